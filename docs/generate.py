@@ -102,6 +102,30 @@ def kernel_stubs() -> str:
     return "\n".join(lines)
 
 
+DOORS = {name: door for name, door, _type in rows("doors", "DOOR")}
+
+
+def takers(doors: str) -> list[str]:
+    """The decorators that the second column of keywords.def names."""
+    named = {"UFUNCS": ["VECTORIZE", "GUVECTORIZE"], "EVERY": list(DOORS)}
+    return [DOORS[one] for name in doors.split("|") for one in named.get(name.strip(), [name.strip()])]
+
+
+def keywords() -> str:
+    """What the decorators take."""
+    body = []
+    for name, doors, _read, shown, _type, doc in rows("keywords", "KEYWORD"):
+        whose = "every one" if doors == "EVERY" else ", ".join(f"`{door}`" for door in takers(doors))
+        body.append([f"`{name}`", f"`{unquote(shown)}`", whose, unquote(doc)])
+    return table(["keyword", "default", "decorators", "what it does"], body)
+
+
+def keyword_stubs(door: str, without: str | None) -> str:
+    """The same as parameters in stubs."""
+    return "".join(f"    {name}: {unquote(kind)} = {unquote(shown)},\n".replace("'", '"')
+                   for name, doors, _read, shown, kind, _doc in rows("keywords", "KEYWORD") if door in takers(doors) and name != without)
+
+
 def statements() -> str:
     return table(["node", "what it is"],
                  [[f"`{unquote(text)}`", unquote(doc)] for _name, text, _args, doc in rows("nodes", "NODE") if unquote(doc)])
@@ -162,7 +186,7 @@ def promotion(typing: str) -> str:
 
 
 PARTS = {
-    "settings": settings, "checks": checks, "names": names, "kernels": kernels, "libdevice": libdevice, "statements": statements, "exceptions": exceptions, "dtypes": dtypes, "intrinsics": intrinsics,
+    "settings": settings, "checks": checks, "keywords": keywords, "names": names, "kernels": kernels, "libdevice": libdevice, "statements": statements, "exceptions": exceptions, "dtypes": dtypes, "intrinsics": intrinsics,
     "promotion weak": lambda: promotion("weak"), "promotion numba": lambda: promotion("numba"),
 }
 
@@ -175,6 +199,8 @@ def renewed(text: str) -> str:
 
 
 def renewed_stub(text: str) -> str:
+    text = re.sub(r"(    # generated: keywords of (\w+)(?: but (\w+))?\n).*?    # end",
+                  lambda match: f"{match[1]}{keyword_stubs(match[2], match[3])}    # end", text, flags=re.S)
     part = f"# generated: kernels\n{kernel_stubs()}\n# end"
     names = sorted({path[1] for path, _signature, _doc in kernel_rows() if path[0] == "cuda"} | {"libdevice"})
     listed = ["    # generated: names", *(f'    "{name}",' for name in names), "    # end"]
@@ -184,7 +210,7 @@ def renewed_stub(text: str) -> str:
 
 def main(arguments: list[str]) -> int:
     stale = []
-    for path in [*sorted(DOCS.glob("*.md")), DOCS.parent / "lanewise" / "cuda.pyi"]:
+    for path in [*sorted(DOCS.glob("*.md")), *sorted((DOCS.parent / "lanewise").glob("*.pyi"))]:
         text = path.read_text(encoding="utf-8")
         fresh = renewed_stub(text) if path.suffix == ".pyi" else renewed(text)
         if fresh != text:

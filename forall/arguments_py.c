@@ -13,7 +13,7 @@ function_of(const lw_function *self)
     return &self->tree->fns.data[1];
 }
 
-/* Parameters that take arguments by position, the index among them. */
+/* Parameters that take arguments by position, including the index. */
 static uint32_t
 n_positional(const lw_fn *fn)
 {
@@ -33,7 +33,7 @@ too_many(const lw_function *self, uint32_t most, Py_ssize_t given)
     return -1;
 }
 
-/* Near to what: the parameters, and the options of a call. */
+/* The candidates for a similar keyword are the parameters and the options of a call. */
 static int
 refuse_keyword(const lw_function *self, PyObject *name)
 {
@@ -51,7 +51,7 @@ refuse_keyword(const lw_function *self, PyObject *name)
     return lw_keyword_refuse(lw_function_name(self), name, names, n);
 }
 
-/* out: from the first parameter behind the index on. */
+/* out: the row from the first parameter after the index on. */
 static int
 place_keyword(const lw_function *self, PyObject *name, PyObject *value, PyObject **out)
 {
@@ -71,7 +71,7 @@ place_keyword(const lw_function *self, PyObject *name, PyObject *value, PyObject
     return refuse_keyword(self, name);
 }
 
-/* The value of a parameter that was left out in front of one that was given (borrowed: the
+/* The default of a parameter that was left out before one that was given (borrowed: the
  * function keeps it). NULL with an exception. */
 static PyObject *
 default_of(const lw_function *self, uint32_t at)

@@ -79,21 +79,22 @@ original(const lw_bound_array *array)
 }
 
 /* Returns the device memory that the array the user gave may touch. */
-static lw_reach
-reach_of(const lw_bound_array *array)
+static lw_memory_span
+span_of(const lw_bound_array *array)
 {
     const lw_device_array *x = array->operand ? array->operand->original : NULL;
 
     if (x == NULL)
-        return (lw_reach){array->low, array->high};
-    return lw_reach_of(x->ndim, x->shape, x->strides, x->itemsize, x->data);
+        return (lw_memory_span){array->low, array->high};
+    return lw_memory_span_of(x->ndim, x->shape, x->strides, x->itemsize, x->data);
 }
 
 /* Returns whether two of NumPy's arrays share an element, or -1 with an exception. */
 static int
 may_share(PyObject *x, PyObject *y)
 {
-    enum { MOST_WORK = 10000 }; /* candidates that NumPy looks at, less than a millisecond */
+    /* candidates that NumPy examines, which takes less than a millisecond */
+    enum { MOST_WORK = 10000 };
     PyObject *numpy = PyImport_ImportModule("numpy");
     PyObject *shares =
         numpy ? PyObject_CallMethod(numpy, "may_share_memory", "OOi", x, y, MOST_WORK) : NULL;
@@ -104,7 +105,8 @@ may_share(PyObject *x, PyObject *y)
     return result;
 }
 
-/* A copy would not see what is written to memory that it shares, nor the other way round. */
+/* A copy would not see what is written to the memory that the original shares, and the other
+ * way round. */
 static int
 check_copies(const lw_function *self, const lw_bound *bound, const lw_bound_array *written)
 {
@@ -118,7 +120,7 @@ check_copies(const lw_function *self, const lw_bound *bound, const lw_bound_arra
             !(stands_for_another(other) || stands_for_another(written)))
             continue;
         if (bound->where == LW_WHERE_DEVICE)
-            shared = lw_reaches_meet(reach_of(written), reach_of(other));
+            shared = lw_memory_spans_overlap(span_of(written), span_of(other));
         else
             shared = may_share(original(written), original(other));
         if (shared > 0)

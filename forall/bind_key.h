@@ -1,11 +1,12 @@
-/* The key of a call's argument types, as bytes. Each argument, items of tuples following them:
+/* The key of a call's argument types, as bytes. For each argument, followed by the items of
+ * tuples:
  *   SCALAR dtype, WEAK dtype, NONE
  *   ARRAY dtype layout|readonly<<4 ndim [address of the lw_arg_record, where dtype is void]
  *   RECORD address of the lw_arg_record
  *   TUPLE n, NAMED n address of the class
  *   STATIC address of its lw_static_entry
- * and one last byte, END: whether byte offsets fit 31
- * bits (NARROW), whether an index may be negative (SIGNED). */
+ * and one last byte, END: whether byte offsets fit 31 bits (NARROW), whether an index may be
+ * negative (SIGNED). */
 #ifndef LW_FORALL_BIND_KEY_H
 #define LW_FORALL_BIND_KEY_H
 

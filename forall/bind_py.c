@@ -23,7 +23,7 @@ typedef struct binder {
     const lw_function *self;
     lw_bound *bound;
     uint32_t arg;
-    const char *host_name; /* argument that holds the first host array */
+    const char *host_name; /* the argument that is, or contains, the first host array */
     int depth;
 } binder;
 
@@ -49,7 +49,7 @@ lw_bound_init(lw_bound *bound)
     bound->most_key = LW_BOUND_KEY;
 }
 
-/* Twice the room, in the heap; -1 with MemoryError. */
+/* Doubles the capacity, in the heap; -1 with MemoryError. */
 static int
 grow(void **data, const void *store, uint32_t *most, size_t size)
 {
@@ -120,7 +120,8 @@ fits_u64(PyObject *object, uint64_t *out)
 static bool
 may_be_float(const binder *r)
 {
-    for (const lw_special *at = r->self->specials; at != NULL; at = at->next) {
+    for (const lw_special *at = lw_grown_first(&r->self->specials); at != NULL;
+         at = lw_grown_next(at)) {
         const lw_arg_spec *spec = &at->specs[r->self->n_index + r->arg];
         if (at->declared && spec->kind == LW_ARGK_SCALAR &&
             (lw_is_float(spec->dtype) || lw_is_complex(spec->dtype)))
@@ -129,7 +130,7 @@ may_be_float(const binder *r)
     return false;
 }
 
-/* Beyond int64: as the types of a signature can hold it. */
+/* Binds a Python int beyond int64 in a type of a signature that can hold it. */
 static int
 put_big(binder *r, PyObject *object, bool positive)
 {
@@ -143,9 +144,8 @@ put_big(binder *r, PyObject *object, bool positive)
     if (!r->self->lazy && fits)
         return put_number(r, LW_KEY_WEAK, LW_DT_u64, &value);
     if (annotated == LW_DT_void ? !r->self->lazy && may_be_float(r)
-                                : !lw_is_integer(annotated) &&
-                                      annotated != LW_DT_b1) { /* rounded once, as by float() */
-        rounded = PyLong_AsDouble(object);
+                                : !lw_is_integer(annotated) && annotated != LW_DT_b1) {
+        rounded = PyLong_AsDouble(object); /* rounds once, as float() does */
         return rounded == -1 && PyErr_Occurred()
                    ? -1
                    : put_number(r, LW_KEY_WEAK, LW_DT_f64, &rounded);
@@ -192,7 +192,8 @@ refuse_layout(const binder *r, const char *why)
     return -1;
 }
 
-/* Bytes reached, and whether offsets fit 31 bits. -1 where the layout cannot be addressed. */
+/* Computes the addresses that the array covers, and whether offsets fit 31 bits. -1 where the
+ * layout cannot be addressed. */
 static int
 measure(binder *r, const array_facts *a, lw_bound_array *out)
 {
@@ -206,13 +207,13 @@ measure(binder *r, const array_facts *a, lw_bound_array *out)
         return 0;
     }
     for (int d = 0; d < a->ndim; d++) {
-        int64_t reach;
+        int64_t extent;
         if (a->shape[d] > most)
             most = a->shape[d];
         if (a->shape[d] > 1)
             askew |= (uint64_t)a->strides[d];
-        if (__builtin_mul_overflow(a->strides[d], a->shape[d] - 1, &reach) ||
-            __builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high))
+        if (__builtin_mul_overflow(a->strides[d], a->shape[d] - 1, &extent) ||
+            __builtin_add_overflow(extent < 0 ? low : high, extent, extent < 0 ? &low : &high))
             return refuse_layout(r, "its strides reach beyond the address space");
     }
     if (askew & (align - 1))
@@ -334,7 +335,7 @@ put_own(binder *r, lw_device_array *array)
     return put_array(r, (PyObject *)array, &a, NULL);
 }
 
-/* What lives as long as what was bound. */
+/* Keeps an object alive as long as the bound call. */
 static int
 own(lw_bound *bound, PyObject *object)
 {
@@ -345,7 +346,8 @@ own(lw_bound *bound, PyObject *object)
 
 static int put_host(binder *r, PyArrayObject *array);
 
-/* As NumPy does it: an aligned copy in native byte order, which goes back afterwards. */
+/* As NumPy does: binds an aligned copy in native byte order, which is copied back
+ * afterwards. */
 static int
 put_copy(binder *r, PyArrayObject *array)
 {
@@ -510,7 +512,7 @@ refuse_masked(const binder *r, PyObject *object)
     return masked ? -1 : 0;
 }
 
-/* An array of the host that is not NumPy's: its view lives as long as what was bound. */
+/* An array of the host that is not NumPy's: its view lives as long as the bound call. */
 static int
 put_foreign_host(binder *r, PyObject *object)
 {
@@ -552,7 +554,8 @@ put_other(binder *r, PyObject *object)
 
     if (operand == NULL || lw_operand_read(operand, object) < 0)
         return -1;
-    if (operand->kind == LW_OPERAND_DEVICE || operand->release != NULL) /* lent for the call */
+    /* borrowed from another library for the call */
+    if (operand->kind == LW_OPERAND_DEVICE || operand->release != NULL)
         r->bound->operands[r->bound->n_operands++] = operand;
     switch ((lw_operand_kind)operand->kind) {
     case LW_OPERAND_DEVICE: return put_foreign(r, lw_bound_aligned_once(r->bound));
@@ -604,7 +607,7 @@ put(binder *r, PyObject *object)
     return put_other(r, object);
 }
 
-/* The value is no argument of the body: the key names it. */
+/* A static value is not an argument of the body: the key names it. */
 static int
 put_static(binder *r, PyObject *object)
 {
@@ -617,7 +620,7 @@ put_static(binder *r, PyObject *object)
 
 /* ---- the call ---- */
 
-/* The first parameter without a value behind the n that were given. */
+/* The first parameter after the n given ones that has no default. */
 static const char *
 first_missing(const lw_function *self, uint32_t n)
 {
@@ -714,7 +717,7 @@ lw_bound_release(lw_bound *bound)
 
 /* ---- streams ---- */
 
-/* An np.void lies on the host: the device gets a copy, which goes back to the pool in the order
+/* An np.void is on the host: the device gets a copy, which is returned to the pool in the order
  * of the stream. */
 static lw_status
 bring_record(lw_bound *bound, const lw_bound_array *record, lw_device *device, CUstream stream,
@@ -735,8 +738,9 @@ bring_record(lw_bound *bound, const lw_bound_array *record, lw_device *device, C
     Py_DECREF(copy);
     if (failed < 0)
         return lw_fail(err, LW_ERR_PYTHON, "a list");
-    return lw_copy_to_device(device, (CUdeviceptr)bound->values[record->value], scalar->obval,
-                             record->n_bytes, stream, false, err);
+    return lw_copy_to_device(&(lw_copy_queue){device, stream, false},
+                             (CUdeviceptr)bound->values[record->value], scalar->obval,
+                             record->n_bytes, err);
 }
 
 lw_status
@@ -744,7 +748,7 @@ lw_bound_use(lw_bound *bound, lw_device *device, CUstream stream, lw_error *err)
 {
     lw_status status = LW_OK;
 
-    Py_CLEAR(bound->owned); /* records that an earlier launch of this call brought */
+    Py_CLEAR(bound->owned); /* records that an earlier launch of this call has copied */
     for (uint32_t i = 0; i < bound->n_arrays; i++) {
         const lw_bound_array *array = &bound->arrays[i];
         if (array->record)

@@ -1,4 +1,5 @@
-/* Declared signatures: which of them takes a call's types, numbers converted to it. */
+/* Declared signatures: which of them takes a call's types, and the conversion of numbers to its
+ * types. */
 #include "core/py/numpy_api.h"
 
 #include "forall/kernel_py.h"
@@ -22,7 +23,8 @@ same_names(const lw_arg_spec *declared, const lw_arg_spec *given)
     return true;
 }
 
-/* A namedtuple is also a tuple. Items stay where they are: none changes its number of parts. */
+/* A namedtuple is also a tuple. Items keep their positions, because none changes its number of
+ * parts. */
 static int
 items_fit(const lw_arg_spec *declared, const lw_arg_spec *given)
 {
@@ -45,7 +47,7 @@ lw_spec_fits(const lw_arg_spec *declared, const lw_arg_spec *given)
 {
     enum { LAST_CHOICE = 100 };
 
-    /* A Python int beyond int64: rather a float than an integer that does not hold it. */
+    /* A Python int beyond int64 prefers a float to an integer type that does not hold it. */
     if (declared->kind == LW_ARGK_SCALAR && given->kind == LW_ARGK_WEAK &&
         given->dtype == LW_DT_u64 && lw_is_integer(declared->dtype))
         return declared->dtype == LW_DT_u64 ? 0 : LAST_CHOICE;
@@ -55,7 +57,7 @@ lw_spec_fits(const lw_arg_spec *declared, const lw_arg_spec *given)
     if (declared->kind != given->kind)
         return -1;
     switch (declared->kind) {
-    case LW_ARGK_SCALAR: break; /* above */
+    case LW_ARGK_SCALAR: break; /* handled above */
     case LW_ARGK_WEAK: return declared->dtype == given->dtype ? 0 : -1;
     case LW_ARGK_ARRAY:
         if (declared->dtype != given->dtype || declared->ndim != given->ndim ||
@@ -76,14 +78,15 @@ best_declared(const lw_function *self, const lw_special *given)
     lw_special *best = NULL;
     int least = 0;
 
-    for (lw_special *at = self->specials; at != NULL; at = at->next) {
+    for (lw_special *at = lw_grown_first(&self->specials); at != NULL; at = lw_grown_next(at)) {
         int cost = 0;
         for (uint32_t i = self->n_index; at->declared && i < self->n_params && cost >= 0; i++) {
             int one = lw_spec_fits(&at->specs[i], &given->specs[i]);
             cost = one < 0 ? -1 : cost + one;
         }
         if (at->declared && cost >= 0 && at->origin == NULL &&
-            (best == NULL || cost <= least)) /* newest first: of equals the first declared */
+            /* newest first: of equally near ones the first declared is taken */
+            (best == NULL || cost <= least))
             best = at, least = cost;
     }
     return best;
@@ -110,7 +113,7 @@ count_values(const lw_arg_spec *spec)
     return n;
 }
 
-/* A Python int, which `to` must be able to hold. */
+/* Whether this is a Python int, which `to` must be able to hold. */
 static bool
 is_bounded(const lw_arg_spec *from, lw_dtype to)
 {
@@ -123,7 +126,7 @@ set_bounds(lw_special_cast *cast, lw_dtype to)
     uint32_t unused = 64 - lw_dtypes[to].bits;
 
     cast->bounds = to;
-    if (lw_dtypes[to].kind == LW_KIND_INT) {
+    if (lw_is_signed(to)) {
         cast->least = INT64_MIN >> unused;
         cast->most = INT64_MAX >> unused;
     } else {
@@ -142,7 +145,8 @@ cast_of(const lw_arg_spec *from, const lw_arg_spec *to, uint32_t value, uint32_t
     return cast;
 }
 
-/* Numbers that change type, those in tuples too; value: where the first of them stands. */
+/* Notes the numbers that change type, including those in tuples; value: the position of the
+ * first of them. */
 static void
 note_cast(lw_special *special, const lw_arg_spec *from, const lw_arg_spec *to, uint32_t value,
           uint32_t param)
@@ -179,20 +183,22 @@ note_casts(lw_special *special, const lw_special *target)
     return 0;
 }
 
-/* The argument that keeps the nearest signature, the one that fits furthest, from being taken.
- */
+/* Names the argument because of which the nearest signature, the one that fits up to the latest
+ * argument, is not taken. */
 static void
 add_misfit(const lw_function *self, const lw_special *given, lw_text *out)
 {
     const lw_special *nearest = NULL;
     uint32_t furthest = 0;
 
-    for (const lw_special *at = self->specials; at != NULL; at = at->next) {
+    for (const lw_special *at = lw_grown_first(&self->specials); at != NULL;
+         at = lw_grown_next(at)) {
         uint32_t i = self->n_index;
         while (i < self->n_params && lw_spec_fits(&at->specs[i], &given->specs[i]) >= 0)
             i++;
         if (at->declared && at->origin == NULL && i < self->n_params && i >= furthest)
-            nearest = at, furthest = i; /* newest first: of equals the first declared */
+            /* newest first: of equally near ones the first declared is taken */
+            nearest = at, furthest = i;
     }
     if (nearest == NULL)
         return;
@@ -211,7 +217,8 @@ no_match(lw_function *self, const lw_special *given)
     PyObject *text = lw_special_text(given), *all = PyList_New(0), *joined = NULL, *comma;
     lw_error err = {0};
 
-    for (lw_special *at = self->specials; all != NULL && at != NULL; at = at->next) {
+    for (lw_special *at = lw_grown_first(&self->specials); all != NULL && at != NULL;
+         at = lw_grown_next(at)) {
         PyObject *one = at->declared ? lw_special_text(at) : NULL;
         if (one != NULL)
             PyList_Insert(all, 0, one);
@@ -251,7 +258,7 @@ lw_special_choose(lw_special *special)
     return special->target ? note_casts(special, special->target) : -1;
 }
 
-/* The type that binds parameter i by its annotation; void: none does. */
+/* The type to which an annotation binds parameter i; void: there is none. */
 lw_dtype
 lw_annotated_dtype(const lw_tree *tree, uint32_t i)
 {
@@ -305,7 +312,7 @@ out_of_bounds(const lw_special *special, const lw_special_cast *cast, int64_t va
     return -1;
 }
 
-/* What is bound as a uint64 is above every other integer type's numbers. */
+/* What is bound as a uint64 is larger than the numbers of every other integer type. */
 static bool
 is_out_of_bounds(const lw_special_cast *cast, int64_t value)
 {
@@ -313,8 +320,8 @@ is_out_of_bounds(const lw_special_cast *cast, int64_t value)
            (cast->from == LW_DT_u64 || value < cast->least || value > cast->most);
 }
 
-/* In order: a value stands where the casts before it, which may have made room for imaginary
- * parts, have left it. */
+/* The casts are in order: earlier ones may have moved a value, by making room for imaginary
+ * parts. */
 int
 lw_special_cast_values(const lw_special *special, lw_bound *bound)
 {

@@ -1,5 +1,5 @@
-/* Machine code of a specialisation: made when an entry's key is new, kept in lists that only
- * grow; and what kernels report when they raise. */
+/* Machine code of a specialisation: it is made when an entry's key is new, and kept in lists
+ * that only grow. Also what kernels report when they raise. */
 #include "core/py/numpy_api.h"
 
 #include "forall/kernel_py.h"
@@ -7,13 +7,13 @@
 
 #include "core/base/memory.h"
 #include "core/device/load.h"
+#include "core/front/read/critical.h"
 #include "core/py/compiled/link_callbacks.h"
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
 #include "core/py/raise_row.h"
 #include "core/py/text_py.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -89,20 +89,13 @@ lw_special_info(const lw_special *special, const lw_entry_key *key, int cc, lw_c
     return status == LW_OK ? 0 : -1;
 }
 
-static void
-count(lw_function *self, const lw_build_report *report)
-{
-    self->compiled++;
-    self->from_memory += report->origin == LW_CACHE_MEMORY;
-    self->from_disk += report->origin == LW_CACHE_DISK;
-    self->seconds += report->seconds;
-}
-
 /* ---- GPU ---- */
 
 static void
-device_entry_free(lw_device_entry *entry)
+device_entry_free(void *item)
 {
+    lw_device_entry *entry = item;
+
     lw_watch_free(entry->watch);
     lw_image_drop(entry->image);
     lw_free(entry);
@@ -110,8 +103,8 @@ device_entry_free(lw_device_entry *entry)
 
 enum { USUAL_BLOCK = 256 };
 
-/* The driver advises the largest of equally good blocks; smaller ones start and end with less
- * waiting for each other. */
+/* The driver recommends the largest of equally good block sizes; smaller blocks wait less for
+ * each other when they start and end. */
 static lw_status
 choose_block(const lw_function *self, lw_device_entry *entry, lw_error *err)
 {
@@ -148,12 +141,20 @@ fail:
     return status;
 }
 
-/* Entries from before a reset stay in the list, and are passed over. */
+typedef struct device_key {
+    const lw_device *device;
+    const lw_entry_key *key;
+} device_key;
+
+/* Entries from before a reset stay in the list, and are skipped. */
 static bool
-is_usable(const lw_device_entry *entry, const lw_device *device, const lw_entry_key *key)
+is_usable(const void *item, const void *wanted)
 {
-    return memcmp(&entry->key, key, sizeof *key) == 0 && entry->device == device &&
-           lw_image_is_alive(entry->image);
+    const lw_device_entry *entry = item;
+    const device_key *key = wanted;
+
+    return memcmp(&entry->key, key->key, sizeof *key->key) == 0 &&
+           entry->device == key->device && lw_image_is_alive(entry->image);
 }
 
 static int
@@ -171,7 +172,7 @@ raise_record(const void *owner, const lw_report_record *record)
     return lw_raise_at(&entry->special->scalar->raises[record->status - 1], &place);
 }
 
-/* A body that can raise gets a place to say so. */
+/* A body that can raise gets a record to report in. */
 static int
 watch(lw_device_entry *entry)
 {
@@ -210,27 +211,22 @@ new_device_entry(lw_special *special, lw_device *device, const lw_entry_key *key
         device_entry_free(entry);
         return NULL;
     }
-    count(special->function, &report);
-    entry->next = atomic_load(&special->device);
-    while (!atomic_compare_exchange_weak(&special->device, &entry->next, entry))
-        ;
+    lw_compiled_count((lw_compiled *)special->function, &report);
+    lw_grown_add(&special->device, entry);
     return entry;
 }
 
 lw_device_entry *
 lw_special_device(lw_special *special, lw_device *device, const lw_entry_key *key)
 {
-    lw_device_entry *entry = atomic_load_explicit(&special->last_device, memory_order_acquire);
+    const device_key wanted = {device, key};
+    lw_device_entry *entry = lw_grown_find(&special->device, is_usable, &wanted);
 
-    if (entry != NULL && is_usable(entry, device, key))
-        return entry;
-    entry = atomic_load_explicit(&special->device, memory_order_acquire);
-    while (entry != NULL && !is_usable(entry, device, key))
-        entry = entry->next;
-    if (entry == NULL)
+    if (entry == NULL) {
         entry = new_device_entry(special, device, key);
-    if (entry != NULL)
-        atomic_store_explicit(&special->last_device, entry, memory_order_release);
+        if (entry != NULL)
+            lw_grown_note(&special->device, entry);
+    }
     return entry;
 }
 
@@ -248,6 +244,7 @@ build_host(const lw_special *special, const lw_entry_key *key, lw_host_entry *en
     entry->shared_bytes = lw_ir_shared_bytes(module);
     LW_TRY(lw_ir_local_bytes(module, &entry->local_bytes, err));
     entry->prints = lw_ir_prints(module);
+    entry->steady = !lw_ir_has_op(special->scalar->module, LW_OP_LOOP);
     LW_TRY(lw_build_host(module, &options, &entry->code, report, err));
     entry->address = lw_code_symbol(entry->code, "lw_entry");
     if (entry->address == NULL)
@@ -258,23 +255,30 @@ fail:
 }
 
 static void
-host_entry_free(lw_host_entry *entry)
+host_entry_free(void *item)
 {
-    lw_code_unref(entry->code);
+    lw_host_entry *entry = item;
+
+    lw_code_free(entry->code);
     lw_free(entry);
+}
+
+static bool
+is_of_key(const void *item, const void *key)
+{
+    return memcmp(&((const lw_host_entry *)item)->key, key, sizeof(lw_entry_key)) == 0;
 }
 
 lw_host_entry *
 lw_special_host(lw_special *special, const lw_entry_key *key)
 {
-    lw_host_entry *entry = atomic_load_explicit(&special->host, memory_order_acquire);
+    lw_host_entry *entry = lw_grown_find(&special->host, is_of_key, key);
     lw_build_report report = {0};
     lw_error err = {0};
     lw_status status;
 
-    for (; entry != NULL; entry = entry->next)
-        if (memcmp(&entry->key, key, sizeof *key) == 0)
-            return entry;
+    if (entry != NULL)
+        return entry;
     entry = lw_alloc_zero(1, sizeof *entry);
     if (entry == NULL)
         return (lw_host_entry *)PyErr_NoMemory();
@@ -286,32 +290,21 @@ lw_special_host(lw_special *special, const lw_entry_key *key)
         host_entry_free(entry);
         return (lw_host_entry *)lw_py_raise(&err);
     }
-    count(special->function, &report);
-    entry->next = atomic_load(&special->host);
-    while (!atomic_compare_exchange_weak(&special->host, &entry->next, entry))
-        ;
+    lw_compiled_count((lw_compiled *)special->function, &report);
+    lw_grown_add(&special->host, entry);
     return entry;
 }
 
 void
 lw_special_drop_entries(lw_special *special)
 {
-    lw_device_entry *device = special->device, *next_device;
-    lw_host_entry *host = special->host, *next_host;
-
-    for (; device != NULL; device = next_device) {
-        next_device = device->next;
-        device_entry_free(device);
-    }
-    for (; host != NULL; host = next_host) {
-        next_host = host->next;
-        host_entry_free(host);
-    }
+    lw_grown_free(&special->device, device_entry_free);
+    lw_grown_free(&special->host, host_entry_free);
 }
 
 /* ---- what kernels report ---- */
 
-/* Where the call has waited, what its kernel printed is there. */
+/* If the call has waited, what its kernel has printed can be shown. */
 static int
 shown(const lw_function *self)
 {

@@ -1,6 +1,6 @@
-/* A call with its arguments, made ready once: calling it again looks whether what the function
- * captured is still the same, launches, and does nothing else. */
-#include "forall/forall_parts_py.h"
+/* A call that is prepared once with its arguments: calling it again checks whether what the
+ * function captured is unchanged, launches, and does nothing else. */
+#include "forall/forall_py_internal.h"
 
 #include "core/base/memory.h"
 
@@ -14,9 +14,8 @@ typedef struct bound_call {
     lw_prepared *prepared;
 } bound_call;
 
-static PyTypeObject *bound_type; /* made once a process */
-
-/* What the function captured has changed: as any call, which another object takes. */
+/* Called when what the function captured has changed: the call is made as any other, by another
+ * object. */
 static PyObject *
 call_anew(bound_call *self)
 {
@@ -47,11 +46,13 @@ bind(PyObject *object, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnam
     lw_forall *self = (lw_forall *)object;
     PyObject *row[1 + LW_MOST_ARRANGED];
     lw_forall_keywords keywords = {0};
+    PyTypeObject *type;
     bound_call *bound;
 
     if (kwnames && lw_forall_keywords_read(self, &args, &n_args, kwnames, row, &keywords) < 0)
         return NULL;
-    bound = PyObject_GC_New(bound_call, bound_type);
+    type = lw_state_class(lw_core->bound_forall_type);
+    bound = type ? PyObject_GC_New(bound_call, type) : NULL;
     if (bound == NULL)
         return NULL;
     bound->vectorcall = call;
@@ -129,8 +130,8 @@ dealloc(PyObject *object)
     Py_DECREF(type);
 }
 
-/* The arguments stay: their addresses are in the call. A cycle through them is broken by
- * whoever else takes part in it. */
+/* The arguments are not cleared, because the call contains their addresses. A cycle through
+ * them is broken by another object of the cycle. */
 static PyObject *
 repr(PyObject *object)
 {
@@ -164,7 +165,8 @@ static PyType_Spec spec = {
 int
 lw_forall_bind_register(PyObject *module)
 {
-    bound_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-    return bound_type ? PyModule_AddObjectRef(module, "BoundForall", (PyObject *)bound_type)
-                      : -1;
+    PyObject *type = PyType_FromModuleAndSpec(module, &spec, NULL);
+
+    lw_core->bound_forall_type = (PyTypeObject *)type;
+    return type ? PyModule_AddObjectRef(module, "BoundForall", type) : -1;
 }

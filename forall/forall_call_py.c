@@ -1,6 +1,6 @@
-/* The call of a Forall: the index space and the arguments read, code found, run where the
- * arrays are. On a GPU a warm call makes no heap call and no query of the driver. */
-#include "forall/forall_parts_py.h"
+/* The call of a Forall: reads the index space and the arguments, finds the code, and runs it
+ * where the arrays are. On a GPU a warm call makes no heap call and no query of the driver. */
+#include "forall/forall_py_internal.h"
 
 #include "core/base/divider.h"
 #include "core/base/memory.h"
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { MOST_WAVES = 16 }; /* more blocks than this times what is resident gain nothing */
+enum { MOST_WAVES = 16 }; /* more blocks than this times the resident ones gain nothing */
 
 static const char *
 name_of(const lw_forall *self)
@@ -63,7 +63,7 @@ lw_forall_keywords_read(const lw_forall *self, PyObject *const **args, Py_ssize_
             CUstream handle;
             out->stream = values[i];
             failed =
-                lw_stream_read(values[i], &handle); /* on the CPU too: nothing is ignored */
+                lw_stream_read(values[i], &handle); /* wrong ones are refused on CPUs too */
         } else if (PyUnicode_CompareWithASCIIString(name, "tpb") == 0) {
             failed = read_count(self, "tpb", values[i], 1024, &out->tpb);
         } else if (PyUnicode_CompareWithASCIIString(name, "sharedmem") == 0) {
@@ -74,7 +74,7 @@ lw_forall_keywords_read(const lw_forall *self, PyObject *const **args, Py_ssize_
         if (failed)
             return -1;
     }
-    if (n_named == 0 || *n_args < 1) /* without a space prepare() complains */
+    if (n_named == 0 || *n_args < 1) /* without a space, prepare() raises */
         return 0;
     row[0] = (*args)[0];
     *n_args = 1 + lw_function_arrange(&self->base, *args + 1, *n_args - 1, kwnames, is_option,
@@ -115,10 +115,10 @@ is_wide(const lw_forall *self, const lw_space *space, int64_t n)
     bool wide = n > INT32_MAX;
 
     for (uint32_t d = 0; d < self->base.n_index && !wide; d++) {
-        int64_t reach, last;
+        int64_t extent, last;
         wide = !fits_i32(space->start[d]) || !fits_i32(space->step[d]) ||
-               __builtin_mul_overflow(space->n[d] - 1, space->step[d], &reach) ||
-               __builtin_add_overflow(space->start[d], reach, &last) || !fits_i32(last);
+               __builtin_mul_overflow(space->n[d] - 1, space->step[d], &extent) ||
+               __builtin_add_overflow(space->start[d], extent, &last) || !fits_i32(last);
     }
     return wide;
 }
@@ -162,7 +162,7 @@ tell_host(const lw_prepared *p, const lw_space_run *run)
     lw_raise_place place = {.kind = LW_AT_INDEX, .ndim = p->self->base.n_index};
 
     if (lw_print_show_anyway() < 0 ||
-        (run->stop && run->stop->stopped)) /* then a handler's exception is set */
+        (run->stop && run->stop->stopped)) /* then the exception of a signal handler is set */
         return -1;
     if (run->failure.at < 0)
         return 0;
@@ -179,15 +179,16 @@ fire_host(lw_prepared *p)
                         .space = &p->space,
                         .n = p->n,
                         .cost_ps = &p->host->cost_ps,
-                        .in_order = p->host->prints};
+                        .in_order = p->host->prints,
+                        .steady = p->host->steady};
     PyThreadState *state;
-    lw_stop stop = {.ask = lw_signal_raised, .context = &state};
+    lw_stop stop = {.ask = lw_signal_raised_anyhow};
 
     if (p->host->key.watched)
         return lw_forall_run_watched(p, &run) < 0 ? -1 : tell_host(p, &run);
+    run.stop = &stop;
     if (lw_space_is_long(&run)) {
         state = PyEval_SaveThread();
-        run.stop = &stop;
         lw_space_run_all(&run);
         PyEval_RestoreThread(state);
     } else {
@@ -198,7 +199,7 @@ fire_host(lw_prepared *p)
 
 /* ---- on the device ---- */
 
-/* Fill in `slots` in the order of kernel_ir.h; every parameter reads its low bytes. */
+/* Fills in `slots` in the order of kernel_ir.h; every parameter reads its low bytes. */
 static uint32_t
 fill_slots(lw_prepared *p, const lw_entry_key *key)
 {
@@ -248,8 +249,8 @@ fill_params(lw_prepared *p, const lw_entry_key *key)
     return 0;
 }
 
-/* Few elements are spread over all SMs, by smaller blocks; many are walked by as many blocks as
- * keep the device full, several times over for balance. */
+/* A few elements are spread over all SMs by smaller blocks. Many elements are walked by as many
+ * blocks as keep the device full, several times over for balance. */
 static void
 choose_grid(lw_prepared *p, const lw_launch_config *config, bool given)
 {
@@ -262,7 +263,8 @@ choose_grid(lw_prepared *p, const lw_launch_config *config, bool given)
     blocks = ((uint64_t)p->n + block - 1) / block;
     resident = (uint64_t)config->full_grid * config->block / block;
     most = resident * MOST_WAVES;
-    if (blocks > resident) { /* whole iterations for each thread, but no SM without work */
+    /* the same number of iterations for each thread, but no SM without work */
+    if (blocks > resident) {
         batches = (blocks + p->entry->batch - 1) / p->entry->batch;
         blocks = batches > resident ? batches : resident;
     }
@@ -293,7 +295,7 @@ fail:
     return -1;
 }
 
-/* That of the first array of another library. */
+/* The stream of the first array of another library. */
 static CUstream
 stream_of(const lw_bound *bound)
 {
@@ -325,14 +327,15 @@ prepare_device(lw_prepared *p, const lw_forall_keywords *keywords)
 static int
 fire_device(lw_prepared *p)
 {
+    const lw_launch_shape shape = {
+        {p->grid, 1, 1}, {p->block, 1, 1}, p->shared_bytes, p->stream};
     lw_status status = LW_OK;
     CUcontext before = NULL;
     lw_error err = {0};
 
     LW_TRY(lw_device_visit(p->device, &before, &err));
     LW_TRY(lw_bound_use(&p->bound, p->device, p->stream, &err));
-    LW_TRY(lw_launch(p->entry->kernel, p->grid, 1, 1, p->block, 1, 1, p->shared_bytes,
-                     p->stream, p->params, &err));
+    LW_TRY(lw_launch(p->entry->kernel, &shape, p->params, &err));
     LW_TRY(lw_bound_done(&p->bound, p->stream, &err));
 fail:
     lw_device_leave(before);
@@ -427,7 +430,7 @@ enum { MOST_TRAVELLERS = 64 };
 typedef struct travel {
     Py_ssize_t n;
     PyObject *args[MOST_TRAVELLERS];       /* borrowed */
-    PyArrayObject *hosts[MOST_TRAVELLERS]; /* where copies come from, or NULL */
+    PyArrayObject *hosts[MOST_TRAVELLERS]; /* the arrays that were copied, or NULL */
     lw_device_array *copies[MOST_TRAVELLERS];
 } travel;
 
@@ -450,7 +453,7 @@ travels(const lw_forall *self, PyObject *const *args, Py_ssize_t n)
     return any;
 }
 
-/* The same array in two places is the same copy. */
+/* An array that is an argument twice is copied once. */
 static int
 take_over(travel *t, PyObject *const *args, Py_ssize_t n, lw_device *device, CUstream stream)
 {
@@ -479,7 +482,7 @@ take_over(travel *t, PyObject *const *args, Py_ssize_t n, lw_device *device, CUs
     return 0;
 }
 
-/* What the function may have written. */
+/* Copies back the arrays that the function may have written. */
 static int
 bring_back(const travel *t, const lw_prepared *p)
 {

@@ -1,5 +1,5 @@
-/* inspect_*, resources: the code of one specialisation, for any target. */
-#include "forall/forall_parts_py.h"
+/* inspect_* and resources: the code of one specialisation, for any target. */
+#include "forall/forall_py_internal.h"
 
 #include "core/py/compiled/resources.h"
 #include "core/py/method_table.h"
@@ -33,7 +33,7 @@ inspect(PyObject *object, PyObject *args, PyObject *kwargs, int fallback, const 
     if (cc < 0)
         return NULL;
     special = lw_special_of((lw_function *)object, sig);
-    if (special != NULL) /* what a common call runs there */
+    if (special != NULL) /* the code that a common call runs there */
         special = lw_special_twin(special, cc != 0, false);
     if (cc == 0 && strcmp(form, "cubin") == 0)
         form = "object";
@@ -118,7 +118,7 @@ INSPECT(cubin, 90)
 INSPECT(ltoir, 90)
 #undef INSPECT
 
-/* These ask about the code that a call would run now. */
+/* These give the code that a call would run now. */
 #define OF_CURRENT(name)                                                                       \
     LW_OF_CURRENT(current_##name, lw_function_current((lw_function *)object), name)
 OF_CURRENT(inspect_types)

@@ -1,6 +1,6 @@
-/* Elements of a forall that race: stores of which it is known beforehand, as errors in the
- * user's function, and what a watched run sees. */
-#include "forall/forall_parts_py.h"
+/* Elements of a forall that race: stores that are known to race become errors in the user's
+ * function, and races that a watched run finds become exceptions. */
+#include "forall/forall_py_internal.h"
 
 #include "core/front/diagnose.h"
 #include "core/base/memory.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where the module's place stands in the tree; 0: nowhere. */
+/* The location in the tree of a location of the module; 0: there is none. */
 static uint32_t
 place_of(const lw_tree *tree, const lw_module *module, uint32_t loc)
 {
@@ -38,17 +38,21 @@ refuse(const lw_special *special, const lw_race_store *race, uint32_t dim)
 
     snprintf(label, sizeof label, "the same place for every `%.80s`",
              fn->params.data[dim].name);
-    lw_diagnose(tree, loc ? loc : fn->loc, fn->name, LW_ERR_COMPILE, "E164", label,
-                race->augmented
-                    ? "`cuda.atomic.add(array, index, value)` adds without losing any; "
-                      "`lw.reduce` reduces"
-                    : "store at the element's own index, or under `if index == 0:`; "
-                      "`cuda.atomic` and `lw.reduce` combine what elements have",
-                &err,
-                race->augmented ? "elements of `%s` change the same place, and lose each "
-                                  "other's changes"
-                                : "elements of `%s` store different values at the same place",
-                fn->name);
+    lw_diagnose(
+        tree, loc ? loc : fn->loc,
+        (lw_fault){LW_ERR_COMPILE, "E164", .label = label,
+                   .help =
+                       race->augmented
+                           ? "`cuda.atomic.add(array, index, value)` adds without losing any; "
+                             "`lw.reduce` reduces"
+                           : "store at the element's own index, or under `if index == 0:`; "
+                             "`cuda.atomic` and `lw.reduce` combine what elements have",
+                   .where = fn->name},
+        &err,
+        race->augmented ? "elements of `%s` change the same place, and lose each "
+                          "other's changes"
+                        : "elements of `%s` store different values at the same place",
+        fn->name);
     lw_py_raise(&err);
 }
 
@@ -75,10 +79,10 @@ array_of(const lw_prepared *p, const lw_bound_array *bound)
     lw_race_array out = {
         .name = self->tree->fns.data[1].params.data[self->n_index + bound->arg].name,
         .data = p->bound.values[bound->value],
-        .reach = {bound->low, bound->high},
+        .span = {bound->low, bound->high},
         .grain = 1};
 
-    if (array == NULL) /* a record */
+    if (array == NULL) /* it is a record */
         return out;
     out.ndim = PyArray_NDIM(array);
     out.shape = shape;
@@ -149,7 +153,7 @@ lw_forall_run_watched(lw_prepared *p, lw_space_run *run)
     lw_free(arrays);
     if (status == LW_OK && !stopped)
         return 0;
-    if (lw_print_show_anyway() < 0 || stopped) /* a handler's exception is set */
+    if (lw_print_show_anyway() < 0 || stopped) /* the exception of a signal handler is set */
         lw_error_reset(&err);
     else
         lw_py_raise(&err);

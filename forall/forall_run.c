@@ -1,8 +1,8 @@
 #include "forall/forall_run.h"
 
-enum { LINE = 64 }; /* parts of a space begin at multiples of so many elements */
+enum { LINE = 64 }; /* parts of a space begin at multiples of this many elements */
 
-/* false: an element of it raises. */
+/* False: one of the elements has raised. */
 static bool
 run_elements(void *context, int64_t begin, int64_t end)
 {
@@ -22,7 +22,9 @@ work_of(lw_space_run *run)
                      .body = run_elements,
                      .context = run,
                      .cost_ps = run->cost_ps,
-                     .unit = LINE,
+                     .unit = run->steady ? LINE : 1, /* whole vectors: the same bits */
+                     .line = LINE,
+                     .steady = run->steady,
                      .in_order = run->in_order,
                      .stop = run->stop};
 }
@@ -52,8 +54,7 @@ lw_space_run_watched(lw_space_run *run, lw_race_watch *watch)
     lw_failure_init(&run->failure);
     for (int64_t i = 0; i < run->n && !lw_race_seen(watch); i++) {
         lw_race_next(watch);
-        if (!run_elements(run, i, i + 1) ||
-            (i % SOME == SOME - 1 && lw_stop_asked(run->stop, 0)))
+        if (!run_elements(run, i, i + 1) || (i % SOME == SOME - 1 && lw_stop_asked(run->stop)))
             return;
     }
 }

@@ -1,5 +1,5 @@
 /* The index space of a call. */
-#include "forall/forall_parts_py.h"
+#include "forall/forall_py_internal.h"
 
 #include <string.h>
 
@@ -41,7 +41,7 @@ wrong_length(const lw_function *self, PyObject *tuple)
     return -1;
 }
 
-/* None: `missing`. */
+/* None stands for `missing`. */
 static int
 read_number(const lw_function *self, PyObject *object, int64_t missing, int64_t *out)
 {
@@ -68,7 +68,7 @@ read_number(const lw_function *self, PyObject *object, int64_t missing, int64_t 
     return *out == -1 && PyErr_Occurred() ? -1 : 0;
 }
 
-/* As len(range(start, stop, step)). */
+/* Computes len(range(start, stop, step)). */
 static int
 set_range(const lw_function *self, int64_t start, int64_t stop, int64_t step, lw_space *out,
           int d)

@@ -2,16 +2,15 @@
 #include "core/py/numpy_api.h"
 
 #include "forall/kernel_py.h"
+#include "forall/special_parts_py.h"
 #include "forall/static_py.h"
 
-#include "core/py/compiled/door_function.h"
 #include "core/py/raise.h"
 
 const char *
 lw_function_name(const lw_function *self)
 {
-    return self->tree != NULL && self->tree->fns.n > 1 ? self->tree->fns.data[1].name
-                                                       : "kernel";
+    return lw_compiled_name((const lw_compiled *)self);
 }
 
 lw_build_options
@@ -22,14 +21,6 @@ lw_function_build_options(const lw_function *self)
     options.links = self->links.items;
     options.n_links = self->links.n;
     return options;
-}
-
-PyObject *
-lw_function_stats(const lw_function *self)
-{
-    return Py_BuildValue("{s:I,s:I,s:I,s:I,s:d}", "specialisations", self->n_specials,
-                         "compiled", self->compiled, "from_memory", self->from_memory,
-                         "from_disk", self->from_disk, "seconds", self->seconds);
 }
 
 static int
@@ -72,7 +63,7 @@ count_params(lw_function *self, const char *door)
     self->n_required = 0;
     for (uint32_t i = self->n_index; i < fn->params.n; i++) {
         const lw_fn_param *param = &fn->params.data[i];
-        if (param->kind == LW_PARAM_POSITIONAL || self->door == LW_DOOR_JIT) {
+        if (param->kind == LW_PARAM_POSITIONAL || self->door->id == LW_DOOR_JIT) {
             self->n_required += param->default_konst == 0 && param->kind != LW_PARAM_VARARG;
             continue;
         }
@@ -85,177 +76,81 @@ count_params(lw_function *self, const char *door)
 }
 
 int
-lw_function_init(lw_function *self, lw_door door, uint32_t n_index, PyObject *function,
-                 PyObject *keywords)
+lw_function_init(lw_function *self, const lw_request *request)
 {
     lw_door_arguments arguments;
-    lw_error err = {0};
+    bool threads = self->door->id == LW_DOOR_JIT;
 
-    self->door = door;
-    self->n_index = n_index;
-    self->lazy = true;
-    self->keywords = keywords ? PyDict_Copy(keywords) : PyDict_New();
-    self->py_func = PyMethod_Check(function) ? Py_NewRef(function) /* with its self */
-                                             : lw_python_function(function);
-    if (self->keywords == NULL || self->py_func == NULL ||
-        lw_door_read(door, NULL, keywords, &self->options, &arguments) < 0 ||
-        (self->dict = lw_wrapper_dict(self->py_func)) == NULL)
+    if (lw_compiled_init((lw_compiled *)self, request, &arguments) < 0 ||
+        lw_compiled_read((lw_compiled *)self) < 0)
         return -1;
-    self->source = Py_XNewRef(arguments.source);
-    self->link = Py_XNewRef(arguments.link);
+    self->n_index = threads ? 0 : arguments.ndim;
     self->options.front.procedure = true;
-    self->options.front.threads = door == LW_DOOR_JIT;
-    self->limits.max_threads = (uint32_t)self->options.max_blocksize;
+    self->options.front.threads = threads;
+    self->limits.max_threads =
+        (uint32_t)(self->options.bound_threads ? self->options.bound_threads
+                                               : self->options.max_blocksize);
+    self->limits.min_blocks = (uint32_t)self->options.bound_blocks;
     self->limits.max_registers = (uint32_t)self->options.max_registers;
-    if (lw_read_function(self->py_func, self->source, &self->tree, &self->captures, &err) !=
-        LW_OK) {
-        lw_py_raise(&err);
+    if (lw_none_konst(self->tree) == 0) {
+        PyErr_NoMemory();
         return -1;
     }
-    if (lw_link_set_read(&self->links, self->link, lw_captures_linked(self->captures)) < 0)
-        return -1;
-    return count_params(self, door == LW_DOOR_JIT ? "jit" : "forall") < 0
+    return count_params(self, lw_door_name(self->door->id)) < 0
                ? -1
                : lw_function_name_statics(self, arguments.constants);
 }
 
-int
-lw_function_refresh(lw_function *self)
+/* Whether functions that are static values have captured something that has changed. */
+bool
+lw_function_statics_changed(const lw_compiled *head)
 {
-    int changed = 0;
+    const lw_function *self = (const lw_function *)head;
+    const lw_special *at = self->statics ? lw_grown_first(&self->specials) : NULL;
 
-    if (self->n_specials == 0)
-        changed = lw_read_again(self->py_func, self->source, &self->tree, &self->captures);
-    if (changed <= 0)
-        return changed;
-    lw_link_set_reset(&self->links);
-    return lw_link_set_read(&self->links, self->link, lw_captures_linked(self->captures));
-}
-
-/* What static values captured that are functions. */
-static bool
-statics_changed(const lw_function *self)
-{
-    const lw_special *at = self->statics ? atomic_load(&self->specials) : NULL;
-
-    for (; at != NULL; at = at->next)
+    for (; at != NULL; at = lw_grown_next(at))
         if (at->captures != NULL && lw_captures_changed(at->captures))
             return true;
     return false;
 }
 
-static bool
-is_stale(PyObject *object)
-{
-    lw_function *self = (lw_function *)object;
-
-    return lw_door_checks_changed(&self->options) ||
-           (self->captures != NULL && lw_captures_changed(self->captures)) ||
-           statics_changed(self);
-}
-
 bool
 lw_function_is_stale(const lw_function *self)
 {
-    return lw_door_checks_changed(&self->options) ||
-           (self->n_specials != 0 && self->captures != NULL &&
-            lw_captures_changed(self->captures)) ||
-           statics_changed(self);
-}
-
-int
-lw_function_frozen(lw_function *self)
-{
-    int told = 0;
-
-    if (self->n_specials != 0) /* before that it is read again */
-        told = lw_tell_frozen(self->captures, &self->options, lw_function_name(self));
-    return told > 0 ? !lw_function_is_stale(self) : told;
-}
-
-/* Of a Jit that is called on the host, what runs the calls was read when it was made. */
-static int
-serves(PyObject *object)
-{
-    lw_function *self = (lw_function *)object;
-
-    if (self->on_host != NULL)
-        self = self->on_host;
-    return is_stale((PyObject *)self) ? lw_function_frozen(self) : 1;
-}
-
-lw_function *
-lw_function_stale(lw_function *self)
-{
-    int frozen = lw_function_frozen(self);
-
-    if (frozen != 0)
-        return frozen < 0 ? NULL : (lw_function *)Py_NewRef((PyObject *)self);
-    return lw_function_renewed(self);
+    return lw_compiled_is_stale((const lw_compiled *)self) ||
+           lw_function_statics_changed((const lw_compiled *)self);
 }
 
 lw_function *
 lw_function_current(lw_function *self)
 {
-    return lw_function_is_stale(self) ? lw_function_stale(self)
+    return lw_function_is_stale(self) ? (lw_function *)lw_compiled_stale((lw_compiled *)self)
                                       : (lw_function *)Py_NewRef((PyObject *)self);
-}
-
-lw_function *
-lw_function_renewed(lw_function *self)
-{
-    return (lw_function *)lw_renewed((PyObject *)self, &self->renewal, serves, &self->options,
-                                     lw_function_name(self));
 }
 
 int
 lw_function_traverse(lw_function *self, visitproc visit, void *arg)
 {
-    Py_VISIT(self->py_func);
-    Py_VISIT(self->dict);
-    Py_VISIT(self->source);
-    Py_VISIT(self->link);
-    Py_VISIT(self->links.objects);
-    Py_VISIT(self->keywords);
     Py_VISIT(self->static_values);
-    for (lw_special *at = self->specials; at != NULL; at = at->next)
+    for (lw_special *at = lw_grown_first(&self->specials); at != NULL; at = lw_grown_next(at)) {
         Py_VISIT(at->held);
-    for (lw_special *at = self->specials; at != NULL; at = at->next)
         if (at->captures != NULL && lw_captures_traverse(at->captures, visit, arg))
             return 1;
-    if (lw_renewal_traverse(&self->renewal, visit, arg))
-        return 1;
-    return self->captures ? lw_captures_traverse(self->captures, visit, arg) : 0;
-}
-
-void
-lw_function_clear(lw_function *self)
-{
-    lw_captures *captures = self->captures;
-
-    self->captures = NULL;
-    lw_captures_free(captures);
-    Py_CLEAR(self->py_func);
-    Py_CLEAR(self->dict);
-    Py_CLEAR(self->source);
-    Py_CLEAR(self->link);
-    lw_link_set_reset(&self->links);
-    Py_CLEAR(self->keywords);
-    lw_renewal_clear(&self->renewal);
-}
-
-void
-lw_function_reset(lw_function *self)
-{
-    lw_special *at = self->specials, *next;
-
-    self->specials = NULL;
-    self->last = NULL;
-    for (; at != NULL; at = next) {
-        next = at->next;
-        lw_special_free(at);
     }
+    return lw_compiled_traverse((lw_compiled *)self, visit, arg);
+}
+
+static void
+free_special(void *special)
+{
+    lw_special_free(special);
+}
+
+void
+lw_function_drop(lw_compiled *head)
+{
+    lw_function *self = (lw_function *)head;
+
+    lw_grown_free(&self->specials, free_special);
     Py_CLEAR(self->static_values); /* keys of specialisations name what is in it */
-    lw_tree_free(self->tree);
-    self->tree = NULL;
 }

@@ -1,5 +1,5 @@
-/* Device functions ahead of time: what other code calls by C's convention. */
-#include "forall/jit_parts_py.h"
+/* Device functions compiled ahead of time, which other code calls by C's calling convention. */
+#include "forall/jit_py_internal.h"
 
 #include "core/py/raise.h"
 #include "forall/special_parts_py.h"
@@ -13,7 +13,7 @@ typedef struct wanted {
     const char *output, *symbol;
 } wanted;
 
-/* body(parts …) as the function `symbol`. */
+/* Exports body(parts …) as the function `symbol`. */
 static lw_status
 export_body(const lw_scalar *scalar, const char *symbol, lw_module **out, lw_error *err)
 {
@@ -116,7 +116,7 @@ compile_signature(lw_jit *self, wanted *w)
     PyObject *result;
 
     options.procedure = w->signature->result.kind == LW_SIG_VOID;
-    options.ignore_errors = true; /* its caller has no place for a status */
+    options.ignore_errors = true; /* its caller cannot receive a status */
     if (w->signature->result.kind == LW_SIG_SCALAR)
         w->result = w->signature->result.dtype;
     typed = lw_function_infer(&self->base, w->signature, &options);
@@ -133,8 +133,8 @@ lw_jit_compile_device(PyObject *Py_UNUSED(module), PyObject *args)
     lw_arena arena;
     wanted w = {0};
 
-    if (!PyArg_ParseTuple(args, "O!Oiss:_compile_device", lw_jit_type, &kernel, &sig, &w.cc,
-                          &w.output, &w.symbol))
+    if (!PyArg_ParseTuple(args, "O!Oiss:_compile_device", lw_core->jit_type, &kernel, &sig,
+                          &w.cc, &w.output, &w.symbol))
         return NULL;
     lw_arena_init(&arena);
     if (lw_signatures_read(sig, false, &arena, &list) == 0) {

@@ -1,5 +1,5 @@
-/* The arguments of a launch: host arrays on the device where the kernel runs there. */
-#include "forall/jit_parts_py.h"
+/* The arguments of a launch: host arrays are copied to the device on which the kernel runs. */
+#include "forall/jit_py_internal.h"
 
 #include "core/py/array/host_view.h"
 #include "core/py/raise.h"
@@ -46,7 +46,8 @@ to_device(PyArrayObject *host, lw_travel way, lw_device *device, CUstream stream
                                      shape, is_f ? 'F' : 'C');
 }
 
-/* The copy of a host array (borrowed from the travel): one, however often it is an argument. */
+/* The copy of a host array (borrowed from the travel), made once however often it is an
+ * argument. */
 static PyObject *
 travel_add(lw_jit_travel *travel, PyArrayObject *host, lw_travel way, lw_device *device,
            CUstream stream)
@@ -79,7 +80,7 @@ travel_add(lw_jit_travel *travel, PyArrayObject *host, lw_travel way, lw_device 
 static PyObject *travel_tuple(lw_jit_travel *travel, PyObject *tuple, lw_device *device,
                               CUstream stream);
 
-/* What takes the place of an argument: a new reference. */
+/* What replaces an argument: a new reference. */
 static PyObject *
 travel_one(lw_jit_travel *travel, PyObject *object, lw_device *device, CUstream stream)
 {
@@ -143,7 +144,8 @@ lw_jit_travel_start(lw_jit_travel *travel, lw_device *device, CUstream stream, P
     return travel->keep ? 0 : -1;
 }
 
-/* Nothing comes back: the driver may still read page-locked memory. */
+/* Waits even where nothing is copied back, because the driver may still read page-locked
+ * memory. */
 static int
 wait_for(lw_device *device, CUstream stream)
 {
@@ -187,7 +189,7 @@ lw_jit_travel_end(lw_jit_travel *travel)
     travel->n = 0;
 }
 
-/* The list takes the array (stolen, may be NULL) and lends it. */
+/* The list takes the array over (it may be NULL) and lends it. */
 static PyObject *
 held(PyObject *array, PyObject **keep)
 {
@@ -201,7 +203,7 @@ held(PyObject *array, PyObject **keep)
     return array;
 }
 
-/* A kernel may write to what is wrapped in In: the user's array stays as it is. */
+/* A kernel may write to an array wrapped in In; the user's array must not change. */
 static PyObject *
 copy_for_host(PyObject *array, PyObject **keep)
 {

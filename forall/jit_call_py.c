@@ -1,8 +1,9 @@
 /* kernel[grid, block](...): configured kernels, and how they are launched. */
-#include "forall/jit_parts_py.h"
+#include "forall/jit_py_internal.h"
 
 #include "core/base/env.h"
 #include "core/base/memory.h"
+#include "core/front/read/critical.h"
 #include "core/host/simulator.h"
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/print_py.h"
@@ -10,11 +11,10 @@
 #include "core/py/raise_row.h"
 #include "core/py/signals.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 #include <structmember.h>
-
-PyTypeObject *lw_jit_launcher_type;
 
 enum { HOST_BLOCK = 256, DEFAULT_SHARED_BYTES = 48 * 1024 };
 
@@ -39,16 +39,17 @@ setting(const lw_jit *self)
 lw_target_choice
 lw_jit_target(lw_jit *self)
 {
-    uint64_t version;
+    uint64_t version, answer;
 
     if (self->target_given)
         return self->base.options.target;
-    version = lw_env_version() + 1; /* 0: not asked yet */
-    if (self->setting_version != version) {
-        self->setting = setting(self);
-        self->setting_version = version;
+    version = 4 * (lw_env_version() + 1);
+    answer = atomic_load_explicit(&self->setting, memory_order_relaxed);
+    if ((answer & ~(uint64_t)3) != version) {
+        answer = version | (uint64_t)setting(self);
+        atomic_store_explicit(&self->setting, answer, memory_order_relaxed);
     }
-    return self->setting;
+    return (lw_target_choice)(answer & 3);
 }
 
 static lw_target_choice
@@ -90,7 +91,7 @@ compile_one(lw_special *special, lw_target_choice target)
         lw_jit_host_key(special, &key);
         return lw_special_host(special, &key) ? 0 : -1;
     }
-    if (!lw_driver_available()) /* the launch says so */
+    if (!lw_driver_available()) /* the launch raises */
         return 0;
     device = lw_current_device();
     lw_jit_device_key(true, &key);
@@ -103,7 +104,8 @@ lw_jit_compile_declared(lw_jit *self)
     lw_target_choice target = lw_jit_target(self);
     int failed = 0;
 
-    for (lw_special *at = self->base.specials; !failed && at != NULL; at = at->next)
+    for (lw_special *at = lw_grown_first(&self->base.specials); !failed && at != NULL;
+         at = lw_grown_next(at))
         failed = compile_one(at, target);
     return failed;
 }
@@ -111,7 +113,7 @@ lw_jit_compile_declared(lw_jit *self)
 /* ---- the shape of a launch ---- */
 
 static int
-check_block(const lw_jit *self, const lw_jit_config *config)
+check_block(const lw_jit *self, const lw_launch_shape *config)
 {
     uint32_t threads = config->block[0] * config->block[1] * config->block[2];
     uint32_t most = self->base.limits.max_threads;
@@ -124,9 +126,9 @@ check_block(const lw_jit *self, const lw_jit_config *config)
     return -1;
 }
 
-/* How many blocks of this size hold the tasks of a forall. */
+/* Computes how many blocks of this size hold the tasks of a forall. */
 static int
-cover(const lw_jit_launcher *self, uint32_t block, lw_jit_config *config)
+cover(const lw_jit_launcher *self, uint32_t block, lw_launch_shape *config)
 {
     int64_t blocks = (self->n_tasks + block - 1) / block;
 
@@ -157,7 +159,7 @@ raise_result(const lw_special *special, const lw_sim_result *result)
     return lw_raise_at(&lw_special_on_host(special)->raises[result->status - 1], &place);
 }
 
-/* Without the GIL. LW_ERR_PYTHON: a handler's exception is set. */
+/* Runs without the GIL. LW_ERR_PYTHON: the exception of a signal handler is set. */
 static lw_status
 simulate_free(lw_sim_launch *launch, lw_sim_result *result, lw_error *err)
 {
@@ -173,7 +175,7 @@ simulate_free(lw_sim_launch *launch, lw_sim_result *result, lw_error *err)
 
 static int
 simulate(lw_jit *kernel, const lw_special *special, const lw_host_entry *entry,
-         const lw_jit_config *config, const uint64_t *values)
+         const lw_launch_shape *config, const uint64_t *values)
 {
     lw_sim_launch launch = {.static_bytes = entry->shared_bytes,
                             .local_bytes = entry->local_bytes,
@@ -207,7 +209,7 @@ static int
 run_bound_on_host(const lw_jit_launcher *self, lw_bound *bound)
 {
     lw_jit *kernel = self->kernel;
-    lw_jit_config config = self->config;
+    lw_launch_shape config = self->config;
     lw_special *special;
     lw_host_entry *entry;
     lw_entry_key key;
@@ -255,9 +257,9 @@ run_on_host(const lw_jit_launcher *self, PyObject *const *args, Py_ssize_t n_arg
 
 /* ---- on a GPU ---- */
 
-/* The shape for this kernel on this device, checked. */
+/* The launch shape for this kernel on this device, checked. */
 static int
-shape_for(const lw_jit_launcher *self, lw_device_entry *entry, lw_jit_config *config,
+shape_for(const lw_jit_launcher *self, lw_device_entry *entry, lw_launch_shape *config,
           lw_error *err)
 {
     lw_launch_config best = entry->config;
@@ -290,7 +292,7 @@ shape_for(const lw_jit_launcher *self, lw_device_entry *entry, lw_jit_config *co
 }
 
 static lw_status
-launch(const lw_jit *kernel, lw_device_entry *entry, const lw_jit_config *config,
+launch(const lw_jit *kernel, lw_device_entry *entry, const lw_launch_shape *config,
        uint64_t *values, uint32_t n_values, lw_error *err)
 {
     void *store[LW_BOUND_VALUES + 1], **params = store;
@@ -303,9 +305,9 @@ launch(const lw_jit *kernel, lw_device_entry *entry, const lw_jit_config *config
     for (uint32_t i = 0; i < n_values; i++)
         params[i] = &values[i];
     params[n_values] = &entry->control;
-    status = (kernel->own.cooperative || entry->together ? lw_launch_together : lw_launch)(
-        entry->kernel, config->grid[0], config->grid[1], config->grid[2], config->block[0],
-        config->block[1], config->block[2], config->shared_bytes, config->stream, params, err);
+    status = (kernel->base.options.cooperative || entry->together
+                  ? lw_launch_together
+                  : lw_launch)(entry->kernel, config, params, err);
     if (params != store)
         lw_free(params);
     return status;
@@ -315,7 +317,7 @@ static int
 launch_entry(const lw_jit_launcher *self, lw_bound *bound, lw_device *device,
              lw_device_entry *entry)
 {
-    lw_jit_config config;
+    lw_launch_shape config;
     lw_error err = {0};
     CUcontext before;
     lw_status status = lw_device_visit(device, &before, &err);
@@ -381,7 +383,7 @@ device_of(PyObject *const *args, Py_ssize_t n_args)
     return lw_current_device();
 }
 
-/* Host arrays go to the device and come back. */
+/* Copies host arrays to the device and back. */
 static int
 run_with_host(const lw_jit_launcher *self, PyObject *const *args, Py_ssize_t n_args)
 {
@@ -431,10 +433,10 @@ call_now(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnam
     Py_RETURN_NONE;
 }
 
-static lw_jit_launcher *launcher_new(lw_jit *kernel, const lw_jit_config *config,
+static lw_jit_launcher *launcher_new(lw_jit *kernel, const lw_launch_shape *config,
                                      PyObject *stream);
 
-/* The call by a kernel made anew, in the same shape. */
+/* Makes the call with a kernel that was compiled again, in the same shape. */
 static PyObject *
 call_renewed(const lw_jit_launcher *self, PyObject *const *args, size_t nargsf,
              PyObject *kwnames)
@@ -466,10 +468,10 @@ lw_jit_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kw
 /* ---- configured kernels ---- */
 
 static lw_jit_launcher *
-launcher_new(lw_jit *kernel, const lw_jit_config *config, PyObject *stream)
+launcher_new(lw_jit *kernel, const lw_launch_shape *config, PyObject *stream)
 {
-    lw_jit_launcher *self =
-        (lw_jit_launcher *)lw_jit_launcher_type->tp_alloc(lw_jit_launcher_type, 0);
+    PyTypeObject *type = lw_state_class(lw_core->launcher_type);
+    lw_jit_launcher *self = type ? (lw_jit_launcher *)type->tp_alloc(type, 0) : NULL;
 
     if (self == NULL)
         return NULL;
@@ -484,7 +486,7 @@ launcher_new(lw_jit *kernel, const lw_jit_config *config, PyObject *stream)
 static int
 refuse_device_function(const lw_jit *self)
 {
-    if (!self->own.device)
+    if (!self->base.options.device)
         return 0;
     PyErr_Format(PyExc_TypeError,
                  "`%s` was made with device=True: kernels call it, and it cannot be launched",
@@ -492,27 +494,46 @@ refuse_device_function(const lw_jit *self)
     return -1;
 }
 
+/* New reference, or NULL without an exception. */
+static lw_jit_launcher *
+find_kept(const lw_jit *self, const lw_launch_shape *config, const PyObject *stream)
+{
+    for (int i = 0; i < LW_JIT_KEPT; i++) {
+        lw_jit_launcher *kept = self->kept[i];
+        if (kept != NULL && memcmp(&kept->config, config, sizeof *config) == 0 &&
+            (config->stream == NULL || kept->stream == stream))
+            return (lw_jit_launcher *)Py_NewRef((PyObject *)kept);
+    }
+    return NULL;
+}
+
+static lw_jit_launcher *
+keep_new(lw_jit *self, const lw_launch_shape *config, PyObject *stream)
+{
+    lw_jit_launcher *made = launcher_new(self, config, stream);
+
+    if (made != NULL) {
+        Py_XSETREF(self->kept[self->next_kept], (lw_jit_launcher *)Py_NewRef((PyObject *)made));
+        self->next_kept = (self->next_kept + 1) % LW_JIT_KEPT;
+    }
+    return made;
+}
+
 PyObject *
 lw_jit_configure(PyObject *object, PyObject *key)
 {
     lw_jit *self = (lw_jit *)object;
     lw_jit_launcher *made;
-    lw_jit_config config;
+    lw_launch_shape config;
     PyObject *stream;
 
     if (refuse_device_function(self) < 0 || lw_jit_config_read(key, &config, &stream) < 0)
         return NULL;
-    for (int i = 0; i < LW_JIT_KEPT; i++) {
-        lw_jit_launcher *kept = self->kept[i];
-        if (kept != NULL && memcmp(&kept->config, &config, sizeof config) == 0 &&
-            (config.stream == NULL || kept->stream == stream))
-            return Py_NewRef((PyObject *)kept);
-    }
-    made = launcher_new(self, &config, config.stream ? stream : NULL);
-    if (made != NULL) {
-        Py_XSETREF(self->kept[self->next_kept], (lw_jit_launcher *)Py_NewRef((PyObject *)made));
-        self->next_kept = (self->next_kept + 1) % LW_JIT_KEPT;
-    }
+    Py_BEGIN_CRITICAL_SECTION(object);
+    made = find_kept(self, &config, stream);
+    if (made == NULL)
+        made = keep_new(self, &config, config.stream ? stream : NULL);
+    Py_END_CRITICAL_SECTION();
     return (PyObject *)made;
 }
 
@@ -524,7 +545,7 @@ lw_jit_forall(PyObject *object, PyObject *args, PyObject *kwargs)
     bool is_short = kwargs != NULL && PyDict_GetItemString(kwargs, "n") != NULL;
     PyObject *n = NULL, *tpb = NULL, *stream = NULL, *shared = NULL;
     int64_t n_tasks, n_tpb = 0, n_shared = 0;
-    lw_jit_config config = {0};
+    lw_launch_shape config = {0};
     lw_jit_launcher *made;
 
     if (refuse_device_function((lw_jit *)object) < 0 ||
@@ -563,7 +584,7 @@ launcher_clear(PyObject *object)
 {
     lw_jit_launcher *self = (lw_jit_launcher *)object;
 
-    Py_CLEAR(self->stream); /* the kernel stays: a finalizer may still launch */
+    Py_CLEAR(self->stream); /* the kernel stays, because a finalizer may still launch */
     return 0;
 }
 
@@ -584,7 +605,7 @@ static PyObject *
 launcher_repr(PyObject *object)
 {
     lw_jit_launcher *self = (lw_jit_launcher *)object;
-    const lw_jit_config *config = &self->config;
+    const lw_launch_shape *config = &self->config;
 
     if (self->n_tasks >= 0)
         return PyUnicode_FromFormat("<lanewise.Kernel '%s'.forall(%lld)>",
@@ -595,7 +616,7 @@ launcher_repr(PyObject *object)
                                 config->block[2]);
 }
 
-/* -1 with an exception where names and number do not fit the kernel. */
+/* -1 with an exception where names or number do not fit the kernel. */
 static int
 check_bound(const lw_jit *kernel, PyObject *args, PyObject *kwargs)
 {
@@ -648,7 +669,7 @@ shape_tuple(const uint32_t shape[3])
     return Py_BuildValue("(III)", shape[0], shape[1], shape[2]);
 }
 
-/* None where the call decides. */
+/* None where the call decides it. */
 static PyObject *
 get_griddim(PyObject *self, void *Py_UNUSED(closure))
 {
@@ -679,7 +700,7 @@ get_stream(PyObject *self, void *Py_UNUSED(closure))
     return stream ? Py_NewRef(stream) : PyLong_FromLong(0);
 }
 
-/* kernel[grid, block, 0, sharedmem]: a stream is of this process alone. */
+/* Pickles as kernel[grid, block, 0, sharedmem], because a stream belongs to this process. */
 static PyObject *
 launcher_reduce(PyObject *object, PyObject *Py_UNUSED(unused))
 {
@@ -745,6 +766,6 @@ lw_jit_launcher_register(PyObject *module)
 {
     PyObject *type = PyType_FromModuleAndSpec(module, &launcher_spec, NULL);
 
-    lw_jit_launcher_type = (PyTypeObject *)type;
+    lw_core->launcher_type = (PyTypeObject *)type;
     return type ? PyModule_AddObjectRef(module, "Launcher", type) : -1;
 }

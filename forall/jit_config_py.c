@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* What every GPU of compute capability 5.0 and later takes (CUDA C++ Programming Guide, table
- * of technical specifications); the simulator keeps to the same. */
+/* The limits of every GPU of compute capability 5.0 and later (CUDA C++ Programming Guide,
+ * table of technical specifications); the simulator has the same limits. */
 static const int64_t most_grid[3] = {2147483647, 65535, 65535};
 static const int64_t most_block[3] = {1024, 1024, 64};
 enum { MOST_THREADS = 1024 };
@@ -18,7 +18,7 @@ too_large(const char *what, const char *expected, PyObject *value)
     return -1;
 }
 
-/* An int, or what has __index__ and is no bool: *out, clipped to what int64 holds. */
+/* Reads an int, or an object with __index__ that is not a bool; *out is clipped to int64. */
 static int
 read_int(PyObject *value, const char *what, int64_t *out)
 {
@@ -56,7 +56,7 @@ lw_jit_count_read(PyObject *value, const char *what, int64_t most, int64_t *out)
     return too_large(what, expected, value);
 }
 
-/* A plain int in range, as nearly all are: no words for messages are made. */
+/* Reads a plain int in range, as nearly all are, without preparing a message. */
 static bool
 read_plain(PyObject *value, int64_t most, uint32_t *out)
 {
@@ -89,8 +89,15 @@ read_axis(PyObject *value, const char *what, int axis, int64_t most, uint32_t *o
 static int
 read_shape(PyObject *value, const char *what, const int64_t *most, uint32_t *out)
 {
-    bool sequence = PyTuple_Check(value) || PyList_Check(value);
-    Py_ssize_t n = sequence ? PySequence_Fast_GET_SIZE(value) : 1;
+    bool sequence = PyTuple_Check(value);
+    Py_ssize_t n = sequence ? PyTuple_GET_SIZE(value) : 1;
+
+    if (PyList_Check(value)) { /* which other threads may change */
+        PyObject *now = PyList_AsTuple(value);
+        int result = now ? read_shape(now, what, most, out) : -1;
+        Py_XDECREF(now);
+        return result;
+    }
 
     if (n < 1 || n > 3) {
         PyErr_Format(PyExc_ValueError,
@@ -101,8 +108,8 @@ read_shape(PyObject *value, const char *what, const int64_t *most, uint32_t *out
     }
     out[1] = out[2] = 1;
     for (Py_ssize_t i = 0; i < n; i++)
-        if (read_axis(sequence ? PySequence_Fast_GET_ITEM(value, i) : value, what, (int)i,
-                      most[i], &out[i]) < 0)
+        if (read_axis(sequence ? PyTuple_GET_ITEM(value, i) : value, what, (int)i, most[i],
+                      &out[i]) < 0)
             return -1;
     return 0;
 }
@@ -123,7 +130,7 @@ check_threads(const uint32_t *block)
 }
 
 int
-lw_jit_config_read(PyObject *key, lw_jit_config *out, PyObject **stream_object)
+lw_jit_config_read(PyObject *key, lw_launch_shape *out, PyObject **stream_object)
 {
     Py_ssize_t n = PyTuple_Check(key) ? PyTuple_GET_SIZE(key) : 1;
     int64_t shared = 0;

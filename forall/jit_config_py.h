@@ -7,19 +7,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/device/driver.h"
+#include "core/device/launch.h"
 
-typedef struct lw_jit_config {
-    uint32_t grid[3], block[3]; /* x, y, z; at least 1 */
-    uint32_t shared_bytes;      /* dynamic, a block */
-    CUstream stream;
-} lw_jit_config;
-
-/* The key of kernel[key]: (grid, block[, stream[, sharedmem]]). *stream_object: what the user
- * gave for the stream (borrowed from key) or NULL. -1 with a ValueError or TypeError that names
- * the part, what was expected and what came. */
-int lw_jit_config_read(PyObject *key, lw_jit_config *out, PyObject **stream_object);
-/* An int from 0 to `most`; what: for messages. -1 with an exception. */
+/* Reads the key of kernel[key]: (grid, block[, stream[, sharedmem]]). *stream_object: what the
+ * user gave for the stream (borrowed from key) or NULL. -1 with a ValueError or TypeError that
+ * names the part, what was expected and what was given. */
+int lw_jit_config_read(PyObject *key, lw_launch_shape *out, PyObject **stream_object);
+/* Reads an int from 0 to `most`; what: its name in messages. -1 with an exception. */
 int lw_jit_count_read(PyObject *value, const char *what, int64_t most, int64_t *out);
 
 #endif

@@ -1,5 +1,6 @@
-/* Looking into a Kernel: text and binary forms of its specialisations, and what they take. */
-#include "forall/jit_parts_py.h"
+/* Inspection of a Kernel: text and binary forms of its specialisations, and the resources that
+ * they need. */
+#include "forall/jit_py_internal.h"
 
 #include "core/py/compiled/resources.h"
 #include "core/py/cuda/cuda_py.h"
@@ -14,23 +15,23 @@
 
 /* ---- which one, for what ---- */
 
-/* Where its specialisations are: of a function that was called on the host, with the companion.
- */
+/* The object that has the specialisations: for a function that was called on the host, the
+ * companion. */
 static lw_function *
 holder(lw_jit *self)
 {
-    bool called = self->value != NULL && self->base.specials == NULL;
+    bool called = self->value != NULL && lw_grown_first(&self->base.specials) == NULL;
 
     return called ? &self->value->base : &self->base;
 }
 
-/* The specialisation that a signature means; compiled where the kernel is lazy. */
+/* The specialisation for a signature, compiled if the kernel is lazy. */
 static lw_special *
 special_of(lw_jit *self, PyObject *sig)
 {
     lw_special *special;
 
-    if (self->own.device) {
+    if (self->base.options.device) {
         PyErr_Format(PyExc_TypeError,
                      "`%s` was made with device=True: it has code in the kernels that call it",
                      lw_function_name(&self->base));
@@ -85,13 +86,14 @@ types_of(const lw_special *special, int Py_UNUSED(cc), const char *Py_UNUSED(for
 
 typedef PyObject *(*of_special)(const lw_special *special, int cc, const char *form);
 
-/* {signature: one(special)} of all there are. */
+/* The dict {signature: one(special)} of all specialisations. */
 static PyObject *
 of_all(lw_jit *self, int cc, const char *form, of_special one)
 {
     PyObject *all = PyDict_New();
 
-    for (lw_special *at = holder(self)->specials; all != NULL && at != NULL; at = at->next) {
+    for (lw_special *at = lw_grown_first(&holder(self)->specials); all != NULL && at != NULL;
+         at = lw_grown_next(at)) {
         PyObject *key, *value;
         if (at->target != at || at->origin != NULL)
             continue;
@@ -116,7 +118,7 @@ of_signature(lw_jit *self, PyObject *sig, int cc, const char *form, of_special o
     return special ? one(special, cc, form) : NULL;
 }
 
-/* A function that returns numbers is compiled for the CPU alone, where it is called. */
+/* A function that returns numbers is compiled for the CPU only, where it is called. */
 static int
 check_there(lw_jit *self, int cc, const char *host_form)
 {
@@ -171,7 +173,7 @@ write_to(PyObject *file, PyObject *text)
     return result ? Py_NewRef(Py_None) : NULL;
 }
 
-/* All texts, one after the other. */
+/* Joins all texts, one after the other. */
 static PyObject *
 joined(PyObject *all)
 {
@@ -213,7 +215,7 @@ read_info(const lw_special *special, int cc, lw_cubin_info *info)
     return lw_special_info(special, &key, cc, info);
 }
 
-/* Registers are granted to warps in units of 256, of 65536 a block. */
+/* Registers are granted to warps in units of 256; a block has 65536. */
 static int
 most_threads(const lw_special *special, const lw_cubin_info *info)
 {
@@ -239,7 +241,7 @@ host_resources(const lw_special *special)
                          "collective", key.form == LW_ENTRY_SINGLE ? Py_True : Py_False);
 }
 
-/* What it takes with blocks of this many threads; 0: the most that fit. */
+/* The resources needed with blocks of this many threads; 0: the most threads that fit. */
 static PyObject *
 resources_of(const lw_special *special, int cc, int block)
 {
@@ -326,7 +328,7 @@ max_cooperative_grid_blocks(PyObject *object, PyObject *args, PyObject *kwargs)
     PyObject *block, *shared = NULL, *sig = Py_None, *key, *stream;
     lw_jit *self = (lw_jit *)object;
     int64_t n_shared = 0;
-    lw_jit_config shape;
+    lw_launch_shape shape;
     lw_launch_config found = {0};
     lw_special *special;
     lw_device_entry *entry;
@@ -344,7 +346,7 @@ max_cooperative_grid_blocks(PyObject *object, PyObject *args, PyObject *kwargs)
     Py_XDECREF(key);
     if (bad)
         return NULL;
-    special = sig == Py_None ? self->base.specials : special_of(self, sig);
+    special = sig == Py_None ? lw_grown_first(&self->base.specials) : special_of(self, sig);
     if (special == NULL && !PyErr_Occurred())
         PyErr_SetString(PyExc_ValueError, "signature= is needed: nothing is compiled yet");
     device = special ? lw_current_device() : NULL;
@@ -390,7 +392,7 @@ kernel_compile(PyObject *object, PyObject *args, PyObject *kwargs)
     Py_RETURN_NONE;
 }
 
-/* "void(float64[::1])" of these arguments: new str. */
+/* "void(float64[::1])" for these arguments: a new str. */
 static PyObject *
 text_for(lw_jit *self, PyObject **row, Py_ssize_t n)
 {
@@ -421,7 +423,10 @@ lw_jit_specialize(PyObject *object, PyObject *args)
     if (lw_jit_unwrap_all(row, n, &keep) == 0)
         text = text_for(self, row, n);
     if (text != NULL)
-        result = lw_jit_new(self->base.py_func, text, self->base.keywords, self->from_cuda);
+        result = self->base.door->make(Py_TYPE(self),
+                                       &(lw_request){.function = self->base.py_func,
+                                                     .signatures = text,
+                                                     .keywords = self->base.keywords});
     Py_XDECREF(text);
     Py_XDECREF(keep);
     return result;
@@ -434,11 +439,11 @@ current_of(lw_jit *self)
 {
     bool called = self->value != NULL && lw_function_is_stale(&self->value->base);
 
-    return (PyObject *)(called ? lw_function_renewed(&self->base)
-                               : lw_function_current(&self->base));
+    return called ? lw_compiled_renewed((lw_compiled *)self)
+                  : (PyObject *)lw_function_current(&self->base);
 }
 
-/* These ask about the code that a call would run now. */
+/* These give the code that a call would run now. */
 #define OF_CURRENT(name) LW_OF_CURRENT(current_##name, current_of((lw_jit *)object), name)
 OF_CURRENT(kernel_compile)
 OF_CURRENT(inspect_types)

@@ -1,8 +1,8 @@
 /* The Kernel type and the decorators that make it: lw.jit and cuda.jit. */
-#include "forall/jit_parts_py.h"
+#include "forall/jit_py_internal.h"
 
 #include "core/front/read/services.h"
-#include "core/py/compiled/door_function.h"
+#include "core/py/compiled/decorate.h"
 #include "core/py/method_table.h"
 #include "core/py/raise.h"
 #include "core/py/text_py.h"
@@ -11,11 +11,12 @@
 #include "forall/jit_wrap_py.h"
 #include "forall/special_parts_py.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 #include <structmember.h>
 
-PyTypeObject *lw_jit_type;
+static const lw_compiled_door door, cuda_door;
 
 /* ---- calling ---- */
 
@@ -37,7 +38,7 @@ call_kernel(PyObject *object, PyObject *const *Py_UNUSED(args), size_t Py_UNUSED
     return lw_jit_needs_shape((lw_jit *)object);
 }
 
-/* A device function on the host is the Python function. */
+/* Called on the host, a device function is the Python function. */
 static PyObject *
 call_device(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -47,7 +48,7 @@ call_device(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kw
 
 /* ---- building ---- */
 
-/* Errors in it are told now. */
+/* Reports errors in the function now. */
 static int
 check_typed(lw_jit *self, const lw_signature *signature)
 {
@@ -77,7 +78,7 @@ take_declared(lw_jit *self, const lw_signature *signature)
     return result;
 }
 
-/* A device function has its code where it is called: its signatures are checked and listed. */
+/* A device function has no code of its own: its signatures are only checked and listed. */
 static int
 declare_device(lw_jit *self, PyObject *signatures)
 {
@@ -141,45 +142,35 @@ refuse_varargs(const lw_jit *self)
 }
 
 static int
-take_options(lw_jit *self, PyObject *keywords, bool from_cuda)
+init(lw_jit *self, const lw_request *request)
 {
-    if (self->own.bounds)
-        self->base.options.front.checks |= LW_CHECK_BOUNDS;
-    if (self->own.bound_threads)
-        self->base.limits.max_threads = self->own.bound_threads;
-    if (self->own.bound_blocks)
-        self->base.limits.min_blocks = self->own.bound_blocks;
-    self->from_cuda = from_cuda;
+    PyObject *keywords = request->keywords;
+
     self->target_given = keywords && PyDict_GetItemString(keywords, "target") != NULL;
-    Py_XSETREF(self->base.keywords, keywords ? PyDict_Copy(keywords) : PyDict_New());
-    return self->base.keywords ? 0 : -1;
-}
-
-static int
-build(lw_jit *self, PyObject *function, PyObject *signatures, PyObject *keywords,
-      bool from_cuda)
-{
-    PyObject *shared = lw_jit_options_read(keywords, &self->own);
-    int gives = from_cuda || self->own.device ? 0 : lw_jit_signatures_give(signatures);
-    int failed = shared == NULL || gives < 0 ||
-                 lw_function_init(&self->base, LW_DOOR_JIT, 0, function, shared) < 0 ||
-                 take_options(self, keywords, from_cuda) < 0;
-
-    Py_XDECREF(shared);
-    if (failed)
+    if (lw_function_init(&self->base, request) < 0)
         return -1;
     count_positional(self);
     self->declared = PyList_New(0);
-    if (self->declared == NULL)
+    return self->declared ? 0 : -1;
+}
+
+static int
+build(lw_jit *self, const lw_request *request)
+{
+    int gives = 0;
+
+    if (init(self, request) < 0)
         return -1;
-    if (self->own.device)
-        return declare_device(self, signatures);
-    if (refuse_varargs(self) < 0)
+    if (self->base.options.device)
+        return declare_device(self, request->signatures);
+    if (!self->from_cuda)
+        gives = lw_jit_signatures_give(request->signatures);
+    if (gives < 0 || refuse_varargs(self) < 0)
         return -1;
-    self->signatures = Py_XNewRef(signatures);
+    self->signatures = Py_XNewRef(request->signatures);
     if (gives)
         return lw_jit_declare_value(self);
-    if (lw_function_declare(&self->base, signatures) < 0)
+    if (lw_function_declare(&self->base, request->signatures) < 0)
         return -1;
     return lw_jit_compile_declared(self);
 }
@@ -187,46 +178,47 @@ build(lw_jit *self, PyObject *function, PyObject *signatures, PyObject *keywords
 lw_jit *
 lw_jit_new_value(lw_jit *self)
 {
-    lw_jit *made = (lw_jit *)lw_jit_type->tp_alloc(lw_jit_type, 0);
-    PyObject *shared;
-    int failed;
+    lw_jit *made = lw_compiled_alloc(Py_TYPE(self), &door, call_kernel);
+    lw_request request = {.function = self->base.py_func, .keywords = self->base.keywords};
 
-    if (made == NULL)
-        return NULL;
-    made->base.vectorcall = call_kernel;
-    shared = lw_jit_options_read(self->base.keywords, &made->own);
-    failed = shared == NULL ||
-             lw_function_init(&made->base, LW_DOOR_JIT, 0, self->base.py_func, shared) < 0 ||
-             take_options(made, self->base.keywords, false) < 0;
-    Py_XDECREF(shared);
-    made->declared = failed ? NULL : PyList_New(0);
-    if (made->declared == NULL) {
-        Py_DECREF(made);
+    if (made == NULL || init(made, &request) < 0) {
+        Py_XDECREF((PyObject *)made);
         return NULL;
     }
-    count_positional(made);
     made->base.gives_value = true;
     made->base.options.front.procedure = made->base.options.front.threads = false;
     return made;
 }
 
-PyObject *
-lw_jit_new(PyObject *function, PyObject *signatures, PyObject *keywords, bool from_cuda)
+static PyObject *
+new_by(PyTypeObject *type, const lw_compiled_door *by, const lw_request *request)
 {
-    lw_jit *self = (lw_jit *)lw_jit_type->tp_alloc(lw_jit_type, 0);
+    lw_jit *self = lw_compiled_alloc(type, by, call_kernel);
 
     if (self == NULL)
         return NULL;
-    self->base.vectorcall = call_kernel;
-    if (build(self, function, signatures, keywords, from_cuda) < 0) {
-        Py_DECREF(self);
+    self->from_cuda = by == &cuda_door;
+    if (build(self, request) < 0) {
+        Py_DECREF((PyObject *)self);
         return NULL;
     }
-    if (self->own.device)
+    if (self->base.options.device)
         self->base.vectorcall = call_device;
-    else if (!from_cuda)
+    else if (!self->from_cuda)
         self->base.vectorcall = lw_jit_call_value;
     return (PyObject *)self;
+}
+
+static PyObject *
+jit_new(PyTypeObject *type, const lw_request *request)
+{
+    return new_by(type, &door, request);
+}
+
+static PyObject *
+cuda_new(PyTypeObject *type, const lw_request *request)
+{
+    return new_by(type, &cuda_door, request);
 }
 
 /* ---- life ---- */
@@ -236,10 +228,9 @@ kernel_traverse(PyObject *object, visitproc visit, void *arg)
 {
     lw_jit *self = (lw_jit *)object;
 
-    Py_VISIT(Py_TYPE(object));
     Py_VISIT(self->declared);
     Py_VISIT(self->signatures);
-    Py_VISIT(self->value);
+    Py_VISIT((PyObject *)atomic_load_explicit(&self->value, memory_order_relaxed));
     for (int i = 0; i < LW_JIT_KEPT; i++)
         Py_VISIT(self->kept[i]);
     return lw_function_traverse(&self->base, visit, arg);
@@ -253,26 +244,16 @@ kernel_clear(PyObject *object)
     for (int i = 0; i < LW_JIT_KEPT; i++)
         Py_CLEAR(self->kept[i]);
     Py_CLEAR(self->signatures);
-    self->base.on_host = NULL;
-    Py_CLEAR(self->value);
-    lw_function_clear(&self->base);
+    Py_XDECREF((PyObject *)atomic_exchange(&self->value, NULL));
+    lw_compiled_clear((lw_compiled *)self);
     return 0;
 }
 
 static void
-kernel_dealloc(PyObject *object)
+drop(lw_compiled *self)
 {
-    lw_jit *self = (lw_jit *)object;
-    PyTypeObject *type = Py_TYPE(object);
-
-    PyObject_GC_UnTrack(object);
-    if (self->base.weakrefs != NULL)
-        PyObject_ClearWeakRefs(object);
-    kernel_clear(object);
-    Py_CLEAR(self->declared);
-    lw_function_reset(&self->base);
-    type->tp_free(object);
-    Py_DECREF(type);
+    Py_CLEAR(((lw_jit *)self)->declared);
+    lw_function_drop(self);
 }
 
 static PyObject *
@@ -281,16 +262,17 @@ kernel_repr(PyObject *object)
     const lw_jit *self = (lw_jit *)object;
 
     return PyUnicode_FromFormat("<lanewise.Kernel '%s'%s>", lw_function_name(&self->base),
-                                self->own.device ? " (device function)" : "");
+                                self->base.options.device ? " (device function)" : "");
 }
 
 /* ---- attributes ---- */
 
-/* Newest first. */
+/* Adds the signatures, newest first. */
 static int
 list_signatures(const lw_function *function, PyObject *list)
 {
-    for (lw_special *at = function->specials; at != NULL; at = at->next) {
+    for (lw_special *at = lw_grown_first(&function->specials); at != NULL;
+         at = lw_grown_next(at)) {
         PyObject *text;
         int failed;
         if (at->target != at || at->origin != NULL)
@@ -308,27 +290,52 @@ static PyObject *
 get_signatures(PyObject *object, void *Py_UNUSED(closure))
 {
     lw_jit *self = (lw_jit *)object;
+    lw_jit *value = atomic_load_explicit(&self->value, memory_order_acquire);
     PyObject *list;
 
-    if (self->own.device)
+    if (self->base.options.device)
         return PyList_GetSlice(self->declared, 0, PyList_GET_SIZE(self->declared));
     list = PyList_New(0);
     if (list == NULL || list_signatures(&self->base, list) < 0 ||
-        (self->value != NULL && list_signatures(&self->value->base, list) < 0) ||
+        (value != NULL && list_signatures(&value->base, list) < 0) ||
         PyList_Reverse(list) < 0) /* oldest first */
         Py_CLEAR(list);
     return list;
 }
 
-/* For the reader: what it was made for, or None where it compiles for any types. */
+/* Whether it is called on the host and takes no types but declared ones. */
+static bool
+gives_declared(const lw_jit *self)
+{
+    const lw_jit *value = atomic_load_explicit(&self->value, memory_order_acquire);
+
+    return value != NULL && !value->base.lazy;
+}
+
+/* For the reader: the signatures for which it was made, or None where it compiles for any
+ * types. */
 static PyObject *
 get_declared(PyObject *object, void *closure)
 {
     const lw_jit *self = (lw_jit *)object;
-    bool declared = self->own.device || !self->base.lazy ||
-                    (self->value != NULL && !self->value->base.lazy);
+    bool declared = self->base.options.device || !self->base.lazy || gives_declared(self);
 
     return declared ? get_signatures(object, closure) : Py_NewRef(Py_None);
+}
+
+static PyObject *
+declared(lw_compiled *self)
+{
+    return get_declared((PyObject *)self, NULL);
+}
+
+/* The companion was read when it was made, for calls on the host: it says what is stale. */
+static lw_compiled *
+asked(lw_compiled *self)
+{
+    lw_jit *value = ((lw_jit *)self)->value;
+
+    return value ? (lw_compiled *)value : self;
 }
 
 static PyObject *
@@ -341,12 +348,6 @@ get_overloads(PyObject *object, void *Py_UNUSED(closure))
     result = PyObject_CallMethod(module, "Overloads", "O", object);
     Py_DECREF(module);
     return result;
-}
-
-static PyObject *
-get_stats(PyObject *object, void *Py_UNUSED(closure))
-{
-    return lw_function_stats((lw_function *)object);
 }
 
 static PyObject *
@@ -366,14 +367,13 @@ get_specialized(PyObject *object, void *Py_UNUSED(closure))
 {
     const lw_jit *self = (lw_jit *)object;
 
-    return PyBool_FromLong(!self->base.lazy ||
-                           (self->value != NULL && !self->value->base.lazy));
+    return PyBool_FromLong(!self->base.lazy || gives_declared(self));
 }
 
 static PyObject *
 get_device(PyObject *object, void *Py_UNUSED(closure))
 {
-    return PyBool_FromLong(((lw_jit *)object)->own.device);
+    return PyBool_FromLong(((lw_function *)object)->options.device);
 }
 
 static PyObject *
@@ -395,56 +395,12 @@ static PyGetSetDef kernel_getset[] = {
     {"__lanewise_link__", get_link, NULL, PyDoc_STR("link=: kernels that call it need it too"),
      NULL},
     {"is_device", get_device, NULL, PyDoc_STR("made with device=True"), NULL},
-    {"stats", get_stats, NULL, PyDoc_STR("what was compiled, from where, and how long it took"),
-     NULL},
     {"__signature__", get_text_signature, NULL, NULL, NULL},
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL}};
-
-static PyMemberDef kernel_members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(lw_function, vectorcall), READONLY, NULL},
-    {"__dictoffset__", T_PYSSIZET, offsetof(lw_function, dict), READONLY, NULL},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(lw_function, weakrefs), READONLY, NULL},
-    {"py_func", T_OBJECT, offsetof(lw_function, py_func), READONLY,
-     PyDoc_STR("the Python function it was made from")},
-    {"__wrapped__", T_OBJECT, offsetof(lw_function, py_func), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL}};
 
 /* ---- methods ---- */
 
-static PyObject *
-kernel_itself(PyObject *self, PyObject *Py_UNUSED(unused))
-{
-    return Py_NewRef(self);
-}
-
-static PyObject *
-kernel_reduce(PyObject *self, PyObject *Py_UNUSED(unused))
-{
-    return lw_reduce_by_source(self, "reduce_kernel");
-}
-
-static PyObject *
-kernel_state(PyObject *object, PyObject *Py_UNUSED(unused))
-{
-    lw_jit *self = (lw_jit *)object;
-    PyObject *signatures = Py_None;
-
-    if (self->own.device || !self->base.lazy)
-        signatures = get_signatures(object, NULL);
-    else if (self->value != NULL && !self->value->base.lazy)
-        signatures = get_signatures(object, NULL);
-    else
-        Py_INCREF(signatures);
-    if (signatures == NULL)
-        return NULL;
-    return Py_BuildValue("{s:N,s:O,s:O,s:O}", "signatures", signatures, "options",
-                         self->base.keywords, "source",
-                         self->base.source ? self->base.source : Py_None, "cuda",
-                         self->from_cuda ? Py_True : Py_False);
-}
-
-/* numba's spelling of kernel[...]. */
+/* numba's other spelling of kernel[...]. */
 static PyObject *
 kernel_configure(PyObject *self, PyObject *args, PyObject *kwargs)
 {
@@ -480,10 +436,6 @@ static PyMethodDef kernel_methods_head[] = {
                "A kernel for the types of these arguments alone.\n\n"
                ">>> k.specialize(np.arange(5.0)).signatures\n"
                "['void(float64[::1])']")},
-    {"_state", kernel_state, METH_NOARGS, PyDoc_STR("what pickling needs")},
-    {"__reduce__", kernel_reduce, METH_NOARGS, NULL},
-    {"__copy__", kernel_itself, METH_NOARGS, NULL},
-    {"__deepcopy__", kernel_itself, METH_O, NULL},
 };
 
 enum { N_HEAD = sizeof kernel_methods_head / sizeof *kernel_methods_head, MOST_INSPECT = 24 };
@@ -505,17 +457,12 @@ PyDoc_STRVAR(kernel_doc,
              ">>> x\n"
              "array([0, 2, 4, 6, 8])");
 
-static PyType_Slot kernel_slots[] = {{Py_tp_doc, (void *)kernel_doc},
-                                     {Py_tp_dealloc, kernel_dealloc},
-                                     {Py_tp_traverse, kernel_traverse},
-                                     {Py_tp_clear, kernel_clear},
-                                     {Py_tp_repr, kernel_repr},
-                                     {Py_tp_call, PyVectorcall_Call},
-                                     {Py_mp_subscript, lw_jit_configure},
-                                     {Py_tp_getset, kernel_getset},
-                                     {Py_tp_members, kernel_members},
-                                     {Py_tp_methods, kernel_methods},
-                                     {0, NULL}};
+static PyType_Slot kernel_slots[] = {
+    {Py_tp_doc, (void *)kernel_doc},     {Py_tp_dealloc, lw_compiled_dealloc},
+    {Py_tp_traverse, kernel_traverse},   {Py_tp_clear, kernel_clear},
+    {Py_tp_repr, kernel_repr},           {Py_tp_call, PyVectorcall_Call},
+    {Py_mp_subscript, lw_jit_configure}, {Py_tp_getset, kernel_getset},
+    {Py_tp_methods, kernel_methods},     {0, NULL}};
 
 static PyType_Spec kernel_spec = {
     .name = "lanewise.Kernel",
@@ -526,113 +473,94 @@ static PyType_Spec kernel_spec = {
 
 /* ---- the decorators ---- */
 
-/* state: (signatures, keywords, from_cuda) */
-static PyObject *
-decorate(PyObject *state, PyObject *function)
-{
-    return lw_jit_new(function, PyTuple_GET_ITEM(state, 0), PyTuple_GET_ITEM(state, 1),
-                      PyTuple_GET_ITEM(state, 2) == Py_True);
-}
-
-static PyMethodDef decorate_def = {"jit", decorate, METH_O,
-                                   PyDoc_STR("makes a Kernel of a function")};
-
-/* Bad keywords and signatures are told now, not when the function comes. */
 static int
-check_early(PyObject *signatures, PyObject *keywords, bool from_cuda)
+check_device_signatures(PyObject *signatures)
 {
-    lw_door_arguments arguments;
-    lw_door_options options;
-    lw_jit_options own;
     lw_signature_list list = {0};
-    PyObject *shared = lw_jit_options_read(keywords, &own);
-    int gives, failed = shared == NULL ||
-                        lw_door_read(LW_DOOR_JIT, signatures, shared, &options, &arguments) < 0;
     lw_arena arena;
+    int failed;
 
-    Py_XDECREF(shared);
-    if (failed)
-        return -1;
-    gives = from_cuda || own.device ? 0 : lw_jit_signatures_give(signatures);
-    if (gives != 0)
-        return gives < 0 ? -1 : 0;
-    if (!own.device)
-        return check_kernel_signatures(signatures);
     lw_arena_init(&arena);
     failed = lw_signatures_read(signatures, false, &arena, &list);
     lw_arena_reset(&arena);
     return failed;
 }
 
-static PyObject *
-make_decorator(PyObject *signatures, PyObject *keywords, bool from_cuda)
+static int
+check_of(const lw_request *request, bool from_cuda)
 {
-    PyObject *state, *result;
+    lw_door_arguments arguments;
+    lw_door_options options;
+    int gives = 0;
 
-    if (check_early(signatures, keywords, from_cuda) < 0)
-        return NULL;
-    state = PyTuple_Pack(3, signatures ? signatures : Py_None, keywords,
-                         from_cuda ? Py_True : Py_False);
-    if (state == NULL)
-        return NULL;
-    result = PyCFunction_New(&decorate_def, state);
-    Py_DECREF(state);
-    return result;
+    if (lw_door_read(LW_DOOR_JIT, request->signatures, request->keywords, &options,
+                     &arguments) < 0)
+        return -1;
+    if (options.device)
+        return check_device_signatures(request->signatures);
+    if (!from_cuda)
+        gives = lw_jit_signatures_give(request->signatures);
+    if (gives != 0)
+        return gives < 0 ? -1 : 0;
+    return check_kernel_signatures(request->signatures);
+}
+
+static int
+check(const lw_request *request)
+{
+    return check_of(request, false);
+}
+
+static int
+cuda_check(const lw_request *request)
+{
+    return check_of(request, true);
+}
+
+static const lw_compiled_door door = {.id = LW_DOOR_JIT,
+                                      .path = "jit",
+                                      .check = check,
+                                      .make = jit_new,
+                                      .declared = declared,
+                                      .asked = asked,
+                                      .changed = lw_function_statics_changed,
+                                      .drop = drop};
+static const lw_compiled_door cuda_door = {.id = LW_DOOR_JIT,
+                                           .path = "cuda.jit",
+                                           .check = cuda_check,
+                                           .make = cuda_new,
+                                           .declared = declared,
+                                           .asked = asked,
+                                           .changed = lw_function_statics_changed,
+                                           .drop = drop};
+
+static PyObject *
+jit_anywhere(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    return lw_decorate_either(&door, module, "func_or_sig", args, kwargs);
 }
 
 static PyObject *
-jit(PyObject *args, PyObject *kwargs, bool from_cuda)
+jit_cuda(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    PyObject *first, *keywords, *result;
-
-    if (lw_decorator_arguments("jit", "func_or_sig", args, kwargs, &first, &keywords) < 0)
-        return NULL;
-    if (first != NULL && lw_is_function(first))
-        result = lw_jit_new(first, NULL, keywords, from_cuda);
-    else
-        result = make_decorator(first, keywords, from_cuda);
-    Py_XDECREF(first);
-    Py_DECREF(keywords);
-    return result;
+    return lw_decorate_either(&cuda_door, module, "func_or_sig", args, kwargs);
 }
 
-static PyObject *
-jit_anywhere(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
-{
-    return jit(args, kwargs, false);
-}
-
-static PyObject *
-jit_cuda(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
-{
-    return jit(args, kwargs, true);
-}
-
-#define JIT_SIGNATURE                                                                          \
-    "jit(func_or_sig=None, *, device=False, inline='never', forceinline=False, link=(),\n"     \
-    "    debug=False, opt=True, lineinfo=True, fastmath=False, max_registers=None,\n"          \
-    "    launch_bounds=None, cache=True, cooperative=False, lto=None, extensions=(),\n"        \
-    "    boundscheck=None, shared_memory_carveout=None, target='auto', typing='weak',\n"       \
-    "    fma=True, precise=False, max_blocksize=None, static=(), errors='raise', check=(),\n"  \
-    "    source=None, warn=True, nopython=True)\n--\n\n"
-
-PyDoc_STRVAR(jit_doc,
-             JIT_SIGNATURE "Make a Kernel of a function that threads run, or with device=True "
-                           "a function for kernels to call.\n\n"
-                           "It runs where its arrays are: on their GPU, or for NumPy arrays on "
-                           "the CPU. A function that uses nothing of a thread can be called on "
-                           "the host, for the numbers that it returns.\n\n"
-                           ">>> @lw.jit('void(float64[:])')\n"
-                           "... def halve(x):\n"
-                           "...     i = lw.cuda.grid(1)\n"
-                           "...     if i < x.size:\n"
-                           "...         x[i] /= 2\n"
-                           ">>> x = np.ones(3)\n"
-                           ">>> halve[1, 32](x)\n"
-                           ">>> x\n"
-                           "array([0.5, 0.5, 0.5])");
-PyDoc_STRVAR(jit_cuda_doc,
-             JIT_SIGNATURE "numba's cuda.jit: a Kernel for a GPU, to which NumPy arrays are "
+PyDoc_STRVAR(jit_doc, "Make a Kernel of a function that threads run, or with device=True "
+                      "a function for kernels to call.\n\n"
+                      "It runs where its arrays are: on their GPU, or for NumPy arrays on "
+                      "the CPU. A function that uses nothing of a thread can be called on "
+                      "the host, for the numbers that it returns.\n\n"
+                      ">>> @lw.jit('void(float64[:])')\n"
+                      "... def halve(x):\n"
+                      "...     i = lw.cuda.grid(1)\n"
+                      "...     if i < x.size:\n"
+                      "...         x[i] /= 2\n"
+                      ">>> x = np.ones(3)\n"
+                      ">>> halve[1, 32](x)\n"
+                      ">>> x\n"
+                      "array([0.5, 0.5, 0.5])");
+PyDoc_STRVAR(jit_cuda_doc, "numba's cuda.jit: a Kernel for a GPU, to which NumPy arrays are "
                            "copied and back.\n\n"
                            "With target='cpu' or lanewise.config.target 'cpu' (also in "
                            "LANEWISE_TARGET) it runs on the CPU.\n\n"
@@ -644,14 +572,18 @@ PyDoc_STRVAR(jit_cuda_doc,
                            ">>> x\n"
                            "array([0.5, 0.5, 0.5])");
 
-static PyMethodDef functions[] = {
-    {"jit", LW_KEYWORDS(jit_anywhere), jit_doc},
-    {"_compile_device", lw_jit_compile_device, METH_VARARGS, NULL},
+static PyMethodDef decorator[] = {
+    {"jit", LW_KEYWORDS(jit_anywhere), NULL},
     {NULL, NULL, 0, NULL},
 };
 
-static PyMethodDef cuda_functions[] = {
-    {"jit", LW_KEYWORDS(jit_cuda), jit_cuda_doc},
+static PyMethodDef cuda_decorator[] = {
+    {"jit", LW_KEYWORDS(jit_cuda), NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMethodDef functions[] = {
+    {"_compile_device", lw_jit_compile_device, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -659,8 +591,12 @@ static int
 add_functions(PyObject *module)
 {
     PyObject *cuda = PyObject_GetAttrString(module, "cuda");
-    int failed = cuda == NULL || PyModule_AddFunctions(cuda, cuda_functions) < 0 ||
-                 PyModule_AddFunctions(module, functions) < 0;
+    const char *first = "func_or_sig=None, *";
+    int failed =
+        cuda == NULL ||
+        lw_door_add(module, cuda, cuda_decorator, LW_DOOR_JIT, first, jit_cuda_doc) < 0 ||
+        lw_door_add(module, module, decorator, LW_DOOR_JIT, first, jit_doc) < 0 ||
+        PyModule_AddFunctions(module, functions) < 0;
 
     Py_XDECREF(cuda);
     return failed ? -1 : 0;
@@ -674,10 +610,10 @@ lw_jit_register(PyObject *module)
     memcpy(kernel_methods, kernel_methods_head, sizeof kernel_methods_head);
     memcpy(kernel_methods + N_HEAD, lw_jit_inspect_methods,
            lw_jit_n_inspect_methods * sizeof *kernel_methods);
-    type = PyType_FromModuleAndSpec(module, &kernel_spec, NULL);
-    lw_jit_type = (PyTypeObject *)type;
-    if (type == NULL || PyModule_AddObjectRef(module, "Kernel", type) < 0 ||
-        lw_jit_launcher_register(module) < 0 || lw_jit_wrap_register(module) < 0)
+    type = (PyObject *)lw_compiled_type(module, LW_DOOR_JIT, &kernel_spec, NULL);
+    lw_core->jit_type = (PyTypeObject *)Py_XNewRef(type);
+    if (type == NULL || lw_jit_launcher_register(module) < 0 ||
+        lw_jit_wrap_register(module) < 0)
         return -1;
     return add_functions(module);
 }

@@ -1,4 +1,4 @@
-/* The jit door: cuda.jit, lw.jit, and what goes with them. */
+/* The jit door: cuda.jit, lw.jit, and what belongs to them. */
 #ifndef LW_FORALL_JIT_PY_H
 #define LW_FORALL_JIT_PY_H
 

@@ -1,7 +1,7 @@
-/* lw.jit's functions called on the host: f(3), f(array). The function is typed as one that
- * returns numbers, by a companion object that holds these specialisations, and run once, on the
- * calling thread. */
-#include "forall/jit_parts_py.h"
+/* Functions of lw.jit that are called on the host: f(3), f(array). The function is typed as one
+ * that returns numbers, by a companion object that has these specialisations, and runs once, on
+ * the calling thread. */
+#include "forall/jit_py_internal.h"
 
 #include "core/base/memory.h"
 #include "core/host/raise_note.h"
@@ -10,6 +10,7 @@
 #include "core/py/raise.h"
 #include "core/py/raise_row.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 enum { FEW_RESULTS = 64 };
@@ -36,23 +37,23 @@ lw_jit_signatures_give(PyObject *signatures)
     return failed;
 }
 
-/* The companion, with what was declared; borrowed. */
+/* The companion, with the declared signatures compiled; borrowed. */
 static lw_jit *
 companion(lw_jit *self)
 {
-    lw_jit *made;
+    lw_jit *made = atomic_load_explicit(&self->value, memory_order_acquire), *before = NULL;
 
-    if (self->value != NULL)
-        return self->value;
+    if (made != NULL)
+        return made;
     made = lw_jit_new_value(self);
     if (made != NULL && lw_function_declare(&made->base, self->signatures) < 0)
         Py_CLEAR(made);
-    if (made == NULL || self->value != NULL) { /* it failed, or another thread was faster */
-        Py_XDECREF((PyObject *)made);
-        return self->value;
+    if (made == NULL)
+        return NULL;
+    if (!atomic_compare_exchange_strong(&self->value, &before, made)) {
+        Py_DECREF((PyObject *)made); /* another thread was faster */
+        return before;
     }
-    self->value = made;
-    self->base.on_host = &made->base;
     return made;
 }
 
@@ -71,7 +72,8 @@ lw_jit_declare_value(lw_jit *self)
 
     if (value == NULL)
         return -1;
-    for (lw_special *at = value->base.specials; at != NULL; at = at->next)
+    for (lw_special *at = lw_grown_first(&value->base.specials); at != NULL;
+         at = lw_grown_next(at))
         if (at->scalar != NULL && entry_of(at) == NULL)
             return -1;
     return 0;
@@ -79,7 +81,7 @@ lw_jit_declare_value(lw_jit *self)
 
 /* ---- results ---- */
 
-/* As Python numbers: numba's too. */
+/* The result as a Python number, as numba returns it. */
 static PyObject *
 number(lw_dtype dtype, const uint64_t *parts)
 {
@@ -162,7 +164,7 @@ run(const lw_special *special, const lw_host_entry *entry, const uint64_t *value
     return result;
 }
 
-/* What only threads of a grid have, in a call without one. */
+/* Refuses, in a call without a grid, what only threads of a grid have. */
 static bool
 is_kernel_only(void)
 {
@@ -222,20 +224,21 @@ call_now(lw_jit *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
     return result;
 }
 
-/* The companion was read when it was made: it says what is stale. */
+/* The companion was read when it was made, so it says what is stale. */
 PyObject *
 lw_jit_call_value(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     lw_jit *self = (lw_jit *)object, *current;
+    lw_jit *value = atomic_load_explicit(&self->value, memory_order_acquire);
     PyObject *result;
-    int frozen;
+    int goes_on;
 
-    if (self->value == NULL || !lw_function_is_stale(&self->value->base))
+    if (value == NULL || !lw_function_is_stale(&value->base))
         return call_now(self, args, nargsf, kwnames);
-    frozen = lw_function_frozen(&self->value->base);
-    if (frozen != 0)
-        return frozen < 0 ? NULL : call_now(self, args, nargsf, kwnames);
-    current = (lw_jit *)lw_function_renewed(&self->base);
+    goes_on = lw_compiled_frozen((lw_compiled *)value);
+    if (goes_on != 0)
+        return goes_on < 0 ? NULL : call_now(self, args, nargsf, kwnames);
+    current = (lw_jit *)lw_compiled_renewed((lw_compiled *)self);
     result = current ? call_now(current, args, nargsf, kwnames) : NULL;
     Py_XDECREF((PyObject *)current);
     return result;

@@ -1,5 +1,7 @@
 #include "forall/jit_wrap_py.h"
 
+#include "core/py/state.h"
+
 #include <stddef.h>
 #include <structmember.h>
 
@@ -8,7 +10,7 @@ typedef struct wrapper {
     PyObject *value;
 } wrapper;
 
-static PyTypeObject *types[4]; /* by lw_travel; made once a process */
+_Static_assert((int)LW_TRAVEL_BOTH < LW_STATE_TRAVELS, "a class for each way");
 
 PyObject *
 lw_jit_unwrap(PyObject *object, lw_travel *travel)
@@ -16,7 +18,7 @@ lw_jit_unwrap(PyObject *object, lw_travel *travel)
     PyTypeObject *type = Py_TYPE(object);
 
     for (int i = LW_TRAVEL_IN; i <= LW_TRAVEL_BOTH; i++) {
-        if (type == types[i]) {
+        if (type == lw_core->travel_types[i]) {
             *travel = (lw_travel)i;
             return ((wrapper *)object)->value;
         }
@@ -111,7 +113,7 @@ add_type(PyObject *module, lw_travel travel, const char *name, const char *short
                         .slots = slots};
     PyObject *type = PyType_FromModuleAndSpec(module, &spec, NULL);
 
-    types[travel] = (PyTypeObject *)type;
+    lw_core->travel_types[travel] = (PyTypeObject *)type;
     return type == NULL ? -1 : PyModule_AddObjectRef(module, short_name, type);
 }
 

@@ -1,4 +1,5 @@
-/* cuda.In, cuda.Out and cuda.InOut: which way a host array travels around a launch. */
+/* cuda.In, cuda.Out and cuda.InOut, which say in which direction a host array is copied around
+ * a launch. */
 #ifndef LW_FORALL_JIT_WRAP_PY_H
 #define LW_FORALL_JIT_WRAP_PY_H
 
@@ -10,7 +11,7 @@ typedef enum lw_travel { /* bits */
                          LW_TRAVEL_BOTH = 3
 } lw_travel;
 
-/* What is inside of a wrapper (borrowed), with *travel set; any other object itself, with
+/* The array inside of a wrapper (borrowed), with *travel set; any other object itself, with
  * LW_TRAVEL_BOTH. */
 PyObject *lw_jit_unwrap(PyObject *object, lw_travel *travel);
 

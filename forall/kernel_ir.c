@@ -13,16 +13,17 @@ typedef struct maker {
     lw_module *module;
     const lw_scalar *scalar;
     const lw_entry_key *key;
-    bool noalias; /* the key's, where no data lives in an array of the caller's */
+    bool noalias; /* the key's, unless an array is live data of the caller's */
     const lw_func *body;
-    uint32_t n_index; /* leading parameters of the body that are the index */
-    lw_ref *args;     /* what the body is called with */
+    uint32_t n_index; /* how many of the body's first parameters are the index */
+    lw_ref *args;     /* the arguments of the call of the body */
     lw_ref index[LW_MAX_INDEX];
     lw_ref control;
     lw_ref space, status; /* host: pointers */
     int order[LW_MAX_INDEX];
-    lw_ref size[LW_MAX_INDEX], multiplier[LW_MAX_INDEX], shift[LW_MAX_INDEX]; /* by place */
-    lw_ref start[LW_MAX_INDEX], step[LW_MAX_INDEX];                           /* by dimension */
+    /* by position, fastest dimension first */
+    lw_ref size[LW_MAX_INDEX], multiplier[LW_MAX_INDEX], shift[LW_MAX_INDEX];
+    lw_ref start[LW_MAX_INDEX], step[LW_MAX_INDEX]; /* by dimension */
 } maker;
 
 static lw_ref
@@ -37,10 +38,10 @@ lw_space_order(const lw_entry_key *key, int order[LW_MAX_INDEX])
     int n = 0;
 
     order[n++] = key->fast;
-    for (int d = 0; d < key->n_index; d++) /* then the one beside it, … */
+    for (int d = 0; d < key->n_index; d++) /* then the dimension before it, … */
         if (d != key->fast)
             order[n++] = d;
-    if (n == 3 && key->fast == 2) { /* the last fastest: the middle one follows */
+    if (n == 3 && key->fast == 2) { /* the last is fastest: the middle one is next */
         order[1] = 1;
         order[2] = 0;
     }
@@ -52,7 +53,7 @@ enum { BATCH = 4, SHORT_BODY = 200 };
 enum { IS_ARRAY = 1u << 31 };
 
 /* What is known of each parameter of the body: LW_PARAM_*, IS_ARRAY. Where threads wait for
- * each other, what one wrote another reads: to LLVM `noalias` would mean that no barrier
+ * each other, one reads what another has written, and `noalias` would tell LLVM that no barrier
  * changes such memory. */
 static void
 param_flags(const maker *m, uint32_t *flags)
@@ -69,7 +70,7 @@ param_flags(const maker *m, uint32_t *flags)
     }
 }
 
-/* The body's parameters behind the index become those of this function. */
+/* Adds the body's parameters after the index to this function. */
 static lw_status
 add_body_params(maker *m, lw_error *err)
 {
@@ -121,8 +122,8 @@ add_space_params(maker *m)
     }
 }
 
-/* The index of a dimension at coordinate `at`, as the body takes it: a coordinate that was
- * unsigned arrives known not to be negative. */
+/* The index of a dimension at coordinate `at`, in the type of the body's parameter; a
+ * coordinate that was unsigned is known not to be negative. */
 static lw_ref
 index_at(maker *m, int d, lw_ref at)
 {
@@ -160,7 +161,7 @@ index_of_item(maker *m, lw_ref item)
     m->index[m->order[last]] = index_at(m, m->order[last], item);
 }
 
-/* Values 0 … 2 are the index, then comes what the exception carries. */
+/* Values 0 … 2 are the index; the values that the exception carries follow. */
 static void
 report(maker *m, lw_ref call, const lw_ref *index, uint32_t n)
 {
@@ -177,7 +178,7 @@ report(maker *m, lw_ref call, const lw_ref *index, uint32_t n)
                    n_words ? LW_MAX_INDEX + n_words : n);
 }
 
-/* Hands on the words of an error: on the host, where the status is not 0. */
+/* Passes on the values of an exception: on the host, where the status is not 0. */
 static void
 note_words(maker *m, lw_ref call)
 {
@@ -197,8 +198,8 @@ thread_product(maker *m, lw_dtype type, lw_sreg x, lw_sreg y)
                      lw_ir_cast(&m->b, type, lw_ir_sreg(&m->b, y)));
 }
 
-/* Short bodies wait for memory most of the time: then an iteration takes several items, whose
- * loads are under way together. */
+/* Short bodies wait for memory most of the time, so an iteration takes several items, whose
+ * loads are in flight together. */
 uint32_t
 lw_kernel_batch(const lw_scalar *scalar)
 {
@@ -214,9 +215,10 @@ lw_kernel_batch(const lw_scalar *scalar)
     return n <= SHORT_BODY && !scalar->can_raise ? BATCH : 1;
 }
 
-/* Iterations of `batch` items, a stride apart, while all of them are below `end`. */
+/* A loop whose iterations take `batch` items, a stride apart, while all of them are below
+ * `end`. */
 static void
-rounds(maker *m, lw_ref slot, lw_ref stride, lw_ref end, int batch)
+make_iterations(maker *m, lw_ref slot, lw_ref stride, lw_ref end, int batch)
 {
     lw_builder *b = &m->b;
     lw_ref item, call;
@@ -237,7 +239,7 @@ rounds(maker *m, lw_ref slot, lw_ref stride, lw_ref end, int batch)
     lw_ir_end(b);
 }
 
-/* No counter wraps: a grid has fewer than 2^31 threads (the launcher sees to it), and items
+/* No counter wraps: the launcher ensures that a grid has fewer than 2^31 threads, and items
  * that are not wide are fewer too; the end of whole batches is counted in 64 bits. */
 static void
 stride_loop(maker *m, lw_ref items)
@@ -252,9 +254,10 @@ stride_loop(maker *m, lw_ref items)
                         lw_ir_cast(b, type, lw_ir_sreg(b, LW_SREG_TID_X))));
     if (lw_kernel_batch(m->scalar) > 1) {
         lw_ref ahead = lw_ir_mul(b, lw_ir_cast(b, LW_DT_i64, stride), i64(m, BATCH - 1));
-        rounds(m, slot, stride, lw_ir_sub(b, lw_ir_cast(b, LW_DT_i64, items), ahead), BATCH);
+        make_iterations(m, slot, stride, lw_ir_sub(b, lw_ir_cast(b, LW_DT_i64, items), ahead),
+                        BATCH);
     }
-    rounds(m, slot, stride, items, 1);
+    make_iterations(m, slot, stride, items, 1);
 }
 
 static lw_status
@@ -315,9 +318,9 @@ load_space(maker *m)
     }
 }
 
-/* Elements are independent of each other by what forall means; but what overlaps is left in
- * order, so that such a call gives on one core what a Python loop gives. Local memory and
- * random states are used again by each element, and are no independent memory. */
+/* By definition the elements of a forall are independent. Overlapping arrays are nevertheless
+ * processed in order, so that such a call gives on one core what a Python loop gives. Local
+ * memory and random states are reused by each element, so they are no independent memory. */
 static uint32_t
 loop_flags(const maker *m)
 {
@@ -327,7 +330,7 @@ loop_flags(const maker *m)
     return LW_LOOP_VECTORIZE;
 }
 
-/* One element; when it raises, the function returns its number. */
+/* Runs one element; if it raises, the function returns its number. */
 static void
 run_element(maker *m, lw_ref number)
 {
@@ -354,7 +357,7 @@ line_loop(maker *m, lw_ref begin, lw_ref end)
     lw_ir_for_end(&m->b, &loop);
 }
 
-/* Row after row of the fastest dimension; the first and the last may be parts of one. */
+/* Loops over rows of the fastest dimension; the first and the last row may be incomplete. */
 static void
 row_loops(maker *m, lw_ref begin, lw_ref end)
 {
@@ -376,7 +379,8 @@ row_loops(maker *m, lw_ref begin, lw_ref end)
     left = lw_ir_sub(b, end, at);
     room = lw_ir_sub(b, m->size[0], column);
     room = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, left, room), left, room);
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, column, i64(m, 0))); /* it is: LLVM shall know */
+    /* always true, which tells LLVM the sign */
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, column, i64(m, 0)));
     loop = lw_ir_for(b, column, lw_ir_add(b, column, room), i64(m, 1), loop_flags(m), 0);
     m->index[m->order[0]] = index_at(m, m->order[0], loop.i);
     run_element(m, lw_ir_add(b, lw_ir_sub(b, loop.i, column), at));
@@ -405,7 +409,8 @@ make_range_loop(maker *m, lw_error *err)
     lw_ir_result_add(&m->b, LW_DT_i64);
     load_space(m);
     none = i64(m, -1);
-    lw_ir_if(&m->b, lw_ir_compare(&m->b, LW_OP_LT, begin, i64(m, 0))); /* never: see above */
+    /* never true: see above */
+    lw_ir_if(&m->b, lw_ir_compare(&m->b, LW_OP_LT, begin, i64(m, 0)));
     lw_ir_return(&m->b, &none, 1);
     lw_ir_end(&m->b);
     if (m->key->n_index == 1)
@@ -492,13 +497,13 @@ make_single(maker *m, const char *symbol, lw_error *err)
         m->b.func->linkage = LW_EXPORTED;
     lw_ir_result_add(&m->b, LW_DT_i32);
     values = lw_ir_param_add(&m->b, LW_DT_ptr, LW_PARAM_NOALIAS | LW_PARAM_READONLY, "values");
-    lw_ir_context(&m->b); /* so that every function has one, whatever the body asks */
+    lw_ir_context(&m->b); /* so that every function has one, whatever the body uses */
     load_values(m, values);
     return_status(m, call_body(m));
     return lw_ir_finish(&m->b, err);
 }
 
-/* The parts behind the status and what it carries. */
+/* Stores the results, which follow the status and the exception's values. */
 static void
 store_results(maker *m, lw_ref call, lw_ref results)
 {
@@ -538,7 +543,8 @@ set_sreg(maker *m, lw_sreg which, lw_ref value)
     lw_ir_store(&m->b, field(m, lw_ir_context(&m->b), offset), value, 4, 0);
 }
 
-/* Threads in the order of their index. One that raises ends the block: the context names it. */
+/* Runs threads in the order of their index. One that raises ends the block: the context names
+ * it. */
 static void
 thread_loops(maker *m)
 {
@@ -598,7 +604,8 @@ fail:
     return status;
 }
 
-/* No array that is written overlaps another argument: copies between them need no care. */
+/* Where no array that is written overlaps another argument, copies between arrays need not
+ * handle overlaps. */
 static lw_status
 tell_apart(lw_module *module, const lw_scalar *scalar, lw_error *err)
 {
@@ -613,7 +620,7 @@ tell_apart(lw_module *module, const lw_scalar *scalar, lw_error *err)
     return lw_opt_apart(module, scalar->body, alone, err);
 }
 
-/* A captured array that host code reads in place may be an argument, too. */
+/* Whether host code reads a captured array in place, which may be an argument as well. */
 static bool
 has_live_data(const lw_module *module)
 {

@@ -1,5 +1,5 @@
 /* What the files of specialisations (special_py.c, declared_py.c, special_text_py.c,
- * entry_py.c) have for each other and for the jit files alone. */
+ * entry_py.c) share with each other and with the jit files. */
 #ifndef LW_FORALL_SPECIAL_PARTS_PY_H
 #define LW_FORALL_SPECIAL_PARTS_PY_H
 
@@ -12,10 +12,12 @@ lw_special_tree(const lw_special *special)
     return special->tree ? special->tree : special->function->tree;
 }
 
-/* Typed anew, for lowering and for inspection. NULL with an exception. */
+/* The tree's constant None, added where it has none. 0: no memory. */
+uint32_t lw_none_konst(lw_tree *tree);
+/* Infers the types again, for lowering and for inspection. NULL with an exception. */
 lw_typed *lw_special_infer(const lw_special *special);
-/* Typed for a signature and other options than its own, and not kept: functions for kernels to
- * call. NULL with an exception. */
+/* Infers the types for a signature with other options than the specialisation's own, without
+ * keeping the result: for functions that kernels call. NULL with an exception. */
 lw_typed *lw_function_infer(lw_function *self, const lw_signature *signature,
                             const lw_front_options *options);
 /* Their _explain(sig): both typings as text, for lw.explain. */
@@ -29,7 +31,7 @@ int lw_special_choose(lw_special *special);
 lw_dtype lw_annotated_dtype(const lw_tree *tree, uint32_t i);
 /* Of a special that was compiled for its arguments: Python ints must fit the annotations. */
 int lw_special_note_bounds(lw_special *special);
-/* Does these casts to a call's values. -1 with an exception. */
+/* Applies these casts to a call's values. -1 with an exception. */
 int lw_special_cast_values(const lw_special *special, lw_bound *bound);
 /* "float32[::1]" */
 void lw_spec_print(const lw_arg_spec *spec, lw_text *out);
@@ -38,7 +40,7 @@ void lw_special_print(const lw_special *special, lw_text *out);
 /* One form of this entry's code, as bytes or str. NULL with an exception. */
 PyObject *lw_special_form(const lw_special *special, const lw_entry_key *key, int cc,
                           const char *form);
-/* What the kernel of this entry takes on a GPU. -1 with an exception. */
+/* The resources that the kernel of this entry needs on a GPU. -1 with an exception. */
 int lw_special_info(const lw_special *special, const lw_entry_key *key, int cc,
                     lw_cubin_info *out);
 /* Frees its machine code. */

@@ -8,18 +8,18 @@
 #include "forall/static_py.h"
 
 #include "core/base/memory.h"
+#include "core/front/read/critical.h"
 #include "core/py/raise.h"
 #include "core/py/text_py.h"
 #include "core/py/types/signature_read.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 /* ---- konsts of the tree that arguments may be ---- */
 
-/* Under the GIL, and nothing reads a tree without it. */
-static uint32_t
-none_konst(lw_tree *tree)
+/* A tree that is in use has one (lw_function_init): other threads read it. */
+uint32_t
+lw_none_konst(lw_tree *tree)
 {
     lw_konst *slot;
 
@@ -38,10 +38,10 @@ none_konst(lw_tree *tree)
 typedef struct decoder {
     lw_function *self;
     lw_special *special;
-    lw_tree *tree; /* that the numbers of constants are of */
+    lw_tree *tree; /* the tree that the numbers of constants refer to */
     const uint8_t *at;
     uint32_t arg;
-    PyObject *entries[LW_MOST_ARRANGED]; /* by argument: of lw_static_entry, or NULL */
+    PyObject *entries[LW_MOST_ARRANGED]; /* by argument: its lw_static_entry, or NULL */
 } decoder;
 
 static void *
@@ -104,7 +104,7 @@ read_names(decoder *d, PyTypeObject *type, lw_arg_spec *out)
     return good;
 }
 
-/* What a key names by address must stay there. */
+/* Keeps an object alive that a key names by address. */
 static bool
 hold(lw_special *special, PyObject *object)
 {
@@ -156,7 +156,7 @@ decode(decoder *d, lw_arg_spec *out)
     case LW_KEY_NAMED: return decode_tuple(d, true, out);
     case LW_KEY_NONE:
         out->kind = LW_ARGK_KONST;
-        out->konst = none_konst(d->tree);
+        out->konst = lw_none_konst(d->tree);
         if (out->konst == 0)
             PyErr_NoMemory();
         return out->konst != 0;
@@ -170,7 +170,7 @@ decode(decoder *d, lw_arg_spec *out)
     Py_UNREACHABLE();
 }
 
-/* The index is Python's kind of integer: it takes the type of what it meets. */
+/* The index has Python's kind of integer: it takes the type of the operands that it meets. */
 static void
 index_specs(const lw_function *self, lw_arg_spec *specs)
 {
@@ -330,7 +330,7 @@ note_hash(lw_special *special)
     return !failed;
 }
 
-/* A GPU keeps a block inside of its shared memory. On the host what lies behind it is not the
+/* A GPU confines a block to its own shared memory. On the host the memory after it is not the
  * block's, and its size is known only at the launch: there an index is compared with it. */
 static lw_status
 lower_guarded(lw_special *special, lw_typed *typed, lw_error *err)
@@ -345,14 +345,15 @@ static lw_status
 note_races(lw_special *special, lw_error *err)
 {
     const lw_scalar *scalar = special->scalar;
-    lw_race_store *races = NULL;
+    lw_races races = {0};
     lw_status status;
 
     if (special->function->n_index == 0)
         return LW_OK;
     status = lw_opt_find_races(scalar->module, scalar->body, special->function->n_index,
-                               &special->arena, &races, &special->n_races, err);
-    special->races = races;
+                               &special->arena, &races, err);
+    special->races = races.stores;
+    special->n_races = races.n;
     return status;
 }
 
@@ -389,29 +390,37 @@ lower(lw_special *special)
 static void
 publish(lw_function *self, lw_special *special)
 {
-    special->next = atomic_load(&self->specials);
-    while (!atomic_compare_exchange_weak(&self->specials, &special->next, special))
-        ;
-    self->n_specials++;
+    lw_grown_add(&self->specials, special);
+    self->counts.specials++;
+    self->settled = true;
     if (special->key != NULL)
-        atomic_store_explicit(&self->last, special, memory_order_release);
+        lw_grown_note(&self->specials, special);
 }
 
 /* ---- twins ---- */
 
-lw_special *
-lw_special_twin(lw_special *special, bool narrow, bool negative)
+static lw_special *
+find_twin(const lw_special *origin, bool narrow, bool negative)
+{
+    lw_special *at = lw_grown_first(&origin->function->specials);
+
+    while (at != NULL && ((at != origin && at->origin != origin) || at->narrow != narrow ||
+                          at->negative != negative))
+        at = lw_grown_next(at);
+    return at;
+}
+
+/* In a critical section. */
+static lw_special *
+make_twin(lw_special *special, bool narrow, bool negative)
 {
     lw_function *self = special->function;
-    lw_special *origin = special->origin ? special->origin : special, *twin;
+    lw_special *origin = special->origin ? special->origin : special;
+    lw_special *twin = find_twin(origin, narrow, negative);
     lw_arg_spec *specs = NULL;
 
-    if (special->narrow == narrow && special->negative == negative)
-        return special;
-    for (lw_special *at = self->specials; at != NULL; at = at->next)
-        if ((at == origin || at->origin == origin) && at->narrow == narrow &&
-            at->negative == negative)
-            return at;
+    if (twin != NULL)
+        return twin;
     twin = special_new(self, &specs);
     if (twin == NULL)
         return NULL;
@@ -431,40 +440,75 @@ lw_special_twin(lw_special *special, bool narrow, bool negative)
     return twin;
 }
 
+lw_special *
+lw_special_twin(lw_special *special, bool narrow, bool negative)
+{
+    lw_special *origin = special->origin ? special->origin : special, *twin;
+
+    if (special->narrow == narrow && special->negative == negative)
+        return special;
+    twin = find_twin(origin, narrow, negative);
+    if (twin != NULL)
+        return twin;
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)special->function);
+    twin = make_twin(special, narrow, negative);
+    Py_END_CRITICAL_SECTION();
+    return twin;
+}
+
 /* ---- look-up ---- */
 
-static lw_special *
-find(lw_function *self, const lw_bound *bound)
+static bool
+is_for(const void *item, const void *key)
 {
-    lw_special *at = atomic_load_explicit(&self->last, memory_order_acquire);
+    const lw_special *special = item;
+    const lw_bound *bound = key;
 
-    if (at != NULL && at->n_key == bound->n_key && memcmp(at->key, bound->key, at->n_key) == 0)
-        return at;
-    for (at = atomic_load_explicit(&self->specials, memory_order_acquire); at; at = at->next)
-        if (at->n_key == bound->n_key && memcmp(at->key, bound->key, at->n_key) == 0) {
-            atomic_store_explicit(&self->last, at, memory_order_release);
-            return at;
-        }
-    return NULL;
+    return special->n_key == bound->n_key &&
+           memcmp(special->key, bound->key, special->n_key) == 0;
+}
+
+/* In a critical section. */
+static lw_special *
+make(lw_function *self, const lw_bound *bound)
+{
+    lw_special *special, *other;
+
+    if (lw_compiled_read_again((lw_compiled *)self) < 0)
+        return NULL;
+    special = lw_grown_find(&self->specials, is_for, bound);
+    if (special != NULL)
+        return special;
+    if (lw_none_konst(self->tree) == 0)
+        return (lw_special *)PyErr_NoMemory();
+    special = special_of_key(self, bound);
+    if (special == NULL)
+        return NULL;
+    if ((self->lazy ? lower(special) : lw_special_choose(special)) < 0 ||
+        (self->lazy && lw_special_note_bounds(special) < 0)) {
+        lw_special_free(special);
+        return NULL;
+    }
+    other = lw_grown_find(&self->specials, is_for, bound);
+    if (other != NULL) { /* made while this one was: static values are read by Python's code */
+        lw_special_free(special);
+        return other;
+    }
+    publish(self, special);
+    return special;
 }
 
 lw_special *
 lw_special_get(lw_function *self, lw_bound *bound)
 {
-    lw_special *special = find(self, bound);
+    lw_special *special = lw_grown_find(&self->specials, is_for, bound);
 
     if (special == NULL) {
-        if (lw_function_refresh(self) < 0)
-            return NULL;
-        special = special_of_key(self, bound);
+        Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+        special = make(self, bound);
+        Py_END_CRITICAL_SECTION();
         if (special == NULL)
             return NULL;
-        if ((self->lazy ? lower(special) : lw_special_choose(special)) < 0 ||
-            (self->lazy && lw_special_note_bounds(special) < 0)) {
-            lw_special_free(special);
-            return NULL;
-        }
-        publish(self, special);
     }
     if (special->n_casts && lw_special_cast_values(special, bound) < 0)
         return NULL;
@@ -542,7 +586,7 @@ spec_of_sig(lw_special *special, const lw_sig_type *type, lw_arg_spec *out)
         return 0;
     case LW_SIG_VOID: /* none */
         out->kind = LW_ARGK_KONST;
-        out->konst = none_konst(special->function->tree);
+        out->konst = lw_none_konst(special->function->tree);
         return 0;
     case LW_SIG_POINTER:
     case LW_SIG_NONE: break;
@@ -587,7 +631,7 @@ check_count(const lw_function *self, const lw_signature *signature, uint32_t *fi
     return -1;
 }
 
-/* The result that a signature declares, where there may be one. */
+/* Notes the result that a signature declares, if it may have one. */
 static int
 note_result(lw_special *special, const lw_signature *signature)
 {
@@ -631,7 +675,7 @@ special_of_signature(lw_function *self, const lw_signature *signature)
             return NULL;
         }
     if (special != NULL) {
-        special->narrow = true; /* the common case on a GPU; the others get twins */
+        special->narrow = true; /* as is common on a GPU; other calls get twins */
         set_counts(special, specs);
         default_specs(special, self->n_index + signature->n_args - first, specs);
     }
@@ -708,11 +752,11 @@ same_specs(const lw_special *x, const lw_special *y)
     return true;
 }
 
-/* Takes `special`: gives the one of the list that is the same, or puts it there, lowered. */
+/* Takes `special` over: returns the equal one in the list, or lowers it and adds it. */
 static lw_special *
 keep(lw_function *self, lw_special *special, bool declared)
 {
-    for (lw_special *at = self->specials; at != NULL; at = at->next)
+    for (lw_special *at = lw_grown_first(&self->specials); at != NULL; at = lw_grown_next(at))
         if (at->target == at && same_specs(at, special)) {
             lw_special_free(special);
             return at;
@@ -741,7 +785,12 @@ one_signature(lw_function *self, PyObject *signature)
             PyErr_Format(PyExc_ValueError, "sig must be one signature, not %.200R", signature);
     }
     lw_arena_reset(&arena);
-    return special ? keep(self, special, false) : NULL;
+    if (special == NULL)
+        return NULL;
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+    special = keep(self, special, false);
+    Py_END_CRITICAL_SECTION();
+    return special;
 }
 
 lw_special *
@@ -749,7 +798,7 @@ lw_special_of(lw_function *self, PyObject *signature)
 {
     if (signature != NULL && signature != Py_None)
         return one_signature(self, signature);
-    for (lw_special *at = self->specials; at != NULL; at = at->next)
+    for (lw_special *at = lw_grown_first(&self->specials); at != NULL; at = lw_grown_next(at))
         if (at->target == at)
             return at;
     PyErr_Format(PyExc_ValueError,
@@ -758,8 +807,9 @@ lw_special_of(lw_function *self, PyObject *signature)
     return NULL;
 }
 
-int
-lw_function_declare(lw_function *self, PyObject *signatures)
+/* In a critical section. */
+static int
+declare(lw_function *self, PyObject *signatures)
 {
     lw_signature_list list = {0};
     lw_error err = {0};
@@ -787,6 +837,17 @@ lw_function_declare(lw_function *self, PyObject *signatures)
         self->lazy = false;
     lw_arena_reset(&arena);
     return failed ? -1 : 0;
+}
+
+int
+lw_function_declare(lw_function *self, PyObject *signatures)
+{
+    int result;
+
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+    result = declare(self, signatures);
+    Py_END_CRITICAL_SECTION();
+    return result;
 }
 
 /* ---- the end ---- */

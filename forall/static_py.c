@@ -34,8 +34,9 @@ argument_of(const lw_function *self, PyObject *name)
 }
 
 static int
-name_one(lw_function *self, PyObject *name)
+name_one(void *context, PyObject *name)
 {
+    lw_function *self = context;
     int at = argument_of(self, name);
     uint64_t bit;
 
@@ -70,21 +71,10 @@ name_one(lw_function *self, PyObject *name)
 int
 lw_function_name_statics(lw_function *self, PyObject *names)
 {
-    PyObject *items;
-    int failed = 0;
-
     if (names == NULL)
         return 0;
     self->static_values = PyDict_New();
-    if (self->static_values == NULL)
-        return -1;
-    if (PyUnicode_Check(names) || PyLong_Check(names))
-        return name_one(self, names);
-    items = PySequence_Fast(names, "");
-    for (Py_ssize_t i = 0; items && !failed && i < PySequence_Fast_GET_SIZE(items); i++)
-        failed = name_one(self, PySequence_Fast_GET_ITEM(items, i));
-    Py_XDECREF(items);
-    return items == NULL ? -1 : failed;
+    return self->static_values ? lw_door_each_name(names, name_one, self) : -1;
 }
 
 /* ---- values ---- */
@@ -125,7 +115,8 @@ values_by_name(const lw_function *self, PyObject *const *entries, uint32_t n_arg
     return values;
 }
 
-/* What no constant can be: the reader keeps it as an object without a type. */
+/* Refuses a value that cannot be a constant: the reader keeps it as an object without a
+ * type. */
 static int
 check_value(const lw_function *self, const lw_tree *tree, uint32_t arg, PyObject *entry)
 {

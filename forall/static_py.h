@@ -15,7 +15,7 @@ lw_is_static(const lw_function *self, uint32_t arg)
     return arg < LW_MOST_ARRANGED && (self->statics >> arg & 1);
 }
 
-/* What stands in a key for the value of argument number `arg`: the same object for equal
+/* What stands for the value of argument number `arg` in a key: the same object for equal
  * constants of one type (borrowed: the function keeps it). NULL with an exception. */
 PyObject *lw_static_entry(const lw_function *self, uint32_t arg, PyObject *value);
 /* Reads the function for special, whose arguments have these entries (NULL: not static or left

@@ -22,10 +22,10 @@ axis_error(const char *format, ...)
 }
 
 int
-lw_gcall_read_keepdims(const lw_gcall *call, bool *keepdims)
+lw_gufunc_read_keepdims(const lw_device_gufunc *call, bool *keepdims)
 {
-    *keepdims = call->keepdims == Py_True;
-    if (call->keepdims == NULL || PyBool_Check(call->keepdims))
+    *keepdims = call->base.keepdims == Py_True;
+    if (call->base.keepdims == NULL || PyBool_Check(call->base.keepdims))
         return 0;
     PyErr_SetString(PyExc_TypeError, "'keepdims' must be a boolean");
     return -1;
@@ -33,13 +33,13 @@ lw_gcall_read_keepdims(const lw_gcall *call, bool *keepdims)
 
 /* Dimensions that operand i has, or will have. */
 static int
-ndim_of(const lw_gcall *call, int operand)
+ndim_of(const lw_device_gufunc *call, int operand)
 {
     int n = 0;
 
     if (call->views[operand].present)
         return call->views[operand].ndim;
-    for (int i = 0; i < call->self->nin + call->self->nout; i++)
+    for (int i = 0; i < call->base.self->nin + call->base.self->nout; i++)
         if (call->views[i].present && call->views[i].ndim - call->shape.n_axes[i] > n)
             n = call->views[i].ndim - call->shape.n_axes[i];
     return n + call->shape.n_axes[operand];
@@ -66,7 +66,7 @@ read_axis(PyObject *object, int ndim, int16_t *out)
 }
 
 static int
-check_repeated(const lw_gcall *call, int operand)
+check_repeated(const lw_device_gufunc *call, int operand)
 {
     const int16_t *axes = call->shape.axes[operand];
 
@@ -81,7 +81,7 @@ check_repeated(const lw_gcall *call, int operand)
 }
 
 static int
-read_item(lw_gcall *call, int operand, PyObject *item)
+read_item(lw_device_gufunc *call, int operand, PyObject *item)
 {
     int n = call->shape.n_axes[operand], ndim = ndim_of(call, operand);
     int16_t *axes = call->shape.axes[operand];
@@ -116,16 +116,16 @@ read_item(lw_gcall *call, int operand, PyObject *item)
 }
 
 static int
-read_axes_list(lw_gcall *call)
+read_axes_list(lw_device_gufunc *call)
 {
-    int nin = call->self->nin, n = nin + call->self->nout;
+    int nin = call->base.self->nin, n = nin + call->base.self->nout;
     Py_ssize_t given;
 
-    if (!PyList_Check(call->axes)) {
+    if (!PyList_Check(call->base.axes)) {
         PyErr_SetString(PyExc_TypeError, "axes should be a list.");
         return -1;
     }
-    given = PyList_GET_SIZE(call->axes);
+    given = PyList_GET_SIZE(call->base.axes);
     if (given != n) {
         bool may = given == nin;
         for (int i = nin; i < n; i++)
@@ -140,16 +140,16 @@ read_axes_list(lw_gcall *call)
         }
     }
     for (int i = 0; i < given; i++)
-        if (read_item(call, i, PyList_GET_ITEM(call->axes, i)) < 0)
+        if (read_item(call, i, PyList_GET_ITEM(call->base.axes, i)) < 0)
             return -1;
     return 0;
 }
 
 static int
-read_single_axis(lw_gcall *call)
+read_single_axis(lw_device_gufunc *call)
 {
     const lw_core_layout *layout = call->shape.layout;
-    int n = call->self->nin + call->self->nout;
+    int n = call->base.self->nin + call->base.self->nout;
     bool shared = layout->n_dims == 1;
 
     for (int i = 0; i < n; i++)
@@ -163,19 +163,19 @@ read_single_axis(lw_gcall *call)
     }
     for (int i = 0; i < n; i++)
         if (call->shape.n_axes[i] == 1 &&
-            read_axis(call->axis, ndim_of(call, i), &call->shape.axes[i][0]) < 0)
+            read_axis(call->base.axis, ndim_of(call, i), &call->shape.axes[i][0]) < 0)
             return -1;
     return 0;
 }
 
 int
-lw_gcall_read_axes(lw_gcall *call)
+lw_gufunc_read_axes(lw_device_gufunc *call)
 {
-    if (call->axes != NULL && call->axis != NULL) {
+    if (call->base.axes != NULL && call->base.axis != NULL) {
         PyErr_SetString(PyExc_TypeError, "cannot specify both 'axis' and 'axes'");
         return -1;
     }
-    if (call->axes != NULL)
+    if (call->base.axes != NULL)
         return read_axes_list(call);
-    return call->axis != NULL ? read_single_axis(call) : 0;
+    return call->base.axis != NULL ? read_single_axis(call) : 0;
 }

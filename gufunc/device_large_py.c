@@ -6,23 +6,24 @@
 #include "gufunc/device_large_py.h"
 
 static bool
-is_large(const lw_gcall *call)
+is_large(const lw_device_gufunc *call)
 {
     int64_t product = 1;
 
-    for (uint32_t d = 0; d < call->self->layout.n_dims && product < call->self->large_least;
+    for (uint32_t d = 0;
+         d < lw_gufunc_of(call)->layout.n_dims && product < lw_gufunc_of(call)->large_least;
          d++)
         product *= call->shape.sizes[d];
-    for (int i = 0; i < call->n_read; i++)
-        if (call->operands[i].kind != LW_OPERAND_DEVICE)
+    for (int i = 0; i < call->base.n_read; i++)
+        if (call->base.operands[i].kind != LW_OPERAND_DEVICE)
             return false;
-    return product >= call->self->large_least;
+    return product >= lw_gufunc_of(call)->large_least;
 }
 
 static PyObject *
-view_of(const lw_gcall *call, int operand)
+view_of(const lw_device_gufunc *call, int operand)
 {
-    const lw_core_operand *core = &call->self->layout.operands[operand];
+    const lw_core_operand *core = &lw_gufunc_of(call)->layout.operands[operand];
     int64_t shape[LW_SHAPE_DIMS + LW_MAX_CORE_DIMS], strides[LW_SHAPE_DIMS + LW_MAX_CORE_DIMS];
     int n = call->shape.loop_ndim, ndim = n + (int)core->n;
     lw_device_array *array, *view;
@@ -37,7 +38,7 @@ view_of(const lw_gcall *call, int operand)
         shape[d] = call->shape.loop[d];
     for (uint32_t d = 0; d < core->n; d++)
         shape[n + (int)d] = call->shape.sizes[core->dims[d]];
-    array = lw_operand_array(&call->operands[operand]);
+    array = lw_operand_array(&call->base.operands[operand]);
     if (array == NULL)
         return NULL;
     view = lw_device_array_view(array, array->data, ndim, shape, strides);
@@ -46,10 +47,10 @@ view_of(const lw_gcall *call, int operand)
 }
 
 int
-lw_gcall_large(lw_gcall *call)
+lw_gufunc_call_large(lw_device_gufunc *call)
 {
     PyObject *args[LW_MAX_OPERANDS + 1] = {NULL}, *result = NULL;
-    int n = call->n_read, taken = -1, i;
+    int n = call->base.n_read, taken = -1, i;
 
     if (!is_large(call))
         return 0;
@@ -58,9 +59,9 @@ lw_gcall_large(lw_gcall *call)
         if (args[i] == NULL)
             goto done;
     }
-    args[n] = PyLong_FromVoidPtr(call->stream);
+    args[n] = PyLong_FromVoidPtr(call->base.stream);
     if (args[n] != NULL)
-        result = PyObject_Vectorcall(call->self->large, args, (size_t)n + 1, NULL);
+        result = PyObject_Vectorcall(lw_gufunc_of(call)->large, args, (size_t)n + 1, NULL);
     if (result != NULL)
         taken = PyObject_IsTrue(result);
     Py_XDECREF(result);

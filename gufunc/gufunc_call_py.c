@@ -6,10 +6,11 @@
 
 #include "core/py/array/args.h"
 #include "core/py/host_cuda.h"
-#include "core/py/numpy/call_sorts.h"
+#include "core/py/numpy/call_kinds.h"
+#include "core/py/numpy/recall.h"
 #include "core/py/numpy/ufunc_names.h"
 #include "core/py/raise.h"
-#include "gufunc/recall_py.h"
+#include "gufunc/device_call_py.h"
 
 #include <string.h>
 
@@ -124,21 +125,6 @@ refuse_all_masked(lw_gufunc_object *self, PyObject *const *args, Py_ssize_t n_ar
     return 0;
 }
 
-/* ---- device calls ---- */
-
-PyObject *
-lw_gufunc_call_device(lw_gufunc_object *self, PyObject *const *args, size_t nargsf,
-                      PyObject *kwnames, lw_extra_arrays *extra)
-{
-    lw_error err = {0};
-
-    if (lw_gufunc_device.call != NULL)
-        return lw_gufunc_device.call(&self->base, args, nargsf, kwnames, extra);
-    lw_fail(&err, LW_ERR_UNSUPPORTED, "`%s`: this build runs guvectorize on host arrays only",
-            self->table->name);
-    return lw_py_raise(&err);
-}
-
 static int
 ask_overrides(lw_gufunc_object *self, const char *method, PyObject *const *args,
               Py_ssize_t n_args, PyObject *kwnames, int nin, PyObject **result)
@@ -187,8 +173,9 @@ call_now(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnam
     PyObject *result;
     lw_seen s;
 
-    if (self->base.recalled != NULL &&
-        lw_gcall_recall(&self->base, args, PyVectorcall_NARGS(nargsf), kwnames, &result))
+    if (lw_recall_any((lw_ufunc_head *)self) &&
+        lw_recall_call((lw_ufunc_head *)self, args, PyVectorcall_NARGS(nargsf), kwnames,
+                       &result))
         return result;
     s = lw_look(args, PyVectorcall_NARGS(nargsf), kwnames, false);
     if (self->base.family != NULL)
@@ -196,23 +183,23 @@ call_now(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnam
     if (PyVectorcall_NARGS(nargsf) < self->base.nin &&
         lw_ufunc_names_any((lw_ufunc_head *)self, PyVectorcall_NARGS(nargsf), kwnames))
         return call_by_names(self, args, PyVectorcall_NARGS(nargsf), kwnames);
-    if ((s.sorts & LW_SORT_OTHER) &&
+    if ((s.kinds & LW_CALL_KIND_OTHER) &&
         ask_overrides(self, "__call__", args, PyVectorcall_NARGS(nargsf), kwnames,
                       self->base.nin, &result))
         return result;
     if (refuse_all_masked(self, args, PyVectorcall_NARGS(nargsf), kwnames) < 0)
         return NULL;
-    if ((s.sorts & LW_SORT_DEVICE) && target == LW_CHOOSE_CPU)
+    if ((s.kinds & LW_CALL_KIND_DEVICE) && target == LW_CHOOSE_CPU)
         return lw_refuse_device((lw_ufunc_head *)self);
-    if ((s.sorts & LW_SORT_DEVICE) || target == LW_CHOOSE_CUDA)
-        return lw_gufunc_call_device(self, args, nargsf, kwnames, NULL);
+    if ((s.kinds & LW_CALL_KIND_DEVICE) || target == LW_CHOOSE_CUDA)
+        return lw_gufunc_call_device((lw_ufunc_head *)self, args, nargsf, kwnames, NULL);
     return lw_gufunc_call_host((lw_ufunc_head *)self, args, nargsf, kwnames, s.stream);
 }
 
 PyObject *
 lw_gufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    PyObject *current = lw_gufunc_current((lw_ufunc_head *)object), *result = NULL;
+    PyObject *current = lw_ufunc_current(object), *result = NULL;
 
     if (current != NULL)
         result = call_now(current, args, nargsf, kwnames);
@@ -226,15 +213,17 @@ PyObject *
 lw_gufunc_call_method(lw_ufunc_head *head, lw_ufunc_method id, PyObject *const *args,
                       Py_ssize_t n_args, PyObject *kwnames)
 {
-    lw_gufunc_object *self = (lw_gufunc_object *)lw_gufunc_current(head);
-    uint32_t n_loops = self ? self->base.loops.n : 0;
+    lw_gufunc_object *self = (lw_gufunc_object *)lw_ufunc_current((PyObject *)head);
+    uint32_t n_given = self ? lw_inner_n_given((lw_ufunc_head *)self) : 0;
     PyObject *bound, *result = NULL;
 
-    bound = self ? PyObject_GetAttrString(self->base.inner, lw_ufunc_method_names[id]) : NULL;
+    bound = self ? PyObject_GetAttrString(lw_inner_now((lw_ufunc_head *)self),
+                                          lw_ufunc_method_names[id])
+                 : NULL;
     if (bound != NULL)
         result = PyObject_Vectorcall(bound, args, (size_t)n_args, kwnames);
     if (bound != NULL && result == NULL &&
-        lw_inner_should_ask_again((lw_ufunc_head *)self, n_loops))
+        lw_inner_should_ask_again((lw_ufunc_head *)self, n_given))
         result = PyObject_Vectorcall(bound, args, (size_t)n_args, kwnames);
     Py_XDECREF(bound);
     Py_XDECREF((PyObject *)self);

@@ -1,648 +1,427 @@
-/* The call on device arrays, by NumPy's rules for generalized ufuncs: read operands, find the
- * loop, match the shapes, make outputs, copy what needs a cast or overlaps, launch. Nothing is
- * written before all shapes and dtypes are known to be right. */
+/* Gufuncs on device arrays: what core/py/numpy/device_call.h asks of this door. Shapes are
+ * matched by NumPy's rules for generalized ufuncs; the walk goes over items, and gets a kernel
+ * that calls the body for each (core/core_kernel.h). */
 #include "core/py/numpy_api.h"
 
 #include "gufunc/device_call_py.h"
 
-#include "core/py/compiled/device_call.h"
-#include "core/py/cuda/cuda_py.h"
-#include "core/py/numpy/numpy_rules.h"
-#include "core/py/print_py.h"
 #include "core/py/raise.h"
-#include "gufunc/device_inspect_py.h"
+#include "core/py/raise_row.h"
+#include "gufunc/core/core_trace.h"
 #include "gufunc/device_large_py.h"
-#include "gufunc/device_register_py.h"
-#include "gufunc/device_simulate_py.h"
 
 #include <string.h>
 
-/* ---- keywords ---- */
-
-static const lw_call_keyword keywords[] = {
-    {"out", offsetof(lw_gcall, out), false},
-    {"stream", offsetof(lw_gcall, stream_object), false},
-    {"casting", offsetof(lw_gcall, casting), true},
-    {"dtype", offsetof(lw_gcall, dtype), false},
-    {"order", offsetof(lw_gcall, order), false},
-    {"subok", offsetof(lw_gcall, subok), true},
-    {"signature", offsetof(lw_gcall, signature), true},
-    {"sig", offsetof(lw_gcall, signature), true},
-    {"axes", offsetof(lw_gcall, axes), true},
-    {"axis", offsetof(lw_gcall, axis), true},
-    {"keepdims", offsetof(lw_gcall, keepdims), true},
-};
-
-static int
-read_keywords(lw_gcall *call, PyObject *const *values, PyObject *kwnames)
+static lw_device_gufunc *
+whole_of(lw_device_call *call)
 {
-    return lw_call_keywords(keywords, sizeof keywords / sizeof *keywords,
-                            lw_gufunc_name(call->self), values, kwnames, call);
+    return (lw_device_gufunc *)call; /* base is its first member */
 }
-
-/* Refused before shapes are looked at, in NumPy's words. */
-static int
-check_rules(const lw_gcall *call)
-{
-    NPY_CASTING rule;
-
-    if (call->signature != NULL && call->dtype != NULL) {
-        PyErr_SetString(PyExc_TypeError, "cannot specify both 'signature' and 'dtype'");
-        return -1;
-    }
-    if (call->signature == Py_None) {
-        PyErr_SetString(PyExc_TypeError,
-                        "the signature object to ufunc must be a string or a tuple.");
-        return -1;
-    }
-    return call->casting == NULL || PyArray_CastingConverter(call->casting, &rule) ? 0 : -1;
-}
-
-static int
-check_call(lw_gcall *call, Py_ssize_t n_args)
-{
-    if (lw_call_check(lw_gufunc_name(call->self), call->self->nin, call->self->nout, n_args,
-                      call->subok, call->order, &call->order_letter) < 0)
-        return -1;
-    return check_rules(call);
-}
-
-/* ---- outputs ---- */
-
-static int
-read_outputs(lw_gcall *call, PyObject *const *args, Py_ssize_t n_args)
-{
-    int nin = call->self->nin;
-    /* out=...: an array, also of no dimensions: so it is anyway */
-    bool says_nothing = call->out == Py_Ellipsis && n_args <= nin;
-
-    if (says_nothing)
-        return 0;
-    return lw_call_outputs(call->out, nin, call->self->nout, args, n_args, call->out_objects) <
-                   0
-               ? -1
-               : 0;
-}
-
-/* ---- reading operands ---- */
-
-static int
-bring_over(lw_gcall *call, lw_operand *operand)
-{
-    PyObject *copy = NULL;
-    int result = lw_call_bring_over(operand, call->device, call->stream, &copy);
-
-    if (copy != NULL)
-        call->owned[call->n_owned++] = copy;
-    return result;
-}
-
-static int
-check_device(lw_gcall *call, const lw_operand *operand)
-{
-    if (call->first.object == NULL) {
-        call->first.library = operand->library;
-        call->first.object = operand->object;
-        call->first.device = operand->device;
-        call->first.stream = operand->stream;
-    }
-    return lw_call_same_device(operand, &call->device);
-}
-
-static int
-read_one(lw_gcall *call, PyObject *object)
-{
-    lw_operand *operand = &call->operands[call->n_read];
-
-    if (lw_operand_read(operand, object) < 0)
-        return -1;
-    call->n_read++;
-    if (operand->kind == LW_OPERAND_DEVICE)
-        return check_device(call, operand);
-    call->n_host += operand->kind == LW_OPERAND_HOST || operand->kind == LW_OPERAND_OTHER;
-    return 0;
-}
-
-/* Outputs that are not given take a place in operands[], filled in by make_outputs. */
-static int
-read_operands(lw_gcall *call, PyObject *const *args)
-{
-    for (int i = 0; i < call->self->nin; i++)
-        if (read_one(call, args[i]) < 0)
-            return -1;
-    for (int i = 0; i < call->self->nout; i++) {
-        if (call->out_objects[i] == NULL) {
-            call->operands[call->n_read].release = NULL;
-            call->operands[call->n_read++].kind = LW_OPERAND_OTHER;
-        } else if (read_one(call, call->out_objects[i]) < 0 ||
-                   lw_call_check_output(&call->operands[call->n_read - 1],
-                                        call->out_objects[i]) < 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-static int
-bring_over_all(lw_gcall *call)
-{
-    for (int i = 0; i < call->self->nin; i++) {
-        lw_operand *operand = &call->operands[i];
-        if ((operand->kind == LW_OPERAND_HOST || operand->kind == LW_OPERAND_OTHER) &&
-            bring_over(call, operand) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int
-read_stream(lw_gcall *call)
-{
-    bool foreign = call->first.object != NULL && call->first.library != LW_LIB_OWN;
-
-    call->stream = foreign ? call->first.stream : 0;
-    return call->stream_object ? lw_stream_read(call->stream_object, &call->stream) : 0;
-}
-
-/* ---- resolution ---- */
 
 static const lw_gufunc_loop *
-loop_of(const lw_gcall *call)
+loop_of(const lw_device_call *call)
 {
-    return call->resolution->head.loop;
+    return call->resolution->loop;
 }
 
-static int
-find_resolution(lw_gcall *call)
+static const char *
+name(const lw_ufunc_head *self)
 {
-    int nin = call->self->nin, n = nin + call->self->nout;
-    uint8_t codes[LW_MAX_OPERANDS];
-
-    if (lw_resolved_codes(call->operands, nin, n, codes) < 0)
-        return -1;
-    call->resolution = lw_gresolution_get(call->self, call->device, codes, n, call->signature,
-                                          call->dtype, call->casting);
-    return call->resolution ? lw_resolved_check(&call->resolution->head, call->stream) : -1;
+    return lw_gufunc_name((const lw_gufunc *)self);
 }
 
 /* ---- shapes ---- */
 
 static void
-set_views(lw_gcall *call)
+set_views(lw_device_gufunc *w)
 {
-    for (int i = 0; i < call->n_read; i++) {
-        const lw_operand *operand = &call->operands[i];
+    for (int i = 0; i < w->base.n_read; i++) {
+        const lw_operand *operand = &w->base.operands[i];
         bool array = operand->kind == LW_OPERAND_DEVICE;
-        call->views[i].present = array || i < call->self->nin;
-        call->views[i].ndim = array ? operand->ndim : 0;
-        call->views[i].shape = operand->shape;
-        call->views[i].strides = operand->strides;
+        w->views[i].present = array || i < w->base.self->nin;
+        w->views[i].ndim = array ? operand->ndim : 0;
+        w->views[i].shape = operand->shape;
+        w->views[i].strides = operand->strides;
     }
 }
 
 static int
-match_shapes(lw_gcall *call)
+match(lw_device_call *call)
 {
+    lw_device_gufunc *w = whole_of(call);
+    lw_gufunc *self = lw_gufunc_of(w);
     lw_error err = {0};
     lw_status status;
     bool keepdims;
 
-    set_views(call);
-    if (lw_gcall_read_keepdims(call, &keepdims) < 0)
+    set_views(w);
+    if (lw_gufunc_read_keepdims(w, &keepdims) < 0)
         return -1;
-    LW_TRY(lw_core_shape_init(&call->shape, &call->self->layout, lw_gufunc_name(call->self),
-                              &err));
+    LW_TRY(lw_core_shape_init(&w->shape, &self->layout, name(call->self), &err));
     if (call->keepdims != NULL) /* False is refused too */
-        LW_TRY(lw_core_shape_check_keepdims(&call->shape, &err));
-    LW_TRY(lw_core_shape_dims(&call->shape, call->views, keepdims, &err));
-    if ((call->axes != NULL || call->axis != NULL) && lw_gcall_read_axes(call) < 0)
+        LW_TRY(lw_core_shape_check_keepdims(&w->shape, &err));
+    LW_TRY(lw_core_shape_dims(&w->shape, w->views, keepdims, &err));
+    if ((call->axes != NULL || call->axis != NULL) && lw_gufunc_read_axes(w) < 0)
         return -1;
-    LW_TRY(lw_core_shape_sizes(&call->shape, call->views, &err));
-    if (call->self->sizes != NULL && lw_gufunc_fill_sizes(call->self, call->shape.sizes) < 0)
+    LW_TRY(lw_core_shape_sizes(&w->shape, w->views, &err));
+    if (self->sizes != NULL && lw_gufunc_fill_sizes(self, w->shape.sizes) < 0)
         return -1;
-    LW_TRY(lw_core_shape_loop(&call->shape, call->views, &err));
+    LW_TRY(lw_core_shape_loop(&w->shape, w->views, &err));
+    call->loop_ndim = w->shape.loop_ndim;
+    memcpy(call->loop, w->shape.loop, (size_t)call->loop_ndim * sizeof *call->loop);
     return 0;
 fail:
     lw_py_raise(&err);
     return -1;
 }
 
-/* ---- new outputs ---- */
-
-/* Whether axis a of the output should lie outside axis b. Core axes lie innermost, in their
- * order; loop axes as in the inputs, or in order 'C', which wins where these disagree. 'F' is
- * 'C' the other way around. */
-static bool
-outside(const lw_gcall *call, char order, int8_t core_a, int8_t core_b, int loop_a, int loop_b,
-        const int64_t (*loops)[LW_SHAPE_DIMS])
+static int
+result(const lw_device_call *call, int output, int64_t *shape, int8_t *core)
 {
-    bool any = false;
+    const lw_core_shape *s = &((const lw_device_gufunc *)call)->shape;
+    int ndim = lw_core_shape_result(s, output, shape);
 
-    if (order == 'F')
-        return outside(call, 'C', core_b, core_a, loop_b, loop_a, loops);
-    if (core_a >= 0 || core_b >= 0)
-        return core_a < core_b;
-    if (order == 'C')
-        return loop_a < loop_b;
-    if (loop_a < loop_b)
-        return !outside(call, order, core_b, core_a, loop_b, loop_a, loops);
-    for (int i = 0; i < call->self->nin; i++) {
-        int64_t a = loops[i][loop_a], b = loops[i][loop_b];
-        a = a < 0 ? -a : a;
-        b = b < 0 ? -b : b;
-        if (a && b && a <= b)
-            return false;
-        any |= a && b;
-    }
-    return any;
+    lw_core_shape_axes(s, output, ndim, core);
+    return ndim;
 }
 
-/* Strides of a dense array. As NumPy has it, an order is that of the loop's axes with the
- * core's behind them, wherever `axes` puts these. */
 static void
-keep_order(const lw_gcall *call, char order, int operand, int ndim, const int64_t *shape,
-           int64_t itemsize, int64_t *strides)
+strides(const lw_device_call *call, int i, int64_t *loop)
 {
-    int64_t loops[LW_MAX_OPERANDS][LW_SHAPE_DIMS], core[LW_MAX_CORE_DIMS], step = itemsize;
-    int8_t place[LW_SHAPE_DIMS];
-    int number[LW_SHAPE_DIMS] = {0}, axes[LW_SHAPE_DIMS] = {0}, loop = 0;
+    const lw_device_gufunc *w = (const lw_device_gufunc *)call;
+    int64_t core[LW_MAX_CORE_DIMS];
 
-    for (int i = 0; i < call->self->nin; i++)
-        lw_core_shape_strides(&call->shape, i, &call->views[i], loops[i], core);
-    lw_core_shape_axes(&call->shape, operand, ndim, place);
-    for (int a = 0; a < ndim; a++) {
-        number[a] = place[a] < 0 ? loop++ : 0;
-        axes[a] = a;
-        for (int j = a; j > 0 && outside(call, order, place[axes[j]], place[axes[j - 1]],
-                                         number[axes[j]], number[axes[j - 1]], loops);
-             j--) {
-            int kept = axes[j];
-            axes[j] = axes[j - 1];
-            axes[j - 1] = kept;
-        }
-    }
-    for (int i = ndim - 1; i >= 0; i--) {
-        strides[axes[i]] = step;
-        step *= shape[axes[i]] ? shape[axes[i]] : 1;
-    }
+    lw_core_shape_strides(&w->shape, i, &w->views[i], loop, core);
 }
 
 static bool
-all_contiguous(const lw_gcall *call, bool fortran)
+writes(const lw_device_call *call, int input)
 {
-    bool any = false;
-
-    for (int i = 0; i < call->self->nin; i++) {
-        const lw_operand *operand = &call->operands[i];
-        int64_t step = operand->itemsize;
-        if (operand->kind != LW_OPERAND_DEVICE)
-            continue;
-        any = true;
-        if (!fortran && !operand->c_contiguous)
-            return false;
-        for (int d = 0; fortran && d < operand->ndim; d++) {
-            if (operand->shape[d] != 1 && operand->strides[d] != step)
-                return false;
-            step *= operand->shape[d];
-        }
-    }
-    return any || !fortran;
+    return loop_of(call)->writable[input];
 }
 
-static lw_device_array *
-new_output(const lw_gcall *call, int operand, lw_dtype dtype)
-{
-    int64_t shape[LW_SHAPE_DIMS], strides[LW_SHAPE_DIMS];
-    int ndim = lw_core_shape_result(&call->shape, operand, shape);
-    bool plain = call->axes == NULL && call->axis == NULL;
-    char order = call->order_letter;
-
-    if (order == 'A')
-        order = all_contiguous(call, true) ? 'F' : 'C';
-    if (order == 'K' && plain && all_contiguous(call, false))
-        order = 'C';
-    if (order != 'K' && plain)
-        return lw_device_array_new(call->device, call->stream, dtype, ndim, shape, order);
-    keep_order(call, order, operand, ndim, shape, lw_dtypes[dtype].size_bytes, strides);
-    return lw_device_array_new_strided(call->device, call->stream, dtype, ndim, shape, strides);
-}
-
-static int
-make_outputs(lw_gcall *call)
-{
-    int nin = call->self->nin;
-
-    for (int i = nin; i < nin + call->self->nout; i++) {
-        lw_operand *operand = &call->operands[i];
-        lw_device_array *made;
-        if (operand->kind == LW_OPERAND_DEVICE)
-            continue;
-        made = new_output(call, i, loop_of(call)->types[i]);
-        call->made[i - nin] = made;
-        if (made == NULL || lw_operand_read(operand, (PyObject *)made) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* ---- copies: casts, and results as if what overlaps had been copied first ---- */
-
+/* A result that is returned: nothing of what was there stays. */
 static bool
-is_written(const lw_gcall *call, int operand)
+overwrites(const lw_device_call *call, int output)
 {
-    return operand >= call->self->nin || loop_of(call)->writable[operand];
-}
-
-/* Whether the operand is a result that is returned: nothing of what was there stays. */
-static bool
-is_returned(const lw_gcall *call, int operand)
-{
-    return loop_of(call)->form[operand] == LW_CORE_RESULT;
-}
-
-static int
-copy_into(lw_gcall *call, lw_device_array *to, lw_device_array *from)
-{
-    lw_error err = {0};
-
-    if (lw_device_array_use(from, call->stream, &err) != LW_OK ||
-        lw_device_array_use(to, call->stream, &err) != LW_OK) {
-        lw_py_raise(&err);
-        return -1;
-    }
-    return lw_device_array_hooks.copy_strided(to, from, call->stream);
-}
-
-/* The operand's values in the loop's dtype and memory of its own, in place of the operand. What
- * is written goes back after the kernel. */
-static int
-replace_by_copy(lw_gcall *call, int i)
-{
-    lw_operand *operand = &call->operands[i];
-    lw_device_array *array = lw_operand_as_array(operand->object), *copy = NULL;
-    lw_error err = {0};
-
-    if (array == NULL)
-        return -1;
-    copy = lw_device_array_new(call->device, call->stream, loop_of(call)->types[i],
-                               operand->ndim, operand->shape, 'C');
-    if (copy == NULL ||
-        (operand->size && !is_returned(call, i) && copy_into(call, copy, array) < 0))
-        goto fail;
-    if (operand->library != LW_LIB_OWN &&
-        lw_operand_done(operand, call->stream, &err) != LW_OK) {
-        lw_py_raise(&err);
-        goto fail;
-    }
-    call->owned[call->n_owned++] = (PyObject *)copy;
-    if (is_written(call, i)) {
-        call->target[i] = array;
-        call->source[i] = operand->object;
-    } else {
-        Py_DECREF(array);
-    }
-    lw_operand_release(operand);
-    operand->release = NULL;
-    return lw_operand_read(operand, (PyObject *)copy);
-fail:
-    Py_DECREF(array);
-    Py_XDECREF(copy);
-    return -1;
-}
-
-/* Whether operand i must be copied, as another one is written where it lies. Outputs and
- * writable inputs are compared with all others; of two that are written the later one
- * moves. */
-static bool
-must_move(const lw_gcall *call, int i)
-{
-    for (int k = 0; k < call->n_read; k++) {
-        bool writes = is_written(call, k);
-        if (k == i || call->operands[k].kind != LW_OPERAND_DEVICE || !writes ||
-            (is_written(call, i) && k > i))
-            continue;
-        if (lw_reaches_meet(lw_operand_reach(&call->operands[i]),
-                            lw_operand_reach(&call->operands[k])))
-            return true;
-    }
-    return false;
-}
-
-static int
-make_copies(lw_gcall *call)
-{
-    const lw_gufunc_loop *loop = loop_of(call);
-
-    for (int i = 0; i < call->n_read; i++) {
-        lw_operand *operand = &call->operands[i];
-        if (operand->kind != LW_OPERAND_DEVICE)
-            continue;
-        if (i < call->self->nin && loop->writable[i] && operand->readonly) {
-            PyErr_Format(PyExc_ValueError, "argument %d is read-only, and %s() writes into it",
-                         i + 1, lw_gufunc_name(call->self));
-            return -1;
-        }
-        if (operand->dtype == loop->types[i] && !must_move(call, i))
-            operand->written = is_written(call, i);
-        else if (replace_by_copy(call, i) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* A foreign producer waits for what was copied back. */
-static int
-tell_source(const lw_gcall *call, int i)
-{
-    lw_operand source;
-    lw_error err = {0};
-    lw_status status = LW_OK;
-
-    if (lw_operand_look(&source, call->source[i]) < 0)
-        return -1;
-    if (source.kind == LW_OPERAND_DEVICE && source.library != LW_LIB_OWN)
-        status = lw_operand_done(&source, call->stream, &err);
-    lw_operand_release(&source);
-    if (status != LW_OK)
-        lw_py_raise(&err);
-    return status == LW_OK ? 0 : -1;
-}
-
-static int
-copy_back(lw_gcall *call)
-{
-    for (int i = 0; i < call->n_read; i++)
-        if (call->target[i] != NULL && call->target[i]->size &&
-            (copy_into(call, call->target[i], (lw_device_array *)call->operands[i].object) <
-                 0 ||
-             tell_source(call, i) < 0))
-            return -1;
-    return 0;
+    return loop_of(call)->form[output] == LW_CORE_RESULT;
 }
 
 /* ---- plan ---- */
 
 static int
-fill_plan(lw_gcall *call)
+make_plan(lw_device_gufunc *w)
 {
-    lw_core_plan *plan = &call->plan;
-    const lw_gufunc_loop *loop = loop_of(call);
+    lw_device_call *call = &w->base;
+    const lw_spread *spread = &((const lw_gufunc_resolution *)call->resolution)->spread;
+    int64_t steps[LW_MAX_OPERANDS][LW_SHAPE_DIMS];
+    const int64_t *rows[LW_MAX_OPERANDS];
+    lw_core_plan *plan = &w->plan;
 
-    plan->loop = loop;
-    plan->n_operands = call->n_read;
-    plan->can_spread = call->resolution->spread.possible;
-    plan->joins = call->resolution->spread.joins;
-    plan->searches = call->resolution->spread.searches;
-    plan->sizes = call->shape.sizes;
-    set_views(call);
+    plan->loop = loop_of(call);
+    plan->can_spread = spread->possible;
+    plan->joins = spread->joins;
+    plan->searches = spread->searches;
+    plan->sizes = w->shape.sizes;
+    if (lw_device_call_fill(call, &plan->walk) < 0)
+        return -1;
+    set_views(w); /* copies may stand for operands */
     for (int i = 0; i < call->n_read; i++) {
-        const lw_operand *operand = &call->operands[i];
-        lw_core_plan_operand *p = &plan->operands[i];
-        p->by_value = operand->kind != LW_OPERAND_DEVICE;
-        p->keep = i >= call->self->nin && call->made[i - call->self->nin] == NULL;
-        p->data = operand->data;
-        lw_core_shape_strides(&call->shape, i, &call->views[i], p->strides, p->core);
-        if (p->by_value && lw_operand_item(operand, loop->types[i], &call->values[i]) < 0)
-            return -1;
+        rows[i] = steps[i];
+        plan->operands[i].keep =
+            i >= call->self->nin && call->made[i - call->self->nin] == NULL;
+        lw_core_shape_strides(&w->shape, i, &w->views[i], steps[i], plan->operands[i].core);
     }
-    if (lw_core_plan_normalise(plan, call->shape.loop_ndim, call->shape.loop))
+    if (lw_core_plan_normalise(plan, call->loop_ndim, call->loop, rows))
         return 0;
     PyErr_Format(PyExc_ValueError,
                  "%s: loops of more than %d dimensions longer than 1 are not supported",
-                 lw_gufunc_name(call->self), LW_CORE_LOOP_DIMS);
+                 name(call->self), LW_WALK_DIMS);
     return -1;
 }
 
-/* ---- errors ---- */
+/* Once for each loop: few items, each with much to do, and one thread for each. */
+static int
+warn_of_idle(lw_device_gufunc *w)
+{
+    lw_gufunc_resolution *resolution = (lw_gufunc_resolution *)w->base.resolution;
+    const lw_door_options *options = &w->base.self->options;
+    lw_text text = {0};
+    int failed;
+
+    if (resolution->spread.possible || resolution->warned || !options->warn ||
+        !lw_core_plan_is_large(&w->plan))
+        return 0;
+    resolution->warned = true;
+    lw_text_addf(&text, "`%s`: %lld items with large cores run on one thread each%s",
+                 w->shape.name, (long long)w->plan.walk.n,
+                 resolution->spread.line ? ". What prevents that more of them share an item is "
+                                         : "");
+    lw_spread_tell(&resolution->spread, true, &text);
+    failed = lw_door_warn(options, "PerformanceWarning", lw_text_get(&text));
+    lw_text_reset(&text);
+    return failed;
+}
+
+/* ---- launch ---- */
+
+/* Few items are spread over all SMs by smaller blocks. */
+static uint32_t
+block_of(const lw_device *device, const lw_core_key *key, int64_t items)
+{
+    uint32_t block = LW_CORE_THREADS;
+
+    if (key->block)
+        return key->block;
+    while (block > 32 && (items + block - 1) / block < 2 * (int64_t)device->n_sms)
+        block /= 2;
+    return block;
+}
+
+/* Items of a block; tiles get smaller where there are few. */
+static uint32_t
+items_of(const lw_device_gufunc *w, uint32_t block)
+{
+    int64_t blocks = 2 * (int64_t)w->base.device->n_sms, few;
+    uint32_t most;
+
+    if (!w->key.tiled)
+        return w->key.spread ? 1 : block;
+    most = lw_core_plan_tile(&w->plan, &w->key);
+    few = (w->plan.walk.n + blocks - 1) / blocks;
+    return few < most ? (uint32_t)few : most;
+}
+
+static void
+add_walk(lw_launch_record *record, const lw_walk *walk, const lw_core_key *key)
+{
+    for (int d = 0; d + 1 < key->ndim; d++)
+        lw_record_add_divider(record, (uint32_t)walk->shape[d]);
+    for (int i = 0; i < walk->n_operands; i++)
+        for (int d = 0; d < key->ndim && lw_core_has_loop_strides(key, i); d++)
+            lw_record_add(record, (uint64_t)walk->operands[i].strides[d]);
+}
+
+static void
+add_cores(lw_launch_record *record, const lw_device_gufunc *w)
+{
+    const lw_core_layout *layout = w->plan.loop->layout;
+
+    for (uint32_t d = 0; d < layout->n_dims && !w->key.constant; d++)
+        lw_record_add(record, (uint64_t)w->shape.sizes[d]);
+    for (int i = 0; i < w->plan.walk.n_operands; i++)
+        for (uint32_t d = 0;
+             d < layout->operands[i].n && w->key.operands[i].reach == LW_REACH_STRIDED; d++)
+            lw_record_add(record, (uint64_t)w->plan.operands[i].core[d]);
+}
+
+/* The parameters as core/core_kernel.h lists them. */
+static void
+fill_record(const lw_device_call *call, lw_launch_record *record)
+{
+    const lw_device_gufunc *w = (const lw_device_gufunc *)call;
+    const lw_walk *walk = &w->plan.walk;
+    uint32_t block = block_of(call->device, &w->key, walk->n);
+    uint32_t per_block = items_of(w, block);
+
+    record->grid = (uint32_t)((walk->n + per_block - 1) / per_block);
+    record->block = block;
+    lw_record_add(record, (uint64_t)walk->n);
+    if (w->key.tiled)
+        lw_record_add(record, per_block);
+    for (int i = 0; i < walk->n_operands; i++)
+        if (walk->operands[i].by_value)
+            lw_record_add_item(record, i, w->plan.loop->types[i], &call->values[i]);
+        else
+            lw_record_add_address(record, i, walk->operands[i].data);
+    add_walk(record, walk, &w->key);
+    add_cores(record, w);
+    if (call->resolution->watch != NULL) /* alive, as the kernel is */
+        lw_record_add(record, lw_watch_address(call->resolution->watch));
+}
+
+/* Inputs that the body writes to, and sizes that a Python function gives, are looked at anew.
+ */
+static bool
+may_recall(const lw_device_gufunc *w)
+{
+    const lw_gufunc *self = lw_gufunc_of(w);
+    bool may = self->large == NULL && self->sizes == NULL;
+
+    for (int i = 0; i < self->nin; i++)
+        may = may && !w->plan.loop->writable[i];
+    return may;
+}
 
 static int
-report_errors(const lw_gcall *call)
+launch(lw_device_call *call)
 {
-    lw_watch *watch = call->resolution->head.watch;
+    lw_device_gufunc *w = whole_of(call);
+    lw_device_launch launch = {.door = &lw_gufunc_device_door,
+                               .call = call,
+                               .resolution = call->resolution,
+                               .key = &w->key,
+                               .walk = &w->plan.walk,
+                               .width = 1,
+                               .fill = fill_record};
+    int taken;
 
-    if (watch == NULL || call->self->options.errors != LW_RAISE || call->plan.n == 0)
+    if (make_plan(w) < 0)
+        return -1;
+    if (w->plan.walk.n == 0)
         return 0;
-    return lw_watch_wait(watch, call->stream);
+    call->items = w->plan.walk.n;
+    if (lw_gufunc_of(w)->large != NULL && (taken = lw_gufunc_call_large(w)) != 0)
+        return taken < 0 ? -1 : lw_device_call_after(call);
+    lw_core_plan_key(&w->plan, &w->key);
+    launch.may_recall = may_recall(w);
+    return warn_of_idle(w) < 0 ? -1 : lw_device_call_launch(&launch);
 }
 
-/* ---- results ---- */
+/* ---- resolutions and kernels ---- */
 
-static PyObject *
-take_result(lw_gcall *call, int which)
+static void
+examine(lw_resolved *made)
 {
-    lw_device_array *made = call->made[which];
-
-    if (made == NULL)
-        return Py_NewRef(call->out_objects[which]);
-    call->made[which] = NULL;
-    if (call->first.object == NULL || call->first.library == LW_LIB_OWN)
-        return (PyObject *)made;
-    return lw_result_wrap(&call->first, made);
+    ((lw_gufunc_resolution *)made)->spread = lw_core_spread(made->loop);
 }
 
-static PyObject *
-results(lw_gcall *call)
+static int
+raise_record(const void *owner, const lw_report_record *record)
 {
-    PyObject *tuple;
+    const lw_gufunc_loop *loop = ((const lw_resolved *)owner)->loop;
+    lw_raise_place place = {
+        .kind = LW_AT_INDEX, .ndim = 1, .index = {(int64_t)record->values[0]}};
 
-    if (call->self->nout == 1)
-        return take_result(call, 0);
-    tuple = PyTuple_New(call->self->nout);
-    for (int i = 0; tuple != NULL && i < call->self->nout; i++) {
-        PyObject *one = take_result(call, i);
-        if (one == NULL)
-            Py_CLEAR(tuple);
-        else
-            PyTuple_SET_ITEM(tuple, i, one);
+    memcpy(place.words, record->values + 1, sizeof place.words);
+    return lw_raise_at(&loop->scalar->raises[record->status - 1], &place);
+}
+
+static size_t
+key_size(const void *key)
+{
+    return lw_core_key_size(key);
+}
+
+static lw_status
+module(const lw_resolved *resolved, const void *key, lw_module **out, lw_error *err)
+{
+    lw_core_key actual = *(const lw_core_key *)key;
+    char symbol[96];
+
+    lw_core_drop_keep(resolved->loop, &actual);
+    lw_device_symbol(resolved->options.name, resolved->loop, &actual, key_size(&actual),
+                     symbol);
+    return lw_core_kernel(resolved->loop, &actual, symbol, resolved->options.max_registers, out,
+                          err);
+}
+
+/* ---- inspection ---- */
+
+/* Of many contiguous items, with cores of 3 where the layout fixes no size. */
+static void
+usual_key(const void *object, void *key)
+{
+    const lw_gufunc_loop *loop = object;
+    const lw_core_layout *layout = loop->layout;
+    const int64_t n = 1 << 24;
+    int64_t sizes[LW_SHAPE_CORE_NAMES], steps[LW_MAX_OPERANDS];
+    const int64_t *rows[LW_MAX_OPERANDS];
+    lw_core_plan plan = {.loop = loop, .sizes = sizes}; /* not spread: the cores are small */
+
+    for (uint32_t d = 0; d < layout->n_dims && d < LW_SHAPE_CORE_NAMES; d++)
+        sizes[d] = layout->dims[d].fixed ? layout->dims[d].fixed : 3;
+    plan.walk.n_operands = loop->nin + loop->nout;
+    for (int i = 0; i < plan.walk.n_operands; i++) {
+        const lw_core_operand *core = &layout->operands[i];
+        steps[i] = lw_dtypes[loop->types[i]].size_bytes;
+        rows[i] = &steps[i];
+        for (uint32_t d = core->n; d-- > 0;) {
+            plan.operands[i].core[d] = steps[i];
+            steps[i] *= sizes[core->dims[d]];
+        }
+        plan.walk.operands[i].data = (uint64_t)(i + 1) << 36; /* apart: none is followed */
     }
-    return tuple;
+    lw_core_plan_normalise(&plan, 1, &n, rows);
+    lw_core_plan_key(&plan, key);
 }
+
+static PyObject *
+sizes_dict(const lw_gufunc_loop *loop, const lw_core_key *key)
+{
+    PyObject *dict = PyDict_New();
+
+    for (uint32_t d = 0; dict != NULL && key->constant && d < loop->layout->n_dims; d++) {
+        PyObject *size = PyLong_FromLong(key->sizes[d]);
+        if (size == NULL || PyDict_SetItemString(dict, loop->layout->dims[d].name, size) < 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(size);
+    }
+    return dict;
+}
+
+static PyObject *
+large_cores(const lw_gufunc_loop *loop, const lw_spread *spread)
+{
+    lw_text text = {0};
+    PyObject *said;
+
+    if (spread->possible)
+        return PyUnicode_FromString("block per item");
+    lw_text_add(&text, loop->writes_excluded ? "thread per item"
+                                             : "thread per item, staged through shared memory "
+                                               "up to 8 KB an item");
+    if (spread->line)
+        lw_text_add(&text, ": ");
+    lw_spread_tell(spread, false, &text);
+    said = PyUnicode_FromString(lw_text_get(&text));
+    lw_text_reset(&text);
+    return said;
+}
+
+static PyObject *
+resources(const void *object, const void *usual, const lw_cubin_info *info, int cc)
+{
+    const lw_gufunc_loop *loop = object;
+    const lw_core_key *key = usual;
+    int block = key->block ? key->block : LW_CORE_THREADS;
+    lw_spread spread = lw_core_spread(loop);
+    PyObject *large = large_cores(loop, &spread);
+
+    return Py_BuildValue("{s:i,s:d,s:s,s:N,s:N}", "threads_per_block", block, "occupancy",
+                         lw_occupancy_of(info, cc, block), "mapping",
+                         key->block ? "thread per item, staged through shared memory"
+                                    : "thread per item",
+                         "core_sizes", sizes_dict(loop, key), "large_cores", large);
+}
+
+const lw_device_door lw_gufunc_device_door = {
+    .is_generalized = true,
+    .name = name,
+    .match = match,
+    .result = result,
+    .strides = strides,
+    .writes = writes,
+    .overwrites = overwrites,
+    .launch = launch,
+    .resolution_bytes = sizeof(lw_gufunc_resolution),
+    .examine = examine,
+    .raise = raise_record,
+    .key_bytes = sizeof(lw_core_key),
+    .usual_key = usual_key,
+    .key_size = key_size,
+    .resources = resources,
+    .module = module,
+};
 
 /* ---- the call ---- */
 
-static int
-prepare(lw_gcall *call, PyObject *const *args, Py_ssize_t n_args)
-{
-    if (read_outputs(call, args, n_args) < 0 || read_operands(call, args) < 0)
-        return -1;
-    if (call->device == NULL) { /* target="cuda" and nothing on a device yet */
-        call->device = lw_current_device();
-        if (call->device == NULL)
-            return -1;
-    }
-    if (read_stream(call) < 0 || (call->n_host && bring_over_all(call) < 0))
-        return -1;
-    return match_shapes(call) < 0 || find_resolution(call) < 0 ? -1 : 0;
-}
-
-static void
-release(lw_gcall *call)
-{
-    for (int i = 0; i < call->n_read; i++) {
-        if (call->operands[i].release != NULL)
-            lw_operand_release(&call->operands[i]);
-        Py_CLEAR(call->target[i]);
-    }
-    for (int i = 0; i < call->self->nout; i++)
-        Py_CLEAR(call->made[i]);
-    while (call->n_owned > 0)
-        Py_DECREF(call->owned[--call->n_owned]);
-}
-
-static void
-init(lw_gcall *call, lw_gufunc *self, lw_extra_arrays *extra)
-{
-    size_t n = (size_t)self->nin + (size_t)self->nout;
-
-    memset(call, 0, offsetof(lw_gcall, operands)); /* the rest is filled as it is used */
-    memset(call->out_objects, 0, n * sizeof *call->out_objects);
-    memset(call->made, 0, n * sizeof *call->made);
-    memset(call->target, 0, n * sizeof *call->target);
-    call->self = self;
-    call->extra = extra;
-    call->device = extra ? extra->device : NULL;
-}
-
 PyObject *
-lw_gcall_on_device(lw_gufunc *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames,
-                   lw_extra_arrays *extra)
+lw_gufunc_call_device(lw_ufunc_head *self, PyObject *const *args, size_t nargsf,
+                      PyObject *kwnames, lw_extra_arrays *extra)
 {
-    PyObject *result = NULL;
-    lw_gcall call;
+    lw_device_gufunc call;
 
-    init(&call, self, extra);
-    if (read_keywords(&call, args + n_args, kwnames) == 0 && check_call(&call, n_args) == 0 &&
-        prepare(&call, args, n_args) == 0 && make_outputs(&call) == 0 &&
-        make_copies(&call) == 0 && fill_plan(&call) == 0 && lw_gcall_run(&call) == 0 &&
-        copy_back(&call) == 0 && report_errors(&call) == 0)
-        result = results(&call);
-    if (extra != NULL && result != NULL)
-        extra->stream = call.stream;
-    release(&call);
-    return result;
-}
-
-static PyObject *
-call_device(lw_gufunc *self, PyObject *const *args, size_t nargsf, PyObject *kwnames,
-            lw_extra_arrays *extra)
-{
-    Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
-    lw_gcall call;
-
-    if (self->options.target == LW_CHOOSE_CUDA) {
-        init(&call, self, extra);
-        if (read_keywords(&call, args + n_args, kwnames) < 0 || check_call(&call, n_args) < 0)
-            return NULL;
-        if (lw_gcall_is_hosted(&call, args, n_args))
-            return lw_gcall_hosted(&call, args, n_args, kwnames);
-    }
-    return lw_gcall_on_device(self, args, n_args, kwnames, extra);
-}
-
-int
-lw_gufunc_device_register(PyObject *module)
-{
-    lw_gufunc_device.call = call_device;
-    lw_gufunc_inspect_register();
-    return lw_gufunc_large_register(module) < 0 ? -1 : lw_gufunc_simulate_register(module);
+    return lw_device_call_run(&call.base, self, args, PyVectorcall_NARGS(nargsf), kwnames,
+                              extra);
 }

@@ -39,16 +39,14 @@ new_member(lw_ufunc_head *self, PyObject *function, PyObject *signatures, PyObje
         lw_free(member);
         return NULL;
     }
-    result = lw_gufunc_new(Py_TYPE(self), function, signatures, layout, options, member);
+    result = lw_gufunc_new(Py_TYPE(self),
+                           &(lw_request){.function = function,
+                                         .signatures = signatures,
+                                         .layout = layout,
+                                         .keywords = options},
+                           member);
     Py_DECREF(layout);
     return result;
-}
-
-static PyObject *
-call_device(lw_ufunc_head *member, PyObject *const *args, size_t nargsf, PyObject *kwnames,
-            lw_extra_arrays *extra)
-{
-    return lw_gufunc_call_device((lw_gufunc_object *)member, args, nargsf, kwnames, extra);
 }
 
 /* An excluded array is read as the arrays of the core are: no index is compared, since a loop
@@ -60,7 +58,6 @@ const lw_family_door lw_gufunc_family_door = {
     .new_member = new_member,
     .ask = lw_gufunc_ask,
     .call_host = lw_gufunc_call_host,
-    .call_device = call_device,
 };
 
 /* Filled once, when the first is made: under the GIL. */
@@ -69,7 +66,7 @@ lw_gufunc_families(void)
 {
     static lw_ufunc_kind kind;
 
-    if (kind.pickled_by == NULL)
+    if (kind.n_loops == NULL)
         kind = lw_family_kind(&lw_ufunc_of_cores);
     return &kind;
 }

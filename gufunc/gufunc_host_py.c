@@ -6,11 +6,11 @@
 #include "core/base/memory.h"
 #include "core/ir/printed.h"
 #include "core/py/numpy/host_loops.h"
+#include "core/py/numpy/loop_rows.h"
 #include "core/py/raise.h"
 #include "core/py/signals.h"
 
 #include <stdatomic.h>
-#include <assert.h>
 #include <string.h>
 
 /* ---- the table ---- */
@@ -26,8 +26,6 @@ lw_gufunc_table_new(lw_gufunc_object *owner, const char *name, const char *doc,
         return (lw_gufunc_table *)PyErr_NoMemory();
     lw_arena_init(&table->arena);
     table->references = 1;
-    table->owner = (lw_ufunc_head *)owner;
-    table->owner_type = "Gufunc";
     table->lock = (lw_lock)LW_LOCK_INIT;
     table->name = lw_strdup(name);
     table->doc = lw_strdup(doc);
@@ -35,9 +33,12 @@ lw_gufunc_table_new(lw_gufunc_object *owner, const char *name, const char *doc,
         lw_fail_memory(&err);
     else
         lw_core_layout_parse(layout, &table->arena, &table->layout, &err);
-    if (err.status != LW_OK) {
+    if (err.status != LW_OK)
+        lw_py_raise(&err);
+    if (PyErr_Occurred() ||
+        lw_inner_set_owner((lw_loop_table *)table, (lw_ufunc_head *)owner, "Gufunc") < 0) {
         lw_gufunc_table_drop(table);
-        return (lw_gufunc_table *)lw_py_raise(&err);
+        return NULL;
     }
     table->build = lw_door_build_options(&owner->base.options, table->name);
     table->build.watch =
@@ -59,6 +60,7 @@ lw_gufunc_table_drop(lw_gufunc_table *table)
         lw_free(loop);
     }
     Py_XDECREF(table->library);
+    Py_XDECREF(table->owner_ref);
     lw_free(table->name);
     lw_free(table->doc);
     lw_arena_reset(&table->arena);
@@ -154,7 +156,6 @@ run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dime
     lw_failure failure;
     lw_gufunc_code *code;
     lw_error err = {0};
-    lw_status status;
 
     if (dimensions[0] == 0)
         return 0;
@@ -167,9 +168,7 @@ run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dime
     code = lw_gufunc_code_for(table, loop, dimensions, strides);
     if (code == NULL)
         return -1;
-    status = lw_gufunc_host_run(loop->host, code, data, dimensions, strides, &stop, &failure);
-    if (status != LW_OK)
-        return lw_host_loop_fail(status, &err);
+    lw_gufunc_host_run(loop->host, code, data, dimensions, strides, &stop, &failure);
     if (lw_host_loop_stopped(&stop, dimensions[0]))
         return -1;
     if (lw_printed_pending() && lw_host_loop_show() < 0)
@@ -227,67 +226,61 @@ lw_gufunc_use_library(PyObject *Py_UNUSED(module), PyObject *args)
         return NULL;
     }
     self->table->library = Py_NewRef(library);
-    for (uint32_t i = 0; i < self->base.loops.n; i++)
-        use_library(self->base.loops.data[i], (PyUFuncObject *)library, dtypes, least);
+    for (uint32_t i = 0; i < lw_rows_n((lw_ufunc_head *)self); i++)
+        use_library(lw_rows_at((lw_ufunc_head *)self, i), (PyUFuncObject *)library, dtypes,
+                    least);
     Py_RETURN_NONE;
 }
 
 /* ---- registering with NumPy ---- */
 
 static int
-give_to_numpy(const lw_gufunc_object *self, PyObject *inner, const lw_gufunc_loop *loop)
+give_to_numpy(const lw_gufunc_object *self, PyObject *inner, lw_gufunc_loop *loop)
 {
     PyType_Slot slots[] = {{NPY_METH_strided_loop, (void *)run_loop}, {0, NULL}};
     PyArrayMethod_Spec spec = {.name = self->table->name, .slots = slots};
 
+    atomic_store_explicit(&loop->given, inner, memory_order_relaxed);
     return lw_host_loop_give(inner, &spec, loop->types, loop->nin, loop->nout,
                              loop->scalar->pure_integer);
 }
 
-/* Declared ones first; both parts narrow to wide, unless the user's order was asked for. There
- * is room. */
-static void
-add_to_array(lw_gufunc_object *self, lw_gufunc_loop *loop)
+int
+lw_gufunc_give(lw_ufunc_head *self, PyObject *inner, void *object)
 {
-    lw_gufunc *base = &self->base;
-    uint32_t first = loop->declared ? 0 : self->base.n_declared;
-    uint32_t at = loop->declared ? self->base.n_declared : base->loops.n;
+    lw_gufunc_loop *loop = object;
 
-    assert(base->loops.n < base->loops.capacity);
-    base->loops.n++;
-    self->base.n_declared += loop->declared;
-    while (!base->options.order_given && at > first &&
-           lw_types_go_before(loop->types, base->loops.data[at - 1]->types, loop->nin))
-        at--;
-    memmove(base->loops.data + at + 1, base->loops.data + at,
-            (base->loops.n - 1 - at) * sizeof *base->loops.data);
-    base->loops.data[at] = loop;
+    if (atomic_load_explicit(&loop->given, memory_order_relaxed) == inner)
+        return 0;
+    if (give_to_numpy((lw_gufunc_object *)self, inner, loop) < 0 && !lw_inner_had_it()) {
+        atomic_store_explicit(&loop->given, NULL, memory_order_relaxed);
+        return -1;
+    }
+    atomic_fetch_add(&self->n_given, 1);
+    return 0;
 }
 
-/* What may fail comes first: a loop that we had and NumPy had not would be chosen by the
- * promoter for ever, and never run. */
+/* While the Gufunc is made its loops are NumPy's at once; later ones when NumPy asks, for its
+ * list of loops may be read meanwhile. */
 int
 lw_gufunc_add_loop(lw_gufunc_object *self, lw_gufunc_loop *loop)
 {
-    /* room for all that are being added: while NumPy takes one, finalizers and other threads
-     * may add others */
-    if (!lw_array_reserve(&self->base.loops, ++self->base.n_adding, NULL)) {
+    lw_ufunc_head *head = (lw_ufunc_head *)self;
+    lw_loop_rows *rows = lw_rows_with(head, loop, loop->declared);
+
+    if (rows == NULL)
         PyErr_NoMemory();
-        goto fail;
+    if (rows == NULL || (!head->is_made && give_to_numpy(self, lw_inner_now(head), loop) < 0)) {
+        lw_free(rows);
+        lw_gufunc_loop_free(loop);
+        return -1;
     }
-    if (self->base.inner != NULL && give_to_numpy(self, self->base.inner, loop) < 0)
-        goto fail;
     loop->next = self->table->loops;
     atomic_store_explicit(&self->table->loops, loop, memory_order_release);
     if (loop->scalar->can_raise)
         lw_gufunc_items_reset(); /* the call that is under way began before this was known */
-    add_to_array(self, loop);
-    self->base.n_adding--;
+    lw_rows_publish(head, rows);
     return 0;
-fail:
-    self->base.n_adding--;
-    lw_gufunc_loop_free(loop);
-    return -1;
 }
 
 /* ---- sizes of outputs ---- */
@@ -303,11 +296,11 @@ enum { API_OF_2_1 = 0x13 };
 static int
 process_core_dims(PyUFuncObject *ufunc, npy_intp *sizes)
 {
-    lw_gufunc_table *table = (void *)ufunc->data;
+    lw_ufunc_head *owner = lw_inner_owner((const void *)ufunc->data);
+    int result = owner ? lw_gufunc_fill_sizes((lw_gufunc *)owner, sizes) : -1;
 
-    if (!lw_inner_has_owner((const lw_loop_table *)table))
-        return -1;
-    return lw_gufunc_fill_sizes((lw_gufunc *)table->owner, sizes);
+    Py_XDECREF((PyObject *)owner);
+    return result;
 }
 
 static void
@@ -354,8 +347,8 @@ lw_gufunc_inner_new(lw_gufunc_object *self)
         return NULL;
     set_hook(self, inner);
     set_writable(self, inner);
-    for (uint32_t i = 0; i < self->base.loops.n; i++)
-        if (give_to_numpy(self, inner, self->base.loops.data[i]) < 0)
+    for (uint32_t i = 0; i < lw_rows_n((lw_ufunc_head *)self); i++)
+        if (give_to_numpy(self, inner, lw_rows_at((lw_ufunc_head *)self, i)) < 0)
             goto fail;
     return inner;
 fail:

@@ -1,9 +1,7 @@
 /* What core/py/numpy/ufunc_type.h asks of this kind of ufuncs. */
 #include "gufunc/gufunc_parts_py.h"
 
-#include "gufunc/device_table_py.h"
-
-lw_gufunc_device_hooks lw_gufunc_device;
+#include "gufunc/device_call_py.h"
 
 static lw_gufunc *
 public_of(const lw_ufunc_head *self)
@@ -22,13 +20,13 @@ whole(const lw_ufunc_head *self)
 static uint32_t
 n_loops(const lw_ufunc_head *self)
 {
-    return public_of(self)->loops.n;
+    return lw_rows_n(self);
 }
 
 static void *
 loop_at(lw_ufunc_head *self, uint32_t at)
 {
-    return public_of(self)->loops.data[at];
+    return lw_rows_at(self, at);
 }
 
 static void *
@@ -41,12 +39,6 @@ static const char *
 inner_name(const lw_ufunc_head *self)
 {
     return whole(self)->table->name;
-}
-
-static const lw_dtype *
-types(const void *loop)
-{
-    return ((const lw_gufunc_loop *)loop)->types;
 }
 
 static void *
@@ -111,22 +103,6 @@ stats(lw_ufunc_head *self)
     return lw_loop_table_stats((lw_loop_table *)whole(self)->table);
 }
 
-static PyObject *
-state(lw_ufunc_head *head)
-{
-    lw_gufunc_object *self = whole(head);
-    PyObject *signatures = self->base.lazy
-                               ? Py_NewRef(Py_None)
-                               : PyObject_GetAttrString((PyObject *)head, "signatures");
-    PyObject *source = self->base.source;
-
-    if (signatures == NULL)
-        return NULL;
-    return Py_BuildValue("{s:N,s:s,s:O,s:O}", "signatures", signatures, "layout",
-                         self->base.layout.text, "options", self->options, "source",
-                         source ? source : Py_None);
-}
-
 /* ---- inspection ---- */
 
 static lw_typed *
@@ -138,15 +114,13 @@ infer(lw_ufunc_head *self, const void *loop)
 static lw_build_options
 build_options(const lw_ufunc_head *self)
 {
-    return lw_gbuild_options(public_of(self));
+    return lw_device_build_options(self, lw_gufunc_name(public_of(self)));
 }
 
 static lw_status
-module_for(lw_ufunc_head *self, void *loop, int cc, lw_module **out, lw_error *err)
+host_module(lw_ufunc_head *Py_UNUSED(self), void *loop, lw_module **out, lw_error *err)
 {
-    if (cc == 0)
-        return lw_gufunc_host_module(loop, LW_CODE_DENSE, NULL, out, err);
-    return lw_gufunc_device.module(public_of(self), loop, out, err);
+    return lw_gufunc_host_module(loop, LW_CODE_DENSE, NULL, out, err);
 }
 
 /* Machine code for dense cores. */
@@ -164,20 +138,7 @@ compile_host(lw_ufunc_head *head, void *object)
     return (Py_ssize_t)lw_gufunc_host_code_size(loop->host);
 }
 
-static PyObject *
-device_resources(lw_ufunc_head *self, void *loop, int cc)
-{
-    return lw_gufunc_device.resources(public_of(self), loop, cc);
-}
-
-static int
-compile_device(lw_ufunc_head *self, void *loop, int cc)
-{
-    return lw_gufunc_device.compile(public_of(self), loop, cc);
-}
-
 const lw_ufunc_kind lw_ufunc_of_cores = {
-    .pickled_by = "reduce_gufunc",
     .keywords = "axes=None, axis=None, keepdims=False, casting='same_kind', order='K', "
                 "dtype=None, subok=True, "
                 "signature=None, stream=None",
@@ -185,7 +146,6 @@ const lw_ufunc_kind lw_ufunc_of_cores = {
     .loop_at = loop_at,
     .loop_of = loop_of,
     .name = inner_name,
-    .types = types,
     .find = find,
     .make = make,
     .loop_line = loop_line,
@@ -195,14 +155,13 @@ const lw_ufunc_kind lw_ufunc_of_cores = {
     .signature_text = signature_text,
     .layout = layout,
     .stats = stats,
-    .state = state,
     .add = lw_gufunc_add,
+    .give = lw_gufunc_give,
     .call_method = lw_gufunc_call_method,
-    .current = lw_gufunc_current,
     .infer = infer,
     .build_options = build_options,
-    .module = module_for,
+    .host_module = host_module,
     .compile_host = compile_host,
-    .device_resources = device_resources,
-    .compile_device = compile_device,
+    .device = &lw_gufunc_device_door,
+    .call_device = lw_gufunc_call_device,
 };

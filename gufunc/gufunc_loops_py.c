@@ -45,10 +45,11 @@ check_returned(const lw_gufunc_object *self)
     for (int k = 0; k < self->base.nout; k++) {
         if (layout->operands[self->base.nin + k].n == 0)
             continue;
-        lw_diagnose(self->base.tree, self->base.tree->fns.data[1].loc, NULL, LW_ERR_TYPING,
-                    "E185", "has a parameter for each input only",
-                    "add a parameter for each output, and fill it", &err,
-                    "output %d of layout `%s` is an array, which cannot be returned", k,
+        lw_diagnose(self->base.tree, self->base.tree->fns.data[1].loc,
+                    (lw_fault){LW_ERR_TYPING, "E185",
+                               .label = "has a parameter for each input only",
+                               .help = "add a parameter for each output, and fill it"},
+                    &err, "output %d of layout `%s` is an array, which cannot be returned", k,
                     layout->text);
         lw_py_raise(&err);
         return -1;
@@ -124,9 +125,11 @@ check_rebound(const lw_gufunc_object *self)
         if (node == 0)
             continue;
         say_element(self, k, name, &tree->nodes.data[node], &help);
-        lw_diagnose(tree, loc_of_name(tree, node), NULL, LW_ERR_TYPING, "E184",
-                    "only the name changes here", lw_text_get(&help), &err,
-                    "output `%s` is assigned as a whole, which writes nothing to it", name);
+        lw_diagnose(tree, loc_of_name(tree, node),
+                    (lw_fault){LW_ERR_TYPING, "E184", .label = "only the name changes here",
+                               .help = lw_text_get(&help)},
+                    &err, "output `%s` is assigned as a whole, which writes nothing to it",
+                    name);
         lw_text_reset(&help);
         lw_py_raise(&err);
         return -1;
@@ -193,66 +196,6 @@ lw_gufunc_forms(lw_gufunc_object *self)
 }
 
 /* ---- typing ---- */
-
-/* Before the first loop: names that were rebound since decoration are read again. */
-static int
-refresh_tree(lw_gufunc_object *self)
-{
-    int changed = 0;
-
-    if (self->base.loops.n == 0)
-        changed = lw_read_again(self->base.py_func, self->source_option, &self->base.tree,
-                                &self->captures);
-    if (changed <= 0)
-        return changed;
-    lw_link_set_reset(&self->base.links);
-    return lw_link_set_read(&self->base.links, self->base.link,
-                            lw_captures_linked(self->captures));
-}
-
-/* From the first loop on another object takes the calls. */
-static bool
-is_stale(PyObject *object)
-{
-    lw_gufunc_object *self = (lw_gufunc_object *)object;
-
-    return lw_door_checks_changed(&self->base.options) ||
-           (self->captures != NULL && lw_captures_changed(self->captures));
-}
-
-static bool
-is_compiled(const lw_gufunc_object *self)
-{
-    return self->base.loops.n > 0 || self->base.family != NULL;
-}
-
-static int
-serves(PyObject *object)
-{
-    lw_gufunc_object *self = (lw_gufunc_object *)object;
-    int told = 0;
-
-    if (!is_stale(object))
-        return 1;
-    if (is_compiled(self)) /* before that it is read again */
-        told = lw_tell_frozen(self->captures, &self->base.options, self->table->name);
-    return told > 0 ? !is_stale(object) : told;
-}
-
-PyObject *
-lw_gufunc_current(lw_ufunc_head *head)
-{
-    lw_gufunc_object *self = (lw_gufunc_object *)head;
-    int serving = 1;
-
-    if (self->base.member == NULL)
-        serving = is_compiled(self) ? serves((PyObject *)self)
-                                    : !lw_door_checks_changed(&self->base.options);
-    if (serving != 0)
-        return serving < 0 ? NULL : Py_NewRef(self);
-    return lw_ufunc_head_renewed(head, lw_renewed((PyObject *)self, &self->renewal, serves,
-                                                  &self->base.options, self->table->name));
-}
 
 static void
 spec_of(const lw_gufunc_loop *loop, int k, lw_arg_spec *out)
@@ -394,9 +337,11 @@ never_written(const lw_gufunc_object *self, int k, lw_error *err)
 
     lw_text_addf(&help, "write into it: `%s[%s] = …`", name,
                  self->base.layout.operands[k].n ? "i" : "0");
-    status = lw_diagnose(self->base.tree, fn->loc, NULL, LW_ERR_TYPING, "E185",
-                         "takes it and writes nothing to it", lw_text_get(&help), err,
-                         "output `%s` is never written", name);
+    status = lw_diagnose(self->base.tree, fn->loc,
+                         (lw_fault){LW_ERR_TYPING, "E185",
+                                    .label = "takes it and writes nothing to it",
+                                    .help = lw_text_get(&help)},
+                         err, "output `%s` is never written", name);
     lw_text_reset(&help);
     return status;
 }
@@ -543,10 +488,10 @@ lw_gufunc_loop *
 lw_gufunc_make(lw_gufunc_object *self, const lw_dtype *in, const lw_dtype *out,
                const bool *arrays, bool declared)
 {
-    lw_gufunc_loop *loop;
+    lw_gufunc_loop *loop, *made;
     lw_error err = {0};
 
-    if (refresh_tree(self) < 0)
+    if (lw_compiled_read_again((lw_compiled *)self) < 0)
         return NULL;
     loop = declared ? NULL : lw_gufunc_find(self, in);
     if (loop != NULL) /* reading runs Python's code, where another thread has made it */
@@ -569,50 +514,18 @@ lw_gufunc_make(lw_gufunc_object *self, const lw_dtype *in, const lw_dtype *out,
         lw_gufunc_loop_free(loop);
         return NULL;
     }
-    if (lw_gufunc_add_loop(self, loop) == 0)
-        return loop;
-    if (declared || !PyErr_ExceptionMatches(PyExc_TypeError))
-        return NULL;
-    loop = lw_gufunc_find(self, in); /* NumPy has it already: made while this one was */
-    if (loop != NULL)
-        PyErr_Clear();
-    return loop;
+    made = self->base.is_made ? lw_gufunc_find(self, in) : NULL;
+    if (made != NULL) { /* while this one was */
+        lw_gufunc_loop_free(loop);
+        return made;
+    }
+    return lw_gufunc_add_loop(self, loop) == 0 ? loop : NULL;
 }
 
 lw_gufunc_loop *
 lw_gufunc_find(const lw_gufunc_object *self, const lw_dtype *in)
 {
-    size_t size = (size_t)self->base.nin * sizeof *in;
-
-    for (uint32_t i = 0; i < self->base.loops.n; i++)
-        if (memcmp(self->base.loops.data[i]->types, in, size) == 0)
-            return self->base.loops.data[i];
-    return NULL;
+    return lw_rows_find((const lw_ufunc_head *)self, in);
 }
 
 /* ---- for the device side ---- */
-
-lw_gufunc_loop *
-lw_gufunc_resolve(lw_gufunc *self, const lw_dtype *dtypes, const char *weak,
-                  PyObject *signature, PyObject *dtype, PyObject *casting)
-{
-    lw_dtype types[LW_MAX_OPERANDS];
-    lw_gufunc_loop *loop;
-    PyObject *answer;
-
-    if (lw_beyond_numpy(self->nin, self->nout, dtypes, weak))
-        return lw_loops_resolve((lw_ufunc_head *)self, dtypes, weak,
-                                signature != NULL || dtype != NULL, casting);
-    answer = lw_numpy_resolve((PyObject *)self, self->nin, self->nout, dtypes, weak, signature,
-                              dtype, casting);
-    if (answer == NULL)
-        return NULL;
-    for (int i = 0; i < self->nin + self->nout; i++)
-        types[i] = lw_dtype_from_num(((PyArray_Descr *)PyTuple_GET_ITEM(answer, i))->type_num);
-    Py_DECREF(answer);
-    loop = lw_gufunc_find(lw_gufunc_whole(self), types);
-    if (loop == NULL)
-        PyErr_Format(PyExc_RuntimeError, "`%s` has no loop that NumPy chose",
-                     lw_gufunc_name(self));
-    return loop;
-}

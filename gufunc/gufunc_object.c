@@ -2,8 +2,10 @@
 #include "gufunc/gufunc_parts_py.h"
 
 #include "core/base/memory.h"
-#include "core/py/compiled/door_function.h"
+#include "core/front/read/critical.h"
+#include "core/py/compiled/decorate.h"
 #include "core/py/method_table.h"
+#include "core/py/numpy/recall.h"
 #include "core/py/raise.h"
 
 #include <ctype.h>
@@ -36,6 +38,8 @@ read_layout(lw_gufunc_object *self, PyObject *layout)
     return 0;
 }
 
+static const lw_compiled_door door;
+
 static int
 position_of(const lw_gufunc_object *self, PyObject *item)
 {
@@ -64,7 +68,7 @@ read_writable(lw_gufunc_object *self, PyObject *items)
     PyObject *list;
     int at = 0;
 
-    if (items == NULL || items == Py_None)
+    if (items == NULL)
         return 0;
     if (!PyTuple_Check(items) && !PyList_Check(items)) {
         PyErr_Format(PyExc_TypeError,
@@ -130,122 +134,93 @@ read_signatures(lw_gufunc_object *self, const lw_door_arguments *arguments, lw_a
     return 0;
 }
 
+static int
+make_inner(lw_gufunc_object *self)
+{
+    PyObject *inner = lw_gufunc_inner_new(self);
+
+    atomic_init(&self->base.inner, inner);
+    return inner ? 0 : -1;
+}
+
 /* No loops: its members have them. */
 static int
-build_family(lw_gufunc_object *self, const lw_door_arguments *arguments, PyObject *layout,
-             PyObject *writable)
+build_family(lw_gufunc_object *self, const lw_door_arguments *arguments, PyObject *layout)
 {
     self->base.kind = lw_gufunc_families();
     if (read_layout(self, layout) < 0 ||
-        lw_family_build((lw_ufunc_head *)self, &lw_gufunc_family_door, self->options,
-                        arguments) < 0)
+        lw_family_build((lw_ufunc_head *)self, &lw_gufunc_family_door, arguments) < 0)
         return -1;
     lw_gufunc_place(self);
-    if (read_writable(self, writable) < 0 ||
+    if (read_writable(self, arguments->writable) < 0 ||
         (self->base.sizes != NULL && lw_gufunc_check_sizes(&self->base, self->base.sizes) < 0))
         return -1;
     for (int k = 0; k < self->base.nin; k++)
         if (self->writable[k])
             self->base.family->writes |= UINT64_C(1) << self->params[k];
-    self->base.inner = lw_gufunc_inner_new(self);
-    return self->base.inner ? 0 : -1;
+    return make_inner(self);
 }
 
 static int
 build(lw_gufunc_object *self, const lw_door_arguments *arguments, PyObject *layout,
-      PyObject *writable, lw_arena *arena)
+      lw_arena *arena)
 {
     lw_signature_list signatures = {0};
-    lw_error err = {0};
 
-    if (lw_read_function(self->base.py_func, self->source_option, &self->base.tree,
-                         &self->captures, &err) != LW_OK) {
-        lw_py_raise(&err);
-        return -1;
-    }
-    if (lw_link_set_read(&self->base.links, self->base.link,
-                         lw_captures_linked(self->captures)) < 0)
+    if (lw_compiled_read((lw_compiled *)self) < 0)
         return -1;
     if (arguments->excluded != NULL || arguments->constants != NULL)
-        return build_family(self, arguments, layout, writable);
+        return build_family(self, arguments, layout);
     if (read_layout(self, layout) < 0 || lw_gufunc_forms(self) < 0 ||
-        read_writable(self, writable) < 0 ||
+        read_writable(self, arguments->writable) < 0 ||
         (self->base.sizes != NULL &&
          lw_gufunc_check_sizes(&self->base, self->base.sizes) < 0) ||
         read_signatures(self, arguments, arena, &signatures) < 0)
         return -1;
-    self->base.inner = lw_gufunc_inner_new(self);
-    for (uint32_t i = 0; self->base.inner != NULL && i < signatures.n; i++)
+    if (make_inner(self) < 0)
+        return -1;
+    for (uint32_t i = 0; i < signatures.n; i++)
         if (declare(self, &signatures.data[i]) < 0)
             return -1;
-    return self->base.inner ? lw_loops_warn_ambiguous((lw_ufunc_head *)self) : -1;
-}
-
-/* The keywords of this door alone are taken out of the dict: new references, or NULL. */
-static int
-take_own(PyObject *keywords, PyObject **sizes, PyObject **writable)
-{
-    static const char *const names[] = {"sizes", "writable_args"};
-    PyObject **const values[] = {sizes, writable};
-
-    for (int i = 0; i < 2; i++) {
-        *values[i] = Py_XNewRef(PyDict_GetItemString(keywords, names[i]));
-        if (*values[i] != NULL && PyDict_DelItemString(keywords, names[i]) < 0)
-            return -1;
-        if (*values[i] == Py_None)
-            Py_CLEAR(*values[i]);
-    }
-    return 0;
-}
-
-static int
-prepare(lw_gufunc_object *self, PyObject *function, PyObject *signatures, PyObject *keywords,
-        lw_door_arguments *arguments)
-{
-    self->base.vectorcall = lw_gufunc_call;
-    self->base.kind = &lw_ufunc_of_cores;
-    self->base.failures = PyDict_New();
-    self->base.py_func = PyMethod_Check(function) ? Py_NewRef(function) /* with its self */
-                                                  : lw_python_function(function);
-    if (self->base.failures == NULL || self->base.py_func == NULL ||
-        lw_door_read(LW_DOOR_GUVECTORIZE, signatures, keywords, &self->base.options,
-                     arguments) < 0 ||
-        (self->base.dict = lw_wrapper_dict(self->base.py_func)) == NULL)
-        return -1;
-    self->base.identity = Py_NewRef(arguments->identity);
-    self->source_option = Py_XNewRef(arguments->source);
-    self->base.source = Py_XNewRef(arguments->source);
-    self->base.link = Py_XNewRef(arguments->link);
-    return 0;
+    return lw_loops_warn_ambiguous((lw_ufunc_head *)self);
 }
 
 PyObject *
-lw_gufunc_new(PyTypeObject *type, PyObject *function, PyObject *signatures, PyObject *layout,
-              PyObject *keywords, lw_member *member)
+lw_gufunc_new(PyTypeObject *type, const lw_request *request, lw_member *member)
 {
-    lw_gufunc_object *self = (lw_gufunc_object *)type->tp_alloc(type, 0);
-    PyObject *plain = PyDict_Copy(keywords), *writable = NULL;
+    lw_gufunc_object *self = lw_compiled_alloc(type, &door, lw_gufunc_call);
     lw_door_arguments arguments;
     lw_arena arena;
-    int failed = -1;
+    int failed;
 
-    lw_arena_init(&arena);
-    if (self == NULL)
+    if (self == NULL) {
         lw_free(member);
-    else
-        self->base.member = member;
-    if (self != NULL && plain != NULL) {
-        self->options = Py_NewRef(keywords);
-        if (take_own(plain, &self->base.sizes, &writable) == 0 &&
-            prepare(self, function, signatures, plain, &arguments) == 0)
-            failed = build(self, &arguments, layout, writable, &arena);
+        return NULL;
     }
+    self->base.member = member;
+    self->base.kind = &lw_ufunc_of_cores;
+    self->base.failures = PyDict_New();
+    if (self->base.failures == NULL ||
+        lw_compiled_init((lw_compiled *)self, request, &arguments) < 0)
+        goto fail;
+    self->base.identity = Py_NewRef(arguments.identity);
+    self->base.sizes = Py_XNewRef(arguments.sizes);
+    lw_arena_init(&arena);
+    failed = build(self, &arguments, request->layout, &arena);
     lw_arena_reset(&arena);
-    Py_XDECREF(writable);
-    Py_XDECREF(plain);
     if (failed)
-        Py_CLEAR(self);
+        goto fail;
+    self->base.is_made = true;
     return (PyObject *)self;
+fail:
+    Py_DECREF(self);
+    return NULL;
+}
+
+static PyObject *
+new_for_user(PyTypeObject *type, const lw_request *request)
+{
+    return lw_gufunc_new(type, request, NULL);
 }
 
 /* ---- life ---- */
@@ -255,59 +230,34 @@ gufunc_traverse(PyObject *object, visitproc visit, void *arg)
 {
     lw_gufunc_object *self = (lw_gufunc_object *)object;
 
-    lw_ufunc_head_traverse((lw_ufunc_head *)object, visit, arg);
     Py_VISIT(self->base.sizes);
     Py_VISIT(self->base.large);
-    Py_VISIT(self->source_option);
-    Py_VISIT(self->options);
-    if (lw_renewal_traverse(&self->renewal, visit, arg))
-        return 1;
-    if (self->base.family != NULL && lw_family_traverse(self->base.family, visit, arg))
-        return -1;
-    return self->captures ? lw_captures_traverse(self->captures, visit, arg) : 0;
+    return lw_ufunc_head_traverse((lw_ufunc_head *)object, visit, arg);
 }
 
 static int
 gufunc_clear(PyObject *object)
 {
     lw_gufunc_object *self = (lw_gufunc_object *)object;
-    lw_captures *captures = self->captures;
-    lw_family *family = self->base.family;
 
-    self->base.family = NULL;
     if (self->table != NULL) /* finalizers below may still call the inner numpy.ufunc */
-        self->table->owner = NULL;
-    self->captures = NULL;
-    lw_captures_free(captures);
-    lw_family_free(family);
+        atomic_store(&self->table->owner, NULL);
     lw_ufunc_head_clear((lw_ufunc_head *)object);
     Py_CLEAR(self->base.sizes);
     Py_CLEAR(self->base.large);
-    Py_CLEAR(self->source_option);
-    Py_CLEAR(self->options);
-    lw_renewal_clear(&self->renewal);
     return 0;
 }
 
 static void
-gufunc_dealloc(PyObject *object)
+drop(lw_compiled *head)
 {
-    lw_gufunc_object *self = (lw_gufunc_object *)object;
-    PyTypeObject *type = Py_TYPE(object);
+    lw_gufunc_object *self = (lw_gufunc_object *)head;
 
-    PyObject_GC_UnTrack(object);
-    if (self->base.weakrefs != NULL)
-        PyObject_ClearWeakRefs(object);
-    gufunc_clear(object);
     lw_recall_free(self->base.recalled);
     lw_resolved_free(&self->base.plans);
-    lw_ufunc_head_drop((lw_ufunc_head *)object);
+    lw_ufunc_head_drop((lw_ufunc_head *)self);
     lw_gufunc_table_drop(self->table); /* the loops go with the last numpy.ufunc */
-    lw_array_free(&self->base.loops);
     lw_free(self->base.member);
-    lw_tree_free(self->base.tree);
-    type->tp_free(object);
-    Py_DECREF(type);
 }
 
 static PyObject *
@@ -328,18 +278,16 @@ renew_inner(lw_gufunc_object *self)
 {
     PyObject *inner = lw_gufunc_inner_new(self);
 
-    if (inner == NULL)
+    if (inner == NULL || lw_inner_replace((lw_ufunc_head *)self, inner) < 0)
         return -1;
-    Py_SETREF(self->base.inner, inner);
     lw_resolved_forget(&self->base.plans);
     lw_recall_forget(self->base.recalled);
     return 0;
 }
 
-int
-lw_gufunc_add(lw_ufunc_head *head, PyObject *signatures)
+static int
+add_all(lw_gufunc_object *self, PyObject *signatures)
 {
-    lw_gufunc_object *self = (lw_gufunc_object *)head;
     lw_signature_list list = {0};
     lw_arena arena;
     int failed;
@@ -350,6 +298,17 @@ lw_gufunc_add(lw_ufunc_head *head, PyObject *signatures)
         failed = declare(self, &list.data[i]);
     lw_arena_reset(&arena);
     return failed ? -1 : renew_inner(self);
+}
+
+int
+lw_gufunc_add(lw_ufunc_head *self, PyObject *signatures)
+{
+    int result;
+
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+    result = add_all((lw_gufunc_object *)self, signatures);
+    Py_END_CRITICAL_SECTION();
+    return result;
 }
 
 /* ---- the type ---- */
@@ -369,20 +328,21 @@ PyDoc_STRVAR(gufunc_doc,
              "array([3., 3.])");
 
 static PyType_Slot gufunc_slots[] = {{Py_tp_doc, (void *)gufunc_doc},
-                                     {Py_tp_dealloc, gufunc_dealloc},
+                                     {Py_tp_dealloc, lw_compiled_dealloc},
                                      {Py_tp_traverse, gufunc_traverse},
                                      {Py_tp_clear, gufunc_clear},
                                      {Py_tp_repr, gufunc_repr},
                                      {Py_tp_call, PyVectorcall_Call},
-                                     {Py_tp_members, lw_ufunc_type_members},
                                      {0, NULL}};
 
 /* A lanewise.Ufunc: its methods find what is theirs through the kind, never behind the head.
  * The size is no less than Ufunc's, as Python wants it of a subclass. */
-static PyObject *
-type_new(PyObject *module, PyObject *base)
+static PyTypeObject *
+make_type(PyObject *module)
 {
-    int base_size = (int)((PyTypeObject *)base)->tp_basicsize, own = sizeof(lw_gufunc_object);
+    PyObject *base = PyObject_GetAttrString(module, "Ufunc");
+    int own = sizeof(lw_gufunc_object);
+    int base_size = base ? (int)((PyTypeObject *)base)->tp_basicsize : 0;
     PyType_Spec spec = {.name = "lanewise.Gufunc",
                         .basicsize = own > base_size ? own : base_size,
                         .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
@@ -390,74 +350,50 @@ type_new(PyObject *module, PyObject *base)
                                  Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
                         .slots = gufunc_slots};
 
-    return PyType_FromModuleAndSpec(module, &spec, base);
+    Py_XDECREF(base);
+    return base ? lw_compiled_type(module, LW_DOOR_GUVECTORIZE, &spec, "Ufunc") : NULL;
 }
 
 /* ---- the decorator ---- */
 
-/* state: (module, signatures, layout, keywords) */
-static PyObject *
-decorate(PyObject *state, PyObject *function)
-{
-    PyObject *type = PyObject_GetAttrString(PyTuple_GET_ITEM(state, 0), "Gufunc"), *result;
-
-    if (type == NULL)
-        return NULL;
-    result = lw_gufunc_new((PyTypeObject *)type, function, PyTuple_GET_ITEM(state, 1),
-                           PyTuple_GET_ITEM(state, 2), PyTuple_GET_ITEM(state, 3), NULL);
-    Py_DECREF(type);
-    return result;
-}
-
-static PyMethodDef decorate_def = {"guvectorize", decorate, METH_O,
-                                   PyDoc_STR("makes a Gufunc of a function")};
-
-/* A bad layout, keywords and signatures are told now, not when the function comes. */
 static int
-check_early(PyObject *signatures, PyObject *layout, PyObject *keywords)
+check(const lw_request *request)
 {
-    PyObject *plain = PyDict_Copy(keywords), *sizes = NULL, *writable = NULL;
-    const char *text = PyUnicode_AsUTF8(layout);
+    const char *text = PyUnicode_AsUTF8(request->layout);
     lw_core_layout parsed;
     lw_door_options options;
     lw_door_arguments arguments;
     lw_signature_list list = {0};
     lw_error err = {0};
     lw_arena arena;
-    int failed = -1;
+    int failed;
 
+    if (text == NULL || lw_door_read(LW_DOOR_GUVECTORIZE, request->signatures,
+                                     request->keywords, &options, &arguments) < 0)
+        return -1;
     lw_arena_init(&arena);
-    if (plain == NULL || text == NULL || take_own(plain, &sizes, &writable) < 0)
-        goto done;
-    failed = lw_door_read(LW_DOOR_GUVECTORIZE, signatures, plain, &options, &arguments);
-    if (!failed)
-        failed = lw_signatures_read(signatures, false, &arena, &list);
+    failed = lw_signatures_read(request->signatures, false, &arena, &list);
     if (!failed && lw_core_layout_parse(text, &arena, &parsed, &err) != LW_OK) {
         lw_py_raise(&err);
         failed = -1;
     }
-done:
     lw_arena_reset(&arena);
-    Py_XDECREF(sizes);
-    Py_XDECREF(writable);
-    Py_XDECREF(plain);
     return failed;
 }
 
-static PyObject *
-make_decorator(PyObject *module, PyObject *signatures, PyObject *layout, PyObject *keywords)
+static const char *
+layout_of(const lw_compiled *self)
 {
-    PyObject *state, *result;
-
-    if (check_early(signatures, layout, keywords) < 0)
-        return NULL;
-    state = PyTuple_Pack(4, module, signatures ? signatures : Py_None, layout, keywords);
-    if (state == NULL)
-        return NULL;
-    result = PyCFunction_New(&decorate_def, state);
-    Py_DECREF(state);
-    return result;
+    return ((const lw_gufunc *)self)->layout.text;
 }
+
+static const lw_compiled_door door = {.id = LW_DOOR_GUVECTORIZE,
+                                      .path = "guvectorize",
+                                      .check = check,
+                                      .make = new_for_user,
+                                      .declared = lw_ufunc_declared,
+                                      .layout = layout_of,
+                                      .drop = drop};
 
 /* An argument by place or by name; taken out of the dict. */
 static int
@@ -530,34 +466,37 @@ guvectorize(PyObject *module, PyObject *args, PyObject *kwargs)
     else if (take_argument(args, alone ? 1 : 0, keywords, "signatures", &signatures) == 0 &&
              take_argument(args, alone ? 0 : 1, keywords, "layout", &layout) == 0 &&
              check_kind(layout, alone) == 0)
-        result = make_decorator(module, signatures, layout, keywords);
+        result = lw_decorate(
+            &door, module,
+            &(lw_request){.signatures = signatures, .layout = layout, .keywords = keywords});
     Py_XDECREF(signatures);
     Py_XDECREF(layout);
     Py_DECREF(keywords);
     return result;
 }
 
-PyDoc_STRVAR(
-    guvectorize_doc,
-    "guvectorize(signatures=None, layout=None, *, sizes=None, writable_args=(), "
-    "**options)\n--\n\n"
-    "Make a Gufunc of a Python function of small arrays.\n\n"
-    "layout names the core dimensions of each operand, '(m,n),(n)->(m)'; alone it may be the "
-    "first\n"
-    "argument. The function fills its output arguments, or returns outputs that are numbers.\n"
-    "Without signatures it compiles for each new tuple of input dtypes. options are those of "
-    "vectorize.\n\n"
-    ">>> @lw.guvectorize(['void(float64[:], float64[:])'], '(n)->(n)')\n"
-    "... def total(x, out):\n"
-    "...     acc = 0.0\n"
-    "...     for i in range(x.shape[0]):\n"
-    "...         acc += x[i]\n"
-    "...         out[i] = acc\n"
-    ">>> total(np.arange(4.))\n"
-    "array([0., 1., 3., 6.])");
+PyDoc_STRVAR(guvectorize_doc,
+             "Make a Gufunc of a Python function of small arrays.\n\n"
+             "layout names the core dimensions of each operand, '(m,n),(n)->(m)'; alone it may "
+             "be the first\n"
+             "argument. The function fills its output arguments, or returns outputs that are "
+             "numbers.\n"
+             "Without signatures it compiles for each new tuple of input dtypes.\n\n"
+             ">>> @lw.guvectorize(['void(float64[:], float64[:])'], '(n)->(n)')\n"
+             "... def total(x, out):\n"
+             "...     acc = 0.0\n"
+             "...     for i in range(x.shape[0]):\n"
+             "...         acc += x[i]\n"
+             "...         out[i] = acc\n"
+             ">>> total(np.arange(4.))\n"
+             "array([0., 1., 3., 6.])");
+
+static PyMethodDef decorator[] = {
+    {"guvectorize", LW_KEYWORDS(guvectorize), NULL},
+    {NULL, NULL, 0, NULL},
+};
 
 static PyMethodDef functions[] = {
-    {"guvectorize", LW_KEYWORDS(guvectorize), guvectorize_doc},
     {"_use_library", lw_gufunc_use_library, METH_VARARGS, NULL},
     {"_make_gufunc_outputs", lw_gufunc_make_outputs_always, METH_O, NULL},
     {NULL, NULL, 0, NULL},
@@ -566,11 +505,8 @@ static PyMethodDef functions[] = {
 int
 lw_gufunc_register(PyObject *module)
 {
-    PyObject *base = PyObject_GetAttrString(module, "Ufunc");
-    PyObject *type = base ? type_new(module, base) : NULL;
-    int failed = type ? PyModule_AddObjectRef(module, "Gufunc", type) : -1;
-
-    Py_XDECREF(type);
-    Py_XDECREF(base);
-    return failed < 0 ? -1 : PyModule_AddFunctions(module, functions);
+    if (make_type(module) == NULL || PyModule_AddFunctions(module, functions) < 0)
+        return -1;
+    return lw_door_add(module, module, decorator, LW_DOOR_GUVECTORIZE,
+                       "signatures=None, layout=None, *", guvectorize_doc);
 }

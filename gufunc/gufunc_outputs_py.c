@@ -174,8 +174,9 @@ static int
 make_outputs(call *c)
 {
     int nin = c->self->base.nin;
-    const lw_gufunc_loop *loop = lw_gufunc_resolve(&c->self->base, c->dtypes, c->weak,
-                                                   c->signature, c->dtype, c->casting);
+    const lw_call_rules rules = {c->signature, c->dtype, c->casting};
+    const lw_gufunc_loop *loop =
+        lw_loops_of_call((lw_ufunc_head *)c->self, c->dtypes, c->weak, &rules);
 
     for (int i = 0; loop != NULL && i < c->self->base.nout; i++) {
         int64_t shape[LW_SHAPE_DIMS];

@@ -6,8 +6,8 @@
 
 #include "core/front/read/python.h"
 #include "core/front/signature.h"
-#include "core/py/compiled/renew.h"
 #include "core/py/numpy/family.h"
+#include "core/py/numpy/loop_rows.h"
 #include "core/py/numpy/override.h"
 #include "core/py/numpy/ufunc_choose.h"
 #include "core/py/numpy/ufunc_inner.h"
@@ -31,10 +31,6 @@ typedef struct lw_gufunc_table {
 typedef struct lw_gufunc_object {
     lw_gufunc base;
     lw_gufunc_table *table;
-    lw_captures *captures;
-    lw_renewal renewal;
-    PyObject *source_option;         /* source=, or NULL */
-    PyObject *options;               /* dict: the keywords as given, for pickling */
     bool fills;                      /* the outputs are parameters */
     uint8_t params[LW_MAX_OPERANDS]; /* of operands, or LW_NO_PARAM: returned, or a part of an
                                         excluded array */
@@ -56,6 +52,8 @@ lw_gufunc_table *lw_gufunc_table_new(lw_gufunc_object *owner, const char *name, 
 void lw_gufunc_table_drop(lw_gufunc_table *table); /* NULL is allowed */
 /* Make the inner numpy.ufunc, with all loops there are. NULL with an exception. */
 PyObject *lw_gufunc_inner_new(lw_gufunc_object *self);
+/* As lw_ufunc_kind's. */
+int lw_gufunc_give(lw_ufunc_head *self, PyObject *inner, void *loop);
 /* Takes the loop. -1 with an exception. */
 int lw_gufunc_add_loop(lw_gufunc_object *self, lw_gufunc_loop *loop);
 void lw_gufunc_loop_free(lw_gufunc_loop *loop);
@@ -82,10 +80,6 @@ lw_typed *lw_gufunc_infer(lw_gufunc_object *self, const lw_gufunc_loop *loop);
 int lw_gufunc_forms(lw_gufunc_object *self); /* fills, params, indexed; -1: exception */
 /* params of the operands by what they are in a family. */
 void lw_gufunc_place(lw_gufunc_object *self);
-
-/* Who takes calls: itself, or one made anew where what the function captured has changed since
- * its first loop was made. A new reference, or NULL with an exception. */
-PyObject *lw_gufunc_current(lw_ufunc_head *self);
 
 /* ---- signatures: gufunc_signature_py.c ---- */
 typedef struct lw_gufunc_types {                        /* what a signature says */
@@ -129,15 +123,12 @@ PyObject *lw_gufunc_make_outputs_always(PyObject *module, PyObject *on);
 extern const lw_family_door lw_gufunc_family_door;
 const lw_ufunc_kind *lw_gufunc_families(void);
 /* A Gufunc of the function; member: of a family, taken also when it fails, or NULL. */
-PyObject *lw_gufunc_new(PyTypeObject *type, PyObject *function, PyObject *signatures,
-                        PyObject *layout, PyObject *keywords, lw_member *member);
+PyObject *lw_gufunc_new(PyTypeObject *type, const lw_request *request, lw_member *member);
 /* For families: what gufunc_call_py.c has. */
 int lw_gufunc_ask(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args,
                   PyObject *kwnames, int nin, PyObject **result);
 PyObject *lw_gufunc_call_host(lw_ufunc_head *self, PyObject *const *args, size_t nargsf,
                               PyObject *kwnames, Py_ssize_t stream);
-PyObject *lw_gufunc_call_device(lw_gufunc_object *self, PyObject *const *args, size_t nargsf,
-                                PyObject *kwnames, lw_extra_arrays *extra);
 
 /* ---- sizes=: gufunc_sizes_py.c ---- */
 int lw_gufunc_check_sizes(const lw_gufunc *self, PyObject *sizes); /* at decoration */

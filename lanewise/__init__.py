@@ -63,8 +63,8 @@ __all__ = [
 _set_services({
     "array functions": "lanewise._array_functions", "array ufuncs": "lanewise._array_ufuncs", "callbacks": "lanewise._callbacks",
     "containers": "lanewise._containers", "cuda": "lanewise.cuda", "cuda on the host": "lanewise._host_cuda", "errors": "lanewise.errors",
-    "generators": "lanewise._generators", "linking": "lanewise._linking", "memory": "lanewise._memory", "overloads": "lanewise._overloads",
-    "pickling": "lanewise._pickling", "reduce": "lanewise._reduce", "reductions": "lanewise.reductions", "renewal": "lanewise._renew",
+    "generators": "lanewise._generator_expressions", "linking": "lanewise._linking", "memory": "lanewise._memory", "overloads": "lanewise._overloads",
+    "pickling": "lanewise._pickling", "reduce": "lanewise._reduce", "reductions": "lanewise.reductions",
     "toolchain": "lanewise._toolchain", "ufunc methods": "lanewise._ufunc_methods", "ufuncs": "lanewise.ufuncs",
 })
 

@@ -1,7 +1,7 @@
 """Functions of whole arrays in compiled code, ``sum(row)``, ``np.max(m)``, ``row.mean()``: their loops.
 
 Compiled, never called. The front end takes the function of this module that has the name of
-what is called (core/front/read/whole.c, which has their list); Python's own ones have an
+what is called (core/front/read/array_function.c, which has their list); Python's own ones have an
 underscore behind. Elements are taken in the order of their indices, the last axis fastest, and sums and products
 are made in that order. Sums of float32 and complex64, where NumPy adds in pairs, are made in float64 and
 complex128 and rounded once: one by one in float32 the error would grow with the length. Products are made in the type of the result;
@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 import lanewise as lw
-from lanewise._generators import widened
+from lanewise._generator_expressions import widened
 
 
 def _sum_type(t):

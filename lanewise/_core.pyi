@@ -11,7 +11,7 @@ from typing_extensions import disjoint_base
 _Target: TypeAlias = Literal["auto", "cpu", "cuda", "parallel"]
 _Parameters: TypeAlias = int | str | list[int | str] | tuple[int | str, ...] | None
 _FastMath: TypeAlias = bool | Iterable[Literal["nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc", "fast"]]
-_Check: TypeAlias = Iterable[Literal["divide", "overflow", "nan", "bounds"]]
+_Check: TypeAlias = Iterable[Literal["divide", "overflow", "nan", "bounds", "race"]]
 _SignatureLike: TypeAlias = "str | Signature | tuple[Any, ...]"
 _Signatures: TypeAlias = "_SignatureLike | Sequence[_SignatureLike]"
 _Casting: TypeAlias = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
@@ -302,6 +302,7 @@ class Forall:
 def forall(
     signatures: Callable[..., Any],
     *,
+    # generated: keywords of forall
     ndim: Literal[1, 2, 3] = 1,
     target: _Target = "auto",
     typing: Literal["weak", "numba"] = "weak",
@@ -321,11 +322,13 @@ def forall(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    # end
 ) -> Forall: ...
 @overload
 def forall(
     signatures: _Signatures | None = None,
     *,
+    # generated: keywords of forall
     ndim: Literal[1, 2, 3] = 1,
     target: _Target = "auto",
     typing: Literal["weak", "numba"] = "weak",
@@ -345,6 +348,7 @@ def forall(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    # end
 ) -> Callable[[Callable[..., Any]], Forall]: ...
 @final
 class Reduction:
@@ -406,16 +410,17 @@ def reduce(
     f: Callable[..., Any],
     /,
     *,
+    combine: None = None,
+    # generated: keywords of reduce but combine
+    target: _Target = "auto",
     identity: Any = None,
     map: Callable[..., Any] | None = None,
-    combine: None = None,
     finish: Callable[..., Any] | None = None,
     commutative: bool | None = None,
-    target: _Target = "auto",
     typing: Literal["weak", "numba"] = "weak",
     fastmath: _FastMath = False,
     cache: bool = True,
-    link: Sequence[Any] = (),
+    link: Any = (),
     debug: bool = False,
     lineinfo: bool = True,
     opt: bool = True,
@@ -429,22 +434,24 @@ def reduce(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    # end
 ) -> Reduction: ...
 @overload
 def reduce(
     f: None = None,
     /,
     *,
-    identity: Any = None,
-    map: Callable[..., Any] | None = None,
     combine: Callable[..., Any],
+    # generated: keywords of reduce but combine
+    target: _Target = "auto",
+    identity: Any = None,
+    map: Callable[..., Any] | None = None,
     finish: Callable[..., Any] | None = None,
     commutative: bool | None = None,
-    target: _Target = "auto",
     typing: Literal["weak", "numba"] = "weak",
     fastmath: _FastMath = False,
     cache: bool = True,
-    link: Sequence[Any] = (),
+    link: Any = (),
     debug: bool = False,
     lineinfo: bool = True,
     opt: bool = True,
@@ -458,22 +465,24 @@ def reduce(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    # end
 ) -> Reduction: ...
 @overload
 def reduce(
     f: None = None,
     /,
     *,
+    combine: None = None,
+    # generated: keywords of reduce but combine
+    target: _Target = "auto",
     identity: Any = None,
     map: Callable[..., Any] | None = None,
-    combine: None = None,
     finish: Callable[..., Any] | None = None,
     commutative: bool | None = None,
-    target: _Target = "auto",
     typing: Literal["weak", "numba"] = "weak",
     fastmath: _FastMath = False,
     cache: bool = True,
-    link: Sequence[Any] = (),
+    link: Any = (),
     debug: bool = False,
     lineinfo: bool = True,
     opt: bool = True,
@@ -487,11 +496,13 @@ def reduce(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    # end
 ) -> Callable[[Callable[..., Any]], Reduction]: ...
 @overload
 def vectorize(
     signatures: Callable[..., Any],
     *,
+    # generated: keywords of vectorize
     target: _Target = "auto",
     identity: Any = None,
     typing: Literal["weak", "numba"] = "weak",
@@ -513,11 +524,13 @@ def vectorize(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    # end
 ) -> Ufunc: ...
 @overload
 def vectorize(
     signatures: _Signatures | None = None,
     *,
+    # generated: keywords of vectorize
     target: _Target = "auto",
     identity: Any = None,
     typing: Literal["weak", "numba"] = "weak",
@@ -539,11 +552,13 @@ def vectorize(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    # end
 ) -> Callable[[Callable[..., Any]], Ufunc]: ...
 def guvectorize(
     signatures: _Signatures | None = None,
     layout: str | None = None,
     *,
+    # generated: keywords of guvectorize
     sizes: dict[str, int | Callable[..., int]] | None = None,
     writable_args: Sequence[int | str] = (),
     target: _Target = "auto",
@@ -567,6 +582,7 @@ def guvectorize(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    # end
 ) -> Callable[[Callable[..., Any]], Gufunc]: ...
 @overload
 def compile(
@@ -617,26 +633,27 @@ void: Type
 def jit(
     func_or_sig: Callable[..., Any],
     *,
+    # generated: keywords of jit
     device: bool = False,
     inline: Literal["never", "always"] | bool = "never",
     forceinline: bool = False,
-    link: Any = (),
-    debug: bool = False,
-    opt: bool = True,
-    lineinfo: bool = True,
-    fastmath: _FastMath = False,
-    max_registers: int | None = None,
-    launch_bounds: int | tuple[int, ...] | None = None,
-    cache: bool = True,
-    cooperative: bool | None = False,
     lto: bool | None = None,
-    extensions: Sequence[Any] = (),
+    launch_bounds: int | tuple[int, ...] | None = None,
+    cooperative: bool | None = False,
     boundscheck: bool | None = None,
+    extensions: Sequence[Any] = (),
     shared_memory_carveout: int | str | None = None,
     target: _Target = "auto",
     typing: Literal["weak", "numba"] = "weak",
+    fastmath: _FastMath = False,
+    cache: bool = True,
+    link: Any = (),
+    debug: bool = False,
+    lineinfo: bool = True,
+    opt: bool = True,
     fma: bool = True,
     precise: bool = False,
+    max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
     errors: Literal["raise", "defer", "ignore"] = "raise",
@@ -644,31 +661,33 @@ def jit(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    # end
 ) -> Kernel: ...
 @overload
 def jit(
     func_or_sig: _Signatures | None = None,
     *,
+    # generated: keywords of jit
     device: bool = False,
     inline: Literal["never", "always"] | bool = "never",
     forceinline: bool = False,
-    link: Any = (),
-    debug: bool = False,
-    opt: bool = True,
-    lineinfo: bool = True,
-    fastmath: _FastMath = False,
-    max_registers: int | None = None,
-    launch_bounds: int | tuple[int, ...] | None = None,
-    cache: bool = True,
-    cooperative: bool | None = False,
     lto: bool | None = None,
-    extensions: Sequence[Any] = (),
+    launch_bounds: int | tuple[int, ...] | None = None,
+    cooperative: bool | None = False,
     boundscheck: bool | None = None,
+    extensions: Sequence[Any] = (),
     shared_memory_carveout: int | str | None = None,
     target: _Target = "auto",
     typing: Literal["weak", "numba"] = "weak",
+    fastmath: _FastMath = False,
+    cache: bool = True,
+    link: Any = (),
+    debug: bool = False,
+    lineinfo: bool = True,
+    opt: bool = True,
     fma: bool = True,
     precise: bool = False,
+    max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
     errors: Literal["raise", "defer", "ignore"] = "raise",
@@ -676,6 +695,7 @@ def jit(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    # end
 ) -> Callable[[Callable[..., Any]], Kernel]: ...
 def _compile_device(kernel: Kernel, signature: _SignatureLike, cc: int, output: str, symbol: str, /) -> tuple[Any, str]: ...
 def _device_signature(sig: _SignatureLike, c_abi: bool, /) -> str: ...

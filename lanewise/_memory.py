@@ -23,6 +23,7 @@ from lanewise._core import cuda as _cuda
 _VERSION = 1
 _ALIGNMENT = 16  # bytes: what kernels load at once
 _plugin: Any = None
+_latest: Any = None  # the last that was set: an allocation may be on its way to it while it is unset
 _managers: dict[int, BaseCUDAMemoryManager] = {}
 
 
@@ -266,7 +267,7 @@ def set_memory_manager(mm_plugin) -> None:
     Arrays that are there go back to where they came from. Raises RuntimeError for a plugin of
     another version of the interface.
     """
-    global _plugin, _managers
+    global _plugin, _latest, _managers
     if _cuda._on_host():
         _no_gpu("set_memory_manager")
     if mm_plugin is None:
@@ -278,6 +279,7 @@ def set_memory_manager(mm_plugin) -> None:
     version = mm_plugin(context=None).interface_version
     if version != _VERSION:
         raise RuntimeError(f"mm_plugin: expected a memory manager of interface version {_VERSION}, got {version}")
+    _latest = mm_plugin
     _plugin, _managers = mm_plugin, {}
     _cuda._set_memory_source(True)
 
@@ -285,7 +287,7 @@ def set_memory_manager(mm_plugin) -> None:
 def _manager(ordinal: int):
     manager = _managers.get(ordinal)
     if manager is None:
-        fresh = _plugin(context=_cuda.current_context(ordinal))
+        fresh = _latest(context=_cuda.current_context(ordinal))
         fresh.initialize()
         manager = _managers.setdefault(ordinal, fresh)
     return manager

@@ -8,10 +8,11 @@ usual.
 import ast
 import builtins
 import linecache
+import operator
 import sys
 import types
 
-_VERSION = 1
+_VERSION = 2
 _FUTURE_ANNOTATIONS = 0x1000000  # annotations are not evaluated on the other side
 
 
@@ -121,112 +122,35 @@ def _unpack_function(packed):
     return function, text
 
 
-def _pack_object(made):
-    """Of a Ufunc or a Kernel: its function, its state, its options."""
-    state = made._state()
-    options = {key: value for key, value in state["options"].items() if key != "source"}
-    function = _pack_function(made.py_func, state["source"], frozenset({id(made.py_func)}))
-    return function, state, options
+def _pack_option(value):
+    """A keyword's value. Functions in it, those of sizes= too, travel as others do."""
+    if isinstance(value, dict):
+        return ("dict", {key: _pack(item, frozenset()) for key, item in value.items()})
+    return _pack(value, frozenset())
 
 
-def reduce_ufunc(ufunc):
-    """What ``Ufunc.__reduce__`` returns."""
-    name = _importable(ufunc)
-    if name is not None:
-        return name
-    function, state, options = _pack_object(ufunc)
-    return rebuild_ufunc, (_VERSION, function, state["signatures"], options)
+def _unpack_option(packed):
+    kind, value = packed
+    return {key: _unpack(item) for key, item in value.items()} if kind == "dict" else _unpack(packed)
 
 
-def reduce_gufunc(gufunc):
-    """What ``Gufunc.__reduce__`` returns."""
-    name = _importable(gufunc)
-    if name is not None:
-        return name
-    function, state, options = _pack_object(gufunc)
-    sizes = {key: _pack(value, frozenset()) for key, value in (options.pop("sizes", None) or {}).items()}
-    return rebuild_gufunc, (_VERSION, function, state["signatures"], state["layout"], sizes, options)
-
-
-def rebuild_gufunc(version, function, signatures, layout, sizes, options):
-    from lanewise._core import guvectorize
-
-    _check_version(version)
-    rebuilt, text = _unpack_function(function)
-    sizes = {key: _unpack(value) for key, value in sizes.items()}
-    return guvectorize(signatures, layout, sizes=sizes or None, source=text, **options)(rebuilt)
-
-
-def reduce_forall(kernel):
-    """What ``Forall.__reduce__`` returns."""
-    name = _importable(kernel)
-    if name is not None:
-        return name
-    function, state, options = _pack_object(kernel)
-    return rebuild_forall, (_VERSION, function, state["signatures"], state["ndim"], options)
-
-
-def rebuild_forall(version, function, signatures, ndim, options):
-    from lanewise._core import forall
-
-    _check_version(version)
-    rebuilt, text = _unpack_function(function)
-    return forall(signatures, ndim=ndim, source=text, **options)(rebuilt)
-
-
-def reduce_kernel(kernel):
-    """What ``Kernel.__reduce__`` returns."""
-    name = _importable(kernel)
-    if name is not None:
-        return name
-    function, state, options = _pack_object(kernel)
-    return rebuild_kernel, (_VERSION, function, state["signatures"], options, state["cuda"])
-
-
-def reduce_reduction(made):
-    """What ``Reduction.__reduce__`` returns."""
+def reduce(made):
+    """What `__reduce__` of the objects of all decorators returns."""
     name = _importable(made)
     if name is not None:
         return name
     state = made._state()
-    source = state["options"].get("source")
-    options = {key: value for key, value in state["options"].items() if key != "source"}
-    functions = {}
-    for role in ("map", "combine", "finish"):
-        if role in state:
-            text = source if role == "combine" else None
-            functions[role] = _pack_function(state[role], text, frozenset({id(state[role])}))
-    rest = {key: state[key] for key in ("identity", "commutative") if key in state}
-    return rebuild_reduction, (_VERSION, functions, rest, options)
+    options = {key: _pack_option(value) for key, value in state["options"].items() if key != "source"}
+    function = _pack_function(made.py_func, state["options"].get("source"), frozenset({id(made.py_func)}))
+    return rebuild, (_VERSION, state["door"], function, state["signatures"], state["layout"], options)
 
 
-def rebuild_reduction(version, functions, rest, options):
-    from lanewise._core import reduce
-
-    _check_version(version)
-    rebuilt = {role: _unpack_function(packed)[0] for role, packed in functions.items()}
-    return reduce(**rebuilt, **rest, **options)
-
-
-def _check_version(version):
-    if version != _VERSION:
-        raise ValueError(f"pickle of format {version}; this lanewise reads format {_VERSION}")
-
-
-def rebuild_kernel(version, function, signatures, options, from_cuda):
+def rebuild(version, door, function, signatures, layout, options):
     from lanewise import _core
 
-    _check_version(version)
-    jit = _core.cuda.jit if from_cuda else _core.jit
+    if version != _VERSION:
+        raise ValueError(f"pickle of format {version}; this lanewise reads format {_VERSION}")
     rebuilt, text = _unpack_function(function)
-    return jit(signatures, source=text, **options)(rebuilt)
-
-
-def rebuild_ufunc(version, function, signatures, options):
-    from lanewise._core import vectorize
-
-    _check_version(version)
-    rebuilt, text = _unpack_function(function)
-    if signatures is None:
-        return vectorize(source=text, **options)(rebuilt)
-    return vectorize(signatures, source=text, **options)(rebuilt)
+    arguments = () if signatures is None and layout is None else (signatures,) if layout is None else (signatures, layout)
+    decorator = operator.attrgetter(door)(_core)
+    return decorator(*arguments, source=text, **{key: _unpack_option(value) for key, value in options.items()})(rebuilt)

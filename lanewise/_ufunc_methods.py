@@ -37,7 +37,7 @@ class _Reducer:
         known = self.identity is not None
         self.has_identity = known and not isinstance(self.identity, str)
         all_bits = self.is_numpys and self.name == "bitwise_and"  # -1 is no unsigned number; the reduction knows it
-        self.reduction = lw.reduce(ufunc.py_func, source=state["source"],
+        self.reduction = lw.reduce(ufunc.py_func, source=state["options"].get("source"),
                                    identity=self.identity if self.has_identity and not all_bits else None,
                                    commutative=True if known else None, **options)
         self.callee = getattr(np, self.name) if self.is_numpys else ufunc.py_func

@@ -3,13 +3,14 @@
 #include "core/py/numpy_api.h"
 
 #include "core/front/read/services.h"
+#include "core/host/pieces.h"
 #include "core/host/print_host.h"
 #include "core/host/raise_note.h"
 #include "core/host/simulator.h"
 #include "core/py/array/cuda_arrays.h"
 #include "core/py/array/device_array.h"
 #include "core/py/compiled/link_read.h"
-#include "core/py/compiled/renew.h"
+#include "core/py/compiled/compiled.h"
 #include "core/py/compiled/settings_py.h"
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/llvm_bridge.h"
@@ -22,12 +23,11 @@
 #endif
 #include "forall/forall_py.h"
 #include "forall/jit_py.h"
-#include "gufunc/device_register_py.h"
+#include "gufunc/device_large_py.h"
 #include "gufunc/gufunc_py.h"
 #include "random/random_py.h"
 #include "reduce/reduce_py.h"
 #include "ufunc/device_copy_py.h"
-#include "ufunc/device_inspect_py.h"
 #include "ufunc/explain_py.h"
 #include "ufunc/numpy_names_py.h"
 #include "ufunc/ufunc_aot_py.h"
@@ -37,12 +37,13 @@ static int
 module_exec(PyObject *module)
 {
     static int (*const registers[])(PyObject *) = {
-        lw_services_register,    lw_types_register,         lw_type_make_register,
-        lw_settings_register,    lw_device_array_register,  lw_cuda_register,
-        lw_cuda_arrays_register, lw_ufunc_register,         lw_aot_register,
-        lw_explain_register,     lw_intrinsics_register,    lw_random_register,
-        lw_gufunc_register,      lw_gufunc_device_register, lw_forall_register,
-        lw_jit_register,         lw_link_register,          lw_reduce_register,
+        lw_state_register,        lw_services_register,    lw_types_register,
+        lw_type_make_register,    lw_settings_register,    lw_device_array_register,
+        lw_cuda_register,         lw_cuda_arrays_register, lw_compiled_register,
+        lw_ufunc_register,        lw_aot_register,         lw_explain_register,
+        lw_intrinsics_register,   lw_random_register,      lw_gufunc_register,
+        lw_gufunc_large_register, lw_forall_register,      lw_jit_register,
+        lw_link_register,         lw_reduce_register,
 #ifdef LW_WINDOWS
         lw_windows_register,
 #endif
@@ -56,10 +57,9 @@ module_exec(PyObject *module)
     lw_py_bridge_install();
     lw_print_host_register();
     lw_raise_note_register();
+    lw_pieces_register();
     lw_device_copy_register();
-    lw_device_inspect_register();
     lw_numpy_names_register();
-    lw_renew_register();
     lw_simulator_register();
     return 0;
 }
@@ -69,8 +69,8 @@ static PyModuleDef_Slot slots[] = {
 #ifdef Py_mod_multiple_interpreters
     {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
 #endif
-#ifdef Py_mod_gil /* ARCHITECTURE.md, "Without the GIL", says what relies on it */
-    {Py_mod_gil, Py_MOD_GIL_USED},
+#ifdef Py_mod_gil /* ARCHITECTURE.md, "Without the GIL", says what protects what */
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
 #endif
     {0, NULL},
 };

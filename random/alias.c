@@ -6,7 +6,7 @@ lw_status
 lw_alias_table(double *probability, int64_t *alias, int64_t n, lw_error *err)
 {
     int64_t *stacks = lw_alloc((size_t)n * sizeof *stacks);
-    int64_t small = 0, large = n; /* one from the front, one from the back */
+    int64_t small = 0, large = n; /* small indices from the front, large ones from the back */
 
     if (stacks == NULL)
         return lw_fail_memory(err);
@@ -23,7 +23,7 @@ lw_alias_table(double *probability, int64_t *alias, int64_t n, lw_error *err)
             stacks[small++] = j;
         }
     }
-    while (small > 0) /* what rounding has left */
+    while (small > 0) /* rounding has left these */
         probability[stacks[--small]] = 1.0;
     while (large < n)
         probability[stacks[large++]] = 1.0;

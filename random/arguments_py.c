@@ -1,5 +1,6 @@
-/* The arguments of `_Draws`' methods: plain Python numbers, and how many are asked for. */
-#include "random/draws_parts_py.h"
+/* Reads the arguments of `_Draws`' methods: plain Python numbers, and how many results are
+ * asked for. */
+#include "random/draws_py_internal.h"
 
 #include <math.h>
 
@@ -39,7 +40,7 @@ read_size(PyObject *object, int most, lw_few *out)
     return out->one || (read_integer(object, &out->n) && out->n >= 0 && out->n <= most);
 }
 
-/* Argument k: a parameter, or the size behind them. */
+/* Reads argument k: a parameter, or the size after the parameters. */
 static bool
 read_one(const lw_method *m, int k, PyObject *object, lw_few *out)
 {

@@ -1,9 +1,10 @@
-/* `_core._Draws`: what a Generator of Philox gives without its Python code. One number, or a
- * few, of plain Python numbers as parameters come from here; every other call goes on to the
- * method of the same name with an underscore, written in Python. Uniform numbers and integers
- * are computed here; all others are taken from numbers that the distribution's kernel has made
- * ahead: a number depends on its place alone, so that it does not matter when it is made. */
-#include "random/draws_parts_py.h"
+/* `_core._Draws`: what a Generator of Philox computes without its Python code: one number, or a
+ * few, with plain Python numbers as parameters. Every other call goes to the method of the same
+ * name with an underscore, which is written in Python. Uniform numbers and integers are
+ * computed here; all others are taken from numbers that the distribution's kernel has computed
+ * ahead. A number depends on its position in the stream alone, so it does not matter when it is
+ * computed. */
+#include "random/draws_py_internal.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -12,15 +13,16 @@
 #include <structmember.h>
 
 #include "core/base/env.h"
+#include "core/front/read/critical.h"
 #include "random/integers.h"
 #include "random/random_py.h"
 
-/* A kernel on the pool's threads is worth its call from MOST_COMPUTED numbers on. */
+/* From MOST_COMPUTED numbers on, a kernel on the pool's threads is worth its call. */
 enum { MOST_COMPUTED = 8192, MOST_TAKEN = 512, FIRST_AHEAD = 8, MOST_AHEAD = 1024 };
 
 typedef enum kind { NORMAL, EXPONENTIAL, GAMMA, POISSON, N_KINDS } kind;
 
-/* per: numbers of a block. fitted: made for the parameters, else standard. */
+/* per: numbers per block. fitted: made for the parameters; else standard numbers. */
 static const struct {
     const char *name;
     int per;
@@ -39,12 +41,14 @@ typedef struct ahead {
 typedef struct draws {
     lw_drawing base;
     PyObject *target;
-    char is_philox, is_busy; /* busy: another method draws, which alone moves the place */
-    uint64_t stream;         /* changes where the numbers of each place do */
+    /* busy: another method is drawing, and it alone advances the place */
+    char is_philox, is_busy;
+    /* counts the changes of the stream, which make the numbers ahead invalid */
+    uint64_t stream;
     ahead ahead[N_KINDS];
 } draws;
 
-/* Whether the result lies on the host. */
+/* Whether the result is on the host. */
 static bool
 is_here(const draws *self)
 {
@@ -74,7 +78,7 @@ slow(draws *self, const lw_method *m, PyObject *const *args, Py_ssize_t n, PyObj
     return result;
 }
 
-/* Where the numbers go: an array, or for one number `own`. NULL with an exception. */
+/* Memory for the numbers: of an array, or for one number `own`. NULL with an exception. */
 static void *
 room_for(const lw_few *asked, int type, void *own, PyObject **array)
 {
@@ -97,7 +101,7 @@ numpy_integer(int64_t value)
     return PyArray_Return((PyArrayObject *)array);
 }
 
-/* As the kernels: by one rounding. */
+/* Scales as the kernels do, with one rounding. */
 static void
 move(double *x, int64_t n, double loc, double scale)
 {
@@ -226,7 +230,8 @@ has_blocks(const ahead *a, kind k, const double *p, uint64_t place, uint64_t blo
            is_fitting(a, k, p);
 }
 
-/* How many blocks from here on: twice as many as the last time where those are used up. */
+/* How many blocks to compute from here: twice as many as last time if those have been used
+ * up. */
 static uint64_t
 blocks_ahead(const ahead *a, kind k, const double *p, uint64_t place, uint64_t needed)
 {
@@ -236,11 +241,12 @@ blocks_ahead(const ahead *a, kind k, const double *p, uint64_t place, uint64_t n
         blocks = 2 * a->blocks < MOST_AHEAD ? 2 * a->blocks : MOST_AHEAD;
     if (blocks < needed)
         blocks = needed;
-    return blocks < rest ? blocks : rest; /* a launch ends where the lower word does */
+    /* one launch must not cross a carry into the counter's upper word */
+    return blocks < rest ? blocks : rest;
 }
 
-/* `needed` blocks from a place on, or some more; made: a new reference. -1 with an exception.
- */
+/* Computes `needed` blocks from a place on, or some more; made: a new reference. -1 with an
+ * exception. */
 static int
 make_ahead(draws *self, kind k, const double *p, uint64_t place, uint64_t needed, ahead *out)
 {
@@ -264,7 +270,7 @@ make_ahead(draws *self, kind k, const double *p, uint64_t place, uint64_t needed
     return 0;
 }
 
-/* They are kept for the next calls, unless they are of a stream that was left meanwhile. */
+/* Keeps the numbers for the next calls, unless the stream has changed meanwhile. */
 static void
 keep(draws *self, kind k, const ahead *made, uint64_t stream)
 {
@@ -286,7 +292,7 @@ copy_from(const ahead *a, kind k, uint64_t place, int64_t n, void *to)
     memcpy(to, (const char *)PyArray_DATA(a->made) + 8 * from, (size_t)n * 8);
 }
 
-/* Unless another thread has taken those behind. */
+/* Gives blocks back, unless another thread has taken the following ones. */
 static void
 give_back(draws *self, uint64_t place, uint64_t blocks)
 {
@@ -294,8 +300,8 @@ give_back(draws *self, uint64_t place, uint64_t blocks)
         self->base.place = place;
 }
 
-/* n numbers of the blocks at the place, which moves on. It has moved before Python's code runs:
- * other threads may draw then. -1 with an exception. */
+/* Takes n numbers of the blocks at the place, which is advanced before Python's code runs,
+ * because other threads may draw then. -1 with an exception. */
 static int
 take(draws *self, kind k, const double *p, int64_t n, void *to)
 {
@@ -317,7 +323,7 @@ take(draws *self, kind k, const double *p, int64_t n, void *to)
     return 0;
 }
 
-/* Whether it may come of one launch. */
+/* Whether the numbers may come from one launch. */
 static bool
 is_near(const draws *self, const lw_few *asked)
 {
@@ -339,7 +345,7 @@ placed(draws *self, kind k, const lw_few *asked, double loc, double scale)
     return asked->one ? PyFloat_FromDouble(one) : array;
 }
 
-/* Numbers that were made for the parameters, as they are. */
+/* Numbers that were made for the parameters need no scaling. */
 static PyObject *
 fitted(draws *self, kind k, const lw_few *asked)
 {
@@ -477,20 +483,48 @@ draw_poisson(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kw
     return fitted(self, POISSON, &asked);
 }
 
+/* The methods, each in a critical section: another thread that draws, or takes the generator
+ * for itself (is_busy), comes before or behind. */
+#define IN_SECTION(name)                                                                       \
+    static PyObject *name##_alone(PyObject *self, PyObject *const *args, Py_ssize_t n,         \
+                                  PyObject *kwnames)                                           \
+    {                                                                                          \
+        PyObject *result;                                                                      \
+                                                                                               \
+        Py_BEGIN_CRITICAL_SECTION(self);                                                       \
+        result = name(self, args, n, kwnames);                                                 \
+        Py_END_CRITICAL_SECTION();                                                             \
+        return result;                                                                         \
+    }
+IN_SECTION(draw_random)
+IN_SECTION(draw_uniform)
+IN_SECTION(draw_integers)
+IN_SECTION(draw_standard_normal)
+IN_SECTION(draw_normal)
+IN_SECTION(draw_standard_exponential)
+IN_SECTION(draw_exponential)
+IN_SECTION(draw_gamma)
+IN_SECTION(draw_standard_gamma)
+IN_SECTION(draw_poisson)
+#undef IN_SECTION
+
 /* ---- blocks for Python's code ---- */
 
 static PyObject *
 draw_take_blocks(PyObject *object, PyObject *count)
 {
     draws *self = (draws *)object;
-    uint64_t place = self->base.place, blocks = PyLong_AsUnsignedLongLong(count);
+    uint64_t place, blocks = PyLong_AsUnsignedLongLong(count);
+    bool busy;
 
     if (PyErr_Occurred())
         return NULL;
-    if (self->is_busy)
-        Py_RETURN_NONE;
-    self->base.place += blocks;
-    return PyLong_FromUnsignedLongLong(place);
+    Py_BEGIN_CRITICAL_SECTION(object);
+    place = self->base.place;
+    busy = self->is_busy;
+    self->base.place += busy ? 0 : blocks;
+    Py_END_CRITICAL_SECTION();
+    return busy ? Py_NewRef(Py_None) : PyLong_FromUnsignedLongLong(place);
 }
 
 static PyObject *
@@ -500,12 +534,15 @@ draw_give_back(PyObject *object, PyObject *args)
 
     if (!PyArg_ParseTuple(args, "KK:_give_back", &place, &blocks))
         return NULL;
+    Py_BEGIN_CRITICAL_SECTION(object);
     give_back((draws *)object, place, blocks);
+    Py_END_CRITICAL_SECTION();
     Py_RETURN_NONE;
 }
 
 /* ---- the object ---- */
 
+/* In a critical section. */
 static void
 forget(draws *self)
 {
@@ -553,9 +590,11 @@ set_key(PyObject *object, PyObject *value, void *Py_UNUSED(closure))
     for (int k = 0; k < 2; k++)
         if (read_word32(PyTuple_GET_ITEM(value, k), UINT32_MAX, "key", &key[k]) < 0)
             return -1;
+    Py_BEGIN_CRITICAL_SECTION(object);
     self->base.philox.key[0] = key[0];
     self->base.philox.key[1] = key[1];
     forget(self);
+    Py_END_CRITICAL_SECTION();
     return 0;
 }
 
@@ -573,8 +612,62 @@ set_jumps(PyObject *object, PyObject *value, void *Py_UNUSED(closure))
 
     if (value == NULL || read_word32(value, (1u << 30) - 1, "jumps", &jumps) < 0)
         return -1;
+    Py_BEGIN_CRITICAL_SECTION(object);
     self->base.philox.c3 = 2 * jumps;
     forget(self);
+    Py_END_CRITICAL_SECTION();
+    return 0;
+}
+
+static PyObject *
+get_place(PyObject *object, void *Py_UNUSED(closure))
+{
+    uint64_t place;
+
+    Py_BEGIN_CRITICAL_SECTION(object);
+    place = ((draws *)object)->base.place;
+    Py_END_CRITICAL_SECTION();
+    return PyLong_FromUnsignedLongLong(place);
+}
+
+static int
+set_place(PyObject *object, PyObject *value, void *Py_UNUSED(closure))
+{
+    uint64_t place = value ? PyLong_AsUnsignedLongLong(value) : 0;
+
+    if (value == NULL)
+        PyErr_SetString(PyExc_TypeError, "_place cannot be deleted");
+    if (PyErr_Occurred())
+        return -1;
+    Py_BEGIN_CRITICAL_SECTION(object);
+    ((draws *)object)->base.place = place;
+    Py_END_CRITICAL_SECTION();
+    return 0;
+}
+
+static PyObject *
+get_busy(PyObject *object, void *Py_UNUSED(closure))
+{
+    bool busy;
+
+    Py_BEGIN_CRITICAL_SECTION(object);
+    busy = ((draws *)object)->is_busy;
+    Py_END_CRITICAL_SECTION();
+    return PyBool_FromLong(busy);
+}
+
+static int
+set_busy(PyObject *object, PyObject *value, void *Py_UNUSED(closure))
+{
+    int busy = value ? PyObject_IsTrue(value) : -1;
+
+    if (value == NULL)
+        PyErr_SetString(PyExc_TypeError, "_is_busy cannot be deleted");
+    if (busy < 0)
+        return -1;
+    Py_BEGIN_CRITICAL_SECTION(object);
+    ((draws *)object)->is_busy = busy > 0;
+    Py_END_CRITICAL_SECTION();
     return 0;
 }
 
@@ -606,15 +699,15 @@ dealloc(PyObject *object)
 }
 
 static PyMemberDef members[] = {
-    {"_place", T_ULONGLONG, offsetof(draws, base.place), 0, PyDoc_STR("the next block")},
     {"_is_philox", T_BOOL, offsetof(draws, is_philox), 0, PyDoc_STR("numbers by place")},
-    {"_is_busy", T_BOOL, offsetof(draws, is_busy), 0, PyDoc_STR("calls go to Python's code")},
     {"target", T_OBJECT, offsetof(draws, target), 0,
      PyDoc_STR("where results are made: None, \"cpu\" or \"cuda\"")},
     {NULL, 0, 0, 0, NULL}};
 
 static PyGetSetDef getters[] = {
     {"_key", get_key, set_key, PyDoc_STR("Philox's key"), NULL},
+    {"_place", get_place, set_place, PyDoc_STR("the next block"), NULL},
+    {"_is_busy", get_busy, set_busy, PyDoc_STR("calls go to Python's code"), NULL},
     {"_jumps", get_jumps, set_jumps, PyDoc_STR("which stream of the key"), NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
@@ -627,25 +720,26 @@ static PyGetSetDef getters[] = {
     }
 
 static PyMethodDef methods[] = {
-    DRAW("random", draw_random, "",
+    DRAW("random", draw_random_alone, "",
          "Uniform numbers in [0, 1): float32 with 24, float64 with 53 random bits."),
-    DRAW("uniform", draw_uniform, "low=0.0, high=1.0, ",
+    DRAW("uniform", draw_uniform_alone, "low=0.0, high=1.0, ",
          "Uniform numbers: low + (high - low) * u with u in [0, 1)."),
-    DRAW("standard_normal", draw_standard_normal, "",
+    DRAW("standard_normal", draw_standard_normal_alone, "",
          "Normal numbers of mean 0 and variance 1: Box and Muller's pairs."),
-    DRAW("normal", draw_normal, "loc=0.0, scale=1.0, ",
+    DRAW("normal", draw_normal_alone, "loc=0.0, scale=1.0, ",
          "Normal numbers of mean loc and standard deviation scale >= 0."),
-    DRAW("standard_exponential", draw_standard_exponential, "",
+    DRAW("standard_exponential", draw_standard_exponential_alone, "",
          "Exponential numbers of mean 1."),
-    DRAW("exponential", draw_exponential, "scale=1.0, ",
+    DRAW("exponential", draw_exponential_alone, "scale=1.0, ",
          "Exponential numbers of mean scale >= 0: the logarithm of a uniform number."),
-    DRAW("gamma", draw_gamma, "shape, scale=1.0, ",
+    DRAW("gamma", draw_gamma_alone, "shape, scale=1.0, ",
          "Gamma numbers; shape >= 0, scale >= 0 (Marsaglia and Tsang, 2000)."),
-    DRAW("standard_gamma", draw_standard_gamma, "shape, ", "Gamma numbers of scale 1."),
-    DRAW("poisson", draw_poisson, "lam=1.0, ",
+    DRAW("standard_gamma", draw_standard_gamma_alone, "shape, ", "Gamma numbers of scale 1."),
+    DRAW("poisson", draw_poisson_alone, "lam=1.0, ",
          "Poisson numbers of mean lam: multiplication below 10, Hormann's PTRS (1993) from "
          "there on."),
-    {"integers", (PyCFunction)(void (*)(void))draw_integers, METH_FASTCALL | METH_KEYWORDS,
+    {"integers", (PyCFunction)(void (*)(void))draw_integers_alone,
+     METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("integers($self, low, high=None, size=None, dtype=None, endpoint=False, "
                "out=None, *, stream=0)\n--\n\n"
                "Integers from low up to high (endpoint: including it), without bias; from 0 up "

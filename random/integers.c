@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-enum { GROUP = 4 * LW_PHILOX_BATCH, GROUPS = 64 }; /* numbers at once, groups of a thread */
+enum { GROUP = 4 * LW_PHILOX_BATCH, GROUPS = 64 }; /* numbers at once; groups per thread */
 
 typedef struct job {
     const lw_philox *stream;
@@ -12,7 +12,7 @@ typedef struct job {
     int64_t n, *out;
 } job;
 
-/* All at once, as if no word were rejected. True: one may be. */
+/* Computes all numbers as if no word were rejected. True: one may have to be. */
 static bool
 any_doubt(const job *j, const uint32_t *words, int n, int64_t *out)
 {

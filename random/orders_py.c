@@ -1,5 +1,5 @@
-/* `_Draws`' orders: samples, and arrays mixed in place. */
-#include "random/draws_parts_py.h"
+/* Random orders of `_Draws`: samples, and arrays shuffled in place. */
+#include "random/draws_py_internal.h"
 
 #include <stdbool.h>
 
@@ -7,9 +7,10 @@
 #include "core/py/raise.h"
 #include "random/shuffle.h"
 
-enum { LONG = 10000 }; /* steps that are worth letting other threads run */
+enum { LONG = 10000 }; /* steps from which on other threads are let run */
 
-/* words: an array of 64-bit words, one a step, or None: Philox's, and the place moves on. */
+/* words: an array of 64-bit words, one per step, or None: then Philox's are used, and the place
+ * advances. */
 static int
 start_steps(lw_drawing *self, PyObject *words, int64_t n, int64_t steps, lw_draws *out)
 {
@@ -25,11 +26,11 @@ start_steps(lw_drawing *self, PyObject *words, int64_t n, int64_t steps, lw_draw
         return -1;
     }
     out->words = PyArray_DATA((PyArrayObject *)words);
-    out->place -= (uint64_t)steps; /* drawing them has moved it */
+    out->place -= (uint64_t)steps; /* drawing them has advanced it */
     return 0;
 }
 
-/* Nothing runs on it: it is looked at all the same. */
+/* A stream is checked although nothing runs on it. */
 static int
 check_stream(PyObject *stream)
 {
@@ -76,7 +77,7 @@ typedef struct lines {
     int64_t outer, length, inner;
 } lines;
 
-/* Each line along the dimension in the middle in an order of its own. */
+/* Shuffles each line along the middle dimension in an order of its own. */
 static void
 shuffle_lines(const lw_draws *from, const lines *l)
 {
@@ -86,11 +87,15 @@ shuffle_lines(const lw_draws *from, const lines *l)
     for (int64_t a = 0; a < l->outer; a++)
         for (int64_t b = 0; b < l->inner; b++, step += (uint64_t)l->length)
             lw_shuffle(from, step,
-                       l->items + (size_t)(a * l->length) * stride + (size_t)b * l->bytes,
-                       l->bytes, stride, l->length, l->length);
+                       &(lw_shuffled){.items = l->items + (size_t)(a * l->length) * stride +
+                                               (size_t)b * l->bytes,
+                                      .bytes = l->bytes,
+                                      .stride = stride,
+                                      .n = l->length},
+                       l->length);
 }
 
-/* together: all lines in one order. */
+/* together: all lines get the same order. */
 static int
 read_lines(PyObject *object, int axis, bool together, lines *out)
 {

@@ -2,7 +2,7 @@
 
 enum { ROUNDS = 10, LANES = 16 };
 
-static const uint32_t KEY_0 = 0x9E3779B9u, KEY_1 = 0xBB67AE85u; /* added from round to round */
+static const uint32_t KEY_0 = 0x9E3779B9u, KEY_1 = 0xBB67AE85u; /* added after each round */
 
 static inline __attribute__((always_inline)) void
 one_round(uint32_t *c0, uint32_t *c1, uint32_t *c2, uint32_t *c3, uint32_t k0, uint32_t k1)
@@ -15,7 +15,7 @@ one_round(uint32_t *c0, uint32_t *c1, uint32_t *c2, uint32_t *c3, uint32_t k0, u
     *c3 = (uint32_t)x;
 }
 
-/* `LANES` blocks side by side, which the compiler keeps in vector registers. */
+/* `LANES` blocks at once, which the compiler keeps in vector registers. */
 typedef struct lanes {
     uint32_t c0[LANES], c1[LANES], c2[LANES], c3[LANES];
 } lanes;

@@ -1,7 +1,7 @@
-/* Philox-4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3",
- * 2011) on the host: the words that the kernels of lanewise/_random_kernels.py take, bit for
- * bit. Block b of a stream is the counter (b, 0, c3); attempt k of element e is (e, k, c3 + 1).
- */
+/* Philox-4x32-10 (J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, "Parallel Random Numbers:
+ * As Easy as 1, 2, 3", 2011) on the host: the same words, bit for bit, that the kernels of
+ * lanewise/_random_kernels.py use. Block b of a stream has the counter (b, 0, c3); attempt k of
+ * element e has (e, k, c3 + 1). */
 #ifndef LW_RANDOM_PHILOX_H
 #define LW_RANDOM_PHILOX_H
 
@@ -16,11 +16,11 @@ enum { LW_PHILOX_BATCH = 64 };
 
 /* The words of `n` blocks from block `first` on, four each; n <= LW_PHILOX_BATCH + 1. */
 void lw_philox_blocks(const lw_philox *stream, uint64_t first, int n, uint32_t *words);
-/* word * span >> 32 without bias, as `_below32` of the kernels: words that would give it draw
- * again. 0 < span <= 2^32. */
+/* word * span >> 32 without bias, as `_below32` of the kernels: words that would cause a bias
+ * are drawn again. 0 < span <= 2^32. */
 uint64_t lw_philox_below32(const lw_philox *stream, uint64_t element, uint32_t word,
                            uint64_t span);
-/* The same of 64 bits: attempt 0 of the element itself, and `word` first. */
+/* The same for 64 bits; `word` is attempt 0 of the element. */
 uint64_t lw_philox_integer64(const lw_philox *stream, uint64_t element, uint64_t span);
 uint64_t lw_philox_below64(const lw_philox *stream, uint64_t element, uint64_t word,
                            uint64_t span);

@@ -4,7 +4,7 @@
 #include "random/alias.h"
 #include "random/xoroshiro.h"
 
-/* Any int from -2^63 to 2^64 - 1, as its 64 bits. */
+/* Reads any int from -2^63 to 2^64 - 1 as its 64 bits. */
 static int
 read_word(PyObject *object, const char *name, int is_signed, uint64_t *out)
 {

@@ -1,5 +1,5 @@
-/* Python's door to this folder; lanewise/random.py and lanewise/_generator.py are built on it.
- */
+/* The Python interface of this folder, on which lanewise/random.py and lanewise/_generator.py
+ * are built. */
 #ifndef LW_RANDOM_RANDOM_PY_H
 #define LW_RANDOM_RANDOM_PY_H
 

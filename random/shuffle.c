@@ -7,7 +7,7 @@
 
 /* ---- the numbers of some steps ---- */
 
-enum { STEPS = 2 * LW_PHILOX_BATCH }; /* at once: their words fit one batch of either width */
+enum { STEPS = 2 * LW_PHILOX_BATCH }; /* at once: their words fit one batch at either width */
 
 static bool
 is_narrow(int64_t n)
@@ -23,7 +23,8 @@ lw_shuffle_blocks(int64_t n, int64_t count)
     return ((uint64_t)count + each - 1) / each;
 }
 
-/* out[k]: a number below span - k, for step `step` + k. narrow: by the width of all n. */
+/* out[k]: a number below span - k for step `step` + k. narrow: whether 32 bits are enough for
+ * all n. */
 static void
 draw_steps(const lw_draws *d, uint64_t step, bool narrow, uint64_t span, int count,
            uint64_t *out)
@@ -54,7 +55,7 @@ draw_steps(const lw_draws *d, uint64_t step, bool narrow, uint64_t span, int cou
 
 /* ---- all elements at hand ---- */
 
-/* The sizes known here make each copy an instruction or two. */
+/* With a size that is known here each copy is an instruction or two. */
 static inline __attribute__((always_inline)) void
 exchange(char *a, char *b, size_t bytes)
 {
@@ -73,8 +74,8 @@ exchange_any(char *a, char *b, size_t bytes)
     exchange(a, b, bytes);
 }
 
-/* The items from `at` on change places with those `by` further on, which are fetched first as
- * they lie anywhere. */
+/* Exchanges the items from `at` on with those `by` further on, which are prefetched since they
+ * are anywhere. */
 static void
 exchange_all(char *at, size_t bytes, size_t stride, const uint64_t *by, int count)
 {
@@ -94,23 +95,22 @@ exchange_all(char *at, size_t bytes, size_t stride, const uint64_t *by, int coun
 }
 
 void
-lw_shuffle(const lw_draws *draws, uint64_t step, char *items, size_t bytes, size_t stride,
-           int64_t n, int64_t count)
+lw_shuffle(const lw_draws *draws, uint64_t step, const lw_shuffled *of, int64_t count)
 {
-    bool narrow = is_narrow(n);
+    bool narrow = is_narrow(of->n);
     uint64_t by[STEPS];
 
     for (int64_t i = 0; i < count; i += STEPS) {
         int here = count - i < STEPS ? (int)(count - i) : STEPS;
-        draw_steps(draws, step + (uint64_t)i, narrow, (uint64_t)(n - i), here, by);
-        exchange_all(items + (size_t)i * stride, bytes, stride, by, here);
+        draw_steps(draws, step + (uint64_t)i, narrow, (uint64_t)(of->n - i), here, by);
+        exchange_all(of->items + (size_t)i * of->stride, of->bytes, of->stride, by, here);
     }
 }
 
 /* ---- few of many ---- */
 
-/* What stands where the steps have put something else than the place's own number: open
- * addressing, key 0 is an empty slot. */
+/* An index whose value the steps have changed; all others still hold their own number. Open
+ * addressing; key 0 is an empty slot. */
 typedef struct moved {
     uint64_t key; /* the place + 1 */
     int64_t value;
@@ -187,7 +187,7 @@ sample_many(const lw_draws *draws, int64_t *out, int64_t n, int64_t count, lw_er
         return lw_fail_memory(err);
     for (int64_t i = 0; i < n; i++)
         all[i] = i;
-    lw_shuffle(draws, 0, (char *)all, sizeof *all, sizeof *all, n, count);
+    lw_shuffle(draws, 0, &(lw_shuffled){(char *)all, sizeof *all, sizeof *all, n}, count);
     if (all != out) {
         memcpy(out, all, (size_t)count * sizeof *all);
         lw_free(all);

@@ -34,15 +34,16 @@ mix(uint64_t z)
 
 /* ---- polynomials over GF(2) modulo the step's characteristic polynomial ---- */
 
-/* Of degree below 128: bit i of (high, low) is the coefficient of x^i. */
+/* A polynomial over GF(2) of degree below 128: bit i of (high, low) is the coefficient of
+ * x^i. */
 typedef struct poly {
     uint64_t low, high;
 } poly;
 
-/* x^128 modulo the characteristic polynomial of T (found by Berlekamp and Massey's algorithm;
- * its degree is 128 and it is primitive). */
+/* x^128 modulo the characteristic polynomial of T, which was found by the algorithm of
+ * Berlekamp and Massey; it has degree 128 and is primitive. */
 static const poly x128 = {UINT64_C(0x5fd66762f0e1c001), UINT64_C(0x00653ced7f29f88a)};
-/* x^(2^64): the jump, as Blackman and Vigna publish it for these constants. */
+/* x^(2^64), which is the jump, as Blackman and Vigna publish it for these constants. */
 static const poly jump = {UINT64_C(0xbeac0467eba5facb), UINT64_C(0xd86b048b86aa9922)};
 
 static poly
@@ -70,7 +71,7 @@ times(poly a, poly b)
     return r;
 }
 
-/* The state a(T) s. */
+/* Applies a polynomial in T to a state: a(T) s. */
 static lw_xoroshiro
 apply(poly a, lw_xoroshiro s)
 {

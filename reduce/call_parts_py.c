@@ -341,8 +341,7 @@ void
 lw_reduce_widen_by_out(lw_reduce_call *call, lw_dtype loaded, lw_dtype out)
 {
     if (call->dtype == LW_DT_void && call->n_in == 1 && loaded != LW_DT_void &&
-        out != LW_DT_void && call->self->function[LW_ROLE_MAP] == NULL &&
-        call->self->function[LW_ROLE_FINISH] == NULL)
+        out != LW_DT_void && call->self->map == NULL && call->self->finish == NULL)
         call->dtype = lw_promote_dtypes(loaded, out);
 }
 

@@ -10,7 +10,7 @@
 
 /* A kernel, loaded on a device or compiled for the simulator. */
 typedef struct lw_reduce_entry {
-    struct lw_reduce_entry *next;
+    lw_grown_item item;
     lw_reduce_key key;
     lw_device *device; /* NULL: simulated */
     lw_image *image;

@@ -26,16 +26,14 @@ enum { LEAST_COUNTERS = 1024 };
 /* ---- kernels ---- */
 
 void
-lw_reduce_entries_free(lw_reduce_entry *entry)
+lw_reduce_entry_free(void *item)
 {
-    while (entry != NULL) {
-        lw_reduce_entry *next = entry->next;
-        lw_pool_put(entry->counters);
-        lw_image_drop(entry->image);
-        lw_code_unref(entry->code);
-        lw_free(entry);
-        entry = next;
-    }
+    lw_reduce_entry *entry = item;
+
+    lw_pool_put(entry->counters);
+    lw_image_drop(entry->image);
+    lw_code_free(entry->code);
+    lw_free(entry);
 }
 
 static lw_status
@@ -85,11 +83,20 @@ fail:
     return status;
 }
 
+typedef struct entry_key {
+    const lw_device *device;
+    const lw_reduce_key *key;
+} entry_key;
+
 static bool
-is_usable(const lw_reduce_entry *entry, lw_device *device, const lw_reduce_key *key)
+is_usable(const void *item, const void *wanted)
 {
-    return entry->device == device && memcmp(&entry->key, key, sizeof *key) == 0 &&
-           (device == NULL || lw_image_is_alive(entry->image));
+    const lw_reduce_entry *entry = item;
+    const entry_key *key = wanted;
+
+    return entry->device == key->device &&
+           memcmp(&entry->key, key->key, sizeof *key->key) == 0 &&
+           (key->device == NULL || lw_image_is_alive(entry->image));
 }
 
 lw_reduce_entry *
@@ -98,13 +105,13 @@ lw_reduce_entry_of(lw_reduce_call *call, lw_device *device, const lw_reduce_key 
     lw_reducer *self = call->self;
     lw_build_options options = lw_door_build_options(&self->options, lw_reducer_name(self));
     lw_build_report report = {0};
-    lw_reduce_entry *entry;
+    const entry_key wanted = {device, key};
+    lw_reduce_entry *entry = lw_grown_find(&call->special->entries, is_usable, &wanted);
     lw_error err = {0};
     lw_status status;
 
-    for (entry = call->special->entries; entry != NULL; entry = entry->next)
-        if (is_usable(entry, device, key))
-            return entry;
+    if (entry != NULL)
+        return entry;
     entry = lw_alloc_zero(1, sizeof *entry);
     if (entry == NULL)
         return (lw_reduce_entry *)PyErr_NoMemory();
@@ -114,12 +121,11 @@ lw_reduce_entry_of(lw_reduce_call *call, lw_device *device, const lw_reduce_key 
     status = build(entry, call->special->reduction, &options, &report, &err);
     Py_END_ALLOW_THREADS
     if (status != LW_OK) {
-        lw_reduce_entries_free(entry);
+        lw_reduce_entry_free(entry);
         return (lw_reduce_entry *)lw_py_raise(&err);
     }
-    lw_reducer_count(self, &report);
-    entry->next = call->special->entries;
-    call->special->entries = entry;
+    lw_compiled_count((lw_compiled *)self, &report);
+    lw_grown_add(&call->special->entries, entry);
     return entry;
 }
 
@@ -280,10 +286,10 @@ is_aligned(const lw_operand *records, uint32_t n, const lw_dtype *dtype, const i
 static lw_device_array *
 copy_number(lw_device_array *records, lw_dtype dtype, int64_t offset)
 {
-    lw_device_array *copy,
-        *view = lw_device_array_over(
-            records->device, records->root->stream, records->data + (CUdeviceptr)offset, dtype,
-            NULL, records->ndim, records->shape, records->strides, true, (PyObject *)records);
+    lw_device_array *copy, *view = lw_device_array_over(
+                               records->device, lw_device_array_stream(records),
+                               records->data + (CUdeviceptr)offset, dtype, NULL, records->ndim,
+                               records->shape, records->strides, true, (PyObject *)records);
 
     copy = view ? lw_device_array_copy(view, 'C') : NULL;
     Py_XDECREF(view);
@@ -610,14 +616,15 @@ counters_of(lw_reduce_entry *entry, const lw_reduce_plan *plan, CUstream stream,
 
     if (stream != 0) {
         *out = memory->address + plan->counters_at;
-        return lw_fill(entry->device, *out, 0, 4, n, stream, false, err);
+        return lw_fill(&(lw_copy_queue){entry->device, stream, false}, *out, 0, 4, n, err);
     }
     if (entry->counters == NULL || entry->counters->size_bytes < 4 * n) {
         lw_pool_put(entry->counters);
         entry->counters = NULL;
         n = n < LEAST_COUNTERS ? LEAST_COUNTERS : n;
         LW_TRY(lw_pool_take(entry->device, 4 * n, stream, &made, err));
-        LW_TRY(lw_fill(entry->device, made->address, 0, 4, n, stream, false, err));
+        LW_TRY(lw_fill(&(lw_copy_queue){entry->device, stream, false}, made->address, 0, 4, n,
+                       err));
         entry->counters = made;
         made = NULL;
     }
@@ -645,8 +652,12 @@ lw_reduce_launch_job(lw_reduce_entry *entry, const lw_reduce_plan *plan,
     n = lw_reduce_plan_words(job, plan, *memory ? (*memory)->address : 0, counters, words);
     for (uint32_t i = 0; i < n; i++)
         params[i] = &words[i];
-    LW_TRY(lw_launch(entry->kernel, (uint32_t)plan->tiles, (uint32_t)plan->splits, 1,
-                     plan->threads, 1, 1, 0, stream, params, err));
+    LW_TRY(
+        lw_launch(entry->kernel,
+                  &(lw_launch_shape){.grid = {(uint32_t)plan->tiles, (uint32_t)plan->splits, 1},
+                                     .block = {plan->threads, 1, 1},
+                                     .stream = stream},
+                  params, err));
 fail:
     return status;
 }

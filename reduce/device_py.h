@@ -9,6 +9,6 @@ PyObject *lw_reduce_on_device(lw_reduce_call *call, PyObject *args);
 /* For tests: the same kernel for host arrays, run by core/host/simulator.h. blocks: how many
  * the device would have. */
 PyObject *lw_reducer_simulate(PyObject *self, PyObject *args, PyObject *kwargs);
-void lw_reduce_entries_free(struct lw_reduce_entry *entry); /* NULL is allowed */
+void lw_reduce_entry_free(void *entry);
 
 #endif

@@ -47,7 +47,8 @@ lw_reducer_signatures(PyObject *object, void *Py_UNUSED(closure))
     const lw_reducer *self = (lw_reducer *)object;
     PyObject *list = PyList_New(0);
 
-    for (lw_reduce_special *at = self->specials; at != NULL && list != NULL; at = at->next) {
+    for (lw_reduce_special *at = lw_grown_first(&self->specials); at != NULL && list != NULL;
+         at = lw_grown_next(at)) {
         PyObject *text = text_of(at->reduction);
         if (text == NULL || PyList_Append(list, text) < 0)
             Py_CLEAR(list);
@@ -175,12 +176,14 @@ special_of(lw_reducer *self, const lw_signature *signature)
 static lw_reduce_special *
 newest(lw_reducer *self)
 {
-    if (self->specials == NULL)
+    lw_reduce_special *special = lw_grown_first(&self->specials);
+
+    if (special == NULL)
         PyErr_Format(PyExc_ValueError,
                      "`%s` is not compiled for any types yet: give a signature, or call it "
                      "first",
                      lw_reducer_name(self));
-    return self->specials;
+    return special;
 }
 
 static lw_reduce_special *
@@ -294,7 +297,7 @@ inspect(PyObject *object, PyObject *args, PyObject *kwargs, int fallback, const 
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO", argument_names, &sig, &target))
         return NULL;
-    self = lw_reducer_current((lw_reducer *)object);
+    self = (lw_reducer *)lw_compiled_current((lw_compiled *)object);
     if (self != NULL)
         result = inspect_now(self, sig, target, fallback, form);
     Py_XDECREF((PyObject *)self);
@@ -338,7 +341,7 @@ inspect_types(PyObject *object, PyObject *args, PyObject *kwargs)
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O", names, &sig))
         return NULL;
-    self = lw_reducer_current((lw_reducer *)object);
+    self = (lw_reducer *)lw_compiled_current((lw_compiled *)object);
     special = self ? special_for(self, sig) : NULL;
     if (special != NULL)
         result = types_of(self, special);
@@ -399,7 +402,7 @@ resources(PyObject *object, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:resources", argument_names, &sig,
                                      &target))
         return NULL;
-    self = lw_reducer_current((lw_reducer *)object);
+    self = (lw_reducer *)lw_compiled_current((lw_compiled *)object);
     cc = self ? lw_target_read(target, self->cpu_only ? 0 : 90, true) : -1;
     special = cc < 0 ? NULL : special_for(self, sig);
     if (special != NULL)

@@ -177,8 +177,8 @@ new_count(lw_reduce_device *d)
     lw_device_array *count = lw_device_array_new(d->device, d->stream, LW_DT_i64, 1, &one, 'C');
     lw_error err = {0};
 
-    if (count != NULL &&
-        lw_fill(d->device, count->data, 0, 4, 2, d->stream, false, &err) != LW_OK) {
+    if (count != NULL && lw_fill(&(lw_copy_queue){d->device, d->stream, false}, count->data, 0,
+                                 4, 2, &err) != LW_OK) {
         lw_py_raise(&err);
         Py_CLEAR(count);
     }
@@ -192,7 +192,8 @@ wait_for_count(lw_reduce_device *d, const lw_device_array *count, int64_t *out)
     lw_status status;
 
     Py_BEGIN_ALLOW_THREADS
-    status = lw_copy_to_host(d->device, out, count->data, sizeof *out, d->stream, true, &err);
+    status = lw_copy_to_host(&(lw_copy_queue){d->device, d->stream, true}, out, count->data,
+                             sizeof *out, &err);
     Py_END_ALLOW_THREADS
     if (status == LW_OK)
         return lw_check_errors();

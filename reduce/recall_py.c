@@ -3,25 +3,29 @@
 #include "reduce/recall_py.h"
 
 #include "core/base/memory.h"
-#include "core/py/compiled/recall.h"
+#include "core/front/read/critical.h"
+#include "core/py/array/array_key.h"
 #include "core/py/raise.h"
 
 #include <string.h>
 
-enum { NO_AXIS = INT32_MIN };
+enum {
+    NO_AXIS = INT32_MIN,
+    MOST_INPUTS = 4, /* of a call */
+    KEPT = 4,        /* entries of an object */
+    PATIENCE = 8     /* every so many calls of other kinds one takes the oldest's place */
+};
 
 typedef struct lw_reduce_recall {
     struct lw_reduce_recall *next;
-    bool busy;      /* under way, and the GIL may have been given up meanwhile */
+    bool busy;      /* under way; the critical section may have been left meanwhile */
     uint8_t missed; /* in the latest: calls since then that were not remembered */
     uint32_t n;     /* arrays */
     int64_t axis;
     lw_dtype dtype; /* as dtype= said; void: nothing */
-    lw_array_key array[LW_RECALL_INPUTS];
+    lw_array_key array[MOST_INPUTS];
     bool has_out;
-    uint8_t result_dtype, misaligned; /* misaligned: of the result, as of an array's key */
-    int result_ndim;
-    int64_t result_shape[LW_RECALL_DIMS];
+    lw_array_key result;
     lw_reduce_entry *entry;
     bool is_scan;
     /* addresses in these are the last call's */
@@ -33,7 +37,7 @@ typedef struct lw_reduce_recall {
 
 /* A call that comes, taken apart. */
 typedef struct request {
-    lw_device_array *array[LW_RECALL_INPUTS];
+    lw_device_array *array[MOST_INPUTS];
     uint32_t n;
     int64_t axis;
     lw_dtype dtype;
@@ -104,7 +108,7 @@ read_request(request *r, const lw_reducer *self, int which, PyObject *const *arg
     if (which == LW_RECALL_ACCUMULATE)
         n = wanted ? wanted : 1;
     r->has_axis = n_args > n;
-    if (n < 1 || n > LW_RECALL_INPUTS || n_args < n || n_args > n + 1)
+    if (n < 1 || n > MOST_INPUTS || n_args < n || n_args > n + 1)
         return false;
     for (Py_ssize_t i = 0; i < n; i++) {
         if (!lw_is_device_array(args[i]))
@@ -122,25 +126,22 @@ read_request(request *r, const lw_reducer *self, int which, PyObject *const *arg
 
 /* ---- comparing ---- */
 
-static lw_reach
-reach_of(const lw_device_array *x)
+static lw_memory_span
+span_of(const lw_device_array *x)
 {
-    return lw_reach_of(x->ndim, x->shape, x->strides, x->itemsize, x->data);
+    return lw_memory_span_of(x->ndim, x->shape, x->strides, x->itemsize, x->data);
 }
 
-/* As can_be_result of device_result_py.c: the kernel writes there at once. */
+/* Whether out= gave an array like the one that the kernel wrote to at once. */
 static bool
 is_result(const recall *call, const request *r)
 {
     const lw_device_array *out = (const lw_device_array *)r->out;
 
-    if (out->dtype != call->result_dtype || out->readonly ||
-        out->data % LW_RECALL_ALIGN != call->misaligned || out->device != call->entry->device ||
-        !out->c_contiguous || out->ndim != call->result_ndim ||
-        memcmp(out->shape, call->result_shape, (size_t)out->ndim * sizeof *out->shape) != 0)
+    if (out->readonly || !lw_array_key_is(&call->result, out))
         return false;
     for (uint32_t i = 0; i < r->n; i++)
-        if (lw_reaches_meet(reach_of(out), reach_of(r->array[i])))
+        if (lw_memory_spans_overlap(span_of(out), span_of(r->array[i])))
             return false;
     return true;
 }
@@ -194,8 +195,8 @@ again(recall *call, const request *r)
     lw_error err = {0};
 
     if (result == NULL)
-        result = lw_device_array_new(call->entry->device, 0, (lw_dtype)call->result_dtype,
-                                     call->result_ndim, call->result_shape, 'C');
+        result = lw_device_array_new(call->result.device, 0, (lw_dtype)call->result.dtype,
+                                     call->result.ndim, call->result.shape, 'C');
     if (result != NULL && launch(call, r, result, &memory, &err) != LW_OK) {
         Py_CLEAR(result);
         lw_py_raise(&err);
@@ -204,23 +205,36 @@ again(recall *call, const request *r)
     return (PyObject *)result;
 }
 
-int
-lw_reduce_recall(lw_reducer *self, int which, PyObject *const *args, Py_ssize_t n_args,
-                 PyObject *kwnames, PyObject **result)
+/* In a critical section. */
+static int
+recall_request(lw_reducer *self, int which, const request *r, PyObject **result)
 {
     recall *call = self->recalled[which];
-    request r;
 
-    if (call == NULL || !read_request(&r, self, which, args, n_args, kwnames))
-        return 0;
-    while (call != NULL && !is_call(call, &r))
+    while (call != NULL && !is_call(call, r))
         call = call->next;
     if (call == NULL)
         return 0;
     call->busy = true;
-    *result = again(call, &r);
+    *result = again(call, r);
     call->busy = false;
     return 1;
+}
+
+int
+lw_reduce_recall(lw_reducer *self, int which, PyObject *const *args, Py_ssize_t n_args,
+                 PyObject *kwnames, PyObject **result)
+{
+    request r;
+    int done;
+
+    if (__atomic_load_n(&self->recalled[which], __ATOMIC_RELAXED) == NULL ||
+        !read_request(&r, self, which, args, n_args, kwnames))
+        return 0;
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+    done = recall_request(self, which, &r, result);
+    Py_END_CRITICAL_SECTION();
+    return done;
 }
 
 /* ---- remembering ---- */
@@ -239,7 +253,7 @@ is_plain_array(const lw_reduce_device *d, uint32_t i)
 {
     const lw_operand *operand = &d->operand[i];
 
-    return operand->library == LW_LIB_OWN && operand->ndim <= LW_RECALL_DIMS &&
+    return operand->library == LW_LIB_OWN && operand->ndim <= LW_ARRAY_KEY_DIMS &&
            operand->own == NULL && d->copy[i] == NULL && d->call->array[i].record == NULL;
 }
 
@@ -250,9 +264,9 @@ is_plain(const lw_reduce_device *d)
     const lw_reduction *r = call->special->reduction;
     PyObject *out = call->keywords.out;
     bool plain = d->recalled != NULL && says_nothing(&call->keywords) &&
-                 d->n_read <= LW_RECALL_INPUTS && r->n_out == 1 && r->out_form.n_nodes == 1 &&
+                 d->n_read <= MOST_INPUTS && r->n_out == 1 && r->out_form.n_nodes == 1 &&
                  r->out_form.node[0].kind == LW_REDUCE_NUMBER &&
-                 d->result[0]->ndim <= LW_RECALL_DIMS &&
+                 d->result[0]->ndim <= LW_ARRAY_KEY_DIMS &&
                  (out == NULL || out == Py_None || (lw_is_device_array(out) && d->in_out[0]));
 
     for (uint32_t i = 0; i < d->n_read && plain; i++)
@@ -271,9 +285,9 @@ place(recall **latest)
     for (; *at != NULL; at = &(*at)->next, n++)
         if (!(*at)->busy)
             oldest = at;
-    if (n < LW_RECALL_KEPT)
+    if (n < KEPT)
         return lw_alloc(sizeof(recall));
-    if (oldest == NULL || ++(*latest)->missed % LW_RECALL_PATIENCE != 0)
+    if (oldest == NULL || ++(*latest)->missed % PATIENCE != 0)
         return NULL;
     taken = *oldest;
     *oldest = taken->next;
@@ -302,13 +316,10 @@ remember(lw_reduce_device *d, lw_reduce_entry *entry)
     for (uint32_t i = 0; i < d->n_read; i++)
         made->array[i] = lw_array_key_of(&d->operand[i]);
     made->has_out = d->in_out[0];
-    made->result_dtype = result->dtype;
-    made->misaligned = result->data % LW_RECALL_ALIGN;
-    made->result_ndim = result->ndim;
-    memcpy(made->result_shape, result->shape, (size_t)result->ndim * sizeof *result->shape);
+    made->result = lw_array_key_of_array(result);
     made->entry = entry;
     made->next = *d->recalled;
-    *d->recalled = made;
+    __atomic_store_n(d->recalled, made, __ATOMIC_RELAXED);
     return made;
 }
 

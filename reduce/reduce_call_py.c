@@ -2,6 +2,7 @@
 #include "core/py/numpy_api.h"
 
 #include "core/base/memory.h"
+#include "core/front/read/critical.h"
 #include "core/front/read/services.h"
 #include "core/py/array/args.h"
 #include "core/py/array/host_view.h"
@@ -229,6 +230,42 @@ call_on_host(lw_reduce_call *call, PyObject *args)
     return run_job(call) < 0 ? NULL : lw_reduce_hand_out(call);
 }
 
+/* Kernels on a device, their counters and the remembered calls are the Reduction's: calls there
+ * are in a critical section. */
+static PyObject *
+call_on_device(lw_reduce_call *call, PyObject *args)
+{
+    PyObject *result;
+
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)call->self);
+    result = lw_reduce_on_device(call, args);
+    Py_END_CRITICAL_SECTION();
+    return result;
+}
+
+static PyObject *
+accumulate_on_device(lw_reduce_call *call, PyObject *const *arrays, Py_ssize_t n)
+{
+    PyObject *result;
+
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)call->self);
+    result = lw_reduce_accumulate_on_device(call, arrays, n);
+    Py_END_CRITICAL_SECTION();
+    return result;
+}
+
+static PyObject *
+reduceat_on_device(lw_reduce_call *call, PyObject *const *arrays, Py_ssize_t n,
+                   PyObject *indices)
+{
+    PyObject *result;
+
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)call->self);
+    result = lw_reduce_reduceat_on_device(call, arrays, n, indices);
+    Py_END_CRITICAL_SECTION();
+    return result;
+}
+
 static bool
 is_axis(PyObject *object)
 {
@@ -281,8 +318,7 @@ lw_reducer_call(PyObject *self, PyObject *args, PyObject *kwargs)
         args = part;
     }
     if (check_target(call, any_on_device(args)) == 0)
-        result =
-            any_on_device(args) ? lw_reduce_on_device(call, args) : call_on_host(call, args);
+        result = any_on_device(args) ? call_on_device(call, args) : call_on_host(call, args);
     if (call->keywords.res != NULL && call->keywords.res != Py_None && result != NULL)
         result = put_in_res(call->keywords.res, result);
     Py_XDECREF(part);
@@ -371,7 +407,7 @@ accumulate(lw_reduce_call *call, PyObject *args)
         end_of(args, at, "accumulate") < 0 || check_target(call, on_device) < 0)
         return NULL;
     if (on_device)
-        return lw_reduce_accumulate_on_device(call, arrays, n);
+        return accumulate_on_device(call, arrays, n);
     if (lw_reduce_read_operands(call, arrays, n, NULL) < 0 ||
         lw_reduce_read_scan(call, &axis, &exclusive) < 0 ||
         lw_reduce_new_results(call, call->ndim, call->shape) < 0)
@@ -533,7 +569,7 @@ reduceat(lw_reduce_call *call, PyObject *args)
     if (check_target(call, on_device) < 0)
         return NULL;
     if (on_device)
-        return lw_reduce_reduceat_on_device(call, PySequence_Fast_ITEMS(args), n, given);
+        return reduceat_on_device(call, PySequence_Fast_ITEMS(args), n, given);
     indices = lw_reduce_read_indices(given);
     if (indices == NULL)
         return NULL;

@@ -1,22 +1,16 @@
-/* The Reduction object: what the files of this door share. The GIL is held throughout, but for
- * compiling and running. */
+/* The Reduction object: what the files of this door share. What changes while calls run is
+ * atomic, or changes in a critical section on the object, which ends for the time of compiling
+ * and running. */
 #ifndef LW_REDUCE_REDUCE_PARTS_PY_H
 #define LW_REDUCE_REDUCE_PARTS_PY_H
 
 #include "core/py/numpy_api.h"
 
+#include "core/base/grown.h"
 #include "core/front/read/python.h"
-#include "core/py/compiled/door_options.h"
 #include "core/py/compiled/renew.h"
 #include "reduce/function/reduction.h"
 #include "reduce/host/host_run.h"
-
-typedef enum lw_reduce_role {
-    LW_ROLE_MAP,
-    LW_ROLE_COMBINE,
-    LW_ROLE_FINISH,
-    LW_N_ROLES
-} lw_reduce_role;
 
 enum { /* calls that are remembered: reduce/recall_py.h */
        LW_RECALL_CALL,
@@ -26,42 +20,31 @@ enum { /* calls that are remembered: reduce/recall_py.h */
 
 /* What is compiled for operands of given dtypes. */
 typedef struct lw_reduce_special {
-    struct lw_reduce_special *next;
+    lw_grown_item item;
     uint32_t n_arrays;
     lw_reduce_operand array[LW_REDUCE_MOST];
     lw_dtype dtype; /* dtype=; void: not given */
     lw_reduction *reduction;
-    lw_reduce_code host;             /* code NULL until it is used */
-    bool looked_at_masks;            /* masked stands, if there can be one */
-    lw_reduction *masked;            /* with where= as an operand, on the host; or NULL */
-    lw_reduce_code masked_host;      /* of it */
-    struct lw_reduce_entry *entries; /* GPU kernels: reduce/device_py.c */
+    lw_reduce_code host;        /* code NULL until it is used */
+    bool looked_at_masks;       /* masked stands, if there can be one */
+    lw_reduction *masked;       /* with where= as an operand, on the host; or NULL */
+    lw_reduce_code masked_host; /* of it */
+    lw_grown entries;           /* GPU kernels, lw_reduce_entry: reduce/device_py.c */
 } lw_reduce_special;
 
+/* tree: of the function that combines; captures: of all three. */
 typedef struct lw_reducer {
-    PyObject_HEAD
-    vectorcallfunc vectorcall;
-    PyObject *function[LW_N_ROLES]; /* the user's; combine at least */
-    PyObject *dict, *weakrefs;
-    PyObject *keywords; /* dict: those of code generation, as given */
-    PyObject *source;   /* of combine: a str, or NULL */
-    PyObject *identity; /* as given, or NULL */
-    lw_tree *tree[LW_N_ROLES];
-    lw_captures *captures[LW_N_ROLES];
-    lw_renewal renewal;
-    lw_door_options options;
-    bool cpu_only, cuda_only; /* target= of the decorator */
-    int commutative;          /* -1: as combine shows itself */
-    lw_reduce_special *specials;
+    LW_COMPILED_HEAD
+    PyObject *map, *finish; /* functions, or NULL */
+    lw_tree *map_tree, *finish_tree;
+    PyObject *identity;                              /* as given, or NULL */
+    bool cpu_only, cuda_only;                        /* target= of the decorator */
+    int commutative;                                 /* -1: as combine shows itself */
+    lw_grown specials;                               /* lw_reduce_special */
     struct lw_reduce_recall *recalled[LW_N_RECALLS]; /* the latest first */
-    double seconds;                                  /* spent compiling */
-    uint32_t n_specials, compiled, from_memory, from_disk;
 } lw_reducer;
 
 const char *lw_reducer_name(const lw_reducer *self);
-/* Who takes a call: itself, or one made anew where what its functions captured has changed
- * since something was compiled. A new reference, or NULL with an exception. */
-lw_reducer *lw_reducer_current(lw_reducer *self);
 /* How many arrays a call takes; 0: any number (there is no map). */
 uint32_t lw_reducer_n_arrays(const lw_reducer *self);
 /* Typed and lowered when new. NULL with an exception. */
@@ -75,8 +58,6 @@ int lw_reducer_host(lw_reducer *self, lw_reduce_special *special);
 /* The same for where=: masked and its code, where that is possible, else the usual. */
 int lw_reducer_host_masked(lw_reducer *self, lw_reduce_special *special);
 int lw_reducer_host_scans(lw_reducer *self, lw_reduce_special *special);
-/* Something was compiled. */
-void lw_reducer_count(lw_reducer *self, const lw_build_report *report);
 void lw_reducer_drop_specials(lw_reducer *self);
 
 /* r(a, *more, …), r.accumulate, r.reduceat */

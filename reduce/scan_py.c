@@ -222,14 +222,17 @@ lw_reduce_launch_scan(const lw_reduce_entry *entry, const lw_reduce_scan_plan *p
 
     if (plan->bytes) {
         LW_TRY(lw_pool_take(entry->device, plan->bytes, stream, memory, err));
-        LW_TRY(lw_fill(entry->device, (*memory)->address, 0, 4, plan->bytes / 4, stream, false,
-                       err));
+        LW_TRY(lw_fill(&(lw_copy_queue){entry->device, stream, false}, (*memory)->address, 0, 4,
+                       plan->bytes / 4, err));
     }
     n = lw_reduce_scan_words(scan, plan, *memory ? (*memory)->address : 0, words);
     for (uint32_t i = 0; i < n; i++)
         params[i] = &words[i];
-    LW_TRY(lw_launch(entry->kernel, (uint32_t)(plan->tiles * plan->strips), 1, 1, plan->threads,
-                     1, 1, 0, stream, params, err));
+    LW_TRY(lw_launch(entry->kernel,
+                     &(lw_launch_shape){.grid = {(uint32_t)(plan->tiles * plan->strips), 1, 1},
+                                        .block = {plan->threads, 1, 1},
+                                        .stream = stream},
+                     params, err));
 fail:
     return status;
 }

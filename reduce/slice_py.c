@@ -34,7 +34,7 @@ lw_reduce_read_indices(PyObject *given)
     if (lw_is_device_operand(given)) {
         array = lw_operand_as_array(given);
         if (array != NULL)
-            host = lw_device_array_to_host(array, array->root->stream);
+            host = lw_device_array_to_host(array, lw_device_array_stream(array));
         Py_XDECREF(array);
         if (host == NULL)
             return NULL;
@@ -185,13 +185,17 @@ launch(lw_reduce_device *d, const slices *s, const lw_reduce_slice_plan *plan,
     LW_TRY(lw_device_visit(d->device, &before, err));
     LW_TRY(lw_reduce_order_behind(d, err));
     LW_TRY(lw_pool_take(d->device, bytes, d->stream, &d->memory, err));
-    LW_TRY(lw_copy_to_device(d->device, d->memory->address, s->at, bytes, d->stream, false,
+    LW_TRY(lw_copy_to_device(&(lw_copy_queue){d->device, d->stream, false}, d->memory->address,
+                             s->at, bytes,
                              err)); /* pageable: the driver has read it when this returns */
     n = lw_reduce_slice_words(&s->scan, plan, s->n, d->memory->address, words);
     for (uint32_t i = 0; i < n; i++)
         params[i] = &words[i];
-    LW_TRY(lw_launch(entry->kernel, (uint32_t)plan->tiles, 1, 1, plan->threads, 1, 1, 0,
-                     d->stream, params, err));
+    LW_TRY(lw_launch(entry->kernel,
+                     &(lw_launch_shape){.grid = {(uint32_t)plan->tiles, 1, 1},
+                                        .block = {plan->threads, 1, 1},
+                                        .stream = d->stream},
+                     params, err));
     LW_TRY(lw_reduce_order_after(d, err));
 fail:
     lw_device_leave(before);

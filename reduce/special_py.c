@@ -3,39 +3,27 @@
 #include "reduce/reduce_parts_py.h"
 
 #include "core/base/memory.h"
+#include "core/front/read/critical.h"
 #include "core/py/array/device_array.h"
 #include "core/py/raise.h"
 #include "reduce/device_py.h"
 #include "reduce/host/masked.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 const char *
 lw_reducer_name(const lw_reducer *self)
 {
-    const lw_tree *tree = self->tree[LW_ROLE_COMBINE];
-
-    return tree != NULL && tree->fns.n > 1 ? tree->fns.data[1].name : "reduction";
+    return lw_compiled_name((const lw_compiled *)self);
 }
 
 uint32_t
 lw_reducer_n_arrays(const lw_reducer *self)
 {
-    const lw_tree *map = self->tree[LW_ROLE_MAP];
+    const lw_tree *map = self->map_tree;
 
     return map ? map->fns.data[1].params.n - lw_reduce_is_indexed(map) : 0;
-}
-
-/* Before the first specialisation: read functions again where a global or closure variable has
- * changed. */
-static int
-refresh(lw_reducer *self)
-{
-    for (int i = 0; i < LW_N_ROLES && self->specials == NULL; i++)
-        if (lw_read_again(self->function[i], i == LW_ROLE_COMBINE ? self->source : NULL,
-                          &self->tree[i], &self->captures[i]) < 0)
-            return -1;
-    return 0;
 }
 
 /* The dtypes of NumPy's numbers in identity=, one after the other; Python's and records say
@@ -61,9 +49,9 @@ read_said(PyObject *identity, lw_reduce_source *source, uint32_t *at)
 static lw_reduce_source
 source_of(const lw_reducer *self, lw_text *types)
 {
-    lw_reduce_source source = {.map = self->tree[LW_ROLE_MAP],
-                               .combine = self->tree[LW_ROLE_COMBINE],
-                               .finish = self->tree[LW_ROLE_FINISH],
+    lw_reduce_source source = {.map = self->map_tree,
+                               .combine = self->tree,
+                               .finish = self->finish_tree,
                                .options = &self->options.front,
                                .commutative = self->commutative,
                                .types = types};
@@ -120,40 +108,57 @@ make(lw_reducer *self, const lw_reduce_operand *arrays, uint32_t n, lw_dtype dty
         lw_free(special);
         return NULL;
     }
-    special->next = self->specials;
-    self->specials = special;
-    self->n_specials++;
+    lw_grown_add(&self->specials, special);
+    self->counts.specials++;
+    self->settled = true;
     return special;
 }
 
+typedef struct operands_key {
+    const lw_reduce_operand *arrays;
+    uint32_t n;
+    lw_dtype dtype;
+} operands_key;
+
 static bool
-are_the_same(const lw_reduce_operand *x, const lw_reduce_operand *y, uint32_t n)
+is_for(const void *item, const void *wanted)
 {
-    for (uint32_t i = 0; i < n; i++)
-        if (x[i].dtype != y[i].dtype || x[i].record != y[i].record)
+    const lw_reduce_special *special = item;
+    const operands_key *key = wanted;
+
+    if (special->n_arrays != key->n || special->dtype != key->dtype)
+        return false;
+    for (uint32_t i = 0; i < key->n; i++)
+        if (special->array[i].dtype != key->arrays[i].dtype ||
+            special->array[i].record != key->arrays[i].record)
             return false;
     return true;
+}
+
+static lw_reduce_special *
+find_or_make(lw_reducer *self, const operands_key *key)
+{
+    lw_reduce_special *found;
+
+    if (lw_compiled_read_again((lw_compiled *)self) < 0)
+        return NULL;
+    found = lw_grown_find(&self->specials, is_for, key);
+    return found != NULL ? found : make(self, key->arrays, key->n, key->dtype);
 }
 
 lw_reduce_special *
 lw_reducer_special(lw_reducer *self, const lw_reduce_operand *arrays, uint32_t n,
                    lw_dtype dtype)
 {
-    for (lw_reduce_special *at = self->specials; at != NULL; at = at->next)
-        if (at->n_arrays == n && at->dtype == dtype && are_the_same(at->array, arrays, n))
-            return at;
-    if (refresh(self) < 0)
-        return NULL;
-    return make(self, arrays, n, dtype);
-}
+    const operands_key key = {arrays, n, dtype};
+    lw_reduce_special *special = lw_grown_find(&self->specials, is_for, &key);
 
-void
-lw_reducer_count(lw_reducer *self, const lw_build_report *report)
-{
-    self->compiled++;
-    self->from_memory += report->origin == LW_CACHE_MEMORY;
-    self->from_disk += report->origin == LW_CACHE_DISK;
-    self->seconds += report->seconds;
+    if (special != NULL)
+        return special;
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+    special = find_or_make(self, &key);
+    Py_END_CRITICAL_SECTION();
+    return special;
 }
 
 static int
@@ -174,7 +179,7 @@ build_host(lw_reducer *self, const lw_reduction *reduction, lw_reduce_code *to)
         lw_py_raise(&err);
         return -1;
     }
-    lw_reducer_count(self, &report);
+    lw_compiled_count((lw_compiled *)self, &report);
     if (to->code != NULL) /* another thread was faster */
         lw_reduce_host_drop(&made);
     else
@@ -185,11 +190,17 @@ build_host(lw_reducer *self, const lw_reduction *reduction, lw_reduce_code *to)
 int
 lw_reducer_host(lw_reducer *self, lw_reduce_special *special)
 {
-    return build_host(self, special->reduction, &special->host);
+    int result;
+
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+    result = build_host(self, special->reduction, &special->host);
+    Py_END_CRITICAL_SECTION();
+    return result;
 }
 
-int
-lw_reducer_host_masked(lw_reducer *self, lw_reduce_special *special)
+/* In a critical section. */
+static int
+build_masked(lw_reducer *self, lw_reduce_special *special)
 {
     lw_error err = {0};
 
@@ -201,11 +212,23 @@ lw_reducer_host_masked(lw_reducer *self, lw_reduce_special *special)
         special->looked_at_masks = true;
     }
     return special->masked ? build_host(self, special->masked, &special->masked_host)
-                           : lw_reducer_host(self, special);
+                           : build_host(self, special->reduction, &special->host);
 }
 
 int
-lw_reducer_host_scans(lw_reducer *self, lw_reduce_special *special)
+lw_reducer_host_masked(lw_reducer *self, lw_reduce_special *special)
+{
+    int result;
+
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+    result = build_masked(self, special);
+    Py_END_CRITICAL_SECTION();
+    return result;
+}
+
+/* In a critical section. */
+static int
+build_scans(lw_reducer *self, lw_reduce_special *special)
 {
     lw_build_options options = lw_door_build_options(&self->options, lw_reducer_name(self));
     lw_build_report report = {0};
@@ -222,27 +245,40 @@ lw_reducer_host_scans(lw_reducer *self, lw_reduce_special *special)
         lw_py_raise(&err);
         return -1;
     }
-    lw_reducer_count(self, &report);
+    lw_compiled_count((lw_compiled *)self, &report);
     if (special->host.scans.code != NULL) /* another thread was faster */
-        lw_code_unref(made.code);
+        lw_code_free(made.code);
     else
         special->host.scans = made;
     return 0;
 }
 
+int
+lw_reducer_host_scans(lw_reducer *self, lw_reduce_special *special)
+{
+    int result;
+
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+    result = build_scans(self, special);
+    Py_END_CRITICAL_SECTION();
+    return result;
+}
+
+static void
+free_special(void *item)
+{
+    lw_reduce_special *special = item;
+
+    lw_reduce_host_drop(&special->host);
+    lw_reduce_host_drop(&special->masked_host);
+    lw_reduction_masked_free(special->masked);
+    lw_grown_free(&special->entries, lw_reduce_entry_free);
+    lw_reduction_free(special->reduction);
+    lw_free(special);
+}
+
 void
 lw_reducer_drop_specials(lw_reducer *self)
 {
-    lw_reduce_special *at = self->specials, *next;
-
-    self->specials = NULL;
-    for (; at != NULL; at = next) {
-        next = at->next;
-        lw_reduce_host_drop(&at->host);
-        lw_reduce_host_drop(&at->masked_host);
-        lw_reduction_masked_free(at->masked);
-        lw_reduce_entries_free(at->entries);
-        lw_reduction_free(at->reduction);
-        lw_free(at);
-    }
+    lw_grown_free(&self->specials, free_special);
 }

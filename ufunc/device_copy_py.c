@@ -8,7 +8,7 @@
 #include "core/ir/build.h"
 #include "core/py/array/convert.h"
 #include "core/py/raise.h"
-#include "ufunc/device_call_py.h"
+#include "ufunc/ufunc_device_py.h"
 #include "ufunc/host_kernel.h"
 
 #include <stdatomic.h>
@@ -22,7 +22,7 @@ typedef struct copier {
     bool by_value;
     lw_loop loop;
     lw_scalar scalar;
-    lw_resolution *resolution;
+    lw_resolved *resolution;
 } copier;
 
 static _Atomic(copier *) copiers;
@@ -83,7 +83,8 @@ new_copier(lw_device *device, lw_dtype from, lw_dtype to)
         lw_free(made);
         return NULL;
     }
-    made->resolution = lw_resolution_new(device, &made->loop, &options);
+    made->resolution = lw_device_resolution_new(&lw_ufunc_device_door, device,
+                                                (const lw_loop_head *)&made->loop, &options);
     if (made->resolution == NULL) {
         lw_module_free(made->scalar.module);
         lw_free(made);
@@ -109,46 +110,28 @@ copier_for(lw_device *device, lw_dtype from, lw_dtype to)
     return at;
 }
 
-static int
-launch_copy(lw_call *call, lw_device_array *to, int ndim, const int64_t *shape,
-            const int64_t *to_strides, const int64_t *from_strides)
-{
-    const int64_t *strides[2] = {from_strides, to_strides};
-
-    call->plan.n_in = call->plan.n_out = 1;
-    call->plan.n_operands = 2;
-    call->plan.masked = call->plan.stores = false;
-    call->plan.operands[1].by_value = false;
-    call->plan.operands[1].is_output = true;
-    call->plan.operands[0].is_output = false;
-    if (!lw_plan_normalise(&call->plan, ndim, shape, strides)) {
-        PyErr_Format(PyExc_ValueError, "a copy of %d dimensions cannot be merged", ndim);
-        return -1;
-    }
-    call->device = to->device;
-    return lw_call_run(call);
-}
-
 /* Items of these dtypes, from one layout to the other. */
+typedef struct layout {
+    int ndim;
+    const int64_t *shape, *to, *from; /* strides */
+} layout;
+
 static int
 copy_items(lw_device_array *to, lw_dtype to_dtype, lw_device_array *from, lw_dtype from_dtype,
-           int ndim, const int64_t *shape, const int64_t *to_strides,
-           const int64_t *from_strides, CUstream stream)
+           const layout *l, CUstream stream)
 {
     copier *copy = copier_for(to->device, from_dtype, to_dtype);
-    lw_call call;
+    lw_device_copy launch = {.device = to->device,
+                             .stream = stream,
+                             .ndim = l->ndim,
+                             .shape = l->shape,
+                             .from = {from_dtype, (uint64_t)from->data, NULL, l->from},
+                             .to = {to_dtype, (uint64_t)to->data, NULL, l->to}};
 
     if (copy == NULL)
         return -1;
-    memset(&call, 0, offsetof(lw_call, operands));
-    call.stream = stream;
-    call.resolution = copy->resolution;
-    call.plan.operands[0].by_value = false;
-    call.plan.operands[0].dtype = from_dtype;
-    call.plan.operands[0].data = (char *)(uintptr_t)from->data;
-    call.plan.operands[1].dtype = to_dtype;
-    call.plan.operands[1].data = (char *)(uintptr_t)to->data;
-    return launch_copy(&call, to, ndim, shape, to_strides, from_strides);
+    launch.resolution = copy->resolution;
+    return lw_ufunc_launch_copy(&launch);
 }
 
 static int64_t
@@ -180,7 +163,8 @@ copy_raw(lw_device_array *to, lw_device_array *from, CUstream stream)
         to_strides[ndim] = from_strides[ndim] = unit;
         ndim++;
     }
-    return copy_items(to, mover, from, mover, ndim, shape, to_strides, from_strides, stream);
+    return copy_items(to, mover, from, mover, &(layout){ndim, shape, to_strides, from_strides},
+                      stream);
 }
 
 /* By way of an aligned array of the misaligned one's dtype: a cast loads and stores whole
@@ -209,8 +193,8 @@ copy_strided(lw_device_array *to, lw_device_array *from, CUstream stream)
         return copy_raw(to, from, stream);
     if (misaligned)
         return cast_misaligned(to, from, stream);
-    return copy_items(to, (lw_dtype)to->dtype, from, (lw_dtype)from->dtype, to->ndim, to->shape,
-                      to->strides, from->strides, stream);
+    return copy_items(to, (lw_dtype)to->dtype, from, (lw_dtype)from->dtype,
+                      &(layout){to->ndim, to->shape, to->strides, from->strides}, stream);
 }
 
 /* The item once in device memory, and its copies. */
@@ -224,8 +208,8 @@ fill_raw(lw_device_array *to, const void *item, CUstream stream)
     lw_error err = {0};
     int result = -1;
 
-    if (one != NULL && lw_copy_to_device(to->device, one->data, item, (size_t)to->itemsize,
-                                         stream, false, &err) == LW_OK)
+    if (one != NULL && lw_copy_to_device(&(lw_copy_queue){to->device, stream, false}, one->data,
+                                         item, (size_t)to->itemsize, &err) == LW_OK)
         all = lw_device_array_view(one, one->data, to->ndim, to->shape, zeros);
     if (err.status != LW_OK)
         lw_py_raise(&err);
@@ -239,25 +223,23 @@ fill_raw(lw_device_array *to, const void *item, CUstream stream)
 static int
 fill_strided(lw_device_array *to, const void *item, CUstream stream)
 {
-    int64_t zeros[LW_MAX_DIMS] = {0};
+    const int64_t zeros[LW_MAX_DIMS] = {0};
+    lw_dtype dtype = (lw_dtype)to->dtype;
+    lw_device_copy launch = {.device = to->device,
+                             .stream = stream,
+                             .ndim = to->ndim,
+                             .shape = to->shape,
+                             .from = {dtype, 0, item, zeros},
+                             .to = {dtype, (uint64_t)to->data, NULL, to->strides}};
     copier *copy;
-    lw_call call;
 
     if (to->dtype == LW_DT_void || to->misaligned)
         return fill_raw(to, item, stream);
-    copy = copier_for(to->device, (lw_dtype)to->dtype, (lw_dtype)to->dtype);
+    copy = copier_for(to->device, dtype, dtype);
     if (copy == NULL)
         return -1;
-    memset(&call, 0, offsetof(lw_call, operands));
-    memcpy(&call.values[0], item, (size_t)to->itemsize);
-    call.stream = stream;
-    call.resolution = copy->resolution;
-    call.plan.operands[0].by_value = true;
-    call.plan.operands[0].dtype = (lw_dtype)to->dtype;
-    call.plan.operands[0].data = NULL;
-    call.plan.operands[1].dtype = (lw_dtype)to->dtype;
-    call.plan.operands[1].data = (char *)(uintptr_t)to->data;
-    return launch_copy(&call, to, to->ndim, to->shape, to->strides, zeros);
+    launch.resolution = copy->resolution;
+    return lw_ufunc_launch_copy(&launch);
 }
 
 void

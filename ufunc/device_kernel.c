@@ -14,17 +14,17 @@ typedef struct kernel {
     const lw_kernel_key *key;
     const lw_uniforms *uniforms;
     lw_ref items;
-    lw_ref pointer[LW_PLAN_OPERANDS];              /* not VALUE */
-    lw_ref constant[LW_PLAN_OPERANDS][MOST_PARTS]; /* VALUE, CONSTANT: in the loop's dtype */
-    lw_ref size[LW_PLAN_DIMS], multiplier[LW_PLAN_DIMS], shift[LW_PLAN_DIMS];
-    lw_ref stride[LW_PLAN_OPERANDS][LW_PLAN_DIMS];
+    lw_ref pointer[LW_WALK_OPERANDS];              /* not VALUE */
+    lw_ref constant[LW_WALK_OPERANDS][MOST_PARTS]; /* VALUE, CONSTANT: in the loop's dtype */
+    lw_ref size[LW_WALK_DIMS], multiplier[LW_WALK_DIMS], shift[LW_WALK_DIMS];
+    lw_ref stride[LW_WALK_OPERANDS][LW_WALK_DIMS];
     lw_ref extent[2]; /* TILED */
     lw_ref report;    /* the lw_report_control */
 } kernel;
 
 /* Addresses of one access: a pointer per operand. */
 typedef struct site {
-    lw_ref at[LW_PLAN_OPERANDS];
+    lw_ref at[LW_WALK_OPERANDS];
     lw_ref
         element; /* i64, number of the access's first element; only where the body can raise */
 } site;
@@ -164,7 +164,7 @@ static void
 locate(kernel *k, lw_ref item, unsigned width, site *s)
 {
     lw_builder *b = &k->b;
-    lw_ref coordinate[LW_PLAN_DIMS];
+    lw_ref coordinate[LW_WALK_DIMS];
 
     if (k->key->ndim) {
         decompose(k, item, coordinate);
@@ -530,7 +530,7 @@ tiled_blocks(kernel *k, lw_ref tid, lw_ref block, lw_error *err)
     lw_status status = LW_OK;
     lw_builder *b = &k->b;
     lw_ref side = lw_ir_int(b, LW_DT_u32, LW_PLAN_TILE), x, y, corner[2], fits[2];
-    lw_ref coordinate[LW_PLAN_DIMS], whole[LW_PLAN_DIMS];
+    lw_ref coordinate[LW_WALK_DIMS], whole[LW_WALK_DIMS];
 
     decompose(k, block, coordinate);
     patch_coordinates(k, tid, &x, &y);

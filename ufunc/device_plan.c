@@ -14,210 +14,54 @@
  * thirds of the time. 2^18 elements are one wave of 132 SMs x 2048 threads. */
 #define SMALL (INT64_C(1) << 18)
 
-static int64_t
-magnitude(int64_t stride)
-{
-    return stride < 0 ? -stride : stride;
-}
-
-/* Whether dimension x should lie inside dimension y. The first operand that has an opinion
- * decides, outputs before inputs: writes that are not coalesced cost most. */
-static bool
-inside(const lw_plan *plan, int x, int y)
-{
-    for (int pass = 0; pass < 2; pass++)
-        for (int i = 0; i < plan->n_operands; i++) {
-            const lw_plan_operand *operand = &plan->operands[i];
-            int64_t sx = magnitude(operand->strides[x]), sy = magnitude(operand->strides[y]);
-            if (operand->by_value || operand->is_output != (pass == 0) || sx == sy || !sx ||
-                !sy)
-                continue;
-            return sx < sy;
-        }
-    return false;
-}
-
-static void
-swap_dims(lw_plan *plan, int x, int y)
-{
-    int64_t size = plan->shape[x];
-
-    plan->shape[x] = plan->shape[y];
-    plan->shape[y] = size;
-    for (int i = 0; i < plan->n_operands; i++) {
-        int64_t *strides = plan->operands[i].strides, kept = strides[x];
-        strides[x] = strides[y];
-        strides[y] = kept;
-    }
-}
-
-/* Insertion sort, stable: dimensions nobody has an opinion about stay in C order. */
-static void
-sort_dims(lw_plan *plan)
-{
-    for (int i = 1; i < plan->ndim; i++)
-        for (int j = i; j > 0 && inside(plan, j, j - 1); j--)
-            swap_dims(plan, j, j - 1);
-}
-
-/* A dimension that no operand walks forwards is walked from its other end. */
-static void
-flip_negative(lw_plan *plan)
-{
-    for (int d = 0; d < plan->ndim; d++) {
-        bool backwards = false, forwards = false;
-        for (int i = 0; i < plan->n_operands; i++) {
-            if (plan->operands[i].by_value)
-                continue;
-            backwards |= plan->operands[i].strides[d] < 0;
-            forwards |= plan->operands[i].strides[d] > 0;
-        }
-        if (!backwards || forwards)
-            continue;
-        for (int i = 0; i < plan->n_operands; i++) {
-            lw_plan_operand *operand = &plan->operands[i];
-            if (operand->by_value)
-                continue;
-            operand->data += operand->strides[d] * (plan->shape[d] - 1);
-            operand->strides[d] = -operand->strides[d];
-        }
-    }
-}
-
-static bool
-mergeable(const lw_plan *plan, int inner, int outer)
-{
-    for (int i = 0; i < plan->n_operands; i++) {
-        const lw_plan_operand *operand = &plan->operands[i];
-        if (!operand->by_value &&
-            operand->strides[outer] != operand->strides[inner] * plan->shape[inner])
-            return false;
-    }
-    return true;
-}
-
-static void
-merge_dims(lw_plan *plan)
-{
-    int kept = 0;
-
-    for (int d = 1; d < plan->ndim; d++) {
-        if (mergeable(plan, kept, d)) {
-            plan->shape[kept] *= plan->shape[d];
-            continue;
-        }
-        kept++;
-        plan->shape[kept] = plan->shape[d];
-        for (int i = 0; i < plan->n_operands; i++)
-            plan->operands[i].strides[kept] = plan->operands[i].strides[d];
-    }
-    plan->ndim = plan->ndim ? kept + 1 : 0;
-}
-
 bool
 lw_plan_normalise(lw_plan *plan, int ndim, const int64_t *shape, const int64_t *const *strides)
 {
-    int kept = 0;
+    lw_walk *walk = &plan->walk;
 
-    plan->n = 1;
-    for (int d = 0; d < ndim; d++)
-        plan->n *= shape[d];
-    plan->ndim = 0;
-    if (plan->n == 0)
+    if (!lw_walk_begin(walk, ndim, shape, strides))
+        return false;
+    if (walk->n == 0)
         return true;
-    for (int d = ndim - 1; d >= 0; d--) { /* innermost first from here on */
-        if (shape[d] == 1)
-            continue;
-        if (kept == LW_PLAN_DIMS)
-            return false;
-        plan->shape[kept] = shape[d];
-        for (int i = 0; i < plan->n_operands; i++)
-            plan->operands[i].strides[kept] = plan->operands[i].by_value ? 0 : strides[i][d];
-        kept++;
-    }
-    plan->ndim = kept;
-    sort_dims(plan);
-    flip_negative(plan);
-    merge_dims(plan);
-    if (plan->ndim == 0) { /* one element */
-        plan->ndim = 1;
-        plan->shape[0] = 1;
-        for (int i = 0; i < plan->n_operands; i++)
-            plan->operands[i].strides[0] = lw_dtypes[plan->operands[i].dtype].size_bytes;
+    lw_walk_sort(walk);
+    lw_walk_flip(walk);
+    lw_walk_merge(walk);
+    if (walk->ndim == 0) { /* one element */
+        lw_walk_single(walk);
+        for (int i = 0; i < walk->n_operands; i++)
+            walk->operands[i].strides[0] = lw_dtypes[plan->dtypes[i]].size_bytes;
     }
     return true;
 }
 
-static lw_access
-access_of(const lw_plan *plan, const lw_plan_operand *operand)
+static int64_t
+itemsize_of(const lw_plan *plan, int operand)
 {
-    bool constant = true;
+    return lw_dtypes[plan->dtypes[operand]].size_bytes;
+}
+
+static lw_access
+access_of(const lw_plan *plan, int i)
+{
+    const lw_walk_operand *operand = &plan->walk.operands[i];
 
     if (operand->by_value)
         return LW_ACCESS_VALUE;
-    for (int d = 0; d < plan->ndim; d++)
-        constant &= operand->strides[d] == 0;
-    if (constant && !operand->is_output)
+    if (!operand->is_output && lw_walk_stays(&plan->walk, i))
         return LW_ACCESS_CONSTANT;
-    if (operand->strides[0] == lw_dtypes[operand->dtype].size_bytes)
+    if (operand->strides[0] == itemsize_of(plan, i))
         return LW_ACCESS_CONTIGUOUS;
     return operand->strides[0] == 0 ? LW_ACCESS_REPEATED : LW_ACCESS_GENERAL;
-}
-
-/* The furthest byte any operand reaches from its start. */
-static bool
-reaches_far(const lw_plan *plan)
-{
-    for (int i = 0; i < plan->n_operands; i++) {
-        uint64_t reach = 0;
-        if (plan->operands[i].by_value)
-            continue;
-        for (int d = 0; d < plan->ndim; d++)
-            reach += (uint64_t)magnitude(plan->operands[i].strides[d]) *
-                     (uint64_t)(plan->shape[d] - 1);
-        if (reach >= INT32_MAX - 64)
-            return true;
-    }
-    return false;
-}
-
-typedef struct range {
-    const char *begin, *end;
-} range;
-
-static range
-range_of(const lw_plan *plan, const lw_plan_operand *operand)
-{
-    range r = {operand->data, operand->data + lw_dtypes[operand->dtype].size_bytes};
-
-    for (int d = 0; d < plan->ndim; d++) {
-        int64_t reach = operand->strides[d] * (plan->shape[d] - 1);
-        if (reach < 0)
-            r.begin += reach;
-        else
-            r.end += reach;
-    }
-    return r;
 }
 
 static bool
 outputs_alone(const lw_plan *plan)
 {
-    for (int o = 0; o < plan->n_operands; o++) {
-        range mine;
-        if (!plan->operands[o].is_output)
-            continue;
-        mine = range_of(plan, &plan->operands[o]);
-        for (int i = 0; i < plan->n_operands; i++) {
-            range other;
-            if (i == o || plan->operands[i].by_value)
-                continue;
-            other = range_of(plan, &plan->operands[i]);
-            if (mine.begin < other.end && other.begin < mine.end)
-                return false;
-        }
-    }
-    return true;
+    uint32_t bytes[LW_WALK_OPERANDS];
+
+    for (int i = 0; i < plan->walk.n_operands; i++)
+        bytes[i] = (uint32_t)itemsize_of(plan, i);
+    return lw_walk_outputs_apart(&plan->walk, bytes);
 }
 
 /* Widest access that every operand allows: 16 bytes of the widest dtype, when addresses,
@@ -225,30 +69,24 @@ outputs_alone(const lw_plan *plan)
 static unsigned
 width_of(const lw_plan *plan, const lw_kernel_key *key)
 {
+    const lw_walk *walk = &plan->walk;
     unsigned widest = 1, width;
-    bool flat = plan->ndim == 1;
 
-    for (int i = 0; i < plan->n_operands; i++)
+    for (int i = 0; i < walk->n_operands; i++)
         if (key->operands[i].access == LW_ACCESS_GENERAL ||
-            (plan->operands[i].is_output && key->operands[i].access != LW_ACCESS_CONTIGUOUS))
+            (walk->operands[i].is_output && key->operands[i].access != LW_ACCESS_CONTIGUOUS))
             return 1;
         else if (key->operands[i].access == LW_ACCESS_CONTIGUOUS &&
-                 lw_dtypes[plan->operands[i].dtype].size_bytes > widest)
-            widest = lw_dtypes[plan->operands[i].dtype].size_bytes;
+                 itemsize_of(plan, i) > widest)
+            widest = (unsigned)itemsize_of(plan, i);
     width = 16 / widest;
     if (width > 8) /* 16 one-byte elements cost more registers than they save accesses */
         width = 8;
     for (; width > 1; width /= 2) {
-        bool good = flat || plan->shape[0] % width == 0;
-        for (int i = 0; good && i < plan->n_operands; i++) {
-            const lw_plan_operand *operand = &plan->operands[i];
-            uint64_t step = width * lw_dtypes[operand->dtype].size_bytes;
-            if (key->operands[i].access != LW_ACCESS_CONTIGUOUS)
-                continue;
-            good = (uintptr_t)operand->data % step == 0;
-            for (int d = 1; good && d < plan->ndim; d++)
-                good = (uint64_t)magnitude(operand->strides[d]) % step == 0;
-        }
+        bool good = walk->ndim == 1 || walk->shape[0] % width == 0;
+        for (int i = 0; good && i < walk->n_operands; i++)
+            good = key->operands[i].access != LW_ACCESS_CONTIGUOUS ||
+                   lw_walk_is_aligned(walk, i, width * (unsigned)itemsize_of(plan, i));
         if (good)
             return width;
     }
@@ -263,7 +101,7 @@ groups_of(const lw_plan *plan, const lw_kernel_key *key)
     for (int i = 0; i < plan->n_in; i++)
         if (key->operands[i].access == LW_ACCESS_CONTIGUOUS ||
             key->operands[i].access == LW_ACCESS_GENERAL)
-            bytes += key->width * lw_dtypes[plan->operands[i].dtype].size_bytes;
+            bytes += key->width * (unsigned)itemsize_of(plan, i);
     while (bytes && bytes * groups < BYTES_IN_FLIGHT && groups < 4)
         groups *= 2;
     return groups;
@@ -274,13 +112,14 @@ groups_of(const lw_plan *plan, const lw_kernel_key *key)
 static int
 tiled_dim(const lw_plan *plan, const lw_kernel_key *key)
 {
+    const lw_walk *walk = &plan->walk;
+
     for (int i = 0; i < plan->n_in; i++) {
-        const lw_plan_operand *operand = &plan->operands[i];
         if (key->operands[i].access != LW_ACCESS_GENERAL)
             continue;
-        for (int d = 1; d < plan->ndim; d++)
-            if (operand->strides[d] == lw_dtypes[operand->dtype].size_bytes &&
-                plan->shape[d] >= LW_PLAN_TILE && plan->shape[0] >= LW_PLAN_TILE)
+        for (int d = 1; d < walk->ndim; d++)
+            if (walk->operands[i].strides[d] == itemsize_of(plan, i) &&
+                walk->shape[d] >= LW_PLAN_TILE && walk->shape[0] >= LW_PLAN_TILE)
                 return d;
     }
     return 0;
@@ -289,31 +128,34 @@ tiled_dim(const lw_plan *plan, const lw_kernel_key *key)
 void
 lw_plan_key(lw_plan *plan, uint32_t cost, bool has_loop, lw_kernel_key *key)
 {
+    /* Offsets are made of a stride and a position each; an access begins up to 15 bytes on. */
+    const uint64_t narrow = INT32_MAX - 65;
+    lw_walk *walk = &plan->walk;
     int tiled;
 
     memset(key, 0, sizeof *key);
-    key->n_operands = (uint8_t)plan->n_operands;
+    key->n_operands = (uint8_t)walk->n_operands;
     key->n_in = (uint8_t)plan->n_in;
     key->n_out = (uint8_t)plan->n_out;
     key->masked = plan->masked;
     key->noalias = !plan->stores && outputs_alone(plan);
-    key->ndim = plan->ndim == 1 ? 0 : (uint8_t)plan->ndim;
-    for (int i = 0; i < plan->n_operands; i++) {
-        key->operands[i].dtype = (uint8_t)plan->operands[i].dtype;
-        key->operands[i].access = (uint8_t)access_of(plan, &plan->operands[i]);
+    key->ndim = walk->ndim == 1 ? 0 : (uint8_t)walk->ndim;
+    for (int i = 0; i < walk->n_operands; i++) {
+        key->operands[i].dtype = plan->dtypes[i];
+        key->operands[i].access = (uint8_t)access_of(plan, i);
         if (key->operands[i].access == LW_ACCESS_GENERAL ||
-            (plan->operands[i].is_output && key->operands[i].access != LW_ACCESS_CONTIGUOUS))
-            key->ndim = (uint8_t)plan->ndim;
+            (walk->operands[i].is_output && key->operands[i].access != LW_ACCESS_CONTIGUOUS))
+            key->ndim = (uint8_t)walk->ndim;
     }
-    key->wide = key->ndim && reaches_far(plan);
+    key->wide = key->ndim && lw_walk_spans(walk, narrow);
     key->width = 1;
     key->groups = 1;
-    if (has_loop || plan->masked || plan->n <= SMALL)
+    if (has_loop || plan->masked || walk->n <= SMALL)
         return;
     tiled = tiled_dim(plan, key);
     if (tiled) {
         if (tiled != 1)
-            swap_dims(plan, 1, tiled);
+            lw_walk_swap(walk, 1, tiled);
         key->tiled = 1;
         return;
     }

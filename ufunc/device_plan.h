@@ -1,26 +1,20 @@
-/* Shapes, strides and dtypes of a call -> how its kernel walks them. Pure arithmetic: no
- * driver, no allocation; a few tens of nanoseconds.
- *
- * A call is normalised first: dimensions of size 1 dropped, the rest ordered by the strides of
- * the outputs, negative strides flipped where every operand agrees, neighbours merged. What is
- * left falls into one of two classes:
- *   FLAT    one dimension, each operand contiguous, constant (stride 0) or passed by value
- *   STRIDED anything else: coordinates by multiplication instead of division (Granlund and
- *           Montgomery, "Division by Invariant Integers using Multiplication", 1994)
- * A STRIDED call whose innermost dimension is contiguous walks it in vectors of `width`. One in
- * which an input is contiguous along another dimension (a transposed array) is TILED: a block
- * takes a square of both dimensions, so that each sector fetched is used whole by its block. */
+/* A normalised walk (core/plan/walk.h) and dtypes -> the elementwise kernel that it asks for.
+ * Pure arithmetic. What is left of a walk falls into one of two classes: FLAT    one dimension,
+ * each operand contiguous, constant (stride 0) or passed by value STRIDED anything else:
+ * coordinates by multiplication instead of division (Granlund and Montgomery, "Division by
+ * Invariant Integers using Multiplication", 1994) A STRIDED call whose innermost dimension is
+ * contiguous walks it in vectors of `width`. One in which an input is contiguous along another
+ * dimension (a transposed array) is TILED: a block takes a square of both dimensions, so that
+ * each sector fetched is used whole by its block. */
 #ifndef LW_UFUNC_DEVICE_PLAN_H
 #define LW_UFUNC_DEVICE_PLAN_H
 
-#include "core/base/divider.h"
+#include "core/plan/walk.h"
 #include "ufunc/ufunc.h"
 
 enum {
-    LW_PLAN_DIMS = 32, /* longer than 1: with more, an array has 2^33 elements */
-    LW_PLAN_OPERANDS = LW_MAX_ARGS + 1, /* and the mask of where= */
-    LW_PLAN_TILE = 32,                  /* side of a TILED block's square, in elements */
-    LW_PLAN_BLOCK = 256,                /* threads; 8 blocks fill an SM of 2048 threads */
+    LW_PLAN_TILE = 32,   /* side of a TILED block's square, in elements */
+    LW_PLAN_BLOCK = 256, /* threads; 8 blocks fill an SM of 2048 threads */
 };
 
 /* How a kernel reaches one operand. */
@@ -32,22 +26,12 @@ typedef enum lw_access {
     LW_ACCESS_GENERAL
 } lw_access;
 
-typedef struct lw_plan_operand {
-    char *data;     /* device address; moved to the lowest element where strides were flipped */
-    lw_dtype dtype; /* as it lies in memory (VALUE: already the loop's dtype) */
-    bool by_value, is_output;
-    int64_t strides[LW_PLAN_DIMS]; /* bytes, innermost first, after normalisation */
-} lw_plan_operand;
-
 typedef struct lw_plan {
-    int n_operands; /* inputs, outputs, then the mask if any */
     int n_in, n_out;
-    bool stores; /* the function may write elsewhere than to the outputs */
-    bool masked; /* where=: the last operand is a bool array */
-    int ndim;    /* innermost first */
-    int64_t shape[LW_PLAN_DIMS];
-    int64_t n; /* elements */
-    lw_plan_operand operands[LW_PLAN_OPERANDS];
+    bool stores;                      /* the function may write elsewhere than to the outputs */
+    bool masked;                      /* where=: the last operand is a bool array */
+    uint8_t dtypes[LW_WALK_OPERANDS]; /* in memory (VALUE: already the loop's dtype) */
+    lw_walk walk;                     /* operands: inputs, outputs, then the mask if any */
 } lw_plan;
 
 /* What distinguishes one kernel from another; everything else is a parameter of the launch. */
@@ -62,13 +46,11 @@ typedef struct lw_kernel_key {
     uint8_t pad[2];
     struct {
         uint8_t dtype, access;
-    } operands[LW_PLAN_OPERANDS];
+    } operands[LW_WALK_OPERANDS];
 } lw_kernel_key;
 
-/* Normalise: strides come outermost first, one array a operand, already broadcast (0 where a
- * dimension is repeated). Fills n and, where there are elements, ndim, shape and each operand's
- * strides and data. False when more than LW_PLAN_DIMS dimensions are longer than 1.
- * operands[].data, dtype, by_value, is_output and the counts are set by the caller. */
+/* Normalises the walk, as lw_walk_begin says; false as there. The counts, dtypes and of each
+ * operand data, by_value and is_output are set by the caller. */
 bool lw_plan_normalise(lw_plan *plan, int ndim, const int64_t *shape,
                        const int64_t *const *strides);
 /* The kernel a normalised plan wants; may swap dimensions of the plan (TILED). cost:

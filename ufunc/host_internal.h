@@ -25,7 +25,7 @@ struct lw_host_kernel {
     bool float_outputs;        /* some output can be NaN or infinite */
     bool has_loop;             /* the body's cost is anyone's guess */
     uint32_t block;            /* elements gathered at a time */
-    _Atomic uint32_t cost_ps;  /* an element's time in picoseconds: estimated, then measured */
+    _Atomic uint32_t cost_ps;  /* of an element: estimated, then measured; 0: not known */
     uint8_t size[LW_MAX_ARGS]; /* 0: a part of an excluded array, the same for all elements */
     uint8_t dtype[LW_MAX_ARGS];
 };

@@ -151,15 +151,6 @@ address(maker *m, int operand, lw_ref i)
     return lw_ir_offset(&m->b, m->pointers[operand], lw_ir_mul(&m->b, i, step));
 }
 
-/* Where in memory part `part` of an operand's element lies. */
-static lw_ref
-part_address(maker *m, lw_dtype dtype, lw_ref base, int part)
-{
-    if (part == 0)
-        return base;
-    return lw_ir_offset(&m->b, base, constant(m, lw_dtypes[lw_dtypes[dtype].parts].size_bytes));
-}
-
 static void
 note_failure(maker *m, lw_ref status, lw_ref i, const lw_ref *words)
 {
@@ -192,9 +183,8 @@ element(maker *m, lw_ref i)
             continue;
         }
         lw_ref at = address(m, k, i);
-        for (unsigned part = 0; part < lw_dtype_n_parts(loop->types[k]); part++)
-            values[n++] = lw_ir_load(&m->b, lw_dtypes[loop->types[k]].parts, 1,
-                                     part_address(m, loop->types[k], at, part), 0, 0);
+        lw_ir_load_parts(&m->b, loop->types[k], at, 0, values + n);
+        n += lw_dtype_n_parts(loop->types[k]);
     }
     call = lw_ir_call(&m->b, loop->scalar->body, values, n);
     if (loop->scalar->can_raise) {
@@ -206,7 +196,7 @@ element(maker *m, lw_ref i)
     for (int k = loop->nin; k < loop->nin + loop->nout; k++) {
         lw_ref at = address(m, k, i);
         for (unsigned part = 0; part < lw_dtype_n_parts(loop->types[k]); part++)
-            lw_ir_store(&m->b, part_address(m, loop->types[k], at, part),
+            lw_ir_store(&m->b, lw_ir_part_address(&m->b, loop->types[k], at, part),
                         lw_ir_result(&m->b, call, which++), 0, 0);
     }
 }
@@ -284,8 +274,8 @@ lw_uniforms_none(lw_uniforms *out, int nin)
 
 /* ---- compiling ---- */
 
-/* A first guess: 20 ps a byte, 20 ps an instruction, some ns where libm or a loop is at work.
- * The first long run replaces it by what was measured. */
+/* A first guess: 20 ps a byte, 20 ps an instruction, some ns where libm is at work; nothing is
+ * known where there is a loop. The first long run replaces it by what was measured. */
 static uint32_t
 guess_cost_ps(const lw_loop *loop, const facts *f, lw_host_kernel *kernel)
 {
@@ -297,7 +287,7 @@ guess_cost_ps(const lw_loop *loop, const facts *f, lw_host_kernel *kernel)
         cost += 2000;
     cost += 1000u * (uint32_t)f->own_math;
     if (kernel->has_loop)
-        cost += 100000;
+        return 0;
     return cost > 1000000 ? 1000000 : (uint32_t)cost;
 }
 
@@ -365,7 +355,7 @@ lw_host_kernel_free(lw_host_kernel *kernel)
 {
     if (kernel == NULL)
         return;
-    lw_code_unref(kernel->code);
+    lw_code_free(kernel->code);
     lw_free(kernel);
 }
 

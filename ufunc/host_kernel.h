@@ -39,7 +39,7 @@ size_t lw_host_kernel_code_size(const lw_host_kernel *kernel);
 /* Run over n elements: args and strides (bytes) as NumPy gives them to a loop. Floating-point
  * flags raised by the run are those that NumPy would report; the flags that stood before stay.
  * failure is filled when the function can raise. stop: see core/host/pieces.h; or NULL. */
-lw_status lw_host_run(lw_host_kernel *kernel, char *const *args, int64_t n,
-                      const int64_t *strides, lw_stop *stop, lw_host_failure *failure);
+void lw_host_run(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *strides,
+                 lw_stop *stop, lw_host_failure *failure);
 
 #endif

@@ -1,5 +1,5 @@
 /* Running a host kernel: which code for which layout, blocks through L1 for what is not
- * contiguous, threads, and the floating-point flags.
+ * contiguous, and the floating-point flags. Threads are the business of core/host/schedule.h.
  *
  * Flags: vector-math functions and speculated branches raise flags that the scalar formula
  * would not. When flags appear after such code, the values decide: "invalid" is real only where
@@ -8,11 +8,10 @@
  * (core/host/value_class.h). */
 #include "ufunc/host_internal.h"
 
-#include "core/base/clock.h"
 #include "core/base/lock.h"
 #include "core/host/element_race.h"
 #include "core/host/raise_note.h"
-#include "core/host/thread_pool.h"
+#include "core/host/schedule.h"
 #include "core/host/value_class.h"
 
 #include <fenv.h>
@@ -22,12 +21,9 @@
 #define FLAGS (FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW)
 
 enum {
-    SMALL = 32,                 /* elements that the in-order loop does as fast as any other */
-    PARALLEL_PS = 80 * 1000000, /* 80 us of work: what waking threads costs, several times */
-    CHUNK_PS = 30 * 1000000,    /* the least a thread should get */
+    SMALL = 32,   /* elements that the in-order loop does as fast as any other */
+    SHORT = 2048, /* elements that a contiguous loop does at once */
     PAGE = 4096,
-    MEASURE_FROM = 2048, /* elements: the clock's 50 ns do not count */
-    FEW = 2, /* elements that are run without a look at Ctrl-C, whatever they cost */
 };
 
 typedef struct run {
@@ -314,18 +310,6 @@ straight(run *r, int64_t begin, int64_t end)
         through_scratch(r, begin + whole, end);
 }
 
-/* Elements of the first piece: a millisecond's where that is known. */
-static int64_t
-first_piece(const lw_host_kernel *kernel, int64_t n)
-{
-    enum { PIECE_PS = 1000000000 };
-    uint32_t cost_ps = kernel->cost_ps;
-
-    if (kernel->has_loop)
-        return n <= FEW ? n : 1;
-    return PIECE_PS / (cost_ps ? cost_ps : 1);
-}
-
 static bool
 piece_in_order(void *context, int64_t begin, int64_t end)
 {
@@ -347,7 +331,7 @@ piece_in_order(void *context, int64_t begin, int64_t end)
 static void
 in_order(run *r, int64_t n)
 {
-    lw_in_pieces(r->stop, 0, 0, n, first_piece(r->kernel, n), 1, piece_in_order, r);
+    lw_in_pieces(r->stop, 0, n, r->kernel->has_loop ? 1 : SHORT, 1, piece_in_order, r);
 }
 
 static bool
@@ -372,76 +356,46 @@ piece(void *context, int64_t begin, int64_t end)
     return true;
 }
 
-static lw_status
-chunk(void *context, int64_t begin, int64_t end, uint32_t worker)
-{
-    run *r = context;
-    const lw_host_kernel *kernel = r->kernel;
-    int64_t unit = kernel->block > LW_HOST_BLOCK ? kernel->block : LW_HOST_BLOCK;
-
-    if (kernel->has_loop) /* an element may take long */
-        unit = kernel->strided ? 1 : LW_HOST_BLOCK;
-    lw_in_pieces(r->stop, worker, begin, end, first_piece(r->kernel, end - begin), unit, piece,
-                 r);
-    return LW_OK;
-}
-
 /* ---- threads ---- */
 
-/* Chunks begin at multiples of whole pages, unless an element costs more than a page's traffic.
- */
+/* Parts begin at whole pages of the outputs, unless an element costs more than a page's
+ * traffic. */
 static int64_t
-grain_of(const lw_host_kernel *kernel, uint64_t cost_ps)
+line_of(const lw_host_kernel *kernel)
 {
-    int64_t step = LW_HOST_BLOCK, n = (int64_t)(CHUNK_PS / cost_ps) + 1;
     uint32_t smallest = kernel->size[kernel->nin];
 
+    if (kernel->cost_ps >= 20000)
+        return LW_HOST_BLOCK;
     for (int i = kernel->nin; i < kernel->n; i++)
         if (kernel->size[i] < smallest)
             smallest = kernel->size[i];
-    if (cost_ps < 20000)
-        step = PAGE / smallest;
-    return (n + step - 1) / step * step;
+    return PAGE / smallest;
 }
 
-/* Downwards at once, upwards only when the guess was far off, and slowly: a page fault or a
- * busy machine must not make a cheap loop look dear for good. */
 static void
-learn_cost(lw_host_kernel *kernel, uint64_t cost_ps, int64_t took_ns, int64_t n)
-{
-    uint64_t measured = (uint64_t)took_ns * 1000 / (uint64_t)n;
-
-    if (kernel->has_loop && measured > 8 * cost_ps)
-        measured = 2 * cost_ps;
-    else if (measured >= cost_ps)
-        return;
-    kernel->cost_ps = measured > 1000000000 ? 1000000000 : (uint32_t)(measured ? measured : 1);
-}
-
-static lw_status
-run_chunks(run *r, int64_t n)
+run_parts(run *r, int64_t n)
 {
     lw_host_kernel *kernel = r->kernel;
-    uint64_t cost_ps = kernel->cost_ps;
-    int64_t before;
+    bool one_by_one = kernel->has_loop && kernel->strided != NULL; /* one may take long */
+    lw_work work = {.n = n,
+                    .body = piece,
+                    .context = r,
+                    .cost_ps = &kernel->cost_ps,
+                    .unit = one_by_one ? 1 : LW_HOST_BLOCK,
+                    .line = line_of(kernel),
+                    .steady = !kernel->has_loop,
+                    .in_order = kernel->prints,
+                    .stop = r->stop};
 
-    if ((double)n * (double)cost_ps > PARALLEL_PS && lw_host_threads() > 1 && !kernel->prints)
-        return lw_parallel_for(n, grain_of(kernel, cost_ps), chunk, r);
-    if (n < MEASURE_FROM)
-        return chunk(r, 0, n, 0);
-    before = lw_now_ns();
-    chunk(r, 0, n, 0);
-    if (r->stop == NULL || !r->stop->stopped) /* all were run */
-        learn_cost(kernel, cost_ps, lw_now_ns() - before, n);
-    return LW_OK;
+    lw_work_run(&work);
 }
 
 /* The common small call: contiguous, serial, nothing to look at afterwards. */
 static inline bool
 is_simple(const lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *strides)
 {
-    if (n >= (kernel->has_loop ? FEW : MEASURE_FROM) || kernel->strided == NULL ||
-        kernel->doubts_flags)
+    if (n >= SHORT || kernel->has_loop || kernel->strided == NULL || kernel->doubts_flags)
         return false;
     for (int i = 0; i < kernel->n; i++)
         if (strides[i] != kernel->size[i] && kernel->size[i] > 0)
@@ -469,41 +423,37 @@ tell(const run *r, lw_host_failure *failure)
     memcpy(failure->words, r->words, sizeof failure->words);
 }
 
-lw_status
+void
 lw_host_run(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *strides,
             lw_stop *stop, lw_host_failure *failure)
 {
     run r = {
         .kernel = kernel, .args = args, .strides = strides, .stop = stop, .first = INT64_MAX};
-    lw_status status = LW_OK;
     overlap how;
 
     failure->row = 0;
-    if (n <= 0)
-        return LW_OK;
-    if (n == 1 && kernel->has_loop && lw_stop_asked(stop, 0)) /* at() calls once an element */
-        return LW_OK;
+    if (n <= 0 || (n == 1 && kernel->has_loop && lw_stop_asked(stop))) /* at() calls for each */
+        return;
     if (kernel->watched && lw_race_current() != NULL) {
-        lw_in_pieces(stop, 0, 0, n, first_piece(kernel, n), 1, piece_watched, &r);
+        lw_in_pieces(stop, 0, n, 1, 1, piece_watched, &r);
         tell(&r, failure);
-        return LW_OK;
+        return;
     }
     if (is_simple(kernel, args, n, strides) &&
-        (double)n * (double)kernel->cost_ps < PARALLEL_PS) {
+        (double)n * (double)kernel->cost_ps < LW_PARALLEL_PS) {
         note(&r, kernel->contiguous(args, n), 0);
         tell(&r, failure);
-        return LW_OK;
+        return;
     }
     how = overlaps(&r, n);
     r.in_place = how == SAME;
     r.contiguous = is_contiguous(kernel, strides);
-    if (how == DEPENDENT)
+    if (how == DEPENDENT || (n == 1 && kernel->has_loop && kernel->strided != NULL))
         in_order(&r, n);
-    else if (n <= (kernel->has_loop ? FEW : SMALL) && kernel->strided != NULL &&
-             !r.contiguous && !kernel->doubts_flags)
+    else if (n <= SMALL && !kernel->has_loop && kernel->strided != NULL && !r.contiguous &&
+             !kernel->doubts_flags)
         note(&r, kernel->strided(args, n, strides), 0);
     else
-        status = run_chunks(&r, n);
+        run_parts(&r, n);
     tell(&r, failure);
-    return status;
 }

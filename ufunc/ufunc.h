@@ -9,8 +9,8 @@
 #ifndef LW_UFUNC_UFUNC_H
 #define LW_UFUNC_UFUNC_H
 
-#include "core/front/lower/lower.h"
 #include "core/link/build.h"
+#include "core/plan/loop.h"
 
 #define LW_MAX_ARGS 64 /* NumPy's limit on nin + nout */
 
@@ -26,10 +26,7 @@ typedef struct lw_uniforms {
 /* One loop of a Ufunc: exact dtypes in and out, with the code of each target. Append-only and
  * immortal while its Ufunc lives; code pointers are set once. */
 typedef struct lw_loop {
-    int nin, nout;
-    lw_dtype types[LW_MAX_ARGS];           /* inputs, then outputs */
-    lw_scalar *scalar;                     /* the scalar function's IR */
-    bool declared;                         /* from a signature of the decorator */
+    LW_LOOP_HEAD
     lw_uniforms uniforms;                  /* first: nin where there are none */
     _Atomic(struct lw_host_kernel *) host; /* NULL until first used */
 } lw_loop;

@@ -5,6 +5,7 @@
 #include "core/py/numpy/ufunc_inspect.h"
 #include "core/py/raise.h"
 #include "core/py/target_read.h"
+#include "ufunc/ufunc_device_py.h"
 #include "ufunc/ufunc_parts.h"
 
 #include <string.h>

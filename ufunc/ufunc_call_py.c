@@ -1,12 +1,14 @@
 /* The call: look at the operands once, then go to NumPy's inner ufunc, to the device, or to
  * whoever overrides. Exact ndarrays and Python numbers are known by their type alone, so that a
  * small host call costs NumPy's time and some nanoseconds. */
-#include "ufunc/recall_py.h"
+#include "ufunc/ufunc_device_py.h"
 #include "ufunc/ufunc_parts.h"
 
+#include "core/front/read/critical.h"
 #include "core/front/read/services.h"
 #include "core/py/host_cuda.h"
-#include "core/py/numpy/call_sorts.h"
+#include "core/py/numpy/call_kinds.h"
+#include "core/py/numpy/recall.h"
 #include "core/py/numpy/ufunc_names.h"
 #include "core/py/raise.h"
 
@@ -26,6 +28,22 @@ lw_ufunc_call_host(lw_ufunc_head *self, PyObject *const *args, size_t nargsf, Py
     return lw_inner_call(self, args, nargsf, kwnames);
 }
 
+/* That of the family from now on, borrowed; steals face, NULL is passed on. */
+static PyObject *
+keep_face(lw_ufunc_object *self, PyObject *face)
+{
+    PyObject *kept = NULL;
+
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+    if (face != NULL && self->base.family->face == NULL)
+        self->base.family->face = Py_NewRef(face);
+    if (face != NULL)
+        kept = self->base.family->face;
+    Py_END_CRITICAL_SECTION();
+    Py_XDECREF(face);
+    return kept;
+}
+
 /* What receivers of __array_ufunc__ see, borrowed: itself, or where its name means something to
  * NumPy or pandas a ufunc of another name. NULL with an exception. */
 static PyObject *
@@ -37,17 +55,24 @@ face_of(lw_ufunc_object *self)
     if (!self->name_taken)
         return lw_ufunc_head_face((lw_ufunc_head *)self);
     if (family == NULL)
-        return self->base.inner;
-    if (family->face != NULL)
-        return family->face;
-    face = lw_ufunc_new(Py_TYPE(self), self->base.py_func, family->signatures, self->options);
+        return lw_inner_now((lw_ufunc_head *)self);
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+    face = family->face;
+    Py_END_CRITICAL_SECTION();
+    if (face != NULL)
+        return face;
+    face = lw_ufunc_new(Py_TYPE(self),
+                        &(lw_request){.function = self->base.py_func,
+                                      .signatures = family->signatures,
+                                      .keywords = self->base.keywords},
+                        NULL);
     if (face == NULL)
         return NULL;
     name = PyUnicode_FromString(self->table->name); /* "lanewise.add" */
     if (name == NULL || PyDict_SetItemString(((lw_ufunc *)face)->dict, "__name__", name) < 0)
         Py_CLEAR(face);
     Py_XDECREF(name);
-    return family->face = face;
+    return keep_face(self, face);
 }
 
 /* pandas maps names such as `add` to its own operators: where NumPy or pandas means something
@@ -83,17 +108,17 @@ call_sorted(lw_ufunc_object *self, PyObject *const *args, size_t nargsf, PyObjec
     lw_target_choice target = self->base.options.target;
     PyObject *result;
 
-    if ((s.sorts & LW_SORT_OTHER) &&
+    if ((s.kinds & LW_CALL_KIND_OTHER) &&
         ask_overrides(self, "__call__", args, PyVectorcall_NARGS(nargsf), kwnames,
                       self->base.nin, &result))
         return result;
-    if (s.sorts & LW_SORT_DEVICE) {
+    if (s.kinds & LW_CALL_KIND_DEVICE) {
         if (target == LW_CHOOSE_CPU)
             return lw_refuse_device((lw_ufunc_head *)self);
-        return lw_ufunc_call_device(&self->base, args, nargsf, kwnames);
+        return lw_ufunc_call_device((lw_ufunc_head *)self, args, nargsf, kwnames, NULL);
     }
     if (target == LW_CHOOSE_CUDA)
-        return lw_ufunc_call_device(&self->base, args, nargsf, kwnames);
+        return lw_ufunc_call_device((lw_ufunc_head *)self, args, nargsf, kwnames, NULL);
     return lw_ufunc_call_host((lw_ufunc_head *)self, args, nargsf, kwnames, s.stream);
 }
 
@@ -117,19 +142,28 @@ refuse_frozen(const lw_ufunc_object *self)
 static PyObject *
 full_of(lw_ufunc_object *self)
 {
-    PyObject *bare, *made;
+    PyObject *bare, *made, *full;
 
     if (!self->base.lazy)
         return refuse_frozen(self);
-    if (self->full != NULL)
-        return self->full;
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+    full = self->full;
+    Py_END_CRITICAL_SECTION();
+    if (full != NULL)
+        return full;
     bare = lw_function_without_defaults(self->base.py_func);
-    made = bare ? lw_ufunc_new(Py_TYPE(self), bare, NULL, self->options) : NULL;
+    made = bare ? lw_ufunc_new(Py_TYPE(self),
+                               &(lw_request){.function = bare, .keywords = self->base.keywords},
+                               NULL)
+                : NULL;
     Py_XDECREF(bare);
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
     if (made != NULL && self->full == NULL) /* no other thread was faster */
         self->full = Py_NewRef(made);
+    full = made ? self->full : NULL;
+    Py_END_CRITICAL_SECTION();
     Py_XDECREF(made);
-    return made ? self->full : NULL;
+    return full;
 }
 
 /* A call with operands by name, or with parameters left to their defaults. false: it is none.
@@ -236,8 +270,8 @@ call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
     PyObject *result;
     lw_seen s;
 
-    if (self->base.recalled != NULL && !self->has_frozen &&
-        lw_call_recall(&self->base, args, n_args, kwnames, &result))
+    if (lw_recall_any((lw_ufunc_head *)self) && !self->has_frozen &&
+        lw_recall_call((lw_ufunc_head *)self, args, n_args, kwnames, &result))
         return result;
     if (self->base.family != NULL)
         return lw_family_call((lw_ufunc_head *)self, args, n_args, kwnames);
@@ -245,10 +279,10 @@ call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
         call_by_names(self, args, n_args, kwnames, &result))
         return result;
     s = lw_look(args, n_args, kwnames, true);
-    if (kwnames != NULL && self->base.lazy && !self->mixes && !(s.sorts & LW_SORT_OTHER) &&
+    if (kwnames != NULL && self->base.lazy && !self->mixes && !(s.kinds & LW_CALL_KIND_OTHER) &&
         refuse_casts(self, args, n_args, kwnames) < 0)
         return NULL;
-    if (s.sorts == LW_SORT_PLAIN && self->base.options.target != LW_CHOOSE_CUDA)
+    if (s.kinds == LW_CALL_KIND_PLAIN && self->base.options.target != LW_CHOOSE_CUDA)
         return lw_ufunc_call_host((lw_ufunc_head *)self, args, nargsf, kwnames, s.stream);
     return call_sorted(self, args, nargsf, kwnames, s);
 }
@@ -371,7 +405,7 @@ compare_strong(PyObject *object, PyObject *const *args, Py_ssize_t n_args, PyObj
 static PyObject *
 call_renewed(lw_ufunc_object *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    PyObject *renewed = lw_ufunc_renewed(self), *result = NULL;
+    PyObject *renewed = lw_ufunc_stale((lw_ufunc_head *)self), *result = NULL;
 
     if (renewed != NULL)
         result = call(renewed, args, nargsf, kwnames);
@@ -384,8 +418,9 @@ lw_ufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *
 {
     lw_ufunc_object *self = (lw_ufunc_object *)object;
     Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
-    PyObject *result = lw_ufunc_is_stale(self) ? call_renewed(self, args, nargsf, kwnames)
-                                               : call(object, args, nargsf, kwnames);
+    PyObject *result = lw_ufunc_is_stale((lw_ufunc_head *)self)
+                           ? call_renewed(self, args, nargsf, kwnames)
+                           : call(object, args, nargsf, kwnames);
     PyObject *kind, *error, *trace;
 
     if (result != NULL || !PyErr_ExceptionMatches(PyExc_OverflowError) ||
@@ -411,11 +446,14 @@ lw_ufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *
 static PyObject *
 device_method(lw_ufunc_method id)
 {
-    static PyObject *kept[LW_N_METHODS];
+    lw_found *place = &lw_core->found.ufunc_methods[id];
+    PyObject *found = lw_found_get(place);
 
-    if (kept[id] == NULL)
-        kept[id] = lw_service_find(LW_SERVICE_UFUNC_METHODS, lw_ufunc_method_names[id]);
-    return kept[id];
+    _Static_assert((int)LW_N_METHODS == LW_STATE_UFUNC_METHODS, "a place for each");
+    if (found != NULL)
+        return found;
+    return lw_found_set(place,
+                        lw_service_find(LW_SERVICE_UFUNC_METHODS, lw_ufunc_method_names[id]));
 }
 
 /* By a Reduction, or a kernel that folds. */
@@ -447,20 +485,32 @@ call_bound(lw_ufunc_object *self, lw_ufunc_method id, PyObject *bound, PyObject 
     return PyObject_Vectorcall(bound, args, (size_t)n_args, kwnames);
 }
 
+/* A new reference: add() in another thread may replace it. */
+static PyObject *
+bound_method(lw_ufunc_object *self, lw_ufunc_method id)
+{
+    PyObject *bound;
+
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+    if (self->bound[id] == NULL)
+        self->bound[id] = PyObject_GetAttrString(lw_inner_now((lw_ufunc_head *)self),
+                                                 lw_ufunc_method_names[id]);
+    bound = Py_XNewRef(self->bound[id]);
+    Py_END_CRITICAL_SECTION();
+    return bound;
+}
+
 static PyObject *
 forward(lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args, Py_ssize_t n_args,
         PyObject *kwnames)
 {
-    uint32_t n_loops = self->base.loops.n;
-    PyObject *bound, *result;
+    uint32_t n_given = lw_inner_n_given((lw_ufunc_head *)self);
+    PyObject *bound = bound_method(self, id), *result;
 
-    if (self->bound[id] == NULL)
-        self->bound[id] = PyObject_GetAttrString(self->base.inner, lw_ufunc_method_names[id]);
-    bound = Py_XNewRef(self->bound[id]); /* add() in another thread may replace it */
     if (bound == NULL)
         return NULL;
     result = call_bound(self, id, bound, args, n_args, kwnames);
-    if (result == NULL && lw_inner_should_ask_again((lw_ufunc_head *)self, n_loops))
+    if (result == NULL && lw_inner_should_ask_again((lw_ufunc_head *)self, n_given))
         result = call_bound(self, id, bound, args, n_args, kwnames);
     Py_DECREF(bound);
     return result;
@@ -476,10 +526,11 @@ call_method(lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args, Py
     if (id == LW_METHOD_resolve_dtypes)
         return forward(self, id, args, n_args, kwnames);
     s = lw_look(args, n_args, kwnames, true);
-    if ((s.sorts & LW_SORT_OTHER) && ask_overrides(self, lw_ufunc_method_names[id], args,
-                                                   n_args, kwnames, self->base.nin, &result))
+    if ((s.kinds & LW_CALL_KIND_OTHER) &&
+        ask_overrides(self, lw_ufunc_method_names[id], args, n_args, kwnames, self->base.nin,
+                      &result))
         return result;
-    if (s.sorts & LW_SORT_DEVICE)
+    if (s.kinds & LW_CALL_KIND_DEVICE)
         return self->base.options.target == LW_CHOOSE_CPU
                    ? lw_refuse_device((lw_ufunc_head *)self)
                    : call_device_method(self, id, args, n_args, kwnames);
@@ -492,7 +543,7 @@ PyObject *
 lw_ufunc_call_method(lw_ufunc_head *head, lw_ufunc_method id, PyObject *const *args,
                      Py_ssize_t n_args, PyObject *kwnames)
 {
-    PyObject *current = lw_ufunc_current_of(head), *result = NULL;
+    PyObject *current = lw_ufunc_current((PyObject *)head), *result = NULL;
 
     if (current != NULL)
         result = call_method((lw_ufunc_object *)current, id, args, n_args, kwnames);
@@ -506,14 +557,10 @@ static PyObject *
 family_new_member(lw_ufunc_head *self, PyObject *function, PyObject *signatures,
                   PyObject *options, lw_member *member)
 {
-    return lw_ufunc_new_member(Py_TYPE(self), function, signatures, options, member);
-}
-
-static PyObject *
-family_device(lw_ufunc_head *member, PyObject *const *args, size_t nargsf, PyObject *kwnames,
-              lw_extra_arrays *extra)
-{
-    return lw_ufunc_call_device_with((lw_ufunc *)member, args, nargsf, kwnames, extra);
+    return lw_ufunc_new(
+        Py_TYPE(self),
+        &(lw_request){.function = function, .signatures = signatures, .keywords = options},
+        member);
 }
 
 const lw_family_door lw_ufunc_family_door = {
@@ -523,5 +570,4 @@ const lw_family_door lw_ufunc_family_door = {
     .new_member = family_new_member,
     .ask = lw_ufunc_ask,
     .call_host = lw_ufunc_call_host,
-    .call_device = family_device,
 };

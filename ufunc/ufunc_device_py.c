@@ -1,180 +1,38 @@
-/* The call on device arrays. Warm path: read operands, find the resolution and the kernel by
- * comparing a few bytes with the last ones, fill the parameter block, launch. No dictionary, no
- * tuple, no heap call but the result's free list, no driver query. */
+/* Ufuncs on device arrays: what core/py/numpy/device_call.h asks of this door. Shapes
+ * broadcast; the walk gets an elementwise kernel (device_kernel.h). */
 #include "core/py/numpy_api.h"
 
-#include "ufunc/device_call_py.h"
+#include "ufunc/ufunc_device_py.h"
 
-#include "core/py/compiled/device_call.h"
-#include "core/py/cuda/cuda_py.h"
-#include "core/py/numpy/numpy_rules.h"
+#include "core/base/clock.h"
 #include "core/py/raise.h"
+#include "core/py/raise_row.h"
 #include "ufunc/ufunc_parts.h"
 
 #include <string.h>
 
-/* ---- keywords ---- */
+typedef struct ufunc_call {
+    lw_device_call base;
+    lw_kernel_key key;
+    lw_plan plan;
+} ufunc_call;
 
-static const lw_call_keyword keywords[] = {
-    {"out", offsetof(lw_call, out), false},
-    {"stream", offsetof(lw_call, stream_object), false},
-    {"where", offsetof(lw_call, where), false},
-    {"casting", offsetof(lw_call, casting), false},
-    {"dtype", offsetof(lw_call, dtype), false},
-    {"order", offsetof(lw_call, order), false},
-    {"subok", offsetof(lw_call, subok), false},
-    {"signature", offsetof(lw_call, signature), false},
-    {"sig", offsetof(lw_call, signature), false},
-};
-
-static int
-read_keywords(lw_call *call, PyObject *const *values, PyObject *kwnames)
+static ufunc_call *
+whole_of(lw_device_call *call)
 {
-    return lw_call_keywords(keywords, sizeof keywords / sizeof *keywords,
-                            lw_ufunc_name(call->self), values, kwnames, call);
+    return (ufunc_call *)call; /* base is its first member */
 }
 
-/* ---- outputs ---- */
-
-static int
-read_outputs(lw_call *call, PyObject *const *args, Py_ssize_t n_args)
+const char *
+lw_ufunc_name(const lw_ufunc_head *self)
 {
-    call->n_given = lw_call_outputs(call->out, call->self->nin, call->self->nout, args, n_args,
-                                    call->out_objects);
-    return call->n_given < 0 ? -1 : 0;
-}
-
-static int
-check_output(lw_call *call, int which)
-{
-    lw_operand *operand = &call->operands[call->self->nin + which];
-
-    if (lw_call_check_output(operand, call->out_objects[which]) < 0)
-        return -1;
-    operand->written = true;
-    if (operand->dtype == LW_DT_void) {
-        PyErr_Format(PyExc_TypeError, "out has a dtype that kernels cannot write: %.200R",
-                     operand->descr ? (PyObject *)operand->descr : Py_None);
-        return -1;
-    }
-    return 0;
-}
-
-/* ---- reading operands ---- */
-
-/* One item is passed by value instead, with the array's own dtype. */
-static int
-bring_over(lw_call *call, lw_operand *operand)
-{
-    PyObject *copy = NULL;
-    int result = lw_call_bring_over(operand, call->device, call->stream, &copy);
-
-    if (copy != NULL)
-        call->owned[call->n_owned++] = copy;
-    return result;
-}
-
-static int
-check_device(lw_call *call, const lw_operand *operand)
-{
-    if (call->first == NULL)
-        call->first = operand;
-    return lw_call_same_device(operand, &call->device);
-}
-
-static int
-read_one(lw_call *call, PyObject *object)
-{
-    lw_operand *operand = &call->operands[call->n_read];
-
-    if (lw_operand_read(operand, object) < 0)
-        return -1;
-    call->n_read++;
-    if (operand->kind == LW_OPERAND_DEVICE)
-        return check_device(call, operand);
-    call->n_host += operand->kind == LW_OPERAND_HOST || operand->kind == LW_OPERAND_OTHER;
-    return 0;
-}
-
-static int
-read_where(lw_call *call)
-{
-    if (call->where == NULL || call->where == Py_True) {
-        call->where = NULL;
-        return 0;
-    }
-    call->masked = true;
-    return read_one(call, call->where);
-}
-
-/* Outputs that are not given take a place in operands[], filled in by make_outputs. */
-static int
-read_operands(lw_call *call, PyObject *const *args)
-{
-    int nin = call->self->nin, nout = call->self->nout;
-
-    for (int i = 0; i < nin; i++)
-        if (read_one(call, args[i]) < 0)
-            return -1;
-    for (int i = 0; i < nout; i++) {
-        if (call->out_objects[i] == NULL) {
-            call->operands[call->n_read].release = NULL;
-            call->operands[call->n_read++].kind = LW_OPERAND_OTHER;
-        } else if (read_one(call, call->out_objects[i]) < 0 || check_output(call, i) < 0) {
-            return -1;
-        }
-    }
-    return read_where(call);
-}
-
-static int
-bring_over_all(lw_call *call)
-{
-    int nin = call->self->nin, nout = call->self->nout;
-
-    for (int i = 0; i < call->n_read; i++) {
-        lw_operand *operand = &call->operands[i];
-        bool given = i < nin || i >= nin + nout;
-        if (given &&
-            (operand->kind == LW_OPERAND_HOST || operand->kind == LW_OPERAND_OTHER ||
-             (i >= nin + nout && operand->kind != LW_OPERAND_DEVICE)) &&
-            bring_over(call, operand) < 0)
-            return -1;
-    }
-    if (call->masked && call->operands[nin + nout].dtype != LW_DT_b1) {
-        PyErr_SetString(PyExc_TypeError, "where must be a bool array: cannot cast it to bool "
-                                         "according to the rule 'safe'");
-        return -1;
-    }
-    return 0;
-}
-
-static int
-read_stream(lw_call *call)
-{
-    call->stream = call->first && call->first->library != LW_LIB_OWN ? call->first->stream : 0;
-    return call->stream_object ? lw_stream_read(call->stream_object, &call->stream) : 0;
-}
-
-/* ---- resolution ---- */
-
-static int
-find_resolution(lw_call *call)
-{
-    int nin = call->self->nin, n = nin + call->self->nout;
-    uint8_t codes[LW_MAX_ARGS];
-
-    if (lw_resolved_codes(call->operands, nin, n, codes) < 0)
-        return -1;
-    call->resolution = lw_resolution_get(call->self, call->device, codes, n, call->signature,
-                                         call->dtype, call->casting);
-    return call->resolution ? lw_resolved_check(&call->resolution->head, call->stream) : -1;
+    return self->tree->fns.n > 1 ? self->tree->fns.data[1].name : "kernel";
 }
 
 /* ---- shapes ---- */
 
 static void
-refuse_shapes(const lw_call *call)
+refuse_shapes(const lw_device_call *call)
 {
     PyObject *text =
         PyUnicode_FromString("operands could not be broadcast together with shapes");
@@ -195,43 +53,15 @@ refuse_shapes(const lw_call *call)
     Py_XDECREF(text);
 }
 
-static int
-broadcast(lw_call *call)
-{
-    call->ndim = 0;
-    for (int i = 0; i < call->n_read; i++)
-        if (call->operands[i].kind == LW_OPERAND_DEVICE && call->operands[i].ndim > call->ndim)
-            call->ndim = call->operands[i].ndim;
-    for (int d = 0; d < call->ndim; d++)
-        call->shape[d] = 1;
-    for (int i = 0; i < call->n_read; i++) {
-        const lw_operand *operand = &call->operands[i];
-        int shift = call->ndim - operand->ndim;
-        if (operand->kind != LW_OPERAND_DEVICE)
-            continue;
-        for (int d = 0; d < operand->ndim; d++) {
-            int64_t *size = &call->shape[d + shift];
-            if (operand->shape[d] == *size || operand->shape[d] == 1)
-                continue;
-            if (*size != 1) {
-                refuse_shapes(call);
-                return -1;
-            }
-            *size = operand->shape[d];
-        }
-    }
-    return 0;
-}
-
 static bool
-has_call_shape(const lw_call *call, const lw_operand *operand)
+has_call_shape(const lw_device_call *call, const lw_operand *operand)
 {
-    return operand->ndim == call->ndim &&
-           memcmp(operand->shape, call->shape, (size_t)call->ndim * sizeof *call->shape) == 0;
+    return operand->ndim == call->loop_ndim &&
+           memcmp(operand->shape, call->loop, (size_t)operand->ndim * sizeof *call->loop) == 0;
 }
 
 static int
-check_output_shapes(const lw_call *call)
+check_output_shapes(const lw_device_call *call)
 {
     for (int i = 0; i < call->self->nout; i++) {
         const lw_operand *operand = &call->operands[call->self->nin + i];
@@ -246,198 +76,94 @@ check_output_shapes(const lw_call *call)
     return 0;
 }
 
-/* ---- new outputs ---- */
-
-/* Strides of a dense array whose axes are ordered as the inputs': NumPy's order='K'. */
-static void
-keep_order(const lw_call *call, int64_t itemsize, int64_t *strides)
+static int
+match(lw_device_call *call)
 {
-    const int ndim = call->ndim;
-    int axes[LW_MAX_DIMS] = {0};
-    int64_t step = itemsize;
-
-    for (int d = 0; d < ndim; d++)
-        axes[d] = d;
-    for (int i = 1; i < ndim; i++) /* stable: outermost first by falling stride */
-        for (int j = i; j > 0; j--) {
-            int64_t before = 0, here = 0;
-            for (int k = 0; k < call->self->nin && before == here; k++) {
-                const lw_operand *operand = &call->operands[k];
-                int shift = call->ndim - operand->ndim;
-                if (operand->kind != LW_OPERAND_DEVICE || axes[j - 1] < shift ||
-                    axes[j] < shift)
-                    continue;
-                before = operand->strides[axes[j - 1] - shift];
-                here = operand->strides[axes[j] - shift];
-                before = before < 0 ? -before : before;
-                here = here < 0 ? -here : here;
-                if (before == 0 || here == 0)
-                    before = here = 0;
-            }
-            if (before >= here)
-                break;
-            int kept = axes[j];
-            axes[j] = axes[j - 1];
-            axes[j - 1] = kept;
-        }
-    for (int i = ndim - 1; i >= 0; i--) {
-        strides[axes[i]] = step;
-        step *= call->shape[axes[i]] ? call->shape[axes[i]] : 1;
-    }
-}
-
-static bool
-all_f_contiguous(const lw_call *call)
-{
-    bool any = false;
-
-    for (int i = 0; i < call->self->nin; i++) {
+    for (int i = 0; i < call->n_read; i++)
+        if (call->operands[i].kind == LW_OPERAND_DEVICE &&
+            call->operands[i].ndim > call->loop_ndim)
+            call->loop_ndim = call->operands[i].ndim;
+    for (int d = 0; d < call->loop_ndim; d++)
+        call->loop[d] = 1;
+    for (int i = 0; i < call->n_read; i++) {
         const lw_operand *operand = &call->operands[i];
-        int64_t step = operand->itemsize;
+        int shift = call->loop_ndim - operand->ndim;
         if (operand->kind != LW_OPERAND_DEVICE)
             continue;
-        any = true;
         for (int d = 0; d < operand->ndim; d++) {
-            if (operand->shape[d] != 1 && operand->strides[d] != step)
-                return false;
-            step *= operand->shape[d];
+            int64_t *size = &call->loop[d + shift];
+            if (operand->shape[d] == *size || operand->shape[d] == 1)
+                continue;
+            if (*size != 1) {
+                refuse_shapes(call);
+                return -1;
+            }
+            *size = operand->shape[d];
         }
     }
-    return any;
-}
-
-static lw_device_array *
-new_output(const lw_call *call, lw_dtype dtype)
-{
-    int64_t strides[LW_MAX_DIMS];
-    char order = call->order_letter;
-
-    if (order == 'A')
-        order = all_f_contiguous(call) ? 'F' : 'C';
-    if (order == 'K' && call->all_c)
-        order = 'C';
-    if (order != 'K')
-        return lw_device_array_new(call->device, call->stream, dtype, call->ndim, call->shape,
-                                   order);
-    keep_order(call, lw_dtypes[dtype].size_bytes, strides);
-    return lw_device_array_new_strided(call->device, call->stream, dtype, call->ndim,
-                                       call->shape, strides);
+    return call->n_given ? check_output_shapes(call) : 0;
 }
 
 static int
-make_outputs(lw_call *call)
+result(const lw_device_call *call, int Py_UNUSED(output), int64_t *shape, int8_t *core)
 {
-    const lw_loop *loop = call->resolution->head.loop;
-    int nin = call->self->nin;
-
-    for (int i = 0; i < call->self->nout; i++) {
-        lw_operand *operand = &call->operands[nin + i];
-        if (operand->kind == LW_OPERAND_DEVICE)
-            continue;
-        call->made[i] = new_output(call, loop->types[nin + i]);
-        if (call->made[i] == NULL || lw_operand_read(operand, (PyObject *)call->made[i]) < 0)
-            return -1;
+    for (int d = 0; d < call->loop_ndim; d++) {
+        shape[d] = call->loop[d];
+        core[d] = -1;
     }
-    return 0;
+    return call->loop_ndim;
 }
 
-/* ---- overlap: results as if the inputs had been copied first ---- */
+static void
+strides(const lw_device_call *call, int i, int64_t *loop)
+{
+    const lw_operand *operand = &call->operands[i];
+    int ndim = operand->kind == LW_OPERAND_DEVICE ? operand->ndim : 0;
+    int shift = call->loop_ndim - ndim;
+
+    for (int d = 0; d < call->loop_ndim; d++)
+        loop[d] = d < shift || operand->shape[d - shift] == 1 ? 0 : operand->strides[d - shift];
+}
 
 static bool
-conflicts(const lw_operand *input, const lw_operand *output)
+writes(const lw_device_call *Py_UNUSED(call), int Py_UNUSED(input))
 {
-    bool same = input->data == output->data && input->itemsize == output->itemsize &&
-                input->ndim == output->ndim;
-
-    if (!lw_reaches_meet(lw_operand_reach(input), lw_operand_reach(output)))
-        return false;
-    for (int d = 0; same && d < input->ndim; d++)
-        same = input->shape[d] == output->shape[d] &&
-               (input->shape[d] == 1 || input->strides[d] == output->strides[d]);
-    return !same; /* the same element of both: every thread reads it before it writes it */
+    return false;
 }
 
-static int
-copy_input(lw_call *call, lw_operand *operand)
+static bool
+overwrites(const lw_device_call *call, int Py_UNUSED(output))
 {
-    lw_error err = {0};
-    lw_device_array *from = lw_operand_as_array(operand->object), *copy = NULL;
-
-    if (from == NULL)
-        return -1;
-    copy = lw_device_array_new(call->device, call->stream, (lw_dtype)operand->dtype,
-                               operand->ndim, operand->shape, 'C');
-    if (copy == NULL)
-        goto fail;
-    if (lw_device_array_use(from, call->stream, &err) != LW_OK) {
-        lw_py_raise(&err);
-        goto fail;
-    }
-    if (lw_device_array_hooks.copy_strided(copy, from, call->stream) < 0)
-        goto fail;
-    if (lw_operand_done(operand, call->stream, &err) != LW_OK) {
-        lw_py_raise(&err);
-        goto fail;
-    }
-    Py_DECREF(from);
-    call->owned[call->n_owned++] = (PyObject *)copy;
-    lw_operand_release(operand);
-    return lw_operand_read(operand, (PyObject *)copy);
-fail:
-    Py_DECREF(from);
-    Py_XDECREF(copy);
-    return -1;
-}
-
-static int
-part_overlaps(lw_call *call)
-{
-    int nin = call->self->nin, nout = call->self->nout;
-
-    for (int o = nin; o < nin + nout; o++)
-        for (int i = 0; i < call->n_read; i++) {
-            lw_operand *input = &call->operands[i];
-            if ((i >= nin && i < nin + nout) || input->kind != LW_OPERAND_DEVICE ||
-                !conflicts(input, &call->operands[o]))
-                continue;
-            if (copy_input(call, input) < 0)
-                return -1;
-        }
-    return 0;
+    return !call->masked;
 }
 
 /* ---- plan ---- */
 
 static int
-fill_plan(lw_call *call)
+fill_plan(ufunc_call *whole)
 {
-    lw_plan *plan = &call->plan;
-    const lw_loop *loop = call->resolution->head.loop;
-    int nin = call->self->nin, nout = call->self->nout;
+    lw_device_call *call = &whole->base;
+    const lw_dtype *types = lw_device_call_types(call);
+    lw_plan *plan = &whole->plan;
 
-    plan->n_in = nin;
-    plan->n_out = nout;
+    plan->n_in = call->self->nin;
+    plan->n_out = call->self->nout;
     plan->masked = call->masked;
-    plan->n_operands = call->n_read;
-    plan->stores = loop->uniforms.stores;
-    for (int i = 0; i < call->n_read; i++) {
-        const lw_operand *operand = &call->operands[i];
-        lw_plan_operand *p = &plan->operands[i];
-        p->is_output = i >= nin && i < nin + nout;
-        p->by_value = operand->kind != LW_OPERAND_DEVICE;
-        p->dtype = p->by_value ? loop->types[i] : (lw_dtype)operand->dtype;
-        p->data = (char *)(uintptr_t)operand->data;
-        if (p->by_value && lw_operand_item(operand, p->dtype, &call->values[i]) < 0)
-            return -1;
-    }
+    plan->stores = ((const lw_loop *)call->resolution->loop)->uniforms.stores;
+    if (lw_device_call_fill(call, &plan->walk) < 0)
+        return -1;
+    for (int i = 0; i < call->n_read; i++)
+        plan->dtypes[i] =
+            plan->walk.operands[i].by_value ? (uint8_t)types[i] : call->operands[i].dtype;
     return 0;
 }
 
 /* Everything has the same shape and is C-contiguous: one dimension, nothing to normalise. */
 static bool
-plan_flat(lw_call *call)
+plan_flat(ufunc_call *whole)
 {
-    lw_plan *plan = &call->plan;
+    lw_device_call *call = &whole->base;
+    lw_walk *walk = &whole->plan.walk;
 
     for (int i = 0; i < call->n_read; i++) {
         const lw_operand *operand = &call->operands[i];
@@ -445,187 +171,290 @@ plan_flat(lw_call *call)
             (!operand->c_contiguous || !has_call_shape(call, operand)))
             return false;
     }
-    plan->n = 1;
-    for (int d = 0; d < call->ndim; d++)
-        plan->n *= call->shape[d];
-    plan->ndim = 1;
-    plan->shape[0] = plan->n;
+    walk->n = 1;
+    for (int d = 0; d < call->loop_ndim; d++)
+        walk->n *= call->loop[d];
+    walk->ndim = 1;
+    walk->shape[0] = walk->n;
     for (int i = 0; i < call->n_read; i++)
-        plan->operands[i].strides[0] = lw_dtypes[plan->operands[i].dtype].size_bytes;
+        walk->operands[i].strides[0] = lw_dtypes[whole->plan.dtypes[i]].size_bytes;
     return true;
 }
 
 static int
-plan_general(lw_call *call)
+plan_general(ufunc_call *whole)
 {
-    int64_t strides[LW_PLAN_OPERANDS][LW_MAX_DIMS];
-    const int64_t *rows[LW_PLAN_OPERANDS];
+    lw_device_call *call = &whole->base;
+    int64_t steps[LW_WALK_OPERANDS][LW_MAX_DIMS];
+    const int64_t *rows[LW_WALK_OPERANDS];
 
     for (int i = 0; i < call->n_read; i++) {
-        const lw_operand *operand = &call->operands[i];
-        int shift = call->ndim - operand->ndim;
-        rows[i] = strides[i];
-        if (operand->kind != LW_OPERAND_DEVICE)
-            continue;
-        for (int d = 0; d < call->ndim; d++)
-            strides[i][d] =
-                d < shift || operand->shape[d - shift] == 1 ? 0 : operand->strides[d - shift];
+        rows[i] = steps[i];
+        strides(call, i, steps[i]);
     }
-    if (lw_plan_normalise(&call->plan, call->ndim, call->shape, rows))
+    if (lw_plan_normalise(&whole->plan, call->loop_ndim, call->loop, rows))
         return 0;
     PyErr_Format(PyExc_ValueError,
                  "operands of %d dimensions, of which more than %d are longer than 1, are not "
                  "supported",
-                 call->ndim, LW_PLAN_DIMS);
+                 call->loop_ndim, LW_WALK_DIMS);
     return -1;
 }
 
-/* ---- errors ---- */
+static int
+make_plan(ufunc_call *whole)
+{
+    if (fill_plan(whole) < 0)
+        return -1;
+    return plan_flat(whole) ? 0 : plan_general(whole);
+}
+
+/* ---- launch ---- */
+
+static int64_t
+squares(int64_t size)
+{
+    return (size + LW_PLAN_TILE - 1) / LW_PLAN_TILE;
+}
+
+/* Elements, accesses or squares: what `items` counts for this kernel. */
+static int64_t
+count_items(const lw_walk *walk, const lw_kernel_key *key)
+{
+    if (key->tiled)
+        return walk->n / walk->shape[0] / walk->shape[1] * squares(walk->shape[0]) *
+               squares(walk->shape[1]);
+    return key->ndim ? walk->n / key->width : walk->n;
+}
+
+static void
+add_walk(lw_launch_record *record, const lw_walk *walk, const lw_kernel_key *key)
+{
+    for (int d = 0; d < 2 && key->tiled; d++)
+        lw_record_add(record, (uint64_t)walk->shape[d]);
+    for (int d = 0; d + 1 < key->ndim; d++)
+        lw_record_add_divider(record, (uint32_t)(key->tiled && d < 2 ? squares(walk->shape[d])
+                                                 : d == 0 ? walk->shape[0] / key->width
+                                                          : walk->shape[d]));
+    for (int i = 0; i < key->n_operands; i++)
+        for (int d = 0; d < key->ndim; d++)
+            if (lw_kernel_has_stride(key, i, d))
+                lw_record_add(record, (uint64_t)walk->operands[i].strides[d]);
+}
+
+/* The parameters as device_kernel.h lists them. */
+static void
+fill_record(const lw_device_call *call, lw_launch_record *record)
+{
+    const ufunc_call *w = (const ufunc_call *)call;
+    const lw_walk *walk = &w->plan.walk;
+    const lw_kernel_key *key = &w->key;
+    uint64_t items = (uint64_t)count_items(walk, key);
+    uint64_t per_block =
+        key->tiled ? 1 : (uint64_t)LW_PLAN_BLOCK * key->groups * (key->ndim ? 1 : key->width);
+
+    record->grid = (uint32_t)((items + per_block - 1) / per_block);
+    record->block = LW_PLAN_BLOCK;
+    lw_record_add(record, items);
+    for (int i = 0; i < key->n_operands; i++)
+        if (walk->operands[i].by_value)
+            lw_record_add_item(record, i, w->plan.dtypes[i], &call->values[i]);
+        else
+            lw_record_add_address(record, i, walk->operands[i].data);
+    add_walk(record, walk, key);
+    if (call->resolution->watch != NULL) /* alive, as the kernel is */
+        lw_record_add(record, lw_watch_address(call->resolution->watch));
+}
 
 static int
-report_errors(const lw_call *call)
+launch_plan(ufunc_call *whole, bool may_recall)
 {
-    lw_watch *watch = call->resolution->head.watch;
+    const lw_resolution *resolution = (const lw_resolution *)whole->base.resolution;
+    lw_device_launch launch = {.door = &lw_ufunc_device_door,
+                               .call = &whole->base,
+                               .resolution = whole->base.resolution,
+                               .key = &whole->key,
+                               .walk = &whole->plan.walk,
+                               .may_recall = may_recall,
+                               .fill = fill_record};
 
-    if (watch == NULL || call->self->options.errors != LW_RAISE || call->plan.n == 0)
+    if (whole->plan.walk.n == 0)
         return 0;
-    return lw_watch_wait(watch, call->stream);
+    lw_plan_key(&whole->plan, resolution->cost, resolution->has_loop, &whole->key);
+    if (whole->key.ndim) /* others count their elements in 64 bits */
+        launch.width = whole->key.width;
+    return lw_device_call_launch(&launch);
 }
 
-/* ---- results ---- */
-
-static PyObject *
-take_result(lw_call *call, int which)
+static int
+launch(lw_device_call *call)
 {
-    lw_device_array *made = call->made[which];
-
-    if (made == NULL)
-        return Py_NewRef(call->out_objects[which]);
-    call->made[which] = NULL;
-    if (call->first == NULL || call->first->library == LW_LIB_OWN)
-        return (PyObject *)made;
-    return lw_result_wrap(call->first, made);
+    return make_plan(whole_of(call)) < 0 ? -1 : launch_plan(whole_of(call), true);
 }
 
-static PyObject *
-results(lw_call *call)
-{
-    PyObject *tuple;
+/* ---- copies ---- */
 
-    if (call->self->nout == 1)
-        return take_result(call, 0);
-    tuple = PyTuple_New(call->self->nout);
-    for (int i = 0; tuple != NULL && i < call->self->nout; i++) {
-        PyObject *one = take_result(call, i);
-        if (one == NULL)
-            Py_CLEAR(tuple);
-        else
-            PyTuple_SET_ITEM(tuple, i, one);
+int
+lw_ufunc_launch_copy(const lw_device_copy *copy)
+{
+    const int64_t *rows[2] = {copy->from.strides, copy->to.strides};
+    const lw_copy_side *sides[2] = {&copy->from, &copy->to};
+    ufunc_call call;
+
+    memset(&call.base, 0, offsetof(lw_device_call, operands));
+    call.base.stream = copy->stream;
+    call.base.device = copy->device;
+    call.base.resolution = copy->resolution;
+    call.plan.n_in = call.plan.n_out = 1;
+    call.plan.masked = call.plan.stores = false;
+    call.plan.walk.n_operands = 2;
+    for (int i = 0; i < 2; i++) {
+        call.plan.dtypes[i] = (uint8_t)sides[i]->dtype;
+        call.plan.walk.operands[i].by_value = sides[i]->item != NULL;
+        call.plan.walk.operands[i].is_output = i == 1;
+        call.plan.walk.operands[i].data = sides[i]->data;
+        if (sides[i]->item != NULL)
+            memcpy(&call.base.values[i], sides[i]->item, lw_dtypes[sides[i]->dtype].size_bytes);
     }
-    return tuple;
+    if (lw_plan_normalise(&call.plan, copy->ndim, copy->shape, rows))
+        return launch_plan(&call, false);
+    PyErr_Format(PyExc_ValueError, "a copy of %d dimensions cannot be merged", copy->ndim);
+    return -1;
 }
+
+/* ---- resolutions and kernels ---- */
+
+static void
+examine(lw_resolved *made)
+{
+    lw_resolution *resolution = (lw_resolution *)made;
+
+    resolution->cost =
+        lw_scalar_cost(((const lw_loop *)made->loop)->scalar, &resolution->has_loop);
+}
+
+static int
+raise_record(const void *owner, const lw_report_record *record)
+{
+    const lw_loop *loop = ((const lw_resolved *)owner)->loop;
+    lw_raise_place place = {.kind = LW_AT_ELEMENT, .index = {(int64_t)record->values[0]}};
+
+    memcpy(place.words, record->values + 1, sizeof place.words);
+    return lw_raise_at(&loop->scalar->raises[record->status - 1], &place);
+}
+
+static size_t
+key_size(const void *key)
+{
+    return lw_kernel_key_size(key);
+}
+
+static lw_status
+module(const lw_resolved *resolved, const void *key, lw_module **out, lw_error *err)
+{
+    char symbol[96];
+
+    lw_device_symbol(resolved->options.name, resolved->loop, key, key_size(key), symbol);
+    return lw_device_kernel(resolved->loop, key, symbol, resolved->options.max_registers, out,
+                            err);
+}
+
+/* Of a call on large, aligned, contiguous arrays of exactly the loop's dtypes. */
+static void
+usual_key(const void *object, void *key)
+{
+    const lw_loop *loop = object;
+    bool has_loop;
+    uint32_t cost = lw_scalar_cost(loop->scalar, &has_loop);
+    lw_plan plan = {.n_in = loop->nin, .n_out = loop->nout, .stores = loop->uniforms.stores};
+    lw_walk *walk = &plan.walk;
+
+    walk->n_operands = loop->nin + loop->nout;
+    walk->ndim = 1;
+    walk->n = walk->shape[0] = 1 << 24;
+    for (int i = 0; i < walk->n_operands; i++) {
+        plan.dtypes[i] = (uint8_t)loop->types[i];
+        walk->operands[i].by_value = i >= loop->uniforms.first && i < loop->nin;
+        walk->operands[i].is_output = i >= loop->nin;
+        walk->operands[i].data = (uint64_t)(i + 1) << 36; /* apart: no address is followed */
+        walk->operands[i].strides[0] = lw_dtypes[loop->types[i]].size_bytes;
+    }
+    lw_plan_key(&plan, cost, has_loop, key);
+}
+
+static PyObject *
+resources(const void *Py_UNUSED(loop), const void *object, const lw_cubin_info *info, int cc)
+{
+    const lw_kernel_key *key = object;
+
+    return Py_BuildValue("{s:i,s:i,s:d}", "threads_per_block", LW_PLAN_BLOCK,
+                         "elements_per_thread", key->width * key->groups, "occupancy",
+                         lw_occupancy_of(info, cc, LW_PLAN_BLOCK));
+}
+
+const lw_device_door lw_ufunc_device_door = {
+    .is_elementwise = true,
+    .name = lw_ufunc_name,
+    .match = match,
+    .result = result,
+    .strides = strides,
+    .writes = writes,
+    .overwrites = overwrites,
+    .launch = launch,
+    .resolution_bytes = sizeof(lw_resolution),
+    .examine = examine,
+    .raise = raise_record,
+    .key_bytes = sizeof(lw_kernel_key),
+    .usual_key = usual_key,
+    .key_size = key_size,
+    .resources = resources,
+    .module = module,
+};
 
 /* ---- the call ---- */
 
-static int
-check_call(lw_call *call, Py_ssize_t n_args)
+PyObject *
+lw_ufunc_call_device(lw_ufunc_head *self, PyObject *const *args, size_t nargsf,
+                     PyObject *kwnames, lw_extra_arrays *extra)
 {
-    return lw_call_check(lw_ufunc_name(call->self), call->self->nin, call->self->nout, n_args,
-                         call->subok, call->order, &call->order_letter);
+    ufunc_call call;
+
+    return lw_device_call_run(&call.base, self, args, PyVectorcall_NARGS(nargsf), kwnames,
+                              extra);
 }
 
-static int
-prepare(lw_call *call, PyObject *const *args, Py_ssize_t n_args)
+/* Seconds of a launch, of n one after the other. -1.0 with an exception. */
+static double
+time_launches(lw_device_call *call, long n)
 {
-    if (read_outputs(call, args, n_args) < 0 || read_operands(call, args) < 0)
-        return -1;
-    if (call->device == NULL) { /* target="cuda" and nothing on a device yet */
-        call->device = lw_current_device();
-        if (call->device == NULL)
-            return -1;
+    lw_loaded *loaded =
+        lw_device_kernel_for(&lw_ufunc_device_door, call->resolution, &whole_of(call)->key);
+    lw_launch_record record;
+    int64_t start = lw_now_ns();
+    lw_error err = {0};
+    lw_status status = LW_OK;
+
+    if (loaded == NULL)
+        return -1.0;
+    record.kernel = loaded->kernel;
+    for (long i = 0; i < n && status == LW_OK; i++) {
+        lw_record_begin(&record);
+        fill_record(call, &record);
+        status = lw_record_launch(&record, call->stream, &err);
     }
-    if (read_stream(call) < 0 || ((call->n_host || call->masked) && bring_over_all(call) < 0) ||
-        find_resolution(call) < 0 || broadcast(call) < 0)
-        return -1;
-    if (call->n_given && check_output_shapes(call) < 0)
-        return -1;
-    call->all_c = true;
-    for (int i = 0; i < call->self->nin; i++)
-        call->all_c &=
-            call->operands[i].kind != LW_OPERAND_DEVICE || call->operands[i].c_contiguous;
-    return 0;
-}
-
-void
-lw_call_release(lw_call *call)
-{
-    for (int i = 0; i < call->n_read; i++)
-        if (call->operands[i].release != NULL)
-            lw_operand_release(&call->operands[i]);
-    for (int i = 0; i < call->self->nout; i++)
-        Py_CLEAR(call->made[i]);
-    while (call->n_owned > 0)
-        Py_DECREF(call->owned[--call->n_owned]);
-}
-
-void
-lw_call_init(lw_call *call, lw_ufunc *self)
-{
-    memset(call, 0,
-           offsetof(lw_call, operands)); /* the large arrays are filled as they are used */
-    memset(call->out_objects, 0, (size_t)self->nout * sizeof *call->out_objects);
-    memset(call->made, 0, (size_t)self->nout * sizeof *call->made);
-    call->self = self;
-}
-
-/* Everything up to the launch. */
-static int
-make_plan(lw_call *call, PyObject *const *args, Py_ssize_t n_args)
-{
-    if (prepare(call, args, n_args) < 0 || make_outputs(call) < 0 ||
-        (call->n_given && part_overlaps(call) < 0) || fill_plan(call) < 0)
-        return -1;
-    return plan_flat(call) ? 0 : plan_general(call);
-}
-
-PyObject *
-lw_ufunc_call_device(lw_ufunc *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
-{
-    return lw_ufunc_call_device_with(self, args, nargsf, kwnames, NULL);
-}
-
-PyObject *
-lw_ufunc_call_device_with(lw_ufunc *self, PyObject *const *args, size_t nargsf,
-                          PyObject *kwnames, lw_extra_arrays *extra)
-{
-    Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
-    PyObject *result = NULL;
-    lw_call call;
-
-    lw_call_init(&call, self);
-    call.extra = extra;
-    call.device = extra ? extra->device : NULL;
-    if (read_keywords(&call, args + n_args, kwnames) < 0 || check_call(&call, n_args) < 0)
-        goto done;
-    if (lw_call_is_hosted(&call, args, n_args))
-        result = lw_call_hosted(&call, args, n_args, kwnames);
-    else if (make_plan(&call, args, n_args) == 0 && lw_call_run(&call) == 0 &&
-             report_errors(&call) == 0)
-        result = results(&call);
-    if (extra != NULL && result != NULL && call.n_read > 0)
-        extra->stream = call.stream;
-done:
-    lw_call_release(&call);
-    return result;
+    if (status == LW_OK)
+        return 1e-9 * (double)(lw_now_ns() - start) / (double)n;
+    lw_py_raise(&err);
+    return -1.0;
 }
 
 PyObject *
 lw_ufunc_time_launch(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n_args)
 {
-    PyObject *result = NULL;
-    double seconds;
+    PyObject *seconds = NULL;
+    double made;
     long n;
-    lw_call call;
+    ufunc_call call;
 
     if (n_args < 3 || PyVectorcall_Function(args[0]) != lw_ufunc_call ||
         (n = PyLong_AsLong(args[1])) <= 0) {
@@ -633,10 +462,13 @@ lw_ufunc_time_launch(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssiz
             PyErr_SetString(PyExc_TypeError, "_time_launch(ufunc, n, *operands)");
         return NULL;
     }
-    lw_call_init(&call, (lw_ufunc *)args[0]);
-    if (check_call(&call, n_args - 2) == 0 && make_plan(&call, args + 2, n_args - 2) == 0 &&
-        lw_call_run(&call) == 0 && (seconds = lw_call_time(&call, n)) >= 0.0)
-        result = PyFloat_FromDouble(seconds);
-    lw_call_release(&call);
-    return result;
+    if (lw_device_call_begin(&call.base, (lw_ufunc_head *)args[0], args + 2, n_args - 2, NULL,
+                             NULL) < 0)
+        return NULL;
+    if (lw_device_call_prepare(&call.base, args + 2, n_args - 2) == 0 &&
+        launch(&call.base) == 0 &&
+        (made = call.plan.walk.n ? time_launches(&call.base, n) : 0.0) >= 0.0)
+        seconds = PyFloat_FromDouble(made);
+    lw_device_call_end(&call.base);
+    return seconds;
 }

@@ -6,11 +6,10 @@
 #include "ufunc/ufunc_parts.h"
 
 #include "core/py/numpy/host_loops.h"
+#include "core/py/numpy/loop_rows.h"
 #include "core/py/signals.h"
 #include "core/py/text_py.h"
-#include "ufunc/device_table_py.h"
 
-#include <assert.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -67,12 +66,10 @@ lw_host_table_new(lw_ufunc_object *owner, const char *name, const char *doc)
     lw_host_table *table = lw_alloc_zero(1, sizeof *table);
 
     if (table == NULL)
-        return NULL;
+        return (lw_host_table *)PyErr_NoMemory();
     table->references = 1;
-    table->owner = (lw_ufunc_head *)owner;
-    table->owner_type = "Ufunc";
     table->lock = (lw_lock)LW_LOCK_INIT;
-    table->build = lw_build_options_of(&owner->base);
+    table->build = lw_door_build_options(&owner->base.options, name);
     table->build.watch =
         lw_door_watches_elements(&owner->base.options) ? LW_WATCH_ELEMENTS : LW_WATCH_NOTHING;
     table->build.links = NULL; /* GPU code, of the owner, which this may outlive */
@@ -80,7 +77,10 @@ lw_host_table_new(lw_ufunc_object *owner, const char *name, const char *doc)
     table->name = lw_strdup(name);
     table->doc = lw_strdup(doc);
     table->build.name = table->name;
-    if (table->name == NULL || table->doc == NULL) {
+    if (table->name == NULL || table->doc == NULL)
+        PyErr_NoMemory();
+    if (PyErr_Occurred() ||
+        lw_inner_set_owner((lw_loop_table *)table, (lw_ufunc_head *)owner, "Ufunc") < 0) {
         lw_host_table_drop(table);
         return NULL;
     }
@@ -111,6 +111,7 @@ lw_host_table_drop(lw_host_table *table)
         older = list->older;
         lw_free(list);
     }
+    Py_XDECREF(table->owner_ref);
     lw_free(table->name);
     lw_free(table->doc);
     lw_free(table);
@@ -212,7 +213,6 @@ run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dime
     lw_stop stop = {.ask = lw_signal_raised_anyhow};
     lw_host_failure failure;
     lw_error err = {0};
-    lw_status status;
 
     if (dimensions[0] == 0)
         return 0;
@@ -221,9 +221,7 @@ run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dime
     kernel = atomic_load_explicit(&loop->host, memory_order_acquire);
     if (kernel == NULL && (kernel = lw_ufunc_kernel(table, loop)) == NULL)
         return -1;
-    status = lw_host_run(kernel, data, dimensions[0], strides, &stop, &failure);
-    if (status != LW_OK)
-        return lw_host_loop_fail(status, &err);
+    lw_host_run(kernel, data, dimensions[0], strides, &stop, &failure);
     if (lw_host_loop_stopped(&stop, dimensions[0]))
         return -1;
     if (lw_printed_pending() && lw_host_loop_show() < 0)
@@ -243,27 +241,28 @@ run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dime
 static int
 reduction_initial(PyArrayMethod_Context *context, npy_bool Py_UNUSED(is_empty), void *initial)
 {
-    lw_host_table *table = (void *)((PyUFuncObject *)context->caller)->data;
-    PyObject *identity = table->owner ? table->owner->identity : Py_None;
-    int failed;
+    const lw_loop_table *table = (void *)((PyUFuncObject *)context->caller)->data;
+    lw_ufunc_head *owner = lw_inner_owner_or_null(table);
+    PyObject *identity = Py_NewRef(owner ? owner->identity : Py_None);
+    int failed = -1;
 
-    if (identity == Py_None || PyUnicode_Check(identity))
+    Py_XDECREF((PyObject *)owner);
+    if (identity == Py_None || PyUnicode_Check(identity)) {
+        Py_DECREF(identity);
         return 0;
+    }
     if (PyLong_CheckExact(identity) && PyTypeNum_ISUNSIGNED(context->descriptors[0]->type_num))
-        identity = PyObject_CallOneArg((PyObject *)&PyLongArrType_Type, identity);
-    else
-        Py_INCREF(identity);
-    if (identity == NULL)
-        return -1;
-    failed = PyArray_Pack(context->descriptors[0], initial, identity);
-    Py_DECREF(identity);
+        Py_SETREF(identity, PyObject_CallOneArg((PyObject *)&PyLongArrType_Type, identity));
+    if (identity != NULL)
+        failed = PyArray_Pack(context->descriptors[0], initial, identity);
+    Py_XDECREF(identity);
     return failed < 0 ? -1 : 1;
 }
 
 /* ---- registering with NumPy ---- */
 
 static int
-give_to_numpy(lw_ufunc_object *self, PyObject *inner, const lw_loop *loop)
+give_to_numpy(const lw_ufunc_object *self, PyObject *inner, lw_loop *loop)
 {
     PyType_Slot slots[] = {{NPY_METH_strided_loop, (void *)run_loop},
                            {NPY_METH_get_reduction_initial, (void *)reduction_initial},
@@ -272,76 +271,46 @@ give_to_numpy(lw_ufunc_object *self, PyObject *inner, const lw_loop *loop)
 
     if (self->base.identity != Py_None)
         spec.flags |= NPY_METH_IS_REORDERABLE;
+    atomic_store_explicit(&loop->given, inner, memory_order_relaxed);
     return lw_host_loop_give(inner, &spec, loop->types, loop->nin, loop->nout,
                              loop->scalar->pure_integer);
 }
 
-/* For all loops that are being added: while NumPy takes one, finalizers and other threads may
- * add others. */
-static bool
-make_room(lw_ufunc *base, uint32_t n_adding)
+int
+lw_ufunc_give(lw_ufunc_head *self, PyObject *inner, void *object)
 {
-    bool made;
+    lw_loop *loop = object;
 
-    lw_lock_take(&base->lock);
-    made = lw_array_reserve(&base->loops, n_adding, NULL);
-    lw_lock_give(&base->lock);
-    return made;
+    if (atomic_load_explicit(&loop->given, memory_order_relaxed) == inner)
+        return 0;
+    if (give_to_numpy((lw_ufunc_object *)self, inner, loop) < 0 && !lw_inner_had_it()) {
+        atomic_store_explicit(&loop->given, NULL, memory_order_relaxed);
+        return -1;
+    }
+    atomic_fetch_add(&self->n_given, 1);
+    return 0;
 }
 
-/* Declared ones first; both parts narrow to wide, unless the user's order was asked for. */
-static void
-add_to_array(lw_ufunc *base, lw_loop *loop)
-{
-    uint32_t first = loop->declared ? 0 : base->n_declared;
-    uint32_t at = loop->declared ? base->n_declared : base->loops.n;
-
-    lw_lock_take(&base->lock);
-    assert(base->loops.n < base->loops.capacity);
-    base->loops.n++;
-    base->n_declared += loop->declared;
-    while (!base->options.order_given && at > first &&
-           lw_types_go_before(loop->types, base->loops.data[at - 1]->types, loop->nin))
-        at--;
-    memmove(base->loops.data + at + 1, base->loops.data + at,
-            (base->loops.n - 1 - at) * sizeof *base->loops.data);
-    base->loops.data[at] = loop;
-    lw_lock_give(&base->lock);
-}
-
-/* Whatever may fail comes first, and what NumPy may refuse for want of memory last of it: a
- * loop that we had and NumPy had not would be chosen by the promoter for ever, and never run.
- */
+/* While the Ufunc is made its loops are NumPy's at once; later ones when NumPy asks, for its
+ * list of loops may be read meanwhile. */
 int
 lw_ufunc_add_loop(lw_ufunc_object *self, lw_loop *loop)
 {
-    lw_loop_list *list = NULL;
-    uint32_t adding = ++self->base.n_adding;
+    lw_ufunc_head *head = (lw_ufunc_head *)self;
+    lw_loop_list *list = list_with(self->table, loop);
+    lw_loop_rows *rows = list ? lw_rows_with(head, loop, loop->declared) : NULL;
 
-    if (!make_room(&self->base, adding) || (list = list_with(self->table, loop)) == NULL) {
+    if (rows == NULL)
         PyErr_NoMemory();
-        goto fail;
-    }
-    if (self->base.inner != NULL && give_to_numpy(self, self->base.inner, loop) < 0)
-        goto fail;
-    if (list->older !=
-        self->table->list) { /* NumPy let Python's code run, which has added one */
+    if (rows == NULL || (!head->is_made && give_to_numpy(self, lw_inner_now(head), loop) < 0)) {
+        lw_free(rows);
         lw_free(list);
-        list = list_with(self->table, loop);
-        if (list == NULL) {
-            PyErr_NoMemory();
-            goto fail;
-        }
+        lw_loop_free(loop);
+        return -1;
     }
     publish(self->table, list, loop);
-    add_to_array(&self->base, loop);
-    self->base.n_adding--;
+    lw_rows_publish(head, rows);
     return 0;
-fail:
-    self->base.n_adding--;
-    lw_free(list);
-    lw_loop_free(loop);
-    return -1;
 }
 
 /* ---- making it ---- */
@@ -357,11 +326,13 @@ lw_inner_new(lw_ufunc_object *self)
 {
     PyObject *inner =
         lw_inner_bare((lw_ufunc_head *)self, (lw_loop_table *)self->table, NULL, drop_capsule);
+    const lw_loop_rows *rows;
 
     if (inner == NULL)
         return NULL;
-    for (uint32_t i = 0; i < self->base.loops.n; i++)
-        if (give_to_numpy(self, inner, self->base.loops.data[i]) < 0)
+    rows = lw_rows_of((lw_ufunc_head *)self);
+    for (uint32_t i = 0; rows != NULL && i < rows->n; i++)
+        if (give_to_numpy(self, inner, rows->loops[i]) < 0)
             goto fail;
     return inner;
 fail:

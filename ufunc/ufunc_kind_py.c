@@ -1,9 +1,7 @@
 /* What core/py/numpy/ufunc_type.h asks of this kind of ufuncs. */
 #include "core/py/raise.h"
-#include "ufunc/device_table_py.h"
+#include "ufunc/ufunc_device_py.h"
 #include "ufunc/ufunc_parts.h"
-
-lw_ufunc_device_hooks lw_ufunc_device;
 
 static lw_ufunc *
 public_of(const lw_ufunc_head *self)
@@ -22,13 +20,13 @@ whole(const lw_ufunc_head *self)
 static uint32_t
 n_loops(const lw_ufunc_head *self)
 {
-    return public_of(self)->loops.n;
+    return lw_rows_n(self);
 }
 
 static void *
 loop_at(lw_ufunc_head *self, uint32_t at)
 {
-    return public_of(self)->loops.data[at];
+    return lw_rows_at(self, at);
 }
 
 static void *
@@ -45,12 +43,6 @@ static const char *
 inner_name(const lw_ufunc_head *self)
 {
     return whole(self)->table->name;
-}
-
-static const lw_dtype *
-types(const void *loop)
-{
-    return ((const lw_loop *)loop)->types;
 }
 
 static void *
@@ -133,27 +125,6 @@ stats(lw_ufunc_head *self)
     return lw_loop_table_stats((lw_loop_table *)whole(self)->table);
 }
 
-static PyObject *
-state(lw_ufunc_head *head)
-{
-    lw_ufunc_object *self = whole(head);
-    PyObject *signatures = self->base.lazy
-                               ? Py_NewRef(Py_None)
-                               : PyObject_GetAttrString((PyObject *)head, "signatures");
-    PyObject *source = self->base.source;
-
-    if (signatures == NULL)
-        return NULL;
-    return Py_BuildValue("{s:N,s:O,s:O}", "signatures", signatures, "options", self->options,
-                         "source", source ? source : Py_None);
-}
-
-PyObject *
-lw_ufunc_current_of(lw_ufunc_head *self)
-{
-    return lw_ufunc_is_stale(whole(self)) ? lw_ufunc_renewed(whole(self)) : Py_NewRef(self);
-}
-
 /* ---- inspection ---- */
 
 static lw_typed *
@@ -165,18 +136,13 @@ infer(lw_ufunc_head *self, const void *loop)
 static lw_build_options
 build_options(const lw_ufunc_head *self)
 {
-    lw_build_options options = lw_build_options_of(public_of(self));
-
-    options.name = whole(self)->table->name;
-    return options;
+    return lw_device_build_options(self, whole(self)->table->name);
 }
 
 static lw_status
-module_for(lw_ufunc_head *self, void *loop, int cc, lw_module **out, lw_error *err)
+host_module(lw_ufunc_head *self, void *loop, lw_module **out, lw_error *err)
 {
-    if (cc == 0)
-        return lw_host_module(loop, self->options.front.precise, out, err);
-    return lw_ufunc_device.module(public_of(self), loop, out, err);
+    return lw_host_module(loop, self->options.front.precise, out, err);
 }
 
 static Py_ssize_t
@@ -187,27 +153,13 @@ compile_host(lw_ufunc_head *self, void *loop)
     return kernel ? (Py_ssize_t)lw_host_kernel_code_size(kernel) : -1;
 }
 
-static PyObject *
-device_resources(lw_ufunc_head *self, void *loop, int cc)
-{
-    return lw_ufunc_device.resources(public_of(self), loop, cc);
-}
-
-static int
-compile_device(lw_ufunc_head *self, void *loop, int cc)
-{
-    return lw_ufunc_device.compile(public_of(self), loop, cc);
-}
-
 const lw_ufunc_kind lw_ufunc_elementwise = {
-    .pickled_by = "reduce_ufunc",
     .keywords = "where=True, casting='same_kind', order='K', dtype=None, subok=True, "
                 "signature=None, stream=None",
     .n_loops = n_loops,
     .loop_at = loop_at,
     .loop_of = loop_of,
     .name = inner_name,
-    .types = types,
     .find = find,
     .make = make,
     .loop_line = loop_line,
@@ -218,16 +170,15 @@ const lw_ufunc_kind lw_ufunc_elementwise = {
     .signature_text = signature_text,
     .layout = layout,
     .stats = stats,
-    .state = state,
     .add = lw_ufunc_add,
+    .give = lw_ufunc_give,
     .call_method = lw_ufunc_call_method,
-    .current = lw_ufunc_current_of,
     .infer = infer,
     .build_options = build_options,
-    .module = module_for,
+    .host_module = host_module,
     .compile_host = compile_host,
-    .device_resources = device_resources,
-    .compile_device = compile_device,
+    .device = &lw_ufunc_device_door,
+    .call_device = lw_ufunc_call_device,
 };
 
 /* Filled once, when the module is made. */
@@ -236,7 +187,7 @@ lw_ufunc_families(void)
 {
     static lw_ufunc_kind kind;
 
-    if (kind.pickled_by == NULL)
+    if (kind.n_loops == NULL)
         kind = lw_family_kind(&lw_ufunc_elementwise);
     return &kind;
 }

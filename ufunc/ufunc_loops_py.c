@@ -2,30 +2,11 @@
  * docs/typing.md, "Choice", NumPy 2's promotion with exact dtypes first. */
 #include "ufunc/ufunc_parts.h"
 
+#include "core/py/compiled/renew.h"
 #include "core/py/numpy/numpy_rules.h"
 #include "core/py/raise.h"
-#include "ufunc/device_table_py.h"
 
 #include <string.h>
-
-/* ---- making ---- */
-
-/* Before the first loop: names that were rebound since decoration (helpers defined further down
- * the file, say) are read again. From the first loop on the tree stays as it is. */
-static int
-refresh_tree(lw_ufunc_object *self)
-{
-    int changed = 0;
-
-    if (self->base.loops.n == 0)
-        changed = lw_read_again(self->base.py_func, self->source_option, &self->base.tree,
-                                &self->captures);
-    if (changed <= 0)
-        return changed;
-    lw_link_set_reset(&self->base.links);
-    return lw_link_set_read(&self->base.links, self->base.link,
-                            lw_captures_linked(self->captures));
-}
 
 /* ---- members of families ---- */
 
@@ -49,57 +30,6 @@ note_uniforms(lw_member *member, const lw_scalar *scalar, lw_uniforms *out)
     out->stores = member->written != 0;
     memcpy(out->is_address, member->is_address, sizeof member->is_address);
     memcpy(out->order, member->order, sizeof member->order);
-}
-
-/* ---- from then on ---- */
-
-bool
-lw_ufunc_is_stale(const lw_ufunc_object *self)
-{
-    if (self->base.member != NULL)
-        return false;
-    return lw_door_checks_changed(&self->base.options) ||
-           ((self->base.loops.n > 0 || self->base.family != NULL) && self->captures != NULL &&
-            lw_captures_changed(self->captures));
-}
-
-static bool
-is_stale(PyObject *object)
-{
-    lw_ufunc_object *self = (lw_ufunc_object *)object;
-
-    return lw_door_checks_changed(&self->base.options) ||
-           (self->captures != NULL && lw_captures_changed(self->captures));
-}
-
-/* Of a stale one: 1 where only frozen contents have changed and that has been told; 0: more
- * has, or nothing is compiled yet and the function is read again; -1 with an exception. */
-static int
-tell_of(lw_ufunc_object *self)
-{
-    int told = 0;
-
-    if (self->base.loops.n > 0 || self->base.family != NULL)
-        told = lw_tell_frozen(self->captures, &self->base.options, self->table->name);
-    return told > 0 ? !is_stale((PyObject *)self) : told;
-}
-
-static int
-serves(PyObject *object)
-{
-    return is_stale(object) ? tell_of((lw_ufunc_object *)object) : 1;
-}
-
-PyObject *
-lw_ufunc_renewed(lw_ufunc_object *self)
-{
-    int told = tell_of(self);
-
-    if (told != 0)
-        return told < 0 ? NULL : Py_NewRef(self);
-    return lw_ufunc_head_renewed((lw_ufunc_head *)self,
-                                 lw_renewed((PyObject *)self, &self->renewal, serves,
-                                            &self->base.options, self->table->name));
 }
 
 /* ---- typing ---- */
@@ -127,7 +57,7 @@ lw_ufunc_infer(lw_ufunc_object *self, const lw_dtype *in)
     lw_typed *typed = NULL;
     lw_error err = {0};
 
-    if (refresh_tree(self) < 0)
+    if (lw_compiled_read_again((lw_compiled *)self) < 0)
         return NULL;
     if (self->base.member != NULL)
         return infer_member(self, in);
@@ -202,7 +132,7 @@ lw_ufunc_make(lw_ufunc_object *self, const lw_dtype *in, const lw_dtype *out, bo
     lw_scalar *scalar;
     lw_loop *loop;
 
-    if (refresh_tree(self) < 0)
+    if (lw_compiled_read_again((lw_compiled *)self) < 0)
         return NULL;
     loop = declared ? NULL : lw_ufunc_find(self, in);
     if (loop != NULL) /* reading runs Python's code, where another thread has made it */
@@ -210,28 +140,19 @@ lw_ufunc_make(lw_ufunc_object *self, const lw_dtype *in, const lw_dtype *out, bo
     scalar = make_scalar(self, in, out);
     if (scalar == NULL)
         return NULL;
-    loop = loop_of_scalar(self, scalar, in, declared);
-    if (loop == NULL)
-        return NULL;
-    if (lw_ufunc_add_loop(self, loop) == 0)
+    loop = self->base.is_made ? lw_ufunc_find(self, in) : NULL;
+    if (loop != NULL) { /* made while this one was */
+        lw_scalar_free(scalar);
         return loop;
-    if (declared || !PyErr_ExceptionMatches(PyExc_TypeError))
-        return NULL;
-    loop = lw_ufunc_find(self, in); /* NumPy has it already: made while this one was */
-    if (loop != NULL)
-        PyErr_Clear();
-    return loop;
+    }
+    loop = loop_of_scalar(self, scalar, in, declared);
+    return loop != NULL && lw_ufunc_add_loop(self, loop) == 0 ? loop : NULL;
 }
 
 lw_loop *
 lw_ufunc_find(lw_ufunc_object *self, const lw_dtype *in)
 {
-    size_t size = (size_t)self->base.nin * sizeof *in;
-
-    for (uint32_t i = 0; i < self->base.loops.n; i++)
-        if (memcmp(self->base.loops.data[i]->types, in, size) == 0)
-            return self->base.loops.data[i];
-    return NULL;
+    return lw_rows_find((lw_ufunc_head *)self, in);
 }
 
 /* ---- for the device side ---- */
@@ -249,24 +170,4 @@ lw_ufunc_loop(lw_ufunc *base, const lw_dtype *in)
         lw_loops_raise_none((lw_ufunc_head *)self, &wanted);
     }
     return lw_ufunc_find(self, in);
-}
-
-lw_loop *
-lw_ufunc_resolve(lw_ufunc *self, const lw_dtype *dtypes, const char *weak, PyObject *signature,
-                 PyObject *dtype, PyObject *casting)
-{
-    lw_dtype in[LW_MAX_ARGS];
-    PyObject *answer;
-
-    if (lw_beyond_numpy(self->nin, self->nout, dtypes, weak))
-        return lw_loops_resolve((lw_ufunc_head *)self, dtypes, weak,
-                                signature != NULL || dtype != NULL, casting);
-    answer = lw_numpy_resolve(self->inner, self->nin, self->nout, dtypes, weak, signature,
-                              dtype, casting);
-    if (answer == NULL)
-        return NULL;
-    for (int i = 0; i < self->nin; i++)
-        in[i] = lw_dtype_from_num(((PyArray_Descr *)PyTuple_GET_ITEM(answer, i))->type_num);
-    Py_DECREF(answer);
-    return lw_ufunc_loop(self, in);
 }

@@ -1,8 +1,10 @@
 /* The Ufunc type and the decorator that makes it. */
 #include "ufunc/ufunc_parts.h"
 
-#include "core/py/compiled/door_function.h"
+#include "core/front/read/critical.h"
+#include "core/py/compiled/decorate.h"
 #include "core/py/method_table.h"
+#include "core/py/numpy/recall.h"
 #include "core/py/numpy/ufunc_names.h"
 #include "core/py/raise.h"
 
@@ -197,6 +199,8 @@ set_nout(lw_ufunc_object *self, const lw_signature_list *signatures)
     return 0;
 }
 
+static const lw_compiled_door door;
+
 /* ---- building ---- */
 
 /* Names by which NumPy's reductions, or pandas' operators, know a ufunc. */
@@ -239,6 +243,7 @@ make_inner(lw_ufunc_object *self)
 {
     const char *name = lw_ufunc_text((lw_ufunc_head *)self, "__name__");
     lw_text inner_name = {0};
+    PyObject *inner;
 
     self->name_taken = means_something(name);
     take_numpys_habits(self, name);
@@ -249,11 +254,13 @@ make_inner(lw_ufunc_object *self)
                                           lw_ufunc_text((lw_ufunc_head *)self, "__doc__"));
     lw_text_reset(&inner_name);
     if (self->table == NULL) {
-        PyErr_NoMemory();
+        if (!PyErr_Occurred())
+            PyErr_NoMemory();
         return -1;
     }
-    self->base.inner = lw_inner_new(self);
-    return self->base.inner ? 0 : -1;
+    inner = lw_inner_new(self);
+    atomic_init(&self->base.inner, inner);
+    return inner ? 0 : -1;
 }
 
 static int
@@ -287,19 +294,11 @@ count_all_as_operands(lw_tree *tree)
 static int
 read_function(lw_ufunc_object *self)
 {
-    PyObject *function = self->base.py_func;
-    bool all = PyObject_HasAttrString(function, LW_ALL_OPERANDS);
-    lw_error err = {0};
-
-    if (lw_read_function(function, self->source_option, &self->base.tree, &self->captures,
-                         &err) == LW_OK) {
-        if (all)
-            count_all_as_operands(self->base.tree);
-        return lw_link_set_read(&self->base.links, self->base.link,
-                                lw_captures_linked(self->captures));
-    }
-    lw_py_raise(&err);
-    return -1;
+    if (lw_compiled_read((lw_compiled *)self) < 0)
+        return -1;
+    if (PyObject_HasAttrString(self->base.py_func, LW_ALL_OPERANDS))
+        count_all_as_operands(self->base.tree);
+    return 0;
 }
 
 static int
@@ -333,8 +332,8 @@ static int
 build_family(lw_ufunc_object *self, const lw_door_arguments *arguments)
 {
     self->base.kind = lw_ufunc_families();
-    if (read_function(self) < 0 || lw_family_build((lw_ufunc_head *)self, &lw_ufunc_family_door,
-                                                   self->options, arguments) < 0)
+    if (read_function(self) < 0 ||
+        lw_family_build((lw_ufunc_head *)self, &lw_ufunc_family_door, arguments) < 0)
         return -1;
     if (self->base.nout == 0)
         self->base.nout = nout_by_text(self->base.tree);
@@ -361,16 +360,9 @@ build(lw_ufunc_object *self, const lw_door_arguments *arguments, lw_arena *arena
 }
 
 PyObject *
-lw_ufunc_new(PyTypeObject *type, PyObject *function, PyObject *signatures, PyObject *keywords)
+lw_ufunc_new(PyTypeObject *type, const lw_request *request, struct lw_member *member)
 {
-    return lw_ufunc_new_member(type, function, signatures, keywords, NULL);
-}
-
-PyObject *
-lw_ufunc_new_member(PyTypeObject *type, PyObject *function, PyObject *signatures,
-                    PyObject *keywords, struct lw_member *member)
-{
-    lw_ufunc_object *self = (lw_ufunc_object *)type->tp_alloc(type, 0);
+    lw_ufunc_object *self = lw_compiled_alloc(type, &door, lw_ufunc_call);
     lw_door_arguments arguments;
     lw_arena arena;
     int failed;
@@ -380,31 +372,28 @@ lw_ufunc_new_member(PyTypeObject *type, PyObject *function, PyObject *signatures
         return NULL;
     }
     self->base.member = member;
-    self->base.vectorcall = lw_ufunc_call;
     self->base.kind = &lw_ufunc_elementwise;
-    self->base.lock = (lw_lock)LW_LOCK_INIT;
     self->base.failures = PyDict_New();
-    self->options = keywords ? PyDict_Copy(keywords) : PyDict_New();
-    self->base.py_func = PyMethod_Check(function) ? Py_NewRef(function) /* with its self */
-                                                  : lw_python_function(function);
-    if (self->base.failures == NULL || self->options == NULL || self->base.py_func == NULL ||
-        lw_door_read(LW_DOOR_VECTORIZE, signatures, keywords, &self->base.options, &arguments) <
-            0 ||
-        (self->base.dict = lw_wrapper_dict(self->base.py_func)) == NULL)
+    if (self->base.failures == NULL ||
+        lw_compiled_init((lw_compiled *)self, request, &arguments) < 0)
         goto fail;
     self->base.identity = Py_NewRef(arguments.identity);
-    self->source_option = Py_XNewRef(arguments.source);
-    self->base.link = Py_XNewRef(arguments.link);
-    self->base.source = Py_XNewRef(arguments.source);
     lw_arena_init(&arena);
     failed = build(self, &arguments, &arena);
     lw_arena_reset(&arena);
     if (failed)
         goto fail;
+    self->base.is_made = true;
     return (PyObject *)self;
 fail:
     Py_DECREF(self);
     return NULL;
+}
+
+static PyObject *
+new_for_user(PyTypeObject *type, const lw_request *request)
+{
+    return lw_ufunc_new(type, request, NULL);
 }
 
 /* ---- life ---- */
@@ -414,17 +403,10 @@ ufunc_traverse(PyObject *object, visitproc visit, void *arg)
 {
     lw_ufunc_object *self = (lw_ufunc_object *)object;
 
-    lw_ufunc_head_traverse((lw_ufunc_head *)object, visit, arg);
-    Py_VISIT(self->source_option);
-    Py_VISIT(self->options);
     Py_VISIT(self->full);
-    if (lw_renewal_traverse(&self->renewal, visit, arg))
-        return 1;
     for (int i = 0; i < LW_N_METHODS; i++)
         Py_VISIT(self->bound[i]);
-    if (self->base.family != NULL && lw_family_traverse(self->base.family, visit, arg))
-        return 1;
-    return self->captures ? lw_captures_traverse(self->captures, visit, arg) : 0;
+    return lw_ufunc_head_traverse((lw_ufunc_head *)object, visit, arg);
 }
 
 static void
@@ -438,43 +420,25 @@ static int
 ufunc_clear(PyObject *object)
 {
     lw_ufunc_object *self = (lw_ufunc_object *)object;
-    lw_captures *captures = self->captures;
-    struct lw_family *family = self->base.family;
 
-    self->base.family = NULL;
     if (self->table != NULL) /* finalizers below may still call the inner numpy.ufunc */
-        self->table->owner = NULL;
-    self->captures = NULL;
-    lw_captures_free(captures);
+        atomic_store(&self->table->owner, NULL);
     forget_methods(self);
-    lw_family_free(family);
     lw_ufunc_head_clear((lw_ufunc_head *)object);
-    Py_CLEAR(self->source_option);
-    Py_CLEAR(self->options);
     Py_CLEAR(self->full);
-    lw_renewal_clear(&self->renewal);
     return 0;
 }
 
 static void
-ufunc_dealloc(PyObject *object)
+drop(lw_compiled *head)
 {
-    lw_ufunc_object *self = (lw_ufunc_object *)object;
-    PyTypeObject *type = Py_TYPE(object);
+    lw_ufunc_object *self = (lw_ufunc_object *)head;
 
-    PyObject_GC_UnTrack(object);
-    if (self->base.weakrefs != NULL)
-        PyObject_ClearWeakRefs(object);
-    ufunc_clear(object);
     lw_recall_free(self->base.recalled);
     lw_resolved_free(&self->base.plans);
-    lw_ufunc_head_drop((lw_ufunc_head *)object);
+    lw_ufunc_head_drop((lw_ufunc_head *)self);
     lw_host_table_drop(self->table); /* the loops go with the last numpy.ufunc */
-    lw_array_free(&self->base.loops);
-    lw_tree_free(self->base.tree);
     lw_free(self->base.member);
-    type->tp_free(object);
-    Py_DECREF(type);
 }
 
 static PyObject *
@@ -496,9 +460,8 @@ renew_inner(lw_ufunc_object *self)
 {
     PyObject *inner = lw_inner_new(self);
 
-    if (inner == NULL)
+    if (inner == NULL || lw_inner_replace((lw_ufunc_head *)self, inner) < 0)
         return -1;
-    Py_SETREF(self->base.inner, inner);
     forget_methods(self);
     lw_resolved_forget(&self->base.plans);
     lw_recall_forget(self->base.recalled);
@@ -528,10 +491,9 @@ add_one(lw_ufunc_object *self, const lw_signature *signature)
     return declare(self, signature);
 }
 
-int
-lw_ufunc_add(lw_ufunc_head *head, PyObject *signatures)
+static int
+add_all(lw_ufunc_object *self, PyObject *signatures)
 {
-    lw_ufunc_object *self = (lw_ufunc_object *)head;
     lw_signature_list list = {0};
     lw_arena arena;
     int failed;
@@ -542,6 +504,17 @@ lw_ufunc_add(lw_ufunc_head *head, PyObject *signatures)
         failed = add_one(self, &list.data[i]);
     lw_arena_reset(&arena);
     return failed ? -1 : renew_inner(self);
+}
+
+int
+lw_ufunc_add(lw_ufunc_head *self, PyObject *signatures)
+{
+    int result;
+
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+    result = add_all((lw_ufunc_object *)self, signatures);
+    Py_END_CRITICAL_SECTION();
+    return result;
 }
 
 /* ---- the type ---- */
@@ -557,7 +530,7 @@ PyDoc_STRVAR(ufunc_doc,
              "array([1, 3, 5])");
 
 static PyType_Slot ufunc_slots[] = {{Py_tp_doc, (void *)ufunc_doc},
-                                    {Py_tp_dealloc, ufunc_dealloc},
+                                    {Py_tp_dealloc, lw_compiled_dealloc},
                                     {Py_tp_traverse, ufunc_traverse},
                                     {Py_tp_clear, ufunc_clear},
                                     {Py_tp_repr, ufunc_repr},
@@ -579,47 +552,24 @@ static PyType_Spec ufunc_spec = {
 
 /* ---- the decorator ---- */
 
-static PyObject *
-make(PyObject *module, PyObject *function, PyObject *signatures, PyObject *keywords)
-{
-    PyObject *type = PyObject_GetAttrString(module, "Ufunc"), *result;
-
-    if (type == NULL)
-        return NULL;
-    result = lw_ufunc_new((PyTypeObject *)type, function, signatures, keywords);
-    Py_DECREF(type);
-    return result;
-}
-
-/* state: (module, signatures, keywords) */
-static PyObject *
-decorate(PyObject *state, PyObject *function)
-{
-    PyObject *keywords = PyTuple_GET_ITEM(state, 2);
-
-    return make(PyTuple_GET_ITEM(state, 0), function, PyTuple_GET_ITEM(state, 1), keywords);
-}
-
-static PyMethodDef decorate_def = {"vectorize", decorate, METH_O,
-                                   PyDoc_STR("makes a Ufunc of a function")};
-
-/* Bad keywords and signatures are told now, not when the function comes. */
 static int
-check_early(PyObject *signatures, PyObject *keywords)
+check(const lw_request *request)
 {
     lw_door_options options;
     lw_door_arguments arguments;
     lw_signature_list list = {0};
     lw_error err = {0};
     lw_arena arena;
+    bool family;
     int failed;
 
-    if (lw_door_read(LW_DOOR_VECTORIZE, signatures, keywords, &options, &arguments) < 0)
+    if (lw_door_read(LW_DOOR_VECTORIZE, request->signatures, request->keywords, &options,
+                     &arguments) < 0)
         return -1;
+    family = arguments.excluded || arguments.constants;
     lw_arena_init(&arena);
-    failed = lw_signatures_read(signatures, !arguments.excluded && !arguments.constants, &arena,
-                                &list);
-    if (!failed && !arguments.excluded && !arguments.constants &&
+    failed = lw_signatures_read(request->signatures, !family, &arena, &list);
+    if (!failed && !family &&
         lw_signatures_sort(list.data, list.n, arguments.keep_order, &err) != LW_OK) {
         lw_py_raise(&err);
         failed = -1;
@@ -628,49 +578,26 @@ check_early(PyObject *signatures, PyObject *keywords)
     return failed;
 }
 
-static PyObject *
-make_decorator(PyObject *module, PyObject *signatures, PyObject *keywords)
-{
-    PyObject *state, *result;
-
-    if (check_early(signatures, keywords) < 0)
-        return NULL;
-    state = PyTuple_Pack(3, module, signatures ? signatures : Py_None, keywords);
-    if (state == NULL)
-        return NULL;
-    result = PyCFunction_New(&decorate_def, state);
-    Py_DECREF(state);
-    return result;
-}
+static const lw_compiled_door door = {.id = LW_DOOR_VECTORIZE,
+                                      .path = "vectorize",
+                                      .check = check,
+                                      .make = new_for_user,
+                                      .declared = lw_ufunc_declared,
+                                      .drop = drop};
 
 static PyObject *
 vectorize(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    PyObject *first, *keywords, *result;
-
-    if (lw_decorator_arguments("vectorize", "signatures", args, kwargs, &first, &keywords) < 0)
-        return NULL;
-    if (PyTuple_GET_SIZE(args) == 1 && lw_is_function(first))
-        result = make(module, first, NULL, keywords);
-    else
-        result = make_decorator(module, first, keywords);
-    Py_XDECREF(first);
-    Py_DECREF(keywords);
-    return result;
+    return lw_decorate_either(&door, module, "signatures", args, kwargs);
 }
 
 PyDoc_STRVAR(
     vectorize_doc,
-    "vectorize(signatures=None, *, target='auto', identity=None, typing='weak', "
-    "fastmath=False,\n"
-    "          cache=True, link=(), debug=False, lineinfo=True, opt=True, fma=True,\n"
-    "          precise=False, max_registers=None, max_blocksize=None, excluded=(), static=(),\n"
-    "          errors='raise', check=(), order='canonical', source=None, warn=True,\n"
-    "          nopython=True)\n--\n\n"
     "Make a Ufunc of a Python function of scalars.\n\n"
     "Without signatures it compiles for each new tuple of input dtypes. Signatures are "
     "strings\n"
-    "('float32(float32, float32)', 'ff->f'), types, or a list of these, in any order.\n\n"
+    "('float32(float32, float32)', 'ff->f'), types, or a list of these, in any "
+    "order.\n\n"
     ">>> @lw.vectorize(['float32(float32)', 'float64(float64)'])\n"
     "... def half(x):\n"
     "...     return x / 2\n"
@@ -685,21 +612,21 @@ source_text(PyObject *Py_UNUSED(module), PyObject *function)
 
 static PyMethodDef functions[] = {
     {"_source_text", source_text, METH_O, PyDoc_STR("the text of a function")},
-    {"vectorize", LW_KEYWORDS(vectorize), vectorize_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMethodDef decorator[] = {
+    {"vectorize", LW_KEYWORDS(vectorize), NULL},
     {NULL, NULL, 0, NULL},
 };
 
 int
 lw_ufunc_register(PyObject *module)
 {
-    PyObject *type;
-    int failed;
-
     ufunc_slots[SLOT_METHODS].pfunc = lw_ufunc_type_methods();
-    type = PyType_FromModuleAndSpec(module, &ufunc_spec, NULL);
-    if (type == NULL)
+    if (lw_compiled_type(module, LW_DOOR_VECTORIZE, &ufunc_spec, NULL) == NULL ||
+        PyModule_AddFunctions(module, functions) < 0)
         return -1;
-    failed = PyModule_AddObjectRef(module, "Ufunc", type);
-    Py_DECREF(type);
-    return failed < 0 ? -1 : PyModule_AddFunctions(module, functions);
+    return lw_door_add(module, module, decorator, LW_DOOR_VECTORIZE, "signatures=None, *",
+                       vectorize_doc);
 }

@@ -6,8 +6,8 @@
 
 #include "core/front/read/python.h"
 #include "core/front/signature.h"
-#include "core/py/compiled/renew.h"
 #include "core/py/numpy/family.h"
+#include "core/py/numpy/loop_rows.h"
 #include "core/py/numpy/override.h"
 #include "core/py/numpy/ufunc_choose.h"
 #include "core/py/numpy/ufunc_inner.h"
@@ -38,10 +38,6 @@ typedef struct lw_host_table {
 typedef struct lw_ufunc_object {
     lw_ufunc base;
     lw_host_table *table;
-    lw_captures *captures;
-    lw_renewal renewal;
-    PyObject *source_option;       /* source=, or NULL */
-    PyObject *options;             /* dict: the keywords as given, for pickling */
     PyObject *bound[LW_N_METHODS]; /* the inner ufunc's methods, as they are asked for */
     bool name_taken;               /* NumPy or pandas means something by this name */
     bool has_frozen;               /* a positional parameter is no operand: it has a default */
@@ -62,7 +58,9 @@ lw_host_table *lw_host_table_new(lw_ufunc_object *owner, const char *name, const
 void lw_host_table_drop(lw_host_table *table); /* NULL is allowed */
 /* Make the inner numpy.ufunc, with all loops there are. NULL with an exception. */
 PyObject *lw_inner_new(lw_ufunc_object *self);
-/* Add a loop to the table and to `loops`, declared ones in order. Takes the loop. -1 with an
+/* As lw_ufunc_kind's. */
+int lw_ufunc_give(lw_ufunc_head *self, PyObject *inner, void *loop);
+/* Add a loop to the table and to the rows, declared ones in order. Takes the loop. -1 with an
  * exception. */
 int lw_ufunc_add_loop(lw_ufunc_object *self, lw_loop *loop);
 void lw_loop_free(lw_loop *loop); /* NULL is allowed */
@@ -98,11 +96,6 @@ int lw_signature_inputs(lw_ufunc_object *self, PyObject *object, lw_dtype *in);
 /* From the annotations of the tree's function; false: it has none. */
 bool lw_signature_of_annotations(const lw_tree *tree, lw_arena *arena, lw_signature *out);
 
-/* Whether what the function captured has changed since its first loop was made. Some ns. */
-bool lw_ufunc_is_stale(const lw_ufunc_object *self);
-/* Who takes calls then. A new reference, or NULL with an exception. */
-PyObject *lw_ufunc_renewed(lw_ufunc_object *self);
-
 /* ---- calls: ufunc_call_py.c ---- */
 PyObject *lw_ufunc_call(PyObject *self, PyObject *const *args, size_t nargsf,
                         PyObject *kwnames);
@@ -121,16 +114,12 @@ PyObject *lw_ufunc_call_reduction(lw_ufunc_object *self, lw_ufunc_method id, PyO
                                   PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames);
 
 /* ---- building, pickling, inspection ---- */
-/* A Ufunc of a Python function. NULL with an exception. */
-PyObject *lw_ufunc_new(PyTypeObject *type, PyObject *function, PyObject *signatures,
-                       PyObject *keywords);
+/* A Ufunc of a Python function; member: of a family, taken also when it fails, or NULL. NULL
+ * with an exception. */
+PyObject *lw_ufunc_new(PyTypeObject *type, const lw_request *request, struct lw_member *member);
 /* What families ask of this door, and what they are to a user. */
 extern const lw_family_door lw_ufunc_family_door;
-/* Of a family: takes member, also when it fails. */
-PyObject *lw_ufunc_new_member(PyTypeObject *type, PyObject *function, PyObject *signatures,
-                              PyObject *keywords, struct lw_member *member);
 int lw_ufunc_add(lw_ufunc_head *self, PyObject *signatures); /* -1 with an exception */
-PyObject *lw_ufunc_current_of(lw_ufunc_head *self);          /* as lw_ufunc_kind's */
 extern const lw_ufunc_kind lw_ufunc_elementwise;             /* ufunc_kind_py.c */
 const lw_ufunc_kind *lw_ufunc_families(void);                /* likewise */
 /* The inputs that a user knows of. */
@@ -146,20 +135,5 @@ lw_hidden_inputs(const lw_ufunc_object *self, lw_dtype *in)
     for (int i = lw_shown_inputs(self); i < self->base.nin; i++)
         in[i] = LW_DT_i64;
 }
-
-/* Hooks that the device side fills where it is linked in; NULL otherwise. `loop` is one of
- * self's, cc the compute capability (90), 0: the first device's. */
-typedef struct lw_ufunc_device_hooks {
-    /* The kernel of contiguous operands, for inspection and ahead-of-time output. */
-    lw_status (*module)(lw_ufunc *self, lw_loop *loop, lw_module **out, lw_error *err);
-    /* A dict of registers, shared, local, constant bytes, spills, threads a block, occupancy.
-     */
-    PyObject *(*resources)(lw_ufunc *self, lw_loop *loop, int cc);
-    /* Compile and load for the current device, which must be of this cc: 0, or -1 with an
-     * exception. */
-    int (*compile)(lw_ufunc *self, lw_loop *loop, int cc);
-} lw_ufunc_device_hooks;
-
-extern lw_ufunc_device_hooks lw_ufunc_device;
 
 #endif

@@ -12,12 +12,12 @@ typedef struct lw_arena {
     lw_arena_chunk *chunks; /* newest first */
     char *next, *end;
     size_t used_bytes;
-    bool failed; /* sticks: one allocation found no memory; check once at the end */
+    bool failed; /* sticks: an allocation found no memory; checked once at the end */
 } lw_arena;
 
 void lw_arena_init(lw_arena *arena);
 void lw_arena_reset(lw_arena *arena); /* frees all; the arena may be used again */
-/* Zeroed, aligned to 16 bytes; NULL when memory is out. */
+/* Zeroed and aligned to 16 bytes; NULL: memory ran out. */
 void *lw_arena_take(lw_arena *arena, size_t size_bytes);
 char *lw_arena_strdup(lw_arena *arena, const char *text);
 char *lw_arena_strndup(lw_arena *arena, const char *text, size_t n_bytes);

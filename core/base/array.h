@@ -25,7 +25,7 @@
          ? &(array)->data[(array)->n++]                                                        \
          : NULL)
 
-/* Room for `more` further elements (n unchanged); false when memory is out. */
+/* Makes room for `more` further elements (n does not change); false: memory ran out. */
 #define lw_array_reserve(array, more, arena)                                                   \
     lw_array_reserve_((void **)&(array)->data, &(array)->n, &(array)->capacity,                \
                       sizeof *(array)->data, (more), (arena))

@@ -1,4 +1,4 @@
-/* A clock that only goes forward, for measuring how long work takes. */
+/* A monotonic clock for measuring how long work takes. */
 #ifndef LW_BASE_CLOCK_H
 #define LW_BASE_CLOCK_H
 
@@ -14,7 +14,7 @@ lw_now_ns(void)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* The same in steps of some milliseconds, in a few nanoseconds. */
+/* The same with a resolution of some milliseconds, at a cost of a few nanoseconds. */
 static inline int64_t
 lw_about_now_ns(void)
 {

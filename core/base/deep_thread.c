@@ -1,6 +1,6 @@
-/* A thread for each piece of work, not one that waits for the next: it costs some 160 us
- * (two-core x86 VM, -O2) where a compile costs milliseconds, and there is nothing that a fork
- * or the end of the process could find asleep. */
+/* Each piece of work gets a thread of its own instead of one that waits for the next piece:
+ * starting it costs some 160 us (two-core x86 VM, -O2), where a compilation costs milliseconds,
+ * and a fork or the end of the process finds no sleeping thread. */
 #include "core/base/deep_thread.h"
 
 #include <fenv.h>
@@ -9,8 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Address space, of which only what is touched becomes memory. Where so much is not to be had
- * (a limit on the address space), a half is asked for, down to what a main thread has. */
+/* This is address space, of which only what is used becomes memory. Where there is not so much
+ * (a limit on the address space), half of it is tried, and so on, down to what a main thread
+ * has. */
 enum { MOST_STACK_BYTES = 256 << 20, LEAST_STACK_BYTES = 8 << 20 };
 
 typedef struct job {
@@ -28,7 +29,7 @@ run(void *argument)
     job *j = argument;
 
     is_deep = true;
-    fesetenv(FE_DFL_ENV); /* a thread begins with its creator's */
+    fesetenv(FE_DFL_ENV); /* a thread starts with its creator's environment */
     j->status = j->work(j->context, j->err);
     return NULL;
 }
@@ -47,8 +48,9 @@ start(pthread_t *thread, job *j, size_t stack_bytes)
     return started;
 }
 
-/* Signals are for the program's own threads; what a fault of the thread's own raises comes
- * through all the same, so that a handler for these (Python's faulthandler) says where. */
+/* Blocks signals, which are for the program's own threads. Signals raised by a fault of the
+ * thread itself are still delivered, so that a handler for them (Python's faulthandler) reports
+ * where it happened. */
 static bool
 start_without_signals(pthread_t *thread, job *j)
 {
@@ -75,8 +77,8 @@ lw_run_deep(lw_deep_work work, void *context, lw_error *err)
     if (is_deep || !start_without_signals(&thread, &j))
         return work(context, err);
     pthread_join(thread, NULL);
-    /* A Python that is ending ends the threads that ask for its GIL, before they have a result.
-     */
+    /* When Python shuts down it ends threads that wait for its GIL, before they have a
+     * result. */
     if (j.status == LW_ERR_INTERNAL)
         lw_fail(err, LW_ERR_INTERNAL, "the thread that compiles was ended");
     return j.status;

@@ -1,7 +1,7 @@
-/* Work on a thread of its own, with a stack far deeper than the caller's may be. LLVM, in each
- * of its guises (llvmlite, libNVVM, nvJitLink, NVRTC), recurses as deep as the code that it is
- * given is nested or long; and what runs on such a thread no Python handler of a signal can
- * interrupt, for Python runs these on its main thread alone. */
+/* Runs work on a thread of its own, whose stack is far deeper than the caller's may be. LLVM in
+ * each of its forms (llvmlite, libNVVM, nvJitLink, NVRTC) recurses as deep as the code is
+ * nested or long. Python runs signal handlers on its main thread only, so none can interrupt
+ * work on such a thread. */
 #ifndef LW_BASE_DEEP_THREAD_H
 #define LW_BASE_DEEP_THREAD_H
 
@@ -10,8 +10,9 @@
 typedef lw_status (*lw_deep_work)(void *context, lw_error *err);
 
 /* Runs work(context, err) on such a thread, with the default floating-point environment, and
- * waits for its end. On the calling thread if that is one already, or where the system gives no
- * further thread. The caller holds neither the GIL nor a lock that the work needs. */
+ * waits for its end. It runs on the calling thread if that is one already, or where the
+ * system provides no further thread. The caller holds neither the GIL nor a lock that the
+ * work needs. */
 lw_status lw_run_deep(lw_deep_work work, void *context, lw_error *err);
 
 #endif

@@ -1,6 +1,6 @@
-/* Division by a number that is known before many are divided by it, as a product and a shift:
- * Granlund and Montgomery, "Division by Invariant Integers using Multiplication", PLDI 1994,
- * figure 4.1. Hosts make the divider, kernels use it. */
+/* Division by a number that is known before many numbers are divided by it, as a product and a
+ * shift: T. Granlund, P. Montgomery, "Division by Invariant Integers using Multiplication",
+ * PLDI 1994, figure 4.1. The host makes the divider, kernels use it. */
 #ifndef LW_BASE_DIVIDER_H
 #define LW_BASE_DIVIDER_H
 
@@ -11,6 +11,6 @@ typedef struct lw_divider {
     uint32_t multiplier, shift;
 } lw_divider;
 
-lw_divider lw_divider_of(uint32_t d); /* of 0: something that divides nothing */
+lw_divider lw_divider_of(uint32_t d); /* for d == 0 a divider that must not be used */
 
 #endif

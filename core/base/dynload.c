@@ -24,7 +24,7 @@ segments_are_whole(int file, uint64_t n_bytes)
 
     if (pread(file, &head, sizeof head, 0) != (ssize_t)sizeof head ||
         memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_phentsize != sizeof part)
-        return true; /* dlopen has better words for it */
+        return true; /* dlopen gives a better error */
     for (unsigned i = 0; i < head.e_phnum; i++) {
         off_t at = (off_t)(head.e_phoff + i * sizeof part);
         if (pread(file, &part, sizeof part, at) != (ssize_t)sizeof part)
@@ -36,7 +36,8 @@ segments_are_whole(int file, uint64_t n_bytes)
     return true;
 }
 
-/* dlopen maps what the head promises, and dies of SIGBUS where the file ends before. */
+/* dlopen maps what the ELF header promises, and the process dies of SIGBUS if the file ends
+ * before that. */
 static bool
 is_cut_short(const char *path)
 {

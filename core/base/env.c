@@ -21,8 +21,9 @@ struct kept {
 
 static lw_lock lock = LW_LOCK_INIT;
 static struct {
-    const char *value; /* one of kept */
-    struct kept *kept; /* every text it ever had, once each: a reader may still hold one */
+    const char *value; /* one of the texts of `kept` */
+    /* every text that it has ever had, once each, because a reader may still hold one */
+    struct kept *kept;
     int64_t number;
     bool known;
 } settings[LW_N_ENV];
@@ -35,10 +36,12 @@ parse_int(const char *value, int64_t *out)
 
     errno = 0;
     *out = strtoll(value, &end, 10);
-    return end != value && *end == 0 && errno == 0 && *out >= 0; /* none makes sense below 0 */
+    /* no setting has negative values */
+    return end != value && *end == 0 && errno == 0 && *out >= 0;
 }
 
-/* The text as one that lives as long as the process, and so is not counted. needs: the lock */
+/* A copy of the text that lives as long as the process, and so is not counted. needs: the
+ * lock. */
 static const char *
 keep(lw_env_id id, const char *text)
 {
@@ -73,7 +76,7 @@ store(lw_env_id id, const char *value)
     return true;
 }
 
-/* Another thread of the parent may have held it, for some nanoseconds. */
+/* Another thread of the parent may have held the lock, for some nanoseconds. */
 static void
 after_fork(void)
 {

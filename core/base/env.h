@@ -1,4 +1,5 @@
-/* The settings: rows of env.def, read from the environment once, changed by lanewise.config. */
+/* The settings: rows of env.def, read from the environment once and changed by
+ * lanewise.config. */
 #ifndef LW_BASE_ENV_H
 #define LW_BASE_ENV_H
 
@@ -20,12 +21,13 @@ typedef struct lw_env_row {
 
 extern const lw_env_row lw_env_rows[LW_N_ENV];
 
-/* Values stay valid until the same setting is set twice more (the last one is kept). */
+/* Values stay valid for the life of the process. */
 const char *lw_env_text(lw_env_id id);
 int64_t lw_env_int(lw_env_id id);
-/* False when memory is out or an INT setting gets something else. NULL restores the default. */
+/* False when memory runs out, or when an INT setting gets something else. NULL restores the
+ * default. */
 bool lw_env_set(lw_env_id id, const char *value);
-/* Counts changes: a cached decision remembers it and asks again when it moved. */
+/* Counts changes, so that a cached decision can be checked and made again. */
 uint64_t lw_env_version(void);
 
 #endif

@@ -16,25 +16,25 @@ typedef enum lw_status {
 
 typedef struct lw_error {
     lw_status status;
-    char *text; /* owned; the whole message, ready to show; NULL when status is 0 or memory is
-                   out */
-    /* compile errors: where in the user's Python; line 0 = unknown. Columns count from 0,
+    /* owned; the whole message, ready to show; NULL when status is 0 or memory ran out */
+    char *text;
+    /* of compile errors: where in the user's Python; line 0 = unknown. Columns count from 0, in
      * bytes. */
     char *file, *help; /* owned or NULL */
-    char *label;       /* what stands behind the caret; owned or NULL */
+    char *label;       /* text behind the caret; owned or NULL */
     char code[8];      /* "E110" or "" */
     uint32_t line, col, end_line, end_col;
-    /* driver and vendor failures */
+    /* of failures of the driver and vendors' libraries */
     char vendor_name[64]; /* "CUDA_ERROR_OUT_OF_MEMORY" or "" */
     int vendor_code;
 } lw_error; /* start it as {0} */
 
-/* Set the error unless one is set already; returns the status, so `return lw_fail(...)` reads
- * well. err may be NULL: the status is returned all the same. */
+/* Sets the error unless one is set already. Returns the status, so that it can be returned at
+ * once. err may be NULL: the status is returned all the same. */
 lw_status lw_fail(lw_error *err, lw_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 lw_status lw_fail_memory(lw_error *err);
-/* Free what it owns; it may be used again. */
+/* Frees what it owns; it may be used again. */
 void lw_error_reset(lw_error *err);
 const char *lw_error_text(const lw_error *err); /* never NULL */
 

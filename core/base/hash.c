@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
-/* the static analyser knows no intrinsics: it reads the portable form */
+/* the static analyser does not know these intrinsics, so it reads the portable form */
 #if defined(__x86_64__) && !defined(__clang_analyzer__)
 #define HAS_SHA_ROUNDS
 #include <cpuid.h>
@@ -28,7 +28,8 @@ rotate(uint32_t x, int n)
     return (x >> n) | (x << (32 - n));
 }
 
-/* One round with the eight variables under rotated names, so that none is moved. */
+/* One round of SHA-256; the eight variables are passed in rotated order, so that none is
+ * moved. */
 #define ROUND(a, b, c, d, e, f, g, h, i)                                                       \
     do {                                                                                       \
         uint32_t t = h + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) +                      \
@@ -67,8 +68,8 @@ absorb_plain(lw_sha256 *sha, const uint8_t *block)
 }
 
 #if defined(HAS_SHA_ROUNDS)
-/* The CPU's own SHA rounds, some ten times as fast: a cached kernel's checksum is most of what
- * a disk hit costs. Source: Intel, "Intel SHA Extensions", 2013. */
+/* Uses the CPU's SHA instructions, some ten times as fast: the checksum of a cached kernel is
+ * most of what a disk hit costs. Source: Intel, "Intel SHA Extensions", 2013. */
 __attribute__((target("sha,sse4.1"))) static void
 absorb_sha_ni(lw_sha256 *sha, const uint8_t *block)
 {
@@ -104,7 +105,7 @@ absorb_sha_ni(lw_sha256 *sha, const uint8_t *block)
 static bool
 has_sha_ni(void)
 {
-    static atomic_int known; /* 0: not asked yet, 1: no, 2: yes */
+    static atomic_int known; /* 0: not known yet, 1: no, 2: yes */
     int answer = atomic_load_explicit(&known, memory_order_relaxed);
 
     if (answer == 0) {

@@ -18,7 +18,8 @@ typedef struct lw_digest {
 void lw_sha256_init(lw_sha256 *sha);
 void lw_sha256_add(lw_sha256 *sha, const void *data, size_t n_bytes);
 void lw_sha256_add_text(lw_sha256 *sha,
-                        const char *text); /* with its NUL: fields cannot run together */
+                        /* including its NUL, so that fields cannot run together */
+                        const char *text);
 lw_digest lw_sha256_finish(lw_sha256 *sha);
 /* 64 hex characters and a NUL. */
 void lw_digest_hex(const lw_digest *digest, char out[65]);

@@ -1,4 +1,4 @@
-/* A mutex that never waits while Python runs under it: holders call no Python. */
+/* A mutex whose holders do not call Python, so that nobody waits for it while Python runs. */
 #ifndef LW_BASE_LOCK_H
 #define LW_BASE_LOCK_H
 

@@ -1,11 +1,26 @@
 #include "core/base/memory.h"
 
+#ifdef LW_WINDOWS
 #include <stdatomic.h>
+#endif
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef LW_WINDOWS
 static atomic_int_fast64_t live_blocks;
 static atomic_int_fast64_t fail_in = -1;
+
+int64_t
+lw_memory_live(void)
+{
+    return atomic_load(&live_blocks);
+}
+
+int64_t
+lw_memory_fail_at(int64_t n)
+{
+    return atomic_exchange(&fail_in, n);
+}
 
 static int
 must_fail(void)
@@ -15,11 +30,30 @@ must_fail(void)
     return atomic_fetch_sub(&fail_in, 1) == 0;
 }
 
+static void
+count(int n)
+{
+    atomic_fetch_add_explicit(&live_blocks, n, memory_order_relaxed);
+}
+#else
+static int
+must_fail(void)
+{
+    return 0;
+}
+
+static void
+count(int n)
+{
+    (void)n;
+}
+#endif
+
 static void *
 counted(void *block)
 {
     if (block != NULL)
-        atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);
+        count(1);
     return block;
 }
 
@@ -48,7 +82,7 @@ lw_free(void *block)
 {
     if (block == NULL)
         return;
-    atomic_fetch_sub_explicit(&live_blocks, 1, memory_order_relaxed);
+    count(-1);
     free(block);
 }
 
@@ -61,16 +95,4 @@ lw_strdup(const char *text)
     if (copy != NULL)
         memcpy(copy, text, size);
     return copy;
-}
-
-int64_t
-lw_memory_live(void)
-{
-    return atomic_load(&live_blocks);
-}
-
-int64_t
-lw_memory_fail_at(int64_t n)
-{
-    return atomic_exchange(&fail_in, n);
 }

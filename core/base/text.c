@@ -89,7 +89,7 @@ lw_text_get(const lw_text *text)
 
 /* ---- what messages show of texts that the user gave ---- */
 
-/* Cells before `end`, as good as bytes get: continuation bytes take no room. */
+/* Cells before `end`, as well as bytes can tell: continuation bytes take no cell. */
 static int
 cells(const char *start, const char *end)
 {
@@ -100,7 +100,7 @@ cells(const char *start, const char *end)
     return n;
 }
 
-enum { MAX_CELLS = 100 }; /* of a text that are shown */
+enum { MAX_CELLS = 100 }; /* the most cells of a text that are shown */
 
 void
 lw_text_add_excerpt(lw_text *out, int indent, const char *whole, const char *start,
@@ -126,7 +126,7 @@ lw_text_add_excerpt(lw_text *out, int indent, const char *whole, const char *sta
         lw_text_add(out, "^");
 }
 
-/* The largest place in the text, not above n, where a character begins. */
+/* The largest index of the text, at most n, at which a character begins. */
 static size_t
 character_at(const char *text, size_t n)
 {

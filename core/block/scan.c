@@ -41,7 +41,7 @@ furthest(lw_builder *b, lw_dtype type, bool largest)
     return lw_ir_bits(b, type, largest ? ones : 0);
 }
 
-/* -0.0 is what leaves every float as it is in a sum. */
+/* -0.0 leaves every float unchanged in a sum; 0.0 would change -0.0. */
 lw_ref
 lw_block_identity(lw_builder *b, const lw_associative *one, lw_dtype type)
 {
@@ -67,12 +67,6 @@ cell(lw_builder *b, lw_ref base, lw_ref number, int64_t size)
     return lw_ir_offset(b, base, bytes);
 }
 
-static void
-barrier(lw_builder *b)
-{
-    lw_ir_emit(b, LW_OP_BARRIER, LW_DT_void, 0, 0, 0);
-}
-
 static lw_ref
 from_below(lw_builder *b, lw_ref value, int64_t lanes)
 {
@@ -85,7 +79,8 @@ of_lane(lw_builder *b, lw_ref value, lw_ref lane)
     return lw_warp_shuffle(b, LW_KOP_shfl_idx, value, lane);
 }
 
-/* Each of the first `n` lanes gets the total of all up to it. */
+/* A scan within a warp (Hillis and Steele, 1986): each of the first `n` lanes gets the total of
+ * all lanes up to it. */
 static lw_ref
 warp_scan(lw_builder *b, const lw_associative *one, lw_ref value, lw_ref lane, int64_t n)
 {
@@ -99,8 +94,16 @@ warp_scan(lw_builder *b, const lw_associative *one, lw_ref value, lw_ref lane, i
 
 /* ---- blocks ---- */
 
+#ifndef NDEBUG
+static bool
+is_whole(const lw_thread_block *block)
+{
+    return block->n_threads >= WARP && (block->n_threads & (block->n_threads - 1)) == 0;
+}
+#endif
+
 lw_ref
-lw_scan_place(lw_builder *b, lw_ref tid, uint32_t times, uint32_t k)
+lw_scan_index(lw_builder *b, lw_ref tid, uint32_t times, uint32_t k)
 {
     lw_dtype type = lw_ir_type(b, tid);
     lw_ref lane = lw_ir_and(b, tid, lw_ir_int(b, type, WARP - 1));
@@ -109,7 +112,8 @@ lw_scan_place(lw_builder *b, lw_ref tid, uint32_t times, uint32_t k)
     return lw_ir_add(b, lw_ir_add(b, warp, lane), lw_ir_int(b, type, (int64_t)k * WARP));
 }
 
-/* Within a warp: before is what comes before it there, total the warp's. */
+/* Scans within a warp: `before` becomes what the lanes before this one add, `total` what the
+ * warp adds. */
 static void
 scan_warp(lw_builder *b, lw_scan *scans, uint32_t n, uint32_t times, lw_ref lane)
 {
@@ -131,11 +135,19 @@ scan_warp(lw_builder *b, lw_scan *scans, uint32_t n, uint32_t times, lw_ref lane
     scans->total = total;
 }
 
-/* The warps' totals go through shared memory, and each warp scans them again. */
+/* Where a thread is: its lane, and its warp among those of the block. */
+typedef struct warp_place {
+    lw_ref lane, warp; /* i32 */
+    int64_t n_warps;
+} warp_place;
+
+/* Combines the warps' totals, which are in shared memory: each warp scans all of them, so that
+ * no further barrier is needed. */
 static void
-scan_warps(lw_builder *b, lw_scan *s, lw_ref shared, lw_ref lane, lw_ref warp, int64_t n_warps,
-           lw_ref *front)
+scan_warps(lw_builder *b, lw_scan *s, lw_ref shared, const warp_place *at, lw_ref *front)
 {
+    lw_ref lane = at->lane, warp = at->warp;
+    int64_t n_warps = at->n_warps;
     lw_ref number = lw_ir_and(b, lane, lw_ir_int(b, LW_DT_i32, n_warps - 1)), total;
     lw_ref is_first = lw_ir_compare(b, LW_OP_EQ, warp, lw_ir_int(b, LW_DT_i32, 0));
     lw_ref previous = lw_ir_select(b, is_first, lw_ir_int(b, LW_DT_i32, 0),
@@ -150,42 +162,45 @@ scan_warps(lw_builder *b, lw_scan *s, lw_ref shared, lw_ref lane, lw_ref warp, i
 }
 
 void
-lw_block_scan(lw_builder *b, lw_scan *scans, uint32_t n, uint32_t times, lw_ref tid,
-              uint32_t n_threads, lw_ref turn)
+lw_block_scan(lw_builder *b, const lw_thread_block *block, lw_scan *scans, uint32_t n,
+              uint32_t times, lw_ref turn)
 {
-    int64_t n_warps = n_threads / WARP, row = 8 * n_warps;
-    lw_ref thread = lw_ir_cast(b, LW_DT_i32, tid), shared, lane, warp, front;
+    warp_place at = {.n_warps = block->n_threads / WARP};
+    int64_t row = 8 * at.n_warps;
+    lw_ref thread = lw_ir_cast(b, LW_DT_i32, block->tid), shared, front;
 
-    assert(times <= MOST_TIMES);
-    lane = lw_ir_and(b, thread, lw_ir_int(b, LW_DT_i32, WARP - 1));
-    warp = lw_ir_shr(b, thread, lw_ir_int(b, LW_DT_i32, 5));
+    assert(times >= 1 && times <= MOST_TIMES && n > 0);
+    assert(is_whole(block));
+    at.lane = lw_ir_and(b, thread, lw_ir_int(b, LW_DT_i32, WARP - 1));
+    at.warp = lw_ir_shr(b, thread, lw_ir_int(b, LW_DT_i32, 5));
     for (uint32_t i = 0; i < n; i++)
-        scan_warp(b, &scans[i], n, times, lane);
-    if (n_warps == 1)
+        scan_warp(b, &scans[i], n, times, at.lane);
+    if (at.n_warps == 1)
         return;
     shared = cell(b, lw_ir_shared(b, (uint32_t)(2 * n * row), 16), turn, n * row);
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_EQ, lane, lw_ir_int(b, LW_DT_i32, WARP - 1)));
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_EQ, at.lane, lw_ir_int(b, LW_DT_i32, WARP - 1)));
     for (uint32_t i = 0; i < n; i++) {
-        lw_ref mine = cell(b, lw_ir_offset(b, shared, lw_ir_int(b, LW_DT_i64, i * row)), warp,
-                           lw_dtypes[scans[i].type].size_bytes);
+        lw_ref mine = cell(b, lw_ir_offset(b, shared, lw_ir_int(b, LW_DT_i64, i * row)),
+                           at.warp, lw_dtypes[scans[i].type].size_bytes);
         lw_ir_store(b, mine, scans[i].total, 0, 0);
     }
     lw_ir_end(b);
-    barrier(b);
+    lw_ir_barrier(b);
     for (uint32_t i = 0; i < n; i++) {
-        scan_warps(b, &scans[i], lw_ir_offset(b, shared, lw_ir_int(b, LW_DT_i64, i * row)),
-                   lane, warp, n_warps, &front);
+        scan_warps(b, &scans[i], lw_ir_offset(b, shared, lw_ir_int(b, LW_DT_i64, i * row)), &at,
+                   &front);
         for (uint32_t k = 0; k < times; k++)
             scans[k * n + i].before =
                 lw_block_combine(b, scans[i].one, front, scans[k * n + i].before);
     }
 }
 
-/* The total of n lanes one behind the other, n a power of two: each lane has its own order,
- * lane 0's counts. */
+/* The total of n neighbouring lanes, n a power of two. Each lane combines in another order;
+ * lane 0's result is used. */
 static lw_ref
 lanes_total(lw_builder *b, const lw_associative *one, lw_ref value, int64_t n)
 {
+    assert(n >= 1 && n <= WARP && (n & (n - 1)) == 0);
     for (int64_t d = n / 2; d > 0; d /= 2) {
         lw_ref other = lw_warp_shuffle(b, LW_KOP_shfl_down, value, lw_ir_int(b, LW_DT_i32, d));
         value = lw_block_combine(b, one, value, other);
@@ -194,13 +209,14 @@ lanes_total(lw_builder *b, const lw_associative *one, lw_ref value, int64_t n)
 }
 
 lw_ref
-lw_block_total(lw_builder *b, const lw_associative *one, lw_ref value, lw_ref tid,
-               uint32_t n_threads)
+lw_block_total(lw_builder *b, const lw_thread_block *block, const lw_associative *one,
+               lw_ref value)
 {
     lw_dtype type = lw_ir_type(b, value);
-    int64_t size = lw_dtypes[type].size_bytes, n_warps = n_threads / WARP;
-    lw_ref thread = lw_ir_cast(b, LW_DT_i32, tid), shared, lane, number;
+    int64_t size = lw_dtypes[type].size_bytes, n_warps = block->n_threads / WARP;
+    lw_ref thread = lw_ir_cast(b, LW_DT_i32, block->tid), shared, lane, number;
 
+    assert(is_whole(block));
     value = lanes_total(b, one, value, WARP);
     if (n_warps == 1)
         return value;
@@ -210,10 +226,10 @@ lw_block_total(lw_builder *b, const lw_associative *one, lw_ref value, lw_ref ti
     number = lw_ir_shr(b, thread, lw_ir_int(b, LW_DT_i32, 5));
     lw_ir_store(b, cell(b, shared, number, size), value, 0, 0);
     lw_ir_end(b);
-    barrier(b);
+    lw_ir_barrier(b);
     number = lw_ir_and(b, lane, lw_ir_int(b, LW_DT_i32, n_warps - 1));
     value = lw_ir_load(b, type, 1, cell(b, shared, number, size), 0, 0);
-    barrier(b); /* the next call may store */
+    lw_ir_barrier(b); /* the next call may store there */
     return lanes_total(b, one, value, n_warps);
 }
 
@@ -226,15 +242,15 @@ lw_block_share(lw_builder *b, lw_ref value, lw_ref tid)
     lw_ir_if(b, lw_ir_compare(b, LW_OP_EQ, tid, lw_ir_int(b, LW_DT_u64, 0)));
     lw_ir_store(b, shared, value, 0, 0);
     lw_ir_end(b);
-    barrier(b);
+    lw_ir_barrier(b);
     return lw_ir_load(b, type, 1, shared, 0, 0);
 }
 
 /* ---- picks ---- */
 
-/* One of the iterations that were picked. */
+/* An iteration that a thread has picked. */
 typedef struct picked {
-    lw_ref best, iteration; /* best: 0, or of 32 or 64 bits */
+    lw_ref best, iteration; /* best: its value in 32 or 64 bits, or 0 */
 } picked;
 
 static lw_ref
@@ -243,7 +259,7 @@ is_nan(lw_builder *b, lw_ref value)
     return lw_ir_compare(b, LW_OP_NE, value, value);
 }
 
-/* Whether x comes before y in the pick's order, whatever their iterations. */
+/* Whether x is better than y, without regard to their iterations. */
 static lw_ref
 is_better(lw_builder *b, const lw_preference *pick, lw_ref x, lw_ref y)
 {
@@ -256,7 +272,7 @@ is_better(lw_builder *b, const lw_preference *pick, lw_ref x, lw_ref y)
     return lw_ir_or(b, better, other);
 }
 
-/* Whether x stays if y is as good: its iteration decides. */
+/* Whether x stays if y is equally good: the number of the iteration decides. */
 static lw_ref
 comes_first(lw_builder *b, const lw_preference *pick, picked x, picked y)
 {
@@ -269,7 +285,7 @@ comes_first(lw_builder *b, const lw_preference *pick, picked x, picked y)
     return lw_ir_select(b, is_nan(b, x.best), none, number);
 }
 
-/* x or y, whichever stays; one that is none never does. */
+/* x or y, whichever stays; a thread without an iteration never wins. */
 static picked
 pick_of(lw_builder *b, const lw_preference *pick, picked x, picked y)
 {
@@ -288,7 +304,7 @@ pick_of(lw_builder *b, const lw_preference *pick, picked x, picked y)
                     .iteration = lw_ir_select(b, stays, x.iteration, y.iteration)};
 }
 
-/* All lanes get the pick of the first `n` lanes, which are repeated. */
+/* All lanes get the pick of the first `n` lanes, of which the others are copies. */
 static picked
 warp_pick(lw_builder *b, const lw_preference *pick, picked mine, int64_t n)
 {
@@ -302,7 +318,7 @@ warp_pick(lw_builder *b, const lw_preference *pick, picked mine, int64_t n)
     return mine;
 }
 
-/* The value in 32 bits at least, with the same order. */
+/* The value in at least 32 bits, with the same order. */
 static lw_ref
 widened(lw_builder *b, lw_ref value)
 {
@@ -314,13 +330,14 @@ widened(lw_builder *b, lw_ref value)
 }
 
 lw_ref
-lw_block_pick(lw_builder *b, const lw_preference *pick, lw_ref best, lw_ref iteration,
-              lw_ref tid, uint32_t n_threads)
+lw_block_pick(lw_builder *b, const lw_thread_block *block, const lw_preference *pick,
+              lw_ref best, lw_ref iteration)
 {
     picked mine = {.best = best ? widened(b, best) : 0, .iteration = iteration};
-    int64_t n_warps = n_threads / WARP;
-    lw_ref thread = lw_ir_cast(b, LW_DT_i32, tid), lane, warp, bests, iterations, number;
+    int64_t n_warps = block->n_threads / WARP;
+    lw_ref thread = lw_ir_cast(b, LW_DT_i32, block->tid), lane, warp, bests, iterations, number;
 
+    assert(is_whole(block));
     mine = warp_pick(b, pick, mine, WARP);
     if (n_warps == 1)
         return mine.iteration;
@@ -333,7 +350,7 @@ lw_block_pick(lw_builder *b, const lw_preference *pick, lw_ref best, lw_ref iter
     if (best)
         lw_ir_store(b, cell(b, bests, warp, 8), mine.best, 0, 0);
     lw_ir_end(b);
-    barrier(b);
+    lw_ir_barrier(b);
     number = lw_ir_and(b, lane, lw_ir_int(b, LW_DT_i32, n_warps - 1));
     if (best)
         mine.best = lw_ir_load(b, lw_ir_type(b, mine.best), 1, cell(b, bests, number, 8), 0, 0);
@@ -351,7 +368,7 @@ lw_block_give(lw_builder *b, lw_ref *values, uint32_t n, lw_ref mine)
         lw_ir_store(b, lw_ir_offset(b, shared, lw_ir_int(b, LW_DT_i64, 8 * (int64_t)i)),
                     values[i], 0, 0);
     lw_ir_end(b);
-    barrier(b);
+    lw_ir_barrier(b);
     for (uint32_t i = 0; i < n; i++)
         values[i] =
             lw_ir_load(b, lw_ir_type(b, values[i]), 1,

@@ -1,61 +1,69 @@
-/* Code that a block shares: totals, prefixes and choices of what its threads have. Pure C. */
+/* Code that the threads of a block run together: totals, prefix sums and selection over a value
+ * of each thread. Pure C. */
 #ifndef LW_BLOCK_SCAN_H
 #define LW_BLOCK_SCAN_H
 
 #include "core/ir/build.h"
 
-/* x op y: ADD, MUL, AND, OR, XOR; LT, GT: the smaller, the larger, x where neither is;
- * INTRINSIC: the row `intrinsic`. */
+/* An associative operation x op y: ADD, MUL, AND, OR, XOR; LT, GT: the smaller, the larger, and
+ * x where neither is; INTRINSIC: the row `intrinsic`. */
 typedef struct lw_associative {
     lw_op op;
     uint32_t intrinsic;
 } lw_associative;
 
-/* Which of several values, each with a number of its own, is the one that stays. */
+/* Which of several values, each with a number of its own, is selected. */
 typedef struct lw_preference {
-    lw_op op;       /* GT: the largest stays, LT: the smallest */
-    bool last;      /* of equals the last stays */
-    bool nan_best;  /* what is no number is better than all numbers, */
-    bool nan_worst; /* or worse than all; neither: it is never taken */
-    bool nan_last;  /* of several that are no numbers the last stays */
+    lw_op op;       /* GT: the largest, LT: the smallest */
+    bool last;      /* the last of several equals, else the first */
+    bool nan_best;  /* NaN is better than all numbers, */
+    bool nan_worst; /* or worse than all; neither: it is never selected */
+    bool nan_last;  /* the last of several NaNs, else the first */
 } lw_preference;
 
-/* x op y, where x comes first; its identity, which leaves every y as it is. */
+/* x op y, where x comes first; and the identity of the operation, which leaves every y
+ * unchanged. */
 lw_ref lw_block_combine(lw_builder *b, const lw_associative *one, lw_ref x, lw_ref y);
 lw_ref lw_block_identity(lw_builder *b, const lw_associative *one, lw_dtype type);
+
+/* The threads of a block, as the code of one of them sees them. */
+typedef struct lw_thread_block {
+    lw_ref tid;         /* the thread's number in the block */
+    uint32_t n_threads; /* a power of two, at least a warp */
+} lw_thread_block;
 
 /* One variable of a scan. */
 typedef struct lw_scan {
     const lw_associative *one;
     lw_dtype type;
-    lw_ref value;  /* in: of this thread */
-    lw_ref before; /* out: of all that come before it */
-    lw_ref total;  /* out, of the first time: of all threads and times */
+    lw_ref value;  /* in: this thread's */
+    lw_ref before; /* out: the total of all values before it */
+    lw_ref total;  /* out, only in the first value of the variable: the total of all values */
 } lw_scan;
 
-/* Called by all threads of a block, which are a power of two, at least a warp. Each thread
- * brings `times` values of each of n variables: scans[k * n + i] is its k-th value of variable
- * i. The first values of all threads of a warp come first, in the order of the lanes, then
- * their second values, and so on; then the next warp (lw_scan_place). `turn` is a bool, the
- * same in all threads, that changes from call to call, so that one barrier is enough. The order
- * of the operations depends on the numbers of threads and times alone. */
-void lw_block_scan(lw_builder *b, lw_scan *scans, uint32_t n, uint32_t times, lw_ref tid,
-                   uint32_t n_threads, lw_ref turn);
-/* Which of the block's threads * times this thread is the k-th time; of the type of tid. */
-lw_ref lw_scan_place(lw_builder *b, lw_ref tid, uint32_t times, uint32_t k);
-/* The total of all threads' values, in the same order each time: warps by shuffles, their
- * totals through shared memory. */
-lw_ref lw_block_total(lw_builder *b, const lw_associative *one, lw_ref value, lw_ref tid,
-                      uint32_t n_threads);
-/* Of the iterations that threads have picked (i64, negative: none) the one that stays, known
- * to all threads. best: the value that this thread's has, or 0 where the pick is of the
- * last. */
-lw_ref lw_block_pick(lw_builder *b, const lw_preference *pick, lw_ref best, lw_ref iteration,
-                     lw_ref tid, uint32_t n_threads);
-/* values[i] becomes what the thread where `mine` holds has, of which there is one; if there is
- * none, anything. */
+/* Called by all threads of a block. Each thread has `times` values of each of n variables:
+ * scans[k * n + i] is its k-th value of variable i. The first values of all threads of a warp
+ * come first, in the order of the lanes, then their second values, and so on; then the next
+ * warp (lw_scan_index). `turn` is a bool, the same in all threads, that changes from call to
+ * call, so that one barrier is enough. The order of the operations depends on the numbers of
+ * threads and times alone. */
+void lw_block_scan(lw_builder *b, const lw_thread_block *block, lw_scan *scans, uint32_t n,
+                   uint32_t times, lw_ref turn);
+/* The position of this thread's k-th value among the block's threads * times values; it has the
+ * type of tid. */
+lw_ref lw_scan_index(lw_builder *b, lw_ref tid, uint32_t times, uint32_t k);
+/* The total of all threads' values, combined in the same order each time: within warps by
+ * shuffles, then the warps' totals through shared memory. */
+lw_ref lw_block_total(lw_builder *b, const lw_thread_block *block, const lw_associative *one,
+                      lw_ref value);
+/* Selects one of the iterations that threads have picked (i64, negative: none); all threads get
+ * it. best: this thread's value, or 0 where the last iteration is selected. */
+lw_ref lw_block_pick(lw_builder *b, const lw_thread_block *block, const lw_preference *pick,
+                     lw_ref best, lw_ref iteration);
+/* values[i] becomes the value of the one thread for which `mine` is true; if there is none, it
+ * is undefined. */
 void lw_block_give(lw_builder *b, lw_ref *values, uint32_t n, lw_ref mine);
-/* What thread 0 has, for all. */
+/* Gives all threads the value of thread 0. */
 lw_ref lw_block_share(lw_builder *b, lw_ref value, lw_ref tid);
 
 #endif

@@ -10,7 +10,7 @@
 typedef struct attribute_row {
     size_t offset;
     int attribute; /* CUdevice_attribute */
-    bool optional; /* absent from old drivers: 0 then */
+    bool optional; /* absent from old drivers, where it counts as 0 */
 } attribute_row;
 
 #define ROW(number, field)                                                                     \
@@ -55,8 +55,10 @@ static const attribute_row attributes[] = {
 
 static lw_lock lock = LW_LOCK_INIT; /* the list, contexts and their users */
 static _Atomic(lw_device *) devices[MAX_DEVICES];
-static lw_context *contexts[MAX_DEVICES]; /* all that the device ever had, newest first */
-static _Thread_local int selected; /* ordinal; what a thread without a context works on */
+/* all contexts that the device has had, newest first */
+static lw_context *contexts[MAX_DEVICES];
+/* ordinal of the device of a thread that has no current context */
+static _Thread_local int selected;
 
 lw_status
 lw_device_count(int *out, lw_error *err)
@@ -142,7 +144,7 @@ fail:
     return status;
 }
 
-/* A thread whose current context is about to go must not keep it. */
+/* Called before a context is destroyed: a thread must not keep it as its current one. */
 static void
 forget_current(const lw_context *context)
 {
@@ -153,7 +155,8 @@ forget_current(const lw_context *context)
         (void)LW_CUDA(CtxSetCurrent, (NULL), context->device->ordinal, NULL);
 }
 
-/* The last user went. needs: not the lock, for the driver may wait. */
+/* Called when the last user of a context is gone. needs: not the lock, because the driver may
+ * wait. */
 static void
 release(lw_context *context)
 {
@@ -198,7 +201,7 @@ fail:
     return status;
 }
 
-/* The device's open context, made now if need be; needs: the lock. */
+/* The device's open context, which is made if there is none. needs: the lock. */
 static lw_status
 open_context(lw_device *device, lw_context **out, lw_error *err)
 {
@@ -233,7 +236,7 @@ need_context(lw_device *device, lw_context **out, lw_error *err)
     return status;
 }
 
-/* Another context is current: keep it when it is of the same device. */
+/* Called when another context is current: it is kept if it belongs to the same device. */
 static lw_status
 change(lw_device *device, CUcontext wanted, CUcontext current, CUcontext *before, lw_error *err)
 {
@@ -289,7 +292,7 @@ lw_device_current(lw_device **out, lw_error *err)
     LW_TRY(lw_driver_need(err));
     LW_TRY(LW_CUDA(CtxGetCurrent, (&current), -1, err));
     if (current == NULL || LW_CUDA(CtxGetDevice, (&handle), -1, NULL) != LW_OK)
-        return lw_device_get(selected, out, err); /* none, or one that was destroyed */
+        return lw_device_get(selected, out, err); /* there is none, or it was destroyed */
     LW_TRY(lw_device_count(&n, err));
     for (ordinal = 0; ordinal < n; ordinal++) {
         LW_TRY(lw_device_get(ordinal, out, err));
@@ -363,7 +366,7 @@ fail:
     return status;
 }
 
-/* The context is no longer the device's; whoever still uses it keeps it. */
+/* Separates the context from the device; its users keep it alive. */
 static lw_context *
 detach(lw_device *device)
 {
@@ -455,8 +458,8 @@ lw_context_is_alive(const lw_context *context)
     return !lw_driver_forked() && !atomic_load_explicit(&context->dead, memory_order_relaxed);
 }
 
-/* Cleaning up goes on after a failure that a working context may report late: the question is
- * not needed, and the change is tried twice. */
+/* Cleaning up must continue after a failure that a working context reports late, so the current
+ * context is not queried, and the change is tried twice. */
 bool
 lw_context_visit(lw_context *context, CUcontext *before)
 {

@@ -3,72 +3,76 @@
 #include "core/base/memory.h"
 #include "core/device/device_internal.h"
 
-/* The end of every copy: wait if asked to, and leave the device. */
+/* Ends every copy: waits if that was asked for, and leaves the device. */
 static lw_status
-finish(lw_status status, lw_device *device, CUstream stream, bool wait, CUcontext before,
-       lw_error *err)
+finish(const lw_copy_queue *queue, lw_status status, CUcontext before, lw_error *err)
 {
-    if (status == LW_OK && wait)
-        status = LW_CUDA(StreamSynchronize, (stream), device->ordinal, err);
+    if (status == LW_OK && queue->wait)
+        status = LW_CUDA(StreamSynchronize, (queue->stream), queue->device->ordinal, err);
     lw_device_leave(before);
     return status;
 }
 
 lw_status
-lw_copy_to_device(lw_device *device, CUdeviceptr to, const void *from, size_t n_bytes,
-                  CUstream stream, bool wait, lw_error *err)
+lw_copy_to_device(const lw_copy_queue *queue, CUdeviceptr to, const void *from, size_t n_bytes,
+                  lw_error *err)
 {
     CUcontext before;
-    lw_status status = lw_device_visit(device, &before, err);
+    lw_status status = lw_device_visit(queue->device, &before, err);
 
     if (status == LW_OK && n_bytes > 0)
-        status = LW_CUDA(MemcpyHtoDAsync, (to, from, n_bytes, stream), device->ordinal, err);
-    return finish(status, device, stream, wait, before, err);
+        status = LW_CUDA(MemcpyHtoDAsync, (to, from, n_bytes, queue->stream),
+                         queue->device->ordinal, err);
+    return finish(queue, status, before, err);
 }
 
 lw_status
-lw_copy_to_host(lw_device *device, void *to, CUdeviceptr from, size_t n_bytes, CUstream stream,
-                bool wait, lw_error *err)
+lw_copy_to_host(const lw_copy_queue *queue, void *to, CUdeviceptr from, size_t n_bytes,
+                lw_error *err)
 {
     CUcontext before;
-    lw_status status = lw_device_visit(device, &before, err);
+    lw_status status = lw_device_visit(queue->device, &before, err);
 
     if (status == LW_OK && n_bytes > 0)
-        status = LW_CUDA(MemcpyDtoHAsync, (to, from, n_bytes, stream), device->ordinal, err);
-    return finish(status, device, stream, wait, before, err);
+        status = LW_CUDA(MemcpyDtoHAsync, (to, from, n_bytes, queue->stream),
+                         queue->device->ordinal, err);
+    return finish(queue, status, before, err);
 }
 
 lw_status
-lw_copy_on_device(lw_device *device, CUdeviceptr to, CUdeviceptr from, size_t n_bytes,
-                  CUstream stream, bool wait, lw_error *err)
+lw_copy_on_device(const lw_copy_queue *queue, CUdeviceptr to, CUdeviceptr from, size_t n_bytes,
+                  lw_error *err)
 {
     CUcontext before;
-    lw_status status = lw_device_visit(device, &before, err);
+    lw_status status = lw_device_visit(queue->device, &before, err);
 
     if (status == LW_OK && n_bytes > 0)
-        status = LW_CUDA(MemcpyDtoDAsync, (to, from, n_bytes, stream), device->ordinal, err);
-    return finish(status, device, stream, wait, before, err);
+        status = LW_CUDA(MemcpyDtoDAsync, (to, from, n_bytes, queue->stream),
+                         queue->device->ordinal, err);
+    return finish(queue, status, before, err);
 }
 
 lw_status
-lw_copy_between(lw_device *to_device, CUdeviceptr to, lw_device *from_device, CUdeviceptr from,
-                size_t n_bytes, CUstream stream, bool wait, lw_error *err)
+lw_copy_between(const lw_copy_queue *queue, lw_device *to_device, CUdeviceptr to,
+                CUdeviceptr from, size_t n_bytes, lw_error *err)
 {
     lw_context *to_context = NULL, *from_context = NULL;
+    int ordinal = queue->device->ordinal;
     CUcontext before = NULL;
     lw_status status;
 
-    if (to_device == from_device)
-        return lw_copy_on_device(to_device, to, from, n_bytes, stream, wait, err);
+    if (to_device == queue->device)
+        return lw_copy_on_device(queue, to, from, n_bytes, err);
     LW_TRY(lw_context_hold(to_device, &to_context, err));
-    LW_TRY(lw_context_hold(from_device, &from_context, err));
-    LW_TRY(lw_device_visit(from_device, &before, err));
+    LW_TRY(lw_context_hold(queue->device, &from_context, err));
+    LW_TRY(lw_device_visit(queue->device, &before, err));
     if (n_bytes > 0)
-        status = LW_CUDA(MemcpyPeerAsync,
-                         (to, to_context->handle, from, from_context->handle, n_bytes, stream),
-                         from_device->ordinal, err);
-    if (status == LW_OK && wait)
-        status = LW_CUDA(StreamSynchronize, (stream), from_device->ordinal, err);
+        status = LW_CUDA(
+            MemcpyPeerAsync,
+            (to, to_context->handle, from, from_context->handle, n_bytes, queue->stream),
+            ordinal, err);
+    if (status == LW_OK && queue->wait)
+        status = LW_CUDA(StreamSynchronize, (queue->stream), ordinal, err);
 fail:
     lw_device_leave(before);
     lw_context_drop(from_context);
@@ -77,14 +81,19 @@ fail:
 }
 
 static lw_status
-fill(CUdeviceptr to, uint32_t value, size_t item_bytes, size_t n, CUstream stream, int ordinal,
+fill(const lw_copy_queue *queue, CUdeviceptr to, uint32_t value, size_t item_bytes, size_t n,
      lw_error *err)
 {
+    int ordinal = queue->device->ordinal;
+
     switch (item_bytes) {
-    case 1: return LW_CUDA(MemsetD8Async, (to, (unsigned char)value, n, stream), ordinal, err);
+    case 1:
+        return LW_CUDA(MemsetD8Async, (to, (unsigned char)value, n, queue->stream), ordinal,
+                       err);
     case 2:
-        return LW_CUDA(MemsetD16Async, (to, (unsigned short)value, n, stream), ordinal, err);
-    case 4: return LW_CUDA(MemsetD32Async, (to, value, n, stream), ordinal, err);
+        return LW_CUDA(MemsetD16Async, (to, (unsigned short)value, n, queue->stream), ordinal,
+                       err);
+    case 4: return LW_CUDA(MemsetD32Async, (to, value, n, queue->stream), ordinal, err);
     default:
         return lw_fail(err, LW_ERR_VALUE,
                        "filling device memory: items are of 1, 2 or 4 bytes, got %zu",
@@ -93,15 +102,15 @@ fill(CUdeviceptr to, uint32_t value, size_t item_bytes, size_t n, CUstream strea
 }
 
 lw_status
-lw_fill(lw_device *device, CUdeviceptr to, uint32_t value, size_t item_bytes, size_t n,
-        CUstream stream, bool wait, lw_error *err)
+lw_fill(const lw_copy_queue *queue, CUdeviceptr to, uint32_t value, size_t item_bytes, size_t n,
+        lw_error *err)
 {
     CUcontext before;
-    lw_status status = lw_device_visit(device, &before, err);
+    lw_status status = lw_device_visit(queue->device, &before, err);
 
     if (status == LW_OK && n > 0)
-        status = fill(to, value, item_bytes, n, stream, device->ordinal, err);
-    return finish(status, device, stream, wait, before, err);
+        status = fill(queue, to, value, item_bytes, n, err);
+    return finish(queue, status, before, err);
 }
 
 /* PORTABLE: page-locked for every context of the process. */

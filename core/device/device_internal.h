@@ -15,11 +15,12 @@ typedef struct lw_pool {
     lw_lock lock;
     lw_context *context;
     lw_device *device;
-    CUmemoryPool handle; /* NULL: cuMemAlloc and cuMemFree */
-    CUstream side;       /* our own, for memory outside captures and of dead streams; lazily */
-    bool closed;         /* puts give back at once, takes look for the next context */
-    bool open;           /* the driver's part was made */
-    lw_bin **table;      /* chained; capacity is a power of two; NULL until the first block */
+    CUmemoryPool handle; /* NULL: cuMemAlloc and cuMemFree are used */
+    /* our own, made when first needed: for memory outside captures and of destroyed streams */
+    CUstream side;
+    bool closed;    /* puts free at once, takes use the device's next context */
+    bool open;      /* its handle and streams were made */
+    lw_bin **table; /* chained; capacity is a power of two; NULL until the first block */
     uint32_t n_bins, capacity;
     size_t cache_limit_bytes;
     lw_pool_stats stats;
@@ -29,29 +30,32 @@ struct lw_context {
     CUcontext handle;
     lw_device *device;
     lw_pool pool;
-    int64_t n_users;  /* under the devices lock; the device itself is one until close */
-    atomic_bool dead; /* the handle is invalid: nothing of it may be destroyed */
+    /* under the devices' lock; the device itself counts as a user until it is closed */
+    int64_t n_users;
+    atomic_bool dead; /* the handle is invalid: nothing in it may be destroyed */
     lw_context *next; /* earlier contexts of the device, kept until lw_driver_close */
 };
 
-/* Add to the text of the error that was just set. */
+/* Adds to the text of the error that was just set. */
 void lw_driver_note(lw_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Move `from` into err, unless err holds an earlier error; either way `from` is empty then. */
+/* Moves `from` into err, unless err holds an earlier error; `from` is empty afterwards in
+ * either case. */
 void lw_driver_pass(lw_error *err, lw_error *from);
 
 lw_status lw_pool_open_(lw_pool *pool, lw_context *context, lw_error *err);
-void lw_pool_shut_(lw_pool *pool);    /* no more caching; cached blocks are given back */
-void lw_pool_destroy_(lw_pool *pool); /* the driver's part: the last user of the context went */
-void lw_pool_free_(lw_pool *pool);    /* the structs */
+void lw_pool_shut_(lw_pool *pool); /* ends caching; cached blocks are given back */
+/* destroys its handle and streams: the context's last user is gone */
+void lw_pool_destroy_(lw_pool *pool);
+void lw_pool_free_(lw_pool *pool); /* frees the structs */
 void lw_pool_forget_(lw_pool *pool, CUstream stream);
-/* lw_pool_take, never from a source; size_bytes > 0. */
+/* lw_pool_take, but never from a source; size_bytes > 0. */
 lw_status lw_pool_take_ours_(lw_device *device, size_t size_bytes, CUstream stream,
                              lw_block **out, lw_error *err);
 
 void lw_devices_close_(void); /* all devices, all structs */
-/* `later` waits for what `earlier` holds now; both contexts are usable. */
+/* Makes `later` wait for the work that `earlier` has now; both contexts are usable. */
 lw_status lw_stream_order_(CUstream later, CUstream earlier, int ordinal, lw_error *err);
 
 #endif

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* CUDA 12.0: the first driver with cuLibrary*, cuGetProcAddress_v2 and cubins of every toolkit
- * that we use. */
+/* CUDA 12.0 is the first driver with cuLibrary*, cuGetProcAddress_v2 and cubins of every
+ * toolkit that we use. */
 #define OLDEST_VERSION 12000
 
 enum { STATE_NONE, STATE_LOADING, STATE_READY, STATE_FORKED };
@@ -55,8 +55,8 @@ lw_driver_forked(void)
     return atomic_load_explicit(&state, memory_order_relaxed) == STATE_FORKED;
 }
 
-/* In the child only the forking thread lives: a lock that another one held would stay locked.
- */
+/* In the child only the forking thread exists: a lock that another thread held would stay
+ * locked. */
 static void
 after_fork(void)
 {
@@ -119,8 +119,8 @@ open_library(lw_error *err)
 typedef CUresult (*get_address_function)(const char *symbol, void **out, int version,
                                          uint64_t flags, int *found);
 
-/* A driver that does not want to answer is asked by dlsym; one that says "no such call" is
- * believed. */
+/* Asks cuGetProcAddress first. If it does not answer, dlsym is asked; if it says that there is
+ * no such call, that is believed. */
 static void *
 resolve(get_address_function get_address, const call_row *row)
 {

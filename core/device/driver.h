@@ -1,13 +1,12 @@
-/* The CUDA driver, reached through one table (core/tables/cuda_driver.def) that is filled at
- * the first need and never before. No CUDA header is used: the types below are the driver's
- * ABI.
+/* The CUDA driver, called through one table (core/tables/cuda_driver.def) that is filled when
+ * it is first needed. No CUDA header is used: the types below are the driver's ABI.
  *
- * Where it is looked for: the setting `driver` (LANEWISE_CUDA_DRIVER) and nothing else when it
- * is set; otherwise WSL's folder where there is one, then the loader's libcuda.so.1. A machine
- * without a driver, LANEWISE_NO_CUDA=1 and a driver older than CUDA 12.0 all give LW_ERR_DRIVER
- * that says what was looked for and where. A failure is not remembered: the next need tries
- * again. A child of fork() gets an error from every entry point once the parent has used CUDA.
- */
+ * It is looked for where the setting `driver` (LANEWISE_CUDA_DRIVER) says, and nowhere else,
+ * when that is set; otherwise in WSL's folder where there is one, then as the loader's
+ * libcuda.so.1. A machine without a driver, LANEWISE_NO_CUDA=1 and a driver older than CUDA
+ * 12.0 all give LW_ERR_DRIVER, which says what was looked for and where. A failure is not
+ * remembered: the next need tries again. A child of fork() gets an error from every entry point
+ * once the parent has used CUDA. */
 #ifndef LW_DEVICE_DRIVER_H
 #define LW_DEVICE_DRIVER_H
 
@@ -29,7 +28,7 @@ typedef struct CUkern_st *CUkernel;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUmemPoolHandle_st *CUmemoryPool;
 
-/* The codes that we tell apart. */
+/* The result codes that we tell apart. */
 enum {
     LW_CUDA_SUCCESS = 0,
     LW_CUDA_INVALID_VALUE = 1,
@@ -90,21 +89,23 @@ typedef enum lw_driver_call {
 
 extern lw_driver_table lw_cuda;
 
-/* Load the driver and initialise it, unless that was done: cheap (an atomic load) afterwards.
- */
+/* Loads the driver and initialises it, unless that was done: afterwards it is cheap (an atomic
+ * load). */
 lw_status lw_driver_need(lw_error *err);
 /* Whether there is a usable driver with at least one device. Never an error. */
 bool lw_driver_available(void);
-/* 1000 * major + 10 * minor of the loaded driver, 0 before. */
+/* 1000 * major + 10 * minor of the loaded driver; 0 before it is loaded. */
 int lw_driver_version(void);
-/* The path of the loaded libcuda, "" before. */
+/* The path of the loaded libcuda; "" before it is loaded. */
 const char *lw_driver_path(void);
-/* Close all devices and unload the driver, so that the next need starts afresh. Everything that
- * came from a device must have been given back. For tests and for the end of the process. */
+/* Closes all devices and unloads the driver, so that the next need loads it again.
+ * Everything that came from a device must have been given back. For tests and for the end of
+ * the process. */
 void lw_driver_close(void);
 
-/* Make a driver call: LW_CUDA(MemAlloc, (&address, size_bytes), ordinal, err) is a lw_status.
- * An absent slot is an error too. ordinal: the device it was for, -1 = none. */
+/* Makes a driver call: LW_CUDA(MemAlloc, (&address, size_bytes), ordinal, err) is a lw_status.
+ * A call that the driver lacks is an error too. ordinal: the device that the call is for, -1 =
+ * none. */
 #define LW_CUDA(name, arguments, ordinal, err)                                                 \
     (lw_cuda.name == NULL                                                                      \
          ? lw_driver_missing(LW_CALL_##name, (ordinal), (err))                                 \
@@ -112,10 +113,11 @@ void lw_driver_close(void);
 
 lw_status lw_driver_check(CUresult code, lw_driver_call call, int ordinal, lw_error *err);
 lw_status lw_driver_missing(lw_driver_call call, int ordinal, lw_error *err);
-/* "cuMemAlloc" */
+/* The call's name, such as "cuMemAlloc". */
 const char *lw_driver_call_name(lw_driver_call call);
 
-/* True in a child of fork() after the parent used CUDA: nothing may reach the driver. */
+/* True in a child of fork() after the parent has used CUDA: no call may be made to the
+ * driver. */
 bool lw_driver_forked(void);
 
 #endif

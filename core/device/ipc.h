@@ -4,8 +4,8 @@
 
 #include "core/device/context.h"
 
-/* A handle of the allocation that holds the address, and the address's offset in it. Memory of
- * a stream-ordered pool has none: the text of that error says what to do. */
+/* The handle of the allocation that contains the address, and the address's offset in it.
+ * Memory of a stream-ordered pool has no handle: the text of that error says what to do. */
 lw_status lw_ipc_export(lw_device *device, CUdeviceptr address, CUipcMemHandle *out,
                         size_t *offset, lw_error *err);
 
@@ -15,12 +15,12 @@ typedef struct lw_ipc_memory {
     lw_context *context; /* held */
 } lw_ipc_memory;
 
-/* Open another process's handle on this device; peer access is switched on where the memory is
- * another device's. */
+/* Opens another process's handle on this device; where the memory belongs to another device,
+ * peer access is enabled. */
 lw_status lw_ipc_open(lw_device *device, const CUipcMemHandle *handle, lw_ipc_memory **out,
                       lw_error *err);
-/* NULL is allowed. No work given so far may use the memory any more: it waits for the device.
- */
+/* NULL is allowed. Work that was queued so far is waited for; nothing may use the memory any
+ * more. */
 void lw_ipc_close(lw_ipc_memory *memory);
 
 #endif

@@ -5,10 +5,12 @@
 #include "core/device/device_internal.h"
 #include "core/device/module_internal.h"
 
+#include <assert.h>
+
 enum { COOPERATIVE = 2 }; /* CUlaunchAttributeID */
 
-/* A function belongs to the context it was loaded in. When another context of the device is
- * current, the kernel's context-free handle works (the driver takes it as a function). */
+/* A function belongs to the context in which it was loaded. When another context of the device
+ * is current, the kernel's context-free handle works (the driver accepts it as a function). */
 static bool
 wrong_context(CUresult code)
 {
@@ -16,46 +18,53 @@ wrong_context(CUresult code)
 }
 
 static lw_status
-explain(CUresult code, lw_driver_call call, const lw_kernel *kernel, const uint32_t shape[6],
-        uint32_t shared_bytes, lw_error *err)
+explain(CUresult code, lw_driver_call call, const lw_kernel *kernel,
+        const lw_launch_shape *shape, lw_error *err)
 {
+    const uint32_t *grid = shape->grid, *block = shape->block;
+
     lw_driver_check(code, call, kernel->device->ordinal, err);
     lw_driver_note(
         err,
         " (kernel \"%s\", grid %u x %u x %u, block %u x %u x %u, %u bytes of dynamic "
         "shared memory)",
-        kernel->name, shape[0], shape[1], shape[2], shape[3], shape[4], shape[5], shared_bytes);
+        kernel->name, grid[0], grid[1], grid[2], block[0], block[1], block[2],
+        shape->shared_bytes);
     return LW_ERR_DRIVER;
 }
 
-lw_status
-lw_launch(lw_kernel *kernel, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z,
-          uint32_t block_x, uint32_t block_y, uint32_t block_z, uint32_t shared_bytes,
-          CUstream stream, void **params, lw_error *err)
+static inline CUresult
+launch(CUfunction function, const lw_launch_shape *shape, void **params)
 {
-    CUresult code = lw_cuda.LaunchKernel(kernel->function, grid_x, grid_y, grid_z, block_x,
-                                         block_y, block_z, shared_bytes, stream, params, NULL);
+    return lw_cuda.LaunchKernel(function, shape->grid[0], shape->grid[1], shape->grid[2],
+                                shape->block[0], shape->block[1], shape->block[2],
+                                shape->shared_bytes, shape->stream, params, NULL);
+}
 
+lw_status
+lw_launch(lw_kernel *kernel, const lw_launch_shape *shape, void **params, lw_error *err)
+{
+    CUresult code;
+
+    assert(kernel->function != NULL && params != NULL);
+    code = launch(kernel->function, shape, params);
     if (code == LW_CUDA_SUCCESS)
         return LW_OK;
     if (wrong_context(code) && kernel->handle != NULL)
-        code =
-            lw_cuda.LaunchKernel((CUfunction)(void *)kernel->handle, grid_x, grid_y, grid_z,
-                                 block_x, block_y, block_z, shared_bytes, stream, params, NULL);
+        code = launch((CUfunction)(void *)kernel->handle, shape, params);
     if (code == LW_CUDA_SUCCESS)
         return LW_OK;
-    return explain(code, LW_CALL_LaunchKernel, kernel,
-                   (uint32_t[6]){grid_x, grid_y, grid_z, block_x, block_y, block_z},
-                   shared_bytes, err);
+    return explain(code, LW_CALL_LaunchKernel, kernel, shape, err);
 }
 
 /* Launches with one attribute. */
 static lw_status
-launch_with(CUlaunchAttribute *attribute, lw_kernel *kernel, const uint32_t shape[6],
-            uint32_t shared_bytes, CUstream stream, void **params, lw_error *err)
+launch_with(CUlaunchAttribute *attribute, lw_kernel *kernel, const lw_launch_shape *shape,
+            void **params, lw_error *err)
 {
-    CUlaunchConfig config = {shape[0], shape[1],     shape[2], shape[3],  shape[4],
-                             shape[5], shared_bytes, stream,   attribute, 1};
+    CUlaunchConfig config = {
+        shape->grid[0],  shape->grid[1],      shape->grid[2], shape->block[0], shape->block[1],
+        shape->block[2], shape->shared_bytes, shape->stream,  attribute,       1};
     CUresult code = lw_cuda.LaunchKernelEx(&config, kernel->function, params, NULL);
 
     if (wrong_context(code) && kernel->handle != NULL)
@@ -63,13 +72,12 @@ launch_with(CUlaunchAttribute *attribute, lw_kernel *kernel, const uint32_t shap
             lw_cuda.LaunchKernelEx(&config, (CUfunction)(void *)kernel->handle, params, NULL);
     if (code == LW_CUDA_SUCCESS)
         return LW_OK;
-    return explain(code, LW_CALL_LaunchKernelEx, kernel, shape, shared_bytes, err);
+    return explain(code, LW_CALL_LaunchKernelEx, kernel, shape, err);
 }
 
 lw_status
-lw_launch_together(lw_kernel *kernel, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z,
-                   uint32_t block_x, uint32_t block_y, uint32_t block_z, uint32_t shared_bytes,
-                   CUstream stream, void **params, lw_error *err)
+lw_launch_together(lw_kernel *kernel, const lw_launch_shape *shape, void **params,
+                   lw_error *err)
 {
     CUlaunchAttribute attribute = {.id = COOPERATIVE, .value.flag = 1};
 
@@ -77,9 +85,7 @@ lw_launch_together(lw_kernel *kernel, uint32_t grid_x, uint32_t grid_y, uint32_t
         return lw_fail(err, LW_ERR_DRIVER,
                        "this driver has no cuLaunchKernelEx (CUDA 11.6), which cooperative "
                        "launches need");
-    return launch_with(&attribute, kernel,
-                       (uint32_t[6]){grid_x, grid_y, grid_z, block_x, block_y, block_z},
-                       shared_bytes, stream, params, err);
+    return launch_with(&attribute, kernel, shape, params, err);
 }
 
 /* ---- occupancy ------------------------------------------------------------------------------
@@ -103,14 +109,14 @@ find(const lw_kernel *kernel, const lw_occupancy *asked, lw_launch_config *out)
     return kept != NULL;
 }
 
-/* Two threads may both have asked: two equal entries do no harm. */
+/* Two threads may both have asked the driver: two equal entries do no harm. */
 static void
 keep(lw_kernel *kernel, const lw_occupancy *answer)
 {
     lw_occupancy *kept = lw_alloc(sizeof *kept);
 
     if (kept == NULL)
-        return; /* asked again next time */
+        return; /* the driver is asked again next time */
     *kept = *answer;
     lw_lock_take(&occupancy_lock);
     kept->next = kernel->occupancy;

@@ -29,7 +29,7 @@ struct lw_image {
 };
 
 /* All loaded modules. The lock is held while one is loaded, so that an image is loaded once
- * whatever the number of threads that ask; no Python runs under it. */
+ * however many threads ask for it; no Python runs under the lock. */
 static lw_lock registry_lock = LW_LOCK_INIT;
 static lw_image *registry;
 
@@ -83,7 +83,7 @@ unload_image(lw_image *module)
         (void)LW_CUDA(ModuleUnload, (module->module), ordinal, NULL);
 }
 
-/* needs: the registry's lock, the device is visited; holds the context on success */
+/* needs: the registry's lock; the device is visited. Holds the context on success. */
 static lw_status
 module_new(lw_context *context, const lw_digest *digest, const void *image, size_t n_bytes,
            lw_image **out, lw_error *err)
@@ -112,7 +112,8 @@ module_new(lw_context *context, const lw_digest *digest, const void *image, size
 
 static void module_free(lw_image *module);
 
-/* needs: the registry's lock. An image whose output has nowhere to go is not loaded. */
+/* Connects an image that prints to the print buffer; it is not loaded if that fails. needs: the
+ * registry's lock. */
 static lw_status
 connect(lw_image *module, const void *image, lw_error *err)
 {
@@ -122,7 +123,8 @@ connect(lw_image *module, const void *image, lw_error *err)
     status = lw_print_connect(module, image, module->n_bytes, err);
     if (status == LW_OK)
         return LW_OK;
-    registry = module->next; /* it was put there just now */
+    assert(registry == module); /* it was added at the front just before */
+    registry = module->next;
     module_free(module);
     return status;
 }
@@ -147,7 +149,7 @@ lw_image_load(lw_device *device, const void *image, size_t n_bytes, lw_image **o
     } else {
         status = module_new(context, &digest, image, n_bytes, &module, err);
         if (status == LW_OK) {
-            context = NULL; /* the module's */
+            context = NULL; /* the module holds it now */
             status = connect(module, image, err);
         }
     }
@@ -187,6 +189,7 @@ module_free(lw_image *module)
     CUcontext before = NULL;
     bool usable = lw_context_visit(module->context, &before);
 
+    assert(module->n_users == 0 || registry != module); /* nobody finds it any more */
     while (module->callbacks != NULL) {
         at_unload *call = module->callbacks;
         module->callbacks = call->next;
@@ -215,6 +218,7 @@ lw_image_drop(lw_image *module)
     if (module == NULL || lw_driver_forked())
         return;
     lw_lock_take(&registry_lock);
+    assert(module->n_users > 0);
     last = --module->n_users == 0;
     if (last) {
         for (link = &registry; *link != module; link = &(*link)->next)
@@ -235,6 +239,7 @@ find_function(lw_kernel *kernel, lw_error *err)
     int ordinal = kernel->device->ordinal;
     lw_status status;
 
+    assert(module->library == NULL || module->module == NULL);
     if (module->library == NULL)
         return LW_CUDA(ModuleGetFunction, (&kernel->function, module->module, kernel->name),
                        ordinal, err);
@@ -293,7 +298,7 @@ read_info(lw_kernel *kernel, lw_error *err)
     return status;
 }
 
-/* needs: the module's lock, the device is visited */
+/* needs: the module's lock; the device is visited. */
 static lw_status
 kernel_new(lw_image *module, const char *name, lw_kernel **out, lw_error *err)
 {
@@ -306,7 +311,7 @@ kernel_new(lw_image *module, const char *name, lw_kernel **out, lw_error *err)
     }
     kernel->module = module;
     kernel->device = module->context->device;
-    if (lw_cuda.LaunchKernel == NULL) /* lw_launch does not look */
+    if (lw_cuda.LaunchKernel == NULL) /* lw_launch does not check it */
         status = lw_driver_missing(LW_CALL_LaunchKernel, kernel->device->ordinal, err);
     if (status == LW_OK)
         status = look_up(kernel, err);

@@ -1,7 +1,7 @@
-/* Loaded machine code (called image: the IR has modules too). One lw_image per (image,
- * context) whatever the number of users: a second load of the same bytes returns the first, and
- * the last lw_image_drop unloads it. Kernels live as long as their module. Loading is eager, so
- * that the first launch pays nothing. */
+/* Loaded machine code (called image, because the IR has modules too). There is one lw_image per
+ * (image, context), however many users it has: loading the same bytes again returns the first
+ * one, and the last lw_image_drop unloads it. Kernels live as long as their image. Loading is
+ * eager, so that the first launch costs no more than later ones. */
 #ifndef LW_DEVICE_MODULE_H
 #define LW_DEVICE_MODULE_H
 
@@ -10,37 +10,38 @@
 typedef struct lw_image lw_image; /* counted */
 
 typedef struct lw_kernel_info {
-    int registers, max_threads;                 /* a thread; a block */
-    int shared_bytes, local_bytes, const_bytes; /* static shared a block, local a thread */
-    int binary_version;                         /* 90 for sm_90 */
+    int registers, max_threads; /* of a thread; of a block */
+    /* static shared memory of a block, local memory of a thread */
+    int shared_bytes, local_bytes, const_bytes;
+    int binary_version; /* 90 for sm_90 */
 } lw_kernel_info;
 
 typedef struct lw_kernel {
-    CUfunction function; /* of the context it was loaded in */
+    CUfunction function; /* of the context in which it was loaded */
     CUkernel handle;     /* valid in every context, or NULL on the cuModule path */
     lw_device *device;   /* borrowed */
-    lw_image *module;    /* borrowed: the kernel lives in it */
+    lw_image *module;    /* borrowed: it contains the kernel */
     lw_kernel_info info;
     char *name;
-    struct lw_occupancy *occupancy; /* internal: what lw_launch_config_best was told */
+    struct lw_occupancy *occupancy; /* internal: answers of the occupancy calculation */
     struct lw_kernel *next;
 } lw_kernel;
 
-/* cubin: the image, copied by the driver. LW_ERR_DRIVER with the device's compute capability in
- * the text when it is not for this device. */
+/* Loads a cubin, which the driver copies. LW_ERR_DRIVER, with the device's compute capability
+ * in the text, when it is not for this device. */
 lw_status lw_image_load(lw_device *device, const void *image, size_t n_bytes, lw_image **out,
                         lw_error *err);
 void lw_image_drop(lw_image *module); /* NULL is allowed */
 /* False after a reset of its device (or a fork): its kernels must not be launched. */
 bool lw_image_is_alive(const lw_image *module);
 
-/* The same object for the same name. Loaded into the device, attributes read. LW_ERR_LINK when
- * the image has no such kernel. */
+/* Finds a kernel; the same object for the same name. It is loaded into the device, and its
+ * attributes are read. LW_ERR_LINK when the image has no such kernel. */
 lw_status lw_image_kernel(lw_image *module, const char *name, lw_kernel **out, lw_error *err);
-/* A __device__ or __constant__ variable. */
+/* Address and size of a __device__ or __constant__ variable. */
 lw_status lw_image_global(lw_image *module, const char *name, CUdeviceptr *address,
                           size_t *n_bytes, lw_error *err);
-/* Allow more dynamic shared memory a block than the default 48 KB. */
+/* Allows more dynamic shared memory per block than the default 48 KB. */
 lw_status lw_kernel_allow_shared(lw_kernel *kernel, uint32_t dynamic_bytes, lw_error *err);
 
 lw_device *lw_image_device(const lw_image *module);
@@ -50,7 +51,8 @@ lw_status lw_image_handle(lw_image *module, CUmodule *out, lw_error *err);
 lw_status lw_image_at_unload(lw_image *module, void (*function)(void *context), void *context,
                              lw_error *err);
 
-/* The context of such a callback that match(context, with) holds for; NULL: none. */
+/* The context of a registered callback for which match(context, with) holds; NULL: there is
+ * none. */
 void *lw_image_unload_context(lw_image *module, void (*function)(void *context),
                               bool (*match)(const void *context, const void *with),
                               const void *with);

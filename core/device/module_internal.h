@@ -7,7 +7,7 @@
 /* One answer of the occupancy calculation, kept in its kernel. */
 typedef struct lw_occupancy {
     uint32_t shared_bytes;
-    uint32_t block; /* as asked: the size, or the limit when best */
+    uint32_t block; /* as asked for: the size, or the limit when `best` */
     bool best;
     lw_launch_config config;
     struct lw_occupancy *next;

@@ -7,9 +7,9 @@
 #include <assert.h>
 #include <string.h>
 
-/* Classes: eight to a power of two between these steps, so at most 1/8 is lost, and at most one
- * large step for big blocks (2 MB: the driver's page). Growing the small step wastes memory on
- * scalars; shrinking it makes more lists. */
+/* Size classes: eight per power of two between these steps, so that at most 1/8 is lost, and at
+ * most one large step for big blocks (2 MB, the driver's page). A larger small step would waste
+ * memory on scalars, a smaller one would make more lists. */
 #define SMALL_STEP ((size_t)512)
 #define LARGE_STEP ((size_t)2 << 20)
 
@@ -46,7 +46,7 @@ owner_of(CUstream stream)
 
 /* ---- giving back; none may hold the lock ---- */
 
-/* A chain of blocks that are in no list and still counted in their bin's n_used. */
+/* Frees a chain of blocks that are in no list but still counted in their bin's n_used. */
 static void
 give_back(lw_pool *pool, lw_block *chain)
 {
@@ -55,6 +55,7 @@ give_back(lw_pool *pool, lw_block *chain)
 
     while (chain != NULL) {
         lw_block *block = chain;
+        assert(block->bin->pool == pool);
         chain = block->next;
         if (usable)
             lw_pool_driver_put_(pool, block);
@@ -67,12 +68,13 @@ give_back(lw_pool *pool, lw_block *chain)
     lw_device_leave(before);
 }
 
-/* Empty one list into the chain; needs: the lock. */
+/* Moves the blocks of one list to the chain. needs: the lock. */
 static lw_block *
 detach(lw_pool *pool, lw_bin *bin, lw_block *chain)
 {
     while (bin->free != NULL) {
         lw_block *block = bin->free;
+        assert(block->bin == bin && bin->n_free > 0 && pool->stats.n_cached > 0);
         bin->free = block->next;
         bin->n_free--;
         bin->n_used++;
@@ -84,7 +86,8 @@ detach(lw_pool *pool, lw_bin *bin, lw_block *chain)
     return chain;
 }
 
-/* The bins that a capturing stream owns keep their blocks: nothing may be freed through it. */
+/* Moves the blocks of all lists to a chain, except those of capturing streams, through which
+ * nothing may be freed. */
 static lw_block *
 detach_all(lw_pool *pool)
 {
@@ -102,7 +105,7 @@ detach_all(lw_pool *pool)
     return chain;
 }
 
-/* Called in the pool's context. wait: not during a capture. */
+/* Called in the pool's context. wait: false during a capture. */
 static void
 empty(lw_pool *pool, bool wait)
 {
@@ -130,7 +133,7 @@ lw_pool_shut_(lw_pool *pool)
 
 /* ---- streams that end ---- */
 
-/* What the stream's bins cache; tells whether blocks of it are in use. */
+/* Takes what the stream's bins cache; *in_use: whether blocks of the stream are in use. */
 static lw_block *
 empty_bins(lw_pool *pool, CUstream stream, bool *in_use)
 {
@@ -151,7 +154,8 @@ empty_bins(lw_pool *pool, CUstream stream, bool *in_use)
     return chain;
 }
 
-/* Take the stream's bins out of the table; those in use live on with their blocks. */
+/* Takes the stream's bins out of the table; those with blocks in use live on until these are
+ * put. */
 static lw_block *
 bury_bins(lw_pool *pool, CUstream stream)
 {
@@ -168,8 +172,9 @@ bury_bins(lw_pool *pool, CUstream stream)
                 continue;
             }
             *link = bin->next;
+            assert(pool->n_bins > 0 && !bin->gone);
             pool->n_bins--;
-            chain = detach(pool, bin, chain); /* put by another thread meanwhile */
+            chain = detach(pool, bin, chain); /* another thread has put them meanwhile */
             bin->gone = true;
             if (bin->n_used == 0)
                 lw_free(bin);
@@ -179,7 +184,8 @@ bury_bins(lw_pool *pool, CUstream stream)
     return chain;
 }
 
-/* Blocks in use go to the side stream, which waits for what the dying one holds. */
+/* Blocks in use change to the side stream, which waits for the work of the stream that is
+ * destroyed. */
 void
 lw_pool_forget_(lw_pool *pool, CUstream stream)
 {
@@ -217,6 +223,7 @@ take_hit(lw_pool *pool, CUstream stream, uint64_t thread, size_t class_bytes)
     bin = lw_bin_find_(pool, stream, thread, class_bytes);
     if (bin != NULL && bin->free != NULL && !pool->closed) {
         block = bin->free;
+        assert(block->bin == bin && bin->n_free > 0 && !bin->gone);
         bin->free = block->next;
         bin->n_free--;
         bin->n_used++;
@@ -244,8 +251,8 @@ explain_memory(lw_pool *pool, size_t size_bytes, lw_error *err)
                    size_bytes, n_free, n_total, pool->stats.used_bytes);
 }
 
-/* Memory from the driver, once more after emptying the cache when there is none; needs: the
- * context is current. */
+/* Takes memory from the driver; if there is none, once more after emptying the cache. needs:
+ * the context is current. */
 static lw_status
 driver_take_hard(lw_pool *pool, size_t size_bytes, CUstream stream, CUdeviceptr *out,
                  lw_error *err)
@@ -269,8 +276,7 @@ driver_take_hard(lw_pool *pool, size_t size_bytes, CUstream stream, CUdeviceptr 
     return status;
 }
 
-/* The bin counts the block as used from before its memory is there, so that it cannot vanish.
- */
+/* Counts the block as used by its bin before it has memory, so that the bin cannot be freed. */
 static lw_bin *
 reserve_bin(lw_pool *pool, CUstream stream, uint64_t thread, size_t class_bytes)
 {
@@ -347,7 +353,7 @@ lw_pool_take_ours_(lw_device *device, size_t size_bytes, CUstream stream, lw_blo
         status = take_miss(device, stream, thread, class_bytes, out, err);
     if (status != LW_OK)
         return status;
-    assert(*out != NULL);
+    assert(*out != NULL && (*out)->also_on == NULL && (*out)->bin->class_bytes >= size_bytes);
     (*out)->size_bytes = size_bytes;
     return LW_OK;
 }
@@ -404,6 +410,8 @@ put_cached(lw_pool *pool, lw_bin *bin, lw_block *block)
     bool cached, full;
 
     lw_lock_take(&pool->lock);
+    assert(bin->n_used > 0 && pool->stats.n_used > 0 &&
+           pool->stats.used_bytes >= bin->class_bytes);
     pool->stats.n_used--;
     pool->stats.used_bytes -= bin->class_bytes;
     cached =
@@ -432,7 +440,7 @@ lw_pool_put(lw_block *block)
     if (block == NULL)
         return;
     bin = block->bin;
-    if (lw_driver_forked()) { /* the parent's memory, not ours to give */
+    if (lw_driver_forked()) { /* the memory belongs to the parent */
         drop_side_uses(block);
         lw_free(block);
         return;
@@ -442,6 +450,7 @@ lw_pool_put(lw_block *block)
         return;
     }
     pool = bin->pool;
+    assert(pool->device == block->device);
     if (block->also_on != NULL)
         lw_block_settle_(block, pool->context, lw_pool_freeing_stream_(pool, bin));
     if (!put_cached(pool, bin, block)) {
@@ -453,7 +462,7 @@ lw_pool_put(lw_block *block)
 lw_status
 lw_pool_check(const lw_block *block, lw_error *err)
 {
-    lw_status status = lw_driver_need(err); /* a forked process says so */
+    lw_status status = lw_driver_need(err); /* gives the error of a forked process */
     const lw_context *context =
         block->bin != NULL ? block->bin->pool->context : lw_source_context_(block);
 

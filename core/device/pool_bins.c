@@ -2,11 +2,14 @@
 
 #include "core/base/memory.h"
 
+#include <assert.h>
+
 static uint32_t
 place_of(const lw_pool *pool, CUstream stream, uint64_t thread, size_t class_bytes)
 {
     uint64_t key = (uint64_t)(uintptr_t)stream * 0x9e3779b97f4a7c15u;
 
+    assert(pool->capacity != 0 && (pool->capacity & (pool->capacity - 1)) == 0);
     key = (key ^ thread ^ class_bytes) * 0xd6e8feb86659fd93u;
     return (uint32_t)(key >> 32) & (pool->capacity - 1);
 }
@@ -29,12 +32,14 @@ insert_bin(lw_pool *pool, lw_bin *bin)
 {
     lw_bin **head = &pool->table[place_of(pool, bin->stream, bin->thread, bin->class_bytes)];
 
+    assert(!bin->gone && bin->pool == pool);
     bin->next = *head;
     *head = bin;
     pool->n_bins++;
 }
 
-/* Twice the table; bins that hold nothing go. Without memory for it the old table serves. */
+/* Doubles the table and frees bins that hold nothing. Without memory for it the old table
+ * stays. */
 static void
 grow(lw_pool *pool)
 {
@@ -83,13 +88,14 @@ lw_bin_need_(lw_pool *pool, CUstream stream, uint64_t thread, size_t class_bytes
 void
 lw_bin_lose_(lw_bin *bin)
 {
+    assert(bin->n_used > 0);
     bin->n_used--;
     if (bin->gone && bin->n_used == 0)
         lw_free(bin);
 }
 
-/* Blocks that were never put stay valid structs for their owners; their bins go with the pool.
- */
+/* Blocks that were never put stay valid structs for their owners; their bins are freed with the
+ * pool. */
 void
 lw_pool_free_(lw_pool *pool)
 {

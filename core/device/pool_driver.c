@@ -1,11 +1,12 @@
-/* What the pool asks of the driver: its own stream-ordered pool, or cuMemAlloc where there is
- * none; memory during captures; giving memory back behind what a stream holds. */
+/* What the pool needs of the driver: its own stream-ordered pool, or cuMemAlloc where there is
+ * none; memory during captures; giving memory back after the work that a stream has. */
 #include "core/device/pool_internal.h"
 
 #include "core/base/env.h"
 
-/* Of the device's memory, at most 1/CACHE_SHARE lies in our lists; beyond it they are emptied
- * into the driver's pool (which waits for nothing), where any size can be made from it. */
+/* At most 1/CACHE_SHARE of the device's memory is kept in our lists; beyond that they are
+ * emptied into the driver's pool (which does not wait), where blocks of any size can be made of
+ * it. */
 #define CACHE_SHARE 2
 
 uint64_t
@@ -34,7 +35,7 @@ lw_pool_open_(lw_pool *pool, lw_context *context, lw_error *err)
     pool->device = context->device;
     pool->cache_limit_bytes = SIZE_MAX; /* cuMemFree would wait */
     pool->open = true;
-    if (lw_env_int(LW_ENV_ipc) != 0) /* no pool's memory has a cuIpcGetMemHandle */
+    if (lw_env_int(LW_ENV_ipc) != 0) /* memory of a pool has no cuIpcGetMemHandle */
         return LW_OK;
     if (!context->device->has_pools || lw_cuda.MemPoolCreate == NULL ||
         lw_cuda.MemAllocFromPoolAsync == NULL || lw_cuda.MemFreeAsync == NULL)
@@ -42,9 +43,9 @@ lw_pool_open_(lw_pool *pool, lw_context *context, lw_error *err)
     status = LW_CUDA(MemPoolCreate, (&pool->handle, &props), context->device->ordinal, &why);
     if (status == LW_OK)
         (void)LW_CUDA(MemPoolSetAttribute, (pool->handle, 4 /* RELEASE_THRESHOLD */, &keep_all),
-                      context->device->ordinal, NULL); /* only slower without */
+                      context->device->ordinal, NULL); /* without it the pool is only slower */
     if (status != LW_OK && why.vendor_code == LW_CUDA_NOT_SUPPORTED) {
-        lw_error_reset(&why); /* some virtual GPUs: cuMemAlloc it is */
+        lw_error_reset(&why); /* some virtual GPUs have no pools: cuMemAlloc is used */
         return LW_OK;
     }
     if (status == LW_OK)
@@ -91,8 +92,8 @@ plain_take(lw_pool *pool, size_t size_bytes, CUstream stream, CUdeviceptr *out, 
                    pool->device->ordinal, err);
 }
 
-/* Not a node of the graph being captured, for the block outlives it: from the side stream,
- * ready when this returns. */
+/* Allocates memory that is not a node of the graph being captured, because the block outlives
+ * the graph: from the side stream, ready when this returns. */
 static lw_status
 take_outside_capture(lw_pool *pool, size_t size_bytes, CUdeviceptr *out, lw_error *err)
 {
@@ -129,7 +130,7 @@ lw_pool_freeing_stream_(const lw_pool *pool, const lw_bin *bin)
     if (bin->gone)
         return pool->side;
     if (bin->thread != 0 && bin->thread != lw_thread_number_())
-        return NULL; /* the legacy stream comes after every thread's own */
+        return NULL; /* the legacy stream is ordered after every thread's own */
     return bin->stream;
 }
 
@@ -145,7 +146,7 @@ lw_pool_driver_put_(lw_pool *pool, const lw_block *block)
     }
     if (LW_CUDA(MemFreeAsync, (block->address, stream), ordinal, NULL) == LW_OK)
         return;
-    /* a stream that was destroyed without telling us */
+    /* the stream was destroyed without telling us */
     (void)LW_CUDA(CtxSynchronize, (), ordinal, NULL);
     (void)LW_CUDA(MemFree, (block->address), ordinal, NULL);
 }

@@ -1,20 +1,23 @@
-/* Blocks that are in no list: of a source set with lw_pool_set_source, and those of no bytes.
- * One source serves all devices; it is counted, for its blocks outlive the setting. */
+/* Blocks that are in no list: those from a source set with lw_pool_set_source, and those of no
+ * bytes. One source serves all devices; it is counted, because its blocks may outlive the
+ * setting. */
 #include "core/device/pool_internal.h"
 
 #include "core/base/memory.h"
 
-/* What lw_pool_set_source set. */
+#include <assert.h>
+
+/* The source that lw_pool_set_source has set. */
 struct lw_source_box {
     lw_pool_source calls;
     atomic_long n_users;
 };
 
-/* A block of a source, or of no bytes: what put needs more than lw_block has. */
+/* A block from a source, or of no bytes, with what put needs besides lw_block. */
 typedef struct foreign_block {
     lw_block block;
-    lw_source_box *source; /* NULL: size 0, as is the context */
-    lw_context *context;   /* held: a reset is noticed */
+    lw_source_box *source; /* NULL for blocks of no bytes, as is the context */
+    lw_context *context;   /* held, so that a reset is noticed */
     void *keeper;
 } foreign_block;
 
@@ -78,6 +81,8 @@ lw_source_put_(lw_block *block)
     foreign_block *made = (foreign_block *)block;
     lw_source_box *box = made->source;
 
+    assert(block->bin == NULL); /* else it is the pool's */
+    assert(box != NULL || block->size_bytes == 0);
     if (made->block.also_on != NULL)
         lw_block_settle_(&made->block, made->context, made->block.stream);
     if (box != NULL)

@@ -1,6 +1,6 @@
-/* Reading without losing what is written meanwhile: the halves change roles first, then the
- * device is waited for, after which nobody writes to the half that was active: it is read and
- * cleared. */
+/* Reads the buffer without losing what is written meanwhile: the halves change roles first,
+ * then the device is waited for. After that nobody writes to the half that was active, so it is
+ * read and cleared. */
 #include "core/device/print_buffer.h"
 
 #include "core/base/lock.h"
@@ -25,7 +25,7 @@ _Static_assert(sizeof(header) == LW_PRINT_HEADER, "as core/emit/print.c writes i
 typedef struct buffer {
     lw_context *context; /* held */
     lw_device *device;
-    lw_stream *stream; /* our own: reading waits for nothing else */
+    lw_stream *stream; /* our own, so that reading waits for no other work */
     lw_block *block;
     uint32_t n_users; /* images */
     struct buffer *next;
@@ -46,10 +46,18 @@ buffer_free(buffer *b)
     lw_free(b);
 }
 
+/* Copies of the buffer that the caller waits for. */
+static lw_copy_queue
+queue_of(const buffer *b)
+{
+    return (lw_copy_queue){b->device, b->stream->handle, true};
+}
+
 static lw_status
 buffer_new(lw_device *device, buffer **out, lw_error *err)
 {
     lw_status status = LW_OK;
+    lw_copy_queue queue;
     buffer *b = lw_alloc_zero(1, sizeof *b);
 
     if (b == NULL)
@@ -58,8 +66,8 @@ buffer_new(lw_device *device, buffer **out, lw_error *err)
     LW_TRY(lw_context_hold(device, &b->context, err));
     LW_TRY(lw_stream_new(device, false, 0, &b->stream, err));
     LW_TRY(lw_pool_take_ours_(device, LW_PRINT_BYTES, b->stream->handle, &b->block, err));
-    LW_TRY(lw_fill(device, b->block->address, 0, 4, LW_PRINT_BYTES / 4, b->stream->handle, true,
-                   err));
+    queue = queue_of(b);
+    LW_TRY(lw_fill(&queue, b->block->address, 0, 4, LW_PRINT_BYTES / 4, err));
     *out = b;
     return LW_OK;
 fail:
@@ -87,19 +95,19 @@ static lw_status
 read_half(buffer *b, const header *head, uint64_t half, lw_error *err)
 {
     lw_status status = LW_OK;
-    CUstream stream = b->stream->handle;
+    lw_copy_queue queue = queue_of(b);
     CUdeviceptr at = b->block->address + LW_PRINT_HEADER + half * 8 * LW_PRINT_WORDS;
     uint64_t n = head->used[half] < LW_PRINT_WORDS ? head->used[half] : LW_PRINT_WORDS;
     uint64_t *words = lw_alloc(n * 8 + 8);
 
     if (words == NULL)
         return lw_fail_memory(err);
-    LW_TRY(lw_copy_to_host(b->device, words, at, n * 8, stream, true, err));
-    LW_TRY(lw_fill(b->device, at, 0, 4, 2 * n, stream, false, err));
-    LW_TRY(lw_fill(b->device, b->block->address + LW_PRINT_USED_AT + 8 * half, 0, 4, 2, stream,
-                   false, err));
-    LW_TRY(lw_fill(b->device, b->block->address + LW_PRINT_DROPPED_AT + 8 * half, 0, 4, 2,
-                   stream, true, err));
+    LW_TRY(lw_copy_to_host(&queue, words, at, n * 8, err));
+    queue.wait = false; /* the last one waits for all three */
+    LW_TRY(lw_fill(&queue, at, 0, 4, 2 * n, err));
+    LW_TRY(lw_fill(&queue, b->block->address + LW_PRINT_USED_AT + 8 * half, 0, 4, 2, err));
+    queue.wait = true;
+    LW_TRY(lw_fill(&queue, b->block->address + LW_PRINT_DROPPED_AT + 8 * half, 0, 4, 2, err));
     add_lines(words, n);
     lw_printed_drop(head->dropped[half]);
 fail:
@@ -110,13 +118,15 @@ fail:
 static lw_status
 read_header(buffer *b, header *out, lw_error *err)
 {
-    return lw_copy_to_host(b->device, out, b->block->address, sizeof *out, b->stream->handle,
-                           true, err);
+    lw_copy_queue queue = queue_of(b);
+
+    return lw_copy_to_host(&queue, out, b->block->address, sizeof *out, err);
 }
 
 static lw_status
 collect(buffer *b, lw_error *err)
 {
+    lw_copy_queue queue = queue_of(b);
     lw_status status = LW_OK;
     header head = {0};
     uint64_t half;
@@ -127,8 +137,7 @@ collect(buffer *b, lw_error *err)
     half = head.active & 1;
     if (head.used[half] == 0)
         return LW_OK;
-    LW_TRY(lw_fill(b->device, b->block->address, (uint32_t)half ^ 1, 4, 1, b->stream->handle,
-                   true, err));
+    LW_TRY(lw_fill(&queue, b->block->address, (uint32_t)half ^ 1, 4, 1, err));
     LW_TRY(lw_device_synchronize(b->device, err));
     LW_TRY(read_header(b, &head, err));
     LW_TRY(read_half(b, &head, half, err));
@@ -158,7 +167,8 @@ lw_print_any(void)
 
 /* ---- images ---- */
 
-/* At unloading; its kernels may have printed since somebody looked. */
+/* Called when an image is unloaded, whose kernels may have printed since the buffer was last
+ * read. */
 static void
 release(void *context)
 {
@@ -206,7 +216,7 @@ fail:
 static bool
 prints(const void *bytes, size_t n_bytes)
 {
-    static const char name[] = LW_PRINT_VARIABLE; /* in the table of symbols, with its NUL */
+    static const char name[] = LW_PRINT_VARIABLE; /* as in the symbol table, with its NUL */
     const char *at = bytes, *end = at + n_bytes;
 
     while (at < end && (at = memchr(at, name[0], (size_t)(end - at))) != NULL) {
@@ -223,12 +233,12 @@ set_variable(lw_image *image, const buffer *b, lw_error *err)
     CUdeviceptr variable = 0;
     size_t size = 0;
     uint64_t address = b->block->address;
+    lw_copy_queue queue = queue_of(b);
     lw_status status = lw_image_global(image, LW_PRINT_VARIABLE, &variable, &size, err);
 
     if (status != LW_OK)
         return status;
-    return lw_copy_to_device(b->device, variable, &address, sizeof address, b->stream->handle,
-                             true, err);
+    return lw_copy_to_device(&queue, variable, &address, sizeof address, err);
 }
 
 lw_status
@@ -248,7 +258,7 @@ lw_print_connect(lw_image *image, const void *bytes, size_t n_bytes, lw_error *e
     LW_TRY(status);
     LW_TRY(lw_image_at_unload(image, release, b, err));
     status = set_variable(image, b, err);
-    b = NULL; /* released with the image */
+    b = NULL; /* it is released with the image */
 fail:
     if (b != NULL)
         release(b);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct lw_report {
-    lw_lock lock; /* of who takes the record */
+    lw_lock lock; /* of taking the record */
     lw_device *device;
     lw_host_block *record; /* mapped; holds the context */
     lw_block *control;
@@ -22,9 +22,9 @@ send_control(lw_report *report, lw_error *err)
 {
     lw_report_control control = {.record = report->record->address};
 
-    /* waits: the kernels that use it may be given to other streams */
-    return lw_copy_to_device(report->device, report->control->address, &control, sizeof control,
-                             LW_STREAM_PER_THREAD, true, err);
+    /* waits, because the kernels that use it may be launched on other streams */
+    return lw_copy_to_device(&(lw_copy_queue){report->device, LW_STREAM_PER_THREAD, true},
+                             report->control->address, &control, sizeof control, err);
 }
 
 lw_status
@@ -55,7 +55,7 @@ lw_report_free(lw_report *report)
 {
     if (report == NULL)
         return;
-    lw_host_block_free(report->record); /* the driver waits here for kernels under way */
+    lw_host_block_free(report->record); /* the driver waits here for running kernels */
     lw_pool_put(report->control);
     lw_free(report);
 }
@@ -78,7 +78,8 @@ flag_of(const lw_report *report)
     return (_Atomic uint32_t *)report->record->host; /* its first field */
 }
 
-/* The flag first, then the word that lets the next thread write: never the other way round. */
+/* Clears the flag first, then the word that lets the next thread write; the other order would
+ * lose a report. */
 static lw_status
 take(lw_report *report, CUstream stream, bool *found, lw_report_record *out, lw_error *err)
 {
@@ -87,7 +88,8 @@ take(lw_report *report, CUstream stream, bool *found, lw_report_record *out, lw_
     memcpy(out, report->record->host, sizeof *out);
     atomic_store_explicit(flag_of(report), 0, memory_order_release);
     *found = true;
-    return lw_fill(report->device, report->control->address, 0, 4, 1, stream, false, err);
+    return lw_fill(&(lw_copy_queue){report->device, stream, false}, report->control->address, 0,
+                   4, 1, err);
 }
 
 lw_status

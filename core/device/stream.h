@@ -1,7 +1,7 @@
 /* Streams and events. Everywhere else a stream is the bare handle (CUstream), so that streams
- * of other libraries cost nothing: 0 and LW_STREAM_LEGACY are the default stream,
- * LW_STREAM_PER_THREAD the calling thread's own. A lw_stream owns one that we made, or wraps
- * one. */
+ * of other libraries need no wrapper: 0 and LW_STREAM_LEGACY are the default stream,
+ * LW_STREAM_PER_THREAD is the calling thread's own. A lw_stream owns a handle that we made, or
+ * wraps one. */
 #ifndef LW_DEVICE_STREAM_H
 #define LW_DEVICE_STREAM_H
 
@@ -25,21 +25,21 @@ typedef struct lw_event {
 } lw_event;
 
 /* blocking: ordered with the legacy default stream. priority: 0 is the lowest, more negative is
- * more urgent; clamped to the device's range. */
+ * more urgent; it is clamped to the device's range. */
 lw_status lw_stream_new(lw_device *device, bool blocking, int priority, lw_stream **out,
                         lw_error *err);
-/* Somebody else's stream: never destroyed by us. */
+/* Wraps a stream that belongs to somebody else; it is never destroyed by us. */
 lw_status lw_stream_wrap(lw_device *device, CUstream handle, lw_stream **out, lw_error *err);
-/* Never waits: work under way goes on. NULL is allowed. */
+/* Never waits: queued work continues. NULL is allowed. */
 void lw_stream_free(lw_stream *stream);
 
 lw_status lw_stream_synchronize(lw_device *device, CUstream stream, lw_error *err);
-/* *done: whether all work so far has finished. */
+/* *done: whether all work queued so far has finished. */
 lw_status lw_stream_query(lw_device *device, CUstream stream, bool *done, lw_error *err);
 lw_status lw_stream_capturing(lw_device *device, CUstream stream, bool *capturing,
                               lw_error *err);
-/* What is given to `later` from now on runs after what was given to `earlier` so far. The host
- * does not wait. Both are of the same device. */
+/* Work queued on `later` from now on runs after the work queued on `earlier` so far. The host
+ * does not wait. Both streams are of the same device. */
 lw_status lw_stream_after(lw_device *device, CUstream later, CUstream earlier, lw_error *err);
 /* The same between devices. */
 lw_status lw_stream_after_on(lw_device *later_device, CUstream later, lw_device *earlier_device,
@@ -52,7 +52,7 @@ lw_status lw_event_synchronize(lw_event *event, lw_error *err);
 lw_status lw_event_query(lw_event *event, bool *done, lw_error *err);
 /* The stream may be of another device. */
 lw_status lw_event_wait(lw_event *event, lw_device *device, CUstream stream, lw_error *err);
-/* LW_ERR_VALUE when one was made without timing. */
+/* LW_ERR_VALUE when one of the events was made without timing. */
 lw_status lw_event_elapsed(lw_event *from, lw_event *to, float *out_ms, lw_error *err);
 
 #endif

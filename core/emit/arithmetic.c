@@ -1,18 +1,14 @@
-/* Instructions that compute a value of values: arithmetic, comparisons, choices. Small floats
- * are widened and rounded by convert.c; what a reader or ptxas gets wrong is written in a way
- * that it gets right, with the reason beside it. */
+/* Instructions that compute a value from values: arithmetic, comparisons, selects. Small floats
+ * are widened and rounded by convert.c. Where one of the readers or ptxas compiles the plain
+ * form wrongly, another form is written, with the reason beside it. */
 #include "core/emit/emit_internal.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
-static bool
-is_signed(lw_dtype type)
-{
-    return lw_dtypes[type].kind == LW_KIND_INT;
-}
-
-/* Small floats are widened but for what the GPU's half unit does with the same rounding. */
+/* Whether a type is computed in a wider one: small floats are, except for what the GPU's half
+ * unit computes with the same rounding. */
 static bool
 widens(const lw_emitter *e, lw_dtype type)
 {
@@ -27,6 +23,7 @@ emit_float_binary(lw_emitter *e, const char *name)
     lw_dtype type = (lw_dtype)e->inst->type;
     lw_name x = lw_operand(e, e->inst->a), y = lw_operand(e, e->inst->b);
 
+    assert(name[0] != 0); /* the instruction exists for floats */
     if (!widens(e, type)) {
         lw_result(e, "$s$s $t $s, $s", name, lw_fast(e).text, type, x.text, y.text);
         return;
@@ -42,14 +39,16 @@ emit_binary(lw_emitter *e, const char *for_floats, const char *for_signed,
 {
     lw_dtype type = (lw_dtype)e->inst->type;
 
+    assert(lw_operand_type(e, e->inst->a) == type && lw_operand_type(e, e->inst->b) == type);
     if (lw_is_float(type))
         emit_float_binary(e, for_floats);
     else
-        lw_result(e, "$s$s $t $v, $v", is_signed(type) ? for_signed : for_unsigned,
+        lw_result(e, "$s$s $t $v, $v", lw_is_signed(type) ? for_signed : for_unsigned,
                   e->inst->flags & LW_NO_WRAP ? " nsw" : "", type, e->inst->a, e->inst->b);
 }
 
-/* A value that was 32 bits unsigned, as those 32 bits; false: it was not. */
+/* If the value was extended from 32 bits without a sign, gives those 32 bits; false: it was
+ * not. */
 static bool
 was_u32(lw_emitter *e, lw_ref value, lw_name *out)
 {
@@ -67,8 +66,8 @@ was_u32(lw_emitter *e, lw_ref value, lw_name *out)
     return true;
 }
 
-/* The whole product of two 32-bit numbers is one instruction. LLVM takes its low half for a
- * product of its own, so it must not see what is computed. */
+/* The full product of two 32-bit numbers is one instruction. LLVM would compute its low half as
+ * a separate product, so the computation is hidden from it. */
 static void
 emit_mul(lw_emitter *e)
 {
@@ -84,8 +83,9 @@ emit_mul(lw_emitter *e)
         emit_binary(e, "fmul", "mul", "mul");
 }
 
-/* (x ^ y) ^ z of 64 bits: two lop3. ptxas would rather join z, where that is an xor too, with
- * its own operands, and needs three for what a step of xoroshiro128+ does in two. */
+/* (x ^ y) ^ z of 64 bits takes two lop3. If z is an xor too, ptxas would rather combine it
+ * with its own operands, and a step of xoroshiro128+ would take three instructions instead
+ * of two. */
 static void
 emit_xor(lw_emitter *e)
 {
@@ -106,7 +106,7 @@ emit_xor(lw_emitter *e)
         emit_binary(e, "", "xor", "xor");
 }
 
-/* The constant's bits if it is one less than a power of two of 16 bits at most. */
+/* Whether a constant is one less than a power of two and has 16 bits at most. */
 static bool
 is_short_mask(const lw_emitter *e, lw_ref value, uint64_t more)
 {
@@ -131,20 +131,21 @@ emit_and(lw_emitter *e)
     lw_result(e, "and $t $s, $v", type, x.text, left ? e->inst->a : e->inst->b);
 }
 
-/* Raw division and remainder. On the GPU narrow ones are done in 32 bits: of neg.s16 followed
- * by rem.s16, ptxas 13.0 keeps the 32768 that has not wrapped (seen on an H200, 2026-11-21). */
+/* Division and remainder without checks. On the GPU narrow ones are computed in 32 bits: for
+ * neg.s16 followed by rem.s16, ptxas 13.0 keeps a 32768 that should have wrapped (seen on an
+ * H200, 2026-11-21). */
 static void
 emit_division(lw_emitter *e, const char *for_signed, const char *for_unsigned)
 {
     lw_dtype type = (lw_dtype)e->inst->type;
-    const char *widen = is_signed(type) ? "sext" : "zext";
+    const char *widen = lw_is_signed(type) ? "sext" : "zext";
     lw_name x, y, wide;
 
     if (e->inst->op == LW_OP_REM && lw_dtypes[type].bits > 16 &&
         is_short_mask(e, e->inst->b, 1)) {
         x = lw_unfolded(e, e->inst->a, 2);
-        lw_result(e, "$s $t $s, $v", is_signed(type) ? for_signed : for_unsigned, type, x.text,
-                  e->inst->b);
+        lw_result(e, "$s $t $s, $v", lw_is_signed(type) ? for_signed : for_unsigned, type,
+                  x.text, e->inst->b);
         return;
     }
     if (!e->gpu || lw_is_float(type) || lw_dtypes[type].bits > 16) {
@@ -153,8 +154,8 @@ emit_division(lw_emitter *e, const char *for_signed, const char *for_unsigned)
     }
     x = lw_def(e, "$s $t $v to i32", widen, type, e->inst->a);
     y = lw_def(e, "$s $t $v to i32", widen, type, e->inst->b);
-    wide =
-        lw_def(e, "$s i32 $s, $s", is_signed(type) ? for_signed : for_unsigned, x.text, y.text);
+    wide = lw_def(e, "$s i32 $s, $s", lw_is_signed(type) ? for_signed : for_unsigned, x.text,
+                  y.text);
     lw_result(e, "trunc i32 $s to $t", wide.text, type);
 }
 
@@ -163,7 +164,7 @@ emit_mulhi(lw_emitter *e)
 {
     lw_dtype type = (lw_dtype)e->inst->type;
     uint32_t bits = lw_dtypes[type].bits, wide = 2 * bits;
-    const char *extend = is_signed(type) ? "sext" : "zext";
+    const char *extend = lw_is_signed(type) ? "sext" : "zext";
     lw_name x = lw_def(e, "$s $t $v to i$u", extend, type, e->inst->a, wide);
     lw_name y = lw_def(e, "$s $t $v to i$u", extend, type, e->inst->b, wide);
     lw_name product = lw_def(e, "mul i$u $s, $s", wide, x.text, y.text);
@@ -191,7 +192,8 @@ emit_neg(lw_emitter *e)
     }
 }
 
-/* Sums in any order become vectors: LLVM's vectorizer sees such a sum in fmuladd alone. */
+/* Sums whose order is free are vectorised: LLVM's vectoriser recognises such a sum only as
+ * fmuladd. */
 static const char *
 fma_name(const lw_emitter *e)
 {
@@ -227,7 +229,7 @@ emit_compare(lw_emitter *e)
 
     if (!lw_is_float(type)) {
         lw_result(e, "icmp $s $t $s, $s",
-                  is_signed(type) ? names[which].sign : names[which].unsign, type, x.text,
+                  lw_is_signed(type) ? names[which].sign : names[which].unsign, type, x.text,
                   y.text);
         return;
     }
@@ -254,8 +256,9 @@ is_zero(const lw_emitter *e, lw_ref value)
     return inst->op == LW_OP_CONST && e->func->konsts.data[inst->a].bits == 0;
 }
 
-/* x < 0 ? -x : x on integers. LLVM 7 makes abs.s32 of it, whose result ptxas takes for positive
- * also when x is the least integer: x > -x ? x : -x says the same and becomes max.s32. */
+/* x < 0 ? -x : x on integers. LLVM 7 turns it into abs.s32, whose result ptxas assumes to be
+ * positive even if x is the least integer. x > -x ? x : -x has the same value and becomes
+ * max.s32. */
 static bool
 emit_absolute(lw_emitter *e)
 {
@@ -266,16 +269,17 @@ emit_absolute(lw_emitter *e)
     lw_dtype type = (lw_dtype)e->inst->type;
     lw_name larger;
 
-    if (lw_dtypes[type].kind != LW_KIND_INT || !(below || above) || test->a != x ||
-        !is_zero(e, test->b) || made_by(e, minus)->op != LW_OP_NEG || made_by(e, minus)->a != x)
+    if (!lw_is_signed(type) || !(below || above) || test->a != x || !is_zero(e, test->b) ||
+        made_by(e, minus)->op != LW_OP_NEG || made_by(e, minus)->a != x)
         return false;
     larger = lw_def(e, "icmp sgt $t $v, $v", type, x, minus);
     lw_result(e, "select i1 $s, $t $v, $t $v", larger.text, type, x, type, minus);
     return true;
 }
 
-/* x < y ? x : y on floats. LLVM 7 makes min.f64 of it when one is a constant, and that may give
- * the other zero: the comparison and the choice are written down as the two instructions. */
+/* x < y ? x : y on floats. LLVM 7 turns it into min.f64 when one of them is a constant, and
+ * that may return the other zero, so the comparison and the selection are written as inline
+ * assembly. */
 static bool
 emit_extremum(lw_emitter *e)
 {

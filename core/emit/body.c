@@ -1,6 +1,7 @@
-/* The body of a function: what stands in its entry block, then one instruction of the IR after
- * the other. */
+/* The body of a function: its entry block, then one instruction of the IR after the other. */
 #include "core/emit/emit_internal.h"
+
+#include <assert.h>
 
 static void
 emit_distance(lw_emitter *e)
@@ -89,8 +90,8 @@ emit_inst(lw_emitter *e)
     }
 }
 
-/* What may be used outside the region it stands in: memory, and special registers in a region.
- */
+/* Emits into the entry block what may be used outside of its region: memory, and special
+ * registers that are read in a region. */
 static void
 emit_early(lw_emitter *e)
 {
@@ -102,7 +103,10 @@ emit_early(lw_emitter *e)
         case LW_OP_IF:
         case LW_OP_BLOCK:
         case LW_OP_LOOP: depth++; break;
-        case LW_OP_END: depth--; break;
+        case LW_OP_END:
+            assert(depth > 0);
+            depth--;
+            break;
         case LW_OP_LOCAL:
         case LW_OP_SHARED:
         case LW_OP_DYNAMIC:
@@ -122,10 +126,12 @@ emit_entry(lw_emitter *e)
 {
     bool is_entry = e->func->linkage == LW_KERNEL || e->func->linkage == LW_EXPORTED;
 
+    assert(e->func->insts.n > 0); /* [0] is always there */
     lw_text_add(e->out, "entry:\n");
     for (uint32_t i = 1; i < e->func->insts.n; i++)
         if (e->func->insts.data[i].op == LW_OP_SLOT)
             lw_line(e, "%s$u = alloca $t", i, (lw_dtype)e->func->insts.data[i].type);
+    lw_looks_begin(e);
     emit_early(e);
     for (uint32_t i = 0; is_entry && i < e->func->params.n; i++)
         if (e->func->params.data[i].type == LW_DT_b1)
@@ -145,8 +151,10 @@ lw_emit_body(lw_emitter *e)
         lw_debug_inst(e);
         emit_inst(e);
     }
+    assert(e->status != LW_OK || e->regions.n == 0); /* every region was closed */
     e->inst = NULL;
     if (!e->ended)
         lw_line(e, "unreachable");
+    lw_looks_end(e);
     return e->status;
 }

@@ -1,23 +1,23 @@
-/* Numbers whose closed forms LLVM gets wrong.
+/* Hides numbers whose closed forms LLVM gets wrong.
  *
- * `s += i` makes s a polynomial of the loop's counter, which LLVM writes as a product, i * (i
- * - 1) / 2, where it needs s elsewhere, as the number of iterations of an inner loop. Of s & 3
- * it needs two bits alone, counts i in two bits as well, and so loses the third one that the
- * division wants: `for j in range(s % 4)` ran for ever (libNVVM 13.0, seen on an H200,
- * 2026-11-22; the fault is in how LLVM's SCEVExpander counts). Such a number is passed through
- * an instruction that LLVM cannot look into and ptxas drops. */
+ * `s += i` makes s a polynomial of the loop's counter, which LLVM writes as a product, i * (i -
+ * 1) / 2, where it needs s elsewhere, for example as the number of iterations of an inner loop.
+ * For s & 3 it needs two bits only, so it counts i in two bits as well, and loses the third
+ * bit, which the division needs: `for j in range(s % 4)` never ended (libNVVM 13.0, seen on an
+ * H200, 2026-11-22; the error is in how LLVM's SCEVExpander computes). Such a number is passed
+ * through an instruction that LLVM cannot look into and that ptxas removes. */
 #include "core/emit/emit_internal.h"
 
 enum {
-    MOST_STEPS = 20000, /* of one look; behind them all is taken for a polynomial */
+    MOST_STEPS = 20000, /* of one search; beyond it everything is assumed to be a polynomial */
     MOST_SLOTS = 16,
-    ANY = 2 /* the degree of what is not known */
+    ANY = 2 /* the degree where it is not known */
 };
 
 typedef struct walker {
     const lw_func *func;
-    uint32_t steps, n_slots, slots[MOST_SLOTS]; /* slots that are being looked at */
-    uint32_t again;                             /* bits: which of these were met once more */
+    uint32_t steps, n_slots, slots[MOST_SLOTS]; /* slots that are being examined */
+    uint32_t again;                             /* bits: which of these were reached again */
 } walker;
 
 static uint32_t degree(walker *w, lw_ref value);
@@ -28,7 +28,8 @@ larger(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-/* The degree of what the slot holds; one more where the slot itself is in it: s + i + 1. */
+/* The degree of the slot's value; one more where the value depends on the slot itself: s + i +
+ * 1. */
 static uint32_t
 degree_of_slot(walker *w, lw_ref slot)
 {
@@ -54,7 +55,7 @@ degree_of_slot(walker *w, lw_ref slot)
     return most;
 }
 
-/* The degree in the counters of the loops around it; ANY or more: a square, or unknown. */
+/* The degree in the counters of the enclosing loops; ANY or more: quadratic, or unknown. */
 static uint32_t
 degree(walker *w, lw_ref value)
 {

@@ -1,7 +1,9 @@
 /* Calls and structured control flow. Labels are named after the instruction that opened the
  * region: then_7, else_7, loop_7, latch_7, end_7. */
 #include "core/emit/emit_internal.h"
+#include "core/ir/facts.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,14 +22,16 @@ result_type(const lw_emitter *e, const lw_func *func, lw_text *out)
                          i + 1 == func->results.n ? " }" : "");
 }
 
-/* A function's own memory is the same in every iteration of a loop around its call: what is
- * inlined then is not free of dependences, whatever the loop promises, and has no access group.
- */
+/* A callee's own memory is the same in every iteration of a loop around the call. Once inlined
+ * it is not free of dependences, whatever the loop promises, so such a call has no access
+ * group. */
 void
 lw_emit_call(lw_emitter *e)
 {
     const lw_func *callee = e->module->funcs.data[e->inst->a];
 
+    assert(e->inst->a < e->module->funcs.n && e->inst->c == callee->params.n);
+    assert(callee->linkage != LW_KERNEL); /* it is entered by a launch alone */
     lw_text_add(e->out, "  ");
     if (callee->results.n)
         lw_text_addf(e->out, "%%v%u = ", e->at);
@@ -53,6 +57,7 @@ lw_emit_call_result(lw_emitter *e)
     const lw_func *callee = e->module->funcs.data[e->func->insts.data[e->inst->a].a];
     lw_text type;
 
+    assert(e->inst->b < callee->results.n);
     lw_text_init(&type);
     result_type(e, callee, &type);
     if (type.failed)
@@ -61,7 +66,7 @@ lw_emit_call_result(lw_emitter *e)
     lw_text_reset(&type);
 }
 
-/* C's types in a C call: bool is a byte, narrow integers are extended by the caller. */
+/* The types of a C call: a bool is a byte, and the caller extends narrow integers. */
 static const char *
 c_type(const lw_emitter *e, lw_dtype type)
 {
@@ -73,7 +78,7 @@ c_extension(lw_dtype type)
 {
     if (lw_dtypes[type].size_bytes > 2 || lw_is_float(type) || type == LW_DT_void)
         return "";
-    return lw_dtypes[type].kind == LW_KIND_INT ? " signext" : " zeroext";
+    return lw_is_signed(type) ? " signext" : " zeroext";
 }
 
 static void
@@ -87,15 +92,11 @@ declare_extern(lw_emitter *e, const lw_extern *symbol)
         lw_text_addf(&line, "%s%s%s", i ? ", " : "", c_type(e, symbol->params[i]),
                      c_extension(symbol->params[i]));
     lw_text_add(&line, symbol->device ? ") convergent nounwind\n" : ")\n");
-    if (line.failed)
-        e->declares.failed = true;
-    else if (strstr(lw_text_get(&e->declares), lw_text_get(&line)) == NULL)
-        lw_text_add(&e->declares, lw_text_get(&line));
-    lw_text_reset(&line);
+    lw_declare_once(e, &line);
 }
 
-/* NVIDIA's libdevice and the user's device functions exist for GPUs alone; what both targets
- * have is no call of them here. */
+/* NVIDIA's libdevice and the user's device functions exist on GPUs only; functions that exist
+ * on both targets are not called by this instruction. */
 static void
 refuse_on_host(lw_emitter *e, const char *prefix, const char *name, const char *help)
 {
@@ -135,6 +136,7 @@ lw_emit_host_call(lw_emitter *e)
     bool is_bool = symbol->result == LW_DT_b1;
     lw_name args[LW_EXTERN_PARAMS], byte = {""};
 
+    assert(e->inst->a < e->module->externs.n && e->inst->c == symbol->n_params);
     if (is_refused(e, symbol))
         return;
     declare_extern(e, symbol);
@@ -170,13 +172,14 @@ label(lw_emitter *e, const char *name, uint32_t number)
 static void
 jump(lw_emitter *e, const char *name, uint32_t number)
 {
+    assert(number != 0); /* 0 is the function itself, which has no label */
     if (!e->ended)
         lw_line(e, "br label %$s_$u", name, number);
     e->ended = true;
 }
 
-/* Loads and stores of a loop whose iterations are independent carry the groups of all such
- * loops around them. */
+/* Loads and stores in loops whose iterations are independent carry the access groups of all
+ * such loops around them. */
 static void
 set_access(lw_emitter *e)
 {
@@ -230,7 +233,7 @@ loop_suffix(lw_emitter *e, const lw_emit_region *r)
     if (!e->gpu && (r->flags & LW_LOOP_NO_VECTORIZE))
         lw_text_add(&list, ", !{!\"llvm.loop.vectorize.enable\", i1 false}");
     if (r->group) {
-        /* not vectorize.enable: where LLVM finds no way, that makes it warn on stderr */
+        /* vectorize.enable would make LLVM warn on stderr where it cannot vectorise */
         lw_text_addf(&list, ", !{!\"llvm.loop.parallel_accesses\", !%u}", r->group);
         if (r->width)
             lw_text_addf(&list, ", !{!\"llvm.loop.vectorize.width\", i32 %u}", r->width);
@@ -253,6 +256,7 @@ end_region(lw_emitter *e)
 {
     lw_emit_region r = e->regions.data[--e->regions.n];
 
+    assert(lw_ir_opens_region(r.op));
     if (r.op == LW_OP_IF) {
         jump(e, "end", r.number);
         if (!r.has_else) {
@@ -260,12 +264,15 @@ end_region(lw_emitter *e)
             jump(e, "end", r.number);
         }
     } else if (r.op == LW_OP_LOOP) {
+        lw_look_at_latch(e, r.number);
         if (!e->ended)
             lw_line(e, "br label %loop_$u$s", r.number, loop_suffix(e, &r).text);
     } else {
         jump(e, "end", r.number);
     }
     label(e, "end", r.number);
+    if (r.op == LW_OP_LOOP)
+        lw_look_behind(e, r.number);
     if (r.group)
         set_access(e);
 }
@@ -276,6 +283,7 @@ target(const lw_emitter *e, uint32_t depth)
     for (uint32_t i = e->regions.n; i-- > 0;)
         if (e->regions.data[i].op != LW_OP_IF && depth-- == 0)
             return e->regions.data[i].number;
+    assert(!"a jump leaves more regions than are open");
     return 0;
 }
 
@@ -288,6 +296,8 @@ emit_return(lw_emitter *e)
     lw_name value;
     lw_text type;
 
+    assert(e->inst->op == LW_OP_RETURN && e->inst->c == n);
+    assert(n <= 1 || e->func->linkage != LW_EXPORTED); /* C returns one value */
     e->ended = true;
     if (n == 0) {
         lw_line(e, "ret void");
@@ -317,24 +327,28 @@ lw_emit_flow(lw_emitter *e)
 
     switch (e->inst->op) {
     case LW_OP_IF:
+        assert(lw_operand_type(e, e->inst->a) == LW_DT_b1);
         open_region(e);
         lw_line(e, "br i1 $v, label %then_$u, label %else_$u", e->inst->a, e->at, e->at);
         label(e, "then", e->at);
         break;
     case LW_OP_ELSE:
         r = &e->regions.data[e->regions.n - 1];
+        assert(r->op == LW_OP_IF && !r->has_else);
         r->has_else = true;
         jump(e, "end", r->number);
         label(e, "else", r->number);
         break;
     case LW_OP_BLOCK: open_region(e); break;
     case LW_OP_LOOP:
+        lw_look_open(e);
         jump(e, "loop", e->at);
         label(e, "loop", e->at);
         open_region(e);
         break;
     case LW_OP_LATCH:
         r = &e->regions.data[e->regions.n - 1];
+        assert(r->op == LW_OP_LOOP);
         jump(e, "latch", r->number);
         label(e, "latch", r->number);
         break;

@@ -1,11 +1,11 @@
 /* Conversions between the scalar types, and the two 16-bit floats.
  *
- * bf16 is an i16 in both dialects, f16 is `half`. Their arithmetic is done in f32 and rounded
- * once: f32 has more than 2 * 11 + 2 bits, so the second rounding of + - * / and sqrt is
- * innocent (S. A. Figueroa, "When is double rounding innocuous?", 1995). From f64 the first
- * step rounds to odd, after which the second one is right as well (S. Boldo, G. Melquiond,
- * "When double rounding is odd", 2005); so no routine of a compiler's run-time library is
- * needed for it. */
+ * bf16 is an i16 in both dialects, f16 is `half`. Their arithmetic is computed in f32 and
+ * rounded once: f32 has more than 2 * 11 + 2 bits, so the second rounding of + - * / and sqrt
+ * is harmless (S. A. Figueroa, "When is double rounding innocuous?", 1995). From f64 the first
+ * step rounds to odd, after which the second rounding is correct as well (S. Boldo, G.
+ * Melquiond, "When double rounding is odd", 2005), so that no routine of a compiler's run-time
+ * library is needed. */
 #include "core/emit/emit_internal.h"
 
 #include <inttypes.h>
@@ -39,7 +39,8 @@ static const struct {
          "  %out = bitcast i32 %bits to float\n"
          "  ret float %out\n"
          "}\n"},
-    /* nearest first; where that is not exact, one step back if it went outwards, then odd */
+    /* round to nearest; if that is not exact, step back towards zero if it rounded away from
+     * it, and make the last bit odd */
     [LW_HELPER_F32_ODD] =
         {"lw_rt_f32_odd_from_f64",
          "define internal float @lw_rt_f32_odd_from_f64(double %x) nounwind alwaysinline {\n"
@@ -60,7 +61,7 @@ static const struct {
          "  %out = bitcast i32 %bits to float\n"
          "  ret float %out\n"
          "}\n"},
-    /* the sum's rounding error by Knuth's two-sum; where there is one, the sum is made odd */
+    /* the sum's rounding error by Knuth's two-sum; if there is one, the sum is made odd */
     [LW_HELPER_ADD_ODD] =
         {"lw_rt_add_odd",
          "define internal double @lw_rt_add_odd(double %x, double %y) nounwind alwaysinline {\n"
@@ -85,8 +86,8 @@ static const struct {
          "}\n"},
 };
 
-const char *
-lw_helper_name(lw_emitter *e, lw_helper helper)
+static const char *
+helper_name(lw_emitter *e, lw_helper helper)
 {
     e->helpers[helper] = true;
     return helpers[helper].name;
@@ -114,7 +115,7 @@ lw_widen(lw_emitter *e, lw_dtype type, lw_name value)
     if (type == LW_DT_f16)
         return lw_def(e, "fpext half $s to float", value.text);
     if (type == LW_DT_bf16)
-        return lw_def(e, "call float @$s(i16 $s)", lw_helper_name(e, LW_HELPER_F32_FROM_BF16),
+        return lw_def(e, "call float @$s(i16 $s)", helper_name(e, LW_HELPER_F32_FROM_BF16),
                       value.text);
     return value;
 }
@@ -125,7 +126,7 @@ lw_narrow(lw_emitter *e, lw_dtype type, lw_name value)
     if (type == LW_DT_f16)
         return lw_def(e, "fptrunc float $s to half", value.text);
     if (type == LW_DT_bf16)
-        return lw_def(e, "call i16 @$s(float $s)", lw_helper_name(e, LW_HELPER_BF16_FROM_F32),
+        return lw_def(e, "call i16 @$s(float $s)", helper_name(e, LW_HELPER_BF16_FROM_F32),
                       value.text);
     return value;
 }
@@ -133,12 +134,12 @@ lw_narrow(lw_emitter *e, lw_dtype type, lw_name value)
 static lw_name
 odd_from_f64(lw_emitter *e, lw_name value)
 {
-    return lw_def(e, "call float @$s(double $s)", lw_helper_name(e, LW_HELPER_F32_ODD),
+    return lw_def(e, "call float @$s(double $s)", helper_name(e, LW_HELPER_F32_ODD),
                   value.text);
 }
 
-/* The product of two is exact in f64. Only the sum rounds, to odd, so that what follows is
- * right. */
+/* The product of two is exact in f64. Only the sum is rounded, to odd, so that the rounding
+ * that follows is correct. */
 void
 lw_small_fma(lw_emitter *e, lw_dtype type)
 {
@@ -150,24 +151,18 @@ lw_small_fma(lw_emitter *e, lw_dtype type)
         wide[i] = lw_def(e, "fpext float $s to double", wide[i].text);
     }
     sum = lw_def(e, "fmul double $s, $s", wide[0].text, wide[1].text);
-    sum = lw_def(e, "call double @$s(double $s, double $s)",
-                 lw_helper_name(e, LW_HELPER_ADD_ODD), sum.text, wide[2].text);
+    sum = lw_def(e, "call double @$s(double $s, double $s)", helper_name(e, LW_HELPER_ADD_ODD),
+                 sum.text, wide[2].text);
     sum = lw_narrow(e, type, odd_from_f64(e, sum));
     lw_result(e, "bitcast $t $s to $t", type, sum.text, type);
 }
 
 /* ---- to integers: saturating, NaN gives 0 ---- */
 
-static bool
-is_signed(lw_dtype type)
-{
-    return lw_dtypes[type].kind == LW_KIND_INT;
-}
-
 static void
 saturate_on_host(lw_emitter *e, lw_dtype from, lw_dtype to, lw_name value)
 {
-    char sign = is_signed(to) ? 's' : 'u';
+    char sign = lw_is_signed(to) ? 's' : 'u';
     uint32_t to_bits = lw_dtypes[to].bits, from_bits = lw_dtypes[from].bits;
     const char *stem = sign == 's' ? "fptosi" : "fptoui";
 
@@ -176,13 +171,13 @@ saturate_on_host(lw_emitter *e, lw_dtype from, lw_dtype to, lw_name value)
               value.text);
 }
 
-/* cvt.rzi saturates at 32 and 64 bits; narrower types are clamped from there. What it makes of
- * NaN differs by width, so NaN is asked for. */
+/* cvt.rzi saturates at 32 and 64 bits; narrower types are clamped from there. Its result for
+ * NaN depends on the width, so NaN is tested for. */
 static void
 saturate_on_gpu(lw_emitter *e, lw_dtype from, lw_dtype to, lw_name value)
 {
     uint32_t bits = lw_dtypes[to].bits, machine = bits < 32 ? 32 : bits;
-    bool as_signed = is_signed(to) || bits < 32;
+    bool as_signed = lw_is_signed(to) || bits < 32;
     const char *stem = machine == 32 ? (as_signed ? "i" : "ui") : (as_signed ? "ll" : "ull");
     const char *source = from == LW_DT_f64 ? "d" : "f";
     char bound[24];
@@ -192,7 +187,7 @@ saturate_on_gpu(lw_emitter *e, lw_dtype from, lw_dtype to, lw_name value)
     whole = lw_def(e, "call i$u @llvm.nvvm.$s2$s.rz($t $s)", machine, source, stem, from,
                    value.text);
     if (bits < 32) {
-        int64_t low = is_signed(to) ? -(INT64_C(1) << (bits - 1)) : 0;
+        int64_t low = lw_is_signed(to) ? -(INT64_C(1) << (bits - 1)) : 0;
         int64_t high = low + (INT64_C(1) << bits) - 1;
         snprintf(bound, sizeof bound, "%" PRId64, low);
         test = lw_def(e, "icmp slt i32 $s, $s", whole.text, bound);
@@ -208,9 +203,9 @@ saturate_on_gpu(lw_emitter *e, lw_dtype from, lw_dtype to, lw_name value)
 
 /* ---- the other ways ---- */
 
-/* float32(x >> k) of a 64-bit x, on the GPU: the bits that stay are rounded where they stand,
- * and the result scaled. A mask is one instruction there and a shift two; the bits are the
- * same, since scaling by a power of two is exact. */
+/* float32(x >> k) of a 64-bit x on the GPU: the remaining bits are rounded in place, and the
+ * result is scaled. A mask is one instruction there and a shift two; the result is the same,
+ * since scaling by a power of two is exact. */
 static bool
 top_bits_to_float(lw_emitter *e, lw_dtype from, lw_dtype to)
 {
@@ -223,7 +218,7 @@ top_bits_to_float(lw_emitter *e, lw_dtype from, lw_dtype to)
         return false;
     by = &e->func->insts.data[shift->b];
     k = by->op == LW_OP_CONST ? e->func->konsts.data[by->a].bits : 0;
-    if (k == 0 || k >= 32) /* from 32 on the shift is none: the upper half */
+    if (k == 0 || k >= 32) /* from 32 on the shift only selects the upper half */
         return false;
     snprintf(mask, sizeof mask, "%" PRId64, -((int64_t)1 << k));
     snprintf(scale, sizeof scale, "0x%016" PRIX64, (1023 - k) << 52);
@@ -236,11 +231,11 @@ top_bits_to_float(lw_emitter *e, lw_dtype from, lw_dtype to)
 static void
 cast_to_float(lw_emitter *e, lw_dtype from, lw_dtype to, lw_name value)
 {
-    const char *how = is_signed(from) ? "sitofp" : "uitofp";
+    const char *how = lw_is_signed(from) ? "sitofp" : "uitofp";
 
     if (top_bits_to_float(e, from, to))
         return;
-    /* integers beyond f32's 24 bits are infinite in f16, so f32 on the way loses nothing */
+    /* integers beyond f32's 24 bits are infinite in f16, so going through f32 loses nothing */
     if (to == LW_DT_f64)
         lw_result(e, "$s $t $s to double", how, from, value.text);
     else
@@ -282,11 +277,11 @@ static void
 cast_between_integers(lw_emitter *e, lw_dtype from, lw_dtype to, lw_name value)
 {
     unsigned from_bits = from == LW_DT_b1 ? 1 : lw_dtypes[from].bits;
-    const char *how = is_signed(from) ? "sext" : "zext";
+    const char *how = lw_is_signed(from) ? "sext" : "zext";
 
     if (lw_dtypes[to].bits < from_bits) {
         how = "trunc";
-        if (lw_dtypes[to].bits <= 16) /* what is added up of it is a polynomial */
+        if (lw_dtypes[to].bits <= 16) /* a sum of such values is a polynomial */
             value = lw_unfolded(e, e->inst->a, 1);
     } else if (lw_dtypes[to].bits == from_bits)
         how = "bitcast";

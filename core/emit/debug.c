@@ -1,6 +1,6 @@
-/* Line tables: a scope for every function, a place for every line of its text, in the form that
- * LLVM 7 and today's LLVM both read. Inlined helpers keep their own scope, so tools show the
- * line of the user's Python. A function without a place of its own stands at line 0. */
+/* Line tables: a scope for every function and a location for every line of its text, in the
+ * form that LLVM 7 and today's LLVM both read. Inlined helpers keep their own scope, so tools
+ * show the line of the user's Python. A function without a location of its own is at line 0. */
 #include "core/emit/emit_internal.h"
 
 #include <string.h>
@@ -59,7 +59,7 @@ lw_debug_start(lw_emitter *e)
     return LW_OK;
 }
 
-/* A kernel that is made around a user's function: as if it stood there. */
+/* The function whose location a kernel gets that was generated around a user's function. */
 static const lw_func *
 source_of(const lw_emitter *e)
 {
@@ -71,7 +71,8 @@ source_of(const lw_emitter *e)
     return e->func;
 }
 
-/* The number after the file's node: lw_metadata gives its arguments' nodes first. */
+/* The number is taken after the file's node has been written: lw_metadata writes the nodes of
+ * its arguments first. */
 void
 lw_debug_function(lw_emitter *e)
 {
@@ -82,8 +83,8 @@ lw_debug_function(lw_emitter *e)
 
     if (e->debug_unit == 0)
         return;
-    /* Helpers have no source: inlined, they count as the place they are called from. Line 0
-     * would not do: libNVVM repeats `.loc` for it inside of calls, which ptxas cannot parse. */
+    /* Helpers have no source: inlined, they have the location of their call. Line 0 would not
+     * do, because libNVVM repeats `.loc` for it inside of calls, which ptxas cannot parse. */
     if (func->linkage != LW_KERNEL && func->line == 0)
         return;
     memset(e->places, 0, e->module->locs.n * sizeof *e->places);

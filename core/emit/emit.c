@@ -1,4 +1,4 @@
-/* A module as LLVM text: heads of functions, and what stands around them. */
+/* A module as LLVM text: the heads of functions, and everything outside of functions. */
 #include "core/emit/emit.h"
 
 #include "core/emit/emit_internal.h"
@@ -27,7 +27,7 @@ is_entry(const lw_func *func)
     return func->linkage == LW_KERNEL || func->linkage == LW_EXPORTED;
 }
 
-/* In an entry point a bool is a byte, as in memory. */
+/* In an exported function a bool is a byte, as in memory. */
 static const char *
 edge_type(const lw_emitter *e, const lw_func *func, lw_dtype type)
 {
@@ -66,8 +66,8 @@ print_params(lw_emitter *e, const lw_func *func)
     }
 }
 
-/* "no-builtins" on the host keeps LLVM from turning one function of libm into another, whose
- * last bit differs, and loops into memset: what is called is what the table says. */
+/* On the host "no-builtins" keeps LLVM from turning one function of libm into another whose
+ * last bit differs, and loops into memset: what the table names is called. */
 static void
 print_attributes(lw_emitter *e, const lw_func *func, bool is_call)
 {
@@ -111,7 +111,7 @@ emit_func(lw_emitter *e, bool is_call)
 
 /* ---- what names the entry points of the GPU ---- */
 
-/* "void (i8*, float)* @k", or "ptr @k" */
+/* Writes "void (i8*, float)* @k" or "ptr @k". */
 static void
 print_reference(lw_emitter *e, const lw_func *func, lw_text *out)
 {
@@ -227,7 +227,7 @@ fail:
     return status;
 }
 
-/* Any KERNEL_CALL, whether threads wait in it or not, and any BARRIER. */
+/* Whether there is any KERNEL_CALL, collective or not, or any BARRIER. */
 static bool
 calls_together(const lw_module *module)
 {

@@ -1,17 +1,17 @@
-/* IR -> LLVM assembly text. One printer, two dialects:
- * GPU: the subset of NVVM IR that the LLVM-7 reader of libNVVM takes (typed pointers), or
- * opaque pointers by a switch; CPU: LLVM text of today. See README.md for what each reader
- * refuses. */
+/* IR -> LLVM assembly text. One printer, two dialects. GPU: the subset of NVVM IR that
+ * libNVVM's LLVM 7 reader takes (typed pointers), or opaque pointers on request. CPU: the text
+ * of today's LLVM. README.md says what each reader refuses. */
 #ifndef LW_EMIT_EMIT_H
 #define LW_EMIT_EMIT_H
 
 #include "core/ir/ir.h"
 #include "core/tables/intrinsics.h"
 
-/* Which accesses of the user's source compiled code of the CPU tells first. */
+/* Which accesses of the user's source the CPU's code reports before it makes them. */
 typedef enum lw_watched {
     LW_WATCH_NOTHING,
-    LW_WATCH_SHARED,  /* where it has shared memory: lw_sim_access (core/host/simulator.h) */
+    /* those that may be to shared memory: lw_sim_access (core/host/simulator.h) */
+    LW_WATCH_SHARED,
     LW_WATCH_ELEMENTS /* all: lw_race_access (core/host/element_race.h) */
 } lw_watched;
 
@@ -23,8 +23,8 @@ typedef struct lw_emit_options {
     bool lineinfo;        /* CUDA: line tables of the user's Python */
     bool precise;         /* CPU: scalar libm, neither libmvec nor our own */
     lw_watched watch;     /* CPU */
-    bool frozen;          /* CPU: for another process: what is live is constant as of now */
-    bool has_fma;         /* CPU: a fused multiply-add; then some functions are our own */
+    bool frozen;          /* CPU: code for another process: live data are constants as of now */
+    bool has_fma;         /* CPU: has a fused multiply-add; then some functions are our own */
     int vector_bits;      /* CPU: preferred vector width, 128, 256 or 512 */
     /* CPU: whether the C library has this vector function; NULL = none has */
     bool (*has_vector_function)(const char *symbol);
@@ -35,8 +35,9 @@ typedef struct lw_emit_options {
 lw_status lw_emit(const lw_module *module, const lw_emit_options *options, lw_text *out,
                   lw_error *err);
 
-/* Whether CPU code computes this by instructions alone where the processor has a fused
- * multiply-add and `precise` is off; the result then depends on nothing but the arguments. */
+/* Whether CPU code computes this function by its own instructions where the processor has a
+ * fused multiply-add and `precise` is off; the result then depends on nothing but the
+ * arguments. */
 bool lw_emit_is_own(lw_intrinsic which, lw_dtype type);
 
 #endif

@@ -1,9 +1,10 @@
-/* What the files of the emitter share: the emitter's state and its small way of printing.
+/* What the files of the emitter share: its state, and its small formatting language.
  *
- * A format holds LLVM text, in which % is a name's first letter; so `$` marks what is filled
- * in: $v  lw_ref: a value as operand        $t  lw_dtype: its type in a register $s  const char
- * *                      $u  uint32_t lw_def gives the line a fresh name and returns it,
- * lw_result names it as the value of the instruction at hand, lw_line names nothing. */
+ * A format is LLVM text, in which % begins a name, so `$` marks what is filled in:
+ *   $v  lw_ref: a value as operand        $t  lw_dtype: its type in a register
+ *   $s  const char *                      $u  uint32_t
+ * lw_def gives the line's result a fresh name and returns it, lw_result names it as the value
+ * of the current instruction, lw_line names nothing. */
 #ifndef LW_EMIT_EMIT_INTERNAL_H
 #define LW_EMIT_EMIT_INTERNAL_H
 
@@ -24,16 +25,18 @@ typedef struct lw_name {
 
 typedef struct lw_emit_region {
     lw_op op;
-    uint32_t number;       /* of the instruction that opened it; names its labels */
+    /* number of the instruction that opened it, which names its labels */
+    uint32_t number;
     uint32_t flags, width; /* LOOP */
-    uint32_t group;        /* metadata number of its accesses' group; 0 = none */
+    uint32_t group;        /* metadata number of the access group of its accesses; 0 = none */
     bool has_else;
 } lw_emit_region;
 
-/* What there is to know of a function where it is called. */
+/* What callers need to know of a function. */
 typedef struct lw_emit_callee {
-    bool is_call;   /* it is not inlined, for it would be too much code */
-    bool has_local; /* it has memory of its own, or a function that it calls */
+    bool is_call;   /* it is not inlined, because that would be too much code */
+    bool has_local; /* it, or a function that it calls, has memory of its own */
+    bool has_loop;  /* it, or a function that it calls, has a loop */
 } lw_emit_callee;
 
 typedef struct lw_emitter {
@@ -44,17 +47,19 @@ typedef struct lw_emitter {
     lw_status status;
     lw_error *err;
 
-    /* the function and the instruction at hand */
+    /* the current function and instruction */
     const lw_func *func;
     const lw_inst *inst;
     uint32_t at, next_temp;
-    bool ended; /* the block has its last instruction */
+    bool ended;     /* the block already has its terminator */
+    uint8_t *loops; /* CPU: bits of lw_loop_looks by instruction; NULL in entry points */
     LW_ARRAY(lw_emit_region) regions;
-    uint32_t access; /* metadata number that loads, stores and calls carry; 0 = none */
-    uint32_t scope;  /* metadata number of the function's debug scope; 0 = none */
-    uint32_t place;  /* metadata number of the place of what is printed now; 0 = none */
+    /* metadata number of the access group of loads, stores and calls; 0 = none */
+    uint32_t access;
+    uint32_t scope; /* metadata number of the function's debug scope; 0 = none */
+    uint32_t place; /* metadata number of the current location; 0 = none */
 
-    /* what stands at the module's end */
+    /* text for the end of the module */
     lw_text declares, metadata, kernels, used, vectors;
     uint32_t next_metadata, n_kernels, n_used, n_vectors;
     uint32_t invariant, sreg_ranges[5]; /* metadata numbers, 0 = not printed yet */
@@ -62,8 +67,8 @@ typedef struct lw_emitter {
     uint32_t n_shared;                  /* GPU: variables printed */
     uint64_t shared_end;                /* CPU: bytes of shared memory given out */
     bool context;                       /* CPU: functions take %ctx */
-    lw_watched watch;                   /* CPU: accesses that are told */
-    bool convergent; /* GPU: functions hold operations that threads take part in together */
+    lw_watched watch;                   /* CPU: accesses that are reported */
+    bool convergent; /* GPU: functions contain operations in which threads take part together */
     bool helpers[LW_N_HELPERS];
     uint32_t prints; /* bits: print helpers by their number of slots */
     uint32_t own;    /* bits: the functions of vector_math.c that are called */
@@ -73,7 +78,7 @@ typedef struct lw_emitter {
 } lw_emitter;
 
 /* ---- inlining.c ---- */
-bool lw_callees_find(lw_emitter *e); /* false: memory is out */
+bool lw_callees_find(lw_emitter *e); /* false: memory ran out */
 
 /* ---- llvm_text.c ---- */
 const char *lw_type(const lw_emitter *e, lw_dtype type);
@@ -82,12 +87,14 @@ lw_dtype lw_operand_type(const lw_emitter *e, lw_ref value);
 void lw_line(lw_emitter *e, const char *format, ...);
 void lw_result(lw_emitter *e, const char *format, ...);
 
-/* Behind assembly that only computes: without it LLVM takes the call for one that may read and
- * write any memory, and keeps stores in loops that belong behind them. */
+/* For assembly that only computes: without it LLVM assumes that it may read and write any
+ * memory, and does not move stores out of loops over it. */
 #define LW_PURE_ASM " nounwind readnone"
 lw_name lw_def(lw_emitter *e, const char *format, ...);
-/* " nnan nsz", as the instruction's flags say; "" for none. */
+/* " nnan nsz", as the instruction's flags demand; "" for none. */
 lw_name lw_fast(const lw_emitter *e);
+/* Adds a line to the declarations unless it is there; frees the text. */
+void lw_declare_once(lw_emitter *e, lw_text *line);
 void lw_declare(lw_emitter *e, const char *format, ...);
 uint32_t lw_metadata(lw_emitter *e, const char *format,
                      ...); /* a new node; returns its number */
@@ -100,9 +107,9 @@ lw_status lw_emit_body(lw_emitter *e);
 void lw_emit_arithmetic(lw_emitter *e); /* ADD to SELECT, BITCAST */
 
 /* ---- closed_form.c ---- */
-/* The operand; on the GPU one whose origin LLVM does not see, where it is a polynomial of this
- * degree or more of the loops' counters, or may be. For what is cut down to 16 bits or fewer.
- */
+/* The operand. On the GPU its origin is hidden from LLVM if it is, or may be, a polynomial of
+ * this degree or more in the loops' counters. For operands that are truncated to 16 bits or
+ * fewer. */
 lw_name lw_unfolded(lw_emitter *e, lw_ref value, uint32_t least);
 
 /* ---- memory.c ---- */
@@ -112,6 +119,20 @@ void lw_emit_prefetch(lw_emitter *e);
 void lw_emit_pack(lw_emitter *e);
 void lw_emit_lane(lw_emitter *e);
 void lw_emit_slot(lw_emitter *e, lw_ref slot, bool is_set); /* SET, GET */
+
+/* ---- looks.c ---- */
+/* What a LOOP does for Ctrl-C. */
+typedef enum lw_loop_looks {
+    LW_LOOP_FREE = 0,   /* nothing: it is short, or no loop */
+    LW_LOOP_COUNTS = 1, /* looks behind it */
+    LW_LOOP_AROUND = 2, /* now and then in it, as it is around others */
+    LW_LOOP_CHAIN = 4   /* … as it has a chain */
+} lw_loop_looks;
+void lw_looks_begin(lw_emitter *e); /* in the entry */
+void lw_looks_end(lw_emitter *e);
+void lw_look_open(lw_emitter *e); /* in front of the LOOP at hand */
+void lw_look_at_latch(lw_emitter *e, uint32_t loop);
+void lw_look_behind(lw_emitter *e, uint32_t loop);
 
 /* ---- control.c ---- */
 void lw_emit_call(lw_emitter *e);
@@ -126,17 +147,16 @@ lw_emit_memory_decl(lw_emitter *e); /* LOCAL, SHARED, DYNAMIC, DATA, CONTEXT: in
 void lw_emit_atomic(lw_emitter *e);
 void lw_emit_barrier(lw_emitter *e);
 void lw_emit_kernel_call(lw_emitter *e);
-void lw_emit_watch(lw_emitter *e); /* in front of LOAD, STORE, ATOMIC and CALL */
+void lw_emit_watch(lw_emitter *e); /* before LOAD, STORE, ATOMIC and CALL */
 void lw_globals_print(lw_emitter *e);
 
 /* ---- convert.c ---- */
 bool lw_is_small(lw_dtype type); /* f16, bf16: arithmetic in f32 */
-const char *lw_helper_name(lw_emitter *e, lw_helper helper);
 void lw_helpers_print(lw_emitter *e);
 lw_name lw_widen(lw_emitter *e, lw_dtype type, lw_name value);
 lw_name lw_narrow(lw_emitter *e, lw_dtype type, lw_name value); /* from float */
-/* The result of the instruction, of this float type, computed by a line on floats or doubles.
- */
+/* Gives the instruction, whose type is a float type, its result, which a line on floats or
+ * doubles computes. */
 void lw_float_result(lw_emitter *e, lw_dtype type, const char *format, ...);
 void lw_small_fma(lw_emitter *e, lw_dtype type);
 void lw_emit_cast(lw_emitter *e);
@@ -145,7 +165,7 @@ void lw_emit_cast(lw_emitter *e);
 void lw_emit_intrinsic(lw_emitter *e);
 
 /* ---- vector_math.c ---- */
-/* The name of our own function for this, or NULL where a library's is called. */
+/* The name of our own function for this intrinsic, or NULL where a library's is called. */
 const char *lw_own_function(lw_emitter *e, lw_intrinsic which, lw_dtype type);
 void lw_own_functions_print(lw_emitter *e);
 

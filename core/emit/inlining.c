@@ -1,17 +1,20 @@
-/* Which functions stay calls. Functions are inlined into their callers, and a function with
- * several calls stands in the code as often: two calls in each of 29 functions in a chain make
- * half a billion copies of the last. So a function is kept as a call where its copies, with all
- * that is inlined into them, would be more than MOST_COPIED instructions. The choice depends on
- * the module alone.
+/* Which functions are not inlined. Functions are inlined into their callers, and a function
+ * with several calls is copied as often: two calls in each of 29 functions in a chain make half
+ * a billion copies of the last. So a function stays a call if its copies, with everything that
+ * is inlined into them, would be more than MOST_COPIED instructions. The choice depends on the
+ * module alone.
  *
  * Sizes are instructions of the IR; a module has no recursion (lw_ir_verify). */
 #include "core/emit/emit_internal.h"
 
 #include "core/base/memory.h"
 
-/* MOST_COPIED: LLVM takes some three seconds for two loops over a body of this size, and time
- * that grows with the square (one core of a CPU of 2024, LLVM 22); a call keeps the loop from
- * being vectorized, so that it is not less. SMALL: a body that is hardly longer than a call. */
+#include <assert.h>
+
+/* MOST_COPIED: LLVM takes some three seconds for two loops over a body of this size, and its
+ * time grows with the square (one core of a CPU of 2024, LLVM 22). It is not smaller because
+ * a call keeps the loop from being vectorised. SMALL: a body that is hardly longer than a
+ * call. */
 enum { MOST_COPIED = 16384, SMALL = 32 };
 
 typedef struct census {
@@ -29,7 +32,7 @@ stays_call(const census *c, uint32_t number)
 
 static void size_up(census *c, uint32_t number);
 
-/* What a call adds to its caller. */
+/* The instructions that a call adds to its caller. */
 static uint64_t
 size_of_call(census *c, uint32_t callee)
 {
@@ -38,7 +41,8 @@ size_of_call(census *c, uint32_t callee)
     return stays_call(c, callee) ? 1 : c->sizes[callee];
 }
 
-/* Callees first; as deep as calls are nested, which the front end bounds. */
+/* Computes sizes, callees first. Recursion is as deep as calls are nested, which the front end
+ * bounds. */
 static void
 size_up(census *c, uint32_t number)
 {
@@ -51,7 +55,9 @@ size_up(census *c, uint32_t number)
         bool call = inst->op == LW_OP_CALL;
         size += call ? size_of_call(c, inst->a) : 1;
         callee->has_local |= call ? c->callees[inst->a].has_local : inst->op == LW_OP_LOCAL;
+        callee->has_loop |= call ? c->callees[inst->a].has_loop : inst->op == LW_OP_LOOP;
     }
+    assert(size > 0 && c->sizes[number] == 0); /* there is no recursion */
     c->sizes[number] = size;
     callee->is_call =
         func->linkage == LW_INTERNAL && size > SMALL && size * copies > MOST_COPIED;
@@ -63,8 +69,10 @@ count_calls(census *c)
     for (uint32_t f = 0; f < c->module->funcs.n; f++) {
         const lw_func *func = c->module->funcs.data[f];
         for (uint32_t i = 1; i < func->insts.n; i++)
-            if (func->insts.data[i].op == LW_OP_CALL)
+            if (func->insts.data[i].op == LW_OP_CALL) {
+                assert(func->insts.data[i].a < c->module->funcs.n);
                 c->n_calls[func->insts.data[i].a]++;
+            }
     }
 }
 

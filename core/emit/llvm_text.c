@@ -1,8 +1,9 @@
-/* Operands, types and lines of LLVM text. Both dialects come from the files of this folder:
- * they part in the spelling of pointers, in fneg, undef and flags on select, and in vectors of
+/* Operands, types and lines of LLVM text. The files of this folder write both dialects, which
+ * differ in the spelling of pointers, in fneg, undef and flags on select, and in vectors of
  * narrow elements. */
 #include "core/emit/emit_internal.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,6 +46,7 @@ constant(const lw_emitter *e, lw_dtype type, uint64_t bits)
     unsigned spare = 64u - row->bits;
     lw_name name;
 
+    assert(type != LW_DT_void && !lw_is_complex(type));
     if (row->kind == LW_KIND_BOOL)
         snprintf(name.text, sizeof name.text, bits ? "true" : "false");
     else if (type == LW_DT_f64)
@@ -70,6 +72,8 @@ lw_operand(lw_emitter *e, lw_ref value)
     bool is_entry = e->func->linkage == LW_KERNEL || e->func->linkage == LW_EXPORTED;
     lw_name name;
 
+    assert(value > 0 && value < e->func->insts.n);
+    assert(inst->type != LW_DT_void || inst->op == LW_OP_CALL); /* of several results */
     if (inst->op == LW_OP_CONST)
         return constant(e, (lw_dtype)inst->type, e->func->konsts.data[inst->a].bits);
     if (inst->op == LW_OP_PARAM)
@@ -95,7 +99,7 @@ say(lw_emitter *e, lw_text *out, const char *format, va_list args)
         case 's': lw_text_add(out, va_arg(args, const char *)); break;
         case 'u': lw_text_addf(out, "%u", va_arg(args, uint32_t)); break;
         case '$': lw_text_add(out, "$"); break;
-        default: break;
+        default: assert(!"a mark that is none");
         }
     }
     lw_text_add(out, format);
@@ -126,6 +130,7 @@ lw_result(lw_emitter *e, const char *format, ...)
 {
     va_list args;
 
+    assert(e->inst != NULL && e->at > 0); /* a result is that of an instruction */
     lw_text_addf(e->out, "  %%v%u = ", e->at);
     va_start(args, format);
     say(e, e->out, format, args);
@@ -163,6 +168,7 @@ lw_float_result(lw_emitter *e, lw_dtype type, const char *format, ...)
     va_list args;
     lw_name wide;
 
+    assert(lw_is_float(type));
     va_start(args, format);
     if (lw_is_small(type)) {
         wide = vdef(e, format, args);
@@ -177,6 +183,16 @@ lw_float_result(lw_emitter *e, lw_dtype type, const char *format, ...)
 }
 
 void
+lw_declare_once(lw_emitter *e, lw_text *line)
+{
+    if (line->failed)
+        e->declares.failed = true;
+    else if (strstr(lw_text_get(&e->declares), lw_text_get(line)) == NULL)
+        lw_text_add(&e->declares, lw_text_get(line));
+    lw_text_reset(line);
+}
+
+void
 lw_declare(lw_emitter *e, const char *format, ...)
 {
     va_list args;
@@ -188,11 +204,7 @@ lw_declare(lw_emitter *e, const char *format, ...)
     say(e, &line, format, args);
     va_end(args);
     lw_text_add(&line, e->gpu ? " nounwind\n" : " nounwind willreturn memory(none)\n");
-    if (line.failed)
-        e->declares.failed = true;
-    else if (strstr(lw_text_get(&e->declares), lw_text_get(&line)) == NULL)
-        lw_text_add(&e->declares, lw_text_get(&line));
-    lw_text_reset(&line);
+    lw_declare_once(e, &line);
 }
 
 uint32_t
@@ -221,7 +233,9 @@ lw_fast(const lw_emitter *e)
     lw_name name = {""};
 
     for (unsigned i = 0; i < sizeof flags / sizeof *flags; i++)
-        if (e->inst->flags & flags[i].bit)
+        if (e->inst->flags & flags[i].bit) {
+            assert(strlen(name.text) + strlen(flags[i].text) < sizeof name.text);
             strcat(name.text, flags[i].text);
+        }
     return name;
 }

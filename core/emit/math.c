@@ -1,8 +1,8 @@
-/* The rows of intrinsics.def as LLVM text: calls of libdevice, libm and LLVM's own intrinsics,
- * and, for the rows marked OPEN, what is written out.
+/* The rows of intrinsics.def as LLVM text: calls of libdevice, libm and LLVM's own intrinsics
+ * and, for the rows marked OPEN, code that is written out.
  *
- * On the host a call of libm names the vector functions of glibc's libmvec that do the same, as
- * far as the caller says they exist; LLVM's vectoriser takes them from there. */
+ * On the host a call of libm names the vector functions of glibc's libmvec that compute the
+ * same, as far as the caller says they exist; LLVM's vectoriser uses them. */
 #include "core/emit/emit_internal.h"
 
 #include "core/tables/intrinsics.h"
@@ -11,11 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The intrinsic at hand: small floats are done in f32. */
+/* The current intrinsic; for small floats it is computed in f32. */
 typedef struct op {
     const lw_intrinsic_row *row;
-    lw_dtype type; /* of v, as the IR says */
-    lw_dtype wide; /* of v, as it is computed */
+    lw_dtype type; /* of v, in the IR */
+    lw_dtype wide; /* of v, in the computation */
     lw_name args[3];
 } op;
 
@@ -25,7 +25,7 @@ float_letter(lw_dtype wide)
     return wide == LW_DT_f32 ? "f" : "";
 }
 
-/* "(float %t1, i32 %v2)" */
+/* Writes "(float %t1, i32 %v2)". */
 static lw_name *
 arguments(lw_emitter *e, const op *o, lw_name out[3])
 {
@@ -89,7 +89,7 @@ vector_variants(lw_emitter *e, const op *o, lw_text *out)
 
 /* ---- calls ---- */
 
-/* name(args) as the instruction's result; `suffix` is what LLVM puts behind a call. */
+/* Calls name(args) for the instruction's result; `suffix` is what LLVM has after a call. */
 static void
 call(lw_emitter *e, const op *o, const char *name, const char *suffix)
 {
@@ -130,7 +130,7 @@ call_library(lw_emitter *e, const op *o)
     lw_text_reset(&variants);
 }
 
-/* No fast-math flags: they would loosen the double-double arithmetic inside. */
+/* The call has no fast-math flags, which would break the double-double arithmetic inside. */
 static void
 call_own(lw_emitter *e, const op *o, const char *name)
 {
@@ -168,7 +168,8 @@ emit_integer(lw_emitter *e, const op *o, lw_intrinsic which)
 {
     uint32_t bits = lw_dtypes[o->type].bits;
     const char *stem = e->gpu ? o->row->gpu_stem : o->row->host_stem;
-    bool asks_zero = which == LW_IN_clz || which == LW_IN_ctz; /* zero's result is defined */
+    /* the result for zero is defined */
+    bool asks_zero = which == LW_IN_clz || which == LW_IN_ctz;
 
     if (which == LW_IN_bswap && bits == 8) {
         lw_result(e, "bitcast i8 $s to i8", o->args[0].text);
@@ -275,8 +276,8 @@ emit_signbit(lw_emitter *e, const op *o)
     lw_result(e, "zext i1 $s to i32", bits.text);
 }
 
-/* The neighbour towards y. In the order of the bits of a positive float the next number is one
- * more, of a negative one too, away from zero. */
+/* The neighbour towards y. In the order of their bits, the number after a positive float is its
+ * successor; for a negative float too, but away from zero. */
 static void
 emit_nextafter(lw_emitter *e, const op *o)
 {
@@ -310,8 +311,8 @@ emit_nextafter(lw_emitter *e, const op *o)
     result_from_bits(e, o->type, next);
 }
 
-/* Mantissa and exponent out of the bits; subnormal numbers are scaled into the normal range
- * first, by 2^64, which every wide format can take. */
+/* Extracts mantissa and exponent from the bits; subnormal numbers are first scaled into the
+ * normal range by 2^64, which every wide format can hold. */
 static void
 emit_frexp(lw_emitter *e, const op *o, bool wants_mantissa)
 {
@@ -364,8 +365,8 @@ emit_rsqrt(lw_emitter *e, const op *o)
 }
 
 /* What ptxas makes of sqrt.rn.f32 where neither scaling nor a special value is needed: a root
- * within 2^-22, and one step of Newton's with the exact remainder, which rounds correctly
- * (Markstein, "IA-64 and Elementary Functions", 2000). float64 is left to LLVM. */
+ * within 2^-22, and one step of Newton's method with the exact remainder, which rounds
+ * correctly (P. Markstein, "IA-64 and Elementary Functions", 2000). float64 is left to LLVM. */
 static void
 emit_sqrt_normal(lw_emitter *e, const op *o)
 {
@@ -389,7 +390,7 @@ emit_sqrt_normal(lw_emitter *e, const op *o)
                     rest.text, half.text, root.text);
 }
 
-/* The operand, or the other one where it is NaN. */
+/* The operand, or the other one if it is NaN. */
 static lw_name
 number_first(lw_emitter *e, const op *o, unsigned which)
 {
@@ -399,8 +400,9 @@ number_first(lw_emitter *e, const op *o, unsigned which)
     return lw_def(e, "select i1 $s, $t $s, $t $s", nan.text, o->wide, other, o->wide, own);
 }
 
-/* minimum gives NaN when one is NaN, so for fmin the NaNs go first. (LLVM has minimumnum for
- * this, but LLVM 22 loses the number on x86 when it knows that one operand is never NaN.) */
+/* minimum gives NaN when one operand is NaN, so for fmin NaNs are replaced first. (LLVM has
+ * minimumnum for this, but LLVM 22 loses the number on x86 when it knows that one operand is
+ * never NaN.) */
 static void
 emit_host_extreme(lw_emitter *e, const op *o, bool is_min, bool keeps_nan)
 {
@@ -417,8 +419,9 @@ emit_host_extreme(lw_emitter *e, const op *o, bool is_min, bool keeps_nan)
                     stem, bits, o->wide, x.text, o->wide, y.text);
 }
 
-/* min.f32 of PTX takes the number when one is NaN and puts -0 below +0. It is written as
- * assembly because LLVM, which leaves the order of zeros open, would fold it otherwise. */
+/* min.f32 of PTX returns the number when one operand is NaN, and orders -0 below +0. It is
+ * written as assembly because LLVM, for which the order of zeros is open, would fold it
+ * otherwise. */
 static void
 emit_gpu_extreme(lw_emitter *e, const op *o, bool is_min, bool keeps_nan)
 {

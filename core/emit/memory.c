@@ -3,6 +3,7 @@
  * them. */
 #include "core/emit/emit_internal.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +11,8 @@
 typedef struct shape {
     char text[32];
     uint32_t align;
-    uint32_t words; /* 32-bit words that a vector of narrow elements goes by; 0 = as it is */
+    /* number of 32-bit words as which a vector of narrow elements is accessed; 0 = as it is */
+    uint32_t words;
 } shape;
 
 static shape
@@ -21,6 +23,7 @@ shape_of(const lw_emitter *e, lw_dtype type, unsigned lanes)
     uint32_t code = e->inst->flags & LW_MEM_ALIGN_MASK;
     shape s = {.align = code ? 1u << (code - 1) : size};
 
+    assert(size > 0 && lanes >= 1 && lanes <= 16 && (lanes & (lanes - 1)) == 0);
     /* libNVVM splits <16 x i8> into four accesses, turns bitcasts of <4 x i32> back into it,
      * and cannot compile arithmetic that it gathers from the lanes of <8 x half> */
     if (e->gpu && lanes > 1 && size < 4 && total >= 4)
@@ -36,12 +39,13 @@ shape_of(const lw_emitter *e, lw_dtype type, unsigned lanes)
     return s;
 }
 
-/* The pointer operand as LLVM wants it written, "float* %t3" or "ptr %v2". */
+/* The pointer operand as LLVM wants it written: "float* %t3" or "ptr %v2". */
 static lw_name
 pointer_to(lw_emitter *e, const char *type, lw_ref pointer)
 {
     lw_name name = lw_operand(e, pointer), out;
 
+    assert(lw_operand_type(e, pointer) == LW_DT_ptr);
     if (e->typed) {
         if (strcmp(type, "i8") != 0)
             name = lw_def(e, "bitcast i8* $s to $s*", name.text, type);
@@ -68,13 +72,14 @@ access_suffix(lw_emitter *e)
     return name;
 }
 
-/* The vector's lanes out of the words that were loaded. */
+/* Extracts the vector's lanes from the words that were loaded. */
 static void
 unpack_words(lw_emitter *e, const shape *s, lw_name loaded, lw_dtype type, uint32_t lanes)
 {
     uint32_t bits = lw_dtypes[type].bits, each = lanes / s->words;
     lw_name word = loaded, part, vector = {"undef"};
 
+    assert(s->words > 0 && lanes % s->words == 0 && each * bits == 32);
     for (uint32_t i = 0; i < lanes; i++) {
         if (i % each == 0 && s->words > 1)
             word = lw_def(e, "extractelement $s $s, i32 $u", s->text, loaded.text, i / each);
@@ -99,6 +104,7 @@ pack_words(lw_emitter *e, const shape *s, lw_name vector, lw_dtype type, uint32_
     uint32_t bits = lw_dtypes[type].bits, each = lanes / s->words;
     lw_name word = {""}, part, words = {"undef"};
 
+    assert(s->words > 0 && lanes % s->words == 0 && each * bits == 32);
     for (uint32_t i = 0; i < lanes; i++) {
         part = lw_def(e, "extractelement <$u x $t> $s, i32 $u", lanes, type, vector.text, i);
         if (type == LW_DT_f16)
@@ -174,6 +180,7 @@ lw_emit_pack(lw_emitter *e)
     uint32_t lanes = e->inst->lanes;
     lw_name vector = {"undef"};
 
+    assert(lanes > 1 && e->inst->b + lanes <= e->func->lists.n);
     if (!e->gpu)
         snprintf(vector.text, sizeof vector.text, "poison");
     for (uint32_t i = 0; i < lanes; i++) {
@@ -193,6 +200,7 @@ lw_emit_lane(lw_emitter *e)
     const lw_inst *vector = &e->func->insts.data[e->inst->a];
     lw_dtype type = (lw_dtype)vector->type;
 
+    assert(e->inst->b == 0 || e->inst->b < vector->lanes);
     if (vector->lanes > 1)
         lw_result(e, "extractelement <$u x $t> $v, i32 $u", (uint32_t)vector->lanes, type,
                   e->inst->a, e->inst->b);
@@ -206,6 +214,8 @@ lw_emit_slot(lw_emitter *e, lw_ref slot, bool is_set)
     lw_dtype type = lw_operand_type(e, slot);
     const char *star = e->typed ? "*" : "", *pointer = e->typed ? lw_type(e, type) : "ptr";
 
+    assert(e->func->insts.data[slot].op == LW_OP_SLOT);
+    assert(!is_set || lw_operand_type(e, e->inst->b) == type);
     if (is_set)
         lw_line(e, "store $t $v, $s$s %s$u", type, e->inst->b, pointer, star, slot);
     else

@@ -1,8 +1,8 @@
-/* PRINT. On the host a call of lw_print_host (core/host/print_host.c). On a GPU a line is a
- * record in a buffer that core/device/print_buffer.h owns: one atomic addition reserves its
- * words, or finds that there is no room. The buffer's address is in a variable of the module, 0
- * where nobody listens. One helper for each number of slots, kept out of line: printing is
- * rare. */
+/* PRINT. On the host it is a call of lw_print_host (core/host/print_host.c). On a GPU a line is
+ * a record in a buffer that core/device/print_buffer.h owns: one atomic addition reserves its
+ * words, or finds that there is no room. The buffer's address is in a variable of the module,
+ * which is 0 where nobody reads it. There is one helper for each number of slots, which is not
+ * inlined, because printing is rare. */
 #include "core/emit/emit_internal.h"
 
 #include "core/ir/format.h"
@@ -103,7 +103,7 @@ reserve(lw_emitter *e, uint32_t n_words)
                  word);
 }
 
-/* The record: how many words follow, the format's number, the slots. */
+/* Writes the record: how many words follow, the format's number, the slots. */
 static void
 write_words(lw_emitter *e, uint32_t n_words)
 {

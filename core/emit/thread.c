@@ -1,8 +1,8 @@
-/* Memory that a function brings along, atomics, and what passes between threads.
+/* Memory that belongs to functions, blocks and modules; atomics; operations between threads.
  *
- * GPU: shared memory is an internal variable of address space 3 an instruction, sized-at-launch
- * memory one external array, data constants of address space 4; everything becomes a generic
- * pointer in the entry block, and LLVM finds the address space again where it is used
+ * GPU: each SHARED instruction is an internal variable of address space 3, memory sized at the
+ * launch is one external array, data constants are in address space 4. All become generic
+ * pointers in the entry block, and LLVM infers the address space again where it is used
  * (InferAddressSpaces). Operations of kernel_ops.def are inline assembly.
  *
  * Host: %ctx, the function's first parameter, points to the thread's lw_kernel_context, and
@@ -12,6 +12,7 @@
 #include "core/ir/kernel_context.h"
 #include "core/tables/kernel_ops.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -19,8 +20,8 @@
 
 /* ---- special registers ---- */
 
-/* What a launch can be: 1024 threads a block, 2^31 - 1 blocks; so index arithmetic is known not
- * to be negative. */
+/* The limits of a launch, 1024 threads per block and 2^31 - 1 blocks, tell LLVM that index
+ * arithmetic does not become negative. */
 static const struct {
     lw_sreg last;
     const char *range;
@@ -54,6 +55,8 @@ lw_emit_sreg(lw_emitter *e)
     const char *name = lw_sreg_names[e->inst->a];
     lw_name field;
 
+    assert(e->inst->a < LW_N_SREGS);
+    assert(e->gpu || e->context); /* lw_ir_uses_context holds where there is an SREG */
     if (!e->gpu) {
         field = context_field(e, offsetof(lw_kernel_context, sregs) +
                                      e->inst->a * sizeof(uint32_t));
@@ -73,8 +76,8 @@ lw_emit_sreg(lw_emitter *e)
 
 /* ---- memory ---- */
 
-/* "%v7 = bitcast [64 x i8]* %t0 to i8*", or nothing but the name where pointers have no type.
- */
+/* Writes "%v7 = bitcast [64 x i8]* %t0 to i8*", or only the name where pointers have no
+ * type. */
 static void
 as_pointer(lw_emitter *e, const char *kind, uint32_t bytes, unsigned space, const char *name)
 {
@@ -94,6 +97,7 @@ emit_local(lw_emitter *e)
     uint32_t align = 1u << e->inst->b;
     lw_name memory;
 
+    assert(e->inst->b < 32);
     if (!e->typed) {
         lw_result(e, "alloca [$u x i8], align $u", e->inst->a, align);
         return;
@@ -108,6 +112,7 @@ emit_shared(lw_emitter *e)
     uint64_t end = lw_ir_shared_end(e->shared_end, e->inst);
     lw_name name;
 
+    assert(e->inst->b < 32 && (e->gpu || e->context));
     if (e->gpu) {
         snprintf(name.text, sizeof name.text, "@lw_shared_%u", e->n_shared++);
         lw_text_addf(
@@ -140,13 +145,14 @@ emit_dynamic(lw_emitter *e)
     lw_result(e, "load ptr, ptr $s, align 8", name.text);
 }
 
-/* Constant memory holds 64 KiB a module; 4 KiB are left to the compiler. What does not fit lies
- * in global memory, as everything does on the host (space 0). */
+/* Constant memory holds 64 KiB per module, of which 4 KiB are left to the compiler. What does
+ * not fit is in global memory, as everything is on the host (space 0). */
 static unsigned
 space_of(const lw_emitter *e, uint32_t number)
 {
     uint32_t room = 60 << 10;
 
+    assert(number < e->module->datas.n);
     if (!e->gpu)
         return 0;
     for (uint32_t i = 0; i < number; i++)
@@ -167,6 +173,7 @@ emit_data(lw_emitter *e)
     const lw_data *data = &e->module->datas.data[e->inst->a];
     lw_name name;
 
+    assert(e->inst->a < e->module->datas.n);
     if (is_live(e, data)) {
         snprintf(name.text, sizeof name.text, "%" PRIu64, data->address);
         lw_result(e, "inttoptr i64 $s to ptr", name.text);
@@ -233,7 +240,7 @@ lw_globals_print(lw_emitter *e)
 
 /* ---- atomics ---- */
 
-/* The pointer operand as LLVM wants it written, "i32* %t3" or "ptr %v2". */
+/* The pointer operand as LLVM wants it written: "i32* %t3" or "ptr %v2". */
 static lw_name
 pointer_operand(lw_emitter *e, const char *type, lw_ref pointer)
 {
@@ -246,11 +253,11 @@ pointer_operand(lw_emitter *e, const char *type, lw_ref pointer)
     return out;
 }
 
-/* The names in atomicrmw; NULL: CAS, or by the sign. */
+/* Names in atomicrmw; NULL: CAS, or it depends on the sign. */
 static const char *
 rmw_name(lw_atomic which, lw_dtype type)
 {
-    bool sign = lw_dtypes[type].kind == LW_KIND_INT;
+    bool sign = lw_is_signed(type);
 
     switch (which) {
     case LW_ATOMIC_ADD: return lw_is_float(type) ? "fadd" : "add";
@@ -266,8 +273,8 @@ rmw_name(lw_atomic which, lw_dtype type)
     }
 }
 
-/* Without it the newer reader of libNVVM takes the whole system; the older one takes the device
- * whatever is written. */
+/* Without it libNVVM's newer reader assumes system scope; the older one always assumes device
+ * scope. */
 static const char *
 scope_of(const lw_emitter *e)
 {
@@ -280,12 +287,14 @@ emit_cas(lw_emitter *e, const uint32_t *list)
     const char *type = lw_type(e, (lw_dtype)e->inst->type);
     lw_name pointer = pointer_operand(e, type, list[0]), pair;
 
+    assert(e->inst->c == 3 && lw_is_integer((lw_dtype)e->inst->type));
     pair = lw_def(e, "cmpxchg $s, $s $v, $s $v$s monotonic monotonic", pointer.text, type,
                   list[1], type, list[2], scope_of(e));
     lw_result(e, "extractvalue { $s, i1 } $s, 0", type, pair.text);
 }
 
-/* Neither LLVM 7's atomicrmw nor its intrinsics know floats in exchanges: bits go there. */
+/* Neither LLVM 7's atomicrmw nor its intrinsics can exchange floats, so their bits are
+ * exchanged. */
 static void
 emit_float_exchange(lw_emitter *e, const uint32_t *list)
 {
@@ -299,7 +308,8 @@ emit_float_exchange(lw_emitter *e, const uint32_t *list)
     lw_result(e, "bitcast $s $s to $t", bits, value.text, type);
 }
 
-/* Operations that LLVM 7 has no instruction for, as libNVVM's intrinsics: "add.f32". */
+/* Operations for which LLVM 7 has no instruction, written as libNVVM's intrinsics:
+ * "add.f32". */
 static void
 emit_gpu_intrinsic(lw_emitter *e, const uint32_t *list, const char *what, const char *llvm)
 {
@@ -312,11 +322,7 @@ emit_gpu_intrinsic(lw_emitter *e, const uint32_t *list, const char *what, const 
     lw_text_init(&line);
     lw_text_addf(&line, "declare %s @llvm.nvvm.atomic.load.%s.p0%s(%s%s, %s) nounwind\n",
                  lw_type(e, type), what, kind, star, end, lw_type(e, type));
-    if (line.failed)
-        e->declares.failed = true;
-    else if (strstr(lw_text_get(&e->declares), lw_text_get(&line)) == NULL)
-        lw_text_add(&e->declares, lw_text_get(&line));
-    lw_text_reset(&line);
+    lw_declare_once(e, &line);
     lw_result(e, "call $t @llvm.nvvm.atomic.load.$s.p0$s($s, $t $v)", type, what, kind,
               pointer.text, type, list[1]);
 }
@@ -329,6 +335,8 @@ lw_emit_atomic(lw_emitter *e)
     lw_dtype type = (lw_dtype)e->inst->type;
     lw_name pointer;
 
+    assert(which < LW_N_ATOMICS && lw_operand_type(e, list[0]) == LW_DT_ptr);
+    assert(lw_dtypes[type].size_bytes == 4 || lw_dtypes[type].size_bytes == 8);
     if (which == LW_ATOMIC_CAS) {
         emit_cas(e, list);
     } else if (e->gpu && which == LW_ATOMIC_EXCH && lw_is_float(type)) {
@@ -347,7 +355,8 @@ lw_emit_atomic(lw_emitter *e)
 
 /* ---- between threads ---- */
 
-/* The simulator's messages name it, and tell barriers apart by it. */
+/* Stores the line for the simulator, which names it in messages and tells barriers apart by
+ * it. */
 static void
 store_line(lw_emitter *e)
 {
@@ -357,31 +366,30 @@ store_line(lw_emitter *e)
             field.text);
 }
 
+static void
+declare(lw_emitter *e, const char *declaration)
+{
+    lw_text line;
+
+    lw_text_init(&line);
+    lw_text_add(&line, declaration);
+    lw_declare_once(e, &line);
+}
+
 void
 lw_emit_barrier(lw_emitter *e)
 {
-    static const char gpu[] = "declare void @llvm.nvvm.barrier0() convergent nounwind\n";
-    static const char host[] = "declare void @lw_sim_barrier(ptr) convergent nounwind\n";
-    const char *declare = e->gpu ? gpu : host;
-
-    if (strstr(lw_text_get(&e->declares), declare) == NULL)
-        lw_text_add(&e->declares, declare);
     if (e->gpu) {
+        declare(e, "declare void @llvm.nvvm.barrier0() convergent nounwind\n");
         lw_line(e, "call void @llvm.nvvm.barrier0() convergent");
         return;
     }
+    declare(e, "declare void @lw_sim_barrier(ptr) convergent nounwind\n");
     store_line(e);
     lw_line(e, "call void @lw_sim_barrier(ptr %ctx) convergent");
 }
 
-static void
-declare_host(lw_emitter *e, const char *declare)
-{
-    if (strstr(lw_text_get(&e->declares), declare) == NULL)
-        lw_text_add(&e->declares, declare);
-}
-
-/* Whether it calls a helper of core/front/atomics. */
+/* Whether the call is of a helper of core/front/numeric/atomics. */
 static bool
 is_update(const lw_emitter *e, const lw_inst *inst)
 {
@@ -392,8 +400,9 @@ is_update(const lw_emitter *e, const lw_inst *inst)
            callee->params.n > 1;
 }
 
-/* Instructions that the user did not write have no place: the loads of an update's loop, which
- * race with nobody, and its words, which reach over neighbours. Its call stands for them. */
+/* Instructions that the user did not write have no location, and are not reported: the loads of
+ * an update's loop, which race with nobody, and its word accesses, which extend over
+ * neighbours. The call of the helper is reported instead. */
 void
 lw_emit_watch(lw_emitter *e)
 {
@@ -416,18 +425,18 @@ lw_emit_watch(lw_emitter *e)
     }
     size = lw_dtypes[value->type].size_bytes * (value->lanes > 1 ? value->lanes : 1);
     if (e->watch == LW_WATCH_ELEMENTS) {
-        declare_host(e, "declare void @lw_race_access(ptr, i32, i32, i32) nounwind\n");
+        declare(e, "declare void @lw_race_access(ptr, i32, i32, i32) nounwind\n");
         lw_line(e, "call void @lw_race_access(ptr $v, i32 $u, i32 $u, i32 $u)", pointer, size,
                 kind, e->module->locs.data[inst->loc].line);
         return;
     }
-    declare_host(e, "declare void @lw_sim_access(ptr, ptr, i32, i32) nounwind\n");
+    declare(e, "declare void @lw_sim_access(ptr, ptr, i32, i32) nounwind\n");
     store_line(e);
     lw_line(e, "call void @lw_sim_access(ptr %ctx, ptr $v, i32 $u, i32 $u)", pointer, size,
             kind);
 }
 
-/* How an argument goes: a bool as 0 or 1. */
+/* The type in which an argument is passed: a bool as 0 or 1. */
 static const char *
 passed_type(const lw_emitter *e, char letter)
 {
@@ -447,14 +456,10 @@ declare_kernel_op(lw_emitter *e, const lw_kernel_op_row *row)
     for (const char *arg = row->args; *arg; arg++)
         lw_text_addf(&line, ", %s", passed_type(e, *arg));
     lw_text_add(&line, ") convergent nounwind\n");
-    if (line.failed)
-        e->declares.failed = true;
-    else if (strstr(lw_text_get(&e->declares), lw_text_get(&line)) == NULL)
-        lw_text_add(&e->declares, lw_text_get(&line));
-    lw_text_reset(&line);
+    lw_declare_once(e, &line);
 }
 
-/* "=r,r,l,~{memory}" */
+/* Writes constraints such as "=r,r,l,~{memory}". */
 static lw_name
 constraints_of(const lw_kernel_op_row *row)
 {
@@ -467,6 +472,7 @@ constraints_of(const lw_kernel_op_row *row)
     for (const char *arg = row->args; *arg; arg++)
         n += (size_t)snprintf(name.text + n, sizeof name.text - n, "%c,",
                               *arg == 'l' || *arg == 'p' ? 'l' : 'r');
+    assert(n + sizeof "~{memory}" <= sizeof name.text);
     snprintf(name.text + n, sizeof name.text - n, "~{memory}");
     return name;
 }
@@ -479,6 +485,8 @@ lw_emit_kernel_call(lw_emitter *e)
     lw_name args[8];
     uint32_t n = 0;
 
+    assert(e->inst->a < LW_N_KERNEL_OPS && e->inst->c == strlen(row->args));
+    assert(e->inst->c <= sizeof args / sizeof *args && (e->gpu || e->context));
     for (; row->args[n]; n++)
         args[n] = row->args[n] == 'b' ? lw_def(e, "zext i1 $v to i32", list[n])
                                       : lw_operand(e, list[n]);

@@ -1,4 +1,5 @@
-/* The types of arguments, from what a door knows of the values. */
+/* Turns the argument specifications of a caller (lw_arg_spec: what is known of each value
+ * before anything is compiled) into interned types. */
 #include "core/front/records.h"
 
 static lw_type

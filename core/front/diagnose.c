@@ -1,36 +1,38 @@
 #include "core/front/diagnose.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 enum {
-    TAB_CELLS = 8,       /* as Python counts them */
-    MAX_CELLS = 100,     /* of a source line; longer ones are shown around the caret */
+    TAB_CELLS = 8,   /* as Python counts them */
+    MAX_CELLS = 100, /* display cells of a source line; a longer line is shown in part, around
+                        the caret */
     MAX_CALLED_FROM = 3, /* keeps a message within 12 lines */
-    MAX_WORD = 64,       /* of names that are compared */
+    MAX_WORD = 64,       /* characters of names that are compared */
 };
 
 /* ---- display cells ---- */
 
-typedef struct range {
+typedef struct code_point_range {
     uint32_t first, last;
-} range;
+} code_point_range;
 
 /* Unicode 15, East Asian Width W and F, rounded to blocks. */
-static const range wide_ranges[] = {
+static const code_point_range wide_ranges[] = {
     {0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041, 0xA4CF},   {0xAC00, 0xD7A3},
     {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6},
     {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF}, {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD},
 };
-static const range zero_ranges[] = {
+static const code_point_range zero_ranges[] = {
     {0x0300, 0x036F}, {0x0483, 0x0489}, {0x0591, 0x05BD},   {0x200B, 0x200F},
     {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}, {0xE0100, 0xE01EF},
 };
 
 static bool
-in_ranges(uint32_t c, const range *ranges, size_t n)
+in_ranges(uint32_t c, const code_point_range *ranges, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (c >= ranges[i].first && c <= ranges[i].last)
@@ -67,7 +69,7 @@ cells_of(uint32_t c, uint32_t column)
     return in_ranges(c, wide_ranges, sizeof wide_ranges / sizeof *wide_ranges) ? 2 : 1;
 }
 
-/* The display column of a byte offset. */
+/* The display column of a byte offset in the line. */
 static uint32_t
 cell_at(const char *line, uint32_t offset)
 {
@@ -140,7 +142,7 @@ add_source(lw_text *out, const lw_loc *loc, const char *line, const char *label)
         first = total;
     if (last <= first)
         last = first + 1;
-    if (total > MAX_CELLS && last > MAX_CELLS) /* keep some text before the caret */
+    if (total > MAX_CELLS && last > MAX_CELLS) /* keep some text in front of the caret */
         shift = first > MAX_CELLS / 2 ? first - MAX_CELLS / 2 : 0;
     if (last > shift + MAX_CELLS)
         last = shift + MAX_CELLS;
@@ -155,7 +157,8 @@ add_source(lw_text *out, const lw_loc *loc, const char *line, const char *label)
         lw_text_addf(out, " %s", label);
 }
 
-/* The name of the function that a place lies in, when the caller knows no argument types. */
+/* The name of the function that contains a location, for callers that do not know the types of
+ * its arguments. */
 static const char *
 function_at(const lw_tree *tree, const lw_loc *loc)
 {
@@ -167,7 +170,7 @@ function_at(const lw_tree *tree, const lw_loc *loc)
         const lw_loc *own = &tree->locs.data[fn->loc];
         bool inside = fn->loc && own->file == loc->file && own->line <= loc->line &&
                       own->end_line >= loc->line;
-        if (inside && own->line >= best) { /* the innermost starts last */
+        if (inside && own->line >= best) { /* of nested functions, the innermost starts last */
             best = own->line;
             name = fn->name;
         }
@@ -176,7 +179,7 @@ function_at(const lw_tree *tree, const lw_loc *loc)
 }
 
 static void
-add_place(lw_text *out, const lw_tree *tree, const lw_loc *loc, const char *where)
+add_location(lw_text *out, const lw_tree *tree, const lw_loc *loc, const char *where)
 {
     const lw_file *file = &tree->files.data[loc->file];
     const char *line = source_line(tree, loc), *name = where ? where : function_at(tree, loc);
@@ -197,12 +200,11 @@ copy_or_null(const char *text)
 }
 
 static void
-fill(lw_error *err, const lw_tree *tree, const lw_loc *loc, const char *code, const char *label,
-     const char *help)
+fill(lw_error *err, const lw_tree *tree, const lw_loc *loc, const lw_fault *fault)
 {
-    snprintf(err->code, sizeof err->code, "%s", code);
-    err->help = copy_or_null(help);
-    err->label = copy_or_null(label);
+    snprintf(err->code, sizeof err->code, "%s", fault->code);
+    err->help = copy_or_null(fault->help);
+    err->label = copy_or_null(fault->label);
     if (loc == NULL)
         return;
     err->file = copy_or_null(tree->files.data[loc->file].path);
@@ -213,41 +215,43 @@ fill(lw_error *err, const lw_tree *tree, const lw_loc *loc, const char *code, co
 }
 
 static lw_status
-diagnose(const lw_tree *tree, uint32_t loc_index, const char *where, lw_status status,
-         const char *code, const char *message, const char *label, const char *help,
+diagnose(const lw_tree *tree, uint32_t loc_index, const lw_fault *fault, const char *message,
          lw_error *err)
 {
+    assert(loc_index < tree->locs.n);
+    assert(fault->code != NULL && fault->status != LW_OK); /* a fault is a failure */
     const lw_loc *loc = loc_index ? &tree->locs.data[loc_index] : NULL;
     const char *line = loc ? source_line(tree, loc) : NULL;
     lw_text text;
 
     if (err == NULL || err->status != LW_OK)
-        return status;
+        return fault->status;
     lw_text_init(&text);
-    lw_text_addf(&text, "%s: %s", code, message);
+    lw_text_addf(&text, "%s: %s", fault->code, message);
     if (loc != NULL)
-        add_place(&text, tree, loc, where);
+        add_location(&text, tree, loc, fault->where);
     if (line != NULL)
-        add_source(&text, loc, line, label);
-    else if (label != NULL)
-        lw_text_addf(&text, "\n  %s", label);
-    if (help != NULL)
-        lw_text_addf(&text, "\n%*s = help: %s", loc ? (int)digits_of(loc->line) : 1, "", help);
+        add_source(&text, loc, line, fault->label);
+    else if (fault->label != NULL)
+        lw_text_addf(&text, "\n  %s", fault->label);
+    if (fault->help != NULL)
+        lw_text_addf(&text, "\n%*s = help: %s", loc ? (int)digits_of(loc->line) : 1, "",
+                     fault->help);
     if (text.failed) {
         lw_text_reset(&text);
         return lw_fail_memory(err);
     }
-    lw_fail(err, status, "%s", lw_text_get(&text));
+    lw_fail(err, fault->status, "%s", lw_text_get(&text));
     lw_text_reset(&text);
-    fill(err, tree, loc, code, label, help);
-    return status;
+    fill(err, tree, loc, fault);
+    return fault->status;
 }
 
 lw_status
-lw_diagnose(const lw_tree *tree, uint32_t loc, const char *where, lw_status status,
-            const char *code, const char *label, const char *help, lw_error *err,
+lw_diagnose(const lw_tree *tree, uint32_t loc, lw_fault fault, lw_error *err,
             const char *format, ...)
 {
+    lw_status status;
     lw_text message;
     va_list args;
 
@@ -255,7 +259,7 @@ lw_diagnose(const lw_tree *tree, uint32_t loc, const char *where, lw_status stat
     va_start(args, format);
     lw_text_addv(&message, format, args);
     va_end(args);
-    status = diagnose(tree, loc, where, status, code, lw_text_get(&message), label, help, err);
+    status = diagnose(tree, loc, &fault, lw_text_get(&message), err);
     lw_text_reset(&message);
     return status;
 }
@@ -263,10 +267,11 @@ lw_diagnose(const lw_tree *tree, uint32_t loc, const char *where, lw_status stat
 lw_status
 lw_diagnose_kept(const lw_tree *tree, uint32_t diag, const char *where, lw_error *err)
 {
+    assert(diag != 0 && diag < tree->diags.n);
     const lw_diag *d = &tree->diags.data[diag];
 
-    return diagnose(tree, d->loc, where, d->status, d->code, d->message, d->label, d->help,
-                    err);
+    return diagnose(tree, d->loc, &(lw_fault){d->status, d->code, d->label, d->help, where},
+                    d->message, err);
 }
 
 static uint32_t
@@ -283,6 +288,7 @@ void
 lw_diagnose_called_from(const lw_tree *tree, uint32_t loc_index, const char *function,
                         lw_error *err)
 {
+    assert(loc_index < tree->locs.n);
     const lw_loc *loc = &tree->locs.data[loc_index];
     const char *path = tree->files.data[loc->file].path;
     lw_text text;
@@ -302,8 +308,8 @@ lw_diagnose_called_from(const lw_tree *tree, uint32_t loc_index, const char *fun
     lw_text_reset(&text);
 }
 
-/* Whether a file is of functions that lanewise itself brings, np.sum of an array for example.
- */
+/* Whether a file belongs to lanewise's own functions in Python, such as the one behind np.sum
+ * of an array. */
 static bool
 is_of_lanewise(const lw_tree *tree, const char *path)
 {
@@ -332,9 +338,10 @@ lw_diagnose_at_call(const lw_tree *tree, uint32_t loc, const char *where, lw_err
     if (message.failed || label.failed)
         lw_fail_memory(err);
     else /* the message begins with the code */
-        diagnose(tree, loc, where, inside.status, inside.code,
-                 lw_text_get(&message) + strlen(inside.code) + 2, lw_text_get(&label),
-                 inside.help, err);
+        diagnose(
+            tree, loc,
+            &(lw_fault){inside.status, inside.code, lw_text_get(&label), inside.help, where},
+            lw_text_get(&message) + strlen(inside.code) + 2, err);
     lw_text_reset(&message);
     lw_text_reset(&label);
     lw_error_reset(&inside);
@@ -380,9 +387,9 @@ distance(const char *x, uint32_t n, const char *y, uint32_t m)
     return above[m];
 }
 
-/* "ident" for identity, where no other name begins with it. */
+/* The only name that begins with the word, such as "identity" for "ident". */
 static const char *
-the_one_beginning(const char *word, size_t length, const char *const *candidates, uint32_t n)
+only_with_prefix(const char *word, size_t length, const char *const *candidates, uint32_t n)
 {
     const char *found = NULL;
 
@@ -399,7 +406,8 @@ const char *
 lw_nearest(const char *word, const char *const *candidates, uint32_t n)
 {
     size_t length = strlen(word);
-    /* a name of one or two letters is near to everything: only its case may be wrong */
+    /* every name is near to a word of one or two letters, so only a difference in case
+     * counts */
     uint32_t best = length < 3 ? 1 : length < 6 ? 2 : length < 10 ? 3 : 4;
     const char *nearest = NULL;
     bool begins, nearest_begins = false;
@@ -415,12 +423,12 @@ lw_nearest(const char *word, const char *const *candidates, uint32_t n)
             continue;
         d = distance(word, (uint32_t)length, candidates[i], (uint32_t)other);
         begins = strncmp(word, candidates[i], other < length ? other : length) == 0;
-        /* of equally near ones, a word that was typed too long or too short */
+        /* of candidates at the same distance, a word with a letter too many or too few wins */
         if (d < best || (d == best && nearest != NULL && begins && !nearest_begins)) {
             best = d;
             nearest = candidates[i];
             nearest_begins = begins;
         }
     }
-    return nearest ? nearest : the_one_beginning(word, length, candidates, n);
+    return nearest ? nearest : only_with_prefix(word, length, candidates, n);
 }

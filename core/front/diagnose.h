@@ -6,25 +6,32 @@
 
 #include "core/front/tree.h"
 
-/* Fill err (text, file, line, col, end_col, code, help) and return status. `where` is how the
- * function and its argument types read, "blur(A: float32[:, ::1], i: int64)", or NULL: the name
- * of the function alone is not known. The format makes the sentence. label and help may be
- * NULL. */
-lw_status lw_diagnose(const lw_tree *tree, uint32_t loc, const char *where, lw_status status,
-                      const char *code, const char *label, const char *help, lw_error *err,
-                      const char *format, ...) __attribute__((format(printf, 9, 10)));
-/* The same from a kept diag. */
+/* A fault of the user's code, without the sentence that describes it. */
+typedef struct lw_fault {
+    lw_status status;
+    const char *code;  /* "E120" */
+    const char *label; /* beside the caret; or NULL */
+    const char *help;  /* or NULL */
+    const char *where; /* the function with its argument types, as in "blur(A: float32[:, ::1],
+                          i: int64)"; NULL: only its name is known */
+} lw_fault;
+
+/* Fill err (text, file, line, col, end_col, code, help) and return fault.status. The format
+ * makes the sentence. */
+lw_status lw_diagnose(const lw_tree *tree, uint32_t loc, lw_fault fault, lw_error *err,
+                      const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* The same for a diagnostic that was recorded earlier. */
 lw_status lw_diagnose_kept(const lw_tree *tree, uint32_t diag, const char *where,
                            lw_error *err);
 /* Add "= called from file:line in `f`" (at most three). */
 void lw_diagnose_called_from(const lw_tree *tree, uint32_t loc, const char *function,
                              lw_error *err);
-/* An error inside a function that lanewise itself brings becomes one of the user's call of it:
- * its file is none that the user wrote. False: it is of another function, and stays. */
+/* Turn an error inside one of lanewise's own functions into an error at the user's call of it,
+ * because the user did not write that file. Returns false, and changes nothing, for an error in
+ * any other function. */
 bool lw_diagnose_at_call(const lw_tree *tree, uint32_t loc, const char *where, lw_error *err);
-/* The nearest of n candidates by edit distance, or the only one that begins with the word, or
- * NULL when none is near: for "did you mean".
- */
+/* The nearest of n candidates by edit distance, or the only one that begins with the word; NULL
+ * when none is near. For "did you mean". */
 const char *lw_nearest(const char *word, const char *const *candidates, uint32_t n);
 
 #endif

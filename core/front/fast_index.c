@@ -8,7 +8,7 @@ typedef struct votes {
     uint32_t n_index, count[MOST_INDEX];
 } votes;
 
-/* i, i + 1, row * n + i: names that a step of one moves by one. */
+/* i, i + 1 and row * n + i contain i as an added term: when i grows by one, so does the sum. */
 static void
 vote(votes *v, uint32_t at)
 {

@@ -1,15 +1,16 @@
-/* The type of a variable, ternary or result that receives values of several types. It is a
- * function of the whole set: pairwise joining would make the answer depend on the order of
- * statements (int16, uint16, float32 is float64 in one order and float32 in another). */
+/* One type for a variable, ternary or result that receives values of several types. The join is
+ * a function of the whole set: joining pairwise would make the answer depend on the order of
+ * statements (int16, uint16, float32 give float64 in one order and float32 in another). */
 #include "core/front/records.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef struct numbers {
-    lw_dtype integer, real; /* joins of the strong integers, of the strong floats; void: none */
+    lw_dtype integer, real; /* joins of the strong ones; void: none */
     bool has_bool, has_signed, has_unsigned64, has_literal, has_index, has_pyfloat,
         has_pycomplex;
-    __int128 lo, hi; /* of the literals */
+    __int128 lo, hi; /* bounds of the literals */
 } numbers;
 
 static lw_dtype
@@ -38,6 +39,7 @@ add_number(const lw_types *types, numbers *set, lw_type type)
 {
     const lw_type_row *row = lw_type_get(types, type);
 
+    assert(row == NULL || row->kind == LW_TK_LITERAL);
     if (row) {
         set->lo = !set->has_literal || row->lo < set->lo ? row->lo : set->lo;
         set->hi = !set->has_literal || row->hi > set->hi ? row->hi : set->hi;
@@ -72,7 +74,7 @@ join_integers(lw_types *types, lw_typing typing, numbers *set, const char **prob
                 set->lo >= INT64_MIN && set->hi <= (__int128)UINT64_MAX ? "E143" : "E130";
             return LW_T_BOTTOM;
         }
-        /* from 2^63 on only uint64 holds it */
+        /* integers from 2^63 on fit only uint64 */
         if (set->has_signed || set->has_index) {
             *problem = "E143";
             return LW_T_BOTTOM;
@@ -103,7 +105,7 @@ join_numbers(lw_types *types, lw_typing typing, numbers *set, const char **probl
     if (set->integer != LW_DT_void)
         set->real = merge(set->real, set->integer);
     if (weak && lw_is_integer(set->real))
-        set->real = LW_DT_f64; /* an integer with a Python float */
+        set->real = LW_DT_f64; /* an integer beside a Python float */
     if (set->has_pycomplex && !lw_is_complex(set->real))
         return lw_dtypes[set->real].bits > 32 ? LW_DT_c128 : LW_DT_c64;
     return set->real;
@@ -120,11 +122,12 @@ same_names(const lw_type_row *x, const lw_type_row *y)
     return true;
 }
 
-/* Element by element; the sets come from scratch in the arena. */
+/* Joins tuples element by element; the sets are built in scratch memory of the arena. */
 static lw_type
 join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
               const char **problem)
 {
+    assert(n > 0 && lw_type_kind_of(types, set[0]) == LW_TK_TUPLE);
     const lw_type_row first = *lw_type_get(types, set[0]);
     const char *const *names = first.names;
     lw_type *elements = lw_arena_take(types->arena, (first.n + 1) * sizeof *elements);
@@ -153,7 +156,8 @@ join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
                                         : lw_type_tuple(types, elements, first.n, names);
 }
 
-/* Arrays of one element type and number of axes: gives what all of them promise. */
+/* Joins arrays of one element type and number of axes: the result promises what all of them
+ * promise. */
 static lw_type
 join_arrays(lw_types *types, const lw_type *set, uint32_t n, const char **problem)
 {
@@ -182,7 +186,8 @@ join_arrays(lw_types *types, const lw_type *set, uint32_t n, const char **proble
     return lw_type_array_aligned(types, joined, align);
 }
 
-/* Records of one dtype: gives what is sure of all their addresses; read-only if one is. */
+/* Joins records of one dtype: the result promises what holds for all their addresses, and is
+ * read-only if one of them is. */
 static lw_type
 join_records(lw_types *types, const lw_type *set, uint32_t n, const char **problem)
 {

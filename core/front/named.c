@@ -8,7 +8,7 @@ const lw_name_row lw_names[LW_N_NAMES] = {
 #include "core/tables/every_name.inc"
 };
 
-/* The keywords that Python and NumPy take; all other parameters are positional. */
+/* The keywords that Python and NumPy accept; all other parameters are positional. */
 static const struct {
     const char *path, *word;
     int position;
@@ -38,7 +38,8 @@ lw_name_shown(lw_name_id name)
     return path;
 }
 
-/* The parameters of kernels' functions are those of their signatures: "(mask, value)". */
+/* Functions of kernels take the parameters that their signature column names: "(mask,
+ * value)". */
 static int
 position_in(const char *signature, const char *word)
 {

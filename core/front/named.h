@@ -1,5 +1,5 @@
-/* The named functions of names.def and their typing: which arguments they take, what these are
- * converted to, what comes out. */
+/* The named functions of names.def and how they are typed: which arguments they take, to what
+ * types these are converted, and what they return. */
 #ifndef LW_FRONT_NAMED_H
 #define LW_FRONT_NAMED_H
 
@@ -45,8 +45,8 @@ typedef enum lw_rule {
     LW_RULE_TYPE,
     LW_RULE_PRINT,
     LW_RULE_TRUTH,
-    LW_RULE_WALK, /* of arrays: overlap.h */
-    LW_RULE_SREG, /* from here to SELP: kernels' own (named_kernel.c) */
+    LW_RULE_OVERLAP, /* questions about arrays that share memory: overlap.h */
+    LW_RULE_SREG,    /* from here to SELP: functions for kernels only (named_kernel.c) */
     LW_RULE_GRID,
     LW_RULE_KERNEL, /* as lw_kernel_call_of says */
     LW_RULE_GRID_GROUP,
@@ -90,8 +90,9 @@ typedef enum lw_rule {
     LW_RULE_NP_DECIMALS,
 } lw_rule;
 
-/* What lowering emits. lw_typed_node.type and .operand decide between real, complex and integer
- * forms; core/front/README.md ("Named functions") lists what each expects. */
+/* What lowering emits for a named function. lw_typed_node.type and .operand choose between the
+ * real, complex and integer forms; core/front/infer/README.md ("Named functions") lists what
+ * each expects. */
 typedef enum lw_impl {
     LW_IMPL_NONE,
     LW_IMPL_SIN,
@@ -223,7 +224,7 @@ typedef enum lw_impl {
     LW_IMPL_WHERE,
     LW_IMPL_CLIP,
     LW_IMPL_ROUND_DECIMALS,
-    LW_IMPL_TID_X, /* to LANEID: in the order of lw_sreg */
+    LW_IMPL_TID_X, /* up to LANEID in the order of lw_sreg */
     LW_IMPL_TID_Y,
     LW_IMPL_TID_Z,
     LW_IMPL_CTAID_X,
@@ -265,7 +266,7 @@ typedef enum lw_impl {
     LW_IMPL_LOCAL,
     LW_IMPL_SHARED,
     LW_IMPL_CONST_ARRAY,
-    LW_IMPL_ATOMIC_ADD, /* to CAS: in the order of lw_atomic_kind */
+    LW_IMPL_ATOMIC_ADD, /* up to CAS in the order of lw_atomic_kind */
     LW_IMPL_ATOMIC_SUB,
     LW_IMPL_ATOMIC_AND,
     LW_IMPL_ATOMIC_OR,
@@ -278,7 +279,7 @@ typedef enum lw_impl {
     LW_IMPL_ATOMIC_NANMAX,
     LW_IMPL_ATOMIC_NANMIN,
     LW_IMPL_ATOMIC_CAS,
-    LW_IMPL_ATOMIC_SWAP, /* compare_and_swap: CAS of element 0 */
+    LW_IMPL_ATOMIC_SWAP, /* compare_and_swap: a CAS of element 0 */
     LW_IMPL_LIBDEVICE,
     LW_IMPL_POPC,
     LW_IMPL_CLZ,
@@ -292,7 +293,7 @@ typedef enum lw_impl {
 
 typedef struct lw_name_row {
     const char *path; /* "math.sin" */
-    uint8_t min, max; /* arguments; max 255: any number */
+    uint8_t min, max; /* number of arguments; max 255: any number */
     lw_rule rule;
     lw_impl impl;
 } lw_name_row;
@@ -300,8 +301,8 @@ typedef struct lw_name_row {
 extern const lw_name_row lw_names[LW_N_NAMES];
 
 /* A call that is one operation of kernel_ops.def (SYNCTHREADS: a barrier), for the rule KERNEL.
- * args: m = mask of lanes, b = truth of any value, u = u32. result: v = none, i = i32, u = u32,
- * b = bool. */
+ * Letters of args: m = mask of lanes, b = truth of any value, u = u32. Letters of result: v =
+ * none, i = i32, u = u32, b = bool. */
 typedef struct lw_kernel_call {
     lw_impl impl;
     const char *args;
@@ -310,13 +311,13 @@ typedef struct lw_kernel_call {
 } lw_kernel_call;
 
 bool lw_is_kernel_rule(lw_rule rule);
-const lw_kernel_call *lw_kernel_call_of(lw_impl impl); /* NULL: none */
+const lw_kernel_call *lw_kernel_call_of(lw_impl impl); /* NULL: the row has no such operation */
 
-/* Position of the keyword argument `word` of a row, or -1. */
+/* The position of the keyword argument `word` in a row's parameters, or -1. */
 int lw_name_keyword(lw_name_id name, const char *word);
-/* The path as users write it: without "builtins." and "lanewise.". */
+/* The path as users write it, without "builtins." and "lanewise.". */
 const char *lw_name_shown(lw_name_id name);
-/* The operator that an implementation is (LW_IMPL_ADD -> LW_PY_ADD), or LW_PY_NONE. */
+/* The operator that an implementation stands for (LW_IMPL_ADD -> LW_PY_ADD), or LW_PY_NONE. */
 lw_pyop lw_impl_operator(lw_impl impl);
 
 #endif

@@ -7,7 +7,7 @@
 
 static lw_lock lock = LW_LOCK_INIT;
 static LW_ARRAY(
-    const lw_arg_record *) records; /* under the lock; what they name is never freed */
+    const lw_arg_record *) records; /* guarded by the lock; the records are never freed */
 
 lw_status
 lw_named_record_add(const lw_arg_record *record, lw_error *err)

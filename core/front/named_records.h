@@ -4,10 +4,11 @@
 
 #include "core/front/typed.h"
 
-/* From now on the record's name, which no other has, means it. The record stays where it is for
- * good. That no other has it is the caller's to see to, one at a time. */
+/* Register the record under its name. The caller makes sure that no other record has that name
+ * and that only one thread adds records at a time. The record must live until the process
+ * ends. */
 lw_status lw_named_record_add(const lw_arg_record *record, lw_error *err);
-/* NULL: no record of this name was added. */
+/* NULL: no record was added under this name. */
 const lw_arg_record *lw_named_record_find(const char *name, size_t n_bytes);
 
 #endif

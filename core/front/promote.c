@@ -1,6 +1,6 @@
-/* NumPy's promotion of strong scalars, NumPy 2's of weak Python numbers (NEP 50), and numba's.
- * The one deliberate difference from NEP 50: a run-time Python int that meets a narrower
- * integer widens it to int64 instead of wrapping silently (docs/typing.md). */
+/* Promotion of strong scalars as NumPy does it, of weak Python numbers as NumPy 2 does it (NEP
+ * 50), and numba's rules. The one deliberate difference from NEP 50: a run-time Python int that
+ * meets a narrower integer widens it to int64 instead of wrapping silently (docs/typing.md). */
 #include "core/front/types.h"
 
 static lw_dtype
@@ -22,7 +22,7 @@ promote_integers(lw_dtype x, lw_dtype y)
     return u->bits == 64 ? LW_DT_f64 : signed_of(2u * u->bits);
 }
 
-/* The float that holds all integers of this type, as NumPy sees it. */
+/* The float type that NumPy chooses to hold all integers of this type. */
 static lw_dtype
 float_for(lw_dtype integer, lw_dtype beside)
 {
@@ -39,7 +39,7 @@ promote_floats(lw_dtype x, lw_dtype y)
     if (x == y)
         return x;
     if (lw_dtypes[x].bits == lw_dtypes[y].bits)
-        return LW_DT_f32; /* float16 with bfloat16: neither holds the other */
+        return LW_DT_f32; /* float16 with bfloat16: neither holds the other's values */
     return lw_dtypes[x].bits > lw_dtypes[y].bits ? x : y;
 }
 
@@ -74,7 +74,7 @@ lw_can_cast_safe(lw_dtype from, lw_dtype to)
     return lw_promote_dtypes(from, to) == to;
 }
 
-/* Kinds in the order in which NumPy lets values pass silently. */
+/* Kinds of dtypes in the order in which NumPy casts silently. */
 static int
 kind_rank(lw_dtype dtype)
 {
@@ -186,8 +186,8 @@ promote_numpy(const lw_types *types, lw_type x, lw_type y)
     return weak[weak_rank(x) > weak_rank(y) ? weak_rank(x) : weak_rank(y)];
 }
 
-/* numba 0.68: integers of any width compute in 64 bits, signed unless both are unsigned;
- * uint16 with float32 gives float64 although float32 would hold it. */
+/* As in numba 0.68: integers of any width compute in 64 bits, signed unless both are unsigned;
+ * uint16 with float32 gives float64 although float32 holds every uint16. */
 static lw_type
 promote_numba(lw_dtype x, lw_dtype y)
 {
@@ -200,7 +200,7 @@ promote_numba(lw_dtype x, lw_dtype y)
     return lw_promote_dtypes(x, y);
 }
 
-/* numba's literals are as strong as arguments; one that is too wide is refused as an int64. */
+/* numba's literals are as strong as arguments; a literal that does not fit int64 is refused. */
 static lw_dtype
 strong_of(const lw_types *types, lw_type type)
 {

@@ -1,14 +1,16 @@
-/* Types of records: a record's type says what may be assumed of its address, `align` bytes of
- * every item, and of each field what that and its offset leave. */
+/* Types of records. The type of a record says what may be assumed of its address: `align` holds
+ * for every item, and for each field what the item's alignment and the field's offset leave. */
 #include "core/front/records.h"
 
+#include <assert.h>
 #include <string.h>
 
-/* ---- from what a door knows ---- */
+/* ---- from the specification of an argument ---- */
 
 uint32_t
 lw_common_align(uint32_t align, uint32_t offset)
 {
+    assert(align != 0 && (align & (align - 1)) == 0); /* a power of two */
     uint32_t both = align | offset;
 
     return both & -both;
@@ -32,7 +34,7 @@ field_type(lw_types *types, const lw_arg_field *field, bool readonly, uint32_t a
     return lw_type_array_aligned(types, array, align);
 }
 
-/* align: what the place of this record allows. */
+/* align: the alignment of the address that this record lies at. */
 static lw_type
 record_type(lw_types *types, const lw_arg_record *spec, bool readonly, uint32_t align)
 {
@@ -65,12 +67,10 @@ lw_record_type(lw_types *types, const lw_arg_record *spec, bool readonly)
 const lw_type_row *
 lw_record_row(const lw_types *types, lw_type type)
 {
-    const lw_type_row *row = lw_type_get(types, type);
-
-    return row && row->kind == LW_TK_RECORD ? row : NULL;
+    return lw_type_get_kind(types, type, LW_TK_RECORD);
 }
 
-/* A record, or an array of records: their common row; else NULL. */
+/* The row of a record type, or of the items of an array of records; NULL for other types. */
 static const lw_type_row *
 row_with_fields(const lw_types *types, lw_type type)
 {

@@ -7,17 +7,19 @@
 /* The largest power of two that divides both (0 counts as divisible). */
 uint32_t lw_common_align(uint32_t align, uint32_t offset);
 lw_type lw_record_type(lw_types *types, const lw_arg_record *spec, bool readonly);
-const lw_type_row *lw_record_row(const lw_types *types, lw_type type); /* NULL: no record */
-/* The fields of a record, or of the items of an array of records; NULL: it has none. */
+/* NULL: it is no record */
+const lw_type_row *lw_record_row(const lw_types *types, lw_type type);
+/* The row of a record type, or of the items of an array of records; NULL for other types. */
 const lw_record *lw_record_of(const lw_types *types, lw_type type);
 const lw_record_field *lw_record_field_of(const lw_types *types, lw_type type,
                                           const char *name);
-/* What a field is where its record is read-only: a record or array that is, too. */
+/* The type of a field of a read-only record: a record or an array in it is read-only, too. */
 lw_type lw_record_readonly(lw_types *types, lw_type type);
-/* The field of every item of an array: its extents, then those of a sub-array; strides are the
- * array's, so the layout is any. BOTTOM: too many dimensions. */
+/* The view of one field of every item of an array. Its extents are the array's, followed by
+ * those of a sub-array field; its strides are the array's, so its layout is `any`. BOTTOM: it
+ * would have too many dimensions. */
 lw_type lw_record_view(lw_types *types, lw_type array, const lw_record_field *field);
-/* Whether they are of one dtype, whatever is known about their addresses. */
+/* Whether two record types are of one dtype, whatever is known about their addresses. */
 bool lw_record_same(const lw_types *types, lw_type x, lw_type y);
 
 #endif

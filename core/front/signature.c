@@ -1,5 +1,5 @@
-/* Signatures as they were parsed: what each kind of function can take, their order, their text.
- */
+/* Parsed signatures: what each kind of function can take, the order in which signatures are
+ * tried, and their text. */
 #include "core/front/signature_internal.h"
 
 #include "core/front/named_records.h"
@@ -216,7 +216,7 @@ conflict(const lw_signature *x, const lw_signature *y, lw_error *err, const char
     return status;
 }
 
-/* Lists are short, and a stable sort keeps messages in the user's order. */
+/* An insertion sort: lists are short, and a stable order keeps messages in the user's order. */
 static void
 insertion_sort(lw_signature *signatures, uint32_t n)
 {

@@ -1,7 +1,8 @@
-/* Signatures: "float32(float32, int32)", "(f4, i4)", "ff->f". Pure C: a recursive-descent
- * parser with exact columns, nothing is evaluated. Grammar: docs/typing.md.
+/* Signatures: "float32(float32, int32)", "(f4, i4)", "ff->f". Free of Python: a
+ * recursive-descent parser with exact columns; nothing is evaluated. The grammar is in
+ * docs/typing.md.
  *
- * Types here are what a signature can name: scalars, arrays of scalars, tuples. */
+ * The types here are those that a signature can name: scalars, arrays of scalars, tuples. */
 #ifndef LW_FRONT_SIGNATURE_H
 #define LW_FRONT_SIGNATURE_H
 
@@ -18,7 +19,8 @@ typedef enum lw_sig_kind {
     LW_SIG_RECORD,  /* record */
     LW_SIG_ARRAY,   /* dtype (void: record), ndim, layout */
     LW_SIG_TUPLE,   /* items, n */
-    LW_SIG_POINTER, /* dtype; void: to anything. Of functions written in other languages */
+    LW_SIG_POINTER, /* a pointer: dtype; void: to anything. Only for functions in other
+                       languages */
 } lw_sig_kind;
 
 typedef struct lw_sig_type {
@@ -28,10 +30,10 @@ typedef struct lw_sig_type {
     char layout; /* 'C' [:, ::1], 'F' [::1, :], 'A' [:, :] */
     uint32_t n;
     const struct lw_sig_type *items;
-    const char *const *names; /* of the items, as class_name: of a namedtuple, or NULL */
+    const char *const *names; /* names of the items and class_name of a namedtuple, or NULL */
     const char *class_name;
     const struct lw_arg_record *record; /* named_records.h */
-    uint32_t col;                       /* where it stands in the text, in bytes */
+    uint32_t col;                       /* its position in the text, in bytes */
 } lw_sig_type;
 
 typedef struct lw_signature {
@@ -44,31 +46,31 @@ typedef struct lw_signature {
 
 typedef LW_ARRAY(lw_signature) lw_signature_list;
 
-/* Parse one signature of any of the three forms. Failures: LW_ERR_SIGNATURE with E180 or E183,
- * the text, a caret below the place, and a hint; err->col is the column in `text` (UTF-8
+/* Parse one signature of any of the three forms. A failure is LW_ERR_SIGNATURE with E180 or
+ * E183: the text, a caret below the error, and a hint; err->col is the column in `text` (UTF-8
  * bytes). */
 lw_status lw_signature_parse(const char *text, lw_arena *arena, lw_signature *out,
                              lw_error *err);
 /* Parse one type, "float32[:, ::1]". */
 lw_status lw_signature_parse_type(const char *text, lw_arena *arena, lw_sig_type *out,
                                   lw_error *err);
-/* Refuse what @vectorize cannot take: array and tuple arguments, void, results that are no
- * scalars or flat tuples of scalars (E183). */
+/* Refuse what @vectorize cannot take (E183): array and tuple arguments, void, and results that
+ * are neither scalars nor flat tuples of scalars. */
 lw_status lw_signature_check_scalar(const lw_signature *signature, lw_error *err);
-/* Refuse what a function in another language cannot have (E183): results that are no scalar or
- * void, tuples, 16-bit floats; with C's own convention (c_abi) also arrays and complex numbers.
- */
+/* Refuse what a function in another language cannot have (E183): a result that is neither
+ * scalar nor void, tuples, 16-bit floats; with C's own convention (c_abi) also arrays and
+ * complex numbers. */
 lw_status lw_signature_check_device(const lw_signature *signature, bool c_abi, lw_error *err);
-/* Refuse what a kernel cannot be: one with a result (E183). */
+/* Refuse a signature with a result for a kernel, which returns nothing (E183). */
 lw_status lw_signature_check_kernel(const lw_signature *signature, lw_error *err);
-/* Sort narrow to wide: by the tuple of argument ranks, lexicographically, stable. Then refuse
- * duplicates and different numbers of arguments (E182, naming both). */
+/* Sort from narrow to wide: stable, lexicographic by the ranks of the argument types. Then
+ * refuse duplicates and different numbers of arguments (E182, which names both signatures). */
 lw_status lw_signatures_sort(lw_signature *signatures, uint32_t n, bool keep_order,
                              lw_error *err);
 /* The number of outputs: 0 for void or not yet known, the length of a tuple, else 1. */
 uint32_t lw_signature_n_out(const lw_signature *signature);
-/* A scalar type by any spelling a signature may use ("intp", "single", "uchar", "f4"); void:
- * none. */
+/* A scalar type by any spelling that a signature may use ("intp", "single", "uchar", "f4");
+ * void: it names none. */
 lw_dtype lw_scalar_from_name(const char *name, size_t n_bytes);
 bool lw_sig_type_same(const lw_sig_type *x, const lw_sig_type *y);
 void lw_sig_type_print(const lw_sig_type *type, lw_text *out);

@@ -1,5 +1,5 @@
-/* A recursive-descent parser over bytes. It looks no names up anywhere but in the tables below.
- */
+/* The parser of signatures: recursive descent over bytes. The only names it knows are those of
+ * the tables below. */
 #include "core/front/signature_internal.h"
 
 #include "core/front/diagnose.h"
@@ -44,8 +44,6 @@ lw_scalar_from_name(const char *name, size_t n_bytes)
                                        : LW_DT_void;
 }
 
-typedef lw_signature_parser parser;
-
 /* ---- errors ---- */
 
 lw_status
@@ -75,7 +73,7 @@ lw_signature_fail(const lw_signature_parser *s, const char *start, const char *e
 }
 
 static lw_status
-unknown_type(const parser *s, const char *start, const char *end)
+unknown_type(const lw_signature_parser *s, const char *start, const char *end)
 {
     const char *names[sizeof spellings / sizeof *spellings + 2 * LW_N_DTYPES + 4], *near;
     char word[64];
@@ -102,7 +100,7 @@ unknown_type(const parser *s, const char *start, const char *end)
 }
 
 static lw_status
-expected(const parser *s, const char *what)
+expected(const lw_signature_parser *s, const char *what)
 {
     if (*s->p == '\0')
         return lw_signature_fail(s, s->p, s->p + 1, "E180", NULL, "expected %s before the end",
@@ -114,14 +112,14 @@ expected(const parser *s, const char *what)
 /* ---- tokens ---- */
 
 static void
-skip_space(parser *s)
+skip_space(lw_signature_parser *s)
 {
     while (isspace((unsigned char)*s->p))
         s->p++;
 }
 
 static bool
-accept(parser *s, const char *token)
+accept(lw_signature_parser *s, const char *token)
 {
     size_t n = strlen(token);
 
@@ -140,13 +138,13 @@ is_name_char(char c)
 
 /* ---- types ---- */
 
-static lw_status parse_type(parser *s, lw_sig_type *out);
+static lw_status parse_type(lw_signature_parser *s, lw_sig_type *out);
 
 typedef LW_ARRAY(lw_sig_type) type_list;
 
-/* types up to `)`, which is consumed; a trailing comma is allowed. */
+/* Parses types up to `)`, which is consumed; a trailing comma is allowed. */
 static lw_status
-parse_types(parser *s, const lw_sig_type **items, uint32_t *n)
+parse_types(lw_signature_parser *s, const lw_sig_type **items, uint32_t *n)
 {
     type_list list = {0};
     lw_status status;
@@ -169,9 +167,10 @@ parse_types(parser *s, const lw_sig_type **items, uint32_t *n)
     return LW_OK;
 }
 
-/* dims up to `]`. [::1] and [:, ::1] are C, [::1, :] is Fortran, all others are strided. */
+/* Parses dimensions up to `]`. [::1] and [:, ::1] are C, [::1, :] is Fortran, all others are
+ * strided. */
 static lw_status
-parse_dims(parser *s, lw_sig_type *out)
+parse_dims(lw_signature_parser *s, lw_sig_type *out)
 {
     const char *start = s->p;
     uint32_t n = 0, contiguous = 0;
@@ -206,7 +205,7 @@ parse_dims(parser *s, lw_sig_type *out)
 }
 
 static lw_status
-parse_uni_tuple(parser *s, lw_sig_type *out, const char *start)
+parse_uni_tuple(lw_signature_parser *s, lw_sig_type *out, const char *start)
 {
     lw_sig_type item, *items;
     lw_status status = parse_type(s, &item);
@@ -244,7 +243,7 @@ is_word(const char *start, const char *end, const char *word)
 }
 
 static lw_status
-parse_name(parser *s, const char **out)
+parse_name(lw_signature_parser *s, const char **out)
 {
     const char *start;
     char *copy;
@@ -264,9 +263,9 @@ parse_name(parser *s, const char **out)
     return LW_OK;
 }
 
-/* "Point, x: float32, y: float64)" behind "NamedTuple(" */
+/* The rest of "NamedTuple(Point, x: float32, y: float64)", after the parenthesis. */
 static lw_status
-parse_named_tuple(parser *s, lw_sig_type *out)
+parse_named_tuple(lw_signature_parser *s, lw_sig_type *out)
 {
     LW_ARRAY(const char *) names = {0};
     type_list items = {0};
@@ -292,9 +291,10 @@ parse_named_tuple(parser *s, lw_sig_type *out)
     return status;
 }
 
-/* "(x: float32)" behind "Record", and "#2" where several have that name. */
+/* The rest of "Record(x: float32)", with "#2" behind it where several records share that
+ * name. */
 static lw_status
-parse_record(parser *s, lw_sig_type *out, const char *start)
+parse_record(lw_signature_parser *s, lw_sig_type *out, const char *start)
 {
     int depth = 0;
 
@@ -317,7 +317,7 @@ parse_record(parser *s, lw_sig_type *out, const char *start)
 }
 
 static lw_status
-parse_named(parser *s, lw_sig_type *out, const char *start, const char *end)
+parse_named(lw_signature_parser *s, lw_sig_type *out, const char *start, const char *end)
 {
     if ((is_word(start, end, "Tuple") || is_word(start, end, "tuple")) && accept(s, "(")) {
         out->kind = LW_SIG_TUPLE;
@@ -350,7 +350,7 @@ parse_named(parser *s, lw_sig_type *out, const char *start, const char *end)
 }
 
 static lw_status
-parse_type(parser *s, lw_sig_type *out)
+parse_type(lw_signature_parser *s, lw_sig_type *out)
 {
     const char *start;
     lw_status status;
@@ -374,7 +374,7 @@ parse_type(parser *s, lw_sig_type *out)
 
 /* "ff->f": NumPy's type characters. */
 static lw_status
-parse_characters(parser *s, const char *start, const char *end, type_list *list)
+parse_characters(lw_signature_parser *s, const char *start, const char *end, type_list *list)
 {
     for (const char *p = start; p < end; p++) {
         lw_sig_type *slot;
@@ -396,7 +396,7 @@ parse_characters(parser *s, const char *start, const char *end, type_list *list)
 }
 
 static lw_status
-parse_numpy_style(parser *s, const char *arrow, lw_signature *out)
+parse_numpy_style(lw_signature_parser *s, const char *arrow, lw_signature *out)
 {
     type_list args = {0}, results = {0};
     const char *end = s->text + strlen(s->text);
@@ -421,7 +421,7 @@ parse_numpy_style(parser *s, const char *arrow, lw_signature *out)
 
 /* [type] "(" types ")" ["->" type] */
 static lw_status
-parse_call_style(parser *s, lw_signature *out)
+parse_call_style(lw_signature_parser *s, lw_signature *out)
 {
     lw_status status;
 
@@ -448,7 +448,7 @@ lw_status
 lw_signature_parse(const char *text, lw_arena *arena, lw_signature *out, lw_error *err)
 {
     char *copy = lw_arena_strdup(arena, text);
-    parser s = {.text = copy, .p = copy, .arena = arena, .err = err};
+    lw_signature_parser s = {.text = copy, .p = copy, .arena = arena, .err = err};
     const char *arrow;
 
     memset(out, 0, sizeof *out);
@@ -470,7 +470,7 @@ lw_status
 lw_signature_parse_type(const char *text, lw_arena *arena, lw_sig_type *out, lw_error *err)
 {
     char *copy = lw_arena_strdup(arena, text);
-    parser s = {.text = copy, .p = copy, .arena = arena, .err = err};
+    lw_signature_parser s = {.text = copy, .p = copy, .arena = arena, .err = err};
     lw_status status;
 
     if (copy == NULL)

@@ -1,23 +1,25 @@
 #include "core/front/subscript.h"
 
+#include <assert.h>
 #include <string.h>
 
-typedef struct reader {
+typedef struct subscript_reader {
     const lw_typed *typed;
     const lw_typed_node *nodes;
     lw_index *out;
-    uint32_t n_ellipses, ellipsis; /* the item it stands before */
-} reader;
+    uint32_t n_ellipses, ellipsis; /* the item that is filled next */
+} subscript_reader;
 
 static const lw_konst *
-konst_at(const reader *r, uint32_t konst)
+konst_at(const subscript_reader *r, uint32_t konst)
 {
     return konst ? lw_typed_konst(r->typed, konst) : NULL;
 }
 
 static void
-add(reader *r, lw_index_item item)
+add(subscript_reader *r, lw_index_item item)
 {
+    assert(r->out->n <= LW_MAX_INDEX);
     lw_index *out = r->out;
 
     out->n_named += item.kind != LW_INDEX_NEW;
@@ -29,7 +31,7 @@ add(reader *r, lw_index_item item)
 }
 
 static void
-add_value(reader *r, uint32_t node, uint32_t element, lw_type type, uint32_t konst)
+add_value(subscript_reader *r, uint32_t node, uint32_t element, lw_type type, uint32_t konst)
 {
     const lw_konst *k = konst_at(r, konst);
     lw_index_item item = {
@@ -47,17 +49,9 @@ add_value(reader *r, uint32_t node, uint32_t element, lw_type type, uint32_t kon
     add(r, item);
 }
 
-static const lw_type_row *
-tuple_row(const reader *r, lw_type type)
-{
-    const lw_type_row *row = lw_type_get(&r->typed->types, type);
-
-    return row && row->kind == LW_TK_TUPLE ? row : NULL;
-}
-
-/* A value that is a tuple stands for its elements. */
+/* A value that is a tuple provides one index for each of its elements. */
 static void
-add_tuple(reader *r, uint32_t node, const lw_type_row *row)
+add_tuple(subscript_reader *r, uint32_t node, const lw_type_row *row)
 {
     const lw_konst *k = konst_at(r, r->nodes[node].konst);
 
@@ -67,8 +61,9 @@ add_tuple(reader *r, uint32_t node, const lw_type_row *row)
 }
 
 static void
-add_node(reader *r, uint32_t node)
+add_node(subscript_reader *r, uint32_t node)
 {
+    assert(node != 0 && node < r->typed->tree->nodes.n);
     const lw_node *n = &r->typed->tree->nodes.data[node];
     const lw_type_row *row;
 
@@ -78,7 +73,7 @@ add_node(reader *r, uint32_t node)
         return;
     }
     if (n->kind == LW_NODE_STAR) {
-        row = tuple_row(r, r->nodes[n->a].type);
+        row = lw_type_get_kind(&r->typed->types, r->nodes[n->a].type, LW_TK_TUPLE);
         if (row)
             add_tuple(r, n->a, row);
         r->out->is_known &= row != NULL;
@@ -87,9 +82,9 @@ add_node(reader *r, uint32_t node)
     add_value(r, node, 0, r->nodes[node].type, r->nodes[node].konst);
 }
 
-/* `...` and the axes that are not named stay. */
+/* Fill the axes that `...` stands for, and those that are not named at the end. */
 static void
-add_rest(reader *r, uint32_t ndim)
+add_rest(subscript_reader *r, uint32_t ndim)
 {
     lw_index *out = r->out;
     uint32_t n = out->n_named < ndim ? ndim - out->n_named : 0;
@@ -107,9 +102,10 @@ void
 lw_index_read(const lw_typed *typed, const lw_typed_node *nodes, uint32_t node, uint32_t ndim,
               lw_index *out)
 {
+    assert(node != 0 && node < typed->tree->nodes.n);
     const lw_node *n = &typed->tree->nodes.data[node];
-    reader r = {.typed = typed, .nodes = nodes, .out = out};
-    const lw_type_row *row = tuple_row(&r, nodes[node].type);
+    subscript_reader r = {.typed = typed, .nodes = nodes, .out = out};
+    const lw_type_row *row = lw_type_get_kind(&typed->types, nodes[node].type, LW_TK_TUPLE);
 
     memset(out, 0, offsetof(lw_index, items));
     out->is_known = true;

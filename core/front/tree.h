@@ -1,9 +1,10 @@
-/* The tree of a user's function: what the reader makes of Python's AST, and all that passes
- * after it know. Free of Python: names, numbers and texts are copied. Lies in one arena.
+/* The tree of a user's function: what the reader makes of Python's AST, and all that later
+ * passes know of the function. It is free of Python (names, numbers and texts are copied) and
+ * lives in one arena.
  *
  * A tree holds every function that can be reached from the first one (callees, nested
  * functions), each read once per function object. Indices are 32-bit; 0 means none everywhere
- * ([0] unused). */
+ * ([0] is unused). A konst is a constant: a value known when the function is read or typed. */
 #ifndef LW_FRONT_TREE_H
 #define LW_FRONT_TREE_H
 
@@ -21,7 +22,7 @@ typedef enum lw_node_kind {
     LW_N_NODE_KINDS
 } lw_node_kind;
 
-/* Python's operators, in the order of this list everywhere. */
+/* Python's operators. Every table of operators has this order. */
 typedef enum lw_pyop {
     LW_PY_NONE = 0,
     LW_PY_ADD,
@@ -91,16 +92,16 @@ typedef enum lw_konst_kind {
     LW_K_DTYPE,    /* a type used as a value: calling it casts. dtype; text = its name */
     LW_K_PYTYPE,   /* the Python types int float bool complex as values: u = 0, 1, 2, 3 */
     LW_K_NAMED,    /* a function of names.def: u = row (lw_name_id) */
-    LW_K_FUNCTION, /* a Python function: u = index into tree->fns (read lazily: see
+    LW_K_FUNCTION, /* a Python function: u = index into tree->fns (it is read lazily: see
                       fns[u].problem) */
     LW_K_EXTERNAL, /* a function in another language: bytes = its lw_external (external.h), text
                       its name */
     LW_K_MODULE,   /* text = name; attributes are resolved by the reader */
     LW_K_RECORD, /* a structured dtype as a value: bytes = its lw_arg_record (typed.h), text its
                     name */
-    LW_K_ARRAY,  /* a small constant table: dtype, n = ndim, items = shape, bytes, C order; of
-                    records: dtype void, and record. u: the address of the memory that code of
-                    this process on the host reads instead, 0: none */
+    LW_K_ARRAY,  /* a small constant table: dtype, n = ndim, items = shape, bytes in C order; of
+                    records: dtype void, and record. u: the address of live memory that host code
+                    of this process reads instead, or 0 */
     LW_K_ELLIPSIS,
     LW_K_EXCEPTION, /* text = class name ("ValueError"; "module:Outer.Bad" for others than
                        builtins), help = constant message or NULL */
@@ -153,42 +154,44 @@ typedef struct lw_fn {
     uint32_t file, line;
     uint32_t parent; /* nested functions: the function they are defined in; 0: none */
     bool is_lambda;  /* its body is one RETURN */
-    bool wraps;      /* its integers wrap on purpose: check={"overflow"} leaves them alone */
+    bool wraps;      /* its integers wrap on purpose: check={"overflow"} skips them */
     LW_ARRAY(lw_fn_param) params;
     LW_ARRAY(lw_var) vars; /* [0] unused; parameters first */
     LW_ARRAY(lw_fn_capture) captures;
     uint32_t body;              /* BODY node */
     uint32_t loc;               /* of the def */
     uint32_t return_annotation; /* konst; 0: none */
-    uint32_t problem;  /* diag to raise when it is called (no source, wrong syntax); 0: none */
-    const char *whole; /* what the user calls where this loops over arrays for it: "np.dot"; or
-                          NULL */
-    bool opened;       /* its loops stand in the caller's body, where doors see them */
-    uint32_t n_whole, most_axes; /* leading parameters that are arrays; of one axis, or any */
-    const struct lw_signature *declared; /* n_declared: calls convert to one of these */
+    uint32_t problem; /* the diagnostic to raise when it is called (no source, wrong syntax); 0:
+                         none */
+    const char *implements; /* the function of whole arrays that this one implements, as the
+                               user calls it ("np.dot"); or NULL */
+    bool inlined;           /* inlined into its caller, because doors must see its loops */
+    uint32_t n_arrays, max_axes; /* the leading n_arrays parameters are arrays: of one axis, or
+                                    of up to max_axes */
+    const struct lw_signature *declared; /* n_declared; a call converts to one of them */
     uint32_t n_declared;
-    bool declared_safe; /* by safe casts alone, as a ufunc's loops are chosen */
+    bool declared_safe; /* by safe casts only, as a ufunc chooses its loop */
 } lw_fn;
 
-/* A function of lanewise/_array_functions.py that calls may need once types are known. */
-typedef struct lw_whole {
+/* A function of lanewise/_array_functions.py that inference may call once types are known. */
+typedef struct lw_array_function {
     const char *name;
     uint32_t fn;
-} lw_whole;
+} lw_array_function;
 
 /* An error found while reading, raised only where the code is reached. */
 typedef struct lw_diag {
     lw_status status;
     char code[8];
-    uint32_t loc;        /* 0: the place of the call */
-    const char *message; /* the sentence */
+    uint32_t loc;        /* 0: the location of the call */
+    const char *message; /* one sentence */
     const char *label;   /* beside the caret */
     const char *help;    /* or NULL */
 } lw_diag;
 
 typedef struct lw_file {
     const char *path;
-    uint32_t first_line, n_lines; /* the lines kept: those of the functions read */
+    uint32_t first_line, n_lines; /* lines are kept for the functions that were read */
     const char *const *lines;     /* without newline; lines[i] is line first_line + i */
 } lw_file;
 
@@ -201,12 +204,14 @@ typedef struct lw_tree {
     LW_ARRAY(lw_fn) fns; /* [1] is the user's function */
     LW_ARRAY(lw_diag) diags;
     LW_ARRAY(lw_file) files;
-    LW_ARRAY(lw_whole) wholes;
+    LW_ARRAY(lw_array_function) array_functions;
+    struct lw_tree *older; /* the tree that this one has replaced; other threads may still read
+                              it. Owned */
 } lw_tree;
 
 lw_status lw_tree_new(lw_tree **out, lw_error *err);
 void lw_tree_free(lw_tree *tree);
-/* One line a node; for LANEWISE_DUMP and golden tests. */
+/* One line a node; for golden tests, in builds with LW_WINDOWS. */
 void lw_tree_print(const lw_tree *tree, lw_text *out);
 /* A constant of the tree as Python would write it, or what it is. */
 void lw_konst_print(const lw_tree *tree, uint32_t konst, lw_text *out);

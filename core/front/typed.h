@@ -1,4 +1,4 @@
-/* The typed tree: what inference finds out about a tree for given argument types, and what
+/* The typed tree: what inference finds out about a tree for given argument types, and all that
  * lowering needs to write IR without deciding anything again. */
 #ifndef LW_FRONT_TYPED_H
 #define LW_FRONT_TYPED_H
@@ -15,22 +15,23 @@ typedef struct lw_front_options {
     bool promote_narrow; /* i32 with f32 gives f32 */
     uint32_t checks;     /* LW_CHECK_* */
     bool ignore_errors;  /* errors="ignore": assert and raise are dropped */
-    bool guards;         /* an index outside of a table, a tuple or a guarded argument raises */
+    bool guards;         /* an index outside a table, a tuple or a guarded argument raises */
     bool threads;   /* runs as a thread of a grid: indices, barriers, lanes have a meaning */
-    bool procedure; /* a kernel: the user's function returns nothing (a value is E183) */
+    bool procedure; /* a kernel: its function returns nothing (a value is E183) */
     bool guard_dynamic; /* on the host: an index beyond shared memory sized at launch raises */
     bool narrow;        /* every byte offset inside every array argument fits 31 bits */
-    const char *readonly_help; /* what to do about a read-only argument; NULL: the usual */
+    const char *readonly_help; /* what to do about a read-only argument, for messages; NULL: the
+                                  usual advice */
 } lw_front_options;
 
-/* The type of one argument, before there are interned types: what a door knows of a value. */
+/* The type of one argument before types are interned: what the caller knows of a value. */
 typedef enum lw_arg_kind {
     LW_ARGK_SCALAR, /* dtype: strong */
     LW_ARGK_WEAK,   /* dtype i64, f64 or c128: a Python int, float, complex */
     LW_ARGK_ARRAY,  /* of dtype, or of record when that is not NULL */
-    LW_ARGK_RECORD, /* one item, by address */
+    LW_ARGK_RECORD, /* a record in memory, passed by address */
     LW_ARGK_TUPLE,  /* n items; names: of a namedtuple */
-    LW_ARGK_KONST,  /* known at compile time: konst of the tree (None, str, function, dtype) */
+    LW_ARGK_KONST, /* known at compile time: a konst of the tree (None, str, function, dtype) */
 } lw_arg_kind;
 
 typedef struct lw_arg_field {
@@ -53,8 +54,9 @@ typedef struct lw_arg_spec {
     lw_dtype dtype;
     uint8_t ndim, layout; /* ARRAY; layout: lw_layout */
     bool readonly;        /* TUPLE: the fields of a record, by value */
-    bool guarded;         /* ARRAY: options.guards: an index outside of it raises */
-    bool counts; /* WEAK int, never negative: an element's index. Saves the wrap-around */
+    bool guarded;         /* ARRAY: under options.guards an index outside it raises */
+    bool counts; /* WEAK int that is never negative, such as an element's index: it needs no
+                    wrap-around */
     uint32_t n, konst;
     const lw_arg_record *record;
     const struct lw_arg_spec *items;
@@ -62,11 +64,12 @@ typedef struct lw_arg_spec {
     const char *class_name; /* of a namedtuple */
 } lw_arg_spec;
 
-enum { LW_MAX_UNROLL = 64 }; /* items of a tuple that a for loop is written out for */
+enum { LW_MAX_UNROLL = 64 }; /* iterations up to which a for loop over a tuple is unrolled */
 
-enum { LW_MOST_OPERANDS = 3 }; /* arrays that are walked together: an output and two inputs */
+/* Arrays of one elementwise operation: an output and two inputs. */
+enum { LW_MOST_OPERANDS = 3 };
 
-enum { LW_RAISE_WORDS = 2 }; /* 64-bit words of numbers that an exception carries */
+enum { LW_RAISE_WORDS = 2 }; /* 64-bit words of numbers that an exception can carry */
 
 enum {
 #define CHECK(name, word, raises, where) LW_CHECK_AT_##name,
@@ -90,9 +93,9 @@ typedef enum lw_call_kind {
                        object */
 } lw_call_kind;
 
-/* Entries of a call's `args`. A plain number is the node of the argument's value, 0 the
- * parameter's default (or, for named functions, an argument not given). A value reached through
- * `*t` or packed into `*args` is tagged; k is then an index into typed->lists. */
+/* Entries of a call's `args`. A plain number is the node of the argument's value; 0 is the
+ * parameter's default (or, for named functions, an argument that is not given). A value reached
+ * through `*t` or packed into `*args` is tagged; k is then an index into typed->lists. */
 enum {
     LW_ARG_TAG = 7u << 29,
     LW_ARG_ELEMENT =
@@ -113,16 +116,16 @@ enum {
  *   tuple at BINARY: concatenation (ADD)
  *   POW: base; the exponent too unless it is an integer under a float base, or konst
  *   FOR: the type of one item
- *   NAME that is the target of AUGASSIGN: `web` is written, `target` is the web that is read
- * (0: `konst` is its value), operand the type of the value read AUGASSIGN: type is what the
- * operation gives (then converted to the target), operand as BINARY */
+ *   NAME that is the target of AUGASSIGN: the type of the value that is read; `target` is the
+ *     web that is read (0: `konst` is its value), `web` the one that is written
+ *   AUGASSIGN: as BINARY; type is what the operation gives, before its conversion */
 
 typedef struct lw_typed_node {
     lw_type type;    /* of the value; statements: BOTTOM */
     lw_type operand; /* what operands are converted to first: BINARY, UNARY, LINK, BOOLOP, IFEXP
                         (the join), CALL_NAMED */
-    uint32_t konst;  /* nonzero: folded to this constant (index into tree->konsts or
-                        typed->konsts, see lw_typed_konst); lowering does not visit below */
+    uint32_t konst;  /* nonzero: folded to this konst (lw_typed_konst); lowering does not look
+ below this node */
     uint32_t target;
     uint32_t args; /* calls: start in typed->lists of `n_args` entries (LW_ARG_*); INSTANCE: one
                       per parameter of the instance, captures last */
@@ -140,8 +143,8 @@ typedef struct lw_typed_node {
 typedef struct lw_web {
     uint32_t var;
     lw_type type;
-    bool single;   /* one definition, which dominates all uses in its region or deeper: no slot
-                      needed */
+    bool single; /* it has one definition, which dominates all uses in its region or deeper: no
+                    slot is needed */
     bool is_param; /* that definition is the parameter */
 } lw_web;
 
@@ -168,8 +171,8 @@ typedef struct lw_typed {
     lw_types types;
     lw_front_options options;
     LW_ARRAY(lw_instance) instances; /* [1] is the user's function */
-    const bool *counts, *guarded;    /* by parameter of the user's function: as its spec says */
-    bool any_guarded, all_guarded;   /* of the arrays among the arguments */
+    const bool *counts, *guarded;    /* by parameter of the user's function, as its spec says */
+    bool any_guarded, all_guarded; /* whether some or all of the array arguments are guarded */
     LW_ARRAY(uint32_t) lists;
     LW_ARRAY(lw_konst)
     konsts; /* made by folding; index i here is konst number tree->konsts.n + i */
@@ -177,11 +180,11 @@ typedef struct lw_typed {
 } lw_typed;
 
 const lw_konst *lw_typed_konst(const lw_typed *typed, uint32_t konst);
-/* The value of a BOOL, INT, UINT or BIGINT; false: another kind, or more than 125 bits. */
+/* The value of a BOOL, INT, UINT or BIGINT; false: it is of another kind, or has more than 125
+ * bits. */
 bool lw_konst_int_value(const lw_konst *konst, __int128 *out);
 
-/* arg_types: one for each parameter of the user's function (scalars). arg_konsts may be NULL,
- * or for each argument a konst of the tree or 0 (static arguments). Errors are user
+/* arg_types: one for each parameter of the user's function (scalars). Errors are user
  * diagnostics. */
 lw_status lw_infer(const lw_tree *tree, const lw_front_options *options,
                    const lw_type *arg_types, uint32_t n_args, lw_typed **out, lw_error *err);
@@ -189,23 +192,23 @@ lw_status lw_infer(const lw_tree *tree, const lw_front_options *options,
 lw_status lw_infer_specs(const lw_tree *tree, const lw_front_options *options,
                          const lw_arg_spec *specs, uint32_t n_args, lw_typed **out,
                          lw_error *err);
-/* Whether the results may be stored as these dtypes: same_kind casts are silent; float -> int
- * and complex -> float are E142 unless options.casting_unsafe, and numba typing allows the
- * first; a wrong count is E153. */
+/* Whether the results may be stored as these dtypes. same_kind casts are silent; float -> int
+ * and complex -> float are E142 unless options.casting_unsafe is set, and numba typing allows
+ * the first; a wrong number of results is E153. */
 lw_status lw_infer_check_results(const lw_typed *typed, const lw_dtype *out_types,
                                  uint32_t n_out, lw_error *err);
-/* The same where the results' items may be tuples themselves: out_types are of the numbers. */
+/* The same where items of the results may be tuples themselves: out_types has one entry for
+ * each number. */
 lw_status lw_infer_check_leaves(const lw_typed *typed, const lw_dtype *out_types,
                                 uint32_t n_out, lw_error *err);
-/* E154 where the results were lowered to n numbers and the ufunc was made with n_made outputs.
- */
+/* E154: the results were lowered to n numbers, but the ufunc was made with n_made outputs. */
 lw_status lw_infer_refuse_results(const lw_typed *typed, uint32_t n, uint32_t n_made,
                                   lw_error *err);
 void lw_typed_free(lw_typed *typed); /* NULL is allowed */
 /* Each expression with its type, beside the source: inspect_types, explain,
  * LANEWISE_DUMP=typed. */
 void lw_typed_print(const lw_typed *typed, lw_text *out);
-/* Both typings, line by line, and where they differ; options->typing does not count. */
+/* Both typings line by line, with the places where they differ; options->typing is ignored. */
 lw_status lw_explain(const lw_tree *tree, const lw_front_options *options,
                      const lw_arg_spec *specs, uint32_t n_args, lw_text *out, lw_error *err);
 

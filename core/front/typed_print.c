@@ -1,23 +1,23 @@
-/* The typed tree for people: source lines, below each the expressions with their types.
+/* The typed tree as text for people: source lines, and below each the expressions with their
+ * types.
  *
  *     scale(x: float32, n: int64) -> float32
  *       3 |     y = x * 0.5
  *         |         x * 0.5   float32
- *         |     y             float32
- */
+ *         |     y             float32 */
 #include "core/front/typed.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct entry {
+typedef struct typed_entry {
     uint32_t line, col, end_col, node;
-} entry;
+} typed_entry;
 
-typedef LW_ARRAY(entry) entries;
+typedef LW_ARRAY(typed_entry) entries;
 
-/* ---- which expressions ---- */
+/* ---- which expressions are shown ---- */
 
 static bool
 is_shown(const lw_tree *tree, const lw_typed_node *typed, uint32_t i)
@@ -45,7 +45,7 @@ is_shown(const lw_tree *tree, const lw_typed_node *typed, uint32_t i)
 static int
 in_order(const void *x, const void *y)
 {
-    const entry *a = x, *b = y;
+    const typed_entry *a = x, *b = y;
 
     if (a->line != b->line)
         return a->line < b->line ? -1 : 1;
@@ -56,7 +56,7 @@ in_order(const void *x, const void *y)
     return a->node < b->node ? -1 : a->node > b->node;
 }
 
-/* Expressions on one line; those that span lines are told by their parts. */
+/* Whether the expression is on one line; of longer ones, only the parts are shown. */
 static bool
 collect(const lw_typed *typed, const lw_instance *instance, entries *out)
 {
@@ -64,14 +64,14 @@ collect(const lw_typed *typed, const lw_instance *instance, entries *out)
 
     for (uint32_t i = 1; i < tree->nodes.n; i++) {
         const lw_loc *loc = &tree->locs.data[tree->nodes.data[i].loc];
-        entry *slot;
+        typed_entry *slot;
 
         if (!is_shown(tree, &instance->nodes[i], i) || loc->line != loc->end_line)
             continue;
         slot = lw_array_push(out, NULL);
         if (slot == NULL)
             return false;
-        *slot = (entry){loc->line, loc->col, loc->end_col, i};
+        *slot = (typed_entry){loc->line, loc->col, loc->end_col, i};
     }
     if (out->n)
         qsort(out->data, out->n, sizeof *out->data, in_order);
@@ -117,9 +117,9 @@ n_columns(const char *text, uint32_t n_bytes)
     return n;
 }
 
-/* "    |         x * 0.5   " up to the column where types stand. */
+/* Starts a line: "    |         x * 0.5   ", up to the column of the types. */
 static void
-print_left(const char *line, const entry *e, uint32_t width, lw_text *out)
+print_left(const char *line, const typed_entry *e, uint32_t width, lw_text *out)
 {
     uint32_t length = (uint32_t)strlen(line), end = e->end_col < length ? e->end_col : length;
     uint32_t used;
@@ -159,7 +159,7 @@ print_type(const lw_typed *typed, const lw_typed_node *node, lw_text *out)
         lw_text_add(out, " (constant)");
 }
 
-/* ---- one mode ---- */
+/* ---- one typing ---- */
 
 static void
 print_instance(const lw_typed *typed, const lw_instance *instance, lw_text *out)
@@ -174,7 +174,7 @@ print_instance(const lw_typed *typed, const lw_instance *instance, lw_text *out)
     width = types_column(tree, typed, instance, &all);
     assert(all.n == 0 || all.data != NULL);
     for (uint32_t i = 0; i < all.n; i++) {
-        const entry *e = &all.data[i];
+        const typed_entry *e = &all.data[i];
         const char *text = line_text(tree, file, e->line);
 
         if (e->line != line)
@@ -200,7 +200,7 @@ lw_typed_print(const lw_typed *typed, lw_text *out)
                      typed->warnings.data[i].message);
 }
 
-/* ---- both modes ---- */
+/* ---- both typings ---- */
 
 static bool
 same_type(const lw_typed *a, const lw_typed_node *x, const lw_typed *b, const lw_typed_node *y)
@@ -225,7 +225,7 @@ print_both(const lw_typed *weak, const lw_typed *numba, uint32_t index, lw_text 
     width = types_column(tree, weak, x, &all);
     assert(all.n == 0 || all.data != NULL);
     for (uint32_t i = 0; i < all.n; i++) {
-        const entry *e = &all.data[i];
+        const typed_entry *e = &all.data[i];
         const char *text = line_text(tree, file, e->line);
         const lw_typed_node *a = &x->nodes[e->node], *b = &y->nodes[e->node];
 

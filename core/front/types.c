@@ -2,10 +2,11 @@
 
 #include "core/base/hash.h"
 
+#include <assert.h>
 #include <string.h>
 
-/* A power of two at first; a function of 40 lines makes some 30 compound types, most of them
- * literals. A table of constants may make tens of thousands. */
+/* Initial number of hash chains, a power of two. A function of 40 lines makes some 30 compound
+ * types, most of them literals; a table of constants may make tens of thousands. */
 enum { N_BUCKETS = 64 };
 
 void
@@ -107,7 +108,7 @@ own_shape(lw_types *types, lw_type_row *row)
     return true;
 }
 
-/* What a row points to is copied: callers pass their own scratch. */
+/* Copy what a row points to, for callers pass memory of their own. */
 static bool
 own(lw_types *types, lw_type_row *row)
 {
@@ -137,10 +138,11 @@ own(lw_types *types, lw_type_row *row)
 static uint32_t *
 bucket_of(const lw_types *types, const lw_type_row *row)
 {
+    assert((types->n_buckets & (types->n_buckets - 1)) == 0); /* a power of two */
     return &types->buckets[hash_row(row) & (types->n_buckets - 1)];
 }
 
-/* Four times as many chains, once they have two rows each. */
+/* Grow to four times as many chains once there are two rows for each. */
 static bool
 grow(lw_types *types)
 {
@@ -162,6 +164,7 @@ grow(lw_types *types)
 static lw_type
 intern(lw_types *types, const lw_type_row *row)
 {
+    assert(row->n == 0 || row->elements != NULL);
     uint32_t *bucket, index;
     lw_type_row *slot;
 
@@ -192,6 +195,7 @@ intern(lw_types *types, const lw_type_row *row)
 lw_type
 lw_type_literal(lw_types *types, __int128 lo, __int128 hi)
 {
+    assert(lo <= hi);
     lw_type_row row = {.kind = LW_TK_LITERAL, .lo = lo, .hi = hi};
     return intern(types, &row);
 }
@@ -206,6 +210,7 @@ lw_type_tuple(lw_types *types, const lw_type *elements, uint32_t n, const char *
 lw_type
 lw_type_fields(lw_types *types, const lw_type *elements, uint32_t n, const char *const *names)
 {
+    assert(n == 0 || names != NULL); /* fields are read by name */
     lw_type_row row = {
         .kind = LW_TK_TUPLE, .n = n, .elements = elements, .names = names, .readonly = true};
     return intern(types, &row);
@@ -229,6 +234,7 @@ lw_type
 lw_type_array(lw_types *types, lw_type element, uint32_t ndim, lw_layout layout, bool readonly,
               const int64_t *shape)
 {
+    assert(ndim <= LW_MAX_ARRAY_DIMS);
     lw_type_row row = {.kind = LW_TK_ARRAY,
                        .n = 1,
                        .elements = &element,
@@ -257,6 +263,7 @@ lw_type_array_aligned(lw_types *types, lw_type array, uint32_t align)
 lw_type
 lw_type_record(lw_types *types, const lw_record *record, bool readonly)
 {
+    assert(record != NULL);
     lw_type_row row = {.kind = LW_TK_RECORD, .record = record, .readonly = readonly};
     return intern(types, &row);
 }
@@ -314,6 +321,14 @@ lw_type_get(const lw_types *types, lw_type type)
     if (type < LW_T_FIRST_COMPOUND || type - LW_T_FIRST_COMPOUND >= types->rows.n)
         return NULL;
     return &types->rows.data[type - LW_T_FIRST_COMPOUND];
+}
+
+const lw_type_row *
+lw_type_get_kind(const lw_types *types, lw_type type, lw_type_kind kind)
+{
+    const lw_type_row *row = lw_type_get(types, type);
+
+    return row && row->kind == kind ? row : NULL;
 }
 
 lw_dtype

@@ -1,6 +1,6 @@
-/* The types of the front end, interned: equality is equality of the index. Scalars are their
- * lw_dtype. Weak types follow NumPy 2's promotion: a literal or run-time Python number takes
- * the type of the strong operand it meets. */
+/* The types of the front end. They are interned: two types are equal when their indices are
+ * equal. Scalars are their lw_dtype. Weak types follow NumPy 2's promotion: a literal or a
+ * run-time Python number takes the type of the strong operand it meets. */
 #ifndef LW_FRONT_TYPES_H
 #define LW_FRONT_TYPES_H
 
@@ -12,13 +12,13 @@
 typedef uint32_t lw_type;
 
 enum {
-    LW_T_BOTTOM = 0, /* nothing known yet */
+    LW_T_BOTTOM = 0, /* nothing is known yet */
     /* 1 … LW_DT_c128: the strong scalars, = lw_dtype */
     LW_T_INDEX = 32, /* run-time Python int: weak, stored as i64 */
     LW_T_PYFLOAT,    /* run-time Python float: weak, stored as f64 */
     LW_T_PYCOMPLEX,  /* weak, stored as two f64 */
     LW_T_NONE,
-    LW_T_STATIC, /* only known as a konst: str, module, function, type, exception */
+    LW_T_STATIC, /* exists only as a konst: str, module, function, type, exception */
     LW_T_FIRST_COMPOUND
 };
 
@@ -27,26 +27,27 @@ typedef enum lw_type_kind {
     LW_TK_SCALAR,
     LW_TK_WEAK,    /* INDEX, PYFLOAT, PYCOMPLEX */
     LW_TK_LITERAL, /* an int known to lie in lo … hi (128-bit safe): weak, stored as i64, from
-                      2^63 on as u64. What neither holds is stored as the nearest f64: beside
-                      integers it is E130, and beside floats it takes their type */
+                      2^63 on as u64. An int outside both is stored as the nearest f64: beside
+                      integers it is E130, beside floats it takes their type */
     LW_TK_NONE,
     LW_TK_STATIC,
     LW_TK_TUPLE,    /* elements */
     LW_TK_FUNCTION, /* a nested function as a value: fn index; elements: types of what it
-                       captures. In the function that defines it nothing is stored (captures are
-                       read at the call); passed to another one it is the tuple of its captured
-                       values */
+                       captures. In the function that defines it nothing is stored, because
+                       captures are read at the call; passed to another function it is the tuple
+                       of its captured values */
     LW_TK_RANGE, /* range(...), or enumerate / zip over ranges; elements[0]: type of one item */
-    LW_TK_ARRAY, /* elements[0]: type of an element, a strong scalar or a RECORD. A value is its
-                    parts: the address (ptr), then, unless the shape is constant, ndim extents
-                    and ndim strides in bytes (i64 each), outermost first. The strides of C and
-                    F layouts are there too, but lowering computes them from the extents */
+    LW_TK_ARRAY, /* elements[0]: type of an element, a strong scalar or a RECORD. A value
+                    consists of its parts: the address (ptr), then, unless the shape is
+                    constant, ndim extents and ndim strides in bytes (i64 each), outermost
+                    first. C and F layouts have strides too, but lowering computes them from the
+                    extents */
     LW_TK_RECORD, /* a structured item in memory: a value is its address (ptr). Reading a field
                      loads, assigning one stores */
 } lw_type_kind;
 
-/* Stands for every int of more than 125 bits, with its sign: nothing holds one, so that its
- * exact value matters to other constants only. */
+/* Bounds that stand for every int of more than 125 bits of that sign. No type holds such an
+ * int, so its exact value matters only to other constants. */
 #define LW_LITERAL_FAR ((__int128)1 << 126)
 
 typedef enum lw_layout { LW_LAYOUT_ANY, LW_LAYOUT_C, LW_LAYOUT_F } lw_layout;
@@ -62,7 +63,7 @@ typedef struct lw_record_field {
 typedef struct lw_record {
     const char *name; /* for messages: "Record(x: float32, y: float64)" */
     uint32_t n, itemsize;
-    uint32_t align; /* bytes every item is sure to be aligned to; 1 for packed dtypes */
+    uint32_t align; /* bytes that every item is known to be aligned to; 1 for packed dtypes */
     const lw_record_field *fields;
 } lw_record;
 
@@ -76,13 +77,12 @@ typedef struct lw_type_row {
     uint8_t ndim, layout;     /* ARRAY; layout: lw_layout. 0-d and 1-d contiguous count as C */
     bool readonly;            /* ARRAY and RECORD: assigning to it is E162; TUPLE: these are the
                                  fields of a record, by value: t["name"] reads one, too */
-    const int64_t *shape;     /* ARRAY: constant extents (local, shared, captured tables; layout
-                                 C), or NULL. An extent of a dynamic shared array is not constant */
-    uint8_t align;            /* ARRAY: bytes that every element is sure to be aligned to, where
-                                 that is less than its type's own (a field of packed records); else
-                                 0 */
-    const lw_record *record;  /* RECORD */
-    uint32_t next;            /* of the same hash: row number + 1 */
+    const int64_t *shape; /* ARRAY: constant extents (local, shared and captured tables; layout
+                             C), or NULL. An extent of a dynamic shared array is not constant */
+    uint8_t align; /* ARRAY: bytes that every element is known to be aligned to, where that is
+                      less than its type's own alignment (a field of packed records); else 0 */
+    const lw_record *record; /* RECORD */
+    uint32_t next;           /* the next row with the same hash: row number + 1 */
 } lw_type_row;
 
 typedef struct lw_types {
@@ -90,7 +90,7 @@ typedef struct lw_types {
     LW_ARRAY(lw_type_row) rows; /* of compound types, from LW_T_FIRST_COMPOUND */
     uint32_t *buckets;          /* row number + 1 of the first of each hash chain */
     uint32_t n_buckets;
-    bool failed; /* memory was out; what was returned then is BOTTOM */
+    bool failed; /* an allocation failed; the type returned then was BOTTOM */
 } lw_types;
 
 typedef enum lw_typing { LW_TYPING_WEAK, LW_TYPING_NUMBA } lw_typing;
@@ -99,7 +99,7 @@ void lw_types_init(lw_types *types, lw_arena *arena);
 lw_type lw_type_literal(lw_types *types, __int128 lo, __int128 hi);
 lw_type lw_type_tuple(lw_types *types, const lw_type *elements, uint32_t n,
                       const char *const *names);
-/* The fields of a record, by value. */
+/* The tuple of a record's fields, by value. */
 lw_type lw_type_fields(lw_types *types, const lw_type *elements, uint32_t n,
                        const char *const *names);
 lw_type lw_type_function(lw_types *types, uint32_t fn, const lw_type *captured, uint32_t n);
@@ -107,22 +107,24 @@ lw_type lw_type_range(lw_types *types, lw_type item);
 /* shape: ndim constant extents, or NULL. */
 lw_type lw_type_array(lw_types *types, lw_type element, uint32_t ndim, lw_layout layout,
                       bool readonly, const int64_t *shape);
-/* The same array with another promise about its elements' alignment (0: the usual one). */
+/* The same array with another alignment of its elements (0: that of their type). */
 lw_type lw_type_array_aligned(lw_types *types, lw_type array, uint32_t align);
 /* Copies what `record` points to. */
 lw_type lw_type_record(lw_types *types, const lw_record *record, bool readonly);
-/* Bytes of an item in memory: a scalar's, a record's, that of an array of constant shape. */
+/* Bytes of an item in memory: of a scalar, a record, or an array of constant shape. */
 int64_t lw_type_bytes(const lw_types *types, lw_type type);
-/* What an item of this type in memory is aligned to by itself: a scalar's part, a record's
- * align, that of an array's elements. */
+/* The natural alignment of an item in memory: of a scalar's part, of a record (its align), or
+ * of an array's elements. */
 uint32_t lw_type_align(const lw_types *types, lw_type type);
 lw_type_kind lw_type_kind_of(const lw_types *types, lw_type type);
-/* Of an argument as a door describes it (core/front/typed.h); KONST: BOTTOM. */
+/* The type of an argument as its caller describes it (core/front/typed.h); KONST: BOTTOM. */
 struct lw_arg_spec;
 lw_type lw_type_of_spec(lw_types *types, const struct lw_arg_spec *spec);
-const lw_type_row *lw_type_get(const lw_types *types, lw_type type); /* compound types only */
-/* The scalar a value of this type is kept in: weak int i64 (constants from 2^63 on u64, outside
- * of both f64), weak float f64, weak complex c128, itself for scalars; LW_DT_void for tuples
+const lw_type_row *lw_type_get(const lw_types *types, lw_type type); /* of compound types */
+/* The same if it is of this kind, else NULL. */
+const lw_type_row *lw_type_get_kind(const lw_types *types, lw_type type, lw_type_kind kind);
+/* The scalar in which a value of this type is stored: weak int i64 (constants from 2^63 on u64,
+ * outside both f64), weak float f64, weak complex c128, a scalar itself; LW_DT_void for tuples
  * and compile-time types. */
 lw_dtype lw_type_stored(const lw_types *types, lw_type type);
 /* "float32", "int (weak)", "tuple(float32, int64)": as messages and explain() show it. */
@@ -130,24 +132,25 @@ void lw_type_print(const lw_types *types, lw_type type, lw_text *out);
 
 void lw_text_add_int128(lw_text *out, __int128 value);
 
-/* What arithmetic computes in; LW_T_BOTTOM: these two cannot be combined. `literal` of a
- * LITERAL operand matters for E130 (does not fit); the caller checks with lw_literal_fits. */
+/* The type that arithmetic on both computes in; LW_T_BOTTOM: they cannot be combined. `literal`
+ * of a LITERAL operand matters for E130 (does not fit), which the caller checks with
+ * lw_literal_fits. */
 lw_type lw_promote(lw_types *types, lw_typing typing, lw_type x, lw_type y);
 bool lw_literal_fits(const lw_types *types, lw_type literal, lw_dtype dtype);
-/* An int, or a range of them, that neither int64 nor uint64 holds. */
+/* Whether it is an int, or a range of ints, that neither int64 nor uint64 holds. */
 bool lw_literal_is_wide(const lw_types *types, lw_type type);
 /* The type of a variable or result that receives all of these: a function of the set, not of
- * the order. LW_T_BOTTOM with *problem set ("E130", "E140", "E143", "E112") when there is
- * none. */
+ * its order. When there is none, LW_T_BOTTOM, and *problem is "E130", "E140", "E143" or
+ * "E112". */
 lw_type lw_join(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
                 const char **problem);
-/* Casts between strong scalars, as np.can_cast. */
+/* Whether np.can_cast allows the cast between two strong scalars. */
 bool lw_can_cast_safe(lw_dtype from, lw_dtype to);
 bool lw_can_cast_same_kind(lw_dtype from, lw_dtype to);
-/* How far an argument is from the type that a signature has for it: 0 it is that, 1 or 2 a
- * wider one of its kind, 3 another kind that holds it, 4 it is rounded; -1: it does not go
- * there. weak: a Python number. */
+/* How far an argument is from the type that a signature has for it: 0 the same type, 1 or 2 a
+ * wider one of its kind, 3 another kind that holds it, 4 it is rounded; -1: it cannot be
+ * converted. weak: the argument is a Python number. */
 int lw_cast_cost(lw_dtype from, bool weak, lw_dtype to);
-lw_dtype lw_promote_dtypes(lw_dtype x, lw_dtype y); /* np.promote_types */
+lw_dtype lw_promote_dtypes(lw_dtype x, lw_dtype y); /* as np.promote_types */
 
 #endif

@@ -1,4 +1,6 @@
-/* Two marks a kind of access are enough: whoever comes next is another than one of them. */
+/* Finds races between elements that run one after the other. For each byte range of the arrays
+ * (a cell) two marks of each kind of access are enough: the element that comes next differs
+ * from at least one of them. */
 #include "core/host/element_race.h"
 
 #include "core/base/memory.h"
@@ -10,19 +12,20 @@
 enum { MOST_GRAIN = 16, MOST_KEPT = 64 };
 
 typedef struct mark {
-    uint32_t element;               /* its number + 1; 0: nobody */
-    uint32_t line : 31, stored : 1; /* stored: what was there, which counts as a read */
+    uint32_t element; /* the element's number + 1; 0: none */
+    /* stored: a store of the bytes that were there already, which counts as a read */
+    uint32_t line : 31, stored : 1;
 } mark;
 
 typedef struct cell {
-    mark writer; /* the only one: a second is a race */
+    mark writer; /* the only one, since a second writer is a race */
     mark atomic, other_atomic;
     mark reader, other_reader;
 } cell;
 
-/* Arrays that overlap share one. */
+/* The memory of one array, or of several that overlap. */
 typedef struct region {
-    lw_reach reach;
+    lw_memory_span span;
     uint32_t grain;
     cell *cells; /* NULL until the first access */
 } region;
@@ -31,13 +34,13 @@ struct lw_race_watch {
     const lw_race_array *arrays;
     uint32_t n_arrays, n_regions;
     region *regions;
-    uint32_t element; /* its number + 1; 0: none has begun */
-    /* a store under way, whose bytes are seen at the next access */
+    uint32_t element; /* the running element's number + 1; 0: none has begun */
+    /* a store under way: what it has written is compared at the next access */
     const char *stored;
     uint32_t n_stored, stored_line;
     char kept[MOST_KEPT];
     lw_race race;
-    lw_error error; /* what ended the watch */
+    lw_error error; /* the error that ended the watch */
     lw_race_watch *before;
 };
 
@@ -51,7 +54,7 @@ lowest_bit(uint64_t bits)
     return (uint32_t)(bits & (0 - bits));
 }
 
-/* The largest power of two at whose multiples all accesses of the array begin and end. */
+/* The largest power of two at whose multiples all accesses to the array begin and end. */
 static uint32_t
 grain_of(const lw_race_array *array)
 {
@@ -62,24 +65,24 @@ grain_of(const lw_race_array *array)
     return lowest_bit(bits);
 }
 
-/* Joins it with every region that it meets; what these had moves into it. */
+/* Adds a region, joined with every region that it overlaps. */
 static void
 add_region(lw_race_watch *watch, region more)
 {
     for (uint32_t i = 0; i < watch->n_regions;) {
         const region *have = &watch->regions[i];
-        if (!lw_reaches_meet(have->reach, more.reach)) {
+        if (!lw_memory_spans_overlap(have->span, more.span)) {
             i++;
             continue;
         }
-        if (have->reach.low < more.reach.low)
-            more.reach.low = have->reach.low;
-        if (have->reach.high > more.reach.high)
-            more.reach.high = have->reach.high;
+        if (have->span.low < more.span.low)
+            more.span.low = have->span.low;
+        if (have->span.high > more.span.high)
+            more.span.high = have->span.high;
         if (have->grain < more.grain)
             more.grain = have->grain;
         watch->regions[i] = watch->regions[--watch->n_regions];
-        i = 0; /* it is larger now, and may meet what it did not */
+        i = 0; /* it has grown, and may overlap regions that it did not */
     }
     watch->regions[watch->n_regions++] = more;
 }
@@ -88,8 +91,8 @@ static region *
 region_of(lw_race_watch *watch, uint64_t address, uint32_t n_bytes)
 {
     for (uint32_t i = 0; i < watch->n_regions; i++) {
-        const lw_reach *reach = &watch->regions[i].reach;
-        if (address >= reach->low && address < reach->high && n_bytes <= reach->high - address)
+        const lw_memory_span *span = &watch->regions[i].span;
+        if (address >= span->low && address < span->high && n_bytes <= span->high - address)
             return &watch->regions[i];
     }
     return NULL;
@@ -98,7 +101,7 @@ region_of(lw_race_watch *watch, uint64_t address, uint32_t n_bytes)
 static bool
 make_cells(lw_race_watch *watch, region *where)
 {
-    uint64_t n = (where->reach.high - where->reach.low + where->grain - 1) / where->grain;
+    uint64_t n = (where->span.high - where->span.low + where->grain - 1) / where->grain;
 
     if (where->cells == NULL)
         where->cells = lw_alloc_zero((size_t)n, sizeof *where->cells);
@@ -113,12 +116,13 @@ static const lw_race_array *
 array_of(const lw_race_watch *watch, uint64_t address)
 {
     for (uint32_t i = 0; i < watch->n_arrays; i++)
-        if (address >= watch->arrays[i].reach.low && address < watch->arrays[i].reach.high)
+        if (address >= watch->arrays[i].span.low && address < watch->arrays[i].span.high)
             return &watch->arrays[i];
-    return &watch->arrays[0]; /* not reached: regions are made of arrays */
+    return &watch->arrays[0]; /* not reached: regions consist of arrays */
 }
 
-/* The index along each axis, longest steps first. false: no element of the array begins so. */
+/* The index along each axis, longest strides first. False: no element of the array begins
+ * here. */
 static bool
 index_of(const lw_race_array *array, uint64_t address, int64_t index[32])
 {
@@ -167,7 +171,7 @@ typedef struct access {
     uint64_t address;
     uint32_t n_bytes, line;
     const char *does;
-    bool same; /* a store of what is there */
+    bool same; /* a store of what is there already */
 } access;
 
 static void
@@ -256,8 +260,8 @@ touch(lw_race_watch *watch, const access *a,
 
     if (where == NULL || !make_cells(watch, where))
         return;
-    first = (a->address - where->reach.low) / where->grain;
-    last = (a->address - where->reach.low + a->n_bytes - 1) / where->grain;
+    first = (a->address - where->span.low) / where->grain;
+    last = (a->address - where->span.low + a->n_bytes - 1) / where->grain;
     for (uint64_t i = first; i <= last; i++)
         one(watch, &where->cells[i], a);
 }
@@ -275,7 +279,7 @@ settle(lw_race_watch *watch)
     touch(watch, &a, a.same ? touch_read : touch_write);
 }
 
-/* Only what arrays have is looked at again after the store: an index out of bounds is not. */
+/* Only memory of the arrays is compared after the store; an index out of bounds is not. */
 static void
 keep(lw_race_watch *watch, const char *address, uint32_t n_bytes, uint32_t line)
 {
@@ -326,8 +330,8 @@ lw_race_begin(const lw_race_array *arrays, uint32_t n, lw_race_watch **out, lw_e
     watch->n_arrays = n;
     watch->before = current;
     for (uint32_t i = 0; i < n; i++)
-        if (arrays[i].reach.low < arrays[i].reach.high)
-            add_region(watch, (region){arrays[i].reach, grain_of(&arrays[i]), NULL});
+        if (arrays[i].span.low < arrays[i].span.high)
+            add_region(watch, (region){arrays[i].span, grain_of(&arrays[i]), NULL});
     current = *out = watch;
     return LW_OK;
 }
@@ -374,12 +378,12 @@ lw_race_end(lw_race_watch *watch, lw_race *out, lw_error *err)
     return status;
 }
 
-static void
-say_line(char *text, size_t n, uint32_t line)
+void
+lw_race_line(char text[32], uint32_t line)
 {
     text[0] = '\0';
     if (line != 0)
-        snprintf(text, n, " in line %u", line);
+        snprintf(text, 32, " in line %u", line);
 }
 
 lw_status
@@ -388,8 +392,8 @@ lw_race_fail(const lw_race *race, const char *function, const char *here, const 
 {
     char line[32], other_line[32];
 
-    say_line(line, sizeof line, race->line);
-    say_line(other_line, sizeof other_line, race->other_line);
+    lw_race_line(line, race->line);
+    lw_race_line(other_line, race->other_line);
     return lw_fail(err, LW_ERR_KERNEL,
                    "%s: race on `%s`: %s %s %u byte%s there%s, which %s %s%s: elements run in "
                    "no order",

@@ -1,8 +1,8 @@
-/* The switch. It saves what the System V ABIs keep across a call: rbx, rbp and r12 to r15
- * (AMD64 supplement 1.0, section 3.2.1); x19 to x29 and d8 to d15 (AAPCS64, 6.1). Most are only
- * named as clobbered: the compiler then saves those that its function must. The way out is a
- * jump and not a return, so that calls and returns stay paired for the processor's predictor of
- * returns. */
+/* The switch between fibers. It saves what the System V ABIs preserve across a call: rbx, rbp
+ * and r12 to r15 (AMD64 supplement 1.0, section 3.2.1); x19 to x29 and d8 to d15 (AAPCS64,
+ * 6.1). Most of these are only named as clobbered, so that the compiler saves those that its
+ * function must. The switch ends in a jump and not in a return, so that calls and returns stay
+ * paired for the processor's return predictor. */
 #define _GNU_SOURCE /* pthread_getattr_np */
 #include "core/host/fiber.h"
 
@@ -31,9 +31,9 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-/* What each processor adds: raw_switch (leave `from`, enter `to`), and raw_start (write the
- * frame that the first raw_switch takes up; it enters `begin` with the fiber as its argument).
- */
+/* Each architecture adds raw_switch (leave `from`, enter `to`) and raw_start (write the
+ * frame from which the first raw_switch continues; it enters `begin` with the fiber as its
+ * argument). */
 static void begin(lw_fiber *self);
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -71,7 +71,7 @@ raw_start(lw_fiber *fiber)
     uintptr_t top = ((uintptr_t)fiber->low + fiber->stack_bytes) & ~(uintptr_t)15;
     void **sp = (void **)top;
 
-    *--sp = NULL; /* where a return address would stand: the end of a backtrace */
+    *--sp = NULL; /* the return address: a backtrace ends here */
     *--sp = (void *)(uintptr_t)begin;
     fiber->sp = sp;
 }
@@ -109,7 +109,7 @@ raw_start(lw_fiber *fiber)
     void **sp = (void **)top;
 
     *--sp = (void *)(uintptr_t)begin;
-    *--sp = NULL; /* x29: the end of a backtrace */
+    *--sp = NULL; /* x29: a backtrace ends here */
     fiber->sp = sp;
 }
 
@@ -117,15 +117,14 @@ raw_start(lw_fiber *fiber)
 
 #include <ucontext.h>
 
-/* A fiber's ucontext_t lies at the low end of its stack, the home's in static memory of its
- * thread.
- */
+/* A fiber's ucontext_t is at the low end of its stack, the home's in static memory of its
+ * thread. */
 static _Thread_local ucontext_t home_context;
 
 static OPAQUE void
 raw_switch(lw_fiber *from, lw_fiber *to)
 {
-    if (from->function == NULL) /* the home: it may have moved */
+    if (from->function == NULL) /* the home, which may have moved */
         from->sp = &home_context;
     swapcontext(from->sp, to->sp);
 }
@@ -169,7 +168,7 @@ begin(lw_fiber *self)
 }
 
 #ifdef HAS_ASAN
-/* Asked once: for a main thread the system reads the list of all mappings. */
+/* Asked once, because for a main thread the system reads the list of all mappings. */
 static void
 find_stack(lw_fiber *home)
 {

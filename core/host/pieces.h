@@ -1,4 +1,10 @@
-/* Long work on the host in pieces, so that it can be ended early: Ctrl-C. Pure C. */
+/* Long work on the host in pieces, so that it can be ended early: Ctrl-C. Pure C.
+ *
+ * `stop` is asked between two pieces, and within a piece by compiled code, whose nested loops
+ * call lw_stop_look now and then (core/emit/looks.c). If the work is to end there, the call
+ * leaves the compiled code by longjmp to lw_in_pieces, and what has not been stored is lost.
+ * So the functions between lw_in_pieces and compiled code must hold neither memory nor a lock.
+ */
 #ifndef LW_HOST_PIECES_H
 #define LW_HOST_PIECES_H
 
@@ -13,16 +19,22 @@ typedef struct lw_stop {
     atomic_bool stopped; /* out: it ended early */
 } lw_stop;
 
-/* Between two pieces of work. Worker 0 is who began it; the others see what it was told. stop
- * may be NULL: never. */
-bool lw_stop_asked(lw_stop *stop, uint32_t worker);
+/* How long a thread works, or waits for other threads, before it asks again. */
+enum { LW_LOOK_NS = 50 * 1000000 };
+
+/* Between two pieces of work: whether it is to end. Threads of the pool do not ask; they see
+ * what the thread that began the work was told. stop may be NULL: never. */
+bool lw_stop_asked(lw_stop *stop);
 
 /* Works on [begin, end); false: nothing more is to be done. */
 typedef bool (*lw_piece_body)(void *context, int64_t begin, int64_t end);
 
 /* [begin, end) in pieces: `first` items, then as many as take some milliseconds. All but the
  * last have a multiple of `unit` items. Without `stop` it is one piece. */
-void lw_in_pieces(lw_stop *stop, uint32_t worker, int64_t begin, int64_t end, int64_t first,
-                  int64_t unit, lw_piece_body body, void *context);
+void lw_in_pieces(lw_stop *stop, int64_t begin, int64_t end, int64_t first, int64_t unit,
+                  lw_piece_body body, void *context);
+
+/* Makes lw_stop_look known to the loader of compiled code. */
+void lw_pieces_register(void);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* What this thread's code noted last. */
+/* What this thread's compiled code has noted last. */
 void lw_raise_noted(uint64_t words[2]);
 /* Makes lw_raise_note known to the loader of compiled code. */
 void lw_raise_note_register(void);

@@ -4,15 +4,20 @@
 #include "core/host/raise_note.h"
 #include "core/host/thread_pool.h"
 
-/* Starting the pool's threads and waiting for them takes some 10 µs. */
-enum { PARALLEL_PS = 40000000, CHUNK_PS = 20000000, SAMPLE_NS = 5000 };
-/* The first call of the body in a part has at most so many pieces, because their cost may
- * depend on their values. */
-enum { FEW = 64 };
+#define CHUNK_PS 20e6 /* the least that a thread should get */
+#define SHORT_PS 2e6  /* the clock itself takes some 50 ns */
+#define PIECE_PS 1e9  /* the first piece of a part where all cost the same */
+#define MOST_PS  4e9  /* a step that costs more counts as this */
+
+enum {
+    SAMPLE_NS = 5000,
+    SURE_NS = 10 * 1000000, /* the measurement of a run of this length is used as it is */
+    FEW = 64                /* the most pieces of the first call in a part, where costs vary */
+};
 
 typedef struct job {
-    lw_work *work;
-    int64_t first;         /* piece that number 0 of the pool's loop is */
+    const lw_work *work;
+    int64_t first;         /* number of the piece at which the pool's loop begins */
     int64_t own_ns, own_n; /* the caller's share of the pool's loop */
     atomic_bool failed;
 } job;
@@ -46,20 +51,39 @@ run_piece(void *context, int64_t begin, int64_t end)
     return good;
 }
 
-static uint32_t
+/* The cost of a piece; 0: not known. Another thread may change it at any time. */
+static double
 cost_of(const lw_work *work)
 {
-    return atomic_load_explicit(work->cost_ps, memory_order_relaxed);
+    double steps = work->steps > 0 ? (double)work->steps : 1;
+
+    return steps * atomic_load_explicit(work->cost_ps, memory_order_relaxed);
+}
+
+static int64_t
+unit_of(const lw_work *work)
+{
+    return work->unit > 0 ? work->unit : 1;
+}
+
+/* The number of pieces that take this long; at most `most`. */
+static int64_t
+pieces_in(double ps, double cost_ps, int64_t most)
+{
+    double n = cost_ps > 0 ? ps / cost_ps : 0;
+
+    return n < (double)most ? (int64_t)n : most;
 }
 
 static void
-run_part(job *j, int64_t begin, int64_t end, uint32_t worker)
+run_part(job *j, int64_t begin, int64_t end)
 {
-    uint32_t cost = cost_of(j->work);
-    int64_t first = cost && end - begin > FEW ? CHUNK_PS / cost : 1;
+    const lw_work *work = j->work;
+    double cost = cost_of(work);
+    int64_t first =
+        work->steady ? pieces_in(PIECE_PS, cost, work->n) : pieces_in(CHUNK_PS, cost, FEW);
 
-    lw_in_pieces(j->work->stop, worker, begin, end, first < FEW ? first : FEW, j->work->unit,
-                 run_piece, j);
+    lw_in_pieces(work->stop, begin, end, first, unit_of(work), run_piece, j);
 }
 
 static lw_status
@@ -68,7 +92,7 @@ part(void *context, int64_t begin, int64_t end, uint32_t worker)
     job *j = context;
     int64_t since = worker == 0 ? lw_now_ns() : 0;
 
-    run_part(j, j->first + begin, j->first + end, worker);
+    run_part(j, j->first + begin, j->first + end);
     if (worker == 0) {
         j->own_ns += lw_now_ns() - since;
         j->own_n += end - begin;
@@ -83,78 +107,114 @@ all_run(const job *j)
            (j->work->stop == NULL || !j->work->stop->stopped);
 }
 
+/* A short run may have been disturbed by a page fault or by another process, so that it may at
+ * most double the known cost. */
 static void
 learn(const job *j, int64_t took_ns, int64_t n)
 {
-    double cost = (double)took_ns * 1000.0 / (double)n;
+    const lw_work *work = j->work;
+    double before = atomic_load_explicit(work->cost_ps, memory_order_relaxed);
+    double cost =
+        (double)took_ns * 1000 / (double)n / (double)(work->steps > 0 ? work->steps : 1);
 
     if (!all_run(j))
         return;
-    atomic_store_explicit(j->work->cost_ps,
-                          cost < 1     ? 1
-                          : cost > 4e9 ? 4000000000u
-                                       : (uint32_t)cost,
-                          memory_order_relaxed);
+    if (before > 0 && cost > 2 * before && took_ns < SURE_NS)
+        cost = 2 * before;
+    cost = cost < 1 ? 1 : cost > MOST_PS ? MOST_PS : cost;
+    atomic_store_explicit(work->cost_ps, (uint32_t)cost, memory_order_relaxed);
 }
 
-/* The first pieces, twice as many each time, until the clock shows what one costs. Gives how
- * many were run. */
-static int64_t
-sample(job *j)
-{
-    int64_t done = 0, n = j->work->n, begin = lw_now_ns(), took;
+typedef struct samples {
+    job *j;
+    int64_t n;
+} samples;
 
-    for (int64_t step = 1; done < n; step *= 2) {
-        int64_t end = n - done < step ? n : done + step;
-        if (!run_piece(j, done, end))
-            break;
-        done = end;
-        took = lw_now_ns() - begin;
-        if (took < SAMPLE_NS && done < n)
+/* Runs the first pieces, twice as many each time, until the clock shows what one costs. */
+static bool
+sample(void *context, int64_t begin, int64_t end)
+{
+    samples *s = context;
+    int64_t start = lw_now_ns(), took;
+
+    (void)begin;
+    for (int64_t step = s->j->work->steady ? unit_of(s->j->work) : 1; s->n < end; step *= 2) {
+        int64_t next = end - s->n < step ? end : s->n + step;
+        if (!run_piece(s->j, s->n, next))
+            return false;
+        s->n = next;
+        took = lw_now_ns() - start;
+        if (took < SAMPLE_NS && s->n < end)
             continue;
-        learn(j, took, done);
+        learn(s->j, took, s->n);
         break;
     }
-    return done;
+    return true;
 }
 
 static int64_t
-grain_of(const lw_work *work, uint32_t cost_ps)
+grain_of(const lw_work *work, double cost_ps)
 {
-    int64_t n = cost_ps ? CHUNK_PS / (int64_t)cost_ps + 1 : work->unit;
+    int64_t n = pieces_in(CHUNK_PS, cost_ps, INT64_MAX / 2) + 1;
+    int64_t step = n < work->line || work->line == 0 ? unit_of(work) : work->line;
 
-    return n < work->unit ? n : n / work->unit * work->unit;
+    return (n + step - 1) / step * step;
 }
 
 bool
 lw_work_is_long(const lw_work *work)
 {
-    uint32_t cost_ps = cost_of(work);
+    double cost_ps = cost_of(work);
 
     return cost_ps == 0 || (double)work->n * cost_ps > CHUNK_PS;
 }
 
+static bool
+is_parallel(const lw_work *work, int64_t n)
+{
+    return (double)n * cost_of(work) > LW_PARALLEL_PS && lw_host_threads() > 1 &&
+           !work->in_order;
+}
+
+/* Runs pieces on this thread. The exact clock would cost a good part of work that takes almost
+ * no time, so the cost is learnt only where a step of the coarse clock shows that the work was
+ * longer. */
+static void
+run_here(job *j, int64_t n)
+{
+    bool exact = (double)n * cost_of(j->work) > SHORT_PS;
+    int64_t begin = exact ? lw_now_ns() : lw_about_now_ns(), took;
+
+    run_part(j, j->first, j->work->n);
+    took = (exact ? lw_now_ns() : lw_about_now_ns()) - begin;
+    if (took > 0)
+        learn(j, took, n);
+}
+
 bool
-lw_work_run(lw_work *work)
+lw_work_run(const lw_work *work)
 {
     job j = {.work = work};
-    int64_t begin, left;
-    uint32_t cost_ps;
+    double cost_ps = cost_of(work);
+    int64_t left;
 
-    if (cost_of(work) == 0)
-        j.first = sample(&j);
+    if (work->steady && cost_ps > 0 && (double)work->n * cost_ps < SHORT_PS)
+        return work->n == 0 || work->body(work->context, 0, work->n);
+    if (cost_ps == 0) {
+        samples s = {.j = &j};
+        lw_in_pieces(work->stop, 0, work->n, work->n, 1, sample, &s);
+        j.first = s.n;
+    }
     left = work->n - j.first;
     if (left <= 0 || !all_run(&j))
         return all_run(&j);
-    begin = lw_now_ns();
-    cost_ps = cost_of(work); /* which another thread may change at any time */
-    if ((double)left * cost_ps > PARALLEL_PS && lw_host_threads() > 1 && !work->in_order) {
-        lw_parallel_for(left, grain_of(work, cost_ps), part, &j);
-        if (j.own_n > 0) /* without the wait for threads, which would keep few pieces there */
-            learn(&j, j.own_ns, j.own_n);
-    } else {
-        run_part(&j, j.first, work->n, 0);
-        learn(&j, lw_now_ns() - begin, left);
+    if (!is_parallel(work, left)) {
+        run_here(&j, left);
+        return all_run(&j);
     }
+    lw_parallel_until(left, grain_of(work, cost_of(work)), part, &j, work->stop);
+    /* the wait for threads is not counted, which would make parts of few pieces permanent */
+    if (j.own_n > 0)
+        learn(&j, j.own_ns, j.own_n);
     return all_run(&j);
 }

@@ -1,5 +1,7 @@
-/* Independent pieces of work over the CPU's cores: how large the parts of the threads are
- * follows from what one piece was measured to cost. Pure C. */
+/* Independent pieces of work on the CPU's cores, for every door. The size of each thread's part
+ * follows from the measured cost of a piece, and Ctrl-C is looked for between pieces. The
+ * caller decides what a piece is, and so which numbers are added to which: results depend
+ * neither on the cost nor on the number of threads. Pure C. */
 #ifndef LW_HOST_SCHEDULE_H
 #define LW_HOST_SCHEDULE_H
 
@@ -19,19 +21,26 @@ void lw_failure_init(lw_failure *failure);
 /* Piece `at` has raised in this thread, whose words are noted (core/host/raise_note.h). */
 void lw_failure_note(lw_failure *failure, int64_t at, int32_t status);
 
+/* Work that goes over several threads: waking the pool's and waiting for them takes some 10 µs.
+ */
+#define LW_PARALLEL_PS 40e6
+
 typedef struct lw_work {
-    int64_t n;          /* pieces, > 0 */
+    int64_t n;          /* pieces; 0: nothing to do */
     lw_piece_body body; /* false: one of them raised, so that its part ends; others go on */
     void *context;
-    _Atomic uint32_t *cost_ps; /* of a piece; 0: not known. Kept up to date */
-    int64_t unit;              /* parts begin at multiples of this */
-    bool in_order;             /* on one thread: it prints */
-    lw_stop *stop;             /* asked some times a second; or NULL */
+    _Atomic uint32_t *cost_ps; /* of a step; 0: not known. Kept up to date */
+    int64_t steps;             /* of a piece, which costs as many times that; 0 counts as 1 */
+    int64_t unit;              /* the body gets a multiple of these, but at the end; 0 is 1 */
+    int64_t line;  /* parts that are long enough begin at multiples of this: a page, or less */
+    bool steady;   /* pieces cost the same, whatever their values: they have no loop */
+    bool in_order; /* on one thread: it prints */
+    lw_stop *stop; /* asked some times a second; or NULL */
 } lw_work;
 
 /* Whether it may take long enough to let other Python threads run meanwhile. */
 bool lw_work_is_long(const lw_work *work);
 /* Gives whether all pieces were run: none raised, nothing stopped it. */
-bool lw_work_run(lw_work *work);
+bool lw_work_run(const lw_work *work);
 
 #endif

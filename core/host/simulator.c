@@ -1,9 +1,11 @@
-/* A launch: its blocks over the pool, and the memory of the blocks under way.
+/* A launch: its blocks are spread over the pool, and this file owns the memory of the blocks
+ * under way.
  *
  * The threads of the pool draw batches of blocks, in order, from one counter; a grid that will
- * be done before another thread has woken stays with the caller. A block that raises stops
- * those after it; those before it have all been drawn, so the lowest wins. grid_sync: blocks
- * that wait in it are kept; when every block of the grid does, all are run again. */
+ * be done before another thread has woken stays with the caller. When a block raises, the
+ * blocks after it are skipped; those before it have all been drawn, so the lowest block that
+ * raises wins. Blocks that wait in grid_sync are kept; when every block of the grid does, all
+ * are resumed. */
 #define _GNU_SOURCE /* MAP_NORESERVE, MAP_STACK */
 #include "core/host/simulator_internal.h"
 
@@ -23,22 +25,27 @@
 
 enum {
     STACK_BYTES = 64 << 10,
-    MAX_SHARED = 64 << 20, /* more than any GPU's; a number that went wrong is reported */
+    /* more than any GPU has; a larger number is a mistake and is reported */
+    MAX_SHARED = 64 << 20,
     MAX_LOCAL = 64 << 20,
-    ALONE_NS = 30000,    /* work that is not worth to wake others for: some wake-ups */
-    STOP_NS = 100000000, /* between two questions whether to stop: they may wait for the GIL */
-    BATCH_NS = 20000,    /* of one draw from the counter: some hundred times its cost */
+    /* work for which waking others does not pay: the time of some wake-ups */
+    ALONE_NS = 30000,
+    STOP_NS = 100000000, /* between two checks whether to stop, which may wait for the GIL */
+    /* the work of one draw from the counter, some hundred times what the draw costs */
+    BATCH_NS = 20000,
 };
 
 typedef struct sim_run {
     _Alignas(128) atomic_int_fast64_t next;
     _Alignas(128) atomic_int_fast64_t worst; /* lowest block that raised; n_blocks: none */
-    atomic_int_fast64_t ended;               /* a block that ended, once one has; else -1 */
-    int64_t asked_ns; /* the caller's: when it last asked whether to stop */
+    /* a block that ended without waiting in grid_sync; -1: none has */
+    atomic_int_fast64_t ended;
+    int64_t asked_ns; /* when the caller last checked whether to stop */
     const lw_sim_launch *launch;
     int64_t n_blocks;
-    sim_block **held;     /* by block: those in grid_sync; NULL until one is; under lock */
-    int64_t n_held;       /* in this round; under lock */
+    /* by block: those that wait in grid_sync; NULL until one does; under lock */
+    sim_block **held;
+    int64_t n_held;       /* since the blocks were last resumed; under lock */
     lw_sim_result result; /* under lock */
     lw_error error;       /* under lock */
     uint32_t n_threads;   /* of a block */
@@ -72,9 +79,9 @@ n_threads_of(const lw_sim_launch *launch)
     return launch->block[0] * launch->block[1] * launch->block[2];
 }
 
-/* Stacks of all blocks there are, in use and kept. Each is two mappings, and a process may have
- * 65,530 of them where the system has not been told otherwise: stacks take half at most, but
- * for those of callers and of grids that wait in grid_sync. */
+/* Stacks of all blocks that exist, in use and kept. Each is two mappings, and by default a
+ * process may have 65,530 of them; stacks take half of these at most, not counting those of
+ * callers and of grids that wait in grid_sync. */
 static atomic_uint n_stacks;
 
 static uint32_t
@@ -135,8 +142,8 @@ block_map(uint32_t n_threads, size_t stack_bytes, size_t n_shared)
     return block;
 }
 
-/* Blocks are kept for the next launch: mapping the stacks of one takes longer than most
- * launches. Exchanged without a lock, so that a fork cannot leave it taken. */
+/* Blocks are kept for the next launch, because mapping the stacks of one takes longer than most
+ * launches. They are exchanged without a lock, so that a fork cannot leave it locked. */
 enum { N_KEPT = 64 };
 static _Atomic(sim_block *) kept[N_KEPT];
 
@@ -181,7 +188,7 @@ block_find(uint32_t n_threads, size_t stack_bytes, size_t n_shared)
     return NULL;
 }
 
-/* What is the same for all blocks of the launch. */
+/* Sets what is the same for all blocks of the launch. */
 static void
 bind(sim_block *block, const lw_sim_launch *launch, sim_thread *thread, uint32_t index)
 {
@@ -222,7 +229,8 @@ free_kept(void)
     }
 }
 
-/* Counts before there are any, so that many who ask at once do not all go ahead. */
+/* Counts stacks before they are mapped, so that threads that reserve at the same time cannot
+ * all go beyond the limit. */
 static bool
 reserve_stacks(uint32_t n, bool must)
 {
@@ -237,7 +245,7 @@ reserve_stacks(uint32_t n, bool must)
     return fits_in || must;
 }
 
-/* NULL: no memory for it, or (unless it must be) stacks enough. */
+/* NULL: there is no memory for it, or (unless it must be made) too many stacks exist. */
 static sim_block *
 block_new(uint32_t n_threads, size_t stack_bytes, size_t n_shared, bool must)
 {
@@ -282,9 +290,9 @@ block_take(const lw_sim_launch *launch, bool must)
 /* What a worker runs blocks with. */
 typedef struct sim_worker {
     sim_run *run;
-    sim_block *block;   /* of `single` kernels; NULL: taken when one is needed */
-    sim_thread *thread; /* of `whole` kernels: the context, with shared memory behind it */
-    sim_shadow shadow;  /* of them */
+    sim_block *block;   /* of `single` kernels; NULL until one is needed */
+    sim_thread *thread; /* of `whole` kernels: the context, followed by shared memory */
+    sim_shadow shadow;  /* of `whole` kernels */
 } sim_worker;
 
 static void
@@ -297,7 +305,8 @@ place(const sim_run *run, int64_t i, uint32_t index[3])
     index[2] = (uint32_t)(i / n[0] / n[1]);
 }
 
-/* Block i raised or failed: keep it if it is the lowest so far. The error is taken over. */
+/* Notes that block i raised or failed, if it is the lowest such block so far. Takes the error
+ * over. */
 static void
 note(sim_run *run, int64_t i, int32_t status, const uint32_t *sregs, lw_error *error)
 {
@@ -309,7 +318,7 @@ note(sim_run *run, int64_t i, int32_t status, const uint32_t *sregs, lw_error *e
         if (status != 0) {
             memcpy(run->result.thread, sregs + LW_SREG_TID_X, sizeof run->result.thread);
             place(run, i, run->result.block);
-            lw_raise_noted(run->result.words); /* by this thread, just now */
+            lw_raise_noted(run->result.words); /* this thread's code has just noted them */
         } else if (error != NULL) {
             run->error = *error;
             memset(error, 0, sizeof *error);
@@ -365,7 +374,7 @@ run_whole(sim_worker *worker, int64_t i)
         note(worker->run, i, status, context->sregs, NULL);
 }
 
-/* All threads of block i wait in grid_sync: keep it, and its memory. */
+/* Keeps block i, all of whose threads wait in grid_sync, with its memory. */
 static void
 hold(sim_worker *worker, int64_t i)
 {
@@ -473,7 +482,7 @@ worker_end(sim_worker *worker)
 
 /* ---- all blocks ---- */
 
-/* False when none is left that counts. */
+/* False when no block is left that has to run. */
 static bool
 run_batch(sim_worker *worker, int64_t n)
 {
@@ -491,8 +500,8 @@ run_batch(sim_worker *worker, int64_t n)
     return true;
 }
 
-/* What a block of this code took last time, to choose between the caller alone and the pool. A
- * lost or mixed-up entry costs some microseconds once. */
+/* What a block of this code cost last time, to choose between the caller alone and the pool. An
+ * entry that is lost or belongs to other code costs some microseconds once. */
 enum { N_COSTS = 256 };
 static struct {
     atomic_uintptr_t code;
@@ -517,7 +526,7 @@ remember_cost(const lw_sim_launch *launch, int64_t spent_ns, int64_t n_blocks)
                           memory_order_relaxed);
 }
 
-/* Not known: a nanosecond for each thread, the least that there can be. */
+/* The default is a nanosecond for each thread, which is the least that it can cost. */
 static int64_t
 expected_cost(const lw_sim_launch *launch)
 {
@@ -528,7 +537,7 @@ expected_cost(const lw_sim_launch *launch)
     return atomic_load_explicit(&costs[code / 16 % N_COSTS].block_ns, memory_order_relaxed);
 }
 
-/* Asked in the caller alone. Blocks that are under way go on to their end. */
+/* Called by the caller's thread only. Blocks that are running are finished. */
 static bool
 is_stopped(sim_run *run, int64_t now)
 {
@@ -544,7 +553,8 @@ is_stopped(sim_run *run, int64_t now)
     return true;
 }
 
-/* Whoever gets no stacks leaves the blocks to the others; the caller, worker 0, goes on. */
+/* A worker that gets no stacks leaves the blocks to the others; the caller, worker 0, always
+ * continues. */
 static bool
 may_help(sim_worker *worker, uint32_t index)
 {
@@ -556,7 +566,8 @@ may_help(sim_worker *worker, uint32_t index)
     return worker->block != NULL;
 }
 
-/* Batches grow until they are worth drawing, while enough are left for all. */
+/* Draws batches that grow until drawing costs little, as long as enough blocks are left for
+ * all. */
 static lw_status
 drain(void *context, int64_t begin, int64_t end, uint32_t index)
 {
@@ -565,7 +576,7 @@ drain(void *context, int64_t begin, int64_t end, uint32_t index)
     int64_t start = lw_now_ns(), last = start, now, batch = 1, n = 0, left;
     int64_t n_workers = lw_host_threads();
 
-    (void)begin, (void)end; /* who is late finds no work left */
+    (void)begin, (void)end; /* a worker that comes late finds no blocks left */
     if (!may_help(&worker, index))
         return LW_OK;
     while (run_batch(&worker, batch)) {
@@ -585,7 +596,7 @@ drain(void *context, int64_t begin, int64_t end, uint32_t index)
     return LW_OK;
 }
 
-/* In the caller, until it turns out that others should be woken. */
+/* Runs blocks in the caller, until it turns out that others should be woken. */
 static bool
 run_alone(sim_run *run)
 {
@@ -617,7 +628,7 @@ run_round(sim_run *run)
         lw_parallel_for(n_workers, 1, drain, run);
 }
 
-/* Some blocks wait in grid_sync, others have ended. */
+/* Reports that some blocks wait in grid_sync and others have ended. */
 static void
 fail_ended(sim_run *run)
 {
@@ -656,7 +667,7 @@ free_held(sim_run *run)
 
     for (i = 0; run->held != NULL && i < run->n_blocks; i++)
         if (run->held[i] != NULL) {
-            run->held[i]->n_started = 0; /* its threads are in the middle */
+            run->held[i]->n_started = 0; /* its threads have not ended */
             block_put(run->held[i]);
         }
     lw_free(run->held);
@@ -664,7 +675,7 @@ free_held(sim_run *run)
 
 /* ---- the launch ---- */
 
-/* CUDA's limits, so that what runs here can run there. */
+/* Applies CUDA's limits, so that what runs here can run there. */
 static lw_status
 check_shape(const lw_sim_launch *launch, lw_error *err)
 {
@@ -728,7 +739,7 @@ static const lw_code_extern externs[] = {
 #include "core/tables/kernel_ops.def"
 };
 
-/* Called with the module's start: compiled code then finds its functions. */
+/* Called once when the module starts, so that compiled code finds these functions. */
 void
 lw_simulator_register(void)
 {

@@ -1,28 +1,28 @@
-/* Runs a kernel of numba.cuda's kind on the CPU: a grid of blocks of threads, with the
- * semantics that PTX gives them (barriers, shared memory, warps of 32 threads, atomics), as
- * compiled code.
+/* Runs a kernel on the CPU as a GPU would: a grid of blocks of threads, with PTX's semantics of
+ * barriers, shared memory, warps of 32 threads and atomics, as compiled code.
  *
  * Blocks are spread over the thread pool; the threads of one block run on one pool thread. A
- * kernel in which threads never wait for each other runs as one call a block (`whole`): a loop
- * over the block's threads in compiled code. Otherwise each thread is a fiber with its own
- * stack (`single`): at a barrier or a warp operation it gives way to the next. The threads of a
- * block run in the order of their index between two such places (a warp goes on while any of
- * its lanes can), so results do not depend on chance, except for atomics between blocks. A
- * thread that spins until another one writes must call nanosleep or a fence in its loop; blocks
- * that wait for each other other than by grid_sync may wait for ever, for blocks run one after
- * the other.
+ * kernel in which threads never wait for each other runs as one call per block (`whole`): a
+ * loop over the block's threads in compiled code. Otherwise each thread is a fiber with its own
+ * stack (`single`), which gives way to the next one at a barrier or a warp operation. Between
+ * two such places the threads of a block run in the order of their index (a warp continues
+ * while any of its lanes can), so results do not depend on chance, except for atomics between
+ * blocks. A thread that spins until another one writes must call nanosleep or a fence in its
+ * loop. Blocks run one after the other, so blocks that wait for each other by anything but
+ * grid_sync may wait for ever.
  *
- * What real hardware leaves undefined is reported where it is seen, as LW_ERR_KERNEL naming
- * block and thread, and what each waits at: threads of one block at different barriers, or at
- * barriers and warp operations that can never be complete; a warp operation whose mask lacks
- * the caller; a shuffle that reads a lane which does not take part. Barriers are different when
- * the lines that compiled code stores in its context are (not by the address of the call: a
- * compiler may copy one). Lanes that have ended, or that a block of no multiple of 32 never
- * had, are not waited for, as PTX has it ("all non-exited threads in membermask"). activemask:
- * the lanes that come to the same line before any of the warp can do something else. grid_sync
- * keeps all blocks of the grid: above LW_SIM_RESIDENT threads it is LW_ERR_VALUE.
+ * What real hardware leaves undefined is reported when it happens, as LW_ERR_KERNEL naming
+ * block and thread, and what each thread waits at: threads of one block at different barriers,
+ * or at barriers and warp operations that can never be complete; a warp operation whose mask
+ * lacks the caller; a shuffle that reads a lane which does not take part. Barriers are
+ * different if the lines differ that compiled code stores in its context (not the addresses of
+ * the calls, since a compiler may copy one). Lanes that have ended, or that a block whose size
+ * is no multiple of 32 never had, are not waited for ("all non-exited threads in membermask" in
+ * PTX). activemask gives the lanes that reach the same line before any lane of the warp does
+ * something else. grid_sync keeps all blocks of the grid: with more than LW_SIM_RESIDENT
+ * threads it is LW_ERR_VALUE.
  *
- * Shared memory starts filled with 0xcd bytes under `checks`, so that reads before writes show.
+ * Under `checks` shared memory starts filled with 0xcd bytes, so that reads before writes show.
  */
 #ifndef LW_HOST_SIMULATOR_H
 #define LW_HOST_SIMULATOR_H
@@ -30,7 +30,7 @@
 #include "core/base/error.h"
 #include "core/ir/kernel_context.h"
 
-/* 0, or the nonzero status of the body (index of a raise row + 1). */
+/* Returns 0, or the nonzero status of the body (index of a raise row + 1). */
 typedef int32_t (*lw_sim_single)(lw_kernel_context *context, const uint64_t *values);
 /* Runs all threads of the block; writes tid into the context. On a nonzero status it has
  * stopped at the thread that context->sregs names. */
@@ -39,27 +39,26 @@ typedef int32_t (*lw_sim_whole)(lw_kernel_context *context, const uint64_t *valu
 typedef struct lw_sim_launch {
     uint32_t grid[3], block[3]; /* x, y, z; at least 1; at most 1024 threads a block */
     uint32_t static_bytes, dynamic_bytes; /* of shared memory a block */
-    uint32_t
-        local_bytes; /* of a thread's local arrays: its stack is so much larger than 64 KiB */
-    lw_sim_single single;   /* with collective code; else NULL */
-    lw_sim_whole whole;     /* without; else NULL */
-    const uint64_t *values; /* handed to the code: the arguments, one each 8 bytes */
+    uint32_t local_bytes;   /* of a thread's local arrays, for which its stack is enlarged */
+    lw_sim_single single;   /* of kernels with collective code; else NULL */
+    lw_sim_whole whole;     /* of other kernels; else NULL */
+    const uint64_t *values; /* the arguments, 8 bytes each, for the code */
     bool checks;
-    bool in_order; /* blocks one after the other: the kernel prints */
-    /* NULL, or asked by the calling thread now and then between two blocks. True: the launch
-     * ends, with LW_ERR_PYTHON. */
+    bool in_order; /* blocks run one after the other, because the kernel prints */
+    /* NULL, or called now and then by the calling thread between two blocks. If it returns
+     * true, the launch ends with LW_ERR_PYTHON. */
     bool (*stop)(void *context);
     void *stop_context;
 } lw_sim_launch;
 
 typedef struct lw_sim_result {
     int32_t status; /* of the thread that raised first (lowest block, then thread); 0: none */
-    uint32_t block[3], thread[3]; /* of it */
+    uint32_t block[3], thread[3]; /* where that thread is */
     uint64_t words[2];            /* what its exception carries (core/host/raise_note.h) */
 } lw_sim_result;
 
-#define LW_SIM_RESIDENT                                                                        \
-    16384 /* threads of a grid with grid_sync: each has a stack, two mappings */
+/* The most threads of a grid with grid_sync: each has a stack, which is two mappings. */
+#define LW_SIM_RESIDENT 16384
 
 /* LW_ERR_KERNEL for faults of the kernel's synchronisation, LW_ERR_VALUE for an impossible
  * shape. Blocks after the first one that raised need not run. The caller does not hold the GIL.

@@ -1,5 +1,5 @@
-/* A block under way, shared by simulator.c (memory, blocks over the pool) and
- * simulator_threads.c (its threads and what they wait for). */
+/* A block under way, shared by simulator.c (memory; blocks over the pool) and
+ * simulator_threads.c (its threads, and what they wait for). */
 #ifndef LW_HOST_SIMULATOR_INTERNAL_H
 #define LW_HOST_SIMULATOR_INTERNAL_H
 
@@ -14,8 +14,8 @@ enum { SIM_BARRIER = LW_N_KERNEL_OPS, SIM_N_WAITS };
 
 typedef struct sim_block sim_block;
 
-/* Who accessed which byte of a block's shared memory (simulator_race.c). Times count barriers
- * and syncwarps, from 1, and go on from block to block. */
+/* Which thread accessed which byte of a block's shared memory (simulator_race.c). Times count
+ * barriers and syncwarps from 1, and are not reset between blocks. */
 typedef struct sim_shadow {
     struct sim_cell *cells; /* [n_bytes]; NULL until the first access */
     uint32_t n_bytes;
@@ -24,12 +24,12 @@ typedef struct sim_shadow {
     lw_error error; /* the first race */
 } sim_shadow;
 
-/* Lies at the top of its stack: one page for what a switch touches. */
+/* It is at the top of its stack: one page holds everything that a switch touches. */
 typedef struct sim_thread {
-    lw_kernel_context context; /* first: compiled code hands it back to us */
+    lw_kernel_context context; /* must be first: compiled code hands it back to us */
     uint32_t index;            /* in the block, x fastest */
     sim_block *block;          /* NULL: not a fiber, of a `whole` kernel */
-    sim_shadow *shadow;        /* NULL: accesses are not looked at */
+    sim_shadow *shadow;        /* NULL: accesses are not checked */
     lw_fiber fiber;
     /* what it waits for; meaningful while it is neither ready nor ended */
     uint32_t wait, mask;
@@ -39,19 +39,19 @@ typedef struct sim_thread {
     uint32_t n_fences;
 } sim_thread;
 
-/* Bits are lanes. A lane that is alive and in none of the others waits at a barrier. */
+/* Bits are lanes. A lane that is alive and in none of the other sets waits at a barrier. */
 typedef struct sim_warp {
     uint32_t alive;
     uint32_t ready;
-    uint32_t gathering; /* in a warp operation, for lanes that have not come */
-    uint32_t asking;    /* in activemask */
+    uint32_t gathering; /* wait in a warp operation for other lanes */
+    uint32_t asking;    /* wait in activemask */
 } sim_warp;
 
 typedef enum sim_outcome {
     SIM_ENDED,
     SIM_SUSPENDED, /* all threads wait in grid_sync */
-    SIM_RAISED,    /* `status` of `raiser` */
-    SIM_FAULT,     /* `error` */
+    SIM_RAISED,    /* `raiser` raised `status` */
+    SIM_FAULT,     /* synchronisation failed: `error` */
 } sim_outcome;
 
 struct sim_block {
@@ -63,10 +63,10 @@ struct sim_block {
     uint32_t ready_warps; /* bits: warps with a ready lane */
     sim_warp warps[SIM_MAX_WARPS];
 
-    sim_thread *first;           /* to come to the barrier that now gathers */
-    uint32_t n_arrived, n_true;  /* of it */
-    bool divergent;              /* some came to another one */
-    uint32_t n_passed, was_true; /* of the last one that opened */
+    sim_thread *first;           /* the first thread to arrive at the current barrier */
+    uint32_t n_arrived, n_true;  /* arrivals at the current barrier */
+    bool divergent;              /* some threads arrived at another barrier */
+    uint32_t n_passed, was_true; /* of the barrier that opened last */
     uint32_t n_at_grid;
 
     sim_shadow shadow; /* under checks */
@@ -74,7 +74,7 @@ struct sim_block {
     sim_thread *raiser;
     lw_error error;
 
-    /* memory: one mapping, with this struct at its start */
+    /* memory: one mapping, which begins with this struct */
     char *shared;
     size_t shared_bytes;
     char *stacks; /* [capacity] of stride bytes, each a guard page and a stack */
@@ -85,8 +85,8 @@ struct sim_block {
 
 #define SIM_THREAD_BYTES ((sizeof(sim_thread) + 63) & ~(size_t)63)
 
-/* Threads begin at different places in their topmost page: at the same one they would all fall
- * into the same few sets of the first-level cache. */
+/* The structs begin at different offsets in their topmost page: at the same offset they would
+ * all map to the same few sets of the first-level cache. */
 static inline sim_thread *
 sim_thread_at(const sim_block *block, uint32_t index)
 {
@@ -96,7 +96,7 @@ sim_thread_at(const sim_block *block, uint32_t index)
                           SIM_THREAD_BYTES);
 }
 
-/* In its block, x fastest: also of a `whole` kernel's thread. */
+/* The thread's index in its block, x fastest; also for threads of `whole` kernels. */
 static inline uint32_t
 sim_linear_index(const lw_kernel_context *context)
 {
@@ -106,7 +106,7 @@ sim_linear_index(const lw_kernel_context *context)
     return row * s[LW_SREG_NTID_X] + s[LW_SREG_TID_X];
 }
 
-/* Before a block with so much shared memory; keeps what it can. */
+/* Called before a block with n_bytes of shared memory; reuses memory where it can. */
 void sim_shadow_begin(sim_shadow *shadow, uint32_t n_bytes);
 void sim_shadow_free(sim_shadow *shadow);
 
@@ -116,9 +116,9 @@ sim_shadow_barrier(sim_shadow *shadow)
     shadow->barrier_time = ++shadow->time;
 }
 
-/* Start the threads anew that the block's last run left in the middle, or that never ran. */
+/* Starts the threads that the block's last run has not finished, or that never ran. */
 void sim_start_threads(sim_block *block);
-/* Run the block's threads from their beginning, or from the grid_sync they wait in. */
+/* Runs the block's threads from their beginning, or from the grid_sync in which they wait. */
 sim_outcome sim_run_threads(sim_block *block);
 sim_outcome sim_resume_threads(sim_block *block);
 

@@ -1,14 +1,15 @@
-/* Races on shared memory, seen while a block runs. A cell for each byte holds its last write
+/* Detects races on shared memory while a block runs. A cell for each byte holds its last write
  * and its last reads; two accesses by different threads, one of them a write, must have a
  * barrier between them, or a syncwarp if they are lanes of one warp. Each opening of a barrier
  * has a number, the block's time, so that "between" is one comparison.
  *
- * The idea of the last access and its time: C. Flanagan, S. Freund, "FastTrack: efficient and
- * precise dynamic race detection", 2009; with barriers alone, times need no vectors. Threads
- * that order themselves by flags and fences are taken for racing. */
+ * Keeping the last access and its time is the idea of C. Flanagan, S. Freund, "FastTrack:
+ * efficient and precise dynamic race detection", 2009; since there are only barriers, times
+ * need no vectors. Threads that order themselves by flags and fences are reported as racing. */
 #include "core/host/simulator_internal.h"
 
 #include "core/base/memory.h"
+#include "core/host/element_race.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,8 +20,8 @@ typedef struct sim_cell {
     uint32_t write_time, write_line;
     uint32_t read_time, read_line;
     uint16_t writer, reader;
-    uint16_t other; /* a second reader of the same time, NOBODY: none */
-    bool atomic;    /* the write */
+    uint16_t other; /* a second reader at the same time; NOBODY: none */
+    bool atomic;    /* the write was atomic */
 } sim_cell;
 
 typedef struct sim_access {
@@ -47,21 +48,13 @@ sim_shadow_free(sim_shadow *shadow)
     memset(shadow, 0, sizeof *shadow);
 }
 
-/* Whether what thread `then` did at `time` is done for the one that runs now. */
+/* Whether what thread `then` did at `time` precedes what the running thread does. */
 static bool
 is_before(const sim_shadow *shadow, uint32_t then, uint32_t time, uint32_t now)
 {
     if (then == now || time < shadow->barrier_time)
         return true;
     return then / SIM_WARP == now / SIM_WARP && time < shadow->warp_time[now / SIM_WARP];
-}
-
-static void
-say_line(char *text, size_t n, uint32_t line)
-{
-    text[0] = '\0';
-    if (line != 0)
-        snprintf(text, n, " in line %u", line);
 }
 
 static void
@@ -73,8 +66,8 @@ report(sim_shadow *shadow, const sim_access *access, uint32_t then, uint32_t lin
     uint32_t x = s[LW_SREG_NTID_X], y = s[LW_SREG_NTID_Y];
     char here[32], there[32];
 
-    say_line(here, sizeof here, access->line);
-    say_line(there, sizeof there, line);
+    lw_race_line(here, access->line);
+    lw_race_line(there, line);
     lw_fail(&shadow->error, LW_ERR_KERNEL,
             "block (%u, %u, %u): race on shared memory: thread (%u, %u, %u) %s %u byte%s at "
             "offset %u%s, which thread (%u, %u, %u) %s%s: there is no barrier between",
@@ -106,8 +99,8 @@ look_at_reads(sim_shadow *shadow, const sim_cell *cell, const sim_access *access
         report(shadow, access, cell->other, cell->read_line, "read");
 }
 
-/* Of several readers two are kept that a write can meet: the first one since the last barrier,
- * and the last of the others, preferably of another warp. */
+/* Of several readers the two are kept that a write may race with: the first one since the last
+ * barrier, and the last of the others, preferably of another warp. */
 static void
 note_read(sim_shadow *shadow, sim_cell *cell, const sim_access *access)
 {
@@ -134,7 +127,7 @@ touch(sim_shadow *shadow, sim_cell *cell, const sim_access *access)
     look_at_reads(shadow, cell, access);
     if (access->kind == LW_SIM_ATOMIC && !cell->atomic &&
         cell->write_time >= shadow->barrier_time)
-        return; /* the plain write is what later atomics meet */
+        return; /* later atomics race with the plain write */
     cell->write_time = shadow->time;
     cell->write_line = access->line;
     cell->writer = (uint16_t)access->index;

@@ -1,9 +1,9 @@
 /* The threads of a simulated block and what they wait for.
  *
- * A thread that must wait picks the next one and switches to it directly; the block's home (the
- * pool thread's own stack) goes on only when no thread can. Ready lanes are bits of their warp,
- * warps with ready lanes bits of the block, so that picking is two counts of trailing zeros.
- * The thread that completes an operation computes the results of all.
+ * A thread that must wait picks the next one and switches to it directly; control returns to
+ * the block's home (the pool thread's own stack) only when no thread can run. Ready lanes are
+ * bits of their warp, warps with ready lanes are bits of the block, so that picking is two
+ * counts of trailing zeros. The thread that completes an operation computes the results of all.
  *
  * Semantics: PTX ISA 8.5, sections 9.7.9.6 (shfl.sync), 9.7.13.1 (bar), 9.7.13.2
  * (bar.warp.sync), 9.7.13.9 to 9.7.13.12 (vote, match, activemask). */
@@ -93,7 +93,8 @@ same_group(const sim_thread *a, const sim_thread *b)
     return same_place(a, b) && a->mask == b->mask;
 }
 
-/* "thread (0, 0, 0) and 3 others wait at syncthreads() in line 7", once for each place. */
+/* Writes "thread (0, 0, 0) and 3 others wait at syncthreads() in line 7", once for each
+ * place. */
 static void
 say_groups(lw_text *text, const sim_block *block)
 {
@@ -132,7 +133,7 @@ set_error(sim_block *block, lw_status status, lw_text *text)
     lw_text_reset(text);
 }
 
-/* The block's threads wait at these places, which is the fault. */
+/* Fails because of the places at which the block's threads wait. */
 static void
 fail_places(sim_block *block, const char *what)
 {
@@ -145,7 +146,7 @@ fail_places(sim_block *block, const char *what)
     set_error(block, LW_ERR_KERNEL, &text);
 }
 
-/* The fault of one thread; the block ends here. Called by any thread of the block. */
+/* Fails because of one thread, and ends the block. Called by any thread of the block. */
 static _Noreturn void
 fault(sim_block *block, sim_thread *caller, const sim_thread *guilty, const char *format, ...)
 {
@@ -185,7 +186,8 @@ unready(sim_block *block, uint32_t warp, uint32_t lane)
         block->ready_warps &= ~(1u << warp);
 }
 
-/* Those that ask from the place of the lowest lane are together; others are asked for later. */
+/* The lanes that wait in activemask at the same place as the lowest one get an answer together;
+ * the others get theirs later. */
 static void
 answer_activemask(sim_block *block, uint32_t warp)
 {
@@ -201,7 +203,8 @@ answer_activemask(sim_block *block, uint32_t warp)
     wake(block, warp, together);
 }
 
-/* The first warp after this one with a ready lane, else the first of all. */
+/* The first ready lane of the first warp after this one that has any, else of the first
+ * warp. */
 static sim_thread *
 next_warp(const sim_block *block, uint32_t warp)
 {
@@ -234,14 +237,15 @@ go_to(sim_thread *thread, sim_thread *next)
         lw_fiber_switch(&thread->fiber, next != NULL ? &next->fiber : &thread->block->home);
 }
 
-/* The thread has been made unready, or has been woken again by what it completed. */
+/* Called when the thread is no longer ready, or has been made ready again by what it
+ * completed. */
 static void
 leave(sim_thread *thread)
 {
     go_to(thread, pick(thread->block, thread->index / SIM_WARP));
 }
 
-/* Stay ready, but let the others run: for loops that spin. */
+/* Lets the other threads run while this one stays ready, for loops that spin. */
 static void
 give_way(sim_thread *thread)
 {
@@ -258,7 +262,8 @@ give_way(sim_thread *thread)
 
 /* ---- barriers of the block ---- */
 
-/* All have come. Called by the last one, or by one that ends. */
+/* Opens the barrier, at which all threads have arrived. Called by the last one to arrive, or by
+ * a thread that ends. */
 static void
 open_barrier(sim_block *block, sim_thread *caller)
 {
@@ -278,8 +283,8 @@ open_barrier(sim_block *block, sim_thread *caller)
             wake(block, i, block->warps[i].alive);
 }
 
-/* On return n_passed and was_true tell of this barrier: the next one cannot open before this
- * thread comes to it. */
+/* On return n_passed and was_true describe this barrier: the next one cannot open before this
+ * thread arrives at it. */
 static sim_block *
 barrier(lw_kernel_context *context, uint32_t wait, int32_t predicate)
 {
@@ -298,7 +303,7 @@ barrier(lw_kernel_context *context, uint32_t wait, int32_t predicate)
     unready(block, thread->index / SIM_WARP, thread->index % SIM_WARP);
     if (block->n_arrived == block->n_alive) {
         open_barrier(block, thread);
-        go_to(thread, next_warp(block, block->n_warps - 1)); /* the first of all */
+        go_to(thread, next_warp(block, block->n_warps - 1)); /* the first thread of all */
     } else {
         leave(thread);
     }
@@ -331,7 +336,7 @@ lw_sim_barrier_or(lw_kernel_context *context, int32_t predicate)
     return barrier(context, LW_KOP_barrier_or, predicate)->was_true != 0;
 }
 
-/* Where the GPU's way has its counter; here nobody looks. */
+/* GPU code has its counter there; here nobody reads it. */
 int64_t
 lw_sim_grid_workspace(lw_kernel_context *context)
 {
@@ -339,13 +344,13 @@ lw_sim_grid_workspace(lw_kernel_context *context)
     return 0;
 }
 
-/* Left when all blocks have come: simulator.c goes through them again. */
+/* A thread leaves it when all blocks have arrived: simulator.c then resumes them. */
 void
 lw_sim_grid_sync(lw_kernel_context *context, void *counter)
 {
     sim_thread *thread = (sim_thread *)context;
 
-    (void)counter; /* of the GPU's way */
+    (void)counter; /* only GPU code uses it */
     thread->wait = LW_KOP_grid_sync;
     thread->mask = 0;
     thread->block->n_at_grid++;
@@ -357,11 +362,11 @@ lw_sim_grid_sync(lw_kernel_context *context, void *counter)
 
 typedef struct gathered {
     sim_block *block;
-    sim_thread *caller; /* the one that runs */
+    sim_thread *caller; /* the running thread */
     uint32_t warp, lanes;
 } gathered;
 
-/* The lane that a lane reads, from PTX's pseudocode. */
+/* The lane that a lane reads, following PTX's pseudocode. */
 static uint32_t
 source_lane(uint32_t wait, uint32_t lane, const sim_thread *thread)
 {
@@ -454,13 +459,13 @@ perform(const gathered *g, uint32_t wait)
         votes = lanes_with(g, at(g->block, g->warp, lowest(g->lanes))->value);
         answer_all(g, votes == g->lanes ? votes : 0);
         break;
-    default: /* syncwarp; a mask of some lanes counts for all: no false race is reported */
-        g->block->shadow.warp_time[g->warp] = ++g->block->shadow.time;
-        break;
+    /* syncwarp: a mask of some lanes counts as one of all, so that no false race is reported */
+    default: g->block->shadow.warp_time[g->warp] = ++g->block->shadow.time; break;
     }
 }
 
-/* Perform the operation that `thread` waits in, if all its lanes that live have come to it. */
+/* Performs the operation in which `thread` waits, if all living lanes of its mask have
+ * arrived. */
 static void
 try_operation(sim_block *block, sim_thread *caller, const sim_thread *thread)
 {
@@ -615,8 +620,8 @@ lw_sim_lanemask_lt(lw_kernel_context *context)
     return (int32_t)((1u << sim_linear_index(context) % SIM_WARP) - 1);
 }
 
-/* The processor keeps the order that threads of one pool thread see; other blocks need a fence.
- * One that spins over a fence lets others run now and then. */
+/* The processor keeps the order of accesses among the threads of one pool thread; other blocks
+ * need a fence. A thread that spins over a fence lets others run now and then. */
 void
 lw_sim_fence(lw_kernel_context *context)
 {
@@ -663,7 +668,7 @@ lw_sim_clock(lw_kernel_context *context)
 
 /* ---- a thread's life ---- */
 
-/* What waited for this thread alone can go on. */
+/* Lets those threads continue that waited for this one only. */
 static void
 release_others(sim_block *block, sim_thread *ended)
 {
@@ -676,7 +681,7 @@ release_others(sim_block *block, sim_thread *ended)
             try_operation(block, ended, at(block, warp, lowest(lanes)));
 }
 
-/* Returns when the next block begins. */
+/* Ends a thread; the call returns when the next block begins. */
 static void
 end_thread(sim_thread *thread, int32_t status)
 {
@@ -704,7 +709,7 @@ thread_main(lw_fiber *self)
     int32_t status;
 
     for (;;) {
-        launch = thread->block->launch; /* another one each time the stack is used again */
+        launch = thread->block->launch; /* another launch each time the stack is reused */
         status = launch->single(&thread->context, launch->values);
         end_thread(thread, status);
     }
@@ -755,7 +760,7 @@ go_on(sim_block *block)
             return SIM_SUSPENDED;
         fail_places(block, "threads wait for each other for ever");
     }
-    block->n_started = 0; /* they are somewhere in the middle */
+    block->n_started = 0; /* its threads have not ended */
     return block->error.status != LW_OK ? SIM_FAULT : SIM_RAISED;
 }
 

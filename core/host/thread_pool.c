@@ -5,6 +5,7 @@
 #include "core/base/env.h"
 #include "core/base/lock.h"
 #include "core/base/memory.h"
+#include "core/host/pieces.h"
 
 #include <fenv.h>
 #include <linux/futex.h>
@@ -19,12 +20,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* How long a thread spins before it sleeps. Longer than a futex wake (some 5 us), so that loops
- * in a row stay awake; longer than this burns a core that another process could use. */
+/* How long a thread spins before it sleeps. This is longer than a futex wake (some 5 us), so
+ * that threads stay awake from loop to loop; a longer spin would burn a core that another
+ * process could use. */
 #define SPIN_NS 30000
 
-/* A worker and what it needs on its own cache lines. `ticket` counts the loops it was called
- * to; `asleep` is true while it may be in the futex. */
+/* A worker and what it needs, on its own cache lines. `ticket` counts the loops to which it was
+ * called; `asleep` is true while it may be in the futex. */
 typedef struct worker {
     _Alignas(128) atomic_uint ticket;
     atomic_uint asleep;
@@ -34,7 +36,8 @@ typedef struct worker {
     pthread_t thread;
 } worker;
 
-/* The loop under way: written by the caller before the tickets, read by workers after them. */
+/* The loop under way: the caller writes it before it changes the tickets, workers read it
+ * afterwards. */
 typedef struct loop {
     lw_loop_body body;
     void *context;
@@ -44,18 +47,19 @@ typedef struct loop {
     bool stop;
 } loop;
 
-static lw_lock pool_lock = LW_LOCK_INIT; /* held through a loop; only ever tried by loops */
-static worker *workers;              /* [n_workers]; 0 is the caller's place, without thread */
-static uint32_t n_workers, n_wanted; /* fewer than wanted where threads cannot be had */
+static lw_lock pool_lock = LW_LOCK_INIT; /* held during a loop; loops only try to take it */
+static worker *workers;                  /* [n_workers]; 0 is the caller's and has no thread */
+static uint32_t n_workers, n_wanted;     /* fewer than wanted where threads cannot be started */
 static loop current;
-_Alignas(128) static atomic_uint pending; /* chunks that others still work on */
+_Alignas(128) static atomic_uint pending; /* chunks that other threads still work on */
 _Alignas(128) static atomic_uint caller_asleep;
 static _Thread_local bool inside;
+static _Thread_local bool is_worker; /* a thread of the pool */
 
 static void
-futex_wait(atomic_uint *word, unsigned expected)
+futex_wait(atomic_uint *word, unsigned expected, const struct timespec *most)
 {
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0);
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, most, NULL, 0);
 }
 
 static void
@@ -74,7 +78,7 @@ breathe(void)
 #endif
 }
 
-/* Spin until the word changes from `old`, for SPIN_NS at most. */
+/* Spins until the word differs from `old`, for SPIN_NS at most. */
 static bool
 spin_until_not(atomic_uint *word, unsigned old)
 {
@@ -91,18 +95,23 @@ spin_until_not(atomic_uint *word, unsigned old)
     return false;
 }
 
-/* Wait until the word is not `old`. The exchange pairs with the one in `rouse`: either the
- * other side sees us asleep, or we see its store. */
+/* Waits until the word differs from `old`. The exchange pairs with the load in `rouse`: either
+ * the other side sees us asleep, or we see its store. Asks `stop` meanwhile, where there is
+ * one.
+ */
 static void
-wait_until_not(atomic_uint *word, unsigned old, atomic_uint *asleep)
+wait_until_not(atomic_uint *word, unsigned old, atomic_uint *asleep, lw_stop *stop)
 {
+    static const struct timespec look = {.tv_nsec = LW_LOOK_NS};
+
     if (spin_until_not(word, old))
         return;
     for (;;) {
         atomic_exchange(asleep, 1);
         if (atomic_load(word) != old)
             break;
-        futex_wait(word, old);
+        futex_wait(word, old, stop ? &look : NULL);
+        lw_stop_asked(stop);
     }
     atomic_store(asleep, 0);
 }
@@ -110,16 +119,17 @@ wait_until_not(atomic_uint *word, unsigned old, atomic_uint *asleep)
 static void
 rouse(atomic_uint *word, atomic_uint *asleep)
 {
-    /* only the sleeper clears it: the last finisher of one loop may come here when the caller
-     * already sleeps in the next, and must not take away the mark that its own last one needs
-     */
+    /* Only the sleeper clears `asleep`: the last finisher of one loop may come here when the
+     * caller already sleeps in the next one, and must not clear the mark that the last finisher
+     * of that loop needs. */
     if (atomic_load(asleep) != 0)
         futex_wake(word);
 }
 
 /* ---- workers ---------------------------------------------------------------------------- */
 
-/* Every participant wakes at most two others, so that the caller does not pay for all. */
+/* Every participant wakes at most two others, so that the caller does not pay for all
+ * wake-ups. */
 static void
 rouse_below(uint32_t index)
 {
@@ -151,9 +161,9 @@ work(void *argument)
     unsigned ticket = 0;
     bool stop;
 
-    inside = true; /* a loop in a loop runs in its worker */
+    inside = is_worker = true; /* an inner loop runs in its worker alone */
     for (;;) {
-        wait_until_not(&self->ticket, ticket, &self->asleep);
+        wait_until_not(&self->ticket, ticket, &self->asleep, NULL);
         ticket++;
         rouse_below(self->index);
         stop = current.stop;
@@ -163,7 +173,7 @@ work(void *argument)
             self->status = run_chunk(self->index);
             self->fp_flags = fetestexcept(FE_ALL_EXCEPT);
         }
-        finish_chunk(); /* after it nothing of the loop may be touched */
+        finish_chunk(); /* nothing of the loop may be touched after this */
         if (stop)
             return NULL;
     }
@@ -175,26 +185,32 @@ call_workers(uint32_t n_chunks)
     uint32_t i;
 
     atomic_store(&pending, n_chunks - 1);
-    /* from the last one down: a worker that is called rouses others behind it, who must have
-     * been called by then, or they would go back to sleep */
+    /* from the last one to the first: a worker that is called wakes others with higher indices,
+     * which must have been called by then, or they would go back to sleep */
     for (i = n_chunks - 1; i > 0; i--)
         atomic_fetch_add(&workers[i].ticket, 1);
     rouse_below(0);
 }
 
 static void
-await_workers(void)
+await_workers(lw_stop *stop)
 {
     unsigned left;
 
     while ((left = atomic_load(&pending)) != 0)
-        wait_until_not(&pending, left, &caller_asleep);
+        wait_until_not(&pending, left, &caller_asleep, stop);
+}
+
+bool
+lw_pool_is_worker(void)
+{
+    return is_worker;
 }
 
 /* ---- starting and ending; need the pool's lock ----------------------------------------------
  */
 
-/* Signals are for the program's own threads. */
+/* Workers block all signals, which are for the program's own threads. */
 static bool
 start_thread(worker *self)
 {
@@ -217,7 +233,7 @@ stop_workers(void)
         current.stop = true;
         current.n_chunks = n_workers;
         call_workers(n_workers);
-        await_workers();
+        await_workers(NULL);
         for (i = 1; i < n_workers; i++)
             pthread_join(workers[i].thread, NULL);
         current.stop = false;
@@ -227,7 +243,7 @@ stop_workers(void)
     n_workers = n_wanted = 0;
 }
 
-/* In the child no worker lives, and whoever held the lock does not either. */
+/* In the child there is no worker, and nobody who could release the lock. */
 static void
 after_fork(void)
 {
@@ -243,7 +259,7 @@ after_fork(void)
     atomic_store(&caller_asleep, 0);
 }
 
-/* As many as asked for, or as can be had. */
+/* Starts as many workers as wanted, or as the system allows. */
 static void
 start_workers(uint32_t wanted)
 {
@@ -253,7 +269,8 @@ start_workers(uint32_t wanted)
         watched = pthread_atfork(NULL, NULL, after_fork) == 0;
     stop_workers();
     n_wanted = wanted;
-    workers = aligned_alloc(128, wanted * sizeof *workers); /* the process's: not counted */
+    /* lives as long as the process, so it is not counted */
+    workers = aligned_alloc(128, wanted * sizeof *workers);
     if (workers == NULL)
         return;
     memset(workers, 0, wanted * sizeof *workers);
@@ -286,8 +303,8 @@ usable_cores(void)
     return 1;
 }
 
-/* A container may have all cores but only the time of a few: more threads would be throttled.
- */
+/* A container may have all cores but only the time of a few; more threads than that would be
+ * throttled. */
 static uint32_t
 quota_cores(void)
 {
@@ -335,7 +352,7 @@ lw_host_threads(void)
 /* ---- loops
  * ------------------------------------------------------------------------------------ */
 
-/* Equal chunks at multiples of grain. */
+/* The size of equal chunks that begin at multiples of grain. */
 static int64_t
 chunk_size(int64_t n, int64_t grain, uint32_t n_threads)
 {
@@ -359,7 +376,7 @@ first_failure(lw_status status, uint32_t n_chunks, int *fp_flags)
 
 /* needs: the pool's lock, workers for all chunks */
 static lw_status
-run_loop(int64_t n, int64_t chunk, lw_loop_body body, void *context)
+run_loop(int64_t n, int64_t chunk, lw_loop_body body, void *context, lw_stop *stop)
 {
     uint32_t n_chunks = (uint32_t)((n + chunk - 1) / chunk);
     int fp_flags = 0;
@@ -374,7 +391,7 @@ run_loop(int64_t n, int64_t chunk, lw_loop_body body, void *context)
     inside = true;
     call_workers(n_chunks);
     status = run_chunk(0);
-    await_workers();
+    await_workers(stop);
     inside = false;
     status = first_failure(status, n_chunks, &fp_flags);
     if (fp_flags != 0)
@@ -383,7 +400,7 @@ run_loop(int64_t n, int64_t chunk, lw_loop_body body, void *context)
 }
 
 lw_status
-lw_parallel_for(int64_t n, int64_t grain, lw_loop_body body, void *context)
+lw_parallel_until(int64_t n, int64_t grain, lw_loop_body body, void *context, lw_stop *stop)
 {
     uint32_t n_threads;
     lw_status status;
@@ -401,7 +418,13 @@ lw_parallel_for(int64_t n, int64_t grain, lw_loop_body body, void *context)
         lw_lock_give(&pool_lock);
         return body(context, 0, n, 0);
     }
-    status = run_loop(n, chunk_size(n, grain, n_workers), body, context);
+    status = run_loop(n, chunk_size(n, grain, n_workers), body, context, stop);
     lw_lock_give(&pool_lock);
     return status;
+}
+
+lw_status
+lw_parallel_for(int64_t n, int64_t grain, lw_loop_body body, void *context)
+{
+    return lw_parallel_until(n, grain, body, context, NULL);
 }

@@ -1,10 +1,10 @@
-/* Persistent threads for loops over host arrays. Started at the first loop that is worth it; as
- * many as the setting `threads` says, or as cores this process may use. A child of fork()
- * starts its own.
+/* Persistent threads for loops over host arrays. They are started at the first loop that is
+ * worth it, as many as the setting `threads` says, or as many as there are cores that this
+ * process may use. A child of fork() starts its own.
  *
  * Work is cut into equal chunks, one per worker, at multiples of `grain`, in order: the same n,
- * grain and thread count always give the same chunks (so a buffer is first touched by the
- * thread that works on it later). The caller takes chunk 0. Waiting is a short spin, then a
+ * grain and thread count always give the same chunks (so that the thread that touches a buffer
+ * first also works on it later). The caller takes chunk 0. Waiting is a short spin, then a
  * futex.
  *
  * Floating-point environment: workers run with the caller's (rounding mode, flush-to-zero), and
@@ -14,23 +14,31 @@
 
 #include "core/base/error.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Works on [begin, end). worker: 0 is the caller, < lw_host_threads(). Must not touch Python.
  */
 typedef lw_status (*lw_loop_body)(void *context, int64_t begin, int64_t end, uint32_t worker);
 
-/* Run the body over [0, n). In the caller alone when n <= grain, with one thread, inside
+/* Runs the body over [0, n), in the caller alone when n <= grain, with one thread, inside
  * another lw_parallel_for, while another thread's loop holds the pool, or where threads cannot
  * be started. All chunks run, also when one fails; the status of the failing chunk with the
  * lowest index is returned. n <= 0 does nothing; grain < 1 counts as 1. */
 lw_status lw_parallel_for(int64_t n, int64_t grain, lw_loop_body body, void *context);
+/* The same; a caller that waits for the others asks `stop` meanwhile (core/host/pieces.h),
+ * which their bodies look at. NULL: it is asked nothing. */
+struct lw_stop;
+lw_status lw_parallel_until(int64_t n, int64_t grain, lw_loop_body body, void *context,
+                            struct lw_stop *stop);
+/* Whether this thread is one of the pool's, not one that called it. */
+bool lw_pool_is_worker(void);
 
 /* Threads that a loop can use, the caller included; at least 1, at most LW_MAX_THREADS. */
 #define LW_MAX_THREADS 256
 uint32_t lw_host_threads(void);
 
-/* End the threads; the next loop starts them again. Waits for a loop under way. */
+/* Ends the threads; the next loop starts them again. Waits for a loop under way. */
 void lw_thread_pool_stop(void);
 
 #endif

@@ -2,11 +2,13 @@
 
 #include "core/ir/ir_internal.h"
 #include "core/tables/intrinsics.h"
+#include "core/tables/kernel_ops.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
-static const lw_inst nothing; /* what value 0 stands for: no type, no operands */
+static const lw_inst nothing; /* what value 0 stands for: it has no type and no operands */
 
 static const lw_inst *
 inst_of(const lw_builder *b, lw_ref value)
@@ -16,7 +18,40 @@ inst_of(const lw_builder *b, lw_ref value)
     return &b->func->insts.data[value];
 }
 
-/* ---- functions, parameters, places in the source ---- */
+#ifndef NDEBUG
+/* What asserts of this file ask. Once memory has run out values are 0, so nothing is known. */
+static bool
+has_type(const lw_builder *b, lw_ref value, lw_dtype type)
+{
+    return b->module->failed || inst_of(b, value)->type == type;
+}
+
+static bool
+same_types(const lw_builder *b, lw_ref x, lw_ref y)
+{
+    return b->module->failed || inst_of(b, x)->type == inst_of(b, y)->type;
+}
+
+static bool
+is_scalar(const lw_builder *b, lw_dtype type)
+{
+    return b->module->failed || (type != LW_DT_void && !lw_is_complex(type));
+}
+
+static bool
+is_op(const lw_builder *b, lw_ref value, lw_op op)
+{
+    return b->module->failed || inst_of(b, value)->op == op;
+}
+
+static bool
+is_power_of_two(uint64_t n)
+{
+    return n != 0 && (n & (n - 1)) == 0;
+}
+#endif
+
+/* ---- functions, parameters, locations in the source ---- */
 
 void
 lw_builder_start(lw_builder *b, lw_module *module, const char *name)
@@ -24,6 +59,7 @@ lw_builder_start(lw_builder *b, lw_module *module, const char *name)
     lw_func *func = lw_arena_take(&module->arena, sizeof *func);
     lw_func **slot = func ? lw_array_push(&module->funcs, &module->arena) : NULL;
 
+    assert(module != NULL && name != NULL);
     memset(b, 0, sizeof *b);
     b->module = module;
     if (slot != NULL) {
@@ -45,6 +81,7 @@ lw_ir_param_add(lw_builder *b, lw_dtype type, uint32_t flags, const char *name)
     lw_arena *arena = &b->module->arena;
     lw_ir_param *param = b->func ? lw_array_push(&b->func->params, arena) : NULL;
 
+    assert(is_scalar(b, type)); /* the front end splits complex numbers */
     if (param == NULL) {
         b->module->failed = true;
         return 0;
@@ -60,6 +97,7 @@ lw_ir_result_add(lw_builder *b, lw_dtype type)
 {
     lw_dtype *result = b->func ? lw_array_push(&b->func->results, &b->module->arena) : NULL;
 
+    assert(is_scalar(b, type));
     if (result == NULL)
         b->module->failed = true;
     else
@@ -84,6 +122,7 @@ lw_ir_loc_add(lw_module *module, uint32_t file, uint32_t line, uint32_t col)
 {
     lw_ir_loc *loc, *last = &module->locs.data[module->locs.n - 1];
 
+    assert(module->locs.n > 0); /* [0] is always there */
     if (module->locs.n > 1 && last->file == file && last->line == line && last->col == col)
         return module->locs.n - 1;
     loc = lw_array_push(&module->locs, &module->arena);
@@ -100,6 +139,7 @@ lw_ir_file_add(lw_module *module, const char *path)
 {
     const char **slot, *copy;
 
+    assert(path != NULL && module->files.n > 0);
     for (uint32_t i = 1; i < module->files.n; i++)
         if (strcmp(module->files.data[i], path) == 0)
             return i;
@@ -124,7 +164,7 @@ lw_ir_find(const lw_module *module, const char *name)
 
 /* ---- the general emit ---- */
 
-/* The fast-math flags of what is emitted now: only what is float arithmetic carries them. */
+/* The fast-math flags of what is emitted next: only float arithmetic carries them. */
 static uint32_t
 float_flags(const lw_builder *b, lw_op op, lw_dtype type, lw_dtype operand)
 {
@@ -155,6 +195,7 @@ lw_ir_emit(lw_builder *b, lw_op op, lw_dtype type, uint32_t a, uint32_t a2, uint
     lw_inst *inst = b->func ? lw_array_push(&b->func->insts, &b->module->arena) : NULL;
     const lw_inst *first;
 
+    assert(op < LW_N_OPS && type <= LW_DT_ptr);
     if (inst == NULL) {
         b->module->failed = true;
         return 0;
@@ -181,6 +222,7 @@ lw_ir_list(lw_builder *b, const lw_ref *values, uint32_t n)
 {
     uint32_t start;
 
+    assert(values != NULL || n == 0);
     if (b->func != NULL && n == 0)
         return b->func->lists.n;
     if (b->func == NULL || !lw_array_reserve(&b->func->lists, n, &b->module->arena)) {
@@ -206,6 +248,7 @@ lw_ir_bits(lw_builder *b, lw_dtype type, uint64_t bits)
 {
     lw_konst_bits *konst = b->func ? lw_array_push(&b->func->konsts, &b->module->arena) : NULL;
 
+    assert(!lw_is_complex(type));
     if (konst == NULL) {
         b->module->failed = true;
         return 0;
@@ -221,6 +264,7 @@ lw_ir_int_bits(lw_dtype type, int64_t value)
     unsigned spare = row->bits ? 64u - row->bits : 0;
     uint64_t up = (uint64_t)value << spare;
 
+    assert(row->bits <= 64); /* a complex number has no constant */
     if (row->kind == LW_KIND_BOOL)
         return value != 0;
     return row->kind == LW_KIND_INT ? (uint64_t)((int64_t)up >> spare) : up >> spare;
@@ -234,8 +278,8 @@ lw_ir_int(lw_builder *b, lw_dtype type, int64_t value)
     return lw_ir_bits(b, type, lw_ir_int_bits(type, value));
 }
 
-/* A double's bits to a format of 1 + exponent_bits + fraction_bits, to nearest, ties to even.
- */
+/* Converts a double's bits to a format of 1 + exponent_bits + fraction_bits bits, rounded to
+ * nearest, ties to even. */
 static uint64_t
 round_bits(double value, int exponent_bits, int fraction_bits)
 {
@@ -243,6 +287,7 @@ round_bits(double value, int exponent_bits, int fraction_bits)
     uint64_t sign = (uint64_t)(signbit(value) != 0) << (exponent_bits + fraction_bits);
     uint64_t infinity = ((UINT64_C(1) << exponent_bits) - 1) << fraction_bits, scaled;
 
+    assert(1 + exponent_bits + fraction_bits <= 16); /* one rounding of a double is right */
     if (isnan(value))
         return sign | infinity | UINT64_C(1) << (fraction_bits - 1);
     if (isinf(value))
@@ -280,6 +325,7 @@ lw_ir_float_bits(lw_dtype type, double value)
 lw_ref
 lw_ir_float(lw_builder *b, lw_dtype type, double value)
 {
+    assert(b->module->failed || lw_is_float(type));
     return lw_ir_bits(b, type, lw_ir_float_bits(type, value));
 }
 
@@ -296,6 +342,7 @@ lw_ir_is_const(const lw_builder *b, lw_ref value, uint64_t *bits)
 
     if (inst->op != LW_OP_CONST)
         return false;
+    assert(inst->a < b->func->konsts.n);
     if (bits != NULL)
         *bits = b->func->konsts.data[inst->a].bits;
     return true;
@@ -306,6 +353,7 @@ lw_ir_is_const(const lw_builder *b, lw_ref value, uint64_t *bits)
 #define BINARY(name, op)                                                                       \
     lw_ref lw_ir_##name(lw_builder *b, lw_ref x, lw_ref y)                                     \
     {                                                                                          \
+        assert(same_types(b, x, y));                                                           \
         return lw_ir_emit(b, op, LW_DT_void, x, y, 0);                                         \
     }
 BINARY(add, LW_OP_ADD)
@@ -319,12 +367,20 @@ BINARY(or, LW_OP_OR)
 BINARY(xor, LW_OP_XOR)
 BINARY(shl, LW_OP_SHL)
 BINARY(shr, LW_OP_SHR)
-BINARY(offset, LW_OP_OFFSET)
 #undef BINARY
+
+lw_ref
+lw_ir_offset(lw_builder *b, lw_ref pointer, lw_ref bytes)
+{
+    assert(has_type(b, pointer, LW_DT_ptr));
+    assert(has_type(b, bytes, LW_DT_i64) || has_type(b, bytes, LW_DT_i32));
+    return lw_ir_emit(b, LW_OP_OFFSET, LW_DT_void, pointer, bytes, 0);
+}
 
 static lw_ref
 no_wrap(lw_builder *b, lw_ref value)
 {
+    assert(b->module->failed || lw_is_signed(lw_ir_type(b, value)));
     if (value != 0 && b->func != NULL)
         b->func->insts.data[value].flags |= LW_NO_WRAP;
     return value;
@@ -351,36 +407,44 @@ lw_ir_neg(lw_builder *b, lw_ref x)
 lw_ref
 lw_ir_not(lw_builder *b, lw_ref x)
 {
+    assert(has_type(b, x, LW_DT_b1) || lw_is_integer(lw_ir_type(b, x)));
     return lw_ir_emit(b, LW_OP_NOT, LW_DT_void, x, 0, 0);
 }
 
 lw_ref
 lw_ir_fma(lw_builder *b, lw_ref x, lw_ref y, lw_ref z)
 {
+    assert(same_types(b, x, y) && same_types(b, x, z));
+    assert(b->module->failed || lw_is_float(lw_ir_type(b, x)));
     return lw_ir_emit(b, LW_OP_FMA, LW_DT_void, x, y, z);
 }
 
 lw_ref
 lw_ir_compare(lw_builder *b, lw_op op, lw_ref x, lw_ref y)
 {
+    assert(op >= LW_OP_EQ && op <= LW_OP_GE && same_types(b, x, y));
     return lw_ir_emit(b, op, LW_DT_b1, x, y, 0);
 }
 
 lw_ref
 lw_ir_select(lw_builder *b, lw_ref condition, lw_ref yes, lw_ref no)
 {
+    assert(has_type(b, condition, LW_DT_b1) && same_types(b, yes, no));
     return lw_ir_emit(b, LW_OP_SELECT, lw_ir_type(b, yes), condition, yes, no);
 }
 
 lw_ref
 lw_ir_cast(lw_builder *b, lw_dtype type, lw_ref x)
 {
+    assert(is_scalar(b, type));
     return lw_ir_type(b, x) == type ? x : lw_ir_emit(b, LW_OP_CAST, type, x, 0, 0);
 }
 
 lw_ref
 lw_ir_bitcast(lw_builder *b, lw_dtype type, lw_ref x)
 {
+    assert(b->module->failed ||
+           lw_dtypes[lw_ir_type(b, x)].size_bytes == lw_dtypes[type].size_bytes);
     return lw_ir_type(b, x) == type ? x : lw_ir_emit(b, LW_OP_BITCAST, type, x, 0, 0);
 }
 
@@ -390,6 +454,7 @@ lw_ir_intrinsic(lw_builder *b, uint32_t intrinsic, lw_dtype type, const lw_ref *
 {
     uint32_t list = lw_ir_list(b, args, n);
 
+    assert(intrinsic < LW_N_INTRINSICS && n == lw_intrinsics[intrinsic].n_args);
     return lw_ir_emit(b, LW_OP_INTRINSIC, lw_intrinsic_result((lw_intrinsic)intrinsic, type),
                       intrinsic, list, n);
 }
@@ -397,6 +462,7 @@ lw_ir_intrinsic(lw_builder *b, uint32_t intrinsic, lw_dtype type, const lw_ref *
 lw_ref
 lw_ir_sreg(lw_builder *b, lw_sreg which)
 {
+    assert(which < LW_N_SREGS);
     return lw_ir_emit(b, LW_OP_SREG, LW_DT_i32, which, 0, 0);
 }
 
@@ -405,24 +471,28 @@ lw_ir_sreg(lw_builder *b, lw_sreg which)
 lw_ref
 lw_ir_slot(lw_builder *b, lw_dtype type)
 {
+    assert(is_scalar(b, type));
     return lw_ir_emit(b, LW_OP_SLOT, type, 0, 0, 0);
 }
 
 lw_ref
 lw_ir_get(lw_builder *b, lw_ref slot)
 {
+    assert(is_op(b, slot, LW_OP_SLOT));
     return lw_ir_emit(b, LW_OP_GET, lw_ir_type(b, slot), slot, 0, 0);
 }
 
 void
 lw_ir_set(lw_builder *b, lw_ref slot, lw_ref value)
 {
+    assert(is_op(b, slot, LW_OP_SLOT) && same_types(b, slot, value));
     lw_ir_emit(b, LW_OP_SET, LW_DT_void, slot, value, 0);
 }
 
 static void
 set_lanes(lw_builder *b, lw_ref value, unsigned lanes, uint32_t flags)
 {
+    assert(lanes == 0 || (is_power_of_two(lanes) && lanes <= 16));
     if (value == 0)
         return;
     b->func->insts.data[value].lanes = (uint8_t)(lanes > 1 ? lanes : 0);
@@ -434,6 +504,7 @@ align_flag(unsigned align_bytes)
 {
     uint32_t code = 0;
 
+    assert(align_bytes == 0 || is_power_of_two(align_bytes));
     while (align_bytes >> code)
         code++;
     return code > LW_MEM_ALIGN_MASK ? LW_MEM_ALIGN_MASK : code;
@@ -445,6 +516,7 @@ lw_ir_load(lw_builder *b, lw_dtype type, unsigned lanes, lw_ref pointer, unsigne
 {
     lw_ref value = lw_ir_emit(b, LW_OP_LOAD, type, pointer, 0, 0);
 
+    assert(has_type(b, pointer, LW_DT_ptr));
     set_lanes(b, value, lanes, flags | align_flag(align_bytes));
     return value;
 }
@@ -454,13 +526,47 @@ lw_ir_store(lw_builder *b, lw_ref pointer, lw_ref value, unsigned align_bytes, u
 {
     lw_ref store = lw_ir_emit(b, LW_OP_STORE, LW_DT_void, pointer, value, 0);
 
+    assert(has_type(b, pointer, LW_DT_ptr));
+    assert(b->module->failed || lw_ir_type(b, value) != LW_DT_void);
     set_lanes(b, store, 0, flags | align_flag(align_bytes));
 }
 
 void
 lw_ir_prefetch(lw_builder *b, lw_ref pointer)
 {
+    assert(has_type(b, pointer, LW_DT_ptr));
     lw_ir_emit(b, LW_OP_PREFETCH, LW_DT_void, pointer, 0, 0);
+}
+
+lw_ref
+lw_ir_part_address(lw_builder *b, lw_dtype dtype, lw_ref address, unsigned part)
+{
+    assert(part < lw_dtype_n_parts(dtype));
+    if (part == 0)
+        return address;
+    return lw_ir_offset(b, address,
+                        lw_ir_int(b, LW_DT_i64, lw_dtypes[lw_dtypes[dtype].parts].size_bytes));
+}
+
+void
+lw_ir_load_parts(lw_builder *b, lw_dtype dtype, lw_ref address, uint32_t flags, lw_ref *parts)
+{
+    for (unsigned k = 0; k < lw_dtype_n_parts(dtype); k++)
+        parts[k] = lw_ir_load(b, lw_dtypes[dtype].parts, 1,
+                              lw_ir_part_address(b, dtype, address, k), 0, flags);
+}
+
+void
+lw_ir_store_parts(lw_builder *b, lw_dtype dtype, lw_ref address, const lw_ref *parts)
+{
+    for (unsigned k = 0; k < lw_dtype_n_parts(dtype); k++)
+        lw_ir_store(b, lw_ir_part_address(b, dtype, address, k), parts[k], 0, 0);
+}
+
+void
+lw_ir_barrier(lw_builder *b)
+{
+    lw_ir_emit(b, LW_OP_BARRIER, LW_DT_void, 0, 0, 0);
 }
 
 lw_ref
@@ -469,6 +575,7 @@ lw_ir_pack(lw_builder *b, lw_dtype type, const lw_ref *values, unsigned lanes)
     uint32_t list = lw_ir_list(b, values, lanes);
     lw_ref value = lw_ir_emit(b, LW_OP_PACK, type, 0, list, lanes);
 
+    assert(has_type(b, values[0], type));
     set_lanes(b, value, lanes, 0);
     return value;
 }
@@ -476,22 +583,25 @@ lw_ir_pack(lw_builder *b, lw_dtype type, const lw_ref *values, unsigned lanes)
 lw_ref
 lw_ir_lane(lw_builder *b, lw_ref vector, unsigned lane)
 {
+    assert(b->module->failed || lane < inst_of(b, vector)->lanes);
     return lw_ir_emit(b, LW_OP_LANE, lw_ir_type(b, vector), vector, lane, 0);
 }
 
-/* ---- memory that functions bring along ---- */
+/* ---- memory of functions, blocks and modules ---- */
 
 static uint32_t
 log2_of(uint32_t align_bytes)
 {
     uint32_t code = 0;
 
+    assert(is_power_of_two(align_bytes));
     while (code < 31 && align_bytes >> code > 1)
         code++;
     return code;
 }
 
-/* Atomics of 8 and 16 bits work on the aligned word around them, which must be there. */
+/* Atomics of 8 and 16 bits work on the aligned word around them, so memory comes in whole
+ * words. */
 static uint32_t
 whole_words(uint32_t bytes)
 {
@@ -537,6 +647,7 @@ lw_ir_data_add(lw_module *module, uint64_t address, const void *bytes, uint32_t 
     lw_data *data;
     uint8_t *copy;
 
+    assert((bytes != NULL || n == 0) && align_log2 < 32);
     for (uint32_t i = 0; i < module->datas.n; i++) {
         data = &module->datas.data[i];
         if (data->n != n || data->address != address ||
@@ -582,7 +693,7 @@ lw_ir_atomic(lw_builder *b, lw_atomic which, lw_ref pointer, const lw_ref *opera
     lw_ref values[3] = {pointer};
     uint32_t list;
 
-    n = n < 2 ? n : 2;
+    assert(which < LW_N_ATOMICS && n >= 1 && n <= 2 && has_type(b, pointer, LW_DT_ptr));
     for (uint32_t i = 0; i < n; i++)
         values[i + 1] = operands[i];
     list = lw_ir_list(b, values, n + 1);
@@ -594,6 +705,7 @@ lw_ir_kernel_call(lw_builder *b, uint32_t row, lw_dtype type, const lw_ref *args
 {
     uint32_t list = lw_ir_list(b, args, n);
 
+    assert(row < LW_N_KERNEL_OPS && n == strlen(lw_kernel_ops[row].args));
     return lw_ir_emit(b, LW_OP_KERNEL_CALL, type, row, list, n);
 }
 
@@ -605,6 +717,7 @@ lw_ir_call(lw_builder *b, uint32_t func_number, const lw_ref *args, uint32_t n)
     uint32_t list = lw_ir_list(b, args, n);
     lw_dtype type = LW_DT_void;
 
+    assert(b->module->failed || func_number < b->module->funcs.n);
     if (func_number < b->module->funcs.n && b->module->funcs.data[func_number]->results.n == 1)
         type = b->module->funcs.data[func_number]->results.data[0];
     return lw_ir_emit(b, LW_OP_CALL, type, func_number, list, n);
@@ -619,6 +732,7 @@ lw_ir_result(lw_builder *b, lw_ref call, uint32_t which)
     if (inst->op != LW_OP_CALL || inst->a >= b->module->funcs.n)
         return 0;
     callee = b->module->funcs.data[inst->a];
+    assert(which < callee->results.n);
     if (callee->results.n == 1)
         return call;
     return which < callee->results.n
@@ -634,6 +748,8 @@ lw_ir_host_call(lw_builder *b, uint32_t extern_number, const lw_ref *args, uint3
                         ? b->module->externs.data[extern_number].result
                         : LW_DT_void;
 
+    assert(b->module->failed || (extern_number < b->module->externs.n &&
+                                 n == b->module->externs.data[extern_number].n_params));
     return lw_ir_emit(b, LW_OP_HOST_CALL, type, extern_number, list, n);
 }
 
@@ -675,6 +791,7 @@ lw_ir_device_extern_add(lw_module *module, const char *name, lw_dtype result,
 void
 lw_ir_if(lw_builder *b, lw_ref condition)
 {
+    assert(has_type(b, condition, LW_DT_b1));
     lw_ir_emit(b, LW_OP_IF, LW_DT_void, condition, 0, 0);
     b->depth++;
 }
@@ -682,6 +799,7 @@ lw_ir_if(lw_builder *b, lw_ref condition)
 void
 lw_ir_else(lw_builder *b)
 {
+    assert(b->depth > 0);
     lw_ir_emit(b, LW_OP_ELSE, LW_DT_void, 0, 0, 0);
 }
 
@@ -704,12 +822,14 @@ lw_ir_loop(lw_builder *b, uint32_t flags, uint32_t vector_width)
 void
 lw_ir_latch(lw_builder *b)
 {
+    assert(b->depth > 0);
     lw_ir_emit(b, LW_OP_LATCH, LW_DT_void, 0, 0, 0);
 }
 
 void
 lw_ir_end(lw_builder *b)
 {
+    assert(b->depth > 0);
     lw_ir_emit(b, LW_OP_END, LW_DT_void, 0, 0, 0);
     b->depth--;
 }
@@ -717,12 +837,14 @@ lw_ir_end(lw_builder *b)
 void
 lw_ir_break(lw_builder *b, unsigned depth)
 {
+    assert(depth < b->depth);
     lw_ir_emit(b, LW_OP_BREAK, LW_DT_void, depth, 0, 0);
 }
 
 void
 lw_ir_continue(lw_builder *b, unsigned depth)
 {
+    assert(depth < b->depth);
     lw_ir_emit(b, LW_OP_CONTINUE, LW_DT_void, depth, 0, 0);
 }
 
@@ -731,6 +853,7 @@ lw_ir_return(lw_builder *b, const lw_ref *values, uint32_t n)
 {
     uint32_t list = lw_ir_list(b, values, n);
 
+    assert(b->module->failed || n == b->func->results.n);
     lw_ir_emit(b, LW_OP_RETURN, LW_DT_void, 0, list, n);
 }
 
@@ -750,14 +873,15 @@ break_unless(lw_builder *b, lw_ref condition)
     lw_ir_end(b);
 }
 
-/* begin < end is asked before every iteration. That also is the form whose trip count LLVM
- * knows, as long as the step is 1; see lw_ir_for_end for the others. */
+/* begin < end is tested before every iteration. In this form LLVM knows the trip count, as long
+ * as the step is 1; see lw_ir_for_end for other steps. */
 lw_for
 lw_ir_for(lw_builder *b, lw_ref begin, lw_ref end, lw_ref step, uint32_t flags,
           uint32_t vector_width)
 {
     lw_for loop = {.slot = lw_ir_slot(b, lw_ir_type(b, begin)), .end = end, .step = step};
 
+    assert(same_types(b, begin, end) && same_types(b, begin, step));
     lw_ir_set(b, loop.slot, begin);
     lw_ir_loop(b, flags, vector_width);
     loop.i = lw_ir_get(b, loop.slot);
@@ -765,8 +889,8 @@ lw_ir_for(lw_builder *b, lw_ref begin, lw_ref end, lw_ref step, uint32_t flags,
     return loop;
 }
 
-/* With steps other than 1, i + step may wrap past the end of the type, so the distance left,
- * taken as unsigned, is asked first. */
+/* With a step other than 1, i + step may wrap past the end of the type, so the remaining
+ * distance, taken as unsigned, is tested first. */
 void
 lw_ir_for_end(lw_builder *b, const lw_for *loop)
 {
@@ -777,7 +901,7 @@ lw_ir_for_end(lw_builder *b, const lw_for *loop)
     lw_ir_latch(b);
     i = lw_ir_get(b, loop->slot);
     if (!lw_ir_is_const(b, loop->step, &step) || step != 1) {
-        if (lw_dtypes[type].kind == LW_KIND_INT)
+        if (lw_is_signed(type))
             wide = (lw_dtype)(type + 1); /* the unsigned type follows its signed one */
         left = lw_ir_cast(b, wide, lw_ir_sub(b, loop->end, i));
         break_unless(b, lw_ir_compare(b, LW_OP_GT, left, lw_ir_cast(b, wide, loop->step)));
@@ -791,6 +915,7 @@ lw_ir_while(lw_builder *b, lw_ref slot, lw_ref end)
 {
     lw_ref i;
 
+    assert(is_op(b, slot, LW_OP_SLOT) && same_types(b, slot, end));
     lw_ir_loop(b, LW_LOOP_NO_UNROLL | LW_LOOP_NO_VECTORIZE, 0);
     i = lw_ir_get(b, slot);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, i, end));

@@ -1,5 +1,5 @@
 /* Building IR. Emitters never return errors: a failed allocation sticks in module->failed (and
- * lw_ir_finish reports it), values returned then are 0 and accepted everywhere.
+ * lw_ir_finish reports it); the values returned then are 0 and accepted everywhere.
  *
  *     lw_builder b;
  *     lw_builder_start(&b, module, "axpy");
@@ -7,8 +7,7 @@
  *     lw_ir_result_add(&b, LW_DT_f32);
  *     lw_ref sum = lw_ir_add(&b, lw_ir_mul(&b, a, x), y);
  *     lw_ir_return(&b, &sum, 1);
- *     lw_ir_finish(&b, &err);
- */
+ *     lw_ir_finish(&b, &err); */
 #ifndef LW_IR_BUILD_H
 #define LW_IR_BUILD_H
 
@@ -18,8 +17,8 @@ typedef struct lw_builder {
     lw_module *module;
     lw_func *func;
     uint32_t func_number; /* for lw_ir_call */
-    uint32_t loc;         /* given to what is emitted next */
-    uint32_t fast;        /* LW_FAST_* | LW_MAY_FUSE, given to float arithmetic emitted next */
+    uint32_t loc;         /* location of what is emitted next */
+    uint32_t fast;        /* LW_FAST_* | LW_MAY_FUSE of float arithmetic that is emitted next */
     uint32_t depth;       /* open regions */
 } lw_builder;
 
@@ -33,7 +32,7 @@ uint32_t lw_ir_file_add(lw_module *module,
 uint32_t lw_ir_find(const lw_module *module,
                     const char *name); /* function number, UINT32_MAX: none */
 
-/* The general emit; the named ones below call it. */
+/* Emits any instruction; the functions below call it. */
 lw_ref lw_ir_emit(lw_builder *b, lw_op op, lw_dtype type, uint32_t a, uint32_t a2, uint32_t a3);
 uint32_t lw_ir_list(lw_builder *b, const lw_ref *values, uint32_t n); /* start of a list */
 lw_dtype lw_ir_type(const lw_builder *b, lw_ref value);
@@ -42,7 +41,7 @@ lw_dtype lw_ir_type(const lw_builder *b, lw_ref value);
 lw_ref lw_ir_int(lw_builder *b, lw_dtype type, int64_t value);  /* any integer type or bool */
 lw_ref lw_ir_float(lw_builder *b, lw_dtype type, double value); /* rounds to f16, bf16, f32 */
 lw_ref lw_ir_bits(lw_builder *b, lw_dtype type, uint64_t bits); /* exact format bits */
-/* The bits that these two make constants of. */
+/* The bits of which these two make constants. */
 uint64_t lw_ir_int_bits(lw_dtype type, int64_t value);
 uint64_t lw_ir_float_bits(lw_dtype type, double value);
 lw_ref lw_ir_zero(lw_builder *b, lw_dtype type);
@@ -55,7 +54,7 @@ lw_ref lw_ir_sub(lw_builder *b, lw_ref x, lw_ref y);
 lw_ref lw_ir_mul(lw_builder *b, lw_ref x, lw_ref y);
 lw_ref lw_ir_div(lw_builder *b, lw_ref x, lw_ref y);
 lw_ref lw_ir_rem(lw_builder *b, lw_ref x, lw_ref y);
-/* Sums and products of addresses: signed, and known not to overflow. */
+/* Sums and products of addresses, which are signed and known not to overflow. */
 lw_ref lw_ir_add_no_wrap(lw_builder *b, lw_ref x, lw_ref y);
 lw_ref lw_ir_mul_no_wrap(lw_builder *b, lw_ref x, lw_ref y);
 lw_ref lw_ir_mulhi(lw_builder *b, lw_ref x, lw_ref y);
@@ -76,7 +75,7 @@ lw_ref lw_ir_intrinsic(lw_builder *b, uint32_t intrinsic, lw_dtype type, const l
                        uint32_t n);
 lw_ref lw_ir_sreg(lw_builder *b, lw_sreg which);
 
-/* variables: slots live for the whole function, whatever region is open here */
+/* variables: slots live for the whole function, whatever region is open when they are made */
 lw_ref lw_ir_slot(lw_builder *b, lw_dtype type);
 lw_ref lw_ir_get(lw_builder *b, lw_ref slot);
 void lw_ir_set(lw_builder *b, lw_ref slot, lw_ref value);
@@ -88,25 +87,31 @@ lw_ref lw_ir_load(lw_builder *b, lw_dtype type, unsigned lanes, lw_ref pointer,
 void lw_ir_store(lw_builder *b, lw_ref pointer, lw_ref value, unsigned align_bytes,
                  uint32_t flags);
 void lw_ir_prefetch(lw_builder *b, lw_ref pointer);
+/* A number of `dtype` in memory is lw_dtype_n_parts scalars (complex: two), side by side: where
+ * the one of this index lies, and all of them. */
+lw_ref lw_ir_part_address(lw_builder *b, lw_dtype dtype, lw_ref address, unsigned part);
+void lw_ir_load_parts(lw_builder *b, lw_dtype dtype, lw_ref address, uint32_t flags,
+                      lw_ref *parts);
+void lw_ir_store_parts(lw_builder *b, lw_dtype dtype, lw_ref address, const lw_ref *parts);
 lw_ref lw_ir_pack(lw_builder *b, lw_dtype type, const lw_ref *values, unsigned lanes);
 lw_ref lw_ir_lane(lw_builder *b, lw_ref vector, unsigned lane);
 
-/* memory that functions bring along; align_bytes a power of two */
+/* memory that belongs to the function or module; align_bytes is a power of two */
 lw_ref lw_ir_local(lw_builder *b, uint32_t bytes, uint32_t align_bytes);
 lw_ref lw_ir_shared(lw_builder *b, uint32_t bytes, uint32_t align_bytes);
 lw_ref lw_ir_dynamic(lw_builder *b);
 lw_ref lw_ir_data(lw_builder *b, const void *bytes, uint32_t n,
                   uint32_t align_bytes); /* copies */
-/* The same, but code for the host that runs in this process reads memory at `address` (0: none)
- * instead, which may change and need not be so aligned. */
+/* The same, but host code that runs in this process reads memory at `address` (0: none)
+ * instead, which may change and may be less aligned. */
 lw_ref lw_ir_live_data(lw_builder *b, uint64_t address, const void *bytes, uint32_t n,
                        uint32_t align_bytes);
 /* Host only: the thread's lw_kernel_context, for code that runs a block's threads in a loop. */
 lw_ref lw_ir_context(lw_builder *b);
-/* operands: what the lw_atomic wants after the address. */
+/* operands: those that the lw_atomic takes after the address. */
 lw_ref lw_ir_atomic(lw_builder *b, lw_atomic which, lw_ref pointer, const lw_ref *operands,
                     uint32_t n);
-/* A row of kernel_ops.def; `type` is that of the row's result: i32, i64, or void. */
+/* Calls a row of kernel_ops.def; `type` is that of the row's result: i32, i64, or void. */
 lw_ref lw_ir_kernel_call(lw_builder *b, uint32_t row, lw_dtype type, const lw_ref *args,
                          uint32_t n);
 
@@ -121,6 +126,9 @@ uint32_t lw_ir_extern_add(lw_module *module, const char *name, lw_dtype result,
 uint32_t lw_ir_device_extern_add(lw_module *module, const char *name, lw_dtype result,
                                  const lw_dtype *params, unsigned n);
 
+/* All threads of the block wait for each other. */
+void lw_ir_barrier(lw_builder *b);
+
 /* control flow */
 void lw_ir_if(lw_builder *b, lw_ref condition);
 void lw_ir_else(lw_builder *b);
@@ -131,19 +139,20 @@ void lw_ir_end(lw_builder *b);
 void lw_ir_break(lw_builder *b, unsigned depth);
 void lw_ir_continue(lw_builder *b, unsigned depth);
 void lw_ir_return(lw_builder *b, const lw_ref *values, uint32_t n);
-/* True when the last instruction left the region: nothing more may be emitted in it. */
+/* True when the last instruction has left the region: nothing more may be emitted in it. */
 bool lw_ir_ended(const lw_builder *b);
 
 /* for (i = begin; i < end; i += step): the loop is open and *i readable until lw_ir_for_end.
- * Types are those of begin; step a positive constant or value. In canonical form for LLVM. */
+ * Types are those of begin; step is a positive constant or value. The loop has LLVM's canonical
+ * form. */
 typedef struct lw_for {
     lw_ref slot, i, end, step;
 } lw_for;
 lw_for lw_ir_for(lw_builder *b, lw_ref begin, lw_ref end, lw_ref step, uint32_t flags,
                  uint32_t vector_width);
 void lw_ir_for_end(lw_builder *b, const lw_for *loop);
-/* while (slot < end) { …; slot += step; }, for integers, neither unrolled nor vectorised: gives
- * what the slot holds. lw_ir_while_end follows lw_ir_latch. */
+/* while (slot < end) { …; slot += step; } for integers, neither unrolled nor vectorised;
+ * returns the slot's value. lw_ir_while_end follows lw_ir_latch. */
 lw_ref lw_ir_while(lw_builder *b, lw_ref slot, lw_ref end);
 void lw_ir_while_end(lw_builder *b, lw_ref slot, lw_ref step);
 

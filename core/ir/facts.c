@@ -10,7 +10,7 @@ lw_ir_opens_region(lw_op op)
     return op == LW_OP_IF || op == LW_OP_BLOCK || op == LW_OP_LOOP;
 }
 
-/* `open` is a stack of the regions that are open. */
+/* `open` is a stack of the open regions. */
 static void
 find(lw_ir_regions *regions, const lw_func *func, uint32_t *open)
 {
@@ -32,6 +32,8 @@ find(lw_ir_regions *regions, const lw_func *func, uint32_t *open)
             regions->ends[open[--depth]] = i;
         else
             regions->middles[open[depth - 1]] = i;
+        assert(op != LW_OP_ELSE || func->insts.data[open[depth - 1]].op == LW_OP_IF);
+        assert(op != LW_OP_LATCH || func->insts.data[open[depth - 1]].op == LW_OP_LOOP);
     }
     assert(depth == 0);
 }

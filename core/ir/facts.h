@@ -1,4 +1,5 @@
-/* What follows from a function's instructions alone, found once for every pass that asks. */
+/* Facts that follow from a function's instructions alone, computed here for every pass that
+ * needs them. */
 #ifndef LW_IR_FACTS_H
 #define LW_IR_FACTS_H
 
@@ -11,10 +12,10 @@ bool lw_ir_opens_region(lw_op op);
 typedef struct lw_ir_regions {
     uint32_t *ends;    /* the region's END; 0: the instruction opens none */
     uint32_t *middles; /* the ELSE of an IF, the LATCH of a LOOP; 0: there is none */
-    uint32_t deepest;  /* how many are open at once, at most */
+    uint32_t deepest;  /* the largest number of regions that are open at the same time */
 } lw_ir_regions;
 
-/* False: memory is out, and there is nothing to free. */
+/* False: memory ran out, and there is nothing to free. */
 bool lw_ir_regions_init(lw_ir_regions *regions, const lw_func *func);
 void lw_ir_regions_reset(lw_ir_regions *regions); /* all zero is allowed */
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 static lw_lock lock = LW_LOCK_INIT;
-static LW_ARRAY(lw_format *) formats; /* kept for ever: a kernel may print at any time */
+static LW_ARRAY(lw_format *) formats; /* never freed, because a kernel may print at any time */
 
 static uint64_t
 hash_text(const char *text, uint64_t seed)
@@ -69,7 +69,7 @@ put(char **at, const char *text)
     return copy;
 }
 
-/* The row, its values and all texts in one block. */
+/* Copies the row, its values and all texts into one block. */
 static lw_format *
 copy(const char *before, const lw_format_value *values, uint32_t n)
 {

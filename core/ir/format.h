@@ -1,7 +1,7 @@
 /* What a print() shows: texts with values between them. Compiled code only knows a format's
- * number, which is made from its content: so a kernel from any cache finds its texts again, and
- * equal formats are one. The list is of the whole process, only grows, and is small: an entry
- * for each print() in a source. */
+ * number, which is computed from its content, so that a kernel from any cache finds its texts,
+ * and equal formats are one. The list belongs to the process, only grows, and is small: an
+ * entry for each print() in a source. */
 #ifndef LW_IR_FORMAT_H
 #define LW_IR_FORMAT_H
 
@@ -13,20 +13,21 @@ enum { LW_FORMAT_SLOTS = 16 }; /* 8-byte slots of values that one print() may ha
 
 typedef struct lw_format_value {
     lw_dtype dtype;     /* complex: two slots, real part first */
-    const char *spec;   /* of an f-string's field, or NULL: as str() shows it */
-    const char *behind; /* text that follows */
+    const char *spec;   /* of an f-string's field; NULL: as str() shows it */
+    const char *behind; /* the text that follows */
 } lw_format_value;
 
 typedef struct lw_format {
     uint64_t number;    /* never 0 */
-    const char *before; /* text in front of the first value */
+    const char *before; /* the text before the first value */
     uint32_t n, n_slots;
     const lw_format_value *values;
 } lw_format;
 
-/* Copies what is new; number and n_slots are computed. 0: memory is out. */
+/* Adds a format, or finds it; number and n_slots are computed. Returns the number; 0: memory
+ * ran out. */
 uint64_t lw_format_add(const char *before, const lw_format_value *values, uint32_t n);
-/* NULL: nobody added it in this process. Never freed. */
+/* NULL: nobody has added it in this process. Never freed. */
 const lw_format *lw_format_find(uint64_t number);
 
 #endif

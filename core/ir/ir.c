@@ -63,7 +63,8 @@ lw_module_free(lw_module *module)
     lw_free(module);
 }
 
-/* The array's n elements, copied into the other module's arena; grows later as any array. */
+/* Copies the array's n elements into the other module's arena; the copy may grow like any
+ * array. */
 #define COPY_ARRAY(to, from, arena)                                                            \
     ((from)->n == 0 ||                                                                         \
      (lw_array_reserve((to), (from)->n, (arena)) &&                                            \
@@ -118,7 +119,7 @@ copy_datas(const lw_module *from, lw_module *to)
     return true;
 }
 
-/* Functions, files, externs and datas; false when memory is out. */
+/* Copies functions, files, externs and datas; false: memory ran out. */
 static bool
 copy_contents(const lw_module *from, lw_module *to)
 {
@@ -163,7 +164,7 @@ fail:
 
 /* ---- several modules in one ---- */
 
-/* Where the tables of an appended module begin. */
+/* The indices at which an appended module's tables begin. */
 typedef struct bases {
     uint32_t funcs, locs, files, externs, datas;
 } bases;
@@ -196,6 +197,7 @@ rename_apart(lw_module *module, lw_func *func, uint32_t number)
 static void
 renumber(lw_func *func, const bases *base)
 {
+    assert(func->insts.n > 0);
     func->file += func->file ? base->files : 0;
     for (uint32_t i = 1; i < func->insts.n; i++) {
         lw_inst *inst = &func->insts.data[i];
@@ -209,7 +211,7 @@ renumber(lw_func *func, const bases *base)
     }
 }
 
-/* skip 1: [0] is unused in each. */
+/* skip is 1 for tables whose [0] is unused. */
 #define APPEND(to, from, skip, arena)                                                          \
     ((from)->n <= (skip) || (lw_array_reserve((to), (from)->n - (skip), (arena)) &&            \
                              memcpy((to)->data + (to)->n, (from)->data + (skip),               \
@@ -269,6 +271,7 @@ lw_module_append(lw_module *to, const lw_module *from, uint32_t *first, lw_error
                   .externs = to->externs.n,
                   .datas = to->datas.n};
 
+    assert(to != from && to->locs.n > 0 && to->files.n > 0);
     *first = base.funcs;
     to->failed |= from->failed;
     if (!append_tables(to, from, &base) || !append_funcs(to, from, &base)) {
@@ -285,6 +288,7 @@ lw_ir_shared_end(uint64_t offset, const lw_inst *shared)
 {
     uint64_t align = UINT64_C(1) << shared->b;
 
+    assert(shared->op == LW_OP_SHARED && shared->b < 32);
     return (offset + align - 1) / align * align + shared->a;
 }
 
@@ -302,13 +306,14 @@ lw_ir_shared_bytes(const lw_module *module)
     return end < UINT32_MAX ? (uint32_t)end : UINT32_MAX;
 }
 
-/* `known` by function: bytes + 1, 0 = not asked yet. */
+/* known, by function: bytes + 1; 0 = not computed yet. */
 static uint64_t
 local_bytes_of(const lw_module *module, uint32_t number, uint64_t *known)
 {
     const lw_func *func = module->funcs.data[number];
     uint64_t sum = 0;
 
+    assert(number < module->funcs.n);
     if (known[number])
         return known[number] - 1;
     for (uint32_t i = 1; i < func->insts.n; i++) {

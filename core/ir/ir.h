@@ -52,8 +52,8 @@ typedef struct lw_op_row {
 
 extern const lw_op_row lw_ops[LW_N_OPS];
 
-/* Whether a comparison (LT, LE, GT, GE, EQ, NE) is true of two values: the first is below the
- * second (order -1), equal to it (0) or above it (1). */
+/* Whether a comparison (LT, LE, GT, GE, EQ, NE) is true for two values of which the first is
+ * less than the second (order -1), equal (0) or greater (1). */
 bool lw_op_holds(lw_op comparison, int order);
 
 /* Special registers, operand a of SREG. */
@@ -78,11 +78,11 @@ typedef enum lw_sreg {
 /* Operand a of ATOMIC, with the types each is defined for. */
 typedef enum lw_atomic {
     LW_ATOMIC_ADD, /* i32 u32 i64 u64 f32 f64 */
-    LW_ATOMIC_AND, /* 32- and 64-bit integers, as OR XOR EXCH MIN MAX CAS */
+    LW_ATOMIC_AND, /* 32- and 64-bit integers, as are OR XOR EXCH MIN MAX CAS */
     LW_ATOMIC_OR,
     LW_ATOMIC_XOR,
     LW_ATOMIC_EXCH, /* and f32, f64 */
-    LW_ATOMIC_MIN,  /* by the sign of the type */
+    LW_ATOMIC_MIN,  /* signed or unsigned, by the type */
     LW_ATOMIC_MAX,
     LW_ATOMIC_INC, /* u32: old >= operand ? 0 : old + 1 */
     LW_ATOMIC_DEC, /* u32: old == 0 || old > operand ? operand : old - 1 */
@@ -94,11 +94,12 @@ extern const char *const lw_atomic_names[LW_N_ATOMICS]; /* "add", … */
 
 extern const char *const lw_sreg_names[LW_N_SREGS]; /* "tid.x", … */
 
-/* Instruction flags. The low byte means something else for each class of op. */
+/* Instruction flags. What the low byte means depends on the class of the op. */
 enum {
     /* LOAD, STORE: bits 0-3 = log2 of the alignment in bytes, + 1; 0 = natural */
     LW_MEM_ALIGN_MASK = 0x0f,
-    LW_MEM_INVARIANT = 0x10, /* LOAD: nobody writes it while the kernel runs (read-only path) */
+    /* LOAD: nobody writes this memory while the kernel runs (read-only path) */
+    LW_MEM_INVARIANT = 0x10,
     LW_MEM_STREAMING = 0x20, /* will not be used again soon */
     /* LOOP */
     LW_LOOP_VECTORIZE =
@@ -106,8 +107,9 @@ enum {
     LW_LOOP_NO_VECTORIZE = 0x02,
     LW_LOOP_NO_UNROLL = 0x04,
     LW_LOOP_UNROLL_FULL = 0x08,
-    LW_LOOP_INTERLEAVE = 0x10, /* with VECTORIZE: two vectors an iteration, for long chains */
-    /* float arithmetic, compares, selects, intrinsics: fast-math flags, LLVM's names */
+    /* with VECTORIZE: two vectors per iteration, for long dependence chains */
+    LW_LOOP_INTERLEAVE = 0x10,
+    /* float arithmetic, compares, selects, intrinsics: fast-math flags by LLVM's names */
     LW_FAST_NNAN = 0x100,
     LW_FAST_NINF = 0x200,
     LW_FAST_NSZ = 0x400,
@@ -116,9 +118,9 @@ enum {
     LW_FAST_AFN = 0x2000,
     LW_FAST_REASSOC = 0x4000,
     LW_FAST_ALL = 0x7f00,
-    /* MUL, ADD, SUB: written by the user as one expression, so a*b+c may become one FMA */
+    /* MUL, ADD, SUB: the user wrote them in one expression, so a*b+c may become one FMA */
     LW_MAY_FUSE = 0x8000,
-    /* ADD, SUB, MUL of signed integers: whoever emits it knows that it does not overflow
+    /* ADD, SUB, MUL of signed integers: the emitter knows that it does not overflow
      * (addresses) */
     LW_NO_WRAP = 0x10000,
 };
@@ -128,23 +130,23 @@ typedef struct lw_inst {
     uint8_t type;  /* lw_dtype of the result; void when there is none */
     uint8_t lanes; /* 0 or 1: scalar; 2, 4, 8, 16: vector of `type` */
     uint32_t flags;
-    uint32_t a, b, c; /* as the op's row says */
+    uint32_t a, b, c; /* operands, by the letters of the op's row */
     uint32_t loc;     /* index into module->locs; 0 = none */
 } lw_inst;
 
-/* Where an instruction comes from in the user's Python. */
+/* Where an instruction is in the user's Python. */
 typedef struct lw_ir_loc {
     uint32_t file; /* index into module->files */
     uint32_t line, col;
 } lw_ir_loc;
 
-/* Constants are bits: integers sign- or zero-extended, floats as their own format's bits. */
+/* Constants are bits: integers sign- or zero-extended, floats in their own format. */
 typedef struct lw_konst_bits {
     uint64_t bits;
 } lw_konst_bits;
 
 enum {
-    LW_PARAM_NOALIAS = 1,  /* no other parameter reaches the same memory */
+    LW_PARAM_NOALIAS = 1,  /* no other parameter points to the same memory */
     LW_PARAM_READONLY = 2, /* never written through */
 };
 
@@ -152,7 +154,7 @@ typedef struct lw_ir_param {
     lw_dtype type;
     uint32_t flags;
     uint8_t align_log2; /* of what a ptr points to; 0 = unknown */
-    const char *name;   /* for reading only */
+    const char *name;   /* for readers of the text only */
 } lw_ir_param;
 
 typedef enum lw_linkage {
@@ -162,8 +164,8 @@ typedef enum lw_linkage {
     LW_OUTLINED, /* internal, but kept as a real call (large helpers) */
 } lw_linkage;
 
-/* Helpers of this name change the element at their first parameter, of their second one's
- * type, atomically: what is said of an access holds for their calls. */
+/* Helpers of this name atomically change the element that their first parameter points to,
+ * whose type is that of the second: what holds for an access holds for their calls. */
 #define LW_UPDATE_STEM "lw_atomic_"
 
 typedef struct lw_func {
@@ -176,8 +178,8 @@ typedef struct lw_func {
     LW_ARRAY(lw_inst) insts; /* insts.data[0] is unused */
     LW_ARRAY(uint32_t) lists;
     LW_ARRAY(lw_konst_bits) konsts;
-    uint32_t max_threads;   /* KERNEL: launch bound, threads a block; 0 = none */
-    uint32_t min_blocks;    /* KERNEL: blocks an SM; 0 = none */
+    uint32_t max_threads;   /* KERNEL: launch bound, threads per block; 0 = none */
+    uint32_t min_blocks;    /* KERNEL: blocks per SM; 0 = none */
     uint32_t max_registers; /* KERNEL: 0 = none */
     uint32_t line;          /* of the def, with file, for debug information */
     uint32_t file;
@@ -187,7 +189,8 @@ enum { LW_EXTERN_PARAMS = 32 };
 
 typedef struct lw_extern {
     const char *name; /* C symbol called by HOST_CALL */
-    bool device;      /* the user's: exists on GPUs only, and its threads may wait in it */
+    /* declared by the user: exists on GPUs only, and threads may wait in it */
+    bool device;
     lw_dtype result;
     uint8_t n_params;
     lw_dtype params[LW_EXTERN_PARAMS];
@@ -195,7 +198,7 @@ typedef struct lw_extern {
 
 typedef struct lw_data {
     const uint8_t *bytes;
-    uint64_t address; /* of the memory that host code of this process reads instead; 0: none */
+    uint64_t address; /* of memory that host code of this process reads instead; 0: none */
     uint32_t n;
     uint8_t align_log2;
 } lw_data;
@@ -207,31 +210,31 @@ typedef struct lw_module {
     LW_ARRAY(const char *) files; /* [0] unused */
     LW_ARRAY(lw_extern) externs;
     LW_ARRAY(lw_data) datas; /* equal contents are one */
-    bool failed;             /* sticks: some emit found no memory */
+    bool failed;             /* sticks: an emitter got no memory */
 } lw_module;
 
 lw_status lw_module_new(lw_module **out, lw_error *err);
 void lw_module_free(lw_module *module); /* NULL is allowed */
 /* A deep copy: a door adds its kernel to a copy of the cached scalar function's module. */
 lw_status lw_module_copy(const lw_module *module, lw_module **out, lw_error *err);
-/* Copies of all functions of `from` behind those of `to`, all internal or outlined, under new
- * names where `to` has them already. Function f of `from` is then function *first + f. */
+/* Appends copies of all functions of `from` to those of `to`, all internal or outlined, renamed
+ * where `to` has the name already. Function f of `from` is then function *first + f. */
 lw_status lw_module_append(lw_module *to, const lw_module *from, uint32_t *first,
                            lw_error *err);
 
-/* Bytes of static shared memory a block needs: each SHARED at the next multiple of its
- * alignment, in the order of functions and instructions. That is where the host's emitter puts
- * them; a GPU's linker decides for itself. */
+/* Bytes of static shared memory that a block needs: each SHARED at the next multiple of its
+ * alignment, in the order of functions and instructions. The host's emitter places them so; a
+ * GPU's linker decides for itself. */
 uint32_t lw_ir_shared_bytes(const lw_module *module);
-/* Where a SHARED ends that starts at the next multiple of its alignment. */
+/* The end of a SHARED that starts at the next multiple of its alignment after `offset`. */
 uint64_t lw_ir_shared_end(uint64_t offset, const lw_inst *shared);
-/* Bytes of LOCAL memory that a call of any function of the module may need at most, with those
- * of all it calls, each call site apart: for the stack of a simulated thread. UINT32_MAX: as
- * many or more. The module is verified. */
+/* The most bytes of LOCAL memory that a call of any function of the module needs, including the
+ * functions it calls, with each call site counted separately: for the stack of a simulated
+ * thread. UINT32_MAX: that many or more. The module is verified. */
 lw_status lw_ir_local_bytes(const lw_module *module, uint32_t *out, lw_error *err);
-/* Whether the module asks who runs it: SREG, SHARED, DYNAMIC, CONTEXT, BARRIER or KERNEL_CALL.
- * On the host every function of such a module takes a lw_kernel_context * in front of its
- * parameters (core/ir/kernel_context.h). */
+/* Whether the code depends on the thread that runs it: SREG, SHARED, DYNAMIC, CONTEXT, BARRIER
+ * or KERNEL_CALL. On the host every function of such a module takes a lw_kernel_context *
+ * before its parameters (core/ir/kernel_context.h). */
 bool lw_ir_uses_context(const lw_module *module);
 /* Whether any of its functions has this operation. */
 bool lw_ir_has_op(const lw_module *module, lw_op op);
@@ -240,16 +243,20 @@ bool lw_ir_prints(const lw_module *module);
 /* Whether threads of a block wait for each other: BARRIER, or a KERNEL_CALL that is collective.
  */
 bool lw_ir_is_collective(const lw_module *module);
-/* Whether all blocks of the grid wait for each other: its launch must be cooperative. */
+/* Whether all blocks of the grid wait for each other, so that the launch must be
+ * cooperative. */
 bool lw_ir_syncs_grid(const lw_module *module);
 
 /* ---- print, parse, verify ---- */
 
-/* Stable: no addresses, values numbered by position. What print writes, parse reads. With locs
- * the text names lines too (for keys when line tables are wanted); parse reads both. */
+/* The text is stable: it has no addresses, and values are numbered by position. What print
+ * writes, parse reads. With locs the text names lines too (for keys of code with line tables);
+ * parse reads both. */
 void lw_ir_print(const lw_module *module, bool with_locs, lw_text *out);
+/* In builds with LW_WINDOWS. */
 lw_status lw_ir_parse(const char *text, lw_module **out, lw_error *err);
-/* LW_ERR_INTERNAL naming function, instruction and rule. Reads the op rows. */
+/* LW_ERR_INTERNAL that names function, instruction and rule. Operands are checked by the op
+ * rows. */
 lw_status lw_ir_verify(const lw_module *module, lw_error *err);
 
 #endif

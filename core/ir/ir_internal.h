@@ -1,4 +1,4 @@
-/* Words of the text form, shared by print.c and parse.c: what one writes the other reads. */
+/* Words of the text form, shared by print.c and parse.c. */
 #ifndef LW_IR_IR_INTERNAL_H
 #define LW_IR_IR_INTERNAL_H
 
@@ -10,16 +10,16 @@ typedef struct lw_ir_flag {
 } lw_ir_flag;
 
 /* The flags that an op may carry, ended by a NULL text. Alignment and vector width are numbers
- * and stand apart. */
+ * and are not among them. */
 const lw_ir_flag *lw_ir_flags_of(lw_op op);
-/* What stands for the plain number of this op: a special register, an atomic, a kernel op;
- * NULL: the number itself. */
+/* The word for an operand of this op that is a plain number: a special register, an atomic, a
+ * kernel op; NULL: it is written as a number. */
 const char *lw_ir_number_name(lw_op op, uint32_t value);
 enum { LW_IR_DATA_WORD = 32 };  /* bytes in a word of the text of a datum */
 bool lw_ir_is_memory(lw_op op); /* LOAD, STORE: has an alignment */
 
-/* The number of a datum with these bytes, which are copied, and this address; one there is made
- * more aligned. */
+/* Adds a datum with a copy of these bytes and this address, or finds an equal one, whose
+ * alignment is then raised if necessary. Returns its number. */
 uint32_t lw_ir_data_add(lw_module *module, uint64_t address, const void *bytes, uint32_t n,
                         uint32_t align_log2);
 

@@ -1,16 +1,21 @@
 #include "core/ir/operands.h"
 
-/* An instruction with a list has numbers beside it. */
+#include <assert.h>
+
+/* In an instruction with a list, the other operands are numbers. */
 bool
 lw_ir_next_operand(const lw_func *func, const lw_inst *inst, uint32_t *at, lw_ref *operand)
 {
     const char *args = lw_ops[inst->op].args;
     const uint32_t operands[3] = {inst->a, inst->b, inst->c};
 
+    assert(inst->op < LW_N_OPS);
     if (args[1] == 'L') {
+        assert(inst->b + inst->c <= func->lists.n);
         if (*at >= inst->c)
             return false;
         *operand = func->lists.data[inst->b + (*at)++];
+        assert(*operand < func->insts.n);
         return true;
     }
     while (*at < 3 && args[*at] != 'v' && args[*at] != 's')
@@ -18,6 +23,7 @@ lw_ir_next_operand(const lw_func *func, const lw_inst *inst, uint32_t *at, lw_re
     if (*at >= 3)
         return false;
     *operand = operands[(*at)++];
+    assert(*operand < func->insts.n);
     return true;
 }
 
@@ -38,6 +44,7 @@ lw_ir_count_uses(const lw_func *func, lw_ref ref)
 {
     uint32_t n = 0;
 
+    assert(ref > 0 && ref < func->insts.n); /* uses follow it */
     for (uint32_t i = ref + 1; i < func->insts.n; i++)
         n += lw_ir_inst_uses(func, &func->insts.data[i], ref);
     return n;
@@ -49,6 +56,7 @@ renumber_list(const lw_func *from, lw_inst *inst, const lw_ref *become, lw_func 
 {
     uint32_t start = to_func->lists.n;
 
+    assert(inst->b + inst->c <= from->lists.n);
     if (inst->c > 0 && !lw_array_reserve(&to_func->lists, inst->c, arena))
         return false;
     for (uint32_t i = 0; i < inst->c; i++)

@@ -1,6 +1,6 @@
-/* Reads what print.c writes, line by line. Functions are numbered in a first walk over the
- * lines, so that a call may name a later one. It checks form, not meaning: lw_ir_verify does.
- */
+/* Reads what print.c writes, line by line. A first walk over the lines numbers the functions,
+ * so that a call may name a later one. Only the form is checked; lw_ir_verify checks the
+ * meaning. */
 #include "core/ir/ir_internal.h"
 
 #include "core/ir/build.h"
@@ -63,7 +63,7 @@ read_quoted(parser *p)
         complain(p, "a closing quote");
 }
 
-/* The next token of this line; "" at its end. */
+/* Reads the next token of this line; "" at its end. */
 static const char *
 next(parser *p)
 {
@@ -100,7 +100,7 @@ at_line_end(const parser *p)
     return !p->quoted && p->token[0] == 0;
 }
 
-/* To the first token of the next line that has one; false at the end of the text. */
+/* Goes to the first token of the next line that has one; false at the end of the text. */
 static bool
 next_line(parser *p)
 {
@@ -144,7 +144,7 @@ value_ref(parser *p)
     return number_from(p, p->token + 1, "a value, %number");
 }
 
-/* IR names only: "i8" is one byte here, not NumPy's alias of eight. */
+/* Accepts IR names only: "i8" is one byte here, not NumPy's alias of eight. */
 static lw_dtype
 dtype_named(const char *name, size_t n_bytes)
 {
@@ -166,7 +166,7 @@ dtype(parser *p)
     return LW_DT_void;
 }
 
-/* "f32" or "f32x4" */
+/* Reads "f32" or "f32x4". */
 static lw_dtype
 vector_type(parser *p, uint8_t *lanes)
 {
@@ -225,7 +225,7 @@ read_list(parser *p, lw_inst *inst)
     inst->c = n;
 }
 
-/* A plain number, or the word that stands for it. */
+/* Reads a plain number, or the word that stands for it. */
 static uint32_t
 number_named(parser *p, lw_op op)
 {
@@ -237,6 +237,16 @@ number_named(parser *p, lw_op op)
             return i;
     complain(p, "a special register, an atomic or a kernel operation");
     return 0;
+}
+
+static uint32_t
+intrinsic_named(parser *p, const char *name)
+{
+    for (uint32_t i = 0; i < LW_N_INTRINSICS; i++)
+        if (strcmp(lw_intrinsics[i].name, name) == 0)
+            return i;
+    complain(p, "the name of an intrinsic");
+    return LW_N_INTRINSICS;
 }
 
 static uint32_t
@@ -253,11 +263,7 @@ read_operand(parser *p, lw_inst *inst, char letter)
         if (found == UINT32_MAX)
             complain(p, "the @name of a function");
         return found;
-    case 'i':
-        found = lw_intrinsic_find(next(p));
-        if (found == LW_N_INTRINSICS)
-            complain(p, "the name of an intrinsic");
-        return found;
+    case 'i': return intrinsic_named(p, next(p));
     case 'n': return number_named(p, (lw_op)inst->op);
     default: return number(p);
     }
@@ -516,7 +522,7 @@ read_extern(parser *p, bool device)
         lw_ir_extern_add(p->module, name, result, params, n);
 }
 
-/* The bytes of a word of hexadecimal digits; their number, 0: it is no such word. */
+/* Reads the bytes of a word of hexadecimal digits. Returns how many; 0: it is no such word. */
 static uint32_t
 hex_bytes(const char *word, uint8_t *bytes)
 {

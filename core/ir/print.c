@@ -99,7 +99,7 @@ print_const(lw_text *out, lw_dtype type, uint64_t bits)
     float single;
     double wide;
 
-    if (lw_dtypes[type].kind == LW_KIND_INT) {
+    if (lw_is_signed(type)) {
         lw_text_addf(out, " %" PRId64, (int64_t)bits);
     } else if (!lw_is_float(type)) {
         lw_text_addf(out, " %" PRIu64, bits);
@@ -179,8 +179,8 @@ print_inst(lw_text *out, const lw_module *module, const lw_func *func, uint32_t 
     } else {
         lw_text_add(out, row->text);
     }
-    /* the value comment of a constant ends its line, so attributes would have to stand first;
-     * constants have none */
+    /* The comment with a constant's value ends its line, so attributes would have to come
+     * before it; constants have none. */
     for (int i = 0; i < 3; i++)
         print_operand(out, module, func, inst, row->args[i], operands[i]);
     print_attributes(out, inst);
@@ -243,7 +243,7 @@ print_func(lw_text *out, const lw_module *module, const lw_func *func, bool with
     lw_text_add(out, "}\n");
 }
 
-/* Bytes as hexadecimal digits, in words of 32 bytes. */
+/* Writes bytes as hexadecimal digits, in words of 32 bytes. */
 static void
 print_data(lw_text *out, const lw_data *data)
 {

@@ -1,5 +1,5 @@
 /* The memory that GPU threads print into, as core/emit writes it and core/device reads it: two
- * halves, one of which is active, so that one can be read while kernels go on. In 8-byte words:
+ * halves, one of which is active, so that one can be read while kernels run. In 8-byte words:
  *   0      the active half, 0 or 1
  *   1, 2   words reserved in each half (may exceed what fits)
  *   3, 4   lines that found no room

@@ -11,7 +11,7 @@ static lw_printed kept;
 static uint64_t capacity; /* words */
 static atomic_bool pending;
 
-/* Room for so many words more; false: there is none. */
+/* Makes room for this many more words; false: there is none. */
 static bool
 make_room(uint64_t n)
 {
@@ -36,7 +36,8 @@ void
 lw_printed_add(const lw_format *format, const uint64_t *slots)
 {
     lw_lock_take(&lock);
-    /* once a line was dropped, what follows is too: no holes in the middle */
+    /* once a line was dropped, the following ones are too, so that there are no holes in the
+     * middle */
     if (kept.n_dropped == 0 && make_room(format->n_slots + 1)) {
         kept.words[kept.n] = format->number;
         memcpy(kept.words + kept.n + 1, slots, format->n_slots * sizeof *slots);

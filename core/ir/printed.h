@@ -1,11 +1,11 @@
-/* Lines that compiled code has printed and nobody has shown yet: those of the host as they are
- * printed, those of a device once its buffer was read. In order, from all threads. */
+/* Lines that compiled code has printed and that nobody has shown yet: those of the host as they
+ * are printed, those of a device once its buffer has been read; in order, from all threads. */
 #ifndef LW_IR_PRINTED_H
 #define LW_IR_PRINTED_H
 
 #include "core/ir/format.h"
 
-/* Lines are kept up to this many bytes; further ones are counted only. */
+/* Lines are kept up to this many bytes; further ones are only counted. */
 #define LW_PRINTED_BYTES (64u << 20)
 
 typedef struct lw_printed {

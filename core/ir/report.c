@@ -15,7 +15,7 @@ field(lw_builder *b, lw_ref record, size_t offset)
     return lw_ir_offset(b, record, lw_ir_int(b, LW_DT_i64, (int64_t)offset));
 }
 
-/* 0 for the one thread that is first. */
+/* Gives 0 to the first thread that claims the record. */
 static lw_ref
 claim(lw_builder *b, lw_ref control)
 {
@@ -43,7 +43,8 @@ write_record(lw_builder *b, lw_ref record, lw_ref status, const lw_ref *values, 
     lw_ir_store(b, record, lw_ir_int(b, LW_DT_u32, 1), 0, 0);
 }
 
-/* Out of line, one function for each number of values: a kernel may report in many places. */
+/* The function that writes a record with n values. It is not inlined, because a kernel may
+ * report in many places. */
 static uint32_t
 reporter(lw_module *module, uint32_t n)
 {

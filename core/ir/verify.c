@@ -1,5 +1,5 @@
-/* Checks what every later stage takes for granted. Operands are checked by the letters of the
- * op rows, types by the rules of check_types, regions and reachability by one walk. */
+/* Checks what every later stage assumes. Operands are checked by the letters of the op rows,
+ * types by the rules of check_types, regions and reachability by one walk. */
 #include "core/ir/ir.h"
 
 #include "core/ir/format.h"
@@ -12,17 +12,17 @@
 
 /* One open IF, BLOCK or LOOP; number 0 is the function's body. */
 typedef struct region {
-    uint32_t first; /* instruction that opened the part we are in: IF, ELSE, LOOP, LATCH, … */
+    uint32_t first; /* instruction that opened the current part: IF, ELSE, LOOP, LATCH, … */
     lw_op op;       /* IF, ELSE, BLOCK, LOOP, LATCH */
     bool broken;    /* BLOCK, LOOP: some BREAK leaves it */
     bool continued; /* LOOP: its end or some CONTINUE reaches the latch */
-    bool then_ends; /* ELSE: the IF part falls out of its end */
+    bool then_ends; /* ELSE: control reaches the end of the IF part */
 } region;
 
 typedef struct checker {
     const lw_module *module;
     const lw_func *func;
-    uint32_t at; /* the instruction looked at */
+    uint32_t at; /* the current instruction */
     const lw_inst *inst;
     bool *dead; /* by value: its region is closed */
     LW_ARRAY(region) regions;
@@ -167,7 +167,7 @@ check_same(checker *c, lw_ref x, lw_ref y)
     return LW_OK;
 }
 
-/* Which types operand a may have. */
+/* Whether operand a may have this type. */
 static bool
 takes(lw_op op, lw_dtype type)
 {
@@ -316,7 +316,7 @@ check_print(checker *c)
     return LW_OK;
 }
 
-/* What the result class of the row says about the type. */
+/* Checks the result's type by the result class of the row. */
 static lw_status
 check_result_type(checker *c)
 {
@@ -483,7 +483,8 @@ innermost(checker *c)
     return &c->regions.data[c->regions.n - 1];
 }
 
-/* Constants, parameters, special registers, slots and memory are the same everywhere. */
+/* Marks the values of a region that ends as unusable, except constants, parameters, special
+ * registers, slots and memory, which are the same everywhere. */
 static void
 bury(checker *c, uint32_t first)
 {
@@ -583,7 +584,7 @@ check_flow(checker *c)
     }
 }
 
-/* Nothing follows what leaves a region, until the region's end. */
+/* Nothing may follow an instruction that leaves a region, until the region's end. */
 static lw_status
 check_not_left(checker *c)
 {
@@ -688,7 +689,7 @@ check_func(const lw_module *module, uint32_t number, lw_error *err)
     return status;
 }
 
-/* Depth-first over the calls; `state` by function: 0 new, 1 on the way, 2 done. */
+/* Walks the calls depth-first; `state` by function: 0 new, 1 on the current path, 2 done. */
 static bool
 calls_itself(const lw_module *module, uint32_t number, uint8_t *state)
 {

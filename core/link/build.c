@@ -54,8 +54,8 @@ typedef struct job {
     const lw_build_options *options;
     int cc;                /* 0: the host */
     bool frozen;           /* host code for another process */
-    lw_link_input *extra;  /* options->links, CUDA C++ compiled */
-    lw_blob **extra_blobs; /* … to these; NULL: the input's own bytes */
+    lw_link_input *extra;  /* options->links, in which CUDA C++ is compiled … */
+    lw_blob **extra_blobs; /* … to these; NULL: the bytes are the input's own */
 } job;
 
 static lw_emit_options
@@ -77,7 +77,8 @@ emit_options(const job *j)
 static lw_cuda_options
 cuda_options(const job *j)
 {
-    return (lw_cuda_options){.opt = j->options->opt ? 3 : 0,
+    return (lw_cuda_options){.cc = j->cc,
+                             .opt = j->options->opt ? 3 : 0,
                              .fma = j->options->fma,
                              .ftz = j->options->ftz,
                              .fast_div = j->options->fast_div,
@@ -100,8 +101,8 @@ run_nvrtc(void *context, lw_error *err)
     const source_job *s = context;
     lw_cuda_options options = cuda_options(s->job);
 
-    return lw_nvrtc_compile(s->source->data, s->source->n, s->source->name, s->job->cc,
-                            &options, s->out, err);
+    return lw_nvrtc_compile(s->source->data, s->source->n, s->source->name, &options, s->out,
+                            err);
 }
 
 static lw_status
@@ -113,9 +114,8 @@ make_source(void *context, lw_bytes *out, lw_error *err)
     return lw_run_deep(run_nvrtc, s, err);
 }
 
-/* What a source includes is not in its key, so that such a one is compiled anew by each
- * process.
- */
+/* Files that a source includes are not part of its key, so each process compiles such a source
+ * again. */
 static bool
 includes(const lw_link_input *source)
 {
@@ -135,7 +135,13 @@ static lw_status
 compile_source(const job *j, const lw_link_code *code, lw_blob **out, lw_error *err)
 {
     source_job s = {.source = &code->input, .job = j};
-    lw_digest nvrtc, key;
+    lw_cache_request request = {
+        .kind = LW_CACHE_LTOIR,
+        .use_disk = j->options->use_disk && !includes(&code->input),
+        .make = make_source,
+        .context = &s,
+    };
+    lw_digest nvrtc;
     lw_status status;
     lw_sha256 sha;
     char flags[96];
@@ -148,10 +154,8 @@ compile_source(const job *j, const lw_link_code *code, lw_blob **out, lw_error *
     lw_sha256_add_text(&sha, code->input.name ? code->input.name : "");
     lw_sha256_add(&sha, &nvrtc, sizeof nvrtc);
     lw_sha256_add(&sha, &code->id, sizeof code->id);
-    key = lw_sha256_finish(&sha);
-    status = lw_cache_get_or_make(&key, LW_CACHE_LTOIR,
-                                  j->options->use_disk && !includes(&code->input), make_source,
-                                  &s, out, NULL, err);
+    request.key = lw_sha256_finish(&sha);
+    status = lw_cache_get_or_make(&request, out, NULL, err);
 fail:
     return status;
 }
@@ -191,12 +195,6 @@ release_links(job *j)
     lw_free(j->extra_blobs);
 }
 
-static uint32_t
-n_extra(const job *j)
-{
-    return j->extra ? j->options->n_links : 0;
-}
-
 static void
 add_links(lw_sha256 *sha, const job *j)
 {
@@ -219,6 +217,13 @@ lw_build_kernel_name(const lw_module *module)
         if (module->funcs.data[i]->linkage == LW_KERNEL)
             return module->funcs.data[i]->name;
     return NULL;
+}
+
+static lw_cuda_source
+cuda_source(const job *j, const char *nvvm_text)
+{
+    return (lw_cuda_source){nvvm_text, lw_build_kernel_name(j->module), j->extra,
+                            j->extra ? j->options->n_links : 0};
 }
 
 static lw_status
@@ -261,7 +266,7 @@ lw_dump(const char *stage, const char *name, const char *text)
             *text && text[strlen(text) - 1] == '\n' ? "" : "\n");
 }
 
-/* The forms that cost a compile of their own are made only when asked for. */
+/* Forms that need a compilation of their own are made only when they are asked for. */
 static lw_status
 dump_stages(const job *j, lw_error *err)
 {
@@ -311,7 +316,8 @@ key_of(const job *j, lw_digest *key, lw_error *err)
     const lw_toolchain *toolchain = NULL;
 
     lw_text_init(&text);
-    /* lines count where the code has them: in line tables, in what the simulator is told */
+    /* Line numbers belong into the key if the code contains them: in line tables, and in what
+     * it tells the simulator. */
     lw_ir_print(j->module,
                 j->cc ? j->options->lineinfo
                       : j->options->watch || lw_ir_is_collective(j->module),
@@ -352,8 +358,8 @@ make(void *context, lw_bytes *out, lw_error *err)
     LW_TRY(emit(j, &text, err));
     if (j->cc) {
         lw_cuda_options options = cuda_options(j);
-        LW_TRY(lw_compile_cuda(lw_text_get(&text), lw_build_kernel_name(j->module), j->cc,
-                               &options, j->extra, n_extra(j), out, err));
+        lw_cuda_source source = cuda_source(j, lw_text_get(&text));
+        LW_TRY(lw_compile_cuda(&source, &options, out, err));
     } else {
         lw_host_options options = {.opt = j->options->opt ? 3 : 0};
         LW_TRY(lw_compile_host(lw_text_get(&text), &options, LW_HOST_OBJECT, out, err));
@@ -363,7 +369,7 @@ fail:
     return status;
 }
 
-/* Live memory is somewhere else in each process: none but this one could use the code. */
+/* The address of live memory differs between processes: only this one could use the code. */
 static bool
 is_for_this_process(const job *j)
 {
@@ -381,16 +387,20 @@ get_blob(const job *j, lw_cache_kind kind, lw_blob **out, lw_build_report *repor
          lw_error *err)
 {
     lw_status status = LW_OK;
-    lw_digest key;
+    lw_cache_request request = {
+        .kind = kind,
+        .use_disk = j->options->use_disk && !is_for_this_process(j),
+        .make = make,
+        .context = (void *)j,
+    };
     lw_cache_origin origin;
     double start = now_seconds();
 
     LW_TRY(dump_stages(j, err));
     if (lw_env_int(LW_ENV_verify))
         LW_TRY(lw_ir_verify(j->module, err));
-    LW_TRY(key_of(j, &key, err));
-    LW_TRY(lw_cache_get_or_make(&key, kind, j->options->use_disk && !is_for_this_process(j),
-                                make, (void *)j, out, &origin, err));
+    LW_TRY(key_of(j, &request.key, err));
+    LW_TRY(lw_cache_get_or_make(&request, out, &origin, err));
     if (report != NULL)
         *report = (lw_build_report){origin, now_seconds() - start};
     if (lw_env_int(LW_ENV_log))
@@ -472,18 +482,17 @@ cuda_output(const job *j, const char *output, const char *text, lw_bytes *out, l
 {
     lw_status status = LW_OK;
     lw_cuda_options options = cuda_options(j);
-    const char *kernel = lw_build_kernel_name(j->module);
+    lw_cuda_source source = cuda_source(j, text);
     lw_bytes cubin = {0};
 
     if (strcmp(output, "ptx") == 0)
-        return lw_compile_cuda_ptx(text, kernel, j->cc, &options, NULL, 0, out, err);
+        return lw_compile_cuda_ptx(&source, &options, out, err);
     if (strcmp(output, "ltoir") == 0)
-        return lw_compile_cuda_ltoir(text, kernel, j->cc, &options, out, err);
+        return lw_compile_cuda_ltoir(&source, &options, out, err);
     if (strcmp(output, "cubin") == 0)
-        return lw_compile_cuda(text, kernel, j->cc, &options, j->extra, n_extra(j), out, err);
+        return lw_compile_cuda(&source, &options, out, err);
     if (strcmp(output, "sass") == 0) {
-        LW_TRY(
-            lw_compile_cuda(text, kernel, j->cc, &options, j->extra, n_extra(j), &cubin, err));
+        LW_TRY(lw_compile_cuda(&source, &options, &cubin, err));
         LW_TRY(lw_cuda_sass(cubin.data, cubin.n, out, err));
         goto fail;
     }

@@ -1,6 +1,7 @@
-/* From a finished IR module to code that can run: key, cache, emit, compile. One key a kernel:
- * the printed IR, the flags, the target and the toolchain; so nothing it depends on can be
- * stale. LANEWISE_DUMP prints the stages from here. The caller does not hold the GIL. */
+/* From a finished IR module to code that can run: key, cache, emit, compile. The key of a
+ * kernel is made of the printed IR, the flags, the target and the toolchain, so that a cached
+ * result cannot be outdated. LANEWISE_DUMP prints the stages from here. The caller does not
+ * hold the GIL. */
 #ifndef LW_LINK_BUILD_H
 #define LW_LINK_BUILD_H
 
@@ -11,19 +12,20 @@
 #include "core/link/kernel_cache.h"
 #include "core/link/nvjitlink.h"
 
-/* The user's code that a kernel is linked with. */
+/* The user's code with which a kernel is linked. */
 typedef struct lw_link_code {
     lw_link_input input;
     lw_digest id; /* of its bytes */
 } lw_link_code;
 
 typedef struct lw_build_options {
-    bool use_disk;             /* cache= of the decorator */
-    bool precise;              /* CPU: scalar libm, no vector functions */
-    bool opt;                  /* false: -O0 */
-    bool lineinfo;             /* CUDA */
-    lw_watched watch;          /* CPU: races that are seen */
-    bool fma;                  /* what nvJitLink hears: always false, our own pass has fused */
+    bool use_disk;    /* cache= of the decorator */
+    bool precise;     /* CPU: scalar libm, no vector functions */
+    bool opt;         /* false: -O0 */
+    bool lineinfo;    /* CUDA */
+    lw_watched watch; /* CPU: accesses that are checked for races */
+    /* for nvJitLink; always false, because our own pass has fused already */
+    bool fma;
     bool ftz;                  /* fastmath */
     bool fast_div;             /* fastmath */
     int max_registers;         /* CUDA; 0: no limit */
@@ -32,22 +34,22 @@ typedef struct lw_build_options {
     const char *name; /* the Python function's, for dumps and log lines */
 } lw_build_options;
 
-/* What a compile gave: where it came from and how long it took, for stats and the demo. */
+/* Where a build's result came from and how long it took, for stats and the demo. */
 typedef struct lw_build_report {
     lw_cache_origin origin;
     double seconds;
 } lw_build_report;
 
-/* Machine code of the host; lw_code_symbol(code, "<exported function>") finds the entry. */
+/* Machine code for the host; lw_code_symbol(code, "<exported function>") finds the entry. */
 lw_status lw_build_host(const lw_module *module, const lw_build_options *options, lw_code **out,
                         lw_build_report *report, lw_error *err);
-/* A cubin for compute capability cc (90 for sm_90); the module's one KERNEL is its entry. */
+/* A cubin for compute capability cc (90 for sm_90), whose entry is the module's one KERNEL. */
 lw_status lw_build_cuda(const lw_module *module, int cc, const lw_build_options *options,
                         lw_blob **out, lw_build_report *report, lw_error *err);
-/* What that entry takes. */
+/* The registers and memory that this entry needs. */
 lw_status lw_build_info(const lw_module *module, int cc, const lw_build_options *options,
                         lw_cubin_info *out, lw_error *err);
-/* The entry's name; NULL: the module has none. */
+/* The name of the entry; NULL: the module has none. */
 const char *lw_build_kernel_name(const lw_module *module);
 /* A name for an entry: the Python function's, made safe for ptxas, and a hash of what the
  * entry is for. */
@@ -56,13 +58,13 @@ void lw_build_symbol(const char *name, uint64_t hash, char out[96]);
  * nvvm ptx ltoir cubin sass object asm ir; target_cc 0 = the host. Not cached. */
 lw_status lw_build_output(const lw_module *module, int target_cc, const char *output,
                           const lw_build_options *options, lw_bytes *out, lw_error *err);
-/* Whether LANEWISE_DUMP names this stage (and LANEWISE_DUMP_ONLY this function), and the
- * printing. */
+/* Whether LANEWISE_DUMP names this stage (and LANEWISE_DUMP_ONLY this function); prints a
+ * stage. */
 bool lw_dump_wanted(const char *stage, const char *name);
 void lw_dump(const char *stage, const char *name, const char *text);
-/* The width of this CPU's vectors that code is made for: 128, 256 or 512. */
+/* The vector width for which code is generated on this CPU: 128, 256 or 512 bits. */
 int lw_host_vector_bits(void);
-/* Whether it has a fused multiply-add. */
+/* Whether this CPU has a fused multiply-add. */
 bool lw_host_has_fma(void);
 
 #endif

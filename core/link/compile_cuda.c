@@ -5,6 +5,7 @@
 #include "core/base/memory.h"
 #include "core/link/toolchain.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -27,67 +28,70 @@ lw_cuda_cc_known(int cc)
     return false;
 }
 
-/* The extra inputs of one sort, LTO-IR or all else, behind ours: the first input names a
- * failure best. */
+/* ---- all steps from LLVM text to machine code, on the compiler's thread ---- */
+
+typedef struct job {
+    const lw_cuda_source *source;
+    const lw_cuda_options *options;
+    lw_bytes *out;
+} job;
+
+/* Links our code with the extra inputs that are LTO-IR (to PTX) or with all others (to a
+ * cubin). Ours comes first, because nvJitLink names the first input in many failures. */
 static lw_status
-link_some(const lw_link_input *ours, int cc, const lw_cuda_options *options,
-          const lw_link_input *extra, size_t n_extra, bool ltoir, lw_link_output output,
-          lw_bytes *out, lw_error *err)
+link_with(const job *j, lw_link_input ours, lw_link_output output, lw_bytes *out, lw_error *err)
 {
-    lw_link_input *inputs = lw_alloc((n_extra + 1) * sizeof *inputs);
+    const lw_cuda_source *source = j->source;
+    lw_link_input *inputs = lw_alloc((source->n_extra + 1) * sizeof *inputs);
+    lw_link_request request = {.inputs = inputs, .output = output, .kernel_symbol = ours.name};
+    bool ltoir = output == LW_LINK_TO_PTX;
     lw_status status;
-    size_t n = 0;
 
     if (inputs == NULL)
         return lw_fail_memory(err);
-    inputs[n++] = *ours;
-    for (size_t i = 0; i < n_extra; i++)
-        if ((extra[i].kind == LW_LINK_LTOIR) == ltoir)
-            inputs[n++] = extra[i];
-    status = lw_nvjitlink_link(inputs, n, cc, options, output, ours->name, out, err);
+    assert(ours.data != NULL && (ours.kind == LW_LINK_LTOIR) == ltoir);
+    inputs[request.n_inputs++] = ours;
+    for (size_t i = 0; i < source->n_extra; i++)
+        if ((source->extra[i].kind == LW_LINK_LTOIR) == ltoir)
+            inputs[request.n_inputs++] = source->extra[i];
+    status = lw_nvjitlink_link(&request, j->options, out, err);
     lw_free(inputs);
     return status;
 }
 
 static bool
-has_ltoir(const lw_link_input *extra, size_t n_extra)
+has_ltoir(const lw_cuda_source *source)
 {
-    for (size_t i = 0; i < n_extra; i++)
-        if (extra[i].kind == LW_LINK_LTOIR)
+    for (size_t i = 0; i < source->n_extra; i++)
+        if (source->extra[i].kind == LW_LINK_LTOIR)
             return true;
     return false;
 }
 
-/* ---- all steps from LLVM text to machine code, on the compiler's thread ---- */
+static lw_status
+compile_to(const job *j, lw_nvvm_output output, lw_bytes *out, lw_error *err)
+{
+    return lw_nvvm_compile(j->source->nvvm_text, j->source->kernel_symbol, j->options, output,
+                           out, err);
+}
 
-typedef struct job {
-    const char *nvvm_text, *kernel_symbol;
-    int cc;
-    const lw_cuda_options *options;
-    const lw_link_input *extra;
-    size_t n_extra;
-    lw_bytes *out;
-} job;
-
-/* The kernel with all LTO-IR inlined, as PTX: the form in which wrong negations can be mended.
- * A kernel alone goes there directly: the same code, and 1 ms of 18 less (a*b+a float32 in
- * vectors of four, CUDA 13.0 on an EPYC, 2026-11-21). */
+/* Compiles the kernel with all LTO-IR inlined to PTX, the form in which wrong instructions can
+ * be corrected. A kernel without LTO-IR is compiled to PTX directly: the code is the same, and
+ * it takes 1 ms of 18 less (a*b+a float32 in vectors of four, CUDA 13.0 on an EPYC,
+ * 2026-11-21). */
 static lw_status
 compile_to_ptx(const job *j, lw_bytes *ptx, lw_error *err)
 {
-    lw_link_input ours = {.kind = LW_LINK_LTOIR, .name = j->kernel_symbol};
+    lw_link_input ours = {.kind = LW_LINK_LTOIR, .name = j->source->kernel_symbol};
     lw_bytes ltoir = {0};
     lw_status status;
 
-    if (!has_ltoir(j->extra, j->n_extra))
-        return lw_nvvm_compile(j->nvvm_text, j->kernel_symbol, j->cc, j->options, LW_NVVM_PTX,
-                               ptx, err);
-    LW_TRY(lw_nvvm_compile(j->nvvm_text, j->kernel_symbol, j->cc, j->options, LW_NVVM_LTOIR,
-                           &ltoir, err));
+    if (!has_ltoir(j->source))
+        return compile_to(j, LW_NVVM_PTX, ptx, err);
+    LW_TRY(compile_to(j, LW_NVVM_LTOIR, &ltoir, err));
     ours.data = ltoir.data;
     ours.n = ltoir.n;
-    LW_TRY(link_some(&ours, j->cc, j->options, j->extra, j->n_extra, true, LW_LINK_TO_PTX, ptx,
-                     err));
+    LW_TRY(link_with(j, ours, LW_LINK_TO_PTX, ptx, err));
     LW_TRY(lw_ptx_mend(ptx, err));
 fail:
     lw_bytes_reset(&ltoir);
@@ -98,15 +102,14 @@ static lw_status
 make_cubin(void *context, lw_error *err)
 {
     const job *j = context;
-    lw_link_input ours = {.kind = LW_LINK_PTX, .name = j->kernel_symbol};
+    lw_link_input ours = {.kind = LW_LINK_PTX, .name = j->source->kernel_symbol};
     lw_bytes ptx = {0};
     lw_status status;
 
     LW_TRY(compile_to_ptx(j, &ptx, err));
     ours.data = ptx.data;
     ours.n = ptx.n;
-    LW_TRY(link_some(&ours, j->cc, j->options, j->extra, j->n_extra, false, LW_LINK_TO_CUBIN,
-                     j->out, err));
+    LW_TRY(link_with(j, ours, LW_LINK_TO_CUBIN, j->out, err));
 fail:
     lw_bytes_reset(&ptx);
     return status;
@@ -125,51 +128,42 @@ make_ltoir(void *context, lw_error *err)
 {
     const job *j = context;
 
-    return lw_nvvm_compile(j->nvvm_text, j->kernel_symbol, j->cc, j->options, LW_NVVM_LTOIR,
-                           j->out, err);
+    return compile_to(j, LW_NVVM_LTOIR, j->out, err);
 }
 
-/* The libraries are looked for on the caller's thread: Python may be asked where they are, and
- * what a signal's handler raises there is the caller's. */
+/* The libraries are looked for on the caller's thread, because Python may be asked where they
+ * are, and an exception that a signal handler raises there belongs to the caller. */
 static lw_status
-run_job(lw_deep_work make, job *j, lw_error *err)
+run_job(lw_deep_work make, job j, lw_error *err)
 {
     const lw_toolchain *toolchain = NULL;
     lw_status status;
 
     LW_TRY(lw_toolchain_need(&toolchain, err));
-    LW_TRY(lw_run_deep(make, j, err));
+    LW_TRY(lw_run_deep(make, &j, err));
 fail:
     return status;
 }
 
 lw_status
-lw_compile_cuda(const char *nvvm_text, const char *kernel_symbol, int cc,
-                const lw_cuda_options *options, const lw_link_input *extra, size_t n_extra,
-                lw_bytes *cubin, lw_error *err)
+lw_compile_cuda(const lw_cuda_source *source, const lw_cuda_options *options, lw_bytes *cubin,
+                lw_error *err)
 {
-    job j = {nvvm_text, kernel_symbol, cc, options, extra, n_extra, cubin};
-
-    return run_job(make_cubin, &j, err);
+    return run_job(make_cubin, (job){source, options, cubin}, err);
 }
 
 lw_status
-lw_compile_cuda_ptx(const char *nvvm_text, const char *kernel_symbol, int cc,
-                    const lw_cuda_options *options, const lw_link_input *extra, size_t n_extra,
-                    lw_bytes *ptx, lw_error *err)
+lw_compile_cuda_ptx(const lw_cuda_source *source, const lw_cuda_options *options, lw_bytes *ptx,
+                    lw_error *err)
 {
-    job j = {nvvm_text, kernel_symbol, cc, options, extra, n_extra, ptx};
-
-    return run_job(make_ptx, &j, err);
+    return run_job(make_ptx, (job){source, options, ptx}, err);
 }
 
 lw_status
-lw_compile_cuda_ltoir(const char *nvvm_text, const char *kernel_symbol, int cc,
-                      const lw_cuda_options *options, lw_bytes *ltoir, lw_error *err)
+lw_compile_cuda_ltoir(const lw_cuda_source *source, const lw_cuda_options *options,
+                      lw_bytes *ltoir, lw_error *err)
 {
-    job j = {nvvm_text, kernel_symbol, cc, options, NULL, 0, ltoir};
-
-    return run_job(make_ltoir, &j, err);
+    return run_job(make_ltoir, (job){source, options, ltoir}, err);
 }
 
 /* ---- SASS, by a child process ---- */
@@ -206,7 +200,7 @@ read_all(int file, lw_text *out)
     }
 }
 
-/* Runs a program with its output and errors in `output`; its exit status, or -1. */
+/* Runs a program with its output and errors in `output`. Returns its exit status, or -1. */
 static int
 run_program(const char *path, const char *const *arguments, lw_text *output)
 {
@@ -260,7 +254,7 @@ disassemble(const char *program, const char *flag, const char *file, lw_bytes *t
     return status;
 }
 
-/* Both programs read only from a file. */
+/* Both programs read from a file only. */
 static lw_status
 with_file(const char *program, const char *flag, const void *cubin, size_t n, lw_bytes *text,
           lw_error *err)

@@ -57,7 +57,7 @@ open_view(view *v, const void *cubin, size_t n_bytes)
            section(v, v->head.e_shstrndx, &v->names);
 }
 
-/* The number of a symbol and, where value is not NULL, its value; 0: none. */
+/* The number of a symbol and, if value is not NULL, its value; 0: there is no such symbol. */
 static uint32_t
 symbol_number(const view *v, const char *kernel, uint64_t *value)
 {
@@ -90,7 +90,7 @@ read_attributes(const view *v, const Elf64_Shdr *info, uint32_t symbol, lw_cubin
         uint16_t size;
         uint32_t pair[2];
         memcpy(&size, at + 2, 2);
-        if (at[0] != WITH_SIZE) { /* the value lies in the size field */
+        if (at[0] != WITH_SIZE) { /* the value is in the size field */
             at += 4;
             continue;
         }
@@ -107,8 +107,8 @@ read_attributes(const view *v, const Elf64_Shdr *info, uint32_t symbol, lw_cubin
     }
 }
 
-/* From compute capability 8.0 on the section of a kernel's shared memory begins with what the
- * system keeps for itself; a symbol says how much that is, or (CUDA 13.0) only that it is
+/* From compute capability 8.0 on the section of a kernel's shared memory begins with the part
+ * that the system reserves. A symbol says how large it is, or (CUDA 13.0) only that it is
  * there: then it is the 1 KB of the CUDA C++ Programming Guide. */
 static int
 own_shared_bytes(const view *v, uint64_t n_bytes)
@@ -157,8 +157,8 @@ lw_cubin_info_read(const void *cubin, size_t n_bytes, const char *kernel, lw_cub
 
 /* ---- occupancy ---- */
 
-/* Bytes of shared memory an SM has: CUDA C++ Programming Guide, table of technical
- * specifications, as all below. */
+/* Bytes of shared memory of an SM: CUDA C++ Programming Guide, table of technical
+ * specifications, as all numbers below. */
 static int
 shared_of_sm(int cc)
 {
@@ -182,7 +182,8 @@ double
 lw_occupancy_of(const lw_cubin_info *info, int cc, int block)
 {
     int threads = cc == 75 ? 1024 : cc == 86 || cc == 87 || cc == 89 || cc >= 120 ? 1536 : 2048;
-    int registers = (info->registers + 7) / 8 * 8 * 32; /* a warp; granted in units of 256 */
+    /* of a warp; they are granted in units of 256 */
+    int registers = (info->registers + 7) / 8 * 8 * 32;
     int warps = registers ? 65536 / registers : threads / 32;
     int warps_of_block = (block + 31) / 32, blocks = threads / 32 / warps_of_block;
 

@@ -1,4 +1,5 @@
-/* What a kernel takes, read from its cubin: no GPU and no toolkit program needed. */
+/* The resources that a kernel needs, read from its cubin: no GPU and no toolkit program is
+ * needed. */
 #ifndef LW_LINK_CUBIN_INFO_H
 #define LW_LINK_CUBIN_INFO_H
 
@@ -7,16 +8,16 @@
 #include <stddef.h>
 
 typedef struct lw_cubin_info {
-    int registers;      /* a thread */
-    int shared_bytes;   /* static, a block */
-    int local_bytes;    /* a thread: its stack frame, where spills go */
-    int constant_bytes; /* the parameter bank included */
+    int registers;      /* of a thread */
+    int shared_bytes;   /* static, of a block */
+    int local_bytes;    /* of a thread: its stack frame, which includes spills */
+    int constant_bytes; /* including the parameters */
 } lw_cubin_info;
 
 /* LW_ERR_LINK when the bytes are no cubin with this kernel; never reads outside of them. */
 lw_status lw_cubin_info_read(const void *cubin, size_t n_bytes, const char *kernel,
                              lw_cubin_info *out, lw_error *err);
-/* The part of an SM's threads that blocks of this many threads can fill. */
+/* The fraction of an SM's threads that blocks of this many threads can occupy. */
 double lw_occupancy_of(const lw_cubin_info *info, int cc, int block);
 
 #endif

@@ -26,12 +26,14 @@ enum {
     SUM_BYTES = 32,
     PATH_BYTES = 4096,
     FULL_BYTES = PATH_BYTES + 128, /* a folder's path and a name in it */
-    STALE_SECONDS = 3600,          /* a temporary file of a dead writer */
-    STORES_TO_RESCAN = 64,         /* other processes write too */
+    /* age at which a temporary file must belong to a dead writer */
+    STALE_SECONDS = 3600,
+    /* after so many stores the folder is read again, because other processes write too */
+    STORES_TO_RESCAN = 64,
     N_WARNED = 16
 };
-/* Far above any kernel (some hundred KB); a bound on what one damaged length can make us read.
- */
+/* Far larger than any kernel (some hundred KB); it bounds what a damaged length can make us
+ * read. */
 static const uint64_t MAX_PAYLOAD_BYTES = 64u << 20;
 
 /* All guarded by the lock. */
@@ -41,11 +43,11 @@ static struct {
     uint64_t env_version;
     char path[PATH_BYTES];
     char problem[PATH_BYTES + 256]; /* "" while usable */
-    uint64_t bytes;                 /* as of the last scan and our own stores since */
+    uint64_t bytes;                 /* at the last scan, plus our own stores since */
     int stores;                     /* since the last scan; -1: not scanned yet */
 } folder;
-static char *warning;             /* waiting to be taken */
-static uint64_t warned[N_WARNED]; /* hashes of what was said already */
+static char *warning;             /* waits until it is taken */
+static uint64_t warned[N_WARNED]; /* hashes of warnings that were given */
 static int n_warned;
 static atomic_uint temp_counter;
 
@@ -73,10 +75,10 @@ warn(const char *text)
         if (warned[i] == hash)
             return;
     if (warning != NULL)
-        return; /* one at a time: the next occasion says it again */
+        return; /* one at a time: it is given at the next occasion */
     warning = lw_strdup(text);
     if (n_warned == N_WARNED)
-        n_warned = 0; /* after very many different ones it may repeat itself */
+        n_warned = 0; /* after very many different warnings one may be repeated */
     warned[n_warned++] = hash;
 }
 
@@ -121,7 +123,7 @@ home_folder(void)
     return user ? user->pw_dir : NULL;
 }
 
-/* Specified by the XDG Base Directory Specification 0.8: a relative path there is to be
+/* Follows the XDG Base Directory Specification 0.8, which says that a relative path is to be
  * ignored. */
 static bool
 choose_path(char out[PATH_BYTES])
@@ -144,7 +146,7 @@ choose_path(char out[PATH_BYTES])
     return n > 0 && n < PATH_BYTES;
 }
 
-/* Makes the folder and what is missing above it, all 0700; an errno or 0. */
+/* Makes the folder and what is missing above it, all with mode 0700. Returns an errno or 0. */
 static int
 make_folder(const char *path)
 {
@@ -238,7 +240,7 @@ get_folder(char out[PATH_BYTES])
     return usable;
 }
 
-/* The folder may have been removed while the process runs. */
+/* Called because the folder may have been removed while the process runs. */
 static void
 recheck_folder(void)
 {
@@ -305,8 +307,8 @@ check_file(int file, uint64_t *n)
     return NULL;
 }
 
-/* Reads all three parts at once; short reads of a regular file mean that it shrank meanwhile.
- */
+/* Reads all three parts at once; a short read of a regular file means that it has shrunk
+ * meanwhile. */
 static const char *
 read_parts(int file, const lw_digest *key, lw_cache_kind kind, lw_bytes *payload)
 {
@@ -352,7 +354,7 @@ lw_disk_load(const lw_digest *key, lw_cache_kind kind, lw_bytes *out)
     if (fault == NULL)
         fault = read_parts(file, key, kind, out);
     if (fault == NULL)
-        (void)futimens(file, NULL); /* recently used; a read-only disk may say no */
+        (void)futimens(file, NULL); /* marks it as recently used; a read-only disk may refuse */
     close(file);
     if (fault == NULL)
         return true;
@@ -439,7 +441,8 @@ oldest_first(const void *a, const void *b)
            (x->used_nanoseconds < y->used_nanoseconds);
 }
 
-/* Over the cap, the least recently used entries go until a tenth is free. */
+/* When the cache is larger than its limit, removes the least recently used entries until a
+ * tenth is free. */
 static void
 trim(const char *path)
 {
@@ -482,7 +485,7 @@ count_store(const char *path, uint64_t bytes)
 
 /* ---- writing ---- */
 
-/* An errno or 0. parts are used up. */
+/* Returns an errno or 0. The parts are changed. */
 static int
 write_parts(int file, struct iovec *parts, int n)
 {
@@ -516,7 +519,7 @@ open_temp(const char *path, char out[FULL_BYTES])
     return open(out, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-/* An errno or 0. */
+/* Returns an errno or 0. */
 static int
 write_entry(const char *path, const char *name, struct iovec *parts)
 {
@@ -612,7 +615,7 @@ lw_disk_clear(lw_error *err)
     folder.bytes = 0;
     lw_lock_give(&lock);
     if (directory == NULL)
-        return LW_OK; /* nothing is kept there */
+        return LW_OK; /* nothing is cached there */
     while ((next = readdir(directory)) != NULL) {
         if (!is_entry_name(next->d_name) && !is_temp_name(next->d_name))
             continue;

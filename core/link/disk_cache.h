@@ -12,7 +12,7 @@ void lw_disk_store(const lw_digest *key, lw_cache_kind kind, const void *data, s
 /* Adds the disk's fields to info. */
 lw_status lw_disk_info(lw_cache_info *info, lw_error *err);
 lw_status lw_disk_clear(lw_error *err);
-/* Around a fork: prepare takes the lock, release gives it back in parent and child. */
+/* Called around a fork: prepare takes the lock, release gives it back in parent and child. */
 void lw_disk_fork_prepare(void);
 void lw_disk_fork_release(void);
 

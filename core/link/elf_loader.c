@@ -1,9 +1,10 @@
 /* Source of the relocation rules: System V ABI, AMD64 supplement 1.0 (2023), section 4.4.
  *
- * One mapping holds three page-aligned groups, so that everything of an object is within reach
- * of a 32-bit displacement: code with its trampolines (read+execute), constants with the global
- * offset table (read), data (read+write). Calls out of the object go through a trampoline when
- * the target is out of reach; .eh_frame is left out, for kernels throw nothing. */
+ * One mapping holds three page-aligned groups, so that every part of an object is within reach
+ * of a 32-bit displacement: code with its trampolines (read and execute), constants with the
+ * global offset table (read), data (read and write). Calls out of the object go through a
+ * trampoline when the target is too far away. .eh_frame is not loaded, because kernels throw no
+ * exceptions. */
 #define _GNU_SOURCE /* RTLD_DEFAULT */
 #include "core/link/elf_loader.h"
 
@@ -36,7 +37,7 @@ static struct {
     const lw_extern_row *rows;
     size_t n;
 } provided[MAX_TABLES];
-static atomic_uint n_provided; /* tables that readers may look at; they never change */
+static atomic_uint n_provided; /* tables that readers may search; they never change */
 
 void
 lw_extern_provide(const lw_extern_row *rows, size_t n)
@@ -68,7 +69,8 @@ find_provided(const char *name)
     return NULL;
 }
 
-/* Ours, then libm: a library loaded globally must not change what exp means. */
+/* Our own functions come first, then libm's: a library that was loaded globally must not change
+ * what exp means. */
 void *
 lw_extern_symbol(const char *name)
 {
@@ -104,7 +106,6 @@ typedef struct defined {
 } defined;
 
 struct lw_code {
-    atomic_int references;
     uint8_t *memory;
     size_t size;
     defined *symbols;
@@ -116,7 +117,7 @@ typedef struct load {
     lw_code *code;
     const lw_code_extern *externs;
     size_t n_externs;
-    uint8_t **sections; /* where each section lies in memory; NULL: not loaded */
+    uint8_t **sections; /* where each section is in memory; NULL: it is not loaded */
     uint64_t *sizes;    /* of each loaded section */
     uint32_t symtab;    /* section number; 0: none */
     Elf64_Shdr symbols;
@@ -157,8 +158,8 @@ group_of(const load *l, const Elf64_Shdr *section)
     return section->sh_flags & SHF_WRITE ? GROUP_DATA : GROUP_CONST;
 }
 
-/* Gives a section its place: *offset counts from its group's start, which nobody knows before
- * all sections are placed. */
+/* Assigns a section its offset in its group; the group's start is known once all sections have
+ * been placed. */
 static lw_status
 place_section(load *l, uint32_t index, const Elf64_Shdr *section, size_t *offset)
 {
@@ -322,7 +323,7 @@ symbol_address(load *l, uint64_t index, void **out)
     return LW_OK;
 }
 
-/* jmp *[rip+0], then the address. */
+/* Writes jmp *[rip+0], followed by the address. */
 static void *
 trampoline(load *l, uint64_t index)
 {
@@ -375,7 +376,8 @@ width_of(uint32_t type)
     }
 }
 
-/* Sums run in uint64_t: hostile addends may wrap around, and the range check is what counts. */
+/* Sums are computed in uint64_t: hostile addends may wrap around, and the range check
+ * decides. */
 static lw_status
 apply(load *l, uint8_t *at, const Elf64_Rela *rela)
 {
@@ -422,7 +424,7 @@ relocate_section(load *l, const Elf64_Shdr *table)
     if (target >= l->elf.n_sections)
         return damaged(l, "target of a relocation table");
     if (l->sections[target] == NULL)
-        return LW_OK; /* of debug information or .eh_frame */
+        return LW_OK; /* it belongs to debug information or .eh_frame */
     if (table->sh_link != l->symtab || table->sh_size % sizeof rela != 0 ||
         table->sh_entsize != sizeof rela)
         return damaged(l, "a relocation table");
@@ -533,7 +535,6 @@ load_new(load *l)
     if (l->code == NULL || l->sections == NULL || l->sizes == NULL || l->addresses == NULL ||
         l->state == NULL)
         return lw_fail_memory(l->err);
-    atomic_init(&l->code->references, 1);
     return LW_OK;
 }
 
@@ -554,7 +555,7 @@ lw_code_load(const void *object, size_t n, const lw_code_extern *externs, size_t
     *out = l->code;
     l->code = NULL;
 fail:
-    lw_code_unref(l->code);
+    lw_code_free(l->code);
     lw_free(l->sections);
     lw_free(l->sizes);
     lw_free(l->addresses);
@@ -577,17 +578,10 @@ lw_code_size(const lw_code *code)
     return code->size;
 }
 
-lw_code *
-lw_code_ref(lw_code *code)
-{
-    atomic_fetch_add(&code->references, 1);
-    return code;
-}
-
 void
-lw_code_unref(lw_code *code)
+lw_code_free(lw_code *code)
 {
-    if (code == NULL || atomic_fetch_sub(&code->references, 1) > 1)
+    if (code == NULL)
         return;
     if (code->memory != NULL)
         munmap(code->memory, code->size);
@@ -597,7 +591,7 @@ lw_code_unref(lw_code *code)
     lw_free(code);
 }
 
-#else /* another platform: its object files have another format */
+#else /* other platforms have another object format */
 
 struct lw_code {
     int nothing;
@@ -628,14 +622,8 @@ lw_code_size(const lw_code *code)
     return 0;
 }
 
-lw_code *
-lw_code_ref(lw_code *code)
-{
-    return code;
-}
-
 void
-lw_code_unref(lw_code *code)
+lw_code_free(lw_code *code)
 {
     (void)code;
 }

@@ -1,8 +1,9 @@
-/* Our own loader for relocatable x86-64 ELF objects: a cached kernel runs without LLVM.
+/* Our own loader for relocatable x86-64 ELF objects, with which a cached kernel runs without
+ * LLVM.
  *
  * Everything read from the object is bounds-checked: damaged input is LW_ERR_LINK, never a
- * crash of the loader. Memory is written first and made executable after, never both at a time.
- * The GIL is not needed. On other platforms load is a documented LW_ERR_LINK. */
+ * crash of the loader. Memory is written first and made executable afterwards, never both at
+ * the same time. The GIL is not needed. On other platforms loading is LW_ERR_LINK. */
 #ifndef LW_LINK_ELF_LOADER_H
 #define LW_LINK_ELF_LOADER_H
 
@@ -11,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef struct lw_code lw_code; /* counted references */
+typedef struct lw_code lw_code;
 
 typedef struct lw_code_extern {
     const char *name;
@@ -24,14 +25,13 @@ lw_status lw_code_load(const void *object, size_t n, const lw_code_extern *exter
                        size_t n_externs, lw_code **out, lw_error *err);
 /* A global function or datum of the object; NULL when it defines none of this name. */
 void *lw_code_symbol(const lw_code *code, const char *name);
-size_t lw_code_size(const lw_code *code); /* bytes of memory mapped */
-lw_code *lw_code_ref(lw_code *code);
-void lw_code_unref(lw_code *code); /* NULL is allowed; the last one unmaps the code */
+size_t lw_code_size(const lw_code *code); /* bytes of mapped memory */
+void lw_code_free(lw_code *code);         /* NULL is allowed; unmaps the code */
 
-/* The functions the loader would find outside the object: NULL when nowhere. */
+/* The function that the loader would find outside of the object; NULL: there is none. */
 void *lw_extern_symbol(const char *name);
-/* Functions of ours that are found by their names from now on, before any library's. The rows
- * stay where they are; giving the same ones twice is allowed. At most 8 tables. */
+/* Registers functions of ours, which are found by name before any library's. The rows must stay
+ * in memory; registering the same table twice is allowed. At most 8 tables. */
 typedef lw_code_extern lw_extern_row;
 void lw_extern_provide(const lw_extern_row *rows, size_t n);
 /* Whether this machine's libmvec has, say, "_ZGVdN4v_exp". */

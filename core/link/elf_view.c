@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Offsets are compared by subtraction: sums of hostile numbers wrap around. */
+/* Offsets are compared by subtraction, since sums of hostile numbers wrap around. */
 static bool
 inside(const lw_elf *elf, uint64_t offset, uint64_t size)
 {

@@ -1,5 +1,5 @@
 /* Bounds-checked reading of 64-bit little-endian ELF files (host objects, cubins). Every
- * function says no to anything that does not lie within the bytes given; nothing is ever
+ * function fails for anything that is not within the given bytes; nothing in the file is
  * trusted. */
 #ifndef LW_LINK_ELF_VIEW_H
 #define LW_LINK_ELF_VIEW_H
@@ -19,7 +19,7 @@ typedef struct lw_elf { /* borrows the bytes */
 bool lw_elf_open(lw_elf *elf, const void *data, size_t n);
 /* False for an index or contents outside the file (SHT_NOBITS has no contents in it). */
 bool lw_elf_section(const lw_elf *elf, uint32_t index, Elf64_Shdr *out);
-/* The n-th entry of a table section with entries of this size. */
+/* Copies the n-th entry of a table section with entries of this size. */
 bool lw_elf_entry(const lw_elf *elf, const Elf64_Shdr *table, uint64_t index, void *out,
                   size_t size);
 uint64_t lw_elf_n_entries(const Elf64_Shdr *table, size_t size);

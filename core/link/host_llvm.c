@@ -40,8 +40,8 @@ lw_compile_host(const char *llvm_text, const lw_host_options *options, lw_host_o
 /* ---- which CPU this is ---- */
 
 #if defined(__x86_64__)
-/* Leaves that decide what code may run here or what LLVM takes the CPU for. Left out: what
- * differs from core to core (the APIC number in leaf 1's ebx) or from start to start. */
+/* The cpuid leaves that decide which code may run here, or which CPU LLVM assumes. What differs
+ * from core to core (the APIC number in leaf 1's ebx) or from boot to boot is left out. */
 static const struct {
     uint32_t leaf, sub;
     bool a, b, c, d;
@@ -88,12 +88,12 @@ add_cpu(lw_sha256 *sha)
     unsigned long caps[2] = {getauxval(AT_HWCAP), getauxval(AT_HWCAP2)};
     lw_sha256_add(sha, caps, sizeof caps);
 #else
-    (void)sha; /* the machine's name, added by the caller, is all we know */
+    (void)sha; /* only the machine's name is known, which the caller adds */
 #endif
 }
 #endif
 
-/* Which vector functions libmvec has, and so which the code may call. */
+/* Which vector functions libmvec has decides which of them the code may call. */
 static void
 add_c_library(lw_sha256 *sha)
 {
@@ -116,7 +116,7 @@ find_cpu_id(void)
     lw_sha256 sha;
 
     lw_sha256_init(&sha);
-    lw_sha256_add_text(&sha, "cpu 1"); /* a changed list of leaves is a changed number */
+    lw_sha256_add_text(&sha, "cpu 1"); /* a changed list of leaves needs a new number */
     if (uname(&machine) == 0) {
         lw_sha256_add_text(&sha, machine.sysname);
         lw_sha256_add_text(&sha, machine.machine);

@@ -1,6 +1,6 @@
-/* The CPU's road: LLVM text -> a relocatable object, by llvmlite (the only thing here that only
- * Python can do; it comes in through a registered function). And who this CPU is, without LLVM.
- */
+/* Compiling for the CPU: LLVM text -> a relocatable object, by llvmlite, which is the only part
+ * that needs Python and comes in through a registered function. Also identifies this CPU,
+ * without LLVM. */
 #ifndef LW_LINK_HOST_LLVM_H
 #define LW_LINK_HOST_LLVM_H
 
@@ -11,8 +11,9 @@
 #include <stdbool.h>
 
 typedef struct lw_host_options {
-    int opt;       /* 0 ... 3; the vectorisers run from 2 on */
-    bool baseline; /* code for every CPU of this kind (x86-64) instead of this machine's own */
+    int opt; /* 0 ... 3; from 2 on the vectorisers run */
+    /* code for every CPU of this architecture (x86-64) instead of this machine's */
+    bool baseline;
 } lw_host_options;
 
 #define LW_HOST_OPTIONS_DEFAULT ((lw_host_options){.opt = 3})
@@ -29,15 +30,15 @@ typedef lw_status (*lw_host_compile_fn)(const char *llvm_text, const lw_host_opt
 
 void lw_host_llvm_set(lw_host_compile_fn compile); /* NULL: none */
 
-/* The caller does not hold the GIL. LW_ERR_COMPILER_NOT_FOUND when no llvmlite is there. */
+/* The caller does not hold the GIL. LW_ERR_COMPILER_NOT_FOUND when there is no llvmlite. */
 lw_status lw_compile_host(const char *llvm_text, const lw_host_options *options,
                           lw_host_output output, lw_bytes *out, lw_error *err);
 
-/* This CPU, for cache keys: the cpuid leaves and xgetbv that say what code it runs. Valid for
- * the life of the process. */
+/* A digest of this CPU for cache keys: of the cpuid leaves and xgetbv that decide which code it
+ * runs. Valid for the life of the process. */
 const lw_digest *lw_host_cpu_id(void);
-/* The llvmlite installed, for cache keys: path, size and time of its library, without importing
- * it; all zero when there is none in Python's folders. */
+/* A digest of the installed llvmlite for cache keys: path, size and time of its library, found
+ * without importing it; all zero when Python's folders contain none. */
 lw_status lw_host_compiler_id(lw_digest *out, lw_error *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* Waiters on one key share one result: an entry is MAKING while its owner compiles without the
- * lock, and everybody else who wants it sleeps on `changed`. */
+/* Waiters for one key share one result: an entry is MAKING while its owner compiles without the
+ * lock, and everybody else who needs it sleeps on `changed`. */
 #include "core/link/kernel_cache.h"
 
 #include "core/base/env.h"
@@ -23,11 +23,11 @@ typedef enum entry_state { MAKING, READY, FAILED } entry_state;
 
 typedef struct entry {
     struct entry *next;            /* in its bucket */
-    struct entry *older, *younger; /* by its last use */
+    struct entry *older, *younger; /* ordered by last use */
     lw_digest key;
     lw_cache_kind kind;
     entry_state state;
-    bool gone; /* not in the table any more; freed by the last waiter */
+    bool gone; /* no longer in the table; the last waiter frees it */
     int waiters;
     pthread_t owner;  /* while MAKING */
     lw_blob *blob;    /* READY */
@@ -60,7 +60,10 @@ lw_blob_size(const lw_blob *blob)
 lw_blob *
 lw_blob_ref(lw_blob *blob)
 {
-    atomic_fetch_add(&blob->references, 1);
+    int before = atomic_fetch_add(&blob->references, 1);
+
+    assert(before > 0); /* whoever copies a reference holds one */
+    (void)before;
     return blob;
 }
 
@@ -73,7 +76,7 @@ lw_blob_unref(lw_blob *blob)
     lw_free(blob);
 }
 
-/* Steals the bytes, also when it fails. */
+/* Takes the bytes over, also when it fails. */
 static lw_blob *
 blob_new(lw_bytes *bytes)
 {
@@ -117,6 +120,7 @@ entry_free(entry *e)
 static void
 leave_order(entry *e)
 {
+    assert((e->older == NULL) == (oldest == e) && (e->younger == NULL) == (youngest == e));
     *(e->older ? &e->older->younger : &oldest) = e->younger;
     *(e->younger ? &e->younger->older : &youngest) = e->older;
 }
@@ -133,16 +137,18 @@ become_youngest(entry *e)
 static void
 set_size(entry *e, size_t size_bytes)
 {
+    assert(memory_bytes >= e->size_bytes);
     memory_bytes += size_bytes - e->size_bytes;
     e->size_bytes = size_bytes;
 }
 
-/* Takes it out of the table; it is freed now, or by its last waiter. */
+/* Removes an entry from the table; it is freed now, or by its last waiter. */
 static void
 drop(entry *e)
 {
     entry **at = bucket_of(&e->key);
 
+    assert(!e->gone && n_entries > 0); /* it is in the table */
     while (*at != e)
         at = &(*at)->next;
     *at = e->next;
@@ -180,8 +186,8 @@ use(entry *e)
     become_youngest(e);
 }
 
-/* The least recently used go until the others take no more than so many bytes. What loaded
- * code, or a waiter, holds of them stays valid: blobs are counted. */
+/* Drops the least recently used entries until the others take no more than most_bytes. Blobs
+ * are counted, so that those in use by loaded code or by a waiter stay valid. */
 static void
 trim(uint64_t most_bytes)
 {
@@ -269,13 +275,14 @@ watch_forks(void)
 
 /* ---- get or make ---- */
 
-/* needs: the lock. Sleeps until e is made, then answers from it. False: look in the table
- * again. */
+/* needs: the lock. Sleeps until e has been made, then answers from it. False: the caller must
+ * look in the table again. */
 static bool
 wait_for(entry *e, lw_blob **out, lw_status *status, lw_error *err)
 {
     bool answered = true;
 
+    assert(!e->gone);
     e->waiters++;
     while (e->state == MAKING)
         pthread_cond_wait(&changed, &lock);
@@ -285,7 +292,7 @@ wait_for(entry *e, lw_blob **out, lw_status *status, lw_error *err)
         *status = LW_OK;
         memory_hits++;
     } else if (e->failure.status == LW_ERR_PYTHON) {
-        answered = false; /* the exception is another thread's own; make it ourselves */
+        answered = false; /* the exception belongs to another thread; this one compiles again */
     } else {
         *status = copy_error(&e->failure, err);
     }
@@ -294,11 +301,13 @@ wait_for(entry *e, lw_blob **out, lw_status *status, lw_error *err)
     return answered;
 }
 
-/* Publishes what the owner made (blob: a reference to keep; NULL: failure, copied). */
+/* Publishes what the owner has made. blob: the entry takes a reference; NULL: it failed, and
+ * the failure is copied. */
 static void
 publish(entry *e, lw_blob *blob, const lw_error *failure)
 {
     lw_lock_take(&lock);
+    assert(e->state == MAKING && pthread_equal(e->owner, pthread_self()));
     if (blob != NULL) {
         e->state = READY;
         e->blob = lw_blob_ref(blob);
@@ -317,16 +326,15 @@ publish(entry *e, lw_blob *blob, const lw_error *failure)
 }
 
 static lw_status
-load_or_make(const lw_digest *key, lw_cache_kind kind, bool use_disk, lw_cache_make make,
-             void *context, lw_blob **out, lw_cache_origin *origin, lw_error *err)
+load_or_make(const lw_cache_request *r, lw_blob **out, lw_cache_origin *origin, lw_error *err)
 {
     lw_bytes bytes = {0};
     lw_status status = LW_OK;
 
     *origin = LW_CACHE_DISK;
-    if (!use_disk || !lw_disk_load(key, kind, &bytes)) {
+    if (!r->use_disk || !lw_disk_load(&r->key, r->kind, &bytes)) {
         *origin = LW_CACHE_MADE;
-        LW_TRY(make(context, &bytes, err));
+        LW_TRY(r->make(r->context, &bytes, err));
     }
     *out = blob_new(&bytes);
     if (*out == NULL)
@@ -337,15 +345,14 @@ fail:
     return status;
 }
 
-/* The owner of a MAKING entry does this, without the lock. */
+/* Called by the owner of a MAKING entry, without the lock. */
 static lw_status
-fill_entry(entry *e, const lw_digest *key, lw_cache_kind kind, bool use_disk,
-           lw_cache_make make, void *context, lw_blob **out, lw_cache_origin *origin,
+fill_entry(entry *e, const lw_cache_request *r, lw_blob **out, lw_cache_origin *origin,
            lw_error *err)
 {
     lw_error cause = {0};
     lw_blob *blob = NULL;
-    lw_status status = load_or_make(key, kind, use_disk, make, context, &blob, origin, &cause);
+    lw_status status = load_or_make(r, &blob, origin, &cause);
 
     if (status != LW_OK) {
         cause.status = status;
@@ -358,15 +365,15 @@ fill_entry(entry *e, const lw_digest *key, lw_cache_kind kind, bool use_disk,
     lw_lock_take(&lock);
     *(*origin == LW_CACHE_DISK ? &disk_hits : &n_made) += 1;
     lw_lock_give(&lock);
-    if (use_disk && *origin == LW_CACHE_MADE) /* after others were let go: a disk may be slow */
-        lw_disk_store(key, kind, blob->bytes.data, blob->bytes.n);
+    /* waiters go on first, since a disk may be slow */
+    if (r->use_disk && *origin == LW_CACHE_MADE)
+        lw_disk_store(&r->key, r->kind, blob->bytes.data, blob->bytes.n);
     *out = blob;
     return LW_OK;
 }
 
 lw_status
-lw_cache_get_or_make(const lw_digest *key, lw_cache_kind kind, bool use_disk,
-                     lw_cache_make make, void *context, lw_blob **out, lw_cache_origin *origin,
+lw_cache_get_or_make(const lw_cache_request *request, lw_blob **out, lw_cache_origin *origin,
                      lw_error *err)
 {
     lw_status status = LW_OK;
@@ -377,7 +384,7 @@ lw_cache_get_or_make(const lw_digest *key, lw_cache_kind kind, bool use_disk,
     *from = LW_CACHE_MEMORY;
     lw_lock_take(&lock);
     for (;;) {
-        e = find(key, kind);
+        e = find(&request->key, request->kind);
         if (e == NULL)
             break;
         use(e);
@@ -390,11 +397,11 @@ lw_cache_get_or_make(const lw_digest *key, lw_cache_kind kind, bool use_disk,
             return status;
         }
     }
-    e = insert(key, kind);
+    e = insert(&request->key, request->kind);
     lw_lock_give(&lock);
     if (e == NULL)
         return lw_fail_memory(err);
-    return fill_entry(e, key, kind, use_disk, make, context, out, from, err);
+    return fill_entry(e, request, out, from, err);
 }
 
 /* ---- info and clear ---- */

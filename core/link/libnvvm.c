@@ -26,8 +26,9 @@ static const lw_vendor_row rows[] = {
 static lw_vendor vendor = {"libNVVM",          rows,         sizeof rows / sizeof *rows,
                            sizeof(nvvm_table), LW_LOCK_INIT, NULL};
 
-/* libdevice as last read: half a MB, kept because each compile with `__nv_` wants it. A changed
- * path reads anew and keeps the old bytes, for a compile may be using them. */
+/* libdevice as it was last read: half a MB, kept because every compilation with `__nv_` needs
+ * it. If the path changes, the new file is read and the old bytes are kept, because a
+ * compilation may be using them. */
 typedef struct device_library {
     struct device_library *next;
     char *path;
@@ -40,11 +41,10 @@ static device_library *device_libraries;
 enum { MAX_LIBDEVICE_BYTES = 64 << 20 };
 
 static void
-list_options(lw_vendor_options *list, int cc, const lw_cuda_options *options,
-             lw_nvvm_output output)
+list_options(lw_vendor_options *list, const lw_cuda_options *options, lw_nvvm_output output)
 {
     list->n = 0;
-    snprintf(list->text[0], LW_VENDOR_OPTION_LENGTH, "-arch=compute_%d%.1s", cc,
+    snprintf(list->text[0], LW_VENDOR_OPTION_LENGTH, "-arch=compute_%d%.1s", options->cc,
              (char[2]){options->suffix, 0});
     list->items[list->n++] = list->text[0];
     if (output == LW_NVVM_LTOIR)
@@ -80,7 +80,7 @@ read_file(const char *path, lw_bytes *out, lw_error *err)
     return status;
 }
 
-/* Whether it is LLVM bitcode to its end. Top-level blocks are walked by their lengths: each
+/* Whether this is complete LLVM bitcode. Top-level blocks are walked by their lengths: each
  * begins with a word of abbreviation, kind and width, and a word with its length in words.
  * libNVVM ends the process when it is given a damaged file. */
 static bool
@@ -164,28 +164,6 @@ fail:
     return status;
 }
 
-/* Any failure of a call on a program, with the program's log. */
-static lw_status
-fail_call(const nvvm_table *nvvm, void *program, const char *call, int result, const char *name,
-          int cc, lw_error *err)
-{
-    size_t n = 0;
-    lw_bytes log = {0};
-    const char *text = "";
-
-    if (program != NULL && nvvm->GetLogSize(program, &n) == 0 && n > 1 &&
-        lw_bytes_new(&log, n) && nvvm->GetLog(program, (char *)log.data) == 0)
-        text = (const char *)log.data;
-    if (err != NULL && err->status == LW_OK) {
-        err->vendor_code = result;
-        snprintf(err->vendor_name, sizeof err->vendor_name, "%s", nvvm->GetErrorString(result));
-    }
-    lw_fail(err, LW_ERR_COMPILE, "libNVVM refused the code of %s for compute_%d in %s: %s%s%s",
-            name, cc, call, nvvm->GetErrorString(result), text[0] ? "\n" : "", text);
-    lw_bytes_reset(&log);
-    return LW_ERR_COMPILE;
-}
-
 typedef struct job {
     const nvvm_table *nvvm;
     void *program;
@@ -193,11 +171,26 @@ typedef struct job {
     int cc;
 } job;
 
+/* A failed call on the job's program, with the program's log. */
+static lw_status
+fail_call(const job *j, const char *call, int result, lw_error *err)
+{
+    lw_vendor_failure failure = {result, j->nvvm->GetErrorString(result), j->program,
+                                 j->nvvm->GetLogSize, j->nvvm->GetLog};
+    lw_bytes log = {0};
+
+    lw_vendor_failed(&failure, &log, err);
+    lw_fail(err, LW_ERR_COMPILE, "libNVVM refused the code of %s for compute_%d in %s: %s%s",
+            j->name, j->cc, call, failure.name, log.data ? (const char *)log.data : "");
+    lw_bytes_reset(&log);
+    return LW_ERR_COMPILE;
+}
+
 #define CALL(function, result)                                                                 \
     do {                                                                                       \
         int result_ = (result);                                                                \
         if (result_ != 0) {                                                                    \
-            status = fail_call(j->nvvm, j->program, function, result_, j->name, j->cc, err);   \
+            status = fail_call(j, function, result_, err);                                     \
             goto fail;                                                                         \
         }                                                                                      \
     } while (0)
@@ -218,7 +211,7 @@ fail:
     return status;
 }
 
-/* The order matters: an unverified text can end the process, and a verify after libdevice was
+/* The order matters: an unverified text can end the process, and verifying after libdevice was
  * added costs more. */
 static lw_status
 build(const job *j, const char *text, const lw_bytes *libdevice, lw_vendor_options *options,
@@ -291,7 +284,7 @@ write_negation(lw_text *text, const operand_pair *p, int bits)
                  p->source);
 }
 
-/* (x ^ s) - s with s = x >> 31: all its bits wrap. */
+/* Computes (x ^ s) - s with s = x >> 31, of which all bits wrap. */
 static void
 write_magnitude(lw_text *text, const operand_pair *p, int bits)
 {
@@ -306,7 +299,7 @@ static const struct mending {
     const char *wrong;
     void (*write)(lw_text *text, const operand_pair *pair, int bits);
     int bits;
-    bool closed; /* what is written ends by itself: no semicolon */
+    bool closed; /* the replacement ends by itself and needs no semicolon */
 } mendings[] = {
     {"neg.s16", write_negation, 16, false},
     {"abs.s32", write_magnitude, 32, true},
@@ -330,7 +323,7 @@ mend_one(lw_bytes *ptx, const struct mending *m, lw_error *err)
         if (read_pair(at + strlen(m->wrong), end, &pair)) {
             m->write(&text, &pair, m->bits);
             from = end + m->closed;
-        } else { /* a comment or a name that holds these letters */
+        } else { /* a comment or a name that contains these letters */
             lw_text_add(&text, m->wrong);
             from = at + strlen(m->wrong);
         }
@@ -358,21 +351,21 @@ fail:
 }
 
 lw_status
-lw_nvvm_compile(const char *nvvm_text, const char *name, int cc, const lw_cuda_options *options,
+lw_nvvm_compile(const char *nvvm_text, const char *name, const lw_cuda_options *options,
                 lw_nvvm_output output, lw_bytes *out, lw_error *err)
 {
     lw_status status;
     const lw_toolchain *toolchain = NULL;
     const lw_bytes *libdevice = NULL;
     lw_vendor_options list;
-    job here = {NULL, NULL, name ? name : "kernel", cc}, *j = &here;
+    job here = {NULL, NULL, name ? name : "kernel", options->cc}, *j = &here;
 
-    LW_TRY(check_arguments(nvvm_text, cc, err));
+    LW_TRY(check_arguments(nvvm_text, options->cc, err));
     LW_TRY(get_table(&toolchain, &j->nvvm, err));
     if (strstr(nvvm_text, "@__nv_") != NULL)
         LW_TRY(
             get_device_library(toolchain->found[LW_COMPONENT_LIBDEVICE].path, &libdevice, err));
-    list_options(&list, cc, options, output);
+    list_options(&list, options, output);
     CALL("nvvmCreateProgram", j->nvvm->CreateProgram(&j->program));
     LW_TRY(build(j, nvvm_text, libdevice, &list, err));
     LW_TRY(take_result(j, out, err));

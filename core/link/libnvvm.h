@@ -1,8 +1,8 @@
-/* libNVVM: NVVM IR text -> PTX or LTO-IR. Loaded at the first compile; calls run in parallel,
- * no lock is held and the caller does not hold the GIL.
+/* libNVVM: NVVM IR text -> PTX or LTO-IR. It is loaded at the first compilation; calls run in
+ * parallel, no lock is held and the caller does not hold the GIL.
  *
- * libNVVM does not verify what it compiles and some unverified text ends the process, so every
- * text is verified first; libdevice is added lazily, and only when the text names `__nv_`. */
+ * libNVVM does not verify what it compiles, and some unverified texts end the process, so every
+ * text is verified first. libdevice is added lazily, and only when the text names `__nv_`. */
 #ifndef LW_LINK_LIBNVVM_H
 #define LW_LINK_LIBNVVM_H
 
@@ -13,8 +13,9 @@
 #include <stdbool.h>
 
 /* One set for both stages: float modes act at LTO-IR generation (libdevice is folded there) and
- * at the link (code is generated there), so both must hear the same. */
+ * at the link (code is generated there), so both must be given the same. */
 typedef struct lw_cuda_options {
+    int cc;            /* compute capability times ten, 75 ... 121 */
     int opt;           /* 0 or 3 */
     bool fma;          /* fuse a*b+c */
     bool ftz;          /* float32 denormals become zero */
@@ -26,21 +27,21 @@ typedef struct lw_cuda_options {
 } lw_cuda_options;
 
 /* What NumPy-equal results need: full optimisation, no fused multiply-add, IEEE everything. */
-#define LW_CUDA_OPTIONS_EXACT ((lw_cuda_options){.opt = 3})
+#define LW_CUDA_OPTIONS_EXACT(compute) ((lw_cuda_options){.cc = (compute), .opt = 3})
 /* The same with a*b+c fused, as CUDA C++ does by default. */
-#define LW_CUDA_OPTIONS_FUSED ((lw_cuda_options){.opt = 3, .fma = true})
+#define LW_CUDA_OPTIONS_FUSED(compute)                                                         \
+    ((lw_cuda_options){.cc = (compute), .opt = 3, .fma = true})
 
 typedef enum lw_nvvm_output { LW_NVVM_PTX, LW_NVVM_LTOIR } lw_nvvm_output;
 
-/* cc: compute capability times ten, 75 ... 121. name: shown in messages.
- * LW_ERR_COMPILE with libNVVM's log when the text is refused. */
-lw_status lw_nvvm_compile(const char *nvvm_text, const char *name, int cc,
+/* name: shown in messages. LW_ERR_COMPILE with libNVVM's log when the text is refused. */
+lw_status lw_nvvm_compile(const char *nvvm_text, const char *name,
                           const lw_cuda_options *options, lw_nvvm_output output, lw_bytes *out,
                           lw_error *err);
-/* What libNVVM's PTX needs before ptxas may read it, done by lw_nvvm_compile: also for PTX that
- * nvJitLink has made of LTO-IR. */
+/* Corrects what ptxas compiles wrongly in libNVVM's PTX. lw_nvvm_compile does it; PTX that
+ * nvJitLink has made of LTO-IR needs it too. */
 lw_status lw_ptx_mend(lw_bytes *ptx, lw_error *err);
-/* The IR version libNVVM reads, as "2.0 / 3.2"; loads the library. */
+/* The IR version that libNVVM reads, as "IR 2.0, debug 3.2"; loads the library. */
 lw_status lw_nvvm_version(lw_text *out, lw_error *err);
 
 #endif

@@ -42,22 +42,23 @@ static const char *const result_names[] = {"SUCCESS",
                                            "LTO_NOT_ENABLED"};
 
 enum { N_RESULTS = sizeof result_names / sizeof *result_names };
-static bool
-wants_lto(const lw_link_input *inputs, size_t n_inputs, lw_link_output output)
-{
-    bool lto = output == LW_LINK_TO_PTX;
 
-    for (size_t i = 0; i < n_inputs; i++)
-        lto = lto || inputs[i].kind == LW_LINK_LTOIR;
+static bool
+wants_lto(const lw_link_request *request)
+{
+    bool lto = request->output == LW_LINK_TO_PTX;
+
+    for (size_t i = 0; i < request->n_inputs; i++)
+        lto = lto || request->inputs[i].kind == LW_LINK_LTOIR;
     return lto;
 }
 
 static void
-list_options(lw_vendor_options *list, int cc, const lw_cuda_options *options, bool lto,
+list_options(lw_vendor_options *list, const lw_cuda_options *options, bool lto,
              lw_link_output output)
 {
     list->n = 1;
-    snprintf(list->text[0], LW_VENDOR_OPTION_LENGTH, "-arch=sm_%d%.1s", cc,
+    snprintf(list->text[0], LW_VENDOR_OPTION_LENGTH, "-arch=sm_%d%.1s", options->cc,
              (char[2]){options->suffix, 0});
     list->items[0] = list->text[0];
     if (lto) {
@@ -94,20 +95,15 @@ static lw_status
 fail_call(const jit_table *jit, void *handle, const char *call, const char *input, int result,
           lw_error *err)
 {
-    const char *name = result > 0 && result < N_RESULTS ? result_names[result] : "unknown";
-    size_t n = 0;
+    char name[64];
+    lw_vendor_failure failure = {result, name, handle, jit->GetErrorLogSize, jit->GetErrorLog};
     lw_bytes log = {0};
-    const char *text = "";
 
-    if (handle != NULL && jit->GetErrorLogSize(handle, &n) == 0 && n > 1 &&
-        lw_bytes_new(&log, n) && jit->GetErrorLog(handle, (char *)log.data) == 0)
-        text = (const char *)log.data;
-    if (err != NULL && err->status == LW_OK) {
-        err->vendor_code = result;
-        snprintf(err->vendor_name, sizeof err->vendor_name, "NVJITLINK_ERROR_%s", name);
-    }
-    lw_fail(err, LW_ERR_LINK, "%s failed%s%s: NVJITLINK_ERROR_%s (%d)%s%s", call,
-            input ? " on " : "", input ? input : "", name, result, text[0] ? "\n" : "", text);
+    snprintf(name, sizeof name, "NVJITLINK_ERROR_%s",
+             result > 0 && result < N_RESULTS ? result_names[result] : "unknown");
+    lw_vendor_failed(&failure, &log, err);
+    lw_fail(err, LW_ERR_LINK, "%s failed%s%s: %s (%d)%s", call, input ? " on " : "",
+            input ? input : "", name, result, log.data ? (const char *)log.data : "");
     lw_bytes_reset(&log);
     return LW_ERR_LINK;
 }
@@ -144,16 +140,18 @@ fail:
 }
 
 static lw_status
-check_kernel(const lw_bytes *out, lw_link_output output, const char *symbol, lw_error *err)
+check_kernel(const lw_bytes *out, const lw_link_request *request, lw_error *err)
 {
+    const char *symbol = request->kernel_symbol;
     char entry[256];
     bool there;
 
     if (symbol == NULL)
         return LW_OK;
     snprintf(entry, sizeof entry, ".entry %s", symbol);
-    there = output == LW_LINK_TO_CUBIN ? lw_cubin_has_function(out->data, out->n, symbol)
-                                       : strstr((const char *)out->data, entry) != NULL;
+    there = request->output == LW_LINK_TO_CUBIN
+                ? lw_cubin_has_function(out->data, out->n, symbol)
+                : strstr((const char *)out->data, entry) != NULL;
     if (there)
         return LW_OK;
     return lw_fail(err, LW_ERR_LINK,
@@ -163,12 +161,12 @@ check_kernel(const lw_bytes *out, lw_link_output output, const char *symbol, lw_
 }
 
 static lw_status
-run(const jit_table *jit, void *handle, const lw_link_input *inputs, size_t n_inputs,
-    lw_error *err)
+run(const jit_table *jit, void *handle, const lw_link_request *request, lw_error *err)
 {
+    const lw_link_input *inputs = request->inputs;
     lw_status status = LW_OK;
 
-    for (size_t i = 0; i < n_inputs; i++) {
+    for (size_t i = 0; i < request->n_inputs; i++) {
         const lw_link_input *in = &inputs[i];
         const char *name = in->name ? in->name : "input";
         const char *text = in->data;
@@ -178,24 +176,24 @@ run(const jit_table *jit, void *handle, const lw_link_input *inputs, size_t n_in
             n--;
         CALL("nvJitLinkAddData", name, jit->AddData(handle, (int)in->kind, in->data, n, name));
     }
-    CALL("nvJitLinkComplete", n_inputs == 1 ? inputs[0].name : NULL, jit->Complete(handle));
+    CALL("nvJitLinkComplete", request->n_inputs == 1 ? inputs[0].name : NULL,
+         jit->Complete(handle));
 fail:
     return status;
 }
 
 static lw_status
-link_once(const jit_table *jit, const lw_link_input *inputs, size_t n_inputs, int cc,
-          const lw_cuda_options *options, bool lto, lw_link_output output, lw_bytes *out,
-          lw_error *err)
+link_once(const jit_table *jit, const lw_link_request *request, const lw_cuda_options *options,
+          bool lto, lw_bytes *out, lw_error *err)
 {
     lw_status status = LW_OK;
     void *handle = NULL;
     lw_vendor_options list;
 
-    list_options(&list, cc, options, lto, output);
+    list_options(&list, options, lto, request->output);
     CALL("nvJitLinkCreate", NULL, jit->Create(&handle, list.n, list.items));
-    LW_TRY(run(jit, handle, inputs, n_inputs, err));
-    LW_TRY(take_result(jit, handle, output, out, err));
+    LW_TRY(run(jit, handle, request, err));
+    LW_TRY(take_result(jit, handle, request->output, out, err));
 fail:
     if (handle != NULL)
         jit->Destroy(&handle);
@@ -204,27 +202,26 @@ fail:
 
 enum { LTO_NOT_ENABLED = 18 };
 
-/* Archives and fat binaries may hold LTO-IR or not; with -lto there must be some. */
+/* Archives and fat binaries may or may not contain LTO-IR, and -lto requires some. */
 lw_status
-lw_nvjitlink_link(const lw_link_input *inputs, size_t n_inputs, int cc,
-                  const lw_cuda_options *options, lw_link_output output,
-                  const char *kernel_symbol, lw_bytes *out, lw_error *err)
+lw_nvjitlink_link(const lw_link_request *request, const lw_cuda_options *options, lw_bytes *out,
+                  lw_error *err)
 {
-    bool lto = wants_lto(inputs, n_inputs, output);
+    bool lto = wants_lto(request);
     const jit_table *jit = NULL;
     lw_error first = {0};
     lw_status status;
 
     LW_TRY(get_table(&jit, err));
-    status = link_once(jit, inputs, n_inputs, cc, options, lto, output, out, &first);
+    status = link_once(jit, request, options, lto, out, &first);
     if (status == LW_ERR_LINK && !lto && first.vendor_code == LTO_NOT_ENABLED)
-        status = link_once(jit, inputs, n_inputs, cc, options, true, output, out, err);
+        status = link_once(jit, request, options, true, out, err);
     else if (status != LW_OK && err != NULL && err->status == LW_OK) {
         *err = first;
         first = (lw_error){0};
     }
     LW_TRY(status);
-    status = check_kernel(out, output, kernel_symbol, err);
+    status = check_kernel(out, request, err);
     if (status != LW_OK)
         lw_bytes_reset(out);
 fail:

@@ -25,7 +25,7 @@ static const lw_vendor_row rows[] = {
 static lw_vendor vendor = {"NVRTC",      rows, sizeof rows / sizeof *rows, sizeof(nvrtc_table),
                            LW_LOCK_INIT, NULL};
 
-/* path: of the library; include: the toolkit's headers, "" where there are none. */
+/* path: of the library; include: of the toolkit's headers, "" where there are none. */
 static lw_status
 find(lw_text *path, lw_text *include, lw_error *err)
 {
@@ -57,20 +57,13 @@ typedef struct job {
 static lw_status
 fail_call(const job *j, const char *call, int result, lw_error *err)
 {
-    const char *text = "";
+    lw_vendor_failure failure = {result, j->nvrtc->GetErrorString(result), j->program,
+                                 j->nvrtc->GetProgramLogSize, j->nvrtc->GetProgramLog};
     lw_bytes log = {0};
-    size_t n = 0;
 
-    if (j->program != NULL && j->nvrtc->GetProgramLogSize(j->program, &n) == 0 && n > 1 &&
-        lw_bytes_new(&log, n) && j->nvrtc->GetProgramLog(j->program, (char *)log.data) == 0)
-        text = (const char *)log.data;
-    if (err != NULL && err->status == LW_OK) {
-        err->vendor_code = result;
-        snprintf(err->vendor_name, sizeof err->vendor_name, "%s",
-                 j->nvrtc->GetErrorString(result));
-    }
-    lw_fail(err, LW_ERR_LINK, "NVRTC refused %s in %s: %s%s%s", j->name, call,
-            j->nvrtc->GetErrorString(result), text[0] ? "\n" : "", text);
+    lw_vendor_failed(&failure, &log, err);
+    lw_fail(err, LW_ERR_LINK, "NVRTC refused %s in %s: %s%s", j->name, call, failure.name,
+            log.data ? (const char *)log.data : "");
     lw_bytes_reset(&log);
     return LW_ERR_LINK;
 }
@@ -88,7 +81,7 @@ enum { FLAG_LENGTH = 32 };
 
 typedef struct flags {
     char text[5][FLAG_LENGTH];
-    lw_text beside, toolkit, library; /* where included files are looked for */
+    lw_text beside, toolkit, library; /* folders in which included files are looked for */
     const char *items[10];
     int n;
 } flags;
@@ -106,13 +99,13 @@ add_folder(flags *f, lw_text *text, const char *folder, size_t n)
     f->items[f->n++] = lw_text_get(text);
 }
 
-/* Headers lie beside a source that has a path. */
+/* A source that has a path finds headers beside it. */
 static void
-list_flags(flags *f, const job *j, int cc, const lw_cuda_options *options, const char *include)
+list_flags(flags *f, const job *j, const lw_cuda_options *options, const char *include)
 {
     const char *slash = strrchr(j->name, '/');
 
-    snprintf(f->text[0], FLAG_LENGTH, "-arch=sm_%d", cc);
+    snprintf(f->text[0], FLAG_LENGTH, "-arch=sm_%d", options->cc);
     snprintf(f->text[1], FLAG_LENGTH, "-ftz=%s", truth(options->ftz));
     snprintf(f->text[2], FLAG_LENGTH, "-prec-div=%s", truth(!options->fast_div));
     snprintf(f->text[3], FLAG_LENGTH, "-prec-sqrt=%s", truth(!options->fast_sqrt));
@@ -135,14 +128,14 @@ list_flags(flags *f, const job *j, int cc, const lw_cuda_options *options, const
 }
 
 static lw_status
-build(const job *j, int cc, const lw_cuda_options *options, const char *include, lw_bytes *out,
+build(const job *j, const lw_cuda_options *options, const char *include, lw_bytes *out,
       lw_error *err)
 {
     lw_status status = LW_OK;
     size_t n = 0;
     flags f;
 
-    list_flags(&f, j, cc, options, include);
+    list_flags(&f, j, options, include);
     if (f.beside.failed || f.toolkit.failed || f.library.failed) {
         status = lw_fail_memory(err);
         goto fail;
@@ -162,9 +155,9 @@ fail:
     return status;
 }
 
-/* NVRTC opens its second library by its bare name, which finds it only by a run path or where
- * it is loaded already: so it is, from beside the first one. Where there is none NVRTC says so
- * itself. */
+/* NVRTC opens its second library by its bare name, which it finds only by a run path or if it
+ * is loaded already. So that library is loaded here, from beside the first one. Where there is
+ * none NVRTC reports it. */
 static void
 open_builtins(const char *path)
 {
@@ -176,7 +169,8 @@ open_builtins(const char *path)
     lw_text_add(&pattern, "libnvrtc-builtins.so.*");
     if (!pattern.failed && glob(pattern.data, 0, NULL, &found) == 0) {
         for (size_t i = 0; i < found.gl_pathc; i++)
-            (void)dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_LOCAL); /* for the process's life */
+            /* stays open for the life of the process */
+            (void)dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
         globfree(&found);
     }
     lw_text_reset(&pattern);
@@ -196,7 +190,7 @@ prepare(const char *path)
     lw_lock_give(&lock);
 }
 
-/* A copy that ends with a NUL; what is behind an inner one would be lost. */
+/* A copy that ends with a NUL; a source with an inner NUL would be cut short and is refused. */
 static lw_status
 copy_source(const char *source, size_t n, const char *name, char **out, lw_error *err)
 {
@@ -211,8 +205,8 @@ copy_source(const char *source, size_t n, const char *name, char **out, lw_error
 }
 
 lw_status
-lw_nvrtc_compile(const char *source, size_t n, const char *name, int cc,
-                 const lw_cuda_options *options, lw_bytes *ltoir, lw_error *err)
+lw_nvrtc_compile(const char *source, size_t n, const char *name, const lw_cuda_options *options,
+                 lw_bytes *ltoir, lw_error *err)
 {
     job here = {.name = name ? name : "CUDA C++"}, *j = &here;
     const void *table = NULL;
@@ -229,7 +223,7 @@ lw_nvrtc_compile(const char *source, size_t n, const char *name, int cc,
     LW_TRY(copy_source(source, n, j->name, &text, err));
     CALL("nvrtcCreateProgram",
          j->nvrtc->CreateProgram(&j->program, text, j->name, 0, NULL, NULL));
-    LW_TRY(build(j, cc, options, lw_text_get(&include), ltoir, err));
+    LW_TRY(build(j, options, lw_text_get(&include), ltoir, err));
 fail:
     if (j->program != NULL)
         j->nvrtc->DestroyProgram(&j->program);

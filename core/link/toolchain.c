@@ -22,8 +22,8 @@ static const lw_env_id settings[LW_N_COMPONENTS] = {LW_ENV_libnvvm, LW_ENV_libde
                                                     LW_ENV_nvjitlink};
 static const char *const pathfinder_names[LW_N_COMPONENTS] = {"nvvm", "libdevice", "nvJitLink"};
 
-/* Where a file lies under the root of a place: a toolkit, a CUDA 13 wheel (the same tree), the
- * nvidia/ folder of CUDA 12 wheels, a distribution's /usr, a library folder itself. */
+/* Where a file is under the root of a place: a toolkit, a CUDA 13 wheel (the same tree), the
+ * nvidia/ folder of CUDA 12 wheels, a distribution's /usr, or a library folder itself. */
 static const char *const layouts[LW_N_COMPONENTS][9] = {
     {"nvvm/lib64/libnvvm.so.4", "lib/libnvvm.so.4", "lib64/libnvvm.so.4",
      "nvvm/lib64/libnvvm.so", "cuda_nvcc/nvvm/lib64/libnvvm.so",
@@ -38,15 +38,15 @@ static const char *const layouts[LW_N_COMPONENTS][9] = {
 
 typedef struct place {
     char *label, *root;
-    char *files[LW_N_COMPONENTS]; /* NULL: not there */
+    char *files[LW_N_COMPONENTS]; /* NULL: it is not there */
 } place;
 
 typedef struct search {
-    lw_arena arena; /* everything of the search; the result is copied out */
+    lw_arena arena; /* holds everything of the search; the result is copied out */
     LW_ARRAY(place) places;
     char *files[LW_N_COMPONENTS];
     char *labels[LW_N_COMPONENTS];
-    bool fixed[LW_N_COMPONENTS]; /* by a setting: nothing else may take its place */
+    bool fixed[LW_N_COMPONENTS]; /* set by a setting: nothing else may take its place */
     lw_text tried;
 } search;
 
@@ -63,7 +63,7 @@ static known *all;
 static const known *current;
 static uint64_t current_version;
 static lw_python_finder python;
-static char *python_folders; /* NULL: not asked yet */
+static char *python_folders; /* NULL: not asked for yet */
 
 void
 lw_toolchain_set_finder(const lw_python_finder *finder)
@@ -168,10 +168,10 @@ add_place(search *s, const char *label, const char *root)
     new->label = lw_arena_strdup(&s->arena, label);
     new->root = lw_arena_strdup(&s->arena, root);
     if (new->label == NULL || new->root == NULL)
-        s->places.n--; /* the arena remembers that memory was out */
+        s->places.n--; /* the arena remembers that memory ran out */
 }
 
-/* Folders one to three levels above a file: its toolkit's root is among them. */
+/* Adds the folders one to three levels above a file, among which is the root of its toolkit. */
 static void
 add_above(search *s, const char *label, const char *path)
 {
@@ -186,7 +186,7 @@ add_above(search *s, const char *label, const char *path)
     }
 }
 
-/* Calls add for each part of a list, parts divided by `divider`. */
+/* Calls add for each part of a list whose parts are separated by `divider`. */
 static void
 add_each(search *s, const char *label, const char *list, char divider, const char *below)
 {
@@ -340,7 +340,7 @@ search_places(search *s)
         take_from(s, &s->places.data[i]);
 }
 
-/* Imports cuda-pathfinder, so only for what the cheap places lack. */
+/* Imports cuda-pathfinder, so it is called only for what the cheap places lack. */
 static lw_status
 search_pathfinder(search *s, lw_error *err)
 {
@@ -365,7 +365,7 @@ fail:
     return status;
 }
 
-/* The system loader's own search: it must load the library to answer. */
+/* Uses the system loader's own search, which must load the library to answer. */
 static void
 search_loader(search *s)
 {
@@ -492,7 +492,7 @@ fail:
     return status;
 }
 
-/* needs: the lock. An earlier answer for the settings of now. */
+/* An earlier answer for the present settings. needs: the lock. */
 static const known *
 recall(void)
 {
@@ -524,7 +524,7 @@ lw_toolchain_get(const lw_toolchain **out, lw_error *err)
 
     lw_lock_take(&lock);
     if (answer == NULL)
-        answer = recall(); /* another thread may have been quicker */
+        answer = recall(); /* another thread may have been faster */
     if (answer == NULL) {
         new->next = all;
         all = new;
@@ -580,7 +580,7 @@ try_program(const char *folder, const char *name, lw_arena *arena, lw_text *path
     return false;
 }
 
-/* Every folder that may hold a toolkit's programs; best first. */
+/* Adds every folder that may contain a toolkit's programs, the best first. */
 static void
 add_program_places(search *s)
 {
@@ -633,7 +633,7 @@ static const char *const nvrtc_layouts[] = {
     "lib64/libnvrtc.so.12", "lib/libnvrtc.so.12", "lib/x86_64-linux-gnu/libnvrtc.so.12",
     "libnvrtc.so.13",       "libnvrtc.so.12"};
 
-/* CUDA 12's wheels have their headers in another folder than the compiler. */
+/* In CUDA 12's wheels the headers are in another folder than the compiler. */
 static const char *const header_layouts[] = {"include/cuda_fp16.h",
                                              "../cuda_runtime/include/cuda_fp16.h"};
 
@@ -663,7 +663,7 @@ headers_below(search *s, const char *root, lw_text *include)
     return false;
 }
 
-/* Best those of NVRTC's own place: its wheel has none. */
+/* Prefers the headers of NVRTC's own place; NVRTC's wheel has none. */
 static void
 find_headers(search *s, uint32_t own, lw_text *include)
 {

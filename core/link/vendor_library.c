@@ -100,6 +100,25 @@ lw_vendor_option_add(lw_vendor_options *list, const char *format, int value)
 {
     char *text = list->text[list->n];
 
+    assert(list->n < LW_VENDOR_MOST_OPTIONS);
     snprintf(text, LW_VENDOR_OPTION_LENGTH, format, value);
     list->items[list->n++] = text;
+}
+
+void
+lw_vendor_failed(const lw_vendor_failure *failure, lw_bytes *log, lw_error *err)
+{
+    size_t n = 0;
+
+    if (failure->program != NULL && failure->log_size(failure->program, &n) == 0 && n > 1 &&
+        lw_bytes_new(log, n + 1)) {
+        log->data[0] = '\n';
+        log->data[1] = 0;
+        if (failure->log(failure->program, (char *)log->data + 1) != 0 || log->data[1] == 0)
+            lw_bytes_reset(log);
+    }
+    if (err != NULL && err->status == LW_OK) {
+        err->vendor_code = failure->result;
+        snprintf(err->vendor_name, sizeof err->vendor_name, "%s", failure->name);
+    }
 }

@@ -1,17 +1,19 @@
-/* Pointers are followed from where they come from (a parameter of the entry, an instruction
- * that makes memory) through offsets, selects, variables, calls and results, over all functions
- * at once and without regard to the call they came by, until nothing is added. Each origin is a
- * bit; what has no bit left, or was loaded from memory, is of unknown origin and meets
- * everything.
+/* Finds which pointers may refer to the same memory. Each origin of a pointer (a parameter of
+ * the entry, an instruction that makes memory) is a bit. The sets of origins are propagated
+ * through offsets, selects, variables, calls and results, over all functions at once and
+ * without regard to the call they came by, until nothing changes. A pointer that was loaded
+ * from memory, or for whose origin no bit is left, is of unknown origin and may refer to
+ * anything.
  *
- * Then, function by function, a condition that has become false takes its IF with it, and what
- * only that used: the copy that is left is the one that would stand there if nobody had asked.
- */
+ * Then, function by function, an IF whose condition is now known to be false is removed with
+ * what only it used. What is left is what would have been written if nobody had tested for an
+ * overlap. */
 #include "core/opt/apart.h"
 
 #include "core/base/memory.h"
 #include "core/ir/operands.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define UNKNOWN (UINT64_C(1) << 63)
@@ -22,7 +24,7 @@ typedef struct origins {
     uint64_t **of;     /* by function, by value */
     uint64_t **params; /* by function, by parameter */
     uint64_t *results; /* by function: of all pointers that it returns */
-    uint64_t alone;    /* origins that nothing else reaches */
+    uint64_t alone;    /* origins whose memory no other origin refers to */
     uint32_t n;
     bool changed;
 } origins;
@@ -32,6 +34,7 @@ new_origin(origins *o, bool alone)
 {
     uint64_t bit = o->n < N_ORIGINS ? UINT64_C(1) << o->n++ : UNKNOWN;
 
+    assert(o->n <= N_ORIGINS && (o->alone & UNKNOWN) == 0);
     o->alone |= alone && bit != UNKNOWN ? bit : 0;
     return bit;
 }
@@ -48,6 +51,7 @@ follow_call(origins *o, uint64_t *of, const lw_func *func, uint32_t at)
 {
     const lw_inst *inst = &func->insts.data[at];
 
+    assert(inst->c == o->module->funcs.data[inst->a]->params.n);
     for (uint32_t i = 0; i < inst->c; i++)
         join(o, &o->params[inst->a][i], of[func->lists.data[inst->b + i]]);
     join(o, &of[at], o->results[inst->a]);
@@ -81,14 +85,14 @@ follow(origins *o, uint32_t number, uint32_t at)
     case LW_OP_LOCAL:
     case LW_OP_SHARED:
     case LW_OP_DYNAMIC:
-    case LW_OP_DATA: return; /* name_memory() gave them their origins. */
+    case LW_OP_DATA: return; /* name_memory() has given them their origins */
     default:
         if (inst->type == LW_DT_ptr)
             join(o, &of[at], UNKNOWN);
     }
 }
 
-/* Data at an address is an array of the caller's, which may be an argument, too. */
+/* Data with an address is an array of the caller's, which may be an argument as well. */
 static uint64_t
 origin_of_data(origins *o, const lw_inst *inst)
 {
@@ -201,7 +205,7 @@ is_false(const rewriter *r, const lw_inst *inst)
     }
 }
 
-/* These may be used outside the region that they stand in. */
+/* Values of these may be used outside the region in which they are computed. */
 static bool
 is_anywhere(const lw_inst *inst)
 {
@@ -209,12 +213,14 @@ is_anywhere(const lw_inst *inst)
            inst->op == LW_OP_PARAM || inst->op == LW_OP_SREG;
 }
 
-/* The IF whose condition is false: all up to its ELSE, and that and its END. */
+/* Drops an IF whose condition is false: everything up to its ELSE, then the ELSE and the
+ * END. */
 static void
 drop_if(rewriter *r, uint32_t at)
 {
     bool inside = true;
 
+    assert(r->func->insts.data[at].op == LW_OP_IF);
     for (uint32_t i = at, depth = 0; i < r->func->insts.n; i++) {
         const lw_inst *inst = &r->func->insts.data[i];
         bool opens = inst->op == LW_OP_IF || inst->op == LW_OP_BLOCK || inst->op == LW_OP_LOOP;
@@ -237,11 +243,13 @@ count_uses(rewriter *r, uint32_t at, int by)
     uint32_t k = 0;
     lw_ref operand;
 
-    while (lw_ir_next_operand(r->func, &r->func->insts.data[at], &k, &operand))
+    while (lw_ir_next_operand(r->func, &r->func->insts.data[at], &k, &operand)) {
+        assert(by > 0 || r->uses[operand] > 0);
         r->uses[operand] += (uint32_t)by;
+    }
 }
 
-/* What nothing uses any longer. */
+/* Drops the values that nothing uses any longer. */
 static void
 drop_unused(rewriter *r)
 {
@@ -273,10 +281,11 @@ write_function(rewriter *r)
             continue;
         if (!lw_ir_renumber(&old, &inst, r->number, func, &r->module->arena))
             return false;
-        old.lists = func->lists; /* which has grown, and may have moved */
+        old.lists = func->lists; /* the array has grown and may have moved */
         r->number[i] = n;
         func->insts.data[n++] = inst;
     }
+    assert(n <= func->insts.n); /* instructions only go */
     func->insts.n = n;
     return true;
 }
@@ -316,6 +325,7 @@ mark_called(const lw_module *module, uint32_t number, uint8_t bit, uint8_t *call
 {
     const lw_func *func = module->funcs.data[number];
 
+    assert(number < module->funcs.n);
     if (called[number] & bit)
         return;
     called[number] |= bit;
@@ -338,6 +348,7 @@ drop_functions(lw_module *module, const uint8_t *called, uint32_t *number)
     for (uint32_t f = 0; f < n; f++)
         for (uint32_t i = 1; i < module->funcs.data[f]->insts.n; i++) {
             lw_inst *inst = &module->funcs.data[f]->insts.data[i];
+            assert(inst->op != LW_OP_CALL || called[inst->a] != 1); /* its callers went, too */
             if (inst->op == LW_OP_CALL)
                 inst->a = number[inst->a];
         }
@@ -353,7 +364,7 @@ has_meets(const lw_module *module)
     return false;
 }
 
-/* called: bit 0 before, bit 1 after. */
+/* called: bit 0 for the module before the change, bit 1 for the one after. */
 static bool
 rewrite_all(lw_module *module, uint32_t entry, const origins *o, uint8_t *called,
             uint32_t *number)
@@ -388,7 +399,7 @@ lw_opt_apart(lw_module *module, uint32_t entry, const bool *alone, lw_error *err
     if (good) {
         uint64_t **of = o.of, **params = o.params;
         good = rewrite_all(module, entry, &o, (uint8_t *)(number + n), number);
-        for (uint32_t i = module->funcs.n; i < n; i++) { /* of functions that are gone */
+        for (uint32_t i = module->funcs.n; i < n; i++) { /* of functions that are removed */
             lw_free(of[i]);
             lw_free(params[i]);
         }

@@ -1,49 +1,42 @@
 /* needs: LW_MAY_FUSE flags; keeps: types, regions; breaks: use counts, value numbers.
  *
- * A first walk counts uses and chooses, a second one writes the function anew: fused products
+ * A first walk counts uses and chooses, a second one writes the function again: fused products
  * are dropped, and a*b - c and c - a*b get the NEG that fma(a, b, -c) and fma(-a, b, c) need.
- * Both are the exact product plus the exact addend, rounded once; signs of zero come out as
- * IEEE says for a*b - c, which -(fma(-a, b, c)) would not give. */
+ * Both are the exact product plus the exact addend, rounded once. Signs of zero are those that
+ * IEEE 754 gives a*b - c; -(fma(-a, b, c)) would give others. */
 #include "core/opt/contract.h"
 
+#include "core/base/memory.h"
+#include "core/ir/operands.h"
+
+#include <assert.h>
 #include <string.h>
 
 typedef struct plan {
     lw_func *func;
     lw_arena *arena;
     uint32_t *uses;   /* by value */
-    uint32_t *region; /* by value: number of the innermost region it stands in */
-    uint32_t *fused;  /* by ADD or SUB: the product it takes in, 0 = none */
+    uint32_t *region; /* by value: number of the innermost region that contains it */
+    uint32_t *fused;  /* by ADD or SUB: the product that is fused into it, 0 = none */
     uint32_t *number; /* by value: its number in the new array */
-    uint8_t *dropped; /* by product */
+    uint8_t *dropped; /* by product: the sum that it is fused into */
     LW_ARRAY(lw_inst) insts;
 } plan;
-
-static void
-count(plan *p, uint32_t value)
-{
-    if (value < p->func->insts.n)
-        p->uses[value]++;
-}
 
 static void
 count_uses(plan *p)
 {
     for (uint32_t i = 1; i < p->func->insts.n; i++) {
-        const lw_inst *inst = &p->func->insts.data[i];
-        const char *letters = lw_ops[inst->op].args;
-        const uint32_t operands[3] = {inst->a, inst->b, inst->c};
+        uint32_t at = 0;
+        lw_ref operand;
 
-        for (int k = 0; k < 3 && letters[k] != 'L'; k++)
-            if (letters[k] == 'v')
-                count(p, operands[k]);
+        while (lw_ir_next_operand(p->func, &p->func->insts.data[i], &at, &operand))
+            p->uses[operand]++;
     }
-    for (uint32_t i = 0; i < p->func->lists.n; i++)
-        count(p, p->func->lists.data[i]);
 }
 
-/* Each part of a structure (an IF's two branches, a loop's body and latch) gets its own number.
- * `fused` is empty yet and serves as the stack of the enclosing parts' numbers. */
+/* Numbers the parts of the structure (an IF's two branches, a loop's body and latch). `fused`
+ * is still empty and serves as the stack of the enclosing parts' numbers. */
 static void
 number_regions(plan *p)
 {
@@ -60,13 +53,14 @@ number_regions(plan *p)
         case LW_OP_ELSE:
         case LW_OP_LATCH: now = ++last; break;
         case LW_OP_END:
-            if (depth > 0)
-                now = stack[--depth];
+            assert(depth > 0);
+            now = stack[--depth];
             break;
         default: break;
         }
         p->region[i] = now;
     }
+    assert(depth == 0);
     memset(stack, 0, p->func->insts.n * sizeof *stack);
 }
 
@@ -84,12 +78,13 @@ take_product(plan *p, uint32_t sum, uint32_t value)
     if (product->op != LW_OP_MUL || !may_fuse(product) || p->uses[value] != 1 ||
         p->region[value] != p->region[sum])
         return false;
+    assert(value < sum && !p->dropped[value]);
     p->fused[sum] = value;
     p->dropped[value] = 1;
     return true;
 }
 
-/* How many sums take in a product. */
+/* How many sums a product is fused into. */
 static uint32_t
 choose(plan *p)
 {
@@ -109,9 +104,16 @@ renumber(const plan *p, lw_inst *inst)
     const char *letters = lw_ops[inst->op].args;
     uint32_t *operands[3] = {&inst->a, &inst->b, &inst->c};
 
-    for (int k = 0; k < 3 && letters[k] != 'L'; k++)
-        if (letters[k] == 'v' || letters[k] == 's')
+    for (uint32_t i = 0; letters[1] == 'L' && i < inst->c; i++) {
+        lw_ref *element = &p->func->lists.data[inst->b + i];
+        assert(p->number[*element] != 0);
+        *element = p->number[*element];
+    }
+    for (int k = 0; k < 3 && letters[1] != 'L'; k++)
+        if (letters[k] == 'v' || letters[k] == 's') {
+            assert(p->number[*operands[k]] != 0);
             *operands[k] = p->number[*operands[k]];
+        }
 }
 
 static uint32_t
@@ -125,7 +127,7 @@ push(plan *p, lw_inst inst)
     return p->insts.n - 1;
 }
 
-/* The sum at `at` as an FMA of its product; operands get their new numbers here. */
+/* Writes the sum at `at` as an FMA of its product; operands get their new numbers here. */
 static uint32_t
 push_fma(plan *p, uint32_t at)
 {
@@ -135,6 +137,8 @@ push_fma(plan *p, uint32_t at)
     lw_inst fma = *sum, neg = *sum;
     uint32_t *negated;
 
+    assert(product->op == LW_OP_MUL && product->type == sum->type);
+    assert(product_first || sum->b == p->fused[at]);
     fma.op = LW_OP_FMA;
     fma.flags = sum->flags & product->flags & LW_FAST_ALL;
     fma.a = p->number[product->a];
@@ -156,7 +160,7 @@ rewrite(plan *p, uint32_t n_fused)
 {
     lw_func *func = p->func;
 
-    /* one NEG more, one product less, for each sum that is fused */
+    /* each fused sum adds at most one NEG and drops one product */
     if (!lw_array_reserve(&p->insts, func->insts.n + n_fused, p->arena))
         return false;
     push(p, func->insts.data[0]);
@@ -171,8 +175,6 @@ rewrite(plan *p, uint32_t n_fused)
         renumber(p, &inst);
         p->number[i] = push(p, inst);
     }
-    for (uint32_t i = 0; i < func->lists.n; i++)
-        func->lists.data[i] = p->number[func->lists.data[i]];
     memcpy(&func->insts, &p->insts, sizeof func->insts);
     return true;
 }

@@ -6,29 +6,30 @@
 #include "core/ir/facts.h"
 #include "core/ir/operands.h"
 
-/* MOST_STEPS: instructions looked at, some 0.2 s; what is not found by then is not told. */
+/* MOST_STEPS: how many instructions are examined, which takes some 0.2 s; what has not been
+ * found by then is not reported. */
 enum { MOST_LOOPS = 32, MOST_DEPTH = 64, UNKNOWN = -1, MOST_STEPS = 200000000 };
 
 typedef struct loop {
     uint32_t first, end; /* the LOOP and its END */
-    int converges;       /* 0 or 1, once it has been asked; else UNKNOWN */
+    int converges;       /* 0 or 1 once it has been computed; else UNKNOWN */
     int64_t iterations;  /* or UNKNOWN */
 } loop;
 
 typedef struct search {
     const lw_func *func;
     lw_arena arena;
-    uint8_t *follows; /* by instruction, slots among them */
-    uint8_t *holds;   /* by the root of pointers: whether what lies behind it follows */
+    uint8_t *follows; /* by instruction and slot: it depends on what was marked */
+    uint8_t *holds;   /* by the root of pointers: whether what is stored there depends on it */
     lw_ir_regions regions;
     loop loops[MOST_LOOPS];
-    uint32_t n_loops; /* around the instruction that is looked at, outermost first */
+    uint32_t n_loops; /* the loops that enclose the current instruction, outermost first */
     uint64_t n_steps;
 } search;
 
-/* What is summed up: a slot, or the memory that a LOAD and a STORE reach. */
+/* What is summed up: a slot, or the memory of a LOAD and a STORE. */
 typedef struct total {
-    lw_ref slot, load; /* one of them */
+    lw_ref slot, load; /* one of the two; the other is 0 */
     lw_ref set;
 } total;
 
@@ -38,7 +39,7 @@ at(const search *s, lw_ref ref)
     return &s->func->insts.data[ref];
 }
 
-/* Bits of precision; 0: wide enough, or no float. */
+/* Bits of precision; 0: the type is wide enough, or no float. */
 static int
 precision(lw_dtype dtype)
 {
@@ -81,8 +82,8 @@ mark(uint8_t *marks, lw_ref ref, bool follows)
     return changed;
 }
 
-/* One walk over the loop; whether anything was new. A variable, and an array as a whole, follow
- * from all that they are ever set to. */
+/* Propagates dependence once through the loop; returns whether anything was new. A variable,
+ * and an array as a whole, depend on everything that they are ever set to. */
 static bool
 spread(search *s, const loop *l)
 {
@@ -120,8 +121,8 @@ forget(search *s)
 
 /* ---- carried from iteration to iteration ---- */
 
-/* Whether an iteration may read the slot before it has set it for itself. A SET under an IF
- * does not count as one that is always done. */
+/* Whether the slot is loop-carried: an iteration may read it before it has set it. A SET under
+ * an IF does not count as one that is always executed. */
 static bool
 is_carried(const search *s, const loop *l, lw_ref slot)
 {
@@ -154,7 +155,7 @@ sets(const search *s, const loop *l, lw_ref slot)
     return false;
 }
 
-/* Marks what is another value in each iteration of the loop. */
+/* Marks the values that differ from iteration to iteration of the loop. */
 static void
 mark_varying(search *s, const loop *l)
 {
@@ -190,7 +191,7 @@ is_constant(const search *s, lw_ref value, int64_t *out)
     return true;
 }
 
-/* What the counter holds before the loop, and what each iteration adds to it. */
+/* Reads the counter's value before the loop, and what each iteration adds to it. */
 static bool
 read_counter(const search *s, const loop *l, lw_ref slot, int64_t *start, int64_t *step)
 {
@@ -213,7 +214,8 @@ read_counter(const search *s, const loop *l, lw_ref slot, int64_t *start, int64_
     return n == 1;
 }
 
-/* How often a loop runs that starts with `if not counter < n: break`; UNKNOWN for others. */
+/* The number of iterations of a loop that starts with `if not counter < n: break`; UNKNOWN for
+ * other loops. */
 static int64_t
 iterations(const search *s, const loop *l)
 {
@@ -245,8 +247,8 @@ is_total(const search *s, const total *t, lw_ref value)
     return t->slot ? inst->op == LW_OP_GET && inst->a == t->slot : value == t->load;
 }
 
-/* Whether the value is the total with something added: along ADDs and what else leaves it as it
- * is. *added: at least once. */
+/* Whether the value is the total with something added, found by following ADDs and the
+ * operations that keep a value (casts, selects). *added: there is at least one addition. */
 static bool
 is_sum(const search *s, const total *t, lw_ref value, bool *added, int depth)
 {
@@ -271,8 +273,8 @@ is_sum(const search *s, const total *t, lw_ref value, bool *added, int depth)
     }
 }
 
-/* Whether something that is added follows from the total; what it follows from is marked. The
- * walk is that of is_sum. */
+/* Whether something that is added depends on the total, whose dependents are marked. Walks as
+ * is_sum does. */
 static bool
 adds_itself(const search *s, const total *t, lw_ref value)
 {
@@ -294,8 +296,8 @@ adds_itself(const search *s, const total *t, lw_ref value)
     return s->follows[inst->a] || adds_itself(s, t, inst->b);
 }
 
-/* Whether the loop starts the total anew in each iteration: it sets it to what does not follow
- * from it, before it adds. */
+/* Whether the loop restarts the total in each iteration: before it adds, it sets the total to a
+ * value that does not depend on it. */
 static bool
 starts_anew(const search *s, const loop *l, const total *t)
 {
@@ -308,7 +310,7 @@ starts_anew(const search *s, const loop *l, const total *t)
     return false;
 }
 
-/* Marks what follows from the total within the loop. */
+/* Marks the values of the loop that depend on the total. */
 static void
 mark_followers(search *s, const loop *l, const total *t)
 {
@@ -327,8 +329,7 @@ accumulates_over(search *s, const loop *l, const total *t)
 }
 
 /* Whether a comparison of floats that the loop itself computes can end it. Sums such as `t +=
- * dt` count as data, not as something that converges: their counters are marked as followers of
- * nothing but themselves. */
+ * dt` count as data, not as something that converges, so their variables are not marked. */
 static bool
 find_convergence(search *s, const loop *l)
 {
@@ -364,14 +365,14 @@ converges(search *s, loop *l)
     return l->converges;
 }
 
-/* n * times, which is UNKNOWN where either is; beyond the limit it stays as it is. */
+/* n * times, UNKNOWN if either is; once beyond the limit, n does not grow any more. */
 static int64_t
 product(int64_t n, int64_t times, int64_t limit)
 {
     return n == UNKNOWN || times == UNKNOWN ? UNKNOWN : n > limit ? n : n * times;
 }
 
-/* Whether all the loops together run too few iterations, whatever is summed up in them. */
+/* Whether all enclosing loops together run too few iterations, whatever they sum up. */
 static bool
 are_short(const search *s, int64_t limit)
 {
@@ -382,7 +383,8 @@ are_short(const search *s, int64_t limit)
     return n != UNKNOWN && n <= limit;
 }
 
-/* The loops that the total goes through, from the innermost on: how many additions. */
+/* Whether the loops that the total goes through, from the innermost outwards, make too many
+ * additions. */
 static bool
 is_long(search *s, const total *t, int bits)
 {
@@ -410,7 +412,7 @@ is_long(search *s, const total *t, int bits)
     return outermost != NULL && (n == UNKNOWN || n > limit);
 }
 
-/* Whether two values of one iteration are computed alike. */
+/* Whether two values of one iteration are computed in the same way. */
 static bool
 is_same(const search *s, lw_ref x, lw_ref y, int depth)
 {
@@ -433,7 +435,7 @@ is_same(const search *s, lw_ref x, lw_ref y, int depth)
     return n > 0 && p->op != LW_OP_INTRINSIC;
 }
 
-/* The LOAD from the address that is stored to, in front of the STORE. */
+/* The LOAD, before the STORE, from the address that is stored to. */
 static lw_ref
 load_of(const search *s, lw_ref store, lw_ref value, int depth)
 {

@@ -1,15 +1,15 @@
-/* A forward analysis over the structured IR. Each value has a set of facts, which only grow:
- * the dimensions of the index that it depends on, whether it does so through memory, and
- * whether it tests the index in a way that may hold for one element alone. Facts flow through
- * operands, variables and calls, and from a condition to what is assigned under it (implicit
- * flows: D. Denning, P. Denning, "Certification of programs for secure information flow",
- * 1977). Functions are analysed once for all their callers together. Where facts are imprecise
- * there are too many of them, so that a race may be missed and none is invented.
+/* A forward data-flow analysis over the structured IR. Each value has a set of facts, which
+ * only grow: the dimensions of the index that it depends on, whether it does so through memory,
+ * and whether it tests the index in a way that may hold for one element alone. Facts flow
+ * through operands, variables and calls, and from a condition to what is assigned under it
+ * (implicit flows: D. Denning, P. Denning, "Certification of programs for secure information
+ * flow", 1977). Functions are analysed once for all their callers together. Imprecise facts are
+ * too large sets, so that a race may be missed and none is invented.
  *
- * Every comparison of the index may pick one element, with one exception: `i < bound`, where
+ * Every comparison of the index may select one element, with one exception: `i < bound`, where
  * the bound is not a constant, is the usual check of an index space that is larger than an
- * array, and is taken to pass many elements. What fails it (`i >= bound`) may be the last
- * element alone, so that the facts of such a test depend on how it comes out. */
+ * array, and is assumed to pass many elements. Its complement (`i >= bound`) may hold for the
+ * last element alone, so the facts of such a test depend on its outcome. */
 #include "core/opt/race.h"
 
 #include "core/ir/operands.h"
@@ -26,16 +26,16 @@ enum {
     ABOVE_SHIFT = 9, /* a test `i >= bound`: one element alone may pass it */
     ABOVE = DIMS << ABOVE_SHIFT,
     LOADED = 1 << 12, /* depends on the index through memory */
-    LOCAL = 1 << 13,  /* addresses: may be memory of the element's own */
+    LOCAL = 1 << 13,  /* addresses: may be memory of the element itself */
     UNKNOWN = DIMS | PICKS | LOADED
 };
 
 typedef uint16_t facts;
 
 typedef struct facts_of_func {
-    facts *values; /* by instruction; of IF, BLOCK and LOOP: what its content depends on */
+    facts *values; /* by instruction; of IF, BLOCK and LOOP: what its execution depends on */
     facts *params, *results;
-    facts entry; /* the tests that its calls stand under */
+    facts entry; /* the tests under which it is called */
 } facts_of_func;
 
 typedef struct finder {
@@ -44,14 +44,14 @@ typedef struct finder {
     facts_of_func *funcs;
     lw_arena *arena;
     bool changed;
-    /* the function that is walked */
+    /* the function that is being walked */
     const lw_func *func;
     facts_of_func *facts;
-    lw_ref *regions; /* open ones, by their first instruction */
-    bool *in_else;   /* of each of them: whether it is an IF in its ELSE */
+    lw_ref *regions; /* open regions, by their first instruction */
+    bool *in_else;   /* for each of them, whether it is an IF whose ELSE has begun */
     uint32_t depth;
-    facts after;     /* the tests of the returns that were passed */
-    lw_ref *waiting; /* for reads() */
+    facts after;     /* the tests of the returns that precede the current instruction */
+    lw_ref *waiting; /* scratch memory of reads() */
     bool *seen;
     uint32_t all; /* dimensions of the index */
     LW_ARRAY(lw_race_store) found;
@@ -66,7 +66,7 @@ add(finder *f, facts *to, unsigned more)
     }
 }
 
-/* The facts of what runs where a test came out so. */
+/* The facts of code that runs when a test had this outcome. */
 static facts
 under(facts test, bool passed)
 {
@@ -87,7 +87,8 @@ operands_of(const finder *f, const lw_inst *inst)
     return all;
 }
 
-/* What it depends on that the i-th open region runs, or, if `left`, that it does not. */
+/* The facts on which it depends that the i-th open region is executed, or, if `left`, that it
+ * is not. */
 static facts
 region_of(const finder *f, uint32_t i, bool left)
 {
@@ -105,7 +106,7 @@ regions_of(const finder *f, bool left)
     return all;
 }
 
-/* What reaching this instruction depends on. */
+/* What it depends on that this instruction is reached. */
 static facts
 path_of(const finder *f)
 {
@@ -114,7 +115,8 @@ path_of(const finder *f)
 
 /* ---- values ---- */
 
-/* Whether the value is an index itself. What a helper is given may be made of one. */
+/* Whether the value is the index itself. The argument of a helper may have been computed from
+ * one. */
 static bool
 is_index(const finder *f, lw_ref ref)
 {
@@ -131,7 +133,8 @@ is_const(const finder *f, lw_ref ref)
     return f->func->insts.data[ref].op == LW_OP_CONST;
 }
 
-/* Many elements may have the same loaded value: tests of such values pick none. */
+/* Many elements may have loaded the same value, so tests of loaded values select none of
+ * them. */
 static facts
 test_of(const finder *f, const lw_inst *inst)
 {
@@ -179,6 +182,7 @@ pass_call(finder *f, const lw_inst *inst, lw_ref ref)
 {
     facts_of_func *callee = &f->funcs[inst->a];
 
+    assert(inst->c == f->module->funcs.data[inst->a]->params.n);
     for (uint32_t i = 0; i < inst->c; i++)
         add(f, &callee->params[i], f->facts->values[f->func->lists.data[inst->b + i]]);
     add(f, &callee->entry, path_of(f));
@@ -193,6 +197,7 @@ result_of(const finder *f, const lw_inst *inst)
 
     if (call->op != LW_OP_CALL)
         return UNKNOWN;
+    assert(inst->b < f->module->funcs.data[call->a]->results.n);
     return f->funcs[call->a].results[inst->b];
 }
 
@@ -206,7 +211,7 @@ open_region(finder *f, lw_ref ref, unsigned more)
     f->regions[f->depth++] = ref;
 }
 
-/* A way out of the d-th BLOCK or LOOP: what follows in it, and how often it runs, depends on
+/* A jump out of the d-th BLOCK or LOOP: what follows in it, and how often it runs, depends on
  * what leads here. */
 static void
 leave_region(finder *f, uint32_t d)
@@ -228,6 +233,7 @@ pass_return(finder *f, const lw_inst *inst)
 {
     facts path = regions_of(f, false);
 
+    assert(inst->c == f->func->results.n);
     for (uint32_t i = 0; i < inst->c; i++)
         add(f, &f->facts->results[i],
             path | f->facts->values[f->func->lists.data[inst->b + i]]);
@@ -269,8 +275,14 @@ walk_inst(finder *f, lw_ref ref)
     case LW_OP_IF: open_region(f, ref, f->facts->values[inst->a]); break;
     case LW_OP_BLOCK:
     case LW_OP_LOOP: open_region(f, ref, 0); break;
-    case LW_OP_ELSE: f->in_else[f->depth - 1] = true; break;
-    case LW_OP_END: f->depth--; break;
+    case LW_OP_ELSE:
+        assert(f->depth > 0 && !f->in_else[f->depth - 1]);
+        f->in_else[f->depth - 1] = true;
+        break;
+    case LW_OP_END:
+        assert(f->depth > 0);
+        f->depth--;
+        break;
     case LW_OP_BREAK:
     case LW_OP_CONTINUE: leave_region(f, inst->a); break;
     case LW_OP_RETURN: pass_return(f, inst); break;
@@ -281,7 +293,7 @@ walk_inst(finder *f, lw_ref ref)
 
 /* ---- stores ---- */
 
-/* Whether two addresses are made in the same way of the same. */
+/* Whether two addresses are computed in the same way from the same values. */
 static bool
 is_same(const finder *f, lw_ref x, lw_ref y, int depth)
 {
@@ -307,12 +319,13 @@ is_same(const finder *f, lw_ref x, lw_ref y, int depth)
 static void
 wait_for(finder *f, lw_ref ref, uint32_t *n)
 {
+    assert(ref < f->func->insts.n && *n <= f->func->insts.n); /* each waits once */
     if (!f->seen[ref])
         f->waiting[(*n)++] = ref;
     f->seen[ref] = true;
 }
 
-/* Whether the value is made of what lies at the address. */
+/* Whether the value is computed from what is stored at the address. */
 static bool
 reads(finder *f, lw_ref value, lw_ref address)
 {
@@ -355,6 +368,7 @@ look_at_store(finder *f, const lw_inst *inst, lw_error *err)
     store = lw_array_push(&f->found, f->arena);
     if (store == NULL)
         return lw_fail_memory(err);
+    assert((dims & ~f->all) == 0);
     *store = (lw_race_store){.loc = inst->loc, .dims = dims, .augmented = augmented};
     return LW_OK;
 }
@@ -375,6 +389,7 @@ walk(finder *f, uint32_t number, bool last, lw_error *err)
         if (last && f->func->insts.data[i].op == LW_OP_STORE)
             status = look_at_store(f, &f->func->insts.data[i], err);
     }
+    assert(status != LW_OK || f->depth == 0);
     return status;
 }
 
@@ -383,6 +398,8 @@ prepare(finder *f, uint32_t body, uint32_t n_index, lw_error *err)
 {
     uint32_t most = 0;
 
+    assert(body < f->module->funcs.n && n_index <= 3 &&
+           n_index <= f->module->funcs.data[body]->params.n);
     f->funcs = lw_arena_take(f->arena, (f->module->funcs.n + 1) * sizeof *f->funcs);
     if (f->funcs == NULL)
         return lw_fail_memory(err);
@@ -413,7 +430,7 @@ prepare(finder *f, uint32_t body, uint32_t n_index, lw_error *err)
 
 lw_status
 lw_opt_find_races(const lw_module *module, uint32_t body, uint32_t n_index, lw_arena *arena,
-                  lw_race_store **out, uint32_t *n, lw_error *err)
+                  lw_races *out, lw_error *err)
 {
     finder f = {.module = module, .arena = arena};
     lw_status status = LW_OK;
@@ -427,8 +444,7 @@ lw_opt_find_races(const lw_module *module, uint32_t body, uint32_t n_index, lw_a
     } while (f.changed);
     for (uint32_t i = 0; i < module->funcs.n; i++)
         LW_TRY(walk(&f, i, true, err));
-    *out = f.found.data;
-    *n = f.found.n;
+    *out = (lw_races){f.found.data, f.found.n};
 fail:
     return status;
 }

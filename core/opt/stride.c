@@ -1,10 +1,10 @@
-/* The function is written anew, each such loop behind a copy of it:
+/* The function is written again, with an unrolled copy in front of each such loop:
  *
  *     while (i < end && end - i > 4 * step) { body(i); body(i + step); … i += 4 * step; }
  *     while (i < end) { body(i); … }                                       as it was
  *
- * Iterations come in the order they had: nothing is assumed about what they store. It is the
- * machine's assembler that moves the loads of a parameter that nobody writes to the front. */
+ * Iterations keep their order, so nothing is assumed about what they store. It is ptxas that
+ * moves the loads of a parameter that nobody writes to the front. */
 #include "core/opt/stride.h"
 
 #include "core/base/memory.h"
@@ -13,7 +13,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { ROUNDS = 4, SHORT_ROUND = 80, HEAD = 7, MOST_INNER = 8 };
+enum { UNROLL = 4, SHORT_ITERATION = 80, HEAD = 7, MOST_INNER = 8 };
 
 typedef LW_ARRAY(lw_inst) lw_insts;
 
@@ -21,7 +21,7 @@ typedef struct rewriter {
     lw_builder b;
     const lw_inst *old; /* the function as it was */
     uint32_t n;
-    lw_ref *to; /* by old number */
+    lw_ref *to; /* by old number: the new one */
 } rewriter;
 
 /* LOOP, GET slot, LT end, NOT, IF, BREAK, END, body, LATCH, GET slot, …, ADD step, SET slot,
@@ -38,6 +38,7 @@ find_end(const rewriter *r, uint32_t at, uint32_t *latch)
 {
     uint32_t depth = 0;
 
+    assert(r->old[at].op == LW_OP_LOOP);
     for (uint32_t i = at + 1; i < r->n; i++)
         switch (r->old[i].op) {
         case LW_OP_IF:
@@ -64,7 +65,7 @@ is_fixed(const rewriter *r, const strided *s, lw_ref value)
     return value < s->at || op == LW_OP_CONST || op == LW_OP_PARAM;
 }
 
-/* As lw_ir_for and lw_ir_for_end make it, with a step that is no constant. */
+/* Whether the loop is one of lw_ir_for or lw_ir_for_end whose step is not a constant. */
 static bool
 is_strided(const rewriter *r, uint32_t at, strided *s)
 {
@@ -86,7 +87,7 @@ is_strided(const rewriter *r, uint32_t at, strided *s)
            i[s->step].op != LW_OP_CONST && is_fixed(r, s, s->step) && is_fixed(r, s, s->limit);
 }
 
-/* The parameter that an address is made of; UINT32_MAX: none. */
+/* The parameter from which an address is computed; UINT32_MAX: none. */
 static uint32_t
 root_of(const rewriter *r, lw_ref pointer)
 {
@@ -107,7 +108,7 @@ is_written(const rewriter *r, uint32_t param)
     return false;
 }
 
-/* A loop inside that LLVM writes out. */
+/* Whether an inner loop is one that LLVM unrolls completely. */
 static bool
 is_small_loop(const rewriter *r, uint32_t at)
 {
@@ -119,11 +120,12 @@ is_small_loop(const rewriter *r, uint32_t at)
     return limit->op == LW_OP_CONST && r->b.func->konsts.data[limit->a].bits <= MOST_INNER;
 }
 
-/* Iterations are straight on: IFs, and small loops, out of which nothing leads. */
+/* Whether an iteration is straight-line code but for IFs and small loops, and does not leave
+ * the loop. */
 static bool
 is_straight(const rewriter *r, const strided *s)
 {
-    uint32_t inside = 0, ends[SHORT_ROUND], latch;
+    uint32_t inside = 0, ends[SHORT_ITERATION], latch;
 
     for (uint32_t i = s->first; i < s->latch; i++) {
         const lw_inst *inst = &r->old[i];
@@ -133,6 +135,7 @@ is_straight(const rewriter *r, const strided *s)
         case LW_OP_LOOP:
             if (!is_small_loop(r, i))
                 return false;
+            assert(inside < SHORT_ITERATION); /* an iteration has fewer instructions */
             ends[inside++] = find_end(r, i, &latch);
             break;
         case LW_OP_BREAK:
@@ -162,7 +165,7 @@ is_straight(const rewriter *r, const strided *s)
 static bool
 is_worth(const rewriter *r, const strided *s)
 {
-    if (s->latch - s->first > SHORT_ROUND || !is_straight(r, s))
+    if (s->latch - s->first > SHORT_ITERATION || !is_straight(r, s))
         return false;
     for (uint32_t i = s->first; i < s->latch; i++) {
         const lw_inst *inst = &r->old[i];
@@ -180,7 +183,8 @@ copy(rewriter *r, uint32_t at)
 {
     const lw_inst *inst = &r->old[at];
 
-    if (inst->op == LW_OP_SLOT && r->to[at] != 0) /* in front of a loop already */
+    assert(at > 0 && at < r->n);
+    if (inst->op == LW_OP_SLOT && r->to[at] != 0) /* it was copied in front of a loop already */
         return;
     r->to[at] = lw_ir_copy(&r->b, r->b.func, *inst, r->to);
 }
@@ -193,13 +197,13 @@ fixed(rewriter *r, const strided *s, lw_ref value)
     return r->to[value];
 }
 
-/* 4 * step, or more than any distance. */
+/* 4 * step, or more than any distance where that would overflow. */
 static lw_ref
 four_steps(lw_builder *b, lw_ref step)
 {
     lw_ref small =
-        lw_ir_compare(b, LW_OP_LT, step, lw_ir_int(b, LW_DT_i64, INT64_MAX / ROUNDS));
-    lw_ref four = lw_ir_mul(b, step, lw_ir_int(b, LW_DT_i64, ROUNDS));
+        lw_ir_compare(b, LW_OP_LT, step, lw_ir_int(b, LW_DT_i64, INT64_MAX / UNROLL));
+    lw_ref four = lw_ir_mul(b, step, lw_ir_int(b, LW_DT_i64, UNROLL));
 
     return lw_ir_select(b, small, lw_ir_cast(b, LW_DT_u64, four),
                         lw_ir_bits(b, LW_DT_u64, UINT64_MAX));
@@ -226,7 +230,7 @@ write_loop(rewriter *r, const strided *s)
     lw_ir_if(b, lw_ir_not(b, enough));
     lw_ir_break(b, 0);
     lw_ir_end(b);
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int n = 0; n < UNROLL; n++) {
         r->to[s->at + 1] = i;
         for (uint32_t k = s->first; k < s->latch; k++)
             copy(r, k);

@@ -1,10 +1,16 @@
 #include "core/py/descr.h"
 
 #include "core/py/record_intern.h"
+#include "core/py/state.h"
 
 #include <string.h>
 
-static PyArray_Descr *descrs[LW_N_DTYPES]; /* made once, immortal as NumPy's own */
+/* Borrowed: what the place has from now on. Steals descr; NULL is passed on. */
+static PyArray_Descr *
+keep(lw_found *place, PyArray_Descr *descr)
+{
+    return (PyArray_Descr *)lw_found_set(place, (PyObject *)descr);
+}
 
 static PyArray_Descr *
 descr_of_bf16(void)
@@ -17,25 +23,27 @@ descr_of_bf16(void)
         type = PyObject_GetAttrString(module, "bfloat16");
         if (type != NULL && PyArray_DescrConverter(type, &descr) == NPY_SUCCEED) {
             Py_DECREF(type);
-            return descrs[LW_DT_bf16] = descr;
+            return keep(&lw_core->found.descrs[LW_DT_bf16], descr);
         }
         Py_XDECREF(type);
         PyErr_Clear();
     }
-    static PyArray_Descr *raw;
-    if (raw == NULL) {
-        raw = PyArray_DescrNewFromType(NPY_VOID);
-        if (raw != NULL)
-            PyDataType_SET_ELSIZE(raw, 2);
-    }
-    return raw;
+    descr = (PyArray_Descr *)lw_found_get(&lw_core->found.raw_bf16);
+    if (descr != NULL)
+        return descr;
+    descr = PyArray_DescrNewFromType(NPY_VOID);
+    if (descr != NULL)
+        PyDataType_SET_ELSIZE(descr, 2);
+    return keep(&lw_core->found.raw_bf16, descr);
 }
 
 PyArray_Descr *
 lw_descr_of(lw_dtype dtype)
 {
-    if (descrs[dtype] != NULL)
-        return descrs[dtype];
+    PyArray_Descr *descr = (PyArray_Descr *)lw_found_get(&lw_core->found.descrs[dtype]);
+
+    if (descr != NULL)
+        return descr;
     if (dtype == LW_DT_bf16)
         return descr_of_bf16();
     PyErr_Format(PyExc_TypeError, "%s has no NumPy dtype", lw_dtypes[dtype].public_name);
@@ -46,11 +54,10 @@ int
 lw_descrs_make(void)
 {
     for (int dtype = 0; dtype < LW_N_DTYPES; dtype++)
-        if (descrs[dtype] == NULL && lw_dtypes[dtype].numpy != 0) {
-            descrs[dtype] = PyArray_DescrFromType(lw_dtypes[dtype].numpy);
-            if (descrs[dtype] == NULL)
-                return -1;
-        }
+        if (lw_dtypes[dtype].numpy != 0 &&
+            keep(&lw_core->found.descrs[dtype],
+                 PyArray_DescrFromType(lw_dtypes[dtype].numpy)) == NULL)
+            return -1;
     return 0;
 }
 

@@ -145,11 +145,15 @@ text_of(const lw_printed *printed)
 static int
 write_out(const lw_printed *printed)
 {
-    PyObject *out = PySys_GetObject("stdout"), *text, *result = NULL; /* out: borrowed */
+    PyObject *sys = PyImport_ImportModule("sys"), *text, *result = NULL;
+    PyObject *out = sys ? PyObject_GetAttrString(sys, "stdout") : NULL;
 
-    if (out == NULL || out == Py_None)
+    Py_XDECREF(sys);
+    if (out == NULL || out == Py_None) {
+        PyErr_Clear();
+        Py_XDECREF(out);
         return 0;
-    Py_INCREF(out);
+    }
     text = text_of(printed);
     if (text != NULL)
         result = PyObject_CallMethod(out, "write", "O", text);

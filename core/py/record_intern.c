@@ -4,6 +4,7 @@
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/front/named_records.h"
+#include "core/front/read/critical.h"
 #include "core/py/record_spec.h"
 
 #include <stdatomic.h>
@@ -111,25 +112,18 @@ intern(PyArray_Descr *descr)
 
 /* ---- what was asked for lately ---- */
 
-#ifdef Py_GIL_DISABLED
-static PyMutex seen_lock;
-#define LOCK_SEEN()   PyMutex_Lock(&seen_lock)
-#define UNLOCK_SEEN() PyMutex_Unlock(&seen_lock)
-#else
-#define LOCK_SEEN()   (void)0
-#define UNLOCK_SEEN() (void)0
-#endif
+static lw_py_mutex seen_lock;
 
 static void
 remember(PyArray_Descr *descr, const lw_arg_record *record, size_t k)
 {
     PyArray_Descr *before;
 
-    LOCK_SEEN();
+    lw_py_mutex_take(&seen_lock);
     before = seen[k].descr;
     seen[k].descr = (PyArray_Descr *)Py_NewRef(descr);
     seen[k].record = record;
-    UNLOCK_SEEN();
+    lw_py_mutex_give(&seen_lock);
     Py_XDECREF(before);
 }
 
@@ -139,10 +133,10 @@ lw_record_intern(PyArray_Descr *descr)
     size_t k = ((uintptr_t)descr >> 4) % N_SEEN;
     const lw_arg_record *record = NULL;
 
-    LOCK_SEEN();
+    lw_py_mutex_take(&seen_lock);
     if (seen[k].descr == descr)
         record = seen[k].record;
-    UNLOCK_SEEN();
+    lw_py_mutex_give(&seen_lock);
     if (record == NULL && (record = intern(descr)) != NULL)
         remember(descr, record, k);
     return record;

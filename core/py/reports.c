@@ -2,8 +2,10 @@
 
 #include "core/base/memory.h"
 #include "core/device/stream.h"
+#include "core/front/read/critical.h"
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
+#include "core/py/state.h"
 
 struct lw_watch {
     lw_report *report;
@@ -13,7 +15,15 @@ struct lw_watch {
     lw_watch *next, *before;
 };
 
-static lw_watch *watches; /* guarded by the GIL */
+static lw_watch *watches; /* in a critical section on guard() */
+
+/* One object for the list and all reports: whoever frees a watch waits until nobody raises what
+ * it found. Without a module no thread is left. */
+static inline PyObject *
+guard(void)
+{
+    return lw_core->watches_guard ? lw_core->watches_guard : Py_None;
+}
 
 /* Makes a report in place of one whose memory went with a reset, or of none. */
 static int
@@ -47,10 +57,12 @@ lw_watch_new(lw_device *device, lw_watch_raise raise, const void *owner, lw_watc
         lw_free(watch);
         return -1;
     }
+    Py_BEGIN_CRITICAL_SECTION(guard());
     watch->next = watches;
     if (watches != NULL)
         watches->before = watch;
     watches = watch;
+    Py_END_CRITICAL_SECTION();
     *out = watch;
     return 0;
 }
@@ -60,12 +72,14 @@ lw_watch_free(lw_watch *watch)
 {
     if (watch == NULL)
         return;
+    Py_BEGIN_CRITICAL_SECTION(guard());
     if (watch->before != NULL)
         watch->before->next = watch->next;
     else
         watches = watch->next;
     if (watch->next != NULL)
         watch->next->before = watch->before;
+    Py_END_CRITICAL_SECTION();
     lw_report_free(watch->report);
     lw_free(watch);
 }
@@ -73,13 +87,19 @@ lw_watch_free(lw_watch *watch)
 CUdeviceptr
 lw_watch_address(lw_watch *watch)
 {
-    if (!lw_report_is_alive(watch->report) && renew(watch) < 0)
-        return 0;
-    return lw_report_address(watch->report);
+    CUdeviceptr address;
+
+    Py_BEGIN_CRITICAL_SECTION(guard());
+    address = !lw_report_is_alive(watch->report) && renew(watch) < 0
+                  ? 0
+                  : lw_report_address(watch->report);
+    Py_END_CRITICAL_SECTION();
+    return address;
 }
 
-int
-lw_watch_check(lw_watch *watch, CUstream stream)
+/* In a critical section on guard(). */
+static int
+check(lw_watch *watch, CUstream stream)
 {
     lw_report_record record;
     lw_error err = {0};
@@ -92,6 +112,17 @@ lw_watch_check(lw_watch *watch, CUstream stream)
         return -1;
     }
     return found ? watch->raise(watch->owner, &record) : 0;
+}
+
+int
+lw_watch_check(lw_watch *watch, CUstream stream)
+{
+    int result;
+
+    Py_BEGIN_CRITICAL_SECTION(guard());
+    result = check(watch, stream);
+    Py_END_CRITICAL_SECTION();
+    return result;
 }
 
 int
@@ -120,9 +151,11 @@ lw_watches_check(void)
 {
     int result = 0;
 
+    Py_BEGIN_CRITICAL_SECTION(guard());
     for (lw_watch *watch = watches, *next; watch != NULL && result == 0; watch = next) {
         next = watch->next;
-        result = lw_watch_check(watch, LW_STREAM_PER_THREAD);
+        result = check(watch, LW_STREAM_PER_THREAD);
     }
+    Py_END_CRITICAL_SECTION();
     return result;
 }

@@ -1,6 +1,6 @@
 /* The reports of kernels that can raise (core/device/report.h), for all doors: each is watched
  * from the kernel's first launch on, so that any wait for a device tells what it found. All
- * with the GIL. */
+ * with a thread state. */
 #ifndef LW_PY_REPORTS_H
 #define LW_PY_REPORTS_H
 

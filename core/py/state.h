@@ -1,21 +1,108 @@
-/* What the extension module keeps for its interpreter. Set up by lw_types_register, the first
- * of the registrations; other parts add their fields. */
+/* What the extension module keeps for its interpreter: classes, and objects of other modules
+ * that are looked up at the first use. It is the module's state, traversed and cleared with the
+ * module. The module refuses sub-interpreters, so a process has one state at a time and every
+ * function finds it through `lw_core`, without a look-up. */
 #ifndef LW_PY_STATE_H
 #define LW_PY_STATE_H
 
-#include <Python.h>
+#include "core/py/numpy_api.h"
+
+#include <stdatomic.h>
 
 #include "core/tables/dtypes.h"
 
+/* An object that is looked up at the first use. It is set once, by whichever thread comes
+ * first, and stays. */
+typedef _Atomic(PyObject *) lw_found;
+
+/* A numpy.ufunc and ours for it, which is set first. */
+typedef struct lw_found_pair {
+    lw_found numpy, ours;
+} lw_found_pair;
+
+#define LW_STATE_CLASSES(X)                                                                    \
+    X(type)                                                                                    \
+    X(signature)                                                                               \
+    X(intrinsic)                                                                               \
+    X(intrinsic_group)                                                                         \
+    X(device)                                                                                  \
+    X(context)                                                                                 \
+    X(gpus)                                                                                    \
+    X(memory_info)                                                                             \
+    X(stream)                                                                                  \
+    X(event)                                                                                   \
+    X(waiter)                                                                                  \
+    X(device_array)                                                                            \
+    X(mapped_array)                                                                            \
+    X(bound_forall)                                                                            \
+    X(jit)                                                                                     \
+    X(launcher)
+
+/* Lengths of the arrays below; the files that use them assert that they are right. */
+enum {
+    LW_STATE_TRAVELS = 4,       /* lw_travel */
+    LW_STATE_NAMES = 13,        /* LW_N_ATTRS */
+    LW_STATE_OPERATORS = 27,    /* of device arrays */
+    LW_STATE_METHODS = 13,      /* of device arrays that reduce */
+    LW_STATE_UFUNC_METHODS = 6, /* LW_N_METHODS */
+    LW_STATE_UFUNCS = 256       /* more than twice as many as NumPy has */
+};
+
+/* Each of them is a lw_found, and nothing else is: core/py/state.c walks them as one array. */
+typedef struct lw_state_found {
+    lw_found descrs[LW_N_DTYPES], raw_bf16; /* NumPy's dtypes: core/py/descr.h */
+    lw_found operators[LW_STATE_OPERATORS]; /* numpy.add and so on */
+    lw_found functions[LW_STATE_METHODS],
+        reductions[LW_STATE_METHODS]; /* lanewise.reductions */
+    lw_found numpy_functions[LW_STATE_METHODS];
+    lw_found count_nonzero, numpy_count_nonzero; /* lanewise.reductions', NumPy's */
+    lw_found accumulate, keyword_names[4]; /* texts: core/py/array/device_array_reduce.c */
+    lw_found ufunc_methods[LW_STATE_UFUNC_METHODS]; /* lanewise._ufunc_methods */
+    lw_found cupy_current_stream;
+    lw_found_pair ufuncs[LW_STATE_UFUNCS]; /* ufunc/numpy_names_py.c */
+} lw_state_found;
+
 typedef struct lw_state {
-    PyObject *type_class;      /* lanewise.types.Type */
-    PyObject *signature_class; /* lanewise.types.Signature */
+#define X(name) PyTypeObject *name##_type;
+    LW_STATE_CLASSES(X)
+#undef X
+    PyTypeObject *travel_types[LW_STATE_TRAVELS]; /* [lw_travel] */
     PyObject
         *scalars[LW_N_DTYPES]; /* the type object of each dtype, void included; [ptr] NULL */
+    PyObject *names[LW_STATE_NAMES]; /* of attributes that are asked for at each call */
+    PyObject *watches_guard;         /* core/py/reports.c */
+    lw_state_found found;
 } lw_state;
 
+/* Never NULL: without a module it is an empty one. */
+extern lw_state *lw_core;
+
+/* The first of the registrations. -1 with an exception. */
+int lw_state_register(PyObject *module);
 /* For tp_traverse, tp_clear and tp_free of the module. */
 int lw_state_traverse(lw_state *state, visitproc visit, void *arg);
 void lw_state_clear(lw_state *state);
+
+/* A class that objects are made of: NULL with an exception once the module is unloaded. */
+static inline PyTypeObject *
+lw_state_class(PyTypeObject *class)
+{
+    if (class == NULL)
+        PyErr_SetString(PyExc_RuntimeError, "lanewise is unloaded");
+    return class;
+}
+
+/* Borrowed; NULL: nobody has looked it up yet. */
+static inline PyObject *
+lw_found_get(const lw_found *place)
+{
+    return atomic_load_explicit((lw_found *)place, memory_order_acquire);
+}
+
+/* Borrowed: what the place has from now on, which is `made` unless another thread was first.
+ * Steals made; NULL is passed on. */
+PyObject *lw_found_set(lw_found *place, PyObject *made);
+/* Borrowed: that attribute of a module, imported at the first use. NULL with an exception. */
+PyObject *lw_found_of(lw_found *place, const char *module, const char *name);
 
 #endif

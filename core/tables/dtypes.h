@@ -45,6 +45,12 @@ lw_is_integer(lw_dtype dtype) /* signed or unsigned, not bool */
 }
 
 static inline bool
+lw_is_signed(lw_dtype dtype) /* an integer with a sign */
+{
+    return lw_dtypes[dtype].kind == LW_KIND_INT;
+}
+
+static inline bool
 lw_is_float(lw_dtype dtype)
 {
     return lw_dtypes[dtype].kind == LW_KIND_FLOAT;

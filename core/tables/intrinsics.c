@@ -35,12 +35,3 @@ lw_intrinsic_result(lw_intrinsic which, lw_dtype dtype)
 {
     return lw_intrinsics[which].result == 'i' ? LW_DT_i32 : dtype;
 }
-
-lw_intrinsic
-lw_intrinsic_find(const char *name)
-{
-    for (int i = 0; i < LW_N_INTRINSICS; i++)
-        if (strcmp(lw_intrinsics[i].name, name) == 0)
-            return (lw_intrinsic)i;
-    return LW_N_INTRINSICS;
-}

@@ -33,7 +33,5 @@ extern const lw_intrinsic_row lw_intrinsics[LW_N_INTRINSICS];
 bool lw_intrinsic_takes(lw_intrinsic which, lw_dtype dtype);
 /* The result's type when v is dtype. */
 lw_dtype lw_intrinsic_result(lw_intrinsic which, lw_dtype dtype);
-/* The row of that name, LW_N_INTRINSICS: none. */
-lw_intrinsic lw_intrinsic_find(const char *name);
 
 #endif

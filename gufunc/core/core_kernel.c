@@ -38,8 +38,8 @@ lw_core_count(const lw_gufunc_loop *loop, const lw_core_key *key, int operand)
     return count;
 }
 
-/* Neighbouring threads read the same element of neighbouring items: with an odd number of words
- * (of accesses, for wider elements) between them each reads another bank. */
+/* Neighbouring threads access the same element of neighbouring items. With an odd number of
+ * words (of accesses, for wider elements) between items, they access different banks. */
 int64_t
 lw_core_pitch_of(int64_t bytes, int64_t itemsize)
 {
@@ -62,8 +62,8 @@ lw_core_shared_bytes(const lw_gufunc_loop *loop, const lw_core_key *key, int ope
     uint32_t pitch = lw_core_pitch(loop, key, operand), block = key->block;
     uint32_t bytes =
         lw_core_count(loop, key, operand) * lw_dtypes[loop->types[operand]].size_bytes;
-    uint32_t round = block * key->operands[operand].chunk;
-    uint32_t fetched = (block * bytes + round - 1) / round * round;
+    uint32_t pass = block * key->operands[operand].chunk; /* bytes that a block moves at once */
+    uint32_t fetched = (block * bytes + pass - 1) / pass * pass;
     bool fetches = operand < loop->nin || key->operands[operand].keep;
 
     return pitch * (fetches ? (fetched + bytes - 1) / bytes : block);
@@ -115,9 +115,9 @@ add_operand_params(kernel *k)
     for (int i = 0; i < k->n; i++) {
         bool written = is_output(k, i) || k->loop->writable[i];
         uint32_t flags = LW_PARAM_NOALIAS | (written ? 0 : LW_PARAM_READONLY);
-        if (!written && k->loop->writes_excluded) /* which may be the same array */
+        if (!written && k->loop->writes_excluded) /* which may be the array that is written */
             flags = 0;
-        if (written && k->key->spread) /* other threads write it too: LLVM must reload */
+        if (written && k->key->spread) /* other threads write to it too, so LLVM must reload */
             flags = 0;
         if (reach_of(k, i) == LW_REACH_VALUE) {
             for (unsigned p = 0; p < lw_dtype_n_parts(k->loop->types[i]); p++)
@@ -173,7 +173,7 @@ add_core_params(kernel *k, lw_error *err)
     return LW_OK;
 }
 
-/* ---- where an item lies ---- */
+/* ---- the address of an item ---- */
 
 void
 lw_maker_decompose(kernel *k, lw_ref item, lw_ref *coordinate)
@@ -204,7 +204,7 @@ lw_maker_address(kernel *k, int operand, const lw_ref *coordinate)
     return lw_ir_offset(b, k->pointer[operand], lw_ir_cast(b, LW_DT_i64, sum));
 }
 
-/* Address of the core that the thread works on. */
+/* The address of the core that the thread works on. */
 static lw_ref
 locate(kernel *k, int operand, lw_ref item, const lw_ref *coordinate)
 {
@@ -237,14 +237,14 @@ lw_maker_extent(kernel *k, uint32_t dim)
     return k->core_size[dim] ? k->core_size[dim] : i64(k, k->key->sizes[dim]);
 }
 
-/* Extents and strides of a core, as the body's parameters from `at` on. */
+/* Sets the body's parameters from `at` on to the extents and strides of a core. */
 static void
 core_parts(kernel *k, int operand, uint32_t at)
 {
     const lw_core_operand *core = &k->loop->layout->operands[operand];
     lw_ref step = i64(k, itemsize_of(k, operand));
 
-    if (core->n == 0) { /* `()`, seen as an array of one element */
+    if (core->n == 0) { /* a `()` operand that is an array of one element */
         k->args[at] = i64(k, 1);
         k->args[at + 1] = step;
         return;
@@ -286,7 +286,7 @@ store_parts(kernel *k, int operand, lw_ref at, const lw_ref *parts)
                     lw_ir_cast(&k->b, memory, parts[p]), 0, 0);
 }
 
-/* A number that the body wants by its address: the thread's own copy. */
+/* The address of a thread's own copy of a number, for a body that takes it by its address. */
 static lw_ref
 value_in_memory(kernel *k, int operand)
 {
@@ -355,13 +355,14 @@ lw_maker_item(kernel *k, lw_ref item)
 
 /* ---- staging ---- */
 
-/* The run of a block's items of one operand, in pieces of `lanes` parts. */
+/* One operand of a block's items, which are one run of memory, moved in chunks of `lanes`
+ * parts. */
 typedef struct run {
     int operand;
-    lw_dtype part;         /* of its elements in memory */
+    lw_dtype part;         /* dtype of the parts in memory */
     unsigned lanes;        /* parts of a chunk */
-    uint32_t n_parts;      /* of an item */
-    uint32_t chunks;       /* of a whole block */
+    uint32_t n_parts;      /* parts of an item */
+    uint32_t chunks;       /* chunks of a whole block */
     uint32_t pad;          /* bytes between items in shared memory */
     lw_ref global, shared; /* where the block's items begin */
 } run;
@@ -378,6 +379,7 @@ run_of(kernel *k, int operand, lw_ref first, run *r)
     r->n_parts = bytes / lw_dtypes[r->part].size_bytes;
     r->chunks = k->key->block * r->n_parts / r->lanes;
     r->pad = lw_core_pitch(k->loop, k->key, operand) - bytes;
+    assert(k->key->constant && r->lanes > 0 && r->lanes <= MOST_LANES);
     r->shared = k->shared[operand];
     r->global =
         lw_ir_offset(&k->b, k->pointer[operand],
@@ -391,7 +393,7 @@ at_part(kernel *k, lw_ref base, lw_ref part, int64_t size)
                         lw_ir_cast(&k->b, LW_DT_i64, lw_ir_mul(&k->b, part, u32(k, size))));
 }
 
-/* Where part number `part` of the run lies in shared memory. */
+/* The address of part number `part` of the run in shared memory. */
 static lw_ref
 in_shared(kernel *k, const run *r, lw_ref part)
 {
@@ -441,27 +443,29 @@ chunk_address(kernel *k, const run *r, lw_ref chunk)
     return at_part(k, r->global, chunk, k->key->operands[r->operand].chunk);
 }
 
-/* Number of the chunk that this thread takes in an iteration. */
+/* The number of the chunk that this thread moves in a pass: one chunk for each thread of the
+ * block. */
 static lw_ref
-chunk_number(kernel *k, uint32_t round)
+chunk_number(kernel *k, uint32_t pass)
 {
-    return round ? lw_ir_add(&k->b, k->tid, u32(k, (int64_t)round * k->key->block)) : k->tid;
+    return pass ? lw_ir_add(&k->b, k->tid, u32(k, (int64_t)pass * k->key->block)) : k->tid;
 }
 
 static uint32_t
-rounds_of(const kernel *k, const run *r)
+n_passes(const kernel *k, const run *r)
 {
     return (r->chunks + k->key->block - 1) / k->key->block;
 }
 
 static bool
-is_partial(const kernel *k, const run *r, uint32_t round)
+is_partial(const kernel *k, const run *r, uint32_t pass)
 {
-    return (round + 1) * k->key->block > r->chunks;
+    return (pass + 1) * k->key->block > r->chunks;
 }
 
-/* All of a whole block's loads, then all stores, without a branch: in the last iteration
- * threads without a chunk of their own fetch the last one again, to behind the items. */
+/* Fetches the items of a whole block without a branch: first all loads, then all stores. In the
+ * last pass, threads without a chunk of their own load the last chunk again and store it behind
+ * the items. */
 static lw_status
 fetch_whole(kernel *k, const run *runs, int n, lw_error *err)
 {
@@ -470,16 +474,16 @@ fetch_whole(kernel *k, const run *runs, int n, lw_error *err)
     lw_ref *loaded;
 
     for (int i = 0; i < n; i++)
-        total += rounds_of(k, &runs[i]);
+        total += n_passes(k, &runs[i]);
     loaded = lw_arena_take(&b->module->arena, (total + 1) * sizeof *loaded);
     if (loaded == NULL)
         return lw_fail_memory(err);
     for (int i = 0; i < n; i++)
-        for (uint32_t round = 0; round < rounds_of(k, &runs[i]); round++) {
+        for (uint32_t pass = 0; pass < n_passes(k, &runs[i]); pass++) {
             const run *r = &runs[i];
             bool kept = is_output(k, r->operand) || k->loop->writable[r->operand];
-            lw_ref chunk = chunk_number(k, round), last = u32(k, r->chunks - 1);
-            if (is_partial(k, r, round))
+            lw_ref chunk = chunk_number(k, pass), last = u32(k, r->chunks - 1);
+            if (is_partial(k, r, pass))
                 chunk = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, chunk, last), chunk, last);
             loaded[at++] =
                 lw_ir_load(b, r->part, r->lanes, chunk_address(k, r, chunk),
@@ -487,8 +491,8 @@ fetch_whole(kernel *k, const run *runs, int n, lw_error *err)
         }
     at = 0;
     for (int i = 0; i < n; i++)
-        for (uint32_t round = 0; round < rounds_of(k, &runs[i]); round++)
-            chunk_to_shared(k, &runs[i], chunk_number(k, round), loaded[at++]);
+        for (uint32_t pass = 0; pass < n_passes(k, &runs[i]); pass++)
+            chunk_to_shared(k, &runs[i], chunk_number(k, pass), loaded[at++]);
     return LW_OK;
 }
 
@@ -497,9 +501,9 @@ store_whole(kernel *k, const run *r)
 {
     lw_builder *b = &k->b;
 
-    for (uint32_t round = 0; round < rounds_of(k, r); round++) {
-        lw_ref chunk = chunk_number(k, round);
-        bool partial = is_partial(k, r, round);
+    for (uint32_t pass = 0; pass < n_passes(k, r); pass++) {
+        lw_ref chunk = chunk_number(k, pass);
+        bool partial = is_partial(k, r, pass);
         if (partial)
             lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, chunk, u32(k, r->chunks)));
         lw_ir_store(b, chunk_address(k, r, chunk), chunk_of_shared(k, r, chunk),
@@ -509,7 +513,7 @@ store_whole(kernel *k, const run *r)
     }
 }
 
-/* The last block's items, part by part. */
+/* Moves the items of the last block, part by part. */
 static void
 move_rest(kernel *k, const run *r, lw_ref rest, bool fetch)
 {
@@ -527,12 +531,6 @@ move_rest(kernel *k, const run *r, lw_ref rest, bool fetch)
                     lw_ir_load(b, r->part, 1, in_shared(k, r, at), 0, 0), 0, 0);
     lw_ir_latch(b);
     lw_ir_while_end(b, slot, u32(k, k->key->block));
-}
-
-static void
-barrier(kernel *k)
-{
-    lw_ir_emit(&k->b, LW_OP_BARRIER, LW_DT_void, 0, 0, 0);
 }
 
 static int
@@ -579,11 +577,11 @@ staged_block(kernel *k, lw_error *err)
     for (int i = 0; i < n; i++)
         move_rest(k, &runs[i], rest, true);
     lw_ir_end(b);
-    barrier(k);
+    lw_ir_barrier(b);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, k->tid, rest));
     lw_maker_item(k, lw_ir_add(b, first, k->tid));
     lw_ir_end(b);
-    barrier(k);
+    lw_ir_barrier(b);
     n = runs_of(k, first, false, runs);
     lw_ir_if(b, full);
     for (int i = 0; i < n; i++)
@@ -612,7 +610,7 @@ plain_item(kernel *k)
     lw_ir_end(b);
 }
 
-/* A block an item. */
+/* Each block works on one item. */
 static void
 spread_item(kernel *k)
 {
@@ -677,7 +675,8 @@ lw_core_kernel(const lw_gufunc_loop *loop, const lw_core_key *key, const char *s
     k->loop = loop;
     k->key = key;
     k->n = loop->nin + loop->nout;
-    assert(k->n == key->n_operands && key->ndim >= 1);
+    assert(k->n == key->n_operands && key->ndim >= 1 && key->ndim <= LW_CORE_LOOP_DIMS);
+    assert(!(key->spread && key->tiled) && (key->block || !(key->spread || key->tiled)));
     LW_TRY(lw_module_copy(loop->scalar->module, &module, err));
     k->b.module = module;
     LW_TRY(build(k, symbol, max_registers, err));

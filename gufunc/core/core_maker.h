@@ -1,4 +1,4 @@
-/* What the makers of a gufunc's kernel share: core_kernel.c, core_tile.c. Pure C. */
+/* What the files that emit a gufunc's kernel share: core_kernel.c and core_tile.c. Pure C. */
 #ifndef LW_GUFUNC_CORE_CORE_MAKER_H
 #define LW_GUFUNC_CORE_CORE_MAKER_H
 
@@ -10,29 +10,29 @@ typedef struct lw_core_maker {
     lw_builder b;
     const lw_gufunc_loop *loop;
     const lw_core_key *key;
-    int n; /* operands */
+    int n; /* number of operands */
     lw_ref items, tile, report;
-    lw_ref pointer[LW_MAX_OPERANDS]; /* not VALUE */
+    lw_ref pointer[LW_MAX_OPERANDS]; /* operands other than VALUE */
     lw_ref value[LW_MAX_OPERANDS][LW_MAKER_PARTS];
     lw_ref size[LW_CORE_LOOP_DIMS], multiplier[LW_CORE_LOOP_DIMS], shift[LW_CORE_LOOP_DIMS];
     lw_ref stride[LW_MAX_OPERANDS][LW_CORE_LOOP_DIMS];
-    lw_ref *core_size;                    /* per core dimension; 0: a constant */
-    lw_ref *core_stride[LW_MAX_OPERANDS]; /* STRIDED: per core dimension */
-    lw_ref shared[LW_MAX_OPERANDS];       /* STAGED, TILED: where the block's items begin */
-    lw_ref pitch[LW_MAX_OPERANDS];        /* TILED: bytes from one to the next (u32) */
-    lw_ref *args;                         /* of the body */
+    lw_ref *core_size;                    /* for each core dimension; 0: it is a constant */
+    lw_ref *core_stride[LW_MAX_OPERANDS]; /* STRIDED: for each core dimension */
+    lw_ref shared[LW_MAX_OPERANDS];       /* STAGED, TILED: the address of the block's items */
+    lw_ref pitch[LW_MAX_OPERANDS];        /* TILED: bytes from one item to the next (u32) */
+    lw_ref *args;                         /* arguments of the body */
     lw_ref tid;                           /* u32 */
-    uint32_t body;                        /* the function that is called */
+    uint32_t body;                        /* number of the function that is called */
 } lw_core_maker;
 
-/* coordinate[d] of item number `item` (u32), innermost first. */
+/* Sets coordinate[d] of item number `item` (u32), innermost dimension first. */
 void lw_maker_decompose(lw_core_maker *k, lw_ref item, lw_ref *coordinate);
-/* Where the operand's core of that item lies in its array. */
+/* The address of the operand's core of that item in its array. */
 lw_ref lw_maker_address(lw_core_maker *k, int operand, const lw_ref *coordinate);
 lw_ref lw_maker_extent(lw_core_maker *k, uint32_t dim);
-/* The thread works on the item. */
+/* Emits the thread's work on an item. */
 void lw_maker_item(lw_core_maker *k, lw_ref item);
-/* The block works on its tile. */
+/* Emits the block's work on its tile. */
 void lw_maker_tile(lw_core_maker *k);
 
 #endif

@@ -23,12 +23,6 @@
 #define TILE_MOST  8192
 #define TILE_ITEMS 1024
 
-static int64_t
-magnitude(int64_t stride)
-{
-    return stride < 0 ? -stride : stride;
-}
-
 static bool
 is_output(const lw_core_plan *plan, int operand)
 {
@@ -52,118 +46,27 @@ lw_core_plan_bytes(const lw_core_plan *plan, int operand)
     return bytes;
 }
 
-/* ---- the loop ---- */
-
-/* Whether dimension x should lie inside dimension y. The first operand that has an opinion
- * decides, outputs before inputs. */
-static bool
-inside(const lw_core_plan *plan, int x, int y)
-{
-    for (int pass = 0; pass < 2; pass++)
-        for (int i = 0; i < plan->n_operands; i++) {
-            int64_t sx = magnitude(plan->operands[i].strides[x]);
-            int64_t sy = magnitude(plan->operands[i].strides[y]);
-            if (plan->operands[i].by_value || is_output(plan, i) != (pass == 0) || sx == sy ||
-                !sx || !sy)
-                continue;
-            return sx < sy;
-        }
-    return false;
-}
-
-static void
-swap_dims(lw_core_plan *plan, int x, int y)
-{
-    int64_t size = plan->shape[x];
-
-    plan->shape[x] = plan->shape[y];
-    plan->shape[y] = size;
-    for (int i = 0; i < plan->n_operands; i++) {
-        int64_t *strides = plan->operands[i].strides, kept = strides[x];
-        strides[x] = strides[y];
-        strides[y] = kept;
-    }
-}
-
-static void
-sort_dims(lw_core_plan *plan)
-{
-    for (int i = 1; i < plan->ndim; i++)
-        for (int j = i; j > 0 && inside(plan, j, j - 1); j--)
-            swap_dims(plan, j, j - 1);
-}
-
-static bool
-can_merge(const lw_core_plan *plan, int inner, int outer)
-{
-    for (int i = 0; i < plan->n_operands; i++) {
-        const int64_t *strides = plan->operands[i].strides;
-        if (!plan->operands[i].by_value &&
-            strides[outer] != strides[inner] * plan->shape[inner])
-            return false;
-    }
-    return true;
-}
-
-static void
-merge_dims(lw_core_plan *plan)
-{
-    int kept = 0;
-
-    for (int d = 1; d < plan->ndim; d++) {
-        if (can_merge(plan, kept, d)) {
-            plan->shape[kept] *= plan->shape[d];
-            continue;
-        }
-        kept++;
-        plan->shape[kept] = plan->shape[d];
-        for (int i = 0; i < plan->n_operands; i++)
-            plan->operands[i].strides[kept] = plan->operands[i].strides[d];
-    }
-    plan->ndim = kept + 1;
-}
-
-/* Turned around in place: innermost first, without dimensions of size 1. */
-static void
-compact_dims(lw_core_plan *plan, int ndim, const int64_t *shape)
-{
-    int64_t turned[LW_SHAPE_DIMS];
-    int kept = 0;
-
-    for (int d = ndim - 1; d >= 0; d--)
-        if (shape[d] != 1)
-            plan->shape[kept++] = shape[d];
-    plan->ndim = kept;
-    for (int i = 0; i < plan->n_operands; i++) {
-        int64_t *strides = plan->operands[i].strides;
-        kept = 0;
-        for (int d = ndim - 1; d >= 0; d--)
-            if (shape[d] != 1)
-                turned[kept++] = plan->operands[i].by_value ? 0 : strides[d];
-        memcpy(strides, turned, (size_t)kept * sizeof *strides);
-    }
-}
+/* ---- the walk ---- */
 
 bool
-lw_core_plan_normalise(lw_core_plan *plan, int ndim, const int64_t *shape)
+lw_core_plan_normalise(lw_core_plan *plan, int ndim, const int64_t *shape,
+                       const int64_t *const *strides)
 {
-    plan->n = 1;
-    for (int d = 0; d < ndim; d++)
-        plan->n *= shape[d];
-    if (plan->n == 0)
-        return true;
-    compact_dims(plan, ndim, shape);
-    if (plan->ndim > LW_CORE_LOOP_DIMS)
+    lw_walk *walk = &plan->walk;
+
+    for (int i = 0; i < walk->n_operands; i++)
+        walk->operands[i].is_output = is_output(plan, i);
+    if (!lw_walk_begin(walk, ndim, shape, strides))
         return false;
-    if (plan->ndim == 0) { /* one item, which is a run of one */
-        plan->ndim = 1;
-        plan->shape[0] = 1;
-        for (int i = 0; i < plan->n_operands; i++)
-            plan->operands[i].strides[0] = lw_core_plan_bytes(plan, i);
+    if (walk->n == 0)
         return true;
+    lw_walk_sort(walk);
+    lw_walk_merge(walk);
+    if (walk->ndim == 0) { /* one item, which is a run of one */
+        lw_walk_single(walk);
+        for (int i = 0; i < walk->n_operands; i++)
+            walk->operands[i].strides[0] = lw_core_plan_bytes(plan, i);
     }
-    sort_dims(plan);
-    merge_dims(plan);
     return true;
 }
 
@@ -187,35 +90,19 @@ is_dense(const lw_core_plan *plan, int operand)
 static lw_core_access
 reach_of(const lw_core_plan *plan, const lw_core_key *key, int operand)
 {
-    const lw_core_plan_operand *p = &plan->operands[operand];
-    bool still = !is_output(plan, operand) && !plan->loop->writable[operand];
+    const lw_walk *walk = &plan->walk;
+    bool is_written = is_output(plan, operand) || plan->loop->writable[operand];
 
-    if (p->by_value)
+    if (walk->operands[operand].by_value)
         return LW_REACH_VALUE;
     if (!is_dense(plan, operand))
         return LW_REACH_STRIDED;
-    for (int d = 0; d < plan->ndim; d++)
-        still &= p->strides[d] == 0;
-    if (still)
+    if (!is_written && lw_walk_stays(walk, operand))
         return LW_REACH_CONSTANT;
-    if (key->constant && plan->ndim == 1 && p->strides[0] == lw_core_plan_bytes(plan, operand))
+    if (key->constant && walk->ndim == 1 &&
+        walk->operands[operand].strides[0] == lw_core_plan_bytes(plan, operand))
         return LW_REACH_RUN;
     return LW_REACH_DENSE;
-}
-
-/* The furthest byte from an operand's start to the start of an item's core. */
-static bool
-reaches_far(const lw_core_plan *plan)
-{
-    for (int i = 0; i < plan->n_operands; i++) {
-        uint64_t reach = 0;
-        for (int d = 0; d < plan->ndim && !plan->operands[i].by_value; d++)
-            reach += (uint64_t)magnitude(plan->operands[i].strides[d]) *
-                     (uint64_t)(plan->shape[d] - 1);
-        if (reach > INT32_MAX)
-            return true;
-    }
-    return false;
 }
 
 static bool
@@ -249,7 +136,7 @@ chunk_of(const lw_core_plan *plan, int operand)
     unsigned part = dtype == LW_DT_b1 ? 1 : lw_dtypes[lw_dtypes[dtype].parts].size_bytes;
     unsigned chunk = 16;
 
-    while (chunk > part && plan->operands[operand].data % chunk != 0)
+    while (chunk > part && plan->walk.operands[operand].data % chunk != 0)
         chunk /= 2;
     return (uint8_t)chunk;
 }
@@ -260,7 +147,7 @@ staged_bytes(const lw_core_plan *plan, const lw_core_key *key)
 {
     uint32_t bytes = 0;
 
-    for (int i = 0; i < plan->n_operands; i++)
+    for (int i = 0; i < plan->walk.n_operands; i++)
         if (wants_staging(plan, key, i))
             bytes += (lw_core_shared_bytes(plan->loop, key, i) + 15) / 16 * 16;
     return bytes;
@@ -271,7 +158,7 @@ stage(const lw_core_plan *plan, lw_core_key *key)
 {
     uint32_t bytes;
 
-    for (int i = 0; i < plan->n_operands; i++)
+    for (int i = 0; i < plan->walk.n_operands; i++)
         if (wants_staging(plan, key, i)) {
             key->operands[i].chunk = chunk_of(plan, i);
             key->operands[i].keep = plan->operands[i].keep;
@@ -279,7 +166,7 @@ stage(const lw_core_plan *plan, lw_core_key *key)
     for (key->block = 128; (bytes = staged_bytes(plan, key)) > LW_CORE_SHARED; key->block /= 2)
         if (key->block == 32)
             break;
-    for (int i = 0; i < plan->n_operands; i++) {
+    for (int i = 0; i < plan->walk.n_operands; i++) {
         if (!wants_staging(plan, key, i))
             continue;
         if (bytes <= LW_CORE_SHARED)
@@ -308,11 +195,11 @@ tile_bytes(const lw_core_plan *plan, int operand, int64_t items)
 static void
 tile(const lw_core_plan *plan, lw_core_key *key)
 {
-    int64_t left = plan->n <= TILE_ITEMS ? LW_CORE_SHARED : TILE_MOST;
+    int64_t left = plan->walk.n <= TILE_ITEMS ? LW_CORE_SHARED : TILE_MOST;
 
     if (plan->loop->writes_excluded) /* an excluded array may be an operand too */
         return;
-    for (int i = 0; i < plan->n_operands; i++) {
+    for (int i = 0; i < plan->walk.n_operands; i++) {
         uint8_t *reach = &key->operands[i].reach;
         int64_t bytes = lw_core_plan_bytes(plan, i);
         if ((*reach != LW_REACH_RUN && *reach != LW_REACH_DENSE) ||
@@ -332,7 +219,7 @@ lw_core_plan_tile(const lw_core_plan *plan, const lw_core_key *key)
 {
     int64_t item = 0, rest = LW_CORE_SHARED, items;
 
-    for (int i = 0; i < plan->n_operands; i++)
+    for (int i = 0; i < plan->walk.n_operands; i++)
         if (key->operands[i].reach == LW_REACH_TILED) {
             item += lw_core_pitch_of(lw_core_plan_bytes(plan, i), itemsize_of(plan, i));
             rest -= 15; /* rounded up to 16 */
@@ -348,11 +235,11 @@ lw_core_plan_is_large(const lw_core_plan *plan)
 {
     int64_t most = 0;
 
-    for (int i = 0; i < plan->n_operands; i++) {
+    for (int i = 0; i < plan->walk.n_operands; i++) {
         int64_t count = lw_core_plan_bytes(plan, i) / itemsize_of(plan, i);
         most = count > most ? count : most;
     }
-    return most >= LARGE_CORE && plan->n < LW_CORE_FEW;
+    return most >= LARGE_CORE && plan->walk.n < LW_CORE_FEW;
 }
 
 /* Of many items each gets no more threads than it takes to fill a GPU, for the warps of a block
@@ -368,7 +255,7 @@ fewer_threads(const lw_core_plan *plan, int64_t longest, uint32_t threads)
 
     if (plan->searches && least < 64)
         least = 64; /* measured: any() of 1000 elements, by 32, 64 and 128 threads */
-    while (threads > least && plan->n * threads / 2 >= FULL_THREADS)
+    while (threads > least && plan->walk.n * threads / 2 >= FULL_THREADS)
         threads /= 2;
     return threads;
 }
@@ -385,9 +272,9 @@ spread_threads(const lw_core_plan *plan)
         return 0;
     for (uint32_t d = 0; d < plan->loop->layout->n_dims; d++)
         longest = plan->sizes[d] > longest ? plan->sizes[d] : longest;
-    if (longest < (plan->n < LW_CORE_FEW ? SPREAD_FEW : SPREAD_FROM))
+    if (longest < (plan->walk.n < LW_CORE_FEW ? SPREAD_FEW : SPREAD_FROM))
         return 0;
-    for (int i = 0; i < plan->n_operands; i++)
+    for (int i = 0; i < plan->walk.n_operands; i++)
         if ((is_output(plan, i) || plan->loop->writable[i]) && !is_dense(plan, i))
             return 0;
     return fewer_threads(plan, longest,
@@ -402,15 +289,15 @@ void
 lw_core_plan_key(const lw_core_plan *plan, lw_core_key *key)
 {
     memset(key, 0, sizeof *key);
-    key->n_operands = (uint8_t)plan->n_operands;
-    key->ndim = (uint8_t)plan->ndim;
+    key->n_operands = (uint8_t)plan->walk.n_operands;
+    key->ndim = (uint8_t)plan->walk.ndim;
     key->constant = are_small(plan, key);
-    key->wide = reaches_far(plan);
-    for (int i = 0; i < plan->n_operands; i++)
+    key->wide = lw_walk_spans(&plan->walk, INT32_MAX);
+    for (int i = 0; i < plan->walk.n_operands; i++)
         key->operands[i].reach = (uint8_t)reach_of(plan, key, i);
     key->block = (uint16_t)spread_threads(plan);
     key->spread = key->block != 0;
-    if (!key->spread && key->constant && plan->n >= STAGE_FROM)
+    if (!key->spread && key->constant && plan->walk.n >= STAGE_FROM)
         stage(plan, key);
     if (!key->block)
         tile(plan, key);

@@ -2,6 +2,7 @@
 
 #include "core/base/text.h"
 
+#include <assert.h>
 #include <string.h>
 
 lw_status
@@ -32,7 +33,7 @@ is_output(const lw_core_shape *s, int operand)
     return operand >= (int)s->layout->nin;
 }
 
-/* "Input operand 1", as NumPy counts */
+/* The words of messages like "Input operand 1", as NumPy counts operands. */
 static const char *
 side(const lw_core_shape *s, int operand)
 {
@@ -81,7 +82,7 @@ lw_core_shape_check_keepdims(const lw_core_shape *s, lw_error *err)
     return LW_OK;
 }
 
-/* Optional dimensions go, first ones first, until what is there suffices. */
+/* Drops optional dimensions, the first one first, until the operand has enough dimensions. */
 static void
 drop_optional(lw_core_shape *s, int operand, int ndim)
 {
@@ -128,7 +129,8 @@ size_at(const lw_core_shape *s, int operand, const lw_core_view *view, int axis)
     return view->shape[at < 0 ? at + view->ndim : at];
 }
 
-/* One core dimension of one operand. soft: only operands that may broadcast gave its size 1. */
+/* Takes the size of a core dimension from an operand. False: it contradicts another operand.
+ * soft: the size is 1, and only operands that may broadcast have it. */
 static bool
 takes_size(lw_core_shape *s, uint32_t dim, int64_t size, bool broadcast, bool *soft)
 {
@@ -345,6 +347,7 @@ lw_core_shape_result(const lw_core_shape *s, int operand, int64_t *shape)
     for (uint32_t d = 0; d < core->n; d++)
         if (!s->dropped[core->dims[d]])
             sizes[n++] = s->sizes[core->dims[d]];
+    assert(ndim <= LW_SHAPE_DIMS);
     lw_core_shape_axes(s, operand, ndim, place);
     for (int a = 0; a < ndim; a++)
         if (place[a] < 0)

@@ -6,7 +6,8 @@ typedef struct described {
     uint32_t addresses[LW_MAX_OPERANDS];
 } described;
 
-/* Cores are the arrays; excluded arrays come as addresses among the inputs. */
+/* Describes a loop to core/opt/loops: its arrays are the cores; excluded arrays are addresses
+ * among the inputs. */
 static void
 describe(const lw_gufunc_loop *loop, described *out)
 {

@@ -1,9 +1,14 @@
+/* Larger cores of one thread each: a block fetches a tile of items into shared memory, its
+ * threads work on one item each, and the block stores what they have written. */
 #include "gufunc/core/core_maker.h"
+
+#include <assert.h>
 
 enum {
     LANES = 32,
-    AT_ONCE = 4, /* loads of a thread that are under way together */
-    WHOLE = 8    /* of so many items on a warp takes each; of fewer the whole block */
+    AT_ONCE = 4, /* loads of a thread that are under way at the same time */
+    WHOLE = 8 /* from so many items on, a warp moves each core; of fewer items, the whole block
+                 does */
 };
 
 static lw_ref
@@ -31,7 +36,8 @@ core_bytes(lw_core_maker *k, int operand)
     return bytes;
 }
 
-/* Operands one behind the other, each a tile of items at the pitch of lw_core_pitch_of. */
+/* Divides the shared memory: operand after operand, each with a tile of items at the distance
+ * of lw_core_pitch_of. */
 static void
 add_shared(lw_core_maker *k)
 {
@@ -53,22 +59,28 @@ add_shared(lw_core_maker *k)
     }
 }
 
-/* A core, by `lanes` threads, this one's number `lane`: loads behind its end fetch its last
- * part again, which nobody stores. */
+/* Threads that move a core together: how many there are, and which of them this one is. */
+typedef struct team {
+    lw_ref lanes, lane;
+} team;
+
+/* Moves an operand's core. Threads behind its end load its last part again, and do not store
+ * it. */
 static void
-move_core(lw_core_maker *k, lw_dtype part, lw_ref bytes, lw_ref from, lw_ref to, lw_ref lane,
-          lw_ref lanes)
+move_core(lw_core_maker *k, int operand, lw_ref from, lw_ref to, const team *by)
 {
     lw_builder *b = &k->b;
+    lw_dtype part = lw_dtype_memory_part(k->loop->types[operand]);
     uint32_t size = lw_dtypes[part].size_bytes;
-    lw_ref n = lw_ir_div(b, bytes, u32(k, size)), last = lw_ir_sub(b, n, u32(k, 1));
-    lw_ref step = lw_ir_mul(b, lanes, u32(k, AT_ONCE));
+    lw_ref bytes = core_bytes(k, operand), n = lw_ir_div(b, bytes, u32(k, size));
+    lw_ref last = lw_ir_sub(b, n, u32(k, 1));
+    lw_ref step = lw_ir_mul(b, by->lanes, u32(k, AT_ONCE));
     lw_ref slot = lw_ir_slot(b, LW_DT_u32), at, offset[AT_ONCE], inside[AT_ONCE], got[AT_ONCE];
 
-    lw_ir_set(b, slot, lane);
+    lw_ir_set(b, slot, by->lane);
     at = lw_ir_while(b, slot, n);
     for (uint32_t i = 0; i < AT_ONCE; i++) {
-        lw_ref mine = lw_ir_add(b, at, lw_ir_mul(b, lanes, u32(k, i)));
+        lw_ref mine = lw_ir_add(b, at, lw_ir_mul(b, by->lanes, u32(k, i)));
         inside[i] = lw_ir_compare(b, LW_OP_LT, mine, n);
         offset[i] = lw_ir_mul(b, lw_ir_select(b, inside[i], mine, last), u32(k, size));
         got[i] = lw_ir_load(b, part, 1, at_byte(k, from, offset[i]), 0, 0);
@@ -94,13 +106,13 @@ is_moved(const lw_core_maker *k, int operand, bool fetch)
                   : output || k->loop->writable[operand]);
 }
 
-/* Core after core, `lanes` threads each. */
+/* Moves the cores of all tiled operands of n items, by `lanes` threads each. */
 static void
 move_tile(lw_core_maker *k, lw_ref first, lw_ref n, lw_ref lanes, bool fetch)
 {
     lw_builder *b = &k->b;
-    lw_ref lane = lw_ir_rem(b, k->tid, lanes),
-           step = lw_ir_div(b, u32(k, k->key->block), lanes);
+    const team by = {.lanes = lanes, .lane = lw_ir_rem(b, k->tid, lanes)};
+    lw_ref step = lw_ir_div(b, u32(k, k->key->block), lanes);
     lw_ref slot = lw_ir_slot(b, LW_DT_u32), item;
     lw_ref coordinate[LW_CORE_LOOP_DIMS];
     bool any = false;
@@ -118,8 +130,7 @@ move_tile(lw_core_maker *k, lw_ref first, lw_ref n, lw_ref lanes, bool fetch)
             continue;
         far = lw_maker_address(k, i, coordinate);
         near = at_byte(k, k->shared[i], lw_ir_mul(b, item, k->pitch[i]));
-        move_core(k, lw_dtype_memory_part(k->loop->types[i]), core_bytes(k, i),
-                  fetch ? far : near, fetch ? near : far, lane, lanes);
+        move_core(k, i, fetch ? far : near, fetch ? near : far, &by);
     }
     lw_ir_latch(b);
     lw_ir_while_end(b, slot, step);
@@ -131,6 +142,7 @@ lw_maker_tile(lw_core_maker *k)
     lw_builder *b = &k->b;
     lw_ref block = lw_ir_cast(b, LW_DT_u32, lw_ir_sreg(b, LW_SREG_CTAID_X)), first, n, lanes;
 
+    assert(k->key->tiled && k->key->block % LANES == 0);
     add_shared(k);
     first = lw_ir_mul(b, block, k->tile);
     n = lw_ir_sub(b, k->items, first);
@@ -138,10 +150,10 @@ lw_maker_tile(lw_core_maker *k)
     lanes = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, n, u32(k, WHOLE)), u32(k, k->key->block),
                          u32(k, LANES));
     move_tile(k, first, n, lanes, true);
-    lw_ir_emit(b, LW_OP_BARRIER, LW_DT_void, 0, 0, 0);
+    lw_ir_barrier(b);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, k->tid, n));
     lw_maker_item(k, lw_ir_add(b, first, k->tid));
     lw_ir_end(b);
-    lw_ir_emit(b, LW_OP_BARRIER, LW_DT_void, 0, 0, 0);
+    lw_ir_barrier(b);
     move_tile(k, first, n, lanes, false);
 }

@@ -17,18 +17,17 @@
 #ifndef LW_GUFUNC_CORE_GUFUNC_LOOP_H
 #define LW_GUFUNC_CORE_GUFUNC_LOOP_H
 
-#include "core/front/lower/lower.h"
 #include "core/link/build.h"
+#include "core/plan/loop.h"
 #include "gufunc/core/layout.h"
 
 typedef enum lw_core_form { LW_CORE_VALUE, LW_CORE_ARRAY, LW_CORE_RESULT } lw_core_form;
 
 /* Append-only and immortal while its Gufunc lives; host is set once. */
 typedef struct lw_gufunc_loop {
-    const lw_core_layout *layout; /* borrowed from the Gufunc */
-    int nin, nout;
-    lw_dtype types[LW_MAX_OPERANDS]; /* inputs, then outputs */
-    uint8_t form[LW_MAX_OPERANDS];   /* lw_core_form */
+    LW_LOOP_HEAD
+    const lw_core_layout *layout;  /* borrowed from the Gufunc */
+    uint8_t form[LW_MAX_OPERANDS]; /* lw_core_form */
     uint8_t core_ndim[LW_MAX_OPERANDS];
     bool writable[LW_MAX_OPERANDS]; /* inputs that the body may write to */
     /* Inputs behind the layout's own that are parts of excluded arrays: a value each, i64, and
@@ -36,8 +35,6 @@ typedef struct lw_gufunc_loop {
     int n_shown; /* the layout's inputs */
     bool address[LW_MAX_OPERANDS];
     bool writes_excluded; /* memory that is no operand */
-    lw_scalar *scalar;
-    bool declared;
     /* Another library's loop with NumPy's arguments, for items of at least library_least
      * products of all core sizes; NULL: none. Set while the Gufunc is made. */
     void (*library)(char **args, const intptr_t *dims, const intptr_t *steps, void *data);

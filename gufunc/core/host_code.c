@@ -4,6 +4,7 @@
 #include "core/ir/printed.h"
 #include "core/ir/report.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ typedef struct maker {
     lw_code_form form;
     const int64_t *numbers;
     lw_ref args[LW_MAX_OPERANDS], dims[256], steps[LW_MOST_STEPS];
-    lw_ref status, *values; /* values: what the body is called with */
+    lw_ref status, *values; /* values: the arguments of the body */
     uint32_t n_steps, first_core[LW_MAX_OPERANDS];
 } maker;
 
@@ -41,7 +42,7 @@ count_steps(const lw_gufunc_loop *loop)
     return n;
 }
 
-/* ---- what is known and what is asked ---- */
+/* ---- constants and parameters ---- */
 
 /* Sizes and steps: constants where the form says so, else parameters. */
 static void
@@ -66,7 +67,7 @@ add_numbers(maker *m)
             m->steps[i] = lw_ir_param_add(&m->b, LW_DT_i64, 0, "step");
 }
 
-/* Of operands whose cores lie dense: the last dimension's stride is the itemsize, … */
+/* Sets the strides of contiguous cores, which follow from their sizes. */
 static void
 add_dense_strides(maker *m)
 {
@@ -85,14 +86,6 @@ add_dense_strides(maker *m)
 
 /* ---- one item ---- */
 
-static lw_ref
-part_address(maker *m, lw_dtype dtype, lw_ref base, int part)
-{
-    if (part == 0)
-        return base;
-    return lw_ir_offset(&m->b, base, i64(m, lw_dtypes[lw_dtypes[dtype].parts].size_bytes));
-}
-
 static void
 pass_array(maker *m, int k, lw_ref at, lw_ref *out)
 {
@@ -100,7 +93,7 @@ pass_array(maker *m, int k, lw_ref at, lw_ref *out)
     uint32_t n = 0;
 
     out[n++] = at;
-    if (operand->n == 0) { /* a number that is indexed */
+    if (operand->n == 0) { /* a `()` operand that the function indexes */
         out[n++] = i64(m, 1);
         out[n++] = i64(m, lw_dtypes[m->loop->types[k]].size_bytes);
         return;
@@ -114,15 +107,10 @@ pass_array(maker *m, int k, lw_ref at, lw_ref *out)
 static void
 pass_value(maker *m, int k, lw_ref at, lw_ref *out)
 {
-    lw_dtype dtype = m->loop->types[k];
-
-    if (m->loop->address[k]) {
+    if (m->loop->address[k])
         out[0] = lw_ir_load(&m->b, LW_DT_ptr, 1, at, 0, 0);
-        return;
-    }
-    for (unsigned part = 0; part < lw_dtype_n_parts(dtype); part++)
-        out[part] = lw_ir_load(&m->b, lw_dtypes[dtype].parts, 1,
-                               part_address(m, dtype, at, part), 0, 0);
+    else
+        lw_ir_load_parts(&m->b, m->loop->types[k], at, 0, out);
 }
 
 static lw_ref
@@ -131,7 +119,8 @@ operand_at(maker *m, int k, lw_ref i)
     return lw_ir_offset(&m->b, m->args[k], lw_ir_mul_no_wrap(&m->b, i, m->steps[k]));
 }
 
-/* When the item raises, the function gives its number. */
+/* If the item raises, the function returns its number. Gives how many results of the call are
+ * status and words. */
 static uint32_t
 check_status(maker *m, lw_ref call, lw_ref i)
 {
@@ -173,11 +162,13 @@ run_item(maker *m, lw_ref i)
     for (int k = loop->nin; k < n_operands(loop); k++)
         for (unsigned part = 0;
              loop->form[k] == LW_CORE_RESULT && part < lw_dtype_n_parts(loop->types[k]); part++)
-            lw_ir_store(&m->b, part_address(m, loop->types[k], operand_at(m, k, i), part),
+            lw_ir_store(&m->b,
+                        lw_ir_part_address(&m->b, loop->types[k], operand_at(m, k, i), part),
                         lw_ir_result(&m->b, call, which++), 0, 0);
 }
 
-/* Items are independent of each other. Local memory is used again by each of them. */
+/* Flags of the loop over items, which are independent of each other; but all of them use the
+ * same local memory. */
 static uint32_t
 loop_flags(const maker *m)
 {
@@ -187,8 +178,8 @@ loop_flags(const maker *m)
     return lw_ir_has_op(m->module, LW_OP_LOOP) ? 0 : LW_LOOP_VECTORIZE;
 }
 
-/* NumPy copies what overlaps an output, but for two inputs that are the same array: one that is
- * written to may be another one. */
+/* What may be said of an operand's memory. NumPy copies inputs that overlap an output, but two
+ * inputs may be the same array, and one of them may be written to. */
 static uint32_t
 flags_of(const maker *m, int operand)
 {
@@ -201,7 +192,8 @@ flags_of(const maker *m, int operand)
     return writes ? 0 : LW_PARAM_READONLY;
 }
 
-/* A function of its own, so that what is known of its pointers holds throughout. */
+/* The loop is a function of its own, so that what its parameters say of pointers holds in all
+ * of it. */
 static lw_status
 make_loop(maker *m, lw_error *err)
 {
@@ -294,6 +286,7 @@ place_steps(maker *m)
         m->first_core[k] = m->n_steps;
         m->n_steps += m->loop->layout->operands[k].n;
     }
+    assert(m->n_steps == count_steps(m->loop) && m->n_steps <= LW_MOST_STEPS);
 }
 
 lw_status
@@ -334,12 +327,13 @@ code_free(lw_gufunc_code *code)
 {
     if (code == NULL)
         return;
-    lw_code_unref(code->code);
+    lw_code_free(code->code);
     lw_free(code->numbers);
     lw_free(code);
 }
 
-/* Anything that may be computed and thrown away, or libm's own flags. */
+/* Whether vectorised code may set floating-point flags that the function would not: it may
+ * compute what a branch throws away, and so may libm. */
 static bool
 branches(const lw_module *module)
 {
@@ -359,6 +353,7 @@ lw_gufunc_host_new(const lw_gufunc_loop *loop, lw_gufunc_host **out, lw_error *e
     host->n_steps = count_steps(loop);
     host->doubts_flags = !loop->scalar->pure_integer && branches(loop->scalar->module);
     host->in_order = lw_ir_prints(loop->scalar->module);
+    host->steady = !lw_ir_has_op(loop->scalar->module, LW_OP_LOOP);
     *out = host;
     return LW_OK;
 }
@@ -414,8 +409,8 @@ volume_of(const lw_gufunc_host *host, const int64_t *dims)
     return volume;
 }
 
-/* Small cores, and so many items run already that code for just these numbers pays for its
- * compilation (some 0.1 s; it saves some ns an item). */
+/* Whether code for exactly these sizes and steps pays for its compilation, of some 0.1 s: cores
+ * are small and many items have been run, of which it makes each some ns faster. */
 static bool
 wants_exact(const lw_gufunc_host *host, const int64_t *dims)
 {
@@ -458,48 +453,51 @@ lw_gufunc_host_find(lw_gufunc_host *host, const int64_t *dims, const int64_t *st
                : atomic_load_explicit(&host->any, memory_order_acquire);
 }
 
+/* New code of this form, not compiled yet; NULL: memory is out. */
+static lw_gufunc_code *
+code_new(const lw_gufunc_host *host, lw_code_form form, const int64_t *dims,
+         const int64_t *steps)
+{
+    lw_gufunc_code *code = lw_alloc_zero(1, sizeof *code);
+
+    if (code == NULL)
+        return NULL;
+    code->form = form;
+    if (form != LW_CODE_EXACT)
+        return code;
+    code->numbers = lw_alloc((host->n_dims + host->n_steps) * sizeof *code->numbers);
+    if (code->numbers == NULL) {
+        code_free(code);
+        return NULL;
+    }
+    memcpy(code->numbers, dims + 1, host->n_dims * sizeof *dims);
+    memcpy(code->numbers + host->n_dims, steps, host->n_steps * sizeof *steps);
+    return code;
+}
+
 static lw_status
-compile(lw_gufunc_host *host, lw_code_form form, const int64_t *dims, const int64_t *steps,
-        const lw_build_options *options, lw_gufunc_code **out, lw_build_report *report,
-        lw_error *err)
+compile(const lw_gufunc_host *host, lw_gufunc_code *code, const lw_build_options *options,
+        lw_build_report *report, lw_error *err)
 {
     lw_status status;
     lw_module *module = NULL;
-    lw_gufunc_code *code = lw_alloc_zero(1, sizeof *code);
     lw_build_options build = *options;
 
-    if (code == NULL)
-        return lw_fail_memory(err);
-    if (!host->loop->writes_excluded) /* items have nothing in common that they could change */
+    assert((code->form == LW_CODE_EXACT) == (code->numbers != NULL));
+    if (!host->loop->writes_excluded) /* items share no memory that they could write to */
         build.watch = LW_WATCH_NOTHING;
-    code->form = form;
     code->watched = build.watch == LW_WATCH_ELEMENTS;
-    if (form == LW_CODE_EXACT) {
-        code->numbers = lw_alloc((host->n_dims + host->n_steps) * sizeof *code->numbers);
-        if (code->numbers == NULL) {
-            status = lw_fail_memory(err);
-            goto fail;
-        }
-        memcpy(code->numbers, dims + 1, host->n_dims * sizeof *dims);
-        memcpy(code->numbers + host->n_dims, steps, host->n_steps * sizeof *steps);
-    }
-    LW_TRY(lw_gufunc_host_module(host->loop, form, code->numbers, &module, err));
+    LW_TRY(lw_gufunc_host_module(host->loop, code->form, code->numbers, &module, err));
     LW_TRY(lw_build_host(module, &build, &code->code, report, err));
     *(void **)&code->run = lw_code_symbol(code->code, "lw_items");
-    if (code->run == NULL) {
+    if (code->run == NULL)
         status = lw_fail(err, LW_ERR_INTERNAL, "compiled code has no lw_items");
-        goto fail;
-    }
-    lw_module_free(module);
-    *out = code;
-    return LW_OK;
 fail:
     lw_module_free(module);
-    code_free(code);
     return status;
 }
 
-/* Another thread may have been first: then its code serves. */
+/* Publishes code. Another thread may have been first: then its code is used. */
 static lw_gufunc_code *
 keep(_Atomic(lw_gufunc_code *) *slot, lw_gufunc_code *code)
 {
@@ -517,7 +515,7 @@ lw_gufunc_host_code(lw_gufunc_host *host, const int64_t *dims, const int64_t *st
                     lw_build_report *report, lw_error *err)
 {
     lw_gufunc_code *code = lw_gufunc_host_find(host, dims, steps);
-    lw_status status = LW_OK;
+    lw_status status;
     lw_code_form form;
     uint32_t slot = 0;
 
@@ -530,11 +528,16 @@ lw_gufunc_host_code(lw_gufunc_host *host, const int64_t *dims, const int64_t *st
         slot = atomic_fetch_add(&host->n_exact, 1);
         form = slot < LW_MOST_VARIANTS ? LW_CODE_EXACT : form;
     }
-    LW_TRY(compile(host, form, dims, steps, options, &code, report, err));
+    code = code_new(host, form, dims, steps);
+    if (code == NULL)
+        return lw_fail_memory(err);
+    LW_TRY(compile(host, code, options, report, err));
     *out = keep(form == LW_CODE_EXACT   ? &host->exact[slot]
                 : form == LW_CODE_DENSE ? &host->dense
                                         : &host->any,
                 code);
+    return LW_OK;
 fail:
+    code_free(code);
     return status;
 }

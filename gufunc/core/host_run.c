@@ -1,4 +1,5 @@
-/* Items on one thread or several. */
+/* Running the items of a call on one thread or several, and which floating-point flags they
+ * leave. */
 #include "gufunc/core/host_code.h"
 
 #include "core/host/element_race.h"
@@ -53,8 +54,8 @@ core_volume(const lw_gufunc_host *host, const int64_t *dims)
     return volume;
 }
 
-/* The cost of an item is kept for the core sizes of the last call; other sizes are measured
- * anew. */
+/* Runs items on several threads. The cost of an item is remembered for the core sizes of the
+ * latest call; for other sizes it is measured anew. */
 static void
 run_many(job *j, lw_stop *stop)
 {
@@ -64,7 +65,7 @@ run_many(job *j, lw_stop *stop)
                     .body = piece,
                     .context = j,
                     .cost_ps = &host->cost_ps,
-                    .unit = 1,
+                    .steady = host->steady,
                     .in_order = host->in_order,
                     .stop = stop};
 
@@ -77,7 +78,7 @@ run_many(job *j, lw_stop *stop)
 
 #define FLAGS (FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW)
 
-/* The classes of all elements of an operand's core. */
+/* The classes of all elements of an operand's core, together. */
 static unsigned
 class_of_core(const lw_core_operand *operand, lw_dtype dtype, const char *at,
               const int64_t *dims, const int64_t *strides, uint32_t d)
@@ -108,7 +109,7 @@ explained(const job *j, int64_t item, int flags)
     return lw_flags_explained(in & ~(unsigned)LW_IS_ZERO, out, flags); /* of some element */
 }
 
-/* Take back the flags raised since `before` that no item explains. */
+/* Clears the flags set since `before` that no item explains. */
 static void
 settle_flags(const job *j, int before)
 {
@@ -120,7 +121,7 @@ settle_flags(const job *j, int before)
         feclearexcept(fresh & ~real);
 }
 
-lw_status
+void
 lw_gufunc_host_run(lw_gufunc_host *host, lw_gufunc_code *code, char *const *args,
                    const int64_t *dims, const int64_t *steps, lw_stop *stop,
                    lw_failure *failure)
@@ -135,15 +136,14 @@ lw_gufunc_host_run(lw_gufunc_host *host, lw_gufunc_code *code, char *const *args
 
     lw_failure_init(failure);
     if (dims[0] <= 0)
-        return LW_OK;
+        return;
     if (code->watched && lw_race_current() != NULL)
-        lw_in_pieces(stop, 0, 0, dims[0], 1, 1, piece_watched, &j);
+        lw_in_pieces(stop, 0, dims[0], 1, 1, piece_watched, &j);
     else if (dims[0] == 1 || (dims[0] <= FEW && core_volume(host, dims) <= FEW))
-        lw_in_pieces(stop, 0, 0, dims[0], 1, 1, piece, &j);
+        lw_in_pieces(stop, 0, dims[0], 1, 1, piece, &j);
     else
         run_many(&j, stop);
     atomic_fetch_add_explicit(&host->items, dims[0], memory_order_relaxed);
     if (host->doubts_flags)
         settle_flags(&j, before);
-    return LW_OK;
 }

@@ -2,6 +2,7 @@
 
 #include "core/base/text.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { MOST_DIMS = 256 }; /* in a layout */
@@ -95,7 +96,7 @@ read_number(parser *p, const char *at, size_t n, int64_t *out)
     return LW_OK;
 }
 
-/* The dimension of this name or size, new or known. Equal sizes are one dimension. */
+/* The dimension of this name or size, new or known. Equal fixed sizes are one dimension. */
 static lw_status
 find_dim(parser *p, const char *at, size_t n, uint16_t *out)
 {
@@ -276,6 +277,7 @@ finish(parser *p)
 {
     lw_core_dim *dims = lw_arena_take(p->arena, (p->n_dims + 1) * sizeof *dims);
 
+    assert(p->n_operands == p->out->nin + p->out->nout);
     p->out->text = lw_arena_strdup(p->arena, p->text);
     p->out->numpy_text = lw_arena_strdup(p->arena, lw_text_get(&p->numpy));
     if (dims == NULL || p->out->text == NULL || p->out->numpy_text == NULL || p->numpy.failed)

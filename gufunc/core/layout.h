@@ -15,9 +15,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { LW_MAX_OPERANDS = 64, LW_MAX_CORE_DIMS = 32 /* of one operand */ };
+enum { LW_MAX_OPERANDS = 64, LW_MAX_CORE_DIMS = 32 /* core dimensions of one operand */ };
 
-/* A core dimension: one name, or one fixed size, wherever it stands. */
+/* A core dimension: a name or a fixed size, in whichever operands it stands. */
 typedef struct lw_core_dim {
     const char *name; /* "n", "3" */
     int64_t fixed;    /* its size; 0: it has a name */
@@ -26,21 +26,21 @@ typedef struct lw_core_dim {
 } lw_core_dim;
 
 typedef struct lw_core_operand {
-    uint32_t n;            /* core dimensions */
+    uint32_t n;            /* number of core dimensions */
     const uint16_t *dims;  /* indices into dims of the layout */
-    const bool *broadcast; /* `|1` stands here: where the size is 1, the stride counts as 0 */
+    const bool *broadcast; /* `|1` stands here: where the array's size is 1, the stride is 0 */
 } lw_core_operand;
 
 typedef struct lw_core_layout {
-    const char *text;       /* as it was given */
-    const char *numpy_text; /* without `|1`: what NumPy reads */
+    const char *text;       /* the layout as it was given */
+    const char *numpy_text; /* without `|1`, for NumPy */
     uint32_t nin, nout, n_dims;
     const lw_core_dim *dims;
     lw_core_operand operands[LW_MAX_OPERANDS]; /* inputs, then outputs */
     bool has_broadcast, has_optional;
 } lw_core_layout;
 
-/* Failures: LW_ERR_VALUE, the layout with a caret below the place. */
+/* Fails with LW_ERR_VALUE, whose message shows the layout with a caret below the fault. */
 lw_status lw_core_layout_parse(const char *text, lw_arena *arena, lw_core_layout *out,
                                lw_error *err);
 

@@ -1,5 +1,7 @@
 #include "gufunc/core/outputs.h"
 
+#include <assert.h>
+
 enum { MOST_STORES = 256 };
 
 typedef struct search {
@@ -7,7 +9,7 @@ typedef struct search {
     uint32_t var;
     bool indexes, returns;
     uint32_t rebound; /* node */
-    lw_typed *typed;  /* NULL: by the text alone */
+    lw_typed *typed;  /* NULL: the tree alone decides */
     lw_type stored[MOST_STORES];
     uint32_t n_stored;
 } search;
@@ -77,7 +79,8 @@ note_stores(search *s, uint32_t at)
     if (node->kind == LW_NODE_ASSIGN)
         for (uint32_t i = 0; i < node->c; i++)
             note_target(s, s->tree->lists.data[node->b + i], node->a);
-    if (node->kind == LW_NODE_AUGASSIGN && is_element(s, node->a)) { /* what comes new */
+    if (node->kind == LW_NODE_AUGASSIGN &&
+        is_element(s, node->a)) { /* the value that is added */
         note_type(s, typed_node(s, node->b)->type);
         if (node->op == LW_PY_DIV)
             note_type(s, LW_T_PYFLOAT);
@@ -146,6 +149,7 @@ search_for(const lw_tree *tree, lw_typed *typed, uint32_t var)
 {
     search s = {.tree = tree, .typed = typed, .var = var};
 
+    assert(tree->fns.n > 1);
     visit(&s, tree->fns.data[1].body);
     return s;
 }

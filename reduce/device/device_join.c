@@ -1,90 +1,96 @@
+/* How partial accumulators become results. The lanes of a result are combined in a tree of
+ * neighbours, by shuffles or in shared memory. Where the elements of a result are split over
+ * blocks, each block leaves its accumulator in device memory, and the last block to arrive
+ * combines them in the order of the blocks. */
 #include "core/block/shuffle.h"
-#include "reduce/device/device_kernel_parts.h"
+#include "reduce/device/device_internal.h"
 
 static void
 fence(maker *m)
 {
-    lw_ir_kernel_call(&m->k.b, LW_KOP_fence_order, LW_DT_void, NULL, 0);
+    lw_ir_kernel_call(&m->b, LW_KOP_fence_order, LW_DT_void, NULL, 0);
 }
 
-/* ---- lanes into one ---- */
+/* ---- lanes ---- */
 
-/* The slots of `n` neighbouring lanes of a warp, which are of `many` lanes each, into that of
- * the first. */
+/* Combines the slots of `n` neighbouring lanes of a warp into that of the first. Each stands
+ * for `many` lanes of the result. */
 static void
 join_warp(maker *m, int64_t n, lw_ref lane, int64_t many, const lane_range *range)
 {
-    lw_builder *b = &m->k.b;
-    lw_ref acc[LW_REDUCE_PARTS] = {0}, other[LW_REDUCE_PARTS] = {0};
+    lw_builder *b = &m->b;
+    acc_parts acc = {0}, other = {0};
 
+    assert(n >= 1 && n <= WARP);
     for (int64_t apart = 1; apart < n; apart *= 2) {
-        get(&m->k, m->slot[0], acc);
-        for (uint32_t i = 0; i < m->k.n_parts; i++)
-            other[i] = lw_warp_shuffle(&m->k.b, LW_KOP_shfl_xor, acc[i], i32(m, apart));
-        /* what the other lanes make is not used */
-        lw_ir_if(b, has_element(m, range,
-                                lw_ir_mul(b, lw_ir_add(b, lane, i64(m, apart)), i64(m, many))));
-        combine(m, acc, other, acc);
-        set(&m->k, m->slot[0], acc);
+        get(m, m->slot[0], acc);
+        for (uint32_t i = 0; i < m->n_parts; i++)
+            other[i] = lw_warp_shuffle(&m->b, LW_KOP_shfl_xor, acc[i], i32(m, apart));
+        /* only the first lane's accumulator is used in the end */
+        lw_ir_if(b, has_element(m, range, times(m, add(m, lane, i64(m, apart)), i64(m, many))));
+        lw_reduce_combine(m, acc, other, acc);
+        set(m, m->slot[0], acc);
         lw_ir_end(b);
     }
 }
 
-/* Lanes that are neighbouring threads: warps by shuffles, then what they made. */
+/* The lanes of a result are neighbouring threads: those of a warp are combined by shuffles,
+ * then the warps' accumulators are, by way of shared memory. */
 static void
 join_neighbours(maker *m, const lane_range *range)
 {
-    lw_builder *b = &m->k.b;
-    int64_t lanes = INT64_C(1) << m->k.key->lanes_log2, warps = lanes / 32;
-    lw_ref acc[LW_REDUCE_PARTS] = {0}, lane = lw_ir_and(b, m->lane, i64(m, 31)), at;
+    lw_builder *b = &m->b;
+    int64_t lanes = INT64_C(1) << m->key->lanes_log2, warps = lanes / WARP;
+    acc_parts acc = {0};
+    lw_ref lane = lw_ir_and(b, m->lane, i64(m, WARP - 1)), at;
 
-    join_warp(m, lanes < 32 ? lanes : 32, m->lane, 1, range);
+    join_warp(m, lanes < WARP ? lanes : WARP, m->lane, 1, range);
     if (warps <= 1)
         return;
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_EQ, lane, i64(m, 0)));
-    get(&m->k, m->slot[0], acc);
-    store_parts(&m->k, m->shared, lw_ir_shr(b, m->tid, i64(m, 5)), acc);
+    lw_ir_if(b, is_equal(m, lane, 0));
+    get(m, m->slot[0], acc);
+    store_parts(m, m->shared, lw_ir_shr(b, m->tid, i64(m, 5)), acc);
     lw_ir_end(b);
-    barrier(&m->k);
-    at = lw_ir_shr(b, lw_ir_sub(b, m->tid, m->lane), i64(m, 5));
-    at = lw_ir_add(b, at, smaller(&m->k, lane, i64(m, warps - 1)));
-    load_parts(&m->k, m->shared, at, acc);
-    set(&m->k, m->slot[0], acc);
-    join_warp(m, warps, lane, 32, range);
+    lw_ir_barrier(&m->b);
+    at = lw_ir_shr(b, minus(m, m->tid, m->lane), i64(m, 5));
+    at = add(m, at, smaller(m, lane, i64(m, warps - 1)));
+    load_parts(m, m->shared, at, acc);
+    set(m, m->slot[0], acc);
+    join_warp(m, warps, lane, WARP, range);
 }
 
 void
 lw_reduce_join_lanes(maker *m, const lane_range *range)
 {
-    lw_builder *b = &m->k.b;
-    uint32_t threads = 1u << (m->k.key->lanes_log2 + m->k.key->results_log2);
-    lw_ref acc[LW_REDUCE_PARTS] = {0}, other[LW_REDUCE_PARTS] = {0}, reads;
+    lw_builder *b = &m->b;
+    uint32_t threads = 1u << (m->key->lanes_log2 + m->key->results_log2);
+    acc_parts acc = {0}, other = {0};
+    lw_ref reads;
 
-    if (m->k.key->lanes_log2 == 0)
+    if (m->key->lanes_log2 == 0)
         return;
-    if (!m->k.key->columns) {
+    if (!m->key->columns) {
         join_neighbours(m, range);
         return;
     }
     for (uint32_t v = 0; v < n_results(m); v++) {
-        get(&m->k, m->slot[v], acc);
-        store_parts(&m->k, m->shared, lw_ir_add(b, m->place, i64(m, v * threads)), acc);
+        get(m, m->slot[v], acc);
+        store_parts(m, m->shared, add(m, m->place, i64(m, v * threads)), acc);
     }
-    for (int64_t apart = 1; apart < INT64_C(1) << m->k.key->lanes_log2; apart *= 2) {
-        barrier(&m->k);
+    for (int64_t apart = 1; apart < INT64_C(1) << m->key->lanes_log2; apart *= 2) {
+        lw_ir_barrier(&m->b);
         reads =
             lw_ir_compare(b, LW_OP_EQ, lw_ir_and(b, m->lane, i64(m, 2 * apart - 1)), i64(m, 0));
-        reads =
-            lw_ir_and(b, reads, has_element(m, range, lw_ir_add(b, m->lane, i64(m, apart))));
+        reads = both(m, reads, has_element(m, range, add(m, m->lane, i64(m, apart))));
         lw_ir_if(b, reads);
         for (uint32_t v = 0; v < n_results(m); v++) {
-            lw_ref place = lw_ir_add(b, m->place, i64(m, v * threads));
-            int64_t far = apart << m->k.key->results_log2;
-            load_parts(&m->k, m->shared, lw_ir_add(b, place, i64(m, far)), other);
-            get(&m->k, m->slot[v], acc);
-            combine(m, acc, other, acc);
-            set(&m->k, m->slot[v], acc);
-            store_parts(&m->k, m->shared, place, acc);
+            lw_ref place = add(m, m->place, i64(m, v * threads));
+            int64_t far = apart << m->key->results_log2;
+            load_parts(m, m->shared, add(m, place, i64(m, far)), other);
+            get(m, m->slot[v], acc);
+            lw_reduce_combine(m, acc, other, acc);
+            set(m, m->slot[v], acc);
+            store_parts(m, m->shared, place, acc);
         }
         lw_ir_end(b);
     }
@@ -93,94 +99,93 @@ lw_reduce_join_lanes(maker *m, const lane_range *range)
 lw_ref
 lw_reduce_is_first_lane(maker *m)
 {
-    return lw_ir_and(&m->k.b, m->is_valid,
-                     lw_ir_compare(&m->k.b, LW_OP_EQ, m->lane, i64(m, 0)));
+    return both(m, m->is_valid, is_equal(m, m->lane, 0));
 }
 
-/* ---- blocks into one ---- */
+/* ---- blocks ---- */
 
-/* Where block `split` of a result leaves what it made: neighbouring results lie side by side.
- */
+/* The number of the accumulator that block `split` leaves for the thread's result v: those of
+ * neighbouring results are neighbours in memory. */
 static lw_ref
 partial_at(maker *m, lw_ref split, uint32_t v)
 {
-    lw_builder *b = &m->k.b;
-
-    return lw_ir_add(b, lw_ir_mul(b, split, m->results), lw_ir_add(b, m->result, i64(m, v)));
+    return add(m, times(m, split, m->results), add(m, m->result, i64(m, v)));
 }
 
-/* Every block but the last to come is done; that one goes on inside the IF that this opens. The
- * first thread fences for all: barriers are between it and the others. */
+/* Leaves the block's accumulators in device memory and opens an IF that only the last block to
+ * arrive enters. The first thread of a block fences for all of them, as barriers lie between
+ * its fences and what the others do. */
 static void
 meet(maker *m)
 {
-    lw_builder *b = &m->k.b;
-    lw_ref acc[LW_REDUCE_PARTS] = {0}, limit, old, counter;
+    lw_builder *b = &m->b;
+    acc_parts acc = {0};
+    lw_ref limit, old, counter;
 
     lw_ir_if(b, lw_reduce_is_first_lane(m));
     for (uint32_t v = 0; v < n_results(m); v++) {
-        get(&m->k, m->slot[v], acc);
-        store_parts(&m->k, m->partial, partial_at(m, m->split, v), acc);
+        get(m, m->slot[v], acc);
+        store_parts(m, m->partial, partial_at(m, m->split, v), acc);
     }
     lw_ir_end(b);
-    if (m->k.key->results_log2 > 0) /* others than the first store, too */
-        barrier(&m->k);
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_EQ, m->tid, i64(m, 0)));
+    if (m->key->results_log2 > 0) /* threads other than the first have stored, too */
+        lw_ir_barrier(&m->b);
+    lw_ir_if(b, is_equal(m, m->tid, 0));
     fence(m);
-    limit = lw_ir_cast(b, LW_DT_u32, lw_ir_sub(b, m->splits, i64(m, 1)));
-    counter = lw_ir_offset(b, m->counters,
-                           lw_ir_mul(b, register_of(&m->k, LW_SREG_CTAID_X), i64(m, 4)));
+    limit = lw_ir_cast(b, LW_DT_u32, minus(m, m->splits, i64(m, 1)));
+    counter =
+        lw_ir_offset(b, m->counters, times(m, register_of(m, LW_SREG_CTAID_X), i64(m, 4)));
     old = lw_ir_atomic(b, LW_ATOMIC_INC, counter, &limit, 1);
     fence(m);
     lw_ir_store(b, m->flag,
-                lw_ir_select(b, lw_ir_compare(b, LW_OP_EQ, old, limit),
-                             lw_ir_int(b, LW_DT_i32, 1), lw_ir_int(b, LW_DT_i32, 0)),
+                lw_ir_select(b, lw_ir_compare(b, LW_OP_EQ, old, limit), i32(m, 1), i32(m, 0)),
                 0, 0);
     lw_ir_end(b);
-    barrier(&m->k);
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_NE, lw_ir_load(b, LW_DT_i32, 1, m->flag, 0, 0),
-                              lw_ir_int(b, LW_DT_i32, 0)));
+    lw_ir_barrier(&m->b);
+    lw_ir_if(b,
+             lw_ir_compare(b, LW_OP_NE, lw_ir_load(b, LW_DT_i32, 1, m->flag, 0, 0), i32(m, 0)));
 }
 
-/* `count` numbers that blocks left, from `at` on: all are asked for before the first is used.
- */
+/* Combines the accumulators of four blocks, from block `at` on, into result v. All loads come
+ * before the first use. */
 static void
 take_partials(maker *m, uint32_t v, lw_ref at, lw_ref last)
 {
     enum { COUNT = 4 };
-    lw_builder *b = &m->k.b;
-    lw_ref acc[LW_REDUCE_PARTS] = {0}, x[COUNT][LW_REDUCE_PARTS], k;
+    lw_builder *b = &m->b;
+    acc_parts acc = {0}, x[COUNT];
+    lw_ref k;
 
     for (uint32_t i = 0; i < COUNT; i++) {
-        k = smaller(&m->k, lw_ir_add(b, at, i64(m, i)), lw_ir_sub(b, last, i64(m, 1)));
-        load_parts(&m->k, m->partial, partial_at(m, k, v), x[i]);
+        k = smaller(m, add(m, at, i64(m, i)), minus(m, last, i64(m, 1)));
+        load_parts(m, m->partial, partial_at(m, k, v), x[i]);
     }
     for (uint32_t i = 0; i < COUNT; i++) {
-        k = lw_ir_compare(b, LW_OP_LT, lw_ir_add(b, at, i64(m, i)), last);
-        get(&m->k, m->slot[v], acc);
-        combine(m, acc, x[i], x[i]);
-        for (uint32_t p = 0; p < m->k.n_parts; p++)
+        k = is_less(m, add(m, at, i64(m, i)), last);
+        get(m, m->slot[v], acc);
+        lw_reduce_combine(m, acc, x[i], x[i]);
+        for (uint32_t p = 0; p < m->n_parts; p++)
             lw_ir_set(b, m->slot[v][p], lw_ir_select(b, k, x[i][p], acc[p]));
     }
 }
 
-/* What the blocks of a result made, in their order. */
+/* Combines what the blocks of a result have left, in the order of the blocks. */
 void
 lw_reduce_join_blocks(maker *m)
 {
-    lw_builder *b = &m->k.b;
-    lw_ref x[LW_REDUCE_PARTS] = {0};
+    lw_builder *b = &m->b;
+    acc_parts x = {0};
     lane_range range;
     lw_for loop;
 
     meet(m);
     range = lw_reduce_lane_of(m, i64(m, 0), m->splits, true);
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, range.first, range.last));
+    lw_ir_if(b, is_less(m, range.first, range.last));
     for (uint32_t v = 0; v < n_results(m); v++) {
-        load_parts(&m->k, m->partial, partial_at(m, range.first, v), x);
-        set(&m->k, m->slot[v], x);
+        load_parts(m, m->partial, partial_at(m, range.first, v), x);
+        set(m, m->slot[v], x);
     }
-    loop = lw_ir_for(b, lw_ir_add(b, range.first, i64(m, 1)), range.last, i64(m, 4),
+    loop = lw_ir_for(b, add(m, range.first, i64(m, 1)), range.last, i64(m, 4),
                      LW_LOOP_NO_UNROLL, 0);
     for (uint32_t v = 0; v < n_results(m); v++)
         take_partials(m, v, loop.i, range.last);

@@ -1,11 +1,10 @@
-#include "reduce/device/device_kernel_parts.h"
-
 /* The largest or smallest of integers of one or two bytes. They are compared as they lie in
- * words of four bytes, each in its turn moved to the top of its word: what is below it does not
- * matter. That is a shift and a comparison an element, where bytes of their own are unpacked
- * and widened first. */
+ * words of four bytes, each in its turn shifted to the top of its word: what is below it does
+ * not matter, as equal tops are equal results. That costs a shift and a comparison an element,
+ * where separate bytes would have to be unpacked and widened first. */
+#include "reduce/device/device_internal.h"
 
-enum { WORDS = 4 }; /* of an access */
+enum { WORDS = 4 }; /* words of an access */
 
 typedef struct narrow {
     lw_dtype word;
@@ -17,14 +16,14 @@ typedef struct narrow {
 static lw_ref
 better(maker *m, const narrow *n, lw_ref x, lw_ref y)
 {
-    return lw_ir_select(&m->k.b, lw_ir_compare(&m->k.b, n->op, x, y), x, y);
+    return lw_ir_select(&m->b, lw_ir_compare(&m->b, n->op, x, y), x, y);
 }
 
-/* The best of `count` accesses at place `place` of their words. */
+/* The best of the integers at place `place` in the words of `count` accesses. */
 static lw_ref
 best_of(maker *m, const narrow *n, uint32_t place, uint32_t count, const lw_ref *words)
 {
-    lw_builder *b = &m->k.b;
+    lw_builder *b = &m->b;
     lw_ref x[WORDS * UNROLL] = {0};
     uint32_t up = n->bits * (n->per_word - 1 - place);
 
@@ -36,17 +35,18 @@ best_of(maker *m, const narrow *n, uint32_t place, uint32_t count, const lw_ref 
     return x[0];
 }
 
+/* Takes `count` accesses of the lane, from access `item` on. */
 static void
-round_of(maker *m, const narrow *n, lw_ref item, lw_ref step, uint32_t count)
+take_accesses(maker *m, const narrow *n, lw_ref item, lw_ref step, uint32_t count)
 {
-    lw_builder *b = &m->k.b;
+    lw_builder *b = &m->b;
     lw_ref words[WORDS * UNROLL] = {0};
-    uint32_t flags = m->k.key->simulated ? 0 : LW_MEM_INVARIANT;
 
+    assert(count <= UNROLL);
     for (uint32_t k = 0; k < count; k++) {
-        lw_ref at = lw_ir_add(b, item, lw_ir_mul(b, step, i64(m, k)));
-        lw_ref from = lw_ir_offset(b, m->operand[0], lw_ir_mul(b, at, i64(m, 4 * WORDS)));
-        lw_ref all = lw_ir_load(b, n->word, WORDS, from, 4 * WORDS, flags);
+        lw_ref at = add(m, item, times(m, step, i64(m, k)));
+        lw_ref from = lw_ir_offset(b, m->operand[0], times(m, at, i64(m, 4 * WORDS)));
+        lw_ref all = lw_ir_load(b, n->word, WORDS, from, 4 * WORDS, operand_flags(m));
         for (uint32_t i = 0; i < WORDS; i++)
             words[WORDS * k + i] = lw_ir_lane(b, all, i);
     }
@@ -56,27 +56,26 @@ round_of(maker *m, const narrow *n, lw_ref item, lw_ref step, uint32_t count)
     }
 }
 
-/* The slot `at` goes on by `count` steps while it is below `end`. */
+/* A loop that takes `count` accesses in each iteration while the slot `at` is below `end`. */
 static void
-rounds_until(maker *m, const narrow *n, lw_ref at, lw_ref end, lw_ref step, uint32_t count)
+take_until(maker *m, const narrow *n, lw_ref at, lw_ref end, lw_ref step, uint32_t count)
 {
-    lw_builder *b = &m->k.b;
-    lw_ref i = lw_ir_while(b, at, end);
+    lw_ref i = lw_ir_while(&m->b, at, end);
 
-    round_of(m, n, i, step, count);
-    lw_ir_latch(b);
-    lw_ir_while_end(b, at, lw_ir_mul(b, step, i64(m, count)));
+    take_accesses(m, n, i, step, count);
+    lw_ir_latch(&m->b);
+    lw_ir_while_end(&m->b, at, times(m, step, i64(m, count)));
 }
 
-/* Slots that hold what is no better than anything. */
+/* New slots, which hold the worst word. */
 static narrow
 start(maker *m)
 {
-    lw_builder *b = &m->k.b;
-    lw_dtype type = m->k.r->acc[0];
+    lw_builder *b = &m->b;
+    lw_dtype type = m->r->acc[0];
     uint32_t bits = 8 * lw_dtypes[type].size_bytes;
     bool is_signed = type == LW_DT_i8 || type == LW_DT_i16;
-    bool largest = lw_reduce_picks(m->k.r) == LW_REDUCE_LARGEST;
+    bool largest = lw_reduce_picks(m->r) == LW_LARGEST;
     int64_t least = is_signed ? INT32_MIN : 0, most = is_signed ? INT32_MAX : UINT32_MAX;
     narrow n = {.word = is_signed ? LW_DT_i32 : LW_DT_u32,
                 .bits = bits,
@@ -90,39 +89,38 @@ start(maker *m)
     return n;
 }
 
-/* The tops of the words into the lane's accumulator. */
+/* Combines the tops of the best words into the lane's accumulator. */
 static void
 finish(maker *m, const narrow *n)
 {
-    lw_builder *b = &m->k.b;
-    lw_ref acc[LW_REDUCE_PARTS] = {0}, x[LW_REDUCE_PARTS] = {0};
+    lw_builder *b = &m->b;
+    acc_parts acc = {0}, x = {0};
     lw_ref down = lw_ir_int(b, n->word, 32 - n->bits);
 
     for (uint32_t i = 0; i < n->per_word; i++) {
-        x[0] = lw_ir_cast(b, m->k.part[0], lw_ir_shr(b, lw_ir_get(b, n->slot[i]), down));
+        x[0] = lw_ir_cast(b, m->part[0], lw_ir_shr(b, lw_ir_get(b, n->slot[i]), down));
         if (i > 0)
-            combine(m, acc, x, acc);
+            lw_reduce_combine(m, acc, x, acc);
         else
             acc[0] = x[0];
     }
-    set(&m->k, m->slot[0], acc);
+    set(m, m->slot[0], acc);
 }
 
 lane_range
 lw_reduce_take_narrow(maker *m, access *from)
 {
-    lw_builder *b = &m->k.b;
-    lw_ref begin = lw_ir_mul(b, m->split, m->per_block);
-    lw_ref end = smaller(&m->k, m->items, lw_ir_add(b, begin, m->per_block));
-    lane_range range = lw_reduce_lane_of(m, begin, end, false);
-    lw_ref ahead = lw_ir_mul(b, range.step, i64(m, UNROLL - 1)), at;
+    lw_builder *b = &m->b;
+    lane_range range = lw_reduce_lane_of_block(m, false);
+    lw_ref ahead = times(m, range.step, i64(m, UNROLL - 1)), at;
     narrow n = start(m);
 
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, range.first, range.last));
+    assert(m->key->vector * n.bits == 32 * WORDS && !m->key->folded && !m->key->masked);
+    lw_ir_if(b, is_less(m, range.first, range.last));
     at = lw_ir_slot(b, LW_DT_i64);
     lw_ir_set(b, at, range.first);
-    rounds_until(m, &n, at, lw_ir_sub(b, range.last, ahead), range.step, UNROLL);
-    rounds_until(m, &n, at, range.last, range.step, 1);
+    take_until(m, &n, at, minus(m, range.last, ahead), range.step, UNROLL);
+    take_until(m, &n, at, range.last, range.step, 1);
     finish(m, &n);
     lw_reduce_take_rest(m, from);
     lw_ir_end(b);

@@ -6,16 +6,16 @@
 #include <string.h>
 
 enum {
-    SHARED = 32 * 1024, /* bytes a block may take */
-    LEAST_ITEMS = 16,   /* a lane has so many, or the elements are not split further */
+    SHARED = 32 * 1024, /* bytes of shared memory that a block may use */
+    LEAST_ITEMS = 16,   /* fewest accesses of a lane where elements are split over blocks */
     MOST_SPLITS = 1024,
-    COLUMNS_LOG2 = 5,       /* threads side by side along results, where these are many */
-    WIDEST = 32,            /* bytes of the accumulators of one of them */
-    MOST_SHORT_BYTES = 128, /* of a thread's accumulators, where rows are short */
-    MOST_SHORT = 64,        /* accesses of a row that part of a warp takes */
-    LEAST_RESULTS = 64,     /* or there is no need for it */
-    ROWS = 8,               /* that a thread works on at a time, where these are many: … */
-    LEAST_SHORT = 1 << 17   /* … so many threads come first */
+    COLUMNS_LOG2 = 5, /* log2 of the threads along neighbouring results, where these are many */
+    WIDEST = 32,      /* most bytes of such a thread's accumulators */
+    MOST_SHORT_BYTES = 128, /* most bytes of a thread's accumulators, where rows are short */
+    MOST_SHORT = 64,        /* most accesses of a short row, which part of a warp takes */
+    LEAST_RESULTS = 64,     /* fewest results for which short rows have a kernel of their own */
+    ROWS = 8,               /* short rows of a thread at a time, … */
+    LEAST_SHORT = 1 << 17   /* … where that leaves so many threads */
 };
 
 static uint32_t
@@ -38,12 +38,7 @@ is_masked(const lw_reduce_job *job)
 static uint32_t
 acc_bytes(const lw_reduce_job *job)
 {
-    lw_dtype part[LW_REDUCE_PARTS];
-    uint32_t n = lw_reduce_device_parts(job->reduction, is_masked(job), part), bytes = 0;
-
-    for (uint32_t i = 0; i < n; i++)
-        bytes += lw_dtypes[part[i]].size_bytes;
-    return bytes;
+    return lw_reduce_device_bytes(job->reduction, &(lw_reduce_key){.masked = is_masked(job)});
 }
 
 static uint32_t
@@ -57,14 +52,14 @@ threads_log2(const lw_reduce_job *job)
     return log;
 }
 
-/* Bytes from a result to the next one beside it. */
+/* Bytes from a result to its neighbour. */
 static int64_t
 kept_step(const lw_reduce_job *job, uint32_t operand)
 {
     return job->kept.n ? job->kept.stride[operand][job->kept.n - 1] : 0;
 }
 
-/* Bytes from a row of such results to the next. */
+/* Bytes from a row of neighbouring results to the next row. */
 static int64_t
 outer_step(const lw_reduce_job *job, uint32_t operand)
 {
@@ -84,7 +79,8 @@ row_step(const lw_reduce_job *job, uint32_t operand)
     return job->reduced.n > 1 ? job->reduced.stride[operand][0] : 0;
 }
 
-/* Whether vectors of `vector` such elements lie side by side, along elements or results. */
+/* Whether accesses of `vector` contiguous elements of this size are possible: along results
+ * with key.columns, else along elements. */
 static bool
 lies_in_vectors(const lw_reduce_job *job, const lw_reduce_plan *plan, uint32_t operand,
                 uint32_t size, uint32_t vector)
@@ -114,7 +110,7 @@ all_lie_in_vectors(const lw_reduce_job *job, const lw_reduce_plan *plan, uint32_
     return !is_masked(job) || lies_in_vectors(job, plan, r->n_in, 1, vector);
 }
 
-/* How many elements one access of 16 bytes takes; 1 where they do not lie so. */
+/* How many elements an access of at most 16 bytes takes; 1 where they are not contiguous. */
 static uint32_t
 vector_of(const lw_reduce_job *job, const lw_reduce_plan *plan)
 {
@@ -144,7 +140,8 @@ distance(int64_t stride)
     return stride < 0 ? -stride : stride;
 }
 
-/* Threads side by side along the elements, or along the results where these are nearer. */
+/* Neighbouring threads take neighbouring elements, or neighbouring results where these are
+ * nearer to each other. */
 static void
 choose_block(const lw_reduce_job *job, lw_reduce_plan *plan)
 {
@@ -157,7 +154,7 @@ choose_block(const lw_reduce_job *job, lw_reduce_plan *plan)
     plan->items = plan->key.columns ? plan->elements : plan->elements / plan->key.vector;
     if (plan->key.columns) {
         wide = plan->results / plan->key.vector;
-        results = log2_of(2 * wide - 1); /* all of them, or … */
+        results = log2_of(2 * wide - 1); /* room for all results, unless there are many */
         if (results > COLUMNS_LOG2 + 1)
             results = COLUMNS_LOG2;
     } else
@@ -169,9 +166,11 @@ choose_block(const lw_reduce_job *job, lw_reduce_plan *plan)
     plan->key.results_log2 = (uint8_t)results;
     plan->key.lanes_log2 = (uint8_t)(threads - results);
     plan->threads = 1u << threads;
+    assert(plan->threads <= LW_REDUCE_THREADS && plan->key.vector <= 16);
 }
 
-/* Lanes of a short row of n accesses: those that leave few idle, rather many. */
+/* Lanes for a short row of so many accesses: as many as leave at most a fifth more of them idle
+ * than the best number does. */
 static uint32_t
 short_lanes_log2(int64_t items)
 {
@@ -188,7 +187,7 @@ short_lanes_log2(int64_t items)
     return best;
 }
 
-/* Elements of an access where a row takes whole ones of up to 16 bytes. */
+/* Elements of an access of at most 16 bytes, of which a short row takes only whole ones. */
 static uint32_t
 short_vector(const lw_reduce_job *job, const lw_reduce_plan *plan)
 {
@@ -204,7 +203,8 @@ short_vector(const lw_reduce_job *job, const lw_reduce_plan *plan)
     return vector;
 }
 
-/* Rows so short that a part of a warp makes one: several of them are under way. */
+/* Whether rows are so short that part of a warp computes one, with several rows under way; if
+ * so, makes the plan. */
 static bool
 choose_short(const lw_reduce_job *job, lw_reduce_plan *plan)
 {
@@ -217,6 +217,7 @@ choose_short(const lw_reduce_job *job, lw_reduce_plan *plan)
         return false;
     vector = short_vector(job, plan);
     items = plan->elements / vector;
+    assert(items * vector == plan->elements);
     if (items > MOST_SHORT)
         return false;
     lanes = short_lanes_log2(items);
@@ -234,7 +235,8 @@ choose_short(const lw_reduce_job *job, lw_reduce_plan *plan)
     return true;
 }
 
-/* Whether it is the largest or smallest of integers of one or two bytes, as they come. */
+/* Whether this is the largest or smallest of integers of one or two bytes, as they lie in
+ * memory. */
 static bool
 is_narrow(const lw_reduce_job *job, const lw_reduce_plan *plan)
 {
@@ -243,7 +245,7 @@ is_narrow(const lw_reduce_job *job, const lw_reduce_plan *plan)
     return !plan->key.columns && !plan->key.folded && plan->key.vector > 4 &&
            !plan->key.masked && r->map == NULL && r->n_acc == 1 && r->loaded[0] == r->acc[0] &&
            r->in[0] == r->acc[0] && !lw_is_float(r->acc[0]) &&
-           lw_reduce_picks(r) != LW_REDUCE_NO_EXTREME;
+           lw_reduce_picks(r) != LW_NO_EXTREME;
 }
 
 static uint32_t
@@ -270,10 +272,12 @@ choose_splits(const lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *plan)
     splits = splits > most ? most : splits;
     splits = splits > MOST_SPLITS ? MOST_SPLITS : splits < 1 ? 1 : splits;
     plan->per_block = (plan->items + splits - 1) / splits;
-    if (splits > 1) /* whole iterations: what is left over is waited for access by access */
+    if (splits >
+        1) /* whole iterations, as accesses that are left over are waited for one by one */
         plan->per_block = round_up(plan->per_block, lanes * LW_REDUCE_UNROLL);
     assert(plan->per_block > 0); /* there are elements */
     plan->splits = (plan->items + plan->per_block - 1) / plan->per_block;
+    assert(plan->splits * plan->per_block >= plan->items);
     plan->partial_bytes = plan->counters_at = 0;
     if (plan->splits == 1)
         return;
@@ -281,8 +285,8 @@ choose_splits(const lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *plan)
     plan->partial_bytes = plan->counters_at + (size_t)plan->tiles * 4;
 }
 
-/* Whether `step` is there, and smaller than those between results and between elements. Then
- * threads would not read what lies side by side: a copy is better. */
+/* Whether `step` is used and smaller than the steps between results and between elements. Then
+ * neighbouring threads would not read neighbours, and a copy is better. */
 static bool
 is_nearest(const lw_reduce_job *job, int64_t step)
 {
@@ -290,7 +294,7 @@ is_nearest(const lw_reduce_job *job, int64_t step)
            distance(step) < distance(element_step(job, 0));
 }
 
-/* Whether the kernel can walk there. */
+/* Whether the kernel can reach all elements of the job. */
 static bool
 is_walkable(const lw_reduce_job *job)
 {
@@ -313,9 +317,10 @@ lw_reduce_plan_of(lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *out)
         out->results *= job->kept.size[0];
     if (out->key.folded)
         out->elements *= job->reduced.size[0];
-    if ((out->key.nested && out->results > INT32_MAX) || /* numbers of 32 bits are divided */
+    if ((out->key.nested && out->results > INT32_MAX) || /* the kernel divides in 32 bits */
         (out->key.folded && out->elements > INT32_MAX))
         return false;
+    assert(out->results > 0 && out->elements > 0);
     out->key.initial = job->initial != NULL;
     out->key.masked = is_masked(job);
     choose_block(job, out);
@@ -340,8 +345,7 @@ lw_reduce_plan_words(const lw_reduce_job *job, const lw_reduce_plan *plan, uint6
     const int64_t counts[] = {plan->results, plan->items, plan->elements, plan->per_block,
                               plan->splits};
     lw_dtype part[LW_REDUCE_PARTS];
-    uint32_t n_parts = lw_reduce_device_parts(r, plan->key.masked, part), n = 0;
-    const lw_reduce_item *first = job->initial ? job->initial : job->empty;
+    uint32_t n_parts = lw_reduce_device_parts(r, &plan->key, part), n = 0;
     uint64_t at = memory;
 
     for (int i = 0; i < 5; i++)
@@ -369,11 +373,8 @@ lw_reduce_plan_words(const lw_reduce_job *job, const lw_reduce_plan *plan, uint6
     words[n++] = counters;
     for (uint32_t i = 0; i < r->n_out; i++)
         words[n++] = address(job->out[i]);
-    for (uint32_t i = 0; i < r->n_acc && (plan->key.initial || plan->key.masked); i++)
-        for (int k = 0; k < lw_reduce_parts(r->acc[i]); k++, n++) {
-            uint32_t size = lw_dtypes[lw_dtypes[r->acc[i]].parts].size_bytes;
-            words[n] = 0;
-            memcpy(&words[n], first[i].bytes + (size_t)k * size, size);
-        }
+    if (plan->key.initial || plan->key.masked)
+        n += lw_reduce_item_words(r, job->initial ? job->initial : job->empty, words + n);
+    assert(n <= LW_REDUCE_MOST_PARAMS);
     return n;
 }

@@ -2,22 +2,23 @@
 
 #include "reduce/function/body_ir.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum {
-    SHARED = 48 * 1024 - 16, /* bytes a block may take */
+    SHARED = 48 * 1024 - 16, /* bytes of shared memory that a block may use */
     THREADS_LOG2 = 8,        /* as LW_REDUCE_THREADS */
     LEAST_THREADS_LOG2 = 5,  /* a warp */
     MOST_ITEMS_LOG2 = 5,
     LONG_THREADS_LOG2 = 7,
     LONG_ITEMS_LOG2 = 6,
     LONG_LEAST_THREADS_LOG2 = 6, /* rather than fewer than 2^MOST_ITEMS_LOG2 items */
-    SIDE_LOG2 = 3,               /* lanes that read neighbouring elements at least */
-    WIDE_LOG2 = 5,               /* rows that are read side by side */
-    SUMS_AT = 128                /* bytes of device memory; before them is the counter */
+    SIDE_LOG2 = 3,               /* fewest lanes that load neighbouring elements */
+    WIDE_LOG2 = 5,               /* neighbouring rows of a block */
+    SUMS_AT = 128                /* bytes from the counter to the sums in device memory */
 };
 
-/* The least power of two that is not below n. */
+/* The logarithm of the least power of two that is not below n. */
 static uint32_t
 log2_above(int64_t n)
 {
@@ -36,7 +37,7 @@ least(uint32_t x, uint32_t y)
 
 /* ---- axes ---- */
 
-/* Axes from..to as one: its step; false where they cannot be one. */
+/* Merges the axes from … to - 1 into one of this step. False: their strides do not allow it. */
 static bool
 merge(int from, int to, const int64_t *shape, const int64_t *strides, int64_t *step)
 {
@@ -66,19 +67,8 @@ lw_reduce_scan_operand(lw_reduce_scan *scan, uint32_t which, int ndim, int axis,
 
 /* ---- the block ---- */
 
-static uint32_t
-accumulator_bytes(const lw_reduction *r, const lw_reduce_key *key)
-{
-    lw_dtype part[LW_REDUCE_PARTS];
-    uint32_t bytes = 0, n = lw_reduce_scan_parts(r, key, part);
-
-    for (uint32_t i = 0; i < n; i++)
-        bytes += lw_dtypes[part[i]].size_bytes;
-    return bytes;
-}
-
-/* Rows of several tiles each: tiles of the same size by half as many threads, which wait for
- * each other, and look at the tiles before theirs, in half the time. */
+/* Whether rows have several tiles each. Then half as many threads work on a tile of the same
+ * size, which takes half the time for waiting on each other and for looking back. */
 static bool
 is_long(const lw_reduce_scan *scan)
 {
@@ -86,11 +76,12 @@ is_long(const lw_reduce_scan *scan)
            scan->elements > INT64_C(1) << (THREADS_LOG2 + MOST_ITEMS_LOG2);
 }
 
-/* The most threads and items that shared memory holds: items go first. */
+/* Chooses as many threads and elements of a thread as shared memory holds; elements are reduced
+ * first. */
 static void
 choose_size(const lw_reduce_scan *scan, uint32_t *threads, lw_reduce_key *key)
 {
-    uint32_t bytes = accumulator_bytes(scan->reduction, key);
+    uint32_t bytes = lw_reduce_device_bytes(scan->reduction, key);
 
     *threads = is_long(scan) ? LONG_THREADS_LOG2 : THREADS_LOG2;
     key->items_log2 = is_long(scan) ? LONG_ITEMS_LOG2 : MOST_ITEMS_LOG2;
@@ -115,7 +106,7 @@ choose_size(const lw_reduce_scan *scan, uint32_t *threads, lw_reduce_key *key)
     }
 }
 
-/* A row's elements on lanes, the other threads on other rows. */
+/* Distributes the elements of a row over lanes, and other rows over the remaining threads. */
 static void
 choose_block(const lw_reduce_scan *scan, lw_reduce_key *key)
 {
@@ -128,10 +119,11 @@ choose_block(const lw_reduce_scan *scan, lw_reduce_key *key)
     if (elements < key->items_log2 + side)
         key->items_log2 = (uint8_t)(elements > side ? elements - side : 0);
     lanes = least(threads, elements - least(elements, key->items_log2));
-    if (key->columns) /* neighbouring rows first, as many as a warp reads at once */
+    if (key->columns) /* neighbouring rows first, as many as a warp loads at once */
         lanes = least(lanes, threads - least(least(WIDE_LOG2, rows), threads));
     if (threads > lanes + rows)
         threads = lanes + rows > LEAST_THREADS_LOG2 ? lanes + rows : LEAST_THREADS_LOG2;
+    assert(lanes <= threads && threads <= THREADS_LOG2);
     key->lanes_log2 = (uint8_t)lanes;
     key->results_log2 = (uint8_t)(threads - lanes);
 }
@@ -152,10 +144,10 @@ is_dense(const lw_reduce_scan *scan)
 static bool
 is_simple(lw_dtype dtype)
 {
-    return dtype != LW_DT_b1 && lw_reduce_parts(dtype) == 1;
+    return dtype != LW_DT_b1 && lw_dtype_n_parts(dtype) == 1;
 }
 
-/* Whether rows of values of this size begin where vectors may. */
+/* Whether rows of elements of this size are aligned for accesses of `vector` elements. */
 static bool
 is_aligned(const lw_reduce_scan *scan, const char *at, int64_t step, uint32_t size,
            uint32_t vector)
@@ -165,7 +157,7 @@ is_aligned(const lw_reduce_scan *scan, const char *at, int64_t step, uint32_t si
     return (intptr_t)at % bytes == 0 && (scan->outer == 1 || step % bytes == 0);
 }
 
-/* How many elements one access takes; 0 where they do not lie so. */
+/* How many elements an access takes; 0 where elements are not contiguous. */
 static uint32_t
 vector_of(const lw_reduce_scan *scan)
 {
@@ -201,7 +193,7 @@ groups_of(int64_t n, int64_t size)
     return (n + size - 1) / size;
 }
 
-/* Sums of tiles, groups and super-groups. */
+/* How many sums of tiles, groups and super-groups there are. */
 static int64_t
 sums_of(const lw_reduce_scan_plan *plan)
 {
@@ -216,6 +208,7 @@ lw_reduce_scan_plan_of(const lw_reduce_scan *scan, lw_reduce_scan_plan *out)
     int64_t rows = scan->outer * scan->inner;
     uint32_t tile_log2;
 
+    assert(rows > 0 && scan->elements > 0 && (!scan->before || scan->seed != NULL));
     memset(out, 0, sizeof *out);
     out->key.scan = 1;
     out->key.initial = scan->seed != NULL;
@@ -263,12 +256,8 @@ lw_reduce_scan_words(const lw_reduce_scan *scan, const lw_reduce_scan_plan *plan
     }
     for (uint32_t i = 0; i < r->n_out; i++)
         words[n++] = address(scan->out[i]);
-    for (uint32_t i = 0; i < r->n_acc && scan->seed != NULL; i++)
-        for (int k = 0; k < lw_reduce_parts(r->acc[i]); k++, n++) {
-            uint32_t size = lw_dtypes[lw_dtypes[r->acc[i]].parts].size_bytes;
-            words[n] = 0;
-            memcpy(&words[n], scan->seed[i].bytes + (size_t)k * size, size);
-        }
+    if (scan->seed != NULL)
+        n += lw_reduce_item_words(r, scan->seed, words + n);
     if (plan->key.keyed) {
         words[n++] = address(scan->keys);
         words[n++] = (uint64_t)scan->key_step;
@@ -279,5 +268,6 @@ lw_reduce_scan_words(const lw_reduce_scan *scan, const lw_reduce_scan_plan *plan
         words[n++] = memory;
         words[n++] = memory + SUMS_AT;
     }
+    assert(n <= LW_SCAN_MOST_PARAMS);
     return n;
 }

@@ -1,5 +1,5 @@
-/* The functions of a reduction as IR in a module, called part by part (complex: two): what host
- * and device kernels are made of. Pure C. */
+/* Calls of a reduction's functions from kernels for both targets: values are given part by
+ * part, that is scalar by scalar (complex numbers have two). Pure C. */
 #ifndef LW_REDUCE_FUNCTION_BODY_IR_H
 #define LW_REDUCE_FUNCTION_BODY_IR_H
 
@@ -9,22 +9,24 @@ enum { LW_REDUCE_PARTS = 2 * LW_REDUCE_MOST + 1 };
 
 typedef struct lw_reduce_body {
     const lw_reduction *reduction;
-    uint32_t funcs[3]; /* as lw_reduction_module numbers them */
+    uint32_t funcs[3]; /* in the order of lw_reduction_module */
 } lw_reduce_body;
 
-/* values: the parts of the operands as loaded, then the index (i64) where map wants it. */
+/* How many parts values of these dtypes have together. */
+uint32_t lw_reduce_count_parts(const lw_dtype *dtype, uint32_t n);
+/* Casts n values, given and returned part by part; gives how many parts result. */
+uint32_t lw_reduce_cast_all(lw_builder *b, const lw_dtype *from, const lw_dtype *to, uint32_t n,
+                            const lw_ref *values, lw_ref *out);
+/* The accumulator of an element. values: the parts of the operands as loaded, then the index
+ * (i64) where map takes it. */
 void lw_reduce_emit_map(lw_builder *b, const lw_reduce_body *body, const lw_ref *values,
                         lw_ref *acc);
-/* out may be x or y. */
+/* x comes before y; out may be either. */
 void lw_reduce_emit_combine(lw_builder *b, const lw_reduce_body *body, const lw_ref *x,
                             const lw_ref *y, lw_ref *out);
 void lw_reduce_emit_finish(lw_builder *b, const lw_reduce_body *body, const lw_ref *acc,
                            lw_ref *out);
-/* Parts of the accumulator, and the dtype of each. */
+/* How many parts an accumulator has; parts: the dtype of each, or NULL. */
 uint32_t lw_reduce_acc_parts(const lw_reduction *r, lw_dtype *parts);
-/* An item of `dtype` at an address. */
-void lw_reduce_emit_load(lw_builder *b, lw_dtype dtype, lw_ref address, uint32_t flags,
-                         lw_ref *parts);
-void lw_reduce_emit_store(lw_builder *b, lw_dtype dtype, lw_ref address, const lw_ref *parts);
 
 #endif

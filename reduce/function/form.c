@@ -1,5 +1,6 @@
 #include "reduce/function/form.h"
 
+#include <assert.h>
 #include <string.h>
 
 uint32_t
@@ -39,6 +40,7 @@ lw_reduce_form_next(const lw_reduce_form *form, uint32_t at)
 {
     uint32_t n = form->node[at].n;
 
+    assert(at < form->n_nodes);
     for (at++; n > 0; n--)
         at = lw_reduce_form_next(form, at);
     return at;
@@ -56,12 +58,12 @@ lw_reduce_form_arrays(const lw_reduce_form *form)
     return n;
 }
 
-/* ---- comparing with a record that came ---- */
+/* ---- comparing with the record of an array ---- */
 
 typedef struct walk {
     const lw_reduce_form *form;
     uint32_t at;
-    const lw_dtype *dtype; /* of the next number */
+    const lw_dtype *dtype; /* the dtype of the next number */
 } walk;
 
 static bool is_record(walk *w, const lw_arg_record *record);

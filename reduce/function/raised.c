@@ -6,13 +6,13 @@
 #include <assert.h>
 #include <string.h>
 
-/* A function that carries the numbers, while it is made around the user's. */
+/* A function that carries exceptions and calls the user's, while it is emitted. */
 typedef struct carrier {
     lw_builder b;
     const lw_reduction *r;
     const lw_scalar *user; /* NULL: there is none */
-    uint32_t func;         /* of the user's function in the module */
-    int32_t first_status;  /* before the statuses of this function */
+    uint32_t func;         /* number of the user's function in the module */
+    int32_t first_status;  /* added to the statuses of this function */
 } carrier;
 
 typedef struct raised {
@@ -50,7 +50,7 @@ none_raised(carrier *c)
     return made;
 }
 
-/* x where it raised, else y. */
+/* The exception of x if it has one, else that of y. */
 static raised
 first_of(carrier *c, const raised *x, const raised *y)
 {
@@ -63,7 +63,7 @@ first_of(carrier *c, const raised *x, const raised *y)
     return made;
 }
 
-/* Calls the user's function; its n results go to out. */
+/* Calls the user's function. Gives what it raised; its n results go to out. */
 static raised
 call_user(carrier *c, const lw_ref *args, uint32_t n_args, lw_ref *out, uint32_t n)
 {
@@ -91,7 +91,7 @@ add_params(carrier *c, const lw_dtype *dtype, uint32_t n, lw_ref *out)
     uint32_t at = 0;
 
     for (uint32_t i = 0; i < n; i++)
-        for (int k = 0; k < lw_reduce_parts(dtype[i]); k++)
+        for (unsigned k = 0; k < lw_dtype_n_parts(dtype[i]); k++)
             out[at++] = lw_ir_param_add(&c->b, lw_dtypes[dtype[i]].parts, 0, "x");
 }
 
@@ -105,24 +105,15 @@ add_raised_params(carrier *c)
     return made;
 }
 
-static uint32_t
-n_parts(const lw_dtype *dtype, uint32_t n)
-{
-    uint32_t parts = 0;
-
-    for (uint32_t i = 0; i < n; i++)
-        parts += (uint32_t)lw_reduce_parts(dtype[i]);
-    return parts;
-}
-
-/* dtype, n: of the user's own numbers, whose parts `values` begins with. */
+/* Returns the user's own numbers, whose parts `values` begins with, and the exception behind
+ * them. */
 static void
 give(carrier *c, const lw_dtype *dtype, uint32_t n, lw_ref *values, const raised *with)
 {
-    uint32_t parts = n_parts(dtype, n);
+    uint32_t parts = lw_reduce_count_parts(dtype, n);
 
     for (uint32_t i = 0; i < n; i++)
-        for (int k = 0; k < lw_reduce_parts(dtype[i]); k++)
+        for (unsigned k = 0; k < lw_dtype_n_parts(dtype[i]); k++)
             lw_ir_result_add(&c->b, lw_dtypes[dtype[i]].parts);
     for (uint32_t i = 0; i <= n_words(c->r); i++) {
         lw_ir_result_add(&c->b, i ? LW_DT_u64 : LW_DT_i32);
@@ -139,27 +130,23 @@ own_acc(const lw_reduction *r)
     return r->n_acc - r->n_raised;
 }
 
-/* Without a map the elements are the accumulators. */
+/* Without a map of the user's, the elements are the accumulators. */
 static void
 emit_map(carrier *c)
 {
     const lw_reduction *r = c->r;
     lw_ref args[MOST_PARTS] = {0}, acc[MOST_PARTS] = {0};
-    uint32_t n = n_parts(r->in, r->n_in), from = 0, to = 0;
+    uint32_t n = lw_reduce_count_parts(r->in, r->n_in);
     raised made;
 
     add_params(c, r->in, r->n_in, args);
     if (r->indexed)
         args[n++] = lw_ir_param_add(&c->b, LW_DT_i64, 0, "index");
     if (c->user != NULL) {
-        made = call_user(c, args, n, acc, n_parts(r->acc, own_acc(r)));
+        made = call_user(c, args, n, acc, lw_reduce_count_parts(r->acc, own_acc(r)));
     } else {
         made = none_raised(c);
-        for (uint32_t i = 0; i < own_acc(r); i++) {
-            lw_lower_cast(&c->b, r->in[i], args + from, r->acc[i], acc + to);
-            from += (uint32_t)lw_reduce_parts(r->in[i]);
-            to += (uint32_t)lw_reduce_parts(r->acc[i]);
-        }
+        lw_reduce_cast_all(&c->b, r->in, r->acc, own_acc(r), args, acc);
     }
     give(c, r->acc, own_acc(r), acc, &made);
 }
@@ -168,7 +155,7 @@ static void
 emit_combine(carrier *c)
 {
     const lw_reduction *r = c->r;
-    uint32_t n = n_parts(r->acc, own_acc(r));
+    uint32_t n = lw_reduce_count_parts(r->acc, own_acc(r));
     lw_ref args[MOST_PARTS] = {0}, acc[MOST_PARTS] = {0};
     raised x, y, made;
 
@@ -186,22 +173,21 @@ static void
 emit_finish(carrier *c)
 {
     const lw_reduction *r = c->r;
-    uint32_t n = n_parts(r->acc, own_acc(r)), n_out = r->n_out - r->n_raised;
+    uint32_t n = lw_reduce_count_parts(r->acc, own_acc(r)), n_out = lw_reduce_n_results(r);
     lw_ref args[MOST_PARTS] = {0}, out[MOST_PARTS] = {0};
     raised before, made;
 
     add_params(c, r->acc, own_acc(r), args);
     before = add_raised_params(c);
-    made = call_user(c, args, n, out, n_parts(r->out, n_out));
+    made = call_user(c, args, n, out, lw_reduce_count_parts(r->out, n_out));
     made = first_of(c, &before, &made);
     give(c, r->out, n_out, out, &made);
 }
 
 static lw_status
-carry(const lw_reduction *r, const lw_scalar *user, int32_t first_status, const char *name,
-      void (*emit)(carrier *c), lw_scalar **out, lw_error *err)
+carry(carrier *c, const char *name, void (*emit)(carrier *c), lw_scalar **out, lw_error *err)
 {
-    carrier c = {.r = r, .user = user, .first_status = first_status};
+    const lw_scalar *user = c->user;
     lw_scalar *made = lw_alloc_zero(1, sizeof *made);
     lw_status status;
 
@@ -209,15 +195,16 @@ carry(const lw_reduction *r, const lw_scalar *user, int32_t first_status, const 
         return lw_fail_memory(err);
     LW_TRY(lw_module_new(&made->module, err));
     if (user != NULL) {
-        LW_TRY(lw_module_append(made->module, user->module, &c.func, err));
-        c.func += user->body;
+        LW_TRY(lw_module_append(made->module, user->module, &c->func, err));
+        c->func += user->body;
     }
-    lw_builder_start(&c.b, made->module, name);
-    emit(&c);
-    made->body = c.b.func_number;
+    lw_builder_start(&c->b, made->module, name);
+    emit(c);
+    made->body = c->b.func_number;
     made->pure_integer = user == NULL || user->pure_integer;
-    made->warning = user ? user->warning : NULL; /* in the user's, which is kept */
-    LW_TRY(lw_ir_finish(&c.b, err));
+    made->warning =
+        user ? user->warning : NULL; /* it belongs to the user's function, which is kept */
+    LW_TRY(lw_ir_finish(&c->b, err));
     *out = made;
     return LW_OK;
 fail:
@@ -232,6 +219,7 @@ add_numbers(lw_reduction *r)
         r->acc[r->n_acc++] = i ? LW_DT_u64 : LW_DT_i32;
         r->out[r->n_out++] = i ? LW_DT_u64 : LW_DT_i32;
     }
+    assert(r->n_acc <= LW_REDUCE_MOST && r->n_out <= LW_REDUCE_MOST);
 }
 
 lw_status
@@ -259,9 +247,10 @@ lw_reduce_carry_raised(lw_reduction *r, lw_error *err)
     add_numbers(r);
     for (int i = 0; i < LW_REDUCE_FUNCTIONS; i++) {
         lw_scalar *made = NULL, *user = *at[i];
+        carrier c = {.r = r, .user = user, .first_status = (int32_t)first};
         if (user == NULL && emit[i] == emit_finish)
             continue;
-        LW_TRY(carry(r, user, (int32_t)first, names[i], emit[i], &made, err));
+        LW_TRY(carry(&c, names[i], emit[i], &made, err));
         r->raising[i] = user;
         *at[i] = made;
         first += user != NULL && user->can_raise ? user->n_raises : 0;
@@ -276,6 +265,7 @@ lw_reduce_raised_row(const lw_reduction *r, int32_t status)
 {
     uint32_t at = (uint32_t)status - 1;
 
+    assert(status > 0);
     for (int i = 0; i < LW_REDUCE_FUNCTIONS; i++) {
         const lw_scalar *user = r->raising[i];
         if (user == NULL || !user->can_raise)

@@ -1,18 +1,18 @@
-/* What the functions of a reduction raise. An exception that an element or a combination raises
- * travels as numbers behind those of the accumulator: a status (0, or the index of a raise row
- * + 1) and the words that its message shows. combine keeps those of its left operand, else of
- * its right one, else its own; finish hands them on behind its results, and whoever has the
- * results looks. So no kernel knows of exceptions, and of several the first one in the order of
- * combining is told. Pure C. */
+/* Exceptions of a reduction's functions. An exception of map or combine is carried as numbers
+ * behind those of the accumulator: a status (0, or the index of a raise row + 1) and the words
+ * that its message shows. combine keeps the exception of its left operand, else that of its
+ * right one, else its own; finish passes it on behind its results, and whoever reads the
+ * results looks at it. So no kernel knows of exceptions, and of several the first in the order
+ * of combination is reported. Pure C. */
 #ifndef LW_REDUCE_FUNCTION_RAISED_H
 #define LW_REDUCE_FUNCTION_RAISED_H
 
 #include "reduce/function/reduction.h"
 
-/* Puts functions that carry the numbers in place of r's, which may raise, and counts the
- * numbers to n_acc and n_out. LW_ERR_UNSUPPORTED where there is no room for them. */
+/* Replaces r's functions, some of which can raise, by functions that carry these numbers, which
+ * n_acc and n_out then include. LW_ERR_UNSUPPORTED where there is no room for them. */
 lw_status lw_reduce_carry_raised(lw_reduction *r, lw_error *err);
-/* The row of a nonzero status. */
+/* The raise row of a status that is not 0. */
 const lw_raise_row *lw_reduce_raised_row(const lw_reduction *r, int32_t status);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what functions take and give ---- */
+/* ---- parameters and results of functions ---- */
 
 static uint32_t
 n_params(const lw_tree *tree)
@@ -29,7 +29,7 @@ lw_reduce_is_indexed(const lw_tree *map)
     return n > 1 && strcmp(map->fns.data[1].params.data[n - 1].name, "index") == 0;
 }
 
-/* A weak literal is any Python int. */
+/* A weak literal counts as a Python int. */
 static lw_type
 plain(const lw_types *types, lw_type type)
 {
@@ -71,14 +71,14 @@ is_tuple(const shape *s)
     return s->form.node[0].kind != LW_REDUCE_NUMBER;
 }
 
-/* Parameters that one accumulator gives when it is unpacked. */
+/* How many parameters an accumulator becomes when it is unpacked. */
 static uint32_t
 n_items(const shape *s)
 {
     return is_tuple(s) ? s->form.node[0].n : 1;
 }
 
-/* False: there is something else than numbers in it. */
+/* Adds the numbers of a type. False: it contains something other than numbers. */
 static bool
 add_type(const lw_types *types, lw_type type, const char *name, shape *to)
 {
@@ -134,7 +134,8 @@ lw_reduce_result_shape(builder *b, const lw_typed *typed, const char *role, cons
 
 static void add_record(const lw_arg_record *record, const char *name, shape *to);
 
-/* An array inside a record is a tuple for each of its dimensions, from `axis` on. */
+/* An array inside a record becomes nested tuples, one level for each of its dimensions from
+ * `axis` on. */
 static void
 add_field(const lw_arg_field *field, uint32_t axis, const char *name, shape *to)
 {
@@ -158,7 +159,7 @@ add_record(const lw_arg_record *record, const char *name, shape *to)
         add_field(&record->fields[i], 0, record->fields[i].name, to);
 }
 
-/* Whether both are of the same numbers in the same places, whatever these are called. */
+/* Whether both structure as many numbers in the same way, whatever their names. */
 bool
 lw_reduce_same_places(const lw_reduce_form *x, const lw_reduce_form *y)
 {
@@ -187,7 +188,7 @@ spec_of(lw_type type, lw_arg_spec *out)
     out->dtype = lw_reduce_stored(type);
 }
 
-/* The spec of node *node and what belongs to it; both counters move on. */
+/* The argument type of node *node and its items; both counters move on. */
 static lw_status
 spec_of_node(builder *b, const shape *from, uint32_t *node, uint32_t *number, lw_arg_spec *out)
 {
@@ -196,6 +197,7 @@ spec_of_node(builder *b, const shape *from, uint32_t *node, uint32_t *number, lw
     const char **names;
     lw_status status = LW_OK;
 
+    assert(*node <= from->form.n_nodes && *number <= from->n);
     if (at->kind == LW_REDUCE_NUMBER) {
         spec_of(from->type[(*number)++], out);
         return LW_OK;
@@ -241,7 +243,8 @@ complain_count(builder *b, const lw_tree *tree, const char *role, uint32_t n, ui
                    (unsigned)times, unpacked);
 }
 
-/* The accumulators of `shape`, as `n` parameters each or as one each. */
+/* Accumulators are passed unpacked if the function has as many parameters, else as one
+ * parameter each. */
 lw_status
 lw_reduce_infer_on(builder *b, const lw_tree *tree, const char *role, const shape *acc,
                    uint32_t times, lw_typed **out)
@@ -251,6 +254,7 @@ lw_reduce_infer_on(builder *b, const lw_tree *tree, const char *role, const shap
     bool unpacked = wanted == times * items && (wanted != times || !is_tuple(acc));
     lw_status status = LW_OK;
 
+    assert(times == 1 || times == 2);
     if (!unpacked && wanted != times)
         return complain_count(b, tree, role, items, times);
     LW_TRY(spec_of_shape(b, acc, &whole));
@@ -290,7 +294,8 @@ fail:
     return status;
 }
 
-/* Several arrays are a tuple. */
+/* Without a map, an accumulator is an element; with several arrays, a tuple of their
+ * elements. */
 static void
 mapped_as_is(builder *b)
 {
@@ -336,7 +341,8 @@ a_tuple(const shape *s)
     return text[s->form.node[0].kind];
 }
 
-/* One iteration: acc joined with what combine gives for it. */
+/* One iteration of the fixed point: joins the accumulator's types with those that combine gives
+ * for them. */
 static lw_status
 widen(builder *b, bool *changed)
 {
@@ -380,11 +386,11 @@ fail:
 static lw_status
 fix_point(builder *b)
 {
-    enum { ROUNDS = 8 }; /* a type widens a few times at most */
+    enum { MOST_ITERATIONS = 8 }; /* a type can become wider a few times only */
     lw_status status = LW_OK;
     bool changed = true;
 
-    for (int i = 0; i < ROUNDS && changed; i++)
+    for (int i = 0; i < MOST_ITERATIONS && changed; i++)
         LW_TRY(widen(b, &changed));
     if (changed)
         return lw_fail(b->err, LW_ERR_TYPE,
@@ -421,6 +427,7 @@ lower(builder *b, const lw_tree *tree, const lw_typed *typed, const lw_dtype *ou
         lw_typed_print(typed, b->source->types);
     LW_TRY(lw_infer_check_leaves(typed, out, n_out, b->err));
     LW_TRY(lw_lower(typed, out, n_out, scalar, b->err));
+    assert(*scalar != NULL);
     if (lw_ir_prints((*scalar)->module))
         status = refuse(b, tree, "prints");
 fail:
@@ -465,7 +472,8 @@ said_bool(const builder *b)
     return b->dtype == LW_DT_b1 && b->source->map == NULL && r->n_arrays == 1 && r->n_acc == 1;
 }
 
-/* `narrow`: the accumulator before half precision was widened: it says what the results are. */
+/* narrow: the accumulator before half precision was widened, which decides the dtypes of
+ * results. */
 static lw_status
 lower_finish(builder *b, const shape *narrow)
 {
@@ -496,9 +504,9 @@ fail:
     return status;
 }
 
-/* ---- all of it ---- */
+/* ---- the reduction ---- */
 
-/* The operands as map takes them. */
+/* Sets the shape of each array's elements. */
 static lw_status
 take_arrays(builder *b)
 {
@@ -531,13 +539,28 @@ fail:
     return status;
 }
 
-static void
-free_functions(lw_reduction *r)
+typedef struct three {
+    lw_scalar *map, *combine, *finish;
+} three;
+
+/* Replaces the reduction's functions and gives those it had. */
+static three
+replace_functions(lw_reduction *r, three by)
 {
-    lw_scalar_free(r->map);
-    lw_scalar_free(r->combine);
-    lw_scalar_free(r->finish);
-    r->map = r->combine = r->finish = NULL;
+    three before = {r->map, r->combine, r->finish};
+
+    r->map = by.map;
+    r->combine = by.combine;
+    r->finish = by.finish;
+    return before;
+}
+
+static void
+free_functions(three of)
+{
+    lw_scalar_free(of.map);
+    lw_scalar_free(of.combine);
+    lw_scalar_free(of.finish);
 }
 
 static bool
@@ -551,17 +574,17 @@ can_raise(const lw_reduction *r)
     return false;
 }
 
-/* Types, and what combine is recognised as, come from the functions without checks, because a
- * check uses the numbers too and would hide what combine does. Then the functions are lowered
- * again with the checks, which is kept if one of them can raise. */
+/* Types, and what combine is recognised as, come from the functions without checks, because
+ * checks use the numbers too and would hide what combine does. Then the functions are lowered
+ * again with checks, and these are kept if one of them can raise. */
 static lw_status
 add_checks(builder *b, const shape *narrow)
 {
-    lw_reduction *r = b->made;
-    lw_front_options options = *b->source->options;
-    const lw_reduce_source *plain = b->source;
-    lw_reduce_source source = *plain;
-    lw_status status = LW_OK;
+    const lw_reduce_source *unchecked = b->source;
+    lw_front_options options = *unchecked->options;
+    lw_reduce_source source = *unchecked;
+    three plain;
+    lw_status status;
 
     if (b->checks == 0)
         return LW_OK;
@@ -569,15 +592,12 @@ add_checks(builder *b, const shape *narrow)
     source.options = &options;
     source.types = NULL;
     b->source = &source;
-    free_functions(r);
-    LW_TRY(lower_functions(b, narrow));
-    if (can_raise(r))
-        goto fail;
-    b->source = plain;
-    free_functions(r);
-    LW_TRY(lower_functions(b, narrow));
-fail:
-    b->source = plain;
+    plain = replace_functions(b->made, (three){0});
+    status = lower_functions(b, narrow);
+    if (status == LW_OK && !can_raise(b->made))
+        plain = replace_functions(b->made, plain);
+    free_functions(plain);
+    b->source = unchecked;
     return status;
 }
 
@@ -603,6 +623,7 @@ build(builder *b)
     for (uint32_t i = 0; i < b->acc.n; i++)
         r->acc[i] = lw_reduce_stored(b->acc.type[i]);
     LW_TRY(lower_functions(b, &narrow));
+    assert(r->n_acc > 0 && r->n_out > 0);
     lw_reduce_recognise(r);
     if (b->source->commutative >= 0)
         r->commutative = b->source->commutative;
@@ -676,7 +697,7 @@ lw_reduction_free(lw_reduction *self)
 {
     if (self == NULL)
         return;
-    free_functions(self);
+    free_functions((three){self->map, self->combine, self->finish});
     for (int i = 0; i < LW_REDUCE_FUNCTIONS; i++)
         lw_scalar_free(self->raising[i]);
     lw_free(self);
@@ -690,6 +711,7 @@ lw_reduction_module(const lw_reduction *self, lw_module **out,
     lw_module *module = NULL;
     lw_status status;
 
+    assert(self->combine != NULL);
     LW_TRY(lw_module_new(&module, err));
     for (int i = 0; i < LW_REDUCE_FUNCTIONS; i++) {
         uint32_t first = 0;

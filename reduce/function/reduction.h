@@ -1,54 +1,48 @@
-/* A reduction, typed and lowered for operands of given dtypes: map makes an accumulator of one
- * element, combine one of two, finish the results of the last one. Pure C.
+/* A reduction, typed and lowered for operands of given dtypes: map makes an accumulator of an
+ * element, combine makes one of two, finish makes the results of the last one. Pure C.
  *
- * An accumulator is k numbers, as they stand in a number, a tuple or a record, which may be
- * nested. A record comes by value, as a tuple whose items have names: its numbers are operands
- * of their own, with strides of their own. The accumulator's types are the fixed point of what
- * combine gives for what map gives, joined element by element as a variable's types are;
- * half-precision numbers are kept in float32 meanwhile. */
+ * An accumulator consists of k numbers, structured as a number, a tuple or a record, possibly
+ * nested. Records are passed by value, as tuples whose items have names: each number of a
+ * record is an operand of its own, with its own strides. The accumulator's types are a fixed
+ * point: the types that map gives, joined with those that combine gives for them, until nothing
+ * changes. Half-precision numbers are accumulated in float32. */
 #ifndef LW_REDUCE_FUNCTION_REDUCTION_H
 #define LW_REDUCE_FUNCTION_REDUCTION_H
 
 #include "core/front/lower/lower.h"
+#include "core/opt/operator.h"
 #include "reduce/function/form.h"
-
-/* Whether a value of this dtype is two numbers (complex), and where the second one lies. */
-static inline int
-lw_reduce_parts(lw_dtype dtype)
-{
-    return lw_is_complex(dtype) ? 2 : 1;
-}
 
 typedef struct lw_reduce_item { /* one number, as in memory */
     _Alignas(16) uint8_t bytes[16];
 } lw_reduce_item;
 
-/* What the user wrote. Trees are borrowed. */
+/* A reduction as the user wrote it. Trees are borrowed. */
 typedef struct lw_reduce_source {
-    const lw_tree *map, *combine, *finish; /* map, finish: NULL where there is none */
+    const lw_tree *map, *combine, *finish; /* map and finish may be NULL */
     const lw_front_options *options;
-    int commutative; /* 0, 1; -1: as combine shows itself */
-    lw_text *types;  /* out: the typed trees as text, or NULL */
-    /* Dtypes of what stands in identity=, number by number, a record as one: void, which says
-     * nothing. */
+    int commutative; /* 0 or 1 as the user said; -1: find out from combine */
+    lw_text *types;  /* out: text of the typed trees; or NULL */
+    /* The dtypes of identity=, number by number, where a record counts as one number of dtype
+     * void. void: not given. */
     lw_dtype said[LW_REDUCE_MOST];
 } lw_reduce_source;
 
-/* An array of a call. */
+/* An array that a call reduces. */
 typedef struct lw_reduce_operand {
-    lw_dtype dtype;              /* void: … */
-    const lw_arg_record *record; /* … of these records (interned), else NULL */
+    lw_dtype dtype;              /* void: its elements are … */
+    const lw_arg_record *record; /* … records of this type (interned); else NULL */
 } lw_reduce_operand;
 
 enum { LW_REDUCE_FUNCTIONS = 3 }; /* map, combine, finish */
 
 typedef struct lw_reduction {
-    uint32_t n_arrays; /* of a call: each is one parameter of map */
+    uint32_t n_arrays; /* each array of a call is one parameter of map */
     lw_reduce_operand array[LW_REDUCE_MOST];
-    uint32_t n_in;                     /* operands: arrays, and for records their numbers */
-    lw_dtype loaded[LW_REDUCE_MOST];   /* as they lie in memory … */
-    lw_dtype in[LW_REDUCE_MOST];       /* … and as map (or the accumulator) takes them */
-    bool indexed;                      /* map takes the element's index behind them */
+    uint32_t n_in; /* operands of kernels: arrays or, of records, each of their numbers */
+    lw_dtype loaded[LW_REDUCE_MOST];   /* their dtypes in memory … */
+    lw_dtype in[LW_REDUCE_MOST];       /* … and as map, or the accumulator, takes them */
+    bool indexed;                      /* map takes the element's index behind the operands */
     lw_scalar *map, *combine, *finish; /* owned; map, finish: NULL where there is none */
     uint32_t n_acc;                    /* numbers of an accumulator */
     lw_dtype acc[LW_REDUCE_MOST];
@@ -56,59 +50,48 @@ typedef struct lw_reduction {
     uint32_t n_out;
     lw_dtype out[LW_REDUCE_MOST];
     lw_reduce_form out_form;
-    /* The last numbers of an accumulator, and of the results, that carry what a function raised
-     * (reduce/function/raised.h); 0: none of them can. The forms are without them. */
+    /* How many of the last numbers of an accumulator, and of the results, carry an exception
+     * (reduce/function/raised.h); 0: no function can raise. The forms do not include them. */
     uint32_t n_raised;
-    lw_scalar *raising[LW_REDUCE_FUNCTIONS]; /* owned: the user's functions inside the three */
-    bool commutative;                        /* elements may change places */
-    bool has_identity;                       /* as combine shows itself */
-    bool stops;                              /* `and`, `or` of bools: ... */
-    bool stop;                               /* ... nothing changes this any more */
-    bool exact;                              /* it rounds nothing: any order gives the same */
-    bool has_neutral; /* there is what combine gives the other operand with, bit by bit */
+    /* Owned: the user's functions, which the three call. */
+    lw_scalar *raising[LW_REDUCE_FUNCTIONS];
+    bool commutative;  /* elements may be combined in any order */
+    bool has_identity; /* combine has an identity, which its code shows */
+    bool stops;        /* combine is `and` or `or` of bools: … */
+    bool stop;         /* … nothing changes this value any more */
+    bool exact;        /* combine does not round: any order gives the same bits */
+    bool has_neutral; /* there is a neutral value: combined with it, any other is unchanged, bit
+                         by bit */
     lw_reduce_item identity[LW_REDUCE_MOST]; /* in the accumulator's dtypes */
     lw_reduce_item neutral[LW_REDUCE_MOST];  /* -0 of float sums, infinities of extremes */
 } lw_reduction;
 
-/* dtype: what operands are converted to first; void: their own. User diagnostics, LW_ERR_TYPE
- * where the functions do not fit together, LW_ERR_UNSUPPORTED for those that print. */
+/* dtype: what operands are converted to first; void: they are not. Fails with the user's
+ * diagnostics, with LW_ERR_TYPE where the functions do not fit together, and with
+ * LW_ERR_UNSUPPORTED if they print. */
 lw_status lw_reduction_new(const lw_reduce_source *source, const lw_reduce_operand *arrays,
                            uint32_t n, lw_dtype dtype, lw_reduction **out, lw_error *err);
 void lw_reduction_free(lw_reduction *self); /* NULL is allowed */
-/* The three functions in one module; the numbers of their bodies go to funcs (UINT32_MAX: that
- * one is not there): map, combine, finish. */
+/* Copies the three functions into a new module. funcs: the numbers of map, combine and finish
+ * in it; UINT32_MAX where there is none. */
 lw_status lw_reduction_module(const lw_reduction *self, lw_module **out,
                               uint32_t funcs[LW_REDUCE_FUNCTIONS], lw_error *err);
-/* How many results the user's functions give. */
+/* How many results the user's functions return. */
 static inline uint32_t
 lw_reduce_n_results(const lw_reduction *self)
 {
     return self->n_out - self->n_raised;
 }
-/* Sets commutative, has_identity and identity by what combine's code does. */
+/* Finds out what combine does, and sets commutative, exact, stops, the identity and the neutral
+ * value. */
 void lw_reduce_recognise(lw_reduction *r);
-/* Whether scalar `part` of what combine gives is the sum, or the product, of that part of both
- * operands, and nothing else depends on these. */
-bool lw_reduce_sums_alone(const lw_scalar *combine, uint32_t part);
 /* Whether map names its last parameter `index`. */
 bool lw_reduce_is_indexed(const lw_tree *map);
 
-/* What combine is, where it takes one of its operands, whole: that of the larger or smaller
- * value of part `part`, of equal ones the one that comes first. */
-typedef enum lw_reduce_extreme_kind {
-    LW_REDUCE_NO_EXTREME,
-    LW_REDUCE_LARGEST,
-    LW_REDUCE_SMALLEST
-} lw_reduce_extreme_kind;
-
-typedef struct lw_reduce_extreme {
-    lw_reduce_extreme_kind kind;
-    uint32_t part;
-    bool nan_first; /* NaN counts as better than all; else combine does something else */
-} lw_reduce_extreme;
-
-lw_reduce_extreme lw_reduce_extreme_of(const lw_reduction *r);
+/* What combine is, where it gives the better of its operands and that can be found by a search
+ * among the elements; of equal ones the one that comes first. */
+lw_extreme lw_reduce_extreme_of(const lw_reduction *r);
 /* The same of accumulators of one integer. */
-lw_reduce_extreme_kind lw_reduce_picks(const lw_reduction *r);
+lw_extreme_kind lw_reduce_picks(const lw_reduction *r);
 
 #endif

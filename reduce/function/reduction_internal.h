@@ -1,36 +1,36 @@
-/* What the files of `reduction` share: a reduction while it is made. */
+/* What reduction.c and small_sums.c share: a reduction that is being made. */
 #ifndef LW_REDUCE_FUNCTION_REDUCTION_INTERNAL_H
 #define LW_REDUCE_FUNCTION_REDUCTION_INTERNAL_H
 
 #include "reduce/function/reduction.h"
 
-/* The types of a value's numbers: strong scalars or the weak INDEX, PYFLOAT, PYCOMPLEX, which
- * are the same in every typed tree. */
+/* The types of a value's numbers, which are strong scalars or the weak INDEX, PYFLOAT and
+ * PYCOMPLEX: these mean the same in every typed tree. */
 typedef struct shape {
     uint32_t n;
     lw_type type[LW_REDUCE_MOST];
     lw_reduce_form form;
-    bool too_many; /* numbers, or tuples in tuples */
+    bool too_many; /* it has more numbers or nodes than there is room for */
 } shape;
 
 typedef struct builder {
-    const lw_reduce_source *source; /* with check= cleared, except in add_checks */
-    uint32_t checks;                /* what check= asked for */
+    const lw_reduce_source *source; /* without check=, except in add_checks */
+    uint32_t checks;                /* the checks that check= asks for */
     lw_reduction *made;
     shape mapped, acc;
     lw_arena arena;
-    lw_types types; /* for joining */
+    lw_types types; /* in which types are joined */
     shape array[LW_REDUCE_MOST];
-    lw_dtype dtype; /* that was asked for; void: none */
+    lw_dtype dtype; /* dtype=; void: not given */
     lw_error *err;
 } builder;
 
 /* ---- reduction.c ---- */
 
-/* Types the function for `times` accumulators. */
+/* Infers the types of a function of `times` accumulators. */
 lw_status lw_reduce_infer_on(builder *b, const lw_tree *tree, const char *role,
                              const shape *acc, uint32_t times, lw_typed **out);
-/* What the function of that role gives. */
+/* The form and types of the result of such a function. */
 lw_status lw_reduce_result_shape(builder *b, const lw_typed *typed, const char *role,
                                  const lw_tree *tree, shape *out);
 bool lw_reduce_same_places(const lw_reduce_form *x, const lw_reduce_form *y);
@@ -38,10 +38,11 @@ lw_dtype lw_reduce_stored(lw_type type);
 
 /* ---- small_sums.c ---- */
 
-/* Where combine is `lambda a, b: a + b`, or a product, without map: elements are converted
- * first. */
+/* Without map, where combine is `lambda a, b: a + b` or a product: narrow elements are
+ * converted first. */
 void lw_reduce_widen_elements(builder *b);
-/* The same, number by number, of accumulators of any form. */
+/* Widens the numbers of an accumulator of any form that are sums or products of narrow
+ * integers. */
 lw_status lw_reduce_widen_sums(builder *b);
 
 #endif

@@ -1,9 +1,11 @@
-/* Sums and products of bool and of small integers, which are made in 64 bits where nobody said
- * what in. */
+/* Sums and products of bools and of integers below 64 bits are accumulated in 64 bits, as NumPy
+ * does, unless dtype= or identity= says otherwise. */
 #include "reduce/function/reduction_internal.h"
 
-/* Sums and products of bool and of integers below int64 are made in int64, as NumPy's; only
- * where nobody said what they should be. */
+#include <assert.h>
+
+/* Whether the elements of the only array are to be converted: combine's tree is the sum or the
+ * product of its two parameters. */
 static bool
 widens(const builder *b)
 {
@@ -50,7 +52,8 @@ is_narrow(lw_type type)
                                 lw_dtypes[type].size_bytes < lw_dtypes[LW_DT_i64].size_bytes);
 }
 
-/* What identity= says of a number. Records keep their dtypes, and each is one thing there. */
+/* Whether a number may become wider: identity= gives it no dtype, and it is not part of a
+ * record, which keeps its dtypes. In identity= a record counts as one. */
 static bool
 may_widen(const builder *b, uint32_t number)
 {
@@ -68,19 +71,19 @@ may_widen(const builder *b, uint32_t number)
     return false;
 }
 
-/* The scalar that number i of an accumulator begins with. */
+/* The first scalar of number i of an accumulator. */
 static uint32_t
 first_part(const shape *acc, uint32_t i)
 {
     uint32_t part = 0;
 
     for (uint32_t k = 0; k < i; k++)
-        part += (uint32_t)lw_reduce_parts(lw_reduce_stored(acc->type[k]));
+        part += lw_dtype_n_parts(lw_reduce_stored(acc->type[k]));
     return part;
 }
 
-/* Of accumulators whose number i has become wider: *alone is whether combine's numbers keep
- * their types, and number i is a sum or a product that nothing else sees. */
+/* Sets *alone: whether combine, for accumulators whose number i has become wider, keeps all
+ * types, and number i is a sum or a product that nothing else depends on. */
 static lw_status
 sums_alone(builder *b, const shape *wider, uint32_t i, bool *alone)
 {
@@ -100,7 +103,9 @@ sums_alone(builder *b, const shape *wider, uint32_t i, bool *alone)
     }
     if (*alone) {
         LW_TRY(lw_lower(typed, out, given.n, &scalar, b->err));
-        *alone = lw_reduce_sums_alone(scalar, first_part(wider, i));
+        *alone = !scalar->can_raise &&
+                 lw_operator_sums_alone(scalar->module->funcs.data[scalar->body],
+                                        first_part(wider, i));
     }
 fail:
     lw_scalar_free(scalar);
@@ -108,7 +113,8 @@ fail:
     return status;
 }
 
-/* What is wrong with the wider number is nobody's fault: then it stays as it is. */
+/* Widens number i where that is possible. A failure of the trial is not the user's, and the
+ * number stays as it is. */
 static lw_status
 widen_sum(builder *b, uint32_t i)
 {
@@ -118,6 +124,7 @@ widen_sum(builder *b, uint32_t i)
     lw_status status;
     bool alone = false;
 
+    assert(i < b->acc.n && is_narrow(b->acc.type[i]));
     trial.err = &err;
     lw_arena_init(&trial.arena);
     wider.type[i] = widened((lw_dtype)b->acc.type[i]);

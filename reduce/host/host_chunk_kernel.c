@@ -1,22 +1,24 @@
-/* A chunk of contiguous elements into one accumulator, and several such chunks side by side, in
- * one call: short rows cost little more than their elements, and blocks follow each other
- * without a gap in which nothing is fetched from memory. The tree is that of lw_reduce_chunk.
- */
+/* The loop that reduces whole chunks of contiguous elements, several of them in one call. So
+ * short rows cost little more than their elements, and blocks follow each other without a gap
+ * in which nothing is fetched from memory. It combines in the same tree as lw_reduce_chunk. */
 #include "reduce/host/host_kernel_parts.h"
 #include "reduce/host/host_parts.h"
 
-/* Loops of few iterations: code for more than one vector in each would be compiled in vain. */
+#include <assert.h>
+
+/* Flags of loops with few iterations, for which unrolled code would be compiled in vain. */
 enum {
     VECTORS = LW_LOOP_VECTORIZE | LW_LOOP_NO_UNROLL,
     NUMBERS = LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL
 };
 
 typedef struct chunk {
-    arrays in;            /* from its first element on */
-    arrays lanes, levels; /* of the block under way; of those before it, neighbours joined */
+    arrays in;            /* the operands, from the chunk's first element on */
+    arrays lanes, levels; /* accumulators of the block under way; of earlier blocks, combined
+                             like digits of a counter */
     uint32_t width;
     lw_ref n, block;
-    lw_ref depth, blocks; /* slots: levels that are taken, blocks done */
+    lw_ref depth, blocks; /* slots: how many levels are in use, how many blocks are done */
 } chunk;
 
 static arrays
@@ -42,21 +44,6 @@ moved(maker *m, const arrays *a, lw_ref by)
     return b;
 }
 
-/* left[j] = combine(left[j], right[j]) to `to`, for n lanes. */
-static void
-combine_lanes(maker *m, const arrays *left, const arrays *right, const arrays *to, lw_ref n,
-              uint32_t flags)
-{
-    lw_ref x[LW_REDUCE_PARTS], y[LW_REDUCE_PARTS];
-    lw_for loop = lw_ir_for(&m->b, i64(m, 0), n, i64(m, 1), flags, 0);
-
-    load(m, left, loop.i, x);
-    load(m, right, loop.i, y);
-    lw_reduce_emit_combine(&m->b, &m->body, x, y, x);
-    store(m, to, loop.i, x);
-    lw_ir_for_end(&m->b, &loop);
-}
-
 static void
 copy_lanes(maker *m, const arrays *from, const arrays *to, lw_ref n)
 {
@@ -70,34 +57,24 @@ copy_lanes(maker *m, const arrays *from, const arrays *to, lw_ref n)
 
 /* ---- one block ---- */
 
+/* Takes n elements from `at` on, one for each lane: they make the lanes' accumulators if they
+ * are the first of the block, else they are combined with them. */
 static void
-seed_lanes(maker *m, const chunk *c, lw_ref at, lw_ref n)
+row_into_lanes(maker *m, const chunk *c, lw_ref at, lw_ref n, bool are_first)
 {
     lw_ref x[LW_REDUCE_PARTS];
     lw_for loop = lw_ir_for(&m->b, i64(m, 0), n, i64(m, 1), VECTORS, 0);
 
     map_at(m, &c->in, lw_ir_add(&m->b, at, loop.i), x);
-    store(m, &c->lanes, loop.i, x);
+    if (are_first)
+        store(m, &c->lanes, loop.i, x);
+    else
+        combine_into(m, &c->lanes, loop.i, x);
     lw_ir_for_end(&m->b, &loop);
 }
 
-/* n elements from `at` on, each into a lane of its own. */
-static void
-add_lanes(maker *m, const chunk *c, lw_ref at, lw_ref n)
-{
-    lw_ref x[LW_REDUCE_PARTS], acc[LW_REDUCE_PARTS];
-    lw_for loop = lw_ir_for(&m->b, i64(m, 0), n, i64(m, 1), VECTORS, 0);
-
-    map_at(m, &c->in, lw_ir_add(&m->b, at, loop.i), x);
-    load(m, &c->lanes, loop.i, acc);
-    lw_reduce_emit_combine(&m->b, &m->body, acc, x, acc);
-    store(m, &c->lanes, loop.i, acc);
-    lw_ir_for_end(&m->b, &loop);
-}
-
-/* Behind the first row: elements at … at + n. The last rows one by one, the very last not
- * whole.
- */
+/* Takes the elements at … at + n - 1, which follow the first row: four rows at a time, then row
+ * by row, the last of which may not be whole. */
 static void
 rows_into_lanes(maker *m, const chunk *c, lw_ref at, lw_ref n)
 {
@@ -112,11 +89,11 @@ rows_into_lanes(maker *m, const chunk *c, lw_ref at, lw_ref n)
     loop = lw_ir_for(b, four, n, width, NUMBERS, 0);
     rest = lw_ir_sub(b, n, loop.i);
     count = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, rest, width), rest, width);
-    add_lanes(m, c, lw_ir_add(b, at, loop.i), count);
+    row_into_lanes(m, c, lw_ir_add(b, at, loop.i), count, false);
     lw_ir_for_end(b, &loop);
 }
 
-/* ---- joining ---- */
+/* ---- combining blocks ---- */
 
 static arrays
 level_at(maker *m, const chunk *c, lw_ref depth)
@@ -124,8 +101,8 @@ level_at(maker *m, const chunk *c, lw_ref depth)
     return moved(m, &c->levels, lw_ir_mul(&m->b, depth, i64(m, c->width)));
 }
 
-/* The lanes become the top level, joined with those below them like the digits of a binary
- * number that is counted up. */
+/* Makes the lanes the top level, after combining them with the levels below, as a carry goes
+ * through the digits of a binary counter. */
 static void
 push(maker *m, const chunk *c)
 {
@@ -143,7 +120,7 @@ push(maker *m, const chunk *c)
     lw_ir_end(b);
     lw_ir_set(b, c->depth, lw_ir_sub(b, lw_ir_get(b, c->depth), i64(m, 1)));
     level = level_at(m, c, lw_ir_get(b, c->depth));
-    combine_lanes(m, &level, &c->lanes, &c->lanes, i64(m, c->width), VECTORS);
+    lw_reduce_combine_all(m, &level, &c->lanes, &c->lanes, i64(m, c->width), VECTORS);
     lw_ir_latch(b);
     lw_ir_set(b, carry, lw_ir_shr(b, count, i64(m, 1)));
     lw_ir_end(b);
@@ -152,7 +129,7 @@ push(maker *m, const chunk *c)
     lw_ir_set(b, c->depth, lw_ir_add(b, lw_ir_get(b, c->depth), i64(m, 1)));
 }
 
-/* What is left on the levels into the first. */
+/* Combines the levels that are left into the first. */
 static void
 join_levels(maker *m, const chunk *c)
 {
@@ -167,13 +144,13 @@ join_levels(maker *m, const chunk *c)
     lw_ir_end(b);
     left = level_at(m, c, lw_ir_sub(b, depth, i64(m, 2)));
     right = level_at(m, c, lw_ir_sub(b, depth, i64(m, 1)));
-    combine_lanes(m, &left, &right, &left, i64(m, c->width), VECTORS);
+    lw_reduce_combine_all(m, &left, &right, &left, i64(m, c->width), VECTORS);
     lw_ir_latch(b);
     lw_ir_set(b, c->depth, lw_ir_sub(b, lw_ir_get(b, c->depth), i64(m, 1)));
     lw_ir_end(b);
 }
 
-/* The first n lanes into the first: halves of them, as long as there are more than one. */
+/* Combines the first n lanes into the first, by halves. */
 static void
 join_lanes(maker *m, const arrays *lanes, lw_ref n)
 {
@@ -189,7 +166,7 @@ join_lanes(maker *m, const arrays *lanes, lw_ref n)
     lw_ir_end(b);
     half = lw_ir_shr(b, now, i64(m, 1));
     right = moved(m, lanes, lw_ir_sub(b, now, half));
-    combine_lanes(m, lanes, &right, lanes, half, NUMBERS);
+    lw_reduce_combine_all(m, lanes, &right, lanes, half, NUMBERS);
     lw_ir_latch(b);
     lw_ir_set(b, left, lw_ir_sub(b, now, half));
     lw_ir_end(b);
@@ -197,8 +174,8 @@ join_lanes(maker *m, const arrays *lanes, lw_ref n)
 
 /* ---- one chunk ---- */
 
-/* Every block: those of all lanes to the levels. Of one of fewer, the last, the lanes stay;
- * gives how many. */
+/* Takes all blocks. Those that fill all lanes are pushed to the levels; if the last one does
+ * not, its lanes stay. Gives how many these are. */
 static lw_ref
 blocks_into_levels(maker *m, const chunk *c)
 {
@@ -211,7 +188,7 @@ blocks_into_levels(maker *m, const chunk *c)
     rest = lw_ir_sub(b, c->n, loop.i);
     n = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, rest, c->block), rest, c->block);
     full = lw_ir_compare(b, LW_OP_GE, n, width);
-    seed_lanes(m, c, loop.i, lw_ir_select(b, full, width, n));
+    row_into_lanes(m, c, loop.i, lw_ir_select(b, full, width, n), true);
     lw_ir_if(b, full);
     rows_into_lanes(m, c, lw_ir_add(b, loop.i, width), lw_ir_sub(b, n, width));
     push(m, c);
@@ -222,7 +199,7 @@ blocks_into_levels(maker *m, const chunk *c)
     return lw_ir_get(b, odd);
 }
 
-/* The accumulator comes to the first of the levels. */
+/* Reduces a chunk; the first level's first lane holds the accumulator then. */
 static void
 one_chunk(maker *m, const chunk *c)
 {
@@ -231,6 +208,7 @@ one_chunk(maker *m, const chunk *c)
     uint32_t n = c->width;
     arrays right;
 
+    assert(c->width >= 16 && (c->width & (c->width - 1)) == 0);
     lw_ir_set(b, c->depth, i64(m, 0));
     lw_ir_set(b, c->blocks, i64(m, 0));
     odd = blocks_into_levels(m, c);
@@ -239,14 +217,14 @@ one_chunk(maker *m, const chunk *c)
     join_levels(m, c);
     for (; n > 16; n /= 2) {
         right = moved(m, &c->levels, i64(m, n / 2));
-        combine_lanes(m, &c->levels, &right, &c->levels, i64(m, n / 2), VECTORS);
+        lw_reduce_combine_all(m, &c->levels, &right, &c->levels, i64(m, n / 2), VECTORS);
     }
     join_lanes(m, &c->levels, i64(m, n));
     lw_ir_end(b);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_GT, odd, i64(m, 0)));
     join_lanes(m, &c->lanes, odd);
     lw_ir_if(b, any);
-    combine_lanes(m, &c->levels, &c->lanes, &c->levels, i64(m, 1), NUMBERS);
+    lw_reduce_combine_all(m, &c->levels, &c->lanes, &c->levels, i64(m, 1), NUMBERS);
     lw_ir_else(b);
     copy_lanes(m, &c->lanes, &c->levels, i64(m, 1));
     lw_ir_end(b);
@@ -286,7 +264,7 @@ chunks(maker *m, lw_error *err)
 lw_status
 lw_reduce_chunk_loops(maker *m, lw_error *err)
 {
-    bool searched = m->extreme.kind != LW_REDUCE_NO_EXTREME && m->r->n_acc > 1;
+    bool searched = m->extreme.kind != LW_NO_EXTREME && m->r->n_acc > 1;
 
     return m->r->commutative && !m->r->indexed && !searched ? chunks(m, err) : LW_OK;
 }

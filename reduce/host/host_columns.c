@@ -1,16 +1,16 @@
-/* Reductions whose results lie nearer to each other than their elements: rows of neighbouring
- * results, a tile of them at a time. */
+/* Reductions whose results are nearer to each other than their elements: rows of elements go
+ * into a tile of neighbouring accumulators. */
 #include "reduce/host/host_parts.h"
 
 #include "core/base/memory.h"
-#include "core/host/thread_pool.h"
 
 #include <assert.h>
 
-typedef struct tile_rows { /* where the rows of a tile are */
+typedef struct tile_rows { /* the rows of a tile */
     char *base[LW_REDUCE_MOST + 1];
-    int64_t stride[LW_REDUCE_MOST + 1]; /* from column to column */
-    int64_t apart[LW_REDUCE_MOST + 1];  /* from row to row, where that is one dimension */
+    int64_t stride[LW_REDUCE_MOST + 1]; /* bytes from column to column */
+    int64_t
+        apart[LW_REDUCE_MOST + 1]; /* bytes from row to row, where these are one dimension */
     int64_t index[4];
     bool straight;
 } tile_rows;
@@ -31,15 +31,15 @@ tile_start(const run *s, int64_t which, tile_rows *t)
     t->apart[s->n_in] = sizeof t->index[0];
 }
 
-/* Row number `row` of the tile makes the accumulators, or goes into them; or four rows do.
- * Gives how many were taken. */
+/* Takes row number `row` of the tile, or four rows: it makes the accumulators if it is the
+ * first, else it is combined with them. Gives how many rows were taken. */
 static int64_t
 tile_row(const run *s, tile_rows *t, int64_t row, int64_t last, int64_t n, const bank *acc,
          bool first)
 {
     char *args[2 * LW_REDUCE_MOST + 1];
     const lw_reduce_space *reduced = &s->job->reduced;
-    bool straight = t->straight && !s->r->indexed; /* the index of a row is that of all in it */
+    bool straight = t->straight && !s->r->indexed; /* a row has one index */
 
     for (uint32_t i = 0; i < s->n_in; i++)
         args[i] = t->base[i] +
@@ -58,9 +58,9 @@ tile_row(const run *s, tile_rows *t, int64_t row, int64_t last, int64_t n, const
     return 1;
 }
 
-/* Chunk of rows `item / tiles`, tile `item % tiles` of the group. */
+/* Reduces chunk of rows `item / tiles` of tile `item % tiles` of the group. */
 static void
-one_tile(const run *s, int64_t item, uint32_t worker)
+one_tile(const run *s, int64_t item)
 {
     _Alignas(64) char memory[TILE + 64 * LW_REDUCE_MOST];
     int64_t tiles = (s->count + s->tile - 1) / s->tile, column = item % tiles * s->tile;
@@ -77,7 +77,7 @@ one_tile(const run *s, int64_t item, uint32_t worker)
         const bank *acc = row == begin ? &to : &block;
         for (int64_t i = row; i < last;) {
             i += tile_row(s, &t, i, last, n, acc, i == row);
-            if (is_cut(s, worker))
+            if (is_cut(s))
                 return;
         }
         if (acc == &block)
@@ -85,12 +85,12 @@ one_tile(const run *s, int64_t item, uint32_t worker)
     }
 }
 
-static lw_status
-some_tiles(void *context, int64_t begin, int64_t end, uint32_t worker)
+static bool
+some_tiles(void *context, int64_t begin, int64_t end)
 {
-    for (int64_t i = begin; i < end && !is_ended(context, worker, i - begin); i++)
-        one_tile(context, i, worker);
-    return LW_OK;
+    for (int64_t i = begin; i < end; i++)
+        one_tile(context, i);
+    return true;
 }
 
 static int64_t
@@ -108,20 +108,21 @@ tile_columns(const lw_reduction *r, int64_t columns)
         return columns;
     tiles = (columns + n - 1) / n;
     columns = (columns + tiles - 1) / tiles;
-    return (columns + LEAST - 1) / LEAST * LEAST; /* of one size, or nearly */
+    return (columns + LEAST - 1) / LEAST * LEAST; /* so tiles have nearly the same size */
 }
 
 lw_status
 lw_reduce_by_column(run *s, lw_error *err)
 {
+    enum { CHUNK = 1 << 16 }; /* elements that a thread takes at a time */
     int64_t columns = s->job->kept.size[s->job->kept.n - 1], group, tiles;
     lw_status status = LW_OK;
     char *memory;
 
     s->tile = tile_columns(s->r, columns);
-    s->chunk = 2 * WORK / s->tile / BLOCK_ROWS * BLOCK_ROWS;
+    s->chunk = CHUNK / s->tile / BLOCK_ROWS * BLOCK_ROWS;
     s->chunk = s->chunk < BLOCK_ROWS ? BLOCK_ROWS : s->chunk;
-    if (s->code->costly && s->tile > COSTLY / 4) /* four rows of a tile go together */
+    if (s->code->costly && s->tile > COSTLY / 4) /* four rows of a tile are one call */
         s->tile = COSTLY / 4;
     s->n_chunks = (s->n_reduced + s->chunk - 1) / s->chunk;
     group = (s->code->costly ? GROUP / 16 : GROUP) / s->n_chunks / s->tile * s->tile;
@@ -136,11 +137,9 @@ lw_reduce_by_column(run *s, lw_error *err)
             s->first = outer + at;
             s->count = columns - at < group ? columns - at : group;
             tiles = (s->count + s->tile - 1) / s->tile;
-            LW_TRY(lw_parallel_for(
-                tiles * s->n_chunks,
-                grain_of(s->tile * (s->chunk < s->n_reduced ? s->chunk : s->n_reduced),
-                         lw_reduce_work_of(s)),
-                some_tiles, s));
+            run_items(s, LW_REDUCE_COLUMNS, tiles * s->n_chunks,
+                      s->tile * (s->chunk < s->n_reduced ? s->chunk : s->n_reduced), some_tiles,
+                      s);
             LW_TRY(ended(s));
             lw_reduce_merge_tree(s, &s->partial, s->n_chunks, s->count);
             lw_reduce_deliver(s, s->first, s->count);

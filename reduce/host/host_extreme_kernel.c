@@ -1,9 +1,11 @@
-/* The best of a block, where combine takes one of its operands. */
+/* The loops that look for the best element, where combine gives the better of its operands
+ * (lw_reduce_extreme_of). */
 #include "reduce/host/host_kernel_parts.h"
 
+#include <assert.h>
 #include <math.h>
 
-/* The value that decides, of element `at` of operands that begin with number `first`. */
+/* The deciding value of element `at`; element 0 of the operands has the index `first`. */
 static lw_ref
 value_at(maker *m, const arrays *in, lw_ref at, lw_ref first)
 {
@@ -18,13 +20,13 @@ value_at(maker *m, const arrays *in, lw_ref at, lw_ref first)
 static lw_ref
 plain_best(maker *m, lw_ref x, lw_ref y)
 {
-    lw_op op = m->extreme.kind == LW_REDUCE_LARGEST ? LW_OP_GT : LW_OP_LT;
+    lw_op op = m->extreme.kind == LW_LARGEST ? LW_OP_GT : LW_OP_LT;
 
     return lw_ir_select(&m->b, lw_ir_compare(&m->b, op, x, y), x, y);
 }
 
-/* NaN where one is NaN; which zero does not matter, as zeros are equal where they are looked
- * for. */
+/* The better of two, or NaN if one is NaN. Which of two zeros it is does not matter, as they
+ * are equal when they are searched for. */
 static lw_ref
 better_of(maker *m, lw_ref x, lw_ref y)
 {
@@ -35,7 +37,8 @@ better_of(maker *m, lw_ref x, lw_ref y)
     return lw_ir_select(&m->b, lw_ir_compare(&m->b, LW_OP_NE, x, x), x, best);
 }
 
-/* Plain maxima, which are one instruction each, and one look at whether any is NaN. */
+/* The best of four by plain maxima, which are one instruction each, and one test whether any is
+ * NaN. */
 static lw_ref
 best_of_four(maker *m, const lw_ref *x)
 {
@@ -56,9 +59,10 @@ value_address(maker *m, lw_ref base, lw_ref at)
                         lw_ir_mul(&m->b, at, i64(m, lw_dtypes[m->value].size_bytes)));
 }
 
-/* Four rows of lanes from element `at` on. `fresh`: they are the first. */
+/* Takes four rows of lanes from element `at` on into the best of each lane. fresh: they are the
+ * first. */
 static void
-best_round(maker *m, const arrays *in, lw_ref at, lw_ref first, lw_ref lane, bool fresh)
+best_of_rows(maker *m, const arrays *in, lw_ref at, lw_ref first, lw_ref lane, bool fresh)
 {
     uint32_t width = LW_REDUCE_BEST_BYTES / lw_dtypes[m->value].size_bytes;
     lw_for loop = lw_ir_for(&m->b, i64(m, 0), i64(m, width), i64(m, 1),
@@ -89,11 +93,12 @@ best_of_block(maker *m, lw_error *err)
     first = lw_ir_param_add(&m->b, LW_DT_i64, 0, "first");
     in = strided(m, m->operand, m->r->n_in, 0, 0);
     last = lw_ir_sub(&m->b, m->n, i64(m, 4 * (int64_t)width));
-    best_round(m, &in, last, first, lane, true); /* some elements twice: best stays best */
+    best_of_rows(m, &in, last, first, lane,
+                 true); /* takes some elements twice, which does not change the best */
     loop = lw_ir_for(&m->b, i64(m, 0), last, i64(m, 4 * (int64_t)width),
                      LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
     lw_reduce_ask_for(m, &in, loop.i, 4 * width, AHEAD);
-    best_round(m, &in, loop.i, first, lane, false);
+    best_of_rows(m, &in, loop.i, first, lane, false);
     lw_ir_for_end(&m->b, &loop);
     for (uint32_t half = width / 2; half > 0; half /= 2) {
         lw_ref place, x, y;
@@ -108,7 +113,7 @@ best_of_block(maker *m, lw_error *err)
     return end(m, err);
 }
 
-/* lane[0] against the best so far: 1 where it is better, 2 where it is NaN, else 0. */
+/* Compares lane[0] with the best so far: 1 where it is better, 2 where it is NaN, else 0. */
 static lw_status
 judge(maker *m, lw_error *err)
 {
@@ -118,8 +123,7 @@ judge(maker *m, lw_error *err)
     x = lw_ir_load(&m->b, m->value, 1, pointer(m, 0), 0, 0);
     y = lw_ir_load(&m->b, m->value, 1, pointer(m, 1), 0, 0);
     out = pointer(m, 2);
-    code =
-        lw_ir_compare(&m->b, m->extreme.kind == LW_REDUCE_LARGEST ? LW_OP_GT : LW_OP_LT, x, y);
+    code = lw_ir_compare(&m->b, m->extreme.kind == LW_LARGEST ? LW_OP_GT : LW_OP_LT, x, y);
     code = lw_ir_select(&m->b, code, i64(m, 1), i64(m, 0));
     if (lw_is_float(m->value))
         code = lw_ir_select(&m->b, lw_ir_compare(&m->b, LW_OP_NE, x, x), i64(m, 2), code);
@@ -127,7 +131,8 @@ judge(maker *m, lw_error *err)
     return end(m, err);
 }
 
-/* The first of n elements that is the best, or is NaN where that is; n: none is. */
+/* Finds the first of n elements that equals the best, or is NaN where that is NaN; n: there is
+ * none. */
 static lw_status
 find(maker *m, lw_error *err)
 {
@@ -165,11 +170,12 @@ lw_reduce_extreme_loops(maker *m, lw_error *err)
     lw_status status;
 
     m->extreme = lw_reduce_extreme_of(m->r);
-    if (m->extreme.kind == LW_REDUCE_NO_EXTREME)
+    if (m->extreme.kind == LW_NO_EXTREME)
         return LW_OK;
     m->value = m->r->acc[m->extreme.part];
     if (m->value == LW_DT_b1)
         m->value = LW_DT_u8;
+    assert(LW_REDUCE_BEST_BYTES % lw_dtypes[m->value].size_bytes == 0);
     LW_TRY(best_of_block(m, err));
     LW_TRY(judge(m, err));
     LW_TRY(find(m, err));

@@ -1,48 +1,35 @@
 #include "reduce/host/host_kernel_parts.h"
 
+#include <assert.h>
+
 /* ---- the loops ---- */
 
+/* The loop over a row: its elements make the accumulators of their columns, if the row is the
+ * first, or are combined with them. */
 static lw_status
-seed(maker *m, bool any_strides, lw_error *err)
+one_row(maker *m, const char *name, bool is_first, bool any_strides, lw_error *err)
 {
-    lw_ref acc[LW_REDUCE_PARTS];
+    lw_ref x[LW_REDUCE_PARTS];
     arrays in, to;
     lw_for loop;
 
-    start(m, any_strides ? "lw_seed_strided" : "lw_seed", true);
-    if (!any_strides)
-        m->strides = 0;
-    in = operands(m);
-    to = accumulators(m);
-    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_VECTORIZE, 0);
-    map_at(m, &in, loop.i, acc);
-    store(m, &to, loop.i, acc);
-    lw_ir_for_end(&m->b, &loop);
-    return end(m, err);
-}
-
-static lw_status
-columns(maker *m, bool any_strides, lw_error *err)
-{
-    lw_ref acc[LW_REDUCE_PARTS], x[LW_REDUCE_PARTS];
-    arrays in, to;
-    lw_for loop;
-
-    start(m, any_strides ? "lw_columns_strided" : "lw_columns", true);
+    start(m, name, true);
     if (!any_strides)
         m->strides = 0;
     in = operands(m);
     to = accumulators(m);
     loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_VECTORIZE, 0);
     map_at(m, &in, loop.i, x);
-    load(m, &to, loop.i, acc);
-    lw_reduce_emit_combine(&m->b, &m->body, acc, x, acc);
-    store(m, &to, loop.i, acc);
+    if (is_first)
+        store(m, &to, loop.i, x);
+    else
+        combine_into(m, &to, loop.i, x);
     lw_ir_for_end(&m->b, &loop);
     return end(m, err);
 }
 
-/* Lanes that go through memory together: a cache line of the accumulator's numbers. */
+/* How many lanes go through memory together: a cache line of the accumulator's largest
+ * number. */
 static uint32_t
 run_of_lanes(const lw_reduction *r)
 {
@@ -52,6 +39,7 @@ run_of_lanes(const lw_reduction *r)
         if (lw_dtypes[r->acc[i]].size_bytes > size)
             size = lw_dtypes[r->acc[i]].size_bytes;
     n = 64 / size;
+    assert(n * size == 64);
     return n < 16 ? 16 : n;
 }
 
@@ -69,24 +57,30 @@ lw_reduce_ask_for(maker *m, const arrays *in, lw_ref at, uint32_t n, int64_t ahe
     }
 }
 
-/* Column `at` of four rows in a tree, then with its accumulator. */
+/* Combines four elements in a tree, and the result with an accumulator: that means fewer
+ * accesses to it, and shorter chains of roundings. */
 static void
-four_of_column(maker *m, const arrays *in, const arrays *to, lw_ref at)
+combine_four(maker *m, const arrays *to, lw_ref at, lw_ref (*x)[LW_REDUCE_PARTS])
 {
-    lw_ref acc[LW_REDUCE_PARTS], x[4][LW_REDUCE_PARTS];
-
-    for (uint32_t k = 0; k < 4; k++)
-        map_at(m, &in[k], at, x[k]);
     lw_reduce_emit_combine(&m->b, &m->body, x[0], x[1], x[0]);
     lw_reduce_emit_combine(&m->b, &m->body, x[2], x[3], x[2]);
     lw_reduce_emit_combine(&m->b, &m->body, x[0], x[2], x[0]);
-    load(m, to, at, acc);
-    lw_reduce_emit_combine(&m->b, &m->body, acc, x[0], acc);
-    store(m, to, at, acc);
+    combine_into(m, to, at, x[0]);
 }
 
-/* Where there are whole groups of columns: these, with the four rows behind them asked for.
- * Gives where the rest begins. */
+/* Takes column `at` of four rows. */
+static void
+four_of_column(maker *m, const arrays *in, const arrays *to, lw_ref at)
+{
+    lw_ref x[4][LW_REDUCE_PARTS];
+
+    for (uint32_t k = 0; k < 4; k++)
+        map_at(m, &in[k], at, x[k]);
+    combine_four(m, to, at, x);
+}
+
+/* Takes whole groups of columns, and prefetches the same columns of the next four rows. Gives
+ * where the rest begins. */
 static lw_ref
 groups_of_columns(maker *m, const arrays *in, const arrays *next, const arrays *to)
 {
@@ -120,7 +114,7 @@ four_rows(maker *m, bool any_strides, lw_error *err)
         m->strides = 0;
     in[0] = operands(m);
     if (m->r->indexed)
-        in[0].step[m->r->n_in] = i64(m, 0); /* of the row: one for all columns */
+        in[0].step[m->r->n_in] = i64(m, 0); /* that of the row, for all columns */
     for (uint32_t k = 1; k < 8; k++) {
         in[k] = in[0];
         for (uint32_t i = 0; i < m->n_operands; i++) {
@@ -139,45 +133,29 @@ four_rows(maker *m, bool any_strides, lw_error *err)
     return end(m, err);
 }
 
-/* Four groups of elements in a tree, then with the accumulators of their lanes: fewer trips to
- * the accumulators, and shorter chains of roundings. */
-static void
-lanes_round(maker *m, const arrays *in, const arrays *to, const lw_ref *from, uint32_t n,
-            lw_ref lane)
-{
-    lw_ref x[4][LW_REDUCE_PARTS], acc[LW_REDUCE_PARTS];
-
-    for (uint32_t k = 0; k < n; k++)
-        map_at(m, in, from[k], x[k]);
-    if (n == 4) {
-        lw_reduce_emit_combine(&m->b, &m->body, x[0], x[1], x[0]);
-        lw_reduce_emit_combine(&m->b, &m->body, x[2], x[3], x[2]);
-        lw_reduce_emit_combine(&m->b, &m->body, x[0], x[2], x[0]);
-    }
-    load(m, to, lane, acc);
-    lw_reduce_emit_combine(&m->b, &m->body, acc, x[0], acc);
-    store(m, to, lane, acc);
-}
-
-/* Four rows from element `start` on. Each run of lanes takes four neighbouring runs of
- * elements, so that memory is read from front to back: processors fetch ahead of that. */
+/* Each group of lanes takes four neighbouring groups of elements, so that memory is read from
+ * front to back, as the prefetchers of processors expect. */
 void
 lw_reduce_four_rows(maker *m, const arrays *in, const arrays *to, lw_ref start,
                     uint32_t loop_flags)
 {
     uint32_t width = width_of(m->r), together = run_of_lanes(m->r);
-    lw_ref from[4], at;
+    lw_ref from[4], x[4][LW_REDUCE_PARTS], at;
     lw_for group = lw_ir_for(&m->b, i64(m, 0), i64(m, width), i64(m, together),
                              LW_LOOP_NO_VECTORIZE | loop_flags, 0);
     lw_for loop;
 
+    assert(width % together == 0);
     at = lw_ir_add(&m->b, start, lw_ir_mul(&m->b, group.i, i64(m, 4)));
     lw_reduce_ask_for(m, in, at, 4 * together, AHEAD);
     loop = lw_ir_for(&m->b, i64(m, 0), i64(m, together), i64(m, 1),
                      LW_LOOP_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
     for (uint32_t k = 0; k < 4; k++)
         from[k] = lw_ir_add(&m->b, lw_ir_add(&m->b, at, i64(m, k * together)), loop.i);
-    lanes_round(m, in, to, from, 4, lw_ir_add(&m->b, group.i, loop.i));
+    at = lw_ir_add(&m->b, group.i, loop.i);
+    for (uint32_t k = 0; k < 4; k++)
+        map_at(m, in, from[k], x[k]);
+    combine_four(m, to, at, x);
     lw_ir_for_end(&m->b, &loop);
     lw_ir_for_end(&m->b, &group);
 }
@@ -188,9 +166,10 @@ row_of_lanes(maker *m, const arrays *in, const arrays *to, lw_ref row)
     uint32_t width = width_of(m->r);
     lw_for loop = lw_ir_for(&m->b, i64(m, 0), i64(m, width), i64(m, 1),
                             LW_LOOP_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
-    lw_ref from = lw_ir_add(&m->b, lw_ir_mul(&m->b, row, i64(m, width)), loop.i);
+    lw_ref x[LW_REDUCE_PARTS];
 
-    lanes_round(m, in, to, &from, 1, loop.i);
+    map_at(m, in, lw_ir_add(&m->b, lw_ir_mul(&m->b, row, i64(m, width)), loop.i), x);
+    combine_into(m, to, loop.i, x);
     lw_ir_for_end(&m->b, &loop);
 }
 
@@ -233,17 +212,15 @@ fold(maker *m, lw_error *err)
     slots_set(m, &kept, acc);
     loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_NO_VECTORIZE, 0);
     map_at(m, &in, loop.i, x);
-    slots_get(m, &kept, acc);
-    lw_reduce_emit_combine(&m->b, &m->body, acc, x, acc);
-    slots_set(m, &kept, acc);
+    slots_combine(m, &kept, x);
     lw_ir_for_end(&m->b, &loop);
     slots_get(m, &kept, acc);
     store(m, &to, i64(m, 0), acc);
     return end(m, err);
 }
 
-/* Of an operator whose elements may change places, where there are enough of them: chains side
- * by side, which go to the first accumulator. Gives where the rest begins. */
+/* For a commutative operator and slices that are long enough: several chains of combinations
+ * side by side, which end in `kept`. Sets `rest` to where the remaining elements begin. */
 static void
 slice_chains(maker *m, const arrays *in, lw_ref begin, lw_ref count, const slots *kept,
              lw_ref rest)
@@ -265,9 +242,7 @@ slice_chains(maker *m, const arrays *in, lw_ref begin, lw_ref count, const slots
     for (uint32_t k = 0; k < n; k++) {
         lw_ref at = lw_ir_add(&m->b, loop.i, i64(m, k));
         map_indexed(m, in, lw_ir_add(&m->b, begin, at), at, x);
-        slots_get(m, &chain[k], acc[k]);
-        lw_reduce_emit_combine(&m->b, &m->body, acc[k], x, acc[k]);
-        slots_set(m, &chain[k], acc[k]);
+        slots_combine(m, &chain[k], x);
     }
     lw_ir_for_end(&m->b, &loop);
     for (uint32_t k = 0; k < n; k++)
@@ -279,11 +254,11 @@ slice_chains(maker *m, const arrays *in, lw_ref begin, lw_ref count, const slots
     lw_ir_end(&m->b);
 }
 
-/* One slice, begin and count from the list: its accumulator goes to kept. */
+/* Reduces a slice, of which `entry` holds begin and count, into `kept`. */
 static void
 one_slice(maker *m, const arrays *in, lw_ref entry, const slots *kept)
 {
-    lw_ref acc[LW_REDUCE_PARTS], x[LW_REDUCE_PARTS], begin, count, rest;
+    lw_ref x[LW_REDUCE_PARTS], begin, count, rest;
     lw_for loop;
 
     begin = lw_ir_load(&m->b, LW_DT_i64, 1, entry, 8, LW_MEM_INVARIANT);
@@ -297,13 +272,12 @@ one_slice(maker *m, const arrays *in, lw_ref entry, const slots *kept)
         slice_chains(m, in, begin, count, kept, rest);
     loop = lw_ir_for(&m->b, lw_ir_get(&m->b, rest), count, i64(m, 1), LW_LOOP_NO_VECTORIZE, 0);
     map_indexed(m, in, lw_ir_add(&m->b, begin, loop.i), loop.i, x);
-    slots_get(m, kept, acc);
-    lw_reduce_emit_combine(&m->b, &m->body, acc, x, acc);
-    slots_set(m, kept, acc);
+    slots_combine(m, kept, x);
     lw_ir_for_end(&m->b, &loop);
 }
 
-/* Short slices of one row: what a call for each would cost is more than they are. */
+/* Reduces short slices of one row in one call, since a call for each would cost more than their
+ * elements. */
 static lw_status
 slices(maker *m, lw_error *err)
 {
@@ -325,22 +299,29 @@ slices(maker *m, lw_error *err)
     return end(m, err);
 }
 
+void
+lw_reduce_combine_all(maker *m, const arrays *left, const arrays *right, const arrays *to,
+                      lw_ref n, uint32_t flags)
+{
+    lw_ref x[LW_REDUCE_PARTS], y[LW_REDUCE_PARTS];
+    lw_for loop = lw_ir_for(&m->b, i64(m, 0), n, i64(m, 1), flags, 0);
+
+    load(m, left, loop.i, x);
+    load(m, right, loop.i, y);
+    lw_reduce_emit_combine(&m->b, &m->body, x, y, x);
+    store(m, to, loop.i, x);
+    lw_ir_for_end(&m->b, &loop);
+}
+
 static lw_status
 merge(maker *m, lw_error *err)
 {
-    lw_ref x[LW_REDUCE_PARTS], y[LW_REDUCE_PARTS];
     arrays left, right;
-    lw_for loop;
 
     start(m, "lw_merge", false);
     left = contiguous(m, m->r->acc, m->r->n_acc, 0);
     right = contiguous(m, m->r->acc, m->r->n_acc, m->r->n_acc);
-    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_VECTORIZE, 0);
-    load(m, &left, loop.i, x);
-    load(m, &right, loop.i, y);
-    lw_reduce_emit_combine(&m->b, &m->body, x, y, x);
-    store(m, &left, loop.i, x);
-    lw_ir_for_end(&m->b, &loop);
+    lw_reduce_combine_all(m, &left, &right, &left, m->n, LW_LOOP_VECTORIZE);
     return end(m, err);
 }
 
@@ -362,7 +343,7 @@ finish(maker *m, lw_error *err)
     return end(m, err);
 }
 
-/* ---- all of them ---- */
+/* ---- modules ---- */
 
 static lw_status
 scan_loops(maker *m, lw_error *err)
@@ -380,10 +361,10 @@ other_loops(maker *m, lw_error *err)
 {
     lw_status status;
 
-    LW_TRY(seed(m, false, err));
-    LW_TRY(seed(m, true, err));
-    LW_TRY(columns(m, false, err));
-    LW_TRY(columns(m, true, err));
+    LW_TRY(one_row(m, "lw_seed", true, false, err));
+    LW_TRY(one_row(m, "lw_seed_strided", true, true, err));
+    LW_TRY(one_row(m, "lw_columns", false, false, err));
+    LW_TRY(one_row(m, "lw_columns_strided", false, true, err));
     LW_TRY(four_rows(m, false, err));
     LW_TRY(four_rows(m, true, err));
     LW_TRY(lanes(m, err));
@@ -461,21 +442,17 @@ find_other_loops(lw_reduce_code *out, lw_error *err)
     return find_loops(out->code, found, sizeof found / sizeof *found, err);
 }
 
-/* A loop, or more code than what is read between two looks at the clock should have. */
+/* Whether a function has a loop, or so much code that the clock should be looked at more
+ * often. */
 static bool
 may_take_long(const lw_scalar *function)
 {
     enum { MANY = 1000 };
     uint32_t n = 0;
 
-    for (uint32_t f = 0; function != NULL && f < function->module->funcs.n; f++) {
-        const lw_func *func = function->module->funcs.data[f];
-        n += func->insts.n;
-        for (uint32_t i = 1; i < func->insts.n; i++)
-            if (func->insts.data[i].op == LW_OP_LOOP)
-                return true;
-    }
-    return n > MANY;
+    for (uint32_t f = 0; function != NULL && f < function->module->funcs.n; f++)
+        n += function->module->funcs.data[f]->insts.n;
+    return n > MANY || (n > 0 && lw_ir_has_op(function->module, LW_OP_LOOP));
 }
 
 lw_status
@@ -491,7 +468,7 @@ lw_reduce_host_build(const lw_reduction *r, const lw_build_options *options,
     out->costly =
         may_take_long(r->map) || may_take_long(r->combine) || may_take_long(r->finish);
     out->extreme = lw_reduce_extreme_of(r);
-    if (out->extreme.kind != LW_REDUCE_NO_EXTREME)
+    if (out->extreme.kind != LW_NO_EXTREME)
         out->value_size = lw_dtypes[r->acc[out->extreme.part]].size_bytes;
     LW_TRY(make_module(r, true, false, &module, err));
     LW_TRY(lw_build_host(module, options, &out->code, report, err));
@@ -520,7 +497,7 @@ lw_reduce_host_build_scans(const lw_reduction *r, const lw_build_options *option
     LW_TRY(lw_build_host(module, options, &out->code, report, err));
     status = find_loops(out->code, found, sizeof found / sizeof *found, err);
     if (status != LW_OK) {
-        lw_code_unref(out->code);
+        lw_code_free(out->code);
         out->code = NULL;
     }
 fail:
@@ -531,7 +508,7 @@ fail:
 void
 lw_reduce_host_drop(lw_reduce_code *code)
 {
-    lw_code_unref(code->code);
-    lw_code_unref(code->scans.code);
+    lw_code_free(code->code);
+    lw_code_free(code->scans.code);
     memset(code, 0, sizeof *code);
 }

@@ -1,5 +1,5 @@
-/* What the files that emit loops over host memory share: operands and accumulators as arrays
- * of items, values kept from iteration to iteration. */
+/* What the files that emit loops over host memory share: operands and accumulators as arrays,
+ * and accumulators that are carried from iteration to iteration. */
 #ifndef LW_REDUCE_HOST_HOST_KERNEL_PARTS_H
 #define LW_REDUCE_HOST_HOST_KERNEL_PARTS_H
 
@@ -16,11 +16,12 @@ typedef struct maker {
     uint32_t n_operands;
     lw_dtype operand[LW_REDUCE_MOST + 1];
     lw_ref args, n, strides;
-    lw_reduce_extreme extreme;
-    lw_dtype value; /* that decides which is better */
+    lw_extreme extreme;
+    lw_dtype value; /* dtype of the value that decides which element is better */
 } maker;
 
-/* Lanes of 256 bytes: eight vectors of AVX2, four of AVX-512, whose chains are independent. */
+/* The number of lanes: 256 bytes of the largest number, which are eight vectors of AVX2 or four
+ * of AVX-512, whose chains of combinations are independent. */
 static inline uint32_t
 width_of(const lw_reduction *r)
 {
@@ -61,7 +62,7 @@ end(maker *m, lw_error *err)
     return lw_ir_finish(&m->b, err);
 }
 
-/* Entry `which` of args. */
+/* Loads entry `which` of args. */
 static inline lw_ref
 pointer(maker *m, uint32_t which)
 {
@@ -78,7 +79,7 @@ stride(maker *m, uint32_t which, lw_dtype dtype)
                       8, LW_MEM_INVARIANT);
 }
 
-/* Arrays of items, and how far apart they lie. */
+/* Arrays, and the bytes between their elements. */
 typedef struct arrays {
     uint32_t n;
     const lw_dtype *dtype;
@@ -97,7 +98,7 @@ contiguous(maker *m, const lw_dtype *dtype, uint32_t n, uint32_t first)
     return a;
 }
 
-/* The operands, or the results of a scan: first_stride is their place among the strides. */
+/* Arrays of any strides. first, first_stride: where they begin in args and in strides. */
 static inline arrays
 strided(maker *m, const lw_dtype *dtype, uint32_t n, uint32_t first, uint32_t first_stride)
 {
@@ -115,8 +116,8 @@ load(maker *m, const arrays *a, lw_ref at, lw_ref *values)
 {
     for (uint32_t i = 0; i < a->n; i++) {
         lw_ref address = lw_ir_offset(&m->b, a->address[i], lw_ir_mul(&m->b, at, a->step[i]));
-        lw_reduce_emit_load(&m->b, a->dtype[i], address, 0, values);
-        values += lw_reduce_parts(a->dtype[i]);
+        lw_ir_load_parts(&m->b, a->dtype[i], address, 0, values);
+        values += lw_dtype_n_parts(a->dtype[i]);
     }
 }
 
@@ -125,8 +126,8 @@ store(maker *m, const arrays *a, lw_ref at, const lw_ref *values)
 {
     for (uint32_t i = 0; i < a->n; i++) {
         lw_ref address = lw_ir_offset(&m->b, a->address[i], lw_ir_mul(&m->b, at, a->step[i]));
-        lw_reduce_emit_store(&m->b, a->dtype[i], address, values);
-        values += lw_reduce_parts(a->dtype[i]);
+        lw_ir_store_parts(&m->b, a->dtype[i], address, values);
+        values += lw_dtype_n_parts(a->dtype[i]);
     }
 }
 
@@ -181,7 +182,29 @@ slots_set(maker *m, const slots *s, const lw_ref *values)
         lw_ir_set(&m->b, s->slot[i], values[i]);
 }
 
-/* As map_at, for operands without the index. */
+/* kept = combine(kept, x) */
+static inline void
+slots_combine(maker *m, const slots *kept, const lw_ref *x)
+{
+    lw_ref acc[LW_REDUCE_PARTS];
+
+    slots_get(m, kept, acc);
+    lw_reduce_emit_combine(&m->b, &m->body, acc, x, acc);
+    slots_set(m, kept, acc);
+}
+
+/* to[at] = combine(to[at], x) */
+static inline void
+combine_into(maker *m, const arrays *to, lw_ref at, const lw_ref *x)
+{
+    lw_ref acc[LW_REDUCE_PARTS];
+
+    load(m, to, at, acc);
+    lw_reduce_emit_combine(&m->b, &m->body, acc, x, acc);
+    store(m, to, at, acc);
+}
+
+/* As map_at, for operands that do not include the index. */
 static inline void
 map_indexed(maker *m, const arrays *in, lw_ref at, lw_ref index, lw_ref *acc)
 {
@@ -190,22 +213,26 @@ map_indexed(maker *m, const arrays *in, lw_ref at, lw_ref index, lw_ref *acc)
 
     load(m, in, at, values);
     for (uint32_t i = 0; i < in->n; i++)
-        n += lw_reduce_parts(in->dtype[i]);
+        n += lw_dtype_n_parts(in->dtype[i]);
     values[n] = index;
     lw_reduce_emit_map(&m->b, &m->body, values, acc);
 }
 
-/* What will be read soon: n elements from `at` on, `ahead` bytes behind that. Processors fetch
- * ahead by themselves, but stop at every block, and where loads straddle cache lines they do
- * not go far enough. */
-enum { AHEAD = 12 * 1024 }; /* of what lies straight */
+/* Prefetches the n elements that lie `ahead` bytes behind element `at`. Processors prefetch by
+ * themselves, but stop at every block, and not far enough ahead where loads straddle cache
+ * lines. */
+enum { AHEAD = 12 * 1024 }; /* for contiguous elements */
 void lw_reduce_ask_for(maker *m, const arrays *in, lw_ref at, uint32_t n, int64_t ahead);
-/* Four rows of lanes from element `start` on; loop_flags: of the loop over groups of lanes. */
+/* to[j] = combine(left[j], right[j]) for n accumulators; flags: of the loop. */
+void lw_reduce_combine_all(maker *m, const arrays *left, const arrays *right, const arrays *to,
+                           lw_ref n, uint32_t flags);
+/* Combines four rows of lanes, from element `start` on; loop_flags: of the loop over groups of
+ * lanes. */
 void lw_reduce_four_rows(maker *m, const arrays *in, const arrays *to, lw_ref start,
                          uint32_t loop_flags);
-/* Chunks in one call, where the operator allows that. */
+/* The loop over whole chunks, where the operator allows it. */
 lw_status lw_reduce_chunk_loops(maker *m, lw_error *err);
-/* The loops of scans, and those of lw_reduce_extreme where combine is one. */
+/* The loops of scans, and those that look for the best element (lw_reduce_extreme_of). */
 lw_status lw_reduce_scan_loops(maker *m, lw_error *err);
 lw_status lw_reduce_extreme_loops(maker *m, lw_error *err);
 

@@ -1,26 +1,25 @@
-/* What the files that run reductions over host memory share: accumulators side by side, the run
- * of a job, and a range of elements into one accumulator. */
+/* What the files that run reductions of host memory share: arrays of accumulators, the state of
+ * a job, and the reduction of a range of elements. */
 #ifndef LW_REDUCE_HOST_HOST_PARTS_H
 #define LW_REDUCE_HOST_HOST_PARTS_H
 
+#include "core/host/schedule.h"
 #include "reduce/host/host_run.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
 enum {
-    SCRATCH = 64 * 1024, /* bytes that the operands of a block may take when copied */
-    TILE = 32 * 1024,    /* bytes of accumulators of neighbouring columns */
-    LANE_ROWS = 65,      /* rows of lanes in a block: the first, and iterations of four */
-    BLOCK_ROWS = 64,     /* rows of a tile summed up by themselves */
-    CHUNK_BLOCKS = 16,   /* blocks in a chunk: what one thread takes at once */
-    LEVELS = 5,          /* of a tree of so many blocks */
-    LANE_BYTES = 256,    /* most that the numbers of a block's lanes take, each */
-    GROUP = 1 << 16,     /* accumulators held at one time */
-    WORK = 1 << 15,      /* elements worth a thread */
-    ITEM = 16,           /* bytes of the largest number */
-    COSTLY = 256,        /* elements that take long which are worth a thread, or go together */
-    SMALL_REDUCED = 160  /* fewer elements than these: columns side by side */
+    SCRATCH = 64 * 1024, /* most bytes of a block's operands when they are gathered */
+    TILE = 32 * 1024,    /* bytes of the accumulators of a tile of neighbouring results */
+    LANE_ROWS = 65,      /* rows of lanes in a block: the first, and sixteen times four */
+    BLOCK_ROWS = 64, /* rows of a tile that are combined before they go into its accumulators */
+    CHUNK_BLOCKS = 16, /* blocks of a chunk, which one thread takes at a time */
+    LEVELS = 5,        /* levels of a tree of so many blocks */
+    LANE_BYTES = 256,  /* most bytes of one number of the accumulators of a block's lanes */
+    GROUP = 1 << 16,   /* most accumulators that are held at a time */
+    COSTLY = 256, /* elements of one call of compiled code, where an element may take long */
+    SMALL_REDUCED = 160 /* of fewer elements, neighbouring results are reduced side by side */
 };
 
 /* Arrays of accumulators: one for each number. */
@@ -37,29 +36,40 @@ typedef struct run {
     uint32_t n_in, n_operands;
     uint32_t operand_size[LW_REDUCE_MOST + 1];
     int64_t n_kept, n_reduced;
-    int64_t block, chunk, n_chunks; /* elements, elements, of a result */
-    int64_t several;                /* elements that go together: of one or more blocks */
-    bool best;                      /* look for the best by the loops of lw_reduce_extreme */
-    bool at_once;                   /* chunks by one call each, or several by one */
-    bank partial;                   /* of the group that is worked on */
-    uint8_t *has;                   /* by partial; NULL without a mask */
-    atomic_bool *stopped;           /* of one result that stops; or NULL */
-    int64_t first, count;           /* results of the group */
-    int64_t tile;                   /* columns */
+    int64_t block, chunk,
+        n_chunks;    /* elements of a block, elements of a chunk, chunks of a result */
+    int64_t several; /* elements that are taken together: those of one or more blocks */
+    bool best;       /* look for the best by the loops of lw_reduce_extreme_of */
+    bool at_once;    /* one call of compiled code reduces a whole chunk, or several */
+    bank partial;    /* accumulators of the group of results that is worked on */
+    uint8_t
+        *has; /* by accumulator of `partial`: whether it has an element; NULL without a mask */
+    atomic_bool *stopped; /* a single result that stops is known; else NULL */
+    int64_t first, count; /* results of the group */
+    int64_t tile;         /* columns */
 } run;
 
-/* Whether the job is to end here, after `done` parts of some thousand elements. */
-static inline bool
-is_ended(const run *s, uint32_t worker, int64_t done)
+/* Runs n items of so many elements each, on several threads where that pays. */
+static inline void
+run_items(const run *s, lw_reduce_way way, int64_t n, int64_t elements, lw_piece_body body,
+          void *context)
 {
-    return done > 0 && lw_stop_asked(s->job->stop, worker);
+    lw_work work = {.n = n,
+                    .body = body,
+                    .context = context,
+                    .cost_ps = &s->job->code->cost_ps[way],
+                    .steps = elements,
+                    .steady = !s->code->costly,
+                    .stop = s->job->stop};
+
+    lw_work_run(&work);
 }
 
-/* The same between elements that may take long. */
+/* Whether the job has been interrupted; asked between elements that may take long. */
 static inline bool
-is_cut(const run *s, uint32_t worker)
+is_cut(const run *s)
 {
-    return s->code->costly && lw_stop_asked(s->job->stop, worker);
+    return s->code->costly && lw_stop_asked(s->job->stop);
 }
 
 static inline lw_status
@@ -128,7 +138,7 @@ merge(const run *s, const bank *left, const bank *right, int64_t n)
     s->code->merge(args, n);
 }
 
-/* Bytes from the start to element `at` of a space. */
+/* The offset of element `at` of a space, in bytes. */
 static inline int64_t
 offset_of(const lw_reduce_space *space, uint32_t operand, int64_t at)
 {
@@ -147,26 +157,20 @@ distance(int64_t stride)
     return stride < 0 ? -stride : stride;
 }
 
-/* Items of so many elements that are worth a thread. */
-static inline int64_t
-grain_of(int64_t elements, int64_t work)
-{
-    return elements >= work ? 1 : work / (elements > 0 ? elements : 1);
-}
-
-/* The job's sizes and dtypes; `block` and `chunk` stand, too. */
+/* The state of a new job: its sizes and dtypes, `block` and `chunk`. */
 run lw_reduce_run_of(lw_reduce_job *job);
-/* Elements [begin, end) of result `which`, a chunk at most, into one accumulator; the index of
- * element `from` is 0. False: the mask left none, or the job is to end. */
+/* Reduces the elements begin … end - 1 of result `which`, a chunk at most, to one accumulator.
+ * The index that map takes is 0 for element `from`. False: the mask leaves no element, or the
+ * job has been interrupted. */
 bool lw_reduce_chunk(const run *s, int64_t which, int64_t begin, int64_t end, int64_t from,
-                     const bank *to, uint32_t worker);
-/* Neighbouring results side by side; operands have no mask. */
+                     const bank *to);
+/* Reduces neighbouring results side by side; there is no mask. */
 lw_status lw_reduce_by_column(run *s, lw_error *err);
-/* `times` banks of n each, one behind the other: all into the first, neighbours first. */
+/* Combines `times` groups of n accumulators, one behind the other, into the first, in a tree of
+ * neighbours. */
 void lw_reduce_merge_tree(const run *s, const bank *b, int64_t times, int64_t n);
-/* The first n of s->partial: with what the call adds, finished, as results from `first` on. */
+/* Finishes the first n accumulators of s->partial, with `initial` or for no elements, and
+ * stores them as results from `first` on. */
 void lw_reduce_deliver(const run *s, int64_t first, int64_t n);
-/* Elements worth a thread. */
-int64_t lw_reduce_work_of(const run *s);
 
 #endif

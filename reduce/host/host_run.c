@@ -1,7 +1,6 @@
 #include "reduce/host/host_parts.h"
 
 #include "core/base/memory.h"
-#include "core/host/thread_pool.h"
 
 #include <assert.h>
 
@@ -19,7 +18,7 @@ lw_reduce_merge_tree(const run *s, const bank *b, int64_t times, int64_t n)
     merge(s, b, &right, n);
 }
 
-/* n accumulators of lanes, whose order does not matter, into the first. */
+/* Combines the accumulators of n lanes, whose order does not matter, into the first. */
 static void
 merge_lanes(const run *s, const bank *b, int64_t n)
 {
@@ -31,7 +30,7 @@ merge_lanes(const run *s, const bank *b, int64_t n)
     }
 }
 
-/* ---- one block: contiguous operands -> accumulators of lanes, or one ---- */
+/* ---- one block of contiguous elements, to accumulators of lanes or to one ---- */
 
 static void
 set_args(const run *s, char **args, char *const *operands, int64_t first, const bank *acc)
@@ -41,7 +40,7 @@ set_args(const run *s, char **args, char *const *operands, int64_t first, const 
     memcpy(args + s->n_operands, acc->at, acc->n * sizeof *args);
 }
 
-/* What elements are on their way into. */
+/* A block that is being reduced. */
 typedef struct block_way {
     const run *s;
     char *const *operands;
@@ -59,10 +58,11 @@ some_lanes(void *context, int64_t begin, int64_t end)
     return true;
 }
 
-/* Gives how many lanes there are: fewer than `width` where there are fewer elements. Rows that
- * may take long go four at a time, as `lanes` itself takes them. */
+/* Reduces a block to lanes and gives how many of these there are: fewer than `width` where
+ * there are fewer elements. Where elements may take long, four rows are taken at a time, as
+ * `lanes` takes them itself. */
 static int64_t
-block_in_lanes(const run *s, char *const *operands, int64_t n, const bank *to, uint32_t worker)
+block_in_lanes(const run *s, char *const *operands, int64_t n, const bank *to)
 {
     int64_t width = s->code->width, rows = n / width, lanes = n < width ? n : width;
     char *args[2 * LW_REDUCE_MOST + 1];
@@ -71,8 +71,8 @@ block_in_lanes(const run *s, char *const *operands, int64_t n, const bank *to, u
     set_args(s, args, operands, 0, to);
     s->code->seed(args, lanes, &unused);
     if (rows > 1)
-        lw_in_pieces(s->code->costly ? s->job->stop : NULL, worker, 0, rows - 1, 4, 4,
-                     some_lanes, &(block_way){s, operands, to});
+        lw_in_pieces(s->code->costly ? s->job->stop : NULL, 0, rows - 1, 4, 4, some_lanes,
+                     &(block_way){s, operands, to});
     if (rows > 0 && n % width > 0) {
         set_args(s, args, operands, rows * width, to);
         s->code->columns(args, n % width, &unused);
@@ -95,19 +95,19 @@ some_in_order(void *context, int64_t begin, int64_t end)
 }
 
 static int64_t
-block_in_order(const run *s, char *const *operands, int64_t n, const bank *to, uint32_t worker)
+block_in_order(const run *s, char *const *operands, int64_t n, const bank *to)
 {
     char *args[2 * LW_REDUCE_MOST + 1];
     int64_t unused = 0;
 
     set_args(s, args, operands, 0, to);
     s->code->seed(args, 1, &unused);
-    lw_in_pieces(s->code->costly ? s->job->stop : NULL, worker, 1, n, 64, 1, some_in_order,
+    lw_in_pieces(s->code->costly ? s->job->stop : NULL, 1, n, 64, 1, some_in_order,
                  &(block_way){s, operands, to});
     return 1;
 }
 
-/* ---- bringing operands together ---- */
+/* ---- gathering operands ---- */
 
 static void
 gather(char *to, const char *from, int64_t stride, uint32_t size, int64_t n)
@@ -133,12 +133,13 @@ gather(char *to, const char *from, int64_t stride, uint32_t size, int64_t n)
 #undef COPY
 }
 
-/* n elements of the reduced space from `at` on, one after the other. */
+/* Gathers n elements of the reduced space, from `at` on, of an operand or of the mask behind
+ * them. */
 static void
-gather_space(const run *s, uint32_t operand, const char *base, int64_t at, int64_t n,
-             uint32_t size, char *to)
+gather_space(const run *s, uint32_t operand, const char *base, int64_t at, int64_t n, char *to)
 {
     const lw_reduce_space *space = &s->job->reduced;
+    uint32_t size = operand < s->n_in ? s->operand_size[operand] : 1;
     int64_t inner = space->n ? space->size[space->n - 1] : 1;
     int64_t stride = space->n ? space->stride[operand][space->n - 1] : 0;
 
@@ -160,8 +161,8 @@ lies_straight(const run *s, uint32_t operand)
            (space->n == 1 && space->stride[operand][0] == s->operand_size[operand]);
 }
 
-/* The items whose mask is set, to the front; without a branch, for masks are hard to foresee.
- */
+/* Moves the items whose mask is set to the front, without a branch, as masks are hard to
+ * predict. */
 static void
 compress_items(char *items, uint32_t size, const uint8_t *mask, int64_t n)
 {
@@ -189,7 +190,7 @@ compress_items(char *items, uint32_t size, const uint8_t *mask, int64_t n)
 #undef KEEP
 }
 
-/* Keep the elements whose mask is set. Gives how many. */
+/* Keeps the elements whose mask is set. Gives how many these are. */
 static int64_t
 compress(const run *s, char *const *operands, const uint8_t *mask, int64_t n)
 {
@@ -211,8 +212,8 @@ typedef struct scratch {
     _Alignas(64) char bytes[SCRATCH + 64 * (LW_REDUCE_MOST + 2)];
 } scratch;
 
-/* The operands from element `at` on, n of them one after the other. Gives what is left of the
- * scratch. */
+/* Makes n elements of each operand, from element `at` on, contiguous. Gives the free rest of
+ * the scratch memory. */
 static char *
 bring(const run *s, int64_t which, int64_t at, int64_t n, scratch *space, char **operands)
 {
@@ -225,17 +226,16 @@ bring(const run *s, int64_t which, int64_t at, int64_t n, scratch *space, char *
         if (lies_straight(s, i) && s->has == NULL)
             continue;
         operands[i] = free_at;
-        gather_space(s, i, base, at, n, s->operand_size[i], free_at);
+        gather_space(s, i, base, at, n, free_at);
         free_at += (n * s->operand_size[i] + 63) / 64 * 64;
     }
     return free_at;
 }
 
-/* Elements at … at + n of result `which` into accumulators. Gives how many: 0 where the mask
- * left no element. */
+/* Reduces the elements at … at + n - 1 of result `which`. Gives how many accumulators there
+ * are: 0 where the mask leaves no element. */
 static int64_t
-one_block(const run *s, int64_t which, int64_t at, int64_t n, int64_t from, const bank *to,
-          uint32_t worker)
+one_block(const run *s, int64_t which, int64_t at, int64_t n, int64_t from, const bank *to)
 {
     const lw_reduce_job *job = s->job;
     char *operands[LW_REDUCE_MOST + 1] = {0}, *free_at;
@@ -253,23 +253,24 @@ one_block(const run *s, int64_t which, int64_t at, int64_t n, int64_t from, cons
         assert(n > 0 && n <= SCRATCH);
         memset(free_at, 0, (size_t)n);
         gather_space(s, s->n_in, job->operand[s->n_in] + offset_of(&job->kept, s->n_in, which),
-                     at, n, 1, free_at);
+                     at, n, free_at);
         n = compress(s, operands, (const uint8_t *)free_at, n);
         if (n == 0)
             return 0;
     }
-    return s->r->commutative ? block_in_lanes(s, operands, n, to, worker)
-                             : block_in_order(s, operands, n, to, worker);
+    return s->r->commutative ? block_in_lanes(s, operands, n, to)
+                             : block_in_order(s, operands, n, to);
 }
 
-/* ---- where combine takes one of its operands ---- */
+/* ---- combine gives the better of its operands ---- */
 
-typedef struct candidate { /* the best so far: its block, and its value */
-    int64_t at, n;         /* n 0: none */
+typedef struct candidate { /* the best so far: its block and its value */
+    int64_t at, n;         /* elements of the block; n 0: there is none yet */
     _Alignas(64) char value[LW_REDUCE_BEST_BYTES];
 } candidate;
 
-/* Takes the block into *best if it is better. False: do it element by element. */
+/* Makes the block the best one if its best element is better. False: reduce it element by
+ * element. */
 static bool
 block_best(const run *s, int64_t which, int64_t at, int64_t n, int64_t from, candidate *best)
 {
@@ -289,7 +290,7 @@ block_best(const run *s, int64_t which, int64_t at, int64_t n, int64_t from, can
     if (verdict == 2) { /* NaN */
         if (!s->code->extreme.nan_first)
             return false;
-        if (best->n > 0) { /* the one before comes first, if it is NaN */
+        if (best->n > 0) { /* if the best so far is NaN, it comes first */
             compared[0] = best->value;
             s->code->judge(compared, 1);
             verdict = verdict == 2 ? 0 : 1;
@@ -303,7 +304,7 @@ block_best(const run *s, int64_t which, int64_t at, int64_t n, int64_t from, can
     return true;
 }
 
-/* The accumulator of the best: map of that element. */
+/* The accumulator of the best element, which map makes of it. */
 static void
 put_best(const run *s, int64_t which, int64_t from, const candidate *best, const bank *to)
 {
@@ -331,11 +332,11 @@ put_best(const run *s, int64_t which, int64_t from, const candidate *best, const
     s->code->seed(args, 1, &unused);
 }
 
-/* ---- results one by one ---- */
+/* ---- results one after the other ---- */
 
-/* Blocks on their way into one accumulator: those of `lanes` lanes in a tree of neighbours,
- * like the digits of a binary number; those of fewer, which only operators whose elements may
- * change places have, into `odd`. */
+/* Blocks that are being combined into one accumulator: those of `lanes` lanes in a tree of
+ * neighbours, by levels like the digits of a binary counter. Blocks of fewer lanes, which only
+ * commutative operators have, go into `odd`. */
 typedef struct joined {
     int64_t lanes;
     uint32_t n_blocks, depth;
@@ -390,8 +391,7 @@ join_end(const run *s, joined *j, const bank *to)
     return true;
 }
 
-/* Elements begin … end of n results from `which` on, `apart` bytes from one to the next, by one
- * call. */
+/* Reduces the elements begin … end - 1 of n results, from result `which` on, by one call. */
 static void
 chunks_at_once(const run *s, int64_t which, int64_t n, int64_t begin, int64_t end,
                const bank *to)
@@ -410,7 +410,7 @@ chunks_at_once(const run *s, int64_t which, int64_t n, int64_t begin, int64_t en
 
 bool
 lw_reduce_chunk(const run *s, int64_t which, int64_t begin, int64_t end, int64_t from,
-                const bank *to, uint32_t worker)
+                const bank *to)
 {
     _Alignas(64) char memory[(LEVELS + 1) * LW_REDUCE_MOST * LANE_BYTES];
     joined j;
@@ -432,11 +432,11 @@ lw_reduce_chunk(const run *s, int64_t which, int64_t begin, int64_t end, int64_t
         n = end - at < s->several ? end - at : s->several;
         if (block_best(s, which, at, n, from, &best))
             continue;
-        if (s->best) /* there is NaN: element by element */
+        if (s->best) /* there is NaN, so go element by element */
             n = n < s->block ? n : s->block;
         join_best(s, &j, which, from, &best);
-        lanes = one_block(s, which, at, n, from, &j.level[j.depth], worker);
-        if (is_cut(s, worker))
+        lanes = one_block(s, which, at, n, from, &j.level[j.depth]);
+        if (is_cut(s))
             return false;
         if (lanes > 0)
             join_block(s, &j, lanes);
@@ -445,9 +445,9 @@ lw_reduce_chunk(const run *s, int64_t which, int64_t begin, int64_t end, int64_t
     return join_end(s, &j, to);
 }
 
-/* Chunk number `item % n_chunks` of result `item / n_chunks` of the group. */
+/* Reduces chunk number `item % n_chunks` of result `item / n_chunks` of the group. */
 static void
-one_chunk(const run *s, int64_t item, uint32_t worker)
+one_chunk(const run *s, int64_t item)
 {
     bank to = bank_from(&s->partial, item);
     int64_t begin = item % s->n_chunks * s->chunk;
@@ -458,19 +458,20 @@ one_chunk(const run *s, int64_t item, uint32_t worker)
     if (s->at_once)
         chunks_at_once(s, which, 1, begin, end, &to);
     else
-        any = lw_reduce_chunk(s, which, begin, end, 0, &to, worker);
+        any = lw_reduce_chunk(s, which, begin, end, 0, &to);
     if (s->has != NULL)
         s->has[item] = any;
 }
 
-/* Where one chunk is enough to know the result, others need not be looked at. */
+/* The same for an operator that stops: once a chunk decides the result, the others are
+ * skipped. */
 static void
-one_chunk_or_none(const run *s, int64_t item, uint32_t worker)
+one_chunk_or_none(const run *s, int64_t item)
 {
     char *to = bank_from(&s->partial, item).at[0];
 
     if (!atomic_load_explicit(s->stopped, memory_order_relaxed)) {
-        one_chunk(s, item, worker);
+        one_chunk(s, item);
         if ((s->has == NULL || s->has[item]) && (*to != 0) == s->r->stop)
             atomic_store_explicit(s->stopped, true, memory_order_relaxed);
         return;
@@ -480,54 +481,50 @@ one_chunk_or_none(const run *s, int64_t item, uint32_t worker)
         s->has[item] = true;
 }
 
-/* Results of one chunk each, several by one call. */
-static void
-some_rows(const run *s, int64_t begin, int64_t end, uint32_t worker)
-{
-    enum { MANY = 1 << 22 }; /* elements */
-    int64_t many = s->code->costly ? COSTLY : MANY;
-    int64_t most = s->n_reduced < many ? many / s->n_reduced : 1;
-
-    for (int64_t i = begin; i < end && !is_ended(s, worker, i - begin); i += most) {
-        bank to = bank_from(&s->partial, i);
-        chunks_at_once(s, s->first + i, end - i < most ? end - i : most, 0, s->n_reduced, &to);
-    }
-}
-
-static lw_status
-some_chunks(void *context, int64_t begin, int64_t end, uint32_t worker)
+static bool
+some_chunks(void *context, int64_t begin, int64_t end)
 {
     const run *s = context;
 
-    if (s->at_once && s->n_chunks == 1 && s->job->kept.n <= 1) {
-        some_rows(s, begin, end, worker);
-        return LW_OK;
+    if (s->at_once && s->n_chunks == 1 &&
+        s->job->kept.n <= 1) { /* results have one chunk each */
+        bank to = bank_from(&s->partial, begin);
+        chunks_at_once(s, s->first + begin, end - begin, 0, s->n_reduced, &to);
+        return true;
     }
-    for (int64_t i = begin; i < end && !is_ended(s, worker, i - begin); i++)
-        one_chunk(s, i, worker);
-    return LW_OK;
+    for (int64_t i = begin; i < end; i++)
+        one_chunk(s, i);
+    return true;
 }
 
-/* Those behind the first. */
-static lw_status
-other_chunks(void *context, int64_t begin, int64_t end, uint32_t worker)
+static bool
+first_chunk(void *context, int64_t begin, int64_t end)
 {
-    for (int64_t i = begin; i < end && !is_ended(context, worker, i - begin); i++)
-        one_chunk_or_none(context, i + 1, worker);
-    return LW_OK;
+    for (int64_t i = begin; i < end; i++)
+        one_chunk_or_none(context, i);
+    return true;
 }
 
-/* The first chunk alone: other threads need not wake up where it is enough. */
-static lw_status
-until_known(run *s, int64_t grain)
+static bool
+other_chunks(void *context, int64_t begin, int64_t end)
 {
-    one_chunk_or_none(s, 0, 0);
+    for (int64_t i = begin; i < end; i++)
+        one_chunk_or_none(context, i + 1);
+    return true;
+}
+
+/* Reduces the first chunk alone: if it decides the result, other threads need not wake up. */
+static void
+until_known(run *s, int64_t per_chunk)
+{
+    lw_in_pieces(s->job->stop, 0, 1, 1, 1, first_chunk, s);
     if (atomic_load_explicit(s->stopped, memory_order_relaxed))
-        return other_chunks(s, 0, s->n_chunks - 1, 0);
-    return lw_parallel_for(s->n_chunks - 1, grain, other_chunks, s);
+        other_chunks(s, 0, s->n_chunks - 1);
+    else
+        run_items(s, LW_REDUCE_ROWS, s->n_chunks - 1, per_chunk, other_chunks, s);
 }
 
-/* The chunks of each result into one, side by side. */
+/* Combines the chunks of each result; the results are neighbours then. */
 static void
 join_chunks(const run *s)
 {
@@ -552,9 +549,9 @@ join_chunks(const run *s)
     }
 }
 
-/* ---- handing out ---- */
+/* ---- finishing results ---- */
 
-/* initial, then the accumulator. */
+/* Combines initial with the accumulator, which comes behind it. */
 static void
 put_initial(const run *s, const bank *acc)
 {
@@ -566,11 +563,11 @@ put_initial(const run *s, const bank *acc)
     bank_copy(acc, &left, 1);
 }
 
-/* Whether any of n items, stride bytes apart, is not 0. */
+/* Whether any of n bytes, `stride` bytes apart, is not 0. */
 static bool
 any_of(const char *items, int64_t stride, int64_t n)
 {
-    enum { PIECE = 1024 }; /* bytes looked at together */
+    enum { PIECE = 1024 }; /* bytes that are tested together */
 
     for (int64_t at = 0; at < n; at += PIECE) {
         int64_t end = at + PIECE < n ? at + PIECE : n;
@@ -583,7 +580,7 @@ any_of(const char *items, int64_t stride, int64_t n)
     return false;
 }
 
-/* Whether any element of result `which` is not masked. The mask is the last operand. */
+/* Whether the mask, which is the last operand, leaves any element of result `which`. */
 static bool
 any_is_there(const run *s, int64_t which)
 {
@@ -599,8 +596,9 @@ any_is_there(const run *s, int64_t which)
     return false;
 }
 
-/* Accumulators that elements may have left as they were, and neutral is not what nothing gives:
- * -0 is no empty sum, but may be that of -0. */
+/* Sets accumulators that equal the neutral value to `empty` if they have no element. The two
+ * may differ: the sum of no elements is 0, but -0 is neutral, and may be the sum of elements
+ * -0. */
 static void
 put_empty(const run *s, int64_t first, int64_t n)
 {
@@ -640,35 +638,14 @@ lw_reduce_deliver(const run *s, int64_t first, int64_t n)
     s->code->finish(args, n);
 }
 
-static uint32_t
-instructions(const lw_scalar *function)
-{
-    return function ? function->module->funcs.data[function->body]->insts.n : 0;
-}
-
-/* Vectors of sums and the like go through a megabyte in less time than it takes to wake a
- * thread and wait for it. */
-int64_t
-lw_reduce_work_of(const run *s)
-{
-    enum { FEW = 16, BYTES = 1 << 20 };
-    const lw_reduction *r = s->r;
-    bool cheap = r->commutative && instructions(r->map) + instructions(r->combine) <= FEW;
-
-    if (s->code->costly)
-        return COSTLY;
-    cheap |= s->best;
-    return cheap ? BYTES / lw_dtypes[r->acc[0]].size_bytes : WORK;
-}
-
 static lw_status
 by_result(run *s, lw_error *err)
 {
-    int64_t most =
-        s->code->costly ? GROUP / 16 : GROUP; /* none is asked while they are joined */
+    int64_t most = s->code->costly
+                       ? GROUP / 16
+                       : GROUP; /* nobody looks for Ctrl-C while they are combined */
     int64_t group = most / s->n_chunks > 0 ? most / s->n_chunks : 1;
     int64_t per_item = s->chunk < s->n_reduced ? s->chunk : s->n_reduced;
-    int64_t grain = grain_of(per_item, lw_reduce_work_of(s));
     lw_status status = LW_OK;
     atomic_bool stopped = false;
     char *memory;
@@ -687,9 +664,9 @@ by_result(run *s, lw_error *err)
     for (s->first = 0; s->first < s->n_kept; s->first += group) {
         s->count = s->n_kept - s->first < group ? s->n_kept - s->first : group;
         if (s->stopped != NULL)
-            LW_TRY(until_known(s, grain));
+            until_known(s, per_item);
         else
-            LW_TRY(lw_parallel_for(s->count * s->n_chunks, grain, some_chunks, s));
+            run_items(s, LW_REDUCE_ROWS, s->count * s->n_chunks, per_item, some_chunks, s);
         LW_TRY(ended(s));
         join_chunks(s);
         lw_reduce_deliver(s, s->first, s->count);
@@ -770,7 +747,7 @@ all_empty(run *s, lw_error *err)
     if (memory == NULL)
         return lw_fail_memory(err);
     s->partial = bank_at(s->r, memory, group);
-    s->job->initial = NULL; /* `empty` is it */
+    s->job->initial = NULL; /* `empty` includes it */
     for (int64_t at = 0; at < s->n_kept; at += group) {
         int64_t n = s->n_kept - at < group ? s->n_kept - at : group;
         bank_fill(&s->partial, s->job->empty, n);
@@ -781,7 +758,8 @@ all_empty(run *s, lw_error *err)
     return LW_OK;
 }
 
-/* Blocks are there for short chains of roundings, and for what is copied. */
+/* How many blocks are taken together. Blocks shorten chains of roundings, and limit what is
+ * gathered; where neither matters, they may be long. */
 static int64_t
 blocks_together(const run *s)
 {
@@ -790,7 +768,7 @@ blocks_together(const run *s)
             return 1;
     if (s->job->operand[s->n_in] != NULL)
         return 1;
-    return s->best                         ? 4 /* one of them is searched for the best */
+    return s->best                         ? 4 /* only one of these is searched for the best */
            : s->r->exact && !s->r->indexed ? CHUNK_BLOCKS
                                            : 1;
 }

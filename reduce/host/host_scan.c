@@ -1,4 +1,5 @@
-/* Scans over host memory. */
+/* Prefix sums, by any operator, of host memory: short rows are scanned in order, long ones in
+ * segments. */
 #include "reduce/host/host_parts.h"
 
 #include "core/base/memory.h"
@@ -23,7 +24,7 @@ result_offset(const scan *c, uint32_t which, int64_t row)
     return offset;
 }
 
-/* What the loops take, for the elements from `at` on. */
+/* The arguments of the loops. */
 typedef struct row_args {
     char *args[3 * LW_REDUCE_MOST + 1];
     int64_t strides[2 * LW_REDUCE_MOST + 1];
@@ -52,7 +53,7 @@ args_at(const scan *c, int64_t row, int64_t at, const bank *acc, row_args *to)
     }
 }
 
-/* A row on its way. */
+/* A row that is being scanned. */
 typedef struct way {
     const scan *c;
     int64_t row;
@@ -72,16 +73,15 @@ scan_piece(void *context, int64_t begin, int64_t end)
     return true;
 }
 
-/* Elements [at, at + n) of a row, from what acc holds, which then holds the last. The first
- * piece is short, for elements may be costly. */
+/* Scans the elements at … at + n - 1 of a row, starting from acc, which then holds the last
+ * sum. The first piece is short, as elements may be costly. */
 static void
-scan_in_order(const scan *c, int64_t row, int64_t at, int64_t n, const bank *acc, bool seeded,
-              uint32_t worker)
+scan_in_order(const scan *c, int64_t row, int64_t at, int64_t n, const bank *acc, bool seeded)
 {
     enum { FIRST = 64 };
     way w = {c, row, acc, seeded};
 
-    lw_in_pieces(c->s.job->stop, worker, at, at + n, FIRST, 1, scan_piece, &w);
+    lw_in_pieces(c->s.job->stop, at, at + n, FIRST, 1, scan_piece, &w);
 }
 
 static bool
@@ -94,49 +94,49 @@ start_row(const scan *c, const bank *acc, char *memory, size_t bytes)
 }
 
 static void
-one_row(const scan *c, int64_t row, uint32_t worker)
+one_row(const scan *c, int64_t row)
 {
     _Alignas(64) char memory[LW_REDUCE_MOST * 64];
     bank acc = bank_at(c->s.r, memory, 1);
     bool seeded = start_row(c, &acc, memory, sizeof memory);
 
-    scan_in_order(c, row, 0, c->s.n_reduced, &acc, seeded, worker);
+    scan_in_order(c, row, 0, c->s.n_reduced, &acc, seeded);
 }
 
-static lw_status
-some_rows(void *context, int64_t begin, int64_t end, uint32_t worker)
+static bool
+some_rows(void *context, int64_t begin, int64_t end)
 {
     const scan *c = context;
 
-    for (int64_t i = begin; i < end && !is_ended(&c->s, worker, i - begin); i++)
-        one_row(c, i, worker);
-    return LW_OK;
+    for (int64_t i = begin; i < end && !is_cut(&c->s); i++)
+        one_row(c, i);
+    return true;
 }
 
-/* ---- long rows: totals of segments, then each segment from what is before it ---- */
+/* ---- long rows: the totals of segments, then each segment from what comes before it ---- */
 
 enum {
-    SEGMENT = 2032,      /* not a power of two: their lines would fall together in a cache */
-    COSTLY_SEGMENT = 48, /* of elements that may take long: four are one call */
-    TOGETHER = 64,       /* such calls whose totals are made before their results */
+    SEGMENT = 2032, /* not a power of two, or segments would compete for the same cache sets */
+    COSTLY_SEGMENT = 48, /* of elements that may take long; four segments are one call */
+    TOGETHER = 64,       /* calls whose totals are computed before their results */
     LONG_ROW = 1 << 15
 };
 
 typedef struct long_row {
     const scan *c;
-    int64_t row, at; /* element that the first piece begins with */
-    bank totals;     /* four a piece; then what is before each segment */
+    int64_t row, at; /* at: the first element of the first piece */
+    bank totals;     /* four for each piece; later what comes before each segment */
 } long_row;
 
-static lw_status
-some_totals(void *context, int64_t begin, int64_t end, uint32_t worker)
+static bool
+some_totals(void *context, int64_t begin, int64_t end)
 {
     const long_row *l = context;
     const run *s = &l->c->s;
     int64_t n = l->c->segment;
     row_args a;
 
-    for (int64_t i = begin; i < end && !(i > begin && is_cut(s, worker)); i++) {
+    for (int64_t i = begin; i < end && !(i > begin && is_cut(s)); i++) {
         bank to = bank_from(&l->totals, 4 * i);
         int64_t at = l->at + i * 4 * n, slices[8];
         args_at(l->c, l->row, at, &to, &a);
@@ -147,26 +147,27 @@ some_totals(void *context, int64_t begin, int64_t end, uint32_t worker)
         else
             s->code->scans.totals(a.args, n, a.strides, n, at);
     }
-    return LW_OK;
+    return true;
 }
 
-static lw_status
-some_segments(void *context, int64_t begin, int64_t end, uint32_t worker)
+static bool
+some_segments(void *context, int64_t begin, int64_t end)
 {
     const long_row *l = context;
     int64_t n = l->c->segment;
     row_args a;
 
-    for (int64_t i = begin; i < end && !(i > begin && is_cut(&l->c->s, worker)); i++) {
+    for (int64_t i = begin; i < end && !(i > begin && is_cut(&l->c->s)); i++) {
         bank from = bank_from(&l->totals, 4 * i);
         int64_t at = l->at + i * 4 * n;
         args_at(l->c, l->row, at, &from, &a);
         l->c->s.code->scans.segments(a.args, n, a.strides, n, at, l->c->before);
     }
-    return LW_OK;
+    return true;
 }
 
-/* Totals become what is before each; acc takes them all in. */
+/* An exclusive prefix sum: each total becomes what comes before its segment, and acc the sum of
+ * all. */
 static void
 put_before(const run *s, const bank *totals, int64_t n, const bank *acc)
 {
@@ -191,20 +192,20 @@ one_long_row(const scan *c, int64_t row, char *memory)
             most = lw_host_threads() > 1 ? TOGETHER : 1;
 
     if (!start_row(c, &acc, acc_memory, sizeof acc_memory)) {
-        scan_in_order(c, row, 0, 1, &acc, false, 0);
+        scan_in_order(c, row, 0, 1, &acc, false);
         l.at = 1;
     }
-    while (n - l.at >= four && !is_ended(&c->s, 0, l.at)) {
+    while (n - l.at >= four && !lw_stop_asked(c->s.job->stop)) {
         int64_t pieces = (n - l.at) / four < most ? (n - l.at) / four : most;
-        lw_parallel_for(pieces, 2, some_totals, &l);
+        run_items(&c->s, LW_REDUCE_TOTALS, pieces, four, some_totals, &l);
         if (ended(&c->s) != LW_OK)
             return;
         put_before(&c->s, &l.totals, 4 * pieces, &acc);
-        lw_parallel_for(pieces, 2, some_segments, &l);
+        run_items(&c->s, LW_REDUCE_SEGMENTS, pieces, four, some_segments, &l);
         l.at += pieces * four;
     }
     if (l.at < n && ended(&c->s) == LW_OK)
-        scan_in_order(c, row, l.at, n - l.at, &acc, true, 0);
+        scan_in_order(c, row, l.at, n - l.at, &acc, true);
 }
 
 static lw_status
@@ -214,14 +215,14 @@ long_rows(const scan *c, lw_error *err)
 
     if (memory == NULL)
         return lw_fail_memory(err);
-    for (int64_t row = 0; row < c->s.n_kept && !is_ended(&c->s, 0, row); row++)
+    for (int64_t row = 0; row < c->s.n_kept && ended(&c->s) == LW_OK; row++)
         one_long_row(c, row, memory);
     lw_free(memory);
     return ended(&c->s);
 }
 
-/* Sums and the like of integers are the same however they are made, and each takes a cycle: one
- * thread has nothing to gain from segments. */
+/* Whether to scan in segments. Sums and the like of integers take a cycle each and are the same
+ * in any order, so that one thread gains nothing from segments. */
 static bool
 in_segments(const run *s)
 {
@@ -238,7 +239,7 @@ lw_reduce_scan_run(lw_reduce_job *job, const lw_reduce_space *results, bool befo
 {
     scan c = {.s = lw_reduce_run_of(job), .results = results, .before = before};
     int64_t *index = NULL;
-    lw_status status;
+    lw_status status = LW_OK;
 
     if (c.s.n_kept == 0 || c.s.n_reduced == 0)
         return LW_OK;
@@ -254,7 +255,7 @@ lw_reduce_scan_run(lw_reduce_job *job, const lw_reduce_space *results, bool befo
     if (in_segments(&c.s))
         status = long_rows(&c, err);
     else
-        status = lw_parallel_for(c.s.n_kept, grain_of(c.s.n_reduced, WORK), some_rows, &c);
+        run_items(&c.s, LW_REDUCE_IN_ORDER, c.s.n_kept, c.s.n_reduced, some_rows, &c);
     lw_free(index);
     return status == LW_OK ? ended(&c.s) : status;
 }

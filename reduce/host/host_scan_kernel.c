@@ -1,7 +1,7 @@
 /* The loops of scans over host memory. */
 #include "reduce/host/host_kernel_parts.h"
 
-/* The accumulator's result to element `at` of the results. */
+/* Stores the accumulator's result as element `at` of the results. */
 static void
 put_result(maker *m, const slots *kept, const arrays *to, lw_ref at)
 {
@@ -16,13 +16,11 @@ put_result(maker *m, const slots *kept, const arrays *to, lw_ref at)
 static void
 scan_step(maker *m, const slots *kept, const arrays *in, lw_ref i, lw_ref seeded)
 {
-    lw_ref acc[LW_REDUCE_PARTS], x[LW_REDUCE_PARTS];
+    lw_ref x[LW_REDUCE_PARTS];
 
     map_at(m, in, i, x);
     lw_ir_if(&m->b, lw_ir_compare(&m->b, LW_OP_NE, lw_ir_or(&m->b, i, seeded), i64(m, 0)));
-    slots_get(m, kept, acc);
-    lw_reduce_emit_combine(&m->b, &m->body, acc, x, acc);
-    slots_set(m, kept, acc);
+    slots_combine(m, kept, x);
     lw_ir_else(&m->b);
     slots_set(m, kept, x);
     lw_ir_end(&m->b);
@@ -61,7 +59,7 @@ scan(maker *m, lw_error *err)
     return end(m, err);
 }
 
-/* ---- four segments of a row at once: their chains of combine overlap ---- */
+/* ---- four segments of a row at once, whose chains of combinations overlap ---- */
 
 typedef struct segments {
     arrays in, to;
@@ -95,16 +93,14 @@ in_segment(maker *m, const segments *g, lw_ref i, int k)
     return lw_ir_add(&m->b, i, lw_ir_mul(&m->b, g->apart, i64(m, k)));
 }
 
-/* kept = combine(kept, element i), in segment k. */
+/* kept[k] = combine(kept[k], element i of segment k) */
 static void
 segment_step(maker *m, const segments *g, lw_ref i, int k)
 {
-    lw_ref acc[LW_REDUCE_PARTS], x[LW_REDUCE_PARTS], at = in_segment(m, g, i, k);
+    lw_ref x[LW_REDUCE_PARTS], at = in_segment(m, g, i, k);
 
     map_indexed(m, &g->in, at, lw_ir_add(&m->b, g->first, at), x);
-    slots_get(m, &g->kept[k], acc);
-    lw_reduce_emit_combine(&m->b, &m->body, acc, x, acc);
-    slots_set(m, &g->kept[k], acc);
+    slots_combine(m, &g->kept[k], x);
 }
 
 static lw_status

@@ -1,46 +1,44 @@
-/* Many slices of rows of host memory, without a call for each. */
+/* Reductions of many slices of host memory, without a call of compiled code for each. */
 #include "reduce/host/host_parts.h"
-
-#include "core/host/thread_pool.h"
 
 #include <assert.h>
 
 enum {
-    TOGETHER = 256, /* slices whose accumulators and results are held at one time */
-    SHORT = 512     /* elements of a slice that needs no lanes */
+    TOGETHER = 256, /* slices whose accumulators and results are held at a time */
+    SHORT = 512     /* most elements of a slice that is reduced without lanes */
 };
 
-typedef struct host_slice { /* as lw_slices reads them */
+typedef struct host_slice { /* as the loop lw_slices reads them */
     int64_t begin, count;   /* count > 0 */
 } host_slice;
 
 typedef struct slices_run {
     run s;
     const int64_t *index;
-    int64_t n, groups; /* of TOGETHER slices in a row */
+    int64_t n, groups; /* groups of TOGETHER slices in a row */
     int64_t inner;
 } slices_run;
 
-/* One slice of any length: its chunks, from the left. */
+/* Reduces a slice of any length, by combining its chunks from left to right. */
 static void
-long_slice(const run *s, int64_t row, const host_slice *slice, const bank *to, uint32_t worker)
+long_slice(const run *s, int64_t row, const host_slice *slice, const bank *to)
 {
     _Alignas(64) char memory[LW_REDUCE_MOST * 64];
     bank next = bank_at(s->r, memory, 1);
     int64_t begin = slice->begin, stop = slice->begin + slice->count;
 
-    for (int64_t at = begin; at < stop && (at == begin || !is_cut(s, worker)); at += s->chunk) {
+    for (int64_t at = begin; at < stop && (at == begin || !is_cut(s)); at += s->chunk) {
         int64_t end = at + s->chunk < stop ? at + s->chunk : stop;
-        lw_reduce_chunk(s, row, at, end, begin, at == begin ? to : &next, worker);
+        lw_reduce_chunk(s, row, at, end, begin, at == begin ? to : &next);
         if (at > begin)
             merge(s, to, &next, 1);
     }
 }
 
-/* n slices of a row into n accumulators. */
+/* Reduces n slices of a row to n accumulators. */
 static void
 reduce_slices(const slices_run *c, int64_t row, const host_slice *slices, int64_t n,
-              const bank *to, uint32_t worker)
+              const bank *to)
 {
     char *args[2 * LW_REDUCE_MOST + 1] = {0};
     int64_t strides[LW_REDUCE_MOST + 1] = {0}, end;
@@ -50,12 +48,12 @@ reduce_slices(const slices_run *c, int64_t row, const host_slice *slices, int64_
         args[i] = s->job->operand[i] + offset_of(&s->job->kept, i, row);
         strides[i] = s->job->reduced.stride[i][0];
     }
-    for (int64_t i = 0; i < n && (i == 0 || !is_cut(s, worker)); i = end) {
+    for (int64_t i = 0; i < n && (i == 0 || !is_cut(s)); i = end) {
         const host_slice *slice = &slices[i];
         bank at = bank_from(to, i);
         end = i + 1;
         if (slice->count > SHORT) {
-            long_slice(s, row, slice, &at, worker);
+            long_slice(s, row, slice, &at);
             continue;
         }
         while (end < n && slices[end].count <= SHORT && !s->code->costly)
@@ -65,7 +63,8 @@ reduce_slices(const slices_run *c, int64_t row, const host_slice *slices, int64_
     }
 }
 
-/* As numpy.ufunc.reduceat has it: up to the next index, or one element. */
+/* Reads the slices of numpy.ufunc.reduceat: each reaches to the next index, or has one
+ * element. */
 static void
 read_slices(const slices_run *c, int64_t first, int64_t n, host_slice *out)
 {
@@ -77,7 +76,7 @@ read_slices(const slices_run *c, int64_t first, int64_t n, host_slice *out)
     }
 }
 
-/* Results of n slices, which lie `inner` apart in memory. */
+/* Stores the results of n slices, which are `inner` elements apart in memory. */
 static void
 put_results(const slices_run *c, const bank *acc, int64_t place, int64_t n)
 {
@@ -100,24 +99,24 @@ put_results(const slices_run *c, const bank *acc, int64_t place, int64_t n)
     }
 }
 
-static lw_status
-some_groups(void *context, int64_t begin, int64_t end, uint32_t worker)
+static bool
+some_groups(void *context, int64_t begin, int64_t end)
 {
     _Alignas(64) char memory[LW_REDUCE_MOST * TOGETHER * 16];
     const slices_run *c = context;
     bank acc = bank_at(c->s.r, memory, TOGETHER);
     host_slice slices[TOGETHER];
 
-    for (int64_t i = begin; i < end && !is_ended(&c->s, worker, i - begin); i++) {
+    for (int64_t i = begin; i < end; i++) {
         int64_t row = i / c->groups, first = i % c->groups * TOGETHER;
         int64_t n = c->n - first < TOGETHER ? c->n - first : TOGETHER;
         read_slices(c, first, n, slices);
-        reduce_slices(c, row, slices, n, &acc, worker);
-        if (is_cut(&c->s, worker))
-            break;
+        reduce_slices(c, row, slices, n, &acc);
+        if (is_cut(&c->s))
+            return false;
         put_results(c, &acc, (row / c->inner * c->n + first) * c->inner + row % c->inner, n);
     }
-    return LW_OK;
+    return true;
 }
 
 lw_status
@@ -129,9 +128,7 @@ lw_reduce_slices_run(lw_reduce_job *job, const int64_t *index, int64_t n, int64_
     if (c.s.n_kept == 0 || n == 0)
         return LW_OK;
     c.groups = (n + TOGETHER - 1) / TOGETHER;
-    lw_parallel_for(
-        c.s.n_kept * c.groups,
-        grain_of(c.s.n_reduced / c.groups + TOGETHER, c.s.code->costly ? COSTLY : WORK),
-        some_groups, &c);
+    run_items(&c.s, LW_REDUCE_SLICES, c.s.n_kept * c.groups,
+              c.s.n_reduced / c.groups + TOGETHER, some_groups, &c);
     return ended(&c.s);
 }

@@ -1,4 +1,5 @@
-/* Dimensions that are walked through as one, and in which order. */
+/* Simplifies the dimensions of a job: sorts those that may be reordered and merges those that
+ * can be walked as one. */
 #include "reduce/host/host_parts.h"
 
 static void
@@ -21,7 +22,7 @@ continues(const lw_reduce_space *space, int d, uint32_t n_operands)
     return true;
 }
 
-/* Neighbours that are walked through as one become one. */
+/* Drops dimensions of size 1 and merges neighbours that can be walked as one. */
 static void
 merge_dimensions(lw_reduce_space *space, uint32_t n_operands)
 {
@@ -50,7 +51,7 @@ swap_dimensions(lw_reduce_space *space, int a, int b, uint32_t n_operands)
     }
 }
 
-/* The fastest dimension of the first operand innermost. */
+/* Sorts dimensions, the one with the smallest stride of the first operand innermost. */
 static void
 sort_dimensions(lw_reduce_space *space, uint32_t n_operands)
 {

@@ -3,10 +3,11 @@
 #include "core/base/memory.h"
 #include "reduce/function/body_ir.h"
 
+#include <assert.h>
 #include <string.h>
 
-/* A straight line of pure operations: no load that a bad element leads astray, no loop that it
- * keeps busy. */
+/* Whether map is a straight line of pure operations: without loads, which a bad element could
+ * lead astray, and without loops, which it could keep busy. */
 static bool
 only_computes(const lw_scalar *map)
 {
@@ -22,7 +23,7 @@ only_computes(const lw_scalar *map)
     return good;
 }
 
-/* One scalar of an item. */
+/* A scalar constant, as it lies in memory. */
 static lw_ref
 scalar_of(lw_builder *b, lw_dtype type, const uint8_t *bytes)
 {
@@ -30,6 +31,7 @@ scalar_of(lw_builder *b, lw_dtype type, const uint8_t *bytes)
     uint64_t bits = 0;
     int64_t value;
 
+    assert(size <= sizeof bits);
     memcpy(&bits, bytes, size); /* little-endian */
     if (!lw_is_integer(type) && type != LW_DT_b1)
         return lw_ir_bits(b, type, bits);
@@ -39,12 +41,12 @@ scalar_of(lw_builder *b, lw_dtype type, const uint8_t *bytes)
     return lw_ir_int(b, type, value);
 }
 
-/* The accumulator of one element, as map makes it, or the elements themselves. */
+/* The accumulator of an element: what map makes of it, or the element itself. */
 static void
 emit_element(lw_builder *b, const lw_reduction *of, uint32_t map, const lw_ref *values,
              uint32_t n, lw_ref *acc)
 {
-    uint32_t parts = lw_reduce_acc_parts(of, NULL), from = 0, to = 0;
+    uint32_t parts = lw_reduce_acc_parts(of, NULL);
     lw_ref made;
 
     if (of->map != NULL) {
@@ -53,20 +55,18 @@ emit_element(lw_builder *b, const lw_reduction *of, uint32_t map, const lw_ref *
             acc[i] = lw_ir_result(b, made, i);
         return;
     }
-    for (uint32_t i = 0; i < of->n_acc; i++) {
-        lw_lower_cast(b, of->in[i], values + from, of->acc[i], acc + to);
-        from += (uint32_t)lw_reduce_parts(of->in[i]);
-        to += (uint32_t)lw_reduce_parts(of->acc[i]);
-    }
+    lw_reduce_cast_all(b, of->in, of->acc, of->n_acc, values, acc);
 }
 
+/* The accumulator if the mask is set, else the neutral value. */
 static void
 emit_choice(lw_builder *b, const lw_reduction *of, lw_ref mask, lw_ref *acc)
 {
     uint32_t at = 0;
 
+    assert(of->has_neutral && of->n_raised == 0);
     for (uint32_t i = 0; i < of->n_acc; i++)
-        for (int k = 0; k < lw_reduce_parts(of->acc[i]); k++, at++) {
+        for (unsigned k = 0; k < lw_dtype_n_parts(of->acc[i]); k++, at++) {
             lw_dtype part = lw_dtypes[of->acc[i]].parts;
             const uint8_t *bytes =
                 of->neutral[i].bytes + (size_t)k * lw_dtypes[part].size_bytes;
@@ -88,7 +88,7 @@ make_map(const lw_reduction *of, lw_scalar *made, lw_error *err)
         LW_TRY(lw_module_append(made->module, of->map->module, &first, err));
     lw_builder_start(&b, made->module, "lw_masked_map");
     for (uint32_t i = 0; i < of->n_in; i++)
-        for (int k = 0; k < lw_reduce_parts(of->in[i]); k++)
+        for (unsigned k = 0; k < lw_dtype_n_parts(of->in[i]); k++)
             values[n++] = lw_ir_param_add(&b, lw_dtypes[of->in[i]].parts, 0, "x");
     mask = lw_ir_param_add(&b, LW_DT_b1, 0, "mask");
     for (uint32_t i = 0; i < n_parts; i++)

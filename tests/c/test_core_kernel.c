@@ -261,21 +261,23 @@ make_plan(lw_core_plan *plan, const lw_gufunc_loop *loop, int64_t *sizes, int64_
 {
     int64_t itemsize = lw_dtypes[loop->types[0]].size_bytes;
     const int64_t core[3][2] = {{k * itemsize, itemsize}, {itemsize, 0}, {itemsize, 0}};
+    const int64_t *rows[3];
+    int64_t steps[3];
 
     sizes[0] = m;
     sizes[1] = k;
     plan->loop = loop;
-    plan->n_operands = 3;
+    plan->walk.n_operands = 3;
     plan->can_spread = false;
     plan->sizes = sizes;
     for (int i = 0; i < 3; i++) {
-        lw_core_plan_operand *operand = &plan->operands[i];
-        operand->data = (uint64_t)(i + 1) << 36;
-        operand->by_value = operand->keep = false;
-        memcpy(operand->core, core[i], sizeof core[i]);
-        operand->strides[0] = lw_core_plan_bytes(plan, i);
+        plan->walk.operands[i].data = (uint64_t)(i + 1) << 36;
+        plan->walk.operands[i].by_value = plan->operands[i].keep = false;
+        memcpy(plan->operands[i].core, core[i], sizeof core[i]);
+        steps[i] = lw_core_plan_bytes(plan, i);
+        rows[i] = &steps[i];
     }
-    CHECK(lw_core_plan_normalise(plan, 1, &n));
+    CHECK(lw_core_plan_normalise(plan, 1, &n, rows));
 }
 
 static bool have_compiler;
@@ -344,7 +346,7 @@ test_staged(void)
                 bytes += 128 * lw_core_pitch(&loop, &key, i);
             }
             CHECK(!have_compiler || try_kernel(&loop, &key).shared_bytes >= (int)bytes);
-            plan.operands[0].data += 8; /* chunks of 8 bytes */
+            plan.walk.operands[0].data += 8; /* chunks of 8 bytes */
             lw_core_plan_key(&plan, &key);
             CHECK(key.operands[0].chunk == 8 && key.operands[1].chunk == 16);
             try_kernel(&loop, &key);
@@ -409,8 +411,8 @@ test_plain(void)
     CHECK(key.constant && key.block == 0 && key.operands[1].reach == LW_REACH_RUN);
     try_kernel(&loop, &key);
     make_plan(&plan, &loop, sizes, 3, 3, 1 << 20);
-    plan.operands[1].strides[0] = 0; /* one vector for all */
-    plan.operands[0].core[0] = 4;    /* transposed matrices */
+    plan.walk.operands[1].strides[0] = 0; /* one vector for all */
+    plan.operands[0].core[0] = 4;         /* transposed matrices */
     plan.operands[0].core[1] = 12;
     lw_core_plan_key(&plan, &key);
     CHECK(key.operands[1].reach == LW_REACH_CONSTANT);
@@ -489,7 +491,7 @@ test_spread(void)
         plan.searches = false;
         lw_core_plan_key(&plan, &key);
         try_kernel(&loop, &key);
-        plan.n = 100;
+        plan.walk.n = 100;
         lw_core_plan_key(&plan, &key);
         CHECK(key.spread && key.block == 128);
         try_kernel(&loop, &key);
@@ -512,7 +514,7 @@ test_spread(void)
         plan.can_spread = true;
         lw_core_plan_key(&plan, &key);
         CHECK(key.spread && key.block == 32);
-        plan.n = 100;
+        plan.walk.n = 100;
         lw_core_plan_key(&plan, &key);
         CHECK(key.spread && key.block == 64);
         make_plan(&plan, &loop, sizes, 10, 40, 1 << 16);
@@ -613,13 +615,13 @@ test_scan(void)
         plan.can_spread = true;
         lw_core_plan_key(&plan, &key);
         plan.joins = true;
-        plan.n = 10000;
+        plan.walk.n = 10000;
         lw_core_plan_key(&plan, &key);
         CHECK(key.spread && key.block == 32);
-        plan.n = 2000;
+        plan.walk.n = 2000;
         lw_core_plan_key(&plan, &key);
         CHECK(key.spread && key.block == (t % 8 < 4 ? 64 : 32));
-        plan.n = 30;
+        plan.walk.n = 30;
         lw_core_plan_key(&plan, &key);
         CHECK(key.spread && key.block == (t % 8 < 4 ? 128 : 32));
         GOOD(lw_core_kernel(&loop, &key, "test_kernel", 0, &module, &err));
@@ -635,7 +637,11 @@ static void
 test_normalise(void)
 {
     const int64_t shape[4] = {4, 1, 5, 6};
-    const int64_t dense[4] = {30 * 36, 999, 6 * 36, 36};
+    const int64_t matrices[4] = {30 * 36, 999, 6 * 36, 36};
+    const int64_t vectors[4] = {30 * 12, 999, 6 * 12, 12};
+    const int64_t repeated[4] = {0, 999, 6 * 12, 12}; /* along the first dimension */
+    const int64_t *all[3] = {matrices, vectors, vectors};
+    const int64_t *some[3] = {matrices, repeated, vectors};
     lw_core_layout layout = matvec_layout();
     lw_arg_parts parts[3] = {{0}};
     lw_scalar scalar = {0};
@@ -647,23 +653,17 @@ test_normalise(void)
     matvec_body(&scalar, LW_DT_f32, false, parts);
     make_loop(&loop, &layout, LW_DT_f32, &scalar);
     make_plan(&plan, &loop, sizes, 3, 3, 1);
-    CHECK(plan.n == 1 && plan.ndim == 1);
-    for (int i = 0; i < 3; i++)
-        for (int d = 0; d < 4; d++)
-            plan.operands[i].strides[d] = i == 0 ? dense[d] : dense[d] / 3;
-    CHECK(lw_core_plan_normalise(&plan, 4, shape));
-    CHECK(plan.n == 120 && plan.ndim == 1 && plan.operands[0].strides[0] == 36);
-    for (int i = 0; i < 3; i++)
-        for (int d = 0; d < 4; d++)
-            plan.operands[i].strides[d] = i == 0 ? dense[d] : dense[d] / 3;
-    plan.operands[1].strides[0] = 0; /* the vectors repeat along the first dimension */
-    CHECK(lw_core_plan_normalise(&plan, 4, shape));
-    CHECK(plan.n == 120 && plan.ndim == 2 && plan.shape[0] == 30 && plan.shape[1] == 4);
-    CHECK(plan.operands[1].strides[0] == 12 && plan.operands[1].strides[1] == 0);
+    CHECK(plan.walk.n == 1 && plan.walk.ndim == 1);
+    CHECK(lw_core_plan_normalise(&plan, 4, shape, all));
+    CHECK(plan.walk.n == 120 && plan.walk.ndim == 1 && plan.walk.operands[0].strides[0] == 36);
+    CHECK(lw_core_plan_normalise(&plan, 4, shape, some));
+    CHECK(plan.walk.n == 120 && plan.walk.ndim == 2 && plan.walk.shape[0] == 30 &&
+          plan.walk.shape[1] == 4);
+    CHECK(plan.walk.operands[1].strides[0] == 12 && plan.walk.operands[1].strides[1] == 0);
     lw_core_plan_key(&plan, &key);
     CHECK(key.ndim == 2 && key.operands[1].reach == LW_REACH_DENSE);
     try_kernel(&loop, &key);
-    CHECK(lw_core_plan_normalise(&plan, 2, (const int64_t[]){0, 3}) && plan.n == 0);
+    CHECK(lw_core_plan_normalise(&plan, 2, (const int64_t[]){0, 3}, all) && plan.walk.n == 0);
     lw_module_free(scalar.module);
 }
 

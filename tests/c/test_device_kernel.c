@@ -2,6 +2,7 @@
  * are found, a cubin with the kernel in it. Plans are checked against hand-computed shapes. */
 #include "core/link/build.h"
 #include "core/link/cubin_info.h"
+#include "core/base/divider.h"
 #include "ufunc/device_kernel.h"
 #include "ufunc/host_kernel.h"
 
@@ -70,11 +71,11 @@ start_plan(lw_plan *plan, lw_dtype dtype)
     memset(plan, 0, sizeof *plan);
     plan->n_in = 2;
     plan->n_out = 1;
-    plan->n_operands = 3;
+    plan->walk.n_operands = 3;
     for (int i = 0; i < 3; i++) {
-        plan->operands[i].dtype = dtype;
-        plan->operands[i].data = (char *)((uintptr_t)(i + 1) << 36);
-        plan->operands[i].is_output = i == 2;
+        plan->dtypes[i] = (uint8_t)dtype;
+        plan->walk.operands[i].data = (uint64_t)(i + 1) << 36;
+        plan->walk.operands[i].is_output = i == 2;
     }
 }
 
@@ -159,22 +160,22 @@ test_strided(void)
     make_scalar(&scalar, types, true);
     start_plan(&plan, LW_DT_f32);
     normalise(&plan, 3, shape, dense, row, dense);
-    CHECK(plan.ndim == 2 && plan.shape[0] == 10 && plan.shape[1] == 48000);
+    CHECK(plan.walk.ndim == 2 && plan.walk.shape[0] == 10 && plan.walk.shape[1] == 48000);
     lw_plan_key(&plan, 3, false, &key);
     CHECK(key.ndim == 2 && key.width == 2 && key.operands[1].access == LW_ACCESS_CONTIGUOUS);
     try_kernel(&scalar, types, &key);
 
     start_plan(&plan, LW_DT_f32);
     normalise(&plan, 3, shape, dense, column, dense);
-    CHECK(plan.ndim == 2 && plan.operands[1].strides[0] == 0 &&
-          plan.operands[1].strides[1] == 4);
+    CHECK(plan.walk.ndim == 2 && plan.walk.operands[1].strides[0] == 0 &&
+          plan.walk.operands[1].strides[1] == 4);
     lw_plan_key(&plan, 3, false, &key);
     CHECK(key.operands[1].access == LW_ACCESS_REPEATED);
     try_kernel(&scalar, types, &key);
 
     start_plan(&plan, LW_DT_f32);
     normalise(&plan, 3, shape, odd, dense, dense);
-    CHECK(plan.ndim == 3);
+    CHECK(plan.walk.ndim == 3);
     lw_plan_key(&plan, 3, false, &key);
     CHECK(key.width == 1 && key.operands[0].access == LW_ACCESS_GENERAL);
     try_kernel(&scalar, types, &key);
@@ -184,13 +185,13 @@ test_strided(void)
     start_plan(&plan, LW_DT_f32);
     normalise(&plan, 3, turned_shape, turned, dense_turned, dense_turned);
     lw_plan_key(&plan, 3, false, &key);
-    CHECK(key.tiled && plan.operands[0].strides[1] == 4);
+    CHECK(key.tiled && plan.walk.operands[0].strides[1] == 4);
     try_kernel(&scalar, types, &key);
 
     start_plan(&plan, LW_DT_f32);
     normalise(&plan, 3, shape, back, back, back);
-    CHECK(plan.ndim == 1 && plan.operands[0].strides[0] == 4);
-    CHECK(plan.operands[0].data == (char *)((uintptr_t)1 << 36) - (int64_t)479999 * 4);
+    CHECK(plan.walk.ndim == 1 && plan.walk.operands[0].strides[0] == 4);
+    CHECK(plan.walk.operands[0].data == ((uint64_t)1 << 36) - (uint64_t)479999 * 4);
     lw_module_free(scalar.module);
 }
 
@@ -207,9 +208,9 @@ test_masked(void)
     make_scalar(&scalar, types, false);
     start_plan(&plan, LW_DT_f64);
     plan.masked = true;
-    plan.n_operands = 4;
-    plan.operands[3] =
-        (lw_plan_operand){.data = (char *)((uintptr_t)9 << 36), .dtype = LW_DT_b1};
+    plan.walk.n_operands = 4;
+    plan.walk.operands[3].data = (uint64_t)9 << 36;
+    plan.dtypes[3] = LW_DT_b1;
     CHECK(lw_plan_normalise(&plan, 1, shape, strides));
     lw_plan_key(&plan, 3, false, &key);
     CHECK(key.masked && key.width == 1 && key.groups == 1);
@@ -225,7 +226,7 @@ test_overlap(void)
     lw_plan plan;
 
     start_plan(&plan, LW_DT_f32);
-    plan.operands[2].data = plan.operands[0].data + 64;
+    plan.walk.operands[2].data = plan.walk.operands[0].data + 64;
     normalise(&plan, 1, shape, stride, stride, stride);
     lw_plan_key(&plan, 3, false, &key);
     CHECK(!key.noalias);

@@ -49,8 +49,10 @@ shows(const char *line, uint32_t col, uint32_t end_col, const char *wanted)
     lw_tree *tree = tree_with(lines, 2, col, end_col);
     lw_error err = {0};
 
-    lw_diagnose(tree, 1, "blur(i: index)", LW_ERR_TYPING, "E120", "a label", "do this", &err,
-                "array index must be an %s", "integer");
+    lw_diagnose(tree, 1,
+                (lw_fault){LW_ERR_TYPING, "E120", .label = "a label", .help = "do this",
+                           .where = "blur(i: index)"},
+                &err, "array index must be an %s", "integer");
     check_text(line, lw_error_text(&err), wanted);
     check(err.line == 10 && err.col == col && err.end_col == end_col, "position");
     check(strcmp(err.code, "E120") == 0 && strcmp(err.file, "blur.py") == 0, "code and file");
@@ -97,7 +99,7 @@ test_long_line(void)
     line[300] = '+';
     line[399] = '\0';
     tree = tree_with(lines, 2, 300, 301);
-    lw_diagnose(tree, 1, NULL, LW_ERR_TYPING, "E120", NULL, NULL, &err, "m");
+    lw_diagnose(tree, 1, (lw_fault){.status = LW_ERR_TYPING, .code = "E120"}, &err, "m");
     caret = strchr(err.text, '^');
     check(caret != NULL && strlen(strrchr(err.text, '\n')) < 120, "a long line is cut");
     check(strchr(err.text, '+') != NULL, "around the caret");
@@ -122,7 +124,10 @@ test_called_from(void)
     lw_tree *tree = tree_with(lines, 2, 11, 15);
     lw_error err = {0};
 
-    lw_diagnose(tree, 1, "f()", LW_ERR_TYPING, "E120", "label", "help", &err, "message");
+    lw_diagnose(
+        tree, 1,
+        (lw_fault){LW_ERR_TYPING, "E120", .label = "label", .help = "help", .where = "f()"},
+        &err, "message");
     for (int i = 0; i < 20; i++)
         lw_diagnose_called_from(tree, 1, "kernel", &err);
     check(count_lines(err.text) == 8, "three callers at most");
@@ -138,16 +143,19 @@ test_without_a_line(void)
     lw_tree *tree = tree_with(NULL, 0, 0, 0);
     lw_error err = {0};
 
-    lw_diagnose(tree, 1, NULL, LW_ERR_OS, "E170", NULL, "pass source=", &err, "no source");
+    lw_diagnose(tree, 1, (lw_fault){LW_ERR_OS, "E170", .help = "pass source="}, &err,
+                "no source");
     check_text("no line", lw_error_text(&err),
                "E170: no source\n  --> blur.py:10\n   = help: pass source=");
-    lw_diagnose(tree, 1, NULL, LW_ERR_OS, "E171", NULL, NULL, &err, "an echo");
+    lw_diagnose(tree, 1, (lw_fault){.status = LW_ERR_OS, .code = "E171"}, &err, "an echo");
     check(strcmp(err.code, "E170") == 0, "the first cause stays");
     lw_error_reset(&err);
-    lw_diagnose(tree, 0, NULL, LW_ERR_TYPING, "E150", "a label", NULL, &err, "nowhere");
+    lw_diagnose(tree, 0, (lw_fault){LW_ERR_TYPING, "E150", .label = "a label"}, &err,
+                "nowhere");
     check_text("no place", lw_error_text(&err), "E150: nowhere\n  a label");
     lw_error_reset(&err);
-    check(lw_diagnose(tree, 1, NULL, LW_ERR_OS, "E170", NULL, NULL, NULL, "m") == LW_ERR_OS,
+    check(lw_diagnose(tree, 1, (lw_fault){.status = LW_ERR_OS, .code = "E170"}, NULL, "m") ==
+              LW_ERR_OS,
           "without an error object");
     lw_tree_free(tree);
 }

@@ -213,10 +213,13 @@ test_two_devices(void)
     GOOD(lw_device_get(1, &two, err));
     GOOD(lw_pool_take(one, 16, NULL, &a, err));
     GOOD(lw_pool_take(two, 16, NULL, &b, err));
-    GOOD(lw_copy_to_device(one, a->address, text, sizeof text, NULL, true, err));
-    GOOD(lw_copy_between(two, b->address, one, a->address, sizeof text, NULL, true, err));
+    GOOD(lw_copy_to_device(&(lw_copy_queue){one, NULL, true}, a->address, text, sizeof text,
+                           err));
+    GOOD(lw_copy_between(&(lw_copy_queue){one, NULL, true}, two, b->address, a->address,
+                         sizeof text, err));
     memset(text, 0, sizeof text);
-    GOOD(lw_copy_to_host(two, text, b->address, sizeof text, NULL, true, err));
+    GOOD(
+        lw_copy_to_host(&(lw_copy_queue){two, NULL, true}, text, b->address, sizeof text, err));
     CHECK(strcmp(text, "between") == 0);
     GOOD(lw_stream_after_on(one, NULL, two, NULL, err));
     lw_pool_put(a);
@@ -293,19 +296,22 @@ test_copies(void)
         in[i] = (unsigned char)(3 * i);
     GOOD(lw_pool_take(device, 64, NULL, &a, err));
     GOOD(lw_pool_take(device, 64, NULL, &b, err));
-    GOOD(lw_copy_to_host(device, out, a->address, 64, NULL, true, err));
+    GOOD(lw_copy_to_host(&(lw_copy_queue){device, NULL, true}, out, a->address, 64, err));
     CHECK(out[0] == 0xA5 && out[63] == 0xA5);
-    GOOD(lw_copy_to_device(device, a->address, in, 64, NULL, false, err));
-    GOOD(lw_copy_on_device(device, b->address, a->address, 64, NULL, false, err));
-    GOOD(lw_fill(device, b->address, 0x11223344, 4, 2, NULL, false, err));
-    GOOD(lw_fill(device, b->address + 8, 0x5566, 2, 1, NULL, false, err));
-    GOOD(lw_fill(device, b->address + 10, 0x77, 1, 1, NULL, false, err));
-    BAD(lw_fill(device, b->address, 0, 3, 1, NULL, false, err), LW_ERR_VALUE, "got 3");
-    GOOD(lw_copy_to_host(device, out, b->address, 64, NULL, true, err));
+    GOOD(lw_copy_to_device(&(lw_copy_queue){device, NULL, false}, a->address, in, 64, err));
+    GOOD(lw_copy_on_device(&(lw_copy_queue){device, NULL, false}, b->address, a->address, 64,
+                           err));
+    GOOD(lw_fill(&(lw_copy_queue){device, NULL, false}, b->address, 0x11223344, 4, 2, err));
+    GOOD(lw_fill(&(lw_copy_queue){device, NULL, false}, b->address + 8, 0x5566, 2, 1, err));
+    GOOD(lw_fill(&(lw_copy_queue){device, NULL, false}, b->address + 10, 0x77, 1, 1, err));
+    BAD(lw_fill(&(lw_copy_queue){device, NULL, false}, b->address, 0, 3, 1, err), LW_ERR_VALUE,
+        "got 3");
+    GOOD(lw_copy_to_host(&(lw_copy_queue){device, NULL, true}, out, b->address, 64, err));
     CHECK(memcmp(out, "\x44\x33\x22\x11\x44\x33\x22\x11\x66\x55\x77", 11) == 0);
     CHECK(memcmp(out + 11, in + 11, 53) == 0);
-    GOOD(lw_copy_to_device(device, 0, NULL, 0, NULL, true, err)); /* nothing: nothing happens */
-    BAD(lw_copy_to_device(device, 64, in, 64, NULL, true, err), LW_ERR_DRIVER,
+    GOOD(lw_copy_to_device(&(lw_copy_queue){device, NULL, true}, 0, NULL, 0,
+                           err)); /* nothing: nothing happens */
+    BAD(lw_copy_to_device(&(lw_copy_queue){device, NULL, true}, 64, in, 64, err), LW_ERR_DRIVER,
         "cuMemcpyHtoDAsync failed on device 0: CUDA_ERROR_INVALID_VALUE (1)");
     GOOD(lw_device_of_address(a->address, &of, err));
     CHECK(of == device);
@@ -444,18 +450,19 @@ test_launches(void)
     GOOD(lw_image_load(device, &image, sizeof image, &one, err));
     GOOD(lw_image_kernel(one, "add", &add, err));
     fake.reset_calls();
-    GOOD(lw_launch(add, 5, 2, 1, 256, 1, 1, 64, NULL, params, err));
+    GOOD(lw_launch(add, &(lw_launch_shape){{5, 2, 1}, {256, 1, 1}, 64, NULL}, params, err));
     CHECK(fake.calls("") == 1); /* one driver call, nothing else */
     CHECK(fake.last_launch(&seen) && strcmp(seen.name, "add") == 0 && seen.n_params == 2);
     CHECK(seen.grid[0] == 5 && seen.grid[1] == 2 && seen.block[0] == 256 &&
           seen.shared_bytes == 64 && !seen.together);
     CHECK(memcmp(seen.values, &address, 8) == 0 && memcmp(seen.values + 8, &n, 4) == 0);
-    GOOD(lw_launch_together(add, 1, 1, 1, 32, 1, 1, 0, NULL, params, err));
+    GOOD(lw_launch_together(add, &(lw_launch_shape){{1, 1, 1}, {32, 1, 1}, 0, NULL}, params,
+                            err));
     CHECK(fake.last_launch(&seen) && seen.together && seen.grid[0] == 1 && seen.block[0] == 32);
-    BAD(lw_launch(add, 0, 1, 1, 32, 1, 1, 0, NULL, params, err), LW_ERR_DRIVER,
-        "kernel \"add\", grid 0 x 1 x 1, block 32 x 1 x 1");
+    BAD(lw_launch(add, &(lw_launch_shape){{0, 1, 1}, {32, 1, 1}, 0, NULL}, params, err),
+        LW_ERR_DRIVER, "kernel \"add\", grid 0 x 1 x 1, block 32 x 1 x 1");
     fake.fail("cuLaunchKernel", 1, 400); /* the context-free handle is tried */
-    GOOD(lw_launch(add, 1, 1, 1, 32, 1, 1, 0, NULL, params, err));
+    GOOD(lw_launch(add, &(lw_launch_shape){{1, 1, 1}, {32, 1, 1}, 0, NULL}, params, err));
     fake.reset_calls();
     GOOD(lw_launch_config_best(add, 0, 0, &best, err));
     CHECK(best.block == 1024 && best.blocks_per_sm == 2 && best.full_grid == 264);

@@ -43,19 +43,24 @@ scenario(lw_error *err)
     LW_TRY(lw_pool_take(device, 600, NULL, &b, err));
     LW_TRY(lw_pool_also_on(a, NULL, err));
     LW_TRY(lw_host_block_new(device, LW_HOST_MAPPED, NULL, 100, &pinned, err));
-    LW_TRY(lw_copy_to_device(device, a->address, host, 600, stream->handle, true, err));
-    LW_TRY(lw_fill(device, a->address, 7, 4, 150, stream->handle, false, err));
+    LW_TRY(lw_copy_to_device(&(lw_copy_queue){device, stream->handle, true}, a->address, host,
+                             600, err));
+    LW_TRY(
+        lw_fill(&(lw_copy_queue){device, stream->handle, false}, a->address, 7, 4, 150, err));
     LW_TRY(lw_stream_after(device, NULL, stream->handle, err));
-    LW_TRY(lw_copy_on_device(device, b->address, a->address, 600, NULL, false, err));
+    LW_TRY(lw_copy_on_device(&(lw_copy_queue){device, NULL, false}, b->address, a->address, 600,
+                             err));
     LW_TRY(lw_image_load(device, &image, sizeof image, &loaded, err));
     LW_TRY(lw_image_kernel(loaded, "add", &add, err));
     LW_TRY(lw_image_global(loaded, "table", &address, &n_bytes, err));
     LW_TRY(lw_launch_config_best(add, 0, 0, &config, err));
-    LW_TRY(lw_launch(add, 3, 1, 1, config.block, 1, 1, 0, NULL, params, err));
-    LW_TRY(lw_launch_together(add, 3, 1, 1, config.block, 1, 1, 0, NULL, params, err));
+    LW_TRY(lw_launch(add, &(lw_launch_shape){{3, 1, 1}, {config.block, 1, 1}, 0, NULL}, params,
+                     err));
+    LW_TRY(lw_launch_together(add, &(lw_launch_shape){{3, 1, 1}, {config.block, 1, 1}, 0, NULL},
+                              params, err));
     LW_TRY(lw_event_record(event, NULL, err));
     LW_TRY(lw_event_synchronize(event, err));
-    LW_TRY(lw_copy_to_host(device, host, b->address, 600, NULL, true, err));
+    LW_TRY(lw_copy_to_host(&(lw_copy_queue){device, NULL, true}, host, b->address, 600, err));
     status = host[0] == 7 && host[596] == 7 ? LW_OK : lw_fail(err, LW_ERR_INTERNAL, "contents");
 fail:
     lw_image_drop(loaded);

@@ -150,9 +150,8 @@ test_load(const char *flags)
         memset(object.data, 0xcc, object.n); /* the bytes are not needed any more */
         call_everything(code);
         CHECK(lw_code_size(code) >= 3 * 4096);
-        lw_code_unref(lw_code_ref(code));
     }
-    lw_code_unref(code);
+    lw_code_free(code);
     lw_bytes_reset(&object);
     lw_error_reset(&err);
     CHECK(lw_memory_live() == live);
@@ -236,7 +235,7 @@ test_damage(void)
         else
             n_bad++;
         CHECK((code == NULL) == (err.status != LW_OK));
-        lw_code_unref(code);
+        lw_code_free(code);
         lw_error_reset(&err);
     }
     CHECK(n_good > 0 && n_bad > 0); /* both ways were taken */
@@ -271,7 +270,7 @@ test_no_memory(void)
     }
     lw_memory_fail_at(-1);
     CHECK(code != NULL && n > 5);
-    lw_code_unref(code);
+    lw_code_free(code);
     lw_bytes_reset(&object);
 }
 
@@ -305,7 +304,7 @@ test_provided(void)
         GET(f, code, "f");
         CHECK(f(4.0) == 16.0);
     }
-    lw_code_unref(code);
+    lw_code_free(code);
     lw_bytes_reset(&object);
 }
 

@@ -110,7 +110,8 @@ check_layout(lw_host_kernel *kernel, int64_t n, int64_t step_a, int64_t step_b,
     char *args[] = {(char *)(a + (step_a < 0 ? n : 0)), (char *)b, (char *)out};
     lw_host_failure failure;
 
-    CHECK(lw_host_run(kernel, args, n, strides, NULL, &failure) == LW_OK && failure.row == 0);
+    lw_host_run(kernel, args, n, strides, NULL, &failure);
+    CHECK(failure.row == 0);
     for (int64_t i = 0; i < n; i++) {
         double want = (double)((step_a < 0 ? n : 0) + i * step_a) + 2.0 * (double)(i * step_b);
         CHECK(out[i * step_out] == want);
@@ -150,8 +151,8 @@ test_in_order(lw_host_kernel kernel)
 
     for (int i = 0; i < 100; i++)
         x[i] = i;
-    CHECK(lw_host_run(&kernel, reduce_args, 100, reduce, NULL, &failure) == LW_OK);
-    CHECK(lw_host_run(&kernel, accumulate_args, 100, accumulate, NULL, &failure) == LW_OK);
+    lw_host_run(&kernel, reduce_args, 100, reduce, NULL, &failure);
+    lw_host_run(&kernel, accumulate_args, 100, accumulate, NULL, &failure);
     for (int i = 0; i < 100; i++) {
         want += 2.0 * i;
         CHECK(running[i + 1] == want);
@@ -169,7 +170,7 @@ test_in_place(lw_host_kernel kernel)
 
     for (int i = 0; i < 50; i++)
         x[i] = y[i] = i;
-    CHECK(lw_host_run(&kernel, args, 50, strides, NULL, &failure) == LW_OK);
+    lw_host_run(&kernel, args, 50, strides, NULL, &failure);
     for (int i = 0; i < 50; i++)
         CHECK(x[i] == 3.0 * i);
 }
@@ -185,11 +186,11 @@ test_failures(void)
 
     kernel.can_raise = true;
     a[199999] = a[150001] = a[777] = -1;
-    CHECK(lw_host_run(&kernel, args, n, strides, NULL, &failure) == LW_OK);
+    lw_host_run(&kernel, args, n, strides, NULL, &failure);
     CHECK(failure.row == 3 && failure.element == 777);
     strides[0] = 16;
     a[778] = -1;
-    CHECK(lw_host_run(&kernel, args, n / 2, strides, NULL, &failure) == LW_OK);
+    lw_host_run(&kernel, args, n / 2, strides, NULL, &failure);
     CHECK(failure.row == 3 && failure.element == 389);
     lw_free(a);
     lw_free(b);

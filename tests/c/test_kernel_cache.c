@@ -75,8 +75,9 @@ get(const char *key, maker *m)
     lw_blob *blob = NULL;
     lw_error err = {0};
 
-    CHECK(lw_cache_get_or_make(&digest, LW_CACHE_OBJECT, true, make_bytes, m, &blob, &origin,
-                               &err) == LW_OK);
+    CHECK(
+        lw_cache_get_or_make(&(lw_cache_request){digest, LW_CACHE_OBJECT, true, make_bytes, m},
+                             &blob, &origin, &err) == LW_OK);
     CHECK(blob != NULL && lw_blob_size(blob) == m->n_bytes);
     for (size_t i = 0; blob != NULL && i < lw_blob_size(blob); i++)
         if (lw_blob_data(blob)[i] != m->fill) {
@@ -461,8 +462,9 @@ run_job(void *context)
     lw_blob *blob = NULL;
     lw_error err = {0};
 
-    j->status = lw_cache_get_or_make(&digest, LW_CACHE_OBJECT, true, make_bytes, j->m, &blob,
-                                     NULL, &err);
+    j->status = lw_cache_get_or_make(
+        &(lw_cache_request){digest, LW_CACHE_OBJECT, true, make_bytes, j->m}, &blob, NULL,
+        &err);
     CHECK((blob != NULL) == (j->status == LW_OK));
     snprintf(j->text, sizeof j->text, "%s", lw_error_text(&err));
     lw_blob_unref(blob);
@@ -518,8 +520,9 @@ make_itself(void *context, lw_bytes *out, lw_error *err)
     lw_blob *blob = NULL;
 
     (void)out;
-    return lw_cache_get_or_make(&digest, LW_CACHE_OBJECT, false, make_itself, context, &blob,
-                                NULL, err);
+    return lw_cache_get_or_make(
+        &(lw_cache_request){digest, LW_CACHE_OBJECT, false, make_itself, context}, &blob, NULL,
+        err);
 }
 
 static void
@@ -529,8 +532,9 @@ test_itself(void)
     lw_blob *blob = NULL;
     lw_error err = {0};
 
-    CHECK(lw_cache_get_or_make(&digest, LW_CACHE_OBJECT, false, make_itself, NULL, &blob, NULL,
-                               &err) == LW_ERR_INTERNAL);
+    CHECK(lw_cache_get_or_make(
+              &(lw_cache_request){digest, LW_CACHE_OBJECT, false, make_itself, NULL}, &blob,
+              NULL, &err) == LW_ERR_INTERNAL);
     lw_error_reset(&err);
 }
 
@@ -621,8 +625,9 @@ test_no_memory(void)
         lw_error err = {0};
 
         lw_memory_fail_at(n);
-        made = lw_cache_get_or_make(&digest, LW_CACHE_OBJECT, n % 2 == 0, make_bytes, &m, &blob,
-                                    NULL, &err) == LW_OK;
+        made = lw_cache_get_or_make(
+                   &(lw_cache_request){digest, LW_CACHE_OBJECT, n % 2 == 0, make_bytes, &m},
+                   &blob, NULL, &err) == LW_OK;
         lw_memory_fail_at(-1);
         CHECK(made || err.status == LW_ERR_OUT_OF_MEMORY);
         lw_blob_unref(blob);

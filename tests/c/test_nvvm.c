@@ -103,11 +103,35 @@ good(lw_status status, lw_error *err)
     return status == LW_OK;
 }
 
+/* The kernel lw_k of this text for a compute capability, linked with `extra` unless it is NULL.
+ */
+static lw_status
+compile(const char *text, int cc, const lw_cuda_options *options, const lw_link_input *extra,
+        lw_bytes *cubin, lw_error *err)
+{
+    lw_cuda_source source = {text, "lw_k", extra, extra != NULL};
+    lw_cuda_options same = *options;
+
+    same.cc = cc;
+    return lw_compile_cuda(&source, &same, cubin, err);
+}
+
+static lw_status
+compile_ptx(const char *text, int cc, const lw_cuda_options *options,
+            const lw_link_input *extra, lw_bytes *ptx, lw_error *err)
+{
+    lw_cuda_source source = {text, "lw_k", extra, extra != NULL};
+    lw_cuda_options same = *options;
+
+    same.cc = cc;
+    return lw_compile_cuda_ptx(&source, &same, ptx, err);
+}
+
 static void
 test_architectures(void)
 {
     static const int all[] = {75, 80, 86, 89, 90, 100, 120};
-    lw_cuda_options options = LW_CUDA_OPTIONS_EXACT;
+    lw_cuda_options options = LW_CUDA_OPTIONS_EXACT(90);
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         lw_bytes cubin = {0};
@@ -115,8 +139,7 @@ test_architectures(void)
         double start = now_ms();
 
         CHECK(lw_cuda_cc_known(all[i]));
-        CHECK(good(lw_compile_cuda(with_exp, "lw_k", all[i], &options, NULL, 0, &cubin, &err),
-                   &err));
+        CHECK(good(compile(with_exp, all[i], &options, NULL, &cubin, &err), &err));
         printf("sm_%d: %zu bytes of cubin in %.1f ms\n", all[i], cubin.n, now_ms() - start);
         CHECK(lw_cubin_has_function(cubin.data, cubin.n, "lw_k"));
         CHECK(!lw_cubin_has_function(cubin.data, cubin.n, "lw_other"));
@@ -131,7 +154,7 @@ ptx_has(const char *text, const lw_cuda_options *options, const char *words)
     lw_error err = {0};
     bool found = false;
 
-    CHECK(good(lw_compile_cuda_ptx(text, "lw_k", 90, options, NULL, 0, &ptx, &err), &err));
+    CHECK(good(compile_ptx(text, 90, options, NULL, &ptx, &err), &err));
     if (ptx.data != NULL) {
         CHECK(strlen((char *)ptx.data) == ptx.n);
         found = strstr((char *)ptx.data, words) != NULL;
@@ -147,7 +170,7 @@ sass_has(const char *text, const lw_cuda_options *options, const char *words)
     lw_error err = {0};
     bool found = false;
 
-    CHECK(good(lw_compile_cuda(text, "lw_k", 90, options, NULL, 0, &cubin, &err), &err));
+    CHECK(good(compile(text, 90, options, NULL, &cubin, &err), &err));
     CHECK(good(lw_cuda_sass(cubin.data, cubin.n, &sass, &err), &err));
     found = sass.data != NULL && strstr((char *)sass.data, words) != NULL;
     lw_bytes_reset(&cubin);
@@ -158,9 +181,9 @@ sass_has(const char *text, const lw_cuda_options *options, const char *words)
 static void
 test_options(void)
 {
-    lw_cuda_options exact = LW_CUDA_OPTIONS_EXACT, fused = LW_CUDA_OPTIONS_FUSED;
-    lw_cuda_options fast = {.opt = 3, .fma = true, .ftz = true, .fast_div = true};
-    lw_cuda_options none = {.opt = 0, .line_info = true, .max_registers = 32};
+    lw_cuda_options exact = LW_CUDA_OPTIONS_EXACT(90), fused = LW_CUDA_OPTIONS_FUSED(90);
+    lw_cuda_options fast = {.cc = 90, .opt = 3, .fma = true, .ftz = true, .fast_div = true};
+    lw_cuda_options none = {.cc = 90, .opt = 0, .line_info = true, .max_registers = 32};
     lw_text program, tried;
 
     CHECK(ptx_has(plain, &exact, ".entry lw_k"));
@@ -186,32 +209,31 @@ test_options(void)
 static void
 test_link_inputs(void)
 {
-    lw_cuda_options options = LW_CUDA_OPTIONS_EXACT;
+    lw_cuda_options options = LW_CUDA_OPTIONS_EXACT(90);
     lw_bytes other = {0}, out = {0};
     lw_error err = {0};
     lw_link_input extra = {LW_LINK_LTOIR, NULL, 0, "given.ltoir"};
 
-    CHECK(lw_compile_cuda(with_given, "lw_k", 90, &options, NULL, 0, &out, &err) ==
-          LW_ERR_LINK);
+    CHECK(compile(with_given, 90, &options, NULL, &out, &err) == LW_ERR_LINK);
     CHECK(strstr(lw_error_text(&err), "lw_given") != NULL && err.vendor_name[0] != 0);
     lw_error_reset(&err);
-    CHECK(good(lw_compile_cuda_ltoir(given, "lw_given", 90, &options, &other, &err), &err));
+    CHECK(good(lw_compile_cuda_ltoir(&(lw_cuda_source){given, "lw_given", NULL, 0}, &options,
+                                     &other, &err),
+               &err));
     extra.data = other.data;
     extra.n = other.n;
-    CHECK(good(lw_compile_cuda(with_given, "lw_k", 90, &options, &extra, 1, &out, &err), &err));
+    CHECK(good(compile(with_given, 90, &options, &extra, &out, &err), &err));
     lw_bytes_reset(&out);
-    CHECK(good(lw_compile_cuda_ptx(with_given, "lw_k", 90, &options, &extra, 1, &out, &err),
-               &err));
+    CHECK(good(compile_ptx(with_given, 90, &options, &extra, &out, &err), &err));
     CHECK(out.data && strstr((char *)out.data, "call") == NULL); /* inlined across modules */
     lw_bytes_reset(&out);
     lw_bytes_reset(&other);
-    CHECK(good(lw_nvvm_compile(given, "lw_given", 90, &options, LW_NVVM_PTX, &other, &err),
-               &err));
+    CHECK(good(lw_nvvm_compile(given, "lw_given", &options, LW_NVVM_PTX, &other, &err), &err));
     extra = (lw_link_input){LW_LINK_PTX, other.data, other.n, "given.ptx"};
-    CHECK(good(lw_compile_cuda(with_given, "lw_k", 90, &options, &extra, 1, &out, &err), &err));
+    CHECK(good(compile(with_given, 90, &options, &extra, &out, &err), &err));
     lw_bytes_reset(&out);
     extra = (lw_link_input){LW_LINK_LTOIR, "not LTO-IR", 10, "rubbish"};
-    CHECK(lw_compile_cuda(plain, "lw_k", 90, &options, &extra, 1, &out, &err) == LW_ERR_LINK);
+    CHECK(compile(plain, 90, &options, &extra, &out, &err) == LW_ERR_LINK);
     CHECK(strstr(lw_error_text(&err), "rubbish") != NULL);
     lw_error_reset(&err);
     lw_bytes_reset(&other);
@@ -220,11 +242,11 @@ test_link_inputs(void)
 static void
 expect_refusal(const char *text, int cc, lw_status expected, const char *words)
 {
-    lw_cuda_options options = LW_CUDA_OPTIONS_EXACT;
+    lw_cuda_options options = LW_CUDA_OPTIONS_EXACT(90);
     lw_bytes out = {0};
     lw_error err = {0};
 
-    CHECK(lw_compile_cuda(text, "lw_k", cc, &options, NULL, 0, &out, &err) == expected);
+    CHECK(compile(text, cc, &options, NULL, &out, &err) == expected);
     CHECK(err.status == expected && out.data == NULL);
     CHECK(strstr(lw_error_text(&err), words) != NULL);
     if (strstr(lw_error_text(&err), words) == NULL)
@@ -256,19 +278,18 @@ test_refusals(void)
 static void
 test_dropped_kernel(void)
 {
-    lw_cuda_options options = LW_CUDA_OPTIONS_EXACT;
+    lw_cuda_options options = LW_CUDA_OPTIONS_EXACT(90);
     lw_bytes out = {0}, other = {0};
     lw_link_input extra;
     lw_error err = {0};
     int64_t live = lw_memory_live();
 
-    CHECK(good(lw_compile_cuda(not_used, "lw_k", 90, &options, NULL, 0, &out, &err), &err));
+    CHECK(good(compile(not_used, 90, &options, NULL, &out, &err), &err));
     lw_bytes_reset(&out);
-    CHECK(good(lw_nvvm_compile(given, "lw_given", 90, &options, LW_NVVM_LTOIR, &other, &err),
-               &err));
+    CHECK(
+        good(lw_nvvm_compile(given, "lw_given", &options, LW_NVVM_LTOIR, &other, &err), &err));
     extra = (lw_link_input){LW_LINK_LTOIR, other.data, other.n, "given"};
-    CHECK(lw_compile_cuda(not_used, "lw_k", 90, &options, &extra, 1, &out, &err) ==
-          LW_ERR_LINK);
+    CHECK(compile(not_used, 90, &options, &extra, &out, &err) == LW_ERR_LINK);
     CHECK(out.data == NULL && strstr(lw_error_text(&err), "no kernel lw_k") != NULL);
     lw_error_reset(&err);
     lw_bytes_reset(&other);
@@ -278,28 +299,25 @@ test_dropped_kernel(void)
 static void
 test_not_found(void)
 {
-    lw_cuda_options options = LW_CUDA_OPTIONS_EXACT;
+    lw_cuda_options options = LW_CUDA_OPTIONS_EXACT(90);
     lw_bytes out = {0};
     lw_error err = {0};
 
     CHECK(lw_env_set(LW_ENV_libnvvm, "/nowhere/libnvvm.so.4"));
-    CHECK(lw_compile_cuda(plain, "lw_k", 90, &options, NULL, 0, &out, &err) ==
-          LW_ERR_COMPILER_NOT_FOUND);
+    CHECK(compile(plain, 90, &options, NULL, &out, &err) == LW_ERR_COMPILER_NOT_FOUND);
     CHECK(strstr(lw_error_text(&err), "/nowhere/libnvvm.so.4: no such file") != NULL);
     CHECK(strstr(lw_error_text(&err), "pip install lanewise[cu13]") != NULL);
     lw_error_reset(&err);
     CHECK(lw_env_set(LW_ENV_libnvvm, "/bin/sh")); /* there, but no library */
-    CHECK(lw_compile_cuda(plain, "lw_k", 90, &options, NULL, 0, &out, &err) ==
-          LW_ERR_COMPILER_NOT_FOUND);
+    CHECK(compile(plain, 90, &options, NULL, &out, &err) == LW_ERR_COMPILER_NOT_FOUND);
     CHECK(strstr(lw_error_text(&err), "cannot be loaded") != NULL);
     lw_error_reset(&err);
     CHECK(lw_env_set(LW_ENV_libnvvm, "libm.so.6")); /* a library, but another */
-    CHECK(lw_compile_cuda(plain, "lw_k", 90, &options, NULL, 0, &out, &err) ==
-          LW_ERR_COMPILER_NOT_FOUND);
+    CHECK(compile(plain, 90, &options, NULL, &out, &err) == LW_ERR_COMPILER_NOT_FOUND);
     CHECK(strstr(lw_error_text(&err), "nvvmVersion") != NULL);
     lw_error_reset(&err);
     CHECK(lw_env_set(LW_ENV_libnvvm, NULL));
-    CHECK(good(lw_compile_cuda(plain, "lw_k", 90, &options, NULL, 0, &out, &err), &err));
+    CHECK(good(compile(plain, 90, &options, NULL, &out, &err), &err));
     lw_bytes_reset(&out);
 }
 
@@ -307,15 +325,13 @@ static void *
 compile_some(void *context)
 {
     lw_bytes *out = context;
-    lw_cuda_options options = LW_CUDA_OPTIONS_EXACT;
+    lw_cuda_options options = LW_CUDA_OPTIONS_EXACT(90);
 
     for (int i = 0; i < 4; i++) {
         lw_error err = {0};
 
         lw_bytes_reset(out);
-        CHECK(good(
-            lw_compile_cuda(with_exp, "lw_k", i % 2 ? 100 : 90, &options, NULL, 0, out, &err),
-            &err));
+        CHECK(good(compile(with_exp, i % 2 ? 100 : 90, &options, NULL, out, &err), &err));
     }
     return NULL;
 }
@@ -339,12 +355,12 @@ test_threads(void)
 static void
 test_damaged_cubin(void)
 {
-    lw_cuda_options options = LW_CUDA_OPTIONS_EXACT;
+    lw_cuda_options options = LW_CUDA_OPTIONS_EXACT(90);
     lw_bytes cubin = {0};
     lw_error err = {0};
     uint32_t state = 12345;
 
-    CHECK(good(lw_compile_cuda(plain, "lw_k", 90, &options, NULL, 0, &cubin, &err), &err));
+    CHECK(good(compile(plain, 90, &options, NULL, &cubin, &err), &err));
     for (size_t n = 0; n < cubin.n; n += 13) /* reads nothing beyond what is there */
         (void)lw_cubin_has_function(cubin.data, n, "lw_k");
     for (int i = 0; i < 2000 && cubin.n > 0; i++) {

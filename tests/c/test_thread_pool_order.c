@@ -16,6 +16,8 @@ add_and_pause(atomic_uint *word, unsigned n)
 #undef atomic_fetch_add
 #define atomic_fetch_add    add_and_pause
 #define lw_parallel_for     paused_parallel_for
+#define lw_parallel_until   paused_parallel_until
+#define lw_pool_is_worker   paused_pool_is_worker
 #define lw_host_threads     paused_host_threads
 #define lw_thread_pool_stop paused_thread_pool_stop
 #include "core/host/thread_pool.c"

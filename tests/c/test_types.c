@@ -395,7 +395,7 @@ test_random_tree(uint64_t seed)
 int
 main(int argc, char **argv)
 {
-    uint64_t n_random = argc > 1 ? strtoull(argv[1], NULL, 10) : 3000;
+    uint64_t n_random = argc > 1 ? strtoull(argv[1], NULL, 10) : 20000;
     lw_arena arena;
     lw_types types;
     int64_t live = lw_memory_live();

@@ -229,7 +229,7 @@ if __name__ == "__main__":
     device = "device" in sys.argv
     CALLS = 10 if device else 100
     if "LANEWISE_CUDA_DRIVER" in os.environ:
-        _core._simulate_gufuncs(True)
+        _core._simulate_kernels(True)
     wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 5000
     for seed in itertools.islice(itertools.count(int(sys.argv[2]) if len(sys.argv) > 2 else 0), wanted // CALLS):
         run(seed, CALLS, device)

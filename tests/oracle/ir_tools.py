@@ -24,7 +24,7 @@ def emitter():
     out = pathlib.Path(tempfile.mkdtemp(prefix="lanewise-test-")) / "test_emit"
     sources = [str(p) for folder in FOLDERS for p in sorted((ROOT / "core" / folder).glob("*.c"))]
     subprocess.run(
-        [compiler, "-std=c17", "-O1", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", f"-I{ROOT}",
+        [compiler, "-std=c17", "-O1", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", "-DLW_WINDOWS", f"-I{ROOT}",
          str(ROOT / "tests/c/test_emit.c"), *sources, "-o", str(out), "-lm", "-ldl", "-lpthread"],
         check=True,
     )

@@ -34,7 +34,7 @@ def dump(target="cpu"):
         sources = [p for folder in ir_tools.FOLDERS for p in sorted((ROOT / "core" / folder).glob("*.c"))]
         sources += [ROOT / "core/front/numeric/atomics.c", ROOT / "core/front/numeric/integers.c", ROOT / "core/front/numeric/overflow.c"]
         subprocess.run(
-            [compiler, "-std=c17", "-O1", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", f"-I{ROOT}",
+            [compiler, "-std=c17", "-O1", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", "-DLW_WINDOWS", f"-I{ROOT}",
              str(ROOT / "tests/c/atomics_dump.c"), *map(str, sources), "-o", program, "-lm", "-ldl", "-lpthread"],
             check=True,
         )

@@ -41,7 +41,7 @@ def dump():
     sources = [p for folder in ir_tools.FOLDERS for p in sorted((ROOT / "core" / folder).glob("*.c"))]
     sources += [ROOT / "core/front/numeric" / f"{name}.c" for name in HELPERS]
     subprocess.run(
-        [compiler, "-std=c17", "-O1", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", f"-I{ROOT}",
+        [compiler, "-std=c17", "-O1", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", "-DLW_WINDOWS", f"-I{ROOT}",
          str(ROOT / "tests/c/numeric_dump.c"), *map(str, sources), "-o", str(out), "-lm", "-ldl", "-lpthread"],
         check=True,
     )

@@ -26,9 +26,9 @@ def cpu():
 
 @pytest.fixture
 def simulated():
-    """On the fake driver, kernels of gufuncs run on the simulator."""
+    """On the fake driver, kernels of ufuncs and gufuncs run on the simulator."""
     from fake_driver import FAKE  # which looks for a device
 
-    _core._simulate_gufuncs(FAKE)
+    _core._simulate_kernels(FAKE)
     yield
-    _core._simulate_gufuncs(False)
+    _core._simulate_kernels(False)

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 #: Folders whose C files make up the extension, in the order data flows.
 SOURCE = ("core/base", "core/tables", "core/ir", "core/block", "core/front", "core/front/numeric",
           "core/front/read", "core/front/infer", "core/front/lower", "core/opt", "core/opt/loops", "core/emit",
-          "core/link", "core/device", "core/host", "core/py",
+          "core/link", "core/device", "core/host", "core/plan", "core/py",
           "core/py/cuda", "core/py/array", "core/py/types", "core/py/compiled", "core/py/numpy", "core/py/windows", "ufunc", "gufunc/core", "gufunc", "forall", "random",
           "reduce/function", "reduce/host", "reduce/device", "reduce",
           "lanewise")

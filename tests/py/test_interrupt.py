@@ -1,5 +1,5 @@
-"""Ctrl-C in long calls on the CPU (ufuncs, gufuncs, reductions; forall and kernels: test_kernel_threads.py), and while
-code is compiled."""
+"""Ctrl-C in long calls on the CPU (ufuncs, gufuncs, reductions, forall; kernels: test_kernel_threads.py), and while code is
+compiled."""
 
 from __future__ import annotations
 
@@ -54,6 +54,46 @@ def one(x, n, out):
         total += x / (total + k + 1)
     out[0] = total
 
+@lw.vectorize
+def square(x, n):
+    total = 0.0
+    for i in range(n):
+        for k in range(n):
+            total = max(total, x * i - k)
+    return total
+
+@lw.vectorize
+def calls(x, n):
+    total = 0.0
+    for i in range(n):
+        total += slow(x, 100_000)
+    return total
+
+@lw.guvectorize(["(f8[:], f8[:])"], "(m)->(m)")
+def differences(x, out):
+    for i in range(x.size):
+        out[i] = 0.0
+        for k in range(x.size):
+            out[i] += abs(x[i] - x[k])
+
+@lw.forall(target="cpu")
+def elements(i, x, n, out):
+    total = 0.0
+    for k in range(n):
+        total += x[i] / (total + k + 1)
+    out[i] = total
+
+@lw.forall(target="cpu")
+def late_elements(i, x, n, out):
+    total = 0.0
+    if i > 400:  # those of the thread that is asked are done at once
+        for k in range(n):
+            total += x[i] / (total + k + 1)
+    out[i] = total
+
+def forall(f, size, n):
+    f(size, x, n, np.zeros(size))
+
 total = lw.reduce(lambda x, y: x + y)
 costliest = lw.reduce(lambda x, y: x + y, map=lambda x: slow(x, 10_000_000))
 costlier = lw.reduce(lambda x, y: x + y, map=lambda x: slow(x, 300_000))
@@ -79,6 +119,19 @@ CALLS = {
     "gufunc": "rows(x.reshape(10_000, 100), 100_000)",
     "gufunc of few": "one(x[:50], 100_000_000)",
     "gufunc of many": "one(x, 1_000_000)",
+    "ufunc of one": "square(1.0, 10**6)",
+    "ufunc of one that calls": "calls(1.0, 10**6)",
+    "ufunc.reduce, costly": "slow_add.reduce(x)",
+    "ufunc.accumulate, costly": "slow_add.accumulate(x)",
+    "ufunc.reduceat, costly": "slow_add.reduceat(x, np.arange(0, 10**6, 100))",
+    "ufunc.outer": "slow_add.outer(x, x[:20])",
+    "gufunc of one": "differences(x)",
+    "gufunc of two": "differences(np.ones((2, 10**6)))",
+    "gufunc of one, a chain": "one(1.0, 10**11)",
+    "forall": "forall(elements, 10**6, 10**6)",
+    "forall of one": "forall(elements, 1, 10**11)",
+    "forall of two": "forall(elements, 2, 10**11)",
+    "forall, uneven": "forall(late_elements, 1000, 10**8)",
     "reduce": "total(endless)",
     "reduce, stops": "any_zero(endless)",
     "reduce, rows": "total(np.broadcast_to(np.ones(1), (10**7, 3000)), axis=1)",
@@ -100,6 +153,9 @@ CALLS = {
     "reduceat": "total.reduceat(endless, np.arange(0, 10**12, 10**10))",
     "reduceat, short": "total.reduceat(np.broadcast_to(np.ones(1), (10**4, 10**6)), np.arange(0, 10**6, 500), axis=1)",
     "reduceat, wide": "total.reduceat(tall, np.arange(0, 10**6, 10**4), axis=0)",
+    "reductions.sum": "lw.reductions.sum(endless)",
+    "reductions.logsumexp": "lw.reductions.logsumexp(endless)",
+    "reductions.cumsum": "[lw.reductions.cumsum(x) for _ in range(10**6)]",
 }
 
 
@@ -108,7 +164,8 @@ def test_control_c_ends_a_long_call(name, run_python, tmp_path):
     script = tmp_path / "interrupted.py"
     script.write_text(START + f"""
 signal.signal(signal.SIGALRM, signal.default_int_handler)
-for again in range(2):
+late = []
+while not late or min(late) > 0.1 and len(late) < 20:  # where other processes have the CPU it may be later
     signal.setitimer(signal.ITIMER_REAL, 0.3)
     start = time.perf_counter()
     try:
@@ -117,8 +174,9 @@ for again in range(2):
         pass
     else:
         raise AssertionError("not interrupted")
-    assert time.perf_counter() - start < 30
+    late.append(time.perf_counter() - start - 0.3)
     assert (slow(x[:100], 1) == 1).all() and add.reduce(x) == 1e6 and (one(x, 1) == 1).all() and total(x) == 1e6
+assert min(late) < 0.1, late
 """)
     run_python(str(script), timeout=110)
 
@@ -431,3 +489,20 @@ def test_an_exception_of_a_handler_is_not_remembered(make, operand):
     finally:
         signal.signal(signal.SIGALRM, before)
     np.testing.assert_array_equal(f(operand), operand.sum(axis=1) if operand.ndim == 2 else operand)
+
+
+def test_an_exception_of_a_handler_while_source_is_parsed(monkeypatch):
+    """It may come within Python code that the reader calls."""
+    class Interrupted(warnings.catch_warnings):
+        def __exit__(self, *given):
+            super().__exit__(*given)
+            raise TimeoutError("late")
+
+    def half(x):
+        return x / 2
+
+    with monkeypatch.context() as patched:
+        patched.setattr(warnings, "catch_warnings", Interrupted)
+        with pytest.raises(TimeoutError):
+            lw.vectorize(half)(4.0)
+    assert lw.vectorize(half)(4.0) == 2

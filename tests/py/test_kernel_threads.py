@@ -242,7 +242,7 @@ assert (few == 300 + 299 * 150).all()
 
 
 def test_control_c_ends_a_long_forall(run_python, tmp_path):
-    """Between two pieces of it: each element is done or not begun, and the next call is whole."""
+    """What an element stores behind its loop is stored or not, and the next call is whole."""
     script = tmp_path / "forall.py"
     script.write_text(START + """
 @lw.forall

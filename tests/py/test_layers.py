@@ -1,4 +1,4 @@
-"""Includes point one way: base <- tables <- ir <- front (its parts: shared, numeric, then read, infer, lower), opt, emit <- link <- device, host <- py
+"""Includes point one way: base <- tables <- ir <- front (its parts: shared, numeric, then read, infer, lower), opt, emit <- link <- device, host <- plan <- py
 <- doors <- lanewise/module.c. Says which arrow was broken."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LAYER = {
     "core/base": 0, "core/tables": 1, "core/ir": 2, "core/block": 2.5,
     "core/front": 3, "core/opt": 3, "core/opt/loops": 3.1, "core/emit": 3, "core/front/numeric": 3.2,
     "core/front/read": 3.4, "core/front/infer": 3.4, "core/front/lower": 3.4,
-    "core/link": 4, "core/device": 5, "core/host": 5, "core/py": 6,
+    "core/link": 4, "core/device": 5, "core/host": 5, "core/plan": 5.5, "core/py": 6,
     "core/py/cuda": 6.1, "core/py/array": 6.2, "core/py/types": 6.3, "core/py/compiled": 6.4, "core/py/numpy": 6.5, "core/py/windows": 6.6,
     "gufunc/core": 6.7, "reduce/function": 6.7, "reduce/host": 6.8, "reduce/device": 6.9,
     "ufunc": 7, "gufunc": 7, "forall": 7, "random": 7, "reduce": 7, "lanewise": 8,
@@ -26,7 +26,7 @@ LAYER = {
 DOORS = [folder for folder, layer in LAYER.items() if layer == 7]
 #: The only files that may know Python.
 WITH_PYTHON = ("core/py/*", "core/front/read/*", "ufunc/*_object.c", "ufunc/*_py.[ch]",
-               "ufunc/ufunc_parts.h", "gufunc/*_object.c", "gufunc/*_py.[ch]", "forall/*_object.c", "forall/*_py.[ch]", "random/*_py.[ch]",
+               "ufunc/ufunc_parts.h", "gufunc/*_object.c", "gufunc/*_py.[ch]", "forall/*_object.c", "forall/*_py.[ch]", "forall/*_py_internal.h", "random/*_py.[ch]", "random/*_py_internal.h",
                "reduce/*_object.c", "reduce/*_py.[ch]", "lanewise/module.c")
 PYTHON_HEADERS = re.compile(r"^(Python\.h|structmember\.h|numpy/.*|internal/pycore_.*)$")
 

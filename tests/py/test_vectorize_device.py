@@ -9,7 +9,9 @@ import pytest
 import lanewise as lw
 from lanewise import cuda
 
-pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not cuda.is_available(), reason="no CUDA device")]
+from fake_driver import needs_kernels
+
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("simulated"), pytest.mark.skipif(not cuda.is_available(), reason="no CUDA device")]
 
 DTYPES = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
           "float16", "float32", "float64", "complex64", "complex128"]
@@ -202,6 +204,85 @@ def test_order():
     assert muladd(moved, moved).strides == (c * c).strides
 
 
+@pytest.mark.parametrize("order", "KACF")
+@pytest.mark.parametrize("left, right", [(left, right) for left in range(6) for right in range(6)])
+def test_order_of_results(left, right, order):
+    """As NumPy lays results out, also where the operands disagree."""
+    layouts = [((3, 4, 5), lambda x: x), ((5, 4, 3), lambda x: x.T), ((4, 3, 5), lambda x: x.transpose(1, 0, 2)),
+               ((3, 4, 5), lambda x: x[:, ::-1]), ((3, 4, 5), lambda x: x[:, :1]), ((4, 5), lambda x: x)]
+    (shape, view), (other_shape, other_view) = layouts[left], layouts[right]
+    x, y = data(shape, "float64", 1), data(other_shape, "float64", 2)
+    a, b = view(x), other_view(y)
+    expected = np.add(a, b, order=order)
+    result = lw.add(view(cuda.to_device(x)), other_view(cuda.to_device(y)), order=order)
+    assert result.strides == expected.strides
+    check(result, expected)
+
+
+def test_order_of_results_beside_a_mask_and_an_output():
+    a, mask = data(4, "float64", 1), np.ones((4, 3), bool).T
+    expected = np.add(a, a, where=mask, out=None)
+    d = cuda.to_device(a)
+    assert lw.add(d, d, where=cuda.to_device(np.ones((4, 3), bool)).T, out=None).strides == expected.strides
+    x = data((3, 4), "float64", 1) + 100
+    out = np.zeros((4, 3)).T
+    expected = np.divmod(x, x, out, None)[1]
+    _, made = lw.divmod(cuda.to_device(x), cuda.to_device(x), cuda.to_device(np.zeros((4, 3))).T, None)
+    assert made.strides == expected.strides
+    check(made, expected)
+
+
+@pytest.mark.parametrize("keywords", [{}, {"out": ...}])
+def test_numbers_only(keywords):
+    """On the device, where target= says so, though nothing lies there."""
+    f = lw.vectorize(["dd->d"], target="cuda")(lambda x, y: x * y + x)
+    g = lw.guvectorize("(),()->()", target="cuda")(lambda x, y: x * y + x)
+    for h in (f, g):
+        assert h(2.0, 5.0, **keywords) == 12.0
+    assert type(f(2.0, 5.0)) is np.float64
+
+
+@pytest.mark.parametrize("dtype", [">f8", "longdouble"])
+def test_outputs_of_dtypes_that_kernels_do_not_have(dtype):
+    f = lw.vectorize(["dd->d"], target="cuda")(lambda x, y: x * y + x)
+    x, out = data(6, "float64", 1), np.zeros(6, dtype)
+    assert f(x, x, out=out) is out
+    np.testing.assert_array_equal(out.astype("d"), x * x + x)
+    with pytest.raises(ValueError, match="non-broadcastable"):
+        f(x, x, out=np.zeros(7, dtype))
+    with pytest.raises(TypeError, match="casting"):
+        f(x, x, out=out, casting="no")
+
+
+def test_outputs_that_overlap():
+    """The later output is written last."""
+    both = lw.vectorize(["d->dd"])(lambda x: (x + 1, x * 100))
+    x = data(1000, "float64", 1)
+    for first, second in ((slice(0, 1000), slice(0, 1000)), (slice(0, 1000), slice(3, 1003)), (slice(3, 1003), slice(0, 1000))):
+        out = cuda.to_device(np.zeros(1003))
+        both(cuda.to_device(x), out=(out[first], out[second]))
+        expected = np.zeros(1003)
+        expected[first] = x + 1
+        expected[second] = x * 100
+        np.testing.assert_array_equal(out.copy_to_host(), expected)
+
+
+@pytest.mark.parametrize("keywords, problem", [
+    ({"casting": None}, TypeError), ({"subok": None}, TypeError), ({"signature": None}, TypeError), ({"axis": 0}, TypeError),
+    ({"signature": "dd->d", "dtype": "d"}, TypeError), ({"out": (...,)}, TypeError)])
+def test_keywords_that_numpy_refuses(keywords, problem):
+    x = np.ones(3)
+    with pytest.raises(problem):
+        np.add(x, x, **keywords)
+    with pytest.raises(problem):
+        lw.add(cuda.to_device(x), cuda.to_device(x), **keywords)
+
+
+def test_out_ellipsis():
+    x = cuda.to_device(np.ones(3))
+    check(lw.add(x, x, out=...), np.full(3, 2.0))
+
+
 def test_dtype_and_signature():
     a = np.arange(10, dtype=np.float32)
     d = cuda.to_device(a)
@@ -293,6 +374,7 @@ def test_host_arrays_with_target_cuda():
         f(a, a, out=np.zeros((2, 3), np.int32))
 
 
+@needs_kernels  # of another library, on memory that the fake driver does not have
 def test_cupy():
     cupy = pytest.importorskip("cupy")
     a = cupy.arange(1000, dtype=cupy.float32).reshape(10, 100)
@@ -304,6 +386,7 @@ def test_cupy():
     np.testing.assert_array_equal(cupy.asnumpy(out), reference(cupy.asnumpy(a), 2))
 
 
+@needs_kernels  # of another library, on memory that the fake driver does not have
 def test_torch():
     torch = pytest.importorskip("torch")
     if not torch.cuda.is_available():
@@ -320,6 +403,7 @@ def test_torch():
     assert c.unique().tolist() == [13.0]
 
 
+@needs_kernels  # nvdisasm comes with a toolkit
 def test_inspection():
     f = lw.vectorize(["f4(f4, f4)"])(lambda x, y: x * y)
     assert ".entry" in f.inspect_ptx("f4(f4, f4)")

@@ -1,47 +1,46 @@
-/* Arrays: attributes, elements, views, assignment into them. A value is an element when every
- * axis has an integer; all else is a view of the same memory. */
+/* Arrays: attributes, elements, views, and assignment into them. A subscript gives an element
+ * when every axis has an integer; every other subscript gives a view of the same memory. */
 #include "core/front/infer/infer_internal.h"
 #include "core/front/records.h"
 #include "core/front/subscript.h"
 
+#include <assert.h>
 #include <string.h>
 
 const lw_type_row *
 lw_array_row(lw_infer_frame *f, lw_type type)
 {
-    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
-
-    return row && row->kind == LW_TK_ARRAY ? row : NULL;
+    return lw_type_get_kind(lw_types_of(f), type, LW_TK_ARRAY);
 }
 
-/* ---- what is said of wrong code ---- */
+/* ---- messages ---- */
 
-/* "`A` is float32[:] (argument 3)", as far as the array has a name. */
+/* "`A` is float32[:] (argument 3)"; without a name, as much as is known. */
 static const char *
-say_array(lw_infer_frame *f, uint32_t node, lw_type type)
+describe_array(lw_infer_frame *f, uint32_t node, lw_type type)
 {
     const lw_node *n = lw_node_of(f, node);
-    const char *source = lw_say_source(f, node), *name = lw_say_type(f, type);
+    const char *source = lw_describe_source(f, node), *name = lw_describe_type(f, type);
 
     if (source == NULL || *source == '\0')
-        return lw_say(f, "this is %s", name);
+        return lw_format_text(f, "this is %s", name);
     for (uint32_t i = 0; n->kind == LW_NODE_NAME && i < f->fn->params.n; i++)
         if (f->fn->params.data[i].var == n->a)
-            return lw_say(f, "`%s` is %s (argument %u)", source, name, i + 1);
-    return lw_say(f, "`%s` is %s", source, name);
+            return lw_format_text(f, "`%s` is %s (argument %u)", source, name, i + 1);
+    return lw_format_text(f, "`%s` is %s", source, name);
 }
 
 lw_status
 lw_complain_whole_array(lw_infer_frame *f, uint32_t node, const char *what, lw_type type,
                         const char *help)
 {
-    return lw_complain(f, lw_node_of(f, node)->loc, "E160",
-                       lw_say(f,
-                              "%s on a whole array (%s); kernels compute one element per "
-                              "thread",
-                              what, lw_say_type(f, type)),
-                       help ? help : "use elements, as in `A[i]`, in a loop",
-                       "%s on a whole array", what);
+    return lw_complain(
+        f, lw_node_of(f, node)->loc, "E160",
+        lw_format_text(f,
+                       "%s on a whole array (%s); kernels compute one element per "
+                       "thread",
+                       what, lw_describe_type(f, type)),
+        help ? help : "use elements, as in `A[i]`, in a loop", "%s on a whole array", what);
 }
 
 static lw_status
@@ -50,8 +49,9 @@ complain_count(lw_infer_frame *f, uint32_t index, uint32_t array, lw_type type, 
     uint32_t ndim = lw_array_row(f, type)->ndim;
 
     return lw_complain(f, lw_node_of(f, index)->loc, "E121",
-                       lw_say(f, "%u %s for a %u-dimensional array: %s", n,
-                              n == 1 ? "index" : "indices", ndim, say_array(f, array, type)),
+                       lw_format_text(f, "%u %s for a %u-dimensional array: %s", n,
+                                      n == 1 ? "index" : "indices", ndim,
+                                      describe_array(f, array, type)),
                        NULL, n > ndim ? "too many indices" : "too few indices");
 }
 
@@ -60,20 +60,21 @@ complain_index(lw_infer_frame *f, const lw_index_item *item)
 {
     const lw_node *n = lw_node_of(f, item->node);
     bool divides = item->element == 0 && n->kind == LW_NODE_BINARY && n->op == LW_PY_DIV;
-    const char *type = lw_say_type(f, item->type), *help = NULL;
+    const char *type = lw_describe_type(f, item->type), *help = NULL;
 
     if (lw_array_row(f, item->type))
         return lw_complain_whole_array(f, item->node, "an index", item->type,
                                        "index with integers, one element at a time");
     if (divides)
-        help = lw_say(f, "use `%s // %s`", lw_say_source(f, n->a), lw_say_source(f, n->b));
+        help = lw_format_text(f, "use `%s // %s`", lw_describe_source(f, n->a),
+                              lw_describe_source(f, n->b));
     else if (lw_type_is_real(f, item->type))
         help = "use `//`, or `int(...)`";
     else if (item->type == LW_DT_b1)
         help = "use `int(...)`; masks belong to whole arrays";
     return lw_complain(f, n->loc, "E120",
-                       divides ? lw_say(f, "this is %s: `/` always gives a float", type)
-                               : lw_say(f, "this is %s", type),
+                       divides ? lw_format_text(f, "this is %s: `/` always gives a float", type)
+                               : lw_format_text(f, "this is %s", type),
                        help, "array index must be an integer, not %s", type);
 }
 
@@ -93,13 +94,14 @@ infer_bound(lw_infer_frame *f, uint32_t node, bool is_step)
         return LW_OK;
     if (!lw_type_is_int(f, value.type))
         return lw_complain(f, lw_node_of(f, node)->loc, "E120",
-                           lw_say(f, "this is %s", lw_say_value(f, value)),
+                           lw_format_text(f, "this is %s", lw_describe_value(f, value)),
                            lw_type_is_real(f, value.type) ? "use `//`, or `int(...)`" : NULL,
-                           "slice bounds must be integers, not %s", lw_say_type(f, value.type));
+                           "slice bounds must be integers, not %s",
+                           lw_describe_type(f, value.type));
     if (!is_step)
         return LW_OK;
     if (!value.konst || !lw_konst_int_value(lw_konst_of(f, value.konst), &known))
-        f->can_raise |= !f->run->typed->options.ignore_errors; /* 0 at run time */
+        f->can_raise |= !f->run->typed->options.ignore_errors; /* 0: known only at run time */
     else if (known == 0)
         return lw_complain(f, lw_node_of(f, node)->loc, "E141", NULL, NULL,
                            "slice step cannot be zero");
@@ -120,7 +122,7 @@ fail:
     return status;
 }
 
-/* Slices are no values: a tuple that holds some is typed item by item. */
+/* Slices are not values, so that a tuple that holds some is typed item by item. */
 static lw_status
 infer_index(lw_infer_frame *f, uint32_t index)
 {
@@ -151,7 +153,7 @@ fail:
     return status;
 }
 
-/* Constant indices into constant extents. */
+/* Constant indices are compared with constant extents. */
 static lw_status
 check_extents(lw_infer_frame *f, uint32_t array, lw_type type, const lw_index *items)
 {
@@ -169,7 +171,7 @@ check_extents(lw_infer_frame *f, uint32_t array, lw_type type, const lw_index *i
             continue;
         if (extent == 0 || (item->konst && (at < -extent || at >= extent)))
             return lw_complain(f, lw_node_of(f, item->node)->loc, "E124",
-                               say_array(f, array, type), NULL,
+                               describe_array(f, array, type), NULL,
                                "index out of bounds: axis %u has %lld element%s", axis - 1,
                                (long long)extent, extent == 1 ? "" : "s");
     }
@@ -211,8 +213,8 @@ steps_by_one(lw_infer_frame *f, uint32_t slice)
            lw_konst_int_value(lw_konst_of(f, f->nodes[step].konst), &known) && known == 1;
 }
 
-/* Dense memory stays dense when only its outermost axes are picked from; `from` and `step` say
- * where those begin. */
+/* Dense memory stays dense when only its outermost axes are indexed, followed by at most one
+ * slice without a step. Axes are visited from the outermost one, `from`, in steps of `step`. */
 static bool
 stays_dense(lw_infer_frame *f, const lw_index *index, uint32_t from, int step)
 {
@@ -262,7 +264,7 @@ view_type(lw_infer_frame *f, lw_type array, const lw_index *index)
     return derived_type(f, &row, index->n_kept, layout, known ? row.shape + first : NULL);
 }
 
-/* What an element is as a value: records carry their array's mark. */
+/* The type of an element as a value; a record is read-only if its array is. */
 static lw_type
 element_type(lw_infer_frame *f, const lw_type_row *row)
 {
@@ -287,7 +289,7 @@ type_of_index(lw_infer_frame *f, uint32_t array, lw_type type, uint32_t index, l
         return LW_OK;
     LW_TRY(check_index(f, array, type, index, items));
     if (items->n_named > lw_array_row(f, type)->ndim || items->n_kept > LW_MAX_ARRAY_DIMS)
-        return LW_OK; /* complained about in the last walk */
+        return LW_OK; /* check_index has reported it in the last walk */
     *out =
         items->is_element ? element_type(f, lw_array_row(f, type)) : view_type(f, type, items);
 fail:
@@ -321,7 +323,7 @@ fail:
 
 /* ---- attributes ---- */
 
-/* Whether nothing is lost when this is not evaluated. */
+/* Whether dropping the expression loses nothing. */
 static bool
 is_quiet(lw_infer_frame *f, uint32_t node)
 {
@@ -381,7 +383,7 @@ transposed(lw_infer_frame *f, lw_type type)
     return derived_type(f, &row, row.ndim, layout, NULL);
 }
 
-/* *found: the array has this attribute. */
+/* *found: whether the array has this attribute. */
 lw_status
 lw_infer_array_attribute(lw_infer_frame *f, uint32_t node, lw_type array, const char *name,
                          bool *found, lw_infer_value *out)
@@ -425,7 +427,7 @@ lw_infer_array_len(lw_infer_frame *f, uint32_t node, uint32_t array, lw_type typ
     const lw_type_row *row = lw_array_row(f, type);
 
     if (row->ndim == 0)
-        return lw_complain(f, lw_node_of(f, array)->loc, "E121", say_array(f, array, type),
+        return lw_complain(f, lw_node_of(f, array)->loc, "E121", describe_array(f, array, type),
                            NULL, "len() of a 0-dimensional array");
     if (row->shape && is_quiet(f, array))
         *out = lw_konst_value(f, lw_konst_int(f, f->nodes[node].konst, row->shape[0]));
@@ -444,8 +446,8 @@ lw_infer_array_items(lw_infer_frame *f, uint32_t node, lw_type array, lw_type *i
     lw_layout layout = row.layout == LW_LAYOUT_C || row.ndim == 1 ? LW_LAYOUT_C : LW_LAYOUT_ANY;
 
     if (row.ndim == 0)
-        return lw_complain(f, lw_node_of(f, node)->loc, "E121", say_array(f, node, array), NULL,
-                           "a loop over a 0-dimensional array");
+        return lw_complain(f, lw_node_of(f, node)->loc, "E121", describe_array(f, node, array),
+                           NULL, "a loop over a 0-dimensional array");
     *count = row.shape ? row.shape[0] : -1;
     *item = row.ndim == 1 ? element_type(f, &row)
                           : derived_type(f, &row, row.ndim - 1u, layout,
@@ -462,20 +464,20 @@ complain_no_array(lw_infer_frame *f, uint32_t target, lw_type type)
 
     if (options->procedure || options->threads)
         return lw_complain(f, lw_node_of(f, target)->loc, "E121",
-                           lw_say(f, "this is %s", lw_say_type(f, type)),
+                           lw_format_text(f, "this is %s", lw_describe_type(f, type)),
                            "pass an array, if only of one element",
                            "`%s` is not an array: nothing can be stored in it",
-                           lw_say_source(f, lw_node_of(f, target)->a));
+                           lw_describe_source(f, lw_node_of(f, target)->a));
     return lw_complain(f, lw_node_of(f, target)->loc, "E160", "an element is assigned here",
                        "`return` the value; writing arrays belongs to kernels (`forall`, "
                        "`guvectorize`)",
                        "this function computes one element and cannot write into arrays");
 }
 
-/* The array or record of a target, its index and what they name: the type of an element, of a
- * field or of a view. */
+/* The array or record of a target, its index and what they select; *out: the type of an
+ * element, of a field or of a view. */
 static lw_status
-infer_place(lw_infer_frame *f, uint32_t target, lw_type *out)
+infer_target(lw_infer_frame *f, uint32_t target, lw_type *out)
 {
     const lw_node *n = lw_node_of(f, target);
     const char *field;
@@ -483,23 +485,25 @@ infer_place(lw_infer_frame *f, uint32_t target, lw_type *out)
     lw_status status;
 
     *out = LW_T_BOTTOM;
+    assert(n->kind == LW_NODE_SUBSCRIPT || n->kind == LW_NODE_ATTRIBUTE); /* lw_assign chose */
     LW_TRY(lw_infer_expr(f, n->a, &array));
     if (array.type == LW_T_BOTTOM)
         return LW_OK;
     LW_TRY(lw_infer_field_name(f, target, array.type, &field));
     if (field) {
-        LW_TRY(lw_infer_field_place(f, target, array.type, field, out));
+        LW_TRY(lw_infer_field_target(f, target, array.type, field, out));
         f->nodes[target].type = *out;
         return LW_OK;
     }
     if (n->kind == LW_NODE_ATTRIBUTE)
-        return lw_complain(f, n->loc, "E162",
-                           lw_say(f, "the object is %s", lw_say_type(f, array.type)), NULL,
-                           "attributes cannot be assigned");
+        return lw_complain(
+            f, n->loc, "E162",
+            lw_format_text(f, "the object is %s", lw_describe_type(f, array.type)), NULL,
+            "attributes cannot be assigned");
     if (lw_array_row(f, array.type) == NULL)
         return complain_no_array(f, target, array.type);
     if (lw_array_row(f, array.type)->readonly)
-        return lw_complain(f, n->loc, "E162", say_array(f, n->a, array.type),
+        return lw_complain(f, n->loc, "E162", describe_array(f, n->a, array.type),
                            f->run->typed->options.readonly_help
                                ? f->run->typed->options.readonly_help
                                : "pass a writable array",
@@ -513,12 +517,15 @@ fail:
 static lw_status
 check_copy(lw_infer_frame *f, lw_type to, uint32_t source, lw_type from)
 {
+    assert(lw_array_row(f, to) != NULL &&
+           lw_array_row(f, from) != NULL); /* check_store asked */
     const lw_type_row *x = lw_array_row(f, to), *y = lw_array_row(f, from);
     uint32_t loc = lw_node_of(f, source)->loc;
 
     if (x->ndim != y->ndim)
         return lw_complain(
-            f, loc, "E121", lw_say(f, "%s into %s", lw_say_type(f, from), lw_say_type(f, to)),
+            f, loc, "E121",
+            lw_format_text(f, "%s into %s", lw_describe_type(f, from), lw_describe_type(f, to)),
             "write a loop over the elements", "arrays of different numbers of axes");
     if (x->elements[0] >= LW_N_DTYPES || y->elements[0] >= LW_N_DTYPES)
         return lw_complain_whole_array(f, source, "an assignment of records", from,
@@ -538,16 +545,16 @@ check_store(lw_infer_frame *f, lw_type to, uint32_t source, lw_infer_value value
     if (row && lw_array_row(f, from))
         return check_copy(f, to, source, from);
     if (element >= LW_N_DTYPES) {
-        f->can_raise |= row && !f->run->typed->options.ignore_errors; /* it may overlap */
+        f->can_raise |= row && !f->run->typed->options.ignore_errors; /* they may overlap */
         return lw_infer_store_record(f, source, element, from);
     }
     if (!lw_type_is_number(f, from))
-        return lw_complain(f, loc, "E120", lw_say(f, "this is %s", lw_say_value(f, value)),
-                           lw_array_row(f, from) && lw_array_row(f, from)->ndim == 0
-                               ? lw_say(f, "its element is `%s[()]`", lw_say_source(f, source))
-                               : NULL,
-                           "an element of a %s array must be a number",
-                           lw_dtypes[element].public_name);
+        return lw_complain(
+            f, loc, "E120", lw_format_text(f, "this is %s", lw_describe_value(f, value)),
+            lw_array_row(f, from) && lw_array_row(f, from)->ndim == 0
+                ? lw_format_text(f, "its element is `%s[()]`", lw_describe_source(f, source))
+                : NULL,
+            "an element of a %s array must be a number", lw_dtypes[element].public_name);
     return lw_check_value(f, source, from, (lw_dtype)element, "array");
 }
 
@@ -558,15 +565,15 @@ lw_infer_store(lw_infer_frame *f, uint32_t target, lw_infer_value value)
     lw_type type;
     lw_status status;
 
-    LW_TRY(infer_place(f, target, &type));
+    LW_TRY(infer_target(f, target, &type));
     if (type != LW_T_BOTTOM && value.type != LW_T_BOTTOM)
         LW_TRY(check_store(f, type, source, value));
 fail:
     return status;
 }
 
-/* A[i] += v: the array and the index are evaluated once, then the element is read, v computed
- * and the result stored. */
+/* A[i] += v: the array and the index are evaluated once, then the element is read, v is
+ * computed and the result is stored. */
 lw_status
 lw_infer_augmented_store(lw_infer_frame *f, uint32_t node)
 {
@@ -574,16 +581,17 @@ lw_infer_augmented_store(lw_infer_frame *f, uint32_t node)
     lw_infer_value x = {0}, y, result;
     lw_status status;
 
-    LW_TRY(infer_place(f, n->a, &x.type));
+    LW_TRY(infer_target(f, n->a, &x.type));
     f->nodes[n->a].operand = x.type;
     LW_TRY(lw_infer_expr(f, n->b, &y));
     if (x.type == LW_T_BOTTOM || y.type == LW_T_BOTTOM)
         return LW_OK;
     if (x.type >= LW_N_DTYPES)
         return lw_complain_whole_array(
-            f, node, lw_say(f, "`%s=`", lw_pyop_text[lw_node_of(f, node)->op]), x.type,
+            f, node, lw_format_text(f, "`%s=`", lw_pyop_text[lw_node_of(f, node)->op]), x.type,
             "write a loop over the elements");
-    LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, n->a, x, n->b, y, &result));
+    LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, x},
+                           (lw_infer_operand){n->b, y}, &result));
     f->nodes[node].type = result.type;
     f->nodes[node].konst = 0;
     if (result.type != LW_T_BOTTOM)
@@ -593,9 +601,9 @@ fail:
     return status;
 }
 
-/* ---- arrays that may overlap ---- */
+/* ---- arrays that may share memory ---- */
 
-/* Numbers, and arrays in the shape of the output. */
+/* Accepts numbers, and arrays in the shape of the output. */
 static lw_type
 walked_type(lw_infer_frame *f, const lw_arg *arg, uint32_t ndim)
 {
@@ -608,8 +616,8 @@ walked_type(lw_infer_frame *f, const lw_arg *arg, uint32_t ndim)
 }
 
 lw_status
-lw_infer_walk(lw_infer_frame *f, uint32_t node, lw_impl impl, const lw_arg *args, uint32_t n,
-              lw_infer_value *out)
+lw_infer_overlap(lw_infer_frame *f, uint32_t node, lw_impl impl, const lw_arg *args, uint32_t n,
+                 lw_infer_value *out)
 {
     lw_type types[2 + 2 * LW_MOST_OPERANDS] = {LW_DT_b1, LW_DT_b1};
     const lw_type_row *to = lw_array_row(f, args[0].value.type);
@@ -627,6 +635,6 @@ lw_infer_walk(lw_infer_frame *f, uint32_t node, lw_impl impl, const lw_arg *args
     for (uint32_t i = 0; i < n; i++)
         types[2 + i] = types[2 + n + i] = walked_type(f, &args[i], ndim);
     out->type = lw_type_tuple(lw_types_of(f), types, 2 + 2 * n, NULL);
-    f->can_raise |= !f->run->typed->options.ignore_errors; /* there is no order */
+    f->can_raise |= !f->run->typed->options.ignore_errors; /* no order is safe */
     return LW_OK;
 }

@@ -1,4 +1,6 @@
-/* Calls: binding of arguments to parameters, closures, instances by argument types. */
+/* Calls: binding of arguments to parameters, closures, and instances by argument types. It
+ * owns the order of a call's entries in typed->lists: one for each parameter, captures last. A
+ * call has no type until all its arguments have one, and only the last walk writes entries. */
 #include "core/front/infer/infer_internal.h"
 
 #include <assert.h>
@@ -43,7 +45,7 @@ add_star(lw_infer_frame *f, uint32_t node, arg_list *args)
     row = lw_tuple_row(f, tuple.type);
     if (row == NULL)
         return lw_complain(f, lw_node_of(f, node)->loc, "E120",
-                           lw_say(f, "this is %s", lw_say_value(f, tuple)), NULL,
+                           lw_format_text(f, "this is %s", lw_describe_value(f, tuple)), NULL,
                            "only a tuple can be unpacked with `*`");
     n = row->n;
     for (uint32_t i = 0; i < n; i++) {
@@ -55,7 +57,7 @@ fail:
     return status;
 }
 
-/* *unknown: some argument has no type yet. */
+/* *unknown: whether some argument has no type yet. */
 static lw_status
 infer_args(lw_infer_frame *f, const lw_node *call, bool shown, arg_list *args, bool *unknown)
 {
@@ -105,12 +107,13 @@ is_own_function(lw_infer_frame *f, lw_type type)
            f->run->tree->fns.data[row->fn].parent == f->fn_index;
 }
 
-/* What a nested function of this one captures, as it is at this moment. */
+/* The values that a nested function of this one captures, as they are at this point of the
+ * walk. */
 static lw_status
-capture(lw_infer_frame *f, uint32_t loc, uint32_t fn, uint32_t i, const env_stack *outer,
+capture(lw_infer_frame *f, uint32_t loc, const lw_fn_capture *row, const env_stack *outer,
         lw_infer_value *value, uint32_t *entry)
 {
-    const lw_fn_capture *row = &f->run->tree->fns.data[fn].captures.data[i];
+    assert(row->parent_var < f->fn->vars.n);
     uint32_t def;
     lw_status status;
 
@@ -128,7 +131,8 @@ fail:
     return status;
 }
 
-/* Put an entry in typed->lists; definitions among them become webs at the end. */
+/* Append an entry to typed->lists; definitions among the entries are replaced by webs at the
+ * end. */
 static lw_status
 list_entry(lw_infer_frame *f, uint32_t entry)
 {
@@ -166,8 +170,8 @@ complain_recursion(lw_infer_frame *f, uint32_t loc, uint32_t fn, const char *typ
     const char *name = f->run->tree->fns.data[fn].name;
 
     return lw_complain(f, loc, "E151",
-                       lw_say(f, "recursion: `%s` calls itself%s%s", name,
-                              types ? " with " : "", types ? types : ""),
+                       lw_format_text(f, "recursion: `%s` calls itself%s%s", name,
+                                      types ? " with " : "", types ? types : ""),
                        "use a loop; recursion is not supported", "recursive call of `%s`",
                        name);
 }
@@ -178,6 +182,7 @@ static lw_status
 function_env(lw_infer_frame *f, uint32_t loc, uint32_t fn, const env_stack *outer,
              lw_infer_value *value, uint32_t *entry)
 {
+    const lw_fn_capture *captures = f->run->tree->fns.data[fn].captures.data;
     uint32_t n = f->run->tree->fns.data[fn].captures.n;
     lw_type *types = lw_arena_take(f->run->arena, (n + 1) * sizeof *types);
     uint32_t *entries = lw_arena_take(f->run->arena, (n + 1) * sizeof *entries);
@@ -193,7 +198,7 @@ function_env(lw_infer_frame *f, uint32_t loc, uint32_t fn, const env_stack *oute
         }
     for (uint32_t i = 0; i < n; i++) {
         lw_infer_value one;
-        LW_TRY(capture(f, loc, fn, i, &here, &one, &entries[i]));
+        LW_TRY(capture(f, loc, &captures[i], &here, &one, &entries[i]));
         types[i] = one.type;
         if (one.type == LW_T_STATIC)
             return lw_complain(f, loc, "E102", NULL,
@@ -211,15 +216,15 @@ fail:
 
 typedef struct binding {
     lw_infer_frame *f;
-    uint32_t node, fn, n; /* n: parameters and captures */
+    uint32_t node, fn, n; /* n: the number of parameters and captures */
     const lw_fn *row;
     lw_infer_value *values;
     uint32_t *entries;
     bool *given;
 } binding;
 
-/* What an instance is made for: the type, and the constant where it exists at compile time only
- * or decides conditions. */
+/* What distinguishes instances: the type of an argument, and its constant if that exists only
+ * at compile time or decides conditions. */
 static lw_infer_value
 key_of(lw_infer_frame *f, lw_infer_value value)
 {
@@ -237,6 +242,7 @@ key_of(lw_infer_frame *f, lw_infer_value value)
 static lw_status
 set_param(binding *b, uint32_t i, const lw_arg *arg)
 {
+    assert(i < b->row->params.n);
     lw_infer_frame *f = b->f;
     lw_status status = LW_OK;
     lw_infer_value value = arg->value;
@@ -259,6 +265,7 @@ fail:
 static lw_status
 set_vararg(binding *b, uint32_t i, const lw_arg *args, uint32_t n)
 {
+    assert(i < b->row->params.n);
     lw_infer_frame *f = b->f;
     lw_type *types = lw_arena_take(f->run->arena, (n + 1) * sizeof *types);
     uint32_t *entries = lw_arena_take(f->run->arena, (n + 1) * sizeof *entries);
@@ -298,8 +305,9 @@ bind_positional(binding *b, const lw_arg *args, uint32_t n)
 
     if (n > n_positional && !has_vararg)
         return lw_complain(f, lw_node_of(f, b->node)->loc, "E153",
-                           lw_say(f, "`%s` takes %u positional argument%s, %u given",
-                                  b->row->name, n_positional, n_positional == 1 ? "" : "s", n),
+                           lw_format_text(f, "`%s` takes %u positional argument%s, %u given",
+                                          b->row->name, n_positional,
+                                          n_positional == 1 ? "" : "s", n),
                            NULL, "too many arguments for `%s`", b->row->name);
     for (uint32_t i = 0; i < n && i < n_positional; i++)
         LW_TRY(set_param(b, first + i, &args[i]));
@@ -321,11 +329,12 @@ bind_keyword(binding *b, const lw_arg *arg)
             continue;
         if (b->given[i])
             return lw_complain(b->f, loc, "E153",
-                               lw_say(b->f, "`%s` is given twice", arg->keyword), NULL,
+                               lw_format_text(b->f, "`%s` is given twice", arg->keyword), NULL,
                                "`%s` got two values for one parameter", b->row->name);
         return set_param(b, i, arg);
     }
-    return lw_complain(b->f, loc, "E153", lw_say(b->f, "no parameter `%s`", arg->keyword), NULL,
+    return lw_complain(b->f, loc, "E153",
+                       lw_format_text(b->f, "no parameter `%s`", arg->keyword), NULL,
                        "`%s` has no such parameter", b->row->name);
 }
 
@@ -339,7 +348,7 @@ bind_rest(binding *b)
             continue;
         if (param->default_konst == 0)
             return lw_complain(b->f, lw_node_of(b->f, b->node)->loc, "E153",
-                               lw_say(b->f, "`%s` is missing", param->name), NULL,
+                               lw_format_text(b->f, "`%s` is missing", param->name), NULL,
                                "`%s` needs an argument for `%s`", b->row->name, param->name);
         b->values[i] = key_of(b->f, lw_konst_value(b->f, param->default_konst));
     }
@@ -367,8 +376,8 @@ fail:
     return status;
 }
 
-/* Captures follow the parameters: read here, where the function is defined in this one, else
- * taken from the function value. */
+/* Captures follow the parameters. They are read here if the function is defined in this one,
+ * else taken from the function value. */
 static lw_status
 bind_captures(binding *b, uint32_t callee_node, lw_type function)
 {
@@ -383,8 +392,8 @@ bind_captures(binding *b, uint32_t callee_node, lw_type function)
         env_stack here = {NULL, b->fn};
 
         if (b->row->parent == f->fn_index) {
-            LW_TRY(capture(f, lw_node_of(f, b->node)->loc, b->fn, i, &here, value,
-                           &b->entries[at + i]));
+            LW_TRY(capture(f, lw_node_of(f, b->node)->loc, &b->row->captures.data[i], &here,
+                           value, &b->entries[at + i]));
         } else if (i < n_captured) {
             *value = (lw_infer_value){captured[i], 0};
             b->entries[at + i] = element_entry(f, callee_node, i);
@@ -401,7 +410,7 @@ fail:
 /* ---- instances ---- */
 
 static const char *
-say_types(lw_infer_frame *f, const lw_infer_value *values, uint32_t n)
+describe_types(lw_infer_frame *f, const lw_infer_value *values, uint32_t n)
 {
     lw_text text = {0};
     const char *said;
@@ -428,6 +437,7 @@ is_users_fault(lw_status status)
 static lw_status
 finish_call(binding *b, uint32_t memo, lw_infer_value *out)
 {
+    assert(memo < b->f->run->memos.n);
     lw_infer_frame *f = b->f;
     lw_typed_node *typed = &f->nodes[b->node];
     const lw_memo *row = &f->run->memos.data[memo];
@@ -478,7 +488,8 @@ instantiate(binding *b, lw_infer_value *out)
             return LW_OK;
     }
     run->quiet += !final;
-    status = lw_infer_instance(run, b->fn, b->values, b->n, declared, loc, &memo);
+    status = lw_infer_instance(run, &(lw_instance_key){b->fn, b->n, b->values, declared}, loc,
+                               &memo);
     run->quiet -= !final;
     if (status != LW_OK) {
         if (!final && is_users_fault(status))
@@ -488,13 +499,14 @@ instantiate(binding *b, lw_infer_value *out)
         return status;
     }
     if (run->memos.data[memo].busy)
-        return complain_recursion(f, loc, b->fn, say_types(f, b->values, b->row->params.n));
+        return complain_recursion(f, loc, b->fn,
+                                  describe_types(f, b->values, b->row->params.n));
     return finish_call(b, memo, out);
 fail:
     return status;
 }
 
-/* What is wrong with the function that is called was found when it was read. */
+/* A problem that was found when the called function was read. */
 static lw_status
 complain_of_callee(lw_infer_frame *f, uint32_t node, const lw_fn *callee)
 {
@@ -522,9 +534,9 @@ call_function(lw_infer_frame *f, uint32_t node, uint32_t fn, lw_type function,
 
     if (row->problem)
         return complain_of_callee(f, node, row);
-    if (row->whole && !lw_takes_wholes(f, row, args->data, args->n, &status))
+    if (row->implements && !lw_takes_arrays(f, row, args->data, args->n, &status))
         return status;
-    if (row->whole && strcmp(row->whole, "math.prod") == 0) {
+    if (row->implements && strcmp(row->implements, "math.prod") == 0) {
         LW_TRY(lw_fold_product(f, node, args->data, args->n, out));
         if (out->konst)
             return LW_OK;
@@ -542,7 +554,7 @@ fail:
     return status;
 }
 
-/* ---- what is called ---- */
+/* ---- callees by kind ---- */
 
 static lw_status
 no_keywords(lw_infer_frame *f, const arg_list *args, const char *what)
@@ -551,14 +563,15 @@ no_keywords(lw_infer_frame *f, const arg_list *args, const char *what)
     for (uint32_t i = 0; i < args->n; i++)
         if (args->data[i].keyword)
             return lw_complain(f, lw_node_of(f, args->data[i].node)->loc, "E153",
-                               lw_say(f, "no parameter `%s`", args->data[i].keyword), NULL,
-                               "`%s` has no such parameter", what);
+                               lw_format_text(f, "no parameter `%s`", args->data[i].keyword),
+                               NULL, "`%s` has no such parameter", what);
     return LW_OK;
 }
 
-/* Arguments of a named function in their places; a gap is an argument with entry 0. */
+/* Put the arguments of a named function in the order of its parameters; a parameter without an
+ * argument has entry 0. */
 static lw_status
-place_keywords(lw_infer_frame *f, lw_name_id name, const arg_list *args, arg_list *placed)
+order_keywords(lw_infer_frame *f, lw_name_id name, const arg_list *args, arg_list *placed)
 {
     lw_status status = LW_OK;
 
@@ -568,14 +581,15 @@ place_keywords(lw_infer_frame *f, lw_name_id name, const arg_list *args, arg_lis
         int at = arg.keyword ? lw_name_keyword(name, arg.keyword) : (int)placed->n;
 
         if (at < 0)
-            return lw_complain(f, lw_node_of(f, arg.node)->loc, "E153",
-                               lw_say(f, "no parameter `%s` in compiled code", arg.keyword),
-                               NULL, "`%s` has no such parameter", lw_name_shown(name));
+            return lw_complain(
+                f, lw_node_of(f, arg.node)->loc, "E153",
+                lw_format_text(f, "no parameter `%s` in compiled code", arg.keyword), NULL,
+                "`%s` has no such parameter", lw_name_shown(name));
         while (placed->n <= (uint32_t)at)
             LW_TRY(add_arg(f, placed, (lw_arg){0}));
         if (placed->data[at].entry)
             return lw_complain(f, lw_node_of(f, arg.node)->loc, "E153",
-                               lw_say(f, "`%s` is given twice", arg.keyword), NULL,
+                               lw_format_text(f, "`%s` is given twice", arg.keyword), NULL,
                                "`%s` got two values for one parameter", lw_name_shown(name));
         placed->data[at] = arg;
     }
@@ -603,17 +617,17 @@ call_named(lw_infer_frame *f, uint32_t node, lw_name_id name, const arg_list *ar
 
     if (row->rule == LW_RULE_PRINT)
         return lw_infer_print(f, node, args->data, args->n, out);
-    whole = lw_whole_of_named(f, name, args->data, args->n);
+    whole = lw_array_function_of_named(f, name, args->data, args->n);
     if (whole)
         return call_function(f, node, whole, LW_T_BOTTOM, args, out);
-    LW_TRY(place_keywords(f, name, args, &placed));
+    LW_TRY(order_keywords(f, name, args, &placed));
     if (placed.n < row->min || (row->max != 255 && placed.n > row->max))
         return lw_complain(
             f, lw_node_of(f, node)->loc, "E153",
             row->min == row->max
-                ? lw_say(f, "`%s` takes %u argument%s, %u given", lw_name_shown(name), row->min,
-                         row->min == 1 ? "" : "s", placed.n)
-                : lw_say(f, "%u argument%s given", placed.n, placed.n == 1 ? "" : "s"),
+                ? lw_format_text(f, "`%s` takes %u argument%s, %u given", lw_name_shown(name),
+                                 row->min, row->min == 1 ? "" : "s", placed.n)
+                : lw_format_text(f, "%u argument%s given", placed.n, placed.n == 1 ? "" : "s"),
             hint_of(row), "wrong number of arguments for `%s`", lw_name_shown(name));
     for (uint32_t i = 0; i < row->min; i++)
         if (placed.data[i].entry == 0)
@@ -645,7 +659,7 @@ call_konst(lw_infer_frame *f, uint32_t node, uint32_t number, const arg_list *ar
         return lw_infer_pytype(f, node, (uint32_t)konst->u, args->data, args->n, out);
     case LW_K_OBJECT:
         return lw_complain(
-            f, loc, "E152", lw_say(f, "%s", konst->text ? konst->text : "this object"),
+            f, loc, "E152", lw_format_text(f, "%s", konst->text ? konst->text : "this object"),
             konst->help ? konst->help
                         : "built in with this name: math.*, np.*; or write it as a "
                           "Python function",
@@ -659,10 +673,10 @@ fail:
     return status;
 }
 
-/* row.sum(): the row is the first argument. */
+/* In row.sum(), the row is the first argument. */
 static lw_status
-call_whole(lw_infer_frame *f, uint32_t node, lw_infer_value object, uint32_t fn,
-           const arg_list *args, lw_infer_value *out)
+call_array_function(lw_infer_frame *f, uint32_t node, lw_infer_value object, uint32_t fn,
+                    const arg_list *args, lw_infer_value *out)
 {
     uint32_t row = lw_node_of(f, lw_node_of(f, node)->a)->a;
     arg_list all = {0};
@@ -681,15 +695,16 @@ static lw_status
 call_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char *name,
             const arg_list *args, lw_infer_value *out)
 {
-    if (lw_array_row(f, object.type) && lw_whole_of_method(f, name))
-        return call_whole(f, node, object, lw_whole_of_method(f, name), args, out);
+    if (lw_array_row(f, object.type) && lw_array_function_of_method(f, name))
+        return call_array_function(f, node, object, lw_array_function_of_method(f, name), args,
+                                   out);
     if (lw_is_grid_group(f, object) && strcmp(name, "sync") == 0)
         return call_named(f, node, LW_NAME_cuda_cg_GridGroup_sync, args, out);
-    return lw_infer_method(f, node, object, name, args->data, args->n, out);
+    return lw_infer_method(f, node, object, args->data, args->n, out);
 }
 
-/* *is_method: whether this is `x.name(...)`, x neither tuple nor dtype; then *out is its
- * value. */
+/* *is_method: whether this is `x.name(...)` where x is neither tuple nor dtype; then *out is
+ * its value. */
 static lw_status
 try_method(lw_infer_frame *f, uint32_t node, bool *is_method, lw_infer_value *out)
 {
@@ -745,7 +760,7 @@ lw_infer_call(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     if (row && row->kind == LW_TK_FUNCTION)
         return call_function(f, node, row->fn, callee.type, &args, out);
     return lw_complain(f, lw_node_of(f, n->a)->loc, "E152",
-                       lw_say(f, "this is %s", lw_say_value(f, callee)), NULL,
+                       lw_format_text(f, "this is %s", lw_describe_value(f, callee)), NULL,
                        "only functions can be called");
 fail:
     return status;

@@ -1,5 +1,5 @@
-/* What inference says of the user's code: texts in the arena, made in the last walk only, and
- * diagnostics with the function and the types of its parameters. */
+/* Diagnostics of the user's code, with the function and the types of its parameters, and the
+ * texts in them. Both are made in the last walk only, and texts live in the arena. */
 #include "core/front/infer/infer_internal.h"
 
 #include <stdarg.h>
@@ -23,7 +23,7 @@ keep(lw_infer_frame *f, lw_text *text)
 }
 
 const char *
-lw_say(lw_infer_frame *f, const char *format, ...)
+lw_format_text(lw_infer_frame *f, const char *format, ...)
 {
     lw_text text = {0};
     va_list args;
@@ -37,7 +37,7 @@ lw_say(lw_infer_frame *f, const char *format, ...)
 }
 
 const char *
-lw_say_type(lw_infer_frame *f, lw_type type)
+lw_describe_type(lw_infer_frame *f, lw_type type)
 {
     lw_text text = {0};
 
@@ -48,21 +48,21 @@ lw_say_type(lw_infer_frame *f, lw_type type)
 }
 
 const char *
-lw_say_value(lw_infer_frame *f, lw_infer_value value)
+lw_describe_value(lw_infer_frame *f, lw_infer_value value)
 {
     const lw_konst *konst = value.konst ? lw_konst_of(f, value.konst) : NULL;
     const char *said;
 
     if (konst == NULL || konst->kind != LW_K_STR || konst->text == NULL)
-        return lw_say_type(f, value.type);
+        return lw_describe_type(f, value.type);
     said = strlen(konst->text) <= 40 && strpbrk(konst->text, "'\n") == NULL
-               ? lw_say(f, "the text '%s'", konst->text)
+               ? lw_format_text(f, "the text '%s'", konst->text)
                : "a text";
     return said ? said : "";
 }
 
 const char *
-lw_say_source(lw_infer_frame *f, uint32_t node)
+lw_describe_source(lw_infer_frame *f, uint32_t node)
 {
     const lw_tree *tree = f->run->tree;
     const lw_loc *loc = &tree->locs.data[lw_node_of(f, node)->loc];
@@ -81,7 +81,7 @@ lw_say_source(lw_infer_frame *f, uint32_t node)
 
 /* "blur(A: float32, i: int64)" */
 static const char *
-say_where(lw_infer_frame *f)
+describe_frame(lw_infer_frame *f)
 {
     lw_text text = {0};
 
@@ -101,13 +101,14 @@ lw_complain_called(lw_infer_frame *f, uint32_t loc)
 {
     lw_run *run = f->run;
 
-    if (f->fn->wraps) /* the user's call of it is told */
+    if (f->fn->wraps) /* the user's call of it is reported */
         return;
-    if (!lw_diagnose_at_call(run->tree, loc, say_where(f), run->err))
+    if (!lw_diagnose_at_call(run->tree, loc, describe_frame(f), run->err))
         lw_diagnose_called_from(run->tree, loc, f->fn->name, run->err);
 }
 
-/* What the language leaves out is "unsupported", all else a fault of typing. */
+/* Code that the language does not support is UnsupportedError, every other fault a
+ * TypingError. */
 static lw_status
 status_of(const char *code)
 {
@@ -132,8 +133,19 @@ lw_complain(lw_infer_frame *f, uint32_t loc, const char *code, const char *label
     va_start(args, format);
     lw_text_addv(&text, format, args);
     va_end(args);
-    return lw_diagnose(f->run->tree, loc, say_where(f), status, code, label, help, f->run->err,
-                       "%s", keep(f, &text));
+    return lw_diagnose(
+        f->run->tree, loc,
+        (lw_fault){status, code, .label = label, .help = help, .where = describe_frame(f)},
+        f->run->err, "%s", keep(f, &text));
+}
+
+lw_status
+lw_complain_argument(lw_infer_frame *f, lw_name_id name, const lw_arg *arg, const char *wanted,
+                     const char *help)
+{
+    return lw_complain(f, lw_node_of(f, arg->node)->loc, "E120",
+                       lw_format_text(f, "this is %s", lw_describe_value(f, arg->value)), help,
+                       "`%s` needs %s", lw_name_shown(name), wanted);
 }
 
 lw_status
@@ -143,7 +155,7 @@ lw_complain_kept(lw_infer_frame *f, uint32_t diag)
         return LW_OK;
     if (f->run->quiet)
         return f->run->tree->diags.data[diag].status;
-    return lw_diagnose_kept(f->run->tree, diag, say_where(f), f->run->err);
+    return lw_diagnose_kept(f->run->tree, diag, describe_frame(f), f->run->err);
 }
 
 lw_status
@@ -152,7 +164,7 @@ lw_out_of_memory(lw_infer_frame *f)
     return lw_fail_memory(f->run->err);
 }
 
-/* ---- conversions at the edges ---- */
+/* ---- conversions of results and annotated variables ---- */
 
 static bool
 does_not_fit(lw_infer_frame *f, lw_type type, lw_dtype to)
@@ -161,7 +173,7 @@ does_not_fit(lw_infer_frame *f, lw_type type, lw_dtype to)
            !lw_literal_fits(lw_types_of(f), type, to);
 }
 
-/* 0 and 1 are False and True. */
+/* 0 and 1 are False and True */
 static bool
 is_truth(lw_infer_frame *f, lw_type type, lw_dtype to)
 {
@@ -177,30 +189,33 @@ lw_check_conversion(lw_infer_frame *f, uint32_t loc, lw_type type, lw_dtype to,
     const char *to_name = lw_dtypes[to].public_name, *lost = "fraction";
 
     if (does_not_fit(f, type, to))
-        return lw_complain(f, loc, "E130",
-                           lw_say(f, "%s does not fit %s", lw_say_type(f, type), to_name), NULL,
-                           "integer constant out of range");
+        return lw_complain(
+            f, loc, "E130",
+            lw_format_text(f, "%s does not fit %s", lw_describe_type(f, type), to_name), NULL,
+            "integer constant out of range");
     if (type == LW_T_BOTTOM || lw_can_cast_same_kind(from, to) || is_truth(f, type, to))
         return LW_OK;
     if (from == LW_DT_void)
-        return lw_complain(f, loc, "E142", lw_say(f, "this is %s", lw_say_type(f, type)), NULL,
+        return lw_complain(f, loc, "E142",
+                           lw_format_text(f, "this is %s", lw_describe_type(f, type)), NULL,
                            "a %s of type %s cannot receive this", what, to_name);
     if (lw_is_integer(from) && lw_is_integer(to))
         return LW_OK;
     if (f->run->typed->options.casting_unsafe ||
-        (!lw_weak_mode(f) && !lw_is_complex(from))) /* numba truncates */
+        (!lw_weak_mode(f) && !lw_is_complex(from))) /* numba truncates without a word */
         return LW_OK;
     if (lw_is_complex(from) && !lw_is_complex(to))
         lost = "imaginary part";
     else if (to == LW_DT_b1)
         lost = "value";
     return lw_complain(f, loc, "E142",
-                       lw_say(f, "%s into %s %s %s would drop the %s", lw_say_type(f, type),
-                              to_name[0] == 'i' ? "an" : "a", to_name, what, lost),
+                       lw_format_text(f, "%s into %s %s %s would drop the %s",
+                                      lw_describe_type(f, type), to_name[0] == 'i' ? "an" : "a",
+                                      to_name, what, lost),
                        lw_is_complex(from) ? "`.real` or `abs(...)`"
                        : to == LW_DT_b1    ? "compare with `!= 0`"
                                            : "`int(...)` or `round(...)`",
-                       "%s cannot be stored as %s", lw_say_type(f, type), to_name);
+                       "%s cannot be stored as %s", lw_describe_type(f, type), to_name);
 }
 
 lw_status

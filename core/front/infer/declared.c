@@ -1,10 +1,11 @@
-/* Calls of functions that were made with signatures: which signature takes the arguments, and
- * arguments and results as it has them.
+/* Calls of functions that were made with signatures: which signature accepts the arguments, and
+ * how arguments and results are converted to it.
  *
- * A function with one signature converts to that as an assignment to an array would: a float
- * may be rounded and an integer wrap, what loses more is E142, a constant that does not fit
- * E130. Of several the nearest one is taken, by the costs of promote.c. Arrays are never
- * converted; where they do not match, or nothing does, it is E181. */
+ * A function with one signature converts its arguments as an assignment to an array would: a
+ * float may be rounded and an integer may wrap; a conversion that loses more is E142, a
+ * constant that does not fit is E130. Of several signatures the nearest one is chosen, by the
+ * costs of promote.c. Arrays are never converted. If arrays do not match, or no signature does,
+ * the call is E181. */
 #include "core/front/infer/infer_internal.h"
 
 #include "core/front/records.h"
@@ -13,7 +14,7 @@
 
 enum { COST_ROUNDS = 4, COST_WRAPS = 5, COST_CUTS = 6, COST_NONE = -1 };
 
-/* ---- how near an argument is ---- */
+/* ---- how near an argument is to a signature ---- */
 
 static int
 number_cost(lw_infer_frame *f, lw_type given, lw_dtype declared)
@@ -107,15 +108,15 @@ type_as(lw_infer_frame *f, lw_type given, const lw_sig_type *declared)
         return given;
     items = lw_arena_take(f->run->arena, (n + 1) * sizeof *items);
     for (uint32_t i = 0; items && i < n; i++) {
-        row = lw_tuple_row(f, given); /* interning moves the rows */
+        row = lw_tuple_row(f, given); /* interning may have moved the rows */
         items[i] = type_as(f, row->elements[i], &declared->items[i]);
     }
     return items ? lw_type_tuple(lw_types_of(f), items, n, names) : LW_T_BOTTOM;
 }
 
-/* ---- the signature of a call ---- */
+/* ---- choice of the signature ---- */
 
-/* What a signature has for parameter i: its type, or for `*args` a tuple of the rest. */
+/* The type that a signature has for parameter i; for `*args` a tuple of all remaining ones. */
 static bool
 declared_of(const lw_fn *fn, const lw_signature *signature, uint32_t i, lw_sig_type *out)
 {
@@ -144,7 +145,7 @@ cost_of_call(lw_infer_frame *f, const lw_fn *fn, const lw_infer_value *values,
     return cost;
 }
 
-/* The nearest declared signature, of equally near ones the first. */
+/* The nearest declared signature; of equally near ones the first. */
 static const lw_signature *
 nearest(lw_infer_frame *f, const lw_fn *fn, const lw_infer_value *values)
 {
@@ -174,20 +175,20 @@ complain_no_match(lw_infer_frame *f, uint32_t node, const lw_fn *fn,
         lw_text_add(&made, i ? ", " : "");
         lw_signature_print(&fn->declared[i], &made);
     }
-    status = lw_complain(
-        f, lw_node_of(f, node)->loc, "E181",
-        lw_say(f, "(%s) given; it was made with %s", lw_text_get(&given), lw_text_get(&made)),
-        fn->declared_safe ? "cast the argument, or add its type to the "
-                            "signatures: ufuncs cast safely alone"
-                          : "cast the argument, or add its type to the "
-                            "signatures",
-        "`%s` has no signature for these arguments", fn->name);
+    status = lw_complain(f, lw_node_of(f, node)->loc, "E181",
+                         lw_format_text(f, "(%s) given; it was made with %s",
+                                        lw_text_get(&given), lw_text_get(&made)),
+                         fn->declared_safe ? "cast the argument, or add its type to the "
+                                             "signatures: ufuncs cast safely alone"
+                                           : "cast the argument, or add its type to the "
+                                             "signatures",
+                         "`%s` has no signature for these arguments", fn->name);
     lw_text_reset(&given);
     lw_text_reset(&made);
     return status;
 }
 
-/* A lone signature says of numbers what would be lost. */
+/* A lone signature reports which numbers would be lost. */
 static lw_status
 check_lone(lw_infer_frame *f, uint32_t node, const lw_fn *fn, const lw_infer_value *values,
            const uint32_t *entries, bool *said)
@@ -249,7 +250,7 @@ fail:
 
 /* ---- results ---- */
 
-/* An annotation as a signature would have it; kind NONE: it binds nothing. */
+/* An annotation as a signature would name the type; kind NONE: it promises nothing. */
 static lw_sig_type
 type_of_annotation(lw_infer_frame *f, uint32_t number)
 {
@@ -296,7 +297,8 @@ check_items(lw_infer_frame *f, uint32_t loc, lw_type given, const lw_sig_type *p
         return LW_OK;
     }
     if (cost_of(f, given, promised) < 0)
-        return lw_complain(f, loc, "E142", lw_say(f, "this is %s", lw_say_type(f, given)), NULL,
+        return lw_complain(f, loc, "E142",
+                           lw_format_text(f, "this is %s", lw_describe_type(f, given)), NULL,
                            "`%s` promises another result", f->fn->name);
 fail:
     return status;

@@ -1,6 +1,10 @@
-/* Expressions: values, conditions and their order of evaluation. */
+/* Expressions: values, conditions and their order of evaluation. Every expression is entered
+ * through lw_infer_expr or lw_infer_condition, which limits the depth and notes type and
+ * constant in the typed node. A condition is inferred for its two outcomes, so that
+ * assignments in it are known to have happened in one arm and not in the other. */
 #include "core/front/infer/infer_internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 lw_status
@@ -12,8 +16,10 @@ lw_enter(lw_infer_frame *f, uint32_t node)
         run->depth++;
         return LW_OK;
     }
-    return lw_diagnose(run->tree, lw_node_of(f, node)->loc, f->fn->name, LW_ERR_UNSUPPORTED,
-                       "E101", NULL, "split the expression over several assignments",
+    return lw_diagnose(run->tree, lw_node_of(f, node)->loc,
+                       (lw_fault){LW_ERR_UNSUPPORTED, "E101",
+                                  .help = "split the expression over several assignments",
+                                  .where = f->fn->name},
                        run->quiet ? NULL : run->err, "code nested more than %d levels deep",
                        LW_MAX_DEPTH);
 }
@@ -42,18 +48,19 @@ check_truth(lw_infer_frame *f, uint32_t node, lw_infer_value x, int truth)
     if (truth >= 0 || x.type == LW_T_BOTTOM || lw_type_is_number(f, x.type))
         return LW_OK;
     if (lw_array_row(f, x.type))
-        return lw_complain(
-            f, lw_node_of(f, node)->loc, "E123",
-            lw_say(f, "truth value of an array: this is %s", lw_say_type(f, x.type)),
-            lw_say(f, "test an element (`%s[i] > 0`), or `%s is None`", lw_say_source(f, node),
-                   lw_say_source(f, node)),
-            "an array has no truth value");
+        return lw_complain(f, lw_node_of(f, node)->loc, "E123",
+                           lw_format_text(f, "truth value of an array: this is %s",
+                                          lw_describe_type(f, x.type)),
+                           lw_format_text(f, "test an element (`%s[i] > 0`), or `%s is None`",
+                                          lw_describe_source(f, node),
+                                          lw_describe_source(f, node)),
+                           "an array has no truth value");
     return lw_complain(f, lw_node_of(f, node)->loc, "E104",
-                       lw_say(f, "this is %s", lw_say_value(f, x)), NULL,
+                       lw_format_text(f, "this is %s", lw_describe_value(f, x)), NULL,
                        "this has no truth value in compiled code");
 }
 
-/* Nothing is lost when an expression that was folded is not evaluated. */
+/* Whether dropping the folded expression loses nothing. */
 static bool
 is_pure(const lw_infer_frame *f, uint32_t node)
 {
@@ -62,7 +69,7 @@ is_pure(const lw_infer_frame *f, uint32_t node)
 
 /* ---- comparisons ---- */
 
-/* A later link runs only when those before it were true. */
+/* A link of a chain runs only if all links before it were true. */
 static lw_status
 infer_link(lw_infer_frame *f, uint32_t link, uint32_t left_node, lw_infer_value left,
            lw_infer_value *right, int *truth)
@@ -71,7 +78,8 @@ infer_link(lw_infer_frame *f, uint32_t link, uint32_t left_node, lw_infer_value 
     lw_status status;
 
     LW_TRY(lw_infer_expr(f, n->a, right));
-    LW_TRY(lw_infer_compare(f, link, (lw_pyop)n->op, left_node, left, n->a, *right, truth));
+    LW_TRY(lw_infer_compare(f, link, (lw_pyop)n->op, (lw_infer_operand){left_node, left},
+                            (lw_infer_operand){n->a, *right}, truth));
     f->nodes[link].type = LW_DT_b1;
     f->nodes[link].truth = (int8_t)*truth;
     f->nodes[link].konst = *truth >= 0 ? lw_konst_bool(f, f->nodes[link].konst, *truth) : 0;
@@ -119,8 +127,8 @@ fail:
 
 /* ---- and, or ---- */
 
-/* As a condition: the ways out where the answer is true and where it is false stay apart, so
- * that `if a and (y := g(a)):` finds y bound. */
+/* As a condition: the states after a true and after a false answer are kept apart, so that `if
+ * a and (y := g(a)):` finds y bound. */
 static lw_status
 condition_operands(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *early)
 {
@@ -181,7 +189,7 @@ boolop_condition(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *when_tru
     if (status == LW_OK && late && !lw_flow_take(f, late))
         status = lw_out_of_memory(f);
     if (split) {
-        lw_flow_merge(f, &early, &f->now); /* early: what holds after either answer */
+        lw_flow_merge(f, &early, &f->now); /* early: the state after either answer */
         lw_flow_set(f, &early);
     }
     late = is_and ? when_false : when_true;
@@ -191,7 +199,7 @@ boolop_condition(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *when_tru
     return status;
 }
 
-/* As a value: the operands that may be the answer. *n_known counts those in *set. */
+/* As a value: the operands that may be the result. *n_known counts those in *set. */
 static lw_status
 value_operands(lw_infer_frame *f, uint32_t node, lw_infer_value *set, uint32_t *n_set,
                bool *folded)
@@ -257,11 +265,11 @@ join_set(lw_infer_frame *f, uint32_t node, const lw_infer_value *set, uint32_t n
                            "one of several texts or objects, chosen by numbers",
                            "compiled code chooses among numbers: give each a number",
                            "which constant this is would be known only at run time");
-    return lw_complain(f, lw_node_of(f, node)->loc,
-                       strcmp(problem, "E112") == 0 ? "E140" : problem,
-                       lw_say(f, "one way gives %s, another %s", lw_say_type(f, types[0]),
-                              lw_say_type(f, types[n - 1])),
-                       lw_help_for_join(problem), "the possible values have no common type");
+    return lw_complain(
+        f, lw_node_of(f, node)->loc, strcmp(problem, "E112") == 0 ? "E140" : problem,
+        lw_format_text(f, "one way gives %s, another %s", lw_describe_type(f, types[0]),
+                       lw_describe_type(f, types[n - 1])),
+        lw_help_for_join(problem), "the possible values have no common type");
 }
 
 static lw_status
@@ -355,10 +363,12 @@ fail:
 /* ---- a if c else b ---- */
 
 static lw_status
-infer_arm(lw_infer_frame *f, uint32_t node, uint32_t arm, bool otherwise, lw_flow *flow,
-          int truth, lw_infer_value *out)
+infer_arm(lw_infer_frame *f, uint32_t node, bool otherwise, lw_flow *flow, int truth,
+          lw_infer_value *out)
 {
-    uint32_t outer = f->region;
+    assert(lw_node_of(f, node)->kind == LW_NODE_IFEXP);
+    const lw_node *n = lw_node_of(f, node);
+    uint32_t arm = otherwise ? n->c : n->b, outer = f->region;
     lw_status status;
 
     f->nodes[arm].dead = truth == otherwise;
@@ -370,8 +380,7 @@ infer_arm(lw_infer_frame *f, uint32_t node, uint32_t arm, bool otherwise, lw_flo
     lw_flow_set(f, flow);
     lw_region_open(f, node, otherwise);
     LW_TRY(lw_infer_expr(f, arm, out));
-    memcpy(flow->reach, f->now.reach, f->fn->vars.n * sizeof *flow->reach);
-    flow->live = f->now.live;
+    lw_flow_keep(f, flow);
 fail:
     f->region = outer;
     return status;
@@ -387,8 +396,8 @@ infer_ifexp(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     int truth;
 
     LW_TRY(lw_infer_condition(f, n->a, &truth, &yes, &no));
-    LW_TRY(infer_arm(f, node, n->b, false, &yes, truth, &a));
-    LW_TRY(infer_arm(f, node, n->c, true, &no, truth, &b));
+    LW_TRY(infer_arm(f, node, false, &yes, truth, &a));
+    LW_TRY(infer_arm(f, node, true, &no, truth, &b));
     lw_flow_merge(f, &yes, &no);
     lw_flow_set(f, &yes);
     if (truth >= 0) {
@@ -422,8 +431,8 @@ infer_konst(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         return lw_complain(
             f, n->loc, "E150",
             konst->help && *konst->help
-                ? lw_say(f, "name `%s` is not defined; %s", konst->text, konst->help)
-                : lw_say(f, "name `%s` is not defined", konst->text),
+                ? lw_format_text(f, "name `%s` is not defined; %s", konst->text, konst->help)
+                : lw_format_text(f, "name `%s` is not defined", konst->text),
             NULL, "name `%s` is not defined", konst->text);
     if (konst->kind == LW_K_NAMED && lw_names[konst->u].rule == LW_RULE_SREG)
         return lw_infer_named(f, node, (lw_name_id)konst->u, NULL, 0, out);
@@ -441,7 +450,7 @@ infer_name(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     return lw_use(f, n->a, n->loc, out, &f->nodes[node].web);
 }
 
-/* What is captured is looked at when the function is called or passed on. */
+/* What the function captures is examined when it is called or passed on. */
 static lw_status
 infer_lambda(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 {
@@ -457,7 +466,7 @@ infer_walrus(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 
     LW_TRY(lw_infer_expr(f, n->b, out));
     LW_TRY(lw_assign(f, n->a, *out));
-    /* a folded expression is not evaluated, and the assignment has to happen */
+    /* a folded expression is not evaluated, but the assignment has to happen */
     if (out->konst && !lw_konst_is_static(f, out->konst))
         out->konst = 0;
 fail:
@@ -475,7 +484,8 @@ infer_operands(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     if (n->kind == LW_NODE_UNARY)
         return lw_infer_unary(f, node, (lw_pyop)n->op, x, out);
     LW_TRY(lw_infer_expr(f, n->b, &y));
-    LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, n->a, x, n->b, y, out));
+    LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, x},
+                           (lw_infer_operand){n->b, y}, out));
 fail:
     return status;
 }
@@ -515,7 +525,7 @@ dispatch(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
                            "use it in `print` and `raise`", "an f-string cannot be a value");
     case LW_NODE_ERROR: return lw_complain_kept(f, n->a);
     default:
-        return lw_complain(f, n->loc, "E101", NULL, NULL, "`%s` cannot stand here",
+        return lw_complain(f, n->loc, "E101", NULL, NULL, "`%s` is not allowed here",
                            n->kind < LW_N_NODE_KINDS ? lw_node_text[n->kind] : "?");
     }
 }
@@ -530,6 +540,7 @@ lw_infer_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         return LW_OK;
     LW_TRY(lw_enter(f, node));
     status = dispatch(f, node, out);
+    assert(f->run->depth > 0); /* lw_enter */
     f->run->depth--;
     f->nodes[node].type = out->type;
     f->nodes[node].konst = out->konst;

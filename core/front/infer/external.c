@@ -1,4 +1,5 @@
-/* Calls of functions in other languages: arguments as their declarations say. */
+/* Calls of functions in other languages: arguments are checked and converted as the
+ * declarations say. */
 #include "core/front/infer/infer_internal.h"
 
 #include "core/front/external.h"
@@ -6,14 +7,14 @@
 
 #include <string.h>
 
-typedef struct call {
+typedef struct external_arguments {
     lw_infer_frame *f;
     uint32_t node;
     const lw_external *external;
-} call;
+} external_arguments;
 
 static const char *
-say_sig_type(lw_infer_frame *f, const lw_sig_type *type)
+describe_sig_type(lw_infer_frame *f, const lw_sig_type *type)
 {
     lw_text text = {0};
     const char *said;
@@ -21,36 +22,37 @@ say_sig_type(lw_infer_frame *f, const lw_sig_type *type)
     if (!f->report)
         return NULL;
     lw_sig_type_print(type, &text);
-    said = lw_say(f, "%s", lw_text_get(&text));
+    said = lw_format_text(f, "%s", lw_text_get(&text));
     lw_text_reset(&text);
     return said;
 }
 
 static lw_status
-complain(const call *c, const lw_arg *arg, const lw_sig_type *wanted, const char *help)
+complain(const external_arguments *c, const lw_arg *arg, const lw_sig_type *wanted,
+         const char *help)
 {
-    const char *said = say_sig_type(c->f, wanted);
+    const char *said = describe_sig_type(c->f, wanted);
 
     return lw_complain(c->f, lw_node_of(c->f, arg->node)->loc, "E120",
-                       lw_say(c->f, "this is %s", lw_say_value(c->f, arg->value)), help,
-                       "`%s` takes %s here", c->external->name, said ? said : "");
+                       lw_format_text(c->f, "this is %s", lw_describe_value(c->f, arg->value)),
+                       help, "`%s` takes %s here", c->external->name, said ? said : "");
 }
 
 /* ---- memory ---- */
 
 static lw_status
-check_written(const call *c, const lw_arg *arg, bool readonly)
+check_written(const external_arguments *c, const lw_arg *arg, bool readonly)
 {
     if (!readonly)
         return LW_OK;
     return lw_complain(c->f, lw_node_of(c->f, arg->node)->loc, "E162",
-                       lw_say(c->f, "this is %s", lw_say_value(c->f, arg->value)),
+                       lw_format_text(c->f, "this is %s", lw_describe_value(c->f, arg->value)),
                        "pass a copy that may be written", "`%s` may write through its pointers",
                        c->external->name);
 }
 
 static lw_status
-check_pointer(const call *c, const lw_arg *arg, const lw_sig_type *wanted)
+check_pointer(const external_arguments *c, const lw_arg *arg, const lw_sig_type *wanted)
 {
     const lw_type_row *array = lw_array_row(c->f, arg->value.type);
     const lw_type_row *record = lw_record_row(lw_types_of(c->f), arg->value.type);
@@ -61,12 +63,12 @@ check_pointer(const call *c, const lw_arg *arg, const lw_sig_type *wanted)
         (wanted->dtype != LW_DT_void && array->elements[0] != (lw_type)wanted->dtype))
         return complain(c, arg, wanted, "a pointer is the address of an array's first element");
     if (array->layout == LW_LAYOUT_ANY)
-        return complain(c, arg, wanted, "its elements must lie one behind the other");
+        return complain(c, arg, wanted, "its elements must be contiguous");
     return check_written(c, arg, array->readonly);
 }
 
 static lw_status
-check_array(const call *c, const lw_arg *arg, const lw_sig_type *wanted)
+check_array(const external_arguments *c, const lw_arg *arg, const lw_sig_type *wanted)
 {
     const lw_type_row *array = lw_array_row(c->f, arg->value.type);
     lw_layout layout = wanted->layout == 'C'   ? LW_LAYOUT_C
@@ -83,7 +85,7 @@ check_array(const call *c, const lw_arg *arg, const lw_sig_type *wanted)
 /* ---- arguments ---- */
 
 static lw_status
-check_argument(const call *c, const lw_arg *arg, const lw_sig_type *wanted)
+check_argument(const external_arguments *c, const lw_arg *arg, const lw_sig_type *wanted)
 {
     if (wanted->kind == LW_SIG_POINTER)
         return check_pointer(c, arg, wanted);
@@ -95,7 +97,7 @@ check_argument(const call *c, const lw_arg *arg, const lw_sig_type *wanted)
 }
 
 static lw_status
-check_arguments(const call *c, const lw_arg *args, uint32_t n)
+check_arguments(const external_arguments *c, const lw_arg *args, uint32_t n)
 {
     const lw_signature *signature = &c->external->signature;
     const char *name = c->external->name;
@@ -103,13 +105,14 @@ check_arguments(const call *c, const lw_arg *args, uint32_t n)
 
     if (n != signature->n_args)
         return lw_complain(c->f, lw_node_of(c->f, c->node)->loc, "E153",
-                           lw_say(c->f, "`%s` takes %u argument%s, %u given", name,
-                                  signature->n_args, signature->n_args == 1 ? "" : "s", n),
+                           lw_format_text(c->f, "`%s` takes %u argument%s, %u given", name,
+                                          signature->n_args, signature->n_args == 1 ? "" : "s",
+                                          n),
                            NULL, "wrong number of arguments for `%s`", name);
     for (uint32_t i = 0; i < n; i++) {
         if (args[i].keyword)
             return lw_complain(c->f, lw_node_of(c->f, args[i].node)->loc, "E153",
-                               lw_say(c->f, "no parameter `%s`", args[i].keyword), NULL,
+                               lw_format_text(c->f, "no parameter `%s`", args[i].keyword), NULL,
                                "the parameters of `%s` have no names", name);
         LW_TRY(check_argument(c, &args[i], &signature->args[i]));
     }
@@ -120,7 +123,8 @@ fail:
 /* ---- two declarations of one name ---- */
 
 static lw_status
-same_declaration(const call *c, const lw_external *x, const lw_external *y, bool *same)
+same_declaration(const external_arguments *c, const lw_external *x, const lw_external *y,
+                 bool *same)
 {
     lw_status status = LW_OK;
     lw_text first = {0}, second = {0};
@@ -135,9 +139,9 @@ same_declaration(const call *c, const lw_external *x, const lw_external *y, bool
     return status;
 }
 
-/* The linker knows names alone. */
+/* The linker identifies functions by their names alone. */
 static lw_status
-check_unique(const call *c)
+check_unique(const external_arguments *c)
 {
     const lw_tree *tree = c->f->run->tree;
     lw_status status = LW_OK;
@@ -165,7 +169,7 @@ lw_status
 lw_infer_external(lw_infer_frame *f, uint32_t node, uint32_t konst, const lw_arg *args,
                   uint32_t n, lw_infer_value *out)
 {
-    call c = {f, node, lw_konst_of(f, konst)->bytes};
+    external_arguments c = {f, node, lw_konst_of(f, konst)->bytes};
     const lw_sig_type *result = &c.external->signature.result;
     lw_status status;
 

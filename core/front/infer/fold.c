@@ -1,10 +1,12 @@
-/* Constants at compile time: what Python would compute with them, exactly or not at all.
- * Constant expressions in the source were folded by the reader with Python's own numbers; here
- * come those that inference finds: flags, defaults, lengths, elements of constant tuples. */
+/* Constants at compile time: what Python would compute with them, exactly or not at all. The
+ * reader has folded the constant expressions of the source with Python's own numbers; this file
+ * folds those that inference discovers: flags, defaults, lengths, elements of constant
+ * tuples. */
 #include "core/front/infer/infer_internal.h"
 
 #include "core/front/records.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -22,6 +24,7 @@ lw_typed_konst(const lw_typed *typed, uint32_t konst)
 const lw_konst *
 lw_konst_of(lw_infer_frame *f, uint32_t konst)
 {
+    assert(konst != 0);
     return lw_typed_konst(f->run->typed, konst);
 }
 
@@ -34,7 +37,8 @@ lw_konst_text(lw_infer_frame *f, uint32_t konst)
 
 /* ---- values ---- */
 
-/* Digits with a sign; false when the number needs more than 125 bits, or is only described. */
+/* Reads digits with a sign; false if the number needs more than 125 bits, or is only
+ * described. */
 static bool
 parse_int128(const char *text, __int128 *out)
 {
@@ -90,12 +94,13 @@ tuple_type(lw_infer_frame *f, const lw_konst *konst)
     f->run->depth++;
     for (uint32_t i = 0; i < konst->n; i++)
         elements[i] = lw_konst_value(f, konst->items[i]).type;
+    assert(f->run->depth > 0); /* counted above */
     f->run->depth--;
     type = lw_type_tuple(lw_types_of(f), elements, konst->n, konst->names);
     return type;
 }
 
-/* An array frozen from outside: its extents are known, and nobody may write into it. */
+/* An array that was frozen: its extents are constant, and nobody may write to it. */
 static lw_type
 table_type(lw_infer_frame *f, const lw_konst *konst)
 {
@@ -199,7 +204,7 @@ same_konst(lw_infer_frame *f, const lw_konst *a, const lw_konst *b)
     case LW_K_TUPLE: return same_items(f, a, b);
     case LW_K_DTYPE: return true;
     case LW_K_EXTERNAL:
-    case LW_K_RECORD: return a->bytes == b->bytes; /* names do not tell offsets */
+    case LW_K_RECORD: return a->bytes == b->bytes; /* field offsets may differ */
     case LW_K_ARRAY: return a->bytes == b->bytes && a->items == b->items;
     default: return same_text(a->text, b->text) && same_text(a->help, b->help);
     }
@@ -266,10 +271,11 @@ lw_konst_int(lw_infer_frame *f, uint32_t old, __int128 value)
 
 /* ---- arithmetic ---- */
 
-/* What 128 bits leave room for in all that follows: 2^125, as lw_konst_int_value reads it. */
+/* The largest magnitude for which no computation below overflows 128 bits: 2^125, the limit of
+ * lw_konst_int_value. */
 #define MOST ((__int128)1 << 125)
 
-/* Exact; WIDE: exact too, but larger than MOST; NONE: Python raises, or gives no integer. */
+/* EXACT; WIDE: exact too, but above MOST; NONE: Python raises, or the result is no integer. */
 typedef enum folding { NONE, EXACT, WIDE } folding;
 
 static __int128
@@ -300,7 +306,7 @@ power(__int128 base, __int128 exponent, __int128 *out)
 
     if (exponent < 0)
         return NONE;
-    if (magnitude(base) <= 1) /* the parity is all that counts */
+    if (magnitude(base) <= 1) /* only the parity matters */
         exponent = exponent == 0 ? 0 : 2 - (exponent & 1);
     *out = 1;
     for (; exponent > 0 && folded == EXACT; exponent--)
@@ -358,8 +364,8 @@ lw_fold_is_wide(lw_infer_frame *f, lw_pyop op, uint32_t x, uint32_t y)
            lw_konst_int_value(lw_konst_of(f, y), &j) && fold_ints(op, i, j, &k) == WIDE;
 }
 
-/* x / y rounded once, as Python has it: long division until there are bits enough for the
- * rounding to see, of which the last says whether anything is left. */
+/* x / y rounded once, as in Python: long division until there are enough bits for rounding, of
+ * which the last one says whether a remainder is left. */
 static double
 quotient(__int128 x, __int128 y)
 {
@@ -379,6 +385,14 @@ quotient(__int128 x, __int128 y)
     return (x < 0) != (y < 0) ? -value : value;
 }
 
+/* false: the integer is not exact as a double. */
+static bool
+exact_double(__int128 value, double *out)
+{
+    *out = (double)value;
+    return value <= (1ll << 53) && value >= -(1ll << 53);
+}
+
 /* A Python number as a double; false for integers that are not exact as one. */
 static bool
 as_double(const lw_konst *konst, double *out)
@@ -389,10 +403,7 @@ as_double(const lw_konst *konst, double *out)
         *out = konst->d;
         return true;
     }
-    if (!lw_konst_int_value(konst, &value) || value > (1ll << 53) || value < -(1ll << 53))
-        return false;
-    *out = (double)value;
-    return true;
+    return lw_konst_int_value(konst, &value) && exact_double(value, out);
 }
 
 static bool
@@ -435,7 +446,8 @@ lw_fold_binary_konst(lw_infer_frame *f, uint32_t old, lw_pyop op, uint32_t x, ui
     return 0;
 }
 
-/* How many bits the magnitude has, or has set; 0: not a constant integer of Python's. */
+/* How many bits the magnitude has (count: how many are set); 0: it is no constant Python
+ * integer. */
 uint32_t
 lw_fold_bits_konst(lw_infer_frame *f, uint32_t old, bool count, uint32_t x)
 {
@@ -497,23 +509,21 @@ lw_konst_any_int(const lw_konst *konst, __int128 *out)
     }
 }
 
+/* The same, and for NumPy's scalars. */
 static bool
 scalar_double(const lw_konst *konst, double *out)
 {
     __int128 value;
 
-    if (konst->kind == LW_K_FLOAT ||
-        (konst->kind == LW_K_SCALAR && lw_is_float(konst->dtype))) {
+    if (konst->kind == LW_K_SCALAR && lw_is_float(konst->dtype)) {
         *out = konst->d;
         return true;
     }
-    if (!lw_konst_any_int(konst, &value) || value > (1ll << 53) || value < -(1ll << 53))
-        return false;
-    *out = (double)value;
-    return true;
+    return as_double(konst, out) ||
+           (lw_konst_any_int(konst, &value) && exact_double(value, out));
 }
 
-/* The float64 nearest to a number of Python's. Of NumPy's integers the target is nearest. */
+/* The float64 nearest to a number; false: it is no constant number, or is beyond float64. */
 static bool
 nearest_double(const lw_konst *konst, double *out)
 {
@@ -554,7 +564,7 @@ is_number_konst(const lw_konst *konst)
            konst->kind == LW_K_COMPLEX || konst->kind == LW_K_SCALAR;
 }
 
-/* The exact order of an int and a float of Python's. 2: unordered. */
+/* The exact order of a Python int and a float. 2: unordered. */
 static int
 order_of(__int128 i, double d)
 {
@@ -590,7 +600,7 @@ lw_fold_compare_konst(lw_infer_frame *f, lw_pyop op, uint32_t x, uint32_t y)
     if (is_number_konst(a) && is_number_konst(b))
         return -1;
     if (a->kind == LW_K_STR && b->kind == LW_K_STR) {
-        int order = strcmp(a->text, b->text); /* UTF-8 sorts as code points do */
+        int order = strcmp(a->text, b->text); /* UTF-8 sorts in the order of code points */
         return apply_order(op, order < 0 ? -1 : order > 0);
     }
     if (a->kind == LW_K_TUPLE && b->kind == LW_K_TUPLE)
@@ -626,7 +636,7 @@ lw_fold_truth_konst(lw_infer_frame *f, uint32_t x)
     }
 }
 
-/* Gets the value of a float that is known when compiling. */
+/* Gets the value of a float that is known at compile time. */
 bool
 lw_konst_float(const lw_konst *konst, double *out)
 {
@@ -636,7 +646,7 @@ lw_konst_float(const lw_konst *konst, double *out)
     return is_float && scalar_double(konst, out);
 }
 
-/* Truncation of a double, saturating, as the compiled conversion. */
+/* Truncates a double and saturates, as the compiled conversion does. */
 static __int128
 saturated(double d, const lw_dtype_row *to)
 {
@@ -683,8 +693,7 @@ lw_fold_cast_konst(lw_infer_frame *f, uint32_t old, uint32_t x, lw_dtype to, boo
         return truth < 0 ? 0 : lw_konst_bool(f, old, truth);
     }
     if (lw_is_integer(to)) {
-        if (weak &&
-            lw_konst_any_int(from, &value)) /* int() of an integer: itself, as Python's */
+        if (weak && lw_konst_any_int(from, &value)) /* int(n) is n, as in Python */
             return lw_konst_int(f, old, value);
         if (weak && lw_konst_float(from, &d) && fabs(d) < ldexp(1, 125))
             return lw_konst_int(f, old, (__int128)d);

@@ -1,4 +1,6 @@
-/* Inference: frames, walks to the fix-point, instances. See infer_internal.h for the method. */
+/* Inference: frames, walks until nothing changes, instances and the table of them, W201's
+ * report, and the entry points lw_infer and lw_infer_specs. The method is described in
+ * infer_internal.h. */
 #include "core/front/infer/infer_internal.h"
 
 #include <assert.h>
@@ -21,15 +23,16 @@ walk(lw_infer_frame *f, bool report)
 {
     lw_status status;
 
-    f->round++;
+    f->iteration++;
     f->report = report;
     f->changed = false;
     f->returns.n = f->return_nodes.n = 0;
     f->can_raise = false;
     f->prints = false;
     f->loop = NULL;
-    LW_TRY(lw_webs_begin_round(f));
+    LW_TRY(lw_webs_begin_iteration(f));
     LW_TRY(lw_infer_body(f, f->fn->body));
+    assert(f->region == 0 && f->loop == NULL); /* every region was left */
     f->falls_off = f->now.live;
     if (f->run->arena->failed || f->run->typed->types.failed)
         return lw_out_of_memory(f);
@@ -38,14 +41,15 @@ fail:
 }
 
 static lw_status
-walk_to_the_end(lw_infer_frame *f)
+walk_until_settled(lw_infer_frame *f)
 {
     lw_status status;
 
     do {
-        if (f->round >= LW_ROUNDS)
+        if (f->iteration >= LW_MAX_ITERATIONS)
             return lw_fail(f->run->quiet ? NULL : f->run->err, LW_ERR_INTERNAL,
-                           "types of `%s` did not settle in %d walks", f->fn->name, LW_ROUNDS);
+                           "types of `%s` did not settle in %d walks", f->fn->name,
+                           LW_MAX_ITERATIONS);
         LW_TRY(walk(f, false));
     } while (f->changed);
     LW_TRY(walk(f, true));
@@ -57,6 +61,7 @@ static lw_status
 new_instance(lw_run *run, lw_infer_frame *f, uint32_t fn, const lw_infer_value *params,
              uint32_t n)
 {
+    assert(fn != 0 && fn < run->tree->fns.n);
     lw_instance *instance;
     lw_type *types = lw_arena_take(run->arena, (n + 1) * sizeof *types);
     uint32_t *konsts = lw_arena_take(run->arena, (n + 1) * sizeof *konsts);
@@ -69,6 +74,8 @@ new_instance(lw_run *run, lw_infer_frame *f, uint32_t fn, const lw_infer_value *
     instance = lw_array_push(&run->typed->instances, run->arena);
     if (!types || !konsts || !nodes || !instance)
         return lw_fail_memory(run->err);
+    assert(n == run->tree->fns.data[fn].params.n +
+                    run->tree->fns.data[fn].captures.n); /* each has a value */
     for (uint32_t i = 0; i < n; i++) {
         types[i] = params[i].type;
         konsts[i] = params[i].konst;
@@ -87,10 +94,11 @@ new_instance(lw_run *run, lw_infer_frame *f, uint32_t fn, const lw_infer_value *
     return LW_OK;
 }
 
-/* The frame's own list is used again by the next. */
+/* The next frame uses the list again. */
 static lw_status
 keep_returns(lw_infer_frame *f, lw_instance *instance)
 {
+    assert(f->report); /* only the last walk's returns count */
     uint32_t n = (uint32_t)f->return_nodes.n;
     uint32_t *kept = lw_arena_take(f->run->arena, (n + 1) * sizeof *kept);
 
@@ -110,7 +118,7 @@ infer_frame(lw_infer_frame *f, lw_infer_value *result)
     lw_status status;
 
     LW_TRY(lw_webs_init(f));
-    LW_TRY(walk_to_the_end(f));
+    LW_TRY(walk_until_settled(f));
     LW_TRY(lw_infer_result(f, result));
     LW_TRY(lw_webs_finish(f));
     instance = &f->run->typed->instances.data[f->instance];
@@ -125,35 +133,38 @@ fail:
     return status;
 }
 
-static uint32_t
-find_memo(lw_run *run, lw_infer_frame *caller, uint32_t fn, const lw_infer_value *params,
-          uint32_t n, const lw_signature *declared)
+static bool
+same_key(lw_infer_frame *f, const lw_instance_key *x, const lw_instance_key *y)
 {
-    for (uint32_t i = 0; i < run->memos.n; i++) {
-        const lw_memo *memo = &run->memos.data[i];
-        bool same = memo->fn == fn && memo->n == n && memo->declared == declared;
+    bool same = x->fn == y->fn && x->n == y->n && x->declared == y->declared;
 
-        for (uint32_t j = 0; same && j < n; j++)
-            same = memo->params[j].type == params[j].type &&
-                   (memo->params[j].konst == params[j].konst ||
-                    lw_konst_same(caller, memo->params[j].konst, params[j].konst));
-        if (same)
+    for (uint32_t i = 0; same && i < x->n; i++)
+        same = x->params[i].type == y->params[i].type &&
+               (x->params[i].konst == y->params[i].konst ||
+                lw_konst_same(f, x->params[i].konst, y->params[i].konst));
+    return same;
+}
+
+static uint32_t
+find_memo(lw_run *run, lw_infer_frame *caller, const lw_instance_key *key)
+{
+    for (uint32_t i = 0; i < run->memos.n; i++)
+        if (same_key(caller, &run->memos.data[i].key, key))
             return i;
-    }
     return UINT32_MAX;
 }
 
 static lw_status
-add_memo(lw_run *run, uint32_t fn, const lw_infer_value *params, uint32_t n,
-         const lw_signature *declared, uint32_t *out)
+add_memo(lw_run *run, const lw_instance_key *key, uint32_t *out)
 {
-    lw_infer_value *copy = lw_arena_take(run->arena, (n + 1) * sizeof *copy);
+    lw_infer_value *copy = lw_arena_take(run->arena, (key->n + 1) * sizeof *copy);
     lw_memo *memo = lw_array_push(&run->memos, run->arena);
 
     if (copy == NULL || memo == NULL)
         return lw_fail_memory(run->err);
-    memcpy(copy, params, n * sizeof *copy);
-    *memo = (lw_memo){.fn = fn, .n = n, .params = copy, .declared = declared};
+    memcpy(copy, key->params, key->n * sizeof *copy);
+    *memo = (lw_memo){.key = *key};
+    memo->key.params = copy;
     *out = run->memos.n - 1;
     return LW_OK;
 }
@@ -162,22 +173,24 @@ static lw_status
 run_frame(lw_run *run, uint32_t memo)
 {
     assert(memo < run->memos.n && run->memos.data != NULL);
-    const lw_memo row = run->memos.data[memo];
+    const lw_instance_key key = run->memos.data[memo].key;
     lw_infer_frame *frame = lw_arena_take(run->arena, sizeof *frame), *caller = run->frame;
     uint32_t depth = run->depth;
     lw_infer_value result = {LW_T_NONE, 0};
     lw_status status;
 
+    assert(!run->memos.data[memo].busy); /* a recursive call is refused before */
     if (frame == NULL)
         return lw_fail_memory(run->err);
     frame->caller = caller;
-    frame->declared = row.declared;
-    LW_TRY(new_instance(run, frame, row.fn, row.params, row.n));
+    frame->declared = key.declared;
+    LW_TRY(new_instance(run, frame, key.fn, key.params, key.n));
     run->memos.data[memo].busy = true;
     run->memos.data[memo].instance = frame->instance;
     run->frame = frame;
     run->n_frames++;
     status = infer_frame(frame, &result);
+    assert(run->frame == frame); /* frames are left in order */
     run->n_frames--;
     run->frame = caller;
     run->depth = depth;
@@ -188,27 +201,29 @@ fail:
     return status;
 }
 
-/* On LW_OK with memo->busy the function is calling itself. A failure is remembered, and made
- * again when it is to be reported. */
+/* LW_OK with memo->busy means that the function is calling itself. A failure is remembered, and
+ * made again when it is to be reported. */
 lw_status
-lw_infer_instance(lw_run *run, uint32_t fn, const lw_infer_value *params, uint32_t n,
-                  const lw_signature *declared, uint32_t loc, uint32_t *memo)
+lw_infer_instance(lw_run *run, const lw_instance_key *key, uint32_t loc, uint32_t *memo)
 {
+    assert(key->fn != 0 && key->fn < run->tree->fns.n);
     lw_status status;
 
-    *memo = run->frame ? find_memo(run, run->frame, fn, params, n, declared) : UINT32_MAX;
+    *memo = run->frame ? find_memo(run, run->frame, key) : UINT32_MAX;
     if (*memo != UINT32_MAX) {
         const lw_memo *found = &run->memos.data[*memo];
         if (found->busy || found->status == LW_OK || run->quiet)
             return found->busy ? LW_OK : found->status;
     } else {
-        LW_TRY(add_memo(run, fn, params, n, declared, memo));
+        LW_TRY(add_memo(run, key, memo));
     }
     if (run->frame != NULL && run->n_frames >= LW_MAX_FRAMES) {
-        status =
-            lw_diagnose(run->tree, loc, run->frame->fn->name, LW_ERR_UNSUPPORTED, "E151", NULL,
-                        "write some of them into their callers", run->quiet ? NULL : run->err,
-                        "calls nested more than %d levels deep", LW_MAX_FRAMES);
+        status = lw_diagnose(run->tree, loc,
+                             (lw_fault){LW_ERR_UNSUPPORTED, "E151",
+                                        .help = "write some of them into their callers",
+                                        .where = run->frame->fn->name},
+                             run->quiet ? NULL : run->err,
+                             "calls nested more than %d levels deep", LW_MAX_FRAMES);
         run->memos.data[*memo].status = status;
         return status;
     }
@@ -217,11 +232,12 @@ fail:
     return status;
 }
 
-/* ---- the end: only instances that are called ---- */
+/* ---- the end: instances that are not called are dropped ---- */
 
 static void
 mark_called(const lw_typed *typed, uint32_t instance, uint32_t *number, uint32_t *stack)
 {
+    assert(instance != 0 && instance < typed->instances.n);
     uint32_t n = 0;
 
     number[instance] = 1;
@@ -233,13 +249,14 @@ mark_called(const lw_typed *typed, uint32_t instance, uint32_t *number, uint32_t
             const lw_typed_node *node = &row->nodes[i];
             if (node->call != LW_CALL_INSTANCE || number[node->target])
                 continue;
+            assert(node->target < typed->instances.n && n < typed->instances.n);
             number[node->target] = 1;
             stack[n++] = node->target;
         }
     }
 }
 
-/* Walks before the last one may have made variants that nobody calls in the end. */
+/* Walks before the last one may have made instances that are never called in the end. */
 static lw_status
 drop_unused(lw_run *run)
 {
@@ -313,7 +330,7 @@ warn_wide(lw_run *run)
     return diag->message ? LW_OK : lw_fail_memory(run->err);
 }
 
-/* ---- the door ---- */
+/* ---- entry point ---- */
 
 static lw_typed *
 new_typed(const lw_tree *tree, const lw_front_options *options)
@@ -360,7 +377,7 @@ no_scalar(uint32_t i, lw_error *err)
     return lw_fail(err, LW_ERR_INTERNAL, "argument %u has no scalar type", i + 1);
 }
 
-/* Scalars as specs. */
+/* Scalars as specifications of arguments. */
 static lw_status
 spec_of_type(lw_type type, uint32_t i, lw_arg_spec *out, lw_error *err)
 {
@@ -381,7 +398,7 @@ is_number(const lw_arg_spec *spec)
            spec->kind == LW_ARGK_KONST;
 }
 
-/* Parameters beyond the arguments take their defaults; *args takes what is left. */
+/* Parameters without an argument take their defaults; *args takes the remaining arguments. */
 static lw_status
 bind_arguments(lw_infer_frame *scratch, const lw_arg_spec *specs, const lw_infer_value *args,
                uint32_t n, lw_infer_value *out, lw_error *err)
@@ -416,15 +433,16 @@ bind_arguments(lw_infer_frame *scratch, const lw_arg_spec *specs, const lw_infer
         } else if (param->default_konst) {
             out[i] = lw_konst_value(scratch, param->default_konst);
         } else {
-            return lw_diagnose(scratch->run->tree, fn->loc, fn->name, LW_ERR_TYPING, "E153",
-                               NULL, NULL, err, "`%s` needs an argument for `%s`", fn->name,
-                               param->name);
+            return lw_diagnose(scratch->run->tree, fn->loc,
+                               (lw_fault){LW_ERR_TYPING, "E153", .where = fn->name}, err,
+                               "`%s` needs an argument for `%s`", fn->name, param->name);
         }
     }
     if (at < n)
-        return lw_diagnose(scratch->run->tree, fn->loc, fn->name, LW_ERR_TYPING, "E153", NULL,
-                           NULL, err, "`%s` takes %u argument%s, the signature has %u",
-                           fn->name, at, at == 1 ? "" : "s", n);
+        return lw_diagnose(scratch->run->tree, fn->loc,
+                           (lw_fault){LW_ERR_TYPING, "E153", .where = fn->name}, err,
+                           "`%s` takes %u argument%s, the signature has %u", fn->name, at,
+                           at == 1 ? "" : "s", n);
     return LW_OK;
 }
 
@@ -504,7 +522,8 @@ lw_infer_specs(const lw_tree *tree, const lw_front_options *options, const lw_ar
     LW_TRY(values_of_specs(scratch, specs, n_args, args, err));
     run->lint = is_narrow(scratch, args, n_args);
     LW_TRY(bind_arguments(scratch, specs, args, n_args, params, err));
-    LW_TRY(lw_infer_instance(run, 1, params, n_params, NULL, scratch->fn->loc, &memo));
+    LW_TRY(lw_infer_instance(run, &(lw_instance_key){1, n_params, params, NULL},
+                             scratch->fn->loc, &memo));
     LW_TRY(drop_unused(run));
     LW_TRY(warn_wide(run));
     *out = typed;

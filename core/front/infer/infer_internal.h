@@ -1,11 +1,11 @@
-/* Inference, shared by infer*.c, webs.c, fold.c and named.c.
+/* Shared by the files of inference.
  *
  * One function instance (a function with given argument types) is one frame. Its body is walked
  * in the order of execution, again and again, until nothing changes; then once more with
- * `report` set, and only in that last walk can an error be raised, the typed nodes are final,
- * and lists are written. All facts start optimistic (a definition not yet met has no type and
- * no effect, a loop has no way back) and only grow, so code behind conditions that turn out to
- * be constant is never typed (as Wegman, Zadeck, "Constant propagation with conditional
+ * `report` set. Only that last walk raises errors and writes lists, and its typed nodes are
+ * final. All facts start optimistic (a definition that was not met yet has no type and no
+ * effect, a loop has no back edge) and only grow, so that code behind conditions that turn out
+ * to be constant is never typed (as in Wegman, Zadeck, "Constant propagation with conditional
  * branches", 1991).
  *
  * A definition is one assignment to one variable. The walk carries, for each variable, the set
@@ -19,15 +19,17 @@
 #include "core/front/signature.h"
 #include "core/front/typed.h"
 
+#include <assert.h>
+
 /* Bounds that turn runaway input into a diagnostic. */
 enum {
     LW_MAX_DEPTH = 800, /* nesting of expressions and statements, over all frames */
     LW_MAX_FRAMES = 48, /* nesting of calls */
     LW_MAX_INSTANCES = 2000,
     LW_MAX_ITEMS = 4096,        /* elements of a tuple */
-    LW_MAX_KONST_ITEMS = 65536, /* of a constant one in a loop or under a run-time index */
-    LW_ROUNDS_GROWING = 12,     /* after so many walks definitions may only widen … */
-    LW_ROUNDS = 40,             /* … and after these something is wrong with us */
+    LW_MAX_KONST_ITEMS = 65536, /* items of one in a loop or under a run-time index */
+    LW_GROWING_ITERATIONS = 12, /* after so many walks definitions may only widen … */
+    LW_MAX_ITERATIONS = 40,     /* … and after so many the front end has a bug */
 };
 
 typedef struct lw_infer_value {
@@ -40,11 +42,11 @@ typedef struct lw_def {
     uint32_t next;         /* of the same variable */
     uint32_t parent, ring; /* union-find; the members of a class form a ring */
     lw_infer_value value;
-    bool known;   /* met by the walk */
+    bool known;   /* the walk has met it */
     bool used;    /* some use needs the value at run time (kept at the root) */
     bool escapes; /* some use lies outside the definition's region (kept at the root) */
     uint8_t bit;
-    uint32_t region, round, web;
+    uint32_t region, iteration, web;
 } lw_def;
 
 typedef struct lw_flow {
@@ -54,7 +56,7 @@ typedef struct lw_flow {
 
 typedef struct lw_region {
     uint32_t parent;
-    uint32_t node;  /* IF, WHILE, FOR, …: what decides */
+    uint32_t node;  /* IF, WHILE, FOR, …: the statement that decides whether it runs */
     bool otherwise; /* the arm taken when the condition is false */
 } lw_region;
 
@@ -63,11 +65,17 @@ typedef struct lw_infer_loop {
     lw_flow on_break, on_continue;
 } lw_infer_loop;
 
-/* An instance by what makes it one. */
+/* What distinguishes an instance from the others of its function. */
+typedef struct lw_instance_key {
+    uint32_t fn, n;
+    const lw_infer_value *params; /* n */
+    const lw_signature *declared; /* the signature that they were converted to, or NULL */
+} lw_instance_key;
+
+/* An instance, or the reason why it cannot be made. */
 typedef struct lw_memo {
-    uint32_t fn, n, instance;
-    const lw_signature *declared; /* that the arguments were converted to, or NULL */
-    const lw_infer_value *params;
+    lw_instance_key key;
+    uint32_t instance;
     lw_status status;
     bool busy;
     lw_infer_value result;
@@ -76,9 +84,9 @@ typedef struct lw_memo {
 typedef struct lw_run {
     const lw_tree *tree;
     lw_typed *typed;
-    lw_arena *arena; /* typed's */
+    lw_arena *arena; /* the arena of `typed` */
     lw_error *err;
-    struct lw_infer_frame *frame; /* innermost */
+    struct lw_infer_frame *frame; /* the innermost one */
     LW_ARRAY(lw_memo) memos;
     uint32_t depth, n_frames, quiet;
     bool has_walrus;
@@ -94,24 +102,24 @@ typedef struct lw_infer_frame {
     const lw_fn *fn;
     uint32_t fn_index, instance, n_params;
     const lw_infer_value *params;
-    const lw_signature
-        *declared; /* what its arguments and results were converted to, or NULL */
+    const lw_signature *declared; /* they are converted to it; or NULL */
     lw_typed_node *nodes;
     LW_ARRAY(lw_def) defs;
     LW_ARRAY(lw_region) regions;
     LW_ARRAY(lw_infer_value) returns;
     LW_ARRAY(uint32_t) return_nodes;
-    LW_ARRAY(uint64_t *) backs; /* of loops: what comes round; node.args = index + 1 */
-    LW_ARRAY(uint32_t) fixups;  /* entries of typed->lists that hold a definition */
-    uint32_t *first_def;        /* by variable */
+    LW_ARRAY(uint64_t *)
+    back_edges;                /* of loops, what their bodies leave; node.args = index + 1 */
+    LW_ARRAY(uint32_t) fixups; /* entries of typed->lists that hold a definition */
+    uint32_t *first_def;       /* by variable */
     uint32_t *n_defs;
     lw_type *pinned; /* by variable: `a: float32` */
     lw_flow now;
     lw_flow pool[32];
     uint32_t n_pool;
     lw_infer_loop *loop;
-    uint32_t source; /* expression whose value is assigned now; 0: none */
-    uint32_t region, round;
+    uint32_t source; /* the expression whose value is being assigned; 0: none */
+    uint32_t region, iteration;
     bool changed, report, can_raise, prints, falls_off, returns_none;
 } lw_infer_frame;
 
@@ -121,32 +129,48 @@ typedef struct lw_arg {
     lw_infer_value value;
 } lw_arg;
 
+/* An operand: its expression, for messages, and its value. */
+typedef struct lw_infer_operand {
+    uint32_t node;
+    lw_infer_value value;
+} lw_infer_operand;
+
+static inline lw_infer_operand
+lw_infer_operand_of(const lw_arg *arg)
+{
+    return (lw_infer_operand){arg->node, arg->value};
+}
+
 /* ---- complain.c ---- */
-/* Report a fault of the user's code; LW_OK in all but the last walk. label, help may be NULL.
- */
-/* The error is of a function that this frame calls: says where, except for lanewise's own. */
+/* Report a fault of the user's code; does nothing and returns LW_OK in all but the last walk.
+ * label and help may be NULL. */
+/* An error inside a function that this frame calls: add where it is called, except for
+ * lanewise's own functions. */
 void lw_complain_called(lw_infer_frame *f, uint32_t loc);
 lw_status lw_complain(lw_infer_frame *f, uint32_t loc, const char *code, const char *label,
                       const char *help, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
 lw_status lw_complain_kept(lw_infer_frame *f, uint32_t diag);
-/* A text in the arena; NULL in all but the last walk. */
-const char *lw_say(lw_infer_frame *f, const char *format, ...)
+/* E120: "`cuda.popc` needs <wanted>". help may be NULL. */
+lw_status lw_complain_argument(lw_infer_frame *f, lw_name_id name, const lw_arg *arg,
+                               const char *wanted, const char *help);
+/* A formatted text in the arena; NULL in all but the last walk. */
+const char *lw_format_text(lw_infer_frame *f, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-const char *lw_say_type(lw_infer_frame *f, lw_type type);
-/* The same, and of a text constant the text. */
-const char *lw_say_value(lw_infer_frame *f, lw_infer_value value);
-/* The source between two ends of one line, "" when it spans lines. */
-const char *lw_say_source(lw_infer_frame *f, uint32_t node);
+const char *lw_describe_type(lw_infer_frame *f, lw_type type);
+/* The same; for a text constant, the text. */
+const char *lw_describe_value(lw_infer_frame *f, lw_infer_value value);
+/* The source of a node that is on one line; "" when it spans lines. */
+const char *lw_describe_source(lw_infer_frame *f, uint32_t node);
 lw_status lw_out_of_memory(lw_infer_frame *f);
 /* E142 when a value of this type may not be stored silently as `to`, E130 when a literal does
- * not fit. what: "variable", "result". */
+ * not fit. what: "variable" or "result". */
 lw_status lw_check_conversion(lw_infer_frame *f, uint32_t loc, lw_type type, lw_dtype to,
                               const char *what);
 /* E130 when an expression is a literal that does not fit, or has one in an arm of `a if c else
  * b`, whose own type no longer shows it. */
 lw_status lw_check_constants(lw_infer_frame *f, uint32_t node, lw_dtype to, const char *what);
-/* Both, of the expression whose value has this type. */
+/* Both checks, for the expression whose value has this type. */
 lw_status lw_check_value(lw_infer_frame *f, uint32_t node, lw_type type, lw_dtype to,
                          const char *what);
 
@@ -155,10 +179,10 @@ lw_status lw_check_value(lw_infer_frame *f, uint32_t node, lw_type type, lw_dtyp
 lw_status lw_infer_result(lw_infer_frame *f, lw_infer_value *result);
 
 /* ---- infer.c ---- */
-/* declared: the signature that params were converted to, or NULL. */
-lw_status lw_infer_instance(lw_run *run, uint32_t fn, const lw_infer_value *params, uint32_t n,
-                            const lw_signature *declared, uint32_t loc, uint32_t *memo);
-/* Push on typed->lists; false when memory is out. */
+/* loc: of the call. */
+lw_status lw_infer_instance(lw_run *run, const lw_instance_key *key, uint32_t loc,
+                            uint32_t *memo);
+/* Append to typed->lists; false when memory is out. */
 bool lw_list_add(lw_infer_frame *f, uint32_t entry);
 static inline bool
 lw_weak_mode(const lw_infer_frame *f)
@@ -168,6 +192,7 @@ lw_weak_mode(const lw_infer_frame *f)
 static inline const lw_node *
 lw_node_of(const lw_infer_frame *f, uint32_t node)
 {
+    assert(node < f->run->tree->nodes.n);
     return &f->run->tree->nodes.data[node];
 }
 static inline lw_types *
@@ -178,22 +203,24 @@ lw_types_of(lw_infer_frame *f)
 
 /* ---- webs.c ---- */
 lw_status lw_webs_init(lw_infer_frame *f);
-lw_status lw_webs_begin_round(lw_infer_frame *f);
+lw_status lw_webs_begin_iteration(lw_infer_frame *f);
 lw_status lw_define(lw_infer_frame *f, uint32_t var, uint32_t node, lw_infer_value value);
 lw_status lw_pin(lw_infer_frame *f, uint32_t var, uint32_t loc, lw_type type);
 /* The value of a variable here. *def: a definition of its web (0: none). */
 lw_status lw_use(lw_infer_frame *f, uint32_t var, uint32_t loc, lw_infer_value *out,
                  uint32_t *def);
 lw_status lw_webs_finish(lw_infer_frame *f);
-bool lw_flow_take(lw_infer_frame *f, lw_flow *flow); /* a copy of now */
+bool lw_flow_take(lw_infer_frame *f, lw_flow *flow); /* a copy of `now` */
 void lw_flow_put(lw_infer_frame *f, lw_flow *flow);
 void lw_flow_merge(lw_infer_frame *f, lw_flow *into, const lw_flow *from);
-/* now becomes a copy of it */
+/* `now` becomes a copy of it */
 void lw_flow_set(lw_infer_frame *f, const lw_flow *from);
+/* *flow, which was taken before, becomes a copy of `now` */
+void lw_flow_keep(const lw_infer_frame *f, lw_flow *flow);
 uint32_t lw_region_open(lw_infer_frame *f, uint32_t node,
                         bool otherwise); /* returns the outer one */
 lw_type lw_join2(lw_infer_frame *f, lw_type x, lw_type y, const char **problem);
-/* What to do about a problem of lw_join, or NULL. */
+/* Advice about a problem of lw_join, or NULL. */
 const char *lw_help_for_join(const char *problem);
 
 /* ---- fold.c ---- */
@@ -201,16 +228,18 @@ const lw_konst *lw_konst_of(lw_infer_frame *f, uint32_t konst);
 const char *lw_konst_text(lw_infer_frame *f, uint32_t konst); /* "" when it has none */
 lw_infer_value lw_konst_value(lw_infer_frame *f, uint32_t konst);
 bool lw_konst_same(lw_infer_frame *f, uint32_t x, uint32_t y);
-/* Number of a konst equal to *konst, reusing `old` when it is the same; 0: memory is out. */
+/* The number of a konst equal to *konst; `old` is used again when it is equal. 0: memory is
+ * out. */
 uint32_t lw_konst_add(lw_infer_frame *f, uint32_t old, const lw_konst *konst);
 uint32_t lw_konst_bool(lw_infer_frame *f, uint32_t old, bool value);
 uint32_t lw_konst_int(lw_infer_frame *f, uint32_t old, __int128 value);
-bool lw_konst_any_int(const lw_konst *konst, __int128 *out); /* of SCALAR integers, too */
-bool lw_konst_float(const lw_konst *konst, double *out);     /* of SCALAR floats, too */
+bool lw_konst_any_int(const lw_konst *konst, __int128 *out); /* also of SCALAR integers */
+bool lw_konst_float(const lw_konst *konst, double *out);     /* also of SCALAR floats */
 /* 0 when it cannot be folded. */
 uint32_t lw_fold_binary_konst(lw_infer_frame *f, uint32_t old, lw_pyop op, uint32_t x,
                               uint32_t y);
-/* Two ints of which the result has more than 125 bits: it is not folded, and must not wrap. */
+/* Whether the operands are ints whose result has more than 125 bits: it is not folded, but must
+ * not wrap either. */
 bool lw_fold_is_wide(lw_infer_frame *f, lw_pyop op, uint32_t x, uint32_t y);
 uint32_t lw_fold_unary_konst(lw_infer_frame *f, uint32_t old, lw_pyop op, uint32_t x);
 uint32_t lw_fold_bits_konst(lw_infer_frame *f, uint32_t old, bool count, uint32_t x);
@@ -219,45 +248,46 @@ int lw_fold_compare_konst(lw_infer_frame *f, lw_pyop op, uint32_t x,
 int lw_fold_truth_konst(lw_infer_frame *f, uint32_t x);
 uint32_t lw_fold_cast_konst(lw_infer_frame *f, uint32_t old, uint32_t x, lw_dtype to,
                             bool weak);
-/* Whether it has a part that exists at compile time only (function, str, module, type). */
+/* Whether it has a part that exists only at compile time (function, str, module, type). */
 bool lw_konst_is_static(lw_infer_frame *f, uint32_t konst);
 
 /* ---- operator.c ---- */
-/* Result and operand type of an operator; *problem: LW_OP_FINE or why not. */
-lw_status lw_infer_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, uint32_t x_node,
-                          lw_infer_value x, uint32_t y_node, lw_infer_value y,
-                          lw_infer_value *out);
+/* The value of an operator; the type of its operands goes to nodes[node].operand. */
+lw_status lw_infer_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x,
+                          lw_infer_operand y, lw_infer_value *out);
 lw_status lw_infer_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x,
                          lw_infer_value *out);
-/* One comparison; types of operands go to nodes[node].operand. *truth: 0, 1 or -1. */
-lw_status lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, uint32_t x_node,
-                           lw_infer_value x, uint32_t y_node, lw_infer_value y, int *truth);
-bool lw_type_is_int(lw_infer_frame *f, lw_type type);  /* weak or strong, not bool */
+/* One comparison; the type of its operands goes to nodes[node].operand. *truth: 0, 1 or -1. */
+lw_status lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x,
+                           lw_infer_operand y, int *truth);
+bool lw_type_is_int(lw_infer_frame *f, lw_type type); /* weak or strong, not bool */
+bool lw_type_is_int_or_bool(lw_infer_frame *f, lw_type type);
 bool lw_type_is_real(lw_infer_frame *f, lw_type type); /* a float */
 bool lw_type_is_complex(lw_type type);
 bool lw_type_is_number(lw_infer_frame *f, lw_type type);
 lw_type lw_weak_int(lw_infer_frame *f);
 lw_type lw_weak_float(lw_infer_frame *f);
 lw_type lw_weak_complex(lw_infer_frame *f);
-lw_type lw_float_of(lw_type complex); /* complex -> its parts; others unchanged */
+lw_type lw_float_of(lw_type complex); /* complex -> the type of its parts; others unchanged */
 lw_type lw_complex_of(lw_infer_frame *f, lw_type real);
-lw_status lw_promote_values(lw_infer_frame *f, uint32_t x_node, lw_infer_value x,
-                            uint32_t y_node, lw_infer_value y, const char *what, lw_type *out);
+lw_status lw_promote_values(lw_infer_frame *f, lw_infer_operand x, lw_infer_operand y,
+                            const char *what, lw_type *out);
 /* E130 when a literal does not fit the type it is converted to. */
 lw_status lw_check_literal(lw_infer_frame *f, uint32_t node, lw_infer_value x, lw_type to,
                            uint32_t other_node);
-/* E130 when a literal is in neither int64 nor uint64: where an integer of any type is taken. */
+/* E130 when a literal is in neither int64 nor uint64, where an integer of any type is
+ * accepted. */
 lw_status lw_check_wide(lw_infer_frame *f, uint32_t node, lw_infer_value x);
-/* E130: more bits than constants are folded with. */
+/* E130: the result has more bits than constants are folded with. */
 lw_status lw_complain_wide(lw_infer_frame *f, uint32_t node);
-/* E141 where a constant has no integer of Python's to become: NaN and infinity. */
+/* E141 when a constant has no Python integer to become: NaN and infinity. */
 lw_status lw_check_finite(lw_infer_frame *f, uint32_t node, lw_infer_value x);
 void lw_note_arithmetic(lw_infer_frame *f, uint32_t node, lw_type type);
 
 /* ---- expr.c ---- */
 lw_status lw_infer_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
-/* A condition: only its truth is wanted. *when_true and *when_false are taken from the pool
- * (NULL: not wanted); now is what holds after either. */
+/* A condition, of which only the truth is needed. *when_true and *when_false are taken from the
+ * pool (NULL: not wanted); `now` holds the state after either answer. */
 lw_status lw_infer_condition(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *when_true,
                              lw_flow *when_false);
 int lw_truth_of(lw_infer_frame *f, lw_infer_value x); /* -1: at run time */
@@ -272,24 +302,25 @@ lw_status lw_infer_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value *o
 lw_status lw_infer_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
 lw_infer_value lw_element(lw_infer_frame *f, lw_infer_value tuple, uint32_t i);
 const lw_type_row *lw_tuple_row(lw_infer_frame *f, lw_type type); /* NULL: no tuple */
-/* What one iteration of a loop gets, and how often: *count < 0 when known at run time only. */
+/* The type of the items of a loop and their number: *count < 0 when it is known only at run
+ * time. */
 lw_status lw_infer_items(lw_infer_frame *f, uint32_t node, lw_infer_value iterable,
                          lw_infer_value *item, int64_t *count);
 
 /* ---- record.c ---- */
-/* object.name, object["name"]: of an array, the view of that field of every item. */
+/* object.name or object["name"]; of an array, the view of that field of every item. */
 lw_status lw_infer_field(lw_infer_frame *f, uint32_t node, lw_type type, const char *name,
                          lw_type *out);
 lw_status lw_infer_field_name(lw_infer_frame *f, uint32_t node, lw_type type,
                               const char **name);
-lw_status lw_infer_field_place(lw_infer_frame *f, uint32_t target, lw_type type,
-                               const char *name, lw_type *out);
-/* E120 where a record of type `value` cannot be copied to one of type `to`. */
+lw_status lw_infer_field_target(lw_infer_frame *f, uint32_t target, lw_type type,
+                                const char *name, lw_type *out);
+/* E120 when a record of type `value` cannot be copied to one of type `to`. */
 lw_status lw_infer_store_record(lw_infer_frame *f, uint32_t source, lw_type to, lw_type value);
 
 /* ---- local.c ---- */
-/* shape and dtype of an array that a function makes: what calls are given must be known when it
- * is compiled. BOTTOM arguments (not typed yet) give no extents and no error. */
+/* The shape and dtype of an array that a function makes: the arguments must be compile-time
+ * constants. BOTTOM arguments (not typed yet) give no extents and no error. */
 lw_status lw_infer_shape_argument(lw_infer_frame *f, lw_name_id name, const lw_arg *arg,
                                   int64_t *shape, uint32_t *ndim);
 lw_status lw_infer_dtype_argument(lw_infer_frame *f, lw_name_id name, const lw_arg *arg,
@@ -300,11 +331,12 @@ lw_status lw_infer_local(lw_infer_frame *f, uint32_t node, lw_name_id name, cons
 
 /* ---- array.c ---- */
 const lw_type_row *lw_array_row(lw_infer_frame *f, lw_type type); /* NULL: no array */
-/* The element that an index names, for what takes `A, index` apart. `array` is the array's
- * node, for messages; the index has been inferred. E121 when it names a view. */
+/* The element that an index selects, for functions whose arguments are `A, index`. `array` is
+ * the array's node, for messages; the index has been inferred. E121 when the index selects a
+ * view. */
 lw_status lw_infer_element(lw_infer_frame *f, uint32_t array, lw_type type, uint32_t index,
                            lw_type *element);
-/* node: SUBSCRIPT of an array. */
+/* node: a SUBSCRIPT of an array. */
 lw_status lw_infer_array_subscript(lw_infer_frame *f, uint32_t node, lw_type array,
                                    lw_type *out);
 lw_status lw_infer_array_attribute(lw_infer_frame *f, uint32_t node, lw_type array,
@@ -313,18 +345,20 @@ lw_status lw_infer_array_len(lw_infer_frame *f, uint32_t node, uint32_t array, l
                              lw_infer_value *out);
 lw_status lw_infer_array_items(lw_infer_frame *f, uint32_t node, lw_type array, lw_type *item,
                                int64_t *count);
-/* target: SUBSCRIPT that is assigned to; node: AUGASSIGN of one. */
+/* target: a SUBSCRIPT that is assigned to; node: an AUGASSIGN of one. */
 lw_status lw_infer_store(lw_infer_frame *f, uint32_t target, lw_infer_value value);
 lw_status lw_infer_augmented_store(lw_infer_frame *f, uint32_t node);
-/* What loops over an array in the place of `sum(row)` and its like, or of the method `name`; 0:
- * nothing does (whole.c). */
-uint32_t lw_whole_of_named(lw_infer_frame *f, lw_name_id name, const lw_arg *args, uint32_t n);
-uint32_t lw_whole_of_method(lw_infer_frame *f, const char *name);
-/* math.prod of constants, which no run-time int has to hold; out->konst 0: it is not. */
+/* The function that loops over an array for `sum(row)` and its like, or for the method `name`;
+ * 0: there is none (array_function.c). */
+uint32_t lw_array_function_of_named(lw_infer_frame *f, lw_name_id name, const lw_arg *args,
+                                    uint32_t n);
+uint32_t lw_array_function_of_method(lw_infer_frame *f, const char *name);
+/* math.prod of constants, whose value no run-time int has to hold; out->konst 0: it is not. */
 lw_status lw_fold_product(lw_infer_frame *f, uint32_t node, const lw_arg *args, uint32_t n,
                           lw_infer_value *out);
-/* Whether the arguments suit a function of whole arrays; else *status is the call's. */
-bool lw_takes_wholes(lw_infer_frame *f, const lw_fn *fn, const lw_arg *args, uint32_t n,
+/* Whether the arguments suit a function of whole arrays; else *status is the status of the
+ * call. */
+bool lw_takes_arrays(lw_infer_frame *f, const lw_fn *fn, const lw_arg *args, uint32_t n,
                      lw_status *status);
 /* E160. what: "`+`", "`math.sin`"; help may be NULL. */
 lw_status lw_complain_whole_array(lw_infer_frame *f, uint32_t node, const char *what,
@@ -341,15 +375,15 @@ lw_status lw_infer_match(lw_infer_frame *f, uint32_t node);
 lw_status lw_infer_external(lw_infer_frame *f, uint32_t node, uint32_t konst,
                             const lw_arg *args, uint32_t n, lw_infer_value *out);
 /* ---- declared.c ---- */
-/* The signature of `fn` that takes a call's arguments, which become what it has. *out NULL:
- * none does, which has been said. */
+/* The signature of `fn` that accepts a call's arguments, which become what it has. *out NULL:
+ * none does, which has been reported. */
 lw_status lw_infer_declared(lw_infer_frame *f, uint32_t node, const lw_fn *fn,
                             lw_infer_value *values, const uint32_t *entries,
                             const lw_signature **out);
-/* What the signature or the annotation of f's function says of its result; kind NONE: nothing.
- */
+/* What the signature or the annotation of f's function promises of its result; kind NONE:
+ * nothing. */
 lw_sig_type lw_promised_result(lw_infer_frame *f);
-/* A result as promised. loc: of a return, for complaints. */
+/* A result as it was promised. loc: of a return, for messages. */
 lw_status lw_infer_promised(lw_infer_frame *f, uint32_t loc, const lw_sig_type *promised,
                             lw_type *result);
 /* ---- call.c ---- */
@@ -360,22 +394,21 @@ lw_status lw_infer_named(lw_infer_frame *f, uint32_t node, lw_name_id name, cons
 /* ---- method.c ---- */
 /* object.name(args), where the object is a number. E161: it has no such method. */
 lw_status lw_infer_method(lw_infer_frame *f, uint32_t node, lw_infer_value object,
-                          const char *name, const lw_arg *args, uint32_t n,
-                          lw_infer_value *out);
-/* Help for who formats a text by `%` or a method; NULL: the object is no text. */
+                          const lw_arg *args, uint32_t n, lw_infer_value *out);
+/* Help for `%` and the formatting methods of texts; NULL: the object is no text. */
 const char *lw_help_for_text(lw_infer_frame *f, lw_infer_value object);
-/* Of a list or tuple whose method would change it; or NULL. */
+/* Help for methods that would change a list or tuple; or NULL. */
 const char *lw_help_for_list(lw_infer_frame *f, lw_infer_value object, const char *name);
 /* ---- print.c ---- */
 bool lw_is_constant_text(lw_infer_frame *f, lw_infer_value value);
-bool lw_can_be_shown(lw_infer_frame *f, lw_type type);    /* None, numbers, tuples of these */
+bool lw_can_be_shown(lw_infer_frame *f, lw_type type); /* None, numbers, and tuples of these */
 uint32_t lw_shown_slots(lw_infer_frame *f, lw_type type); /* 8-byte words of its numbers */
-/* An f-string where it is shown: as the tuple of its run-time fields. */
+/* An f-string that is printed: the tuple of its run-time fields. */
 lw_status lw_infer_joined(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
-/* print(...), whose keywords are still where they were given. */
+/* print(...), whose keywords are still in the order in which they were given. */
 lw_status lw_infer_print(lw_infer_frame *f, uint32_t node, const lw_arg *args, uint32_t n,
                          lw_infer_value *out);
-/* Write the arguments of a call to typed->lists. */
+/* Append the arguments of a call to typed->lists. */
 lw_status lw_call_arguments(lw_infer_frame *f, uint32_t node, const lw_arg *args, uint32_t n);
 /* Python's int, float, bool, complex (0 … 3) called with n arguments. */
 lw_status lw_infer_pytype(lw_infer_frame *f, uint32_t node, uint32_t pytype, const lw_arg *args,
@@ -383,16 +416,13 @@ lw_status lw_infer_pytype(lw_infer_frame *f, uint32_t node, uint32_t pytype, con
 lw_status lw_infer_cast(lw_infer_frame *f, uint32_t node, lw_dtype to, const lw_arg *args,
                         uint32_t n, lw_infer_value *out);
 /* ---- named_builtin.c ---- */
-/* What array_names.def has: of an output and inputs. */
-lw_status lw_infer_walk(lw_infer_frame *f, uint32_t node, lw_impl impl, const lw_arg *args,
-                        uint32_t n, lw_infer_value *out);
+/* The functions of array_names.def: of an output and inputs. */
+lw_status lw_infer_overlap(lw_infer_frame *f, uint32_t node, lw_impl impl, const lw_arg *args,
+                           uint32_t n, lw_infer_value *out);
 lw_status lw_infer_builtin(lw_infer_frame *f, uint32_t node, lw_name_id name,
                            const lw_arg *args, uint32_t n, lw_infer_value *out);
 /* ---- named_kernel.c ---- */
-/* E120: "`cuda.popc` needs <wanted>". help: NULL is allowed. */
-lw_status lw_complain_argument(lw_infer_frame *f, lw_name_id name, const lw_arg *arg,
-                               const char *wanted, const char *help);
-/* Whether this is what cuda.cg.this_grid() gives. */
+/* Whether it is the value of cuda.cg.this_grid(). */
 bool lw_is_grid_group(lw_infer_frame *f, lw_infer_value value);
 lw_status lw_infer_kernel(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
                           uint32_t n, lw_infer_value *out);

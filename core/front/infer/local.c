@@ -1,11 +1,13 @@
-/* Arrays that a function brings along: shape and dtype must be known when it is compiled. */
+/* Arrays that a function makes: local(shape, dtype) and the like, whose shape and dtype must be
+ * known when it is compiled. */
 #include "core/front/infer/infer_internal.h"
 #include "core/front/records.h"
 #include "core/front/signature.h"
 
 #include <string.h>
 
-/* A GPU has 512 KiB of local memory for a thread; stacks of the host's threads hold as much. */
+/* A GPU has 512 KiB of local memory for each thread; stacks of the host's threads hold as
+ * much. */
 enum { MAX_LOCAL_BYTES = 512 * 1024 };
 
 /* ---- shape ---- */
@@ -90,7 +92,7 @@ lw_infer_local(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *
         bytes *= shape[i];
     if (bytes > MAX_LOCAL_BYTES)
         return lw_complain(f, lw_node_of(f, node)->loc, "E103",
-                           lw_say(f, "more than %d KiB", MAX_LOCAL_BYTES / 1024),
+                           lw_format_text(f, "more than %d KiB", MAX_LOCAL_BYTES / 1024),
                            "pass an array from outside",
                            "this is too large for an array of one thread");
     out->type = lw_type_array(lw_types_of(f), element, ndim, LW_LAYOUT_C, false, shape);

@@ -1,45 +1,48 @@
-/* match: cases are tried in order, as a chain of ifs. */
+/* match: the cases are tried in order, like a chain of ifs. A pattern's truth is 1, 0 or -1 as
+ * that of a condition; cases that can never match, and those after one that always does, are
+ * dead and are not typed. Patterns of sequences match tuples only, whose length is known. */
 #include "core/front/infer/infer_internal.h"
 
+#include <assert.h>
 #include <string.h>
 
-static lw_status infer_pattern(lw_infer_frame *f, uint32_t pattern, uint32_t subject_node,
-                               lw_infer_value subject, int *truth);
+static lw_status infer_pattern(lw_infer_frame *f, uint32_t pattern, lw_infer_operand subject,
+                               int *truth);
 
 /* None, True and False match by identity: 1 does not match True. */
 static lw_status
-match_singleton(lw_infer_frame *f, uint32_t pattern, uint32_t subject_node,
-                lw_infer_value subject, lw_infer_value wanted, int *truth)
+match_singleton(lw_infer_frame *f, uint32_t pattern, lw_infer_operand subject,
+                lw_infer_value wanted, int *truth)
 {
     const lw_node *n = lw_node_of(f, pattern);
 
-    *truth = wanted.type == LW_T_NONE && subject.type == LW_T_NONE;
-    if (wanted.type != LW_DT_b1 || subject.type != LW_DT_b1)
+    *truth = wanted.type == LW_T_NONE && subject.value.type == LW_T_NONE;
+    if (wanted.type != LW_DT_b1 || subject.value.type != LW_DT_b1)
         return LW_OK;
-    return lw_infer_compare(f, pattern, LW_PY_EQ, subject_node, subject, n->a, wanted, truth);
+    return lw_infer_compare(f, pattern, LW_PY_EQ, subject, (lw_infer_operand){n->a, wanted},
+                            truth);
 }
 
 static lw_status
-match_value(lw_infer_frame *f, uint32_t pattern, uint32_t subject_node, lw_infer_value subject,
-            int *truth)
+match_value(lw_infer_frame *f, uint32_t pattern, lw_infer_operand subject, int *truth)
 {
     const lw_node *n = lw_node_of(f, pattern);
     lw_infer_value wanted;
     lw_status status;
 
     LW_TRY(lw_infer_expr(f, n->a, &wanted));
-    if (subject.type == LW_T_BOTTOM || wanted.type == LW_T_BOTTOM)
+    if (subject.value.type == LW_T_BOTTOM || wanted.type == LW_T_BOTTOM)
         return LW_OK;
     if (n->op == LW_PY_IS)
-        return match_singleton(f, pattern, subject_node, subject, wanted, truth);
-    LW_TRY(lw_infer_compare(f, pattern, LW_PY_EQ, subject_node, subject, n->a, wanted, truth));
+        return match_singleton(f, pattern, subject, wanted, truth);
+    LW_TRY(lw_infer_compare(f, pattern, LW_PY_EQ, subject, (lw_infer_operand){n->a, wanted},
+                            truth));
 fail:
     return status;
 }
 
 static lw_status
-match_or(lw_infer_frame *f, uint32_t pattern, uint32_t subject_node, lw_infer_value subject,
-         int *truth)
+match_or(lw_infer_frame *f, uint32_t pattern, lw_infer_operand subject, int *truth)
 {
     const lw_node *n = lw_node_of(f, pattern);
     lw_flow before = {0}, after = {0};
@@ -52,8 +55,7 @@ match_or(lw_infer_frame *f, uint32_t pattern, uint32_t subject_node, lw_infer_va
     *truth = 0;
     for (uint32_t i = 0; i < n->c; i++) {
         lw_flow_set(f, &before);
-        LW_TRY(
-            infer_pattern(f, f->run->tree->lists.data[n->b + i], subject_node, subject, &one));
+        LW_TRY(infer_pattern(f, f->run->tree->lists.data[n->b + i], subject, &one));
         if (one != 0)
             lw_flow_merge(f, &after, &f->now);
         *truth = *truth == 1 || one == 1 ? 1 : *truth < 0 || one < 0 ? -1 : 0;
@@ -66,26 +68,27 @@ fail:
 }
 
 static lw_status
-match_as(lw_infer_frame *f, uint32_t pattern, uint32_t subject_node, lw_infer_value subject,
-         int *truth)
+match_as(lw_infer_frame *f, uint32_t pattern, lw_infer_operand subject, int *truth)
 {
     const lw_node *n = lw_node_of(f, pattern);
     lw_status status = LW_OK;
 
     *truth = 1;
     if (n->a)
-        LW_TRY(infer_pattern(f, n->a, subject_node, subject, truth));
+        LW_TRY(infer_pattern(f, n->a, subject, truth));
     if (n->b)
-        LW_TRY(lw_assign(f, n->b, subject));
+        LW_TRY(lw_assign(f, n->b, subject.value));
 fail:
     return status;
 }
 
-/* The items that `*rest` takes, as a tuple. */
+/* The items that `*rest` matches, as a tuple. */
 static lw_status
 match_star(lw_infer_frame *f, uint32_t star, lw_infer_value subject, uint32_t from,
            uint32_t count)
 {
+    assert(lw_tuple_row(f, subject.type) != NULL &&
+           from + count <= lw_tuple_row(f, subject.type)->n); /* match_sequence */
     uint32_t name = lw_node_of(f, star)->a;
     lw_type *types = lw_arena_take(f->run->arena, (count + 1) * sizeof *types);
 
@@ -100,30 +103,31 @@ match_star(lw_infer_frame *f, uint32_t star, lw_infer_value subject, uint32_t fr
 }
 
 static lw_status
-match_sequence(lw_infer_frame *f, uint32_t pattern, uint32_t subject_node,
-               lw_infer_value subject, int *truth)
+match_sequence(lw_infer_frame *f, uint32_t pattern, lw_infer_operand subject, int *truth)
 {
     const lw_node *n = lw_node_of(f, pattern);
     const uint32_t *items = f->run->tree->lists.data + n->b;
-    const lw_type_row *row = lw_tuple_row(f, subject.type);
+    const lw_type_row *row = lw_tuple_row(f, subject.value.type);
     uint32_t n_items = row ? row->n : 0, at = 0, n_star = 0;
     lw_status status = LW_OK;
     int one;
 
     for (uint32_t i = 0; i < n->c; i++)
         n_star += lw_node_of(f, items[i])->kind == LW_NODE_STAR;
-    *truth = subject.type == LW_T_BOTTOM ? -1 : 0;
+    *truth = subject.value.type == LW_T_BOTTOM ? -1 : 0;
     if (row == NULL || (n_star ? n_items + 1 < n->c : n_items != n->c))
         return LW_OK;
     *truth = 1;
     for (uint32_t i = 0; i < n->c; i++) {
         if (lw_node_of(f, items[i])->kind == LW_NODE_STAR) {
             uint32_t count = n_items + 1 - n->c;
-            LW_TRY(match_star(f, items[i], subject, at, count));
+            LW_TRY(match_star(f, items[i], subject.value, at, count));
             at += count;
             continue;
         }
-        LW_TRY(infer_pattern(f, items[i], subject_node, lw_element(f, subject, at++), &one));
+        LW_TRY(infer_pattern(
+            f, items[i], (lw_infer_operand){subject.node, lw_element(f, subject.value, at++)},
+            &one));
         *truth = *truth == 0 || one == 0 ? 0 : *truth < 0 || one < 0 ? -1 : 1;
     }
 fail:
@@ -131,8 +135,7 @@ fail:
 }
 
 static lw_status
-infer_pattern(lw_infer_frame *f, uint32_t pattern, uint32_t subject_node,
-              lw_infer_value subject, int *truth)
+infer_pattern(lw_infer_frame *f, uint32_t pattern, lw_infer_operand subject, int *truth)
 {
     const lw_node *n = lw_node_of(f, pattern);
     lw_status status;
@@ -140,29 +143,26 @@ infer_pattern(lw_infer_frame *f, uint32_t pattern, uint32_t subject_node,
     *truth = -1;
     LW_TRY(lw_enter(f, pattern));
     switch ((lw_node_kind)n->kind) {
-    case LW_NODE_PATTERN_VALUE:
-        status = match_value(f, pattern, subject_node, subject, truth);
-        break;
-    case LW_NODE_PATTERN_OR: status = match_or(f, pattern, subject_node, subject, truth); break;
-    case LW_NODE_PATTERN_AS: status = match_as(f, pattern, subject_node, subject, truth); break;
-    case LW_NODE_PATTERN_SEQ:
-        status = match_sequence(f, pattern, subject_node, subject, truth);
-        break;
+    case LW_NODE_PATTERN_VALUE: status = match_value(f, pattern, subject, truth); break;
+    case LW_NODE_PATTERN_OR: status = match_or(f, pattern, subject, truth); break;
+    case LW_NODE_PATTERN_AS: status = match_as(f, pattern, subject, truth); break;
+    case LW_NODE_PATTERN_SEQ: status = match_sequence(f, pattern, subject, truth); break;
     case LW_NODE_ERROR: status = lw_complain_kept(f, n->a); break;
     default:
         status = lw_complain(f, n->loc, "E101", NULL, NULL, "this pattern cannot be compiled");
     }
+    assert(f->run->depth > 0); /* lw_enter */
     f->run->depth--;
     f->nodes[pattern].truth = (int8_t)*truth;
 fail:
     return status;
 }
 
-/* One case: now is the state in which it is tried; on return the state in which the next one
- * is. *after gathers what follows the match. */
+/* One case. `now` is the state in which it is tried and, on return, the state in which the next
+ * one is tried. *after collects the states that follow the match. */
 static lw_status
-infer_case(lw_infer_frame *f, uint32_t match, uint32_t node, uint32_t subject_node,
-           lw_infer_value subject, lw_flow *after, bool *taken)
+infer_case(lw_infer_frame *f, uint32_t match, uint32_t node, lw_infer_operand subject,
+           lw_flow *after, bool *taken)
 {
     const lw_node *n = lw_node_of(f, node);
     uint32_t outer = f->region;
@@ -170,10 +170,12 @@ infer_case(lw_infer_frame *f, uint32_t match, uint32_t node, uint32_t subject_no
     lw_status status = LW_OK;
     int truth, guard = 1;
 
+    if (n->kind != LW_NODE_CASE)
+        return lw_complain(f, n->loc, "E101", NULL, NULL, "only cases are allowed here");
     if (!lw_flow_take(f, &rest))
         return lw_out_of_memory(f);
     lw_region_open(f, match, false);
-    LW_TRY(infer_pattern(f, n->a, subject_node, subject, &truth));
+    LW_TRY(infer_pattern(f, n->a, subject, &truth));
     if (n->b && truth != 0) {
         LW_TRY(lw_infer_condition(f, n->b, &guard, &yes, NULL));
         lw_flow_merge(f, &rest, &f->now);
@@ -203,11 +205,11 @@ lw_infer_match(lw_infer_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_of(f, node);
     lw_flow after = {0};
-    lw_infer_value subject;
+    lw_infer_operand subject = {.node = n->a};
     lw_status status;
     bool taken = false;
 
-    LW_TRY(lw_infer_expr(f, n->a, &subject));
+    LW_TRY(lw_infer_expr(f, n->a, &subject.value));
     if (!lw_flow_take(f, &after))
         return lw_out_of_memory(f);
     after.live = false;
@@ -216,7 +218,7 @@ lw_infer_match(lw_infer_frame *f, uint32_t node)
 
         f->nodes[one].dead = taken;
         if (!taken)
-            LW_TRY(infer_case(f, node, one, n->a, subject, &after, &taken));
+            LW_TRY(infer_case(f, node, one, subject, &after, &taken));
     }
     if (!taken)
         lw_flow_merge(f, &after, &f->now);

@@ -1,10 +1,10 @@
-/* Methods of numbers: conjugate, bit_count, bit_length, is_integer, view. Others are told with
- * what there is in their place. */
+/* Methods of numbers: conjugate, bit_count, bit_length, is_integer, view. Calls of other
+ * methods are errors that name an alternative. */
 #include "core/front/infer/infer_internal.h"
 
 #include <string.h>
 
-/* The object before the dot becomes the call's one argument. */
+/* The object before the dot becomes the only argument of the call. */
 static lw_status
 take_object(lw_infer_frame *f, uint32_t node, lw_call_kind call, uint32_t target)
 {
@@ -27,7 +27,7 @@ has_bits(lw_infer_frame *f, lw_type type)
            !lw_type_is_complex(type);
 }
 
-/* x.view(dtype): the same bits as another type of the same size, as of a NumPy scalar. */
+/* x.view(dtype): the same bits as another type of the same size, as NumPy scalars have it. */
 static lw_status
 call_view(lw_infer_frame *f, uint32_t node, lw_infer_value object, const lw_arg *args,
           uint32_t n, lw_infer_value *out)
@@ -38,19 +38,14 @@ call_view(lw_infer_frame *f, uint32_t node, lw_infer_value object, const lw_arg 
 
     if (!has_bits(f, object.type) || to == LW_DT_void || !has_bits(f, to) ||
         lw_dtypes[object.type].bits != lw_dtypes[to].bits)
-        return lw_complain(f, lw_node_of(f, node)->loc, "E161",
-                           lw_say(f, "the object is %s", lw_say_type(f, object.type)),
-                           "both are integers or floats of one size: "
-                           "`np.float32(x).view(np.uint32)`",
-                           "`view` takes one dtype of the size of a NumPy scalar");
+        return lw_complain(
+            f, lw_node_of(f, node)->loc, "E161",
+            lw_format_text(f, "the object is %s", lw_describe_type(f, object.type)),
+            "both are integers or floats of one size: "
+            "`np.float32(x).view(np.uint32)`",
+            "`view` takes one dtype of the size of a NumPy scalar");
     out->type = to;
     return take_object(f, node, LW_CALL_VIEW, to);
-}
-
-static bool
-is_integer(lw_infer_frame *f, lw_type type)
-{
-    return type == LW_DT_b1 || lw_type_is_int(f, type);
 }
 
 static bool
@@ -75,7 +70,7 @@ help_for_array(const char *name)
 
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if (strcmp(name, forms[i]) == 0)
-            return "do it before the call, and pass what it gives";
+            return "do it before the call, and pass the result";
     return "write the loop over its elements";
 }
 
@@ -93,7 +88,7 @@ lw_help_for_list(lw_infer_frame *f, lw_infer_value object, const char *name)
     return NULL;
 }
 
-/* bit_length and bit_count: ints, of NumPy's integers too. */
+/* bit_length and bit_count: methods of ints, and of NumPy's integers. */
 static lw_status
 call_bits(lw_infer_frame *f, uint32_t node, lw_infer_value object, bool count,
           lw_infer_value *out)
@@ -116,15 +111,16 @@ fail:
 }
 
 lw_status
-lw_infer_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char *name,
-                const lw_arg *args, uint32_t n, lw_infer_value *out)
+lw_infer_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const lw_arg *args,
+                uint32_t n, lw_infer_value *out)
 {
+    const char *name = lw_konst_text(f, lw_node_of(f, lw_node_of(f, node)->a)->b);
     lw_typed_node *typed = &f->nodes[node];
 
     if (strcmp(name, "view") == 0 && lw_type_is_number(f, object.type))
         return call_view(f, node, object, args, n, out);
     if ((strcmp(name, "bit_count") == 0 || strcmp(name, "bit_length") == 0) && n == 0 &&
-        is_integer(f, object.type))
+        lw_type_is_int_or_bool(f, object.type))
         return call_bits(f, node, object, strcmp(name, "bit_count") == 0, out);
     if (strcmp(name, "is_integer") == 0 && n == 0 && is_real(f, object.type)) {
         out->type = LW_DT_b1;
@@ -132,11 +128,11 @@ lw_infer_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const c
         return take_object(f, node, LW_CALL_METHOD, LW_NAME_float_is_integer);
     }
     if (strcmp(name, "conjugate") != 0 || n || !lw_type_is_number(f, object.type))
-        return lw_complain(f, lw_node_of(f, node)->loc, "E161",
-                           lw_say(f, "the object is %s", lw_say_type(f, object.type)),
-                           lw_array_row(f, object.type) ? help_for_array(name)
-                                                        : lw_help_for_text(f, object),
-                           "no method `%s` in compiled code", name);
+        return lw_complain(
+            f, lw_node_of(f, node)->loc, "E161",
+            lw_format_text(f, "the object is %s", lw_describe_type(f, object.type)),
+            lw_array_row(f, object.type) ? help_for_array(name) : lw_help_for_text(f, object),
+            "no method `%s` in compiled code", name);
     out->type = object.type == LW_DT_b1 ? lw_weak_int(f) : object.type;
     typed->operand = out->type;
     return take_object(f, node, LW_CALL_METHOD, LW_NAME_numpy_conjugate);

@@ -1,4 +1,4 @@
-/* Typing of cuda.atomic.*: an array, what names one element of it, and the values. */
+/* Typing of cuda.atomic.*: an array, the index of one of its elements, and the values. */
 #include "core/front/numeric/atomics.h"
 #include "core/front/infer/infer_internal.h"
 
@@ -12,10 +12,11 @@ atomic_element(lw_infer_frame *f, lw_name_id name, const lw_arg *args, lw_type *
     if (row == NULL)
         return lw_complain_argument(f, name, array, "an array first", NULL);
     if (row->readonly)
-        return lw_complain(f, lw_node_of(f, array->node)->loc, "E162",
-                           lw_say(f, "this is %s", lw_say_type(f, array->value.type)),
-                           "update an array that can be written",
-                           "`%s` updates a read-only array", lw_name_shown(name));
+        return lw_complain(
+            f, lw_node_of(f, array->node)->loc, "E162",
+            lw_format_text(f, "this is %s", lw_describe_type(f, array->value.type)),
+            "update an array that can be written", "`%s` updates a read-only array",
+            lw_name_shown(name));
     if (lw_names[name].impl != LW_IMPL_ATOMIC_SWAP)
         return lw_infer_element(f, array->node, array->value.type, args[1].node, element);
     if (row->ndim != 1)

@@ -4,20 +4,6 @@
 
 #include <string.h>
 
-static lw_status
-complain_argument(lw_infer_frame *f, lw_name_id name, const lw_arg *arg, const char *wanted)
-{
-    return lw_complain(f, lw_node_of(f, arg->node)->loc, "E120",
-                       lw_say(f, "this is %s", lw_say_value(f, arg->value)), NULL,
-                       "`%s` needs %s", lw_name_shown(name), wanted);
-}
-
-static bool
-is_whole(lw_infer_frame *f, lw_type type)
-{
-    return type == LW_DT_b1 || lw_type_is_int(f, type);
-}
-
 /* ---- numbers ---- */
 
 static lw_status
@@ -28,7 +14,7 @@ type_abs(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
     __int128 value;
 
     if (!lw_type_is_number(f, type))
-        return complain_argument(f, name, x, "a number");
+        return lw_complain_argument(f, name, x, "a number", NULL);
     if (x->value.konst && lw_konst_int_value(lw_konst_of(f, x->value.konst), &value)) {
         *out = lw_konst_value(
             f, lw_konst_int(f, f->nodes[node].konst, value < 0 ? -value : value));
@@ -50,9 +36,9 @@ type_round(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args
     lw_status status = LW_OK;
 
     if (!lw_type_is_number(f, type) || lw_type_is_complex(type))
-        return complain_argument(f, name, &args[0], "a real number");
-    if (digits && !is_whole(f, args[1].value.type))
-        return complain_argument(f, name, &args[1], "an integer number of digits");
+        return lw_complain_argument(f, name, &args[0], "a real number", NULL);
+    if (digits && !lw_type_is_int_or_bool(f, args[1].value.type))
+        return lw_complain_argument(f, name, &args[1], "an integer number of digits", NULL);
     LW_TRY(digits ? lw_check_wide(f, args[1].node, args[1].value)
                   : lw_check_finite(f, args[0].node, args[0].value));
     if (type == LW_DT_b1 || type >= LW_T_FIRST_COMPOUND)
@@ -72,8 +58,8 @@ type_divmod(lw_infer_frame *f, uint32_t node, const lw_arg *args, lw_infer_value
     lw_type both[2];
     lw_status status;
 
-    LW_TRY(lw_infer_binary(f, node, LW_PY_FLOORDIV, args[0].node, args[0].value, args[1].node,
-                           args[1].value, &quotient));
+    LW_TRY(lw_infer_binary(f, node, LW_PY_FLOORDIV, lw_infer_operand_of(&args[0]),
+                           lw_infer_operand_of(&args[1]), &quotient));
     if (quotient.type == LW_T_BOTTOM)
         return LW_OK;
     if (lw_type_kind_of(lw_types_of(f), quotient.type) == LW_TK_LITERAL)
@@ -84,23 +70,24 @@ fail:
     return status;
 }
 
-/* The values that min, max, sum, any, all run over: the arguments, or one tuple. */
+/* The values that min, max, sum, any and all take: the n arguments, or the items of a single
+ * one, which is a tuple. */
 static lw_status
-items_of(lw_infer_frame *f, lw_name_id name, const lw_arg *args, uint32_t n, bool always_tuple,
+items_of(lw_infer_frame *f, lw_name_id name, const lw_arg *args, uint32_t n,
          lw_infer_value **out, uint32_t *n_out)
 {
-    const lw_type_row *row = n ? lw_tuple_row(f, args[0].value.type) : NULL;
-    uint32_t count = n == 1 || always_tuple ? (row ? row->n : 0) : n;
+    const lw_type_row *row = n == 1 ? lw_tuple_row(f, args[0].value.type) : NULL;
+    uint32_t count = row ? row->n : n == 1 ? 0 : n;
     lw_infer_value *values = lw_arena_take(f->run->arena, (count + 1) * sizeof *values);
 
     *out = values;
     *n_out = 0;
     if (values == NULL)
         return lw_out_of_memory(f);
-    if ((n == 1 || always_tuple) && row == NULL)
-        return complain_argument(f, name, &args[0], "a tuple");
+    if (n == 1 && row == NULL)
+        return lw_complain_argument(f, name, &args[0], "a tuple", NULL);
     for (uint32_t i = 0; i < count; i++)
-        values[i] = n == 1 || always_tuple ? lw_element(f, args[0].value, i) : args[i].value;
+        values[i] = row ? lw_element(f, args[0].value, i) : args[i].value;
     *n_out = count;
     return LW_OK;
 }
@@ -135,10 +122,10 @@ type_min_max(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *ar
     lw_type *types;
     lw_status status;
 
-    LW_TRY(items_of(f, name, args, n, false, &values, &count));
+    LW_TRY(items_of(f, name, args, n, &values, &count));
     if (count == 0)
         return n == 1 && lw_tuple_row(f, args[0].value.type)
-                   ? complain_argument(f, name, &args[0], "at least one value")
+                   ? lw_complain_argument(f, name, &args[0], "at least one value", NULL)
                    : LW_OK;
     out->konst = extreme_konst(f, values, count, lw_names[name].impl == LW_IMPL_MIN);
     if (out->konst) {
@@ -151,21 +138,21 @@ type_min_max(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *ar
     for (uint32_t i = 0; i < count; i++) {
         types[i] = values[i].type;
         if (!lw_type_is_number(f, types[i]) || lw_type_is_complex(types[i]))
-            return complain_argument(f, name, &args[n == 1 ? 0 : i], "real numbers");
+            return lw_complain_argument(f, name, &args[n == 1 ? 0 : i], "real numbers", NULL);
     }
     out->type = lw_join(lw_types_of(f), f->run->typed->options.typing, types, count, &problem);
     f->nodes[node].operand = out->type;
     if (problem)
-        return lw_complain(
-            f, lw_node_of(f, node)->loc, problem,
-            lw_say(f, "%s and %s", lw_say_type(f, types[0]), lw_say_type(f, types[count - 1])),
-            lw_help_for_join(problem), "the arguments have no common type");
+        return lw_complain(f, lw_node_of(f, node)->loc, problem,
+                           lw_format_text(f, "%s and %s", lw_describe_type(f, types[0]),
+                                          lw_describe_type(f, types[count - 1])),
+                           lw_help_for_join(problem), "the arguments have no common type");
 fail:
     return status;
 }
 
-/* The sum of constants, which no run-time int has to hold; 0: one of them is none, or is a
- * NumPy scalar. */
+/* The sum of constants, which no run-time int has to hold; 0: one of them is no constant, or is
+ * a NumPy scalar. */
 static uint32_t
 sum_konst(lw_infer_frame *f, uint32_t old, const lw_arg *start, const lw_infer_value *values,
           uint32_t n)
@@ -187,12 +174,12 @@ type_sum(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, 
     uint32_t count;
     lw_status status;
 
-    LW_TRY(items_of(f, name, args, n, true, &values, &count));
+    LW_TRY(items_of(f, name, args, 1, &values, &count));
     if (lw_tuple_row(f, args[0].value.type) == NULL)
         return LW_OK;
     start.type = n > 1 && args[1].entry ? args[1].value.type : lw_weak_int(f);
     if (!lw_type_is_number(f, start.type))
-        return complain_argument(f, name, &args[1], "a number to start from");
+        return lw_complain_argument(f, name, &args[1], "a number to start from", NULL);
     if (start.type >= LW_T_FIRST_COMPOUND)
         start.type = lw_weak_int(f);
     if (n < 2 && count && lw_weak_mode(f)) /* 0 + x is x, whatever x is */
@@ -204,8 +191,10 @@ type_sum(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, 
     }
     for (uint32_t i = 0; i < count; i++) {
         if (!lw_type_is_number(f, values[i].type))
-            return complain_argument(f, name, &args[0], "a tuple of numbers");
-        LW_TRY(lw_promote_values(f, node, start, args[0].node, values[i], "+", &start.type));
+            return lw_complain_argument(f, name, &args[0], "a tuple of numbers", NULL);
+        LW_TRY(lw_promote_values(f, (lw_infer_operand){node, start},
+                                 (lw_infer_operand){args[0].node, values[i]}, "+",
+                                 &start.type));
     }
     f->nodes[node].operand = out->type = start.type;
     lw_note_arithmetic(f, node, out->type);
@@ -223,13 +212,13 @@ type_any_all(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *ar
     uint32_t count;
     lw_status status;
 
-    LW_TRY(items_of(f, name, args, 1, true, &values, &count));
+    LW_TRY(items_of(f, name, args, 1, &values, &count));
     out->type = LW_DT_b1;
     for (uint32_t i = 0; i < count; i++) {
         int truth = lw_truth_of(f, values[i]);
 
         if (truth < 0 && !lw_type_is_number(f, values[i].type))
-            return complain_argument(f, name, &args[0], "a tuple of numbers");
+            return lw_complain_argument(f, name, &args[0], "a tuple of numbers", NULL);
         answer = truth == any ? any : truth < 0 && answer != any ? -1 : answer;
     }
     if (answer >= 0 && args[0].value.konst)
@@ -238,7 +227,7 @@ fail:
     return status;
 }
 
-/* ---- len, range and what goes round it ---- */
+/* ---- len, range and what iterates ---- */
 
 static lw_status
 type_len(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
@@ -256,7 +245,7 @@ type_len(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
         for (const char *p = konst->text; *p; p++)
             count += (*p & 0xC0) != 0x80; /* characters, not bytes */
     } else {
-        return complain_argument(f, name, x, "a tuple or an array");
+        return lw_complain_argument(f, name, x, "a tuple or an array", NULL);
     }
     *out = lw_konst_value(f, lw_konst_int(f, f->nodes[node].konst, count));
     return LW_OK;
@@ -280,8 +269,8 @@ type_range(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args
     bool known;
 
     for (uint32_t i = 0; i < n; i++)
-        if (!is_whole(f, args[i].value.type))
-            return complain_argument(f, name, &args[i], "integers");
+        if (!lw_type_is_int_or_bool(f, args[i].value.type))
+            return lw_complain_argument(f, name, &args[i], "integers", NULL);
     known = int_argument(f, args, n, 2, 1, &step);
     if (known && step == 0)
         return lw_complain(f, lw_node_of(f, args[2].node)->loc, "E141",
@@ -299,7 +288,8 @@ type_range(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args
     return LW_OK;
 }
 
-/* One argument of enumerate, zip, reversed: its items, and whether there are any. */
+/* One argument of enumerate, zip or reversed: the type of its items, and whether there are
+ * any. */
 static lw_status
 items_in(lw_infer_frame *f, const lw_arg *arg, lw_type *item, int64_t *count)
 {
@@ -328,8 +318,8 @@ type_enumerate(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *
     int64_t count;
     lw_status status;
 
-    if (n > 1 && args[1].entry && !is_whole(f, args[1].value.type))
-        return complain_argument(f, name, &args[1], "an integer to start from");
+    if (n > 1 && args[1].entry && !lw_type_is_int_or_bool(f, args[1].value.type))
+        return lw_complain_argument(f, name, &args[1], "an integer to start from", NULL);
     LW_TRY(items_in(f, &args[0], &both[1], &count));
     set_iterable(f, node,
                  both[1] ? lw_type_tuple(lw_types_of(f), both, 2, NULL) : (lw_type)LW_T_BOTTOM,
@@ -376,7 +366,7 @@ fail:
 
 /* ---- answered at compile time ---- */
 
-/* Of which Python class is a value of this type: 0 int, 1 float, 2 bool, 3 complex, -1 none. */
+/* The Python class of a value of this type: 0 int, 1 float, 2 bool, 3 complex, -1 none. */
 static int
 python_class(lw_infer_frame *f, lw_type type)
 {
@@ -392,9 +382,9 @@ python_class(lw_infer_frame *f, lw_type type)
     }
 }
 
-/* Whether a value of this type is an instance of Python's class. NumPy's float64 and
- * complex128 are subclasses of float and complex; other NumPy scalars are not Python's. numba
- * takes any width. */
+/* Whether a value of this type is an instance of the Python class. NumPy's float64 and
+ * complex128 are subclasses of float and complex; other NumPy scalars are instances of none of
+ * these. numba accepts any width. */
 static bool
 is_python_instance(lw_infer_frame *f, lw_infer_value x, uint32_t class)
 {
@@ -408,7 +398,7 @@ is_python_instance(lw_infer_frame *f, lw_infer_value x, uint32_t class)
            x.type == LW_DT_c128;
 }
 
-/* numpy.floating and its like: classes of several dtypes. Python's numbers are of none. */
+/* numpy.floating and its like: classes of several dtypes. Python's numbers belong to none. */
 static int
 is_numpy_instance(lw_infer_frame *f, lw_infer_value x, const char *class)
 {
@@ -424,7 +414,7 @@ is_numpy_instance(lw_infer_frame *f, lw_infer_value x, const char *class)
                    {"numpy.inexact", FLOAT | COMPLEX},
                    {"numpy.floating", FLOAT},
                    {"numpy.complexfloating", COMPLEX}};
-    static const int of_class[] = {INT, FLOAT, BOOL, COMPLEX}; /* of python_class */
+    static const int of_class[] = {INT, FLOAT, BOOL, COMPLEX}; /* a number of python_class */
     int own = python_class(f, x.type), kind = own < 0 ? 0 : of_class[own];
 
     if (kind == INT && lw_dtypes[lw_type_stored(lw_types_of(f), x.type)].kind == LW_KIND_UINT)
@@ -437,7 +427,7 @@ is_numpy_instance(lw_infer_frame *f, lw_infer_value x, const char *class)
     return -1;
 }
 
-/* 1, 0, or -1: not a class that we know. */
+/* 1, 0, or -1: the class is not known here. */
 static int
 is_instance(lw_infer_frame *f, lw_infer_value x, uint32_t class_konst)
 {
@@ -469,9 +459,11 @@ type_isinstance(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg 
     int answer = args[1].value.konst ? is_instance(f, args[0].value, args[1].value.konst) : -1;
 
     if (answer < 0)
-        return complain_argument(f, name, &args[1],
-                                 "classes that compiled code knows: int, float, bool, complex, "
-                                 "np.float32, np.floating, …");
+        return lw_complain_argument(
+            f, name, &args[1],
+            "classes that compiled code knows: int, float, bool, complex, "
+            "np.float32, np.floating, …",
+            NULL);
     *out = lw_konst_value(f, lw_konst_bool(f, f->nodes[node].konst, answer));
     return LW_OK;
 }
@@ -485,7 +477,7 @@ type_type(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
     int class = python_class(f, type);
 
     if (class < 0)
-        return complain_argument(f, name, x, "a number");
+        return lw_complain_argument(f, name, x, "a number", NULL);
     if (type >= LW_N_DTYPES || class == 2) {
         konst = (lw_konst){.kind = LW_K_PYTYPE};
         konst.u = (uint64_t) class;
@@ -503,7 +495,7 @@ type_truth(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
     int truth = lw_truth_of(f, x->value);
 
     if (truth < 0 && !lw_type_is_number(f, x->value.type))
-        return complain_argument(f, name, x, "a number");
+        return lw_complain_argument(f, name, x, "a number", NULL);
     out->type = LW_DT_b1;
     if (truth >= 0 && x->value.konst)
         out->konst = lw_konst_bool(f, f->nodes[node].konst, truth);
@@ -513,19 +505,19 @@ type_truth(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
 /* ---- conversions ---- */
 
 static lw_status
-conversion(lw_infer_frame *f, uint32_t node, lw_dtype to, lw_type type, const lw_arg *args,
-           uint32_t n, lw_infer_value *out)
+conversion(lw_infer_frame *f, uint32_t node, lw_dtype to, lw_type type, const lw_arg *arg,
+           lw_infer_value *out)
 {
     bool weak = type != (lw_type)to;
     lw_konst konst = {.kind = LW_K_INT};
     lw_status status = LW_OK;
 
-    if (n && weak && lw_is_integer(to))
-        LW_TRY(lw_check_finite(f, args[0].node, args[0].value));
+    if (arg && weak && lw_is_integer(to))
+        LW_TRY(lw_check_finite(f, arg->node, arg->value));
     out->type = type;
-    if (n && args[0].value.konst) {
-        out->konst = lw_fold_cast_konst(f, f->nodes[node].konst, args[0].value.konst, to, weak);
-    } else if (n == 0) {
+    if (arg && arg->value.konst) {
+        out->konst = lw_fold_cast_konst(f, f->nodes[node].konst, arg->value.konst, to, weak);
+    } else if (arg == NULL) {
         uint32_t zero = lw_konst_add(f, 0, &konst);
         out->konst = zero ? lw_fold_cast_konst(f, f->nodes[node].konst, zero, to, weak) : 0;
     }
@@ -535,7 +527,7 @@ conversion(lw_infer_frame *f, uint32_t node, lw_dtype to, lw_type type, const lw
         return LW_OK;
     f->nodes[node].call = LW_CALL_CAST;
     f->nodes[node].target = to;
-    LW_TRY(lw_call_arguments(f, node, args, n));
+    LW_TRY(lw_call_arguments(f, node, arg, arg != NULL));
 fail:
     return status;
 }
@@ -544,8 +536,8 @@ static lw_status
 complain_count(lw_infer_frame *f, uint32_t node, uint32_t n, uint32_t most)
 {
     return lw_complain(f, lw_node_of(f, node)->loc, "E153",
-                       lw_say(f, "%u arguments given, at most %u expected", n, most), NULL,
-                       "wrong number of arguments for a conversion");
+                       lw_format_text(f, "%u arguments given, at most %u expected", n, most),
+                       NULL, "wrong number of arguments for a conversion");
 }
 
 lw_status
@@ -558,17 +550,18 @@ lw_infer_cast(lw_infer_frame *f, uint32_t node, lw_dtype to, const lw_arg *args,
         return complain_count(f, node, n, 1);
     if (n && !lw_type_is_number(f, args[0].value.type))
         return lw_complain(f, lw_node_of(f, args[0].node)->loc, "E120",
-                           lw_say(f, "this is %s", lw_say_value(f, args[0].value)), NULL,
-                           "only numbers can be converted to %s", lw_dtypes[to].public_name);
+                           lw_format_text(f, "this is %s", lw_describe_value(f, args[0].value)),
+                           NULL, "only numbers can be converted to %s",
+                           lw_dtypes[to].public_name);
     if (n && lw_type_is_complex(args[0].value.type) && !lw_is_complex(to) && to != LW_DT_b1)
         return lw_complain(
             f, lw_node_of(f, args[0].node)->loc, "E142",
-            lw_say(f, "%s to %s would drop the imaginary part",
-                   lw_say_type(f, args[0].value.type), lw_dtypes[to].public_name),
+            lw_format_text(f, "%s to %s would drop the imaginary part",
+                           lw_describe_type(f, args[0].value.type), lw_dtypes[to].public_name),
             "use `.real` or `abs(...)`", "complex number where a real one is needed");
     if (n)
         LW_TRY(lw_check_literal(f, args[0].node, args[0].value, to, 0));
-    LW_TRY(conversion(f, node, to, to, args, n, out));
+    LW_TRY(conversion(f, node, to, to, n ? args : NULL, out));
 fail:
     return status;
 }
@@ -581,7 +574,7 @@ infer_complex(lw_infer_frame *f, uint32_t node, const lw_arg *args, uint32_t n,
 
     for (uint32_t i = 0; i < n; i++)
         if (args[i].entry && !lw_type_is_number(f, args[i].value.type))
-            return complain_argument(f, LW_NAME_builtins_complex, &args[i], "numbers");
+            return lw_complain_argument(f, LW_NAME_builtins_complex, &args[i], "numbers", NULL);
     out->type = lw_weak_complex(f);
     if (n == 0)
         out->konst = lw_konst_add(f, f->nodes[node].konst, &konst);
@@ -615,7 +608,7 @@ lw_infer_pytype(lw_infer_frame *f, uint32_t node, uint32_t pytype, const lw_arg 
         }
     }
     if (n && (!lw_type_is_number(f, type) || (pytype != 2 && lw_type_is_complex(type))))
-        return complain_argument(f, names[pytype], &args[0], "a real number");
+        return lw_complain_argument(f, names[pytype], &args[0], "a real number", NULL);
     if (pytype == 0 && n && lw_type_kind_of(lw_types_of(f), type) == LW_TK_LITERAL) {
         *out = args[0].value;
         if (out->konst)
@@ -630,7 +623,7 @@ lw_infer_pytype(lw_infer_frame *f, uint32_t node, uint32_t pytype, const lw_arg 
                       pytype == 0   ? lw_weak_int(f)
                       : pytype == 1 ? lw_weak_float(f)
                                     : (lw_type)LW_DT_b1,
-                      args, n, out);
+                      n ? args : NULL, out);
 fail:
     return status;
 }
@@ -658,7 +651,7 @@ lw_infer_builtin(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg
     case LW_RULE_ISINSTANCE: return type_isinstance(f, node, name, args, out);
     case LW_RULE_TYPE: return type_type(f, node, name, &args[0], out);
     case LW_RULE_TRUTH: return type_truth(f, node, name, &args[0], out);
-    case LW_RULE_WALK: return lw_infer_walk(f, node, lw_names[name].impl, args, n, out);
-    default: return LW_ERR_INTERNAL; /* print is typed where it is called */
+    case LW_RULE_OVERLAP: return lw_infer_overlap(f, node, lw_names[name].impl, args, n, out);
+    default: return LW_ERR_INTERNAL; /* call.c types print */
     }
 }

@@ -1,4 +1,4 @@
-/* Typing of what kernels have of their own (kernel_names.def): indices, barriers, operations
+/* Typing of the functions for kernels only (kernel_names.def): indices, barriers, operations
  * between the lanes of a warp, bits. */
 #include "core/front/infer/infer_internal.h"
 #include "core/tables/libdevice.h"
@@ -32,21 +32,6 @@ lw_kernel_call_of(lw_impl impl)
     return NULL;
 }
 
-lw_status
-lw_complain_argument(lw_infer_frame *f, lw_name_id name, const lw_arg *arg, const char *wanted,
-                     const char *help)
-{
-    return lw_complain(f, lw_node_of(f, arg->node)->loc, "E120",
-                       lw_say(f, "this is %s", lw_say_value(f, arg->value)), help,
-                       "`%s` needs %s", lw_name_shown(name), wanted);
-}
-
-static bool
-is_whole(lw_infer_frame *f, lw_type type)
-{
-    return type == LW_DT_b1 || lw_type_is_int(f, type);
-}
-
 static lw_status
 check_mask(lw_infer_frame *f, lw_name_id name, const lw_arg *arg)
 {
@@ -67,12 +52,12 @@ check_mask(lw_infer_frame *f, lw_name_id name, const lw_arg *arg)
 static lw_status
 check_whole(lw_infer_frame *f, lw_name_id name, const lw_arg *arg)
 {
-    if (arg->entry == 0 || is_whole(f, arg->value.type))
+    if (arg->entry == 0 || lw_type_is_int_or_bool(f, arg->value.type))
         return lw_check_wide(f, arg->node, arg->value);
     return lw_complain_argument(f, name, arg, "an integer here", NULL);
 }
 
-/* ---- one rule each ---- */
+/* ---- one function for each rule ---- */
 
 /* Indices count as Python ints: no operand makes them wrap, and float32 stays float32. */
 static lw_status
@@ -108,7 +93,7 @@ lw_is_grid_group(lw_infer_frame *f, lw_infer_value value)
     return konst && konst->kind == LW_K_OBJECT && strcmp(konst->text, grid_group) == 0;
 }
 
-/* A value that exists while compiling only; its method is cuda.cg.GridGroup.sync. */
+/* A value that exists only at compile time; its method is cuda.cg.GridGroup.sync. */
 static lw_status
 type_grid_group(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 {
@@ -152,7 +137,7 @@ fail:
     return status;
 }
 
-/* Any number, by its parts. */
+/* Any number, part by part. */
 static lw_status
 type_shuffle(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, uint32_t n,
              lw_infer_value *out)
@@ -235,7 +220,7 @@ fail:
 
 /* ---- memory ---- */
 
-/* A kernel has 48 KiB that the compiler lays out; more is asked for at the launch. */
+/* The compiler can lay out 48 KiB for a kernel; more has to be requested at the launch. */
 enum { MAX_SHARED_BYTES = 48 * 1024 };
 
 static lw_status
@@ -294,7 +279,7 @@ type_shared(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *arg
             "the shape 0 is the shared memory that the launch asks for");
     if (bytes > MAX_SHARED_BYTES)
         return lw_complain(f, lw_node_of(f, node)->loc, "E103",
-                           lw_say(f, "more than %d KiB", MAX_SHARED_BYTES / 1024),
+                           lw_format_text(f, "more than %d KiB", MAX_SHARED_BYTES / 1024),
                            "use the shape 0, and ask for the bytes at the launch: "
                            "`kernel[blocks, threads, stream, bytes](...)`",
                            "this is too large for a shared array");
@@ -309,7 +294,7 @@ type_const_array(lw_infer_frame *f, lw_name_id name, const lw_arg *args, lw_infe
     if (lw_type_kind_of(lw_types_of(f), args[0].value.type) != LW_TK_ARRAY ||
         !args[0].value.konst)
         return lw_complain_argument(f, name, &args[0], "an array from outside the function",
-                                    "a global, or a variable of the function around it");
+                                    "a global, or a variable of the enclosing function");
     *out = args[0].value;
     return LW_OK;
 }
@@ -323,7 +308,7 @@ check_libdevice_argument(lw_infer_frame *f, lw_name_id name, const lw_arg *arg, 
     bool is_float = lw_is_float(to);
 
     if (!lw_type_is_number(f, type) || lw_type_is_complex(type) ||
-        (!is_float && !is_whole(f, type)))
+        (!is_float && !lw_type_is_int_or_bool(f, type)))
         return lw_complain_argument(f, name, arg, is_float ? "a real number" : "an integer",
                                     NULL);
     return is_float ? LW_OK : lw_check_literal(f, arg->node, arg->value, to, 0);
@@ -346,9 +331,10 @@ fail:
     return status;
 }
 
-/* ---- all of them ---- */
+/* ---- entry points ---- */
 
-/* Whether it has a meaning here: atomics need arrays, the others threads of a grid. */
+/* Whether the function has a meaning here: atomics need arrays, the others need threads of a
+ * grid. */
 static bool
 has_meaning(const lw_infer_frame *f, lw_rule rule)
 {

@@ -1,12 +1,12 @@
-/* Typing of the named functions that compute: math, cmath, operator and NumPy's ufuncs. What is
- * Python's own (len, range, isinstance, …) is in named_builtin.c. */
+/* Typing of the named functions that compute: math, cmath, operator and NumPy's ufuncs.
+ * Python's own functions (len, range, isinstance, …) are in named_builtin.c. */
 #include "core/front/infer/infer_internal.h"
 
 #include <string.h>
 
 /* ---- the arguments ---- */
 
-typedef struct call {
+typedef struct numeric_call {
     lw_infer_frame *f;
     uint32_t node;
     lw_name_id name;
@@ -15,27 +15,19 @@ typedef struct call {
     uint32_t n;
     lw_type operand, type;
     uint32_t konst;
-} call;
+} numeric_call;
 
 static lw_status
-complain_argument(call *c, uint32_t i, const char *wanted)
+complain_argument(numeric_call *c, uint32_t i, const char *wanted)
 {
-    return lw_complain(c->f, lw_node_of(c->f, c->args[i].node)->loc, "E120",
-                       lw_say(c->f, "this is %s", lw_say_value(c->f, c->args[i].value)), NULL,
-                       "`%s` needs %s", lw_name_shown(c->name), wanted);
+    return lw_complain_argument(c->f, c->name, &c->args[i], wanted, NULL);
 }
 
-static bool
-is_whole(lw_infer_frame *f, lw_type type)
-{
-    return type == LW_DT_b1 || lw_type_is_int(f, type);
-}
-
-/* What kinds of numbers a rule takes. */
+/* The kinds of numbers that a rule accepts. */
 enum { TAKES_COMPLEX = 1, TAKES_FLOAT = 2, TAKES_BOOL = 4 };
 
 static lw_status
-check_arguments(call *c, uint32_t from, uint32_t n, int takes)
+check_arguments(numeric_call *c, uint32_t from, uint32_t n, int takes)
 {
     lw_status status = LW_OK;
 
@@ -51,7 +43,7 @@ check_arguments(call *c, uint32_t from, uint32_t n, int takes)
                                      strncmp(c->row->path, "math.", 5) == 0
                                          ? "real numbers; cmath has the complex functions"
                                          : "real numbers");
-        if (!(takes & TAKES_FLOAT) && !is_whole(c->f, type))
+        if (!(takes & TAKES_FLOAT) && !lw_type_is_int_or_bool(c->f, type))
             return complain_argument(c, i, "integers");
         if (!(takes & TAKES_FLOAT))
             LW_TRY(lw_check_wide(c->f, c->args[i].node, c->args[i].value));
@@ -62,9 +54,9 @@ fail:
     return status;
 }
 
-/* The common type of arguments from … n-1, as operators promote. */
+/* The common type of arguments from … n-1, promoted as operands of an operator. */
 static lw_status
-promote_arguments(call *c, uint32_t from, uint32_t n, lw_type *out)
+promote_arguments(numeric_call *c, uint32_t from, uint32_t n, lw_type *out)
 {
     lw_infer_value so_far = {LW_T_BOTTOM, 0};
     uint32_t first = 0;
@@ -82,8 +74,8 @@ promote_arguments(call *c, uint32_t from, uint32_t n, lw_type *out)
         }
         if (so_far.type == LW_DT_b1 && arg->value.type == LW_DT_b1)
             continue;
-        LW_TRY(lw_promote_values(c->f, first, so_far, arg->node, arg->value, c->row->path,
-                                 &so_far.type));
+        LW_TRY(lw_promote_values(c->f, (lw_infer_operand){first, so_far},
+                                 lw_infer_operand_of(arg), c->row->path, &so_far.type));
     }
     *out = so_far.type;
 fail:
@@ -92,7 +84,7 @@ fail:
 
 /* Python's functions of floats: integers count as Python numbers. */
 static lw_status
-float_operand(call *c, uint32_t n)
+float_operand(numeric_call *c, uint32_t n)
 {
     lw_status status;
 
@@ -105,7 +97,7 @@ fail:
 }
 
 static lw_status
-complex_operand(call *c, uint32_t n)
+complex_operand(numeric_call *c, uint32_t n)
 {
     lw_status status;
 
@@ -116,7 +108,7 @@ fail:
     return status;
 }
 
-/* A NumPy function gives NumPy scalars: a call on Python numbers alone has a strong type. */
+/* NumPy functions return NumPy scalars: a call on Python numbers alone has a strong type. */
 static lw_type
 strong(lw_infer_frame *f, lw_type type)
 {
@@ -124,20 +116,20 @@ strong(lw_infer_frame *f, lw_type type)
 }
 
 static lw_status
-numpy_operand(call *c, uint32_t from, uint32_t n, int takes)
+numpy_operand(numeric_call *c, uint32_t from, uint32_t n, int takes)
 {
     lw_status status;
 
     LW_TRY(check_arguments(c, from, n, takes));
     LW_TRY(promote_arguments(c, from, n, &c->operand));
-    if (from < n) /* of one argument: NumPy gives an object for such an int */
+    if (from < n) /* with one argument, NumPy returns an object for such an int */
         LW_TRY(lw_check_wide(c->f, c->args[from].node, (lw_infer_value){c->operand, 0}));
     c->operand = strong(c->f, c->operand);
 fail:
     return status;
 }
 
-/* 8- and 16-bit integers are exact as float32. */
+/* 8- and 16-bit integers are exact in float32. */
 static lw_type
 numpy_float(lw_type type)
 {
@@ -147,7 +139,7 @@ numpy_float(lw_type type)
 }
 
 static lw_status
-numpy_float_operand(call *c, uint32_t n, int takes)
+numpy_float_operand(numeric_call *c, uint32_t n, int takes)
 {
     lw_status status;
 
@@ -159,7 +151,7 @@ fail:
 }
 
 static lw_type
-pair(call *c, lw_type x, lw_type y)
+pair(numeric_call *c, lw_type x, lw_type y)
 {
     lw_type both[2] = {x, y};
     return lw_type_tuple(lw_types_of(c->f), both, 2, NULL);
@@ -168,7 +160,7 @@ pair(call *c, lw_type x, lw_type y)
 /* ---- Python's rules ---- */
 
 static lw_status
-type_float_index(call *c)
+type_float_index(numeric_call *c)
 {
     lw_status status;
 
@@ -183,12 +175,12 @@ fail:
 }
 
 static lw_status
-type_ldexp(call *c, bool numpy)
+type_ldexp(numeric_call *c, bool numpy)
 {
     lw_status status;
 
     LW_TRY(numpy ? numpy_float_operand(c, 1, 0) : float_operand(c, 1));
-    if (!is_whole(c->f, c->args[1].value.type))
+    if (!lw_type_is_int_or_bool(c->f, c->args[1].value.type))
         return complain_argument(c, 1, "an integer exponent");
     LW_TRY(lw_check_wide(c->f, c->args[1].node, c->args[1].value));
     c->type = c->operand;
@@ -197,7 +189,7 @@ fail:
 }
 
 static lw_status
-type_int(call *c)
+type_int(numeric_call *c)
 {
     lw_status status;
 
@@ -215,7 +207,7 @@ fail:
 }
 
 static lw_status
-type_index(call *c)
+type_index(numeric_call *c)
 {
     lw_status status = LW_OK;
 
@@ -227,9 +219,9 @@ fail:
     return status;
 }
 
-/* The tolerances of isclose do not take part. */
+/* The tolerances of isclose do not take part in promotion. */
 static lw_status
-type_close(call *c, bool is_complex)
+type_close(numeric_call *c, bool is_complex)
 {
     lw_status status;
 
@@ -241,7 +233,7 @@ fail:
 }
 
 static lw_status
-type_operator(call *c)
+type_operator(numeric_call *c)
 {
     lw_pyop op = lw_impl_operator(c->row->impl);
     const lw_arg *x = &c->args[0], *y = &c->args[1];
@@ -263,16 +255,16 @@ type_operator(call *c)
     }
     if (op >= LW_PY_EQ && op <= LW_PY_GE) {
         LW_TRY(check_arguments(c, 0, 2, TAKES_COMPLEX | TAKES_FLOAT | TAKES_BOOL));
-        LW_TRY(
-            lw_infer_compare(c->f, c->node, op, x->node, x->value, y->node, y->value, &truth));
+        LW_TRY(lw_infer_compare(c->f, c->node, op, lw_infer_operand_of(x),
+                                lw_infer_operand_of(y), &truth));
         value.type = LW_DT_b1;
         if (truth >= 0 && x->value.konst && y->value.konst)
             value.konst = lw_konst_bool(c->f, c->f->nodes[c->node].konst, truth);
     } else if (c->n == 1) {
         LW_TRY(lw_infer_unary(c->f, c->node, op, x->value, &value));
     } else {
-        LW_TRY(
-            lw_infer_binary(c->f, c->node, op, x->node, x->value, y->node, y->value, &value));
+        LW_TRY(lw_infer_binary(c->f, c->node, op, lw_infer_operand_of(x),
+                               lw_infer_operand_of(y), &value));
     }
     c->operand = c->f->nodes[c->node].operand;
     c->type = value.type;
@@ -284,7 +276,7 @@ fail:
 /* ---- NumPy's rules ---- */
 
 static lw_status
-type_numpy_power(call *c)
+type_numpy_power(numeric_call *c)
 {
     const lw_konst *exponent =
         c->args[1].value.konst ? lw_konst_of(c->f, c->args[1].value.konst) : NULL;
@@ -305,7 +297,7 @@ fail:
 }
 
 static lw_status
-type_numpy_compare(call *c)
+type_numpy_compare(numeric_call *c)
 {
     const lw_arg *x = &c->args[0], *y = &c->args[1];
     int truth;
@@ -314,9 +306,9 @@ type_numpy_compare(call *c)
     LW_TRY(check_arguments(c, 0, 2, TAKES_COMPLEX | TAKES_FLOAT | TAKES_BOOL));
     c->type = LW_DT_b1;
     if (lw_type_is_complex(x->value.type) || lw_type_is_complex(y->value.type))
-        return promote_arguments(c, 0, 2, &c->operand); /* ordered by the real part first */
-    LW_TRY(lw_infer_compare(c->f, c->node, lw_impl_operator(c->row->impl), x->node, x->value,
-                            y->node, y->value, &truth));
+        return promote_arguments(c, 0, 2, &c->operand); /* the real parts decide first */
+    LW_TRY(lw_infer_compare(c->f, c->node, lw_impl_operator(c->row->impl),
+                            lw_infer_operand_of(x), lw_infer_operand_of(y), &truth));
     c->operand = c->f->nodes[c->node].operand;
     if (truth >= 0 && x->value.konst && y->value.konst)
         c->konst = lw_konst_bool(c->f, c->f->nodes[c->node].konst, truth);
@@ -325,7 +317,7 @@ fail:
 }
 
 static lw_status
-type_numpy_unary(call *c)
+type_numpy_unary(numeric_call *c)
 {
     const int all = TAKES_COMPLEX | TAKES_FLOAT | TAKES_BOOL;
     lw_status status;
@@ -346,7 +338,8 @@ type_numpy_unary(call *c)
     case LW_RULE_NP_PART: c->type = lw_float_of(c->operand); break;
     case LW_RULE_NP_FLOAT_BOOL: c->type = LW_DT_b1; break;
     case LW_RULE_NP_DECIMALS:
-        if (c->n > 1 && c->args[1].entry && !is_whole(c->f, c->args[1].value.type))
+        if (c->n > 1 && c->args[1].entry &&
+            !lw_type_is_int_or_bool(c->f, c->args[1].value.type))
             return complain_argument(c, 1, "an integer number of decimals");
         if (c->n > 1)
             LW_TRY(lw_check_wide(c->f, c->args[1].node, c->args[1].value));
@@ -358,7 +351,7 @@ fail:
 }
 
 static lw_status
-type_numpy_angle(call *c)
+type_numpy_angle(numeric_call *c)
 {
     lw_status status;
 
@@ -371,7 +364,7 @@ fail:
 }
 
 static lw_status
-type_numpy_where(call *c)
+type_numpy_where(numeric_call *c)
 {
     lw_status status;
 
@@ -384,7 +377,7 @@ fail:
 }
 
 static lw_status
-type_numpy_clip(call *c)
+type_numpy_clip(numeric_call *c)
 {
     lw_status status = LW_OK;
 
@@ -399,7 +392,7 @@ fail:
 
 /* divmod and its like, floor division and remainder: bools count as int8. */
 static lw_status
-type_numpy_real(call *c)
+type_numpy_real(numeric_call *c)
 {
     lw_status status;
 
@@ -413,7 +406,7 @@ fail:
 }
 
 static lw_status
-type_numpy_int(call *c)
+type_numpy_int(numeric_call *c)
 {
     bool bits = c->row->rule == LW_RULE_NP_BITS || c->row->rule == LW_RULE_NP_BITCOUNT;
     lw_status status;
@@ -435,7 +428,7 @@ fail:
 /* ---- the table of rules ---- */
 
 static lw_status
-type_python(call *c)
+type_python(numeric_call *c)
 {
     lw_status status = LW_OK;
 
@@ -484,14 +477,14 @@ fail:
 }
 
 static lw_status
-type_numpy(call *c)
+type_numpy(numeric_call *c)
 {
     const int all = TAKES_COMPLEX | TAKES_FLOAT | TAKES_BOOL;
     lw_status status = LW_OK;
 
     switch (c->row->rule) {
     case LW_RULE_NP_PROMOTE: LW_TRY(numpy_operand(c, 0, c->n, all)); break;
-    case LW_RULE_NP_NUMBER: /* a bool beside a number counts as one */
+    case LW_RULE_NP_NUMBER: /* a bool beside a number counts as a number */
         LW_TRY(numpy_operand(c, 0, c->n, all));
         if (c->operand == LW_DT_b1)
             return complain_argument(c, 0, "a number, not bool");
@@ -550,7 +543,7 @@ takes_arrays(lw_rule rule)
     case LW_RULE_ZIP:
     case LW_RULE_REVERSED:
     case LW_RULE_ISINSTANCE:
-    case LW_RULE_WALK: return true;
+    case LW_RULE_OVERLAP: return true;
     default: return lw_is_kernel_rule(rule);
     }
 }
@@ -576,7 +569,7 @@ is_builtin_rule(lw_rule rule)
     case LW_RULE_TYPE:
     case LW_RULE_PRINT:
     case LW_RULE_TRUTH:
-    case LW_RULE_WALK: return true;
+    case LW_RULE_OVERLAP: return true;
     default: return false;
     }
 }
@@ -596,13 +589,15 @@ lw_status
 lw_infer_named(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
                uint32_t n, lw_infer_value *out)
 {
-    call c = {.f = f, .node = node, .name = name, .row = &lw_names[name], .args = args, .n = n};
+    numeric_call c = {
+        .f = f, .node = node, .name = name, .row = &lw_names[name], .args = args, .n = n};
     lw_typed_node *typed = &f->nodes[node];
     lw_status status;
 
     for (uint32_t i = 0; i < n && !takes_arrays(c.row->rule); i++)
         if (args[i].entry && lw_array_row(f, args[i].value.type))
-            return lw_complain_whole_array(f, node, lw_say(f, "`%s`", lw_name_shown(name)),
+            return lw_complain_whole_array(f, node,
+                                           lw_format_text(f, "`%s`", lw_name_shown(name)),
                                            args[i].value.type, NULL);
     if (is_builtin_rule(c.row->rule)) {
         LW_TRY(lw_infer_builtin(f, node, name, args, n, out));

@@ -1,6 +1,10 @@
-/* The types of operators: docs/typing.md, "Operators". */
+/* The types of operators, by the rules of docs/typing.md, "Operators": what operands are
+ * converted to, what the result is, and which constants do not fit. Constant operands are
+ * folded by fold.c first. Also W201, which notes arithmetic in float64 where every argument is
+ * narrow. */
 #include "core/front/infer/infer_internal.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -49,6 +53,12 @@ lw_type_is_int(lw_infer_frame *f, lw_type type)
 }
 
 bool
+lw_type_is_int_or_bool(lw_infer_frame *f, lw_type type)
+{
+    return type == LW_DT_b1 || lw_type_is_int(f, type);
+}
+
+bool
 lw_type_is_real(lw_infer_frame *f, lw_type type)
 {
     (void)f;
@@ -87,7 +97,7 @@ lw_complex_of(lw_infer_frame *f, lw_type type)
 
 /* ---- common types ---- */
 
-/* Every float holds every integer that float64 holds, if only as infinity. */
+/* Every float type holds every integer that float64 holds, if only as infinity. */
 static bool
 fits(lw_infer_frame *f, lw_infer_value x, lw_dtype dtype)
 {
@@ -99,7 +109,7 @@ fits(lw_infer_frame *f, lw_infer_value x, lw_dtype dtype)
            isfinite(konst->d);
 }
 
-enum { MOST_DIGITS = 60 }; /* that a message shows of an integer */
+enum { MOST_DIGITS = 60 }; /* the text of an integer in a message */
 
 lw_status
 lw_check_literal(lw_infer_frame *f, uint32_t node, lw_infer_value x, lw_type to,
@@ -110,26 +120,28 @@ lw_check_literal(lw_infer_frame *f, uint32_t node, lw_infer_value x, lw_type to,
 
     if (!is_literal(f, x.type) || is_literal(f, to) || !f->report || fits(f, x, dtype))
         return LW_OK;
-    other = other_node ? lw_say_source(f, other_node) : "";
+    other = other_node ? lw_describe_source(f, other_node) : "";
     type = lw_dtypes[dtype].public_name;
-    value = x.konst && lw_konst_of(f, x.konst)->kind == LW_K_BIGINT ? lw_konst_text(f, x.konst)
-                                                                    : lw_say_type(f, x.type);
+    value = x.konst && lw_konst_of(f, x.konst)->kind == LW_K_BIGINT
+                ? lw_konst_text(f, x.konst)
+                : lw_describe_type(f, x.type);
     if (strlen(value) > MOST_DIGITS)
-        value = lw_say(f, "an int of %u digits",
-                       (unsigned)strspn(value + (*value == '-'), "0123456789"));
+        value = lw_format_text(f, "an int of %u digits",
+                               (unsigned)strspn(value + (*value == '-'), "0123456789"));
     if (strncmp(value, "int ", 4) == 0)
         value += 4;
     return lw_complain(
         f, lw_node_of(f, node)->loc, "E130",
         *other && to != LW_T_INDEX
-            ? lw_say(f,
-                     "%s does not fit %s, the type of `%s` (NumPy 2 raises OverflowError "
-                     "here too)",
-                     value, type, other)
-            : lw_say(f, "%s does not fit %s", value, type),
+            ? lw_format_text(
+                  f,
+                  "%s does not fit %s, the type of `%s` (NumPy 2 raises OverflowError "
+                  "here too)",
+                  value, type, other)
+            : lw_format_text(f, "%s does not fit %s", value, type),
         !is_strong_int(dtype) ? NULL
         : *other && dtype < LW_DT_i32
-            ? lw_say(f, "`np.int32(%s)` in its place computes in int32", other)
+            ? lw_format_text(f, "`np.int32(%s)` instead computes in int32", other)
             : "Python ints are 64-bit in compiled code: use a float, `float(...)`",
         "integer constant out of range");
 }
@@ -152,8 +164,8 @@ lw_check_finite(lw_infer_frame *f, uint32_t node, lw_infer_value x)
     return lw_complain(
         f, lw_node_of(f, node)->loc, "E141",
         isnan(d) ? "Python raises ValueError here" : "Python raises OverflowError here",
-        "of a float that is known at run time only, NaN gives 0 and infinity the "
-        "nearest integer of 64 bits",
+        "for a float that is known only at run time, NaN gives 0 and infinity the "
+        "nearest 64-bit integer",
         "%s has no integer", isnan(d) ? "NaN" : "an infinity");
 }
 
@@ -180,9 +192,10 @@ as_index(lw_infer_frame *f, lw_type type, lw_type other)
 static lw_status
 complain_operands(lw_infer_frame *f, uint32_t node, const char *what, lw_type x, lw_type y)
 {
-    return lw_complain(f, lw_node_of(f, node)->loc, "E120",
-                       lw_say(f, "%s and %s", lw_say_type(f, x), lw_say_type(f, y)), NULL,
-                       "`%s` is not defined between these types", what);
+    return lw_complain(
+        f, lw_node_of(f, node)->loc, "E120",
+        lw_format_text(f, "%s and %s", lw_describe_type(f, x), lw_describe_type(f, y)), NULL,
+        "`%s` is not defined between these types", what);
 }
 
 static lw_type
@@ -200,16 +213,16 @@ promote(lw_infer_frame *f, lw_type x, lw_type y)
 }
 
 lw_status
-lw_promote_values(lw_infer_frame *f, uint32_t x_node, lw_infer_value x, uint32_t y_node,
-                  lw_infer_value y, const char *what, lw_type *out)
+lw_promote_values(lw_infer_frame *f, lw_infer_operand x, lw_infer_operand y, const char *what,
+                  lw_type *out)
 {
     lw_status status;
 
-    *out = promote(f, x.type, y.type);
+    *out = promote(f, x.value.type, y.value.type);
     if (*out == LW_T_BOTTOM)
-        return complain_operands(f, x_node, what, x.type, y.type);
-    LW_TRY(lw_check_literal(f, x_node, x, *out, y_node));
-    LW_TRY(lw_check_literal(f, y_node, y, *out, x_node));
+        return complain_operands(f, x.node, what, x.value.type, y.value.type);
+    LW_TRY(lw_check_literal(f, x.node, x.value, *out, y.node));
+    LW_TRY(lw_check_literal(f, y.node, y.value, *out, x.node));
 fail:
     return status;
 }
@@ -227,7 +240,8 @@ lw_note_arithmetic(lw_infer_frame *f, uint32_t node, lw_type type)
     line = run->tree->locs.data[lw_node_of(f, node)->loc].line;
     if (run->lint_lines.n == 0) {
         run->lint_loc = lw_node_of(f, node)->loc;
-        run->lint_label = lw_say(f, "this computes in %s", lw_dtypes[stored].public_name);
+        run->lint_label =
+            lw_format_text(f, "this computes in %s", lw_dtypes[stored].public_name);
     }
     for (uint32_t i = 0; i < run->lint_lines.n; i++)
         if (run->lint_lines.data[i] == line)
@@ -255,7 +269,7 @@ complain_kind(binary *b, lw_type type, const char *wanted)
     uint32_t node = type == b->x.type ? b->x_node : b->y_node;
 
     return lw_complain(f, lw_node_of(f, node)->loc, "E120",
-                       lw_say(f, "this is %s", lw_say_value(f, value)),
+                       lw_format_text(f, "this is %s", lw_describe_value(f, value)),
                        b->op == LW_PY_MUL && lw_tuple_row(f, type)
                            ? "write it out, or fill a small array of this call, "
                              "`lw.local(shape, dtype)`"
@@ -266,7 +280,8 @@ complain_kind(binary *b, lw_type type, const char *wanted)
 static lw_status
 common(binary *b)
 {
-    lw_status status = lw_promote_values(b->f, b->x_node, b->x, b->y_node, b->y,
+    lw_status status = lw_promote_values(b->f, (lw_infer_operand){b->x_node, b->x},
+                                         (lw_infer_operand){b->y_node, b->y},
                                          lw_pyop_text[b->op], &b->operand);
     b->type = b->operand;
     return status;
@@ -315,17 +330,17 @@ static lw_status
 complain_negative_power(binary *b)
 {
     lw_infer_frame *f = b->f;
-    const char *base = lw_say_source(f, b->x_node);
+    const char *base = lw_describe_source(f, b->x_node);
     __int128 exponent = 0;
     bool reciprocal;
 
     lw_konst_int_value(lw_konst_of(f, b->y.konst), &exponent);
     reciprocal = exponent == -1 && base && *base;
-    return lw_complain(f, lw_node_of(f, b->node)->loc, "E131",
-                       "integer to a negative power is not an integer",
-                       reciprocal ? lw_say(f, "`1.0 / %s`, or `float(%s) ** -1`", base, base)
-                                  : "make the base a float: `float(...)`",
-                       "integer to a negative power");
+    return lw_complain(
+        f, lw_node_of(f, b->node)->loc, "E131", "integer to a negative power is not an integer",
+        reciprocal ? lw_format_text(f, "`1.0 / %s`, or `float(%s) ** -1`", base, base)
+                   : "make the base a float: `float(...)`",
+        "integer to a negative power");
 }
 
 /* Types that are no dtype, such as those of literals, are signed. */
@@ -350,8 +365,8 @@ type_power(binary *b)
         return common(b);
     if (int_base && !is_weak_int(f, b->y.type) && b->y.type != LW_DT_b1)
         return common(b); /* a strong constant */
-    /* float or complex base with an integer exponent, or a literal exponent: the base decides
-     */
+    /* under a float or complex base, an integer exponent or a literal exponent leaves the type
+     * to the base */
     b->type = b->x.type;
     if (b->x.type == LW_DT_b1 || is_literal(f, b->x.type))
         b->type = lw_weak_int(f);
@@ -470,40 +485,43 @@ subscript_of(lw_infer_frame *f, lw_type type)
     return !array ? "" : array->ndim ? "[i]" : "[()]";
 }
 
-/* "`out[i] = A[i] + 1.0`": the element's form of what was written. */
+/* Advice for an operator on whole arrays: "`out[i] = A[i] + 1.0`". */
 static const char *
-say_elements(lw_infer_frame *f, uint32_t node, lw_pyop op, uint32_t x_node, lw_type x,
-             uint32_t y_node, lw_type y)
+describe_elements(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x,
+                  lw_infer_operand y)
 {
-    const char *left = lw_say_source(f, x_node), *right = lw_say_source(f, y_node);
+    const char *left = lw_describe_source(f, x.node), *right = lw_describe_source(f, y.node);
+    const char *left_index = subscript_of(f, x.value.type);
+    const char *right_index = subscript_of(f, y.value.type);
 
     if (!f->report || left == NULL || right == NULL || !*left || !*right)
         return NULL;
-    if (lw_node_of(f, node)->kind == LW_NODE_AUGASSIGN && *subscript_of(f, x))
-        return lw_say(f, "`%s%s %s= %s%s`", left, subscript_of(f, x), lw_pyop_text[op], right,
-                      subscript_of(f, y));
+    if (lw_node_of(f, node)->kind == LW_NODE_AUGASSIGN && *left_index)
+        return lw_format_text(f, "`%s%s %s= %s%s`", left, left_index, lw_pyop_text[op], right,
+                              right_index);
     if (op == LW_PY_MATMUL)
         return "sum the products in a loop over elements";
     if (op == LW_PY_IN || op == LW_PY_NOT_IN)
         return "compare with the elements in a loop";
-    return lw_say(f, "`out[i] = %s%s %s %s%s`", left, subscript_of(f, x), lw_pyop_text[op],
-                  right, subscript_of(f, y));
+    return lw_format_text(f, "`out[i] = %s%s %s %s%s`", left, left_index, lw_pyop_text[op],
+                          right, right_index);
 }
 
 static lw_status
-complain_array_operand(lw_infer_frame *f, uint32_t node, lw_pyop op, uint32_t x_node, lw_type x,
-                       uint32_t y_node, lw_type y)
+complain_array_operand(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x,
+                       lw_infer_operand y)
 {
-    return lw_complain_whole_array(f, node, lw_say(f, "`%s`", lw_pyop_text[op]),
-                                   lw_array_row(f, x) ? x : y,
-                                   say_elements(f, node, op, x_node, x, y_node, y));
+    return lw_complain_whole_array(f, node, lw_format_text(f, "`%s`", lw_pyop_text[op]),
+                                   lw_array_row(f, x.value.type) ? x.value.type : y.value.type,
+                                   describe_elements(f, node, op, x, y));
 }
 
 lw_status
-lw_infer_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, uint32_t x_node, lw_infer_value x,
-                uint32_t y_node, lw_infer_value y, lw_infer_value *out)
+lw_infer_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x_operand,
+                lw_infer_operand y_operand, lw_infer_value *out)
 {
-    binary b = {f, node, x_node, y_node, op, x, y, LW_T_BOTTOM, LW_T_BOTTOM};
+    lw_infer_value x = x_operand.value, y = y_operand.value;
+    binary b = {f, node, x_operand.node, y_operand.node, op, x, y, LW_T_BOTTOM, LW_T_BOTTOM};
     lw_typed_node *typed = &f->nodes[node];
     lw_status status;
     uint32_t konst = 0;
@@ -512,7 +530,7 @@ lw_infer_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, uint32_t x_node, l
     if (x.type == LW_T_BOTTOM || y.type == LW_T_BOTTOM)
         return LW_OK;
     if (lw_array_row(f, x.type) || lw_array_row(f, y.type))
-        return complain_array_operand(f, node, op, x_node, x.type, y_node, y.type);
+        return complain_array_operand(f, node, op, x_operand, y_operand);
     if (x.konst && y.konst)
         konst = lw_fold_binary_konst(f, typed->konst, op, x.konst, y.konst);
     if (konst) {
@@ -549,12 +567,12 @@ lw_infer_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x,
         return LW_OK;
     }
     if (lw_array_row(f, x.type))
-        return lw_complain_whole_array(f, node, lw_say(f, "`%s`", lw_pyop_text[op]), x.type,
-                                       NULL);
+        return lw_complain_whole_array(f, node, lw_format_text(f, "`%s`", lw_pyop_text[op]),
+                                       x.type, NULL);
     if (!fits)
         return lw_complain(f, lw_node_of(f, node)->loc, "E120",
-                           lw_say(f, "the operand is %s", lw_say_type(f, x.type)), NULL,
-                           "unary `%s` needs %s", lw_pyop_text[op],
+                           lw_format_text(f, "the operand is %s", lw_describe_type(f, x.type)),
+                           NULL, "unary `%s` needs %s", lw_pyop_text[op],
                            op == LW_PY_INVERT ? "an integer" : "a number");
     if (is_literal(f, type) || (type == LW_DT_b1 && (op != LW_PY_INVERT || !lw_weak_mode(f))))
         type = lw_weak_int(f);
@@ -578,12 +596,12 @@ is_signed_int(lw_infer_frame *f, lw_type type)
     return type == LW_T_INDEX || (is_strong_int(type) && lw_dtypes[type].kind == LW_KIND_INT);
 }
 
-/* A literal outside of the other operand's type: the answer is known. */
+/* A literal outside the range of the other operand's type decides the comparison. */
 static compared
 compare_beyond(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, bool literal_left)
 {
     const lw_type_row *row = lw_type_get(lw_types_of(f), literal_left ? x : y);
-    bool large = row->lo > 0; /* else below all values of the type */
+    bool large = row->lo > 0; /* otherwise it is below all values of that type */
     bool left_smaller = literal_left ? !large : large;
 
     switch (op) {
@@ -628,7 +646,7 @@ compare_numbers(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, lw_type *op
 static compared compare_types(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y,
                               lw_type *operand);
 
-/* Arrays and records: compared item by item, or not at all. */
+/* Arrays and records are compared item by item, or not at all. */
 static bool
 is_memory(lw_infer_frame *f, lw_type type)
 {
@@ -643,7 +661,7 @@ compare_tuples(lw_infer_frame *f, lw_pyop op, const lw_type_row *x, const lw_typ
 {
     bool equality = op == LW_PY_EQ || op == LW_PY_NE;
     uint32_t n = x->n < y->n ? x->n : y->n;
-    const lw_type *xs = x->elements, *ys = y->elements; /* rows may move, elements do not */
+    const lw_type *xs = x->elements, *ys = y->elements; /* interning moves the rows only */
     lw_type *elements = lw_arena_take(f->run->arena, (n + 1) * sizeof *elements);
 
     if (equality && x->n != y->n)
@@ -663,7 +681,7 @@ compare_tuples(lw_infer_frame *f, lw_pyop op, const lw_type_row *x, const lw_typ
     return COMPARED;
 }
 
-/* How == … >= work between two types; *operand as lw_typed_node has it. */
+/* Types == … >= between two values; *operand as lw_typed_node describes it. */
 static compared
 compare_types(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, lw_type *operand)
 {
@@ -681,13 +699,13 @@ compare_types(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, lw_type *oper
     if (equality && x != LW_T_STATIC && y != LW_T_STATIC)
         return op == LW_PY_EQ ? NEVER : ALWAYS;
     if (equality && (x == LW_T_STATIC) != (y == LW_T_STATIC))
-        return op == LW_PY_EQ ? NEVER : ALWAYS; /* a str with a number */
+        return op == LW_PY_EQ ? NEVER : ALWAYS; /* a str and a number */
     return NO_ORDER;
 }
 
 static lw_status
-infer_is(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, uint32_t y_node,
-         lw_infer_value y, int *truth)
+infer_is(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infer_value y,
+         int *truth)
 {
     bool none = x.type == LW_T_NONE || y.type == LW_T_NONE;
     bool singletons = x.konst && y.konst &&
@@ -697,11 +715,10 @@ infer_is(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, uint32_
 
     if (!none && !singletons)
         return lw_complain(f, lw_node_of(f, node)->loc, "E122",
-                           lw_say(f, "this is %s: `%s` compares identity, not value",
-                                  lw_say_type(f, y.type), lw_pyop_text[op]),
-                           lw_say(f, "use `%s`", op == LW_PY_IS ? "==" : "!="),
+                           lw_format_text(f, "this is %s: `%s` compares identity, not value",
+                                          lw_describe_type(f, y.type), lw_pyop_text[op]),
+                           lw_format_text(f, "use `%s`", op == LW_PY_IS ? "==" : "!="),
                            "`%s` on numbers", lw_pyop_text[op]);
-    (void)y_node;
     same = none ? x.type == y.type : lw_fold_compare_konst(f, LW_PY_EQ, x.konst, y.konst) == 1;
     *truth = (op == LW_PY_IS) == same;
     return LW_OK;
@@ -754,16 +771,16 @@ infer_in(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infe
     }
     if (row == NULL)
         return lw_complain(f, lw_node_of(f, node)->loc, "E120",
-                           lw_say(f, "this is %s", lw_say_value(f, y)),
+                           lw_format_text(f, "this is %s", lw_describe_value(f, y)),
                            "write the values as a tuple: `x in (1, 2)`",
                            "`%s` needs a tuple on its right", lw_pyop_text[op]);
     for (uint32_t i = 0; i < n; i++) {
         if (is_memory(f, x.type) || is_memory(f, elements[i]))
-            return lw_complain(
-                f, lw_node_of(f, node)->loc, "E120",
-                lw_say(f, "%s and %s", lw_say_type(f, x.type), lw_say_type(f, elements[i])),
-                "compare numbers: fields, or elements",
-                "`%s` is not defined between these types", lw_pyop_text[op]);
+            return lw_complain(f, lw_node_of(f, node)->loc, "E120",
+                               lw_format_text(f, "%s and %s", lw_describe_type(f, x.type),
+                                              lw_describe_type(f, elements[i])),
+                               "compare numbers: fields, or elements",
+                               "`%s` is not defined between these types", lw_pyop_text[op]);
         never += compare_types(f, LW_PY_EQ, x.type, elements[i], &operands[i]) == NEVER;
     }
     if (never == n)
@@ -773,9 +790,10 @@ infer_in(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infe
 }
 
 lw_status
-lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, uint32_t x_node,
-                 lw_infer_value x, uint32_t y_node, lw_infer_value y, int *truth)
+lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x_operand,
+                 lw_infer_operand y_operand, int *truth)
 {
+    lw_infer_value x = x_operand.value, y = y_operand.value;
     lw_type operand = LW_T_BOTTOM;
     compared how;
 
@@ -783,9 +801,9 @@ lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, uint32_t x_node,
     if (x.type == LW_T_BOTTOM || y.type == LW_T_BOTTOM)
         return LW_OK;
     if (op == LW_PY_IS || op == LW_PY_IS_NOT)
-        return infer_is(f, node, op, x, y_node, y, truth);
+        return infer_is(f, node, op, x, y, truth);
     if (lw_array_row(f, x.type) || lw_array_row(f, y.type))
-        return complain_array_operand(f, node, op, x_node, x.type, y_node, y.type);
+        return complain_array_operand(f, node, op, x_operand, y_operand);
     if (op == LW_PY_IN || op == LW_PY_NOT_IN)
         return infer_in(f, node, op, x, y, truth);
     if (x.konst && y.konst) {
@@ -796,13 +814,14 @@ lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, uint32_t x_node,
     how = compare_types(f, op, x.type, y.type, &operand);
     f->nodes[node].operand = operand;
     if (how == NO_ORDER)
-        return lw_complain(
-            f, lw_node_of(f, x_node)->loc, "E120",
-            lw_say(f, "%s and %s", lw_say_type(f, x.type), lw_say_type(f, y.type)),
-            lw_type_is_complex(x.type)                     ? "compare `abs(...)` or `.real`"
-            : is_memory(f, x.type) || is_memory(f, y.type) ? "compare field by field"
-                                                           : NULL,
-            "`%s` is not defined between these types", lw_pyop_text[op]);
+        return lw_complain(f, lw_node_of(f, x_operand.node)->loc, "E120",
+                           lw_format_text(f, "%s and %s", lw_describe_type(f, x.type),
+                                          lw_describe_type(f, y.type)),
+                           lw_type_is_complex(x.type) ? "compare `abs(...)` or `.real`"
+                           : is_memory(f, x.type) || is_memory(f, y.type)
+                               ? "compare field by field"
+                               : NULL,
+                           "`%s` is not defined between these types", lw_pyop_text[op]);
     *truth = how == ALWAYS ? 1 : how == NEVER ? 0 : -1;
     return LW_OK;
 }

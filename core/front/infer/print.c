@@ -1,5 +1,6 @@
-/* Typing of print(): constant texts, None, numbers, and tuples of these; sep and end constant.
- * In the call's list: the entries of sep and end (0: not given), then what is shown. */
+/* Typing of print(): constant texts, None, numbers, and tuples of these; sep and end are
+ * constant. The call's list has the entries of sep and end (0: not given), followed by what is
+ * printed. */
 #include "core/front/infer/infer_internal.h"
 
 #include "core/ir/format.h"
@@ -45,7 +46,7 @@ check_shown(lw_infer_frame *f, const lw_arg *arg)
         lw_can_be_shown(f, arg->value.type))
         return LW_OK;
     return lw_complain(f, lw_node_of(f, arg->node)->loc, "E120",
-                       lw_say(f, "this is %s", lw_say_value(f, arg->value)), NULL,
+                       lw_format_text(f, "this is %s", lw_describe_value(f, arg->value)), NULL,
                        "`print` shows constant texts, numbers and tuples of numbers");
 }
 
@@ -60,7 +61,8 @@ infer_field(lw_infer_frame *f, uint32_t node, lw_type *out)
     if (status != LW_OK || value.type == LW_T_BOTTOM || value.type == LW_DT_b1 ||
         lw_type_is_number(f, value.type))
         return status;
-    return lw_complain(f, n->loc, "E104", lw_say(f, "this is %s", lw_say_value(f, value)), NULL,
+    return lw_complain(f, n->loc, "E104",
+                       lw_format_text(f, "this is %s", lw_describe_value(f, value)), NULL,
                        "a field of an f-string shows a number");
 }
 
@@ -96,11 +98,12 @@ check_keyword(lw_infer_frame *f, const lw_arg *arg, lw_arg placed[2])
     uint32_t loc = lw_node_of(f, arg->node)->loc;
 
     if (!is_sep && !is_end)
-        return lw_complain(f, loc, "E153", lw_say(f, "no parameter `%s`", arg->keyword),
-                           "`sep` and `end` are there; lines go to `sys.stdout`",
+        return lw_complain(f, loc, "E153", lw_format_text(f, "no parameter `%s`", arg->keyword),
+                           "`sep` and `end` are supported; lines go to `sys.stdout`",
                            "`print` in compiled code has no such parameter");
     if (!lw_is_constant_text(f, arg->value) && arg->value.type != LW_T_NONE)
-        return lw_complain(f, loc, "E104", lw_say(f, "this is %s", lw_say_value(f, arg->value)),
+        return lw_complain(f, loc, "E104",
+                           lw_format_text(f, "this is %s", lw_describe_value(f, arg->value)),
                            NULL, "`%s` must be a constant text or None", arg->keyword);
     if (arg->value.type != LW_T_NONE)
         placed[is_end] = *arg;
@@ -129,7 +132,7 @@ lw_infer_print(lw_infer_frame *f, uint32_t node, const lw_arg *args, uint32_t n,
     }
     if (n_slots > LW_FORMAT_SLOTS)
         return lw_complain(f, lw_node_of(f, node)->loc, "E120",
-                           lw_say(f, "these are %u", n_slots), "use two calls",
+                           lw_format_text(f, "%u are given", n_slots), "use two calls",
                            "one `print` shows at most %d numbers (complex ones count twice)",
                            LW_FORMAT_SLOTS);
     f->prints = true;

@@ -1,4 +1,6 @@
-/* Reading and writing the fields of records. */
+/* Reading and writing the fields of records, r.name and r["name"], and of arrays of records,
+ * whose fields are views. A field's type says its alignment (core/front/records.h); whether it
+ * may be written is the record's readonly. */
 #include "core/front/infer/infer_internal.h"
 #include "core/front/records.h"
 
@@ -14,8 +16,8 @@ complain_no_field(lw_infer_frame *f, uint32_t node, lw_type type, const char *na
         names[i] = record->fields[i].name;
     near = lw_nearest(name, names, record->n);
     return lw_complain(f, lw_node_of(f, node)->loc, "E161",
-                       lw_say(f, "the object is %s", lw_say_type(f, type)),
-                       near ? lw_say(f, "did you mean `%s`?", near) : NULL,
+                       lw_format_text(f, "the object is %s", lw_describe_type(f, type)),
+                       near ? lw_format_text(f, "did you mean `%s`?", near) : NULL,
                        "the record has no field `%s`", name);
 }
 
@@ -36,7 +38,7 @@ lw_infer_field(lw_infer_frame *f, uint32_t node, lw_type type, const char *name,
     return LW_OK;
 }
 
-/* *name: the field that a[b] or a.b is, with `a` of this type; NULL: it is none. */
+/* *name: the field that a[b] or a.b selects, with `a` of this type; NULL: it selects none. */
 lw_status
 lw_infer_field_name(lw_infer_frame *f, uint32_t node, lw_type type, const char **name)
 {
@@ -63,7 +65,7 @@ lw_infer_field_name(lw_infer_frame *f, uint32_t node, lw_type type, const char *
         *name = konst->text;
     else if (single && index.type != LW_T_BOTTOM)
         return lw_complain(f, lw_node_of(f, n->b)->loc, "E120",
-                           lw_say(f, "this is %s", lw_say_value(f, index)), NULL,
+                           lw_format_text(f, "this is %s", lw_describe_value(f, index)), NULL,
                            "a record is indexed with the name of a field");
 fail:
     return status;
@@ -77,15 +79,15 @@ lw_infer_store_record(lw_infer_frame *f, uint32_t source, lw_type to, lw_type va
     if (value == LW_T_BOTTOM || lw_record_same(lw_types_of(f), to, value))
         return LW_OK;
     return lw_complain(f, lw_node_of(f, source)->loc, "E120",
-                       lw_say(f, "this is %s", lw_say_type(f, value)),
+                       lw_format_text(f, "this is %s", lw_describe_type(f, value)),
                        "assign field by field: `R[i].x = ...`",
-                       "an item of type %s cannot receive this", lw_say_type(f, to));
+                       "an item of type %s cannot receive this", lw_describe_type(f, to));
 }
 
-/* The field that is a target; where it is in an array of records, that field of every item. */
+/* The field that is assigned to; in an array of records, that field of every item. */
 lw_status
-lw_infer_field_place(lw_infer_frame *f, uint32_t target, lw_type type, const char *name,
-                     lw_type *out)
+lw_infer_field_target(lw_infer_frame *f, uint32_t target, lw_type type, const char *name,
+                      lw_type *out)
 {
     const lw_node *n = lw_node_of(f, target);
     const lw_type_row *row = lw_type_get(lw_types_of(f), type);
@@ -94,6 +96,6 @@ lw_infer_field_place(lw_infer_frame *f, uint32_t target, lw_type type, const cha
         return lw_infer_field(f, target, type, name, out);
     *out = LW_T_BOTTOM;
     return lw_complain(f, n->loc, "E162",
-                       lw_say(f, "`%s` is read-only", lw_say_source(f, n->a)),
+                       lw_format_text(f, "`%s` is read-only", lw_describe_source(f, n->a)),
                        "pass a writable array", "assignment to a field of a read-only record");
 }

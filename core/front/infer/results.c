@@ -1,5 +1,6 @@
-/* What a function gives back: the one type of its returns, and that against what a signature or
- * earlier types of arguments promised. */
+/* The result of a function: the one type that all its returns have in common (E140 if there is
+ * none), and the checks of that type against the promise of a signature or of earlier argument
+ * types (E142, E153, E154). */
 #include "core/front/infer/infer_internal.h"
 
 #include <string.h>
@@ -16,16 +17,16 @@ static lw_status
 complain_missing_return(lw_infer_frame *f, uint32_t value, uint32_t none)
 {
     uint32_t loc = loc_of_return(f, value);
-    const char *type = lw_say_type(f, f->returns.data[value].type), *name = f->fn->name;
+    const char *type = lw_describe_type(f, f->returns.data[value].type), *name = f->fn->name;
     uint32_t body_loc = lw_node_of(f, f->fn->body)->loc;
     const lw_loc *end = &f->run->tree->locs.data[body_loc ? body_loc : f->fn->loc];
     const char *label;
 
     if (none != UINT32_MAX)
-        label = lw_say(f, "returns %s here, but line %u returns nothing", type,
-                       f->run->tree->locs.data[loc_of_return(f, none)].line);
+        label = lw_format_text(f, "returns %s here, but line %u returns nothing", type,
+                               f->run->tree->locs.data[loc_of_return(f, none)].line);
     else
-        label = lw_say(
+        label = lw_format_text(
             f, "returns %s here, but line %u reaches the end of `%s` and returns nothing", type,
             end->end_line, name);
     return lw_complain(
@@ -38,7 +39,7 @@ complain_missing_return(lw_infer_frame *f, uint32_t value, uint32_t none)
         "a value on one path, nothing on another");
 }
 
-/* Two returns that do not go together. */
+/* Two returns whose types cannot be joined. */
 static lw_status
 complain_returns(lw_infer_frame *f, const char *problem)
 {
@@ -51,8 +52,9 @@ complain_returns(lw_infer_frame *f, const char *problem)
         if (why)
             return lw_complain(
                 f, loc_of_return(f, i), problem,
-                lw_say(f, "returns %s here and %s at line %u", lw_say_type(f, y),
-                       lw_say_type(f, x), f->run->tree->locs.data[loc_of_return(f, 0)].line),
+                lw_format_text(f, "returns %s here and %s at line %u", lw_describe_type(f, y),
+                               lw_describe_type(f, x),
+                               f->run->tree->locs.data[loc_of_return(f, 0)].line),
                 lw_help_for_join(problem) ? lw_help_for_join(problem)
                                           : "return the same kind of value everywhere",
                 "a compiled function has one return type");
@@ -86,7 +88,7 @@ join_returns(lw_infer_frame *f, lw_type *out)
     return problem ? complain_returns(f, problem) : LW_OK;
 }
 
-/* All returns give one constant. */
+/* Whether all returns give the same constant. */
 static uint32_t
 common_konst(lw_infer_frame *f)
 {
@@ -171,7 +173,7 @@ fail:
     return status;
 }
 
-/* The constants among what a `return` gives, number by number. */
+/* The constants in the value of a `return`, number by number. */
 static lw_status
 check_constants(lw_infer_frame *f, uint32_t node, lw_type type, const lw_dtype *to,
                 uint32_t *at)
@@ -205,7 +207,7 @@ fail:
     return status;
 }
 
-/* A frame for complaints about the function's results; its arena takes the texts. */
+/* A frame for messages about the function's results; its arena takes the texts. */
 static lw_status
 frame_of_results(const lw_typed *typed, lw_run *run, lw_infer_frame *f, lw_error *err)
 {
@@ -245,14 +247,15 @@ lw_infer_refuse_results(const lw_typed *typed, uint32_t n, uint32_t n_made, lw_e
             &f, last_return(typed), "E154",
             result == LW_T_NONE
                 ? only_raises ? "no path returns a value: it raises" : "nothing is returned"
-            : result == LW_T_STATIC ? "the result is a text, a type or the like"
-                                    : lw_say(&f, "the result is %s", lw_say_type(&f, result)),
+            : result == LW_T_STATIC
+                ? "the result is a text, a type or the like"
+                : lw_format_text(&f, "the result is %s", lw_describe_type(&f, result)),
             "return a number, or a tuple of numbers for several outputs",
             "a result that is no number");
     return lw_complain(
         &f, last_return(typed), "E154",
-        lw_say(&f, "%u value%s for these types, and %u for those it was made with", n,
-               n == 1 ? "" : "s", n_made),
+        lw_format_text(&f, "%u value%s for these types, and %u for those it was made with", n,
+                       n == 1 ? "" : "s", n_made),
         "a function returns as many values for all types", "wrong number of results");
 fail:
     return status;
@@ -276,10 +279,10 @@ check_results(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out, 
     if (nested)
         return check_leaves(&f, loc, instance->result, out_types, &at);
     if (n != n_out)
-        return lw_complain(
-            &f, loc, "E153",
-            lw_say(&f, "%u result%s, the signature has %u", n, n == 1 ? "" : "s", n_out), NULL,
-            "wrong number of results");
+        return lw_complain(&f, loc, "E153",
+                           lw_format_text(&f, "%u result%s, the signature has %u", n,
+                                          n == 1 ? "" : "s", n_out),
+                           NULL, "wrong number of results");
     for (uint32_t i = 0; i < n; i++)
         LW_TRY(check_result(&f, loc,
                             row && row->kind == LW_TK_TUPLE

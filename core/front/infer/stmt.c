@@ -1,17 +1,22 @@
-/* Statements: what they bind, where control goes, what is never reached. */
+/* Statements: what they bind, how control continues, and what is never reached. `now`
+ * (lw_flow) is the state behind the statement; a statement that cannot be reached is marked
+ * dead and is not typed. Loops are walked with the states that earlier walks found at the end
+ * of their bodies. */
 #include "core/front/infer/infer_internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- assignment ---- */
 
-/* `a, b = p[j]`, a row of an array: "a, b = p[j, 0], p[j, 1]". */
+/* Advice for `a, b = p[j]` where p[j] is a row of an array: "a, b = p[j, 0], p[j, 1]". */
 static const char *
 help_for_row(lw_infer_frame *f, uint32_t target, lw_type type)
 {
     const lw_node *n = lw_node_of(f, target), *s = lw_node_of(f, f->source);
     const lw_type_row *row = lw_array_row(f, type);
-    const char *from = lw_say_source(f, f->source), *names = lw_say_source(f, target), *said;
+    const char *from = lw_describe_source(f, f->source), *names = lw_describe_source(f, target),
+               *said;
     int part = 0;
 
     if (row == NULL || row->ndim != 1)
@@ -24,10 +29,10 @@ help_for_row(lw_infer_frame *f, uint32_t target, lw_type type)
         lw_node_of(f, s->b)->kind != LW_NODE_SLICE &&
         lw_node_of(f, s->b)->kind != LW_NODE_TUPLE)
         part--;
-    said = lw_say(f, "`%s = ", names);
+    said = lw_format_text(f, "`%s = ", names);
     for (uint32_t i = 0; said && i < n->c; i++)
-        said = lw_say(f, "%s%s%.*s%s%u]%s", said, i ? ", " : "", part, from,
-                      from[part] ? ", " : "[", i, i + 1 == n->c ? "`" : "");
+        said = lw_format_text(f, "%s%s%.*s%s%u]%s", said, i ? ", " : "", part, from,
+                              from[part] ? ", " : "[", i, i + 1 == n->c ? "`" : "");
     return said;
 }
 
@@ -42,7 +47,7 @@ assign_tuple(lw_infer_frame *f, uint32_t target, lw_infer_value value)
 
     if (value.type != LW_T_BOTTOM && row == NULL)
         return lw_complain(f, n->loc, "E120",
-                           lw_say(f, "the value is %s", lw_say_value(f, value)),
+                           lw_format_text(f, "the value is %s", lw_describe_value(f, value)),
                            help_for_row(f, target, value.type), "only a tuple can be unpacked");
     for (uint32_t i = 0; i < n->c; i++)
         if (lw_node_of(f, items[i])->kind == LW_NODE_STAR) {
@@ -51,8 +56,8 @@ assign_tuple(lw_infer_frame *f, uint32_t target, lw_infer_value value)
         }
     if (row && (star == n->c ? n_values != n_fixed : n_values < n_fixed))
         return lw_complain(f, n->loc, "E153",
-                           lw_say(f, "%u target%s here, the tuple has %u items", n_fixed,
-                                  n_fixed == 1 ? "" : "s", n_values),
+                           lw_format_text(f, "%u target%s here, the tuple has %u items",
+                                          n_fixed, n_fixed == 1 ? "" : "s", n_values),
                            NULL, "wrong number of values to unpack");
     for (uint32_t i = 0; i < n->c; i++) {
         lw_infer_value one = {LW_T_BOTTOM, 0};
@@ -96,7 +101,7 @@ lw_assign(lw_infer_frame *f, uint32_t target, lw_infer_value value)
     return lw_complain(f, n->loc, "E101", NULL, NULL, "this cannot be assigned to");
 }
 
-/* `a, mode = x, "fast"`: the parts keep what is known about them one by one. */
+/* In `a, mode = x, "fast"` the parts keep what is known of each. */
 static lw_status
 assign_parts(lw_infer_frame *f, uint32_t target, uint32_t source, lw_infer_value value)
 {
@@ -148,12 +153,13 @@ infer_augassign(lw_infer_frame *f, uint32_t node)
     if (target->kind == LW_NODE_SUBSCRIPT || target->kind == LW_NODE_ATTRIBUTE)
         return lw_infer_augmented_store(f, node);
     if (target->kind != LW_NODE_NAME || !(target->flags & LW_NODE_STORE))
-        return lw_assign(f, n->a, (lw_infer_value){LW_T_BOTTOM, 0}); /* complains */
+        return lw_assign(f, n->a, (lw_infer_value){LW_T_BOTTOM, 0}); /* it is reported */
     LW_TRY(lw_use(f, target->a, target->loc, &x, &typed->target));
     typed->operand = x.type;
     typed->konst = x.konst;
     LW_TRY(lw_infer_expr(f, n->b, &y));
-    LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, n->a, x, n->b, y, &result));
+    LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, x},
+                           (lw_infer_operand){n->b, y}, &result));
     f->nodes[node].type = result.type;
     f->nodes[node].konst = result.konst;
     LW_TRY(lw_define(f, target->a, n->a, result));
@@ -161,8 +167,8 @@ fail:
     return status;
 }
 
-/* An annotation with one of our types, or NumPy's, decides the variable's type. Python's own
- * (`x: float`) are hints for readers, as in Python. */
+/* An annotation with a type of ours or NumPy's fixes the variable's type. Python's own (`x:
+ * float`) are hints for readers, as in Python. */
 static lw_status
 infer_annassign(lw_infer_frame *f, uint32_t node)
 {
@@ -206,8 +212,7 @@ infer_arm(lw_infer_frame *f, uint32_t node, uint32_t body, bool otherwise, bool 
     lw_flow_set(f, flow);
     lw_region_open(f, node, otherwise);
     LW_TRY(lw_infer_body(f, body));
-    memcpy(flow->reach, f->now.reach, f->fn->vars.n * sizeof *flow->reach);
-    flow->live = f->now.live;
+    lw_flow_keep(f, flow);
 fail:
     f->region = outer;
     return status;
@@ -235,20 +240,22 @@ fail:
 
 /* ---- loops ---- */
 
-/* What comes round from the end of the body; grows from walk to walk. */
+/* The definitions that reach the loop's head from the end of the body; the set grows from walk
+ * to walk. */
 static uint64_t *
 back_of(lw_infer_frame *f, uint32_t node)
 {
     uint64_t **slot;
 
     if (f->nodes[node].args == 0) {
-        slot = lw_array_push(&f->backs, f->run->arena);
+        slot = lw_array_push(&f->back_edges, f->run->arena);
         if (slot == NULL)
             return NULL;
         *slot = lw_arena_take(f->run->arena, (f->fn->vars.n + 1) * sizeof **slot);
-        f->nodes[node].args = f->backs.n - 1;
+        f->nodes[node].args = f->back_edges.n - 1;
     }
-    return f->backs.data[f->nodes[node].args];
+    assert(f->nodes[node].args < f->back_edges.n); /* no other use of args at loops */
+    return f->back_edges.data[f->nodes[node].args];
 }
 
 static lw_status
@@ -268,7 +275,7 @@ loop_begin(lw_infer_frame *f, uint32_t node, lw_infer_loop *loop)
     return LW_OK;
 }
 
-/* now: the state that goes to the loop's head again. */
+/* `now` is a state that goes back to the loop's head. */
 static void
 loop_back(lw_infer_frame *f, uint32_t node, lw_infer_loop *loop)
 {
@@ -283,13 +290,14 @@ loop_back(lw_infer_frame *f, uint32_t node, lw_infer_loop *loop)
     }
 }
 
-/* `else` belongs to the way out that is no break. */
+/* `else` runs unless the loop is left by break. */
 static lw_status
 loop_end(lw_infer_frame *f, uint32_t node, uint32_t otherwise, lw_infer_loop *loop)
 {
     uint32_t outer = f->region;
     lw_status status = LW_OK;
 
+    assert(f->loop == loop); /* loops are left in order */
     f->loop = loop->outer;
     if (otherwise) {
         f->nodes[otherwise].dead = !f->now.live;
@@ -345,8 +353,8 @@ fail:
     return status;
 }
 
-/* entry: the state before the loop; now: at the end of the body. count: how many iterations,
- * or negative. The result in now is the state when the items are used up. */
+/* entry: the state before the loop; `now`: the state at the end of the body, and on return the
+ * state when the items are used up. count: the number of iterations, or negative. */
 static void
 leave_for(lw_infer_frame *f, const lw_flow *entry, bool surely_runs)
 {
@@ -408,7 +416,7 @@ infer_jump(lw_infer_frame *f, const lw_node *n)
 
 /* ---- return, assert, raise ---- */
 
-/* A function or range cannot leave; a constant integer must be storable. */
+/* A function or range cannot leave its frame; a constant integer must fit a type. */
 static lw_status
 check_returned(lw_infer_frame *f, uint32_t loc, lw_type type)
 {
@@ -428,11 +436,11 @@ check_returned(lw_infer_frame *f, uint32_t loc, lw_type type)
                            "a range is not a value that can be returned");
     case LW_TK_LITERAL:
         if (lw_literal_is_wide(lw_types_of(f), type))
-            return lw_complain(
-                f, loc, "E130",
-                lw_say(f, "%s is outside of int64 and uint64", lw_say_type(f, type)),
-                "Python ints are 64-bit in compiled code: use a float",
-                "integer constant out of range");
+            return lw_complain(f, loc, "E130",
+                               lw_format_text(f, "%s is outside of int64 and uint64",
+                                              lw_describe_type(f, type)),
+                               "Python ints are 64-bit in compiled code: use a float",
+                               "integer constant out of range");
         return LW_OK;
     case LW_TK_TUPLE:
         for (uint32_t i = 0; i < n; i++)
@@ -457,7 +465,7 @@ has_memory(lw_infer_frame *f, lw_type type)
     return false;
 }
 
-/* What the user's own function may give to the outside. */
+/* What the user's own function may return. */
 static lw_status
 check_entry_returned(lw_infer_frame *f, uint32_t node, lw_type type)
 {
@@ -466,13 +474,13 @@ check_entry_returned(lw_infer_frame *f, uint32_t node, lw_type type)
     if (f->caller != NULL || type == LW_T_BOTTOM || type == LW_T_NONE)
         return LW_OK;
     if (f->run->typed->options.procedure)
-        return lw_complain(f, loc, "E183", lw_say(f, "this is %s", lw_say_type(f, type)),
-                           "write it into an array argument: `out[i] = ...`",
-                           "a kernel returns no value");
+        return lw_complain(
+            f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
+            "write it into an array argument: `out[i] = ...`", "a kernel returns no value");
     if (has_memory(f, type))
-        return lw_complain(f, loc, "E183", lw_say(f, "this is %s", lw_say_type(f, type)),
-                           "return numbers: elements, fields",
-                           "an array or record cannot be a result");
+        return lw_complain(
+            f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
+            "return numbers: elements, fields", "an array or record cannot be a result");
     return LW_OK;
 }
 
@@ -539,12 +547,12 @@ infer_raise(lw_infer_frame *f, uint32_t node)
         if (value.type != LW_T_BOTTOM && !lw_can_be_shown(f, value.type) &&
             !lw_is_constant_text(f, value))
             LW_TRY(lw_complain(f, lw_node_of(f, item)->loc, "E104",
-                               lw_say(f, "this is %s", lw_say_value(f, value)), NULL,
-                               "an exception can carry constants and numbers"));
+                               lw_format_text(f, "this is %s", lw_describe_value(f, value)),
+                               NULL, "an exception can carry constants and numbers"));
         n_words += lw_shown_slots(f, value.type);
     }
     if (n_words > LW_RAISE_WORDS)
-        LW_TRY(lw_complain(f, n->loc, "E104", lw_say(f, "these are %u", n_words), NULL,
+        LW_TRY(lw_complain(f, n->loc, "E104", lw_format_text(f, "%u are given", n_words), NULL,
                            "an exception can carry at most %d numbers", LW_RAISE_WORDS));
     f->can_raise |= !f->run->typed->options.ignore_errors;
     f->now.live = false;
@@ -578,7 +586,7 @@ infer_statement(lw_infer_frame *f, uint32_t node)
     case LW_NODE_MATCH: return lw_infer_match(f, node);
     case LW_NODE_ERROR: return lw_complain_kept(f, n->a);
     default:
-        return lw_complain(f, n->loc, "E101", NULL, NULL, "`%s` cannot stand here",
+        return lw_complain(f, n->loc, "E101", NULL, NULL, "`%s` is not allowed here",
                            n->kind < LW_N_NODE_KINDS ? lw_node_text[n->kind] : "?");
     }
 }
@@ -599,6 +607,7 @@ lw_infer_body(lw_infer_frame *f, uint32_t body)
             continue;
         LW_TRY(infer_statement(f, statement));
     }
+    assert(f->run->depth > 0); /* lw_enter */
     f->run->depth--;
 fail:
     return status;

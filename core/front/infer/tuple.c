@@ -1,4 +1,6 @@
-/* Tuples, their elements and attributes, and what a for loop takes from its iterable. */
+/* Tuples: displays, elements, slices and attributes; and the items that a for loop takes from
+ * any iterable. A tuple's length is part of its type; it is a constant if all its items are. A
+ * run-time index needs items of one type, which it gives. */
 #include "core/front/infer/infer_internal.h"
 #include "core/front/records.h"
 
@@ -8,8 +10,7 @@
 const lw_type_row *
 lw_tuple_row(lw_infer_frame *f, lw_type type)
 {
-    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
-    return row && row->kind == LW_TK_TUPLE ? row : NULL;
+    return lw_type_get_kind(lw_types_of(f), type, LW_TK_TUPLE);
 }
 
 lw_infer_value
@@ -23,7 +24,7 @@ lw_element(lw_infer_frame *f, lw_infer_value tuple, uint32_t i)
     return (lw_infer_value){row && i < row->n ? row->elements[i] : (lw_type)LW_T_BOTTOM, 0};
 }
 
-/* Finds a field of a namedtuple or a record by its name. */
+/* Find a field of a namedtuple or a record by its name. */
 static bool
 named_element(lw_infer_frame *f, lw_infer_value object, const char *name, lw_infer_value *out)
 {
@@ -39,7 +40,7 @@ named_element(lw_infer_frame *f, lw_infer_value object, const char *name, lw_inf
     return false;
 }
 
-/* ---- a tuple written down ---- */
+/* ---- tuple displays ---- */
 
 typedef LW_ARRAY(lw_infer_value) values;
 
@@ -47,12 +48,12 @@ static lw_status
 complain_long_konst(lw_infer_frame *f, uint32_t node, uint32_t n)
 {
     return lw_complain(f, lw_node_of(f, node)->loc, "E105",
-                       n ? lw_say(f, "this tuple has %u items", n) : NULL,
+                       n ? lw_format_text(f, "this tuple has %u items", n) : NULL,
                        "pass the numbers as an array", "a constant tuple of more than %d items",
                        LW_MAX_KONST_ITEMS);
 }
 
-/* To the tuple that `node` makes. */
+/* Append an item to the tuple that `node` makes. */
 static lw_status
 add_item(lw_infer_frame *f, uint32_t node, values *items, lw_infer_value value)
 {
@@ -82,8 +83,8 @@ add_star(lw_infer_frame *f, uint32_t node, values *items)
         return value.type == LW_T_BOTTOM
                    ? LW_OK
                    : lw_complain(f, lw_node_of(f, node)->loc, "E120",
-                                 lw_say(f, "this is %s", lw_say_value(f, value)), NULL,
-                                 "only a tuple can be unpacked with `*`");
+                                 lw_format_text(f, "this is %s", lw_describe_value(f, value)),
+                                 NULL, "only a tuple can be unpacked with `*`");
     n = row->n;
     for (uint32_t i = 0; i < n; i++)
         LW_TRY(add_item(f, node, items, lw_element(f, value, i)));
@@ -91,7 +92,7 @@ fail:
     return status;
 }
 
-/* All items constant: the tuple is one. */
+/* If all items are constant, the tuple is. */
 static lw_status
 tuple_konst(lw_infer_frame *f, uint32_t node, const values *items, const lw_konst *names,
             uint32_t *out)
@@ -115,7 +116,7 @@ tuple_konst(lw_infer_frame *f, uint32_t node, const values *items, const lw_kons
     return LW_OK;
 }
 
-/* Items of a tuple, and of those in it, counted no further than just beyond `most`. */
+/* The items of a tuple and of the tuples in it; counting stops just beyond `most`. */
 static uint32_t
 items_in(lw_infer_frame *f, lw_type type, uint32_t most)
 {
@@ -129,27 +130,51 @@ items_in(lw_infer_frame *f, lw_type type, uint32_t most)
     return n;
 }
 
-/* What is not known at compile time is kept number by number. */
+/* A tuple that is not known at compile time is kept as its numbers. */
 static lw_status
 check_length(lw_infer_frame *f, uint32_t node, lw_infer_value *made)
 {
     if (made->konst != 0 || items_in(f, made->type, LW_MAX_ITEMS) <= LW_MAX_ITEMS)
         return LW_OK;
     made->type = LW_T_BOTTOM;
-    return lw_complain(f, lw_node_of(f, node)->loc, "E101", "with all that is in its items",
+    return lw_complain(f, lw_node_of(f, node)->loc, "E101", "with the items of its items",
                        "keep that many numbers in an array", "tuple of more than %d items",
                        LW_MAX_ITEMS);
+}
+
+/* The tuple of these items; it has no type yet if one of them has none. names: of a namedtuple,
+ * or NULL. */
+static lw_status
+tuple_of(lw_infer_frame *f, uint32_t node, const values *items, const lw_konst *names,
+         lw_infer_value *out)
+{
+    lw_type *types = lw_arena_take(f->run->arena, (items->n + 1) * sizeof *types);
+    lw_status status;
+
+    *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    if (types == NULL)
+        return lw_out_of_memory(f);
+    assert(items->n == 0 || items->data != NULL);
+    for (uint32_t i = 0; i < items->n; i++) {
+        types[i] = items->data[i].type;
+        if (types[i] == LW_T_BOTTOM)
+            return LW_OK;
+    }
+    LW_TRY(tuple_konst(f, node, items, names, &out->konst));
+    out->type = lw_type_tuple(lw_types_of(f), types, items->n,
+                              names && names->n == items->n ? names->names : NULL);
+    LW_TRY(check_length(f, node, out));
+fail:
+    return status;
 }
 
 lw_status
 lw_infer_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 {
     const lw_node *n = lw_node_of(f, node);
-    const lw_konst *names = n->a ? lw_konst_of(f, n->a) : NULL;
     values items = {0};
-    lw_type *types;
     lw_status status = LW_OK;
-    bool unknown = false;
+    bool unknown = false; /* an unpacked value has no type yet */
 
     for (uint32_t i = 0; i < n->c; i++) {
         uint32_t item = f->run->tree->lists.data[n->b + i];
@@ -163,21 +188,9 @@ lw_infer_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         LW_TRY(lw_infer_expr(f, item, &value));
         LW_TRY(add_item(f, node, &items, value));
     }
-    types = lw_arena_take(f->run->arena, (items.n + 1) * sizeof *types);
-    if (types == NULL)
-        return lw_out_of_memory(f);
-    assert(items.n == 0 || items.data != NULL);
-    for (uint32_t i = 0; i < items.n; i++) {
-        types[i] = items.data[i].type;
-        unknown |= types[i] == LW_T_BOTTOM;
-    }
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
-    if (unknown)
-        return LW_OK;
-    LW_TRY(tuple_konst(f, node, &items, names, &out->konst));
-    out->type = lw_type_tuple(lw_types_of(f), types, items.n,
-                              names && names->n == items.n ? names->names : NULL);
-    LW_TRY(check_length(f, node, out));
+    if (!unknown)
+        LW_TRY(tuple_of(f, node, &items, n->a ? lw_konst_of(f, n->a) : NULL, out));
 fail:
     return status;
 }
@@ -199,8 +212,9 @@ constant_index(lw_infer_frame *f, uint32_t node, lw_infer_value tuple, __int128 
 
     if (i < 0 || i >= n)
         return lw_complain(f, lw_node_of(f, node)->loc, "E124",
-                           lw_say(f, "index %lld, but there %s %u item%s", (long long)index,
-                                  n == 1 ? "is" : "are", n, n == 1 ? "" : "s"),
+                           lw_format_text(f, "index %lld, but there %s %u item%s",
+                                          (long long)index, n == 1 ? "is" : "are", n,
+                                          n == 1 ? "" : "s"),
                            NULL, "tuple index out of range");
     *out = lw_element(f, tuple, (uint32_t)i);
     return LW_OK;
@@ -217,12 +231,12 @@ stored_alike(lw_infer_frame *f, const lw_type *items, uint32_t n, lw_type joined
         return true;
     for (uint32_t i = 0; i < n; i++)
         if (items[i] != joined && kind == LW_TK_SCALAR &&
-            lw_type_kind_of(types, items[i]) == LW_TK_SCALAR) /* weak ones take its type */
+            lw_type_kind_of(types, items[i]) == LW_TK_SCALAR) /* weak items take its type */
             return false;
     return true;
 }
 
-/* Its items are constants: a loop over them reads a table. */
+/* The items are constants: a loop over them reads a table. */
 static bool
 is_table(lw_infer_frame *f, lw_infer_value tuple)
 {
@@ -250,18 +264,20 @@ runtime_index(lw_infer_frame *f, uint32_t node, lw_infer_value tuple, lw_type *o
     }
     if (problem && strcmp(problem, "E130") == 0)
         return lw_complain(f, lw_node_of(f, node)->loc, problem,
-                           lw_say(f, "`%s` is %s", lw_say_source(f, lw_node_of(f, node)->a),
-                                  lw_say_type(f, tuple.type)),
+                           lw_format_text(f, "`%s` is %s",
+                                          lw_describe_source(f, lw_node_of(f, node)->a),
+                                          lw_describe_type(f, tuple.type)),
                            lw_help_for_join(problem), "no 64-bit integer type holds all items");
     return lw_complain(f, lw_node_of(f, node)->loc, "E124",
-                       lw_say(f, "`%s` is %s: a run-time index needs elements of one type",
-                              lw_say_source(f, lw_node_of(f, node)->a),
-                              lw_say_type(f, tuple.type)),
+                       lw_format_text(f,
+                                      "`%s` is %s: a run-time index needs elements of one type",
+                                      lw_describe_source(f, lw_node_of(f, node)->a),
+                                      lw_describe_type(f, tuple.type)),
                        "cast them when building the tuple, or use `if`/`match`",
                        "run-time index into a tuple of mixed types");
 }
 
-/* A bound of a slice: constant, or absent. */
+/* The bound of a slice: constant, or absent. */
 static lw_status
 slice_bound(lw_infer_frame *f, uint32_t node, __int128 absent, __int128 *out)
 {
@@ -275,7 +291,7 @@ slice_bound(lw_infer_frame *f, uint32_t node, __int128 absent, __int128 *out)
     if (value.type == LW_T_NONE || value.type == LW_T_BOTTOM || int_konst(f, value, out))
         return LW_OK;
     return lw_complain(f, lw_node_of(f, node)->loc, "E124",
-                       lw_say(f, "this is %s", lw_say_value(f, value)),
+                       lw_format_text(f, "this is %s", lw_describe_value(f, value)),
                        "slice with constants, or index one item",
                        "the bounds of a tuple's slice must be constant integers");
 fail:
@@ -292,12 +308,13 @@ clip(__int128 i, __int128 n, __int128 lo, __int128 hi)
 static lw_status
 slice_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value tuple, lw_infer_value *out)
 {
+    assert(lw_tuple_row(f, tuple.type) != NULL &&
+           lw_node_of(f, lw_node_of(f, node)->b)->kind == LW_NODE_SLICE);
     const lw_node *slice = lw_node_of(f, lw_node_of(f, node)->b);
     const __int128 absent = (__int128)1 << 100;
     __int128 from, to, step;
     uint32_t n = lw_tuple_row(f, tuple.type)->n;
     values items = {0};
-    lw_type *types;
     lw_status status;
 
     LW_TRY(slice_bound(f, slice->a, absent, &from));
@@ -315,15 +332,7 @@ slice_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value tuple, lw_infer_val
         to = step > 0 ? clip(to, n, 0, n) : clip(to, n, -1, (__int128)n - 1);
     for (__int128 i = from; step > 0 ? i < to : i > to; i += step)
         LW_TRY(add_item(f, node, &items, lw_element(f, tuple, (uint32_t)i)));
-    types = lw_arena_take(f->run->arena, (items.n + 1) * sizeof *types);
-    if (types == NULL)
-        return lw_out_of_memory(f);
-    assert(items.n == 0 || items.data != NULL);
-    for (uint32_t i = 0; i < items.n; i++)
-        types[i] = items.data[i].type;
-    out->type = lw_type_tuple(lw_types_of(f), types, items.n, NULL);
-    LW_TRY(tuple_konst(f, node, &items, NULL, &out->konst));
-    LW_TRY(check_length(f, node, out));
+    LW_TRY(tuple_of(f, node, &items, NULL, out));
 fail:
     return status;
 }
@@ -338,17 +347,18 @@ complain_not_indexable(lw_infer_frame *f, uint32_t node, lw_infer_value object)
 
     if (object.type == LW_T_STATIC)
         return lw_complain(
-            f, loc, "E104", is_object ? lw_say(f, "this is %s", konst->text) : NULL,
+            f, loc, "E104", is_object ? lw_format_text(f, "this is %s", konst->text) : NULL,
             is_object ? konst->help : NULL, "this constant cannot be indexed in compiled code");
     return lw_complain(
-        f, loc, "E121", lw_say(f, "this is %s", lw_say_value(f, object)),
+        f, loc, "E121", lw_format_text(f, "this is %s", lw_describe_value(f, object)),
         options->procedure || options->threads
             ? "pass an array, if only of one element"
             : "a function of scalars gets one element of each argument, not the arrays",
-        "`%s` is not an array: it cannot be indexed", lw_say_source(f, lw_node_of(f, node)->a));
+        "`%s` is not an array: it cannot be indexed",
+        lw_describe_source(f, lw_node_of(f, node)->a));
 }
 
-/* t["name"], where t is a record's fields. */
+/* t["name"], where t is a record by value. */
 static lw_status
 field_by_index(lw_infer_frame *f, uint32_t node, lw_infer_value object, lw_infer_value index,
                bool *is_field, lw_infer_value *out)
@@ -359,8 +369,8 @@ field_by_index(lw_infer_frame *f, uint32_t node, lw_infer_value object, lw_infer
     if (!*is_field || named_element(f, object, konst->text, out))
         return LW_OK;
     return lw_complain(f, lw_node_of(f, node)->loc, "E161",
-                       lw_say(f, "the object is %s", lw_say_type(f, object.type)), NULL,
-                       "the record has no field `%s`", konst->text);
+                       lw_format_text(f, "the object is %s", lw_describe_type(f, object.type)),
+                       NULL, "the record has no field `%s`", konst->text);
 }
 
 lw_status
@@ -381,7 +391,7 @@ lw_infer_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     if (name)
         return lw_infer_field(f, node, object.type, name, &out->type);
     if (lw_record_row(lw_types_of(f), object.type))
-        return LW_OK; /* complained about in the last walk */
+        return LW_OK; /* reported in the last walk */
     if (lw_array_row(f, object.type))
         return lw_infer_array_subscript(f, node, object.type, &out->type);
     if (lw_tuple_row(f, object.type) == NULL)
@@ -398,7 +408,7 @@ lw_infer_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         return LW_OK;
     if (!lw_type_is_int(f, index.type) && index.type != LW_DT_b1)
         return lw_complain(f, lw_node_of(f, n->b)->loc, "E120",
-                           lw_say(f, "this is %s", lw_say_value(f, index)),
+                           lw_format_text(f, "this is %s", lw_describe_value(f, index)),
                            lw_type_is_real(f, index.type) ? "use `//`, or `int(...)`" : NULL,
                            "tuple index must be an integer");
     f->nodes[node].operand = lw_weak_int(f);
@@ -474,11 +484,12 @@ lw_infer_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         return LW_OK;
     if (lw_record_of(lw_types_of(f), object.type))
         return lw_infer_field(f, node, object.type, name, &out->type);
-    return lw_complain(
-        f, n->loc, "E161", lw_say(f, "the object is %s", lw_say_type(f, object.type)),
-        is_object(f, object) ? "name it in full where it is used: no variable can hold it"
-                             : lw_help_for_list(f, object, name),
-        "no attribute `%s` in compiled code", name);
+    return lw_complain(f, n->loc, "E161",
+                       lw_format_text(f, "the object is %s", lw_describe_type(f, object.type)),
+                       is_object(f, object)
+                           ? "name it in full where it is used: no variable can hold it"
+                           : lw_help_for_list(f, object, name),
+                       "no attribute `%s` in compiled code", name);
 fail:
     return status;
 }
@@ -498,7 +509,7 @@ join_items(lw_infer_frame *f, uint32_t node, const lw_type *items, uint32_t n, l
                        problem == NULL || strcmp(problem, "E112") == 0 ? "E140" : problem,
                        "the items have no common type",
                        "index the tuple with constants instead of looping",
-                       "a loop variable has one type in all rounds");
+                       "a loop variable has one type in all iterations");
 }
 
 lw_status
@@ -526,7 +537,7 @@ lw_infer_items(lw_infer_frame *f, uint32_t node, lw_infer_value iterable, lw_inf
         if (iterable.type == LW_T_BOTTOM)
             return LW_OK;
         return lw_complain(f, lw_node_of(f, node)->loc, "E120",
-                           lw_say(f, "this is %s", lw_say_value(f, iterable)),
+                           lw_format_text(f, "this is %s", lw_describe_value(f, iterable)),
                            lw_type_is_int(f, iterable.type) ? "use `range(...)`" : NULL,
                            "a for loop needs a range, a tuple or an array");
     }
@@ -535,7 +546,8 @@ lw_infer_items(lw_infer_frame *f, uint32_t node, lw_infer_value iterable, lw_inf
         return complain_long_konst(f, node, n);
     if (n > LW_MAX_UNROLL && !is_table(f, iterable))
         return lw_complain(
-            f, lw_node_of(f, node)->loc, "E101", lw_say(f, "this tuple has %u items", n),
+            f, lw_node_of(f, node)->loc, "E101",
+            lw_format_text(f, "this tuple has %u items", n),
             "loop over `range(len(t))` and index it, or over an array",
             "a loop over a tuple of run-time values is written out, up to %d iterations",
             LW_MAX_UNROLL);

@@ -1,10 +1,11 @@
-/* Definitions, the sets of them that reach each use, and the webs that common uses make of them
- * (union-find). Also definite assignment: bit 0 of a set stands for "not assigned".
+/* Definitions, the sets of definitions that reach each use, and the webs that common uses make
+ * of them (union-find). Also definite assignment: bit 0 of a set means "not assigned".
  *
- * A variable with more than 62 assignments shares one definition among the later ones: coarser
- * types, never wrong ones. */
+ * A variable with more than 62 assignments has one definition for all later ones: its type may
+ * become coarser, but never wrong. */
 #include "core/front/infer/infer_internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { LAST_BIT = 63 };
@@ -36,12 +37,14 @@ lw_flow_put(lw_infer_frame *f, lw_flow *flow)
 {
     if (flow->reach && f->n_pool < sizeof f->pool / sizeof f->pool[0])
         f->pool[f->n_pool++] = *flow;
+    assert(f->n_pool <= sizeof f->pool / sizeof f->pool[0]);
     flow->reach = NULL;
 }
 
 void
 lw_flow_merge(lw_infer_frame *f, lw_flow *into, const lw_flow *from)
 {
+    assert(!from->live || (into->reach != NULL && from->reach != NULL)); /* both were taken */
     if (!from->live)
         return;
     if (!into->live) {
@@ -56,8 +59,17 @@ lw_flow_merge(lw_infer_frame *f, lw_flow *into, const lw_flow *from)
 void
 lw_flow_set(lw_infer_frame *f, const lw_flow *from)
 {
+    assert(from->reach != NULL);
     memcpy(f->now.reach, from->reach, flow_bytes(f));
     f->now.live = from->live;
+}
+
+void
+lw_flow_keep(const lw_infer_frame *f, lw_flow *flow)
+{
+    assert(flow->reach != NULL); /* it was taken before */
+    memcpy(flow->reach, f->now.reach, flow_bytes(f));
+    flow->live = f->now.live;
 }
 
 uint32_t
@@ -67,7 +79,7 @@ lw_region_open(lw_infer_frame *f, uint32_t node, bool otherwise)
     lw_region *region = lw_array_push(&f->regions, f->run->arena);
 
     if (region == NULL)
-        return outer; /* the arena remembers; the run ends as out of memory */
+        return outer; /* the arena remembers the failure, and the run ends as out of memory */
     region->parent = outer;
     region->node = node;
     region->otherwise = otherwise;
@@ -75,7 +87,8 @@ lw_region_open(lw_infer_frame *f, uint32_t node, bool otherwise)
     return outer;
 }
 
-/* Whether x is region y or one around it. Regions are numbered outer before inner. */
+/* Whether x is region y or lies around it. A region has a larger number than those around it.
+ */
 static bool
 is_around(const lw_infer_frame *f, uint32_t x, uint32_t y)
 {
@@ -89,6 +102,7 @@ is_around(const lw_infer_frame *f, uint32_t x, uint32_t y)
 static uint32_t
 root_of(lw_infer_frame *f, uint32_t def)
 {
+    assert(def != 0 && def < f->defs.n);
     lw_def *defs = f->defs.data;
 
     while (defs[def].parent != def) {
@@ -106,6 +120,7 @@ unite(lw_infer_frame *f, uint32_t x, uint32_t y)
 
     x = root_of(f, x);
     y = root_of(f, y);
+    assert(defs[x].var == defs[y].var); /* a web is of one variable */
     if (x == y)
         return;
     defs[y].parent = x;
@@ -116,13 +131,16 @@ unite(lw_infer_frame *f, uint32_t x, uint32_t y)
     f->changed = true;
 }
 
-/* The definition of this variable at this node, made when first met. 0: memory is out. */
+/* The definition of this variable at this node, which is made when it is first met. 0: memory
+ * is out. */
 static uint32_t
 definition(lw_infer_frame *f, uint32_t var, uint32_t node)
 {
+    assert(var != 0 && var < f->fn->vars.n);
     uint32_t index = node ? f->nodes[node].web : 0;
     lw_def *def;
 
+    assert(index == 0 || f->defs.data[index].var == var); /* a node defines one variable */
     if (index)
         return index;
     if (f->n_defs[var] >= LAST_BIT) {
@@ -155,21 +173,22 @@ lw_webs_init(lw_infer_frame *f)
     f->pinned = lw_arena_take(arena, n * sizeof *f->pinned);
     f->now.reach = lw_arena_take(arena, n * sizeof *f->now.reach);
     if (!f->first_def || !f->n_defs || !f->pinned || !f->now.reach ||
-        !lw_array_reserve(&f->defs, 1, arena) || !lw_array_reserve(&f->backs, 1, arena))
+        !lw_array_reserve(&f->defs, 1, arena) || !lw_array_reserve(&f->back_edges, 1, arena))
         return lw_out_of_memory(f);
-    f->defs.n = f->backs.n = 1; /* entry 0 of each table means none */
+    f->defs.n = f->back_edges.n = 1; /* entry 0 of each table means none */
     return LW_OK;
 }
 
 static uint32_t
 param_var(const lw_infer_frame *f, uint32_t i)
 {
+    assert(i < f->n_params && f->n_params == f->fn->params.n + f->fn->captures.n);
     return i < f->fn->params.n ? f->fn->params.data[i].var
                                : f->fn->captures.data[i - f->fn->params.n].var;
 }
 
-/* What a parameter holds: its argument, a number converted where one of our types annotates it.
- * Python's own types (`x: float`) are hints for readers. */
+/* The value of a parameter: its argument; a number is converted if one of our types annotates
+ * it. Python's own types (`x: float`) are hints for readers. */
 static lw_status
 param_value(lw_infer_frame *f, uint32_t i, uint32_t old, lw_infer_value *value)
 {
@@ -191,7 +210,7 @@ fail:
 
 /* Parameter i is definition i + 1. */
 lw_status
-lw_webs_begin_round(lw_infer_frame *f)
+lw_webs_begin_iteration(lw_infer_frame *f)
 {
     lw_status status;
 
@@ -204,8 +223,9 @@ lw_webs_begin_round(lw_infer_frame *f)
     f->now.live = true;
     for (uint32_t i = 0; i < f->n_params; i++) {
         uint32_t var = param_var(f, i);
-        uint32_t def = f->round == 1 ? definition(f, var, 0) : i + 1;
+        uint32_t def = f->iteration == 1 ? definition(f, var, 0) : i + 1;
 
+        assert(def == 0 || def == i + 1); /* parameters are defined first */
         if (def == 0)
             return lw_out_of_memory(f);
         LW_TRY(param_value(f, i, f->defs.data[def].value.konst, &f->defs.data[def].value));
@@ -218,7 +238,7 @@ fail:
     return status;
 }
 
-/* A definition met a second time keeps what it had: an int that keeps growing becomes a
+/* A definition that is met again keeps what it had: an int that keeps growing becomes a
  * run-time int, so that the walks come to an end. */
 static lw_infer_value
 widen(lw_infer_frame *f, const lw_def *def, lw_infer_value value)
@@ -226,7 +246,8 @@ widen(lw_infer_frame *f, const lw_def *def, lw_infer_value value)
     const char *problem;
     lw_type joined;
 
-    if (!def->known || (f->round <= LW_ROUNDS_GROWING && def->round != f->round))
+    if (!def->known ||
+        (f->iteration <= LW_GROWING_ITERATIONS && def->iteration != f->iteration))
         return value;
     joined = lw_join2(f, def->value.type, value.type, &problem);
     if (problem)
@@ -247,6 +268,8 @@ same_value(lw_infer_frame *f, lw_infer_value x, lw_infer_value y)
 lw_status
 lw_define(lw_infer_frame *f, uint32_t var, uint32_t node, lw_infer_value value)
 {
+    assert(var != 0 && var < f->fn->vars.n);
+    assert(f->iteration != 0); /* within a walk */
     uint32_t index;
     lw_def *def;
 
@@ -267,7 +290,7 @@ lw_define(lw_infer_frame *f, uint32_t var, uint32_t node, lw_infer_value value)
         def->value = (lw_infer_value){
             value.type, same_value(f, def->value, value) ? def->value.konst : value.konst};
     def->known = true;
-    def->round = f->round;
+    def->iteration = f->iteration;
     def->region = f->region;
     f->now.reach[var] = 1ull << def->bit;
     return LW_OK;
@@ -276,11 +299,13 @@ lw_define(lw_infer_frame *f, uint32_t var, uint32_t node, lw_infer_value value)
 lw_status
 lw_pin(lw_infer_frame *f, uint32_t var, uint32_t loc, lw_type type)
 {
+    assert(var != 0 && var < f->fn->vars.n);
+    assert(type != LW_T_BOTTOM); /* 0 means not annotated */
     if (f->pinned[var] && f->pinned[var] != type)
         return lw_complain(f, loc, "E140",
-                           lw_say(f, "`%s` is annotated %s here and %s elsewhere",
-                                  f->fn->vars.data[var].name, lw_say_type(f, type),
-                                  lw_say_type(f, f->pinned[var])),
+                           lw_format_text(f, "`%s` is annotated %s here and %s elsewhere",
+                                          f->fn->vars.data[var].name, lw_describe_type(f, type),
+                                          lw_describe_type(f, f->pinned[var])),
                            "use two names", "two types for one variable");
     if (!f->pinned[var])
         f->changed = true;
@@ -320,29 +345,32 @@ complain_one_definition(lw_infer_frame *f, const char *name, uint32_t loc, uint3
     const char *condition, *label;
 
     if (region == 0)
-        label = lw_say(f, "`%s` is used before its only assignment, line %u", name, line);
+        label =
+            lw_format_text(f, "`%s` is used before its only assignment, line %u", name, line);
     else if (node->kind == LW_NODE_FOR || node->kind == LW_NODE_WHILE)
-        label = lw_say(f,
-                       "`%s` is unbound when the loop of line %u runs zero times: its only "
-                       "assignment is line %u",
-                       name, f->run->tree->locs.data[node->loc].line, line);
+        label =
+            lw_format_text(f,
+                           "`%s` is unbound when the loop of line %u runs zero times: its only "
+                           "assignment is line %u",
+                           name, f->run->tree->locs.data[node->loc].line, line);
     else {
         bool has_condition = node->kind == LW_NODE_IF || node->kind == LW_NODE_IFEXP;
-        condition = has_condition ? lw_say_source(f, node->a) : "";
-        label =
-            *condition
-                ? lw_say(f, "`%s` is unbound when `%s` is %s: its only assignment is line %u",
-                         name, condition, row->otherwise ? "true" : "false", line)
-                : lw_say(f, "`%s` is bound on one path only: its only assignment is line %u",
-                         name, line);
+        condition = has_condition ? lw_describe_source(f, node->a) : "";
+        label = *condition
+                    ? lw_format_text(
+                          f, "`%s` is unbound when `%s` is %s: its only assignment is line %u",
+                          name, condition, row->otherwise ? "true" : "false", line)
+                    : lw_format_text(
+                          f, "`%s` is bound on one path only: its only assignment is line %u",
+                          name, line);
     }
-    return lw_complain(f, loc, "E110", label,
-                       region && (node->kind == LW_NODE_FOR || node->kind == LW_NODE_WHILE)
-                           ? lw_say(f, "assign `%s` before the loop", name)
-                       : region
-                           ? lw_say(f, "assign `%s` before the `if`, or add an `else`", name)
-                           : lw_say(f, "assign `%s` first", name),
-                       "variable `%s` may have no value here", name);
+    return lw_complain(
+        f, loc, "E110", label,
+        region && (node->kind == LW_NODE_FOR || node->kind == LW_NODE_WHILE)
+            ? lw_format_text(f, "assign `%s` before the loop", name)
+        : region ? lw_format_text(f, "assign `%s` before the `if`, or add an `else`", name)
+                 : lw_format_text(f, "assign `%s` first", name),
+        "variable `%s` may have no value here", name);
 }
 
 static lw_status
@@ -362,9 +390,9 @@ complain_unbound(lw_infer_frame *f, uint32_t var, uint32_t loc)
         return complain_one_definition(f, name, loc, last);
     return lw_complain(
         f, loc, "E110",
-        n ? lw_say(f, "`%s` is assigned on some of the paths to here, not on all", name)
-          : lw_say(f, "`%s` is never assigned before this line", name),
-        lw_say(f, "assign `%s` before the branches", name),
+        n ? lw_format_text(f, "`%s` is assigned on some of the paths to here, not on all", name)
+          : lw_format_text(f, "`%s` is never assigned before this line", name),
+        lw_format_text(f, "assign `%s` before the branches", name),
         "variable `%s` may have no value here", name);
 }
 
@@ -389,7 +417,7 @@ lw_join2(lw_infer_frame *f, lw_type x, lw_type y, const char **problem)
     return lw_join(lw_types_of(f), f->run->typed->options.typing, set, 2, problem);
 }
 
-/* Two definitions of one web whose types do not go together: shown at the later one. */
+/* Two definitions of one web whose types cannot be joined: reported at the later one. */
 static lw_status
 complain_conflict(lw_infer_frame *f, uint32_t root, uint32_t loc)
 {
@@ -409,15 +437,17 @@ complain_conflict(lw_infer_frame *f, uint32_t root, uint32_t loc)
             if (a->node)
                 loc = lw_node_of(f, a->node)->loc;
             if (lw_help_for_join(problem))
-                return lw_complain(
-                    f, loc, problem,
-                    lw_say(f, "`%s` is %s here and %s at line %u", name, lw_say_type(f, tx),
-                           lw_say_type(f, ty), line_of(f, y)),
-                    lw_help_for_join(problem), "no 64-bit integer type holds both values");
+                return lw_complain(f, loc, problem,
+                                   lw_format_text(f, "`%s` is %s here and %s at line %u", name,
+                                                  lw_describe_type(f, tx),
+                                                  lw_describe_type(f, ty), line_of(f, y)),
+                                   lw_help_for_join(problem),
+                                   "no 64-bit integer type holds both values");
             return lw_complain(
                 f, loc, "E140",
-                lw_say(f, "`%s` is %s here and %s at line %u; both reach line %u", name,
-                       lw_say_type(f, tx), lw_say_type(f, ty), line_of(f, y), use_line),
+                lw_format_text(f, "`%s` is %s here and %s at line %u; both reach line %u", name,
+                               lw_describe_type(f, tx), lw_describe_type(f, ty), line_of(f, y),
+                               use_line),
                 "use two names", "variable `%s` would have two types", name);
         }
         if (x == root)
@@ -449,6 +479,7 @@ web_type(lw_infer_frame *f, uint32_t root, uint32_t loc, lw_type *out)
                 set = more;
                 room *= 2;
             }
+            assert(n < room);
             set[n++] = row->value.type;
         }
         if (def == root)
@@ -463,7 +494,8 @@ web_type(lw_infer_frame *f, uint32_t root, uint32_t loc, lw_type *out)
     return LW_OK;
 }
 
-/* The constant that all definitions in the set have, or 0. Those not met yet do not count. */
+/* The constant that all definitions in the set have, or 0. Definitions that were not met yet do
+ * not count. */
 static uint32_t
 common_konst(lw_infer_frame *f, uint32_t var, uint64_t reach, lw_type *type)
 {
@@ -502,8 +534,8 @@ note_use(lw_infer_frame *f, uint32_t root)
     }
 }
 
-/* Whether a value of this type needs a place at run time. A nested function, where it is
- * defined, does not: what it captures is read when it is called. */
+/* Whether a value of this type needs storage at run time. A nested function does not in the
+ * frame that defines it: what it captures is read when it is called. */
 static bool
 is_stored(lw_infer_frame *f, lw_type type)
 {
@@ -524,7 +556,7 @@ complain_constants(lw_infer_frame *f, uint32_t var, uint32_t loc)
     const char *name = f->fn->vars.data[var].name;
 
     return lw_complain(f, loc, "E104",
-                       lw_say(f, "different constants reach this use of `%s`", name),
+                       lw_format_text(f, "different constants reach this use of `%s`", name),
                        "use the constant inside each branch instead",
                        "which constant `%s` is would be known only at run time", name);
 }
@@ -532,6 +564,7 @@ complain_constants(lw_infer_frame *f, uint32_t var, uint32_t loc)
 lw_status
 lw_use(lw_infer_frame *f, uint32_t var, uint32_t loc, lw_infer_value *out, uint32_t *def_out)
 {
+    assert(var != 0 && var < f->fn->vars.n);
     uint64_t reach = f->now.reach[var];
     lw_status status = LW_OK;
     uint32_t first = 0;
@@ -569,7 +602,7 @@ fail:
 
 /* ---- the end: definitions become webs ---- */
 
-/* An int of Python's that lives in a variable is an int64. */
+/* A Python int that lives in a variable is an int64. */
 static lw_status
 check_range(lw_infer_frame *f, uint32_t root, lw_type type)
 {
@@ -577,16 +610,18 @@ check_range(lw_infer_frame *f, uint32_t root, lw_type type)
 
     if (!lw_literal_is_wide(lw_types_of(f), type))
         return LW_OK;
-    return lw_complain(
-        f, node ? lw_node_of(f, node)->loc : f->fn->loc, "E130",
-        lw_say(f, "`%s` would hold %s, outside of int64 and uint64",
-               f->fn->vars.data[f->defs.data[root].var].name, lw_say_type(f, type)),
-        "Python ints are 64-bit in compiled code", "integer too large for a variable");
+    return lw_complain(f, node ? lw_node_of(f, node)->loc : f->fn->loc, "E130",
+                       lw_format_text(f, "`%s` would hold %s, outside of int64 and uint64",
+                                      f->fn->vars.data[f->defs.data[root].var].name,
+                                      lw_describe_type(f, type)),
+                       "Python ints are 64-bit in compiled code",
+                       "integer too large for a variable");
 }
 
 static lw_status
 make_web(lw_infer_frame *f, uint32_t root)
 {
+    assert(f->report && root_of(f, root) == root); /* types are final */
     lw_instance *instance = &f->run->typed->instances.data[f->instance];
     lw_def *defs = f->defs.data;
     lw_web *web;
@@ -632,6 +667,7 @@ renumber(lw_infer_frame *f)
     }
     for (uint32_t i = 0; i < f->fixups.n; i++) {
         uint32_t *entry = &lists[f->fixups.data[i]];
+        assert((*entry & LW_ARG_TAG) == LW_ARG_WEB); /* list_entry noted it */
         *entry = LW_ARG_WEB | web_of(f, *entry & ~LW_ARG_TAG);
     }
 }
@@ -645,6 +681,7 @@ lw_webs_finish(lw_infer_frame *f)
 
     if (webs == NULL || !lw_array_reserve(&instance->webs, 1, f->run->arena))
         return lw_out_of_memory(f);
+    assert(instance->webs.n == 0); /* an instance is finished once */
     instance->webs.n = 1;
     for (uint32_t def = 1; def < f->defs.n; def++)
         if (root_of(f, def) == def && f->defs.data[def].used)

@@ -1,10 +1,11 @@
-/* Where elements lie. Offsets are bytes; they are computed in 32 bits where the door promises
- * that all of them fit (options.narrow), for GPUs have no 64-bit integer unit. Partial sums are
- * the offsets of other elements, so that they fit as well. */
+/* Addresses of elements. Offsets are bytes; they are computed in 32 bits where the caller of
+ * the front end promises that all of them fit (options.narrow), because GPUs have no 64-bit
+ * integer unit. Partial sums are the offsets of other elements, so that they fit as well. */
 #include "core/front/lower/address.h"
 
 #include "core/ir/operands.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 int64_t
@@ -18,13 +19,14 @@ lw_array_item_bytes(const lw_lower_frame *f, lw_type array)
 lw_ref
 lw_array_extent(lw_lower_frame *f, lw_lower_value array, uint32_t axis)
 {
+    assert(axis < lw_array_row_of(f, array.type)->ndim);
     const lw_type_row *row = lw_array_row_of(f, array.type);
 
     return row->shape ? lw_const64(f, row->shape[axis]) : lw_part_at(&array, 1 + axis);
 }
 
-/* What offsets are computed in. Not narrow in loops: there LLVM moves pointers on from
- * iteration to iteration, which it cannot do through a sign extension. */
+/* The type in which offsets are computed. It is not narrow in loops: LLVM advances pointers
+ * from iteration to iteration there, which it cannot do through a sign extension. */
 lw_dtype
 lw_offset_type(const lw_lower_frame *f)
 {
@@ -45,10 +47,11 @@ lw_offset_product(lw_builder *b, lw_ref x, lw_ref y)
     return lw_ir_mul_no_wrap(b, x, y);
 }
 
-/* As `type`: narrower ones lose what they do not need (see above). */
+/* As `type`: a narrower value loses only bits that no offset needs (see above). */
 lw_ref
 lw_offset_cast(lw_builder *b, lw_dtype type, lw_ref x)
 {
+    assert(type == LW_DT_i32 || type == LW_DT_i64);
     uint64_t known;
 
     if (lw_ir_is_const(b, x, &known))
@@ -59,6 +62,8 @@ lw_offset_cast(lw_builder *b, lw_dtype type, lw_ref x)
 lw_ref
 lw_array_stride_in(lw_lower_frame *f, lw_lower_value array, uint32_t axis, lw_dtype type)
 {
+    assert(axis < lw_array_row_of(f, array.type)->ndim);
+    assert(type == LW_DT_i32 || type == LW_DT_i64);
     const lw_type_row *row = lw_array_row_of(f, array.type);
     lw_ref bytes = lw_ir_int(&f->b, type, lw_array_item_bytes(f, array.type));
     uint32_t from = row->layout == LW_LAYOUT_C ? axis + 1 : 0;
@@ -98,13 +103,13 @@ lw_address_moved(lw_builder *b, lw_ref address, lw_ref bytes)
     return lw_ir_offset(b, address, bytes);
 }
 
-/* ---- one integer of an index ---- */
+/* ---- one integer index ---- */
 
-/* Bits of a counter: a larger one names no place in any array, nor does a multiple of it. */
+/* Bits of a counter: a larger one is no index of any array, nor is a multiple of it. */
 enum { COUNTER_BITS = 47 };
 
 void
-lw_lower_counts(lw_lower_frame *f, lw_ref value, lw_ref start, lw_ref stop)
+lw_lower_note_counter(lw_lower_frame *f, lw_ref value, lw_ref start, lw_ref stop)
 {
     uint64_t least = 0;
     lw_counter *slot = lw_array_push(&f->counters, f->l->arena);
@@ -124,8 +129,8 @@ lw_counter_of(const lw_lower_frame *f, lw_ref value)
     return NULL;
 }
 
-/* Bits that a value needs which is surely not negative; 64: not known. Sums of such values may
- * be taken for not negative, for no array has 2^62 elements. */
+/* The number of bits of a value that is known not to be negative; 64: it is not known. Sums of
+ * such values count as not negative, because no array has 2^62 elements. */
 static unsigned
 bits_needed(const lw_lower_frame *f, lw_ref value, int depth)
 {
@@ -159,7 +164,7 @@ bits_needed(const lw_lower_frame *f, lw_ref value, int depth)
         y = bits_needed(f, inst->b, depth - 1);
         x = inst->op == LW_OP_MUL ? x + y : (x > y ? x : y) + 1;
         return x < lw_dtypes[type].bits ? x : 64;
-    case LW_OP_SUB: /* `j - 1` in a loop from 1 on */
+    case LW_OP_SUB: /* `j - 1` in a loop that starts at 1 */
         counter = lw_counter_of(f, inst->a);
         return counter && lw_ir_is_const(&f->b, inst->b, &known) && known <= counter->least
                    ? COUNTER_BITS
@@ -193,25 +198,7 @@ lw_may_be_negative(const lw_lower_frame *f, lw_lower_value index)
     return index.n && !lw_never_negative(f, index.parts[0]);
 }
 
-/* Whether an address may lie in shared memory sized at launch. It surely does not where it
- * comes from an argument of the kernel or from memory of known size. */
-static bool
-may_be_dynamic(const lw_lower_frame *f, lw_ref address)
-{
-    const lw_inst *inst = &f->b.func->insts.data[address];
-
-    while (inst->op == LW_OP_OFFSET)
-        inst = &f->b.func->insts.data[inst->a];
-    switch (inst->op) {
-    case LW_OP_LOCAL:
-    case LW_OP_SHARED:
-    case LW_OP_DATA: return false;
-    case LW_OP_PARAM: return f->instance != 1; /* the kernel's own */
-    default: return true;
-    }
-}
-
-/* What an address was made from by adding to it. */
+/* The address that this one was made from by adding offsets. */
 static const lw_inst *
 root_of(const lw_lower_frame *f, lw_ref address)
 {
@@ -222,7 +209,21 @@ root_of(const lw_lower_frame *f, lw_ref address)
     return inst;
 }
 
-/* Whether an address may lie in an argument that is guarded. */
+/* Whether an address may be in shared memory whose size the launch sets. It cannot be if it
+ * comes from an argument of the kernel or from memory of known size. */
+static bool
+may_be_dynamic(const lw_lower_frame *f, lw_ref address)
+{
+    switch (root_of(f, address)->op) {
+    case LW_OP_LOCAL:
+    case LW_OP_SHARED:
+    case LW_OP_DATA: return false;
+    case LW_OP_PARAM: return f->instance != 1; /* a parameter of the kernel itself */
+    default: return true;
+    }
+}
+
+/* Whether an address may be in a guarded argument. */
 static bool
 guarded_address(const lw_lower_frame *f, lw_ref address)
 {
@@ -233,7 +234,7 @@ guarded_address(const lw_lower_frame *f, lw_ref address)
             f->guarded.data[inst->a]);
 }
 
-/* A view of a constant table, as far as that is seen. */
+/* Whether it is a view of a constant table, as far as this can be seen. */
 static bool
 is_view_of_table(const lw_lower_frame *f, lw_lower_value array)
 {
@@ -243,8 +244,8 @@ is_view_of_table(const lw_lower_frame *f, lw_lower_value array)
            f->b.func != NULL && array.n > 0 && root_of(f, array.parts[0])->op == LW_OP_DATA;
 }
 
-/* If every array argument is guarded, read-only arrays that helpers take or variables hold
- * count as views of tables, too. */
+/* If every array argument is guarded, read-only arrays in parameters of helpers and in
+ * variables count as views of tables, too. */
 static bool
 may_be_view_of_table(const lw_lower_frame *f, lw_lower_value array)
 {
@@ -274,7 +275,7 @@ lw_guards(const lw_lower_frame *f, lw_lower_value array)
     const lw_type_row *row = lw_type_get(f->l->types, array.type);
     lw_ref address = lw_part_at(&array, 0);
 
-    if (!f->l->guards || !f->can_raise || f->fn->whole != NULL)
+    if (!f->l->guards || !f->can_raise || f->fn->implements != NULL)
         return false;
     if (row == NULL || row->kind != LW_TK_ARRAY || (row->shape && row->readonly))
         return true;
@@ -284,7 +285,7 @@ lw_guards(const lw_lower_frame *f, lw_lower_value array)
            (f->l->typed->any_guarded && guarded_address(f, address));
 }
 
-/* Whether it (i64 or u64) is outside of the axis. Negative ones were counted from the end. */
+/* Whether the index (i64 or u64) is outside the axis. Negative ones count from the end. */
 static lw_ref
 is_outside(lw_builder *b, lw_ref index, lw_ref extent)
 {
@@ -308,8 +309,8 @@ raise_outside(lw_lower_frame *f, lw_lower_value array, lw_ref outside, uint32_t 
     raise(f, outside, "IndexError", message);
 }
 
-/* The first element where the index is outside, which is raised behind the load; where there is
- * no element, at once. */
+/* If the index is outside: the first element, and the exception follows the load. An axis
+ * without elements raises at once. */
 static lw_ref
 kept_inside(lw_lower_frame *f, lw_lower_value array, lw_ref index, lw_ref extent, uint32_t axis)
 {
@@ -323,8 +324,8 @@ kept_inside(lw_lower_frame *f, lw_lower_value array, lw_ref index, lw_ref extent
     return lw_ir_select(b, outside, lw_ir_zero(b, lw_ir_type(b, index)), index);
 }
 
-/* Of tables, and of what lies inside of read-only records: memory that is not there is not
- * worth a wrong index; the nearest element is taken, as for tuples. */
+/* An index outside a table, or outside an array in a read-only record, must not read other
+ * memory: the nearest element is taken, as for tuples. */
 static bool
 is_table(const lw_lower_frame *f, lw_type array)
 {
@@ -347,10 +348,10 @@ nearest(lw_builder *b, lw_ref i, lw_ref last, bool negative)
     return lw_ir_select(b, beyond, last, i);
 }
 
-/* The last place of an axis. Of one without elements the first, which is behind those that
- * there are: what is read there is not said. */
+/* The last position of an axis. For an empty axis it is 0, which lies behind the array; what is
+ * read there is undefined. */
 static lw_ref
-last_place(lw_builder *b, lw_ref extent, lw_dtype type)
+last_position(lw_builder *b, lw_ref extent, lw_dtype type)
 {
     lw_ref n = lw_offset_cast(b, type, extent), zero = lw_ir_zero(b, type);
     lw_ref last = lw_ir_sub(b, n, lw_ir_int(b, type, 1));
@@ -358,10 +359,10 @@ last_place(lw_builder *b, lw_ref extent, lw_dtype type)
     return lw_ir_select(b, lw_ir_compare(b, LW_OP_EQ, n, zero), zero, last);
 }
 
-/* What the place is computed in: where it is compared, without loss. */
+/* The type in which the index is computed: one without loss if it is compared. */
 static lw_dtype
-place_type(const lw_lower_frame *f, lw_lower_value array, lw_lower_value index, lw_dtype type,
-           bool checked)
+position_type(const lw_lower_frame *f, lw_lower_value array, lw_lower_value index,
+              lw_dtype type, bool checked)
 {
     lw_dtype stored = lw_type_stored(f->l->types, index.type);
 
@@ -372,8 +373,9 @@ place_type(const lw_lower_frame *f, lw_lower_value array, lw_lower_value index, 
     return lw_dtypes[stored].bits < 32 || stored == LW_DT_i32 ? LW_DT_i32 : LW_DT_i64;
 }
 
-/* An index that was just made by subtracting names no place where that overflows. So it may be
- * taken not to, and is negative where x < y: of `if i >= w: a[i - w]` that is known. */
+/* If an index that was just made by a subtraction overflows, it selects no element. So the
+ * subtraction may be assumed not to overflow, and is negative where x < y: the condition in `if
+ * i >= w: a[i - w]` then decides it. */
 static lw_ref
 is_negative(lw_lower_frame *f, lw_ref index, lw_ref i, bool is_checked)
 {
@@ -388,16 +390,17 @@ is_negative(lw_lower_frame *f, lw_ref index, lw_ref i, bool is_checked)
 }
 
 lw_ref
-lw_index_place(lw_lower_frame *f, lw_lower_value array, uint32_t axis, lw_lower_value index,
-               lw_dtype type)
+lw_index_position(lw_lower_frame *f, lw_lower_value array, uint32_t axis, lw_lower_value index,
+                  lw_dtype type)
 {
+    assert(axis < lw_array_row_of(f, array.type)->ndim);
     lw_builder *b = &f->b;
     lw_ref extent = lw_array_extent(f, array, axis);
     bool negative = lw_may_be_negative(f, index);
     bool guarded =
         lw_guards(f, array) && !lw_surely_inside(f, index.n ? index.parts[0] : 0, extent);
     bool checked = guarded || checks_bounds(f, array);
-    lw_dtype wide = place_type(f, array, index, type, checked || is_view_of_table(f, array));
+    lw_dtype wide = position_type(f, array, index, type, checked || is_view_of_table(f, array));
     lw_ref i = index.n ? lw_offset_cast(b, wide, index.parts[0]) : 0, n, below;
     uint64_t known;
 
@@ -413,19 +416,21 @@ lw_index_place(lw_lower_frame *f, lw_lower_value array, uint32_t axis, lw_lower_
         i = kept_inside(f, array, i, extent, axis);
     else if (checked)
         raise_outside(f, array, is_outside(b, i, extent), axis, lw_lower_raise);
-    else if (is_table(f, array.type) && !lw_ir_is_const(b, i, NULL)) /* else checked: typing */
+    else if (is_table(f, array.type) &&
+             !lw_ir_is_const(b, i, NULL)) /* else inference compared */
         i = nearest(b, i, lw_ir_int(b, wide, lw_array_row_of(f, array.type)->shape[axis] - 1),
                     negative);
     else if (is_view_of_table(f, array))
-        i = nearest(b, i, last_place(b, extent, wide), negative);
+        i = nearest(b, i, last_position(b, extent, wide), negative);
     return lw_offset_cast(b, type, i);
 }
 
-/* ---- the items of an index ---- */
+/* ---- the items of a subscript ---- */
 
 lw_index_items *
 lw_index_items_of(lw_lower_frame *f, lw_lower_value array, uint32_t node)
 {
+    assert(lw_is_array(f, array));
     lw_index_items *it = lw_arena_take(f->l->arena, sizeof *it);
     uint32_t whole_node = 0;
     lw_lower_value whole = {0};
@@ -454,45 +459,49 @@ lw_index_items_of(lw_lower_frame *f, lw_lower_value array, uint32_t node)
 
 /* ---- one element ---- */
 
-/* The address of ((i * n1 + j) * n2 + k) * size, in the order of the layout. The last place is
- * added in 64 bits: neighbours on the fastest axis are then seen to be some bytes apart, and
- * their accesses merge. */
+/* The address of ((i * n1 + j) * n2 + k) * size, in the order of the layout. The last index is
+ * added in 64 bits: LLVM then sees the distance between neighbours on the fastest axis and
+ * merges their accesses. */
 static lw_ref
 dense_address(lw_lower_frame *f, lw_lower_value array, const lw_index_items *it, lw_dtype type)
 {
+    assert(it->index.is_element); /* one position for each axis */
     const lw_type_row *row = lw_array_row_of(f, array.type);
     lw_builder *b = &f->b;
-    lw_ref at = 0, address = lw_part_at(&array, 0), places[LW_MAX_ARRAY_DIMS];
+    lw_ref at = 0, address = lw_part_at(&array, 0), positions[LW_MAX_ARRAY_DIMS];
     uint32_t last = row->layout == LW_LAYOUT_C ? row->ndim - 1u : 0;
     lw_ref size = lw_ir_int(b, type, lw_array_item_bytes(f, array.type));
 
     if (row->ndim == 0)
         return address;
     for (uint32_t i = 0; i < row->ndim; i++)
-        places[i] = lw_index_place(f, array, i, it->values[i], i == last ? LW_DT_i64 : type);
+        positions[i] =
+            lw_index_position(f, array, i, it->values[i], i == last ? LW_DT_i64 : type);
     for (uint32_t i = 0; i + 1 < row->ndim; i++) {
         uint32_t axis = row->layout == LW_LAYOUT_C ? i : row->ndim - 1 - i;
         uint32_t next = row->layout == LW_LAYOUT_C ? i + 1 : axis - 1;
 
-        at = lw_offset_product(b, lw_offset_sum(b, at, places[axis]),
+        at = lw_offset_product(b, lw_offset_sum(b, at, positions[axis]),
                                lw_offset_cast(b, type, lw_array_extent(f, array, next)));
     }
     address = lw_address_moved(b, address, at ? lw_offset_product(b, at, size) : 0);
     return lw_address_moved(
         b, address,
-        lw_offset_product(b, places[last],
+        lw_offset_product(b, positions[last],
                           lw_ir_int(b, LW_DT_i64, lw_array_item_bytes(f, array.type))));
 }
 
 static lw_ref
 strided_offset(lw_lower_frame *f, lw_lower_value array, const lw_index_items *it, lw_dtype type)
 {
+    assert(it->index.is_element); /* one position for each axis */
     lw_ref at = 0;
 
     for (uint32_t i = 0; i < lw_array_row_of(f, array.type)->ndim; i++) {
-        lw_ref place = lw_index_place(f, array, i, it->values[i], type);
+        lw_ref position = lw_index_position(f, array, i, it->values[i], type);
         at = lw_offset_sum(
-            &f->b, at, lw_offset_product(&f->b, place, lw_array_stride_in(f, array, i, type)));
+            &f->b, at,
+            lw_offset_product(&f->b, position, lw_array_stride_in(f, array, i, type)));
     }
     return at;
 }
@@ -520,6 +529,7 @@ lw_lower_value
 lw_lower_element(lw_lower_frame *f, lw_lower_value array, const lw_index_items *it,
                  lw_type type, uint32_t align)
 {
+    assert(f->outside == NULL); /* elements inside an index are complete */
     lw_ref outside[LW_MAX_ARRAY_DIMS] = {0}, address;
     lw_lower_value value;
 
@@ -530,6 +540,6 @@ lw_lower_element(lw_lower_frame *f, lw_lower_value array, const lw_index_items *
     value = lw_lower_load(f, type, address, align);
     for (uint32_t i = 0; i < LW_MAX_ARRAY_DIMS; i++)
         if (outside[i])
-            raise_outside(f, array, outside[i], i, lw_lower_raise_late);
+            raise_outside(f, array, outside[i], i, lw_lower_raise_deferred);
     return value;
 }

@@ -1,4 +1,4 @@
-/* Extents, strides and addresses of elements: what the files that lower arrays share. */
+/* Extents, strides and addresses of elements, for the files that lower arrays. */
 #ifndef LW_FRONT_LOWER_ADDRESS_H
 #define LW_FRONT_LOWER_ADDRESS_H
 
@@ -17,7 +17,7 @@ lw_array_row_of(const lw_lower_frame *f, lw_type array)
     return lw_type_get(f->l->types, array);
 }
 
-/* Bytes that an element's address is sure to be a multiple of; 0: what its type wants. */
+/* Bytes that an element's address is known to be a multiple of; 0: its type's own alignment. */
 static inline uint32_t
 lw_array_align_of(const lw_lower_frame *f, lw_type array)
 {
@@ -36,41 +36,44 @@ lw_const64(lw_lower_frame *f, int64_t value)
     return lw_ir_int(&f->b, LW_DT_i64, value);
 }
 
-/* What offsets are computed in: i32 or i64. */
+/* The type in which offsets are computed: i32 or i64. */
 lw_dtype lw_offset_type(const lw_lower_frame *f);
 lw_ref lw_offset_cast(lw_builder *b, lw_dtype type, lw_ref x);
-/* Where both are known now, nothing is computed when the program runs. */
+/* If both operands are constants, nothing is computed at run time. */
 lw_ref lw_offset_product(lw_builder *b, lw_ref x, lw_ref y);
-lw_ref lw_offset_sum(lw_builder *b, lw_ref x, lw_ref y); /* x may be 0: nothing yet */
+lw_ref lw_offset_sum(lw_builder *b, lw_ref x, lw_ref y); /* x may be 0: nothing to add to yet */
 lw_ref lw_address_moved(lw_builder *b, lw_ref address, lw_ref bytes);
 
 int64_t lw_array_item_bytes(const lw_lower_frame *f, lw_type array);
-/* Bytes from one element to the next of an axis: of dense layouts from the extents. */
+/* Bytes from one element of an axis to the next; for dense layouts computed from the
+ * extents. */
 lw_ref lw_array_stride_in(lw_lower_frame *f, lw_lower_value array, uint32_t axis,
                           lw_dtype type);
 
-/* Whether indices into the array, or the tuple, are checked whatever the options ask for
- * (lw_front_options.guards); and whether this one needs none of it: it is surely inside of
- * -extent … extent - 1. */
+/* Whether indices into the array, or the tuple, are checked regardless of the `check` option
+ * (lw_front_options.guards); and whether this index needs no check, because it is known to lie
+ * in -extent … extent - 1. */
 bool lw_guards(const lw_lower_frame *f, lw_lower_value array);
 bool lw_surely_inside(const lw_lower_frame *f, lw_ref index, lw_ref extent); /* range.c */
 
 bool lw_may_be_negative(const lw_lower_frame *f, lw_lower_value index);
-/* The place that an index names, from 0, as `type`; wrapped around, checked as options say. */
-lw_ref lw_index_place(lw_lower_frame *f, lw_lower_value array, uint32_t axis,
-                      lw_lower_value index, lw_dtype type);
+/* The position that an index selects, counted from 0, as `type`; wrapped around and checked as
+ * the options demand. */
+lw_ref lw_index_position(lw_lower_frame *f, lw_lower_value array, uint32_t axis,
+                         lw_lower_value index, lw_dtype type);
 
-/* What stands in the brackets, evaluated. */
+/* The values of the items in the brackets. */
 typedef struct lw_index_items {
     lw_index index;
     lw_lower_value values[LW_MAX_INDEX]; /* of AT */
 } lw_index_items;
-/* All index expressions, from left to right; a tuple is evaluated once. NULL: memory is out. */
+/* Evaluate all index expressions from left to right; a tuple is evaluated once. NULL: memory is
+ * out. */
 lw_index_items *lw_index_items_of(lw_lower_frame *f, lw_lower_value array, uint32_t node);
-/* The address of the one element that the items name. */
+/* The address of the one element that the items select. */
 lw_ref lw_index_address(lw_lower_frame *f, lw_lower_value array, const lw_index_items *it);
-/* The element that the items name, loaded. What guards say is raised behind the load, which
- * then reads some element: a load that does not hang on a branch is vectorised. */
+/* The element that the items select, loaded. The exception of a guard follows the load, which
+ * then reads some element: a load that depends on no branch can be vectorised. */
 lw_lower_value lw_lower_element(lw_lower_frame *f, lw_lower_value array,
                                 const lw_index_items *it, lw_type type, uint32_t align);
 

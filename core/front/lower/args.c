@@ -1,14 +1,18 @@
-/* What arrives in which parameter of the function, and through which pointers it may write: the
- * roots of every pointer are followed from the parameters through offsets, selects, variables
- * and calls. What is not understood counts as written. */
+/* Which parameters of the lowered function hold an argument, and which pointers it may write
+ * through. Every pointer is traced back to the parameters through offsets, selects, variables
+ * and calls; a pointer whose origin cannot be traced counts as written. */
 #include "core/front/lower/lower_internal.h"
 
-enum { MAX_TRACKED = 64 }; /* pointer parameters of a function; beyond, all count as written */
+#include <assert.h>
+
+/* Pointer parameters that are traced; a function with more counts as writing through all of
+ * them. */
+enum { MAX_TRACKED = 64 };
 
 typedef struct tracker {
     const lw_module *module;
     lw_arena *arena;
-    uint64_t **written; /* by function, once known: bit i for its i-th pointer parameter */
+    uint64_t **written; /* by function: bit i for its i-th pointer parameter; NULL: not known */
     bool failed;
 } tracker;
 
@@ -25,6 +29,7 @@ static uint64_t written_of(tracker *t, uint32_t function);
 static uint32_t
 ordinal(const lw_func *func, uint32_t param)
 {
+    assert(param < func->params.n);
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < param; i++)
@@ -44,6 +49,7 @@ is_written(const lw_func *func, uint64_t written, uint32_t param)
 static void
 join(roots *r, uint32_t at, uint64_t set)
 {
+    assert(at < r->func->insts.n);
     r->changed |= (r->of[at] | set) != r->of[at];
     r->of[at] |= set;
 }
@@ -58,7 +64,8 @@ list_roots(const roots *r, const lw_inst *inst)
     return set;
 }
 
-/* A call: what the callee writes through is written here; a pointer it gives may be any. */
+/* A call: what the callee writes through is written here; a pointer that it returns may have
+ * any origin. */
 static void
 follow_call(tracker *t, roots *r, uint32_t at)
 {
@@ -101,6 +108,7 @@ follow(tracker *t, roots *r, uint32_t at)
 static uint64_t
 written_of(tracker *t, uint32_t function)
 {
+    assert(function < t->module->funcs.n);
     roots r = {.func = t->module->funcs.data[function]};
 
     if (t->written[function])
@@ -111,7 +119,7 @@ written_of(tracker *t, uint32_t function)
         t->failed = true;
         return UINT64_MAX;
     }
-    *t->written[function] = UINT64_MAX; /* while it is looked at: no function calls itself */
+    *t->written[function] = UINT64_MAX; /* meanwhile: no function calls itself */
     do {
         r.changed = false;
         for (uint32_t i = 1; i < r.func->insts.n; i++)
@@ -122,7 +130,8 @@ written_of(tracker *t, uint32_t function)
 
 /* ---- arguments ---- */
 
-/* The parameters that hold the addresses in a value of this type, which begins at `first`. */
+/* The parameters that hold the addresses in a value of this type, whose first part is parameter
+ * `first`. */
 static uint32_t
 addresses_in(const lw_types *types, lw_type type, uint32_t first, uint32_t *out)
 {

@@ -1,11 +1,15 @@
-/* Arrays: slices, views, attributes, assignment. */
+/* Arrays as parts: slices, views, attributes, and stores to elements, fields and views. A view
+ * is an address with extents and strides of its own over the same memory; bounds of slices are
+ * clipped as Python's slice.indices does it. */
 #include "core/front/lower/address.h"
+
+#include <assert.h>
 
 /* ---- slices ---- */
 
-typedef struct span {
+typedef struct slice_range {
     lw_ref start, count, step; /* i64; step 0: one */
-} span;
+} slice_range;
 
 static bool
 is_given(const lw_lower_frame *f, uint32_t node)
@@ -25,8 +29,8 @@ larger(lw_builder *b, lw_ref x, lw_ref y)
     return lw_ir_select(b, lw_ir_compare(b, LW_OP_GT, x, y), x, y);
 }
 
-/* A bound as Python clips it: negative ones count from the end, then low … high. An integer
- * that no 64-bit type holds is beyond an end: the cast saturates. */
+/* A bound as Python clips it: a negative one counts from the end, then it is limited to low …
+ * high. An integer that no 64-bit type holds is beyond an end, because the cast saturates. */
 static lw_ref
 clipped(lw_lower_frame *f, uint32_t node, lw_ref extent, lw_ref low, lw_ref high)
 {
@@ -51,12 +55,12 @@ clipped(lw_lower_frame *f, uint32_t node, lw_ref extent, lw_ref low, lw_ref high
     return smaller(b, larger(b, i, low), high);
 }
 
-static span
-span_by_one(lw_lower_frame *f, const lw_node *slice, lw_ref extent)
+static slice_range
+range_by_one(lw_lower_frame *f, const lw_node *slice, lw_ref extent)
 {
     lw_builder *b = &f->b;
     lw_ref zero = lw_const64(f, 0);
-    span s = {.start = zero, .count = extent};
+    slice_range s = {.start = zero, .count = extent};
     lw_ref stop = extent;
 
     if (is_given(f, slice->a))
@@ -82,9 +86,9 @@ step_of(lw_lower_frame *f, uint32_t node)
     return step;
 }
 
-/* As slice.indices: which ends the bounds are clipped to depends on the step's sign. */
-static span
-span_by_step(lw_lower_frame *f, const lw_node *slice, lw_ref extent)
+/* As slice.indices: the sign of the step decides to which ends the bounds are clipped. */
+static slice_range
+range_by_step(lw_lower_frame *f, const lw_node *slice, lw_ref extent)
 {
     lw_builder *b = &f->b;
     lw_ref start = 0, stop = 0, zero = lw_const64(f, 0), one = lw_const64(f, 1);
@@ -97,9 +101,10 @@ span_by_step(lw_lower_frame *f, const lw_node *slice, lw_ref extent)
                                   : lw_ir_select(b, falls, high, low);
     stop = is_given(f, slice->b) ? clipped(f, slice->b, extent, low, high)
                                  : lw_ir_select(b, falls, low, high);
-    return (span){.start = start,
-                  .count = lw_ir_cast(b, LW_DT_i64, lw_range_count(b, start, stop, step)),
-                  .step = step};
+    return (slice_range){.start = start,
+                         .count =
+                             lw_ir_cast(b, LW_DT_i64, lw_range_count(b, start, stop, step)),
+                         .step = step};
 }
 
 static bool
@@ -112,31 +117,33 @@ steps_by_one(const lw_lower_frame *f, uint32_t step)
     return !is_given(f, step) || (k && k->kind == LW_K_INT && k->i == 1);
 }
 
-static span
+static slice_range
 span_of(lw_lower_frame *f, uint32_t slice, lw_ref extent)
 {
     const lw_node *s = lw_node_at(f, slice);
 
-    return steps_by_one(f, s->c) ? span_by_one(f, s, extent) : span_by_step(f, s, extent);
+    return steps_by_one(f, s->c) ? range_by_one(f, s, extent) : range_by_step(f, s, extent);
 }
 
 /* ---- views ---- */
 
-/* Parts of an array of any shape while they are put together. */
-typedef struct view {
+/* The parts of an array of any shape while they are collected. */
+typedef struct view_parts {
     lw_ref address, extents[LW_MAX_ARRAY_DIMS], strides[LW_MAX_ARRAY_DIMS];
+    lw_ref offset; /* how far the address moves; 0: not at all */
     uint32_t ndim;
-} view;
+} view_parts;
 
 static void
-keep_axis(view *v, lw_ref extent, lw_ref stride)
+keep_axis(view_parts *v, lw_ref extent, lw_ref stride)
 {
+    assert(v->ndim < LW_MAX_ARRAY_DIMS);
     v->extents[v->ndim] = extent;
     v->strides[v->ndim++] = stride;
 }
 
 static lw_lower_value
-view_value(lw_lower_frame *f, const view *v, lw_type type)
+view_value(lw_lower_frame *f, const view_parts *v, lw_type type)
 {
     const lw_type_row *row = lw_array_row_of(f, type);
     lw_ref parts[1 + 2 * LW_MAX_ARRAY_DIMS] = {v->address};
@@ -150,25 +157,27 @@ view_value(lw_lower_frame *f, const view *v, lw_type type)
     return lw_value_of(f, type, parts, 1 + 2u * row->ndim);
 }
 
-/* One axis of the array, or a new one; *offset gathers how far the address moves. */
+/* Add one axis of the array, or a new one, to the view. */
 static void
 pick_axis(lw_lower_frame *f, lw_lower_value array, const lw_index_items *it, uint32_t i,
-          uint32_t axis, view *v, lw_ref *offset)
+          uint32_t axis, view_parts *v)
 {
+    assert(i < it->index.n);
     const lw_index_item *item = &it->index.items[i];
     lw_builder *b = &f->b;
     lw_dtype type = lw_offset_type(f);
     lw_ref extent, stride, start;
-    span s;
+    slice_range s;
 
     if (item->kind == LW_INDEX_NEW) {
         keep_axis(v, lw_const64(f, 1), lw_const64(f, 0));
         return;
     }
     if (item->kind == LW_INDEX_AT) {
-        start = lw_index_place(f, array, axis, it->values[i], type);
-        *offset = lw_offset_sum(
-            b, *offset, lw_offset_product(b, start, lw_array_stride_in(f, array, axis, type)));
+        start = lw_index_position(f, array, axis, it->values[i], type);
+        v->offset = lw_offset_sum(
+            b, v->offset,
+            lw_offset_product(b, start, lw_array_stride_in(f, array, axis, type)));
         return;
     }
     extent = lw_array_extent(f, array, axis);
@@ -179,34 +188,33 @@ pick_axis(lw_lower_frame *f, lw_lower_value array, const lw_index_items *it, uin
     }
     s = span_of(f, item->node, extent);
     start = lw_offset_cast(b, type, s.start);
-    *offset = lw_offset_sum(
-        b, *offset, lw_offset_product(b, start, lw_array_stride_in(f, array, axis, type)));
-    /* may wrap: a step beyond the end leaves one element, at 0 times the stride */
+    v->offset = lw_offset_sum(
+        b, v->offset, lw_offset_product(b, start, lw_array_stride_in(f, array, axis, type)));
+    /* may wrap: with a step beyond the end only one element is left, at 0 times the stride */
     keep_axis(v, s.count, s.step ? lw_ir_mul(b, stride, s.step) : stride);
 }
 
 static lw_lower_value
 lower_view(lw_lower_frame *f, lw_lower_value array, const lw_index_items *it, lw_type type)
 {
-    view v = {0};
-    lw_ref offset = 0;
+    view_parts v = {0};
     uint32_t axis = 0;
 
     for (uint32_t i = 0; i < it->index.n; i++) {
-        pick_axis(f, array, it, i, axis, &v, &offset);
+        pick_axis(f, array, it, i, axis, &v);
         axis += it->index.items[i].kind != LW_INDEX_NEW;
     }
-    v.address = lw_address_moved(&f->b, lw_part_at(&array, 0), offset);
+    v.address = lw_address_moved(&f->b, lw_part_at(&array, 0), v.offset);
     return view_value(f, &v, type);
 }
 
-/* ---- conversion: the same memory with less known about it ---- */
+/* ---- conversion: the same memory, of which less is known ---- */
 
 lw_lower_value
 lw_array_convert(lw_lower_frame *f, lw_lower_value array, lw_type to)
 {
     const lw_type_row *from = lw_array_row_of(f, array.type), *row = lw_array_row_of(f, to);
-    view v = {.address = lw_part_at(&array, 0)};
+    view_parts v = {.address = lw_part_at(&array, 0)};
 
     if (row->shape == NULL && from->shape == NULL)
         return (lw_lower_value){.type = to, .n = array.n, .parts = array.parts};
@@ -225,7 +233,7 @@ lw_lower_array_subscript(lw_lower_frame *f, uint32_t node, lw_lower_value array)
 
     if (it == NULL)
         return (lw_lower_value){.type = type};
-    lw_lower_place(f, node);
+    lw_lower_set_loc(f, node);
     if (!it->index.is_element)
         return lower_view(f, array, it, type);
     return lw_lower_element(f, array, it, type, lw_array_align_of(f, array.type));
@@ -234,7 +242,7 @@ lw_lower_array_subscript(lw_lower_frame *f, uint32_t node, lw_lower_value array)
 static lw_lower_value
 transposed(lw_lower_frame *f, lw_lower_value array, lw_type type)
 {
-    view v = {.address = lw_part_at(&array, 0)};
+    view_parts v = {.address = lw_part_at(&array, 0)};
 
     for (uint32_t i = lw_array_row_of(f, array.type)->ndim; i-- > 0;)
         keep_axis(&v, lw_array_extent(f, array, i), lw_array_stride(f, array, i));
@@ -281,14 +289,14 @@ lw_lower_array_attribute(lw_lower_frame *f, uint32_t node, lw_lower_value array,
                           lw_const64(f, lw_array_item_bytes(f, array.type))));
 }
 
-/* Item k (u64) of a loop over the array; k lies in it. */
+/* Item k (u64) of a loop over the array; k is below the length. */
 lw_lower_value
 lw_lower_array_item(lw_lower_frame *f, lw_lower_value array, lw_ref k, lw_type type)
 {
     lw_dtype offset = lw_offset_type(f);
     lw_ref bytes = lw_offset_product(&f->b, lw_offset_cast(&f->b, offset, k),
                                      lw_array_stride_in(f, array, 0, offset));
-    view v = {.address = lw_address_moved(&f->b, lw_part_at(&array, 0), bytes)};
+    view_parts v = {.address = lw_address_moved(&f->b, lw_part_at(&array, 0), bytes)};
 
     if (lw_array_row_of(f, array.type)->ndim == 1)
         return lw_lower_load(f, type, v.address, lw_array_align_of(f, array.type));
@@ -299,7 +307,7 @@ lw_lower_array_item(lw_lower_frame *f, lw_lower_value array, lw_ref k, lw_type t
 
 /* ---- assignment ---- */
 
-/* A target that is a field: of one record, or of every item. */
+/* A target that is a field: of one record, or of every item of an array. */
 static void
 store_field(lw_lower_frame *f, uint32_t target, lw_lower_value object, const char *name,
             lw_lower_value value)
@@ -324,14 +332,14 @@ lw_lower_memory_store(lw_lower_frame *f, uint32_t target, lw_lower_value value)
     const lw_index_items *it;
 
     if (name) {
-        lw_lower_place(f, target);
+        lw_lower_set_loc(f, target);
         store_field(f, target, object, name, value);
         return;
     }
     it = lw_index_items_of(f, object, lw_node_at(f, target)->b);
     if (it == NULL)
         return;
-    lw_lower_place(f, target);
+    lw_lower_set_loc(f, target);
     if (it->index.is_element)
         lw_lower_store(f, type, lw_index_address(f, object, it), value,
                        lw_array_align_of(f, object.type));

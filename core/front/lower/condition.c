@@ -1,5 +1,6 @@
-/* What decides: `and`, `or`, comparisons, `x if c else y`, conditions. Where the rest is cheap
- * it is evaluated whatever comes before, as selects; else behind a branch. */
+/* Conditions: `and`, `or`, comparisons, `x if c else y`. Operands that are cheap are evaluated
+ * whatever the operands before them say, and their results are selected; other operands are
+ * evaluated behind a branch. */
 #include "core/front/lower/lower_internal.h"
 
 static lw_ref
@@ -16,16 +17,16 @@ reached(const lw_lower_frame *f, uint32_t node)
     return !lw_typed_at(f, node)->dead;
 }
 
-/* Whether all operands from index on may be evaluated whatever those before say. */
+/* Whether all operands from index on may be evaluated whatever the operands before them say. */
 static bool
 rest_is_cheap(lw_lower_frame *f, uint32_t start, uint32_t n)
 {
     uint32_t cost = 0;
 
-    for (uint32_t i = 0; i < n && cost <= LW_COST_FLAT; i++)
+    for (uint32_t i = 0; i < n && cost <= LW_COST_IF_CONVERSION; i++)
         if (reached(f, lw_list_at(f, start + i)))
             cost += lw_cost_expression(f, lw_list_at(f, start + i));
-    return cost <= LW_COST_FLAT / 2;
+    return cost <= LW_COST_IF_CONVERSION / 2;
 }
 
 static lw_ref
@@ -53,7 +54,7 @@ condition_boolop(lw_lower_frame *f, lw_pyop op, uint32_t start, uint32_t n)
     return lw_ir_get(b, slot);
 }
 
-/* The first operand that decides, else the last one; all in the joined type. */
+/* The first operand that decides, or else the last one; all in the joined type. */
 static lw_lower_value
 value_boolop(lw_lower_frame *f, lw_pyop op, uint32_t start, uint32_t n, lw_type type)
 {
@@ -67,7 +68,7 @@ value_boolop(lw_lower_frame *f, lw_pyop op, uint32_t start, uint32_t n, lw_type 
     if (left == 0)
         return lw_lower_as(f, node, type);
     int8_t known = lw_typed_at(f, node)->truth;
-    if (known >= 0) { /* not the answer, or the rest would be dead */
+    if (known >= 0) { /* it cannot be the result, or the operands after it would be dead */
         lw_lower_condition(f, node);
         return value_boolop(f, op, start + 1, n - 1, type);
     }
@@ -103,8 +104,8 @@ lw_lower_boolop(lw_lower_frame *f, uint32_t node)
 
 /* ---- comparison ---- */
 
-/* Both sides in the operand's type when that is one of floats: a literal then is exact there.
- * Integers are compared as they are. */
+/* Converts both sides to the operand's type if that is a float type, in which a literal is
+ * exact. Integers are compared as they are. */
 static lw_lower_value
 compare_operand(lw_lower_frame *f, uint32_t node, lw_type operand)
 {
@@ -117,8 +118,8 @@ compare_operand(lw_lower_frame *f, uint32_t node, lw_type operand)
     return lw_lower_expression(f, node);
 }
 
-/* The one type that all items of the constant on the right of `in` are compared as, where they
- * are so many that a table is better than a comparison each; else BOTTOM. */
+/* The one type in which all items of the constant on the right of `in` are compared, if there
+ * are so many that a table is better than one comparison each; else BOTTOM. */
 static lw_type
 type_of_long_constant(lw_lower_frame *f, uint32_t link)
 {
@@ -144,7 +145,7 @@ type_of_long_constant(lw_lower_frame *f, uint32_t link)
     return row->elements[0];
 }
 
-/* Whether the table of a long constant has x. */
+/* Whether the table of a long constant contains x. */
 static lw_ref
 is_in_table(lw_lower_frame *f, lw_lower_value x, const lw_table *table)
 {
@@ -161,7 +162,7 @@ is_in_table(lw_lower_frame *f, lw_lower_value x, const lw_table *table)
     return lw_ir_get(b, found);
 }
 
-/* Links i … n-1, their left side evaluated already: a chain stops at the first false link. */
+/* Links i … n-1, whose left side has been evaluated: a chain ends at the first false link. */
 static lw_ref
 compare_links(lw_lower_frame *f, lw_lower_value left, uint32_t start, uint32_t n)
 {
@@ -174,12 +175,12 @@ compare_links(lw_lower_frame *f, lw_lower_value left, uint32_t start, uint32_t n
     lw_table table;
 
     if (as != LW_T_BOTTOM && lw_table_of_konst(f, lw_typed_at(f, l->a)->konst, as, &table)) {
-        lw_lower_place(f, link);
+        lw_lower_set_loc(f, link);
         lw_ref found = is_in_table(f, left, &table);
         return l->op == LW_PY_IN ? found : lw_ir_not(b, found);
     }
     lw_lower_value right = compare_operand(f, l->a, operand);
-    lw_lower_place(f, link);
+    lw_lower_set_loc(f, link);
     lw_ref this = known >= 0 ? constant_bool(f, known)
                              : lw_lower_compare(f, (lw_pyop)l->op, left, right, operand);
     uint32_t cost = 0;
@@ -188,7 +189,7 @@ compare_links(lw_lower_frame *f, lw_lower_value left, uint32_t start, uint32_t n
         return this;
     for (uint32_t i = 1; i < n; i++)
         cost += lw_cost_expression(f, lw_node_at(f, lw_list_at(f, start + i))->a);
-    if (cost <= LW_COST_FLAT / 2)
+    if (cost <= LW_COST_IF_CONVERSION / 2)
         return lw_ir_and(b, this, compare_links(f, right, start + 1, n - 1));
     lw_ref slot = lw_ir_slot(b, LW_DT_b1);
     lw_ir_set(b, slot, this);
@@ -227,14 +228,14 @@ lw_lower_ifexp(lw_lower_frame *f, uint32_t node)
 
     if (only_b || only_c || lw_typed_at(f, n->a)->truth >= 0) {
         bool yes = only_b || (!only_c && lw_typed_at(f, n->a)->truth == 1);
-        lw_lower_condition(f, n->a); /* for what it does */
+        lw_lower_condition(f, n->a); /* for its side effects */
         return lw_lower_as(f, yes ? n->b : n->c, type);
     }
     uint32_t cost = lw_cost_expression(f, n->b) + lw_cost_expression(f, n->c);
     lw_ref condition = lw_lower_condition(f, n->a);
-    if (cost <= LW_COST_FLAT) {
+    if (cost <= LW_COST_IF_CONVERSION) {
         lw_lower_value yes = lw_lower_as(f, n->b, type), no = lw_lower_as(f, n->c, type);
-        lw_lower_place(f, node);
+        lw_lower_set_loc(f, node);
         return lw_value_select(f, condition, yes, no);
     }
     const lw_ref *slots = lw_value_slots(f, type);
@@ -248,7 +249,8 @@ lw_lower_ifexp(lw_lower_frame *f, uint32_t node)
 
 /* ---- conditions ---- */
 
-/* A condition whose outcome is known may still assign or call: what it does has to happen. */
+/* A condition whose truth is known may still assign or call, and these effects have to
+ * happen. */
 static bool
 does_nothing(lw_lower_frame *f, uint32_t node)
 {
@@ -260,7 +262,7 @@ lw_lower_condition(lw_lower_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_at(f, node);
     const lw_typed_node *t = lw_typed_at(f, node);
-    uint32_t outer = f->node, place = f->b.loc;
+    uint32_t outer = f->node, loc = f->b.loc;
     lw_ref truth;
 
     if (t->truth >= 0) {
@@ -268,7 +270,7 @@ lw_lower_condition(lw_lower_frame *f, uint32_t node)
             lw_lower_expression(f, node);
         return constant_bool(f, t->truth);
     }
-    lw_lower_place(f, node);
+    lw_lower_set_loc(f, node);
     if (t->konst)
         truth = lw_value_truth(f, lw_value_konst(f, t->konst, t->type));
     else if (n->kind == LW_NODE_UNARY && n->op == LW_PY_NOT)
@@ -280,6 +282,6 @@ lw_lower_condition(lw_lower_frame *f, uint32_t node)
     else
         truth = lw_value_truth(f, lw_lower_expression(f, node));
     f->node = outer;
-    f->b.loc = place;
+    f->b.loc = loc;
     return truth;
 }

@@ -1,21 +1,22 @@
-/* Copies into arrays: of a number, a record or an array, `to[...] = value`. What lies apart, as
- * far as the compiler knows, is one loop nest. Else the nest stands behind a test, and in front
- * of it a call of a function that copies in the order which overlap.h finds; there is one
- * such function for each pair of element types and number of axes. */
+/* Copies into arrays, `to[...] = value`: of a number, a record or an array. If the compiler
+ * knows that source and target share no memory, a copy is one loop nest. Otherwise a run-time
+ * test chooses between that nest and a call of a function that copies in the order of
+ * overlap.h; there is one such function for each pair of element types and number of axes. */
 #include "core/front/lower/overlap.h"
 
+#include <assert.h>
 #include <stdio.h>
 
-/* An array walked by counters, one for each axis. */
-typedef struct walk {
+/* An array that is traversed by counters, one for each axis. */
+typedef struct array_cursor {
     lw_lower_value array;
     lw_ref strides[LW_MAX_ARRAY_DIMS];
-} walk;
+} array_cursor;
 
-static walk
-walk_of(lw_lower_frame *f, lw_lower_value array)
+static array_cursor
+cursor_of(lw_lower_frame *f, lw_lower_value array)
 {
-    walk w = {.array = array};
+    array_cursor w = {.array = array};
 
     for (uint32_t i = 0; i < lw_array_row_of(f, array.type)->ndim; i++)
         w.strides[i] = lw_array_stride_in(f, array, i, lw_offset_type(f));
@@ -28,11 +29,13 @@ element_of(const lw_lower_frame *f, lw_lower_value value)
     return lw_is_array(f, value) ? lw_array_row_of(f, value.type)->elements[0] : value.type;
 }
 
-/* An axis of extent 1 is repeated, as NumPy does; other extents have to agree. *differs: they
- * do not. */
+/* An axis of extent 1 is repeated, as in NumPy; other extents have to agree. *differs: they do
+ * not. */
 static void
-broadcast(lw_lower_frame *f, walk *from, lw_lower_value to, lw_ref *differs)
+broadcast(lw_lower_frame *f, array_cursor *from, lw_lower_value to, lw_ref *differs)
 {
+    assert(lw_array_row_of(f, from->array.type)->ndim ==
+           lw_array_row_of(f, to.type)->ndim); /* check_copy */
     lw_builder *b = &f->b;
     lw_ref zero = lw_ir_zero(b, lw_offset_type(f));
 
@@ -50,7 +53,7 @@ broadcast(lw_lower_frame *f, walk *from, lw_lower_value to, lw_ref *differs)
 }
 
 static lw_ref
-place_in(lw_lower_frame *f, const walk *w, const lw_for *loops)
+cursor_address(lw_lower_frame *f, const array_cursor *w, const lw_for *loops)
 {
     lw_ref at = 0;
 
@@ -62,15 +65,16 @@ place_in(lw_lower_frame *f, const walk *w, const lw_for *loops)
     return lw_address_moved(&f->b, lw_part_at(&w->array, 0), at);
 }
 
-/* ---- arrays that overlap ---- */
+/* ---- arrays that share memory ---- */
 
-/* A copy as a walk; a record is repeated along all axes. */
-static lw_walk
-walk_of_copy(lw_lower_frame *f, lw_lower_value to, lw_lower_value value, const walk *from,
-             lw_ref differs)
+/* A copy as an elementwise operation; a record is repeated along all axes. */
+static lw_elementwise
+copy_operation(lw_lower_frame *f, lw_lower_value to, lw_lower_value value,
+               const array_cursor *from, lw_ref differs)
 {
+    assert(lw_is_array(f, to));
     const lw_type_row *row = lw_array_row_of(f, to.type);
-    lw_walk w = {.ndim = row->ndim, .n = 2, .copies = true};
+    lw_elementwise w = {.ndim = row->ndim, .n = 2, .copies = true};
 
     w.arrays[0].address = lw_part_at(&to, 0);
     w.arrays[1].address = lw_part_at(&value, 0);
@@ -89,90 +93,93 @@ walk_of_copy(lw_lower_frame *f, lw_lower_value to, lw_lower_value value, const w
     return w;
 }
 
-/* What the function that copies knows: types, and what is promised of addresses. */
-typedef struct copier {
+/* What the function that copies is specialised for: types, and alignments of addresses. */
+typedef struct copy_function {
     lw_type to, from; /* of elements */
     uint32_t to_align, from_align;
-} copier;
+} copy_function;
 
 static void
-open_loops(lw_builder *b, const lw_walk *w, lw_for *loops, lw_ref *places)
+open_loops(lw_builder *b, const lw_elementwise *w, lw_for *loops, lw_ref *positions)
 {
     for (uint32_t i = 0; i < w->ndim; i++) {
         loops[i] = lw_ir_for(b, lw_ir_zero(b, LW_DT_i64), w->extents[i],
                              lw_ir_int(b, LW_DT_i64, 1), LW_LOOP_NO_UNROLL, 0);
-        places[i] = loops[i].i;
+        positions[i] = loops[i].i;
     }
 }
 
 static void
-close_loops(lw_builder *b, const lw_walk *w, lw_for *loops)
+close_loops(lw_builder *b, const lw_elementwise *w, lw_for *loops)
 {
     for (uint32_t i = w->ndim; i-- > 0;)
         lw_ir_for_end(b, &loops[i]);
 }
 
 static void
-copy_one_by_one(lw_lower_frame *g, const copier *c, const lw_walk *w)
+copy_one_by_one(lw_lower_frame *g, const copy_function *c, const lw_elementwise *w)
 {
     lw_for loops[LW_MAX_ARRAY_DIMS];
-    lw_ref places[LW_MAX_ARRAY_DIMS];
+    lw_ref positions[LW_MAX_ARRAY_DIMS];
 
-    open_loops(&g->b, w, loops, places);
-    lw_lower_value value =
-        lw_lower_load(g, c->from, lw_walk_address(&g->b, w, 1, places), c->from_align);
-    lw_lower_store(g, c->to, lw_walk_address(&g->b, w, 0, places), value, c->to_align);
+    open_loops(&g->b, w, loops, positions);
+    lw_lower_value value = lw_lower_load(
+        g, c->from, lw_elementwise_address(&g->b, w, 1, positions), c->from_align);
+    lw_lower_store(g, c->to, lw_elementwise_address(&g->b, w, 0, positions), value,
+                   c->to_align);
     close_loops(&g->b, w, loops);
 }
 
 static void
-copy_pairs(lw_lower_frame *g, const copier *c, const lw_order *o)
+copy_pairs(lw_lower_frame *g, const copy_function *c, const lw_order *o)
 {
     lw_builder *b = &g->b;
     lw_for loops[LW_MAX_ARRAY_DIMS];
-    lw_ref places[LW_MAX_ARRAY_DIMS], to[2], from[2];
+    lw_ref positions[LW_MAX_ARRAY_DIMS], to[2], from[2];
     lw_lower_value values[2];
 
-    open_loops(b, &o->walk, loops, places);
-    to[0] = lw_walk_address(b, &o->walk, 0, places);
-    to[1] = lw_walk_address(b, &o->partners, 0, places);
+    open_loops(b, &o->operation, loops, positions);
+    to[0] = lw_elementwise_address(b, &o->operation, 0, positions);
+    to[1] = lw_elementwise_address(b, &o->partners, 0, positions);
     lw_ir_if(b, lw_in_front(b, to[0], to[1]));
-    from[0] = lw_walk_address(b, &o->walk, 1, places);
-    from[1] = lw_walk_address(b, &o->partners, 1, places);
+    from[0] = lw_elementwise_address(b, &o->operation, 1, positions);
+    from[1] = lw_elementwise_address(b, &o->partners, 1, positions);
     for (int k = 0; k < 2; k++)
         values[k] = lw_lower_load(g, c->from, from[k], c->from_align);
     for (int k = 0; k < 2; k++)
         lw_lower_store(g, c->to, to[k], values[k], c->to_align);
     lw_ir_end(b);
-    close_loops(b, &o->walk, loops);
+    close_loops(b, &o->operation, loops);
 }
 
-/* From the arrays into the buffer, or out of it: element after element. */
+/* Copies from the array into the buffer, or back, element by element. */
 static void
-copy_buffer(lw_lower_frame *g, const copier *c, const lw_walk *w, lw_ref buffer, bool back)
+copy_buffer(lw_lower_frame *g, const copy_function *c, const lw_elementwise *w, lw_ref buffer,
+            bool back)
 {
     lw_builder *b = &g->b;
     lw_ref item = lw_ir_int(b, LW_DT_i64, w->arrays[0].item_bytes), slot, at;
     lw_for loops[LW_MAX_ARRAY_DIMS];
-    lw_ref places[LW_MAX_ARRAY_DIMS];
+    lw_ref positions[LW_MAX_ARRAY_DIMS];
     lw_lower_value value;
 
     slot = lw_ir_slot(b, LW_DT_i64);
     lw_ir_set(b, slot, lw_ir_zero(b, LW_DT_i64));
-    open_loops(b, w, loops, places);
+    open_loops(b, w, loops, positions);
     at = lw_ir_offset(b, buffer, lw_ir_get(b, slot));
     lw_ir_set(b, slot, lw_ir_add(b, lw_ir_get(b, slot), item));
     if (back)
         value = lw_lower_load(g, c->to, at, 0);
     else
-        value = lw_lower_load(g, c->from, lw_walk_address(b, w, 1, places), c->from_align);
-    lw_lower_store(g, c->to, back ? lw_walk_address(b, w, 0, places) : at, value,
+        value = lw_lower_load(g, c->from, lw_elementwise_address(b, w, 1, positions),
+                              c->from_align);
+    lw_lower_store(g, c->to, back ? lw_elementwise_address(b, w, 0, positions) : at, value,
                    back ? c->to_align : 0);
     close_loops(b, w, loops);
 }
 
 static void
-copy_by_buffer(lw_lower_frame *g, const copier *c, const lw_walk *w)
+copy_by_buffer(lw_lower_frame *g, const copy_function *c, const lw_elementwise *w)
 {
     lw_ref buffer = lw_ir_local(&g->b, LW_BUFFER_BYTES, lw_type_align(g->l->types, c->to));
 
@@ -180,11 +187,12 @@ copy_by_buffer(lw_lower_frame *g, const copier *c, const lw_walk *w)
     copy_buffer(g, c, w, buffer, true);
 }
 
-/* The parameters of the function: extents, then each array's address and strides. */
+/* Takes the operation from the parameters of the function: extents, then each array's address
+ * and strides. */
 static void
-take_walk(lw_builder *b, const lw_walk *like, lw_walk *w)
+take_operation(lw_builder *b, const lw_elementwise *like, lw_elementwise *w)
 {
-    *w = (lw_walk){.ndim = like->ndim, .n = like->n, .copies = like->copies};
+    *w = (lw_elementwise){.ndim = like->ndim, .n = like->n, .copies = like->copies};
     for (uint32_t i = 0; i < w->ndim; i++)
         w->extents[i] = lw_ir_param_add(b, LW_DT_i64, 0, "extent");
     for (uint32_t k = 0; k < w->n; k++) {
@@ -196,17 +204,17 @@ take_walk(lw_builder *b, const lw_walk *like, lw_walk *w)
 }
 
 static void
-write_copier(lw_lower_frame *g, const copier *c, const lw_walk *like)
+write_copy_function(lw_lower_frame *g, const copy_function *c, const lw_elementwise *like)
 {
     lw_builder *b = &g->b;
     bool swaps = lw_type_kind_of(g->l->types, c->from) != LW_TK_RECORD;
     lw_ref failed;
-    lw_walk w;
+    lw_elementwise w;
     lw_order o;
 
-    take_walk(b, like, &w);
+    take_operation(b, like, &w);
     lw_ir_result_add(b, LW_DT_b1);
-    lw_walk_order(b, &w, &o);
+    lw_elementwise_order(b, &w, &o);
     failed = swaps ? o.fails : lw_ir_or(b, o.fails, o.in_pairs);
     lw_ir_if(b, failed);
     lw_ir_return(b, &failed, 1);
@@ -218,16 +226,17 @@ write_copier(lw_lower_frame *g, const copier *c, const lw_walk *like)
         lw_ir_end(b);
     }
     lw_ir_if(b, o.in_buffer);
-    copy_by_buffer(g, c, &o.walk);
+    copy_by_buffer(g, c, &o.operation);
     lw_ir_return(b, &failed, 1);
     lw_ir_end(b);
-    copy_one_by_one(g, c, &o.walk);
+    copy_one_by_one(g, c, &o.operation);
     lw_ir_return(b, &failed, 1);
 }
 
-/* The number of the function that copies in order; it tells whether it could not. */
+/* The number of the function that copies in order; its result says whether that was
+ * impossible. */
 static uint32_t
-copier_of(lw_lower_frame *f, const copier *c, const lw_walk *like)
+copy_function_of(lw_lower_frame *f, const copy_function *c, const lw_elementwise *like)
 {
     lw_module *module = f->l->module;
     lw_lower_frame inner = *f;
@@ -244,18 +253,19 @@ copier_of(lw_lower_frame *f, const copier *c, const lw_walk *like)
     lw_builder_start(&inner.b, module, name);
     if (inner.b.func != NULL)
         inner.b.func->linkage = LW_OUTLINED;
-    write_copier(&inner, c, like);
+    write_copy_function(&inner, c, like);
     if (lw_ir_finish(&inner.b, NULL) != LW_OK)
         module->failed = true;
     return inner.b.func_number;
 }
 
 static void
-copy_in_order(lw_lower_frame *f, lw_lower_value to, lw_lower_value value, const lw_walk *w)
+copy_in_order(lw_lower_frame *f, lw_lower_value to, lw_lower_value value,
+              const lw_elementwise *w)
 {
-    copier c = {.to = element_of(f, to),
-                .from = element_of(f, value),
-                .to_align = lw_array_align_of(f, to.type)};
+    copy_function c = {.to = element_of(f, to),
+                       .from = element_of(f, value),
+                       .to_align = lw_array_align_of(f, to.type)};
     lw_ref args[LW_MAX_ARRAY_DIMS + LW_MOST_OPERANDS * (1 + LW_MAX_ARRAY_DIMS)], failed;
     uint32_t n = 0;
 
@@ -268,27 +278,28 @@ copy_in_order(lw_lower_frame *f, lw_lower_value to, lw_lower_value value, const 
         for (uint32_t i = 0; i < w->ndim; i++)
             args[n++] = w->arrays[k].strides[i];
     }
-    failed = lw_ir_call(&f->b, copier_of(f, &c, w), args, n);
+    failed = lw_ir_call(&f->b, copy_function_of(f, &c, w), args, n);
     if (lw_raises_errors(f))
         lw_lower_raise(f, failed, "ValueError", LW_NO_ORDER);
 }
 
-/* ---- all of them ---- */
+/* ---- entry point ---- */
 
-/* An element of `value` at the places of the loops. */
+/* The element of `value` at the positions of the loops. */
 static lw_lower_value
-element_at(lw_lower_frame *f, lw_lower_value value, const walk *from, const lw_for *loops)
+element_at(lw_lower_frame *f, lw_lower_value value, const array_cursor *from,
+           const lw_for *loops)
 {
-    return lw_lower_load(f, element_of(f, value), place_in(f, from, loops),
+    return lw_lower_load(f, element_of(f, value), cursor_address(f, from, loops),
                          lw_array_align_of(f, value.type));
 }
 
 static void
-copy_apart(lw_lower_frame *f, lw_lower_value to, lw_lower_value value, const walk *from,
+copy_apart(lw_lower_frame *f, lw_lower_value to, lw_lower_value value, const array_cursor *from,
            lw_ref differs)
 {
     const lw_type_row *row = lw_array_row_of(f, to.type);
-    walk into = walk_of(f, to);
+    array_cursor into = cursor_of(f, to);
     lw_for loops[LW_MAX_ARRAY_DIMS] = {0};
 
     for (uint32_t i = 0; i < row->ndim; i++) {
@@ -299,7 +310,7 @@ copy_apart(lw_lower_frame *f, lw_lower_value to, lw_lower_value value, const wal
     }
     if (lw_is_array(f, value))
         value = element_at(f, value, from, loops);
-    lw_lower_store(f, row->elements[0], place_in(f, &into, loops), value,
+    lw_lower_store(f, row->elements[0], cursor_address(f, &into, loops), value,
                    lw_array_align_of(f, to.type));
     for (uint32_t i = row->ndim; i-- > 0;)
         lw_ir_for_end(&f->b, &loops[i]);
@@ -310,19 +321,19 @@ lw_lower_fill(lw_lower_frame *f, lw_lower_value to, lw_lower_value value)
 {
     bool array = lw_is_array(f, value);
     bool record = lw_type_kind_of(f->l->types, value.type) == LW_TK_RECORD;
-    walk from = {.array = value};
+    array_cursor from = {.array = value};
     lw_ref differs = 0;
-    lw_walk w;
+    lw_elementwise w;
 
     if (array) {
-        from = walk_of(f, value);
+        from = cursor_of(f, value);
         broadcast(f, &from, to, &differs);
     } else {
         value = lw_value_convert(f, value, lw_array_row_of(f, to.type)->elements[0]);
     }
     if (array || record) {
-        w = walk_of_copy(f, to, value, &from, differs);
-        lw_ir_if(&f->b, lw_walk_overlaps(&f->b, &w));
+        w = copy_operation(f, to, value, &from, differs);
+        lw_ir_if(&f->b, lw_elementwise_overlaps(&f->b, &w));
         copy_in_order(f, to, value, &w);
         lw_ir_else(&f->b);
     }

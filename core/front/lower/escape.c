@@ -1,9 +1,12 @@
-/* local(...) lives as long as the call of the function that makes it: such memory must not be
- * returned. Pointers are followed through offsets, choices, variables and calls; a callee
- * cannot give its own, so what comes out of a call is local where an argument is. */
+/* Memory of local(...) lives as long as the call of the function that makes it, and must not be
+ * returned. Pointers are traced through offsets, selects, variables and calls. A callee cannot
+ * return local memory of its own, so that the result of a call is local only if an argument
+ * is. */
 #include "core/front/lower/lower_internal.h"
 
 #include "core/front/diagnose.h"
+
+#include <assert.h>
 
 static bool
 any_in_list(const lw_func *func, const bool *local, const lw_inst *inst)
@@ -30,10 +33,11 @@ is_local(const lw_func *func, const bool *local, uint32_t at)
     }
 }
 
-/* By instruction: whether it gives an address inside this call's own memory. */
+/* By instruction: whether its value is an address in this call's own memory. */
 static bool *
 find_local(lw_lower_frame *f)
 {
+    assert(f->b.func != NULL);
     const lw_func *func = f->b.func;
     bool *local = lw_arena_take(f->l->arena, func->insts.n + 1), changed = local != NULL;
 
@@ -55,10 +59,12 @@ static void
 complain(lw_lower_frame *f, uint32_t node)
 {
     f->l->status =
-        lw_diagnose(f->l->tree, lw_node_at(f, node)->loc, f->fn->name, LW_ERR_UNSUPPORTED,
-                    "E102", "this is memory of the call that ends here",
-                    "make it in the caller, and pass it as an argument", f->l->err,
-                    "a local array leaves the function that made it");
+        lw_diagnose(f->l->tree, lw_node_at(f, node)->loc,
+                    (lw_fault){LW_ERR_UNSUPPORTED, "E102",
+                               .label = "this is memory of the call that ends here",
+                               .help = "make it in the caller, and pass it as an argument",
+                               .where = f->fn->name},
+                    f->l->err, "a local array leaves the function that made it");
 }
 
 void

@@ -1,4 +1,6 @@
-/* Expressions of the typed tree. */
+/* Expressions of the typed tree, and the arguments of calls. Each is lowered to a value of the
+ * type that inference found; constants are made where they are used. An argument that stands
+ * for several entries of a call is evaluated once, at its first entry. */
 #include "core/front/lower/address.h"
 
 #include <string.h>
@@ -31,8 +33,8 @@ lw_argument_given(const lw_lower_frame *f, uint32_t call, uint32_t index)
     return argument_entry(f, call, index) != 0;
 }
 
-/* lists[k]: the node of the whole, lists[k + 1]: which element. The node is lowered at the
- * first element that is asked for. */
+/* lists[k]: the node of a tuple; lists[k + 1]: which of its elements. The node is lowered when
+ * its first element is needed. */
 static lw_lower_value
 entry_element(lw_lower_frame *f, uint32_t k)
 {
@@ -48,7 +50,7 @@ entry_element(lw_lower_frame *f, uint32_t k)
 
 static lw_lower_value entry_as(lw_lower_frame *f, uint32_t entry, lw_type as);
 
-/* The tuple's own type is not in the entry: `as` says it, for a parameter or a result. */
+/* The entry does not contain the tuple's own type: `as` is that of the parameter or result. */
 static lw_lower_value
 entry_pack(lw_lower_frame *f, uint32_t k, lw_type as)
 {
@@ -81,7 +83,7 @@ entry_as(lw_lower_frame *f, uint32_t entry, lw_type as)
     }
 }
 
-/* Of numbers; what is only known at compile time has no parts anyway. */
+/* For numbers; values known only at compile time have no parts. */
 static lw_type
 type_of_konst(lw_lower_frame *f, uint32_t konst)
 {
@@ -150,9 +152,9 @@ instance_argument(lw_lower_frame *f, uint32_t call, const lw_instance *callee, u
     return lw_lower_fail(f, call, "a parameter without argument and default");
 }
 
-/* The call's function stands in its place. */
+/* A call of an inlined function. */
 static lw_lower_value
-lower_call_opened(lw_lower_frame *f, uint32_t node)
+lower_call_inlined(lw_lower_frame *f, uint32_t node)
 {
     uint32_t instance = lw_typed_at(f, node)->target, outer_node = f->shared_node;
     const lw_instance *callee = &f->l->typed->instances.data[instance];
@@ -166,15 +168,15 @@ lower_call_opened(lw_lower_frame *f, uint32_t node)
             values[i] = instance_argument(f, node, callee, i);
     f->shared_node = outer_node;
     f->shared = outer;
-    lw_lower_place(f, node);
-    return values ? lw_lower_opened(f, instance, values) : lw_value_zero(f, callee->result);
+    lw_lower_set_loc(f, node);
+    return values ? lw_lower_inlined(f, instance, values) : lw_value_zero(f, callee->result);
 }
 
 static lw_lower_value
 lower_call_instance(lw_lower_frame *f, uint32_t node)
 {
-    if (lw_may_open(f, lw_typed_at(f, node)->target))
-        return lower_call_opened(f, node);
+    if (lw_may_inline(f, lw_typed_at(f, node)->target))
+        return lower_call_inlined(f, node);
     const lw_typed_node *t = lw_typed_at(f, node);
     const lw_instance *callee = &f->l->typed->instances.data[t->target];
     uint32_t number = lw_lower_instance(f->l, t->target), at = 0, n_parts = 0, n;
@@ -196,10 +198,10 @@ lower_call_instance(lw_lower_frame *f, uint32_t node)
     }
     f->shared_node = outer_node;
     f->shared = outer;
-    lw_lower_place(f, node);
+    lw_lower_set_loc(f, node);
     lw_ref call = lw_ir_call(&f->b, number, args, at);
     if (raises)
-        lw_lower_pass_on(f, call);
+        lw_lower_propagate(f, call);
     n = lw_parts_of(f->l->types, callee->result);
     lw_ref *parts = lw_arena_take(f->l->arena, (n + 1) * sizeof *parts);
     for (uint32_t i = 0; parts && i < n; i++)
@@ -257,15 +259,15 @@ lower_call(lw_lower_frame *f, uint32_t node)
 
 /* ---- operators ---- */
 
-/* Operands that stay as they are: tuples. */
+/* Operands that are not converted: tuples. */
 static bool
 is_joined(const lw_lower_frame *f, lw_type operand)
 {
     return lw_type_kind_of(f->l->types, operand) == LW_TK_TUPLE || operand == LW_T_BOTTOM;
 }
 
-/* The operands of a shift or power keep types of their own; all else is brought to `operand`.
- */
+/* The operands of a shift or power keep types of their own; all others are converted to
+ * `operand`. */
 lw_lower_value
 lw_lower_binary_nodes(lw_lower_frame *f, uint32_t node, lw_pyop op, lw_lower_value left,
                       uint32_t y)
@@ -284,7 +286,7 @@ lw_lower_binary_nodes(lw_lower_frame *f, uint32_t node, lw_pyop op, lw_lower_val
         right = lw_lower_expression(f, y);
     else
         right = lw_lower_as(f, y, operand);
-    lw_lower_place(f, node);
+    lw_lower_set_loc(f, node);
     return lw_lower_binary(f, op, left, right, t->type);
 }
 
@@ -312,7 +314,7 @@ lower_unary(lw_lower_frame *f, uint32_t node)
     }
     lw_lower_value x = t->operand == LW_T_BOTTOM ? lw_lower_expression(f, n->a)
                                                  : lw_lower_as(f, n->a, t->operand);
-    lw_lower_place(f, node);
+    lw_lower_set_loc(f, node);
     return lw_lower_unary(f, op, x, t->type);
 }
 
@@ -354,7 +356,7 @@ named_element(lw_lower_frame *f, lw_lower_value tuple, const char *name, lw_lowe
     return false;
 }
 
-/* .real and .imag, the fields of a namedtuple; what else there is was folded. */
+/* .real and .imag, and the fields of a namedtuple; all other attributes were folded. */
 static lw_lower_value
 lower_attribute(lw_lower_frame *f, uint32_t node)
 {
@@ -395,7 +397,7 @@ constant_integer(const lw_lower_frame *f, uint32_t node, int64_t *value)
     return true;
 }
 
-/* Elements start, start + step, … as Python's slice.indices gives them. */
+/* Elements start, start + step, … as slice.indices of Python selects them. */
 static lw_lower_value
 lower_slice(lw_lower_frame *f, uint32_t node, lw_lower_value tuple, uint32_t slice)
 {
@@ -427,7 +429,7 @@ lower_slice(lw_lower_frame *f, uint32_t node, lw_lower_value tuple, uint32_t sli
     return (lw_lower_value){.type = type, .n = parts ? at : 0, .parts = parts};
 }
 
-/* Whether the node is an item of a tuple by an index that is known only at run time. */
+/* Whether the node is an item of a tuple, with an index that is known only at run time. */
 static bool
 is_choice(const lw_lower_frame *f, const lw_node *n)
 {
@@ -474,7 +476,7 @@ lower_subscript(lw_lower_frame *f, uint32_t node)
     return lw_value_convert(f, field, type);
 }
 
-/* A function as a value is what it captures: its argument list names the webs. */
+/* A function as a value is the tuple of what it captures: its argument list names the webs. */
 static lw_lower_value
 lower_function(lw_lower_frame *f, uint32_t node)
 {
@@ -491,7 +493,7 @@ lower_function(lw_lower_frame *f, uint32_t node)
     return (lw_lower_value){.type = t->type, .n = parts ? at : 0, .parts = parts};
 }
 
-/* ---- all of them ---- */
+/* ---- entry points ---- */
 
 static lw_lower_value
 lower_walrus(lw_lower_frame *f, uint32_t node)
@@ -500,8 +502,8 @@ lower_walrus(lw_lower_frame *f, uint32_t node)
     lw_lower_value value = lw_lower_expression(f, n->b);
     uint32_t web = lw_typed_at(f, n->a)->web;
 
-    /* `a and (y := b)` assigns inside a region that ends before y is used: a slot outlives it
-     */
+    /* `a and (y := b)` assigns in a region that ends before y is used: a slot outlives the
+     * region */
     f->slotted[web] = true;
     lw_lower_assign(f, n->a, value);
     return value;
@@ -549,19 +551,20 @@ lower_kind(lw_lower_frame *f, uint32_t node)
 lw_lower_value
 lw_lower_expression(lw_lower_frame *f, uint32_t node)
 {
-    uint32_t outer = f->node, place = f->b.loc;
+    uint32_t outer = f->node, loc = f->b.loc;
     const lw_typed_node *t = lw_typed_at(f, node);
 
     if (t->konst)
         return lw_value_konst(f, t->konst, t->type);
-    lw_lower_place(f, node);
+    lw_lower_set_loc(f, node);
     lw_lower_value value = lower_kind(f, node);
     f->node = outer;
-    f->b.loc = place;
+    f->b.loc = loc;
     return value;
 }
 
-/* Constants are made in the wanted type at once: no cast, and their value stays visible. */
+/* Constants are made in the wanted type directly: no cast is needed, and their value stays
+ * visible. */
 lw_lower_value
 lw_lower_as(lw_lower_frame *f, uint32_t node, lw_type type)
 {

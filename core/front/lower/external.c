@@ -1,23 +1,25 @@
-/* Calls of functions in other languages: what C's convention makes of each argument
- * (core/front/external.h). */
+/* Calls of functions in other languages: the conversion of each argument by the convention of C
+ * or of numba (core/front/external.h). */
 #include "core/front/lower/lower_internal.h"
 
 #include "core/front/external.h"
 
+#include <assert.h>
 #include <stdio.h>
 
-typedef struct call {
+typedef struct external_call {
     lw_lower_frame *f;
     lw_builder *b;
     const lw_external *external;
     lw_ref *args;
     lw_dtype *types;
     uint32_t n;
-} call;
+} external_call;
 
 static void
-push(call *c, lw_dtype type, lw_ref value)
+push(external_call *c, lw_dtype type, lw_ref value)
 {
+    assert(c->n < lw_external_n_params(c->external));
     c->types[c->n] = type;
     c->args[c->n++] = value;
 }
@@ -44,8 +46,9 @@ lw_external_n_params(const lw_external *external)
 
 /* numba's array struct: meminfo, parent, nitems, itemsize, data, shape, strides. */
 static void
-push_array(call *c, const lw_sig_type *type, lw_lower_value array)
+push_array(external_call *c, const lw_sig_type *type, lw_lower_value array)
 {
+    assert(lw_type_kind_of(c->f->l->types, array.type) == LW_TK_ARRAY);
     lw_builder *b = c->b;
     lw_ref null = lw_ir_zero(b, LW_DT_ptr), count = lw_ir_int(b, LW_DT_i64, 1);
 
@@ -63,7 +66,7 @@ push_array(call *c, const lw_sig_type *type, lw_lower_value array)
 }
 
 static void
-push_argument(call *c, uint32_t node, uint32_t i)
+push_argument(external_call *c, uint32_t node, uint32_t i)
 {
     const lw_sig_type *type = &c->external->signature.args[i];
     lw_lower_value value;
@@ -84,7 +87,7 @@ push_argument(call *c, uint32_t node, uint32_t i)
 /* ---- the call ---- */
 
 static lw_ref
-emit(call *c, lw_dtype result)
+emit(external_call *c, lw_dtype result)
 {
     uint32_t number =
         lw_ir_device_extern_add(c->b->module, c->external->name, result, c->types, c->n);
@@ -93,7 +96,7 @@ emit(call *c, lw_dtype result)
 }
 
 static lw_lower_value
-call_with_status(call *c, uint32_t node, lw_ref place, lw_type type)
+call_with_status(external_call *c, uint32_t node, lw_ref result, lw_type type)
 {
     lw_ref status = emit(c, LW_DT_i32);
     char message[128];
@@ -101,17 +104,17 @@ call_with_status(call *c, uint32_t node, lw_ref place, lw_type type)
     snprintf(message, sizeof message, "%.80s returned a status that is not 0",
              c->external->name);
 
-    lw_lower_place(c->f, node);
+    lw_lower_set_loc(c->f, node);
     if (lw_raises_errors(c->f))
         lw_lower_raise(c->f, lw_ir_compare(c->b, LW_OP_NE, status, lw_ir_zero(c->b, LW_DT_i32)),
                        "RuntimeError", message);
     if (type == LW_T_NONE)
         return (lw_lower_value){.type = type};
-    return lw_lower_load(c->f, type, place, 0);
+    return lw_lower_load(c->f, type, result, 0);
 }
 
 static lw_lower_value
-call_plain(call *c, lw_type type)
+call_plain(external_call *c, lw_type type)
 {
     bool none = type == LW_T_NONE;
     lw_ref made = emit(c, none ? LW_DT_void : (lw_dtype)type);
@@ -119,26 +122,26 @@ call_plain(call *c, lw_type type)
     return none ? (lw_lower_value){.type = type} : lw_value_scalar(c->f, type, made);
 }
 
-enum { PLACE_BYTES = 16 }; /* room for a complex128 */
+enum { RESULT_BYTES = 16 }; /* room for a complex128 */
 
 lw_lower_value
 lw_lower_external(lw_lower_frame *f, uint32_t node)
 {
     const lw_typed_node *t = lw_typed_at(f, node);
-    call c = {f, &f->b, lw_typed_konst(f->l->typed, t->target)->bytes, NULL, NULL, 0};
+    external_call c = {f, &f->b, lw_typed_konst(f->l->typed, t->target)->bytes, NULL, NULL, 0};
     uint32_t n = lw_external_n_params(c.external);
-    lw_ref place = 0;
+    lw_ref result = 0;
 
     c.args = lw_arena_take(f->l->arena, (n + 1) * sizeof *c.args);
     c.types = lw_arena_take(f->l->arena, (n + 1) * sizeof *c.types);
     if (c.args == NULL || c.types == NULL)
         return (lw_lower_value){.type = t->type};
     if (!c.external->c_abi) {
-        place = lw_ir_local(&f->b, PLACE_BYTES, PLACE_BYTES);
-        push(&c, LW_DT_ptr, place);
+        result = lw_ir_local(&f->b, RESULT_BYTES, RESULT_BYTES);
+        push(&c, LW_DT_ptr, result);
     }
     for (uint32_t i = 0; i < c.external->signature.n_args; i++)
         push_argument(&c, node, i);
-    lw_lower_place(f, node);
-    return place ? call_with_status(&c, node, place, t->type) : call_plain(&c, t->type);
+    lw_lower_set_loc(f, node);
+    return result ? call_with_status(&c, node, result, t->type) : call_plain(&c, t->type);
 }

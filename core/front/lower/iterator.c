@@ -1,17 +1,18 @@
-/* What a for loop runs over: range, tuples, tables, and enumerate, zip and reversed of these.
- */
+/* Iterables of for loops: range, tuples, tables, and enumerate, zip and reversed of these. */
 #include "core/front/lower/lower_internal.h"
 
 #include "core/front/numeric/integers.h"
 #include "core/front/named.h"
 
+#include <assert.h>
+
 static lw_iterator of_entry(lw_lower_frame *f, uint32_t entry, lw_type item);
 
 /* ---- range ---- */
 
-/* floor((distance - 1) / stride) + 1 iterations for a distance above 0; u64. */
+/* The number of iterations, floor((distance - 1) / stride) + 1 for a distance above 0; u64. */
 static lw_ref
-rounds_of(lw_builder *b, lw_ref distance, lw_ref stride)
+iterations_of(lw_builder *b, lw_ref distance, lw_ref stride)
 {
     lw_ref one = lw_ir_int(b, LW_DT_u64, 1);
     uint64_t bits;
@@ -45,8 +46,9 @@ is_below(lw_builder *b, lw_ref x, lw_ref y)
     return lw_ir_or(b, below, lw_ir_compare(b, LW_OP_LT, x, none));
 }
 
-/* Iterations of range(start, stop, step), unsigned: no difference of two int64 overflows there.
- * The bounds are int64 or uint64, the step is int64. */
+/* The number of iterations of range(start, stop, step). It is computed in unsigned integers,
+ * where no difference of two int64 overflows. The bounds are int64 or uint64, the step is
+ * int64. */
 lw_ref
 lw_range_count(lw_builder *b, lw_ref start, lw_ref stop, lw_ref step)
 {
@@ -66,12 +68,12 @@ lw_range_count(lw_builder *b, lw_ref start, lw_ref stop, lw_ref step)
     if (!constant || (int64_t)bits > 0) {
         lw_ref stride =
             constant ? lw_ir_int(b, LW_DT_u64, (int64_t)bits) : lw_ir_cast(b, LW_DT_u64, step);
-        up = lw_ir_select(b, rises, rounds_of(b, lw_ir_sub(b, to, from), stride), zero);
+        up = lw_ir_select(b, rises, iterations_of(b, lw_ir_sub(b, to, from), stride), zero);
     }
     if (!constant || (int64_t)bits < 0) {
         lw_ref stride = constant ? lw_ir_int(b, LW_DT_u64, (int64_t)(0 - bits))
                                  : lw_ir_neg(b, lw_ir_cast(b, LW_DT_u64, step));
-        down = lw_ir_select(b, falls, rounds_of(b, lw_ir_sub(b, from, to), stride), zero);
+        down = lw_ir_select(b, falls, iterations_of(b, lw_ir_sub(b, from, to), stride), zero);
     }
     if (constant)
         return (int64_t)bits > 0 ? up : down;
@@ -109,7 +111,7 @@ bound_argument(lw_lower_frame *f, uint32_t call, uint32_t index)
     return value.n ? value.parts[0] : 0;
 }
 
-/* A uint64 step beyond int64 takes one iteration at most, as the largest int64 does. */
+/* A uint64 step beyond int64 leads to one iteration at most, as the largest int64 does. */
 static lw_ref
 step_argument(lw_lower_frame *f, uint32_t call)
 {
@@ -128,8 +130,8 @@ step_argument(lw_lower_frame *f, uint32_t call)
     return lw_ir_cast(b, LW_DT_i64, most);
 }
 
-/* What a variable with one definition is assigned, or the tuple that it is a part of; 0:
- * another kind of definition. */
+/* The node whose value the one definition of a variable gets, or the tuple that this is a part
+ * of; 0: the definition is of another kind. */
 static uint32_t
 assigned_to(const lw_lowering *l, const lw_instance *inst, uint32_t web)
 {
@@ -158,7 +160,7 @@ konst_is_positive(const lw_konst *k)
     return (k->kind == LW_K_INT || k->kind == LW_K_SCALAR) && k->i > 0;
 }
 
-/* Sizes of blocks and grids: never 0. Of a tuple: all of its items. */
+/* Whether it is a size of blocks or grids, which is never 0. Of a tuple: all of its items. */
 static bool
 is_positive(const lw_lowering *l, const lw_instance *inst, uint32_t node, int depth)
 {
@@ -185,7 +187,7 @@ lw_step_may_be_zero(const lw_lowering *l, const lw_instance *inst, uint32_t step
     return (step & LW_ARG_TAG) || (!inst->nodes[step].konst && !is_positive(l, inst, step, 6));
 }
 
-/* An argument that is a constant of Python's; without one, `otherwise`. */
+/* The value of an argument that is a constant Python int; `otherwise` if it is not given. */
 static bool
 constant_argument(const lw_lower_frame *f, uint32_t call, uint32_t index, __int128 otherwise,
                   __int128 *out)
@@ -204,7 +206,7 @@ constant_argument(const lw_lower_frame *f, uint32_t call, uint32_t index, __int1
 }
 
 /* Bounds that an int64 does not hold, of a range whose items it holds: range(2**63 - 3, 2**63)
- * has three. A step that is never taken may be any. */
+ * has three. A step that is never taken may have any value. */
 static bool
 of_wide_range(lw_lower_frame *f, uint32_t call, lw_iterator *it)
 {
@@ -228,7 +230,7 @@ of_wide_range(lw_lower_frame *f, uint32_t call, lw_iterator *it)
     return stop != (int64_t)stop;
 }
 
-/* A step of 0 that is known at run time only: an exception where the function can raise one. */
+/* A step of 0 that is known only at run time: an exception if the function can raise. */
 static lw_iterator
 of_range(lw_lower_frame *f, uint32_t call)
 {
@@ -259,7 +261,7 @@ of_range(lw_lower_frame *f, uint32_t call)
     }
     if (!it.rises)
         it.count = lw_range_count(b, it.start, it.stop, it.step);
-    if (wide) { /* what is counted may lie beyond int64: then the index wraps */
+    if (wide) { /* the index may lie beyond int64; then it wraps */
         it.start = lw_ir_cast(b, LW_DT_i64, it.start);
         it.stop = 0;
     }
@@ -300,11 +302,11 @@ of_value(lw_lower_frame *f, lw_lower_value tuple, lw_type item)
     return it;
 }
 
-/* Iterations that loops over constants may be written out to, those around them counted in: as
- * code the items are constants, beyond that they are read from a table. */
+/* Iterations, with those of the loops around, up to which loops over constants are unrolled:
+ * unrolled, the items are constants; beyond that they are read from a table. */
 enum { MOST_CONSTANT_ITERATIONS = 256 };
 
-/* A loop over a constant tuple that would be too long as code. */
+/* Whether it is a loop over a constant tuple that is too long to be unrolled. */
 static bool
 of_long_konst(lw_lower_frame *f, uint32_t node, lw_type item, lw_iterator *it)
 {
@@ -314,13 +316,13 @@ of_long_konst(lw_lower_frame *f, uint32_t node, lw_type item, lw_iterator *it)
     *it = (lw_iterator){.kind = LW_OVER_TABLE, .item = item, .type = t->type};
     if (t->konst == 0 || item == LW_T_BOTTOM || row == NULL || row->kind != LW_TK_TUPLE)
         return false;
-    if (row->n <= LW_MAX_UNROLL && row->n * f->written_out <= MOST_CONSTANT_ITERATIONS)
+    if (row->n <= LW_MAX_UNROLL && row->n * f->unrolled <= MOST_CONSTANT_ITERATIONS)
         return false;
     it->count = lw_ir_int(&f->b, LW_DT_u64, row->n);
     return lw_table_of_konst(f, t->konst, item, &it->table);
 }
 
-/* The shortest of the inner ones decides. */
+/* The shortest of the inner iterables decides. */
 static void
 take_shortest(lw_lower_frame *f, lw_iterator *it)
 {
@@ -344,7 +346,7 @@ take_shortest(lw_lower_frame *f, lw_iterator *it)
     }
 }
 
-/* What the i-th iterable of an enumerate, zip or reversed gives. */
+/* The items of the i-th iterable of an enumerate, zip or reversed. */
 static lw_type
 inner_item(lw_lower_frame *f, lw_type range, int kind, uint32_t i)
 {
@@ -415,7 +417,7 @@ lw_iterator_of(lw_lower_frame *f, uint32_t node, lw_type item)
     return of_entry(f, node, item);
 }
 
-/* range(…) and its kind as the value of a variable. */
+/* range(…) and its like as the value of a variable. */
 lw_lower_value
 lw_iterator_value(lw_lower_frame *f, uint32_t node)
 {
@@ -429,7 +431,7 @@ lw_iterator_value(lw_lower_frame *f, uint32_t node)
 
 /* ---- items ---- */
 
-/* The tuple type of item i of an enumerate or zip. */
+/* The tuple type of the items of an enumerate or zip. */
 static lw_type
 item_type(lw_lower_frame *f, const lw_iterator *it, uint32_t i)
 {
@@ -471,6 +473,7 @@ item_tuple(lw_lower_frame *f, const lw_iterator *it, lw_ref k, uint32_t i)
 static lw_lower_value
 item_reversed(lw_lower_frame *f, const lw_iterator *it, lw_ref k, uint32_t i)
 {
+    assert(it->n_inner == 1);
     const lw_iterator *inner = &it->inner[0];
     lw_builder *b = &f->b;
 
@@ -483,6 +486,7 @@ item_reversed(lw_lower_frame *f, const lw_iterator *it, lw_ref k, uint32_t i)
 static lw_lower_value
 item_array(lw_lower_frame *f, const lw_iterator *it, lw_ref k)
 {
+    assert(lw_type_kind_of(f->l->types, it->tuple.type) == LW_TK_ARRAY);
     return lw_lower_array_item(f, it->tuple, k, it->item);
 }
 
@@ -498,7 +502,7 @@ item_range(lw_lower_frame *f, const lw_iterator *it, lw_ref k)
     if (!lw_ir_is_const(b, it->start, &bits) || bits != 0)
         value = lw_ir_add(b, it->start, value);
     if (lw_never_negative(f, it->start) && lw_never_negative(f, it->step))
-        lw_lower_counts(f, value, it->start, it->stop);
+        lw_lower_note_counter(f, value, it->start, it->stop);
     return lw_value_scalar(f, LW_T_INDEX, value);
 }
 

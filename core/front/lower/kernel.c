@@ -1,4 +1,4 @@
-/* What kernels have of their own (kernel_names.def): indices, barriers, operations between the
+/* The functions for kernels only (kernel_names.def): indices, barriers, operations between the
  * lanes of a warp, bits. */
 #include "core/front/lower/lower_internal.h"
 
@@ -8,35 +8,35 @@
 #include "core/front/named.h"
 #include "core/tables/intrinsics.h"
 
-typedef struct call {
+typedef struct kernel_call {
     lw_lower_frame *f;
     lw_builder *b;
     uint32_t node;
     lw_impl impl;
     lw_type operand, type;
-} call;
+} kernel_call;
 
 static lw_lower_value
-nothing(const call *c)
+nothing(const kernel_call *c)
 {
     return (lw_lower_value){.type = c->type};
 }
 
 static lw_lower_value
-result(const call *c, lw_ref made)
+result(const kernel_call *c, lw_ref made)
 {
     return lw_value_convert(c->f, lw_value_scalar(c->f, (lw_type)lw_ir_type(c->b, made), made),
                             c->type);
 }
 
 static bool
-given(const call *c, uint32_t i)
+given(const kernel_call *c, uint32_t i)
 {
     return lw_argument_given(c->f, c->node, i);
 }
 
 static lw_ref
-argument_as(const call *c, uint32_t i, lw_type type)
+argument_as(const kernel_call *c, uint32_t i, lw_type type)
 {
     lw_lower_value value = lw_lower_argument_as(c->f, c->node, i, type);
 
@@ -45,7 +45,7 @@ argument_as(const call *c, uint32_t i, lw_type type)
 
 /* Integers by their low 32 bits: a mask may be written as -1 or as 0xffffffff. */
 static lw_ref
-argument_i32(const call *c, uint32_t i)
+argument_i32(const kernel_call *c, uint32_t i)
 {
     lw_lower_value value = lw_lower_argument(c->f, c->node, i);
 
@@ -53,13 +53,13 @@ argument_i32(const call *c, uint32_t i)
 }
 
 static lw_ref
-argument_mask(const call *c, uint32_t i)
+argument_mask(const kernel_call *c, uint32_t i)
 {
     return given(c, i) ? argument_i32(c, i) : lw_ir_int(c->b, LW_DT_i32, -1);
 }
 
 static lw_ref
-argument_truth(const call *c, uint32_t i)
+argument_truth(const kernel_call *c, uint32_t i)
 {
     return lw_value_truth(c->f, lw_lower_argument(c->f, c->node, i));
 }
@@ -68,7 +68,7 @@ argument_truth(const call *c, uint32_t i)
 
 /* Special registers have 32 unsigned bits. */
 static lw_ref
-sreg(const call *c, lw_sreg which)
+sreg(const kernel_call *c, lw_sreg which)
 {
     lw_ref value = lw_ir_bitcast(c->b, LW_DT_u32, lw_ir_sreg(c->b, which));
 
@@ -76,7 +76,7 @@ sreg(const call *c, lw_sreg which)
 }
 
 static lw_ref
-grid_index(const call *c, uint32_t dim)
+grid_index(const kernel_call *c, uint32_t dim)
 {
     lw_ref block = sreg(c, (lw_sreg)(LW_SREG_CTAID_X + dim));
     lw_ref size = sreg(c, (lw_sreg)(LW_SREG_NTID_X + dim));
@@ -86,14 +86,14 @@ grid_index(const call *c, uint32_t dim)
 }
 
 static lw_ref
-grid_size(const call *c, uint32_t dim)
+grid_size(const kernel_call *c, uint32_t dim)
 {
     return lw_ir_mul(c->b, sreg(c, (lw_sreg)(LW_SREG_NTID_X + dim)),
                      sreg(c, (lw_sreg)(LW_SREG_NCTAID_X + dim)));
 }
 
 static lw_lower_value
-lower_grid(const call *c)
+lower_grid(const kernel_call *c)
 {
     uint32_t n = lw_parts_of(c->f->l->types, c->type);
     lw_ref parts[3] = {0};
@@ -106,7 +106,7 @@ lower_grid(const call *c)
 /* ---- one operation of kernel_ops.def ---- */
 
 static lw_lower_value
-lower_kernel_call(const call *c)
+lower_kernel_call(const kernel_call *c)
 {
     const lw_kernel_call *row = lw_kernel_call_of(c->impl);
     lw_ref args[4], made;
@@ -117,7 +117,7 @@ lower_kernel_call(const call *c)
                   : row->args[n] == 'u' ? argument_i32(c, n)
                                         : argument_truth(c, n);
     if (row->op == LW_N_KERNEL_OPS) {
-        lw_ir_emit(c->b, LW_OP_BARRIER, LW_DT_void, 0, 0, 0);
+        lw_ir_barrier(c->b);
         return nothing(c);
     }
     made =
@@ -131,9 +131,9 @@ lower_kernel_call(const call *c)
     }
 }
 
-/* The counter lies behind the size of the workspace that a cooperative launch brings. */
+/* The counter is behind the size of the workspace that a cooperative launch passes. */
 static lw_lower_value
-lower_grid_sync(const call *c)
+lower_grid_sync(const kernel_call *c)
 {
     lw_ref workspace = lw_ir_kernel_call(c->b, LW_KOP_grid_workspace, LW_DT_i64, NULL, 0);
     lw_ref counter = lw_ir_add(c->b, workspace, lw_ir_int(c->b, LW_DT_i64, 4));
@@ -146,7 +146,7 @@ lower_grid_sync(const call *c)
 /* ---- lanes of a warp ---- */
 
 static int64_t
-constant_width(const call *c)
+constant_width(const kernel_call *c)
 {
     uint64_t bits = 32;
 
@@ -156,7 +156,7 @@ constant_width(const call *c)
 }
 
 static lw_lower_value
-lower_shuffle(const call *c)
+lower_shuffle(const kernel_call *c)
 {
     lw_lower_value value;
     lw_ref parts[2] = {0};
@@ -172,7 +172,7 @@ lower_shuffle(const call *c)
 }
 
 static lw_lower_value
-lower_match(const call *c)
+lower_match(const kernel_call *c)
 {
     lw_ref args[2] = {argument_mask(c, 0), lw_value_bits(c->b, argument_as(c, 1, c->operand))};
     bool wide = lw_ir_type(c->b, args[1]) == LW_DT_u64, all = c->impl == LW_IMPL_MATCH_ALL;
@@ -191,14 +191,14 @@ lower_match(const call *c)
 /* ---- memory ---- */
 
 static const lw_type_row *
-array_row(const call *c)
+array_row(const kernel_call *c)
 {
     return lw_type_get(c->f->l->types, c->type);
 }
 
-/* 16 bytes, so that neighbours can be loaded together, or what was asked for. */
+/* 16 bytes, so that neighbours can be loaded together, or the alignment that was asked for. */
 static uint32_t
-alignment_of(const call *c)
+alignment_of(const kernel_call *c)
 {
     uint32_t natural = lw_type_align(c->f->l->types, c->type);
     uint64_t wanted = 16;
@@ -209,16 +209,16 @@ alignment_of(const call *c)
 }
 
 static uint32_t
-array_bytes(const call *c)
+array_bytes(const kernel_call *c)
 {
     int64_t bytes = lw_type_bytes(c->f->l->types, c->type);
 
     return bytes > 0 ? (uint32_t)bytes : 1;
 }
 
-/* The shared memory that the launch asked for, as a one-dimensional array. */
+/* The shared memory whose size the launch sets, as a one-dimensional array. */
 static lw_lower_value
-dynamic_array(const call *c)
+dynamic_array(const kernel_call *c)
 {
     int64_t itemsize = lw_type_bytes(c->f->l->types, array_row(c)->elements[0]);
     lw_ref size = lw_ir_int(c->b, LW_DT_i64, itemsize > 0 ? itemsize : 1);
@@ -229,7 +229,7 @@ dynamic_array(const call *c)
 }
 
 static lw_lower_value
-lower_own_array(const call *c)
+lower_own_array(const kernel_call *c)
 {
     lw_ref memory;
 
@@ -243,23 +243,13 @@ lower_own_array(const call *c)
 /* ---- bits and numbers ---- */
 
 static lw_ref
-count(const call *c, lw_intrinsic which, lw_ref x)
+count(const kernel_call *c, lw_intrinsic which, lw_ref x)
 {
     return lw_ir_intrinsic(c->b, which, lw_ir_type(c->b, x), &x, 1);
 }
 
-static lw_ref
-find_first_set(const call *c, lw_ref x)
-{
-    lw_ref place = lw_ir_cast(c->b, LW_DT_u32, count(c, LW_IN_ctz, x));
-    lw_ref none = lw_ir_compare(c->b, LW_OP_EQ, x, lw_ir_zero(c->b, lw_ir_type(c->b, x)));
-
-    return lw_ir_select(c->b, none, lw_ir_zero(c->b, LW_DT_u32),
-                        lw_ir_add(c->b, place, lw_ir_int(c->b, LW_DT_u32, 1)));
-}
-
 static lw_lower_value
-lower_bits(const call *c)
+lower_bits(const kernel_call *c)
 {
     lw_ref x = argument_as(c, 0, c->operand);
 
@@ -267,12 +257,12 @@ lower_bits(const call *c)
     case LW_IMPL_POPC: return result(c, count(c, LW_IN_popcount, x));
     case LW_IMPL_CLZ: return result(c, count(c, LW_IN_clz, x));
     case LW_IMPL_BREV: return result(c, count(c, LW_IN_bitreverse, x));
-    default: return result(c, find_first_set(c, x));
+    default: return result(c, lw_int_find_first_set(c->b, LW_DT_u32, x));
     }
 }
 
 static lw_lower_value
-lower_selp(const call *c)
+lower_selp(const kernel_call *c)
 {
     lw_ref condition = argument_truth(c, 0);
     lw_lower_value yes = lw_lower_argument_as(c->f, c->node, 1, c->operand);
@@ -281,19 +271,19 @@ lower_selp(const call *c)
     return lw_value_convert(c->f, lw_value_select(c->f, condition, yes, no), c->type);
 }
 
-/* ---- all of them ---- */
+/* ---- entry points ---- */
 
 lw_lower_value
 lw_lower_kernel(lw_lower_frame *f, uint32_t node)
 {
     const lw_typed_node *t = lw_typed_at(f, node);
     const lw_name_row *row = &lw_names[t->target];
-    call c = {.f = f,
-              .b = &f->b,
-              .node = node,
-              .impl = row->impl,
-              .operand = t->operand,
-              .type = t->type};
+    kernel_call c = {.f = f,
+                     .b = &f->b,
+                     .node = node,
+                     .impl = row->impl,
+                     .operand = t->operand,
+                     .type = t->type};
 
     switch (row->rule) {
     case LW_RULE_SREG:
@@ -315,7 +305,7 @@ lw_lower_kernel(lw_lower_frame *f, uint32_t node)
     }
 }
 
-/* Other threads see when these run: both arms of an `if` are not evaluated. */
+/* Other threads observe when these run, so that an `if` with one of them is not converted. */
 uint32_t
 lw_cost_kernel(lw_rule rule)
 {

@@ -1,5 +1,6 @@
-/* cuda.libdevice.*: what our own intrinsics compute goes to them, short functions are written
- * out, so that both work on the CPU too; the rest are calls of __nv_<name>. */
+/* cuda.libdevice.*: functions that an intrinsic of ours computes are lowered to it, short
+ * functions are expanded, so that both work on the CPU, too; all others are calls of
+ * __nv_<name>. */
 #include "core/front/lower/lower_internal.h"
 
 #include "core/front/numeric/floats.h"
@@ -8,24 +9,24 @@
 
 #include <stdio.h>
 
-typedef struct call {
+typedef struct libdevice_call {
     lw_builder *b;
     const lw_libdevice_row *row;
     lw_dtype type; /* of the first argument */
     lw_ref args[4];
     uint32_t n;
     lw_ref made[2];
-} call;
+} libdevice_call;
 
 static lw_dtype
-result_dtype(const call *c, uint32_t i)
+result_dtype(const libdevice_call *c, uint32_t i)
 {
     return lw_libdevice_dtype(c->row->result[i]);
 }
 
 /* name: without "__nv_". */
 static lw_ref
-call_library(const call *c, const char *name)
+call_library(const libdevice_call *c, const char *name)
 {
     lw_dtype types[4];
     char symbol[64];
@@ -39,7 +40,7 @@ call_library(const call *c, const char *name)
 }
 
 static lw_ref
-same(const call *c, lw_intrinsic which)
+same(const libdevice_call *c, lw_intrinsic which)
 {
     return lw_ir_intrinsic(c->b, which, c->type, c->args, c->n);
 }
@@ -47,7 +48,7 @@ same(const call *c, lw_intrinsic which)
 /* ---- integers ---- */
 
 static lw_ref
-extremum(const call *c, lw_op op, bool is_unsigned)
+extremum(const libdevice_call *c, lw_op op, bool is_unsigned)
 {
     lw_ref x = c->args[0], y = c->args[1], u = x, v = y;
 
@@ -59,7 +60,7 @@ extremum(const call *c, lw_op op, bool is_unsigned)
 }
 
 static lw_ref
-high_product(const call *c, bool is_unsigned)
+high_product(const libdevice_call *c, bool is_unsigned)
 {
     lw_dtype type = is_unsigned ? lw_unsigned_of(c->type) : c->type;
     lw_ref high = lw_ir_mulhi(c->b, lw_ir_bitcast(c->b, type, c->args[0]),
@@ -69,17 +70,7 @@ high_product(const call *c, bool is_unsigned)
 }
 
 static lw_ref
-find_first_set(const call *c)
-{
-    lw_ref place = lw_ir_cast(c->b, LW_DT_i32, same(c, LW_IN_ctz));
-    lw_ref none = lw_ir_compare(c->b, LW_OP_EQ, c->args[0], lw_ir_zero(c->b, c->type));
-
-    return lw_ir_select(c->b, none, lw_ir_zero(c->b, LW_DT_i32),
-                        lw_ir_add(c->b, place, lw_ir_int(c->b, LW_DT_i32, 1)));
-}
-
-static lw_ref
-lower_integer(const call *c)
+lower_integer(const libdevice_call *c)
 {
     switch (c->row->what) {
     case LW_FORM_ABS: return lw_int_abs(c->b, c->args[0]);
@@ -92,14 +83,14 @@ lower_integer(const call *c)
     case LW_FORM_POPC: return same(c, LW_IN_popcount);
     case LW_FORM_CLZ: return same(c, LW_IN_clz);
     case LW_FORM_BREV: return same(c, LW_IN_bitreverse);
-    default: return find_first_set(c);
+    default: return lw_int_find_first_set(c->b, LW_DT_i32, c->args[0]);
     }
 }
 
 /* ---- bits and conversions ---- */
 
 static lw_ref
-words_of(const call *c, int shift)
+words_of(const libdevice_call *c, int shift)
 {
     lw_ref bits = lw_ir_bitcast(c->b, LW_DT_u64, c->args[0]);
 
@@ -109,7 +100,7 @@ words_of(const call *c, int shift)
 }
 
 static lw_ref
-join_words(const call *c)
+join_words(const libdevice_call *c)
 {
     lw_ref high = lw_ir_cast(c->b, LW_DT_u64, c->args[0]);
     lw_ref low = lw_ir_cast(c->b, LW_DT_u64, lw_ir_bitcast(c->b, LW_DT_u32, c->args[1]));
@@ -119,7 +110,7 @@ join_words(const call *c)
 }
 
 static lw_ref
-lower_bits(const call *c)
+lower_bits(const libdevice_call *c)
 {
     lw_ref x = c->args[0];
 
@@ -141,9 +132,9 @@ lower_bits(const call *c)
 
 /* ---- floats ---- */
 
-/* x - y, +0 when x <= y, NaN when one is NaN. */
+/* x - y; +0 when x <= y, NaN when one is NaN. */
 static lw_ref
-positive_difference(const call *c)
+positive_difference(const libdevice_call *c)
 {
     lw_ref below = lw_ir_compare(c->b, LW_OP_LE, c->args[0], c->args[1]);
 
@@ -151,9 +142,9 @@ positive_difference(const call *c)
                         lw_ir_sub(c->b, c->args[0], c->args[1]));
 }
 
-/* Into 0 … 1; NaN gives 0. */
+/* Clamped to 0 … 1; NaN gives 0. */
 static lw_ref
-saturate(const call *c)
+saturate(const libdevice_call *c)
 {
     lw_ref x = c->args[0], zero = lw_ir_zero(c->b, c->type);
     lw_ref one = lw_ir_float(c->b, c->type, 1);
@@ -163,7 +154,7 @@ saturate(const call *c)
 }
 
 static lw_ref
-lower_float(const call *c)
+lower_float(const libdevice_call *c)
 {
     lw_ref x = c->args[0], y = c->args[1];
 
@@ -182,10 +173,10 @@ lower_float(const call *c)
 
 /* ---- two results ---- */
 
-/* The IEEE remainder, and the quotient that belongs to it modulo 8, with the quotient's sign:
- * out of the remainder of x by 8 y, which is exact. */
+/* The IEEE remainder, and the quotient that belongs to it modulo 8, with the quotient's sign.
+ * It is found from the remainder of x by 8 y, which is exact. */
 static void
-remainder_quotient(call *c)
+remainder_quotient(libdevice_call *c)
 {
     lw_builder *b = c->b;
     lw_ref x = c->args[0], y = c->args[1];
@@ -202,7 +193,7 @@ remainder_quotient(call *c)
 }
 
 static bool
-lower_pair(call *c)
+lower_pair(libdevice_call *c)
 {
     bool wide = c->type == LW_DT_f64;
 
@@ -226,10 +217,10 @@ lower_pair(call *c)
     }
 }
 
-/* ---- all of them ---- */
+/* ---- entry point ---- */
 
 static void
-lower_form(call *c)
+lower_form(libdevice_call *c)
 {
     if (lower_pair(c))
         return;
@@ -244,7 +235,7 @@ lower_form(call *c)
 }
 
 static void
-take_arguments(lw_lower_frame *f, uint32_t node, call *c)
+take_arguments(lw_lower_frame *f, uint32_t node, libdevice_call *c)
 {
     for (; c->row->args[c->n] && c->n < 4; c->n++) {
         lw_type type = lw_libdevice_dtype(c->row->args[c->n]);
@@ -258,11 +249,11 @@ lw_lower_value
 lw_lower_libdevice(lw_lower_frame *f, uint32_t node)
 {
     const lw_typed_node *t = lw_typed_at(f, node);
-    call c = {.b = &f->b, .row = lw_libdevice_of((lw_name_id)t->target)};
+    libdevice_call c = {.b = &f->b, .row = lw_libdevice_of((lw_name_id)t->target)};
     uint32_t fast, n = c.row->result[1] ? 2 : 1;
 
     take_arguments(f, node, &c);
-    fast = lw_float_exact(&f->b); /* the user has chosen a function, and with it its accuracy */
+    fast = lw_float_exact(&f->b); /* the user chose the accuracy */
     if (c.row->how == LW_LIBDEVICE_SAME)
         c.made[0] = same(&c, (lw_intrinsic)c.row->what);
     else if (c.row->how == LW_LIBDEVICE_IR)

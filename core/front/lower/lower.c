@@ -1,4 +1,5 @@
-/* Functions: the user's and those it calls, each instance once. */
+/* Functions: the user's and those that it calls, each instance once. The exceptions that they
+ * raise, and the choice of how guards are reported. */
 #include "core/front/lower/lower_internal.h"
 
 #include "core/front/diagnose.h"
@@ -6,6 +7,7 @@
 #include "core/opt/apart.h"
 #include "core/opt/contract.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,23 +17,27 @@
 const lw_node *
 lw_node_at(const lw_lower_frame *f, uint32_t node)
 {
+    assert(node < f->l->tree->nodes.n);
     return &f->l->tree->nodes.data[node];
 }
 
 const lw_typed_node *
 lw_typed_at(const lw_lower_frame *f, uint32_t node)
 {
+    assert(node < f->l->tree->nodes.n);
     return &f->inst->nodes[node];
 }
 
 uint32_t
 lw_list_at(const lw_lower_frame *f, uint32_t index)
 {
+    assert(index < f->l->tree->lists.n);
     return f->l->tree->lists.data[index];
 }
 
-/* Instructions of a function with all its callees. LLVM takes about ten microseconds for each,
- * and more the more there are: this many are some ten seconds on a CPU of 2024. */
+/* The largest number of instructions of a function with all its callees. LLVM takes about ten
+ * microseconds for each, and more when there are many: this number takes some ten seconds on a
+ * CPU of 2024. */
 enum { MOST_INSTRUCTIONS = 1 << 18 };
 
 bool
@@ -44,12 +50,14 @@ lw_lower_too_long(lw_lower_frame *f, uint32_t node)
         return true;
     if (f->b.func == NULL || l->n_insts + f->b.func->insts.n <= MOST_INSTRUCTIONS)
         return false;
-    snprintf(label, sizeof label, "this is written out %u times", f->written_out);
-    l->status =
-        lw_diagnose(l->tree, lw_node_at(f, node)->loc, f->fn->name, LW_ERR_UNSUPPORTED, "E105",
-                    f->written_out > 1 ? label : "here there are more than that",
-                    "loop over a range or an array, or split it into several kernels", l->err,
-                    "`%s` becomes more than %d instructions", f->fn->name, MOST_INSTRUCTIONS);
+    snprintf(label, sizeof label, "this is written out %u times", f->unrolled);
+    l->status = lw_diagnose(
+        l->tree, lw_node_at(f, node)->loc,
+        (lw_fault){LW_ERR_UNSUPPORTED, "E105",
+                   .label = f->unrolled > 1 ? label : "here there are more than that",
+                   .help = "loop over a range or an array, or split it into several kernels",
+                   .where = f->fn->name},
+        l->err, "`%s` becomes more than %d instructions", f->fn->name, MOST_INSTRUCTIONS);
     return true;
 }
 
@@ -60,7 +68,7 @@ lw_lower_fail(lw_lower_frame *f, uint32_t node, const char *what)
     uint32_t line = tree->locs.data[lw_node_at(f, node)->loc].line;
 
     if (f->l->status == LW_OK && (f->l->arena->failed || f->l->module->failed))
-        f->l->status = lw_fail_memory(f->l->err); /* values were lost on the way */
+        f->l->status = lw_fail_memory(f->l->err); /* values are missing */
     if (f->l->status == LW_OK)
         f->l->status =
             lw_fail(f->l->err, LW_ERR_INTERNAL,
@@ -75,25 +83,28 @@ lw_lower_refuse_number(lw_lower_frame *f, const char *number, lw_dtype dtype)
 
     lw_text_addf(&label, "%s does not fit %s", number, lw_dtypes[dtype].public_name);
     if (f->l->status == LW_OK)
-        f->l->status =
-            lw_diagnose(f->l->tree, lw_node_at(f, f->node)->loc, f->fn->name, LW_ERR_TYPING,
-                        "E130", lw_text_get(&label),
-                        lw_is_integer(dtype) ? "Python ints are 64-bit in compiled code: use a "
-                                               "float, `float(...)`"
-                                             : "Python raises OverflowError here too",
-                        f->l->err, "integer constant out of range");
+        f->l->status = lw_diagnose(
+            f->l->tree, lw_node_at(f, f->node)->loc,
+            (lw_fault){LW_ERR_TYPING, "E130", .label = lw_text_get(&label),
+                       .help = lw_is_integer(dtype)
+                                   ? "Python ints are 64-bit in compiled code: use a "
+                                     "float, `float(...)`"
+                                   : "Python raises OverflowError here too",
+                       .where = f->fn->name},
+            f->l->err, "integer constant out of range");
     lw_text_reset(&label);
     return (lw_lower_value){.type = (lw_type)dtype};
 }
 
 void
-lw_lower_place(lw_lower_frame *f, uint32_t node)
+lw_lower_set_loc(lw_lower_frame *f, uint32_t node)
 {
     uint32_t number = lw_node_at(f, node)->loc;
     const lw_loc *loc = &f->l->tree->locs.data[number];
 
     f->node = node;
-    if (number == 0 || f->opened || /* the place is the call's */ f->l->locs == NULL)
+    /* inlined code has the location of its call */
+    if (number == 0 || f->inlined_result || f->l->locs == NULL)
         return;
     if (f->l->locs[number] == 0) {
         const lw_file *file = &f->l->tree->files.data[loc->file];
@@ -105,7 +116,7 @@ lw_lower_place(lw_lower_frame *f, uint32_t node)
 
 /* ---- results ---- */
 
-/* The scalars that a result consists of: a tuple's leaves, or itself. */
+/* The scalars in a result: the leaves of a tuple, or the result itself. */
 static uint32_t
 leaves_of(const lw_types *types, lw_type type, lw_type *out)
 {
@@ -130,10 +141,11 @@ is_entry(const lw_lower_frame *f)
     return f->instance == 1;
 }
 
-/* The user's function gives each leaf in the dtype that the signature wants. */
+/* The user's function returns each leaf in the dtype that the signature demands. */
 static uint32_t
 entry_parts(lw_lower_frame *f, lw_lower_value value, lw_ref *out)
 {
+    assert(is_entry(f));
     const lw_types *types = f->l->types;
     uint32_t n = leaves_of(types, f->inst->result, NULL), from = 0, to = 0;
     lw_type *leaves = lw_arena_take(f->l->arena, (n + 1) * sizeof *leaves);
@@ -153,28 +165,30 @@ entry_parts(lw_lower_frame *f, lw_lower_value value, lw_ref *out)
     return to;
 }
 
-/* What stands in front of the results of a function that can raise: how many. */
+/* Fills in what precedes the results of a function that can raise, and returns how many values
+ * these are. */
 static uint32_t
 status_of(lw_lower_frame *f, lw_ref status, const lw_ref *words, uint32_t n, lw_ref *out)
 {
+    assert(n <= LW_RAISE_WORDS && f->l->n_raise_words <= LW_RAISE_WORDS);
     out[0] = status;
     for (uint32_t i = 0; i < f->l->n_raise_words; i++)
         out[1 + i] = i < n ? words[i] : lw_ir_zero(&f->b, LW_DT_u64);
     return 1 + f->l->n_raise_words;
 }
 
-/* The status to return: that of an error found earlier, whose report was put off, or `status`.
- */
+/* The status to return: that of an earlier error whose report was deferred, or `status`. */
 static lw_ref
 first_status(lw_lower_frame *f, lw_ref status)
 {
+    assert(f->can_raise);
     lw_builder *b = &f->b;
-    lw_ref late = f->late ? lw_ir_get(b, f->late) : 0;
+    lw_ref deferred = f->deferred ? lw_ir_get(b, f->deferred) : 0;
 
-    if (late == 0)
+    if (deferred == 0)
         return status;
-    return lw_ir_select(b, lw_ir_compare(b, LW_OP_NE, late, lw_ir_zero(b, LW_DT_i32)), late,
-                        status);
+    return lw_ir_select(b, lw_ir_compare(b, LW_OP_NE, deferred, lw_ir_zero(b, LW_DT_i32)),
+                        deferred, status);
 }
 
 void
@@ -184,9 +198,9 @@ lw_lower_return(lw_lower_frame *f, lw_lower_value value)
     lw_ref *results =
         lw_arena_take(f->l->arena, (n + value.n + 2 + LW_RAISE_WORDS) * sizeof *results);
 
-    if (f->opened)
-        *f->opened = value;
-    if (results == NULL || f->opened)
+    if (f->inlined_result)
+        *f->inlined_result = value;
+    if (results == NULL || f->inlined_result)
         return;
     if (f->can_raise)
         at = status_of(f, first_status(f, lw_ir_zero(&f->b, LW_DT_i32)), NULL, 0, results);
@@ -202,10 +216,11 @@ lw_lower_return(lw_lower_frame *f, lw_lower_value value)
         *kept = (lw_return){.inst = f->b.func->insts.n - 1, .node = f->node};
 }
 
-/* status: 0 where nothing was raised. */
+/* status: 0 if nothing was raised. */
 static void
 return_zeros(lw_lower_frame *f, lw_ref status, const lw_ref *words, uint32_t n_words)
 {
+    assert(status == 0 || f->can_raise); /* only they have a status */
     uint32_t n = f->b.func ? f->b.func->results.n : 0, at = 0;
     lw_ref *results = lw_arena_take(f->l->arena, (n + 1 + LW_RAISE_WORDS) * sizeof *results);
 
@@ -229,7 +244,7 @@ same_row(const lw_raise_row *x, const lw_raise_row *y)
            strcmp(x->function, y->function) == 0 && strcmp(x->file, y->file) == 0;
 }
 
-/* The status that stands for this exception: its row's index + 1. */
+/* The status of this exception: the index of its row + 1. */
 static int32_t
 raise_status(lw_lowering *l, const lw_raise_row *row)
 {
@@ -270,6 +285,7 @@ status_here(lw_lower_frame *f, const char *exception, const char *message, uint6
 void
 lw_lower_raise(lw_lower_frame *f, lw_ref condition, const char *exception, const char *message)
 {
+    assert(exception != NULL && message != NULL);
     int32_t status = status_here(f, exception, message, 0);
 
     if (status == 0)
@@ -282,25 +298,26 @@ lw_lower_raise(lw_lower_frame *f, lw_ref condition, const char *exception, const
 }
 
 void
-lw_lower_raise_late(lw_lower_frame *f, lw_ref condition, const char *exception,
-                    const char *message)
+lw_lower_raise_deferred(lw_lower_frame *f, lw_ref condition, const char *exception,
+                        const char *message)
 {
     lw_builder *b = &f->b;
     lw_ref status;
 
-    if (f->late == 0) {
+    if (f->deferred == 0) {
         lw_lower_raise(f, condition, exception, message);
         return;
     }
     status = lw_ir_int(b, LW_DT_i32, status_here(f, exception, message, 0));
     status = lw_ir_select(b, condition, status, lw_ir_zero(b, LW_DT_i32));
-    lw_ir_set(b, f->late, first_status(f, status));
+    lw_ir_set(b, f->deferred, first_status(f, status));
 }
 
 void
 lw_lower_raise_words(lw_lower_frame *f, const char *exception, uint64_t format,
                      const lw_ref *words, uint32_t n)
 {
+    assert(n <= LW_RAISE_WORDS);
     int32_t status = status_here(f, exception, "", format);
 
     if (status != 0)
@@ -308,13 +325,14 @@ lw_lower_raise_words(lw_lower_frame *f, const char *exception, uint64_t format,
 }
 
 void
-lw_lower_pass_on(lw_lower_frame *f, lw_ref call)
+lw_lower_propagate(lw_lower_frame *f, lw_ref call)
 {
+    assert(f->can_raise);
     lw_builder *b = &f->b;
     lw_ref status = lw_ir_result(b, call, 0), words[LW_RAISE_WORDS];
 
-    if (f->late) {
-        lw_ir_set(b, f->late, first_status(f, status));
+    if (f->deferred) {
+        lw_ir_set(b, f->deferred, first_status(f, status));
         return;
     }
     for (uint32_t i = 0; i < f->l->n_raise_words; i++)
@@ -324,7 +342,7 @@ lw_lower_pass_on(lw_lower_frame *f, lw_ref call)
     lw_ir_end(b);
 }
 
-/* A range() whose step is only known at run time can raise as well. */
+/* range() raises, too, if its step is known only at run time and is 0. */
 static bool
 has_unknown_step(const lw_lowering *l, const lw_typed_node *t)
 {
@@ -351,7 +369,7 @@ may_be_guarded(const lw_lowering *l, const lw_instance *inst, uint32_t node)
     const lw_typed_node *t = &inst->nodes[node];
     lw_type_kind kind;
 
-    if (!l->guards || t->konst || t->dead || l->tree->fns.data[inst->fn].whole != NULL)
+    if (!l->guards || t->konst || t->dead || l->tree->fns.data[inst->fn].implements != NULL)
         return false;
     if (n->kind == LW_NODE_CALL)
         return l->typed->any_guarded && t->call == LW_CALL_NAMED &&
@@ -383,6 +401,7 @@ node_raises(lw_lowering *l, const lw_instance *inst, uint32_t node)
 bool
 lw_instance_raises(lw_lowering *l, uint32_t instance)
 {
+    assert(instance != 0 && instance < l->typed->instances.n);
     const lw_instance *inst = &l->typed->instances.data[instance];
     const lw_front_options *options = &l->typed->options;
     bool raises = false;
@@ -413,7 +432,7 @@ function_name(lw_lowering *l, const lw_fn *fn, uint32_t instance)
     return instance == 1 ? "lw_body" : lw_arena_strdup(l->arena, name);
 }
 
-/* needs: the n parts of parameter i are the last parameters */
+/* needs: the n parts of parameter i are the last parameters of the IR function */
 static void
 note_guarded(lw_lower_frame *f, uint32_t i, uint32_t n)
 {
@@ -424,8 +443,8 @@ note_guarded(lw_lower_frame *f, uint32_t i, uint32_t n)
     }
 }
 
-/* Each parameter that is not known at compile time gives as many IR parameters as it has parts.
- */
+/* Each parameter that is not known at compile time becomes as many IR parameters as it has
+ * parts. */
 static void
 add_parameters(lw_lower_frame *f)
 {
@@ -442,16 +461,18 @@ add_parameters(lw_lower_frame *f)
         for (uint32_t j = 0; j < n; j++)
             parts[j] = lw_ir_param_add(&f->b, dtypes[j], 0, name);
         if (is_entry(f) && n == 1 && f->l->typed->counts[i])
-            lw_lower_counts(f, parts[0], 0, 0);
-        f->webs[web] = parts; /* of web 0: never read */
+            lw_lower_note_counter(f, parts[0], 0, 0);
+        f->webs[web] = parts; /* those of web 0 are never read */
         note_guarded(f, i, n);
     }
 }
 
-/* Values of parameters that are assigned again move to slots; konst ones are made here. */
+/* Values of parameters that are assigned again move to slots; constant parameters are made
+ * here. */
 void
-lw_lower_take_parameters(lw_lower_frame *f)
+lw_lower_bind_parameters(lw_lower_frame *f)
 {
+    assert(f->inst->n_params >= f->fn->params.n);
     for (uint32_t i = 0; i < f->inst->n_params; i++) {
         uint32_t web = f->inst->param_webs[i], konst = f->inst->param_konsts[i];
         lw_lower_value value = {.type = f->inst->param_types[i]};
@@ -517,22 +538,24 @@ lower_function(lw_lower_frame *f)
     f->b.fast = options->fast | (options->fma ? LW_MAY_FUSE : 0);
     add_parameters(f);
     add_results(f);
-    if (f->can_raise && f->l->late) {
-        f->late = lw_ir_slot(&f->b, LW_DT_i32);
-        lw_ir_set(&f->b, f->late, lw_ir_zero(&f->b, LW_DT_i32));
+    if (f->can_raise && f->l->defer) {
+        f->deferred = lw_ir_slot(&f->b, LW_DT_i32);
+        lw_ir_set(&f->b, f->deferred, lw_ir_zero(&f->b, LW_DT_i32));
     }
-    lw_lower_take_parameters(f);
+    lw_lower_bind_parameters(f);
     lw_lower_body(f, f->fn->body);
+    assert(f->regions == 0 && f->converted_arms == 0 && f->loop == NULL); /* all were left */
     if (!lw_ir_ended(&f->b))
-        return_zeros(f, 0, NULL, 0); /* a procedure's end, or a place that is never reached */
+        return_zeros(f, 0, NULL, 0); /* the end of a procedure, or code that is never reached */
 }
 
 bool
 lw_lower_frame_init(lw_lower_frame *f, lw_lowering *l, uint32_t instance)
 {
+    assert(instance != 0 && instance < l->typed->instances.n);
     const lw_instance *inst = &l->typed->instances.data[instance];
 
-    *f = (lw_lower_frame){.l = l, .inst = inst, .instance = instance, .written_out = 1};
+    *f = (lw_lower_frame){.l = l, .inst = inst, .instance = instance, .unrolled = 1};
     f->fn = &l->tree->fns.data[inst->fn];
     f->can_raise = lw_instance_raises(l, instance);
     f->webs = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->webs);
@@ -544,6 +567,7 @@ lw_lower_frame_init(lw_lower_frame *f, lw_lowering *l, uint32_t instance)
 uint32_t
 lw_lower_instance(lw_lowering *l, uint32_t instance)
 {
+    assert(instance != 0 && instance < l->typed->instances.n);
     lw_lower_frame frame, *f = &frame;
     const char *name;
 
@@ -555,6 +579,7 @@ lw_lower_instance(lw_lowering *l, uint32_t instance)
         return 0;
     }
     lw_builder_start(&f->b, l->module, name);
+    assert(l->funcs[instance] == 0); /* inference refuses recursion */
     l->funcs[instance] = f->b.func_number + 1;
     lower_function(f);
     l->n_insts += f->b.func ? f->b.func->insts.n : 0;
@@ -564,7 +589,7 @@ lw_lower_instance(lw_lowering *l, uint32_t instance)
     return f->b.func_number;
 }
 
-/* ---- the whole ---- */
+/* ---- entry point ---- */
 
 static bool
 is_float_op(const lw_func *func, const lw_inst *inst)
@@ -620,8 +645,8 @@ describe_outputs(lw_lowering *l, lw_scalar *scalar)
     return LW_OK;
 }
 
-/* Any `raise` with more than a constant text, in whatever function: what is not used costs
- * nothing. */
+/* Whether any function has a `raise` with more than a constant text, called or not: numbers
+ * that are never used cost nothing. */
 static bool
 carries_numbers(const lw_tree *tree)
 {
@@ -676,23 +701,14 @@ fail:
 }
 
 static lw_status
-lower_all(const lw_typed *typed, bool guards, bool late, const lw_dtype *out_types,
-          uint32_t n_out, lw_scalar **out, lw_error *err)
+lower_all(lw_lowering l, lw_scalar **out)
 {
-    lw_lowering l = {.typed = typed,
-                     .tree = typed->tree,
-                     .types = &typed->types,
-                     .guards = guards,
-                     .late = late,
-                     .err = err,
-                     .out_types = out_types,
-                     .n_out = n_out};
     lw_scalar *scalar = lw_alloc_zero(1, sizeof *scalar);
     lw_status status;
 
     if (scalar == NULL)
-        return lw_fail_memory(err);
-    LW_TRY(lw_module_new(&scalar->module, err));
+        return lw_fail_memory(l.err);
+    LW_TRY(lw_module_new(&scalar->module, l.err));
     LW_TRY(prepare(&l, scalar));
     scalar->body = lw_lower_instance(&l, 1);
     LW_TRY(l.status);
@@ -704,10 +720,10 @@ fail:
     return status;
 }
 
-/* Whether functions may run to their end with an element in place of a missing one. They must
- * end, and leave nothing behind; and what they load must lie in guarded arrays. */
+/* Whether functions may run to their end with some element in place of a missing one: they must
+ * end and have no side effects, and all that they load must be in guarded arrays. */
 static bool
-may_be_late(const lw_module *module)
+may_defer(const lw_module *module)
 {
     static const lw_op lasting[] = {LW_OP_LOOP,        LW_OP_STORE,     LW_OP_ATOMIC,
                                     LW_OP_KERNEL_CALL, LW_OP_HOST_CALL, LW_OP_PRINT};
@@ -718,26 +734,35 @@ may_be_late(const lw_module *module)
     return true;
 }
 
-/* Three ways, the first that is right: nothing can raise, for every index turns out to be
- * inside; what is outside is reported at the end, which leaves loops over the function without
- * a branch; or it is reported at once. */
+/* There are three ways to handle guards, and the first possible one is taken: nothing can
+ * raise, because every index is known to be inside; a bad index is reported at the end of the
+ * function, so that loops over the function have no branch; or it is reported at once. */
 lw_status
 lw_lower(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out, lw_scalar **out,
          lw_error *err)
 {
     bool guards = typed->options.guards && !typed->options.ignore_errors;
-    bool late = guards && typed->all_guarded && !carries_numbers(typed->tree);
-    lw_status status = lower_all(typed, guards, late, out_types, n_out, out, err);
+    bool defer = guards && typed->all_guarded && !carries_numbers(typed->tree);
+    lw_lowering l = {.typed = typed,
+                     .tree = typed->tree,
+                     .types = &typed->types,
+                     .guards = guards,
+                     .defer = defer,
+                     .err = err,
+                     .out_types = out_types,
+                     .n_out = n_out};
+    lw_status status = lower_all(l, out);
 
     if (status != LW_OK || !guards || !(*out)->can_raise)
         return status;
     if ((*out)->n_raises == 0)
-        guards = false;
-    else if (!late || may_be_late((*out)->module))
+        l.guards = false;
+    else if (!defer || may_defer((*out)->module))
         return LW_OK;
     lw_scalar_free(*out);
     *out = NULL;
-    return lower_all(typed, guards, false, out_types, n_out, out, err);
+    l.defer = false;
+    return lower_all(l, out);
 }
 
 void

@@ -1,5 +1,5 @@
-/* The functions of names.def: what each emits, by its `impl` and by the type that inference
- * chose for its operands. */
+/* The functions of names.def: what each emits depends on its `impl` and on the type that
+ * inference chose for its operands. */
 #include "core/front/lower/named_call.h"
 
 #include "core/front/numeric/floats.h"
@@ -10,7 +10,7 @@
 
 /* ---- functions of one float or complex number ---- */
 
-/* `complex` is one more than the function's number; 0: there is none. */
+/* `complex` is the complex function's number + 1; 0: there is none. */
 static const struct simple_row {
     bool known;
     uint8_t complex;
@@ -94,7 +94,7 @@ lower_hypot(const lw_named_call *c)
 
 /* ---- tests ---- */
 
-/* An infinity is no integer, though it is its own trunc. */
+/* An infinity is not an integer, although trunc returns it unchanged. */
 static lw_lower_value
 lower_is_integer(const lw_named_call *c)
 {
@@ -277,7 +277,7 @@ lower_polar(const lw_named_call *c)
     return lw_named_pair(c, lw_complex_abs(c->b, x), lw_complex_angle(c->b, x));
 }
 
-/* complex(x, y) = x + y j: of real parts just these two. */
+/* complex(x, y) = x + y j: for real arguments exactly these two parts. */
 static lw_lower_value
 lower_to_complex(const lw_named_call *c)
 {
@@ -313,7 +313,7 @@ lower_convert(const lw_named_call *c)
 
 /* ---- counting ---- */
 
-/* An argument as an i64. *beyond becomes true, too, where it is larger than any i64. */
+/* An argument as an i64. *beyond becomes true, too, if the argument is larger than any i64. */
 static lw_ref
 counted(const lw_named_call *c, uint32_t i, lw_ref *beyond)
 {
@@ -513,7 +513,7 @@ lower_operator(const lw_named_call *c, lw_pyop op)
     return lw_lower_binary(c->f, op, x, y, c->type);
 }
 
-/* ---- all of them ---- */
+/* ---- entry points ---- */
 
 static lw_lower_value
 lower_by_impl(const lw_named_call *c)
@@ -573,7 +573,7 @@ lower_by_impl(const lw_named_call *c)
     case LW_IMPL_PRINT: return lw_lower_print(c->f, c->node);
     case LW_IMPL_OVERLAPS:
     case LW_IMPL_IN_ORDER:
-    case LW_IMPL_IN_FRONT: return lw_lower_walk(c->f, c->node, c->impl);
+    case LW_IMPL_IN_FRONT: return lw_lower_overlap(c->f, c->node, c->impl);
     case LW_IMPL_CONJUGATE:
     case LW_IMPL_SQUARE:
     case LW_IMPL_RECIPROCAL:
@@ -619,7 +619,8 @@ describe(lw_lower_frame *f, uint32_t node)
     return c;
 }
 
-/* Functions whose result may be NaN where no argument is. Operators look by themselves. */
+/* Functions whose result may be NaN although no argument is. Operators are checked where they
+ * are lowered. */
 static bool
 makes_nan(lw_impl impl)
 {
@@ -658,7 +659,7 @@ lw_lower_named(lw_lower_frame *f, uint32_t node)
 
 /* ---- cost ---- */
 
-/* What loops inside, or calls the host's library for one number at a time. */
+/* Functions that loop inside, or that call the host's library for one number at a time. */
 static uint32_t
 cost_of_impl(const lw_named_call *c)
 {

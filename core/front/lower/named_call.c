@@ -1,4 +1,4 @@
-/* Operands and results of a call of a named function, as inference typed them. */
+/* Operands and results of a call of a named function, with the types that inference chose. */
 #include "core/front/lower/named_call.h"
 
 lw_ref

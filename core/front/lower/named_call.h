@@ -1,4 +1,4 @@
-/* A call of a row of names.def while it is lowered: its operands, its result. Shared by
+/* A call of a row of names.def while it is lowered: its operands and its result. Shared by
  * named.c and named_items.c. */
 #ifndef LW_FRONT_LOWER_NAMED_CALL_H
 #define LW_FRONT_LOWER_NAMED_CALL_H
@@ -12,19 +12,20 @@ typedef struct lw_named_call {
     lw_impl impl;
     lw_type operand, type;
     uint32_t n_args;
-    lw_dtype dtype;  /* operands are stored as; void: there is none */
-    lw_ref *had_nan; /* gathers whether an argument is NaN; NULL: nobody asks */
+    lw_dtype dtype;  /* type in which operands are stored; void: they have none */
+    lw_ref *had_nan; /* collects whether an argument is NaN; NULL: it is not asked */
 } lw_named_call;
 
-/* Argument i, converted to the type of the operands; as one scalar; as a complex number. */
+/* Argument i, converted to the type of the operands: as it is, as one scalar, or as a complex
+ * number. */
 lw_lower_value lw_named_argument(const lw_named_call *c, uint32_t i);
 lw_ref lw_named_scalar(const lw_named_call *c, uint32_t i);
 lw_complex lw_named_complex(const lw_named_call *c, uint32_t i);
 bool lw_named_given(const lw_named_call *c, uint32_t i);
 bool lw_named_is_none(const lw_named_call *c, uint32_t i);
-lw_ref lw_first_part(lw_lower_value value); /* 0: it has none */
+lw_ref lw_first_part(lw_lower_value value); /* 0: there is none */
 
-/* What was made, converted to the type of the call. */
+/* The computed value, converted to the type of the call. */
 lw_lower_value lw_named_result(const lw_named_call *c, lw_ref made);
 lw_lower_value lw_named_complex_result(const lw_named_call *c, lw_complex made);
 /* A tuple of two, each converted to the element's type. */

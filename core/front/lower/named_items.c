@@ -1,5 +1,5 @@
-/* Named functions of any number of operands, or of one tuple: written out, one item after the
- * other, in the order that Python takes them in. */
+/* Named functions of any number of operands, or of the items of one tuple. They are unrolled,
+ * in the order in which Python takes the items. */
 #include "core/front/lower/named_call.h"
 
 #include "core/front/numeric/integers.h"
@@ -14,8 +14,8 @@ smaller_or_larger(const lw_named_call *c, lw_lower_value x, lw_lower_value y)
     return lw_value_select(c->f, first, y, x);
 }
 
-/* The n-th of what min, max, sum, any and all run over: the arguments, or one tuple's elements.
- */
+/* The i-th item that min, max, sum, any and all take: an argument, or an element of the one
+ * tuple. */
 static uint32_t
 count_items(const lw_named_call *c, lw_lower_value *tuple)
 {
@@ -122,7 +122,7 @@ lw_named_written_out(const lw_named_call *c)
     return (lw_lower_value){.type = c->type, .n = parts ? at : 0, .parts = parts};
 }
 
-/* The length of an array; other lengths are folded. */
+/* The length of an array; other lengths were folded. */
 lw_lower_value
 lw_named_len(const lw_named_call *c)
 {

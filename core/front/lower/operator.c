@@ -1,4 +1,6 @@
-/* Python's operators on values: arithmetic, bits, comparison; with the checks of `check=`. */
+/* Python's operators on values: arithmetic, bits, comparison of scalars, complex numbers and
+ * tuples. core/front/numeric has what numbers mean; this file picks the function by the
+ * operands' type and adds the checks that `check=` asks for. */
 #include "core/front/lower/lower_internal.h"
 
 #include "core/front/numeric/floats.h"
@@ -88,7 +90,7 @@ check_result(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value y, 
         lw_lower_check_overflow(f, lw_int_overflows(b, op, x.parts[0], y.parts[0], result));
 }
 
-/* `made`, unless it is a NaN of numbers that are none. */
+/* Whether `made` is a NaN although no operand is one. */
 static lw_lower_value
 without_nan(lw_lower_frame *f, lw_lower_value x, lw_lower_value y, lw_lower_value made)
 {
@@ -133,7 +135,7 @@ concatenated(lw_lower_frame *f, lw_lower_value x, lw_lower_value y, lw_type resu
     return (lw_lower_value){.type = result, .n = x.n + y.n, .parts = parts};
 }
 
-/* bool + bool as NumPy's loop has it: or; bool * bool: and. */
+/* bool + bool is `or` and bool * bool is `and`, as in NumPy's loops. */
 static lw_ref
 bool_arithmetic(lw_builder *b, lw_pyop op, lw_ref x, lw_ref y)
 {
@@ -255,8 +257,8 @@ operand_element(lw_lower_frame *f, lw_type operand, uint32_t i)
     return i < row->n ? row->elements[i] : LW_T_BOTTOM;
 }
 
-/* Ordering is decided by the first elements that differ, else by the lengths: from the last
- * element to the first, (x < y) or (x == y and what follows). */
+/* The first elements that differ decide the order, or else the lengths. It is built from the
+ * last element to the first: (x < y) or (x == y and the order of what follows). */
 static lw_ref
 compare_tuples(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value y,
                lw_type operand)
@@ -291,7 +293,8 @@ compare_tuples(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value y
     return all;
 }
 
-/* What numbers of two dtypes are compared as, where inference left no operand (in tuples). */
+/* The type in which numbers of two dtypes are compared if inference left no operand (in
+ * tuples). */
 static lw_type
 common_type(lw_lower_frame *f, lw_lower_value x, lw_lower_value y)
 {
@@ -300,9 +303,9 @@ common_type(lw_lower_frame *f, lw_lower_value x, lw_lower_value y)
     return (lw_type)lw_promote_dtypes(dx, dy);
 }
 
-/* -1, 0 or 1: the order of two of Python's ints of which one or both are outside of the 64-bit
- * types, which is known now. Inference folds comparisons of constants; elements of tuples come
- * here. */
+/* -1, 0 or 1: the order of two Python ints of which one or both are outside the 64-bit types,
+ * which is a constant. Inference folds comparisons of constants; elements of tuples are
+ * compared here. */
 static int
 order_of_wide(lw_lower_frame *f, lw_type x, lw_type y)
 {
@@ -318,7 +321,7 @@ order_of_wide(lw_lower_frame *f, lw_type x, lw_type y)
 }
 
 static bool
-is_whole(const lw_types *types, lw_type type)
+is_integer(const lw_types *types, lw_type type)
 {
     return lw_type_is_integer(types, type) || lw_literal_is_wide(types, type);
 }
@@ -353,7 +356,7 @@ lw_lower_compare(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value
         return compare_tuples(f, op, x, y, operand);
     if (x.n == 0 || y.n == 0 || x.n > 2 || y.n > 2) /* None == 1, (1, 2) == 1 */
         return constant_bool(f, machine_compare(op) == LW_OP_NE);
-    if (is_whole(types, x.type) && is_whole(types, y.type) &&
+    if (is_integer(types, x.type) && is_integer(types, y.type) &&
         (lw_literal_is_wide(types, x.type) || lw_literal_is_wide(types, y.type)))
         return constant_bool(
             f, lw_op_holds(machine_compare(op), order_of_wide(f, x.type, y.type)));

@@ -1,21 +1,25 @@
-/* The order of the elements in which an operation from arrays to an array gives what NumPy
- * gives, whose results are as if everything had been read before anything is written.
+/* The order of elements in which an operation from arrays to an array gives NumPy's result,
+ * which is as if every input had been read before anything is written.
  *
- * Let the operation at place j write T(j) and read F(j), both affine in j. It is right to go
- * through the places in an order where no F(i) shares bytes with a T(j) of an earlier j. Axes
- * are nested by the output's strides, the widest outside; on each axis forwards or backwards is
- * right when for all pairs of its places i, j in the wrong order the bytes of slab i of the
- * source and of slab j of the output lie apart. These are intervals whose ends are linear in i
- * and j, so that the corners of the triangle of such pairs decide: that is dependence testing
- * by direction vectors (Allen and Kennedy, "Automatic Translation of FORTRAN Programs to Vector
- * Form", 1987, section 5), done when the program runs, when strides are known. It covers every
- * shift within an array, and what is repeated or spread along an axis.
+ * Let the operation at position j write T(j) and read F(j), both affine in j. Positions may be
+ * processed in any order in which no F(i) shares bytes with a T(j) of an earlier j. Axes are
+ * nested by the output's strides, the widest outside. On each axis, forwards or backwards is
+ * safe if for all pairs of its positions i, j in the wrong order the bytes of slab i of the
+ * source and of slab j of the output are disjoint. These byte ranges are intervals whose ends
+ * are linear in i and j, so that the corners of the triangle of such pairs decide: this is
+ * dependence testing by direction vectors (Allen and Kennedy, "Automatic Translation of FORTRAN
+ * Programs to Vector Form", 1987, section 5), done at run time, when strides are known. It
+ * covers every shift within an array, and everything that is repeated or broadcast along an
+ * axis.
  *
- * An array that is reversed or transposed onto itself has no such order, but a partner for each
- * place: T(i) = F(j) and T(j) = F(i). Pairs are read and written together. What is neither (a
- * rotation by 90 degrees, a stencil out of both directions) has no order here: its results are
- * kept in a small buffer first, and where they are too many for it the caller raises. */
+ * An array that is reversed or transposed onto itself has no such order, but each position has
+ * a partner: T(i) = F(j) and T(j) = F(i). Both elements of a pair are read before either is
+ * written. Anything else (a rotation by 90 degrees, a stencil from both directions) has no
+ * order here: its results are first written to a small buffer, and if there are too many for it
+ * the caller raises. */
 #include "core/front/lower/overlap.h"
+
+#include <assert.h>
 
 /* ---- arithmetic ---- */
 
@@ -50,12 +54,12 @@ most(lw_builder *b, lw_ref x, lw_ref y)
 }
 
 static lw_ref
-last_place(lw_builder *b, const lw_walk *w, uint32_t axis)
+last_position(lw_builder *b, const lw_elementwise *w, uint32_t axis)
 {
     return lw_ir_sub(b, w->extents[axis], number(b, 1));
 }
 
-/* Bytes from low up to high, which is not one of them. */
+/* A range of bytes from low up to, but not including, high. */
 typedef struct bounds {
     lw_ref low, high;
 } bounds;
@@ -69,29 +73,30 @@ widened(lw_builder *b, bounds r, lw_ref bytes)
                     lw_ir_add(b, r.high, most(b, bytes, zero))};
 }
 
-/* The reach of an array from its address on, over the axes from `first` on. */
+/* The bytes that an array covers from its address on, over the axes from `first` on. */
 static bounds
-reach_of(lw_builder *b, const lw_walk *w, uint32_t array, uint32_t first)
+bounds_of(lw_builder *b, const lw_elementwise *w, uint32_t array, uint32_t first)
 {
+    assert(array < w->n && first <= w->ndim);
     const lw_strided *a = &w->arrays[array];
     bounds r = {number(b, 0), number(b, a->item_bytes)};
 
     for (uint32_t i = first; i < w->ndim; i++)
-        r = widened(b, r, lw_ir_mul(b, last_place(b, w, i), a->strides[i]));
+        r = widened(b, r, lw_ir_mul(b, last_position(b, w, i), a->strides[i]));
     return r;
 }
 
 static lw_ref
-distance(lw_builder *b, const lw_walk *w, uint32_t array)
+distance(lw_builder *b, const lw_elementwise *w, uint32_t array)
 {
     return lw_ir_emit(b, LW_OP_DISTANCE, LW_DT_i64, w->arrays[0].address,
                       w->arrays[array].address, 0);
 }
 
-/* ---- whether anything is to be taken care of ---- */
+/* ---- whether arrays overlap ---- */
 
 static lw_ref
-is_small(lw_builder *b, const lw_walk *w)
+is_small(lw_builder *b, const lw_elementwise *w)
 {
     lw_ref n = number(b, 1), most_items = number(b, LW_BUFFER_BYTES / w->arrays[0].item_bytes);
 
@@ -100,30 +105,30 @@ is_small(lw_builder *b, const lw_walk *w)
     return is(b, LW_OP_LE, n, most_items);
 }
 
-/* Strides are the output's, or there is one place only. */
+/* The stride is the wanted one, or the axis has one position only. */
 static lw_ref
-goes_along(lw_builder *b, const lw_walk *w, uint32_t axis, lw_ref stride, lw_ref wanted)
+has_stride(lw_builder *b, const lw_elementwise *w, uint32_t axis, lw_ref stride, lw_ref wanted)
 {
     return lw_ir_or(b, is(b, LW_OP_EQ, stride, wanted),
                     is(b, LW_OP_LE, w->extents[axis], number(b, 1)));
 }
 
-/* Element by element, the source is what is written. */
+/* Whether the source's elements are the very elements that are written. */
 static lw_ref
-is_same(lw_builder *b, const lw_walk *w, uint32_t array)
+is_same(lw_builder *b, const lw_elementwise *w, uint32_t array)
 {
     lw_ref same = is(b, LW_OP_EQ, distance(b, w, array), number(b, 0));
 
     for (uint32_t i = 0; i < w->ndim; i++)
         same = lw_ir_and(
-            b, same, goes_along(b, w, i, w->arrays[array].strides[i], w->arrays[0].strides[i]));
+            b, same, has_stride(b, w, i, w->arrays[array].strides[i], w->arrays[0].strides[i]));
     return same;
 }
 
 static lw_ref
-overlaps(lw_builder *b, const lw_walk *w, uint32_t array)
+overlaps(lw_builder *b, const lw_elementwise *w, uint32_t array)
 {
-    bounds to = reach_of(b, w, 0, 0), from = reach_of(b, w, array, 0);
+    bounds to = bounds_of(b, w, 0, 0), from = bounds_of(b, w, array, 0);
     lw_ref d = distance(b, w, array);
     lw_ref meet =
         lw_ir_emit(b, LW_OP_MEET, LW_DT_b1, w->arrays[0].address, w->arrays[array].address, 0);
@@ -134,7 +139,7 @@ overlaps(lw_builder *b, const lw_walk *w, uint32_t array)
 }
 
 lw_ref
-lw_walk_overlaps(lw_builder *b, const lw_walk *w)
+lw_elementwise_overlaps(lw_builder *b, const lw_elementwise *w)
 {
     lw_ref any = 0;
 
@@ -145,7 +150,7 @@ lw_walk_overlaps(lw_builder *b, const lw_walk *w)
     return any ? any : lw_ir_int(b, LW_DT_b1, 0);
 }
 
-/* ---- axes by the output's strides, the widest first ---- */
+/* ---- axes sorted by the output's strides, the widest first ---- */
 
 static lw_ref
 width(lw_builder *b, lw_ref stride)
@@ -163,7 +168,7 @@ exchange(lw_builder *b, lw_ref swap, lw_ref *x, lw_ref *y)
 }
 
 static void
-sort_axes(lw_builder *b, lw_walk *w)
+sort_axes(lw_builder *b, lw_elementwise *w)
 {
     for (uint32_t end = w->ndim; end > 1; end--)
         for (uint32_t i = 0; i + 1 < end; i++) {
@@ -177,34 +182,35 @@ sort_axes(lw_builder *b, lw_walk *w)
 
 /* ---- forwards or backwards ---- */
 
-/* One axis of the output and one source, at the same places of the axes outside of it. */
+/* One axis of the output and of one source, at equal positions of the axes outside it. */
 typedef struct slabs {
-    lw_ref last; /* place of the axis */
+    lw_ref last; /* last position of the axis */
     lw_ref to_stride, from_stride;
-    bounds start; /* of the source's slab 0, seen from the output's slab 0 */
+    bounds start; /* from the output's slab 0 to the source's slab 0 */
     bounds to, from;
 } slabs;
 
 static slabs
-slabs_of(lw_builder *b, const lw_walk *w, uint32_t array, uint32_t axis)
+slabs_of(lw_builder *b, const lw_elementwise *w, uint32_t array, uint32_t axis)
 {
+    assert(array != 0 && array < w->n && axis < w->ndim);
     lw_ref d = distance(b, w, array);
-    slabs s = {.last = last_place(b, w, axis),
+    slabs s = {.last = last_position(b, w, axis),
                .to_stride = w->arrays[0].strides[axis],
                .from_stride = w->arrays[array].strides[axis],
                .start = {d, d},
-               .to = reach_of(b, w, 0, axis + 1),
-               .from = reach_of(b, w, array, axis + 1)};
+               .to = bounds_of(b, w, 0, axis + 1),
+               .from = bounds_of(b, w, array, axis + 1)};
 
     for (uint32_t i = 0; i < axis; i++)
         s.start = widened(
             b, s.start,
-            lw_ir_mul(b, last_place(b, w, i),
+            lw_ir_mul(b, last_position(b, w, i),
                       lw_ir_sub(b, w->arrays[array].strides[i], w->arrays[0].strides[i])));
     return s;
 }
 
-/* Where the source's slab `read` is seen from the output's slab `written`. */
+/* The distance from the output's slab `written` to the source's slab `read`. */
 static lw_ref
 offset(lw_builder *b, const slabs *s, lw_ref written, lw_ref read)
 {
@@ -212,7 +218,7 @@ offset(lw_builder *b, const slabs *s, lw_ref written, lw_ref read)
                      lw_ir_mul(b, written, s->to_stride));
 }
 
-/* No slab is read that a place before, in this direction, has written. */
+/* Whether no slab is read that an earlier position, in this direction, has written. */
 static lw_ref
 is_safe(lw_builder *b, const slabs *s, bool forwards)
 {
@@ -234,9 +240,9 @@ is_safe(lw_builder *b, const slabs *s, bool forwards)
 }
 
 static void
-turn(lw_builder *b, lw_walk *w, uint32_t axis, lw_ref turned)
+reverse_axis(lw_builder *b, lw_elementwise *w, uint32_t axis, lw_ref turned)
 {
-    lw_ref zero = number(b, 0), last = last_place(b, w, axis);
+    lw_ref zero = number(b, 0), last = last_position(b, w, axis);
 
     for (uint32_t k = 0; k < w->n; k++) {
         lw_ref stride = w->arrays[k].strides[axis];
@@ -247,9 +253,9 @@ turn(lw_builder *b, lw_walk *w, uint32_t axis, lw_ref turned)
     }
 }
 
-/* b1: there is no direction for some axis. */
+/* b1: some axis has no safe direction. */
 static lw_ref
-choose_directions(lw_builder *b, lw_walk *w)
+choose_directions(lw_builder *b, lw_elementwise *w)
 {
     lw_ref backwards[LW_MAX_ARRAY_DIMS] = {0}, fails = lw_ir_int(b, LW_DT_b1, 0);
 
@@ -264,21 +270,22 @@ choose_directions(lw_builder *b, lw_walk *w)
         fails = lw_ir_or(b, fails, lw_ir_not(b, lw_ir_or(b, up, down)));
     }
     for (uint32_t axis = 0; axis < w->ndim; axis++)
-        turn(b, w, axis, backwards[axis]);
+        reverse_axis(b, w, axis, backwards[axis]);
     return fails;
 }
 
 /* ---- pairs ---- */
 
-/* Which place is a place's partner: axes are reversed, or the order of all axes is. */
+/* Which position is the partner of another: the axes are reversed, or the order of all axes
+ * is. */
 typedef struct pairing {
     bool transposed;
     lw_ref reversed[LW_MAX_ARRAY_DIMS]; /* b1, by axis of the output */
 } pairing;
 
-/* Stride of the partners' walk along an axis. */
+/* Stride from partner to partner along an axis. */
 static lw_ref
-partner_stride(lw_builder *b, const lw_walk *w, const pairing *p, const lw_strided *a,
+partner_stride(lw_builder *b, const lw_elementwise *w, const pairing *p, const lw_strided *a,
                uint32_t axis)
 {
     uint32_t from = p->transposed ? w->ndim - 1 - axis : axis;
@@ -287,35 +294,35 @@ partner_stride(lw_builder *b, const lw_walk *w, const pairing *p, const lw_strid
     return lw_ir_select(b, p->reversed[from], back, a->strides[from]);
 }
 
-/* Bytes from the address to that of the first place's partner. */
+/* Bytes from the address to the partner of the first position. */
 static lw_ref
-partner_offset(lw_builder *b, const lw_walk *w, const pairing *p, const lw_strided *a)
+partner_offset(lw_builder *b, const lw_elementwise *w, const pairing *p, const lw_strided *a)
 {
     lw_ref bytes = number(b, 0);
 
     for (uint32_t i = 0; i < w->ndim; i++) {
-        lw_ref whole = lw_ir_mul(b, last_place(b, w, i), a->strides[i]);
+        lw_ref whole = lw_ir_mul(b, last_position(b, w, i), a->strides[i]);
         bytes = lw_ir_add(b, bytes, lw_ir_select(b, p->reversed[i], whole, number(b, 0)));
     }
     return bytes;
 }
 
-/* Place by place, the source is the output's partner. */
+/* Whether at each position the source is the output's partner. */
 static lw_ref
-is_partner(lw_builder *b, const lw_walk *w, const pairing *p, uint32_t array)
+is_partner(lw_builder *b, const lw_elementwise *w, const pairing *p, uint32_t array)
 {
     const lw_strided *to = &w->arrays[0], *from = &w->arrays[array];
     lw_ref fits = is(b, LW_OP_EQ, distance(b, w, array), partner_offset(b, w, p, to));
 
     for (uint32_t i = 0; i < w->ndim; i++)
         fits = lw_ir_and(b, fits,
-                         goes_along(b, w, i, from->strides[i], partner_stride(b, w, p, to, i)));
+                         has_stride(b, w, i, from->strides[i], partner_stride(b, w, p, to, i)));
     return to->item_bytes == from->item_bytes ? fits : lw_ir_int(b, LW_DT_b1, 0);
 }
 
-/* Every source is the output's partner, or the output itself, or lies elsewhere. */
+/* Whether every source is the output's partner, or the output itself, or lies elsewhere. */
 static lw_ref
-goes_in_pairs(lw_builder *b, const lw_walk *w, const pairing *p)
+forms_pairs(lw_builder *b, const lw_elementwise *w, const pairing *p)
 {
     lw_ref all = yes(b);
 
@@ -327,9 +334,9 @@ goes_in_pairs(lw_builder *b, const lw_walk *w, const pairing *p)
     return all;
 }
 
-/* Axes along which some source runs against the output. */
+/* Axes along which some source runs opposite to the output. */
 static void
-find_reversed(lw_builder *b, const lw_walk *w, pairing *p)
+find_reversed(lw_builder *b, const lw_elementwise *w, pairing *p)
 {
     for (uint32_t i = 0; i < w->ndim; i++) {
         lw_ref back = lw_ir_sub(b, number(b, 0), w->arrays[0].strides[i]);
@@ -343,7 +350,7 @@ find_reversed(lw_builder *b, const lw_walk *w, pairing *p)
 }
 
 static void
-make_partners(lw_builder *b, lw_walk *w, const pairing *p)
+make_partners(lw_builder *b, lw_elementwise *w, const pairing *p)
 {
     for (uint32_t k = 0; k < w->n; k++) {
         lw_strided *a = &w->arrays[k], from = *a;
@@ -354,7 +361,7 @@ make_partners(lw_builder *b, lw_walk *w, const pairing *p)
 }
 
 static void
-select_walk(lw_builder *b, lw_ref first, const lw_walk *x, lw_walk *y)
+select_operation(lw_builder *b, lw_ref first, const lw_elementwise *x, lw_elementwise *y)
 {
     for (uint32_t i = 0; i < y->ndim; i++)
         y->extents[i] = lw_ir_select(b, first, x->extents[i], y->extents[i]);
@@ -368,27 +375,27 @@ select_walk(lw_builder *b, lw_ref first, const lw_walk *x, lw_walk *y)
 }
 
 static lw_ref
-find_pairs(lw_builder *b, const lw_walk *w, lw_walk *partners)
+find_pairs(lw_builder *b, const lw_elementwise *w, lw_elementwise *partners)
 {
     pairing turned = {0}, crossed = {.transposed = true};
-    lw_walk other = *w;
+    lw_elementwise other = *w;
     lw_ref in_pairs, transposed;
 
     *partners = *w;
     find_reversed(b, w, &turned);
-    in_pairs = goes_in_pairs(b, w, &turned);
+    in_pairs = forms_pairs(b, w, &turned);
     make_partners(b, partners, &turned);
     if (w->ndim < 2)
         return in_pairs;
     for (uint32_t i = 0; i < w->ndim; i++)
         crossed.reversed[i] = lw_ir_int(b, LW_DT_b1, 0);
-    transposed = goes_in_pairs(b, w, &crossed);
+    transposed = forms_pairs(b, w, &crossed);
     make_partners(b, &other, &crossed);
-    select_walk(b, transposed, &other, partners);
+    select_operation(b, transposed, &other, partners);
     return lw_ir_or(b, in_pairs, transposed);
 }
 
-/* ---- what is spread over the array that it is part of ---- */
+/* ---- a slab of an array that is broadcast over the array ---- */
 
 static lw_ref
 quotient(lw_builder *b, lw_ref x, lw_ref y)
@@ -398,53 +405,59 @@ quotient(lw_builder *b, lw_ref x, lw_ref y)
     return lw_ir_div(b, x, lw_ir_select(b, none, number(b, 1), y));
 }
 
-/* Of a copy whose source repeats a slab of the output, `m[:] = m[2:3]`: what is written over
- * the slab is the slab, so that any order is right. Axes are sorted. */
+/* For a copy whose source repeats a slab of the output, `m[:] = m[2:3]`: the slab is
+ * overwritten with itself, so that any order is safe. Needs: sorted axes. */
 static lw_ref
-is_spread(lw_builder *b, const lw_walk *w)
+is_broadcast(lw_builder *b, const lw_elementwise *w)
 {
-    lw_ref rest = distance(b, w, 1), zero = number(b, 0), spread;
+    assert(!w->copies || w->n == 2); /* a copy has one source */
+    lw_ref rest = distance(b, w, 1), zero = number(b, 0), broadcast;
 
-    spread = lw_ir_int(b, LW_DT_b1, w->copies);
+    broadcast = lw_ir_int(b, LW_DT_b1, w->copies);
     for (uint32_t i = 0; i < w->ndim; i++) {
-        lw_ref stride = w->arrays[0].strides[i], last = last_place(b, w, i);
+        lw_ref stride = w->arrays[0].strides[i], last = last_position(b, w, i);
         lw_ref repeats = is(b, LW_OP_EQ, w->arrays[1].strides[i], zero);
-        lw_ref place = most(b, least(b, quotient(b, rest, stride), last), zero);
+        lw_ref position = most(b, least(b, quotient(b, rest, stride), last), zero);
 
-        rest = lw_ir_select(b, repeats, lw_ir_sub(b, rest, lw_ir_mul(b, place, stride)), rest);
-        spread = lw_ir_and(
-            b, spread,
-            lw_ir_or(b, repeats, goes_along(b, w, i, w->arrays[1].strides[i], stride)));
+        rest =
+            lw_ir_select(b, repeats, lw_ir_sub(b, rest, lw_ir_mul(b, position, stride)), rest);
+        broadcast = lw_ir_and(
+            b, broadcast,
+            lw_ir_or(b, repeats, has_stride(b, w, i, w->arrays[1].strides[i], stride)));
     }
-    return lw_ir_and(b, spread, is(b, LW_OP_EQ, rest, zero));
+    return lw_ir_and(b, broadcast, is(b, LW_OP_EQ, rest, zero));
 }
 
-/* ---- all of it ---- */
+/* ---- entry points ---- */
 
 void
-lw_walk_order(lw_builder *b, const lw_walk *walk, lw_order *out)
+lw_elementwise_order(lw_builder *b, const lw_elementwise *operation, lw_order *out)
 {
-    lw_ref pairs = find_pairs(b, walk, &out->partners), fails, spread;
+    assert(operation->n > 1 && operation->n <= LW_MOST_OPERANDS &&
+           operation->ndim <= LW_MAX_ARRAY_DIMS);
+    lw_ref pairs = find_pairs(b, operation, &out->partners), fails, broadcast;
 
-    out->walk = *walk;
-    sort_axes(b, &out->walk);
-    spread = is_spread(b, &out->walk);
-    fails = lw_ir_and(b, choose_directions(b, &out->walk), lw_ir_not(b, spread));
+    out->operation = *operation;
+    sort_axes(b, &out->operation);
+    broadcast = is_broadcast(b, &out->operation);
+    fails = lw_ir_and(b, choose_directions(b, &out->operation), lw_ir_not(b, broadcast));
     out->in_pairs = lw_ir_and(b, fails, pairs);
-    select_walk(b, out->in_pairs, walk, &out->walk);
+    select_operation(b, out->in_pairs, operation, &out->operation);
     fails = lw_ir_and(b, fails, lw_ir_not(b, pairs));
-    out->in_buffer = lw_ir_and(b, fails, is_small(b, walk));
+    out->in_buffer = lw_ir_and(b, fails, is_small(b, operation));
     out->fails = lw_ir_and(b, fails, lw_ir_not(b, out->in_buffer));
 }
 
 lw_ref
-lw_walk_address(lw_builder *b, const lw_walk *walk, uint32_t array, const lw_ref *places)
+lw_elementwise_address(lw_builder *b, const lw_elementwise *operation, uint32_t array,
+                       const lw_ref *positions)
 {
-    const lw_strided *a = &walk->arrays[array];
+    assert(array < operation->n);
+    const lw_strided *a = &operation->arrays[array];
     lw_ref bytes = 0;
 
-    for (uint32_t i = 0; i < walk->ndim; i++)
-        bytes = lw_offset_sum(b, bytes, lw_offset_product(b, places[i], a->strides[i]));
+    for (uint32_t i = 0; i < operation->ndim; i++)
+        bytes = lw_offset_sum(b, bytes, lw_offset_product(b, positions[i], a->strides[i]));
     return lw_address_moved(b, a->address, bytes);
 }
 

@@ -1,4 +1,5 @@
-/* print(): a format of the process's list, and the values as 8-byte words. */
+/* print(): a format, which is registered in a list of the process, and the values as 8-byte
+ * words. */
 #include "core/front/lower/lower_internal.h"
 
 #include "core/ir/format.h"
@@ -15,7 +16,7 @@ typedef struct line {
     uint32_t n_words; /* the first is the format's number */
 } line;
 
-/* Where text goes now. */
+/* Where text is added now. */
 static void
 add_text(line *l, const char *text)
 {
@@ -38,7 +39,7 @@ as_word(lw_builder *b, lw_ref value)
     }
 }
 
-/* An int that no 64-bit type holds is a text already. */
+/* an int that no 64-bit type holds has become a text already */
 static void
 add_wide(line *l, lw_type literal, const char *spec)
 {
@@ -113,8 +114,8 @@ constant_text(lw_lower_frame *f, uint32_t entry)
     return konst && konst->kind == LW_K_STR ? konst->text : NULL;
 }
 
-/* The format of {x:spec}, "" for {x}: NumPy's scalars format as Python's numbers, which is not
- * as str() shows them. NULL: {x!s}. */
+/* The format of {x:spec}, "" for {x}: in it NumPy's scalars format as Python's numbers do,
+ * which differs from str(). NULL: {x!s}. */
 static const char *
 spec_of(lw_lower_frame *f, const lw_node *field)
 {
@@ -175,7 +176,7 @@ add_arguments(line *l)
     add_text(l, end ? end : "\n");
 }
 
-/* 0: memory is out, and the module failed. */
+/* 0: memory is out, and the module failed */
 static uint64_t
 number_of(line *l)
 {

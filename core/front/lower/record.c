@@ -1,13 +1,14 @@
-/* Records in memory: fields read and written where they lie, views of one field of every item,
+/* Records in memory: fields are read and written in place; views of one field of every item;
  * copies. Nothing is assumed about an address beyond what the record's type promises. */
 #include "core/front/lower/lower_internal.h"
 
 #include "core/front/records.h"
 
+#include <assert.h>
 #include <string.h>
 
-/* A copy of up to so many words is written out; longer ones are loops. */
-enum { MAX_WORDS_WRITTEN_OUT = 16 };
+/* A copy of up to so many words is unrolled; longer ones are loops. */
+enum { MAX_UNROLLED_WORDS = 16 };
 
 /* ---- items in memory ---- */
 
@@ -23,7 +24,7 @@ lw_lower_load(lw_lower_frame *f, lw_type type, lw_ref address, uint32_t align)
     lw_builder *b = &f->b;
     lw_dtype dtype = lw_type_stored(f->l->types, type), part = lw_dtypes[dtype].parts;
 
-    if (dtype == LW_DT_void) /* a record, or an array inside one: a place */
+    if (dtype == LW_DT_void) /* a record, or an array in one, is its address */
         return lw_value_scalar(f, type, address);
     if (!lw_is_complex(dtype))
         return lw_value_scalar(f, type, lw_ir_load(b, dtype, 1, address, align, 0));
@@ -51,21 +52,22 @@ lw_lower_store(lw_lower_frame *f, lw_type type, lw_ref address, lw_lower_value v
 
 /* ---- copies ---- */
 
-typedef struct copy {
+typedef struct record_copy {
     lw_builder *b;
     lw_ref to, from;
     uint32_t to_align, from_align;
     lw_dtype word;
     uint32_t word_bytes;
-} copy;
+} record_copy;
 
-static copy
+static record_copy
 copy_of(lw_lower_frame *f, lw_type type, lw_ref to, lw_lower_value value)
 {
     const lw_record *into = lw_record_of(f->l->types, type),
                     *out_of = lw_record_of(f->l->types, value.type);
     uint32_t align = into->align < out_of->align ? into->align : out_of->align;
-    copy c = {.b = &f->b, .to = to, .from = value.n ? value.parts[0] : 0, .word = LW_DT_u8};
+    record_copy c = {
+        .b = &f->b, .to = to, .from = value.n ? value.parts[0] : 0, .word = LW_DT_u8};
 
     c.to_align = into->align;
     c.from_align = out_of->align;
@@ -79,9 +81,10 @@ copy_of(lw_lower_frame *f, lw_type type, lw_ref to, lw_lower_value value)
 }
 
 static void
-copy_all(const copy *c, uint32_t n)
+copy_all(const record_copy *c, uint32_t n)
 {
-    lw_ref words[MAX_WORDS_WRITTEN_OUT];
+    assert(n <= MAX_UNROLLED_WORDS);
+    lw_ref words[MAX_UNROLLED_WORDS];
 
     for (uint32_t i = 0; i < n; i++)
         words[i] = lw_ir_load(c->b, c->word, 1, moved(c->b, c->from, i * c->word_bytes), 0, 0);
@@ -90,7 +93,7 @@ copy_all(const copy *c, uint32_t n)
 }
 
 static void
-copy_in_loop(const copy *c, uint32_t n, bool backwards)
+copy_in_loop(const record_copy *c, uint32_t n, bool backwards)
 {
     lw_builder *b = c->b;
     lw_ref size = lw_ir_int(b, LW_DT_i64, c->word_bytes);
@@ -104,9 +107,9 @@ copy_in_loop(const copy *c, uint32_t n, bool backwards)
     lw_ir_for_end(b, &loop);
 }
 
-/* Records of which one begins inside of the other: from the end that is read first. */
+/* Two records may overlap: copy from the end that has to be read first. */
 static void
-copy_long(const copy *c, uint32_t n)
+copy_long(const record_copy *c, uint32_t n)
 {
     lw_builder *b = c->b;
     lw_ref meet = lw_ir_emit(b, LW_OP_MEET, LW_DT_b1, c->to, c->from, 0);
@@ -120,15 +123,15 @@ copy_long(const copy *c, uint32_t n)
     lw_ir_end(b);
 }
 
-/* All bytes, those between fields too, as NumPy does for one dtype. */
+/* Copies all bytes, those between fields too, as NumPy does within one dtype. */
 void
 lw_lower_record_copy(lw_lower_frame *f, lw_type type, lw_ref to, lw_lower_value value)
 {
     uint32_t size = lw_record_of(f->l->types, type)->itemsize;
-    copy c = copy_of(f, type, to, value);
+    record_copy c = copy_of(f, type, to, value);
     uint32_t n = size / c.word_bytes;
 
-    if (n <= MAX_WORDS_WRITTEN_OUT)
+    if (n <= MAX_UNROLLED_WORDS)
         copy_all(&c, n);
     else
         copy_long(&c, n);
@@ -145,7 +148,7 @@ align_of_field(const lw_record *record, const lw_record_field *field, const lw_t
     return own < here ? own : here;
 }
 
-/* Extents and strides of the array, then those of an array inside the field. */
+/* Extents and strides of the array, followed by those of an array in the field. */
 static lw_lower_value
 field_of_every_item(lw_lower_frame *f, lw_lower_value array, const lw_record_field *field,
                     lw_type type)
@@ -169,7 +172,7 @@ field_of_every_item(lw_lower_frame *f, lw_lower_value array, const lw_record_fie
     return lw_value_of(f, type, parts, 1 + 2 * m);
 }
 
-/* What arrays have besides the fields of their items. */
+/* Attributes that arrays have besides the fields of their items. */
 static bool
 is_array_attribute(const char *name)
 {
@@ -205,7 +208,7 @@ lw_lower_field_address(lw_lower_frame *f, lw_lower_value record, const char *nam
 
     *align = 0;
     if (field == NULL || lw_record_row(types, record.type) == NULL) {
-        lw_lower_fail(f, f->node, "a place in this record");
+        lw_lower_fail(f, f->node, "a target in this record");
         return 0;
     }
     *align = align_of_field(lw_record_of(types, record.type), field, types);
@@ -220,7 +223,7 @@ lw_lower_field(lw_lower_frame *f, lw_lower_value object, const char *name, lw_ty
     uint32_t align;
 
     if (field == NULL)
-        return lw_lower_fail(f, f->node, "a field that the record has not");
+        return lw_lower_fail(f, f->node, "a field that the record lacks");
     if (lw_record_row(types, object.type) == NULL)
         return field_of_every_item(f, object, field, type);
     lw_ref address = lw_lower_field_address(f, object, name, &align);

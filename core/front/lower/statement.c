@@ -1,13 +1,19 @@
-/* Statements of the typed tree: assignments, branches, loops, match, raise. */
+/* Statements of the typed tree: variables and assignments, branches, loops, match, raise. A
+ * web with one definition is a value, other webs are slots; inside if-converted arms
+ * assignments wait in `pending`. Regions are counted, so that break and continue know how many
+ * to leave. */
 #include "core/front/lower/lower_internal.h"
 
 #include "core/front/diagnose.h"
+
+#include <assert.h>
 
 /* ---- variables ---- */
 
 static const lw_web *
 web_at(const lw_lower_frame *f, uint32_t web)
 {
+    assert(web != 0 && web < f->inst->webs.n);
     return &f->inst->webs.data[web];
 }
 
@@ -37,10 +43,11 @@ lw_lower_web_write(lw_lower_frame *f, uint32_t web, lw_lower_value value)
         lw_lower_fail(f, f->node, "a range in a variable that is assigned more than once");
     if (web_at(f, web)->single && !f->slotted[web]) {
         f->webs[web] = value.parts;
-    } else if (f->flat == 0) {
+    } else if (f->converted_arms == 0) {
         lw_value_set(f, slots_of(f, web), value);
     } else {
-        lw_pending *pending = pending_of(f, web, f->flat_start);
+        assert(f->arm_start <= f->pending.n); /* what waits in outer arms stays */
+        lw_pending *pending = pending_of(f, web, f->arm_start);
         if (pending == NULL)
             pending = lw_array_push(&f->pending, f->l->arena);
         if (pending != NULL)
@@ -83,6 +90,7 @@ lw_lower_region_open(lw_lower_frame *f, bool loop)
 void
 lw_lower_region_close(lw_lower_frame *f)
 {
+    assert(f->regions > 0);
     lw_ir_end(&f->b);
     f->regions--;
 }
@@ -90,6 +98,7 @@ lw_lower_region_close(lw_lower_frame *f)
 void
 lw_block_leave(lw_lower_frame *f, uint32_t region)
 {
+    assert(region < f->regions); /* it is open */
     lw_ir_break(&f->b, f->regions - 1 - region);
 }
 
@@ -100,6 +109,7 @@ static void
 assign_rest(lw_lower_frame *f, uint32_t name, lw_lower_value tuple, uint32_t from,
             uint32_t count)
 {
+    assert(lw_value_is_tuple(&tuple, f));
     uint32_t web = name ? lw_typed_at(f, name)->web : 0, n = 0, at = 0;
     lw_ref *parts;
 
@@ -133,6 +143,7 @@ assign_tuple(lw_lower_frame *f, uint32_t target, lw_lower_value value)
         return;
     }
     have = lw_type_get(f->l->types, value.type)->n;
+    assert(have + 1 >= n->c); /* inference compared the lengths */
     for (uint32_t i = 0; i < n->c; i++) {
         uint32_t item = lw_list_at(f, n->b + i);
         if (lw_node_at(f, item)->kind == LW_NODE_STAR) {
@@ -172,7 +183,7 @@ web_type(lw_lower_frame *f, uint32_t target)
     return web ? web_at(f, web)->type : LW_T_BOTTOM;
 }
 
-/* A constant for one variable is made in the variable's type. */
+/* A constant that is assigned to a variable is made in the variable's type. */
 static void
 lower_assign(lw_lower_frame *f, uint32_t node)
 {
@@ -185,7 +196,7 @@ lower_assign(lw_lower_frame *f, uint32_t node)
         lw_lower_assign(f, lw_list_at(f, n->b + i), value);
 }
 
-/* One web of the target is read, another one may be written. */
+/* One web of the target is read; another one may be written. */
 static void
 lower_augassign(lw_lower_frame *f, uint32_t node)
 {
@@ -229,12 +240,12 @@ lower_if(lw_lower_frame *f, uint32_t node)
     int8_t truth = lw_typed_at(f, n->a)->truth;
 
     if (truth >= 0) {
-        lw_lower_condition(f, n->a); /* for what it does */
+        lw_lower_condition(f, n->a); /* for its side effects */
         if (truth ? n->b : n->c)
             lw_lower_body(f, truth ? n->b : n->c);
         return;
     }
-    if (lw_lower_if_flat(f, node))
+    if (lw_lower_if_converted(f, node))
         return;
     lw_ir_if(&f->b, lw_lower_condition(f, n->a));
     lw_lower_body(f, n->b);
@@ -255,7 +266,7 @@ leave_unless(lw_lower_frame *f, lw_ref condition, uint32_t region)
     lw_ir_end(&f->b);
 }
 
-/* An `else` runs when the loop was not left by break: break then leaves a block around both. */
+/* An `else` runs if the loop was not left by break: break then leaves a block around both. */
 static void
 loop_else(lw_lower_frame *f, const lw_lower_loop *loop, uint32_t else_body)
 {
@@ -295,41 +306,43 @@ lower_while(lw_lower_frame *f, uint32_t node)
     loop_else(f, &loop, else_body);
 }
 
-/* Iterations that loops in loops may be written out to. */
+/* Iterations, in nested loops together, up to which loops are unrolled. */
 enum { MOST_WRITTEN_OUT = 16384 };
 
 static bool
 too_many_iterations(lw_lower_frame *f, uint32_t node, uint32_t n)
 {
     lw_lowering *l = f->l;
-    uint64_t all = (uint64_t)n * f->written_out;
+    uint64_t all = (uint64_t)n * f->unrolled;
 
     if (l->status == LW_OK && all > MOST_WRITTEN_OUT)
-        l->status =
-            lw_diagnose(l->tree, lw_node_at(f, node)->loc, f->fn->name, LW_ERR_UNSUPPORTED,
-                        "E105", "a loop over a tuple of run-time values is written out",
-                        "loop over an array", l->err,
-                        "with the loops around it, this loop of %u iterations would be written "
-                        "out %llu times",
-                        n, (unsigned long long)all);
+        l->status = lw_diagnose(
+            l->tree, lw_node_at(f, node)->loc,
+            (lw_fault){LW_ERR_UNSUPPORTED, "E105",
+                       .label = "a loop over a tuple of run-time values is written out",
+                       .help = "loop over an array", .where = f->fn->name},
+            l->err,
+            "with the loops around it, this loop of %u iterations would be written "
+            "out %llu times",
+            n, (unsigned long long)all);
     return l->status != LW_OK;
 }
 
-/* The loop is written out, each iteration in a block that `continue` leaves; a range beside the
- * tuple may end it before. */
+/* Unrolls the loop, each iteration in a block that `continue` leaves; a range beside the tuple
+ * may end the loop early. */
 static void
-for_written_out(lw_lower_frame *f, uint32_t node, const lw_iterator *it)
+for_unrolled(lw_lower_frame *f, uint32_t node, const lw_iterator *it)
 {
     const lw_node *n = lw_node_at(f, node), *both = lw_node_at(f, n->c);
     lw_lower_loop loop = {.outer = f->loop};
-    uint32_t iterations, outer = f->written_out;
+    uint32_t iterations, outer = f->unrolled;
 
     if (too_many_iterations(f, node, it->n_fixed))
         return;
     loop.break_region = lw_lower_region_open(f, false);
     iterations = lw_lower_region_open(f, false);
     f->loop = &loop;
-    f->written_out *= it->n_fixed;
+    f->unrolled *= it->n_fixed;
     for (uint32_t i = 0; i < it->n_fixed && !lw_lower_too_long(f, node); i++) {
         lw_ref k = lw_ir_int(&f->b, LW_DT_u64, i);
         if (it->count)
@@ -341,14 +354,14 @@ for_written_out(lw_lower_frame *f, uint32_t node, const lw_iterator *it)
         lw_lower_region_close(f);
     }
     lw_lower_region_close(f);
-    f->written_out = outer;
+    f->unrolled = outer;
     f->loop = loop.outer;
     if (both->b)
         lw_lower_body(f, both->b);
     lw_lower_region_close(f);
 }
 
-/* 32 bits where they surely suffice: GPUs have no 64-bit integer unit. */
+/* 32 bits where they are known to suffice, because GPUs have no 64-bit integer unit. */
 static lw_for
 open_counter(lw_builder *b, lw_ref count)
 {
@@ -365,13 +378,13 @@ static lw_lower_value
 rising_item(lw_lower_frame *f, const lw_iterator *it, lw_ref i)
 {
     if (lw_never_negative(f, it->start))
-        lw_lower_counts(f, i, it->start, it->stop);
+        lw_lower_note_counter(f, i, it->start, it->stop);
     return lw_value_scalar(f, LW_T_INDEX, i);
 }
 
-/* Counts iterations from 0: no step can overflow, and LLVM knows how often it runs. By a step
- * that rises it is the item that counts, for dividing costs more than all of that: with a stop
- * and a step below 2^62 nothing overflows there. */
+/* Counts iterations from 0: no step can overflow, and LLVM knows the trip count. If the range
+ * rises by a step that is known only at run time, the item itself counts, because computing the
+ * number of iterations takes divisions; with a stop and a step below 2^62 nothing overflows. */
 static void
 for_counted(lw_lower_frame *f, const lw_node *n, const lw_iterator *it)
 {
@@ -383,6 +396,7 @@ for_counted(lw_lower_frame *f, const lw_node *n, const lw_iterator *it)
         loop.break_region = lw_lower_region_open(f, false);
     lw_for counter = it->rises ? lw_ir_for(b, it->start, it->stop, it->step, 0, 0)
                                : open_counter(b, it->count);
+    assert(!it->fixed); /* that one is unrolled */
     loop.continue_region = f->regions++;
     if (!both->b)
         loop.break_region = loop.continue_region;
@@ -393,6 +407,8 @@ for_counted(lw_lower_frame *f, const lw_node *n, const lw_iterator *it)
         lw_lower_assign(f, n->a,
                         lw_iterator_item(f, it, lw_ir_cast(b, LW_DT_u64, counter.i), 0));
     lw_lower_body(f, both->a);
+    assert(f->loop == &loop &&
+           f->regions == loop.continue_region + 1); /* inner ones were left */
     lw_ir_for_end(b, &counter);
     f->regions--;
     loop_else(f, &loop, both->b);
@@ -411,7 +427,7 @@ lower_for(lw_lower_frame *f, uint32_t node)
     }
     it = lw_iterator_of(f, n->b, lw_typed_at(f, node)->operand);
     if (it.fixed)
-        for_written_out(f, node, &it);
+        for_unrolled(f, node, &it);
     else
         for_counted(f, n, &it);
 }
@@ -433,7 +449,7 @@ lower_jump(lw_lower_frame *f, bool leave)
 
 static lw_ref pattern_holds(lw_lower_frame *f, uint32_t pattern, lw_lower_value subject);
 
-/* How many elements the pattern's i-th item takes: one, or what a star leaves. */
+/* How many elements the pattern's i-th item takes: one, or for a star all that are left. */
 static uint32_t
 items_taken(lw_lower_frame *f, const lw_node *n, uint32_t i, uint32_t n_items)
 {
@@ -506,7 +522,7 @@ captures(lw_lower_frame *f, uint32_t pattern)
 
 static void bind_pattern(lw_lower_frame *f, uint32_t pattern, lw_lower_value subject);
 
-/* The first alternative that holds binds. */
+/* The first alternative that matches binds its names. */
 static void
 bind_alternatives(lw_lower_frame *f, const lw_node *n, uint32_t i, lw_lower_value subject)
 {
@@ -583,7 +599,7 @@ lower_match(lw_lower_frame *f, uint32_t node)
         int8_t known = lw_typed_at(f, c->a)->truth;
         if (lw_typed_at(f, number)->dead || known == 0)
             continue;
-        lw_lower_place(f, number);
+        lw_lower_set_loc(f, number);
         if (known != 1)
             lw_ir_if(&f->b, pattern_holds(f, c->a, subject));
         run_case(f, c, subject, done);
@@ -635,7 +651,7 @@ lower_return(lw_lower_frame *f, uint32_t node)
                              : (lw_lower_value){.type = f->inst->result});
 }
 
-/* Only what it does counts: a call or an assignment inside. */
+/* An expression statement: only its calls and assignments matter. */
 static void
 lower_expr(lw_lower_frame *f, uint32_t node)
 {
@@ -650,7 +666,7 @@ lw_lower_statement(lw_lower_frame *f, uint32_t node)
 
     if (lw_typed_at(f, node)->dead)
         return;
-    lw_lower_place(f, node);
+    lw_lower_set_loc(f, node);
     switch (n->kind) {
     case LW_NODE_PASS: return;
     case LW_NODE_ASSIGN: lower_assign(f, node); return;
@@ -684,7 +700,7 @@ lw_lower_body(lw_lower_frame *f, uint32_t body)
             return;
         if (lw_typed_at(f, statement)->dead)
             continue;
-        if (lw_node_at(f, statement)->kind == LW_NODE_IF && lw_lower_tail_flat(f, body, i))
+        if (lw_node_at(f, statement)->kind == LW_NODE_IF && lw_lower_tail_converted(f, body, i))
             return;
         lw_lower_statement(f, statement);
         if (lw_ir_ended(&f->b))

@@ -1,13 +1,13 @@
-/* W203: sums of unknown length in narrow floats, told in terms of the user's source. */
+/* W203: warns of sums of unknown length in narrow floats, in terms of the user's source. */
 #include "core/front/lower/lower_internal.h"
 
 #include <string.h>
 
 #include "core/opt/narrow_sum.h"
 
-/* Whose function it is, by its file. What lanewise/_array_functions.py does is reported at the
- * call, as the loop that stands there; of lanewise's other functions, which draw random
- * numbers, nothing is reported. */
+/* Who wrote a function, judged by its file. A sum in lanewise/_array_functions.py is reported
+ * at the user's call of it; sums in other functions of lanewise, which draw random numbers, are
+ * not reported. */
 typedef enum owner { USERS, LOOPS_FOR_CALLS, LANEWISES } owner;
 
 static owner
@@ -23,7 +23,7 @@ owner_of(const lw_lowering *l, const lw_func *func)
 
         if (!fn->wraps || strcmp(l->tree->files.data[fn->file].path, file) != 0)
             continue;
-        if (fn->whole)
+        if (fn->implements)
             return LOOPS_FOR_CALLS;
         found = LANEWISES;
     }
@@ -39,7 +39,8 @@ calls(const lw_func *caller, uint32_t func)
     return false;
 }
 
-/* The instruction of the user's function that calls func, or what calls it; NULL: none. */
+/* The instruction in a function of the user's that calls func, directly or through others;
+ * NULL: none. */
 static const lw_inst *
 call_of(const lw_lowering *l, uint32_t func, int depth)
 {
@@ -61,15 +62,15 @@ call_of(const lw_lowering *l, uint32_t func, int depth)
     return NULL;
 }
 
-/* The first narrow sum of any of the functions, and the instruction that tells its place. */
+/* The first narrow sum of any function, and the instruction that has its location. */
 static lw_status
-find(const lw_lowering *l, lw_narrow_sum *sum, const lw_inst **place)
+find(const lw_lowering *l, lw_narrow_sum *sum, const lw_inst **inst)
 {
     enum { NESTED_CALLS = 8 };
     lw_status status = LW_OK;
 
-    *place = NULL;
-    for (uint32_t f = 0; f < l->module->funcs.n && *place == NULL; f++) {
+    *inst = NULL;
+    for (uint32_t f = 0; f < l->module->funcs.n && *inst == NULL; f++) {
         const lw_func *func = l->module->funcs.data[f];
         owner who = owner_of(l, func);
 
@@ -77,13 +78,13 @@ find(const lw_lowering *l, lw_narrow_sum *sum, const lw_inst **place)
             continue;
         LW_TRY(lw_find_narrow_sum(func, sum, l->err));
         if (sum->at)
-            *place = who == USERS ? &func->insts.data[sum->at] : call_of(l, f, NESTED_CALLS);
+            *inst = who == USERS ? &func->insts.data[sum->at] : call_of(l, f, NESTED_CALLS);
     }
 fail:
     return status;
 }
 
-/* ---- what is said ---- */
+/* ---- the warning ---- */
 
 static bool
 is_in_line(const lw_lowering *l, const lw_node *node, const lw_ir_loc *loc)
@@ -94,7 +95,7 @@ is_in_line(const lw_lowering *l, const lw_node *node, const lw_ir_loc *loc)
            strcmp(l->tree->files.data[at->file].path, l->module->files.data[loc->file]) == 0;
 }
 
-/* The statement in this line of the file that adds; 0: it is hidden in a call. */
+/* The statement of the file that adds in this line; 0: the sum is hidden in a call. */
 static uint32_t
 statement_in(const lw_lowering *l, const lw_ir_loc *loc)
 {
@@ -136,11 +137,12 @@ name_of_total(const lw_lowering *l, uint32_t statement)
 }
 
 static void
-say(const lw_lowering *l, const lw_narrow_sum *sum, const lw_ir_loc *loc, lw_text *out)
+write_warning(const lw_lowering *l, const lw_narrow_sum *sum, const lw_ir_loc *loc,
+              lw_text *out)
 {
     uint32_t statement = statement_in(l, loc);
     const char *name = name_of_total(l, statement);
-    bool hidden = statement == 0 || (name && *name == '.'); /* in a call, or a generator's */
+    bool hidden = statement == 0 || (name && *name == '.'); /* in a call, or in a generator */
     bool is_complex = is_complex_line(l, loc);
     const char *wide = is_complex ? "complex128" : "float64";
 
@@ -157,20 +159,20 @@ say(const lw_lowering *l, const lw_narrow_sum *sum, const lw_ir_loc *loc, lw_tex
         lw_text_addf(out, "Add up in a variable, `total: %s = 0.0`, and store that", wide);
     else
         lw_text_addf(out, "Convert what is added, `lw.%s(...)`, or pass %s", wide, wide);
-    lw_text_add(out, "; warn=False where that is meant");
+    lw_text_add(out, "; warn=False if that is intended");
 }
 
 lw_status
 lw_lower_note_sums(const lw_lowering *l, lw_scalar *scalar)
 {
     lw_narrow_sum sum;
-    const lw_inst *place;
+    const lw_inst *inst;
     lw_text text = {0};
-    lw_status status = find(l, &sum, &place);
+    lw_status status = find(l, &sum, &inst);
 
-    if (status != LW_OK || place == NULL || place->loc == 0)
+    if (status != LW_OK || inst == NULL || inst->loc == 0)
         return status;
-    say(l, &sum, &l->module->locs.data[place->loc], &text);
+    write_warning(l, &sum, &l->module->locs.data[inst->loc], &text);
     scalar->warning = lw_arena_strdup(l->arena, lw_text_get(&text));
     lw_text_reset(&text);
     return scalar->warning ? LW_OK : lw_fail_memory(l->err);

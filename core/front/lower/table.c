@@ -1,17 +1,18 @@
-/* Long tuples as tables in memory: what a run-time index, or a loop that is not written out,
- * reads an item of. A column for each part of an item (two for complex numbers, one for each
- * element of an inner tuple), so that neighbours lie side by side. Constant tuples are data of
- * the module; others are stored into memory of the call.
+/* Long tuples as tables in memory, from which a run-time index, or a loop that is not unrolled,
+ * reads items. A table has a column for each part of an item (two for complex numbers, one for
+ * each element of an inner tuple), so that neighbours are adjacent. Constant tuples are data of
+ * the module; others are stored in memory of the call.
  *
- * A choice among n items costs n - 1 selects, and code that is written out n times costs n
- * times the compiler's work: tables keep both out of the code. */
+ * A selection among n items costs n - 1 selects, and an unrolled loop costs the compiler n
+ * times the work: tables avoid both. */
 #include "core/front/lower/address.h"
 
 #include "core/base/memory.h"
 
+#include <assert.h>
 #include <string.h>
 
-/* Pointers stay where they are: in tuples of arrays and records. */
+/* Pointers, in tuples of arrays and records, are not stored in tables. */
 static bool
 has_columns(const lw_dtype *dtypes, uint32_t n)
 {
@@ -38,6 +39,7 @@ static void
 add_column(lw_lower_frame *f, lw_table *table, uint32_t part, const uint64_t *bits,
            uint8_t *bytes)
 {
+    assert(part < table->n_parts);
     uint32_t size = lw_dtypes[table->dtypes[part]].size_bytes;
 
     for (uint32_t i = 0; i < table->n; i++)
@@ -61,7 +63,7 @@ lw_table_of_konst(lw_lower_frame *f, uint32_t konst, lw_type type, lw_table *tab
 
     if (k == NULL || k->n == 0 || !table_init(f, k->n, type, table))
         return false;
-    /* in one piece: the bits, and behind them the bytes of one column */
+    /* one piece of memory: the bits, and after them the bytes of one column */
     bits = lw_alloc_zero(((size_t)table->n_parts + 1) * k->n, sizeof *bits);
     if (bits == NULL) {
         f->l->module->failed = true;
@@ -78,6 +80,7 @@ lw_table_of_konst(lw_lower_frame *f, uint32_t konst, lw_type type, lw_table *tab
 bool
 lw_table_of_value(lw_lower_frame *f, lw_lower_value tuple, lw_type type, lw_table *table)
 {
+    assert(lw_value_is_tuple(&tuple, f));
     uint32_t n = lw_type_get(f->l->types, tuple.type)->n;
     lw_builder *b = &f->b;
 
@@ -102,6 +105,7 @@ lw_table_of_value(lw_lower_frame *f, lw_lower_value tuple, lw_type type, lw_tabl
 lw_lower_value
 lw_table_item(lw_lower_frame *f, const lw_table *table, lw_ref index)
 {
+    assert(table->n != 0);
     lw_builder *b = &f->b;
     lw_ref *parts = lw_arena_take(f->l->arena, (table->n_parts + 1) * sizeof *parts);
 
@@ -120,6 +124,7 @@ lw_table_item(lw_lower_frame *f, const lw_table *table, lw_ref index)
 static lw_ref
 clamped(lw_builder *b, lw_ref i, uint32_t n)
 {
+    assert(n != 0);
     lw_ref zero = lw_ir_zero(b, LW_DT_i64), last = lw_ir_int(b, LW_DT_i64, (int64_t)n - 1);
 
     i = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, i, zero), zero, i);
@@ -147,7 +152,7 @@ wrapped_index(lw_lower_frame *f, lw_lower_value tuple, lw_lower_value index, uin
     lw_ref given = index.n ? index.parts[0] : 0, i = lw_ir_cast(b, LW_DT_i64, given);
     lw_ref count = lw_ir_int(b, LW_DT_i64, n), zero = lw_ir_zero(b, LW_DT_i64);
 
-    if (given && lw_ir_type(b, given) == LW_DT_u64) /* beyond int64 is not below 0 */
+    if (given && lw_ir_type(b, given) == LW_DT_u64) /* an index beyond int64 is not below 0 */
         i = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, i, zero),
                          lw_ir_int(b, LW_DT_i64, INT64_MAX), i);
     else
@@ -156,13 +161,13 @@ wrapped_index(lw_lower_frame *f, lw_lower_value tuple, lw_lower_value index, uin
         (lw_guards(f, tuple) && !lw_surely_inside(f, given, count))) {
         lw_ref outside = lw_ir_or(b, lw_ir_compare(b, LW_OP_LT, i, zero),
                                   lw_ir_compare(b, LW_OP_GE, i, count));
-        lw_lower_raise_late(f, outside, "IndexError", "tuple index out of range");
+        lw_lower_raise_deferred(f, outside, "IndexError", "tuple index out of range");
     }
     return i;
 }
 
-/* A run-time index into equal items: negative ones count from the end; beyond either end,
- * IndexError under check={"bounds"} or options.guards, else the nearest item. */
+/* A run-time index into a tuple of equal items: negative ones count from the end. Beyond either
+ * end it is an IndexError under check={"bounds"} or options.guards, else the nearest item. */
 lw_lower_value
 lw_lower_choose(lw_lower_frame *f, uint32_t node, uint32_t tuple, uint32_t index, lw_type type)
 {
@@ -176,7 +181,7 @@ lw_lower_choose(lw_lower_frame *f, uint32_t node, uint32_t tuple, uint32_t index
     if (!constant)
         whole = lw_lower_expression(f, tuple);
     at = lw_lower_expression(f, index);
-    lw_lower_place(f, node);
+    lw_lower_set_loc(f, node);
     if (n == 0)
         return lw_lower_fail(f, node, "an element of an empty tuple");
     i = wrapped_index(f, whole, at, n);

@@ -1,13 +1,15 @@
-/* Values of one or several parts: constants, conversions, truth, variables. */
+/* Values of one or several parts: how many parts a type has, constants, conversions between
+ * types, truth, selection, and slots. */
 #include "core/front/lower/lower_internal.h"
 
 #include "core/front/numeric/floats.h"
 #include "core/front/numeric/integers.h"
 #include "core/front/numeric/numeric.h"
 
+#include <assert.h>
 #include <math.h>
 
-/* Of constant tables: whatever a GPU loads at once. */
+/* Alignment of constant tables: the largest access of a GPU. */
 enum { TABLE_ALIGN = 16 };
 
 /* ---- parts ---- */
@@ -19,14 +21,14 @@ is_compile_time(lw_type_kind kind)
            kind == LW_TK_RANGE;
 }
 
-/* Tuples, and functions: these are the tuple of what they capture. */
+/* Tuples, and functions, which are the tuple of what they capture. */
 static bool
 has_elements(lw_type_kind kind)
 {
     return kind == LW_TK_TUPLE || kind == LW_TK_FUNCTION;
 }
 
-/* Arrays and records: the address comes first. */
+/* Arrays and records: the first part is the address. */
 static bool
 is_address(lw_type_kind kind)
 {
@@ -84,7 +86,8 @@ room_for(lw_lower_frame *f, uint32_t n)
     return parts;
 }
 
-/* Out of memory sticks in the arena: such a value has no parts, and reading one gives 0. */
+/* When memory is out, the arena remembers it: such a value has no parts, and reading one gives
+ * 0. */
 static lw_lower_value
 wrap(lw_type type, lw_ref *parts, uint32_t n)
 {
@@ -100,6 +103,7 @@ part(const lw_lower_value *value, uint32_t i)
 lw_lower_value
 lw_value_of(lw_lower_frame *f, lw_type type, const lw_ref *parts, uint32_t n)
 {
+    assert(n == 0 || parts != NULL);
     lw_ref *copy = room_for(f, n);
 
     for (uint32_t i = 0; copy && i < n; i++)
@@ -169,7 +173,7 @@ lw_type_is_integer(const lw_types *types, lw_type type)
 
 /* ---- constants ---- */
 
-/* As CAST does it: what does not fit saturates, NaN gives 0. */
+/* As CAST converts: a value that does not fit saturates, NaN gives 0. */
 static int64_t
 saturated(double value, lw_dtype dtype)
 {
@@ -223,8 +227,8 @@ konst_imaginary(const lw_konst *k)
     return two ? k->im : 0;
 }
 
-/* Inference refuses an int of Python's where it sees that it does not fit; none gets past here.
- * numba's literals wrap, but for those that no 64-bit type holds. */
+/* Inference refuses a Python int if it sees that it does not fit; the others are refused here.
+ * numba's literals wrap, except those that no 64-bit type holds. */
 static bool
 konst_fits(const lw_lower_frame *f, const lw_konst *k, lw_dtype dtype)
 {
@@ -296,6 +300,17 @@ lw_konst_part_bits(lw_lower_frame *f, uint32_t konst, lw_type type, uint64_t *ou
     return 2;
 }
 
+/* Copies the parts of a value to a room for `most`; returns how many these are. */
+static uint32_t
+put_parts(lw_lower_value value, lw_ref *room, uint32_t most)
+{
+    uint32_t n = value.n < most ? value.n : most;
+
+    for (uint32_t i = 0; i < n; i++)
+        room[i] = value.parts[i];
+    return n;
+}
+
 static lw_lower_value
 tuple_constant(lw_lower_frame *f, const lw_konst *k, lw_type type)
 {
@@ -305,13 +320,12 @@ tuple_constant(lw_lower_frame *f, const lw_konst *k, lw_type type)
 
     for (uint32_t i = 0; parts && i < row->n && i < k->n; i++) {
         lw_lower_value element = lw_value_konst(f, k->items[i], row->elements[i]);
-        for (uint32_t j = 0; j < element.n && at < n; j++)
-            parts[at++] = element.parts[j];
+        at += put_parts(element, parts + at, n - at);
     }
     return wrap(type, parts, at);
 }
 
-/* The bytes of the table go with the module, as does the address of live memory. */
+/* The bytes of a table are part of the module, as is the address of live memory. */
 static lw_lower_value
 table_constant(lw_lower_frame *f, const lw_konst *k, lw_type type)
 {
@@ -370,13 +384,12 @@ convert_tuple(lw_lower_frame *f, lw_lower_value value, lw_type to)
     for (uint32_t i = 0; parts && i < row->n; i++) {
         lw_lower_value element = lw_value_element(f, value, i);
         element = lw_value_convert(f, element, row->elements[i]);
-        for (uint32_t j = 0; j < element.n && at < n; j++)
-            parts[at++] = element.parts[j];
+        at += put_parts(element, parts + at, n - at);
     }
     return wrap(to, parts, at);
 }
 
-/* Whether a literal without a constant, as from a tuple's item, may not become this type. */
+/* Whether a literal without a constant, such as a tuple's item, cannot become this type. */
 static bool
 is_refused(const lw_lower_frame *f, lw_type type, lw_dtype dtype)
 {
@@ -449,6 +462,7 @@ lw_value_element(lw_lower_frame *f, lw_lower_value tuple, uint32_t index)
 lw_complex
 lw_value_as_complex(lw_lower_frame *f, lw_lower_value value, lw_dtype half)
 {
+    assert(half == LW_DT_f32 || half == LW_DT_f64);
     lw_ref parts[2] = {0}, from_parts[2] = {part(&value, 0), part(&value, 1)};
 
     lw_lower_cast(&f->b, lw_type_stored(f->l->types, value.type), from_parts,
@@ -456,7 +470,7 @@ lw_value_as_complex(lw_lower_frame *f, lw_lower_value value, lw_dtype half)
     return (lw_complex){parts[0], parts[1]};
 }
 
-/* ---- truth, choice, variables ---- */
+/* ---- truth, selection, variables ---- */
 
 lw_ref
 lw_value_truth(lw_lower_frame *f, lw_lower_value value)
@@ -480,6 +494,7 @@ lw_value_truth(lw_lower_frame *f, lw_lower_value value)
 lw_lower_value
 lw_value_select(lw_lower_frame *f, lw_ref condition, lw_lower_value yes, lw_lower_value no)
 {
+    assert(yes.type == no.type || lw_lower_has_failed(f)); /* both have been converted */
     lw_ref *parts = room_for(f, yes.n);
 
     for (uint32_t i = 0; parts && i < yes.n; i++)
@@ -504,6 +519,8 @@ lw_value_slots(lw_lower_frame *f, lw_type type)
 void
 lw_value_set(lw_lower_frame *f, const lw_ref *slots, lw_lower_value value)
 {
+    assert(slots == NULL ||
+           value.n <= lw_parts_of(f->l->types, value.type)); /* a part for each slot */
     for (uint32_t i = 0; slots && i < value.n; i++)
         lw_ir_set(&f->b, slots[i], value.parts[i]);
 }

@@ -1,11 +1,12 @@
-/* Three roads, by kind and type: one ATOMIC on the element; AND, OR, XOR on the word around a
- * narrow element, with bits that leave its neighbours alone; else a loop that computes the new
- * value and tries to put it in place by CAS. The last two are functions of the module, once for
- * each kind and type, named LW_UPDATE_STEM and more; the loop first reads what is there with a
- * plain load, which CAS then checks. */
+/* Atomic updates. There are three ways, chosen by kind and type: one ATOMIC on the element;
+ * AND, OR, XOR on the word around a narrow element, with bits that do not change its
+ * neighbours; else a loop that computes the new value and tries to store it by CAS. The last
+ * two are functions of the module, one for each kind and type, whose names begin with
+ * LW_UPDATE_STEM. The loop starts with a plain load, whose value CAS then checks. */
 #include "core/front/numeric/atomics.h"
 
 #include "core/front/numeric/integers.h"
+#include "core/front/numeric/numeric_internal.h"
 
 #include <stdio.h>
 
@@ -45,7 +46,8 @@ is_narrow(lw_dtype type)
     return lw_dtypes[type].size_bytes < 4;
 }
 
-/* A value as the unsigned integer of its width, and back. A bool is a byte, 0 or 1. */
+/* The bits of a value as the unsigned integer of its width, and the value of such bits. A bool
+ * is a byte, 0 or 1. */
 static lw_ref
 to_bits(lw_builder *b, lw_ref value)
 {
@@ -63,7 +65,7 @@ from_bits(lw_builder *b, lw_dtype type, lw_ref bits)
 
 /* ---- one instruction ---- */
 
-/* The ATOMIC that does it on this type; LW_N_ATOMICS: none. */
+/* The ATOMIC of the IR that updates this type; LW_N_ATOMICS: none does. */
 static lw_atomic
 native(lw_atomic_kind kind, lw_dtype type)
 {
@@ -94,12 +96,13 @@ native(lw_atomic_kind kind, lw_dtype type)
 typedef struct word {
     lw_ref pointer; /* aligned by 4 */
     lw_ref shift;   /* u32: where the element starts */
-    lw_ref mask;    /* u32: ones in the element's place */
+    lw_ref mask;    /* u32: ones in the bits of the element */
 } word;
 
 static word
 word_around(lw_builder *b, lw_dtype type, lw_ref pointer)
 {
+    assert(is_narrow(type));
     lw_ref three = lw_ir_int(b, LW_DT_i64, 3), zero = lw_ir_zero(b, LW_DT_i64);
     lw_ref within = lw_ir_and(b, lw_ir_bitcast(b, LW_DT_i64, pointer), three);
     lw_ref ones = lw_ir_int(b, LW_DT_u32, lw_dtypes[type].size_bytes == 1 ? 0xff : 0xffff);
@@ -147,7 +150,7 @@ narrow_logic(lw_builder *b, lw_atomic_kind kind, lw_dtype type, lw_ref pointer, 
 
 /* ---- the loop ---- */
 
-/* Whether memory that holds `old` is changed at all; 0: always. */
+/* Whether memory that holds `old` is to be changed; 0: always. */
 static lw_ref
 changes(lw_builder *b, lw_atomic_kind kind, lw_ref old, lw_ref x)
 {
@@ -191,22 +194,20 @@ new_value(lw_builder *b, lw_atomic_kind kind, lw_ref old, lw_ref x, lw_ref y)
     }
 }
 
-/* One iteration: `seen` is the word or element as bits; gives what to put there, and leaves
- * the function with the old value where nothing is to be put. */
+/* One iteration: `seen` is the word or element as bits, `old` the element in it. Returns what
+ * to store, and leaves the function with the old value where nothing is to be stored. */
 static lw_ref
-attempt(lw_builder *b, lw_atomic_kind kind, lw_dtype type, const word *w, lw_ref seen,
-        const lw_ref *operands, lw_ref *old)
+attempt(lw_builder *b, lw_atomic_kind kind, const word *w, lw_ref seen, lw_ref old,
+        const lw_ref *operands)
 {
-    lw_ref change, value;
+    lw_ref change = changes(b, kind, old, operands[0]), value;
 
-    *old = w ? out_of(b, w, type, seen) : from_bits(b, type, seen);
-    change = changes(b, kind, *old, operands[0]);
     if (change != 0) {
         lw_ir_if(b, lw_ir_not(b, change));
-        lw_ir_return(b, old, 1);
+        lw_ir_return(b, &old, 1);
         lw_ir_end(b);
     }
-    value = new_value(b, kind, *old, operands[0], operands[1]);
+    value = new_value(b, kind, old, operands[0], operands[1]);
     if (w == NULL)
         return to_bits(b, value);
     return lw_ir_or(b, lw_ir_and(b, seen, lw_ir_not(b, w->mask)), in_place(b, w, value));
@@ -228,7 +229,8 @@ loop_body(lw_builder *b, lw_atomic_kind kind, lw_dtype type, lw_ref pointer,
     lw_ir_set(b, slot, lw_ir_load(b, bits, 1, pointer, 0, 0));
     lw_ir_loop(b, LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
     pair[0] = lw_ir_get(b, slot);
-    pair[1] = attempt(b, kind, type, w, pair[0], operands, &old);
+    old = w ? out_of(b, w, type, pair[0]) : from_bits(b, type, pair[0]);
+    pair[1] = attempt(b, kind, w, pair[0], old, operands);
     found = lw_ir_atomic(b, LW_ATOMIC_CAS, pointer, pair, 2);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_EQ, found, pair[0]));
     lw_ir_return(b, &old, 1);
@@ -267,9 +269,9 @@ update_function(lw_module *module, lw_atomic_kind kind, lw_dtype type)
     return number;
 }
 
-/* ---- the door ---- */
+/* ---- entry point ---- */
 
-/* One CAS on the bits: a NaN is found again, and 0.0 is not -0.0. */
+/* One CAS on the bits: a NaN is equal to itself, and 0.0 differs from -0.0. */
 static lw_ref
 compare_bits(lw_builder *b, lw_dtype type, lw_ref pointer, const lw_ref *operands)
 {
@@ -282,6 +284,8 @@ lw_ref
 lw_atomic_update(lw_builder *b, lw_atomic_kind kind, lw_dtype type, lw_ref pointer,
                  const lw_ref *operands, uint32_t n)
 {
+    assert(n == (kind == LW_UPDATE_CAS ? 2 : 1));
+    assert(!lw_is_complex(type) && lw_atomic_takes(kind, type));
     lw_atomic which = native(kind, type);
     lw_ref args[3] = {pointer, operands[0], n > 1 ? operands[1] : 0};
 
@@ -299,6 +303,7 @@ void
 lw_atomic_update_complex(lw_builder *b, lw_atomic_kind kind, lw_dtype type, lw_ref pointer,
                          const lw_ref operand[2], lw_ref old[2])
 {
+    assert(lw_is_complex(type) && lw_atomic_takes(kind, type));
     lw_dtype part = lw_dtypes[type].parts;
     lw_ref second =
         lw_ir_offset(b, pointer, lw_ir_int(b, LW_DT_i64, lw_dtypes[part].size_bytes));

@@ -1,18 +1,18 @@
-/* Atomic updates of one element in memory, for every type, out of what IR's ATOMIC knows: the
- * same code for GPUs and the host. All are relaxed, of the device's scope, and give the value
- * that was there before.
+/* Atomic updates of one element in memory, for every type, made from the IR's ATOMIC. GPUs and
+ * the host run the same code. All are relaxed, have the device's scope, and return the previous
+ * value.
  *
- * - ADD of float32 in global memory takes numbers below the least normal one for 0 on a GPU
- *   (PTX ISA, atom); everywhere else they are kept.
+ * - ADD of float32 in global memory on a GPU treats subnormal numbers as 0 (PTX ISA, atom);
+ *   everywhere else they are kept.
  * - Integers of 8 and 16 bits, bool, float16 and bfloat16 are changed inside the aligned 32-bit
- *   word that holds them; their neighbours keep what others write there meanwhile.
+ *   word that holds them; concurrent writes to their neighbours are kept.
  * - MAX, MIN on floats: a NaN operand changes nothing, and a NaN in memory stays. NANMAX,
  *   NANMIN: a NaN operand changes nothing, and a NaN in memory is replaced. 0.0 and -0.0 are
- *   equal: the one that is there stays. On integers the two pairs are the same.
- * - INC: old >= operand ? 0 : old + 1. DEC: old == 0 || old > operand ? operand : old - 1.
- * - CAS: operands expected, new. Floats are compared by their bits: a NaN is found again, so
- * that loops around it end, and 0.0 is not -0.0.
- */
+ *   equal: memory keeps the one it has. On integers the two pairs are the same.
+ * - INC: old >= operand ? 0 : old + 1.
+ * - DEC: old == 0 || old > operand ? operand : old less 1.
+ * - CAS: operands expected, new. Floats are compared by their bits: a NaN equals itself, so
+ * that loops around it end, and 0.0 differs from -0.0. */
 #ifndef LW_FRONT_NUMERIC_ATOMICS_H
 #define LW_FRONT_NUMERIC_ATOMICS_H
 
@@ -39,13 +39,13 @@ typedef enum lw_atomic_kind {
  * INC, DEC: unsigned integers; EXCH, CAS: all of these. Complex numbers: ADD and SUB. */
 bool lw_atomic_takes(lw_atomic_kind kind, lw_dtype type);
 
-/* The element at `pointer`, aligned by its size, updated with operands of `type`: one, CAS two.
- * The old value. `type` is not complex. */
+/* Update the element at `pointer`, aligned to its size, with operands of `type`: one, or two
+ * for CAS. Returns the old value. `type` is not complex. */
 lw_ref lw_atomic_update(lw_builder *b, lw_atomic_kind kind, lw_dtype type, lw_ref pointer,
                         const lw_ref *operands, uint32_t n);
 
 /* ADD or SUB of a complex number (c64, c128): two updates, of its real and of its imaginary
- * part, and not one transaction: who reads in between sees the one without the other. */
+ * part, which are not one transaction: a concurrent reader may see one without the other. */
 void lw_atomic_update_complex(lw_builder *b, lw_atomic_kind kind, lw_dtype type, lw_ref pointer,
                               const lw_ref operand[2], lw_ref old[2]);
 

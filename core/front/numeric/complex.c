@@ -1,10 +1,11 @@
 /* Complex arithmetic as NumPy's loops compute it (numpy/_core/src/umath/loops.c.src and
- * npymath/npy_math_complex.c.src), without branches. The functions' formulas are in
- * complex_functions.c. */
+ * npymath/npy_math_complex.c.src), without branches. The formulas of the elementary functions
+ * are in complex_functions.c. */
 #include "core/front/numeric/complex_internal.h"
 
 #include "core/front/numeric/floats.h"
 #include "core/front/numeric/integers.h"
+#include "core/front/numeric/numeric_internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -32,25 +33,28 @@ absolute(lw_builder *b, lw_ref x)
 lw_complex
 lw_complex_add(lw_builder *b, lw_complex x, lw_complex y)
 {
+    assert(lw_same_type(b, x.re, x.im) && lw_same_type(b, x.re, y.re));
     return (lw_complex){lw_ir_add(b, x.re, y.re), lw_ir_add(b, x.im, y.im)};
 }
 
 lw_complex
 lw_complex_sub(lw_builder *b, lw_complex x, lw_complex y)
 {
+    assert(lw_same_type(b, x.re, x.im) && lw_same_type(b, x.re, y.re));
     return (lw_complex){lw_ir_sub(b, x.re, y.re), lw_ir_sub(b, x.im, y.im)};
 }
 
 lw_complex
 lw_complex_mul(lw_builder *b, lw_complex x, lw_complex y)
 {
+    assert(lw_same_type(b, x.re, x.im) && lw_same_type(b, x.re, y.re));
     lw_ref re = lw_ir_sub(b, lw_ir_mul(b, x.re, y.re), lw_ir_mul(b, x.im, y.im));
     lw_ref im = lw_ir_add(b, lw_ir_mul(b, x.re, y.im), lw_ir_mul(b, x.im, y.re));
 
     return (lw_complex){re, im};
 }
 
-/* For fast math: no care for overflow of |y|**2. */
+/* Division under fast math, which does not guard against overflow of |y|**2. */
 static lw_complex
 quick_div(lw_builder *b, lw_complex x, lw_complex y)
 {
@@ -87,6 +91,7 @@ smith_div(lw_builder *b, lw_complex x, lw_complex y)
 lw_complex
 lw_complex_div(lw_builder *b, lw_complex x, lw_complex y)
 {
+    assert(lw_same_type(b, x.re, x.im) && lw_same_type(b, x.re, y.re));
     if (b->fast & LW_FAST_AFN)
         return quick_div(b, x, y);
     uint32_t fast = lw_float_exact(b);
@@ -110,6 +115,7 @@ lw_complex_conjugate(lw_builder *b, lw_complex x)
 lw_complex
 lw_complex_select(lw_builder *b, lw_ref condition, lw_complex yes, lw_complex no)
 {
+    assert(lw_same_type(b, yes.re, no.re) && lw_same_type(b, yes.im, no.im));
     return (lw_complex){lw_ir_select(b, condition, yes.re, no.re),
                         lw_ir_select(b, condition, yes.im, no.im)};
 }
@@ -156,6 +162,7 @@ strict(lw_op op)
 lw_ref
 lw_complex_compare(lw_builder *b, lw_op op, lw_complex x, lw_complex y)
 {
+    assert(lw_same_type(b, x.re, x.im) && lw_same_type(b, x.re, y.re));
     lw_ref im = lw_ir_compare(b, op, x.im, y.im);
 
     if (op == LW_OP_EQ)
@@ -171,6 +178,7 @@ lw_complex_compare(lw_builder *b, lw_op op, lw_complex x, lw_complex y)
 lw_complex
 lw_complex_extremum(lw_builder *b, lw_op op, bool pass_nan, lw_complex x, lw_complex y)
 {
+    assert(lw_same_type(b, x.re, x.im) && lw_same_type(b, x.re, y.re));
     lw_ref nan = lw_complex_isnan(b, pass_nan ? x : y);
     lw_ref first = lw_ir_or(b, nan, lw_complex_compare(b, op, x, y));
 
@@ -215,11 +223,12 @@ lw_complex_rint(lw_builder *b, lw_complex x)
     return (lw_complex){lw_float_call(b, LW_IN_rint, x.re), lw_float_call(b, LW_IN_rint, x.im)};
 }
 
-/* An angle of 0 keeps its sign, whatever the radius; without a direction only 0 and the size of
- * an infinity are known. */
+/* rect(r, angle): an angle of 0 keeps its sign, whatever the radius is; where the angle has no
+ * direction (inf, NaN), the result is known only for a radius of 0 and as an infinite size. */
 lw_complex
 lw_complex_rect(lw_builder *b, lw_ref radius, lw_ref angle)
 {
+    assert(lw_same_type(b, radius, angle));
     lw_complex at = {radius, angle};
     lw_ref flat = lw_ir_compare(b, LW_OP_EQ, angle, real(b, at, 0));
     lw_ref re = lw_ir_mul(b, radius, lw_float_call(b, LW_IN_cos, angle));
@@ -253,8 +262,8 @@ lw_complex_reciprocal(lw_builder *b, lw_complex x)
     return value;
 }
 
-/* As NumPy where |x| is infinite: the real part's direction when that part is infinite, else
- * the imaginary part's; both infinite, or NaN: NaN. */
+/* As NumPy's sign where |x| is infinite: the direction of the real part if that is infinite,
+ * else of the imaginary part; NaN if both are infinite, or one is NaN. */
 lw_complex
 lw_complex_sign(lw_builder *b, lw_complex x)
 {
@@ -341,7 +350,7 @@ lw_complex_call(lw_builder *b, lw_complex_function which, lw_complex x)
 
 /* ---- power ---- */
 
-/* The product tree of npy_cpow, n in 1 … 99. */
+/* The product tree of npy_cpow, for n in 1 … 99. */
 static lw_complex
 power_unrolled(lw_builder *b, lw_complex x, unsigned n)
 {
@@ -358,7 +367,7 @@ power_unrolled(lw_builder *b, lw_complex x, unsigned n)
     return result;
 }
 
-/* Whether y is a constant whole number in -99 … 99 without imaginary part. */
+/* Whether y is a constant integer in -99 … 99 without imaginary part. */
 static bool
 constant_exponent(const lw_builder *b, lw_complex y, int *n)
 {
@@ -396,8 +405,8 @@ power_constant(lw_builder *b, lw_complex x, int n)
     return lw_complex_select(b, lw_complex_truth(b, x), value, nan);
 }
 
-/* x**n for a whole number 1 <= n < 100 that is known at run time only, multiplied in the order
- * of npy_cpow. */
+/* x**n for an integer 1 <= n < 100 that is known only at run time, multiplied in the order of
+ * npy_cpow. */
 static lw_complex
 power_loop(lw_builder *b, lw_complex x, lw_ref n)
 {
@@ -430,7 +439,8 @@ power_loop(lw_builder *b, lw_complex x, lw_ref n)
     return (lw_complex){lw_ir_get(b, slots[0]), lw_ir_get(b, slots[1])};
 }
 
-/* The cases of npy_cpow, each in its own region: 0 to a power, whole numbers, exp(y log x). */
+/* The cases of npy_cpow, each in a region of its own: 0 to a power, integer exponents, exp(y
+ * log x). */
 static void
 emit_power(lw_builder *b, lw_complex x, lw_complex y)
 {
@@ -463,6 +473,7 @@ emit_power(lw_builder *b, lw_complex x, lw_complex y)
 lw_complex
 lw_complex_power(lw_builder *b, lw_complex x, lw_complex y)
 {
+    assert(lw_same_type(b, x.re, x.im) && lw_same_type(b, x.re, y.re));
     lw_dtype type = type_of(b, x);
     lw_builder h;
     uint32_t helper;

@@ -1,6 +1,7 @@
-/* Complex numbers as pairs of values; the IR has none. Arithmetic is NumPy's formula by formula
- * and is emitted where it is used; functions are helpers of the module, computed in float64 for
- * complex64 too, which makes their over- and underflow harmless there.
+/* Complex numbers as pairs of values, because the IR has none. Arithmetic follows NumPy formula
+ * by formula and is emitted where it is used. Functions are helpers of the module; they compute
+ * in float64 for complex64, too, where overflow and underflow of intermediate results cannot
+ * occur.
  *
  * Branch cuts and special values: ISO C99 Annex G.6. */
 #ifndef LW_FRONT_NUMERIC_COMPLEX_H
@@ -52,10 +53,11 @@ lw_complex lw_complex_sign(lw_builder *b, lw_complex x); /* x / |x| */
 lw_complex lw_complex_rint(lw_builder *b, lw_complex x);
 lw_complex lw_complex_sinc(lw_builder *b, lw_complex x);
 lw_complex lw_complex_rect(lw_builder *b, lw_ref radius, lw_ref angle);
-lw_ref lw_complex_abs(lw_builder *b, lw_complex x); /* without overflow */
+lw_ref lw_complex_abs(lw_builder *b, lw_complex x); /* no intermediate overflow */
 lw_ref lw_complex_angle(lw_builder *b, lw_complex x);
 
-/* EQ and NE by parts; the others lexicographic, false when a part is NaN, as NumPy orders. */
+/* EQ and NE compare both parts; the others compare lexicographically and are false when a part
+ * is NaN, as in NumPy. */
 lw_ref lw_complex_compare(lw_builder *b, lw_op op, lw_complex x, lw_complex y);
 lw_ref lw_complex_truth(lw_builder *b, lw_complex x);
 lw_ref lw_complex_isnan(lw_builder *b, lw_complex x);
@@ -63,7 +65,8 @@ lw_ref lw_complex_isinf(lw_builder *b, lw_complex x);
 lw_ref lw_complex_isfinite(lw_builder *b, lw_complex x);
 lw_ref lw_complex_isclose(lw_builder *b, lw_complex x, lw_complex y, lw_ref relative,
                           lw_ref absolute);
-/* op: LW_OP_GE for the larger, LW_OP_LE for the smaller of two; pass_nan: NaN is passed on. */
+/* op: LW_OP_GE for the larger, LW_OP_LE for the smaller of the two; pass_nan: a NaN is
+ * returned. */
 lw_complex lw_complex_extremum(lw_builder *b, lw_op op, bool pass_nan, lw_complex x,
                                lw_complex y);
 

@@ -15,7 +15,7 @@
 #define LN2     0.693147180559945309417232121458176568
 #define HALF_PI 1.57079632679489661923132169163975144
 
-/* Short names for formulas; every one emits into `b`. */
+/* Short names, so that formulas can be read; each emits into `b`. */
 #define NUM(value)        lw_ir_float(b, LW_DT_f64, (value))
 #define ADD(x, y)         lw_ir_add(b, x, y)
 #define SUB(x, y)         lw_ir_sub(b, x, y)
@@ -48,7 +48,7 @@ scaled(lw_builder *b, lw_complex z, double factor)
 
 /* ---- sqrt ---- */
 
-/* sqrt((|x| + |z|) / 2) and |y| over twice that; z is scaled by 4**k so that neither |z| nor
+/* sqrt((|x| + |z|) / 2) and |y| over twice that. z is scaled by 4**k so that neither |z| nor
  * the half-sum leaves the range. */
 static lw_complex
 square_root(lw_builder *b, lw_complex z)
@@ -72,8 +72,8 @@ square_root(lw_builder *b, lw_complex z)
 
 /* ---- exp and log ---- */
 
-/* Beyond 700 the factor exp(700) is multiplied in last, when cosine and sine have made the
- * product smaller. */
+/* Beyond 700 the factor exp(700) is multiplied in last, after cosine and sine have reduced the
+ * product. */
 #define EXP_LIMIT    700.0
 #define EXP_OF_LIMIT 1.0142320547350045e304
 
@@ -104,7 +104,7 @@ exponential_minus_one(lw_builder *b, lw_complex z)
     return (lw_complex){PICK(use, near, SUB(whole.re, NUM(1))), whole.im};
 }
 
-/* x + y without loss: the sum, and in *low what rounding took from it. */
+/* x + y without loss: returns the rounded sum, and in *low the rounding error. */
 static lw_ref
 exact_sum(lw_builder *b, lw_ref x, lw_ref y, lw_ref *low)
 {
@@ -114,7 +114,7 @@ exact_sum(lw_builder *b, lw_ref x, lw_ref y, lw_ref *low)
     return sum;
 }
 
-/* log(|1 + d + i y|) = log1p(2 d + d**2 + y**2) / 2, the sum in twice the precision. */
+/* log(|1 + d + i y|) = log1p(2 d + d**2 + y**2) / 2, with the sum in twice the precision. */
 static lw_ref
 log_beside_one(lw_builder *b, lw_ref d, lw_ref y)
 {
@@ -194,7 +194,7 @@ hyperbolic_cosine(lw_builder *b, lw_complex z)
     return (lw_complex){re, im};
 }
 
-/* From t = tan(y) and s = sinh(x); from 22 on, 1 - |tanh(x)| is below half an ulp. */
+/* Computed from t = tan(y) and s = sinh(x); from 22 on, 1 - |tanh(x)| is below half an ulp. */
 static lw_complex
 hyperbolic_tangent(lw_builder *b, lw_complex z)
 {
@@ -216,7 +216,7 @@ hyperbolic_tangent(lw_builder *b, lw_complex z)
 
 #define LARGE (DBL_MAX / 4)
 
-/* log|z| for numbers whose square root would not be moved by 1. */
+/* log|z| for numbers so large that adding 1 would not change their square root. */
 static lw_ref
 log_of_large(lw_builder *b, lw_complex z)
 {
@@ -299,7 +299,7 @@ atanh_at_pole(lw_builder *b, lw_ref y, lw_ref ay)
     return (lw_complex){PICK(on, NUM(INFINITY), re), PICK(on, y, im)};
 }
 
-/* For x >= 0; the sign of x turns both parts of argument and result. */
+/* For x >= 0; the sign of x turns both parts of the argument and the result. */
 static lw_complex
 inverse_hyperbolic_tangent(lw_builder *b, lw_complex z)
 {
@@ -321,7 +321,7 @@ inverse_hyperbolic_tangent(lw_builder *b, lw_complex z)
 
 /* ---- all of them ---- */
 
-/* -i f(i z) from f: sin, tan, asin and atan from their hyperbolic relatives. */
+/* -i f(i z): sin, tan, asin and atan are made from the hyperbolic functions. */
 static lw_complex
 turned(lw_builder *b, lw_complex_function which, lw_complex z)
 {

@@ -1,9 +1,10 @@
-/* Float operations as IR: see floats.h. Formulas and special cases follow NumPy's
- * numpy/_core/src/npymath (npy_math_internal.h.src, halffloat.cpp), rewritten without branches.
- */
+/* Float operations as IR; floats.h says what they mean. Formulas and special cases follow
+ * NumPy's numpy/_core/src/npymath (npy_math_internal.h.src, halffloat.cpp), rewritten without
+ * branches. */
 #include "core/front/numeric/floats.h"
 
 #include "core/front/numeric/integers.h"
+#include "core/front/numeric/numeric_internal.h"
 
 #include <math.h>
 
@@ -36,7 +37,7 @@ lw_float_relax(lw_builder *b, uint32_t fast)
     b->fast = fast;
 }
 
-/* The type that formulas are computed in. */
+/* The type in which formulas are computed. */
 static lw_dtype
 wide_of(lw_dtype type)
 {
@@ -57,7 +58,7 @@ number(lw_builder *b, lw_ref like, double value)
 
 /* ---- division ---- */
 
-/* div and mod from mod0 = fmod(x, y), as npy_divmod. */
+/* Quotient and remainder from mod0 = fmod(x, y), as npy_divmod computes them. */
 static void
 exact_divmod(lw_builder *b, lw_ref x, lw_ref y, lw_ref *quotient, lw_ref *rest)
 {
@@ -87,7 +88,7 @@ exact_divmod(lw_builder *b, lw_ref x, lw_ref y, lw_ref *quotient, lw_ref *rest)
     }
 }
 
-/* floor(x / y), and what is left: for fast math. */
+/* floor(x / y) and the remainder, for fast math. */
 static void
 fast_divmod(lw_builder *b, lw_ref x, lw_ref y, lw_ref *quotient, lw_ref *rest)
 {
@@ -102,6 +103,7 @@ fast_divmod(lw_builder *b, lw_ref x, lw_ref y, lw_ref *quotient, lw_ref *rest)
 void
 lw_float_divmod(lw_builder *b, lw_ref x, lw_ref y, lw_ref *quotient, lw_ref *rest)
 {
+    assert(lw_holds_float(b, x) && lw_same_type(b, x, y));
     lw_dtype type = lw_ir_type(b, x);
     uint32_t fast = b->fast;
 
@@ -122,7 +124,7 @@ lw_float_divmod(lw_builder *b, lw_ref x, lw_ref y, lw_ref *quotient, lw_ref *res
 
 /* ---- power ---- */
 
-/* x**0.5: (-inf)**0.5 is inf and (-0.0)**0.5 is 0.0, which is not what sqrt gives. */
+/* x**0.5. It is not sqrt(x): (-inf)**0.5 is inf and (-0.0)**0.5 is 0.0. */
 static lw_ref
 power_of_half(lw_builder *b, lw_ref x)
 {
@@ -135,7 +137,7 @@ power_of_half(lw_builder *b, lw_ref x)
     return lw_float_call(b, LW_IN_fabs, root);
 }
 
-/* x**n as products, for the exponents where that is exact or within an ulp; 0: call pow. */
+/* x**n as products, for exponents where that is exact or within an ulp; 0: call pow. */
 static lw_ref
 power_by_products(lw_builder *b, lw_ref x, double n, bool precise)
 {
@@ -175,12 +177,14 @@ constant_value(lw_dtype type, uint64_t bits)
 lw_ref
 lw_float_power(lw_builder *b, lw_ref x, lw_ref y, bool precise)
 {
+    assert(lw_holds_float(b, x) && lw_same_type(b, x, y));
     lw_dtype type = lw_ir_type(b, x), wide = wide_of(type);
     uint32_t fast = b->fast;
     uint64_t bits;
     lw_ref value = 0;
 
-    b->fast &= ~(uint32_t)LW_MAY_FUSE; /* x**2 - y is not one expression of products */
+    b->fast &= ~(uint32_t)LW_MAY_FUSE; /* keeps x**2 - y from being contracted as one expression
+                                          of products */
     x = lw_ir_cast(b, wide, x);
     if (lw_ir_is_const(b, y, &bits) && lw_ir_type(b, y) == wide)
         value = power_by_products(b, x, constant_value(wide, bits), precise);
@@ -197,6 +201,7 @@ lw_float_power(lw_builder *b, lw_ref x, lw_ref y, bool precise)
 lw_ref
 lw_float_sign(lw_builder *b, lw_ref x)
 {
+    assert(lw_holds_float(b, x));
     lw_ref zero = number(b, x, 0);
     uint32_t fast = lw_float_exact(b);
     lw_ref value = lw_ir_select(b, lw_ir_compare(b, LW_OP_EQ, x, zero), zero, x);
@@ -210,6 +215,7 @@ lw_float_sign(lw_builder *b, lw_ref x)
 lw_ref
 lw_float_heaviside(lw_builder *b, lw_ref x, lw_ref at_zero)
 {
+    assert(lw_holds_float(b, x) && lw_same_type(b, x, at_zero));
     lw_ref zero = number(b, x, 0);
     uint32_t fast = lw_float_exact(b);
     lw_ref value = lw_ir_select(b, lw_ir_compare(b, LW_OP_EQ, x, zero), at_zero, x);
@@ -247,28 +253,32 @@ log_of_sum(lw_builder *b, lw_ref x, lw_ref y, lw_intrinsic exponential, double l
 lw_ref
 lw_float_logaddexp(lw_builder *b, lw_ref x, lw_ref y)
 {
+    assert(lw_holds_float(b, x) && lw_same_type(b, x, y));
     return log_of_sum(b, x, y, LW_IN_exp, 0.693147180559945309417232121458176568, 1);
 }
 
 lw_ref
 lw_float_logaddexp2(lw_builder *b, lw_ref x, lw_ref y)
 {
+    assert(lw_holds_float(b, x) && lw_same_type(b, x, y));
     return log_of_sum(b, x, y, LW_IN_exp2, 1, 1.442695040888963407359924681001892137);
 }
 
 lw_ref
 lw_float_scale(lw_builder *b, lw_ref x, double factor)
 {
+    assert(lw_holds_float(b, x));
     lw_dtype type = lw_ir_type(b, x);
     lw_ref wide = widen(b, x);
 
     return lw_ir_cast(b, type, lw_ir_mul(b, wide, number(b, wide, factor)));
 }
 
-/* As NumPy: 0 is replaced by a number so small that the quotient rounds to 1. */
+/* As in NumPy, 0 is replaced by a number so small that the quotient rounds to 1. */
 lw_ref
 lw_float_sinc(lw_builder *b, lw_ref x)
 {
+    assert(lw_holds_float(b, x));
     lw_dtype type = lw_ir_type(b, x);
     lw_ref wide = widen(b, x), zero = number(b, wide, 0), tiny = number(b, wide, 1e-20);
     lw_ref safe = lw_ir_select(b, lw_ir_compare(b, LW_OP_EQ, wide, zero), tiny, wide);
@@ -280,6 +290,7 @@ lw_float_sinc(lw_builder *b, lw_ref x)
 lw_ref
 lw_float_fma(lw_builder *b, lw_ref x, lw_ref y, lw_ref z)
 {
+    assert(lw_same_type(b, x, y) && lw_same_type(b, x, z));
     lw_dtype type = lw_ir_type(b, x);
 
     return lw_ir_cast(b, type, lw_ir_fma(b, widen(b, x), widen(b, y), widen(b, z)));
@@ -301,11 +312,12 @@ power_of_ten(lw_builder *b, lw_ref x, lw_ref digits)
     return lw_ir_cast(b, type, lw_float_call2(b, LW_IN_pow, ten, count));
 }
 
-/* np.round: scale, round half to even, scale back. Where scaling overflows, x has no such
- * digits. */
+/* np.round: scale, round half to even, scale back. If scaling overflows, x has no digits at
+ * that position. */
 lw_ref
 lw_float_round(lw_builder *b, lw_ref x, lw_ref digits)
 {
+    assert(lw_holds_float(b, x));
     uint64_t bits = 1;
     bool constant = lw_ir_is_const(b, digits, &bits);
 
@@ -365,34 +377,39 @@ against_infinity(lw_builder *b, lw_ref x, lw_op op)
 lw_ref
 lw_float_isnan(lw_builder *b, lw_ref x)
 {
+    assert(lw_holds_float(b, x));
     return against_infinity(b, x, LW_OP_GT);
 }
 
 lw_ref
 lw_float_isinf(lw_builder *b, lw_ref x)
 {
+    assert(lw_holds_float(b, x));
     return against_infinity(b, x, LW_OP_EQ);
 }
 
 lw_ref
 lw_float_isfinite(lw_builder *b, lw_ref x)
 {
+    assert(lw_holds_float(b, x));
     return against_infinity(b, x, LW_OP_LT);
 }
 
 lw_ref
 lw_float_signbit(lw_builder *b, lw_ref x)
 {
+    assert(lw_holds_float(b, x));
     lw_dtype type = lw_signed_of(lw_ir_type(b, x));
 
     return lw_ir_compare(b, LW_OP_LT, lw_ir_bitcast(b, type, x), lw_ir_zero(b, type));
 }
 
-/* For float16, NumPy's own code gives x when both are equal: the sign of zero differs from C's.
- */
+/* For float16, NumPy's own code returns x when both are equal; C's nextafter returns y, which
+ * differs in the sign of zero. */
 lw_ref
 lw_float_nextafter(lw_builder *b, lw_ref x, lw_ref y)
 {
+    assert(lw_holds_float(b, x) && lw_same_type(b, x, y));
     uint32_t fast = lw_float_exact(b);
     lw_ref value = lw_float_call2(b, LW_IN_nextafter, x, y);
 
@@ -413,11 +430,12 @@ step_outwards(lw_builder *b, lw_ref x, bool keep_sign)
     return lw_ir_bitcast(b, type, lw_ir_add(b, raw, lw_ir_int(b, ints, 1)));
 }
 
-/* To the next number away from zero. NumPy's float16 has a code of its own: to the next number
- * upwards. Infinities give NaN; 0 gives the smallest number, positive. */
+/* The step to the next number away from zero. NumPy's float16 has code of its own, which takes
+ * the next number upwards. Infinities give NaN; 0 gives the smallest positive number. */
 lw_ref
 lw_float_spacing(lw_builder *b, lw_ref x)
 {
+    assert(lw_holds_float(b, x));
     lw_dtype type = lw_ir_type(b, x);
     uint32_t fast = lw_float_exact(b);
     lw_ref next, value, zero = number(b, x, 0);
@@ -434,10 +452,11 @@ lw_float_spacing(lw_builder *b, lw_ref x)
     return value;
 }
 
-/* The largest number has no next one: there, the step below it. */
+/* The largest number has no successor; its result is the step below it. */
 lw_ref
 lw_float_ulp(lw_builder *b, lw_ref x)
 {
+    assert(lw_holds_float(b, x));
     lw_dtype type = lw_ir_type(b, x), ints = lw_unsigned_of(type);
     uint32_t fast = lw_float_exact(b);
     lw_ref size = lw_float_call(b, LW_IN_fabs, x), up = step_outwards(b, x, false);
@@ -453,9 +472,10 @@ lw_float_ulp(lw_builder *b, lw_ref x)
 lw_ref
 lw_float_ldexp(lw_builder *b, lw_ref x, lw_ref exponent)
 {
+    assert(lw_holds_float(b, x) && lw_holds_integer(b, exponent));
     lw_dtype type = lw_ir_type(b, x), given = lw_ir_type(b, exponent);
 
-    if (lw_dtypes[given].bits == 64 || given == LW_DT_u32) { /* beyond ±32767 all is 0 or inf */
+    if (lw_dtypes[given].bits == 64 || given == LW_DT_u32) { /* beyond ±32767: 0 or inf */
         lw_ref low = lw_ir_int(b, LW_DT_i64, -32767), high = lw_ir_int(b, given, 32767);
         lw_ref above = lw_int_compare(b, LW_OP_GT, exponent, high);
         exponent = lw_ir_select(b, above, high, exponent);
@@ -469,6 +489,7 @@ lw_float_ldexp(lw_builder *b, lw_ref x, lw_ref exponent)
 void
 lw_float_frexp(lw_builder *b, lw_ref x, lw_ref *mantissa, lw_ref *exponent)
 {
+    assert(lw_holds_float(b, x));
     *mantissa = lw_float_call(b, LW_IN_frexp_mantissa, x);
     *exponent = lw_float_call(b, LW_IN_frexp_exponent, x);
 }
@@ -477,6 +498,7 @@ lw_float_frexp(lw_builder *b, lw_ref x, lw_ref *mantissa, lw_ref *exponent)
 void
 lw_float_modf(lw_builder *b, lw_ref x, lw_ref *fraction, lw_ref *whole)
 {
+    assert(lw_holds_float(b, x));
     uint32_t fast = lw_float_exact(b);
     lw_ref zero = number(b, x, 0), rest;
 
@@ -489,6 +511,7 @@ lw_float_modf(lw_builder *b, lw_ref x, lw_ref *fraction, lw_ref *whole)
 lw_ref
 lw_float_isclose(lw_builder *b, lw_ref x, lw_ref y, lw_ref relative, lw_ref absolute)
 {
+    assert(lw_same_type(b, x, y) && lw_same_type(b, x, relative));
     uint32_t fast = lw_float_exact(b);
     lw_ref gap = lw_float_call(b, LW_IN_fabs, lw_ir_sub(b, x, y));
     lw_ref size_x = lw_float_call(b, LW_IN_fabs, lw_ir_mul(b, relative, x));

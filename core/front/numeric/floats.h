@@ -1,23 +1,24 @@
-/* Float operations beyond one instruction, with NumPy's results (docs/typing.md)
+/* Float operations that take more than one instruction, with NumPy's results (docs/typing.md)
  * on both targets. Operands have one float type; float16 and bfloat16 are computed in float32
- * and rounded once, as NumPy does. Selects instead of branches. Fast-math flags of the builder
- * choose the faster form where there is one; otherwise the formulas are emitted without any, so
- * that no contraction changes their bits. */
+ * and rounded once, as in NumPy. Selects are used instead of branches. Fast-math flags of the
+ * builder choose a faster form where there is one; all other formulas are emitted without these
+ * flags, so that contraction does not change their bits. */
 #ifndef LW_FRONT_NUMERIC_FLOATS_H
 #define LW_FRONT_NUMERIC_FLOATS_H
 
 #include "core/ir/build.h"
 #include "core/tables/intrinsics.h"
 
-/* One or two operands of the type; that type is the result (or i32 where the row says so). */
+/* An intrinsic of one or two operands of the type; its result has that type (or i32 if the row
+ * says so). */
 lw_ref lw_float_call(lw_builder *b, lw_intrinsic which, lw_ref x);
 lw_ref lw_float_call2(lw_builder *b, lw_intrinsic which, lw_ref x, lw_ref y);
 
-/* Clears the fast flags until lw_float_relax gets back what this returned. */
+/* Clear the fast-math flags; lw_float_relax restores what this returned. */
 uint32_t lw_float_exact(lw_builder *b);
 void lw_float_relax(lw_builder *b, uint32_t fast);
 
-/* npy_divmod: fmod, then Python's signs. Either result may be NULL. */
+/* As npy_divmod: fmod, then Python's signs. Either result may be NULL. */
 void lw_float_divmod(lw_builder *b, lw_ref x, lw_ref y, lw_ref *quotient, lw_ref *rest);
 
 /* Constant exponents -1, 0, 1, 2 are exact operations; 3 and 4 are products unless `precise`.
@@ -34,13 +35,13 @@ lw_ref lw_float_fma(lw_builder *b, lw_ref x, lw_ref y, lw_ref z);
 
 /* math.isclose; the tolerances have the operands' type */
 lw_ref lw_float_isclose(lw_builder *b, lw_ref x, lw_ref y, lw_ref relative, lw_ref absolute);
-/* From the bits, so that no fast-math flag can reason them away. */
+/* Computed from the bits, so that no fast-math flag can assume them away. */
 lw_ref lw_float_isnan(lw_builder *b, lw_ref x);
 lw_ref lw_float_isinf(lw_builder *b, lw_ref x);
 lw_ref lw_float_isfinite(lw_builder *b, lw_ref x);
 lw_ref lw_float_signbit(lw_builder *b, lw_ref x); /* bool */
 lw_ref lw_float_nextafter(lw_builder *b, lw_ref x, lw_ref y);
-lw_ref lw_float_spacing(lw_builder *b, lw_ref x); /* np.spacing: signed but for float16 */
+lw_ref lw_float_spacing(lw_builder *b, lw_ref x); /* np.spacing: signed, except for float16 */
 lw_ref lw_float_ulp(lw_builder *b, lw_ref x);     /* math.ulp: positive */
 lw_ref lw_float_ldexp(lw_builder *b, lw_ref x, lw_ref exponent); /* exponent: any integer */
 void lw_float_frexp(lw_builder *b, lw_ref x, lw_ref *mantissa, lw_ref *exponent); /* i32 */

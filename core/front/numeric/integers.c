@@ -1,10 +1,11 @@
-/* Integer operations as IR: see integers.h for what they mean. The raw DIV, REM, SHL and SHR
- * get operands for which every machine agrees; what they should have given otherwise is
+/* Integer operations as IR; integers.h says what they mean. The raw DIV, REM, SHL and SHR
+ * receive only operands for which all machines agree; the results for other operands are
  * selected afterwards. */
 #include "core/front/numeric/integers.h"
 
 #include "core/front/numeric/overflow.h"
 #include "core/tables/intrinsics.h"
+#include "core/front/numeric/numeric_internal.h"
 
 #include <stdio.h>
 
@@ -12,12 +13,6 @@ static unsigned
 width_of(lw_dtype type)
 {
     return lw_dtypes[type].bits;
-}
-
-bool
-lw_is_signed(lw_dtype type)
-{
-    return lw_dtypes[type].kind == LW_KIND_INT;
 }
 
 static lw_dtype
@@ -82,8 +77,8 @@ minimum_of(lw_builder *b, lw_dtype type)
     return lw_ir_int(b, type, (int64_t)(UINT64_MAX << (width_of(type) - 1)));
 }
 
-/* y where x / y is defined, else 1: MIN / 1 and MIN % 1 are just what MIN // -1 and MIN % -1
- * are to give. */
+/* y where x / y is defined, else 1: MIN / 1 and MIN % 1 are the results that MIN // -1 and MIN
+ * % -1 must have. */
 static lw_ref
 safe_divisor(lw_builder *b, lw_ref x, lw_ref y)
 {
@@ -102,7 +97,7 @@ safe_divisor(lw_builder *b, lw_ref x, lw_ref y)
     return lw_ir_select(b, bad, lw_ir_int(b, type, 1), y);
 }
 
-/* log2 of a constant power of two; -1: it is something else. */
+/* log2 of a constant power of two; -1: it is not one. */
 static int
 power_of_two(lw_builder *b, lw_ref y)
 {
@@ -129,6 +124,7 @@ divmod_by_shift(lw_builder *b, lw_ref x, int shift, lw_ref *quotient, lw_ref *re
 void
 lw_int_divmod(lw_builder *b, lw_ref x, lw_ref y, lw_ref *quotient, lw_ref *rest)
 {
+    assert(lw_holds_integer(b, x) && lw_same_type(b, x, y));
     lw_dtype type = lw_ir_type(b, x);
     int shift = power_of_two(b, y);
 
@@ -165,12 +161,14 @@ lw_int_floordiv(lw_builder *b, lw_ref x, lw_ref y)
 lw_ref
 lw_int_fmod(lw_builder *b, lw_ref x, lw_ref y)
 {
+    assert(lw_holds_integer(b, x) && lw_same_type(b, x, y));
     return lw_ir_rem(b, x, safe_divisor(b, x, y));
 }
 
 lw_ref
 lw_int_reciprocal(lw_builder *b, lw_ref x)
 {
+    assert(lw_holds_integer(b, x));
     lw_dtype type = lw_ir_type(b, x);
     lw_ref unit = lw_ir_compare(b, LW_OP_EQ, x, lw_ir_int(b, type, 1));
 
@@ -181,7 +179,7 @@ lw_int_reciprocal(lw_builder *b, lw_ref x)
 
 /* ---- shifts ---- */
 
-/* Whether the count lies in 0 … width-1, and that count (else `otherwise`) in x's type. */
+/* The count in the type of x if it is in 0 … width-1, else `otherwise`; *inside: which. */
 static lw_ref
 safe_count(lw_builder *b, lw_ref x, lw_ref count, int64_t otherwise, lw_ref *inside)
 {
@@ -196,7 +194,7 @@ safe_count(lw_builder *b, lw_ref x, lw_ref count, int64_t otherwise, lw_ref *ins
                         lw_ir_int(b, type, otherwise));
 }
 
-/* A constant count inside the width, as the shift wants it; 0: it is something else. */
+/* A constant count below the width, in the type that the shift needs; 0: it is not one. */
 static lw_ref
 constant_count(lw_builder *b, lw_ref x, lw_ref count)
 {
@@ -211,6 +209,7 @@ constant_count(lw_builder *b, lw_ref x, lw_ref count)
 lw_ref
 lw_int_shl(lw_builder *b, lw_ref x, lw_ref count)
 {
+    assert(lw_holds_integer(b, x) && lw_holds_integer(b, count));
     lw_ref constant = constant_count(b, x, count), inside;
 
     if (constant)
@@ -222,6 +221,7 @@ lw_int_shl(lw_builder *b, lw_ref x, lw_ref count)
 lw_ref
 lw_int_shr(lw_builder *b, lw_ref x, lw_ref count)
 {
+    assert(lw_holds_integer(b, x) && lw_holds_integer(b, count));
     lw_dtype type = lw_ir_type(b, x);
     lw_ref constant = constant_count(b, x, count), inside;
 
@@ -257,7 +257,7 @@ power_negative(lw_builder *b, lw_ref x, lw_ref odd)
     return lw_ir_select(b, odd, unit, lw_ir_mul(b, unit, unit));
 }
 
-/* By squaring; the loop ends when no bit of the exponent is left. */
+/* Square and multiply; the loop ends when no bit of the exponent is left. */
 static uint32_t
 power_helper(lw_module *module, lw_dtype type)
 {
@@ -300,6 +300,7 @@ power_helper(lw_module *module, lw_dtype type)
 lw_ref
 lw_int_power(lw_builder *b, lw_ref x, lw_ref exponent)
 {
+    assert(lw_holds_integer(b, x) && lw_holds_integer(b, exponent));
     lw_dtype type = lw_ir_type(b, x);
     uint64_t bits, base;
 
@@ -320,6 +321,7 @@ lw_int_power(lw_builder *b, lw_ref x, lw_ref exponent)
 lw_ref
 lw_int_abs(lw_builder *b, lw_ref x)
 {
+    assert(lw_holds_integer(b, x));
     lw_dtype type = lw_ir_type(b, x);
 
     if (!lw_is_signed(type))
@@ -331,6 +333,7 @@ lw_int_abs(lw_builder *b, lw_ref x)
 lw_ref
 lw_int_sign(lw_builder *b, lw_ref x)
 {
+    assert(lw_holds_integer(b, x));
     lw_dtype type = lw_ir_type(b, x);
     lw_ref zero = lw_ir_zero(b, type), one = lw_ir_int(b, type, 1);
     lw_ref positive = lw_ir_select(b, lw_ir_compare(b, LW_OP_GT, x, zero), one, zero);
@@ -379,6 +382,7 @@ gcd_helper(lw_module *module, lw_dtype type)
 lw_ref
 lw_int_gcd(lw_builder *b, lw_ref x, lw_ref y)
 {
+    assert(lw_holds_integer(b, x) && lw_same_type(b, x, y));
     lw_dtype type = lw_ir_type(b, x);
     lw_ref args[2] = {magnitude(b, x), magnitude(b, y)};
     uint32_t helper = gcd_helper(b->module, lw_unsigned_of(type));
@@ -389,6 +393,7 @@ lw_int_gcd(lw_builder *b, lw_ref x, lw_ref y)
 lw_ref
 lw_int_lcm(lw_builder *b, lw_ref x, lw_ref y)
 {
+    assert(lw_holds_integer(b, x) && lw_same_type(b, x, y));
     lw_dtype type = lw_ir_type(b, x);
     lw_ref divisor = lw_ir_cast(b, lw_unsigned_of(type), lw_int_gcd(b, x, y));
     lw_ref times = lw_int_floordiv(b, magnitude(b, x), divisor); /* 0 // 0 = 0 */
@@ -396,10 +401,12 @@ lw_int_lcm(lw_builder *b, lw_ref x, lw_ref y)
     return lw_ir_cast(b, type, lw_ir_mul(b, times, magnitude(b, y)));
 }
 
-/* The float64 root is off by one at most: correct it in integers. 2**32 - 1 is the largest. */
+/* The float64 root is off by at most one, which is corrected in integers. 2**32 - 1 is the
+ * largest root. */
 lw_ref
 lw_int_isqrt(lw_builder *b, lw_ref x)
 {
+    assert(lw_holds_integer(b, x));
     lw_dtype type = lw_ir_type(b, x);
     lw_ref zero = lw_ir_zero(b, type), one = lw_ir_int(b, LW_DT_u64, 1);
     lw_ref natural = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, x, zero), zero, x);
@@ -419,7 +426,7 @@ lw_int_isqrt(lw_builder *b, lw_ref x)
 
 /* ---- products ---- */
 
-/* A product of two positive numbers in a loop's slots, which says when it wraps. */
+/* Multiply two positive numbers in the slots of a loop, and record when the product wraps. */
 static void
 multiply(lw_builder *b, lw_ref result, lw_ref wraps, lw_ref x, lw_ref y)
 {
@@ -438,8 +445,8 @@ return_counted(lw_builder *b, lw_ref result, lw_ref wraps)
     lw_helper_end(b);
 }
 
-/* n (n-1) … (n-k+1), for 0 <= k: the falling factorial, with its early ends. 66 factors make
- * any product of consecutive numbers 0 modulo 2**64. */
+/* n (n-1) … (n-k+1) for 0 <= k: the falling factorial, which may end early. 66 factors make any
+ * product of consecutive numbers 0 modulo 2**64. */
 static uint32_t
 falling_helper(lw_module *module, lw_dtype type)
 {
@@ -455,8 +462,8 @@ falling_helper(lw_module *module, lw_dtype type)
     lw_ref result = lw_ir_slot(b, type), wraps = lw_ir_slot(b, LW_DT_b1);
     lw_ir_set(b, result, one);
     lw_ir_set(b, wraps, lw_ir_int(b, LW_DT_b1, 0));
-    lw_ref rounds = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, k, limit), k, limit);
-    lw_for loop = lw_ir_for(b, lw_ir_zero(b, type), rounds, one, LW_LOOP_NO_VECTORIZE, 0);
+    lw_ref iterations = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, k, limit), k, limit);
+    lw_for loop = lw_ir_for(b, lw_ir_zero(b, type), iterations, one, LW_LOOP_NO_VECTORIZE, 0);
     multiply(b, result, wraps, lw_ir_get(b, result), lw_ir_sub(b, n, loop.i));
     lw_ir_for_end(b, &loop);
     return_counted(b, result, wraps);
@@ -477,6 +484,7 @@ counted(lw_builder *b, uint32_t helper, const lw_ref *args, lw_ref wrong, lw_ref
 lw_ref
 lw_int_factorial(lw_builder *b, lw_ref x, lw_ref *wraps)
 {
+    assert(lw_holds_integer(b, x));
     lw_ref wide = lw_ir_cast(b, LW_DT_i64, x), args[2] = {wide, wide};
     lw_ref negative = lw_ir_compare(b, LW_OP_LT, wide, lw_ir_zero(b, LW_DT_i64));
     lw_ref value = counted(b, falling_helper(b->module, LW_DT_i64), args, negative, wraps);
@@ -497,14 +505,15 @@ outside(lw_builder *b, lw_ref n, lw_ref k)
 lw_ref
 lw_int_perm(lw_builder *b, lw_ref n, lw_ref k, lw_ref *wraps)
 {
+    assert(lw_holds_integer(b, n) && lw_same_type(b, n, k));
     lw_ref args[2] = {n, k};
 
     return counted(b, falling_helper(b->module, lw_ir_type(b, n)), args, outside(b, n, k),
                    wraps);
 }
 
-/* c(n, j+1) = c(n, j) (n-j) / (j+1) with g = gcd taken out first, so that the division is exact
- * and no step is larger than the result. */
+/* c(n, j+1) = c(n, j) (n-j) / (j+1), divided by g = gcd first, so that the division is exact
+ * and no intermediate value is larger than the result. */
 static uint32_t
 comb_helper(lw_module *module, lw_dtype type)
 {
@@ -527,7 +536,7 @@ comb_helper(lw_module *module, lw_dtype type)
     lw_ref rest = lw_int_floordiv(b, divisor, common);
     so_far = lw_int_floordiv(b, so_far, common);
     multiply(b, result, wraps, so_far, lw_int_floordiv(b, factor, rest));
-    lw_ir_if(b, lw_ir_get(b, wraps)); /* what follows is no coefficient */
+    lw_ir_if(b, lw_ir_get(b, wraps)); /* all coefficients after it are 0 */
     lw_ir_break(b, 0);
     lw_ir_end(b);
     lw_ir_for_end(b, &loop);
@@ -538,6 +547,7 @@ comb_helper(lw_module *module, lw_dtype type)
 lw_ref
 lw_int_comb(lw_builder *b, lw_ref n, lw_ref k, lw_ref *wraps)
 {
+    assert(lw_holds_integer(b, n) && lw_same_type(b, n, k));
     lw_dtype type = lw_ir_type(b, n);
     lw_ref wrong = outside(b, n, k),
            args[2] = {n, lw_ir_select(b, wrong, lw_ir_zero(b, type), k)};
@@ -550,6 +560,7 @@ lw_int_comb(lw_builder *b, lw_ref n, lw_ref k, lw_ref *wraps)
 lw_ref
 lw_int_popcount(lw_builder *b, lw_ref x)
 {
+    assert(lw_holds_integer(b, x));
     lw_ref natural = magnitude(b, x);
 
     natural = lw_ir_intrinsic(b, LW_IN_popcount, lw_ir_type(b, natural), &natural, 1);
@@ -557,8 +568,21 @@ lw_int_popcount(lw_builder *b, lw_ref x)
 }
 
 lw_ref
+lw_int_find_first_set(lw_builder *b, lw_dtype result, lw_ref x)
+{
+    assert(lw_holds_integer(b, x));
+    lw_dtype type = lw_ir_type(b, x);
+    lw_ref zeros = lw_ir_cast(b, result, lw_ir_intrinsic(b, LW_IN_ctz, type, &x, 1));
+    lw_ref none = lw_ir_compare(b, LW_OP_EQ, x, lw_ir_zero(b, type));
+
+    return lw_ir_select(b, none, lw_ir_zero(b, result),
+                        lw_ir_add(b, zeros, lw_ir_int(b, result, 1)));
+}
+
+lw_ref
 lw_int_bit_length(lw_builder *b, lw_ref x)
 {
+    assert(lw_holds_integer(b, x));
     lw_ref natural = magnitude(b, x), width;
     lw_dtype type = lw_ir_type(b, natural);
 
@@ -570,6 +594,7 @@ lw_int_bit_length(lw_builder *b, lw_ref x)
 lw_ref
 lw_int_round(lw_builder *b, lw_ref x, lw_ref digits)
 {
+    assert(lw_holds_integer(b, x));
     lw_dtype type = lw_ir_type(b, x);
     lw_dtype work = lw_is_signed(type) ? LW_DT_i64 : LW_DT_u64;
     uint64_t bits;
@@ -577,10 +602,10 @@ lw_int_round(lw_builder *b, lw_ref x, lw_ref digits)
 
     if (lw_ir_is_const(b, digits, &bits) && (int64_t)bits >= 0)
         return x;
-    /* from 19 digits (u64: 20) on, unit wraps; such a number rounds to 0 but for the upper half
-     */
-    lw_ref places = lw_ir_cast(b, work, lw_ir_neg(b, digits));
-    lw_ref unit = lw_int_power(b, lw_ir_int(b, work, 10), places);
+    /* from 19 digits (u64: 20) on, unit wraps; such a number rounds to 0, except in the upper
+     * half */
+    lw_ref decimals = lw_ir_cast(b, work, lw_ir_neg(b, digits));
+    lw_ref unit = lw_int_power(b, lw_ir_int(b, work, 10), decimals);
     lw_ref wide = lw_ir_cast(b, work, x);
     lw_int_divmod(b, wide, unit, &quotient, &rest);
     lw_ref missing = lw_ir_sub(b, unit, rest);
@@ -613,8 +638,8 @@ constant_fits(lw_dtype from, uint64_t bits, lw_dtype to)
     return !negative && (width == 64 || bits >> width == 0);
 }
 
-/* A constant in the type of the other operand when it fits there: no widening, no sign check.
- */
+/* A constant in the type of the other operand if it fits there: this saves widening and the
+ * test of the sign. */
 static lw_ref
 adapt_constant(lw_builder *b, lw_ref x, lw_dtype to)
 {
@@ -665,6 +690,7 @@ wide_enough(lw_dtype x, lw_dtype y)
 lw_ref
 lw_int_compare(lw_builder *b, lw_op op, lw_ref x, lw_ref y)
 {
+    assert(lw_holds_integer(b, x) && lw_holds_integer(b, y));
     x = adapt_constant(b, x, lw_ir_type(b, y));
     y = adapt_constant(b, y, lw_ir_type(b, x));
     if (lw_ir_type(b, x) == lw_ir_type(b, y) && (op == LW_OP_EQ || op == LW_OP_NE))

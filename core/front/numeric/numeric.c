@@ -2,6 +2,7 @@
 
 #include "core/front/numeric/floats.h"
 #include "core/front/numeric/integers.h"
+#include "core/front/numeric/numeric_internal.h"
 
 static bool
 is_float(const lw_builder *b, lw_ref x)
@@ -9,7 +10,7 @@ is_float(const lw_builder *b, lw_ref x)
     return lw_is_float(lw_ir_type(b, x));
 }
 
-/* Arithmetic on bool happens in int8, as NumPy's loops for // and % do. */
+/* Arithmetic on bool is done in int8, as in NumPy's loops for // and %. */
 static lw_ref
 number_of(lw_builder *b, lw_ref x)
 {
@@ -19,6 +20,7 @@ number_of(lw_builder *b, lw_ref x)
 void
 lw_num_divmod(lw_builder *b, lw_ref x, lw_ref y, lw_ref *quotient, lw_ref *rest)
 {
+    assert(lw_same_type(b, x, y));
     if (is_float(b, x))
         lw_float_divmod(b, x, y, quotient, rest);
     else
@@ -28,6 +30,7 @@ lw_num_divmod(lw_builder *b, lw_ref x, lw_ref y, lw_ref *quotient, lw_ref *rest)
 lw_ref
 lw_num_floordiv(lw_builder *b, lw_ref x, lw_ref y)
 {
+    assert(lw_same_type(b, x, y));
     lw_ref quotient = 0;
 
     lw_num_divmod(b, x, y, &quotient, NULL);
@@ -37,6 +40,7 @@ lw_num_floordiv(lw_builder *b, lw_ref x, lw_ref y)
 lw_ref
 lw_num_mod(lw_builder *b, lw_ref x, lw_ref y)
 {
+    assert(lw_same_type(b, x, y));
     lw_ref rest = 0;
 
     lw_num_divmod(b, x, y, NULL, &rest);
@@ -46,6 +50,7 @@ lw_num_mod(lw_builder *b, lw_ref x, lw_ref y)
 lw_ref
 lw_num_fmod(lw_builder *b, lw_ref x, lw_ref y)
 {
+    assert(lw_same_type(b, x, y));
     return is_float(b, x) ? lw_float_call2(b, LW_IN_fmod, x, y)
                           : lw_int_fmod(b, number_of(b, x), number_of(b, y));
 }
@@ -94,35 +99,41 @@ lw_num_truth(lw_builder *b, lw_ref x)
 lw_ref
 lw_num_min(lw_builder *b, lw_ref x, lw_ref y)
 {
+    assert(lw_same_type(b, x, y));
     return lw_ir_select(b, lw_num_compare(b, LW_OP_LT, y, x), y, x);
 }
 
 lw_ref
 lw_num_max(lw_builder *b, lw_ref x, lw_ref y)
 {
+    assert(lw_same_type(b, x, y));
     return lw_ir_select(b, lw_num_compare(b, LW_OP_GT, y, x), y, x);
 }
 
 lw_ref
 lw_num_minimum(lw_builder *b, lw_ref x, lw_ref y)
 {
+    assert(lw_same_type(b, x, y));
     return is_float(b, x) ? lw_float_call2(b, LW_IN_minimum, x, y) : lw_num_min(b, x, y);
 }
 
 lw_ref
 lw_num_maximum(lw_builder *b, lw_ref x, lw_ref y)
 {
+    assert(lw_same_type(b, x, y));
     return is_float(b, x) ? lw_float_call2(b, LW_IN_maximum, x, y) : lw_num_max(b, x, y);
 }
 
 lw_ref
 lw_num_fmin(lw_builder *b, lw_ref x, lw_ref y)
 {
+    assert(lw_same_type(b, x, y));
     return is_float(b, x) ? lw_float_call2(b, LW_IN_fmin, x, y) : lw_num_min(b, x, y);
 }
 
 lw_ref
 lw_num_fmax(lw_builder *b, lw_ref x, lw_ref y)
 {
+    assert(lw_same_type(b, x, y));
     return is_float(b, x) ? lw_float_call2(b, LW_IN_fmax, x, y) : lw_num_max(b, x, y);
 }

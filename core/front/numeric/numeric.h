@@ -1,5 +1,5 @@
-/* Arithmetic on one scalar, whatever its kind: picks the integer, float or bool form. Operands
- * have one type unless said otherwise; complex numbers are in complex.h. */
+/* Arithmetic on one scalar of any kind: picks the integer, float or bool form. Operands have
+ * one type unless stated otherwise; complex numbers are in complex.h. */
 #ifndef LW_FRONT_NUMERIC_NUMERIC_H
 #define LW_FRONT_NUMERIC_NUMERIC_H
 
@@ -15,14 +15,15 @@ lw_ref lw_num_abs(lw_builder *b, lw_ref x);
 lw_ref lw_num_sign(lw_builder *b, lw_ref x);
 lw_ref lw_num_reciprocal(lw_builder *b, lw_ref x);
 
-/* By value for any two integer types or bool; floats and integers must have been converted. */
+/* Compares exact values of any two integer types or bool; floats and integers must be converted
+ * before. */
 lw_ref lw_num_compare(lw_builder *b, lw_op op, lw_ref x, lw_ref y);
 lw_ref lw_num_truth(lw_builder *b, lw_ref x); /* != 0; NaN is true */
 
-/* Python's: y if y < x else x (min), y if y > x else x (max). */
+/* As Python: y if y < x else x (min), y if y > x else x (max). */
 lw_ref lw_num_min(lw_builder *b, lw_ref x, lw_ref y);
 lw_ref lw_num_max(lw_builder *b, lw_ref x, lw_ref y);
-/* NumPy's: minimum and maximum pass NaN on, fmin and fmax drop it. */
+/* As NumPy: minimum and maximum return NaN if an operand is NaN, fmin and fmax ignore it. */
 lw_ref lw_num_minimum(lw_builder *b, lw_ref x, lw_ref y);
 lw_ref lw_num_maximum(lw_builder *b, lw_ref x, lw_ref y);
 lw_ref lw_num_fmin(lw_builder *b, lw_ref x, lw_ref y);

@@ -1,14 +1,16 @@
-/* Sums and differences by the signs of what goes in and comes out, products by their upper
- * half, powers by the products that make them. */
+/* Overflow of sums and differences is seen from the signs of operands and result, that of
+ * products from their upper half, and that of powers from the products that make them. */
 #include "core/front/numeric/overflow.h"
 
 #include "core/front/numeric/integers.h"
+#include "core/front/numeric/numeric_internal.h"
 
 /* ---- products and powers ---- */
 
 lw_ref
 lw_int_product_overflows(lw_builder *b, lw_ref x, lw_ref y, lw_ref product)
 {
+    assert(lw_same_type(b, x, y) && lw_same_type(b, x, product));
     lw_dtype type = lw_ir_type(b, x);
     lw_ref fill = lw_ir_zero(b, type);
 
@@ -17,10 +19,10 @@ lw_int_product_overflows(lw_builder *b, lw_ref x, lw_ref y, lw_ref product)
     return lw_ir_compare(b, LW_OP_NE, lw_ir_mulhi(b, x, y), fill);
 }
 
-/* One iteration: the bit of the exponent that multiplies, and the square for those that
- * follow, which belongs to the result if there are any. */
+/* One iteration: the bit of the exponent that multiplies, and the square for the following
+ * iterations; overflow of the square matters only if there are any. */
 static void
-power_round(lw_builder *b, lw_ref result, lw_ref square, lw_ref left, lw_ref over)
+power_iteration(lw_builder *b, lw_ref result, lw_ref square, lw_ref left, lw_ref over)
 {
     lw_ref bits = lw_ir_get(b, left), one = lw_ir_int(b, LW_DT_u64, 1);
     lw_ref more = lw_ir_shr(b, bits, one), zero = lw_ir_zero(b, LW_DT_u64);
@@ -57,7 +59,7 @@ power_helper(lw_module *module, lw_dtype type)
     lw_ir_if(b, lw_ir_compare(b, LW_OP_EQ, lw_ir_get(b, left), lw_ir_zero(b, LW_DT_u64)));
     lw_ir_break(b, 0);
     lw_ir_end(b);
-    power_round(b, result, square, left, over);
+    power_iteration(b, result, square, left, over);
     lw_ir_latch(b);
     lw_ir_end(b);
     lw_ref value = lw_ir_get(b, over);
@@ -92,11 +94,13 @@ sum_overflows(lw_builder *b, bool add, lw_ref x, lw_ref y, lw_ref result)
         return add ? lw_ir_compare(b, LW_OP_LT, result, x) : lw_ir_compare(b, LW_OP_LT, x, y);
     lw_ref turned = lw_ir_xor(b, x, result);
     lw_ref other = lw_ir_xor(b, add ? y : x, add ? result : y);
-    lw_ref both = lw_ir_and(b, turned, other); /* before the zero, for every compiler */
+    /* a statement of its own, because compilers evaluate the arguments of a call in any order
+     */
+    lw_ref both = lw_ir_and(b, turned, other);
     return lw_ir_compare(b, LW_OP_LT, both, lw_ir_zero(b, type));
 }
 
-/* ---- the number without a counterpart ---- */
+/* ---- the number without a negative counterpart ---- */
 
 lw_ref
 lw_int_abs_overflows(lw_builder *b, lw_ref x)
@@ -122,6 +126,7 @@ lw_int_neg_overflows(lw_builder *b, lw_ref x)
 lw_ref
 lw_int_overflows(lw_builder *b, lw_pyop op, lw_ref x, lw_ref y, lw_ref result)
 {
+    assert(lw_holds_integer(b, x) && (op == LW_PY_POW || lw_same_type(b, x, y)));
     lw_dtype type = lw_ir_type(b, result);
     lw_ref least;
 

@@ -1,5 +1,6 @@
 #include "core/front/read/ast.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const char *const kind_names[LW_N_AST_KINDS] = {[LW_AST_UNKNOWN] = "?",
@@ -58,7 +59,7 @@ lw_ast_init(lw_ast *ast)
         return -1;
     for (int kind = 1; kind < LW_N_AST_KINDS; kind++) {
         PyObject *type = PyObject_GetAttrString(ast->module, kind_names[kind]);
-        if (type == NULL) { /* this Python has no such syntax */
+        if (type == NULL) { /* this version of Python has no such syntax */
             if (!PyErr_ExceptionMatches(PyExc_AttributeError))
                 return -1;
             PyErr_Clear();
@@ -101,6 +102,7 @@ lw_read_lost_memory(void)
 PyObject *
 lw_ast_get(PyObject *node, PyObject *field)
 {
+    assert(node != NULL);
     PyObject *value = PyObject_GetAttr(node, field);
 
     if (value == NULL) {

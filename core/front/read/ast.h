@@ -1,5 +1,5 @@
 /* Python's AST seen from C: node kinds by a hash of type pointers, fields by interned names. No
- * C structs of CPython are used, so one source serves 3.10 to 3.14 and what comes after: an
+ * C structs of CPython are used, so that one source serves 3.10 to 3.14 and later versions: an
  * unknown class is LW_AST_UNKNOWN, an absent field NULL. */
 #ifndef LW_FRONT_READ_AST_H
 #define LW_FRONT_READ_AST_H
@@ -62,18 +62,19 @@ typedef struct lw_ast {
 int lw_ast_init(lw_ast *ast);
 void lw_ast_reset(lw_ast *ast);
 lw_ast_kind lw_ast_kind_of(const lw_ast *ast, PyObject *node);
-/* Field of a node, borrowed from the node (trees are never changed while they are read); NULL,
- * and no exception, when absent or None. */
+/* The field of a node, borrowed from the node (trees never change while they are read); NULL
+ * without an exception when it is absent or None. */
 PyObject *lw_ast_get(PyObject *node, PyObject *field);
-/* The same for a list: its length (0 when absent) and, in *list, the list or NULL, borrowed. */
+/* The same for a list: returns its length (0 when absent) and sets *list to the list, borrowed,
+ * or to NULL. */
 Py_ssize_t lw_ast_list(PyObject *node, PyObject *field, PyObject **list);
 /* A position field; 0 when absent. */
 uint32_t lw_ast_number(PyObject *node, PyObject *field);
 
-/* PyErr_Clear for a reader that goes on without the value. A MemoryError is remembered for this
- * thread: what was left out may have mattered, so that the reading as a whole must fail. */
+/* PyErr_Clear for code that goes on without the value. A MemoryError is remembered for this
+ * thread: the value may have mattered, so that the reading as a whole must fail. */
 void lw_read_clear(void);
-/* Whether one was cleared since the last time this was asked. */
+/* Whether one was cleared since this was last asked. */
 bool lw_read_lost_memory(void);
 
 #endif

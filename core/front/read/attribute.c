@@ -1,10 +1,12 @@
-/* Attributes of frozen objects, and which objects may annotate. */
+/* Attributes of frozen objects: which of them are constants of the program, and which need a
+ * guard. Also which objects are accepted as annotations. */
 #include "core/front/read/read_internal.h"
 #include "core/front/signature.h"
 
 #include <string.h>
 
-/* Modules whose contents do not change under a program: no guard, for speed. */
+/* Modules whose contents programs do not change: reading their attributes needs no guard, which
+ * saves time in each call. */
 static bool
 is_stable_module(PyObject *module)
 {
@@ -47,9 +49,9 @@ guarded_attribute(lw_reader *r, PyObject *object, PyObject *name, PyObject *valu
     return result;
 }
 
-/* What attributes of a value are known when reading: the parts of a number, its methods that
- * are folded, the fields of a namedtuple, the shape of a table. The rest is left to inference.
- */
+/* Which attributes of a value are known when it is read: the parts of a number, its methods
+ * that are folded, the fields of a namedtuple, the shape of a table. Inference handles the
+ * others. */
 static bool
 is_value_attribute(lw_reader *r, PyObject *object, PyObject *name)
 {
@@ -87,7 +89,7 @@ is_value(lw_reader *r, PyObject *object)
            lw_read_is_numpy(r, object, "generic");
 }
 
-/* A property runs code of its own at each read: nothing to freeze. */
+/* A property runs code of its own at each access, so that there is nothing to freeze. */
 static bool
 is_property(PyObject *object, PyObject *name)
 {
@@ -154,8 +156,8 @@ lw_read_tuple_type(lw_reader *r, const uint32_t *types, uint32_t n)
     return lw_read_push(r, NULL, (lw_konst){.kind = LW_K_TUPLE, .n = n, .items = items});
 }
 
-/* Of a type that the parser of signatures has read; 0 and status OK: no number, and no tuple of
- * numbers. */
+/* A type, from what the parser of signatures has read; 0 and status OK: it is neither a number
+ * nor a tuple of numbers. */
 static uint32_t
 konst_of_type(lw_reader *r, const lw_sig_type *type)
 {
@@ -188,8 +190,8 @@ lw_read_type_text(lw_reader *r, const char *text)
     return konst;
 }
 
-/* tuple[float32, int64], typing's Tuple of them, and a type of ours that is no number, as
- * types.Tuple makes them. 0 and status OK: none of these. */
+/* tuple[float32, int64], typing.Tuple of them, and a type object of ours that is not a number,
+ * as types.Tuple makes them. 0 and status OK: none of these. */
 static uint32_t
 from_generic(lw_reader *r, PyObject *annotation)
 {

@@ -1,23 +1,27 @@
-/* Guards: what a compiled function took from the world as constants. A guard owns its namespace
- * and the value it saw, so an identity never comes back under another object.
+/* Captures: what a compiled function took from its surroundings as constants. A guard owns its
+ * namespace and the value that was seen there, so that an identity never returns with another
+ * object.
  *
- * Lists and arrays may also change inside. Up to LW_COMPARED_BYTES their contents are compared
- * like any name, at each call. Larger ones are frozen: they are looked at in calls 1, 2, 4, 8 …
- * and every LOOK_EVERY calls, which costs nothing that could be measured and is often enough to
- * tell the user (W204). */
+ * Lists and arrays can also change in place. Up to LW_COMPARED_BYTES their contents are
+ * compared in each call, as names are. Larger ones are treated as frozen: they are compared in
+ * calls 1, 2, 4, 8 … and then every LOOK_EVERY calls. That costs nothing measurable and is
+ * frequent enough to warn the user (W204). */
+#include "core/front/read/critical.h"
 #include "core/front/read/read_internal.h"
 
+#include <assert.h>
+#include <stdatomic.h>
 #include <string.h>
 
 typedef enum guard_kind {
     GUARD_DICT,
     GUARD_CELL,
     GUARD_ATTRIBUTE,
-    GUARD_CODE,       /* of a function */
-    GUARD_DEFAULTS,   /* of its parameters */
-    GUARD_KWDEFAULTS, /* of those that are given by name alone */
-    GUARD_LIST,       /* its items; value: a tuple of them */
-    GUARD_ARRAY,      /* its elements; value: their bytes, in C order */
+    GUARD_CODE,       /* __code__ of a function */
+    GUARD_DEFAULTS,   /* defaults of its parameters */
+    GUARD_KWDEFAULTS, /* defaults of its keyword-only parameters */
+    GUARD_LIST,       /* items of a list; value: a tuple of them */
+    GUARD_ARRAY,      /* elements of an array; value: their bytes, in C order */
 } guard_kind;
 
 enum { LOOK_EVERY = 1024 };
@@ -25,18 +29,22 @@ enum { LOOK_EVERY = 1024 };
 typedef struct guard {
     guard_kind kind;
     PyObject *space;  /* dict, cell, object or function; owned */
-    PyObject *name;   /* owned; NULL: it has none */
-    PyObject *value;  /* owned; NULL: was absent */
-    uint64_t version; /* of a dict when it was looked at last; 0: unknown */
+    PyObject *name;   /* owned; NULL: the kind has no name */
+    PyObject *value;  /* owned; NULL: it was absent */
+    uint64_t version; /* version of a dict when it was last compared; 0: unknown */
 } guard;
 
 struct lw_captures {
     LW_ARRAY(guard) guards;
-    LW_ARRAY(guard) frozen; /* LIST and ARRAY that are too large to be compared at each call */
-    uint32_t n_calls;       /* that have asked, where something is frozen */
-    bool looked;            /* the last of them was one that looks at what is frozen */
-    PyObject *seen;         /* set of (kind, id, name), while reading */
-    PyObject *linked;       /* list of objects that bring code along, or NULL */
+    LW_ARRAY(guard) frozen; /* LIST or ARRAY that is too large to be compared in each call */
+    lw_py_mutex lock;       /* protects `frozen` and the next three fields */
+    atomic_bool any_frozen; /* the same as frozen.n != 0, and is read without the lock */
+    uint32_t n_calls;       /* how often the captures were checked, where something is frozen */
+    bool untold;            /* a check has found that what is frozen has changed */
+    PyObject *seen;         /* set of (kind, id, name), while functions are read */
+    PyObject *linked;       /* list of objects that bring code of their own, or NULL */
+    lw_captures *more;      /* of another function of the same object, or NULL; owned */
+    lw_captures *older;     /* those that these have replaced, or NULL; owned */
 };
 
 lw_captures *
@@ -73,11 +81,35 @@ lw_captures_free(lw_captures *captures)
         drop(&captures->guards.data[i]);
     for (uint32_t i = 0; i < captures->frozen.n; i++)
         drop(&captures->frozen.data[i]);
+    lw_captures_free(captures->more);
     Py_XDECREF(captures->seen);
     Py_XDECREF(captures->linked);
     lw_array_free(&captures->guards);
     lw_array_free(&captures->frozen);
+    lw_captures_free(captures->older);
     lw_free(captures);
+}
+
+void
+lw_captures_join(lw_captures *captures, lw_captures *more)
+{
+    while (captures->more != NULL)
+        captures = captures->more;
+    captures->more = more;
+}
+
+void
+lw_captures_replace(lw_captures *captures, lw_captures *older)
+{
+#ifdef Py_GIL_DISABLED
+    if (captures != NULL) {
+        captures->older = older;
+        return;
+    }
+#else
+    (void)captures;
+#endif
+    lw_captures_free(older);
 }
 
 int
@@ -94,13 +126,16 @@ lw_captures_traverse(const lw_captures *captures, visitproc visit, void *arg)
         Py_VISIT(captures->frozen.data[i].value);
     }
     Py_VISIT(captures->linked);
-    return 0;
+    if (lw_captures_traverse(captures->older, visit, arg))
+        return 1;
+    return lw_captures_traverse(captures->more, visit, arg);
 }
 
 static int
 add_guard(lw_captures *captures, bool frozen, guard_kind kind, PyObject *space, PyObject *name,
           PyObject *value)
 {
+    assert(space != NULL); /* names of dict items are keys of any type */
     PyObject *key = Py_BuildValue("(inO)", (int)kind, (Py_ssize_t)space, name ? name : Py_None);
     int known = key ? PySet_Contains(captures->seen, key) : -1;
     guard *slot;
@@ -120,6 +155,7 @@ add_guard(lw_captures *captures, bool frozen, guard_kind kind, PyObject *space, 
     Py_XINCREF(name);
     Py_XINCREF(value);
     *slot = (guard){kind, space, name, value, 0};
+    atomic_init(&captures->any_frozen, captures->frozen.n != 0);
     return 0;
 }
 
@@ -132,6 +168,7 @@ add(lw_captures *captures, guard_kind kind, PyObject *space, PyObject *name, PyO
 int
 lw_captures_add_name(lw_captures *captures, PyObject *dict, PyObject *name, PyObject *value)
 {
+    assert(PyDict_Check(dict));
     return captures ? add(captures, GUARD_DICT, dict, name, value) : 0;
 }
 
@@ -223,7 +260,8 @@ lw_captures_add_array(lw_captures *captures, PyObject *array)
     return result;
 }
 
-/* Immutable, and all of it in its bytes; records are not: they can be written to. */
+/* Whether an object is immutable and entirely described by its bytes; records are not, because
+ * they can be written to. */
 static bool
 is_numpy_number(PyObject *object)
 {
@@ -265,8 +303,8 @@ same_items(PyObject *x, PyObject *y)
     return same;
 }
 
-/* The same object, or equal under another identity: K = 3 executed again. Only where equality
- * is the whole truth. */
+/* Whether it is the same object, or equal to it under another identity, as after K = 3 is
+ * executed again. Only for values whose identity does not matter. */
 static bool
 same_value(PyObject *x, PyObject *y)
 {
@@ -294,7 +332,22 @@ same_value(PyObject *x, PyObject *y)
     return equal == 1;
 }
 
-/* New reference, or NULL when absent. */
+/* What a function has at the moment; new reference, or NULL. */
+static PyObject *
+part_of_function(PyObject *function, guard_kind kind)
+{
+    PyObject *part;
+
+    Py_BEGIN_CRITICAL_SECTION(function);
+    part = kind == GUARD_CODE       ? PyFunction_GET_CODE(function)
+           : kind == GUARD_DEFAULTS ? PyFunction_GET_DEFAULTS(function)
+                                    : PyFunction_GET_KW_DEFAULTS(function);
+    Py_XINCREF(part);
+    Py_END_CRITICAL_SECTION();
+    return part;
+}
+
+/* The current value; new reference, or NULL when absent. */
 static PyObject *
 current_value(const guard *g)
 {
@@ -302,12 +355,8 @@ current_value(const guard *g)
 
     if (g->kind == GUARD_CELL)
         return PyCell_Get(g->space);
-    if (g->kind == GUARD_CODE)
-        return Py_NewRef(PyFunction_GET_CODE(g->space));
-    if (g->kind == GUARD_DEFAULTS)
-        return Py_XNewRef(PyFunction_GET_DEFAULTS(g->space));
-    if (g->kind == GUARD_KWDEFAULTS)
-        return Py_XNewRef(PyFunction_GET_KW_DEFAULTS(g->space));
+    if (g->kind == GUARD_CODE || g->kind == GUARD_DEFAULTS || g->kind == GUARD_KWDEFAULTS)
+        return part_of_function(g->space, g->kind);
     if (g->kind == GUARD_ATTRIBUTE) {
         value = PyObject_GetAttr(g->space, g->name);
     } else {
@@ -318,7 +367,8 @@ current_value(const guard *g)
     return value;
 }
 
-/* A dict's version, until 3.11: no two states of any dicts have the same. 0: not known. */
+/* The version of a dict, which exists until 3.11: no two states of any dicts have the same one.
+ * 0: not known. */
 static uint64_t
 version_of(const guard *g)
 {
@@ -330,9 +380,9 @@ version_of(const guard *g)
 #endif
 }
 
-/* Items are held while they are compared: what compares them may change the list. */
+/* Hold the items while they are compared, because comparing them may change the list. */
 static bool
-same_list(PyObject *list, PyObject *items)
+same_list_now(PyObject *list, PyObject *items)
 {
     Py_ssize_t n = PyTuple_GET_SIZE(items);
     bool same = PyList_GET_SIZE(list) == n;
@@ -353,6 +403,17 @@ same_list(PyObject *list, PyObject *items)
 }
 
 static bool
+same_list(PyObject *list, PyObject *items)
+{
+    bool same;
+
+    Py_BEGIN_CRITICAL_SECTION(list);
+    same = same_list_now(list, items);
+    Py_END_CRITICAL_SECTION();
+    return same;
+}
+
+static bool
 has_changed(guard *g)
 {
     uint64_t version = version_of(g);
@@ -369,7 +430,7 @@ has_changed(guard *g)
     now = current_value(g);
     same = same_value(now, g->value);
     Py_XDECREF(now);
-    if (same)
+    if (same && version != 0)
         g->version = version;
     return !same;
 }
@@ -400,18 +461,40 @@ looks_at_frozen(lw_captures *captures)
     return (n & (n - 1)) == 0 || n % LOOK_EVERY == 0;
 }
 
+/* always: not only in the calls whose turn it is. */
+static bool
+frozen_changed(lw_captures *captures, bool always)
+{
+    bool changed;
+
+    if (!atomic_load_explicit(&captures->any_frozen, memory_order_relaxed))
+        return false;
+    lw_py_mutex_take(&captures->lock);
+    changed = (always || looks_at_frozen(captures)) && changed_among_frozen(captures) != NULL;
+    captures->untold |= changed && !always;
+    lw_py_mutex_give(&captures->lock);
+    return changed;
+}
+
 bool
 lw_captures_changed(lw_captures *captures)
 {
-    captures->looked = captures->frozen.n != 0 && looks_at_frozen(captures);
-    return changed_names(captures) ||
-           (captures->looked && changed_among_frozen(captures) != NULL);
+    bool changed = false;
+
+    for (; captures != NULL; captures = captures->more) { /* all: each counts its calls */
+        changed |= frozen_changed(captures, false);
+        changed |= changed_names(captures);
+    }
+    return changed;
 }
 
 bool
 lw_captures_outdated(lw_captures *captures)
 {
-    return changed_names(captures) || changed_among_frozen(captures) != NULL;
+    for (; captures != NULL; captures = captures->more)
+        if (changed_names(captures) || frozen_changed(captures, true))
+            return true;
+    return false;
 }
 
 /* The name under which an object was captured; borrowed, or NULL. */
@@ -424,36 +507,59 @@ name_of(const lw_captures *captures, const PyObject *object)
     return NULL;
 }
 
-/* They are out of the captures before they are dropped: a finalizer may call the function. */
-static void
-forget_frozen(lw_captures *captures)
-{
-    guard *frozen = captures->frozen.data;
-    uint32_t n = captures->frozen.n;
+typedef LW_ARRAY(guard) guard_list;
 
+/* The text for what has changed, and all that is frozen, which is compared no more. */
+static PyObject *
+take_frozen(lw_captures *captures, guard_list *out)
+{
+    guard *g = captures->untold ? changed_among_frozen(captures) : NULL;
+    PyObject *name = g ? name_of(captures, g->space) : NULL, *text;
+
+    captures->untold = false;
+    if (g == NULL)
+        return NULL;
+    text = name != NULL ? PyUnicode_FromFormat("`%S`", name)
+                        : PyUnicode_FromString(g->kind == GUARD_LIST ? "a list" : "an array");
+    out->data = captures->frozen.data;
+    out->n = captures->frozen.n;
     captures->frozen.data = NULL;
     captures->frozen.n = captures->frozen.capacity = 0;
-    for (uint32_t i = 0; i < n; i++)
-        drop(&frozen[i]);
-    lw_free(frozen);
+    atomic_store_explicit(&captures->any_frozen, false, memory_order_relaxed);
+    return text;
+}
+
+/* Of one function. */
+static PyObject *
+tell_frozen(lw_captures *captures)
+{
+    guard_list frozen = {0};
+    PyObject *text;
+
+    if (!atomic_load_explicit(&captures->any_frozen, memory_order_relaxed))
+        return NULL;
+    lw_py_mutex_take(&captures->lock);
+    text = take_frozen(captures, &frozen);
+    lw_py_mutex_give(&captures->lock);
+    /* They are out of the captures before they are dropped: a finalizer may call the function.
+     */
+    for (uint32_t i = 0; i < frozen.n; i++)
+        drop(&frozen.data[i]);
+    lw_free(frozen.data);
+    return text;
 }
 
 PyObject *
 lw_captures_tell_frozen(lw_captures *captures)
 {
-    guard *g = captures->looked ? changed_among_frozen(captures) : NULL;
-    PyObject *name = g ? name_of(captures, g->space) : NULL, *text;
+    PyObject *text = NULL;
 
-    captures->looked = false;
-    if (g == NULL)
-        return NULL;
-    text = name != NULL ? PyUnicode_FromFormat("`%S`", name)
-                        : PyUnicode_FromString(g->kind == GUARD_LIST ? "a list" : "an array");
-    forget_frozen(captures);
+    for (; text == NULL && captures != NULL && !PyErr_Occurred(); captures = captures->more)
+        text = tell_frozen(captures);
     return text;
 }
 
-/* An attribute that is another object at each look says nothing: without its guard. */
+/* An attribute that gives another object at each access cannot be guarded. */
 void
 lw_captures_finish(lw_captures *captures)
 {

@@ -4,13 +4,15 @@
 
 #include <string.h>
 
-/* Optimised, new locals, *args, **kwargs, generator, coroutine, async generator: what is part
- * of the program. Flags of nesting, methods and docstrings depend on the surroundings. */
+/* Flags that belong to the program: optimised, new locals, *args, **kwargs, generator,
+ * coroutine, async generator. Flags of nesting, methods and docstrings depend on the
+ * surroundings. */
 enum { FLAGS_THAT_MATTER = 0x1 | 0x2 | 0x4 | 0x8 | 0x20 | 0x80 | 0x200 };
 
 static int constant_equal(PyObject *x, PyObject *y);
 
-/* Up to 3.10 the qualified name of a nested function is a constant behind its code. */
+/* Whether item i is the qualified name of a nested function, which is a constant behind its
+ * code up to 3.10. */
 static bool
 is_qualified_name(PyObject *tuple, Py_ssize_t i)
 {
@@ -19,7 +21,8 @@ is_qualified_name(PyObject *tuple, Py_ssize_t i)
            PyCode_Check(PyTuple_GET_ITEM(tuple, i - 1));
 }
 
-/* "f.<locals>.C" is a constant of the code around a class, and begins with where it stands. */
+/* Whether two qualified names end alike. "f.<locals>.C" is a constant of the code around a
+ * class; its beginning depends on where the text is compiled. */
 static bool
 same_tail(PyObject *x, PyObject *y)
 {
@@ -50,7 +53,7 @@ tuple_equal(PyObject *x, PyObject *y)
     return 1;
 }
 
-/* As the compiler keeps constants apart: 1, 1.0 and True differ, 0.0 and -0.0 differ. */
+/* Equal as constants of the compiler, which distinguishes 1, 1.0 and True, and 0.0 and -0.0. */
 static int
 constant_equal(PyObject *x, PyObject *y)
 {
@@ -141,8 +144,8 @@ before(long line, long col, long other_line, long other_col)
     return line < other_line || (line == other_line && col < other_col);
 }
 
-/* One instruction's (line, end line, column, end column). Empty spans are bookkeeping, not
- * code. */
+/* Extend the span by the (line, end line, column, end column) of one instruction. Empty ranges
+ * belong to no source text. */
 static void
 widen(PyObject *position, lw_code_span *out, bool *known)
 {

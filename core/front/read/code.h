@@ -1,4 +1,5 @@
-/* Whether two code objects are the same program, and where in the file one lies. */
+/* Code objects: whether two of them are the same program, and which lines of the file one
+ * covers. */
 #ifndef LW_FRONT_READ_CODE_H
 #define LW_FRONT_READ_CODE_H
 
@@ -9,8 +10,8 @@
 /* Compares bytecode, names, arguments and constants, nested code included; positions, flags of
  * nesting and qualified names do not count. -1 with an exception set. */
 int lw_code_equal(PyObject *x, PyObject *y);
-/* The last code object among the constants of `code` (borrowed from it): where a function was
- * just made, that function's, for its decorators and defaults come first. NULL: there is none,
+/* The last code object among the constants of `code`, borrowed from it: in the code of a `def`,
+ * decorators and defaults come first, so that this is the function's own. NULL: there is none,
  * or an exception is set. */
 PyObject *lw_code_last(PyObject *code);
 
@@ -18,9 +19,9 @@ typedef struct lw_code_span {
     long line, col, end_line, end_col; /* col, end_col: UTF-8 bytes, -1 when not known */
 } lw_code_span;
 
-/* What the instructions cover, nested code included when `nested`. False when nothing is known
- * (the interpreter keeps no positions: 3.10, -X no_debug_ranges); then only end_line may be
- * set. */
+/* The range of the file that the instructions cover, with nested code when `nested`. False when
+ * nothing is known (the interpreter keeps no positions: 3.10, -X no_debug_ranges); then only
+ * end_line may be set. */
 bool lw_code_positions(PyObject *code, bool nested, lw_code_span *out);
 
 #endif

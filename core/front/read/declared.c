@@ -1,10 +1,11 @@
-/* Functions that were made with signatures, which calls of them convert to. Our objects say
- * theirs by an attribute: a list of texts, or None where any types will do. */
+/* Functions that were made with signatures; calls of them convert their arguments to these.
+ * Objects of ours give their signatures by an attribute: a list of texts, or None if they
+ * accept any types. */
 #include "core/front/read/read_internal.h"
 
 #include "core/front/signature.h"
 
-/* The signatures of an object: a new list, or NULL where it has none. */
+/* The signatures of an object: a new list, or NULL when it has none. */
 static PyObject *
 signatures_of(PyObject *object)
 {
@@ -45,7 +46,7 @@ set_declared(lw_reader *r, uint32_t fn, PyObject *list)
     return true;
 }
 
-/* Only a ufunc has a number of inputs. */
+/* Among objects with signatures, only ufuncs have a number of inputs. */
 static bool
 is_ufunc(PyObject *object)
 {
@@ -61,7 +62,7 @@ lw_read_declared(lw_reader *r, PyObject *object, PyObject *function, PyObject *s
     PyObject *list = signatures_of(object);
     uint32_t fn = lw_read_function_konst(r, function, self, list ? object : NULL);
 
-    /* lanewise's own follow NumPy's rules, whatever loops they have */
+    /* functions of lanewise itself follow NumPy's rules, whatever loops they have */
     if (fn != 0 && list != NULL && !r->tree->fns.data[fn].wraps) {
         if (!set_declared(r, fn, list))
             fn = 0;

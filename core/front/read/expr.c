@@ -1,10 +1,11 @@
-/* Expressions. What is known when reading becomes a KONST node; the rest keeps Python's shape.
- */
+/* Expressions. An expression whose value is known when it is read becomes a KONST node; other
+ * expressions keep their Python structure. */
 #include "core/front/read/read_internal.h"
 
 #include "core/front/diagnose.h"
 #include "core/front/named.h"
 
+#include <assert.h>
 #include <string.h>
 
 lw_pyop
@@ -44,7 +45,8 @@ lw_read_operator(const lw_reader *r, PyObject *ast_operator)
     }
 }
 
-/* A folded value (stolen) as a node; 0 when it is NULL: not folded, or stop. */
+/* The node of a folded value, whose reference is stolen; 0 when it is NULL: nothing was folded,
+ * or reading stops. */
 static uint32_t
 folded_node(lw_reader *r, PyObject *value, uint32_t loc)
 {
@@ -75,7 +77,7 @@ read_unary(lw_reader *r, PyObject *node, uint32_t loc)
     folded = folded_node(r, lw_fold_unary(op, lw_read_object(r, a)), loc);
     if (folded || r->status != LW_OK)
         return folded;
-    return lw_read_node(r, LW_NODE_UNARY, op, loc, a, 0, 0);
+    return lw_read_node(r, (lw_node){LW_NODE_UNARY, .op = op, .loc = loc, .a = a});
 }
 
 static uint32_t
@@ -93,10 +95,10 @@ read_binary(lw_reader *r, PyObject *node, uint32_t loc)
     folded = folded_node(r, lw_fold_binary(op, x, y), loc);
     if (folded || r->status != LW_OK)
         return folded;
-    return lw_read_node(r, LW_NODE_BINARY, op, loc, a, b, 0);
+    return lw_read_node(r, (lw_node){LW_NODE_BINARY, .op = op, .loc = loc, .a = a, .b = b});
 }
 
-/* Operands that decide nothing are dropped, and what follows one that decides is never read. */
+/* Operands that decide nothing are dropped; operands after one that decides are never read. */
 static uint32_t
 read_boolop(lw_reader *r, PyObject *node, uint32_t loc)
 {
@@ -118,13 +120,15 @@ read_boolop(lw_reader *r, PyObject *node, uint32_t loc)
     }
     result = items.n == 1
                  ? items.data[0]
-                 : lw_read_list_node(r, LW_NODE_BOOLOP, op, loc, 0, items.data, items.n);
+                 : lw_read_list_node(r, (lw_node){LW_NODE_BOOLOP, .op = op, .loc = loc},
+                                     items.data, items.n);
 done:
     lw_array_free(&items);
     return result;
 }
 
-/* True when every link holds or one surely fails, as far as is known; new reference or NULL. */
+/* The result of a chain of comparisons: True when every link holds, False when one surely
+ * fails; new reference, or NULL when it is not known. */
 static PyObject *
 fold_chain(lw_reader *r, uint32_t left, const lw_read_items *links)
 {
@@ -151,8 +155,8 @@ is_display(const lw_reader *r, PyObject *node)
     return kind == LW_AST_List || kind == LW_AST_Set;
 }
 
-/* `x in [1, 2]`, `for v in [a, b]`, `[a, b][i]`: a list that is only looked into reads as a
- * tuple. */
+/* A list that is only examined, as in `x in [1, 2]`, `for v in [a, b]` and `[a, b][i]`, is read
+ * as a tuple. */
 uint32_t
 lw_read_iterable(lw_reader *r, PyObject *node)
 {
@@ -177,14 +181,16 @@ read_compare(lw_reader *r, PyObject *node, uint32_t loc)
         bool looks_into = op == LW_PY_IN || op == LW_PY_NOT_IN;
         uint32_t value = looks_into ? lw_read_iterable(r, right) : lw_read_expr(r, right);
         uint32_t link =
-            value ? lw_read_node(r, LW_NODE_LINK, op, lw_read_loc(r, right), value, 0, 0) : 0;
+            value ? lw_read_node(r, (lw_node){LW_NODE_LINK, .op = op,
+                                              .loc = lw_read_loc(r, right), .a = value})
+                  : 0;
         if (!lw_read_item(r, &links, link))
             goto done;
     }
     result = folded_node(r, fold_chain(r, left, &links), loc);
     if (result == 0 && r->status == LW_OK)
-        result =
-            lw_read_list_node(r, LW_NODE_COMPARE, LW_PY_NONE, loc, left, links.data, links.n);
+        result = lw_read_list_node(r, (lw_node){LW_NODE_COMPARE, .loc = loc, .a = left},
+                                   links.data, links.n);
 done:
     lw_array_free(&links);
     return result;
@@ -202,12 +208,13 @@ read_ifexp(lw_reader *r, PyObject *node, uint32_t loc)
         return read_field(r, node, truth ? r->ast.body : r->ast.orelse);
     b = read_field(r, node, r->ast.body);
     c = b ? read_field(r, node, r->ast.orelse) : 0;
-    return c ? lw_read_node(r, LW_NODE_IFEXP, LW_PY_NONE, loc, test, b, c) : 0;
+    return c ? lw_read_node(r, (lw_node){LW_NODE_IFEXP, .loc = loc, .a = test, .b = b, .c = c})
+             : 0;
 }
 
 /* ---- tuples, names, attributes, subscripts ---- */
 
-/* cuda.threadIdx.x and its like: a name that stands for a value of each thread. */
+/* A name such as cuda.threadIdx.x, which stands for a value of each thread. */
 static bool
 is_register(const lw_reader *r, uint32_t at)
 {
@@ -256,7 +263,8 @@ read_sequence(lw_reader *r, PyObject *node, uint32_t loc)
             goto done;
     result = fold_tuple(r, &items, loc);
     if (result == 0 && r->status == LW_OK)
-        result = lw_read_list_node(r, LW_NODE_TUPLE, LW_PY_NONE, loc, 0, items.data, items.n);
+        result =
+            lw_read_list_node(r, (lw_node){LW_NODE_TUPLE, .loc = loc}, items.data, items.n);
 done:
     lw_array_free(&items);
     return result;
@@ -290,12 +298,13 @@ missing_attribute(lw_reader *r, PyObject *node, PyObject *object, PyObject *name
     }
     if (owner == NULL || group)
         lw_read_clear();
-    result = lw_read_error(r, node, LW_ERR_TYPING, "E150", NULL, near ? help : NULL,
-                           "%s`%.100s` has no attribute `%.100s`",
-                           group   ? ""
-                           : owner ? "module "
-                                   : "type ",
-                           owner ? owner : Py_TYPE(object)->tp_name, word ? word : "?");
+    result =
+        lw_read_error(r, node, (lw_fault){LW_ERR_TYPING, "E150", .help = near ? help : NULL},
+                      "%s`%.100s` has no attribute `%.100s`",
+                      group   ? ""
+                      : owner ? "module "
+                              : "type ",
+                      owner ? owner : Py_TYPE(object)->tp_name, word ? word : "?");
     Py_XDECREF(path);
     lw_free(names);
     Py_XDECREF(keys);
@@ -323,7 +332,8 @@ read_attribute(lw_reader *r, PyObject *node, uint32_t loc)
     if (found == 2)
         return missing_attribute(r, node, object, name);
     konst = lw_read_konst(r, name);
-    return konst ? lw_read_node(r, LW_NODE_ATTRIBUTE, LW_PY_NONE, loc, a, konst, 0) : 0;
+    return konst ? lw_read_node(r, (lw_node){LW_NODE_ATTRIBUTE, .loc = loc, .a = a, .b = konst})
+                 : 0;
 }
 
 static uint32_t
@@ -333,12 +343,12 @@ read_slice(lw_reader *r, PyObject *node, uint32_t loc)
     uint32_t upper = r->status == LW_OK ? read_field(r, node, r->ast.upper) : 0;
     uint32_t step = r->status == LW_OK ? read_field(r, node, r->ast.step) : 0;
 
-    return r->status == LW_OK
-               ? lw_read_node(r, LW_NODE_SLICE, LW_PY_NONE, loc, lower, upper, step)
-               : 0;
+    return r->status == LW_OK ? lw_read_node(r, (lw_node){LW_NODE_SLICE, .loc = loc, .a = lower,
+                                                          .b = upper, .c = step})
+                              : 0;
 }
 
-/* What a dict held may be replaced later, like what a name is bound to. */
+/* An item of a captured dict may be replaced later, so that it is guarded like a name. */
 static PyObject *
 fold_item(lw_reader *r, PyObject *object, PyObject *index)
 {
@@ -364,7 +374,7 @@ read_subscript(lw_reader *r, PyObject *node, uint32_t loc)
     folded = folded_node(r, fold_item(r, lw_read_object(r, a), lw_read_object(r, b)), loc);
     if (folded || r->status != LW_OK)
         return folded;
-    return lw_read_node(r, LW_NODE_SUBSCRIPT, LW_PY_NONE, loc, a, b, 0);
+    return lw_read_node(r, (lw_node){LW_NODE_SUBSCRIPT, .loc = loc, .a = a, .b = b});
 }
 
 /* ---- calls ---- */
@@ -376,15 +386,17 @@ read_keyword(lw_reader *r, PyObject *keyword)
     uint32_t konst, value;
 
     if (name == NULL)
-        return lw_read_error(r, keyword, LW_ERR_UNSUPPORTED, "E101",
-                             "compiled code has no dict to unpack", "name each argument",
+        return lw_read_error(r, keyword,
+                             (lw_fault){LW_ERR_UNSUPPORTED, "E101",
+                                        .label = "compiled code has no dict to unpack",
+                                        .help = "name each argument"},
                              "`**` in a call cannot be compiled");
     konst = lw_read_konst(r, name);
     value = konst ? read_field(r, keyword, r->ast.value) : 0;
     if (value == 0)
         return 0;
-    return lw_read_node(r, LW_NODE_ARG_KEYWORD, LW_PY_NONE, lw_read_loc(r, keyword), konst,
-                        value, 0);
+    return lw_read_node(r, (lw_node){LW_NODE_ARG_KEYWORD, .loc = lw_read_loc(r, keyword),
+                                     .a = konst, .b = value});
 }
 
 static bool
@@ -403,7 +415,7 @@ read_arguments(lw_reader *r, PyObject *node, lw_read_items *items)
     return true;
 }
 
-/* Which field of a namedtuple an argument fills; -1: none of this name. */
+/* Which field of a namedtuple the keyword names; -1: none. */
 static Py_ssize_t
 field_of(lw_reader *r, const lw_node *arg, PyObject *fields, Py_ssize_t position)
 {
@@ -427,10 +439,11 @@ fill_defaults(lw_reader *r, PyObject *defaults, PyObject *fields, uint32_t *valu
         if (values[i] != 0)
             continue;
         if (defaults != NULL && PyDict_Check(defaults))
-            value = PyDict_GetItemWithError(defaults, PyTuple_GET_ITEM(fields, i));
+            value = lw_dict_item(defaults, PyTuple_GET_ITEM(fields, i));
         if (value == NULL)
             return false;
         values[i] = lw_read_konst_node(r, value, loc);
+        Py_DECREF(value);
         if (values[i] == 0)
             return false;
     }
@@ -458,8 +471,8 @@ fill_fields(lw_reader *r, PyObject *type, PyObject *fields, const lw_read_items 
     return ok;
 }
 
-/* The names of a namedtuple class as a konst TUPLE of as many Nones: what TUPLE nodes carry in
- * a. */
+/* The field names of a namedtuple class, as a konst TUPLE of as many Nones: TUPLE nodes refer
+ * to it in a. */
 static uint32_t
 names_konst(lw_reader *r, PyObject *type, PyObject *fields)
 {
@@ -496,13 +509,13 @@ read_namedtuple(lw_reader *r, PyObject *node, PyObject *type, PyObject *fields,
     if (!fill_fields(r, type, fields, items, values, loc)) {
         if (r->status != LW_OK)
             return 0;
-        return lw_read_error(r, node, LW_ERR_TYPING, "E153", NULL, NULL,
+        return lw_read_error(r, node, (lw_fault){.status = LW_ERR_TYPING, .code = "E153"},
                              "the arguments do not fit the %zd fields of `%.100s`", n,
                              ((PyTypeObject *)type)->tp_name);
     }
     names = names_konst(r, type, fields);
-    return names ? lw_read_list_node(r, LW_NODE_TUPLE, LW_PY_NONE, loc, names, values,
-                                     (uint32_t)n)
+    return names ? lw_read_list_node(r, (lw_node){LW_NODE_TUPLE, .loc = loc, .a = names},
+                                     values, (uint32_t)n)
                  : 0;
 }
 
@@ -539,16 +552,16 @@ read_call(lw_reader *r, PyObject *node, uint32_t loc)
     result = folded_node(r, lw_fold_call(r, callee, &items, &too_large), loc);
     if (too_large)
         result = lw_fold_refuse(r, node);
-    if (result == 0 &&
-        (!lw_read_array_ufunc(r, &callee, &items) || !lw_read_maybe_whole(r, callee, &items)))
+    if (result == 0 && (!lw_read_array_ufunc(r, &callee, &items) ||
+                        !lw_read_maybe_array_function(r, callee, &items)))
         goto done;
     fields = namedtuple_fields(lw_read_object(r, callee));
     if (result == 0 && r->status == LW_OK && fields != NULL)
         result = read_namedtuple(r, node, lw_read_object(r, callee), fields, &items, loc);
     Py_XDECREF(fields);
     if (result == 0 && r->status == LW_OK)
-        result =
-            lw_read_list_node(r, LW_NODE_CALL, LW_PY_NONE, loc, callee, items.data, items.n);
+        result = lw_read_list_node(r, (lw_node){LW_NODE_CALL, .loc = loc, .a = callee},
+                                   items.data, items.n);
 done:
     lw_array_free(&items);
     return result;
@@ -565,8 +578,9 @@ read_constant(lw_reader *r, PyObject *node, uint32_t loc)
     if (value == NULL)
         return lw_read_failed(r);
     if (PyBytes_Check(value))
-        result = lw_read_error(r, node, LW_ERR_UNSUPPORTED, "E104", NULL, NULL,
-                               "bytes cannot be used in compiled code");
+        result =
+            lw_read_error(r, node, (lw_fault){.status = LW_ERR_UNSUPPORTED, .code = "E104"},
+                          "bytes cannot be used in compiled code");
     else
         result = lw_read_konst_node(r, value, loc);
     Py_DECREF(value);
@@ -581,7 +595,9 @@ read_walrus(lw_reader *r, PyObject *node, uint32_t loc)
 
     if (lw_read_is_error(r, target))
         return target;
-    return target ? lw_read_node(r, LW_NODE_WALRUS, LW_PY_NONE, loc, target, value, 0) : 0;
+    return target
+               ? lw_read_node(r, (lw_node){LW_NODE_WALRUS, .loc = loc, .a = target, .b = value})
+               : 0;
 }
 
 static uint32_t
@@ -589,7 +605,7 @@ read_star(lw_reader *r, PyObject *node, uint32_t loc)
 {
     uint32_t value = read_field(r, node, r->ast.value);
 
-    return value ? lw_read_node(r, LW_NODE_STAR, LW_PY_NONE, loc, value, 0, 0) : 0;
+    return value ? lw_read_node(r, (lw_node){LW_NODE_STAR, .loc = loc, .a = value}) : 0;
 }
 
 static uint32_t
@@ -597,10 +613,10 @@ read_lambda(lw_reader *r, PyObject *node, uint32_t loc)
 {
     uint32_t fn = lw_read_nested(r, node);
 
-    return fn ? lw_read_node(r, LW_NODE_LAMBDA, LW_PY_NONE, loc, fn, 0, 0) : 0;
+    return fn ? lw_read_node(r, (lw_node){LW_NODE_LAMBDA, .loc = loc, .a = fn}) : 0;
 }
 
-/* E103: what would need memory from a heap. */
+/* E103: the expression would need memory from a heap. */
 static uint32_t
 needs_memory(lw_reader *r, PyObject *node, const char *what, const char *help)
 {
@@ -608,7 +624,8 @@ needs_memory(lw_reader *r, PyObject *node, const char *what, const char *help)
 
     snprintf(label, sizeof label,
              "%s needs memory allocation; compiled code has fixed-size values only", what);
-    return lw_read_error(r, node, LW_ERR_UNSUPPORTED, "E103", label, help,
+    return lw_read_error(r, node,
+                         (lw_fault){LW_ERR_UNSUPPORTED, "E103", .label = label, .help = help},
                          "%s cannot be compiled", what);
 }
 
@@ -634,24 +651,28 @@ read_unsupported(lw_reader *r, PyObject *node)
     case LW_AST_Set: return needs_memory(r, node, "a set", "write a tuple");
     case LW_AST_Dict: return needs_memory(r, node, "a dict", "write a tuple");
     case LW_AST_TemplateStr:
-        return lw_read_error(r, node, LW_ERR_UNSUPPORTED, "E104",
-                             "the text would be made at run time",
-                             "use a constant text; `raise E(\"text\", x)` reports values",
-                             "a t-string cannot be compiled");
+        return lw_read_error(
+            r, node,
+            (lw_fault){LW_ERR_UNSUPPORTED, "E104",
+                       .label = "the text would be made at run time",
+                       .help = "use a constant text; `raise E(\"text\", x)` reports values"},
+            "a t-string cannot be compiled");
     case LW_AST_Await:
     case LW_AST_Yield:
     case LW_AST_YieldFrom:
-        return lw_read_error(r, node, LW_ERR_UNSUPPORTED, "E101",
-                             "compiled functions run to their end in one go",
-                             "return the value", "`%s` cannot be compiled",
-                             kind == LW_AST_Await ? "await" : "yield");
+        return lw_read_error(
+            r, node,
+            (lw_fault){LW_ERR_UNSUPPORTED, "E101",
+                       .label = "compiled functions run to their end in one go",
+                       .help = "return the value"},
+            "`%s` cannot be compiled", kind == LW_AST_Await ? "await" : "yield");
     default:
-        return lw_read_error(r, node, LW_ERR_UNSUPPORTED, "E101", NULL, NULL,
+        return lw_read_error(r, node, (lw_fault){.status = LW_ERR_UNSUPPORTED, .code = "E101"},
                              "this syntax (%.100s) cannot be compiled", Py_TYPE(node)->tp_name);
     }
 }
 
-/* A list of nothing but constants reads as a tuple; others need memory. */
+/* A list that contains only constants reads as a tuple; other lists would need memory. */
 static uint32_t
 read_list(lw_reader *r, PyObject *node, uint32_t loc)
 {
@@ -701,7 +722,7 @@ lw_read_expr(lw_reader *r, PyObject *node)
     result = read_expr(r, node);
     Py_LeaveRecursiveCall();
     if (result == 0 && r->status == LW_OK) /* a field that every parser fills was absent */
-        return lw_read_error(r, node, LW_ERR_UNSUPPORTED, "E101", NULL, NULL,
+        return lw_read_error(r, node, (lw_fault){.status = LW_ERR_UNSUPPORTED, .code = "E101"},
                              "this syntax (%.100s) cannot be compiled", Py_TYPE(node)->tp_name);
     return result;
 }
@@ -711,6 +732,7 @@ lw_read_expr(lw_reader *r, PyObject *node)
 static uint32_t
 marked_store(lw_reader *r, uint32_t node)
 {
+    assert(node < r->tree->nodes.n);
     if (node != 0 && r->tree->nodes.data[node].kind != LW_NODE_ERROR)
         r->tree->nodes.data[node].flags |= LW_NODE_STORE;
     return node;
@@ -720,26 +742,28 @@ static uint32_t
 read_target_tuple(lw_reader *r, PyObject *node)
 {
     lw_read_items items = {0};
-    PyObject *elements;
-    Py_ssize_t n = lw_ast_list(node, r->ast.elts, &elements);
-    uint32_t result = 0, loc = lw_read_loc(r, node);
+    uint32_t result, loc = lw_read_loc(r, node);
 
-    for (Py_ssize_t i = 0; i < n; i++) {
-        uint32_t target = lw_read_target(r, PyList_GET_ITEM(elements, i));
-        if (lw_read_is_error(r, target)) {
-            result = target;
-            goto done;
-        }
-        if (!lw_read_item(r, &items, target))
-            goto done;
-    }
-    result = lw_read_list_node(r, LW_NODE_TUPLE, LW_PY_NONE, loc, 0, items.data, items.n);
-done:
+    if (lw_read_each(r, node, r->ast.elts, lw_read_target, &items, &result))
+        result =
+            lw_read_list_node(r, (lw_node){LW_NODE_TUPLE, .loc = loc}, items.data, items.n);
     lw_array_free(&items);
     return marked_store(r, result);
 }
 
-/* x[i] = …: the container is looked up, never folded to one of its elements. */
+static uint32_t
+refuse_store(lw_reader *r, PyObject *node, const char *what, const char *help)
+{
+    return lw_read_error(
+        r, node,
+        (lw_fault){LW_ERR_UNSUPPORTED, "E162",
+                   .label =
+                       "captured from outside: its value was frozen when this was compiled",
+                   .help = help},
+        "%s", what);
+}
+
+/* In x[i] = … the container is looked up, but never folded to one of its elements. */
 static uint32_t
 read_target_subscript(lw_reader *r, PyObject *node)
 {
@@ -749,12 +773,10 @@ read_target_subscript(lw_reader *r, PyObject *node)
     if (b == 0)
         return 0;
     if (lw_read_object(r, a) != NULL)
-        return lw_read_error(
-            r, node, LW_ERR_UNSUPPORTED, "E162",
-            "captured from outside: its value was frozen when this was compiled",
-            "pass it as an argument", "assignment into a constant");
+        return refuse_store(r, node, "assignment into a constant", "pass it as an argument");
     return marked_store(
-        r, lw_read_node(r, LW_NODE_SUBSCRIPT, LW_PY_NONE, lw_read_loc(r, node), a, b, 0));
+        r, lw_read_node(
+               r, (lw_node){LW_NODE_SUBSCRIPT, .loc = lw_read_loc(r, node), .a = a, .b = b}));
 }
 
 static uint32_t
@@ -767,18 +789,18 @@ read_target_attribute(lw_reader *r, PyObject *node)
     if (konst == 0)
         return 0;
     if (lw_read_object(r, a) != NULL)
-        return lw_read_error(
-            r, node, LW_ERR_UNSUPPORTED, "E162",
-            "captured from outside: its value was frozen when this was compiled",
-            "return the value instead", "assignment to an attribute of a constant");
+        return refuse_store(r, node, "assignment to an attribute of a constant",
+                            "return the value instead");
     return marked_store(
-        r, lw_read_node(r, LW_NODE_ATTRIBUTE, LW_PY_NONE, lw_read_loc(r, node), a, konst, 0));
+        r, lw_read_node(r, (lw_node){LW_NODE_ATTRIBUTE, .loc = lw_read_loc(r, node), .a = a,
+                                     .b = konst}));
 }
 
-/* An ERROR node stands for the whole statement: nothing above it needs to look for it. */
+/* An ERROR node stands for the whole statement, so that nothing above has to look for it. */
 uint32_t
 lw_read_target(lw_reader *r, PyObject *node)
 {
+    assert(node != NULL);
     uint32_t value;
 
     switch (lw_ast_kind_of(&r->ast, node)) {
@@ -792,7 +814,8 @@ lw_read_target(lw_reader *r, PyObject *node)
         if (value == 0)
             return 0;
         return marked_store(
-            r, lw_read_node(r, LW_NODE_STAR, LW_PY_NONE, lw_read_loc(r, node), value, 0, 0));
+            r,
+            lw_read_node(r, (lw_node){LW_NODE_STAR, .loc = lw_read_loc(r, node), .a = value}));
     default: return read_unsupported(r, node);
     }
 }

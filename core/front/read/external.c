@@ -1,4 +1,4 @@
-/* Objects of cuda.declare_device, which say what they are by an attribute. */
+/* Objects of cuda.declare_device, which an attribute identifies, become EXTERNAL konsts. */
 #include "core/front/read/read_internal.h"
 
 #include "core/front/external.h"
@@ -34,7 +34,7 @@ lw_read_external(lw_reader *r, PyObject *object)
         return 0;
     }
     if (!PyTuple_Check(said) || !PyArg_ParseTuple(said, "sss", &name, &signature, &abi))
-        lw_read_clear(); /* something else of this name */
+        lw_read_clear(); /* another object with an attribute of this name */
     else
         external = new_external(r, name, signature, abi);
     Py_DECREF(said);

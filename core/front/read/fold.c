@@ -1,12 +1,16 @@
-/* Exact folding of constants with Python's own objects: `2**70 >> 8` never passes through 64
- * bits. NumPy scalars are left to inference, whose promotion depends on the typing mode. What
- * raises (1 / 0) is left as it is: the compiled code has its own rule for it. */
+/* Exact folding of constants with Python's own objects: `2**70 >> 8` is never computed in 64
+ * bits. NumPy scalars are left to inference, because their promotion depends on the typing
+ * mode. An expression that raises (1 / 0) is not folded: compiled code has its own rule for
+ * it. */
+#include "core/front/read/critical.h"
 #include "core/front/read/read_internal.h"
 
-#include "core/tables/names.h"
+#include "core/front/named.h"
+
+#include <assert.h>
 
 /* Bits of an integer result beyond which folding is refused: 2**4096 is a mistake in scalar
- * code, and 9**9**9 would never come back. The size is known from above before anything is
+ * code, and 9**9**9 would never return. The size is bounded from above before anything is
  * computed. */
 enum { MAX_BITS = 4096 };
 
@@ -31,10 +35,12 @@ lw_fold_is_basic(PyObject *x)
     return true;
 }
 
-/* The result of folding, NULL when it raised. Integers of a subclass (IntEnum) are let go. */
+/* The result of folding; NULL when it raised. Integers of a subclass (IntEnum) are not
+ * folded. */
 static PyObject *
 folded(PyObject *result)
 {
+    assert((result == NULL) == (PyErr_Occurred() != NULL)); /* as calls of the C API return */
     if (result == NULL)
         lw_read_clear();
     return result;
@@ -67,7 +73,7 @@ lw_fold_unary(lw_pyop op, PyObject *x)
     switch (op) {
     case LW_PY_NEG: return folded(PyNumber_Negative(x));
     case LW_PY_POS: return folded(PyNumber_Positive(x));
-    case LW_PY_INVERT: /* of a bool it means `not` here, as NumPy has it */
+    case LW_PY_INVERT: /* of a bool it means `not` here, as in NumPy */
         return PyLong_Check(x) && !PyBool_Check(x) ? folded(PyNumber_Invert(x)) : NULL;
     default: return NULL;
     }
@@ -154,7 +160,7 @@ rich_op(lw_pyop op)
     }
 }
 
-/* Classes, functions, modules, enum members: equal only to themselves. */
+/* Objects that are equal only to themselves: classes, functions, modules, enum members. */
 static bool
 has_identity(PyObject *x)
 {
@@ -216,7 +222,8 @@ lw_fold_is_method(PyObject *object, const char *name)
     return false;
 }
 
-/* Built into a module of functions without state, or a bound method of a number. */
+/* Whether it is built into a module of functions without state, or a bound method of a
+ * number. */
 static bool
 is_builtin(PyObject *callee)
 {
@@ -231,7 +238,7 @@ is_builtin(PyObject *callee)
            lw_fold_is_method(self, ((PyCFunctionObject *)callee)->m_ml->ml_name);
 }
 
-/* Functions whose value depends on their arguments alone and that Python computes exactly or
+/* Functions whose value depends on their arguments alone, and that Python computes exactly or
  * with the C library, as compiled code would. */
 static bool
 is_foldable(PyObject *callee, const char *path)
@@ -251,20 +258,9 @@ is_foldable(PyObject *callee, const char *path)
     return false;
 }
 
-static const char *
-named_path(uint32_t row)
-{
-    static const char *const paths[LW_N_NAMES + 1] = {
-#define NAMED(id, path, min_args, max_args, rule, impl) [LW_NAME_##id] = path,
-#include "core/tables/every_name.inc"
-    };
+/* ---- bounds of the size of a call's result ---- */
 
-    return row < LW_N_NAMES ? paths[row] : NULL;
-}
-
-/* ---- how large a call's result would be ---- */
-
-/* Bits of comb(n, k) and perm(n, k) from above. */
+/* An upper bound of the bits of comb(n, k) and perm(n, k). */
 static double
 bits_of_choices(PyObject *n, PyObject *k, bool ordered)
 {
@@ -277,18 +273,21 @@ bits_of_choices(PyObject *n, PyObject *k, bool ordered)
     return ordered || chosen * bits_of(n) < total ? chosen * bits_of(n) : total;
 }
 
-/* Bits of the product of a tuple's or list's integers, from above. */
+/* An upper bound of the bits of the product of the integers in a tuple or list. */
 static double
 bits_of_product(PyObject *items)
 {
     bool is_sequence = PyTuple_Check(items) || PyList_Check(items);
-    Py_ssize_t n = is_sequence ? PySequence_Fast_GET_SIZE(items) : 0;
+    Py_ssize_t n;
     double bits = 0;
 
+    Py_BEGIN_CRITICAL_SECTION(items);
+    n = is_sequence ? PySequence_Fast_GET_SIZE(items) : 0;
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *item = PySequence_Fast_GET_ITEM(items, i);
         bits += PyLong_Check(item) ? bits_of(item) : 0;
     }
+    Py_END_CRITICAL_SECTION();
     return bits;
 }
 
@@ -313,24 +312,29 @@ call_is_too_large(PyObject *callee, const char *path, PyObject *const *args, uin
         return bits_of_choices(args[0], args[1], true) > MAX_BITS;
     if (two && strcmp(path, "builtins.pow") == 0)
         return lw_fold_too_large(LW_PY_POW, args[0], args[1]);
-    return two && strcmp(path, "builtins.round") == 0 && /* Python makes 10 ** -digits */
+    return two && strcmp(path, "builtins.round") == 0 && /* Python computes 10 ** -digits */
            size_of(args[1]) * 4 < -MAX_BITS;
 }
 
-/* What a function may look at: a list, too, for it is frozen as it is now. */
+/* Whether folded functions may examine the object: a list, too, because it is frozen as it is
+ * now. */
 static bool
 is_argument(PyObject *x)
 {
+    bool basic = true;
+
     if (!PyList_CheckExact(x))
         return lw_fold_is_basic(x) && !(PyLong_Check(x) && bits_of(x) > MAX_BITS);
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(x); i++)
-        if (!lw_fold_is_basic(PyList_GET_ITEM(x, i)))
-            return false;
-    return true;
+    Py_BEGIN_CRITICAL_SECTION(x);
+    for (Py_ssize_t i = 0; basic && i < PyList_GET_SIZE(x); i++)
+        basic = lw_fold_is_basic(PyList_GET_ITEM(x, i));
+    Py_END_CRITICAL_SECTION();
+    return basic;
 }
 
-/* Whether pow() and round(), the only ones of two arguments that may both be named, have it as
- * the second. What stands in another order is not folded, for its size is not looked at. */
+/* Whether the keywords of pow() or round() name their second parameter; these are the only two
+ * functions here whose parameters can both be named. Calls with the arguments in another order
+ * are not folded, because their size is not checked. */
 static bool
 is_second(PyObject *name)
 {
@@ -338,7 +342,7 @@ is_second(PyObject *name)
            PyUnicode_CompareWithASCIIString(name, "ndigits") == 0;
 }
 
-/* n arguments, of which the last ones have the names; NULL: not folded. */
+/* Call the function with n arguments, of which the last ones have names; NULL: not folded. */
 static PyObject *
 call_now(lw_reader *r, PyObject *callee, PyObject *const *args, uint32_t n, PyObject *names,
          bool *too_large)
@@ -353,7 +357,7 @@ call_now(lw_reader *r, PyObject *callee, PyObject *const *args, uint32_t n, PyOb
     for (uint32_t i = 0; i < n; i++)
         if (!is_argument(args[i]))
             return NULL;
-    path = named_path(lw_read_named(r, callee));
+    path = lw_names[lw_read_named(r, callee)].path;
     *too_large = is_foldable(callee, path) && call_is_too_large(callee, path, args, n);
     if (!is_foldable(callee, path) || *too_large)
         return NULL;
@@ -362,7 +366,7 @@ call_now(lw_reader *r, PyObject *callee, PyObject *const *args, uint32_t n, PyOb
     return folded(PyObject_Vectorcall(callee, args, n - n_names, names));
 }
 
-/* All arguments constant and the function known: call it now. */
+/* The function is known and all arguments are constant: call it now. */
 PyObject *
 lw_fold_call(lw_reader *r, uint32_t callee, const lw_read_items *items, bool *too_large)
 {
@@ -395,8 +399,10 @@ lw_fold_call(lw_reader *r, uint32_t callee, const lw_read_items *items, bool *to
 uint32_t
 lw_fold_refuse(lw_reader *r, PyObject *node)
 {
-    return lw_read_error(r, node, LW_ERR_TYPING, "E130", "this integer has more than 4096 bits",
-                         "compute with floats: a float64 reaches 1.8e308",
+    return lw_read_error(r, node,
+                         (lw_fault){LW_ERR_TYPING, "E130",
+                                    .label = "this integer has more than 4096 bits",
+                                    .help = "compute with floats: a float64 reaches 1.8e308"},
                          "constant too large for any type");
 }
 

@@ -1,19 +1,21 @@
-/* f-strings: constant parts are joined while reading; one without run-time parts is a constant
- * text like any other. Formats of run-time parts are constant and kept as they are. */
+/* f-strings. Constant parts are joined when they are read; an f-string without run-time parts
+ * becomes a text constant. The formats of run-time parts must be constant and are kept. */
 #include "core/front/read/read_internal.h"
 
-/* Characters of one field: `f"{1:>1000000000}"` would be a constant of a gigabyte. */
+/* Characters of one field at most: `f"{1:>1000000000}"` would be a constant of a gigabyte. */
 enum { MAX_WIDTH = 4096 };
 
 static uint32_t
 refuse(lw_reader *r, PyObject *node, const char *label)
 {
-    return lw_read_error(r, node, LW_ERR_UNSUPPORTED, "E104", label,
-                         "a plain field: f\"{x}\" or f\"{x:.3f}\"",
+    return lw_read_error(r, node,
+                         (lw_fault){LW_ERR_UNSUPPORTED, "E104", .label = label,
+                                    .help = "a plain field: f\"{x}\" or f\"{x:.3f}\""},
                          "this part of an f-string cannot be compiled");
 }
 
-/* The text of {…:spec}, borrowed from the tree; NULL without exception: made at run time. */
+/* The text of {…:spec}, borrowed from the tree; NULL without exception: it is made at run
+ * time. */
 static PyObject *
 constant_spec(lw_reader *r, PyObject *spec)
 {
@@ -27,8 +29,8 @@ constant_spec(lw_reader *r, PyObject *spec)
     return only && PyUnicode_CheckExact(only) ? only : NULL;
 }
 
-/* A constant field is its text; NULL: it is not constant, or Python could not format it either.
- */
+/* The text of a constant field; NULL: it is not constant, or Python could not format it
+ * either. */
 static PyObject *
 folded_field(lw_reader *r, uint32_t value, PyObject *spec)
 {
@@ -55,9 +57,11 @@ read_field(lw_reader *r, PyObject *node)
     if (format != NULL && (spec = constant_spec(r, format)) == NULL)
         return refuse(r, node, "the format would be made at run time");
     if (lw_fold_width(spec) > MAX_WIDTH)
-        return lw_read_error(r, node, LW_ERR_UNSUPPORTED, "E104",
-                             "its width or precision is more than 4096 characters", NULL,
-                             "this part of an f-string is too long");
+        return lw_read_error(
+            r, node,
+            (lw_fault){LW_ERR_UNSUPPORTED, "E104",
+                       .label = "its width or precision is more than 4096 characters"},
+            "this part of an f-string is too long");
     value = lw_read_expr(r, lw_ast_get(node, r->ast.value));
     if (value == 0 || lw_read_is_error(r, value))
         return value;
@@ -70,7 +74,8 @@ read_field(lw_reader *r, PyObject *node)
     konst = spec ? lw_read_konst(r, spec) : 0;
     if (r->status != LW_OK)
         return 0;
-    return lw_read_node(r, LW_NODE_FIELD, LW_PY_NONE, loc, value, konst, conversion == STR);
+    return lw_read_node(r, (lw_node){LW_NODE_FIELD, .loc = loc, .a = value, .b = konst,
+                                     .c = conversion == STR});
 }
 
 static uint32_t
@@ -80,7 +85,7 @@ read_part(lw_reader *r, PyObject *node)
                                                                   : lw_read_expr(r, node);
 }
 
-/* The constant that all parts make together; 0: one is made at run time. */
+/* The constant that all parts make together; 0: one of them is made at run time. */
 static uint32_t
 join_constants(lw_reader *r, const lw_read_items *items, uint32_t loc)
 {
@@ -106,23 +111,14 @@ uint32_t
 lw_read_fstring(lw_reader *r, PyObject *node, uint32_t loc)
 {
     lw_read_items items = {0};
-    PyObject *values;
-    Py_ssize_t n = lw_ast_list(node, r->ast.values, &values);
-    uint32_t result = 0;
+    uint32_t result;
 
-    for (Py_ssize_t i = 0; i < n; i++) {
-        uint32_t part = read_part(r, PyList_GET_ITEM(values, i));
-        if (lw_read_is_error(r, part)) {
-            result = part;
-            goto done;
-        }
-        if (!lw_read_item(r, &items, part))
-            goto done;
+    if (lw_read_each(r, node, r->ast.values, read_part, &items, &result)) {
+        result = join_constants(r, &items, loc);
+        if (result == 0 && r->status == LW_OK)
+            result = lw_read_list_node(r, (lw_node){LW_NODE_JOINED, .loc = loc}, items.data,
+                                       items.n);
     }
-    result = join_constants(r, &items, loc);
-    if (result == 0 && r->status == LW_OK)
-        result = lw_read_list_node(r, LW_NODE_JOINED, LW_PY_NONE, loc, 0, items.data, items.n);
-done:
     lw_array_free(&items);
     return result;
 }

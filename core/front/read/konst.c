@@ -1,13 +1,14 @@
-/* Python objects -> konsts. Everything is copied; the object itself is kept beside the konst
- * only while reading, for folding and for attributes. No NumPy C interface: what is not loaded
- * into the process cannot be the type of an object in it. */
+/* Python objects become konsts. Everything is copied; the object itself is kept beside the
+ * konst only while functions are read, for folding and for its attributes. NumPy's C interface
+ * is not used: if NumPy is not loaded, no object can be of one of its types. */
 #include "core/front/read/read_internal.h"
 
-#include "core/front/diagnose.h"
+#include "core/front/named.h"
 #include "core/front/read/record.h"
 #include "core/front/signature.h"
 #include "core/tables/names.h"
 
+#include <assert.h>
 #include <string.h>
 
 uint32_t
@@ -49,7 +50,7 @@ lw_read_konst_node(lw_reader *r, PyObject *object, uint32_t loc)
 {
     uint32_t konst = lw_read_konst(r, object);
 
-    return konst ? lw_read_node(r, LW_NODE_KONST, LW_PY_NONE, loc, konst, 0, 0) : 0;
+    return konst ? lw_read_node(r, (lw_node){LW_NODE_KONST, .loc = loc, .a = konst}) : 0;
 }
 
 /* ---- numbers and texts ---- */
@@ -98,7 +99,7 @@ from_text(lw_reader *r, PyObject *object)
 {
     const char *text = PyUnicode_AsUTF8(object);
 
-    if (text == NULL) { /* a lone surrogate: no text to compare or print */
+    if (text == NULL) { /* a lone surrogate: the text can be neither compared nor printed */
         lw_read_clear();
         return lw_read_push(r, object,
                             (lw_konst){.kind = LW_K_OBJECT, .text = "a str that is not UTF-8"});
@@ -172,9 +173,9 @@ copy_names(lw_reader *r, PyObject *fields, Py_ssize_t n)
 }
 
 static uint32_t
-from_sequence(lw_reader *r, PyObject *object, PyObject *fast)
+from_sequence(lw_reader *r, PyObject *object, PyObject *now)
 {
-    Py_ssize_t n = PySequence_Fast_GET_SIZE(fast);
+    Py_ssize_t n = PyTuple_GET_SIZE(now);
     PyObject *fields = lw_read_field_names((PyObject *)Py_TYPE(object));
     uint32_t *items = lw_arena_take(&r->tree->arena, ((size_t)n + 1) * sizeof *items);
     lw_konst konst = {.kind = LW_K_TUPLE, .n = (uint32_t)n, .items = items};
@@ -184,7 +185,7 @@ from_sequence(lw_reader *r, PyObject *object, PyObject *fast)
         return lw_read_no_memory(r);
     }
     for (Py_ssize_t i = 0; i < n && r->status == LW_OK; i++)
-        items[i] = lw_read_konst(r, PySequence_Fast_GET_ITEM(fast, i));
+        items[i] = lw_read_konst(r, PyTuple_GET_ITEM(now, i));
     if (r->status == LW_OK && fields != NULL && PyTuple_GET_SIZE(fields) == n) {
         konst.names = copy_names(r, fields, n);
         konst.text = lw_read_text(r, Py_TYPE(object)->tp_name);
@@ -198,14 +199,14 @@ from_sequence(lw_reader *r, PyObject *object, PyObject *fast)
 static uint32_t
 from_tuple_or_list(lw_reader *r, PyObject *object)
 {
-    PyObject *fast;
+    PyObject *now; /* other threads may change a list */
     uint32_t konst = 0;
 
     if (Py_EnterRecursiveCall(" while freezing a constant")) /* a list that holds itself */
         return lw_read_failed(r);
-    fast = PySequence_Fast(object, "a sequence");
-    konst = fast ? from_sequence(r, object, fast) : lw_read_failed(r);
-    Py_XDECREF(fast);
+    now = PySequence_Tuple(object);
+    konst = now ? from_sequence(r, object, now) : lw_read_failed(r);
+    Py_XDECREF(now);
     Py_LeaveRecursiveCall();
     return konst;
 }
@@ -234,7 +235,7 @@ comes_from(PyObject *object, const char *package)
     return result;
 }
 
-/* Our own type objects say it by attribute; numba's by their name. */
+/* Type objects of ours have an attribute for it; numba's are known by their name. */
 static lw_dtype
 of_type_object(PyObject *object)
 {
@@ -301,7 +302,7 @@ add_named(lw_reader *r, PyObject *modules, const char *path, uint32_t row)
     int result = 0;
 
     if (object == NULL)
-        lw_read_clear(); /* this Python or NumPy lacks it */
+        lw_read_clear(); /* this version of Python or NumPy lacks it */
     else if (number == NULL || PyDict_SetDefault(r->named, id, number) == NULL ||
              PyList_Append(r->named_kept, object) < 0)
         result = -1;
@@ -313,7 +314,8 @@ add_named(lw_reader *r, PyObject *modules, const char *path, uint32_t row)
     return result;
 }
 
-/* Only modules that are loaded already: others have no objects that a function could hold. */
+/* Only modules that are already loaded: no other module can have objects that a function could
+ * hold. */
 static int
 build_named(lw_reader *r)
 {
@@ -330,7 +332,7 @@ build_named(lw_reader *r)
     return 0;
 }
 
-/* An object of core/py/types/intrinsic.c holds the number of its row. */
+/* The row of names.def that an object of core/py/types/intrinsic.c stands for. */
 static uint32_t
 row_of_intrinsic(PyObject *object)
 {
@@ -357,20 +359,9 @@ lw_read_named(lw_reader *r, PyObject *object)
     return row ? (uint32_t)PyLong_AsUnsignedLong(row) : 0;
 }
 
-static const char *
-named_text(uint32_t row)
-{
-    static const char *const paths[LW_N_NAMES + 1] = {
-#define NAMED(id, path, min_args, max_args, rule, impl) [LW_NAME_##id] = path,
-#include "core/tables/every_name.inc"
-    };
-
-    return paths[row];
-}
-
 /* The Python function that a callable object stands for (new reference), or NULL. */
 static PyObject *
-function_behind(PyObject *object)
+python_function_of(PyObject *object)
 {
     static const char *const names[] = {"py_func", "__wrapped__"};
     PyObject *function = NULL;
@@ -400,7 +391,7 @@ lw_python_function(PyObject *object)
         Py_INCREF(function);
         return function;
     }
-    function = function_behind(object);
+    function = python_function_of(object);
     if (function == NULL)
         PyErr_Format(
             PyExc_TypeError,
@@ -410,7 +401,8 @@ lw_python_function(PyObject *object)
     return function;
 }
 
-/* A kernel or device function of ours that was made with link=: its code is needed here too. */
+/* A kernel or device function of ours that was made with link=: the linked code is needed here,
+ * too. */
 static bool
 note_link(lw_reader *r, PyObject *object)
 {
@@ -428,7 +420,7 @@ note_link(lw_reader *r, PyObject *object)
     return r->status == LW_OK;
 }
 
-/* 0 and status OK: not callable by compiled code. */
+/* 0 and status OK: compiled code cannot call it. */
 static uint32_t
 from_callable(lw_reader *r, PyObject *object)
 {
@@ -438,20 +430,20 @@ from_callable(lw_reader *r, PyObject *object)
     if (r->status != LW_OK)
         return 0;
     if (row != 0)
-        return lw_read_push(r, object,
-                            (lw_konst){.kind = LW_K_NAMED, .u = row, .text = named_text(row)});
+        return lw_read_push(
+            r, object, (lw_konst){.kind = LW_K_NAMED, .u = row, .text = lw_names[row].path});
     if (comes_from((PyObject *)Py_TYPE(object), "lanewise") &&
         ((fn = lw_read_external(r, object)) != 0 || r->status != LW_OK))
         return fn;
-    fn = lw_read_whole(r, object);
+    fn = lw_read_array_function(r, object);
     if (fn != 0 || r->status != LW_OK)
         return fn ? lw_read_push(r, object, (lw_konst){.kind = LW_K_FUNCTION, .u = fn}) : 0;
     if (PyFunction_Check(object) && comes_from(object, "numpy"))
-        return 0; /* works on whole arrays; not written to be compiled */
+        return 0; /* a function of whole arrays, which was not written to be compiled */
     if (PyMethod_Check(object))
         self = PyMethod_GET_SELF(object);
     function = PyFunction_Check(object) || PyMethod_Check(object) ? lw_python_function(object)
-                                                                  : function_behind(object);
+                                                                  : python_function_of(object);
     lw_read_clear();
     if (function == NULL)
         return 0;
@@ -487,8 +479,8 @@ describe_array(PyObject *array)
     return text;
 }
 
-/* "scipy.special.j0" for what has a name, "an instance of Config" for the rest; new reference.
- */
+/* "scipy.special.j0" for an object that has a name, "an instance of Config" for others; new
+ * reference. */
 static PyObject *
 describe(lw_reader *r, PyObject *object)
 {
@@ -521,29 +513,29 @@ is_one_of(const char *name, const char *const *names)
     return false;
 }
 
-/* What to write in place of NumPy's functions of whole arrays; NULL: it is none. */
+/* What to write instead of NumPy's functions of whole arrays; NULL: it is none of them. */
 static const char *
 hint_for_numpy(PyObject *object)
 {
     static const char *const makers[] = {"empty", "zeros",      "ones",       "full",
                                          "array", "zeros_like", "empty_like", "ones_like",
                                          "eye",   "arange",     "full_like",  NULL};
-    static const char *const wholes[] = {"cumsum", "cumprod", "median", "sort", "argsort",
-                                         "nansum", "nanmax",  "nanmin", NULL};
+    static const char *const array_functions[] = {
+        "cumsum", "cumprod", "median", "sort", "argsort", "nansum", "nanmax", "nanmin", NULL};
     PyObject *text = comes_from(object, "numpy") ? attribute_text(object, "__name__") : NULL;
     const char *name = text ? PyUnicode_AsUTF8(text) : NULL, *hint = NULL;
 
     if (name != NULL && is_one_of(name, makers))
         hint = "`lw.local(shape, dtype)` is a small array of this call, its shape constant; "
                "an array made outside of the function is a constant table";
-    else if (name != NULL && is_one_of(name, wholes))
+    else if (name != NULL && is_one_of(name, array_functions))
         hint = "write the loop over the elements";
     lw_read_clear();
     Py_XDECREF(text);
     return hint;
 }
 
-/* list(x), sorted(x), set(): they need memory. */
+/* list(x), sorted(x), set(): they need memory from a heap. */
 static const char *
 hint_for_container(PyObject *object)
 {
@@ -560,7 +552,7 @@ hint_for_container(PyObject *object)
     return hint;
 }
 
-/* random.random, np.random.normal: methods of a generator of the host's. */
+/* random.random, np.random.normal: methods of a generator that lives on the host. */
 static const char *
 hint_for_random(PyObject *object)
 {
@@ -625,7 +617,7 @@ from_module(lw_reader *r, PyObject *object)
     return name ? lw_read_push(r, object, (lw_konst){.kind = LW_K_MODULE, .text = name}) : 0;
 }
 
-/* 0 and status OK: no dtype with fields that compiled code knows. */
+/* 0 and status OK: it is no dtype with fields that compiled code knows. */
 static uint32_t
 from_record_dtype(lw_reader *r, PyObject *object)
 {
@@ -639,7 +631,8 @@ from_record_dtype(lw_reader *r, PyObject *object)
                         (lw_konst){.kind = LW_K_RECORD, .bytes = record, .text = record->name});
 }
 
-/* Everything that is no plain Python number, text or sequence; 0 and status OK: unknown. */
+/* All objects other than plain Python numbers, texts and sequences; 0 and status OK:
+ * unknown. */
 static uint32_t
 from_object(lw_reader *r, PyObject *object)
 {
@@ -682,16 +675,19 @@ konst_new(lw_reader *r, PyObject *object)
     return konst;
 }
 
-/* One konst an object, so that equal konst numbers mean the same enum member or function. */
+/* Each object has one konst, so that equal konst numbers mean the same enum member or
+ * function. */
 uint32_t
 lw_read_konst(lw_reader *r, PyObject *object)
 {
+    assert(object != NULL);
     PyObject *id = PyLong_FromVoidPtr(object);
     PyObject *known = id ? PyDict_GetItemWithError(r->konst_of, id) : NULL, *number;
     uint32_t konst = 0;
 
     if (known != NULL) {
         konst = (uint32_t)PyLong_AsUnsignedLong(known);
+        assert(konst < r->tree->konsts.n && konst != 0); /* konst_new made it */
         Py_DECREF(id);
         return konst;
     }

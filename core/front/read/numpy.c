@@ -1,5 +1,5 @@
-/* NumPy objects, without its C interface: what is not loaded into the process cannot be the
- * type of an object in it, and reading works where NumPy is absent. */
+/* NumPy objects, read without NumPy's C interface: if NumPy is not loaded, no object can be of
+ * one of its types, and reading works where NumPy is not installed. */
 #include "core/front/read/read_internal.h"
 
 #include "core/front/read/record.h"
@@ -54,7 +54,7 @@ lw_read_asks_limits(lw_reader *r, PyObject *callee, PyObject *arg)
     return own == callee;
 }
 
-/* The lw_dtype of a numpy.dtype in native order; void: none of ours. */
+/* The lw_dtype of a numpy.dtype in native byte order; void: none of ours. */
 lw_dtype
 lw_read_numpy_dtype(PyObject *dtype)
 {
@@ -75,7 +75,7 @@ lw_read_numpy_dtype(PyObject *dtype)
     return result;
 }
 
-/* A NumPy scalar class or anything else that numpy.dtype() takes as a class. */
+/* A NumPy scalar class, or another object that numpy.dtype() accepts as a class. */
 /* numpy.floating and its like stand for several dtypes: NumPy up to 2.1 makes one of them. */
 static bool
 is_abstract(PyObject *object)
@@ -149,15 +149,15 @@ lw_read_numpy_scalar(lw_reader *r, PyObject *object)
     return result;
 }
 
-/* The stand-in of a device array on the host (lanewise/_host_cuda.py), whose contents change as
- * those of a device array do. */
+/* An array that stands in for a device array on the host (lanewise/_host_cuda.py); its contents
+ * may change as those of a device array do. */
 static bool
 is_live(PyObject *object)
 {
     return PyObject_HasAttrString((PyObject *)Py_TYPE(object), "__lanewise_live__");
 }
 
-/* Compiled code addresses what is live as an aligned array in C order. */
+/* Compiled code addresses live memory as an aligned array in C order. */
 static bool
 can_be_read(PyObject *object, const Py_buffer *view, lw_dtype dtype,
             const lw_arg_record *record)
@@ -191,7 +191,8 @@ push_array(lw_reader *r, PyObject *object, const Py_buffer *view, lw_dtype dtype
                                    .record = record});
 }
 
-/* What lends its bytes: ml_dtypes' bfloat16 does so as integers only. New reference. */
+/* The object whose buffer holds the array's bytes: ml_dtypes' bfloat16 provides one as integers
+ * only. New reference. */
 static PyObject *
 lender(PyObject *object, lw_dtype dtype)
 {
@@ -199,7 +200,7 @@ lender(PyObject *object, lw_dtype dtype)
                                : Py_NewRef(object);
 }
 
-/* NULL: a dtype without fields, or with some that compiled code does not know. */
+/* NULL: the dtype has no fields, or some that compiled code does not know. */
 static lw_arg_record *
 record_of(lw_reader *r, PyObject *dtype)
 {
@@ -228,8 +229,8 @@ lw_read_is_masked(PyObject *object)
     return result == 1;
 }
 
-/* 0 and status OK: not an array we can freeze; one with a mask, which compiled code would not
- * see, is not. */
+/* 0 and status OK: not an array that can be frozen. A masked array cannot, because compiled
+ * code would not see its mask. */
 uint32_t
 lw_read_numpy_array(lw_reader *r, PyObject *object)
 {

@@ -1,7 +1,10 @@
-/* Parameters with their defaults and annotations. */
+/* Parameters of a function with their defaults and annotations. Defaults of live functions are
+ * frozen objects with a guard; an annotation counts if it names a type of ours or NumPy's, and
+ * may be a text that is looked up in the function's module. */
 #include "core/front/read/read_internal.h"
 #include "core/front/signature.h"
 
+#include <assert.h>
 #include <string.h>
 
 static bool
@@ -23,6 +26,7 @@ add_param(lw_reader *r, PyObject *arg, lw_param_kind kind)
 static bool
 add_params(lw_reader *r, PyObject *args, PyObject *field, lw_param_kind kind, Py_ssize_t skip)
 {
+    assert(skip >= 0);
     PyObject *list;
     Py_ssize_t n = lw_ast_list(args, field, &list);
 
@@ -32,8 +36,8 @@ add_params(lw_reader *r, PyObject *args, PyObject *field, lw_param_kind kind, Py
     return true;
 }
 
-/* In Python's order: positional-only, positional, *args, keyword-only. The self of a bound
- * method is no parameter: its name stands for the object. */
+/* Parameters in Python's order: positional-only, positional, *args, keyword-only. The self of a
+ * bound method is not a parameter: its name stands for the object. */
 bool
 lw_read_params(lw_reader *r, PyObject *args)
 {
@@ -59,8 +63,10 @@ lw_read_params(lw_reader *r, PyObject *args)
         return false;
     if (kwarg != NULL)
         r->tree->fns.data[r->scope->fn].problem = lw_read_diag(
-            r, lw_read_loc(r, kwarg), LW_ERR_UNSUPPORTED, "E101", "compiled code has no dict",
-            "name each parameter", "a `**` parameter cannot be compiled");
+            r, lw_read_loc(r, kwarg),
+            (lw_fault){LW_ERR_UNSUPPORTED, "E101", .label = "compiled code has no dict",
+                       .help = "name each parameter"},
+            "a `**` parameter cannot be compiled");
     return r->status == LW_OK;
 }
 
@@ -85,13 +91,10 @@ count_positional(const lw_fn *fn)
     return n;
 }
 
-/* Defaults of a live function: its __defaults__ and __kwdefaults__, as they are now. */
-bool
-lw_read_live_defaults(lw_reader *r, uint32_t fn)
+static bool
+read_defaults(lw_reader *r, uint32_t fn, PyObject *defaults)
 {
-    PyObject *defaults = PyFunction_GET_DEFAULTS(r->function);
-    PyObject *kwdefaults = PyFunction_GET_KW_DEFAULTS(r->function), *key, *value;
-    Py_ssize_t n = defaults ? PyTuple_GET_SIZE(defaults) : 0, position = 0;
+    Py_ssize_t n = defaults && PyTuple_Check(defaults) ? PyTuple_GET_SIZE(defaults) : 0;
     uint32_t n_positional = count_positional(&r->tree->fns.data[fn]);
 
     for (Py_ssize_t i = 0; i < n && i < (Py_ssize_t)n_positional; i++) {
@@ -100,7 +103,17 @@ lw_read_live_defaults(lw_reader *r, uint32_t fn)
             return false;
         r->tree->fns.data[fn].params.data[n_positional - 1 - (uint32_t)i].default_konst = konst;
     }
-    while (kwdefaults != NULL && PyDict_Next(kwdefaults, &position, &key, &value)) {
+    return true;
+}
+
+/* now: a copy of kwdefaults, which other threads may change. */
+static bool
+read_kwdefaults(lw_reader *r, uint32_t fn, PyObject *kwdefaults, PyObject *now)
+{
+    PyObject *key, *value;
+    Py_ssize_t position = 0;
+
+    while (PyDict_Next(now, &position, &key, &value)) {
         uint32_t konst = lw_read_konst(r, value);
         if (konst != 0 && lw_captures_add_name(r->captures, kwdefaults, key, value) < 0)
             return lw_read_failed(r);
@@ -113,7 +126,26 @@ lw_read_live_defaults(lw_reader *r, uint32_t fn)
     return true;
 }
 
-/* Defaults of a nested def are evaluated where it stands: only constants are supported. */
+/* The defaults of a live function: its __defaults__ and __kwdefaults__, as they are now. */
+bool
+lw_read_live_defaults(lw_reader *r, uint32_t fn)
+{
+    PyObject *defaults = PyObject_GetAttrString(r->function, "__defaults__");
+    PyObject *kwdefaults = PyObject_GetAttrString(r->function, "__kwdefaults__");
+    PyObject *now = kwdefaults && PyDict_Check(kwdefaults) ? PyDict_Copy(kwdefaults) : NULL;
+    bool ok;
+
+    lw_read_clear();
+    ok = read_defaults(r, fn, defaults) &&
+         (now == NULL || read_kwdefaults(r, fn, kwdefaults, now));
+    Py_XDECREF(now);
+    Py_XDECREF(kwdefaults);
+    Py_XDECREF(defaults);
+    return ok;
+}
+
+/* The defaults of a nested def are evaluated where the def is executed, so that only constants
+ * are supported. */
 static bool
 read_nested_default(lw_reader *r, uint32_t fn, uint32_t param, PyObject *node)
 {
@@ -127,8 +159,10 @@ read_nested_default(lw_reader *r, uint32_t fn, uint32_t param, PyObject *node)
         r->tree->fns.data[fn].problem = r->tree->nodes.data[value].a;
     else
         r->tree->fns.data[fn].problem =
-            lw_read_diag(r, lw_read_loc(r, node), LW_ERR_UNSUPPORTED, "E101",
-                         "this default is known only at run time", "pass it as an argument",
+            lw_read_diag(r, lw_read_loc(r, node),
+                         (lw_fault){LW_ERR_UNSUPPORTED, "E101",
+                                    .label = "this default is known only at run time",
+                                    .help = "pass it as an argument"},
                          "defaults of nested functions must be constants");
     return r->status == LW_OK;
 }
@@ -156,7 +190,7 @@ lw_read_nested_defaults(lw_reader *r, uint32_t fn, PyObject *args)
 
 /* ---- annotations ---- */
 
-/* The konst of an annotation written as text, "float32": an expression in the function's
+/* The konst of an annotation that is a text, "float32": an expression in the function's
  * module. */
 static uint32_t
 annotation_from_text(lw_reader *r, PyObject *text)
@@ -172,8 +206,8 @@ annotation_from_text(lw_reader *r, PyObject *text)
     if (tree == NULL)
         return 0;
     body = lw_ast_get(tree, r->ast.body);
-    if (body !=
-        NULL) /* may be a text again: quoted, and `from __future__ import annotations` */
+    if (body != NULL) /* it may be a text again: quoted, and with `from __future__ import
+                         annotations` */
         konst = lw_read_annotation_expr(r, body);
     if (konst == 0 && r->status == LW_OK && body != NULL &&
         lw_ast_kind_of(&r->ast, body) == LW_AST_Call)
@@ -182,7 +216,7 @@ annotation_from_text(lw_reader *r, PyObject *text)
     return konst;
 }
 
-/* tuple, or typing's Tuple. */
+/* Whether it is tuple or typing.Tuple. */
 static bool
 is_tuple_type(PyObject *object)
 {
@@ -194,8 +228,8 @@ is_tuple_type(PyObject *object)
     return is_tuple;
 }
 
-/* tuple[float32, int64] in a text, or where nothing evaluates it. 0 and status OK: something
- * else, or an item is no type. */
+/* tuple[float32, int64] in a text, or in code that does not evaluate it. 0 and status OK: it is
+ * something else, or an item is no type. */
 static uint32_t
 annotation_of_tuple(lw_reader *r, PyObject *node)
 {
@@ -217,7 +251,7 @@ annotation_of_tuple(lw_reader *r, PyObject *node)
     return lw_read_tuple_type(r, items, (uint32_t)n);
 }
 
-/* 0 and status OK: no type. Only names, attributes and tuples of them can be one. */
+/* 0 and status OK: it is no type. Only names, attributes and tuples of them can be one. */
 uint32_t
 lw_read_annotation_expr(lw_reader *r, PyObject *node)
 {
@@ -238,19 +272,24 @@ lw_read_annotation_expr(lw_reader *r, PyObject *node)
     return object ? lw_read_annotation(r, object) : 0;
 }
 
-/* A text that means nothing in the function's module: a name where the decorator stands, as in
- * a function that makes functions, or of one of our types, without an import. */
+/* The konst of a text that has no meaning in the function's module: a name that is visible
+ * where the decorator is applied, as in a function that makes functions, or the name of one of
+ * our types that was not imported. */
 static uint32_t
-annotation_from_around(lw_reader *r, PyObject *text)
+annotation_from_enclosing(lw_reader *r, PyObject *text)
 {
     PyObject *locals = PyEval_GetLocals();
-    PyObject *object = locals && PyDict_Check(locals) ? PyDict_GetItem(locals, text) : NULL;
+    PyObject *object = locals && PyDict_Check(locals) ? lw_dict_item(locals, text) : NULL;
     const char *utf8 = PyUnicode_AsUTF8(text);
+    uint32_t konst = 0;
 
     lw_read_clear();
-    if (object != NULL)
-        return PyUnicode_Check(object) ? 0 : lw_read_annotation(r, object);
-    return utf8 ? lw_read_type_text(r, utf8) : 0;
+    if (object == NULL)
+        return utf8 ? lw_read_type_text(r, utf8) : 0;
+    if (!PyUnicode_Check(object))
+        konst = lw_read_annotation(r, object);
+    Py_DECREF(object);
+    return konst;
 }
 
 static bool
@@ -262,7 +301,7 @@ set_annotation(lw_reader *r, uint32_t fn, PyObject *key, PyObject *value)
     lw_fn_param *param = param_named(r, fn, name);
 
     if (konst == 0 && r->status == LW_OK && PyUnicode_Check(value))
-        konst = annotation_from_around(r, value);
+        konst = annotation_from_enclosing(r, value);
     if (r->status != LW_OK)
         return false;
     if (param != NULL)
@@ -272,20 +311,21 @@ set_annotation(lw_reader *r, uint32_t fn, PyObject *key, PyObject *value)
     return true;
 }
 
-/* From 3.14 on reading the attribute evaluates the annotations: whatever that raises, there are
- * none then. */
+/* From 3.14 on, reading the attribute evaluates the annotations: if that raises, there are
+ * none. */
 bool
 lw_read_live_annotations(lw_reader *r, uint32_t fn)
 {
     PyObject *annotations = PyObject_GetAttrString(r->function, "__annotations__");
+    PyObject *now = annotations && PyDict_Check(annotations) ? PyDict_Copy(annotations) : NULL;
     PyObject *key, *value;
     Py_ssize_t position = 0;
     bool ok = true;
 
     lw_read_clear();
-    while (annotations && PyDict_Check(annotations) && ok &&
-           PyDict_Next(annotations, &position, &key, &value))
+    while (now != NULL && ok && PyDict_Next(now, &position, &key, &value))
         ok = set_annotation(r, fn, key, value);
+    Py_XDECREF(now);
     Py_XDECREF(annotations);
     return ok;
 }

@@ -1,8 +1,10 @@
-/* A candidate is compiled in a stub that gives it the names the function sees, and what comes
- * out is compared with the function's code object: bytecode, names, constants, nested code. */
+/* A candidate is compiled inside a stub that provides the names which the function sees, and
+ * the result is compared with the function's code object: bytecode, names, constants, nested
+ * code. */
 #include "core/front/read/proof.h"
 
 #include "core/front/read/code.h"
+#include "core/front/read/python.h"
 
 uint32_t
 lw_finder_first_line(const lw_ast *ast, PyObject *node)
@@ -16,8 +18,8 @@ lw_finder_first_line(const lw_ast *ast, PyObject *node)
 
 /* ---- parsing ---- */
 
-/* Warnings (an odd escape, `is 1`) were given when the module was compiled: keep them from
- * being given again between quiet_begin and quiet_end. NULL with an exception set. */
+/* Warnings (an invalid escape, `is 1`) were already given when the module was compiled; between
+ * quiet_begin and quiet_end they are not given again. NULL with an exception set. */
 static PyObject *
 quiet_begin(void)
 {
@@ -36,17 +38,25 @@ quiet_begin(void)
     return guard;
 }
 
-static void
+/* -1 with an exception, in place of the one that was set: a signal's handler may raise in the
+ * Python code that this calls. */
+static int
 quiet_end(PyObject *guard)
 {
     PyObject *type, *value, *trace, *left;
 
     PyErr_Fetch(&type, &value, &trace);
     left = PyObject_CallMethod(guard, "__exit__", "OOO", Py_None, Py_None, Py_None);
-    Py_XDECREF(left);
-    lw_read_clear();
-    PyErr_Restore(type, value, trace);
     Py_DECREF(guard);
+    if (left != NULL) {
+        Py_DECREF(left);
+        PyErr_Restore(type, value, trace);
+        return 0;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    return -1;
 }
 
 static PyObject *
@@ -59,7 +69,8 @@ parse(const lw_finder *f, const char *text)
     if (guard == NULL)
         return NULL;
     tree = Py_CompileStringExFlags(text, "<source>", Py_file_input, &flags, -1);
-    quiet_end(guard);
+    if (quiet_end(guard) < 0)
+        Py_CLEAR(tree);
     return tree;
 }
 
@@ -129,9 +140,9 @@ lw_finder_collect(lw_finder *f, PyObject *node)
     return result;
 }
 
-/* Since 3.11 the compiler writes other bytecode for a.b(…) where the module imports `a` at its
- * top level. Only the whole file says which names that are; for a part of it, guess: modules,
- * and classes and functions of other modules. */
+/* Since 3.11 the compiler writes different bytecode for a.b(…) when the module imports `a` at
+ * its top level. Only the whole file says which names these are. For a part of the file they
+ * are guessed: modules, and classes and functions of other modules. */
 static bool
 looks_imported(const lw_finder *f, PyObject *value)
 {
@@ -160,9 +171,10 @@ guess_imports(const lw_finder *f, PyObject *code, PyObject *names)
 
     for (Py_ssize_t i = 0; result == 0 && i < PyTuple_GET_SIZE(used); i++) {
         PyObject *name = PyTuple_GET_ITEM(used, i);
-        PyObject *value = PyDict_GetItemWithError(f->globals, name);
+        PyObject *value = lw_dict_item(f->globals, name);
         if (value != NULL && PyUnicode_IsIdentifier(name) == 1 && looks_imported(f, value))
             result = PySet_Add(names, name);
+        Py_XDECREF(value);
     }
     for (Py_ssize_t i = 0; result == 0 && i < PyTuple_GET_SIZE(consts); i++)
         if (PyCode_Check(PyTuple_GET_ITEM(consts, i)))
@@ -183,7 +195,7 @@ add_import(PyObject *names, PyObject *name)
     return result;
 }
 
-/* What the top level of a whole file imports, also below `if` and `try`. */
+/* The names that the top level of a whole file imports, also below `if` and `try`. */
 static int
 find_imports(const lw_finder *f, PyObject *node, PyObject *names)
 {
@@ -209,7 +221,7 @@ find_imports(const lw_finder *f, PyObject *node, PyObject *names)
     if (kind != LW_AST_If && kind != LW_AST_Try && kind != LW_AST_TryStar &&
         kind != LW_AST_With && kind != LW_AST_For && kind != LW_AST_While &&
         kind != LW_AST_ExceptHandler && PyObject_HasAttr(node, f->ast->lineno))
-        return 0; /* other statements and expressions hold no import of this level */
+        return 0; /* other statements and expressions contain no import at this level */
     fields = lw_ast_get((PyObject *)Py_TYPE(node), f->ast->_fields);
     for (Py_ssize_t i = 0; fields && i < PyTuple_GET_SIZE(fields) && result == 0; i++) {
         PyObject *child = lw_ast_get(node, PyTuple_GET_ITEM(fields, i));
@@ -240,9 +252,9 @@ lw_finder_imports(lw_finder *f, PyObject *module)
     return result;
 }
 
-/* A place to compile a candidate in: its free variables are parameters of `_`, and the class
- * keeps the function's own name out of the scope (and mangles __private names as the real one).
- */
+/* A stub in which a candidate is compiled: its free variables are parameters of `_`, and the
+ * class keeps the function's own name out of the scope (and mangles __private names as the real
+ * class does). */
 static PyObject *
 stub_new(const lw_finder *f, PyObject **hole)
 {
@@ -333,8 +345,8 @@ proves(lw_finder *f, PyObject *candidate)
     return result;
 }
 
-/* pytest compiles test modules with rewritten asserts. Name, place and argument names must do.
- */
+/* pytest compiles test modules with rewritten asserts, so that name, place and argument names
+ * have to be enough. */
 static bool
 looks_like(const lw_finder *f, PyObject *candidate, int32_t offset)
 {

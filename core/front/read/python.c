@@ -4,6 +4,7 @@
 #include "core/front/read/services.h"
 #include "core/front/read/source.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -70,32 +71,32 @@ lw_read_loc(lw_reader *r, PyObject *node)
 }
 
 uint32_t
-lw_read_node(lw_reader *r, lw_node_kind kind, lw_pyop op, uint32_t loc, uint32_t a, uint32_t b,
-             uint32_t c)
+lw_read_node(lw_reader *r, lw_node node)
 {
-    lw_node *node = lw_array_push(&r->tree->nodes, &r->tree->arena);
+    assert(node.kind > LW_NODE_NONE && node.kind < LW_N_NODE_KINDS && node.op < LW_N_PYOPS);
+    assert(node.loc < r->tree->locs.n);
+    lw_node *added = lw_array_push(&r->tree->nodes, &r->tree->arena);
 
-    if (node == NULL)
+    if (added == NULL)
         return lw_read_no_memory(r);
-    *node = (lw_node){
-        .kind = (uint16_t)kind, .op = (uint8_t)op, .loc = loc, .a = a, .b = b, .c = c};
+    *added = node;
     return r->tree->nodes.n - 1;
 }
 
 uint32_t
-lw_read_list_node(lw_reader *r, lw_node_kind kind, lw_pyop op, uint32_t loc, uint32_t a,
-                  const uint32_t *items, uint32_t n)
+lw_read_list_node(lw_reader *r, lw_node node, const uint32_t *items, uint32_t n)
 {
-    uint32_t start = r->tree->lists.n;
-
+    assert(n == 0 || items != NULL);
+    node.b = r->tree->lists.n;
+    node.c = n;
     if (r->status != LW_OK)
         return 0;
     if (!lw_array_reserve(&r->tree->lists, n, &r->tree->arena))
         return lw_read_no_memory(r);
     if (n > 0)
-        memcpy(r->tree->lists.data + start, items, n * sizeof *items);
+        memcpy(r->tree->lists.data + node.b, items, n * sizeof *items);
     r->tree->lists.n += n;
-    return lw_read_node(r, kind, op, loc, a, start, n);
+    return lw_read_node(r, node);
 }
 
 bool
@@ -114,26 +115,47 @@ lw_read_item(lw_reader *r, lw_read_items *items, uint32_t node)
     return true;
 }
 
-static uint32_t
-add_diag(lw_reader *r, uint32_t loc, lw_status status, const char *code, const char *label,
-         const char *help, const char *message)
+bool
+lw_read_each(lw_reader *r, PyObject *node, PyObject *field,
+             uint32_t (*read)(lw_reader *r, PyObject *element), lw_read_items *items,
+             uint32_t *error)
 {
+    PyObject *elements;
+    Py_ssize_t n = lw_ast_list(node, field, &elements);
+
+    *error = 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        uint32_t item = read(r, PyList_GET_ITEM(elements, i));
+
+        if (lw_read_is_error(r, item))
+            *error = item;
+        if (*error != 0 || !lw_read_item(r, items, item))
+            return false;
+    }
+    return true;
+}
+
+static uint32_t
+add_diag(lw_reader *r, uint32_t loc, lw_fault fault, const char *message)
+{
+    assert(loc < r->tree->locs.n);
+    assert(fault.code != NULL &&
+           strlen(fault.code) < sizeof r->tree->diags.data->code); /* E120 */
     lw_diag *diag = lw_array_push(&r->tree->diags, &r->tree->arena);
 
     if (diag == NULL)
         return lw_read_no_memory(r);
-    diag->status = status;
+    diag->status = fault.status;
     diag->loc = loc;
-    snprintf(diag->code, sizeof diag->code, "%s", code);
+    snprintf(diag->code, sizeof diag->code, "%s", fault.code);
     diag->message = lw_read_text(r, message);
-    diag->label = label ? lw_read_text(r, label) : NULL;
-    diag->help = help ? lw_read_text(r, help) : NULL;
+    diag->label = fault.label ? lw_read_text(r, fault.label) : NULL;
+    diag->help = fault.help ? lw_read_text(r, fault.help) : NULL;
     return r->status == LW_OK ? r->tree->diags.n - 1 : 0;
 }
 
 uint32_t
-lw_read_diag(lw_reader *r, uint32_t loc, lw_status status, const char *code, const char *label,
-             const char *help, const char *format, ...)
+lw_read_diag(lw_reader *r, uint32_t loc, lw_fault fault, const char *format, ...)
 {
     char message[512];
     va_list args;
@@ -141,12 +163,11 @@ lw_read_diag(lw_reader *r, uint32_t loc, lw_status status, const char *code, con
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    return add_diag(r, loc, status, code, label, help, message);
+    return add_diag(r, loc, fault, message);
 }
 
 uint32_t
-lw_read_error(lw_reader *r, PyObject *node, lw_status status, const char *code,
-              const char *label, const char *help, const char *format, ...)
+lw_read_error(lw_reader *r, PyObject *node, lw_fault fault, const char *format, ...)
 {
     uint32_t loc = lw_read_loc(r, node), diag;
     char message[512];
@@ -155,13 +176,14 @@ lw_read_error(lw_reader *r, PyObject *node, lw_status status, const char *code,
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    diag = loc ? add_diag(r, loc, status, code, label, help, message) : 0;
-    return diag ? lw_read_node(r, LW_NODE_ERROR, LW_PY_NONE, loc, diag, 0, 0) : 0;
+    diag = loc ? add_diag(r, loc, fault, message) : 0;
+    return diag ? lw_read_node(r, (lw_node){LW_NODE_ERROR, .loc = loc, .a = diag}) : 0;
 }
 
 bool
 lw_read_is_error(const lw_reader *r, uint32_t node)
 {
+    assert(node < r->tree->nodes.n);
     return r->tree->nodes.data[node].kind == LW_NODE_ERROR;
 }
 
@@ -179,8 +201,8 @@ new_fn(lw_reader *r, const char *name, uint32_t parent)
     return r->tree->fns.n - 1;
 }
 
-/* Its module's name starts so. lanewise.random: generators of random numbers are arithmetic
- * modulo 2^64. */
+/* Whether the name of its module starts so. The generators in lanewise.random compute modulo
+ * 2^64 on purpose. */
 static bool
 is_of(PyObject *function, const char *start)
 {
@@ -194,6 +216,7 @@ is_of(PyObject *function, const char *start)
 static uint32_t
 enqueue(lw_reader *r, PyObject *function, PyObject *self)
 {
+    assert(PyFunction_Check(function));
     PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(function);
     uint32_t fn = new_fn(r, lw_read_str(r, code->co_name), 0);
     lw_read_work *work;
@@ -202,11 +225,13 @@ enqueue(lw_reader *r, PyObject *function, PyObject *self)
         return 0;
     r->tree->fns.data[fn].line = (uint32_t)code->co_firstlineno;
     r->tree->fns.data[fn].wraps = is_of(function, "lanewise.");
-    r->tree->fns.data[fn].opened = is_of(function, lw_service_name(LW_SERVICE_ARRAY_FUNCTIONS));
+    r->tree->fns.data[fn].inlined =
+        is_of(function, lw_service_name(LW_SERVICE_ARRAY_FUNCTIONS));
     if (r->queue.n >= LW_READ_MAX_FUNCTIONS) {
         r->tree->fns.data[fn].problem = lw_read_diag(
-            r, 0, LW_ERR_UNSUPPORTED, "E152", NULL,
-            "keep library code out of compiled functions",
+            r, 0,
+            (lw_fault){LW_ERR_UNSUPPORTED, "E152",
+                       .help = "keep library code out of compiled functions"},
             "more than %d functions can be reached from here", LW_READ_MAX_FUNCTIONS);
         return r->status == LW_OK ? fn : 0;
     }
@@ -248,15 +273,16 @@ read_lambda_body(lw_reader *r, PyObject *body)
     if (value == 0)
         return 0;
     loc = r->tree->nodes.data[value].loc;
-    statement = lw_read_node(r, LW_NODE_RETURN, LW_PY_NONE, loc, value, 0, 0);
-    return statement ? lw_read_list_node(r, LW_NODE_BODY, LW_PY_NONE, loc, 0, &statement, 1)
+    statement = lw_read_node(r, (lw_node){LW_NODE_RETURN, .loc = loc, .a = value});
+    return statement ? lw_read_list_node(r, (lw_node){LW_NODE_BODY, .loc = loc}, &statement, 1)
                      : 0;
 }
 
-/* Bindings first, then the code, both in r->scope. */
+/* Names are bound first, then the code is read, both in r->scope. */
 static bool
 read_code(lw_reader *r, PyObject *node)
 {
+    assert(r->scope != NULL && r->scope->fn < r->tree->fns.n);
     uint32_t fn = r->scope->fn, body_node;
     PyObject *body = lw_ast_get(node, r->ast.body);
     bool is_lambda = lw_ast_kind_of(&r->ast, node) == LW_AST_Lambda;
@@ -272,8 +298,9 @@ read_code(lw_reader *r, PyObject *node)
 }
 
 static bool
-set_place(lw_reader *r, uint32_t fn, PyObject *node)
+set_loc(lw_reader *r, uint32_t fn, PyObject *node)
 {
+    assert(fn != 0 && fn < r->tree->fns.n);
     uint32_t loc = lw_read_loc(r, node);
 
     if (loc == 0)
@@ -284,14 +311,16 @@ set_place(lw_reader *r, uint32_t fn, PyObject *node)
     return true;
 }
 
-/* async functions have no body to run in one go. */
+/* async functions have no body that runs to its end without a pause. */
 static bool
 refuse_async(lw_reader *r, uint32_t fn, PyObject *node)
 {
     if (lw_ast_kind_of(&r->ast, node) == LW_AST_AsyncFunctionDef)
         r->tree->fns.data[fn].problem =
-            lw_read_diag(r, r->tree->fns.data[fn].loc, LW_ERR_UNSUPPORTED, "E101",
-                         "compiled functions run to their end in one go", "write a plain `def`",
+            lw_read_diag(r, r->tree->fns.data[fn].loc,
+                         (lw_fault){LW_ERR_UNSUPPORTED, "E101",
+                                    .label = "compiled functions run to their end in one go",
+                                    .help = "write a plain `def`"},
                          "`async def` cannot be compiled");
     return r->status == LW_OK;
 }
@@ -299,6 +328,7 @@ refuse_async(lw_reader *r, uint32_t fn, PyObject *node)
 uint32_t
 lw_read_nested(lw_reader *r, PyObject *node)
 {
+    assert(r->scope != NULL); /* inside of a function */
     bool is_lambda = lw_ast_kind_of(&r->ast, node) == LW_AST_Lambda;
     PyObject *args = lw_ast_get(node, r->ast.args), *returns;
     const char *name = is_lambda ? "<lambda>" : lw_read_str(r, lw_ast_get(node, r->ast.name));
@@ -309,7 +339,7 @@ lw_read_nested(lw_reader *r, PyObject *node)
     if (fn == 0 || lw_scope_init(r, &scope, outer, fn) < 0)
         return 0;
     r->scope = &scope;
-    ok = set_place(r, fn, node) && lw_read_params(r, args);
+    ok = set_loc(r, fn, node) && lw_read_params(r, args);
     r->scope = outer;
     ok = ok && lw_read_nested_defaults(r, fn, args);
     returns = ok ? lw_ast_get(node, r->ast.returns) : NULL;
@@ -367,7 +397,7 @@ read_parsed(lw_reader *r, uint32_t fn, const lw_source *source)
     if (!keep_lines(r, source) || lw_scope_init(r, &scope, NULL, fn) < 0)
         return false;
     r->scope = &scope;
-    ok = set_place(r, fn, source->node) && refuse_async(r, fn, source->node) &&
+    ok = set_loc(r, fn, source->node) && refuse_async(r, fn, source->node) &&
          lw_read_params(r, lw_ast_get(source->node, r->ast.args)) &&
          lw_read_live_defaults(r, fn) && lw_read_live_annotations(r, fn) &&
          read_code(r, source->node);
@@ -378,7 +408,7 @@ read_parsed(lw_reader *r, uint32_t fn, const lw_source *source)
 
 /* ---- functions without a text ---- */
 
-/* A place without a line to show. */
+/* A location without a line that could be shown. */
 static uint32_t
 bare_loc(lw_reader *r, PyCodeObject *code)
 {
@@ -405,21 +435,26 @@ no_source(lw_reader *r, uint32_t fn, lw_source_result result)
         return false;
     if (result == LW_SOURCE_CHANGED)
         diag = lw_read_diag(
-            r, loc, LW_ERR_OS, "E171", NULL,
-            "reload the module: compiling the new text would run code you have not "
-            "imported; or pass the right text with `source=`",
+            r, loc,
+            (lw_fault){
+                LW_ERR_OS, "E171",
+                .help = "reload the module: compiling the new text would run code you have not "
+                        "imported; or pass the right text with `source=`"},
             "the source of `%.100s` changed since it was imported: line %d is no "
             "longer its code",
             name, code->co_firstlineno);
     else if (result == LW_SOURCE_NO_MATCH)
-        diag = lw_read_diag(r, loc, LW_ERR_OS, "E170", NULL,
-                            "pass the text of the whole `def` or `lambda`",
+        diag = lw_read_diag(r, loc,
+                            (lw_fault){LW_ERR_OS, "E170",
+                                       .help = "pass the text of the whole `def` or `lambda`"},
                             "`source=` holds no function named `%.100s`", name);
     else
         diag = lw_read_diag(
-            r, loc, LW_ERR_OS, "E170", NULL,
-            "pass the text with `source=`, or define the function in a file or a "
-            "notebook cell",
+            r, loc,
+            (lw_fault){
+                LW_ERR_OS, "E170",
+                .help = "pass the text with `source=`, or define the function in a file or a "
+                        "notebook cell"},
             "no source text for `%.100s`: compiling needs it, and Python keeps none "
             "for code from exec, a prompt or a .pyc alone",
             name);
@@ -439,8 +474,9 @@ too_deep(lw_reader *r, uint32_t fn)
         loc = bare_loc(r, (PyCodeObject *)PyFunction_GET_CODE(r->function));
     r->tree->fns.data[fn].loc = loc;
     r->tree->fns.data[fn].problem = lw_read_diag(
-        r, loc, LW_ERR_UNSUPPORTED, "E101", NULL,
-        "break the expression up into several statements",
+        r, loc,
+        (lw_fault){LW_ERR_UNSUPPORTED, "E101",
+                   .help = "break the expression up into several statements"},
         "`%.100s` is nested too deeply to be compiled", r->tree->fns.data[fn].name);
     return r->tree->fns.data[fn].problem != 0;
 }
@@ -474,7 +510,7 @@ read_one(lw_reader *r, const lw_read_work *work, PyObject *text)
     return ok;
 }
 
-/* ---- the door ---- */
+/* ---- entry point ---- */
 
 static void
 reader_reset(lw_reader *r)
@@ -512,7 +548,7 @@ reader_init(lw_reader *r, bool wants_captures, lw_error *err)
     return r->status == LW_OK;
 }
 
-/* The queue grows while it is worked off. */
+/* The queue grows while it is processed. */
 static void
 read_all(lw_reader *r, PyObject *function, PyObject *self, PyObject *text)
 {
@@ -539,13 +575,13 @@ lw_read_function(PyObject *object, PyObject *source, lw_tree **out, lw_captures 
         return err->status = LW_ERR_PYTHON;
     if (source == Py_None)
         source = NULL;
-    lw_read_lost_memory(); /* of an earlier time */
+    lw_read_lost_memory(); /* left from an earlier call */
     if (reader_init(&r, captures != NULL, err))
         read_all(&r, function, self, source);
     Py_DECREF(function);
     reader_reset(&r);
     lw_captures_finish(r.captures);
-    /* also one that was the cause, cleared by what was still read after it */
+    /* also if code that was read after it has cleared the MemoryError */
     if (lw_read_lost_memory() && (r.status != LW_ERR_PYTHON || !PyErr_Occurred())) {
         lw_error_reset(err);
         r.status = lw_fail_memory(err);

@@ -1,32 +1,33 @@
-/* Shared by the files of the reader; nobody else includes it.
+/* Shared by the files of the reader only.
  *
- *   python.c    the door: work list of functions, parameters, bodies
+ *   python.c    entry point: work list of functions, bodies
  *   scope.c     which variable, global, cell or builtin a name means
  *   params.c    parameters, defaults, annotations
  *   konst.c     Python objects -> konsts     numpy.c  those of NumPy
  *   attribute.c attributes of frozen objects
  *   fold.c      exact folding with Python's own arithmetic
  *   expr.c      expressions     stmt.c  statements, patterns
- *   ufunc.c     ufuncs with an output     whole.c  functions of whole arrays
- *   external.c functions in other languages    declared.c  with signatures
+ *   ufunc.c     ufuncs with an output     array_function.c  functions of whole arrays
+ *   external.c  functions in other languages    declared.c  with signatures
  *   captures.c  what was frozen, and whether it has changed
  *
  * A reader function returns 0 (node) or -1 (int) when reading must stop: r->status says why
- * (LW_ERR_PYTHON: exception set). Unsupported code does not stop it: it becomes an ERROR node.
- */
+ * (LW_ERR_PYTHON: exception set). Unsupported code does not stop it: it becomes an ERROR
+ * node. */
 #ifndef LW_FRONT_READ_INTERNAL_H
 #define LW_FRONT_READ_INTERNAL_H
 
 #include <Python.h>
 
+#include "core/front/diagnose.h"
 #include "core/front/read/ast.h"
 #include "core/front/read/python.h"
 
-/* Functions reached from one; a helper that pulls in half a library stops here with an error.
- */
+/* Functions that one function may reach; a helper that pulls in half a library ends here with
+ * an error. */
 enum { LW_READ_MAX_FUNCTIONS = 256 };
 
-/* A function being read: its variables by name. Parents are the functions around it. */
+/* A function that is being read: its variables by name. `parent` is the function around it. */
 typedef struct lw_scope {
     struct lw_scope *parent;
     uint32_t fn;
@@ -46,7 +47,7 @@ typedef struct lw_reader {
     lw_tree *tree;
     lw_error *err;
     lw_status status;
-    lw_captures *captures;        /* NULL: nobody wants them */
+    lw_captures *captures;        /* NULL: the caller does not want them */
     LW_ARRAY(PyObject *) objects; /* by konst: the Python object, owned, or NULL */
     LW_ARRAY(lw_read_work) queue;
     PyObject *konst_of;    /* dict: id -> konst; objects keeps the ids unique */
@@ -73,42 +74,44 @@ const char *lw_read_str(lw_reader *r, PyObject *str);
 
 /* ---- nodes (python.c) ---- */
 uint32_t lw_read_loc(lw_reader *r, PyObject *ast_node);
-uint32_t lw_read_node(lw_reader *r, lw_node_kind kind, lw_pyop op, uint32_t loc, uint32_t a,
-                      uint32_t b, uint32_t c);
-/* A node whose operands b, c are a list; a as given. */
-uint32_t lw_read_list_node(lw_reader *r, lw_node_kind kind, lw_pyop op, uint32_t loc,
-                           uint32_t a, const uint32_t *items, uint32_t n);
+uint32_t lw_read_node(lw_reader *r, lw_node node);
+/* The same with a list for the operands b and c. */
+uint32_t lw_read_list_node(lw_reader *r, lw_node node, const uint32_t *items, uint32_t n);
 typedef LW_ARRAY(uint32_t) lw_read_items;
+/* Reads each element of a node's list into items. false: reading must stop, or *error, an ERROR
+ * node, stands for the whole list. */
+bool lw_read_each(lw_reader *r, PyObject *ast_node, PyObject *field,
+                  uint32_t (*read)(lw_reader *r, PyObject *element), lw_read_items *items,
+                  uint32_t *error);
 bool lw_read_item(lw_reader *r, lw_read_items *items, uint32_t node); /* false: stop */
 
 /* ---- ufunc.c ---- */
-/* A call of a ufunc with an output becomes one of a function that loops over it; other calls
- * stay as they are. false: stop. */
+/* A call of a ufunc with an output becomes a call of a function that loops over it; other calls
+ * do not change. false: stop. */
 bool lw_read_array_ufunc(lw_reader *r, uint32_t *callee, lw_read_items *items);
 
-/* ---- functions of whole arrays (whole.c) ---- */
-/* The fn that loops for np.sum and its like; 0 and status OK: it is none of them. */
-uint32_t lw_read_whole(lw_reader *r, PyObject *object);
-/* For a call of sum, min, max, any, all or a method that may get an array: reads what loops
- * for it. false: stop. */
-bool lw_read_maybe_whole(lw_reader *r, uint32_t callee, const lw_read_items *items);
+/* ---- functions of whole arrays (array_function.c) ---- */
+/* The fn that implements np.sum and its like with loops; 0 and status OK: it is none of
+ * them. */
+uint32_t lw_read_array_function(lw_reader *r, PyObject *object);
+/* For a call of sum, min, max, any, all or a method whose argument may be an array: reads the
+ * function that implements it for arrays. false: stop. */
+bool lw_read_maybe_array_function(lw_reader *r, uint32_t callee, const lw_read_items *items);
 /* `sum(e for v in it)`: a CALL of a nested function that loops. 0 and status OK: the call is
- * none of this kind. */
+ * not of this kind. */
 uint32_t lw_read_generator(lw_reader *r, PyObject *call, uint32_t callee, uint32_t loc);
-/* An error that counts only if this code is reached. label and help may be NULL; the message is
- * a format. */
-uint32_t lw_read_diag(lw_reader *r, uint32_t loc, lw_status status, const char *code,
-                      const char *label, const char *help, const char *format, ...)
-    __attribute__((format(printf, 7, 8)));
-uint32_t lw_read_error(lw_reader *r, PyObject *ast_node, lw_status status, const char *code,
-                       const char *label, const char *help, const char *format, ...)
-    __attribute__((format(printf, 7, 8)));
+/* An error that is raised only if this code is reached: a diagnostic of the tree, or an ERROR
+ * node with one. The format makes the sentence. */
+uint32_t lw_read_diag(lw_reader *r, uint32_t loc, lw_fault fault, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+uint32_t lw_read_error(lw_reader *r, PyObject *ast_node, lw_fault fault, const char *format,
+                       ...) __attribute__((format(printf, 4, 5)));
 bool lw_read_is_error(const lw_reader *r, uint32_t node);
-/* The fn of a Python function object, put on the work list at first sight. made: the object of
- * ours that holds it, where that has signatures of its own; or NULL. */
+/* The fn of a Python function object, which is put on the work list when it is first seen.
+ * made: the object of ours that holds it, if that has signatures of its own; or NULL. */
 uint32_t lw_read_function_konst(lw_reader *r, PyObject *function, PyObject *self,
                                 PyObject *made);
-/* A def or lambda inside the current function: its fn. */
+/* The fn of a def or lambda inside the current function. */
 uint32_t lw_read_nested(lw_reader *r, PyObject *ast_node);
 
 /* ---- names (scope.c) ---- */
@@ -129,18 +132,18 @@ uint32_t lw_read_konst_text(lw_reader *r, lw_konst_kind kind, const char *text,
 uint32_t lw_read_konst_node(lw_reader *r, PyObject *object, uint32_t loc);
 /* The Python object of a KONST node, borrowed; NULL for other nodes. */
 PyObject *lw_read_object(const lw_reader *r, uint32_t node);
-/* object.name for a frozen object: 1 with *out (new reference), 0 not to be known now, 2 there
- * is no such attribute, -1 stop. */
+/* object.name of a frozen object: 1 with *out (new reference), 0 not known when it is read, 2
+ * there is no such attribute, -1 stop. */
 int lw_read_attribute(lw_reader *r, PyObject *object, PyObject *name, PyObject **out);
 /* The row of names.def of a callable, 0: none. */
 uint32_t lw_read_named(lw_reader *r, PyObject *object);
-/* A konst that may annotate a variable or parameter, from an object; 0: none (or stop). */
+/* The konst of an object that may annotate a variable or parameter; 0: it may not (or stop). */
 uint32_t lw_read_annotation(lw_reader *r, PyObject *annotation);
-/* The constant of a type written as signatures write it; 0 and status OK: no number, and no
- * tuple of numbers. */
+/* The konst of a type that is written as in signatures; 0 and status OK: it is neither a number
+ * nor a tuple of numbers. */
 uint32_t lw_read_type_text(lw_reader *r, const char *text);
 enum { LW_READ_MOST_ITEMS = 64 }; /* of a tuple type that an annotation may name */
-/* The constant of a tuple type, of its items' constants; 0: no memory. */
+/* The konst of a tuple type, from the konsts of its items; 0: no memory. */
 uint32_t lw_read_tuple_type(lw_reader *r, const uint32_t *types, uint32_t n);
 
 /* A konst that stands for `object` (may be NULL). */
@@ -151,8 +154,8 @@ PyObject *lw_read_field_names(PyObject *type);
 
 /* ---- NumPy (numpy.c) ---- */
 bool lw_read_is_numpy(lw_reader *r, PyObject *object, const char *class_name);
-/* Whether it is np.iinfo(dtype) or np.finfo(dtype), which never change; is_limits tells
- * them. */
+/* Whether it is np.iinfo(dtype) or np.finfo(dtype), which never change; is_limits recognises
+ * their results. */
 bool lw_read_asks_limits(lw_reader *r, PyObject *callee, PyObject *arg);
 bool lw_read_is_limits(lw_reader *r, PyObject *object);
 lw_dtype lw_read_numpy_dtype(PyObject *dtype);                /* void: none of ours */
@@ -166,8 +169,8 @@ bool lw_read_is_masked(PyObject *object);
 uint32_t lw_read_external(lw_reader *r, PyObject *object); /* 0 and status OK: none */
 
 /* ---- functions with signatures (declared.c) ---- */
-/* The fn of the function behind an object, with the signatures that the object was made with.
- */
+/* The fn of the function inside an object, with the signatures that the object was made
+ * with. */
 uint32_t lw_read_declared(lw_reader *r, PyObject *object, PyObject *function, PyObject *self);
 
 /* ---- parameters (params.c); false: stop ---- */
@@ -176,20 +179,20 @@ bool lw_read_live_defaults(lw_reader *r, uint32_t fn);
 bool lw_read_nested_defaults(lw_reader *r, uint32_t fn, PyObject *args);
 bool lw_read_live_annotations(lw_reader *r, uint32_t fn);
 
-/* ---- folding (fold.c): new reference, or NULL without exception: not to be folded ----
- */
+/* ---- folding (fold.c): new references; NULL without exception: not folded ---- */
 PyObject *lw_fold_unary(lw_pyop op, PyObject *x);
 PyObject *lw_fold_binary(lw_pyop op, PyObject *x, PyObject *y);
 PyObject *lw_fold_compare(lw_pyop op, PyObject *x, PyObject *y);
 PyObject *lw_fold_subscript(PyObject *x, PyObject *index);
-/* A method of an exact number of Python's that is called while reading: x.bit_length(). */
+/* A method of an exact Python number that is called while functions are read:
+ * x.bit_length(). */
 bool lw_fold_is_method(PyObject *object, const char *name);
-/* *too_large: it is not, for E130 (lw_fold_refuse). */
+/* *too_large: the result would be (lw_fold_refuse raises E130). */
 PyObject *lw_fold_call(lw_reader *r, uint32_t callee, const lw_read_items *items,
                        bool *too_large);
-/* Python numbers, str, None and tuples of them: values without identity. */
+/* Values without identity: Python numbers, str, None and tuples of them. */
 bool lw_fold_is_basic(PyObject *x);
-/* 1, 0, or -1: not known when reading. */
+/* 1, 0, or -1: not known when it is read. */
 int lw_fold_truth(PyObject *x);
 /* Whether the result would have so many digits that it can only be a mistake. */
 bool lw_fold_too_large(lw_pyop op, PyObject *x, PyObject *y);
@@ -200,7 +203,7 @@ double lw_fold_width(PyObject *spec);
 
 /* ---- code ---- */
 uint32_t lw_read_expr(lw_reader *r, PyObject *ast_node);
-/* The same where a list or set is only looked into: it reads as a tuple. */
+/* The same for an expression that is only examined: a list or set reads as a tuple. */
 uint32_t lw_read_iterable(lw_reader *r, PyObject *ast_node);
 /* An f-string: a KONST or JOINED node. */
 uint32_t lw_read_fstring(lw_reader *r, PyObject *ast_node, uint32_t loc);
@@ -215,11 +218,12 @@ void
 lw_captures_finish(lw_captures *captures); /* nothing more will be added; NULL is allowed */
 int lw_captures_add_name(lw_captures *captures, PyObject *dict, PyObject *name,
                          PyObject *value);
-/* An object that brings code of its own along. */
+/* An object that brings code of its own. */
 int lw_captures_add_linked(lw_captures *captures, PyObject *object);
-/* Its code, and the defaults of its parameters. */
+/* The function's code, and the defaults of its parameters. */
 int lw_captures_add_function(lw_captures *captures, PyObject *function);
-/* What they hold, beside what they are: their names have guards of their own. */
+/* The contents of a list or array; the names under which they were found have guards of their
+ * own. */
 int lw_captures_add_list(lw_captures *captures, PyObject *list);
 int lw_captures_add_array(lw_captures *captures, PyObject *array);
 int lw_captures_add_cell(lw_captures *captures, PyObject *cell);

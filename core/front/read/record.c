@@ -1,21 +1,21 @@
-/* NumPy's structured dtypes, by attributes: without NumPy's C interface, as all of the reader.
- */
+/* NumPy's structured dtypes, read through their attributes: like the whole reader, this does
+ * without NumPy's C interface. */
 #include "core/front/read/record.h"
 
 #include "core/front/read/read_internal.h"
 
 #include <string.h>
 
-/* Nesting beyond this is a mistake, and the walk is recursive. */
+/* Deeper nesting is a mistake; it is limited because the reader of records is recursive. */
 enum { MAX_NESTING = 16 };
 
-typedef struct walk {
+typedef struct record_reader {
     lw_arena *arena;
     PyObject *whole;
     uint32_t depth;
-} walk;
+} record_reader;
 
-static int spec_of(walk *w, PyObject *descr, const char *path, lw_arg_record **out);
+static int spec_of(record_reader *w, PyObject *descr, const char *path, lw_arg_record **out);
 
 /* ---- one field ---- */
 
@@ -31,7 +31,7 @@ has_fields(PyObject *descr)
 }
 
 static int
-complain(const walk *w, const char *path, PyObject *descr)
+complain(const record_reader *w, const char *path, PyObject *descr)
 {
     PyErr_Format(
         PyExc_TypeError,
@@ -42,7 +42,7 @@ complain(const walk *w, const char *path, PyObject *descr)
 }
 
 static int
-take_item(walk *w, PyObject *descr, const char *path, lw_arg_field *field)
+take_item(record_reader *w, PyObject *descr, const char *path, lw_arg_field *field)
 {
     lw_arg_record *nested = NULL;
 
@@ -57,7 +57,7 @@ take_item(walk *w, PyObject *descr, const char *path, lw_arg_field *field)
 }
 
 static int
-take_shape(walk *w, PyObject *shape, lw_arg_field *field)
+take_shape(record_reader *w, PyObject *shape, lw_arg_field *field)
 {
     Py_ssize_t n = PyTuple_GET_SIZE(shape);
     int64_t *extents = lw_arena_take(w->arena, ((size_t)n + 1) * sizeof *extents);
@@ -75,7 +75,7 @@ take_shape(walk *w, PyObject *shape, lw_arg_field *field)
 
 /* dtype.subdtype: (item dtype, shape), or None. */
 static int
-take_sub(walk *w, PyObject *descr, const char *path, lw_arg_field *field)
+take_sub(record_reader *w, PyObject *descr, const char *path, lw_arg_field *field)
 {
     PyObject *sub = PyObject_GetAttrString(descr, "subdtype");
     int result = -1;
@@ -124,12 +124,12 @@ print_field(const lw_arg_field *field, lw_text *out)
                      i + 1 == field->ndim ? "]" : "");
 }
 
-/* Longer names are cut: messages repeat them. */
+/* Longer names are cut, because messages repeat them. */
 enum { MAX_NAME = 72 };
 
 /* "Record(x: float32, v: float64[3])" */
 static const char *
-record_name(walk *w, const lw_arg_record *record)
+record_name(record_reader *w, const lw_arg_record *record)
 {
     lw_text text = {0};
     const char *name;
@@ -149,9 +149,11 @@ record_name(walk *w, const lw_arg_record *record)
     return name;
 }
 
-/* entry: (dtype, offset) or (dtype, offset, title); path of the record around it, "a.b". */
+/* entry: (dtype, offset) or (dtype, offset, title); path: the name of the record around it,
+ * "a.b". */
 static int
-take_field(walk *w, PyObject *name, PyObject *entry, const char *path, lw_arg_field *field)
+take_field(record_reader *w, PyObject *name, PyObject *entry, const char *path,
+           lw_arg_field *field)
 {
     const char *text = PyUnicode_AsUTF8(name);
     lw_text full = {0};
@@ -171,7 +173,8 @@ take_field(walk *w, PyObject *name, PyObject *entry, const char *path, lw_arg_fi
 }
 
 static int
-take_fields(walk *w, PyObject *descr, PyObject *names, const char *path, lw_arg_field *fields)
+take_fields(record_reader *w, PyObject *descr, PyObject *names, const char *path,
+            lw_arg_field *fields)
 {
     PyObject *rows = PyObject_GetAttrString(descr, "fields"), *entry;
     int result = rows ? 0 : -1;
@@ -186,7 +189,8 @@ take_fields(walk *w, PyObject *descr, PyObject *names, const char *path, lw_arg_
 }
 
 static int
-fill(walk *w, PyObject *descr, PyObject *names, const char *path, lw_arg_record *record)
+fill(record_reader *w, PyObject *descr, PyObject *names, const char *path,
+     lw_arg_record *record)
 {
     size_t n = (size_t)PyTuple_GET_SIZE(names);
     lw_arg_field *fields = lw_arena_take(w->arena, (n + 1) * sizeof *fields);
@@ -215,7 +219,7 @@ fill(walk *w, PyObject *descr, PyObject *names, const char *path, lw_arg_record 
 }
 
 static int
-spec_of(walk *w, PyObject *descr, const char *path, lw_arg_record **out)
+spec_of(record_reader *w, PyObject *descr, const char *path, lw_arg_record **out)
 {
     PyObject *names = PyObject_GetAttrString(descr, "names");
     lw_arg_record *record = lw_arena_take(w->arena, sizeof *record);
@@ -233,7 +237,7 @@ spec_of(walk *w, PyObject *descr, const char *path, lw_arg_record **out)
 int
 lw_read_record(PyObject *dtype, lw_arena *arena, lw_arg_record **out)
 {
-    walk w = {.arena = arena, .whole = dtype};
+    record_reader w = {.arena = arena, .whole = dtype};
 
     *out = NULL;
     if (has_fields(dtype))

@@ -1,9 +1,12 @@
-/* Names as Python resolves them: a name bound anywhere in a function is local to all of it;
- * then the functions around; then the closure cells, module globals and builtins of the
- * outermost function, whose values are frozen. */
+/* Names as Python resolves them: a name that is bound anywhere in a function is local to all of
+ * it; then come the enclosing functions; then the closure cells, module globals and builtins of
+ * the outermost function, whose values are frozen. */
+#include "core/front/read/critical.h"
 #include "core/front/read/read_internal.h"
 
 #include "core/front/diagnose.h"
+
+#include <assert.h>
 
 int
 lw_scope_init(lw_reader *r, lw_scope *scope, lw_scope *parent, uint32_t fn)
@@ -27,7 +30,7 @@ lw_scope_reset(lw_scope *scope)
     Py_CLEAR(scope->nonlocals);
 }
 
-/* 0: not a variable of this scope. */
+/* 0: it is no variable of this scope. */
 static uint32_t
 scope_get(const lw_scope *scope, PyObject *name)
 {
@@ -39,6 +42,7 @@ scope_get(const lw_scope *scope, PyObject *name)
 uint32_t
 lw_scope_add(lw_reader *r, lw_scope *scope, PyObject *name)
 {
+    assert(scope->fn != 0 && scope->fn < r->tree->fns.n && PyUnicode_Check(name));
     lw_fn *fn = &r->tree->fns.data[scope->fn];
     uint32_t var = scope_get(scope, name);
     PyObject *number;
@@ -96,7 +100,8 @@ scan_fields(lw_reader *r, lw_scope *scope, PyObject *node)
     return 0;
 }
 
-/* A def or lambda binds its name here; only its decorators and defaults run in this scope. */
+/* A def or lambda binds its name here; only its decorators and defaults are evaluated in this
+ * scope. */
 static int
 scan_function(lw_reader *r, lw_scope *scope, PyObject *node)
 {
@@ -165,7 +170,7 @@ scan_node(lw_reader *r, lw_scope *scope, PyObject *node)
     case LW_AST_ImportFrom: return scan_import(r, scope, node);
     case LW_AST_Global: return scan_declaration(r, scope->globals, node);
     case LW_AST_Nonlocal: return scan_declaration(r, scope->nonlocals, node);
-    case LW_AST_ListComp: /* their variables are their own, and they are not compiled */
+    case LW_AST_ListComp: /* their variables belong to them, and they are not compiled */
     case LW_AST_SetComp:
     case LW_AST_DictComp:
     case LW_AST_GeneratorExp: return 0;
@@ -202,11 +207,12 @@ lw_scope_scan(lw_reader *r, lw_scope *scope, PyObject *node)
 
 /* ---- what a name means ---- */
 
-/* The variable of `scope` for `name`, captured from the functions around when it is theirs; 0:
- * neither, or stop. */
+/* The variable of `scope` for `name`, captured from an enclosing function if it is bound there;
+ * 0: neither, or stop. */
 static uint32_t
 variable(lw_reader *r, lw_scope *scope, PyObject *name)
 {
+    assert(scope == NULL || scope->fn < r->tree->fns.n);
     uint32_t var, parent_var;
     lw_fn_capture *capture;
 
@@ -233,6 +239,7 @@ variable(lw_reader *r, lw_scope *scope, PyObject *name)
 static int
 closure_value(lw_reader *r, PyObject *name, PyObject **out)
 {
+    assert(r->function != NULL && PyFunction_Check(r->function));
     PyObject *cells = PyFunction_GET_CLOSURE(r->function);
     PyObject *names, *cell;
     Py_ssize_t i;
@@ -255,7 +262,8 @@ closure_value(lw_reader *r, PyObject *name, PyObject **out)
     return 1;
 }
 
-/* New reference; NULL: no such name, or stop. Both the module and what shadows are guarded. */
+/* New reference; NULL: no such name, or stop. Both the module and what could shadow the name
+ * are guarded. */
 static PyObject *
 global_value(lw_reader *r, PyObject *name)
 {
@@ -268,14 +276,14 @@ global_value(lw_reader *r, PyObject *name)
     return value;
 }
 
-/* All names in sight, for "did you mean". */
+/* All names that are visible, for "did you mean". */
 static int
-add_keys(lw_read_items *starts, lw_text *pool, PyObject *dict)
+add_keys_now(lw_read_items *starts, lw_text *pool, PyObject *dict)
 {
     PyObject *key;
     Py_ssize_t position = 0;
 
-    while (dict != NULL && PyDict_Next(dict, &position, &key, NULL)) {
+    while (PyDict_Next(dict, &position, &key, NULL)) {
         const char *text = PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : NULL;
         uint32_t *start;
         if (text == NULL) {
@@ -289,6 +297,19 @@ add_keys(lw_read_items *starts, lw_text *pool, PyObject *dict)
         lw_text_add_n(pool, text, strlen(text) + 1);
     }
     return 0;
+}
+
+static int
+add_keys(lw_read_items *starts, lw_text *pool, PyObject *dict)
+{
+    int result;
+
+    if (dict == NULL)
+        return 0;
+    Py_BEGIN_CRITICAL_SECTION(dict);
+    result = add_keys_now(starts, pool, dict);
+    Py_END_CRITICAL_SECTION();
+    return result;
 }
 
 static const char *
@@ -343,12 +364,14 @@ undefined(lw_reader *r, PyObject *ast_node, PyObject *name, bool is_empty_cell)
 
     if (konst == 0)
         return 0;
-    return lw_read_node(r, LW_NODE_KONST, LW_PY_NONE, lw_read_loc(r, ast_node), konst, 0, 0);
+    return lw_read_node(r,
+                        (lw_node){LW_NODE_KONST, .loc = lw_read_loc(r, ast_node), .a = konst});
 }
 
 uint32_t
 lw_read_name(lw_reader *r, PyObject *ast_node, PyObject *name)
 {
+    assert(r->scope != NULL);
     uint32_t var = variable(r, r->scope, name), node;
     PyObject *value = NULL;
     int is_free = 0;
@@ -356,7 +379,8 @@ lw_read_name(lw_reader *r, PyObject *ast_node, PyObject *name)
     if (r->status != LW_OK)
         return 0;
     if (var != 0)
-        return lw_read_node(r, LW_NODE_NAME, LW_PY_NONE, lw_read_loc(r, ast_node), var, 0, 0);
+        return lw_read_node(r,
+                            (lw_node){LW_NODE_NAME, .loc = lw_read_loc(r, ast_node), .a = var});
     if (r->self_name != NULL && PyUnicode_CompareWithASCIIString(name, r->self_name) == 0) {
         value = r->self;
         Py_INCREF(value);
@@ -379,21 +403,25 @@ lw_read_name(lw_reader *r, PyObject *ast_node, PyObject *name)
 uint32_t
 lw_read_name_store(lw_reader *r, PyObject *ast_node, PyObject *name)
 {
+    assert(r->scope != NULL);
     bool is_global = PySet_Contains(r->scope->globals, name) == 1;
     bool is_nonlocal = PySet_Contains(r->scope->nonlocals, name) == 1;
     uint32_t var, node;
 
     if (is_global || is_nonlocal)
-        return lw_read_error(r, ast_node, LW_ERR_UNSUPPORTED, "E101",
-                             is_global ? "this name is global: compiled code reads globals as "
-                                         "constants and cannot change them"
-                                       : "this name belongs to the function around",
-                             "return the new value instead", "assignment to a %s name",
-                             is_global ? "global" : "nonlocal");
+        return lw_read_error(
+            r, ast_node,
+            (lw_fault){LW_ERR_UNSUPPORTED, "E101",
+                       .label = is_global
+                                    ? "this name is global: compiled code reads globals as "
+                                      "constants and cannot change them"
+                                    : "this name belongs to the enclosing function",
+                       .help = "return the new value instead"},
+            "assignment to a %s name", is_global ? "global" : "nonlocal");
     var = lw_scope_add(r, r->scope, name);
     if (var == 0)
         return 0;
-    node = lw_read_node(r, LW_NODE_NAME, LW_PY_NONE, lw_read_loc(r, ast_node), var, 0, 0);
+    node = lw_read_node(r, (lw_node){LW_NODE_NAME, .loc = lw_read_loc(r, ast_node), .a = var});
     if (node != 0)
         r->tree->nodes.data[node].flags |= LW_NODE_STORE;
     return node;

@@ -1,18 +1,22 @@
 #include "core/front/read/services.h"
 
+#include <stdbool.h>
+#include <string.h>
+
 static const char *const words[LW_N_SERVICES] = {
 #define SERVICE(name, word, what) [LW_SERVICE_##name] = word,
 #include "core/tables/services.def"
 };
 
-/* Strings of the registered dict, which is never dropped: it is registered once. */
-static PyObject *names;
-static const char *texts[LW_N_SERVICES];
+/* Names of modules: set once, before any function of the package can be called, and kept. */
+enum { MOST_LETTERS = 64 };
+static bool registered;
+static char texts[LW_N_SERVICES][MOST_LETTERS];
 
 PyObject *
 lw_service_module(lw_service service)
 {
-    if (texts[service] != NULL)
+    if (registered)
         return PyImport_ImportModule(texts[service]);
     PyErr_Format(PyExc_SystemError, "no module is registered for \"%s\"", words[service]);
     return NULL;
@@ -31,29 +35,34 @@ lw_service_find(lw_service service, const char *name)
 const char *
 lw_service_name(lw_service service)
 {
-    return texts[service];
+    return registered ? texts[service] : NULL;
+}
+
+static int
+set_text(int service, PyObject *given)
+{
+    PyObject *name = PyDict_GetItemString(given, words[service]); /* borrowed */
+    const char *text = name ? PyUnicode_AsUTF8(name) : NULL;
+
+    if (text != NULL && strlen(text) < MOST_LETTERS) {
+        strcpy(texts[service], text);
+        return 0;
+    }
+    PyErr_Clear();
+    PyErr_Format(PyExc_KeyError, "no module for \"%s\"", words[service]);
+    return -1;
 }
 
 static PyObject *
 set_services(PyObject *Py_UNUSED(module), PyObject *given)
 {
-    PyObject *dict = PyDict_Check(given) && names == NULL ? PyDict_Copy(given) : NULL;
-
-    if (dict == NULL && !PyErr_Occurred())
-        PyErr_SetString(PyExc_RuntimeError,
-                        "the package registers its modules, once, in a dict");
-    for (int i = 0; dict != NULL && i < LW_N_SERVICES; i++) {
-        PyObject *name = PyDict_GetItemString(dict, words[i]); /* borrowed */
-        texts[i] = name ? PyUnicode_AsUTF8(name) : NULL;
-        if (texts[i] == NULL) {
-            PyErr_Clear();
-            PyErr_Format(PyExc_KeyError, "no module for \"%s\"", words[i]);
-            Py_CLEAR(dict);
-        }
-    }
-    if (dict == NULL)
-        return NULL;
-    names = dict;
+    if (!PyDict_Check(given) || registered)
+        return PyErr_Format(PyExc_RuntimeError,
+                            "the package registers its modules, once, in a dict");
+    for (int i = 0; i < LW_N_SERVICES; i++)
+        if (set_text(i, given) < 0)
+            return NULL;
+    registered = true;
     Py_RETURN_NONE;
 }
 

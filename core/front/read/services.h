@@ -1,5 +1,5 @@
-/* The package's Python modules, as the extension module asks for them: by what they do, in
- * core/tables/services.def. Where they lie is for the package to say. */
+/* The package's Python modules, which the extension module finds by what they do, through
+ * core/tables/services.def. The package decides which module provides a service. */
 #ifndef LW_FRONT_READ_SERVICES_H
 #define LW_FRONT_READ_SERVICES_H
 
@@ -17,7 +17,7 @@ PyObject *lw_service_module(lw_service service);
 PyObject *lw_service_find(lw_service service, const char *name);
 /* The module's name; NULL: the package has not registered it. */
 const char *lw_service_name(lw_service service);
-/* Adds _services(dict) to the extension module, from each word to the name of a module. */
+/* Add _services(dict) to the extension module: it maps each service to the name of a module. */
 int lw_services_register(PyObject *module);
 
 #endif

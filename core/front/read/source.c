@@ -1,5 +1,5 @@
-/* Four ways to a candidate, cheapest first; each candidate is compiled and compared, so that
- * the ways themselves may guess:
+/* The source of a function. There are four ways to a candidate, tried from cheapest to most
+ * expensive; each candidate is compiled and compared, so that the search itself may guess:
  *   1. a lambda: from the word `lambda` to the end of the code's own positions (3.11+)
  *   2. the lines from the first to the last that the code covers
  *   3. the lines from the first to the end of the indented block
@@ -49,7 +49,8 @@ join_lines(PyObject *lines, long first, long last, const char *before, const cha
     return whole;
 }
 
-/* Parse `text` (steals it; NULL passes an exception on) and look for the function in it. */
+/* Parse `text` (its reference is stolen; NULL passes an exception on) and look for the function
+ * in it. */
 static lw_source_result
 attempt(lw_finder *f, PyObject *lines, PyObject *text, int32_t offset, bool is_whole_file,
         lw_source *out)
@@ -131,7 +132,7 @@ cut_expression(PyObject *lines, const lw_code_span *span)
     return text;
 }
 
-/* Move the end past the next `)`: positions leave out the parentheses around a body. */
+/* Move the end past the next `)`, because positions leave out the parentheses around a body. */
 static bool
 take_parenthesis(PyObject *lines, lw_code_span *span)
 {
@@ -251,7 +252,7 @@ attempt_all(lw_finder *f, PyObject *lines, lw_source *out)
     return result;
 }
 
-/* ---- where the lines come from ---- */
+/* ---- where lines come from ---- */
 
 static PyObject *
 no_lines(PyObject *lines)
@@ -291,8 +292,8 @@ get_lines(const lw_finder *f, bool refresh)
     return lines;
 }
 
-/* The text of `python -c text`, which linecache knows from 3.13 on only: the argument itself. A
- * code object from exec has the same file name, but is not equal to anything in there. */
+/* The text of `python -c text`, which is the argument itself; linecache knows it only from 3.13
+ * on. A code object from exec has the same file name, but is equal to nothing in that text. */
 static PyObject *
 command_lines(const lw_finder *f)
 {
@@ -336,14 +337,14 @@ find_in_cache(lw_finder *f, lw_source *out)
     }
     if (result == LW_SOURCE_CHANGED &&
         PyUnicode_CompareWithASCIIString(f->filename, "<string>") == 0)
-        result = LW_SOURCE_NONE; /* from exec: what was looked into is another text */
+        result = LW_SOURCE_NONE; /* from exec: the text that was searched is another one */
     return result;
 }
 
 /* ---- source= ---- */
 
-/* The text is the caller's word: a function of the right name will do when none can be proved.
- */
+/* The caller vouches for the text: a function of the right name is accepted when none can be
+ * verified. */
 static PyObject *
 choose_given(lw_finder *f, bool *failed)
 {
@@ -370,7 +371,7 @@ find_in_text(lw_finder *f, PyObject *text, lw_source *out)
         PyErr_SetString(PyExc_ValueError, "source= must not hold null characters");
     }
     if (module == NULL)
-        return LW_SOURCE_FAILED; /* a SyntaxError in the caller's text is the caller's to see */
+        return LW_SOURCE_FAILED; /* a SyntaxError in the caller's text is shown to the caller */
     if (lw_finder_collect(f, module) < 0) {
         Py_DECREF(module);
         return LW_SOURCE_FAILED;
@@ -389,7 +390,7 @@ find_in_text(lw_finder *f, PyObject *text, lw_source *out)
     return LW_SOURCE_FOUND;
 }
 
-/* ---- the door ---- */
+/* ---- entry point ---- */
 
 /* "Disk" of "Disk.area": the class whose name mangles __private names. */
 static PyObject *

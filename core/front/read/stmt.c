@@ -1,10 +1,11 @@
 /* Statements and the patterns of `match`. Branches whose condition is known are pruned here, so
- * that names and syntax in a dead branch never count. */
+ * that names and syntax in a dead branch do not count. */
 #include "core/front/read/read_internal.h"
 
+#include <assert.h>
 #include <string.h>
 
-/* Each reader adds what it made to `out`; false: stop. */
+/* Each reader appends the nodes it made to `out`; false: stop. */
 static bool read_statement(lw_reader *r, PyObject *node, lw_read_items *out);
 
 static uint32_t
@@ -42,7 +43,7 @@ lw_read_body(lw_reader *r, PyObject *statements, bool drop_docstring)
         if (!read_statement(r, statement, &items))
             goto done;
     }
-    result = lw_read_list_node(r, LW_NODE_BODY, LW_PY_NONE, loc, 0, items.data, items.n);
+    result = lw_read_list_node(r, (lw_node){LW_NODE_BODY, .loc = loc}, items.data, items.n);
 done:
     lw_array_free(&items);
     return result;
@@ -87,8 +88,8 @@ read_assign(lw_reader *r, PyObject *node, uint32_t loc)
             goto done;
     }
     if (value != 0)
-        result =
-            lw_read_list_node(r, LW_NODE_ASSIGN, LW_PY_NONE, loc, value, items.data, items.n);
+        result = lw_read_list_node(r, (lw_node){LW_NODE_ASSIGN, .loc = loc, .a = value},
+                                   items.data, items.n);
 done:
     lw_array_free(&items);
     return result;
@@ -104,10 +105,13 @@ read_augassign(lw_reader *r, PyObject *node, uint32_t loc)
     if (lw_read_is_error(r, target))
         return target;
     value = target ? read_field(r, node, r->ast.value) : 0;
-    return value ? lw_read_node(r, LW_NODE_AUGASSIGN, op, loc, target, value, 0) : 0;
+    return value ? lw_read_node(r, (lw_node){LW_NODE_AUGASSIGN, .op = op, .loc = loc,
+                                             .a = target, .b = value})
+                 : 0;
 }
 
-/* Only a type pins its variable; any other annotation is documentation, as in Python. */
+/* Only a type of ours fixes the type of its variable; any other annotation is documentation, as
+ * in Python. */
 static bool
 read_annassign(lw_reader *r, PyObject *node, uint32_t loc, lw_read_items *out)
 {
@@ -124,15 +128,18 @@ read_annassign(lw_reader *r, PyObject *node, uint32_t loc, lw_read_items *out)
     if (target == 0 || lw_read_is_error(r, target))
         return lw_read_item(r, out, target);
     if (konst == 0 || r->tree->nodes.data[target].kind != LW_NODE_NAME)
-        return lw_read_item(
-            r, out, lw_read_list_node(r, LW_NODE_ASSIGN, LW_PY_NONE, loc, value, &target, 1));
-    return lw_read_item(
-        r, out, lw_read_node(r, LW_NODE_ANNASSIGN, LW_PY_NONE, loc, target, konst, value));
+        return lw_read_item(r, out,
+                            lw_read_list_node(r,
+                                              (lw_node){LW_NODE_ASSIGN, .loc = loc, .a = value},
+                                              &target, 1));
+    return lw_read_item(r, out,
+                        lw_read_node(r, (lw_node){LW_NODE_ANNASSIGN, .loc = loc, .a = target,
+                                                  .b = konst, .c = value}));
 }
 
 /* ---- control flow ---- */
 
-/* The statements of a branch that is surely taken join those around it. */
+/* The statements of a branch that is surely taken join the statements around it. */
 static bool
 read_into(lw_reader *r, PyObject *node, PyObject *field, lw_read_items *out)
 {
@@ -159,8 +166,9 @@ read_if(lw_reader *r, PyObject *node, uint32_t loc, lw_read_items *out)
     other = body ? read_else(r, node) : 0;
     if (body == 0 || r->status != LW_OK)
         return false;
-    return lw_read_item(r, out,
-                        lw_read_node(r, LW_NODE_IF, LW_PY_NONE, loc, test, body, other));
+    return lw_read_item(
+        r, out,
+        lw_read_node(r, (lw_node){LW_NODE_IF, .loc = loc, .a = test, .b = body, .c = other}));
 }
 
 static bool
@@ -177,7 +185,8 @@ read_while(lw_reader *r, PyObject *node, uint32_t loc, lw_read_items *out)
     if (body == 0 || r->status != LW_OK)
         return false;
     return lw_read_item(r, out,
-                        lw_read_node(r, LW_NODE_WHILE, LW_PY_NONE, loc, test, body, other));
+                        lw_read_node(r, (lw_node){LW_NODE_WHILE, .loc = loc, .a = test,
+                                                  .b = body, .c = other}));
 }
 
 static uint32_t
@@ -193,8 +202,10 @@ read_for(lw_reader *r, PyObject *node, uint32_t loc)
     other = body ? read_else(r, node) : 0;
     if (body == 0 || r->status != LW_OK)
         return 0;
-    both = lw_read_node(r, LW_NODE_LOOP_BODY, LW_PY_NONE, loc, body, other, 0);
-    return both ? lw_read_node(r, LW_NODE_FOR, LW_PY_NONE, loc, target, iterable, both) : 0;
+    both = lw_read_node(r, (lw_node){LW_NODE_LOOP_BODY, .loc = loc, .a = body, .b = other});
+    return both ? lw_read_node(r, (lw_node){LW_NODE_FOR, .loc = loc, .a = target, .b = iterable,
+                                            .c = both})
+                : 0;
 }
 
 static uint32_t
@@ -204,7 +215,7 @@ read_return(lw_reader *r, PyObject *node, uint32_t loc)
 
     if (r->status != LW_OK)
         return 0;
-    return lw_read_node(r, LW_NODE_RETURN, LW_PY_NONE, loc, value, 0, 0);
+    return lw_read_node(r, (lw_node){LW_NODE_RETURN, .loc = loc, .a = value});
 }
 
 /* ---- assert and raise ---- */
@@ -212,8 +223,10 @@ read_return(lw_reader *r, PyObject *node, uint32_t loc)
 static uint32_t
 raise_error(lw_reader *r, PyObject *node, const char *label)
 {
-    return lw_read_error(r, node, LW_ERR_UNSUPPORTED, "E101", label,
-                         "`raise ValueError(\"text\", x)`", "this `raise` cannot be compiled");
+    return lw_read_error(r, node,
+                         (lw_fault){LW_ERR_UNSUPPORTED, "E101", .label = label,
+                                    .help = "`raise ValueError(\"text\", x)`"},
+                         "this `raise` cannot be compiled");
 }
 
 /* raise E, raise E("text"), raise E("text", x, y), raise E(x). */
@@ -241,15 +254,15 @@ read_raise_call(lw_reader *r, uint32_t loc, const char *class, PyObject *args)
     }
     exception = lw_read_konst_text(r, LW_K_EXCEPTION, class, text);
     if (exception != 0)
-        result = lw_read_list_node(r, LW_NODE_RAISE, LW_PY_NONE, loc, exception, items.data,
-                                   items.n);
+        result = lw_read_list_node(r, (lw_node){LW_NODE_RAISE, .loc = loc, .a = exception},
+                                   items.data, items.n);
 done:
     lw_array_free(&items);
     return result;
 }
 
-/* The text of a constant message: a KONST STR node made of str(value); 0 and status OK:
- * `message` is no constant. */
+/* The text of a constant message: a KONST STR node of str(value); 0 and status OK: `message` is
+ * not constant. */
 static uint32_t
 constant_message(lw_reader *r, uint32_t message, uint32_t loc)
 {
@@ -285,9 +298,11 @@ read_assert_of_values(lw_reader *r, PyObject *message, uint32_t loc, uint32_t te
     Py_DECREF(args);
     if (raise == 0 || lw_read_is_error(r, raise))
         return raise;
-    test = lw_read_node(r, LW_NODE_UNARY, LW_PY_NOT, loc, test, 0, 0);
-    body = lw_read_list_node(r, LW_NODE_BODY, LW_PY_NONE, loc, 0, &raise, 1);
-    return test && body ? lw_read_node(r, LW_NODE_IF, LW_PY_NONE, loc, test, body, 0) : 0;
+    test = lw_read_node(r, (lw_node){LW_NODE_UNARY, .op = LW_PY_NOT, .loc = loc, .a = test});
+    body = lw_read_list_node(r, (lw_node){LW_NODE_BODY, .loc = loc}, &raise, 1);
+    return test && body
+               ? lw_read_node(r, (lw_node){LW_NODE_IF, .loc = loc, .a = test, .b = body})
+               : 0;
 }
 
 static uint32_t
@@ -304,7 +319,7 @@ read_assert(lw_reader *r, PyObject *node, uint32_t loc)
         return 0;
     if (message != 0 && text == 0)
         return read_assert_of_values(r, msg, loc, test);
-    return lw_read_node(r, LW_NODE_ASSERT, LW_PY_NONE, loc, test, text, 0);
+    return lw_read_node(r, (lw_node){LW_NODE_ASSERT, .loc = loc, .a = test, .b = text});
 }
 
 static uint32_t
@@ -318,7 +333,7 @@ read_raise(lw_reader *r, PyObject *node, uint32_t loc)
     if (exc == NULL)
         return raise_error(r, node, "there is no exception to raise again");
     if (cause != NULL && lw_read_object(r, lw_read_expr(r, cause)) != Py_None)
-        return raise_error(r, node, "of `from` only `from None` is supported");
+        return raise_error(r, node, "only `from None` is supported");
     if (lw_ast_kind_of(&r->ast, exc) == LW_AST_Call) {
         function = lw_ast_get(exc, r->ast.func);
         lw_ast_list(exc, r->ast.args, &args);
@@ -333,7 +348,7 @@ read_raise(lw_reader *r, PyObject *node, uint32_t loc)
         return index;
     if (class_node->kind == LW_NODE_KONST &&
         r->tree->konsts.data[class_node->a].kind == LW_K_UNDEFINED)
-        return lw_read_node(r, LW_NODE_EXPR, LW_PY_NONE, loc, index, 0, 0);
+        return lw_read_node(r, (lw_node){LW_NODE_EXPR, .loc = loc, .a = index});
     if (class_node->kind != LW_NODE_KONST ||
         r->tree->konsts.data[class_node->a].kind != LW_K_EXCEPTION)
         return raise_error(r, node, "this is not an exception class");
@@ -347,22 +362,12 @@ static uint32_t read_pattern(lw_reader *r, PyObject *node);
 static uint32_t
 read_patterns(lw_reader *r, PyObject *node, lw_node_kind kind)
 {
+    assert(kind == LW_NODE_PATTERN_SEQ || kind == LW_NODE_PATTERN_OR);
     lw_read_items items = {0};
-    PyObject *patterns;
-    Py_ssize_t n = lw_ast_list(node, r->ast.patterns, &patterns);
-    uint32_t result = 0, loc = lw_read_loc(r, node);
+    uint32_t result, loc = lw_read_loc(r, node);
 
-    for (Py_ssize_t i = 0; i < n; i++) {
-        uint32_t pattern = read_pattern(r, PyList_GET_ITEM(patterns, i));
-        if (lw_read_is_error(r, pattern)) {
-            result = pattern;
-            goto done;
-        }
-        if (!lw_read_item(r, &items, pattern))
-            goto done;
-    }
-    result = lw_read_list_node(r, kind, LW_PY_NONE, loc, 0, items.data, items.n);
-done:
+    if (lw_read_each(r, node, r->ast.patterns, read_pattern, &items, &result))
+        result = lw_read_list_node(r, (lw_node){kind, .loc = loc}, items.data, items.n);
     lw_array_free(&items);
     return result;
 }
@@ -378,8 +383,8 @@ read_pattern_as(lw_reader *r, PyObject *node)
         return 0;
     if (lw_read_is_error(r, pattern) || lw_read_is_error(r, target))
         return lw_read_is_error(r, pattern) ? pattern : target;
-    return lw_read_node(r, LW_NODE_PATTERN_AS, LW_PY_NONE, lw_read_loc(r, node), pattern,
-                        target, 0);
+    return lw_read_node(r, (lw_node){LW_NODE_PATTERN_AS, .loc = lw_read_loc(r, node),
+                                     .a = pattern, .b = target});
 }
 
 static uint32_t
@@ -394,8 +399,9 @@ read_pattern_value(lw_reader *r, PyObject *node, bool is_singleton)
     Py_DECREF(value); /* the pattern owns it */
     if (expr == 0)
         return 0;
-    return lw_read_node(r, LW_NODE_PATTERN_VALUE, is_singleton ? LW_PY_IS : LW_PY_NONE, loc,
-                        expr, 0, 0);
+    return lw_read_node(r, (lw_node){LW_NODE_PATTERN_VALUE,
+                                     .op = is_singleton ? LW_PY_IS : LW_PY_NONE, .loc = loc,
+                                     .a = expr});
 }
 
 static uint32_t
@@ -409,10 +415,12 @@ read_pattern(lw_reader *r, PyObject *node)
     case LW_AST_MatchAs: return read_pattern_as(r, node);
     default:
         return lw_read_error(
-            r, node, LW_ERR_UNSUPPORTED, "E101",
-            "class, mapping and star patterns look at objects that compiled code "
-            "does not have",
-            "constants, names, `_`, `|`, guards and tuples can be matched",
+            r, node,
+            (lw_fault){
+                LW_ERR_UNSUPPORTED, "E101",
+                .label = "class, mapping and star patterns look at objects that compiled code "
+                         "does not have",
+                .help = "constants, names, `_`, `|`, guards and tuples can be matched"},
             "this pattern cannot be compiled");
     }
 }
@@ -431,8 +439,8 @@ read_case(lw_reader *r, PyObject *node)
     body = pattern && r->status == LW_OK ? read_block(r, node, r->ast.body) : 0;
     if (body == 0)
         return 0;
-    return lw_read_node(r, LW_NODE_CASE, LW_PY_NONE, lw_read_loc(r, pattern_node), pattern,
-                        guard, body);
+    return lw_read_node(r, (lw_node){LW_NODE_CASE, .loc = lw_read_loc(r, pattern_node),
+                                     .a = pattern, .b = guard, .c = body});
 }
 
 static uint32_t
@@ -455,7 +463,8 @@ read_match(lw_reader *r, PyObject *node, uint32_t loc)
         if (!lw_read_item(r, &items, one))
             goto done;
     }
-    result = lw_read_list_node(r, LW_NODE_MATCH, LW_PY_NONE, loc, subject, items.data, items.n);
+    result = lw_read_list_node(r, (lw_node){LW_NODE_MATCH, .loc = loc, .a = subject},
+                               items.data, items.n);
 done:
     lw_array_free(&items);
     return result;
@@ -463,7 +472,8 @@ done:
 
 /* ---- definitions and what cannot be compiled ---- */
 
-/* A caret range below the keyword alone: the statement may be a hundred lines. */
+/* Errors show a caret range below the keyword alone, because the statement may be a hundred
+ * lines. */
 static uint32_t
 keyword_error(lw_reader *r, PyObject *node, const char *keyword, const char *label,
               const char *help)
@@ -475,9 +485,10 @@ keyword_error(lw_reader *r, PyObject *node, const char *keyword, const char *lab
         return 0;
     where->end_line = where->line;
     where->end_col = where->col + (uint32_t)strlen(keyword);
-    diag = lw_read_diag(r, loc, LW_ERR_UNSUPPORTED, "E101", label, help,
+    diag = lw_read_diag(r, loc,
+                        (lw_fault){LW_ERR_UNSUPPORTED, "E101", .label = label, .help = help},
                         "`%s` cannot be compiled", keyword);
-    error = diag ? lw_read_node(r, LW_NODE_ERROR, LW_PY_NONE, loc, diag, 0, 0) : 0;
+    error = diag ? lw_read_node(r, (lw_node){LW_NODE_ERROR, .loc = loc, .a = diag}) : 0;
     return error;
 }
 
@@ -488,17 +499,22 @@ read_def(lw_reader *r, PyObject *node, uint32_t loc)
     uint32_t fn, value, target;
 
     if (lw_ast_list(node, r->ast.decorator_list, &decorators) > 0)
-        return lw_read_error(r, PyList_GET_ITEM(decorators, 0), LW_ERR_UNSUPPORTED, "E101",
-                             "decorators run when the function is defined, which compiled code "
-                             "cannot do",
-                             "define the decorated function outside",
-                             "a nested function with decorators cannot be compiled");
+        return lw_read_error(
+            r, PyList_GET_ITEM(decorators, 0),
+            (lw_fault){LW_ERR_UNSUPPORTED, "E101",
+                       .label =
+                           "decorators run when the function is defined, which compiled code "
+                           "cannot do",
+                       .help = "define the decorated function outside"},
+            "a nested function with decorators cannot be compiled");
     target = lw_read_name_store(r, node, name);
     if (target == 0 || lw_read_is_error(r, target))
         return target;
     fn = lw_read_nested(r, node);
-    value = fn ? lw_read_node(r, LW_NODE_LAMBDA, LW_PY_NONE, loc, fn, 0, 0) : 0;
-    return value ? lw_read_list_node(r, LW_NODE_ASSIGN, LW_PY_NONE, loc, value, &target, 1) : 0;
+    value = fn ? lw_read_node(r, (lw_node){LW_NODE_LAMBDA, .loc = loc, .a = fn}) : 0;
+    return value ? lw_read_list_node(r, (lw_node){LW_NODE_ASSIGN, .loc = loc, .a = value},
+                                     &target, 1)
+                 : 0;
 }
 
 static uint32_t
@@ -530,7 +546,7 @@ read_unsupported(lw_reader *r, PyObject *node)
         return keyword_error(r, node, "async", "compiled functions run to their end in one go",
                              NULL);
     default:
-        return lw_read_error(r, node, LW_ERR_UNSUPPORTED, "E101", NULL, NULL,
+        return lw_read_error(r, node, (lw_fault){.status = LW_ERR_UNSUPPORTED, .code = "E101"},
                              "this statement (%.100s) cannot be compiled",
                              Py_TYPE(node)->tp_name);
     }
@@ -546,7 +562,8 @@ read_expression_statement(lw_reader *r, PyObject *node, uint32_t loc, lw_read_it
     value = read_field(r, node, r->ast.value);
     if (value == 0)
         return false;
-    return lw_read_item(r, out, lw_read_node(r, LW_NODE_EXPR, LW_PY_NONE, loc, value, 0, 0));
+    return lw_read_item(r, out,
+                        lw_read_node(r, (lw_node){LW_NODE_EXPR, .loc = loc, .a = value}));
 }
 
 static uint32_t
@@ -557,9 +574,9 @@ read_simple(lw_reader *r, PyObject *node, uint32_t loc)
     case LW_AST_AugAssign: return read_augassign(r, node, loc);
     case LW_AST_For: return read_for(r, node, loc);
     case LW_AST_Return: return read_return(r, node, loc);
-    case LW_AST_Break: return lw_read_node(r, LW_NODE_BREAK, LW_PY_NONE, loc, 0, 0, 0);
-    case LW_AST_Continue: return lw_read_node(r, LW_NODE_CONTINUE, LW_PY_NONE, loc, 0, 0, 0);
-    case LW_AST_Pass: return lw_read_node(r, LW_NODE_PASS, LW_PY_NONE, loc, 0, 0, 0);
+    case LW_AST_Break: return lw_read_node(r, (lw_node){LW_NODE_BREAK, .loc = loc});
+    case LW_AST_Continue: return lw_read_node(r, (lw_node){LW_NODE_CONTINUE, .loc = loc});
+    case LW_AST_Pass: return lw_read_node(r, (lw_node){LW_NODE_PASS, .loc = loc});
     case LW_AST_Assert: return read_assert(r, node, loc);
     case LW_AST_Raise: return read_raise(r, node, loc);
     case LW_AST_Match: return read_match(r, node, loc);
@@ -585,7 +602,7 @@ read_statement(lw_reader *r, PyObject *node, lw_read_items *out)
     case LW_AST_AnnAssign: ok = read_annassign(r, node, loc, out); break;
     case LW_AST_If: ok = read_if(r, node, loc, out); break;
     case LW_AST_While: ok = read_while(r, node, loc, out); break;
-    case LW_AST_Global: /* declarations were seen by the scan */
+    case LW_AST_Global: /* declarations: scope.c has handled them */
     case LW_AST_Nonlocal: ok = true; break;
     default: ok = lw_read_item(r, out, read_simple(r, node, loc)); break;
     }

@@ -1,4 +1,5 @@
-/* The text of a function, as `source=` takes it back and as pickles carry it. */
+/* The text of a function, as `source=` accepts it and as pickles store it: cut out of the
+ * lines that source.c verified, without decorators and common indentation. */
 #include "core/front/read/python.h"
 #include "core/front/read/source.h"
 
@@ -30,8 +31,8 @@ cut_text(PyObject *lines, uint32_t first, uint32_t last, uint32_t col, uint32_t 
     return result;
 }
 
-/* Take `indent` bytes off each line; NULL without an exception when a line has less (a
- * docstring at the margin): then the indentation must stay. */
+/* Remove `indent` bytes from each line. NULL without an exception when a line has less
+ * indentation (a docstring at the margin): then the indentation must stay. */
 static PyObject *
 dedented(PyObject *text, size_t indent)
 {

@@ -1,5 +1,6 @@
-/* NumPy's ufuncs with an output, `np.sin(x, out)`: calls of lanewise/_array_ufuncs.py, whose
- * functions loop over the output's elements and take the ufunc as their first argument. */
+/* NumPy's ufuncs with an output, `np.sin(x, out)`: they become calls of
+ * lanewise/_array_ufuncs.py, whose functions loop over the elements of the output and take the
+ * ufunc as their first argument. */
 #include "core/front/read/read_internal.h"
 
 #include "core/front/read/services.h"
@@ -8,7 +9,8 @@
 
 enum { MOST_IN = 2 };
 
-/* The number of its inputs where it gives one output for each element; else 0. */
+/* The number of its inputs if it has one output of which each element depends on one element of
+ * each input; else 0. */
 static long
 inputs_of(lw_reader *r, PyObject *object)
 {
@@ -30,7 +32,7 @@ inputs_of(lw_reader *r, PyObject *object)
     return result > 0 && result <= MOST_IN ? result : 0;
 }
 
-/* `out=value` becomes value. */
+/* Replace the keyword argument `out=value` by its value. */
 static bool
 take_out(lw_reader *r, uint32_t *item)
 {

@@ -2,7 +2,9 @@
 
 #include "core/ir/operands.h"
 #include "core/tables/intrinsics.h"
-#include "core/opt/loops/places.h"
+#include "core/opt/loops/access_pattern.h"
+
+#include <assert.h>
 
 enum { MOST_REGIONS = 64, MOST_DEPTH = 24 };
 
@@ -26,8 +28,8 @@ is_set_between(const lw_spreader *s, lw_ref slot, uint32_t from, uint32_t to)
     return false;
 }
 
-/* Whether a LOOP in the iteration has `to` inside and `from` in front of it: from's value is
- * not the one of each of that LOOP's iterations. */
+/* Whether a LOOP in the iteration encloses `to` but not `from`: the value of `from` is then not
+ * that of each iteration of this LOOP. */
 static bool
 loop_between(const lw_spreader *s, uint32_t from, uint32_t to)
 {
@@ -88,12 +90,13 @@ is_get(const lw_spreader *s, lw_ref value, lw_ref slot)
     return lw_inst_at(s, value)->op == LW_OP_GET && lw_inst_at(s, value)->a == slot;
 }
 
-/* One of x and y is the variable, the other comes to it. */
+/* One of x and y must be the variable; the other joins it. */
 static bool
 take_pair(const lw_spreader *s, lw_ref slot, lw_ref x, lw_ref y, lw_update *u)
 {
     bool first = is_get(s, x, slot);
 
+    assert(lw_inst_at(s, slot)->op == LW_OP_SLOT);
     if (first == is_get(s, y, slot))
         return false;
     u->get = first ? x : y;
@@ -111,8 +114,8 @@ turned_around(lw_op op)
                             : op;
 }
 
-/* The comparison of the variable with u->e that decides whether it takes that. Floats only
- * where what is no number never comes to it, so that it does not matter where it stands. */
+/* The comparison of the variable with u->e that decides whether it takes that value. Floats are
+ * accepted only where NaN is never taken, so that the order of the values does not matter. */
 static bool
 take_comparison(const lw_spreader *s, lw_ref slot, lw_ref condition, bool takes, lw_update *u)
 {
@@ -154,7 +157,7 @@ take_intrinsic(const lw_spreader *s, lw_ref slot, const lw_inst *w, lw_update *u
            take_pair(s, slot, args[0], args[1], u);
 }
 
-/* Values, and other variables' SETs. */
+/* Computed values, and SETs of other variables. */
 static bool
 is_beside_choice(const lw_spreader *s, uint32_t set, uint32_t at)
 {
@@ -165,13 +168,14 @@ is_beside_choice(const lw_spreader *s, uint32_t set, uint32_t at)
            lw_ops[inst->op].class == LW_CLASS_PURE;
 }
 
-/* `if e > v: v = e`, perhaps with other variables that are set along with it. */
+/* `if e > v: v = e`, possibly with other variables that are set in the same branch. */
 static bool
 take_choice(const lw_spreader *s, const lw_spread_loop *l, uint32_t set, lw_update *u)
 {
     const lw_inst *i = lw_inst_at(s, set);
     uint32_t at = set - 1;
 
+    assert(i->op == LW_OP_SET && set >= l->first && set < l->latch);
     while (at > l->first && is_beside_choice(s, set, at))
         at--;
     if (lw_inst_at(s, at)->op != LW_OP_IF || s->regions.middles[at])
@@ -217,7 +221,7 @@ take_operation(const lw_spreader *s, lw_ref slot, const lw_inst *w, lw_update *u
     }
 }
 
-/* All that knows the slot stands from `from` to `to`. */
+/* Whether every GET and SET of the slot is between `from` and `to`. */
 static bool
 is_known_within(const lw_spreader *s, lw_ref slot, uint32_t from, uint32_t to)
 {
@@ -230,7 +234,8 @@ is_known_within(const lw_spreader *s, lw_ref slot, uint32_t from, uint32_t to)
     return true;
 }
 
-/* What `e` of `v and e` may be made of: some iterations make it where one thread would not. */
+/* Whether an instruction may belong to `e` of `v and e`: some iterations compute it where one
+ * thread would not. */
 static bool
 is_lazy_part(const lw_spreader *s, lw_ref made, uint32_t from, uint32_t at)
 {
@@ -250,7 +255,8 @@ is_lazy_part(const lw_spreader *s, lw_ref made, uint32_t from, uint32_t at)
     }
 }
 
-/* t = v; if v: … t = e; v = t, which is `v = v and e`; of `or` the branch asks for not v. */
+/* Recognises t = v; if v: … t = e; v = t, which is `v = v and e`; for `or` the branch tests not
+ * v. */
 static bool
 take_lazy(const lw_spreader *s, lw_ref slot, uint32_t set, lw_update *u)
 {
@@ -299,6 +305,7 @@ lw_carried_update(const lw_spreader *s, const lw_spread_loop *l, uint32_t set, l
     const lw_inst *i = lw_inst_at(s, set), *w = lw_inst_at(s, i->b);
     bool works;
 
+    assert(i->op == LW_OP_SET);
     *u = (lw_update){0};
     if (w->lanes > 1)
         return false;
@@ -314,7 +321,7 @@ lw_carried_update(const lw_spreader *s, const lw_spread_loop *l, uint32_t set, l
 
 /* ---- kinds of variables ---- */
 
-/* Whether the variable is set on every way to `end`. *early: it may be read before. */
+/* Whether the variable is set on every path to `end`. *early: it may be read before. */
 static bool
 sets_first(const lw_spreader *s, lw_ref slot, uint32_t at, uint32_t end, bool set, bool *early)
 {
@@ -326,7 +333,7 @@ sets_first(const lw_spreader *s, lw_ref slot, uint32_t at, uint32_t end, bool se
         case LW_OP_SET: set |= inst->a == slot; break;
         case LW_OP_GET: *early |= inst->a == slot && !set; break;
         case LW_OP_BREAK:
-        case LW_OP_CONTINUE: return true; /* what follows is not reached from here */
+        case LW_OP_CONTINUE: return true; /* control does not reach what follows */
         case LW_OP_IF:
             yes = sets_first(s, slot, at + 1, middle ? middle : last, set, early);
             no = middle ? sets_first(s, slot, middle + 1, last, set, early) : set;
@@ -335,7 +342,7 @@ sets_first(const lw_spreader *s, lw_ref slot, uint32_t at, uint32_t end, bool se
             break;
         case LW_OP_LOOP:
             sets_first(s, slot, at + 1, middle ? middle : last, set, early);
-            if (middle) /* by CONTINUE perhaps, with less */
+            if (middle) /* the latch may be reached by a CONTINUE, before the SETs */
                 sets_first(s, slot, middle + 1, last, set, early);
             at = last;
             break;
@@ -370,7 +377,7 @@ lw_carried_is_private(const lw_spreader *s, const lw_spread_loop *l, lw_ref slot
     return !lw_carried_is_seen_early(s, l, slot);
 }
 
-/* Nothing but the update looks at the variable, nor at what it gives. */
+/* Whether nothing but the update reads the variable, or the value that the update computes. */
 static bool
 is_unseen(const lw_spreader *s, uint32_t set, const lw_update *u)
 {
@@ -389,7 +396,8 @@ is_unseen(const lw_spreader *s, uint32_t set, const lw_update *u)
            lw_ir_count_uses(s->func, lw_inst_at(s, w)->a) == 1;
 }
 
-/* Of zeros of both signs the first stays, so that parts cannot be made in any order. */
+/* Whether the result depends on the order: of +0 and -0 the first one stays, so that partial
+ * results cannot be combined in any order. */
 static bool
 keeps_order(const lw_spreader *s, lw_ref slot, const lw_update *u)
 {
@@ -406,20 +414,22 @@ is_in_region(const lw_spreader *s, const lw_spread_loop *l, uint32_t at)
     return false;
 }
 
-/* Whether it grows by the same in every iteration. */
+/* Whether the variable grows by the same amount in every iteration. */
 static bool
 counts(const lw_spreader *s, const lw_spread_loop *l, uint32_t set, const lw_update *u,
        lw_carried *one)
 {
     const lw_inst *w = lw_inst_at(s, lw_inst_at(s, set)->b);
 
+    assert(one->slot == lw_inst_at(s, set)->a);
     one->minus = w->op == LW_OP_SUB;
     one->by = one->minus ? w->b : u->e;
     return u->op == LW_OP_ADD && lw_is_integer((lw_dtype)w->type) && one->by != 0 &&
            lw_is_fixed(s, l, one->by) && !l->continues && !is_in_region(s, l, set);
 }
 
-/* Guards the loads of what is made in more iterations than one thread would make it in. */
+/* Guards the loads of an expression that is evaluated in more iterations than one thread would
+ * evaluate it in. */
 static bool
 guard_lazy(const lw_spreader *s, lw_spread_loop *l, uint32_t lazy)
 {
@@ -462,7 +472,8 @@ lw_carried_take(const lw_spreader *s, lw_spread_loop *l, lw_ref slot)
     if (counting)
         one.how = LW_CARRY_COUNT;
     if (one.how == LW_CARRY_SCAN && lw_inst_at(s, slot)->type == LW_DT_b1)
-        return false; /* words are scanned */
+        return false; /* lw_block_scan scans whole words */
+    assert(n_set > 0 && l->n_carried < LW_MOST_CARRIED);
     l->scans |= one.how == LW_CARRY_SCAN;
     l->carried[l->n_carried++] = one;
     return true;
@@ -470,7 +481,7 @@ lw_carried_take(const lw_spreader *s, lw_spread_loop *l, lw_ref slot)
 
 /* ---- what waits for the scan ---- */
 
-/* What an instruction is made of waits. */
+/* Whether some operand of the instruction waits. */
 static bool
 waits_for(const lw_spreader *s, const lw_inst *inst)
 {
@@ -490,7 +501,9 @@ mark(const lw_spreader *s, uint32_t i, bool waits, bool *changed)
     s->waits[i] |= waits;
 }
 
-/* A variable that waits waits everywhere. *changed: there is a new one. */
+/* Propagates waiting once through the iteration; a variable that waits anywhere waits
+ * everywhere. *changed: something new waits. False: a BREAK or CONTINUE depends on what waits.
+ */
 static bool
 spread_waits(const lw_spreader *s, const lw_spread_loop *l, bool *changed)
 {
@@ -504,10 +517,14 @@ spread_waits(const lw_spreader *s, const lw_spread_loop *l, bool *changed)
         case LW_OP_IF:
         case LW_OP_BLOCK:
         case LW_OP_LOOP:
+            assert(depth < MOST_REGIONS); /* lw_spreader_find */
             waiting[depth++] = waits;
             doubtful += waits;
             break;
-        case LW_OP_END: doubtful -= waiting[--depth]; break;
+        case LW_OP_END:
+            assert(depth > 0);
+            doubtful -= waiting[--depth];
+            break;
         case LW_OP_BREAK:
         case LW_OP_CONTINUE:
             if (doubtful)
@@ -524,7 +541,8 @@ spread_waits(const lw_spreader *s, const lw_spread_loop *l, bool *changed)
     return true;
 }
 
-/* What comes by this SET is known before the scan, and whether it does. */
+/* Whether both the value that this SET adds and the condition under which it is executed are
+ * known before the scan. */
 static bool
 is_brought(const lw_spreader *s, const lw_spread_loop *l, uint32_t set)
 {
@@ -551,7 +569,8 @@ share_a_loop(const lw_spreader *s, const lw_spread_loop *l, uint32_t x, uint32_t
     return false;
 }
 
-/* In the first walk nothing is stored: what this reads is there then, before all stores. */
+/* Nothing is stored in the first walk, so a load may be made there only if it precedes all
+ * stores to its array. */
 static bool
 reads_before_stores(const lw_spreader *s, const lw_spread_loop *l, uint32_t load)
 {
@@ -565,7 +584,7 @@ reads_before_stores(const lw_spreader *s, const lw_spread_loop *l, uint32_t load
     return true;
 }
 
-/* What is not known before the scan to start with. */
+/* Marks what is not known before the scan, before anything is propagated. */
 static void
 start_waits(const lw_spreader *s, const lw_spread_loop *l)
 {

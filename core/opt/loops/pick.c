@@ -1,20 +1,17 @@
+/* Variables of a shared loop that keep the values of one iteration: the best by a comparison,
+ * or the last that sets them (lw_picks_find and lw_pick_last of carried.h).
+ *
+ * An event is an IF whose branch sets the variable. Its condition is evaluated for each
+ * relation that the value that comes and the best so far can have, NaN included, which gives a
+ * truth table. Only a table that selects the first or the last of the best of a total order
+ * makes a pick, and only where nothing else in the iteration depends on the best. */
 #include "core/base/memory.h"
 #include "core/ir/operands.h"
 #include "core/opt/loops/carried.h"
-#include "core/opt/loops/places.h"
+#include "core/opt/loops/access_pattern.h"
+#include "core/opt/relation.h"
 
 enum { MOST_EVENTS = 4, MOST_FREE = 3, MOST_DEPTH = 24 };
-
-/* How what comes relates to the best so far. */
-typedef enum relation {
-    LESS,
-    EQUAL,
-    MORE,
-    NAN_COMES,
-    NAN_IS_BEST,
-    BOTH_NAN,
-    RELATIONS
-} relation;
 
 typedef enum kind { UNKNOWN, BIT, COMES, BEST } kind;
 
@@ -25,34 +22,35 @@ typedef struct value {
 
 /* An IF that sets the best: if c: best = e; … */
 typedef struct event {
-    uint32_t at;   /* the first of the IFs of this condition */
-    uint32_t last; /* and the last of them */
+    uint32_t at;   /* the first IF of this condition */
+    uint32_t last; /* and the last one */
     lw_ref condition, e;
 } event;
 
-/* One variable looked at as the best so far. */
+/* One variable, examined as a possible best so far. */
 typedef struct picker {
     const lw_spreader *s;
     const lw_spread_loop *l;
     lw_ref best;
-    bool by_place; /* the variable is where the best stands: `if x[i] > x[k]: k = i` */
+    bool by_place; /* the variable is the index of the best element: `if x[i] > x[k]: k = i` */
     lw_ref place;  /* x[k], once it is found */
     uint32_t n_events;
     event events[MOST_EVENTS];
-    const event *now; /* whose condition is evaluated, */
-    relation is;      /* under this relation, */
-    lw_ref has;       /* a bool that events set: whether there is a best at all; 0: none */
-    bool has_best;    /* what it is now */
-    uint32_t free;    /* and with these bits of what follows from neither value */
+    const event *now; /* the event whose condition is evaluated, */
+    lw_relation is;   /* under this relation, */
+    lw_ref has;       /* a bool that events set: whether there is a best yet; 0: none */
+    bool has_best;    /* its assumed value */
+    uint32_t free;    /* assumed bits of the leaves, which depend on neither value */
     uint32_t n_free;
     lw_ref leaves[MOST_FREE];
     uint8_t *seen;    /* by instruction: its part in a condition is understood */
-    uint8_t *follows; /* by instruction, of slots too: it follows from the best */
+    uint8_t *follows; /* by instruction and slot: it depends on the best */
 } picker;
 
 /* ---- regions ---- */
 
-/* The innermost region of the iteration around an instruction; 0: the iteration itself. */
+/* The innermost region of the iteration that encloses an instruction; 0: the iteration itself.
+ */
 static uint32_t
 region_of(const picker *p, uint32_t at)
 {
@@ -71,7 +69,7 @@ is_event_if(const picker *p, const event *e, uint32_t at)
            lw_inst_at(p->s, at)->a == e->condition;
 }
 
-/* The event in whose branch an instruction stands, directly or not; *branch: its IF. */
+/* The event whose branch encloses an instruction, directly or not; *branch: its IF. */
 static const event *
 event_around(const picker *p, uint32_t at, uint32_t *branch)
 {
@@ -94,25 +92,21 @@ bit(bool is)
     return (value){.kind = BIT, .bit = is};
 }
 
-static bool
-is_nan(const picker *p, kind which)
+/* The best so far comes first. */
+static lw_side
+side_of(kind which)
 {
-    return p->is == BOTH_NAN || p->is == (which == COMES ? NAN_COMES : NAN_IS_BEST);
+    return which == BEST ? LW_FIRST : LW_SECOND;
 }
 
 static value
 compare(picker *p, lw_op op, kind x, kind y)
 {
-    int order = x == y ? 0 : p->is == LESS ? -1 : p->is == MORE ? 1 : 0;
-
-    if (is_nan(p, x) || is_nan(p, y))
-        return bit(op == LW_OP_NE);
-    if (x == BEST)
-        order = -order;
-    return bit(lw_op_holds(op, order));
+    return bit(lw_relation_holds(p->is, op, side_of(x), side_of(y)));
 }
 
-/* The bits of a float but its sign are more than infinity's. */
+/* The float that this comparison tests for NaN, by asking whether its bits without the sign
+ * exceed those of infinity; 0: it is another comparison. */
 static lw_ref
 asked_whether_nan(const picker *p, const lw_inst *cmp)
 {
@@ -134,8 +128,8 @@ asked_whether_nan(const picker *p, const lw_inst *cmp)
     return bits->a;
 }
 
-/* A bit of something else, the same whatever the relation is; what shows that it follows from
- * the best is that it is not marked as seen. */
+/* A bool that is independent of the relation, and so is tried with both values. Whether it
+ * really is independent is checked later: what depends on the best must be marked as seen. */
 static value
 leaf(picker *p, lw_ref ref)
 {
@@ -150,7 +144,7 @@ leaf(picker *p, lw_ref ref)
 
 /* ---- bests by their place ---- */
 
-/* The variable as it is when the event is asked for. */
+/* Whether this reads the variable as it is when the event's condition is tested. */
 static bool
 is_current(const picker *p, lw_ref ref)
 {
@@ -165,8 +159,8 @@ is_current(const picker *p, lw_ref ref)
     return true;
 }
 
-/* Whether the value is made of the variable, as it is then, and of what all iterations
- * share. */
+/* Whether the value is computed from the variable, as it is then, and from what is the same in
+ * all iterations. */
 static bool
 is_of_place(const picker *p, lw_ref ref, int depth, bool *uses)
 {
@@ -204,8 +198,8 @@ see(picker *p, lw_ref ref)
             see(p, operands[k]);
 }
 
-/* Whether x would be y if the variable had the value that the event gives it. An index that is
- * used as it is is not negative, so that it does not wrap in x either. */
+/* Whether x would have the value of y if the variable had the value that the event gives it. An
+ * index that is used without a wrap is not negative, so that it does not wrap in x either. */
 static bool
 becomes(const picker *p, lw_ref x, lw_ref y, int depth)
 {
@@ -253,7 +247,7 @@ is_element_type(const lw_inst *inst)
            (lw_is_integer(type) || type == LW_DT_f32 || type == LW_DT_f64);
 }
 
-/* x[i] beside x[k]. */
+/* Compares x[i] with x[k]. */
 static value
 compare_places(picker *p, lw_ref ref)
 {
@@ -295,7 +289,7 @@ evaluate_compare(picker *p, lw_ref ref, int depth)
         x = evaluate(p, asked, depth);
         if (x.kind == COMES || x.kind == BEST) {
             p->seen[ref] = true;
-            return bit(is_nan(p, x.kind));
+            return bit(lw_relation_is_nan(p->is, side_of(x.kind)));
         }
         return leaf(p, ref);
     }
@@ -307,7 +301,8 @@ evaluate_compare(picker *p, lw_ref ref, int depth)
     return compare(p, (lw_op)inst->op, x.kind, y.kind);
 }
 
-/* Whether the branches around the SET, but for those that hold the GET too, are taken. */
+/* Whether the branches that enclose the SET, except those that also enclose the GET, are taken.
+ */
 static bool
 is_reached(picker *p, uint32_t set, uint32_t get, int depth, bool *known)
 {
@@ -327,7 +322,7 @@ is_reached(picker *p, uint32_t set, uint32_t get, int depth, bool *known)
     return true;
 }
 
-/* Whether this is the bool that says that there is a best: only events set it, to True. */
+/* Whether this is the bool that says that there is a best: only events set it, and to True. */
 static bool
 is_has(picker *p, lw_ref slot)
 {
@@ -354,7 +349,7 @@ is_set_in_iteration(const picker *p, lw_ref slot)
     return false;
 }
 
-/* A bool that the iteration has set in front of this, as `and` and `or` do. */
+/* Evaluates a bool that the iteration has set before this, as `and` and `or` do. */
 static value
 evaluate_get(picker *p, lw_ref get, int depth)
 {
@@ -376,7 +371,7 @@ evaluate_get(picker *p, lw_ref get, int depth)
         p->seen[i] = true;
         if (is_reached(p, i, get, depth, &known))
             made = evaluate(p, inst->b, depth);
-        if (!known || made.kind != BIT) /* the first SET is reached, too */
+        if (!known || made.kind != BIT) /* even the first SET must be reached */
             return leaf(p, get);
     }
     p->seen[get] = p->seen[slot] = made.kind == BIT;
@@ -396,11 +391,7 @@ evaluate_logic(picker *p, lw_ref ref, int depth)
     if (a.kind != BIT || b.kind != BIT || c.kind != BIT)
         return leaf(p, ref);
     p->seen[ref] = true;
-    return bit(inst->op == LW_OP_NOT      ? !a.bit
-               : inst->op == LW_OP_AND    ? a.bit && b.bit
-               : inst->op == LW_OP_OR     ? a.bit || b.bit
-               : inst->op == LW_OP_SELECT ? (a.bit ? b.bit : c.bit)
-                                          : a.bit != b.bit);
+    return bit(lw_logic_holds((lw_op)inst->op, a.bit, b.bit, c.bit));
 }
 
 static value
@@ -437,22 +428,27 @@ evaluate(picker *p, lw_ref ref, int depth)
     }
 }
 
-/* Elements that a place leads to count as floats: their dtype is not known yet. */
+/* Elements that an index leads to count as floats, because their dtype is not known yet. */
 static bool
 may_be_nan(const picker *p)
 {
     return p->by_place || lw_is_float((lw_dtype)lw_inst_at(p->s, p->best)->type);
 }
 
-/* By relation, whether the event takes place, with these bits of what does not matter. */
+/* The end of the relations that the two values can have. */
+static lw_relation
+relations_end(const picker *p)
+{
+    return may_be_nan(p) ? LW_N_RELATIONS : LW_SECOND_IS_NAN;
+}
+
+/* The truth table of the event's condition by relation, for the given bits of the leaves. */
 static bool
 table_of(picker *p, uint32_t free, uint32_t *table)
 {
-    bool is_float = may_be_nan(p);
-
     *table = 0;
     p->free = free;
-    for (p->is = LESS; p->is < (is_float ? RELATIONS : NAN_COMES); p->is++) {
+    for (p->is = LW_IS_LESS; p->is < relations_end(p); p->is++) {
         value v = evaluate(p, p->now->condition, MOST_DEPTH);
         if (v.kind != BIT)
             return false;
@@ -461,13 +457,12 @@ table_of(picker *p, uint32_t free, uint32_t *table)
     return true;
 }
 
-/* The same table whenever it is not empty; where there is no best yet, whatever comes is taken
- * then. */
+/* The truth table, which must be the same for all bits of the leaves for which it is not empty;
+ * where there is no best yet, every value must be taken then. */
 static bool
 whole_table(picker *p, uint32_t *table)
 {
-    bool is_float = may_be_nan(p);
-    uint32_t all = (1u << (is_float ? RELATIONS : NAN_COMES)) - 1;
+    uint32_t all = (1u << relations_end(p)) - 1;
 
     *table = 0;
     p->n_free = 0;
@@ -482,22 +477,6 @@ whole_table(picker *p, uint32_t *table)
             return false;
     }
     return true;
-}
-
-/* Whether such events take the best of an order, the first or the last of equals. What is no
- * number is never taken, or stands before, or behind, all numbers. */
-static bool
-order_of(uint32_t table, lw_pick *pick)
-{
-    bool less = table >> LESS & 1, more = table >> MORE & 1, comes = table >> NAN_COMES & 1;
-    bool leaves = table >> NAN_IS_BEST & 1, both = table >> BOTH_NAN & 1;
-
-    pick->prefers.op = more ? LW_OP_GT : LW_OP_LT;
-    pick->prefers.last = table >> EQUAL & 1;
-    pick->prefers.nan_best = comes;
-    pick->prefers.nan_worst = leaves;
-    pick->prefers.nan_last = both;
-    return less != more && !(comes && leaves) && (comes || leaves || !both);
 }
 
 /* ---- events ---- */
@@ -524,7 +503,7 @@ add_event(picker *p, uint32_t set)
         e->at = i < e->at ? i : e->at;
         e->last = i > e->last ? i : e->last;
     }
-    for (uint32_t i = e->at; i < e->last; i++) { /* all of them, or none */
+    for (uint32_t i = e->at; i < e->last; i++) { /* all IFs of the condition run, or none */
         lw_op op = (lw_op)lw_inst_at(p->s, i)->op;
         if (op == LW_OP_BREAK || op == LW_OP_CONTINUE || op == LW_OP_RETURN ||
             op == LW_OP_LOOP || op == LW_OP_BLOCK)
@@ -544,8 +523,8 @@ find_events(picker *p)
     return p->n_events > 0;
 }
 
-/* What is no number is taken when it comes first, and then stays: all threads must start from
- * the first iteration. It is there, since nothing is around the event. */
+/* A NaN that comes first is taken and then stays, so all threads must start from the first
+ * iteration. There is one, since no region encloses the event. */
 static bool
 settle_first(const picker *p, lw_pick *pick)
 {
@@ -570,13 +549,14 @@ understand_events(picker *p, lw_pick *pick)
     }
     pick->place = p->place;
     pick->has = p->has;
-    return order_of(table, pick) && settle_first(p, pick) &&
+    return lw_relation_preference(table, &pick->prefers) && settle_first(p, pick) &&
            (!p->by_place || (p->place && p->n_events == 1));
 }
 
 /* ---- what follows from the best ---- */
 
-/* A SET follows from what it sets, whatever the variable was. */
+/* Whether some operand depends on the best. A SET depends on the value that it sets, not on the
+ * old value of the variable. */
 static bool
 follows_by_operand(const picker *p, const lw_inst *inst)
 {
@@ -589,12 +569,12 @@ follows_by_operand(const picker *p, const lw_inst *inst)
     return false;
 }
 
-/* Once through the iteration, the events' branches apart. False: it does something that one
- * thread cannot do for itself. */
+/* Propagates dependence on the best once through the iteration, except the branches of events.
+ * False: something with an effect outside of a thread depends on it. */
 static bool
 follow(picker *p, bool *changed)
 {
-    uint32_t until = 0, branch; /* of the branch that follows from it */
+    uint32_t until = 0, branch; /* end of the branches that depend on it */
 
     for (uint32_t i = p->l->first; i < p->l->latch; i++) {
         const lw_inst *inst = lw_inst_at(p->s, i);
@@ -644,7 +624,8 @@ nothing_else_follows(picker *p)
     for (uint32_t i = p->l->first; i < p->l->latch; i++)
         if (p->follows[i] && !p->seen[i] && !is_an_event(p, i))
             return false;
-    for (uint32_t i = 1; i < p->s->func->insts.n; i++) /* a bool of `and` ends here */
+    /* the bool of an `and` is not read after the loop */
+    for (uint32_t i = 1; i < p->s->func->insts.n; i++)
         if (lw_inst_at(p->s, i)->op == LW_OP_GET && i > p->l->latch &&
             lw_inst_at(p->s, i)->a != p->best && lw_inst_at(p->s, i)->a != p->has &&
             p->follows[lw_inst_at(p->s, i)->a])
@@ -654,7 +635,7 @@ nothing_else_follows(picker *p)
 
 /* ---- what the branches set ---- */
 
-/* Known in this branch alone. */
+/* Whether the slot is used in this branch only. */
 static bool
 is_local(const picker *p, lw_ref slot, uint32_t branch)
 {
@@ -667,8 +648,8 @@ is_local(const picker *p, lw_ref slot, uint32_t branch)
     return true;
 }
 
-/* Whether every event sets it once, and nothing else does; it is looked at only behind that,
- * in the same branch (and, if it is the best, by the conditions). */
+/* Whether every event sets the slot exactly once and nothing else sets it, and it is read only
+ * after that in the same branch (the best itself also by the conditions). */
 static bool
 is_set_by_events(const picker *p, lw_ref slot)
 {
@@ -742,7 +723,7 @@ take_best(const lw_spreader *s, lw_spread_loop *l, lw_ref slot, bool by_place)
 
     p.seen = lw_alloc_zero(n, 2);
     if (p.seen == NULL)
-        return; /* one thread is as right */
+        return; /* without the analysis the loop is not shared, which is correct */
     p.follows = p.seen + n;
     if (find_events(&p) && understand_events(&p, &pick) && nothing_else_follows(&p) &&
         add_member(&p, l, slot) && take_branches(&p, l))

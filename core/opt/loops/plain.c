@@ -2,6 +2,7 @@
 
 #include "core/ir/operands.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { MOST_DEPTH = 8, MOST_REGIONS = 64, MOST_STRAIGHT = 64, MOST_INSTS = 20000 };
@@ -13,17 +14,18 @@ typedef struct plainer {
     bool failed;
 } plainer;
 
-/* A function that is being copied. */
+/* A function that is being copied into the rewritten body. */
 typedef struct copy {
     const lw_func *func;
     lw_ref *to;         /* by value */
-    lw_ref **results;   /* by call that is in line */
+    lw_ref **results;   /* by CALL that is inlined */
     bool *dropped;      /* by instruction */
     const lw_ref *args; /* NULL: the body itself */
-    lw_ref *made;       /* its results, or the slots that get them */
-    bool in_block;      /* RETURN is to BREAK out of it */
+    lw_ref *made;       /* its results, or the slots that receive them */
+    bool in_block;      /* a RETURN becomes a BREAK out of the BLOCK around the function */
     int depth;
-    uint32_t n_open, loops, blocks; /* regions; LOOPs, and both BLOCKs and LOOPs, among them */
+    /* open regions; the LOOPs, and the BLOCKs and LOOPs, among them */
+    uint32_t n_open, loops, blocks;
     uint8_t open[MOST_REGIONS];
 } copy;
 
@@ -60,7 +62,7 @@ emit_like(plainer *p, const lw_inst *like, lw_op op, lw_dtype type, uint32_t a, 
 
 /* ---- v = e if c else v ---- */
 
-/* Whether this is the variable's value as it still is at `set`. */
+/* Whether this value is that of the variable, which has not changed by `set`. */
 static bool
 is_itself(const lw_func *func, lw_ref value, uint32_t set)
 {
@@ -75,7 +77,8 @@ is_itself(const lw_func *func, lw_ref value, uint32_t set)
     return true;
 }
 
-/* The SELECT whose value this SET gives, when its other arm is the variable itself. */
+/* The SELECT whose value this SET stores, if one of its arms is the variable itself. *yes: it
+ * is the one for a false condition. */
 static const lw_inst *
 chosen_by(const lw_func *func, uint32_t set, bool *yes)
 {
@@ -88,7 +91,7 @@ chosen_by(const lw_func *func, uint32_t set, bool *yes)
     return *yes != is_itself(func, w->b, set) ? w : NULL;
 }
 
-/* What such a SELECT asks for is asked for still. */
+/* Whether all instructions that use this value are dropped. */
 static bool
 all_users_dropped(const copy *c, lw_ref value)
 {
@@ -101,7 +104,8 @@ all_users_dropped(const copy *c, lw_ref value)
     return true;
 }
 
-/* What is not needed once such SETs, from the first loop on, are made by IFs. */
+/* Drops the values that are not needed once such SETs, from the first loop on, are written as
+ * IFs. */
 static void
 drop_choices(copy *c)
 {
@@ -167,7 +171,7 @@ has_loops(const lw_func *func)
 
 static bool copy_function(plainer *p, copy *c);
 
-/* Its code instead of the call. Where it returns in several places, in a BLOCK. */
+/* Inlines a call. A function with several returns becomes a BLOCK. */
 static void
 copy_call(plainer *p, copy *caller, uint32_t at, const lw_func *func)
 {
@@ -176,6 +180,7 @@ copy_call(plainer *p, copy *caller, uint32_t at, const lw_func *func)
     lw_ref *args = take(p, call->c, sizeof *args);
     uint32_t n = func->results.n;
 
+    assert(call->op == LW_OP_CALL && call->c == func->params.n && c.depth <= MOST_DEPTH);
     c.made = take(p, n, sizeof *c.made);
     if (p->failed)
         return;
@@ -211,6 +216,7 @@ copy_return(plainer *p, copy *c, uint32_t at)
 {
     const lw_inst *inst = &c->func->insts.data[at];
 
+    assert(inst->c == c->func->results.n);
     for (uint32_t i = 0; i < inst->c; i++) {
         lw_ref value = c->to[c->func->lists.data[inst->b + i]];
         if (c->in_block)
@@ -236,13 +242,14 @@ follow_regions(plainer *p, copy *c, lw_op op)
         c->loops += op == LW_OP_LOOP;
         c->blocks += op != LW_OP_IF;
     } else if (op == LW_OP_END) {
+        assert(c->n_open > 0);
         op = (lw_op)c->open[--c->n_open];
         c->loops -= op == LW_OP_LOOP;
         c->blocks -= op != LW_OP_IF;
     }
 }
 
-/* c if v else v, of bools, is `v and c`; v if v else c is `v or c`. */
+/* Writes `c if v else v` of bools as `v and c`, and `v if v else c` as `v or c`. */
 static void
 write_as_logic(lw_inst *inst, const lw_inst *old)
 {

@@ -1,5 +1,10 @@
+/* Loops that do nothing but search for the iteration that ends them (lw_search_take of
+ * access_pattern.h), and guards that keep the loads of iterations that one thread would not
+ * have run inside their arrays. */
 #include "core/opt/loops/carried.h"
-#include "core/opt/loops/places.h"
+#include "core/opt/loops/access_pattern.h"
+
+#include <assert.h>
 
 uint32_t
 lw_loops_around(const lw_spreader *s, const lw_spread_loop *l, uint32_t at)
@@ -21,7 +26,7 @@ lw_ends_loop(const lw_spreader *s, const lw_spread_loop *l, uint32_t at)
            (inst->op == LW_OP_BREAK && inst->a >= lw_loops_around(s, l, at));
 }
 
-/* Whether nothing but values stands between this SET and the end of the loop. */
+/* Whether only loads, SETs and computations are between this SET and the end of the loop. */
 static bool
 is_last_set(const lw_spreader *s, const lw_spread_loop *l, uint32_t set)
 {
@@ -36,7 +41,8 @@ is_last_set(const lw_spreader *s, const lw_spread_loop *l, uint32_t set)
     return false;
 }
 
-/* Set by the iteration that ends the loop, or new in each iteration. */
+/* Takes a variable that only the iteration that ends the loop sets, or that is private to an
+ * iteration. */
 static bool
 take_found(const lw_spreader *s, lw_spread_loop *l, uint32_t set)
 {
@@ -57,15 +63,17 @@ param_ref(const lw_spreader *s, uint32_t number)
 {
     lw_ref ref = 1;
 
+    assert(number < s->func->params.n); /* each has its PARAM, in front of all else */
     while (lw_inst_at(s, ref)->op != LW_OP_PARAM || lw_inst_at(s, ref)->a != number)
         ref++;
     return ref;
 }
 
-/* Guards: the sum of the place's indices along a dimension is not negative, and less than its
- * extent. */
+/* Guards that the sum of the pattern's indices along a dimension is not negative, and less than
+ * the extent. */
 static bool
-guard_inside(const lw_spreader *s, lw_spread_loop *l, const lw_place *p, uint32_t stride)
+guard_inside(const lw_spreader *s, lw_spread_loop *l, const lw_access_pattern *p,
+             uint32_t stride)
 {
     lw_ref one = lw_inst_at(s, l->latch + 2)->b; /* the constant that the counter grows by */
     uint32_t ndim = s->of->arrays[p->operand].ndim;
@@ -90,13 +98,14 @@ guard_inside(const lw_spreader *s, lw_spread_loop *l, const lw_place *p, uint32_
     return lw_loop_guard(s, l, &shift) && lw_loop_guard(s, l, &rest);
 }
 
-/* Iterations behind the one that ends the loop are made too: what they load must be there. */
+/* Iterations after the one that ends the loop are run too, so their loads must be within the
+ * array. */
 bool
 lw_load_guard(const lw_spreader *s, lw_spread_loop *l, uint32_t load)
 {
-    lw_place p;
+    lw_access_pattern p;
 
-    if (!lw_place_of(s, lw_inst_at(s, load)->a, &p))
+    if (!lw_access_pattern_of(s, lw_inst_at(s, load)->a, &p))
         return false;
     for (uint32_t i = 0; i < p.n_terms; i++)
         if (!guard_inside(s, l, &p, p.terms[i].stride))
@@ -107,6 +116,7 @@ lw_load_guard(const lw_spreader *s, lw_spread_loop *l, uint32_t load)
 bool
 lw_search_take(const lw_spreader *s, lw_spread_loop *l)
 {
+    assert(l->first > l->at && l->latch > l->first && l->end > l->latch);
     l->n_carried = l->n_picks = l->n_guards = 0;
     l->searches = true;
     for (uint32_t i = l->first; i < l->latch; i++) {

@@ -2,14 +2,15 @@
 
 #include "core/base/memory.h"
 #include "core/opt/loops/carried.h"
-#include "core/opt/loops/places.h"
+#include "core/opt/loops/access_pattern.h"
 #include "core/opt/loops/plain.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { MOST_REGIONS = 64, MOST_CALLEES = 256 };
 
-/* Steps below this take no counter that ends around all 64 bits. */
+/* Multiples of the counter by less than this do not overflow 64 bits. */
 #define FURTHEST_STEP ((int64_t)1 << 31)
 
 static bool
@@ -43,7 +44,7 @@ is_latch(const lw_spreader *s, const lw_spread_loop *l)
            i[3].op == LW_OP_SET && i[3].a == l->counter && i[3].b == l->latch + 2;
 }
 
-/* Counts from 0 by 1 to a limit, and nobody else looks at the counter. */
+/* Whether the loop counts from 0 by 1 to a limit, and nothing else sets the counter. */
 static bool
 find_counter(const lw_spreader *s, lw_spread_loop *l)
 {
@@ -93,14 +94,14 @@ is_stride_of(const lw_spreader *s, int operand, lw_ref ref)
 }
 
 static bool
-add_terms(const lw_spreader *s, lw_place *p, lw_ref bytes)
+add_terms(const lw_spreader *s, lw_access_pattern *p, lw_ref bytes)
 {
     const lw_inst *inst = lw_inst_at(s, bytes);
 
     switch (inst->op) {
     case LW_OP_CAST: return add_terms(s, p, inst->a);
     case LW_OP_ADD: return add_terms(s, p, inst->a) && add_terms(s, p, inst->b);
-    case LW_OP_CONST: /* a part of the element */
+    case LW_OP_CONST: /* the offset of a part of the element */
         return s->func->konsts.data[inst->a].bits < s->of->arrays[p->operand].size_bytes;
     case LW_OP_MUL:
         if (p->n_terms == LW_MOST_TERMS)
@@ -120,7 +121,7 @@ add_terms(const lw_spreader *s, lw_place *p, lw_ref bytes)
     }
 }
 
-/* The operand that a pointer points into; -1: not known. */
+/* The operand that a pointer points into; -1: it is not known. */
 int
 lw_root_of(const lw_spreader *s, lw_ref pointer)
 {
@@ -131,8 +132,8 @@ lw_root_of(const lw_spreader *s, lw_ref pointer)
     return inst->op == LW_OP_PARAM ? operand_of_address(s, inst->a) : -1;
 }
 
-/* Whether iterations may load from here in any order. Excluded arrays that nobody writes to
- * are as good as inputs. */
+/* Whether iterations may load from here in any order: from operands, and from excluded arrays
+ * that nobody writes to. */
 static bool
 can_load(const lw_spreader *s, lw_ref pointer)
 {
@@ -149,7 +150,7 @@ can_load(const lw_spreader *s, lw_ref pointer)
 }
 
 bool
-lw_place_of(const lw_spreader *s, lw_ref pointer, lw_place *p)
+lw_access_pattern_of(const lw_spreader *s, lw_ref pointer, lw_access_pattern *p)
 {
     p->n_terms = 0;
     p->operand = lw_root_of(s, pointer);
@@ -172,7 +173,7 @@ without_casts(const lw_spreader *s, lw_ref ref)
     return ref;
 }
 
-/* The counter, or it times a constant: that; else 0. */
+/* The factor, if this is the counter (1) or the counter times a constant; else 0. */
 static int64_t
 steps_of(const lw_spreader *s, const lw_spread_loop *l, const lw_inst *inst)
 {
@@ -227,7 +228,7 @@ lw_shift_add(const lw_spreader *s, const lw_spread_loop *l, lw_ref value, bool m
            lw_shift_add(s, l, inst->b, minus != (inst->op == LW_OP_SUB), shift);
 }
 
-/* index < 0, or x < y of an index x - y */
+/* Whether this tests the sign of an index: index < 0, or x < y for an index x - y. */
 static bool
 asks_for_sign(const lw_spreader *s, const lw_inst *cmp, lw_ref index)
 {
@@ -251,8 +252,8 @@ lw_index_of(const lw_spreader *s, lw_ref index, bool *wraps)
     return *wraps ? inst->c : index;
 }
 
-/* Whether the index is the counter, or a multiple of it, plus something that is the same in
- * all iterations. *wraps: a negative one counts from the end. */
+/* Whether the index is a multiple of the counter plus a sum that is the same in all iterations.
+ * *wraps: a negative index counts from the end. */
 static bool
 follows_counter(const lw_spreader *s, const lw_spread_loop *l, lw_ref index, lw_shift *shift,
                 bool *wraps)
@@ -291,12 +292,13 @@ lw_loop_guard(const lw_spreader *s, lw_spread_loop *l, const lw_shift *shift)
             return true;
     if (l->n_guards == LW_MOST_GUARDS)
         return false;
+    assert(shift->n <= LW_MOST_SHIFTS);
     l->guards[l->n_guards++] = *shift;
     return true;
 }
 
-/* What else is added along that dimension, the same in all iterations: where a slice
- * starts. */
+/* Adds what else the address has along that dimension, the same in all iterations: the start of
+ * a slice. */
 static bool
 add_start(const lw_spreader *s, const lw_spread_loop *l, lw_ref index, lw_shift *shift)
 {
@@ -310,10 +312,10 @@ add_start(const lw_spreader *s, const lw_spread_loop *l, lw_ref index, lw_shift 
     return true;
 }
 
-/* The dimension that the counter runs along: number of its stride's parameter. */
+/* Finds the dimension that the counter runs along, by the number of its stride's parameter. */
 static bool
-runs_along(const lw_spreader *s, lw_spread_loop *l, const lw_place *p, uint32_t *stride,
-           lw_shift *shift)
+runs_along(const lw_spreader *s, lw_spread_loop *l, const lw_access_pattern *p,
+           uint32_t *stride, lw_shift *shift)
 {
     for (uint32_t i = 0; i < p->n_terms; i++) {
         bool wraps;
@@ -331,15 +333,17 @@ runs_along(const lw_spreader *s, lw_spread_loop *l, const lw_place *p, uint32_t 
     return false;
 }
 
-/* Every access to what this store writes is of the iteration's own element. */
+/* Whether every access to the array that this store writes is to the iteration's own element.
+ */
 static bool
 is_own_element(const lw_spreader *s, lw_spread_loop *l, uint32_t store)
 {
     uint32_t stride, other_stride;
     lw_shift shift, other_shift;
-    lw_place p, other;
+    lw_access_pattern p, other;
 
-    if (!lw_place_of(s, lw_inst_at(s, store)->a, &p) || !runs_along(s, l, &p, &stride, &shift))
+    if (!lw_access_pattern_of(s, lw_inst_at(s, store)->a, &p) ||
+        !runs_along(s, l, &p, &stride, &shift))
         return false;
     for (uint32_t i = l->at + 1; i < l->latch; i++) {
         const lw_inst *inst = lw_inst_at(s, i);
@@ -347,7 +351,7 @@ is_own_element(const lw_spreader *s, lw_spread_loop *l, uint32_t store)
             continue;
         if (lw_root_of(s, inst->a) != p.operand)
             continue;
-        if (!lw_place_of(s, inst->a, &other) ||
+        if (!lw_access_pattern_of(s, inst->a, &other) ||
             !runs_along(s, l, &other, &other_stride, &other_shift) || other_stride != stride ||
             !same_shift(s, &shift, &other_shift))
             return false;
@@ -357,8 +361,8 @@ is_own_element(const lw_spreader *s, lw_spread_loop *l, uint32_t store)
 
 /* ---- calls ---- */
 
-/* Functions that touch no memory and make no pointer; one that calls so many others, each as
- * often as it is called, that looking at them would be work counts as none. */
+/* Whether a function touches no memory and makes no pointer. One with more calls than are worth
+ * following counts as impure. */
 static bool
 is_pure(const lw_module *module, const lw_func *func, uint32_t *n_looked_at)
 {
@@ -427,7 +431,7 @@ refuse(lw_spreader *s, uint32_t culprit, const char *why)
 
 /* ---- loops and what lies between them ---- */
 
-/* A CONTINUE as deep as it stands ends the iteration. */
+/* A CONTINUE whose depth is that of the iteration ends the iteration. */
 static void
 find_continues(const lw_spreader *s, lw_spread_loop *l)
 {
@@ -439,10 +443,14 @@ find_continues(const lw_spreader *s, lw_spread_loop *l)
         case LW_OP_IF:
         case LW_OP_BLOCK:
         case LW_OP_LOOP:
+            assert(depth < MOST_REGIONS);
             counts[depth] = lw_inst_at(s, i)->op != LW_OP_IF;
             loops += counts[depth++];
             break;
-        case LW_OP_END: loops -= counts[--depth]; break;
+        case LW_OP_END:
+            assert(depth > 0);
+            loops -= counts[--depth];
+            break;
         case LW_OP_CONTINUE: l->continues |= lw_inst_at(s, i)->a == loops; break;
         default: break;
         }
@@ -506,7 +514,8 @@ take_iteration(lw_spreader *s, lw_spread_loop *l)
     return lw_carried_settle(s, l) || refuse(s, l->at, steers);
 }
 
-/* An IF between the loops: it may choose values, or end the item for all threads alike. */
+/* Whether all of an IF between the loops can be run by all threads alike: it may choose values,
+ * or end the function for all threads. */
 static bool
 take_choice(const lw_spreader *s, uint32_t at)
 {
@@ -539,7 +548,8 @@ take_between(const lw_spreader *s, uint32_t at)
     case LW_OP_STORE: return lw_root_of(s, inst->a) >= 0;
     case LW_OP_CALL: return lw_is_pure_call(s, inst);
     case LW_OP_BREAK:
-    case LW_OP_RETURN: return true; /* all threads', as the branch that it stands in */
+    /* all threads take it together, as they take the branch around it */
+    case LW_OP_RETURN: return true;
     default: return lw_ops[inst->op].class == LW_CLASS_PURE && inst->op != LW_OP_SREG;
     }
 }
@@ -563,7 +573,7 @@ take_loop(lw_spreader *s, uint32_t at)
     return true;
 }
 
-/* Refuses what stands between or around loops: the first loop from there on is reported. */
+/* Refuses what is between or around loops; the first loop after it is reported. */
 static bool
 refuse_outside(lw_spreader *s, uint32_t at)
 {
@@ -574,8 +584,8 @@ refuse_outside(lw_spreader *s, uint32_t at)
     return refuse(s, at, outside);
 }
 
-/* Between the loops all threads have the same values, and so take the same branches: what
- * stands in one is dealt with as if it stood alone. */
+/* Between the loops all threads have the same values and so take the same branches: what is
+ * inside a branch is treated as if it were outside. */
 static bool
 take_body(lw_spreader *s)
 {
@@ -635,6 +645,7 @@ tell_place(const lw_spreader *s, lw_spread *spread)
     const lw_module *module = s->of->module;
     uint32_t i = s->blocked;
 
+    assert(lw_inst_at(s, i)->op == LW_OP_LOOP || lw_inst_at(s, i)->op == LW_OP_IF);
     while (i < s->regions.ends[s->blocked] && !line_at(s, i))
         i++;
     spread->line = line_at(s, i);
@@ -643,7 +654,7 @@ tell_place(const lw_spreader *s, lw_spread *spread)
     spread->culprit = line_at(s, s->culprit);
 }
 
-/* Whether some loop scans, or all of them only bring values together. */
+/* Whether some loop scans, or all loops only combine values. */
 static bool
 joins(const lw_spreader *s)
 {

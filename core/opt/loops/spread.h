@@ -1,65 +1,69 @@
 /* A function's loops spread over the threads of a block. Pure C.
  *
  * A body can be spread when each of its outermost loops has iterations that are independent of
- * each other, but for variables that each iteration sets from their value in the one before by
- * an operation that is associative (loops.h). An iteration may read anything that the
- * loop does not write, and of what it writes only its own element; what is not understood
- * counts as dependent. Where iterations look at such a variable, the block takes as many as it
- * has threads, walks them once for what each brings to it, scans that, and walks them again
- * with the values that they find (Hillis and Steele's scan within warps).
- * A variable may also stay as one iteration sets it, the best by a comparison or the last that
- * does (pick.c): threads keep the numbers of their iterations, and the block picks one.
- * A loop that only looks for the iteration that ends it is shared too: the first one found is
- * made again by all threads. The body is looked at as plain.c writes it, with calls in
- * line.
+ * each other, except for loop-carried variables that each iteration updates by an associative
+ * operation (loops.h). An iteration may read anything that the loop does not write, and of what
+ * the loop writes only its own element; what the analysis does not understand counts as
+ * dependent. Where iterations read such a variable, the block takes as many of them as it has
+ * threads, walks them once for what each adds to it, scans that (the scan of W. D. Hillis and
+ * G. L. Steele, "Data Parallel Algorithms", 1986, within warps), and walks them again with the
+ * values that result.
+ * A variable may also keep the values of one iteration, the best by a comparison or the last
+ * (pick.c): threads remember the numbers of their iterations, and the block selects one.
+ * A loop that only searches for the iteration that ends it is shared too: all threads run the
+ * first one found again. The body is analysed as plain.c rewrites it, with calls inlined.
  *
  * All threads run the code between the loops, with the same values, and take the same branches,
- * in which loops may stand; what it stores one of them stores. Sums are made in another order
- * than one thread would make them, always the same one. An index that may be negative, and so
- * may wrap to another iteration's element, is looked at when the loop starts: then one thread
- * runs it as it is. */
+ * inside which there may be loops; one thread does the stores there. Sums are added in another
+ * order than one thread would add them, but always in the same order. An index that may be
+ * negative, and so may wrap to another iteration's element, is checked when the loop starts: if
+ * it is negative, one thread runs the loop as it is. */
 #ifndef LW_OPT_LOOPS_SPREAD_H
 #define LW_OPT_LOOPS_SPREAD_H
 
 #include "core/base/text.h"
 #include "core/ir/ir.h"
 
-/* An array that the function takes: its address, then its extents, then its strides in bytes.
- */
+/* An array that the function takes: its address, then its extents, then its strides in
+ * bytes. */
 typedef struct lw_spread_array {
     uint32_t first; /* parameter: the address */
     uint32_t ndim;
     uint32_t size_bytes; /* of an element */
 } lw_spread_array;
 
-/* The function that is spread; borrowed. */
+/* The function to spread; borrowed. */
 typedef struct lw_spread_source {
     const lw_module *module;
     uint32_t func;
     uint32_t n_arrays;
     const lw_spread_array *arrays;
-    uint32_t n_addresses; /* parameters that are addresses of memory that is none of these … */
+    /* parameters that are addresses of memory that belongs to none of these arrays … */
+    uint32_t n_addresses;
     const uint32_t *addresses;
-    bool writes_there; /* … to which the function writes */
+    bool writes_there; /* … and whether the function writes there */
 } lw_spread_source;
 
 typedef struct lw_spread {
     bool possible;
-    bool joins;    /* threads wait for each other at every step, or do little but join values */
-    bool searches; /* some loop looks for the iteration that ends it */
-    uint32_t line; /* of the loop that prevents it; 0: there is none, or it is not known */
+    /* threads wait for each other at every step, or do little but combine values */
+    bool joins;
+    bool searches; /* some loop searches for the iteration that ends it */
+    /* of the loop that prevents it; 0: there is none, or its line is not known */
+    uint32_t line;
     uint32_t culprit; /* the line in it, or 0 */
     const char *file; /* the module's, or NULL */
     const char *why;  /* what the culprit does, or NULL */
 } lw_spread;
 
-/* "the loop in line 7 of f.py: in line 9 a store ...", or nothing. */
+/* Writes "the loop in line 7 of f.py: in line 9 a store ...", or nothing. */
 void lw_spread_tell(const lw_spread *spread, bool with_file, lw_text *text);
 
-/* If memory runs out, the result is that it is not possible. */
+/* Whether and how the function can be spread. If memory runs out, the result is that it
+ * cannot. */
 lw_spread lw_spread_of(const lw_spread_source *of);
-/* Adds the spread function to a copy of the module: *function has the parameters and
- * results of the body, and is called by all threads of a block, a power of two of them. */
+/* Adds the spread function to a copy of the module: *function has the parameters and results of
+ * the body, and is called by all threads of a block, which are a power of two. */
 lw_status lw_spread_body(const lw_spread_source *of, uint32_t n_threads, lw_module *module,
                          uint32_t *function, lw_error *err);
 

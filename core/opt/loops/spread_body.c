@@ -1,3 +1,6 @@
+/* Writes the function that the threads of a block run together (lw_spread_body): the code
+ * between the loops as all threads run it, each loop shared by its threads, and, where guards
+ * do not hold, the loop as it was. Loops that scan are written by spread_scan.c. */
 #include "core/base/memory.h"
 #include "core/ir/operands.h"
 #include "core/opt/loops/carried.h"
@@ -5,18 +8,14 @@
 #include "core/block/scan.h"
 #include "core/opt/loops/spread.h"
 
-typedef lw_copier copier;
+#include <assert.h>
 
-static void
-barrier(copier *c)
-{
-    lw_ir_emit(&c->b, LW_OP_BARRIER, LW_DT_void, 0, 0, 0);
-}
+typedef lw_copier copier;
 
 static lw_ref
 is_first_thread(copier *c)
 {
-    return lw_ir_compare(&c->b, LW_OP_EQ, c->tid, lw_ir_int(&c->b, LW_DT_u64, 0));
+    return lw_ir_compare(&c->b, LW_OP_EQ, c->block.tid, lw_ir_int(&c->b, LW_DT_u64, 0));
 }
 
 /* ---- instructions ---- */
@@ -26,6 +25,7 @@ lw_copier_inst(copier *c, uint32_t at)
 {
     const lw_inst inst = *lw_inst_at(c->s, at);
 
+    assert(at > 0 && at < c->s->func->insts.n);
     if (inst.op == LW_OP_PARAM)
         c->to[at] = c->params[inst.a];
     else if (inst.op == LW_OP_CONST)
@@ -35,30 +35,31 @@ lw_copier_inst(copier *c, uint32_t at)
         c->to[at] = lw_ir_copy(&c->b, c->s->func, inst, c->to);
 }
 
-/* What is the same in all iterations, in front of the loop. */
+/* A value that is the same in all iterations, computed before the loop. */
 static lw_ref
 fixed(copier *c, const lw_spread_loop *l, lw_ref value)
 {
+    assert(lw_is_fixed(c->s, l, value));
     if (value > l->at)
         lw_copier_inst(c, value);
     return c->to[value];
 }
 
-/* Stores between the loops: one thread's, behind all that read before, in front of all that
- * read after. */
+/* One thread does a store that is between the loops, after all threads have read what came
+ * before and before any reads what comes after. */
 static void
 copy_store(copier *c, uint32_t at)
 {
-    barrier(c);
+    lw_ir_barrier(&c->b);
     lw_ir_if(&c->b, is_first_thread(c));
     lw_copier_inst(c, at);
     lw_ir_end(&c->b);
-    barrier(c);
+    lw_ir_barrier(&c->b);
 }
 
 /* ---- carried variables ---- */
 
-/* No thread has an iteration yet. */
+/* At first no thread has an iteration. */
 static void
 start_picks(copier *c, lw_spread_loop *l)
 {
@@ -79,8 +80,8 @@ lw_copier_note_pick(copier *c, const lw_spread_loop *l, uint32_t at)
                       lw_ir_cast(&c->b, LW_DT_i64, c->to[l->at + 1]));
 }
 
-/* A value of the iteration behind the loop: made of variables, and of what is the same in all
- * iterations. */
+/* Computes a value of the iteration after the loop, from variables and from what is the same in
+ * all iterations. */
 static void
 copy_value(copier *c, const lw_spread_loop *l, lw_ref value)
 {
@@ -96,7 +97,7 @@ copy_value(copier *c, const lw_spread_loop *l, lw_ref value)
     lw_copier_inst(c, value);
 }
 
-/* What decides of the thread's iteration; where it has none, anything. */
+/* The value that decides about the thread's iteration; any value where the thread has none. */
 static lw_ref
 deciding_value(copier *c, const lw_spread_loop *l, const lw_pick *pick, lw_ref iteration)
 {
@@ -114,7 +115,8 @@ deciding_value(copier *c, const lw_spread_loop *l, const lw_pick *pick, lw_ref i
     return lw_ir_get(b, made);
 }
 
-/* All threads get what the iteration that stays has set; where none has, what was there. */
+/* Gives all threads the values that the selected iteration has set, or leaves the old ones if
+ * no iteration was selected. */
 static void
 finish_pick(copier *c, const lw_spread_loop *l, uint32_t number)
 {
@@ -125,7 +127,8 @@ finish_pick(copier *c, const lw_spread_loop *l, uint32_t number)
     lw_ref best = deciding_value(c, l, pick, mine), stays, any;
     uint32_t n = 0;
 
-    stays = lw_block_pick(b, &pick->prefers, best, mine, c->tid, c->n_threads);
+    assert(number < l->n_picks);
+    stays = lw_block_pick(b, &c->block, &pick->prefers, best, mine);
     any = lw_ir_compare(b, LW_OP_GE, stays, lw_ir_int(b, LW_DT_i64, 0));
     for (uint32_t i = 0; i < l->n_carried; i++)
         if (l->carried[i].how == LW_CARRY_PICKED && l->carried[i].pick == number) {
@@ -141,7 +144,8 @@ finish_pick(copier *c, const lw_spread_loop *l, uint32_t number)
     lw_ir_end(b);
 }
 
-/* Each thread starts with nothing; with what is picked, as it is. */
+/* Each thread starts its partial totals with the identity, and its picks with the values from
+ * before the loop. */
 static void
 start_carried(copier *c, lw_spread_loop *l)
 {
@@ -194,9 +198,8 @@ finish_carried(copier *c, const lw_spread_loop *l)
             continue;
         value = lw_ir_get(b, one->how == LW_CARRY_SCAN ? one->before : slot);
         if (one->how == LW_CARRY_TOTAL)
-            value =
-                lw_block_combine(b, &one->combine, one->before,
-                                 lw_block_total(b, &one->combine, value, c->tid, c->n_threads));
+            value = lw_block_combine(b, &one->combine, one->before,
+                                     lw_block_total(b, &c->block, &one->combine, value));
         lw_ir_set(b, slot, value);
     }
     for (uint32_t i = 0; i < l->n_picks; i++)
@@ -205,10 +208,10 @@ finish_carried(copier *c, const lw_spread_loop *l)
 
 /* ---- loops that look for something ---- */
 
-/* Iterations of a thread after which the block looks whether one was found. */
+/* Iterations of a thread after which the block checks whether one was found. */
 enum { SEARCHED_AT_ONCE = 16 };
 
-/* This thread's iterations from `base` on, up to `end` or the first that ends the loop. */
+/* Runs this thread's iterations from `base` on, up to `end` or the first that ends the loop. */
 static void
 copy_looking(copier *c, const lw_spread_loop *l, lw_ref base, lw_ref end, lw_ref found)
 {
@@ -216,7 +219,7 @@ copy_looking(copier *c, const lw_spread_loop *l, lw_ref base, lw_ref end, lw_ref
     lw_dtype type = lw_copier_type(c, l->counter);
     lw_ref counter = c->to[l->counter], number;
 
-    lw_ir_set(b, counter, lw_ir_add(b, base, lw_ir_cast(b, type, c->tid)));
+    lw_ir_set(b, counter, lw_ir_add(b, base, lw_ir_cast(b, type, c->block.tid)));
     lw_ir_loop(b, 0, 0);
     number = c->to[l->at + 1] = lw_ir_get(b, counter);
     lw_ir_if(b, lw_ir_not(b, lw_ir_compare(b, LW_OP_LT, number, end)));
@@ -232,7 +235,7 @@ copy_looking(copier *c, const lw_spread_loop *l, lw_ref base, lw_ref end, lw_ref
     }
     lw_ir_latch(b);
     lw_ir_set(b, counter,
-              lw_ir_add(b, lw_ir_get(b, counter), lw_ir_int(b, type, c->n_threads)));
+              lw_ir_add(b, lw_ir_get(b, counter), lw_ir_int(b, type, c->block.n_threads)));
     lw_ir_end(b);
 }
 
@@ -243,7 +246,8 @@ save_found(copier *c, lw_spread_loop *l)
         l->carried[i].before = lw_ir_get(&c->b, c->to[l->carried[i].slot]);
 }
 
-/* The first iteration that ends the loop, as all threads make it: with what variables were. */
+/* All threads run the first iteration that ends the loop, with the variables as they were
+ * before the loop. */
 static void
 copy_found(copier *c, const lw_spread_loop *l, lw_ref first)
 {
@@ -258,8 +262,8 @@ copy_found(copier *c, const lw_spread_loop *l, lw_ref first)
     lw_ir_end(b);
 }
 
-/* As many iterations at a time as keep each thread busy for a while; then the smallest number
- * that any has found. */
+/* Takes as many iterations at a time as keep each thread busy for a while, then the smallest
+ * number that any thread has found. */
 static void
 copy_search(copier *c, lw_spread_loop *l)
 {
@@ -278,11 +282,11 @@ copy_search(copier *c, lw_spread_loop *l)
     lw_ir_break(b, 0);
     lw_ir_end(b);
     left = lw_ir_sub(b, limit, start);
-    iterations = lw_ir_int(b, type, (int64_t)SEARCHED_AT_ONCE * c->n_threads);
+    iterations = lw_ir_int(b, type, (int64_t)SEARCHED_AT_ONCE * c->block.n_threads);
     iterations =
         lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, left, iterations), left, iterations);
     copy_looking(c, l, start, lw_ir_add(b, start, iterations), found);
-    lw_ir_set(b, found, lw_block_total(b, &smaller, lw_ir_get(b, found), c->tid, c->n_threads));
+    lw_ir_set(b, found, lw_block_total(b, &c->block, &smaller, lw_ir_get(b, found)));
     lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, lw_ir_get(b, found), limit));
     lw_ir_break(b, 0);
     lw_ir_end(b);
@@ -294,7 +298,8 @@ copy_search(copier *c, lw_spread_loop *l)
 
 /* ---- other loops ---- */
 
-/* The first iteration, if there is one, by all threads. What is counted is as it was. */
+/* All threads run the first iteration, if there is one. The counted variables still have their
+ * first values. */
 static void
 copy_first(copier *c, lw_spread_loop *l)
 {
@@ -310,7 +315,8 @@ copy_first(copier *c, lw_spread_loop *l)
     lw_ir_end(b);
 }
 
-/* Whether there is a best: behind the first iteration there is. */
+/* Whether this reads the bool that says that there is a best: after the first iteration it is
+ * true. */
 static bool
 is_known_has(const lw_spread_loop *l, const lw_inst *inst)
 {
@@ -320,7 +326,7 @@ is_known_has(const lw_spread_loop *l, const lw_inst *inst)
     return false;
 }
 
-/* The SET of `v = v and e` whose e is made in this IF; 0: it is none's. */
+/* The SET of the `v = v and e` whose e this IF computes; 0: the IF is another one. */
 static uint32_t
 lazy_set(const copier *c, const lw_spread_loop *l, uint32_t at)
 {
@@ -334,7 +340,8 @@ lazy_set(const copier *c, const lw_spread_loop *l, uint32_t at)
     return 0;
 }
 
-/* v = v and e with e made in every iteration, as guards allow: none waits for another. */
+/* Copies v = v and e with e evaluated in every iteration, as the guards allow, so that no
+ * iteration waits for another. */
 static void
 copy_eager(copier *c, const lw_spread_loop *l, uint32_t set)
 {
@@ -352,7 +359,7 @@ copy_eager(copier *c, const lw_spread_loop *l, uint32_t set)
     lw_ir_set(b, c->to[old->a], both);
 }
 
-/* An instruction of an iteration that is one thread's own. */
+/* Copies an instruction of an iteration that one thread runs by itself. */
 static void
 copy_shared_inst(copier *c, const lw_spread_loop *l, uint32_t at, uint32_t *eager)
 {
@@ -372,13 +379,13 @@ copy_shared_inst(copier *c, const lw_spread_loop *l, uint32_t at, uint32_t *eage
     lw_copier_note_pick(c, l, at);
 }
 
-/* Every thread takes each n_threads-th iteration. */
+/* Gives each thread every n_threads-th iteration. */
 static void
 copy_sharing(copier *c, const lw_spread_loop *l)
 {
     lw_builder *b = &c->b;
     lw_dtype type = lw_copier_type(c, l->counter);
-    lw_ref counter = c->to[l->counter], first = lw_ir_cast(b, type, c->tid);
+    lw_ref counter = c->to[l->counter], first = lw_ir_cast(b, type, c->block.tid);
     uint32_t eager = 0;
 
     if (lw_picks_start_together(l))
@@ -390,11 +397,11 @@ copy_sharing(copier *c, const lw_spread_loop *l)
         copy_shared_inst(c, l, i, &eager);
     }
     lw_ir_set(b, counter,
-              lw_ir_add(b, lw_ir_get(b, counter), lw_ir_int(b, type, c->n_threads)));
+              lw_ir_add(b, lw_ir_get(b, counter), lw_ir_int(b, type, c->block.n_threads)));
     lw_copier_inst(c, l->end);
 }
 
-/* The loop as it was, by one thread. */
+/* One thread runs the loop as it is. */
 static void
 copy_alone(copier *c, const lw_spread_loop *l)
 {
@@ -406,7 +413,7 @@ copy_alone(copier *c, const lw_spread_loop *l)
     lw_ir_end(b);
     for (uint32_t i = 0; i < l->n_carried; i++) {
         lw_ref slot = c->to[l->carried[i].slot];
-        lw_ir_set(b, slot, lw_block_share(b, lw_ir_get(b, slot), c->tid));
+        lw_ir_set(b, slot, lw_block_share(b, lw_ir_get(b, slot), c->block.tid));
     }
 }
 
@@ -421,7 +428,7 @@ no_guard_speaks(copier *c, const lw_spread_loop *l)
             lw_ir_sub(b, lw_ir_cast(b, LW_DT_i64, c->to[l->limit]), lw_ir_int(b, LW_DT_i64, 1));
         int64_t step = l->guards[i].step;
         lw_ref sum = lw_ir_int(b, LW_DT_i64, 0);
-        if (step < 0) /* the last iteration's */
+        if (step < 0) /* the last iteration's index is the smallest */
             sum = lw_ir_mul(b, last, lw_ir_int(b, LW_DT_i64, step));
         for (uint32_t k = 0; k < l->guards[i].n; k++) {
             lw_ref term = lw_ir_cast(b, LW_DT_i64, fixed(c, l, l->guards[i].terms[k].value));
@@ -450,7 +457,7 @@ copy_shared(copier *c, lw_spread_loop *l)
     finish_carried(c, l);
 }
 
-/* The loop as it was: a search by all threads, which it may send elsewhere. */
+/* Copies the loop as it is: a search is run by all threads, since it may leave the function. */
 static void
 copy_unshared(copier *c, const lw_spread_loop *l)
 {
@@ -466,7 +473,7 @@ static void
 copy_loop(copier *c, lw_spread_loop *l)
 {
     if (l->stores)
-        barrier(c);
+        lw_ir_barrier(&c->b);
     if (l->n_guards) {
         lw_ir_if(&c->b, no_guard_speaks(c, l));
         copy_shared(c, l);
@@ -477,7 +484,7 @@ copy_loop(copier *c, lw_spread_loop *l)
         copy_shared(c, l);
     }
     if (l->stores)
-        barrier(c);
+        lw_ir_barrier(&c->b);
 }
 
 static void
@@ -516,8 +523,8 @@ start_function(copier *c, lw_module *module, lw_error *err)
                                        func->params.data[i].flags, func->params.data[i].name);
     for (uint32_t i = 0; i < func->results.n; i++)
         lw_ir_result_add(&c->b, func->results.data[i]);
-    c->tid = lw_ir_cast(&c->b, LW_DT_u64,
-                        lw_ir_cast(&c->b, LW_DT_u32, lw_ir_sreg(&c->b, LW_SREG_TID_X)));
+    c->block.tid = lw_ir_cast(&c->b, LW_DT_u64,
+                              lw_ir_cast(&c->b, LW_DT_u32, lw_ir_sreg(&c->b, LW_SREG_TID_X)));
     return LW_OK;
 }
 
@@ -526,9 +533,10 @@ lw_spread_body(const lw_spread_source *of, uint32_t n_threads, lw_module *module
                uint32_t *function, lw_error *err)
 {
     lw_spreader *s = lw_alloc_zero(1, sizeof *s);
-    copier c = {.s = s, .n_threads = n_threads};
+    copier c = {.s = s, .block = {.n_threads = n_threads}};
     lw_status status = LW_OK;
 
+    assert(n_threads >= 32 && (n_threads & (n_threads - 1)) == 0);
     if (s == NULL)
         return lw_fail_memory(err);
     if (!lw_spreader_find(s, of)) {

@@ -1,9 +1,15 @@
+/* Writes loops whose iterations read what earlier iterations have added (LW_CARRY_SCAN): a
+ * first walk computes what each iteration adds, lw_block_scan combines it, a second walk
+ * runs the iteration with the value that results. Loads of the first walk are kept for the
+ * second. */
 #include "core/opt/loops/carried.h"
 #include "core/opt/loops/copier.h"
 #include "core/block/scan.h"
 
-/* Iterations of up to so many instructions are taken four a thread at a time. */
-enum { SHORT_ROUND = 64, TIMES = 4 };
+#include <assert.h>
+
+/* Each thread takes four iterations at a time if they have at most this many instructions. */
+enum { SHORT_ITERATION = 64, TIMES = 4 };
 
 typedef lw_copier copier;
 
@@ -13,6 +19,7 @@ scanned(const lw_spread_loop *l, uint32_t i)
 {
     const lw_carried *at = l->carried;
 
+    assert(i < l->n_carried);
     for (uint32_t n = 0; at->how != LW_CARRY_SCAN || n++ < i;)
         at++;
     return at;
@@ -28,7 +35,7 @@ n_scans(const lw_spread_loop *l)
     return n;
 }
 
-/* What this SET brings, to the variable as it is. */
+/* Copies the update that this SET makes, applied to the variable's present value. */
 static void
 copy_update(copier *c, const lw_spread_loop *l, uint32_t set)
 {
@@ -60,7 +67,8 @@ is_scanned_set(const copier *c, const lw_spread_loop *l, uint32_t at)
     return one != NULL && one->how == LW_CARRY_SCAN;
 }
 
-/* The first walk: what does not wait, and updates. Returns the last instruction dealt with. */
+/* Copies an instruction in the first walk, if it does not wait or is an update. Returns the
+ * last instruction dealt with. */
 static uint32_t
 copy_early(copier *c, const lw_spread_loop *l, uint32_t at)
 {
@@ -151,7 +159,8 @@ brought(copier *c, const lw_carried *one, lw_ref valid)
                         lw_block_identity(&c->b, &one->combine, lw_copier_type(c, one->slot)));
 }
 
-/* First walk of the counter's iteration: what it brings. valid: 0, or whether it counts. */
+/* The first walk of the counter's iteration, which computes what it adds. valid: 0, or whether
+ * there is such an iteration. */
 static void
 walk_early(copier *c, const lw_spread_loop *l, lw_ref valid, lw_ref *kept, lw_scan *scans)
 {
@@ -175,8 +184,8 @@ walk_early(copier *c, const lw_spread_loop *l, lw_ref valid, lw_ref *kept, lw_sc
                                    .value = brought(c, &l->carried[i], kept ? valid : 0)};
 }
 
-/* The second walk, with the values that it finds: those so far, and what came before it in
- * this step. */
+/* The second walk, with the values of the variables: their totals so far, combined with what
+ * the iterations before it in this step have added. */
 static void
 walk_again(copier *c, const lw_spread_loop *l, lw_ref valid, lw_ref *kept, const lw_scan *scans,
            const lw_ref *so_far)
@@ -193,9 +202,9 @@ walk_again(copier *c, const lw_spread_loop *l, lw_ref valid, lw_ref *kept, const
         lw_ir_end(b);
 }
 
-/* `times` iterations a thread, from `start` on: all of them are known to be there, or it is
- * asked for each. With several they stand in one piece of code, so that their loads are under
- * way together. */
+/* Runs `times` iterations a thread, from `start` on. asks: whether each of them exists is
+ * tested, else all are known to. Several iterations are written into one piece of code, so that
+ * their loads are in flight together. */
 static void
 copy_step(copier *c, const lw_spread_loop *l, lw_ref start, uint32_t times, bool asks,
           lw_ref turn)
@@ -203,20 +212,22 @@ copy_step(copier *c, const lw_spread_loop *l, lw_ref start, uint32_t times, bool
     lw_builder *b = &c->b;
     lw_dtype type = lw_ir_type(b, start);
     lw_ref counter = c->to[l->counter], mine[TIMES], valid[TIMES] = {0}, last;
-    lw_ref kept[TIMES][SHORT_ROUND] = {{0}};
+    lw_ref kept[TIMES][SHORT_ITERATION] = {{0}};
     lw_ref so_far[LW_MOST_CARRIED] = {0};
     lw_scan scans[LW_MOST_CARRIED];
     uint32_t n = n_scans(l);
 
+    assert(times >= 1 && times <= TIMES && n > 0 && n * times <= LW_MOST_CARRIED);
     last = lw_ir_sub(b, c->to[l->limit], lw_ir_int(b, type, 1));
     for (uint32_t k = 0; k < times; k++) {
-        mine[k] = lw_ir_add(b, start, lw_ir_cast(b, type, lw_scan_place(b, c->tid, times, k)));
+        mine[k] =
+            lw_ir_add(b, start, lw_ir_cast(b, type, lw_scan_index(b, c->block.tid, times, k)));
         if (asks)
             valid[k] = lw_ir_compare(b, LW_OP_LT, mine[k], c->to[l->limit]);
         lw_ir_set(b, counter, asks ? lw_ir_select(b, valid[k], mine[k], last) : mine[k]);
         walk_early(c, l, valid[k], times == 1 ? NULL : kept[k], scans + k * n);
     }
-    lw_block_scan(b, scans, n, times, c->tid, c->n_threads, lw_ir_get(b, turn));
+    lw_block_scan(b, &c->block, scans, n, times, lw_ir_get(b, turn));
     lw_ir_set(b, turn, lw_ir_not(b, lw_ir_get(b, turn)));
     for (uint32_t i = 0; i < n; i++) {
         so_far[i] = lw_ir_get(b, scanned(l, i)->before);
@@ -229,7 +240,7 @@ copy_step(copier *c, const lw_spread_loop *l, lw_ref start, uint32_t times, bool
     }
 }
 
-/* Whether the code is short, so that several iterations a thread pay. */
+/* Whether the code is short, so that several iterations a thread pay off. */
 static bool
 is_short(const copier *c, const lw_spread_loop *l)
 {
@@ -238,7 +249,7 @@ is_short(const copier *c, const lw_spread_loop *l)
         if (op == LW_OP_LOOP || op == LW_OP_BLOCK || op == LW_OP_CONTINUE)
             return false;
     }
-    return l->latch - l->first <= SHORT_ROUND && n_scans(l) * TIMES <= LW_MOST_CARRIED;
+    return l->latch - l->first <= SHORT_ITERATION && n_scans(l) * TIMES <= LW_MOST_CARRIED;
 }
 
 void
@@ -256,7 +267,7 @@ lw_copier_scan(copier *c, const lw_spread_loop *l)
     lw_ir_if(b, lw_ir_not(b, lw_ir_compare(b, LW_OP_LT, start, c->to[l->limit])));
     lw_ir_break(b, 0);
     lw_ir_end(b);
-    step = lw_ir_int(b, type, (int64_t)times * c->n_threads);
+    step = lw_ir_int(b, type, (int64_t)times * c->block.n_threads);
     if (times > 1) {
         left = lw_ir_sub(b, c->to[l->limit], start);
         lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, left, step));

@@ -221,11 +221,11 @@ lw_operand_read(lw_operand *out, PyObject *object)
     return out->misaligned ? stand_aligned(out) : 0;
 }
 
-lw_reach
-lw_operand_reach(const lw_operand *operand)
+lw_memory_span
+lw_operand_span(const lw_operand *operand)
 {
-    return lw_reach_of(operand->ndim, operand->shape, operand->strides, operand->itemsize,
-                       operand->data);
+    return lw_memory_span_of(operand->ndim, operand->shape, operand->strides, operand->itemsize,
+                             operand->data);
 }
 
 void
@@ -316,7 +316,7 @@ lw_is_device_operand(PyObject *object)
             Py_XDECREF(flag);
         } else if (lw_args_type_has(Py_TYPE(object), "__dlpack_device__")) {
             is = lw_args_dlpack_device(object, &type) == 0 &&
-                 (type == LW_DL_CUDA || type == LW_DL_CUDA_MANAGED);
+                 (type == kDLCUDA || type == kDLCUDAManaged);
         } else if (lw_args_read(&operand, object, false) == 0) {
             is = operand.kind == LW_OPERAND_DEVICE;
             lw_operand_release(&operand);

@@ -14,7 +14,7 @@
 #ifndef LW_PY_ARGS_H
 #define LW_PY_ARGS_H
 
-#include "core/base/reach.h"
+#include "core/base/memory_span.h"
 #include "core/py/array/device_array.h"
 
 typedef enum lw_operand_kind {
@@ -96,8 +96,8 @@ void lw_operand_replace(lw_operand *operand, lw_device_array *original, lw_devic
 int lw_operand_check(lw_operand *operand);
 /* Give back what a foreign exporter lent; may be called once after each good read. */
 void lw_operand_release(lw_operand *operand);
-/* The reach of a device array. */
-lw_reach lw_operand_reach(const lw_operand *operand);
+/* The addresses that a device array covers. */
+lw_memory_span lw_operand_span(const lw_operand *operand);
 /* Whether this could be a device array: a cheap test without reading. Never raises. */
 bool lw_is_device_operand(PyObject *object);
 /* Whether it is an array of numpy.ma, whose mask compiled code would not see. -1: an exception

@@ -3,7 +3,7 @@
 #define LW_PY_ARGS_INTERNAL_H
 
 #include "core/py/array/args.h"
-#include "core/py/array/dlpack.h"
+#include "core/py/array/dlpack_arrays.h"
 
 /* ---- args_type.c: what a type is, names looked up at every call ---- */
 
@@ -22,7 +22,7 @@ typedef struct lw_args_row {
     PyTypeObject *type; /* owned, so that the address stays its own */
     lw_args_class class;
     lw_array_library library;
-    const lw_dl_exchange *exchange;
+    const DLPackExchangeAPI *exchange;
 } lw_args_row;
 
 #define LW_ARGS_ATTRS(X)                                                                       \

@@ -2,6 +2,7 @@
 #include "core/py/array/args_internal.h"
 
 #include "core/py/raise.h"
+#include "core/py/state.h"
 
 #include "core/base/memory.h"
 
@@ -40,8 +41,8 @@ attribute_int(PyObject *object, lw_args_attr which, unsigned long long *out)
 static PyObject *
 cupy_get_current_stream(void)
 {
-    static PyObject *function;
-    PyObject *cupy, *cuda;
+    lw_found *place = &lw_core->found.cupy_current_stream;
+    PyObject *function = lw_found_get(place), *cupy, *cuda;
 
     if (function != NULL)
         return function;
@@ -50,7 +51,7 @@ cupy_get_current_stream(void)
     if (cuda != NULL)
         function = lw_args_get(cuda, LW_ATTR_get_current_stream);
     Py_XDECREF(cuda);
-    return function;
+    return lw_found_set(place, function);
 }
 
 static int
@@ -184,20 +185,20 @@ check_torch_bits(PyObject *object, lw_dtype dtype)
 static void
 release_managed(lw_operand *operand)
 {
-    lw_dl_versioned *managed = operand->keep;
+    DLManagedTensorVersioned *managed = operand->keep;
 
     if (managed->deleter != NULL)
         managed->deleter(managed);
 }
 
 static int
-set_device(lw_operand *out, const lw_dl_tensor *tensor, const lw_dl_exchange *exchange)
+set_device(lw_operand *out, const DLTensor *tensor, const DLPackExchangeAPI *exchange)
 {
     void *stream;
 
     if (lw_dlpack_find_device(out, tensor) < 0)
         return -1;
-    if (exchange->current_stream(LW_DL_CUDA, tensor->device_id, &stream) != 0)
+    if (exchange->current_work_stream(kDLCUDA, tensor->device.device_id, &stream) != 0)
         return -1;
     out->stream = (uintptr_t)stream <= 1 ? NULL : (CUstream)stream;
     out->ordered = true;
@@ -205,9 +206,10 @@ set_device(lw_operand *out, const lw_dl_tensor *tensor, const lw_dl_exchange *ex
 }
 
 static bool
-on_device(const lw_dl_tensor *tensor)
+on_device(const DLTensor *tensor)
 {
-    return tensor->device_type == LW_DL_CUDA || tensor->device_type == LW_DL_CUDA_MANAGED;
+    return tensor->device.device_type == kDLCUDA ||
+           tensor->device.device_type == kDLCUDAManaged;
 }
 
 int
@@ -221,24 +223,24 @@ lw_args_not_ours(lw_operand *out)
 int
 lw_args_read_exchange(lw_operand *out, PyObject *object, const lw_args_row *row, bool retain)
 {
-    const lw_dl_exchange *exchange = row->exchange;
+    const DLPackExchangeAPI *exchange = row->exchange;
     lw_array_library library = row->library;
-    lw_dl_versioned *managed;
-    lw_dl_tensor borrowed;
-    const lw_dl_tensor *tensor = &borrowed;
+    DLManagedTensorVersioned *managed;
+    DLTensor borrowed;
+    const DLTensor *tensor = &borrowed;
 
     if (library == LW_LIB_TORCH && check_torch(object) < 0)
         return -1;
-    if (exchange->borrow != NULL && !retain) {
-        if (exchange->borrow(object, &borrowed) != 0)
+    if (exchange->dltensor_from_py_object_no_sync != NULL && !retain) {
+        if (exchange->dltensor_from_py_object_no_sync(object, &borrowed) != 0)
             return -1;
     } else {
-        if (exchange->from_object(object, &managed) != 0)
+        if (exchange->managed_tensor_from_py_object_no_sync(object, &managed) != 0)
             return -1;
         out->keep = managed;
         out->release = release_managed;
-        out->readonly = (managed->flags & LW_DL_READONLY) != 0;
-        tensor = &managed->tensor;
+        out->readonly = (managed->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
+        tensor = &managed->dl_tensor;
     }
     if (!on_device(tensor)) {
         lw_operand_release(out);
@@ -282,13 +284,13 @@ lw_args_read_dlpack(lw_operand *out, PyObject *object)
 
     if (lw_args_dlpack_device(object, &type) < 0)
         return -1;
-    if (type == LW_DL_CUDA || type == LW_DL_CUDA_MANAGED)
+    if (type == kDLCUDA || type == kDLCUDAManaged)
         return lw_dlpack_read_object(out, object);
     if (lw_dlpack_on_host(type) || lw_args_type_has(Py_TYPE(object), "__array__"))
         return lw_args_not_ours(out);
     PyErr_Format(PyExc_BufferError,
                  "__dlpack_device__: expected device type %d (CPU), %d (CUDA), %d (CUDA host) "
                  "or %d (CUDA managed), got %d",
-                 LW_DL_CPU, LW_DL_CUDA, LW_DL_CUDA_HOST, LW_DL_CUDA_MANAGED, type);
+                 kDLCPU, kDLCUDA, kDLCUDAHost, kDLCUDAManaged, type);
     return -1;
 }

@@ -113,12 +113,12 @@ lw_array_from_dlpack(PyObject *object)
 /* ---- results in the caller's library ---- */
 
 static PyObject *
-wrap_by_exchange(const lw_dl_exchange *exchange, lw_device_array *result)
+wrap_by_exchange(const DLPackExchangeAPI *exchange, lw_device_array *result)
 {
-    lw_dl_versioned *managed = lw_dlpack_managed(result);
+    DLManagedTensorVersioned *managed = lw_dlpack_managed(result);
     void *object = NULL;
 
-    if (managed == NULL || exchange->to_object(managed, &object) != 0)
+    if (managed == NULL || exchange->managed_tensor_to_py_object_no_sync(managed, &object) != 0)
         return NULL;
     return object;
 }

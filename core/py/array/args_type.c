@@ -163,7 +163,7 @@ lw_args_type(PyTypeObject *type)
 
 /* ---- names looked up at every call: interned at import ---- */
 
-static PyObject *names[LW_N_ATTRS]; /* stay, as NumPy does: one interpreter */
+_Static_assert((int)LW_N_ATTRS == LW_STATE_NAMES, "a place for each");
 
 const char *
 lw_args_name_text(lw_args_attr id)
@@ -181,9 +181,10 @@ int
 lw_args_names_make(void)
 {
     for (int id = 0; id < LW_N_ATTRS; id++)
-        if (names[id] == NULL) {
-            names[id] = PyUnicode_InternFromString(lw_args_name_text((lw_args_attr)id));
-            if (names[id] == NULL)
+        if (lw_core->names[id] == NULL) {
+            lw_core->names[id] =
+                PyUnicode_InternFromString(lw_args_name_text((lw_args_attr)id));
+            if (lw_core->names[id] == NULL)
                 return -1;
         }
     return 0;
@@ -192,7 +193,7 @@ lw_args_names_make(void)
 PyObject *
 lw_args_name(lw_args_attr id)
 {
-    return names[id];
+    return lw_core->names[id];
 }
 
 PyObject *

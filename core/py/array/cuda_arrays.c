@@ -3,7 +3,7 @@
 
 #include "core/py/array/args_internal.h"
 #include "core/py/array/device_array_internal.h"
-#include "core/py/array/dlpack.h"
+#include "core/py/array/dlpack_arrays.h"
 #include "core/py/array/host_view.h"
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/host_cuda.h"
@@ -34,6 +34,23 @@ like_host(PyArrayObject *host, lw_device *device, CUstream stream)
         return NULL;
     }
     return like(device, stream, PyArray_DESCR(host), PyArray_NDIM(host), shape, is_f);
+}
+
+/* obj as an array of the host; a new reference. */
+static PyArrayObject *
+on_host(PyObject *object)
+{
+    PyArrayObject *host = NULL;
+
+    if (lw_refuse_container(object, false, "obj") >= 0)
+        host = (PyArrayObject *)PyArray_FromAny(object, NULL, 0, 0, 0, NULL);
+    if (host != NULL && (PyUnicode_Check(object) || PyBytes_Check(object))) {
+        PyErr_Format(PyExc_TypeError,
+                     "obj: expected an array or numbers, got %.100s (dtype %S)",
+                     Py_TYPE(object)->tp_name, PyArray_DESCR(host));
+        Py_CLEAR(host);
+    }
+    return host;
 }
 
 /* to= is given: the contents go there. */
@@ -68,15 +85,7 @@ to_device(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
         return fill_to(to, object, stream_object, copy);
     if (lw_is_device_operand(object)) /* (numba) it is there already: no copy */
         return (PyObject *)lw_operand_as_array(object);
-    host = lw_refuse_container(object, false, "obj") < 0
-               ? NULL
-               : (PyArrayObject *)PyArray_FromAny(object, NULL, 0, 0, 0, NULL);
-    if (host != NULL && (PyUnicode_Check(object) || PyBytes_Check(object))) {
-        PyErr_Format(PyExc_TypeError,
-                     "obj: expected an array or numbers, got %.100s (dtype %S)",
-                     Py_TYPE(object)->tp_name, PyArray_DESCR(host));
-        Py_CLEAR(host);
-    }
+    host = on_host(object);
     device = host != NULL ? lw_current_device() : NULL;
     if (device == NULL)
         result = NULL;
@@ -183,15 +192,7 @@ device_array_like(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
         Py_DECREF(array);
         return result;
     }
-    host = lw_refuse_container(object, false, "obj") < 0
-               ? NULL
-               : (PyArrayObject *)PyArray_FromAny(object, NULL, 0, 0, 0, NULL);
-    if (host != NULL && (PyUnicode_Check(object) || PyBytes_Check(object))) {
-        PyErr_Format(PyExc_TypeError,
-                     "obj: expected an array or numbers, got %.100s (dtype %S)",
-                     Py_TYPE(object)->tp_name, PyArray_DESCR(host));
-        Py_CLEAR(host);
-    }
+    host = on_host(object);
     device = host != NULL ? lw_current_device() : NULL;
     if (device != NULL)
         result = like_host(host, device, stream);
@@ -210,8 +211,11 @@ as_cuda_array(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|p:as_cuda_array", names, &object, &sync))
         return NULL;
     array = lw_operand_as_array(object);
-    if (array != NULL && !sync && !lw_is_device_array(object))
-        array->root->stream = array->root->origin = NULL; /* do not order behind the producer */
+    if (array != NULL && !sync &&
+        !lw_is_device_array(object)) { /* do not order behind the producer */
+        atomic_store_explicit(&array->root->stream, NULL, memory_order_relaxed);
+        array->root->origin = NULL;
+    }
     return (PyObject *)array;
 }
 
@@ -294,7 +298,7 @@ lw_cuda_arrays_register(PyObject *module)
     int result = -1;
 
     if (cuda != NULL && PyModule_AddFunctions(cuda, functions) == 0 &&
-        PyModule_AddObjectRef(cuda, "DeviceArray", (PyObject *)lw_device_array_type) == 0)
+        PyModule_AddObjectRef(cuda, "DeviceArray", (PyObject *)lw_core->device_array_type) == 0)
         result = lw_cuda_host_register(cuda);
     Py_XDECREF(cuda);
     return result;

@@ -6,6 +6,7 @@
 #include "core/py/cuda/memory_manager.h"
 #include "core/py/host_cuda.h"
 #include "core/py/method_table.h"
+#include "core/py/state.h"
 
 #include "core/base/memory.h"
 #include "core/device/copy.h"
@@ -13,7 +14,6 @@
 #include <string.h>
 
 static const char CAPSULE[] = "lanewise.host_block";
-static PyTypeObject *mapped_type;
 
 static void
 block_dropped(PyObject *capsule)
@@ -156,7 +156,7 @@ host_owner(PyObject *capsule, const lw_host_block *block, lw_device *device, CUs
 static PyObject *
 host_array_new(request *wish, lw_host_kind kind, CUstream stream)
 {
-    PyTypeObject *type = kind == LW_HOST_PINNED ? &PyArray_Type : mapped_type;
+    PyTypeObject *type = kind == LW_HOST_PINNED ? &PyArray_Type : lw_core->mapped_array_type;
     npy_intp shape[LW_MAX_DIMS], strides[LW_MAX_DIMS];
     lw_device *device = lw_current_device();
     lw_host_block *block = NULL;
@@ -200,8 +200,9 @@ bytes_of(PyObject *array)
 lw_device_array *
 lw_mapped_as_array(PyObject *object)
 {
+    PyTypeObject *type = lw_core->mapped_array_type;
     lw_device_array *bytes =
-        mapped_type && PyObject_TypeCheck(object, mapped_type) ? bytes_of(object) : NULL;
+        type != NULL && PyObject_TypeCheck(object, type) ? bytes_of(object) : NULL;
     PyArrayObject *array = (PyArrayObject *)object;
     const lw_host_block *block;
     lw_device_array *view;
@@ -466,7 +467,7 @@ lw_cuda_host_register(PyObject *cuda)
 
     if (type == NULL)
         return -1;
-    mapped_type = (PyTypeObject *)type; /* kept for the life of the process */
+    lw_core->mapped_array_type = (PyTypeObject *)type;
     return PyModule_AddFunctions(cuda, functions) < 0
                ? -1
                : PyModule_AddObjectRef(cuda, "MappedArray", type);

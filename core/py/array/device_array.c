@@ -2,11 +2,12 @@
 
 #include "core/py/array/args.h"
 #include "core/py/array/device_array_internal.h"
-#include "core/py/array/dlpack.h"
+#include "core/py/array/dlpack_arrays.h"
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/cuda/memory_manager.h"
 
 #include "core/base/memory.h"
+#include "core/front/read/critical.h"
 
 #include <pthread.h>
 #include <stddef.h>
@@ -20,7 +21,6 @@
 #define N_FREE 64
 #endif
 
-PyTypeObject *lw_device_array_type;
 lw_array_hooks lw_device_array_hooks;
 
 static struct {
@@ -41,13 +41,16 @@ lw_array_fail(lw_error *err)
 static lw_device_array *
 object_new(int ndim)
 {
+    PyTypeObject *type = lw_state_class(lw_core->device_array_type);
     lw_device_array *self;
 
+    if (type == NULL)
+        return NULL;
     if (free_list.n > 0) {
         self = free_list.items[--free_list.n];
-        (void)PyObject_Init((PyObject *)self, lw_device_array_type);
+        (void)PyObject_Init((PyObject *)self, type);
     } else {
-        self = PyObject_New(lw_device_array, lw_device_array_type);
+        self = PyObject_New(lw_device_array, type);
         if (self == NULL)
             return NULL;
     }
@@ -74,15 +77,16 @@ object_new(int ndim)
 static void
 give_back(lw_device_array *self)
 {
+    CUstream stream = atomic_load_explicit(&self->stream, memory_order_relaxed);
+
     if (self->block == NULL) {
-        if (self->base != NULL && self->root == self && self->stream != self->origin)
+        if (self->base != NULL && self->root == self && stream != self->origin)
             /* the keeper's own stream may hand the memory on: let it wait for us, if it can */
-            (void)lw_stream_after(self->device, self->origin, self->stream, NULL);
+            (void)lw_stream_after(self->device, self->origin, stream, NULL);
         return;
     }
-    if (self->stream != self->block->stream &&
-        lw_pool_also_on(self->block, self->stream, NULL) != LW_OK)
-        (void)lw_stream_synchronize(self->device, self->stream, NULL);
+    if (stream != self->block->stream && lw_pool_also_on(self->block, stream, NULL) != LW_OK)
+        (void)lw_stream_synchronize(self->device, stream, NULL);
     lw_pool_put(self->block);
 }
 
@@ -97,8 +101,8 @@ object_free(PyObject *object)
     give_back(self);
     if (self->shape != self->dims)
         lw_free(self->shape);
-    Py_XDECREF(self->stream_owner);
-    Py_XDECREF(self->origin_owner);
+    lw_stream_drop(self->kept);
+    lw_stream_drop(self->origin_kept);
     Py_XDECREF(self->base);
     Py_XDECREF(self->descr);
     if (free_list.n < N_FREE)
@@ -147,15 +151,15 @@ note_alignment(lw_device_array *self)
         lw_layout_alignment(self->ndim, self->shape, self->strides, self->data, align) < align;
 }
 
-/* The Stream behind a handle must live while the memory was last used on it, and so must the
+/* The stream behind a handle must live while the memory was last used on it, and so must the
  * one it came with. Those in between may go: the later one was put behind them. */
 static void
 keep_stream(lw_device_array *root, CUstream stream)
 {
-    PyObject *owner = (uintptr_t)stream <= 2 ? NULL : lw_stream_owner(stream);
+    lw_kept_stream *before = root->kept;
 
-    if (owner != root->stream_owner)
-        Py_XSETREF(root->stream_owner, Py_XNewRef(owner));
+    root->kept = (uintptr_t)stream <= 2 ? NULL : lw_stream_keep(stream);
+    lw_stream_drop(before);
 }
 
 static lw_device_array *
@@ -172,10 +176,10 @@ array_new(lw_device *device, CUstream stream, lw_dtype dtype, PyArray_Descr *des
     self->descr = (PyArray_Descr *)Py_NewRef((PyObject *)descr);
     self->itemsize = PyDataType_ELSIZE(descr);
     self->device = device;
-    self->stream = stream;
+    atomic_init(&self->stream, stream);
     keep_stream(self, stream);
     self->origin = stream;
-    self->origin_owner = Py_XNewRef(self->stream_owner);
+    self->origin_kept = lw_stream_keep_too(self->kept);
     if (set_layout(self, shape, strides, order, &n_bytes) < 0)
         goto fail;
     if (lw_pool_take(device, (size_t)n_bytes, stream, &self->block, &err) != LW_OK) {
@@ -236,13 +240,14 @@ lw_device_array_over(lw_device *device, CUstream stream, CUdeviceptr data, lw_dt
     self->descr = (PyArray_Descr *)Py_NewRef((PyObject *)descr);
     self->itemsize = PyDataType_ELSIZE(descr);
     self->device = device;
-    self->stream = self->origin = stream;
+    atomic_init(&self->stream, stream);
+    self->origin = stream;
     self->data = data;
     self->readonly = readonly;
     if (stream == LW_STREAM_PER_THREAD)
         self->thread = (unsigned long)pthread_self();
     keep_stream(self, stream);
-    self->origin_owner = Py_XNewRef(self->stream_owner);
+    self->origin_kept = lw_stream_keep_too(self->kept);
     if (set_layout(self, shape, strides, 'C', &n_bytes) < 0) {
         Py_DECREF(self);
         return NULL;
@@ -322,11 +327,12 @@ fail:
     return status;
 }
 
-lw_status
-lw_device_array_move_stream(lw_device_array *root, CUstream stream, lw_error *err)
+/* In a critical section on the root. */
+static lw_status
+move_stream(lw_device_array *root, CUstream stream, lw_error *err)
 {
     unsigned long thread = (unsigned long)pthread_self();
-    CUstream earlier = root->stream;
+    CUstream earlier = lw_device_array_stream(root);
     lw_status status;
     bool outside;
 
@@ -345,10 +351,21 @@ lw_device_array_move_stream(lw_device_array *root, CUstream stream, lw_error *er
         return LW_OK;
     LW_TRY(lw_stream_after(root->device, stream, earlier, err));
     keep_stream(root, stream);
-    root->stream = stream;
+    atomic_store_explicit(&root->stream, stream, memory_order_relaxed);
     root->thread = thread;
     return LW_OK;
 fail:
+    return status;
+}
+
+lw_status
+lw_device_array_move_stream(lw_device_array *root, CUstream stream, lw_error *err)
+{
+    lw_status status;
+
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)root);
+    status = move_stream(root, stream, err);
+    Py_END_CRITICAL_SECTION();
     return status;
 }
 
@@ -359,7 +376,7 @@ lw_array_stream(lw_device_array *array, PyObject *stream, CUstream *out)
     if (stream != NULL && lw_stream_read(stream, out) < 0)
         return -1;
     if (*out == NULL)
-        *out = array->root->stream;
+        *out = lw_device_array_stream(array);
     return 0;
 }
 
@@ -468,7 +485,7 @@ get_device(PyObject *self, void *Py_UNUSED(closure))
 static PyObject *
 get_stream(PyObject *self, void *Py_UNUSED(closure))
 {
-    return PyLong_FromVoidPtr(((lw_device_array *)self)->root->stream);
+    return PyLong_FromVoidPtr(lw_device_array_stream((lw_device_array *)self));
 }
 
 static PyObject *
@@ -493,8 +510,9 @@ get_flags(PyObject *self, void *Py_UNUSED(closure))
 static PyObject *
 interface_stream(const lw_device_array *array)
 {
-    CUstream stream =
-        array->root->stream; /* protocol: 1 is the legacy stream, 0 is forbidden */
+    CUstream stream = lw_device_array_stream(array);
+
+    /* protocol: 1 is the legacy stream, 0 is forbidden */
     return PyLong_FromVoidPtr(stream == NULL ? (void *)LW_STREAM_LEGACY : (void *)stream);
 }
 
@@ -542,7 +560,7 @@ method_dlpack(PyObject *self, PyObject *args, PyObject *kwargs)
 static PyObject *
 method_dlpack_device(PyObject *self, PyObject *Py_UNUSED(unused))
 {
-    return Py_BuildValue("ii", LW_DL_CUDA, ((lw_device_array *)self)->device->ordinal);
+    return Py_BuildValue("ii", kDLCUDA, ((lw_device_array *)self)->device->ordinal);
 }
 
 static PyObject *
@@ -691,6 +709,6 @@ lw_device_array_register(PyObject *module)
         return -1;
     }
     Py_DECREF(exchange);
-    lw_device_array_type = (PyTypeObject *)type; /* owned here for the life of the process */
+    lw_core->device_array_type = (PyTypeObject *)type;
     return PyModule_AddObjectRef(module, "DeviceArray", type);
 }

@@ -22,6 +22,7 @@
 #include "core/py/descr.h"
 #include "core/py/print_py.h"
 #include "core/py/reports.h"
+#include "core/py/state.h"
 #include "core/tables/dtypes.h"
 
 #define LW_INLINE_DIMS 8
@@ -41,26 +42,24 @@ typedef struct lw_device_array {
     bool c_contiguous, f_contiguous, readonly;
     bool misaligned; /* some element is not at a multiple of lw_dtype_alignment: only copies
                         reach it, and kernels get an aligned copy (lw_operand_read) */
-    CUstream stream; /* in a root: last used on; elsewhere meaningless */
-    lw_block *block; /* in a root over our own memory, else NULL */
-    PyObject *base;  /* a view's root or the keeper of foreign memory; NULL in an owning root */
-    PyObject *stream_owner;       /* in a root: the Stream object behind `stream`, or NULL */
-    struct lw_device_array *root; /* borrowed: self, or base */
-    unsigned long thread;         /* in a root whose stream is per-thread: whose */
-    CUstream origin;              /* in a root: the stream its memory came with */
-    PyObject *origin_owner;       /* the Stream object behind `origin`, or NULL */
+    _Atomic(CUstream) stream; /* in a root: last used on; elsewhere meaningless. Changed in a
+                                 critical section on the root */
+    lw_block *block;          /* in a root over our own memory, else NULL */
+    PyObject *base; /* a view's root or the keeper of foreign memory; NULL in an owning root */
+    struct lw_kept_stream *kept;        /* in a root: what is behind `stream`, or NULL */
+    struct lw_device_array *root;       /* borrowed: self, or base */
+    unsigned long thread;               /* in a root whose stream is per-thread: whose */
+    CUstream origin;                    /* in a root: the stream its memory came with */
+    struct lw_kept_stream *origin_kept; /* what is behind `origin`, or NULL */
     PyArray_Descr *descr;
     PyObject *weakrefs;
     int64_t dims[2 * LW_INLINE_DIMS];
 } lw_device_array;
 
-extern PyTypeObject
-    *lw_device_array_type; /* made once a process: NumPy knows one interpreter */
-
 static inline bool
 lw_is_device_array(PyObject *object)
 {
-    return Py_TYPE(object) == lw_device_array_type; /* it cannot be subclassed */
+    return Py_TYPE(object) == lw_core->device_array_type; /* it cannot be subclassed */
 }
 
 /* Uninitialised memory, belonging to `stream`. order 'C' or 'F'. */
@@ -84,6 +83,13 @@ lw_device_array *lw_device_array_over(lw_device *device, CUstream stream, CUdevi
 lw_device_array *lw_device_array_view(lw_device_array *array, CUdeviceptr data, int ndim,
                                       const int64_t *shape, const int64_t *strides);
 
+/* The stream that its memory was last used on. */
+static inline CUstream
+lw_device_array_stream(const lw_device_array *array)
+{
+    return atomic_load_explicit(&array->root->stream, memory_order_relaxed);
+}
+
 /* Slow half of lw_device_array_use. */
 lw_status lw_device_array_move_stream(lw_device_array *root, CUstream stream, lw_error *err);
 
@@ -93,7 +99,7 @@ static inline lw_status
 lw_device_array_use(lw_device_array *array, CUstream stream, lw_error *err)
 {
     lw_device_array *root = array->root;
-    if (root->stream == stream && stream != LW_STREAM_PER_THREAD &&
+    if (lw_device_array_stream(root) == stream && stream != LW_STREAM_PER_THREAD &&
         !atomic_load_explicit(&lw_some_device_was_reset, memory_order_relaxed))
         return LW_OK;
     return lw_device_array_move_stream(root, stream, err);

@@ -92,7 +92,8 @@ pull(lw_device_array *array, CUdeviceptr from, void *to, int64_t n_bytes, CUstre
     if (use(array, stream) < 0)
         return -1;
     Py_BEGIN_ALLOW_THREADS
-    status = lw_copy_to_host(array->device, to, from, (size_t)n_bytes, stream, wait, &err);
+    status = lw_copy_to_host(&(lw_copy_queue){array->device, stream, wait}, to, from,
+                             (size_t)n_bytes, &err);
     Py_END_ALLOW_THREADS
     if (status != LW_OK)
         return lw_array_fail(&err);
@@ -206,7 +207,8 @@ push(lw_device_array *to, CUdeviceptr at, const void *from, int64_t n_bytes, CUs
     if (use(to, stream) < 0)
         return -1;
     Py_BEGIN_ALLOW_THREADS
-    status = lw_copy_to_device(to->device, at, from, (size_t)n_bytes, stream, wait, &err);
+    status = lw_copy_to_device(&(lw_copy_queue){to->device, stream, wait}, at, from,
+                               (size_t)n_bytes, &err);
     Py_END_ALLOW_THREADS
     return status == LW_OK ? 0 : lw_array_fail(&err);
 }
@@ -307,6 +309,7 @@ fill_by_doubling(lw_device_array *to, CUdeviceptr at, const char *item, int64_t 
                  CUstream stream)
 {
     char buffer[4096];
+    const lw_copy_queue queue = {to->device, stream, false};
     int64_t itemsize = to->itemsize, done = 0;
     lw_error err = {0};
 
@@ -318,8 +321,7 @@ fill_by_doubling(lw_device_array *to, CUdeviceptr at, const char *item, int64_t 
     done = done > 0 ? done : itemsize;
     for (int64_t more; done < n_bytes; done += more) {
         more = done < n_bytes - done ? done : n_bytes - done;
-        if (lw_copy_on_device(to->device, at + (CUdeviceptr)done, at, (size_t)more, stream,
-                              false, &err) != LW_OK)
+        if (lw_copy_on_device(&queue, at + (CUdeviceptr)done, at, (size_t)more, &err) != LW_OK)
             return lw_array_fail(&err);
     }
     return 0;
@@ -347,8 +349,8 @@ fill_dense(lw_device_array *to, CUdeviceptr at, const char *item, int64_t n_byte
     memcpy(&value, item, period);
     if (use(to, stream) < 0)
         return -1;
-    if (lw_fill(to->device, at, value, period, (size_t)n_bytes / period, stream, false, &err) !=
-        LW_OK)
+    if (lw_fill(&(lw_copy_queue){to->device, stream, false}, at, value, period,
+                (size_t)n_bytes / period, &err) != LW_OK)
         return lw_array_fail(&err);
     return 0;
 }
@@ -447,13 +449,14 @@ copy_by_kernel(lw_device_array *to, lw_device_array *from, CUstream stream)
 static int
 copy_runs(lw_device_array *to, lw_device_array *from, runs run, CUstream stream)
 {
+    const lw_copy_queue queue = {to->device, stream, false};
     int64_t at = 0, source = 0;
     lw_error err = {0};
 
     for (int64_t i = 0; i < run.n; i++) {
-        if (lw_copy_on_device(to->device, to->data + (CUdeviceptr)at,
-                              from->data + (CUdeviceptr)source, (size_t)run.n_bytes, stream,
-                              false, &err) != LW_OK)
+        if (lw_copy_on_device(&queue, to->data + (CUdeviceptr)at,
+                              from->data + (CUdeviceptr)source, (size_t)run.n_bytes,
+                              &err) != LW_OK)
             return lw_array_fail(&err);
         runs_next(&run, to->shape, to->strides, from->strides, &at, &source);
     }
@@ -476,9 +479,9 @@ lw_array_copy_same_shape(lw_device_array *to, lw_device_array *from, CUstream st
     if (same && equal && to->data == from->data)
         return 0;
     if (same && equal && lw_array_is_dense(to, &low) && lw_array_is_dense(from, &low_from)) {
-        if (lw_copy_on_device(to->device, to->data + (CUdeviceptr)low,
-                              from->data + (CUdeviceptr)low, (size_t)lw_array_n_bytes(to),
-                              stream, false, &err) != LW_OK)
+        if (lw_copy_on_device(&(lw_copy_queue){to->device, stream, false},
+                              to->data + (CUdeviceptr)low, from->data + (CUdeviceptr)low,
+                              (size_t)lw_array_n_bytes(to), &err) != LW_OK)
             return lw_array_fail(&err);
         return 0;
     }
@@ -498,12 +501,12 @@ bring_over(lw_device_array *from, lw_device *device, CUstream stream)
 
     if (dense == NULL)
         return NULL;
-    source = dense->root->stream;
+    source = lw_device_array_stream(dense);
     here = lw_device_array_new_descr(device, stream, from->descr, from->ndim, from->shape, 'C');
     if (here != NULL && here->size > 0 &&
         (lw_stream_after_on(from->device, source, device, stream, &err) != LW_OK ||
-         lw_copy_between(device, here->data, from->device, dense->data,
-                         (size_t)lw_array_n_bytes(here), source, false, &err) != LW_OK ||
+         lw_copy_between(&(lw_copy_queue){from->device, source, false}, device, here->data,
+                         dense->data, (size_t)lw_array_n_bytes(here), &err) != LW_OK ||
          lw_stream_after_on(device, stream, from->device, source, &err) != LW_OK)) {
         (void)lw_py_raise(&err);
         Py_CLEAR(here);
@@ -549,7 +552,7 @@ assign_device(lw_device_array *to, lw_device_array *from, CUstream stream)
 lw_device_array *
 lw_device_array_copy(lw_device_array *array, char order)
 {
-    CUstream stream = array->root->stream;
+    CUstream stream = lw_device_array_stream(array);
     PyArray_Descr *descr = array->descr;
     lw_device_array *copy;
 
@@ -647,7 +650,7 @@ lw_array_assign(lw_device_array *to, PyObject *value, PyObject *stream_object)
 PyObject *
 lw_array_item(lw_device_array *array)
 {
-    PyObject *host = lw_device_array_to_host(array, array->root->stream);
+    PyObject *host = lw_device_array_to_host(array, lw_device_array_stream(array));
 
     return host != NULL ? PyArray_Return((PyArrayObject *)host) : NULL;
 }

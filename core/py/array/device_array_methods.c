@@ -158,7 +158,7 @@ method_astype(PyObject *self, PyObject *args, PyObject *kwargs)
     }
     out = lw_warn_of_complex((lw_dtype)array->dtype, dtype) < 0
               ? NULL
-              : lw_device_array_new_descr(array->device, array->root->stream, descr,
+              : lw_device_array_new_descr(array->device, lw_device_array_stream(array), descr,
                                           array->ndim, array->shape, layout);
     Py_DECREF(descr);
     if (out != NULL)
@@ -178,7 +178,7 @@ method_item(PyObject *self, PyObject *args)
         scalar = lw_array_subscript(
             self, PyTuple_GET_SIZE(args) == 1 ? PyTuple_GET_ITEM(args, 0) : args);
     } else if (array->size == 1) {
-        PyObject *host = lw_device_array_to_host(array, array->root->stream);
+        PyObject *host = lw_device_array_to_host(array, lw_device_array_stream(array));
         result = host != NULL ? PyObject_CallMethod(host, "item", NULL) : NULL;
         Py_XDECREF(host);
         return result;
@@ -199,7 +199,7 @@ static PyObject *
 method_tolist(PyObject *self, PyObject *Py_UNUSED(unused))
 {
     lw_device_array *array = (lw_device_array *)self;
-    PyObject *host = lw_device_array_to_host(array, array->root->stream), *result;
+    PyObject *host = lw_device_array_to_host(array, lw_device_array_stream(array)), *result;
 
     if (host == NULL)
         return NULL;
@@ -231,7 +231,7 @@ method_array(PyObject *self, PyObject *args, PyObject *kwargs)
         PyErr_SetString(PyExc_TypeError, array_hint);
         return NULL;
     }
-    host = lw_device_array_to_host(array, array->root->stream);
+    host = lw_device_array_to_host(array, lw_device_array_stream(array));
     if (host == NULL || dtype == Py_None)
         return host;
     result = PyArray_DescrConverter(dtype, &descr) == NPY_SUCCEED
@@ -250,7 +250,7 @@ method_reduce(PyObject *self, PyObject *Py_UNUSED(unused))
     PyObject *result = NULL;
 
     if (rebuild != NULL)
-        host = lw_device_array_to_host(array, array->root->stream);
+        host = lw_device_array_to_host(array, lw_device_array_stream(array));
     if (host != NULL)
         result = Py_BuildValue("O(O)", rebuild, host);
     Py_XDECREF(rebuild);

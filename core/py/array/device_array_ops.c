@@ -36,6 +36,8 @@ typedef enum op {
     N_OPS
 } op;
 
+_Static_assert((int)N_OPS == LW_STATE_OPERATORS, "a place for each");
+
 static const char *const op_names[N_OPS] = {
     "add",         "subtract",   "multiply",   "divide",      "floor_divide",  "remainder",
     "divmod",      "power",      "left_shift", "right_shift", "bitwise_and",   "bitwise_or",
@@ -49,16 +51,7 @@ static const char *const op_names[N_OPS] = {
 static PyObject *
 numpy_ufunc(op which)
 {
-    static PyObject *found[N_OPS];
-    PyObject *numpy;
-
-    if (found[which] != NULL)
-        return found[which];
-    numpy = PyImport_ImportModule("numpy");
-    if (numpy != NULL)
-        found[which] = PyObject_GetAttrString(numpy, op_names[which]);
-    Py_XDECREF(numpy);
-    return found[which];
+    return lw_found_of(&lw_core->found.operators[which], "numpy", op_names[which]);
 }
 
 /* Ours for NumPy's (borrowed); NULL without an exception when there is none. */
@@ -227,7 +220,7 @@ only_item(PyObject *self, const char *what)
                      what);
         return NULL;
     }
-    host = lw_device_array_to_host(array, array->root->stream);
+    host = lw_device_array_to_host(array, lw_device_array_stream(array));
     item = host != NULL ? PyObject_CallMethod(host, "item", NULL) : NULL;
     Py_XDECREF(host);
     return item;
@@ -371,7 +364,7 @@ copy_edges(lw_device_array *array, PyArrayObject *host, int64_t edge, int axis)
     while (axis < array->ndim && array->shape[axis] <= 2 * edge + 1)
         axis++;
     if (axis == array->ndim) {
-        PyObject *part = lw_device_array_to_host(array, array->root->stream);
+        PyObject *part = lw_device_array_to_host(array, lw_device_array_stream(array));
         result = part != NULL ? PyArray_CopyInto(host, (PyArrayObject *)part) : -1;
         Py_XDECREF(part);
         return result;
@@ -419,7 +412,7 @@ printable(lw_device_array *array, PyObject *options, bool *short_form)
 
     *short_form = array->size > print_option(options, "threshold");
     if (!*short_form)
-        return lw_device_array_to_host(array, array->root->stream);
+        return lw_device_array_to_host(array, lw_device_array_stream(array));
     for (int i = 0; i < array->ndim; i++)
         shape[i] = array->shape[i] <= 2 * edge + 1 ? array->shape[i] : 2 * edge + 1;
     Py_INCREF(array->descr);

@@ -44,10 +44,8 @@ typedef struct method {
     const char *name;
     const char *reduction; /* in lanewise.reductions, or NULL: the function does more */
     direct_rule is_direct;
-    bool has_dtype;                           /* takes dtype= */
-    bool is_scan;                             /* cum… */
-    PyObject *kept_function, *kept_reduction; /* found at the first use */
-    PyObject *kept_numpy;                     /* NumPy's function of that name */
+    bool has_dtype; /* takes dtype= */
+    bool is_scan;   /* cum… */
 } method;
 
 #define METHODS(X)                                                                             \
@@ -67,18 +65,31 @@ typedef struct method {
 
 #define PLACE(name, reduction, rule, has_dtype, is_scan) METHOD_##name,
 #define ENTRY(name, reduction, rule, has_dtype, is_scan)                                       \
-    {#name, reduction, rule, has_dtype, is_scan, NULL, NULL, NULL},
+    {#name, reduction, rule, has_dtype, is_scan},
 
 enum { METHODS(PLACE) N_METHODS };
-static method methods[N_METHODS] = {METHODS(ENTRY)};
+static const method methods[N_METHODS] = {METHODS(ENTRY)};
+_Static_assert((int)N_METHODS == LW_STATE_METHODS, "a place for each");
 
-/* Borrowed, from *kept after the first time. */
+/* Borrowed. */
 static PyObject *
-find(const char *name, PyObject **kept)
+find(const char *name, lw_found *place)
 {
-    if (*kept == NULL)
-        *kept = lw_service_find(LW_SERVICE_REDUCTIONS, name);
-    return *kept;
+    PyObject *found = lw_found_get(place);
+
+    return found ? found : lw_found_set(place, lw_service_find(LW_SERVICE_REDUCTIONS, name));
+}
+
+static PyObject *
+function_of(const method *m)
+{
+    return find(m->name, &lw_core->found.functions[m - methods]);
+}
+
+static PyObject *
+reduction_of(const method *m)
+{
+    return find(m->reduction, &lw_core->found.reductions[m - methods]);
 }
 
 /* ---- straight to the Reduction ---- */
@@ -110,22 +121,21 @@ read_axis(const method *m, PyObject *const *args, Py_ssize_t n_args, PyObject *k
 static PyObject *
 names_of(bool axis, bool dtype)
 {
-    static PyObject *names[4];
-    PyObject **found = &names[2 * axis + dtype];
+    lw_found *place = &lw_core->found.keyword_names[2 * axis + dtype];
+    PyObject *names = lw_found_get(place);
 
-    if (*found == NULL && axis && dtype)
-        *found = Py_BuildValue("(ss)", "axis", "dtype");
-    else if (*found == NULL && (axis || dtype))
-        *found = Py_BuildValue("(s)", axis ? "axis" : "dtype");
-    return *found;
+    if (names != NULL || !(axis || dtype))
+        return names;
+    return lw_found_set(place, axis && dtype ? Py_BuildValue("(ss)", "axis", "dtype")
+                                             : Py_BuildValue("(s)", axis ? "axis" : "dtype"));
 }
 
 static PyObject *
-call_reduction(method *m, PyObject *self, PyObject *axis, lw_dtype computed)
+call_reduction(const method *m, PyObject *self, PyObject *axis, lw_dtype computed)
 {
     bool has_dtype = computed != LW_DT_void;
     PyObject *descr = has_dtype ? (PyObject *)lw_descr_of(computed) : NULL;
-    PyObject *reduction = find(m->reduction, &m->kept_reduction);
+    PyObject *reduction = reduction_of(m);
     PyObject *names = names_of(axis != NULL, has_dtype), *args[3] = {self};
 
     if (reduction == NULL || PyErr_Occurred())
@@ -137,13 +147,14 @@ call_reduction(method *m, PyObject *self, PyObject *axis, lw_dtype computed)
 
 /* Along the only axis there is, or that one. */
 static PyObject *
-call_accumulate(method *m, PyObject *self, PyObject *axis)
+call_accumulate(const method *m, PyObject *self, PyObject *axis)
 {
-    static PyObject *name;
-    PyObject *reduction = find(m->reduction, &m->kept_reduction), *args[] = {NULL, self, axis};
+    lw_found *place = &lw_core->found.accumulate;
+    PyObject *reduction = reduction_of(m), *args[] = {NULL, self, axis};
+    PyObject *name = lw_found_get(place);
 
     if (name == NULL)
-        name = PyUnicode_InternFromString("accumulate");
+        name = lw_found_set(place, PyUnicode_InternFromString("accumulate"));
     if (reduction == NULL || name == NULL)
         return NULL;
     args[0] = reduction;
@@ -153,11 +164,11 @@ call_accumulate(method *m, PyObject *self, PyObject *axis)
 /* ---- the function ---- */
 
 static PyObject *
-call_function(method *m, PyObject *self, PyObject *const *args, Py_ssize_t n_args,
+call_function(const method *m, PyObject *self, PyObject *const *args, Py_ssize_t n_args,
               PyObject *kwnames)
 {
     enum { FEW = 15 }; /* more than any of them takes */
-    PyObject *function = find(m->name, &m->kept_function), *all[FEW + 1];
+    PyObject *function = function_of(m), *all[FEW + 1];
     Py_ssize_t n = n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
 
     if (function == NULL)
@@ -173,7 +184,8 @@ call_function(method *m, PyObject *self, PyObject *const *args, Py_ssize_t n_arg
 }
 
 static PyObject *
-forward(method *m, PyObject *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
+forward(const method *m, PyObject *self, PyObject *const *args, Py_ssize_t n_args,
+        PyObject *kwnames)
 {
     const lw_device_array *array = (const lw_device_array *)self;
     lw_dtype computed = LW_DT_void;
@@ -201,29 +213,17 @@ METHODS(DEFINE)
 
 /* ---- NEP 18 ---- */
 
-/* Borrowed: numpy.<name>, from *kept after the first time. */
-static PyObject *
-of_numpy(const char *name, PyObject **kept)
-{
-    PyObject *numpy = *kept ? NULL : PyImport_ImportModule("numpy");
-
-    if (numpy != NULL)
-        Py_XSETREF(*kept, PyObject_GetAttrString(numpy, name));
-    Py_XDECREF(numpy);
-    return *kept;
-}
-
 /* The method that NumPy's function would call of one array, and its axis; NULL: it may do more.
  */
-static method *
+static const method *
 method_of(PyObject *function, PyObject *args, PyObject *kwargs)
 {
     if (PyTuple_GET_SIZE(args) < 1 || PyTuple_GET_SIZE(args) > 2 ||
         PyDict_GET_SIZE(kwargs) > 0 || !lw_is_device_array(PyTuple_GET_ITEM(args, 0)))
         return NULL;
     for (int i = 0; i < N_METHODS; i++)
-        if (methods[i].reduction != NULL &&
-            of_numpy(methods[i].name, &methods[i].kept_numpy) == function)
+        if (methods[i].reduction != NULL && lw_found_of(&lw_core->found.numpy_functions[i],
+                                                        "numpy", methods[i].name) == function)
             return &methods[i];
     return NULL;
 }
@@ -231,9 +231,9 @@ method_of(PyObject *function, PyObject *args, PyObject *kwargs)
 static bool
 is_count_nonzero(PyObject *function)
 {
-    static PyObject *kept;
+    lw_found *place = &lw_core->found.numpy_count_nonzero;
 
-    return of_numpy("count_nonzero", &kept) == function;
+    return lw_found_of(place, "numpy", "count_nonzero") == function;
 }
 
 /* (function, types, args, kwargs): most of NumPy's functions call methods, as on any other
@@ -241,9 +241,8 @@ is_count_nonzero(PyObject *function)
 static PyObject *
 method_array_function(PyObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t n_args)
 {
-    static PyObject *count_nonzero;
     PyObject *function, *result;
-    method *m;
+    const method *m;
 
     if (n_args != 4 || !PyTuple_Check(args[2]) || !PyDict_Check(args[3])) {
         PyErr_SetString(PyExc_TypeError,
@@ -256,7 +255,7 @@ method_array_function(PyObject *Py_UNUSED(self), PyObject *const *args, Py_ssize
         return forward(m, PyTuple_GET_ITEM(args[2], 0), &PyTuple_GET_ITEM(args[2], 1),
                        PyTuple_GET_SIZE(args[2]) - 1, NULL);
     if (is_count_nonzero(args[0]))
-        function = Py_XNewRef(find("count_nonzero", &count_nonzero));
+        function = Py_XNewRef(find("count_nonzero", &lw_core->found.count_nonzero));
     else
         function = PyErr_Occurred() ? NULL : PyObject_GetAttrString(args[0], "_implementation");
     if (function == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {

@@ -15,7 +15,7 @@ shares(PyObject *object)
 static bool
 is_on_cpu(PyObject *object)
 {
-    int type = LW_DL_CPU;
+    int type = kDLCPU;
 
     if (!lw_args_type_has(Py_TYPE(object), "__dlpack__") ||
         !lw_args_type_has(Py_TYPE(object), "__dlpack_device__"))

@@ -76,23 +76,23 @@ measure(const facts *f, lw_whole_array *out)
                                       : lw_dtypes[lw_dtypes[out->spec.dtype].parts].size_bytes;
 
     out->narrow = true;
-    out->reach.low = out->reach.high = f->data;
+    out->span.low = out->span.high = f->data;
     if (f->size == 0)
         return 0;
     for (int d = 0; d < out->spec.ndim; d++) {
-        int64_t reach;
+        int64_t extent;
         if (f->shape[d] > most)
             most = f->shape[d];
         if (f->shape[d] > 1)
             askew |= (uint64_t)f->strides[d];
-        if (__builtin_mul_overflow(f->strides[d], f->shape[d] - 1, &reach) ||
-            __builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high))
+        if (__builtin_mul_overflow(f->strides[d], f->shape[d] - 1, &extent) ||
+            __builtin_add_overflow(extent < 0 ? low : high, extent, extent < 0 ? &low : &high))
             return refuse(f, "its strides reach beyond the address space");
     }
     if (askew & (align - 1))
         return refuse(f, "it is not aligned to its dtype; pass a copy");
-    out->reach.low = f->data + (uint64_t)low;
-    out->reach.high = f->data + (uint64_t)high;
+    out->span.low = f->data + (uint64_t)low;
+    out->span.high = f->data + (uint64_t)high;
     out->narrow = high - low <= INT32_MAX && most <= INT32_MAX;
     return 0;
 }
@@ -217,23 +217,24 @@ lw_whole_array_key(const lw_whole_array *array, uint8_t *out)
 }
 
 bool
-lw_array_reach(PyObject *object, lw_reach *reach)
+lw_array_span(PyObject *object, lw_memory_span *span)
 {
     lw_operand operand;
     bool found;
 
     if (PyArray_Check(object)) {
         PyArrayObject *array = (PyArrayObject *)object;
-        *reach = lw_reach_of(PyArray_NDIM(array), (const int64_t *)PyArray_DIMS(array),
-                             (const int64_t *)PyArray_STRIDES(array), PyArray_ITEMSIZE(array),
-                             (uint64_t)(uintptr_t)PyArray_DATA(array));
+        *span =
+            lw_memory_span_of(PyArray_NDIM(array), (const int64_t *)PyArray_DIMS(array),
+                              (const int64_t *)PyArray_STRIDES(array), PyArray_ITEMSIZE(array),
+                              (uint64_t)(uintptr_t)PyArray_DATA(array));
         return true;
     }
     if (!lw_is_device_operand(object) || lw_operand_look(&operand, object) < 0)
         return false;
     found = operand.kind == LW_OPERAND_DEVICE;
     if (found)
-        *reach = lw_operand_reach(&operand);
+        *span = lw_operand_span(&operand);
     lw_operand_release(&operand);
     return found;
 }

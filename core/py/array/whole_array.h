@@ -17,7 +17,7 @@ typedef struct lw_whole_array {
     lw_device *device; /* NULL: host memory */
     lw_arg_spec spec;
     bool narrow; /* every byte offset inside it fits 31 bits */
-    lw_reach reach;
+    lw_memory_span span;
     uint32_t n_words; /* address, extents, strides in bytes: what a value of its type is … */
     uint64_t words[LW_WHOLE_WORDS]; /* … to compiled code (core/front/types.h) */
     lw_operand operand;
@@ -31,8 +31,8 @@ void lw_whole_array_release(lw_whole_array *array);
 /* Bytes that tell its type from others, for keys of specialisations; at most 16. */
 uint32_t lw_whole_array_key(const lw_whole_array *array, uint8_t *out);
 
-/* The bytes that an array on host or device reaches; false: it is none, or an exception is set.
- */
-bool lw_array_reach(PyObject *object, lw_reach *reach);
+/* The addresses that an array on host or device covers; false: it is no array, or an exception
+ * is set. */
+bool lw_array_span(PyObject *object, lw_memory_span *span);
 
 #endif

@@ -1,4 +1,4 @@
-/* The keywords of a generator: what every door's decorator takes, and what became of it. */
+/* What became of a decorator's keywords: core/py/compiled/keywords.h reads them. */
 #ifndef LW_PY_DOOR_OPTIONS_H
 #define LW_PY_DOOR_OPTIONS_H
 
@@ -6,14 +6,6 @@
 
 #include "core/front/typed.h"
 #include "core/link/build.h"
-
-typedef enum lw_door { /* bits: a keyword says whose it is */
-                       LW_DOOR_VECTORIZE = 1,
-                       LW_DOOR_FORALL = 2,
-                       LW_DOOR_JIT = 4,
-                       LW_DOOR_GUVECTORIZE = 8,
-                       LW_DOOR_REDUCE = 16
-} lw_door;
 
 typedef enum lw_target_choice {
     LW_CHOOSE_AUTO,
@@ -25,30 +17,18 @@ typedef struct lw_door_options {
     lw_target_choice target;
     lw_front_options front;
     bool cache, debug, lineinfo, opt, warn, order_given;
-    bool told_sums; /* W203 has been given: once for each function */
+    bool told_sums;           /* W203 has been given: once for each function */
+    bool device, cooperative; /* of jit */
     int max_registers, max_blocksize;
-    uint32_t checks_everywhere; /* the setting `check` when they were read */
+    int bound_threads, bound_blocks; /* launch_bounds= of jit; 0: none */
+    uint32_t checks_everywhere;      /* the setting `check` when they were read */
     enum { LW_RAISE, LW_DEFER, LW_IGNORE } errors;
 } lw_door_options;
 
-typedef struct lw_door_arguments { /* what is not plain code generation; borrowed */
-    PyObject *signatures, *identity, *source, *link;
-    PyObject *excluded,
-        *constants; /* parameters: a str or an int, or a list or tuple of these; NULL: none */
-    bool keep_order;
-} lw_door_arguments;
-
-/* Read the keywords (a dict, or NULL) of a generator: unknown ones are a TypeError that names
- * the door. -1 with an exception. */
-int lw_door_read(lw_door door, PyObject *signatures, PyObject *keywords,
-                 lw_door_options *options, lw_door_arguments *arguments);
 /* A warning of this class of lanewise.errors, unless warn=False. -1: it is an exception. */
 int lw_door_warn(const lw_door_options *options, const char *class, const char *text);
 /* W203, lw_scalar.warning of what has been compiled. -1: it is an exception. */
 int lw_door_warn_of_sums(lw_door_options *options, const char *warning);
-/* Whether the objects that this thread decorates from now on are made anew of one that has
- * given its W203; returns what was set before. */
-bool lw_door_told(bool told);
 /* The setting `check`, as LW_CHECK_* bits. A few ns. */
 uint32_t lw_checks_everywhere(void);
 /* Whether it has changed since the options were read: then the object is made anew. */

@@ -1,6 +1,7 @@
 #include "core/py/compiled/link_callbacks.h"
 
 #include "core/base/memory.h"
+#include "core/front/read/critical.h"
 #include "core/py/raise.h"
 
 typedef struct record { /* of one module and one code */
@@ -93,11 +94,13 @@ set_up(PyObject *code, lw_image *image)
 
     if (!PyErr_Occurred())
         teardown = callback_of(code, "_teardown_callback");
+    Py_BEGIN_CRITICAL_SECTION(code); /* once for each module */
     if (PyErr_Occurred())
         result = -1;
     else if ((setup != NULL || teardown != NULL) &&
              lw_image_unload_context(image, unloading, is_of, code) == NULL)
         result = watch(image, code, &r);
+    Py_END_CRITICAL_SECTION();
     if (r != NULL && setup != NULL)
         result = call_with(setup, r->handle);
     if (r != NULL)

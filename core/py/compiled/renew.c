@@ -2,7 +2,7 @@
 
 #include "core/py/compiled/renew.h"
 
-#include "core/front/read/services.h"
+#include "core/front/read/critical.h"
 #include "core/py/raise.h"
 
 #include <string.h>
@@ -58,47 +58,149 @@ lw_renew_register(void)
     lw_captures_compare_arrays(same_array);
 }
 
-int
-lw_tell_frozen(lw_captures *captures, const lw_door_options *options, const char *name)
-{
-    PyObject *what = captures ? lw_captures_tell_frozen(captures) : NULL;
-    int result = 1;
+/* ---- what has changed ---- */
 
-    if (what == NULL)
-        return PyErr_Occurred() ? -1 : 0;
-    if (options->warn &&
-        PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
-                         "W204: `%.200s`: %U that it captured has changed inside; what takes "
-                         "more than %d bytes is frozen when it is compiled\n  = help: pass it "
-                         "as an argument, or bind the name to a changed copy",
-                         name, what, LW_COMPARED_BYTES) < 0)
-        result = -1;
+/* Whatever is compiled. */
+static bool
+changed(lw_compiled *self)
+{
+    return lw_door_checks_changed(&self->options) ||
+           (self->captures != NULL && lw_captures_changed(self->captures)) ||
+           (self->door->changed != NULL && self->door->changed(self));
+}
+
+/* Takes what. */
+static int
+tell_frozen(const lw_compiled *self, PyObject *what)
+{
+    int result = 0;
+
+    if (self->options.warn)
+        result = PyErr_WarnFormat(
+            PyExc_RuntimeWarning, 1,
+            "W204: `%.200s`: %U that it captured has changed inside; what takes more than %d "
+            "bytes is frozen when it is compiled\n  = help: pass it as an argument, or bind "
+            "the "
+            "name to a changed copy",
+            lw_compiled_name(self), what, LW_COMPARED_BYTES);
     Py_DECREF(what);
     return result;
+}
+
+int
+lw_compiled_frozen(lw_compiled *self)
+{
+    PyObject *what;
+    bool told = false;
+
+    if (!self->settled) /* it is read again */
+        return 0;
+    while ((what = lw_captures_tell_frozen(self->captures)) != NULL) {
+        told = true;
+        if (tell_frozen(self, what) < 0)
+            return -1;
+    }
+    if (PyErr_Occurred())
+        return -1;
+    return told && !changed(self);
+}
+
+int
+lw_compiled_read_again(lw_compiled *self)
+{
+    lw_captures *before = self->captures, *captures = NULL;
+    lw_tree *tree = NULL;
+    lw_error err = {0};
+
+    if (self->settled || before == NULL || !lw_captures_outdated(before))
+        return 0;
+    if (lw_read_function(self->py_func, self->source, &tree, &captures, &err) != LW_OK) {
+        lw_py_raise(&err);
+        return -1;
+    }
+    if ((self->door->read_more != NULL && self->door->read_more(self, captures) < 0) ||
+        self->settled || self->captures != before) { /* another thread was faster */
+        lw_tree_free(tree);
+        lw_captures_free(captures);
+        return PyErr_Occurred() ? -1 : 0;
+    }
+#ifdef Py_GIL_DISABLED /* other threads may still read it */
+    tree->older = self->tree;
+#else
+    lw_tree_free(self->tree);
+#endif
+    self->tree = tree;
+    self->captures = captures;
+    lw_captures_replace(captures, before);
+    lw_link_set_reset(&self->links);
+    return lw_link_set_read(&self->links, self->link, lw_captures_linked(captures)) < 0 ? -1
+                                                                                        : 1;
 }
 
 /* ---- objects made anew ---- */
 
 static int
-tell_once(lw_renewal *renewal, const char *name)
+tell_once(lw_compiled *self)
 {
-    if (renewal->told)
+    bool told;
+
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+    told = self->renewal.told;
+    self->renewal.told = true;
+    Py_END_CRITICAL_SECTION();
+    if (told)
         return 0;
-    renewal->told = true;
     return PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
                             "`%.200s`: a global or closure variable that it reads has changed; "
                             "with typing=\"numba\" the value of its compilation stays",
-                            name);
+                            lw_compiled_name(self));
+}
+
+/* Whether an object can take a call. -1 with an exception. */
+static int
+serves(PyObject *object)
+{
+    lw_compiled *self = (lw_compiled *)object;
+
+    if (self->door->asked != NULL)
+        self = self->door->asked(self);
+    return changed(self) ? lw_compiled_frozen(self) : 1;
+}
+
+/* New reference, or NULL. */
+static PyObject *
+kept_at(lw_compiled *self, int i)
+{
+    PyObject *kept;
+
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+    kept = Py_XNewRef(self->renewal.kept[i]);
+    Py_END_CRITICAL_SECTION();
+    return kept;
+}
+
+static void
+keep(lw_compiled *self, PyObject *made)
+{
+    lw_renewal *renewal = &self->renewal;
+    PyObject *before;
+
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+    before = renewal->kept[renewal->next];
+    renewal->kept[renewal->next] = Py_NewRef(made);
+    renewal->next = (renewal->next + 1) % LW_RENEWED_KEPT;
+    Py_END_CRITICAL_SECTION();
+    Py_XDECREF(before);
 }
 
 /* 1 with *found, 0 where none serves, -1 with an exception. */
 static int
-find(lw_renewal *renewal, lw_serves serves, PyObject **found)
+find(lw_compiled *self, PyObject **found)
 {
     int result = 0;
 
     for (int i = 0; result == 0 && i < LW_RENEWED_KEPT; i++) {
-        *found = Py_XNewRef(renewal->kept[i]); /* looking may run Python code */
+        *found = kept_at(self, i); /* looking may run Python code */
         result = *found ? serves(*found) : 0;
         if (result != 1)
             Py_CLEAR(*found);
@@ -106,67 +208,59 @@ find(lw_renewal *renewal, lw_serves serves, PyObject **found)
     return result;
 }
 
-PyObject *
-lw_renewed(PyObject *object, lw_renewal *renewal, lw_serves serves,
-           const lw_door_options *options, const char *name)
+/* Another object as this one was, its function read now. */
+static PyObject *
+again(lw_compiled *self)
 {
-    PyObject *module, *made = NULL;
-    bool told;
-    int found;
+    const lw_compiled_door *door = self->door;
+    const char *layout = door->layout ? door->layout(self) : NULL;
+    PyObject *signatures = door->declared(self), *text = NULL, *made = NULL;
 
-    if (options->front.typing == LW_TYPING_NUMBA && !lw_door_checks_changed(options))
-        return options->warn && tell_once(renewal, name) < 0 ? NULL : Py_NewRef(object);
-    found = find(renewal, serves, &made);
-    if (found != 0)
-        return made;
-    told = lw_door_told(options->told_sums);
-    module = lw_service_module(LW_SERVICE_RENEWAL);
-    made = module ? PyObject_CallMethod(module, "again", "O", object) : NULL;
-    Py_XDECREF(module);
-    lw_door_told(told);
-    if (made != NULL) {
-        Py_XSETREF(renewal->kept[renewal->next], Py_NewRef(made));
-        renewal->next = (renewal->next + 1) % LW_RENEWED_KEPT;
-    }
+    if (layout != NULL)
+        text = PyUnicode_FromString(layout);
+    if (signatures != NULL && (layout == NULL || text != NULL))
+        made = door->make(Py_TYPE(self), &(lw_request){.function = self->py_func,
+                                                       .signatures = signatures,
+                                                       .layout = text,
+                                                       .keywords = self->keywords});
+    Py_XDECREF(text);
+    Py_XDECREF(signatures);
     return made;
 }
 
-int
-lw_read_again(PyObject *function, PyObject *source, lw_tree **tree, lw_captures **captures)
+PyObject *
+lw_compiled_renewed(lw_compiled *self)
 {
-    lw_tree *read = NULL;
-    lw_captures *after = NULL, *before = *captures;
-    lw_error err = {0};
+    PyObject *made = NULL;
+    bool told;
+    int found;
 
-    if (before == NULL || !lw_captures_outdated(before))
-        return 0;
-    if (lw_read_function(function, source, &read, &after, &err) != LW_OK) {
-        lw_py_raise(&err);
-        return -1;
-    }
-    if (*captures != before) { /* Python's code ran: another thread has done it meanwhile */
-        lw_tree_free(read);
-        lw_captures_free(after);
-        return 0;
-    }
-    lw_tree_free(*tree);
-    *tree = read;
-    *captures = after;
-    lw_captures_free(before);
-    return 1;
+    if (self->options.front.typing == LW_TYPING_NUMBA &&
+        !lw_door_checks_changed(&self->options))
+        return self->options.warn && tell_once(self) < 0 ? NULL : Py_NewRef((PyObject *)self);
+    found = find(self, &made);
+    if (found != 0)
+        return made;
+    told = lw_door_told(self->options.told_sums);
+    made = again(self);
+    lw_door_told(told);
+    if (made != NULL)
+        keep(self, made);
+    return made;
 }
 
-int
-lw_renewal_traverse(lw_renewal *renewal, visitproc visit, void *arg)
+PyObject *
+lw_compiled_stale(lw_compiled *self)
 {
-    for (int i = 0; i < LW_RENEWED_KEPT; i++)
-        Py_VISIT(renewal->kept[i]);
-    return 0;
+    int goes_on = lw_compiled_frozen(self);
+
+    if (goes_on != 0)
+        return goes_on < 0 ? NULL : Py_NewRef((PyObject *)self);
+    return lw_compiled_renewed(self);
 }
 
-void
-lw_renewal_clear(lw_renewal *renewal)
+PyObject *
+lw_compiled_current(lw_compiled *self)
 {
-    for (int i = 0; i < LW_RENEWED_KEPT; i++)
-        Py_CLEAR(renewal->kept[i]);
+    return lw_compiled_is_stale(self) ? lw_compiled_stale(self) : Py_NewRef((PyObject *)self);
 }

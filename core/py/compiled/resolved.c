@@ -6,7 +6,6 @@
 #include "core/py/compiled/link_callbacks.h"
 #include "core/py/raise.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 /* ---- codes ---- */
@@ -53,55 +52,55 @@ lw_resolved_dtypes(const uint8_t *codes, int n, lw_dtype *dtypes, char *weak)
 
 /* ---- resolutions ---- */
 
+typedef struct codes_key {
+    const lw_device *device;
+    const uint8_t *codes;
+    int n;
+} codes_key;
+
 static bool
-matches(const lw_resolved *resolved, const lw_device *device, const uint8_t *codes, int n)
+has_codes(const void *item, const void *key)
 {
-    return resolved->device == device && resolved->n == n &&
-           memcmp(resolved->codes, codes, (size_t)n) == 0;
+    const lw_resolved *resolved = item;
+    const codes_key *wanted = key;
+
+    return resolved->device == wanted->device && resolved->n == wanted->n &&
+           memcmp(resolved->codes, wanted->codes, (size_t)wanted->n) == 0;
 }
 
 lw_resolved *
 lw_resolved_find(lw_resolved_list *list, const lw_device *device, const uint8_t *codes, int n)
 {
-    lw_resolved *at = atomic_load_explicit(&list->last, memory_order_acquire);
+    const codes_key key = {device, codes, n};
 
-    if (at != NULL && matches(at, device, codes, n))
-        return at;
-    at = atomic_load_explicit(&list->first, memory_order_acquire);
-    for (; at != NULL; at = at->next)
-        if (matches(at, device, codes, n)) {
-            atomic_store_explicit(&list->last, at, memory_order_release);
-            return at;
-        }
-    return NULL;
+    return lw_grown_find(&list->all, has_codes, &key);
 }
 
 lw_resolved *
 lw_resolved_find_loop(lw_resolved_list *list, const lw_device *device, const void *loop)
 {
-    lw_resolved *at = atomic_load_explicit(&list->first, memory_order_acquire);
+    lw_resolved *at = lw_grown_first(&list->all);
 
     while (at != NULL && (at->device != device || at->loop != loop))
-        at = at->next;
+        at = lw_grown_next(at);
     return at;
 }
 
 static void
-loaded_free(lw_loaded *loaded)
+loaded_free(void *item)
 {
+    lw_loaded *loaded = item;
+
     lw_image_drop(loaded->image);
     lw_free(loaded);
 }
 
 static void
-free_one(lw_resolved *resolved)
+free_one(void *item)
 {
-    lw_loaded *at, *next;
+    lw_resolved *resolved = item;
 
-    for (at = atomic_load(&resolved->kernels); at != NULL; at = next) {
-        next = at->next;
-        loaded_free(at);
-    }
+    lw_grown_free(&resolved->kernels, loaded_free);
     lw_watch_free(resolved->watch);
     lw_free(resolved);
 }
@@ -131,28 +130,19 @@ lw_resolved_add(lw_resolved_list *list, lw_resolved *resolved, const uint8_t *co
         resolved->n = (uint8_t)n;
         memcpy(resolved->codes, codes, (size_t)n);
     }
-    resolved->next = atomic_load(&list->first);
-    while (!atomic_compare_exchange_weak(&list->first, &resolved->next, resolved))
-        ;
+    lw_grown_add(&list->all, resolved);
 }
 
 void
 lw_resolved_free(lw_resolved_list *list)
 {
-    lw_resolved *at, *next;
-
-    for (at = atomic_load(&list->first); at != NULL; at = next) {
-        next = at->next;
-        free_one(at);
-    }
-    atomic_store(&list->first, NULL);
-    atomic_store(&list->last, NULL);
+    lw_grown_free(&list->all, free_one);
 }
 
 void
 lw_resolved_forget(lw_resolved_list *list)
 {
-    for (lw_resolved *at = atomic_load(&list->first); at != NULL; at = at->next)
+    for (lw_resolved *at = lw_grown_first(&list->all); at != NULL; at = lw_grown_next(at))
         at->n = 0; /* found by their loops only */
 }
 
@@ -173,33 +163,28 @@ fail:
     return status;
 }
 
+typedef struct walk_key {
+    const void *data;
+    size_t n_bytes;
+} walk_key;
+
 /* Kernels from before a reset stay in the list, and are passed over. */
 static bool
-is_usable(const lw_loaded *loaded, const void *key, size_t size)
+is_usable(const void *item, const void *key)
 {
-    return memcmp(loaded->key, key, size) == 0 && lw_image_is_alive(loaded->image);
-}
+    const lw_loaded *loaded = item;
+    const walk_key *wanted = key;
 
-static lw_loaded *
-find_loaded(lw_resolved *resolved, const void *key, size_t size)
-{
-    lw_loaded *at = atomic_load_explicit(&resolved->last, memory_order_acquire);
-
-    if (at != NULL && is_usable(at, key, size))
-        return at;
-    at = atomic_load_explicit(&resolved->kernels, memory_order_acquire);
-    while (at != NULL && !is_usable(at, key, size))
-        at = at->next;
-    if (at != NULL)
-        atomic_store_explicit(&resolved->last, at, memory_order_release);
-    return at;
+    return memcmp(loaded->key, wanted->data, wanted->n_bytes) == 0 &&
+           lw_image_is_alive(loaded->image);
 }
 
 lw_loaded *
 lw_resolved_kernel(lw_resolved *resolved, const void *key, size_t size_bytes,
                    size_t whole_bytes, lw_resolved_module module)
 {
-    lw_loaded *loaded = find_loaded(resolved, key, size_bytes);
+    const walk_key wanted = {key, size_bytes};
+    lw_loaded *loaded = lw_grown_find(&resolved->kernels, is_usable, &wanted);
     lw_error err = {0};
     lw_status status;
 
@@ -221,10 +206,8 @@ lw_resolved_kernel(lw_resolved *resolved, const void *key, size_t size_bytes,
         loaded_free(loaded);
         return NULL;
     }
-    loaded->next = atomic_load(&resolved->kernels);
-    while (!atomic_compare_exchange_weak(&resolved->kernels, &loaded->next, loaded))
-        ;
-    atomic_store_explicit(&resolved->last, loaded, memory_order_release);
+    lw_grown_add(&resolved->kernels, loaded);
+    lw_grown_note(&resolved->kernels, loaded);
     return loaded;
 }
 

@@ -1,11 +1,11 @@
 /* What a ufunc remembers of its device calls: for operand dtypes the loop that NumPy's rules
- * choose (a resolution), for a resolution and a walk the loaded kernel. Both lists only grow,
- * newest first, so readers take no lock; the last hit is tried first. All with the GIL. */
+ * choose (a resolution), for a resolution and a walk the loaded kernel. All with the GIL. */
 #ifndef LW_PY_RESOLVED_H
 #define LW_PY_RESOLVED_H
 
 #include <Python.h>
 
+#include "core/base/grown.h"
 #include "core/device/load.h"
 #include "core/py/array/args.h"
 #include "core/py/compiled/link_read.h"
@@ -19,7 +19,7 @@ enum { LW_MOST_CODES = 64 /* NumPy's limit on nin + nout */ };
 enum { LW_WEAK_INT = 1 << 5, LW_WEAK_FLOAT = 2 << 5, LW_WEAK_COMPLEX = 3 << 5 };
 
 typedef struct lw_loaded {
-    struct lw_loaded *next;
+    lw_grown_item item;
     lw_kernel *kernel;
     lw_image *image; /* held: keeps the kernel loaded */
     alignas(8) unsigned char key[];
@@ -27,19 +27,19 @@ typedef struct lw_loaded {
 
 /* How a door's resolution begins. */
 typedef struct lw_resolved {
-    struct lw_resolved *next;
+    lw_grown_item item;
     lw_device *device;
     const void *loop; /* the door's */
     lw_build_options options;
     const lw_link_set *links; /* of the ufunc; NULL: it has none */
     uint8_t n;                /* operands in codes; 0: reached by dtype= and its like */
     uint8_t codes[LW_MOST_CODES];
-    _Atomic(lw_loaded *) kernels, last;
-    lw_watch *watch; /* NULL where the body cannot raise */
+    lw_grown kernels; /* lw_loaded */
+    lw_watch *watch;  /* NULL where the body cannot raise */
 } lw_resolved;
 
 typedef struct lw_resolved_list {
-    _Atomic(lw_resolved *) first, last;
+    lw_grown all; /* lw_resolved */
 } lw_resolved_list;
 
 /* The codes of n operands, the first nin of them inputs. -1 with an exception: a dtype that

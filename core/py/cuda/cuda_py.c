@@ -1,10 +1,12 @@
 #include "core/py/cuda/cuda_py.h"
 
 #include "core/device/pool.h"
+#include "core/front/read/critical.h"
 #include "core/py/cuda/cuda_internal.h"
 #include "core/py/cuda/memory_manager.h"
 #include "core/py/host_cuda.h"
 #include "core/py/reports.h"
+#include "core/py/state.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -23,9 +25,6 @@ typedef struct context_object {
 typedef struct gpus_object {
     PyObject_HEAD
 } gpus_object;
-
-static PyTypeObject *device_type, *context_type, *gpus_type;
-static PyObject *memory_type;
 
 int
 lw_cuda_add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **out)
@@ -87,7 +86,8 @@ synchronize_device(lw_device *device)
 PyObject *
 lw_device_object(lw_device *device)
 {
-    device_object *self = PyObject_New(device_object, device_type);
+    PyTypeObject *type = lw_state_class(lw_core->device_type);
+    device_object *self = type ? PyObject_New(device_object, type) : NULL;
 
     if (self != NULL) {
         self->device = device;
@@ -134,7 +134,7 @@ device_compare(PyObject *a, PyObject *b, int how)
 
     if (how != Py_EQ && how != Py_NE)
         Py_RETURN_NOTIMPLEMENTED;
-    if (Py_TYPE(b) == device_type) {
+    if (Py_TYPE(b) == lw_core->device_type) {
         ordinal = ((device_object *)b)->device->ordinal;
     } else if (PyLong_CheckExact(b)) {
         ordinal = PyLong_AsLong(b);
@@ -221,8 +221,9 @@ device_reset(PyObject *self, PyObject *Py_UNUSED(unused))
     return reset(((device_object *)self)->device);
 }
 
+/* In a critical section. */
 static PyObject *
-device_enter(PyObject *self, PyObject *Py_UNUSED(unused))
+enter(PyObject *self)
 {
     device_object *object = (device_object *)self;
     lw_device *now, *next;
@@ -246,7 +247,19 @@ device_enter(PyObject *self, PyObject *Py_UNUSED(unused))
 }
 
 static PyObject *
-device_exit(PyObject *self, PyObject *Py_UNUSED(args))
+device_enter(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    PyObject *result;
+
+    Py_BEGIN_CRITICAL_SECTION(self);
+    result = enter(self);
+    Py_END_CRITICAL_SECTION();
+    return result;
+}
+
+/* In a critical section. */
+static PyObject *
+leave(PyObject *self)
 {
     PyObject *before = ((device_object *)self)->before;
     Py_ssize_t n = before != NULL ? PyList_GET_SIZE(before) : 0;
@@ -264,6 +277,17 @@ device_exit(PyObject *self, PyObject *Py_UNUSED(args))
     if (lw_device_select((int)ordinal, &device, &err) != LW_OK)
         return lw_py_raise(&err);
     Py_RETURN_FALSE;
+}
+
+static PyObject *
+device_exit(PyObject *self, PyObject *Py_UNUSED(args))
+{
+    PyObject *result;
+
+    Py_BEGIN_CRITICAL_SECTION(self);
+    result = leave(self);
+    Py_END_CRITICAL_SECTION();
+    return result;
 }
 
 #define INT(name, field, doc)                                                                  \
@@ -354,7 +378,8 @@ context_memory(PyObject *self, PyObject *Py_UNUSED(unused))
     if (lw_device_memory(((context_object *)self)->device, &n_free, &n_total, &err) != LW_OK)
         return lw_py_raise(&err);
     args = Py_BuildValue("(nn)", (Py_ssize_t)n_free, (Py_ssize_t)n_total);
-    info = args != NULL ? PyObject_CallObject(memory_type, args) : NULL;
+    info =
+        args != NULL ? PyObject_CallObject((PyObject *)lw_core->memory_info_type, args) : NULL;
     Py_XDECREF(args);
     return info;
 }
@@ -575,6 +600,7 @@ current_context(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"devnum", NULL};
     PyObject *id = Py_None;
+    PyTypeObject *type;
     context_object *self;
     lw_device *device;
     lw_error err = {0};
@@ -592,7 +618,8 @@ current_context(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
         if (lw_device_get(ordinal, &device, &err) != LW_OK)
             return lw_py_raise(&err);
     }
-    self = PyObject_New(context_object, context_type);
+    type = lw_state_class(lw_core->context_type);
+    self = type ? PyObject_New(context_object, type) : NULL;
     if (self != NULL)
         self->device = device;
     return (PyObject *)self;
@@ -689,7 +716,7 @@ static PyMethodDef functions[] = {
 static int
 add_gpus(PyObject *module)
 {
-    PyObject *gpus = (PyObject *)PyObject_New(gpus_object, gpus_type);
+    PyObject *gpus = (PyObject *)PyObject_New(gpus_object, lw_core->gpus_type);
     int result = gpus != NULL ? PyModule_AddObjectRef(module, "gpus", gpus) : -1;
 
     Py_XDECREF(gpus);
@@ -700,23 +727,24 @@ int
 lw_cuda_register(PyObject *core)
 {
     /* named as users find the functions, which pickling goes by */
-    PyObject *module = PyModule_New("lanewise.cuda");
+    PyObject *module = PyModule_New("lanewise.cuda"), *memory_info;
     int result = -1;
 
     if (module == NULL)
         return -1;
-    memory_type = memory_type_new();
-    if (memory_type == NULL || PyModule_AddObjectRef(module, "MemoryInfo", memory_type) < 0 ||
+    memory_info = memory_type_new();
+    lw_core->memory_info_type = (PyTypeObject *)memory_info;
+    if (memory_info == NULL || PyModule_AddObjectRef(module, "MemoryInfo", memory_info) < 0 ||
         PyModule_AddFunctions(module, functions) < 0 ||
         PyModule_AddFunctions(module, lw_cuda_stream_functions) < 0 ||
         PyModule_AddFunctions(module, lw_memory_functions) < 0)
         goto done;
-    if (lw_cuda_add_type(core, &device_spec, &device_type) < 0 ||
-        lw_cuda_add_type(core, &context_spec, &context_type) < 0 ||
-        lw_cuda_add_type(core, &gpus_spec, &gpus_type) < 0)
+    if (lw_cuda_add_type(core, &device_spec, &lw_core->device_type) < 0 ||
+        lw_cuda_add_type(core, &context_spec, &lw_core->context_type) < 0 ||
+        lw_cuda_add_type(core, &gpus_spec, &lw_core->gpus_type) < 0)
         goto done;
-    if (PyModule_AddObjectRef(module, "Device", (PyObject *)device_type) < 0 ||
-        PyModule_AddObjectRef(module, "Context", (PyObject *)context_type) < 0 ||
+    if (PyModule_AddObjectRef(module, "Device", (PyObject *)lw_core->device_type) < 0 ||
+        PyModule_AddObjectRef(module, "Context", (PyObject *)lw_core->context_type) < 0 ||
         add_gpus(module) < 0 || lw_cuda_stream_register(module) < 0)
         goto done;
     result = PyModule_AddObjectRef(core, "cuda", module);

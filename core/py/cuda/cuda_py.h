@@ -7,9 +7,15 @@
 
 #include "core/device/context.h"
 
-/* The Stream object behind an owned handle (borrowed), or NULL: whoever keeps the handle for
- * longer than a call keeps the object. */
-PyObject *lw_stream_owner(CUstream handle);
+/* A stream that we made, shared by its Stream object and by arrays. Whoever keeps a handle for
+ * longer than a call keeps the stream. */
+typedef struct lw_kept_stream lw_kept_stream;
+
+/* That of a handle, for one more user; NULL: it is none of ours. */
+lw_kept_stream *lw_stream_keep(CUstream handle);
+/* The same one for another user; NULL is passed on. */
+lw_kept_stream *lw_stream_keep_too(lw_kept_stream *kept);
+void lw_stream_drop(lw_kept_stream *kept); /* NULL is allowed */
 /* Whether it is our Stream; then *out is its handle. */
 bool lw_stream_of(PyObject *object, CUstream *out);
 /* The `stream=` argument: None or 0 (the default stream), an int handle, our Stream, or any
@@ -22,7 +28,7 @@ lw_device *lw_current_device(void);
 /* The same, which must be of this compute capability (90; 0: any). */
 lw_device *lw_current_device_of(int cc);
 
-/* A heap type into the module; *out keeps a reference for the life of the process. */
+/* A heap type into the module; *out is a new reference to it. */
 int lw_cuda_add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **out);
 /* Makes the module lanewise.cuda, as `cuda` of this one, with devices, contexts, streams and
  * events. -1 with an exception. */

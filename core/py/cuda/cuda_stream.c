@@ -1,20 +1,30 @@
 /* Stream and Event. Live streams that we made stand in a list, so that an array which was used
- * on one can keep it: the driver must not see a destroyed handle. */
+ * on one can keep it: the driver must not see a destroyed handle. An array keeps the driver's
+ * stream, not the object: what is dying cannot be lent. */
+#include "core/base/memory.h"
 #include "core/device/stream.h"
+#include "core/front/read/critical.h"
 #include "core/front/read/services.h"
 #include "core/py/cuda/cuda_internal.h"
 #include "core/py/host_cuda.h"
 #include "core/py/method_table.h"
 #include "core/py/reports.h"
+#include "core/py/state.h"
 
 #include <stddef.h>
 #include <structmember.h>
 
+struct lw_kept_stream {
+    lw_stream *stream;
+    uint32_t n_users;     /* its Stream object and arrays; the last one destroys it */
+    lw_kept_stream *next; /* in `owned_streams`, where it is one of ours */
+};
+
 typedef struct stream_object {
     PyObject_HEAD
     lw_stream *stream;
+    lw_kept_stream *kept; /* has it */
     PyObject *weakrefs;
-    struct stream_object *next; /* in `owned_streams` */
 } stream_object;
 
 typedef struct event_object {
@@ -28,22 +38,88 @@ typedef struct waiter_object {
     PyObject *stream;
 } waiter_object;
 
-static PyTypeObject *stream_type, *event_type, *waiter_type;
-static stream_object *owned_streams;
+static lw_py_mutex streams_lock; /* of the list and of the numbers of users */
+static lw_kept_stream *owned_streams;
 
-PyObject *
-lw_stream_owner(CUstream handle)
+lw_kept_stream *
+lw_stream_keep(CUstream handle)
 {
-    for (stream_object *at = owned_streams; at != NULL; at = at->next)
-        if (at->stream->handle == handle)
-            return (PyObject *)at;
-    return NULL;
+    lw_kept_stream *at;
+
+    lw_py_mutex_take(&streams_lock);
+    for (at = owned_streams; at != NULL && at->stream->handle != handle;)
+        at = at->next;
+    if (at != NULL)
+        at->n_users++;
+    lw_py_mutex_give(&streams_lock);
+    return at;
+}
+
+lw_kept_stream *
+lw_stream_keep_too(lw_kept_stream *kept)
+{
+    if (kept == NULL)
+        return NULL;
+    lw_py_mutex_take(&streams_lock);
+    kept->n_users++;
+    lw_py_mutex_give(&streams_lock);
+    return kept;
+}
+
+static void
+unlist(const lw_kept_stream *kept)
+{
+    lw_kept_stream **link = &owned_streams;
+
+    while (*link != NULL && *link != kept)
+        link = &(*link)->next;
+    if (*link != NULL)
+        *link = kept->next;
+}
+
+void
+lw_stream_drop(lw_kept_stream *kept)
+{
+    bool last;
+
+    if (kept == NULL)
+        return;
+    lw_py_mutex_take(&streams_lock);
+    last = --kept->n_users == 0;
+    if (last)
+        unlist(kept);
+    lw_py_mutex_give(&streams_lock);
+    if (!last)
+        return;
+    lw_stream_free(kept->stream);
+    lw_free(kept);
+}
+
+/* Steals stream. NULL with an exception. */
+static lw_kept_stream *
+kept_new(lw_stream *stream)
+{
+    lw_kept_stream *kept = lw_alloc_zero(1, sizeof *kept);
+
+    if (kept == NULL) {
+        lw_stream_free(stream);
+        return (lw_kept_stream *)PyErr_NoMemory();
+    }
+    kept->stream = stream;
+    kept->n_users = 1;
+    if (stream->owned) {
+        lw_py_mutex_take(&streams_lock);
+        kept->next = owned_streams;
+        owned_streams = kept;
+        lw_py_mutex_give(&streams_lock);
+    }
+    return kept;
 }
 
 bool
 lw_stream_of(PyObject *object, CUstream *out)
 {
-    if (Py_TYPE(object) != stream_type)
+    if (Py_TYPE(object) != lw_core->stream_type)
         return false;
     *out = ((stream_object *)object)->stream->handle;
     return true;
@@ -53,35 +129,29 @@ lw_stream_of(PyObject *object, CUstream *out)
 static PyObject *
 stream_new(lw_stream *stream)
 {
-    stream_object *self = PyObject_New(stream_object, stream_type);
+    PyTypeObject *type = lw_state_class(lw_core->stream_type);
+    lw_kept_stream *kept = kept_new(stream);
+    stream_object *self = type && kept ? PyObject_New(stream_object, type) : NULL;
 
     if (self == NULL) {
-        lw_stream_free(stream);
+        lw_stream_drop(kept);
         return NULL;
     }
     self->stream = stream;
+    self->kept = kept;
     self->weakrefs = NULL;
-    self->next = NULL;
-    if (stream->owned) {
-        self->next = owned_streams;
-        owned_streams = self;
-    }
     return (PyObject *)self;
 }
 
 static void
 stream_dealloc(PyObject *object)
 {
-    stream_object *self = (stream_object *)object, **link = &owned_streams;
+    stream_object *self = (stream_object *)object;
     PyTypeObject *type = Py_TYPE(self);
 
     if (self->weakrefs != NULL)
         PyObject_ClearWeakRefs(object);
-    while (*link != NULL && *link != self)
-        link = &(*link)->next;
-    if (*link != NULL)
-        *link = self->next;
-    lw_stream_free(self->stream);
+    lw_stream_drop(self->kept);
     PyObject_Free(self);
     Py_DECREF(type);
 }
@@ -219,7 +289,7 @@ static PyObject *event_make(bool timing);
 static bool
 is_event(PyObject *object)
 {
-    if (Py_TYPE(object) == event_type)
+    if (Py_TYPE(object) == lw_core->event_type)
         return true;
     PyErr_Format(PyExc_TypeError, "event: expected an Event, got %.200s",
                  Py_TYPE(object)->tp_name);
@@ -258,10 +328,10 @@ stream_wait(PyObject *self, PyObject *other)
     lw_status status;
     CUstream earlier;
 
-    if (Py_TYPE(other) == event_type)
+    if (Py_TYPE(other) == lw_core->event_type)
         status =
             lw_event_wait(((event_object *)other)->event, stream->device, stream->handle, &err);
-    else if (Py_TYPE(other) == stream_type)
+    else if (Py_TYPE(other) == lw_core->stream_type)
         status = lw_stream_after_on(stream->device, stream->handle,
                                     ((stream_object *)other)->stream->device,
                                     ((stream_object *)other)->stream->handle, &err);
@@ -277,7 +347,8 @@ stream_wait(PyObject *self, PyObject *other)
 static PyObject *
 stream_auto(PyObject *self, PyObject *Py_UNUSED(unused))
 {
-    waiter_object *waiter = PyObject_New(waiter_object, waiter_type);
+    PyTypeObject *type = lw_state_class(lw_core->waiter_type);
+    waiter_object *waiter = type ? PyObject_New(waiter_object, type) : NULL;
 
     if (waiter != NULL)
         waiter->stream = Py_NewRef(self);
@@ -330,7 +401,7 @@ stream_compare(PyObject *a, PyObject *b, int how)
 {
     lw_stream *x, *y;
 
-    if (Py_TYPE(a) != stream_type || Py_TYPE(b) != stream_type ||
+    if (Py_TYPE(a) != lw_core->stream_type || Py_TYPE(b) != lw_core->stream_type ||
         (how != Py_EQ && how != Py_NE))
         Py_RETURN_NOTIMPLEMENTED;
     x = ((stream_object *)a)->stream;
@@ -451,6 +522,7 @@ static PyObject *
 event_make(bool timing)
 {
     lw_device *device = lw_current_device();
+    PyTypeObject *type;
     event_object *self;
     lw_error err = {0};
     lw_event *event;
@@ -459,7 +531,8 @@ event_make(bool timing)
         return NULL;
     if (lw_event_new(device, timing, &event, &err) != LW_OK)
         return lw_py_raise(&err);
-    self = PyObject_New(event_object, event_type);
+    type = lw_state_class(lw_core->event_type);
+    self = type ? PyObject_New(event_object, type) : NULL;
     if (self == NULL) {
         lw_event_free(event);
         return NULL;
@@ -681,8 +754,8 @@ PyMethodDef lw_cuda_stream_functions[] = {
 int
 lw_cuda_stream_register(PyObject *module)
 {
-    if (lw_cuda_add_type(module, &stream_spec, &stream_type) < 0 ||
-        lw_cuda_add_type(module, &event_spec, &event_type) < 0)
+    if (lw_cuda_add_type(module, &stream_spec, &lw_core->stream_type) < 0 ||
+        lw_cuda_add_type(module, &event_spec, &lw_core->event_type) < 0)
         return -1;
-    return lw_cuda_add_type(module, &waiter_spec, &waiter_type);
+    return lw_cuda_add_type(module, &waiter_spec, &lw_core->waiter_type);
 }

@@ -10,15 +10,16 @@
 #include "core/front/read/services.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <string.h>
 
 static const char HOST_CAPSULE[] = "lanewise.host_memory", IPC_CAPSULE[] = "lanewise.ipc";
-static bool managed; /* changed and read with the GIL */
+static atomic_bool managed;
 
 bool
 lw_memory_managed(void)
 {
-    return managed;
+    return atomic_load_explicit(&managed, memory_order_relaxed);
 }
 
 PyObject *

@@ -3,6 +3,7 @@
 #include "core/py/numpy/family_internal.h"
 
 #include "core/base/memory.h"
+#include "core/front/read/critical.h"
 #include "core/front/read/python.h"
 #include "core/py/array/static_value.h"
 #include "core/py/numpy/numpy_rules.h"
@@ -48,11 +49,19 @@ number_of(const lw_family *family, PyObject *name)
     return at >= 0 && at < (long)family->n_params ? (int)at : -1;
 }
 
+typedef struct naming {
+    const lw_ufunc_head *self;
+    lw_role what;
+    const char *keyword;
+} naming;
+
 static int
-name_one(const lw_ufunc_head *self, PyObject *name, lw_role what, const char *keyword)
+name_one(void *context, PyObject *name)
 {
-    lw_family *family = self->family;
-    const lw_fn *fn = &self->tree->fns.data[1];
+    const naming *n = context;
+    const char *keyword = n->keyword;
+    lw_family *family = n->self->family;
+    const lw_fn *fn = &n->self->tree->fns.data[1];
     int i = number_of(family, name);
 
     if (i < 0 || fn->params.data[i].kind == LW_PARAM_VARARG) {
@@ -62,7 +71,7 @@ name_one(const lw_ufunc_head *self, PyObject *name, lw_role what, const char *ke
     }
     if (family->roles[i] == LW_ROLE_EXCLUDED || family->roles[i] == LW_ROLE_STATIC) {
         PyErr_Format(PyExc_ValueError, "%s= names %.200R, which %s", keyword, name,
-                     family->roles[i] == what ? "it names already" : "excluded= names too");
+                     family->roles[i] == n->what ? "it names already" : "excluded= names too");
         return -1;
     }
     if (lw_family_reserved(PyTuple_GET_ITEM(family->names, i))) {
@@ -71,25 +80,16 @@ name_one(const lw_ufunc_head *self, PyObject *name, lw_role what, const char *ke
                      keyword, name);
         return -1;
     }
-    family->roles[i] = (uint8_t)what;
+    family->roles[i] = (uint8_t)n->what;
     return 0;
 }
 
 static int
 name_all(const lw_ufunc_head *self, PyObject *names, lw_role what, const char *keyword)
 {
-    PyObject *items;
-    int failed = 0;
+    naming n = {self, what, keyword};
 
-    if (names == NULL)
-        return 0;
-    if (PyUnicode_Check(names) || PyLong_Check(names))
-        return name_one(self, names, what, keyword);
-    items = PySequence_Fast(names, "");
-    for (Py_ssize_t i = 0; items && !failed && i < PySequence_Fast_GET_SIZE(items); i++)
-        failed = name_one(self, PySequence_Fast_GET_ITEM(items, i), what, keyword);
-    Py_XDECREF(items);
-    return items == NULL ? -1 : failed;
+    return lw_door_each_name(names, name_one, &n);
 }
 
 static int
@@ -319,7 +319,7 @@ read_signatures(lw_ufunc_head *self, PyObject *given)
 }
 
 int
-lw_family_build(lw_ufunc_head *self, const lw_family_door *door, PyObject *options,
+lw_family_build(lw_ufunc_head *self, const lw_family_door *door,
                 const lw_door_arguments *arguments)
 {
     self->family = lw_alloc_zero(1, sizeof *self->family);
@@ -328,8 +328,8 @@ lw_family_build(lw_ufunc_head *self, const lw_family_door *door, PyObject *optio
         return -1;
     }
     self->family->door = door;
-    self->family->options = Py_NewRef(options);
     self->lazy = true;
+    self->settled = true;
     if (read_params(self) < 0 ||
         name_all(self, arguments->excluded, LW_ROLE_EXCLUDED, "excluded") < 0 ||
         name_all(self, arguments->constants, LW_ROLE_STATIC, "static") < 0)
@@ -354,7 +354,6 @@ lw_family_free(lw_family *family)
     Py_CLEAR(family->latest);
     Py_CLEAR(family->face);
     Py_CLEAR(family->signatures);
-    Py_CLEAR(family->options);
     lw_free(family);
 }
 
@@ -366,7 +365,6 @@ lw_family_traverse(const lw_family *family, visitproc visit, void *arg)
     Py_VISIT(family->latest);
     Py_VISIT(family->face);
     Py_VISIT(family->signatures);
-    Py_VISIT(family->options);
     return 0;
 }
 
@@ -616,7 +614,7 @@ fail:
 static PyObject *
 options_for(const lw_family_args *c)
 {
-    PyObject *options = PyDict_Copy(c->family->options);
+    PyObject *options = PyDict_Copy(c->self->keywords);
     static const char *const gone[] = {"excluded", "static"};
 
     for (size_t i = 0; options != NULL && i < 2; i++)
@@ -672,24 +670,37 @@ warn_of_many(const lw_family_args *c)
     return result;
 }
 
+/* The one for the key: a new reference. */
+static PyObject *
+find_or_make(const lw_family_args *c, PyObject *key)
+{
+    PyObject *members = c->family->members, *member = lw_dict_item(members, key), *other;
+
+    if (member != NULL || PyErr_Occurred() || warn_of_many(c) < 0)
+        return member;
+    member = new_member(c);
+    other = member ? lw_dict_item(members, key) : NULL;
+    if (other != NULL) /* made while this one was */
+        Py_SETREF(member, other);
+    else if (member != NULL && PyDict_SetItem(members, key, member) < 0)
+        Py_CLEAR(member);
+    return member;
+}
+
 lw_ufunc_head *
 lw_family_find(const lw_family_args *c)
 {
-    PyObject *key = key_of(c), *member, *result = NULL;
+    PyObject *key = key_of(c), *member;
 
     if (key == NULL)
         return NULL;
-    member = lw_dict_item(c->family->members, key);
-    if (member == NULL && !PyErr_Occurred() && warn_of_many(c) == 0) {
-        member = new_member(c);
-        if (member != NULL && PyDict_SetItem(c->family->members, key, member) < 0)
-            Py_CLEAR(member);
-    }
-    if (member != NULL) {
-        result = member;
-        Py_XSETREF(c->family->latest, member); /* keeps it */
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)c->self);
+    member = find_or_make(c, key);
+    if (member != NULL && member != c->family->latest)
+        Py_XSETREF(c->family->latest, Py_NewRef(member));
+    if (member != NULL && c->self->nout != ((lw_ufunc_head *)member)->nout)
         c->self->nout = ((lw_ufunc_head *)member)->nout;
-    }
+    Py_END_CRITICAL_SECTION();
     Py_DECREF(key);
-    return (lw_ufunc_head *)result;
+    return (lw_ufunc_head *)member;
 }

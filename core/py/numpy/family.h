@@ -9,6 +9,7 @@
 
 #include "core/front/lower/lower.h"
 #include "core/py/array/whole_array.h"
+#include "core/py/compiled/keywords.h"
 #include "core/py/numpy/ufunc_type.h"
 
 enum { LW_MOST_EXCLUDED = 16, LW_MOST_PARAMS = 64, LW_MOST_MEMBER_INPUTS = 64 };
@@ -48,8 +49,6 @@ typedef struct lw_family_door {
     /* Calls of members; stream: where stream= stands among args, or -1. */
     PyObject *(*call_host)(lw_ufunc_head *member, PyObject *const *args, size_t nargsf,
                            PyObject *kwnames, Py_ssize_t stream);
-    PyObject *(*call_device)(lw_ufunc_head *member, PyObject *const *args, size_t nargsf,
-                             PyObject *kwnames, lw_extra_arrays *extra);
 } lw_family_door;
 
 typedef enum lw_role {
@@ -70,13 +69,12 @@ typedef struct lw_family {
     PyObject *members;    /* dict: key -> ufunc */
     PyObject *latest;     /* member */
     PyObject *signatures; /* as given, or NULL */
-    PyObject *options;    /* dict: the decorator's keywords */
     PyObject *face;       /* the same under another name; NULL until it is asked for */
 } lw_family;
 
 /* self->family of what excluded= and static= say; sets nin, and nout where signatures say it;
  * these are kept for the members. -1 with an exception that names the parameter. */
-int lw_family_build(lw_ufunc_head *self, const lw_family_door *door, PyObject *options,
+int lw_family_build(lw_ufunc_head *self, const lw_family_door *door,
                     const lw_door_arguments *arguments);
 void lw_family_free(lw_family *family); /* NULL is allowed */
 int lw_family_traverse(const lw_family *family, visitproc visit, void *arg);

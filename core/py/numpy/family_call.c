@@ -7,7 +7,7 @@
 #include "core/host/element_race.h"
 #include "core/py/array/host_view.h"
 #include "core/py/cuda/cuda_py.h"
-#include "core/py/numpy/call_sorts.h"
+#include "core/py/numpy/call_kinds.h"
 #include "core/py/numpy/override.h"
 #include "core/py/raise.h"
 
@@ -168,12 +168,12 @@ release(lw_family_args *c)
 static int
 check_out(const lw_family_args *c, PyObject *out, int param)
 {
-    lw_reach reach;
+    lw_memory_span span;
 
-    if (!lw_array_reach(out, &reach))
+    if (!lw_array_span(out, &span))
         return PyErr_Occurred() ? -1 : 0;
     for (int i = 0; i < c->n_arrays; i++)
-        if (lw_reaches_meet(reach, c->arrays[i].reach)) {
+        if (lw_memory_spans_overlap(span, c->arrays[i].span)) {
             PyErr_Format(PyExc_ValueError,
                          "%s(): %s%s%s shares memory with excluded argument `%s`, which the "
                          "function reads as a whole: give another %s, or a copy",
@@ -342,7 +342,7 @@ race_array(const lw_family_args *c, int i)
                            .strides = shape + array->spec.ndim,
                            .itemsize =
                                record ? array->spec.record->itemsize : dtype->size_bytes,
-                           .reach = array->reach,
+                           .span = array->span,
                            .grain = record ? 1 : lw_dtypes[dtype->parts].size_bytes};
 }
 
@@ -403,7 +403,6 @@ run_host(lw_family_args *c)
 
     if (member == NULL)
         return NULL;
-    Py_INCREF(member);
     if (make_row(c, &r) == 0)
         result = call_member(c, member, &r);
     drop_row(&r);
@@ -504,10 +503,8 @@ run_device(lw_family_args *c)
         return NULL;
     for (int i = 0; i < c->n_arrays; i++)
         c->arrays[i].operand.written = member->member->written >> i & 1;
-    Py_INCREF(member);
     if (make_row(c, &r) == 0)
-        result =
-            c->family->door->call_device(member, r.args, (size_t)r.n_args, r.names, &extra);
+        result = member->kind->call_device(member, r.args, (size_t)r.n_args, r.names, &extra);
     if (result != NULL && bring_back(c, member, extra.stream) < 0)
         Py_CLEAR(result);
     drop_row(&r);
@@ -597,18 +594,18 @@ lw_family_call(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args, Py
     bool device = self->options.target == LW_CHOOSE_CUDA;
     PyObject *result = NULL;
     const lw_family_door *door = self->family->door;
-    int sorts = lw_sorts_of(args, n_args, kwnames);
+    int kinds = lw_call_kinds_of(args, n_args, kwnames);
 
     memset(&c, 0,
            offsetof(lw_family_args, params)); /* the large arrays are filled as they are used */
     c.self = self;
     c.family = self->family;
-    if ((sorts & LW_SORT_OTHER) &&
+    if ((kinds & LW_CALL_KIND_OTHER) &&
         (called_with_plain_tables(self, args, n_args, kwnames, &result) ||
          door->ask(self, args, n_args, kwnames, (int)self->family->n_positional, &result)))
         return result;
-    device |= (sorts & LW_SORT_DEVICE) != 0;
-    if ((sorts & LW_SORT_DEVICE) && self->options.target == LW_CHOOSE_CPU)
+    device |= (kinds & LW_CALL_KIND_DEVICE) != 0;
+    if ((kinds & LW_CALL_KIND_DEVICE) && self->options.target == LW_CHOOSE_CPU)
         return lw_refuse_device(self);
     if (arrange(&c, args, n_args, kwnames) == 0 && read_arrays(&c) == 0 && check_outs(&c) == 0)
         result = device ? run_device(&c) : run_host(&c);

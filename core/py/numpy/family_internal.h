@@ -24,7 +24,8 @@ typedef struct lw_family_args {
 bool lw_family_reserved(PyObject *name);
 /* The number of the parameter of that name; -1: none. */
 int lw_family_index(const lw_family *family, PyObject *name);
-/* The member for these arguments, made when it is new; borrowed. NULL with an exception. */
+/* The member for these arguments, made when it is new: a new reference, or NULL with an
+ * exception. */
 lw_ufunc_head *lw_family_find(const lw_family_args *c);
 
 /* Whether it is an operand of this call. Where all broadcast, a parameter with a default is

@@ -2,14 +2,31 @@
  * member after the other; signatures of methods mean the member of the latest call. */
 #include "core/py/numpy/family_internal.h"
 
-/* The next member, borrowed; NULL at the end. */
+#include "core/front/read/critical.h"
+
+/* The next member, borrowed, for none ever goes; NULL at the end. */
 static lw_ufunc_head *
 next_member(const lw_ufunc_head *self, Py_ssize_t *at)
 {
     PyObject *key, *member;
 
-    return PyDict_Next(self->family->members, at, &key, &member) ? (lw_ufunc_head *)member
-                                                                 : NULL;
+    Py_BEGIN_CRITICAL_SECTION(self->family->members);
+    if (!PyDict_Next(self->family->members, at, &key, &member))
+        member = NULL;
+    Py_END_CRITICAL_SECTION();
+    return (lw_ufunc_head *)member;
+}
+
+/* The member of the latest call, borrowed, or NULL. */
+static lw_ufunc_head *
+latest_of(const lw_ufunc_head *self)
+{
+    PyObject *latest;
+
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+    latest = self->family->latest;
+    Py_END_CRITICAL_SECTION();
+    return (lw_ufunc_head *)latest;
 }
 
 /* ---- loops ---- */
@@ -52,13 +69,13 @@ member_of(lw_ufunc_head *self, const void *loop)
         for (uint32_t i = 0; i < member->kind->n_loops(member); i++)
             if (member->kind->loop_at(member, i) == loop)
                 return member;
-    return (lw_ufunc_head *)self->family->latest;
+    return latest_of(self);
 }
 
 static void *
 loop_of(lw_ufunc_head *self, PyObject *sig)
 {
-    lw_ufunc_head *latest = (lw_ufunc_head *)self->family->latest;
+    lw_ufunc_head *latest = latest_of(self);
 
     if (latest != NULL)
         return latest->kind->loop_of(latest, sig);
@@ -115,17 +132,6 @@ stats(lw_ufunc_head *self)
     return sum;
 }
 
-static PyObject *
-state(lw_ufunc_head *self)
-{
-    PyObject *signatures = self->family->signatures, *source = self->source;
-    const char *layout = self->kind->layout(self);
-
-    return Py_BuildValue("{s:O,s:z,s:O,s:O}", "signatures", signatures ? signatures : Py_None,
-                         "layout", layout, "options", self->family->options, "source",
-                         source ? source : Py_None);
-}
-
 static int
 add(lw_ufunc_head *self, PyObject *Py_UNUSED(signatures))
 {
@@ -140,40 +146,6 @@ call_method(lw_ufunc_head *self, lw_ufunc_method id, PyObject *const *Py_UNUSED(
     return lw_family_refuse(self, lw_ufunc_method_names[id]);
 }
 
-/* ---- inspection ---- */
-
-static lw_typed *
-infer(lw_ufunc_head *self, const void *loop)
-{
-    lw_ufunc_head *member = member_of(self, loop);
-
-    return member->kind->infer(member, loop);
-}
-
-static Py_ssize_t
-compile_host(lw_ufunc_head *self, void *loop)
-{
-    lw_ufunc_head *member = member_of(self, loop);
-
-    return member->kind->compile_host(member, loop);
-}
-
-static PyObject *
-device_resources(lw_ufunc_head *self, void *loop, int cc)
-{
-    lw_ufunc_head *member = member_of(self, loop);
-
-    return member->kind->device_resources(member, loop, cc);
-}
-
-static int
-compile_device(lw_ufunc_head *self, void *loop, int cc)
-{
-    lw_ufunc_head *member = member_of(self, loop);
-
-    return member->kind->compile_device(member, loop, cc);
-}
-
 lw_ufunc_kind
 lw_family_kind(const lw_ufunc_kind *of)
 {
@@ -185,12 +157,8 @@ lw_family_kind(const lw_ufunc_kind *of)
     kind.loop_at = loop_at;
     kind.loop_of = loop_of;
     kind.stats = stats;
-    kind.state = state;
     kind.add = add;
     kind.call_method = call_method;
-    kind.infer = infer;
-    kind.compile_host = compile_host;
-    kind.device_resources = device_resources;
-    kind.compile_device = compile_device;
+    kind.owner = member_of;
     return kind;
 }

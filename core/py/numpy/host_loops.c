@@ -98,7 +98,7 @@ lw_host_loop_stopped(lw_stop *stop, int64_t n)
     if (done < MANY)
         return false;
     done = 0;
-    return lw_stop_asked(stop, 0);
+    return lw_stop_asked(stop);
 }
 
 int

@@ -56,12 +56,12 @@ signature_argument(int nin, int nout, PyObject *signature, PyObject *dtype)
 
 PyObject *
 lw_numpy_resolve(PyObject *ufunc, int nin, int nout, const lw_dtype *dtypes, const char *weak,
-                 PyObject *signature, PyObject *dtype, PyObject *casting)
+                 const lw_call_rules *rules)
 {
     PyObject *method = PyObject_GetAttrString(ufunc, "resolve_dtypes");
     PyObject *given = dtype_arguments(nin, nout, dtypes, weak);
-    PyObject *chosen = signature_argument(nin, nout, signature, dtype);
-    PyObject *args = NULL, *kwargs = NULL, *result = NULL;
+    PyObject *chosen = signature_argument(nin, nout, rules->signature, rules->dtype);
+    PyObject *args = NULL, *kwargs = NULL, *result = NULL, *casting = rules->casting;
 
     if (method == NULL || given == NULL || chosen == NULL)
         goto done;

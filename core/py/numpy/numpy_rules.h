@@ -6,12 +6,15 @@
 
 #include "core/front/types.h"
 
+/* Keywords of a call that choose dtypes; borrowed, NULL: not given. */
+typedef struct lw_call_rules {
+    PyObject *signature, *dtype, *casting;
+} lw_call_rules;
+
 /* ufunc.resolve_dtypes for these operands: dtypes[i], weak[i] 'i' 'f' 'c' for Python's numbers
- * (else 0), outputs void where not given; signature, dtype and casting as in the call or NULL.
- * A new reference, or NULL with NumPy's exception. */
+ * (else 0), outputs void where not given. A new reference, or NULL with NumPy's exception. */
 PyObject *lw_numpy_resolve(PyObject *ufunc, int nin, int nout, const lw_dtype *dtypes,
-                           const char *weak, PyObject *signature, PyObject *dtype,
-                           PyObject *casting);
+                           const char *weak, const lw_call_rules *rules);
 /* bfloat16 among them: NumPy has no dtype of its own for it. */
 bool lw_beyond_numpy(int nin, int nout, const lw_dtype *dtypes, const char *weak);
 bool lw_cast_allowed(lw_dtype from, lw_dtype to, NPY_CASTING rule);

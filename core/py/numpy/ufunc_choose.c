@@ -2,16 +2,20 @@
  * inputs safely; without, a loop made for them. */
 #include "core/py/numpy/ufunc_choose.h"
 
+#include "core/front/read/critical.h"
 #include "core/front/read/python.h"
-
+#include "core/plan/loop.h"
+#include "core/py/numpy/loop_rows.h"
+#include "core/py/numpy/ufunc_inner.h"
 #include "core/py/raise.h"
+#include "core/py/type_num.h"
 
 #include <string.h>
 
 static const lw_dtype *
-types_of(const lw_ufunc_head *self, const void *loop)
+types_of(const void *loop)
 {
-    return self->kind->types(loop);
+    return ((const lw_loop_head *)loop)->types;
 }
 
 static int
@@ -114,11 +118,11 @@ is_ambiguous(const lw_ufunc_head *self, const void *a, const void *b, lw_dtype *
     bool a_wider = false, b_wider = false;
 
     for (int i = 0; i < self->nin; i++) {
-        if (lw_can_cast_safe(types_of(self, a)[i], types_of(self, b)[i])) {
-            meet[i] = types_of(self, a)[i];
-            b_wider |= types_of(self, a)[i] != types_of(self, b)[i];
-        } else if (lw_can_cast_safe(types_of(self, b)[i], types_of(self, a)[i])) {
-            meet[i] = types_of(self, b)[i];
+        if (lw_can_cast_safe(types_of(a)[i], types_of(b)[i])) {
+            meet[i] = types_of(a)[i];
+            b_wider |= types_of(a)[i] != types_of(b)[i];
+        } else if (lw_can_cast_safe(types_of(b)[i], types_of(a)[i])) {
+            meet[i] = types_of(b)[i];
             a_wider = true;
         } else {
             return false;
@@ -150,15 +154,15 @@ warn_of_pair(lw_ufunc_head *self, const void *a, const void *b)
 int
 lw_loops_warn_ambiguous(lw_ufunc_head *self)
 {
+    const lw_loop_rows *rows = lw_rows_of(self);
+    uint32_t n = rows ? rows->n_declared : 0;
     lw_dtype meet[LW_UFUNC_OPERANDS];
 
-    for (uint32_t i = 0; i < self->n_declared; i++)
-        for (uint32_t k = i + 1; k < self->n_declared; k++)
-            if (is_ambiguous(self, self->kind->loop_at(self, i), self->kind->loop_at(self, k),
-                             meet) &&
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = i + 1; k < n; k++)
+            if (is_ambiguous(self, rows->loops[i], rows->loops[k], meet) &&
                 self->kind->find(self, meet) == NULL)
-                return warn_of_pair(self, self->kind->loop_at(self, i),
-                                    self->kind->loop_at(self, k));
+                return warn_of_pair(self, rows->loops[i], rows->loops[k]);
     return 0;
 }
 
@@ -171,7 +175,9 @@ lw_loops_find_or_make(lw_ufunc_head *self, const lw_dtype *in)
         return loop;
     if (warn_of_many(self) < 0)
         return NULL;
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
     loop = self->kind->make(self, in);
+    Py_END_CRITICAL_SECTION();
     if (loop == NULL &&
         lw_py_refused()) /* what else was raised says nothing of the next call */
         remember_failure(self, in);
@@ -192,8 +198,8 @@ static int
 first_unsafe(const lw_ufunc_head *self, const void *loop, const lw_wanted *wanted)
 {
     for (int i = 0; i < self->nin; i++)
-        if (wanted->weak[i] ? !lw_weak_fits(wanted->weak[i], types_of(self, loop)[i])
-                            : !lw_can_cast_safe(wanted->in[i], types_of(self, loop)[i]))
+        if (wanted->weak[i] ? !lw_weak_fits(wanted->weak[i], types_of(loop)[i])
+                            : !lw_can_cast_safe(wanted->in[i], types_of(loop)[i]))
             return i;
     return -1;
 }
@@ -217,11 +223,11 @@ add_loop_line(lw_text *text, lw_ufunc_head *self, void *loop, const lw_wanted *w
     self->kind->loop_line(text, loop);
     if (unsafe >= 0)
         lw_no_loop_argument(text, unsafe, operand_name(self, unsafe), wanted->in[unsafe],
-                            wanted->weak[unsafe], types_of(self, loop)[unsafe]);
+                            wanted->weak[unsafe], types_of(loop)[unsafe]);
     else if (wanted->reduction)
         lw_text_addf(text, ": its result, %s, cannot be the next first argument, %s",
-                     lw_dtypes[types_of(self, loop)[self->nin]].public_name,
-                     lw_dtypes[types_of(self, loop)[0]].public_name);
+                     lw_dtypes[types_of(loop)[self->nin]].public_name,
+                     lw_dtypes[types_of(loop)[0]].public_name);
 }
 
 /* What signature= needs beside it for this loop. */
@@ -229,7 +235,7 @@ static const char *
 casting_for(const lw_ufunc_head *self, const void *loop, const lw_wanted *wanted)
 {
     for (int i = 0; i < self->nin; i++)
-        if (!lw_can_cast_same_kind(wanted->in[i], types_of(self, loop)[i]))
+        if (!lw_can_cast_same_kind(wanted->in[i], types_of(loop)[i]))
             return ", casting=\"unsafe\"";
     return ""; /* same_kind, as it is */
 }
@@ -238,7 +244,7 @@ static bool
 has_codes(const lw_ufunc_head *self, const void *loop)
 {
     for (int i = 0; i < self->nin + self->nout; i++)
-        if (lw_dtypes[types_of(self, loop)[i]].numpy == 0)
+        if (lw_dtypes[types_of(loop)[i]].numpy == 0)
             return false;
     return true;
 }
@@ -263,7 +269,7 @@ add_advice(lw_text *text, lw_ufunc_head *self, const lw_wanted *wanted)
     lw_text_add(text, "convert the argument, or pass signature=\"");
     for (int i = 0; i < self->nin + self->nout; i++)
         lw_text_addf(text, "%s%c", i == self->nin ? "->" : "",
-                     lw_dtypes[types_of(self, loop)[i]].numpy);
+                     lw_dtypes[types_of(loop)[i]].numpy);
     lw_text_addf(text, "\"%s", casting_for(self, loop, wanted));
 }
 
@@ -293,8 +299,7 @@ static bool
 outputs_fit(const lw_ufunc_head *self, const void *loop, const lw_wanted *wanted)
 {
     for (int i = 0; i < self->nout; i++)
-        if (wanted->out[i] != LW_DT_void &&
-            wanted->out[i] != types_of(self, loop)[self->nin + i])
+        if (wanted->out[i] != LW_DT_void && wanted->out[i] != types_of(loop)[self->nin + i])
             return false;
     return true;
 }
@@ -313,7 +318,7 @@ inputs_fit(const lw_ufunc_head *self, const void *loop, const lw_wanted *wanted,
            castable can_cast)
 {
     for (int i = 0; i < self->nin; i++) {
-        lw_dtype slot = types_of(self, loop)[i];
+        lw_dtype slot = types_of(loop)[i];
         if (!wanted->fixed[i] && can_cast == can_cast_somehow)
             continue;
         if (wanted->foreign[i])
@@ -323,7 +328,7 @@ inputs_fit(const lw_ufunc_head *self, const void *loop, const lw_wanted *wanted,
                 : (wanted->fixed[i] ? wanted->in[i] != slot : !can_cast(wanted->in[i], slot)))
             return false;
     }
-    return !wanted->reduction || types_of(self, loop)[0] == types_of(self, loop)[self->nin];
+    return !wanted->reduction || types_of(loop)[0] == types_of(loop)[self->nin];
 }
 
 /* Whether b's slots take all that a's do, and one of them is wider; then a goes first. */
@@ -333,9 +338,9 @@ narrower(const lw_ufunc_head *self, const void *a, const void *b, const lw_wante
     bool wider = false;
 
     for (int i = 0; i < self->nin; i++) {
-        if (wanted->weak[i] || types_of(self, a)[i] == types_of(self, b)[i])
+        if (wanted->weak[i] || types_of(a)[i] == types_of(b)[i])
             continue;
-        if (!lw_can_cast_safe(types_of(self, a)[i], types_of(self, b)[i]))
+        if (!lw_can_cast_safe(types_of(a)[i], types_of(b)[i]))
             return false;
         wider = true;
     }
@@ -348,7 +353,7 @@ n_casts(const lw_ufunc_head *self, const void *loop, const lw_wanted *wanted)
     int n = 0;
 
     for (int i = 0; i < self->nin; i++)
-        n += !wanted->weak[i] && types_of(self, loop)[i] != wanted->in[i];
+        n += !wanted->weak[i] && types_of(loop)[i] != wanted->in[i];
     return n;
 }
 
@@ -505,9 +510,7 @@ choose_by_output(lw_ufunc_head *self, const lw_wanted *wanted, lw_dtype dtype)
     loop = lw_loops_find_or_make(self, in);
     if (loop == NULL || !outputs_fit(self, loop, wanted))
         return NULL;
-    return wanted->reduction && types_of(self, loop)[0] != types_of(self, loop)[self->nin]
-               ? NULL
-               : loop;
+    return wanted->reduction && types_of(loop)[0] != types_of(loop)[self->nin] ? NULL : loop;
 }
 
 static lw_dtype
@@ -524,8 +527,8 @@ output_asked_for(lw_ufunc_head *self, const lw_wanted *wanted)
 static void *
 refuse_accumulator(const lw_ufunc_head *self, const void *loop)
 {
-    const char *from = lw_dtypes[types_of(self, loop)[0]].public_name,
-               *to = lw_dtypes[types_of(self, loop)[self->nin]].public_name;
+    const char *from = lw_dtypes[types_of(loop)[0]].public_name,
+               *to = lw_dtypes[types_of(loop)[self->nin]].public_name;
 
     PyErr_Format(PyExc_TypeError,
                  "`%s` of %s gives %s, and a reduction takes results as operands again: pass "
@@ -552,11 +555,11 @@ choose_lazily(lw_ufunc_head *self, const lw_wanted *wanted)
     if (loop == NULL && (asked == LW_DT_void || (PyErr_Occurred() && !lw_py_refused())))
         return NULL;
     if (loop != NULL && outputs_fit(self, loop, wanted)) {
-        if (!wanted->reduction || types_of(self, loop)[0] == types_of(self, loop)[self->nin])
+        if (!wanted->reduction || types_of(loop)[0] == types_of(loop)[self->nin])
             return loop;
         if (asked == LW_DT_void && !self->kind->is_accumulator(self, loop))
             return refuse_accumulator(self, loop);
-        asked = types_of(self, loop)[self->nin]; /* an accumulator of the result's type */
+        asked = types_of(loop)[self->nin]; /* an accumulator of the result's type */
     }
     PyErr_Clear(); /* a body that cannot be typed for the inputs may be for the dtype asked for
                     */
@@ -611,7 +614,52 @@ lw_loops_resolve(lw_ufunc_head *self, const lw_dtype *dtypes, const char *weak, 
     memcpy(wanted.in, dtypes, (size_t)self->nin * sizeof *dtypes);
     memcpy(wanted.weak, weak, (size_t)self->nin);
     loop = lw_loops_choose(self, &wanted);
-    if (loop == NULL || check_casts(self, types_of(self, loop), dtypes, weak, rule) < 0)
+    if (loop == NULL || check_casts(self, types_of(loop), dtypes, weak, rule) < 0)
         return NULL;
     return loop;
+}
+
+/* ---- calls on device arrays ---- */
+
+static void *
+loop_of_exactly(lw_ufunc_head *self, const lw_dtype *in)
+{
+    lw_wanted wanted = {0};
+    void *loop;
+
+    if (self->lazy)
+        return lw_loops_find_or_make(self, in);
+    loop = self->kind->find(self, in);
+    if (loop != NULL)
+        return loop;
+    memcpy(wanted.in, in, (size_t)self->nin * sizeof *in);
+    lw_loops_raise_none(self, &wanted);
+    loop = self->kind->find(self, in); /* made by another thread meanwhile, or NULL */
+    if (loop != NULL)
+        PyErr_Clear();
+    return loop;
+}
+
+void *
+lw_loops_of_call(lw_ufunc_head *self, const lw_dtype *dtypes, const char *weak,
+                 const lw_call_rules *rules)
+{
+    uint32_t n_given = lw_inner_n_given(self);
+    lw_dtype in[LW_UFUNC_OPERANDS];
+    PyObject *answer;
+
+    if (lw_beyond_numpy(self->nin, self->nout, dtypes, weak))
+        return lw_loops_resolve(self, dtypes, weak,
+                                rules->signature != NULL || rules->dtype != NULL,
+                                rules->casting);
+    answer = lw_numpy_resolve(lw_inner_now(self), self->nin, self->nout, dtypes, weak, rules);
+    if (answer == NULL && lw_inner_should_ask_again(self, n_given))
+        answer =
+            lw_numpy_resolve(lw_inner_now(self), self->nin, self->nout, dtypes, weak, rules);
+    if (answer == NULL)
+        return NULL;
+    for (int i = 0; i < self->nin; i++)
+        in[i] = lw_dtype_from_num(((PyArray_Descr *)PyTuple_GET_ITEM(answer, i))->type_num);
+    Py_DECREF(answer);
+    return loop_of_exactly(self, in);
 }

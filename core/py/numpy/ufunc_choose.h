@@ -29,6 +29,12 @@ void lw_loops_raise_none(lw_ufunc_head *self, const lw_wanted *wanted); /* E181 
 /* Choice and check of casts, where lw_beyond_numpy; chosen: by dtype= or signature=. */
 void *lw_loops_resolve(lw_ufunc_head *self, const lw_dtype *dtypes, const char *weak,
                        bool chosen, PyObject *casting);
+/* The loop that NumPy would run for a call: dtypes[i] for the inputs (weak[i]: 0 strong, 'i'
+ * 'f' 'c' a Python int, float, complex), then for given outputs (void: not given). Made (typed
+ * and lowered) when it is new. NULL with the exception that NumPy would raise. Slow, about a
+ * microsecond: remember the answer. */
+void *lw_loops_of_call(lw_ufunc_head *self, const lw_dtype *dtypes, const char *weak,
+                       const lw_call_rules *rules);
 /* W202: two signatures of which neither is narrower. -1 where the warning is an error. */
 int lw_loops_warn_ambiguous(lw_ufunc_head *self);
 

@@ -1,8 +1,10 @@
 #include "core/py/numpy/ufunc_inner.h"
 
+#include "core/plan/loop.h"
 #include "core/py/numpy/ufunc_choose.h"
 #include "core/py/type_num.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 /* ---- dtypes ---- */
@@ -46,7 +48,7 @@ lw_loop_table_stats(lw_loop_table *table)
     return result;
 }
 
-/* ---- the promoter ---- */
+/* ---- what NumPy asks the promoter ---- */
 
 static char
 weak_kind(const PyArray_DTypeMeta *dtype)
@@ -97,13 +99,83 @@ describe(const PyUFuncObject *ufunc, PyArray_DTypeMeta *const given[],
     return !any_foreign || out_wanted; /* dtype= alone leads from there to a loop */
 }
 
-bool
-lw_inner_has_owner(const lw_loop_table *table)
+/* ---- the owner ---- */
+
+int
+lw_inner_set_owner(lw_loop_table *table, lw_ufunc_head *owner, const char *type)
 {
-    if (table->owner == NULL)
+    atomic_init(&table->owner, owner);
+    table->owner_type = type;
+#ifdef Py_GIL_DISABLED
+    table->owner_ref = PyWeakref_NewRef((PyObject *)owner, NULL);
+    return table->owner_ref ? 0 : -1;
+#else
+    return 0;
+#endif
+}
+
+lw_ufunc_head *
+lw_inner_owner_or_null(const lw_loop_table *table)
+{
+    lw_ufunc_head *owner = atomic_load_explicit(&table->owner, memory_order_acquire);
+    PyObject *object = (PyObject *)owner;
+
+    if (owner == NULL)
+        return NULL;
+#ifdef Py_GIL_DISABLED
+    if (PyWeakref_GetRef(table->owner_ref, &object) < 0)
+        PyErr_Clear();
+#else
+    Py_INCREF(object);
+#endif
+    return (lw_ufunc_head *)object;
+}
+
+lw_ufunc_head *
+lw_inner_owner(const lw_loop_table *table)
+{
+    lw_ufunc_head *owner = lw_inner_owner_or_null(table);
+
+    if (owner == NULL)
         PyErr_Format(PyExc_ReferenceError, "the lanewise.%s of this loop is gone",
                      table->owner_type);
-    return table->owner != NULL;
+    return owner;
+}
+
+/* ---- the promoter ---- */
+
+bool
+lw_inner_had_it(void)
+{
+    bool had = PyErr_ExceptionMatches(PyExc_TypeError);
+
+    if (had)
+        PyErr_Clear();
+    return had;
+}
+
+/* The loop for a call, which this numpy.ufunc has from now on. */
+static void *
+choose(lw_ufunc_head *owner, PyObject *ufunc, const lw_wanted *wanted)
+{
+    void *loop = lw_loops_choose(owner, wanted);
+
+    return loop != NULL && owner->kind->give(owner, ufunc, loop) < 0 ? NULL : loop;
+}
+
+static int
+promote_for(lw_ufunc_head *owner, PyObject *ufunc, const lw_wanted *wanted,
+            PyArray_DTypeMeta *chosen[])
+{
+    int n = ((PyUFuncObject *)ufunc)->nargs;
+    void *loop = choose(owner, ufunc, wanted);
+    const lw_dtype *types = loop ? ((const lw_loop_head *)loop)->types : NULL;
+
+    if (types == NULL || !lw_numpy_knows(types, n))
+        return -1;
+    for (int i = 0; i < n; i++)
+        chosen[i] = (PyArray_DTypeMeta *)Py_NewRef((PyObject *)lw_dtype_class(types[i]));
+    return 0;
 }
 
 static int
@@ -111,22 +183,14 @@ promote(PyObject *ufunc, PyArray_DTypeMeta *const given[], PyArray_DTypeMeta *co
         PyArray_DTypeMeta *chosen[])
 {
     const PyUFuncObject *inner = (PyUFuncObject *)ufunc;
-    const lw_loop_table *table = (const void *)inner->data;
-    const lw_dtype *types;
+    lw_ufunc_head *owner = lw_inner_owner((const void *)inner->data);
     lw_wanted wanted;
-    void *loop;
+    int result = -1;
 
-    if (!lw_inner_has_owner(table) || !describe(inner, given, signature, &wanted))
-        return -1;
-    loop = lw_loops_choose(table->owner, &wanted);
-    if (loop == NULL)
-        return -1;
-    types = table->owner->kind->types(loop);
-    if (!lw_numpy_knows(types, inner->nargs))
-        return -1;
-    for (int i = 0; i < inner->nargs; i++)
-        chosen[i] = (PyArray_DTypeMeta *)Py_NewRef((PyObject *)lw_dtype_class(types[i]));
-    return 0;
+    if (owner != NULL && describe(inner, given, signature, &wanted))
+        result = promote_for(owner, ufunc, &wanted, chosen);
+    Py_XDECREF((PyObject *)owner);
+    return result;
 }
 
 static int
@@ -179,12 +243,42 @@ fail:
 
 /* ---- calls ---- */
 
+PyObject *
+lw_inner_now(const lw_ufunc_head *self)
+{
+    return atomic_load_explicit(&self->inner, memory_order_acquire);
+}
+
+int
+lw_inner_replace(lw_ufunc_head *self, PyObject *inner)
+{
+    PyObject *before = lw_inner_now(self);
+
+#ifdef Py_GIL_DISABLED /* another thread may have read it, and not yet taken a reference */
+    if (self->retired == NULL)
+        self->retired = PyList_New(0);
+    if (self->retired == NULL || PyList_Append(self->retired, before) < 0) {
+        Py_DECREF(inner);
+        return -1;
+    }
+#endif
+    atomic_store_explicit(&self->inner, inner, memory_order_release);
+    Py_DECREF(before);
+    return 0;
+}
+
+uint32_t
+lw_inner_n_given(const lw_ufunc_head *self)
+{
+    return atomic_load_explicit(&self->n_given, memory_order_relaxed);
+}
+
 bool
-lw_inner_should_ask_again(const lw_ufunc_head *self, uint32_t n_loops_before)
+lw_inner_should_ask_again(const lw_ufunc_head *self, uint32_t n_given_before)
 {
     PyObject *type = PyErr_Occurred(); /* borrowed */
 
-    if (self->kind->n_loops(self) == n_loops_before ||
+    if (lw_inner_n_given(self) == n_given_before ||
         strstr(((PyTypeObject *)type)->tp_name, "UFuncTypeError") == NULL)
         return false;
     PyErr_Clear();
@@ -194,11 +288,11 @@ lw_inner_should_ask_again(const lw_ufunc_head *self, uint32_t n_loops_before)
 PyObject *
 lw_inner_call(lw_ufunc_head *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    uint32_t n_loops = self->kind->n_loops(self);
-    PyObject *inner = Py_NewRef(self->inner); /* add() in another thread may replace it */
+    uint32_t n_given = lw_inner_n_given(self);
+    PyObject *inner = Py_NewRef(lw_inner_now(self)); /* self may go in the middle of a call */
     PyObject *result = PyObject_Vectorcall(inner, args, nargsf, kwnames);
 
-    if (result == NULL && lw_inner_should_ask_again(self, n_loops))
+    if (result == NULL && lw_inner_should_ask_again(self, n_given))
         result = PyObject_Vectorcall(inner, args, nargsf, kwnames);
     Py_DECREF(inner);
     return result;

@@ -5,18 +5,26 @@
 #include "core/device/context.h"
 #include "core/py/compiled/resources.h"
 #include "core/py/method_table.h"
+#include "core/py/numpy/device_call.h"
 #include "core/py/raise.h"
 #include "core/py/target_read.h"
 #include "core/py/text_py.h"
 
 #include <string.h>
 
-PyObject *
-lw_ufunc_current(PyObject *object)
+/* Whose the loop is, borrowed. */
+static lw_ufunc_head *
+owner_of(lw_ufunc_head *self, const void *loop)
 {
-    lw_ufunc_head *self = (lw_ufunc_head *)object;
+    return self->kind->owner ? self->kind->owner(self, loop) : self;
+}
 
-    return self->kind->current(self);
+/* For the host, cc 0, or a device. Without the GIL. */
+static lw_status
+module_for(lw_ufunc_head *self, void *loop, int cc, lw_module **out, lw_error *err)
+{
+    return cc == 0 ? self->kind->host_module(self, loop, out, err)
+                   : lw_device_usual_module(self, loop, out, err);
 }
 
 PyObject *
@@ -29,7 +37,7 @@ lw_ufunc_form(lw_ufunc_head *self, void *loop, int cc, const char *form)
     lw_status status;
 
     Py_BEGIN_ALLOW_THREADS
-    status = self->kind->module(self, loop, cc, &module, &err);
+    status = module_for(self, loop, cc, &module, &err);
     if (status == LW_OK)
         status = lw_build_output(module, cc, form, &options, &bytes, &err);
     Py_END_ALLOW_THREADS
@@ -46,7 +54,7 @@ lw_ufunc_info(lw_ufunc_head *self, void *loop, int cc, lw_cubin_info *out)
     lw_status status;
 
     Py_BEGIN_ALLOW_THREADS
-    status = self->kind->module(self, loop, cc, &module, &err);
+    status = module_for(self, loop, cc, &module, &err);
     if (status == LW_OK)
         status = lw_build_info(module, cc, &options, out, &err);
     lw_module_free(module);
@@ -73,7 +81,8 @@ of_all(lw_ufunc_head *self, int cc, const char *form, form_function one)
     PyObject *all = PyUnicode_FromString("");
 
     for (uint32_t i = 0; all != NULL && i < self->kind->n_loops(self); i++) {
-        PyObject *text = one(self, self->kind->loop_at(self, i), cc, form), *joined = NULL;
+        void *loop = self->kind->loop_at(self, i);
+        PyObject *text = one(owner_of(self, loop), loop, cc, form), *joined = NULL;
         if (text != NULL)
             joined = PyUnicode_FromFormat("%U%s%U", all, i ? "\n" : "", text);
         Py_XDECREF(text);
@@ -100,7 +109,7 @@ inspect_one(PyObject *object, PyObject *args, PyObject *kwargs, int fallback, co
     if (sig == Py_None)
         return of_all(self, cc, form, one);
     loop = self->kind->loop_of(self, sig);
-    return loop ? one(self, loop, cc, form) : NULL;
+    return loop ? one(owner_of(self, loop), loop, cc, form) : NULL;
 }
 
 static PyObject *
@@ -193,9 +202,8 @@ resources_now(PyObject *object, PyObject *args, PyObject *kwargs)
     loop = cc < 0 ? NULL : loop_or_only(self, "resources", sig);
     if (loop == NULL)
         return NULL;
-    if (cc == 0)
-        return host_resources(self, loop);
-    return self->kind->device_resources(self, loop, cc);
+    self = owner_of(self, loop);
+    return cc == 0 ? host_resources(self, loop) : lw_device_resources(self, loop, cc);
 }
 
 static bool
@@ -220,8 +228,9 @@ compile_now(PyObject *object, PyObject *args, PyObject *kwargs)
     loop = cc < 0 ? NULL : loop_or_only(self, "compile", sig);
     if (loop == NULL)
         return NULL;
+    self = owner_of(self, loop);
     failed = cc == 0 ? self->kind->compile_host(self, loop) < 0
-                     : self->kind->compile_device(self, loop, names_no_cc(target) ? 0 : cc) < 0;
+                     : lw_device_compile(self, loop, names_no_cc(target) ? 0 : cc) < 0;
     if (failed)
         return NULL;
     Py_RETURN_NONE;
@@ -250,10 +259,10 @@ export_one(lw_ufunc_head *self, PyObject *sig, PyObject *arch, PyObject *into)
 }
 
 static PyObject *
-as_sequence(PyObject *object, const char *name)
+as_tuple(PyObject *object)
 {
     if (PyList_Check(object) || PyTuple_Check(object))
-        return PySequence_Fast(object, name);
+        return PySequence_Tuple(object);
     return PyTuple_Pack(1, object);
 }
 
@@ -266,15 +275,15 @@ export_now(PyObject *object, PyObject *args, PyObject *kwargs)
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO", names, &sigs, &archs))
         return NULL;
-    all_sigs = as_sequence(sigs, "sigs");
+    all_sigs = as_tuple(sigs);
     if (all_sigs != NULL)
-        all_archs = as_sequence(archs, "archs");
+        all_archs = as_tuple(archs);
     if (all_archs != NULL)
         result = PyDict_New();
-    for (Py_ssize_t i = 0; result && i < PySequence_Fast_GET_SIZE(all_sigs); i++)
-        for (Py_ssize_t k = 0; result && k < PySequence_Fast_GET_SIZE(all_archs); k++)
-            if (export_one(self, PySequence_Fast_GET_ITEM(all_sigs, i),
-                           PySequence_Fast_GET_ITEM(all_archs, k), result) < 0)
+    for (Py_ssize_t i = 0; result && i < PyTuple_GET_SIZE(all_sigs); i++)
+        for (Py_ssize_t k = 0; result && k < PyTuple_GET_SIZE(all_archs); k++)
+            if (export_one(self, PyTuple_GET_ITEM(all_sigs, i), PyTuple_GET_ITEM(all_archs, k),
+                           result) < 0)
                 Py_CLEAR(result);
     Py_XDECREF(all_sigs);
     Py_XDECREF(all_archs);

@@ -9,8 +9,6 @@ enum { LW_N_UFUNC_INSPECTIONS = 9 };
 
 extern PyMethodDef lw_ufunc_inspections[LW_N_UFUNC_INSPECTIONS];
 
-/* Who takes a call of it, or a question about it: lw_ufunc_kind.current. A new reference. */
-PyObject *lw_ufunc_current(PyObject *self);
 /* What the kernel of a loop takes on cc. -1 with an exception. */
 int lw_ufunc_info(lw_ufunc_head *self, void *loop, int cc, lw_cubin_info *out);
 /* One form ("ptx", "cubin", "object") of one loop: bytes or str. NULL with an exception. */

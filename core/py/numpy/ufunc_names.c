@@ -1,5 +1,6 @@
 #include "core/py/numpy/ufunc_names.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 /* Keywords of the call go before parameters of the same name. */
@@ -77,27 +78,48 @@ plain_function(PyObject *function)
     return PyMethod_Check(function) ? PyMethod_GET_FUNCTION(function) : function;
 }
 
+/* A TypeError that begins with the name; always -1. */
+static int
+refuse(const lw_ufunc_head *self, const char *format, ...)
+{
+    PyObject *name = lw_ufunc_shown_name(self), *text;
+    va_list values;
+
+    va_start(values, format);
+    text = PyUnicode_FromFormatV(format, values);
+    va_end(values);
+    if (name != NULL && text != NULL)
+        PyErr_Format(PyExc_TypeError, "%U() %U", name, text);
+    Py_XDECREF(text);
+    Py_XDECREF(name);
+    return -1;
+}
+
 /* The default of a parameter as it is now (new reference); NULL: it has none. */
 static PyObject *
 default_of(const lw_ufunc_head *self, int param)
 {
-    PyObject *function = plain_function(self->py_func), *defaults;
+    PyObject *function = plain_function(self->py_func), *defaults = NULL, *value = NULL;
     int first = n_positional(self);
     Py_ssize_t at;
 
     if (param >= first) {
-        defaults = PyFunction_Check(function) && param < lw_ufunc_n_named(self)
-                       ? PyFunction_GET_KW_DEFAULTS(function)
-                       : NULL;
-        return defaults == NULL ? NULL
-                                : Py_XNewRef(PyDict_GetItemString(
-                                      defaults, function_of(self)->params.data[param].name));
+        if (PyFunction_Check(function) && param < lw_ufunc_n_named(self))
+            defaults = PyObject_GetAttrString(function, "__kwdefaults__");
+        if (defaults != NULL && PyDict_Check(defaults))
+            value = Py_XNewRef(
+                PyDict_GetItemString(defaults, function_of(self)->params.data[param].name));
+    } else {
+        if (PyFunction_Check(function))
+            defaults = PyObject_GetAttrString(function, "__defaults__");
+        at = defaults && PyTuple_Check(defaults) ? PyTuple_GET_SIZE(defaults) - (first - param)
+                                                 : -1;
+        if (at >= 0)
+            value = Py_NewRef(PyTuple_GET_ITEM(defaults, at));
     }
-    defaults = PyFunction_Check(function) ? PyFunction_GET_DEFAULTS(function) : NULL;
-    if (defaults == NULL || !PyTuple_Check(defaults))
-        return NULL;
-    at = PyTuple_GET_SIZE(defaults) - (first - param);
-    return at < 0 ? NULL : Py_NewRef(PyTuple_GET_ITEM(defaults, at));
+    PyErr_Clear();
+    Py_XDECREF(defaults);
+    return value;
 }
 
 static int
@@ -107,10 +129,8 @@ fill_default(const lw_ufunc_head *self, int param, lw_placed *out)
     int failed;
 
     if (value == NULL) {
-        PyErr_Format(PyExc_TypeError, "%s() missing a required argument: '%s'",
-                     lw_ufunc_text(self, "__name__"),
-                     function_of(self)->params.data[param].name);
-        return -1;
+        return refuse(self, "missing a required argument: '%s'",
+                      function_of(self)->params.data[param].name);
     }
     if (out->owned == NULL)
         out->owned = PyList_New(0);
@@ -133,9 +153,7 @@ place_keywords(const lw_ufunc_head *self, PyObject *const *values, PyObject *kwn
                 return -1;
             out->args[out->n_args + PyList_GET_SIZE(others) - 1] = values[i];
         } else if (out->args[param] != NULL) {
-            PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%.200U'",
-                         lw_ufunc_text(self, "__name__"), name);
-            return -1;
+            return refuse(self, "got multiple values for argument '%.200U'", name);
         } else {
             out->args[param] = values[i];
         }
@@ -169,9 +187,7 @@ lw_ufunc_names_place(const lw_ufunc_head *self, PyObject *const *args, Py_ssize_
         first = n_args;
     *out = (lw_placed){.n_args = nin + (n_args - first)};
     if (out->n_args + n_names > LW_PLACED_MAX) {
-        PyErr_Format(PyExc_TypeError, "%s() got %zd arguments", lw_ufunc_text(self, "__name__"),
-                     n_args + n_names);
-        return -1;
+        return refuse(self, "got %zd arguments", n_args + n_names);
     }
     memcpy(out->args, args, (size_t)first * sizeof *args);
     memcpy(out->args + nin, args + first,

@@ -1,7 +1,9 @@
 #include "core/py/numpy/ufunc_type.h"
 
+#include "core/front/read/critical.h"
 #include "core/front/read/python.h"
-#include "core/py/compiled/door_function.h"
+#include "core/py/numpy/family.h"
+#include "core/py/numpy/loop_rows.h"
 #include "core/py/numpy/ufunc_inspect.h"
 #include "core/py/numpy/ufunc_names.h"
 
@@ -18,39 +20,44 @@ const char *const lw_ufunc_method_names[LW_N_METHODS] = {[LW_METHOD_reduce] = "r
 
 /* ---- life ---- */
 
+static lw_ufunc_head *
+head_of(PyObject *object)
+{
+    return (lw_ufunc_head *)object;
+}
+
 int
 lw_ufunc_head_traverse(lw_ufunc_head *self, visitproc visit, void *arg)
 {
-    Py_VISIT(Py_TYPE(self));
-    Py_VISIT(self->inner);
-    Py_VISIT(self->py_func);
-    Py_VISIT(self->dict);
-    Py_VISIT(self->source);
-    Py_VISIT(self->link);
-    Py_VISIT(self->links.objects);
+    Py_VISIT(atomic_load_explicit(&self->inner, memory_order_relaxed));
+    Py_VISIT(self->retired);
     Py_VISIT(self->identity);
     Py_VISIT(self->failures);
     Py_VISIT(self->origin);
-    return 0;
+    if (self->family != NULL && lw_family_traverse(self->family, visit, arg))
+        return 1;
+    return lw_compiled_traverse((lw_compiled *)self, visit, arg);
 }
 
 void
 lw_ufunc_head_clear(lw_ufunc_head *self)
 {
-    Py_CLEAR(self->py_func);
-    Py_CLEAR(self->dict);
-    Py_CLEAR(self->source);
-    Py_CLEAR(self->link);
+    struct lw_family *family = self->family;
+
+    self->family = NULL;
+    lw_compiled_clear((lw_compiled *)self);
+    lw_family_free(family);
     Py_CLEAR(self->failures);
     Py_CLEAR(self->origin);
-    lw_link_set_reset(&self->links);
 }
 
 void
 lw_ufunc_head_drop(lw_ufunc_head *self)
 {
-    Py_CLEAR(self->inner);
+    Py_XDECREF(atomic_exchange(&self->inner, NULL));
+    Py_CLEAR(self->retired);
     Py_CLEAR(self->identity);
+    lw_rows_free(self);
 }
 
 PyObject *
@@ -60,12 +67,23 @@ lw_ufunc_head_face(const lw_ufunc_head *self)
 }
 
 PyObject *
-lw_ufunc_head_renewed(lw_ufunc_head *self, PyObject *renewed)
+lw_ufunc_stale(lw_ufunc_head *self)
 {
-    if (renewed != NULL && renewed != (PyObject *)self &&
-        ((lw_ufunc_head *)renewed)->origin == NULL)
-        ((lw_ufunc_head *)renewed)->origin = Py_NewRef(self);
-    return renewed;
+    PyObject *current = lw_compiled_stale((lw_compiled *)self);
+
+    if (current == NULL || current == (PyObject *)self)
+        return current;
+    Py_BEGIN_CRITICAL_SECTION(current);
+    if (((lw_ufunc_head *)current)->origin == NULL)
+        ((lw_ufunc_head *)current)->origin = Py_NewRef(self);
+    Py_END_CRITICAL_SECTION();
+    return current;
+}
+
+PyObject *
+lw_ufunc_current(PyObject *self)
+{
+    return lw_ufunc_is_stale(head_of(self)) ? lw_ufunc_stale(head_of(self)) : Py_NewRef(self);
 }
 
 const char *
@@ -78,13 +96,21 @@ lw_ufunc_text(const lw_ufunc_head *self, const char *name)
     return text ? text : "";
 }
 
-/* ---- attributes ---- */
-
-static lw_ufunc_head *
-head_of(PyObject *object)
+PyObject *
+lw_ufunc_shown_name(const lw_ufunc_head *self)
 {
-    return (lw_ufunc_head *)object;
+    PyObject *key = PyUnicode_FromString("__name__");
+    PyObject *name = key && self->dict ? lw_dict_item(self->dict, key) : NULL;
+
+    Py_XDECREF(key);
+    PyErr_Clear();
+    if (name != NULL && PyUnicode_Check(name))
+        return name;
+    Py_XDECREF(name);
+    return PyUnicode_FromString("");
 }
+
+/* ---- attributes ---- */
 
 static PyObject *
 get_nargs(PyObject *self, void *Py_UNUSED(closure))
@@ -131,6 +157,16 @@ get_declared(PyObject *self, void *closure)
 {
     return head_of(self)->lazy || head_of(self)->family ? Py_NewRef(Py_None)
                                                         : get_signatures(self, closure);
+}
+
+PyObject *
+lw_ufunc_declared(lw_compiled *head)
+{
+    lw_ufunc_head *self = (lw_ufunc_head *)head;
+
+    if (self->family != NULL && self->family->signatures != NULL)
+        return Py_NewRef(self->family->signatures);
+    return get_declared((PyObject *)self, NULL);
 }
 
 static PyObject *
@@ -208,18 +244,11 @@ PyGetSetDef lw_ufunc_type_getset[] = {
     {"stats", get_stats, NULL, PyDoc_STR("what was compiled, from where, and how long it took"),
      NULL},
     {"__signature__", get_text_signature, NULL, NULL, NULL},
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 PyMemberDef lw_ufunc_type_members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(lw_ufunc_head, vectorcall), READONLY, NULL},
-    {"__dictoffset__", T_PYSSIZET, offsetof(lw_ufunc_head, dict), READONLY, NULL},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(lw_ufunc_head, weakrefs), READONLY, NULL},
     {"nin", T_INT, offsetof(lw_ufunc_head, nin), READONLY, PyDoc_STR("number of inputs")},
     {"nout", T_INT, offsetof(lw_ufunc_head, nout), READONLY, PyDoc_STR("number of outputs")},
-    {"py_func", T_OBJECT, offsetof(lw_ufunc_head, py_func), READONLY,
-     PyDoc_STR("the Python function it was made from")},
-    {"__wrapped__", T_OBJECT, offsetof(lw_ufunc_head, py_func), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
 
 /* ---- methods ---- */
@@ -237,15 +266,20 @@ method_bind(PyObject *object, PyObject *args)
 {
     const lw_ufunc_head *self = head_of(object);
     Py_ssize_t n = PyTuple_GET_SIZE(args);
-    PyObject *functools, *partial, *self_tuple, *all = NULL, *result = NULL;
+    PyObject *functools, *partial, *self_tuple, *all = NULL, *result = NULL, *name;
     int most = self->kind->most_positional ? self->kind->most_positional(self)
                                            : self->nin + self->nout;
 
-    if (n < self->nin || n > most)
-        return PyErr_Format(
-            PyExc_TypeError,
-            "bind: `%.100s` takes %d inputs and up to %d outputs, not %zd arguments",
-            lw_ufunc_text(self, "__name__"), self->nin, self->nout, n);
+    if (n < self->nin || n > most) {
+        name = lw_ufunc_shown_name(self);
+        if (name != NULL)
+            PyErr_Format(
+                PyExc_TypeError,
+                "bind: `%.100U` takes %d inputs and up to %d outputs, not %zd arguments", name,
+                self->nin, self->nout, n);
+        Py_XDECREF(name);
+        return NULL;
+    }
     functools = PyImport_ImportModule("functools");
     partial = functools ? PyObject_GetAttrString(functools, "partial") : NULL;
     self_tuple = PyTuple_Pack(1, object);
@@ -258,24 +292,6 @@ method_bind(PyObject *object, PyObject *args)
     Py_XDECREF(partial);
     Py_XDECREF(functools);
     return result;
-}
-
-static PyObject *
-method_state(PyObject *self, PyObject *Py_UNUSED(unused))
-{
-    return head_of(self)->kind->state(head_of(self));
-}
-
-static PyObject *
-method_reduce_by_source(PyObject *self, PyObject *Py_UNUSED(unused))
-{
-    return lw_reduce_by_source(self, head_of(self)->kind->pickled_by);
-}
-
-static PyObject *
-method_itself(PyObject *self, PyObject *Py_UNUSED(unused))
-{
-    return Py_NewRef(self);
 }
 
 /* The methods that numpy.ufunc has. */
@@ -330,10 +346,6 @@ static const PyMethodDef methods_head[] = {
      PyDoc_STR("bind($self, /, *args)\n--\n\nA callable that repeats this call.\n\n"
                ">>> step = f.bind(np.arange(3)); step()\n"
                "array([1, 2, 3])")},
-    {"_state", method_state, METH_NOARGS, PyDoc_STR("what pickling needs")},
-    {"__reduce__", method_reduce_by_source, METH_NOARGS, NULL},
-    {"__copy__", method_itself, METH_NOARGS, NULL},
-    {"__deepcopy__", method_itself, METH_O, NULL},
 };
 
 enum { N_HEAD = sizeof methods_head / sizeof *methods_head };

@@ -10,33 +10,34 @@
 #include <structmember.h>
 
 #include "core/link/build.h"
-#include "core/py/compiled/door_options.h"
-#include "core/py/compiled/link_read.h"
+#include "core/py/compiled/renew.h"
+#include "core/py/compiled/resolved.h"
 
 struct lw_ufunc_kind;
+struct lw_device_door;
+struct lw_extra_arrays;
+struct lw_recalled;
 struct lw_family;
+struct lw_loop_rows;
 struct lw_member;
 
-/* vectorcall, as Python calls; inner: the real numpy.ufunc of the host loops; py_func: the
- * user's function; dict: __name__, __doc__, …; source: str, kept for pickling and for machines
- * without the file; link: link=, or NULL; links: of link= and of the functions that the code
- * names. */
+/* inner: the real numpy.ufunc of the host loops; retired: without the GIL, a list of those that
+ * add() has replaced, or NULL. */
 #define LW_UFUNC_HEAD                                                                          \
-    PyObject_HEAD                                                                              \
-    vectorcallfunc vectorcall;                                                                 \
+    LW_COMPILED_HEAD                                                                           \
     const struct lw_ufunc_kind *kind;                                                          \
-    PyObject *inner, *py_func, *dict, *weakrefs, *source, *link;                               \
-    lw_link_set links;                                                                         \
-    PyObject *identity;       /* a value, None, or the str "reorderable" */                    \
-    PyObject *failures;       /* dict: dtypes -> exception */                                  \
-    PyObject *origin;         /* whose calls it takes (renew.h), seen by overrides; or NULL */ \
-    uint32_t n_declared;      /* of the loops: they come first */                              \
-    uint32_t n_adding;        /* loops that NumPy is being given; GIL held */                  \
-    bool lazy;                /* compiles for any new dtypes */                                \
+    _Atomic(PyObject *) inner;                                                                 \
+    PyObject *retired;                                                                         \
+    PyObject *identity; /* a value, None, or the str "reorderable" */                          \
+    PyObject *failures; /* dict: dtypes -> exception */                                        \
+    PyObject *origin;   /* whose calls it takes (renew.h), seen by overrides; or NULL */       \
+    _Atomic(struct lw_loop_rows *) rows; /* loop_rows.h */                                     \
+    _Atomic uint32_t n_given;            /* loops that NumPy was given because it asked */     \
+    bool is_made;                        /* the decorator is done with it */                   \
     struct lw_family *family; /* excluded= or static=, else NULL: core/py/numpy/family.h */    \
     struct lw_member *member; /* of a family, else NULL */                                     \
-    lw_tree *tree;                                                                             \
-    lw_door_options options;                                                                   \
+    lw_resolved_list plans;   /* of device calls: loops and kernels for them */                \
+    struct lw_recalled *recalled; /* of those, the latest: recall.h */                         \
     int nin, nout;
 
 typedef struct lw_ufunc_head {
@@ -60,11 +61,11 @@ typedef enum lw_ufunc_method {
 
 extern const char *const lw_ufunc_method_names[LW_N_METHODS];
 
-/* A loop is a `void *` here: lw_loop, lw_gufunc_loop. cc: compute capability, 90; 0: the host,
- * or, of the device functions, the first device's. GIL held unless said. */
+/* A loop is a `void *` here: lw_loop, lw_gufunc_loop, which begin with lw_loop_head. cc:
+ * compute capability, 90; 0: the host, or, of the device functions, the first device's. GIL
+ * held unless said. */
 typedef struct lw_ufunc_kind {
-    const char *pickled_by; /* the function of lanewise/_pickling.py */
-    const char *keywords;   /* of the call, as inspect.signature shows them */
+    const char *keywords; /* of the call, as inspect.signature shows them */
     /* Its parameters as a signature begins, "x, n=..., *, ", and how many a call may give by
      * position; NULL: nin operands, then nout outputs. */
     void (*parameters)(const lw_ufunc_head *self, lw_text *out);
@@ -78,7 +79,6 @@ typedef struct lw_ufunc_kind {
      * parameters.
      */
     const char *(*name)(const lw_ufunc_head *self); /* in messages */
-    const lw_dtype *(*types)(const void *loop);     /* inputs, then outputs */
     void *(*find)(lw_ufunc_head *self, const lw_dtype *in);
     void *(*make)(lw_ufunc_head *self, const lw_dtype *in);
     void (*loop_line)(lw_text *text, const void *loop);
@@ -91,25 +91,30 @@ typedef struct lw_ufunc_kind {
     PyObject *(*signature_text)(const void *loop);    /* "float32(float32, float32)" */
     const char *(*layout)(const lw_ufunc_head *self); /* NULL: no core dimensions */
     lw_ufunc_stats (*stats)(lw_ufunc_head *self);
-    PyObject *(*state)(lw_ufunc_head *self); /* what pickling needs */
     int (*add)(lw_ufunc_head *self, PyObject *signatures);
     PyObject *(*call_method)(lw_ufunc_head *self, lw_ufunc_method id, PyObject *const *args,
                              Py_ssize_t n_args, PyObject *kwnames);
 
-    /* Who takes calls and questions: itself, or one made anew where what the function captured
-     * has changed. A new reference, or NULL with an exception. */
-    PyObject *(*current)(lw_ufunc_head *self);
+    /* Gives the loop to a numpy.ufunc of this object, unless that has it: where NumPy asks the
+     * promoter, and holds the lock of its loops, or before others see the numpy.ufunc. -1 with
+     * an exception. */
+    int (*give)(lw_ufunc_head *self, PyObject *inner, void *loop);
 
-    /* Inspection. */
+    /* Whose the loop is, where that is not `self`; optional. */
+    lw_ufunc_head *(*owner)(lw_ufunc_head *self, const void *loop);
+    /* Inspection. self: the loop's owner. */
     lw_typed *(*infer)(lw_ufunc_head *self, const void *loop);
     lw_build_options (*build_options)(const lw_ufunc_head *self);
     /* Without the GIL. */
-    lw_status (*module)(lw_ufunc_head *self, void *loop, int cc, lw_module **out,
-                        lw_error *err);
+    lw_status (*host_module)(lw_ufunc_head *self, void *loop, lw_module **out, lw_error *err);
     /* Bytes of the host's machine code, made when it is not there. -1 with an exception. */
     Py_ssize_t (*compile_host)(lw_ufunc_head *self, void *loop);
-    PyObject *(*device_resources)(lw_ufunc_head *self, void *loop, int cc); /* a dict */
-    int (*compile_device)(lw_ufunc_head *self, void *loop, int cc);         /* and load */
+
+    /* Calls on device arrays (device_call.h); NEP 13 is already done. extra: arrays beside the
+     * operands, or NULL. */
+    const struct lw_device_door *device;
+    PyObject *(*call_device)(lw_ufunc_head *self, PyObject *const *args, size_t nargsf,
+                             PyObject *kwnames, struct lw_extra_arrays *extra);
 } lw_ufunc_kind;
 
 /* The slots of lanewise.Ufunc; Gufunc inherits them. */
@@ -124,9 +129,23 @@ void lw_ufunc_head_clear(lw_ufunc_head *self);
 void lw_ufunc_head_drop(lw_ufunc_head *self);
 /* What overrides see: itself, or the one that it was made anew for. Borrowed. */
 PyObject *lw_ufunc_head_face(const lw_ufunc_head *self);
-/* What core/py/compiled/renew.h gave for a call of `self`: notes that. NULL is passed on. */
-PyObject *lw_ufunc_head_renewed(lw_ufunc_head *self, PyObject *renewed);
-/* __name__, __doc__: "" where it is no str. Borrowed. */
+/* lw_compiled_is_stale (core/py/compiled/renew.h). Members of families go with them. */
+static inline bool
+lw_ufunc_is_stale(const lw_ufunc_head *self)
+{
+    return self->member == NULL && lw_compiled_is_stale((const lw_compiled *)self);
+}
+
+/* lw_compiled_stale; another one notes for whom it was made. */
+PyObject *lw_ufunc_stale(lw_ufunc_head *self);
+/* Who takes calls and questions. A new reference, or NULL with an exception. */
+PyObject *lw_ufunc_current(PyObject *self);
+/* For lw_compiled_door. */
+PyObject *lw_ufunc_declared(lw_compiled *self);
+/* __name__, __doc__: "" where it is no str. Borrowed, while the object is made. */
 const char *lw_ufunc_text(const lw_ufunc_head *self, const char *name);
+/* __name__ for a message, which other threads may change meanwhile: a new reference to a str,
+ * or NULL with an exception. */
+PyObject *lw_ufunc_shown_name(const lw_ufunc_head *self);
 
 #endif

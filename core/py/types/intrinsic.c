@@ -1,6 +1,7 @@
 #include "core/py/types/intrinsic.h"
 
 #include "core/front/read/python.h"
+#include "core/py/state.h"
 #include "core/tables/names.h"
 
 #include <stddef.h>
@@ -38,8 +39,6 @@ typedef struct group_object {
     PyObject *members; /* dict */
     PyObject *path;    /* "cuda.shared" */
 } group_object;
-
-static PyTypeObject *intrinsic_type, *group_type;
 
 /* ---- names: "lanewise.cuda.shared.array" is shared.array in the module lanewise.cuda ---- */
 
@@ -291,7 +290,7 @@ static PyType_Spec group_spec = {
 static PyObject *
 group_new(const char *path, size_t n)
 {
-    group_object *self = PyObject_GC_New(group_object, group_type);
+    group_object *self = PyObject_GC_New(group_object, lw_core->intrinsic_group_type);
 
     if (self == NULL)
         return NULL;
@@ -339,7 +338,7 @@ add_row(PyObject *root, const intrinsic_row *row)
         group = subgroup(group, path, name, (size_t)(dot - name));
         name = dot + 1;
     }
-    object = group ? PyObject_New(intrinsic_object, intrinsic_type) : NULL;
+    object = group ? PyObject_New(intrinsic_object, lw_core->intrinsic_type) : NULL;
     if (object == NULL)
         return -1;
     object->row = row;
@@ -361,8 +360,8 @@ lw_intrinsics_register(PyObject *module)
     PyObject *root;
     int result = 0;
 
-    if (add_type(module, &intrinsic_spec, "Intrinsic", &intrinsic_type) < 0 ||
-        add_type(module, &group_spec, "IntrinsicGroup", &group_type) < 0)
+    if (add_type(module, &intrinsic_spec, "Intrinsic", &lw_core->intrinsic_type) < 0 ||
+        add_type(module, &group_spec, "IntrinsicGroup", &lw_core->intrinsic_group_type) < 0)
         return -1;
     root = group_new("", 0);
     if (root == NULL)

@@ -228,6 +228,9 @@ is_list_of_signatures(PyObject *object)
 int
 lw_signatures_read(PyObject *object, bool scalars_only, lw_arena *arena, lw_signature_list *out)
 {
+    PyObject *now;
+    int result = 0;
+
     if (object == NULL || object == Py_None)
         return 0;
     if (PyUnicode_Check(object) || !is_list_of_signatures(object)) {
@@ -238,8 +241,9 @@ lw_signatures_read(PyObject *object, bool scalars_only, lw_arena *arena, lw_sign
         }
         return read_one(object, scalars_only, arena, out);
     }
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); i++)
-        if (read_one(PySequence_Fast_GET_ITEM(object, i), scalars_only, arena, out) < 0)
-            return -1;
-    return 0;
+    now = PySequence_Tuple(object); /* other threads may change a list */
+    for (Py_ssize_t i = 0; now && result == 0 && i < PyTuple_GET_SIZE(now); i++)
+        result = read_one(PyTuple_GET_ITEM(now, i), scalars_only, arena, out);
+    Py_XDECREF(now);
+    return now ? result : -1;
 }

@@ -15,35 +15,12 @@ typedef struct type_object {
     lw_arena arena;
 } type_object;
 
-static lw_state *loaded; /* one interpreter a process: module.c says so */
-
-int
-lw_state_traverse(lw_state *state, visitproc visit, void *arg)
-{
-    Py_VISIT(state->type_class);
-    Py_VISIT(state->signature_class);
-    for (int i = 0; i < LW_N_DTYPES; i++)
-        Py_VISIT(state->scalars[i]);
-    return 0;
-}
-
-void
-lw_state_clear(lw_state *state)
-{
-    Py_CLEAR(state->type_class);
-    Py_CLEAR(state->signature_class);
-    for (int i = 0; i < LW_N_DTYPES; i++)
-        Py_CLEAR(state->scalars[i]);
-    if (loaded == state)
-        loaded = NULL;
-}
-
 /* ---- making and reading ---- */
 
 bool
 lw_type_object_get(PyObject *object, lw_sig_type *out)
 {
-    if (loaded == NULL || Py_TYPE(object) != (PyTypeObject *)loaded->type_class)
+    if (Py_TYPE(object) != lw_core->type_type)
         return false;
     if (out != NULL)
         *out = ((type_object *)object)->type;
@@ -86,8 +63,8 @@ copy_type(lw_arena *arena, const lw_sig_type *from, lw_sig_type *to)
 static PyObject *
 type_alloc(const lw_sig_type *type)
 {
-    PyTypeObject *class = (PyTypeObject *)loaded->type_class;
-    type_object *self = (type_object *)class->tp_alloc(class, 0);
+    PyTypeObject *class = lw_state_class(lw_core->type_type);
+    type_object *self = class ? (type_object *)class->tp_alloc(class, 0) : NULL;
 
     if (self == NULL)
         return NULL;
@@ -102,7 +79,9 @@ type_alloc(const lw_sig_type *type)
 PyObject *
 lw_type_object_of(lw_dtype dtype)
 {
-    return Py_NewRef(loaded->scalars[dtype]);
+    if (lw_core->scalars[dtype] == NULL)
+        PyErr_SetString(PyExc_RuntimeError, "lanewise is unloaded");
+    return Py_XNewRef(lw_core->scalars[dtype]);
 }
 
 PyObject *
@@ -229,7 +208,7 @@ call_with_types(PyObject *self, PyObject *args)
         PyTuple_SET_ITEM(types, i, type);
     }
     if (types != NULL)
-        signature = lw_signature_object_new(loaded->signature_class, self, types);
+        signature = lw_signature_object_new(lw_core->signature_type, self, types);
     Py_XDECREF(types);
     return signature;
 }
@@ -517,41 +496,36 @@ static PyType_Spec type_spec = {
 /* ---- registering ---- */
 
 static int
-make_classes(lw_state *state, PyObject *module)
+make_classes(PyObject *module)
 {
-    state->type_class = PyType_FromModuleAndSpec(module, &type_spec, NULL);
-    state->signature_class = lw_signature_class_new(module);
-    if (state->type_class == NULL || state->signature_class == NULL)
-        return -1;
-    loaded = state;
-    return 0;
+    lw_core->type_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &type_spec, NULL);
+    lw_core->signature_type = lw_signature_class_new(module);
+    return lw_core->type_type == NULL || lw_core->signature_type == NULL ? -1 : 0;
 }
 
 static int
-make_scalar(lw_state *state, PyObject *module, lw_dtype dtype)
+make_scalar(PyObject *module, lw_dtype dtype)
 {
     lw_sig_type type = {.kind = dtype ? LW_SIG_SCALAR : LW_SIG_VOID, .dtype = dtype};
     const char *name = dtype == LW_DT_b1 ? "bool_" : lw_dtypes[dtype].public_name;
+    PyObject *scalar = type_alloc(&type);
 
-    state->scalars[dtype] = type_alloc(&type);
-    return state->scalars[dtype] ? PyModule_AddObjectRef(module, name, state->scalars[dtype])
-                                 : -1;
+    lw_core->scalars[dtype] = scalar;
+    return scalar ? PyModule_AddObjectRef(module, name, scalar) : -1;
 }
 
 int
 lw_types_register(PyObject *module)
 {
-    lw_state *state = PyModule_GetState(module);
-
-    if (make_classes(state, module) < 0 ||
-        PyModule_AddObjectRef(module, "Type", state->type_class) < 0 ||
-        PyModule_AddObjectRef(module, "Signature", state->signature_class) < 0)
+    if (make_classes(module) < 0 ||
+        PyModule_AddObjectRef(module, "Type", (PyObject *)lw_core->type_type) < 0 ||
+        PyModule_AddObjectRef(module, "Signature", (PyObject *)lw_core->signature_type) < 0)
         return -1;
     for (int dtype = LW_DT_void; dtype < LW_DT_ptr; dtype++)
-        if (make_scalar(state, module, (lw_dtype)dtype) < 0)
+        if (make_scalar(module, (lw_dtype)dtype) < 0)
             return -1;
-    if (PyModule_AddObjectRef(module, "intp", state->scalars[LW_DT_i64]) < 0 ||
-        PyModule_AddObjectRef(module, "uintp", state->scalars[LW_DT_u64]) < 0)
+    if (PyModule_AddObjectRef(module, "intp", lw_core->scalars[LW_DT_i64]) < 0 ||
+        PyModule_AddObjectRef(module, "uintp", lw_core->scalars[LW_DT_u64]) < 0)
         return -1;
     return 0;
 }

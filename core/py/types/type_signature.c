@@ -9,10 +9,9 @@ typedef struct signature_object {
 } signature_object;
 
 PyObject *
-lw_signature_object_new(PyObject *class, PyObject *result, PyObject *args)
+lw_signature_object_new(PyTypeObject *class, PyObject *result, PyObject *args)
 {
-    PyTypeObject *type = (PyTypeObject *)class;
-    signature_object *self = (signature_object *)type->tp_alloc(type, 0);
+    signature_object *self = (signature_object *)class->tp_alloc(class, 0);
 
     if (self != NULL) {
         self->result = Py_NewRef(result);
@@ -134,8 +133,8 @@ static PyType_Spec signature_spec = {
     .slots = signature_slots,
 };
 
-PyObject *
+PyTypeObject *
 lw_signature_class_new(PyObject *module)
 {
-    return PyType_FromModuleAndSpec(module, &signature_spec, NULL);
+    return (PyTypeObject *)PyType_FromModuleAndSpec(module, &signature_spec, NULL);
 }

@@ -6,8 +6,8 @@
 #include <Python.h>
 
 /* The class (new reference); the module's state keeps it. */
-PyObject *lw_signature_class_new(PyObject *module);
+PyTypeObject *lw_signature_class_new(PyObject *module);
 /* An object of the class: result is a type object, args a tuple of them. */
-PyObject *lw_signature_object_new(PyObject *class, PyObject *result, PyObject *args);
+PyObject *lw_signature_object_new(PyTypeObject *class, PyObject *result, PyObject *args);
 
 #endif

@@ -166,7 +166,7 @@ run(request *r, lw_scalar *scalar, int32_t *out, lw_error *err)
     LW_TRY(status);
     *(void **)&entry = lw_code_symbol(code, "lw_entry");
     *out = entry ? entry(r->words.buf) : 0;
-    lw_code_unref(code);
+    lw_code_free(code);
 fail:
     return status;
 }

@@ -1,0 +1,252 @@
+#include "core/py/compiled/compiled.h"
+
+#include "core/front/read/critical.h"
+#include "core/front/read/services.h"
+#include "core/py/compiled/decorate.h"
+#include "core/py/compiled/renew.h"
+#include "core/py/raise.h"
+
+#include <stddef.h>
+#include <structmember.h>
+
+static lw_compiled *
+head_of(PyObject *object)
+{
+    return (lw_compiled *)object;
+}
+
+/* ---- building ---- */
+
+void *
+lw_compiled_alloc(PyTypeObject *type, const lw_compiled_door *door, vectorcallfunc call)
+{
+    lw_compiled *self = (lw_compiled *)type->tp_alloc(type, 0);
+
+    if (self != NULL) {
+        self->door = door;
+        self->vectorcall = call;
+    }
+    return self;
+}
+
+int
+lw_compiled_init(lw_compiled *self, const lw_request *request, lw_door_arguments *arguments)
+{
+    PyObject *function = request->function;
+
+    self->lazy = true;
+    self->keywords = request->keywords ? PyDict_Copy(request->keywords) : PyDict_New();
+    self->py_func = PyMethod_Check(function) ? Py_NewRef(function) /* with its self */
+                                             : lw_python_function(function);
+    if (self->keywords == NULL || self->py_func == NULL ||
+        lw_door_read(self->door->id, request->signatures, self->keywords, &self->options,
+                     arguments) < 0)
+        return -1;
+    self->source = Py_XNewRef(arguments->source);
+    self->link = Py_XNewRef(arguments->link);
+    self->dict = lw_wrapper_dict(self->py_func);
+    return self->dict ? 0 : -1;
+}
+
+int
+lw_compiled_read(lw_compiled *self)
+{
+    lw_error err = {0};
+
+    if (lw_read_function(self->py_func, self->source, &self->tree, &self->captures, &err) !=
+        LW_OK) {
+        lw_py_raise(&err);
+        return -1;
+    }
+    if (self->door->read_more != NULL && self->door->read_more(self, self->captures) < 0)
+        return -1;
+    return lw_link_set_read(&self->links, self->link, lw_captures_linked(self->captures));
+}
+
+const char *
+lw_compiled_name(const lw_compiled *self)
+{
+    return self->tree != NULL && self->tree->fns.n > 1 ? self->tree->fns.data[1].name
+                                                       : "kernel";
+}
+
+void
+lw_compiled_count(lw_compiled *self, const lw_build_report *report)
+{
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+    self->counts.compiled++;
+    self->counts.from_memory += report->origin == LW_CACHE_MEMORY;
+    self->counts.from_disk += report->origin == LW_CACHE_DISK;
+    self->counts.seconds += report->seconds;
+    Py_END_CRITICAL_SECTION();
+}
+
+/* ---- life ---- */
+
+int
+lw_compiled_traverse(lw_compiled *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(self->py_func);
+    Py_VISIT(self->dict);
+    Py_VISIT(self->keywords);
+    Py_VISIT(self->source);
+    Py_VISIT(self->link);
+    Py_VISIT(self->links.objects);
+    for (int i = 0; i < LW_RENEWED_KEPT; i++)
+        Py_VISIT(self->renewal.kept[i]);
+    return lw_captures_traverse(self->captures, visit, arg);
+}
+
+void
+lw_compiled_clear(lw_compiled *self)
+{
+    lw_captures *captures = self->captures;
+
+    self->captures = NULL;
+    lw_captures_free(captures);
+    Py_CLEAR(self->py_func);
+    Py_CLEAR(self->dict);
+    Py_CLEAR(self->keywords);
+    Py_CLEAR(self->source);
+    Py_CLEAR(self->link);
+    lw_link_set_reset(&self->links);
+    for (int i = 0; i < LW_RENEWED_KEPT; i++)
+        Py_CLEAR(self->renewal.kept[i]);
+}
+
+void
+lw_compiled_dealloc(PyObject *object)
+{
+    lw_compiled *self = head_of(object);
+    PyTypeObject *type = Py_TYPE(object);
+
+    PyObject_GC_UnTrack(object);
+    if (self->weakrefs != NULL)
+        PyObject_ClearWeakRefs(object);
+    type->tp_clear(object);
+    if (self->door->drop != NULL)
+        self->door->drop(self);
+    lw_tree_free(self->tree);
+    type->tp_free(object);
+    Py_DECREF(type);
+}
+
+/* ---- the type ---- */
+
+static PyObject *
+get_stats(PyObject *object, void *Py_UNUSED(closure))
+{
+    const lw_compiled_counts *counts = &head_of(object)->counts;
+
+    return Py_BuildValue("{s:I,s:I,s:I,s:I,s:d}", "specialisations", counts->specials,
+                         "compiled", counts->compiled, "from_memory", counts->from_memory,
+                         "from_disk", counts->from_disk, "seconds", counts->seconds);
+}
+
+/* For lanewise/_pickling.py. */
+static PyObject *
+get_state(PyObject *object, PyObject *Py_UNUSED(unused))
+{
+    lw_compiled *self = head_of(object);
+    PyObject *signatures = self->door->declared(self);
+
+    if (signatures == NULL)
+        return NULL;
+    return Py_BuildValue(
+        "{s:s,s:N,s:z,s:O}", "door", self->door->path, "signatures", signatures, "layout",
+        self->door->layout ? self->door->layout(self) : NULL, "options", self->keywords);
+}
+
+static PyObject *
+reduce_by_source(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    PyObject *how = lw_service_find(LW_SERVICE_PICKLING, "reduce"), *result;
+
+    result = how ? PyObject_CallOneArg(how, self) : NULL;
+    Py_XDECREF(how);
+    return result;
+}
+
+static PyObject *
+itself(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    return Py_NewRef(self);
+}
+
+static PyMethodDef methods[] = {
+    {"_state", get_state, METH_NOARGS, PyDoc_STR("what pickling needs")},
+    {"__reduce__", reduce_by_source, METH_NOARGS, NULL},
+    {"__copy__", itself, METH_NOARGS, NULL},
+    {"__deepcopy__", itself, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef getset[] = {
+    {"stats", get_stats, NULL, PyDoc_STR("what was compiled, from where, and how long it took"),
+     NULL},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(lw_compiled, vectorcall), READONLY, NULL},
+    {"__dictoffset__", T_PYSSIZET, offsetof(lw_compiled, dict), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(lw_compiled, weakrefs), READONLY, NULL},
+    {"py_func", T_OBJECT, offsetof(lw_compiled, py_func), READONLY,
+     PyDoc_STR("the Python function it was made from")},
+    {"__wrapped__", T_OBJECT, offsetof(lw_compiled, py_func), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL}};
+
+static int
+traverse(PyObject *self, visitproc visit, void *arg)
+{
+    return lw_compiled_traverse(head_of(self), visit, arg);
+}
+
+static int
+clear(PyObject *self)
+{
+    lw_compiled_clear(head_of(self));
+    return 0;
+}
+
+static PyType_Slot slots[] = {{Py_tp_dealloc, lw_compiled_dealloc},
+                              {Py_tp_traverse, traverse},
+                              {Py_tp_clear, clear},
+                              {Py_tp_call, PyVectorcall_Call},
+                              {Py_tp_methods, methods},
+                              {Py_tp_getset, getset},
+                              {Py_tp_members, members},
+                              {0, NULL}};
+
+static PyType_Spec spec = {
+    .name = "lanewise._Compiled",
+    .basicsize = sizeof(lw_compiled),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+             Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_BASETYPE,
+    .slots = slots};
+
+int
+lw_compiled_register(PyObject *module)
+{
+    PyObject *type = PyType_FromModuleAndSpec(module, &spec, NULL);
+    int failed = type ? PyModule_AddObjectRef(module, "_Compiled", type) : -1;
+
+    Py_XDECREF(type);
+    lw_renew_register();
+    return failed;
+}
+
+PyTypeObject *
+lw_compiled_type(PyObject *module, lw_door door, PyType_Spec *of, const char *base)
+{
+    PyObject *parent = PyObject_GetAttrString(module, base ? base : "_Compiled");
+    PyObject *type = parent ? PyType_FromModuleAndSpec(module, of, parent) : NULL;
+
+    if (type != NULL && PyModule_AddObjectRef(module, lw_door_type(door), type) < 0)
+        Py_CLEAR(type);
+    else
+        Py_XDECREF(type); /* the module has it */
+    Py_XDECREF(parent);
+    return (PyTypeObject *)type;
+}

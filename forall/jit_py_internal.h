@@ -1,0 +1,109 @@
+/* What the Python files of jit share among themselves. */
+#ifndef LW_FORALL_JIT_PY_INTERNAL_H
+#define LW_FORALL_JIT_PY_INTERNAL_H
+
+#include "core/py/numpy_api.h"
+
+#include "forall/jit_config_py.h"
+#include "forall/kernel_py.h"
+
+enum { LW_JIT_KEPT = 8 }; /* configured kernels that a kernel remembers */
+
+/* kernel[grid, block, stream, sharedmem]. */
+typedef struct lw_jit_launcher {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    struct lw_jit *kernel; /* held */
+    PyObject *stream;      /* what the user gave, or NULL */
+    lw_launch_shape config;
+    /* forall: the launch is sized by occupancy at the call; -1: config says everything */
+    int64_t n_tasks;
+    uint32_t tpb; /* forall: threads per block; 0: the best */
+} lw_jit_launcher;
+
+typedef struct lw_jit {
+    lw_function base;
+    Py_ssize_t n_positional; /* parameters that take positional arguments */
+    PyObject *declared;      /* device functions: their signatures, a list of str */
+    PyObject *signatures;    /* of a function that returns numbers: as given, or NULL */
+    /* the same function for calls on the host, made when needed */
+    _Atomic(struct lw_jit *) value;
+    /* made by cuda.jit: runs on the GPU unless something else is said */
+    bool from_cuda;
+    /* target= decides; else lanewise.config.target does, read at each launch */
+    bool target_given;
+    /* 4 * (version of the settings when they were read + 1) + lw_target_choice; 0: not read */
+    _Atomic uint64_t setting;
+    uint32_t next_kept; /* index of the one that is replaced next */
+    lw_jit_launcher *kept[LW_JIT_KEPT];
+} lw_jit;
+
+/* ---- jit_object.c ---- */
+/* A new object without code, for lw_jit_call_value. */
+lw_jit *lw_jit_new_value(lw_jit *self);
+
+/* ---- jit_value_py.c ---- */
+/* The call f(...) of lw.jit: compiled for the CPU, run once; returns what f returns. */
+PyObject *lw_jit_call_value(PyObject *self, PyObject *const *args, size_t nargsf,
+                            PyObject *kwnames);
+/* Whether all of these signatures return numbers. -1 with an exception. */
+int lw_jit_signatures_give(PyObject *signatures);
+/* Compiles what the signatures declare. -1 with an exception. */
+int lw_jit_declare_value(lw_jit *self);
+/* TypeError: the kernel was called without a launch shape. */
+PyObject *lw_jit_needs_shape(const lw_jit *self);
+
+/* ---- jit_call_py.c ---- */
+/* kernel[...], kernel.forall(...); NULL with an exception. */
+PyObject *lw_jit_configure(PyObject *self, PyObject *key);
+PyObject *lw_jit_forall(PyObject *self, PyObject *args, PyObject *kwargs);
+/* The call of a launcher. */
+PyObject *lw_jit_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames);
+/* Where a launch without arrays, or eager compilation, happens. */
+lw_target_choice lw_jit_target(lw_jit *self);
+/* The key of a specialisation's code for the host. */
+void lw_jit_host_key(const lw_special *special, lw_entry_key *key);
+void lw_jit_device_key(bool noalias, lw_entry_key *key);
+/* Compiles machine code for every declared signature whose target is available. -1:
+ * exception. */
+int lw_jit_compile_declared(lw_jit *self);
+/* specialize(*args). */
+PyObject *lw_jit_specialize(PyObject *self, PyObject *args);
+int lw_jit_launcher_register(PyObject *module);
+
+/* ---- jit_arguments_py.c ---- */
+
+/* Host arrays of a launch on a GPU, and their copies. */
+typedef struct lw_jit_travel { /* n is 0 and keep NULL: there is nothing to end */
+    uint32_t n;
+    PyObject *keep; /* list of what has replaced arguments */
+    struct {
+        PyArrayObject *host;     /* borrowed from the arguments */
+        lw_device_array *device; /* held */
+        bool back;
+    } items[LW_MOST_ARRANGED];
+} lw_jit_travel;
+
+/* Whether one of them is a host array, or an In, Out or InOut. Cheap. */
+bool lw_jit_has_host(PyObject *const *args, Py_ssize_t n_args);
+/* Replaces host arrays in `args` by copies on the device. -1 with an exception; the travel must
+ * be ended in any case. */
+int lw_jit_travel_start(lw_jit_travel *travel, lw_device *device, CUstream stream,
+                        PyObject **args, Py_ssize_t n_args);
+/* Copies back, and waits in any case. -1 with an exception. */
+int lw_jit_travel_back(lw_jit_travel *travel, lw_device *device, CUstream stream);
+void lw_jit_travel_end(lw_jit_travel *travel);
+/* For the host: replaces Out and InOut by the array in them, and In by a copy of it. *keep (a
+ * list, or NULL) holds what must live as long as the launch. -1 with an exception. */
+int lw_jit_unwrap_all(PyObject **args, Py_ssize_t n_args, PyObject **keep);
+
+/* ---- jit_inspect_py.c ---- */
+extern PyMethodDef lw_jit_inspect_methods[];
+extern const size_t lw_jit_n_inspect_methods;
+
+/* ---- jit_aot_py.c ---- */
+/* _compile_device(kernel, signature, cc, output, symbol): a device function with C's calling
+ * convention, as (code, type of the result as text). */
+PyObject *lw_jit_compile_device(PyObject *module, PyObject *args);
+
+#endif

@@ -1,0 +1,75 @@
+/* What the files that emit the kernel of reductions and slices share: accesses to elements, and
+ * which lane takes which of them. Only these include it. */
+#ifndef LW_REDUCE_DEVICE_DEVICE_INTERNAL_H
+#define LW_REDUCE_DEVICE_DEVICE_INTERNAL_H
+
+#include "reduce/device/kernel_internal.h"
+
+enum {
+    UNROLL = LW_REDUCE_UNROLL,
+    MOST_ROWS = 8,            /* rows of a thread, one access each, where rows are short */
+    MOST_ACCESSES = MOST_ROWS /* loaded at a time: those of two iterations */
+};
+
+/* The number of neighbouring results of a thread. */
+static inline uint32_t
+n_results(const maker *m)
+{
+    return m->key->columns ? m->key->vector : 1;
+}
+
+/* ---- elements ---- */
+
+/* What an access has loaded. values[v]: the scalars that map takes of its element v. */
+typedef struct access {
+    acc_parts values[MOST_VECTOR];
+    lw_ref mask[MOST_VECTOR];
+} access;
+
+/* Loads access number `item`, of `vector` elements, from all operands. */
+void lw_reduce_load_access(maker *m, lw_ref item, uint32_t vector, access *out);
+/* The accumulator that map makes of element v of an access. */
+void lw_reduce_map_element(maker *m, const access *from, uint32_t v, lw_ref *acc);
+
+/* ---- which lane takes what ---- */
+
+typedef struct lane_range {
+    lw_ref first, last, step;
+    lw_ref n, each; /* lane k has an element where k * each < n */
+} lane_range;
+
+static inline lw_ref
+has_element(maker *m, const lane_range *range, lw_ref lane)
+{
+    return is_less(m, times(m, lane, range->each), range->n);
+}
+
+/* The lane's share of `begin` … `end` - 1. Neighbouring elements go to neighbouring lanes or,
+ * if in_order, to the same lane. */
+lane_range lw_reduce_lane_of(maker *m, lw_ref begin, lw_ref end, bool in_order);
+/* The lane's share of the block's accesses. */
+lane_range lw_reduce_lane_of_block(maker *m, bool in_order);
+/* Combines the lane's elements into its slots (device_take.c, device_narrow.c). Gives which
+ * lanes have elements. */
+lane_range lw_reduce_take(maker *m, access *from);
+lane_range lw_reduce_take_narrow(maker *m, access *from);
+/* Takes the elements behind the last whole access, in one lane of the last block. */
+void lw_reduce_take_rest(maker *m, access *from);
+/* Combines the slots of a result's lanes into those of its first lane (device_join.c). */
+void lw_reduce_join_lanes(maker *m, const lane_range *range);
+/* Opens an IF that only the last block of its results enters, with the accumulators of all of
+ * them combined. */
+void lw_reduce_join_blocks(maker *m);
+/* Emits the whole kernel for short rows (device_rows.c). */
+void lw_reduce_short_rows(maker *m, access *from);
+/* The offset of item `number`, where rows have `row` items that are `step` bytes apart, and
+ * begin row_step bytes apart. */
+lw_ref lw_reduce_bytes_of(maker *m, lw_ref number, lw_ref row, lw_ref row_step, lw_ref step);
+/* The address of a result's first element in an operand. */
+lw_ref lw_reduce_begin_of(maker *m, uint32_t operand, lw_ref result);
+/* Finishes an accumulator and stores it as result number `result`; acc is lost. */
+void lw_reduce_store_result(maker *m, lw_ref *acc, lw_ref result);
+/* Whether this thread holds the final accumulators, and of results that exist. */
+lw_ref lw_reduce_is_first_lane(maker *m);
+
+#endif
