@@ -61,6 +61,11 @@ def llvm():
     return binding
 
 
+@ctypes.CFUNCTYPE(None)
+def never_stopped():
+    """What loops of compiled code call now and then (core/host/pieces.h), where nothing can ask them to stop."""
+
+
 class HostModule:
     """Optimised object code of one LLVM text, loaded; module["name"] is the address. `functions`: addresses of what
     it calls, by name, where the process does not have them."""
@@ -84,7 +89,8 @@ class HostModule:
         names = [f.name for f in module.functions if not f.is_declaration and f.linkage == binding.Linkage.external]
         self._jit = binding.create_lljit_compiler(machine)
         library = binding.JITLibraryBuilder().add_object_img(self.object).add_current_process()
-        for name, address in (functions or {}).items():
+        look = ctypes.cast(never_stopped, ctypes.c_void_p).value
+        for name, address in {"lw_stop_look": look, **(functions or {})}.items():
             library.import_symbol(name, address)
         for name in names:
             library.export_symbol(name)
