@@ -86,7 +86,7 @@ span_of(const lw_bound_array *array)
 
     if (x == NULL)
         return (lw_memory_span){array->low, array->high};
-    return lw_memory_span_of(x->ndim, x->shape, x->strides, x->itemsize, x->data);
+    return lw_device_array_span(x);
 }
 
 /* Returns whether two of NumPy's arrays share an element, or -1 with an exception. */

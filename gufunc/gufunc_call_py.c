@@ -7,6 +7,7 @@
 #include "core/py/array/args.h"
 #include "core/py/host_cuda.h"
 #include "core/py/numpy/call_kinds.h"
+#include "core/py/numpy/host_loops.h"
 #include "core/py/numpy/recall.h"
 #include "core/py/numpy/ufunc_names.h"
 #include "core/py/raise.h"
@@ -85,7 +86,7 @@ PyObject *
 lw_gufunc_call_host(lw_ufunc_head *self, PyObject *const *args, size_t nargsf,
                     PyObject *kwnames, Py_ssize_t stream)
 {
-    lw_gufunc_items_reset();
+    lw_host_call_begin(self->table);
     if (stream >= 0)
         return lw_call_without_stream(self, args, PyVectorcall_NARGS(nargsf), kwnames, stream,
                                       call_sized);
@@ -107,7 +108,7 @@ refuse_masked(lw_gufunc_object *self, PyObject *object)
         PyErr_Format(PyExc_TypeError,
                      "`%s` got a masked array, whose mask compiled code would not see; pass "
                      "its .data, or .filled(...)",
-                     self->table->name);
+                     self->base.table->name);
     return masked ? -1 : 0;
 }
 
@@ -131,7 +132,7 @@ ask_overrides(lw_gufunc_object *self, const char *method, PyObject *const *args,
 {
     const lw_overridden face = {.object = lw_ufunc_head_face((lw_ufunc_head *)self),
                                 .face = lw_ufunc_head_face((lw_ufunc_head *)self),
-                                .name = self->table->name,
+                                .name = self->base.table->name,
                                 .nin = nin,
                                 .has_layout = true,
                                 .inputs_by_name = self->base.family != NULL,

@@ -66,7 +66,7 @@ lw_gufunc_families(void)
 {
     static lw_ufunc_kind kind;
 
-    if (kind.n_loops == NULL)
+    if (kind.call == NULL)
         kind = lw_family_kind(&lw_ufunc_of_cores);
     return &kind;
 }

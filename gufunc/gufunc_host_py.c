@@ -1,6 +1,6 @@
-/* The numpy.ufunc inside a Gufunc: a real generalized one, with the layout as NumPy reads it.
- * It starts without loops and with one promoter for any dtypes; loops join by
- * PyUFunc_AddLoopFromSpec. One C function serves as the loop of all of them. */
+/* What is a Gufunc's own of the numpy.ufunc inside it (core/py/numpy/ufunc_inner.h), a real
+ * generalized one, with the layout as NumPy reads it: the C function that serves as the loop of
+ * all of them, the flags of its operands, and the sizes of its outputs. */
 #include "gufunc/gufunc_parts_py.h"
 
 #include "core/base/memory.h"
@@ -13,58 +13,45 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* ---- the table ---- */
+/* ---- the table, and what it owns ---- */
 
-lw_gufunc_table *
-lw_gufunc_table_new(lw_gufunc_object *owner, const char *name, const char *doc,
-                    const char *layout)
+int
+lw_gufunc_make_table(lw_gufunc_object *self, const char *layout)
 {
-    lw_gufunc_table *table = lw_alloc_zero(1, sizeof *table);
+    lw_ufunc_head *head = (lw_ufunc_head *)self;
+    lw_gufunc_table *table = (lw_gufunc_table *)lw_table_new(
+        sizeof *table, head, lw_ufunc_text(head, "__name__"), lw_ufunc_text(head, "__doc__"));
     lw_error err = {0};
 
     if (table == NULL)
-        return (lw_gufunc_table *)PyErr_NoMemory();
+        return -1;
+    head->table = (lw_loop_table *)table;
     lw_arena_init(&table->arena);
-    table->references = 1;
-    table->lock = (lw_lock)LW_LOCK_INIT;
-    table->name = lw_strdup(name);
-    table->doc = lw_strdup(doc);
-    if (table->name == NULL || table->doc == NULL)
-        lw_fail_memory(&err);
-    else
-        lw_core_layout_parse(layout, &table->arena, &table->layout, &err);
-    if (err.status != LW_OK)
+    if (lw_core_layout_parse(layout, &table->arena, &table->layout, &err) != LW_OK) {
         lw_py_raise(&err);
-    if (PyErr_Occurred() ||
-        lw_inner_set_owner((lw_loop_table *)table, (lw_ufunc_head *)owner, "Gufunc") < 0) {
-        lw_gufunc_table_drop(table);
-        return NULL;
+        return -1;
     }
-    table->build = lw_door_build_options(&owner->base.options, table->name);
-    table->build.watch =
-        lw_door_watches_elements(&owner->base.options) ? LW_WATCH_ELEMENTS : LW_WATCH_NOTHING;
-    return table;
+    table->numpy_layout = table->layout.numpy_text;
+    return 0;
 }
 
 void
-lw_gufunc_table_drop(lw_gufunc_table *table)
+lw_gufunc_loop_free(void *object)
 {
-    lw_gufunc_loop *loop, *next;
+    lw_gufunc_loop *loop = object;
 
-    if (table == NULL || --table->references > 0)
-        return;
-    for (loop = table->loops; loop != NULL; loop = next) {
-        next = loop->next;
-        lw_gufunc_host_free(loop->host);
-        lw_scalar_free(loop->scalar);
-        lw_free(loop);
-    }
+    lw_gufunc_host_free(loop->host);
+    lw_scalar_free(loop->scalar);
+    lw_free(loop);
+}
+
+void
+lw_gufunc_table_free(lw_loop_table *head)
+{
+    lw_gufunc_table *table = (lw_gufunc_table *)head;
+
     Py_XDECREF(table->library);
-    Py_XDECREF(table->owner_ref);
-    lw_free(table->name);
-    lw_free(table->doc);
     lw_arena_reset(&table->arena);
-    lw_free(table);
 }
 
 /* ---- machine code ---- */
@@ -84,7 +71,7 @@ host_of(lw_gufunc_loop *loop, lw_error *err)
 }
 
 lw_gufunc_code *
-lw_gufunc_code_for(lw_gufunc_table *table, lw_gufunc_loop *loop, const int64_t *dims,
+lw_gufunc_code_for(lw_loop_table *table, lw_gufunc_loop *loop, const int64_t *dims,
                    const int64_t *steps)
 {
     lw_error err = {0};
@@ -99,42 +86,12 @@ lw_gufunc_code_for(lw_gufunc_table *table, lw_gufunc_loop *loop, const int64_t *
     lw_compiling_begin(&compiling);
     if (host != NULL)
         status = lw_gufunc_host_code(host, dims, steps, &table->build, &code, &report, &err);
-    if (lw_compiling_end(&compiling, (lw_loop_table *)table, status, &report, &err) < 0)
+    if (lw_compiling_end(&compiling, table, status, &report, &err) < 0)
         return NULL;
     return code;
 }
 
 /* ---- the loop of every Gufunc ---- */
-
-static _Thread_local int64_t items_before;
-
-void
-lw_gufunc_items_reset(void)
-{
-    items_before = 0;
-}
-
-static bool
-is_for(const lw_gufunc_loop *loop, PyArray_Descr *const *descriptors)
-{
-    return lw_host_loop_is_for(loop->types, loop->nin + loop->nout, descriptors);
-}
-
-static lw_gufunc_loop *
-loop_for(lw_gufunc_table *table, PyArray_Descr *const *descriptors)
-{
-    lw_gufunc_loop *loop = atomic_load_explicit(&table->last, memory_order_acquire);
-
-    if (loop != NULL && is_for(loop, descriptors))
-        return loop;
-    for (loop = atomic_load_explicit(&table->loops, memory_order_acquire); loop != NULL;
-         loop = loop->next)
-        if (is_for(loop, descriptors)) {
-            atomic_store_explicit(&table->last, loop, memory_order_release);
-            return loop;
-        }
-    return NULL;
-}
 
 static bool
 is_for_library(const lw_gufunc_loop *loop, const npy_intp *dimensions)
@@ -150,12 +107,13 @@ static int
 run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dimensions,
          const npy_intp *strides, NpyAuxData *Py_UNUSED(unused))
 {
-    lw_gufunc_table *table = (void *)((PyUFuncObject *)context->caller)->data;
-    lw_gufunc_loop *loop = loop_for(table, context->descriptors);
+    lw_loop_table *table = (void *)((PyUFuncObject *)context->caller)->data;
+    lw_gufunc_loop *loop = (lw_gufunc_loop *)lw_table_find(table, context->descriptors);
     lw_stop stop = {.ask = lw_signal_raised_anyhow};
     lw_failure failure;
     lw_gufunc_code *code;
     lw_error err = {0};
+    int64_t before;
 
     if (dimensions[0] == 0)
         return 0;
@@ -173,13 +131,12 @@ run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dime
         return -1;
     if (lw_printed_pending() && lw_host_loop_show() < 0)
         return -1;
+    before = lw_host_items_add(dimensions[0]);
     if (failure.at >= 0) {
-        lw_raise_place place = {
-            .kind = LW_AT_INDEX, .ndim = 1, .index = {items_before + failure.at}};
+        lw_raise_place place = {.kind = LW_AT_INDEX, .ndim = 1, .index = {before + failure.at}};
         return lw_host_loop_raise(loop->scalar, (uint32_t)failure.status, failure.words,
                                   &place);
     }
-    items_before += dimensions[0];
     return 0;
 }
 
@@ -218,70 +175,22 @@ lw_gufunc_use_library(PyObject *Py_UNUSED(module), PyObject *args)
                           &least))
         return NULL;
     self = (lw_gufunc_object *)object;
-    if (PyVectorcall_Function(object) != lw_gufunc_call || self->table->library != NULL ||
+    if (PyVectorcall_Function(object) != lw_gufunc_call ||
+        lw_gufunc_table_of(self)->library != NULL ||
         ((PyUFuncObject *)library)->core_signature == NULL ||
         strcmp(((PyUFuncObject *)library)->core_signature, self->base.layout.text) != 0) {
         PyErr_SetString(PyExc_TypeError,
                         "_use_library(gufunc, ufunc, dtypes, least): once, of the same layout");
         return NULL;
     }
-    self->table->library = Py_NewRef(library);
+    lw_gufunc_table_of(self)->library = Py_NewRef(library);
     for (uint32_t i = 0; i < lw_rows_n((lw_ufunc_head *)self); i++)
         use_library(lw_rows_at((lw_ufunc_head *)self, i), (PyUFuncObject *)library, dtypes,
                     least);
     Py_RETURN_NONE;
 }
 
-/* ---- registering with NumPy ---- */
-
-static int
-give_to_numpy(const lw_gufunc_object *self, PyObject *inner, lw_gufunc_loop *loop)
-{
-    PyType_Slot slots[] = {{NPY_METH_strided_loop, (void *)run_loop}, {0, NULL}};
-    PyArrayMethod_Spec spec = {.name = self->table->name, .slots = slots};
-
-    atomic_store_explicit(&loop->given, inner, memory_order_relaxed);
-    return lw_host_loop_give(inner, &spec, loop->types, loop->nin, loop->nout,
-                             loop->scalar->pure_integer);
-}
-
-int
-lw_gufunc_give(lw_ufunc_head *self, PyObject *inner, void *object)
-{
-    lw_gufunc_loop *loop = object;
-
-    if (atomic_load_explicit(&loop->given, memory_order_relaxed) == inner)
-        return 0;
-    if (give_to_numpy((lw_gufunc_object *)self, inner, loop) < 0 && !lw_inner_had_it()) {
-        atomic_store_explicit(&loop->given, NULL, memory_order_relaxed);
-        return -1;
-    }
-    atomic_fetch_add(&self->n_given, 1);
-    return 0;
-}
-
-/* While the Gufunc is made its loops are NumPy's at once; later ones when NumPy asks, for its
- * list of loops may be read meanwhile. */
-int
-lw_gufunc_add_loop(lw_gufunc_object *self, lw_gufunc_loop *loop)
-{
-    lw_ufunc_head *head = (lw_ufunc_head *)self;
-    lw_loop_rows *rows = lw_rows_with(head, loop, loop->declared);
-
-    if (rows == NULL)
-        PyErr_NoMemory();
-    if (rows == NULL || (!head->is_made && give_to_numpy(self, lw_inner_now(head), loop) < 0)) {
-        lw_free(rows);
-        lw_gufunc_loop_free(loop);
-        return -1;
-    }
-    loop->next = self->table->loops;
-    atomic_store_explicit(&self->table->loops, loop, memory_order_release);
-    if (loop->scalar->can_raise)
-        lw_gufunc_items_reset(); /* the call that is under way began before this was known */
-    lw_rows_publish(head, rows);
-    return 0;
-}
+PyType_Slot lw_gufunc_loop_slots[] = {{NPY_METH_strided_loop, (void *)run_loop}, {0, NULL}};
 
 /* ---- sizes of outputs ---- */
 
@@ -312,12 +221,6 @@ set_hook(const lw_gufunc_object *self, PyObject *inner)
 
 /* ---- making it ---- */
 
-static void
-drop_capsule(PyObject *capsule)
-{
-    lw_gufunc_table_drop(PyCapsule_GetPointer(capsule, "lanewise.table"));
-}
-
 /* Inputs that the function writes to: where NumPy copies one, it copies back. Outputs: NumPy's
  * flags for them assume that an item's elements are read and written in the same order, so that
  * `out=` which is an input itself needs no copy. Functions of rows read what they wrote. Where
@@ -336,22 +239,9 @@ set_writable(const lw_gufunc_object *self, PyObject *inner)
             ufunc->op_flags[i] = NPY_ITER_READWRITE | NPY_ITER_UPDATEIFCOPY;
 }
 
-PyObject *
-lw_gufunc_inner_new(lw_gufunc_object *self)
+void
+lw_gufunc_prepare_inner(const lw_ufunc_head *self, PyObject *inner)
 {
-    lw_gufunc_table *table = self->table;
-    PyObject *inner = lw_inner_bare((lw_ufunc_head *)self, (lw_loop_table *)table,
-                                    table->layout.numpy_text, drop_capsule);
-
-    if (inner == NULL)
-        return NULL;
-    set_hook(self, inner);
-    set_writable(self, inner);
-    for (uint32_t i = 0; i < lw_rows_n((lw_ufunc_head *)self); i++)
-        if (give_to_numpy(self, inner, lw_rows_at((lw_ufunc_head *)self, i)) < 0)
-            goto fail;
-    return inner;
-fail:
-    Py_DECREF(inner);
-    return NULL;
+    set_hook((const lw_gufunc_object *)self, inner);
+    set_writable((const lw_gufunc_object *)self, inner);
 }

@@ -17,46 +17,16 @@ whole(const lw_ufunc_head *self)
 
 /* ---- loops ---- */
 
-static uint32_t
-n_loops(const lw_ufunc_head *self)
-{
-    return lw_rows_n(self);
-}
-
-static void *
-loop_at(lw_ufunc_head *self, uint32_t at)
-{
-    return lw_rows_at(self, at);
-}
-
 static void *
 loop_of(lw_ufunc_head *self, PyObject *sig)
 {
     return lw_gufunc_loop_of(whole(self), sig);
 }
 
-static const char *
-inner_name(const lw_ufunc_head *self)
-{
-    return whole(self)->table->name;
-}
-
-static void *
-find(lw_ufunc_head *self, const lw_dtype *in)
-{
-    return lw_gufunc_find(whole(self), in);
-}
-
 static void *
 make(lw_ufunc_head *self, const lw_dtype *in)
 {
     return lw_gufunc_make(whole(self), in, NULL, NULL, false);
-}
-
-static int
-n_shown(const lw_ufunc_head *self)
-{
-    return self->member ? self->member->n_operands : self->nin;
 }
 
 static const char *
@@ -100,7 +70,7 @@ layout(const lw_ufunc_head *self)
 static lw_ufunc_stats
 stats(lw_ufunc_head *self)
 {
-    return lw_loop_table_stats((lw_loop_table *)whole(self)->table);
+    return lw_table_stats(self->table);
 }
 
 /* ---- inspection ---- */
@@ -133,30 +103,33 @@ compile_host(lw_ufunc_head *head, void *object)
     for (uint32_t d = 0; d < loop->layout->n_dims;
          d++) /* all 1: these strides count as dense */
         dims[1 + d] = 1;
-    if (lw_gufunc_code_for(whole(head)->table, loop, dims, steps) == NULL)
+    if (lw_gufunc_code_for(head->table, loop, dims, steps) == NULL)
         return -1;
     return (Py_ssize_t)lw_gufunc_host_code_size(loop->host);
 }
 
 const lw_ufunc_kind lw_ufunc_of_cores = {
+    .call = lw_gufunc_call,
+    .build = lw_gufunc_build,
     .keywords = "axes=None, axis=None, keepdims=False, casting='same_kind', order='K', "
                 "dtype=None, subok=True, "
                 "signature=None, stream=None",
-    .n_loops = n_loops,
-    .loop_at = loop_at,
+    .n_loops = lw_rows_n,
+    .loop_at = lw_rows_at,
     .loop_of = loop_of,
-    .name = inner_name,
-    .find = find,
     .make = make,
     .loop_line = loop_line,
-    .n_shown = n_shown,
     .operand_name = operand_name,
     .types_text = types_text,
     .signature_text = signature_text,
     .layout = layout,
     .stats = stats,
-    .add = lw_gufunc_add,
-    .give = lw_gufunc_give,
+    .declare = lw_gufunc_declare,
+    .add = lw_ufunc_add,
+    .loop_slots = lw_gufunc_loop_slots,
+    .prepare_inner = lw_gufunc_prepare_inner,
+    .free_loop = lw_gufunc_loop_free,
+    .free_table = lw_gufunc_table_free,
     .call_method = lw_gufunc_call_method,
     .infer = infer,
     .build_options = build_options,

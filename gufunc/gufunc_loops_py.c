@@ -254,10 +254,10 @@ dump_typed(const lw_gufunc_object *self, const lw_typed *typed)
 {
     lw_text text = {0};
 
-    if (!lw_dump_wanted("typed", self->table->name))
+    if (!lw_dump_wanted("typed", self->base.table->name))
         return;
     lw_typed_print(typed, &text);
-    lw_dump("typed", self->table->name, lw_text_get(&text));
+    lw_dump("typed", self->base.table->name, lw_text_get(&text));
     lw_text_reset(&text);
 }
 
@@ -366,7 +366,7 @@ take_results(const lw_gufunc_object *self, lw_gufunc_loop *loop, lw_error *err)
         return lw_fail(
             err, LW_ERR_TYPING,
             "`%s` returns %u number%s for these types, and layout `%s` has %d output%s",
-            self->table->name, (unsigned)loop->scalar->n_out,
+            self->base.table->name, (unsigned)loop->scalar->n_out,
             loop->scalar->n_out == 1 ? "" : "s", self->base.layout.text, loop->nout,
             loop->nout == 1 ? "" : "s");
     memcpy(loop->types + loop->nin, loop->scalar->out,
@@ -477,13 +477,6 @@ fail:
     return status;
 }
 
-void
-lw_gufunc_loop_free(lw_gufunc_loop *loop)
-{
-    lw_scalar_free(loop->scalar);
-    lw_free(loop);
-}
-
 lw_gufunc_loop *
 lw_gufunc_make(lw_gufunc_object *self, const lw_dtype *in, const lw_dtype *out,
                const bool *arrays, bool declared)
@@ -493,13 +486,13 @@ lw_gufunc_make(lw_gufunc_object *self, const lw_dtype *in, const lw_dtype *out,
 
     if (lw_compiled_read_again((lw_compiled *)self) < 0)
         return NULL;
-    loop = declared ? NULL : lw_gufunc_find(self, in);
+    loop = declared ? NULL : lw_rows_find((lw_ufunc_head *)self, in);
     if (loop != NULL) /* reading runs Python's code, where another thread has made it */
         return loop;
     loop = lw_alloc_zero(1, sizeof *loop);
     if (loop == NULL)
         return (lw_gufunc_loop *)PyErr_NoMemory();
-    loop->layout = &self->table->layout;
+    loop->layout = &lw_gufunc_table_of(self)->layout;
     loop->nin = self->base.nin;
     loop->nout = self->base.nout;
     loop->n_shown = self->base.member ? self->base.member->n_operands : loop->nin;
@@ -514,18 +507,12 @@ lw_gufunc_make(lw_gufunc_object *self, const lw_dtype *in, const lw_dtype *out,
         lw_gufunc_loop_free(loop);
         return NULL;
     }
-    made = self->base.is_made ? lw_gufunc_find(self, in) : NULL;
+    made = self->base.is_made ? lw_rows_find((lw_ufunc_head *)self, in) : NULL;
     if (made != NULL) { /* while this one was */
         lw_gufunc_loop_free(loop);
         return made;
     }
-    return lw_gufunc_add_loop(self, loop) == 0 ? loop : NULL;
+    if (lw_table_add((lw_ufunc_head *)self, (lw_loop_head *)loop) < 0)
+        return NULL;
+    return loop;
 }
-
-lw_gufunc_loop *
-lw_gufunc_find(const lw_gufunc_object *self, const lw_dtype *in)
-{
-    return lw_rows_find((const lw_ufunc_head *)self, in);
-}
-
-/* ---- for the device side ---- */

@@ -1,11 +1,8 @@
 /* The Gufunc type and the decorator that makes it. */
 #include "gufunc/gufunc_parts_py.h"
 
-#include "core/base/memory.h"
-#include "core/front/read/critical.h"
 #include "core/py/compiled/decorate.h"
 #include "core/py/method_table.h"
-#include "core/py/numpy/recall.h"
 #include "core/py/raise.h"
 
 #include <ctype.h>
@@ -16,7 +13,7 @@
 const char *
 lw_gufunc_name(const lw_gufunc *self)
 {
-    return ((const lw_gufunc_object *)self)->table->name;
+    return self->table->name;
 }
 
 /* ---- building ---- */
@@ -26,19 +23,13 @@ read_layout(lw_gufunc_object *self, PyObject *layout)
 {
     const char *text = PyUnicode_AsUTF8(layout);
 
-    if (text == NULL)
+    if (text == NULL || lw_gufunc_make_table(self, text) < 0)
         return -1;
-    self->table = lw_gufunc_table_new(self, lw_ufunc_text((lw_ufunc_head *)self, "__name__"),
-                                      lw_ufunc_text((lw_ufunc_head *)self, "__doc__"), text);
-    if (self->table == NULL)
-        return -1;
-    self->base.layout = self->table->layout;
-    self->base.nin = (int)self->table->layout.nin;
-    self->base.nout = (int)self->table->layout.nout;
+    self->base.layout = lw_gufunc_table_of(self)->layout;
+    self->base.nin = (int)self->base.layout.nin;
+    self->base.nout = (int)self->base.layout.nout;
     return 0;
 }
-
-static const lw_compiled_door door;
 
 static int
 position_of(const lw_gufunc_object *self, PyObject *item)
@@ -95,52 +86,28 @@ read_writable(lw_gufunc_object *self, PyObject *items)
     return at < 0 ? -1 : 0;
 }
 
-static int
-declare(lw_gufunc_object *self, const lw_signature *signature)
+int
+lw_gufunc_declare(lw_ufunc_head *head, const lw_signature *signature)
 {
+    lw_gufunc_object *self = (lw_gufunc_object *)head;
     lw_gufunc_types types;
     lw_error err = {0};
     bool any = false;
 
     if (lw_gufunc_read_signature(self, signature, &types) < 0)
         return -1;
-    if (lw_gufunc_find(self, types.in) != NULL) {
+    if (lw_rows_find(head, types.in) != NULL) {
         lw_fail(&err, LW_ERR_SIGNATURE, "E182: `%s` has a loop for the inputs of `%s` already",
-                self->table->name, signature->text);
+                head->table->name, signature->text);
         lw_py_raise(&err);
         return -1;
     }
-    for (int k = 0; k < self->base.nout; k++)
+    for (int k = 0; k < head->nout; k++)
         any |= types.out[k] != LW_DT_void;
     return lw_gufunc_make(self, types.in, any ? types.out : NULL,
                           types.has_arrays ? types.arrays : NULL, true)
                ? 0
                : -1;
-}
-
-static int
-read_signatures(lw_gufunc_object *self, const lw_door_arguments *arguments, lw_arena *arena,
-                lw_signature_list *list)
-{
-    lw_error err = {0};
-
-    if (lw_signatures_read(arguments->signatures, false, arena, list) < 0)
-        return -1;
-    if (lw_signatures_sort(list->data, list->n, arguments->keep_order, &err) != LW_OK) {
-        lw_py_raise(&err);
-        return -1;
-    }
-    self->base.lazy = list->n == 0;
-    return 0;
-}
-
-static int
-make_inner(lw_gufunc_object *self)
-{
-    PyObject *inner = lw_gufunc_inner_new(self);
-
-    atomic_init(&self->base.inner, inner);
-    return inner ? 0 : -1;
 }
 
 /* No loops: its members have them. */
@@ -158,15 +125,17 @@ build_family(lw_gufunc_object *self, const lw_door_arguments *arguments, PyObjec
     for (int k = 0; k < self->base.nin; k++)
         if (self->writable[k])
             self->base.family->writes |= UINT64_C(1) << self->params[k];
-    return make_inner(self);
+    return lw_inner_make((lw_ufunc_head *)self);
 }
 
-static int
-build(lw_gufunc_object *self, const lw_door_arguments *arguments, PyObject *layout,
-      lw_arena *arena)
+int
+lw_gufunc_build(lw_ufunc_head *head, const lw_door_arguments *arguments, PyObject *layout,
+                lw_arena *arena)
 {
+    lw_gufunc_object *self = (lw_gufunc_object *)head;
     lw_signature_list signatures = {0};
 
+    self->base.sizes = Py_XNewRef(arguments->sizes);
     if (lw_compiled_read((lw_compiled *)self) < 0)
         return -1;
     if (arguments->excluded != NULL || arguments->constants != NULL)
@@ -175,46 +144,18 @@ build(lw_gufunc_object *self, const lw_door_arguments *arguments, PyObject *layo
         read_writable(self, arguments->writable) < 0 ||
         (self->base.sizes != NULL &&
          lw_gufunc_check_sizes(&self->base, self->base.sizes) < 0) ||
-        read_signatures(self, arguments, arena, &signatures) < 0)
+        lw_ufunc_read_signatures(head, arguments, arena, &signatures) < 0 ||
+        lw_inner_make(head) < 0)
         return -1;
-    if (make_inner(self) < 0)
-        return -1;
-    for (uint32_t i = 0; i < signatures.n; i++)
-        if (declare(self, &signatures.data[i]) < 0)
-            return -1;
-    return lw_loops_warn_ambiguous((lw_ufunc_head *)self);
+    return lw_ufunc_declare_all(head, &signatures);
 }
+
+static const lw_compiled_door door;
 
 PyObject *
 lw_gufunc_new(PyTypeObject *type, const lw_request *request, lw_member *member)
 {
-    lw_gufunc_object *self = lw_compiled_alloc(type, &door, lw_gufunc_call);
-    lw_door_arguments arguments;
-    lw_arena arena;
-    int failed;
-
-    if (self == NULL) {
-        lw_free(member);
-        return NULL;
-    }
-    self->base.member = member;
-    self->base.kind = &lw_ufunc_of_cores;
-    self->base.failures = PyDict_New();
-    if (self->base.failures == NULL ||
-        lw_compiled_init((lw_compiled *)self, request, &arguments) < 0)
-        goto fail;
-    self->base.identity = Py_NewRef(arguments.identity);
-    self->base.sizes = Py_XNewRef(arguments.sizes);
-    lw_arena_init(&arena);
-    failed = build(self, &arguments, request->layout, &arena);
-    lw_arena_reset(&arena);
-    if (failed)
-        goto fail;
-    self->base.is_made = true;
-    return (PyObject *)self;
-fail:
-    Py_DECREF(self);
-    return NULL;
+    return lw_ufunc_make_object(type, &door, &lw_ufunc_of_cores, request, member);
 }
 
 static PyObject *
@@ -240,24 +181,10 @@ gufunc_clear(PyObject *object)
 {
     lw_gufunc_object *self = (lw_gufunc_object *)object;
 
-    if (self->table != NULL) /* finalizers below may still call the inner numpy.ufunc */
-        atomic_store(&self->table->owner, NULL);
     lw_ufunc_head_clear((lw_ufunc_head *)object);
     Py_CLEAR(self->base.sizes);
     Py_CLEAR(self->base.large);
     return 0;
-}
-
-static void
-drop(lw_compiled *head)
-{
-    lw_gufunc_object *self = (lw_gufunc_object *)head;
-
-    lw_recall_free(self->base.recalled);
-    lw_resolved_free(&self->base.plans);
-    lw_ufunc_head_drop((lw_ufunc_head *)self);
-    lw_gufunc_table_drop(self->table); /* the loops go with the last numpy.ufunc */
-    lw_free(self->base.member);
 }
 
 static PyObject *
@@ -268,47 +195,6 @@ gufunc_repr(PyObject *object)
     return PyUnicode_FromFormat("<lanewise.Gufunc '%s' %s>",
                                 lw_ufunc_text((lw_ufunc_head *)self, "__name__"),
                                 self->base.layout.text);
-}
-
-/* ---- adding loops ---- */
-
-/* NumPy keeps what it once chose for dtypes: a new numpy.ufunc asks anew. */
-static int
-renew_inner(lw_gufunc_object *self)
-{
-    PyObject *inner = lw_gufunc_inner_new(self);
-
-    if (inner == NULL || lw_inner_replace((lw_ufunc_head *)self, inner) < 0)
-        return -1;
-    lw_resolved_forget(&self->base.plans);
-    lw_recall_forget(self->base.recalled);
-    return 0;
-}
-
-static int
-add_all(lw_gufunc_object *self, PyObject *signatures)
-{
-    lw_signature_list list = {0};
-    lw_arena arena;
-    int failed;
-
-    lw_arena_init(&arena);
-    failed = lw_signatures_read(signatures, false, &arena, &list);
-    for (uint32_t i = 0; !failed && i < list.n; i++)
-        failed = declare(self, &list.data[i]);
-    lw_arena_reset(&arena);
-    return failed ? -1 : renew_inner(self);
-}
-
-int
-lw_gufunc_add(lw_ufunc_head *self, PyObject *signatures)
-{
-    int result;
-
-    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
-    result = add_all((lw_gufunc_object *)self, signatures);
-    Py_END_CRITICAL_SECTION();
-    return result;
 }
 
 /* ---- the type ---- */
@@ -361,24 +247,19 @@ check(const lw_request *request)
 {
     const char *text = PyUnicode_AsUTF8(request->layout);
     lw_core_layout parsed;
-    lw_door_options options;
-    lw_door_arguments arguments;
-    lw_signature_list list = {0};
     lw_error err = {0};
     lw_arena arena;
-    int failed;
+    lw_status status;
 
-    if (text == NULL || lw_door_read(LW_DOOR_GUVECTORIZE, request->signatures,
-                                     request->keywords, &options, &arguments) < 0)
+    if (text == NULL || lw_ufunc_check(LW_DOOR_GUVECTORIZE, request, true) < 0)
         return -1;
     lw_arena_init(&arena);
-    failed = lw_signatures_read(request->signatures, false, &arena, &list);
-    if (!failed && lw_core_layout_parse(text, &arena, &parsed, &err) != LW_OK) {
-        lw_py_raise(&err);
-        failed = -1;
-    }
+    status = lw_core_layout_parse(text, &arena, &parsed, &err);
     lw_arena_reset(&arena);
-    return failed;
+    if (status == LW_OK)
+        return 0;
+    lw_py_raise(&err);
+    return -1;
 }
 
 static const char *
@@ -393,7 +274,7 @@ static const lw_compiled_door door = {.id = LW_DOOR_GUVECTORIZE,
                                       .make = new_for_user,
                                       .declared = lw_ufunc_declared,
                                       .layout = layout_of,
-                                      .drop = drop};
+                                      .drop = lw_ufunc_drop};
 
 /* An argument by place or by name; taken out of the dict. */
 static int

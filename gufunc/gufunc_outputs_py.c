@@ -94,7 +94,7 @@ read_inputs(call *c, PyObject *const *args)
         if (c->dtypes[i] == LW_DT_void) {
             PyErr_Format(PyExc_TypeError,
                          "%s(): argument %d has a dtype it cannot take: %.200R",
-                         c->self->table->name, i + 1, (PyObject *)PyArray_DESCR(array));
+                         c->self->base.table->name, i + 1, (PyObject *)PyArray_DESCR(array));
             return -1;
         }
     }
@@ -148,7 +148,8 @@ match_shapes(call *c)
     lw_error err = {0};
     lw_status status;
 
-    LW_TRY(lw_core_shape_init(&c->shape, &c->self->base.layout, c->self->table->name, &err));
+    LW_TRY(
+        lw_core_shape_init(&c->shape, &c->self->base.layout, c->self->base.table->name, &err));
     LW_TRY(lw_core_shape_dims(&c->shape, c->views, false, &err));
     LW_TRY(lw_core_shape_sizes(&c->shape, c->views, &err));
     if (lw_gufunc_fill_sizes(&c->self->base, c->shape.sizes) < 0)

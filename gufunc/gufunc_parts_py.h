@@ -16,12 +16,9 @@
 #include "gufunc/core/host_code.h"
 #include "gufunc/gufunc_py.h"
 
-/* What NumPy's callbacks find behind the inner ufunc. Shared by the Gufunc and every
- * numpy.ufunc made for it; owns the loops. */
+/* Behind the inner numpy.ufunc (core/py/numpy/ufunc_inner.h). */
 typedef struct lw_gufunc_table {
     LW_LOOP_TABLE_HEAD
-    _Atomic(lw_gufunc_loop *) loops; /* newest first; read without a lock */
-    _Atomic(lw_gufunc_loop *) last;
     PyObject *library;     /* the numpy.ufunc whose loops ours use for large cores, or NULL */
     lw_core_layout layout; /* of the loops; lies in arena */
     lw_arena arena;
@@ -30,7 +27,6 @@ typedef struct lw_gufunc_table {
 /* The whole object; lw_gufunc is its public part. */
 typedef struct lw_gufunc_object {
     lw_gufunc base;
-    lw_gufunc_table *table;
     bool fills;                      /* the outputs are parameters */
     uint8_t params[LW_MAX_OPERANDS]; /* of operands, or LW_NO_PARAM: returned, or a part of an
                                         excluded array */
@@ -47,30 +43,29 @@ lw_gufunc_whole(lw_gufunc *self)
 }
 
 /* ---- the host side: gufunc_host_py.c ---- */
-lw_gufunc_table *lw_gufunc_table_new(lw_gufunc_object *owner, const char *name, const char *doc,
-                                     const char *layout);
-void lw_gufunc_table_drop(lw_gufunc_table *table); /* NULL is allowed */
-/* Make the inner numpy.ufunc, with all loops there are. NULL with an exception. */
-PyObject *lw_gufunc_inner_new(lw_gufunc_object *self);
+static inline lw_gufunc_table *
+lw_gufunc_table_of(const lw_gufunc_object *self)
+{
+    return (lw_gufunc_table *)self->base.table;
+}
+
+/* The object's table, with the layout of this text. -1 with an exception. */
+int lw_gufunc_make_table(lw_gufunc_object *self, const char *layout);
 /* As lw_ufunc_kind's. */
-int lw_gufunc_give(lw_ufunc_head *self, PyObject *inner, void *loop);
-/* Takes the loop. -1 with an exception. */
-int lw_gufunc_add_loop(lw_gufunc_object *self, lw_gufunc_loop *loop);
-void lw_gufunc_loop_free(lw_gufunc_loop *loop);
+extern PyType_Slot lw_gufunc_loop_slots[];
+void lw_gufunc_prepare_inner(const lw_ufunc_head *self, PyObject *inner);
+void lw_gufunc_loop_free(void *loop);
+void lw_gufunc_table_free(lw_loop_table *table);
 /* Machine code for these arguments of NumPy's. NULL with an exception; with or without the GIL.
  */
-lw_gufunc_code *lw_gufunc_code_for(lw_gufunc_table *table, lw_gufunc_loop *loop,
+lw_gufunc_code *lw_gufunc_code_for(lw_loop_table *table, lw_gufunc_loop *loop,
                                    const int64_t *dims, const int64_t *steps);
-/* Items that loops of this thread have run since the last reset: for error messages. */
-void lw_gufunc_items_reset(void);
 /* _use_library(gufunc, ufunc, "fd", least): where all core sizes of an item multiply to `least`
  * or more, loops of these dtypes run those of a numpy.ufunc with the same layout. */
 PyObject *lw_gufunc_use_library(PyObject *module, PyObject *args);
 
 /* ---- making loops: gufunc_loops_py.c ---- */
 
-/* The loop of exactly these inputs, or NULL without an exception. */
-lw_gufunc_loop *lw_gufunc_find(const lw_gufunc_object *self, const lw_dtype *in);
 /* Type and lower. out may be NULL or hold void: as inferred; arrays: which `()` operands are
  * arrays, or NULL: those the function indexes. NULL with an exception. */
 lw_gufunc_loop *lw_gufunc_make(lw_gufunc_object *self, const lw_dtype *in, const lw_dtype *out,
@@ -134,7 +129,9 @@ PyObject *lw_gufunc_call_host(lw_ufunc_head *self, PyObject *const *args, size_t
 int lw_gufunc_check_sizes(const lw_gufunc *self, PyObject *sizes); /* at decoration */
 
 /* ---- inspection: gufunc_kind_py.c ---- */
-int lw_gufunc_add(lw_ufunc_head *self, PyObject *signatures); /* -1 with an exception */
+int lw_gufunc_build(lw_ufunc_head *self, const lw_door_arguments *arguments, PyObject *layout,
+                    lw_arena *arena); /* as lw_ufunc_kind's, as the next one */
+int lw_gufunc_declare(lw_ufunc_head *self, const lw_signature *signature);
 extern const lw_ufunc_kind lw_ufunc_of_cores;
 
 #endif

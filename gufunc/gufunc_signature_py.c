@@ -105,20 +105,20 @@ lw_gufunc_read_signature(const lw_gufunc_object *self, const lw_signature *signa
 static lw_gufunc_loop *
 loop_of_types(lw_gufunc_object *self, PyObject *sig, const lw_gufunc_types *types)
 {
-    lw_gufunc_loop *loop = lw_gufunc_find(self, types->in);
+    lw_gufunc_loop *loop = lw_rows_find((const lw_ufunc_head *)self, types->in);
 
     if (loop == NULL && self->base.lazy)
         loop = lw_gufunc_make(self, types->in, NULL, types->has_arrays ? types->arrays : NULL,
                               false);
     else if (loop == NULL)
-        PyErr_Format(PyExc_TypeError, "E181: `%s` has no loop for %.200R", self->table->name,
-                     sig);
+        PyErr_Format(PyExc_TypeError, "E181: `%s` has no loop for %.200R",
+                     self->base.table->name, sig);
     for (int k = 0; loop != NULL && k < loop->nout; k++)
         if (types->out[k] != LW_DT_void && types->out[k] != loop->types[loop->nin + k]) {
-            PyErr_Format(PyExc_ValueError,
-                         "sig: output %d of `%s` is %s for these inputs, not %s", k,
-                         self->table->name, lw_dtypes[loop->types[loop->nin + k]].public_name,
-                         lw_dtypes[types->out[k]].public_name);
+            PyErr_Format(
+                PyExc_ValueError, "sig: output %d of `%s` is %s for these inputs, not %s", k,
+                self->base.table->name, lw_dtypes[loop->types[loop->nin + k]].public_name,
+                lw_dtypes[types->out[k]].public_name);
             return NULL;
         }
     return loop;

@@ -24,22 +24,16 @@ out_at(const device_call *d, uint32_t i)
     return out == Py_None ? NULL : out;
 }
 
-static lw_memory_span
-span_of(const lw_device_array *x)
-{
-    return lw_memory_span_of(x->ndim, x->shape, x->strides, x->itemsize, x->data);
-}
-
 static bool
 stands_alone(const device_call *d, uint32_t i, const lw_device_array *out)
 {
-    lw_memory_span span = span_of(out);
+    lw_memory_span span = lw_device_array_span(out);
 
     for (uint32_t k = 0; k < d->n_read; k++)
         if (lw_memory_spans_overlap(span, lw_operand_span(&d->operand[k])))
             return false;
     for (uint32_t k = 0; k < i; k++)
-        if (lw_memory_spans_overlap(span, span_of(d->result[k])))
+        if (lw_memory_spans_overlap(span, lw_device_array_span(d->result[k])))
             return false;
     return true;
 }

@@ -126,12 +126,6 @@ read_request(request *r, const lw_reducer *self, int which, PyObject *const *arg
 
 /* ---- comparing ---- */
 
-static lw_memory_span
-span_of(const lw_device_array *x)
-{
-    return lw_memory_span_of(x->ndim, x->shape, x->strides, x->itemsize, x->data);
-}
-
 /* Whether out= gave an array like the one that the kernel wrote to at once. */
 static bool
 is_result(const recall *call, const request *r)
@@ -141,7 +135,8 @@ is_result(const recall *call, const request *r)
     if (out->readonly || !lw_array_key_is(&call->result, out))
         return false;
     for (uint32_t i = 0; i < r->n; i++)
-        if (lw_memory_spans_overlap(span_of(out), span_of(r->array[i])))
+        if (lw_memory_spans_overlap(lw_device_array_span(out),
+                                    lw_device_array_span(r->array[i])))
             return false;
     return true;
 }

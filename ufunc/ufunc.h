@@ -2,7 +2,7 @@
  *
  *   ufunc_object.c   the Python type: build, attributes, pickling, inspection
  *   ufunc_call_py.c  the call: NEP 13, then host or device
- *   ufunc_host_py.c  the numpy.ufunc inside: promoter, loops
+ *   ufunc_host_py.c  the C loop that NumPy calls
  *   ufunc_device_py.c  the call on device arrays: plan table, launch
  *   host_kernel.c    scalar IR -> CPU loop;  device_kernel.c  scalar IR + plan -> GPU kernel
  *   device_plan.c    shapes, strides, dtypes -> plan */

@@ -8,6 +8,7 @@
 #include "core/front/read/services.h"
 #include "core/py/host_cuda.h"
 #include "core/py/numpy/call_kinds.h"
+#include "core/py/numpy/host_loops.h"
 #include "core/py/numpy/recall.h"
 #include "core/py/numpy/ufunc_names.h"
 #include "core/py/raise.h"
@@ -20,8 +21,7 @@ PyObject *
 lw_ufunc_call_host(lw_ufunc_head *self, PyObject *const *args, size_t nargsf, PyObject *kwnames,
                    Py_ssize_t stream)
 {
-    if (((lw_ufunc_object *)self)->table->can_raise)
-        lw_host_elements_reset();
+    lw_host_call_begin(((lw_ufunc_head *)self)->table);
     if (stream >= 0)
         return lw_call_without_stream(self, args, PyVectorcall_NARGS(nargsf), kwnames, stream,
                                       lw_inner_call);
@@ -68,7 +68,7 @@ face_of(lw_ufunc_object *self)
                         NULL);
     if (face == NULL)
         return NULL;
-    name = PyUnicode_FromString(self->table->name); /* "lanewise.add" */
+    name = PyUnicode_FromString(self->base.table->name); /* "lanewise.add" */
     if (name == NULL || PyDict_SetItemString(((lw_ufunc *)face)->dict, "__name__", name) < 0)
         Py_CLEAR(face);
     Py_XDECREF(name);
@@ -83,7 +83,7 @@ ask_overrides(lw_ufunc_object *self, const char *method, PyObject *const *args,
 {
     const lw_overridden face = {.object = lw_ufunc_head_face((lw_ufunc_head *)self),
                                 .face = face_of(self),
-                                .name = self->table->name,
+                                .name = self->base.table->name,
                                 .nin = nin,
                                 .inputs_by_name = self->base.family != NULL,
                                 .nout = self->base.nout};
@@ -132,7 +132,7 @@ refuse_frozen(const lw_ufunc_object *self)
         PyExc_TypeError,
         "`%s` takes %d operand%s: its parameter `%s` has a default, which is compiled in; "
         "give signatures that count it to make it an operand, and an output as out=",
-        self->table->name, self->base.nin, self->base.nin == 1 ? "" : "s",
+        self->base.table->name, self->base.nin, self->base.nin == 1 ? "" : "s",
         fn->params.data[self->base.nin].name);
     return NULL;
 }
@@ -251,7 +251,7 @@ refuse_casts(const lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_ar
                 PyExc_TypeError,
                 "Cannot cast ufunc '%s' input from %.200R to %.200R with casting rule 'no' or "
                 "'equiv'",
-                self->table->name, (PyObject *)descrs[i], (PyObject *)common);
+                self->base.table->name, (PyObject *)descrs[i], (PyObject *)common);
             result = -1;
         }
     for (int i = 0; i < n; i++)
@@ -492,10 +492,10 @@ bound_method(lw_ufunc_object *self, lw_ufunc_method id)
     PyObject *bound;
 
     Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
-    if (self->bound[id] == NULL)
-        self->bound[id] = PyObject_GetAttrString(lw_inner_now((lw_ufunc_head *)self),
-                                                 lw_ufunc_method_names[id]);
-    bound = Py_XNewRef(self->bound[id]);
+    if (self->base.bound[id] == NULL)
+        self->base.bound[id] = PyObject_GetAttrString(lw_inner_now((lw_ufunc_head *)self),
+                                                      lw_ufunc_method_names[id]);
+    bound = Py_XNewRef(self->base.bound[id]);
     Py_END_CRITICAL_SECTION();
     return bound;
 }
@@ -534,8 +534,7 @@ call_method(lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args, Py
         return self->base.options.target == LW_CHOOSE_CPU
                    ? lw_refuse_device((lw_ufunc_head *)self)
                    : call_device_method(self, id, args, n_args, kwnames);
-    if (self->table->can_raise)
-        lw_host_elements_reset();
+    lw_host_call_begin(self->base.table);
     return forward(self, id, args, n_args, kwnames);
 }
 

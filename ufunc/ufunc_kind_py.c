@@ -17,18 +17,6 @@ whole(const lw_ufunc_head *self)
 
 /* ---- loops ---- */
 
-static uint32_t
-n_loops(const lw_ufunc_head *self)
-{
-    return lw_rows_n(self);
-}
-
-static void *
-loop_at(lw_ufunc_head *self, uint32_t at)
-{
-    return lw_rows_at(self, at);
-}
-
 static void *
 loop_of(lw_ufunc_head *self, PyObject *sig)
 {
@@ -37,18 +25,6 @@ loop_of(lw_ufunc_head *self, PyObject *sig)
     if (lw_signature_inputs(whole(self), sig, in) < 0)
         return NULL;
     return lw_ufunc_loop(public_of(self), in);
-}
-
-static const char *
-inner_name(const lw_ufunc_head *self)
-{
-    return whole(self)->table->name;
-}
-
-static void *
-find(lw_ufunc_head *self, const lw_dtype *in)
-{
-    return lw_ufunc_find(whole(self), in);
 }
 
 static void *
@@ -68,12 +44,6 @@ loop_line(lw_text *text, const void *object)
     lw_text_addf(text, ") -> %s", lw_dtypes[loop->types[loop->nin]].public_name);
     for (int i = loop->nin + 1; i < loop->nin + loop->nout; i++)
         lw_text_addf(text, ", %s", lw_dtypes[loop->types[i]].public_name);
-}
-
-static int
-n_shown(const lw_ufunc_head *self)
-{
-    return lw_shown_inputs(whole(self));
 }
 
 /* The function's parameter that operand i is; NULL: it is one of *args. */
@@ -122,7 +92,7 @@ layout(const lw_ufunc_head *Py_UNUSED(self))
 static lw_ufunc_stats
 stats(lw_ufunc_head *self)
 {
-    return lw_loop_table_stats((lw_loop_table *)whole(self)->table);
+    return lw_table_stats(self->table);
 }
 
 /* ---- inspection ---- */
@@ -136,7 +106,7 @@ infer(lw_ufunc_head *self, const void *loop)
 static lw_build_options
 build_options(const lw_ufunc_head *self)
 {
-    return lw_device_build_options(self, whole(self)->table->name);
+    return lw_device_build_options(self, self->table->name);
 }
 
 static lw_status
@@ -148,30 +118,31 @@ host_module(lw_ufunc_head *self, void *loop, lw_module **out, lw_error *err)
 static Py_ssize_t
 compile_host(lw_ufunc_head *self, void *loop)
 {
-    lw_host_kernel *kernel = lw_ufunc_kernel(whole(self)->table, loop);
+    lw_host_kernel *kernel = lw_ufunc_kernel(self->table, loop);
 
     return kernel ? (Py_ssize_t)lw_host_kernel_code_size(kernel) : -1;
 }
 
 const lw_ufunc_kind lw_ufunc_elementwise = {
+    .call = lw_ufunc_call,
+    .build = lw_ufunc_build,
     .keywords = "where=True, casting='same_kind', order='K', dtype=None, subok=True, "
                 "signature=None, stream=None",
-    .n_loops = n_loops,
-    .loop_at = loop_at,
+    .n_loops = lw_rows_n,
+    .loop_at = lw_rows_at,
     .loop_of = loop_of,
-    .name = inner_name,
-    .find = find,
     .make = make,
     .loop_line = loop_line,
-    .n_shown = n_shown,
     .operand_name = operand_name,
     .is_accumulator = is_accumulator,
     .types_text = types_text,
     .signature_text = signature_text,
     .layout = layout,
     .stats = stats,
+    .declare = lw_ufunc_declare,
     .add = lw_ufunc_add,
-    .give = lw_ufunc_give,
+    .loop_slots = lw_ufunc_loop_slots,
+    .free_loop = lw_loop_free,
     .call_method = lw_ufunc_call_method,
     .infer = infer,
     .build_options = build_options,
@@ -187,7 +158,7 @@ lw_ufunc_families(void)
 {
     static lw_ufunc_kind kind;
 
-    if (kind.n_loops == NULL)
+    if (kind.call == NULL)
         kind = lw_family_kind(&lw_ufunc_elementwise);
     return &kind;
 }

@@ -74,10 +74,10 @@ dump_typed(const lw_ufunc_object *self, const lw_typed *typed)
 {
     lw_text text = {0};
 
-    if (!lw_dump_wanted("typed", self->table->name))
+    if (!lw_dump_wanted("typed", self->base.table->name))
         return;
     lw_typed_print(typed, &text);
-    lw_dump("typed", self->table->name, lw_text_get(&text));
+    lw_dump("typed", self->base.table->name, lw_text_get(&text));
     lw_text_reset(&text);
 }
 
@@ -134,25 +134,21 @@ lw_ufunc_make(lw_ufunc_object *self, const lw_dtype *in, const lw_dtype *out, bo
 
     if (lw_compiled_read_again((lw_compiled *)self) < 0)
         return NULL;
-    loop = declared ? NULL : lw_ufunc_find(self, in);
+    loop = declared ? NULL : lw_rows_find((lw_ufunc_head *)self, in);
     if (loop != NULL) /* reading runs Python's code, where another thread has made it */
         return loop;
     scalar = make_scalar(self, in, out);
     if (scalar == NULL)
         return NULL;
-    loop = self->base.is_made ? lw_ufunc_find(self, in) : NULL;
+    loop = self->base.is_made ? lw_rows_find((lw_ufunc_head *)self, in) : NULL;
     if (loop != NULL) { /* made while this one was */
         lw_scalar_free(scalar);
         return loop;
     }
     loop = loop_of_scalar(self, scalar, in, declared);
-    return loop != NULL && lw_ufunc_add_loop(self, loop) == 0 ? loop : NULL;
-}
-
-lw_loop *
-lw_ufunc_find(lw_ufunc_object *self, const lw_dtype *in)
-{
-    return lw_rows_find((lw_ufunc_head *)self, in);
+    if (loop == NULL || lw_table_add((lw_ufunc_head *)self, (lw_loop_head *)loop) < 0)
+        return NULL;
+    return loop;
 }
 
 /* ---- for the device side ---- */
@@ -165,9 +161,9 @@ lw_ufunc_loop(lw_ufunc *base, const lw_dtype *in)
 
     if (self->base.lazy)
         return lw_loops_find_or_make((lw_ufunc_head *)self, in);
-    if (lw_ufunc_find(self, in) == NULL) {
+    if (lw_rows_find((lw_ufunc_head *)self, in) == NULL) {
         memcpy(wanted.in, in, (size_t)base->nin * sizeof *in);
         lw_loops_raise_none((lw_ufunc_head *)self, &wanted);
     }
-    return lw_ufunc_find(self, in);
+    return lw_rows_find((lw_ufunc_head *)self, in);
 }

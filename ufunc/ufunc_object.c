@@ -1,10 +1,8 @@
 /* The Ufunc type and the decorator that makes it. */
 #include "ufunc/ufunc_parts.h"
 
-#include "core/front/read/critical.h"
 #include "core/py/compiled/decorate.h"
 #include "core/py/method_table.h"
-#include "core/py/numpy/recall.h"
 #include "core/py/numpy/ufunc_names.h"
 #include "core/py/raise.h"
 
@@ -199,8 +197,6 @@ set_nout(lw_ufunc_object *self, const lw_signature_list *signatures)
     return 0;
 }
 
-static const lw_compiled_door door;
-
 /* ---- building ---- */
 
 /* Names by which NumPy's reductions, or pandas' operators, know a ufunc. */
@@ -241,41 +237,56 @@ take_numpys_habits(lw_ufunc_object *self, const char *name)
 static int
 make_inner(lw_ufunc_object *self)
 {
-    const char *name = lw_ufunc_text((lw_ufunc_head *)self, "__name__");
+    lw_ufunc_head *head = (lw_ufunc_head *)self;
+    const char *name = lw_ufunc_text(head, "__name__");
     lw_text inner_name = {0};
-    PyObject *inner;
 
     self->name_taken = means_something(name);
     take_numpys_habits(self, name);
     lw_text_addf(&inner_name, "%s%s", self->name_taken ? "lanewise." : "", name);
-    self->table = inner_name.failed
-                      ? NULL
-                      : lw_host_table_new(self, lw_text_get(&inner_name),
-                                          lw_ufunc_text((lw_ufunc_head *)self, "__doc__"));
+    if (inner_name.failed)
+        PyErr_NoMemory();
+    else
+        head->table = lw_table_new(sizeof(lw_loop_table), head, lw_text_get(&inner_name),
+                                   lw_ufunc_text(head, "__doc__"));
     lw_text_reset(&inner_name);
-    if (self->table == NULL) {
-        if (!PyErr_Occurred())
-            PyErr_NoMemory();
-        return -1;
-    }
-    inner = lw_inner_new(self);
-    atomic_init(&self->base.inner, inner);
-    return inner ? 0 : -1;
+    return head->table ? lw_inner_make(head) : -1;
 }
 
+/* add() names the inputs in full, and none twice. */
 static int
-declare(lw_ufunc_object *self, const lw_signature *signature)
+check_added(const lw_ufunc_object *self, const lw_signature *signature, const lw_dtype *in)
 {
+    const lw_ufunc_head *head = (const lw_ufunc_head *)self;
+
+    if (signature->n_args != (uint32_t)head->nin)
+        PyErr_Format(PyExc_ValueError, "add: `%s` takes %d inputs, and `%.100s` names %u",
+                     head->table->name, head->nin, signature->text,
+                     (unsigned)signature->n_args);
+    else if (lw_rows_find(head, in) != NULL)
+        PyErr_Format(PyExc_ValueError, "add: `%s` already has a loop for the inputs of `%s`",
+                     head->table->name, signature->text);
+    else
+        return 0;
+    return -1;
+}
+
+int
+lw_ufunc_declare(lw_ufunc_head *head, const lw_signature *signature)
+{
+    lw_ufunc_object *self = (lw_ufunc_object *)head;
     lw_dtype in[LW_MAX_ARGS], out[LW_MAX_ARGS];
     uint32_t n_out;
 
     if (lw_signature_dtypes(signature, in, out, &n_out) < 0)
         return -1;
     lw_hidden_inputs(self, in);
-    if (n_out != 0 && n_out != (uint32_t)self->base.nout) {
+    if (head->is_made && check_added(self, signature, in) < 0)
+        return -1;
+    if (n_out != 0 && n_out != (uint32_t)head->nout) {
         PyErr_Format(PyExc_ValueError,
                      "signature `%.100s` has %u outputs, and the others have %d",
-                     signature->text, (unsigned)n_out, self->base.nout);
+                     signature->text, (unsigned)n_out, head->nout);
         return -1;
     }
     return lw_ufunc_make(self, in, n_out ? out : NULL, true) ? 0 : -1;
@@ -301,29 +312,25 @@ read_function(lw_ufunc_object *self)
     return 0;
 }
 
+/* Those of the annotations, where the decorator gives none. */
 static int
 read_signatures(lw_ufunc_object *self, const lw_door_arguments *arguments, lw_arena *arena,
                 lw_signature_list *list)
 {
-    lw_error err = {0};
-    lw_signature annotated;
+    lw_signature annotated, *slot;
 
-    if (lw_signatures_read(arguments->signatures, true, arena, list) < 0)
+    if (lw_ufunc_read_signatures((lw_ufunc_head *)self, arguments, arena, list) < 0)
         return -1;
-    if (list->n == 0 && self->base.member == NULL &&
-        lw_signature_of_annotations(self->base.tree, arena, &annotated)) {
-        lw_signature *slot = lw_array_push(list, arena);
-        if (slot == NULL) {
-            PyErr_NoMemory();
-            return -1;
-        }
-        *slot = annotated;
-    }
-    if (lw_signatures_sort(list->data, list->n, arguments->keep_order, &err) != LW_OK) {
-        lw_py_raise(&err);
+    if (list->n > 0 || self->base.member != NULL ||
+        !lw_signature_of_annotations(self->base.tree, arena, &annotated))
+        return 0;
+    slot = lw_array_push(list, arena);
+    if (slot == NULL) {
+        PyErr_NoMemory();
         return -1;
     }
-    self->base.lazy = list->n == 0;
+    *slot = annotated;
+    self->base.lazy = false;
     return 0;
 }
 
@@ -342,9 +349,11 @@ build_family(lw_ufunc_object *self, const lw_door_arguments *arguments)
     return make_inner(self);
 }
 
-static int
-build(lw_ufunc_object *self, const lw_door_arguments *arguments, lw_arena *arena)
+int
+lw_ufunc_build(lw_ufunc_head *head, const lw_door_arguments *arguments,
+               PyObject *Py_UNUSED(layout), lw_arena *arena)
 {
+    lw_ufunc_object *self = (lw_ufunc_object *)head;
     lw_signature_list signatures = {0};
 
     if (arguments->excluded != NULL || arguments->constants != NULL)
@@ -353,41 +362,15 @@ build(lw_ufunc_object *self, const lw_door_arguments *arguments, lw_arena *arena
         set_nin(self, &signatures) < 0 || set_nout(self, &signatures) < 0 ||
         make_inner(self) < 0)
         return -1;
-    for (uint32_t i = 0; i < signatures.n; i++)
-        if (declare(self, &signatures.data[i]) < 0)
-            return -1;
-    return lw_loops_warn_ambiguous((lw_ufunc_head *)self);
+    return lw_ufunc_declare_all(head, &signatures);
 }
+
+static const lw_compiled_door door;
 
 PyObject *
 lw_ufunc_new(PyTypeObject *type, const lw_request *request, struct lw_member *member)
 {
-    lw_ufunc_object *self = lw_compiled_alloc(type, &door, lw_ufunc_call);
-    lw_door_arguments arguments;
-    lw_arena arena;
-    int failed;
-
-    if (self == NULL) {
-        lw_free(member);
-        return NULL;
-    }
-    self->base.member = member;
-    self->base.kind = &lw_ufunc_elementwise;
-    self->base.failures = PyDict_New();
-    if (self->base.failures == NULL ||
-        lw_compiled_init((lw_compiled *)self, request, &arguments) < 0)
-        goto fail;
-    self->base.identity = Py_NewRef(arguments.identity);
-    lw_arena_init(&arena);
-    failed = build(self, &arguments, &arena);
-    lw_arena_reset(&arena);
-    if (failed)
-        goto fail;
-    self->base.is_made = true;
-    return (PyObject *)self;
-fail:
-    Py_DECREF(self);
-    return NULL;
+    return lw_ufunc_make_object(type, &door, &lw_ufunc_elementwise, request, member);
 }
 
 static PyObject *
@@ -401,44 +384,16 @@ new_for_user(PyTypeObject *type, const lw_request *request)
 static int
 ufunc_traverse(PyObject *object, visitproc visit, void *arg)
 {
-    lw_ufunc_object *self = (lw_ufunc_object *)object;
-
-    Py_VISIT(self->full);
-    for (int i = 0; i < LW_N_METHODS; i++)
-        Py_VISIT(self->bound[i]);
+    Py_VISIT(((lw_ufunc_object *)object)->full);
     return lw_ufunc_head_traverse((lw_ufunc_head *)object, visit, arg);
-}
-
-static void
-forget_methods(lw_ufunc_object *self)
-{
-    for (int i = 0; i < LW_N_METHODS; i++)
-        Py_CLEAR(self->bound[i]);
 }
 
 static int
 ufunc_clear(PyObject *object)
 {
-    lw_ufunc_object *self = (lw_ufunc_object *)object;
-
-    if (self->table != NULL) /* finalizers below may still call the inner numpy.ufunc */
-        atomic_store(&self->table->owner, NULL);
-    forget_methods(self);
     lw_ufunc_head_clear((lw_ufunc_head *)object);
-    Py_CLEAR(self->full);
+    Py_CLEAR(((lw_ufunc_object *)object)->full);
     return 0;
-}
-
-static void
-drop(lw_compiled *head)
-{
-    lw_ufunc_object *self = (lw_ufunc_object *)head;
-
-    lw_recall_free(self->base.recalled);
-    lw_resolved_free(&self->base.plans);
-    lw_ufunc_head_drop((lw_ufunc_head *)self);
-    lw_host_table_drop(self->table); /* the loops go with the last numpy.ufunc */
-    lw_free(self->base.member);
 }
 
 static PyObject *
@@ -449,72 +404,6 @@ ufunc_repr(PyObject *object)
     return PyUnicode_FromFormat("<lanewise.Ufunc '%s' (%d -> %d)>",
                                 lw_ufunc_text((lw_ufunc_head *)self, "__name__"),
                                 self->base.nin, self->base.nout);
-}
-
-/* ---- adding loops ---- */
-
-/* NumPy keeps what it once chose for dtypes: a new numpy.ufunc asks anew, so that results do
- * not depend on earlier calls. */
-static int
-renew_inner(lw_ufunc_object *self)
-{
-    PyObject *inner = lw_inner_new(self);
-
-    if (inner == NULL || lw_inner_replace((lw_ufunc_head *)self, inner) < 0)
-        return -1;
-    forget_methods(self);
-    lw_resolved_forget(&self->base.plans);
-    lw_recall_forget(self->base.recalled);
-    return 0;
-}
-
-static int
-add_one(lw_ufunc_object *self, const lw_signature *signature)
-{
-    lw_dtype in[LW_MAX_ARGS], out[LW_MAX_ARGS];
-    uint32_t n_out;
-
-    if (signature->n_args != (uint32_t)self->base.nin) {
-        PyErr_Format(PyExc_ValueError, "add: `%s` takes %d inputs, and `%.100s` names %u",
-                     self->table->name, self->base.nin, signature->text,
-                     (unsigned)signature->n_args);
-        return -1;
-    }
-    if (lw_signature_dtypes(signature, in, out, &n_out) < 0)
-        return -1;
-    lw_hidden_inputs(self, in);
-    if (lw_ufunc_find(self, in) != NULL) {
-        PyErr_Format(PyExc_ValueError, "add: `%s` already has a loop for the inputs of `%s`",
-                     self->table->name, signature->text);
-        return -1;
-    }
-    return declare(self, signature);
-}
-
-static int
-add_all(lw_ufunc_object *self, PyObject *signatures)
-{
-    lw_signature_list list = {0};
-    lw_arena arena;
-    int failed;
-
-    lw_arena_init(&arena);
-    failed = lw_signatures_read(signatures, true, &arena, &list);
-    for (uint32_t i = 0; !failed && i < list.n; i++)
-        failed = add_one(self, &list.data[i]);
-    lw_arena_reset(&arena);
-    return failed ? -1 : renew_inner(self);
-}
-
-int
-lw_ufunc_add(lw_ufunc_head *self, PyObject *signatures)
-{
-    int result;
-
-    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
-    result = add_all((lw_ufunc_object *)self, signatures);
-    Py_END_CRITICAL_SECTION();
-    return result;
 }
 
 /* ---- the type ---- */
@@ -555,27 +444,7 @@ static PyType_Spec ufunc_spec = {
 static int
 check(const lw_request *request)
 {
-    lw_door_options options;
-    lw_door_arguments arguments;
-    lw_signature_list list = {0};
-    lw_error err = {0};
-    lw_arena arena;
-    bool family;
-    int failed;
-
-    if (lw_door_read(LW_DOOR_VECTORIZE, request->signatures, request->keywords, &options,
-                     &arguments) < 0)
-        return -1;
-    family = arguments.excluded || arguments.constants;
-    lw_arena_init(&arena);
-    failed = lw_signatures_read(request->signatures, !family, &arena, &list);
-    if (!failed && !family &&
-        lw_signatures_sort(list.data, list.n, arguments.keep_order, &err) != LW_OK) {
-        lw_py_raise(&err);
-        failed = -1;
-    }
-    lw_arena_reset(&arena);
-    return failed;
+    return lw_ufunc_check(LW_DOOR_VECTORIZE, request, false);
 }
 
 static const lw_compiled_door door = {.id = LW_DOOR_VECTORIZE,
@@ -583,7 +452,7 @@ static const lw_compiled_door door = {.id = LW_DOOR_VECTORIZE,
                                       .check = check,
                                       .make = new_for_user,
                                       .declared = lw_ufunc_declared,
-                                      .drop = drop};
+                                      .drop = lw_ufunc_drop};
 
 static PyObject *
 vectorize(PyObject *module, PyObject *args, PyObject *kwargs)

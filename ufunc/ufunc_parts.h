@@ -18,31 +18,13 @@
 
 /* ---- the host side: ufunc_host_py.c ---- */
 
-/* A snapshot of the loops, read without a lock; older ones live as long as the table. */
-typedef struct lw_loop_list {
-    struct lw_loop_list *older;
-    uint32_t n;
-    lw_loop *loops[];
-} lw_loop_list;
-
-/* What NumPy's callbacks find behind the inner ufunc. Shared by the Ufunc and every numpy.ufunc
- * made for it; owns the loops. */
-typedef struct lw_host_table {
-    LW_LOOP_TABLE_HEAD
-    _Atomic(lw_loop_list *) list;
-    _Atomic(lw_loop *) last;
-    _Atomic bool can_raise; /* some loop can */
-} lw_host_table;
-
 /* The whole object; lw_ufunc is its public part. */
 typedef struct lw_ufunc_object {
     lw_ufunc base;
-    lw_host_table *table;
-    PyObject *bound[LW_N_METHODS]; /* the inner ufunc's methods, as they are asked for */
-    bool name_taken;               /* NumPy or pandas means something by this name */
-    bool has_frozen;               /* a positional parameter is no operand: it has a default */
-    PyObject *full;                /* the Ufunc that takes those as operands, or NULL */
-    bool widens;                   /* reductions of small integers are made in intp */
+    bool name_taken;  /* NumPy or pandas means something by this name */
+    bool has_frozen;  /* a positional parameter is no operand: it has a default */
+    PyObject *full;   /* the Ufunc that takes those as operands, or NULL */
+    bool widens;      /* reductions of small integers are made in intp */
     bool folds_truth; /* reductions are of truth values: logical_and and the like */
     bool compares;    /* Python ints of any size: less and the like */
     bool mixes;       /* as NumPy's own ldexp: its operands keep their dtypes */
@@ -54,21 +36,11 @@ lw_ufunc_whole(lw_ufunc *self)
     return (lw_ufunc_object *)self; /* base is its first member */
 }
 
-lw_host_table *lw_host_table_new(lw_ufunc_object *owner, const char *name, const char *doc);
-void lw_host_table_drop(lw_host_table *table); /* NULL is allowed */
-/* Make the inner numpy.ufunc, with all loops there are. NULL with an exception. */
-PyObject *lw_inner_new(lw_ufunc_object *self);
-/* As lw_ufunc_kind's. */
-int lw_ufunc_give(lw_ufunc_head *self, PyObject *inner, void *loop);
-/* Add a loop to the table and to the rows, declared ones in order. Takes the loop. -1 with an
- * exception. */
-int lw_ufunc_add_loop(lw_ufunc_object *self, lw_loop *loop);
-void lw_loop_free(lw_loop *loop); /* NULL is allowed */
+void lw_loop_free(void *loop);
+extern PyType_Slot lw_ufunc_loop_slots[]; /* as lw_ufunc_kind's */
 /* Machine code of a loop, compiled when new. NULL with an exception; takes the GIL itself, so
  * it may be called with or without it. */
-lw_host_kernel *lw_ufunc_kernel(lw_host_table *table, lw_loop *loop);
-/* Elements that loops of this thread have run since the last reset: for error messages. */
-void lw_host_elements_reset(void);
+lw_host_kernel *lw_ufunc_kernel(lw_loop_table *table, lw_loop *loop);
 
 /* ---- texts: ufunc_host_py.c ---- */
 PyObject *lw_types_text(const lw_loop *loop); /* "ff->f" */
@@ -77,8 +49,6 @@ PyObject *lw_loop_text(const lw_loop *loop);
 
 /* ---- choosing and making loops: ufunc_loops_py.c ---- */
 
-/* The loop of exactly these inputs, or NULL without an exception. */
-lw_loop *lw_ufunc_find(lw_ufunc_object *self, const lw_dtype *in);
 /* Type and lower for these inputs; out may be NULL: as inferred. NULL with an exception. */
 lw_loop *lw_ufunc_make(lw_ufunc_object *self, const lw_dtype *in, const lw_dtype *out,
                        bool declared);
@@ -119,20 +89,16 @@ PyObject *lw_ufunc_call_reduction(lw_ufunc_object *self, lw_ufunc_method id, PyO
 PyObject *lw_ufunc_new(PyTypeObject *type, const lw_request *request, struct lw_member *member);
 /* What families ask of this door, and what they are to a user. */
 extern const lw_family_door lw_ufunc_family_door;
-int lw_ufunc_add(lw_ufunc_head *self, PyObject *signatures); /* -1 with an exception */
-extern const lw_ufunc_kind lw_ufunc_elementwise;             /* ufunc_kind_py.c */
-const lw_ufunc_kind *lw_ufunc_families(void);                /* likewise */
-/* The inputs that a user knows of. */
-static inline int
-lw_shown_inputs(const lw_ufunc_object *self)
-{
-    return self->base.member ? self->base.member->n_operands : self->base.nin;
-}
+int lw_ufunc_build(lw_ufunc_head *self, const lw_door_arguments *arguments, PyObject *layout,
+                   lw_arena *arena); /* as lw_ufunc_kind's, as the next one */
+int lw_ufunc_declare(lw_ufunc_head *self, const lw_signature *signature);
+extern const lw_ufunc_kind lw_ufunc_elementwise; /* ufunc_kind_py.c */
+const lw_ufunc_kind *lw_ufunc_families(void);    /* likewise */
 /* in[]: the parts of excluded arrays have their own dtypes. */
 static inline void
 lw_hidden_inputs(const lw_ufunc_object *self, lw_dtype *in)
 {
-    for (int i = lw_shown_inputs(self); i < self->base.nin; i++)
+    for (int i = lw_ufunc_shown_inputs((const lw_ufunc_head *)self); i < self->base.nin; i++)
         in[i] = LW_DT_i64;
 }
 

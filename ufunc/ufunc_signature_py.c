@@ -23,10 +23,11 @@ lw_signature_dtypes(const lw_signature *signature, lw_dtype *in, lw_dtype *out, 
 static int
 check_count(const lw_ufunc_object *self, PyObject *object, const lw_signature *signature)
 {
-    if (signature->n_args == (uint32_t)lw_shown_inputs(self))
+    if (signature->n_args == (uint32_t)lw_ufunc_shown_inputs((lw_ufunc_head *)self))
         return 0;
     PyErr_Format(PyExc_ValueError, "sig: `%s` takes %d inputs, and %.200R names %u",
-                 self->table->name, lw_shown_inputs(self), object, (unsigned)signature->n_args);
+                 self->base.table->name, lw_ufunc_shown_inputs((lw_ufunc_head *)self), object,
+                 (unsigned)signature->n_args);
     return -1;
 }
 

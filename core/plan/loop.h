@@ -8,13 +8,15 @@
 enum { LW_LOOP_OPERANDS = 64 /* NumPy's limit on inputs and outputs */ };
 
 /* types: of the inputs, then of the outputs; declared: from a signature of the decorator;
- * given: the numpy.ufunc that was given the loop last. */
+ * given: the numpy.ufunc that was given the loop last; next: the loop that was made before it.
+ */
 #define LW_LOOP_HEAD                                                                           \
     int nin, nout;                                                                             \
     lw_dtype types[LW_LOOP_OPERANDS];                                                          \
     lw_scalar *scalar;                                                                         \
     bool declared;                                                                             \
-    _Atomic(const void *) given;
+    _Atomic(const void *) given;                                                               \
+    struct lw_loop_head *next;
 
 typedef struct lw_loop_head {
     LW_LOOP_HEAD

@@ -40,7 +40,6 @@ typedef struct lw_gufunc_loop {
     void (*library)(char **args, const intptr_t *dims, const intptr_t *steps, void *data);
     void *library_data;
     int64_t library_least;
-    struct lw_gufunc_loop *next;           /* the one made before it */
     _Atomic(struct lw_gufunc_host *) host; /* host machine code; NULL until first used */
 } lw_gufunc_loop;
 

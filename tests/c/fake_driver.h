@@ -7,22 +7,13 @@
 #include "core/base/memory.h"
 #include "core/device/context.h"
 #include "tests/fault/fake_cuda.h"
+#include "tests/c/check.h"
 
 #include <dlfcn.h>
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int n_failures;
-
-#define CHECK(condition)                                                                       \
-    do {                                                                                       \
-        if (!(condition)) {                                                                    \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, __func__, #condition);      \
-            n_failures++;                                                                      \
-        }                                                                                      \
-    } while (0)
 
 /* Must succeed; says why when it does not. */
 #define GOOD(call)                                                                             \

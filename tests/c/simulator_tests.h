@@ -4,20 +4,11 @@
 #define LW_SIMULATOR_TESTS_H
 
 #include "core/host/simulator.h"
+#include "tests/c/check.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-
-static atomic_int n_failures;
-
-#define CHECK(condition)                                                                       \
-    do {                                                                                       \
-        if (!(condition)) {                                                                    \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, __func__, #condition);      \
-            n_failures++;                                                                      \
-        }                                                                                      \
-    } while (0)
 
 #define FULL (-1)
 

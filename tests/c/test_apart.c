@@ -2,18 +2,10 @@
 #include "core/opt/apart.h"
 
 #include "core/ir/build.h"
+#include "tests/c/check.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static int failures;
-#define CHECK(condition)                                                                       \
-    do {                                                                                       \
-        if (!(condition)) {                                                                    \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                    \
-            failures++;                                                                        \
-        }                                                                                      \
-    } while (0)
 
 typedef enum source {
     OTHER,   /* the second parameter */
@@ -154,7 +146,7 @@ main(void)
     CHECK(!goes(LOADED, first));
     CHECK(goes(OWN, NULL));
     CHECK(!goes(OWN_PART, first));
-    if (failures == 0)
+    if (n_failures == 0)
         printf("ok\n");
-    return failures != 0;
+    return n_failures != 0;
 }

@@ -1,6 +1,7 @@
 /* The thread that compilers run on: how deep its stack is, what it does not take over from its
  * creator, and that there is an answer where no such thread can be had. */
 #include "core/base/deep_thread.h"
+#include "tests/c/check.h"
 
 #include <fenv.h>
 #include <pthread.h>
@@ -9,16 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-
-static int failures;
-
-#define CHECK(condition)                                                                       \
-    do {                                                                                       \
-        if (!(condition)) {                                                                    \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                    \
-            failures++;                                                                        \
-        }                                                                                      \
-    } while (0)
 
 typedef struct seen {
     pthread_t thread;
@@ -127,5 +118,5 @@ main(void)
 {
     test_thread();
     test_limits();
-    return failures != 0;
+    return n_failures != 0;
 }

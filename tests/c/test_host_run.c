@@ -1,21 +1,13 @@
 /* Running host kernels, with kernels written in C: layouts, overlap, tails, threads, flags,
  * failures. */
 #include "ufunc/host_internal.h"
+#include "tests/c/check.h"
 
 #include <fenv.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int failures;
-#define CHECK(condition)                                                                       \
-    do {                                                                                       \
-        if (!(condition)) {                                                                    \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                    \
-            failures++;                                                                        \
-        }                                                                                      \
-    } while (0)
 
 /* out = a + 2 b, in order */
 static int64_t
@@ -244,5 +236,5 @@ main(void)
     test_in_place(kernel_of(sum_blocks, NULL));
     test_failures();
     test_flags();
-    return failures ? EXIT_FAILURE : EXIT_SUCCESS;
+    return n_failures ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -6,19 +6,10 @@
 #include "core/host/schedule.h"
 #include "core/host/thread_pool.h"
 #include "core/link/elf_loader.h"
+#include "tests/c/check.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static int n_failures;
-
-#define CHECK(condition)                                                                       \
-    do {                                                                                       \
-        if (!(condition)) {                                                                    \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, __func__, #condition);      \
-            n_failures++;                                                                      \
-        }                                                                                      \
-    } while (0)
 
 enum { MOST = 100000 };
 

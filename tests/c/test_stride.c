@@ -4,18 +4,10 @@
 
 #include "core/ir/build.h"
 #include "tests/c/random_ir.h"
+#include "tests/c/check.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static int failures;
-#define CHECK(condition)                                                                       \
-    do {                                                                                       \
-        if (!(condition)) {                                                                    \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                    \
-            failures++;                                                                        \
-        }                                                                                      \
-    } while (0)
 
 typedef enum round_kind {
     COPIES,   /* out[i] = x[i] */
@@ -163,7 +155,7 @@ main(void)
     test_out_of_memory();
     if (lw_memory_live() != live) {
         fprintf(stderr, "%d blocks leaked\n", (int)(lw_memory_live() - live));
-        failures++;
+        n_failures++;
     }
-    return failures != 0;
+    return n_failures != 0;
 }

@@ -3,6 +3,7 @@
 #include "core/base/env.h"
 #include "core/base/memory.h"
 #include "core/host/thread_pool.h"
+#include "tests/c/check.h"
 
 #include <fenv.h>
 #include <pthread.h>
@@ -14,16 +15,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-static atomic_int n_failures;
-
-#define CHECK(condition)                                                                       \
-    do {                                                                                       \
-        if (!(condition)) {                                                                    \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, __func__, #condition);      \
-            n_failures++;                                                                      \
-        }                                                                                      \
-    } while (0)
 
 #define MAX_N 100000
 

@@ -17,6 +17,7 @@
 
 #include "core/py/numpy_api.h"
 
+#include "core/base/memory_span.h"
 #include "core/device/pool.h"
 #include "core/device/stream.h"
 #include "core/py/descr.h"
@@ -112,6 +113,14 @@ lw_device_array *lw_device_array_copy(lw_device_array *array, char order);
 /* A new device array with the host array's contents and dtype; F order when it has that. */
 lw_device_array *lw_device_array_from_host(PyArrayObject *host, lw_device *device,
                                            CUstream stream);
+
+/* Where the array's elements lie. */
+static inline lw_memory_span
+lw_device_array_span(const lw_device_array *array)
+{
+    return lw_memory_span_of(array->ndim, array->shape, array->strides, array->itemsize,
+                             array->data);
+}
 
 /* ---- hooks: what the ufuncs give to arrays once they are there ---- */
 /* Copy with cast, any strides and alignment, same shape, one device: to[...] = from[...]. Where

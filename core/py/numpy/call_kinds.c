@@ -4,6 +4,7 @@
 #include "core/py/array/device_array.h"
 #include "core/py/host_cuda.h"
 #include "core/py/numpy/override.h"
+#include "core/py/numpy/ufunc_inner.h"
 
 #include <string.h>
 
@@ -87,7 +88,7 @@ lw_refuse_device(const lw_ufunc_head *self)
         PyExc_TypeError,
         "`%s` was made with target=\"cpu\" and got a device array: use target=\"auto\", "
         "or copy the array to the host",
-        self->kind->name(self));
+        self->table->name);
 }
 
 enum { MOST_ARGUMENTS = 64 + 16 }; /* NumPy's limit on operands, and keywords */
@@ -103,9 +104,9 @@ lw_call_without_stream(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_
         return PyErr_Format(
             PyExc_TypeError,
             "stream= is for device arrays; `%s` was called with host operands only",
-            self->kind->name(self));
+            self->table->name);
     if (n_args + n > MOST_ARGUMENTS)
-        return PyErr_Format(PyExc_TypeError, "`%s` got %zd arguments", self->kind->name(self),
+        return PyErr_Format(PyExc_TypeError, "`%s` got %zd arguments", self->table->name,
                             n_args + n);
     names = PyTuple_New(n - 1);
     if (names == NULL)

@@ -44,7 +44,7 @@ n_loops(const lw_ufunc_head *self)
 }
 
 static void *
-loop_at(lw_ufunc_head *self, uint32_t which)
+loop_at(const lw_ufunc_head *self, uint32_t which)
 {
     lw_ufunc_head *member;
     Py_ssize_t at = 0;

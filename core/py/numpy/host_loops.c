@@ -53,6 +53,23 @@ lw_compiling_end(lw_compiling *compiling, lw_loop_table *table, lw_status status
 
 /* ---- runs ---- */
 
+static _Thread_local int64_t items_before;
+
+void
+lw_host_items_reset(void)
+{
+    items_before = 0;
+}
+
+int64_t
+lw_host_items_add(int64_t n)
+{
+    int64_t before = items_before;
+
+    items_before += n;
+    return before;
+}
+
 bool
 lw_host_loop_is_for(const lw_dtype *types, int n, PyArray_Descr *const *descriptors)
 {

@@ -26,6 +26,18 @@ void lw_compiling_begin(lw_compiling *compiling);
 int lw_compiling_end(lw_compiling *compiling, lw_loop_table *table, lw_status status,
                      const lw_build_report *report, lw_error *err);
 
+/* Items that loops of this thread have run since the last reset, by which messages count. add:
+ * n more; returns how many there were. */
+void lw_host_items_reset(void);
+int64_t lw_host_items_add(int64_t n);
+/* At the beginning of a user's call. */
+static inline void
+lw_host_call_begin(const lw_loop_table *table)
+{
+    if (table->can_raise)
+        lw_host_items_reset();
+}
+
 bool lw_host_loop_is_for(const lw_dtype *types, int n, PyArray_Descr *const *descriptors);
 /* What a run reported by `row` of scalar->raises, + 1, and what it carries. Always -1. */
 int lw_host_loop_raise(const lw_scalar *scalar, uint32_t row, const uint64_t *words,

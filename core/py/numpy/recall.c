@@ -78,12 +78,6 @@ read_call(request *r, int nin, PyObject *const *args, Py_ssize_t n_args, PyObjec
 
 /* ---- comparing ---- */
 
-static lw_memory_span
-span_of(const lw_device_array *x)
-{
-    return lw_memory_span_of(x->ndim, x->shape, x->strides, x->itemsize, x->data);
-}
-
 /* Kernels from before a reset of the device are not there any more. */
 static bool
 is_valid(const lw_recalled *entry)
@@ -98,7 +92,7 @@ is_as_apart(const lw_recalled *entry, int i, const lw_device_array *input,
 {
     if (entry->is_out[i])
         return input->data == out->data;
-    return !lw_memory_spans_overlap(span_of(input), span_of(out));
+    return !lw_memory_spans_overlap(lw_device_array_span(input), lw_device_array_span(out));
 }
 
 /* The dtype of a Python number, by its lw_operand_read kind. */

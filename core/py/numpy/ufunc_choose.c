@@ -18,12 +18,6 @@ types_of(const void *loop)
     return ((const lw_loop_head *)loop)->types;
 }
 
-static int
-n_shown(const lw_ufunc_head *self)
-{
-    return self->kind->n_shown ? self->kind->n_shown(self) : self->nin;
-}
-
 /* ---- failures, remembered ---- */
 
 static PyObject *
@@ -105,7 +99,7 @@ warn_of_many(lw_ufunc_head *self)
         &text,
         "`%s` has been compiled for %d tuples of dtypes; give it signatures, or convert "
         "its operands",
-        self->kind->name(self), MANY);
+        self->table->name, MANY);
     result = lw_door_warn(&self->options, "PerformanceWarning", lw_text_get(&text));
     lw_text_reset(&text);
     return result;
@@ -142,7 +136,7 @@ warn_of_pair(lw_ufunc_head *self, const void *a, const void *b)
         text =
             PyUnicode_FromFormat("W202: signatures `%U` and `%U` of `%s` fit the same inputs, "
                                  "and neither is narrower: the first is taken",
-                                 first, second, self->kind->name(self));
+                                 first, second, self->table->name);
     if (text != NULL)
         result = lw_door_warn(&self->options, "PerformanceWarning", PyUnicode_AsUTF8(text));
     Py_XDECREF(text);
@@ -161,7 +155,7 @@ lw_loops_warn_ambiguous(lw_ufunc_head *self)
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = i + 1; k < n; k++)
             if (is_ambiguous(self, rows->loops[i], rows->loops[k], meet) &&
-                self->kind->find(self, meet) == NULL)
+                lw_rows_find(self, meet) == NULL)
                 return warn_of_pair(self, rows->loops[i], rows->loops[k]);
     return 0;
 }
@@ -169,7 +163,7 @@ lw_loops_warn_ambiguous(lw_ufunc_head *self)
 void *
 lw_loops_find_or_make(lw_ufunc_head *self, const lw_dtype *in)
 {
-    void *loop = self->kind->find(self, in);
+    void *loop = lw_rows_find(self, in);
 
     if (loop != NULL || raise_remembered(self, in))
         return loop;
@@ -261,7 +255,7 @@ add_advice(lw_text *text, lw_ufunc_head *self, const lw_wanted *wanted)
     while (at < n && *casting_for(self, self->kind->loop_at(self, at), wanted))
         at++;
     loop = n > 0 ? self->kind->loop_at(self, at < n ? at : 0) : NULL;
-    if (loop == NULL || wanted->reduction || n_shown(self) != self->nin ||
+    if (loop == NULL || wanted->reduction || lw_ufunc_shown_inputs(self) != self->nin ||
         !has_codes(self, loop)) {
         lw_text_add(text, "or convert the argument");
         return;
@@ -280,8 +274,8 @@ lw_loops_raise_none(lw_ufunc_head *self, const lw_wanted *wanted)
     lw_text text = {0};
     uint32_t n = self->kind->n_loops(self);
 
-    lw_text_addf(&text, "E181: `%s` has no loop for (", self->kind->name(self));
-    for (int i = 0; i < n_shown(self); i++)
+    lw_text_addf(&text, "E181: `%s` has no loop for (", self->table->name);
+    for (int i = 0; i < lw_ufunc_shown_inputs(self); i++)
         add_operand(&text, wanted, i);
     lw_text_add(&text, "), casting=\"safe\"; loops tried in order:");
     for (uint32_t i = 0; i < n && i < SHOWN; i++)
@@ -395,7 +389,7 @@ default_of(char weak)
 static bool
 all_weak(lw_ufunc_head *self, const lw_wanted *wanted)
 {
-    for (int i = 0; i < n_shown(self); i++)
+    for (int i = 0; i < lw_ufunc_shown_inputs(self); i++)
         if (!wanted->weak[i])
             return false;
     return true;
@@ -409,7 +403,7 @@ choose_declared(lw_ufunc_head *self, const lw_wanted *wanted)
 
     if (all_weak(self, wanted)) { /* nothing but Python numbers: what they are by themselves */
         lw_wanted strong = *wanted;
-        for (int i = 0; i < n_shown(self); i++) {
+        for (int i = 0; i < lw_ufunc_shown_inputs(self); i++) {
             strong.in[i] = default_of(wanted->weak[i]);
             strong.weak[i] = 0;
         }
@@ -436,7 +430,7 @@ strong_part(lw_ufunc_head *self, const lw_wanted *wanted)
 {
     lw_dtype all = LW_DT_void;
 
-    for (int i = 0; i < n_shown(self); i++)
+    for (int i = 0; i < lw_ufunc_shown_inputs(self); i++)
         if (!wanted->weak[i])
             all = all == LW_DT_void ? wanted->in[i] : lw_promote_dtypes(all, wanted->in[i]);
     return all;
@@ -505,7 +499,7 @@ choose_by_output(lw_ufunc_head *self, const lw_wanted *wanted, lw_dtype dtype)
 
     for (int i = 0; i < self->nin; i++)
         in[i] = wanted->fixed[i] ? wanted->in[i] : dtype;
-    for (int i = n_shown(self); i < self->nin; i++)
+    for (int i = lw_ufunc_shown_inputs(self); i < self->nin; i++)
         in[i] = LW_DT_i64; /* parts of whole arrays */
     loop = lw_loops_find_or_make(self, in);
     if (loop == NULL || !outputs_fit(self, loop, wanted))
@@ -533,7 +527,7 @@ refuse_accumulator(const lw_ufunc_head *self, const void *loop)
     PyErr_Format(PyExc_TypeError,
                  "`%s` of %s gives %s, and a reduction takes results as operands again: pass "
                  "dtype=\"%s\" if the elements are meant to be cast first",
-                 self->kind->name(self), from, to, to);
+                 self->table->name, from, to, to);
     return NULL;
 }
 
@@ -629,12 +623,12 @@ loop_of_exactly(lw_ufunc_head *self, const lw_dtype *in)
 
     if (self->lazy)
         return lw_loops_find_or_make(self, in);
-    loop = self->kind->find(self, in);
+    loop = lw_rows_find(self, in);
     if (loop != NULL)
         return loop;
     memcpy(wanted.in, in, (size_t)self->nin * sizeof *in);
     lw_loops_raise_none(self, &wanted);
-    loop = self->kind->find(self, in); /* made by another thread meanwhile, or NULL */
+    loop = lw_rows_find(self, in); /* made by another thread meanwhile, or NULL */
     if (loop != NULL)
         PyErr_Clear();
     return loop;

@@ -37,17 +37,6 @@ lw_types_go_before(const lw_dtype *a, const lw_dtype *b, int nin)
     return false;
 }
 
-lw_ufunc_stats
-lw_loop_table_stats(lw_loop_table *table)
-{
-    lw_ufunc_stats result;
-
-    lw_lock_take(&table->lock);
-    result = table->stats;
-    lw_lock_give(&table->lock);
-    return result;
-}
-
 /* ---- what NumPy asks the promoter ---- */
 
 static char
@@ -101,19 +90,6 @@ describe(const PyUFuncObject *ufunc, PyArray_DTypeMeta *const given[],
 
 /* ---- the owner ---- */
 
-int
-lw_inner_set_owner(lw_loop_table *table, lw_ufunc_head *owner, const char *type)
-{
-    atomic_init(&table->owner, owner);
-    table->owner_type = type;
-#ifdef Py_GIL_DISABLED
-    table->owner_ref = PyWeakref_NewRef((PyObject *)owner, NULL);
-    return table->owner_ref ? 0 : -1;
-#else
-    return 0;
-#endif
-}
-
 lw_ufunc_head *
 lw_inner_owner_or_null(const lw_loop_table *table)
 {
@@ -138,21 +114,11 @@ lw_inner_owner(const lw_loop_table *table)
 
     if (owner == NULL)
         PyErr_Format(PyExc_ReferenceError, "the lanewise.%s of this loop is gone",
-                     table->owner_type);
+                     table->numpy_layout ? "Gufunc" : "Ufunc");
     return owner;
 }
 
 /* ---- the promoter ---- */
-
-bool
-lw_inner_had_it(void)
-{
-    bool had = PyErr_ExceptionMatches(PyExc_TypeError);
-
-    if (had)
-        PyErr_Clear();
-    return had;
-}
 
 /* The loop for a call, which this numpy.ufunc has from now on. */
 static void *
@@ -160,7 +126,7 @@ choose(lw_ufunc_head *owner, PyObject *ufunc, const lw_wanted *wanted)
 {
     void *loop = lw_loops_choose(owner, wanted);
 
-    return loop != NULL && owner->kind->give(owner, ufunc, loop) < 0 ? NULL : loop;
+    return loop != NULL && lw_table_give(owner, ufunc, loop) < 0 ? NULL : loop;
 }
 
 static int
@@ -212,33 +178,57 @@ add_promoter(PyObject *inner, int nargs)
 
 /* ---- making it ---- */
 
-PyObject *
-lw_inner_bare(const lw_ufunc_head *self, lw_loop_table *table, const char *layout,
-              PyCapsule_Destructor drop)
+static void
+drop_capsule(PyObject *capsule)
 {
+    lw_table_drop(PyCapsule_GetPointer(capsule, "lanewise.table"));
+}
+
+static PyObject *
+new_without_loops(const lw_ufunc_head *self)
+{
+    lw_loop_table *table = self->table;
     int kind = PyUFunc_IdentityValue;
-    PyObject *capsule, *inner;
 
     if (self->identity == Py_None)
         kind = PyUFunc_None;
     else if (PyUnicode_Check(self->identity))
         kind = PyUFunc_ReorderableNone;
-    inner = PyUFunc_FromFuncAndDataAndSignatureAndIdentity(
+    return PyUFunc_FromFuncAndDataAndSignatureAndIdentity(
         NULL, (void *const *)table, NULL, 0, self->nin, self->nout, kind, table->name,
-        table->doc, 0, layout, kind == PyUFunc_IdentityValue ? self->identity : NULL);
+        table->doc, 0, table->numpy_layout,
+        kind == PyUFunc_IdentityValue ? self->identity : NULL);
+}
+
+PyObject *
+lw_inner_new(lw_ufunc_head *self)
+{
+    PyObject *inner = new_without_loops(self), *capsule;
+
     if (inner == NULL)
         return NULL;
-    capsule = PyCapsule_New(table, "lanewise.table", drop);
+    capsule = PyCapsule_New(self->table, "lanewise.table", drop_capsule);
     if (capsule == NULL)
         goto fail;
-    table->references++;
+    self->table->references++;
     ((PyUFuncObject *)inner)->obj = capsule; /* released with the numpy.ufunc */
-    if (add_promoter(inner, self->nin + self->nout) < 0)
+    if (self->kind->prepare_inner != NULL)
+        self->kind->prepare_inner(self, inner);
+    if (add_promoter(inner, self->nin + self->nout) < 0 || lw_table_give_all(self, inner) < 0)
         goto fail;
     return inner;
 fail:
     Py_DECREF(inner);
     return NULL;
+}
+
+int
+lw_inner_make(lw_ufunc_head *self)
+{
+    PyObject *inner = lw_inner_new(self);
+
+    atomic_init(&self->inner, inner);
+    return inner ? 0 : -1;
 }
 
 /* ---- calls ---- */

@@ -7,17 +7,25 @@
 #include "core/py/numpy_api.h"
 
 #include "core/base/lock.h"
+#include "core/plan/loop.h"
 #include "core/py/numpy/ufunc_type.h"
 
-/* owner: borrowed, NULL once the Ufunc is gone; owner_ref: a weak reference to it, where there
- * is no GIL that would keep it alive while it is looked at; owner_type: its name; name, doc:
- * numpy.ufunc borrows them. */
+/* What NumPy's callbacks find behind an inner numpy.ufunc: shared by the Ufunc and every
+ * numpy.ufunc made for it; owns the loops. A kind may keep more behind this head.
+ *
+ * owner: borrowed, NULL once the Ufunc is gone; owner_ref: a weak reference to it, where there
+ * is no GIL that would keep it alive while it is looked at; name, doc: numpy.ufunc borrows
+ * them; loops: newest first, read without a lock; can_raise: some loop can. */
 #define LW_LOOP_TABLE_HEAD                                                                     \
     _Atomic uint32_t references;                                                               \
+    const lw_ufunc_kind *kind;                                                                 \
     _Atomic(lw_ufunc_head *) owner;                                                            \
     PyObject *owner_ref;                                                                       \
-    const char *owner_type;                                                                    \
     char *name, *doc;                                                                          \
+    const char *numpy_layout; /* as NumPy reads it; NULL: no core dimensions */                \
+    _Atomic(lw_loop_head *) loops;                                                             \
+    _Atomic(lw_loop_head *) last;                                                              \
+    _Atomic bool can_raise;                                                                    \
     lw_build_options build; /* of the loops' machine code */                                   \
     lw_lock lock;           /* guards stats */                                                 \
     lw_ufunc_stats stats;
@@ -26,13 +34,31 @@ typedef struct lw_loop_table {
     LW_LOOP_TABLE_HEAD
 } lw_loop_table;
 
-lw_ufunc_stats lw_loop_table_stats(lw_loop_table *table);
+/* ---- ufunc_table.c ---- */
 
-/* layout: of core dimensions, or NULL; drop: of a capsule "lanewise.table", whose pointer the
- * table is and which holds one of its references. */
-PyObject *lw_inner_bare(const lw_ufunc_head *self, lw_loop_table *table, const char *layout,
-                        PyCapsule_Destructor drop);
+/* Of so many bytes, zero behind the head. NULL with an exception. */
+lw_loop_table *lw_table_new(size_t bytes, lw_ufunc_head *owner, const char *name,
+                            const char *doc);
+void lw_table_drop(lw_loop_table *table); /* one reference; NULL is allowed */
+lw_ufunc_stats lw_table_stats(lw_loop_table *table);
+/* A new loop, for the table and for the rows of its ufunc. Takes the loop. -1 with an
+ * exception. */
+int lw_table_add(lw_ufunc_head *self, lw_loop_head *loop);
+/* The loop of a numpy.ufunc's run; NULL: there is none. */
+lw_loop_head *lw_table_find(lw_loop_table *table, PyArray_Descr *const *descriptors);
+/* Gives the loop to a numpy.ufunc of this object, unless that has it: where NumPy asks the
+ * promoter, and holds the lock of its loops, or before others see the numpy.ufunc. -1 with an
+ * exception. */
+int lw_table_give(lw_ufunc_head *self, PyObject *inner, lw_loop_head *loop);
+/* All loops that there are, to one that is new. -1 with an exception. */
+int lw_table_give_all(lw_ufunc_head *self, PyObject *inner);
 
+/* ---- ufunc_inner.c ---- */
+
+/* A new numpy.ufunc with all loops that there are. NULL with an exception. */
+PyObject *lw_inner_new(lw_ufunc_head *self);
+/* The object's first one. -1 with an exception. */
+int lw_inner_make(lw_ufunc_head *self);
 /* Calls it. */
 PyObject *lw_inner_call(lw_ufunc_head *self, PyObject *const *args, size_t nargsf,
                         PyObject *kwnames);
@@ -46,12 +72,6 @@ int lw_inner_replace(lw_ufunc_head *self, PyObject *inner);
  * cleared. */
 uint32_t lw_inner_n_given(const lw_ufunc_head *self);
 bool lw_inner_should_ask_again(const lw_ufunc_head *self, uint32_t n_given_before);
-/* With an exception from giving a loop to a numpy.ufunc: whether it has the loop already; then
- * the exception is cleared. */
-bool lw_inner_had_it(void);
-
-/* -1 with an exception. */
-int lw_inner_set_owner(lw_loop_table *table, lw_ufunc_head *owner, const char *type);
 /* A new reference; NULL: it is gone, with ReferenceError where that is said. */
 lw_ufunc_head *lw_inner_owner(const lw_loop_table *table);
 lw_ufunc_head *lw_inner_owner_or_null(const lw_loop_table *table);

@@ -6,6 +6,7 @@
 #include "core/py/compiled/resources.h"
 #include "core/py/method_table.h"
 #include "core/py/numpy/device_call.h"
+#include "core/py/numpy/ufunc_inner.h"
 #include "core/py/raise.h"
 #include "core/py/target_read.h"
 #include "core/py/text_py.h"
@@ -173,7 +174,7 @@ loop_or_only(lw_ufunc_head *self, const char *method, PyObject *sig)
         return self->kind->loop_of(self, sig);
     if (n == 1)
         return self->kind->loop_at(self, 0);
-    lw_text_addf(&text, "%s() needs a signature: `%s` has ", method, self->kind->name(self));
+    lw_text_addf(&text, "%s() needs a signature: `%s` has ", method, self->table->name);
     lw_text_add(&text, n ? "loops for " : "no loops yet");
     for (uint32_t i = 0; i < n; i++) {
         PyObject *one = self->kind->signature_text(self->kind->loop_at(self, i));

@@ -18,7 +18,7 @@ const char *const lw_ufunc_method_names[LW_N_METHODS] = {[LW_METHOD_reduce] = "r
                                                          [LW_METHOD_resolve_dtypes] =
                                                              "resolve_dtypes"};
 
-/* ---- life ---- */
+/* ---- who it is ---- */
 
 static lw_ufunc_head *
 head_of(PyObject *object)
@@ -27,37 +27,9 @@ head_of(PyObject *object)
 }
 
 int
-lw_ufunc_head_traverse(lw_ufunc_head *self, visitproc visit, void *arg)
+lw_ufunc_shown_inputs(const lw_ufunc_head *self)
 {
-    Py_VISIT(atomic_load_explicit(&self->inner, memory_order_relaxed));
-    Py_VISIT(self->retired);
-    Py_VISIT(self->identity);
-    Py_VISIT(self->failures);
-    Py_VISIT(self->origin);
-    if (self->family != NULL && lw_family_traverse(self->family, visit, arg))
-        return 1;
-    return lw_compiled_traverse((lw_compiled *)self, visit, arg);
-}
-
-void
-lw_ufunc_head_clear(lw_ufunc_head *self)
-{
-    struct lw_family *family = self->family;
-
-    self->family = NULL;
-    lw_compiled_clear((lw_compiled *)self);
-    lw_family_free(family);
-    Py_CLEAR(self->failures);
-    Py_CLEAR(self->origin);
-}
-
-void
-lw_ufunc_head_drop(lw_ufunc_head *self)
-{
-    Py_XDECREF(atomic_exchange(&self->inner, NULL));
-    Py_CLEAR(self->retired);
-    Py_CLEAR(self->identity);
-    lw_rows_free(self);
+    return self->member ? self->member->n_operands : self->nin;
 }
 
 PyObject *

@@ -9,6 +9,7 @@
 
 #include <structmember.h>
 
+#include "core/front/signature.h"
 #include "core/link/build.h"
 #include "core/py/compiled/renew.h"
 #include "core/py/compiled/resolved.h"
@@ -19,18 +20,33 @@ struct lw_extra_arrays;
 struct lw_recalled;
 struct lw_family;
 struct lw_loop_rows;
+struct lw_loop_table;
 struct lw_member;
 
+typedef enum lw_ufunc_method {
+    LW_METHOD_reduce,
+    LW_METHOD_accumulate,
+    LW_METHOD_reduceat,
+    LW_METHOD_outer,
+    LW_METHOD_at,
+    LW_METHOD_resolve_dtypes,
+    LW_N_METHODS
+} lw_ufunc_method;
+
+extern const char *const lw_ufunc_method_names[LW_N_METHODS];
+
 /* inner: the real numpy.ufunc of the host loops; retired: without the GIL, a list of those that
- * add() has replaced, or NULL. */
+ * add() has replaced, or NULL; bound: methods of inner, as they are asked for. */
 #define LW_UFUNC_HEAD                                                                          \
     LW_COMPILED_HEAD                                                                           \
     const struct lw_ufunc_kind *kind;                                                          \
     _Atomic(PyObject *) inner;                                                                 \
     PyObject *retired;                                                                         \
-    PyObject *identity; /* a value, None, or the str "reorderable" */                          \
-    PyObject *failures; /* dict: dtypes -> exception */                                        \
-    PyObject *origin;   /* whose calls it takes (renew.h), seen by overrides; or NULL */       \
+    PyObject *bound[LW_N_METHODS];                                                             \
+    struct lw_loop_table *table; /* ufunc_inner.h */                                           \
+    PyObject *identity;          /* a value, None, or the str "reorderable" */                 \
+    PyObject *failures;          /* dict: dtypes -> exception */                               \
+    PyObject *origin; /* whose calls it takes (renew.h), seen by overrides; or NULL */         \
     _Atomic(struct lw_loop_rows *) rows; /* loop_rows.h */                                     \
     _Atomic uint32_t n_given;            /* loops that NumPy was given because it asked */     \
     bool is_made;                        /* the decorator is done with it */                   \
@@ -49,40 +65,27 @@ typedef struct lw_ufunc_stats {
     double seconds;
 } lw_ufunc_stats;
 
-typedef enum lw_ufunc_method {
-    LW_METHOD_reduce,
-    LW_METHOD_accumulate,
-    LW_METHOD_reduceat,
-    LW_METHOD_outer,
-    LW_METHOD_at,
-    LW_METHOD_resolve_dtypes,
-    LW_N_METHODS
-} lw_ufunc_method;
-
-extern const char *const lw_ufunc_method_names[LW_N_METHODS];
-
 /* A loop is a `void *` here: lw_loop, lw_gufunc_loop, which begin with lw_loop_head. cc:
  * compute capability, 90; 0: the host, or, of the device functions, the first device's. GIL
  * held unless said. */
 typedef struct lw_ufunc_kind {
+    vectorcallfunc call;
+    /* Fills a new object from what the decorator was given. -1 with an exception. */
+    int (*build)(lw_ufunc_head *self, const lw_door_arguments *arguments, PyObject *layout,
+                 lw_arena *arena);
     const char *keywords; /* of the call, as inspect.signature shows them */
     /* Its parameters as a signature begins, "x, n=..., *, ", and how many a call may give by
      * position; NULL: nin operands, then nout outputs. */
     void (*parameters)(const lw_ufunc_head *self, lw_text *out);
     int (*most_positional)(const lw_ufunc_head *self);
+    /* The loops in their order: lw_rows_n, lw_rows_at (loop_rows.h); those of all members. */
     uint32_t (*n_loops)(const lw_ufunc_head *self);
-    void *(*loop_at)(lw_ufunc_head *self, uint32_t at);
+    void *(*loop_at)(const lw_ufunc_head *self, uint32_t at);
     /* What a method's `sig` means, made where it is new. NULL with an exception. */
     void *(*loop_of)(lw_ufunc_head *self, PyObject *sig);
-    /* Choosing: core/py/numpy/ufunc_choose.h. find and make: by input dtypes; find gives NULL
-     * without an exception, make NULL with one. NULL of the optional ones: all inputs, the
-     * parameters.
-     */
-    const char *(*name)(const lw_ufunc_head *self); /* in messages */
-    void *(*find)(lw_ufunc_head *self, const lw_dtype *in);
+    /* Choosing: core/py/numpy/ufunc_choose.h. make: by input dtypes; NULL with an exception. */
     void *(*make)(lw_ufunc_head *self, const lw_dtype *in);
     void (*loop_line)(lw_text *text, const void *loop);
-    int (*n_shown)(const lw_ufunc_head *self); /* inputs that a user knows of; optional */
     /* Whether results of this loop may be operands of a reduction. Asked where dtypes differ,
      * of kinds that have reductions. */
     bool (*is_accumulator)(const lw_ufunc_head *self, const void *loop);
@@ -91,14 +94,19 @@ typedef struct lw_ufunc_kind {
     PyObject *(*signature_text)(const void *loop);    /* "float32(float32, float32)" */
     const char *(*layout)(const lw_ufunc_head *self); /* NULL: no core dimensions */
     lw_ufunc_stats (*stats)(lw_ufunc_head *self);
+    /* One loop more, of a signature; add: to an object that is made, where it must be new. -1
+     * with an exception. */
+    int (*declare)(lw_ufunc_head *self, const lw_signature *signature);
     int (*add)(lw_ufunc_head *self, PyObject *signatures);
     PyObject *(*call_method)(lw_ufunc_head *self, lw_ufunc_method id, PyObject *const *args,
                              Py_ssize_t n_args, PyObject *kwnames);
 
-    /* Gives the loop to a numpy.ufunc of this object, unless that has it: where NumPy asks the
-     * promoter, and holds the lock of its loops, or before others see the numpy.ufunc. -1 with
-     * an exception. */
-    int (*give)(lw_ufunc_head *self, PyObject *inner, void *loop);
+    /* The inner numpy.ufunc (ufunc_inner.h): what it is told of each loop, and what is set on
+     * it when it is new; optional. */
+    PyType_Slot *loop_slots;
+    void (*prepare_inner)(const lw_ufunc_head *self, PyObject *inner);
+    void (*free_loop)(void *loop);
+    void (*free_table)(struct lw_loop_table *table); /* what lies behind its head; optional */
 
     /* Whose the loop is, where that is not `self`; optional. */
     lw_ufunc_head *(*owner)(lw_ufunc_head *self, const void *loop);
@@ -122,11 +130,28 @@ extern PyMemberDef lw_ufunc_type_members[];
 extern PyGetSetDef lw_ufunc_type_getset[];
 extern PyMethodDef *lw_ufunc_type_methods(void);
 
-/* For the doors' tp_traverse and tp_clear. identity and inner stay until lw_ufunc_head_drop:
+/* ---- ufunc_life.c ---- */
+
+/* A new object of this kind, not yet seen by others. Takes member, also when it fails. NULL
+ * with an exception. */
+PyObject *lw_ufunc_make_object(PyTypeObject *type, const lw_compiled_door *door,
+                               const lw_ufunc_kind *kind, const lw_request *request,
+                               struct lw_member *member);
+/* For a kind's build: the signatures in their order; none: it is lazy. -1 with an exception. */
+int lw_ufunc_read_signatures(lw_ufunc_head *self, const lw_door_arguments *arguments,
+                             lw_arena *arena, lw_signature_list *list);
+int lw_ufunc_declare_all(lw_ufunc_head *self, const lw_signature_list *list);
+/* For lw_compiled_door's check; arrays: signatures may name them. */
+int lw_ufunc_check(lw_door door, const lw_request *request, bool arrays);
+/* add(): compiles for more signatures. -1 with an exception. */
+int lw_ufunc_add(lw_ufunc_head *self, PyObject *signatures);
+/* For the doors' tp_traverse and tp_clear. identity and inner stay until lw_ufunc_drop:
  * finalizers may still call. */
 int lw_ufunc_head_traverse(lw_ufunc_head *self, visitproc visit, void *arg);
 void lw_ufunc_head_clear(lw_ufunc_head *self);
-void lw_ufunc_head_drop(lw_ufunc_head *self);
+void lw_ufunc_drop(lw_compiled *self); /* for lw_compiled_door */
+/* The inputs that a user knows of: behind them stand parts of excluded arrays. */
+int lw_ufunc_shown_inputs(const lw_ufunc_head *self);
 /* What overrides see: itself, or the one that it was made anew for. Borrowed. */
 PyObject *lw_ufunc_head_face(const lw_ufunc_head *self);
 /* lw_compiled_is_stale (core/py/compiled/renew.h). Members of families go with them. */
