@@ -121,7 +121,7 @@ lw_function_arrange(const lw_function *self, PyObject *const *args, Py_ssize_t n
             return -1;
     }
     for (uint32_t i = (uint32_t)n_args; i < all; i++)
-        if (out[i] != NULL || fn->params.data[self->n_index + i].default_konst == 0)
+        if (out[i] != NULL || fn->params.data[self->n_index + i].default_constant == 0)
             n = i + 1;
     for (Py_ssize_t i = n_args; i < n; i++)
         if (out[i] == NULL && (out[i] = default_of(self, self->n_index + (uint32_t)i)) == NULL)

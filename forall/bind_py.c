@@ -1,13 +1,13 @@
 /* Reading the arguments of a call: one walk that writes the key of their types and the values
- * behind the body's parameters. The key is decoded into argument types by special_py.c when no
- * specialisation has it yet; its grammar is in bind_key.h. */
+ * behind the body's parameters. The key is decoded into argument types by specialisation_py.c
+ * when no specialisation has it yet; its grammar is in bind_key.h. */
 #include "core/py/numpy_api.h"
 
 #include "core/py/record_intern.h"
 #include "forall/bind_copies_py.h"
 #include "forall/bind_key.h"
 #include "forall/kernel_py.h"
-#include "forall/special_parts_py.h"
+#include "forall/specialisation_py_internal.h"
 #include "forall/static_py.h"
 
 #include "core/device/copy.h"
@@ -120,7 +120,7 @@ fits_u64(PyObject *object, uint64_t *out)
 static bool
 may_be_float(const binder *r)
 {
-    for (const lw_special *at = lw_grown_first(&r->self->specials); at != NULL;
+    for (const lw_specialisation *at = lw_grown_first(&r->self->specialisations); at != NULL;
          at = lw_grown_next(at)) {
         const lw_arg_spec *spec = &at->specs[r->self->n_index + r->arg];
         if (at->declared && spec->kind == LW_ARGK_SCALAR &&
@@ -627,7 +627,7 @@ first_missing(const lw_function *self, uint32_t n)
     const lw_fn *fn = &self->tree->fns.data[1];
     uint32_t i = self->n_index + n;
 
-    while (i + 1 < fn->params.n && fn->params.data[i].default_konst != 0)
+    while (i + 1 < fn->params.n && fn->params.data[i].default_constant != 0)
         i++;
     return fn->params.data[i].name;
 }

@@ -3,7 +3,7 @@
 #include "core/py/numpy_api.h"
 
 #include "forall/kernel_py.h"
-#include "forall/special_parts_py.h"
+#include "forall/specialisation_py_internal.h"
 
 #include "core/py/array/convert.h"
 #include "core/py/raise.h"
@@ -67,18 +67,19 @@ lw_spec_fits(const lw_arg_spec *declared, const lw_arg_spec *given)
         return (declared->layout != given->layout) + (declared->readonly != given->readonly);
     case LW_ARGK_RECORD: return declared->record == given->record ? 0 : -1;
     case LW_ARGK_TUPLE: return items_fit(declared, given);
-    case LW_ARGK_KONST: return declared->konst == given->konst ? 0 : -1;
+    case LW_ARGK_CONSTANT: return declared->constant == given->constant ? 0 : -1;
     }
     return -1;
 }
 
-static lw_special *
-best_declared(const lw_function *self, const lw_special *given)
+static lw_specialisation *
+best_declared(const lw_function *self, const lw_specialisation *given)
 {
-    lw_special *best = NULL;
+    lw_specialisation *best = NULL;
     int least = 0;
 
-    for (lw_special *at = lw_grown_first(&self->specials); at != NULL; at = lw_grown_next(at)) {
+    for (lw_specialisation *at = lw_grown_first(&self->specialisations); at != NULL;
+         at = lw_grown_next(at)) {
         int cost = 0;
         for (uint32_t i = self->n_index; at->declared && i < self->n_params && cost >= 0; i++) {
             int one = lw_spec_fits(&at->specs[i], &given->specs[i]);
@@ -108,7 +109,7 @@ count_values(const lw_arg_spec *spec)
         for (uint32_t i = 0; i < spec->n; i++)
             n += count_values(&spec->items[i]);
         return n;
-    case LW_ARGK_KONST: break;
+    case LW_ARGK_CONSTANT: break;
     }
     return n;
 }
@@ -121,7 +122,7 @@ is_bounded(const lw_arg_spec *from, lw_dtype to)
 }
 
 static void
-set_bounds(lw_special_cast *cast, lw_dtype to)
+set_bounds(lw_specialisation_cast *cast, lw_dtype to)
 {
     uint32_t unused = 64 - lw_dtypes[to].bits;
 
@@ -134,10 +135,10 @@ set_bounds(lw_special_cast *cast, lw_dtype to)
     }
 }
 
-static lw_special_cast
+static lw_specialisation_cast
 cast_of(const lw_arg_spec *from, const lw_arg_spec *to, uint32_t value, uint32_t param)
 {
-    lw_special_cast cast = {
+    lw_specialisation_cast cast = {
         .value = value, .param = param, .from = from->dtype, .to = to->dtype};
 
     if (is_bounded(from, to->dtype))
@@ -148,36 +149,36 @@ cast_of(const lw_arg_spec *from, const lw_arg_spec *to, uint32_t value, uint32_t
 /* Notes the numbers that change type, including those in tuples; value: the position of the
  * first of them. */
 static void
-note_cast(lw_special *special, const lw_arg_spec *from, const lw_arg_spec *to, uint32_t value,
-          uint32_t param)
+note_cast(lw_specialisation *specialisation, const lw_arg_spec *from, const lw_arg_spec *to,
+          uint32_t value, uint32_t param)
 {
-    lw_special_cast *casts = (lw_special_cast *)special->casts;
+    lw_specialisation_cast *casts = (lw_specialisation_cast *)specialisation->casts;
 
     if (from->dtype != to->dtype && from->kind <= LW_ARGK_WEAK)
-        casts[special->n_casts++] = cast_of(from, to, value, param);
+        casts[specialisation->n_casts++] = cast_of(from, to, value, param);
     for (uint32_t i = 0; to->kind == LW_ARGK_TUPLE && i < to->n; i++) {
-        note_cast(special, &from->items[i], &to->items[i], value, param);
+        note_cast(specialisation, &from->items[i], &to->items[i], value, param);
         value += count_values(&to->items[i]);
     }
 }
 
 static int
-note_casts(lw_special *special, const lw_special *target)
+note_casts(lw_specialisation *specialisation, const lw_specialisation *target)
 {
-    uint32_t n = special->n_specs, value = 0, most = 1;
-    lw_special_cast *casts;
+    uint32_t n = specialisation->n_specs, value = 0, most = 1;
+    lw_specialisation_cast *casts;
 
-    for (uint32_t i = special->function->n_index; i < n; i++)
+    for (uint32_t i = specialisation->function->n_index; i < n; i++)
         most += count_values(&target->specs[i]);
-    casts = lw_arena_take(&special->arena, most * sizeof *casts);
+    casts = lw_arena_take(&specialisation->arena, most * sizeof *casts);
 
     if (casts == NULL) {
         PyErr_NoMemory();
         return -1;
     }
-    special->casts = casts;
-    for (uint32_t i = special->function->n_index; i < n; i++) {
-        note_cast(special, &special->specs[i], &target->specs[i], value, i);
+    specialisation->casts = casts;
+    for (uint32_t i = specialisation->function->n_index; i < n; i++) {
+        note_cast(specialisation, &specialisation->specs[i], &target->specs[i], value, i);
         value += count_values(&target->specs[i]);
     }
     return 0;
@@ -186,12 +187,12 @@ note_casts(lw_special *special, const lw_special *target)
 /* Names the argument because of which the nearest signature, the one that fits up to the latest
  * argument, is not taken. */
 static void
-add_misfit(const lw_function *self, const lw_special *given, lw_text *out)
+add_misfit(const lw_function *self, const lw_specialisation *given, lw_text *out)
 {
-    const lw_special *nearest = NULL;
+    const lw_specialisation *nearest = NULL;
     uint32_t furthest = 0;
 
-    for (const lw_special *at = lw_grown_first(&self->specials); at != NULL;
+    for (const lw_specialisation *at = lw_grown_first(&self->specialisations); at != NULL;
          at = lw_grown_next(at)) {
         uint32_t i = self->n_index;
         while (i < self->n_params && lw_spec_fits(&at->specs[i], &given->specs[i]) >= 0)
@@ -211,15 +212,16 @@ add_misfit(const lw_function *self, const lw_special *given, lw_text *out)
 }
 
 static int
-no_match(lw_function *self, const lw_special *given)
+no_match(lw_function *self, const lw_specialisation *given)
 {
     lw_text misfit = {0};
-    PyObject *text = lw_special_text(given), *all = PyList_New(0), *joined = NULL, *comma;
+    PyObject *text = lw_specialisation_text(given), *all = PyList_New(0), *joined = NULL,
+             *comma;
     lw_error err = {0};
 
-    for (lw_special *at = lw_grown_first(&self->specials); all != NULL && at != NULL;
-         at = lw_grown_next(at)) {
-        PyObject *one = at->declared ? lw_special_text(at) : NULL;
+    for (lw_specialisation *at = lw_grown_first(&self->specialisations);
+         all != NULL && at != NULL; at = lw_grown_next(at)) {
+        PyObject *one = at->declared ? lw_specialisation_text(at) : NULL;
         if (one != NULL)
             PyList_Insert(all, 0, one);
         Py_XDECREF(one);
@@ -247,15 +249,16 @@ no_match(lw_function *self, const lw_special *given)
 }
 
 int
-lw_special_choose(lw_special *special)
+lw_specialisation_choose(lw_specialisation *specialisation)
 {
-    lw_function *self = special->function;
+    lw_function *self = specialisation->function;
 
-    special->target = best_declared(self, special);
-    if (special->target == NULL)
-        return no_match(self, special);
-    special->target = lw_special_twin(special->target, special->narrow, special->negative);
-    return special->target ? note_casts(special, special->target) : -1;
+    specialisation->target = best_declared(self, specialisation);
+    if (specialisation->target == NULL)
+        return no_match(self, specialisation);
+    specialisation->target = lw_specialisation_twin(
+        specialisation->target, specialisation->narrow, specialisation->negative);
+    return specialisation->target ? note_casts(specialisation, specialisation->target) : -1;
 }
 
 /* The type to which an annotation binds parameter i; void: there is none. */
@@ -263,30 +266,30 @@ lw_dtype
 lw_annotated_dtype(const lw_tree *tree, uint32_t i)
 {
     uint32_t number = tree->fns.data[1].params.data[i].annotation;
-    const lw_konst *konst = number ? &tree->konsts.data[number] : NULL;
+    const lw_constant *constant = number ? &tree->constants.data[number] : NULL;
 
-    return konst && konst->kind == LW_K_DTYPE ? konst->dtype : LW_DT_void;
+    return constant && constant->kind == LW_K_DTYPE ? constant->dtype : LW_DT_void;
 }
 
 int
-lw_special_note_bounds(lw_special *special)
+lw_specialisation_note_bounds(lw_specialisation *specialisation)
 {
-    const lw_function *self = special->function;
-    lw_special_cast *casts =
-        lw_arena_take(&special->arena, (special->n_specs + 1) * sizeof *casts);
+    const lw_function *self = specialisation->function;
+    lw_specialisation_cast *casts =
+        lw_arena_take(&specialisation->arena, (specialisation->n_specs + 1) * sizeof *casts);
     uint32_t value = 0;
 
     if (casts == NULL) {
         PyErr_NoMemory();
         return -1;
     }
-    special->casts = casts;
-    for (uint32_t i = self->n_index; i < special->n_specs; i++) {
-        const lw_arg_spec *spec = &special->specs[i];
+    specialisation->casts = casts;
+    for (uint32_t i = self->n_index; i < specialisation->n_specs; i++) {
+        const lw_arg_spec *spec = &specialisation->specs[i];
         lw_dtype to = i < self->n_params ? lw_annotated_dtype(self->tree, i) : LW_DT_void;
         if (to != LW_DT_void && is_bounded(spec, to)) {
-            lw_special_cast *cast = &casts[special->n_casts++];
-            *cast = (lw_special_cast){
+            lw_specialisation_cast *cast = &casts[specialisation->n_casts++];
+            *cast = (lw_specialisation_cast){
                 .value = value, .param = i, .from = spec->dtype, .to = spec->dtype};
             set_bounds(cast, to);
         }
@@ -296,9 +299,10 @@ lw_special_note_bounds(lw_special *special)
 }
 
 static int
-out_of_bounds(const lw_special *special, const lw_special_cast *cast, int64_t value)
+out_of_bounds(const lw_specialisation *specialisation, const lw_specialisation_cast *cast,
+              int64_t value)
 {
-    lw_function *self = special->function;
+    lw_function *self = specialisation->function;
     PyObject *number = cast->from == LW_DT_u64 ? PyLong_FromUnsignedLongLong((uint64_t)value)
                                                : PyLong_FromLongLong(value);
 
@@ -314,7 +318,7 @@ out_of_bounds(const lw_special *special, const lw_special_cast *cast, int64_t va
 
 /* What is bound as a uint64 is larger than the numbers of every other integer type. */
 static bool
-is_out_of_bounds(const lw_special_cast *cast, int64_t value)
+is_out_of_bounds(const lw_specialisation_cast *cast, int64_t value)
 {
     return cast->bounds != LW_DT_void &&
            (cast->from == LW_DT_u64 || value < cast->least || value > cast->most);
@@ -323,10 +327,10 @@ is_out_of_bounds(const lw_special_cast *cast, int64_t value)
 /* The casts are in order: earlier ones may have moved a value, by making room for imaginary
  * parts. */
 int
-lw_special_cast_values(const lw_special *special, lw_bound *bound)
+lw_specialisation_cast_values(const lw_specialisation *specialisation, lw_bound *bound)
 {
-    for (uint32_t i = 0; i < special->n_casts; i++) {
-        const lw_special_cast *cast = &special->casts[i];
+    for (uint32_t i = 0; i < specialisation->n_casts; i++) {
+        const lw_specialisation_cast *cast = &specialisation->casts[i];
         uint32_t size = lw_dtypes[lw_dtypes[cast->from].parts].size_bytes;
         uint32_t to_size = lw_dtypes[lw_dtypes[cast->to].parts].size_bytes;
         lw_value from = {0}, to = {0};
@@ -335,7 +339,7 @@ lw_special_cast_values(const lw_special *special, lw_bound *bound)
 
         memcpy(from.bytes, &at[0], size);
         if (is_out_of_bounds(cast, from.i64))
-            return out_of_bounds(special, cast, from.i64);
+            return out_of_bounds(specialisation, cast, from.i64);
         if (two)
             memcpy(from.bytes + size, &at[1], size);
         lw_value_cast(&from, cast->from, &to, cast->to);

@@ -3,7 +3,7 @@
 #include "core/py/numpy_api.h"
 
 #include "forall/kernel_py.h"
-#include "forall/special_parts_py.h"
+#include "forall/specialisation_py_internal.h"
 
 #include "core/base/memory.h"
 #include "core/device/load.h"
@@ -24,28 +24,29 @@ is_host_form(const lw_entry_key *key)
 }
 
 const lw_scalar *
-lw_special_on_host(const lw_special *special)
+lw_specialisation_on_host(const lw_specialisation *specialisation)
 {
-    return special->on_host ? special->on_host : special->scalar;
+    return specialisation->on_host ? specialisation->on_host : specialisation->scalar;
 }
 
 lw_status
-lw_special_module(const lw_special *special, const lw_entry_key *key, lw_module **out,
-                  lw_error *err)
+lw_specialisation_module(const lw_specialisation *specialisation, const lw_entry_key *key,
+                         lw_module **out, lw_error *err)
 {
     char symbol[96] = "lw_entry";
 
     if (!is_host_form(key))
-        lw_build_symbol(lw_function_name(special->function),
-                        lw_hash64(key, sizeof *key, special->hash), symbol);
-    return lw_kernel_module(is_host_form(key) ? lw_special_on_host(special) : special->scalar,
-                            key, symbol, &special->function->limits, out, err);
+        lw_build_symbol(lw_function_name(specialisation->function),
+                        lw_hash64(key, sizeof *key, specialisation->hash), symbol);
+    return lw_kernel_module(is_host_form(key) ? lw_specialisation_on_host(specialisation)
+                                              : specialisation->scalar,
+                            key, symbol, &specialisation->function->limits, out, err);
 }
 
 static lw_build_options
-build_options(const lw_special *special, const lw_entry_key *key)
+build_options(const lw_specialisation *specialisation, const lw_entry_key *key)
 {
-    lw_build_options options = lw_function_build_options(special->function);
+    lw_build_options options = lw_function_build_options(specialisation->function);
 
     if (key->watched)
         options.watch = LW_WATCH_ELEMENTS;
@@ -53,16 +54,17 @@ build_options(const lw_special *special, const lw_entry_key *key)
 }
 
 PyObject *
-lw_special_form(const lw_special *special, const lw_entry_key *key, int cc, const char *form)
+lw_specialisation_form(const lw_specialisation *specialisation, const lw_entry_key *key, int cc,
+                       const char *form)
 {
-    lw_build_options options = build_options(special, key);
+    lw_build_options options = build_options(specialisation, key);
     lw_module *module = NULL;
     lw_bytes bytes = {0};
     lw_error err = {0};
     lw_status status;
 
     Py_BEGIN_ALLOW_THREADS
-    status = lw_special_module(special, key, &module, &err);
+    status = lw_specialisation_module(specialisation, key, &module, &err);
     if (status == LW_OK)
         status = lw_build_output(module, cc, form, &options, &bytes, &err);
     Py_END_ALLOW_THREADS
@@ -71,15 +73,16 @@ lw_special_form(const lw_special *special, const lw_entry_key *key, int cc, cons
 }
 
 int
-lw_special_info(const lw_special *special, const lw_entry_key *key, int cc, lw_cubin_info *out)
+lw_specialisation_info(const lw_specialisation *specialisation, const lw_entry_key *key, int cc,
+                       lw_cubin_info *out)
 {
-    lw_build_options options = lw_function_build_options(special->function);
+    lw_build_options options = lw_function_build_options(specialisation->function);
     lw_module *module = NULL;
     lw_error err = {0};
     lw_status status;
 
     Py_BEGIN_ALLOW_THREADS
-    status = lw_special_module(special, key, &module, &err);
+    status = lw_specialisation_module(specialisation, key, &module, &err);
     if (status == LW_OK)
         status = lw_build_info(module, cc, &options, out, &err);
     lw_module_free(module);
@@ -123,15 +126,15 @@ fail:
 }
 
 static lw_status
-load(const lw_special *special, const lw_entry_key *key, lw_device_entry *entry,
+load(const lw_specialisation *specialisation, const lw_entry_key *key, lw_device_entry *entry,
      lw_build_report *report, lw_error *err)
 {
-    const lw_function *self = special->function;
+    const lw_function *self = specialisation->function;
     lw_build_options options = lw_function_build_options(self);
     lw_status status = LW_OK;
     lw_module *module = NULL;
 
-    LW_TRY(lw_special_module(special, key, &module, err));
+    LW_TRY(lw_specialisation_module(specialisation, key, &module, err));
     entry->together = lw_ir_syncs_grid(module);
     LW_TRY(lw_image_build(entry->device, module, &options, &entry->image, &entry->kernel,
                           report, err));
@@ -169,14 +172,14 @@ raise_record(const void *owner, const lw_report_record *record)
     memcpy(place.block, record->block, sizeof place.block);
     memcpy(place.thread, record->thread, sizeof place.thread);
     memcpy(place.words, record->values + LW_MAX_INDEX, sizeof place.words);
-    return lw_raise_at(&entry->special->scalar->raises[record->status - 1], &place);
+    return lw_raise_at(&entry->specialisation->scalar->raises[record->status - 1], &place);
 }
 
 /* A body that can raise gets a record to report in. */
 static int
 watch(lw_device_entry *entry)
 {
-    if (!entry->special->scalar->can_raise)
+    if (!entry->specialisation->scalar->can_raise)
         return 0;
     if (lw_watch_new(entry->device, raise_record, entry, &entry->watch) < 0)
         return -1;
@@ -185,7 +188,7 @@ watch(lw_device_entry *entry)
 }
 
 static lw_device_entry *
-new_device_entry(lw_special *special, lw_device *device, const lw_entry_key *key)
+new_device_entry(lw_specialisation *specialisation, lw_device *device, const lw_entry_key *key)
 {
     lw_device_entry *entry = lw_alloc_zero(1, sizeof *entry);
     lw_build_report report = {0};
@@ -196,10 +199,10 @@ new_device_entry(lw_special *special, lw_device *device, const lw_entry_key *key
         return (lw_device_entry *)PyErr_NoMemory();
     entry->key = *key;
     entry->device = device;
-    entry->special = special;
-    entry->batch = lw_kernel_batch(special->scalar);
+    entry->specialisation = specialisation;
+    entry->batch = lw_kernel_batch(specialisation->scalar);
     Py_BEGIN_ALLOW_THREADS
-    status = load(special, key, entry, &report, &err);
+    status = load(specialisation, key, entry, &report, &err);
     Py_END_ALLOW_THREADS
     if (status != LW_OK)
         lw_py_raise(&err);
@@ -207,25 +210,26 @@ new_device_entry(lw_special *special, lw_device *device, const lw_entry_key *key
         device_entry_free(entry);
         return NULL;
     }
-    if (lw_link_loaded(&special->function->links, entry->image) < 0) {
+    if (lw_link_loaded(&specialisation->function->links, entry->image) < 0) {
         device_entry_free(entry);
         return NULL;
     }
-    lw_compiled_count((lw_compiled *)special->function, &report);
-    lw_grown_add(&special->device, entry);
+    lw_compiled_count((lw_compiled *)specialisation->function, &report);
+    lw_grown_add(&specialisation->device, entry);
     return entry;
 }
 
 lw_device_entry *
-lw_special_device(lw_special *special, lw_device *device, const lw_entry_key *key)
+lw_specialisation_device(lw_specialisation *specialisation, lw_device *device,
+                         const lw_entry_key *key)
 {
     const device_key wanted = {device, key};
-    lw_device_entry *entry = lw_grown_find(&special->device, is_usable, &wanted);
+    lw_device_entry *entry = lw_grown_find(&specialisation->device, is_usable, &wanted);
 
     if (entry == NULL) {
-        entry = new_device_entry(special, device, key);
+        entry = new_device_entry(specialisation, device, key);
         if (entry != NULL)
-            lw_grown_note(&special->device, entry);
+            lw_grown_note(&specialisation->device, entry);
     }
     return entry;
 }
@@ -233,18 +237,18 @@ lw_special_device(lw_special *special, lw_device *device, const lw_entry_key *ke
 /* ---- host ---- */
 
 static lw_status
-build_host(const lw_special *special, const lw_entry_key *key, lw_host_entry *entry,
-           lw_build_report *report, lw_error *err)
+build_host(const lw_specialisation *specialisation, const lw_entry_key *key,
+           lw_host_entry *entry, lw_build_report *report, lw_error *err)
 {
-    lw_build_options options = build_options(special, key);
+    lw_build_options options = build_options(specialisation, key);
     lw_status status = LW_OK;
     lw_module *module = NULL;
 
-    LW_TRY(lw_special_module(special, key, &module, err));
+    LW_TRY(lw_specialisation_module(specialisation, key, &module, err));
     entry->shared_bytes = lw_ir_shared_bytes(module);
     LW_TRY(lw_ir_local_bytes(module, &entry->local_bytes, err));
     entry->prints = lw_ir_prints(module);
-    entry->steady = !lw_ir_has_op(special->scalar->module, LW_OP_LOOP);
+    entry->steady = !lw_ir_has_op(specialisation->scalar->module, LW_OP_LOOP);
     LW_TRY(lw_build_host(module, &options, &entry->code, report, err));
     entry->address = lw_code_symbol(entry->code, "lw_entry");
     if (entry->address == NULL)
@@ -270,9 +274,9 @@ is_of_key(const void *item, const void *key)
 }
 
 lw_host_entry *
-lw_special_host(lw_special *special, const lw_entry_key *key)
+lw_specialisation_host(lw_specialisation *specialisation, const lw_entry_key *key)
 {
-    lw_host_entry *entry = lw_grown_find(&special->host, is_of_key, key);
+    lw_host_entry *entry = lw_grown_find(&specialisation->host, is_of_key, key);
     lw_build_report report = {0};
     lw_error err = {0};
     lw_status status;
@@ -284,22 +288,22 @@ lw_special_host(lw_special *special, const lw_entry_key *key)
         return (lw_host_entry *)PyErr_NoMemory();
     entry->key = *key;
     Py_BEGIN_ALLOW_THREADS
-    status = build_host(special, key, entry, &report, &err);
+    status = build_host(specialisation, key, entry, &report, &err);
     Py_END_ALLOW_THREADS
     if (status != LW_OK) {
         host_entry_free(entry);
         return (lw_host_entry *)lw_py_raise(&err);
     }
-    lw_compiled_count((lw_compiled *)special->function, &report);
-    lw_grown_add(&special->host, entry);
+    lw_compiled_count((lw_compiled *)specialisation->function, &report);
+    lw_grown_add(&specialisation->host, entry);
     return entry;
 }
 
 void
-lw_special_drop_entries(lw_special *special)
+lw_specialisation_drop_entries(lw_specialisation *specialisation)
 {
-    lw_grown_free(&special->device, device_entry_free);
-    lw_grown_free(&special->host, host_entry_free);
+    lw_grown_free(&specialisation->device, device_entry_free);
+    lw_grown_free(&specialisation->host, host_entry_free);
 }
 
 /* ---- what kernels report ---- */
@@ -314,7 +318,7 @@ shown(const lw_function *self)
 int
 lw_entry_report(const lw_device_entry *entry, CUstream stream)
 {
-    const lw_function *self = entry->special->function;
+    const lw_function *self = entry->specialisation->function;
     lw_status status = LW_OK;
     bool capturing = false;
     lw_error err = {0};

@@ -138,7 +138,7 @@ key_of(const lw_prepared *p, bool device, lw_entry_key *key)
 {
     lw_forall_common_key(p->self, device, key);
     key->watched = !device && lw_door_watches_elements(&p->self->base.options);
-    key->noalias = !key->watched && lw_special_noalias(p->special, &p->bound);
+    key->noalias = !key->watched && lw_specialisation_noalias(p->specialisation, &p->bound);
     key->aligned = device && lw_bound_aligned(&p->bound);
     key->stepped = is_stepped(p->self, &p->space);
     key->wide = device && is_wide(p->self, &p->space, p->n);
@@ -152,7 +152,7 @@ prepare_host(lw_prepared *p)
     lw_entry_key key;
 
     key_of(p, false, &key);
-    p->host = lw_special_host(p->special, &key);
+    p->host = lw_specialisation_host(p->specialisation, &key);
     return p->host ? 0 : -1;
 }
 
@@ -168,7 +168,7 @@ tell_host(const lw_prepared *p, const lw_space_run *run)
         return 0;
     lw_space_index(&p->space, &p->host->key, run->failure.at, place.index);
     memcpy(place.words, run->failure.words, sizeof place.words);
-    return lw_raise_at(&p->special->scalar->raises[run->failure.status - 1], &place);
+    return lw_raise_at(&p->specialisation->scalar->raises[run->failure.status - 1], &place);
 }
 
 static int
@@ -318,7 +318,7 @@ prepare_device(lw_prepared *p, const lw_forall_keywords *keywords)
     if (keywords->stream != NULL && lw_stream_read(keywords->stream, &p->stream) < 0)
         return -1;
     key_of(p, true, &key);
-    p->entry = lw_special_device(p->special, p->device, &key);
+    p->entry = lw_specialisation_device(p->specialisation, p->device, &key);
     if (p->entry == NULL || choose_shape(p, keywords) < 0)
         return -1;
     return fill_params(p, &key);
@@ -378,7 +378,8 @@ lw_forall_prepare(lw_forall *self, PyObject *const *args, Py_ssize_t n_args,
     bool device;
 
     memset(p, 0, offsetof(lw_prepared, bound));
-    memset(&p->special, 0, offsetof(lw_prepared, slots) - offsetof(lw_prepared, special));
+    memset(&p->specialisation, 0,
+           offsetof(lw_prepared, slots) - offsetof(lw_prepared, specialisation));
     p->params = p->param_store;
     p->self = self;
     if (n_args < 1) {
@@ -392,12 +393,13 @@ lw_forall_prepare(lw_forall *self, PyObject *const *args, Py_ssize_t n_args,
     p->bound.negative = may_be_negative(self, &p->space);
     if (lw_bind(&self->base, args + 1, n_args - 1, &p->bound) < 0)
         return -1;
-    p->special = lw_special_get(&self->base, &p->bound);
-    if (p->special == NULL || choose_target(p, &device) < 0)
+    p->specialisation = lw_specialisation_get(&self->base, &p->bound);
+    if (p->specialisation == NULL || choose_target(p, &device) < 0)
         goto fail;
     if (p->n == 0)
         return 0;
-    if (p->special->n_races > 0 && lw_forall_refuse_races(p->special, &p->space) < 0)
+    if (p->specialisation->n_races > 0 &&
+        lw_forall_refuse_races(p->specialisation, &p->space) < 0)
         goto fail;
     if ((device ? prepare_device(p, keywords) : prepare_host(p)) == 0)
         return 0;
@@ -486,8 +488,8 @@ take_over(travel *t, PyObject *const *args, Py_ssize_t n, lw_device *device, CUs
 static int
 bring_back(const travel *t, const lw_prepared *p)
 {
-    for (uint32_t i = 0; i < p->special->n_written; i++) {
-        uint32_t arg = p->bound.arrays[p->special->written[i]].arg + 1;
+    for (uint32_t i = 0; i < p->specialisation->n_written; i++) {
+        uint32_t arg = p->bound.arrays[p->specialisation->written[i]].arg + 1;
         PyObject *host;
         int failed;
         if (t->copies[arg] == NULL)

@@ -6,17 +6,17 @@
 #include "core/py/raise.h"
 #include "core/py/target_read.h"
 #include "core/py/text_py.h"
-#include "forall/special_parts_py.h"
+#include "forall/specialisation_py_internal.h"
 
 #include <string.h>
 
 static PyObject *
-form_of(lw_special *special, int cc, const char *form)
+form_of(lw_specialisation *specialisation, int cc, const char *form)
 {
     lw_entry_key key;
 
-    lw_forall_common_key((lw_forall *)special->function, cc != 0, &key);
-    return lw_special_form(special, &key, cc, form);
+    lw_forall_common_key((lw_forall *)specialisation->function, cc != 0, &key);
+    return lw_specialisation_form(specialisation, &key, cc, form);
 }
 
 static PyObject *
@@ -24,7 +24,7 @@ inspect(PyObject *object, PyObject *args, PyObject *kwargs, int fallback, const 
 {
     static char *names[] = {"sig", "target", NULL};
     PyObject *sig = Py_None, *target = Py_None;
-    lw_special *special;
+    lw_specialisation *specialisation;
     int cc;
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO", names, &sig, &target))
@@ -32,12 +32,12 @@ inspect(PyObject *object, PyObject *args, PyObject *kwargs, int fallback, const 
     cc = lw_target_read(target, fallback, true);
     if (cc < 0)
         return NULL;
-    special = lw_special_of((lw_function *)object, sig);
-    if (special != NULL) /* the code that a common call runs there */
-        special = lw_special_twin(special, cc != 0, false);
+    specialisation = lw_specialisation_of((lw_function *)object, sig);
+    if (specialisation != NULL) /* the code that a common call runs there */
+        specialisation = lw_specialisation_twin(specialisation, cc != 0, false);
     if (cc == 0 && strcmp(form, "cubin") == 0)
         form = "object";
-    return special ? form_of(special, cc, form) : NULL;
+    return specialisation ? form_of(specialisation, cc, form) : NULL;
 }
 
 static PyObject *
@@ -45,38 +45,38 @@ inspect_types(PyObject *object, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"sig", NULL};
     PyObject *sig = Py_None;
-    lw_special *special;
+    lw_specialisation *specialisation;
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O", names, &sig))
         return NULL;
-    special = lw_special_of((lw_function *)object, sig);
-    return special ? lw_typed_take_text(lw_special_infer(special)) : NULL;
+    specialisation = lw_specialisation_of((lw_function *)object, sig);
+    return specialisation ? lw_typed_take_text(lw_specialisation_infer(specialisation)) : NULL;
 }
 
 /* ---- what it takes ---- */
 
 static PyObject *
-host_resources(lw_special *special)
+host_resources(lw_specialisation *specialisation)
 {
     lw_host_entry *entry;
     lw_entry_key key;
 
-    lw_forall_common_key((lw_forall *)special->function, false, &key);
-    entry = lw_special_host(special, &key);
+    lw_forall_common_key((lw_forall *)specialisation->function, false, &key);
+    entry = lw_specialisation_host(specialisation, &key);
     return entry ? lw_host_resources_dict(lw_code_size(entry->code)) : NULL;
 }
 
 static PyObject *
-device_resources(lw_special *special, int cc)
+device_resources(lw_specialisation *specialisation, int cc)
 {
-    const lw_function *f = special->function;
+    const lw_function *f = specialisation->function;
     lw_cubin_info info = {0};
     lw_entry_key key;
     int block =
         f->limits.max_threads && f->limits.max_threads < 256 ? (int)f->limits.max_threads : 256;
 
-    lw_forall_common_key((lw_forall *)special->function, true, &key);
-    if (lw_special_info(special, &key, cc, &info) < 0)
+    lw_forall_common_key((lw_forall *)specialisation->function, true, &key);
+    if (lw_specialisation_info(specialisation, &key, cc, &info) < 0)
         return NULL;
     return lw_resources_dict(NULL, &info, cc,
                              Py_BuildValue("{s:i,s:d}", "threads_per_block", block, "occupancy",
@@ -89,18 +89,18 @@ resources(PyObject *object, PyObject *args, PyObject *kwargs)
     static char *names[] = {"sig", "target", NULL};
     const lw_function *self = (lw_function *)object;
     PyObject *sig = Py_None, *target = Py_None;
-    lw_special *special;
+    lw_specialisation *specialisation;
     int cc;
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:resources", names, &sig, &target))
         return NULL;
     cc = lw_target_read(target, self->options.target == LW_CHOOSE_CPU ? 0 : 90, true);
-    special = cc < 0 ? NULL : lw_special_of((lw_function *)object, sig);
-    if (special != NULL)
-        special = lw_special_twin(special, cc != 0, false);
-    if (special == NULL)
+    specialisation = cc < 0 ? NULL : lw_specialisation_of((lw_function *)object, sig);
+    if (specialisation != NULL)
+        specialisation = lw_specialisation_twin(specialisation, cc != 0, false);
+    if (specialisation == NULL)
         return NULL;
-    return cc ? device_resources(special, cc) : host_resources(special);
+    return cc ? device_resources(specialisation, cc) : host_resources(specialisation);
 }
 
 #define INSPECT(name, fallback)                                                                \

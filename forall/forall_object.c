@@ -57,9 +57,9 @@ forall_repr(PyObject *object)
 
 /* Writes a signature that can be read back. */
 static PyObject *
-text_of(const lw_special *special)
+text_of(const lw_specialisation *specialisation)
 {
-    PyObject *types = lw_special_text(special);
+    PyObject *types = lw_specialisation_text(specialisation);
     PyObject *text = types ? PyUnicode_FromFormat("(%U)", types) : NULL;
 
     Py_XDECREF(types);
@@ -71,8 +71,8 @@ get_signatures(PyObject *object, void *Py_UNUSED(closure))
 {
     PyObject *list = PyList_New(0);
 
-    for (lw_special *at = lw_grown_first(&((lw_function *)object)->specials); list && at;
-         at = lw_grown_next(at)) {
+    for (lw_specialisation *at = lw_grown_first(&((lw_function *)object)->specialisations);
+         list && at; at = lw_grown_next(at)) {
         bool own = at->target == at && at->origin == NULL;
         PyObject *text = own ? text_of(at) : NULL;
         int known = text ? PySequence_Contains(list, text) : -own;

@@ -30,7 +30,7 @@ typedef struct lw_prepared {
     lw_bound bound;
     lw_space space;
     int64_t n; /* elements; 0: there is nothing to do */
-    lw_special *special;
+    lw_specialisation *specialisation;
     lw_host_entry *host; /* NULL: it runs on the device */
     lw_device_entry *entry;
     lw_device *device;
@@ -67,8 +67,8 @@ void lw_forall_common_key(const lw_forall *self, bool device, lw_entry_key *out)
 
 /* ---- forall_race_py.c ---- */
 
-/* -1 with E164 if several elements of the space race by one of special->races. */
-int lw_forall_refuse_races(const lw_special *special, const lw_space *space);
+/* -1 with E164 if several elements of the space race by one of specialisation->races. */
+int lw_forall_refuse_races(const lw_specialisation *specialisation, const lw_space *space);
 /* Runs a call on the host and watches for races between its elements. -1 with KernelError if
  * elements raced. */
 int lw_forall_run_watched(lw_prepared *prepared, lw_space_run *run);

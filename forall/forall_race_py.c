@@ -28,11 +28,11 @@ place_of(const lw_tree *tree, const lw_module *module, uint32_t loc)
 }
 
 static void
-refuse(const lw_special *special, const lw_race_store *race, uint32_t dim)
+refuse(const lw_specialisation *specialisation, const lw_race_store *race, uint32_t dim)
 {
-    const lw_tree *tree = special->function->tree;
+    const lw_tree *tree = specialisation->function->tree;
     const lw_fn *fn = &tree->fns.data[1];
-    uint32_t loc = place_of(tree, special->scalar->module, race->loc);
+    uint32_t loc = place_of(tree, specialisation->scalar->module, race->loc);
     lw_error err = {0};
     char label[128];
 
@@ -57,12 +57,12 @@ refuse(const lw_special *special, const lw_race_store *race, uint32_t dim)
 }
 
 int
-lw_forall_refuse_races(const lw_special *special, const lw_space *space)
+lw_forall_refuse_races(const lw_specialisation *specialisation, const lw_space *space)
 {
-    for (uint32_t i = 0; i < special->n_races; i++)
-        for (uint32_t d = 0; d < special->function->n_index; d++)
-            if ((special->races[i].dims >> d & 1) && space->n[d] > 1) {
-                refuse(special, &special->races[i], d);
+    for (uint32_t i = 0; i < specialisation->n_races; i++)
+        for (uint32_t d = 0; d < specialisation->function->n_index; d++)
+            if ((specialisation->races[i].dims >> d & 1) && space->n[d] > 1) {
+                refuse(specialisation, &specialisation->races[i], d);
                 return -1;
             }
     return 0;

@@ -2,7 +2,7 @@
 #include "core/py/numpy_api.h"
 
 #include "forall/kernel_py.h"
-#include "forall/special_parts_py.h"
+#include "forall/specialisation_py_internal.h"
 #include "forall/static_py.h"
 
 #include "core/py/raise.h"
@@ -39,13 +39,14 @@ check_index(const lw_function *self, const lw_fn *fn, const char *door)
         }
     for (uint32_t i = 0; i < self->n_index; i++) {
         uint32_t number = fn->params.data[i].annotation;
-        const lw_konst *konst = number ? &self->tree->konsts.data[number] : NULL;
-        if (konst && konst->kind == LW_K_DTYPE && konst->dtype != LW_DT_i64) {
+        const lw_constant *constant = number ? &self->tree->constants.data[number] : NULL;
+        if (constant && constant->kind == LW_K_DTYPE && constant->dtype != LW_DT_i64) {
             PyErr_Format(
                 PyExc_TypeError,
                 "%s: the element's index `%s` of `%s` is int64, not %s, which does not "
                 "hold every index; convert it where it is used",
-                door, fn->params.data[i].name, fn->name, lw_dtypes[konst->dtype].public_name);
+                door, fn->params.data[i].name, fn->name,
+                lw_dtypes[constant->dtype].public_name);
             return -1;
         }
     }
@@ -64,7 +65,7 @@ count_params(lw_function *self, const char *door)
     for (uint32_t i = self->n_index; i < fn->params.n; i++) {
         const lw_fn_param *param = &fn->params.data[i];
         if (param->kind == LW_PARAM_POSITIONAL || self->door->id == LW_DOOR_JIT) {
-            self->n_required += param->default_konst == 0 && param->kind != LW_PARAM_VARARG;
+            self->n_required += param->default_constant == 0 && param->kind != LW_PARAM_VARARG;
             continue;
         }
         PyErr_Format(
@@ -92,7 +93,7 @@ lw_function_init(lw_function *self, const lw_request *request)
                                                : self->options.max_blocksize);
     self->limits.min_blocks = (uint32_t)self->options.bound_blocks;
     self->limits.max_registers = (uint32_t)self->options.max_registers;
-    if (lw_none_konst(self->tree) == 0) {
+    if (lw_none_constant(self->tree) == 0) {
         PyErr_NoMemory();
         return -1;
     }
@@ -106,7 +107,7 @@ bool
 lw_function_statics_changed(const lw_compiled *head)
 {
     const lw_function *self = (const lw_function *)head;
-    const lw_special *at = self->statics ? lw_grown_first(&self->specials) : NULL;
+    const lw_specialisation *at = self->statics ? lw_grown_first(&self->specialisations) : NULL;
 
     for (; at != NULL; at = lw_grown_next(at))
         if (at->captures != NULL && lw_captures_changed(at->captures))
@@ -132,7 +133,8 @@ int
 lw_function_traverse(lw_function *self, visitproc visit, void *arg)
 {
     Py_VISIT(self->static_values);
-    for (lw_special *at = lw_grown_first(&self->specials); at != NULL; at = lw_grown_next(at)) {
+    for (lw_specialisation *at = lw_grown_first(&self->specialisations); at != NULL;
+         at = lw_grown_next(at)) {
         Py_VISIT(at->held);
         if (at->captures != NULL && lw_captures_traverse(at->captures, visit, arg))
             return 1;
@@ -141,9 +143,9 @@ lw_function_traverse(lw_function *self, visitproc visit, void *arg)
 }
 
 static void
-free_special(void *special)
+free_specialisation(void *specialisation)
 {
-    lw_special_free(special);
+    lw_specialisation_free(specialisation);
 }
 
 void
@@ -151,6 +153,6 @@ lw_function_drop(lw_compiled *head)
 {
     lw_function *self = (lw_function *)head;
 
-    lw_grown_free(&self->specials, free_special);
+    lw_grown_free(&self->specialisations, free_specialisation);
     Py_CLEAR(self->static_values); /* keys of specialisations name what is in it */
 }

@@ -2,7 +2,7 @@
 #include "forall/jit_py_internal.h"
 
 #include "core/py/raise.h"
-#include "forall/special_parts_py.h"
+#include "forall/specialisation_py_internal.h"
 
 #include <string.h>
 

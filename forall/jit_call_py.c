@@ -66,11 +66,11 @@ target_of_call(lw_jit *self, PyObject *const *args, Py_ssize_t n_args)
 }
 
 void
-lw_jit_host_key(const lw_special *special, lw_entry_key *key)
+lw_jit_host_key(const lw_specialisation *specialisation, lw_entry_key *key)
 {
-    *key =
-        (lw_entry_key){.form = lw_ir_is_collective(special->scalar->module) ? LW_ENTRY_SINGLE
-                                                                            : LW_ENTRY_WHOLE};
+    *key = (lw_entry_key){.form = lw_ir_is_collective(specialisation->scalar->module)
+                                      ? LW_ENTRY_SINGLE
+                                      : LW_ENTRY_WHOLE};
 }
 
 void
@@ -80,22 +80,22 @@ lw_jit_device_key(bool noalias, lw_entry_key *key)
 }
 
 static int
-compile_one(lw_special *special, lw_target_choice target)
+compile_one(lw_specialisation *specialisation, lw_target_choice target)
 {
     lw_entry_key key;
     lw_device *device;
 
-    if (special->scalar == NULL)
+    if (specialisation->scalar == NULL)
         return 0;
     if (target != LW_CHOOSE_CUDA) {
-        lw_jit_host_key(special, &key);
-        return lw_special_host(special, &key) ? 0 : -1;
+        lw_jit_host_key(specialisation, &key);
+        return lw_specialisation_host(specialisation, &key) ? 0 : -1;
     }
     if (!lw_driver_available()) /* the launch raises */
         return 0;
     device = lw_current_device();
     lw_jit_device_key(true, &key);
-    return device && lw_special_device(special, device, &key) ? 0 : -1;
+    return device && lw_specialisation_device(specialisation, device, &key) ? 0 : -1;
 }
 
 int
@@ -104,8 +104,8 @@ lw_jit_compile_declared(lw_jit *self)
     lw_target_choice target = lw_jit_target(self);
     int failed = 0;
 
-    for (lw_special *at = lw_grown_first(&self->base.specials); !failed && at != NULL;
-         at = lw_grown_next(at))
+    for (lw_specialisation *at = lw_grown_first(&self->base.specialisations);
+         !failed && at != NULL; at = lw_grown_next(at))
         failed = compile_one(at, target);
     return failed;
 }
@@ -149,14 +149,15 @@ cover(const lw_jit_launcher *self, uint32_t block, lw_launch_shape *config)
 /* ---- on the CPU ---- */
 
 static int
-raise_result(const lw_special *special, const lw_sim_result *result)
+raise_result(const lw_specialisation *specialisation, const lw_sim_result *result)
 {
     lw_raise_place place = {.kind = LW_AT_THREAD};
 
     memcpy(place.block, result->block, sizeof place.block);
     memcpy(place.thread, result->thread, sizeof place.thread);
     memcpy(place.words, result->words, sizeof place.words);
-    return lw_raise_at(&lw_special_on_host(special)->raises[result->status - 1], &place);
+    return lw_raise_at(&lw_specialisation_on_host(specialisation)->raises[result->status - 1],
+                       &place);
 }
 
 /* Runs without the GIL. LW_ERR_PYTHON: the exception of a signal handler is set. */
@@ -174,7 +175,7 @@ simulate_free(lw_sim_launch *launch, lw_sim_result *result, lw_error *err)
 }
 
 static int
-simulate(lw_jit *kernel, const lw_special *special, const lw_host_entry *entry,
+simulate(lw_jit *kernel, const lw_specialisation *specialisation, const lw_host_entry *entry,
          const lw_launch_shape *config, const uint64_t *values)
 {
     lw_sim_launch launch = {.static_bytes = entry->shared_bytes,
@@ -202,7 +203,7 @@ simulate(lw_jit *kernel, const lw_special *special, const lw_host_entry *entry,
         lw_py_raise(&err);
         return -1;
     }
-    return result.status == 0 ? 0 : raise_result(special, &result);
+    return result.status == 0 ? 0 : raise_result(specialisation, &result);
 }
 
 static int
@@ -210,7 +211,7 @@ run_bound_on_host(const lw_jit_launcher *self, lw_bound *bound)
 {
     lw_jit *kernel = self->kernel;
     lw_launch_shape config = self->config;
-    lw_special *special;
+    lw_specialisation *specialisation;
     lw_host_entry *entry;
     lw_entry_key key;
     uint32_t most = kernel->base.limits.max_threads;
@@ -228,12 +229,13 @@ run_bound_on_host(const lw_jit_launcher *self, lw_bound *bound)
                                                                 : HOST_BLOCK,
                                     &config) < 0)
         return -1;
-    special = check_block(kernel, &config) < 0 ? NULL : lw_special_get(&kernel->base, bound);
-    if (special == NULL)
+    specialisation =
+        check_block(kernel, &config) < 0 ? NULL : lw_specialisation_get(&kernel->base, bound);
+    if (specialisation == NULL)
         return -1;
-    lw_jit_host_key(special->target, &key);
-    entry = lw_special_host(special->target, &key);
-    return entry ? simulate(kernel, special->target, entry, &config, bound->values) : -1;
+    lw_jit_host_key(specialisation->target, &key);
+    entry = lw_specialisation_host(specialisation->target, &key);
+    return entry ? simulate(kernel, specialisation->target, entry, &config, bound->values) : -1;
 }
 
 static int
@@ -341,14 +343,14 @@ static int
 run_bound_on_device(const lw_jit_launcher *self, lw_bound *bound, lw_device *device)
 {
     lw_jit *kernel = self->kernel;
-    lw_special *special = lw_special_get(&kernel->base, bound);
+    lw_specialisation *specialisation = lw_specialisation_get(&kernel->base, bound);
     lw_device_entry *entry;
     lw_entry_key key;
 
-    if (special == NULL)
+    if (specialisation == NULL)
         return -1;
-    lw_jit_device_key(lw_special_noalias(special->target, bound), &key);
-    entry = lw_special_device(special->target, device, &key);
+    lw_jit_device_key(lw_specialisation_noalias(specialisation->target, bound), &key);
+    entry = lw_specialisation_device(specialisation->target, device, &key);
     if (entry == NULL || launch_entry(self, bound, device, entry) < 0)
         return -1;
     return lw_entry_report(entry, self->config.stream);

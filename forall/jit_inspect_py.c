@@ -8,7 +8,7 @@
 #include "core/py/raise.h"
 #include "core/py/target_read.h"
 #include "core/py/text_py.h"
-#include "forall/special_parts_py.h"
+#include "forall/specialisation_py_internal.h"
 
 #include <assert.h>
 #include <string.h>
@@ -20,16 +20,16 @@
 static lw_function *
 holder(lw_jit *self)
 {
-    bool called = self->value != NULL && lw_grown_first(&self->base.specials) == NULL;
+    bool called = self->value != NULL && lw_grown_first(&self->base.specialisations) == NULL;
 
     return called ? &self->value->base : &self->base;
 }
 
 /* The specialisation for a signature, compiled if the kernel is lazy. */
-static lw_special *
-special_of(lw_jit *self, PyObject *sig)
+static lw_specialisation *
+specialisation_of(lw_jit *self, PyObject *sig)
 {
-    lw_special *special;
+    lw_specialisation *specialisation;
 
     if (self->base.options.device) {
         PyErr_Format(PyExc_TypeError,
@@ -37,8 +37,8 @@ special_of(lw_jit *self, PyObject *sig)
                      lw_function_name(&self->base));
         return NULL;
     }
-    special = lw_special_of(holder(self), sig);
-    return special ? special->target : NULL;
+    specialisation = lw_specialisation_of(holder(self), sig);
+    return specialisation ? specialisation->target : NULL;
 }
 
 /* The compute capability of the current device, or 90 where there is none. */
@@ -55,12 +55,12 @@ default_cc(void)
 }
 
 static void
-key_for(const lw_special *special, int cc, lw_entry_key *key)
+key_for(const lw_specialisation *specialisation, int cc, lw_entry_key *key)
 {
-    if (special->function->gives_value)
+    if (specialisation->function->gives_value)
         *key = (lw_entry_key){.form = LW_ENTRY_VALUE};
     else if (cc == 0)
-        lw_jit_host_key(special, key);
+        lw_jit_host_key(specialisation, key);
     else
         lw_jit_device_key(true, key);
 }
@@ -69,35 +69,37 @@ key_for(const lw_special *special, int cc, lw_entry_key *key)
 
 /* One form of one specialisation. NULL with an exception. */
 static PyObject *
-form_of(const lw_special *special, int cc, const char *form)
+form_of(const lw_specialisation *specialisation, int cc, const char *form)
 {
     lw_entry_key key;
 
     assert(form != NULL);
-    key_for(special, cc, &key);
-    return lw_special_form(special, &key, cc, form);
+    key_for(specialisation, cc, &key);
+    return lw_specialisation_form(specialisation, &key, cc, form);
 }
 
 static PyObject *
-types_of(const lw_special *special, int Py_UNUSED(cc), const char *Py_UNUSED(form))
+types_of(const lw_specialisation *specialisation, int Py_UNUSED(cc),
+         const char *Py_UNUSED(form))
 {
-    return lw_typed_take_text(lw_special_infer(special));
+    return lw_typed_take_text(lw_specialisation_infer(specialisation));
 }
 
-typedef PyObject *(*of_special)(const lw_special *special, int cc, const char *form);
+typedef PyObject *(*of_specialisation)(const lw_specialisation *specialisation, int cc,
+                                       const char *form);
 
-/* The dict {signature: one(special)} of all specialisations. */
+/* The dict {signature: one(specialisation)} of all specialisations. */
 static PyObject *
-of_all(lw_jit *self, int cc, const char *form, of_special one)
+of_all(lw_jit *self, int cc, const char *form, of_specialisation one)
 {
     PyObject *all = PyDict_New();
 
-    for (lw_special *at = lw_grown_first(&holder(self)->specials); all != NULL && at != NULL;
-         at = lw_grown_next(at)) {
+    for (lw_specialisation *at = lw_grown_first(&holder(self)->specialisations);
+         all != NULL && at != NULL; at = lw_grown_next(at)) {
         PyObject *key, *value;
         if (at->target != at || at->origin != NULL)
             continue;
-        key = lw_special_signature(at);
+        key = lw_specialisation_signature(at);
         value = key ? one(at, cc, form) : NULL;
         if (value == NULL || PyDict_SetItem(all, key, value) < 0)
             Py_CLEAR(all);
@@ -108,14 +110,14 @@ of_all(lw_jit *self, int cc, const char *form, of_special one)
 }
 
 static PyObject *
-of_signature(lw_jit *self, PyObject *sig, int cc, const char *form, of_special one)
+of_signature(lw_jit *self, PyObject *sig, int cc, const char *form, of_specialisation one)
 {
-    lw_special *special;
+    lw_specialisation *specialisation;
 
     if (sig == Py_None)
         return of_all(self, cc, form, one);
-    special = special_of(self, sig);
-    return special ? one(special, cc, form) : NULL;
+    specialisation = specialisation_of(self, sig);
+    return specialisation ? one(specialisation, cc, form) : NULL;
 }
 
 /* A function that returns numbers is compiled for the CPU only, where it is called. */
@@ -135,7 +137,7 @@ check_there(lw_jit *self, int cc, const char *host_form)
 /* (signature=None, target=None) */
 static PyObject *
 inspect(PyObject *self, PyObject *args, PyObject *kwargs, const char *form,
-        const char *host_form, of_special one)
+        const char *host_form, of_specialisation one)
 {
     static char *names[] = {"signature", "target", NULL};
     PyObject *sig = Py_None, *target = Py_None;
@@ -207,19 +209,19 @@ inspect_types(PyObject *self, PyObject *args, PyObject *kwargs)
 /* ---- what it takes ---- */
 
 static int
-read_info(const lw_special *special, int cc, lw_cubin_info *info)
+read_info(const lw_specialisation *specialisation, int cc, lw_cubin_info *info)
 {
     lw_entry_key key;
 
     lw_jit_device_key(true, &key);
-    return lw_special_info(special, &key, cc, info);
+    return lw_specialisation_info(specialisation, &key, cc, info);
 }
 
 /* Registers are granted to warps in units of 256; a block has 65536. */
 static int
-most_threads(const lw_special *special, const lw_cubin_info *info)
+most_threads(const lw_specialisation *specialisation, const lw_cubin_info *info)
 {
-    int bound = (int)special->function->limits.max_threads;
+    int bound = (int)specialisation->function->limits.max_threads;
     int warp = (info->registers + 7) / 8 * 8 * 32;
     int most = warp ? 65536 / warp * 32 : 1024;
 
@@ -228,13 +230,13 @@ most_threads(const lw_special *special, const lw_cubin_info *info)
 }
 
 static PyObject *
-host_resources(const lw_special *special)
+host_resources(const lw_specialisation *specialisation)
 {
     lw_entry_key key;
     lw_host_entry *entry;
 
-    key_for(special, 0, &key);
-    entry = lw_special_host((lw_special *)special, &key);
+    key_for(specialisation, 0, &key);
+    entry = lw_specialisation_host((lw_specialisation *)specialisation, &key);
     if (entry == NULL)
         return NULL;
     return Py_BuildValue("{s:s,s:I,s:O}", "target", "cpu", "shared_bytes", entry->shared_bytes,
@@ -243,16 +245,16 @@ host_resources(const lw_special *special)
 
 /* The resources needed with blocks of this many threads; 0: the most threads that fit. */
 static PyObject *
-resources_of(const lw_special *special, int cc, int block)
+resources_of(const lw_specialisation *specialisation, int cc, int block)
 {
     lw_cubin_info info = {0};
     int most;
 
     if (cc == 0)
-        return host_resources(special);
-    if (read_info(special, cc, &info) < 0)
+        return host_resources(specialisation);
+    if (read_info(specialisation, cc, &info) < 0)
         return NULL;
-    most = most_threads(special, &info);
+    most = most_threads(specialisation, &info);
     block = block ? block : most;
     return lw_resources_dict(NULL, &info, cc,
                              Py_BuildValue("{s:i,s:d}", "max_threads_per_block", most,
@@ -264,7 +266,7 @@ resources(PyObject *object, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"signature", "target", "block", NULL};
     PyObject *sig, *target = Py_None, *block = Py_None;
-    lw_special *special;
+    lw_specialisation *specialisation;
     int64_t threads = 0;
     int cc;
 
@@ -273,27 +275,27 @@ resources(PyObject *object, PyObject *args, PyObject *kwargs)
         (block != Py_None && lw_jit_count_read(block, "resources: block", 1024, &threads) < 0))
         return NULL;
     cc = lw_target_read(target, holder((lw_jit *)object)->gives_value ? 0 : default_cc(), true);
-    special = cc < 0 || check_there((lw_jit *)object, cc, "") < 0
-                  ? NULL
-                  : special_of((lw_jit *)object, sig);
-    return special ? resources_of(special, cc, (int)threads) : NULL;
+    specialisation = cc < 0 || check_there((lw_jit *)object, cc, "") < 0
+                         ? NULL
+                         : specialisation_of((lw_jit *)object, sig);
+    return specialisation ? resources_of(specialisation, cc, (int)threads) : NULL;
 }
 
 /* ---- numba's questions ---- */
 
 static PyObject *
-number_of(const lw_special *special, int cc, const char *which)
+number_of(const lw_specialisation *specialisation, int cc, const char *which)
 {
     lw_cubin_info info = {0};
 
-    if (read_info(special, cc, &info) < 0)
+    if (read_info(specialisation, cc, &info) < 0)
         return NULL;
     switch (*which) {
     case 'r': return PyLong_FromLong(info.registers);
     case 'c': return PyLong_FromLong(info.constant_bytes);
     case 's': return PyLong_FromLong(info.shared_bytes);
     case 'l': return PyLong_FromLong(info.local_bytes);
-    default: return PyLong_FromLong(most_threads(special, &info));
+    default: return PyLong_FromLong(most_threads(specialisation, &info));
     }
 }
 
@@ -330,7 +332,7 @@ max_cooperative_grid_blocks(PyObject *object, PyObject *args, PyObject *kwargs)
     int64_t n_shared = 0;
     lw_launch_shape shape;
     lw_launch_config found = {0};
-    lw_special *special;
+    lw_specialisation *specialisation;
     lw_device_entry *entry;
     lw_entry_key entry_key;
     lw_device *device;
@@ -346,12 +348,14 @@ max_cooperative_grid_blocks(PyObject *object, PyObject *args, PyObject *kwargs)
     Py_XDECREF(key);
     if (bad)
         return NULL;
-    special = sig == Py_None ? lw_grown_first(&self->base.specials) : special_of(self, sig);
-    if (special == NULL && !PyErr_Occurred())
+    specialisation = sig == Py_None ? lw_grown_first(&self->base.specialisations)
+                                    : specialisation_of(self, sig);
+    if (specialisation == NULL && !PyErr_Occurred())
         PyErr_SetString(PyExc_ValueError, "signature= is needed: nothing is compiled yet");
-    device = special ? lw_current_device() : NULL;
+    device = specialisation ? lw_current_device() : NULL;
     lw_jit_device_key(true, &entry_key);
-    entry = device ? lw_special_device(special->target, device, &entry_key) : NULL;
+    entry =
+        device ? lw_specialisation_device(specialisation->target, device, &entry_key) : NULL;
     if (entry == NULL)
         return NULL;
     if (lw_launch_config_of(entry->kernel, shape.block[0] * shape.block[1] * shape.block[2],
@@ -368,7 +372,7 @@ kernel_compile(PyObject *object, PyObject *args, PyObject *kwargs)
     static char *names[] = {"signature", "target", NULL};
     PyObject *sig, *target = Py_None;
     lw_jit *self = (lw_jit *)object;
-    lw_special *special;
+    lw_specialisation *specialisation;
     lw_device *device;
     lw_entry_key key;
     int cc;
@@ -377,16 +381,17 @@ kernel_compile(PyObject *object, PyObject *args, PyObject *kwargs)
         return NULL;
     cc = target == Py_None ? (lw_jit_target(self) == LW_CHOOSE_CUDA ? 90 : 0)
                            : lw_target_read(target, 90, true);
-    special = cc < 0 || check_there(self, cc, "") < 0 ? NULL : special_of(self, sig);
-    if (special == NULL)
+    specialisation =
+        cc < 0 || check_there(self, cc, "") < 0 ? NULL : specialisation_of(self, sig);
+    if (specialisation == NULL)
         return NULL;
-    key_for(special, cc, &key);
+    key_for(specialisation, cc, &key);
     if (cc == 0) {
-        if (lw_special_host(special, &key) == NULL)
+        if (lw_specialisation_host(specialisation, &key) == NULL)
             return NULL;
     } else {
         device = lw_current_device();
-        if (device == NULL || lw_special_device(special, device, &key) == NULL)
+        if (device == NULL || lw_specialisation_device(specialisation, device, &key) == NULL)
             return NULL;
     }
     Py_RETURN_NONE;
@@ -397,15 +402,15 @@ static PyObject *
 text_for(lw_jit *self, PyObject **row, Py_ssize_t n)
 {
     PyObject *text = NULL;
-    lw_special *special;
+    lw_specialisation *specialisation;
     lw_bound bound;
 
     lw_bound_init(&bound);
     if (lw_bind(&self->base, row, n, &bound) < 0)
         return NULL;
-    special = lw_special_get(&self->base, &bound);
-    if (special != NULL)
-        text = lw_special_signature(special->target);
+    specialisation = lw_specialisation_get(&self->base, &bound);
+    if (specialisation != NULL)
+        text = lw_specialisation_signature(specialisation->target);
     lw_bound_release(&bound);
     return text;
 }

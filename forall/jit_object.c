@@ -9,7 +9,7 @@
 #include "core/py/types/signature_read.h"
 #include "forall/jit_py.h"
 #include "forall/jit_wrap_py.h"
-#include "forall/special_parts_py.h"
+#include "forall/specialisation_py_internal.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -271,13 +271,13 @@ kernel_repr(PyObject *object)
 static int
 list_signatures(const lw_function *function, PyObject *list)
 {
-    for (lw_special *at = lw_grown_first(&function->specials); at != NULL;
+    for (lw_specialisation *at = lw_grown_first(&function->specialisations); at != NULL;
          at = lw_grown_next(at)) {
         PyObject *text;
         int failed;
         if (at->target != at || at->origin != NULL)
             continue;
-        text = lw_special_signature(at);
+        text = lw_specialisation_signature(at);
         failed = text == NULL || PyList_Append(list, text) < 0;
         Py_XDECREF(text);
         if (failed)

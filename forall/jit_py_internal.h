@@ -62,7 +62,7 @@ PyObject *lw_jit_call(PyObject *self, PyObject *const *args, size_t nargsf, PyOb
 /* Where a launch without arrays, or eager compilation, happens. */
 lw_target_choice lw_jit_target(lw_jit *self);
 /* The key of a specialisation's code for the host. */
-void lw_jit_host_key(const lw_special *special, lw_entry_key *key);
+void lw_jit_host_key(const lw_specialisation *specialisation, lw_entry_key *key);
 void lw_jit_device_key(bool noalias, lw_entry_key *key);
 /* Compiles machine code for every declared signature whose target is available. -1:
  * exception. */

@@ -58,11 +58,11 @@ companion(lw_jit *self)
 }
 
 static lw_host_entry *
-entry_of(lw_special *special)
+entry_of(lw_specialisation *specialisation)
 {
     const lw_entry_key key = {.form = LW_ENTRY_VALUE};
 
-    return lw_special_host(special, &key);
+    return lw_specialisation_host(specialisation, &key);
 }
 
 int
@@ -72,7 +72,7 @@ lw_jit_declare_value(lw_jit *self)
 
     if (value == NULL)
         return -1;
-    for (lw_special *at = lw_grown_first(&value->base.specials); at != NULL;
+    for (lw_specialisation *at = lw_grown_first(&value->base.specialisations); at != NULL;
          at = lw_grown_next(at))
         if (at->scalar != NULL && entry_of(at) == NULL)
             return -1;
@@ -133,32 +133,33 @@ results_of(const lw_scalar *scalar, const uint64_t *parts)
 /* ---- the call ---- */
 
 static PyObject *
-raise_status(const lw_special *special, int32_t status)
+raise_status(const lw_specialisation *specialisation, int32_t status)
 {
     lw_raise_place place = {.kind = LW_AT_CALL};
 
     lw_raise_noted(place.words);
-    (void)lw_raise_at(&special->scalar->raises[status - 1], &place);
+    (void)lw_raise_at(&specialisation->scalar->raises[status - 1], &place);
     return NULL;
 }
 
 static PyObject *
-run(const lw_special *special, const lw_host_entry *entry, const uint64_t *values)
+run(const lw_specialisation *specialisation, const lw_host_entry *entry, const uint64_t *values)
 {
     uint64_t few[FEW_RESULTS], *parts = few;
     lw_value_code code = (lw_value_code)(uintptr_t)entry->address;
     PyObject *result = NULL;
     int32_t status;
 
-    if (2 * special->scalar->n_out > FEW_RESULTS)
-        parts = lw_alloc(2 * special->scalar->n_out * sizeof *parts);
+    if (2 * specialisation->scalar->n_out > FEW_RESULTS)
+        parts = lw_alloc(2 * specialisation->scalar->n_out * sizeof *parts);
     if (parts == NULL)
         return PyErr_NoMemory();
     Py_BEGIN_ALLOW_THREADS
     status = code(values, parts);
     Py_END_ALLOW_THREADS
     if (!entry->prints || lw_print_show() == 0)
-        result = status ? raise_status(special, status) : results_of(special->scalar, parts);
+        result = status ? raise_status(specialisation, status)
+                        : results_of(specialisation->scalar, parts);
     if (parts != few)
         lw_free(parts);
     return result;
@@ -185,7 +186,7 @@ is_kernel_only(void)
 static PyObject *
 call_bound(lw_jit *self, lw_jit *value, lw_bound *bound)
 {
-    lw_special *special;
+    lw_specialisation *specialisation;
     lw_host_entry *entry;
 
     if (bound->where == LW_WHERE_DEVICE)
@@ -193,13 +194,13 @@ call_bound(lw_jit *self, lw_jit *value, lw_bound *bound)
                             "%s: a call without [grid, block] runs on the CPU, and an argument "
                             "is an array on a GPU; expected NumPy arrays",
                             lw_function_name(&self->base));
-    special = lw_special_get(&value->base, bound);
-    if (special == NULL && is_kernel_only()) {
+    specialisation = lw_specialisation_get(&value->base, bound);
+    if (specialisation == NULL && is_kernel_only()) {
         PyErr_Clear();
         return lw_jit_needs_shape(self);
     }
-    entry = special ? entry_of(special) : NULL;
-    return entry ? run(special, entry, bound->values) : NULL;
+    entry = specialisation ? entry_of(specialisation) : NULL;
+    return entry ? run(specialisation, entry, bound->values) : NULL;
 }
 
 static PyObject *

@@ -5,9 +5,9 @@
  *     lw_bound bound;                                       (on the stack: some 8 KB, unset)
  *     lw_bound_init(&bound);
  *     if (lw_bind(self, args, n_args, &bound) < 0) return NULL;
- *     special = lw_special_get(self, &bound);               (compiles when new)
+ *     specialisation = lw_specialisation_get(self, &bound);               (compiles when new)
  *     …
- *     entry = lw_special_device(special, device, &key);     (compiles when new)
+ *     entry = lw_specialisation_device(specialisation, device, &key);     (compiles when new)
  *     lw_bound_use(&bound, stream); lw_launch(…); lw_bound_done(&bound, stream);
  *     …
  *     lw_bound_release(&bound);
@@ -31,7 +31,7 @@
 #include "core/py/types/signature_read.h"
 #include "forall/kernel_ir.h"
 
-struct lw_special;
+struct lw_specialisation;
 
 /* ---- the object ---- */
 
@@ -47,7 +47,7 @@ typedef struct lw_function {
     uint64_t statics;    /* bits, by argument after the index: static= names it */
     PyObject
         *static_values; /* dict: key of a value -> what keys of calls name it by; or NULL */
-    lw_grown specials;  /* lw_special */
+    lw_grown specialisations; /* lw_specialisation */
 } lw_function;
 
 /* Reads the function and the keywords into a new object; signatures are not examined:
@@ -148,18 +148,19 @@ lw_status lw_bound_done(lw_bound *bound, CUstream stream, lw_error *err);
 
 /* ---- specialisations ---- */
 
-typedef struct lw_special_cast { /* a number whose type in the declared signature is another */
+typedef struct lw_specialisation_cast { /* a number whose type in the declared signature is
+                                           another */
     uint32_t value, param;
     lw_dtype from, to;
     /* of a Python int: the type that must hold it, else OverflowError; or void */
     lw_dtype bounds;
     int64_t least, most;
-} lw_special_cast;
+} lw_specialisation_cast;
 
 /* Machine code on a device. */
 typedef struct lw_device_entry {
     lw_grown_item item;
-    struct lw_special *special; /* borrowed: owns this */
+    struct lw_specialisation *specialisation; /* borrowed: owns this */
     lw_entry_key key;
     lw_device *device;
     lw_kernel *kernel;
@@ -184,7 +185,7 @@ typedef struct lw_host_entry {
     _Atomic uint32_t cost_ps;
 } lw_host_entry;
 
-typedef struct lw_special {
+typedef struct lw_specialisation {
     lw_grown_item item;
     lw_function *function; /* borrowed */
     lw_arena arena;
@@ -192,11 +193,12 @@ typedef struct lw_special {
     const uint8_t *key;
     const lw_arg_spec *specs; /* of every parameter, including the index */
     uint32_t n_specs;
-    const lw_special_cast *casts;
+    const lw_specialisation_cast *casts;
     uint32_t n_casts;
-    struct lw_special *target; /* itself, or the declared one that calls with this key run */
+    struct lw_specialisation
+        *target; /* itself, or the declared one that calls with this key run */
     /* of a twin: the specialisation with the same types; else NULL */
-    struct lw_special *origin;
+    struct lw_specialisation *origin;
     lw_scalar *scalar;  /* NULL if target is another one */
     lw_scalar *on_host; /* the same with checks of dynamic shared memory; NULL: `scalar` */
     uint32_t n_written;
@@ -213,35 +215,37 @@ typedef struct lw_special {
     lw_captures *captures; /* of that reading, or NULL */
     lw_grown device;       /* lw_device_entry */
     lw_grown host;         /* lw_host_entry */
-} lw_special;
+} lw_specialisation;
 
 /* The specialisation for these arguments: typed and lowered if it is new. If the declared one
  * has other number types, bound->values are converted. NULL with an exception. */
-lw_special *lw_special_get(lw_function *self, lw_bound *bound);
+lw_specialisation *lw_specialisation_get(lw_function *self, lw_bound *bound);
 /* The same for a signature (a str, types, …), for inspection and ahead-of-time compilation. */
-lw_special *lw_special_of(lw_function *self, PyObject *signature);
+lw_specialisation *lw_specialisation_of(lw_function *self, PyObject *signature);
 /* The specialisation with the same types in code for arrays whose offsets do or do not fit 31
  * bits, and for an index that may or may not be negative; made if it is new. NULL with an
  * exception. */
-lw_special *lw_special_twin(lw_special *special, bool narrow, bool negative);
+lw_specialisation *lw_specialisation_twin(lw_specialisation *specialisation, bool narrow,
+                                          bool negative);
 /* "float32, float32[::1]": new str. */
-PyObject *lw_special_text(const lw_special *special);
+PyObject *lw_specialisation_text(const lw_specialisation *specialisation);
 /* "void(float32, float32[::1])"; for a function that gives a value with the type of that. */
-PyObject *lw_special_signature(const lw_special *special);
+PyObject *lw_specialisation_signature(const lw_specialisation *specialisation);
 /* Whether no array that the body writes overlaps another one: noalias of the entry key. */
-bool lw_special_noalias(const lw_special *special, const lw_bound *bound);
+bool lw_specialisation_noalias(const lw_specialisation *specialisation, const lw_bound *bound);
 /* The body that the host runs. */
-const lw_scalar *lw_special_on_host(const lw_special *special);
+const lw_scalar *lw_specialisation_on_host(const lw_specialisation *specialisation);
 /* Code for a target, compiled and loaded if it is new (and after a reset of the device); the
  * GIL is released meanwhile. NULL with an exception. */
-lw_device_entry *lw_special_device(lw_special *special, lw_device *device,
-                                   const lw_entry_key *key);
-lw_host_entry *lw_special_host(lw_special *special, const lw_entry_key *key);
+lw_device_entry *lw_specialisation_device(lw_specialisation *specialisation, lw_device *device,
+                                          const lw_entry_key *key);
+lw_host_entry *lw_specialisation_host(lw_specialisation *specialisation,
+                                      const lw_entry_key *key);
 /* The module from which these are compiled, for inspection. cc 0: the key's form for the
  * host. */
-lw_status lw_special_module(const lw_special *special, const lw_entry_key *key, lw_module **out,
-                            lw_error *err);
-void lw_special_free(lw_special *special); /* NULL is allowed */
+lw_status lw_specialisation_module(const lw_specialisation *specialisation,
+                                   const lw_entry_key *key, lw_module **out, lw_error *err);
+void lw_specialisation_free(lw_specialisation *specialisation); /* NULL is allowed */
 
 /* ---- after a launch ---- */
 

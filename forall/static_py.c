@@ -122,8 +122,8 @@ check_value(const lw_function *self, const lw_tree *tree, uint32_t arg, PyObject
 {
     const lw_fn_param *param = &tree->fns.data[1].params.data[self->n_index + arg];
 
-    if (param->default_konst != 0 &&
-        tree->konsts.data[param->default_konst].kind != LW_K_OBJECT)
+    if (param->default_constant != 0 &&
+        tree->constants.data[param->default_constant].kind != LW_K_OBJECT)
         return 0;
     PyErr_Format(PyExc_TypeError,
                  "%s: static argument `%s` must be a constant (a number, bool, str, None, a "
@@ -133,32 +133,33 @@ check_value(const lw_function *self, const lw_tree *tree, uint32_t arg, PyObject
 }
 
 int
-lw_special_read_statics(lw_special *special, PyObject *const *entries, uint32_t n_args)
+lw_specialisation_read_statics(lw_specialisation *specialisation, PyObject *const *entries,
+                               uint32_t n_args)
 {
-    lw_function *self = special->function;
+    lw_function *self = specialisation->function;
     PyObject *values = values_by_name(self, entries, n_args);
     PyObject *function = values ? lw_function_with_values(self->py_func, values) : NULL;
     lw_error err = {0};
     int failed = function == NULL ? -1 : 0;
 
-    if (!failed && lw_read_function(function, self->source, &special->tree, &special->captures,
-                                    &err) != LW_OK) {
+    if (!failed && lw_read_function(function, self->source, &specialisation->tree,
+                                    &specialisation->captures, &err) != LW_OK) {
         lw_py_raise(&err);
         failed = -1;
     }
     for (uint32_t i = 0; i < n_args && !failed; i++)
         if (entries[i] != NULL)
-            failed = check_value(self, special->tree, i, entries[i]);
+            failed = check_value(self, specialisation->tree, i, entries[i]);
     Py_XDECREF(function);
     Py_XDECREF(values);
     return failed;
 }
 
 void
-lw_static_print(const lw_special *special, uint32_t param, lw_text *out)
+lw_static_print(const lw_specialisation *specialisation, uint32_t param, lw_text *out)
 {
-    const lw_fn_param *of = &special->tree->fns.data[1].params.data[param];
+    const lw_fn_param *of = &specialisation->tree->fns.data[1].params.data[param];
 
     lw_text_addf(out, "%s=", of->name);
-    lw_konst_print(special->tree, of->default_konst, out);
+    lw_constant_print(specialisation->tree, of->default_constant, out);
 }

@@ -18,10 +18,11 @@ lw_is_static(const lw_function *self, uint32_t arg)
 /* What stands for the value of argument number `arg` in a key: the same object for equal
  * constants of one type (borrowed: the function keeps it). NULL with an exception. */
 PyObject *lw_static_entry(const lw_function *self, uint32_t arg, PyObject *value);
-/* Reads the function for special, whose arguments have these entries (NULL: not static or left
- * out): special->tree. -1 with an exception. */
-int lw_special_read_statics(lw_special *special, PyObject *const *entries, uint32_t n_args);
+/* Reads the function for specialisation, whose arguments have these entries (NULL: not static
+ * or left out): specialisation->tree. -1 with an exception. */
+int lw_specialisation_read_statics(lw_specialisation *specialisation, PyObject *const *entries,
+                                   uint32_t n_args);
 /* Adds "n=3". */
-void lw_static_print(const lw_special *special, uint32_t param, lw_text *out);
+void lw_static_print(const lw_specialisation *specialisation, uint32_t param, lw_text *out);
 
 #endif

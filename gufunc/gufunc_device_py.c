@@ -211,7 +211,7 @@ add_cores(lw_launch_record *record, const lw_device_gufunc *w)
         lw_record_add(record, (uint64_t)w->shape.sizes[d]);
     for (int i = 0; i < w->plan.walk.n_operands; i++)
         for (uint32_t d = 0;
-             d < layout->operands[i].n && w->key.operands[i].reach == LW_REACH_STRIDED; d++)
+             d < layout->operands[i].n && w->key.operands[i].access == LW_ACCESS_STRIDED; d++)
             lw_record_add(record, (uint64_t)w->plan.operands[i].core[d]);
 }
 

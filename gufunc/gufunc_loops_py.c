@@ -21,7 +21,7 @@ count_params(const lw_tree *tree, uint32_t *required, uint32_t *most)
     for (uint32_t i = 0; i < fn->params.n; i++) {
         const lw_fn_param *param = &fn->params.data[i];
         if (param->kind == LW_PARAM_VARARG ||
-            (param->kind == LW_PARAM_KEYWORD_ONLY && param->default_konst == 0)) {
+            (param->kind == LW_PARAM_KEYWORD_ONLY && param->default_constant == 0)) {
             PyErr_Format(PyExc_TypeError,
                          "guvectorize: parameter `%s` of `%s` is %s: operands are positional",
                          param->name, fn->name,
@@ -29,7 +29,7 @@ count_params(const lw_tree *tree, uint32_t *required, uint32_t *most)
                                                         : "keyword-only without a default");
             return -1;
         }
-        *required += param->default_konst == 0;
+        *required += param->default_constant == 0;
         *most += param->kind == LW_PARAM_POSITIONAL;
     }
     return 0;
@@ -228,8 +228,8 @@ infer(lw_gufunc_object *self, const lw_gufunc_loop *loop, lw_typed **out, lw_err
         if (member != NULL && member->specs[i].kind == LW_ARGK_ARRAY)
             specs[i] = member->specs[i];
         else
-            specs[i] =
-                (lw_arg_spec){.kind = LW_ARGK_KONST, .konst = fn->params.data[i].default_konst};
+            specs[i] = (lw_arg_spec){.kind = LW_ARGK_CONSTANT,
+                                     .constant = fn->params.data[i].default_constant};
     for (int k = 0; k < loop->nin + loop->nout; k++)
         if (self->params[k] != LW_NO_PARAM)
             spec_of(loop, k, &specs[self->params[k]]);

@@ -371,11 +371,12 @@ lw_reduce_read_operands(lw_reduce_call *call, PyObject *const *arrays, Py_ssize_
     if (out != NULL && PyArray_Check(out))
         lw_reduce_widen_by_out(call, call->array[0].dtype,
                                lw_dtype_of_descr(PyArray_DESCR((PyArrayObject *)out)));
-    call->special = lw_reducer_special(call->self, call->array, (uint32_t)n, call->dtype);
-    if (call->special == NULL)
+    call->specialisation =
+        lw_reducer_specialisation(call->self, call->array, (uint32_t)n, call->dtype);
+    if (call->specialisation == NULL)
         return -1;
-    return call->masked ? lw_reducer_host_masked(call->self, call->special)
-                        : lw_reducer_host(call->self, call->special);
+    return call->masked ? lw_reducer_host_masked(call->self, call->specialisation)
+                        : lw_reducer_host(call->self, call->specialisation);
 }
 
 /* ---- axes ---- */
@@ -480,7 +481,7 @@ lw_reduce_read_axes(lw_reduce_call *call, PyObject *axis)
 int
 lw_reduce_read_initial(lw_reduce_call *call)
 {
-    const lw_reduction *r = call->special->reduction;
+    const lw_reduction *r = call->specialisation->reduction;
     PyObject *initial = call->keywords.initial;
 
     call->has_initial = initial != NULL && initial != Py_None && initial != Py_Ellipsis;
@@ -525,7 +526,8 @@ lw_reduce_check_empty(const lw_reduce_call *call)
             "reduction operation %s of %s has no identity, for %.200R is no such number: "
             "give initial=",
             lw_reducer_name(call->self),
-            lw_dtypes[call->special->reduction->acc[0]].public_name, call->self->identity);
+            lw_dtypes[call->specialisation->reduction->acc[0]].public_name,
+            call->self->identity);
         return -1;
     }
     PyErr_Format(PyExc_ValueError,
@@ -571,8 +573,8 @@ lw_reduce_fill_job(lw_reduce_call *call)
 {
     lw_reduce_job *job = &call->job;
 
-    job->reduction = call->special->reduction;
-    job->code = &call->special->host;
+    job->reduction = call->specialisation->reduction;
+    job->code = &call->specialisation->host;
     job->kept.n = job->reduced.n = 0;
     for (int d = 0; d < call->ndim; d++)
         add_dimension(call, call->reduced[d] ? &job->reduced : &job->kept, d);
@@ -589,12 +591,12 @@ lw_reduce_fill_job(lw_reduce_call *call)
 void
 lw_reduce_mask_job(lw_reduce_call *call)
 {
-    const lw_reduction *masked = call->special->masked;
+    const lw_reduction *masked = call->specialisation->masked;
 
     if (!call->masked || masked == NULL)
         return;
     call->job.reduction = masked;
-    call->job.code = &call->special->masked_host;
+    call->job.code = &call->specialisation->masked_host;
     call->job.neutral = masked->neutral;
 }
 
@@ -603,7 +605,7 @@ lw_reduce_mask_job(lw_reduce_call *call)
 int
 lw_reduce_new_results(lw_reduce_call *call, int ndim, const int64_t *shape)
 {
-    const lw_reduction *r = call->special->reduction;
+    const lw_reduction *r = call->specialisation->reduction;
 
     for (uint32_t i = 0; i < r->n_out; i++) {
         PyArray_Descr *descr = lw_descr_of(r->out[i]);
@@ -656,7 +658,7 @@ put_out(lw_reduce_call *call, PyObject *out, uint32_t which)
 static int
 put_outs(lw_reduce_call *call)
 {
-    uint32_t n = lw_reduce_form_arrays(&call->special->reduction->out_form);
+    uint32_t n = lw_reduce_form_arrays(&call->specialisation->reduction->out_form);
     PyObject *out = call->keywords.out;
 
     if (out == NULL || out == Py_None)
@@ -766,7 +768,7 @@ lw_reduce_raise(const lw_reduction *r, PyArrayObject *const *numbers)
 PyObject *
 lw_reduce_hand_out(lw_reduce_call *call)
 {
-    const lw_reduction *r = call->special->reduction;
+    const lw_reduction *r = call->specialisation->reduction;
     static const lw_reduce_packing packing = {.number = keep_number, .record = make_record};
 
     if (r->n_raised && lw_reduce_raise(r, call->result + lw_reduce_n_results(r)) < 0)

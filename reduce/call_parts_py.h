@@ -23,7 +23,7 @@ typedef struct lw_reduce_call {
     int ndim;                                /* of the operands broadcast together */
     int64_t shape[LW_REDUCE_DIMS];
     bool reduced[LW_REDUCE_DIMS]; /* by axis */
-    lw_reduce_special *special;
+    lw_reduce_specialisation *specialisation;
     lw_dtype dtype;
     bool has_initial, has_empty;
     lw_reduce_item initial[LW_REDUCE_MOST], empty[LW_REDUCE_MOST];

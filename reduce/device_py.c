@@ -106,7 +106,7 @@ lw_reduce_entry_of(lw_reduce_call *call, lw_device *device, const lw_reduce_key 
     lw_build_options options = lw_door_build_options(&self->options, lw_reducer_name(self));
     lw_build_report report = {0};
     const entry_key wanted = {device, key};
-    lw_reduce_entry *entry = lw_grown_find(&call->special->entries, is_usable, &wanted);
+    lw_reduce_entry *entry = lw_grown_find(&call->specialisation->entries, is_usable, &wanted);
     lw_error err = {0};
     lw_status status;
 
@@ -118,14 +118,14 @@ lw_reduce_entry_of(lw_reduce_call *call, lw_device *device, const lw_reduce_key 
     entry->key = *key;
     entry->device = device;
     Py_BEGIN_ALLOW_THREADS
-    status = build(entry, call->special->reduction, &options, &report, &err);
+    status = build(entry, call->specialisation->reduction, &options, &report, &err);
     Py_END_ALLOW_THREADS
     if (status != LW_OK) {
         lw_reduce_entry_free(entry);
         return (lw_reduce_entry *)lw_py_raise(&err);
     }
     lw_compiled_count((lw_compiled *)self, &report);
-    lw_grown_add(&call->special->entries, entry);
+    lw_grown_add(&call->specialisation->entries, entry);
     return entry;
 }
 
@@ -201,7 +201,7 @@ lw_reduce_cubin_of(lw_reduce_call *call, const lw_reduce_key *key, int cc)
     lw_error err = {0};
     lw_status status = LW_OK;
 
-    LW_TRY(new_module(call->special->reduction, key, &module, &err));
+    LW_TRY(new_module(call->specialisation->reduction, key, &module, &err));
     LW_TRY(lw_build_cuda(module, cc, &options, &cubin, &report, &err));
     result = PyBytes_FromStringAndSize((const char *)lw_blob_data(cubin),
                                        (Py_ssize_t)lw_blob_size(cubin));
@@ -460,8 +460,9 @@ lw_reduce_device_read(device_call *d, PyObject *const *arrays, Py_ssize_t n)
     if (lw_reduce_warn_of_complex(call, n) < 0 || read_mask(d) < 0 ||
         look_at_out(d, call->array[0].dtype) < 0)
         return -1;
-    call->special = lw_reducer_special(call->self, call->array, (uint32_t)n, call->dtype);
-    return call->special ? 0 : -1;
+    call->specialisation =
+        lw_reducer_specialisation(call->self, call->array, (uint32_t)n, call->dtype);
+    return call->specialisation ? 0 : -1;
 }
 
 /* ---- the job on device addresses ---- */
@@ -500,7 +501,7 @@ fill_job(device_call *d, bool dense)
     lw_reduce_call *call = d->call;
     lw_reduce_job *job = &call->job;
 
-    job->reduction = call->special->reduction;
+    job->reduction = call->specialisation->reduction;
     job->kept.n = job->reduced.n = 0;
     for (int a = 0; a < call->ndim; a++) {
         lw_reduce_space *space = call->reduced[a] ? &job->reduced : &job->kept;
@@ -718,14 +719,14 @@ static int
 fill_empty(device_call *d)
 {
     lw_reduce_call *call = d->call;
-    const lw_reduction *r = call->special->reduction;
+    const lw_reduction *r = call->specialisation->reduction;
     lw_reduce_item item[LW_REDUCE_MOST];
     lw_error err = {0};
 
-    if (lw_reducer_host(call->self, call->special) < 0)
+    if (lw_reducer_host(call->self, call->specialisation) < 0)
         return -1;
     call->job.reduction = r;
-    call->job.code = &call->special->host;
+    call->job.code = &call->specialisation->host;
     call->job.kept.n = 0;
     call->job.reduced.n = 1;
     call->job.reduced.size[0] = 0;

@@ -16,7 +16,7 @@ typedef lw_reduce_device device_call;
 static PyObject *
 out_at(const device_call *d, uint32_t i)
 {
-    const lw_reduction *r = d->call->special->reduction;
+    const lw_reduction *r = d->call->specialisation->reduction;
     PyObject *out = i < lw_reduce_n_results(r) ? d->call->keywords.out : NULL;
 
     if (out != NULL && PyTuple_Check(out))
@@ -44,7 +44,7 @@ static bool
 can_be_result(const device_call *d, uint32_t i, PyObject *object, int ndim,
               const int64_t *shape)
 {
-    const lw_reduction *r = d->call->special->reduction;
+    const lw_reduction *r = d->call->specialisation->reduction;
     const lw_device_array *out = (const lw_device_array *)object;
 
     return object != NULL && lw_is_device_array(object) &&
@@ -62,8 +62,8 @@ new_result(device_call *d, uint32_t i, int ndim, const int64_t *shape)
     lw_error err = {0};
 
     if (!can_be_result(d, i, object, ndim, shape))
-        return lw_device_array_new(d->device, d->stream, d->call->special->reduction->out[i],
-                                   ndim, shape, 'C');
+        return lw_device_array_new(
+            d->device, d->stream, d->call->specialisation->reduction->out[i], ndim, shape, 'C');
     if (lw_device_array_use((lw_device_array *)object, d->stream, &err) != LW_OK)
         return (lw_device_array *)lw_py_raise(&err);
     d->in_out[i] = true;
@@ -73,7 +73,7 @@ new_result(device_call *d, uint32_t i, int ndim, const int64_t *shape)
 int
 lw_reduce_device_results(device_call *d, int ndim, const int64_t *shape)
 {
-    for (uint32_t i = 0; i < d->call->special->reduction->n_out; i++) {
+    for (uint32_t i = 0; i < d->call->specialisation->reduction->n_out; i++) {
         d->result[i] = new_result(d, i, ndim, shape);
         if (d->result[i] == NULL)
             return -1;
@@ -87,7 +87,7 @@ int
 lw_reduce_check_out_count(const device_call *d)
 {
     PyObject *out = d->call->keywords.out;
-    uint32_t n = lw_reduce_form_arrays(&d->call->special->reduction->out_form);
+    uint32_t n = lw_reduce_form_arrays(&d->call->specialisation->reduction->out_form);
 
     if (out == NULL || out == Py_None || (n == 1 && !PyTuple_Check(out)) ||
         (PyTuple_Check(out) && PyTuple_GET_SIZE(out) == (Py_ssize_t)n))
@@ -227,7 +227,7 @@ make_record(void *context, uint32_t to, PyArray_Descr *descr, uint32_t from, uin
 static int
 look_at_raised(device_call *d)
 {
-    const lw_reduction *r = d->call->special->reduction;
+    const lw_reduction *r = d->call->specialisation->reduction;
     uint32_t first = lw_reduce_n_results(r);
     PyArrayObject *numbers[LW_REDUCE_MOST] = {NULL};
     int result = 0;
@@ -250,9 +250,9 @@ lw_reduce_device_hand_out(device_call *d)
 {
     static const lw_reduce_packing packing = {.number = keep_number, .record = make_record};
 
-    if (d->call->special->reduction->n_raised && look_at_raised(d) < 0)
+    if (d->call->specialisation->reduction->n_raised && look_at_raised(d) < 0)
         return NULL;
     if (lw_reduce_pack(d->call, &packing, d) < 0)
         return NULL;
-    return lw_reduce_arrange(d->call->special->reduction, take_result, d);
+    return lw_reduce_arrange(d->call->specialisation->reduction, take_result, d);
 }

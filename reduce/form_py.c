@@ -112,7 +112,7 @@ dtype_of_node(const lw_reduction *r, uint32_t *node, uint32_t *number)
 static PyArray_Descr *
 record_descr(const lw_reduce_call *call, uint32_t node, uint32_t number)
 {
-    const lw_reduction *r = call->special->reduction;
+    const lw_reduction *r = call->specialisation->reduction;
 
     for (uint32_t i = 0; i < r->n_arrays; i++)
         if (r->array[i].record != NULL &&
@@ -144,7 +144,7 @@ pack_record(const lw_reduce_call *call, const lw_reduce_packing *packing, void *
 int
 lw_reduce_pack(const lw_reduce_call *call, const lw_reduce_packing *packing, void *context)
 {
-    const lw_reduce_form *form = &call->special->reduction->out_form;
+    const lw_reduce_form *form = &call->specialisation->reduction->out_form;
     uint32_t to = 0, from = 0, at = 0;
     int result = 0;
 

@@ -47,8 +47,8 @@ lw_reducer_signatures(PyObject *object, void *Py_UNUSED(closure))
     const lw_reducer *self = (lw_reducer *)object;
     PyObject *list = PyList_New(0);
 
-    for (lw_reduce_special *at = lw_grown_first(&self->specials); at != NULL && list != NULL;
-         at = lw_grown_next(at)) {
+    for (lw_reduce_specialisation *at = lw_grown_first(&self->specialisations);
+         at != NULL && list != NULL; at = lw_grown_next(at)) {
         PyObject *text = text_of(at->reduction);
         if (text == NULL || PyList_Append(list, text) < 0)
             Py_CLEAR(list);
@@ -146,11 +146,11 @@ add_hint(const lw_reducer *self)
 }
 
 /* One result of another dtype is what dtype= of a call gives. */
-static lw_reduce_special *
-special_of(lw_reducer *self, const lw_signature *signature)
+static lw_reduce_specialisation *
+specialisation_of(lw_reducer *self, const lw_signature *signature)
 {
     lw_reduce_operand arrays[LW_REDUCE_MOST];
-    lw_reduce_special *special, *with_dtype;
+    lw_reduce_specialisation *specialisation, *with_dtype;
     uint32_t n = signature->n_args;
 
     if (check_count(self, signature) < 0)
@@ -158,39 +158,39 @@ special_of(lw_reducer *self, const lw_signature *signature)
     for (uint32_t i = 0; i < n; i++)
         if (read_operand(signature, i, &arrays[i]) < 0)
             return NULL;
-    special = lw_reducer_special(self, arrays, n, LW_DT_void);
-    if (special == NULL && n > 1)
+    specialisation = lw_reducer_specialisation(self, arrays, n, LW_DT_void);
+    if (specialisation == NULL && n > 1)
         add_hint(self);
-    if (special == NULL || gives(special->reduction, signature))
-        return special;
+    if (specialisation == NULL || gives(specialisation->reduction, signature))
+        return specialisation;
     if (signature->result.kind == LW_SIG_SCALAR &&
-        lw_reduce_n_results(special->reduction) == 1) {
-        with_dtype = lw_reducer_special(self, arrays, n, signature->result.dtype);
+        lw_reduce_n_results(specialisation->reduction) == 1) {
+        with_dtype = lw_reducer_specialisation(self, arrays, n, signature->result.dtype);
         if (with_dtype == NULL || gives(with_dtype->reduction, signature))
             return with_dtype;
     }
-    complain_result(self, special->reduction, signature);
+    complain_result(self, specialisation->reduction, signature);
     return NULL;
 }
 
-static lw_reduce_special *
+static lw_reduce_specialisation *
 newest(lw_reducer *self)
 {
-    lw_reduce_special *special = lw_grown_first(&self->specials);
+    lw_reduce_specialisation *specialisation = lw_grown_first(&self->specialisations);
 
-    if (special == NULL)
+    if (specialisation == NULL)
         PyErr_Format(PyExc_ValueError,
                      "`%s` is not compiled for any types yet: give a signature, or call it "
                      "first",
                      lw_reducer_name(self));
-    return special;
+    return specialisation;
 }
 
-static lw_reduce_special *
-special_for(lw_reducer *self, PyObject *sig)
+static lw_reduce_specialisation *
+specialisation_for(lw_reducer *self, PyObject *sig)
 {
     lw_signature_list list = {0};
-    lw_reduce_special *special = NULL;
+    lw_reduce_specialisation *specialisation = NULL;
     lw_arena arena;
 
     if (sig == Py_None)
@@ -198,12 +198,12 @@ special_for(lw_reducer *self, PyObject *sig)
     lw_arena_init(&arena);
     if (lw_signatures_read(sig, false, &arena, &list) == 0) {
         if (list.n == 1)
-            special = special_of(self, &list.data[0]);
+            specialisation = specialisation_of(self, &list.data[0]);
         else
             PyErr_Format(PyExc_ValueError, "sig must be one signature, not %.200R", sig);
     }
     lw_arena_reset(&arena);
-    return special;
+    return specialisation;
 }
 
 /* ---- the kernel of many contiguous elements ---- */
@@ -256,7 +256,8 @@ fail:
 }
 
 static PyObject *
-form_of(const lw_reducer *self, const lw_reduce_special *special, int cc, const char *form)
+form_of(const lw_reducer *self, const lw_reduce_specialisation *specialisation, int cc,
+        const char *form)
 {
     lw_build_options options = lw_door_build_options(&self->options, lw_reducer_name(self));
     lw_module *module = NULL;
@@ -266,7 +267,7 @@ form_of(const lw_reducer *self, const lw_reduce_special *special, int cc, const 
     lw_status status;
 
     Py_BEGIN_ALLOW_THREADS
-    status = module_of(self, special->reduction, cc, &module, &plan, &err);
+    status = module_of(self, specialisation->reduction, cc, &module, &plan, &err);
     if (status == LW_OK)
         status = lw_build_output(module, cc, form, &options, &bytes, &err);
     Py_END_ALLOW_THREADS
@@ -282,11 +283,11 @@ static PyObject *
 inspect_now(lw_reducer *self, PyObject *sig, PyObject *target, int fallback, const char *form)
 {
     int cc = lw_target_read(target, fallback, true);
-    lw_reduce_special *special = cc < 0 ? NULL : special_for(self, sig);
+    lw_reduce_specialisation *specialisation = cc < 0 ? NULL : specialisation_for(self, sig);
 
     if (cc == 0 && strcmp(form, "cubin") == 0)
         form = "object";
-    return special ? form_of(self, special, cc, form) : NULL;
+    return specialisation ? form_of(self, specialisation, cc, form) : NULL;
 }
 
 static PyObject *
@@ -320,12 +321,12 @@ INSPECT(ltoir, 90)
 #undef INSPECT
 
 static PyObject *
-types_of(lw_reducer *self, const lw_reduce_special *special)
+types_of(lw_reducer *self, const lw_reduce_specialisation *specialisation)
 {
     lw_text text = {0};
     lw_error err = {0};
 
-    if (lw_reducer_print_types(self, special, &text, &err) == LW_OK)
+    if (lw_reducer_print_types(self, specialisation, &text, &err) == LW_OK)
         return lw_text_take(&text);
     lw_text_reset(&text);
     return lw_py_raise(&err);
@@ -336,36 +337,36 @@ inspect_types(PyObject *object, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"sig", NULL};
     PyObject *sig = Py_None, *result = NULL;
-    lw_reduce_special *special;
+    lw_reduce_specialisation *specialisation;
     lw_reducer *self;
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O", names, &sig))
         return NULL;
     self = (lw_reducer *)lw_compiled_current((lw_compiled *)object);
-    special = self ? special_for(self, sig) : NULL;
-    if (special != NULL)
-        result = types_of(self, special);
+    specialisation = self ? specialisation_for(self, sig) : NULL;
+    if (specialisation != NULL)
+        result = types_of(self, specialisation);
     Py_XDECREF((PyObject *)self);
     return result;
 }
 
 static PyObject *
-host_resources(lw_reducer *self, lw_reduce_special *special)
+host_resources(lw_reducer *self, lw_reduce_specialisation *specialisation)
 {
-    if (lw_reducer_host(self, special) < 0)
+    if (lw_reducer_host(self, specialisation) < 0)
         return NULL;
-    return lw_host_resources_dict(lw_code_size(special->host.code));
+    return lw_host_resources_dict(lw_code_size(specialisation->host.code));
 }
 
 static lw_status
-read_info(const lw_reducer *self, const lw_reduce_special *special, int cc,
+read_info(const lw_reducer *self, const lw_reduce_specialisation *specialisation, int cc,
           lw_reduce_plan *plan, lw_cubin_info *info, lw_error *err)
 {
     lw_build_options options = lw_door_build_options(&self->options, lw_reducer_name(self));
     lw_module *module = NULL;
     lw_status status;
 
-    LW_TRY(module_of(self, special->reduction, cc, &module, plan, err));
+    LW_TRY(module_of(self, specialisation->reduction, cc, &module, plan, err));
     LW_TRY(lw_build_info(module, cc, &options, info, err));
 fail:
     lw_module_free(module);
@@ -373,7 +374,7 @@ fail:
 }
 
 static PyObject *
-device_resources(const lw_reducer *self, const lw_reduce_special *special, int cc)
+device_resources(const lw_reducer *self, const lw_reduce_specialisation *specialisation, int cc)
 {
     lw_cubin_info info = {0};
     lw_reduce_plan plan;
@@ -381,7 +382,7 @@ device_resources(const lw_reducer *self, const lw_reduce_special *special, int c
     lw_status status;
 
     Py_BEGIN_ALLOW_THREADS
-    status = read_info(self, special, cc, &plan, &info, &err);
+    status = read_info(self, specialisation, cc, &plan, &info, &err);
     Py_END_ALLOW_THREADS
     if (status != LW_OK)
         return lw_py_raise(&err);
@@ -395,7 +396,7 @@ static PyObject *
 resources(PyObject *object, PyObject *args, PyObject *kwargs)
 {
     PyObject *sig = Py_None, *target = Py_None, *result = NULL;
-    lw_reduce_special *special;
+    lw_reduce_specialisation *specialisation;
     lw_reducer *self;
     int cc;
 
@@ -404,9 +405,10 @@ resources(PyObject *object, PyObject *args, PyObject *kwargs)
         return NULL;
     self = (lw_reducer *)lw_compiled_current((lw_compiled *)object);
     cc = self ? lw_target_read(target, self->cpu_only ? 0 : 90, true) : -1;
-    special = cc < 0 ? NULL : special_for(self, sig);
-    if (special != NULL)
-        result = cc ? device_resources(self, special, cc) : host_resources(self, special);
+    specialisation = cc < 0 ? NULL : specialisation_for(self, sig);
+    if (specialisation != NULL)
+        result = cc ? device_resources(self, specialisation, cc)
+                    : host_resources(self, specialisation);
     Py_XDECREF((PyObject *)self);
     return result;
 }

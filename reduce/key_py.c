@@ -54,7 +54,7 @@ cut(lw_reduce_call *call, PyObject *keys, int64_t n)
 {
     PyObject *results, *first;
 
-    for (uint32_t i = 0; i < call->special->reduction->n_out; i++) {
+    for (uint32_t i = 0; i < call->specialisation->reduction->n_out; i++) {
         PyObject *part = first_of((PyObject *)call->result[i], n);
         if (part == NULL)
             return NULL;
@@ -248,7 +248,7 @@ by_key(lw_reduce_device *d, void *context)
     keys_out =
         lw_device_array_new(d->device, d->stream, (lw_dtype)keys->dtype, 1, keys->shape, 'C');
     n = keys_out ? run(d, keys, keys_out) : -1;
-    for (uint32_t i = 0; i < d->call->special->reduction->n_out && n >= 0; i++) {
+    for (uint32_t i = 0; i < d->call->specialisation->reduction->n_out && n >= 0; i++) {
         d->result[i] = first_rows(d, d->result[i], n);
         if (d->result[i] == NULL)
             n = -1;

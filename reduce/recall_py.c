@@ -256,7 +256,7 @@ static bool
 is_plain(const lw_reduce_device *d)
 {
     const lw_reduce_call *call = d->call;
-    const lw_reduction *r = call->special->reduction;
+    const lw_reduction *r = call->specialisation->reduction;
     PyObject *out = call->keywords.out;
     bool plain = d->recalled != NULL && says_nothing(&call->keywords) &&
                  d->n_read <= MOST_INPUTS && r->n_out == 1 && r->out_form.n_nodes == 1 &&

@@ -372,9 +372,9 @@ scan_job(lw_reduce_call *call, int axis, bool exclusive)
     lw_error err = {0};
     lw_status status;
     free_run run;
-    const lw_reduction *r = call->special->reduction;
+    const lw_reduction *r = call->specialisation->reduction;
 
-    if (lw_reducer_host_scans(call->self, call->special) < 0)
+    if (lw_reducer_host_scans(call->self, call->specialisation) < 0)
         return -1;
     for (int pass = 0; pass < 2; pass++) /* the axis last */
         for (int d = 0; d < call->ndim; d++) {
@@ -445,7 +445,7 @@ typedef struct slices {
 static void
 spread(const slices *s, int64_t which)
 {
-    const lw_reduction *r = s->call->special->reduction;
+    const lw_reduction *r = s->call->specialisation->reduction;
 
     for (uint32_t i = 0; i < r->n_out; i++) {
         PyArrayObject *result = s->call->result[i];
@@ -487,7 +487,7 @@ one_slice(slices *s, int64_t which, lw_error *err)
 static int
 run_slices(slices *s)
 {
-    const lw_reduction *r = s->call->special->reduction;
+    const lw_reduction *r = s->call->specialisation->reduction;
     lw_status status = LW_OK;
     free_run run;
     lw_error err = {0};
@@ -524,7 +524,7 @@ run_all_slices(slices *s)
         inner *= call->shape[d];
     if (inner >= WIDE || s->n == 0 || call->shape[s->axis] / s->n >= LONG)
         return run_slices(s);
-    if (lw_reducer_host_scans(call->self, call->special) < 0)
+    if (lw_reducer_host_scans(call->self, call->specialisation) < 0)
         return -1;
     lw_reduce_fill_job(call);
     run_begin(&run, &call->job);

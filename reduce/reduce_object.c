@@ -224,7 +224,7 @@ drop(lw_compiled *head)
 
     for (int i = 0; i < LW_N_RECALLS; i++)
         lw_reduce_recalls_free(self->recalled[i]);
-    lw_reducer_drop_specials(self);
+    lw_reducer_drop_specialisations(self);
     lw_tree_free(self->map_tree);
     lw_tree_free(self->finish_tree);
 }
@@ -304,7 +304,7 @@ static PyObject *
 reducer_reorders(PyObject *self, PyObject *dtype)
 {
     PyArray_Descr *descr = NULL;
-    lw_reduce_special *special;
+    lw_reduce_specialisation *specialisation;
     lw_reduce_operand found = {0};
 
     if (!PyArray_DescrConverter(dtype, &descr))
@@ -313,8 +313,8 @@ reducer_reorders(PyObject *self, PyObject *dtype)
     Py_DECREF(descr);
     if (found.dtype == LW_DT_void)
         Py_RETURN_FALSE;
-    special = lw_reducer_special((lw_reducer *)self, &found, 1, found.dtype);
-    return special ? PyBool_FromLong(special->reduction->commutative) : NULL;
+    specialisation = lw_reducer_specialisation((lw_reducer *)self, &found, 1, found.dtype);
+    return specialisation ? PyBool_FromLong(specialisation->reduction->commutative) : NULL;
 }
 
 /* Keys that are equal and neighbours: lanewise/_reduce.py finds where they begin. */

@@ -19,7 +19,7 @@ enum { /* calls that are remembered: reduce/recall_py.h */
 };
 
 /* What is compiled for operands of given dtypes. */
-typedef struct lw_reduce_special {
+typedef struct lw_reduce_specialisation {
     lw_grown_item item;
     uint32_t n_arrays;
     lw_reduce_operand array[LW_REDUCE_MOST];
@@ -30,7 +30,7 @@ typedef struct lw_reduce_special {
     lw_reduction *masked;       /* with where= as an operand, on the host; or NULL */
     lw_reduce_code masked_host; /* of it */
     lw_grown entries;           /* GPU kernels, lw_reduce_entry: reduce/device_py.c */
-} lw_reduce_special;
+} lw_reduce_specialisation;
 
 /* tree: of the function that combines; captures: of all three. */
 typedef struct lw_reducer {
@@ -40,7 +40,7 @@ typedef struct lw_reducer {
     PyObject *identity;                              /* as given, or NULL */
     bool cpu_only, cuda_only;                        /* target= of the decorator */
     int commutative;                                 /* -1: as combine shows itself */
-    lw_grown specials;                               /* lw_reduce_special */
+    lw_grown specialisations;                        /* lw_reduce_specialisation */
     struct lw_reduce_recall *recalled[LW_N_RECALLS]; /* the latest first */
 } lw_reducer;
 
@@ -48,17 +48,19 @@ const char *lw_reducer_name(const lw_reducer *self);
 /* How many arrays a call takes; 0: any number (there is no map). */
 uint32_t lw_reducer_n_arrays(const lw_reducer *self);
 /* Typed and lowered when new. NULL with an exception. */
-lw_reduce_special *lw_reducer_special(lw_reducer *self, const lw_reduce_operand *arrays,
-                                      uint32_t n, lw_dtype dtype);
+lw_reduce_specialisation *lw_reducer_specialisation(lw_reducer *self,
+                                                    const lw_reduce_operand *arrays, uint32_t n,
+                                                    lw_dtype dtype);
 /* Its functions with the type of each expression. */
-lw_status lw_reducer_print_types(const lw_reducer *self, const lw_reduce_special *special,
-                                 lw_text *out, lw_error *err);
+lw_status lw_reducer_print_types(const lw_reducer *self,
+                                 const lw_reduce_specialisation *specialisation, lw_text *out,
+                                 lw_error *err);
 /* Machine code for this CPU; that of scans and slices. -1 with an exception. */
-int lw_reducer_host(lw_reducer *self, lw_reduce_special *special);
+int lw_reducer_host(lw_reducer *self, lw_reduce_specialisation *specialisation);
 /* The same for where=: masked and its code, where that is possible, else the usual. */
-int lw_reducer_host_masked(lw_reducer *self, lw_reduce_special *special);
-int lw_reducer_host_scans(lw_reducer *self, lw_reduce_special *special);
-void lw_reducer_drop_specials(lw_reducer *self);
+int lw_reducer_host_masked(lw_reducer *self, lw_reduce_specialisation *specialisation);
+int lw_reducer_host_scans(lw_reducer *self, lw_reduce_specialisation *specialisation);
+void lw_reducer_drop_specialisations(lw_reducer *self);
 
 /* r(a, *more, …), r.accumulate, r.reduceat */
 PyObject *lw_reducer_call(PyObject *self, PyObject *args, PyObject *kwargs);

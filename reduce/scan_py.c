@@ -36,7 +36,7 @@ void
 lw_reduce_scan_start(lw_reduce_scan *scan, const lw_reduce_call *call, int axis)
 {
     memset(scan, 0, sizeof *scan);
-    scan->reduction = call->special->reduction;
+    scan->reduction = call->specialisation->reduction;
     scan->outer = scan->inner = 1;
     for (int a = 0; a < call->ndim; a++)
         if (a < axis)

@@ -17,8 +17,8 @@ member_specs(const lw_member *member, const lw_tree *tree, const lw_dtype *in, l
         out[i] = member->specs[i];
         if (out[i].kind == LW_ARGK_SCALAR)
             out[i].dtype = *in++;
-        else if (out[i].kind == LW_ARGK_KONST)
-            out[i].konst = tree->fns.data[1].params.data[i].default_konst;
+        else if (out[i].kind == LW_ARGK_CONSTANT)
+            out[i].constant = tree->fns.data[1].params.data[i].default_constant;
     }
 }
 

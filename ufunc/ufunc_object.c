@@ -25,14 +25,14 @@ count_inputs(const lw_tree *tree, uint32_t *required, uint32_t *most, uint32_t *
             *most = *named = LW_MAX_ARGS;
             continue;
         }
-        if (param->kind == LW_PARAM_KEYWORD_ONLY && param->default_konst == 0) {
+        if (param->kind == LW_PARAM_KEYWORD_ONLY && param->default_constant == 0) {
             PyErr_Format(PyExc_TypeError,
                          "vectorize: keyword-only parameter `%s` of `%s` needs a default: "
                          "operands are positional",
                          param->name, fn->name);
             return -1;
         }
-        *required += param->default_konst == 0;
+        *required += param->default_constant == 0;
         *most += param->kind == LW_PARAM_POSITIONAL;
         *named += 1;
     }

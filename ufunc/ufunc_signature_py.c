@@ -60,11 +60,11 @@ done:
 
 /* One of our types or NumPy's; Python's own (`x: float`) are hints for readers. */
 static lw_dtype
-dtype_of_annotation(const lw_tree *tree, uint32_t konst)
+dtype_of_annotation(const lw_tree *tree, uint32_t constant)
 {
-    const lw_konst *k = &tree->konsts.data[konst];
+    const lw_constant *k = &tree->constants.data[constant];
 
-    return konst != 0 && k->kind == LW_K_DTYPE ? k->dtype : LW_DT_void;
+    return constant != 0 && k->kind == LW_K_DTYPE ? k->dtype : LW_DT_void;
 }
 
 static bool
@@ -77,7 +77,7 @@ annotated_args(const lw_tree *tree, lw_arena *arena, lw_signature *out)
     for (uint32_t i = 0; args != NULL && i < fn->params.n; i++) {
         const lw_fn_param *param = &fn->params.data[i];
         lw_dtype dtype = dtype_of_annotation(tree, param->annotation);
-        if (param->default_konst != 0)
+        if (param->default_constant != 0)
             continue; /* a constant of the function, no operand */
         if (dtype == LW_DT_void)
             return false;
@@ -90,13 +90,13 @@ annotated_args(const lw_tree *tree, lw_arena *arena, lw_signature *out)
 static void
 annotated_result(const lw_tree *tree, lw_arena *arena, lw_signature *out)
 {
-    uint32_t konst = tree->fns.data[1].return_annotation;
-    const lw_konst *k = &tree->konsts.data[konst];
+    uint32_t constant = tree->fns.data[1].return_annotation;
+    const lw_constant *k = &tree->constants.data[constant];
     lw_sig_type *items;
 
-    out->result.dtype = dtype_of_annotation(tree, konst);
+    out->result.dtype = dtype_of_annotation(tree, constant);
     out->result.kind = out->result.dtype == LW_DT_void ? LW_SIG_NONE : LW_SIG_SCALAR;
-    if (konst == 0 || k->kind != LW_K_TUPLE)
+    if (constant == 0 || k->kind != LW_K_TUPLE)
         return;
     items = lw_arena_take(arena, k->n * sizeof *items);
     for (uint32_t i = 0; items != NULL && i < k->n; i++) {

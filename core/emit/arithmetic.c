@@ -59,7 +59,7 @@ was_u32(lw_emitter *e, lw_ref value, lw_name *out)
         *out = lw_operand(e, inst->a);
         return true;
     }
-    bits = inst->op == LW_OP_CONST ? e->func->konsts.data[inst->a].bits : UINT64_MAX;
+    bits = inst->op == LW_OP_CONST ? e->func->constants.data[inst->a].bits : UINT64_MAX;
     if (bits > UINT32_MAX)
         return false;
     snprintf(out->text, sizeof out->text, "%" PRId32, (int32_t)(uint32_t)bits);
@@ -111,7 +111,7 @@ static bool
 is_short_mask(const lw_emitter *e, lw_ref value, uint64_t more)
 {
     const lw_inst *inst = &e->func->insts.data[value];
-    uint64_t bits = inst->op == LW_OP_CONST ? e->func->konsts.data[inst->a].bits - more : 0;
+    uint64_t bits = inst->op == LW_OP_CONST ? e->func->constants.data[inst->a].bits - more : 0;
 
     return bits > 0 && bits <= UINT16_MAX && (bits & (bits + 1)) == 0;
 }
@@ -253,7 +253,7 @@ is_zero(const lw_emitter *e, lw_ref value)
 {
     const lw_inst *inst = made_by(e, value);
 
-    return inst->op == LW_OP_CONST && e->func->konsts.data[inst->a].bits == 0;
+    return inst->op == LW_OP_CONST && e->func->constants.data[inst->a].bits == 0;
 }
 
 /* x < 0 ? -x : x on integers. LLVM 7 turns it into abs.s32, whose result ptxas assumes to be

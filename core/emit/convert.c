@@ -217,7 +217,7 @@ top_bits_to_float(lw_emitter *e, lw_dtype from, lw_dtype to)
     if (!e->gpu || from != LW_DT_u64 || to != LW_DT_f32 || shift->op != LW_OP_SHR)
         return false;
     by = &e->func->insts.data[shift->b];
-    k = by->op == LW_OP_CONST ? e->func->konsts.data[by->a].bits : 0;
+    k = by->op == LW_OP_CONST ? e->func->constants.data[by->a].bits : 0;
     if (k == 0 || k >= 32) /* from 32 on the shift only selects the upper half */
         return false;
     snprintf(mask, sizeof mask, "%" PRId64, -((int64_t)1 << k));

@@ -75,7 +75,7 @@ lw_operand(lw_emitter *e, lw_ref value)
     assert(value > 0 && value < e->func->insts.n);
     assert(inst->type != LW_DT_void || inst->op == LW_OP_CALL); /* of several results */
     if (inst->op == LW_OP_CONST)
-        return constant(e, (lw_dtype)inst->type, e->func->konsts.data[inst->a].bits);
+        return constant(e, (lw_dtype)inst->type, e->func->constants.data[inst->a].bits);
     if (inst->op == LW_OP_PARAM)
         snprintf(name.text, sizeof name.text, "%%p%u%s", inst->a,
                  is_entry && inst->type == LW_DT_b1 ? "b" : "");

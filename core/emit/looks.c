@@ -77,7 +77,7 @@ value_of(const lw_emitter *e, const lw_func *func, lw_ref ref, int depth, int64_
     if (depth == 0 || inst->lanes > 1 || lw_is_float((lw_dtype)inst->type))
         return false;
     switch (inst->op) {
-    case LW_OP_CONST: *value = (int64_t)func->konsts.data[inst->a].bits; break;
+    case LW_OP_CONST: *value = (int64_t)func->constants.data[inst->a].bits; break;
     case LW_OP_PARAM: return value_of_param(e, func, inst->a, depth - 1, value);
     case LW_OP_CAST:
     case LW_OP_BITCAST: return value_of(e, func, inst->a, depth - 1, value);

@@ -10,10 +10,10 @@ typedef struct subscript_reader {
     uint32_t n_ellipses, ellipsis; /* the item that is filled next */
 } subscript_reader;
 
-static const lw_konst *
-konst_at(const subscript_reader *r, uint32_t konst)
+static const lw_constant *
+constant_at(const subscript_reader *r, uint32_t constant)
 {
-    return konst ? lw_typed_konst(r->typed, konst) : NULL;
+    return constant ? lw_typed_constant(r->typed, constant) : NULL;
 }
 
 static void
@@ -31,11 +31,14 @@ add(subscript_reader *r, lw_index_item item)
 }
 
 static void
-add_value(subscript_reader *r, uint32_t node, uint32_t element, lw_type type, uint32_t konst)
+add_value(subscript_reader *r, uint32_t node, uint32_t element, lw_type type, uint32_t constant)
 {
-    const lw_konst *k = konst_at(r, konst);
-    lw_index_item item = {
-        .kind = LW_INDEX_AT, .type = type, .node = node, .element = element, .konst = konst};
+    const lw_constant *k = constant_at(r, constant);
+    lw_index_item item = {.kind = LW_INDEX_AT,
+                          .type = type,
+                          .node = node,
+                          .element = element,
+                          .constant = constant};
 
     if (k && k->kind == LW_K_ELLIPSIS) {
         r->ellipsis = r->out->n;
@@ -53,7 +56,7 @@ add_value(subscript_reader *r, uint32_t node, uint32_t element, lw_type type, ui
 static void
 add_tuple(subscript_reader *r, uint32_t node, const lw_type_row *row)
 {
-    const lw_konst *k = konst_at(r, r->nodes[node].konst);
+    const lw_constant *k = constant_at(r, r->nodes[node].constant);
 
     for (uint32_t i = 0; i < row->n; i++)
         add_value(r, node, i + 1, row->elements[i],
@@ -79,7 +82,7 @@ add_node(subscript_reader *r, uint32_t node)
         r->out->is_known &= row != NULL;
         return;
     }
-    add_value(r, node, 0, r->nodes[node].type, r->nodes[node].konst);
+    add_value(r, node, 0, r->nodes[node].type, r->nodes[node].constant);
 }
 
 /* Fill the axes that `...` stands for, and those that are not named at the end. */

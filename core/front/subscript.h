@@ -16,10 +16,10 @@ typedef enum lw_index_kind {
 
 typedef struct lw_index_item {
     lw_index_kind kind;
-    lw_type type;     /* AT: of the index */
-    uint32_t node;    /* AT: the expression; SLICE: the slice */
-    uint32_t element; /* AT: 0, or 1 + the element of node's value, which is a tuple */
-    uint32_t konst;   /* AT: nonzero when known at compile time */
+    lw_type type;      /* AT: of the index */
+    uint32_t node;     /* AT: the expression; SLICE: the slice */
+    uint32_t element;  /* AT: 0, or 1 + the element of node's value, which is a tuple */
+    uint32_t constant; /* AT: nonzero when known at compile time */
 } lw_index_item;
 
 enum { LW_MAX_INDEX = 2 * LW_MAX_ARRAY_DIMS };

@@ -42,12 +42,12 @@ lw_tree_new(lw_tree **out, lw_error *err)
     lw_arena_init(&tree->arena);
     RESERVE_NONE(nodes);
     RESERVE_NONE(lists);
-    RESERVE_NONE(konsts);
+    RESERVE_NONE(constants);
     RESERVE_NONE(locs);
     RESERVE_NONE(fns);
     RESERVE_NONE(diags);
     RESERVE_NONE(files);
-    tree->konsts.data[0].kind = LW_K_NONE;
+    tree->constants.data[0].kind = LW_K_NONE;
     *out = tree;
     return LW_OK;
 fail:
@@ -113,96 +113,97 @@ print_quoted(const char *text, lw_text *out)
 }
 
 static void
-print_scalar(const lw_konst *konst, lw_text *out)
+print_scalar(const lw_constant *constant, lw_text *out)
 {
-    lw_text_addf(out, "%s(", lw_dtypes[konst->dtype].public_name);
-    switch (lw_dtypes[konst->dtype].kind) {
-    case LW_KIND_BOOL: lw_text_add(out, konst->i ? "True" : "False"); break;
-    case LW_KIND_INT: lw_text_addf(out, "%" PRId64, konst->i); break;
-    case LW_KIND_UINT: lw_text_addf(out, "%" PRIu64, konst->u); break;
-    case LW_KIND_FLOAT: print_double(konst->d, out); break;
-    default: print_complex(konst->d, konst->im, out); break;
+    lw_text_addf(out, "%s(", lw_dtypes[constant->dtype].public_name);
+    switch (lw_dtypes[constant->dtype].kind) {
+    case LW_KIND_BOOL: lw_text_add(out, constant->i ? "True" : "False"); break;
+    case LW_KIND_INT: lw_text_addf(out, "%" PRId64, constant->i); break;
+    case LW_KIND_UINT: lw_text_addf(out, "%" PRIu64, constant->u); break;
+    case LW_KIND_FLOAT: print_double(constant->d, out); break;
+    default: print_complex(constant->d, constant->im, out); break;
     }
     lw_text_add(out, ")");
 }
 
-static void print_konst(const lw_tree *tree, uint32_t index, uint32_t depth, lw_text *out);
+static void print_constant(const lw_tree *tree, uint32_t index, uint32_t depth, lw_text *out);
 
 static void
-print_tuple(const lw_tree *tree, const lw_konst *konst, uint32_t depth, lw_text *out)
+print_tuple(const lw_tree *tree, const lw_constant *constant, uint32_t depth, lw_text *out)
 {
-    lw_text_addf(out, "%s(", konst->text ? konst->text : "");
-    for (uint32_t i = 0; i < konst->n; i++) {
+    lw_text_addf(out, "%s(", constant->text ? constant->text : "");
+    for (uint32_t i = 0; i < constant->n; i++) {
         lw_text_add(out, i ? ", " : "");
-        if (konst->names)
-            lw_text_addf(out, "%s=", konst->names[i]);
-        print_konst(tree, konst->items[i], depth + 1, out);
+        if (constant->names)
+            lw_text_addf(out, "%s=", constant->names[i]);
+        print_constant(tree, constant->items[i], depth + 1, out);
     }
-    lw_text_add(out, konst->n == 1 && konst->names == NULL ? ",)" : ")");
+    lw_text_add(out, constant->n == 1 && constant->names == NULL ? ",)" : ")");
 }
 
 static void
-print_array(const lw_konst *konst, lw_text *out)
+print_array(const lw_constant *constant, lw_text *out)
 {
     lw_text_addf(out, "array %s[",
-                 konst->record ? "of records" : lw_dtypes[konst->dtype].public_name);
-    for (uint32_t i = 0; i < konst->n; i++)
-        lw_text_addf(out, "%s%" PRIu32, i ? ", " : "", konst->items[i]);
+                 constant->record ? "of records" : lw_dtypes[constant->dtype].public_name);
+    for (uint32_t i = 0; i < constant->n; i++)
+        lw_text_addf(out, "%s%" PRIu32, i ? ", " : "", constant->items[i]);
     lw_text_add(out, "]");
 }
 
 static void
-print_konst(const lw_tree *tree, uint32_t index, uint32_t depth, lw_text *out)
+print_constant(const lw_tree *tree, uint32_t index, uint32_t depth, lw_text *out)
 {
-    const lw_konst *konst = &tree->konsts.data[index];
+    const lw_constant *constant = &tree->constants.data[index];
     static const char *const pytypes[] = {"int", "float", "bool", "complex"};
 
     if (depth > 8) { /* tables of tables are cut short: this much is enough to recognise them */
         lw_text_add(out, "…");
         return;
     }
-    switch (konst->kind) {
+    switch (constant->kind) {
     case LW_K_UNDEFINED:
-        lw_text_addf(out, "undefined %s%s%s", konst->text, konst->help ? ": " : "",
-                     konst->help ? konst->help : "");
+        lw_text_addf(out, "undefined %s%s%s", constant->text, constant->help ? ": " : "",
+                     constant->help ? constant->help : "");
         break;
     case LW_K_NONE: lw_text_add(out, "None"); break;
-    case LW_K_BOOL: lw_text_add(out, konst->i ? "True" : "False"); break;
-    case LW_K_INT: lw_text_addf(out, "%" PRId64, konst->i); break;
-    case LW_K_UINT: lw_text_addf(out, "%" PRIu64, konst->u); break;
-    case LW_K_BIGINT: lw_text_add(out, konst->text); break;
-    case LW_K_FLOAT: print_double(konst->d, out); break;
+    case LW_K_BOOL: lw_text_add(out, constant->i ? "True" : "False"); break;
+    case LW_K_INT: lw_text_addf(out, "%" PRId64, constant->i); break;
+    case LW_K_UINT: lw_text_addf(out, "%" PRIu64, constant->u); break;
+    case LW_K_BIGINT: lw_text_add(out, constant->text); break;
+    case LW_K_FLOAT: print_double(constant->d, out); break;
     case LW_K_COMPLEX:
         lw_text_add(out, "complex");
-        print_complex(konst->d, konst->im, out);
+        print_complex(constant->d, constant->im, out);
         break;
-    case LW_K_STR: print_quoted(konst->text, out); break;
-    case LW_K_TUPLE: print_tuple(tree, konst, depth, out); break;
-    case LW_K_SCALAR: print_scalar(konst, out); break;
-    case LW_K_DTYPE: lw_text_addf(out, "type %s", konst->text); break;
-    case LW_K_PYTYPE: lw_text_addf(out, "type %s", pytypes[konst->u & 3]); break;
-    case LW_K_NAMED: lw_text_addf(out, "named %s", konst->text); break;
+    case LW_K_STR: print_quoted(constant->text, out); break;
+    case LW_K_TUPLE: print_tuple(tree, constant, depth, out); break;
+    case LW_K_SCALAR: print_scalar(constant, out); break;
+    case LW_K_DTYPE: lw_text_addf(out, "type %s", constant->text); break;
+    case LW_K_PYTYPE: lw_text_addf(out, "type %s", pytypes[constant->u & 3]); break;
+    case LW_K_NAMED: lw_text_addf(out, "named %s", constant->text); break;
     case LW_K_FUNCTION:
-        lw_text_addf(out, "function %s #%" PRIu64, tree->fns.data[konst->u].name, konst->u);
+        lw_text_addf(out, "function %s #%" PRIu64, tree->fns.data[constant->u].name,
+                     constant->u);
         break;
-    case LW_K_EXTERNAL: lw_text_addf(out, "external %s", konst->text); break;
-    case LW_K_MODULE: lw_text_addf(out, "module %s", konst->text); break;
-    case LW_K_RECORD: lw_text_addf(out, "type %s", konst->text); break;
-    case LW_K_ARRAY: print_array(konst, out); break;
+    case LW_K_EXTERNAL: lw_text_addf(out, "external %s", constant->text); break;
+    case LW_K_MODULE: lw_text_addf(out, "module %s", constant->text); break;
+    case LW_K_RECORD: lw_text_addf(out, "type %s", constant->text); break;
+    case LW_K_ARRAY: print_array(constant, out); break;
     case LW_K_ELLIPSIS: lw_text_add(out, "..."); break;
     case LW_K_EXCEPTION:
-        lw_text_addf(out, "exception %s", konst->text);
-        if (konst->help) {
+        lw_text_addf(out, "exception %s", constant->text);
+        if (constant->help) {
             lw_text_add(out, " ");
-            print_quoted(konst->help, out);
+            print_quoted(constant->help, out);
         }
         break;
-    case LW_K_OBJECT: lw_text_addf(out, "object %s", konst->text); break;
+    case LW_K_OBJECT: lw_text_addf(out, "object %s", constant->text); break;
     }
 }
 
 void
-lw_konst_print(const lw_tree *tree, uint32_t konst, lw_text *out)
+lw_constant_print(const lw_tree *tree, uint32_t constant, lw_text *out)
 {
-    print_konst(tree, konst, 0, out);
+    print_constant(tree, constant, 0, out);
 }

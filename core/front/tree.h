@@ -4,7 +4,8 @@
  *
  * A tree holds every function that can be reached from the first one (callees, nested
  * functions), each read once per function object. Indices are 32-bit; 0 means none everywhere
- * ([0] is unused). A konst is a constant: a value known when the function is read or typed. */
+ * ([0] is unused). A constant is a constant: a value known when the function is read or typed.
+ */
 #ifndef LW_FRONT_TREE_H
 #define LW_FRONT_TREE_H
 
@@ -75,23 +76,23 @@ typedef struct lw_loc {
     uint32_t col, end_col;   /* UTF-8 bytes from 0, end exclusive */
 } lw_loc;
 
-typedef enum lw_konst_kind {
+typedef enum lw_constant_kind {
     LW_K_UNDEFINED, /* text: the name; an error (E150) when evaluated. help: "did you mean" or
                        NULL */
     LW_K_NONE,
-    LW_K_BOOL,     /* i */
-    LW_K_INT,      /* Python int within int64: i */
-    LW_K_UINT,     /* Python int in 2^63 … 2^64-1: u */
-    LW_K_BIGINT,   /* outside of both: text = decimal digits with sign; d = nearest double */
-    LW_K_FLOAT,    /* Python float: d */
-    LW_K_COMPLEX,  /* Python complex: d, im */
-    LW_K_STR,      /* text */
-    LW_K_TUPLE,    /* items (konst indices), n; names or NULL (namedtuple); text: class name or
-                      NULL */
-    LW_K_SCALAR,   /* NumPy scalar, strong: dtype, and i / u / d / (d, im) by its kind */
-    LW_K_DTYPE,    /* a type used as a value: calling it casts. dtype; text = its name */
-    LW_K_PYTYPE,   /* the Python types int float bool complex as values: u = 0, 1, 2, 3 */
-    LW_K_NAMED,    /* a function of names.def: u = row (lw_name_id) */
+    LW_K_BOOL,    /* i */
+    LW_K_INT,     /* Python int within int64: i */
+    LW_K_UINT,    /* Python int in 2^63 … 2^64-1: u */
+    LW_K_BIGINT,  /* outside of both: text = decimal digits with sign; d = nearest double */
+    LW_K_FLOAT,   /* Python float: d */
+    LW_K_COMPLEX, /* Python complex: d, im */
+    LW_K_STR,     /* text */
+    LW_K_TUPLE,  /* items (constant indices), n; names or NULL (namedtuple); text: class name or
+                    NULL */
+    LW_K_SCALAR, /* NumPy scalar, strong: dtype, and i / u / d / (d, im) by its kind */
+    LW_K_DTYPE,  /* a type used as a value: calling it casts. dtype; text = its name */
+    LW_K_PYTYPE, /* the Python types int float bool complex as values: u = 0, 1, 2, 3 */
+    LW_K_NAMED,  /* a function of names.def: u = row (lw_name_id) */
     LW_K_FUNCTION, /* a Python function: u = index into tree->fns (it is read lazily: see
                       fns[u].problem) */
     LW_K_EXTERNAL, /* a function in another language: bytes = its lw_external (external.h), text
@@ -106,10 +107,10 @@ typedef enum lw_konst_kind {
     LW_K_EXCEPTION, /* text = class name ("ValueError"; "module:Outer.Bad" for others than
                        builtins), help = constant message or NULL */
     LW_K_OBJECT,    /* anything else: text = how to name it in E152, help = hint or NULL */
-} lw_konst_kind;
+} lw_constant_kind;
 
-typedef struct lw_konst {
-    lw_konst_kind kind;
+typedef struct lw_constant {
+    lw_constant_kind kind;
     lw_dtype dtype;
     union {
         int64_t i;
@@ -123,7 +124,7 @@ typedef struct lw_konst {
     const char *text, *help;
     const void *bytes;
     const struct lw_arg_record *record; /* ARRAY of records */
-} lw_konst;
+} lw_constant;
 
 typedef enum lw_param_kind {
     LW_PARAM_POSITIONAL,
@@ -133,9 +134,9 @@ typedef enum lw_param_kind {
 
 typedef struct lw_fn_param {
     const char *name;
-    uint32_t var;           /* its variable */
-    uint32_t default_konst; /* 0: none */
-    uint32_t annotation;    /* konst of the annotation (DTYPE, …); 0: none */
+    uint32_t var;              /* its variable */
+    uint32_t default_constant; /* 0: none */
+    uint32_t annotation;       /* constant of the annotation (DTYPE, …); 0: none */
     lw_param_kind kind;
 } lw_fn_param;
 
@@ -160,7 +161,7 @@ typedef struct lw_fn {
     LW_ARRAY(lw_fn_capture) captures;
     uint32_t body;              /* BODY node */
     uint32_t loc;               /* of the def */
-    uint32_t return_annotation; /* konst; 0: none */
+    uint32_t return_annotation; /* constant; 0: none */
     uint32_t problem; /* the diagnostic to raise when it is called (no source, wrong syntax); 0:
                          none */
     const char *implements; /* the function of whole arrays that this one implements, as the
@@ -199,7 +200,7 @@ typedef struct lw_tree {
     lw_arena arena;
     LW_ARRAY(lw_node) nodes;
     LW_ARRAY(uint32_t) lists;
-    LW_ARRAY(lw_konst) konsts;
+    LW_ARRAY(lw_constant) constants;
     LW_ARRAY(lw_loc) locs;
     LW_ARRAY(lw_fn) fns; /* [1] is the user's function */
     LW_ARRAY(lw_diag) diags;
@@ -214,6 +215,6 @@ void lw_tree_free(lw_tree *tree);
 /* One line a node; for golden tests, in builds with LW_WINDOWS. */
 void lw_tree_print(const lw_tree *tree, lw_text *out);
 /* A constant of the tree as Python would write it, or what it is. */
-void lw_konst_print(const lw_tree *tree, uint32_t konst, lw_text *out);
+void lw_constant_print(const lw_tree *tree, uint32_t constant, lw_text *out);
 
 #endif

@@ -43,7 +43,7 @@ print_operand(const lw_tree *tree, const lw_fn *fn, char letter, uint32_t value,
     case 'k':
         if (value) {
             lw_text_add(out, " ");
-            lw_konst_print(tree, value, out);
+            lw_constant_print(tree, value, out);
         }
         break;
     case 'f': lw_text_addf(out, " %s #%" PRIu32, tree->fns.data[value].name, value); break;
@@ -112,11 +112,11 @@ print_params(const lw_tree *tree, const lw_fn *fn, lw_text *out)
             keyword_only = true; /* the star already marks what follows */
         if (param->annotation) {
             lw_text_add(out, ": ");
-            lw_konst_print(tree, param->annotation, out);
+            lw_constant_print(tree, param->annotation, out);
         }
-        if (param->default_konst) {
+        if (param->default_constant) {
             lw_text_add(out, "=");
-            lw_konst_print(tree, param->default_konst, out);
+            lw_constant_print(tree, param->default_constant, out);
         }
     }
 }
@@ -131,7 +131,7 @@ print_fn(const lw_tree *tree, uint32_t index, lw_text *out)
     lw_text_add(out, ")");
     if (fn->return_annotation) {
         lw_text_add(out, " -> ");
-        lw_konst_print(tree, fn->return_annotation, out);
+        lw_constant_print(tree, fn->return_annotation, out);
     }
     lw_text_addf(out, " line %" PRIu32, fn->line);
     if (fn->parent)

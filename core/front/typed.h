@@ -26,12 +26,13 @@ typedef struct lw_front_options {
 
 /* The type of one argument before types are interned: what the caller knows of a value. */
 typedef enum lw_arg_kind {
-    LW_ARGK_SCALAR, /* dtype: strong */
-    LW_ARGK_WEAK,   /* dtype i64, f64 or c128: a Python int, float, complex */
-    LW_ARGK_ARRAY,  /* of dtype, or of record when that is not NULL */
-    LW_ARGK_RECORD, /* a record in memory, passed by address */
-    LW_ARGK_TUPLE,  /* n items; names: of a namedtuple */
-    LW_ARGK_KONST, /* known at compile time: a konst of the tree (None, str, function, dtype) */
+    LW_ARGK_SCALAR,   /* dtype: strong */
+    LW_ARGK_WEAK,     /* dtype i64, f64 or c128: a Python int, float, complex */
+    LW_ARGK_ARRAY,    /* of dtype, or of record when that is not NULL */
+    LW_ARGK_RECORD,   /* a record in memory, passed by address */
+    LW_ARGK_TUPLE,    /* n items; names: of a namedtuple */
+    LW_ARGK_CONSTANT, /* known at compile time: a constant of the tree (None, str, function,
+                         dtype) */
 } lw_arg_kind;
 
 typedef struct lw_arg_field {
@@ -57,7 +58,7 @@ typedef struct lw_arg_spec {
     bool guarded;         /* ARRAY: under options.guards an index outside it raises */
     bool counts; /* WEAK int that is never negative, such as an element's index: it needs no
                     wrap-around */
-    uint32_t n, konst;
+    uint32_t n, constant;
     const lw_arg_record *record;
     const struct lw_arg_spec *items;
     const char *const *names;
@@ -88,7 +89,7 @@ typedef enum lw_call_kind {
                          says otherwise */
     LW_CALL_CAST,     /* target: lw_dtype; one argument (or none: zero) */
     LW_CALL_VIEW,     /* x.view(dtype): target: lw_dtype of x's size; args[0] is x */
-    LW_CALL_EXTERNAL, /* target: konst of the tree, an LW_K_EXTERNAL */
+    LW_CALL_EXTERNAL, /* target: constant of the tree, an LW_K_EXTERNAL */
     LW_CALL_METHOD, /* target: names.def row of the same meaning (x.conjugate()); args[0] is the
                        object */
 } lw_call_kind;
@@ -103,7 +104,7 @@ enum {
                      (function: capture); evaluate the node once, at its first element */
     LW_ARG_PACK = 2u << 29, /* lists[k] = count, then that many entries: a tuple made of them */
     LW_ARG_WEB = 3u << 29,  /* captures: k is a web of the calling instance, read at the call */
-    LW_ARG_KONST = 4u << 29, /* k is a konst (lw_typed_konst) */
+    LW_ARG_CONSTANT = 4u << 29, /* k is a constant (lw_typed_constant) */
 };
 
 /* What `operand` means where it is not simply the common type:
@@ -114,24 +115,24 @@ enum {
  *   BOTTOM at BOOLOP: only the truth is wanted, type is bool (it is a condition)
  *   LSHIFT, RSHIFT: the left operand's; the right operand keeps its own stored type
  *   tuple at BINARY: concatenation (ADD)
- *   POW: base; the exponent too unless it is an integer under a float base, or konst
+ *   POW: base; the exponent too unless it is an integer under a float base, or constant
  *   FOR: the type of one item
  *   NAME that is the target of AUGASSIGN: the type of the value that is read; `target` is the
- *     web that is read (0: `konst` is its value), `web` the one that is written
+ *     web that is read (0: `constant` is its value), `web` the one that is written
  *   AUGASSIGN: as BINARY; type is what the operation gives, before its conversion */
 
 typedef struct lw_typed_node {
     lw_type type;    /* of the value; statements: BOTTOM */
     lw_type operand; /* what operands are converted to first: BINARY, UNARY, LINK, BOOLOP, IFEXP
                         (the join), CALL_NAMED */
-    uint32_t konst;  /* nonzero: folded to this konst (lw_typed_konst); lowering does not look
- below this node */
+    uint32_t constant; /* nonzero: folded to this constant (lw_typed_constant); lowering does
+not look below this node */
     uint32_t target;
     uint32_t args; /* calls: start in typed->lists of `n_args` entries (LW_ARG_*); INSTANCE: one
                       per parameter of the instance, captures last */
     uint32_t n_args;
     uint32_t web; /* NAME: its web in the instance; 0: the value is never needed (function,
-                     module, konst) */
+                     module, constant) */
     uint8_t call; /* lw_call_kind */
     bool dead;    /* statements, BOOLOP operands, IFEXP arms, CASEs: pruned or unreachable;
                      lowering skips them */
@@ -152,11 +153,11 @@ typedef struct lw_instance {
     uint32_t fn;
     uint32_t n_params; /* including captures, which follow the parameters */
     const lw_type *param_types;
-    const uint32_t *param_konsts; /* nonzero: this argument is known at compile time (str, None,
-                                     function, …) */
-    const uint32_t *param_webs;   /* web that receives parameter i; 0: never used */
-    lw_type result;               /* join of the returns; LW_T_NONE for procedures */
-    const uint32_t *returns;      /* the live RETURN nodes */
+    const uint32_t *param_constants; /* nonzero: this argument is known at compile time (str,
+                                     None, function, …) */
+    const uint32_t *param_webs;      /* web that receives parameter i; 0: never used */
+    lw_type result;                  /* join of the returns; LW_T_NONE for procedures */
+    const uint32_t *returns;         /* the live RETURN nodes */
     uint32_t n_returns;
     bool can_raise;        /* has a live assert or raise, or calls one that has */
     bool prints;           /* has a live print, or calls one that has */
@@ -174,15 +175,15 @@ typedef struct lw_typed {
     const bool *counts, *guarded;    /* by parameter of the user's function, as its spec says */
     bool any_guarded, all_guarded; /* whether some or all of the array arguments are guarded */
     LW_ARRAY(uint32_t) lists;
-    LW_ARRAY(lw_konst)
-    konsts; /* made by folding; index i here is konst number tree->konsts.n + i */
+    LW_ARRAY(lw_constant)
+    constants; /* made by folding; index i here is constant number tree->constants.n + i */
     LW_ARRAY(lw_diag) warnings; /* W201; locs of the tree */
 } lw_typed;
 
-const lw_konst *lw_typed_konst(const lw_typed *typed, uint32_t konst);
+const lw_constant *lw_typed_constant(const lw_typed *typed, uint32_t constant);
 /* The value of a BOOL, INT, UINT or BIGINT; false: it is of another kind, or has more than 125
  * bits. */
-bool lw_konst_int_value(const lw_konst *konst, __int128 *out);
+bool lw_constant_int_value(const lw_constant *constant, __int128 *out);
 
 /* arg_types: one for each parameter of the user's function (scalars). Errors are user
  * diagnostics. */

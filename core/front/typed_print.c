@@ -154,7 +154,7 @@ static void
 print_type(const lw_typed *typed, const lw_typed_node *node, lw_text *out)
 {
     lw_type_print(&typed->types, node->type, out);
-    if (node->konst && !node->web &&
+    if (node->constant && !node->web &&
         lw_type_kind_of(&typed->types, node->type) != LW_TK_LITERAL)
         lw_text_add(out, " (constant)");
 }

@@ -18,7 +18,7 @@ enum {
     LW_T_PYFLOAT,    /* run-time Python float: weak, stored as f64 */
     LW_T_PYCOMPLEX,  /* weak, stored as two f64 */
     LW_T_NONE,
-    LW_T_STATIC, /* exists only as a konst: str, module, function, type, exception */
+    LW_T_STATIC, /* exists only as a constant: str, module, function, type, exception */
     LW_T_FIRST_COMPOUND
 };
 
@@ -117,7 +117,7 @@ int64_t lw_type_bytes(const lw_types *types, lw_type type);
  * of an array's elements. */
 uint32_t lw_type_align(const lw_types *types, lw_type type);
 lw_type_kind lw_type_kind_of(const lw_types *types, lw_type type);
-/* The type of an argument as its caller describes it (core/front/typed.h); KONST: BOTTOM. */
+/* The type of an argument as its caller describes it (core/front/typed.h); CONSTANT: BOTTOM. */
 struct lw_arg_spec;
 lw_type lw_type_of_spec(lw_types *types, const struct lw_arg_spec *spec);
 const lw_type_row *lw_type_get(const lw_types *types, lw_type type); /* of compound types */

@@ -246,15 +246,16 @@ lw_ir_type(const lw_builder *b, lw_ref value)
 lw_ref
 lw_ir_bits(lw_builder *b, lw_dtype type, uint64_t bits)
 {
-    lw_konst_bits *konst = b->func ? lw_array_push(&b->func->konsts, &b->module->arena) : NULL;
+    lw_constant_bits *constant =
+        b->func ? lw_array_push(&b->func->constants, &b->module->arena) : NULL;
 
     assert(!lw_is_complex(type));
-    if (konst == NULL) {
+    if (constant == NULL) {
         b->module->failed = true;
         return 0;
     }
-    konst->bits = bits;
-    return lw_ir_emit(b, LW_OP_CONST, type, b->func->konsts.n - 1, 0, 0);
+    constant->bits = bits;
+    return lw_ir_emit(b, LW_OP_CONST, type, b->func->constants.n - 1, 0, 0);
 }
 
 uint64_t
@@ -342,9 +343,9 @@ lw_ir_is_const(const lw_builder *b, lw_ref value, uint64_t *bits)
 
     if (inst->op != LW_OP_CONST)
         return false;
-    assert(inst->a < b->func->konsts.n);
+    assert(inst->a < b->func->constants.n);
     if (bits != NULL)
-        *bits = b->func->konsts.data[inst->a].bits;
+        *bits = b->func->constants.data[inst->a].bits;
     return true;
 }
 

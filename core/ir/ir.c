@@ -91,12 +91,12 @@ copy_func(const lw_func *from, lw_arena *arena)
     memset(&to->results, 0, sizeof to->results);
     memset(&to->insts, 0, sizeof to->insts);
     memset(&to->lists, 0, sizeof to->lists);
-    memset(&to->konsts, 0, sizeof to->konsts);
+    memset(&to->constants, 0, sizeof to->constants);
     if (!COPY_ARRAY(&to->params, &from->params, arena) ||
         !COPY_ARRAY(&to->results, &from->results, arena) ||
         !COPY_ARRAY(&to->insts, &from->insts, arena) ||
         !COPY_ARRAY(&to->lists, &from->lists, arena) ||
-        !COPY_ARRAY(&to->konsts, &from->konsts, arena))
+        !COPY_ARRAY(&to->constants, &from->constants, arena))
         return NULL;
     for (uint32_t i = 0; i < to->params.n; i++)
         to->params.data[i].name = copy_name(arena, from->params.data[i].name);

@@ -141,9 +141,9 @@ typedef struct lw_ir_loc {
 } lw_ir_loc;
 
 /* Constants are bits: integers sign- or zero-extended, floats in their own format. */
-typedef struct lw_konst_bits {
+typedef struct lw_constant_bits {
     uint64_t bits;
-} lw_konst_bits;
+} lw_constant_bits;
 
 enum {
     LW_PARAM_NOALIAS = 1,  /* no other parameter points to the same memory */
@@ -177,7 +177,7 @@ typedef struct lw_func {
     LW_ARRAY(lw_dtype) results;
     LW_ARRAY(lw_inst) insts; /* insts.data[0] is unused */
     LW_ARRAY(uint32_t) lists;
-    LW_ARRAY(lw_konst_bits) konsts;
+    LW_ARRAY(lw_constant_bits) constants;
     uint32_t max_threads;   /* KERNEL: launch bound, threads per block; 0 = none */
     uint32_t min_blocks;    /* KERNEL: blocks per SM; 0 = none */
     uint32_t max_registers; /* KERNEL: 0 = none */

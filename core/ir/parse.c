@@ -193,17 +193,18 @@ read_const(parser *p, lw_inst *inst)
 {
     const char *text = next(p);
     char *end;
-    lw_konst_bits *konst = lw_array_push(&p->b.func->konsts, &p->module->arena);
+    lw_constant_bits *constant = lw_array_push(&p->b.func->constants, &p->module->arena);
 
-    if (konst == NULL) {
+    if (constant == NULL) {
         p->module->failed = true;
         return;
     }
     errno = 0;
-    konst->bits = text[0] == '-' ? (uint64_t)strtoll(text, &end, 10) : strtoull(text, &end, 0);
+    constant->bits =
+        text[0] == '-' ? (uint64_t)strtoll(text, &end, 10) : strtoull(text, &end, 0);
     if (text[0] == 0 || *end != 0 || errno)
         complain(p, "a constant");
-    inst->a = p->b.func->konsts.n - 1;
+    inst->a = p->b.func->constants.n - 1;
 }
 
 static void

@@ -132,8 +132,8 @@ print_operand(lw_text *out, const lw_module *module, const lw_func *func, const 
     case 's': lw_text_addf(out, " %%%u", value); break;
     case 'L': print_list(out, func, inst->b, inst->c); break;
     case 'k':
-        if (value < func->konsts.n)
-            print_const(out, (lw_dtype)inst->type, func->konsts.data[value].bits);
+        if (value < func->constants.n)
+            print_const(out, (lw_dtype)inst->type, func->constants.data[value].bits);
         break;
     case 'f':
         lw_text_addf(out, " @%s",

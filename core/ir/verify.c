@@ -128,7 +128,7 @@ check_operand(checker *c, char letter, uint32_t value)
         RULE(value > 0 && value < c->at && func->insts.data[value].op == LW_OP_SLOT,
              "operand %%%u is no slot made before", value);
         return LW_OK;
-    case 'k': RULE(value < func->konsts.n, "no constant number %u", value); return LW_OK;
+    case 'k': RULE(value < func->constants.n, "no constant number %u", value); return LW_OK;
     case 'p': RULE(value < func->params.n, "no parameter number %u", value); return LW_OK;
     case 'f': RULE(value < c->module->funcs.n, "no function number %u", value); return LW_OK;
     case 'i': RULE(value < LW_N_INTRINSICS, "no intrinsic number %u", value); return LW_OK;

@@ -187,7 +187,7 @@ is_constant(const search *s, lw_ref value, int64_t *out)
 
     if (inst->op != LW_OP_CONST || !lw_is_integer((lw_dtype)inst->type))
         return false;
-    *out = (int64_t)s->func->konsts.data[inst->a].bits;
+    *out = (int64_t)s->func->constants.data[inst->a].bits;
     return true;
 }
 
@@ -426,7 +426,7 @@ is_same(const search *s, lw_ref x, lw_ref y, int depth)
         lw_ops[p->op].class == LW_CLASS_DECL || lw_ops[p->op].class == LW_CLASS_WRITE)
         return false;
     if (p->op == LW_OP_CONST)
-        return s->func->konsts.data[p->a].bits == s->func->konsts.data[q->a].bits;
+        return s->func->constants.data[p->a].bits == s->func->constants.data[q->a].bits;
     if (p->op == LW_OP_PARAM || p->op == LW_OP_SREG || p->op == LW_OP_GET)
         return p->a == q->a;
     while (lw_ir_next_operand(s->func, p, &n, &of_p))

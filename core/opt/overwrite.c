@@ -360,7 +360,7 @@ step(tracer *t, frame *f, uint32_t at)
     switch (inst->op) {
     case LW_OP_CONST:
         *out = is_whole((lw_dtype)inst->type)
-                   ? number_of((lw_dtype)inst->type, f->func->konsts.data[inst->a].bits)
+                   ? number_of((lw_dtype)inst->type, f->func->constants.data[inst->a].bits)
                    : (value){0};
         return;
     case LW_OP_PARAM: *out = f->args[inst->a]; return;

@@ -307,7 +307,7 @@ is_same(const finder *f, lw_ref x, lw_ref y, int depth)
         (lw_ops[u->op].class != LW_CLASS_PURE && u->op != LW_OP_GET))
         return false;
     if (u->op == LW_OP_CONST)
-        return f->func->konsts.data[u->a].bits == f->func->konsts.data[v->a].bits;
+        return f->func->constants.data[u->a].bits == f->func->constants.data[v->a].bits;
     if (u->op == LW_OP_PARAM)
         return u->a == v->a;
     while (lw_ir_next_operand(f->func, u, &at, &p))

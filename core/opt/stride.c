@@ -117,7 +117,7 @@ is_small_loop(const rewriter *r, uint32_t at)
     if (at + 2 >= r->n || r->old[at + 1].op != LW_OP_GET || r->old[at + 2].op != LW_OP_LT)
         return false;
     limit = &r->old[r->old[at + 2].b];
-    return limit->op == LW_OP_CONST && r->b.func->konsts.data[limit->a].bits <= MOST_INNER;
+    return limit->op == LW_OP_CONST && r->b.func->constants.data[limit->a].bits <= MOST_INNER;
 }
 
 /* Whether an iteration is straight-line code but for IFs and small loops, and does not leave

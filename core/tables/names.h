@@ -1,4 +1,4 @@
-/* The numbers of the rows of names.def: lw_konst.u of LW_K_NAMED. */
+/* The numbers of the rows of names.def: lw_constant.u of LW_K_NAMED. */
 #ifndef LW_TABLES_NAMES_H
 #define LW_TABLES_NAMES_H
 

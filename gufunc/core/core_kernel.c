@@ -22,9 +22,9 @@ lw_core_key_size(const lw_core_key *key)
 bool
 lw_core_has_loop_strides(const lw_core_key *key, int operand)
 {
-    return key->operands[operand].reach == LW_REACH_STRIDED ||
-           key->operands[operand].reach == LW_REACH_DENSE ||
-           key->operands[operand].reach == LW_REACH_TILED;
+    return key->operands[operand].access == LW_ACCESS_STRIDED ||
+           key->operands[operand].access == LW_ACCESS_DENSE ||
+           key->operands[operand].access == LW_ACCESS_TILED;
 }
 
 uint32_t
@@ -78,9 +78,9 @@ itemsize_of(const kernel *k, int operand)
 }
 
 static lw_core_access
-reach_of(const kernel *k, int operand)
+access_of(const kernel *k, int operand)
 {
-    return (lw_core_access)k->key->operands[operand].reach;
+    return (lw_core_access)k->key->operands[operand].access;
 }
 
 static bool
@@ -119,7 +119,7 @@ add_operand_params(kernel *k)
             flags = 0;
         if (written && k->key->spread) /* other threads write to it too, so LLVM must reload */
             flags = 0;
-        if (reach_of(k, i) == LW_REACH_VALUE) {
+        if (access_of(k, i) == LW_ACCESS_VALUE) {
             for (unsigned p = 0; p < lw_dtype_n_parts(k->loop->types[i]); p++)
                 k->value[i][p] = lw_ir_param_add(
                     &k->b, k->loop->address[i] ? LW_DT_ptr : lw_dtypes[k->loop->types[i]].parts,
@@ -128,7 +128,7 @@ add_operand_params(kernel *k)
         }
         k->pointer[i] =
             lw_ir_param_add(&k->b, LW_DT_ptr, flags, is_output(k, i) ? "out" : "in");
-        if (reach_of(k, i) == LW_REACH_STAGED && k->b.func != NULL && k->b.func->params.n)
+        if (access_of(k, i) == LW_ACCESS_STAGED && k->b.func != NULL && k->b.func->params.n)
             k->b.func->params.data[k->b.func->params.n - 1].align_log2 =
                 k->key->operands[i].chunk == 16 ? 4 : 0;
     }
@@ -162,7 +162,7 @@ add_core_params(kernel *k, lw_error *err)
             k->key->constant ? 0 : lw_ir_param_add(&k->b, LW_DT_i64, 0, "core_size");
     for (int i = 0; i < k->n; i++) {
         uint32_t n = layout->operands[i].n;
-        if (reach_of(k, i) != LW_REACH_STRIDED)
+        if (access_of(k, i) != LW_ACCESS_STRIDED)
             continue;
         k->core_stride[i] = lw_arena_take(arena, (n + 1) * sizeof(lw_ref));
         if (k->core_stride[i] == NULL)
@@ -211,18 +211,18 @@ locate(kernel *k, int operand, lw_ref item, const lw_ref *coordinate)
     lw_builder *b = &k->b;
     int64_t bytes;
 
-    switch (reach_of(k, operand)) {
-    case LW_REACH_VALUE: return 0;
-    case LW_REACH_CONSTANT: return k->pointer[operand];
-    case LW_REACH_RUN:
+    switch (access_of(k, operand)) {
+    case LW_ACCESS_VALUE: return 0;
+    case LW_ACCESS_CONSTANT: return k->pointer[operand];
+    case LW_ACCESS_RUN:
         bytes = (int64_t)lw_core_count(k->loop, k->key, operand) * itemsize_of(k, operand);
         return lw_ir_offset(b, k->pointer[operand],
                             lw_ir_mul(b, lw_ir_cast(b, LW_DT_i64, item), i64(k, bytes)));
-    case LW_REACH_STAGED:
+    case LW_ACCESS_STAGED:
         bytes = lw_core_pitch(k->loop, k->key, operand);
         return lw_ir_offset(b, k->shared[operand],
                             lw_ir_cast(b, LW_DT_i64, lw_ir_mul(b, k->tid, u32(k, bytes))));
-    case LW_REACH_TILED:
+    case LW_ACCESS_TILED:
         return lw_ir_offset(b, k->shared[operand],
                             lw_ir_cast(b, LW_DT_i64, lw_ir_mul(b, k->tid, k->pitch[operand])));
     default: return lw_maker_address(k, operand, coordinate);
@@ -251,7 +251,7 @@ core_parts(kernel *k, int operand, uint32_t at)
     }
     for (uint32_t d = core->n; d-- > 0;) {
         k->args[at + d] = lw_maker_extent(k, core->dims[d]);
-        if (reach_of(k, operand) == LW_REACH_STRIDED) {
+        if (access_of(k, operand) == LW_ACCESS_STRIDED) {
             k->args[at + core->n + d] = k->core_stride[operand][d];
             continue;
         }
@@ -303,14 +303,14 @@ operand_args(kernel *k, int operand, lw_ref at)
     const lw_arg_parts *parts = &k->loop->scalar->args[operand];
 
     if (k->loop->form[operand] == LW_CORE_VALUE) {
-        if (reach_of(k, operand) == LW_REACH_VALUE)
+        if (access_of(k, operand) == LW_ACCESS_VALUE)
             memcpy(k->args + parts->first, k->value[operand], parts->n * sizeof *k->args);
         else
             load_parts(k, operand, at, k->args + parts->first);
         return;
     }
     k->args[parts->first] =
-        reach_of(k, operand) == LW_REACH_VALUE ? value_in_memory(k, operand) : at;
+        access_of(k, operand) == LW_ACCESS_VALUE ? value_in_memory(k, operand) : at;
     core_parts(k, operand, parts->first + 1);
 }
 
@@ -541,7 +541,7 @@ runs_of(kernel *k, lw_ref first, bool fetch, run *runs)
     for (int i = 0; i < k->n; i++) {
         bool in = !is_output(k, i) || k->key->operands[i].keep;
         bool out = is_output(k, i) || k->loop->writable[i];
-        if (reach_of(k, i) == LW_REACH_STAGED && (fetch ? in : out))
+        if (access_of(k, i) == LW_ACCESS_STAGED && (fetch ? in : out))
             run_of(k, i, first, &runs[n++]);
     }
     return n;
@@ -551,7 +551,7 @@ static void
 add_shared(kernel *k)
 {
     for (int i = 0; i < k->n; i++)
-        if (reach_of(k, i) == LW_REACH_STAGED)
+        if (access_of(k, i) == LW_ACCESS_STAGED)
             k->shared[i] = lw_ir_shared(&k->b, lw_core_shared_bytes(k->loop, k->key, i), 16);
 }
 

@@ -34,13 +34,13 @@ enum {
 
 /* A kernel's access pattern for an operand. STRIDED, DENSE and TILED have loop strides. */
 typedef enum lw_core_access {
-    LW_REACH_VALUE,    /* in the parameter block */
-    LW_REACH_CONSTANT, /* one core for every item, C-contiguous */
-    LW_REACH_STRIDED,  /* any strides */
-    LW_REACH_DENSE,    /* the core is C-contiguous, loop strides are any */
-    LW_REACH_RUN,      /* one loop dimension, items one behind the other; constant sizes */
-    LW_REACH_STAGED,   /* like RUN, by way of shared memory */
-    LW_REACH_TILED     /* like DENSE, by way of shared memory */
+    LW_ACCESS_VALUE,    /* in the parameter block */
+    LW_ACCESS_CONSTANT, /* one core for every item, C-contiguous */
+    LW_ACCESS_STRIDED,  /* any strides */
+    LW_ACCESS_DENSE,    /* the core is C-contiguous, loop strides are any */
+    LW_ACCESS_RUN,      /* one loop dimension, items one behind the other; constant sizes */
+    LW_ACCESS_STAGED,   /* like RUN, by way of shared memory */
+    LW_ACCESS_TILED     /* like DENSE, by way of shared memory */
 } lw_core_access;
 
 /* Compared as bytes, up to lw_core_key_size: cleared before it is filled. */
@@ -55,7 +55,7 @@ typedef struct lw_core_key {
                        LW_CORE_THREADS */
     uint8_t sizes[LW_CORE_KEY_DIMS];
     struct {
-        uint8_t reach;
+        uint8_t access;
         uint8_t chunk; /* STAGED: bytes of one access to memory */
         uint8_t keep;  /* STAGED, TILED: elements of an output that the body does not write must
                           keep their values */

@@ -88,21 +88,21 @@ is_dense(const lw_core_plan *plan, int operand)
 }
 
 static lw_core_access
-reach_of(const lw_core_plan *plan, const lw_core_key *key, int operand)
+access_of(const lw_core_plan *plan, const lw_core_key *key, int operand)
 {
     const lw_walk *walk = &plan->walk;
     bool is_written = is_output(plan, operand) || plan->loop->writable[operand];
 
     if (walk->operands[operand].by_value)
-        return LW_REACH_VALUE;
+        return LW_ACCESS_VALUE;
     if (!is_dense(plan, operand))
-        return LW_REACH_STRIDED;
+        return LW_ACCESS_STRIDED;
     if (!is_written && lw_walk_stays(walk, operand))
-        return LW_REACH_CONSTANT;
+        return LW_ACCESS_CONSTANT;
     if (key->constant && walk->ndim == 1 &&
         walk->operands[operand].strides[0] == lw_core_plan_bytes(plan, operand))
-        return LW_REACH_RUN;
-    return LW_REACH_DENSE;
+        return LW_ACCESS_RUN;
+    return LW_ACCESS_DENSE;
 }
 
 static bool
@@ -125,7 +125,7 @@ are_small(const lw_core_plan *plan, lw_core_key *key)
 static bool
 wants_staging(const lw_core_plan *plan, const lw_core_key *key, int operand)
 {
-    return key->operands[operand].reach == LW_REACH_RUN &&
+    return key->operands[operand].access == LW_ACCESS_RUN &&
            lw_core_count(plan->loop, key, operand) > 1;
 }
 
@@ -170,7 +170,7 @@ stage(const lw_core_plan *plan, lw_core_key *key)
         if (!wants_staging(plan, key, i))
             continue;
         if (bytes <= LW_CORE_SHARED)
-            key->operands[i].reach = LW_REACH_STAGED;
+            key->operands[i].access = LW_ACCESS_STAGED;
         else
             key->operands[i].chunk = key->operands[i].keep = 0;
     }
@@ -200,14 +200,14 @@ tile(const lw_core_plan *plan, lw_core_key *key)
     if (plan->loop->writes_excluded) /* an excluded array may be an operand too */
         return;
     for (int i = 0; i < plan->walk.n_operands; i++) {
-        uint8_t *reach = &key->operands[i].reach;
+        uint8_t *access = &key->operands[i].access;
         int64_t bytes = lw_core_plan_bytes(plan, i);
-        if ((*reach != LW_REACH_RUN && *reach != LW_REACH_DENSE) ||
+        if ((*access != LW_ACCESS_RUN && *access != LW_ACCESS_DENSE) ||
             bytes < (key->constant ? TILE_CONSTANT : TILE_FROM) || bytes > LW_CORE_SHARED ||
             tile_bytes(plan, i, 1) > left)
             continue;
         left -= tile_bytes(plan, i, 1);
-        *reach = LW_REACH_TILED;
+        *access = LW_ACCESS_TILED;
         key->operands[i].keep = plan->operands[i].keep;
         key->tiled = 1;
         key->block = LW_CORE_THREADS;
@@ -220,7 +220,7 @@ lw_core_plan_tile(const lw_core_plan *plan, const lw_core_key *key)
     int64_t item = 0, rest = LW_CORE_SHARED, items;
 
     for (int i = 0; i < plan->walk.n_operands; i++)
-        if (key->operands[i].reach == LW_REACH_TILED) {
+        if (key->operands[i].access == LW_ACCESS_TILED) {
             item += lw_core_pitch_of(lw_core_plan_bytes(plan, i), itemsize_of(plan, i));
             rest -= 15; /* rounded up to 16 */
         }
@@ -294,7 +294,7 @@ lw_core_plan_key(const lw_core_plan *plan, lw_core_key *key)
     key->constant = are_small(plan, key);
     key->wide = lw_walk_spans(&plan->walk, INT32_MAX);
     for (int i = 0; i < plan->walk.n_operands; i++)
-        key->operands[i].reach = (uint8_t)reach_of(plan, key, i);
+        key->operands[i].access = (uint8_t)access_of(plan, key, i);
     key->block = (uint16_t)spread_threads(plan);
     key->spread = key->block != 0;
     if (!key->spread && key->constant && plan->walk.n >= STAGE_FROM)

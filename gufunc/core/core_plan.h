@@ -1,6 +1,6 @@
 /* A normalised walk over items (core/plan/walk.h), their cores and sizes -> the kernel that it
- * asks for, in which each operand has its reach (core_kernel.h). Pure arithmetic: no driver, no
- * allocation. */
+ * asks for, which says how each operand is accessed (core_kernel.h). Pure arithmetic: no
+ * driver, no allocation. */
 #ifndef LW_GUFUNC_CORE_CORE_PLAN_H
 #define LW_GUFUNC_CORE_CORE_PLAN_H
 

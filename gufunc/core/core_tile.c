@@ -48,7 +48,7 @@ add_shared(lw_core_maker *k)
         uint32_t itemsize = lw_dtypes[k->loop->types[i]].size_bytes;
         uint32_t word = itemsize < 4 ? 4 : itemsize;
         lw_ref bytes, even, all;
-        if (k->key->operands[i].reach != LW_REACH_TILED)
+        if (k->key->operands[i].access != LW_ACCESS_TILED)
             continue;
         bytes = core_bytes(k, i);
         even = lw_ir_compare(b, LW_OP_EQ, lw_ir_and(b, bytes, u32(k, 2 * word - 1)), u32(k, 0));
@@ -101,7 +101,7 @@ is_moved(const lw_core_maker *k, int operand, bool fetch)
 {
     bool output = operand >= k->loop->nin;
 
-    return k->key->operands[operand].reach == LW_REACH_TILED &&
+    return k->key->operands[operand].access == LW_ACCESS_TILED &&
            (fetch ? !output || k->key->operands[operand].keep
                   : output || k->loop->writable[operand]);
 }

@@ -188,7 +188,7 @@ high(maker *m, lw_ref x, int64_t y)
     return lw_ir_shr(&m->b, x, i64(m, log));
 }
 
-/* A special register as i64. */
+/* A specialisation register as i64. */
 static inline lw_ref
 register_of(maker *m, lw_sreg which)
 {

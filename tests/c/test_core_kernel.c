@@ -341,7 +341,7 @@ test_staged(void)
             lw_core_plan_key(&plan, &key);
             CHECK(key.block == 128 && key.constant && key.sizes[0] == 3 + keep);
             for (int i = 0; i < 3; i++) {
-                CHECK(key.operands[i].reach == LW_REACH_STAGED);
+                CHECK(key.operands[i].access == LW_ACCESS_STAGED);
                 CHECK(key.operands[i].chunk == 16);
                 bytes += 128 * lw_core_pitch(&loop, &key, i);
             }
@@ -395,11 +395,11 @@ test_plain(void)
     make_loop(&loop, &layout, LW_DT_f32, &scalar);
     make_plan(&plan, &loop, sizes, 3, 100, 1 << 20); /* large cores: sizes are parameters */
     lw_core_plan_key(&plan, &key);
-    CHECK(!key.constant && key.operands[2].reach == LW_REACH_DENSE); /* 12 bytes */
+    CHECK(!key.constant && key.operands[2].access == LW_ACCESS_DENSE); /* 12 bytes */
     CHECK(!key.wide);
     loop.writes_excluded = true;
     lw_core_plan_key(&plan, &key);
-    CHECK(!key.tiled && key.block == 0 && key.operands[0].reach == LW_REACH_DENSE);
+    CHECK(!key.tiled && key.block == 0 && key.operands[0].access == LW_ACCESS_DENSE);
     loop.writes_excluded = false;
     try_kernel(&loop, &key);
     make_plan(&plan, &loop, sizes, 3, 100, 1 << 22);
@@ -408,16 +408,16 @@ test_plain(void)
     try_kernel(&loop, &key);
     make_plan(&plan, &loop, sizes, 3, 3, 10); /* few items */
     lw_core_plan_key(&plan, &key);
-    CHECK(key.constant && key.block == 0 && key.operands[1].reach == LW_REACH_RUN);
+    CHECK(key.constant && key.block == 0 && key.operands[1].access == LW_ACCESS_RUN);
     try_kernel(&loop, &key);
     make_plan(&plan, &loop, sizes, 3, 3, 1 << 20);
     plan.walk.operands[1].strides[0] = 0; /* one vector for all */
     plan.operands[0].core[0] = 4;         /* transposed matrices */
     plan.operands[0].core[1] = 12;
     lw_core_plan_key(&plan, &key);
-    CHECK(key.operands[1].reach == LW_REACH_CONSTANT);
-    CHECK(key.operands[0].reach == LW_REACH_STRIDED);
-    CHECK(key.operands[2].reach == LW_REACH_STAGED && key.block == 128);
+    CHECK(key.operands[1].access == LW_ACCESS_CONSTANT);
+    CHECK(key.operands[0].access == LW_ACCESS_STRIDED);
+    CHECK(key.operands[2].access == LW_ACCESS_STAGED && key.block == 128);
     try_kernel(&loop, &key);
     lw_module_free(scalar.module);
 }
@@ -458,7 +458,7 @@ test_tiles(void)
         lw_core_plan_key(&plan, &key);
         CHECK(key.tiled && key.block == LW_CORE_THREADS && !key.spread);
         for (int i = 0; i < 3; i++)
-            CHECK((key.operands[i].reach == LW_REACH_TILED) == cases[t].tiled[i]);
+            CHECK((key.operands[i].access == LW_ACCESS_TILED) == cases[t].tiled[i]);
         CHECK(key.operands[2].keep == (t == 4));
         CHECK(lw_core_plan_tile(&plan, &key) == cases[t].tile);
         CHECK(!have_compiler || try_kernel(&loop, &key).shared_bytes >= LW_CORE_SHARED);
@@ -497,7 +497,7 @@ test_spread(void)
         try_kernel(&loop, &key);
         plan.operands[2].core[0] = 16; /* not dense: two rows might be one place */
         lw_core_plan_key(&plan, &key);
-        CHECK(!key.spread && key.operands[2].reach == LW_REACH_STRIDED);
+        CHECK(!key.spread && key.operands[2].access == LW_ACCESS_STRIDED);
         make_plan(&plan, &loop, sizes, 9000, 30, 1 << 16);
         plan.can_spread = true;
         lw_core_plan_key(&plan, &key);
@@ -661,7 +661,7 @@ test_normalise(void)
           plan.walk.shape[1] == 4);
     CHECK(plan.walk.operands[1].strides[0] == 12 && plan.walk.operands[1].strides[1] == 0);
     lw_core_plan_key(&plan, &key);
-    CHECK(key.ndim == 2 && key.operands[1].reach == LW_REACH_DENSE);
+    CHECK(key.ndim == 2 && key.operands[1].access == LW_ACCESS_DENSE);
     try_kernel(&loop, &key);
     CHECK(lw_core_plan_normalise(&plan, 2, (const int64_t[]){0, 3}, all) && plan.walk.n == 0);
     lw_module_free(scalar.module);

@@ -137,14 +137,14 @@ add_list(lw_tree *tree, const uint32_t *items, uint32_t n)
 }
 
 static uint32_t
-add_konst(lw_tree *tree, lw_konst konst)
+add_constant(lw_tree *tree, lw_constant constant)
 {
-    lw_konst *slot = lw_array_push(&tree->konsts, &tree->arena);
+    lw_constant *slot = lw_array_push(&tree->constants, &tree->arena);
 
     if (slot == NULL)
         return 0;
-    *slot = konst;
-    return tree->konsts.n - 1;
+    *slot = constant;
+    return tree->constants.n - 1;
 }
 
 /* def f(x): with variables v2 … */
@@ -201,8 +201,8 @@ tree_of_axpy(void)
 
     if (tree == NULL)
         return NULL;
-    two = add_node(tree, LW_NODE_KONST, add_konst(tree, (lw_konst){.kind = LW_K_INT, .i = 2}),
-                   0, 0);
+    two = add_node(tree, LW_NODE_CONSTANT,
+                   add_constant(tree, (lw_constant){.kind = LW_K_INT, .i = 2}), 0, 0);
     sum = add_node(tree, LW_NODE_BINARY, add_node(tree, LW_NODE_NAME, 1, 0, 0), two, 0);
     tree->nodes.data[sum].op = LW_PY_MUL;
     set_return(tree, sum);
@@ -296,27 +296,29 @@ random_below(uint32_t n) /* splitmix64: Steele, Lea, Flood, "Fast splittable PRN
 }
 
 static void
-add_random_konsts(lw_tree *tree)
+add_random_constants(lw_tree *tree)
 {
     uint32_t *items = lw_arena_take(&tree->arena, 2 * sizeof *items);
 
-    add_konst(tree, (lw_konst){.kind = LW_K_INT, .i = (int64_t)random_below(20) - 10});
-    add_konst(tree, (lw_konst){.kind = LW_K_FLOAT, .d = 0.5});
-    add_konst(tree, (lw_konst){.kind = LW_K_BOOL, .i = 1});
-    add_konst(tree, (lw_konst){.kind = LW_K_STR, .text = "real"});
-    add_konst(tree, (lw_konst){.kind = LW_K_NAMED, .u = 1 + random_below(LW_N_NAMES - 1)});
-    add_konst(tree, (lw_konst){.kind = LW_K_NAMED, .u = LW_NAME_builtins_range});
-    add_konst(tree, (lw_konst){.kind = LW_K_FUNCTION, .u = 1});
-    add_konst(tree, (lw_konst){.kind = LW_K_DTYPE, .dtype = LW_DT_i8, .text = "int8"});
-    add_konst(tree, (lw_konst){.kind = LW_K_PYTYPE, .u = random_below(4)});
-    add_konst(tree, (lw_konst){.kind = LW_K_UINT, .u = UINT64_MAX});
-    add_konst(tree,
-              (lw_konst){.kind = LW_K_BIGINT, .text = "1000000000000000000000000", .d = 1e24});
+    add_constant(tree, (lw_constant){.kind = LW_K_INT, .i = (int64_t)random_below(20) - 10});
+    add_constant(tree, (lw_constant){.kind = LW_K_FLOAT, .d = 0.5});
+    add_constant(tree, (lw_constant){.kind = LW_K_BOOL, .i = 1});
+    add_constant(tree, (lw_constant){.kind = LW_K_STR, .text = "real"});
+    add_constant(tree,
+                 (lw_constant){.kind = LW_K_NAMED, .u = 1 + random_below(LW_N_NAMES - 1)});
+    add_constant(tree, (lw_constant){.kind = LW_K_NAMED, .u = LW_NAME_builtins_range});
+    add_constant(tree, (lw_constant){.kind = LW_K_FUNCTION, .u = 1});
+    add_constant(tree, (lw_constant){.kind = LW_K_DTYPE, .dtype = LW_DT_i8, .text = "int8"});
+    add_constant(tree, (lw_constant){.kind = LW_K_PYTYPE, .u = random_below(4)});
+    add_constant(tree, (lw_constant){.kind = LW_K_UINT, .u = UINT64_MAX});
+    add_constant(
+        tree,
+        (lw_constant){.kind = LW_K_BIGINT, .text = "1000000000000000000000000", .d = 1e24});
     if (items) {
         items[0] = 1;
         items[1] = 2;
     }
-    add_konst(tree, (lw_konst){.kind = LW_K_TUPLE, .items = items, .n = 2});
+    add_constant(tree, (lw_constant){.kind = LW_K_TUPLE, .items = items, .n = 2});
 }
 
 /* Operands are nodes made before: no cycles. Kinds stand where they never stand in a real tree.
@@ -340,7 +342,7 @@ add_random_node(lw_tree *tree, uint32_t n_vars)
     for (int i = 0; i < 3; i++) {
         char letter = args[kind][i];
         operands[i] = letter == 'v'   ? 1 + random_below(n_vars)
-                      : letter == 'k' ? 1 + random_below(tree->konsts.n - 1)
+                      : letter == 'k' ? 1 + random_below(tree->constants.n - 1)
                       : letter == 'f' ? 1
                       : letter == 'n' ? list[i]
                                       : 0;
@@ -366,7 +368,7 @@ test_random_tree(uint64_t seed)
     lw_type type = 1 + random_below(LW_DT_c128);
     lw_error err = {0};
 
-    add_random_konsts(tree);
+    add_random_constants(tree);
     for (uint32_t i = 0; i < n; i++)
         add_random_node(tree, 4);
     for (int i = 0; i < 6; i++)

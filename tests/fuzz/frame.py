@@ -59,8 +59,8 @@ class Frame:
         self.report = True
         self.walk()
         first = self.returns[0] if self.returns else NOWHERE
-        one = first.konst is not None and all(v == first and _same(v.konst, first.konst) for v in self.returns)
-        self.instance.result = Value(rules.join([v.type for v in self.returns]), first.konst if one else None)
+        one = first.constant is not None and all(v == first and _same(v.constant, first.constant) for v in self.returns)
+        self.instance.result = Value(rules.join([v.type for v in self.returns]), first.constant if one else None)
         if self.now is not None and self.returns:
             raise Reject("E112")
         self.check_storable(self.instance.result.type)
@@ -115,7 +115,7 @@ class Frame:
             self.values.append(NOWHERE)
             self.parents.append(d)
         value = self.widen(self.values[d], value)
-        if self.values[d] != value or not _same(self.values[d].konst, value.konst):
+        if self.values[d] != value or not _same(self.values[d].constant, value.constant):
             self.values[d] = value
             self.changed = True
         if self.now is not None:
@@ -129,7 +129,7 @@ class Frame:
         joined = self.guard(rules.join, [old.type, value.type])
         if joined is None:
             return value
-        return Value("ix" if is_lit(joined) and joined != old.type else joined, value.konst if old.konst == value.konst else None)
+        return Value("ix" if is_lit(joined) and joined != old.type else joined, value.constant if old.constant == value.constant else None)
 
     def use(self, name, node):
         reach = self.now.get(name, frozenset([UNBOUND]))
@@ -137,7 +137,7 @@ class Frame:
             raise Reject("E110", name)
         defs = [d for d in reach if d != UNBOUND]
         known = [self.values[d] for d in defs if self.values[d].type is not None]
-        if known and all(v.konst is not None and v == known[0] and _same(v.konst, known[0].konst) for v in known):
+        if known and all(v.constant is not None and v == known[0] and _same(v.constant, known[0].constant) for v in known):
             return known[0]
         for d in defs[1:]:
             self.unite(defs[0], d)
@@ -303,8 +303,8 @@ class Frame:
         for b in bounds:
             if b.type is not None and not (rules.is_int(b.type) or b.type == "b1"):
                 raise Reject("E120")
-        if all(b.konst is not None for b in bounds):
-            return Value("ix"), len(range(*(int(b.konst) for b in bounds)))
+        if all(b.constant is not None for b in bounds):
+            return Value("ix"), len(range(*(int(b.constant) for b in bounds)))
         return Value("ix"), None
 
     def tuple_items(self, node):
@@ -347,7 +347,7 @@ class Frame:
                 value = self.program.constants.get(n.id) if n.id not in self.assigned else None
                 if value is None or not (is_lit(value.type) or value.type in ("b1", "pf", "pc")):
                     return None
-                known[n.id] = value.konst
+                known[n.id] = value.constant
             elif not isinstance(n, (ast.Constant, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.IfExp, ast.operator,
                                     ast.unaryop, ast.cmpop, ast.boolop, ast.Load)) or isinstance(n, ast.Invert):
                 return None
@@ -381,18 +381,18 @@ class Frame:
         items = [self.value(e) for e in node.elts]
         if any(v.type is None for v in items):
             return NOWHERE
-        konst = tuple(items) if all(v.konst is not None for v in items) else None
-        return Value(("tup", *(v.type for v in items)), konst)
+        constant = tuple(items) if all(v.constant is not None for v in items) else None
+        return Value(("tup", *(v.type for v in items)), constant)
 
     def element(self, value, i):
-        return value.konst[i] if value.konst is not None else Value(value.type[1 + i])
+        return value.constant[i] if value.constant is not None else Value(value.type[1 + i])
 
     def of_Subscript(self, node):
         value, index = self.value(node.value), self.value(node.slice)
         if value.type is None or index.type is None:
             return NOWHERE
-        if index.konst is not None:
-            return self.element(value, range(len(value.type) - 1)[index.konst])
+        if index.constant is not None:
+            return self.element(value, range(len(value.type) - 1)[index.constant])
         items = value.type[1:]
         joined = self.guard(rules.join, list(items))
         if joined is None:
@@ -439,17 +439,17 @@ class Frame:
         x = self.value(node.operand)
         if x.type is None:
             return NOWHERE
-        if x.konst is not None and (is_lit(x.type) or x.type == "b1"):
+        if x.constant is not None and (is_lit(x.type) or x.type == "b1"):
             if op == "~" and x.type == "b1":
-                return Value("b1", not x.konst)
-            return rules.literal({"+": lambda v: +v, "-": lambda v: -v, "~": lambda v: ~v}[op](x.konst))
-        if x.konst is not None and x.type == "pf" and op != "~":
-            return Value("pf", -x.konst if op == "-" else x.konst)
+                return Value("b1", not x.constant)
+            return rules.literal({"+": lambda v: +v, "-": lambda v: -v, "~": lambda v: ~v}[op](x.constant))
+        if x.constant is not None and x.type == "pf" and op != "~":
+            return Value("pf", -x.constant if op == "-" else x.constant)
         t = self.guard(rules.type_unary, op, x.type)
         return Value(t)
 
     def is_pure(self, node):
-        return isinstance(node, ast.Name) or self.info.get(node, NOWHERE).konst is not None
+        return isinstance(node, ast.Name) or self.info.get(node, NOWHERE).constant is not None
 
     def of_Compare(self, node):
         left_node, left = node.left, self.value(node.left)
@@ -472,21 +472,21 @@ class Frame:
     def compare(self, op, x, y):
         if x.type is None or y.type is None:
             return None, None
-        if is_tuple(x.type) and is_tuple(y.type) and x.konst is not None and y.konst is not None:
+        if is_tuple(x.type) and is_tuple(y.type) and x.constant is not None and y.constant is not None:
             raise Unclear("constant tuples")
         if op in ("in", "not in"):
             return self.membership(op, x, y)
-        if x.konst is not None and y.konst is not None and not is_tuple(x.type) and not is_tuple(y.type):
-            if isinstance(x.konst, complex) or isinstance(y.konst, complex):
+        if x.constant is not None and y.constant is not None and not is_tuple(x.type) and not is_tuple(y.type):
+            if isinstance(x.constant, complex) or isinstance(y.constant, complex):
                 raise Unclear("complex constants")
             if any(rules.is_wide(one.type) and other.type in semantics.FLOATS for one, other in ((x, y), (y, x))):
                 raise Unclear("an int beyond int64 beside a float of NumPy's")
-            return None, {"==": x.konst == y.konst, "!=": x.konst != y.konst, "<": x.konst < y.konst, "<=": x.konst <= y.konst,
-                          ">": x.konst > y.konst, ">=": x.konst >= y.konst}[op]
+            return None, {"==": x.constant == y.constant, "!=": x.constant != y.constant, "<": x.constant < y.constant, "<=": x.constant <= y.constant,
+                          ">": x.constant > y.constant, ">=": x.constant >= y.constant}[op]
         return self.guard(rules.compare_operand, op, x.type, y.type) or (None, None)
 
     def membership(self, op, x, y):
-        if not is_tuple(y.type) or is_tuple(x.type) or x.konst is not None:
+        if not is_tuple(y.type) or is_tuple(x.type) or x.constant is not None:
             raise Unclear("membership")
         found = [self.guard(rules.compare_operand, "==", x.type, t) or (None, None) for t in y.type[1:]]
         never = all(truth is False for _, truth in found)
@@ -526,8 +526,8 @@ class Frame:
 
     def truth_of(self, value):
         t = value.type
-        if value.konst is not None:
-            return bool(value.konst)
+        if value.constant is not None:
+            return bool(value.constant)
         if is_tuple(t):
             return len(t) > 1
         if is_lit(t) and (t[1] > 0 or t[2] < 0):
@@ -547,7 +547,7 @@ class Frame:
             stopped = truth is not None and truth != is_and
             if operand is node.values[-1] or stopped or truth is None:
                 answers.append(value)
-            folded = folded and value.konst is not None
+            folded = folded and value.constant is not None
         self.now = self.merge(self.now, skipped)
         if len(answers) == 1 and folded:
             return answers[0]
@@ -574,7 +574,7 @@ class Frame:
         if truth is not None:
             one = a if truth else b
             return one if self.is_pure(node.test) else Value(one.type)
-        if a.konst is not None and a.type == b.type and b.konst is not None and _same(a.konst, b.konst) and self.is_pure(node.test):
+        if a.constant is not None and a.type == b.type and b.constant is not None and _same(a.constant, b.constant) and self.is_pure(node.test):
             return a
         return Value(self.join_all([a, b]))
 
@@ -596,13 +596,13 @@ class Frame:
         if cast:
             return self.call_cast(node, cast, args[0])
         if args and path not in ("int", "float", "bool") and not any(isinstance(n, ast.Name) and n.id in self.assigned for a in node.args for n in ast.walk(a)):
-            if path == "complex" and all(isinstance(a.konst, (int, float)) for a in args):
-                return Value("pc", complex(*(a.konst for a in args)))
+            if path == "complex" and all(isinstance(a.constant, (int, float)) for a in args):
+                return Value("pc", complex(*(a.constant for a in args)))
             raise Unclear("Python computes this call at compile time")
-        if args and all(a.konst is not None for a in args) and any(isinstance(n, (ast.BoolOp, ast.IfExp)) for a in node.args for n in ast.walk(a)):
+        if args and all(a.constant is not None for a in args) and any(isinstance(n, (ast.BoolOp, ast.IfExp)) for a in node.args for n in ast.walk(a)):
             raise Unclear("Python may compute this call at compile time")
-        if path == "abs" and is_lit(args[0].type) and args[0].konst is not None:
-            return rules.literal(abs(args[0].konst))
+        if path == "abs" and is_lit(args[0].type) and args[0].constant is not None:
+            return rules.literal(abs(args[0].constant))
         return self.call_named(node, path, args)
 
     def call_function(self, node, path, args):
@@ -616,7 +616,7 @@ class Frame:
             v, source = given[a.arg] if a.arg in given else (rules.of_python(evaluate(defaults[a.arg])), None)
             if v.type is None:
                 return NOWHERE
-            params.append((a.arg, v if v.konst is not None and (v.type == "b1" or is_lit(v.type)) else Value(v.type)))
+            params.append((a.arg, v if v.constant is not None and (v.type == "b1" or is_lit(v.type)) else Value(v.type)))
             sources.append(source if source is not None else v)
         params = tuple(params)
         captures = []
@@ -629,7 +629,7 @@ class Frame:
         if instance is None:
             return NOWHERE
         self.calls[node] = ("function", instance, params, captures, sources)
-        folds = all(v.konst is not None for _, v in (*params, *captures))
+        folds = all(v.constant is not None for _, v in (*params, *captures))
         return instance.result if folds else Value(instance.result.type)
 
     def call_cast(self, node, to, x):
@@ -638,8 +638,8 @@ class Frame:
         if to in semantics.INTS:
             self.guard(rules.check_literal, x.type, to)
         self.calls[node] = ("cast", to)
-        if x.konst is not None and not isinstance(x.konst, complex):
-            value = semantics.convert(x.konst, stored(x.type), to) if not is_lit(x.type) else _literal_as(x.konst, to)
+        if x.constant is not None and not isinstance(x.constant, complex):
+            value = semantics.convert(x.constant, stored(x.type), to) if not is_lit(x.type) else _literal_as(x.constant, to)
             if to in ("f4", "f8", "b1") or to in semantics.INTS:
                 return Value(to, value)
         return Value(to)
@@ -707,7 +707,7 @@ SHIFTED = 125  # bits of a shifted constant
 
 def _fold_binary(op, x, y):
     """Constants of Python, exactly or not at all."""
-    if x.konst is None or y.konst is None:
+    if x.constant is None or y.constant is None:
         return None
     if "pc" in (x.type, y.type):
         raise Unclear("Python computes with complex constants")
@@ -715,14 +715,14 @@ def _fold_binary(op, x, y):
     if all(kinds):
         return _fold_ints(op, x, y)
     if all(k or v.type == "pf" for k, v in zip(kinds, (x, y))) and op in "+-*/" and len(op) == 1:
-        a, b = float(x.konst), float(y.konst)
+        a, b = float(x.constant), float(y.constant)
         if op != "/" or b != 0:
             return Value("pf", {"+": a.__add__, "-": a.__sub__, "*": a.__mul__, "/": a.__truediv__}[op](b))
     return None
 
 
 def _fold_ints(op, x, y):
-    a, b = int(x.konst), int(y.konst)
+    a, b = int(x.constant), int(y.constant)
     if abs(a) >= EXACT or abs(b) >= EXACT:
         raise Unclear("large constants")
     if op == "/":

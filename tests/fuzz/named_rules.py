@@ -223,10 +223,10 @@ def _abs(t):
 def rule_JOIN(row, args, types):
     if len(args) < 2:
         raise Unclear("min of a tuple")
-    if all(a.konst is not None for a in args):
+    if all(a.constant is not None for a in args):
         best = args[0]
         for other in args[1:]:
-            if other.konst < best.konst if row.impl == "MIN" else other.konst > best.konst:
+            if other.constant < best.constant if row.impl == "MIN" else other.constant > best.constant:
                 best = other
         return Call(best, [best.type] * len(args), lambda a: rules_constant(best))
     check(types, complex_too=False)
@@ -236,7 +236,7 @@ def rule_JOIN(row, args, types):
 
 
 def rules_constant(value):
-    return texts.number_text(value.konst)
+    return texts.number_text(value.constant)
 
 
 def rule_ROUND(row, args, types):
@@ -252,7 +252,7 @@ def rule_ROUND(row, args, types):
 
 
 def rule_DIVMOD(row, args, types):
-    t = "ix" if all(a.konst is not None and (is_lit(a.type) or a.type == "b1") for a in args) else rules.type_binary("//", *args)[1]
+    t = "ix" if all(a.constant is not None and (is_lit(a.type) or a.type == "b1") for a in args) else rules.type_binary("//", *args)[1]
     return Call(Value(("tup", t, t)), [t, t], lambda a: _divmod_text(stored(t), *a))
 
 
@@ -273,11 +273,11 @@ def rule_PYTYPE(row, args, types):
     if not rules.is_number(t) or (row.impl != "TO_BOOL" and is_complex(t)):
         raise Reject("E120")
     to, kind = {"TO_INT": ("ix", "i8"), "TO_FLOAT": ("pf", "f8"), "TO_BOOL": ("b1", "b1")}[row.impl]
-    konst = args[0].konst
-    if konst is not None and not isinstance(konst, complex):
+    constant = args[0].constant
+    if constant is not None and not isinstance(constant, complex):
         if to == "ix":
-            return _constant(rules.literal(semantics.float_to_int("i8", konst) if isinstance(konst, float) else int(konst)))
-        return _constant(Value(to, bool(konst) if to == "b1" else float(konst)))
+            return _constant(rules.literal(semantics.float_to_int("i8", constant) if isinstance(constant, float) else int(constant)))
+        return _constant(Value(to, bool(constant) if to == "b1" else float(constant)))
     if to == "ix" and is_lit(t):
         return Call(Value("ix"), ["ix"], lambda a: a[0])
     return Call(Value(to), [None], lambda a: texts.convert_text(a[0], t, kind))
@@ -308,8 +308,8 @@ def rule_SUM(row, args, types):
 def rule_ANY(row, args, types):
     if not is_tuple(types[0]):
         raise Reject("E120")
-    if args[0].konst is not None:
-        return _constant(Value("b1", (any if row.impl == "ANY" else all)(v.konst for v in args[0].konst)))
+    if args[0].constant is not None:
+        return _constant(Value("b1", (any if row.impl == "ANY" else all)(v.constant for v in args[0].constant)))
     return Call(Value("b1"), [None], lambda a: f"{row.impl.lower()}({a[0]})")
 
 
@@ -388,7 +388,7 @@ def rule_NP_POWER(row, args, types):
     if t in COMPLEX:
         raise Unclear("complex power")
     if t in INTS:
-        if args[1].konst is not None and args[1].konst < 0 and is_lit(types[1]):
+        if args[1].constant is not None and args[1].constant < 0 and is_lit(types[1]):
             raise Reject("E131")
         return Call(Value(t), [t, t], lambda a: f"int_power('{t}', {a[0]}, {a[1]})")
     return function_of("POW", t, t)(2)
@@ -415,7 +415,7 @@ def rule_NP_LOGICAL(row, args, types):
 
 def rule_NP_COMPARE(row, args, types):
     op = COMPARISONS[row.impl]
-    if all(a.konst is not None for a in args):
+    if all(a.constant is not None for a in args):
         raise Unclear("constants")
     if any(is_complex(t) for t in types):
         if op not in ("==", "!="):

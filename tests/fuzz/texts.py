@@ -29,8 +29,8 @@ def binary_text(op, t, x, y):
 
 def constant_text(value):
     if is_tuple(value.type):
-        return "(" + "".join(constant_text(v) + ", " for v in value.konst) + ")"
-    return number_text(value.konst)
+        return "(" + "".join(constant_text(v) + ", " for v in value.constant) + ")"
+    return number_text(value.constant)
 
 
 def number_text(x):
@@ -46,11 +46,11 @@ def constant_as(value, to):
     t = stored(to)
     if is_lit(value.type):
         if t in semantics.FLOATS:
-            return number_text(semantics.ROUND[t](float(value.konst)))
+            return number_text(semantics.ROUND[t](float(value.constant)))
         if t in semantics.COMPLEX:
-            return number_text(complex(semantics.ROUND[semantics.COMPLEX[t]](float(value.konst)), 0.0))
-        return number_text(semantics.convert(value.konst, "", t))
-    return number_text(semantics.convert(value.konst, stored(value.type), t))
+            return number_text(complex(semantics.ROUND[semantics.COMPLEX[t]](float(value.constant)), 0.0))
+        return number_text(semantics.convert(value.constant, "", t))
+    return number_text(semantics.convert(value.constant, stored(value.type), t))
 
 
 def convert_text(text, source, to):

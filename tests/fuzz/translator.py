@@ -93,11 +93,11 @@ class Translator:
     def do_AugAssign(self, node, depth):
         f = self.frame
         value = f.info[node]
-        if value.konst is not None:
+        if value.constant is not None:
             text = constant_text(value)
         else:
             left = f.info[node.target]
-            source = constant_text(left) if left.konst is not None else self.web(f.uses[node.target])[0]
+            source = constant_text(left) if left.constant is not None else self.web(f.uses[node.target])[0]
             text = self.binary(node, OPERATORS[type(node.op)], (source, left), node.value)
         self.store_one(node.target, text, value.type, depth)
 
@@ -172,7 +172,7 @@ class Translator:
     def do_Return(self, node, depth):
         f = self.frame
         result = f.instance.result.type
-        if isinstance(node.value, ast.Tuple) and f.info[node.value].konst is None:
+        if isinstance(node.value, ast.Tuple) and f.info[node.value].constant is None:
             parts = [self.result(e, to, i) for i, (e, to) in enumerate(zip(node.value.elts, result[1:]))]
             self.line(depth, f"return ({', '.join(parts)},)")
         else:
@@ -181,7 +181,7 @@ class Translator:
     def result(self, node, to, i):
         """A call with an error bound may stand only here: the reference is the result."""
         found = self.frame.calls.get(node)
-        if found and found[0] == "named" and found[2].inexact and self.frame.info[node].konst is None:
+        if found and found[0] == "named" and found[2].inexact and self.frame.info[node].constant is None:
             if stored(found[2].value.type) != stored(to):
                 raise Unclear("an inexact value is converted")
             self.instance.inexact[i] = found[2].inexact
@@ -192,13 +192,13 @@ class Translator:
 
     def as_(self, node, to):
         value = self.frame.info[node]
-        if value.konst is not None and not is_tuple(value.type):
+        if value.constant is not None and not is_tuple(value.type):
             return constant_as(value, to)
         return convert_text(self.expr(node), value.type, to)
 
     def expr(self, node):
         value = self.frame.info[node]
-        if value.konst is not None:
+        if value.constant is not None:
             return constant_text(value)
         return getattr(self, "of_" + type(node).__name__)(node)
 
@@ -219,8 +219,8 @@ class Translator:
         f = self.frame
         index = f.info[node.slice]
         text = self.expr(node.value)
-        if index.konst is not None:
-            return f"{text}[{index.konst}]"
+        if index.constant is not None:
+            return f"{text}[{index.constant}]"
         joined, t = f.info[node].type, f.info[node.value].type
         items = ", ".join(convert_text(f"t_[{i}]", one, joined) for i, one in enumerate(t[1:]))
         return f"(lambda t_, i_: ({items},)[i_])({text}, {self.as_(node.slice, 'ix')})"
@@ -245,7 +245,7 @@ class Translator:
         operand, result = f.operand[node], f.info[node].type
         if is_tuple(operand):
             return f"({left[0]} + {self.expr(right)})"
-        x = constant_as(left[1], operand) if left[1].konst is not None else convert_text(left[0], left[1].type, operand)
+        x = constant_as(left[1], operand) if left[1].constant is not None else convert_text(left[0], left[1].type, operand)
         t, y_type = stored(operand), f.info[right].type
         if op in ("<<", ">>"):
             text = f"shift_{'left' if op == '<<' else 'right'}('{t}', {x}, {self.expr(right)})"
@@ -256,12 +256,12 @@ class Translator:
         return convert_text(text, t, result)
 
     def power(self, t, x, right, y_type):
-        konst = self.frame.info[right].konst
+        constant = self.frame.info[right].constant
         if t in semantics.INTS:
-            y = str(int(konst)) if konst is not None else self.as_(right, t)
+            y = str(int(constant)) if constant is not None else self.as_(right, t)
             return f"int_power('{t}', {x}, {y})"
-        if t in semantics.FLOATS and konst in (0, 1, 2) and not isinstance(konst, complex):
-            return {0: f"({x}, 1.0)[1]", 1: x}.get(konst) or f"float_square('{t}', {x})"
+        if t in semantics.FLOATS and constant in (0, 1, 2) and not isinstance(constant, complex):
+            return {0: f"({x}, 1.0)[1]", 1: x}.get(constant) or f"float_square('{t}', {x})"
         raise Unclear("inexact power")
 
     def of_UnaryOp(self, node):
@@ -290,7 +290,7 @@ class Translator:
                 x = self.side(x_node, operand)
             else:
                 x = convert_text(held, f.info[x_node].type, operand) if operand else held
-            if i + 1 < len(node.ops) and f.info[y_node].konst is None:
+            if i + 1 < len(node.ops) and f.info[y_node].constant is None:
                 held = self.temporary()
                 y_text = f"({held} := {self.expr(y_node)})"
                 y = convert_text(y_text, f.info[y_node].type, operand) if operand else y_text
@@ -363,7 +363,7 @@ class Translator:
             if instance.inexact:
                 raise Unclear("an inexact value is used")
             args = [constant_text(a) if isinstance(a, Value) else self.as_(a, v.type) for a, (_, v) in zip(sources, params)]
-            args += [constant_text(v) if v.konst is not None else self.web(f.uses[node, name])[0] for name, v in captures]
+            args += [constant_text(v) if v.constant is not None else self.web(f.uses[node, name])[0] for name, v in captures]
             return f"_f{instance.number}({', '.join(args)})"
         if found[0] == "cast":
             return convert_text(self.expr(node.args[0]), f.info[node.args[0]].type, found[1])

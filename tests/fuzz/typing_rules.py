@@ -35,7 +35,7 @@ class Value(NamedTuple):
     """A type, and the value where it is known at compile time."""
 
     type: object
-    konst: object = None
+    constant: object = None
 
 
 def is_lit(t):
@@ -268,9 +268,9 @@ def _type_power(x, y):
     if not int_exponent:
         t = common(x.type, y.type)
         return t, t
-    if int_base and is_lit(y.type) and y.konst is not None and y.konst < 0:
+    if int_base and is_lit(y.type) and y.constant is not None and y.constant < 0:
         raise Reject("E131")
-    if int_base and (y.konst is None or not is_lit(y.type) and y.type != "b1"):
+    if int_base and (y.constant is None or not is_lit(y.type) and y.type != "b1"):
         t = common(x.type, y.type)
         return t, t
     t = "ix" if x.type == "b1" or is_lit(x.type) else x.type

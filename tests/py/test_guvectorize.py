@@ -577,7 +577,7 @@ def test_golden_errors(path, bless):
     if bless:
         path.write_text(found, encoding="utf-8")
     assert found == text and len(message.splitlines()) <= 12
-    assert not re.search(r"\b(?:lw_|LW_|STATIC|BOTTOM|konst)\b", message)
+    assert not re.search(r"\b(?:lw_|LW_|STATIC|BOTTOM|constant)\b", message)
 
 
 def test_unknown_sizes():

@@ -65,7 +65,7 @@ def test_there_are_golden_files():
 
 def constants(function, **options) -> list[str]:
     """The constants of a tree, which tell the functions of these tests apart."""
-    return re.findall(r"konst '?(\d+|mark \w+)'?$", _dump_tree(function, **options), re.M)
+    return re.findall(r"constant '?(\d+|mark \w+)'?$", _dump_tree(function, **options), re.M)
 
 
 def twice(x):
@@ -186,7 +186,7 @@ def test_bound_method_knows_its_object():
             return x * self.factor
 
     text = _dump_tree(Scale().scaled)
-    assert "fn #1 scaled(x)" in text and "konst 19" in text
+    assert "fn #1 scaled(x)" in text and "constant 19" in text
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="syntax of 3.12")
@@ -205,7 +205,7 @@ def test_closures():
         return g(x) + k
 
     assert "20" in constants(f)
-    assert "konst function f #1" in _dump_tree(f)
+    assert "constant function f #1" in _dump_tree(f)
 
 
 def unindented(x):
@@ -324,7 +324,7 @@ PROGRAM = ("from lanewise._core import _dump_tree\nf = lambda x: x + 33\n"
 
 
 def test_command_line_text(run_python):
-    assert "konst 33" in run_python("-c", PROGRAM).stdout
+    assert "constant 33" in run_python("-c", PROGRAM).stdout
     hidden = "space = {}\nexec('def f(x): return x + 47', space)\nf = space['f']"
     assert "E170" in run_python("-c", PROGRAM.replace("f = lambda x: x + 33", hidden)).stdout
 
@@ -333,14 +333,14 @@ def test_without_positions(run_python, tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM + "a, b = (lambda x: x + 34,\n lambda y: y + 35)\n"
                                          "print(_dump_tree(b))\n")
     found = run_python("-X", "no_debug_ranges", str(tmp_path / "program.py")).stdout
-    assert "konst 33" in found and "konst 35" in found and "konst 34" not in found
+    assert "constant 33" in found and "constant 35" in found and "constant 34" not in found
 
 
 def test_optimised_mode(run_python, tmp_path):
     (tmp_path / "program.py").write_text(
         "from lanewise._core import _dump_tree\ndef f(x):\n    'doc'\n    assert x > 36\n    return x\n"
         "print(_dump_tree(f))\n")
-    assert "konst 36" in run_python("-OO", str(tmp_path / "program.py")).stdout
+    assert "constant 36" in run_python("-OO", str(tmp_path / "program.py")).stdout
 
 
 def test_future_annotations_and_reading_leaves_no_warnings(recwarn):
@@ -385,7 +385,7 @@ def test_compile_time_values():
 
     text = _dump_tree(f)
     assert "undefined" not in text
-    assert re.findall(r"konst (.*)", text) == ["41", "2", "0.5", "43", "44"]
+    assert re.findall(r"constant (.*)", text) == ["41", "2", "0.5", "43", "44"]
 
 
 def test_numpy_objects():
@@ -395,7 +395,7 @@ def test_numpy_objects():
     def f(x):
         return np.float64(x), scalar, small, large, np.dtype("u1"), np.pi, np.sin(x), small.shape
 
-    found = re.findall(r"konst (.*)", _dump_tree(f))
+    found = re.findall(r"constant (.*)", _dump_tree(f))
     assert found[0] == "type float64"
     assert found[1].startswith("float32(0.1")
     assert found[2] == "array int16[2, 3]"

@@ -100,7 +100,7 @@ infer_bound(lw_infer_frame *f, uint32_t node, bool is_step)
                            lw_describe_type(f, value.type));
     if (!is_step)
         return LW_OK;
-    if (!value.konst || !lw_konst_int_value(lw_konst_of(f, value.konst), &known))
+    if (!value.constant || !lw_constant_int_value(lw_constant_of(f, value.constant), &known))
         f->can_raise |= !f->run->typed->options.ignore_errors; /* 0: known only at run time */
     else if (known == 0)
         return lw_complain(f, lw_node_of(f, node)->loc, "E141", NULL, NULL,
@@ -167,9 +167,9 @@ check_extents(lw_infer_frame *f, uint32_t array, lw_type type, const lw_index *i
         axis += item->kind != LW_INDEX_NEW;
         if (item->kind != LW_INDEX_AT)
             continue;
-        if (item->konst && !lw_konst_int_value(lw_konst_of(f, item->konst), &at))
+        if (item->constant && !lw_constant_int_value(lw_constant_of(f, item->constant), &at))
             continue;
-        if (extent == 0 || (item->konst && (at < -extent || at >= extent)))
+        if (extent == 0 || (item->constant && (at < -extent || at >= extent)))
             return lw_complain(f, lw_node_of(f, item->node)->loc, "E124",
                                describe_array(f, array, type), NULL,
                                "index out of bounds: axis %u has %lld element%s", axis - 1,
@@ -190,7 +190,7 @@ check_index(lw_infer_frame *f, uint32_t array, lw_type type, uint32_t index,
         if (item->kind == LW_INDEX_AT && !lw_type_is_int(f, item->type))
             return complain_index(f, item);
         if (item->kind == LW_INDEX_AT)
-            LW_TRY(lw_check_wide(f, item->node, (lw_infer_value){item->type, item->konst}));
+            LW_TRY(lw_check_wide(f, item->node, (lw_infer_value){item->type, item->constant}));
     }
     if (items->n_named > lw_array_row(f, type)->ndim || items->n_kept > LW_MAX_ARRAY_DIMS)
         return complain_count(f, index, array, type, items->n_named);
@@ -209,8 +209,9 @@ steps_by_one(lw_infer_frame *f, uint32_t slice)
 
     if (step == 0 || f->nodes[step].type == LW_T_NONE)
         return true;
-    return f->nodes[step].konst &&
-           lw_konst_int_value(lw_konst_of(f, f->nodes[step].konst), &known) && known == 1;
+    return f->nodes[step].constant &&
+           lw_constant_int_value(lw_constant_of(f, f->nodes[step].constant), &known) &&
+           known == 1;
 }
 
 /* Dense memory stays dense when only its outermost axes are indexed, followed by at most one
@@ -348,15 +349,15 @@ weak_ints(lw_infer_frame *f, uint32_t n, lw_type *out)
 static lw_status
 constant_shape(lw_infer_frame *f, uint32_t node, const lw_type_row *row, lw_infer_value *out)
 {
-    lw_konst konst = {.kind = LW_K_TUPLE, .n = row->ndim};
+    lw_constant constant = {.kind = LW_K_TUPLE, .n = row->ndim};
     uint32_t *items = lw_arena_take(f->run->arena, (row->ndim + 1u) * sizeof *items);
 
     if (items == NULL)
         return lw_out_of_memory(f);
     for (uint32_t i = 0; i < row->ndim; i++)
-        items[i] = lw_konst_int(f, 0, row->shape[i]);
-    konst.items = items;
-    *out = lw_konst_value(f, lw_konst_add(f, f->nodes[node].konst, &konst));
+        items[i] = lw_constant_int(f, 0, row->shape[i]);
+    constant.items = items;
+    *out = lw_constant_value(f, lw_constant_add(f, f->nodes[node].constant, &constant));
     return LW_OK;
 }
 
@@ -364,7 +365,7 @@ static lw_status
 known_int(lw_infer_frame *f, uint32_t node, __int128 value, lw_infer_value *out)
 {
     if (is_quiet(f, lw_node_of(f, node)->a))
-        *out = lw_konst_value(f, lw_konst_int(f, f->nodes[node].konst, value));
+        *out = lw_constant_value(f, lw_constant_int(f, f->nodes[node].constant, value));
     else
         out->type = lw_type_literal(lw_types_of(f), value, value);
     return LW_OK;
@@ -390,7 +391,7 @@ lw_infer_array_attribute(lw_infer_frame *f, uint32_t node, lw_type array, const 
 {
     const lw_type_row row = *lw_array_row(f, array);
     int64_t item = lw_type_bytes(lw_types_of(f), row.elements[0]);
-    lw_konst dtype = {.kind = LW_K_DTYPE, .dtype = (lw_dtype)row.elements[0]};
+    lw_constant dtype = {.kind = LW_K_DTYPE, .dtype = (lw_dtype)row.elements[0]};
 
     *found = true;
     if (strcmp(name, "ndim") == 0)
@@ -404,7 +405,7 @@ lw_infer_array_attribute(lw_infer_frame *f, uint32_t node, lw_type array, const 
     if (strcmp(name, "dtype") == 0 && row.elements[0] < LW_N_DTYPES) {
         dtype.text = lw_dtypes[dtype.dtype].public_name;
         out->type = LW_T_STATIC;
-        out->konst = lw_konst_add(f, f->nodes[node].konst, &dtype);
+        out->constant = lw_constant_add(f, f->nodes[node].constant, &dtype);
         return LW_OK;
     }
     if (strcmp(name, "T") == 0) {
@@ -430,7 +431,7 @@ lw_infer_array_len(lw_infer_frame *f, uint32_t node, uint32_t array, lw_type typ
         return lw_complain(f, lw_node_of(f, array)->loc, "E121", describe_array(f, array, type),
                            NULL, "len() of a 0-dimensional array");
     if (row->shape && is_quiet(f, array))
-        *out = lw_konst_value(f, lw_konst_int(f, f->nodes[node].konst, row->shape[0]));
+        *out = lw_constant_value(f, lw_constant_int(f, f->nodes[node].constant, row->shape[0]));
     else
         out->type = lw_weak_int(f);
     return LW_OK;
@@ -593,7 +594,7 @@ lw_infer_augmented_store(lw_infer_frame *f, uint32_t node)
     LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, x},
                            (lw_infer_operand){n->b, y}, &result));
     f->nodes[node].type = result.type;
-    f->nodes[node].konst = 0;
+    f->nodes[node].constant = 0;
     if (result.type != LW_T_BOTTOM)
         LW_TRY(lw_check_conversion(f, lw_node_of(f, n->b)->loc, result.type, (lw_dtype)x.type,
                                    "array"));

@@ -75,15 +75,15 @@ lw_fold_product(lw_infer_frame *f, uint32_t node, const lw_arg *args, uint32_t n
     uint32_t n_items = row ? row->n : 0, product = 0;
 
     if (n_items > 0)
-        product = n > 1 ? args[1].value.konst : lw_konst_int(f, 0, 1);
+        product = n > 1 ? args[1].value.constant : lw_constant_int(f, 0, 1);
     for (uint32_t i = 0; product && i < n_items; i++) {
-        uint32_t item = lw_element(f, args[0].value, i).konst;
+        uint32_t item = lw_element(f, args[0].value, i).constant;
 
         if (item && lw_fold_is_wide(f, LW_PY_MUL, product, item))
             return lw_complain_wide(f, node);
-        product = item ? lw_fold_binary_konst(f, 0, LW_PY_MUL, product, item) : 0;
+        product = item ? lw_fold_binary_constant(f, 0, LW_PY_MUL, product, item) : 0;
     }
     if (product)
-        *out = lw_konst_value(f, product);
+        *out = lw_constant_value(f, product);
     return LW_OK;
 }

@@ -74,7 +74,7 @@ infer_args(lw_infer_frame *f, const lw_node *call, bool shown, arg_list *args, b
             continue;
         }
         if (n->kind == LW_NODE_ARG_KEYWORD) {
-            arg.keyword = lw_konst_text(f, n->a);
+            arg.keyword = lw_constant_text(f, n->a);
             arg.node = n->b;
         }
         arg.entry = arg.node;
@@ -119,8 +119,8 @@ capture(lw_infer_frame *f, uint32_t loc, const lw_fn_capture *row, const env_sta
 
     *entry = 0;
     LW_TRY(lw_use(f, row->parent_var, loc, value, &def));
-    if (value->konst) {
-        *entry = LW_ARG_KONST | value->konst;
+    if (value->constant) {
+        *entry = LW_ARG_CONSTANT | value->constant;
     } else if (is_own_function(f, value->type)) {
         uint32_t inner = lw_type_get(lw_types_of(f), value->type)->fn;
         LW_TRY(function_env(f, loc, inner, outer, value, entry));
@@ -228,14 +228,15 @@ typedef struct binding {
 static lw_infer_value
 key_of(lw_infer_frame *f, lw_infer_value value)
 {
-    const lw_konst *konst = value.konst ? lw_konst_of(f, value.konst) : NULL;
+    const lw_constant *constant = value.constant ? lw_constant_of(f, value.constant) : NULL;
     __int128 i;
-    bool keep = konst && (konst->kind == LW_K_NONE || lw_konst_int_value(konst, &i) ||
-                          lw_konst_is_static(f, value.konst));
+    bool keep =
+        constant && (constant->kind == LW_K_NONE || lw_constant_int_value(constant, &i) ||
+                     lw_constant_is_static(f, value.constant));
 
     if (!keep || (!lw_weak_mode(f) && value.type != LW_DT_b1 && value.type != LW_T_NONE &&
-                  !lw_konst_is_static(f, value.konst)))
-        value.konst = 0;
+                  !lw_constant_is_static(f, value.constant)))
+        value.constant = 0;
     return value;
 }
 
@@ -346,11 +347,11 @@ bind_rest(binding *b)
 
         if (b->given[i])
             continue;
-        if (param->default_konst == 0)
+        if (param->default_constant == 0)
             return lw_complain(b->f, lw_node_of(b->f, b->node)->loc, "E153",
                                lw_format_text(b->f, "`%s` is missing", param->name), NULL,
                                "`%s` needs an argument for `%s`", b->row->name, param->name);
-        b->values[i] = key_of(b->f, lw_konst_value(b->f, param->default_konst));
+        b->values[i] = key_of(b->f, lw_constant_value(b->f, param->default_constant));
     }
     return LW_OK;
 }
@@ -442,16 +443,16 @@ finish_call(binding *b, uint32_t memo, lw_infer_value *out)
     lw_typed_node *typed = &f->nodes[b->node];
     const lw_memo *row = &f->run->memos.data[memo];
     const lw_instance *instance = &f->run->typed->instances.data[row->instance];
-    bool all_konst = true;
+    bool all_constant = true;
     lw_status status = LW_OK;
 
     f->can_raise |= instance->can_raise;
     f->prints |= instance->prints;
     out->type = instance->result;
     for (uint32_t i = 0; i < b->n; i++)
-        all_konst = all_konst && (b->values[i].konst || b->entries[i] == 0);
-    if (row->result.konst &&
-        (out->type == LW_T_STATIC || (all_konst && !instance->can_raise && !instance->prints)))
+        all_constant = all_constant && (b->values[i].constant || b->entries[i] == 0);
+    if (row->result.constant && (out->type == LW_T_STATIC ||
+                                 (all_constant && !instance->can_raise && !instance->prints)))
         *out = row->result;
     else if (out->type == LW_T_STATIC)
         LW_TRY(lw_complain(f, lw_node_of(f, b->node)->loc, "E104", NULL, NULL,
@@ -538,7 +539,7 @@ call_function(lw_infer_frame *f, uint32_t node, uint32_t fn, lw_type function,
         return status;
     if (row->implements && strcmp(row->implements, "math.prod") == 0) {
         LW_TRY(lw_fold_product(f, node, args->data, args->n, out));
-        if (out->konst)
+        if (out->constant)
             return LW_OK;
     }
     b.n = row->params.n + row->captures.n;
@@ -639,30 +640,31 @@ fail:
 }
 
 static lw_status
-call_konst(lw_infer_frame *f, uint32_t node, uint32_t number, const arg_list *args,
-           lw_infer_value *out)
+call_constant(lw_infer_frame *f, uint32_t node, uint32_t number, const arg_list *args,
+              lw_infer_value *out)
 {
-    const lw_konst *konst = lw_konst_of(f, number);
+    const lw_constant *constant = lw_constant_of(f, number);
     uint32_t loc = lw_node_of(f, lw_node_of(f, node)->a)->loc;
     lw_status status;
 
-    switch (konst->kind) {
+    switch (constant->kind) {
     case LW_K_FUNCTION:
-        return call_function(f, node, (uint32_t)konst->u, LW_T_BOTTOM, args, out);
-    case LW_K_NAMED: return call_named(f, node, (lw_name_id)konst->u, args, out);
+        return call_function(f, node, (uint32_t)constant->u, LW_T_BOTTOM, args, out);
+    case LW_K_NAMED: return call_named(f, node, (lw_name_id)constant->u, args, out);
     case LW_K_EXTERNAL: return lw_infer_external(f, node, number, args->data, args->n, out);
     case LW_K_DTYPE:
-        LW_TRY(no_keywords(f, args, konst->text ? konst->text : "type"));
-        return lw_infer_cast(f, node, konst->dtype, args->data, args->n, out);
+        LW_TRY(no_keywords(f, args, constant->text ? constant->text : "type"));
+        return lw_infer_cast(f, node, constant->dtype, args->data, args->n, out);
     case LW_K_PYTYPE:
         LW_TRY(no_keywords(f, args, "type"));
-        return lw_infer_pytype(f, node, (uint32_t)konst->u, args->data, args->n, out);
+        return lw_infer_pytype(f, node, (uint32_t)constant->u, args->data, args->n, out);
     case LW_K_OBJECT:
         return lw_complain(
-            f, loc, "E152", lw_format_text(f, "%s", konst->text ? konst->text : "this object"),
-            konst->help ? konst->help
-                        : "built in with this name: math.*, np.*; or write it as a "
-                          "Python function",
+            f, loc, "E152",
+            lw_format_text(f, "%s", constant->text ? constant->text : "this object"),
+            constant->help ? constant->help
+                           : "built in with this name: math.*, np.*; or write it as a "
+                             "Python function",
             "this cannot be called from compiled code");
     case LW_K_EXCEPTION:
         return lw_complain(f, loc, "E101", NULL, "use it in `raise`",
@@ -719,12 +721,12 @@ try_method(lw_infer_frame *f, uint32_t node, bool *is_method, lw_infer_value *ou
         return LW_OK;
     LW_TRY(lw_infer_expr(f, callee->a, &object));
     if (lw_tuple_row(f, object.type) ||
-        (object.konst && lw_konst_of(f, object.konst)->kind == LW_K_DTYPE))
+        (object.constant && lw_constant_of(f, object.constant)->kind == LW_K_DTYPE))
         return LW_OK;
     *is_method = true;
     LW_TRY(infer_args(f, lw_node_of(f, node), false, &args, &unknown));
     if (object.type != LW_T_BOTTOM && !unknown)
-        LW_TRY(call_method(f, node, object, lw_konst_text(f, callee->b), &args, out));
+        LW_TRY(call_method(f, node, object, lw_constant_text(f, callee->b), &args, out));
 fail:
     return status;
 }
@@ -732,9 +734,9 @@ fail:
 static bool
 is_print(lw_infer_frame *f, lw_infer_value callee)
 {
-    const lw_konst *konst = callee.konst ? lw_konst_of(f, callee.konst) : NULL;
+    const lw_constant *constant = callee.constant ? lw_constant_of(f, callee.constant) : NULL;
 
-    return konst && konst->kind == LW_K_NAMED && konst->u == LW_NAME_builtins_print;
+    return constant && constant->kind == LW_K_NAMED && constant->u == LW_NAME_builtins_print;
 }
 
 lw_status
@@ -754,8 +756,8 @@ lw_infer_call(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     LW_TRY(infer_args(f, n, is_print(f, callee), &args, &unknown));
     if (unknown || callee.type == LW_T_BOTTOM)
         return LW_OK;
-    if (callee.konst)
-        return call_konst(f, node, callee.konst, &args, out);
+    if (callee.constant)
+        return call_constant(f, node, callee.constant, &args, out);
     row = lw_type_get(lw_types_of(f), callee.type);
     if (row && row->kind == LW_TK_FUNCTION)
         return call_function(f, node, row->fn, callee.type, &args, out);

@@ -50,13 +50,13 @@ lw_describe_type(lw_infer_frame *f, lw_type type)
 const char *
 lw_describe_value(lw_infer_frame *f, lw_infer_value value)
 {
-    const lw_konst *konst = value.konst ? lw_konst_of(f, value.konst) : NULL;
+    const lw_constant *constant = value.constant ? lw_constant_of(f, value.constant) : NULL;
     const char *said;
 
-    if (konst == NULL || konst->kind != LW_K_STR || konst->text == NULL)
+    if (constant == NULL || constant->kind != LW_K_STR || constant->text == NULL)
         return lw_describe_type(f, value.type);
-    said = strlen(konst->text) <= 40 && strpbrk(konst->text, "'\n") == NULL
-               ? lw_format_text(f, "the text '%s'", konst->text)
+    said = strlen(constant->text) <= 40 && strpbrk(constant->text, "'\n") == NULL
+               ? lw_format_text(f, "the text '%s'", constant->text)
                : "a text";
     return said ? said : "";
 }

@@ -220,10 +220,11 @@ convert(lw_infer_frame *f, const lw_fn *fn, const lw_signature *signature,
         lw_type type = type_as(f, values[i].type, &declared);
         if (type == values[i].type)
             continue;
-        if (values[i].konst != 0 && declared.kind == LW_SIG_SCALAR)
-            values[i].konst = lw_fold_cast_konst(f, 0, values[i].konst, declared.dtype, false);
+        if (values[i].constant != 0 && declared.kind == LW_SIG_SCALAR)
+            values[i].constant =
+                lw_fold_cast_constant(f, 0, values[i].constant, declared.dtype, false);
         else
-            values[i].konst = 0;
+            values[i].constant = 0;
         values[i].type = type;
     }
 }
@@ -254,22 +255,22 @@ fail:
 static lw_sig_type
 type_of_annotation(lw_infer_frame *f, uint32_t number)
 {
-    const lw_konst *konst = number ? lw_konst_of(f, number) : NULL;
+    const lw_constant *constant = number ? lw_constant_of(f, number) : NULL;
     lw_sig_type type = {.kind = LW_SIG_NONE}, *items;
 
-    if (konst != NULL && konst->kind == LW_K_DTYPE)
-        return (lw_sig_type){.kind = LW_SIG_SCALAR, .dtype = konst->dtype};
-    if (konst == NULL || konst->kind != LW_K_TUPLE)
+    if (constant != NULL && constant->kind == LW_K_DTYPE)
+        return (lw_sig_type){.kind = LW_SIG_SCALAR, .dtype = constant->dtype};
+    if (constant == NULL || constant->kind != LW_K_TUPLE)
         return type;
-    items = lw_arena_take(f->run->arena, (konst->n + 1) * sizeof *items);
-    for (uint32_t i = 0; items && i < konst->n; i++) {
-        items[i] = type_of_annotation(f, konst->items[i]);
+    items = lw_arena_take(f->run->arena, (constant->n + 1) * sizeof *items);
+    for (uint32_t i = 0; items && i < constant->n; i++) {
+        items[i] = type_of_annotation(f, constant->items[i]);
         if (items[i].kind == LW_SIG_NONE)
             return type;
     }
     if (items == NULL)
         return type;
-    return (lw_sig_type){.kind = LW_SIG_TUPLE, .n = konst->n, .items = items};
+    return (lw_sig_type){.kind = LW_SIG_TUPLE, .n = constant->n, .items = items};
 }
 
 lw_sig_type

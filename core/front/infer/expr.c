@@ -29,8 +29,8 @@ lw_truth_of(lw_infer_frame *f, lw_infer_value x)
 {
     const lw_type_row *row = lw_type_get(lw_types_of(f), x.type);
 
-    if (x.konst)
-        return lw_fold_truth_konst(f, x.konst);
+    if (x.constant)
+        return lw_fold_truth_constant(f, x.constant);
     if (x.type == LW_T_NONE)
         return 0;
     if (row && row->kind == LW_TK_TUPLE)
@@ -64,7 +64,7 @@ check_truth(lw_infer_frame *f, uint32_t node, lw_infer_value x, int truth)
 static bool
 is_pure(const lw_infer_frame *f, uint32_t node)
 {
-    return f->nodes[node].konst || lw_node_of(f, node)->kind == LW_NODE_NAME;
+    return f->nodes[node].constant || lw_node_of(f, node)->kind == LW_NODE_NAME;
 }
 
 /* ---- comparisons ---- */
@@ -82,7 +82,8 @@ infer_link(lw_infer_frame *f, uint32_t link, uint32_t left_node, lw_infer_value 
                             (lw_infer_operand){n->a, *right}, truth));
     f->nodes[link].type = LW_DT_b1;
     f->nodes[link].truth = (int8_t)*truth;
-    f->nodes[link].konst = *truth >= 0 ? lw_konst_bool(f, f->nodes[link].konst, *truth) : 0;
+    f->nodes[link].constant =
+        *truth >= 0 ? lw_constant_bool(f, f->nodes[link].constant, *truth) : 0;
 fail:
     return status;
 }
@@ -116,7 +117,7 @@ infer_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     f->nodes[node].truth = (int8_t)all;
     *out = (lw_infer_value){LW_DT_b1, 0};
     if (all >= 0 && pure)
-        out->konst = lw_konst_bool(f, f->nodes[node].konst, all);
+        out->constant = lw_constant_bool(f, f->nodes[node].constant, all);
     if (skipped.reach)
         lw_flow_merge(f, &f->now, &skipped);
 fail:
@@ -163,8 +164,8 @@ condition_operands(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *early)
             *truth = -1;
         }
     }
-    f->nodes[node].konst =
-        *truth >= 0 && pure ? lw_konst_bool(f, f->nodes[node].konst, *truth) : 0;
+    f->nodes[node].constant =
+        *truth >= 0 && pure ? lw_constant_bool(f, f->nodes[node].constant, *truth) : 0;
 fail:
     return status;
 }
@@ -230,7 +231,7 @@ value_operands(lw_infer_frame *f, uint32_t node, lw_infer_value *set, uint32_t *
         stopped = truth == !is_and;
         if (last || stopped || truth < 0)
             set[(*n_set)++] = value;
-        *folded = *folded && value.konst;
+        *folded = *folded && value.constant;
     }
     if (skipped.reach)
         lw_flow_merge(f, &f->now, &skipped);
@@ -316,8 +317,9 @@ not_condition(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *when_true,
     f->nodes[node].type = LW_DT_b1;
     f->nodes[node].operand = f->nodes[operand].type;
     f->nodes[node].truth = (int8_t)*truth;
-    f->nodes[node].konst =
-        *truth >= 0 && is_pure(f, operand) ? lw_konst_bool(f, f->nodes[node].konst, *truth) : 0;
+    f->nodes[node].constant = *truth >= 0 && is_pure(f, operand)
+                                  ? lw_constant_bool(f, f->nodes[node].constant, *truth)
+                                  : 0;
 fail:
     return status;
 }
@@ -402,10 +404,10 @@ infer_ifexp(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     lw_flow_set(f, &yes);
     if (truth >= 0) {
         *out = truth ? a : b;
-        out->konst = is_pure(f, n->a) ? out->konst : 0;
-        if (out->type == LW_T_STATIC && !out->konst)
-            out->konst = (truth ? a : b).konst;
-    } else if (a.konst && a.type == b.type && lw_konst_same(f, a.konst, b.konst) &&
+        out->constant = is_pure(f, n->a) ? out->constant : 0;
+        if (out->type == LW_T_STATIC && !out->constant)
+            out->constant = (truth ? a : b).constant;
+    } else if (a.constant && a.type == b.type && lw_constant_same(f, a.constant, b.constant) &&
                is_pure(f, n->a)) {
         *out = a;
     } else if (a.type != LW_T_BOTTOM && b.type != LW_T_BOTTOM) {
@@ -422,21 +424,21 @@ fail:
 /* ---- names, literals, nested functions ---- */
 
 static lw_status
-infer_konst(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+infer_constant(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 {
     const lw_node *n = lw_node_of(f, node);
-    const lw_konst *konst = lw_konst_of(f, n->a);
+    const lw_constant *constant = lw_constant_of(f, n->a);
 
-    if (konst->kind == LW_K_UNDEFINED)
-        return lw_complain(
-            f, n->loc, "E150",
-            konst->help && *konst->help
-                ? lw_format_text(f, "name `%s` is not defined; %s", konst->text, konst->help)
-                : lw_format_text(f, "name `%s` is not defined", konst->text),
-            NULL, "name `%s` is not defined", konst->text);
-    if (konst->kind == LW_K_NAMED && lw_names[konst->u].rule == LW_RULE_SREG)
-        return lw_infer_named(f, node, (lw_name_id)konst->u, NULL, 0, out);
-    *out = lw_konst_value(f, n->a);
+    if (constant->kind == LW_K_UNDEFINED)
+        return lw_complain(f, n->loc, "E150",
+                           constant->help && *constant->help
+                               ? lw_format_text(f, "name `%s` is not defined; %s",
+                                                constant->text, constant->help)
+                               : lw_format_text(f, "name `%s` is not defined", constant->text),
+                           NULL, "name `%s` is not defined", constant->text);
+    if (constant->kind == LW_K_NAMED && lw_names[constant->u].rule == LW_RULE_SREG)
+        return lw_infer_named(f, node, (lw_name_id)constant->u, NULL, 0, out);
+    *out = lw_constant_value(f, n->a);
     return LW_OK;
 }
 
@@ -467,8 +469,8 @@ infer_walrus(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     LW_TRY(lw_infer_expr(f, n->b, out));
     LW_TRY(lw_assign(f, n->a, *out));
     /* a folded expression is not evaluated, but the assignment has to happen */
-    if (out->konst && !lw_konst_is_static(f, out->konst))
-        out->konst = 0;
+    if (out->constant && !lw_constant_is_static(f, out->constant))
+        out->constant = 0;
 fail:
     return status;
 }
@@ -496,7 +498,7 @@ infer_not(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     int truth = -1;
     lw_status status = not_condition(f, node, &truth, NULL, NULL);
 
-    *out = (lw_infer_value){LW_DT_b1, f->nodes[node].konst};
+    *out = (lw_infer_value){LW_DT_b1, f->nodes[node].constant};
     return status;
 }
 
@@ -506,7 +508,7 @@ dispatch(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     const lw_node *n = lw_node_of(f, node);
 
     switch ((lw_node_kind)n->kind) {
-    case LW_NODE_KONST: return infer_konst(f, node, out);
+    case LW_NODE_CONSTANT: return infer_constant(f, node, out);
     case LW_NODE_NAME: return infer_name(f, node, out);
     case LW_NODE_UNARY:
         return n->op == LW_PY_NOT ? infer_not(f, node, out) : infer_operands(f, node, out);
@@ -543,7 +545,7 @@ lw_infer_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     assert(f->run->depth > 0); /* lw_enter */
     f->run->depth--;
     f->nodes[node].type = out->type;
-    f->nodes[node].konst = out->konst;
+    f->nodes[node].constant = out->constant;
 fail:
     return status;
 }

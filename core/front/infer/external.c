@@ -146,12 +146,12 @@ check_unique(const external_arguments *c)
     const lw_tree *tree = c->f->run->tree;
     lw_status status = LW_OK;
 
-    for (uint32_t i = 1; i < tree->konsts.n && c->f->report; i++) {
-        const lw_konst *konst = &tree->konsts.data[i];
-        const lw_external *other = konst->bytes;
+    for (uint32_t i = 1; i < tree->constants.n && c->f->report; i++) {
+        const lw_constant *constant = &tree->constants.data[i];
+        const lw_external *other = constant->bytes;
         bool same = true;
 
-        if (konst->kind == LW_K_EXTERNAL && strcmp(other->name, c->external->name) == 0)
+        if (constant->kind == LW_K_EXTERNAL && strcmp(other->name, c->external->name) == 0)
             LW_TRY(same_declaration(c, other, c->external, &same));
         if (same)
             continue;
@@ -166,10 +166,10 @@ fail:
 /* ---- the call ---- */
 
 lw_status
-lw_infer_external(lw_infer_frame *f, uint32_t node, uint32_t konst, const lw_arg *args,
+lw_infer_external(lw_infer_frame *f, uint32_t node, uint32_t constant, const lw_arg *args,
                   uint32_t n, lw_infer_value *out)
 {
-    external_arguments c = {f, node, lw_konst_of(f, konst)->bytes};
+    external_arguments c = {f, node, lw_constant_of(f, constant)->bytes};
     const lw_sig_type *result = &c.external->signature.result;
     lw_status status;
 
@@ -180,7 +180,7 @@ lw_infer_external(lw_infer_frame *f, uint32_t node, uint32_t konst, const lw_arg
     if (!f->report)
         return LW_OK;
     f->nodes[node].call = LW_CALL_EXTERNAL;
-    f->nodes[node].target = konst;
+    f->nodes[node].target = constant;
     LW_TRY(lw_call_arguments(f, node, args, n));
 fail:
     return status;

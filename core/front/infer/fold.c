@@ -10,28 +10,28 @@
 #include <math.h>
 #include <string.h>
 
-const lw_konst *
-lw_typed_konst(const lw_typed *typed, uint32_t konst)
+const lw_constant *
+lw_typed_constant(const lw_typed *typed, uint32_t constant)
 {
-    uint32_t n = typed->tree->konsts.n;
+    uint32_t n = typed->tree->constants.n;
 
-    if (konst < n)
-        return &typed->tree->konsts.data[konst];
-    return konst - n < typed->konsts.n ? &typed->konsts.data[konst - n]
-                                       : &typed->tree->konsts.data[0];
+    if (constant < n)
+        return &typed->tree->constants.data[constant];
+    return constant - n < typed->constants.n ? &typed->constants.data[constant - n]
+                                             : &typed->tree->constants.data[0];
 }
 
-const lw_konst *
-lw_konst_of(lw_infer_frame *f, uint32_t konst)
+const lw_constant *
+lw_constant_of(lw_infer_frame *f, uint32_t constant)
 {
-    assert(konst != 0);
-    return lw_typed_konst(f->run->typed, konst);
+    assert(constant != 0);
+    return lw_typed_constant(f->run->typed, constant);
 }
 
 const char *
-lw_konst_text(lw_infer_frame *f, uint32_t konst)
+lw_constant_text(lw_infer_frame *f, uint32_t constant)
 {
-    const char *text = lw_konst_of(f, konst)->text;
+    const char *text = lw_constant_of(f, constant)->text;
     return text ? text : "";
 }
 
@@ -58,33 +58,33 @@ parse_int128(const char *text, __int128 *out)
 }
 
 bool
-lw_konst_int_value(const lw_konst *konst, __int128 *out)
+lw_constant_int_value(const lw_constant *constant, __int128 *out)
 {
-    switch (konst->kind) {
-    case LW_K_BOOL: *out = konst->i != 0; return true;
-    case LW_K_INT: *out = konst->i; return true;
-    case LW_K_UINT: *out = konst->u; return true;
-    case LW_K_BIGINT: return konst->text && parse_int128(konst->text, out);
+    switch (constant->kind) {
+    case LW_K_BOOL: *out = constant->i != 0; return true;
+    case LW_K_INT: *out = constant->i; return true;
+    case LW_K_UINT: *out = constant->u; return true;
+    case LW_K_BIGINT: return constant->text && parse_int128(constant->text, out);
     default: return false;
     }
 }
 
 static lw_type
-int_type(lw_infer_frame *f, const lw_konst *konst)
+int_type(lw_infer_frame *f, const lw_constant *constant)
 {
     __int128 value;
 
-    if (!lw_konst_int_value(konst, &value))
-        value = konst->d < 0 ? -LW_LITERAL_FAR : LW_LITERAL_FAR;
+    if (!lw_constant_int_value(constant, &value))
+        value = constant->d < 0 ? -LW_LITERAL_FAR : LW_LITERAL_FAR;
     if (lw_weak_mode(f) || value > UINT64_MAX || value < INT64_MIN)
         return lw_type_literal(lw_types_of(f), value, value);
     return value > INT64_MAX ? LW_DT_u64 : LW_DT_i64;
 }
 
 static lw_type
-tuple_type(lw_infer_frame *f, const lw_konst *konst)
+tuple_type(lw_infer_frame *f, const lw_constant *constant)
 {
-    lw_type *elements = lw_arena_take(f->run->arena, (konst->n + 1) * sizeof *elements);
+    lw_type *elements = lw_arena_take(f->run->arena, (constant->n + 1) * sizeof *elements);
     lw_type type;
 
     if (elements == NULL)
@@ -92,58 +92,58 @@ tuple_type(lw_infer_frame *f, const lw_konst *konst)
     if (f->run->depth > LW_MAX_DEPTH)
         return LW_T_STATIC;
     f->run->depth++;
-    for (uint32_t i = 0; i < konst->n; i++)
-        elements[i] = lw_konst_value(f, konst->items[i]).type;
+    for (uint32_t i = 0; i < constant->n; i++)
+        elements[i] = lw_constant_value(f, constant->items[i]).type;
     assert(f->run->depth > 0); /* counted above */
     f->run->depth--;
-    type = lw_type_tuple(lw_types_of(f), elements, konst->n, konst->names);
+    type = lw_type_tuple(lw_types_of(f), elements, constant->n, constant->names);
     return type;
 }
 
 /* An array that was frozen: its extents are constant, and nobody may write to it. */
 static lw_type
-table_type(lw_infer_frame *f, const lw_konst *konst)
+table_type(lw_infer_frame *f, const lw_constant *constant)
 {
     int64_t shape[LW_MAX_ARRAY_DIMS];
     lw_type element;
 
-    if (konst->n > LW_MAX_ARRAY_DIMS)
+    if (constant->n > LW_MAX_ARRAY_DIMS)
         return LW_T_STATIC;
-    for (uint32_t i = 0; i < konst->n; i++)
-        shape[i] = konst->items[i];
-    element = konst->record ? lw_record_type(lw_types_of(f), konst->record, false)
-                            : (lw_type)konst->dtype;
-    return lw_type_array(lw_types_of(f), element, konst->n, LW_LAYOUT_C, true, shape);
+    for (uint32_t i = 0; i < constant->n; i++)
+        shape[i] = constant->items[i];
+    element = constant->record ? lw_record_type(lw_types_of(f), constant->record, false)
+                               : (lw_type)constant->dtype;
+    return lw_type_array(lw_types_of(f), element, constant->n, LW_LAYOUT_C, true, shape);
 }
 
 lw_infer_value
-lw_konst_value(lw_infer_frame *f, uint32_t index)
+lw_constant_value(lw_infer_frame *f, uint32_t index)
 {
-    const lw_konst *konst = lw_konst_of(f, index);
+    const lw_constant *constant = lw_constant_of(f, index);
     lw_infer_value value = {LW_T_STATIC, index};
 
-    switch (konst->kind) {
+    switch (constant->kind) {
     case LW_K_NONE: value.type = LW_T_NONE; break;
     case LW_K_BOOL: value.type = LW_DT_b1; break;
     case LW_K_INT:
     case LW_K_UINT:
-    case LW_K_BIGINT: value.type = int_type(f, konst); break;
+    case LW_K_BIGINT: value.type = int_type(f, constant); break;
     case LW_K_FLOAT: value.type = lw_weak_float(f); break;
     case LW_K_COMPLEX: value.type = lw_weak_complex(f); break;
-    case LW_K_SCALAR: value.type = konst->dtype; break;
-    case LW_K_TUPLE: value.type = tuple_type(f, konst); break;
-    case LW_K_ARRAY: value.type = table_type(f, konst); break;
+    case LW_K_SCALAR: value.type = constant->dtype; break;
+    case LW_K_TUPLE: value.type = tuple_type(f, constant); break;
+    case LW_K_ARRAY: value.type = table_type(f, constant); break;
     default: break;
     }
     return value;
 }
 
 bool
-lw_konst_is_static(lw_infer_frame *f, uint32_t index)
+lw_constant_is_static(lw_infer_frame *f, uint32_t index)
 {
-    const lw_konst *konst = lw_konst_of(f, index);
+    const lw_constant *constant = lw_constant_of(f, index);
 
-    switch (konst->kind) {
+    switch (constant->kind) {
     case LW_K_BOOL:
     case LW_K_INT:
     case LW_K_UINT:
@@ -153,8 +153,8 @@ lw_konst_is_static(lw_infer_frame *f, uint32_t index)
     case LW_K_SCALAR:
     case LW_K_ARRAY: return false;
     case LW_K_TUPLE:
-        for (uint32_t i = 0; i < konst->n; i++)
-            if (lw_konst_is_static(f, konst->items[i]))
+        for (uint32_t i = 0; i < constant->n; i++)
+            if (lw_constant_is_static(f, constant->items[i]))
                 return true;
         return false;
     default: return true;
@@ -174,18 +174,18 @@ same_bits(double x, double y)
 }
 
 static bool
-same_items(lw_infer_frame *f, const lw_konst *a, const lw_konst *b)
+same_items(lw_infer_frame *f, const lw_constant *a, const lw_constant *b)
 {
     if (a->n != b->n || !same_text(a->text, b->text))
         return false;
     for (uint32_t i = 0; i < a->n; i++)
-        if (!lw_konst_same(f, a->items[i], b->items[i]))
+        if (!lw_constant_same(f, a->items[i], b->items[i]))
             return false;
     return true;
 }
 
 static bool
-same_konst(lw_infer_frame *f, const lw_konst *a, const lw_konst *b)
+same_constant(lw_infer_frame *f, const lw_constant *a, const lw_constant *b)
 {
     if (a->kind != b->kind || a->dtype != b->dtype)
         return false;
@@ -211,68 +211,68 @@ same_konst(lw_infer_frame *f, const lw_konst *a, const lw_konst *b)
 }
 
 bool
-lw_konst_same(lw_infer_frame *f, uint32_t x, uint32_t y)
+lw_constant_same(lw_infer_frame *f, uint32_t x, uint32_t y)
 {
     if (x == y || x == 0 || y == 0)
         return x == y;
-    return same_konst(f, lw_konst_of(f, x), lw_konst_of(f, y));
+    return same_constant(f, lw_constant_of(f, x), lw_constant_of(f, y));
 }
 
 uint32_t
-lw_konst_add(lw_infer_frame *f, uint32_t old, const lw_konst *konst)
+lw_constant_add(lw_infer_frame *f, uint32_t old, const lw_constant *constant)
 {
-    lw_konst *slot;
+    lw_constant *slot;
 
-    if (old && same_konst(f, lw_konst_of(f, old), konst))
+    if (old && same_constant(f, lw_constant_of(f, old), constant))
         return old;
-    slot = lw_array_push(&f->run->typed->konsts, f->run->arena);
+    slot = lw_array_push(&f->run->typed->constants, f->run->arena);
     if (slot == NULL)
         return 0;
-    *slot = *konst;
-    return f->run->tree->konsts.n + f->run->typed->konsts.n - 1;
+    *slot = *constant;
+    return f->run->tree->constants.n + f->run->typed->constants.n - 1;
 }
 
 uint32_t
-lw_konst_bool(lw_infer_frame *f, uint32_t old, bool value)
+lw_constant_bool(lw_infer_frame *f, uint32_t old, bool value)
 {
-    lw_konst konst = {.kind = LW_K_BOOL, .i = value};
-    return lw_konst_add(f, old, &konst);
+    lw_constant constant = {.kind = LW_K_BOOL, .i = value};
+    return lw_constant_add(f, old, &constant);
 }
 
 static uint32_t
-konst_float(lw_infer_frame *f, uint32_t old, double value)
+constant_float(lw_infer_frame *f, uint32_t old, double value)
 {
-    lw_konst konst = {.kind = LW_K_FLOAT, .d = value};
-    return lw_konst_add(f, old, &konst);
+    lw_constant constant = {.kind = LW_K_FLOAT, .d = value};
+    return lw_constant_add(f, old, &constant);
 }
 
 uint32_t
-lw_konst_int(lw_infer_frame *f, uint32_t old, __int128 value)
+lw_constant_int(lw_infer_frame *f, uint32_t old, __int128 value)
 {
-    lw_konst konst = {.kind = LW_K_INT};
+    lw_constant constant = {.kind = LW_K_INT};
     lw_text text = {0};
 
     if (value >= INT64_MIN && value <= INT64_MAX) {
-        konst.i = (int64_t)value;
+        constant.i = (int64_t)value;
     } else if (value > 0 && value <= UINT64_MAX) {
-        konst.kind = LW_K_UINT;
-        konst.u = (uint64_t)value;
+        constant.kind = LW_K_UINT;
+        constant.u = (uint64_t)value;
     } else {
-        konst.kind = LW_K_BIGINT;
-        konst.d = (double)value;
+        constant.kind = LW_K_BIGINT;
+        constant.d = (double)value;
         lw_text_add_int128(&text, value);
-        konst.text = lw_arena_strdup(f->run->arena, lw_text_get(&text));
+        constant.text = lw_arena_strdup(f->run->arena, lw_text_get(&text));
         lw_text_reset(&text);
-        if (konst.text == NULL)
+        if (constant.text == NULL)
             return 0;
     }
-    return lw_konst_add(f, old, &konst);
+    return lw_constant_add(f, old, &constant);
 }
 
 /* ---- arithmetic ---- */
 
 /* The largest magnitude for which no computation below overflows 128 bits: 2^125, the limit of
- * lw_konst_int_value. */
+ * lw_constant_int_value. */
 #define MOST ((__int128)1 << 125)
 
 /* EXACT; WIDE: exact too, but above MOST; NONE: Python raises, or the result is no integer. */
@@ -360,8 +360,8 @@ lw_fold_is_wide(lw_infer_frame *f, lw_pyop op, uint32_t x, uint32_t y)
 {
     __int128 i, j, k;
 
-    return lw_konst_int_value(lw_konst_of(f, x), &i) &&
-           lw_konst_int_value(lw_konst_of(f, y), &j) && fold_ints(op, i, j, &k) == WIDE;
+    return lw_constant_int_value(lw_constant_of(f, x), &i) &&
+           lw_constant_int_value(lw_constant_of(f, y), &j) && fold_ints(op, i, j, &k) == WIDE;
 }
 
 /* x / y rounded once, as in Python: long division until there are enough bits for rounding, of
@@ -395,15 +395,15 @@ exact_double(__int128 value, double *out)
 
 /* A Python number as a double; false for integers that are not exact as one. */
 static bool
-as_double(const lw_konst *konst, double *out)
+as_double(const lw_constant *constant, double *out)
 {
     __int128 value;
 
-    if (konst->kind == LW_K_FLOAT) {
-        *out = konst->d;
+    if (constant->kind == LW_K_FLOAT) {
+        *out = constant->d;
         return true;
     }
-    return lw_konst_int_value(konst, &value) && exact_double(value, out);
+    return lw_constant_int_value(constant, &value) && exact_double(value, out);
 }
 
 static bool
@@ -426,58 +426,59 @@ keeps_bool(lw_pyop op)
 }
 
 uint32_t
-lw_fold_binary_konst(lw_infer_frame *f, uint32_t old, lw_pyop op, uint32_t x, uint32_t y)
+lw_fold_binary_constant(lw_infer_frame *f, uint32_t old, lw_pyop op, uint32_t x, uint32_t y)
 {
-    const lw_konst *a = lw_konst_of(f, x), *b = lw_konst_of(f, y);
+    const lw_constant *a = lw_constant_of(f, x), *b = lw_constant_of(f, y);
     __int128 i, j, k;
     double d, e, g;
 
-    if (lw_konst_int_value(a, &i) && lw_konst_int_value(b, &j)) {
+    if (lw_constant_int_value(a, &i) && lw_constant_int_value(b, &j)) {
         if (op == LW_PY_DIV)
-            return j != 0 ? konst_float(f, old, quotient(i, j)) : 0;
+            return j != 0 ? constant_float(f, old, quotient(i, j)) : 0;
         if (fold_ints(op, i, j, &k) != EXACT)
             return 0;
         if (a->kind == LW_K_BOOL && b->kind == LW_K_BOOL && keeps_bool(op))
-            return lw_konst_bool(f, old, k != 0);
-        return lw_konst_int(f, old, k);
+            return lw_constant_bool(f, old, k != 0);
+        return lw_constant_int(f, old, k);
     }
     if (as_double(a, &d) && as_double(b, &e) && fold_doubles(op, d, e, &g))
-        return konst_float(f, old, g);
+        return constant_float(f, old, g);
     return 0;
 }
 
 /* How many bits the magnitude has (count: how many are set); 0: it is no constant Python
  * integer. */
 uint32_t
-lw_fold_bits_konst(lw_infer_frame *f, uint32_t old, bool count, uint32_t x)
+lw_fold_bits_constant(lw_infer_frame *f, uint32_t old, bool count, uint32_t x)
 {
-    const lw_konst *konst = lw_konst_of(f, x);
+    const lw_constant *constant = lw_constant_of(f, x);
     __int128 value, n = 0;
 
-    if (!lw_konst_int_value(konst, &value))
+    if (!lw_constant_int_value(constant, &value))
         return 0;
     for (value = value < 0 ? -value : value; value; value >>= 1)
         n += count ? value & 1 : 1;
-    return lw_konst_int(f, old, n);
+    return lw_constant_int(f, old, n);
 }
 
 uint32_t
-lw_fold_unary_konst(lw_infer_frame *f, uint32_t old, lw_pyop op, uint32_t x)
+lw_fold_unary_constant(lw_infer_frame *f, uint32_t old, lw_pyop op, uint32_t x)
 {
-    const lw_konst *a = lw_konst_of(f, x);
+    const lw_constant *a = lw_constant_of(f, x);
     __int128 i;
 
     if (op == LW_PY_NOT) {
-        int truth = lw_fold_truth_konst(f, x);
-        return truth < 0 ? 0 : lw_konst_bool(f, old, !truth);
+        int truth = lw_fold_truth_constant(f, x);
+        return truth < 0 ? 0 : lw_constant_bool(f, old, !truth);
     }
     if (a->kind == LW_K_FLOAT && op != LW_PY_INVERT)
-        return konst_float(f, old, op == LW_PY_NEG ? -a->d : a->d);
-    if (!lw_konst_int_value(a, &i))
+        return constant_float(f, old, op == LW_PY_NEG ? -a->d : a->d);
+    if (!lw_constant_int_value(a, &i))
         return 0;
     if (op == LW_PY_INVERT)
-        return a->kind == LW_K_BOOL ? lw_konst_bool(f, old, !i) : lw_konst_int(f, old, ~i);
-    return lw_konst_int(f, old, op == LW_PY_NEG ? -i : i);
+        return a->kind == LW_K_BOOL ? lw_constant_bool(f, old, !i)
+                                    : lw_constant_int(f, old, ~i);
+    return lw_constant_int(f, old, op == LW_PY_NEG ? -i : i);
 }
 
 /* ---- comparison, truth, conversion ---- */
@@ -497,43 +498,43 @@ apply_order(lw_pyop op, int order) /* order: -1, 0, 1; 2: unordered */
 }
 
 bool
-lw_konst_any_int(const lw_konst *konst, __int128 *out)
+lw_constant_any_int(const lw_constant *constant, __int128 *out)
 {
-    if (konst->kind != LW_K_SCALAR)
-        return lw_konst_int_value(konst, out);
-    switch (lw_dtypes[konst->dtype].kind) {
+    if (constant->kind != LW_K_SCALAR)
+        return lw_constant_int_value(constant, out);
+    switch (lw_dtypes[constant->dtype].kind) {
     case LW_KIND_BOOL:
-    case LW_KIND_INT: *out = konst->i; return true;
-    case LW_KIND_UINT: *out = konst->u; return true;
+    case LW_KIND_INT: *out = constant->i; return true;
+    case LW_KIND_UINT: *out = constant->u; return true;
     default: return false;
     }
 }
 
 /* The same, and for NumPy's scalars. */
 static bool
-scalar_double(const lw_konst *konst, double *out)
+scalar_double(const lw_constant *constant, double *out)
 {
     __int128 value;
 
-    if (konst->kind == LW_K_SCALAR && lw_is_float(konst->dtype)) {
-        *out = konst->d;
+    if (constant->kind == LW_K_SCALAR && lw_is_float(constant->dtype)) {
+        *out = constant->d;
         return true;
     }
-    return as_double(konst, out) ||
-           (lw_konst_any_int(konst, &value) && exact_double(value, out));
+    return as_double(constant, out) ||
+           (lw_constant_any_int(constant, &value) && exact_double(value, out));
 }
 
 /* The float64 nearest to a number; false: it is no constant number, or is beyond float64. */
 static bool
-nearest_double(const lw_konst *konst, double *out)
+nearest_double(const lw_constant *constant, double *out)
 {
     __int128 value;
 
-    if (scalar_double(konst, out))
+    if (scalar_double(constant, out))
         return true;
-    if (konst->kind == LW_K_BIGINT)
-        *out = konst->d;
-    else if (lw_konst_int_value(konst, &value))
+    if (constant->kind == LW_K_BIGINT)
+        *out = constant->d;
+    else if (lw_constant_int_value(constant, &value))
         *out = (double)value;
     else
         return false;
@@ -541,14 +542,14 @@ nearest_double(const lw_konst *konst, double *out)
 }
 
 static int
-compare_tuples(lw_infer_frame *f, lw_pyop op, const lw_konst *a, const lw_konst *b)
+compare_tuples(lw_infer_frame *f, lw_pyop op, const lw_constant *a, const lw_constant *b)
 {
     bool equal = a->n == b->n;
 
     if (op != LW_PY_EQ && op != LW_PY_NE)
         return -1;
     for (uint32_t i = 0; equal && i < a->n; i++) {
-        int same = lw_fold_compare_konst(f, LW_PY_EQ, a->items[i], b->items[i]);
+        int same = lw_fold_compare_constant(f, LW_PY_EQ, a->items[i], b->items[i]);
         if (same < 0)
             return -1;
         equal = same == 1;
@@ -557,11 +558,12 @@ compare_tuples(lw_infer_frame *f, lw_pyop op, const lw_konst *a, const lw_konst 
 }
 
 static bool
-is_number_konst(const lw_konst *konst)
+is_number_constant(const lw_constant *constant)
 {
-    return konst->kind == LW_K_BOOL || konst->kind == LW_K_INT || konst->kind == LW_K_UINT ||
-           konst->kind == LW_K_BIGINT || konst->kind == LW_K_FLOAT ||
-           konst->kind == LW_K_COMPLEX || konst->kind == LW_K_SCALAR;
+    return constant->kind == LW_K_BOOL || constant->kind == LW_K_INT ||
+           constant->kind == LW_K_UINT || constant->kind == LW_K_BIGINT ||
+           constant->kind == LW_K_FLOAT || constant->kind == LW_K_COMPLEX ||
+           constant->kind == LW_K_SCALAR;
 }
 
 /* The exact order of a Python int and a float. 2: unordered. */
@@ -581,23 +583,23 @@ order_of(__int128 i, double d)
 }
 
 int
-lw_fold_compare_konst(lw_infer_frame *f, lw_pyop op, uint32_t x, uint32_t y)
+lw_fold_compare_constant(lw_infer_frame *f, lw_pyop op, uint32_t x, uint32_t y)
 {
-    const lw_konst *a = lw_konst_of(f, x), *b = lw_konst_of(f, y);
+    const lw_constant *a = lw_constant_of(f, x), *b = lw_constant_of(f, y);
     __int128 i, j;
     double d, e;
 
-    if (lw_konst_any_int(a, &i) && lw_konst_any_int(b, &j))
+    if (lw_constant_any_int(a, &i) && lw_constant_any_int(b, &j))
         return apply_order(op, i < j ? -1 : i > j);
-    if (lw_konst_int_value(a, &i) && b->kind == LW_K_FLOAT)
+    if (lw_constant_int_value(a, &i) && b->kind == LW_K_FLOAT)
         return apply_order(op, order_of(i, b->d));
-    if (lw_konst_int_value(b, &j) && a->kind == LW_K_FLOAT) {
+    if (lw_constant_int_value(b, &j) && a->kind == LW_K_FLOAT) {
         int order = order_of(j, a->d);
         return apply_order(op, order == 2 ? 2 : -order);
     }
     if (scalar_double(a, &d) && scalar_double(b, &e))
         return apply_order(op, d < e ? -1 : d > e ? 1 : d == e ? 0 : 2);
-    if (is_number_konst(a) && is_number_konst(b))
+    if (is_number_constant(a) && is_number_constant(b))
         return -1;
     if (a->kind == LW_K_STR && b->kind == LW_K_STR) {
         int order = strcmp(a->text, b->text); /* UTF-8 sorts in the order of code points */
@@ -606,26 +608,26 @@ lw_fold_compare_konst(lw_infer_frame *f, lw_pyop op, uint32_t x, uint32_t y)
     if (a->kind == LW_K_TUPLE && b->kind == LW_K_TUPLE)
         return compare_tuples(f, op, a, b);
     if (op == LW_PY_EQ || op == LW_PY_NE)
-        return (op == LW_PY_EQ) == lw_konst_same(f, x, y);
+        return (op == LW_PY_EQ) == lw_constant_same(f, x, y);
     return -1;
 }
 
 int
-lw_fold_truth_konst(lw_infer_frame *f, uint32_t x)
+lw_fold_truth_constant(lw_infer_frame *f, uint32_t x)
 {
-    const lw_konst *konst = lw_konst_of(f, x);
+    const lw_constant *constant = lw_constant_of(f, x);
     __int128 i;
     double d;
 
-    if (lw_konst_any_int(konst, &i))
+    if (lw_constant_any_int(constant, &i))
         return i != 0;
-    if (scalar_double(konst, &d))
+    if (scalar_double(constant, &d))
         return d != 0;
-    switch (konst->kind) {
+    switch (constant->kind) {
     case LW_K_NONE: return 0;
     case LW_K_BIGINT: return 1;
-    case LW_K_STR: return konst->text && *konst->text;
-    case LW_K_TUPLE: return konst->n != 0;
+    case LW_K_STR: return constant->text && *constant->text;
+    case LW_K_TUPLE: return constant->n != 0;
     case LW_K_DTYPE:
     case LW_K_PYTYPE:
     case LW_K_NAMED:
@@ -638,12 +640,12 @@ lw_fold_truth_konst(lw_infer_frame *f, uint32_t x)
 
 /* Gets the value of a float that is known at compile time. */
 bool
-lw_konst_float(const lw_konst *konst, double *out)
+lw_constant_float(const lw_constant *constant, double *out)
 {
-    bool is_float =
-        konst->kind == LW_K_FLOAT || (konst->kind == LW_K_SCALAR && lw_is_float(konst->dtype));
+    bool is_float = constant->kind == LW_K_FLOAT ||
+                    (constant->kind == LW_K_SCALAR && lw_is_float(constant->dtype));
 
-    return is_float && scalar_double(konst, out);
+    return is_float && scalar_double(constant, out);
 }
 
 /* Truncates a double and saturates, as the compiled conversion does. */
@@ -662,13 +664,13 @@ saturated(double d, const lw_dtype_row *to)
 }
 
 static bool
-cast_to_int(const lw_konst *from, lw_dtype to, __int128 *out)
+cast_to_int(const lw_constant *from, lw_dtype to, __int128 *out)
 {
     const lw_dtype_row *row = &lw_dtypes[to];
     __int128 one = 1;
     double d;
 
-    if (!lw_konst_any_int(from, out)) {
+    if (!lw_constant_any_int(from, out)) {
         if (!scalar_double(from, &d))
             return false;
         *out = saturated(d, row);
@@ -681,33 +683,33 @@ cast_to_int(const lw_konst *from, lw_dtype to, __int128 *out)
 }
 
 uint32_t
-lw_fold_cast_konst(lw_infer_frame *f, uint32_t old, uint32_t x, lw_dtype to, bool weak)
+lw_fold_cast_constant(lw_infer_frame *f, uint32_t old, uint32_t x, lw_dtype to, bool weak)
 {
-    const lw_konst *from = lw_konst_of(f, x);
-    lw_konst konst = {.kind = LW_K_SCALAR, .dtype = to};
+    const lw_constant *from = lw_constant_of(f, x);
+    lw_constant constant = {.kind = LW_K_SCALAR, .dtype = to};
     __int128 value;
     double d;
 
     if (to == LW_DT_b1) {
-        int truth = lw_fold_truth_konst(f, x);
-        return truth < 0 ? 0 : lw_konst_bool(f, old, truth);
+        int truth = lw_fold_truth_constant(f, x);
+        return truth < 0 ? 0 : lw_constant_bool(f, old, truth);
     }
     if (lw_is_integer(to)) {
-        if (weak && lw_konst_any_int(from, &value)) /* int(n) is n, as in Python */
-            return lw_konst_int(f, old, value);
-        if (weak && lw_konst_float(from, &d) && fabs(d) < ldexp(1, 125))
-            return lw_konst_int(f, old, (__int128)d);
+        if (weak && lw_constant_any_int(from, &value)) /* int(n) is n, as in Python */
+            return lw_constant_int(f, old, value);
+        if (weak && lw_constant_float(from, &d) && fabs(d) < ldexp(1, 125))
+            return lw_constant_int(f, old, (__int128)d);
         if (!cast_to_int(from, to, &value))
             return 0;
         if (weak)
-            return lw_konst_int(f, old, value);
-        konst.u = (uint64_t)value;
-        return lw_konst_add(f, old, &konst);
+            return lw_constant_int(f, old, value);
+        constant.u = (uint64_t)value;
+        return lw_constant_add(f, old, &constant);
     }
     if ((to != LW_DT_f32 && to != LW_DT_f64) || !nearest_double(from, &d))
         return 0;
     if (weak)
-        return konst_float(f, old, d);
-    konst.d = to == LW_DT_f32 ? (double)(float)d : d;
-    return lw_konst_add(f, old, &konst);
+        return constant_float(f, old, d);
+    constant.d = to == LW_DT_f32 ? (double)(float)d : d;
+    return lw_constant_add(f, old, &constant);
 }

@@ -64,7 +64,7 @@ new_instance(lw_run *run, lw_infer_frame *f, uint32_t fn, const lw_infer_value *
     assert(fn != 0 && fn < run->tree->fns.n);
     lw_instance *instance;
     lw_type *types = lw_arena_take(run->arena, (n + 1) * sizeof *types);
-    uint32_t *konsts = lw_arena_take(run->arena, (n + 1) * sizeof *konsts);
+    uint32_t *constants = lw_arena_take(run->arena, (n + 1) * sizeof *constants);
     lw_typed_node *nodes = lw_arena_take(run->arena, run->tree->nodes.n * sizeof *nodes);
 
     if (run->typed->instances.n >= LW_MAX_INSTANCES)
@@ -72,18 +72,21 @@ new_instance(lw_run *run, lw_infer_frame *f, uint32_t fn, const lw_infer_value *
                        "more than %d variants of functions for one signature",
                        LW_MAX_INSTANCES);
     instance = lw_array_push(&run->typed->instances, run->arena);
-    if (!types || !konsts || !nodes || !instance)
+    if (!types || !constants || !nodes || !instance)
         return lw_fail_memory(run->err);
     assert(n == run->tree->fns.data[fn].params.n +
                     run->tree->fns.data[fn].captures.n); /* each has a value */
     for (uint32_t i = 0; i < n; i++) {
         types[i] = params[i].type;
-        konsts[i] = params[i].konst;
+        constants[i] = params[i].constant;
     }
     for (uint32_t i = 0; i < run->tree->nodes.n; i++)
         nodes[i].truth = -1;
-    *instance = (lw_instance){
-        .fn = fn, .n_params = n, .param_types = types, .param_konsts = konsts, .nodes = nodes};
+    *instance = (lw_instance){.fn = fn,
+                              .n_params = n,
+                              .param_types = types,
+                              .param_constants = constants,
+                              .nodes = nodes};
     f->run = run;
     f->fn = &run->tree->fns.data[fn];
     f->fn_index = fn;
@@ -140,8 +143,8 @@ same_key(lw_infer_frame *f, const lw_instance_key *x, const lw_instance_key *y)
 
     for (uint32_t i = 0; same && i < x->n; i++)
         same = x->params[i].type == y->params[i].type &&
-               (x->params[i].konst == y->params[i].konst ||
-                lw_konst_same(f, x->params[i].konst, y->params[i].konst));
+               (x->params[i].constant == y->params[i].constant ||
+                lw_constant_same(f, x->params[i].constant, y->params[i].constant));
     return same;
 }
 
@@ -294,7 +297,7 @@ is_narrow(lw_infer_frame *f, const lw_infer_value *args, uint32_t n)
         const lw_type_row *array = lw_array_row(f, args[i].type);
         lw_type type = array ? array->elements[0] : args[i].type;
 
-        if (args[i].konst)
+        if (args[i].constant)
             continue;
         if (type >= LW_N_DTYPES || type == LW_DT_f64 || type == LW_DT_c128)
             return false;
@@ -395,7 +398,7 @@ static bool
 is_number(const lw_arg_spec *spec)
 {
     return spec->kind == LW_ARGK_SCALAR || spec->kind == LW_ARGK_WEAK ||
-           spec->kind == LW_ARGK_KONST;
+           spec->kind == LW_ARGK_CONSTANT;
 }
 
 /* Parameters without an argument take their defaults; *args takes the remaining arguments. */
@@ -430,8 +433,8 @@ bind_arguments(lw_infer_frame *scratch, const lw_arg_spec *specs, const lw_infer
             typed->any_guarded |= guarded[i];
             typed->all_guarded &= guarded[i] || is_number(&specs[at]);
             out[i] = args[at++];
-        } else if (param->default_konst) {
-            out[i] = lw_konst_value(scratch, param->default_konst);
+        } else if (param->default_constant) {
+            out[i] = lw_constant_value(scratch, param->default_constant);
         } else {
             return lw_diagnose(scratch->run->tree, fn->loc,
                                (lw_fault){LW_ERR_TYPING, "E153", .where = fn->name}, err,
@@ -453,8 +456,8 @@ values_of_specs(lw_infer_frame *scratch, const lw_arg_spec *specs, uint32_t n,
     lw_types *types = lw_types_of(scratch);
 
     for (uint32_t i = 0; i < n; i++) {
-        if (specs[i].kind == LW_ARGK_KONST)
-            out[i] = lw_konst_value(scratch, specs[i].konst);
+        if (specs[i].kind == LW_ARGK_CONSTANT)
+            out[i] = lw_constant_value(scratch, specs[i].constant);
         else
             out[i].type = lw_type_of_spec(types, &specs[i]);
         if (types->failed)

@@ -26,15 +26,15 @@ enum {
     LW_MAX_DEPTH = 800, /* nesting of expressions and statements, over all frames */
     LW_MAX_FRAMES = 48, /* nesting of calls */
     LW_MAX_INSTANCES = 2000,
-    LW_MAX_ITEMS = 4096,        /* elements of a tuple */
-    LW_MAX_KONST_ITEMS = 65536, /* items of one in a loop or under a run-time index */
-    LW_GROWING_ITERATIONS = 12, /* after so many walks definitions may only widen … */
-    LW_MAX_ITERATIONS = 40,     /* … and after so many the front end has a bug */
+    LW_MAX_ITEMS = 4096,           /* elements of a tuple */
+    LW_MAX_CONSTANT_ITEMS = 65536, /* items of one in a loop or under a run-time index */
+    LW_GROWING_ITERATIONS = 12,    /* after so many walks definitions may only widen … */
+    LW_MAX_ITERATIONS = 40,        /* … and after so many the front end has a bug */
 };
 
 typedef struct lw_infer_value {
     lw_type type;
-    uint32_t konst; /* nonzero: known at compile time */
+    uint32_t constant; /* nonzero: known at compile time */
 } lw_infer_value;
 
 typedef struct lw_def {
@@ -224,32 +224,33 @@ lw_type lw_join2(lw_infer_frame *f, lw_type x, lw_type y, const char **problem);
 const char *lw_help_for_join(const char *problem);
 
 /* ---- fold.c ---- */
-const lw_konst *lw_konst_of(lw_infer_frame *f, uint32_t konst);
-const char *lw_konst_text(lw_infer_frame *f, uint32_t konst); /* "" when it has none */
-lw_infer_value lw_konst_value(lw_infer_frame *f, uint32_t konst);
-bool lw_konst_same(lw_infer_frame *f, uint32_t x, uint32_t y);
-/* The number of a konst equal to *konst; `old` is used again when it is equal. 0: memory is
- * out. */
-uint32_t lw_konst_add(lw_infer_frame *f, uint32_t old, const lw_konst *konst);
-uint32_t lw_konst_bool(lw_infer_frame *f, uint32_t old, bool value);
-uint32_t lw_konst_int(lw_infer_frame *f, uint32_t old, __int128 value);
-bool lw_konst_any_int(const lw_konst *konst, __int128 *out); /* also of SCALAR integers */
-bool lw_konst_float(const lw_konst *konst, double *out);     /* also of SCALAR floats */
+const lw_constant *lw_constant_of(lw_infer_frame *f, uint32_t constant);
+const char *lw_constant_text(lw_infer_frame *f, uint32_t constant); /* "" when it has none */
+lw_infer_value lw_constant_value(lw_infer_frame *f, uint32_t constant);
+bool lw_constant_same(lw_infer_frame *f, uint32_t x, uint32_t y);
+/* The number of a constant equal to *constant; `old` is used again when it is equal. 0: memory
+ * is out. */
+uint32_t lw_constant_add(lw_infer_frame *f, uint32_t old, const lw_constant *constant);
+uint32_t lw_constant_bool(lw_infer_frame *f, uint32_t old, bool value);
+uint32_t lw_constant_int(lw_infer_frame *f, uint32_t old, __int128 value);
+bool lw_constant_any_int(const lw_constant *constant,
+                         __int128 *out);                          /* also of SCALAR integers */
+bool lw_constant_float(const lw_constant *constant, double *out); /* also of SCALAR floats */
 /* 0 when it cannot be folded. */
-uint32_t lw_fold_binary_konst(lw_infer_frame *f, uint32_t old, lw_pyop op, uint32_t x,
-                              uint32_t y);
+uint32_t lw_fold_binary_constant(lw_infer_frame *f, uint32_t old, lw_pyop op, uint32_t x,
+                                 uint32_t y);
 /* Whether the operands are ints whose result has more than 125 bits: it is not folded, but must
  * not wrap either. */
 bool lw_fold_is_wide(lw_infer_frame *f, lw_pyop op, uint32_t x, uint32_t y);
-uint32_t lw_fold_unary_konst(lw_infer_frame *f, uint32_t old, lw_pyop op, uint32_t x);
-uint32_t lw_fold_bits_konst(lw_infer_frame *f, uint32_t old, bool count, uint32_t x);
-int lw_fold_compare_konst(lw_infer_frame *f, lw_pyop op, uint32_t x,
-                          uint32_t y); /* -1 unknown */
-int lw_fold_truth_konst(lw_infer_frame *f, uint32_t x);
-uint32_t lw_fold_cast_konst(lw_infer_frame *f, uint32_t old, uint32_t x, lw_dtype to,
-                            bool weak);
+uint32_t lw_fold_unary_constant(lw_infer_frame *f, uint32_t old, lw_pyop op, uint32_t x);
+uint32_t lw_fold_bits_constant(lw_infer_frame *f, uint32_t old, bool count, uint32_t x);
+int lw_fold_compare_constant(lw_infer_frame *f, lw_pyop op, uint32_t x,
+                             uint32_t y); /* -1 unknown */
+int lw_fold_truth_constant(lw_infer_frame *f, uint32_t x);
+uint32_t lw_fold_cast_constant(lw_infer_frame *f, uint32_t old, uint32_t x, lw_dtype to,
+                               bool weak);
 /* Whether it has a part that exists only at compile time (function, str, module, type). */
-bool lw_konst_is_static(lw_infer_frame *f, uint32_t konst);
+bool lw_constant_is_static(lw_infer_frame *f, uint32_t constant);
 
 /* ---- operator.c ---- */
 /* The value of an operator; the type of its operands goes to nodes[node].operand. */
@@ -353,7 +354,8 @@ lw_status lw_infer_augmented_store(lw_infer_frame *f, uint32_t node);
 uint32_t lw_array_function_of_named(lw_infer_frame *f, lw_name_id name, const lw_arg *args,
                                     uint32_t n);
 uint32_t lw_array_function_of_method(lw_infer_frame *f, const char *name);
-/* math.prod of constants, whose value no run-time int has to hold; out->konst 0: it is not. */
+/* math.prod of constants, whose value no run-time int has to hold; out->constant 0: it is not.
+ */
 lw_status lw_fold_product(lw_infer_frame *f, uint32_t node, const lw_arg *args, uint32_t n,
                           lw_infer_value *out);
 /* Whether the arguments suit a function of whole arrays; else *status is the status of the
@@ -371,8 +373,8 @@ lw_status lw_assign(lw_infer_frame *f, uint32_t target, lw_infer_value value);
 lw_status lw_infer_match(lw_infer_frame *f, uint32_t node);
 
 /* ---- external.c ---- */
-/* A call of the LW_K_EXTERNAL `konst`. */
-lw_status lw_infer_external(lw_infer_frame *f, uint32_t node, uint32_t konst,
+/* A call of the LW_K_EXTERNAL `constant`. */
+lw_status lw_infer_external(lw_infer_frame *f, uint32_t node, uint32_t constant,
                             const lw_arg *args, uint32_t n, lw_infer_value *out);
 /* ---- declared.c ---- */
 /* The signature of `fn` that accepts a call's arguments, which become what it has. *out NULL:

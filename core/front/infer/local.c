@@ -13,12 +13,12 @@ enum { MAX_LOCAL_BYTES = 512 * 1024 };
 /* ---- shape ---- */
 
 static bool
-extent(lw_infer_frame *f, uint32_t konst, int64_t *out)
+extent(lw_infer_frame *f, uint32_t constant, int64_t *out)
 {
     __int128 value;
 
-    if (konst == 0 || !lw_konst_any_int(lw_konst_of(f, konst), &value) || value < 0 ||
-        value > INT32_MAX)
+    if (constant == 0 || !lw_constant_any_int(lw_constant_of(f, constant), &value) ||
+        value < 0 || value > INT32_MAX)
         return false;
     *out = (int64_t)value;
     return true;
@@ -32,16 +32,17 @@ lw_infer_shape_argument(lw_infer_frame *f, lw_name_id name, const lw_arg *arg, i
     static const char help[] = "sizes of arrays inside a function must be known when it is "
                                "compiled: literals, globals, parameters in `static=`, or "
                                "results of these; or the largest that can occur";
-    const lw_konst *konst = arg->value.konst ? lw_konst_of(f, arg->value.konst) : NULL;
+    const lw_constant *constant =
+        arg->value.constant ? lw_constant_of(f, arg->value.constant) : NULL;
 
     *ndim = 1;
-    if (arg->value.type == LW_T_BOTTOM || extent(f, arg->value.konst, shape))
+    if (arg->value.type == LW_T_BOTTOM || extent(f, arg->value.constant, shape))
         return LW_OK;
-    if (konst == NULL || konst->kind != LW_K_TUPLE || konst->n > LW_MAX_ARRAY_DIMS)
+    if (constant == NULL || constant->kind != LW_K_TUPLE || constant->n > LW_MAX_ARRAY_DIMS)
         return lw_complain_argument(f, name, arg, wanted, help);
-    *ndim = konst->n;
-    for (uint32_t i = 0; i < konst->n; i++)
-        if (!extent(f, konst->items[i], &shape[i]))
+    *ndim = constant->n;
+    for (uint32_t i = 0; i < constant->n; i++)
+        if (!extent(f, constant->items[i], &shape[i]))
             return lw_complain_argument(f, name, arg, wanted, help);
     return LW_OK;
 }
@@ -52,16 +53,17 @@ lw_status
 lw_infer_dtype_argument(lw_infer_frame *f, lw_name_id name, const lw_arg *arg, lw_type *out)
 {
     static const lw_dtype pytypes[] = {LW_DT_i64, LW_DT_f64, LW_DT_b1, LW_DT_c128};
-    const lw_konst *konst = arg->value.konst ? lw_konst_of(f, arg->value.konst) : NULL;
+    const lw_constant *constant =
+        arg->value.constant ? lw_constant_of(f, arg->value.constant) : NULL;
 
     *out = LW_T_BOTTOM;
     if (arg->value.type == LW_T_BOTTOM)
         return LW_OK;
-    switch (konst ? konst->kind : LW_K_UNDEFINED) {
-    case LW_K_DTYPE: *out = konst->dtype; break;
-    case LW_K_PYTYPE: *out = pytypes[konst->u]; break;
-    case LW_K_STR: *out = lw_scalar_from_name(konst->text, strlen(konst->text)); break;
-    case LW_K_RECORD: *out = lw_record_type(lw_types_of(f), konst->bytes, false); break;
+    switch (constant ? constant->kind : LW_K_UNDEFINED) {
+    case LW_K_DTYPE: *out = constant->dtype; break;
+    case LW_K_PYTYPE: *out = pytypes[constant->u]; break;
+    case LW_K_STR: *out = lw_scalar_from_name(constant->text, strlen(constant->text)); break;
+    case LW_K_RECORD: *out = lw_record_type(lw_types_of(f), constant->bytes, false); break;
     default: break;
     }
     if (*out == LW_T_BOTTOM)

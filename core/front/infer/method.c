@@ -33,8 +33,9 @@ call_view(lw_infer_frame *f, uint32_t node, lw_infer_value object, const lw_arg 
           uint32_t n, lw_infer_value *out)
 {
     const lw_arg *arg = n == 1 ? args : NULL;
-    const lw_konst *konst = arg && arg->value.konst ? lw_konst_of(f, arg->value.konst) : NULL;
-    lw_dtype to = konst && konst->kind == LW_K_DTYPE ? konst->dtype : LW_DT_void;
+    const lw_constant *constant =
+        arg && arg->value.constant ? lw_constant_of(f, arg->value.constant) : NULL;
+    lw_dtype to = constant && constant->kind == LW_K_DTYPE ? constant->dtype : LW_DT_void;
 
     if (!has_bits(f, object.type) || to == LW_DT_void || !has_bits(f, to) ||
         lw_dtypes[object.type].bits != lw_dtypes[to].bits)
@@ -57,7 +58,7 @@ is_real(lw_infer_frame *f, lw_type type)
 const char *
 lw_help_for_text(lw_infer_frame *f, lw_infer_value object)
 {
-    if (object.konst == 0 || lw_konst_of(f, object.konst)->kind != LW_K_STR)
+    if (object.constant == 0 || lw_constant_of(f, object.constant)->kind != LW_K_STR)
         return NULL;
     return "in `print`, `raise` and `assert` an f-string shows numbers: f\"{x:.3f}\"";
 }
@@ -94,11 +95,12 @@ call_bits(lw_infer_frame *f, uint32_t node, lw_infer_value object, bool count,
           lw_infer_value *out)
 {
     lw_typed_node *typed = &f->nodes[node];
-    uint32_t bits = object.konst ? lw_fold_bits_konst(f, typed->konst, count, object.konst) : 0;
+    uint32_t bits =
+        object.constant ? lw_fold_bits_constant(f, typed->constant, count, object.constant) : 0;
     lw_status status;
 
     if (bits) {
-        *out = lw_konst_value(f, bits);
+        *out = lw_constant_value(f, bits);
         return LW_OK;
     }
     LW_TRY(lw_check_wide(f, node, object));
@@ -114,7 +116,7 @@ lw_status
 lw_infer_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const lw_arg *args,
                 uint32_t n, lw_infer_value *out)
 {
-    const char *name = lw_konst_text(f, lw_node_of(f, lw_node_of(f, node)->a)->b);
+    const char *name = lw_constant_text(f, lw_node_of(f, lw_node_of(f, node)->a)->b);
     lw_typed_node *typed = &f->nodes[node];
 
     if (strcmp(name, "view") == 0 && lw_type_is_number(f, object.type))

@@ -15,9 +15,10 @@ type_abs(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
 
     if (!lw_type_is_number(f, type))
         return lw_complain_argument(f, name, x, "a number", NULL);
-    if (x->value.konst && lw_konst_int_value(lw_konst_of(f, x->value.konst), &value)) {
-        *out = lw_konst_value(
-            f, lw_konst_int(f, f->nodes[node].konst, value < 0 ? -value : value));
+    if (x->value.constant &&
+        lw_constant_int_value(lw_constant_of(f, x->value.constant), &value)) {
+        *out = lw_constant_value(
+            f, lw_constant_int(f, f->nodes[node].constant, value < 0 ? -value : value));
         return LW_OK;
     }
     if (type == LW_DT_b1 || type >= LW_T_FIRST_COMPOUND)
@@ -93,21 +94,21 @@ items_of(lw_infer_frame *f, lw_name_id name, const lw_arg *args, uint32_t n,
 }
 
 static uint32_t
-extreme_konst(lw_infer_frame *f, const lw_infer_value *values, uint32_t n, bool smallest)
+extreme_constant(lw_infer_frame *f, const lw_infer_value *values, uint32_t n, bool smallest)
 {
-    uint32_t best = n ? values[0].konst : 0;
+    uint32_t best = n ? values[0].constant : 0;
 
     for (uint32_t i = 0; best && i < n; i++) {
         int better;
 
-        if (!values[i].konst)
+        if (!values[i].constant)
             return 0;
         better = i == 0 ? 0
-                        : lw_fold_compare_konst(f, smallest ? LW_PY_LT : LW_PY_GT,
-                                                values[i].konst, best);
+                        : lw_fold_compare_constant(f, smallest ? LW_PY_LT : LW_PY_GT,
+                                                   values[i].constant, best);
         if (better < 0)
             return 0;
-        best = better ? values[i].konst : best;
+        best = better ? values[i].constant : best;
     }
     return best;
 }
@@ -127,9 +128,9 @@ type_min_max(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *ar
         return n == 1 && lw_tuple_row(f, args[0].value.type)
                    ? lw_complain_argument(f, name, &args[0], "at least one value", NULL)
                    : LW_OK;
-    out->konst = extreme_konst(f, values, count, lw_names[name].impl == LW_IMPL_MIN);
-    if (out->konst) {
-        *out = lw_konst_value(f, out->konst);
+    out->constant = extreme_constant(f, values, count, lw_names[name].impl == LW_IMPL_MIN);
+    if (out->constant) {
+        *out = lw_constant_value(f, out->constant);
         return LW_OK;
     }
     types = lw_arena_take(f->run->arena, count * sizeof *types);
@@ -154,15 +155,15 @@ fail:
 /* The sum of constants, which no run-time int has to hold; 0: one of them is no constant, or is
  * a NumPy scalar. */
 static uint32_t
-sum_konst(lw_infer_frame *f, uint32_t old, const lw_arg *start, const lw_infer_value *values,
-          uint32_t n)
+sum_constant(lw_infer_frame *f, uint32_t old, const lw_arg *start, const lw_infer_value *values,
+             uint32_t n)
 {
-    uint32_t total = start && start->entry ? start->value.konst : lw_konst_int(f, 0, 0);
+    uint32_t total = start && start->entry ? start->value.constant : lw_constant_int(f, 0, 0);
 
     for (uint32_t i = 0; total && i < n; i++)
-        total = values[i].konst ? lw_fold_binary_konst(f, i + 1 == n ? old : 0, LW_PY_ADD,
-                                                       total, values[i].konst)
-                                : 0;
+        total = values[i].constant ? lw_fold_binary_constant(f, i + 1 == n ? old : 0, LW_PY_ADD,
+                                                             total, values[i].constant)
+                                   : 0;
     return n ? total : 0;
 }
 
@@ -184,9 +185,10 @@ type_sum(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, 
         start.type = lw_weak_int(f);
     if (n < 2 && count && lw_weak_mode(f)) /* 0 + x is x, whatever x is */
         start.type = lw_type_literal(lw_types_of(f), 0, 0);
-    out->konst = sum_konst(f, f->nodes[node].konst, n > 1 ? &args[1] : NULL, values, count);
-    if (out->konst) {
-        *out = lw_konst_value(f, out->konst);
+    out->constant =
+        sum_constant(f, f->nodes[node].constant, n > 1 ? &args[1] : NULL, values, count);
+    if (out->constant) {
+        *out = lw_constant_value(f, out->constant);
         return LW_OK;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -221,8 +223,8 @@ type_any_all(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *ar
             return lw_complain_argument(f, name, &args[0], "a tuple of numbers", NULL);
         answer = truth == any ? any : truth < 0 && answer != any ? -1 : answer;
     }
-    if (answer >= 0 && args[0].value.konst)
-        out->konst = lw_konst_bool(f, f->nodes[node].konst, answer);
+    if (answer >= 0 && args[0].value.constant)
+        out->constant = lw_constant_bool(f, f->nodes[node].constant, answer);
 fail:
     return status;
 }
@@ -234,20 +236,21 @@ type_len(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
          lw_infer_value *out)
 {
     const lw_type_row *row = lw_tuple_row(f, x->value.type);
-    const lw_konst *konst = x->value.konst ? lw_konst_of(f, x->value.konst) : NULL;
+    const lw_constant *constant =
+        x->value.constant ? lw_constant_of(f, x->value.constant) : NULL;
     __int128 count = 0;
 
     if (lw_array_row(f, x->value.type))
         return lw_infer_array_len(f, node, x->node, x->value.type, out);
     if (row) {
         count = row->n;
-    } else if (konst && konst->kind == LW_K_STR) {
-        for (const char *p = konst->text; *p; p++)
+    } else if (constant && constant->kind == LW_K_STR) {
+        for (const char *p = constant->text; *p; p++)
             count += (*p & 0xC0) != 0x80; /* characters, not bytes */
     } else {
         return lw_complain_argument(f, name, x, "a tuple or an array", NULL);
     }
-    *out = lw_konst_value(f, lw_konst_int(f, f->nodes[node].konst, count));
+    *out = lw_constant_value(f, lw_constant_int(f, f->nodes[node].constant, count));
     return LW_OK;
 }
 
@@ -258,7 +261,8 @@ int_argument(lw_infer_frame *f, const lw_arg *args, uint32_t n, uint32_t i, __in
     *out = absent;
     if (i >= n || args[i].entry == 0)
         return true;
-    return args[i].value.konst && lw_konst_int_value(lw_konst_of(f, args[i].value.konst), out);
+    return args[i].value.constant &&
+           lw_constant_int_value(lw_constant_of(f, args[i].value.constant), out);
 }
 
 static lw_status
@@ -391,7 +395,7 @@ is_python_instance(lw_infer_frame *f, lw_infer_value x, uint32_t class)
     int own = python_class(f, x.type);
 
     if (own == 2)
-        return class == 2 || (class == 0 && x.konst);
+        return class == 2 || (class == 0 && x.constant);
     if ((uint32_t)own != class)
         return false;
     return !lw_weak_mode(f) || x.type >= LW_N_DTYPES || x.type == LW_DT_f64 ||
@@ -419,7 +423,7 @@ is_numpy_instance(lw_infer_frame *f, lw_infer_value x, const char *class)
 
     if (kind == INT && lw_dtypes[lw_type_stored(lw_types_of(f), x.type)].kind == LW_KIND_UINT)
         kind = UINT;
-    if (x.type >= LW_N_DTYPES || (kind == BOOL && x.konst))
+    if (x.type >= LW_N_DTYPES || (kind == BOOL && x.constant))
         kind = 0;
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
         if (strcmp(class, classes[i].name) == 0)
@@ -429,9 +433,9 @@ is_numpy_instance(lw_infer_frame *f, lw_infer_value x, const char *class)
 
 /* 1, 0, or -1: the class is not known here. */
 static int
-is_instance(lw_infer_frame *f, lw_infer_value x, uint32_t class_konst)
+is_instance(lw_infer_frame *f, lw_infer_value x, uint32_t class_constant)
 {
-    const lw_konst *class = lw_konst_of(f, class_konst);
+    const lw_constant *class = lw_constant_of(f, class_constant);
     int answer = 0;
 
     switch (class->kind) {
@@ -456,7 +460,8 @@ static lw_status
 type_isinstance(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
                 lw_infer_value *out)
 {
-    int answer = args[1].value.konst ? is_instance(f, args[0].value, args[1].value.konst) : -1;
+    int answer =
+        args[1].value.constant ? is_instance(f, args[0].value, args[1].value.constant) : -1;
 
     if (answer < 0)
         return lw_complain_argument(
@@ -464,7 +469,7 @@ type_isinstance(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg 
             "classes that compiled code knows: int, float, bool, complex, "
             "np.float32, np.floating, …",
             NULL);
-    *out = lw_konst_value(f, lw_konst_bool(f, f->nodes[node].konst, answer));
+    *out = lw_constant_value(f, lw_constant_bool(f, f->nodes[node].constant, answer));
     return LW_OK;
 }
 
@@ -473,18 +478,18 @@ type_type(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
           lw_infer_value *out)
 {
     lw_type type = x->value.type;
-    lw_konst konst = {.kind = LW_K_DTYPE, .dtype = lw_type_stored(lw_types_of(f), type)};
+    lw_constant constant = {.kind = LW_K_DTYPE, .dtype = lw_type_stored(lw_types_of(f), type)};
     int class = python_class(f, type);
 
     if (class < 0)
         return lw_complain_argument(f, name, x, "a number", NULL);
     if (type >= LW_N_DTYPES || class == 2) {
-        konst = (lw_konst){.kind = LW_K_PYTYPE};
-        konst.u = (uint64_t) class;
+        constant = (lw_constant){.kind = LW_K_PYTYPE};
+        constant.u = (uint64_t) class;
     } else {
-        konst.text = lw_dtypes[type].public_name;
+        constant.text = lw_dtypes[type].public_name;
     }
-    *out = lw_konst_value(f, lw_konst_add(f, f->nodes[node].konst, &konst));
+    *out = lw_constant_value(f, lw_constant_add(f, f->nodes[node].constant, &constant));
     return LW_OK;
 }
 
@@ -497,8 +502,8 @@ type_truth(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
     if (truth < 0 && !lw_type_is_number(f, x->value.type))
         return lw_complain_argument(f, name, x, "a number", NULL);
     out->type = LW_DT_b1;
-    if (truth >= 0 && x->value.konst)
-        out->konst = lw_konst_bool(f, f->nodes[node].konst, truth);
+    if (truth >= 0 && x->value.constant)
+        out->constant = lw_constant_bool(f, f->nodes[node].constant, truth);
     return LW_OK;
 }
 
@@ -509,20 +514,22 @@ conversion(lw_infer_frame *f, uint32_t node, lw_dtype to, lw_type type, const lw
            lw_infer_value *out)
 {
     bool weak = type != (lw_type)to;
-    lw_konst konst = {.kind = LW_K_INT};
+    lw_constant constant = {.kind = LW_K_INT};
     lw_status status = LW_OK;
 
     if (arg && weak && lw_is_integer(to))
         LW_TRY(lw_check_finite(f, arg->node, arg->value));
     out->type = type;
-    if (arg && arg->value.konst) {
-        out->konst = lw_fold_cast_konst(f, f->nodes[node].konst, arg->value.konst, to, weak);
+    if (arg && arg->value.constant) {
+        out->constant =
+            lw_fold_cast_constant(f, f->nodes[node].constant, arg->value.constant, to, weak);
     } else if (arg == NULL) {
-        uint32_t zero = lw_konst_add(f, 0, &konst);
-        out->konst = zero ? lw_fold_cast_konst(f, f->nodes[node].konst, zero, to, weak) : 0;
+        uint32_t zero = lw_constant_add(f, 0, &constant);
+        out->constant =
+            zero ? lw_fold_cast_constant(f, f->nodes[node].constant, zero, to, weak) : 0;
     }
-    if (out->konst)
-        *out = lw_konst_value(f, out->konst);
+    if (out->constant)
+        *out = lw_constant_value(f, out->constant);
     if (!f->report)
         return LW_OK;
     f->nodes[node].call = LW_CALL_CAST;
@@ -570,14 +577,14 @@ static lw_status
 infer_complex(lw_infer_frame *f, uint32_t node, const lw_arg *args, uint32_t n,
               lw_infer_value *out)
 {
-    lw_konst konst = {.kind = LW_K_COMPLEX};
+    lw_constant constant = {.kind = LW_K_COMPLEX};
 
     for (uint32_t i = 0; i < n; i++)
         if (args[i].entry && !lw_type_is_number(f, args[i].value.type))
             return lw_complain_argument(f, LW_NAME_builtins_complex, &args[i], "numbers", NULL);
     out->type = lw_weak_complex(f);
     if (n == 0)
-        out->konst = lw_konst_add(f, f->nodes[node].konst, &konst);
+        out->constant = lw_constant_add(f, f->nodes[node].constant, &constant);
     if (!f->report)
         return LW_OK;
     f->nodes[node].call = LW_CALL_NAMED;
@@ -603,7 +610,7 @@ lw_infer_pytype(lw_infer_frame *f, uint32_t node, uint32_t pytype, const lw_arg 
     if (n && pytype == 2) {
         truth = lw_truth_of(f, args[0].value);
         if (truth >= 0 && !lw_type_is_number(f, type)) {
-            *out = lw_konst_value(f, lw_konst_bool(f, f->nodes[node].konst, truth));
+            *out = lw_constant_value(f, lw_constant_bool(f, f->nodes[node].constant, truth));
             return LW_OK;
         }
     }
@@ -611,7 +618,7 @@ lw_infer_pytype(lw_infer_frame *f, uint32_t node, uint32_t pytype, const lw_arg 
         return lw_complain_argument(f, names[pytype], &args[0], "a real number", NULL);
     if (pytype == 0 && n && lw_type_kind_of(lw_types_of(f), type) == LW_TK_LITERAL) {
         *out = args[0].value;
-        if (out->konst)
+        if (out->constant)
             return LW_OK;
     }
     if (n && pytype == 1)

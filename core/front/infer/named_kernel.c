@@ -42,7 +42,8 @@ check_mask(lw_infer_frame *f, lw_name_id name, const lw_arg *arg)
     if (!lw_type_is_int(f, arg->value.type))
         return lw_complain_argument(f, name, arg, "a mask of lanes first",
                                     "0xffffffff names all lanes of the warp");
-    if (arg->value.konst && lw_konst_int_value(lw_konst_of(f, arg->value.konst), &value) &&
+    if (arg->value.constant &&
+        lw_constant_int_value(lw_constant_of(f, arg->value.constant), &value) &&
         (value < INT32_MIN || value > UINT32_MAX))
         return lw_complain_argument(f, name, arg, "a mask of 32 bits",
                                     "0xffffffff names all lanes of the warp");
@@ -65,7 +66,7 @@ type_sreg(lw_infer_frame *f, uint32_t node, lw_name_id name, lw_infer_value *out
 {
     out->type = lw_weak_int(f);
     if (lw_names[name].impl == LW_IMPL_WARPSIZE)
-        *out = lw_konst_value(f, lw_konst_int(f, f->nodes[node].konst, 32));
+        *out = lw_constant_value(f, lw_constant_int(f, f->nodes[node].constant, 32));
     return LW_OK;
 }
 
@@ -75,8 +76,8 @@ type_grid(lw_infer_frame *f, lw_name_id name, const lw_arg *ndim, lw_infer_value
     lw_type types[3] = {lw_weak_int(f), lw_weak_int(f), lw_weak_int(f)};
     __int128 n = 0;
 
-    if (!ndim->value.konst || !lw_konst_int_value(lw_konst_of(f, ndim->value.konst), &n) ||
-        n < 1 || n > 3)
+    if (!ndim->value.constant ||
+        !lw_constant_int_value(lw_constant_of(f, ndim->value.constant), &n) || n < 1 || n > 3)
         return lw_complain_argument(f, name, ndim, "1, 2 or 3, as a constant",
                                     "the number of dimensions of the launch");
     out->type = n == 1 ? types[0] : lw_type_tuple(lw_types_of(f), types, (uint32_t)n, NULL);
@@ -88,20 +89,20 @@ static const char grid_group[] = "cuda.cg.GridGroup";
 bool
 lw_is_grid_group(lw_infer_frame *f, lw_infer_value value)
 {
-    const lw_konst *konst = value.konst ? lw_konst_of(f, value.konst) : NULL;
+    const lw_constant *constant = value.constant ? lw_constant_of(f, value.constant) : NULL;
 
-    return konst && konst->kind == LW_K_OBJECT && strcmp(konst->text, grid_group) == 0;
+    return constant && constant->kind == LW_K_OBJECT && strcmp(constant->text, grid_group) == 0;
 }
 
 /* A value that exists only at compile time; its method is cuda.cg.GridGroup.sync. */
 static lw_status
 type_grid_group(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 {
-    lw_konst konst = {.kind = LW_K_OBJECT,
-                      .text = grid_group,
-                      .help = "the group of the grid has one method, `sync()`"};
+    lw_constant constant = {.kind = LW_K_OBJECT,
+                            .text = grid_group,
+                            .help = "the group of the grid has one method, `sync()`"};
 
-    *out = lw_konst_value(f, lw_konst_add(f, f->nodes[node].konst, &konst));
+    *out = lw_constant_value(f, lw_constant_add(f, f->nodes[node].constant, &constant));
     return LW_OK;
 }
 
@@ -150,10 +151,10 @@ type_shuffle(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *ar
         return lw_complain_argument(f, name, &args[1], "a number to pass on", NULL);
     LW_TRY(check_whole(f, name, &args[2]));
     if (n > 3 && args[3].entry) {
-        const lw_konst *konst =
-            args[3].value.konst ? lw_konst_of(f, args[3].value.konst) : NULL;
-        if (konst == NULL || !lw_konst_int_value(konst, &width) || width < 1 || width > 32 ||
-            (width & (width - 1)) != 0)
+        const lw_constant *constant =
+            args[3].value.constant ? lw_constant_of(f, args[3].value.constant) : NULL;
+        if (constant == NULL || !lw_constant_int_value(constant, &width) || width < 1 ||
+            width > 32 || (width & (width - 1)) != 0)
             return lw_complain_argument(f, name, &args[3],
                                         "a constant width: 1, 2, 4, 8, 16, 32", NULL);
     }
@@ -226,14 +227,14 @@ enum { MAX_SHARED_BYTES = 48 * 1024 };
 static lw_status
 check_alignment(lw_infer_frame *f, lw_name_id name, const lw_arg *args, uint32_t n)
 {
-    const lw_konst *konst;
+    const lw_constant *constant;
     __int128 value;
 
     if (n < 3 || args[2].entry == 0 || args[2].value.type == LW_T_NONE)
         return LW_OK;
-    konst = args[2].value.konst ? lw_konst_of(f, args[2].value.konst) : NULL;
-    if (konst == NULL || !lw_konst_int_value(konst, &value) || value < 1 || value > 4096 ||
-        (value & (value - 1)) != 0)
+    constant = args[2].value.constant ? lw_constant_of(f, args[2].value.constant) : NULL;
+    if (constant == NULL || !lw_constant_int_value(constant, &value) || value < 1 ||
+        value > 4096 || (value & (value - 1)) != 0)
         return lw_complain_argument(
             f, name, &args[2], "an alignment that is a constant power of two up to 4096", NULL);
     return LW_OK;
@@ -292,7 +293,7 @@ static lw_status
 type_const_array(lw_infer_frame *f, lw_name_id name, const lw_arg *args, lw_infer_value *out)
 {
     if (lw_type_kind_of(lw_types_of(f), args[0].value.type) != LW_TK_ARRAY ||
-        !args[0].value.konst)
+        !args[0].value.constant)
         return lw_complain_argument(f, name, &args[0], "an array from outside the function",
                                     "a global, or a variable of the enclosing function");
     *out = args[0].value;

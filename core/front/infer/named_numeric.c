@@ -14,7 +14,7 @@ typedef struct numeric_call {
     const lw_arg *args;
     uint32_t n;
     lw_type operand, type;
-    uint32_t konst;
+    uint32_t constant;
 } numeric_call;
 
 static lw_status
@@ -248,9 +248,9 @@ type_operator(numeric_call *c)
     if (op == LW_PY_NOT) {
         truth = lw_truth_of(c->f, x->value);
         c->type = LW_DT_b1;
-        c->konst = x->value.konst && truth >= 0
-                       ? lw_konst_bool(c->f, c->f->nodes[c->node].konst, !truth)
-                       : 0;
+        c->constant = x->value.constant && truth >= 0
+                          ? lw_constant_bool(c->f, c->f->nodes[c->node].constant, !truth)
+                          : 0;
         return LW_OK;
     }
     if (op >= LW_PY_EQ && op <= LW_PY_GE) {
@@ -258,8 +258,8 @@ type_operator(numeric_call *c)
         LW_TRY(lw_infer_compare(c->f, c->node, op, lw_infer_operand_of(x),
                                 lw_infer_operand_of(y), &truth));
         value.type = LW_DT_b1;
-        if (truth >= 0 && x->value.konst && y->value.konst)
-            value.konst = lw_konst_bool(c->f, c->f->nodes[c->node].konst, truth);
+        if (truth >= 0 && x->value.constant && y->value.constant)
+            value.constant = lw_constant_bool(c->f, c->f->nodes[c->node].constant, truth);
     } else if (c->n == 1) {
         LW_TRY(lw_infer_unary(c->f, c->node, op, x->value, &value));
     } else {
@@ -268,7 +268,7 @@ type_operator(numeric_call *c)
     }
     c->operand = c->f->nodes[c->node].operand;
     c->type = value.type;
-    c->konst = value.konst;
+    c->constant = value.constant;
 fail:
     return status;
 }
@@ -278,16 +278,16 @@ fail:
 static lw_status
 type_numpy_power(numeric_call *c)
 {
-    const lw_konst *exponent =
-        c->args[1].value.konst ? lw_konst_of(c->f, c->args[1].value.konst) : NULL;
+    const lw_constant *exponent =
+        c->args[1].value.constant ? lw_constant_of(c->f, c->args[1].value.constant) : NULL;
     __int128 value;
     lw_status status;
 
     LW_TRY(numpy_operand(c, 0, c->n, TAKES_COMPLEX | TAKES_FLOAT | TAKES_BOOL));
     if (c->operand == LW_DT_b1)
         c->operand = LW_DT_i8;
-    if (lw_type_is_int(c->f, c->operand) && exponent && lw_konst_int_value(exponent, &value) &&
-        value < 0)
+    if (lw_type_is_int(c->f, c->operand) && exponent &&
+        lw_constant_int_value(exponent, &value) && value < 0)
         return lw_complain(c->f, lw_node_of(c->f, c->node)->loc, "E131",
                            "NumPy raises ValueError here too", "`np.float_power(...)`",
                            "integer to a negative power");
@@ -310,8 +310,8 @@ type_numpy_compare(numeric_call *c)
     LW_TRY(lw_infer_compare(c->f, c->node, lw_impl_operator(c->row->impl),
                             lw_infer_operand_of(x), lw_infer_operand_of(y), &truth));
     c->operand = c->f->nodes[c->node].operand;
-    if (truth >= 0 && x->value.konst && y->value.konst)
-        c->konst = lw_konst_bool(c->f, c->f->nodes[c->node].konst, truth);
+    if (truth >= 0 && x->value.constant && y->value.constant)
+        c->constant = lw_constant_bool(c->f, c->f->nodes[c->node].constant, truth);
 fail:
     return status;
 }
@@ -368,7 +368,7 @@ type_numpy_where(numeric_call *c)
 {
     lw_status status;
 
-    if (!lw_type_is_number(c->f, c->args[0].value.type) && !c->args[0].value.konst)
+    if (!lw_type_is_number(c->f, c->args[0].value.type) && !c->args[0].value.constant)
         return complain_argument(c, 0, "a condition");
     LW_TRY(numpy_operand(c, 1, 3, TAKES_COMPLEX | TAKES_FLOAT | TAKES_BOOL));
     c->type = c->operand;
@@ -606,8 +606,8 @@ lw_infer_named(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *
     } else {
         LW_TRY(c.row->rule < LW_RULE_NP_PROMOTE ? type_python(&c) : type_numpy(&c));
         typed->operand = c.operand;
-        *out = (lw_infer_value){c.type, c.konst};
-        if (!c.konst && c.type != LW_T_BOTTOM)
+        *out = (lw_infer_value){c.type, c.constant};
+        if (!c.constant && c.type != LW_T_BOTTOM)
             lw_note_arithmetic(f, node, c.operand);
     }
     if (!f->report || typed->call == LW_CALL_CAST)

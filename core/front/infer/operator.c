@@ -101,12 +101,12 @@ lw_complex_of(lw_infer_frame *f, lw_type type)
 static bool
 fits(lw_infer_frame *f, lw_infer_value x, lw_dtype dtype)
 {
-    const lw_konst *konst = x.konst ? lw_konst_of(f, x.konst) : NULL;
+    const lw_constant *constant = x.constant ? lw_constant_of(f, x.constant) : NULL;
 
     if (is_strong_int(dtype))
         return lw_literal_fits(lw_types_of(f), x.type, dtype);
-    return dtype == LW_DT_b1 || konst == NULL || konst->kind != LW_K_BIGINT ||
-           isfinite(konst->d);
+    return dtype == LW_DT_b1 || constant == NULL || constant->kind != LW_K_BIGINT ||
+           isfinite(constant->d);
 }
 
 enum { MOST_DIGITS = 60 }; /* the text of an integer in a message */
@@ -122,8 +122,8 @@ lw_check_literal(lw_infer_frame *f, uint32_t node, lw_infer_value x, lw_type to,
         return LW_OK;
     other = other_node ? lw_describe_source(f, other_node) : "";
     type = lw_dtypes[dtype].public_name;
-    value = x.konst && lw_konst_of(f, x.konst)->kind == LW_K_BIGINT
-                ? lw_konst_text(f, x.konst)
+    value = x.constant && lw_constant_of(f, x.constant)->kind == LW_K_BIGINT
+                ? lw_constant_text(f, x.constant)
                 : lw_describe_type(f, x.type);
     if (strlen(value) > MOST_DIGITS)
         value = lw_format_text(f, "an int of %u digits",
@@ -159,7 +159,7 @@ lw_check_finite(lw_infer_frame *f, uint32_t node, lw_infer_value x)
 {
     double d;
 
-    if (!x.konst || !lw_konst_float(lw_konst_of(f, x.konst), &d) || isfinite(d))
+    if (!x.constant || !lw_constant_float(lw_constant_of(f, x.constant), &d) || isfinite(d))
         return LW_OK;
     return lw_complain(
         f, lw_node_of(f, node)->loc, "E141",
@@ -320,10 +320,11 @@ fail:
 static bool
 is_negative_literal(lw_infer_frame *f, lw_infer_value x)
 {
-    const lw_konst *konst = x.konst ? lw_konst_of(f, x.konst) : NULL;
+    const lw_constant *constant = x.constant ? lw_constant_of(f, x.constant) : NULL;
     __int128 value;
 
-    return konst && konst->kind != LW_K_BOOL && lw_konst_int_value(konst, &value) && value < 0;
+    return constant && constant->kind != LW_K_BOOL && lw_constant_int_value(constant, &value) &&
+           value < 0;
 }
 
 static lw_status
@@ -334,7 +335,7 @@ complain_negative_power(binary *b)
     __int128 exponent = 0;
     bool reciprocal;
 
-    lw_konst_int_value(lw_konst_of(f, b->y.konst), &exponent);
+    lw_constant_int_value(lw_constant_of(f, b->y.constant), &exponent);
     reciprocal = exponent == -1 && base && *base;
     return lw_complain(
         f, lw_node_of(f, b->node)->loc, "E131", "integer to a negative power is not an integer",
@@ -361,7 +362,7 @@ type_power(binary *b)
         return common(b);
     if (int_base && is_negative_literal(f, b->y))
         return complain_negative_power(b);
-    if (int_base && !b->y.konst)
+    if (int_base && !b->y.constant)
         return common(b);
     if (int_base && !is_weak_int(f, b->y.type) && b->y.type != LW_DT_b1)
         return common(b); /* a strong constant */
@@ -524,21 +525,21 @@ lw_infer_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x
     binary b = {f, node, x_operand.node, y_operand.node, op, x, y, LW_T_BOTTOM, LW_T_BOTTOM};
     lw_typed_node *typed = &f->nodes[node];
     lw_status status;
-    uint32_t konst = 0;
+    uint32_t constant = 0;
 
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     if (x.type == LW_T_BOTTOM || y.type == LW_T_BOTTOM)
         return LW_OK;
     if (lw_array_row(f, x.type) || lw_array_row(f, y.type))
         return complain_array_operand(f, node, op, x_operand, y_operand);
-    if (x.konst && y.konst)
-        konst = lw_fold_binary_konst(f, typed->konst, op, x.konst, y.konst);
-    if (konst) {
-        *out = lw_konst_value(f, konst);
+    if (x.constant && y.constant)
+        constant = lw_fold_binary_constant(f, typed->constant, op, x.constant, y.constant);
+    if (constant) {
+        *out = lw_constant_value(f, constant);
         typed->operand = out->type;
         return LW_OK;
     }
-    if (x.konst && y.konst && lw_fold_is_wide(f, op, x.konst, y.konst))
+    if (x.constant && y.constant && lw_fold_is_wide(f, op, x.constant, y.constant))
         LW_TRY(lw_complain_wide(f, node));
     LW_TRY(type_binary(&b));
     out->type = b.type;
@@ -555,15 +556,16 @@ lw_infer_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x,
                lw_infer_value *out)
 {
     lw_typed_node *typed = &f->nodes[node];
-    uint32_t konst = x.konst ? lw_fold_unary_konst(f, typed->konst, op, x.konst) : 0;
+    uint32_t constant =
+        x.constant ? lw_fold_unary_constant(f, typed->constant, op, x.constant) : 0;
     bool fits = op == LW_PY_INVERT ? is_bits(f, x.type) : lw_type_is_number(f, x.type);
     lw_type type = x.type;
 
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     if (x.type == LW_T_BOTTOM)
         return LW_OK;
-    if (konst) {
-        *out = lw_konst_value(f, konst);
+    if (constant) {
+        *out = lw_constant_value(f, constant);
         return LW_OK;
     }
     if (lw_array_row(f, x.type))
@@ -708,7 +710,7 @@ infer_is(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infe
          int *truth)
 {
     bool none = x.type == LW_T_NONE || y.type == LW_T_NONE;
-    bool singletons = x.konst && y.konst &&
+    bool singletons = x.constant && y.constant &&
                       ((x.type == LW_T_STATIC && y.type == LW_T_STATIC) ||
                        (x.type == LW_DT_b1 && y.type == LW_DT_b1));
     bool same;
@@ -719,18 +721,19 @@ infer_is(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infe
                                           lw_describe_type(f, y.type), lw_pyop_text[op]),
                            lw_format_text(f, "use `%s`", op == LW_PY_IS ? "==" : "!="),
                            "`%s` on numbers", lw_pyop_text[op]);
-    same = none ? x.type == y.type : lw_fold_compare_konst(f, LW_PY_EQ, x.konst, y.konst) == 1;
+    same = none ? x.type == y.type
+                : lw_fold_compare_constant(f, LW_PY_EQ, x.constant, y.constant) == 1;
     *truth = (op == LW_PY_IS) == same;
     return LW_OK;
 }
 
 static int
-in_constants(lw_infer_frame *f, lw_infer_value x, const lw_konst *tuple)
+in_constants(lw_infer_frame *f, lw_infer_value x, const lw_constant *tuple)
 {
     bool unknown = false;
 
     for (uint32_t i = 0; i < tuple->n; i++) {
-        int same = lw_fold_compare_konst(f, LW_PY_EQ, x.konst, tuple->items[i]);
+        int same = lw_fold_compare_constant(f, LW_PY_EQ, x.constant, tuple->items[i]);
         if (same == 1)
             return 1;
         unknown |= same < 0;
@@ -742,12 +745,12 @@ in_constants(lw_infer_frame *f, lw_infer_value x, const lw_konst *tuple)
 static int
 fold_in(lw_infer_frame *f, lw_infer_value x, lw_infer_value y)
 {
-    const lw_konst *a, *b;
+    const lw_constant *a, *b;
 
-    if (!x.konst || !y.konst)
+    if (!x.constant || !y.constant)
         return -1;
-    a = lw_konst_of(f, x.konst);
-    b = lw_konst_of(f, y.konst);
+    a = lw_constant_of(f, x.constant);
+    b = lw_constant_of(f, y.constant);
     if (b->kind == LW_K_TUPLE)
         return in_constants(f, x, b);
     return a->kind == LW_K_STR && b->kind == LW_K_STR ? strstr(b->text, a->text) != NULL : -1;
@@ -806,8 +809,8 @@ lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand 
         return complain_array_operand(f, node, op, x_operand, y_operand);
     if (op == LW_PY_IN || op == LW_PY_NOT_IN)
         return infer_in(f, node, op, x, y, truth);
-    if (x.konst && y.konst) {
-        *truth = lw_fold_compare_konst(f, op, x.konst, y.konst);
+    if (x.constant && y.constant) {
+        *truth = lw_fold_compare_constant(f, op, x.constant, y.constant);
         if (*truth >= 0)
             return LW_OK;
     }

@@ -10,7 +10,7 @@
 bool
 lw_is_constant_text(lw_infer_frame *f, lw_infer_value value)
 {
-    return value.konst && lw_konst_of(f, value.konst)->kind == LW_K_STR;
+    return value.constant && lw_constant_of(f, value.constant)->kind == LW_K_STR;
 }
 
 bool

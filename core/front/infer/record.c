@@ -44,7 +44,7 @@ lw_infer_field_name(lw_infer_frame *f, uint32_t node, lw_type type, const char *
 {
     const lw_node *n = lw_node_of(f, node);
     bool single = lw_record_row(lw_types_of(f), type) != NULL;
-    const lw_konst *konst;
+    const lw_constant *constant;
     lw_node_kind kind;
     lw_infer_value index;
     lw_status status;
@@ -53,16 +53,16 @@ lw_infer_field_name(lw_infer_frame *f, uint32_t node, lw_type type, const char *
     if (lw_record_of(lw_types_of(f), type) == NULL)
         return LW_OK;
     if (n->kind == LW_NODE_ATTRIBUTE) {
-        *name = lw_konst_text(f, n->b);
+        *name = lw_constant_text(f, n->b);
         return LW_OK;
     }
     kind = (lw_node_kind)lw_node_of(f, n->b)->kind;
-    if (!single && kind != LW_NODE_KONST && kind != LW_NODE_NAME)
+    if (!single && kind != LW_NODE_CONSTANT && kind != LW_NODE_NAME)
         return LW_OK;
     LW_TRY(lw_infer_expr(f, n->b, &index));
-    konst = index.konst ? lw_konst_of(f, index.konst) : NULL;
-    if (konst && konst->kind == LW_K_STR)
-        *name = konst->text;
+    constant = index.constant ? lw_constant_of(f, index.constant) : NULL;
+    if (constant && constant->kind == LW_K_STR)
+        *name = constant->text;
     else if (single && index.type != LW_T_BOTTOM)
         return lw_complain(f, lw_node_of(f, n->b)->loc, "E120",
                            lw_format_text(f, "this is %s", lw_describe_value(f, index)), NULL,

@@ -90,13 +90,13 @@ join_returns(lw_infer_frame *f, lw_type *out)
 
 /* Whether all returns give the same constant. */
 static uint32_t
-common_konst(lw_infer_frame *f)
+common_constant(lw_infer_frame *f)
 {
     for (uint32_t i = 0; i < f->returns.n; i++)
-        if (!f->returns.data[i].konst ||
-            !lw_konst_same(f, f->returns.data[0].konst, f->returns.data[i].konst))
+        if (!f->returns.data[i].constant ||
+            !lw_constant_same(f, f->returns.data[0].constant, f->returns.data[i].constant))
             return 0;
-    return f->returns.n ? f->returns.data[0].konst : 0;
+    return f->returns.n ? f->returns.data[0].constant : 0;
 }
 
 static lw_status
@@ -128,7 +128,7 @@ lw_infer_result(lw_infer_frame *f, lw_infer_value *result)
         result->type = promised.dtype;
         return LW_OK;
     }
-    result->konst = promised.kind == LW_SIG_NONE ? common_konst(f) : 0;
+    result->constant = promised.kind == LW_SIG_NONE ? common_constant(f) : 0;
     LW_TRY(join_returns(f, &result->type));
     LW_TRY(lw_infer_promised(f, loc_of_return(f, value), &promised, &result->type));
 fail:

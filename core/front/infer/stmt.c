@@ -121,7 +121,7 @@ assign_parts(lw_infer_frame *f, uint32_t target, uint32_t source, lw_infer_value
     }
     for (uint32_t i = 0; i < t->c; i++) {
         uint32_t part = lists[s->b + i];
-        lw_infer_value one = {f->nodes[part].type, f->nodes[part].konst};
+        lw_infer_value one = {f->nodes[part].type, f->nodes[part].constant};
         LW_TRY(assign_parts(f, lists[t->b + i], part, one));
     }
 fail:
@@ -156,12 +156,12 @@ infer_augassign(lw_infer_frame *f, uint32_t node)
         return lw_assign(f, n->a, (lw_infer_value){LW_T_BOTTOM, 0}); /* it is reported */
     LW_TRY(lw_use(f, target->a, target->loc, &x, &typed->target));
     typed->operand = x.type;
-    typed->konst = x.konst;
+    typed->constant = x.constant;
     LW_TRY(lw_infer_expr(f, n->b, &y));
     LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, x},
                            (lw_infer_operand){n->b, y}, &result));
     f->nodes[node].type = result.type;
-    f->nodes[node].konst = result.konst;
+    f->nodes[node].constant = result.constant;
     LW_TRY(lw_define(f, target->a, n->a, result));
 fail:
     return status;
@@ -173,7 +173,7 @@ static lw_status
 infer_annassign(lw_infer_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_of(f, node), *target = lw_node_of(f, n->a);
-    const lw_konst *annotation = n->b ? lw_konst_of(f, n->b) : NULL;
+    const lw_constant *annotation = n->b ? lw_constant_of(f, n->b) : NULL;
     bool pins = annotation && annotation->kind == LW_K_DTYPE;
     lw_infer_value value;
     lw_status status = LW_OK;

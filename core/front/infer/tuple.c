@@ -17,10 +17,10 @@ lw_infer_value
 lw_element(lw_infer_frame *f, lw_infer_value tuple, uint32_t i)
 {
     const lw_type_row *row = lw_tuple_row(f, tuple.type);
-    const lw_konst *konst = tuple.konst ? lw_konst_of(f, tuple.konst) : NULL;
+    const lw_constant *constant = tuple.constant ? lw_constant_of(f, tuple.constant) : NULL;
 
-    if (konst && konst->kind == LW_K_TUPLE && i < konst->n)
-        return lw_konst_value(f, konst->items[i]);
+    if (constant && constant->kind == LW_K_TUPLE && i < constant->n)
+        return lw_constant_value(f, constant->items[i]);
     return (lw_infer_value){row && i < row->n ? row->elements[i] : (lw_type)LW_T_BOTTOM, 0};
 }
 
@@ -45,12 +45,12 @@ named_element(lw_infer_frame *f, lw_infer_value object, const char *name, lw_inf
 typedef LW_ARRAY(lw_infer_value) values;
 
 static lw_status
-complain_long_konst(lw_infer_frame *f, uint32_t node, uint32_t n)
+complain_long_constant(lw_infer_frame *f, uint32_t node, uint32_t n)
 {
     return lw_complain(f, lw_node_of(f, node)->loc, "E105",
                        n ? lw_format_text(f, "this tuple has %u items", n) : NULL,
                        "pass the numbers as an array", "a constant tuple of more than %d items",
-                       LW_MAX_KONST_ITEMS);
+                       LW_MAX_CONSTANT_ITEMS);
 }
 
 /* Append an item to the tuple that `node` makes. */
@@ -59,8 +59,8 @@ add_item(lw_infer_frame *f, uint32_t node, values *items, lw_infer_value value)
 {
     lw_infer_value *slot;
 
-    if (items->n >= LW_MAX_KONST_ITEMS)
-        return complain_long_konst(f, node, 0);
+    if (items->n >= LW_MAX_CONSTANT_ITEMS)
+        return complain_long_constant(f, node, 0);
     slot = lw_array_push(items, f->run->arena);
     if (slot == NULL)
         return lw_out_of_memory(f);
@@ -94,25 +94,25 @@ fail:
 
 /* If all items are constant, the tuple is. */
 static lw_status
-tuple_konst(lw_infer_frame *f, uint32_t node, const values *items, const lw_konst *names,
-            uint32_t *out)
+tuple_constant(lw_infer_frame *f, uint32_t node, const values *items, const lw_constant *names,
+               uint32_t *out)
 {
-    lw_konst konst = {.kind = LW_K_TUPLE, .n = items->n};
+    lw_constant constant = {.kind = LW_K_TUPLE, .n = items->n};
     uint32_t *numbers;
 
     *out = 0;
     for (uint32_t i = 0; i < items->n; i++)
-        if (items->data[i].konst == 0)
+        if (items->data[i].constant == 0)
             return LW_OK;
     numbers = lw_arena_take(f->run->arena, (items->n + 1) * sizeof *numbers);
     if (numbers == NULL)
         return lw_out_of_memory(f);
     for (uint32_t i = 0; i < items->n; i++)
-        numbers[i] = items->data[i].konst;
-    konst.items = numbers;
-    konst.names = names ? names->names : NULL;
-    konst.text = names ? names->text : NULL;
-    *out = lw_konst_add(f, f->nodes[node].konst, &konst);
+        numbers[i] = items->data[i].constant;
+    constant.items = numbers;
+    constant.names = names ? names->names : NULL;
+    constant.text = names ? names->text : NULL;
+    *out = lw_constant_add(f, f->nodes[node].constant, &constant);
     return LW_OK;
 }
 
@@ -134,7 +134,7 @@ items_in(lw_infer_frame *f, lw_type type, uint32_t most)
 static lw_status
 check_length(lw_infer_frame *f, uint32_t node, lw_infer_value *made)
 {
-    if (made->konst != 0 || items_in(f, made->type, LW_MAX_ITEMS) <= LW_MAX_ITEMS)
+    if (made->constant != 0 || items_in(f, made->type, LW_MAX_ITEMS) <= LW_MAX_ITEMS)
         return LW_OK;
     made->type = LW_T_BOTTOM;
     return lw_complain(f, lw_node_of(f, node)->loc, "E101", "with the items of its items",
@@ -145,7 +145,7 @@ check_length(lw_infer_frame *f, uint32_t node, lw_infer_value *made)
 /* The tuple of these items; it has no type yet if one of them has none. names: of a namedtuple,
  * or NULL. */
 static lw_status
-tuple_of(lw_infer_frame *f, uint32_t node, const values *items, const lw_konst *names,
+tuple_of(lw_infer_frame *f, uint32_t node, const values *items, const lw_constant *names,
          lw_infer_value *out)
 {
     lw_type *types = lw_arena_take(f->run->arena, (items->n + 1) * sizeof *types);
@@ -160,7 +160,7 @@ tuple_of(lw_infer_frame *f, uint32_t node, const values *items, const lw_konst *
         if (types[i] == LW_T_BOTTOM)
             return LW_OK;
     }
-    LW_TRY(tuple_konst(f, node, items, names, &out->konst));
+    LW_TRY(tuple_constant(f, node, items, names, &out->constant));
     out->type = lw_type_tuple(lw_types_of(f), types, items->n,
                               names && names->n == items->n ? names->names : NULL);
     LW_TRY(check_length(f, node, out));
@@ -190,7 +190,7 @@ lw_infer_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     }
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     if (!unknown)
-        LW_TRY(tuple_of(f, node, &items, n->a ? lw_konst_of(f, n->a) : NULL, out));
+        LW_TRY(tuple_of(f, node, &items, n->a ? lw_constant_of(f, n->a) : NULL, out));
 fail:
     return status;
 }
@@ -198,9 +198,9 @@ fail:
 /* ---- t[i] ---- */
 
 static bool
-int_konst(lw_infer_frame *f, lw_infer_value value, __int128 *out)
+int_constant(lw_infer_frame *f, lw_infer_value value, __int128 *out)
 {
-    return value.konst && lw_konst_any_int(lw_konst_of(f, value.konst), out);
+    return value.constant && lw_constant_any_int(lw_constant_of(f, value.constant), out);
 }
 
 static lw_status
@@ -240,8 +240,8 @@ stored_alike(lw_infer_frame *f, const lw_type *items, uint32_t n, lw_type joined
 static bool
 is_table(lw_infer_frame *f, lw_infer_value tuple)
 {
-    return tuple.konst && lw_konst_of(f, tuple.konst)->kind == LW_K_TUPLE &&
-           !lw_konst_is_static(f, tuple.konst);
+    return tuple.constant && lw_constant_of(f, tuple.constant)->kind == LW_K_TUPLE &&
+           !lw_constant_is_static(f, tuple.constant);
 }
 
 static lw_status
@@ -252,8 +252,8 @@ runtime_index(lw_infer_frame *f, uint32_t node, lw_infer_value tuple, lw_type *o
     uint32_t n = row->n;
     const char *problem = NULL;
 
-    if (n > LW_MAX_KONST_ITEMS)
-        return complain_long_konst(f, lw_node_of(f, node)->a, n);
+    if (n > LW_MAX_CONSTANT_ITEMS)
+        return complain_long_constant(f, lw_node_of(f, node)->a, n);
     lw_type joined =
         n ? lw_join(lw_types_of(f), f->run->typed->options.typing, items, n, &problem)
           : (lw_type)LW_T_BOTTOM;
@@ -288,7 +288,7 @@ slice_bound(lw_infer_frame *f, uint32_t node, __int128 absent, __int128 *out)
     if (node == 0)
         return LW_OK;
     LW_TRY(lw_infer_expr(f, node, &value));
-    if (value.type == LW_T_NONE || value.type == LW_T_BOTTOM || int_konst(f, value, out))
+    if (value.type == LW_T_NONE || value.type == LW_T_BOTTOM || int_constant(f, value, out))
         return LW_OK;
     return lw_complain(f, lw_node_of(f, node)->loc, "E124",
                        lw_format_text(f, "this is %s", lw_describe_value(f, value)),
@@ -340,15 +340,16 @@ fail:
 static lw_status
 complain_not_indexable(lw_infer_frame *f, uint32_t node, lw_infer_value object)
 {
-    const lw_konst *konst = object.konst ? lw_konst_of(f, object.konst) : NULL;
+    const lw_constant *constant = object.constant ? lw_constant_of(f, object.constant) : NULL;
     uint32_t loc = lw_node_of(f, node)->loc;
-    bool is_object = konst && konst->kind == LW_K_OBJECT;
+    bool is_object = constant && constant->kind == LW_K_OBJECT;
     const lw_front_options *options = &f->run->typed->options;
 
     if (object.type == LW_T_STATIC)
-        return lw_complain(
-            f, loc, "E104", is_object ? lw_format_text(f, "this is %s", konst->text) : NULL,
-            is_object ? konst->help : NULL, "this constant cannot be indexed in compiled code");
+        return lw_complain(f, loc, "E104",
+                           is_object ? lw_format_text(f, "this is %s", constant->text) : NULL,
+                           is_object ? constant->help : NULL,
+                           "this constant cannot be indexed in compiled code");
     return lw_complain(
         f, loc, "E121", lw_format_text(f, "this is %s", lw_describe_value(f, object)),
         options->procedure || options->threads
@@ -363,14 +364,15 @@ static lw_status
 field_by_index(lw_infer_frame *f, uint32_t node, lw_infer_value object, lw_infer_value index,
                bool *is_field, lw_infer_value *out)
 {
-    const lw_konst *konst = index.konst ? lw_konst_of(f, index.konst) : NULL;
+    const lw_constant *constant = index.constant ? lw_constant_of(f, index.constant) : NULL;
 
-    *is_field = lw_tuple_row(f, object.type)->readonly && konst && konst->kind == LW_K_STR;
-    if (!*is_field || named_element(f, object, konst->text, out))
+    *is_field =
+        lw_tuple_row(f, object.type)->readonly && constant && constant->kind == LW_K_STR;
+    if (!*is_field || named_element(f, object, constant->text, out))
         return LW_OK;
     return lw_complain(f, lw_node_of(f, node)->loc, "E161",
                        lw_format_text(f, "the object is %s", lw_describe_type(f, object.type)),
-                       NULL, "the record has no field `%s`", konst->text);
+                       NULL, "the record has no field `%s`", constant->text);
 }
 
 lw_status
@@ -401,7 +403,7 @@ lw_infer_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     LW_TRY(lw_infer_expr(f, n->b, &index));
     if (index.type == LW_T_BOTTOM)
         return LW_OK;
-    if (int_konst(f, index, &i))
+    if (int_constant(f, index, &i))
         return constant_index(f, node, object, i, out);
     LW_TRY(field_by_index(f, node, object, index, &is_field, out));
     if (is_field)
@@ -423,7 +425,8 @@ static bool
 number_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char *name,
                  lw_infer_value *out)
 {
-    lw_konst konst = {.kind = LW_K_DTYPE, .dtype = lw_type_stored(lw_types_of(f), object.type)};
+    lw_constant constant = {.kind = LW_K_DTYPE,
+                            .dtype = lw_type_stored(lw_types_of(f), object.type)};
 
     if (strcmp(name, "real") == 0 || strcmp(name, "imag") == 0) {
         bool real = lw_type_is_complex(object.type);
@@ -434,9 +437,9 @@ number_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object, const 
     }
     if (strcmp(name, "dtype") != 0 || object.type >= LW_N_DTYPES)
         return false;
-    konst.text = lw_dtypes[konst.dtype].public_name;
+    constant.text = lw_dtypes[constant.dtype].public_name;
     out->type = LW_T_STATIC;
-    out->konst = lw_konst_add(f, f->nodes[node].konst, &konst);
+    out->constant = lw_constant_add(f, f->nodes[node].constant, &constant);
     return true;
 }
 
@@ -445,15 +448,15 @@ static bool
 dtype_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char *name,
                 lw_infer_value *out)
 {
-    const lw_konst *konst = object.konst ? lw_konst_of(f, object.konst) : NULL;
+    const lw_constant *constant = object.constant ? lw_constant_of(f, object.constant) : NULL;
 
-    if (konst == NULL || konst->kind != LW_K_DTYPE)
+    if (constant == NULL || constant->kind != LW_K_DTYPE)
         return false;
     if (strcmp(name, "type") == 0)
         *out = object;
     else if (strcmp(name, "itemsize") == 0)
-        *out = lw_konst_value(
-            f, lw_konst_int(f, f->nodes[node].konst, lw_dtypes[konst->dtype].size_bytes));
+        *out = lw_constant_value(f, lw_constant_int(f, f->nodes[node].constant,
+                                                    lw_dtypes[constant->dtype].size_bytes));
     else
         return false;
     return true;
@@ -462,14 +465,14 @@ dtype_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object, const c
 static bool
 is_object(lw_infer_frame *f, lw_infer_value value)
 {
-    return value.konst != 0 && lw_konst_of(f, value.konst)->kind == LW_K_OBJECT;
+    return value.constant != 0 && lw_constant_of(f, value.constant)->kind == LW_K_OBJECT;
 }
 
 lw_status
 lw_infer_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 {
     const lw_node *n = lw_node_of(f, node);
-    const char *name = lw_konst_text(f, n->b);
+    const char *name = lw_constant_text(f, n->b);
     lw_infer_value object;
     lw_status status;
     bool found = false;
@@ -542,8 +545,8 @@ lw_infer_items(lw_infer_frame *f, uint32_t node, lw_infer_value iterable, lw_inf
                            "a for loop needs a range, a tuple or an array");
     }
     *count = n;
-    if (n > LW_MAX_KONST_ITEMS)
-        return complain_long_konst(f, node, n);
+    if (n > LW_MAX_CONSTANT_ITEMS)
+        return complain_long_constant(f, node, n);
     if (n > LW_MAX_UNROLL && !is_table(f, iterable))
         return lw_complain(
             f, lw_node_of(f, node)->loc, "E101",

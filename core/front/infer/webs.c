@@ -193,7 +193,7 @@ static lw_status
 param_value(lw_infer_frame *f, uint32_t i, uint32_t old, lw_infer_value *value)
 {
     uint32_t number = i < f->fn->params.n ? f->fn->params.data[i].annotation : 0;
-    const lw_konst *annotation = number ? lw_konst_of(f, number) : NULL;
+    const lw_constant *annotation = number ? lw_constant_of(f, number) : NULL;
     lw_status status = LW_OK;
 
     *value = f->params[i];
@@ -201,8 +201,9 @@ param_value(lw_infer_frame *f, uint32_t i, uint32_t old, lw_infer_value *value)
         value->type == annotation->dtype || !lw_type_is_number(f, value->type))
         return LW_OK;
     LW_TRY(lw_check_conversion(f, f->fn->loc, value->type, annotation->dtype, "parameter"));
-    if (value->konst != 0)
-        value->konst = lw_fold_cast_konst(f, old, value->konst, annotation->dtype, false);
+    if (value->constant != 0)
+        value->constant =
+            lw_fold_cast_constant(f, old, value->constant, annotation->dtype, false);
     value->type = annotation->dtype;
 fail:
     return status;
@@ -228,7 +229,7 @@ lw_webs_begin_iteration(lw_infer_frame *f)
         assert(def == 0 || def == i + 1); /* parameters are defined first */
         if (def == 0)
             return lw_out_of_memory(f);
-        LW_TRY(param_value(f, i, f->defs.data[def].value.konst, &f->defs.data[def].value));
+        LW_TRY(param_value(f, i, f->defs.data[def].value.constant, &f->defs.data[def].value));
         f->defs.data[def].known = true;
         f->defs.data[def].region = 0;
         f->now.reach[var] = 1ull << f->defs.data[def].bit;
@@ -254,7 +255,7 @@ widen(lw_infer_frame *f, const lw_def *def, lw_infer_value value)
         return value;
     if (joined != def->value.type && lw_type_kind_of(lw_types_of(f), joined) == LW_TK_LITERAL)
         joined = LW_T_INDEX;
-    value.konst = value.konst == def->value.konst ? value.konst : 0;
+    value.constant = value.constant == def->value.constant ? value.constant : 0;
     value.type = joined;
     return value;
 }
@@ -262,7 +263,8 @@ widen(lw_infer_frame *f, const lw_def *def, lw_infer_value value)
 static bool
 same_value(lw_infer_frame *f, lw_infer_value x, lw_infer_value y)
 {
-    return x.type == y.type && (x.konst == y.konst || lw_konst_same(f, x.konst, y.konst));
+    return x.type == y.type &&
+           (x.constant == y.constant || lw_constant_same(f, x.constant, y.constant));
 }
 
 lw_status
@@ -275,7 +277,7 @@ lw_define(lw_infer_frame *f, uint32_t var, uint32_t node, lw_infer_value value)
 
     if (f->pinned[var]) {
         value.type = f->pinned[var];
-        value.konst = 0;
+        value.constant = 0;
     }
     index = definition(f, var, node);
     if (index == 0)
@@ -284,11 +286,12 @@ lw_define(lw_infer_frame *f, uint32_t var, uint32_t node, lw_infer_value value)
     value = widen(f, def, value);
     if (!def->known || !same_value(f, def->value, value))
         f->changed = true;
-    if (!def->known || value.konst == 0 || def->value.konst == 0)
+    if (!def->known || value.constant == 0 || def->value.constant == 0)
         def->value = value;
     else
-        def->value = (lw_infer_value){
-            value.type, same_value(f, def->value, value) ? def->value.konst : value.konst};
+        def->value =
+            (lw_infer_value){value.type, same_value(f, def->value, value) ? def->value.constant
+                                                                          : value.constant};
     def->known = true;
     def->iteration = f->iteration;
     def->region = f->region;
@@ -497,9 +500,9 @@ web_type(lw_infer_frame *f, uint32_t root, uint32_t loc, lw_type *out)
 /* The constant that all definitions in the set have, or 0. Definitions that were not met yet do
  * not count. */
 static uint32_t
-common_konst(lw_infer_frame *f, uint32_t var, uint64_t reach, lw_type *type)
+common_constant(lw_infer_frame *f, uint32_t var, uint64_t reach, lw_type *type)
 {
-    uint32_t konst = 0;
+    uint32_t constant = 0;
     bool first = true;
 
     for (uint32_t def = f->first_def[var]; def; def = f->defs.data[def].next) {
@@ -507,17 +510,18 @@ common_konst(lw_infer_frame *f, uint32_t var, uint64_t reach, lw_type *type)
 
         if (!(reach >> row->bit & 1) || !row->known)
             continue;
-        if (row->value.konst == 0)
+        if (row->value.constant == 0)
             return 0;
         if (first) {
-            konst = row->value.konst;
+            constant = row->value.constant;
             *type = row->value.type;
-        } else if (*type != row->value.type || !lw_konst_same(f, konst, row->value.konst)) {
+        } else if (*type != row->value.type ||
+                   !lw_constant_same(f, constant, row->value.constant)) {
             return 0;
         }
         first = false;
     }
-    return konst;
+    return constant;
 }
 
 static void
@@ -574,8 +578,8 @@ lw_use(lw_infer_frame *f, uint32_t var, uint32_t loc, lw_infer_value *out, uint3
     *def_out = 0;
     if (reach & 1)
         LW_TRY(complain_unbound(f, var, loc));
-    out->konst = common_konst(f, var, reach, &type);
-    if (out->konst) {
+    out->constant = common_constant(f, var, reach, &type);
+    if (out->constant) {
         out->type = type;
         return LW_OK;
     }

@@ -444,8 +444,8 @@ lw_index_items_of(lw_lower_frame *f, lw_lower_value array, uint32_t node)
 
         if (item->kind != LW_INDEX_AT)
             continue;
-        if (item->konst) {
-            it->values[i] = lw_value_konst(f, item->konst, item->type);
+        if (item->constant) {
+            it->values[i] = lw_value_constant(f, item->constant, item->type);
         } else if (item->element) {
             if (whole_node != item->node)
                 whole = lw_lower_expression(f, whole_node = item->node);

@@ -184,7 +184,7 @@ lw_lower_describe_args(lw_lowering *l, lw_scalar *scalar)
         return LW_ERR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < inst->n_params; i++) {
         args[i].first = first;
-        if (inst->param_konsts[i])
+        if (inst->param_constants[i])
             continue;
         args[i].n = lw_parts_of(l->types, inst->param_types[i]);
         if (!describe_arg(l, &t, scalar->body, inst->param_types[i], &args[i]))

@@ -110,9 +110,9 @@ range_by_step(lw_lower_frame *f, const lw_node *slice, lw_ref extent)
 static bool
 steps_by_one(const lw_lower_frame *f, uint32_t step)
 {
-    const lw_konst *k = step && lw_typed_at(f, step)->konst
-                            ? lw_typed_konst(f->l->typed, lw_typed_at(f, step)->konst)
-                            : NULL;
+    const lw_constant *k = step && lw_typed_at(f, step)->constant
+                               ? lw_typed_constant(f->l->typed, lw_typed_at(f, step)->constant)
+                               : NULL;
 
     return !is_given(f, step) || (k && k->kind == LW_K_INT && k->i == 1);
 }

@@ -113,7 +113,7 @@ compare_operand(lw_lower_frame *f, uint32_t node, lw_type operand)
                   lw_type_kind_of(f->l->types, operand) != LW_TK_TUPLE &&
                   !lw_type_is_integer(f->l->types, operand);
 
-    if (number && lw_typed_at(f, node)->konst)
+    if (number && lw_typed_at(f, node)->constant)
         return lw_lower_as(f, node, operand);
     return lw_lower_expression(f, node);
 }
@@ -124,13 +124,13 @@ static lw_type
 type_of_long_constant(lw_lower_frame *f, uint32_t link)
 {
     const lw_node *l = lw_node_at(f, link);
-    const lw_konst *k = NULL;
+    const lw_constant *k = NULL;
     const lw_type_row *row = lw_type_get(f->l->types, lw_typed_at(f, link)->operand);
     const lw_type_row *items = lw_type_get(f->l->types, lw_typed_at(f, l->a)->type);
     lw_dtype stored;
 
-    if ((l->op == LW_PY_IN || l->op == LW_PY_NOT_IN) && lw_typed_at(f, l->a)->konst)
-        k = lw_typed_konst(f->l->typed, lw_typed_at(f, l->a)->konst);
+    if ((l->op == LW_PY_IN || l->op == LW_PY_NOT_IN) && lw_typed_at(f, l->a)->constant)
+        k = lw_typed_constant(f->l->typed, lw_typed_at(f, l->a)->constant);
     if (k == NULL || k->kind != LW_K_TUPLE || k->n <= LW_MAX_UNROLL || row == NULL ||
         row->kind != LW_TK_TUPLE || row->n != k->n || items == NULL ||
         lw_type_kind_of(f->l->types, row->elements[0]) == LW_TK_TUPLE ||
@@ -174,7 +174,8 @@ compare_links(lw_lower_frame *f, lw_lower_value left, uint32_t start, uint32_t n
     lw_type as = known < 0 && n == 1 ? type_of_long_constant(f, link) : (lw_type)LW_T_BOTTOM;
     lw_table table;
 
-    if (as != LW_T_BOTTOM && lw_table_of_konst(f, lw_typed_at(f, l->a)->konst, as, &table)) {
+    if (as != LW_T_BOTTOM &&
+        lw_table_of_constant(f, lw_typed_at(f, l->a)->constant, as, &table)) {
         lw_lower_set_loc(f, link);
         lw_ref found = is_in_table(f, left, &table);
         return l->op == LW_PY_IN ? found : lw_ir_not(b, found);
@@ -254,7 +255,7 @@ lw_lower_ifexp(lw_lower_frame *f, uint32_t node)
 static bool
 does_nothing(lw_lower_frame *f, uint32_t node)
 {
-    return lw_typed_at(f, node)->konst || lw_cost_expression(f, node) < LW_COST_NEVER;
+    return lw_typed_at(f, node)->constant || lw_cost_expression(f, node) < LW_COST_NEVER;
 }
 
 lw_ref
@@ -271,8 +272,8 @@ lw_lower_condition(lw_lower_frame *f, uint32_t node)
         return constant_bool(f, t->truth);
     }
     lw_lower_set_loc(f, node);
-    if (t->konst)
-        truth = lw_value_truth(f, lw_value_konst(f, t->konst, t->type));
+    if (t->constant)
+        truth = lw_value_truth(f, lw_value_constant(f, t->constant, t->type));
     else if (n->kind == LW_NODE_UNARY && n->op == LW_PY_NOT)
         truth = lw_ir_not(&f->b, lw_lower_condition(f, n->a));
     else if (n->kind == LW_NODE_BOOLOP)

@@ -78,16 +78,16 @@ entry_as(lw_lower_frame *f, uint32_t entry, lw_type as)
     switch (entry & LW_ARG_TAG) {
     case 0: return lw_lower_as(f, entry, as);
     case LW_ARG_PACK: return entry_pack(f, k, as);
-    case LW_ARG_KONST: return lw_value_konst(f, k, as);
+    case LW_ARG_CONSTANT: return lw_value_constant(f, k, as);
     default: return lw_value_convert(f, lw_lower_entry(f, entry), as);
     }
 }
 
 /* For numbers; values known only at compile time have no parts. */
 static lw_type
-type_of_konst(lw_lower_frame *f, uint32_t konst)
+type_of_constant(lw_lower_frame *f, uint32_t constant)
 {
-    const lw_konst *k = lw_typed_konst(f->l->typed, konst);
+    const lw_constant *k = lw_typed_constant(f->l->typed, constant);
 
     switch (k->kind) {
     case LW_K_BOOL: return LW_DT_b1;
@@ -111,7 +111,7 @@ lw_lower_entry(lw_lower_frame *f, uint32_t entry)
     case 0: return lw_lower_expression(f, entry);
     case LW_ARG_ELEMENT: return entry_element(f, k);
     case LW_ARG_WEB: return lw_lower_web_read(f, k);
-    case LW_ARG_KONST: return lw_value_konst(f, k, type_of_konst(f, k));
+    case LW_ARG_CONSTANT: return lw_value_constant(f, k, type_of_constant(f, k));
     default: return lw_lower_fail(f, f->node, "packed arguments of a named function");
     }
 }
@@ -146,9 +146,9 @@ instance_argument(lw_lower_frame *f, uint32_t call, const lw_instance *callee, u
 
     if (entry != 0)
         return entry_as(f, entry, callee->param_types[index]);
-    if (index < fn->params.n && fn->params.data[index].default_konst != 0)
-        return lw_value_konst(f, fn->params.data[index].default_konst,
-                              callee->param_types[index]);
+    if (index < fn->params.n && fn->params.data[index].default_constant != 0)
+        return lw_value_constant(f, fn->params.data[index].default_constant,
+                                 callee->param_types[index]);
     return lw_lower_fail(f, call, "a parameter without argument and default");
 }
 
@@ -164,7 +164,7 @@ lower_call_inlined(lw_lower_frame *f, uint32_t node)
 
     f->shared_node = 0;
     for (uint32_t i = 0; values && i < callee->n_params; i++)
-        if (!callee->param_konsts[i])
+        if (!callee->param_constants[i])
             values[i] = instance_argument(f, node, callee, i);
     f->shared_node = outer_node;
     f->shared = outer;
@@ -184,13 +184,13 @@ lower_call_instance(lw_lower_frame *f, uint32_t node)
 
     for (uint32_t i = 0; i < callee->n_params; i++)
         n_parts +=
-            callee->param_konsts[i] ? 0 : lw_parts_of(f->l->types, callee->param_types[i]);
+            callee->param_constants[i] ? 0 : lw_parts_of(f->l->types, callee->param_types[i]);
     lw_ref *args = lw_arena_take(f->l->arena, (n_parts + 1) * sizeof *args);
     uint32_t outer_node = f->shared_node;
     lw_lower_value outer = f->shared;
     f->shared_node = 0;
     for (uint32_t i = 0; args && i < callee->n_params; i++) {
-        if (callee->param_konsts[i])
+        if (callee->param_constants[i])
             continue;
         lw_lower_value value = instance_argument(f, node, callee, i);
         for (uint32_t j = 0; j < value.n && at < n_parts; j++)
@@ -361,7 +361,7 @@ static lw_lower_value
 lower_attribute(lw_lower_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_at(f, node);
-    const char *name = lw_typed_konst(f->l->typed, n->b)->text;
+    const char *name = lw_typed_constant(f->l->typed, n->b)->text;
     lw_type type = lw_typed_at(f, node)->type;
     lw_lower_value object = lw_lower_expression(f, n->a);
 
@@ -388,8 +388,8 @@ lower_attribute(lw_lower_frame *f, uint32_t node)
 static bool
 constant_integer(const lw_lower_frame *f, uint32_t node, int64_t *value)
 {
-    uint32_t konst = node ? lw_typed_at(f, node)->konst : 0;
-    const lw_konst *k = konst ? lw_typed_konst(f->l->typed, konst) : NULL;
+    uint32_t constant = node ? lw_typed_at(f, node)->constant : 0;
+    const lw_constant *k = constant ? lw_typed_constant(f->l->typed, constant) : NULL;
 
     if (k == NULL || (k->kind != LW_K_INT && k->kind != LW_K_BOOL && k->kind != LW_K_SCALAR))
         return false;
@@ -434,13 +434,13 @@ static bool
 is_choice(const lw_lower_frame *f, const lw_node *n)
 {
     lw_type tuple = lw_typed_at(f, n->a)->type;
-    uint32_t konst = lw_typed_at(f, n->b)->konst;
+    uint32_t constant = lw_typed_at(f, n->b)->constant;
     int64_t index;
 
     if (lw_type_kind_of(f->l->types, tuple) != LW_TK_TUPLE ||
         lw_node_at(f, n->b)->kind == LW_NODE_SLICE || constant_integer(f, n->b, &index))
         return false;
-    return konst == 0 || lw_typed_konst(f->l->typed, konst)->kind != LW_K_STR;
+    return constant == 0 || lw_typed_constant(f->l->typed, constant)->kind != LW_K_STR;
 }
 
 static lw_lower_value
@@ -470,8 +470,8 @@ lower_subscript(lw_lower_frame *f, uint32_t node)
             return lw_lower_fail(f, node, "an index beyond the end of a tuple");
         return lw_value_convert(f, lw_value_element(f, tuple, (uint32_t)index), type);
     }
-    uint32_t konst = lw_typed_at(f, n->b)->konst;
-    if (!named_element(f, tuple, lw_typed_konst(f->l->typed, konst)->text, &field))
+    uint32_t constant = lw_typed_at(f, n->b)->constant;
+    if (!named_element(f, tuple, lw_typed_constant(f->l->typed, constant)->text, &field))
         return lw_lower_fail(f, node, "a field that the record lacks");
     return lw_value_convert(f, field, type);
 }
@@ -527,10 +527,10 @@ lower_kind(lw_lower_frame *f, uint32_t node)
     const lw_node *n = lw_node_at(f, node);
 
     switch (n->kind) {
-    case LW_NODE_KONST:
+    case LW_NODE_CONSTANT:
         return lw_typed_at(f, node)->call == LW_CALL_NAMED /* cuda.threadIdx.x */
                    ? lw_lower_named(f, node)
-                   : lw_value_konst(f, n->a, lw_typed_at(f, node)->type);
+                   : lw_value_constant(f, n->a, lw_typed_at(f, node)->type);
     case LW_NODE_NAME: return lower_name(f, node);
     case LW_NODE_UNARY: return lower_unary(f, node);
     case LW_NODE_BINARY: return lower_binary(f, node);
@@ -554,8 +554,8 @@ lw_lower_expression(lw_lower_frame *f, uint32_t node)
     uint32_t outer = f->node, loc = f->b.loc;
     const lw_typed_node *t = lw_typed_at(f, node);
 
-    if (t->konst)
-        return lw_value_konst(f, t->konst, t->type);
+    if (t->constant)
+        return lw_value_constant(f, t->constant, t->type);
     lw_lower_set_loc(f, node);
     lw_lower_value value = lower_kind(f, node);
     f->node = outer;
@@ -572,8 +572,8 @@ lw_lower_as(lw_lower_frame *f, uint32_t node, lw_type type)
     lw_type_kind kind = lw_type_kind_of(f->l->types, type);
     bool scalar = kind == LW_TK_SCALAR || kind == LW_TK_WEAK || kind == LW_TK_LITERAL;
 
-    if (t->konst && scalar && lw_parts_of(f->l->types, t->type) > 0 &&
+    if (t->constant && scalar && lw_parts_of(f->l->types, t->type) > 0 &&
         lw_type_kind_of(f->l->types, t->type) != LW_TK_TUPLE)
-        return lw_value_konst(f, t->konst, type);
+        return lw_value_constant(f, t->constant, type);
     return lw_value_convert(f, lw_lower_expression(f, node), type);
 }

@@ -128,7 +128,8 @@ lw_lower_value
 lw_lower_external(lw_lower_frame *f, uint32_t node)
 {
     const lw_typed_node *t = lw_typed_at(f, node);
-    external_call c = {f, &f->b, lw_typed_konst(f->l->typed, t->target)->bytes, NULL, NULL, 0};
+    external_call c = {f,    &f->b, lw_typed_constant(f->l->typed, t->target)->bytes,
+                       NULL, NULL,  0};
     uint32_t n = lw_external_n_params(c.external);
     lw_ref result = 0;
 

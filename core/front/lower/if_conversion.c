@@ -28,7 +28,7 @@ cost_operator(lw_lower_frame *f, uint32_t node, lw_pyop op, uint32_t exponent)
     case LW_PY_FLOORDIV:
     case LW_PY_MOD: return integer ? 12 : 40; /* floats: fmod is a call on the host */
     case LW_PY_POW:
-        if (exponent && lw_typed_at(f, exponent)->konst)
+        if (exponent && lw_typed_at(f, exponent)->constant)
             return 12 * factor;
         return integer || factor > 1 ? LW_COST_NEVER : 24; /* loops */
     default: return factor;
@@ -123,7 +123,7 @@ cost_subscript(lw_lower_frame *f, const lw_node *n)
 {
     lw_type_kind kind = lw_type_kind_of(f->l->types, lw_typed_at(f, n->a)->type);
 
-    if (kind == LW_TK_ARRAY && lw_typed_at(f, n->a)->konst && !f->l->typed->options.checks &&
+    if (kind == LW_TK_ARRAY && lw_typed_at(f, n->a)->constant && !f->l->typed->options.checks &&
         !f->l->guards)
         return sum(COST_TABLE,
                    lw_cost_expression(f, n->b)); /* it is always an element of the table */
@@ -131,7 +131,7 @@ cost_subscript(lw_lower_frame *f, const lw_node *n)
         return LW_COST_NEVER; /* may not exist */
     uint32_t cost = lw_cost_expression(f, n->a);
 
-    if (lw_node_at(f, n->b)->kind == LW_NODE_SLICE || lw_typed_at(f, n->b)->konst)
+    if (lw_node_at(f, n->b)->kind == LW_NODE_SLICE || lw_typed_at(f, n->b)->constant)
         return cost;
     if ((f->l->typed->options.checks || f->l->guards) && f->can_raise)
         return LW_COST_NEVER;
@@ -153,10 +153,10 @@ lw_cost_expression(lw_lower_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_at(f, node);
 
-    if (node == 0 || lw_typed_at(f, node)->konst)
+    if (node == 0 || lw_typed_at(f, node)->constant)
         return 0;
     switch (n->kind) {
-    case LW_NODE_KONST:
+    case LW_NODE_CONSTANT:
     case LW_NODE_NAME:
     case LW_NODE_LAMBDA: return 0;
     case LW_NODE_UNARY:

@@ -155,7 +155,7 @@ assigned_to(const lw_lowering *l, const lw_instance *inst, uint32_t web)
 }
 
 static bool
-konst_is_positive(const lw_konst *k)
+constant_is_positive(const lw_constant *k)
 {
     return (k->kind == LW_K_INT || k->kind == LW_K_SCALAR) && k->i > 0;
 }
@@ -170,8 +170,8 @@ is_positive(const lw_lowering *l, const lw_instance *inst, uint32_t node, int de
 
     if (node == 0 || depth == 0)
         return false;
-    if (t->konst)
-        return konst_is_positive(lw_typed_konst(l->typed, t->konst));
+    if (t->constant)
+        return constant_is_positive(lw_typed_constant(l->typed, t->constant));
     if (n->kind == LW_NODE_BINARY && n->op == LW_PY_MUL)
         return is_positive(l, inst, n->a, depth - 1) && is_positive(l, inst, n->b, depth - 1);
     if (n->kind == LW_NODE_NAME && t->web && inst->webs.data[t->web].single)
@@ -182,9 +182,10 @@ is_positive(const lw_lowering *l, const lw_instance *inst, uint32_t node, int de
 bool
 lw_step_may_be_zero(const lw_lowering *l, const lw_instance *inst, uint32_t step)
 {
-    if ((step & LW_ARG_TAG) == LW_ARG_KONST)
+    if ((step & LW_ARG_TAG) == LW_ARG_CONSTANT)
         return false;
-    return (step & LW_ARG_TAG) || (!inst->nodes[step].konst && !is_positive(l, inst, step, 6));
+    return (step & LW_ARG_TAG) ||
+           (!inst->nodes[step].constant && !is_positive(l, inst, step, 6));
 }
 
 /* The value of an argument that is a constant Python int; `otherwise` if it is not given. */
@@ -198,11 +199,11 @@ constant_argument(const lw_lower_frame *f, uint32_t call, uint32_t index, __int1
     *out = otherwise;
     if (entry == 0)
         return true;
-    if ((entry & LW_ARG_TAG) == LW_ARG_KONST)
+    if ((entry & LW_ARG_TAG) == LW_ARG_CONSTANT)
         k = entry & ~(uint32_t)LW_ARG_TAG;
     else
-        k = entry & LW_ARG_TAG ? 0 : lw_typed_at(f, entry)->konst;
-    return k != 0 && lw_konst_int_value(lw_typed_konst(f->l->typed, k), out);
+        k = entry & LW_ARG_TAG ? 0 : lw_typed_at(f, entry)->constant;
+    return k != 0 && lw_constant_int_value(lw_typed_constant(f->l->typed, k), out);
 }
 
 /* Bounds that an int64 does not hold, of a range whose items it holds: range(2**63 - 3, 2**63)
@@ -308,18 +309,18 @@ enum { MOST_CONSTANT_ITERATIONS = 256 };
 
 /* Whether it is a loop over a constant tuple that is too long to be unrolled. */
 static bool
-of_long_konst(lw_lower_frame *f, uint32_t node, lw_type item, lw_iterator *it)
+of_long_constant(lw_lower_frame *f, uint32_t node, lw_type item, lw_iterator *it)
 {
     const lw_typed_node *t = lw_typed_at(f, node);
     const lw_type_row *row = lw_type_get(f->l->types, t->type);
 
     *it = (lw_iterator){.kind = LW_OVER_TABLE, .item = item, .type = t->type};
-    if (t->konst == 0 || item == LW_T_BOTTOM || row == NULL || row->kind != LW_TK_TUPLE)
+    if (t->constant == 0 || item == LW_T_BOTTOM || row == NULL || row->kind != LW_TK_TUPLE)
         return false;
     if (row->n <= LW_MAX_UNROLL && row->n * f->unrolled <= MOST_CONSTANT_ITERATIONS)
         return false;
     it->count = lw_ir_int(&f->b, LW_DT_u64, row->n);
-    return lw_table_of_konst(f, t->konst, item, &it->table);
+    return lw_table_of_constant(f, t->constant, item, &it->table);
 }
 
 /* The shortest of the inner iterables decides. */
@@ -387,7 +388,7 @@ of_node(lw_lower_frame *f, uint32_t node, lw_type item)
 {
     const lw_typed_node *t = lw_typed_at(f, node);
 
-    if (!t->konst && lw_node_at(f, node)->kind == LW_NODE_CALL && t->call == LW_CALL_NAMED) {
+    if (!t->constant && lw_node_at(f, node)->kind == LW_NODE_CALL && t->call == LW_CALL_NAMED) {
         lw_impl impl = lw_names[t->target].impl;
         if (impl == LW_IMPL_RANGE)
             return of_range(f, node);
@@ -395,7 +396,7 @@ of_node(lw_lower_frame *f, uint32_t node, lw_type item)
             return of_call(f, node, impl);
     }
     lw_iterator it;
-    if (of_long_konst(f, node, item, &it))
+    if (of_long_constant(f, node, item, &it))
         return it;
     lw_lower_value value = lw_lower_expression(f, node);
     return value.iterator ? *value.iterator : of_value(f, value, item);

@@ -369,7 +369,7 @@ may_be_guarded(const lw_lowering *l, const lw_instance *inst, uint32_t node)
     const lw_typed_node *t = &inst->nodes[node];
     lw_type_kind kind;
 
-    if (!l->guards || t->konst || t->dead || l->tree->fns.data[inst->fn].implements != NULL)
+    if (!l->guards || t->constant || t->dead || l->tree->fns.data[inst->fn].implements != NULL)
         return false;
     if (n->kind == LW_NODE_CALL)
         return l->typed->any_guarded && t->call == LW_CALL_NAMED &&
@@ -387,7 +387,7 @@ node_raises(lw_lowering *l, const lw_instance *inst, uint32_t node)
 
     if (may_be_guarded(l, inst, node))
         return true;
-    if (t->konst || t->dead || l->tree->nodes.data[node].kind != LW_NODE_CALL)
+    if (t->constant || t->dead || l->tree->nodes.data[node].kind != LW_NODE_CALL)
         return false;
     if (t->call == LW_CALL_INSTANCE)
         return lw_instance_raises(l, t->target);
@@ -455,7 +455,7 @@ add_parameters(lw_lower_frame *f)
         lw_ref *parts = lw_arena_take(f->l->arena, (n + 1) * sizeof *parts);
         const char *name = i < f->fn->params.n ? f->fn->params.data[i].name : NULL;
 
-        if (dtypes == NULL || parts == NULL || f->inst->param_konsts[i])
+        if (dtypes == NULL || parts == NULL || f->inst->param_constants[i])
             continue;
         lw_part_types(f->l->types, type, dtypes);
         for (uint32_t j = 0; j < n; j++)
@@ -474,13 +474,13 @@ lw_lower_bind_parameters(lw_lower_frame *f)
 {
     assert(f->inst->n_params >= f->fn->params.n);
     for (uint32_t i = 0; i < f->inst->n_params; i++) {
-        uint32_t web = f->inst->param_webs[i], konst = f->inst->param_konsts[i];
+        uint32_t web = f->inst->param_webs[i], constant = f->inst->param_constants[i];
         lw_lower_value value = {.type = f->inst->param_types[i]};
 
         if (web == 0)
             continue;
-        if (konst) {
-            value = lw_value_konst(f, konst, value.type);
+        if (constant) {
+            value = lw_value_constant(f, constant, value.type);
         } else {
             value.n = lw_parts_of(f->l->types, value.type);
             value.parts = f->webs[web];
@@ -622,7 +622,7 @@ describe_inputs(lw_lowering *l, lw_scalar *scalar)
         return LW_ERR_OUT_OF_MEMORY;
     scalar->in = in;
     for (uint32_t i = 0; i < inst->n_params; i++)
-        if (inst->param_konsts[i] == 0 && lw_parts_of(l->types, inst->param_types[i]) > 0)
+        if (inst->param_constants[i] == 0 && lw_parts_of(l->types, inst->param_types[i]) > 0)
             in[scalar->n_in++] = lw_type_stored(l->types, inst->param_types[i]);
     return LW_OK;
 }

@@ -173,10 +173,11 @@ lw_lower_value lw_value_of(lw_lower_frame *f, lw_type type, const lw_ref *parts,
 lw_lower_value lw_value_scalar(lw_lower_frame *f, lw_type type, lw_ref part);
 lw_lower_value lw_value_complex(lw_lower_frame *f, lw_type type, lw_complex parts);
 lw_lower_value lw_value_zero(lw_lower_frame *f, lw_type type);
-lw_lower_value lw_value_konst(lw_lower_frame *f, uint32_t konst, lw_type type);
+lw_lower_value lw_value_constant(lw_lower_frame *f, uint32_t constant, lw_type type);
 /* The bits of the parts of a number or of a tuple of numbers; returns their count. out has room
  * for lw_parts_of entries. */
-uint32_t lw_konst_part_bits(lw_lower_frame *f, uint32_t konst, lw_type type, uint64_t *out);
+uint32_t lw_constant_part_bits(lw_lower_frame *f, uint32_t constant, lw_type type,
+                               uint64_t *out);
 lw_lower_value lw_value_convert(lw_lower_frame *f, lw_lower_value value, lw_type to);
 lw_lower_value lw_value_element(lw_lower_frame *f, lw_lower_value tuple, uint32_t index);
 lw_lower_value lw_value_select(lw_lower_frame *f, lw_ref condition, lw_lower_value yes,
@@ -287,7 +288,7 @@ typedef struct lw_table {
 } lw_table;
 /* The items of a constant tuple, read as `type`; false: they are not numbers or tuples of
  * them. */
-bool lw_table_of_konst(lw_lower_frame *f, uint32_t konst, lw_type type, lw_table *table);
+bool lw_table_of_constant(lw_lower_frame *f, uint32_t constant, lw_type type, lw_table *table);
 /* The items of any tuple, stored in memory of the call. */
 bool lw_table_of_value(lw_lower_frame *f, lw_lower_value tuple, lw_type type, lw_table *table);
 lw_lower_value lw_table_item(lw_lower_frame *f, const lw_table *table,

@@ -87,8 +87,8 @@ lw_argument_is_none(const lw_lower_frame *f, uint32_t node, uint32_t index)
 {
     uint32_t entry = f->l->typed->lists.data[lw_typed_at(f, node)->args + index];
 
-    if ((entry & LW_ARG_TAG) == LW_ARG_KONST)
-        return lw_typed_konst(f->l->typed, entry & ~(uint32_t)LW_ARG_TAG)->kind == LW_K_NONE;
+    if ((entry & LW_ARG_TAG) == LW_ARG_CONSTANT)
+        return lw_typed_constant(f->l->typed, entry & ~(uint32_t)LW_ARG_TAG)->kind == LW_K_NONE;
     return !(entry & LW_ARG_TAG) && lw_typed_at(f, entry)->type == LW_T_NONE;
 }
 

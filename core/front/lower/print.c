@@ -102,16 +102,16 @@ static const char *
 constant_text(lw_lower_frame *f, uint32_t entry)
 {
     uint32_t k = 0;
-    const lw_konst *konst;
+    const lw_constant *constant;
 
-    if ((entry & LW_ARG_TAG) == LW_ARG_KONST)
+    if ((entry & LW_ARG_TAG) == LW_ARG_CONSTANT)
         k = entry & ~(uint32_t)LW_ARG_TAG;
     else if ((entry & LW_ARG_TAG) == 0 && entry != 0)
-        k = lw_typed_at(f, entry)->konst                  ? lw_typed_at(f, entry)->konst
-            : lw_node_at(f, entry)->kind == LW_NODE_KONST ? lw_node_at(f, entry)->a
-                                                          : 0;
-    konst = k ? lw_typed_konst(f->l->typed, k) : NULL;
-    return konst && konst->kind == LW_K_STR ? konst->text : NULL;
+        k = lw_typed_at(f, entry)->constant                  ? lw_typed_at(f, entry)->constant
+            : lw_node_at(f, entry)->kind == LW_NODE_CONSTANT ? lw_node_at(f, entry)->a
+                                                             : 0;
+    constant = k ? lw_typed_constant(f->l->typed, k) : NULL;
+    return constant && constant->kind == LW_K_STR ? constant->text : NULL;
 }
 
 /* The format of {x:spec}, "" for {x}: in it NumPy's scalars format as Python's numbers do,
@@ -121,7 +121,7 @@ spec_of(lw_lower_frame *f, const lw_node *field)
 {
     if (field->c)
         return NULL;
-    return field->b ? lw_typed_konst(f->l->typed, field->b)->text : "";
+    return field->b ? lw_typed_constant(f->l->typed, field->b)->text : "";
 }
 
 /* An f-string. */
@@ -251,7 +251,7 @@ uint64_t
 lw_lower_raise_format(lw_lower_frame *f, uint32_t node, lw_ref *words, uint32_t *n)
 {
     const lw_node *raise = lw_node_at(f, node);
-    const char *message = lw_typed_konst(f->l->typed, raise->a)->help;
+    const char *message = lw_typed_constant(f->l->typed, raise->a)->help;
     bool tuple = (message != NULL) + raise->c > 1;
     line l = {.f = f, .node = node, .n_words = 1};
     uint64_t number;

@@ -190,8 +190,8 @@ lw_lower_field_name(const lw_lower_frame *f, uint32_t node, lw_type type)
 {
     const lw_node *n = lw_node_at(f, node);
     bool single = lw_record_row(f->l->types, type) != NULL;
-    uint32_t konst = n->kind == LW_NODE_ATTRIBUTE ? n->b : lw_typed_at(f, n->b)->konst;
-    const lw_konst *k = konst ? lw_typed_konst(f->l->typed, konst) : NULL;
+    uint32_t constant = n->kind == LW_NODE_ATTRIBUTE ? n->b : lw_typed_at(f, n->b)->constant;
+    const lw_constant *k = constant ? lw_typed_constant(f->l->typed, constant) : NULL;
 
     if (k == NULL || k->kind != LW_K_STR || !lw_record_of(f->l->types, type))
         return NULL;

@@ -208,11 +208,11 @@ lower_augassign(lw_lower_frame *f, uint32_t node)
         lw_lower_augmented_store(f, node);
         return;
     }
-    if (t->konst) {
-        result = lw_value_konst(f, t->konst, t->type);
+    if (t->constant) {
+        result = lw_value_constant(f, t->constant, t->type);
     } else {
-        before = target->konst ? lw_value_konst(f, target->konst, target->operand)
-                               : lw_lower_web_read(f, target->target);
+        before = target->constant ? lw_value_constant(f, target->constant, target->operand)
+                                  : lw_lower_web_read(f, target->target);
         result = lw_lower_binary_nodes(f, node, (lw_pyop)n->op, before, n->b);
     }
     lw_lower_assign(f, n->a, result);
@@ -615,7 +615,8 @@ static void
 lower_assert(lw_lower_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_at(f, node);
-    const lw_konst *message = n->b ? lw_typed_konst(f->l->typed, lw_node_at(f, n->b)->a) : NULL;
+    const lw_constant *message =
+        n->b ? lw_typed_constant(f->l->typed, lw_node_at(f, n->b)->a) : NULL;
 
     if (f->l->typed->options.ignore_errors || lw_typed_at(f, n->a)->truth == 1)
         return;
@@ -627,7 +628,7 @@ lower_assert(lw_lower_frame *f, uint32_t node)
 static void
 lower_raise(lw_lower_frame *f, uint32_t node)
 {
-    const lw_konst *k = lw_typed_konst(f->l->typed, lw_node_at(f, node)->a);
+    const lw_constant *k = lw_typed_constant(f->l->typed, lw_node_at(f, node)->a);
 
     lw_ref words[LW_RAISE_WORDS];
     uint32_t n = 0;

@@ -47,18 +47,18 @@ add_column(lw_lower_frame *f, lw_table *table, uint32_t part, const uint64_t *bi
     table->columns[part] = lw_ir_data(&f->b, bytes, table->n * size, size);
 }
 
-static const lw_konst *
-tuple_of(const lw_lowering *l, uint32_t konst)
+static const lw_constant *
+tuple_of(const lw_lowering *l, uint32_t constant)
 {
-    const lw_konst *k = konst ? lw_typed_konst(l->typed, konst) : NULL;
+    const lw_constant *k = constant ? lw_typed_constant(l->typed, constant) : NULL;
 
     return k && k->kind == LW_K_TUPLE ? k : NULL;
 }
 
 bool
-lw_table_of_konst(lw_lower_frame *f, uint32_t konst, lw_type type, lw_table *table)
+lw_table_of_constant(lw_lower_frame *f, uint32_t constant, lw_type type, lw_table *table)
 {
-    const lw_konst *k = tuple_of(f->l, konst);
+    const lw_constant *k = tuple_of(f->l, constant);
     uint64_t *bits;
 
     if (k == NULL || k->n == 0 || !table_init(f, k->n, type, table))
@@ -70,7 +70,7 @@ lw_table_of_konst(lw_lower_frame *f, uint32_t konst, lw_type type, lw_table *tab
         return false;
     }
     for (uint32_t i = 0; i < k->n; i++)
-        lw_konst_part_bits(f, k->items[i], type, bits + (size_t)i * table->n_parts);
+        lw_constant_part_bits(f, k->items[i], type, bits + (size_t)i * table->n_parts);
     for (uint32_t i = 0; i < table->n_parts; i++)
         add_column(f, table, i, bits, (uint8_t *)(bits + (size_t)table->n_parts * k->n));
     lw_free(bits);
@@ -173,7 +173,7 @@ lw_lower_choose(lw_lower_frame *f, uint32_t node, uint32_t tuple, uint32_t index
 {
     const lw_typed_node *t = lw_typed_at(f, tuple);
     uint32_t n = lw_type_get(f->l->types, t->type)->n;
-    bool constant = tuple_of(f->l, t->konst) != NULL && n > LW_SELECTED_ITEMS;
+    bool constant = tuple_of(f->l, t->constant) != NULL && n > LW_SELECTED_ITEMS;
     lw_lower_value whole = {.type = t->type}, at;
     lw_table table;
     lw_ref i;
@@ -185,7 +185,7 @@ lw_lower_choose(lw_lower_frame *f, uint32_t node, uint32_t tuple, uint32_t index
     if (n == 0)
         return lw_lower_fail(f, node, "an element of an empty tuple");
     i = wrapped_index(f, whole, at, n);
-    if (constant && lw_table_of_konst(f, t->konst, type, &table))
+    if (constant && lw_table_of_constant(f, t->constant, type, &table))
         return lw_table_item(f, &table, clamped(&f->b, i, n));
     if (constant)
         whole = lw_lower_expression(f, tuple);

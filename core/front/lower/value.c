@@ -192,7 +192,7 @@ saturated(double value, lw_dtype dtype)
 }
 
 static double
-konst_real(const lw_konst *k)
+constant_real(const lw_constant *k)
 {
     switch (k->kind) {
     case LW_K_BOOL:
@@ -207,20 +207,20 @@ konst_real(const lw_konst *k)
 }
 
 static bool
-konst_is_integer(const lw_konst *k)
+constant_is_integer(const lw_constant *k)
 {
     return k->kind == LW_K_BOOL || k->kind == LW_K_INT || k->kind == LW_K_UINT ||
            (k->kind == LW_K_SCALAR && (lw_is_integer(k->dtype) || k->dtype == LW_DT_b1));
 }
 
 static bool
-is_python_int(const lw_konst *k)
+is_python_int(const lw_constant *k)
 {
     return k->kind == LW_K_INT || k->kind == LW_K_UINT || k->kind == LW_K_BIGINT;
 }
 
 static double
-konst_imaginary(const lw_konst *k)
+constant_imaginary(const lw_constant *k)
 {
     bool two = k->kind == LW_K_COMPLEX || (k->kind == LW_K_SCALAR && lw_is_complex(k->dtype));
 
@@ -230,7 +230,7 @@ konst_imaginary(const lw_konst *k)
 /* Inference refuses a Python int if it sees that it does not fit; the others are refused here.
  * numba's literals wrap, except those that no 64-bit type holds. */
 static bool
-konst_fits(const lw_lower_frame *f, const lw_konst *k, lw_dtype dtype)
+constant_fits(const lw_lower_frame *f, const lw_constant *k, lw_dtype dtype)
 {
     bool wraps = f->l->typed->options.typing == LW_TYPING_NUMBA;
     __int128 value = 0, one = 1, low, high;
@@ -242,23 +242,24 @@ konst_fits(const lw_lower_frame *f, const lw_konst *k, lw_dtype dtype)
         return true;
     low = lw_is_signed(dtype) ? -(one << (lw_dtypes[dtype].bits - 1)) : 0;
     high = low + (one << lw_dtypes[dtype].bits);
-    return lw_konst_int_value(k, &value) && value >= low && value < high;
+    return lw_constant_int_value(k, &value) && value >= low && value < high;
 }
 
 static uint64_t
-scalar_bits(const lw_konst *k, lw_dtype dtype)
+scalar_bits(const lw_constant *k, lw_dtype dtype)
 {
     if (dtype == LW_DT_b1)
-        return konst_is_integer(k) ? k->u != 0 : konst_real(k) != 0 || konst_imaginary(k) != 0;
+        return constant_is_integer(k) ? k->u != 0
+                                      : constant_real(k) != 0 || constant_imaginary(k) != 0;
     if (lw_is_float(dtype))
-        return lw_ir_float_bits(dtype, konst_real(k));
-    if (konst_is_integer(k))
+        return lw_ir_float_bits(dtype, constant_real(k));
+    if (constant_is_integer(k))
         return lw_ir_int_bits(dtype, (int64_t)k->u);
-    return lw_ir_int_bits(dtype, saturated(konst_real(k), dtype));
+    return lw_ir_int_bits(dtype, saturated(constant_real(k), dtype));
 }
 
 static lw_lower_value
-refuse_konst(lw_lower_frame *f, const lw_konst *k, lw_dtype dtype)
+refuse_constant(lw_lower_frame *f, const lw_constant *k, lw_dtype dtype)
 {
     lw_text number = {0};
     lw_lower_value none;
@@ -275,9 +276,9 @@ refuse_konst(lw_lower_frame *f, const lw_konst *k, lw_dtype dtype)
 }
 
 uint32_t
-lw_konst_part_bits(lw_lower_frame *f, uint32_t konst, lw_type type, uint64_t *out)
+lw_constant_part_bits(lw_lower_frame *f, uint32_t constant, lw_type type, uint64_t *out)
 {
-    const lw_konst *k = lw_typed_konst(f->l->typed, konst);
+    const lw_constant *k = lw_typed_constant(f->l->typed, constant);
     const lw_type_row *row = lw_type_get(f->l->types, type);
     lw_type_kind kind = lw_type_kind_of(f->l->types, type);
     lw_dtype dtype;
@@ -287,16 +288,16 @@ lw_konst_part_bits(lw_lower_frame *f, uint32_t konst, lw_type type, uint64_t *ou
         return 0;
     if (kind == LW_TK_TUPLE) {
         for (uint32_t i = 0; i < row->n && i < k->n; i++)
-            n += lw_konst_part_bits(f, k->items[i], row->elements[i], out + n);
+            n += lw_constant_part_bits(f, k->items[i], row->elements[i], out + n);
         return n;
     }
     dtype = lw_type_stored(f->l->types, type);
-    if (!konst_fits(f, k, dtype))
-        refuse_konst(f, k, dtype);
+    if (!constant_fits(f, k, dtype))
+        refuse_constant(f, k, dtype);
     out[0] = scalar_bits(k, lw_dtypes[dtype].parts);
     if (!lw_is_complex(dtype))
         return 1;
-    out[1] = lw_ir_float_bits(lw_dtypes[dtype].parts, konst_imaginary(k));
+    out[1] = lw_ir_float_bits(lw_dtypes[dtype].parts, constant_imaginary(k));
     return 2;
 }
 
@@ -312,14 +313,14 @@ put_parts(lw_lower_value value, lw_ref *room, uint32_t most)
 }
 
 static lw_lower_value
-tuple_constant(lw_lower_frame *f, const lw_konst *k, lw_type type)
+tuple_constant(lw_lower_frame *f, const lw_constant *k, lw_type type)
 {
     const lw_type_row *row = lw_type_get(f->l->types, type);
     uint32_t n = lw_parts_of(f->l->types, type), at = 0;
     lw_ref *parts = room_for(f, n);
 
     for (uint32_t i = 0; parts && i < row->n && i < k->n; i++) {
-        lw_lower_value element = lw_value_konst(f, k->items[i], row->elements[i]);
+        lw_lower_value element = lw_value_constant(f, k->items[i], row->elements[i]);
         at += put_parts(element, parts + at, n - at);
     }
     return wrap(type, parts, at);
@@ -327,7 +328,7 @@ tuple_constant(lw_lower_frame *f, const lw_konst *k, lw_type type)
 
 /* The bytes of a table are part of the module, as is the address of live memory. */
 static lw_lower_value
-table_constant(lw_lower_frame *f, const lw_konst *k, lw_type type)
+table_constant(lw_lower_frame *f, const lw_constant *k, lw_type type)
 {
     uint32_t n = (uint32_t)lw_type_bytes(f->l->types, type);
 
@@ -335,9 +336,9 @@ table_constant(lw_lower_frame *f, const lw_konst *k, lw_type type)
 }
 
 lw_lower_value
-lw_value_konst(lw_lower_frame *f, uint32_t konst, lw_type type)
+lw_value_constant(lw_lower_frame *f, uint32_t constant, lw_type type)
 {
-    const lw_konst *k = lw_typed_konst(f->l->typed, konst);
+    const lw_constant *k = lw_typed_constant(f->l->typed, constant);
     lw_type_kind kind = lw_type_kind_of(f->l->types, type);
 
     if (is_compile_time(kind) || kind == LW_TK_FUNCTION)
@@ -349,7 +350,7 @@ lw_value_konst(lw_lower_frame *f, uint32_t konst, lw_type type)
     lw_dtype part = lw_dtypes[lw_type_stored(f->l->types, type)].parts;
     uint64_t bits[2];
     lw_ref parts[2];
-    uint32_t n = lw_konst_part_bits(f, konst, type, bits);
+    uint32_t n = lw_constant_part_bits(f, constant, type, bits);
 
     for (uint32_t i = 0; i < n; i++)
         parts[i] = lw_ir_bits(&f->b, part, bits[i]);

@@ -63,7 +63,7 @@ static uint32_t
 helper_of(lw_reader *r, const array_function *row, const char *shown)
 {
     PyObject *helper = lw_service_find(LW_SERVICE_ARRAY_FUNCTIONS, row->helper);
-    uint32_t fn = helper ? lw_read_function_konst(r, helper, NULL, NULL) : lw_read_failed(r);
+    uint32_t fn = helper ? lw_read_function_constant(r, helper, NULL, NULL) : lw_read_failed(r);
 
     Py_XDECREF(helper);
     if (fn == 0 || (shown = lw_read_text(r, shown)) == NULL)
@@ -149,7 +149,7 @@ lw_read_maybe_array_function(lw_reader *r, uint32_t callee, const lw_read_items 
     const array_function *row = NULL;
 
     if (node->kind == LW_NODE_ATTRIBUTE) {
-        row = FIND(numpy_functions, r->tree->konsts.data[node->b].text);
+        row = FIND(numpy_functions, r->tree->constants.data[node->b].text);
         return row == NULL || !row->is_method || keep_array_function(r, row, row->name);
     }
     if (object == NULL || !may_be_array(r, items) || !is_from(object, "builtins") ||

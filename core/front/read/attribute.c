@@ -131,16 +131,16 @@ lw_read_attribute(lw_reader *r, PyObject *object, PyObject *name, PyObject **out
 /* ---- annotations ---- */
 
 static bool
-is_type_konst(const lw_reader *r, uint32_t konst)
+is_type_constant(const lw_reader *r, uint32_t constant)
 {
-    const lw_konst *k = &r->tree->konsts.data[konst];
+    const lw_constant *k = &r->tree->constants.data[constant];
 
     if (k->kind == LW_K_DTYPE || k->kind == LW_K_PYTYPE || k->kind == LW_K_NONE)
         return true;
     if (k->kind != LW_K_TUPLE || k->n == 0)
         return false;
     for (uint32_t i = 0; i < k->n; i++)
-        if (!is_type_konst(r, k->items[i]))
+        if (!is_type_constant(r, k->items[i]))
             return false;
     return true;
 }
@@ -153,13 +153,13 @@ lw_read_tuple_type(lw_reader *r, const uint32_t *types, uint32_t n)
     if (items == NULL)
         return lw_read_no_memory(r);
     memcpy(items, types, n * sizeof *items);
-    return lw_read_push(r, NULL, (lw_konst){.kind = LW_K_TUPLE, .n = n, .items = items});
+    return lw_read_push(r, NULL, (lw_constant){.kind = LW_K_TUPLE, .n = n, .items = items});
 }
 
 /* A type, from what the parser of signatures has read; 0 and status OK: it is neither a number
  * nor a tuple of numbers. */
 static uint32_t
-konst_of_type(lw_reader *r, const lw_sig_type *type)
+constant_of_type(lw_reader *r, const lw_sig_type *type)
 {
     uint32_t items[LW_READ_MOST_ITEMS], n = 0;
 
@@ -168,7 +168,7 @@ konst_of_type(lw_reader *r, const lw_sig_type *type)
     if (type->kind != LW_SIG_TUPLE || type->n == 0 || type->n > LW_READ_MOST_ITEMS)
         return 0;
     for (; n < type->n; n++) {
-        items[n] = konst_of_type(r, &type->items[n]);
+        items[n] = constant_of_type(r, &type->items[n]);
         if (items[n] == 0)
             return 0;
     }
@@ -181,13 +181,13 @@ lw_read_type_text(lw_reader *r, const char *text)
     lw_sig_type type;
     lw_error err = {0};
     lw_arena arena;
-    uint32_t konst = 0;
+    uint32_t constant = 0;
 
     lw_arena_init(&arena);
     if (lw_signature_parse_type(text, &arena, &type, &err) == LW_OK)
-        konst = konst_of_type(r, &type);
+        constant = constant_of_type(r, &type);
     lw_arena_reset(&arena);
-    return konst;
+    return constant;
 }
 
 /* tuple[float32, int64], typing.Tuple of them, and a type object of ours that is not a number,
@@ -203,28 +203,28 @@ from_generic(lw_reader *r, PyObject *annotation)
                          ? PyObject_Str(annotation)
                          : NULL;
     const char *utf8 = text ? PyUnicode_AsUTF8(text) : NULL;
-    uint32_t konst = 0;
+    uint32_t constant = 0;
 
     lw_read_clear();
     if (args != NULL && PyTuple_Check(args))
-        konst = lw_read_konst(r, args);
+        constant = lw_read_constant(r, args);
     else if (utf8 != NULL)
-        konst = lw_read_type_text(r, utf8);
+        constant = lw_read_type_text(r, utf8);
     Py_XDECREF(origin);
     Py_XDECREF(args);
     Py_XDECREF(text);
-    return konst;
+    return constant;
 }
 
 uint32_t
 lw_read_annotation(lw_reader *r, PyObject *annotation)
 {
-    uint32_t konst;
+    uint32_t constant;
 
     if (PyUnicode_Check(annotation) || PyFunction_Check(annotation))
         return 0;
-    konst = from_generic(r, annotation);
-    if (konst == 0 && r->status == LW_OK)
-        konst = lw_read_konst(r, annotation);
-    return konst && is_type_konst(r, konst) ? konst : 0;
+    constant = from_generic(r, annotation);
+    if (constant == 0 && r->status == LW_OK)
+        constant = lw_read_constant(r, annotation);
+    return constant && is_type_constant(r, constant) ? constant : 0;
 }

@@ -60,7 +60,7 @@ uint32_t
 lw_read_declared(lw_reader *r, PyObject *object, PyObject *function, PyObject *self)
 {
     PyObject *list = signatures_of(object);
-    uint32_t fn = lw_read_function_konst(r, function, self, list ? object : NULL);
+    uint32_t fn = lw_read_function_constant(r, function, self, list ? object : NULL);
 
     /* functions of lanewise itself follow NumPy's rules, whatever loops they have */
     if (fn != 0 && list != NULL && !r->tree->fns.data[fn].wraps) {

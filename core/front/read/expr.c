@@ -1,5 +1,5 @@
-/* Expressions. An expression whose value is known when it is read becomes a KONST node; other
- * expressions keep their Python structure. */
+/* Expressions. An expression whose value is known when it is read becomes a CONSTANT node;
+ * other expressions keep their Python structure. */
 #include "core/front/read/read_internal.h"
 
 #include "core/front/diagnose.h"
@@ -50,7 +50,7 @@ lw_read_operator(const lw_reader *r, PyObject *ast_operator)
 static uint32_t
 folded_node(lw_reader *r, PyObject *value, uint32_t loc)
 {
-    uint32_t node = value ? lw_read_konst_node(r, value, loc) : 0;
+    uint32_t node = value ? lw_read_constant_node(r, value, loc) : 0;
 
     Py_XDECREF(value);
     return node;
@@ -219,12 +219,12 @@ static bool
 is_register(const lw_reader *r, uint32_t at)
 {
     const lw_node *node = &r->tree->nodes.data[at];
-    const lw_konst *konst;
+    const lw_constant *constant;
 
-    if (node->kind != LW_NODE_KONST)
+    if (node->kind != LW_NODE_CONSTANT)
         return false;
-    konst = &r->tree->konsts.data[node->a];
-    return konst->kind == LW_K_NAMED && lw_names[konst->u].rule == LW_RULE_SREG;
+    constant = &r->tree->constants.data[node->a];
+    return constant->kind == LW_K_NAMED && lw_names[constant->u].rule == LW_RULE_SREG;
 }
 
 /* A tuple of constants is one constant. */
@@ -245,7 +245,7 @@ fold_tuple(lw_reader *r, const lw_read_items *items, uint32_t loc)
         Py_INCREF(item);
         PyTuple_SET_ITEM(tuple, i, item);
     }
-    node = lw_read_konst_node(r, tuple, loc);
+    node = lw_read_constant_node(r, tuple, loc);
     Py_DECREF(tuple);
     return node;
 }
@@ -315,7 +315,7 @@ static uint32_t
 read_attribute(lw_reader *r, PyObject *node, uint32_t loc)
 {
     PyObject *name = lw_ast_get(node, r->ast.attr), *value;
-    uint32_t a = read_field(r, node, r->ast.value), konst, result;
+    uint32_t a = read_field(r, node, r->ast.value), constant, result;
     PyObject *object = lw_read_object(r, a);
     int found;
 
@@ -325,15 +325,16 @@ read_attribute(lw_reader *r, PyObject *node, uint32_t loc)
     if (found < 0)
         return 0;
     if (found == 1) {
-        result = lw_read_konst_node(r, value, loc);
+        result = lw_read_constant_node(r, value, loc);
         Py_DECREF(value);
         return result;
     }
     if (found == 2)
         return missing_attribute(r, node, object, name);
-    konst = lw_read_konst(r, name);
-    return konst ? lw_read_node(r, (lw_node){LW_NODE_ATTRIBUTE, .loc = loc, .a = a, .b = konst})
-                 : 0;
+    constant = lw_read_constant(r, name);
+    return constant ? lw_read_node(
+                          r, (lw_node){LW_NODE_ATTRIBUTE, .loc = loc, .a = a, .b = constant})
+                    : 0;
 }
 
 static uint32_t
@@ -383,7 +384,7 @@ static uint32_t
 read_keyword(lw_reader *r, PyObject *keyword)
 {
     PyObject *name = lw_ast_get(keyword, r->ast.arg);
-    uint32_t konst, value;
+    uint32_t constant, value;
 
     if (name == NULL)
         return lw_read_error(r, keyword,
@@ -391,12 +392,12 @@ read_keyword(lw_reader *r, PyObject *keyword)
                                         .label = "compiled code has no dict to unpack",
                                         .help = "name each argument"},
                              "`**` in a call cannot be compiled");
-    konst = lw_read_konst(r, name);
-    value = konst ? read_field(r, keyword, r->ast.value) : 0;
+    constant = lw_read_constant(r, name);
+    value = constant ? read_field(r, keyword, r->ast.value) : 0;
     if (value == 0)
         return 0;
     return lw_read_node(r, (lw_node){LW_NODE_ARG_KEYWORD, .loc = lw_read_loc(r, keyword),
-                                     .a = konst, .b = value});
+                                     .a = constant, .b = value});
 }
 
 static bool
@@ -442,7 +443,7 @@ fill_defaults(lw_reader *r, PyObject *defaults, PyObject *fields, uint32_t *valu
             value = lw_dict_item(defaults, PyTuple_GET_ITEM(fields, i));
         if (value == NULL)
             return false;
-        values[i] = lw_read_konst_node(r, value, loc);
+        values[i] = lw_read_constant_node(r, value, loc);
         Py_DECREF(value);
         if (values[i] == 0)
             return false;
@@ -471,14 +472,14 @@ fill_fields(lw_reader *r, PyObject *type, PyObject *fields, const lw_read_items 
     return ok;
 }
 
-/* The field names of a namedtuple class, as a konst TUPLE of as many Nones: TUPLE nodes refer
- * to it in a. */
+/* The field names of a namedtuple class, as a constant TUPLE of as many Nones: TUPLE nodes
+ * refer to it in a. */
 static uint32_t
-names_konst(lw_reader *r, PyObject *type, PyObject *fields)
+names_constant(lw_reader *r, PyObject *type, PyObject *fields)
 {
     PyObject *nones = PyTuple_New(PyTuple_GET_SIZE(fields)), *example = NULL;
     PyObject *make = PyObject_GetAttrString(type, "_make");
-    uint32_t konst = 0;
+    uint32_t constant = 0;
 
     for (Py_ssize_t i = 0; nones && i < PyTuple_GET_SIZE(fields); i++) {
         Py_INCREF(Py_None);
@@ -487,13 +488,13 @@ names_konst(lw_reader *r, PyObject *type, PyObject *fields)
     if (nones != NULL && make != NULL)
         example = PyObject_CallOneArg(make, nones);
     if (example != NULL)
-        konst = lw_read_konst(r, example);
+        constant = lw_read_constant(r, example);
     else
         lw_read_failed(r);
     Py_XDECREF(nones);
     Py_XDECREF(example);
     Py_XDECREF(make);
-    return konst;
+    return constant;
 }
 
 static uint32_t
@@ -513,7 +514,7 @@ read_namedtuple(lw_reader *r, PyObject *node, PyObject *type, PyObject *fields,
                              "the arguments do not fit the %zd fields of `%.100s`", n,
                              ((PyTypeObject *)type)->tp_name);
     }
-    names = names_konst(r, type, fields);
+    names = names_constant(r, type, fields);
     return names ? lw_read_list_node(r, (lw_node){LW_NODE_TUPLE, .loc = loc, .a = names},
                                      values, (uint32_t)n)
                  : 0;
@@ -582,7 +583,7 @@ read_constant(lw_reader *r, PyObject *node, uint32_t loc)
             lw_read_error(r, node, (lw_fault){.status = LW_ERR_UNSUPPORTED, .code = "E104"},
                           "bytes cannot be used in compiled code");
     else
-        result = lw_read_konst_node(r, value, loc);
+        result = lw_read_constant_node(r, value, loc);
     Py_DECREF(value);
     return result;
 }
@@ -784,16 +785,16 @@ read_target_attribute(lw_reader *r, PyObject *node)
 {
     PyObject *name = lw_ast_get(node, r->ast.attr);
     uint32_t a = read_field(r, node, r->ast.value);
-    uint32_t konst = a && name ? lw_read_konst(r, name) : 0;
+    uint32_t constant = a && name ? lw_read_constant(r, name) : 0;
 
-    if (konst == 0)
+    if (constant == 0)
         return 0;
     if (lw_read_object(r, a) != NULL)
         return refuse_store(r, node, "assignment to an attribute of a constant",
                             "return the value instead");
     return marked_store(
         r, lw_read_node(r, (lw_node){LW_NODE_ATTRIBUTE, .loc = lw_read_loc(r, node), .a = a,
-                                     .b = konst}));
+                                     .b = constant}));
 }
 
 /* An ERROR node stands for the whole statement, so that nothing above has to look for it. */

@@ -1,4 +1,4 @@
-/* Objects of cuda.declare_device, which an attribute identifies, become EXTERNAL konsts. */
+/* Objects of cuda.declare_device, which an attribute identifies, become EXTERNAL constants. */
 #include "core/front/read/read_internal.h"
 
 #include "core/front/external.h"
@@ -44,5 +44,5 @@ lw_read_external(lw_reader *r, PyObject *object)
         return lw_read_failed(r);
     return lw_read_push(
         r, object,
-        (lw_konst){.kind = LW_K_EXTERNAL, .text = external->name, .bytes = external});
+        (lw_constant){.kind = LW_K_EXTERNAL, .text = external->name, .bytes = external});
 }

@@ -50,7 +50,7 @@ read_field(lw_reader *r, PyObject *node)
     enum { STR = 's' };
     PyObject *format = lw_ast_get(node, r->ast.format_spec), *spec = NULL, *text;
     uint32_t conversion = lw_ast_number(node, r->ast.conversion);
-    uint32_t loc = lw_read_loc(r, node), value, konst = 0;
+    uint32_t loc = lw_read_loc(r, node), value, constant = 0;
 
     if ((conversion != 0 && conversion != STR) || (conversion && format))
         return refuse(r, node, "`!r` and `!a`, and `!s` with a format, are not supported");
@@ -67,14 +67,14 @@ read_field(lw_reader *r, PyObject *node)
         return value;
     text = folded_field(r, value, spec);
     if (text != NULL) {
-        value = lw_read_konst_node(r, text, loc);
+        value = lw_read_constant_node(r, text, loc);
         Py_DECREF(text);
         return value;
     }
-    konst = spec ? lw_read_konst(r, spec) : 0;
+    constant = spec ? lw_read_constant(r, spec) : 0;
     if (r->status != LW_OK)
         return 0;
-    return lw_read_node(r, (lw_node){LW_NODE_FIELD, .loc = loc, .a = value, .b = konst,
+    return lw_read_node(r, (lw_node){LW_NODE_FIELD, .loc = loc, .a = value, .b = constant,
                                      .c = conversion == STR});
 }
 
@@ -102,7 +102,7 @@ join_constants(lw_reader *r, const lw_read_items *items, uint32_t loc)
     }
     if (text == NULL)
         return lw_read_failed(r);
-    node = lw_read_konst_node(r, text, loc);
+    node = lw_read_constant_node(r, text, loc);
     Py_DECREF(text);
     return node;
 }

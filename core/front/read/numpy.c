@@ -112,16 +112,16 @@ lw_read_numpy_class(lw_reader *r, PyObject *object)
 }
 
 static void
-set_scalar(lw_konst *konst, PyObject *item)
+set_scalar(lw_constant *constant, PyObject *item)
 {
-    switch (lw_dtypes[konst->dtype].kind) {
-    case LW_KIND_BOOL: konst->i = PyObject_IsTrue(item) == 1; break;
-    case LW_KIND_INT: konst->i = PyLong_AsLongLong(item); break;
-    case LW_KIND_UINT: konst->u = PyLong_AsUnsignedLongLong(item); break;
-    case LW_KIND_FLOAT: konst->d = PyFloat_AsDouble(item); break;
+    switch (lw_dtypes[constant->dtype].kind) {
+    case LW_KIND_BOOL: constant->i = PyObject_IsTrue(item) == 1; break;
+    case LW_KIND_INT: constant->i = PyLong_AsLongLong(item); break;
+    case LW_KIND_UINT: constant->u = PyLong_AsUnsignedLongLong(item); break;
+    case LW_KIND_FLOAT: constant->d = PyFloat_AsDouble(item); break;
     default:
-        konst->d = PyComplex_RealAsDouble(item);
-        konst->im = PyComplex_ImagAsDouble(item);
+        constant->d = PyComplex_RealAsDouble(item);
+        constant->im = PyComplex_ImagAsDouble(item);
         break;
     }
 }
@@ -130,19 +130,19 @@ uint32_t
 lw_read_numpy_scalar(lw_reader *r, PyObject *object)
 {
     PyObject *dtype = PyObject_GetAttrString(object, "dtype");
-    lw_konst konst = {.kind = LW_K_SCALAR,
-                      .dtype = dtype ? lw_read_numpy_dtype(dtype) : LW_DT_void};
+    lw_constant constant = {.kind = LW_K_SCALAR,
+                            .dtype = dtype ? lw_read_numpy_dtype(dtype) : LW_DT_void};
     PyObject *item = NULL;
     uint32_t result = 0;
 
-    if (konst.dtype == LW_DT_bf16)
+    if (constant.dtype == LW_DT_bf16)
         item = PyNumber_Float(object);
-    else if (konst.dtype != LW_DT_void)
+    else if (constant.dtype != LW_DT_void)
         item = PyObject_CallMethod(object, "item", NULL);
     if (item != NULL)
-        set_scalar(&konst, item);
+        set_scalar(&constant, item);
     if (item != NULL && !PyErr_Occurred())
-        result = lw_read_push(r, object, konst);
+        result = lw_read_push(r, object, constant);
     lw_read_clear();
     Py_XDECREF(item);
     Py_XDECREF(dtype);
@@ -182,13 +182,13 @@ push_array(lw_reader *r, PyObject *object, const Py_buffer *view, lw_dtype dtype
     if (PyBuffer_ToContiguous(bytes, (Py_buffer *)view, view->len, 'C') < 0)
         return lw_read_failed(r);
     return lw_read_push(r, object,
-                        (lw_konst){.kind = LW_K_ARRAY,
-                                   .dtype = dtype,
-                                   .n = (uint32_t)view->ndim,
-                                   .u = is_live(object) ? (uint64_t)(uintptr_t)view->buf : 0,
-                                   .items = shape,
-                                   .bytes = bytes,
-                                   .record = record});
+                        (lw_constant){.kind = LW_K_ARRAY,
+                                      .dtype = dtype,
+                                      .n = (uint32_t)view->ndim,
+                                      .u = is_live(object) ? (uint64_t)(uintptr_t)view->buf : 0,
+                                      .items = shape,
+                                      .bytes = bytes,
+                                      .record = record});
 }
 
 /* The object whose buffer holds the array's bytes: ml_dtypes' bfloat16 provides one as integers
@@ -237,7 +237,7 @@ lw_read_numpy_array(lw_reader *r, PyObject *object)
     PyObject *dtype_object, *source = NULL;
     lw_arg_record *record = NULL;
     Py_buffer view;
-    uint32_t konst = 0;
+    uint32_t constant = 0;
     lw_dtype dtype;
 
     if (lw_read_is_masked(object))
@@ -255,10 +255,10 @@ lw_read_numpy_array(lw_reader *r, PyObject *object)
         return 0;
     }
     if (view.len <= MAX_TABLE_BYTES && can_be_read(object, &view, dtype, record))
-        konst = push_array(r, object, &view, dtype, record);
+        constant = push_array(r, object, &view, dtype, record);
     PyBuffer_Release(&view);
     Py_DECREF(source);
-    if (konst != 0 && !is_live(object) && lw_captures_add_array(r->captures, object) < 0)
+    if (constant != 0 && !is_live(object) && lw_captures_add_array(r->captures, object) < 0)
         return lw_read_failed(r);
-    return konst;
+    return constant;
 }

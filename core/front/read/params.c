@@ -98,10 +98,11 @@ read_defaults(lw_reader *r, uint32_t fn, PyObject *defaults)
     uint32_t n_positional = count_positional(&r->tree->fns.data[fn]);
 
     for (Py_ssize_t i = 0; i < n && i < (Py_ssize_t)n_positional; i++) {
-        uint32_t konst = lw_read_konst(r, PyTuple_GET_ITEM(defaults, n - 1 - i));
-        if (konst == 0)
+        uint32_t constant = lw_read_constant(r, PyTuple_GET_ITEM(defaults, n - 1 - i));
+        if (constant == 0)
             return false;
-        r->tree->fns.data[fn].params.data[n_positional - 1 - (uint32_t)i].default_konst = konst;
+        r->tree->fns.data[fn].params.data[n_positional - 1 - (uint32_t)i].default_constant =
+            constant;
     }
     return true;
 }
@@ -114,14 +115,14 @@ read_kwdefaults(lw_reader *r, uint32_t fn, PyObject *kwdefaults, PyObject *now)
     Py_ssize_t position = 0;
 
     while (PyDict_Next(now, &position, &key, &value)) {
-        uint32_t konst = lw_read_konst(r, value);
-        if (konst != 0 && lw_captures_add_name(r->captures, kwdefaults, key, value) < 0)
+        uint32_t constant = lw_read_constant(r, value);
+        if (constant != 0 && lw_captures_add_name(r->captures, kwdefaults, key, value) < 0)
             return lw_read_failed(r);
-        lw_fn_param *param = konst ? param_named(r, fn, PyUnicode_AsUTF8(key)) : NULL;
-        if (konst == 0)
+        lw_fn_param *param = constant ? param_named(r, fn, PyUnicode_AsUTF8(key)) : NULL;
+        if (constant == 0)
             return false;
         if (param != NULL)
-            param->default_konst = konst;
+            param->default_constant = constant;
     }
     return true;
 }
@@ -153,8 +154,9 @@ read_nested_default(lw_reader *r, uint32_t fn, uint32_t param, PyObject *node)
 
     if (value == 0)
         return false;
-    if (r->tree->nodes.data[value].kind == LW_NODE_KONST)
-        r->tree->fns.data[fn].params.data[param].default_konst = r->tree->nodes.data[value].a;
+    if (r->tree->nodes.data[value].kind == LW_NODE_CONSTANT)
+        r->tree->fns.data[fn].params.data[param].default_constant =
+            r->tree->nodes.data[value].a;
     else if (r->tree->nodes.data[value].kind == LW_NODE_ERROR)
         r->tree->fns.data[fn].problem = r->tree->nodes.data[value].a;
     else
@@ -190,7 +192,7 @@ lw_read_nested_defaults(lw_reader *r, uint32_t fn, PyObject *args)
 
 /* ---- annotations ---- */
 
-/* The konst of an annotation that is a text, "float32": an expression in the function's
+/* The constant of an annotation that is a text, "float32": an expression in the function's
  * module. */
 static uint32_t
 annotation_from_text(lw_reader *r, PyObject *text)
@@ -198,7 +200,7 @@ annotation_from_text(lw_reader *r, PyObject *text)
     PyCompilerFlags flags = {.cf_flags = PyCF_ONLY_AST, .cf_feature_version = PY_MINOR_VERSION};
     const char *utf8 = PyUnicode_AsUTF8(text);
     PyObject *tree = NULL, *body;
-    uint32_t konst = 0;
+    uint32_t constant = 0;
 
     if (utf8 != NULL)
         tree = Py_CompileStringExFlags(utf8, "<annotation>", Py_eval_input, &flags, -1);
@@ -208,12 +210,12 @@ annotation_from_text(lw_reader *r, PyObject *text)
     body = lw_ast_get(tree, r->ast.body);
     if (body != NULL) /* it may be a text again: quoted, and with `from __future__ import
                          annotations` */
-        konst = lw_read_annotation_expr(r, body);
-    if (konst == 0 && r->status == LW_OK && body != NULL &&
+        constant = lw_read_annotation_expr(r, body);
+    if (constant == 0 && r->status == LW_OK && body != NULL &&
         lw_ast_kind_of(&r->ast, body) == LW_AST_Call)
-        konst = lw_read_type_text(r, utf8); /* "Tuple(float32, int64)" */
+        constant = lw_read_type_text(r, utf8); /* "Tuple(float32, int64)" */
     Py_DECREF(tree);
-    return konst;
+    return constant;
 }
 
 /* Whether it is tuple or typing.Tuple. */
@@ -272,7 +274,7 @@ lw_read_annotation_expr(lw_reader *r, PyObject *node)
     return object ? lw_read_annotation(r, object) : 0;
 }
 
-/* The konst of a text that has no meaning in the function's module: a name that is visible
+/* The constant of a text that has no meaning in the function's module: a name that is visible
  * where the decorator is applied, as in a function that makes functions, or the name of one of
  * our types that was not imported. */
 static uint32_t
@@ -281,33 +283,33 @@ annotation_from_enclosing(lw_reader *r, PyObject *text)
     PyObject *locals = PyEval_GetLocals();
     PyObject *object = locals && PyDict_Check(locals) ? lw_dict_item(locals, text) : NULL;
     const char *utf8 = PyUnicode_AsUTF8(text);
-    uint32_t konst = 0;
+    uint32_t constant = 0;
 
     lw_read_clear();
     if (object == NULL)
         return utf8 ? lw_read_type_text(r, utf8) : 0;
     if (!PyUnicode_Check(object))
-        konst = lw_read_annotation(r, object);
+        constant = lw_read_annotation(r, object);
     Py_DECREF(object);
-    return konst;
+    return constant;
 }
 
 static bool
 set_annotation(lw_reader *r, uint32_t fn, PyObject *key, PyObject *value)
 {
     const char *name = PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : NULL;
-    uint32_t konst =
+    uint32_t constant =
         PyUnicode_Check(value) ? annotation_from_text(r, value) : lw_read_annotation(r, value);
     lw_fn_param *param = param_named(r, fn, name);
 
-    if (konst == 0 && r->status == LW_OK && PyUnicode_Check(value))
-        konst = annotation_from_enclosing(r, value);
+    if (constant == 0 && r->status == LW_OK && PyUnicode_Check(value))
+        constant = annotation_from_enclosing(r, value);
     if (r->status != LW_OK)
         return false;
     if (param != NULL)
-        param->annotation = konst;
+        param->annotation = constant;
     else if (name != NULL && strcmp(name, "return") == 0)
-        r->tree->fns.data[fn].return_annotation = konst;
+        r->tree->fns.data[fn].return_annotation = constant;
     return true;
 }
 

@@ -245,7 +245,7 @@ enqueue(lw_reader *r, PyObject *function, PyObject *self)
 }
 
 uint32_t
-lw_read_function_konst(lw_reader *r, PyObject *function, PyObject *self, PyObject *made)
+lw_read_function_constant(lw_reader *r, PyObject *function, PyObject *self, PyObject *made)
 {
     PyObject *key =
         Py_BuildValue("(nnn)", (Py_ssize_t)function, (Py_ssize_t)self, (Py_ssize_t)made);
@@ -344,8 +344,8 @@ lw_read_nested(lw_reader *r, PyObject *node)
     ok = ok && lw_read_nested_defaults(r, fn, args);
     returns = ok ? lw_ast_get(node, r->ast.returns) : NULL;
     if (returns != NULL) {
-        uint32_t konst = lw_read_annotation_expr(r, returns);
-        r->tree->fns.data[fn].return_annotation = konst;
+        uint32_t constant = lw_read_annotation_expr(r, returns);
+        r->tree->fns.data[fn].return_annotation = constant;
     }
     r->scope = &scope;
     ok = ok && r->status == LW_OK && read_code(r, node);
@@ -523,7 +523,7 @@ reader_reset(lw_reader *r)
     }
     lw_array_free(&r->objects);
     lw_array_free(&r->queue);
-    Py_CLEAR(r->konst_of);
+    Py_CLEAR(r->constant_of);
     Py_CLEAR(r->function_of);
     Py_CLEAR(r->named);
     Py_CLEAR(r->named_kept);
@@ -539,11 +539,11 @@ reader_init(lw_reader *r, bool wants_captures, lw_error *err)
     if (lw_ast_init(&r->ast) < 0)
         return lw_read_failed(r);
     r->status = lw_tree_new(&r->tree, err);
-    r->konst_of = PyDict_New();
+    r->constant_of = PyDict_New();
     r->function_of = PyDict_New();
     if (wants_captures)
         r->captures = lw_captures_new();
-    if (!r->konst_of || !r->function_of || (wants_captures && !r->captures))
+    if (!r->constant_of || !r->function_of || (wants_captures && !r->captures))
         lw_read_failed(r);
     return r->status == LW_OK;
 }
@@ -552,7 +552,7 @@ reader_init(lw_reader *r, bool wants_captures, lw_error *err)
 static void
 read_all(lw_reader *r, PyObject *function, PyObject *self, PyObject *text)
 {
-    uint32_t root = lw_read_function_konst(r, function, self, NULL);
+    uint32_t root = lw_read_function_constant(r, function, self, NULL);
 
     for (uint32_t i = 0; root && i < r->queue.n && r->status == LW_OK; i++) {
         lw_read_work work = r->queue.data[i];

@@ -3,7 +3,7 @@
  *   python.c    entry point: work list of functions, bodies
  *   scope.c     which variable, global, cell or builtin a name means
  *   params.c    parameters, defaults, annotations
- *   konst.c     Python objects -> konsts     numpy.c  those of NumPy
+ *   constant.c     Python objects -> constants     numpy.c  those of NumPy
  *   attribute.c attributes of frozen objects
  *   fold.c      exact folding with Python's own arithmetic
  *   expr.c      expressions     stmt.c  statements, patterns
@@ -48,9 +48,9 @@ typedef struct lw_reader {
     lw_error *err;
     lw_status status;
     lw_captures *captures;        /* NULL: the caller does not want them */
-    LW_ARRAY(PyObject *) objects; /* by konst: the Python object, owned, or NULL */
+    LW_ARRAY(PyObject *) objects; /* by constant: the Python object, owned, or NULL */
     LW_ARRAY(lw_read_work) queue;
-    PyObject *konst_of;    /* dict: id -> konst; objects keeps the ids unique */
+    PyObject *constant_of; /* dict: id -> constant; objects keeps the ids unique */
     PyObject *function_of; /* dict: ids of function, its self, its maker -> fn */
     PyObject *named;       /* dict: id -> row of names.def; built at first need */
     PyObject *named_kept;  /* list: keeps those ids unique */
@@ -109,8 +109,8 @@ uint32_t lw_read_error(lw_reader *r, PyObject *ast_node, lw_fault fault, const c
 bool lw_read_is_error(const lw_reader *r, uint32_t node);
 /* The fn of a Python function object, which is put on the work list when it is first seen.
  * made: the object of ours that holds it, if that has signatures of its own; or NULL. */
-uint32_t lw_read_function_konst(lw_reader *r, PyObject *function, PyObject *self,
-                                PyObject *made);
+uint32_t lw_read_function_constant(lw_reader *r, PyObject *function, PyObject *self,
+                                   PyObject *made);
 /* The fn of a def or lambda inside the current function. */
 uint32_t lw_read_nested(lw_reader *r, PyObject *ast_node);
 
@@ -120,34 +120,35 @@ void lw_scope_reset(lw_scope *scope);
 uint32_t lw_scope_add(lw_reader *r, lw_scope *scope, PyObject *name);
 /* Add the names that a list of statements (or one expression) binds. */
 int lw_scope_scan(lw_reader *r, lw_scope *scope, PyObject *ast_node);
-/* A NAME or KONST node for reading `name`; a NAME or ERROR node for storing to it. */
+/* A NAME or CONSTANT node for reading `name`; a NAME or ERROR node for storing to it. */
 uint32_t lw_read_name(lw_reader *r, PyObject *ast_node, PyObject *name);
 uint32_t lw_read_name_store(lw_reader *r, PyObject *ast_node, PyObject *name);
 
-/* ---- konsts (konst.c) ---- */
-/* The konst of an object; 0: stop. */
-uint32_t lw_read_konst(lw_reader *r, PyObject *object);
-uint32_t lw_read_konst_text(lw_reader *r, lw_konst_kind kind, const char *text,
-                            const char *help);
-uint32_t lw_read_konst_node(lw_reader *r, PyObject *object, uint32_t loc);
-/* The Python object of a KONST node, borrowed; NULL for other nodes. */
+/* ---- constants (constant.c) ---- */
+/* The constant of an object; 0: stop. */
+uint32_t lw_read_constant(lw_reader *r, PyObject *object);
+uint32_t lw_read_constant_text(lw_reader *r, lw_constant_kind kind, const char *text,
+                               const char *help);
+uint32_t lw_read_constant_node(lw_reader *r, PyObject *object, uint32_t loc);
+/* The Python object of a CONSTANT node, borrowed; NULL for other nodes. */
 PyObject *lw_read_object(const lw_reader *r, uint32_t node);
 /* object.name of a frozen object: 1 with *out (new reference), 0 not known when it is read, 2
  * there is no such attribute, -1 stop. */
 int lw_read_attribute(lw_reader *r, PyObject *object, PyObject *name, PyObject **out);
 /* The row of names.def of a callable, 0: none. */
 uint32_t lw_read_named(lw_reader *r, PyObject *object);
-/* The konst of an object that may annotate a variable or parameter; 0: it may not (or stop). */
+/* The constant of an object that may annotate a variable or parameter; 0: it may not (or stop).
+ */
 uint32_t lw_read_annotation(lw_reader *r, PyObject *annotation);
-/* The konst of a type that is written as in signatures; 0 and status OK: it is neither a number
- * nor a tuple of numbers. */
+/* The constant of a type that is written as in signatures; 0 and status OK: it is neither a
+ * number nor a tuple of numbers. */
 uint32_t lw_read_type_text(lw_reader *r, const char *text);
 enum { LW_READ_MOST_ITEMS = 64 }; /* of a tuple type that an annotation may name */
-/* The konst of a tuple type, from the konsts of its items; 0: no memory. */
+/* The constant of a tuple type, from the constants of its items; 0: no memory. */
 uint32_t lw_read_tuple_type(lw_reader *r, const uint32_t *types, uint32_t n);
 
-/* A konst that stands for `object` (may be NULL). */
-uint32_t lw_read_push(lw_reader *r, PyObject *object, lw_konst konst);
+/* A constant that stands for `object` (may be NULL). */
+uint32_t lw_read_push(lw_reader *r, PyObject *object, lw_constant constant);
 uint32_t lw_read_push_dtype(lw_reader *r, PyObject *object, lw_dtype dtype);
 /* The field names of a namedtuple class (new reference), or NULL. */
 PyObject *lw_read_field_names(PyObject *type);
@@ -205,7 +206,7 @@ double lw_fold_width(PyObject *spec);
 uint32_t lw_read_expr(lw_reader *r, PyObject *ast_node);
 /* The same for an expression that is only examined: a list or set reads as a tuple. */
 uint32_t lw_read_iterable(lw_reader *r, PyObject *ast_node);
-/* An f-string: a KONST or JOINED node. */
+/* An f-string: a CONSTANT or JOINED node. */
 uint32_t lw_read_fstring(lw_reader *r, PyObject *ast_node, uint32_t loc);
 uint32_t lw_read_target(lw_reader *r, PyObject *ast_node);
 lw_pyop lw_read_operator(const lw_reader *r, PyObject *ast_operator);

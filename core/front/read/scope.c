@@ -360,12 +360,12 @@ undefined(lw_reader *r, PyObject *ast_node, PyObject *name, bool is_empty_cell)
                                        "was compiled"
                                      : did_you_mean(r, name);
     const char *text = lw_read_str(r, name);
-    uint32_t konst = text ? lw_read_konst_text(r, LW_K_UNDEFINED, text, help) : 0;
+    uint32_t constant = text ? lw_read_constant_text(r, LW_K_UNDEFINED, text, help) : 0;
 
-    if (konst == 0)
+    if (constant == 0)
         return 0;
-    return lw_read_node(r,
-                        (lw_node){LW_NODE_KONST, .loc = lw_read_loc(r, ast_node), .a = konst});
+    return lw_read_node(
+        r, (lw_node){LW_NODE_CONSTANT, .loc = lw_read_loc(r, ast_node), .a = constant});
 }
 
 uint32_t
@@ -395,7 +395,7 @@ lw_read_name(lw_reader *r, PyObject *ast_node, PyObject *name)
     }
     if (value == NULL)
         return undefined(r, ast_node, name, is_free);
-    node = lw_read_konst_node(r, value, lw_read_loc(r, ast_node));
+    node = lw_read_constant_node(r, value, lw_read_loc(r, ast_node));
     Py_DECREF(value);
     return node;
 }

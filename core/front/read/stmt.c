@@ -117,24 +117,24 @@ read_annassign(lw_reader *r, PyObject *node, uint32_t loc, lw_read_items *out)
 {
     PyObject *target_node = lw_ast_get(node, r->ast.target);
     bool is_name = lw_ast_kind_of(&r->ast, target_node) == LW_AST_Name;
-    uint32_t konst = lw_read_annotation_expr(r, lw_ast_get(node, r->ast.annotation)), target;
+    uint32_t constant = lw_read_annotation_expr(r, lw_ast_get(node, r->ast.annotation)), target;
     uint32_t value = r->status == LW_OK ? read_field(r, node, r->ast.value) : 0;
 
     if (r->status != LW_OK)
         return false;
-    if (value == 0 && (konst == 0 || !is_name))
+    if (value == 0 && (constant == 0 || !is_name))
         return true;
     target = lw_read_target(r, target_node);
     if (target == 0 || lw_read_is_error(r, target))
         return lw_read_item(r, out, target);
-    if (konst == 0 || r->tree->nodes.data[target].kind != LW_NODE_NAME)
+    if (constant == 0 || r->tree->nodes.data[target].kind != LW_NODE_NAME)
         return lw_read_item(r, out,
                             lw_read_list_node(r,
                                               (lw_node){LW_NODE_ASSIGN, .loc = loc, .a = value},
                                               &target, 1));
     return lw_read_item(r, out,
                         lw_read_node(r, (lw_node){LW_NODE_ANNASSIGN, .loc = loc, .a = target,
-                                                  .b = konst, .c = value}));
+                                                  .b = constant, .c = value}));
 }
 
 /* ---- control flow ---- */
@@ -252,7 +252,7 @@ read_raise_call(lw_reader *r, uint32_t loc, const char *class, PyObject *args)
         if (!lw_read_item(r, &items, value))
             goto done;
     }
-    exception = lw_read_konst_text(r, LW_K_EXCEPTION, class, text);
+    exception = lw_read_constant_text(r, LW_K_EXCEPTION, class, text);
     if (exception != 0)
         result = lw_read_list_node(r, (lw_node){LW_NODE_RAISE, .loc = loc, .a = exception},
                                    items.data, items.n);
@@ -261,8 +261,8 @@ done:
     return result;
 }
 
-/* The text of a constant message: a KONST STR node of str(value); 0 and status OK: `message` is
- * not constant. */
+/* The text of a constant message: a CONSTANT STR node of str(value); 0 and status OK: `message`
+ * is not constant. */
 static uint32_t
 constant_message(lw_reader *r, uint32_t message, uint32_t loc)
 {
@@ -275,7 +275,7 @@ constant_message(lw_reader *r, uint32_t message, uint32_t loc)
     text = PyObject_Str(object);
     if (text == NULL)
         return lw_read_failed(r);
-    message = lw_read_konst_node(r, text, loc);
+    message = lw_read_constant_node(r, text, loc);
     Py_DECREF(text);
     return message;
 }
@@ -346,13 +346,13 @@ read_raise(lw_reader *r, PyObject *node, uint32_t loc)
     class_node = &r->tree->nodes.data[index];
     if (class_node->kind == LW_NODE_ERROR)
         return index;
-    if (class_node->kind == LW_NODE_KONST &&
-        r->tree->konsts.data[class_node->a].kind == LW_K_UNDEFINED)
+    if (class_node->kind == LW_NODE_CONSTANT &&
+        r->tree->constants.data[class_node->a].kind == LW_K_UNDEFINED)
         return lw_read_node(r, (lw_node){LW_NODE_EXPR, .loc = loc, .a = index});
-    if (class_node->kind != LW_NODE_KONST ||
-        r->tree->konsts.data[class_node->a].kind != LW_K_EXCEPTION)
+    if (class_node->kind != LW_NODE_CONSTANT ||
+        r->tree->constants.data[class_node->a].kind != LW_K_EXCEPTION)
         return raise_error(r, node, "this is not an exception class");
-    return read_raise_call(r, loc, r->tree->konsts.data[class_node->a].text, args);
+    return read_raise_call(r, loc, r->tree->constants.data[class_node->a].text, args);
 }
 
 /* ---- match ---- */
@@ -395,7 +395,7 @@ read_pattern_value(lw_reader *r, PyObject *node, bool is_singleton)
 
     if (value == NULL)
         return lw_read_failed(r);
-    expr = is_singleton ? lw_read_konst_node(r, value, loc) : lw_read_expr(r, value);
+    expr = is_singleton ? lw_read_constant_node(r, value, loc) : lw_read_expr(r, value);
     Py_DECREF(value); /* the pattern owns it */
     if (expr == 0)
         return 0;

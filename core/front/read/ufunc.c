@@ -43,7 +43,7 @@ take_out(lw_reader *r, uint32_t *item)
         return false;
     if (node->kind != LW_NODE_ARG_KEYWORD)
         return true;
-    name = r->tree->konsts.data[node->a].text;
+    name = r->tree->constants.data[node->a].text;
     if (name == NULL || strcmp(name, "out") != 0)
         return false;
     *item = node->b;
@@ -68,7 +68,7 @@ lw_read_array_ufunc(lw_reader *r, uint32_t *callee, lw_read_items *items)
     helper = lw_service_find(LW_SERVICE_ARRAY_UFUNCS, names[n_in]);
     if (helper == NULL)
         return lw_read_failed(r), false;
-    node = lw_read_konst_node(r, helper, r->tree->nodes.data[*callee].loc);
+    node = lw_read_constant_node(r, helper, r->tree->nodes.data[*callee].loc);
     Py_DECREF(helper);
     if (node == 0 || !lw_read_item(r, items, *callee))
         return false;

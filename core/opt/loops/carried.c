@@ -61,7 +61,7 @@ is_equal(const lw_spreader *s, const lw_spread_loop *l, lw_ref x, lw_ref y, int 
     if (depth == 0 || p->op != q->op || p->type != q->type || p->lanes != q->lanes)
         return false;
     if (p->op == LW_OP_CONST)
-        return s->func->konsts.data[p->a].bits == s->func->konsts.data[q->a].bits;
+        return s->func->constants.data[p->a].bits == s->func->constants.data[q->a].bits;
     if (p->op == LW_OP_GET)
         return p->a == q->a && x < y && !is_set_between(s, p->a, x, y) &&
                !loop_between(s, x, y);

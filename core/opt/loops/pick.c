@@ -116,12 +116,12 @@ asked_whether_nan(const picker *p, const lw_inst *cmp)
     uint64_t all = is_wide ? INT64_MAX : INT32_MAX;
 
     if (cmp->op != LW_OP_GT || a->op != LW_OP_AND || k->op != LW_OP_CONST ||
-        p->s->func->konsts.data[k->a].bits != infinity)
+        p->s->func->constants.data[k->a].bits != infinity)
         return 0;
     bits = lw_inst_at(p->s, a->a);
     mask = lw_inst_at(p->s, a->b);
     if (bits->op != LW_OP_BITCAST || mask->op != LW_OP_CONST ||
-        p->s->func->konsts.data[mask->a].bits != all ||
+        p->s->func->constants.data[mask->a].bits != all ||
         lw_inst_at(p->s, bits->a)->type != (is_wide ? LW_DT_f64 : LW_DT_f32))
         return 0;
     p->seen[cmp->a] = p->seen[a->a] = true;
@@ -334,7 +334,7 @@ is_has(picker *p, lw_ref slot)
         const lw_inst *inst = lw_inst_at(p->s, i), *is = lw_inst_at(p->s, inst->b);
         if (inst->op == LW_OP_SET && inst->a == slot &&
             (event_around(p, i, &branch) == NULL || is->op != LW_OP_CONST ||
-             !(p->s->func->konsts.data[is->a].bits & 1)))
+             !(p->s->func->constants.data[is->a].bits & 1)))
             return false;
     }
     return true;
@@ -421,7 +421,7 @@ evaluate(picker *p, lw_ref ref, int depth)
     case LW_OP_SELECT:
         return inst->type == LW_DT_b1 ? evaluate_logic(p, ref, depth) : leaf(p, ref);
     case LW_OP_CONST:
-        return inst->type == LW_DT_b1 ? bit(p->s->func->konsts.data[inst->a].bits & 1)
+        return inst->type == LW_DT_b1 ? bit(p->s->func->constants.data[inst->a].bits & 1)
                                       : (value){0};
     case LW_OP_GET: return inst->type == LW_DT_b1 ? evaluate_get(p, ref, depth) : (value){0};
     default: return leaf(p, ref);

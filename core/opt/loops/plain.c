@@ -271,12 +271,12 @@ copy_plain(plainer *p, copy *c, uint32_t at)
     p->failed |= !lw_ir_renumber(c->func, &inst, c->to, p->out, p->arena);
     write_as_logic(&inst, old);
     if (old->op == LW_OP_CONST) {
-        lw_konst_bits *konst = lw_array_push(&p->out->konsts, p->arena);
-        p->failed |= konst == NULL;
-        if (konst == NULL)
+        lw_constant_bits *constant = lw_array_push(&p->out->constants, p->arena);
+        p->failed |= constant == NULL;
+        if (constant == NULL)
             return;
-        *konst = c->func->konsts.data[old->a];
-        inst.a = p->out->konsts.n - 1;
+        *constant = c->func->constants.data[old->a];
+        inst.a = p->out->constants.n - 1;
     }
     c->to[at] = emit(p, inst);
     follow_regions(p, c, (lw_op)old->op);
@@ -332,7 +332,7 @@ lw_plain_body(const lw_module *module, const lw_func *func, lw_arena *arena)
     *p.out = *func;
     memset(&p.out->insts, 0, sizeof p.out->insts);
     memset(&p.out->lists, 0, sizeof p.out->lists);
-    memset(&p.out->konsts, 0, sizeof p.out->konsts);
+    memset(&p.out->constants, 0, sizeof p.out->constants);
     emit(&p, (lw_inst){0}); /* [0] is unused */
     return copy_function(&p, &c) ? p.out : NULL;
 }

@@ -17,7 +17,7 @@ static bool
 is_const(const lw_spreader *s, lw_ref ref, uint64_t bits)
 {
     return lw_inst_at(s, ref)->op == LW_OP_CONST &&
-           s->func->konsts.data[lw_inst_at(s, ref)->a].bits == bits;
+           s->func->constants.data[lw_inst_at(s, ref)->a].bits == bits;
 }
 
 /* ---- the counter ---- */
@@ -102,7 +102,7 @@ add_terms(const lw_spreader *s, lw_access_pattern *p, lw_ref bytes)
     case LW_OP_CAST: return add_terms(s, p, inst->a);
     case LW_OP_ADD: return add_terms(s, p, inst->a) && add_terms(s, p, inst->b);
     case LW_OP_CONST: /* the offset of a part of the element */
-        return s->func->konsts.data[inst->a].bits < s->of->arrays[p->operand].size_bytes;
+        return s->func->constants.data[inst->a].bits < s->of->arrays[p->operand].size_bytes;
     case LW_OP_MUL:
         if (p->n_terms == LW_MOST_TERMS)
             return false;
@@ -194,7 +194,7 @@ steps_of(const lw_spreader *s, const lw_spread_loop *l, const lw_inst *inst)
     if (x->op != LW_OP_GET || x->a != l->counter || y->op != LW_OP_CONST ||
         lw_dtypes[y->type].size_bytes != 8)
         return 0;
-    step = (int64_t)s->func->konsts.data[y->a].bits;
+    step = (int64_t)s->func->constants.data[y->a].bits;
     return step > -FURTHEST_STEP && step < FURTHEST_STEP ? step : 0;
 }
 
@@ -267,7 +267,7 @@ static bool
 same_value(const lw_spreader *s, lw_ref x, lw_ref y)
 {
     return x == y || (lw_inst_at(s, x)->op == LW_OP_CONST &&
-                      is_const(s, y, s->func->konsts.data[lw_inst_at(s, x)->a].bits));
+                      is_const(s, y, s->func->constants.data[lw_inst_at(s, x)->a].bits));
 }
 
 static bool

@@ -30,7 +30,7 @@ lw_copier_inst(copier *c, uint32_t at)
         c->to[at] = c->params[inst.a];
     else if (inst.op == LW_OP_CONST)
         c->to[at] =
-            lw_ir_bits(&c->b, (lw_dtype)inst.type, c->s->func->konsts.data[inst.a].bits);
+            lw_ir_bits(&c->b, (lw_dtype)inst.type, c->s->func->constants.data[inst.a].bits);
     else
         c->to[at] = lw_ir_copy(&c->b, c->s->func, inst, c->to);
 }

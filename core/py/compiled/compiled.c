@@ -139,7 +139,7 @@ get_stats(PyObject *object, void *Py_UNUSED(closure))
 {
     const lw_compiled_counts *counts = &head_of(object)->counts;
 
-    return Py_BuildValue("{s:I,s:I,s:I,s:I,s:d}", "specialisations", counts->specials,
+    return Py_BuildValue("{s:I,s:I,s:I,s:I,s:d}", "specialisations", counts->specialisations,
                          "compiled", counts->compiled, "from_memory", counts->from_memory,
                          "from_disk", counts->from_disk, "seconds", counts->seconds);
 }

@@ -55,7 +55,7 @@ typedef struct lw_renewal {          /* core/py/compiled/renew.h */
 } lw_renewal;
 
 typedef struct lw_compiled_counts {
-    uint32_t specials, compiled, from_memory, from_disk;
+    uint32_t specialisations, compiled, from_memory, from_disk;
     double seconds; /* spent compiling */
 } lw_compiled_counts;
 

@@ -114,7 +114,7 @@ read_params(lw_ufunc_head *self)
         if (name == NULL)
             return -1;
         PyTuple_SET_ITEM(family->names, i, name);
-        family->roles[i] = param->default_konst ? LW_ROLE_DEFAULT : LW_ROLE_OPERAND;
+        family->roles[i] = param->default_constant ? LW_ROLE_DEFAULT : LW_ROLE_OPERAND;
         if (param->kind == LW_PARAM_VARARG) {
             PyErr_Format(PyExc_TypeError,
                          "%s: `%s` takes *%s, which excluded= and static= cannot go "
@@ -433,7 +433,7 @@ describe(const lw_family_args *c, lw_member *member)
                 add_part(member, hidden++, k == 0, &n);
             array++;
         } else { /* its value stands in the member's own tree */
-            member->specs[i].kind = LW_ARGK_KONST;
+            member->specs[i].kind = LW_ARGK_CONSTANT;
         }
     }
     member->n_hidden = hidden - member->n_operands;

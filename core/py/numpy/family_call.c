@@ -94,7 +94,7 @@ arrange(lw_family_args *c, PyObject *const *args, Py_ssize_t n_args, PyObject *k
         if (place_keyword(c, PyTuple_GET_ITEM(kwnames, i), args[n_args + i]) < 0)
             return -1;
     for (uint32_t i = 0; i < c->family->n_params; i++)
-        if (c->values[i] == NULL && fn->params.data[i].default_konst == 0 &&
+        if (c->values[i] == NULL && fn->params.data[i].default_constant == 0 &&
             c->family->roles[i] != LW_ROLE_OUTPUT) {
             PyErr_Format(PyExc_TypeError, "%s() missing a required argument: '%s'",
                          lw_family_name(c->self), fn->params.data[i].name);

@@ -102,7 +102,7 @@ parameters(const lw_ufunc_head *self, lw_text *out)
             star = true;
         }
         lw_text_addf(out, "%s%s, ", fn->params.data[i].name,
-                     fn->params.data[i].default_konst ? "=..." : "");
+                     fn->params.data[i].default_constant ? "=..." : "");
     }
     lw_text_add(out, star ? "out=None, " : "*, out=None, ");
 }

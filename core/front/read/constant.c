@@ -1,6 +1,6 @@
-/* Python objects become konsts. Everything is copied; the object itself is kept beside the
- * konst only while functions are read, for folding and for its attributes. NumPy's C interface
- * is not used: if NumPy is not loaded, no object can be of one of its types. */
+/* Python objects become constants. Everything is copied; the object itself is kept beside the
+ * constant only while functions are read, for folding and for its attributes. NumPy's C
+ * interface is not used: if NumPy is not loaded, no object can be of one of its types. */
 #include "core/front/read/read_internal.h"
 
 #include "core/front/named.h"
@@ -12,28 +12,28 @@
 #include <string.h>
 
 uint32_t
-lw_read_push(lw_reader *r, PyObject *object, lw_konst konst)
+lw_read_push(lw_reader *r, PyObject *object, lw_constant constant)
 {
-    lw_konst *slot = lw_array_push(&r->tree->konsts, &r->tree->arena);
+    lw_constant *slot = lw_array_push(&r->tree->constants, &r->tree->arena);
     PyObject **kept;
 
     if (slot == NULL)
         return lw_read_no_memory(r);
-    *slot = konst;
-    while (r->objects.n < r->tree->konsts.n) {
+    *slot = constant;
+    while (r->objects.n < r->tree->constants.n) {
         kept = lw_array_push(&r->objects, NULL);
         if (kept == NULL)
             return lw_read_no_memory(r);
     }
     Py_XINCREF(object);
-    r->objects.data[r->tree->konsts.n - 1] = object;
-    return r->tree->konsts.n - 1;
+    r->objects.data[r->tree->constants.n - 1] = object;
+    return r->tree->constants.n - 1;
 }
 
 uint32_t
-lw_read_konst_text(lw_reader *r, lw_konst_kind kind, const char *text, const char *help)
+lw_read_constant_text(lw_reader *r, lw_constant_kind kind, const char *text, const char *help)
 {
-    return lw_read_push(r, NULL, (lw_konst){.kind = kind, .text = text, .help = help});
+    return lw_read_push(r, NULL, (lw_constant){.kind = kind, .text = text, .help = help});
 }
 
 PyObject *
@@ -41,16 +41,17 @@ lw_read_object(const lw_reader *r, uint32_t node)
 {
     const lw_node *n = &r->tree->nodes.data[node];
 
-    return node && n->kind == LW_NODE_KONST && n->a < r->objects.n ? r->objects.data[n->a]
-                                                                   : NULL;
+    return node && n->kind == LW_NODE_CONSTANT && n->a < r->objects.n ? r->objects.data[n->a]
+                                                                      : NULL;
 }
 
 uint32_t
-lw_read_konst_node(lw_reader *r, PyObject *object, uint32_t loc)
+lw_read_constant_node(lw_reader *r, PyObject *object, uint32_t loc)
 {
-    uint32_t konst = lw_read_konst(r, object);
+    uint32_t constant = lw_read_constant(r, object);
 
-    return konst ? lw_read_node(r, (lw_node){LW_NODE_KONST, .loc = loc, .a = konst}) : 0;
+    return constant ? lw_read_node(r, (lw_node){LW_NODE_CONSTANT, .loc = loc, .a = constant})
+                    : 0;
 }
 
 /* ---- numbers and texts ---- */
@@ -60,38 +61,38 @@ from_int(lw_reader *r, PyObject *object)
 {
     int overflow = 0;
     long long i = PyLong_AsLongLongAndOverflow(object, &overflow);
-    lw_konst konst = {.kind = LW_K_INT, .i = i};
+    lw_constant constant = {.kind = LW_K_INT, .i = i};
     PyObject *plain, *digits;
 
     if (!overflow)
-        return lw_read_push(r, object, konst);
+        return lw_read_push(r, object, constant);
     if (overflow > 0) {
-        konst.u = PyLong_AsUnsignedLongLong(object);
+        constant.u = PyLong_AsUnsignedLongLong(object);
         if (!PyErr_Occurred()) {
-            konst.kind = LW_K_UINT;
-            return lw_read_push(r, object, konst);
+            constant.kind = LW_K_UINT;
+            return lw_read_push(r, object, constant);
         }
         lw_read_clear();
     }
-    konst.kind = LW_K_BIGINT;
-    konst.d = PyLong_AsDouble(object);
+    constant.kind = LW_K_BIGINT;
+    constant.d = PyLong_AsDouble(object);
     if (PyErr_Occurred()) {
         lw_read_clear();
-        konst.d = overflow > 0 ? Py_HUGE_VAL : -Py_HUGE_VAL;
+        constant.d = overflow > 0 ? Py_HUGE_VAL : -Py_HUGE_VAL;
     }
     plain = PyNumber_Long(object);
     digits = plain ? PyObject_Repr(plain) : NULL;
-    konst.text = digits ? lw_read_str(r, digits) : NULL;
+    constant.text = digits ? lw_read_str(r, digits) : NULL;
     Py_XDECREF(plain);
     Py_XDECREF(digits);
-    if (konst.text == NULL) { /* more digits than Python is willing to print */
+    if (constant.text == NULL) { /* more digits than Python is willing to print */
         lw_read_clear();
         if (r->status != LW_OK && r->status != LW_ERR_PYTHON)
             return 0;
         r->status = LW_OK;
-        konst.text = "an integer of more than 4300 digits";
+        constant.text = "an integer of more than 4300 digits";
     }
-    return lw_read_push(r, object, konst);
+    return lw_read_push(r, object, constant);
 }
 
 static uint32_t
@@ -101,40 +102,40 @@ from_text(lw_reader *r, PyObject *object)
 
     if (text == NULL) { /* a lone surrogate: the text can be neither compared nor printed */
         lw_read_clear();
-        return lw_read_push(r, object,
-                            (lw_konst){.kind = LW_K_OBJECT, .text = "a str that is not UTF-8"});
+        return lw_read_push(
+            r, object, (lw_constant){.kind = LW_K_OBJECT, .text = "a str that is not UTF-8"});
     }
     text = lw_read_text(r, text);
-    return text ? lw_read_push(r, object, (lw_konst){.kind = LW_K_STR, .text = text}) : 0;
+    return text ? lw_read_push(r, object, (lw_constant){.kind = LW_K_STR, .text = text}) : 0;
 }
 
 /* Exactly the numbers, texts and singletons of Python; 0 and status OK: none of these. */
 static uint32_t
 from_basic(lw_reader *r, PyObject *object)
 {
-    lw_konst konst = {0};
+    lw_constant constant = {0};
 
     if (object == Py_None || object == Py_Ellipsis) {
-        konst.kind = object == Py_None ? LW_K_NONE : LW_K_ELLIPSIS;
-        return lw_read_push(r, object, konst);
+        constant.kind = object == Py_None ? LW_K_NONE : LW_K_ELLIPSIS;
+        return lw_read_push(r, object, constant);
     }
     if (PyBool_Check(object)) {
-        konst.kind = LW_K_BOOL;
-        konst.i = object == Py_True;
-        return lw_read_push(r, object, konst);
+        constant.kind = LW_K_BOOL;
+        constant.i = object == Py_True;
+        return lw_read_push(r, object, constant);
     }
     if (PyLong_Check(object))
         return from_int(r, object);
     if (PyFloat_CheckExact(object)) {
-        konst.kind = LW_K_FLOAT;
-        konst.d = PyFloat_AS_DOUBLE(object);
-        return lw_read_push(r, object, konst);
+        constant.kind = LW_K_FLOAT;
+        constant.d = PyFloat_AS_DOUBLE(object);
+        return lw_read_push(r, object, constant);
     }
     if (PyComplex_CheckExact(object)) {
-        konst.kind = LW_K_COMPLEX;
-        konst.d = PyComplex_RealAsDouble(object);
-        konst.im = PyComplex_ImagAsDouble(object);
-        return lw_read_push(r, object, konst);
+        constant.kind = LW_K_COMPLEX;
+        constant.d = PyComplex_RealAsDouble(object);
+        constant.im = PyComplex_ImagAsDouble(object);
+        return lw_read_push(r, object, constant);
     }
     return PyUnicode_Check(object) ? from_text(r, object) : 0;
 }
@@ -178,37 +179,37 @@ from_sequence(lw_reader *r, PyObject *object, PyObject *now)
     Py_ssize_t n = PyTuple_GET_SIZE(now);
     PyObject *fields = lw_read_field_names((PyObject *)Py_TYPE(object));
     uint32_t *items = lw_arena_take(&r->tree->arena, ((size_t)n + 1) * sizeof *items);
-    lw_konst konst = {.kind = LW_K_TUPLE, .n = (uint32_t)n, .items = items};
+    lw_constant constant = {.kind = LW_K_TUPLE, .n = (uint32_t)n, .items = items};
 
     if (items == NULL) {
         Py_XDECREF(fields);
         return lw_read_no_memory(r);
     }
     for (Py_ssize_t i = 0; i < n && r->status == LW_OK; i++)
-        items[i] = lw_read_konst(r, PyTuple_GET_ITEM(now, i));
+        items[i] = lw_read_constant(r, PyTuple_GET_ITEM(now, i));
     if (r->status == LW_OK && fields != NULL && PyTuple_GET_SIZE(fields) == n) {
-        konst.names = copy_names(r, fields, n);
-        konst.text = lw_read_text(r, Py_TYPE(object)->tp_name);
+        constant.names = copy_names(r, fields, n);
+        constant.text = lw_read_text(r, Py_TYPE(object)->tp_name);
     }
     Py_XDECREF(fields);
     if (PyList_CheckExact(object) && lw_captures_add_list(r->captures, object) < 0)
         return lw_read_failed(r);
-    return r->status == LW_OK ? lw_read_push(r, object, konst) : 0;
+    return r->status == LW_OK ? lw_read_push(r, object, constant) : 0;
 }
 
 static uint32_t
 from_tuple_or_list(lw_reader *r, PyObject *object)
 {
     PyObject *now; /* other threads may change a list */
-    uint32_t konst = 0;
+    uint32_t constant = 0;
 
     if (Py_EnterRecursiveCall(" while freezing a constant")) /* a list that holds itself */
         return lw_read_failed(r);
     now = PySequence_Tuple(object);
-    konst = now ? from_sequence(r, object, now) : lw_read_failed(r);
+    constant = now ? from_sequence(r, object, now) : lw_read_failed(r);
     Py_XDECREF(now);
     Py_LeaveRecursiveCall();
-    return konst;
+    return constant;
 }
 
 /* ---- types and functions ---- */
@@ -216,9 +217,10 @@ from_tuple_or_list(lw_reader *r, PyObject *object)
 uint32_t
 lw_read_push_dtype(lw_reader *r, PyObject *object, lw_dtype dtype)
 {
-    return lw_read_push(
-        r, object,
-        (lw_konst){.kind = LW_K_DTYPE, .dtype = dtype, .text = lw_dtypes[dtype].public_name});
+    return lw_read_push(r, object,
+                        (lw_constant){.kind = LW_K_DTYPE,
+                                      .dtype = dtype,
+                                      .text = lw_dtypes[dtype].public_name});
 }
 
 /* "numba.core.types.scalars" and the like begin with this package. */
@@ -269,7 +271,7 @@ from_type(lw_reader *r, PyObject *object)
 
     for (uint64_t i = 0; i < 4; i++)
         if (object == (PyObject *)pytypes[i])
-            return lw_read_push(r, object, (lw_konst){.kind = LW_K_PYTYPE, .u = i});
+            return lw_read_push(r, object, (lw_constant){.kind = LW_K_PYTYPE, .u = i});
     if (PyExceptionClass_Check(object)) {
         PyTypeObject *type = (PyTypeObject *)object;
         PyObject *module = PyObject_GetAttrString(object, "__module__");
@@ -283,7 +285,8 @@ from_type(lw_reader *r, PyObject *object)
         Py_XDECREF(name);
         Py_XDECREF(full);
         lw_read_clear();
-        return text ? lw_read_push(r, object, (lw_konst){.kind = LW_K_EXCEPTION, .text = text})
+        return text ? lw_read_push(r, object,
+                                   (lw_constant){.kind = LW_K_EXCEPTION, .text = text})
                     : 0;
     }
     dtype = lw_read_numpy_class(r, object);
@@ -431,13 +434,13 @@ from_callable(lw_reader *r, PyObject *object)
         return 0;
     if (row != 0)
         return lw_read_push(
-            r, object, (lw_konst){.kind = LW_K_NAMED, .u = row, .text = lw_names[row].path});
+            r, object, (lw_constant){.kind = LW_K_NAMED, .u = row, .text = lw_names[row].path});
     if (comes_from((PyObject *)Py_TYPE(object), "lanewise") &&
         ((fn = lw_read_external(r, object)) != 0 || r->status != LW_OK))
         return fn;
     fn = lw_read_array_function(r, object);
     if (fn != 0 || r->status != LW_OK)
-        return fn ? lw_read_push(r, object, (lw_konst){.kind = LW_K_FUNCTION, .u = fn}) : 0;
+        return fn ? lw_read_push(r, object, (lw_constant){.kind = LW_K_FUNCTION, .u = fn}) : 0;
     if (PyFunction_Check(object) && comes_from(object, "numpy"))
         return 0; /* a function of whole arrays, which was not written to be compiled */
     if (PyMethod_Check(object))
@@ -449,7 +452,7 @@ from_callable(lw_reader *r, PyObject *object)
         return 0;
     fn = note_link(r, object) ? lw_read_declared(r, object, function, self) : 0;
     Py_DECREF(function);
-    return fn ? lw_read_push(r, object, (lw_konst){.kind = LW_K_FUNCTION, .u = fn}) : 0;
+    return fn ? lw_read_push(r, object, (lw_constant){.kind = LW_K_FUNCTION, .u = fn}) : 0;
 }
 
 /* ---- anything else ---- */
@@ -597,13 +600,13 @@ static uint32_t
 from_other(lw_reader *r, PyObject *object)
 {
     PyObject *text = describe(r, object);
-    lw_konst konst = {.kind = LW_K_OBJECT, .help = hint_for(r, object)};
+    lw_constant constant = {.kind = LW_K_OBJECT, .help = hint_for(r, object)};
 
     if (text == NULL)
         return lw_read_failed(r);
-    konst.text = lw_read_str(r, text);
+    constant.text = lw_read_str(r, text);
     Py_DECREF(text);
-    return konst.text ? lw_read_push(r, object, konst) : 0;
+    return constant.text ? lw_read_push(r, object, constant) : 0;
 }
 
 static uint32_t
@@ -614,7 +617,7 @@ from_module(lw_reader *r, PyObject *object)
     if (name == NULL)
         lw_read_clear();
     name = lw_read_text(r, name ? name : "module");
-    return name ? lw_read_push(r, object, (lw_konst){.kind = LW_K_MODULE, .text = name}) : 0;
+    return name ? lw_read_push(r, object, (lw_constant){.kind = LW_K_MODULE, .text = name}) : 0;
 }
 
 /* 0 and status OK: it is no dtype with fields that compiled code knows. */
@@ -627,8 +630,8 @@ from_record_dtype(lw_reader *r, PyObject *object)
         lw_read_clear();
         return 0;
     }
-    return lw_read_push(r, object,
-                        (lw_konst){.kind = LW_K_RECORD, .bytes = record, .text = record->name});
+    return lw_read_push(
+        r, object, (lw_constant){.kind = LW_K_RECORD, .bytes = record, .text = record->name});
 }
 
 /* All objects other than plain Python numbers, texts and sequences; 0 and status OK:
@@ -636,69 +639,69 @@ from_record_dtype(lw_reader *r, PyObject *object)
 static uint32_t
 from_object(lw_reader *r, PyObject *object)
 {
-    uint32_t konst = 0;
+    uint32_t constant = 0;
     lw_dtype dtype;
 
     if (PyModule_Check(object))
         return from_module(r, object);
     if (PyType_Check(object))
-        konst = from_type(r, object);
+        constant = from_type(r, object);
     else if (lw_read_is_numpy(r, object, "generic"))
-        konst = lw_read_numpy_scalar(r, object);
+        constant = lw_read_numpy_scalar(r, object);
     else if (lw_read_is_numpy(r, object, "ndarray"))
-        konst = lw_read_numpy_array(r, object);
+        constant = lw_read_numpy_array(r, object);
     else if (lw_read_is_numpy(r, object, "dtype") &&
              (dtype = lw_read_numpy_dtype(object)) != LW_DT_void)
-        konst = lw_read_push_dtype(r, object, dtype);
+        constant = lw_read_push_dtype(r, object, dtype);
     else if (lw_read_is_numpy(r, object, "dtype"))
-        konst = from_record_dtype(r, object);
+        constant = from_record_dtype(r, object);
     else if ((dtype = of_type_object(object)) != LW_DT_void)
-        konst = lw_read_push_dtype(r, object, dtype);
-    if (konst == 0 && r->status == LW_OK && PyCallable_Check(object))
-        konst = from_callable(r, object);
-    return konst;
+        constant = lw_read_push_dtype(r, object, dtype);
+    if (constant == 0 && r->status == LW_OK && PyCallable_Check(object))
+        constant = from_callable(r, object);
+    return constant;
 }
 
 static uint32_t
-konst_new(lw_reader *r, PyObject *object)
+constant_new(lw_reader *r, PyObject *object)
 {
-    uint32_t konst = from_basic(r, object);
+    uint32_t constant = from_basic(r, object);
 
-    if (konst == 0 && r->status == LW_OK) {
+    if (constant == 0 && r->status == LW_OK) {
         if (PyTuple_Check(object) || PyList_CheckExact(object))
-            konst = from_tuple_or_list(r, object);
+            constant = from_tuple_or_list(r, object);
         else
-            konst = from_object(r, object);
+            constant = from_object(r, object);
     }
-    if (konst == 0 && r->status == LW_OK)
-        konst = from_other(r, object);
-    return konst;
+    if (constant == 0 && r->status == LW_OK)
+        constant = from_other(r, object);
+    return constant;
 }
 
-/* Each object has one konst, so that equal konst numbers mean the same enum member or
+/* Each object has one constant, so that equal constant numbers mean the same enum member or
  * function. */
 uint32_t
-lw_read_konst(lw_reader *r, PyObject *object)
+lw_read_constant(lw_reader *r, PyObject *object)
 {
     assert(object != NULL);
     PyObject *id = PyLong_FromVoidPtr(object);
-    PyObject *known = id ? PyDict_GetItemWithError(r->konst_of, id) : NULL, *number;
-    uint32_t konst = 0;
+    PyObject *known = id ? PyDict_GetItemWithError(r->constant_of, id) : NULL, *number;
+    uint32_t constant = 0;
 
     if (known != NULL) {
-        konst = (uint32_t)PyLong_AsUnsignedLong(known);
-        assert(konst < r->tree->konsts.n && konst != 0); /* konst_new made it */
+        constant = (uint32_t)PyLong_AsUnsignedLong(known);
+        assert(constant < r->tree->constants.n && constant != 0); /* constant_new made it */
         Py_DECREF(id);
-        return konst;
+        return constant;
     }
     if (id != NULL)
-        konst = konst_new(r, object);
-    if (konst != 0) {
-        number = PyLong_FromUnsignedLong(konst);
-        if (number == NULL || PyDict_SetItem(r->konst_of, id, number) < 0)
-            konst = 0;
+        constant = constant_new(r, object);
+    if (constant != 0) {
+        number = PyLong_FromUnsignedLong(constant);
+        if (number == NULL || PyDict_SetItem(r->constant_of, id, number) < 0)
+            constant = 0;
         Py_XDECREF(number);
     }
     Py_XDECREF(id);
-    return konst || r->status != LW_OK ? konst : lw_read_failed(r);
+    return constant || r->status != LW_OK ? constant : lw_read_failed(r);
 }

@@ -1,5 +1,5 @@
-/* What the files of specialisations (special_py.c, declared_py.c, special_text_py.c,
- * entry_py.c) share with each other and with the jit files. */
+/* What the files of specialisations (specialisation_py.c, declared_py.c,
+ * specialisation_text_py.c, entry_py.c) share with each other and with the jit files. */
 #ifndef LW_FORALL_SPECIAL_PARTS_PY_H
 #define LW_FORALL_SPECIAL_PARTS_PY_H
 
@@ -7,15 +7,15 @@
 
 /* The tree of its function; with static values, the one that was read with them. */
 static inline const lw_tree *
-lw_special_tree(const lw_special *special)
+lw_specialisation_tree(const lw_specialisation *specialisation)
 {
-    return special->tree ? special->tree : special->function->tree;
+    return specialisation->tree ? specialisation->tree : specialisation->function->tree;
 }
 
 /* The tree's constant None, added where it has none. 0: no memory. */
-uint32_t lw_none_konst(lw_tree *tree);
+uint32_t lw_none_constant(lw_tree *tree);
 /* Infers the types again, for lowering and for inspection. NULL with an exception. */
-lw_typed *lw_special_infer(const lw_special *special);
+lw_typed *lw_specialisation_infer(const lw_specialisation *specialisation);
 /* Infers the types for a signature with other options than the specialisation's own, without
  * keeping the result: for functions that kernels call. NULL with an exception. */
 lw_typed *lw_function_infer(lw_function *self, const lw_signature *signature,
@@ -24,26 +24,28 @@ lw_typed *lw_function_infer(lw_function *self, const lw_signature *signature,
 PyObject *lw_function_explain(PyObject *self, PyObject *sig);
 /* How far a call's argument is from a declared one: 0 the same, -1 it cannot be passed. */
 int lw_spec_fits(const lw_arg_spec *declared, const lw_arg_spec *given);
-/* Finds the declared specialisation that calls of these types run: special->target, with the
- * numbers that it has in other types in special->casts. -1 with an exception (E181). */
-int lw_special_choose(lw_special *special);
+/* Finds the declared specialisation that calls of these types run: specialisation->target, with
+ * the numbers that it has in other types in specialisation->casts. -1 with an exception (E181).
+ */
+int lw_specialisation_choose(lw_specialisation *specialisation);
 /* The number's type that annotates parameter i; void: none. */
 lw_dtype lw_annotated_dtype(const lw_tree *tree, uint32_t i);
-/* Of a special that was compiled for its arguments: Python ints must fit the annotations. */
-int lw_special_note_bounds(lw_special *special);
+/* Of a specialisation that was compiled for its arguments: Python ints must fit the
+ * annotations. */
+int lw_specialisation_note_bounds(lw_specialisation *specialisation);
 /* Applies these casts to a call's values. -1 with an exception. */
-int lw_special_cast_values(const lw_special *special, lw_bound *bound);
+int lw_specialisation_cast_values(const lw_specialisation *specialisation, lw_bound *bound);
 /* "float32[::1]" */
 void lw_spec_print(const lw_arg_spec *spec, lw_text *out);
 /* "float32, float32[::1]" */
-void lw_special_print(const lw_special *special, lw_text *out);
+void lw_specialisation_print(const lw_specialisation *specialisation, lw_text *out);
 /* One form of this entry's code, as bytes or str. NULL with an exception. */
-PyObject *lw_special_form(const lw_special *special, const lw_entry_key *key, int cc,
-                          const char *form);
+PyObject *lw_specialisation_form(const lw_specialisation *specialisation,
+                                 const lw_entry_key *key, int cc, const char *form);
 /* The resources that the kernel of this entry needs on a GPU. -1 with an exception. */
-int lw_special_info(const lw_special *special, const lw_entry_key *key, int cc,
-                    lw_cubin_info *out);
+int lw_specialisation_info(const lw_specialisation *specialisation, const lw_entry_key *key,
+                           int cc, lw_cubin_info *out);
 /* Frees its machine code. */
-void lw_special_drop_entries(lw_special *special);
+void lw_specialisation_drop_entries(lw_specialisation *specialisation);
 
 #endif

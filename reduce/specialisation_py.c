@@ -63,13 +63,14 @@ source_of(const lw_reducer *self, lw_text *types)
 }
 
 lw_status
-lw_reducer_print_types(const lw_reducer *self, const lw_reduce_special *special, lw_text *out,
-                       lw_error *err)
+lw_reducer_print_types(const lw_reducer *self, const lw_reduce_specialisation *specialisation,
+                       lw_text *out, lw_error *err)
 {
     lw_reduce_source source = source_of(self, out);
     lw_reduction *again = NULL;
-    lw_status status = lw_reduction_new(&source, special->array, special->n_arrays,
-                                        special->dtype, &again, err);
+    lw_status status =
+        lw_reduction_new(&source, specialisation->array, specialisation->n_arrays,
+                         specialisation->dtype, &again, err);
 
     lw_reduction_free(again);
     return status;
@@ -87,31 +88,32 @@ warn_of_sums(lw_reducer *self, const lw_reduction *r)
     return 0;
 }
 
-static lw_reduce_special *
+static lw_reduce_specialisation *
 make(lw_reducer *self, const lw_reduce_operand *arrays, uint32_t n, lw_dtype dtype)
 {
-    lw_reduce_special *special = lw_alloc_zero(1, sizeof *special);
+    lw_reduce_specialisation *specialisation = lw_alloc_zero(1, sizeof *specialisation);
     lw_reduce_source source = source_of(self, NULL);
     lw_error err = {0};
 
-    if (special == NULL)
-        return (lw_reduce_special *)PyErr_NoMemory();
-    special->n_arrays = n;
-    special->dtype = dtype;
-    memcpy(special->array, arrays, n * sizeof *arrays);
-    if (lw_reduction_new(&source, arrays, n, dtype, &special->reduction, &err) != LW_OK) {
-        lw_free(special);
-        return (lw_reduce_special *)lw_py_raise(&err);
+    if (specialisation == NULL)
+        return (lw_reduce_specialisation *)PyErr_NoMemory();
+    specialisation->n_arrays = n;
+    specialisation->dtype = dtype;
+    memcpy(specialisation->array, arrays, n * sizeof *arrays);
+    if (lw_reduction_new(&source, arrays, n, dtype, &specialisation->reduction, &err) !=
+        LW_OK) {
+        lw_free(specialisation);
+        return (lw_reduce_specialisation *)lw_py_raise(&err);
     }
-    if (warn_of_sums(self, special->reduction) < 0) {
-        lw_reduction_free(special->reduction);
-        lw_free(special);
+    if (warn_of_sums(self, specialisation->reduction) < 0) {
+        lw_reduction_free(specialisation->reduction);
+        lw_free(specialisation);
         return NULL;
     }
-    lw_grown_add(&self->specials, special);
-    self->counts.specials++;
+    lw_grown_add(&self->specialisations, specialisation);
+    self->counts.specialisations++;
     self->settled = true;
-    return special;
+    return specialisation;
 }
 
 typedef struct operands_key {
@@ -123,42 +125,43 @@ typedef struct operands_key {
 static bool
 is_for(const void *item, const void *wanted)
 {
-    const lw_reduce_special *special = item;
+    const lw_reduce_specialisation *specialisation = item;
     const operands_key *key = wanted;
 
-    if (special->n_arrays != key->n || special->dtype != key->dtype)
+    if (specialisation->n_arrays != key->n || specialisation->dtype != key->dtype)
         return false;
     for (uint32_t i = 0; i < key->n; i++)
-        if (special->array[i].dtype != key->arrays[i].dtype ||
-            special->array[i].record != key->arrays[i].record)
+        if (specialisation->array[i].dtype != key->arrays[i].dtype ||
+            specialisation->array[i].record != key->arrays[i].record)
             return false;
     return true;
 }
 
-static lw_reduce_special *
+static lw_reduce_specialisation *
 find_or_make(lw_reducer *self, const operands_key *key)
 {
-    lw_reduce_special *found;
+    lw_reduce_specialisation *found;
 
     if (lw_compiled_read_again((lw_compiled *)self) < 0)
         return NULL;
-    found = lw_grown_find(&self->specials, is_for, key);
+    found = lw_grown_find(&self->specialisations, is_for, key);
     return found != NULL ? found : make(self, key->arrays, key->n, key->dtype);
 }
 
-lw_reduce_special *
-lw_reducer_special(lw_reducer *self, const lw_reduce_operand *arrays, uint32_t n,
-                   lw_dtype dtype)
+lw_reduce_specialisation *
+lw_reducer_specialisation(lw_reducer *self, const lw_reduce_operand *arrays, uint32_t n,
+                          lw_dtype dtype)
 {
     const operands_key key = {arrays, n, dtype};
-    lw_reduce_special *special = lw_grown_find(&self->specials, is_for, &key);
+    lw_reduce_specialisation *specialisation =
+        lw_grown_find(&self->specialisations, is_for, &key);
 
-    if (special != NULL)
-        return special;
+    if (specialisation != NULL)
+        return specialisation;
     Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
-    special = find_or_make(self, &key);
+    specialisation = find_or_make(self, &key);
     Py_END_CRITICAL_SECTION();
-    return special;
+    return specialisation;
 }
 
 static int
@@ -188,47 +191,49 @@ build_host(lw_reducer *self, const lw_reduction *reduction, lw_reduce_code *to)
 }
 
 int
-lw_reducer_host(lw_reducer *self, lw_reduce_special *special)
+lw_reducer_host(lw_reducer *self, lw_reduce_specialisation *specialisation)
 {
     int result;
 
     Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
-    result = build_host(self, special->reduction, &special->host);
+    result = build_host(self, specialisation->reduction, &specialisation->host);
     Py_END_CRITICAL_SECTION();
     return result;
 }
 
 /* In a critical section. */
 static int
-build_masked(lw_reducer *self, lw_reduce_special *special)
+build_masked(lw_reducer *self, lw_reduce_specialisation *specialisation)
 {
     lw_error err = {0};
 
-    if (!special->looked_at_masks) {
-        if (lw_reduction_masked(special->reduction, &special->masked, &err) != LW_OK) {
+    if (!specialisation->looked_at_masks) {
+        if (lw_reduction_masked(specialisation->reduction, &specialisation->masked, &err) !=
+            LW_OK) {
             lw_py_raise(&err);
             return -1;
         }
-        special->looked_at_masks = true;
+        specialisation->looked_at_masks = true;
     }
-    return special->masked ? build_host(self, special->masked, &special->masked_host)
-                           : build_host(self, special->reduction, &special->host);
+    return specialisation->masked
+               ? build_host(self, specialisation->masked, &specialisation->masked_host)
+               : build_host(self, specialisation->reduction, &specialisation->host);
 }
 
 int
-lw_reducer_host_masked(lw_reducer *self, lw_reduce_special *special)
+lw_reducer_host_masked(lw_reducer *self, lw_reduce_specialisation *specialisation)
 {
     int result;
 
     Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
-    result = build_masked(self, special);
+    result = build_masked(self, specialisation);
     Py_END_CRITICAL_SECTION();
     return result;
 }
 
 /* In a critical section. */
 static int
-build_scans(lw_reducer *self, lw_reduce_special *special)
+build_scans(lw_reducer *self, lw_reduce_specialisation *specialisation)
 {
     lw_build_options options = lw_door_build_options(&self->options, lw_reducer_name(self));
     lw_build_report report = {0};
@@ -236,49 +241,50 @@ build_scans(lw_reducer *self, lw_reduce_special *special)
     lw_error err = {0};
     lw_status status;
 
-    if (special->host.scans.code != NULL)
+    if (specialisation->host.scans.code != NULL)
         return 0;
     Py_BEGIN_ALLOW_THREADS
-    status = lw_reduce_host_build_scans(special->reduction, &options, &made, &report, &err);
+    status =
+        lw_reduce_host_build_scans(specialisation->reduction, &options, &made, &report, &err);
     Py_END_ALLOW_THREADS
     if (status != LW_OK) {
         lw_py_raise(&err);
         return -1;
     }
     lw_compiled_count((lw_compiled *)self, &report);
-    if (special->host.scans.code != NULL) /* another thread was faster */
+    if (specialisation->host.scans.code != NULL) /* another thread was faster */
         lw_code_free(made.code);
     else
-        special->host.scans = made;
+        specialisation->host.scans = made;
     return 0;
 }
 
 int
-lw_reducer_host_scans(lw_reducer *self, lw_reduce_special *special)
+lw_reducer_host_scans(lw_reducer *self, lw_reduce_specialisation *specialisation)
 {
     int result;
 
     Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
-    result = build_scans(self, special);
+    result = build_scans(self, specialisation);
     Py_END_CRITICAL_SECTION();
     return result;
 }
 
 static void
-free_special(void *item)
+free_specialisation(void *item)
 {
-    lw_reduce_special *special = item;
+    lw_reduce_specialisation *specialisation = item;
 
-    lw_reduce_host_drop(&special->host);
-    lw_reduce_host_drop(&special->masked_host);
-    lw_reduction_masked_free(special->masked);
-    lw_grown_free(&special->entries, lw_reduce_entry_free);
-    lw_reduction_free(special->reduction);
-    lw_free(special);
+    lw_reduce_host_drop(&specialisation->host);
+    lw_reduce_host_drop(&specialisation->masked_host);
+    lw_reduction_masked_free(specialisation->masked);
+    lw_grown_free(&specialisation->entries, lw_reduce_entry_free);
+    lw_reduction_free(specialisation->reduction);
+    lw_free(specialisation);
 }
 
 void
-lw_reducer_drop_specials(lw_reducer *self)
+lw_reducer_drop_specialisations(lw_reducer *self)
 {
-    lw_grown_free(&self->specials, free_special);
+    lw_grown_free(&self->specialisations, free_specialisation);
 }

@@ -2,7 +2,7 @@
 #include "core/py/numpy_api.h"
 
 #include "forall/kernel_py.h"
-#include "forall/special_parts_py.h"
+#include "forall/specialisation_py_internal.h"
 #include "forall/static_py.h"
 
 #include "core/py/text_py.h"
@@ -42,36 +42,36 @@ lw_spec_print(const lw_arg_spec *spec, lw_text *out)
         }
         lw_text_add(out, spec->n == 1 && !spec->class_name ? ",)" : ")");
         break;
-    case LW_ARGK_KONST: lw_text_add(out, "none"); break;
+    case LW_ARGK_CONSTANT: lw_text_add(out, "none"); break;
     }
 }
 
 void
-lw_special_print(const lw_special *special, lw_text *out)
+lw_specialisation_print(const lw_specialisation *specialisation, lw_text *out)
 {
-    const lw_function *self = special->function;
-    const lw_fn *fn = &lw_special_tree(special)->fns.data[1];
+    const lw_function *self = specialisation->function;
+    const lw_fn *fn = &lw_specialisation_tree(specialisation)->fns.data[1];
 
-    for (uint32_t i = self->n_index; i < special->n_specs; i++) {
-        bool is_static = special->tree != NULL && lw_is_static(self, i - self->n_index);
-        if (special->specs[i].kind == LW_ARGK_KONST && !is_static &&
-            special->specs[i].konst == fn->params.data[i].default_konst)
+    for (uint32_t i = self->n_index; i < specialisation->n_specs; i++) {
+        bool is_static = specialisation->tree != NULL && lw_is_static(self, i - self->n_index);
+        if (specialisation->specs[i].kind == LW_ARGK_CONSTANT && !is_static &&
+            specialisation->specs[i].constant == fn->params.data[i].default_constant)
             break; /* left to its default */
         lw_text_add(out, i > self->n_index ? ", " : "");
         if (is_static) {
-            lw_static_print(special, i, out);
+            lw_static_print(specialisation, i, out);
             continue;
         }
-        lw_spec_print(&special->specs[i], out);
+        lw_spec_print(&specialisation->specs[i], out);
     }
 }
 
 PyObject *
-lw_special_text(const lw_special *special)
+lw_specialisation_text(const lw_specialisation *specialisation)
 {
     lw_text text = {0};
 
-    lw_special_print(special, &text);
+    lw_specialisation_print(specialisation, &text);
     return lw_text_take(&text);
 }
 
@@ -91,13 +91,13 @@ print_results(const lw_scalar *scalar, lw_text *out)
 }
 
 PyObject *
-lw_special_signature(const lw_special *special)
+lw_specialisation_signature(const lw_specialisation *specialisation)
 {
     lw_text text = {0};
 
-    print_results(special->scalar, &text);
+    print_results(specialisation->scalar, &text);
     lw_text_add(&text, "(");
-    lw_special_print(special, &text);
+    lw_specialisation_print(specialisation, &text);
     lw_text_add(&text, ")");
     return lw_text_take(&text);
 }

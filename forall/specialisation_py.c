@@ -4,7 +4,7 @@
 #include "forall/bind_copies_py.h"
 #include "forall/bind_key.h"
 #include "forall/kernel_py.h"
-#include "forall/special_parts_py.h"
+#include "forall/specialisation_py_internal.h"
 #include "forall/static_py.h"
 
 #include "core/base/memory.h"
@@ -15,29 +15,29 @@
 
 #include <string.h>
 
-/* ---- konsts of the tree that arguments may be ---- */
+/* ---- constants of the tree that arguments may be ---- */
 
 /* A tree that is in use has one (lw_function_init): other threads read it. */
 uint32_t
-lw_none_konst(lw_tree *tree)
+lw_none_constant(lw_tree *tree)
 {
-    lw_konst *slot;
+    lw_constant *slot;
 
-    for (uint32_t i = 1; i < tree->konsts.n; i++)
-        if (tree->konsts.data[i].kind == LW_K_NONE)
+    for (uint32_t i = 1; i < tree->constants.n; i++)
+        if (tree->constants.data[i].kind == LW_K_NONE)
             return i;
-    slot = lw_array_push(&tree->konsts, &tree->arena);
+    slot = lw_array_push(&tree->constants, &tree->arena);
     if (slot == NULL)
         return 0;
-    *slot = (lw_konst){.kind = LW_K_NONE};
-    return tree->konsts.n - 1;
+    *slot = (lw_constant){.kind = LW_K_NONE};
+    return tree->constants.n - 1;
 }
 
 /* ---- key -> argument types ---- */
 
 typedef struct decoder {
     lw_function *self;
-    lw_special *special;
+    lw_specialisation *specialisation;
     lw_tree *tree; /* the tree that the numbers of constants refer to */
     const uint8_t *at;
     uint32_t arg;
@@ -59,7 +59,8 @@ static bool decode(decoder *d, lw_arg_spec *out);
 static bool
 decode_items(decoder *d, lw_arg_spec *out)
 {
-    lw_arg_spec *items = lw_arena_take(&d->special->arena, (out->n + 1u) * sizeof *items);
+    lw_arg_spec *items =
+        lw_arena_take(&d->specialisation->arena, (out->n + 1u) * sizeof *items);
 
     if (items == NULL) {
         PyErr_NoMemory();
@@ -76,7 +77,7 @@ static char *
 copy_text(decoder *d, PyObject *text)
 {
     const char *utf8 = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : NULL;
-    char *copy = utf8 ? lw_arena_strdup(&d->special->arena, utf8) : NULL;
+    char *copy = utf8 ? lw_arena_strdup(&d->specialisation->arena, utf8) : NULL;
 
     if (utf8 != NULL && copy == NULL)
         PyErr_NoMemory();
@@ -90,7 +91,8 @@ read_names(decoder *d, PyTypeObject *type, lw_arg_spec *out)
 {
     PyObject *fields = PyObject_GetAttrString((PyObject *)type, "_fields");
     PyObject *list = fields ? PySequence_Fast(fields, "_fields must be a tuple") : NULL;
-    const char **names = lw_arena_take(&d->special->arena, (out->n + 1u) * sizeof *names);
+    const char **names =
+        lw_arena_take(&d->specialisation->arena, (out->n + 1u) * sizeof *names);
     bool good = list != NULL && names != NULL && PySequence_Fast_GET_SIZE(list) == out->n;
 
     for (uint32_t i = 0; good && i < out->n; i++)
@@ -98,7 +100,7 @@ read_names(decoder *d, PyTypeObject *type, lw_arg_spec *out)
     if (!good && !PyErr_Occurred())
         PyErr_Format(PyExc_TypeError, "`%.100s` has not one name for each item", type->tp_name);
     out->names = names;
-    out->class_name = lw_arena_strdup(&d->special->arena, type->tp_name);
+    out->class_name = lw_arena_strdup(&d->specialisation->arena, type->tp_name);
     Py_XDECREF(list);
     Py_XDECREF(fields);
     return good;
@@ -106,11 +108,11 @@ read_names(decoder *d, PyTypeObject *type, lw_arg_spec *out)
 
 /* Keeps an object alive that a key names by address. */
 static bool
-hold(lw_special *special, PyObject *object)
+hold(lw_specialisation *specialisation, PyObject *object)
 {
-    if (special->held == NULL)
-        special->held = PyList_New(0);
-    return special->held != NULL && PyList_Append(special->held, object) == 0;
+    if (specialisation->held == NULL)
+        specialisation->held = PyList_New(0);
+    return specialisation->held != NULL && PyList_Append(specialisation->held, object) == 0;
 }
 
 static bool
@@ -120,7 +122,7 @@ decode_tuple(decoder *d, bool named, lw_arg_spec *out)
     out->n = *d->at++;
     if (named) {
         PyTypeObject *type = take_address(d);
-        if (!hold(d->special, (PyObject *)type) || !read_names(d, type, out))
+        if (!hold(d->specialisation, (PyObject *)type) || !read_names(d, type, out))
             return false;
     }
     return decode_items(d, out);
@@ -155,14 +157,15 @@ decode(decoder *d, lw_arg_spec *out)
     case LW_KEY_TUPLE: return decode_tuple(d, false, out);
     case LW_KEY_NAMED: return decode_tuple(d, true, out);
     case LW_KEY_NONE:
-        out->kind = LW_ARGK_KONST;
-        out->konst = lw_none_konst(d->tree);
-        if (out->konst == 0)
+        out->kind = LW_ARGK_CONSTANT;
+        out->constant = lw_none_constant(d->tree);
+        if (out->constant == 0)
             PyErr_NoMemory();
-        return out->konst != 0;
+        return out->constant != 0;
     case LW_KEY_STATIC:
-        out->kind = LW_ARGK_KONST;
-        out->konst = d->tree->fns.data[1].params.data[d->self->n_index + d->arg].default_konst;
+        out->kind = LW_ARGK_CONSTANT;
+        out->constant =
+            d->tree->fns.data[1].params.data[d->self->n_index + d->arg].default_constant;
         d->entries[d->arg] = take_address(d);
         return true;
     default: break;
@@ -179,92 +182,92 @@ index_specs(const lw_function *self, lw_arg_spec *specs)
 }
 
 static void
-set_counts(const lw_special *special, lw_arg_spec *specs)
+set_counts(const lw_specialisation *specialisation, lw_arg_spec *specs)
 {
-    for (uint32_t i = 0; i < special->function->n_index; i++)
-        specs[i].counts = !special->negative;
+    for (uint32_t i = 0; i < specialisation->function->n_index; i++)
+        specs[i].counts = !specialisation->negative;
 }
 
 static void
-default_specs(const lw_special *special, uint32_t from, lw_arg_spec *specs)
+default_specs(const lw_specialisation *specialisation, uint32_t from, lw_arg_spec *specs)
 {
-    const lw_fn *fn = &lw_special_tree(special)->fns.data[1];
+    const lw_fn *fn = &lw_specialisation_tree(specialisation)->fns.data[1];
 
-    for (uint32_t i = from; i < special->n_specs; i++)
-        specs[i] =
-            (lw_arg_spec){.kind = LW_ARGK_KONST, .konst = fn->params.data[i].default_konst};
+    for (uint32_t i = from; i < specialisation->n_specs; i++)
+        specs[i] = (lw_arg_spec){.kind = LW_ARGK_CONSTANT,
+                                 .constant = fn->params.data[i].default_constant};
 }
 
-static lw_special *
-special_new(lw_function *self, lw_arg_spec **specs)
+static lw_specialisation *
+specialisation_new(lw_function *self, lw_arg_spec **specs)
 {
-    lw_special *special = lw_alloc_zero(1, sizeof *special);
+    lw_specialisation *specialisation = lw_alloc_zero(1, sizeof *specialisation);
 
-    if (special == NULL) {
+    if (specialisation == NULL) {
         PyErr_NoMemory();
         return NULL;
     }
-    lw_arena_init(&special->arena);
-    special->function = self;
-    special->target = special;
-    special->n_specs = self->n_params;
-    *specs = lw_arena_take(&special->arena, (self->n_params + 1) * sizeof **specs);
+    lw_arena_init(&specialisation->arena);
+    specialisation->function = self;
+    specialisation->target = specialisation;
+    specialisation->n_specs = self->n_params;
+    *specs = lw_arena_take(&specialisation->arena, (self->n_params + 1) * sizeof **specs);
     if (*specs == NULL) {
-        lw_special_free(special);
+        lw_specialisation_free(specialisation);
         PyErr_NoMemory();
         return NULL;
     }
-    special->specs = *specs;
+    specialisation->specs = *specs;
     index_specs(self, *specs);
-    return special;
+    return specialisation;
 }
 
 static bool
 decode_all(decoder *d, lw_arg_spec *specs, uint32_t n)
 {
-    d->at = d->special->key;
+    d->at = d->specialisation->key;
     for (d->arg = 0; d->arg < n; d->arg++)
         if (!decode(d, &specs[d->self->n_index + d->arg]))
             return false;
     return true;
 }
 
-static lw_special *
-special_of_key(lw_function *self, const lw_bound *bound)
+static lw_specialisation *
+specialisation_of_key(lw_function *self, const lw_bound *bound)
 {
     lw_arg_spec *specs = NULL;
-    lw_special *special = special_new(self, &specs);
-    decoder d = {.self = self, .special = special, .tree = self->tree};
+    lw_specialisation *specialisation = specialisation_new(self, &specs);
+    decoder d = {.self = self, .specialisation = specialisation, .tree = self->tree};
     uint8_t *key;
     bool good;
 
-    if (special == NULL)
+    if (specialisation == NULL)
         return NULL;
-    key = lw_arena_take(&special->arena, bound->n_key);
+    key = lw_arena_take(&specialisation->arena, bound->n_key);
     if (key == NULL) {
-        lw_special_free(special);
-        return (lw_special *)PyErr_NoMemory();
+        lw_specialisation_free(specialisation);
+        return (lw_specialisation *)PyErr_NoMemory();
     }
     memcpy(key, bound->key, bound->n_key);
-    special->key = key;
-    special->n_key = bound->n_key;
-    special->narrow = bound->narrow;
-    special->negative = bound->negative;
-    set_counts(special, specs);
+    specialisation->key = key;
+    specialisation->n_key = bound->n_key;
+    specialisation->narrow = bound->narrow;
+    specialisation->negative = bound->negative;
+    set_counts(specialisation, specs);
     good = decode_all(&d, specs, bound->n_args);
     if (good && self->statics != 0) { /* again, with the constants of the function's own tree */
         uint32_t most = LW_MOST_ARRANGED; /* none of them is behind these */
-        good = lw_special_read_statics(special, d.entries,
-                                       bound->n_args < most ? bound->n_args : most) == 0;
-        d.tree = special->tree;
+        good = lw_specialisation_read_statics(specialisation, d.entries,
+                                              bound->n_args < most ? bound->n_args : most) == 0;
+        d.tree = specialisation->tree;
         good = good && decode_all(&d, specs, bound->n_args);
     }
     if (!good) {
-        lw_special_free(special);
+        lw_specialisation_free(specialisation);
         return NULL;
     }
-    default_specs(special, self->n_index + bound->n_args, specs);
-    return special;
+    default_specs(specialisation, self->n_index + bound->n_args, specs);
+    return specialisation;
 }
 
 /* ---- typing and lowering ---- */
@@ -282,50 +285,51 @@ dump_typed(const lw_function *self, const lw_typed *typed)
 }
 
 lw_typed *
-lw_special_infer(const lw_special *special)
+lw_specialisation_infer(const lw_specialisation *specialisation)
 {
-    lw_function *self = special->function;
+    lw_function *self = specialisation->function;
     lw_front_options options = self->options.front;
     lw_typed *typed = NULL;
     lw_error err = {0};
 
-    options.narrow = special->narrow;
-    if (lw_infer_specs(lw_special_tree(special), &options, special->specs, special->n_specs,
-                       &typed, &err) != LW_OK)
+    options.narrow = specialisation->narrow;
+    if (lw_infer_specs(lw_specialisation_tree(specialisation), &options, specialisation->specs,
+                       specialisation->n_specs, &typed, &err) != LW_OK)
         return (lw_typed *)lw_py_raise(&err);
     return typed;
 }
 
 static bool
-note_written(lw_special *special)
+note_written(lw_specialisation *specialisation)
 {
-    const lw_scalar *scalar = special->scalar;
+    const lw_scalar *scalar = specialisation->scalar;
     uint32_t array = 0, n = 0;
     uint32_t *written;
 
-    for (uint32_t i = special->function->n_index; i < scalar->n_args; i++)
+    for (uint32_t i = specialisation->function->n_index; i < scalar->n_args; i++)
         n += scalar->args[i].n_arrays;
-    written = lw_arena_take(&special->arena, (n + 1) * sizeof *written);
+    written = lw_arena_take(&specialisation->arena, (n + 1) * sizeof *written);
     if (written == NULL)
         return false;
-    special->written = written;
-    for (uint32_t i = special->function->n_index; i < scalar->n_args; i++)
+    specialisation->written = written;
+    for (uint32_t i = specialisation->function->n_index; i < scalar->n_args; i++)
         for (uint32_t k = 0; k < scalar->args[i].n_arrays; k++, array++)
             if (scalar->args[i].written[k])
-                written[special->n_written++] = array;
+                written[specialisation->n_written++] = array;
     return true;
 }
 
 static bool
-note_hash(lw_special *special)
+note_hash(lw_specialisation *specialisation)
 {
     lw_text text = {0};
     bool failed;
 
-    lw_special_print(special, &text);
+    lw_specialisation_print(specialisation, &text);
     failed = text.failed;
-    special->hash = lw_hash64(lw_text_get(&text), text.n,
-                              special->narrow + 2u * (uint32_t)special->negative);
+    specialisation->hash =
+        lw_hash64(lw_text_get(&text), text.n,
+                  specialisation->narrow + 2u * (uint32_t)specialisation->negative);
     lw_text_reset(&text);
     return !failed;
 }
@@ -333,76 +337,80 @@ note_hash(lw_special *special)
 /* A GPU confines a block to its own shared memory. On the host the memory after it is not the
  * block's, and its size is known only at the launch: there an index is compared with it. */
 static lw_status
-lower_guarded(lw_special *special, lw_typed *typed, lw_error *err)
+lower_guarded(lw_specialisation *specialisation, lw_typed *typed, lw_error *err)
 {
-    if (!lw_ir_has_op(special->scalar->module, LW_OP_DYNAMIC))
+    if (!lw_ir_has_op(specialisation->scalar->module, LW_OP_DYNAMIC))
         return LW_OK;
     typed->options.guard_dynamic = true;
-    return lw_lower(typed, special->out, special->n_out, &special->on_host, err);
+    return lw_lower(typed, specialisation->out, specialisation->n_out, &specialisation->on_host,
+                    err);
 }
 
 static lw_status
-note_races(lw_special *special, lw_error *err)
+note_races(lw_specialisation *specialisation, lw_error *err)
 {
-    const lw_scalar *scalar = special->scalar;
+    const lw_scalar *scalar = specialisation->scalar;
     lw_races races = {0};
     lw_status status;
 
-    if (special->function->n_index == 0)
+    if (specialisation->function->n_index == 0)
         return LW_OK;
-    status = lw_opt_find_races(scalar->module, scalar->body, special->function->n_index,
-                               &special->arena, &races, err);
-    special->races = races.stores;
-    special->n_races = races.n;
+    status = lw_opt_find_races(scalar->module, scalar->body, specialisation->function->n_index,
+                               &specialisation->arena, &races, err);
+    specialisation->races = races.stores;
+    specialisation->n_races = races.n;
     return status;
 }
 
 static int
-lower(lw_special *special)
+lower(lw_specialisation *specialisation)
 {
-    lw_typed *typed = lw_special_infer(special);
+    lw_typed *typed = lw_specialisation_infer(specialisation);
     lw_error err = {0};
     lw_status status;
 
     if (typed == NULL)
         return -1;
-    dump_typed(special->function, typed);
-    status = special->n_out ? lw_infer_check_results(typed, special->out, special->n_out, &err)
-                            : LW_OK;
+    dump_typed(specialisation->function, typed);
+    status = specialisation->n_out ? lw_infer_check_results(typed, specialisation->out,
+                                                            specialisation->n_out, &err)
+                                   : LW_OK;
     if (status == LW_OK)
-        status = lw_lower(typed, special->out, special->n_out, &special->scalar, &err);
+        status = lw_lower(typed, specialisation->out, specialisation->n_out,
+                          &specialisation->scalar, &err);
     if (status == LW_OK)
-        status = lower_guarded(special, typed, &err);
+        status = lower_guarded(specialisation, typed, &err);
     if (status == LW_OK)
-        status = note_races(special, &err);
+        status = note_races(specialisation, &err);
     lw_typed_free(typed);
     if (status != LW_OK) {
         lw_py_raise(&err);
         return -1;
     }
-    if (!note_written(special) || !note_hash(special)) {
+    if (!note_written(specialisation) || !note_hash(specialisation)) {
         PyErr_NoMemory();
         return -1;
     }
-    return lw_door_warn_of_sums(&special->function->options, special->scalar->warning);
+    return lw_door_warn_of_sums(&specialisation->function->options,
+                                specialisation->scalar->warning);
 }
 
 static void
-publish(lw_function *self, lw_special *special)
+publish(lw_function *self, lw_specialisation *specialisation)
 {
-    lw_grown_add(&self->specials, special);
-    self->counts.specials++;
+    lw_grown_add(&self->specialisations, specialisation);
+    self->counts.specialisations++;
     self->settled = true;
-    if (special->key != NULL)
-        lw_grown_note(&self->specials, special);
+    if (specialisation->key != NULL)
+        lw_grown_note(&self->specialisations, specialisation);
 }
 
 /* ---- twins ---- */
 
-static lw_special *
-find_twin(const lw_special *origin, bool narrow, bool negative)
+static lw_specialisation *
+find_twin(const lw_specialisation *origin, bool narrow, bool negative)
 {
-    lw_special *at = lw_grown_first(&origin->function->specials);
+    lw_specialisation *at = lw_grown_first(&origin->function->specialisations);
 
     while (at != NULL && ((at != origin && at->origin != origin) || at->narrow != narrow ||
                           at->negative != negative))
@@ -411,20 +419,21 @@ find_twin(const lw_special *origin, bool narrow, bool negative)
 }
 
 /* In a critical section. */
-static lw_special *
-make_twin(lw_special *special, bool narrow, bool negative)
+static lw_specialisation *
+make_twin(lw_specialisation *specialisation, bool narrow, bool negative)
 {
-    lw_function *self = special->function;
-    lw_special *origin = special->origin ? special->origin : special;
-    lw_special *twin = find_twin(origin, narrow, negative);
+    lw_function *self = specialisation->function;
+    lw_specialisation *origin =
+        specialisation->origin ? specialisation->origin : specialisation;
+    lw_specialisation *twin = find_twin(origin, narrow, negative);
     lw_arg_spec *specs = NULL;
 
     if (twin != NULL)
         return twin;
-    twin = special_new(self, &specs);
+    twin = specialisation_new(self, &specs);
     if (twin == NULL)
         return NULL;
-    memcpy(specs, special->specs, special->n_specs * sizeof *specs);
+    memcpy(specs, specialisation->specs, specialisation->n_specs * sizeof *specs);
     twin->origin = origin;
     twin->tree = origin->tree;
     twin->out = origin->out; /* in its arena, which lives as long */
@@ -433,25 +442,27 @@ make_twin(lw_special *special, bool narrow, bool negative)
     twin->negative = negative;
     set_counts(twin, specs);
     if (lower(twin) < 0) {
-        lw_special_free(twin);
+        lw_specialisation_free(twin);
         return NULL;
     }
     publish(self, twin);
     return twin;
 }
 
-lw_special *
-lw_special_twin(lw_special *special, bool narrow, bool negative)
+lw_specialisation *
+lw_specialisation_twin(lw_specialisation *specialisation, bool narrow, bool negative)
 {
-    lw_special *origin = special->origin ? special->origin : special, *twin;
+    lw_specialisation *origin =
+                          specialisation->origin ? specialisation->origin : specialisation,
+                      *twin;
 
-    if (special->narrow == narrow && special->negative == negative)
-        return special;
+    if (specialisation->narrow == narrow && specialisation->negative == negative)
+        return specialisation;
     twin = find_twin(origin, narrow, negative);
     if (twin != NULL)
         return twin;
-    Py_BEGIN_CRITICAL_SECTION((PyObject *)special->function);
-    twin = make_twin(special, narrow, negative);
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)specialisation->function);
+    twin = make_twin(specialisation, narrow, negative);
     Py_END_CRITICAL_SECTION();
     return twin;
 }
@@ -461,67 +472,68 @@ lw_special_twin(lw_special *special, bool narrow, bool negative)
 static bool
 is_for(const void *item, const void *key)
 {
-    const lw_special *special = item;
+    const lw_specialisation *specialisation = item;
     const lw_bound *bound = key;
 
-    return special->n_key == bound->n_key &&
-           memcmp(special->key, bound->key, special->n_key) == 0;
+    return specialisation->n_key == bound->n_key &&
+           memcmp(specialisation->key, bound->key, specialisation->n_key) == 0;
 }
 
 /* In a critical section. */
-static lw_special *
+static lw_specialisation *
 make(lw_function *self, const lw_bound *bound)
 {
-    lw_special *special, *other;
+    lw_specialisation *specialisation, *other;
 
     if (lw_compiled_read_again((lw_compiled *)self) < 0)
         return NULL;
-    special = lw_grown_find(&self->specials, is_for, bound);
-    if (special != NULL)
-        return special;
-    if (lw_none_konst(self->tree) == 0)
-        return (lw_special *)PyErr_NoMemory();
-    special = special_of_key(self, bound);
-    if (special == NULL)
+    specialisation = lw_grown_find(&self->specialisations, is_for, bound);
+    if (specialisation != NULL)
+        return specialisation;
+    if (lw_none_constant(self->tree) == 0)
+        return (lw_specialisation *)PyErr_NoMemory();
+    specialisation = specialisation_of_key(self, bound);
+    if (specialisation == NULL)
         return NULL;
-    if ((self->lazy ? lower(special) : lw_special_choose(special)) < 0 ||
-        (self->lazy && lw_special_note_bounds(special) < 0)) {
-        lw_special_free(special);
+    if ((self->lazy ? lower(specialisation) : lw_specialisation_choose(specialisation)) < 0 ||
+        (self->lazy && lw_specialisation_note_bounds(specialisation) < 0)) {
+        lw_specialisation_free(specialisation);
         return NULL;
     }
-    other = lw_grown_find(&self->specials, is_for, bound);
+    other = lw_grown_find(&self->specialisations, is_for, bound);
     if (other != NULL) { /* made while this one was: static values are read by Python's code */
-        lw_special_free(special);
+        lw_specialisation_free(specialisation);
         return other;
     }
-    publish(self, special);
-    return special;
+    publish(self, specialisation);
+    return specialisation;
 }
 
-lw_special *
-lw_special_get(lw_function *self, lw_bound *bound)
+lw_specialisation *
+lw_specialisation_get(lw_function *self, lw_bound *bound)
 {
-    lw_special *special = lw_grown_find(&self->specials, is_for, bound);
+    lw_specialisation *specialisation = lw_grown_find(&self->specialisations, is_for, bound);
 
-    if (special == NULL) {
+    if (specialisation == NULL) {
         Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
-        special = make(self, bound);
+        specialisation = make(self, bound);
         Py_END_CRITICAL_SECTION();
-        if (special == NULL)
+        if (specialisation == NULL)
             return NULL;
     }
-    if (special->n_casts && lw_special_cast_values(special, bound) < 0)
+    if (specialisation->n_casts && lw_specialisation_cast_values(specialisation, bound) < 0)
         return NULL;
-    if (lw_bound_writes(bound, self, special->target->written, special->target->n_written) < 0)
+    if (lw_bound_writes(bound, self, specialisation->target->written,
+                        specialisation->target->n_written) < 0)
         return NULL;
-    return special->target;
+    return specialisation->target;
 }
 
 bool
-lw_special_noalias(const lw_special *special, const lw_bound *bound)
+lw_specialisation_noalias(const lw_specialisation *specialisation, const lw_bound *bound)
 {
-    for (uint32_t i = 0; i < special->n_written; i++) {
-        const lw_bound_array *w = &bound->arrays[special->written[i]];
+    for (uint32_t i = 0; i < specialisation->n_written; i++) {
+        const lw_bound_array *w = &bound->arrays[specialisation->written[i]];
         for (uint32_t k = 0; k < bound->n_arrays; k++)
             if (&bound->arrays[k] != w && w->low < bound->arrays[k].high &&
                 bound->arrays[k].low < w->high)
@@ -533,24 +545,24 @@ lw_special_noalias(const lw_special *special, const lw_bound *bound)
 /* ---- signatures ---- */
 
 static bool
-copy_item_names(lw_special *special, const lw_sig_type *type, lw_arg_spec *out)
+copy_item_names(lw_specialisation *specialisation, const lw_sig_type *type, lw_arg_spec *out)
 {
     const char **names;
 
     if (type->class_name == NULL)
         return true;
-    out->class_name = lw_arena_strdup(&special->arena, type->class_name);
-    out->names = names = lw_arena_take(&special->arena, (type->n + 1) * sizeof *names);
+    out->class_name = lw_arena_strdup(&specialisation->arena, type->class_name);
+    out->names = names = lw_arena_take(&specialisation->arena, (type->n + 1) * sizeof *names);
     if (out->class_name == NULL || names == NULL)
         return false;
     for (uint32_t i = 0; i < type->n; i++)
-        if ((names[i] = lw_arena_strdup(&special->arena, type->names[i])) == NULL)
+        if ((names[i] = lw_arena_strdup(&specialisation->arena, type->names[i])) == NULL)
             return false;
     return true;
 }
 
 static int
-spec_of_sig(lw_special *special, const lw_sig_type *type, lw_arg_spec *out)
+spec_of_sig(lw_specialisation *specialisation, const lw_sig_type *type, lw_arg_spec *out)
 {
     lw_arg_spec *items;
 
@@ -574,19 +586,19 @@ spec_of_sig(lw_special *special, const lw_sig_type *type, lw_arg_spec *out)
     case LW_SIG_TUPLE:
         out->kind = LW_ARGK_TUPLE;
         out->n = type->n;
-        items = lw_arena_take(&special->arena, (type->n + 1) * sizeof *items);
-        if (items == NULL || !copy_item_names(special, type, out)) {
+        items = lw_arena_take(&specialisation->arena, (type->n + 1) * sizeof *items);
+        if (items == NULL || !copy_item_names(specialisation, type, out)) {
             PyErr_NoMemory();
             return -1;
         }
         out->items = items;
         for (uint32_t i = 0; i < type->n; i++)
-            if (spec_of_sig(special, &type->items[i], &items[i]) < 0)
+            if (spec_of_sig(specialisation, &type->items[i], &items[i]) < 0)
                 return -1;
         return 0;
     case LW_SIG_VOID: /* none */
-        out->kind = LW_ARGK_KONST;
-        out->konst = lw_none_konst(special->function->tree);
+        out->kind = LW_ARGK_CONSTANT;
+        out->constant = lw_none_constant(specialisation->function->tree);
         return 0;
     case LW_SIG_POINTER:
     case LW_SIG_NONE: break;
@@ -633,7 +645,7 @@ check_count(const lw_function *self, const lw_signature *signature, uint32_t *fi
 
 /* Notes the result that a signature declares, if it may have one. */
 static int
-note_result(lw_special *special, const lw_signature *signature)
+note_result(lw_specialisation *specialisation, const lw_signature *signature)
 {
     const lw_sig_type *result = &signature->result;
     uint32_t n = lw_signature_n_out(signature);
@@ -641,7 +653,7 @@ note_result(lw_special *special, const lw_signature *signature)
 
     if (n == 0)
         return 0;
-    out = lw_arena_take(&special->arena, n * sizeof *out);
+    out = lw_arena_take(&specialisation->arena, n * sizeof *out);
     for (uint32_t i = 0; out != NULL && i < n; i++) {
         const lw_sig_type *one = result->kind == LW_SIG_TUPLE ? &result->items[i] : result;
         if (one->kind != LW_SIG_SCALAR) {
@@ -652,74 +664,76 @@ note_result(lw_special *special, const lw_signature *signature)
         }
         out[i] = one->dtype;
     }
-    special->out = out;
-    special->n_out = out != NULL ? n : 0;
+    specialisation->out = out;
+    specialisation->n_out = out != NULL ? n : 0;
     if (out == NULL)
         PyErr_NoMemory();
     return out != NULL ? 0 : -1;
 }
 
-static lw_special *
-special_of_signature(lw_function *self, const lw_signature *signature)
+static lw_specialisation *
+specialisation_of_signature(lw_function *self, const lw_signature *signature)
 {
     lw_arg_spec *specs = NULL;
-    lw_special *special;
+    lw_specialisation *specialisation;
     uint32_t first;
 
     if (check_count(self, signature, &first) < 0)
         return NULL;
-    special = special_new(self, &specs);
-    for (uint32_t i = first; special != NULL && i < signature->n_args; i++)
-        if (spec_of_sig(special, &signature->args[i], &specs[self->n_index + i - first]) < 0) {
-            lw_special_free(special);
+    specialisation = specialisation_new(self, &specs);
+    for (uint32_t i = first; specialisation != NULL && i < signature->n_args; i++)
+        if (spec_of_sig(specialisation, &signature->args[i],
+                        &specs[self->n_index + i - first]) < 0) {
+            lw_specialisation_free(specialisation);
             return NULL;
         }
-    if (special != NULL) {
-        special->narrow = true; /* as is common on a GPU; other calls get twins */
-        set_counts(special, specs);
-        default_specs(special, self->n_index + signature->n_args - first, specs);
+    if (specialisation != NULL) {
+        specialisation->narrow = true; /* as is common on a GPU; other calls get twins */
+        set_counts(specialisation, specs);
+        default_specs(specialisation, self->n_index + signature->n_args - first, specs);
     }
-    if (special != NULL && self->gives_value && note_result(special, signature) < 0) {
-        lw_special_free(special);
+    if (specialisation != NULL && self->gives_value &&
+        note_result(specialisation, signature) < 0) {
+        lw_specialisation_free(specialisation);
         return NULL;
     }
-    return special;
+    return specialisation;
 }
 
 lw_typed *
 lw_function_infer(lw_function *self, const lw_signature *signature,
                   const lw_front_options *options)
 {
-    lw_special *special = special_of_signature(self, signature);
+    lw_specialisation *specialisation = specialisation_of_signature(self, signature);
     lw_typed *typed = NULL;
     lw_error err = {0};
 
-    if (special == NULL)
+    if (specialisation == NULL)
         return NULL;
-    if (lw_infer_specs(self->tree, options, special->specs, special->n_specs, &typed, &err) !=
-        LW_OK)
+    if (lw_infer_specs(self->tree, options, specialisation->specs, specialisation->n_specs,
+                       &typed, &err) != LW_OK)
         lw_py_raise(&err);
-    lw_special_free(special);
+    lw_specialisation_free(specialisation);
     return typed;
 }
 
 static PyObject *
 explain_signature(lw_function *self, const lw_signature *signature)
 {
-    lw_special *special = special_of_signature(self, signature);
+    lw_specialisation *specialisation = specialisation_of_signature(self, signature);
     lw_front_options options = self->options.front;
     lw_error err = {0};
     lw_text text = {0};
 
-    if (special == NULL)
+    if (specialisation == NULL)
         return NULL;
     options.procedure = self->n_index > 0 || signature->result.kind == LW_SIG_VOID;
-    if (lw_explain(self->tree, &options, special->specs, special->n_specs, &text, &err) !=
-        LW_OK) {
+    if (lw_explain(self->tree, &options, specialisation->specs, specialisation->n_specs, &text,
+                   &err) != LW_OK) {
         lw_text_reset(&text);
         lw_py_raise(&err);
     }
-    lw_special_free(special);
+    lw_specialisation_free(specialisation);
     return PyErr_Occurred() ? NULL : lw_text_take(&text);
 }
 
@@ -743,7 +757,7 @@ lw_function_explain(PyObject *self, PyObject *sig)
 }
 
 static bool
-same_specs(const lw_special *x, const lw_special *y)
+same_specs(const lw_specialisation *x, const lw_specialisation *y)
 {
     for (uint32_t i = x->function->n_index; i < x->n_specs; i++)
         if (x->specs[i].kind != y->specs[i].kind ||
@@ -752,53 +766,55 @@ same_specs(const lw_special *x, const lw_special *y)
     return true;
 }
 
-/* Takes `special` over: returns the equal one in the list, or lowers it and adds it. */
-static lw_special *
-keep(lw_function *self, lw_special *special, bool declared)
+/* Takes `specialisation` over: returns the equal one in the list, or lowers it and adds it. */
+static lw_specialisation *
+keep(lw_function *self, lw_specialisation *specialisation, bool declared)
 {
-    for (lw_special *at = lw_grown_first(&self->specials); at != NULL; at = lw_grown_next(at))
-        if (at->target == at && same_specs(at, special)) {
-            lw_special_free(special);
+    for (lw_specialisation *at = lw_grown_first(&self->specialisations); at != NULL;
+         at = lw_grown_next(at))
+        if (at->target == at && same_specs(at, specialisation)) {
+            lw_specialisation_free(specialisation);
             return at;
         }
-    if (lower(special) < 0) {
-        lw_special_free(special);
+    if (lower(specialisation) < 0) {
+        lw_specialisation_free(specialisation);
         return NULL;
     }
-    special->declared = declared;
-    publish(self, special);
-    return special;
+    specialisation->declared = declared;
+    publish(self, specialisation);
+    return specialisation;
 }
 
-static lw_special *
+static lw_specialisation *
 one_signature(lw_function *self, PyObject *signature)
 {
     lw_signature_list list = {0};
-    lw_special *special = NULL;
+    lw_specialisation *specialisation = NULL;
     lw_arena arena;
 
     lw_arena_init(&arena);
     if (lw_signatures_read(signature, false, &arena, &list) == 0) {
         if (list.n == 1)
-            special = special_of_signature(self, &list.data[0]);
+            specialisation = specialisation_of_signature(self, &list.data[0]);
         else
             PyErr_Format(PyExc_ValueError, "sig must be one signature, not %.200R", signature);
     }
     lw_arena_reset(&arena);
-    if (special == NULL)
+    if (specialisation == NULL)
         return NULL;
     Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
-    special = keep(self, special, false);
+    specialisation = keep(self, specialisation, false);
     Py_END_CRITICAL_SECTION();
-    return special;
+    return specialisation;
 }
 
-lw_special *
-lw_special_of(lw_function *self, PyObject *signature)
+lw_specialisation *
+lw_specialisation_of(lw_function *self, PyObject *signature)
 {
     if (signature != NULL && signature != Py_None)
         return one_signature(self, signature);
-    for (lw_special *at = lw_grown_first(&self->specials); at != NULL; at = lw_grown_next(at))
+    for (lw_specialisation *at = lw_grown_first(&self->specialisations); at != NULL;
+         at = lw_grown_next(at))
         if (at->target == at)
             return at;
     PyErr_Format(PyExc_ValueError,
@@ -826,12 +842,12 @@ declare(lw_function *self, PyObject *signatures)
         failed = -1;
     }
     for (uint32_t i = 0; i < list.n && !failed; i++) {
-        lw_special *special = NULL;
+        lw_specialisation *specialisation = NULL;
         if (!self->gives_value && lw_signature_check_kernel(&list.data[i], &err) != LW_OK)
             lw_py_raise(&err);
         else
-            special = special_of_signature(self, &list.data[i]);
-        failed = special == NULL || keep(self, special, true) == NULL;
+            specialisation = specialisation_of_signature(self, &list.data[i]);
+        failed = specialisation == NULL || keep(self, specialisation, true) == NULL;
     }
     if (!failed && list.n > 0)
         self->lazy = false;
@@ -853,18 +869,18 @@ lw_function_declare(lw_function *self, PyObject *signatures)
 /* ---- the end ---- */
 
 void
-lw_special_free(lw_special *special)
+lw_specialisation_free(lw_specialisation *specialisation)
 {
-    if (special == NULL)
+    if (specialisation == NULL)
         return;
-    lw_special_drop_entries(special);
-    Py_CLEAR(special->held);
-    if (special->origin == NULL) {
-        lw_tree_free(special->tree);
-        lw_captures_free(special->captures);
+    lw_specialisation_drop_entries(specialisation);
+    Py_CLEAR(specialisation->held);
+    if (specialisation->origin == NULL) {
+        lw_tree_free(specialisation->tree);
+        lw_captures_free(specialisation->captures);
     }
-    lw_scalar_free(special->scalar);
-    lw_scalar_free(special->on_host);
-    lw_arena_reset(&special->arena);
-    lw_free(special);
+    lw_scalar_free(specialisation->scalar);
+    lw_scalar_free(specialisation->on_host);
+    lw_arena_reset(&specialisation->arena);
+    lw_free(specialisation);
 }
