@@ -289,12 +289,9 @@ examine(lw_resolved *made)
 static int
 raise_record(const void *owner, const lw_report_record *record)
 {
-    const lw_gufunc_loop *loop = ((const lw_resolved *)owner)->loop;
-    lw_raise_place place = {
-        .kind = LW_AT_INDEX, .ndim = 1, .index = {(int64_t)record->values[0]}};
+    lw_raise_place place = {.kind = LW_AT_INDEX, .ndim = 1};
 
-    memcpy(place.words, record->values + 1, sizeof place.words);
-    return lw_raise_at(&loop->scalar->raises[record->status - 1], &place);
+    return lw_device_raise(owner, record, &place);
 }
 
 static size_t

@@ -495,7 +495,7 @@ lw_gufunc_make(lw_gufunc_object *self, const lw_dtype *in, const lw_dtype *out,
     loop->layout = &lw_gufunc_table_of(self)->layout;
     loop->nin = self->base.nin;
     loop->nout = self->base.nout;
-    loop->n_shown = self->base.member ? self->base.member->n_operands : loop->nin;
+    loop->n_shown = lw_ufunc_shown_inputs((const lw_ufunc_head *)self);
     loop->declared = declared;
     memcpy(loop->types, in, (size_t)loop->nin * sizeof *in);
     describe(self, loop, arrays);

@@ -79,8 +79,7 @@ int
 lw_gufunc_read_signature(const lw_gufunc_object *self, const lw_signature *signature,
                          lw_gufunc_types *out)
 {
-    const lw_member *member = self->base.member;
-    uint32_t nin = (uint32_t)(member ? member->n_operands : self->base.nin);
+    uint32_t nin = (uint32_t)lw_ufunc_shown_inputs((const lw_ufunc_head *)self);
     uint32_t nout = (uint32_t)self->base.nout, n_hidden = (uint32_t)self->base.nin - nin;
     bool all = signature->n_args == nin + nout && self->fills;
     bool scalars = all_scalars(signature);

@@ -15,6 +15,7 @@
 #include "core/py/compiled/resolved.h"
 #include "core/py/numpy/family.h"
 #include "core/py/numpy/ufunc_type.h"
+#include "core/py/raise_row.h"
 
 typedef struct lw_device_call {
     lw_ufunc_head *self; /* NULL: a copy between arrays, which is no call of a user */
@@ -165,6 +166,10 @@ lw_resolved *lw_device_resolution_new(const lw_device_door *door, lw_device *dev
  * releases the GIL while it compiles. NULL with an exception. */
 lw_loaded *lw_device_kernel_for(const lw_device_door *door, lw_resolved *resolution,
                                 const void *key);
+/* Raises what a resolution's kernel has reported; place says what an item is called. Always -1.
+ */
+int lw_device_raise(const void *resolution, const lw_report_record *record,
+                    lw_raise_place *place);
 lw_build_options lw_device_build_options(const lw_ufunc_head *self, const char *name);
 /* A name for a kernel: the function's, made safe for ptxas, and a hash of what it is for. */
 void lw_device_symbol(const char *name, const lw_loop_head *loop, const void *key,

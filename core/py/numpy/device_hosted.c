@@ -42,7 +42,7 @@ is_number(PyObject *object)
 static int
 number_to_copy(const lw_device_call *call, PyObject *const *args)
 {
-    int n = call->self->member ? call->self->member->n_operands : call->self->nin;
+    int n = lw_ufunc_shown_inputs(call->self);
     int first_strong = -1;
 
     for (int i = 0; i < n; i++) {

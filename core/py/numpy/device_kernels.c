@@ -2,6 +2,8 @@
  * asks of them. */
 #include "core/py/numpy/device_call.h"
 
+#include <string.h>
+
 #include "core/base/memory.h"
 #include "core/py/compiled/resources.h"
 #include "core/py/cuda/cuda_py.h"
@@ -82,6 +84,16 @@ lw_device_resolve(lw_device_call *call, const uint8_t *codes, int n)
     found->links = &self->links;
     lw_resolved_add(&self->plans, found, plain ? codes : NULL, n);
     return found;
+}
+
+int
+lw_device_raise(const void *resolution, const lw_report_record *record, lw_raise_place *place)
+{
+    const lw_loop_head *loop = ((const lw_resolved *)resolution)->loop;
+
+    place->index[0] = (int64_t)record->values[0];
+    memcpy(place->words, record->values + 1, sizeof place->words);
+    return lw_raise_at(&loop->scalar->raises[record->status - 1], place);
 }
 
 /* ---- kernels ---- */
