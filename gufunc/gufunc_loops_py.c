@@ -90,26 +90,11 @@ var_of(const lw_gufunc_object *self, int k)
 
 /* What writes to the output instead. */
 static void
-say_element(const lw_gufunc_object *self, int k, const char *name, const lw_node *node,
-            lw_text *help)
+say_element(const lw_gufunc_object *self, int k, const char *name, lw_text *help)
 {
     uint32_t ndim = self->base.layout.operands[k].n;
 
-    if (node->kind != LW_NODE_AUGASSIGN)
-        lw_text_addf(help, "write into it: `%s[%s] = …`", name, ndim ? ":" : "0");
-    else if (ndim == 0)
-        lw_text_addf(help, "write into it: `%s[0] %s= …`", name, lw_pyop_text[node->op]);
-    else
-        lw_text_addf(help, "write into its elements, in a loop: `%s[i%s] %s= …`", name,
-                     ndim > 1 ? ", …" : "", lw_pyop_text[node->op]);
-}
-
-static uint32_t
-loc_of_name(const lw_tree *tree, uint32_t node)
-{
-    const lw_node *n = &tree->nodes.data[node];
-
-    return n->kind == LW_NODE_AUGASSIGN ? tree->nodes.data[n->a].loc : n->loc;
+    lw_text_addf(help, "write into it: `%s[%s] = …`", name, ndim ? ":" : "0");
 }
 
 static int
@@ -124,8 +109,8 @@ check_rebound(const lw_gufunc_object *self)
         lw_text help = {0};
         if (node == 0)
             continue;
-        say_element(self, k, name, &tree->nodes.data[node], &help);
-        lw_diagnose(tree, loc_of_name(tree, node),
+        say_element(self, k, name, &help);
+        lw_diagnose(tree, tree->nodes.data[node].loc,
                     (lw_fault){LW_ERR_TYPING, "E184", .label = "only the name changes here",
                                .help = lw_text_get(&help)},
                     &err, "output `%s` is assigned as a whole, which writes nothing to it",

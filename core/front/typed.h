@@ -67,8 +67,8 @@ typedef struct lw_arg_spec {
 
 enum { LW_MAX_UNROLL = 64 }; /* iterations up to which a for loop over a tuple is unrolled */
 
-/* Arrays of one elementwise operation: an output and two inputs. */
-enum { LW_MOST_OPERANDS = 3 };
+/* Arrays of one elementwise operation: an output and its inputs. */
+enum { LW_MOST_OPERANDS = 12 };
 
 enum { LW_RAISE_WORDS = 2 }; /* 64-bit words of numbers that an exception can carry */
 
@@ -136,6 +136,11 @@ not look below this node */
     uint8_t call; /* lw_call_kind */
     bool dead;    /* statements, BOOLOP operands, IFEXP arms, CASEs: pruned or unreachable;
                      lowering skips them */
+    bool
+        elementwise; /* expressions and AUGASSIGN: part of an array expression. type, operand
+                        and constant describe one element; what it has that is not elementwise
+                        is evaluated once, before the loop (core/front/lower/array_expression.c)
+                      */
     int8_t truth; /* conditions (also BOOLOP operands, patterns, CASEs): 1 always true, 0 always
                      false, -1 decided at run time */
 } lw_typed_node;

@@ -249,6 +249,17 @@ lw_type_array(lw_types *types, lw_type element, uint32_t ndim, lw_layout layout,
 }
 
 lw_type
+lw_type_elementwise(lw_types *types, lw_dtype element, uint32_t ndim)
+{
+    assert(ndim <= LW_MAX_ARRAY_DIMS);
+    lw_type type = element;
+    lw_type_row row = {
+        .kind = LW_TK_ELEMENTWISE, .n = 1, .elements = &type, .ndim = (uint8_t)ndim};
+
+    return intern(types, &row);
+}
+
+lw_type
 lw_type_array_aligned(lw_types *types, lw_type array, uint32_t align)
 {
     lw_type_row row;
@@ -423,6 +434,10 @@ print_compound(const lw_types *types, const lw_type_row *row, lw_text *out)
     case LW_TK_FUNCTION: lw_text_add(out, "function"); break;
     case LW_TK_RANGE: lw_text_add(out, "range"); break;
     case LW_TK_ARRAY: print_array(types, row, out); break;
+    case LW_TK_ELEMENTWISE:
+        lw_text_addf(out, "a new array of %s, %u axes", lw_dtypes[row->elements[0]].public_name,
+                     row->ndim);
+        break;
     case LW_TK_RECORD: lw_text_add(out, row->record->name); break;
     default: lw_text_add(out, "?");
     }

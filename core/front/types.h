@@ -42,6 +42,10 @@ typedef enum lw_type_kind {
                     constant, ndim extents and ndim strides in bytes (i64 each), outermost
                     first. C and F layouts have strides too, but lowering computes them from the
                     extents */
+    LW_TK_ELEMENTWISE, /* an array that is never made: what an operator or function gives for
+                          each element of its operands. elements[0]: type of an element, a
+                          strong scalar; ndim. Only inference knows it, between the operands and
+                          the store (core/front/infer/array_expression.c) */
     LW_TK_RECORD, /* a structured item in memory: a value is its address (ptr). Reading a field
                      loads, assigning one stores */
 } lw_type_kind;
@@ -107,6 +111,7 @@ lw_type lw_type_range(lw_types *types, lw_type item);
 /* shape: ndim constant extents, or NULL. */
 lw_type lw_type_array(lw_types *types, lw_type element, uint32_t ndim, lw_layout layout,
                       bool readonly, const int64_t *shape);
+lw_type lw_type_elementwise(lw_types *types, lw_dtype element, uint32_t ndim);
 /* The same array with another alignment of its elements (0: that of their type). */
 lw_type lw_type_array_aligned(lw_types *types, lw_type array, uint32_t align);
 /* Copies what `record` points to. */

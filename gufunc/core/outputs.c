@@ -80,7 +80,7 @@ note_stores(search *s, uint32_t at)
         for (uint32_t i = 0; i < node->c; i++)
             note_target(s, s->tree->lists.data[node->b + i], node->a);
     if (node->kind == LW_NODE_AUGASSIGN &&
-        is_element(s, node->a)) { /* the value that is added */
+        (is_element(s, node->a) || is_var(s, node->a))) { /* the value that is added */
         note_type(s, typed_node(s, node->b)->type);
         if (node->op == LW_PY_DIV)
             note_type(s, LW_T_PYFLOAT);
@@ -114,13 +114,18 @@ look_at(search *s, uint32_t at)
     const lw_node *node = &s->tree->nodes.data[at];
 
     s->indexes |= is_element(s, at);
-    if (node->kind == LW_NODE_AUGASSIGN && is_var(s, node->a) && s->rebound == 0)
-        s->rebound = at;
     s->returns |= node->kind == LW_NODE_RETURN && node->a != 0;
     if (is_var(s, at) && (node->flags & LW_NODE_STORE) && s->rebound == 0)
         s->rebound = at;
     if (s->typed != NULL)
         note_stores(s, at);
+}
+
+/* out += x stores into the elements of out. */
+static bool
+is_written_in_place(const search *s, const lw_node *node)
+{
+    return node->kind == LW_NODE_AUGASSIGN && is_var(s, node->a);
 }
 
 static void
@@ -132,7 +137,7 @@ visit(search *s, uint32_t at)
     if (at == 0 || (s->typed != NULL && typed_node(s, at)->dead))
         return;
     look_at(s, at);
-    if (args[0] == 'n')
+    if (args[0] == 'n' && !is_written_in_place(s, node))
         visit(s, node->a);
     if (args[1] == 'L')
         for (uint32_t i = 0; i < node->c; i++)

@@ -535,6 +535,37 @@ check_copy(lw_infer_frame *f, lw_type to, uint32_t source, lw_type from)
     return lw_check_conversion(f, loc, y->elements[0], (lw_dtype)x->elements[0], "array");
 }
 
+/* a[:] = x, y, z: numbers that are repeated along all axes but the last. */
+static lw_status
+check_tuple(lw_infer_frame *f, lw_type to, uint32_t source, lw_infer_value value)
+{
+    const lw_type_row *array = lw_array_row(f, to), *tuple = lw_tuple_row(f, value.type);
+    const lw_node *n = lw_node_of(f, source);
+    bool literal = n->kind == LW_NODE_TUPLE && n->c == tuple->n;
+    lw_status status = LW_OK;
+
+    if (array->ndim == 0 || tuple->n == 0 || tuple->n > LW_MAX_UNROLL)
+        return lw_complain(
+            f, n->loc, "E121",
+            lw_format_text(f, "%u numbers into %s", tuple->n, lw_describe_type(f, to)),
+            lw_format_text(f, "a row of 1 to %d numbers can be stored at once", LW_MAX_UNROLL),
+            "this tuple cannot be stored in an array");
+    for (uint32_t i = 0; i < tuple->n; i++) {
+        uint32_t item = literal ? f->run->tree->lists.data[n->b + i] : source;
+        lw_type type = tuple->elements[i];
+
+        if (!lw_type_is_number(f, type))
+            return lw_complain(f, lw_node_of(f, item)->loc, "E120",
+                               lw_format_text(f, "this is %s", lw_describe_type(f, type)), NULL,
+                               "an element of a %s array must be a number",
+                               lw_dtypes[array->elements[0]].public_name);
+        LW_TRY(lw_check_value(f, item, type, (lw_dtype)array->elements[0], "array"));
+    }
+    f->can_raise |= !f->run->typed->options.ignore_errors; /* the last axis is another */
+fail:
+    return status;
+}
+
 static lw_status
 check_store(lw_infer_frame *f, lw_type to, uint32_t source, lw_infer_value value)
 {
@@ -543,8 +574,12 @@ check_store(lw_infer_frame *f, lw_type to, uint32_t source, lw_infer_value value
     uint32_t loc = lw_node_of(f, source)->loc;
     lw_type element = row ? row->elements[0] : to;
 
+    if (lw_type_kind_of(lw_types_of(f), from) == LW_TK_ELEMENTWISE)
+        return lw_infer_array_store(f, source, to, from);
     if (row && lw_array_row(f, from))
         return check_copy(f, to, source, from);
+    if (row && lw_tuple_row(f, from) && element < LW_N_DTYPES)
+        return check_tuple(f, to, source, value);
     if (element >= LW_N_DTYPES) {
         f->can_raise |= row && !f->run->typed->options.ignore_errors; /* they may overlap */
         return lw_infer_store_record(f, source, element, from);
@@ -573,6 +608,30 @@ fail:
     return status;
 }
 
+/* A += v, A[1:] += v: every element is read, and the result is stored where it was. */
+lw_status
+lw_infer_augmented_array(lw_infer_frame *f, uint32_t node, lw_infer_value x, lw_infer_value y)
+{
+    const lw_node *n = lw_node_of(f, node);
+    lw_infer_value result;
+    lw_status status;
+
+    if (lw_array_row(f, x.type)->readonly)
+        return lw_complain(f, n->loc, "E162", describe_array(f, n->a, x.type),
+                           f->run->typed->options.readonly_help
+                               ? f->run->typed->options.readonly_help
+                               : "pass a writable array",
+                           "assignment into a read-only array");
+    LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, x},
+                           (lw_infer_operand){n->b, y}, &result));
+    f->nodes[node].type = result.type;
+    f->nodes[node].constant = 0;
+    if (result.type != LW_T_BOTTOM)
+        LW_TRY(lw_infer_array_store(f, node, x.type, result.type));
+fail:
+    return status;
+}
+
 /* A[i] += v: the array and the index are evaluated once, then the element is read, v is
  * computed and the result is stored. */
 lw_status
@@ -584,9 +643,15 @@ lw_infer_augmented_store(lw_infer_frame *f, uint32_t node)
 
     LW_TRY(infer_target(f, n->a, &x.type));
     f->nodes[n->a].operand = x.type;
-    LW_TRY(lw_infer_expr(f, n->b, &y));
+    LW_TRY(lw_infer_operand_expr(f, n->b, &y));
     if (x.type == LW_T_BOTTOM || y.type == LW_T_BOTTOM)
         return LW_OK;
+    if (lw_is_elementwise(f, x.type))
+        return lw_infer_augmented_array(f, node, x, y);
+    if (lw_is_elementwise(f, y.type))
+        return lw_complain_whole_array(
+            f, node, lw_format_text(f, "`%s=`", lw_pyop_text[lw_node_of(f, node)->op]), y.type,
+            "the target is one element");
     if (x.type >= LW_N_DTYPES)
         return lw_complain_whole_array(
             f, node, lw_format_text(f, "`%s=`", lw_pyop_text[lw_node_of(f, node)->op]), x.type,

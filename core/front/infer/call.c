@@ -57,9 +57,13 @@ fail:
     return status;
 }
 
+/* Arguments of print may be f-strings, those of NumPy's functions array expressions. */
+typedef enum args_kind { ARGS_PLAIN, ARGS_SHOWN, ARGS_ELEMENTWISE } args_kind;
+
 /* *unknown: whether some argument has no type yet. */
 static lw_status
-infer_args(lw_infer_frame *f, const lw_node *call, bool shown, arg_list *args, bool *unknown)
+infer_args(lw_infer_frame *f, const lw_node *call, args_kind kind, arg_list *args,
+           bool *unknown)
 {
     lw_status status = LW_OK;
 
@@ -78,8 +82,10 @@ infer_args(lw_infer_frame *f, const lw_node *call, bool shown, arg_list *args, b
             arg.node = n->b;
         }
         arg.entry = arg.node;
-        if (shown && lw_node_of(f, arg.node)->kind == LW_NODE_JOINED)
+        if (kind == ARGS_SHOWN && lw_node_of(f, arg.node)->kind == LW_NODE_JOINED)
             LW_TRY(lw_infer_joined(f, arg.node, &arg.value));
+        else if (kind == ARGS_ELEMENTWISE)
+            LW_TRY(lw_infer_operand_expr(f, arg.node, &arg.value));
         else
             LW_TRY(lw_infer_expr(f, arg.node, &arg.value));
         *unknown |= arg.value.type == LW_T_BOTTOM;
@@ -724,19 +730,23 @@ try_method(lw_infer_frame *f, uint32_t node, bool *is_method, lw_infer_value *ou
         (object.constant && lw_constant_of(f, object.constant)->kind == LW_K_DTYPE))
         return LW_OK;
     *is_method = true;
-    LW_TRY(infer_args(f, lw_node_of(f, node), false, &args, &unknown));
+    LW_TRY(infer_args(f, lw_node_of(f, node), ARGS_PLAIN, &args, &unknown));
     if (object.type != LW_T_BOTTOM && !unknown)
         LW_TRY(call_method(f, node, object, lw_constant_text(f, callee->b), &args, out));
 fail:
     return status;
 }
 
-static bool
-is_print(lw_infer_frame *f, lw_infer_value callee)
+static args_kind
+args_kind_of(lw_infer_frame *f, lw_infer_value callee)
 {
     const lw_constant *constant = callee.constant ? lw_constant_of(f, callee.constant) : NULL;
 
-    return constant && constant->kind == LW_K_NAMED && constant->u == LW_NAME_builtins_print;
+    if (constant == NULL || constant->kind != LW_K_NAMED)
+        return ARGS_PLAIN;
+    if (constant->u == LW_NAME_builtins_print)
+        return ARGS_SHOWN;
+    return lw_name_is_elementwise((lw_name_id)constant->u) ? ARGS_ELEMENTWISE : ARGS_PLAIN;
 }
 
 lw_status
@@ -753,7 +763,7 @@ lw_infer_call(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     if (is_method)
         return LW_OK;
     LW_TRY(lw_infer_expr(f, n->a, &callee));
-    LW_TRY(infer_args(f, n, is_print(f, callee), &args, &unknown));
+    LW_TRY(infer_args(f, n, args_kind_of(f, callee), &args, &unknown));
     if (unknown || callee.type == LW_T_BOTTOM)
         return LW_OK;
     if (callee.constant)

@@ -77,7 +77,7 @@ infer_link(lw_infer_frame *f, uint32_t link, uint32_t left_node, lw_infer_value 
     const lw_node *n = lw_node_of(f, link);
     lw_status status;
 
-    LW_TRY(lw_infer_expr(f, n->a, right));
+    LW_TRY(lw_infer_operand_expr(f, n->a, right));
     LW_TRY(lw_infer_compare(f, link, (lw_pyop)n->op, (lw_infer_operand){left_node, left},
                             (lw_infer_operand){n->a, *right}, truth));
     f->nodes[link].type = LW_DT_b1;
@@ -88,18 +88,28 @@ fail:
     return status;
 }
 
+/* Whether the link compares whole arrays, element by element. */
+static bool
+is_elementwise_link(lw_infer_frame *f, uint32_t link, lw_infer_value x, lw_infer_value y)
+{
+    lw_pyop op = (lw_pyop)lw_node_of(f, link)->op;
+
+    return op >= LW_PY_EQ && op <= LW_PY_GE &&
+           (lw_is_elementwise(f, x.type) || lw_is_elementwise(f, y.type));
+}
+
 static lw_status
 infer_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 {
     const lw_node *n = lw_node_of(f, node);
     uint32_t left_node = n->a, outer = f->region;
     int all = 1, truth = -1;
-    bool pure;
-    lw_infer_value left, right;
+    bool pure, whole = false;
+    lw_infer_value left, right = {0};
     lw_flow skipped = {0};
     lw_status status;
 
-    LW_TRY(lw_infer_expr(f, n->a, &left));
+    LW_TRY(lw_infer_operand_expr(f, n->a, &left));
     pure = is_pure(f, n->a);
     for (uint32_t i = 0; i < n->c; i++) {
         uint32_t link = f->run->tree->lists.data[n->b + i];
@@ -111,10 +121,16 @@ infer_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         LW_TRY(infer_link(f, link, left_node, left, &right, &truth));
         pure = pure && is_pure(f, lw_node_of(f, link)->a);
         all = truth == 0 || all == 0 ? 0 : truth < 0 ? -1 : all;
+        if (is_elementwise_link(f, link, left, right)) {
+            whole = true;
+            LW_TRY(lw_infer_array_comparison(f, node, left, right, out));
+        }
         left = right;
         left_node = lw_node_of(f, link)->a;
     }
     f->nodes[node].truth = (int8_t)all;
+    if (whole)
+        goto fail;
     *out = (lw_infer_value){LW_DT_b1, 0};
     if (all >= 0 && pure)
         out->constant = lw_constant_bool(f, f->nodes[node].constant, all);
@@ -482,10 +498,10 @@ infer_operands(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     lw_infer_value x, y;
     lw_status status;
 
-    LW_TRY(lw_infer_expr(f, n->a, &x));
+    LW_TRY(lw_infer_operand_expr(f, n->a, &x));
     if (n->kind == LW_NODE_UNARY)
         return lw_infer_unary(f, node, (lw_pyop)n->op, x, out);
-    LW_TRY(lw_infer_expr(f, n->b, &y));
+    LW_TRY(lw_infer_operand_expr(f, n->b, &y));
     LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, x},
                            (lw_infer_operand){n->b, y}, out));
 fail:
@@ -534,6 +550,20 @@ dispatch(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 
 lw_status
 lw_infer_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+{
+    lw_status status;
+
+    LW_TRY(lw_infer_operand_expr(f, node, out));
+    if (lw_type_kind_of(lw_types_of(f), out->type) == LW_TK_ELEMENTWISE) {
+        LW_TRY(lw_complain_new_array(f, node, out->type));
+        *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    }
+fail:
+    return status;
+}
+
+lw_status
+lw_infer_operand_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 {
     lw_status status;
 

@@ -287,6 +287,9 @@ void lw_note_arithmetic(lw_infer_frame *f, uint32_t node, lw_type type);
 
 /* ---- expr.c ---- */
 lw_status lw_infer_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
+/* The same where an array expression may stand: operands of operators and of NumPy's functions,
+ * and what is stored into an array. Everywhere else its value is E160. */
+lw_status lw_infer_operand_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
 /* A condition, of which only the truth is needed. *when_true and *when_false are taken from the
  * pool (NULL: not wanted); `now` holds the state after either answer. */
 lw_status lw_infer_condition(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *when_true,
@@ -349,6 +352,9 @@ lw_status lw_infer_array_items(lw_infer_frame *f, uint32_t node, lw_type array, 
 /* target: a SUBSCRIPT that is assigned to; node: an AUGASSIGN of one. */
 lw_status lw_infer_store(lw_infer_frame *f, uint32_t target, lw_infer_value value);
 lw_status lw_infer_augmented_store(lw_infer_frame *f, uint32_t node);
+/* The same of a whole array x, the value of the target. */
+lw_status lw_infer_augmented_array(lw_infer_frame *f, uint32_t node, lw_infer_value x,
+                                   lw_infer_value y);
 /* The function that loops over an array for `sum(row)` and its like, or for the method `name`;
  * 0: there is none (array_function.c). */
 uint32_t lw_array_function_of_named(lw_infer_frame *f, lw_name_id name, const lw_arg *args,
@@ -365,6 +371,29 @@ bool lw_takes_arrays(lw_infer_frame *f, const lw_fn *fn, const lw_arg *args, uin
 /* E160. what: "`+`", "`math.sin`"; help may be NULL. */
 lw_status lw_complain_whole_array(lw_infer_frame *f, uint32_t node, const char *what,
                                   lw_type type, const char *help);
+
+/* ---- array_expression.c ---- */
+/* Whether it is an array of numbers, or an array expression. */
+bool lw_is_elementwise(lw_infer_frame *f, lw_type type);
+/* An operator, comparison or function with such an operand: typed as for one element of each.
+ * *out: an array expression. */
+lw_status lw_infer_array_binary(lw_infer_frame *f, uint32_t node, lw_pyop op,
+                                lw_infer_operand x, lw_infer_operand y, lw_infer_value *out);
+lw_status lw_infer_array_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x,
+                               lw_infer_value *out);
+lw_status lw_infer_array_compare(lw_infer_frame *f, uint32_t node, lw_pyop op,
+                                 lw_infer_operand x, lw_infer_operand y, int *truth);
+/* The value of the comparison `node`, which has one link, of these operands. */
+lw_status lw_infer_array_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value x,
+                                    lw_infer_value y, lw_infer_value *out);
+bool lw_name_is_elementwise(lw_name_id name);
+lw_status lw_infer_array_named(lw_infer_frame *f, uint32_t node, lw_name_id name,
+                               const lw_arg *args, uint32_t n, lw_infer_value *out);
+/* E160: the value of the expression would be a new array. */
+lw_status lw_complain_new_array(lw_infer_frame *f, uint32_t node, lw_type type);
+/* What may be stored into the array `to`, of whose operands `source` is the expression or
+ * AUGASSIGN; marks its nodes as elementwise. */
+lw_status lw_infer_array_store(lw_infer_frame *f, uint32_t source, lw_type to, lw_type value);
 
 /* ---- stmt.c ---- */
 lw_status lw_infer_body(lw_infer_frame *f, uint32_t body);

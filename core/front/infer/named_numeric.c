@@ -595,7 +595,10 @@ lw_infer_named(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *
     lw_status status;
 
     for (uint32_t i = 0; i < n && !takes_arrays(c.row->rule); i++)
-        if (args[i].entry && lw_array_row(f, args[i].value.type))
+        if (args[i].entry && lw_name_is_elementwise(name) &&
+            (args[i].entry & LW_ARG_TAG) == 0 && lw_is_elementwise(f, args[i].value.type))
+            return lw_infer_array_named(f, node, name, args, n, out);
+        else if (args[i].entry && lw_array_row(f, args[i].value.type))
             return lw_complain_whole_array(f, node,
                                            lw_format_text(f, "`%s`", lw_name_shown(name)),
                                            args[i].value.type, NULL);

@@ -517,6 +517,15 @@ complain_array_operand(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_op
                                    describe_elements(f, node, op, x, y));
 }
 
+/* Whether an operator on these is an array expression. */
+static bool
+is_whole(lw_infer_frame *f, lw_infer_value x, lw_infer_value y)
+{
+    return (lw_is_elementwise(f, x.type) || lw_is_elementwise(f, y.type)) &&
+           (lw_is_elementwise(f, x.type) || lw_type_is_number(f, x.type)) &&
+           (lw_is_elementwise(f, y.type) || lw_type_is_number(f, y.type));
+}
+
 lw_status
 lw_infer_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x_operand,
                 lw_infer_operand y_operand, lw_infer_value *out)
@@ -530,6 +539,8 @@ lw_infer_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     if (x.type == LW_T_BOTTOM || y.type == LW_T_BOTTOM)
         return LW_OK;
+    if (is_whole(f, x, y) && op != LW_PY_MATMUL)
+        return lw_infer_array_binary(f, node, op, x_operand, y_operand, out);
     if (lw_array_row(f, x.type) || lw_array_row(f, y.type))
         return complain_array_operand(f, node, op, x_operand, y_operand);
     if (x.constant && y.constant)
@@ -568,6 +579,8 @@ lw_infer_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x,
         *out = lw_constant_value(f, constant);
         return LW_OK;
     }
+    if (lw_is_elementwise(f, x.type))
+        return lw_infer_array_unary(f, node, op, x, out);
     if (lw_array_row(f, x.type))
         return lw_complain_whole_array(f, node, lw_format_text(f, "`%s`", lw_pyop_text[op]),
                                        x.type, NULL);
@@ -805,6 +818,8 @@ lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand 
         return LW_OK;
     if (op == LW_PY_IS || op == LW_PY_IS_NOT)
         return infer_is(f, node, op, x, y, truth);
+    if (is_whole(f, x, y) && op != LW_PY_IN && op != LW_PY_NOT_IN)
+        return lw_infer_array_compare(f, node, op, x_operand, y_operand, truth);
     if (lw_array_row(f, x.type) || lw_array_row(f, y.type))
         return complain_array_operand(f, node, op, x_operand, y_operand);
     if (op == LW_PY_IN || op == LW_PY_NOT_IN)

@@ -9,31 +9,37 @@
 
 /* ---- assignment ---- */
 
-/* Advice for `a, b = p[j]` where p[j] is a row of an array: "a, b = p[j, 0], p[j, 1]". */
-static const char *
-help_for_row(lw_infer_frame *f, uint32_t target, lw_type type)
+/* a, b, c = p[j]: the items of an array, whose number is compared at run time. */
+static lw_status
+assign_items(lw_infer_frame *f, uint32_t target, lw_type array)
 {
-    const lw_node *n = lw_node_of(f, target), *s = lw_node_of(f, f->source);
-    const lw_type_row *row = lw_array_row(f, type);
-    const char *from = lw_describe_source(f, f->source), *names = lw_describe_source(f, target),
-               *said;
-    int part = 0;
+    const lw_node *n = lw_node_of(f, target);
+    lw_infer_value item = {LW_T_BOTTOM, 0};
+    int64_t count = -1;
+    lw_status status;
 
-    if (row == NULL || row->ndim != 1)
-        return NULL;
-    if (f->source == 0 || f->nodes[f->source].type != type || *from == '\0' || *names == '\0' ||
-        strchr(names, '*') || n->c < 2 || n->c > 4)
-        return "take its elements one by one: `a = row[0]`";
-    part = (int)strlen(from);
-    if (s->kind == LW_NODE_SUBSCRIPT && from[part - 1] == ']' &&
-        lw_node_of(f, s->b)->kind != LW_NODE_SLICE &&
-        lw_node_of(f, s->b)->kind != LW_NODE_TUPLE)
-        part--;
-    said = lw_format_text(f, "`%s = ", names);
-    for (uint32_t i = 0; said && i < n->c; i++)
-        said = lw_format_text(f, "%s%s%.*s%s%u]%s", said, i ? ", " : "", part, from,
-                              from[part] ? ", " : "[", i, i + 1 == n->c ? "`" : "");
-    return said;
+    LW_TRY(lw_infer_array_items(f, target, array, &item.type, &count));
+    if (count >= 0 && count != n->c)
+        return lw_complain(f, n->loc, "E153",
+                           lw_format_text(f, "%u target%s here, the array has %lld item%s",
+                                          n->c, n->c == 1 ? "" : "s", (long long)count,
+                                          count == 1 ? "" : "s"),
+                           NULL, "wrong number of values to unpack");
+    f->can_raise |= count < 0 && !f->run->typed->options.ignore_errors;
+    f->nodes[target].operand = item.type;
+    for (uint32_t i = 0; i < n->c; i++)
+        LW_TRY(lw_assign(f, f->run->tree->lists.data[n->b + i], item));
+fail:
+    return status;
+}
+
+static bool
+has_star(lw_infer_frame *f, const lw_node *tuple)
+{
+    for (uint32_t i = 0; i < tuple->c; i++)
+        if (lw_node_of(f, f->run->tree->lists.data[tuple->b + i])->kind == LW_NODE_STAR)
+            return true;
+    return false;
 }
 
 static lw_status
@@ -45,10 +51,16 @@ assign_tuple(lw_infer_frame *f, uint32_t target, lw_infer_value value)
     uint32_t n_values = row ? row->n : 0, n_fixed = n->c, star = n->c, at = 0;
     lw_status status = LW_OK;
 
+    if (lw_array_row(f, value.type) && !has_star(f, n))
+        return assign_items(f, target, value.type);
     if (value.type != LW_T_BOTTOM && row == NULL)
-        return lw_complain(f, n->loc, "E120",
-                           lw_format_text(f, "the value is %s", lw_describe_value(f, value)),
-                           help_for_row(f, target, value.type), "only a tuple can be unpacked");
+        return lw_complain(
+            f, n->loc, "E120",
+            lw_format_text(f, "the value is %s", lw_describe_value(f, value)),
+            lw_array_row(f, value.type) ? "name each item, or take slices: `rest = row[1:]`"
+                                        : NULL,
+            lw_array_row(f, value.type) ? "an array cannot be unpacked with `*`"
+                                        : "only a tuple or an array can be unpacked");
     for (uint32_t i = 0; i < n->c; i++)
         if (lw_node_of(f, items[i])->kind == LW_NODE_STAR) {
             star = i;
@@ -128,6 +140,15 @@ fail:
     return status;
 }
 
+/* Whether an array expression may be assigned to the target. */
+static bool
+may_take_arrays(lw_infer_frame *f, uint32_t target)
+{
+    lw_node_kind kind = (lw_node_kind)lw_node_of(f, target)->kind;
+
+    return kind == LW_NODE_SUBSCRIPT || kind == LW_NODE_ATTRIBUTE;
+}
+
 static lw_status
 infer_assign(lw_infer_frame *f, uint32_t node)
 {
@@ -135,7 +156,10 @@ infer_assign(lw_infer_frame *f, uint32_t node)
     lw_infer_value value;
     lw_status status;
 
-    LW_TRY(lw_infer_expr(f, n->a, &value));
+    if (n->c == 1 && may_take_arrays(f, f->run->tree->lists.data[n->b]))
+        LW_TRY(lw_infer_operand_expr(f, n->a, &value));
+    else
+        LW_TRY(lw_infer_expr(f, n->a, &value));
     for (uint32_t i = 0; i < n->c; i++)
         LW_TRY(assign_parts(f, f->run->tree->lists.data[n->b + i], n->a, value));
 fail:
@@ -157,7 +181,11 @@ infer_augassign(lw_infer_frame *f, uint32_t node)
     LW_TRY(lw_use(f, target->a, target->loc, &x, &typed->target));
     typed->operand = x.type;
     typed->constant = x.constant;
-    LW_TRY(lw_infer_expr(f, n->b, &y));
+    LW_TRY(lw_infer_operand_expr(f, n->b, &y));
+    if (lw_array_row(f, x.type) && lw_is_elementwise(f, x.type)) /* the name stays what it is */
+        return y.type != LW_T_BOTTOM ? lw_infer_augmented_array(f, node, x, y) : LW_OK;
+    if (lw_type_kind_of(lw_types_of(f), y.type) == LW_TK_ELEMENTWISE)
+        return lw_complain_new_array(f, n->b, y.type);
     LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, x},
                            (lw_infer_operand){n->b, y}, &result));
     f->nodes[node].type = result.type;

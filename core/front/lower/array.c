@@ -347,9 +347,28 @@ lw_lower_memory_store(lw_lower_frame *f, uint32_t target, lw_lower_value value)
         lw_lower_fill(f, lower_view(f, object, it, type), value);
 }
 
+lw_lower_value
+lw_lower_target_array(lw_lower_frame *f, uint32_t target)
+{
+    lw_lower_value object = lw_lower_expression(f, lw_node_at(f, target)->a);
+    const char *name = lw_lower_field_name(f, target, object.type);
+    lw_type type = lw_typed_at(f, target)->type;
+    const lw_index_items *it;
+
+    if (name)
+        return lw_lower_field(f, object, name, type);
+    it = lw_index_items_of(f, object, lw_node_at(f, target)->b);
+    lw_lower_set_loc(f, target);
+    return it ? lower_view(f, object, it, type) : (lw_lower_value){.type = type};
+}
+
 void
 lw_lower_augmented_store(lw_lower_frame *f, uint32_t node)
 {
+    if (lw_typed_at(f, node)->elementwise) {
+        lw_lower_augmented_array(f, node, lw_lower_target_array(f, lw_node_at(f, node)->a));
+        return;
+    }
     const lw_node *n = lw_node_at(f, node);
     lw_type type = lw_typed_at(f, n->a)->type;
     lw_lower_value object = lw_lower_expression(f, lw_node_at(f, n->a)->a), before;

@@ -2,26 +2,11 @@
  * knows that source and target share no memory, a copy is one loop nest. Otherwise a run-time
  * test chooses between that nest and a call of a function that copies in the order of
  * overlap.h; there is one such function for each pair of element types and number of axes. */
+#include "core/front/lower/cursor.h"
 #include "core/front/lower/overlap.h"
 
 #include <assert.h>
 #include <stdio.h>
-
-/* An array that is traversed by counters, one for each axis. */
-typedef struct array_cursor {
-    lw_lower_value array;
-    lw_ref strides[LW_MAX_ARRAY_DIMS];
-} array_cursor;
-
-static array_cursor
-cursor_of(lw_lower_frame *f, lw_lower_value array)
-{
-    array_cursor w = {.array = array};
-
-    for (uint32_t i = 0; i < lw_array_row_of(f, array.type)->ndim; i++)
-        w.strides[i] = lw_array_stride_in(f, array, i, lw_offset_type(f));
-    return w;
-}
 
 static lw_type
 element_of(const lw_lower_frame *f, lw_lower_value value)
@@ -29,48 +14,12 @@ element_of(const lw_lower_frame *f, lw_lower_value value)
     return lw_is_array(f, value) ? lw_array_row_of(f, value.type)->elements[0] : value.type;
 }
 
-/* An axis of extent 1 is repeated, as in NumPy; other extents have to agree. *differs: they do
- * not. */
-static void
-broadcast(lw_lower_frame *f, array_cursor *from, lw_lower_value to, lw_ref *differs)
-{
-    assert(lw_array_row_of(f, from->array.type)->ndim ==
-           lw_array_row_of(f, to.type)->ndim); /* check_copy */
-    lw_builder *b = &f->b;
-    lw_ref zero = lw_ir_zero(b, lw_offset_type(f));
-
-    *differs = lw_ir_int(b, LW_DT_b1, 0);
-    for (uint32_t i = 0; i < lw_array_row_of(f, to.type)->ndim; i++) {
-        lw_ref wanted = lw_array_extent(f, to, i), given = lw_array_extent(f, from->array, i);
-        lw_ref one = lw_ir_compare(b, LW_OP_EQ, given, lw_const64(f, 1));
-        lw_ref other = lw_ir_compare(b, LW_OP_NE, given, wanted);
-
-        *differs = lw_ir_or(b, *differs, lw_ir_and(b, other, lw_ir_not(b, one)));
-        from->strides[i] = lw_ir_select(b, one, zero, from->strides[i]);
-    }
-    if (lw_raises_errors(f))
-        lw_lower_raise(f, *differs, "ValueError", "could not broadcast: the shapes differ");
-}
-
-static lw_ref
-cursor_address(lw_lower_frame *f, const array_cursor *w, const lw_for *loops)
-{
-    lw_ref at = 0;
-
-    for (uint32_t i = 0; i < lw_array_row_of(f, w->array.type)->ndim; i++)
-        at = lw_offset_sum(
-            &f->b, at,
-            lw_offset_product(&f->b, lw_offset_cast(&f->b, lw_offset_type(f), loops[i].i),
-                              w->strides[i]));
-    return lw_address_moved(&f->b, lw_part_at(&w->array, 0), at);
-}
-
 /* ---- arrays that share memory ---- */
 
 /* A copy as an elementwise operation; a record is repeated along all axes. */
 static lw_elementwise
 copy_operation(lw_lower_frame *f, lw_lower_value to, lw_lower_value value,
-               const array_cursor *from, lw_ref differs)
+               const lw_cursor *from, lw_ref differs)
 {
     assert(lw_is_array(f, to));
     const lw_type_row *row = lw_array_row_of(f, to.type);
@@ -287,47 +236,96 @@ copy_in_order(lw_lower_frame *f, lw_lower_value to, lw_lower_value value,
 
 /* The element of `value` at the positions of the loops. */
 static lw_lower_value
-element_at(lw_lower_frame *f, lw_lower_value value, const array_cursor *from,
-           const lw_for *loops)
+element_at(lw_lower_frame *f, lw_lower_value value, const lw_cursor *from, const lw_for *loops)
 {
-    return lw_lower_load(f, element_of(f, value), cursor_address(f, from, loops),
+    uint32_t ndim = lw_array_row_of(f, value.type)->ndim;
+
+    return lw_lower_load(f, element_of(f, value), lw_cursor_address(f, from, loops, ndim),
                          lw_array_align_of(f, value.type));
 }
 
 static void
-copy_apart(lw_lower_frame *f, lw_lower_value to, lw_lower_value value, const array_cursor *from,
+copy_apart(lw_lower_frame *f, lw_lower_value to, lw_lower_value value, const lw_cursor *from,
            lw_ref differs)
 {
     const lw_type_row *row = lw_array_row_of(f, to.type);
-    array_cursor into = cursor_of(f, to);
+    lw_cursor into = lw_cursor_of(f, to);
     lw_for loops[LW_MAX_ARRAY_DIMS] = {0};
 
-    for (uint32_t i = 0; i < row->ndim; i++) {
-        lw_ref extent = lw_array_extent(f, to, i);
-        if (differs && !lw_raises_errors(f)) /* errors are ignored: nothing is copied */
-            extent = lw_ir_select(&f->b, differs, lw_const64(f, 0), extent);
-        loops[i] = lw_ir_for(&f->b, lw_const64(f, 0), extent, lw_const64(f, 1), 0, 0);
-    }
+    lw_cursor_open(f, to, differs, loops);
     if (lw_is_array(f, value))
         value = element_at(f, value, from, loops);
-    lw_lower_store(f, row->elements[0], cursor_address(f, &into, loops), value,
+    lw_lower_store(f, row->elements[0], lw_cursor_address(f, &into, loops, row->ndim), value,
                    lw_array_align_of(f, to.type));
-    for (uint32_t i = row->ndim; i-- > 0;)
+    lw_cursor_close(f, to, loops);
+}
+
+/* The numbers of a tuple along the last axis, repeated along the others. */
+static void
+store_numbers(lw_lower_frame *f, lw_lower_value to, lw_lower_value value)
+{
+    const lw_type_row *row = lw_array_row_of(f, to.type);
+    lw_cursor into = lw_cursor_of(f, to);
+    lw_for loops[LW_MAX_ARRAY_DIMS] = {0};
+    uint32_t last = row->ndim - 1u, n = lw_type_get(f->l->types, value.type)->n;
+    lw_dtype offset = lw_offset_type(f);
+    lw_ref at = 0, bytes;
+
+    for (uint32_t i = 0; i < last; i++) {
+        loops[i] = lw_ir_for(&f->b, lw_const64(f, 0), lw_array_extent(f, to, i),
+                             lw_const64(f, 1), 0, 0);
+        bytes = lw_offset_product(&f->b, lw_offset_cast(&f->b, offset, loops[i].i),
+                                  into.strides[i]);
+        at = lw_offset_sum(&f->b, at, bytes);
+    }
+    at = lw_address_moved(&f->b, lw_part_at(&to, 0), at);
+    for (uint32_t k = 0; k < n; k++) {
+        bytes = lw_offset_product(&f->b, lw_ir_int(&f->b, offset, k), into.strides[last]);
+        lw_lower_store(f, row->elements[0], lw_address_moved(&f->b, at, bytes),
+                       lw_value_convert(f, lw_value_element(f, value, k), row->elements[0]),
+                       lw_array_align_of(f, to.type));
+    }
+    for (uint32_t i = last; i-- > 0;)
         lw_ir_for_end(&f->b, &loops[i]);
+}
+
+static void
+store_tuple(lw_lower_frame *f, lw_lower_value to, lw_lower_value value)
+{
+    uint32_t ndim = lw_array_row_of(f, to.type)->ndim;
+    uint32_t n = lw_type_get(f->l->types, value.type)->n;
+    lw_ref differs;
+
+    assert(ndim > 0 && n > 0); /* check_tuple */
+    if (n == 1) {
+        lw_lower_fill(f, to, lw_value_element(f, value, 0));
+        return;
+    }
+    differs =
+        lw_ir_compare(&f->b, LW_OP_NE, lw_array_extent(f, to, ndim - 1), lw_const64(f, n));
+    lw_cursor_raise(f, differs);
+    lw_ir_if(&f->b, lw_ir_not(&f->b, differs));
+    store_numbers(f, to, value);
+    lw_ir_end(&f->b);
 }
 
 void
 lw_lower_fill(lw_lower_frame *f, lw_lower_value to, lw_lower_value value)
 {
+    if (lw_value_is_tuple(&value, f)) {
+        store_tuple(f, to, value);
+        return;
+    }
     bool array = lw_is_array(f, value);
     bool record = lw_type_kind_of(f->l->types, value.type) == LW_TK_RECORD;
-    array_cursor from = {.array = value};
+    lw_cursor from = {.array = value};
     lw_ref differs = 0;
     lw_elementwise w;
 
     if (array) {
-        from = cursor_of(f, value);
-        broadcast(f, &from, to, &differs);
+        from = lw_cursor_of(f, value);
+        differs = lw_cursor_broadcast(f, &from, to);
+        lw_cursor_raise(f, differs);
     } else {
         value = lw_value_convert(f, value, lw_array_row_of(f, to.type)->elements[0]);
     }

@@ -553,7 +553,10 @@ lw_lower_expression(lw_lower_frame *f, uint32_t node)
 {
     uint32_t outer = f->node, loc = f->b.loc;
     const lw_typed_node *t = lw_typed_at(f, node);
+    const lw_lower_value *leaf = lw_lower_leaf(f, node);
 
+    if (leaf != NULL)
+        return *leaf;
     if (t->constant)
         return lw_value_constant(f, t->constant, t->type);
     lw_lower_set_loc(f, node);
@@ -572,7 +575,8 @@ lw_lower_as(lw_lower_frame *f, uint32_t node, lw_type type)
     lw_type_kind kind = lw_type_kind_of(f->l->types, type);
     bool scalar = kind == LW_TK_SCALAR || kind == LW_TK_WEAK || kind == LW_TK_LITERAL;
 
-    if (t->constant && scalar && lw_parts_of(f->l->types, t->type) > 0 &&
+    if (t->constant && scalar && lw_lower_leaf(f, node) == NULL &&
+        lw_parts_of(f->l->types, t->type) > 0 &&
         lw_type_kind_of(f->l->types, t->type) != LW_TK_TUPLE)
         return lw_value_constant(f, t->constant, type);
     return lw_value_convert(f, lw_lower_expression(f, node), type);

@@ -64,6 +64,14 @@ typedef struct lw_return {
 } lw_return;
 
 /* The function that is being lowered. */
+/* Parts of an array expression that are evaluated once, with the values that stand for them
+ * where one element is evaluated. */
+enum { LW_MOST_LEAVES = 32 };
+typedef struct lw_leaves {
+    uint32_t n, nodes[LW_MOST_LEAVES];
+    lw_lower_value values[LW_MOST_LEAVES];
+} lw_leaves;
+
 typedef struct lw_lower_frame {
     lw_lowering *l;
     const lw_instance *inst;
@@ -82,6 +90,9 @@ typedef struct lw_lower_frame {
     uint32_t shared_node; /* of a call: the value whose elements are arguments, which is
                              evaluated once */
     lw_lower_value shared;
+    const lw_leaves
+        *leaves; /* of the array expression of which an element is evaluated, or NULL
+                  */
     uint32_t converted_arms; /* how many if-converted arms are open: their assignments wait in
                                 `pending` */
     uint32_t arm_start;      /* where those of the innermost arm begin */
@@ -275,6 +286,17 @@ lw_lower_value lw_array_convert(lw_lower_frame *f, lw_lower_value array, lw_type
 void lw_lower_memory_store(lw_lower_frame *f, uint32_t target, lw_lower_value value);
 void lw_lower_augmented_store(lw_lower_frame *f,
                               uint32_t node); /* AUGASSIGN of such a target */
+
+/* The array that a subscript or field in front of `=` selects. */
+lw_lower_value lw_lower_target_array(lw_lower_frame *f, uint32_t target);
+
+/* ---- array_expression.c ---- */
+/* target = node, where node is an array expression. */
+void lw_lower_array_store(lw_lower_frame *f, uint32_t target, uint32_t node);
+/* An AUGASSIGN of the array `to`. */
+void lw_lower_augmented_array(lw_lower_frame *f, uint32_t node, lw_lower_value to);
+/* The value that stands for a part of an array expression; NULL: the node is none. */
+const lw_lower_value *lw_lower_leaf(const lw_lower_frame *f, uint32_t node);
 
 /* ---- table.c ---- */
 /* A run-time index reads a tuple of more items than this from memory. Up to here a selection

@@ -130,6 +130,29 @@ assign_rest(lw_lower_frame *f, uint32_t name, lw_lower_value tuple, uint32_t fro
         (lw_lower_value){.type = web_at(f, web)->type, .n = parts ? at : 0, .parts = parts});
 }
 
+/* a, b = row: all items are read before anything is assigned. */
+static void
+assign_items(lw_lower_frame *f, uint32_t target, lw_lower_value array)
+{
+    const lw_node *n = lw_node_at(f, target);
+    lw_lower_value *items = lw_arena_take(f->l->arena, (n->c + 1) * sizeof *items);
+    lw_ref extent = lw_array_extent(f, array, 0);
+    lw_type type = lw_typed_at(f, target)->operand;
+
+    if (items == NULL)
+        return;
+    lw_lower_set_loc(f, target);
+    if (lw_raises_errors(f))
+        lw_lower_raise(
+            f, lw_ir_compare(&f->b, LW_OP_NE, extent, lw_ir_int(&f->b, LW_DT_i64, n->c)),
+            "ValueError",
+            "the array has more or fewer items than there are names to unpack it to");
+    for (uint32_t i = 0; i < n->c; i++)
+        items[i] = lw_lower_array_item(f, array, lw_ir_int(&f->b, LW_DT_u64, i), type);
+    for (uint32_t i = 0; i < n->c; i++)
+        lw_lower_assign(f, lw_list_at(f, n->b + i), items[i]);
+}
+
 /* a, (b, *c), d = …: the elements before and after the star by position, the rest to the star.
  */
 static void
@@ -138,6 +161,10 @@ assign_tuple(lw_lower_frame *f, uint32_t target, lw_lower_value value)
     const lw_node *n = lw_node_at(f, target);
     uint32_t have, at = 0;
 
+    if (lw_type_kind_of(f->l->types, value.type) == LW_TK_ARRAY) {
+        assign_items(f, target, value);
+        return;
+    }
     if (!lw_value_is_tuple(&value, f)) {
         lw_lower_fail(f, target, "unpacking of what is no tuple");
         return;
@@ -188,6 +215,11 @@ static void
 lower_assign(lw_lower_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_at(f, node);
+
+    if (lw_typed_at(f, n->a)->elementwise) {
+        lw_lower_array_store(f, lw_list_at(f, n->b), n->a);
+        return;
+    }
     lw_type only = n->c == 1 ? web_type(f, lw_list_at(f, n->b)) : LW_T_BOTTOM;
     lw_lower_value value =
         only != LW_T_BOTTOM ? lw_lower_as(f, n->a, only) : lw_lower_expression(f, n->a);
@@ -206,6 +238,10 @@ lower_augassign(lw_lower_frame *f, uint32_t node)
 
     if (lw_node_at(f, n->a)->kind != LW_NODE_NAME) {
         lw_lower_augmented_store(f, node);
+        return;
+    }
+    if (t->elementwise) {
+        lw_lower_augmented_array(f, node, lw_lower_web_read(f, target->target));
         return;
     }
     if (t->constant) {

@@ -1,0 +1,243 @@
+/* Array expressions, `out[i, :] = x[i, :] / x[i, :].sum()`: operators, comparisons and NumPy's
+ * functions of whole arrays. They are typed as for one element of each operand, by the rules of
+ * scalars, except that the result is a strong type as every array has, and that arithmetic of two
+ * arrays of bool is NumPy's own and refused. No memory is made for a result: an array expression
+ * may be an operand of another one, and ends in a store to an array that exists. Until then its
+ * type is LW_TK_ELEMENTWISE; in the last walk the store gives the nodes the types of elements. */
+#include "core/front/infer/infer_internal.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const lw_type_row *
+elementwise_row(lw_infer_frame *f, lw_type type)
+{
+    return lw_type_get_kind(lw_types_of(f), type, LW_TK_ELEMENTWISE);
+}
+
+bool
+lw_is_elementwise(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row *array = lw_array_row(f, type);
+
+    return elementwise_row(f, type) || (array && array->elements[0] < LW_N_DTYPES);
+}
+
+/* One element of an operand; others are as they are. *ndim: the most axes so far. */
+static lw_infer_value
+element_of(lw_infer_frame *f, lw_infer_value operand, uint32_t *ndim)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), operand.type);
+
+    if (!lw_is_elementwise(f, operand.type))
+        return operand;
+    assert(row->n == 1);
+    *ndim = row->ndim > *ndim ? row->ndim : *ndim;
+    return (lw_infer_value){row->elements[0], 0};
+}
+
+/* The array of these elements; element: BOTTOM while that is not known. */
+static void
+make_result(lw_infer_frame *f, lw_type element, uint32_t ndim, lw_infer_value *out)
+{
+    *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    if (element != LW_T_BOTTOM)
+        out->type = lw_type_elementwise(lw_types_of(f),
+                                        lw_type_stored(lw_types_of(f), element), ndim);
+}
+
+lw_status
+lw_complain_new_array(lw_infer_frame *f, uint32_t node, lw_type type)
+{
+    const lw_type_row *row = elementwise_row(f, type);
+    const char *source = lw_describe_source(f, node);
+
+    return lw_complain(
+        f, lw_node_of(f, node)->loc, "E160",
+        lw_format_text(f, "this would be a new array of %s with %u ax%s",
+                       lw_dtypes[row->elements[0]].public_name, row->ndim,
+                       row->ndim == 1 ? "is" : "es"),
+        source && *source
+            ? lw_format_text(f, "store it in an array that exists, `out[...] = %s`, or compute "
+                                "its elements in a loop",
+                             source)
+            : "store it in an array that exists, `out[...] = x + y`, or compute its elements in a "
+              "loop",
+        "the value of this expression is a whole array");
+}
+
+/* ---- operators ---- */
+
+static bool
+is_arithmetic(lw_pyop op)
+{
+    return op != LW_PY_BITAND && op != LW_PY_BITOR && op != LW_PY_BITXOR;
+}
+
+static lw_status
+complain_bools(lw_infer_frame *f, uint32_t node, lw_pyop op)
+{
+    return lw_complain(f, lw_node_of(f, node)->loc, "E120", "the elements are bool",
+                       "use `&`, `|`, `^` and `~`, or numbers: `1 * mask`",
+                       "`%s` of arrays of bool", lw_pyop_text[op]);
+}
+
+lw_status
+lw_infer_array_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x,
+                      lw_infer_operand y, lw_infer_value *out)
+{
+    uint32_t ndim = 0;
+    lw_infer_value element;
+    lw_status status;
+
+    x.value = element_of(f, x.value, &ndim);
+    y.value = element_of(f, y.value, &ndim);
+    *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    if (x.value.type == LW_DT_b1 && y.value.type == LW_DT_b1 && is_arithmetic(op))
+        return complain_bools(f, node, op);
+    LW_TRY(lw_infer_binary(f, node, op, x, y, &element));
+    make_result(f, element.type, ndim, out);
+fail:
+    return status;
+}
+
+lw_status
+lw_infer_array_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x,
+                     lw_infer_value *out)
+{
+    uint32_t ndim = 0;
+    lw_infer_value element;
+    lw_status status;
+
+    x = element_of(f, x, &ndim);
+    *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    if (x.type == LW_DT_b1 && op != LW_PY_INVERT)
+        return complain_bools(f, node, op);
+    LW_TRY(lw_infer_unary(f, node, op, x, &element));
+    make_result(f, element.type, ndim, out);
+fail:
+    return status;
+}
+
+lw_status
+lw_infer_array_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x,
+                       lw_infer_operand y, int *truth)
+{
+    uint32_t ndim = 0;
+
+    x.value = element_of(f, x.value, &ndim);
+    y.value = element_of(f, y.value, &ndim);
+    return lw_infer_compare(f, node, op, x, y, truth);
+}
+
+lw_status
+lw_infer_array_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value x, lw_infer_value y,
+                          lw_infer_value *out)
+{
+    uint32_t ndim = 0;
+
+    element_of(f, x, &ndim);
+    element_of(f, y, &ndim);
+    make_result(f, LW_DT_b1, ndim, out);
+    if (lw_node_of(f, node)->c == 1)
+        return LW_OK;
+    return lw_complain(f, lw_node_of(f, node)->loc, "E120", NULL,
+                       "compare twice: `(a < x) & (x < b)`",
+                       "comparisons of whole arrays cannot be chained");
+}
+
+/* ---- functions ---- */
+
+bool
+lw_name_is_elementwise(lw_name_id name)
+{
+    return lw_names[name].rule == LW_RULE_ABS ||
+           (lw_names[name].rule >= LW_RULE_NP_PROMOTE &&
+            strncmp(lw_names[name].path, "numpy.", 6) == 0);
+}
+
+lw_status
+lw_infer_array_named(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
+                     uint32_t n, lw_infer_value *out)
+{
+    lw_arg *elements = lw_arena_take(f->run->arena, (n + 1) * sizeof *elements);
+    uint32_t ndim = 0;
+    lw_infer_value element;
+    lw_status status;
+
+    if (elements == NULL)
+        return lw_out_of_memory(f);
+    for (uint32_t i = 0; i < n; i++) {
+        elements[i] = args[i];
+        elements[i].value = element_of(f, args[i].value, &ndim);
+    }
+    *out = element = (lw_infer_value){LW_T_BOTTOM, 0};
+    LW_TRY(lw_infer_named(f, node, name, elements, n, &element));
+    if (element.type != LW_T_BOTTOM && !lw_type_is_number(f, element.type))
+        return lw_complain(f, lw_node_of(f, node)->loc, "E160",
+                           lw_format_text(f, "it gives %s for one element",
+                                          lw_describe_type(f, element.type)),
+                           "call it for each element in a loop",
+                           "`%s` of a whole array has several results",
+                           lw_name_shown(name));
+    make_result(f, element.type, ndim, out);
+fail:
+    return status;
+}
+
+/* ---- stores ---- */
+
+/* The nodes of an array expression get the types of their elements. */
+static void
+settle(lw_infer_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_of(f, node);
+    lw_typed_node *typed = &f->nodes[node];
+    const lw_type_row *row = elementwise_row(f, typed->type);
+    const uint32_t *lists = f->run->tree->lists.data;
+
+    if (row == NULL)
+        return;
+    typed->type = row->elements[0];
+    typed->elementwise = true;
+    switch ((lw_node_kind)n->kind) {
+    case LW_NODE_BINARY:
+        settle(f, n->a);
+        settle(f, n->b);
+        break;
+    case LW_NODE_UNARY: settle(f, n->a); break;
+    case LW_NODE_AUGASSIGN: settle(f, n->b); break;
+    case LW_NODE_COMPARE:
+        settle(f, n->a);
+        settle(f, lw_node_of(f, lists[n->b])->a);
+        break;
+    default:
+        assert(n->kind == LW_NODE_CALL);
+        for (uint32_t i = 0; i < typed->n_args; i++)
+            if (f->run->typed->lists.data[typed->args + i] & ~(uint32_t)LW_ARG_TAG)
+                settle(f, f->run->typed->lists.data[typed->args + i]);
+    }
+}
+
+lw_status
+lw_infer_array_store(lw_infer_frame *f, uint32_t source, lw_type to, lw_type value)
+{
+    const lw_type_row *array = lw_array_row(f, to), *row = elementwise_row(f, value);
+    uint32_t loc = lw_node_of(f, source)->loc;
+    lw_status status;
+
+    assert(row != NULL);
+    if (array == NULL || array->elements[0] >= LW_N_DTYPES)
+        return lw_complain_new_array(f, source, value);
+    if (row->ndim > array->ndim)
+        return lw_complain(f, loc, "E121",
+                           lw_format_text(f, "%s into %s", lw_describe_type(f, value),
+                                          lw_describe_type(f, to)),
+                           NULL, "the value has more axes than the array it is stored in");
+    f->can_raise |= !f->run->typed->options.ignore_errors; /* shapes differ, or no order */
+    LW_TRY(lw_check_conversion(f, loc, row->elements[0], (lw_dtype)array->elements[0], "array"));
+    if (f->report)
+        settle(f, source);
+fail:
+    return status;
+}

@@ -1,0 +1,339 @@
+/* Array expressions that are stored, `out[i, :] = x[i, :] / x[i, :].sum()` and `a += b`: one loop
+ * over the elements of the target, in which the expression is evaluated as for scalars. Its leaves,
+ * the parts that are not elementwise themselves, are evaluated once before the loop, in Python's
+ * order; inside the loop a leaf that is an array stands for one of its elements
+ * (lw_lower_frame.leaves). No memory is needed.
+ *
+ * Where the target may share memory with an array that is read, a run-time test chooses the order
+ * of overlap.h, so that the result is NumPy's: as if everything were read before anything is
+ * written. */
+#include "core/front/lower/cursor.h"
+#include "core/front/lower/overlap.h"
+
+#include <assert.h>
+
+typedef struct array_store {
+    uint32_t node; /* the expression, or an AUGASSIGN */
+    lw_lower_value to;
+    lw_leaves leaves;
+    uint32_t array[LW_MOST_LEAVES];    /* by leaf: its number in `operation`; 0: no array */
+    lw_cursor cursors[LW_MOST_OPERANDS]; /* by number; 0: the target */
+    lw_elementwise operation;
+    lw_ref differs; /* b1: shapes do not agree */
+} array_store;
+
+/* ---- leaves ---- */
+
+static void
+add_leaf(lw_lower_frame *f, array_store *s, uint32_t node)
+{
+    lw_type type = lw_typed_at(f, node)->type;
+    bool array = lw_type_kind_of(f->l->types, type) == LW_TK_ARRAY;
+
+    if ((lw_typed_at(f, node)->constant && !array) || lw_parts_of(f->l->types, type) == 0)
+        return; /* constants are made where they are used */
+    if (s->leaves.n == LW_MOST_LEAVES) {
+        lw_lower_fail(f, node, "an array expression of too many parts");
+        return;
+    }
+    s->leaves.nodes[s->leaves.n] = node;
+    s->leaves.values[s->leaves.n++] = lw_lower_expression(f, node);
+}
+
+static void
+find_leaves(lw_lower_frame *f, array_store *s, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    const lw_typed_node *t = lw_typed_at(f, node);
+
+    if (!t->elementwise) {
+        add_leaf(f, s, node);
+        return;
+    }
+    switch ((lw_node_kind)n->kind) {
+    case LW_NODE_UNARY: find_leaves(f, s, n->a); break;
+    case LW_NODE_AUGASSIGN: find_leaves(f, s, n->b); break;
+    case LW_NODE_BINARY:
+        find_leaves(f, s, n->a);
+        find_leaves(f, s, n->b);
+        break;
+    case LW_NODE_COMPARE:
+        find_leaves(f, s, n->a);
+        find_leaves(f, s, lw_node_at(f, lw_list_at(f, n->b))->a);
+        break;
+    default:
+        for (uint32_t i = 0; i < t->n_args; i++) {
+            uint32_t entry = f->l->typed->lists.data[t->args + i];
+            if (entry != 0 && (entry & LW_ARG_TAG) == 0)
+                find_leaves(f, s, entry);
+        }
+    }
+}
+
+/* ---- the operation ---- */
+
+static void
+add_array(lw_lower_frame *f, array_store *s, lw_lower_value array)
+{
+    lw_elementwise *w = &s->operation;
+    lw_cursor *cursor = &s->cursors[w->n];
+    uint32_t ndim = lw_array_row_of(f, array.type)->ndim, missing = w->ndim - ndim;
+    lw_ref differs;
+
+    *cursor = lw_cursor_of(f, array);
+    if (w->n > 0) {
+        differs = lw_cursor_broadcast(f, cursor, s->to);
+        s->differs = s->differs ? lw_ir_or(&f->b, s->differs, differs) : differs;
+    }
+    w->arrays[w->n].address = lw_part_at(&array, 0);
+    w->arrays[w->n].item_bytes = lw_array_item_bytes(f, array.type);
+    for (uint32_t i = 0; i < w->ndim; i++)
+        w->arrays[w->n].strides[i] =
+            i < missing ? lw_const64(f, 0)
+                        : lw_ir_cast(&f->b, LW_DT_i64, cursor->strides[i - missing]);
+    w->n++;
+}
+
+static void
+describe_operation(lw_lower_frame *f, array_store *s)
+{
+    lw_elementwise *w = &s->operation;
+
+    w->ndim = lw_array_row_of(f, s->to.type)->ndim;
+    add_array(f, s, s->to);
+    for (uint32_t i = 0; i < s->leaves.n; i++) {
+        if (!lw_is_array(f, s->leaves.values[i]))
+            continue;
+        if (w->n == LW_MOST_OPERANDS) {
+            lw_lower_fail(f, s->node, "an array expression of too many arrays");
+            return;
+        }
+        s->array[i] = w->n;
+        add_array(f, s, s->leaves.values[i]);
+    }
+    if (s->differs)
+        lw_cursor_raise(f, s->differs);
+    for (uint32_t i = 0; i < w->ndim; i++) {
+        w->extents[i] = lw_array_extent(f, s->to, i);
+        if (s->differs && !lw_raises_errors(f))
+            w->extents[i] =
+                lw_ir_select(&f->b, s->differs, lw_const64(f, 0), w->extents[i]);
+    }
+}
+
+/* ---- one element ---- */
+
+static lw_lower_value
+load(lw_lower_frame *f, lw_lower_value array, lw_ref address)
+{
+    return lw_lower_load(f, lw_array_row_of(f, array.type)->elements[0], address,
+                         lw_array_align_of(f, array.type));
+}
+
+/* The value that is stored, with the addresses of the arrays' elements by number. */
+static lw_lower_value
+evaluate(lw_lower_frame *f, const array_store *s, const lw_ref *addresses)
+{
+    const lw_node *n = lw_node_at(f, s->node);
+    lw_leaves elements = s->leaves;
+    const lw_leaves *outer = f->leaves;
+    lw_lower_value value;
+
+    for (uint32_t i = 0; i < elements.n; i++)
+        if (s->array[i] != 0)
+            elements.values[i] = load(f, s->leaves.values[i], addresses[s->array[i]]);
+    f->leaves = &elements;
+    value = n->kind == LW_NODE_AUGASSIGN
+                ? lw_lower_binary_nodes(f, s->node, (lw_pyop)n->op, load(f, s->to, addresses[0]),
+                                        n->b)
+                : lw_lower_expression(f, s->node);
+    f->leaves = outer;
+    return lw_value_convert(f, value, lw_array_row_of(f, s->to.type)->elements[0]);
+}
+
+static void
+store(lw_lower_frame *f, const array_store *s, lw_ref address, lw_lower_value value)
+{
+    lw_lower_store(f, lw_array_row_of(f, s->to.type)->elements[0], address, value,
+                   lw_array_align_of(f, s->to.type));
+}
+
+/* ---- arrays that share no memory ---- */
+
+static void
+store_apart(lw_lower_frame *f, const array_store *s)
+{
+    lw_for loops[LW_MAX_ARRAY_DIMS] = {0};
+    lw_ref addresses[LW_MOST_OPERANDS];
+
+    lw_cursor_open(f, s->to, s->differs, loops);
+    for (uint32_t k = 0; k < s->operation.n; k++)
+        addresses[k] = lw_cursor_address(f, &s->cursors[k], loops, s->operation.ndim);
+    store(f, s, addresses[0], evaluate(f, s, addresses));
+    lw_cursor_close(f, s->to, loops);
+}
+
+/* ---- arrays that share memory ---- */
+
+typedef struct positions {
+    lw_for loops[LW_MAX_ARRAY_DIMS];
+    lw_ref at[LW_MAX_ARRAY_DIMS];
+} positions;
+
+static void
+open_loops(lw_builder *b, const lw_elementwise *w, positions *p)
+{
+    for (uint32_t i = 0; i < w->ndim; i++) {
+        p->loops[i] = lw_ir_for(b, lw_ir_zero(b, LW_DT_i64), w->extents[i],
+                                lw_ir_int(b, LW_DT_i64, 1), LW_LOOP_NO_UNROLL, 0);
+        p->at[i] = p->loops[i].i;
+    }
+}
+
+static void
+close_loops(lw_builder *b, const lw_elementwise *w, positions *p)
+{
+    for (uint32_t i = w->ndim; i-- > 0;)
+        lw_ir_for_end(b, &p->loops[i]);
+}
+
+static void
+addresses_at(lw_builder *b, const lw_elementwise *w, const positions *p, lw_ref *out)
+{
+    for (uint32_t k = 0; k < w->n; k++)
+        out[k] = lw_elementwise_address(b, w, k, p->at);
+}
+
+static void
+store_one_by_one(lw_lower_frame *f, const array_store *s, const lw_elementwise *w)
+{
+    lw_ref addresses[LW_MOST_OPERANDS];
+    positions p;
+
+    open_loops(&f->b, w, &p);
+    addresses_at(&f->b, w, &p, addresses);
+    store(f, s, addresses[0], evaluate(f, s, addresses));
+    close_loops(&f->b, w, &p);
+}
+
+static void
+store_pairs(lw_lower_frame *f, const array_store *s, const lw_order *o)
+{
+    lw_ref first[LW_MOST_OPERANDS], second[LW_MOST_OPERANDS];
+    lw_lower_value values[2];
+    positions p;
+
+    open_loops(&f->b, &o->operation, &p);
+    addresses_at(&f->b, &o->operation, &p, first);
+    addresses_at(&f->b, &o->partners, &p, second);
+    lw_ir_if(&f->b, lw_in_front(&f->b, first[0], second[0]));
+    values[0] = evaluate(f, s, first);
+    values[1] = evaluate(f, s, second);
+    store(f, s, first[0], values[0]);
+    store(f, s, second[0], values[1]);
+    lw_ir_end(&f->b);
+    close_loops(&f->b, &o->operation, &p);
+}
+
+/* From the operation's elements into the buffer, or back. */
+static void
+move_buffer(lw_lower_frame *f, const array_store *s, const lw_elementwise *w, lw_ref buffer,
+            bool back)
+{
+    lw_builder *b = &f->b;
+    lw_type element = lw_array_row_of(f, s->to.type)->elements[0];
+    lw_ref slot = lw_ir_slot(b, LW_DT_i64), at, addresses[LW_MOST_OPERANDS];
+    positions p;
+
+    lw_ir_set(b, slot, lw_ir_zero(b, LW_DT_i64));
+    open_loops(b, w, &p);
+    addresses_at(b, w, &p, addresses);
+    at = lw_ir_offset(b, buffer, lw_ir_get(b, slot));
+    lw_ir_set(b, slot,
+              lw_ir_add(b, lw_ir_get(b, slot), lw_const64(f, w->arrays[0].item_bytes)));
+    if (back)
+        store(f, s, addresses[0], lw_lower_load(f, element, at, 0));
+    else
+        lw_lower_store(f, element, at, evaluate(f, s, addresses), 0);
+    close_loops(b, w, &p);
+}
+
+static void
+store_in_order(lw_lower_frame *f, const array_store *s)
+{
+    lw_builder *b = &f->b;
+    lw_type element = lw_array_row_of(f, s->to.type)->elements[0];
+    lw_order o;
+    lw_ref buffer;
+
+    lw_elementwise_order(b, &s->operation, &o);
+    if (lw_raises_errors(f))
+        lw_lower_raise(f, o.fails, "ValueError", LW_NO_ORDER);
+    lw_ir_if(b, o.in_pairs);
+    store_pairs(f, s, &o);
+    lw_ir_else(b);
+    lw_ir_if(b, o.in_buffer);
+    buffer = lw_ir_local(b, LW_BUFFER_BYTES, lw_type_align(f->l->types, element));
+    move_buffer(f, s, &o.operation, buffer, false);
+    move_buffer(f, s, &o.operation, buffer, true);
+    lw_ir_else(b);
+    lw_ir_if(b, lw_ir_not(b, o.fails)); /* errors are ignored: nothing is stored */
+    store_one_by_one(f, s, &o.operation);
+    lw_ir_end(b);
+    lw_ir_end(b);
+    lw_ir_end(b);
+}
+
+/* ---- entry points ---- */
+
+static void
+store_array(lw_lower_frame *f, array_store *s)
+{
+    describe_operation(f, s);
+    if (lw_lower_has_failed(f))
+        return;
+    lw_lower_set_loc(f, s->node);
+    if (s->operation.n == 1) {
+        store_apart(f, s);
+        return;
+    }
+    lw_ir_if(&f->b, lw_elementwise_overlaps(&f->b, &s->operation));
+    store_in_order(f, s);
+    lw_ir_else(&f->b);
+    store_apart(f, s);
+    lw_ir_end(&f->b);
+}
+
+void
+lw_lower_array_store(lw_lower_frame *f, uint32_t target, uint32_t node)
+{
+    array_store *s = lw_arena_take(f->l->arena, sizeof *s);
+
+    if (s == NULL)
+        return;
+    *s = (array_store){.node = node};
+    find_leaves(f, s, node);
+    s->to = lw_lower_target_array(f, target);
+    store_array(f, s);
+}
+
+void
+lw_lower_augmented_array(lw_lower_frame *f, uint32_t node, lw_lower_value to)
+{
+    array_store *s = lw_arena_take(f->l->arena, sizeof *s);
+
+    if (s == NULL)
+        return;
+    *s = (array_store){.node = node, .to = to};
+    find_leaves(f, s, node);
+    store_array(f, s);
+}
+
+const lw_lower_value *
+lw_lower_leaf(const lw_lower_frame *f, uint32_t node)
+{
+    for (uint32_t i = 0; f->leaves && i < f->leaves->n; i++)
+        if (f->leaves->nodes[i] == node)
+            return &f->leaves->values[i];
+    return NULL;
+}
