@@ -9,7 +9,8 @@
 
 /* How a row is typed. Plain rules are Python's: float arguments keep their width, integers
  * count as Python numbers. NP_ rules are NumPy's: 8- and 16-bit integers become float32, wider
- * ones float64, and a call on Python numbers alone gives a strong type. */
+ * ones float64, and a call on Python numbers alone gives a strong type.
+ * core/front/infer/README.md has a table of all. */
 typedef enum lw_rule {
     LW_RULE_NONE,
     LW_RULE_FLOAT,

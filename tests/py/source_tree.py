@@ -8,14 +8,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: Folders whose C files make up the extension, in the order data flows.
-SOURCE = ("core/base", "core/tables", "core/ir", "core/block", "core/front", "core/front/numeric",
-          "core/front/read", "core/front/infer", "core/front/lower", "core/opt", "core/opt/loops", "core/emit",
-          "core/link", "core/device", "core/host", "core/plan", "core/py",
-          "core/py/cuda", "core/py/array", "core/py/types", "core/py/compiled", "core/py/numpy", "core/py/windows", "ufunc", "gufunc/core", "gufunc", "forall", "random",
-          "reduce/function", "reduce/host", "reduce/device", "reduce",
-          "lanewise")
-
 
 def files() -> list[str]:
     """Every file of the repository, without what is built or ignored; "a/b.c"."""
@@ -31,6 +23,18 @@ def files() -> list[str]:
 
 def read(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
+
+
+def built(list_name: str) -> tuple[str, ...]:
+    """The folders that CMakeLists.txt names in this list."""
+    named = re.findall(rf"^ *(?:set\(|list\(APPEND ){list_name}\s+([^)]*)\)", read("CMakeLists.txt"), re.M)
+    return tuple(" ".join(named).split())
+
+
+#: The folders of the doors. CMakeLists.txt has the one list of them, and of all folders.
+DOORS = built("LW_MIXED")
+#: Folders whose C files make up the extension.
+SOURCE = (*built("LW_PURE"), *DOORS, *built("LW_PYTHON"))
 
 
 def without_comments(text: str) -> str:

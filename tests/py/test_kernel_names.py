@@ -12,7 +12,7 @@ import pytest
 import lanewise as lw
 from lanewise import cuda
 from lanewise._core import Intrinsic, IntrinsicGroup, _dump_ir, _dump_typed, _named_functions, intrinsics
-from source_tree import rows
+from source_tree import read, rows
 
 LIBDEVICE = rows("libdevice", "LIBDEVICE")
 ROWS = [(row[1].strip('"'), row[6].strip('"')) for row in rows("kernel_names", "KERNEL_NAME")]
@@ -151,6 +151,13 @@ def test_the_others_work_elsewhere():
     assert g(x).tolist() == [0, 2**31, 0x30000000, 1, 2**32 - 1] and g(x).dtype == np.uint32
     assert g(np.uint64(1)) == 2**63
     assert h(np.float64(64)) == 1 / 8 + 4 + 64 * 65
+
+
+@pytest.mark.parametrize("path, function", [("core/front/infer/named_kernel.c", "lw_infer_kernel"), ("core/front/lower/kernel.c", "lw_lower_kernel")])
+def test_every_rule_of_kernels_has_a_case(path, function):
+    rules = re.search(r"LW_RULE_SREG\b.*?LW_RULE_SELP\b", read("core/front/named.h"), re.S)
+    body = re.search(rf"^{function}\(.*?^}}", read(path), re.S | re.M)
+    assert set(re.findall(r"LW_RULE_\w+", rules[0])) == set(re.findall(r"case (LW_RULE_\w+):", body[0]))
 
 
 # ---- libdevice ----

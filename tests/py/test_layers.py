@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from lanewise import _core
-from source_tree import ROOT, SOURCE, files, read, rows, without_comments
+from source_tree import DOORS, ROOT, SOURCE, files, read, rows, without_comments
 
 LAYER = {
     "core/base": 0, "core/tables": 1, "core/ir": 2, "core/block": 2.5,
@@ -21,13 +21,11 @@ LAYER = {
     "core/link": 4, "core/device": 5, "core/host": 5, "core/plan": 5.5, "core/py": 6,
     "core/py/cuda": 6.1, "core/py/array": 6.2, "core/py/types": 6.3, "core/py/compiled": 6.4, "core/py/numpy": 6.5, "core/py/windows": 6.6,
     "gufunc/core": 6.7, "reduce/function": 6.7, "reduce/host": 6.8, "reduce/device": 6.9,
-    "ufunc": 7, "gufunc": 7, "forall": 7, "random": 7, "reduce": 7, "lanewise": 8,
+    **dict.fromkeys(DOORS, 7), "lanewise": 8,
 }
-DOORS = [folder for folder, layer in LAYER.items() if layer == 7]
 #: The only files that may know Python.
-WITH_PYTHON = ("core/py/*", "core/front/read/*", "ufunc/*_object.c", "ufunc/*_py.[ch]",
-               "ufunc/ufunc_parts.h", "gufunc/*_object.c", "gufunc/*_py.[ch]", "forall/*_object.c", "forall/*_py.[ch]", "forall/*_py_internal.h", "random/*_py.[ch]", "random/*_py_internal.h",
-               "reduce/*_object.c", "reduce/*_py.[ch]", "lanewise/module.c")
+WITH_PYTHON = ("core/py/*", "core/front/read/*", "ufunc/ufunc_parts.h", "lanewise/module.c",
+               *(f"{door}/{kind}" for door in DOORS for kind in ("*_object.c", "*_py.[ch]", "*_py_internal.h")))
 PYTHON_HEADERS = re.compile(r"^(Python\.h|structmember\.h|numpy/.*|internal/pycore_.*)$")
 
 
@@ -55,6 +53,9 @@ def arrow_fault(name: str, included: str) -> str | None:
     if included.endswith(".def"):  # data, not code: every layer reads the tables
         return None
     here, there = folder_of(name), folder_of(included)
+    for folder in (here, there):
+        if folder in SOURCE and folder not in LAYER:
+            return f"folder {folder} is not in LAYER"
     if there not in LAYER:
         return "includes are written from the root of the repository"
     if here == there:
@@ -77,7 +78,16 @@ def test_folders_are_small():
 
 def test_there_is_something_to_read():
     assert len(sources()) > 100
-    assert {folder_of(name) for name in sources()} == set(SOURCE) == set(LAYER)
+    assert set(DOORS) <= {folder_of(name) for name in sources()}
+
+
+def test_every_folder_has_a_place():
+    """The one in the build is CMakeLists.txt's to say, the one among the layers LAYER's."""
+    found = {folder_of(name) for name in files() if name.endswith((".c", ".h")) and not name.startswith("tests/")}
+    faults = [f"folder {folder} is in none of CMakeLists.txt's LW_PURE, LW_MIXED and LW_PYTHON" for folder in sorted(found - set(SOURCE))]
+    faults += [f"folder {folder} is not in LAYER" for folder in sorted(found & set(SOURCE) - set(LAYER))]
+    faults += [f"folder {folder} is listed and has no C file" for folder in sorted({*SOURCE, *LAYER} - found)]
+    assert not faults, "\n".join(faults)
 
 
 def test_a_broken_arrow_is_seen():

@@ -12,6 +12,7 @@ import pytest
 
 from source_tree import ROOT, SOURCE, files, read, rows, without_comments
 
+OURS = tuple(f"{folder}/" for folder in SOURCE)
 BINARY = (".png", ".npy", ".npz", ".bin", ".o", ".cubin")
 TABLES = sorted(PurePosixPath(name).stem for name in files() if name.startswith("core/tables/") and name.endswith(".def"))
 
@@ -128,7 +129,7 @@ def test_links_between_documents():
 def test_every_header_has_its_own_guard():
     guards: dict[str, str] = {}
     for name in files():
-        if name.endswith(".h") and name.startswith(("core/", "ufunc/", "gufunc/", "forall/", "random/", "reduce/")):
+        if name.endswith(".h") and name.startswith(OURS):
             found = re.match(r"\s*#ifndef (LW_\w+_H)\n#define \1\n", without_comments(read(name)))
             assert found, f"{name} does not open with its include guard"
             assert found[1] not in guards, f"{name} and {guards.get(found[1])} share the guard {found[1]}"
@@ -137,9 +138,8 @@ def test_every_header_has_its_own_guard():
 
 def test_each_c_file_opens_with_what_it_owns():
     """Every header says its contract before its guard; a .c file without a header of its name says what it owns."""
-    folders = ("core/", "ufunc/", "gufunc/", "forall/", "random/", "reduce/", "lanewise/")
     known = set(files())
-    bad = [name for name in known if name.startswith(folders) and not read(name).startswith("/* ")
+    bad = [name for name in known if name.startswith(OURS) and not read(name).startswith("/* ")
            and (name.endswith(".h") or (name.endswith(".c") and name[:-1] + "h" not in known))]
     assert not bad, ", ".join(sorted(bad))
 
@@ -205,7 +205,7 @@ def test_environment_is_read_in_one_place():
     """Every variable is a row of env.def; core/base/env.c alone asks for LANEWISE_… ."""
     known = {row[1].strip('"') for row in rows("env", "ENV")}
     for name in files():
-        if not name.startswith(("core/", "ufunc/", "gufunc/", "forall/", "random/", "reduce/", "lanewise/")) or name.endswith((".md", ".def")):
+        if not name.startswith(OURS) or name.endswith((".md", ".def")):
             continue
         named = set(re.findall(r"LANEWISE_[A-Z_]+[A-Z]", read(name)))
         assert named <= known, f"{name} names {sorted(named - known)}, which env.def does not know"

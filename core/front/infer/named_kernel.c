@@ -389,6 +389,10 @@ lw_infer_kernel(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg 
     case LW_RULE_ATOMIC: return lw_infer_atomic(f, node, name, args, n, out);
     case LW_RULE_LIBDEVICE: return type_libdevice(f, name, args, n, out);
     case LW_RULE_BITS: return type_bits(f, node, name, args, out);
-    default: return type_selp(f, node, name, args, out);
+    case LW_RULE_SELP: return type_selp(f, node, name, args, out);
+    default:
+        assert(!"a rule of kernels without a case here");
+        return lw_fail(f->run->err, LW_ERR_INTERNAL, "%s has a rule that types nothing",
+                       lw_names[name].path);
     }
 }

@@ -8,6 +8,8 @@
 #include "core/front/named.h"
 #include "core/tables/intrinsics.h"
 
+#include <assert.h>
+
 typedef struct kernel_call {
     lw_lower_frame *f;
     lw_builder *b;
@@ -301,7 +303,10 @@ lw_lower_kernel(lw_lower_frame *f, uint32_t node)
     case LW_RULE_ATOMIC: return lw_lower_atomic(f, node);
     case LW_RULE_LIBDEVICE: return lw_lower_libdevice(f, node);
     case LW_RULE_BITS: return lower_bits(&c);
-    default: return lower_selp(&c);
+    case LW_RULE_SELP: return lower_selp(&c);
+    default:
+        assert(!"a rule of kernels without a case here");
+        return lw_lower_fail(f, node, row->path);
     }
 }
 
