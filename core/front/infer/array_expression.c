@@ -1,9 +1,10 @@
 /* Array expressions, `out[i, :] = x[i, :] / x[i, :].sum()`: operators, comparisons and NumPy's
  * functions of whole arrays. They are typed as for one element of each operand, by the rules of
- * scalars, except that the result is a strong type as every array has, and that arithmetic of two
- * arrays of bool is NumPy's own and refused. No memory is made for a result: an array expression
- * may be an operand of another one, and ends in a store to an array that exists. Until then its
- * type is LW_TK_ELEMENTWISE; in the last walk the store gives the nodes the types of elements. */
+ * scalars, except that the result is a strong type as every array has, and that arithmetic of
+ * two arrays of bool is NumPy's own and refused. No memory is made for a result: an array
+ * expression may be an operand of another one, and ends in a store to an array that exists.
+ * Until then its type is LW_TK_ELEMENTWISE; in the last walk the store gives the nodes the
+ * types of elements. */
 #include "core/front/infer/infer_internal.h"
 
 #include <assert.h>
@@ -42,8 +43,8 @@ make_result(lw_infer_frame *f, lw_type element, uint32_t ndim, lw_infer_value *o
 {
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     if (element != LW_T_BOTTOM)
-        out->type = lw_type_elementwise(lw_types_of(f),
-                                        lw_type_stored(lw_types_of(f), element), ndim);
+        out->type =
+            lw_type_elementwise(lw_types_of(f), lw_type_stored(lw_types_of(f), element), ndim);
 }
 
 lw_status
@@ -58,10 +59,12 @@ lw_complain_new_array(lw_infer_frame *f, uint32_t node, lw_type type)
                        lw_dtypes[row->elements[0]].public_name, row->ndim,
                        row->ndim == 1 ? "is" : "es"),
         source && *source
-            ? lw_format_text(f, "store it in an array that exists, `out[...] = %s`, or compute "
-                                "its elements in a loop",
+            ? lw_format_text(f,
+                             "store it in an array that exists, `out[...] = %s`, or compute "
+                             "its elements in a loop",
                              source)
-            : "store it in an array that exists, `out[...] = x + y`, or compute its elements in a "
+            : "store it in an array that exists, `out[...] = x + y`, or compute its elements "
+              "in a "
               "loop",
         "the value of this expression is a whole array");
 }
@@ -174,12 +177,11 @@ lw_infer_array_named(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw
     *out = element = (lw_infer_value){LW_T_BOTTOM, 0};
     LW_TRY(lw_infer_named(f, node, name, elements, n, &element));
     if (element.type != LW_T_BOTTOM && !lw_type_is_number(f, element.type))
-        return lw_complain(f, lw_node_of(f, node)->loc, "E160",
-                           lw_format_text(f, "it gives %s for one element",
-                                          lw_describe_type(f, element.type)),
-                           "call it for each element in a loop",
-                           "`%s` of a whole array has several results",
-                           lw_name_shown(name));
+        return lw_complain(
+            f, lw_node_of(f, node)->loc, "E160",
+            lw_format_text(f, "it gives %s for one element", lw_describe_type(f, element.type)),
+            "call it for each element in a loop", "`%s` of a whole array has several results",
+            lw_name_shown(name));
     make_result(f, element.type, ndim, out);
 fail:
     return status;
@@ -235,7 +237,8 @@ lw_infer_array_store(lw_infer_frame *f, uint32_t source, lw_type to, lw_type val
                                           lw_describe_type(f, to)),
                            NULL, "the value has more axes than the array it is stored in");
     f->can_raise |= !f->run->typed->options.ignore_errors; /* shapes differ, or no order */
-    LW_TRY(lw_check_conversion(f, loc, row->elements[0], (lw_dtype)array->elements[0], "array"));
+    LW_TRY(
+        lw_check_conversion(f, loc, row->elements[0], (lw_dtype)array->elements[0], "array"));
     if (f->report)
         settle(f, source);
 fail:

@@ -1,12 +1,12 @@
-/* Array expressions that are stored, `out[i, :] = x[i, :] / x[i, :].sum()` and `a += b`: one loop
- * over the elements of the target, in which the expression is evaluated as for scalars. Its leaves,
- * the parts that are not elementwise themselves, are evaluated once before the loop, in Python's
- * order; inside the loop a leaf that is an array stands for one of its elements
- * (lw_lower_frame.leaves). No memory is needed.
+/* Array expressions that are stored, `out[i, :] = x[i, :] / x[i, :].sum()` and `a += b`: one
+ * loop over the elements of the target, in which the expression is evaluated as for scalars.
+ * Its leaves, the parts that are not elementwise themselves, are evaluated once before the
+ * loop, in Python's order; inside the loop a leaf that is an array stands for one of its
+ * elements (lw_lower_frame.leaves). No memory is needed.
  *
- * Where the target may share memory with an array that is read, a run-time test chooses the order
- * of overlap.h, so that the result is NumPy's: as if everything were read before anything is
- * written. */
+ * Where the target may share memory with an array that is read, a run-time test chooses the
+ * order of overlap.h, so that the result is NumPy's: as if everything were read before anything
+ * is written. */
 #include "core/front/lower/cursor.h"
 #include "core/front/lower/overlap.h"
 
@@ -16,7 +16,7 @@ typedef struct array_store {
     uint32_t node; /* the expression, or an AUGASSIGN */
     lw_lower_value to;
     lw_leaves leaves;
-    uint32_t array[LW_MOST_LEAVES];    /* by leaf: its number in `operation`; 0: no array */
+    uint32_t array[LW_MOST_LEAVES];      /* by leaf: its number in `operation`; 0: no array */
     lw_cursor cursors[LW_MOST_OPERANDS]; /* by number; 0: the target */
     lw_elementwise operation;
     lw_ref differs; /* b1: shapes do not agree */
@@ -116,8 +116,7 @@ describe_operation(lw_lower_frame *f, array_store *s)
     for (uint32_t i = 0; i < w->ndim; i++) {
         w->extents[i] = lw_array_extent(f, s->to, i);
         if (s->differs && !lw_raises_errors(f))
-            w->extents[i] =
-                lw_ir_select(&f->b, s->differs, lw_const64(f, 0), w->extents[i]);
+            w->extents[i] = lw_ir_select(&f->b, s->differs, lw_const64(f, 0), w->extents[i]);
     }
 }
 
@@ -144,8 +143,8 @@ evaluate(lw_lower_frame *f, const array_store *s, const lw_ref *addresses)
             elements.values[i] = load(f, s->leaves.values[i], addresses[s->array[i]]);
     f->leaves = &elements;
     value = n->kind == LW_NODE_AUGASSIGN
-                ? lw_lower_binary_nodes(f, s->node, (lw_pyop)n->op, load(f, s->to, addresses[0]),
-                                        n->b)
+                ? lw_lower_binary_nodes(f, s->node, (lw_pyop)n->op,
+                                        load(f, s->to, addresses[0]), n->b)
                 : lw_lower_expression(f, s->node);
     f->leaves = outer;
     return lw_value_convert(f, value, lw_array_row_of(f, s->to.type)->elements[0]);

@@ -28,7 +28,8 @@ lw_cursor_broadcast(lw_lower_frame *f, lw_cursor *from, lw_lower_value to)
         lw_ref other = lw_ir_compare(b, LW_OP_NE, given, wanted);
 
         differs = lw_ir_or(b, differs, lw_ir_and(b, other, lw_ir_not(b, one)));
-        from->strides[i] = lw_ir_select(b, one, zero, from->strides[i]);
+        /* where extents are equal the stride stays as it is, which vectorisers need to know */
+        from->strides[i] = lw_ir_select(b, lw_ir_and(b, other, one), zero, from->strides[i]);
     }
     return differs;
 }
@@ -59,7 +60,8 @@ lw_cursor_close(lw_lower_frame *f, lw_lower_value to, lw_for *loops)
 }
 
 lw_ref
-lw_cursor_address(lw_lower_frame *f, const lw_cursor *cursor, const lw_for *loops, uint32_t ndim)
+lw_cursor_address(lw_lower_frame *f, const lw_cursor *cursor, const lw_for *loops,
+                  uint32_t ndim)
 {
     uint32_t n = lw_array_row_of(f, cursor->array.type)->ndim;
     lw_ref at = 0;
@@ -68,7 +70,8 @@ lw_cursor_address(lw_lower_frame *f, const lw_cursor *cursor, const lw_for *loop
     for (uint32_t i = 0; i < n; i++)
         at = lw_offset_sum(
             &f->b, at,
-            lw_offset_product(&f->b, lw_offset_cast(&f->b, lw_offset_type(f), loops[ndim - n + i].i),
+            lw_offset_product(&f->b,
+                              lw_offset_cast(&f->b, lw_offset_type(f), loops[ndim - n + i].i),
                               cursor->strides[i]));
     return lw_address_moved(&f->b, lw_part_at(&cursor->array, 0), at);
 }
