@@ -163,7 +163,7 @@ static void
 store_apart(lw_lower_frame *f, const array_store *s)
 {
     lw_for loops[LW_MAX_ARRAY_DIMS] = {0};
-    lw_ref addresses[LW_MOST_OPERANDS];
+    lw_ref addresses[LW_MOST_OPERANDS] = {0};
 
     lw_cursor_open(f, s->to, s->differs, loops);
     for (uint32_t k = 0; k < s->operation.n; k++)
@@ -206,7 +206,7 @@ addresses_at(lw_builder *b, const lw_elementwise *w, const positions *p, lw_ref 
 static void
 store_one_by_one(lw_lower_frame *f, const array_store *s, const lw_elementwise *w)
 {
-    lw_ref addresses[LW_MOST_OPERANDS];
+    lw_ref addresses[LW_MOST_OPERANDS] = {0};
     positions p;
 
     open_loops(&f->b, w, &p);
@@ -218,7 +218,7 @@ store_one_by_one(lw_lower_frame *f, const array_store *s, const lw_elementwise *
 static void
 store_pairs(lw_lower_frame *f, const array_store *s, const lw_order *o)
 {
-    lw_ref first[LW_MOST_OPERANDS], second[LW_MOST_OPERANDS];
+    lw_ref first[LW_MOST_OPERANDS] = {0}, second[LW_MOST_OPERANDS] = {0};
     lw_lower_value values[2];
     positions p;
 
@@ -241,7 +241,7 @@ move_buffer(lw_lower_frame *f, const array_store *s, const lw_elementwise *w, lw
 {
     lw_builder *b = &f->b;
     lw_type element = lw_array_row_of(f, s->to.type)->elements[0];
-    lw_ref slot = lw_ir_slot(b, LW_DT_i64), at, addresses[LW_MOST_OPERANDS];
+    lw_ref slot = lw_ir_slot(b, LW_DT_i64), at, addresses[LW_MOST_OPERANDS] = {0};
     positions p;
 
     lw_ir_set(b, slot, lw_ir_zero(b, LW_DT_i64));
