@@ -334,3 +334,53 @@ def test_cubins(target):
 
     made = cuda.jit(kernel)
     assert made.inspect_cubin("void(float32[:, ::1], float32[:, ::1])", target)[1:4] == b"ELF"
+
+
+def clipped(x, out):
+    out[:] = x
+    out[x > 0.5] = 0.5
+    out[(out < -0.5) | (x == 1)] *= -1
+    out[np.isnan(x)] = 7
+
+
+def under_a_variable(x, out):
+    negative = out[0]
+    out[1:] = x[1:]
+    out[1:][x[:-1] < 0] = 3  # the mask's rows are others than those written
+    negative[x[0] > 0] = 9
+
+
+@pytest.mark.parametrize("kernel", [clipped, under_a_variable], ids=lambda f: f.__name__)
+def test_masks(kernel):
+    x = np.random.default_rng(10).standard_normal((6, 7))
+    x[2, 3] = np.nan
+    check(kernel, x, np.zeros((6, 7)))
+
+
+def test_masks_of_arrays_that_overlap():
+    def kernel(a):
+        a[1:][a[:-1] > 0.5] = 0
+
+    check(kernel, np.random.default_rng(11).random(30))
+
+
+def test_masks_have_the_shape_of_the_array():
+    def kernel(x, mask):
+        x[mask] = 1
+
+    x = np.zeros(4)
+    run(kernel, x, np.array([True, False, False, True]))
+    assert x.tolist() == [1, 0, 0, 1]
+    for mask in (np.array([True]), np.ones(3, bool)):
+        with pytest.raises((IndexError, ValueError)):
+            run(kernel, x, mask)
+    for mask, code in ((np.ones((4, 4), bool), "E121"), (np.arange(4), "E160")):
+        with pytest.raises((errors.TypingError, errors.UnsupportedError), match=code):
+            run(kernel, x, mask)
+    with pytest.raises(errors.UnsupportedError, match="E160: only a number can be stored under a mask"):
+        cuda.jit(lambda x, y: x.__setitem__(x > 0, y) if False else assign(x, y), target="cpu")[1, 1](x, x)
+    assert x.tolist() == [1, 0, 0, 1]
+
+
+def assign(x, y):
+    x[x > 0] = y

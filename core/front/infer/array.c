@@ -477,6 +477,19 @@ complain_no_array(lw_infer_frame *f, uint32_t target, lw_type type)
 
 /* The array or record of a target, its index and what they select; *out: the type of an
  * element, of a field or of a view. */
+/* array: the node of the array, for messages. */
+static lw_status
+check_writable(lw_infer_frame *f, uint32_t loc, uint32_t array, lw_type type)
+{
+    if (!lw_array_row(f, type)->readonly)
+        return LW_OK;
+    return lw_complain(f, loc, "E162", describe_array(f, array, type),
+                       f->run->typed->options.readonly_help
+                           ? f->run->typed->options.readonly_help
+                           : "pass a writable array",
+                       "assignment into a read-only array");
+}
+
 static lw_status
 infer_target(lw_infer_frame *f, uint32_t target, lw_type *out)
 {
@@ -503,12 +516,7 @@ infer_target(lw_infer_frame *f, uint32_t target, lw_type *out)
             "attributes cannot be assigned");
     if (lw_array_row(f, array.type) == NULL)
         return complain_no_array(f, target, array.type);
-    if (lw_array_row(f, array.type)->readonly)
-        return lw_complain(f, n->loc, "E162", describe_array(f, n->a, array.type),
-                           f->run->typed->options.readonly_help
-                               ? f->run->typed->options.readonly_help
-                               : "pass a writable array",
-                           "assignment into a read-only array");
+    LW_TRY(check_writable(f, n->loc, n->a, array.type));
     LW_TRY(lw_infer_array_subscript(f, target, array.type, out));
     f->nodes[target].type = *out;
 fail:
@@ -598,9 +606,17 @@ lw_status
 lw_infer_store(lw_infer_frame *f, uint32_t target, lw_infer_value value)
 {
     uint32_t source = f->source ? f->source : target;
+    bool is_masked;
     lw_type type;
     lw_status status;
 
+    LW_TRY(lw_infer_mask(f, target, &type, &is_masked));
+    if (is_masked) {
+        LW_TRY(check_writable(f, lw_node_of(f, target)->loc, lw_node_of(f, target)->a, type));
+        return value.type == LW_T_BOTTOM
+                   ? LW_OK
+                   : lw_infer_masked_store(f, target, source, type, value);
+    }
     LW_TRY(infer_target(f, target, &type));
     if (type != LW_T_BOTTOM && value.type != LW_T_BOTTOM)
         LW_TRY(check_store(f, type, source, value));
@@ -616,18 +632,37 @@ lw_infer_augmented_array(lw_infer_frame *f, uint32_t node, lw_infer_value x, lw_
     lw_infer_value result;
     lw_status status;
 
-    if (lw_array_row(f, x.type)->readonly)
-        return lw_complain(f, n->loc, "E162", describe_array(f, n->a, x.type),
-                           f->run->typed->options.readonly_help
-                               ? f->run->typed->options.readonly_help
-                               : "pass a writable array",
-                           "assignment into a read-only array");
+    LW_TRY(check_writable(f, n->loc, n->a, x.type));
     LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, x},
                            (lw_infer_operand){n->b, y}, &result));
     f->nodes[node].type = result.type;
     f->nodes[node].constant = 0;
     if (result.type != LW_T_BOTTOM)
         LW_TRY(lw_infer_array_store(f, node, x.type, result.type));
+fail:
+    return status;
+}
+
+/* A[mask] += v: of the elements under the mask. */
+static lw_status
+infer_augmented_mask(lw_infer_frame *f, uint32_t node, lw_type array)
+{
+    const lw_node *n = lw_node_of(f, node);
+    lw_infer_value element = {lw_array_row(f, array)->elements[0], 0}, y, result;
+    lw_status status;
+
+    LW_TRY(check_writable(f, n->loc, lw_node_of(f, n->a)->a, array));
+    f->nodes[n->a].operand = element.type;
+    LW_TRY(lw_infer_expr(f, n->b, &y));
+    if (lw_is_elementwise(f, y.type))
+        return lw_infer_masked_store(f, n->a, n->b, array,
+                                     y); /* which says that it is no number */
+    LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, element},
+                           (lw_infer_operand){n->b, y}, &result));
+    f->nodes[node].type = result.type;
+    f->nodes[node].constant = 0;
+    if (result.type != LW_T_BOTTOM)
+        LW_TRY(lw_infer_masked_store(f, n->a, n->b, array, result));
 fail:
     return status;
 }
@@ -639,8 +674,12 @@ lw_infer_augmented_store(lw_infer_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_of(f, node);
     lw_infer_value x = {0}, y, result;
+    bool is_masked;
     lw_status status;
 
+    LW_TRY(lw_infer_mask(f, n->a, &x.type, &is_masked));
+    if (is_masked)
+        return infer_augmented_mask(f, node, x.type);
     LW_TRY(infer_target(f, n->a, &x.type));
     f->nodes[n->a].operand = x.type;
     LW_TRY(lw_infer_operand_expr(f, n->b, &y));

@@ -244,3 +244,62 @@ lw_infer_array_store(lw_infer_frame *f, uint32_t source, lw_type to, lw_type val
 fail:
     return status;
 }
+
+/* ---- masks ---- */
+
+lw_status
+lw_infer_mask(lw_infer_frame *f, uint32_t target, lw_type *array, bool *is_masked)
+{
+    const lw_node *n = lw_node_of(f, target);
+    lw_node_kind kind;
+    lw_infer_value object, index;
+    const lw_type_row *row;
+    lw_status status;
+
+    *is_masked = false;
+    if (n->kind != LW_NODE_SUBSCRIPT)
+        return LW_OK;
+    kind = (lw_node_kind)lw_node_of(f, n->b)->kind;
+    if (kind == LW_NODE_SLICE || kind == LW_NODE_TUPLE || kind == LW_NODE_CONSTANT)
+        return LW_OK;
+    LW_TRY(lw_infer_expr(f, n->a, &object));
+    if (lw_array_row(f, object.type) == NULL || !lw_is_elementwise(f, object.type))
+        return LW_OK;
+    LW_TRY(lw_infer_operand_expr(f, n->b, &index));
+    row = lw_is_elementwise(f, index.type) ? lw_type_get(lw_types_of(f), index.type) : NULL;
+    *is_masked = row != NULL && row->elements[0] == LW_DT_b1;
+    *array = object.type;
+fail:
+    return status;
+}
+
+lw_status
+lw_infer_masked_store(lw_infer_frame *f, uint32_t target, uint32_t node, lw_type array,
+                      lw_infer_value value)
+{
+    const lw_node *n = lw_node_of(f, target);
+    const lw_type_row *to = lw_array_row(f, array);
+    const lw_type_row *mask = lw_type_get(lw_types_of(f), f->nodes[n->b].type);
+    lw_status status;
+
+    if (mask->ndim != to->ndim)
+        return lw_complain(f, lw_node_of(f, n->b)->loc, "E121",
+                           lw_format_text(f, "this is %s, the array is %s",
+                                          lw_describe_type(f, f->nodes[n->b].type),
+                                          lw_describe_type(f, array)),
+                           NULL, "a mask has as many axes as the array");
+    if (!lw_type_is_number(f, value.type))
+        return lw_complain(f, lw_node_of(f, node)->loc, "E160",
+                           lw_format_text(f, "this is %s", lw_describe_type(f, value.type)),
+                           "store a number, or `A[:] = np.where(mask, x, A)`",
+                           "only a number can be stored under a mask");
+    LW_TRY(lw_check_value(f, node, value.type, (lw_dtype)to->elements[0], "array"));
+    f->can_raise |= !f->run->typed->options.ignore_errors; /* shapes differ, or no order */
+    if (f->report) {
+        f->nodes[target].elementwise = true;
+        f->nodes[target].type = array;
+        settle(f, n->b);
+    }
+fail:
+    return status;
+}

@@ -391,6 +391,12 @@ lw_status lw_infer_array_named(lw_infer_frame *f, uint32_t node, lw_name_id name
                                const lw_arg *args, uint32_t n, lw_infer_value *out);
 /* E160: the value of the expression would be a new array. */
 lw_status lw_complain_new_array(lw_infer_frame *f, uint32_t node, lw_type type);
+/* Whether the target is `A[mask]`, where the mask is an array or array expression of bool; then
+ * *array: the type of A. */
+lw_status lw_infer_mask(lw_infer_frame *f, uint32_t target, lw_type *array, bool *is_masked);
+/* A[mask] = value of a number; node: what is stored, for messages. */
+lw_status lw_infer_masked_store(lw_infer_frame *f, uint32_t target, uint32_t node,
+                                lw_type array, lw_infer_value value);
 /* What may be stored into the array `to`, of whose operands `source` is the expression or
  * AUGASSIGN; marks its nodes as elementwise. */
 lw_status lw_infer_array_store(lw_infer_frame *f, uint32_t source, lw_type to, lw_type value);

@@ -326,6 +326,10 @@ store_field(lw_lower_frame *f, uint32_t target, lw_lower_value object, const cha
 void
 lw_lower_memory_store(lw_lower_frame *f, uint32_t target, lw_lower_value value)
 {
+    if (lw_typed_at(f, target)->elementwise) {
+        lw_lower_masked_store(f, target, value);
+        return;
+    }
     lw_lower_value object = lw_lower_expression(f, lw_node_at(f, target)->a);
     const char *name = lw_lower_field_name(f, target, object.type);
     lw_type type = lw_typed_at(f, target)->type;
@@ -365,6 +369,10 @@ lw_lower_target_array(lw_lower_frame *f, uint32_t target)
 void
 lw_lower_augmented_store(lw_lower_frame *f, uint32_t node)
 {
+    if (lw_typed_at(f, lw_node_at(f, node)->a)->elementwise) {
+        lw_lower_augmented_mask(f, node);
+        return;
+    }
     if (lw_typed_at(f, node)->elementwise) {
         lw_lower_augmented_array(f, node, lw_lower_target_array(f, lw_node_at(f, node)->a));
         return;

@@ -13,7 +13,9 @@
 #include <assert.h>
 
 typedef struct array_store {
-    uint32_t node; /* the expression, or an AUGASSIGN */
+    uint32_t node; /* the expression, or an AUGASSIGN; 0: `number` is stored */
+    uint32_t mask; /* an expression: which elements are stored; 0: all */
+    lw_lower_value number;
     lw_lower_value to;
     lw_leaves leaves;
     uint32_t array[LW_MOST_LEAVES];      /* by leaf: its number in `operation`; 0: no array */
@@ -129,32 +131,77 @@ load(lw_lower_frame *f, lw_lower_value array, lw_ref address)
                          lw_array_align_of(f, array.type));
 }
 
-/* The value that is stored, with the addresses of the arrays' elements by number. */
-static lw_lower_value
-evaluate(lw_lower_frame *f, const array_store *s, const lw_ref *addresses)
-{
-    const lw_node *n = lw_node_at(f, s->node);
-    lw_leaves elements = s->leaves;
-    const lw_leaves *outer = f->leaves;
-    lw_lower_value value;
-
-    for (uint32_t i = 0; i < elements.n; i++)
-        if (s->array[i] != 0)
-            elements.values[i] = load(f, s->leaves.values[i], addresses[s->array[i]]);
-    f->leaves = &elements;
-    value = n->kind == LW_NODE_AUGASSIGN
-                ? lw_lower_binary_nodes(f, s->node, (lw_pyop)n->op,
-                                        load(f, s->to, addresses[0]), n->b)
-                : lw_lower_expression(f, s->node);
-    f->leaves = outer;
-    return lw_value_convert(f, value, lw_array_row_of(f, s->to.type)->elements[0]);
-}
-
 static void
 store(lw_lower_frame *f, const array_store *s, lw_ref address, lw_lower_value value)
 {
     lw_lower_store(f, lw_array_row_of(f, s->to.type)->elements[0], address, value,
                    lw_array_align_of(f, s->to.type));
+}
+
+/* The leaves where arrays stand for their elements at these addresses, which are by number. */
+static lw_leaves
+elements_at(lw_lower_frame *f, const array_store *s, const lw_ref *addresses)
+{
+    lw_leaves elements = s->leaves;
+
+    for (uint32_t i = 0; i < elements.n; i++)
+        if (s->array[i] != 0)
+            elements.values[i] = load(f, s->leaves.values[i], addresses[s->array[i]]);
+    return elements;
+}
+
+/* The value that is stored, in the type of the target's elements. */
+static lw_lower_value
+evaluate(lw_lower_frame *f, const array_store *s, lw_ref target)
+{
+    const lw_node *n = lw_node_at(f, s->node);
+    lw_lower_value value;
+
+    if (s->node == 0)
+        value = s->number;
+    else if (n->kind == LW_NODE_AUGASSIGN)
+        value = lw_lower_binary_nodes(f, s->node, (lw_pyop)n->op, load(f, s->to, target), n->b);
+    else
+        value = lw_lower_expression(f, s->node);
+    return lw_value_convert(f, value, lw_array_row_of(f, s->to.type)->elements[0]);
+}
+
+static lw_ref
+mask_at(lw_lower_frame *f, const array_store *s)
+{
+    return lw_value_truth(f, lw_lower_expression(f, s->mask));
+}
+
+/* What an element becomes, which under a mask may be what it was. */
+static lw_lower_value
+evaluate_at(lw_lower_frame *f, const array_store *s, const lw_ref *addresses)
+{
+    lw_leaves elements = elements_at(f, s, addresses);
+    const lw_leaves *outer = f->leaves;
+    lw_lower_value value;
+
+    f->leaves = &elements;
+    value = evaluate(f, s, addresses[0]);
+    if (s->mask != 0)
+        value = lw_value_select(f, mask_at(f, s), value, load(f, s->to, addresses[0]));
+    f->leaves = outer;
+    return value;
+}
+
+/* Stores an element, if the mask is true there. */
+static void
+store_at(lw_lower_frame *f, const array_store *s, const lw_ref *addresses)
+{
+    lw_leaves elements = elements_at(f, s, addresses);
+    const lw_leaves *outer = f->leaves;
+
+    f->leaves = &elements;
+    if (s->mask != 0)
+        lw_ir_if(&f->b, mask_at(f, s));
+    store(f, s, addresses[0], evaluate(f, s, addresses[0]));
+    if (s->mask != 0)
+        lw_ir_end(&f->b);
+    f->leaves = outer;
 }
 
 /* ---- arrays that share no memory ---- */
@@ -168,7 +215,7 @@ store_apart(lw_lower_frame *f, const array_store *s)
     lw_cursor_open(f, s->to, s->differs, loops);
     for (uint32_t k = 0; k < s->operation.n; k++)
         addresses[k] = lw_cursor_address(f, &s->cursors[k], loops, s->operation.ndim);
-    store(f, s, addresses[0], evaluate(f, s, addresses));
+    store_at(f, s, addresses);
     lw_cursor_close(f, s->to, loops);
 }
 
@@ -211,7 +258,7 @@ store_one_by_one(lw_lower_frame *f, const array_store *s, const lw_elementwise *
 
     open_loops(&f->b, w, &p);
     addresses_at(&f->b, w, &p, addresses);
-    store(f, s, addresses[0], evaluate(f, s, addresses));
+    store(f, s, addresses[0], evaluate_at(f, s, addresses));
     close_loops(&f->b, w, &p);
 }
 
@@ -226,8 +273,8 @@ store_pairs(lw_lower_frame *f, const array_store *s, const lw_order *o)
     addresses_at(&f->b, &o->operation, &p, first);
     addresses_at(&f->b, &o->partners, &p, second);
     lw_ir_if(&f->b, lw_in_front(&f->b, first[0], second[0]));
-    values[0] = evaluate(f, s, first);
-    values[1] = evaluate(f, s, second);
+    values[0] = evaluate_at(f, s, first);
+    values[1] = evaluate_at(f, s, second);
     store(f, s, first[0], values[0]);
     store(f, s, second[0], values[1]);
     lw_ir_end(&f->b);
@@ -253,7 +300,7 @@ move_buffer(lw_lower_frame *f, const array_store *s, const lw_elementwise *w, lw
     if (back)
         store(f, s, addresses[0], lw_lower_load(f, element, at, 0));
     else
-        lw_lower_store(f, element, at, evaluate(f, s, addresses), 0);
+        lw_lower_store(f, element, at, evaluate_at(f, s, addresses), 0);
     close_loops(b, w, &p);
 }
 
@@ -291,7 +338,6 @@ store_array(lw_lower_frame *f, array_store *s)
     describe_operation(f, s);
     if (lw_lower_has_failed(f))
         return;
-    lw_lower_set_loc(f, s->node);
     if (s->operation.n == 1) {
         store_apart(f, s);
         return;
@@ -313,6 +359,7 @@ lw_lower_array_store(lw_lower_frame *f, uint32_t target, uint32_t node)
     *s = (array_store){.node = node};
     find_leaves(f, s, node);
     s->to = lw_lower_target_array(f, target);
+    lw_lower_set_loc(f, node);
     store_array(f, s);
 }
 
@@ -325,7 +372,84 @@ lw_lower_augmented_array(lw_lower_frame *f, uint32_t node, lw_lower_value to)
         return;
     *s = (array_store){.node = node, .to = to};
     find_leaves(f, s, node);
+    lw_lower_set_loc(f, node);
     store_array(f, s);
+}
+
+/* ---- masks ---- */
+
+/* b1: the array ends in an axis of the same extent as this one of the target; 0: it has none.
+ */
+static lw_ref
+has_extent(lw_lower_frame *f, const array_store *s, lw_lower_value leaf, uint32_t axis)
+{
+    uint32_t n = lw_is_array(f, leaf) ? lw_array_row_of(f, leaf.type)->ndim : 0;
+    uint32_t ndim = lw_array_row_of(f, s->to.type)->ndim;
+
+    if (axis + n < ndim)
+        return lw_ir_int(&f->b, LW_DT_b1, 0);
+    return lw_ir_compare(&f->b, LW_OP_EQ, lw_array_extent(f, leaf, axis + n - ndim),
+                         lw_array_extent(f, s->to, axis));
+}
+
+/* IndexError unless along each axis an array of the mask, the first n leaves, has the target's
+ * extent: a mask as a whole is not repeated. */
+static void
+check_mask(lw_lower_frame *f, const array_store *s, uint32_t n)
+{
+    lw_builder *b = &f->b;
+    lw_ref all = lw_ir_int(b, LW_DT_b1, 1);
+
+    for (uint32_t axis = 0; axis < lw_array_row_of(f, s->to.type)->ndim; axis++) {
+        lw_ref any = lw_ir_int(b, LW_DT_b1, 0);
+        for (uint32_t i = 0; i < n; i++)
+            any = lw_ir_or(b, any, has_extent(f, s, s->leaves.values[i], axis));
+        all = lw_ir_and(b, all, any);
+    }
+    if (lw_raises_errors(f))
+        lw_lower_raise(f, lw_ir_not(b, all), "IndexError",
+                       "the mask has another shape than the array");
+}
+
+/* node: an AUGASSIGN, or 0. NULL: memory is out. */
+static array_store *
+masked_store(lw_lower_frame *f, uint32_t target, uint32_t node)
+{
+    const lw_node *t = lw_node_at(f, target);
+    array_store *s = lw_arena_take(f->l->arena, sizeof *s);
+    uint32_t n_mask;
+
+    if (s == NULL)
+        return NULL;
+    *s = (array_store){.node = node, .mask = t->b};
+    s->to = lw_lower_expression(f, t->a);
+    find_leaves(f, s, t->b);
+    n_mask = s->leaves.n;
+    if (node != 0) /* the operand is a number */
+        add_leaf(f, s, lw_node_at(f, node)->b);
+    lw_lower_set_loc(f, target);
+    check_mask(f, s, n_mask);
+    return s;
+}
+
+void
+lw_lower_masked_store(lw_lower_frame *f, uint32_t target, lw_lower_value value)
+{
+    array_store *s = masked_store(f, target, 0);
+
+    if (s == NULL)
+        return;
+    s->number = value;
+    store_array(f, s);
+}
+
+void
+lw_lower_augmented_mask(lw_lower_frame *f, uint32_t node)
+{
+    array_store *s = masked_store(f, lw_node_at(f, node)->a, node);
+
+    if (s != NULL)
+        store_array(f, s);
 }
 
 const lw_lower_value *

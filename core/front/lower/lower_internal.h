@@ -295,6 +295,9 @@ lw_lower_value lw_lower_target_array(lw_lower_frame *f, uint32_t target);
 void lw_lower_array_store(lw_lower_frame *f, uint32_t target, uint32_t node);
 /* An AUGASSIGN of the array `to`. */
 void lw_lower_augmented_array(lw_lower_frame *f, uint32_t node, lw_lower_value to);
+/* A[mask] = value, and its AUGASSIGN. */
+void lw_lower_masked_store(lw_lower_frame *f, uint32_t target, lw_lower_value value);
+void lw_lower_augmented_mask(lw_lower_frame *f, uint32_t node);
 /* The value that stands for a part of an array expression; NULL: the node is none. */
 const lw_lower_value *lw_lower_leaf(const lw_lower_frame *f, uint32_t node);
 
