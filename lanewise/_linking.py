@@ -2,6 +2,7 @@
 them, and the files they lie in. What numba.cuda has under these names."""
 
 import collections
+import errno
 import io
 import os
 
@@ -22,6 +23,20 @@ def _content(data, binary):
         expected = "bytes" if binary else "str or bytes"
         raise TypeError(f"data must be {expected}, not {type(data).__name__}")
     return data
+
+
+def _folders(value):
+    """include_dirs= as a tuple of str: one folder, or a collection in the order of the search."""
+    if isinstance(value, (str, os.PathLike)):
+        value = (value,)
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"include_dirs must be folders, not {value!r:.200}")
+    for folder in value:
+        if not isinstance(folder, (str, os.PathLike)):
+            raise TypeError(f"include_dirs must hold paths, not {folder!r:.200}")
+        if not os.path.isdir(folder):
+            raise FileNotFoundError(errno.ENOENT, "include_dirs has no such folder", os.fspath(folder))
+    return tuple(os.path.abspath(folder) for folder in value)
 
 
 def _check_callback(callback, name):
@@ -112,6 +127,7 @@ class LinkableCode:
 
     kind = ""
     _binary = True
+    _include_dirs = ()
 
     def __init__(self, data, name=None, setup_callback=None, teardown_callback=None, nrt=False):
         if not self.kind:
@@ -164,9 +180,25 @@ class PTXSource(LinkableCode):
 
 class CUSource(LinkableCode):
     """CUDA C++ text, compiled by NVRTC for the kernel's device and inlined. Functions for kernels
-    are `extern "C" __device__`."""
+    are `extern "C" __device__`.
+
+    include_dirs: a folder, or a list of them, in which included files are looked for: behind the
+    source's own, where it was read from a file, and before the setting include_path and the toolkit's.
+
+        >>> cuda.CUSource('extern "C" __device__ int one() { return 1; }', "one.cu", include_dirs=["."]).name
+        'one.cu'
+    """
 
     kind, _binary = "cu", False
+
+    def __init__(self, data, name=None, setup_callback=None, teardown_callback=None, nrt=False, include_dirs=()):
+        super().__init__(data, name, setup_callback, teardown_callback, nrt)
+        self._include_dirs = _folders(include_dirs)
+
+    @property
+    def include_dirs(self):
+        """Where included files are looked for, a tuple of absolute paths."""
+        return self._include_dirs
 
 
 class Cubin(LinkableCode):

@@ -1390,4 +1390,18 @@ def compile_ptx(
     launch_bounds: int | tuple[int, ...] | None = None,
 ) -> tuple[str, Type]: ...
 def compile_ptx_for_current_device(pyfunc: Callable[..., Any], sig: _SignatureLike, **keywords: Any) -> tuple[str, Type]: ...
-def compile_all(pyfunc: Callable[..., Any], sig: _SignatureLike, **keywords: Any) -> tuple[list[Any], Type]: ...
+def compile_all(
+    pyfunc: Callable[..., Any],
+    sig: _SignatureLike,
+    debug: bool | None = None,
+    lineinfo: bool = False,
+    device: bool = True,
+    fastmath: _FastMath = False,
+    cc: tuple[int, int] | None = None,
+    opt: bool | None = None,
+    abi: Literal["c", "numba"] | None = None,
+    abi_info: dict[str, str] | None = None,
+    output: Literal["ptx", "ltoir"] = "ltoir",
+    forceinline: bool = False,
+    launch_bounds: int | tuple[int, ...] | None = None,
+) -> tuple[list[Any], Type]: ...
