@@ -2,7 +2,7 @@ from abc import ABC, ABCMeta, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Any, Final, Literal, NamedTuple, Protocol, SupportsIndex, final, overload
+from typing import Any, Final, Literal, NamedTuple, ParamSpec, Protocol, SupportsIndex, TypeVar, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -19,7 +19,7 @@ __all__ = [
     "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream",
     "from_dlpack", "get_current_device", "gpus", "is_available", "is_cuda_array", "jit", "legacy_default_stream", "list_devices",
     "managed_array", "mapped", "mapped_array", "mapped_array_like", "open_ipc_array", "open_ipc_handle", "per_thread_default_stream", "pinned", "pinned_array", "pinned_array_like", "profile_start",
-    "profile_stop", "profiling", "random", "reduce", "select_device", "set_memory_manager", "stream", "synchronize", "to_device",
+    "profile_stop", "profiling", "random", "reduce", "require_context", "select_device", "set_memory_manager", "stream", "synchronize", "to_device",
     # generated: names
     "activemask",
     "all_sync",
@@ -85,6 +85,9 @@ from lanewise._core import Kernel, Type, _Check, _FastMath, _Parameters, _Signat
 from lanewise._core import reduce as reduce
 
 Reduce = reduce
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 class _HasCudaStream(Protocol):
     def __cuda_stream__(self) -> tuple[int, int]: ...
@@ -549,6 +552,7 @@ class IpcHandle:
     ) -> DeviceArray: ...
     def close(self) -> None: ...
 
+def require_context(function: Callable[_P, _R]) -> Callable[_P, _R]: ...
 def list_devices() -> list[Device]: ...
 def legacy_default_stream() -> Stream: ...
 def pinned_array_like(ary: Any) -> NDArray[Any]: ...
