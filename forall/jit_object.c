@@ -390,6 +390,7 @@ static PyGetSetDef kernel_getset[] = {
     {"_declared_signatures", get_declared, NULL, NULL, NULL},
     {"overloads", get_overloads, NULL,
      PyDoc_STR("what it is compiled for, a mapping from signatures to objects to ask"), NULL},
+    {"definitions", get_overloads, NULL, PyDoc_STR("overloads, by numba's older name"), NULL},
     {"specialized", get_specialized, NULL,
      PyDoc_STR("True when signatures were given: nothing else is compiled"), NULL},
     {"__lanewise_link__", get_link, NULL, PyDoc_STR("link=: kernels that call it need it too"),

@@ -36,6 +36,28 @@ def _check(device, abi, abi_info, output, forceinline, launch_bounds):
         raise ValueError(f"abi_info has no {sorted(unknown)[0]!r:.200}: only 'abi_name'")
 
 
+def _compiled(pyfunc, sig, debug, lineinfo, device, fastmath, cc, opt, abi, abi_info, output, forceinline,
+              launch_bounds):
+    """The code, the type of its result, and what it is to be linked with."""
+    if sig is None or isinstance(sig, list):
+        raise TypeError(f"sig must be one signature or a tuple of types, not {sig!r:.200}")
+    abi = abi or ("c" if device else "numba")
+    _check(device, abi, abi_info, output, forceinline, launch_bounds)
+    capability = _capability(cc)
+    options = dict(debug=bool(debug), lineinfo=lineinfo, fastmath=fastmath,
+                   opt=True if opt is None else bool(opt), target="cuda", device=device)
+    if not device:
+        kernel = _core.jit(launch_bounds=launch_bounds, **options)(pyfunc)
+        form = kernel.inspect_ptx if output == "ptx" else kernel.inspect_ltoir
+        return form(sig, f"sm_{capability}"), _core.void, kernel._linked()
+    function = _core.jit(**options)(pyfunc)
+    name = (abi_info or {}).get("abi_name", pyfunc.__name__)
+    if name == "<lambda>":
+        name = "lambda"
+    code, result = _core._compile_device(function, sig, capability, output, name)
+    return code, _core._type_from_text(result), function._linked()
+
+
 def compile(pyfunc, sig, debug=None, lineinfo=False, device=True, fastmath=False, cc=None, opt=None,
             abi=None, abi_info=None, output="ptx", forceinline=False, launch_bounds=None):
     """Compile a function for a GPU ahead of time: its code and the type of its result.
@@ -52,23 +74,8 @@ def compile(pyfunc, sig, debug=None, lineinfo=False, device=True, fastmath=False
         >>> '.target sm_90' in ptx, result
         (True, float32)
     """
-    if sig is None or isinstance(sig, list):
-        raise TypeError(f"sig must be one signature or a tuple of types, not {sig!r:.200}")
-    abi = abi or ("c" if device else "numba")
-    _check(device, abi, abi_info, output, forceinline, launch_bounds)
-    capability = _capability(cc)
-    options = dict(debug=bool(debug), lineinfo=lineinfo, fastmath=fastmath,
-                   opt=True if opt is None else bool(opt), target="cuda", device=device)
-    if not device:
-        kernel = _core.jit(launch_bounds=launch_bounds, **options)(pyfunc)
-        form = kernel.inspect_ptx if output == "ptx" else kernel.inspect_ltoir
-        return form(sig, f"sm_{capability}"), _core.void
-    function = _core.jit(**options)(pyfunc)
-    name = (abi_info or {}).get("abi_name", pyfunc.__name__)
-    if name == "<lambda>":
-        name = "lambda"
-    code, result = _core._compile_device(function, sig, capability, output, name)
-    return code, _core._type_from_text(result)
+    return _compiled(pyfunc, sig, debug, lineinfo, device, fastmath, cc, opt, abi, abi_info, output, forceinline,
+                     launch_bounds)[:2]
 
 
 def _current_capability():
@@ -97,7 +104,28 @@ def compile_ptx_for_current_device(pyfunc, sig, **keywords):
     return compile_ptx(pyfunc, sig, cc=_current_capability(), **keywords)
 
 
-def compile_all(pyfunc, sig, **keywords):
-    """compile(), with the code in a list, as there is one piece of it."""
-    code, result = compile(pyfunc, sig, **keywords)
-    return [code], result
+def compile_all(pyfunc, sig, debug=None, lineinfo=False, device=True, fastmath=False, cc=None, opt=None,
+                abi=None, abi_info=None, output="ltoir", forceinline=False, launch_bounds=None):
+    """compile(), with the code that the function is to be linked with: a list, and the type of the result.
+
+    The list begins with the function's own code. CUDA C++ is in it as what `output` says, "ltoir" by default; code of other
+    kinds as the LinkableCode that it is. Code of equal contents is in it once.
+
+    Raises what compile() raises; LinkError for CUDA C++ that NVRTC refuses, CompilerNotFound without NVRTC.
+
+        >>> (code,), result = cuda.compile_all(lambda x: x + 1, float32(float32), output="ptx")
+        >>> '.target sm_75' in code, result
+        (True, float32)
+    """
+    code, result, linked = _compiled(pyfunc, sig, debug, lineinfo, device, fastmath, cc, opt, abi, abi_info, output,
+                                     forceinline, launch_bounds)
+    codes, seen = [code], set()
+    for item in linked:
+        identity = item.kind, item.data, item._include_dirs
+        if identity in seen:
+            continue
+        seen.add(identity)
+        if item.kind == "cu":
+            item = _core._compile_source(item, _capability(cc), output == "ptx", bool(lineinfo), bool(fastmath))
+        codes.append(item)
+    return codes, result

@@ -248,8 +248,6 @@ def mapped_array(shape, dtype=np.float64, strides=None, order="C", stream=0, por
 
 def managed_array(shape, dtype=np.float64, strides=None, order="C", stream=0, attach_global=True):
     _check_stream(stream)
-    if not attach_global:
-        raise ValueError("attach_global: only True is supported (memory for all streams)")
     return _new(shape, dtype, strides, order, HostMappedArray)
 
 

@@ -71,6 +71,12 @@ class MemoryPointer:
     def device_pointer_value(self):
         return _number(self.device_pointer) or None
 
+    @property
+    def __cuda_array_interface__(self):
+        """Its bytes: cuda.as_cuda_array(memory) is an array of uint8, whose view(dtype) has other items."""
+        return {"version": 3, "shape": (self.size,), "strides": None, "typestr": "|u1",
+                "data": (self.device_pointer_value or 0, False), "stream": None}
+
     def own(self):
         """The memory itself: Python's references keep it."""
         return self
@@ -234,7 +240,7 @@ class HostOnlyCUDAMemoryManager(BaseCUDAMemoryManager):
         return self._host(MappedMemory if mapped else PinnedMemory, host, size, owner, capsule)
 
     def memallocmanaged(self, size, attach_global=True):
-        capsule, host, _ = _cuda._host_allocate("managed", size)
+        capsule, host, _ = _cuda._host_allocate("managed" if attach_global else "managed-at-host", size)
         return self._host(MemoryPointer, host, size, None, capsule)
 
     def _host(self, kind, pointer, size, owner, capsule):
@@ -329,13 +335,13 @@ def _host_parts(manager, method: str, memory, mapped: bool):
 
 def _allocate_host(ordinal: int, kind: str, size: int):
     with _current(ordinal) as manager:
-        if kind != "managed":
+        if not kind.startswith("managed"):
             mapped = kind != "pinned"
             memory = manager.memhostalloc(size, mapped=mapped, portable=True, wc=kind == "write-combined")
             return _host_parts(manager, "memhostalloc", memory, mapped)
         if not hasattr(manager, "memallocmanaged"):  # not a part of the interface
             return _cuda._host_allocate(kind, size)
-        return _host_parts(manager, "memallocmanaged", manager.memallocmanaged(size, True), True)
+        return _host_parts(manager, "memallocmanaged", manager.memallocmanaged(size, kind == "managed"), True)
 
 
 def _pin(ordinal: int, owner, pointer: int, size: int, mapped: int):

@@ -14,6 +14,7 @@ then, kernels run on the CPU, and the CPU is the one device.
 from __future__ import annotations
 
 import contextlib as _contextlib
+import functools as _functools
 import sys as _sys
 
 from lanewise import random
@@ -112,7 +113,7 @@ __all__ = [
     "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream",
     "from_dlpack", "get_current_device", "gpus", "is_available", "is_cuda_array", "jit", "legacy_default_stream", "list_devices",
     "managed_array", "mapped", "mapped_array", "mapped_array_like", "open_ipc_array", "open_ipc_handle", "per_thread_default_stream", "pinned", "pinned_array", "pinned_array_like", "profile_start",
-    "profile_stop", "profiling", "random", "reduce", "select_device", "set_memory_manager", "stream", "synchronize", "to_device", *sorted(dir(_intrinsics.cuda)),
+    "profile_stop", "profiling", "random", "reduce", "require_context", "select_device", "set_memory_manager", "stream", "synchronize", "to_device", *sorted(dir(_intrinsics.cuda)),
 ]
 
 
@@ -166,6 +167,31 @@ def profiling():
         yield
     finally:
         profile_stop()
+
+
+def require_context(function):
+    """A decorator: the function is called with the current device's context open, and its thread on that device.
+
+    Raises DriverError at the call, where there is no device; TypeError for what cannot be called.
+
+    >>> import lanewise as lw
+    >>> from lanewise import cuda
+    >>> @cuda.require_context
+    ... def capability():
+    ...     return cuda.get_current_device().id
+    >>> with lw.config(target="cpu"):
+    ...     capability()
+    0
+    """
+    if not callable(function):
+        raise TypeError(f"function must be callable, not {function!r:.200}")
+
+    @_functools.wraps(function)
+    def call(*args, **kwargs):
+        current_context()
+        return function(*args, **kwargs)
+
+    return call
 
 
 def list_devices():

@@ -2,7 +2,7 @@ from abc import ABC, ABCMeta, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Any, Final, Literal, NamedTuple, Protocol, SupportsIndex, final, overload
+from typing import Any, Final, Literal, NamedTuple, ParamSpec, Protocol, SupportsIndex, TypeVar, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -19,7 +19,7 @@ __all__ = [
     "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream",
     "from_dlpack", "get_current_device", "gpus", "is_available", "is_cuda_array", "jit", "legacy_default_stream", "list_devices",
     "managed_array", "mapped", "mapped_array", "mapped_array_like", "open_ipc_array", "open_ipc_handle", "per_thread_default_stream", "pinned", "pinned_array", "pinned_array_like", "profile_start",
-    "profile_stop", "profiling", "random", "reduce", "select_device", "set_memory_manager", "stream", "synchronize", "to_device",
+    "profile_stop", "profiling", "random", "reduce", "require_context", "select_device", "set_memory_manager", "stream", "synchronize", "to_device",
     # generated: names
     "activemask",
     "all_sync",
@@ -85,6 +85,9 @@ from lanewise._core import Kernel, Type, _Check, _FastMath, _Parameters, _Signat
 from lanewise._core import reduce as reduce
 
 Reduce = reduce
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 class _HasCudaStream(Protocol):
     def __cuda_stream__(self) -> tuple[int, int]: ...
@@ -467,6 +470,8 @@ class MemoryPointer:
     def device_ctypes_pointer(self) -> Any: ...
     @property
     def device_pointer_value(self) -> int | None: ...
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
     def own(self) -> MemoryPointer: ...
     def free(self) -> None: ...
     def memset(self, byte: int, count: int | None = None, stream: _StreamLike = 0) -> None: ...
@@ -547,6 +552,7 @@ class IpcHandle:
     ) -> DeviceArray: ...
     def close(self) -> None: ...
 
+def require_context(function: Callable[_P, _R]) -> Callable[_P, _R]: ...
 def list_devices() -> list[Device]: ...
 def legacy_default_stream() -> Stream: ...
 def pinned_array_like(ary: Any) -> NDArray[Any]: ...
@@ -1388,4 +1394,18 @@ def compile_ptx(
     launch_bounds: int | tuple[int, ...] | None = None,
 ) -> tuple[str, Type]: ...
 def compile_ptx_for_current_device(pyfunc: Callable[..., Any], sig: _SignatureLike, **keywords: Any) -> tuple[str, Type]: ...
-def compile_all(pyfunc: Callable[..., Any], sig: _SignatureLike, **keywords: Any) -> tuple[list[Any], Type]: ...
+def compile_all(
+    pyfunc: Callable[..., Any],
+    sig: _SignatureLike,
+    debug: bool | None = None,
+    lineinfo: bool = False,
+    device: bool = True,
+    fastmath: _FastMath = False,
+    cc: tuple[int, int] | None = None,
+    opt: bool | None = None,
+    abi: Literal["c", "numba"] | None = None,
+    abi_info: dict[str, str] | None = None,
+    output: Literal["ptx", "ltoir"] = "ltoir",
+    forceinline: bool = False,
+    launch_bounds: int | tuple[int, ...] | None = None,
+) -> tuple[list[Any], Type]: ...

@@ -114,7 +114,36 @@ lw_fill(const lw_copy_queue *queue, CUdeviceptr to, uint32_t value, size_t item_
 }
 
 /* PORTABLE: page-locked for every context of the process. */
-enum { PORTABLE = 1, DEVICE_MAP = 2, WRITE_COMBINED = 4, ATTACH_GLOBAL = 1 };
+enum { PORTABLE = 1, DEVICE_MAP = 2, WRITE_COMBINED = 4, ATTACH_GLOBAL = 1, ATTACH_HOST = 2 };
+
+static bool
+is_managed(lw_host_kind kind)
+{
+    return kind == LW_HOST_MANAGED || kind == LW_HOST_MANAGED_AT_HOST;
+}
+
+/* Memory attached to the host is reached by kernels at once where the device can share pages
+ * with the host, and elsewhere only by streams that it is attached to, which nothing here does.
+ */
+static lw_status
+managed_memory(lw_host_block *block, lw_error *err)
+{
+    bool at_host = block->kind == LW_HOST_MANAGED_AT_HOST;
+    lw_status status;
+
+    if (at_host && !block->device->concurrent_managed)
+        return lw_fail(
+            err, LW_ERR_VALUE,
+            "attach_global: must be True on device %d, whose kernels could not reach "
+            "the memory (CONCURRENT_MANAGED_ACCESS is 0)",
+            block->device->ordinal);
+    status =
+        LW_CUDA(MemAllocManaged,
+                (&block->address, block->size_bytes, at_host ? ATTACH_HOST : ATTACH_GLOBAL),
+                block->device->ordinal, err);
+    block->host = (void *)(uintptr_t)block->address; /* one address for both */
+    return status;
+}
 
 static lw_status
 host_memory(lw_host_block *block, lw_error *err)
@@ -126,14 +155,9 @@ host_memory(lw_host_block *block, lw_error *err)
         [LW_HOST_REGISTERED] = PORTABLE | DEVICE_MAP,
     };
     int ordinal = block->device->ordinal;
-    lw_status status;
 
-    if (block->kind == LW_HOST_MANAGED) {
-        status = LW_CUDA(MemAllocManaged, (&block->address, block->size_bytes, ATTACH_GLOBAL),
-                         ordinal, err);
-        block->host = (void *)(uintptr_t)block->address; /* one address for both */
-        return status;
-    }
+    if (is_managed(block->kind))
+        return managed_memory(block, err);
     if (block->kind == LW_HOST_REGISTERED)
         return LW_CUDA(MemHostRegister,
                        (block->host, block->size_bytes, flags[LW_HOST_REGISTERED]), ordinal,
@@ -147,7 +171,7 @@ unmake(lw_host_block *block)
 {
     int ordinal = block->device->ordinal;
 
-    if (block->kind == LW_HOST_MANAGED)
+    if (is_managed(block->kind))
         (void)LW_CUDA(MemFree, (block->address), ordinal, NULL);
     else if (block->kind == LW_HOST_REGISTERED)
         (void)LW_CUDA(MemHostUnregister, (block->host), ordinal, NULL);
@@ -172,7 +196,7 @@ lw_host_block_new(lw_device *device, lw_host_kind kind, void *memory, size_t siz
     LW_TRY(lw_context_hold(device, &block->context, err));
     LW_TRY(lw_device_visit(device, &before, err));
     LW_TRY(host_memory(block, err));
-    if (kind != LW_HOST_PINNED && kind != LW_HOST_MANAGED) {
+    if (kind != LW_HOST_PINNED && !is_managed(kind)) {
         status = LW_CUDA(MemHostGetDevicePointer, (&block->address, block->host, 0),
                          device->ordinal, err);
         if (status != LW_OK)

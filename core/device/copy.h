@@ -30,11 +30,12 @@ lw_status lw_fill(const lw_copy_queue *queue, CUdeviceptr to, uint32_t value, si
                   size_t n, lw_error *err);
 
 typedef enum lw_host_kind {
-    LW_HOST_PINNED,         /* page-locked, from cuMemHostAlloc */
-    LW_HOST_MAPPED,         /* page-locked, with a device address */
-    LW_HOST_WRITE_COMBINED, /* mapped, fast to write, slow to read on the host */
-    LW_HOST_MANAGED,        /* migrates between host and device */
-    LW_HOST_REGISTERED,     /* the caller's memory, page-locked while this lives */
+    LW_HOST_PINNED,          /* page-locked, from cuMemHostAlloc */
+    LW_HOST_MAPPED,          /* page-locked, with a device address */
+    LW_HOST_WRITE_COMBINED,  /* mapped, fast to write, slow to read on the host */
+    LW_HOST_MANAGED,         /* migrates between host and device */
+    LW_HOST_MANAGED_AT_HOST, /* the same, attached to the host alone: managed_array */
+    LW_HOST_REGISTERED,      /* the caller's memory, page-locked while this lives */
 } lw_host_kind;
 
 typedef struct lw_host_block {

@@ -90,8 +90,9 @@ cuda_options(const job *j)
 /* ---- the user's code ---- */
 
 typedef struct source_job {
-    const lw_link_input *source;
+    const lw_link_code *code;
     const job *job;
+    bool ptx;
     lw_bytes *out;
 } source_job;
 
@@ -100,9 +101,14 @@ run_nvrtc(void *context, lw_error *err)
 {
     const source_job *s = context;
     lw_cuda_options options = cuda_options(s->job);
+    lw_nvrtc_source source = {.text = s->code->input.data,
+                              .n = s->code->input.n,
+                              .name = s->code->input.name,
+                              .folders = s->code->folders,
+                              .n_folders = s->code->n_folders,
+                              .ptx = s->ptx};
 
-    return lw_nvrtc_compile(s->source->data, s->source->n, s->source->name, &options, s->out,
-                            err);
+    return lw_nvrtc_compile(&source, &options, s->out, err);
 }
 
 static lw_status
@@ -134,7 +140,7 @@ includes(const lw_link_input *source)
 static lw_status
 compile_source(const job *j, const lw_link_code *code, lw_blob **out, lw_error *err)
 {
-    source_job s = {.source = &code->input, .job = j};
+    source_job s = {.code = code, .job = j};
     lw_cache_request request = {
         .kind = LW_CACHE_LTOIR,
         .use_disk = j->options->use_disk && !includes(&code->input),
@@ -152,12 +158,23 @@ compile_source(const job *j, const lw_link_code *code, lw_blob **out, lw_error *
     lw_sha256_init(&sha);
     lw_sha256_add_text(&sha, flags);
     lw_sha256_add_text(&sha, code->input.name ? code->input.name : "");
+    lw_sha256_add_text(&sha, lw_env_text(LW_ENV_include_path));
     lw_sha256_add(&sha, &nvrtc, sizeof nvrtc);
     lw_sha256_add(&sha, &code->id, sizeof code->id);
     request.key = lw_sha256_finish(&sha);
     status = lw_cache_get_or_make(&request, out, NULL, err);
 fail:
     return status;
+}
+
+lw_status
+lw_build_source(const lw_link_code *code, int cc, const lw_build_options *options, bool ptx,
+                lw_bytes *out, lw_error *err)
+{
+    job j = {.cc = cc, .options = options};
+    source_job s = {.code = code, .job = &j, .ptx = ptx};
+
+    return make_source(&s, out, err);
 }
 
 static lw_status

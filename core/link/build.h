@@ -15,7 +15,10 @@
 /* The user's code with which a kernel is linked. */
 typedef struct lw_link_code {
     lw_link_input input;
-    lw_digest id; /* of its bytes */
+    lw_digest id; /* of its bytes, and of the folders */
+    /* CUDA C++: where included files are looked for */
+    const char **folders;
+    uint32_t n_folders;
 } lw_link_code;
 
 typedef struct lw_build_options {
@@ -58,6 +61,9 @@ void lw_build_symbol(const char *name, uint64_t hash, char out[96]);
  * nvvm ptx ltoir cubin sass object asm ir; target_cc 0 = the host. Not cached. */
 lw_status lw_build_output(const lw_module *module, int target_cc, const char *output,
                           const lw_build_options *options, lw_bytes *out, lw_error *err);
+/* CUDA C++ as LTO-IR, or as PTX with a NUL behind it. Not cached. */
+lw_status lw_build_source(const lw_link_code *code, int cc, const lw_build_options *options,
+                          bool ptx, lw_bytes *out, lw_error *err);
 /* Whether LANEWISE_DUMP names this stage (and LANEWISE_DUMP_ONLY this function); prints a
  * stage. */
 bool lw_dump_wanted(const char *stage, const char *name);

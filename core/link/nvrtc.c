@@ -1,6 +1,8 @@
 /* Source of the facts about NVRTC: NVIDIA, NVRTC documentation, CUDA 13.0. */
 #include "core/link/nvrtc.h"
 
+#include "core/base/array.h"
+#include "core/base/env.h"
 #include "core/base/lock.h"
 #include "core/base/memory.h"
 #include "core/link/toolchain.h"
@@ -51,6 +53,7 @@ find(lw_text *path, lw_text *include, lw_error *err)
 typedef struct job {
     const nvrtc_table *nvrtc;
     void *program;
+    const lw_nvrtc_source *source;
     const char *name;
 } job;
 
@@ -80,10 +83,8 @@ fail_call(const job *j, const char *call, int result, lw_error *err)
 enum { FLAG_LENGTH = 32 };
 
 typedef struct flags {
-    char text[5][FLAG_LENGTH];
-    lw_text beside, toolkit, library; /* folders in which included files are looked for */
-    const char *items[10];
-    int n;
+    lw_arena arena; /* of all that is here */
+    LW_ARRAY(const char *) items;
 } flags;
 
 static const char *
@@ -92,11 +93,60 @@ truth(bool value)
     return value ? "true" : "false";
 }
 
+/* What does not fit is seen in arena.failed. */
 static void
-add_folder(flags *f, lw_text *text, const char *folder, size_t n)
+add(flags *f, const char *text)
 {
-    lw_text_addf(text, "-I%.*s", (int)n, folder);
-    f->items[f->n++] = lw_text_get(text);
+    const char **slot = lw_array_push(&f->items, &f->arena);
+
+    if (slot != NULL)
+        *slot = lw_arena_strdup(&f->arena, text);
+}
+
+static void
+add_folder(flags *f, const char *folder, size_t n)
+{
+    lw_text text;
+
+    if (n == 0)
+        return;
+    lw_text_init(&text);
+    lw_text_addf(&text, "-I%.*s", (int)n, folder);
+    if (text.failed)
+        f->arena.failed = true;
+    else
+        add(f, lw_text_get(&text));
+    lw_text_reset(&text);
+}
+
+/* Folders with colons between them. */
+static void
+add_path(flags *f, const char *path)
+{
+    for (; *path != 0; path += *path == ':') {
+        size_t n = strcspn(path, ":");
+        add_folder(f, path, n);
+        path += n;
+    }
+}
+
+static void
+add_options(flags *f, const lw_cuda_options *options, bool ptx)
+{
+    char text[FLAG_LENGTH];
+
+    snprintf(text, sizeof text, ptx ? "-arch=compute_%d" : "-arch=sm_%d", options->cc);
+    add(f, text);
+    snprintf(text, sizeof text, "-ftz=%s", truth(options->ftz));
+    add(f, text);
+    snprintf(text, sizeof text, "-prec-div=%s", truth(!options->fast_div));
+    add(f, text);
+    snprintf(text, sizeof text, "-prec-sqrt=%s", truth(!options->fast_sqrt));
+    add(f, text);
+    add(f, ptx ? "-rdc=true" : "-dlto");
+    add(f, "-default-device");
+    if (options->line_info)
+        add(f, "-lineinfo");
 }
 
 /* A source that has a path finds headers beside it. */
@@ -104,54 +154,62 @@ static void
 list_flags(flags *f, const job *j, const lw_cuda_options *options, const char *include)
 {
     const char *slash = strrchr(j->name, '/');
+    lw_text library;
 
-    snprintf(f->text[0], FLAG_LENGTH, "-arch=sm_%d", options->cc);
-    snprintf(f->text[1], FLAG_LENGTH, "-ftz=%s", truth(options->ftz));
-    snprintf(f->text[2], FLAG_LENGTH, "-prec-div=%s", truth(!options->fast_div));
-    snprintf(f->text[3], FLAG_LENGTH, "-prec-sqrt=%s", truth(!options->fast_sqrt));
-    snprintf(f->text[4], FLAG_LENGTH, "-dlto");
-    for (f->n = 0; f->n < 5; f->n++)
-        f->items[f->n] = f->text[f->n];
-    f->items[f->n++] = "-default-device";
-    if (options->line_info)
-        f->items[f->n++] = "-lineinfo";
-    lw_text_init(&f->beside);
-    lw_text_init(&f->toolkit);
-    lw_text_init(&f->library);
+    lw_arena_init(&f->arena);
+    add_options(f, options, j->source->ptx);
     if (slash != NULL && slash != j->name)
-        add_folder(f, &f->beside, j->name, (size_t)(slash - j->name));
+        add_folder(f, j->name, (size_t)(slash - j->name));
+    for (uint32_t i = 0; i < j->source->n_folders; i++)
+        add_folder(f, j->source->folders[i], strlen(j->source->folders[i]));
+    add_path(f, lw_env_text(LW_ENV_include_path));
     if (include[0] == 0)
         return;
-    add_folder(f, &f->toolkit, include, strlen(include));
-    lw_text_addf(&f->library, "-I%s/cccl", include); /* CUDA 13's <cuda/std/...> */
-    f->items[f->n++] = lw_text_get(&f->library);
+    add_folder(f, include, strlen(include));
+    lw_text_init(&library);
+    lw_text_addf(&library, "%s/cccl", include); /* CUDA 13's <cuda/std/...> */
+    f->arena.failed |= library.failed;
+    add_folder(f, lw_text_get(&library), strlen(lw_text_get(&library)));
+    lw_text_reset(&library);
+}
+
+static lw_status
+get(const job *j, lw_bytes *out, lw_error *err)
+{
+    const nvrtc_table *nvrtc = j->nvrtc;
+    bool ptx = j->source->ptx;
+    lw_status status = LW_OK;
+    size_t n = 0;
+
+    CALL(ptx ? "nvrtcGetPTXSize" : "nvrtcGetLTOIRSize",
+         (ptx ? nvrtc->GetPTXSize : nvrtc->GetLTOIRSize)(j->program, &n));
+    if (!lw_bytes_new(out, n))
+        return lw_fail_memory(err);
+    CALL(ptx ? "nvrtcGetPTX" : "nvrtcGetLTOIR",
+         (ptx ? nvrtc->GetPTX : nvrtc->GetLTOIR)(j->program, (char *)out->data));
+fail:
+    if (status != LW_OK)
+        lw_bytes_reset(out);
+    return status;
 }
 
 static lw_status
 build(const job *j, const lw_cuda_options *options, const char *include, lw_bytes *out,
       lw_error *err)
 {
+    flags f = {0};
     lw_status status = LW_OK;
-    size_t n = 0;
-    flags f;
 
     list_flags(&f, j, options, include);
-    if (f.beside.failed || f.toolkit.failed || f.library.failed) {
+    if (f.arena.failed) {
         status = lw_fail_memory(err);
         goto fail;
     }
-    CALL("nvrtcCompileProgram", j->nvrtc->CompileProgram(j->program, f.n, f.items));
-    CALL("nvrtcGetLTOIRSize", j->nvrtc->GetLTOIRSize(j->program, &n));
-    if (!lw_bytes_new(out, n))
-        status = lw_fail_memory(err);
-    else
-        CALL("nvrtcGetLTOIR", j->nvrtc->GetLTOIR(j->program, (char *)out->data));
+    CALL("nvrtcCompileProgram",
+         j->nvrtc->CompileProgram(j->program, (int)f.items.n, f.items.data));
+    status = get(j, out, err);
 fail:
-    if (status != LW_OK)
-        lw_bytes_reset(out);
-    lw_text_reset(&f.beside);
-    lw_text_reset(&f.toolkit);
-    lw_text_reset(&f.library);
+    lw_arena_reset(&f.arena);
     return status;
 }
 
@@ -205,10 +263,10 @@ copy_source(const char *source, size_t n, const char *name, char **out, lw_error
 }
 
 lw_status
-lw_nvrtc_compile(const char *source, size_t n, const char *name, const lw_cuda_options *options,
-                 lw_bytes *ltoir, lw_error *err)
+lw_nvrtc_compile(const lw_nvrtc_source *source, const lw_cuda_options *options, lw_bytes *out,
+                 lw_error *err)
 {
-    job here = {.name = name ? name : "CUDA C++"}, *j = &here;
+    job here = {.source = source, .name = source->name ? source->name : "CUDA C++"}, *j = &here;
     const void *table = NULL;
     lw_text path, include;
     lw_status status;
@@ -220,10 +278,10 @@ lw_nvrtc_compile(const char *source, size_t n, const char *name, const lw_cuda_o
     LW_TRY(lw_vendor_get(&vendor, lw_text_get(&path), &table, err));
     prepare(lw_text_get(&path));
     j->nvrtc = table;
-    LW_TRY(copy_source(source, n, j->name, &text, err));
+    LW_TRY(copy_source(source->text, source->n, j->name, &text, err));
     CALL("nvrtcCreateProgram",
          j->nvrtc->CreateProgram(&j->program, text, j->name, 0, NULL, NULL));
-    LW_TRY(build(j, options, lw_text_get(&include), ltoir, err));
+    LW_TRY(build(j, options, lw_text_get(&include), out, err));
 fail:
     if (j->program != NULL)
         j->nvrtc->DestroyProgram(&j->program);

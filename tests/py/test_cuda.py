@@ -252,9 +252,22 @@ def test_they_know_the_stream_of_their_last_use(make):
     second.synchronize()
 
 
-def test_managed_array_for_one_stream_is_refused():
-    with pytest.raises(ValueError, match="attach_global"):
-        cuda.managed_array(3, attach_global=False)
+@pytest.mark.parametrize("attach_global", [True, False])
+def test_managed_array(attach_global):
+    a = cuda.managed_array(3, attach_global=attach_global)
+    a[:] = 2
+    assert cuda.as_cuda_array(a).copy_to_host().tolist() == [2, 2, 2]
+
+
+def test_require_context():
+    @cuda.require_context
+    def current(extra=1):
+        """Doc."""
+        return cuda.current_context().device.id + extra
+
+    assert current() == 1 and current(extra=5) == 5 and current.__name__ == "current" and current.__doc__ == "Doc."
+    with pytest.raises(TypeError, match="function"):
+        cuda.require_context(3)
 
 
 def test_mapped_array_keywords():

@@ -487,7 +487,6 @@ def test_methods(host):
     (lambda: cuda.device_array(3, object), TypeError, "holds Python objects"),
     (lambda: cuda.device_array(-1), ValueError, "negative"),
     (lambda: cuda.device_array((2, 3), strides=(8,)), ValueError, "strides: expected 2"),
-    (lambda: cuda.managed_array(3, attach_global=False), ValueError, "attach_global"),
     (lambda: cuda.as_cuda_array(np.ones(3)), TypeError, "."),
     (lambda: cuda.select_device(1), errors.DriverError, "there is no CUDA device 1"),
     (lambda: cuda.select_device(True), TypeError, "device_id: expected an int, got bool"),

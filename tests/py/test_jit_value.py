@@ -168,7 +168,7 @@ def test_inspection():
         return x / 2
 
     half(1.0)
-    assert half.signatures == ["float64(float)"] == list(half.overloads)
+    assert half.signatures == ["float64(float)"] == list(half.overloads) == list(half.definitions)
     assert "define" in half.inspect_llvm("float64(float64)") and "half" in half.inspect_types()
     assert "ret" in half.inspect_asm("float64(float64)", "cpu")
     assert half.resources("float64(float64)")["target"] == "cpu"

@@ -197,6 +197,29 @@ def test_guvectorize(cu, link):
     assert not calls(f, 90, "cu_twice", "float32(float32[:])")
 
 
+@pytest.mark.parametrize("link", [True, False])
+@pytest.mark.parametrize("role", ["map", "combine", "finish"])
+def test_reduce(role, link):
+    """Each of its functions; test_link_callbacks.py links scans and what goes by slices and keys."""
+    code = cuda.PTXSource(PTX, f"seven_{role}.ptx")
+    seven = cuda.declare_device("ptx_seven", "float32(float32)", abi="c", link=None if link else code)
+    roles = {"map": lambda x: x, "combine": lambda a, b: a + b, "finish": lambda a: a}
+    roles[role] = {"map": lambda x: seven(x), "combine": lambda a, b: seven(a) + b, "finish": lambda a: seven(a)}[role]
+    f = lw.reduce(**roles, link=[code] if link else (), target="cuda")
+    assert b"ptx_seven" in f.inspect_cubin("(float32[:],)", "sm_90")
+    assert f.resources("(float32[:],)", "sm_90")["registers"] > 0
+    with lw.config(target="cpu"), pytest.raises(errors.UnsupportedError, match="ptx_seven"):
+        lw.reduce(**roles, link=code)(np.ones(3, "f4"))
+
+
+def test_reduce_without_its_code():
+    nowhere = cuda.declare_device("nowhere_at_all", "float32(float32)", abi="c")
+    with pytest.raises(errors.LinkError, match="nowhere_at_all"):
+        lw.reduce(lambda a, b: a + b, map=lambda x: nowhere(x)).inspect_cubin("(float32[:],)", "sm_90")
+    with pytest.raises(TypeError, match="link="):
+        lw.reduce(lambda a, b: a + b, link=7)
+
+
 def test_device_functions_bring_their_code():
     seven = cuda.declare_device("ptx_seven", "float32(float32)", abi="c")
 
@@ -215,6 +238,75 @@ def test_includes(cu, tmp_path):
     (tmp_path / "given.cu").write_text('#include "given.h"\nextern "C" __device__ float f(float x) { return FACTOR * x; }')
     k = kernel_of(cuda.declare_device("f", "float32(float32)", abi="c"), link=[tmp_path / "given.cu"])
     assert k.inspect_cubin(SIG, "sm_90")
+
+
+def headers(folder, value):
+    folder.mkdir()
+    (folder / "given.h").write_text(f"#define FACTOR {value}")
+    return folder
+
+
+def test_include_dirs(cu, tmp_path):
+    """Beside the source first, then those given in their order, then the setting; equal texts differ by their folders."""
+    one, two, three = (headers(tmp_path / str(n), n) for n in (1, 2, 3))
+    text = '#include "given.h"\nextern "C" __device__ float f(float x) { return FACTOR * x; }'
+
+    def cubin(code):
+        return kernel_of(cuda.declare_device("f", "float32(float32)", abi="c"), link=[code], lineinfo=False).inspect_cubin(SIG, "sm_90")
+
+    with pytest.raises(errors.LinkError, match="given.h"):
+        cubin(cuda.CUSource(text, "a.cu"))
+    first = cubin(cuda.CUSource(text, "a.cu", include_dirs=one))
+    assert first == cubin(cuda.CUSource(text, "a.cu", include_dirs=[one, two]))
+    second = cubin(cuda.CUSource(text, "a.cu", include_dirs=(str(two), one)))
+    assert first != second
+    with lw.config(include_path=f"{two}:{one}"):
+        assert cubin(cuda.CUSource(text, "a.cu")) == second
+        assert cubin(cuda.CUSource(text, "a.cu", include_dirs=[one])) == first
+    (three / "a.cu").write_text(text)
+    assert cubin(cuda.CUSource.from_path(three / "a.cu", include_dirs=[one])) not in (first, second)
+    code = pickle.loads(pickle.dumps(cuda.CUSource(text, "a.cu", include_dirs=os.path.relpath(one))))
+    assert code.include_dirs == (str(one),) and cubin(code) == first
+
+
+def test_include_dirs_that_are_none(tmp_path):
+    with pytest.raises(FileNotFoundError, match="include_dirs.*nowhere"):
+        cuda.CUSource("", include_dirs=[tmp_path / "nowhere"])
+    for wrong in (7, [7], {"a": 1}):
+        with pytest.raises(TypeError, match="include_dirs"):
+            cuda.CUSource("", include_dirs=wrong)
+    with pytest.raises(TypeError, match="include_dirs"):
+        cuda.PTXSource("", include_dirs=[tmp_path])
+
+
+cuda_wrong = cuda.declare_device("w", "float32(float32)", abi="c", link=cuda.CUSource("this is not C++", "wrong.cu"))
+
+
+def test_compile_all(cu):
+    seven_code, again = cuda.PTXSource(PTX, "seven.ptx"), cuda.CUSource(CU, name="given.cu")
+    seven = cuda.declare_device("ptx_seven", "float32(float32)", abi="c", link=seven_code)
+    twice = cuda.declare_device("cu_twice", "float32(float32)", abi="c", link=[cu, again])
+
+    def f(x):
+        return twice(seven(x))
+
+    codes, result = cuda.compile_all(f, float32(float32), cc=(9, 0), abi_info={"abi_name": "f_all"})
+    assert result == float32 and len(codes) == 3 and isinstance(codes[0], bytes) and seven_code in codes
+    linked, = (code for code in codes[1:] if code is not seven_code)
+    assert isinstance(linked, bytes)
+    # what is returned is all that a kernel needs
+    k = kernel_of(cuda.declare_device("f_all", "float32(float32)", abi="c"),
+                  link=[cuda.LTOIR(code, f"{i}") if isinstance(code, bytes) else code for i, code in enumerate(codes)])
+    assert b"ptx_seven" in k.inspect_cubin(SIG, "sm_90")
+    codes, _ = cuda.compile_all(f, float32(float32), cc=(9, 0), output="ptx")
+    source, = (code for code in codes[1:] if code is not seven_code)
+    assert ".target sm_90" in source and "cu_twice" in source and "ptx_seven" in codes[0]
+    codes, result = cuda.compile_all(kernel_of(twice).py_func, (float32[::1], float32[::1]), device=False, output="ptx")
+    assert result == types.void and len(codes) == 2 and ".entry" in codes[0]
+    with pytest.raises(errors.LinkError, match="wrong.cu"):
+        cuda.compile_all(lambda x: cuda_wrong(x), float32(float32))
+    with pytest.raises(NotImplementedError, match="output"):
+        cuda.compile_all(f, float32(float32), output="cubin")
 
 
 # ---- what the kernel's own forms show ----

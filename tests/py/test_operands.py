@@ -50,7 +50,7 @@ GOOD = {
     "read-only": ({"data": lambda p: (p, True)}, [0, 1, 2, 3]), "odd stride of one": ({"shape": (1,), "strides": (3,)}, [0]),
     "numpy ints": ({"shape": (np.int64(4),), "strides": (np.int32(4),)}, [0, 1, 2, 3]), "mask None": ({"mask": None}, [0, 1, 2, 3]),
     "descr": ({"descr": [("", "<f4")]}, [0, 1, 2, 3]), "64 dimensions": ({"shape": (1,) * 64}, np.zeros((1,) * 64)),
-    "native order": ({"typestr": "=f4"}, [0, 1, 2, 3]), "per-thread stream": ({"stream": 2}, [0, 1, 2, 3]),
+    "native order": ({"typestr": "=f4"}, [0, 1, 2, 3]), "no order": ({"typestr": "f4"}, [0, 1, 2, 3]), "int as shape": ({"shape": 3}, [0, 1, 2]), "NumPy int as shape": ({"shape": np.int32(3)}, [0, 1, 2]), "per-thread stream": ({"stream": 2}, [0, 1, 2, 3]),
     "empty with wild strides": ({"shape": (0, 5), "strides": (2**62, 2**62)}, np.zeros((0, 5))),
 }
 
@@ -77,7 +77,7 @@ def test_interface_shares_and_keeps():
     assert view.copy_to_host().tolist() == [5, 5, 5, 5]
 
 
-@pytest.mark.parametrize("typestr", ["|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8", "<c8", "<c16"])
+@pytest.mark.parametrize("typestr", ["|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8", "<c8", "<c16", "b1", "i1", "u2", "i8", "f2", "f8", "c8", "c16"])
 def test_interface_types(typestr):
     array = memory()
     view = cuda.as_cuda_array(Holder(face(array, shape=(2,), typestr=typestr)))
@@ -101,7 +101,7 @@ BAD = {
     "not a dict": (None, TypeError), "a list": ([], TypeError), "a str": ("shape", TypeError), "an int": (5, TypeError),
     "empty dict": ({}, ValueError), "no shape": ({"shape": ...}, ValueError), "no typestr": ({"typestr": ...}, ValueError),
     "no data": ({"data": ...}, ValueError), "no version": ({"version": ...}, ValueError),
-    "shape None": ({"shape": None}, TypeError), "shape int": ({"shape": 4}, TypeError), "shape list": ({"shape": [4]}, TypeError),
+    "shape None": ({"shape": None}, TypeError), "shape negative int": ({"shape": -4}, ValueError), "shape bool": ({"shape": True}, TypeError), "shape int beyond 64 bits": ({"shape": HUGE}, ValueError), "shape list": ({"shape": [4]}, TypeError),
     "shape str": ({"shape": "4"}, TypeError), "shape of floats": ({"shape": (4.0,)}, TypeError), "shape of str": ({"shape": ("4",)}, TypeError),
     "shape of None": ({"shape": (None,)}, TypeError), "shape of bool": ({"shape": (True,)}, TypeError),
     "negative extent": ({"shape": (-4,)}, ValueError), "negative inside": ({"shape": (2, -1, 3)}, ValueError),
@@ -109,7 +109,7 @@ BAD = {
     "product beyond 64 bits": ({"shape": (2**32, 2**32)}, ValueError), "bytes beyond 64 bits": ({"shape": (2**62,)}, ValueError),
     "reach beyond the address space": ({"shape": (2**60,), "data": lambda p: (2**64 - 4096, False)}, ValueError),
     "typestr None": ({"typestr": None}, TypeError), "typestr int": ({"typestr": 4}, TypeError), "typestr bytes": ({"typestr": b"<f4"}, TypeError),
-    "typestr empty": ({"typestr": ""}, TypeError), "typestr short": ({"typestr": "f4"}, TypeError), "typestr nonsense": ({"typestr": "<q4"}, TypeError),
+    "typestr empty": ({"typestr": ""}, TypeError), "typestr short": ({"typestr": "f"}, TypeError), "typestr bare nonsense": ({"typestr": "q4"}, TypeError), "typestr bare of no size": ({"typestr": "f3"}, TypeError), "typestr bare object": ({"typestr": "O8"}, TypeError), "typestr nonsense": ({"typestr": "<q4"}, TypeError),
     "typestr of no size": ({"typestr": "<f3"}, TypeError), "typestr object": ({"typestr": "|O8"}, TypeError), "typestr big-endian": ({"typestr": ">f4"}, TypeError),
     "typestr with NUL": ({"typestr": "<f4\0"}, TypeError), "typestr huge": ({"typestr": "<" + "f" * 100000}, TypeError),
     "typestr empty text": ({"typestr": "<S0"}, TypeError), "typestr a surrogate": ({"typestr": "<\udc80"}, (TypeError, ValueError)),

@@ -63,6 +63,22 @@ lw_args_int64(PyObject *object, const char *field, int64_t *out)
     return 0;
 }
 
+/* A shape of one dimension may be an int, as NumPy has it. */
+static int
+read_length(lw_operand *out, PyObject *shape)
+{
+    if (!PyIndex_Check(shape) || PyBool_Check(shape))
+        return refuse(PyExc_TypeError, "shape", "a tuple or an int", shape);
+    if (lw_args_int64(shape, "shape", out->dims) < 0)
+        return -1;
+    if (out->dims[0] < 0)
+        return refuse(PyExc_ValueError, "shape", "without negative extents", shape);
+    out->ndim = 1;
+    out->shape = out->dims;
+    out->strides = out->dims + 1;
+    return 0;
+}
+
 static int
 read_shape(lw_operand *out, PyObject *dict)
 {
@@ -73,7 +89,7 @@ read_shape(lw_operand *out, PyObject *dict)
     if (shape == NULL)
         return -1;
     if (!PyTuple_Check(shape))
-        return refuse(PyExc_TypeError, "shape", "a tuple", shape);
+        return read_length(out, shape);
     n = PyTuple_GET_SIZE(shape);
     if (n > LW_MAX_DIMS) {
         PyErr_Format(PyExc_ValueError,
@@ -100,16 +116,28 @@ read_shape(lw_operand *out, PyObject *dict)
     return 0;
 }
 
-/* "<f4" and the like without asking NumPy. */
+static bool
+is_byte_order(char c)
+{
+    return c == '<' || c == '>' || c == '|' || c == '=';
+}
+
+/* "<f4" and the like without asking NumPy; "f4" is in the machine's order. */
 static lw_dtype
 simple_type(const char *text, Py_ssize_t n)
 {
     lw_kind kind;
     int size_bytes;
 
-    if ((n != 3 && n != 4) || (text[0] != '<' && text[0] != '|' && text[0] != '='))
+    if (text[0] == '>')
         return LW_DT_void;
-    switch (text[1]) {
+    if (is_byte_order(text[0])) {
+        text++;
+        n--;
+    }
+    if (n != 2 && n != 3)
+        return LW_DT_void;
+    switch (text[0]) {
     case 'b': kind = LW_KIND_BOOL; break;
     case 'i': kind = LW_KIND_INT; break;
     case 'u': kind = LW_KIND_UINT; break;
@@ -117,9 +145,9 @@ simple_type(const char *text, Py_ssize_t n)
     case 'c': kind = LW_KIND_COMPLEX; break;
     default: return LW_DT_void;
     }
-    if (text[2] < '1' || text[2] > '9' || (n == 4 && (text[3] < '0' || text[3] > '9')))
+    if (text[1] < '1' || text[1] > '9' || (n == 3 && (text[2] < '0' || text[2] > '9')))
         return LW_DT_void;
-    size_bytes = n == 4 ? (text[2] - '0') * 10 + text[3] - '0' : text[2] - '0';
+    size_bytes = n == 3 ? (text[1] - '0') * 10 + text[2] - '0' : text[1] - '0';
     for (int d = LW_DT_b1; d <= LW_DT_c128; d++)
         if (lw_dtypes[d].kind == kind && lw_dtypes[d].size_bytes == size_bytes &&
             d != LW_DT_bf16)
@@ -139,9 +167,8 @@ read_other_type(lw_operand *out, PyObject *dict, PyObject *typestr)
         return -1;
     if (text[0] == '>')
         return refuse(PyExc_TypeError, "typestr", "in the machine's byte order", typestr);
-    if (text[0] != '<' && text[0] != '|' && text[0] != '=')
-        return refuse(PyExc_TypeError, "typestr", "a type with its byte order", typestr);
-    if (fields != NULL && text[1] == 'V' && PyList_Check(fields) && PyList_GET_SIZE(fields) > 1)
+    if (fields != NULL && text[is_byte_order(text[0])] == 'V' && PyList_Check(fields) &&
+        PyList_GET_SIZE(fields) > 1)
         typestr = fields;
     if (PyArray_DescrConverter(typestr, &descr) != NPY_SUCCEED) {
         PyErr_Clear();
@@ -173,7 +200,7 @@ read_type(lw_operand *out, PyObject *dict)
     text = PyUnicode_AsUTF8AndSize(typestr, &n);
     if (text == NULL)
         PyErr_Clear(); /* lone surrogates */
-    if (text == NULL || n < 3 || strlen(text) != (size_t)n)
+    if (text == NULL || n < 2 || strlen(text) != (size_t)n)
         return refuse(PyExc_TypeError, "typestr", "like '<f4'", typestr);
     out->dtype = (uint8_t)simple_type(text, n);
     if (out->dtype == LW_DT_void)

@@ -63,7 +63,8 @@ block_new(lw_device *device, lw_host_kind kind, Py_ssize_t n_bytes, lw_host_bloc
     static const char *const names[] = {[LW_HOST_PINNED] = "pinned",
                                         [LW_HOST_MAPPED] = "mapped",
                                         [LW_HOST_WRITE_COMBINED] = "write-combined",
-                                        [LW_HOST_MANAGED] = "managed"};
+                                        [LW_HOST_MANAGED] = "managed",
+                                        [LW_HOST_MANAGED_AT_HOST] = "managed-at-host"};
     PyObject *capsule;
     lw_error err = {0};
 
@@ -430,14 +431,10 @@ managed_array(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
                                      &dtype, &strides, &order, &stream, &attach_global) ||
         lw_stream_read(stream, &handle) < 0)
         return NULL;
-    if (!attach_global) {
-        PyErr_SetString(PyExc_ValueError,
-                        "attach_global: only True is supported (memory for all streams)");
-        return NULL;
-    }
     if (request_read(&wish, shape, dtype, strides, order) < 0)
         return NULL;
-    return host_array_new(&wish, LW_HOST_MANAGED, handle);
+    return host_array_new(&wish, attach_global ? LW_HOST_MANAGED : LW_HOST_MANAGED_AT_HOST,
+                          handle);
 }
 
 /* What has its like without a GPU. */

@@ -70,6 +70,16 @@ lw_compiled_name(const lw_compiled *self)
                                                        : "kernel";
 }
 
+lw_build_options
+lw_compiled_build_options(const lw_compiled *self, const char *name)
+{
+    lw_build_options options = lw_door_build_options(&self->options, name);
+
+    options.links = self->links.items;
+    options.n_links = self->links.n;
+    return options;
+}
+
 void
 lw_compiled_count(lw_compiled *self, const lw_build_report *report)
 {
@@ -146,6 +156,14 @@ get_stats(PyObject *object, void *Py_UNUSED(closure))
 
 /* For lanewise/_pickling.py. */
 static PyObject *
+get_linked(PyObject *object, PyObject *Py_UNUSED(unused))
+{
+    PyObject *linked = ((lw_compiled *)object)->links.objects;
+
+    return linked ? Py_NewRef(linked) : PyTuple_New(0);
+}
+
+static PyObject *
 get_state(PyObject *object, PyObject *Py_UNUSED(unused))
 {
     lw_compiled *self = head_of(object);
@@ -175,6 +193,8 @@ itself(PyObject *self, PyObject *Py_UNUSED(unused))
 }
 
 static PyMethodDef methods[] = {
+    {"_linked", get_linked, METH_NOARGS,
+     PyDoc_STR("a tuple of the code that its kernels are linked with")},
     {"_state", get_state, METH_NOARGS, PyDoc_STR("what pickling needs")},
     {"__reduce__", reduce_by_source, METH_NOARGS, NULL},
     {"__copy__", itself, METH_NOARGS, NULL},

@@ -70,6 +70,29 @@ read_kind(PyObject *object, lw_link_kind *out)
     return *out == LW_LINK_ANY ? -1 : 0;
 }
 
+/* include_dirs= of CUDA C++, a tuple of str that the object keeps. */
+static int
+read_folders(PyObject *object, lw_link_code *out, lw_sha256 *sha)
+{
+    PyObject *folders = PyObject_GetAttrString(object, "_include_dirs");
+    Py_ssize_t n = folders && PyTuple_Check(folders) ? PyTuple_GET_SIZE(folders) : 0;
+    int result = folders ? 0 : -1;
+
+    if (n > 0 && (out->folders = lw_alloc_zero((size_t)n, sizeof *out->folders)) == NULL) {
+        PyErr_NoMemory();
+        result = -1;
+    }
+    for (Py_ssize_t i = 0; result == 0 && i < n; i++) {
+        out->folders[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(folders, i));
+        result = out->folders[i] ? 0 : -1;
+        if (result == 0)
+            lw_sha256_add_text(sha, out->folders[i]);
+    }
+    out->n_folders = (uint32_t)n;
+    Py_XDECREF(folders);
+    return result;
+}
+
 /* The object keeps its data and name: what is read here points into them. */
 static int
 read_code(PyObject *object, lw_link_code *out)
@@ -86,8 +109,8 @@ read_code(PyObject *object, lw_link_code *out)
         out->input.name = PyUnicode_AsUTF8(name);
         lw_sha256_init(&sha);
         lw_sha256_add(&sha, out->input.data, out->input.n);
+        result = out->input.name ? read_folders(object, out, &sha) : -1;
         out->id = lw_sha256_finish(&sha);
-        result = out->input.name ? 0 : -1;
     } else if (name != NULL && !PyErr_Occurred()) {
         PyErr_Format(PyExc_TypeError, "link=: %.200R is no LinkableCode", object);
     }
@@ -124,11 +147,18 @@ lw_link_set_read(lw_link_set *set, PyObject *link, PyObject *linked)
     if (set->objects != NULL && set->items == NULL)
         PyErr_NoMemory();
     for (Py_ssize_t i = 0; set->items != NULL && i < n; i++) {
-        if (read_code(PyTuple_GET_ITEM(set->objects, i), &set->items[set->n]) < 0) {
+        lw_link_code *item = &set->items[set->n];
+        if (read_code(PyTuple_GET_ITEM(set->objects, i), item) < 0) {
+            lw_free(item->folders);
             lw_link_set_reset(set);
             return -1;
         }
-        set->n += !is_known(set, &set->items[set->n]);
+        if (is_known(set, item)) {
+            lw_free(item->folders);
+            *item = (lw_link_code){0};
+        } else {
+            set->n++;
+        }
     }
     return set->items ? 0 : (lw_link_set_reset(set), -1);
 }
@@ -136,6 +166,8 @@ lw_link_set_read(lw_link_set *set, PyObject *link, PyObject *linked)
 void
 lw_link_set_reset(lw_link_set *set)
 {
+    for (uint32_t i = 0; i < set->n; i++)
+        lw_free(set->items[i].folders);
     set->n = 0;
     lw_free(set->items);
     set->items = NULL;
@@ -183,7 +215,43 @@ device_signature(PyObject *module, PyObject *args)
     return result;
 }
 
+/* ---- CUDA C++ by itself ---- */
+
+static PyObject *
+compile_source(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    lw_build_options options = {.opt = true};
+    PyObject *object, *result = NULL;
+    lw_link_code code = {0};
+    lw_bytes bytes = {0};
+    int cc, ptx, lineinfo, fastmath;
+    lw_error err = {0};
+    lw_status status;
+
+    if (!PyArg_ParseTuple(args, "Oippp:_compile_source", &object, &cc, &ptx, &lineinfo,
+                          &fastmath))
+        return NULL;
+    if (read_code(object, &code) < 0)
+        goto done;
+    options.lineinfo = lineinfo;
+    options.ftz = options.fast_div = fastmath;
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_build_source(&code, cc, &options, ptx, &bytes, &err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK)
+        lw_py_raise(&err);
+    else if (ptx)
+        result = PyUnicode_FromString((const char *)bytes.data);
+    else
+        result = PyBytes_FromStringAndSize((const char *)bytes.data, (Py_ssize_t)bytes.n);
+done:
+    lw_bytes_reset(&bytes);
+    lw_free(code.folders);
+    return result;
+}
+
 static PyMethodDef methods[] = {
+    {"_compile_source", compile_source, METH_VARARGS, NULL},
     {"_device_signature", device_signature, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -148,7 +148,8 @@ host_allocate(PyObject *Py_UNUSED(module), PyObject *args)
     } kinds[] = {{"pinned", LW_HOST_PINNED},
                  {"mapped", LW_HOST_MAPPED},
                  {"write-combined", LW_HOST_WRITE_COMBINED},
-                 {"managed", LW_HOST_MANAGED}};
+                 {"managed", LW_HOST_MANAGED},
+                 {"managed-at-host", LW_HOST_MANAGED_AT_HOST}};
     const char *name;
     Py_ssize_t size;
 
