@@ -157,7 +157,7 @@ is_usable(const void *item, const void *wanted)
     const device_key *key = wanted;
 
     return memcmp(&entry->key, key->key, sizeof *key->key) == 0 &&
-           entry->device == key->device && lw_image_is_alive(entry->image);
+           entry->device == key->device && lw_image_is_ready(entry->image);
 }
 
 static int

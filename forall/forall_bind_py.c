@@ -14,8 +14,18 @@ typedef struct bound_call {
     lw_prepared *prepared;
 } bound_call;
 
-/* Called when what the function captured has changed: the call is made as any other, by another
- * object. */
+/* Whether what the function captured has changed, or its machine code is not the one to run any
+ * more: after cuda.close(), say. */
+static bool
+is_stale(const bound_call *self)
+{
+    const lw_device_entry *entry = self->prepared->entry;
+
+    return lw_function_is_stale((lw_function *)self->function) ||
+           (entry != NULL && !lw_image_is_ready(entry->image));
+}
+
+/* Called then: the call is made as any other, perhaps by another object. */
 static PyObject *
 call_anew(bound_call *self)
 {
@@ -36,8 +46,7 @@ call(PyObject *object, PyObject *const *Py_UNUSED(args), size_t nargsf, PyObject
         PyErr_SetString(PyExc_TypeError, "a bound call takes no arguments: bind() has them");
         return NULL;
     }
-    return lw_function_is_stale((lw_function *)self->function) ? call_anew(self)
-                                                               : lw_forall_fire(self->prepared);
+    return is_stale(self) ? call_anew(self) : lw_forall_fire(self->prepared);
 }
 
 static PyObject *

@@ -1,10 +1,12 @@
 """Code from elsewhere for kernels: functions written in CUDA C++, PTX or anything that compiles to
 them, and the files they lie in. What numba.cuda has under these names."""
 
+import collections
 import io
 import os
 
 from lanewise import _core
+from lanewise._core import cuda as _cuda
 from lanewise.errors import UnsupportedError
 
 
@@ -28,12 +30,79 @@ def _check_callback(callback, name):
     return callback
 
 
+FunctionAttributes = collections.namedtuple("FunctionAttributes", "regs shared local const maxthreads")
+
+
+class _Handle:
+    """What the driver knows by a number: the object serves as that number too."""
+
+    def __init__(self, handle):
+        self.handle = handle
+
+    def __int__(self):
+        return self.handle
+
+    __index__ = __int__
+
+    def __eq__(self, other):
+        if isinstance(other, (int, _Handle)):
+            return self.handle == int(other)
+        return NotImplemented
+
+    def __hash__(self):
+        return hash(self.handle)
+
+
+class ModuleFunction(_Handle):
+    """A kernel of a Module: `handle` is CUDA's CUfunction, `attrs` are the registers of a thread, bytes of shared, local and constant
+    memory, and the most threads of a block."""
+
+    def __init__(self, module, name, handle, attributes):
+        super().__init__(handle)
+        self.module, self.name, self.attrs = module, name, FunctionAttributes(*attributes)
+
+    def __repr__(self):
+        return f"<CUDA function {self.name} at {self.handle:#x}>"
+
+
+class Module(_Handle):
+    """A loaded module, as setup_callback and teardown_callback get it: `handle` is CUDA's CUmodule, `context` where it is loaded.
+
+    It may be kept, and does not keep the module: once that is unloaded, get_global and get_function raise RuntimeError.
+    """
+
+    def __init__(self, image, handle, device):
+        super().__init__(handle)
+        self._image, self._device = image, device
+
+    @property
+    def context(self):
+        return _cuda.current_context(self._device)
+
+    def get_global(self, name):
+        """The memory of a __device__ or __constant__ variable, a MemoryPointer that is valid while the module is loaded.
+
+        Raises DriverError where the module has no such variable.
+        """
+        from lanewise._memory import MemoryPointer
+
+        return MemoryPointer(self.context, *_cuda._image_global(self._image, name))
+
+    def get_function(self, name):
+        """A kernel of the module, a ModuleFunction. Raises LinkError where it has none of that name."""
+        handle, attributes = _cuda._image_function(self._image, name)
+        return ModuleFunction(self, name, handle, attributes)
+
+    def __repr__(self):
+        return f"<CUDA module {self.handle:#x} on device {self._device}>"
+
+
 class LinkableCode:
     """Code that a kernel is linked with: link=[...] of cuda.jit and lw.forall, or declare_device.
 
     data: bytes (or str, for text), or an io.BytesIO or io.StringIO. name: shown in messages.
-    setup_callback, teardown_callback: called with the handle (an int, CUDA's CUmodule) of each
-    module that holds the code, after it is loaded and before it is unloaded.
+    setup_callback, teardown_callback: called once with each module that holds the code (a Module,
+    which serves as the int CUmodule too): before any of its kernels runs, and before it is unloaded.
 
     Use one of PTXSource, CUSource, Cubin, Fatbin, Archive, Object and LTOIR.
 
@@ -51,6 +120,7 @@ class LinkableCode:
         if nrt:
             raise UnsupportedError("nrt=True: there is no reference-counting runtime on the GPU")
         self._data = _content(data, self._binary)
+        self._identity = object()  # each object's callbacks are called, also of equal contents
         self._name = f"<unnamed-{self.kind}>" if name is None else os.fspath(name)
         self._setup_callback = _check_callback(setup_callback, "setup_callback")
         self._teardown_callback = _check_callback(teardown_callback, "teardown_callback")

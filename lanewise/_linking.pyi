@@ -1,11 +1,41 @@
 import io
 import os
 from collections.abc import Callable, Collection
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+
+from lanewise.cuda import Context, MemoryPointer
 
 _Path: TypeAlias = str | os.PathLike[str]
 _Data: TypeAlias = bytes | bytearray | memoryview | str | io.BytesIO | io.StringIO
-_Callback: TypeAlias = Callable[[int], Any] | None
+_Callback: TypeAlias = Callable[["Module"], Any] | None
+
+class FunctionAttributes(NamedTuple):
+    regs: int
+    shared: int
+    local: int
+    const: int
+    maxthreads: int
+
+class _Handle:
+    handle: int
+    def __init__(self, handle: int) -> None: ...
+    def __int__(self) -> int: ...
+    def __index__(self) -> int: ...
+    def __eq__(self, other: object) -> bool: ...
+    def __hash__(self) -> int: ...
+
+class ModuleFunction(_Handle):
+    module: Module
+    name: str
+    attrs: FunctionAttributes
+    def __init__(self, module: Module, name: str, handle: int, attributes: tuple[int, int, int, int, int]) -> None: ...
+
+class Module(_Handle):
+    def __init__(self, image: Any, handle: int, device: int) -> None: ...
+    @property
+    def context(self) -> Context: ...
+    def get_global(self, name: str) -> MemoryPointer: ...
+    def get_function(self, name: str) -> ModuleFunction: ...
 
 class LinkableCode:
     kind: ClassVar[str]

@@ -71,6 +71,12 @@ class MemoryPointer:
     def device_pointer_value(self):
         return _number(self.device_pointer) or None
 
+    @property
+    def __cuda_array_interface__(self):
+        """Its bytes: cuda.as_cuda_array(memory) is an array of uint8, whose view(dtype) has other items."""
+        return {"version": 3, "shape": (self.size,), "strides": None, "typestr": "|u1",
+                "data": (self.device_pointer_value or 0, False), "stream": None}
+
     def own(self):
         """The memory itself: Python's references keep it."""
         return self

@@ -96,7 +96,7 @@ is_usable(const void *item, const void *wanted)
 
     return entry->device == key->device &&
            memcmp(&entry->key, key->key, sizeof *key->key) == 0 &&
-           (key->device == NULL || lw_image_is_alive(entry->image));
+           (key->device == NULL || lw_image_is_ready(entry->image));
 }
 
 lw_reduce_entry *

@@ -145,7 +145,7 @@ static bool
 is_call(const recall *call, const request *r)
 {
     if (call->busy || call->n != r->n || call->axis != r->axis || call->dtype != r->dtype ||
-        call->has_out != (r->out != NULL) || !lw_image_is_alive(call->entry->image))
+        call->has_out != (r->out != NULL) || !lw_image_is_ready(call->entry->image))
         return false;
     for (uint32_t i = 0; i < r->n; i++)
         if (!lw_array_key_is(&call->array[i], r->array[i]))

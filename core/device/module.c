@@ -7,10 +7,11 @@
 #include "core/device/print_buffer.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <string.h>
 
 typedef struct at_unload {
-    void (*function)(void *context);
+    lw_image_callback function;
     void *context;
     struct at_unload *next;
 } at_unload;
@@ -23,10 +24,13 @@ struct lw_image {
     CUmodule module;
     lw_lock lock; /* kernels and callbacks */
     lw_kernel *kernels;
-    at_unload *callbacks; /* newest first */
-    int64_t n_users;      /* under the registry's lock */
+    at_unload *callbacks;  /* newest first */
+    int64_t n_users;       /* under the registry's lock */
+    atomic_uint held_back; /* how often; and RETIRED */
     lw_image *next;
 };
+
+enum { RETIRED = 1u << 31 };
 
 /* All loaded modules. The lock is held while one is loaded, so that an image is loaded once
  * however many threads ask for it; no Python runs under the lock. */
@@ -43,13 +47,20 @@ digest_of(const void *image, size_t n_bytes)
     return lw_sha256_finish(&sha);
 }
 
+static bool
+is_retired(const lw_image *module)
+{
+    return atomic_load(&module->held_back) & RETIRED;
+}
+
 static lw_image *
 find(const lw_digest *digest, size_t n_bytes, const lw_context *context)
 {
     lw_image *module = registry;
 
-    while (module != NULL && (module->context != context || module->n_bytes != n_bytes ||
-                              memcmp(&module->digest, digest, sizeof *digest) != 0))
+    while (module != NULL &&
+           (module->context != context || module->n_bytes != n_bytes || is_retired(module) ||
+            memcmp(&module->digest, digest, sizeof *digest) != 0))
         module = module->next;
     return module;
 }
@@ -171,6 +182,43 @@ lw_image_is_alive(const lw_image *module)
     return lw_context_is_alive(module->context);
 }
 
+bool
+lw_image_is_ready(const lw_image *module)
+{
+    return atomic_load_explicit(&module->held_back, memory_order_acquire) == 0 &&
+           lw_image_is_alive(module);
+}
+
+void
+lw_image_hold_back(lw_image *module)
+{
+    atomic_fetch_add(&module->held_back, 1);
+}
+
+void
+lw_image_release(lw_image *module)
+{
+    atomic_fetch_sub(&module->held_back, 1);
+}
+
+void
+lw_image_retire(lw_image *module)
+{
+    atomic_fetch_or(&module->held_back, RETIRED);
+}
+
+bool
+lw_image_hold(lw_image *module)
+{
+    bool held;
+
+    lw_lock_take(&registry_lock);
+    held = module->n_users > 0;
+    module->n_users += held;
+    lw_lock_give(&registry_lock);
+    return held;
+}
+
 static void
 kernel_free(lw_kernel *kernel)
 {
@@ -193,8 +241,7 @@ module_free(lw_image *module)
     while (module->callbacks != NULL) {
         at_unload *call = module->callbacks;
         module->callbacks = call->next;
-        if (usable)
-            call->function(call->context);
+        call->function(call->context, usable);
         lw_free(call);
     }
     if (usable)
@@ -415,8 +462,7 @@ lw_image_handle(lw_image *module, CUmodule *out, lw_error *err)
 }
 
 lw_status
-lw_image_at_unload(lw_image *module, void (*function)(void *context), void *context,
-                   lw_error *err)
+lw_image_at_unload(lw_image *module, lw_image_callback function, void *context, lw_error *err)
 {
     at_unload *call = lw_alloc(sizeof *call);
 
@@ -432,14 +478,13 @@ lw_image_at_unload(lw_image *module, void (*function)(void *context), void *cont
 }
 
 void *
-lw_image_unload_context(lw_image *module, void (*function)(void *context),
-                        bool (*match)(const void *context, const void *with), const void *with)
+lw_image_unload_context(lw_image *module, lw_image_callback function)
 {
     void *found = NULL;
 
     lw_lock_take(&module->lock);
     for (at_unload *call = module->callbacks; call != NULL && found == NULL; call = call->next)
-        if (call->function == function && match(call->context, with))
+        if (call->function == function)
             found = call->context;
     lw_lock_give(&module->lock);
     return found;

@@ -32,8 +32,18 @@ typedef struct lw_kernel {
 lw_status lw_image_load(lw_device *device, const void *image, size_t n_bytes, lw_image **out,
                         lw_error *err);
 void lw_image_drop(lw_image *module); /* NULL is allowed */
-/* False after a reset of its device (or a fork): its kernels must not be launched. */
+/* False after a reset of its device (or a fork): nothing in it may be used any more. */
 bool lw_image_is_alive(const lw_image *module);
+/* Whether kernels that were found before may be launched: false too while it is held back, and
+ * once it is retired. Whoever finds that it is not ready loads the bytes again. */
+bool lw_image_is_ready(const lw_image *module);
+/* Counted: while its code is set up, only who loads it may go on. */
+void lw_image_hold_back(lw_image *module);
+void lw_image_release(lw_image *module);
+/* It is no longer found: the same bytes are loaded anew. Its users keep it. */
+void lw_image_retire(lw_image *module);
+/* One more user, without its bytes. False: its last user is gone, and it is being unloaded. */
+bool lw_image_hold(lw_image *module);
 
 /* Finds a kernel; the same object for the same name. It is loaded into the device, and its
  * attributes are read. LW_ERR_LINK when the image has no such kernel. */
@@ -47,14 +57,13 @@ lw_status lw_kernel_allow_shared(lw_kernel *kernel, uint32_t dynamic_bytes, lw_e
 lw_device *lw_image_device(const lw_image *module);
 /* The driver's module handle, for set-up callbacks. */
 lw_status lw_image_handle(lw_image *module, CUmodule *out, lw_error *err);
-/* Called once, just before the module is unloaded, in the context it was loaded in. */
-lw_status lw_image_at_unload(lw_image *module, void (*function)(void *context), void *context,
+/* Called once, just before the module is unloaded, in the context it was loaded in; or with
+ * alive false, when that is gone and the module with it. */
+typedef void (*lw_image_callback)(void *context, bool alive);
+lw_status lw_image_at_unload(lw_image *module, lw_image_callback function, void *context,
                              lw_error *err);
 
-/* The context of a registered callback for which match(context, with) holds; NULL: there is
- * none. */
-void *lw_image_unload_context(lw_image *module, void (*function)(void *context),
-                              bool (*match)(const void *context, const void *with),
-                              const void *with);
+/* The context with which the function was registered last; NULL: it was not. */
+void *lw_image_unload_context(lw_image *module, lw_image_callback function);
 
 #endif

@@ -170,13 +170,13 @@ lw_print_any(void)
 /* Called when an image is unloaded, whose kernels may have printed since the buffer was last
  * read. */
 static void
-release(void *context)
+release(void *context, bool alive)
 {
     buffer *b = context, **link;
     lw_error err = {0};
 
     lw_lock_take(&lock);
-    if (lw_device_synchronize(b->device, &err) == LW_OK)
+    if (alive && lw_device_synchronize(b->device, &err) == LW_OK)
         (void)collect(b, &err);
     if (--b->n_users > 0)
         b = NULL;
@@ -261,7 +261,7 @@ lw_print_connect(lw_image *image, const void *bytes, size_t n_bytes, lw_error *e
     b = NULL; /* it is released with the image */
 fail:
     if (b != NULL)
-        release(b);
+        release(b, true);
     lw_context_drop(context);
     return status;
 }

@@ -355,9 +355,9 @@ test_host_blocks(void)
 /* ---- images and launches ---- */
 
 static void
-unloading(void *context)
+unloading(void *context, bool alive)
 {
-    *(int *)context += 1;
+    *(int *)context += alive ? 1 : 100;
 }
 
 static void
@@ -394,13 +394,54 @@ test_images(void)
     BAD(lw_kernel_allow_shared(add, 400000, err), LW_ERR_DRIVER, "a block may have 232448");
     BAD(lw_image_load(device, "not an image at all, but long enough", 36, &bad, err),
         LW_ERR_DRIVER, "compute capability 9.0");
+    CHECK(lw_image_unload_context(one, unloading) == NULL);
     GOOD(lw_image_at_unload(one, unloading, &n_unloaded, err));
+    CHECK(lw_image_unload_context(one, unloading) == &n_unloaded);
     lw_image_drop(one);
     CHECK(n_unloaded == 0 && fake.live("modules") == 2);
     lw_image_drop(two);
     CHECK(n_unloaded == 1 && fake.live("modules") == 1);
     lw_image_drop(three);
     lw_image_drop(NULL);
+    lw_driver_close();
+    CHECK(fake.live("") == 0);
+}
+
+/* One that is retired is not found again, and its users keep it; a reset is told to callbacks.
+ */
+static void
+test_retired_images(void)
+{
+    lw_device *device = device_0();
+    lw_image *one = NULL, *two = NULL;
+    fake_image image;
+    int n_unloaded = 0;
+
+    fake_image_make(&image, 1);
+    GOOD(lw_image_load(device, &image, sizeof image, &one, err));
+    CHECK(lw_image_is_ready(one));
+    lw_image_hold_back(one);
+    lw_image_hold_back(one);
+    lw_image_release(one);
+    CHECK(!lw_image_is_ready(one) && lw_image_is_alive(one));
+    GOOD(lw_image_load(device, &image, sizeof image, &two, err));
+    CHECK(one == two);
+    lw_image_drop(two);
+    lw_image_retire(one);
+    lw_image_release(one);
+    CHECK(!lw_image_is_ready(one) && lw_image_is_alive(one));
+    GOOD(lw_image_load(device, &image, sizeof image, &two, err));
+    CHECK(one != two && lw_image_is_ready(two) && fake.live("modules") == 2);
+    GOOD(lw_image_at_unload(one, unloading, &n_unloaded, err));
+    CHECK(lw_image_hold(one));
+    lw_image_drop(one);
+    CHECK(n_unloaded == 0);
+    lw_image_drop(one);
+    CHECK(n_unloaded == 1 && fake.live("modules") == 1);
+    GOOD(lw_image_at_unload(two, unloading, &n_unloaded, err));
+    GOOD(lw_device_reset(device, err));
+    lw_image_drop(two);
+    CHECK(n_unloaded == 101);
     lw_driver_close();
     CHECK(fake.live("") == 0);
 }
@@ -500,6 +541,7 @@ main(int argc, char **argv)
     test_copies();
     test_host_blocks();
     test_images();
+    test_retired_images();
     test_old_images();
     test_launches();
     check_nothing_left(heap);

@@ -176,7 +176,7 @@ is_usable(const void *item, const void *key)
     const walk_key *wanted = key;
 
     return memcmp(loaded->key, wanted->data, wanted->n_bytes) == 0 &&
-           lw_image_is_alive(loaded->image);
+           lw_image_is_ready(loaded->image);
 }
 
 lw_loaded *

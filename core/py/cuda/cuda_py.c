@@ -3,6 +3,7 @@
 #include "core/device/pool.h"
 #include "core/front/read/critical.h"
 #include "core/py/cuda/cuda_internal.h"
+#include "core/py/cuda/image_setup.h"
 #include "core/py/cuda/memory_manager.h"
 #include "core/py/host_cuda.h"
 #include "core/py/reports.h"
@@ -203,10 +204,12 @@ device_synchronize(PyObject *self, PyObject *Py_UNUSED(unused))
 static PyObject *
 reset(lw_device *device)
 {
-    PyObject *done = lw_memory_managed() ? lw_memory_call("_reset", "(i)", device->ordinal)
-                                         : Py_NewRef(Py_None);
     lw_error err = {0};
+    PyObject *done;
 
+    lw_image_tear_down(device);
+    done = lw_memory_managed() ? lw_memory_call("_reset", "(i)", device->ordinal)
+                               : Py_NewRef(Py_None);
     if (done == NULL)
         return NULL;
     if (lw_device_reset(device, &err) == LW_OK)
@@ -636,6 +639,7 @@ close_all(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
         Py_RETURN_NONE;
     if (lw_device_count(&n, &err) != LW_OK)
         return lw_py_raise(&err);
+    lw_image_tear_down(NULL);
     for (int i = 0; i < n; i++)
         if (lw_device_get(i, &device, &err) != LW_OK || lw_device_close(device, &err) != LW_OK)
             return lw_py_raise(&err);
@@ -737,7 +741,8 @@ lw_cuda_register(PyObject *core)
     if (memory_info == NULL || PyModule_AddObjectRef(module, "MemoryInfo", memory_info) < 0 ||
         PyModule_AddFunctions(module, functions) < 0 ||
         PyModule_AddFunctions(module, lw_cuda_stream_functions) < 0 ||
-        PyModule_AddFunctions(module, lw_memory_functions) < 0)
+        PyModule_AddFunctions(module, lw_memory_functions) < 0 ||
+        PyModule_AddFunctions(module, lw_image_setup_functions) < 0)
         goto done;
     if (lw_cuda_add_type(core, &device_spec, &lw_core->device_type) < 0 ||
         lw_cuda_add_type(core, &context_spec, &lw_core->context_type) < 0 ||

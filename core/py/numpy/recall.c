@@ -82,7 +82,7 @@ read_call(request *r, int nin, PyObject *const *args, Py_ssize_t n_args, PyObjec
 static bool
 is_valid(const lw_recalled *entry)
 {
-    return !entry->gone && lw_image_is_alive(entry->image);
+    return !entry->gone && lw_image_is_ready(entry->image);
 }
 
 /* Whether the input still has the same relation to the output: the same memory, or apart. */
