@@ -16,11 +16,7 @@ lw_function_name(const lw_function *self)
 lw_build_options
 lw_function_build_options(const lw_function *self)
 {
-    lw_build_options options = lw_door_build_options(&self->options, lw_function_name(self));
-
-    options.links = self->links.items;
-    options.n_links = self->links.n;
-    return options;
+    return lw_compiled_build_options((const lw_compiled *)self, lw_function_name(self));
 }
 
 static int

@@ -98,7 +98,7 @@ class Module(_Handle):
 
 
 class LinkableCode:
-    """Code that a kernel is linked with: link=[...] of cuda.jit and lw.forall, or declare_device.
+    """Code that a kernel is linked with: link=[...] of any decorator, or declare_device.
 
     data: bytes (or str, for text), or an io.BytesIO or io.StringIO. name: shown in messages.
     setup_callback, teardown_callback: called once with each module that holds the code (a Module,

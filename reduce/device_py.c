@@ -9,6 +9,7 @@
 #include "core/host/simulator.h"
 #include "core/py/array/args.h"
 #include "core/py/array/convert.h"
+#include "core/py/compiled/link_callbacks.h"
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/raise.h"
 #include "reduce/device/device_plan.h"
@@ -103,7 +104,7 @@ lw_reduce_entry *
 lw_reduce_entry_of(lw_reduce_call *call, lw_device *device, const lw_reduce_key *key)
 {
     lw_reducer *self = call->self;
-    lw_build_options options = lw_door_build_options(&self->options, lw_reducer_name(self));
+    lw_build_options options = lw_reducer_build_options(self);
     lw_build_report report = {0};
     const entry_key wanted = {device, key};
     lw_reduce_entry *entry = lw_grown_find(&call->specialisation->entries, is_usable, &wanted);
@@ -120,9 +121,11 @@ lw_reduce_entry_of(lw_reduce_call *call, lw_device *device, const lw_reduce_key 
     Py_BEGIN_ALLOW_THREADS
     status = build(entry, call->specialisation->reduction, &options, &report, &err);
     Py_END_ALLOW_THREADS
-    if (status != LW_OK) {
+    if (status != LW_OK)
+        lw_py_raise(&err);
+    if (status != LW_OK || (device != NULL && lw_link_loaded(&self->links, entry->image) < 0)) {
         lw_reduce_entry_free(entry);
-        return (lw_reduce_entry *)lw_py_raise(&err);
+        return NULL;
     }
     lw_compiled_count((lw_compiled *)self, &report);
     lw_grown_add(&call->specialisation->entries, entry);
@@ -192,8 +195,7 @@ simulate_call(lw_reduce_call *call, int64_t blocks)
 PyObject *
 lw_reduce_cubin_of(lw_reduce_call *call, const lw_reduce_key *key, int cc)
 {
-    lw_build_options options =
-        lw_door_build_options(&call->self->options, lw_reducer_name(call->self));
+    lw_build_options options = lw_reducer_build_options(call->self);
     lw_build_report report = {0};
     lw_module *module = NULL;
     lw_blob *cubin = NULL;

@@ -259,7 +259,7 @@ static PyObject *
 form_of(const lw_reducer *self, const lw_reduce_specialisation *specialisation, int cc,
         const char *form)
 {
-    lw_build_options options = lw_door_build_options(&self->options, lw_reducer_name(self));
+    lw_build_options options = lw_reducer_build_options(self);
     lw_module *module = NULL;
     lw_reduce_plan plan;
     lw_bytes bytes = {0};
@@ -362,7 +362,7 @@ static lw_status
 read_info(const lw_reducer *self, const lw_reduce_specialisation *specialisation, int cc,
           lw_reduce_plan *plan, lw_cubin_info *info, lw_error *err)
 {
-    lw_build_options options = lw_door_build_options(&self->options, lw_reducer_name(self));
+    lw_build_options options = lw_reducer_build_options(self);
     lw_module *module = NULL;
     lw_status status;
 

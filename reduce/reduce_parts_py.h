@@ -45,6 +45,8 @@ typedef struct lw_reducer {
 } lw_reducer;
 
 const char *lw_reducer_name(const lw_reducer *self);
+/* For core/link; borrowed from the object. */
+lw_build_options lw_reducer_build_options(const lw_reducer *self);
 /* How many arrays a call takes; 0: any number (there is no map). */
 uint32_t lw_reducer_n_arrays(const lw_reducer *self);
 /* Typed and lowered when new. NULL with an exception. */

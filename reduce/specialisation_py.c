@@ -18,6 +18,12 @@ lw_reducer_name(const lw_reducer *self)
     return lw_compiled_name((const lw_compiled *)self);
 }
 
+lw_build_options
+lw_reducer_build_options(const lw_reducer *self)
+{
+    return lw_compiled_build_options((const lw_compiled *)self, lw_reducer_name(self));
+}
+
 uint32_t
 lw_reducer_n_arrays(const lw_reducer *self)
 {
@@ -167,7 +173,7 @@ lw_reducer_specialisation(lw_reducer *self, const lw_reduce_operand *arrays, uin
 static int
 build_host(lw_reducer *self, const lw_reduction *reduction, lw_reduce_code *to)
 {
-    lw_build_options options = lw_door_build_options(&self->options, lw_reducer_name(self));
+    lw_build_options options = lw_reducer_build_options(self);
     lw_build_report report = {0};
     lw_reduce_code made;
     lw_error err = {0};
@@ -235,7 +241,7 @@ lw_reducer_host_masked(lw_reducer *self, lw_reduce_specialisation *specialisatio
 static int
 build_scans(lw_reducer *self, lw_reduce_specialisation *specialisation)
 {
-    lw_build_options options = lw_door_build_options(&self->options, lw_reducer_name(self));
+    lw_build_options options = lw_reducer_build_options(self);
     lw_build_report report = {0};
     lw_reduce_scan_loops_code made;
     lw_error err = {0};

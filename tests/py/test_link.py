@@ -197,6 +197,29 @@ def test_guvectorize(cu, link):
     assert not calls(f, 90, "cu_twice", "float32(float32[:])")
 
 
+@pytest.mark.parametrize("link", [True, False])
+@pytest.mark.parametrize("role", ["map", "combine", "finish"])
+def test_reduce(role, link):
+    """Each of its functions; test_link_callbacks.py links scans and what goes by slices and keys."""
+    code = cuda.PTXSource(PTX, f"seven_{role}.ptx")
+    seven = cuda.declare_device("ptx_seven", "float32(float32)", abi="c", link=None if link else code)
+    roles = {"map": lambda x: x, "combine": lambda a, b: a + b, "finish": lambda a: a}
+    roles[role] = {"map": lambda x: seven(x), "combine": lambda a, b: seven(a) + b, "finish": lambda a: seven(a)}[role]
+    f = lw.reduce(**roles, link=[code] if link else (), target="cuda")
+    assert b"ptx_seven" in f.inspect_cubin("(float32[:],)", "sm_90")
+    assert f.resources("(float32[:],)", "sm_90")["registers"] > 0
+    with lw.config(target="cpu"), pytest.raises(errors.UnsupportedError, match="ptx_seven"):
+        lw.reduce(**roles, link=code)(np.ones(3, "f4"))
+
+
+def test_reduce_without_its_code():
+    nowhere = cuda.declare_device("nowhere_at_all", "float32(float32)", abi="c")
+    with pytest.raises(errors.LinkError, match="nowhere_at_all"):
+        lw.reduce(lambda a, b: a + b, map=lambda x: nowhere(x)).inspect_cubin("(float32[:],)", "sm_90")
+    with pytest.raises(TypeError, match="link="):
+        lw.reduce(lambda a, b: a + b, link=7)
+
+
 def test_device_functions_bring_their_code():
     seven = cuda.declare_device("ptx_seven", "float32(float32)", abi="c")
 

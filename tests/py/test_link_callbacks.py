@@ -103,7 +103,26 @@ def jit_of(code):
     return lambda x: kernel[1, 8](x)
 
 
-CALLS = [jit_of, forall_of, bound_of, vectorize_of, guvectorize_of]
+def reduce_of(code):
+    function = function_of(code)
+    return lw.reduce(lambda a, b: a + b, map=lambda x: function(x))
+
+
+def scan_of(code):
+    return reduce_of(code).accumulate
+
+
+def reduceat_of(code):
+    f = reduce_of(code)
+    return lambda x: f.reduceat(x, [0, 3])
+
+
+def by_key_of(code):
+    f = reduce_of(code)
+    return lambda x: f.by_key(x, x)
+
+
+CALLS = [jit_of, forall_of, bound_of, vectorize_of, guvectorize_of, reduce_of, scan_of, reduceat_of, by_key_of]
 
 
 class Events(list):

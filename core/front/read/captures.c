@@ -90,12 +90,22 @@ lw_captures_free(lw_captures *captures)
     lw_free(captures);
 }
 
-void
+/* The first one has the code that all of them need. */
+int
 lw_captures_join(lw_captures *captures, lw_captures *more)
 {
-    while (captures->more != NULL)
-        captures = captures->more;
-    captures->more = more;
+    lw_captures *last = captures;
+
+    while (last->more != NULL)
+        last = last->more;
+    last->more = more;
+    if (more == NULL || more->linked == NULL)
+        return 0;
+    if (captures->linked == NULL)
+        captures->linked = PyList_New(0);
+    return captures->linked
+               ? PyList_SetSlice(captures->linked, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX, more->linked)
+               : -1;
 }
 
 void

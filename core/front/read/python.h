@@ -70,8 +70,9 @@ void lw_captures_compare_arrays(lw_same_array same);
 /* The objects that bring code of their own (declare_device and the like) and that the functions
  * use: a list, borrowed, or NULL. */
 PyObject *lw_captures_linked(const lw_captures *captures);
-/* What another function of the same object captured, to be asked with it; taken. */
-void lw_captures_join(lw_captures *captures, lw_captures *more);
+/* What another function of the same object captured, to be asked with it; taken. -1 with an
+ * exception. */
+int lw_captures_join(lw_captures *captures, lw_captures *more);
 void lw_captures_free(lw_captures *captures); /* NULL is allowed */
 /* `captures` takes the place of older ones, which other threads may be looking at: they go with
  * it, or at once where the GIL keeps threads apart. */

@@ -70,6 +70,16 @@ lw_compiled_name(const lw_compiled *self)
                                                        : "kernel";
 }
 
+lw_build_options
+lw_compiled_build_options(const lw_compiled *self, const char *name)
+{
+    lw_build_options options = lw_door_build_options(&self->options, name);
+
+    options.links = self->links.items;
+    options.n_links = self->links.n;
+    return options;
+}
+
 void
 lw_compiled_count(lw_compiled *self, const lw_build_report *report)
 {

@@ -92,6 +92,8 @@ int lw_compiled_init(lw_compiled *self, const lw_request *request,
 int lw_compiled_read(lw_compiled *self);
 /* Its own name in the source. Borrowed. */
 const char *lw_compiled_name(const lw_compiled *self);
+/* What core/link hears of its keywords and its links; name is borrowed. */
+lw_build_options lw_compiled_build_options(const lw_compiled *self, const char *name);
 /* Something was compiled. */
 void lw_compiled_count(lw_compiled *self, const lw_build_report *report);
 

@@ -347,8 +347,6 @@ read_max_registers(reader *r, PyObject *value)
 static int
 read_link(reader *r, PyObject *value)
 {
-    if (r->door == LW_DOOR_REDUCE)
-        return read_empty(r, value, "link= is not supported yet by reduce: leave it empty");
     r->arguments->link = value;
     return lw_link_check(value);
 }

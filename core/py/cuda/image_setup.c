@@ -1,7 +1,8 @@
 /* Owns a record for each image and code, from the first set-up until the image is unloaded. It
  * holds the callback that it will call, and not the code, whose other callback often knows the
- * kernel, which holds the image. The list, the states and the threads that wait are under one lock, under which no Python runs.
- * Records that are ready come first in the list, the latest at its head. */
+ * kernel, which holds the image. The list, the states and the threads that wait are under one
+ * lock, under which no Python runs. Records that are ready come first in the list, the latest
+ * at its head. */
 #include "core/py/cuda/image_setup.h"
 
 #include "core/base/lock.h"
@@ -22,9 +23,9 @@ typedef struct linked {
 
 typedef struct record {
     linked *of;
-    PyObject *identity; /* of the code */
+    PyObject *identity;          /* of the code */
     PyObject *teardown, *module; /* module: the object that callbacks get; or NULL, both */
-    PyObject *failure;       /* what the callback raised, while threads wait that will; or NULL */
+    PyObject *failure; /* what the callback raised, while threads wait that will; or NULL */
     state state;
     uint64_t attempt;
     unsigned long thread; /* that sets it up */
@@ -144,8 +145,9 @@ new_module(linked *of, lw_image *image)
         of->n_users++;
         lw_lock_give(&lock);
         PyCapsule_SetDestructor(capsule, capsule_free);
-        module = PyObject_CallFunction(class, "OKi", capsule, (unsigned long long)(uintptr_t)handle,
-                                       lw_image_device(image)->ordinal);
+        module =
+            PyObject_CallFunction(class, "OKi", capsule, (unsigned long long)(uintptr_t)handle,
+                                  lw_image_device(image)->ordinal);
     }
     Py_XDECREF(capsule);
     Py_DECREF(class);
@@ -289,8 +291,9 @@ wait_once(const record *r, uint64_t attempt, PyObject *code, bool *over)
     return *over ? 0 : PyErr_CheckSignals();
 }
 
-/* What came of a wait. 0: it is ready; 1: it is to be set up again; -1: it failed, with what the
- * callback raised. The last to leave takes the exception along, whose frames may hold much. */
+/* What came of a wait. 0: it is ready; 1: it is to be set up again; -1: it failed, with what
+ * the callback raised. The last to leave takes the exception along, whose frames may hold much.
+ */
 static int
 leave(record *r, bool interrupted)
 {

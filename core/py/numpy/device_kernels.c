@@ -27,11 +27,7 @@ lw_device_symbol(const char *name, const lw_loop_head *loop, const void *key, si
 lw_build_options
 lw_device_build_options(const lw_ufunc_head *self, const char *name)
 {
-    lw_build_options options = lw_door_build_options(&self->options, name);
-
-    options.links = self->links.items;
-    options.n_links = self->links.n;
-    return options;
+    return lw_compiled_build_options((const lw_compiled *)self, name);
 }
 
 /* ---- resolutions ---- */
