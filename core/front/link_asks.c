@@ -49,7 +49,8 @@ record_of(const collector *c, lw_type type)
 static void
 of_array(const collector *c, const lw_type_row *row, lw_sig_type *out)
 {
-    static const char layouts[] = {[LW_LAYOUT_ANY] = 'A', [LW_LAYOUT_C] = 'C', [LW_LAYOUT_F] = 'F'};
+    static const char layouts[] = {
+        [LW_LAYOUT_ANY] = 'A', [LW_LAYOUT_C] = 'C', [LW_LAYOUT_F] = 'F'};
     lw_type element = row->elements[0];
 
     out->record = record_of(c, element);

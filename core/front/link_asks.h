@@ -1,5 +1,5 @@
-/* Which callables a typed function asks for code to link, and for what argument types: each pair
- * once, from the calls that inference has kept. */
+/* Which callables a typed function asks for code to link, and for what argument types: each
+ * pair once, from the calls that inference has kept. */
 #ifndef LW_FRONT_LINK_ASKS_H
 #define LW_FRONT_LINK_ASKS_H
 

@@ -3,6 +3,7 @@ each of the argument types of the calls that are kept."""
 
 from __future__ import annotations
 
+import gc
 import pickle
 import threading
 
@@ -497,3 +498,59 @@ def test_pickling():
     inner.__lanewise_link__ = [CODES[float32]]
     k = pickle.loads(pickle.dumps(kernel_of(five_deep(inner))))
     assert b"ptx_seven" in k.inspect_cubin(SIG, "sm_90")
+
+
+# ---- on a device ----
+
+
+def with_callbacks(events, name, factor):
+    return cuda.PTXSource(ptx("ptx_seven", factor=factor).data, name, setup_callback=lambda module: events.append(("setup", name)),
+                          teardown_callback=lambda module: events.append(("teardown", name)))
+
+
+@pytest.mark.skipif(not cuda.is_available(), reason="no CUDA device")
+def test_callbacks_of_all_that_is_linked():
+    """Two codes of one content are linked once; the callbacks of both are called, and those of link=."""
+    events = []
+    inner = inner_of(lambda x: [with_callbacks(events, "one", "0f40E00000"), with_callbacks(events, "two", "0f40E00000")])
+    other = cuda.PTXSource("\n.version 6.4\n.target sm_75\n.address_size 64\n", "three",
+                           setup_callback=lambda module: events.append(("setup", "three")))
+    k = kernel_of(five_deep(inner), link=other)
+    x = cuda.to_device(np.ones(4, "f4"))
+    for _ in range(2):
+        k[1, 32](x, x)
+    cuda.synchronize()
+    assert sorted(events) == [("setup", "one"), ("setup", "three"), ("setup", "two")]
+    events.clear()
+    del k
+    gc.collect()
+    assert sorted(events) == [("teardown", "one"), ("teardown", "two")]
+
+
+@pytest.mark.skipif(not cuda.is_available(), reason="no CUDA device")
+def test_each_generator_asks_for_the_device():
+    seen = []
+
+    def link(x, target):
+        seen.append((x, target))
+        return CODES[float32]
+
+    inner = inner_of(link)
+    x = cuda.to_device(np.ones(4, "f4"))
+    out = cuda.to_device(np.zeros(4, "f4"))
+
+    @lw.guvectorize("(n)->(n)", target="cuda")
+    def gufunc(x, out):
+        for i in range(x.size):
+            out[i] = inner(x[i])
+
+    @lw.forall(target="cuda")
+    def loop(i, x, y):
+        y[i] = inner(x[i])
+
+    ufunc = lw.vectorize(target="cuda")(lambda x: inner(x))
+    for call in (lambda: ufunc(x), lambda: gufunc(x, out), lambda: loop(4, x, out), lambda: kernel_of(inner)[1, 32](x, out)):
+        call()
+        call()
+    major, minor = cuda.get_current_device().compute_capability
+    assert set(seen) == {(float32, f"sm_{major}{minor}")} and len(seen) >= 4

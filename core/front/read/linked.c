@@ -1,7 +1,7 @@
 /* Code that callables bring along: whoever is called in compiled code may name it by an
- * attribute, lanewise's or numba's. The reader notes attribute and value once for each callable;
- * which calls need the code is known after inference. Replacing the attribute, or an item of a
- * list that it is, counts as a change of what was captured. */
+ * attribute, lanewise's or numba's. The reader notes attribute and value once for each
+ * callable; which calls need the code is known after inference. Replacing the attribute, or an
+ * item of a list that it is, counts as a change of what was captured. */
 #include "core/front/read/read_internal.h"
 
 static const char *const names[] = {"__lanewise_link__", "__numba_cuda_link__"};

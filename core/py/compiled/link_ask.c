@@ -5,12 +5,14 @@
 #include "core/front/read/services.h"
 #include "core/py/types/type_object.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef struct asked_set {
     lw_grown_item item;
-    PyObject *providers; /* owned: the list that the numbers of `id` are of */
-    lw_digest id;        /* of who is asked for which types */
+    /* owned, or NULL: the lists that the numbers of `id` are of, one for each function */
+    PyObject *providers[LW_LINK_SOURCES];
+    lw_digest id; /* of who is asked for which types */
     int cc;
     lw_link_set set;
 } asked_set;
@@ -38,13 +40,15 @@ types_of(const lw_link_ask *ask)
 static int
 ask_one(PyObject *asked, PyObject *providers, const lw_link_ask *ask, int cc, PyObject *list)
 {
-    PyObject *types = types_of(ask), *codes = NULL;
+    PyObject *types, *codes = NULL;
     int result = -1;
 
+    assert(providers != NULL && ask->linked <= PyList_GET_SIZE(providers));
+    types = types_of(ask);
     if (types != NULL)
-        codes = PyObject_CallFunction(
-            asked, "OONs", PyList_GET_ITEM(providers, (Py_ssize_t)ask->linked - 1), types,
-            PyUnicode_FromFormat("sm_%d", cc), ask->chain);
+        codes = PyObject_CallFunction(asked, "OONs",
+                                      PyList_GET_ITEM(providers, (Py_ssize_t)ask->linked - 1),
+                                      types, PyUnicode_FromFormat("sm_%d", cc), ask->chain);
     if (codes != NULL)
         result = PyList_SetSlice(list, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX, codes);
     Py_XDECREF(types);
@@ -53,35 +57,44 @@ ask_one(PyObject *asked, PyObject *providers, const lw_link_ask *ask, int cc, Py
 }
 
 static PyObject *
-ask_all(PyObject *providers, const lw_link_asks *asks, int cc)
+ask_all(const asked_set *key, const lw_link_source *sources, uint32_t n)
 {
     PyObject *asked = lw_service_find(LW_SERVICE_LINKING, "asked");
     PyObject *list = asked ? PyList_New(0) : NULL;
 
-    for (uint32_t i = 0; list != NULL && i < asks->n; i++)
-        if (ask_one(asked, providers, &asks->data[i], cc, list) < 0)
-            Py_CLEAR(list);
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; list != NULL && k < sources[i].asks->n; k++)
+            if (ask_one(asked, key->providers[i], &sources[i].asks->data[k], key->cc, list) < 0)
+                Py_CLEAR(list);
     Py_XDECREF(asked);
     return list;
 }
 
 /* ---- sets ---- */
 
+static void
+print_asks(const lw_link_asks *asks, lw_text *out)
+{
+    for (uint32_t i = 0; i < asks->n; i++) {
+        lw_text_addf(out, "%u(", (unsigned)asks->data[i].linked);
+        for (uint32_t k = 0; k < asks->data[i].n; k++) {
+            lw_sig_type_print(&asks->data[i].types[k], out);
+            lw_text_add(out, ";");
+        }
+        lw_text_add(out, ")");
+    }
+    lw_text_add(out, "\n");
+}
+
 static bool
-digest_of(const lw_link_asks *asks, lw_digest *out)
+digest_of(const lw_link_source *sources, uint32_t n, lw_digest *out)
 {
     lw_text text = {0};
     lw_sha256 sha;
     bool failed;
 
-    for (uint32_t i = 0; i < asks->n; i++) {
-        lw_text_addf(&text, "%u(", (unsigned)asks->data[i].linked);
-        for (uint32_t k = 0; k < asks->data[i].n; k++) {
-            lw_sig_type_print(&asks->data[i].types[k], &text);
-            lw_text_add(&text, ";");
-        }
-        lw_text_add(&text, ")");
-    }
+    for (uint32_t i = 0; i < n; i++)
+        print_asks(sources[i].asks, &text);
     lw_sha256_init(&sha);
     lw_sha256_add(&sha, lw_text_get(&text), text.n);
     *out = lw_sha256_finish(&sha);
@@ -97,7 +110,7 @@ is_same(const void *item, const void *key)
 {
     const asked_set *x = item, *y = key;
 
-    return x->providers == y->providers && x->cc == y->cc &&
+    return memcmp(x->providers, y->providers, sizeof x->providers) == 0 && x->cc == y->cc &&
            memcmp(&x->id, &y->id, sizeof x->id) == 0;
 }
 
@@ -107,7 +120,8 @@ set_free(void *item)
     asked_set *set = item;
 
     lw_link_set_reset(&set->set);
-    Py_XDECREF(set->providers);
+    for (int i = 0; i < LW_LINK_SOURCES; i++)
+        Py_XDECREF(set->providers[i]);
     lw_free(set);
 }
 
@@ -128,7 +142,7 @@ publish(lw_compiled *self, asked_set *made)
 }
 
 static const lw_link_set *
-make(lw_compiled *self, const asked_set *key, const lw_link_asks *asks)
+make(lw_compiled *self, const asked_set *key, const lw_link_source *sources, uint32_t n)
 {
     asked_set *made = lw_alloc_zero(1, sizeof *made);
     PyObject *codes = NULL;
@@ -138,8 +152,9 @@ make(lw_compiled *self, const asked_set *key, const lw_link_asks *asks)
         return NULL;
     }
     *made = *key;
-    Py_INCREF(made->providers);
-    codes = ask_all(made->providers, asks, made->cc);
+    for (int i = 0; i < LW_LINK_SOURCES; i++)
+        Py_XINCREF(made->providers[i]);
+    codes = ask_all(made, sources, n);
     if (codes == NULL || lw_link_set_read(&made->set, self->link, codes) < 0) {
         Py_XDECREF(codes);
         set_free(made);
@@ -150,16 +165,27 @@ make(lw_compiled *self, const asked_set *key, const lw_link_asks *asks)
 }
 
 const lw_link_set *
-lw_link_set_of(lw_compiled *self, const lw_captures *captures, const lw_scalar *scalar, int cc)
+lw_link_set_for(lw_compiled *self, const lw_link_source *sources, uint32_t n, int cc)
 {
-    asked_set key = {.providers = lw_captures_linked(captures), .cc = cc}, *found;
+    asked_set key = {.cc = cc}, *found;
+    uint32_t n_asks = 0;
 
-    if (scalar->asks.n == 0 || key.providers == NULL)
+    for (uint32_t i = 0; i < n; i++) {
+        n_asks += sources[i].asks->n;
+        key.providers[i] = sources[i].asks->n ? lw_captures_linked(sources[i].captures) : NULL;
+    }
+    if (n_asks == 0)
         return &self->links;
-    if (!digest_of(&scalar->asks, &key.id))
+    if (!digest_of(sources, n, &key.id))
         return NULL;
     found = lw_grown_find(&self->asked, is_same, &key);
-    return found ? &found->set : make(self, &key, &scalar->asks);
+    return found ? &found->set : make(self, &key, sources, n);
+}
+
+const lw_link_set *
+lw_link_set_of(lw_compiled *self, const lw_captures *captures, const lw_scalar *scalar, int cc)
+{
+    return lw_link_set_for(self, &(lw_link_source){captures, &scalar->asks}, 1, cc);
 }
 
 lw_build_options
@@ -182,7 +208,8 @@ int
 lw_link_sets_traverse(lw_compiled *self, visitproc visit, void *arg)
 {
     for (asked_set *at = lw_grown_first(&self->asked); at != NULL; at = lw_grown_next(at)) {
-        Py_VISIT(at->providers);
+        for (int i = 0; i < LW_LINK_SOURCES; i++)
+            Py_VISIT(at->providers[i]);
         Py_VISIT(at->set.objects);
     }
     return 0;
