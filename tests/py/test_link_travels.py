@@ -340,6 +340,39 @@ def test_generators():
     assert recorder.seen == [(float32,)] * len(made)
 
 
+@pytest.mark.parametrize("roles", [("map",), ("combine",), ("finish",), ("map", "combine", "finish"), ("combine", "finish")])
+def test_functions_of_a_reduction(roles):
+    """Each function brings its own code; those that raise too."""
+    recorders = {role: Recorder() for role in ("map", "combine", "finish")}
+    of = {role: inner_of(recorder) for role, recorder in recorders.items()}
+    functions = {"map": lambda x: x, "combine": lambda a, b: a + b, "finish": lambda a: a}
+    bringing = {"map": lambda x: of["map"](x), "combine": lambda a, b: of["combine"](a) + b, "finish": lambda a: of["finish"](a)}
+
+    def checked(x):
+        if x < 0:
+            raise ValueError("negative")
+        return bringing["map"](x) if "map" in roles else x
+
+    for raising in (False, True):
+        functions.update({role: bringing[role] for role in roles})
+        if raising:
+            functions["map"] = checked
+        f = lw.reduce(**functions, target="cuda")
+        assert "ptx_seven" in f.inspect_ptx("(float32[:],)", "sm_90")
+        for recorder in recorders.values():
+            assert recorder.seen == []
+        assert b"ptx_seven" in f.inspect_cubin("(float32[:],)", "sm_90")
+        assert f.resources("(float32[:],)", "sm_90")["registers"] > 0
+        for role, recorder in recorders.items():
+            assert recorder.seen == [(float32,)] * (role in roles)
+            recorder.seen.clear()
+
+
+def test_a_reduction_on_the_cpu():
+    with lw.config(target="cpu"), pytest.raises(errors.UnsupportedError, match="ptx_seven"):
+        lw.reduce(lambda a, b: a + b, map=inner_of(Recorder()))(np.ones(3, "f4"))
+
+
 # ---- asked once ----
 
 
@@ -549,8 +582,10 @@ def test_each_generator_asks_for_the_device():
         y[i] = inner(x[i])
 
     ufunc = lw.vectorize(target="cuda")(lambda x: inner(x))
-    for call in (lambda: ufunc(x), lambda: gufunc(x, out), lambda: loop(4, x, out), lambda: kernel_of(inner)[1, 32](x, out)):
+    reduction = lw.reduce(lambda a, b: a + b, map=inner, target="cuda")
+    for call in (lambda: ufunc(x), lambda: gufunc(x, out), lambda: loop(4, x, out), lambda: kernel_of(inner)[1, 32](x, out),
+                 lambda: reduction(x), lambda: reduction.accumulate(x)):
         call()
         call()
     major, minor = cuda.get_current_device().compute_capability
-    assert set(seen) == {(float32, f"sm_{major}{minor}")} and len(seen) >= 4
+    assert set(seen) == {(float32, f"sm_{major}{minor}")} and len(seen) >= 5

@@ -90,8 +90,7 @@ lw_captures_free(lw_captures *captures)
     lw_free(captures);
 }
 
-/* The first one has the code that all of them need. */
-int
+void
 lw_captures_join(lw_captures *captures, lw_captures *more)
 {
     lw_captures *last = captures;
@@ -99,13 +98,6 @@ lw_captures_join(lw_captures *captures, lw_captures *more)
     while (last->more != NULL)
         last = last->more;
     last->more = more;
-    if (more == NULL || more->linked == NULL)
-        return 0;
-    if (captures->linked == NULL)
-        captures->linked = PyList_New(0);
-    return captures->linked
-               ? PyList_SetSlice(captures->linked, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX, more->linked)
-               : -1;
 }
 
 void
@@ -180,6 +172,12 @@ lw_captures_add_name(lw_captures *captures, PyObject *dict, PyObject *name, PyOb
 {
     assert(PyDict_Check(dict));
     return captures ? add(captures, GUARD_DICT, dict, name, value) : 0;
+}
+
+const lw_captures *
+lw_captures_next(const lw_captures *captures)
+{
+    return captures ? captures->more : NULL;
 }
 
 Py_ssize_t
