@@ -8,6 +8,7 @@
 #include "core/base/memory.h"
 #include "core/device/load.h"
 #include "core/front/read/critical.h"
+#include "core/py/compiled/link_ask.h"
 #include "core/py/compiled/link_callbacks.h"
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
@@ -53,16 +54,33 @@ build_options(const lw_specialisation *specialisation, const lw_entry_key *key)
     return options;
 }
 
+/* What its code is linked with on a GPU. NULL with an exception. */
+static const lw_link_set *
+links_of(const lw_specialisation *specialisation, int cc)
+{
+    lw_compiled *self = (lw_compiled *)specialisation->function;
+    const lw_captures *own = lw_specialisation_captures(specialisation);
+
+    return lw_link_set_of(self, own, specialisation->scalar, cc);
+}
+
 PyObject *
 lw_specialisation_form(const lw_specialisation *specialisation, const lw_entry_key *key, int cc,
                        const char *form)
 {
     lw_build_options options = build_options(specialisation, key);
+    const lw_link_set *links = NULL;
     lw_module *module = NULL;
     lw_bytes bytes = {0};
     lw_error err = {0};
     lw_status status;
 
+    if (cc != 0 && lw_link_is_output(form)) {
+        links = links_of(specialisation, cc);
+        if (links == NULL)
+            return NULL;
+        options = lw_link_options(options, links);
+    }
     Py_BEGIN_ALLOW_THREADS
     status = lw_specialisation_module(specialisation, key, &module, &err);
     if (status == LW_OK)
@@ -77,10 +95,14 @@ lw_specialisation_info(const lw_specialisation *specialisation, const lw_entry_k
                        lw_cubin_info *out)
 {
     lw_build_options options = lw_function_build_options(specialisation->function);
+    const lw_link_set *links = links_of(specialisation, cc);
     lw_module *module = NULL;
     lw_error err = {0};
     lw_status status;
 
+    if (links == NULL)
+        return -1;
+    options = lw_link_options(options, links);
     Py_BEGIN_ALLOW_THREADS
     status = lw_specialisation_module(specialisation, key, &module, &err);
     if (status == LW_OK)
@@ -126,15 +148,14 @@ fail:
 }
 
 static lw_status
-load(const lw_specialisation *specialisation, const lw_entry_key *key, lw_device_entry *entry,
-     lw_build_report *report, lw_error *err)
+load(const lw_link_set *links, lw_device_entry *entry, lw_build_report *report, lw_error *err)
 {
-    const lw_function *self = specialisation->function;
-    lw_build_options options = lw_function_build_options(self);
+    const lw_function *self = entry->specialisation->function;
+    lw_build_options options = lw_link_options(lw_function_build_options(self), links);
     lw_status status = LW_OK;
     lw_module *module = NULL;
 
-    LW_TRY(lw_specialisation_module(specialisation, key, &module, err));
+    LW_TRY(lw_specialisation_module(entry->specialisation, &entry->key, &module, err));
     entry->together = lw_ir_syncs_grid(module);
     LW_TRY(lw_image_build(entry->device, module, &options, &entry->image, &entry->kernel,
                           report, err));
@@ -190,11 +211,15 @@ watch(lw_device_entry *entry)
 static lw_device_entry *
 new_device_entry(lw_specialisation *specialisation, lw_device *device, const lw_entry_key *key)
 {
-    lw_device_entry *entry = lw_alloc_zero(1, sizeof *entry);
+    const lw_link_set *links =
+        links_of(specialisation, device->cc_major * 10 + device->cc_minor);
+    lw_device_entry *entry = links ? lw_alloc_zero(1, sizeof *entry) : NULL;
     lw_build_report report = {0};
     lw_error err = {0};
     lw_status status;
 
+    if (links == NULL)
+        return NULL;
     if (entry == NULL)
         return (lw_device_entry *)PyErr_NoMemory();
     entry->key = *key;
@@ -202,7 +227,7 @@ new_device_entry(lw_specialisation *specialisation, lw_device *device, const lw_
     entry->specialisation = specialisation;
     entry->batch = lw_kernel_batch(specialisation->scalar);
     Py_BEGIN_ALLOW_THREADS
-    status = load(specialisation, key, entry, &report, &err);
+    status = load(links, entry, &report, &err);
     Py_END_ALLOW_THREADS
     if (status != LW_OK)
         lw_py_raise(&err);
@@ -210,7 +235,7 @@ new_device_entry(lw_specialisation *specialisation, lw_device *device, const lw_
         device_entry_free(entry);
         return NULL;
     }
-    if (lw_link_loaded(&specialisation->function->links, entry->image) < 0) {
+    if (lw_link_loaded(links, entry->image) < 0) {
         device_entry_free(entry);
         return NULL;
     }

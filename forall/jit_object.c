@@ -376,14 +376,6 @@ get_device(PyObject *object, void *Py_UNUSED(closure))
     return PyBool_FromLong(((lw_function *)object)->options.device);
 }
 
-static PyObject *
-get_link(PyObject *object, void *Py_UNUSED(closure))
-{
-    PyObject *link = ((lw_jit *)object)->base.link;
-
-    return link ? Py_NewRef(link) : PyTuple_New(0);
-}
-
 static PyGetSetDef kernel_getset[] = {
     {"signatures", get_signatures, NULL,
      PyDoc_STR("what it is compiled for: ['void(float32[::1], int64)']"), NULL},
@@ -393,8 +385,6 @@ static PyGetSetDef kernel_getset[] = {
     {"definitions", get_overloads, NULL, PyDoc_STR("overloads, by numba's older name"), NULL},
     {"specialized", get_specialized, NULL,
      PyDoc_STR("True when signatures were given: nothing else is compiled"), NULL},
-    {"__lanewise_link__", get_link, NULL, PyDoc_STR("link=: kernels that call it need it too"),
-     NULL},
     {"is_device", get_device, NULL, PyDoc_STR("made with device=True"), NULL},
     {"__signature__", get_text_signature, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL}};

@@ -61,7 +61,8 @@ int lw_function_declare(lw_function *self, PyObject *signatures);
 bool lw_function_is_stale(const lw_function *self);
 /* lw_compiled_current, by that. */
 lw_function *lw_function_current(lw_function *self);
-/* The build options for core/link; borrowed from the function. */
+/* The build options for core/link, with link= alone of what code is linked with; borrowed from
+ * the function. */
 lw_build_options lw_function_build_options(const lw_function *self);
 const char *lw_function_name(const lw_function *self);
 /* For tp_traverse of the owner, and for its door. */

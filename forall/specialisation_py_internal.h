@@ -12,6 +12,15 @@ lw_specialisation_tree(const lw_specialisation *specialisation)
     return specialisation->tree ? specialisation->tree : specialisation->function->tree;
 }
 
+/* Of the reading that made the tree. */
+static inline const lw_captures *
+lw_specialisation_captures(const lw_specialisation *specialisation)
+{
+    if (specialisation->tree == NULL)
+        return specialisation->function->captures;
+    return specialisation->origin ? specialisation->origin->captures : specialisation->captures;
+}
+
 /* The tree's constant None, added where it has none. 0: no memory. */
 uint32_t lw_none_constant(lw_tree *tree);
 /* Infers the types again, for lowering and for inspection. NULL with an exception. */

@@ -2,13 +2,14 @@
 them, and the files they lie in. What numba.cuda has under these names."""
 
 import collections
-import errno
+import inspect
 import io
 import os
+import threading
 
 from lanewise import _core
 from lanewise._core import cuda as _cuda
-from lanewise.errors import UnsupportedError
+from lanewise.errors import LinkError, UnsupportedError
 
 
 def _content(data, binary):
@@ -262,6 +263,72 @@ def linkables(value, argument="link="):
     return tuple(found)
 
 
+class _Answer:
+    """What one thread is asking, or has learnt; the others wait for it."""
+
+    def __init__(self):
+        self.thread, self.done, self.codes = threading.get_ident(), threading.Event(), None
+
+
+def _takes_target(method):
+    try:
+        parameters = inspect.signature(method).parameters.values()
+    except (TypeError, ValueError):  # a builtin that does not say
+        return False
+    return any(p.kind is p.VAR_KEYWORD or p.name == "target" and p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)
+               for p in parameters)
+
+
+def _refusal(provider, types, problem, chain):
+    owner, name = provider[:2]
+    shown = getattr(owner, "__qualname__", None) or getattr(owner, "__name__", None) or f"<{type(owner).__qualname__}>"
+    called = f"({', '.join(map(str, types))})" if callable(provider[2]) else ""
+    return LinkError(f"{shown}.{name}{called}: {problem}{chain}")
+
+
+def _ask(provider, types, keywords, chain):
+    value = provider[2]
+    try:
+        found = value(*types, **keywords) if callable(value) else value
+    except MemoryError:
+        raise
+    except Exception as problem:
+        raise _refusal(provider, types, f"{type(problem).__name__}: {problem}", chain) from problem
+    try:
+        return linkables(() if found is None else found, "what it gives")
+    except (OSError, TypeError, ValueError) as problem:
+        raise _refusal(provider, types, problem, chain) from problem
+
+
+def asked(provider, types, target, chain):
+    """The LinkableCode that a callable brings along for a call with arguments of these types.
+
+    provider: (object, name of the attribute, its value, dict of answers), made when a function
+    was read; a value that can be called is asked once for each types and, where it takes it,
+    target. chain: the calls that lead there, for messages.
+    """
+    value, known = provider[2:]
+    keywords = {"target": target} if callable(value) and _takes_target(value) else {}
+    key = (types, *keywords.values()) if callable(value) else ()
+    while True:
+        mine = _Answer()
+        answer = known.setdefault(key, mine)
+        if answer is mine:
+            break
+        if answer.thread == threading.get_ident() and not answer.done.is_set():
+            raise _refusal(provider, types, "it asks for itself", chain)
+        answer.done.wait()
+        if answer.codes is not None:
+            return answer.codes
+    try:
+        mine.codes = _ask(provider, types, keywords, chain)
+    finally:  # a failure is not remembered
+        if mine.codes is None:
+            del known[key]
+        mine.done.set()
+    return mine.codes
+
+
 class DeviceFunction:
     """A function in another language, for kernels to call: see declare_device."""
 
@@ -296,6 +363,24 @@ class DeviceFunction:
         return f"<device function {self._name}: {self._signature}, abi {self._abi!r}>"
 
 
+def external(owner, declared):
+    """What __lanewise_external__ of a callable says, checked: (symbol, signature, abi), all str."""
+    if not isinstance(declared, tuple) or not 2 <= len(declared) <= 3:
+        raise TypeError(f"__lanewise_external__ must be a tuple (name, sig) or (name, sig, abi), not {declared!r:.200}, "
+                        f"in {type(owner).__qualname__}")
+    if isinstance(owner, DeviceFunction):
+        return declared
+    name, sig, abi = (*declared, "numba")[:3]
+    _check_symbol(name)
+    _check_abi(abi)
+    return name, _core._device_signature(sig, abi == "c"), abi
+
+
+def _check_abi(abi):
+    if abi not in ("numba", "c"):
+        raise ValueError(f'abi must be "numba" or "c", not {abi!r:.200}')
+
+
 def _check_symbol(name):
     if not isinstance(name, str):
         raise TypeError(f"name must be a str, not {name!r:.200}")
@@ -325,8 +410,7 @@ def declare_device(name, sig, link=None, use_cooperative=False, abi="numba"):
         ...     if i < x.size: x[i] = twice(x[i])
     """
     _check_symbol(name)
-    if abi not in ("numba", "c"):
-        raise ValueError(f'abi must be "numba" or "c", not {abi!r:.200}')
+    _check_abi(abi)
     if not isinstance(use_cooperative, bool):
         raise TypeError(f"use_cooperative must be True or False, not {use_cooperative!r:.200}")
     if use_cooperative:

@@ -92,6 +92,10 @@ class DeviceFunction:
 def linkables(
     value: _Path | LinkableCode | Collection[_Path | LinkableCode] | None, argument: str = "link="
 ) -> tuple[LinkableCode, ...]: ...
+def external(owner: Any, declared: Any) -> tuple[str, str, str]: ...
+def asked(
+    provider: tuple[Any, str, Any, dict[tuple[Any, ...], Any]], types: tuple[Any, ...], target: str, chain: str
+) -> tuple[LinkableCode, ...]: ...
 def declare_device(
     name: str,
     sig: Any,

@@ -12,7 +12,8 @@ import operator
 import sys
 import types
 
-_VERSION = 2
+_VERSION = 3
+_TRAVELLING = ("__lanewise_link__", "__numba_cuda_link__", "__lanewise_external__")  # what compiling reads of a function
 _FUTURE_ANNOTATIONS = 0x1000000  # annotations are not evaluated on the other side
 
 
@@ -76,6 +77,7 @@ def _pack_function(function, source, seen):
         "scope": scope,
         "defaults": function.__defaults__,
         "kwdefaults": function.__kwdefaults__,
+        "attributes": {name: _pack(value, seen) for name, value in function.__dict__.items() if name in _TRAVELLING},
         **({"self": function.__self__} if isinstance(function, types.MethodType) else {}),
     }
 
@@ -117,6 +119,7 @@ def _unpack_function(packed):
     function.__qualname__ = packed["qualname"]
     function.__module__ = packed["module"]
     function.__doc__ = packed["doc"]
+    function.__dict__.update((name, _unpack(value)) for name, value in packed["attributes"].items() if value[0] != "recursion")
     if "self" in packed:
         function = types.MethodType(function, packed["self"])
     return function, text

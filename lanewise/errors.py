@@ -37,7 +37,8 @@ class SignatureError(CompileError, ValueError):
 
 
 class LinkError(LanewiseError):
-    """The linker refused code; its log is in the message."""
+    """The linker refused code (its log is in the message), or a callable that was asked for code to
+    link failed or gave something else."""
 
 
 class DriverError(LanewiseError, RuntimeError):

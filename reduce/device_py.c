@@ -9,6 +9,7 @@
 #include "core/host/simulator.h"
 #include "core/py/array/args.h"
 #include "core/py/array/convert.h"
+#include "core/py/compiled/link_ask.h"
 #include "core/py/compiled/link_callbacks.h"
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/raise.h"
@@ -108,11 +109,18 @@ lw_reduce_entry_of(lw_reduce_call *call, lw_device *device, const lw_reduce_key 
     lw_build_report report = {0};
     const entry_key wanted = {device, key};
     lw_reduce_entry *entry = lw_grown_find(&call->specialisation->entries, is_usable, &wanted);
+    const lw_link_set *links = &self->links;
     lw_error err = {0};
     lw_status status;
 
     if (entry != NULL)
         return entry;
+    if (device != NULL)
+        links = lw_reducer_links(self, call->specialisation->reduction,
+                                 device->cc_major * 10 + device->cc_minor);
+    if (links == NULL)
+        return NULL;
+    options = lw_link_options(options, links);
     entry = lw_alloc_zero(1, sizeof *entry);
     if (entry == NULL)
         return (lw_reduce_entry *)PyErr_NoMemory();
@@ -123,7 +131,7 @@ lw_reduce_entry_of(lw_reduce_call *call, lw_device *device, const lw_reduce_key 
     Py_END_ALLOW_THREADS
     if (status != LW_OK)
         lw_py_raise(&err);
-    if (status != LW_OK || (device != NULL && lw_link_loaded(&self->links, entry->image) < 0)) {
+    if (status != LW_OK || (device != NULL && lw_link_loaded(links, entry->image) < 0)) {
         lw_reduce_entry_free(entry);
         return NULL;
     }
@@ -196,12 +204,18 @@ PyObject *
 lw_reduce_cubin_of(lw_reduce_call *call, const lw_reduce_key *key, int cc)
 {
     lw_build_options options = lw_reducer_build_options(call->self);
+    const lw_link_set *links =
+        lw_reducer_links(call->self, call->specialisation->reduction, cc);
     lw_build_report report = {0};
     lw_module *module = NULL;
     lw_blob *cubin = NULL;
     PyObject *result = NULL;
     lw_error err = {0};
     lw_status status = LW_OK;
+
+    if (links == NULL)
+        return NULL;
+    options = lw_link_options(options, links);
 
     LW_TRY(new_module(call->specialisation->reduction, key, &module, &err));
     LW_TRY(lw_build_cuda(module, cc, &options, &cubin, &report, &err));

@@ -2,6 +2,7 @@
 
 #include "core/base/memory.h"
 #include "core/front/records.h"
+#include "core/py/compiled/link_ask.h"
 #include "core/py/compiled/resources.h"
 #include "core/py/method_table.h"
 #include "core/py/raise.h"
@@ -256,15 +257,22 @@ fail:
 }
 
 static PyObject *
-form_of(const lw_reducer *self, const lw_reduce_specialisation *specialisation, int cc,
+form_of(lw_reducer *self, const lw_reduce_specialisation *specialisation, int cc,
         const char *form)
 {
     lw_build_options options = lw_reducer_build_options(self);
+    const lw_link_set *links = &self->links;
     lw_module *module = NULL;
     lw_reduce_plan plan;
     lw_bytes bytes = {0};
     lw_error err = {0};
     lw_status status;
+
+    if (cc != 0 && lw_link_is_output(form))
+        links = lw_reducer_links(self, specialisation->reduction, cc);
+    if (links == NULL)
+        return NULL;
+    options = lw_link_options(options, links);
 
     Py_BEGIN_ALLOW_THREADS
     status = module_of(self, specialisation->reduction, cc, &module, &plan, &err);
@@ -358,31 +366,40 @@ host_resources(lw_reducer *self, lw_reduce_specialisation *specialisation)
     return lw_host_resources_dict(lw_code_size(specialisation->host.code));
 }
 
+typedef struct info_request {
+    int cc;
+    lw_build_options options;
+} info_request;
+
 static lw_status
-read_info(const lw_reducer *self, const lw_reduce_specialisation *specialisation, int cc,
+read_info(const lw_reducer *self, const lw_reduction *reduction, const info_request *wanted,
           lw_reduce_plan *plan, lw_cubin_info *info, lw_error *err)
 {
-    lw_build_options options = lw_reducer_build_options(self);
     lw_module *module = NULL;
     lw_status status;
 
-    LW_TRY(module_of(self, specialisation->reduction, cc, &module, plan, err));
-    LW_TRY(lw_build_info(module, cc, &options, info, err));
+    LW_TRY(module_of(self, reduction, wanted->cc, &module, plan, err));
+    LW_TRY(lw_build_info(module, wanted->cc, &wanted->options, info, err));
 fail:
     lw_module_free(module);
     return status;
 }
 
 static PyObject *
-device_resources(const lw_reducer *self, const lw_reduce_specialisation *specialisation, int cc)
+device_resources(lw_reducer *self, const lw_reduce_specialisation *specialisation, int cc)
 {
+    const lw_link_set *links = lw_reducer_links(self, specialisation->reduction, cc);
+    info_request wanted = {.cc = cc};
     lw_cubin_info info = {0};
     lw_reduce_plan plan;
     lw_error err = {0};
     lw_status status;
 
+    if (links == NULL)
+        return NULL;
+    wanted.options = lw_link_options(lw_reducer_build_options(self), links);
     Py_BEGIN_ALLOW_THREADS
-    status = read_info(self, specialisation, cc, &plan, &info, &err);
+    status = read_info(self, specialisation->reduction, &wanted, &plan, &info, &err);
     Py_END_ALLOW_THREADS
     if (status != LW_OK)
         return lw_py_raise(&err);

@@ -45,8 +45,10 @@ typedef struct lw_reducer {
 } lw_reducer;
 
 const char *lw_reducer_name(const lw_reducer *self);
-/* For core/link; borrowed from the object. */
+/* For core/link, with link= alone of what code is linked with; borrowed from the object. */
 lw_build_options lw_reducer_build_options(const lw_reducer *self);
+/* What code for a GPU is linked with; borrowed from the object. NULL with an exception. */
+const lw_link_set *lw_reducer_links(lw_reducer *self, const lw_reduction *reduction, int cc);
 /* How many arrays a call takes; 0: any number (there is no map). */
 uint32_t lw_reducer_n_arrays(const lw_reducer *self);
 /* Typed and lowered when new. NULL with an exception. */

@@ -4,6 +4,7 @@
 
 #include "core/base/memory.h"
 #include "core/front/read/critical.h"
+#include "core/py/compiled/link_ask.h"
 #include "core/py/array/device_array.h"
 #include "core/py/raise.h"
 #include "reduce/device_py.h"
@@ -22,6 +23,25 @@ lw_build_options
 lw_reducer_build_options(const lw_reducer *self)
 {
     return lw_compiled_build_options((const lw_compiled *)self, lw_reducer_name(self));
+}
+
+/* The captures of map and finish are joined to those of combine in this order. */
+const lw_link_set *
+lw_reducer_links(lw_reducer *self, const lw_reduction *reduction, int cc)
+{
+    const lw_captures *combine = self->captures;
+    const lw_captures *map = self->map ? lw_captures_next(combine) : NULL;
+    const lw_captures *finish = self->finish ? lw_captures_next(map ? map : combine) : NULL;
+    const lw_captures *const captures[] = {map, combine, finish};
+    const lw_scalar *functions[LW_REDUCE_FUNCTIONS];
+    lw_link_source sources[LW_REDUCE_FUNCTIONS];
+    uint32_t n = 0;
+
+    lw_reduction_functions(reduction, functions);
+    for (int i = 0; i < LW_REDUCE_FUNCTIONS; i++)
+        if (functions[i] != NULL)
+            sources[n++] = (lw_link_source){captures[i], &functions[i]->asks};
+    return lw_link_set_for((lw_compiled *)self, sources, n, cc);
 }
 
 uint32_t

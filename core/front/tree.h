@@ -124,6 +124,8 @@ typedef struct lw_constant {
     const char *text, *help;
     const void *bytes;
     const struct lw_arg_record *record; /* ARRAY of records */
+    uint32_t linked; /* a callable's provider of code to link (lw_captures_linked), from 1; 0:
+                        it has none */
 } lw_constant;
 
 typedef enum lw_param_kind {
@@ -172,6 +174,7 @@ typedef struct lw_fn {
     const struct lw_signature *declared; /* n_declared; a call converts to one of them */
     uint32_t n_declared;
     bool declared_safe; /* by safe casts only, as a ufunc chooses its loop */
+    uint32_t linked;    /* the function's own provider, as of constants */
 } lw_fn;
 
 /* A function of lanewise/_array_functions.py that inference may call once types are known. */

@@ -154,6 +154,13 @@ typedef struct lw_web {
     bool is_param; /* that definition is the parameter */
 } lw_web;
 
+/* A call of an object that brings code to link. */
+typedef struct lw_link_call {
+    uint32_t node, linked;
+    uint32_t n;
+    const lw_type *types; /* of the arguments, by parameter */
+} lw_link_call;
+
 typedef struct lw_instance {
     uint32_t fn;
     uint32_t n_params; /* including captures, which follow the parameters */
@@ -169,6 +176,7 @@ typedef struct lw_instance {
     bool falls_off;        /* the end of the body can be reached */
     lw_typed_node *nodes;  /* indexed by tree node */
     LW_ARRAY(lw_web) webs; /* [0] unused */
+    LW_ARRAY(lw_link_call) links;
 } lw_instance;
 
 typedef struct lw_typed {

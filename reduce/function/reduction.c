@@ -693,6 +693,15 @@ lw_reduction_new(const lw_reduce_source *source, const lw_reduce_operand *arrays
 }
 
 void
+lw_reduction_functions(const lw_reduction *self, const lw_scalar *out[LW_REDUCE_FUNCTIONS])
+{
+    const lw_scalar *const made[] = {self->map, self->combine, self->finish};
+
+    for (int i = 0; i < LW_REDUCE_FUNCTIONS; i++)
+        out[i] = self->raising[i] ? self->raising[i] : made[i];
+}
+
+void
 lw_reduction_free(lw_reduction *self)
 {
     if (self == NULL)

@@ -72,6 +72,10 @@ typedef struct lw_reduction {
 lw_status lw_reduction_new(const lw_reduce_source *source, const lw_reduce_operand *arrays,
                            uint32_t n, lw_dtype dtype, lw_reduction **out, lw_error *err);
 void lw_reduction_free(lw_reduction *self); /* NULL is allowed */
+/* The user's functions (map, combine, finish) as they were lowered; NULL where there is none.
+ */
+void lw_reduction_functions(const lw_reduction *self,
+                            const lw_scalar *out[LW_REDUCE_FUNCTIONS]);
 /* Copies the three functions into a new module. funcs: the numbers of map, combine and finish
  * in it; UINT32_MAX where there is none. */
 lw_status lw_reduction_module(const lw_reduction *self, lw_module **out,

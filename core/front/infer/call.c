@@ -3,6 +3,8 @@
  * call has no type until all its arguments have one, and only the last walk writes entries. */
 #include "core/front/infer/infer_internal.h"
 
+#include "core/front/external.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -561,6 +563,70 @@ fail:
     return status;
 }
 
+/* ---- calls of what brings code along ---- */
+
+static lw_status
+note_link(lw_infer_frame *f, uint32_t node, uint32_t linked, const lw_type *types, uint32_t n)
+{
+    lw_instance *instance = &f->run->typed->instances.data[f->instance];
+    lw_link_call *call;
+
+    if (linked == 0)
+        return LW_OK;
+    call = lw_array_push(&instance->links, f->run->arena);
+    if (call == NULL)
+        return lw_out_of_memory(f);
+    *call = (lw_link_call){.node = node, .linked = linked, .n = n, .types = types};
+    return LW_OK;
+}
+
+/* A call whose result is a constant is not made. */
+static lw_status
+call_python(lw_infer_frame *f, uint32_t node, const lw_constant *constant, const arg_list *args,
+            lw_infer_value *out)
+{
+    const lw_fn *fn = &f->run->tree->fns.data[constant->u];
+    const uint32_t linked[] = {fn->linked, constant->linked};
+    const lw_instance *called;
+    lw_status status;
+
+    LW_TRY(call_function(f, node, (uint32_t)constant->u, LW_T_BOTTOM, args, out));
+    if (!f->report || f->nodes[node].call != LW_CALL_INSTANCE || out->constant)
+        return LW_OK;
+    called = &f->run->typed->instances.data[f->nodes[node].target];
+    for (int i = 0; i < 2; i++)
+        LW_TRY(note_link(f, node, linked[i], called->param_types, fn->params.n));
+fail:
+    return status;
+}
+
+/* Numbers have the declared types, arrays their own. */
+static lw_status
+call_external(lw_infer_frame *f, uint32_t node, uint32_t number, const arg_list *args,
+              lw_infer_value *out)
+{
+    const lw_constant *constant = lw_constant_of(f, number);
+    const lw_external *external = constant->bytes;
+    uint32_t linked = constant->linked, n = external->signature.n_args;
+    lw_type *types = NULL;
+    lw_status status;
+
+    LW_TRY(lw_infer_external(f, node, number, args->data, args->n, out));
+    if (!f->report || linked == 0)
+        return LW_OK;
+    assert(args->n == n && (n == 0 || args->data != NULL)); /* else it was refused */
+    types = lw_arena_take(f->run->arena, (n + 1) * sizeof *types);
+    if (types == NULL)
+        return lw_out_of_memory(f);
+    for (uint32_t i = 0; i < n; i++)
+        types[i] = external->signature.args[i].kind == LW_SIG_SCALAR
+                       ? (lw_type)external->signature.args[i].dtype
+                       : args->data[i].value.type;
+    LW_TRY(note_link(f, node, linked, types, n));
+fail:
+    return status;
+}
+
 /* ---- callees by kind ---- */
 
 static lw_status
@@ -654,10 +720,9 @@ call_constant(lw_infer_frame *f, uint32_t node, uint32_t number, const arg_list 
     lw_status status;
 
     switch (constant->kind) {
-    case LW_K_FUNCTION:
-        return call_function(f, node, (uint32_t)constant->u, LW_T_BOTTOM, args, out);
+    case LW_K_FUNCTION: return call_python(f, node, constant, args, out);
     case LW_K_NAMED: return call_named(f, node, (lw_name_id)constant->u, args, out);
-    case LW_K_EXTERNAL: return lw_infer_external(f, node, number, args->data, args->n, out);
+    case LW_K_EXTERNAL: return call_external(f, node, number, args, out);
     case LW_K_DTYPE:
         LW_TRY(no_keywords(f, args, constant->text ? constant->text : "type"));
         return lw_infer_cast(f, node, constant->dtype, args->data, args->n, out);

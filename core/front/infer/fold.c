@@ -196,8 +196,8 @@ same_constant(lw_infer_frame *f, const lw_constant *a, const lw_constant *b)
     case LW_K_INT:
     case LW_K_UINT:
     case LW_K_PYTYPE:
-    case LW_K_NAMED:
-    case LW_K_FUNCTION: return a->u == b->u;
+    case LW_K_NAMED: return a->u == b->u;
+    case LW_K_FUNCTION: return a->u == b->u && a->linked == b->linked;
     case LW_K_FLOAT:
     case LW_K_COMPLEX:
     case LW_K_SCALAR: return same_bits(a->d, b->d) && same_bits(a->im, b->im);

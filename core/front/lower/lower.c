@@ -695,6 +695,7 @@ finish(lw_lowering *l, lw_scalar *scalar)
     scalar->raises = l->raises.data;
     scalar->pure_integer = is_pure_integer(l->module);
     LW_TRY(lw_lower_note_sums(l, scalar));
+    LW_TRY(lw_link_asks_of(l->typed, l->arena, &scalar->asks, l->err));
     return LW_OK;
 fail:
     return status == LW_ERR_OUT_OF_MEMORY ? lw_fail_memory(l->err) : status;

@@ -3,6 +3,7 @@
 #ifndef LW_FRONT_LOWER_H
 #define LW_FRONT_LOWER_H
 
+#include "core/front/link_asks.h"
 #include "core/front/typed.h"
 #include "core/ir/build.h"
 
@@ -39,6 +40,7 @@ typedef struct lw_scalar {
     const lw_arg_parts *args;
     bool pure_integer;   /* it contains no float operation: no FP flags can be raised */
     const char *warning; /* W203, shown to the user; NULL: none */
+    lw_link_asks asks;   /* which callables are asked for code to link */
 } lw_scalar;
 
 /* out_types: the result types of the signature, or NULL: as inferred (weak int -> i64, weak

@@ -42,7 +42,7 @@ struct lw_captures {
     uint32_t n_calls;       /* how often the captures were checked, where something is frozen */
     bool untold;            /* a check has found that what is frozen has changed */
     PyObject *seen;         /* set of (kind, id, name), while functions are read */
-    PyObject *linked;       /* list of objects that bring code of their own, or NULL */
+    PyObject *linked;       /* list of what brings code of its own (linked.c), or NULL */
     lw_captures *more;      /* of another function of the same object, or NULL; owned */
     lw_captures *older;     /* those that these have replaced, or NULL; owned */
 };
@@ -99,13 +99,6 @@ lw_captures_join(lw_captures *captures, lw_captures *more)
     while (last->more != NULL)
         last = last->more;
     last->more = more;
-    if (more == NULL || more->linked == NULL)
-        return 0;
-    if (captures->linked == NULL)
-        captures->linked = PyList_New(0);
-    return captures->linked
-               ? PyList_SetSlice(captures->linked, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX, more->linked)
-               : -1;
 }
 
 void
@@ -182,14 +175,22 @@ lw_captures_add_name(lw_captures *captures, PyObject *dict, PyObject *name, PyOb
     return captures ? add(captures, GUARD_DICT, dict, name, value) : 0;
 }
 
-int
-lw_captures_add_linked(lw_captures *captures, PyObject *object)
+const lw_captures *
+lw_captures_next(const lw_captures *captures)
+{
+    return captures ? captures->more : NULL;
+}
+
+Py_ssize_t
+lw_captures_add_linked(lw_captures *captures, PyObject *provider)
 {
     if (captures == NULL)
         return 0;
     if (captures->linked == NULL)
         captures->linked = PyList_New(0);
-    return captures->linked ? PyList_Append(captures->linked, object) : -1;
+    if (captures->linked == NULL || PyList_Append(captures->linked, provider) < 0)
+        return -1;
+    return PyList_GET_SIZE(captures->linked);
 }
 
 PyObject *

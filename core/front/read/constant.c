@@ -404,23 +404,70 @@ lw_python_function(PyObject *object)
     return function;
 }
 
-/* A kernel or device function of ours that was made with link=: the linked code is needed here,
- * too. */
-static bool
-note_link(lw_reader *r, PyObject *object)
+/* The method that a call of this object runs; NULL, borrowed: it has none with Python source.
+ */
+static PyObject *
+call_method_of(PyObject *object)
 {
-    PyObject *link;
-    int given = 0;
+    PyTypeObject *type = Py_TYPE(object);
+    PyObject *name, *method;
 
-    if (!comes_from((PyObject *)Py_TYPE(object), "lanewise"))
-        return true;
-    link = PyObject_GetAttrString(object, "__lanewise_link__");
-    given = link ? PyObject_IsTrue(link) : 0;
-    Py_XDECREF(link);
+    if (PyType_Check(object) || comes_from((PyObject *)type, "lanewise") ||
+        (type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0)
+        return NULL;
+    name = PyUnicode_InternFromString("__call__");
+    method = name ? _PyType_Lookup(type, name) : NULL;
+    Py_XDECREF(name); /* the type's own dict keeps the method */
+    return method != NULL && PyFunction_Check(method) ? method : NULL;
+}
+
+/* The Python function that a call of `object` runs (new reference), or NULL. *self, borrowed:
+ * what it is bound to, whose attributes are constants. */
+static PyObject *
+function_behind(PyObject *object, PyObject **self)
+{
+    PyObject *function;
+
+    *self = PyMethod_Check(object) ? PyMethod_GET_SELF(object) : NULL;
+    function = PyFunction_Check(object) || PyMethod_Check(object) ? lw_python_function(object)
+                                                                  : python_function_of(object);
     lw_read_clear();
-    if (given > 0 && lw_captures_add_linked(r->captures, object) < 0)
+    if (function == NULL && (function = Py_XNewRef(call_method_of(object))) != NULL)
+        *self = object;
+    return function;
+}
+
+/* Assigning another __call__ to the class is a change. */
+static bool
+guard_call(lw_reader *r, PyObject *object, PyObject *function)
+{
+    PyObject *name = PyUnicode_InternFromString("__call__");
+    int result = name ? lw_captures_add_attribute(r->captures, (PyObject *)Py_TYPE(object),
+                                                  name, function)
+                      : -1;
+
+    Py_XDECREF(name);
+    if (result < 0)
         lw_read_failed(r);
-    return r->status == LW_OK;
+    return result == 0;
+}
+
+/* A callable with Python source, as a constant. */
+static uint32_t
+from_source(lw_reader *r, PyObject *object)
+{
+    PyObject *self, *function = function_behind(object, &self);
+    uint32_t fn = 0, linked = 0;
+
+    if (function == NULL)
+        return 0;
+    if ((self != object || guard_call(r, object, function)) &&
+        lw_read_linked(r, object, function, &linked))
+        fn = lw_read_declared(r, object, function, self);
+    Py_DECREF(function);
+    return fn ? lw_read_push(r, object,
+                             (lw_constant){.kind = LW_K_FUNCTION, .u = fn, .linked = linked})
+              : 0;
 }
 
 /* 0 and status OK: compiled code cannot call it. */
@@ -428,31 +475,21 @@ static uint32_t
 from_callable(lw_reader *r, PyObject *object)
 {
     uint32_t row = lw_read_named(r, object), fn;
-    PyObject *function, *self = NULL;
 
     if (r->status != LW_OK)
         return 0;
     if (row != 0)
         return lw_read_push(
             r, object, (lw_constant){.kind = LW_K_NAMED, .u = row, .text = lw_names[row].path});
-    if (comes_from((PyObject *)Py_TYPE(object), "lanewise") &&
-        ((fn = lw_read_external(r, object)) != 0 || r->status != LW_OK))
+    fn = lw_read_external(r, object);
+    if (fn != 0 || r->status != LW_OK)
         return fn;
     fn = lw_read_array_function(r, object);
     if (fn != 0 || r->status != LW_OK)
         return fn ? lw_read_push(r, object, (lw_constant){.kind = LW_K_FUNCTION, .u = fn}) : 0;
     if (PyFunction_Check(object) && comes_from(object, "numpy"))
         return 0; /* a function of whole arrays, which was not written to be compiled */
-    if (PyMethod_Check(object))
-        self = PyMethod_GET_SELF(object);
-    function = PyFunction_Check(object) || PyMethod_Check(object) ? lw_python_function(object)
-                                                                  : python_function_of(object);
-    lw_read_clear();
-    if (function == NULL)
-        return 0;
-    fn = note_link(r, object) ? lw_read_declared(r, object, function, self) : 0;
-    Py_DECREF(function);
-    return fn ? lw_read_push(r, object, (lw_constant){.kind = LW_K_FUNCTION, .u = fn}) : 0;
+    return from_source(r, object);
 }
 
 /* ---- anything else ---- */

@@ -218,11 +218,12 @@ enqueue(lw_reader *r, PyObject *function, PyObject *self)
 {
     assert(PyFunction_Check(function));
     PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(function);
-    uint32_t fn = new_fn(r, lw_read_str(r, code->co_name), 0);
+    uint32_t fn = new_fn(r, lw_read_str(r, code->co_name), 0), linked;
     lw_read_work *work;
 
-    if (fn == 0 || r->status != LW_OK)
+    if (fn == 0 || r->status != LW_OK || !lw_read_linked(r, function, NULL, &linked))
         return 0;
+    r->tree->fns.data[fn].linked = linked;
     r->tree->fns.data[fn].line = (uint32_t)code->co_firstlineno;
     r->tree->fns.data[fn].wraps = is_of(function, "lanewise.");
     r->tree->fns.data[fn].inlined =

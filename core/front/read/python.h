@@ -67,12 +67,14 @@ PyObject *lw_captures_tell_frozen(lw_captures *captures);
  * know NumPy's arrays; until it is set, no array is compared. */
 typedef bool (*lw_same_array)(PyObject *array, const char *bytes, size_t n_bytes);
 void lw_captures_compare_arrays(lw_same_array same);
-/* The objects that bring code of their own (declare_device and the like) and that the functions
- * use: a list, borrowed, or NULL. */
+/* The callables that bring code of their own and that the functions use: a list, borrowed, of
+ * tuples (object, name of the attribute, its value, dict of what it has answered), or NULL. The
+ * tree numbers them from 1. */
 PyObject *lw_captures_linked(const lw_captures *captures);
-/* What another function of the same object captured, to be asked with it; taken. -1 with an
- * exception. */
-int lw_captures_join(lw_captures *captures, lw_captures *more);
+/* What another function of the same object captured, to be asked with it; taken. */
+void lw_captures_join(lw_captures *captures, lw_captures *more);
+/* Those of the next function, in the order of joining; NULL at the end. */
+const lw_captures *lw_captures_next(const lw_captures *captures);
 void lw_captures_free(lw_captures *captures); /* NULL is allowed */
 /* `captures` takes the place of older ones, which other threads may be looking at: they go with
  * it, or at once where the GIL keeps threads apart. */

@@ -9,6 +9,7 @@
  *   expr.c      expressions     stmt.c  statements, patterns
  *   ufunc.c     ufuncs with an output     array_function.c  functions of whole arrays
  *   external.c  functions in other languages    declared.c  with signatures
+ *   linked.c    code that callables bring along
  *   captures.c  what was frozen, and whether it has changed
  *
  * A reader function returns 0 (node) or -1 (int) when reading must stop: r->status says why
@@ -166,6 +167,11 @@ uint32_t lw_read_numpy_scalar(lw_reader *r, PyObject *object);
 uint32_t lw_read_numpy_array(lw_reader *r, PyObject *object);
 bool lw_read_is_masked(PyObject *object);
 
+/* ---- code to link (linked.c) ---- */
+/* Notes what __lanewise_link__ or __numba_cuda_link__ of a callable names. *out: its number; 0:
+ * it has neither, or `inner` (or NULL) has the same value. false: stop. */
+bool lw_read_linked(lw_reader *r, PyObject *object, PyObject *inner, uint32_t *out);
+
 /* ---- functions in other languages (external.c) ---- */
 uint32_t lw_read_external(lw_reader *r, PyObject *object); /* 0 and status OK: none */
 
@@ -219,8 +225,8 @@ void
 lw_captures_finish(lw_captures *captures); /* nothing more will be added; NULL is allowed */
 int lw_captures_add_name(lw_captures *captures, PyObject *dict, PyObject *name,
                          PyObject *value);
-/* An object that brings code of its own. */
-int lw_captures_add_linked(lw_captures *captures, PyObject *object);
+/* A provider of code to link; its number, from 1; 0 without captures; -1 with an exception. */
+Py_ssize_t lw_captures_add_linked(lw_captures *captures, PyObject *provider);
 /* The function's code, and the defaults of its parameters. */
 int lw_captures_add_function(lw_captures *captures, PyObject *function);
 /* The contents of a list or array; the names under which they were found have guards of their

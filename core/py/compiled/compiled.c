@@ -3,6 +3,7 @@
 #include "core/front/read/critical.h"
 #include "core/front/read/services.h"
 #include "core/py/compiled/decorate.h"
+#include "core/py/compiled/link_ask.h"
 #include "core/py/compiled/renew.h"
 #include "core/py/raise.h"
 
@@ -60,7 +61,7 @@ lw_compiled_read(lw_compiled *self)
     }
     if (self->door->read_more != NULL && self->door->read_more(self, self->captures) < 0)
         return -1;
-    return lw_link_set_read(&self->links, self->link, lw_captures_linked(self->captures));
+    return lw_link_set_read(&self->links, self->link, NULL);
 }
 
 const char *
@@ -105,6 +106,8 @@ lw_compiled_traverse(lw_compiled *self, visitproc visit, void *arg)
     Py_VISIT(self->links.objects);
     for (int i = 0; i < LW_RENEWED_KEPT; i++)
         Py_VISIT(self->renewal.kept[i]);
+    if (lw_link_sets_traverse(self, visit, arg))
+        return 1;
     return lw_captures_traverse(self->captures, visit, arg);
 }
 
@@ -121,6 +124,7 @@ lw_compiled_clear(lw_compiled *self)
     Py_CLEAR(self->source);
     Py_CLEAR(self->link);
     lw_link_set_reset(&self->links);
+    lw_link_sets_free(self);
     for (int i = 0; i < LW_RENEWED_KEPT; i++)
         Py_CLEAR(self->renewal.kept[i]);
 }
@@ -152,6 +156,14 @@ get_stats(PyObject *object, void *Py_UNUSED(closure))
     return Py_BuildValue("{s:I,s:I,s:I,s:I,s:d}", "specialisations", counts->specialisations,
                          "compiled", counts->compiled, "from_memory", counts->from_memory,
                          "from_disk", counts->from_disk, "seconds", counts->seconds);
+}
+
+static PyObject *
+get_link(PyObject *object, void *Py_UNUSED(closure))
+{
+    PyObject *link = head_of(object)->link;
+
+    return link ? Py_NewRef(link) : PyTuple_New(0);
 }
 
 /* For lanewise/_pickling.py. */
@@ -204,6 +216,8 @@ static PyMethodDef methods[] = {
 
 static PyGetSetDef getset[] = {
     {"stats", get_stats, NULL, PyDoc_STR("what was compiled, from where, and how long it took"),
+     NULL},
+    {"__lanewise_link__", get_link, NULL, PyDoc_STR("link=: code that calls it needs it too"),
      NULL},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL}};

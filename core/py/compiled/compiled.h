@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 
+#include "core/base/grown.h"
 #include "core/front/read/python.h"
 #include "core/py/compiled/keywords.h"
 #include "core/py/compiled/link_read.h"
@@ -61,14 +62,15 @@ typedef struct lw_compiled_counts {
 
 /* vectorcall, as Python calls; py_func: the user's function, of a reduction the one that
  * combines; dict: __name__, __doc__, … as functools.wraps; keywords: dict, as given; source:
- * source=, a str, or NULL; link: link=, or NULL; links: of link= and of the functions that the
- * code names. */
+ * source=, a str, or NULL; link: link=, or NULL; links: what it names; asked: the same with
+ * what called objects bring along (core/py/compiled/link_ask.h). */
 #define LW_COMPILED_HEAD                                                                       \
     PyObject_HEAD                                                                              \
     vectorcallfunc vectorcall;                                                                 \
     const lw_compiled_door *door;                                                              \
     PyObject *py_func, *dict, *weakrefs, *keywords, *source, *link;                            \
     lw_link_set links;                                                                         \
+    lw_grown asked;                                                                            \
     lw_tree *tree;                                                                             \
     lw_captures *captures;                                                                     \
     lw_renewal renewal;                                                                        \
@@ -88,7 +90,7 @@ void *lw_compiled_alloc(PyTypeObject *type, const lw_compiled_door *door, vector
  * borrowed from the request. -1 with an exception. */
 int lw_compiled_init(lw_compiled *self, const lw_request *request,
                      lw_door_arguments *arguments);
-/* Reads the function: tree, captures, links. -1 with an exception. */
+/* Reads the function and link=: tree, captures, links. -1 with an exception. */
 int lw_compiled_read(lw_compiled *self);
 /* Its own name in the source. Borrowed. */
 const char *lw_compiled_name(const lw_compiled *self);

@@ -28,18 +28,16 @@ gather(PyObject *linkables, PyObject *link, PyObject *list)
     return result;
 }
 
+/* A list of what link= names and, after it, of `more`. */
 static PyObject *
-gather_all(PyObject *link, PyObject *linked)
+gather_all(PyObject *link, PyObject *more)
 {
     PyObject *list = PyList_New(0),
              *linkables = lw_service_find(LW_SERVICE_LINKING, "linkables");
     int result = list && linkables ? gather(linkables, link ? link : Py_None, list) : -1;
 
-    for (Py_ssize_t i = 0; result == 0 && linked != NULL && i < PyList_GET_SIZE(linked); i++) {
-        PyObject *own = PyObject_GetAttrString(PyList_GET_ITEM(linked, i), "__lanewise_link__");
-        result = own ? gather(linkables, own, list) : -1;
-        Py_XDECREF(own);
-    }
+    if (result == 0 && more != NULL)
+        result = PyList_SetSlice(list, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX, more);
     Py_XDECREF(linkables);
     if (result < 0)
         Py_CLEAR(list);
@@ -130,14 +128,14 @@ is_known(const lw_link_set *set, const lw_link_code *code)
 }
 
 int
-lw_link_set_read(lw_link_set *set, PyObject *link, PyObject *linked)
+lw_link_set_read(lw_link_set *set, PyObject *link, PyObject *more)
 {
     PyObject *list;
     Py_ssize_t n;
 
-    if ((link == NULL || link == Py_None) && linked == NULL)
+    if ((link == NULL || link == Py_None) && more == NULL)
         return 0;
-    list = gather_all(link, linked);
+    list = gather_all(link, more);
     n = list ? PyList_GET_SIZE(list) : -1;
     set->objects = n > 0 ? PyList_AsTuple(list) : NULL;
     Py_XDECREF(list);

@@ -14,10 +14,9 @@ typedef struct lw_link_set {
     lw_link_code *items;
 } lw_link_set;
 
-/* What a decorator's link= names (NULL, None: nothing) and what the objects that a function
- * names bring along (`linked`: a list of objects with __lanewise_link__, or NULL). -1 with an
- * exception. */
-int lw_link_set_read(lw_link_set *set, PyObject *link, PyObject *linked);
+/* What a decorator's link= names (NULL, None: nothing) and the LinkableCode in `more` (a list,
+ * or NULL). -1 with an exception. */
+int lw_link_set_read(lw_link_set *set, PyObject *link, PyObject *more);
 int lw_link_check(PyObject *link); /* of link=: -1 with an exception */
 void lw_link_set_reset(lw_link_set *set);
 /* _device_signature(sig, c_abi): the text of declare_device's sig. */

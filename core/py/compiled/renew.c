@@ -132,9 +132,7 @@ lw_compiled_read_again(lw_compiled *self)
     self->tree = tree;
     self->captures = captures;
     lw_captures_replace(captures, before);
-    lw_link_set_reset(&self->links);
-    return lw_link_set_read(&self->links, self->link, lw_captures_linked(captures)) < 0 ? -1
-                                                                                        : 1;
+    return 1;
 }
 
 /* ---- objects made anew ---- */

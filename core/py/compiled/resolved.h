@@ -31,7 +31,7 @@ typedef struct lw_resolved {
     lw_device *device;
     const void *loop; /* the door's */
     lw_build_options options;
-    const lw_link_set *links; /* of the ufunc; NULL: it has none */
+    const lw_link_set *links; /* owned by the ufunc; NULL: none */
     uint8_t n;                /* operands in codes; 0: reached by dtype= and its like */
     uint8_t codes[LW_MOST_CODES];
     lw_grown kernels; /* lw_loaded */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/memory.h"
+#include "core/py/compiled/link_ask.h"
 #include "core/py/compiled/resources.h"
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/numpy/ufunc_choose.h"
@@ -62,6 +63,7 @@ lw_device_resolve(lw_device_call *call, const uint8_t *codes, int n)
     const lw_device_door *door = self->kind->device;
     bool plain = call->signature == NULL && call->dtype == NULL && call->casting == NULL;
     lw_resolved *found = plain ? lw_resolved_find(&self->plans, call->device, codes, n) : NULL;
+    const lw_link_set *links;
     lw_build_options options;
     lw_loop_head *loop;
 
@@ -73,11 +75,15 @@ lw_device_resolve(lw_device_call *call, const uint8_t *codes, int n)
     found = plain ? NULL : lw_resolved_find_loop(&self->plans, call->device, loop);
     if (found != NULL)
         return found;
-    options = lw_device_build_options(self, door->name(self));
+    links = lw_link_set_of((lw_compiled *)self, self->captures, loop->scalar,
+                           call->device->cc_major * 10 + call->device->cc_minor);
+    if (links == NULL)
+        return NULL;
+    options = lw_link_options(lw_device_build_options(self, door->name(self)), links);
     found = lw_device_resolution_new(door, call->device, loop, &options);
     if (found == NULL)
         return NULL;
-    found->links = &self->links;
+    found->links = links;
     lw_resolved_add(&self->plans, found, plain ? codes : NULL, n);
     return found;
 }

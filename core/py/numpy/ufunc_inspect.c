@@ -3,6 +3,7 @@
 #include "core/py/numpy/ufunc_inspect.h"
 
 #include "core/device/context.h"
+#include "core/py/compiled/link_ask.h"
 #include "core/py/compiled/resources.h"
 #include "core/py/method_table.h"
 #include "core/py/numpy/device_call.h"
@@ -28,6 +29,19 @@ module_for(lw_ufunc_head *self, void *loop, int cc, lw_module **out, lw_error *e
                    : lw_device_usual_module(self, loop, out, err);
 }
 
+/* Adds what the loop's code is linked with on a GPU. -1 with an exception. */
+static int
+add_links(lw_ufunc_head *self, const lw_loop_head *loop, int cc, lw_build_options *options)
+{
+    const lw_link_set *links =
+        lw_link_set_of((lw_compiled *)self, self->captures, loop->scalar, cc);
+
+    if (links == NULL)
+        return -1;
+    *options = lw_link_options(*options, links);
+    return 0;
+}
+
 PyObject *
 lw_ufunc_form(lw_ufunc_head *self, void *loop, int cc, const char *form)
 {
@@ -37,6 +51,8 @@ lw_ufunc_form(lw_ufunc_head *self, void *loop, int cc, const char *form)
     lw_bytes bytes = {0};
     lw_status status;
 
+    if (cc != 0 && lw_link_is_output(form) && add_links(self, loop, cc, &options) < 0)
+        return NULL;
     Py_BEGIN_ALLOW_THREADS
     status = module_for(self, loop, cc, &module, &err);
     if (status == LW_OK)
@@ -54,6 +70,8 @@ lw_ufunc_info(lw_ufunc_head *self, void *loop, int cc, lw_cubin_info *out)
     lw_error err = {0};
     lw_status status;
 
+    if (add_links(self, loop, cc, &options) < 0)
+        return -1;
     Py_BEGIN_ALLOW_THREADS
     status = module_for(self, loop, cc, &module, &err);
     if (status == LW_OK)
