@@ -106,7 +106,8 @@ typedef enum lw_constant_kind {
     LW_K_ELLIPSIS,
     LW_K_EXCEPTION, /* text = class name ("ValueError"; "module:Outer.Bad" for others than
                        builtins), help = constant message or NULL */
-    LW_K_OBJECT,    /* anything else: text = how to name it in E152, help = hint or NULL */
+    LW_K_OBJECT, /* anything else: text = how to name it in E152, help = hint or NULL; a member
+                  * of an enum class: n = 2, items = its value and name, i = its truth or -1 */
 } lw_constant_kind;
 
 typedef struct lw_constant {

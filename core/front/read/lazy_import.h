@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 bool lw_is_lazy_import(PyObject *value);
-/* Import it and bind the name to what was imported, as reading the name does: a new reference, or
- * NULL with the import's exception. Steals `lazy`. */
+/* Import it and bind the name to what was imported, as reading the name does: a new reference,
+ * or NULL with the import's exception. Steals `lazy`. */
 PyObject *lw_import_now(PyObject *globals, PyObject *name, PyObject *lazy);
 
 #endif
