@@ -170,6 +170,8 @@ typedef struct lw_fn {
     bool inlined;           /* inlined into its caller, because doors must see its loops */
     uint32_t n_arrays, max_axes; /* the leading n_arrays parameters are arrays: of one axis, or
                                     of up to max_axes */
+    const char *takes; /* of functions with numbers and arrays, for each leading parameter: "s"
+                          a number, "r" a row, "p" a row or tuple; NULL: see n_arrays */
     const struct lw_signature *declared; /* n_declared; a call converts to one of them */
     uint32_t n_declared;
     bool declared_safe; /* by safe casts only, as a ufunc chooses its loop */

@@ -4,13 +4,14 @@
  *     for m in (A, B): body           m = A; body; m = B; body
  *     with `break`                    while True: m = A; body; m = B; body; else-part; break
  *     with `continue`                 m = A; while True: body; break
- *                                     m = B; while True: body; break     (`continue` is `break`)
+ *                                     m = B; while True: body; break     (`continue` is
+ * `break`)
  *
  * A loop with both is left as it is, which inference refuses. */
 #include "core/front/read/read_internal.h"
 
-/* Items of one loop, as of tuples whose items have several types; and bodies that nested loops of
- * a tree may become together. */
+/* Items of one loop, as of tuples whose items have several types; and bodies that nested loops
+ * of a tree may become together. */
 enum { MOST_ITEMS = 64, MOST_COPIES = 4096 };
 
 /* ---- the items ---- */
@@ -87,8 +88,8 @@ jumps(lw_reader *r, PyObject *node, lw_ast_kind kind)
     case LW_AST_While: return jumps_in(r, node, r->ast.orelse, kind);
     case LW_AST_FunctionDef: return false;
     default:
-        return jumps_in(r, node, r->ast.body, kind) ||
-               jumps_in(r, node, r->ast.orelse, kind) || jumps_in(r, node, r->ast.cases, kind);
+        return jumps_in(r, node, r->ast.body, kind) || jumps_in(r, node, r->ast.orelse, kind) ||
+               jumps_in(r, node, r->ast.cases, kind);
     }
 }
 
@@ -149,8 +150,8 @@ read_copy(lw_reader *r, PyObject *node, uint32_t loc, PyObject *item, lw_read_it
     if (value == 0 || lw_read_is_error(r, target))
         return lw_read_item(r, out, value ? target : 0);
     if (!lw_read_item(r, out,
-                      lw_read_list_node(
-                          r, (lw_node){LW_NODE_ASSIGN, .loc = loc, .a = value}, &target, 1)))
+                      lw_read_list_node(r, (lw_node){LW_NODE_ASSIGN, .loc = loc, .a = value},
+                                        &target, 1)))
         return false;
     r->continue_is_break = jumps_in(r, node, r->ast.body, LW_AST_Continue);
     if (r->continue_is_break)
