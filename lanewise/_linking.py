@@ -2,6 +2,7 @@
 them, and the files they lie in. What numba.cuda has under these names."""
 
 import collections
+import errno
 import inspect
 import io
 import os

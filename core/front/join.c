@@ -127,7 +127,8 @@ static lw_type
 join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
               const char **problem)
 {
-    assert(n > 0 && lw_type_kind_of(types, set[0]) == LW_TK_TUPLE);
+    assert(n > 0 && (lw_type_kind_of(types, set[0]) == LW_TK_TUPLE ||
+                     lw_type_kind_of(types, set[0]) == LW_TK_FUNCTION));
     const lw_type_row first = *lw_type_get(types, set[0]);
     const char *const *names = first.names;
     lw_type *elements = lw_arena_take(types->arena, (first.n + 1) * sizeof *elements);

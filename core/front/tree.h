@@ -106,7 +106,8 @@ typedef enum lw_constant_kind {
     LW_K_ELLIPSIS,
     LW_K_EXCEPTION, /* text = class name ("ValueError"; "module:Outer.Bad" for others than
                        builtins), help = constant message or NULL */
-    LW_K_OBJECT,    /* anything else: text = how to name it in E152, help = hint or NULL */
+    LW_K_OBJECT, /* anything else: text = how to name it in E152, help = hint or NULL; a member
+                  * of an enum class: n = 2, items = its value and name, i = its truth or -1 */
 } lw_constant_kind;
 
 typedef struct lw_constant {
@@ -171,6 +172,8 @@ typedef struct lw_fn {
     bool inlined;           /* inlined into its caller, because doors must see its loops */
     uint32_t n_arrays, max_axes; /* the leading n_arrays parameters are arrays: of one axis, or
                                     of up to max_axes */
+    const char *takes; /* of functions with numbers and arrays, for each leading parameter: "s"
+                          a number, "r" a row, "p" a row or tuple; NULL: see n_arrays */
     const struct lw_signature *declared; /* n_declared; a call converts to one of them */
     uint32_t n_declared;
     bool declared_safe; /* by safe casts only, as a ufunc chooses its loop */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import doctest
 import enum
 import functools
 import gc
@@ -11,7 +12,9 @@ import linecache
 import math
 import os
 import re
+import subprocess
 import sys
+import timeit
 import types
 import warnings
 import zipfile
@@ -195,6 +198,12 @@ def test_type_parameters():
     assert constants(space["f"])[0] == "46"
 
 
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="syntax of 3.14")
+def test_template_strings_are_refused():
+    space = run_text('def f(x):\n    return t"{x}"\n', "template.py")
+    assert re.search("error E104 .* a t-string cannot be compiled", _dump_tree(space["f"]))
+
+
 def test_closures():
     k = 20
 
@@ -327,6 +336,76 @@ def test_command_line_text(run_python):
     assert "constant 33" in run_python("-c", PROGRAM).stdout
     hidden = "space = {}\nexec('def f(x): return x + 47', space)\nf = space['f']"
     assert "E170" in run_python("-c", PROGRAM.replace("f = lambda x: x + 33", hidden)).stdout
+
+
+@pytest.mark.parametrize("options", [["-c", PROGRAM], ["-c" + PROGRAM], ["-Bc", PROGRAM],
+                                     ["-W", "ignore", "-X", "utf8", "-Bc" + PROGRAM, "-c", "0"]])
+def test_command_line_text_as_the_interpreter_reads_its_options(run_python, options):
+    assert "constant 33" in run_python(*options).stdout
+
+
+def test_arguments_of_a_program_are_not_the_interpreters(run_python, tmp_path):
+    """`-c` behind the name of a program belongs to the program, as `-m` takes the rest for its module."""
+    text = "f = lambda x: x + 33"
+    (tmp_path / "program.py").write_text(PROGRAM.replace(text, f"exec({text!r})"))
+    for options in (["program.py", "-c", text], ["-m", "program", "-c", text], ["-B", "program.py", "-c" + text]):
+        assert run_python(*options).stdout == "E170\n"
+
+
+@pytest.mark.parametrize("options", [[], ["-"]])
+@pytest.mark.parametrize("start", ["", "\ufeff", "# ü\n"])
+def test_file_on_standard_input_is_read_again(tmp_path, options, start):
+    text = start + "import sys\nprint(repr(sys.stdin.read()))\n" + PROGRAM
+    (tmp_path / "program.py").write_text(text, encoding="utf-8")
+    with open(tmp_path / "program.py") as program:
+        found = subprocess.run([sys.executable, *options], stdin=program, capture_output=True, text=True, check=True)
+    assert found.stdout.startswith("''\n") and "constant 33" in found.stdout, "the program's own reads see what they saw"
+
+
+def test_standard_input_that_is_not_the_program(tmp_path):
+    """A pipe is gone once it is read, and a file may hold anything."""
+    piped = subprocess.run([sys.executable, "-"], input=PROGRAM, capture_output=True, text=True, check=True)
+    assert piped.stdout == "E170\n"
+    text = PROGRAM.replace("f = lambda", 'exec(compile("f = lambda x: x + 34", "<stdin>", "exec"))\ng = lambda')
+    (tmp_path / "program.py").write_text(text)
+    for data in (text.encode(), b"", b"\xff\x00\xfe", bytes(1 << 16)):
+        (tmp_path / "data").write_bytes(data)
+        with open(tmp_path / "data") as file:
+            found = subprocess.run([sys.executable, str(tmp_path / "program.py")], stdin=file, capture_output=True,
+                                   text=True, check=True)
+        assert found.stdout == "E170\n"
+
+
+def test_timeit_and_doctest(run_python, tmp_path):
+    setup = ("from lanewise._core import _dump_tree\ndef f(x):\n    return x + 48\n"
+             "assert 'constant 48' in _dump_tree(f)")
+    body = "assert 'constant 49' in _dump_tree(lambda x: x + 49)"
+    assert timeit.timeit(body, setup, number=2) > 0
+    assert "loop" in run_python("-m", "timeit", "-n1", "-r1", "-s", setup, body).stdout
+
+    space = {"_dump_tree": _dump_tree}
+    text = ">>> f = lambda x: x + 50\n>>> 'constant 50' in _dump_tree(f)\nTrue\n"
+    test = doctest.DocTestParser().get_doctest(text, space, "example", None, None)
+    assert doctest.DocTestRunner(verbose=False).run(test) == (0, 2)
+
+
+def test_lazy_imports(monkeypatch):
+    """Stands in for Python 3.15, in which `lazy import` leaves such an object in the globals of a module."""
+    class LazyImport:
+        def __init__(self, resolve):
+            self.resolve = resolve
+
+    def fails():
+        raise ImportError("no module named lw_none")
+
+    monkeypatch.setattr(types, "LazyImportType", LazyImport, raising=False)
+    space = run_text("def f(x):\n    return mm.sin(x) + root(x)\ndef g(x):\n    return none.f(x)\n", "lazy.py")
+    space |= {"mm": LazyImport(lambda: math), "root": LazyImport(lambda: math.sqrt), "none": LazyImport(fails)}
+    text = _dump_tree(space["f"])
+    assert "named math.sin" in text and "named math.sqrt" in text
+    assert space["mm"] is math and space["root"] is math.sqrt, "bound, as reading the name binds it"
+    with pytest.raises(ImportError, match="lw_none"):
+        _dump_tree(space["g"])
 
 
 def test_without_positions(run_python, tmp_path):

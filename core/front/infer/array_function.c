@@ -46,11 +46,47 @@ complain(lw_infer_frame *f, const lw_fn *fn, const lw_arg *arg, const char *want
                        "`%s` needs %s in compiled code", fn->implements, wanted);
 }
 
+/* What the argument should have been; NULL: it suits. */
+static const char *
+misfit(lw_infer_frame *f, const lw_arg *arg, char wanted)
+{
+    const lw_type_row *array = lw_array_row(f, arg->value.type);
+    bool is_row = array && array->ndim == 1 && lw_type_is_number(f, array->elements[0]);
+    bool is_number = lw_type_is_number(f, arg->value.type) || arg->value.type == LW_DT_b1;
+
+    if (arg->keyword || arg->value.type == LW_T_BOTTOM)
+        return NULL;
+    switch (wanted) {
+    case 's': return is_number ? NULL : "a number";
+    case 'r': return is_row ? NULL : "an array of one axis, of numbers";
+    default:
+        return is_row || lw_tuple_row(f, arg->value.type)
+                   ? NULL
+                   : "a tuple or an array of one axis, of numbers";
+    }
+}
+
+static bool
+takes_numbers(lw_infer_frame *f, const lw_fn *fn, const lw_arg *args, uint32_t n,
+              lw_status *status)
+{
+    for (uint32_t i = 0; i < n && fn->takes[i] != '\0'; i++) {
+        const char *wanted = misfit(f, &args[i], fn->takes[i]);
+        if (wanted != NULL) {
+            *status = complain(f, fn, &args[i], wanted);
+            return false;
+        }
+    }
+    return true;
+}
+
 bool
 lw_takes_arrays(lw_infer_frame *f, const lw_fn *fn, const lw_arg *args, uint32_t n,
                 lw_status *status)
 {
     *status = LW_OK;
+    if (fn->takes != NULL)
+        return takes_numbers(f, fn, args, n, status);
     for (uint32_t i = 0; i < n && i < fn->n_arrays; i++) {
         const lw_type_row *array = lw_array_row(f, args[i].value.type);
         if (args[i].keyword)

@@ -431,6 +431,20 @@ is_numpy_instance(lw_infer_frame *f, lw_infer_value x, const char *class)
     return -1;
 }
 
+/* tuple, numpy.ndarray, and the classes of NumPy's numbers; -1: another class. */
+static int
+is_object_instance(lw_infer_frame *f, lw_infer_value x, const char *class)
+{
+    bool is_tuple = lw_tuple_row(f, x.type) != NULL;
+    bool is_array = lw_array_row(f, x.type) != NULL;
+
+    if (strcmp(class, "builtins.tuple") == 0)
+        return is_tuple;
+    if (strcmp(class, "numpy.ndarray") == 0)
+        return is_array;
+    return is_numpy_instance(f, x, class);
+}
+
 /* 1, 0, or -1: the class is not known here. */
 static int
 is_instance(lw_infer_frame *f, lw_infer_value x, uint32_t class_constant)
@@ -441,7 +455,7 @@ is_instance(lw_infer_frame *f, lw_infer_value x, uint32_t class_constant)
     switch (class->kind) {
     case LW_K_PYTYPE: return is_python_instance(f, x, (uint32_t) class->u);
     case LW_K_DTYPE: return x.type == (lw_type) class->dtype;
-    case LW_K_OBJECT: return is_numpy_instance(f, x, class->text ? class->text : "");
+    case LW_K_OBJECT: return is_object_instance(f, x, class->text ? class->text : "");
     case LW_K_NAMED:
         if (lw_names[class->u].rule != LW_RULE_PYTYPE)
             return -1;

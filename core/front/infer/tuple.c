@@ -462,6 +462,21 @@ dtype_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object, const c
     return true;
 }
 
+/* The value and the name of an enum member. */
+static bool
+member_attribute(lw_infer_frame *f, lw_infer_value object, const char *name,
+                 lw_infer_value *out)
+{
+    const lw_constant *member = object.constant ? lw_constant_of(f, object.constant) : NULL;
+    bool is_name = strcmp(name, "name") == 0;
+
+    if (member == NULL || member->kind != LW_K_OBJECT || member->n != 2 ||
+        (!is_name && strcmp(name, "value") != 0))
+        return false;
+    *out = lw_constant_value(f, member->items[is_name]);
+    return true;
+}
+
 static bool
 is_object(lw_infer_frame *f, lw_infer_value value)
 {
@@ -482,7 +497,7 @@ lw_infer_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     if (lw_array_row(f, object.type))
         LW_TRY(lw_infer_array_attribute(f, node, object.type, name, &found, out));
     if (found || object.type == LW_T_BOTTOM || dtype_attribute(f, node, object, name, out) ||
-        named_element(f, object, name, out) ||
+        member_attribute(f, object, name, out) || named_element(f, object, name, out) ||
         (lw_type_is_number(f, object.type) && number_attribute(f, node, object, name, out)))
         return LW_OK;
     if (lw_record_of(lw_types_of(f), object.type))

@@ -32,6 +32,34 @@ static const array_function numpy_functions[] = {
     {"argmin", "argmin", 1, ANY_AXES, true},
     {"argmax", "argmax", 1, ANY_AXES, true},
     {"dot", "dot", 2, 1, true},
+    {"array_equal", "array_equal", 2, ANY_AXES, false},
+    {"isclose", "isclose", 0, 0, false},
+    {"nan_to_num", "nan_to_num", 0, 0, false},
+    {"polyval", "polyval", 0, 0, false},
+    {"interp", "interp", 0, 0, false},
+    {"searchsorted", "searchsorted", 0, 0, true},
+};
+
+/* What the leading parameters of NumPy's functions without n_arrays are, as in lw_fn. */
+static const struct {
+    const char *name, *takes;
+} mixed[] = {
+    {"isclose", "ss"}, {"nan_to_num", "s"},    {"polyval", "ps"},
+    {"interp", "srr"}, {"searchsorted", "rs"},
+};
+
+static const char *
+takes_of(const array_function *row)
+{
+    for (size_t i = 0; i < sizeof mixed / sizeof *mixed; i++)
+        if (strcmp(mixed[i].name, row->name) == 0)
+            return mixed[i].takes;
+    return NULL;
+}
+
+/* Methods of arrays that work in place; NumPy's functions of these names return new arrays. */
+static const array_function methods_in_place[] = {
+    {"sort", "sort", 1, 1, true},
 };
 
 /* Functions of math, which accept rows and tuples of numbers. */
@@ -71,6 +99,7 @@ helper_of(lw_reader *r, const array_function *row, const char *shown)
     r->tree->fns.data[fn].implements = shown;
     r->tree->fns.data[fn].n_arrays = row->n_arrays;
     r->tree->fns.data[fn].max_axes = row->max_axes;
+    r->tree->fns.data[fn].takes = takes_of(row);
     return fn;
 }
 
@@ -109,7 +138,8 @@ lw_read_array_function(lw_reader *r, PyObject *object)
 
     if (row == NULL)
         return 0;
-    PyOS_snprintf(shown, sizeof shown, "%s.%s", row->n_arrays ? "numpy" : "math", row->name);
+    PyOS_snprintf(shown, sizeof shown, "%s.%s",
+                  row->n_arrays || takes_of(row) ? "numpy" : "math", row->name);
     return helper_of(r, row, shown);
 }
 
@@ -150,6 +180,8 @@ lw_read_maybe_array_function(lw_reader *r, uint32_t callee, const lw_read_items 
 
     if (node->kind == LW_NODE_ATTRIBUTE) {
         row = FIND(numpy_functions, r->tree->constants.data[node->b].text);
+        if (row == NULL)
+            row = FIND(methods_in_place, r->tree->constants.data[node->b].text);
         return row == NULL || !row->is_method || keep_array_function(r, row, row->name);
     }
     if (object == NULL || !may_be_array(r, items) || !is_from(object, "builtins") ||

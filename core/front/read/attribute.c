@@ -67,6 +67,8 @@ is_value_attribute(lw_reader *r, PyObject *object, PyObject *name)
         return strcmp(text, "real") == 0 || strcmp(text, "imag") == 0 ||
                strcmp(text, "value") == 0 || strcmp(text, "name") == 0 ||
                lw_fold_is_method(object, text);
+    if (PyUnicode_Check(object))
+        return lw_fold_is_method(object, text);
     fields = lw_read_field_names((PyObject *)Py_TYPE(object));
     if (fields != NULL) {
         has = PySequence_Contains(fields, name);
@@ -101,6 +103,7 @@ is_property(PyObject *object, PyObject *name)
 int
 lw_read_attribute(lw_reader *r, PyObject *object, PyObject *name, PyObject **out)
 {
+    bool is_own;
     int result;
 
     *out = NULL;
@@ -108,14 +111,14 @@ lw_read_attribute(lw_reader *r, PyObject *object, PyObject *name, PyObject **out
         *out = PyObject_GetAttr(object, name);
         return found_or_missing(*out);
     }
-    if (is_value(r, object)) {
-        if (!is_value_attribute(r, object, name))
+    is_own = is_value(r, object) && is_value_attribute(r, object, name);
+    if (is_own || (is_value(r, object) && !lw_fold_is_member(object))) {
+        if (!is_own)
             return 0;
         *out = PyObject_GetAttr(object, name);
         return found_or_missing(*out) == 2 ? 0 : 1;
     }
-    if (is_property(object, name) &&
-        !PyObject_HasAttrString((PyObject *)Py_TYPE(object), "_member_map_"))
+    if (is_property(object, name) && !lw_fold_is_member(object))
         return 0;
     *out = PyObject_GetAttr(object, name);
     result = found_or_missing(*out);

@@ -126,7 +126,7 @@ from_basic(lw_reader *r, PyObject *object)
     }
     if (PyLong_Check(object))
         return from_int(r, object);
-    if (PyFloat_CheckExact(object)) {
+    if (PyFloat_CheckExact(object) || (PyFloat_Check(object) && lw_fold_is_member(object))) {
         constant.kind = LW_K_FLOAT;
         constant.d = PyFloat_AS_DOUBLE(object);
         return lw_read_push(r, object, constant);
@@ -531,7 +531,7 @@ describe(lw_reader *r, PyObject *object)
         name = attribute_text(object, "__name__");
     if (lw_read_is_numpy(r, object, "ndarray"))
         result = describe_array(object);
-    else if (PyObject_HasAttrString((PyObject *)Py_TYPE(object), "_member_map_"))
+    else if (lw_fold_is_member(object))
         result = PyObject_Str(object); /* "Mode.FAST" */
     else if (name != NULL && module != NULL)
         result = PyUnicode_FromFormat("%U.%U", module, name);
@@ -607,6 +607,15 @@ hint_for_random(PyObject *object)
     return hint;
 }
 
+/* A method of a text whose arguments are known only at run time. */
+static bool
+is_text_method(PyObject *object)
+{
+    PyObject *self = PyCFunction_Check(object) ? PyCFunction_GET_SELF(object) : NULL;
+
+    return self != NULL && PyUnicode_Check(self);
+}
+
 static const char *
 hint_for(lw_reader *r, PyObject *object)
 {
@@ -618,6 +627,9 @@ hint_for(lw_reader *r, PyObject *object)
         hint = hint_for_random(object);
     if (hint != NULL)
         return hint;
+    if (is_text_method(object))
+        return "methods of texts take constants here; in `print`, `raise` and `assert` an "
+               "f-string shows numbers: f\"{x:.3f}\"";
     if (lw_read_is_masked(object))
         return "compiled code would not see the mask of a masked array: capture its `.data` or "
                "`.filled(value)`, and the mask as an array of its own";
@@ -633,12 +645,43 @@ hint_for(lw_reader *r, PyObject *object)
     return NULL;
 }
 
+/* What inference may ask of a member that a parameter stands for. */
+static bool
+describe_member(lw_reader *r, PyObject *member, lw_constant *out)
+{
+    static const char *const names[] = {"value", "name"};
+    uint32_t *items = lw_arena_take(&r->tree->arena, 2 * sizeof *items);
+
+    if (items == NULL)
+        return lw_read_no_memory(r);
+    for (int i = 0; i < 2; i++) {
+        PyObject *part = PyObject_GetAttrString(member, names[i]);
+        bool known = part != NULL && lw_fold_is_basic(part);
+        items[i] = known ? lw_read_constant(r, part) : 0;
+        Py_XDECREF(part);
+        lw_read_clear();
+        if (r->status != LW_OK)
+            return false;
+        if (!known)
+            return true; /* an object that compiled code cannot use */
+    }
+    *out = (lw_constant){.kind = LW_K_OBJECT,
+                         .help = out->help,
+                         .n = 2,
+                         .items = items,
+                         .i = lw_fold_truth(member)};
+    return true;
+}
+
 static uint32_t
 from_other(lw_reader *r, PyObject *object)
 {
-    PyObject *text = describe(r, object);
+    PyObject *text;
     lw_constant constant = {.kind = LW_K_OBJECT, .help = hint_for(r, object)};
 
+    if (lw_fold_is_member(object) && !describe_member(r, object, &constant))
+        return 0;
+    text = describe(r, object);
     if (text == NULL)
         return lw_read_failed(r);
     constant.text = lw_read_str(r, text);

@@ -127,6 +127,21 @@ done:
     return result;
 }
 
+static PyObject *
+fold_link(lw_reader *r, lw_pyop op, PyObject *x, PyObject *y)
+{
+    PyObject *found, *result;
+
+    if ((op != LW_PY_IN && op != LW_PY_NOT_IN) || y == NULL || !PyDict_CheckExact(y))
+        return lw_fold_compare(op, x, y);
+    found = lw_fold_in_dict(r, x, y);
+    if (found == NULL || op == LW_PY_IN)
+        return found;
+    result = PyBool_FromLong(found == Py_False);
+    Py_DECREF(found);
+    return result;
+}
+
 /* The result of a chain of comparisons: True when every link holds, False when one surely
  * fails; new reference, or NULL when it is not known. */
 static PyObject *
@@ -137,7 +152,7 @@ fold_chain(lw_reader *r, uint32_t left, const lw_read_items *links)
     for (uint32_t i = 0; i < links->n; i++) {
         const lw_node *link = &r->tree->nodes.data[links->data[i]];
         PyObject *y = lw_read_object(r, link->a);
-        Py_XSETREF(result, lw_fold_compare((lw_pyop)link->op, x, y));
+        Py_XSETREF(result, fold_link(r, (lw_pyop)link->op, x, y));
         if (result == NULL || result == Py_False)
             return result;
         x = y;
@@ -349,30 +364,20 @@ read_slice(lw_reader *r, PyObject *node, uint32_t loc)
                               : 0;
 }
 
-/* An item of a captured dict may be replaced later, so that it is guarded like a name. */
-static PyObject *
-fold_item(lw_reader *r, PyObject *object, PyObject *index)
-{
-    PyObject *item = lw_fold_subscript(object, index);
-
-    if (item != NULL && PyDict_CheckExact(object) &&
-        lw_captures_add_name(r->captures, object, index, item) < 0) {
-        Py_CLEAR(item);
-        lw_read_failed(r);
-    }
-    return item;
-}
-
 static uint32_t
 read_subscript(lw_reader *r, PyObject *node, uint32_t loc)
 {
     PyObject *value = lw_ast_get(node, r->ast.value);
     uint32_t a = value ? lw_read_iterable(r, value) : 0;
     uint32_t b = a ? read_field(r, node, r->ast.slice) : 0, folded;
+    PyObject *item;
 
     if (b == 0)
         return 0;
-    folded = folded_node(r, fold_item(r, lw_read_object(r, a), lw_read_object(r, b)), loc);
+    item = lw_fold_text_slice(r, lw_read_object(r, a), b);
+    if (item == NULL)
+        item = lw_fold_item(r, lw_read_object(r, a), lw_read_object(r, b));
+    folded = folded_node(r, item, loc);
     if (folded || r->status != LW_OK)
         return folded;
     return lw_read_node(r, (lw_node){LW_NODE_SUBSCRIPT, .loc = loc, .a = a, .b = b});

@@ -25,7 +25,7 @@ lw_fold_is_basic(PyObject *x)
 {
     if (x == NULL)
         return false;
-    if (is_number(x) || PyUnicode_CheckExact(x) || x == Py_None)
+    if (is_number(x) || PyUnicode_CheckExact(x) || x == Py_None || lw_fold_is_member(x))
         return true;
     if (!PyTuple_Check(x))
         return false;
@@ -68,6 +68,8 @@ lw_fold_unary(lw_pyop op, PyObject *x)
         truth = lw_fold_truth(x);
         return truth < 0 ? NULL : PyBool_FromLong(!truth);
     }
+    if (op == LW_PY_INVERT && x != NULL && lw_fold_is_member(x))
+        return folded(PyNumber_Invert(x));
     if (x == NULL || !is_number(x))
         return NULL;
     switch (op) {
@@ -116,6 +118,17 @@ lw_fold_too_large(lw_pyop op, PyObject *x, PyObject *y)
     return false;
 }
 
+/* Numbers, or for bit operators members of one enum.Flag. */
+static bool
+are_operands(lw_pyop op, PyObject *x, PyObject *y)
+{
+    bool bits = op == LW_PY_BITAND || op == LW_PY_BITOR || op == LW_PY_BITXOR;
+
+    if (bits && Py_TYPE(x) == Py_TYPE(y) && lw_fold_is_member(x))
+        return true;
+    return is_number(x) && is_number(y);
+}
+
 PyObject *
 lw_fold_binary(lw_pyop op, PyObject *x, PyObject *y)
 {
@@ -125,7 +138,9 @@ lw_fold_binary(lw_pyop op, PyObject *x, PyObject *y)
 
     if (sequences && op == LW_PY_ADD && lw_fold_is_basic(x) && lw_fold_is_basic(y))
         return folded(PyNumber_Add(x, y));
-    if (x == NULL || y == NULL || !is_number(x) || !is_number(y) || lw_fold_too_large(op, x, y))
+    if (op == LW_PY_MOD && x && PyUnicode_Check(x) && lw_fold_fits_format(x, y))
+        return folded(PyNumber_Remainder(x, y));
+    if (x == NULL || y == NULL || lw_fold_too_large(op, x, y) || !are_operands(op, x, y))
         return NULL;
     switch (op) {
     case LW_PY_ADD: return folded(PyNumber_Add(x, y));
@@ -166,7 +181,15 @@ has_identity(PyObject *x)
 {
     return x == Py_None || PyBool_Check(x) || x == Py_Ellipsis || PyType_Check(x) ||
            PyFunction_Check(x) || PyModule_Check(x) || PyCFunction_Check(x) ||
-           PyObject_HasAttrString((PyObject *)Py_TYPE(x), "_member_map_");
+           lw_fold_is_member(x);
+}
+
+/* What holds constants for good, other than tuples and texts: a class of members, a frozenset.
+ */
+static bool
+is_container(PyObject *x)
+{
+    return lw_fold_is_enum(x) || PyFrozenSet_CheckExact(x);
 }
 
 PyObject *
@@ -183,7 +206,9 @@ lw_fold_compare(lw_pyop op, PyObject *x, PyObject *y)
         return PyBool_FromLong((x == y) == (op == LW_PY_IS));
     }
     if (op == LW_PY_IN || op == LW_PY_NOT_IN) {
-        if (!is_basic || (!PyTuple_Check(y) && !PyUnicode_Check(y)))
+        if (!lw_fold_is_basic(x) ||
+            !(is_basic ? PyTuple_Check(y) || PyUnicode_Check(y) || lw_fold_is_member(y)
+                       : is_container(y)))
             return NULL;
         result = PySequence_Contains(y, x);
         if (result < 0)
@@ -203,7 +228,7 @@ lw_fold_subscript(PyObject *x, PyObject *index)
     if (x == NULL || index == NULL || !lw_fold_is_basic(index))
         return NULL;
     if (!PyTuple_Check(x) && !PyList_CheckExact(x) && !PyDict_CheckExact(x) &&
-        !PyUnicode_CheckExact(x))
+        !PyUnicode_Check(x) && !lw_fold_is_enum(x))
         return NULL;
     return folded(PyObject_GetItem(x, index));
 }
@@ -213,6 +238,8 @@ lw_fold_is_method(PyObject *object, const char *name)
 {
     static const char *const methods[] = {"bit_length", "bit_count", "conjugate", "is_integer"};
 
+    if (PyUnicode_Check(object))
+        return lw_fold_is_text_method(name);
     if (!PyLong_CheckExact(object) && !PyFloat_CheckExact(object) &&
         !PyComplex_CheckExact(object))
         return false;
@@ -220,6 +247,14 @@ lw_fold_is_method(PyObject *object, const char *name)
         if (strcmp(name, methods[i]) == 0)
             return true;
     return false;
+}
+
+static bool
+is_of_characters(PyObject *callee)
+{
+    const char *name = ((PyCFunctionObject *)callee)->m_ml->ml_name;
+
+    return strcmp(name, "ord") == 0 || strcmp(name, "chr") == 0;
 }
 
 /* Whether it is built into a module of functions without state, or a bound method of a
@@ -233,8 +268,9 @@ is_builtin(PyObject *callee)
     if (self != NULL && PyModule_Check(self) && module == NULL)
         lw_read_clear();
     if (module != NULL)
-        return strcmp(module, "math") == 0 || strcmp(module, "cmath") == 0;
-    return self != NULL && is_number(self) &&
+        return strcmp(module, "math") == 0 || strcmp(module, "cmath") == 0 ||
+               (strcmp(module, "builtins") == 0 && is_of_characters(callee));
+    return self != NULL && (is_number(self) || PyUnicode_Check(self)) &&
            lw_fold_is_method(self, ((PyCFunctionObject *)callee)->m_ml->ml_name);
 }
 
@@ -248,7 +284,7 @@ is_foldable(PyObject *callee, const char *path)
 
     if (callee == (PyObject *)&PyLong_Type || callee == (PyObject *)&PyFloat_Type ||
         callee == (PyObject *)&PyBool_Type || callee == (PyObject *)&PyComplex_Type ||
-        is_builtin(callee))
+        callee == (PyObject *)&PyUnicode_Type || lw_fold_is_enum(callee) || is_builtin(callee))
         return true;
     if (path == NULL)
         return false;
@@ -291,6 +327,21 @@ bits_of_product(PyObject *items)
     return bits;
 }
 
+/* `str.format` whose fields, or arguments, are beyond bounds. */
+static bool
+format_is_too_large(PyObject *callee, PyObject *const *args, uint32_t n)
+{
+    PyObject *self = PyCFunction_Check(callee) ? PyCFunction_GET_SELF(callee) : NULL;
+
+    if (self == NULL || !PyUnicode_Check(self) ||
+        strcmp(((PyCFunctionObject *)callee)->m_ml->ml_name, "format") != 0)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        if (!lw_fold_fits_format(self, args[i]))
+            return true;
+    return false;
+}
+
 static bool
 call_is_too_large(PyObject *callee, const char *path, PyObject *const *args, uint32_t n)
 {
@@ -302,6 +353,8 @@ call_is_too_large(PyObject *callee, const char *path, PyObject *const *args, uin
     if (n >= 1 && is_builtin(callee) &&
         strcmp(((PyCFunctionObject *)callee)->m_ml->ml_name, "prod") == 0)
         return bits_of_product(args[0]) > MAX_BITS;
+    if (format_is_too_large(callee, args, n))
+        return true;
     if (path == NULL)
         return false;
     if (one && factorial) /* n! <= n ** n */
@@ -349,15 +402,21 @@ call_now(lw_reader *r, PyObject *callee, PyObject *const *args, uint32_t n, PyOb
 {
     uint32_t n_names = (uint32_t)PyTuple_GET_SIZE(names);
     const char *path;
+    PyObject *result;
 
     if (n_names == n && n == 2 && is_second(PyTuple_GET_ITEM(names, 0)))
         return NULL;
     if (n == 1 && n_names == 0 && lw_read_asks_limits(r, callee, args[0]))
         return folded(PyObject_CallOneArg(callee, args[0]));
+    path = lw_names[lw_read_named(r, callee)].path;
+    if (path != NULL && n == 2 && strcmp(path, "builtins.isinstance") == 0)
+        return lw_fold_isinstance(args[0], args[1]);
+    result = n_names == 0 ? lw_fold_get(r, callee, args, n) : NULL;
+    if (result != NULL || r->status != LW_OK)
+        return result;
     for (uint32_t i = 0; i < n; i++)
         if (!is_argument(args[i]))
             return NULL;
-    path = lw_names[lw_read_named(r, callee)].path;
     *too_large = is_foldable(callee, path) && call_is_too_large(callee, path, args, n);
     if (!is_foldable(callee, path) || *too_large)
         return NULL;

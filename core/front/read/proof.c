@@ -4,6 +4,7 @@
 #include "core/front/read/proof.h"
 
 #include "core/front/read/code.h"
+#include "core/front/read/lazy_import.h"
 #include "core/front/read/python.h"
 
 uint32_t
@@ -149,7 +150,7 @@ looks_imported(const lw_finder *f, PyObject *value)
     PyObject *own, *module;
     bool result;
 
-    if (PyModule_Check(value))
+    if (PyModule_Check(value) || lw_is_lazy_import(value))
         return true;
     if (!PyType_Check(value) && !PyFunction_Check(value) && !PyCFunction_Check(value))
         return false;

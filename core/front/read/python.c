@@ -457,7 +457,7 @@ no_source(lw_reader *r, uint32_t fn, lw_source_result result)
                 .help = "pass the text with `source=`, or define the function in a file or a "
                         "notebook cell"},
             "no source text for `%.100s`: compiling needs it, and Python keeps none "
-            "for code from exec, a prompt or a .pyc alone",
+            "for code from exec, a pipe, a prompt or a .pyc alone",
             name);
     r->tree->fns.data[fn].problem = diag;
     r->tree->fns.data[fn].loc = loc;

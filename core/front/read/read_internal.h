@@ -62,6 +62,8 @@ typedef struct lw_reader {
     PyObject *globals, *builtins; /* borrowed from the function */
     const char *self_name;        /* parameter bound to self, or NULL */
     lw_scope *scope;
+    uint32_t n_copies;      /* bodies that unroll.c has read */
+    bool continue_is_break; /* in a loop that unroll.c has written out */
     uint32_t file;
     int32_t line_offset;
 } lw_reader;
@@ -191,13 +193,13 @@ PyObject *lw_fold_unary(lw_pyop op, PyObject *x);
 PyObject *lw_fold_binary(lw_pyop op, PyObject *x, PyObject *y);
 PyObject *lw_fold_compare(lw_pyop op, PyObject *x, PyObject *y);
 PyObject *lw_fold_subscript(PyObject *x, PyObject *index);
-/* A method of an exact Python number that is called while functions are read:
- * x.bit_length(). */
+/* A method of an exact Python number or of a text that is called while functions are read:
+ * x.bit_length(), "text".upper(). */
 bool lw_fold_is_method(PyObject *object, const char *name);
 /* *too_large: the result would be (lw_fold_refuse raises E130). */
 PyObject *lw_fold_call(lw_reader *r, uint32_t callee, const lw_read_items *items,
                        bool *too_large);
-/* Values without identity: Python numbers, str, None and tuples of them. */
+/* Python numbers, str, None, members of enum classes and tuples of them. */
 bool lw_fold_is_basic(PyObject *x);
 /* 1, 0, or -1: not known when it is read. */
 int lw_fold_truth(PyObject *x);
@@ -207,6 +209,32 @@ bool lw_fold_too_large(lw_pyop op, PyObject *x, PyObject *y);
 uint32_t lw_fold_refuse(lw_reader *r, PyObject *node);
 /* The largest number in a format, which is its width or its precision; NULL: 0. */
 double lw_fold_width(PyObject *spec);
+
+/* ---- folding of members, texts and dicts (fold_static.c) ---- */
+bool lw_fold_is_enum(PyObject *x);                            /* a class with members */
+bool lw_fold_is_member(PyObject *x);                          /* a member of one */
+PyObject *lw_fold_isinstance(PyObject *x, PyObject *classes); /* texts, None, members */
+/* A method of str without effects whose result is not much larger than its arguments. */
+bool lw_fold_is_text_method(const char *name);
+/* Whether `format % argument` and format.format(argument) have a bounded size. */
+bool lw_fold_fits_format(PyObject *format, PyObject *argument);
+/* A text's part; slice: a SLICE node with constant bounds. */
+PyObject *lw_fold_text_slice(lw_reader *r, PyObject *text, uint32_t slice);
+/* object[index], `key in dict`, dict.get(key, default): items of dicts are guarded. NULL with
+ * r->status set, too. */
+PyObject *lw_fold_item(lw_reader *r, PyObject *object, PyObject *index);
+PyObject *lw_fold_in_dict(lw_reader *r, PyObject *key, PyObject *dict);
+PyObject *lw_fold_get(lw_reader *r, PyObject *callee, PyObject *const *args, uint32_t n);
+
+/* ---- loops over texts, members, functions (unroll.c) ---- */
+/* The items, of which at least one can be no variable: a new tuple, or NULL. */
+PyObject *lw_read_static_items(lw_reader *r, uint32_t iterable);
+/* Whether the jumps in the body of the `for` allow it to be written out. */
+bool lw_read_can_unroll(lw_reader *r, PyObject *node);
+bool lw_read_unrolled(lw_reader *r, PyObject *node, uint32_t loc, PyObject *items,
+                      lw_read_items *out); /* false: stop */
+/* The statements of a field join `out`; false: stop. */
+bool lw_read_into(lw_reader *r, PyObject *node, PyObject *field, lw_read_items *out);
 
 /* ---- code ---- */
 uint32_t lw_read_expr(lw_reader *r, PyObject *ast_node);

@@ -2,6 +2,7 @@
  * it; then come the enclosing functions; then the closure cells, module globals and builtins of
  * the outermost function, whose values are frozen. */
 #include "core/front/read/critical.h"
+#include "core/front/read/lazy_import.h"
 #include "core/front/read/read_internal.h"
 
 #include "core/front/diagnose.h"
@@ -262,13 +263,32 @@ closure_value(lw_reader *r, PyObject *name, PyObject **out)
     return 1;
 }
 
+/* What the name is bound to in the module: new reference; NULL: to nothing, or stop. What a
+ * lazy import loads may have named functions, so that their list is made anew. */
+static PyObject *
+bound_value(lw_reader *r, PyObject *name)
+{
+    PyObject *value = lw_dict_item(r->globals, name);
+
+    if (value == NULL || !lw_is_lazy_import(value))
+        return value;
+    Py_CLEAR(r->named);
+    Py_CLEAR(r->named_kept);
+    value = lw_import_now(r->globals, name, value);
+    if (value == NULL)
+        lw_read_failed(r);
+    return value;
+}
+
 /* New reference; NULL: no such name, or stop. Both the module and what could shadow the name
  * are guarded. */
 static PyObject *
 global_value(lw_reader *r, PyObject *name)
 {
-    PyObject *value = lw_dict_item(r->globals, name);
+    PyObject *value = bound_value(r, name);
 
+    if (value == NULL && r->status != LW_OK)
+        return NULL;
     if (lw_captures_add_name(r->captures, r->globals, name, value) < 0)
         lw_read_failed(r);
     if (value == NULL && r->builtins != NULL)

@@ -7,6 +7,7 @@
 #include "core/front/read/source.h"
 
 #include "core/front/read/code.h"
+#include "core/front/read/kept_text.h"
 #include "core/front/read/proof.h"
 
 #include <string.h>
@@ -292,24 +293,6 @@ get_lines(const lw_finder *f, bool refresh)
     return lines;
 }
 
-/* The text of `python -c text`, which is the argument itself; linecache knows it only from 3.13
- * on. A code object from exec has the same file name, but is equal to nothing in that text. */
-static PyObject *
-command_lines(const lw_finder *f)
-{
-    PyObject *argv = PySys_GetObject("orig_argv"), *text = NULL, *lines; /* borrowed */
-    Py_ssize_t n = argv && PyList_Check(argv) ? PyList_GET_SIZE(argv) : 0;
-
-    if (PyUnicode_CompareWithASCIIString(f->filename, "<string>") != 0)
-        return PyList_New(0);
-    for (Py_ssize_t i = 0; i + 1 < n && text == NULL; i++)
-        if (PyUnicode_Check(PyList_GET_ITEM(argv, i)) &&
-            PyUnicode_CompareWithASCIIString(PyList_GET_ITEM(argv, i), "-c") == 0)
-            text = PyList_GET_ITEM(argv, i + 1);
-    lines = text ? PyObject_CallMethod(text, "splitlines", "O", Py_True) : PyList_New(0);
-    return lines ? lines : no_lines(NULL);
-}
-
 static lw_source_result
 find_in_cache(lw_finder *f, lw_source *out)
 {
@@ -318,7 +301,7 @@ find_in_cache(lw_finder *f, lw_source *out)
     for (int refresh = 0; refresh < 2; refresh++) {
         PyObject *lines = get_lines(f, refresh);
         if (lines != NULL && PyList_GET_SIZE(lines) == 0)
-            Py_SETREF(lines, command_lines(f));
+            Py_SETREF(lines, lw_kept_lines(f->filename));
         if (lines == NULL)
             return LW_SOURCE_FAILED;
         if (PyList_GET_SIZE(lines) > 0)
@@ -335,8 +318,7 @@ find_in_cache(lw_finder *f, lw_source *out)
         PyErr_SetString(PyExc_RecursionError, "the function is nested too deeply to be read");
         return LW_SOURCE_FAILED;
     }
-    if (result == LW_SOURCE_CHANGED &&
-        PyUnicode_CompareWithASCIIString(f->filename, "<string>") == 0)
+    if (result == LW_SOURCE_CHANGED && lw_kept_name(f->filename))
         result = LW_SOURCE_NONE; /* from exec: the text that was searched is another one */
     return result;
 }

@@ -58,6 +58,19 @@ read_block(lw_reader *r, PyObject *node, PyObject *field)
     return lw_read_body(r, statements, false);
 }
 
+/* The body of a loop, to which `continue` belongs. */
+static uint32_t
+read_loop_body(lw_reader *r, PyObject *node)
+{
+    bool before = r->continue_is_break;
+    uint32_t body;
+
+    r->continue_is_break = false;
+    body = read_block(r, node, r->ast.body);
+    r->continue_is_break = before;
+    return body;
+}
+
 /* 0 and status OK: there is no else. */
 static uint32_t
 read_else(lw_reader *r, PyObject *node)
@@ -140,8 +153,8 @@ read_annassign(lw_reader *r, PyObject *node, uint32_t loc, lw_read_items *out)
 /* ---- control flow ---- */
 
 /* The statements of a branch that is surely taken join the statements around it. */
-static bool
-read_into(lw_reader *r, PyObject *node, PyObject *field, lw_read_items *out)
+bool
+lw_read_into(lw_reader *r, PyObject *node, PyObject *field, lw_read_items *out)
 {
     PyObject *statements;
     Py_ssize_t n = lw_ast_list(node, field, &statements);
@@ -161,7 +174,7 @@ read_if(lw_reader *r, PyObject *node, uint32_t loc, lw_read_items *out)
     if (test == 0)
         return false;
     if (truth >= 0)
-        return read_into(r, node, truth ? r->ast.body : r->ast.orelse, out);
+        return lw_read_into(r, node, truth ? r->ast.body : r->ast.orelse, out);
     body = read_block(r, node, r->ast.body);
     other = body ? read_else(r, node) : 0;
     if (body == 0 || r->status != LW_OK)
@@ -179,8 +192,8 @@ read_while(lw_reader *r, PyObject *node, uint32_t loc, lw_read_items *out)
     if (test == 0)
         return false;
     if (lw_fold_truth(lw_read_object(r, test)) == 0)
-        return read_into(r, node, r->ast.orelse, out);
-    body = read_block(r, node, r->ast.body);
+        return lw_read_into(r, node, r->ast.orelse, out);
+    body = read_loop_body(r, node);
     other = body ? read_else(r, node) : 0;
     if (body == 0 || r->status != LW_OK)
         return false;
@@ -190,15 +203,14 @@ read_while(lw_reader *r, PyObject *node, uint32_t loc, lw_read_items *out)
 }
 
 static uint32_t
-read_for(lw_reader *r, PyObject *node, uint32_t loc)
+read_loop(lw_reader *r, PyObject *node, uint32_t loc, uint32_t iterable)
 {
-    uint32_t iterable = lw_read_iterable(r, lw_ast_get(node, r->ast.iter));
-    uint32_t target = iterable ? lw_read_target(r, lw_ast_get(node, r->ast.target)) : 0;
+    uint32_t target = lw_read_target(r, lw_ast_get(node, r->ast.target));
     uint32_t body, other, both;
 
     if (lw_read_is_error(r, target))
         return target;
-    body = target ? read_block(r, node, r->ast.body) : 0;
+    body = target ? read_loop_body(r, node) : 0;
     other = body ? read_else(r, node) : 0;
     if (body == 0 || r->status != LW_OK)
         return 0;
@@ -206,6 +218,23 @@ read_for(lw_reader *r, PyObject *node, uint32_t loc)
     return both ? lw_read_node(r, (lw_node){LW_NODE_FOR, .loc = loc, .a = target, .b = iterable,
                                             .c = both})
                 : 0;
+}
+
+static bool
+read_for(lw_reader *r, PyObject *node, uint32_t loc, lw_read_items *out)
+{
+    uint32_t iterable = lw_read_iterable(r, lw_ast_get(node, r->ast.iter));
+    PyObject *items = iterable ? lw_read_static_items(r, iterable) : NULL;
+    bool ok;
+
+    if (iterable == 0)
+        return false;
+    if (items != NULL && lw_read_can_unroll(r, node))
+        ok = lw_read_unrolled(r, node, loc, items, out);
+    else
+        ok = lw_read_item(r, out, read_loop(r, node, loc, iterable));
+    Py_XDECREF(items);
+    return ok;
 }
 
 static uint32_t
@@ -572,10 +601,11 @@ read_simple(lw_reader *r, PyObject *node, uint32_t loc)
     switch (lw_ast_kind_of(&r->ast, node)) {
     case LW_AST_Assign: return read_assign(r, node, loc);
     case LW_AST_AugAssign: return read_augassign(r, node, loc);
-    case LW_AST_For: return read_for(r, node, loc);
     case LW_AST_Return: return read_return(r, node, loc);
     case LW_AST_Break: return lw_read_node(r, (lw_node){LW_NODE_BREAK, .loc = loc});
-    case LW_AST_Continue: return lw_read_node(r, (lw_node){LW_NODE_CONTINUE, .loc = loc});
+    case LW_AST_Continue:
+        return lw_read_node(
+            r, (lw_node){r->continue_is_break ? LW_NODE_BREAK : LW_NODE_CONTINUE, .loc = loc});
     case LW_AST_Pass: return lw_read_node(r, (lw_node){LW_NODE_PASS, .loc = loc});
     case LW_AST_Assert: return read_assert(r, node, loc);
     case LW_AST_Raise: return read_raise(r, node, loc);
@@ -601,6 +631,7 @@ read_statement(lw_reader *r, PyObject *node, lw_read_items *out)
     case LW_AST_Expr: ok = read_expression_statement(r, node, loc, out); break;
     case LW_AST_AnnAssign: ok = read_annassign(r, node, loc, out); break;
     case LW_AST_If: ok = read_if(r, node, loc, out); break;
+    case LW_AST_For: ok = read_for(r, node, loc, out); break;
     case LW_AST_While: ok = read_while(r, node, loc, out); break;
     case LW_AST_Global: /* declarations: scope.c has handled them */
     case LW_AST_Nonlocal: ok = true; break;

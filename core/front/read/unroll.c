@@ -1,0 +1,179 @@
+/* `for` over items that no variable can hold at run time: texts, members of enum classes,
+ * functions, classes. The body is read once for each item, behind an assignment of the item:
+ *
+ *     for m in (A, B): body           m = A; body; m = B; body
+ *     with `break`                    while True: m = A; body; m = B; body; else-part; break
+ *     with `continue`                 m = A; while True: body; break
+ *                                     m = B; while True: body; break     (`continue` is
+ * `break`)
+ *
+ * A loop with both is left as it is, which inference refuses. */
+#include "core/front/read/read_internal.h"
+
+/* Items of one loop, as of tuples whose items have several types; and bodies that nested loops
+ * of a tree may become together. */
+enum { MOST_ITEMS = 64, MOST_COPIES = 4096 };
+
+/* ---- the items ---- */
+
+static bool
+has_static_item(lw_reader *r, PyObject *items)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items); i++) {
+        PyObject *x = PyTuple_GET_ITEM(items, i);
+        bool number = PyLong_Check(x) || PyFloat_Check(x) || PyComplex_Check(x) ||
+                      lw_read_is_numpy(r, x, "generic") || lw_read_is_numpy(r, x, "ndarray");
+        if (PyTuple_Check(x) ? has_static_item(r, x) : !number)
+            return true;
+    }
+    return false;
+}
+
+/* zip(…) and enumerate(…) of constants: a new reference; NULL: it is neither. */
+static PyObject *
+zipped(lw_reader *r, uint32_t iterable)
+{
+    const lw_node *node = &r->tree->nodes.data[iterable];
+    PyObject *callee = node->kind == LW_NODE_CALL ? lw_read_object(r, node->a) : NULL;
+    PyObject *args = callee == (PyObject *)&PyZip_Type || callee == (PyObject *)&PyEnum_Type
+                         ? PyTuple_New(node->c)
+                         : NULL;
+    PyObject *result = NULL;
+
+    for (uint32_t i = 0; args && i < node->c; i++) {
+        PyObject *arg = lw_read_object(r, r->tree->lists.data[node->b + i]);
+        if (arg == NULL || !(PyTuple_Check(arg) || PyUnicode_Check(arg) ||
+                             (PyLong_Check(arg) && i > 0) || lw_fold_is_enum(arg)))
+            Py_CLEAR(args);
+        else
+            PyTuple_SET_ITEM(args, i, Py_NewRef(arg));
+    }
+    if (args != NULL)
+        result = PyObject_CallObject(callee, args);
+    Py_XDECREF(args);
+    return result;
+}
+
+PyObject *
+lw_read_static_items(lw_reader *r, uint32_t iterable)
+{
+    PyObject *object = lw_read_object(r, iterable), *items = NULL;
+    PyObject *pairs = object ? NULL : zipped(r, iterable);
+
+    if (pairs != NULL)
+        object = pairs;
+    if (object && (pairs || PyTuple_Check(object) || PyList_CheckExact(object) ||
+                   PyUnicode_Check(object) || lw_fold_is_enum(object)))
+        items = PySequence_Tuple(object);
+    Py_XDECREF(pairs);
+    if (PyErr_Occurred())
+        lw_read_clear();
+    if (items && (PyTuple_GET_SIZE(items) > MOST_ITEMS || !has_static_item(r, items)))
+        Py_CLEAR(items);
+    return items;
+}
+
+/* ---- the jumps ---- */
+
+static bool jumps_in(lw_reader *r, PyObject *node, PyObject *field, lw_ast_kind kind);
+
+/* Whether the statement leaves or continues the loop around it. */
+static bool
+jumps(lw_reader *r, PyObject *node, lw_ast_kind kind)
+{
+    switch (lw_ast_kind_of(&r->ast, node)) {
+    case LW_AST_Break:
+    case LW_AST_Continue: return lw_ast_kind_of(&r->ast, node) == kind;
+    case LW_AST_For:
+    case LW_AST_While: return jumps_in(r, node, r->ast.orelse, kind);
+    case LW_AST_FunctionDef: return false;
+    default:
+        return jumps_in(r, node, r->ast.body, kind) || jumps_in(r, node, r->ast.orelse, kind) ||
+               jumps_in(r, node, r->ast.cases, kind);
+    }
+}
+
+static bool
+jumps_in(lw_reader *r, PyObject *node, PyObject *field, lw_ast_kind kind)
+{
+    PyObject *list;
+    Py_ssize_t n;
+
+    if (!PyObject_HasAttr(node, field) || !PyList_Check(lw_ast_get(node, field)))
+        return false;
+    n = lw_ast_list(node, field, &list);
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (jumps(r, PyList_GET_ITEM(list, i), kind))
+            return true;
+    return false;
+}
+
+bool
+lw_read_can_unroll(lw_reader *r, PyObject *node)
+{
+    bool breaks = jumps_in(r, node, r->ast.body, LW_AST_Break);
+    bool continues = jumps_in(r, node, r->ast.body, LW_AST_Continue);
+    bool leaves = jumps_in(r, node, r->ast.orelse, LW_AST_Break) ||
+                  jumps_in(r, node, r->ast.orelse, LW_AST_Continue);
+
+    return (!breaks || (!continues && !leaves)) && r->n_copies < MOST_COPIES;
+}
+
+/* ---- the statements ---- */
+
+/* `while True` around the statements, which are left at their end. */
+static bool
+run_once(lw_reader *r, lw_read_items *statements, uint32_t loc, lw_read_items *out)
+{
+    uint32_t test = lw_read_constant_node(r, Py_True, loc), body;
+
+    if (test == 0 ||
+        !lw_read_item(r, statements, lw_read_node(r, (lw_node){LW_NODE_BREAK, .loc = loc})))
+        return false;
+    body = lw_read_list_node(r, (lw_node){LW_NODE_BODY, .loc = loc}, statements->data,
+                             statements->n);
+    return body && lw_read_item(r, out,
+                                lw_read_node(r, (lw_node){LW_NODE_WHILE, .loc = loc, .a = test,
+                                                          .b = body}));
+}
+
+/* One iteration. */
+static bool
+read_copy(lw_reader *r, PyObject *node, uint32_t loc, PyObject *item, lw_read_items *out)
+{
+    uint32_t target = lw_read_target(r, lw_ast_get(node, r->ast.target));
+    uint32_t value = target ? lw_read_constant_node(r, item, loc) : 0;
+    bool before = r->continue_is_break, ok;
+    lw_read_items body = {0};
+
+    r->n_copies++;
+    if (value == 0 || lw_read_is_error(r, target))
+        return lw_read_item(r, out, value ? target : 0);
+    if (!lw_read_item(r, out,
+                      lw_read_list_node(r, (lw_node){LW_NODE_ASSIGN, .loc = loc, .a = value},
+                                        &target, 1)))
+        return false;
+    r->continue_is_break = jumps_in(r, node, r->ast.body, LW_AST_Continue);
+    if (r->continue_is_break)
+        ok = lw_read_into(r, node, r->ast.body, &body) && run_once(r, &body, loc, out);
+    else
+        ok = lw_read_into(r, node, r->ast.body, out);
+    r->continue_is_break = before;
+    lw_array_free(&body);
+    return ok;
+}
+
+bool
+lw_read_unrolled(lw_reader *r, PyObject *node, uint32_t loc, PyObject *items,
+                 lw_read_items *out)
+{
+    bool breaks = jumps_in(r, node, r->ast.body, LW_AST_Break), ok = true;
+    lw_read_items all = {0};
+
+    for (Py_ssize_t i = 0; ok && i < PyTuple_GET_SIZE(items); i++)
+        ok = read_copy(r, node, loc, PyTuple_GET_ITEM(items, i), breaks ? &all : out);
+    ok = ok && lw_read_into(r, node, r->ast.orelse, breaks ? &all : out) &&
+         (!breaks || run_once(r, &all, loc, out));
+    lw_array_free(&all);
+    return ok;
+}
