@@ -215,6 +215,9 @@ lw_lower_value lw_lower_argument_as(lw_lower_frame *f, uint32_t call, uint32_t i
                                     lw_type type);
 lw_lower_value lw_lower_entry(lw_lower_frame *f, uint32_t entry);
 
+bool lw_lower_calls_method(const lw_lower_frame *f, uint32_t node);
+lw_lower_value lw_lower_method(lw_lower_frame *f, uint32_t node);
+
 /* ---- condition.c ---- */
 lw_ref lw_lower_condition(lw_lower_frame *f, uint32_t node);
 lw_lower_value lw_lower_boolop(lw_lower_frame *f, uint32_t node);

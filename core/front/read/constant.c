@@ -190,6 +190,10 @@ from_sequence(lw_reader *r, PyObject *object, PyObject *now)
     if (r->status == LW_OK && fields != NULL && PyTuple_GET_SIZE(fields) == n) {
         constant.names = copy_names(r, fields, n);
         constant.text = lw_read_text(r, Py_TYPE(object)->tp_name);
+        if (lw_read_class_has_code(Py_TYPE(object))) {
+            uint32_t class = lw_read_constant(r, (PyObject *)Py_TYPE(object));
+            constant.user_class = class ? r->tree->constants.data[class].user_class : NULL;
+        }
     }
     Py_XDECREF(fields);
     if (PyList_CheckExact(object) && lw_captures_add_list(r->captures, object) < 0)
@@ -290,7 +294,8 @@ from_type(lw_reader *r, PyObject *object)
                     : 0;
     }
     dtype = lw_read_numpy_class(r, object);
-    return dtype != LW_DT_void ? lw_read_push_dtype(r, object, dtype) : 0;
+    return dtype != LW_DT_void ? lw_read_push_dtype(r, object, dtype)
+                               : lw_read_class(r, object);
 }
 
 static int
@@ -659,6 +664,8 @@ from_object(lw_reader *r, PyObject *object)
         constant = lw_read_push_dtype(r, object, dtype);
     if (constant == 0 && r->status == LW_OK && PyCallable_Check(object))
         constant = from_callable(r, object);
+    if (constant == 0 && r->status == LW_OK)
+        constant = lw_read_user_object(r, object);
     return constant;
 }
 
