@@ -122,7 +122,8 @@ read_role(PyObject *function, const char *role, lw_captures *captures, lw_tree *
         lw_py_raise(&err);
         return -1;
     }
-    return lw_captures_join(captures, own) < 0 ? -1 : check_params(*tree, role);
+    lw_captures_join(captures, own);
+    return check_params(*tree, role);
 }
 
 /* Takes the tree. Without the GIL other threads may still read the old one. */

@@ -2,6 +2,7 @@
  * a function of the whole set: joining pairwise would make the answer depend on the order of
  * statements (int16, uint16, float32 give float64 in one order and float32 in another). */
 #include "core/front/records.h"
+#include "core/front/tree.h"
 
 #include <assert.h>
 #include <string.h>
@@ -122,6 +123,14 @@ same_names(const lw_type_row *x, const lw_type_row *y)
     return true;
 }
 
+/* Objects of different classes have no common type; a namedtuple with methods is a tuple
+ * beside others. */
+static bool
+classes_join(const lw_class *x, const lw_class *y)
+{
+    return x == y || ((x == NULL || x->is_tuple) && (y == NULL || y->is_tuple));
+}
+
 /* Joins tuples element by element; the sets are built in scratch memory of the arena. */
 static lw_type
 join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
@@ -131,6 +140,7 @@ join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
                      lw_type_kind_of(types, set[0]) == LW_TK_FUNCTION));
     const lw_type_row first = *lw_type_get(types, set[0]);
     const char *const *names = first.names;
+    const lw_class *user_class = first.user_class;
     lw_type *elements = lw_arena_take(types->arena, (first.n + 1) * sizeof *elements);
     lw_type *column = lw_arena_take(types->arena, n * sizeof *column);
 
@@ -138,12 +148,15 @@ join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
         return LW_T_BOTTOM;
     for (uint32_t i = 0; i < n; i++) {
         const lw_type_row *row = lw_type_get(types, set[i]);
-        if (row->n != first.n || row->fn != first.fn) {
+        if (row->n != first.n || row->fn != first.fn ||
+            !classes_join(row->user_class, first.user_class)) {
             *problem = "E140";
             return LW_T_BOTTOM;
         }
         if (!same_names(row, &first))
             names = NULL;
+        if (row->user_class != first.user_class)
+            user_class = NULL;
     }
     for (uint32_t j = 0; j < first.n; j++) {
         for (uint32_t i = 0; i < n; i++)
@@ -153,8 +166,10 @@ join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
             return LW_T_BOTTOM;
     }
     return first.kind == LW_TK_FUNCTION ? lw_type_function(types, first.fn, elements, first.n)
-           : names && first.readonly    ? lw_type_fields(types, elements, first.n, names)
-                                        : lw_type_tuple(types, elements, first.n, names);
+           : names && first.readonly
+               ? lw_type_fields(types, elements, first.n, names)
+               : lw_type_tuple_of_class(types, lw_type_tuple(types, elements, first.n, names),
+                                        names ? user_class : NULL);
 }
 
 /* Joins arrays of one element type and number of axes: the result promises what all of them

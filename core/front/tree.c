@@ -190,6 +190,7 @@ print_constant(const lw_tree *tree, uint32_t index, uint32_t depth, lw_text *out
     case LW_K_MODULE: lw_text_addf(out, "module %s", constant->text); break;
     case LW_K_RECORD: lw_text_addf(out, "type %s", constant->text); break;
     case LW_K_ARRAY: print_array(constant, out); break;
+    case LW_K_CLASS: lw_text_addf(out, "class %s", constant->text); break;
     case LW_K_ELLIPSIS: lw_text_add(out, "..."); break;
     case LW_K_EXCEPTION:
         lw_text_addf(out, "exception %s", constant->text);

@@ -76,6 +76,30 @@ typedef struct lw_loc {
     uint32_t col, end_col;   /* UTF-8 bytes from 0, end exclusive */
 } lw_loc;
 
+/* A class of the user's. In compiled code an object of it is the tuple of its fields. */
+typedef enum lw_class_member_kind {
+    LW_MEMBER_METHOD,
+    LW_MEMBER_PROPERTY,
+    LW_MEMBER_STATIC,   /* takes no self: a static method or a class method */
+    LW_MEMBER_CONSTANT, /* an attribute of the class */
+} lw_class_member_kind;
+
+typedef struct lw_class_member {
+    const char *name;
+    lw_class_member_kind kind;
+    uint32_t index; /* into tree->fns; CONSTANT: into tree->constants */
+} lw_class_member;
+
+typedef struct lw_class {
+    const char *name;
+    bool is_tuple;       /* a namedtuple: what it does not define is as for tuples */
+    bool compares_equal; /* == and != compare the fields, as dataclasses generate it */
+    bool is_ordered;     /* so do <, <=, > and >= */
+    uint32_t make;       /* fn that makes an object from the arguments; 0: a namedtuple */
+    uint32_t n_members;
+    const lw_class_member *members;
+} lw_class;
+
 typedef enum lw_constant_kind {
     LW_K_UNDEFINED, /* text: the name; an error (E150) when evaluated. help: "did you mean" or
                        NULL */
@@ -104,6 +128,7 @@ typedef enum lw_constant_kind {
                     records: dtype void, and record. u: the address of live memory that host code
                     of this process reads instead, or 0 */
     LW_K_ELLIPSIS,
+    LW_K_CLASS,     /* a class of the user's: user_class, text its name */
     LW_K_EXCEPTION, /* text = class name ("ValueError"; "module:Outer.Bad" for others than
                        builtins), help = constant message or NULL */
     LW_K_OBJECT, /* anything else: text = how to name it in E152, help = hint or NULL; a member
@@ -127,6 +152,7 @@ typedef struct lw_constant {
     const struct lw_arg_record *record; /* ARRAY of records */
     uint32_t linked; /* a callable's provider of code to link (lw_captures_linked), from 1; 0:
                         it has none */
+    const lw_class *user_class; /* CLASS; TUPLE: its class, or NULL */
 } lw_constant;
 
 typedef enum lw_param_kind {

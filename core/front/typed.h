@@ -68,7 +68,10 @@ typedef struct lw_arg_spec {
 enum { LW_MAX_UNROLL = 64 }; /* iterations up to which a for loop over a tuple is unrolled */
 
 /* Arrays of one elementwise operation: an output and its inputs. */
-enum { LW_MOST_OPERANDS = 12 };
+enum { LW_MOST_OPERANDS = 34 };
+
+/* Parts of an array expression that are evaluated once, before its loop. */
+enum { LW_MOST_LEAVES = 32 };
 
 enum { LW_RAISE_WORDS = 2 }; /* 64-bit words of numbers that an exception can carry */
 

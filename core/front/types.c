@@ -1,6 +1,7 @@
 #include "core/front/types.h"
 
 #include "core/base/hash.h"
+#include "core/front/tree.h"
 
 #include <assert.h>
 #include <string.h>
@@ -60,7 +61,7 @@ static bool
 same_row(const lw_type_row *x, const lw_type_row *y)
 {
     return x->kind == y->kind && x->n == y->n && x->lo == y->lo && x->hi == y->hi &&
-           x->fn == y->fn &&
+           x->fn == y->fn && x->user_class == y->user_class &&
            (x->n == 0 || memcmp(x->elements, y->elements, x->n * sizeof *x->elements) == 0) &&
            same_names(x->names, y->names, x->n) && same_shape(x, y) &&
            same_record(x->record, y->record);
@@ -204,6 +205,19 @@ lw_type
 lw_type_tuple(lw_types *types, const lw_type *elements, uint32_t n, const char *const *names)
 {
     lw_type_row row = {.kind = LW_TK_TUPLE, .n = n, .elements = elements, .names = names};
+    return intern(types, &row);
+}
+
+lw_type
+lw_type_tuple_of_class(lw_types *types, lw_type tuple, const struct lw_class *user_class)
+{
+    const lw_type_row *old = lw_type_get_kind(types, tuple, LW_TK_TUPLE);
+    lw_type_row row;
+
+    if (old == NULL || old->user_class == user_class)
+        return tuple;
+    row = *old;
+    row.user_class = user_class;
     return intern(types, &row);
 }
 
@@ -427,7 +441,10 @@ print_compound(const lw_types *types, const lw_type_row *row, lw_text *out)
         }
         break;
     case LW_TK_TUPLE:
-        lw_text_add(out, row->readonly ? "record(" : "tuple(");
+        lw_text_addf(out, "%s(",
+                     row->user_class ? row->user_class->name
+                     : row->readonly ? "record"
+                                     : "tuple");
         print_elements(types, row, out);
         lw_text_add(out, ")");
         break;

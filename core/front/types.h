@@ -75,12 +75,14 @@ typedef struct lw_type_row {
     lw_type_kind kind;
     uint32_t n; /* TUPLE, FUNCTION: elements; RANGE: 1 */
     const lw_type *elements;
-    const char *const *names; /* namedtuple or NULL */
-    __int128 lo, hi;          /* LITERAL */
-    uint32_t fn;              /* FUNCTION */
-    uint8_t ndim, layout;     /* ARRAY; layout: lw_layout. 0-d and 1-d contiguous count as C */
-    bool readonly;            /* ARRAY and RECORD: assigning to it is E162; TUPLE: these are the
-                                 fields of a record, by value: t["name"] reads one, too */
+    const char *const *names;          /* namedtuple or NULL */
+    const struct lw_class *user_class; /* TUPLE: the fields of an object of this class (tree.h,
+                                          borrowed from the tree), or NULL */
+    __int128 lo, hi;                   /* LITERAL */
+    uint32_t fn;                       /* FUNCTION */
+    uint8_t ndim, layout; /* ARRAY; layout: lw_layout. 0-d and 1-d contiguous count as C */
+    bool readonly;        /* ARRAY and RECORD: assigning to it is E162; TUPLE: these are the
+                             fields of a record, by value: t["name"] reads one, too */
     const int64_t *shape; /* ARRAY: constant extents (local, shared and captured tables; layout
                              C), or NULL. An extent of a dynamic shared array is not constant */
     uint8_t align; /* ARRAY: bytes that every element is known to be aligned to, where that is
@@ -103,6 +105,9 @@ void lw_types_init(lw_types *types, lw_arena *arena);
 lw_type lw_type_literal(lw_types *types, __int128 lo, __int128 hi);
 lw_type lw_type_tuple(lw_types *types, const lw_type *elements, uint32_t n,
                       const char *const *names);
+/* The same tuple as the fields of an object of a class (NULL: of none). */
+lw_type lw_type_tuple_of_class(lw_types *types, lw_type tuple,
+                               const struct lw_class *user_class);
 /* The tuple of a record's fields, by value. */
 lw_type lw_type_fields(lw_types *types, const lw_type *elements, uint32_t n,
                        const char *const *names);

@@ -384,3 +384,17 @@ def test_masks_have_the_shape_of_the_array():
 
 def assign(x, y):
     x[x > 0] = y
+
+
+def test_many_operands():
+    def eight(x, out):
+        out[:] = x + x * x - x / (x + 1) + x * (x - x)
+
+    check(eight, np.random.default_rng(12).random(9), np.zeros(9))
+
+    def too_long(x, out):
+        out[:] = (x + x + x + x + x + x + x + x + x + x + x + x + x + x + x + x + x + x + x + x + x + x + x + x
+                  + x + x + x + x + x + x + x + x + x + x + x)
+
+    with pytest.raises(errors.UnsupportedError, match="E160: this array expression is too long"):
+        run(too_long, np.ones(3), np.ones(3))

@@ -509,6 +509,14 @@ infer_target(lw_infer_frame *f, uint32_t target, lw_type *out)
         f->nodes[target].type = *out;
         return LW_OK;
     }
+    if (n->kind == LW_NODE_ATTRIBUTE && lw_class_of(f, array.type))
+        return lw_complain(
+            f, n->loc, "E165",
+            lw_format_text(f, "the object is %s", lw_describe_type(f, array.type)),
+            "make a new object: in compiled code an object is its fields, and another name for "
+            "it would not see the change",
+            "a field of `%s` is assigned outside of `__init__`",
+            lw_class_of(f, array.type)->name);
     if (n->kind == LW_NODE_ATTRIBUTE)
         return lw_complain(
             f, n->loc, "E162",

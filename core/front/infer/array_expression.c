@@ -51,22 +51,21 @@ lw_status
 lw_complain_new_array(lw_infer_frame *f, uint32_t node, lw_type type)
 {
     const lw_type_row *row = elementwise_row(f, type);
-    const char *source = lw_describe_source(f, node);
+    const char *source = lw_describe_source(f, node), *help;
 
-    return lw_complain(
-        f, lw_node_of(f, node)->loc, "E160",
-        lw_format_text(f, "this would be a new array of %s with %u ax%s",
-                       lw_dtypes[row->elements[0]].public_name, row->ndim,
-                       row->ndim == 1 ? "is" : "es"),
-        source && *source
-            ? lw_format_text(f,
-                             "store it in an array that exists, `out[...] = %s`, or compute "
-                             "its elements in a loop",
-                             source)
-            : "store it in an array that exists, `out[...] = x + y`, or compute its elements "
-              "in a "
-              "loop",
-        "the value of this expression is a whole array");
+    if (row->ndim == 0)
+        help = "take the elements of arrays without axes, as in `a[()]`";
+    else
+        help =
+            lw_format_text(f,
+                           "store it in an array that exists, `out[...] = %s`, or compute its "
+                           "elements in a loop",
+                           source && *source ? source : "x + y");
+    return lw_complain(f, lw_node_of(f, node)->loc, "E160",
+                       lw_format_text(f, "this would be a new array of %s with %u ax%s",
+                                      lw_dtypes[row->elements[0]].public_name, row->ndim,
+                                      row->ndim == 1 ? "is" : "es"),
+                       help, "the value of this expression is a whole array");
 }
 
 /* ---- operators ---- */
@@ -189,6 +188,52 @@ fail:
 
 /* ---- stores ---- */
 
+static uint32_t
+entry_at(lw_infer_frame *f, const lw_typed_node *call, uint32_t i)
+{
+    return f->run->typed->lists.data[call->args + i];
+}
+
+/* The parts that are not elementwise themselves. */
+static uint32_t
+count_leaves(lw_infer_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_of(f, node);
+    const lw_typed_node *typed = &f->nodes[node];
+    uint32_t count = 0;
+
+    if (elementwise_row(f, typed->type) == NULL)
+        return 1;
+    switch ((lw_node_kind)n->kind) {
+    case LW_NODE_BINARY: return count_leaves(f, n->a) + count_leaves(f, n->b);
+    case LW_NODE_UNARY: return count_leaves(f, n->a);
+    case LW_NODE_AUGASSIGN: return count_leaves(f, n->b);
+    case LW_NODE_COMPARE:
+        return count_leaves(f, n->a) +
+               count_leaves(f, lw_node_of(f, f->run->tree->lists.data[n->b])->a);
+    default:
+        for (uint32_t i = 0; i < typed->n_args; i++)
+            if ((entry_at(f, typed, i) & LW_ARG_TAG) == 0 && entry_at(f, typed, i) != 0)
+                count += count_leaves(f, entry_at(f, typed, i));
+        return count;
+    }
+}
+
+/* In the last walk, which alone writes the arguments of calls. others: how many leaves the
+ * store has beside these. */
+static lw_status
+check_leaves(lw_infer_frame *f, uint32_t node, uint32_t others)
+{
+    uint32_t n = f->report ? count_leaves(f, node) + others : 0;
+
+    if (n <= LW_MOST_LEAVES)
+        return LW_OK;
+    return lw_complain(
+        f, lw_node_of(f, node)->loc, "E160",
+        lw_format_text(f, "it has %u operands, at most %d are possible", n, LW_MOST_LEAVES),
+        "split it: `out[...] = x + y`, then `out += z`", "this array expression is too long");
+}
+
 /* The nodes of an array expression get the types of their elements. */
 static void
 settle(lw_infer_frame *f, uint32_t node)
@@ -216,8 +261,8 @@ settle(lw_infer_frame *f, uint32_t node)
     default:
         assert(n->kind == LW_NODE_CALL);
         for (uint32_t i = 0; i < typed->n_args; i++)
-            if (f->run->typed->lists.data[typed->args + i] & ~(uint32_t)LW_ARG_TAG)
-                settle(f, f->run->typed->lists.data[typed->args + i]);
+            if ((entry_at(f, typed, i) & LW_ARG_TAG) == 0 && entry_at(f, typed, i) != 0)
+                settle(f, entry_at(f, typed, i));
     }
 }
 
@@ -237,6 +282,7 @@ lw_infer_array_store(lw_infer_frame *f, uint32_t source, lw_type to, lw_type val
                                           lw_describe_type(f, to)),
                            NULL, "the value has more axes than the array it is stored in");
     f->can_raise |= !f->run->typed->options.ignore_errors; /* shapes differ, or no order */
+    LW_TRY(check_leaves(f, source, 0));
     LW_TRY(
         lw_check_conversion(f, loc, row->elements[0], (lw_dtype)array->elements[0], "array"));
     if (f->report)
@@ -294,6 +340,7 @@ lw_infer_masked_store(lw_infer_frame *f, uint32_t target, uint32_t node, lw_type
                            "store a number, or `A[:] = np.where(mask, x, A)`",
                            "only a number can be stored under a mask");
     LW_TRY(lw_check_value(f, node, value.type, (lw_dtype)to->elements[0], "array"));
+    LW_TRY(check_leaves(f, n->b, 1));
     f->can_raise |= !f->run->typed->options.ignore_errors; /* shapes differ, or no order */
     if (f->report) {
         f->nodes[target].elementwise = true;

@@ -627,6 +627,20 @@ fail:
     return status;
 }
 
+lw_status
+lw_infer_call_function(lw_infer_frame *f, uint32_t node, uint32_t fn, const lw_arg *args,
+                       uint32_t n, lw_infer_value *out)
+{
+    arg_list all = {0};
+    lw_status status = LW_OK;
+
+    for (uint32_t i = 0; i < n; i++)
+        LW_TRY(add_arg(f, &all, args[i]));
+    return call_function(f, node, fn, LW_T_BOTTOM, &all, out);
+fail:
+    return status;
+}
+
 /* ---- callees by kind ---- */
 
 static lw_status
@@ -679,6 +693,17 @@ hint_of(const lw_name_row *row)
     return masked ? "the mask of lanes comes first; 0xffffffff names all of them" : NULL;
 }
 
+/* The method that a function of Python calls, or NULL. */
+static const char *
+special_of(lw_name_id name)
+{
+    switch (name) {
+    case LW_NAME_builtins_abs: return "__abs__";
+    case LW_NAME_builtins_len: return "__len__";
+    default: return NULL;
+    }
+}
+
 static lw_status
 call_named(lw_infer_frame *f, uint32_t node, lw_name_id name, const arg_list *args,
            lw_infer_value *out)
@@ -690,6 +715,13 @@ call_named(lw_infer_frame *f, uint32_t node, lw_name_id name, const arg_list *ar
 
     if (row->rule == LW_RULE_PRINT)
         return lw_infer_print(f, node, args->data, args->n, out);
+    if (special_of(name) && args->n && lw_class_of(f, args->data[0].value.type)) {
+        bool found;
+        status = lw_infer_object_special(f, node, special_of(name), args->data, args->n, &found,
+                                         out);
+        if (found || status != LW_OK)
+            return status;
+    }
     whole = lw_array_function_of_named(f, name, args->data, args->n);
     if (whole)
         return call_function(f, node, whole, LW_T_BOTTOM, args, out);
@@ -711,6 +743,29 @@ fail:
     return status;
 }
 
+/* int(x), float(x), bool(x), complex(x) of an object. */
+static lw_status
+call_conversion(lw_infer_frame *f, uint32_t node, uint32_t pytype, const lw_arg *x, bool *found,
+                lw_infer_value *out)
+{
+    static const char *const names[] = {"__int__", "__float__", "__bool__", "__complex__"};
+    bool is_bool = pytype == 2;
+    lw_status status;
+
+    *found = false;
+    if (!is_bool || lw_member_of(lw_class_of(f, x->value.type), names[2]) != NULL) {
+        LW_TRY(lw_infer_object_special(f, node, names[pytype], x, 1, found, out));
+        if (is_bool && *found && out->type != LW_T_BOTTOM && out->type != LW_DT_b1)
+            return lw_complain(f, lw_node_of(f, node)->loc, "E165",
+                               lw_format_text(f, "this is %s", lw_describe_value(f, *out)),
+                               NULL, "`__bool__` returns a bool");
+        return LW_OK;
+    }
+    LW_TRY(lw_complain_object_truth(f, x->node, x->value.type, found));
+fail:
+    return status;
+}
+
 static lw_status
 call_constant(lw_infer_frame *f, uint32_t node, uint32_t number, const arg_list *args,
               lw_infer_value *out)
@@ -728,7 +783,19 @@ call_constant(lw_infer_frame *f, uint32_t node, uint32_t number, const arg_list 
         return lw_infer_cast(f, node, constant->dtype, args->data, args->n, out);
     case LW_K_PYTYPE:
         LW_TRY(no_keywords(f, args, "type"));
+        if (args->n == 1 && lw_class_of(f, args->data[0].value.type)) {
+            bool found;
+            LW_TRY(
+                call_conversion(f, node, (uint32_t)constant->u, &args->data[0], &found, out));
+            if (found)
+                return LW_OK;
+        }
         return lw_infer_pytype(f, node, (uint32_t)constant->u, args->data, args->n, out);
+    case LW_K_CLASS:
+        if (constant->user_class->make == 0)
+            return lw_complain(f, loc, "E152", NULL, "call the class by its own name",
+                               "this cannot be called from compiled code");
+        return call_function(f, node, constant->user_class->make, LW_T_BOTTOM, args, out);
     case LW_K_OBJECT:
         return lw_complain(
             f, loc, "E152",
@@ -764,10 +831,28 @@ fail:
     return status;
 }
 
+/* Whether object.name(...) calls what the attribute is, not a method: of tuples and of objects
+ * whose class has no such method. */
+static bool
+is_called_field(lw_infer_frame *f, lw_infer_value object, const char *name)
+{
+    const lw_class_member *member = lw_member_of(lw_class_of(f, object.type), name);
+    bool is_method =
+        member && (member->kind == LW_MEMBER_METHOD || member->kind == LW_MEMBER_STATIC);
+
+    return lw_type_get_kind(lw_types_of(f), object.type, LW_TK_TUPLE) != NULL && !is_method;
+}
+
 static lw_status
 call_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char *name,
             const arg_list *args, lw_infer_value *out)
 {
+    const lw_class_member *member = lw_member_of(lw_class_of(f, object.type), name);
+
+    if (member)
+        return member->kind == LW_MEMBER_STATIC
+                   ? call_function(f, node, member->index, LW_T_BOTTOM, args, out)
+                   : call_array_function(f, node, object, member->index, args, out);
     if (lw_array_row(f, object.type) && lw_array_function_of_method(f, name))
         return call_array_function(f, node, object, lw_array_function_of_method(f, name), args,
                                    out);
@@ -791,7 +876,7 @@ try_method(lw_infer_frame *f, uint32_t node, bool *is_method, lw_infer_value *ou
     if (callee->kind != LW_NODE_ATTRIBUTE)
         return LW_OK;
     LW_TRY(lw_infer_expr(f, callee->a, &object));
-    if (lw_tuple_row(f, object.type) ||
+    if (is_called_field(f, object, lw_constant_text(f, callee->b)) ||
         (object.constant && lw_constant_of(f, object.constant)->kind == LW_K_DTYPE))
         return LW_OK;
     *is_method = true;
@@ -831,6 +916,16 @@ lw_infer_call(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     LW_TRY(infer_args(f, n, args_kind_of(f, callee), &args, &unknown));
     if (unknown || callee.type == LW_T_BOTTOM)
         return LW_OK;
+    if (lw_class_of(f, callee.type)) {
+        bool found;
+        arg_list all = {0};
+        LW_TRY(add_arg(f, &all, (lw_arg){.node = n->a, .entry = n->a, .value = callee}));
+        for (uint32_t i = 0; i < args.n; i++)
+            LW_TRY(add_arg(f, &all, args.data[i]));
+        LW_TRY(lw_infer_object_special(f, node, "__call__", all.data, all.n, &found, out));
+        if (found)
+            return LW_OK;
+    }
     if (callee.constant)
         return call_constant(f, node, callee.constant, &args, out);
     row = lw_type_get(lw_types_of(f), callee.type);

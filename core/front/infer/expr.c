@@ -29,6 +29,8 @@ lw_truth_of(lw_infer_frame *f, lw_infer_value x)
 {
     const lw_type_row *row = lw_type_get(lw_types_of(f), x.type);
 
+    if (row && row->user_class && !row->user_class->is_tuple)
+        return 1; /* check_truth refuses those that decide it */
     if (x.constant)
         return lw_fold_truth_constant(f, x.constant);
     if (x.type == LW_T_NONE)
@@ -45,6 +47,11 @@ lw_truth_of(lw_infer_frame *f, lw_infer_value x)
 static lw_status
 check_truth(lw_infer_frame *f, uint32_t node, lw_infer_value x, int truth)
 {
+    bool refused;
+    lw_status status = lw_complain_object_truth(f, node, x.type, &refused);
+
+    if (refused)
+        return status;
     if (truth >= 0 || x.type == LW_T_BOTTOM || lw_type_is_number(f, x.type))
         return LW_OK;
     if (lw_array_row(f, x.type))
@@ -98,9 +105,34 @@ is_elementwise_link(lw_infer_frame *f, uint32_t link, lw_infer_value x, lw_infer
            (lw_is_elementwise(f, x.type) || lw_is_elementwise(f, y.type));
 }
 
+/* A single comparison of which an operand is an object whose class defines it. */
+static lw_status
+infer_object_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value left, bool *found,
+                        lw_infer_value *out)
+{
+    const lw_node *n = lw_node_of(f, node);
+    const lw_node *link = lw_node_of(f, f->run->tree->lists.data[n->b]);
+    lw_arg x = {.node = n->a, .entry = n->a, .value = left};
+    lw_arg y = {.node = link->a, .entry = link->a};
+    lw_status status;
+
+    *found = false;
+    if (n->c != 1 ||
+        (link->op != LW_PY_IS && link->op != LW_PY_IS_NOT && link->op < LW_PY_EQ) ||
+        link->op > LW_PY_IS_NOT)
+        return LW_OK;
+    LW_TRY(lw_infer_operand_expr(f, link->a, &y.value));
+    LW_TRY(lw_infer_object_compare(f, node, (lw_pyop)link->op, x, y, found, out));
+    if (*found)
+        f->nodes[node].truth = (int8_t)lw_truth_of(f, *out);
+fail:
+    return status;
+}
+
 static lw_status
 infer_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 {
+    bool found;
     const lw_node *n = lw_node_of(f, node);
     uint32_t left_node = n->a, outer = f->region;
     int all = 1, truth = -1;
@@ -110,6 +142,10 @@ infer_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     lw_status status;
 
     LW_TRY(lw_infer_operand_expr(f, n->a, &left));
+    *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    LW_TRY(infer_object_comparison(f, node, left, &found, out));
+    if (found)
+        return LW_OK;
     pure = is_pure(f, n->a);
     for (uint32_t i = 0; i < n->c; i++) {
         uint32_t link = f->run->tree->lists.data[n->b + i];
@@ -497,11 +533,22 @@ infer_operands(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     const lw_node *n = lw_node_of(f, node);
     lw_infer_value x, y;
     lw_status status;
+    bool found;
 
     LW_TRY(lw_infer_operand_expr(f, n->a, &x));
-    if (n->kind == LW_NODE_UNARY)
-        return lw_infer_unary(f, node, (lw_pyop)n->op, x, out);
+    *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    if (n->kind == LW_NODE_UNARY) {
+        LW_TRY(lw_infer_object_unary(f, node, (lw_pyop)n->op,
+                                     (lw_arg){.node = n->a, .entry = n->a, .value = x}, &found,
+                                     out));
+        return found ? LW_OK : lw_infer_unary(f, node, (lw_pyop)n->op, x, out);
+    }
     LW_TRY(lw_infer_operand_expr(f, n->b, &y));
+    LW_TRY(lw_infer_object_binary(
+        f, node, (lw_pyop)n->op, (lw_arg){.node = n->a, .entry = n->a, .value = x},
+        (lw_arg){.node = n->b, .entry = n->b, .value = y}, &found, out));
+    if (found)
+        return LW_OK;
     LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, x},
                            (lw_infer_operand){n->b, y}, out));
 fail:

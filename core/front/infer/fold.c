@@ -97,6 +97,7 @@ tuple_type(lw_infer_frame *f, const lw_constant *constant)
     assert(f->run->depth > 0); /* counted above */
     f->run->depth--;
     type = lw_type_tuple(lw_types_of(f), elements, constant->n, constant->names);
+    type = lw_type_tuple_of_class(lw_types_of(f), type, constant->user_class);
     return type;
 }
 
@@ -201,7 +202,8 @@ same_constant(lw_infer_frame *f, const lw_constant *a, const lw_constant *b)
     case LW_K_FLOAT:
     case LW_K_COMPLEX:
     case LW_K_SCALAR: return same_bits(a->d, b->d) && same_bits(a->im, b->im);
-    case LW_K_TUPLE: return same_items(f, a, b);
+    case LW_K_TUPLE: return a->user_class == b->user_class && same_items(f, a, b);
+    case LW_K_CLASS: return a->user_class == b->user_class;
     case LW_K_DTYPE: return true;
     case LW_K_EXTERNAL:
     case LW_K_RECORD: return a->bytes == b->bytes; /* field offsets may differ */

@@ -404,6 +404,34 @@ lw_status lw_infer_array_store(lw_infer_frame *f, uint32_t source, lw_type to, l
 /* ---- stmt.c ---- */
 lw_status lw_infer_body(lw_infer_frame *f, uint32_t body);
 lw_status lw_assign(lw_infer_frame *f, uint32_t target, lw_infer_value value);
+/* ---- object.c: objects of the user's classes ---- */
+/* The class of a value; NULL: it is of none. */
+const lw_class *lw_class_of(lw_infer_frame *f, lw_type type);
+const lw_class_member *lw_member_of(const lw_class *class,
+                                    const char *name); /* NULL: it has none */
+/* object.name, where the object has no such field: a property or a constant. *found: whether
+ * the object is of a class. */
+lw_status lw_infer_object_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object,
+                                    const char *name, bool *found, lw_infer_value *out);
+/* The operators: *found says whether a method of an operand's class does it. */
+lw_status lw_infer_object_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x,
+                                 lw_arg y, bool *found, lw_infer_value *out);
+lw_status lw_infer_object_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x,
+                                bool *found, lw_infer_value *out);
+lw_status lw_infer_object_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x,
+                                  lw_arg y, bool *found, lw_infer_value *out);
+/* x[y], abs(x), len(x), …: the method `name` of x's class. */
+lw_status lw_infer_object_special(lw_infer_frame *f, uint32_t node, const char *name,
+                                  const lw_arg *args, uint32_t n, bool *found,
+                                  lw_infer_value *out);
+/* E165 where objects are compared in a way that their classes do not define, or in a chain. */
+lw_status lw_check_objects_compared(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_type x,
+                                    lw_type y, bool *refused);
+/* E165: the truth of an object whose class defines it. */
+lw_status lw_complain_object_truth(lw_infer_frame *f, uint32_t node, lw_type type,
+                                   bool *refused);
+/* E165: the user's own function returns an object. */
+lw_status lw_refuse_object_result(lw_infer_frame *f, lw_type type);
 /* ---- match.c ---- */
 lw_status lw_infer_match(lw_infer_frame *f, uint32_t node);
 
@@ -425,6 +453,9 @@ lw_status lw_infer_promised(lw_infer_frame *f, uint32_t loc, const lw_sig_type *
                             lw_type *result);
 /* ---- call.c ---- */
 lw_status lw_infer_call(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
+/* The node calls `fn` with these arguments, whatever kind of node it is. */
+lw_status lw_infer_call_function(lw_infer_frame *f, uint32_t node, uint32_t fn,
+                                 const lw_arg *args, uint32_t n, lw_infer_value *out);
 /* ---- named.c ---- */
 lw_status lw_infer_named(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
                          uint32_t n, lw_infer_value *out);

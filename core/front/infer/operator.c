@@ -701,12 +701,13 @@ static compared
 compare_types(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, lw_type *operand)
 {
     bool equality = op == LW_PY_EQ || op == LW_PY_NE;
+    const lw_types *types = lw_types_of(f);
 
     *operand = LW_T_BOTTOM;
     if (lw_type_is_number(f, x) && lw_type_is_number(f, y))
         return compare_numbers(f, op, x, y, operand);
-    if (lw_tuple_row(f, x) && lw_tuple_row(f, y))
-        return compare_tuples(f, op, lw_tuple_row(f, x), lw_tuple_row(f, y), operand);
+    if (lw_type_get_kind(types, x, LW_TK_TUPLE) && lw_type_get_kind(types, y, LW_TK_TUPLE))
+        return compare_tuples(f, op, lw_type_get(types, x), lw_type_get(types, y), operand);
     if (is_memory(f, x) || is_memory(f, y))
         return NO_ORDER;
     if (equality && x == LW_T_NONE && y == LW_T_NONE)
@@ -811,7 +812,9 @@ lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand 
 {
     lw_infer_value x = x_operand.value, y = y_operand.value;
     lw_type operand = LW_T_BOTTOM;
+    lw_status status;
     compared how;
+    bool refused;
 
     *truth = -1;
     if (x.type == LW_T_BOTTOM || y.type == LW_T_BOTTOM)
@@ -822,6 +825,9 @@ lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand 
         return lw_infer_array_compare(f, node, op, x_operand, y_operand, truth);
     if (lw_array_row(f, x.type) || lw_array_row(f, y.type))
         return complain_array_operand(f, node, op, x_operand, y_operand);
+    LW_TRY(lw_check_objects_compared(f, node, op, x.type, y.type, &refused));
+    if (refused)
+        return LW_OK;
     if (op == LW_PY_IN || op == LW_PY_NOT_IN)
         return infer_in(f, node, op, x, y, truth);
     if (x.constant && y.constant) {
@@ -841,5 +847,6 @@ lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand 
                                : NULL,
                            "`%s` is not defined between these types", lw_pyop_text[op]);
     *truth = how == ALWAYS ? 1 : how == NEVER ? 0 : -1;
-    return LW_OK;
+fail:
+    return status;
 }

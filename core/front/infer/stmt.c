@@ -119,7 +119,8 @@ assign_parts(lw_infer_frame *f, uint32_t target, uint32_t source, lw_infer_value
 {
     const lw_node *t = lw_node_of(f, target), *s = lw_node_of(f, source);
     const uint32_t *lists = f->run->tree->lists.data;
-    bool plain = t->kind == LW_NODE_TUPLE && s->kind == LW_NODE_TUPLE && t->c == s->c;
+    bool plain = t->kind == LW_NODE_TUPLE && s->kind == LW_NODE_TUPLE && t->c == s->c &&
+                 (value.type == LW_T_BOTTOM || lw_tuple_row(f, value.type) != NULL);
     lw_status status = LW_OK;
 
     for (uint32_t i = 0; plain && i < t->c; i++)
@@ -171,8 +172,10 @@ infer_augassign(lw_infer_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_of(f, node), *target = lw_node_of(f, n->a);
     lw_typed_node *typed = &f->nodes[n->a];
-    lw_infer_value x, y, result;
+    lw_infer_value x, y, result = {LW_T_BOTTOM, 0};
+    lw_arg before = {.node = n->a};
     lw_status status;
+    bool found;
 
     if (target->kind == LW_NODE_SUBSCRIPT || target->kind == LW_NODE_ATTRIBUTE)
         return lw_infer_augmented_store(f, node);
@@ -186,8 +189,14 @@ infer_augassign(lw_infer_frame *f, uint32_t node)
         return y.type != LW_T_BOTTOM ? lw_infer_augmented_array(f, node, x, y) : LW_OK;
     if (lw_type_kind_of(lw_types_of(f), y.type) == LW_TK_ELEMENTWISE)
         return lw_complain_new_array(f, n->b, y.type);
-    LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, x},
-                           (lw_infer_operand){n->b, y}, &result));
+    before.value = x;
+    before.entry = x.constant ? LW_ARG_CONSTANT | x.constant : LW_ARG_WEB | typed->target;
+    LW_TRY(lw_infer_object_binary(f, node, (lw_pyop)n->op, before,
+                                  (lw_arg){.node = n->b, .entry = n->b, .value = y}, &found,
+                                  &result));
+    if (!found)
+        LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, x},
+                               (lw_infer_operand){n->b, y}, &result));
     f->nodes[node].type = result.type;
     f->nodes[node].constant = result.constant;
     LW_TRY(lw_define(f, target->a, n->a, result));

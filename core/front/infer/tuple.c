@@ -10,13 +10,15 @@
 const lw_type_row *
 lw_tuple_row(lw_infer_frame *f, lw_type type)
 {
-    return lw_type_get_kind(lw_types_of(f), type, LW_TK_TUPLE);
+    const lw_type_row *row = lw_type_get_kind(lw_types_of(f), type, LW_TK_TUPLE);
+
+    return row && row->user_class && !row->user_class->is_tuple ? NULL : row;
 }
 
 lw_infer_value
 lw_element(lw_infer_frame *f, lw_infer_value tuple, uint32_t i)
 {
-    const lw_type_row *row = lw_tuple_row(f, tuple.type);
+    const lw_type_row *row = lw_type_get_kind(lw_types_of(f), tuple.type, LW_TK_TUPLE);
     const lw_constant *constant = tuple.constant ? lw_constant_of(f, tuple.constant) : NULL;
 
     if (constant && constant->kind == LW_K_TUPLE && i < constant->n)
@@ -28,7 +30,7 @@ lw_element(lw_infer_frame *f, lw_infer_value tuple, uint32_t i)
 static bool
 named_element(lw_infer_frame *f, lw_infer_value object, const char *name, lw_infer_value *out)
 {
-    const lw_type_row *row = lw_tuple_row(f, object.type);
+    const lw_type_row *row = lw_type_get_kind(lw_types_of(f), object.type, LW_TK_TUPLE);
 
     if (row == NULL || row->names == NULL)
         return false;
@@ -112,6 +114,7 @@ tuple_constant(lw_infer_frame *f, uint32_t node, const values *items, const lw_c
     constant.items = numbers;
     constant.names = names ? names->names : NULL;
     constant.text = names ? names->text : NULL;
+    constant.user_class = names ? names->user_class : NULL;
     *out = lw_constant_add(f, f->nodes[node].constant, &constant);
     return LW_OK;
 }
@@ -163,6 +166,8 @@ tuple_of(lw_infer_frame *f, uint32_t node, const values *items, const lw_constan
     LW_TRY(tuple_constant(f, node, items, names, &out->constant));
     out->type = lw_type_tuple(lw_types_of(f), types, items->n,
                               names && names->n == items->n ? names->names : NULL);
+    out->type =
+        lw_type_tuple_of_class(lw_types_of(f), out->type, names ? names->user_class : NULL);
     LW_TRY(check_length(f, node, out));
 fail:
     return status;
@@ -375,6 +380,29 @@ field_by_index(lw_infer_frame *f, uint32_t node, lw_infer_value object, lw_infer
                        NULL, "the record has no field `%s`", constant->text);
 }
 
+/* object[index] by the class's own method. */
+static lw_status
+infer_object_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value object, bool *found,
+                       lw_infer_value *out)
+{
+    const lw_node *n = lw_node_of(f, node);
+    lw_arg args[2] = {{.node = n->a, .entry = n->a, .value = object},
+                      {.node = n->b, .entry = n->b}};
+    lw_status status;
+
+    *found = lw_tuple_row(f, object.type) == NULL ||
+             lw_member_of(lw_class_of(f, object.type), "__getitem__");
+    if (!*found || lw_node_of(f, n->b)->kind == LW_NODE_SLICE)
+        return *found ? lw_complain(f, lw_node_of(f, n->b)->loc, "E165", NULL,
+                                    "pass the bounds to a method",
+                                    "an object cannot be sliced in compiled code")
+                      : LW_OK;
+    LW_TRY(lw_infer_expr(f, n->b, &args[1].value));
+    LW_TRY(lw_infer_object_special(f, node, "__getitem__", args, 2, found, out));
+fail:
+    return status;
+}
+
 lw_status
 lw_infer_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 {
@@ -396,6 +424,11 @@ lw_infer_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         return LW_OK; /* reported in the last walk */
     if (lw_array_row(f, object.type))
         return lw_infer_array_subscript(f, node, object.type, &out->type);
+    if (lw_class_of(f, object.type)) {
+        LW_TRY(infer_object_subscript(f, node, object, &is_field, out));
+        if (is_field)
+            return LW_OK;
+    }
     if (lw_tuple_row(f, object.type) == NULL)
         return complain_not_indexable(f, node, object);
     if (lw_node_of(f, n->b)->kind == LW_NODE_SLICE)
@@ -500,6 +533,9 @@ lw_infer_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         member_attribute(f, object, name, out) || named_element(f, object, name, out) ||
         (lw_type_is_number(f, object.type) && number_attribute(f, node, object, name, out)))
         return LW_OK;
+    LW_TRY(lw_infer_object_attribute(f, node, object, name, &found, out));
+    if (found)
+        return LW_OK;
     if (lw_record_of(lw_types_of(f), object.type))
         return lw_infer_field(f, node, object.type, name, &out->type);
     return lw_complain(f, n->loc, "E161",
@@ -540,6 +576,11 @@ lw_infer_items(lw_infer_frame *f, uint32_t node, lw_infer_value iterable, lw_inf
 
     *item = (lw_infer_value){LW_T_BOTTOM, 0};
     *count = -1;
+    if (row && row->kind == LW_TK_TUPLE && lw_tuple_row(f, iterable.type) == NULL)
+        return lw_complain(f, lw_node_of(f, node)->loc, "E165",
+                           lw_format_text(f, "this is %s", lw_describe_type(f, iterable.type)),
+                           "loop over `range(...)` and ask the object for each item",
+                           "an object cannot be iterated over in compiled code");
     if (row && row->kind == LW_TK_RANGE) {
         if (lw_node_of(f, node)->kind != LW_NODE_CALL)
             return lw_complain(f, lw_node_of(f, node)->loc, "E102", NULL,

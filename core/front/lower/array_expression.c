@@ -11,6 +11,7 @@
 #include "core/front/lower/overlap.h"
 
 #include <assert.h>
+#include <string.h>
 
 typedef struct array_store {
     uint32_t node; /* the expression, or an AUGASSIGN; 0: `number` is stored */
@@ -96,6 +97,21 @@ add_array(lw_lower_frame *f, array_store *s, lw_lower_value array)
     w->n++;
 }
 
+/* The number of an array that an earlier leaf is, too; 0: there is none. */
+static uint32_t
+find_array(const array_store *s, uint32_t leaf)
+{
+    const lw_lower_value *value = &s->leaves.values[leaf];
+
+    for (uint32_t i = 0; i < leaf; i++) {
+        const lw_lower_value *other = &s->leaves.values[i];
+        if (s->array[i] != 0 && other->type == value->type &&
+            memcmp(other->parts, value->parts, value->n * sizeof *value->parts) == 0)
+            return s->array[i];
+    }
+    return 0;
+}
+
 static void
 describe_operation(lw_lower_frame *f, array_store *s)
 {
@@ -110,6 +126,9 @@ describe_operation(lw_lower_frame *f, array_store *s)
             lw_lower_fail(f, s->node, "an array expression of too many arrays");
             return;
         }
+        s->array[i] = find_array(s, i);
+        if (s->array[i] != 0)
+            continue;
         s->array[i] = w->n;
         add_array(f, s, s->leaves.values[i]);
     }

@@ -278,7 +278,7 @@ lw_lower_condition(lw_lower_frame *f, uint32_t node)
         truth = lw_ir_not(&f->b, lw_lower_condition(f, n->a));
     else if (n->kind == LW_NODE_BOOLOP)
         truth = condition_boolop(f, (lw_pyop)n->op, n->b, n->c);
-    else if (n->kind == LW_NODE_COMPARE)
+    else if (n->kind == LW_NODE_COMPARE && !lw_lower_calls_method(f, node))
         truth = condition_compare(f, node);
     else
         truth = lw_value_truth(f, lw_lower_expression(f, node));

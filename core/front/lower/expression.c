@@ -257,6 +257,32 @@ lower_call(lw_lower_frame *f, uint32_t node)
     }
 }
 
+/* Whether an operator, an attribute or a subscript is a call of a method of the user's. */
+bool
+lw_lower_calls_method(const lw_lower_frame *f, uint32_t node)
+{
+    return lw_typed_at(f, node)->call == LW_CALL_INSTANCE &&
+           lw_node_at(f, node)->kind != LW_NODE_CALL;
+}
+
+/* x != y by __eq__ is its opposite: `operand` says so. */
+static lw_lower_value
+lower_method(lw_lower_frame *f, uint32_t node)
+{
+    lw_lower_value value = lower_call_instance(f, node);
+
+    if (lw_node_at(f, node)->kind == LW_NODE_COMPARE &&
+        lw_typed_at(f, node)->operand == LW_DT_b1)
+        return lw_value_scalar(f, LW_DT_b1, lw_ir_not(&f->b, lw_value_truth(f, value)));
+    return value;
+}
+
+lw_lower_value
+lw_lower_method(lw_lower_frame *f, uint32_t node)
+{
+    return lower_method(f, node);
+}
+
 /* ---- operators ---- */
 
 /* Operands that are not converted: tuples. */
@@ -526,6 +552,8 @@ lower_kind(lw_lower_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_at(f, node);
 
+    if (lw_lower_calls_method(f, node))
+        return lower_method(f, node);
     switch (n->kind) {
     case LW_NODE_CONSTANT:
         return lw_typed_at(f, node)->call == LW_CALL_NAMED /* cuda.threadIdx.x */

@@ -155,6 +155,8 @@ lw_cost_expression(lw_lower_frame *f, uint32_t node)
 
     if (node == 0 || lw_typed_at(f, node)->constant)
         return 0;
+    if (lw_lower_calls_method(f, node))
+        return cost_call(f, node);
     switch (n->kind) {
     case LW_NODE_CONSTANT:
     case LW_NODE_NAME:
@@ -230,6 +232,8 @@ cost_statement(lw_lower_frame *f, uint32_t node)
     case LW_NODE_AUGASSIGN:
         if (lw_node_at(f, n->a)->kind != LW_NODE_NAME)
             return LW_COST_NEVER;
+        if (lw_lower_calls_method(f, node))
+            return sum(1, cost_call(f, node));
         return sum(cost_operator(f, node, (lw_pyop)n->op, n->b), lw_cost_expression(f, n->b));
     case LW_NODE_ANNASSIGN: return n->c ? sum(1, lw_cost_expression(f, n->c)) : 0;
     case LW_NODE_IF: return cost_if(f, node);

@@ -66,7 +66,6 @@ typedef struct lw_return {
 /* The function that is being lowered. */
 /* Parts of an array expression that are evaluated once, with the values that stand for them
  * where one element is evaluated. */
-enum { LW_MOST_LEAVES = 32 };
 typedef struct lw_leaves {
     uint32_t n, nodes[LW_MOST_LEAVES];
     lw_lower_value values[LW_MOST_LEAVES];
@@ -225,6 +224,9 @@ lw_lower_value lw_lower_argument(lw_lower_frame *f, uint32_t call, uint32_t inde
 lw_lower_value lw_lower_argument_as(lw_lower_frame *f, uint32_t call, uint32_t index,
                                     lw_type type);
 lw_lower_value lw_lower_entry(lw_lower_frame *f, uint32_t entry);
+
+bool lw_lower_calls_method(const lw_lower_frame *f, uint32_t node);
+lw_lower_value lw_lower_method(lw_lower_frame *f, uint32_t node);
 
 /* ---- condition.c ---- */
 lw_ref lw_lower_condition(lw_lower_frame *f, uint32_t node);

@@ -246,6 +246,8 @@ lower_augassign(lw_lower_frame *f, uint32_t node)
     }
     if (t->constant) {
         result = lw_value_constant(f, t->constant, t->type);
+    } else if (lw_lower_calls_method(f, node)) {
+        result = lw_lower_method(f, node);
     } else {
         before = target->constant ? lw_value_constant(f, target->constant, target->operand)
                                   : lw_lower_web_read(f, target->target);

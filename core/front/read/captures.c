@@ -91,7 +91,7 @@ lw_captures_free(lw_captures *captures)
 }
 
 /* The first one has the code that all of them need. */
-int
+void
 lw_captures_join(lw_captures *captures, lw_captures *more)
 {
     lw_captures *last = captures;

@@ -190,6 +190,10 @@ from_sequence(lw_reader *r, PyObject *object, PyObject *now)
     if (r->status == LW_OK && fields != NULL && PyTuple_GET_SIZE(fields) == n) {
         constant.names = copy_names(r, fields, n);
         constant.text = lw_read_text(r, Py_TYPE(object)->tp_name);
+        if (lw_read_class_has_code(Py_TYPE(object))) {
+            uint32_t class = lw_read_constant(r, (PyObject *)Py_TYPE(object));
+            constant.user_class = class ? r->tree->constants.data[class].user_class : NULL;
+        }
     }
     Py_XDECREF(fields);
     if (PyList_CheckExact(object) && lw_captures_add_list(r->captures, object) < 0)
@@ -290,7 +294,8 @@ from_type(lw_reader *r, PyObject *object)
                     : 0;
     }
     dtype = lw_read_numpy_class(r, object);
-    return dtype != LW_DT_void ? lw_read_push_dtype(r, object, dtype) : 0;
+    return dtype != LW_DT_void ? lw_read_push_dtype(r, object, dtype)
+                               : lw_read_class(r, object);
 }
 
 static int
@@ -714,6 +719,17 @@ from_record_dtype(lw_reader *r, PyObject *object)
         r, object, (lw_constant){.kind = LW_K_RECORD, .bytes = record, .text = record->name});
 }
 
+/* Whether it is an instance with `__call__` that brings no code to link. Of such a one methods
+ * and attributes can be used, too; others are functions alone. */
+static bool
+is_callable_object(PyObject *object)
+{
+    bool links = PyObject_HasAttrString(object, "__lanewise_link__") ||
+                 PyObject_HasAttrString(object, "__numba_cuda_link__");
+
+    return !links && !PyFunction_Check(object) && call_method_of(object) != NULL;
+}
+
 /* All objects other than plain Python numbers, texts and sequences; 0 and status OK:
  * unknown. */
 static uint32_t
@@ -737,8 +753,12 @@ from_object(lw_reader *r, PyObject *object)
         constant = from_record_dtype(r, object);
     else if ((dtype = of_type_object(object)) != LW_DT_void)
         constant = lw_read_push_dtype(r, object, dtype);
+    if (constant == 0 && r->status == LW_OK && is_callable_object(object))
+        constant = lw_read_user_object(r, object);
     if (constant == 0 && r->status == LW_OK && PyCallable_Check(object))
         constant = from_callable(r, object);
+    if (constant == 0 && r->status == LW_OK)
+        constant = lw_read_user_object(r, object);
     return constant;
 }
 

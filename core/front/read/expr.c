@@ -329,10 +329,18 @@ missing_attribute(lw_reader *r, PyObject *node, PyObject *object, PyObject *name
 static uint32_t
 read_attribute(lw_reader *r, PyObject *node, uint32_t loc)
 {
-    PyObject *name = lw_ast_get(node, r->ast.attr), *value;
-    uint32_t a = read_field(r, node, r->ast.value), constant, result;
-    PyObject *object = lw_read_object(r, a);
+    PyObject *name = lw_ast_get(node, r->ast.attr), *value, *object;
+    PyObject *variable = lw_read_field_variable(r, node);
+    uint32_t a, constant, result;
     int found;
+
+    if (variable != NULL) {
+        result = lw_read_name(r, node, variable);
+        Py_DECREF(variable);
+        return result;
+    }
+    a = read_field(r, node, r->ast.value);
+    object = lw_read_object(r, a);
 
     if (a == 0 || name == NULL)
         return 0;
@@ -507,6 +515,12 @@ read_namedtuple(lw_reader *r, PyObject *node, PyObject *type, PyObject *fields,
                 const lw_read_items *items, uint32_t loc)
 {
     Py_ssize_t n = PyTuple_GET_SIZE(fields);
+    if (lw_read_class_makes_itself(type))
+        return lw_read_error(r, node,
+                             (lw_fault){LW_ERR_UNSUPPORTED, "E165",
+                                        .help = "write a static method that makes the object"},
+                             "the namedtuple `%.100s` has a `__new__` or `__init__` of its own",
+                             ((PyTypeObject *)type)->tp_name);
     uint32_t *values = lw_arena_take(&r->tree->arena, ((size_t)n + 1) * sizeof *values);
     uint32_t names;
 
@@ -789,8 +803,16 @@ static uint32_t
 read_target_attribute(lw_reader *r, PyObject *node)
 {
     PyObject *name = lw_ast_get(node, r->ast.attr);
-    uint32_t a = read_field(r, node, r->ast.value);
-    uint32_t constant = a && name ? lw_read_constant(r, name) : 0;
+    PyObject *variable = lw_read_field_variable(r, node);
+    uint32_t a, constant, result;
+
+    if (variable != NULL) {
+        result = lw_read_name_store(r, node, variable);
+        Py_DECREF(variable);
+        return result;
+    }
+    a = read_field(r, node, r->ast.value);
+    constant = a && name ? lw_read_constant(r, name) : 0;
 
     if (constant == 0)
         return 0;

@@ -27,7 +27,8 @@ lw_fold_is_basic(PyObject *x)
         return false;
     if (is_number(x) || PyUnicode_CheckExact(x) || x == Py_None || lw_fold_is_member(x))
         return true;
-    if (!PyTuple_Check(x))
+    if (!PyTuple_Check(x) || (!PyTuple_CheckExact(x) &&
+                              lw_read_class_has_code(Py_TYPE(x)))) /* it may have operators */
         return false;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(x); i++)
         if (!lw_fold_is_basic(PyTuple_GET_ITEM(x, i)))

@@ -246,6 +246,26 @@ enqueue(lw_reader *r, PyObject *function, PyObject *self)
 }
 
 uint32_t
+lw_read_new_fn(lw_reader *r, const char *name)
+{
+    return new_fn(r, name, 0);
+}
+
+uint32_t
+lw_read_init(lw_reader *r, PyObject *init, PyObject *made, const lw_class *making)
+{
+    uint32_t fn = lw_read_function_constant(r, init, NULL, made);
+
+    if (fn == 0)
+        return 0;
+    r->tree->fns.data[fn].name = making->name;
+    for (uint32_t i = 0; i < r->queue.n; i++)
+        if (r->queue.data[i].fn == fn)
+            r->queue.data[i].making = making;
+    return fn;
+}
+
+uint32_t
 lw_read_function_constant(lw_reader *r, PyObject *function, PyObject *self, PyObject *made)
 {
     PyObject *key =
@@ -279,6 +299,16 @@ read_lambda_body(lw_reader *r, PyObject *body)
                      : 0;
 }
 
+/* The body of an `__init__`, followed by the RETURN of the fields. */
+static uint32_t
+with_made_object(lw_reader *r, uint32_t fn, uint32_t body)
+{
+    uint32_t loc = r->tree->fns.data[fn].loc;
+    uint32_t both[2] = {body, lw_read_made_object(r, loc)};
+
+    return both[1] ? lw_read_list_node(r, (lw_node){LW_NODE_BODY, .loc = loc}, both, 2) : 0;
+}
+
 /* Names are bound first, then the code is read, both in r->scope. */
 static bool
 read_code(lw_reader *r, PyObject *node)
@@ -291,6 +321,8 @@ read_code(lw_reader *r, PyObject *node)
     if (body == NULL || lw_scope_scan(r, r->scope, body) < 0)
         return false;
     body_node = is_lambda ? read_lambda_body(r, body) : lw_read_body(r, body, true);
+    if (body_node != 0 && r->making != NULL && r->scope->parent == NULL)
+        body_node = with_made_object(r, fn, body_node);
     if (body_node == 0)
         return false;
     r->tree->fns.data[fn].body = body_node;
@@ -409,20 +441,30 @@ read_parsed(lw_reader *r, uint32_t fn, const lw_source *source)
 
 /* ---- functions without a text ---- */
 
-/* A location without a line that could be shown. */
-static uint32_t
-bare_loc(lw_reader *r, PyCodeObject *code)
+uint32_t
+lw_read_bare_loc(lw_reader *r, const char *path)
 {
     lw_file *file = lw_array_push(&r->tree->files, &r->tree->arena);
     lw_loc *loc = lw_array_push(&r->tree->locs, &r->tree->arena);
 
     if (file == NULL || loc == NULL)
         return lw_read_no_memory(r);
-    file->path = lw_read_str(r, code->co_filename);
-    *loc = (lw_loc){.file = r->tree->files.n - 1,
-                    .line = (uint32_t)code->co_firstlineno,
-                    .end_line = (uint32_t)code->co_firstlineno};
-    return file->path ? r->tree->locs.n - 1 : 0;
+    file->path = path;
+    *loc = (lw_loc){.file = r->tree->files.n - 1, .line = 1, .end_line = 1};
+    return r->tree->locs.n - 1;
+}
+
+/* A location without a line that could be shown. */
+static uint32_t
+bare_loc(lw_reader *r, PyCodeObject *code)
+{
+    const char *path = lw_read_str(r, code->co_filename);
+    uint32_t loc = path ? lw_read_bare_loc(r, path) : 0;
+
+    if (loc != 0)
+        r->tree->locs.data[loc].line = r->tree->locs.data[loc].end_line =
+            (uint32_t)code->co_firstlineno;
+    return loc;
 }
 
 static bool
@@ -492,6 +534,8 @@ read_one(lw_reader *r, const lw_read_work *work, PyObject *text)
     r->function = work->function;
     r->self = work->self;
     r->self_name = NULL;
+    r->making = work->making;
+    r->made_self = NULL;
     r->globals = PyFunction_GET_GLOBALS(work->function);
     r->builtins = ((PyFunctionObject *)work->function)->func_builtins;
     if (lw_captures_add_function(r->captures, work->function) < 0) {

@@ -244,6 +244,8 @@ read_return(lw_reader *r, PyObject *node, uint32_t loc)
 
     if (r->status != LW_OK)
         return 0;
+    if (r->making != NULL && r->scope->parent == NULL)
+        return lw_read_made_object(r, loc);
     return lw_read_node(r, (lw_node){LW_NODE_RETURN, .loc = loc, .a = value});
 }
 
