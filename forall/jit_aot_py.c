@@ -1,6 +1,7 @@
 /* Device functions compiled ahead of time, which other code calls by C's calling convention. */
 #include "forall/jit_py_internal.h"
 
+#include "core/py/compiled/link_ask.h"
 #include "core/py/raise.h"
 #include "forall/specialisation_py_internal.h"
 
@@ -122,6 +123,48 @@ compile_signature(lw_jit *self, wanted *w)
     typed = lw_function_infer(&self->base, w->signature, &options);
     result = typed ? compile_typed(self, typed, w) : NULL;
     lw_typed_free(typed);
+    return result;
+}
+
+/* What the code of the inferred function is linked with: a tuple. */
+static PyObject *
+linked_of(lw_jit *self, const lw_typed *typed, int cc)
+{
+    const lw_link_set *links = NULL;
+    lw_scalar *scalar = NULL;
+    lw_error err = {0};
+
+    if (lw_lower(typed, NULL, 0, &scalar, &err) != LW_OK)
+        return lw_py_raise(&err);
+    links = lw_link_set_of((lw_compiled *)self, ((lw_compiled *)self)->captures, scalar, cc);
+    lw_scalar_free(scalar);
+    if (links == NULL)
+        return NULL;
+    return links->objects ? Py_NewRef(links->objects) : PyTuple_New(0);
+}
+
+PyObject *
+lw_jit_linked(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    lw_signature_list list = {0};
+    PyObject *kernel, *sig, *result = NULL;
+    lw_front_options options;
+    lw_arena arena;
+    lw_typed *typed;
+    int cc;
+
+    if (!PyArg_ParseTuple(args, "O!Oi:_linked", lw_core->jit_type, &kernel, &sig, &cc))
+        return NULL;
+    options = ((lw_jit *)kernel)->base.options.front;
+    lw_arena_init(&arena);
+    if (lw_signatures_read(sig, false, &arena, &list) == 0 && list.n > 0) {
+        options.procedure = list.data[0].result.kind == LW_SIG_VOID;
+        options.ignore_errors = true;
+        typed = lw_function_infer(&((lw_jit *)kernel)->base, &list.data[0], &options);
+        result = typed ? linked_of((lw_jit *)kernel, typed, cc) : NULL;
+        lw_typed_free(typed);
+    }
+    lw_arena_reset(&arena);
     return result;
 }
 

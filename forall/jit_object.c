@@ -575,6 +575,7 @@ static PyMethodDef cuda_decorator[] = {
 
 static PyMethodDef functions[] = {
     {"_compile_device", lw_jit_compile_device, METH_VARARGS, NULL},
+    {"_linked", lw_jit_linked, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

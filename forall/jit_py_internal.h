@@ -105,5 +105,7 @@ extern const size_t lw_jit_n_inspect_methods;
 /* _compile_device(kernel, signature, cc, output, symbol): a device function with C's calling
  * convention, as (code, type of the result as text). */
 PyObject *lw_jit_compile_device(PyObject *module, PyObject *args);
+/* _linked(kernel, signature, cc): the LinkableCode that a function is linked with, a tuple. */
+PyObject *lw_jit_linked(PyObject *module, PyObject *args);
 
 #endif

@@ -38,7 +38,7 @@ def _check(device, abi, abi_info, output, forceinline, launch_bounds):
 
 def _compiled(pyfunc, sig, debug, lineinfo, device, fastmath, cc, opt, abi, abi_info, output, forceinline,
               launch_bounds):
-    """The code, the type of its result, and what it is to be linked with."""
+    """The code, the type of its result, and the function that was compiled."""
     if sig is None or isinstance(sig, list):
         raise TypeError(f"sig must be one signature or a tuple of types, not {sig!r:.200}")
     abi = abi or ("c" if device else "numba")
@@ -49,13 +49,13 @@ def _compiled(pyfunc, sig, debug, lineinfo, device, fastmath, cc, opt, abi, abi_
     if not device:
         kernel = _core.jit(launch_bounds=launch_bounds, **options)(pyfunc)
         form = kernel.inspect_ptx if output == "ptx" else kernel.inspect_ltoir
-        return form(sig, f"sm_{capability}"), _core.void, kernel._linked()
+        return form(sig, f"sm_{capability}"), _core.void, kernel
     function = _core.jit(**options)(pyfunc)
     name = (abi_info or {}).get("abi_name", pyfunc.__name__)
     if name == "<lambda>":
         name = "lambda"
     code, result = _core._compile_device(function, sig, capability, output, name)
-    return code, _core._type_from_text(result), function._linked()
+    return code, _core._type_from_text(result), function
 
 
 def compile(pyfunc, sig, debug=None, lineinfo=False, device=True, fastmath=False, cc=None, opt=None,
@@ -117,10 +117,10 @@ def compile_all(pyfunc, sig, debug=None, lineinfo=False, device=True, fastmath=F
         >>> '.target sm_75' in code, result
         (True, float32)
     """
-    code, result, linked = _compiled(pyfunc, sig, debug, lineinfo, device, fastmath, cc, opt, abi, abi_info, output,
+    code, result, function = _compiled(pyfunc, sig, debug, lineinfo, device, fastmath, cc, opt, abi, abi_info, output,
                                      forceinline, launch_bounds)
     codes, seen = [code], set()
-    for item in linked:
+    for item in _core._linked(function, sig, _capability(cc)):
         identity = item.kind, item.data, item._include_dirs
         if identity in seen:
             continue

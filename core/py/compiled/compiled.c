@@ -168,14 +168,6 @@ get_link(PyObject *object, void *Py_UNUSED(closure))
 
 /* For lanewise/_pickling.py. */
 static PyObject *
-get_linked(PyObject *object, PyObject *Py_UNUSED(unused))
-{
-    PyObject *linked = ((lw_compiled *)object)->links.objects;
-
-    return linked ? Py_NewRef(linked) : PyTuple_New(0);
-}
-
-static PyObject *
 get_state(PyObject *object, PyObject *Py_UNUSED(unused))
 {
     lw_compiled *self = head_of(object);
@@ -205,8 +197,6 @@ itself(PyObject *self, PyObject *Py_UNUSED(unused))
 }
 
 static PyMethodDef methods[] = {
-    {"_linked", get_linked, METH_NOARGS,
-     PyDoc_STR("a tuple of the code that its kernels are linked with")},
     {"_state", get_state, METH_NOARGS, PyDoc_STR("what pickling needs")},
     {"__reduce__", reduce_by_source, METH_NOARGS, NULL},
     {"__copy__", itself, METH_NOARGS, NULL},
