@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from fake_driver import needs_device
+from fake_driver import FAKE, needs_device
 from lanewise import cuda, errors
 from test_threads import together
 
@@ -310,7 +310,14 @@ def test_a_teardown_that_raises(monkeypatch):
     assert [problem.args for problem in told] == [("late",)]
 
 
-@pytest.mark.parametrize("end", [cuda.close, lambda: cuda.current_context().reset()])
+def reset():
+    cuda.current_context().reset()
+
+
+RESETS = pytest.mark.skipif(not FAKE, reason="resets the device under other libraries of this process")
+
+
+@pytest.mark.parametrize("end", [cuda.close, pytest.param(reset, marks=RESETS)])
 @pytest.mark.parametrize("make", CALLS)
 def test_teardown_at_close_and_reset(make, end):
     events, usable = Events(), []
