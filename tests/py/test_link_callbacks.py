@@ -267,6 +267,7 @@ def test_ctrl_c_while_another_thread_sets_up():
         end.wait(60)
 
     k = kernel_of(code_of(setup=setup))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell starts us with it ignored
     other = threading.Thread(target=lambda: k[1, 8](array()))
     other.start()
     started.wait()
@@ -279,6 +280,7 @@ def test_ctrl_c_while_another_thread_sets_up():
         end.set()
         other.join()
         timer.join()
+        signal.signal(signal.SIGINT, before)
     k[1, 8](array())
 
 

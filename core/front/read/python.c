@@ -625,7 +625,8 @@ lw_read_function(PyObject *object, PyObject *source, lw_tree **out, lw_captures 
         read_all(&r, function, self, source);
     Py_DECREF(function);
     reader_reset(&r);
-    lw_captures_finish(r.captures);
+    if (r.status == LW_OK) /* it looks at attributes, which would clear an exception */
+        lw_captures_finish(r.captures);
     /* also if code that was read after it has cleared the MemoryError */
     if (lw_read_lost_memory() && (r.status != LW_ERR_PYTHON || !PyErr_Occurred())) {
         lw_error_reset(err);
