@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import io
 import pickle
-import re
 import os
 import shutil
 import subprocess
@@ -16,6 +15,7 @@ import pytest
 import lanewise as lw
 from fake_driver import FAKE
 from lanewise import cuda, errors, float32, int32, types
+from link_helpers import calls, compiler, kernel_of  # noqa: F401  (compiler is a fixture)
 
 CCS = (75, 90, 120)
 SIG = "void(float32[::1], float32[::1])"
@@ -60,15 +60,6 @@ PTX = """
 """
 
 
-@pytest.fixture(scope="module", autouse=True)
-def compiler():
-    try:
-        identity = cuda.jit(lambda x: None, target="cuda")
-        identity.inspect_cubin("void(float32[::1])", "sm_90")
-    except errors.CompilerNotFound as missing:
-        pytest.skip(str(missing).splitlines()[0])
-
-
 @pytest.fixture(scope="module")
 def cu():
     code = cuda.CUSource(CU, name="given.cu")
@@ -84,25 +75,6 @@ def cu():
     return code
 
 
-def kernel_of(function, **options):
-    @cuda.jit(**options)
-    def k(x, y):
-        i = cuda.grid(1)
-        if i < y.size:
-            y[i] = function(x[i])
-
-    return k
-
-
-def calls(kernel, cc, name, sig=SIG):
-    """Does the machine code call the function, and is it there?"""
-    try:
-        text = kernel.inspect_sass(sig, f"sm_{cc}")
-    except errors.CompilerNotFound as missing:
-        pytest.skip(str(missing).splitlines()[0])
-    return re.search(r"\bCALL\b", text) is not None and f"{name}:" in text
-
-
 # ---- kinds of code ----
 
 
@@ -111,7 +83,7 @@ def test_ptx_is_called(cc):
     seven = cuda.declare_device("ptx_seven", "float32(float32)", abi="c")
     k = kernel_of(seven, link=[cuda.PTXSource(PTX, "seven.ptx")])
     assert b"ptx_seven" in k.inspect_cubin(SIG, f"sm_{cc}")
-    assert calls(k, cc, "ptx_seven")
+    assert calls(k, cc, "ptx_seven", SIG)
 
 
 @pytest.mark.parametrize("cc", CCS)
@@ -119,7 +91,7 @@ def test_cuda_source_is_inlined(cu, cc):
     twice = cuda.declare_device("cu_twice", float32(float32), abi="c", link=cu)
     k = kernel_of(twice, lineinfo=False)  # line tables name what was inlined
     assert b"cu_twice" not in k.inspect_cubin(SIG, f"sm_{cc}")
-    assert not calls(k, cc, "cu_twice")
+    assert not calls(k, cc, "cu_twice", SIG)
 
 
 @pytest.mark.parametrize("cc", CCS)
@@ -139,7 +111,7 @@ def test_ltoir_ptx_and_source_together(cu, cc):
 
     cubin = k.inspect_cubin(SIG, f"sm_{cc}")
     assert b"ptx_seven" in cubin and b"lto_three" not in cubin
-    assert calls(k, cc, "ptx_seven")
+    assert calls(k, cc, "ptx_seven", SIG)
 
 
 NVCC = {

@@ -475,8 +475,6 @@ complain_no_array(lw_infer_frame *f, uint32_t target, lw_type type)
                        "this function computes one element and cannot write into arrays");
 }
 
-/* The array or record of a target, its index and what they select; *out: the type of an
- * element, of a field or of a view. */
 /* array: the node of the array, for messages. */
 static lw_status
 check_writable(lw_infer_frame *f, uint32_t loc, uint32_t array, lw_type type)
@@ -490,6 +488,8 @@ check_writable(lw_infer_frame *f, uint32_t loc, uint32_t array, lw_type type)
                        "assignment into a read-only array");
 }
 
+/* The array or record of a target, its index and what they select; *out: the type of an
+ * element, of a field or of a view. */
 static lw_status
 infer_target(lw_infer_frame *f, uint32_t target, lw_type *out)
 {

@@ -194,37 +194,40 @@ entry_at(lw_infer_frame *f, const lw_typed_node *call, uint32_t i)
     return f->run->typed->lists.data[call->args + i];
 }
 
-/* The parts that are not elementwise themselves. */
+/* The nodes of an array expression get the types of their elements. The number of leaves: of
+ * parts that are not elementwise themselves. */
 static uint32_t
-count_leaves(lw_infer_frame *f, uint32_t node)
+settle(lw_infer_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_of(f, node);
-    const lw_typed_node *typed = &f->nodes[node];
-    uint32_t count = 0;
+    lw_typed_node *typed = &f->nodes[node];
+    const lw_type_row *row = elementwise_row(f, typed->type);
+    const uint32_t *lists = f->run->tree->lists.data;
+    uint32_t leaves = 0;
 
-    if (elementwise_row(f, typed->type) == NULL)
+    if (row == NULL)
         return 1;
+    typed->type = row->elements[0];
+    typed->elementwise = true;
     switch ((lw_node_kind)n->kind) {
-    case LW_NODE_BINARY: return count_leaves(f, n->a) + count_leaves(f, n->b);
-    case LW_NODE_UNARY: return count_leaves(f, n->a);
-    case LW_NODE_AUGASSIGN: return count_leaves(f, n->b);
-    case LW_NODE_COMPARE:
-        return count_leaves(f, n->a) +
-               count_leaves(f, lw_node_of(f, f->run->tree->lists.data[n->b])->a);
+    case LW_NODE_BINARY: return settle(f, n->a) + settle(f, n->b);
+    case LW_NODE_UNARY: return settle(f, n->a);
+    case LW_NODE_AUGASSIGN: return settle(f, n->b);
+    case LW_NODE_COMPARE: return settle(f, n->a) + settle(f, lw_node_of(f, lists[n->b])->a);
     default:
+        assert(n->kind == LW_NODE_CALL);
         for (uint32_t i = 0; i < typed->n_args; i++)
             if ((entry_at(f, typed, i) & LW_ARG_TAG) == 0 && entry_at(f, typed, i) != 0)
-                count += count_leaves(f, entry_at(f, typed, i));
-        return count;
+                leaves += settle(f, entry_at(f, typed, i));
+        return leaves;
     }
 }
 
-/* In the last walk, which alone writes the arguments of calls. others: how many leaves the
- * store has beside these. */
+/* others: how many leaves the store has beside those of the expression. */
 static lw_status
-check_leaves(lw_infer_frame *f, uint32_t node, uint32_t others)
+settle_store(lw_infer_frame *f, uint32_t node, uint32_t others)
 {
-    uint32_t n = f->report ? count_leaves(f, node) + others : 0;
+    uint32_t n = f->report ? settle(f, node) + others : 0;
 
     if (n <= LW_MOST_LEAVES)
         return LW_OK;
@@ -232,38 +235,6 @@ check_leaves(lw_infer_frame *f, uint32_t node, uint32_t others)
         f, lw_node_of(f, node)->loc, "E160",
         lw_format_text(f, "it has %u operands, at most %d are possible", n, LW_MOST_LEAVES),
         "split it: `out[...] = x + y`, then `out += z`", "this array expression is too long");
-}
-
-/* The nodes of an array expression get the types of their elements. */
-static void
-settle(lw_infer_frame *f, uint32_t node)
-{
-    const lw_node *n = lw_node_of(f, node);
-    lw_typed_node *typed = &f->nodes[node];
-    const lw_type_row *row = elementwise_row(f, typed->type);
-    const uint32_t *lists = f->run->tree->lists.data;
-
-    if (row == NULL)
-        return;
-    typed->type = row->elements[0];
-    typed->elementwise = true;
-    switch ((lw_node_kind)n->kind) {
-    case LW_NODE_BINARY:
-        settle(f, n->a);
-        settle(f, n->b);
-        break;
-    case LW_NODE_UNARY: settle(f, n->a); break;
-    case LW_NODE_AUGASSIGN: settle(f, n->b); break;
-    case LW_NODE_COMPARE:
-        settle(f, n->a);
-        settle(f, lw_node_of(f, lists[n->b])->a);
-        break;
-    default:
-        assert(n->kind == LW_NODE_CALL);
-        for (uint32_t i = 0; i < typed->n_args; i++)
-            if ((entry_at(f, typed, i) & LW_ARG_TAG) == 0 && entry_at(f, typed, i) != 0)
-                settle(f, entry_at(f, typed, i));
-    }
 }
 
 lw_status
@@ -282,11 +253,9 @@ lw_infer_array_store(lw_infer_frame *f, uint32_t source, lw_type to, lw_type val
                                           lw_describe_type(f, to)),
                            NULL, "the value has more axes than the array it is stored in");
     f->can_raise |= !f->run->typed->options.ignore_errors; /* shapes differ, or no order */
-    LW_TRY(check_leaves(f, source, 0));
     LW_TRY(
         lw_check_conversion(f, loc, row->elements[0], (lw_dtype)array->elements[0], "array"));
-    if (f->report)
-        settle(f, source);
+    LW_TRY(settle_store(f, source, 0));
 fail:
     return status;
 }
@@ -341,13 +310,12 @@ lw_infer_masked_store(lw_infer_frame *f, uint32_t target, uint32_t node, lw_type
                            "store a number, or `A[:] = np.where(mask, x, A)`",
                            "only a number can be stored under a mask");
     LW_TRY(lw_check_value(f, node, value.type, (lw_dtype)to->elements[0], "array"));
-    LW_TRY(check_leaves(f, n->b, 1));
     f->can_raise |= !f->run->typed->options.ignore_errors; /* shapes differ, or no order */
     if (f->report) {
         f->nodes[target].elementwise = true;
         f->nodes[target].type = array;
-        settle(f, n->b);
     }
+    LW_TRY(settle_store(f, n->b, 1));
 fail:
     return status;
 }

@@ -33,15 +33,6 @@ fail:
     return status;
 }
 
-static bool
-has_star(lw_infer_frame *f, const lw_node *tuple)
-{
-    for (uint32_t i = 0; i < tuple->c; i++)
-        if (lw_node_of(f, f->run->tree->lists.data[tuple->b + i])->kind == LW_NODE_STAR)
-            return true;
-    return false;
-}
-
 static lw_status
 assign_tuple(lw_infer_frame *f, uint32_t target, lw_infer_value value)
 {
@@ -51,7 +42,12 @@ assign_tuple(lw_infer_frame *f, uint32_t target, lw_infer_value value)
     uint32_t n_values = row ? row->n : 0, n_fixed = n->c, star = n->c, at = 0;
     lw_status status = LW_OK;
 
-    if (lw_array_row(f, value.type) && !has_star(f, n))
+    for (uint32_t i = 0; i < n->c; i++)
+        if (lw_node_of(f, items[i])->kind == LW_NODE_STAR) {
+            star = i;
+            n_fixed = n->c - 1;
+        }
+    if (lw_array_row(f, value.type) && star == n->c)
         return assign_items(f, target, value.type);
     if (value.type != LW_T_BOTTOM && row == NULL)
         return lw_complain(
@@ -61,11 +57,6 @@ assign_tuple(lw_infer_frame *f, uint32_t target, lw_infer_value value)
                                         : NULL,
             lw_array_row(f, value.type) ? "an array cannot be unpacked with `*`"
                                         : "only a tuple or an array can be unpacked");
-    for (uint32_t i = 0; i < n->c; i++)
-        if (lw_node_of(f, items[i])->kind == LW_NODE_STAR) {
-            star = i;
-            n_fixed = n->c - 1;
-        }
     if (row && (star == n->c ? n_values != n_fixed : n_values < n_fixed))
         return lw_complain(f, n->loc, "E153",
                            lw_format_text(f, "%u target%s here, the tuple has %u items",

@@ -240,30 +240,8 @@ store_apart(lw_lower_frame *f, const array_store *s)
 
 /* ---- arrays that share memory ---- */
 
-typedef struct positions {
-    lw_for loops[LW_MAX_ARRAY_DIMS];
-    lw_ref at[LW_MAX_ARRAY_DIMS];
-} positions;
-
 static void
-open_loops(lw_builder *b, const lw_elementwise *w, positions *p)
-{
-    for (uint32_t i = 0; i < w->ndim; i++) {
-        p->loops[i] = lw_ir_for(b, lw_ir_zero(b, LW_DT_i64), w->extents[i],
-                                lw_ir_int(b, LW_DT_i64, 1), LW_LOOP_NO_UNROLL, 0);
-        p->at[i] = p->loops[i].i;
-    }
-}
-
-static void
-close_loops(lw_builder *b, const lw_elementwise *w, positions *p)
-{
-    for (uint32_t i = w->ndim; i-- > 0;)
-        lw_ir_for_end(b, &p->loops[i]);
-}
-
-static void
-addresses_at(lw_builder *b, const lw_elementwise *w, const positions *p, lw_ref *out)
+addresses_at(lw_builder *b, const lw_elementwise *w, const lw_positions *p, lw_ref *out)
 {
     for (uint32_t k = 0; k < w->n; k++)
         out[k] = lw_elementwise_address(b, w, k, p->at);
@@ -273,12 +251,12 @@ static void
 store_one_by_one(lw_lower_frame *f, const array_store *s, const lw_elementwise *w)
 {
     lw_ref addresses[LW_MOST_OPERANDS] = {0};
-    positions p;
+    lw_positions p;
 
-    open_loops(&f->b, w, &p);
+    lw_elementwise_open(&f->b, w, &p);
     addresses_at(&f->b, w, &p, addresses);
     store(f, s, addresses[0], evaluate_at(f, s, addresses));
-    close_loops(&f->b, w, &p);
+    lw_elementwise_close(&f->b, w, &p);
 }
 
 static void
@@ -286,9 +264,9 @@ store_pairs(lw_lower_frame *f, const array_store *s, const lw_order *o)
 {
     lw_ref first[LW_MOST_OPERANDS] = {0}, second[LW_MOST_OPERANDS] = {0};
     lw_lower_value values[2];
-    positions p;
+    lw_positions p;
 
-    open_loops(&f->b, &o->operation, &p);
+    lw_elementwise_open(&f->b, &o->operation, &p);
     addresses_at(&f->b, &o->operation, &p, first);
     addresses_at(&f->b, &o->partners, &p, second);
     lw_ir_if(&f->b, lw_in_front(&f->b, first[0], second[0]));
@@ -297,7 +275,7 @@ store_pairs(lw_lower_frame *f, const array_store *s, const lw_order *o)
     store(f, s, first[0], values[0]);
     store(f, s, second[0], values[1]);
     lw_ir_end(&f->b);
-    close_loops(&f->b, &o->operation, &p);
+    lw_elementwise_close(&f->b, &o->operation, &p);
 }
 
 /* From the operation's elements into the buffer, or back. */
@@ -308,10 +286,10 @@ move_buffer(lw_lower_frame *f, const array_store *s, const lw_elementwise *w, lw
     lw_builder *b = &f->b;
     lw_type element = lw_array_row_of(f, s->to.type)->elements[0];
     lw_ref slot = lw_ir_slot(b, LW_DT_i64), at, addresses[LW_MOST_OPERANDS] = {0};
-    positions p;
+    lw_positions p;
 
     lw_ir_set(b, slot, lw_ir_zero(b, LW_DT_i64));
-    open_loops(b, w, &p);
+    lw_elementwise_open(b, w, &p);
     addresses_at(b, w, &p, addresses);
     at = lw_ir_offset(b, buffer, lw_ir_get(b, slot));
     lw_ir_set(b, slot,
@@ -320,7 +298,7 @@ move_buffer(lw_lower_frame *f, const array_store *s, const lw_elementwise *w, lw
         store(f, s, addresses[0], lw_lower_load(f, element, at, 0));
     else
         lw_lower_store(f, element, at, evaluate_at(f, s, addresses), 0);
-    close_loops(b, w, &p);
+    lw_elementwise_close(b, w, &p);
 }
 
 static void
@@ -368,15 +346,26 @@ store_array(lw_lower_frame *f, array_store *s)
     lw_ir_end(&f->b);
 }
 
-void
-lw_lower_array_store(lw_lower_frame *f, uint32_t target, uint32_t node)
+/* With the leaves of the expression, which are evaluated; NULL: memory is out. */
+static array_store *
+store_of(lw_lower_frame *f, uint32_t node)
 {
     array_store *s = lw_arena_take(f->l->arena, sizeof *s);
 
+    if (s != NULL) {
+        *s = (array_store){.node = node};
+        find_leaves(f, s, node);
+    }
+    return s;
+}
+
+void
+lw_lower_array_store(lw_lower_frame *f, uint32_t target, uint32_t node)
+{
+    array_store *s = store_of(f, node);
+
     if (s == NULL)
         return;
-    *s = (array_store){.node = node};
-    find_leaves(f, s, node);
     s->to = lw_lower_target_array(f, target);
     lw_lower_set_loc(f, node);
     store_array(f, s);
@@ -385,12 +374,11 @@ lw_lower_array_store(lw_lower_frame *f, uint32_t target, uint32_t node)
 void
 lw_lower_augmented_array(lw_lower_frame *f, uint32_t node, lw_lower_value to)
 {
-    array_store *s = lw_arena_take(f->l->arena, sizeof *s);
+    array_store *s = store_of(f, node);
 
     if (s == NULL)
         return;
-    *s = (array_store){.node = node, .to = to};
-    find_leaves(f, s, node);
+    s->to = to;
     lw_lower_set_loc(f, node);
     store_array(f, s);
 }

@@ -49,56 +49,37 @@ typedef struct copy_function {
 } copy_function;
 
 static void
-open_loops(lw_builder *b, const lw_elementwise *w, lw_for *loops, lw_ref *positions)
-{
-    for (uint32_t i = 0; i < w->ndim; i++) {
-        loops[i] = lw_ir_for(b, lw_ir_zero(b, LW_DT_i64), w->extents[i],
-                             lw_ir_int(b, LW_DT_i64, 1), LW_LOOP_NO_UNROLL, 0);
-        positions[i] = loops[i].i;
-    }
-}
-
-static void
-close_loops(lw_builder *b, const lw_elementwise *w, lw_for *loops)
-{
-    for (uint32_t i = w->ndim; i-- > 0;)
-        lw_ir_for_end(b, &loops[i]);
-}
-
-static void
 copy_one_by_one(lw_lower_frame *g, const copy_function *c, const lw_elementwise *w)
 {
-    lw_for loops[LW_MAX_ARRAY_DIMS];
-    lw_ref positions[LW_MAX_ARRAY_DIMS];
+    lw_positions p;
 
-    open_loops(&g->b, w, loops, positions);
-    lw_lower_value value = lw_lower_load(
-        g, c->from, lw_elementwise_address(&g->b, w, 1, positions), c->from_align);
-    lw_lower_store(g, c->to, lw_elementwise_address(&g->b, w, 0, positions), value,
-                   c->to_align);
-    close_loops(&g->b, w, loops);
+    lw_elementwise_open(&g->b, w, &p);
+    lw_lower_value value =
+        lw_lower_load(g, c->from, lw_elementwise_address(&g->b, w, 1, p.at), c->from_align);
+    lw_lower_store(g, c->to, lw_elementwise_address(&g->b, w, 0, p.at), value, c->to_align);
+    lw_elementwise_close(&g->b, w, &p);
 }
 
 static void
 copy_pairs(lw_lower_frame *g, const copy_function *c, const lw_order *o)
 {
     lw_builder *b = &g->b;
-    lw_for loops[LW_MAX_ARRAY_DIMS];
-    lw_ref positions[LW_MAX_ARRAY_DIMS], to[2], from[2];
+    lw_positions p;
+    lw_ref to[2], from[2];
     lw_lower_value values[2];
 
-    open_loops(b, &o->operation, loops, positions);
-    to[0] = lw_elementwise_address(b, &o->operation, 0, positions);
-    to[1] = lw_elementwise_address(b, &o->partners, 0, positions);
+    lw_elementwise_open(b, &o->operation, &p);
+    to[0] = lw_elementwise_address(b, &o->operation, 0, p.at);
+    to[1] = lw_elementwise_address(b, &o->partners, 0, p.at);
     lw_ir_if(b, lw_in_front(b, to[0], to[1]));
-    from[0] = lw_elementwise_address(b, &o->operation, 1, positions);
-    from[1] = lw_elementwise_address(b, &o->partners, 1, positions);
+    from[0] = lw_elementwise_address(b, &o->operation, 1, p.at);
+    from[1] = lw_elementwise_address(b, &o->partners, 1, p.at);
     for (int k = 0; k < 2; k++)
         values[k] = lw_lower_load(g, c->from, from[k], c->from_align);
     for (int k = 0; k < 2; k++)
         lw_lower_store(g, c->to, to[k], values[k], c->to_align);
     lw_ir_end(b);
-    close_loops(b, &o->operation, loops);
+    lw_elementwise_close(b, &o->operation, &p);
 }
 
 /* Copies from the array into the buffer, or back, element by element. */
@@ -108,23 +89,21 @@ copy_buffer(lw_lower_frame *g, const copy_function *c, const lw_elementwise *w, 
 {
     lw_builder *b = &g->b;
     lw_ref item = lw_ir_int(b, LW_DT_i64, w->arrays[0].item_bytes), slot, at;
-    lw_for loops[LW_MAX_ARRAY_DIMS];
-    lw_ref positions[LW_MAX_ARRAY_DIMS];
+    lw_positions p;
     lw_lower_value value;
 
     slot = lw_ir_slot(b, LW_DT_i64);
     lw_ir_set(b, slot, lw_ir_zero(b, LW_DT_i64));
-    open_loops(b, w, loops, positions);
+    lw_elementwise_open(b, w, &p);
     at = lw_ir_offset(b, buffer, lw_ir_get(b, slot));
     lw_ir_set(b, slot, lw_ir_add(b, lw_ir_get(b, slot), item));
     if (back)
         value = lw_lower_load(g, c->to, at, 0);
     else
-        value = lw_lower_load(g, c->from, lw_elementwise_address(b, w, 1, positions),
-                              c->from_align);
-    lw_lower_store(g, c->to, back ? lw_elementwise_address(b, w, 0, positions) : at, value,
+        value = lw_lower_load(g, c->from, lw_elementwise_address(b, w, 1, p.at), c->from_align);
+    lw_lower_store(g, c->to, back ? lw_elementwise_address(b, w, 0, p.at) : at, value,
                    back ? c->to_align : 0);
-    close_loops(b, w, loops);
+    lw_elementwise_close(b, w, &p);
 }
 
 static void

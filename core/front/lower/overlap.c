@@ -461,6 +461,23 @@ lw_elementwise_address(lw_builder *b, const lw_elementwise *operation, uint32_t 
     return lw_address_moved(b, a->address, bytes);
 }
 
+void
+lw_elementwise_open(lw_builder *b, const lw_elementwise *operation, lw_positions *p)
+{
+    for (uint32_t i = 0; i < operation->ndim; i++) {
+        p->loops[i] = lw_ir_for(b, lw_ir_zero(b, LW_DT_i64), operation->extents[i],
+                                lw_ir_int(b, LW_DT_i64, 1), LW_LOOP_NO_UNROLL, 0);
+        p->at[i] = p->loops[i].i;
+    }
+}
+
+void
+lw_elementwise_close(lw_builder *b, const lw_elementwise *operation, lw_positions *p)
+{
+    for (uint32_t i = operation->ndim; i-- > 0;)
+        lw_ir_for_end(b, &p->loops[i]);
+}
+
 lw_ref
 lw_in_front(lw_builder *b, lw_ref first, lw_ref second)
 {

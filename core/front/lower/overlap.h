@@ -39,6 +39,14 @@ typedef struct lw_order {
     lw_elementwise operation, partners;
 } lw_order;
 
+/* Loops over the positions of an operation, which are open between the two calls. */
+typedef struct lw_positions {
+    lw_for loops[LW_MAX_ARRAY_DIMS];
+    lw_ref at[LW_MAX_ARRAY_DIMS]; /* i64, from 0 */
+} lw_positions;
+void lw_elementwise_open(lw_builder *b, const lw_elementwise *operation, lw_positions *p);
+void lw_elementwise_close(lw_builder *b, const lw_elementwise *operation, lw_positions *p);
+
 /* b1: an array that is read shares memory with the one that is written, and they are not the
  * very same elements. */
 lw_ref lw_elementwise_overlaps(lw_builder *b, const lw_elementwise *operation);
