@@ -4,8 +4,10 @@
 #include "forall/jit_py_internal.h"
 
 #include "core/base/memory.h"
+#include "core/host/counted_memory.h"
 #include "core/host/raise_note.h"
 #include "core/py/array/convert.h"
+#include "core/py/array/counted_array.h"
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
 #include "core/py/raise_row.h"
@@ -109,23 +111,70 @@ number(lw_dtype dtype, const uint64_t *parts)
     return PyFloat_FromDouble(to.f64);
 }
 
+/* Of the result at hand, which stands at `parts`. */
+static uint32_t
+n_parts_of(const lw_scalar *scalar, uint32_t i)
+{
+    const lw_array_result *array = scalar->arrays ? &scalar->arrays[i] : NULL;
+
+    if (array != NULL && array->is_array)
+        return 1 + 2u * array->ndim + array->owned;
+    return lw_is_complex(scalar->out[i]) ? 2 : 1;
+}
+
+/* The argument in whose memory the address lies; NULL: none, or it is a copy of one. */
 static PyObject *
-results_of(const lw_scalar *scalar, const uint64_t *parts)
+argument_at(const lw_bound *bound, uint64_t address)
+{
+    for (uint32_t i = 0; i < bound->n_arrays && bound->n_copies == 0; i++) {
+        const lw_bound_array *array = &bound->arrays[i];
+        if (array->low <= address && address < array->high)
+            return array->object;
+    }
+    return NULL;
+}
+
+static PyObject *
+result_at(const lw_scalar *scalar, uint32_t i, const uint64_t *parts, const lw_bound *bound)
+{
+    if (scalar->arrays != NULL && scalar->arrays[i].is_array)
+        return lw_counted_array(&scalar->arrays[i], scalar->out[i], parts,
+                                argument_at(bound, parts[0]));
+    return number(scalar->out[i], parts);
+}
+
+/* What becomes no array of Python's, because another result failed. */
+static void
+release_rest(const lw_scalar *scalar, uint32_t from, const uint64_t *parts)
+{
+    for (uint32_t i = from; scalar->arrays != NULL && i < scalar->n_out; i++) {
+        if (scalar->arrays[i].is_array && scalar->arrays[i].owned)
+            lw_counted_release((void *)(uintptr_t)parts[n_parts_of(scalar, i) - 1]);
+        parts += n_parts_of(scalar, i);
+    }
+}
+
+static PyObject *
+results_of(const lw_scalar *scalar, const uint64_t *parts, const lw_bound *bound)
 {
     PyObject *tuple;
 
     if (scalar->n_out == 0)
         Py_RETURN_NONE;
     if (scalar->n_out == 1)
-        return number(scalar->out[0], parts);
+        return result_at(scalar, 0, parts, bound);
     tuple = PyTuple_New(scalar->n_out);
+    if (tuple == NULL)
+        release_rest(scalar, 0, parts);
     for (uint32_t i = 0; tuple != NULL && i < scalar->n_out; i++) {
-        PyObject *item = number(scalar->out[i], parts);
-        if (item == NULL)
+        PyObject *item = result_at(scalar, i, parts, bound);
+        parts += n_parts_of(scalar, i);
+        if (item == NULL) {
+            release_rest(scalar, i + 1, parts);
             Py_CLEAR(tuple);
-        else
+        } else {
             PyTuple_SET_ITEM(tuple, i, item);
-        parts += lw_is_complex(scalar->out[i]) ? 2 : 1;
+        }
     }
     return tuple;
 }
@@ -143,15 +192,16 @@ raise_status(const lw_specialisation *specialisation, int32_t status)
 }
 
 static PyObject *
-run(const lw_specialisation *specialisation, const lw_host_entry *entry, const uint64_t *values)
+run(const lw_specialisation *specialisation, const lw_host_entry *entry, const lw_bound *bound)
 {
+    const uint64_t *values = bound->values;
     uint64_t few[FEW_RESULTS], *parts = few;
     lw_value_code code = (lw_value_code)(uintptr_t)entry->address;
     PyObject *result = NULL;
     int32_t status;
 
-    if (2 * specialisation->scalar->n_out > FEW_RESULTS)
-        parts = lw_alloc(2 * specialisation->scalar->n_out * sizeof *parts);
+    if (specialisation->scalar->n_out_parts > FEW_RESULTS)
+        parts = lw_alloc(specialisation->scalar->n_out_parts * sizeof *parts);
     if (parts == NULL)
         return PyErr_NoMemory();
     Py_BEGIN_ALLOW_THREADS
@@ -159,7 +209,7 @@ run(const lw_specialisation *specialisation, const lw_host_entry *entry, const u
     Py_END_ALLOW_THREADS
     if (!entry->prints || lw_print_show() == 0)
         result = status ? raise_status(specialisation, status)
-                        : results_of(specialisation->scalar, parts);
+                        : results_of(specialisation->scalar, parts, bound);
     if (parts != few)
         lw_free(parts);
     return result;
@@ -200,7 +250,7 @@ call_bound(lw_jit *self, lw_jit *value, lw_bound *bound)
         return lw_jit_needs_shape(self);
     }
     entry = specialisation ? entry_of(specialisation) : NULL;
-    return entry ? run(specialisation, entry, bound->values) : NULL;
+    return entry ? run(specialisation, entry, bound) : NULL;
 }
 
 static PyObject *

@@ -324,7 +324,7 @@ load_space(maker *m)
 static uint32_t
 loop_flags(const maker *m)
 {
-    if (!m->noalias || m->key->watched || lw_ir_has_op(m->scalar->module, LW_OP_LOCAL) ||
+    if (!m->noalias || m->key->watched || lw_ir_has_own_memory(m->scalar->module) ||
         lw_ir_has_op(m->scalar->module, LW_OP_ATOMIC) || lw_ir_prints(m->scalar->module))
         return 0;
     return LW_LOOP_VECTORIZE;

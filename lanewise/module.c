@@ -3,10 +3,12 @@
 #include "core/py/numpy_api.h"
 
 #include "core/front/read/services.h"
+#include "core/host/counted_memory.h"
 #include "core/host/pieces.h"
 #include "core/host/print_host.h"
 #include "core/host/raise_note.h"
 #include "core/host/simulator.h"
+#include "core/py/array/counted_array.h"
 #include "core/py/array/cuda_arrays.h"
 #include "core/py/array/device_array.h"
 #include "core/py/compiled/link_read.h"
@@ -37,13 +39,13 @@ static int
 module_exec(PyObject *module)
 {
     static int (*const registers[])(PyObject *) = {
-        lw_state_register,        lw_services_register,    lw_types_register,
-        lw_type_make_register,    lw_settings_register,    lw_device_array_register,
-        lw_cuda_register,         lw_cuda_arrays_register, lw_compiled_register,
-        lw_ufunc_register,        lw_aot_register,         lw_explain_register,
-        lw_intrinsics_register,   lw_random_register,      lw_gufunc_register,
-        lw_gufunc_large_register, lw_forall_register,      lw_jit_register,
-        lw_link_register,         lw_reduce_register,
+        lw_state_register,      lw_services_register,      lw_types_register,
+        lw_type_make_register,  lw_settings_register,      lw_device_array_register,
+        lw_cuda_register,       lw_cuda_arrays_register,   lw_compiled_register,
+        lw_ufunc_register,      lw_aot_register,           lw_explain_register,
+        lw_intrinsics_register, lw_counted_array_register, lw_random_register,
+        lw_gufunc_register,     lw_gufunc_large_register,  lw_forall_register,
+        lw_jit_register,        lw_link_register,          lw_reduce_register,
 #ifdef LW_WINDOWS
         lw_windows_register,
 #endif
@@ -58,6 +60,7 @@ module_exec(PyObject *module)
     lw_print_host_register();
     lw_raise_note_register();
     lw_pieces_register();
+    lw_counted_register();
     lw_device_copy_register();
     lw_numpy_names_register();
     lw_simulator_register();

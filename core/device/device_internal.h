@@ -32,8 +32,9 @@ struct lw_context {
     lw_pool pool;
     /* under the devices' lock; the device itself counts as a user until it is closed */
     int64_t n_users;
-    atomic_bool dead; /* the handle is invalid: nothing in it may be destroyed */
-    lw_context *next; /* earlier contexts of the device, kept until lw_driver_close */
+    atomic_bool has_heap; /* lw_device_make_heap was called */
+    atomic_bool dead;     /* the handle is invalid: nothing in it may be destroyed */
+    lw_context *next;     /* earlier contexts of the device, kept until lw_driver_close */
 };
 
 /* Adds to the text of the error that was just set. */

@@ -76,6 +76,11 @@ emit_inst(lw_emitter *e)
     case LW_OP_KERNEL_CALL: lw_emit_kernel_call(e); break;
     case LW_OP_BARRIER: lw_emit_barrier(e); break;
     case LW_OP_PRINT: lw_emit_print(e); break;
+    case LW_OP_NEW:
+    case LW_OP_HOLD:
+    case LW_OP_TAKE:
+    case LW_OP_RETAIN: lw_emit_counted(e); break;
+    case LW_OP_OWNER:
     case LW_OP_LOCAL:
     case LW_OP_SHARED:
     case LW_OP_DYNAMIC:
@@ -107,6 +112,7 @@ emit_early(lw_emitter *e)
             assert(depth > 0);
             depth--;
             break;
+        case LW_OP_OWNER: lw_emit_owner(e); break;
         case LW_OP_LOCAL:
         case LW_OP_SHARED:
         case LW_OP_DYNAMIC:
@@ -131,6 +137,7 @@ emit_entry(lw_emitter *e)
     for (uint32_t i = 1; i < e->func->insts.n; i++)
         if (e->func->insts.data[i].op == LW_OP_SLOT)
             lw_line(e, "%s$u = alloca $t", i, (lw_dtype)e->func->insts.data[i].type);
+    lw_leave_begin(e);
     lw_looks_begin(e);
     emit_early(e);
     for (uint32_t i = 0; is_entry && i < e->func->params.n; i++)
@@ -155,6 +162,7 @@ lw_emit_body(lw_emitter *e)
     e->inst = NULL;
     if (!e->ended)
         lw_line(e, "unreachable");
+    lw_leave_end(e);
     lw_looks_end(e);
     return e->status;
 }

@@ -1,6 +1,7 @@
 /* Calls and structured control flow. Labels are named after the instruction that opened the
  * region: then_7, else_7, loop_7, latch_7, end_7. */
 #include "core/emit/emit_internal.h"
+#include "core/base/memory.h"
 #include "core/ir/facts.h"
 
 #include <assert.h>
@@ -287,37 +288,57 @@ target(const lw_emitter *e, uint32_t depth)
     return 0;
 }
 
-static void
-emit_return(lw_emitter *e)
+void
+lw_emit_values(lw_emitter *e, const lw_name *values)
 {
     const lw_dtype *types = e->func->results.data;
     uint32_t n = e->func->results.n;
-    const uint32_t *values = e->func->lists.data + e->inst->b;
     lw_name value;
     lw_text type;
 
-    assert(e->inst->op == LW_OP_RETURN && e->inst->c == n);
-    assert(n <= 1 || e->func->linkage != LW_EXPORTED); /* C returns one value */
     e->ended = true;
     if (n == 0) {
         lw_line(e, "ret void");
     } else if (n == 1 && types[0] == LW_DT_b1 && e->func->linkage == LW_EXPORTED) {
-        value = lw_def(e, "zext i1 $v to i8", values[0]);
+        value = lw_def(e, "zext i1 $s to i8", values[0].text);
         lw_line(e, "ret i8 $s", value.text);
     } else if (n == 1) {
-        lw_line(e, "ret $t $v", types[0], values[0]);
+        lw_line(e, "ret $t $s", types[0], values[0].text);
     } else {
         lw_text_init(&type);
         result_type(e, e->func, &type);
         snprintf(value.text, sizeof value.text, "%s", e->gpu ? "undef" : "poison");
         for (uint32_t i = 0; i < n; i++)
-            value = lw_def(e, "insertvalue $s $s, $t $v, $u", lw_text_get(&type), value.text,
-                           types[i], values[i], i);
+            value = lw_def(e, "insertvalue $s $s, $t $s, $u", lw_text_get(&type), value.text,
+                           types[i], values[i].text, i);
         lw_line(e, "ret $s $s", lw_text_get(&type), value.text);
         if (type.failed)
             e->out->failed = true;
         lw_text_reset(&type);
     }
+}
+
+static void
+emit_return(lw_emitter *e)
+{
+    uint32_t n = e->func->results.n;
+    lw_name *values;
+
+    assert(e->inst->op == LW_OP_RETURN && e->inst->c == n);
+    assert(n <= 1 || e->func->linkage != LW_EXPORTED); /* C returns one value */
+    if (e->leaves) {
+        lw_leave(e);
+        return;
+    }
+    values = lw_alloc((n + 1) * sizeof *values);
+    if (values == NULL) {
+        e->status = lw_fail_memory(e->err);
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        values[i] = lw_operand(e, e->func->lists.data[e->inst->b + i]);
+    lw_emit_values(e, values);
+    lw_free(values);
 }
 
 void

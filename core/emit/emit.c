@@ -175,6 +175,7 @@ print_tail(lw_emitter *e)
     lw_helpers_print(e);
     lw_own_functions_print(e);
     lw_prints_print(e);
+    lw_counted_print(e);
     lw_globals_print(e);
     if (e->declares.n)
         lw_text_addf(e->out, "\n%s", e->declares.data);

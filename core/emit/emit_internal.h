@@ -71,6 +71,8 @@ typedef struct lw_emitter {
     bool convergent; /* GPU: functions contain operations in which threads take part together */
     bool helpers[LW_N_HELPERS];
     uint32_t prints; /* bits: print helpers by their number of slots */
+    bool counts;     /* there is counted memory */
+    bool leaves;     /* the function has owners: every RETURN goes to the block that releases */
     uint32_t own;    /* bits: the functions of vector_math.c that are called */
     uint32_t debug_unit;
     uint32_t *places;        /* by loc: metadata number in this function, 0 = none yet */
@@ -139,6 +141,8 @@ void lw_emit_call(lw_emitter *e);
 void lw_emit_call_result(lw_emitter *e);
 void lw_emit_host_call(lw_emitter *e);
 void lw_emit_flow(lw_emitter *e);
+/* The terminator that returns these values, one for each result of the function. */
+void lw_emit_values(lw_emitter *e, const lw_name *values);
 
 /* ---- thread.c ---- */
 void lw_emit_sreg(lw_emitter *e);
@@ -172,6 +176,16 @@ void lw_own_functions_print(lw_emitter *e);
 /* ---- print.c ---- */
 void lw_emit_print(lw_emitter *e);
 void lw_prints_print(lw_emitter *e);
+
+/* ---- counted.c ---- */
+void lw_emit_owner(lw_emitter *e);   /* in the entry */
+void lw_emit_counted(lw_emitter *e); /* NEW, HOLD, TAKE, RETAIN */
+/* In functions with owners: allocas for the results; what a RETURN does; the block that all of
+ * them go to. */
+void lw_leave_begin(lw_emitter *e);
+void lw_leave(lw_emitter *e);
+void lw_leave_end(lw_emitter *e);
+void lw_counted_print(lw_emitter *e);
 
 /* ---- debug.c ---- */
 lw_status lw_debug_start(lw_emitter *e);

@@ -54,7 +54,8 @@ size_up(census *c, uint32_t number)
         const lw_inst *inst = &func->insts.data[i];
         bool call = inst->op == LW_OP_CALL;
         size += call ? size_of_call(c, inst->a) : 1;
-        callee->has_local |= call ? c->callees[inst->a].has_local : inst->op == LW_OP_LOCAL;
+        callee->has_local |=
+            call ? c->callees[inst->a].has_local : lw_op_is_own_memory((lw_op)inst->op);
         callee->has_loop |= call ? c->callees[inst->a].has_loop : inst->op == LW_OP_LOOP;
     }
     assert(size > 0 && c->sizes[number] == 0); /* there is no recursion */

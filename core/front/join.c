@@ -194,11 +194,13 @@ join_arrays(lw_types *types, const lw_type *set, uint32_t n, const char **proble
             memcmp(row->shape, all.shape, all.ndim * sizeof *all.shape) != 0)
             all.shape = NULL;
         all.readonly |= row->readonly;
+        all.owned |= row->owned;
         if (row->align && (align == 0 || row->align < align))
             align = row->align;
     }
     joined = lw_type_array(types, all.elements[0], all.ndim, (lw_layout)all.layout,
-                           all.readonly, all.shape);
+                           all.readonly, all.owned ? NULL : all.shape);
+    joined = lw_type_array_owned(types, joined, all.owned);
     return lw_type_array_aligned(types, joined, align);
 }
 

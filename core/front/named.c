@@ -23,6 +23,7 @@ static const struct {
     {"builtins.enumerate", "start", 1}, {"numpy.clip", "a", 0},
     {"numpy.clip", "a_min", 1},         {"numpy.clip", "a_max", 2},
     {"numpy.clip", "min", 1},           {"numpy.clip", "max", 2},
+    {"numpy.empty", "shape", 0},        {"numpy.empty", "dtype", 1},
     {"numpy.round", "decimals", 1},     {"numpy.around", "decimals", 1},
 };
 

@@ -55,6 +55,7 @@ typedef enum lw_rule {
     LW_RULE_SHUFFLE,
     LW_RULE_MATCH,
     LW_RULE_LOCAL,
+    LW_RULE_NEW_ARRAY,
     LW_RULE_SHARED,
     LW_RULE_CONST_ARRAY,
     LW_RULE_ATOMIC,
@@ -265,6 +266,8 @@ typedef enum lw_impl {
     LW_IMPL_MATCH_ANY,
     LW_IMPL_MATCH_ALL,
     LW_IMPL_LOCAL,
+    LW_IMPL_EMPTY,
+    LW_IMPL_SHAPED,
     LW_IMPL_SHARED,
     LW_IMPL_CONST_ARRAY,
     LW_IMPL_ATOMIC_ADD, /* up to CAS in the order of lw_atomic_kind */

@@ -112,6 +112,7 @@ lw_record_readonly(lw_types *types, lw_type type)
     if (row.kind == LW_TK_RECORD)
         return lw_type_record(types, row.record, true);
     type = lw_type_array(types, row.elements[0], row.ndim, row.layout, true, row.shape);
+    type = lw_type_array_owned(types, type, row.owned);
     return lw_type_array_aligned(types, type, row.align ? row.align : UINT8_MAX);
 }
 
@@ -123,13 +124,16 @@ lw_record_view(lw_types *types, lw_type type, const lw_record_field *field)
     lw_type element = is_sub ? sub->elements[0] : field->type, view;
     uint32_t ndim = array->ndim + (is_sub ? sub->ndim : 0u);
     uint32_t align = lw_record_row(types, array->elements[0])->record->align;
+    bool owned;
 
     if (ndim > LW_MAX_ARRAY_DIMS)
         return LW_T_BOTTOM;
     align = lw_common_align(align, field->offset);
     if (is_sub)
         align = lw_type_align(types, field->type);
+    owned = array->owned;
     view = lw_type_array(types, element, ndim, LW_LAYOUT_ANY, array->readonly, NULL);
+    view = lw_type_array_owned(types, view, owned);
     return lw_type_array_aligned(types, view, align);
 }
 

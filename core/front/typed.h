@@ -18,8 +18,9 @@ typedef struct lw_front_options {
     bool guards;         /* an index outside a table, a tuple or a guarded argument raises */
     bool threads;   /* runs as a thread of a grid: indices, barriers, lanes have a meaning */
     bool procedure; /* a kernel: its function returns nothing (a value is E183) */
-    bool guard_dynamic; /* on the host: an index beyond shared memory sized at launch raises */
-    bool narrow;        /* every byte offset inside every array argument fits 31 bits */
+    bool returns_arrays; /* the user's function may return arrays of numbers */
+    bool guard_dynamic;  /* on the host: an index beyond shared memory sized at launch raises */
+    bool narrow;         /* every byte offset inside every array argument fits 31 bits */
     const char *readonly_help; /* what to do about a read-only argument, for messages; NULL: the
                                   usual advice */
 } lw_front_options;
@@ -144,6 +145,8 @@ not look below this node */
                         and constant describe one element; what it has that is not elementwise
                         is evaluated once, before the loop (core/front/lower/array_expression.c)
                       */
+    lw_type element; /* array expressions whose value is a new array, which is `type`: the type
+                        of one element; else BOTTOM */
     int8_t truth; /* conditions (also BOOLOP operands, patterns, CASEs): 1 always true, 0 always
                      false, -1 decided at run time */
 } lw_typed_node;
@@ -176,6 +179,8 @@ typedef struct lw_instance {
     uint32_t n_returns;
     bool can_raise;        /* has a live assert or raise, or calls one that has */
     bool prints;           /* has a live print, or calls one that has */
+    bool allocates;        /* makes arrays, or calls one that does: MemoryError is raised under
+                              errors="ignore", too */
     bool falls_off;        /* the end of the body can be reached */
     lw_typed_node *nodes;  /* indexed by tree node */
     LW_ARRAY(lw_web) webs; /* [0] unused */

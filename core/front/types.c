@@ -50,7 +50,7 @@ static bool
 same_shape(const lw_type_row *x, const lw_type_row *y)
 {
     if (x->ndim != y->ndim || x->layout != y->layout || x->readonly != y->readonly ||
-        x->align != y->align)
+        x->align != y->align || x->owned != y->owned)
         return false;
     if (x->shape == NULL || y->shape == NULL)
         return x->shape == y->shape;
@@ -283,6 +283,34 @@ lw_type_array_aligned(lw_types *types, lw_type array, uint32_t align)
     row = *lw_type_get(types, array);
     row.align = (uint8_t)(align < lw_type_align(types, row.elements[0]) ? align : 0);
     return intern(types, &row);
+}
+
+lw_type
+lw_type_array_owned(lw_types *types, lw_type array, bool owned)
+{
+    lw_type_row row;
+
+    if (lw_type_kind_of(types, array) != LW_TK_ARRAY)
+        return LW_T_BOTTOM;
+    row = *lw_type_get(types, array);
+    assert(!owned || row.shape == NULL); /* its parts end in the reference */
+    row.owned = owned;
+    return intern(types, &row);
+}
+
+bool
+lw_type_is_owned(const lw_types *types, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(types, type);
+
+    if (row == NULL || row->kind == LW_TK_ARRAY)
+        return row != NULL && row->owned;
+    if (row->kind != LW_TK_TUPLE && row->kind != LW_TK_FUNCTION)
+        return false;
+    for (uint32_t i = 0; i < row->n; i++)
+        if (lw_type_is_owned(types, row->elements[i]))
+            return true;
+    return false;
 }
 
 lw_type

@@ -83,6 +83,8 @@ typedef struct lw_type_row {
     uint8_t ndim, layout; /* ARRAY; layout: lw_layout. 0-d and 1-d contiguous count as C */
     bool readonly;        /* ARRAY and RECORD: assigning to it is E162; TUPLE: these are the
                              fields of a record, by value: t["name"] reads one, too */
+    bool owned; /* ARRAY: its memory was made in compiled code and is counted; the last
+                   part of a value is the reference (ptr; NULL: memory of others) */
     const int64_t *shape; /* ARRAY: constant extents (local, shared and captured tables; layout
                              C), or NULL. An extent of a dynamic shared array is not constant */
     uint8_t align; /* ARRAY: bytes that every element is known to be aligned to, where that is
@@ -119,6 +121,10 @@ lw_type lw_type_array(lw_types *types, lw_type element, uint32_t ndim, lw_layout
 lw_type lw_type_elementwise(lw_types *types, lw_dtype element, uint32_t ndim);
 /* The same array with another alignment of its elements (0: that of their type). */
 lw_type lw_type_array_aligned(lw_types *types, lw_type array, uint32_t align);
+/* The same array, or a view of it, whose memory is counted or not. */
+lw_type lw_type_array_owned(lw_types *types, lw_type array, bool owned);
+/* Whether it is such an array, or a tuple that has one. */
+bool lw_type_is_owned(const lw_types *types, lw_type type);
 /* Copies what `record` points to. */
 lw_type lw_type_record(lw_types *types, const lw_record *record, bool readonly);
 /* Bytes of an item in memory: of a scalar, a record, or an array of constant shape. */

@@ -623,6 +623,40 @@ lw_ir_local(lw_builder *b, uint32_t bytes, uint32_t align_bytes)
 }
 
 lw_ref
+lw_ir_owner(lw_builder *b)
+{
+    return lw_ir_emit(b, LW_OP_OWNER, LW_DT_ptr, 0, 0, 0);
+}
+
+lw_ref
+lw_ir_new(lw_builder *b, lw_ref owner, lw_ref n_bytes)
+{
+    assert(has_type(b, n_bytes, LW_DT_i64));
+    return lw_ir_emit(b, LW_OP_NEW, LW_DT_ptr, owner, n_bytes, 0);
+}
+
+void
+lw_ir_hold(lw_builder *b, lw_ref owner, lw_ref reference)
+{
+    assert(has_type(b, reference, LW_DT_ptr));
+    lw_ir_emit(b, LW_OP_HOLD, LW_DT_void, owner, reference, 0);
+}
+
+void
+lw_ir_take(lw_builder *b, lw_ref owner, lw_ref reference)
+{
+    assert(has_type(b, reference, LW_DT_ptr));
+    lw_ir_emit(b, LW_OP_TAKE, LW_DT_void, owner, reference, 0);
+}
+
+void
+lw_ir_retain(lw_builder *b, lw_ref reference)
+{
+    assert(has_type(b, reference, LW_DT_ptr));
+    lw_ir_emit(b, LW_OP_RETAIN, LW_DT_void, reference, 0, 0);
+}
+
+lw_ref
 lw_ir_shared(lw_builder *b, uint32_t bytes, uint32_t align_bytes)
 {
     return lw_ir_emit(b, LW_OP_SHARED, LW_DT_ptr, whole_words(bytes),

@@ -98,6 +98,12 @@ lw_ref lw_ir_lane(lw_builder *b, lw_ref vector, unsigned lane);
 
 /* memory that belongs to the function or module; align_bytes is a power of two */
 lw_ref lw_ir_local(lw_builder *b, uint32_t bytes, uint32_t align_bytes);
+/* counted memory; an owner of this function, new memory in it, references (ops.def) */
+lw_ref lw_ir_owner(lw_builder *b);
+lw_ref lw_ir_new(lw_builder *b, lw_ref owner, lw_ref n_bytes);
+void lw_ir_hold(lw_builder *b, lw_ref owner, lw_ref reference);
+void lw_ir_take(lw_builder *b, lw_ref owner, lw_ref reference);
+void lw_ir_retain(lw_builder *b, lw_ref reference);
 lw_ref lw_ir_shared(lw_builder *b, uint32_t bytes, uint32_t align_bytes);
 lw_ref lw_ir_dynamic(lw_builder *b);
 lw_ref lw_ir_data(lw_builder *b, const void *bytes, uint32_t n,

@@ -401,6 +401,18 @@ lw_ir_has_op(const lw_module *module, lw_op op)
 }
 
 bool
+lw_op_is_own_memory(lw_op op)
+{
+    return op == LW_OP_LOCAL || op == LW_OP_OWNER;
+}
+
+bool
+lw_ir_has_own_memory(const lw_module *module)
+{
+    return lw_ir_has_op(module, LW_OP_LOCAL) || lw_ir_has_op(module, LW_OP_OWNER);
+}
+
+bool
 lw_ir_prints(const lw_module *module)
 {
     return lw_ir_has_op(module, LW_OP_PRINT);

@@ -52,6 +52,8 @@ typedef struct lw_op_row {
 
 extern const lw_op_row lw_ops[LW_N_OPS];
 
+/* LOCAL and OWNER: variables of a function, which are the same in every iteration of a loop. */
+bool lw_op_is_own_memory(lw_op op);
 /* Whether a comparison (LT, LE, GT, GE, EQ, NE) is true for two values of which the first is
  * less than the second (order -1), equal (0) or greater (1). */
 bool lw_op_holds(lw_op comparison, int order);
@@ -238,6 +240,7 @@ lw_status lw_ir_local_bytes(const lw_module *module, uint32_t *out, lw_error *er
 bool lw_ir_uses_context(const lw_module *module);
 /* Whether any of its functions has this operation. */
 bool lw_ir_has_op(const lw_module *module, lw_op op);
+bool lw_ir_has_own_memory(const lw_module *module);
 /* Whether it holds a PRINT. */
 bool lw_ir_prints(const lw_module *module);
 /* Whether threads of a block wait for each other: BARRIER, or a KERNEL_CALL that is collective.

@@ -411,6 +411,23 @@ check_kernel_call(checker *c)
 }
 
 static lw_status
+check_counted(checker *c)
+{
+    const lw_inst *inst = c->inst;
+    bool owned = inst->op != LW_OP_RETAIN;
+
+    if (owned)
+        RULE(c->func->insts.data[inst->a].op == LW_OP_OWNER, "%%%u is no owner", inst->a);
+    if (inst->op == LW_OP_NEW) {
+        RULE(inst->type == LW_DT_ptr, "its type %s is not ptr", name_of((lw_dtype)inst->type));
+        RULE(type_of(c, inst->b) == LW_DT_i64, "its size is no i64");
+        return LW_OK;
+    }
+    RULE(type_of(c, owned ? inst->b : inst->a) == LW_DT_ptr, "its reference is no ptr");
+    return LW_OK;
+}
+
+static lw_status
 check_types(checker *c)
 {
     const lw_inst *inst = c->inst;
@@ -446,6 +463,11 @@ check_types(checker *c)
         RULE(is_scalar_type(type_of(c, inst->b)), "%%%u cannot be stored", inst->b);
         return LW_OK;
     case LW_OP_PACK: return check_pack(c);
+    case LW_OP_NEW:
+    case LW_OP_HOLD:
+    case LW_OP_TAKE:
+    case LW_OP_RETAIN: return check_counted(c);
+    case LW_OP_OWNER:
     case LW_OP_LOCAL:
     case LW_OP_SHARED:
     case LW_OP_DYNAMIC:

@@ -376,6 +376,8 @@ step(tracer *t, frame *f, uint32_t at)
     case LW_OP_STORE:
         see_store(t, f->values[inst->a], access_bytes(&f->func->insts.data[inst->b]));
         return;
+    case LW_OP_OWNER:
+    case LW_OP_NEW:
     case LW_OP_LOCAL:
     case LW_OP_DATA: *out = (value){.kind = POINTER, .array = ELSEWHERE}; return;
     case LW_OP_ATOMIC:

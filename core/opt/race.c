@@ -250,6 +250,8 @@ walk_inst(finder *f, lw_ref ref)
 
     switch (inst->op) {
     case LW_OP_PARAM: add(f, own, f->facts->params[inst->a]); break;
+    case LW_OP_OWNER:
+    case LW_OP_NEW:
     case LW_OP_LOCAL: add(f, own, LOCAL); break;
     case LW_OP_EQ:
     case LW_OP_NE:

@@ -172,7 +172,7 @@ run_item(maker *m, lw_ref i)
 static uint32_t
 loop_flags(const maker *m)
 {
-    if (m->loop->scalar->can_raise || lw_ir_has_op(m->module, LW_OP_LOCAL) ||
+    if (m->loop->scalar->can_raise || lw_ir_has_own_memory(m->module) ||
         lw_ir_has_op(m->module, LW_OP_ATOMIC) || lw_ir_prints(m->module))
         return 0;
     return lw_ir_has_op(m->module, LW_OP_LOOP) ? 0 : LW_LOOP_VECTORIZE;

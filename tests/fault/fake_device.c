@@ -293,6 +293,30 @@ done:
     return fake_leave(code);
 }
 
+static size_t limits[16];
+
+int
+cuCtxGetLimit(size_t *value, int limit)
+{
+    BEGIN("cuCtxGetLimit");
+    NEED(fake_current != NULL, INVALID_CONTEXT);
+    NEED(limit >= 0 && limit < 16, INVALID_VALUE);
+    *value = limits[limit];
+done:
+    return fake_leave(code);
+}
+
+int
+cuCtxSetLimit(int limit, size_t value)
+{
+    BEGIN("cuCtxSetLimit");
+    NEED(fake_current != NULL, INVALID_CONTEXT);
+    NEED(limit >= 0 && limit < 16, INVALID_VALUE);
+    limits[limit] = value;
+done:
+    return fake_leave(code);
+}
+
 int
 cuCtxSynchronize(void)
 {

@@ -243,6 +243,7 @@ derived_type(lw_infer_frame *f, const lw_type_row *row, uint32_t ndim, lw_layout
     lw_type type =
         lw_type_array(lw_types_of(f), row->elements[0], ndim, layout, row->readonly, shape);
 
+    type = lw_type_array_owned(lw_types_of(f), type, row->owned);
     return lw_type_array_aligned(lw_types_of(f), type, row->align);
 }
 

@@ -260,6 +260,29 @@ fail:
     return status;
 }
 
+/* ---- new arrays ---- */
+
+lw_status
+lw_infer_made_array(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+{
+    const lw_type_row row = *elementwise_row(f, out->type);
+    lw_type array;
+    lw_status status;
+
+    if (row.ndim == 0)
+        return lw_complain_new_array(f, node, out->type);
+    array = lw_type_array(lw_types_of(f), row.elements[0], row.ndim, LW_LAYOUT_C, false, NULL);
+    array = lw_type_array_owned(lw_types_of(f), array, true);
+    f->can_raise |= !f->run->typed->options.ignore_errors; /* shapes differ */
+    f->allocates = true;
+    LW_TRY(settle_store(f, node, 0));
+    f->nodes[node].element = (lw_type)row.elements[0];
+    f->nodes[node].type = array;
+    *out = (lw_infer_value){array, 0};
+fail:
+    return status;
+}
+
 /* ---- masks ---- */
 
 lw_status

@@ -601,10 +601,8 @@ lw_infer_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     lw_status status;
 
     LW_TRY(lw_infer_operand_expr(f, node, out));
-    if (lw_type_kind_of(lw_types_of(f), out->type) == LW_TK_ELEMENTWISE) {
-        LW_TRY(lw_complain_new_array(f, node, out->type));
-        *out = (lw_infer_value){LW_T_BOTTOM, 0};
-    }
+    if (lw_type_kind_of(lw_types_of(f), out->type) == LW_TK_ELEMENTWISE)
+        LW_TRY(lw_infer_made_array(f, node, out));
 fail:
     return status;
 }
@@ -622,6 +620,7 @@ lw_infer_operand_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     assert(f->run->depth > 0); /* lw_enter */
     f->run->depth--;
     f->nodes[node].type = out->type;
+    f->nodes[node].element = LW_T_BOTTOM;
     f->nodes[node].constant = out->constant;
 fail:
     return status;

@@ -28,6 +28,7 @@ walk(lw_infer_frame *f, bool report)
     f->changed = false;
     f->returns.n = f->return_nodes.n = 0;
     f->can_raise = false;
+    f->allocates = false;
     f->prints = false;
     f->loop = NULL;
     LW_TRY(lw_webs_begin_iteration(f));
@@ -127,6 +128,7 @@ infer_frame(lw_infer_frame *f, lw_infer_value *result)
     instance = &f->run->typed->instances.data[f->instance];
     instance->result = result->type;
     instance->can_raise = f->can_raise;
+    instance->allocates = f->allocates;
     instance->prints = f->prints;
     instance->falls_off = f->falls_off;
     LW_TRY(keep_returns(f, instance));

@@ -120,7 +120,7 @@ typedef struct lw_infer_frame {
     lw_infer_loop *loop;
     uint32_t source; /* the expression whose value is being assigned; 0: none */
     uint32_t region, iteration;
-    bool changed, report, can_raise, prints, falls_off, returns_none;
+    bool changed, report, can_raise, allocates, prints, falls_off, returns_none;
 } lw_infer_frame;
 
 typedef struct lw_arg {
@@ -329,6 +329,12 @@ lw_status lw_infer_shape_argument(lw_infer_frame *f, lw_name_id name, const lw_a
                                   int64_t *shape, uint32_t *ndim);
 lw_status lw_infer_dtype_argument(lw_infer_frame *f, lw_name_id name, const lw_arg *arg,
                                   lw_type *out);
+/* shaped(x, shape): the same elements as an array of another shape. */
+lw_status lw_infer_shaped(lw_infer_frame *f, lw_name_id name, const lw_arg *args,
+                          lw_infer_value *out);
+/* empty(shape, dtype): the shape may be known at run time only. */
+lw_status lw_infer_empty(lw_infer_frame *f, lw_name_id name, const lw_arg *args, uint32_t n,
+                         lw_infer_value *out);
 /* local(shape, dtype) */
 lw_status lw_infer_local(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
                          lw_infer_value *out);
@@ -389,6 +395,8 @@ lw_status lw_infer_array_comparison(lw_infer_frame *f, uint32_t node, lw_infer_v
 bool lw_name_is_elementwise(lw_name_id name);
 lw_status lw_infer_array_named(lw_infer_frame *f, uint32_t node, lw_name_id name,
                                const lw_arg *args, uint32_t n, lw_infer_value *out);
+/* The expression's value becomes a new array; *out has its type. */
+lw_status lw_infer_made_array(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
 /* E160: the value of the expression would be a new array. */
 lw_status lw_complain_new_array(lw_infer_frame *f, uint32_t node, lw_type type);
 /* Whether the target is `A[mask]`, where the mask is an array or array expression of bool; then

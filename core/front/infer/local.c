@@ -101,3 +101,66 @@ lw_infer_local(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *
 fail:
     return status;
 }
+
+/* ---- empty(shape, dtype) ---- */
+
+/* Of a shape: an integer, or a tuple of them. */
+static bool
+count_axes(lw_infer_frame *f, lw_type shape, uint32_t *ndim)
+{
+    const lw_type_row *row = lw_tuple_row(f, shape);
+
+    *ndim = row ? row->n : 1;
+    for (uint32_t i = 0; row && i < row->n; i++)
+        if (!lw_type_is_int(f, row->elements[i]))
+            return false;
+    return *ndim <= LW_MAX_ARRAY_DIMS && (row || lw_type_is_int(f, shape));
+}
+
+lw_status
+lw_infer_empty(lw_infer_frame *f, lw_name_id name, const lw_arg *args, uint32_t n,
+               lw_infer_value *out)
+{
+    lw_type element = LW_DT_f64, type;
+    uint32_t ndim;
+    lw_status status;
+
+    *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    if (n > 1 && args[1].entry != 0 && args[1].value.type != LW_T_NONE)
+        LW_TRY(lw_infer_dtype_argument(f, name, &args[1], &element));
+    if (args[0].value.type == LW_T_BOTTOM || element == LW_T_BOTTOM)
+        return LW_OK;
+    if (!count_axes(f, args[0].value.type, &ndim))
+        return lw_complain_argument(f, name, &args[0], "a shape: an int, or a tuple of ints",
+                                    NULL);
+    f->can_raise |= !f->run->typed->options.ignore_errors; /* a negative extent */
+    f->allocates = true;
+    type = lw_type_array(lw_types_of(f), element, ndim, LW_LAYOUT_C, false, NULL);
+    out->type = lw_type_array_owned(lw_types_of(f), type, true);
+fail:
+    return status;
+}
+
+lw_status
+lw_infer_shaped(lw_infer_frame *f, lw_name_id name, const lw_arg *args, lw_infer_value *out)
+{
+    const lw_type_row *found = lw_array_row(f, args[0].value.type);
+    lw_type_row row;
+    uint32_t ndim;
+
+    *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    if (args[0].value.type == LW_T_BOTTOM || args[1].value.type == LW_T_BOTTOM)
+        return LW_OK;
+    if (found == NULL)
+        return lw_complain_argument(f, name, &args[0], "an array", NULL);
+    if (!count_axes(f, args[1].value.type, &ndim))
+        return lw_complain_argument(f, name, &args[1], "a shape: an int, or a tuple of ints",
+                                    NULL);
+    row = *found;
+    out->type =
+        lw_type_array(lw_types_of(f), row.elements[0], ndim, LW_LAYOUT_C, row.readonly, NULL);
+    out->type = lw_type_array_owned(lw_types_of(f), out->type, row.owned);
+    out->type =
+        lw_type_array_aligned(lw_types_of(f), out->type, row.align ? row.align : UINT8_MAX);
+    return LW_OK;
+}

@@ -493,6 +493,20 @@ has_memory(lw_infer_frame *f, lw_type type)
     return false;
 }
 
+/* Whether it is an array of numbers, or a tuple of such arrays and of what has no memory. */
+static bool
+is_array_result(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
+
+    if (row == NULL || row->kind == LW_TK_ARRAY)
+        return row == NULL || row->elements[0] < LW_N_DTYPES;
+    for (uint32_t i = 0; row->kind == LW_TK_TUPLE && i < row->n; i++)
+        if (!is_array_result(f, row->elements[i]))
+            return false;
+    return row->kind != LW_TK_RECORD;
+}
+
 /* What the user's own function may return. */
 static lw_status
 check_entry_returned(lw_infer_frame *f, uint32_t node, lw_type type)
@@ -505,6 +519,8 @@ check_entry_returned(lw_infer_frame *f, uint32_t node, lw_type type)
         return lw_complain(
             f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
             "write it into an array argument: `out[i] = ...`", "a kernel returns no value");
+    if (f->run->typed->options.returns_arrays && is_array_result(f, type))
+        return LW_OK;
     if (has_memory(f, type))
         return lw_complain(
             f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),

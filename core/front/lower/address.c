@@ -215,6 +215,7 @@ static bool
 may_be_dynamic(const lw_lower_frame *f, lw_ref address)
 {
     switch (root_of(f, address)->op) {
+    case LW_OP_NEW:
     case LW_OP_LOCAL:
     case LW_OP_SHARED:
     case LW_OP_DATA: return false;
@@ -229,7 +230,7 @@ guarded_address(const lw_lower_frame *f, lw_ref address)
 {
     const lw_inst *inst = root_of(f, address);
 
-    return inst->op != LW_OP_LOCAL && inst->op != LW_OP_SHARED &&
+    return inst->op != LW_OP_LOCAL && inst->op != LW_OP_NEW && inst->op != LW_OP_SHARED &&
            (inst->op != LW_OP_PARAM || f->instance != 1 || inst->a >= f->guarded.n ||
             f->guarded.data[inst->a]);
 }
@@ -257,7 +258,8 @@ may_be_view_of_table(const lw_lower_frame *f, lw_lower_value array)
     if (!f->l->typed->all_guarded || !row->readonly || f->b.func == NULL || array.n == 0)
         return false;
     op = (lw_op)root_of(f, array.parts[0])->op;
-    return op != LW_OP_LOCAL && op != LW_OP_SHARED && (op != LW_OP_PARAM || f->instance != 1);
+    return op != LW_OP_LOCAL && op != LW_OP_NEW && op != LW_OP_SHARED &&
+           (op != LW_OP_PARAM || f->instance != 1);
 }
 
 static bool

@@ -130,7 +130,8 @@ span_of(lw_lower_frame *f, uint32_t slice, lw_ref extent)
 /* The parts of an array of any shape while they are collected. */
 typedef struct view_parts {
     lw_ref address, extents[LW_MAX_ARRAY_DIMS], strides[LW_MAX_ARRAY_DIMS];
-    lw_ref offset; /* how far the address moves; 0: not at all */
+    lw_ref offset;    /* how far the address moves; 0: not at all */
+    lw_ref reference; /* to the memory, where it is counted; else 0 */
     uint32_t ndim;
 } view_parts;
 
@@ -146,7 +147,7 @@ static lw_lower_value
 view_value(lw_lower_frame *f, const view_parts *v, lw_type type)
 {
     const lw_type_row *row = lw_array_row_of(f, type);
-    lw_ref parts[1 + 2 * LW_MAX_ARRAY_DIMS] = {v->address};
+    lw_ref parts[2 + 2 * LW_MAX_ARRAY_DIMS] = {v->address};
 
     if (row->shape)
         return lw_value_of(f, type, parts, 1);
@@ -154,7 +155,19 @@ view_value(lw_lower_frame *f, const view_parts *v, lw_type type)
         parts[1 + i] = v->extents[i];
         parts[1 + row->ndim + i] = v->strides[i];
     }
-    return lw_value_of(f, type, parts, 1 + 2u * row->ndim);
+    if (row->owned)
+        parts[1 + 2u * row->ndim] = v->reference ? v->reference : lw_ir_zero(&f->b, LW_DT_ptr);
+    return lw_value_of(f, type, parts, 1 + 2u * row->ndim + row->owned);
+}
+
+/* A view of the array whose axes are still to be named. */
+static view_parts
+view_of(lw_lower_frame *f, lw_lower_value array, lw_ref address)
+{
+    const lw_type_row *row = lw_array_row_of(f, array.type);
+
+    return (view_parts){.address = address,
+                        .reference = row->owned ? lw_part_at(&array, 1 + 2u * row->ndim) : 0};
 }
 
 /* Add one axis of the array, or a new one, to the view. */
@@ -197,7 +210,7 @@ pick_axis(lw_lower_frame *f, lw_lower_value array, const lw_index_items *it, uin
 static lw_lower_value
 lower_view(lw_lower_frame *f, lw_lower_value array, const lw_index_items *it, lw_type type)
 {
-    view_parts v = {0};
+    view_parts v = view_of(f, array, 0);
     uint32_t axis = 0;
 
     for (uint32_t i = 0; i < it->index.n; i++) {
@@ -214,9 +227,9 @@ lw_lower_value
 lw_array_convert(lw_lower_frame *f, lw_lower_value array, lw_type to)
 {
     const lw_type_row *from = lw_array_row_of(f, array.type), *row = lw_array_row_of(f, to);
-    view_parts v = {.address = lw_part_at(&array, 0)};
+    view_parts v = view_of(f, array, lw_part_at(&array, 0));
 
-    if (row->shape == NULL && from->shape == NULL)
+    if (row->shape == NULL && from->shape == NULL && row->owned == from->owned)
         return (lw_lower_value){.type = to, .n = array.n, .parts = array.parts};
     for (uint32_t i = 0; i < from->ndim && row->shape == NULL; i++)
         keep_axis(&v, lw_array_extent(f, array, i), lw_array_stride(f, array, i));
@@ -242,7 +255,7 @@ lw_lower_array_subscript(lw_lower_frame *f, uint32_t node, lw_lower_value array)
 static lw_lower_value
 transposed(lw_lower_frame *f, lw_lower_value array, lw_type type)
 {
-    view_parts v = {.address = lw_part_at(&array, 0)};
+    view_parts v = view_of(f, array, lw_part_at(&array, 0));
 
     for (uint32_t i = lw_array_row_of(f, array.type)->ndim; i-- > 0;)
         keep_axis(&v, lw_array_extent(f, array, i), lw_array_stride(f, array, i));
@@ -296,7 +309,7 @@ lw_lower_array_item(lw_lower_frame *f, lw_lower_value array, lw_ref k, lw_type t
     lw_dtype offset = lw_offset_type(f);
     lw_ref bytes = lw_offset_product(&f->b, lw_offset_cast(&f->b, offset, k),
                                      lw_array_stride_in(f, array, 0, offset));
-    view_parts v = {.address = lw_address_moved(&f->b, lw_part_at(&array, 0), bytes)};
+    view_parts v = view_of(f, array, lw_address_moved(&f->b, lw_part_at(&array, 0), bytes));
 
     if (lw_array_row_of(f, array.type)->ndim == 1)
         return lw_lower_load(f, type, v.address, lw_array_align_of(f, array.type));

@@ -371,6 +371,56 @@ lw_lower_array_store(lw_lower_frame *f, uint32_t target, uint32_t node)
     store_array(f, s);
 }
 
+/* The extents of what the arrays broadcast to, and the type of their array. */
+static void
+broadcast(lw_lower_frame *f, const array_store *s, uint32_t ndim, lw_ref *extents)
+{
+    lw_builder *b = &f->b;
+
+    for (uint32_t axis = 0; axis < ndim; axis++)
+        extents[axis] = 0;
+    for (uint32_t i = 0; i < s->leaves.n; i++) {
+        lw_lower_value leaf = s->leaves.values[i];
+        uint32_t n = lw_is_array(f, leaf) ? lw_array_row_of(f, leaf.type)->ndim : 0;
+
+        for (uint32_t axis = 0; axis < n; axis++) {
+            lw_ref *so_far = &extents[ndim - n + axis];
+            lw_ref extent = lw_array_extent(f, leaf, axis), one;
+            if (*so_far == 0) {
+                *so_far = extent;
+            } else if (*so_far != extent) {
+                one = lw_ir_compare(b, LW_OP_EQ, *so_far, lw_const64(f, 1));
+                *so_far = lw_ir_select(b, one, extent, *so_far);
+            }
+        }
+    }
+}
+
+lw_lower_value
+lw_lower_made_array(lw_lower_frame *f, uint32_t node)
+{
+    array_store *s = store_of(f, node);
+    lw_type type = lw_typed_at(f, node)->type;
+    lw_ref extents[LW_MAX_ARRAY_DIMS];
+    uint32_t outer_node = f->made_node;
+    lw_typed_node outer = f->made;
+
+    if (s == NULL)
+        return (lw_lower_value){.type = type};
+    lw_lower_set_loc(f, node);
+    broadcast(f, s, lw_array_row_of(f, type)->ndim, extents);
+    s->to = lw_lower_new_array(f, type, extents);
+    f->made = *lw_typed_at(f, node);
+    f->made.type = f->made.element;
+    f->made_node = node;
+    describe_operation(f, s);
+    if (!lw_lower_has_failed(f))
+        store_apart(f, s);
+    f->made_node = outer_node;
+    f->made = outer;
+    return s->to;
+}
+
 void
 lw_lower_augmented_array(lw_lower_frame *f, uint32_t node, lw_lower_value to)
 {

@@ -206,7 +206,9 @@ lower_call_instance(lw_lower_frame *f, uint32_t node)
     lw_ref *parts = lw_arena_take(f->l->arena, (n + 1) * sizeof *parts);
     for (uint32_t i = 0; parts && i < n; i++)
         parts[i] = lw_ir_result(&f->b, call, i + (raises ? 1 + f->l->n_raise_words : 0));
-    return (lw_lower_value){.type = callee->result, .n = parts ? n : 0, .parts = parts};
+    lw_lower_value result = {.type = callee->result, .n = parts ? n : 0, .parts = parts};
+    lw_lower_take(f, result);
+    return result;
 }
 
 /* dtype(x), or dtype() which is zero. */
@@ -531,6 +533,8 @@ lower_walrus(lw_lower_frame *f, uint32_t node)
     /* `a and (y := b)` assigns in a region that ends before y is used: a slot outlives the
      * region */
     f->slotted[web] = true;
+    if (lw_type_is_owned(f->l->types, f->inst->webs.data[web].type))
+        lw_lower_refuse_walrus(f, node);
     lw_lower_assign(f, n->a, value);
     return value;
 }
@@ -588,7 +592,9 @@ lw_lower_expression(lw_lower_frame *f, uint32_t node)
     if (t->constant)
         return lw_value_constant(f, t->constant, t->type);
     lw_lower_set_loc(f, node);
-    lw_lower_value value = lower_kind(f, node);
+    lw_lower_value value = t->element != LW_T_BOTTOM && node != f->made_node
+                               ? lw_lower_made_array(f, node)
+                               : lower_kind(f, node);
     f->node = outer;
     f->b.loc = loc;
     return value;

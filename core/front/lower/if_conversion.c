@@ -155,6 +155,8 @@ lw_cost_expression(lw_lower_frame *f, uint32_t node)
 
     if (node == 0 || lw_typed_at(f, node)->constant)
         return 0;
+    if (lw_typed_at(f, node)->element != LW_T_BOTTOM)
+        return LW_COST_NEVER; /* a new array */
     if (lw_lower_calls_method(f, node))
         return cost_call(f, node);
     switch (n->kind) {

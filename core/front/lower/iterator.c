@@ -282,6 +282,7 @@ of_array(lw_lower_frame *f, lw_lower_value array, lw_type item)
 {
     lw_ref count = lw_ir_cast(&f->b, LW_DT_u64, lw_array_extent(f, array, 0));
 
+    lw_lower_guard(f, array); /* the loop may assign to the variable that it was read from */
     return (lw_iterator){.kind = LW_OVER_ARRAY,
                          .type = array.type,
                          .item = item,
@@ -296,6 +297,7 @@ of_value(lw_lower_frame *f, lw_lower_value tuple, lw_type item)
 
     if (lw_type_kind_of(f->l->types, tuple.type) == LW_TK_ARRAY)
         return of_array(f, tuple, item);
+    lw_lower_guard(f, tuple);
     if (lw_value_is_tuple(&tuple, f))
         it.n_fixed = lw_type_get(f->l->types, tuple.type)->n;
     else

@@ -299,6 +299,8 @@ lw_lower_kernel(lw_lower_frame *f, uint32_t node)
     case LW_RULE_MATCH: return lower_match(&c);
     case LW_RULE_LOCAL:
     case LW_RULE_SHARED: return lower_own_array(&c);
+    case LW_RULE_NEW_ARRAY:
+        return row->impl == LW_IMPL_SHAPED ? lw_lower_shaped(f, node) : lw_lower_empty(f, node);
     case LW_RULE_CONST_ARRAY: return lw_lower_argument(f, node, 0);
     case LW_RULE_ATOMIC: return lw_lower_atomic(f, node);
     case LW_RULE_LIBDEVICE: return lw_lower_libdevice(f, node);

@@ -25,7 +25,7 @@ const lw_typed_node *
 lw_typed_at(const lw_lower_frame *f, uint32_t node)
 {
     assert(node < f->l->tree->nodes.n);
-    return &f->inst->nodes[node];
+    return node == f->made_node && node != 0 ? &f->made : &f->inst->nodes[node];
 }
 
 uint32_t
@@ -154,6 +154,11 @@ entry_parts(lw_lower_frame *f, lw_lower_value value, lw_ref *out)
         return 0;
     leaves_of(types, f->inst->result, leaves);
     for (uint32_t i = 0; i < n; i++) {
+        if (lw_type_kind_of(types, leaves[i]) == LW_TK_ARRAY) {
+            for (uint32_t k = 0; k < lw_parts_of(types, leaves[i]) && from < value.n; k++)
+                out[to++] = value.parts[from++];
+            continue;
+        }
         lw_dtype given = lw_type_stored(types, leaves[i]);
         lw_dtype wanted = f->l->out_types ? f->l->out_types[i] : given;
         if (from + lw_parts_of(types, leaves[i]) > value.n)
@@ -204,6 +209,7 @@ lw_lower_return(lw_lower_frame *f, lw_lower_value value)
         return;
     if (f->can_raise)
         at = status_of(f, first_status(f, lw_ir_zero(&f->b, LW_DT_i32)), NULL, 0, results);
+    lw_lower_give(f, value);
     if (is_entry(f))
         at += entry_parts(f, value, results + at);
     for (uint32_t i = 0; !is_entry(f) && i < value.n; i++)
@@ -411,7 +417,7 @@ lw_instance_raises(lw_lowering *l, uint32_t instance)
     l->raising[instance] = 1;
     if (!options->ignore_errors)
         raises = inst->can_raise || (options->checks & LW_CHECKS_RAISING) != 0;
-    raises |= options->guard_dynamic;
+    raises |= options->guard_dynamic || inst->allocates;
     for (uint32_t i = 1; i < l->tree->nodes.n && !raises && !options->ignore_errors; i++)
         raises = node_raises(l, inst, i);
     l->raising[instance] = raises ? 2 : 1;
@@ -558,10 +564,11 @@ lw_lower_frame_init(lw_lower_frame *f, lw_lowering *l, uint32_t instance)
     *f = (lw_lower_frame){.l = l, .inst = inst, .instance = instance, .unrolled = 1};
     f->fn = &l->tree->fns.data[inst->fn];
     f->can_raise = lw_instance_raises(l, instance);
+    f->owners = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->owners);
     f->webs = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->webs);
     f->slotted = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->slotted);
     f->iterators = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->iterators);
-    return f->webs != NULL && f->slotted != NULL && f->iterators != NULL;
+    return f->owners != NULL && f->webs != NULL && f->slotted != NULL && f->iterators != NULL;
 }
 
 uint32_t
@@ -635,11 +642,23 @@ describe_outputs(lw_lowering *l, lw_scalar *scalar)
     lw_type *leaves = lw_arena_take(l->arena, (n + 1) * sizeof *leaves);
     lw_dtype *out = lw_arena_take(l->arena, (n + 1) * sizeof *out);
 
-    if (leaves == NULL || out == NULL)
+    lw_array_result *arrays = lw_arena_take(l->arena, (n + 1) * sizeof *arrays);
+    bool any = false;
+
+    if (leaves == NULL || out == NULL || arrays == NULL)
         return LW_ERR_OUT_OF_MEMORY;
     leaves_of(l->types, result, leaves);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
+        const lw_type_row *row = lw_type_get_kind(l->types, leaves[i], LW_TK_ARRAY);
         out[i] = l->out_types ? l->out_types[i] : lw_type_stored(l->types, leaves[i]);
+        scalar->n_out_parts += lw_parts_of(l->types, leaves[i]);
+        any |= row != NULL;
+        if (row == NULL)
+            continue;
+        out[i] = (lw_dtype)row->elements[0];
+        arrays[i] = (lw_array_result){true, row->readonly, row->owned, row->ndim};
+    }
+    scalar->arrays = any ? arrays : NULL;
     scalar->out = out;
     scalar->n_out = n;
     return LW_OK;
@@ -726,8 +745,9 @@ fail:
 static bool
 may_defer(const lw_module *module)
 {
-    static const lw_op lasting[] = {LW_OP_LOOP,        LW_OP_STORE,     LW_OP_ATOMIC,
-                                    LW_OP_KERNEL_CALL, LW_OP_HOST_CALL, LW_OP_PRINT};
+    static const lw_op lasting[] = {LW_OP_LOOP,  LW_OP_STORE,       LW_OP_ATOMIC,
+                                    LW_OP_OWNER, LW_OP_KERNEL_CALL, LW_OP_HOST_CALL,
+                                    LW_OP_PRINT};
 
     for (size_t i = 0; i < sizeof lasting / sizeof *lasting; i++)
         if (lw_ir_has_op(module, lasting[i]))

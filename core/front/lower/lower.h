@@ -25,12 +25,21 @@ typedef struct lw_arg_parts {
     const bool *written;       /* whether the function may write through it */
 } lw_arg_parts;
 
+/* A result that is an array: its parts (core/front/types.h) stand in its place. */
+typedef struct lw_array_result {
+    bool is_array; /* else it is a number */
+    bool readonly, owned;
+    uint8_t ndim;
+} lw_array_result;
+
 typedef struct lw_scalar {
     lw_module *module;
     uint32_t body; /* function number of the scalar function */
     uint32_t n_in, n_out;
-    const lw_dtype *in, *out; /* public dtypes (complex stays c64 / c128), in the module's
-                                 arena; for kernels see args */
+    const lw_dtype *in, *out;      /* public dtypes (complex stays c64 / c128), in the module's
+                                      arena; for kernels see args; of an array: of its elements */
+    const lw_array_result *arrays; /* by result; NULL: all are numbers */
+    uint32_t n_out_parts;          /* of all results */
     bool can_raise; /* result 0 of the function is then an i32 status: 0 or raises index + 1 */
     uint32_t n_raise_words; /* so many results after the status are the numbers that it carries
                                (u64) */

@@ -77,6 +77,10 @@ typedef struct lw_lower_frame {
     uint32_t instance;
     const lw_fn *fn;
     lw_builder b;
+    const lw_ref **owners; /* by web: the owners of what it holds; NULL = none yet */
+    uint32_t made_node;    /* the array expression of which an element is evaluated, which
+                              otherwise is an array of its own; 0: none */
+    lw_typed_node made;    /* as it is for one element */
     const lw_ref **webs; /* by web: its value's parts (single) or its slots; NULL = none yet */
     bool *slotted;       /* by web: kept in slots although it has one definition */
     const struct lw_iterator **iterators; /* by web: of variables that hold ranges */
@@ -244,6 +248,25 @@ uint32_t lw_lower_region_open(lw_lower_frame *f, bool loop); /* BLOCK or LOOP; i
 void lw_lower_region_close(lw_lower_frame *f);
 void lw_block_leave(lw_lower_frame *f, uint32_t region);
 
+/* ---- counted.c ---- */
+/* An owner for each reference of a value of this type. */
+const lw_ref *lw_lower_owners(lw_lower_frame *f, lw_type type);
+/* These owners hold what the value refers to, and no longer what they held. */
+void lw_lower_hold(lw_lower_frame *f, const lw_ref *owners, lw_lower_value value);
+/* Hold the value until it is let go; NULL: it needs no guard. */
+const lw_ref *lw_lower_guard(lw_lower_frame *f, lw_lower_value value);
+void lw_lower_unguard(lw_lower_frame *f, const lw_ref *owners, lw_type type);
+/* The references of a call's result become this function's. */
+void lw_lower_take(lw_lower_frame *f, lw_lower_value value);
+/* The references of what is returned become the caller's. */
+void lw_lower_give(lw_lower_frame *f, lw_lower_value value);
+/* E160: `:=` would release an array that the same expression may have read before. */
+void lw_lower_refuse_walrus(lw_lower_frame *f, uint32_t node);
+/* A new array; extents: i64, not negative. MemoryError if there is no memory for it. */
+lw_lower_value lw_lower_new_array(lw_lower_frame *f, lw_type type, const lw_ref *extents);
+lw_lower_value lw_lower_empty(lw_lower_frame *f, uint32_t node);
+lw_lower_value lw_lower_shaped(lw_lower_frame *f, uint32_t node);
+
 /* ---- escape.c ---- */
 /* E102 when the function, which is complete now, returns memory of its own. */
 void lw_check_escapes(lw_lower_frame *f);
@@ -295,6 +318,8 @@ lw_lower_value lw_lower_target_array(lw_lower_frame *f, uint32_t target);
 /* ---- array_expression.c ---- */
 /* target = node, where node is an array expression. */
 void lw_lower_array_store(lw_lower_frame *f, uint32_t target, uint32_t node);
+/* The new array that is the value of an array expression. */
+lw_lower_value lw_lower_made_array(lw_lower_frame *f, uint32_t node);
 /* An AUGASSIGN of the array `to`. */
 void lw_lower_augmented_array(lw_lower_frame *f, uint32_t node, lw_lower_value to);
 /* A[mask] = value, and its AUGASSIGN. */

@@ -1,6 +1,6 @@
 /* Records in memory: fields are read and written in place; views of one field of every item;
  * copies. Nothing is assumed about an address beyond what the record's type promises. */
-#include "core/front/lower/lower_internal.h"
+#include "core/front/lower/address.h"
 
 #include "core/front/records.h"
 
@@ -156,7 +156,8 @@ field_of_every_item(lw_lower_frame *f, lw_lower_value array, const lw_record_fie
     const lw_types *types = f->l->types;
     uint32_t n = lw_type_get(types, array.type)->ndim, m = lw_type_get(types, type)->ndim;
     const lw_type_row *sub = lw_type_get(types, field->type);
-    lw_ref parts[1 + 2 * LW_MAX_ARRAY_DIMS];
+    lw_ref parts[2 + 2 * LW_MAX_ARRAY_DIMS];
+    bool owned = lw_type_get(types, type)->owned;
     int64_t step = m > n ? lw_type_bytes(types, sub->elements[0]) : 0;
 
     parts[0] = moved(&f->b, array.n ? array.parts[0] : 0, field->offset);
@@ -169,7 +170,9 @@ field_of_every_item(lw_lower_frame *f, lw_lower_value array, const lw_record_fie
         parts[1 + m + i] = lw_ir_int(&f->b, LW_DT_i64, step);
         step *= sub->shape[i - n];
     }
-    return lw_value_of(f, type, parts, 1 + 2 * m);
+    if (owned)
+        parts[1 + 2 * m] = lw_part_at(&array, 1 + 2 * n);
+    return lw_value_of(f, type, parts, 1 + 2 * m + owned);
 }
 
 /* Attributes that arrays have besides the fields of their items. */

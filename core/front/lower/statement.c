@@ -38,6 +38,11 @@ void
 lw_lower_web_write(lw_lower_frame *f, uint32_t web, lw_lower_value value)
 {
     value = lw_value_convert(f, value, web_at(f, web)->type);
+    if (f->converted_arms == 0 && lw_type_is_owned(f->l->types, value.type)) {
+        if (f->owners[web] == NULL)
+            f->owners[web] = lw_lower_owners(f, value.type);
+        lw_lower_hold(f, f->owners[web], value);
+    }
     f->iterators[web] = value.iterator;
     if (value.iterator && !web_at(f, web)->single)
         lw_lower_fail(f, f->node, "a range in a variable that is assigned more than once");
@@ -194,7 +199,12 @@ lw_lower_assign(lw_lower_frame *f, uint32_t target, lw_lower_value value)
         if (web != 0)
             lw_lower_web_write(f, web, value);
         return;
-    case LW_NODE_TUPLE: assign_tuple(f, target, value); return;
+    case LW_NODE_TUPLE: {
+        const lw_ref *guard = lw_lower_guard(f, value);
+        assign_tuple(f, target, value);
+        lw_lower_unguard(f, guard, value.type);
+        return;
+    }
     case LW_NODE_SUBSCRIPT:
     case LW_NODE_ATTRIBUTE: lw_lower_memory_store(f, target, value); return;
     default: lw_lower_fail(f, target, "an assignment to this"); return;
@@ -216,7 +226,7 @@ lower_assign(lw_lower_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_at(f, node);
 
-    if (lw_typed_at(f, n->a)->elementwise) {
+    if (lw_typed_at(f, n->a)->elementwise && lw_typed_at(f, n->a)->element == LW_T_BOTTOM) {
         lw_lower_array_store(f, lw_list_at(f, n->b), n->a);
         return;
     }

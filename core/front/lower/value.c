@@ -35,6 +35,15 @@ is_address(lw_type_kind kind)
     return kind == LW_TK_ARRAY || kind == LW_TK_RECORD;
 }
 
+/* Whether this part of an array is the reference to its memory. */
+static bool
+is_reference(const lw_types *types, lw_type type, uint32_t i)
+{
+    const lw_type_row *row = lw_type_get_kind(types, type, LW_TK_ARRAY);
+
+    return row != NULL && row->owned && i == 1 + 2u * row->ndim;
+}
+
 uint32_t
 lw_parts_of(const lw_types *types, lw_type type)
 {
@@ -50,7 +59,7 @@ lw_parts_of(const lw_types *types, lw_type type)
     if (is_compile_time(kind))
         return 0;
     if (kind == LW_TK_ARRAY && lw_type_get(types, type)->shape == NULL)
-        return 1 + 2u * lw_type_get(types, type)->ndim;
+        return 1 + 2u * lw_type_get(types, type)->ndim + lw_type_get(types, type)->owned;
     if (is_address(kind))
         return 1;
     return lw_is_complex(lw_type_stored(types, type)) ? 2 : 1;
@@ -71,7 +80,7 @@ lw_part_types(const lw_types *types, lw_type type, lw_dtype *out)
     }
     for (uint32_t i = 0; i < n; i++) {
         if (is_address(lw_type_kind_of(types, type)))
-            out[i] = i ? LW_DT_i64 : LW_DT_ptr;
+            out[i] = i == 0 || is_reference(types, type, i) ? LW_DT_ptr : LW_DT_i64;
         else
             out[i] = lw_dtypes[lw_type_stored(types, type)].parts;
     }

@@ -40,6 +40,44 @@ static const array_function numpy_functions[] = {
     {"searchsorted", "searchsorted", 0, 0, true},
 };
 
+/* Functions of NumPy that make arrays: lanewise/_new_arrays.py. */
+static const array_function makers[] = {
+    {"zeros", "zeros", 0, 0, false},
+    {"ones", "ones", 0, 0, false},
+    {"full", "full", 0, 0, false},
+    {"arange", "arange", 0, 0, false},
+    {"linspace", "linspace", 0, 0, false},
+    {"eye", "eye", 0, 0, false},
+    {"identity", "identity", 0, 0, false},
+    {"array", "array", 0, 0, false},
+    {"empty_like", "empty_like", 1, ANY_AXES, false},
+    {"zeros_like", "zeros_like", 1, ANY_AXES, false},
+    {"ones_like", "ones_like", 1, ANY_AXES, false},
+    {"full_like", "full_like", 1, ANY_AXES, false},
+    {"copy", "copy", 1, ANY_AXES, true},
+    {"astype", "astype", 1, ANY_AXES, true},
+    {"reshape", "reshape", 1, ANY_AXES, true},
+    {"ravel", "ravel", 1, ANY_AXES, true},
+    {"cumsum", "cumsum", 1, ANY_AXES, true},
+    {"cumprod", "cumprod", 1, ANY_AXES, true},
+    {"diff", "diff", 1, 1, false},
+    {"sort", "sorted_copy", 1, 1, false},
+    {"argsort", "argsort", 1, 1, true},
+    {"flip", "flip", 1, 1, false},
+    {"concatenate", "concatenate", 0, 0, false},
+    {"stack", "stack", 0, 0, false},
+    {"repeat", "repeat", 1, ANY_AXES, true},
+    {"outer", "outer", 2, ANY_AXES, false},
+    {"nonzero", "nonzero", 1, 1, true},
+    {"flatnonzero", "flatnonzero", 1, ANY_AXES, false},
+};
+
+/* Methods of theirs that NumPy has no function of. */
+static const array_function methods_of_makers[] = {
+    {"flatten", "flatten", 1, ANY_AXES, true},
+    {"fill", "fill", 1, ANY_AXES, true},
+};
+
 /* What the leading parameters of NumPy's functions without n_arrays are, as in lw_fn. */
 static const struct {
     const char *name, *takes;
@@ -84,13 +122,22 @@ find(const array_function *rows, size_t n, const char *name)
     return NULL;
 }
 
+#define IN(rows, row) ((row) >= (rows) && (row) < (rows) + sizeof(rows) / sizeof *(rows))
+
+static bool
+is_maker(const array_function *row)
+{
+    return IN(makers, row) || IN(methods_of_makers, row);
+}
+
 #define FIND(rows, name) find(rows, sizeof(rows) / sizeof *(rows), name)
 
 /* The fn of the row's helper; 0: stop. shown: the name by which the user calls it. */
 static uint32_t
 helper_of(lw_reader *r, const array_function *row, const char *shown)
 {
-    PyObject *helper = lw_service_find(LW_SERVICE_ARRAY_FUNCTIONS, row->helper);
+    PyObject *helper = lw_service_find(
+        is_maker(row) ? LW_SERVICE_NEW_ARRAYS : LW_SERVICE_ARRAY_FUNCTIONS, row->helper);
     uint32_t fn = helper ? lw_read_function_constant(r, helper, NULL, NULL) : lw_read_failed(r);
 
     Py_XDECREF(helper);
@@ -125,6 +172,9 @@ row_of(PyObject *object)
                                 : is_numpy   ? FIND(numpy_functions, text)
                                              : FIND(math_functions, text);
 
+    if (row == NULL && text != NULL && is_numpy)
+        row = FIND(makers, text);
+
     Py_XDECREF(name);
     lw_read_clear();
     return row;
@@ -138,8 +188,8 @@ lw_read_array_function(lw_reader *r, PyObject *object)
 
     if (row == NULL)
         return 0;
-    PyOS_snprintf(shown, sizeof shown, "%s.%s",
-                  row->n_arrays || takes_of(row) ? "numpy" : "math", row->name);
+    PyOS_snprintf(shown, sizeof shown, "%s.%s", IN(math_functions, row) ? "math" : "numpy",
+                  row->name);
     return helper_of(r, row, shown);
 }
 
@@ -179,9 +229,11 @@ lw_read_maybe_array_function(lw_reader *r, uint32_t callee, const lw_read_items 
     const array_function *row = NULL;
 
     if (node->kind == LW_NODE_ATTRIBUTE) {
-        row = FIND(numpy_functions, r->tree->constants.data[node->b].text);
-        if (row == NULL)
-            row = FIND(methods_in_place, r->tree->constants.data[node->b].text);
+        const char *name = r->tree->constants.data[node->b].text;
+        row = FIND(numpy_functions, name);
+        row = row ? row : FIND(methods_in_place, name);
+        row = row ? row : FIND(makers, name);
+        row = row ? row : FIND(methods_of_makers, name);
         return row == NULL || !row->is_method || keep_array_function(r, row, row->name);
     }
     if (object == NULL || !may_be_array(r, items) || !is_from(object, "builtins") ||

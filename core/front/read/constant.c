@@ -562,18 +562,11 @@ is_one_of(const char *name, const char *const *names)
 static const char *
 hint_for_numpy(PyObject *object)
 {
-    static const char *const makers[] = {"empty", "zeros",      "ones",       "full",
-                                         "array", "zeros_like", "empty_like", "ones_like",
-                                         "eye",   "arange",     "full_like",  NULL};
-    static const char *const array_functions[] = {
-        "cumsum", "cumprod", "median", "sort", "argsort", "nansum", "nanmax", "nanmin", NULL};
+    static const char *const array_functions[] = {"median", "nansum", "nanmax", "nanmin", NULL};
     PyObject *text = comes_from(object, "numpy") ? attribute_text(object, "__name__") : NULL;
     const char *name = text ? PyUnicode_AsUTF8(text) : NULL, *hint = NULL;
 
-    if (name != NULL && is_one_of(name, makers))
-        hint = "`lw.local(shape, dtype)` is a small array of this call, its shape constant; "
-               "an array made outside of the function is a constant table";
-    else if (name != NULL && is_one_of(name, array_functions))
+    if (name != NULL && is_one_of(name, array_functions))
         hint = "write the loop over the elements";
     lw_read_clear();
     Py_XDECREF(text);

@@ -150,7 +150,7 @@ is_straight(const lw_func *func)
 {
     for (uint32_t i = 1; i + 1 < func->insts.n; i++) {
         lw_op op = (lw_op)func->insts.data[i].op;
-        if (op == LW_OP_LOCAL || op == LW_OP_CALL || lw_ops[op].class == LW_CLASS_FLOW)
+        if (lw_op_is_own_memory(op) || op == LW_OP_CALL || lw_ops[op].class == LW_CLASS_FLOW)
             return false;
     }
     return func->insts.n > 1 && func->insts.n <= MOST_STRAIGHT;
@@ -162,7 +162,7 @@ has_loops(const lw_func *func)
     bool loops = false;
 
     for (uint32_t i = 1; i < func->insts.n; i++) {
-        if (func->insts.data[i].op == LW_OP_LOCAL)
+        if (lw_op_is_own_memory((lw_op)func->insts.data[i].op))
             return false;
         loops |= func->insts.data[i].op == LW_OP_LOOP;
     }

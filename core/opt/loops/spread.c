@@ -381,6 +381,7 @@ is_pure(const lw_module *module, const lw_func *func, uint32_t *n_looked_at)
         case LW_OP_LOAD:
         case LW_OP_STORE:
         case LW_OP_LOCAL:
+        case LW_OP_OWNER:
         case LW_OP_SHARED:
         case LW_OP_DYNAMIC:
         case LW_OP_ATOMIC:

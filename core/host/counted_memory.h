@@ -1,0 +1,23 @@
+/* Memory that compiled code makes on the host: a header (core/ir/counted.h), and the bytes
+ * behind it. Pure C; any thread may hold references. */
+#ifndef LW_HOST_COUNTED_MEMORY_H
+#define LW_HOST_COUNTED_MEMORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Memory of this size with one reference, in place of `old`, which is released (NULL: nothing)
+ * or, where nobody else holds it, used again. NULL: memory is out. */
+void *lw_counted_renew(void *old, int64_t n_bytes);
+void lw_counted_release(void *memory); /* NULL is allowed */
+void lw_counted_free(void *memory);    /* the last reference is gone */
+
+/* How often memory was made and freed while counting was enabled. */
+void lw_counted_enable(bool enabled);
+bool lw_counted_is_enabled(void);
+void lw_counted_read(int64_t *made, int64_t *freed);
+
+/* Makes the functions known to the loader of compiled code. */
+void lw_counted_register(void);
+
+#endif

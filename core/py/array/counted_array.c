@@ -1,0 +1,125 @@
+#include "core/py/array/counted_array.h"
+
+#include "core/host/counted_memory.h"
+#include "core/ir/counted.h"
+#include "core/py/descr.h"
+#include "core/py/state.h"
+
+#include <structmember.h>
+
+/* ---- MemInfo ---- */
+
+typedef struct mem_info {
+    PyObject_HEAD
+    char *memory; /* its reference is this object's */
+} mem_info;
+
+static void
+mem_info_dealloc(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+
+    lw_counted_release(((mem_info *)object)->memory);
+    type->tp_free(object);
+    Py_DECREF(type);
+}
+
+static PyObject *
+word_at(PyObject *object, void *offset)
+{
+    const char *memory = ((mem_info *)object)->memory;
+
+    return PyLong_FromSize_t(*(const volatile size_t *)(memory + (uintptr_t)offset));
+}
+
+static PyGetSetDef mem_info_getset[] = {
+    {"refcount", word_at, NULL,
+     PyDoc_STR("How many references there are to the memory, this object's among them."),
+     (void *)(uintptr_t)LW_COUNTED_COUNT_AT},
+    {"data", word_at, NULL, PyDoc_STR("The address of the first byte."),
+     (void *)(uintptr_t)LW_COUNTED_DATA_AT},
+    {"size", word_at, NULL, PyDoc_STR("How many bytes there are."),
+     (void *)(uintptr_t)LW_COUNTED_SIZE_AT},
+    {0},
+};
+
+static PyType_Slot mem_info_slots[] = {
+    {Py_tp_doc, (void *)PyDoc_STR("Memory that a compiled function has made, as the base of the "
+                                  "array that it returned. numba has the same object.")},
+    {Py_tp_dealloc, mem_info_dealloc},
+    {Py_tp_getset, mem_info_getset},
+    {0},
+};
+
+static PyType_Spec mem_info_spec = {
+    .name = "lanewise._core.MemInfo",
+    .basicsize = sizeof(mem_info),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = mem_info_slots,
+};
+
+static PyTypeObject *mem_info_type; /* set at the import */
+
+static PyObject *
+mem_info_of(char *memory)
+{
+    mem_info *info = PyObject_New(mem_info, mem_info_type);
+
+    if (info == NULL)
+        lw_counted_release(memory);
+    else
+        info->memory = memory;
+    return (PyObject *)info;
+}
+
+/* ---- arrays ---- */
+
+/* base: stolen; NULL: an exception is set. */
+static PyObject *
+array_over(const lw_array_result *kind, lw_dtype dtype, const uint64_t *parts, PyObject *base)
+{
+    PyArray_Descr *descr = lw_descr_of(dtype);
+    npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+    PyObject *array;
+
+    if (base == NULL)
+        return NULL;
+    for (unsigned i = 0; i < kind->ndim; i++) {
+        shape[i] = (npy_intp)parts[1 + i];
+        strides[i] = (npy_intp)parts[1 + kind->ndim + i];
+    }
+    Py_INCREF(descr);
+    array = PyArray_NewFromDescr(&PyArray_Type, descr, kind->ndim, shape, strides,
+                                 (void *)(uintptr_t)parts[0],
+                                 kind->readonly ? 0 : NPY_ARRAY_WRITEABLE, NULL);
+    if (array == NULL)
+        Py_DECREF(base);
+    else if (PyArray_SetBaseObject((PyArrayObject *)array, base) < 0) /* steals base */
+        Py_CLEAR(array);
+    return array;
+}
+
+PyObject *
+lw_counted_array(const lw_array_result *kind, lw_dtype dtype, const uint64_t *parts,
+                 PyObject *base)
+{
+    char *memory = kind->owned ? (char *)(uintptr_t)parts[1 + 2 * kind->ndim] : NULL;
+    PyObject *view, *copy;
+
+    if (memory != NULL)
+        return array_over(kind, dtype, parts, mem_info_of(memory));
+    view = array_over(kind, dtype, parts, Py_NewRef(base ? base : Py_None));
+    if (view == NULL || base != NULL)
+        return view;
+    copy = PyArray_NewCopy((PyArrayObject *)view, NPY_KEEPORDER);
+    Py_DECREF(view);
+    return copy;
+}
+
+int
+lw_counted_array_register(PyObject *module)
+{
+    mem_info_type = (PyTypeObject *)PyType_FromSpec(&mem_info_spec);
+    return mem_info_type ? PyModule_AddObjectRef(module, "MemInfo", (PyObject *)mem_info_type)
+                         : -1;
+}

@@ -1,0 +1,317 @@
+"""Arrays that compiled functions make: NumPy's functions, expressions as values, variables that change, results of calls.
+
+Each is NumPy's, on the CPU, and on a GPU where there is one; memory is freed however a function is left."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from lanewise import _core, cuda, errors
+
+X = np.array([3.0, 1.0, 2.0, 5.0, 4.0])
+M = np.arange(12.0).reshape(3, 4)
+
+
+@pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def target(request):
+    if request.param == "cuda" and not cuda.is_available():
+        pytest.skip("no CUDA device")
+    return request.param
+
+
+MADE = [
+    lambda x, m: np.zeros(3),
+    lambda x, m: np.ones((2, 3), np.float32),
+    lambda x, m: np.full(4, 7),
+    lambda x, m: np.arange(5),
+    lambda x, m: np.arange(1.0, 4.0, 0.5),
+    lambda x, m: np.linspace(0, 1, 7),
+    lambda x, m: np.zeros_like(m),
+    lambda x, m: x.copy(),
+    lambda x, m: x.astype(np.int32),
+    lambda x, m: m.reshape(4, 3),
+    lambda x, m: m.reshape((2, -1)),
+    lambda x, m: m.T.ravel(),
+    lambda x, m: np.cumsum(x),
+    lambda x, m: m.cumsum(),
+    lambda x, m: np.sort(x),
+    lambda x, m: np.argsort(x),
+    lambda x, m: np.concatenate((x, m[0])),
+    lambda x, m: np.stack((x, x + 1)),
+    lambda x, m: np.array((1, 2.5, 3)),
+    lambda x, m: np.array(((1, 2), (3, 4))),
+    lambda x, m: np.eye(3),
+    lambda x, m: np.diff(x),
+    lambda x, m: np.outer(x, m[0]),
+    lambda x, m: np.repeat(x, 2),
+    lambda x, m: np.nonzero(x > 2)[0],
+    lambda x, m: np.where(x > 2, x, 0.0),
+    lambda x, m: np.clip(x, 2, 4),
+    lambda x, m: m[:, 1:3].copy(),
+    lambda x, m: x / x.mean(),
+    lambda x, m: m + x[:4],
+    lambda x, m: m.flatten(),
+    lambda x, m: np.full_like(m, 2.5, np.float32),
+    lambda x, m: np.empty((2, 2)).astype(np.int8) * 0,
+    lambda x, m: m[m.shape[0] - 1].reshape(2, 2).T.ravel(),
+]
+
+
+@pytest.mark.parametrize("made", MADE)
+def test_made_arrays(made, target):
+    want = made(X, M)
+    function = lw.jit(made)
+
+    def kernel(x, m, out, info):
+        y = function(x, m)
+        out[...] = y
+        info[0] = y.itemsize
+
+    out, info = np.zeros_like(want), np.zeros(1, int)
+    cuda.jit(kernel, target=target)[1, 1](X, M, out, info)
+    assert np.array_equal(out, want) and info[0] == want.itemsize
+    if target == "cpu":
+        got = function(X, M)
+        assert np.array_equal(got, want) and got.dtype == want.dtype
+
+
+def expressions(x, out):
+    y = x + 1
+    out[:] = y * 2
+
+
+def loop(x, out):
+    y = x
+    for i in range(5):
+        y = y * 2 + i
+    out[:] = y
+
+
+def swap(x, out):
+    a, b = x + 1, x * 2
+    for i in range(3):
+        a, b = b, a
+    out[:] = a - b
+
+
+def reversed_view(x, out):
+    y = np.empty(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        y[i] = x[i] * 3
+    out[:] = y[::-1]
+
+
+def helper(x, n):
+    if n > 3:
+        return x + n
+    return x
+
+
+def owned_or_not(x, out):
+    out[:] = helper(x, 2) + helper(x, 10)
+
+
+def items(x, out):
+    s = 0.0
+    for row in x + 1:
+        s += row
+    out[:] = s
+
+
+def reduced(x, out):
+    out[0] = np.sum(x * x)
+
+
+def small(x, out):
+    y = np.empty(3)
+    y[0] = x[0]
+    y[1] = 2
+    y[2] = 3
+    z = y + x[:3]
+    out[:3] = z
+
+
+def views_live_on(x, out):
+    y = (x + 1)[1:]
+    z = y
+    y = x - 1
+    out[:4] = z
+    out[4:] = y[4:]
+
+
+KERNELS = [expressions, loop, swap, reversed_view, owned_or_not, items, reduced, small, views_live_on]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_kernels(kernel, target):
+    mine, theirs = [np.arange(5.0), np.zeros(5)], [np.arange(5.0), np.zeros(5)]
+    cuda.jit(kernel, target=target)[1, 1](*mine)
+    kernel(*theirs)
+    for got, want in zip(mine, theirs):
+        assert np.array_equal(got, want)
+
+
+@pytest.mark.parametrize("target", ["sm_75", "sm_90", "sm_100", "sm_120"])
+def test_cubins(target):
+    def kernel(x, out):
+        i = cuda.grid(1)
+        if i < x.shape[0]:
+            out[i] = (x[i] * 2 + np.arange(4.0)).sum()
+
+    assert lw.compile(kernel, "void(float64[:, ::1], float64[::1])", target=target, output="cubin")
+
+
+# ---- generators ----
+
+
+def test_in_a_gufunc():
+    @lw.guvectorize(["void(f8[:], f8[:])"], "(n)->(n)")
+    def ranks(x, out):
+        order = np.argsort(x)
+        for i in range(x.shape[0]):
+            out[order[i]] = i
+
+    x = np.random.default_rng(1).random((50, 7))
+    assert np.array_equal(ranks(x), x.argsort(axis=1).argsort(axis=1))
+
+
+def test_in_a_ufunc():
+    @lw.vectorize
+    def smoothed(x):
+        y = np.full(4, x) * np.arange(4)
+        return y.sum() / y.size
+
+    x = np.linspace(0, 1, 1000)
+    np.testing.assert_allclose(smoothed(x), x * 1.5)
+
+
+# ---- results ----
+
+
+def test_results_have_their_memory():
+    double = lw.jit(lambda x: x * 2)
+    x = np.arange(4.0)
+    y = double(x)
+    assert type(y.base) is _core.MemInfo and y.base.refcount == 1 and y.base.size == 32 and y.base.data == y.ctypes.data
+    z = y[1:]
+    del y
+    assert z.tolist() == [2, 4, 6]
+
+
+def test_a_view_of_an_argument_is_one():
+    tail = lw.jit(lambda x: x[1:])
+    x = np.arange(4.0)
+    tail(x)[0] = 9
+    assert x.tolist() == [0, 9, 2, 3]
+    x.flags.writeable = False
+    assert not tail(x).flags.writeable
+
+
+def test_several_results():
+    f = lw.jit(lambda x: (x.sum(), x * 2, x[::-1], 3))
+    total, twice, back, three = f(X)
+    assert total == X.sum() and np.array_equal(twice, X * 2) and np.array_equal(back, X[::-1]) and three == 3
+
+
+# ---- errors, and nothing is lost ----
+
+
+@lw.jit
+def added(x, y):
+    z = x + 1
+    return z + y
+
+
+@lw.jit
+def leaves(x, n):
+    total = 0.0
+    y = x
+    for i in range(n):
+        y = y + 1
+        if i % 3 == 0:
+            continue
+        z = y[1:] * 2
+        if i == 7:
+            break
+        total += z[0]
+    if n > 20:
+        raise ValueError("too many")
+    return total + np.sum(y)
+
+
+def test_errors():
+    with pytest.raises(ValueError, match="could not broadcast: the shapes differ"):
+        added(np.zeros(3), np.zeros(4))
+    with pytest.raises(ValueError, match="negative dimensions"):
+        lw.jit(lambda n: np.zeros(n)[0])(-1)
+    for n in (2**40, 2**62):
+        with pytest.raises(MemoryError, match="unable to allocate"):
+            lw.jit(lambda n: np.zeros((n, 2))[0, 0])(n)
+    with pytest.raises(ValueError, match="cannot reshape"):
+        lw.jit(lambda x: x.reshape(2, 2))(np.zeros(5))
+
+    @lw.jit
+    def walrus(x):
+        return x + (y := x + 1) + y
+
+    with pytest.raises(errors.UnsupportedError, match="E160: `:=` of a new array"):
+        walrus(np.zeros(3))
+
+
+def test_memory_error_is_never_ignored():
+    f = lw.jit(lambda n: np.zeros(n)[0], errors="ignore")
+    assert f(3) == 0
+    with pytest.raises(MemoryError):
+        f(2**60)
+
+
+@pytest.mark.skipif(not hasattr(_core, "_memory_live"), reason="this build does not count memory")
+def test_nothing_is_lost():
+    def program(i):
+        added(np.zeros(3), np.zeros(3))
+        leaves(X, i % 15)
+        with pytest.raises(ValueError):
+            added(np.zeros(3), np.zeros(4))
+        with pytest.raises(ValueError):
+            leaves(X, 25)
+
+    program(1)
+    before = _core._memory_live()
+    for i in range(200):
+        program(i)
+    assert _core._memory_live() <= before + 20
+
+
+@pytest.mark.skipif(not hasattr(_core, "_memory_fail_at"), reason="this build cannot make allocations fail")
+def test_the_nth_allocation_fails():
+    leaves(X, 10)
+    failed = 0
+    for n in range(40):
+        _core._memory_fail_at(n)
+        try:
+            leaves(X, 10)
+        except MemoryError:
+            failed += 1
+        finally:
+            _core._memory_fail_at(-1)
+    assert failed > 5
+    assert leaves(X, 10) == leaves(X, 10)
+
+
+@pytest.mark.gpu
+def test_a_heap_too_small():
+    if not cuda.is_available():
+        pytest.skip("no CUDA device")
+
+    @cuda.jit
+    def kernel(out, n):
+        out[0] = np.zeros(n)[n - 1]
+
+    out = cuda.device_array(1)
+    with pytest.raises(MemoryError, match="unable to allocate"):
+        kernel[1, 1](out, 10**11)
+        cuda.synchronize()
+    kernel[1, 1](out, 10)
+    assert out.copy_to_host()[0] == 0
