@@ -193,7 +193,9 @@ raise_record(const void *owner, const lw_report_record *record)
     memcpy(place.block, record->block, sizeof place.block);
     memcpy(place.thread, record->thread, sizeof place.thread);
     memcpy(place.words, record->values + LW_MAX_INDEX, sizeof place.words);
-    return lw_raise_at(&entry->specialisation->scalar->raises[record->status - 1], &place);
+    return lw_raise_at(lw_raise_row_at(entry->specialisation->scalar->raises,
+                                       entry->specialisation->scalar->n_raises, record->status),
+                       &place);
 }
 
 /* A body that can raise gets a record to report in. */

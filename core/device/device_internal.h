@@ -18,8 +18,9 @@ typedef struct lw_pool {
     CUmemoryPool handle; /* NULL: cuMemAlloc and cuMemFree are used */
     /* our own, made when first needed: for memory outside captures and of destroyed streams */
     CUstream side;
-    bool closed;    /* puts free at once, takes use the device's next context */
-    bool open;      /* its handle and streams were made */
+    bool closed;               /* puts free at once, takes use the device's next context */
+    bool open;                 /* its handle and streams were made */
+    struct lw_stream *streams; /* that we made; all others belong to somebody else */
     lw_bin **table; /* chained; capacity is a power of two; NULL until the first block */
     uint32_t n_bins, capacity;
     size_t cache_limit_bytes;
@@ -50,6 +51,10 @@ void lw_pool_shut_(lw_pool *pool); /* ends caching; cached blocks are given back
 /* destroys its handle and streams: the context's last user is gone */
 void lw_pool_destroy_(lw_pool *pool);
 void lw_pool_free_(lw_pool *pool); /* frees the structs */
+/* A stream of ours begins; it is in the pool's list until lw_pool_lose_. */
+void lw_pool_know_(lw_pool *pool, struct lw_stream *stream);
+void lw_pool_lose_(lw_pool *pool, struct lw_stream *stream);
+/* Before the stream, which is ours, is destroyed. */
 void lw_pool_forget_(lw_pool *pool, CUstream stream);
 /* lw_pool_take, but never from a source; size_bytes > 0. */
 lw_status lw_pool_take_ours_(lw_device *device, size_t size_bytes, CUstream stream,

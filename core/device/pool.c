@@ -86,10 +86,17 @@ detach(lw_pool *pool, lw_bin *bin, lw_block *chain)
     return chain;
 }
 
-/* Moves the blocks of all lists to a chain, except those of capturing streams, through which
- * nothing may be freed. */
+/* Whether the bin's blocks may be freed now: not through a stream that captures, and those of
+ * foreign streams only where the device may be waited for. */
+static bool
+may_free(const lw_bin *bin, bool wait)
+{
+    return bin->foreign ? wait : !lw_stream_captures_(bin->stream);
+}
+
+/* Moves the blocks of all lists that may be freed to a chain. */
 static lw_block *
-detach_all(lw_pool *pool)
+detach_all(lw_pool *pool, bool wait)
 {
     lw_block *chain = NULL;
     uint32_t i;
@@ -98,7 +105,7 @@ detach_all(lw_pool *pool)
     for (i = 0; i < pool->capacity; i++) {
         lw_bin *bin;
         for (bin = pool->table[i]; bin != NULL; bin = bin->next)
-            if (bin->free != NULL && !lw_stream_captures_(bin->stream))
+            if (bin->free != NULL && may_free(bin, wait))
                 chain = detach(pool, bin, chain);
     }
     lw_lock_give(&pool->lock);
@@ -111,7 +118,7 @@ empty(lw_pool *pool, bool wait)
 {
     int ordinal = pool->device->ordinal;
 
-    give_back(pool, detach_all(pool));
+    give_back(pool, detach_all(pool, wait));
     lw_lock_take(&pool->lock);
     pool->stats.n_trims++;
     lw_lock_give(&pool->lock);
@@ -128,10 +135,31 @@ lw_pool_shut_(lw_pool *pool)
     lw_lock_take(&pool->lock);
     pool->closed = true;
     lw_lock_give(&pool->lock);
-    give_back(pool, detach_all(pool));
+    give_back(pool, detach_all(pool, true));
 }
 
-/* ---- streams that end ---- */
+/* ---- streams of ours ---- */
+
+void
+lw_pool_know_(lw_pool *pool, lw_stream *stream)
+{
+    lw_lock_take(&pool->lock);
+    stream->next = pool->streams;
+    pool->streams = stream;
+    lw_lock_give(&pool->lock);
+}
+
+void
+lw_pool_lose_(lw_pool *pool, lw_stream *stream)
+{
+    lw_stream **link = &pool->streams;
+
+    lw_lock_take(&pool->lock);
+    while (*link != stream)
+        link = &(*link)->next;
+    *link = stream->next;
+    lw_lock_give(&pool->lock);
+}
 
 /* Takes what the stream's bins cache; *in_use: whether blocks of the stream are in use. */
 static lw_block *
@@ -427,7 +455,7 @@ put_cached(lw_pool *pool, lw_bin *bin, lw_block *block)
     full = pool->stats.cached_bytes > pool->cache_limit_bytes;
     lw_lock_give(&pool->lock);
     if (full)
-        give_back(pool, detach_all(pool));
+        give_back(pool, detach_all(pool, false));
     return cached;
 }
 

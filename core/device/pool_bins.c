@@ -1,6 +1,7 @@
 #include "core/device/pool_bins.h"
 
 #include "core/base/memory.h"
+#include "core/device/stream.h"
 
 #include <assert.h>
 
@@ -65,6 +66,17 @@ grow(lw_pool *pool)
     lw_free(old);
 }
 
+static bool
+is_foreign(const lw_pool *pool, CUstream stream)
+{
+    const lw_stream *known = pool->streams;
+
+    while (known != NULL && known->handle != stream)
+        known = known->next;
+    return known == NULL && stream != NULL && stream != LW_STREAM_PER_THREAD &&
+           stream != pool->side;
+}
+
 lw_bin *
 lw_bin_need_(lw_pool *pool, CUstream stream, uint64_t thread, size_t class_bytes)
 {
@@ -81,6 +93,7 @@ lw_bin_need_(lw_pool *pool, CUstream stream, uint64_t thread, size_t class_bytes
     bin->stream = stream;
     bin->thread = thread;
     bin->class_bytes = class_bytes;
+    bin->foreign = is_foreign(pool, stream);
     insert_bin(pool, bin);
     return bin;
 }

@@ -14,6 +14,10 @@ struct lw_bin {
     lw_block *free; /* newest first */
     uint32_t n_free, n_used;
     lw_bin *next;
+    /* the stream is somebody else's, who may destroy it without telling us. While the bin's
+     * blocks are in use their owner keeps it alive; when they are cached nobody does, and the
+     * driver may crash on a handle that is destroyed, so it must not be given to the driver */
+    bool foreign;
     bool gone; /* the stream was destroyed: not in the table, freed with its last block */
 };
 

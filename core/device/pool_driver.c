@@ -144,9 +144,10 @@ lw_pool_driver_put_(lw_pool *pool, const lw_block *block)
         (void)LW_CUDA(MemFree, (block->address), ordinal, NULL);
         return;
     }
-    if (LW_CUDA(MemFreeAsync, (block->address, stream), ordinal, NULL) == LW_OK)
+    if ((!block->bin->foreign || block->bin->gone) &&
+        LW_CUDA(MemFreeAsync, (block->address, stream), ordinal, NULL) == LW_OK)
         return;
-    /* the stream was destroyed without telling us */
+    /* the stream may be destroyed */
     (void)LW_CUDA(CtxSynchronize, (), ordinal, NULL);
     (void)LW_CUDA(MemFree, (block->address), ordinal, NULL);
 }

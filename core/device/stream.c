@@ -26,6 +26,7 @@ lw_stream_new(lw_device *device, bool blocking, int priority, lw_stream **out, l
                    (&stream->handle, blocking ? 0u : 1u /* NON_BLOCKING */, priority),
                    device->ordinal, err));
     lw_device_leave(before);
+    lw_pool_know_(&stream->context->pool, stream);
     *out = stream;
     return LW_OK;
 fail:
@@ -60,6 +61,8 @@ lw_stream_free(lw_stream *stream)
         (void)LW_CUDA(StreamDestroy, (stream->handle), stream->device->ordinal, NULL);
         lw_device_leave(before);
     }
+    if (stream->owned && !lw_driver_forked())
+        lw_pool_lose_(&stream->context->pool, stream);
     lw_context_drop(stream->context);
     lw_free(stream);
 }

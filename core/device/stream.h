@@ -15,6 +15,7 @@ typedef struct lw_stream {
     lw_device *device;   /* borrowed */
     lw_context *context; /* held when owned */
     bool owned;
+    struct lw_stream *next; /* in the list of its context's pool, when owned */
 } lw_stream;
 
 typedef struct lw_event {

@@ -165,10 +165,11 @@ emit_mulhi(lw_emitter *e)
     lw_dtype type = (lw_dtype)e->inst->type;
     uint32_t bits = lw_dtypes[type].bits, wide = 2 * bits;
     const char *extend = lw_is_signed(type) ? "sext" : "zext";
-    lw_name x = lw_def(e, "$s $t $v to i$u", extend, type, e->inst->a, wide);
-    lw_name y = lw_def(e, "$s $t $v to i$u", extend, type, e->inst->b, wide);
-    lw_name product = lw_def(e, "mul i$u $s, $s", wide, x.text, y.text);
+    lw_name x = lw_unwidened(e, e->inst->a), y = lw_unwidened(e, e->inst->b), product;
 
+    x = lw_def(e, "$s $t $s to i$u", extend, type, x.text, wide);
+    y = lw_def(e, "$s $t $s to i$u", extend, type, y.text, wide);
+    product = lw_def(e, "mul i$u $s, $s", wide, x.text, y.text);
     product = lw_def(e, "lshr i$u $s, $u", wide, product.text, bits);
     lw_result(e, "trunc i$u $s to $t", wide, product.text, type);
 }

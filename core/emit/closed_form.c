@@ -1,11 +1,19 @@
-/* Hides numbers whose closed forms LLVM gets wrong.
+/* Hides numbers from LLVM whose closed forms, or whose widened forms, it gets wrong. Such a
+ * number is passed through an instruction that LLVM cannot look into and that ptxas removes.
  *
- * `s += i` makes s a polynomial of the loop's counter, which LLVM writes as a product, i * (i -
- * 1) / 2, where it needs s elsewhere, for example as the number of iterations of an inner loop.
- * For s & 3 it needs two bits only, so it counts i in two bits as well, and loses the third
- * bit, which the division needs: `for j in range(s % 4)` never ended (libNVVM 13.0, seen on an
- * H200, 2026-11-22; the error is in how LLVM's SCEVExpander computes). Such a number is passed
- * through an instruction that LLVM cannot look into and that ptxas removes. */
+ * Closed forms: `s += i` makes s a polynomial of the loop's counter, which LLVM writes as a
+ * product, i * (i - 1) / 2, where it needs s elsewhere, for example as the number of iterations
+ * of an inner loop. For s & 3 it needs two bits only, so it counts i in two bits as well, and
+ * loses the third bit, which the division needs: `for j in range(s % 4)` never ended
+ * (libNVVM 13.0, seen on an H200, 2026-11-22; the error is in how LLVM's SCEVExpander
+ * computes).
+ *
+ * Widened forms: where x of 32 bits is widened to 64 somewhere and x + 4 too, libNVVM for
+ * compute_75 to 90 may compute the second as widened x plus 4, which differs where x + 4 wraps.
+ * Nothing in its input says that the sum does not wrap: it does so with `xor i32 %x,
+ * -2147483648` as well, for which LLVM has no flag (13.0 and 13.5, 2026-11-25). It happens in
+ * functions with several loops, to sums with a constant, also one that is constant only after
+ * inlining or unrolling; without a sign, or from 8 or 16 bits, it was not seen. */
 #include "core/emit/emit_internal.h"
 
 enum {
@@ -85,18 +93,53 @@ degree(walker *w, lw_ref value)
     }
 }
 
+static lw_name
+hidden(lw_emitter *e, lw_ref value, lw_dtype type)
+{
+    bool wide = lw_dtypes[type].bits == 64;
+
+    return lw_def(e, "call $t asm \"mov.$s $$0, $$1;\", \"$s\"($t $v)" LW_PURE_ASM, type,
+                  wide ? "b64" : "b32", wide ? "=l,l" : "=r,r", type, value);
+}
+
 lw_name
 lw_unfolded(lw_emitter *e, lw_ref value, uint32_t least)
 {
     lw_dtype type = lw_operand_type(e, value);
     walker w = {.func = e->func};
-    const char *size, *constraints;
 
     if (!e->gpu || e->inst->lanes > 1 || !lw_is_integer(type) || lw_dtypes[type].bits < 32 ||
         degree(&w, value) < least)
         return lw_operand(e, value);
-    size = lw_dtypes[type].bits == 64 ? "b64" : "b32";
-    constraints = lw_dtypes[type].bits == 64 ? "=l,l" : "=r,r";
-    return lw_def(e, "call $t asm \"mov.$s $$0, $$1;\", \"$s\"($t $v)" LW_PURE_ASM, type, size,
-                  constraints, type, value);
+    return hidden(e, value, type);
+}
+
+/* Whether LLVM can find no sum in it, or only one that does not wrap. */
+static bool
+is_no_sum(const lw_emitter *e, lw_ref value)
+{
+    const lw_inst *inst = &e->func->insts.data[value];
+    lw_dtype from;
+
+    switch ((lw_op)inst->op) {
+    case LW_OP_CONST:
+    case LW_OP_SREG:
+    case LW_OP_ATOMIC: return true;
+    case LW_OP_PARAM: return e->func->linkage == LW_KERNEL;
+    case LW_OP_LOAD: return inst->flags & LW_MEM_INVARIANT;
+    case LW_OP_CAST:
+        from = lw_operand_type(e, inst->a);
+        return lw_is_float(from) || lw_dtypes[from].bits < 32;
+    default: return inst->flags & LW_NO_WRAP;
+    }
+}
+
+lw_name
+lw_unwidened(lw_emitter *e, lw_ref value)
+{
+    lw_dtype type = lw_operand_type(e, value);
+
+    if (!e->typed || type != LW_DT_i32 || e->inst->lanes > 1 || is_no_sum(e, value))
+        return lw_operand(e, value);
+    return hidden(e, value, type);
 }

@@ -283,8 +283,11 @@ cast_between_integers(lw_emitter *e, lw_dtype from, lw_dtype to, lw_name value)
         how = "trunc";
         if (lw_dtypes[to].bits <= 16) /* a sum of such values is a polynomial */
             value = lw_unfolded(e, e->inst->a, 1);
-    } else if (lw_dtypes[to].bits == from_bits)
+    } else if (lw_dtypes[to].bits == from_bits) {
         how = "bitcast";
+    } else if (lw_dtypes[to].bits == 64) {
+        value = lw_unwidened(e, e->inst->a);
+    }
     lw_result(e, "$s $t $s to $t", how, from, value.text, to);
 }
 

@@ -113,6 +113,9 @@ void lw_emit_arithmetic(lw_emitter *e); /* ADD to SELECT, BITCAST */
  * this degree or more in the loops' counters. For operands that are truncated to 16 bits or
  * fewer. */
 lw_name lw_unfolded(lw_emitter *e, lw_ref value, uint32_t least);
+/* The operand, for an extension to 64 bits. If LLVM may see a sum of 32 bits in it, with a
+ * sign, it is hidden from the LLVM that would widen the sum's operands instead. */
+lw_name lw_unwidened(lw_emitter *e, lw_ref value);
 
 /* ---- memory.c ---- */
 void lw_emit_load(lw_emitter *e);

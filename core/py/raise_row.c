@@ -1,6 +1,7 @@
 #include "core/py/raise_row.h"
 
 #include "core/py/print_py.h"
+#include "core/py/raise.h"
 
 #include <string.h>
 
@@ -163,12 +164,33 @@ exception_of(const lw_raise_row *row, const lw_raise_place *place, PyObject *cla
     return exception;
 }
 
+const lw_raise_row *
+lw_raise_row_at(const lw_raise_row *rows, uint32_t n_rows, int32_t status)
+{
+    return status > 0 && (uint32_t)status <= n_rows ? &rows[status - 1] : NULL;
+}
+
+static int
+raise_damaged(void)
+{
+    lw_error err = {0};
+
+    lw_fail(&err, LW_ERR_INTERNAL,
+            "a kernel reported an exception that its function does not raise: the kernel did "
+            "not run, or something overwrote the memory of its report");
+    lw_py_raise(&err);
+    return -1;
+}
+
 int
 lw_raise_at(const lw_raise_row *row, const lw_raise_place *place)
 {
-    PyObject *class = class_named(row->exception);
-    PyObject *exception = class ? exception_of(row, place, class) : NULL;
+    PyObject *class, *exception;
 
+    if (row == NULL)
+        return raise_damaged();
+    class = class_named(row->exception);
+    exception = class ? exception_of(row, place, class) : NULL;
     if (exception != NULL) {
         attribute(exception, "function", PyUnicode_FromString(row->function));
         attribute(exception, "file", PyUnicode_FromString(row->file));

@@ -19,7 +19,11 @@ typedef struct lw_raise_place {
 
 /* Class, message, function, file, line and place, the last four also as the attributes
  * `function`, `file`, `line`, and `element`, `index`, or `thread` and `block`.
+ * row: NULL raises LanewiseError, which says that the kernel's result is damaged.
  * Always -1; the GIL is held. */
 int lw_raise_at(const lw_raise_row *row, const lw_raise_place *place);
+/* The row of a status that was read from memory which a GPU writes. NULL: it stands for none,
+ * since the memory was overwritten or never written. */
+const lw_raise_row *lw_raise_row_at(const lw_raise_row *rows, uint32_t n_rows, int32_t status);
 
 #endif

@@ -265,7 +265,8 @@ lw_reduce_raised_row(const lw_reduction *r, int32_t status)
 {
     uint32_t at = (uint32_t)status - 1;
 
-    assert(status > 0);
+    if (status <= 0)
+        return NULL;
     for (int i = 0; i < LW_REDUCE_FUNCTIONS; i++) {
         const lw_scalar *user = r->raising[i];
         if (user == NULL || !user->can_raise)

@@ -12,7 +12,7 @@
 /* Replaces r's functions, some of which can raise, by functions that carry these numbers, which
  * n_acc and n_out then include. LW_ERR_UNSUPPORTED where there is no room for them. */
 lw_status lw_reduce_carry_raised(lw_reduction *r, lw_error *err);
-/* The raise row of a status that is not 0. */
+/* The raise row of a status; NULL for one that no function leaves. */
 const lw_raise_row *lw_reduce_raised_row(const lw_reduction *r, int32_t status);
 
 #endif

@@ -148,14 +148,42 @@ test_streams(void)
     lw_pool_put(a);
     CHECK(fake.live("memory") == 1 && fake.calls("cuMemFreeAsync") == 2);
     CHECK(fake.calls("cuMemFree_v2") == 0 && fake.calls("cuCtxSynchronize") == 0);
-    /* a foreign stream that vanished without a word: freed all the same */
-    a = take(512, two->handle);
-    lw_cuda.StreamDestroy(two->handle);
-    lw_pool_put(a);
-    GOOD(lw_pool_trim(device, err));
-    CHECK(fake.live("memory") == 1);
     lw_pool_put(b);
     lw_stream_free(two);
+    close_device();
+}
+
+/* Streams that others destroy without a word: cached memory of theirs is freed, but the driver,
+ * which may crash on such a handle, never sees it again. */
+static void
+test_foreign_streams(void)
+{
+    CUstream foreign = NULL;
+    lw_block *a, *b;
+    CUdeviceptr address;
+
+    open_device();
+    CHECK(lw_cuda.StreamCreateWithPriority(&foreign, 1, 0) == 0);
+    a = take(512, foreign);
+    b = take(512, foreign);
+    address = a->address;
+    lw_pool_put(a);
+    a = take(512, foreign); /* cached as any other */
+    CHECK(a->address == address && fake.live("memory") == 2);
+    lw_pool_put(a);
+    CHECK(lw_cuda.StreamDestroy(foreign) == 0);
+    fake.reset_calls();
+    GOOD(lw_pool_trim(device, err));
+    CHECK(fake.live("memory") == 1);
+    CHECK(fake.calls("cuStreamIsCapturing") == 0 && fake.calls("cuMemFreeAsync") == 0);
+    lw_pool_put(b);
+    b = take(4096, LW_STREAM_PER_THREAD);
+    fake.reset_calls();
+    GOOD(lw_device_close(device, err)); /* gives back what is cached */
+    CHECK(fake.live("memory") == 1 && fake.calls("cuMemFree_v2") == 1);
+    CHECK(fake.calls("cuStreamIsCapturing") == 0 && fake.calls("cuMemFreeAsync") == 0);
+    lw_pool_put(b);
+    CHECK(fake.live("memory") == 0 && fake.calls("cuMemFreeAsync") == 1);
     close_device();
 }
 
@@ -445,6 +473,7 @@ main(int argc, char **argv)
     test_hits();
     test_classes();
     test_streams();
+    test_foreign_streams();
     test_out_of_memory();
     test_failures();
     test_plain();

@@ -39,6 +39,28 @@ def test_on_fake_driver(name, devices, fake_driver, run_python):
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 5
 
 
+def test_reports_that_no_kernel_wrote(fake_driver, run_python, tmp_path):
+    """What a reduction raised is read from memory that holds anything: the fake driver runs no kernel."""
+    program = tmp_path / "damaged.py"
+    program.write_text("import numpy as np\nimport lanewise as lw\nfrom lanewise import cuda\n"
+                       "def add(a, b):\n"
+                       "    if a < 0:\n        raise ValueError('negative')\n"
+                       "    return a + b\n"
+                       "total = lw.reduce(add, identity=0)\n"
+                       "seen = set()\n"
+                       "for byte in (0x80, 0x7f, 0xff):\n"
+                       "    blocks = [cuda.to_device(np.full(n, byte, 'u1')) for n in (1, 600, 1500, 5000) for _ in range(6)]\n"
+                       "    del blocks\n"
+                       "    for call in (total, total.accumulate):\n"
+                       "        try:\n            call(cuda.to_device(np.arange(100)))\n"
+                       "        except lw.errors.LanewiseError as problem:\n"
+                       "            assert 'does not raise' in str(problem), problem\n"
+                       "            seen.add(byte)\n"
+                       "print(sorted(seen))\n")
+    done = run_python(str(program), LANEWISE_CUDA_DRIVER=str(fake_driver), LW_FAKE_DRIVER="1")
+    assert done.stdout.strip() == "[127, 128, 255]"
+
+
 def test_no_driver(run_python, tmp_path):
     code = ("from lanewise import cuda, errors\n"
             "assert not cuda.is_available() and cuda.detect() is False and repr(cuda.gpus) == '<no CUDA devices>'\n"

@@ -1,5 +1,8 @@
 """GPU code that must not hold an instruction whose corner differs from ours (found by fuzzing on an H200)."""
 
+import math
+import re
+
 import numpy as np
 import pytest
 
@@ -95,4 +98,68 @@ def of_a_counter(n, out):
 def test_llvm_makes_no_closed_form_of_what_is_cut_down(target, function, hidden):
     """Its own loses a bit: a loop of s % 4 rounds ran for ever."""
     text = ptx(lw.jit(function), "void(int64, int64[:])", target)
+    assert ("begin inline asm" in text) is hidden
+
+
+def plus(a):
+    return a + 12345
+
+
+def minus(a):
+    return a - 12345
+
+
+def flipped(a):
+    return a ^ -2147483648
+
+
+def plus_by_a_helper(a):
+    return added(a, 12345)
+
+
+def added(a, b):
+    return a + b
+
+
+def plus_in_a_loop(a):
+    for i in range(3):
+        a += 4115
+    return a
+
+
+def plus_in_64_bits(a):
+    return np.int32(np.int64(a) + 12345)
+
+
+def loops(a):
+    n = 0
+    last = 0.25
+    while n < 3:
+        n += 1
+        if a % n:
+            continue
+        if a:
+            last = math.gcd(1, a)
+    return 1 // (0.25 % a), last
+
+
+@pytest.mark.parametrize("target", ["sm_75", "sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("sum_of", [plus, minus, flipped, plus_by_a_helper, plus_in_a_loop, plus_in_64_bits])
+def test_a_sum_of_32_bits_wraps_before_it_is_widened(target, sum_of):
+    """libNVVM widened its operand and added the constant in 64 bits, where another place widens the operand too."""
+
+    def function(a):
+        total = sum_of(a)
+        return np.int64(total), 1.0 % total, *loops(a)
+
+    text = ptx(function, "(int32)", target)
+    widened = re.findall(r"cvt\.s64\.s32\s+(%rd\d+),", text)
+    assert widened
+    for register in widened:
+        assert not re.search(rf"(add|sub)\.s64\s+%rd\d+, {register}, -?(12345|4115|2147483648);", text)
+
+
+@pytest.mark.parametrize("dtype, hidden", [("i1", False), ("i2", False), ("i4", True), ("u4", False)])
+def test_only_signed_sums_of_32_bits_are_hidden(dtype, hidden):
+    text = ptx(lambda a: np.int64(a + a), f"({dtype})", "sm_90")
     assert ("begin inline asm" in text) is hidden

@@ -95,7 +95,8 @@ lw_device_raise(const void *resolution, const lw_report_record *record, lw_raise
 
     place->index[0] = (int64_t)record->values[0];
     memcpy(place->words, record->values + 1, sizeof place->words);
-    return lw_raise_at(&loop->scalar->raises[record->status - 1], place);
+    return lw_raise_at(
+        lw_raise_row_at(loop->scalar->raises, loop->scalar->n_raises, record->status), place);
 }
 
 /* ---- kernels ---- */
