@@ -354,11 +354,11 @@ def _more_sizes(ufunc, sizes, outs, outputs, dropped) -> None:
             plain = name.rstrip("?").removesuffix("|1")
             if plain.isdigit():
                 sizes[plain] = int(plain)
-            elif plain not in sizes and out is not None:
-                sizes[plain] = out.shape[out.ndim - len(kept) + place]
             elif plain not in sizes and plain in rules:
                 rule = rules[plain]
                 sizes[plain] = rule(*(sizes[p] for p in inspect.signature(rule).parameters)) if callable(rule) else rule
+            elif plain not in sizes and out is not None:
+                sizes[plain] = out.shape[out.ndim - len(kept) + place]
             elif plain not in sizes:
                 raise ValueError(f"{ufunc.__name__}: core dimension {plain} needs out= or sizes=")
 
@@ -519,11 +519,13 @@ def reduce(reduction, *arrays, axis=None, dtype=None, out=None, keepdims=False, 
     on_device = any(map(_is_device, arrays))
     arrays = tuple(np.asarray(taken.take(a)) for a in arrays)
     if size is not None:
+        if not 0 <= operator.index(size) <= min(map(len, arrays)):
+            raise ValueError(f"size= must be 0 to {min(map(len, arrays))}, the number of elements, not {size}")
         arrays = tuple(a[:size] for a in arrays)
     initial = init if initial is _NOTHING else initial
     mask = np.asarray(taken.take(where))
     shape = np.broadcast_shapes(mask.shape, *(a.shape for a in arrays))
-    axes = tuple(range(len(shape))) if axis is None else tuple(a % len(shape) for a in (axis if isinstance(axis, tuple) else (axis,)))
+    axes = tuple(range(len(shape))) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, len(shape), "axis")
     kept = [d for d in range(len(shape)) if d not in axes]
     order = (*kept, *sorted(axes))
     views = [np.broadcast_to(a, shape).transpose(order) for a in arrays]
@@ -543,6 +545,9 @@ def reduce(reduction, *arrays, axis=None, dtype=None, out=None, keepdims=False, 
             continue
         elements = ((int(np.ravel_multi_index(i, rows[0].shape)) if i else 0, [row[i] for row in rows]) for i in inside)
         results[place] = _fold(reduction, elements, start)
+    if any(isinstance(one, tuple) for one in results.values()):
+        raise errors.UnsupportedError(f"{reduction.__name__}: reductions with several results do not work with target=\"python\": "
+                                      "let finish= return one of them, or use target=\"cpu\" for this call")
     made = np.empty(tuple(shape[d] for d in kept), known if known is not None else _common(results.values(), arrays))
     for place, one in results.items():
         made[place] = one

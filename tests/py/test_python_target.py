@@ -122,6 +122,17 @@ def test_reduce():
         lw.reduce(lambda a, b: a if a > b else b)(np.zeros(0))
 
 
+def test_what_reductions_refuse(python):
+    total = lw.reduce(lambda a, b: a + b)
+    two = lw.reduce(map=lambda x: (x, x), combine=lambda a, b: (min(a[0], b[0]), max(a[1], b[1])))
+    with pytest.raises(ValueError, match="axis"):
+        total(np.ones((2, 3)), axis=2)
+    with pytest.raises(ValueError, match="size= must be 0 to 3"):
+        total(np.ones(3), size=-1)
+    with pytest.raises(errors.UnsupportedError, match="several results"):
+        two(np.arange(3.0))
+
+
 def test_forall():
     @lw.forall
     def axpy(i, a, x, y, out):
