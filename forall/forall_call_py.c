@@ -5,6 +5,7 @@
 #include "core/base/divider.h"
 #include "core/base/memory.h"
 #include "core/py/array/host_view.h"
+#include "core/py/compiled/in_python.h"
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
@@ -556,9 +557,13 @@ call(lw_forall *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 PyObject *
 lw_forall_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    lw_forall *current = (lw_forall *)lw_function_current((lw_function *)object);
-    PyObject *result = current ? call(current, args, nargsf, kwnames) : NULL;
+    lw_forall *current;
+    PyObject *result;
 
+    if (lw_runs_in_python((lw_compiled *)object))
+        return lw_run_in_python("forall", object, args, PyVectorcall_NARGS(nargsf), kwnames);
+    current = (lw_forall *)lw_function_current((lw_function *)object);
+    result = current ? call(current, args, nargsf, kwnames) : NULL;
     Py_XDECREF((PyObject *)current);
     return result;
 }

@@ -5,6 +5,7 @@
 #include "core/base/memory.h"
 #include "core/front/read/critical.h"
 #include "core/host/simulator.h"
+#include "core/py/compiled/in_python.h"
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
@@ -31,7 +32,8 @@ setting(const lw_jit *self)
 {
     const char *word = lw_env_text(LW_ENV_target);
 
-    if (strcmp(word, "cpu") == 0 || strcmp(word, "parallel") == 0)
+    if (strcmp(word, "cpu") == 0 || strcmp(word, "parallel") == 0 ||
+        strcmp(word, "python") == 0)
         return LW_CHOOSE_CPU;
     return self->from_cuda || strcmp(word, "cuda") == 0 ? LW_CHOOSE_CUDA : LW_CHOOSE_AUTO;
 }
@@ -462,6 +464,8 @@ lw_jit_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kw
 {
     const lw_jit_launcher *self = (lw_jit_launcher *)object;
 
+    if (lw_runs_in_python((lw_compiled *)self->kernel))
+        return lw_run_in_python("launch", object, args, PyVectorcall_NARGS(nargsf), kwnames);
     return (lw_function_is_stale(&self->kernel->base)
                 ? call_renewed(self, args, nargsf, kwnames)
                 : call_now(object, args, nargsf, kwnames));
@@ -695,6 +699,23 @@ get_sharedmem(PyObject *self, void *Py_UNUSED(closure))
 }
 
 static PyObject *
+get_ntasks(PyObject *self, void *Py_UNUSED(closure))
+{
+    const lw_jit_launcher *launcher = (lw_jit_launcher *)self;
+
+    return launcher->n_tasks < 0 ? Py_NewRef(Py_None) : PyLong_FromLongLong(launcher->n_tasks);
+}
+
+static PyObject *
+get_thread_per_block(PyObject *self, void *Py_UNUSED(closure))
+{
+    const lw_jit_launcher *launcher = (lw_jit_launcher *)self;
+
+    return PyLong_FromUnsignedLong(launcher->n_tasks < 0 ? launcher->config.block[0]
+                                                         : launcher->tpb);
+}
+
+static PyObject *
 get_stream(PyObject *self, void *Py_UNUSED(closure))
 {
     PyObject *stream = ((lw_jit_launcher *)self)->stream;
@@ -729,6 +750,9 @@ static PyGetSetDef launcher_getset[] = {
     {"griddim", get_griddim, NULL, PyDoc_STR("blocks, as (x, y, z)"), NULL},
     {"blockdim", get_blockdim, NULL, PyDoc_STR("threads a block, as (x, y, z)"), NULL},
     {"sharedmem", get_sharedmem, NULL, PyDoc_STR("bytes of dynamic shared memory"), NULL},
+    {"ntasks", get_ntasks, NULL, PyDoc_STR("of forall(n): n; else None"), NULL},
+    {"thread_per_block", get_thread_per_block, NULL,
+     PyDoc_STR("of forall(n, tpb): tpb, 0 for the best one; else the block's width"), NULL},
     {"stream", get_stream, NULL, PyDoc_STR("as it was given; 0: the default stream"), NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 

@@ -154,12 +154,26 @@ init(lw_jit *self, const lw_request *request)
     return self->declared ? 0 : -1;
 }
 
+/* parallel=True spreads nothing: loops over prange run as loops over range. */
+static int
+warn_of_parallel(lw_jit *self)
+{
+    PyObject *parallel = PyDict_GetItemString(self->base.keywords, "parallel");
+
+    if (parallel != Py_True)
+        return 0;
+    return lw_door_warn(&self->base.options, "PerformanceWarning",
+                        "parallel=True: a function of jit runs on one core, and prange is "
+                        "range; the body of the loop as a function of lanewise.forall runs on "
+                        "all cores, or a GPU");
+}
+
 static int
 build(lw_jit *self, const lw_request *request)
 {
     int gives = 0;
 
-    if (init(self, request) < 0)
+    if (init(self, request) < 0 || warn_of_parallel(self) < 0)
         return -1;
     if (self->base.options.device)
         return declare_device(self, request->signatures);

@@ -8,6 +8,7 @@
 #include "core/host/raise_note.h"
 #include "core/py/array/convert.h"
 #include "core/py/array/counted_array.h"
+#include "core/py/compiled/in_python.h"
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
 #include "core/py/raise_row.h"
@@ -284,6 +285,8 @@ lw_jit_call_value(PyObject *object, PyObject *const *args, size_t nargsf, PyObje
     PyObject *result;
     int goes_on;
 
+    if (lw_runs_in_python((lw_compiled *)object))
+        return lw_run_in_python("call", object, args, PyVectorcall_NARGS(nargsf), kwnames);
     if (value == NULL || !lw_function_is_stale(&value->base))
         return call_now(self, args, nargsf, kwnames);
     goes_on = lw_compiled_frozen((lw_compiled *)value);

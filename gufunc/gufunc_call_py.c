@@ -5,6 +5,7 @@
 #include "gufunc/gufunc_parts_py.h"
 
 #include "core/py/array/args.h"
+#include "core/py/compiled/in_python.h"
 #include "core/py/host_cuda.h"
 #include "core/py/numpy/call_kinds.h"
 #include "core/py/numpy/host_loops.h"
@@ -200,8 +201,12 @@ call_now(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnam
 PyObject *
 lw_gufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    PyObject *current = lw_ufunc_current(object), *result = NULL;
+    PyObject *current, *result = NULL;
 
+    if (lw_runs_in_python((lw_compiled *)object))
+        return lw_run_in_python("guvectorize", object, args, PyVectorcall_NARGS(nargsf),
+                                kwnames);
+    current = lw_ufunc_current(object);
     if (current != NULL)
         result = call_now(current, args, nargsf, kwnames);
     Py_XDECREF(current);

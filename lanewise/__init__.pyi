@@ -85,7 +85,7 @@ from lanewise.ufuncs import (
 __all__ = [
     "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "PrecisionWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "compile",
     "complex64", "complex128", "config", "cuda", "errors", "explain", "float16", "float32",
-    "float64", "forall", "from_dtype", "guvectorize", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "random", "reduce", "reductions", "typeof",
+    "float64", "forall", "from_dtype", "guvectorize", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "njit", "prange", "random", "reduce", "reductions", "typeof",
     "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",
 ]
 
@@ -95,5 +95,7 @@ class _local(Protocol):
     def __call__(self, shape: Any, dtype: Any) -> Any: ...
 
 local: _local
+njit = jit
+prange = range
 
 def info() -> dict[str, Any]: ...

@@ -73,6 +73,10 @@ class Launcher:
     @property
     def stream(self) -> Any: ...
     @property
+    def ntasks(self) -> int | None: ...
+    @property
+    def thread_per_block(self) -> int: ...
+    @property
     def kernel(self) -> Kernel: ...
     @property
     def dispatcher(self) -> Kernel: ...
@@ -645,6 +649,11 @@ def jit(
     boundscheck: bool | None = None,
     extensions: Sequence[Any] = (),
     shared_memory_carveout: int | str | None = None,
+    parallel: bool | None = False,
+    nogil: bool | None = True,
+    error_model: Literal["numpy", "python"] = "numpy",
+    forceobj: Literal[False] = False,
+    looplift: Literal[False] = False,
     target: _Target = "auto",
     typing: Literal["weak", "numba"] = "weak",
     fastmath: _FastMath = False,
@@ -679,6 +688,11 @@ def jit(
     boundscheck: bool | None = None,
     extensions: Sequence[Any] = (),
     shared_memory_carveout: int | str | None = None,
+    parallel: bool | None = False,
+    nogil: bool | None = True,
+    error_model: Literal["numpy", "python"] = "numpy",
+    forceobj: Literal[False] = False,
+    looplift: Literal[False] = False,
     target: _Target = "auto",
     typing: Literal["weak", "numba"] = "weak",
     fastmath: _FastMath = False,

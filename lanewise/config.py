@@ -18,7 +18,7 @@ from typing import Any, Iterator
 from lanewise import _core
 
 
-_TARGETS = ("auto", "cpu", "cuda", "parallel")
+_TARGETS = ("auto", "cpu", "cuda", "parallel", "python")
 _CHECKS = tuple(_core._checks())
 _STAGES = ("typed", "ir", "llvm", "nvvm", "ptx", "sass", "asm")
 
@@ -30,7 +30,7 @@ def _are_words(value: Any, words: tuple[str, ...]) -> bool:
 def _expected(name: str, value: Any) -> str | None:
     """What a setting of a few words should be, where `value` is none of them."""
     if name == "target" and value not in _TARGETS:
-        return "'auto', 'cpu', 'cuda' or 'parallel'"
+        return "'auto', 'cpu', 'cuda', 'parallel' or 'python'"
     if name == "check" and not _are_words(value, _CHECKS):
         return "checks with commas between them: " + ", ".join(_CHECKS)
     if name == "dump" and not _are_words(value, _STAGES):

@@ -97,7 +97,17 @@ event = _cuda.event
 event_elapsed_time = _cuda.event_elapsed_time
 
 # What kernels call: cuda.grid, cuda.shared.array, … (core/tables/kernel_names.def)
-globals().update({name: getattr(_intrinsics.cuda, name) for name in dir(_intrinsics.cuda)})
+# laneid and warpsize are numbers of a thread where functions run as plain Python: asked for by __getattr__
+_VALUES = ("laneid", "warpsize")
+globals().update({name: getattr(_intrinsics.cuda, name) for name in dir(_intrinsics.cuda) if name not in _VALUES})
+
+
+def __getattr__(name):
+    if name in _VALUES:
+        return getattr(_intrinsics.cuda, name)
+    raise AttributeError(f"module 'lanewise.cuda' has no attribute {name!r:.200}")
+
+
 
 # numba's modules: `from lanewise.cuda.random import create_xoroshiro128p_states`
 _sys.modules[__name__ + ".random"] = random

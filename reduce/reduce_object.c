@@ -7,6 +7,7 @@
 #include "core/front/read/services.h"
 #include "core/py/array/device_array.h"
 #include "core/py/compiled/decorate.h"
+#include "core/py/compiled/in_python.h"
 #include "core/py/method_table.h"
 #include "core/py/raise.h"
 #include "reduce/device_py.h"
@@ -275,6 +276,8 @@ call_current(PyObject *object, int which, long_way call, PyObject *const *args,
 static PyObject *
 reducer_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
+    if (lw_runs_in_python((lw_compiled *)self))
+        return lw_run_in_python("reduce", self, args, PyVectorcall_NARGS(nargsf), kwnames);
     return call_current(self, LW_RECALL_CALL, lw_reducer_call, args, PyVectorcall_NARGS(nargsf),
                         kwnames);
 }

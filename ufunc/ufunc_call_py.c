@@ -6,6 +6,7 @@
 
 #include "core/front/read/critical.h"
 #include "core/front/read/services.h"
+#include "core/py/compiled/in_python.h"
 #include "core/py/host_cuda.h"
 #include "core/py/numpy/call_kinds.h"
 #include "core/py/numpy/host_loops.h"
@@ -418,11 +419,13 @@ lw_ufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *
 {
     lw_ufunc_object *self = (lw_ufunc_object *)object;
     Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
-    PyObject *result = lw_ufunc_is_stale((lw_ufunc_head *)self)
-                           ? call_renewed(self, args, nargsf, kwnames)
-                           : call(object, args, nargsf, kwnames);
-    PyObject *kind, *error, *trace;
+    PyObject *kind, *error, *trace, *result;
 
+    if (lw_runs_in_python((lw_compiled *)self))
+        return lw_run_in_python("vectorize", object, args, n_args, kwnames);
+    result = lw_ufunc_is_stale((lw_ufunc_head *)self)
+                 ? call_renewed(self, args, nargsf, kwnames)
+                 : call(object, args, nargsf, kwnames);
     if (result != NULL || !PyErr_ExceptionMatches(PyExc_OverflowError) ||
         n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) > LW_PLACED_MAX)
         return result;

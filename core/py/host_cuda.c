@@ -6,19 +6,36 @@
 #include <stdatomic.h>
 #include <string.h>
 
+enum { ON_HOST = 1, ON_PYTHON = 2 };
+
+/* What the setting says, in bits. */
+static unsigned
+setting(void)
+{
+    static _Atomic uint64_t known; /* 4 * (the settings' version + 1) + the bits */
+    uint64_t version = 4 * (lw_env_version() + 1);
+    uint64_t answer = atomic_load_explicit(&known, memory_order_relaxed);
+
+    if ((answer & ~(uint64_t)3) != version) {
+        const char *target = lw_env_text(LW_ENV_target);
+        bool python = strcmp(target, "python") == 0;
+        bool host = python || strcmp(target, "cpu") == 0 || strcmp(target, "parallel") == 0;
+        answer = version | (host ? ON_HOST : 0) | (python ? ON_PYTHON : 0);
+        atomic_store_explicit(&known, answer, memory_order_relaxed);
+    }
+    return (unsigned)(answer & 3);
+}
+
 bool
 lw_on_host(void)
 {
-    static _Atomic uint64_t known; /* 2 * (the setting's version + 1) + the answer */
-    uint64_t version = 2 * (lw_env_version() + 1);
-    uint64_t answer = atomic_load_explicit(&known, memory_order_relaxed);
+    return setting() & ON_HOST;
+}
 
-    if ((answer & ~(uint64_t)1) != version) {
-        const char *target = lw_env_text(LW_ENV_target);
-        answer = version | (strcmp(target, "cpu") == 0 || strcmp(target, "parallel") == 0);
-        atomic_store_explicit(&known, answer, memory_order_relaxed);
-    }
-    return answer & 1;
+bool
+lw_on_python(void)
+{
+    return setting() & ON_PYTHON;
 }
 
 bool

@@ -8,8 +8,10 @@
 
 #include <stdbool.h>
 
-/* Whether the setting `target` is "cpu" or "parallel". */
+/* Whether the setting `target` is "cpu", "parallel" or "python". */
 bool lw_on_host(void);
+/* Whether it is "python": functions run as plain Python (core/py/compiled/in_python.h). */
+bool lw_on_python(void);
 /* stream= of a call with host arrays: None and 0 say nothing, and without a GPU no stream does.
  */
 bool lw_stream_says_nothing(PyObject *stream);

@@ -288,7 +288,7 @@ def test_results_that_are_no_accumulators(method, args):
 
 
 @pytest.mark.parametrize("variable, value, text", [
-    ("LANEWISE_TARGET", "gpu", "must be 'auto', 'cpu', 'cuda' or 'parallel', not 'gpu'"),
+    ("LANEWISE_TARGET", "gpu", "must be 'auto', 'cpu', 'cuda', 'parallel' or 'python', not 'gpu'"),
     ("LANEWISE_NUM_THREADS", "-3", "must be an integer from 0 on, not '-3'"),
     ("LANEWISE_LOG", "yes", "must be an integer from 0 on, not 'yes'"),
     ("LANEWISE_DUMP", "typed,llvn", "must be stages"),

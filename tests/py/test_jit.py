@@ -347,9 +347,10 @@ def test_fastmath_lets_sums_become_vectors():
 
 @pytest.mark.parametrize("keywords, problem, words", [
     (dict(nonsense=1), TypeError, "jit.. got an unexpected keyword argument 'nonsense'"),
-    (dict(parallel=True), TypeError, "keyword argument 'parallel': lanewise.forall and ufuncs run on all cores"),
-    (dict(nogil=True), TypeError, "'nogil': the GIL is released"),
-    (dict(error_model="python"), TypeError, "check={'divide'} raises"),
+    (dict(nogil=1), TypeError, "nogil= must be True or False"),
+    (dict(error_model="ieee"), ValueError, "error_model= must be"),
+    (dict(forceobj=True), errors.UnsupportedError, "there is no object mode"),
+    (dict(looplift=True), errors.UnsupportedError, "there is no object mode"),
     (dict(locals={}), TypeError, "annotate the variable"),
     (dict(pipeline_class=None), TypeError, "'pipeline_class': leave it out"),
     (dict(fastmaths=True), TypeError, "did you mean 'fastmath'"),

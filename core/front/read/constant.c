@@ -605,6 +605,26 @@ hint_for_random(PyObject *object)
     return hint;
 }
 
+/* breakpoint(), pdb.set_trace(): a debugger stops Python code, not machine code. */
+static const char *
+hint_for_debugger(PyObject *object)
+{
+    static const char *const packages[] = {
+        "pdb", "bdb", "ipdb", "pudb", "IPython", "_pytest" /* which replaces pdb's */, NULL};
+    PyObject *text = attribute_text(object, "__name__");
+    const char *name = text ? PyUnicode_AsUTF8(text) : NULL;
+    bool stops =
+        name != NULL && strcmp(name, "breakpoint") == 0 && comes_from(object, "builtins");
+
+    for (int i = 0; packages[i] && name != NULL && strcmp(name, "set_trace") == 0; i++)
+        stops = stops || comes_from(object, packages[i]);
+    lw_read_clear();
+    Py_XDECREF(text);
+    return stops ? "LANEWISE_TARGET=python, or `with lw.config(target=\"python\"):` around the "
+                   "call, runs the function as plain Python, where debuggers stop"
+                 : NULL;
+}
+
 /* A method of a text whose arguments are known only at run time. */
 static bool
 is_text_method(PyObject *object)
@@ -623,6 +643,8 @@ hint_for(lw_reader *r, PyObject *object)
         hint = hint_for_container(object);
     if (hint == NULL)
         hint = hint_for_random(object);
+    if (hint == NULL)
+        hint = hint_for_debugger(object);
     if (hint != NULL)
         return hint;
     if (is_text_method(object))
@@ -733,6 +755,8 @@ from_object(lw_reader *r, PyObject *object)
 
     if (PyModule_Check(object))
         return from_module(r, object);
+    if (hint_for_debugger(object) != NULL)
+        return from_other(r, object);
     if (PyType_Check(object))
         constant = from_type(r, object);
     else if (lw_read_is_numpy(r, object, "generic"))

@@ -568,7 +568,8 @@ read_unsupported(lw_reader *r, PyObject *node)
         return keyword_error(r, node,
                              lw_ast_kind_of(&r->ast, node) == LW_AST_Import ? "import" : "from",
                              "modules are read when the function is compiled",
-                             "import at the top of the module");
+                             "import at the top of the module; for debuggers, "
+                             "LANEWISE_TARGET=python runs functions as plain Python");
     case LW_AST_ClassDef:
         return keyword_error(r, node, "class", "classes exist only outside of compiled code",
                              NULL);

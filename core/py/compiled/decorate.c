@@ -1,5 +1,8 @@
 #include "core/py/compiled/decorate.h"
 
+#include "core/py/compiled/in_python.h"
+#include "core/py/host_cuda.h"
+
 bool
 lw_is_function(PyObject *object)
 {
@@ -13,6 +16,23 @@ lw_is_function(PyObject *object)
 
 /* ---- the decorators ---- */
 
+/* What cannot be compiled for its signatures, but run as plain Python: an object without them,
+ * which keeps them for lanewise/_python_target.py. */
+static PyObject *
+make_for_python(const lw_compiled_door *door, PyTypeObject *type, const lw_request *request)
+{
+    lw_request bare = *request;
+    PyObject *result;
+
+    PyErr_Clear();
+    bare.signatures = NULL;
+    result = door->make(type, &bare);
+    if (result != NULL && PyDict_SetItemString(((lw_compiled *)result)->dict,
+                                               "_declared_signatures", request->signatures) < 0)
+        Py_CLEAR(result);
+    return result;
+}
+
 static PyObject *
 make(const lw_compiled_door *door, PyObject *module, const lw_request *request)
 {
@@ -20,6 +40,9 @@ make(const lw_compiled_door *door, PyObject *module, const lw_request *request)
 
     if (type != NULL)
         result = door->make((PyTypeObject *)type, request);
+    if (type != NULL && result == NULL && request->signatures != NULL && lw_on_python() &&
+        lw_only_compiling_failed())
+        result = make_for_python(door, (PyTypeObject *)type, request);
     Py_XDECREF(type);
     return result;
 }

@@ -486,6 +486,31 @@ read_boundscheck(reader *r, PyObject *value)
 }
 
 static int
+read_error_model(reader *r, PyObject *value)
+{
+    static const char *const words[] = {"numpy", "python", NULL};
+    int which = read_word(r, value, words, "\"numpy\" or \"python\"");
+
+    if (which == 1)
+        r->options->front.checks |= LW_CHECK_DIVIDE;
+    return which < 0 ? -1 : 0;
+}
+
+/* forceobj and looplift ask for parts that the interpreter runs. */
+static int
+read_object_mode(reader *r, PyObject *value)
+{
+    bool asked = false;
+
+    if (value != Py_None && read_bool(r, value, &asked) < 0)
+        return -1;
+    return asked ? unsupported("there is no object mode: leave what cannot be compiled in a "
+                               "Python function that calls the compiled one, or set "
+                               "target=\"python\"")
+                 : 0;
+}
+
+static int
 read_carveout(reader *r, PyObject *value)
 {
     if (value == Py_None ||

@@ -1,6 +1,8 @@
 #include "core/py/types/intrinsic.h"
 
 #include "core/front/read/python.h"
+#include "core/front/read/services.h"
+#include "core/py/host_cuda.h"
 #include "core/py/state.h"
 #include "core/tables/names.h"
 
@@ -76,11 +78,39 @@ intrinsic_repr(PyObject *self)
     return PyUnicode_FromFormat("<%s%s: works in kernels>", shown(row), row->signature);
 }
 
+/* What it is in functions that run as plain Python. */
 static PyObject *
-intrinsic_call(PyObject *self, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
+call_in_python(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    PyObject *make = lw_service_find(LW_SERVICE_PYTHON_TARGET, "intrinsic");
+    PyObject *function = make ? PyObject_CallOneArg(make, self) : NULL;
+    PyObject *result = function ? PyObject_Call(function, args, kwargs) : NULL;
+
+    Py_XDECREF(make);
+    Py_XDECREF(function);
+    return result;
+}
+
+/* The value that a thread which runs as plain Python has, or the name itself elsewhere. Steals
+ * the member. */
+static PyObject *
+value_in_python(PyObject *member)
+{
+    PyObject *read = lw_service_find(LW_SERVICE_PYTHON_TARGET, "value");
+    PyObject *result = read ? PyObject_CallOneArg(read, member) : NULL;
+
+    Py_XDECREF(read);
+    Py_DECREF(member);
+    return result;
+}
+
+static PyObject *
+intrinsic_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     const intrinsic_row *row = row_of(self);
 
+    if (*row->signature && lw_on_python())
+        return call_in_python(self, args, kwargs);
     if (*row->signature)
         PyErr_Format(PyExc_RuntimeError,
                      "%s() runs in compiled code only: call it in a function under @cuda.jit, "
@@ -174,6 +204,9 @@ group_getattro(PyObject *self, PyObject *name)
 {
     PyObject *member = lw_dict_item(((group_object *)self)->members, name);
 
+    if (member != NULL && Py_IS_TYPE(member, lw_core->intrinsic_type) &&
+        *row_of(member)->signature == 0 && lw_on_python())
+        return value_in_python(member);
     if (member != NULL)
         return member;
     member = PyErr_Occurred() ? NULL : PyObject_GenericGetAttr(self, name);

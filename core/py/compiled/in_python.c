@@ -1,0 +1,68 @@
+/* Owns the way from a call to lanewise/_python_target.py. */
+#include "core/py/compiled/in_python.h"
+
+#include "core/base/memory.h"
+#include "core/front/read/services.h"
+#include "core/py/host_cuda.h"
+
+#include <string.h>
+
+/* Whether the function is one of the package's modules. */
+static bool
+is_own(PyObject *function)
+{
+    PyObject *module = PyObject_GetAttrString(function, "__module__");
+    const char *text = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
+    bool own = text != NULL && strncmp(text, "lanewise.", 9) == 0;
+
+    PyErr_Clear();
+    Py_XDECREF(module);
+    return own;
+}
+
+bool
+lw_runs_in_python(const lw_compiled *self)
+{
+    return lw_on_python() && !is_own(self->py_func);
+}
+
+PyObject *
+lw_run_in_python(const char *name, PyObject *object, PyObject *const *args, Py_ssize_t n_args,
+                 PyObject *kwnames)
+{
+    Py_ssize_t n = n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    PyObject *function = lw_service_find(LW_SERVICE_PYTHON_TARGET, name), *result = NULL;
+    PyObject **values = function ? lw_alloc((size_t)(n + 1) * sizeof *values) : NULL;
+
+    if (function != NULL && values == NULL)
+        PyErr_NoMemory();
+    if (values != NULL) {
+        values[0] = object;
+        if (n > 0)
+            memcpy(values + 1, args, (size_t)n * sizeof *values);
+        result = PyObject_Vectorcall(function, values, (size_t)n_args + 1, kwnames);
+    }
+    lw_free(values);
+    Py_XDECREF(function);
+    return result;
+}
+
+bool
+lw_only_compiling_failed(void)
+{
+    static const char *const names[] = {"TypingError", "UnsupportedError"};
+    PyObject *type, *value, *trace, *classes[2] = {NULL, NULL};
+    bool result = false;
+
+    PyErr_Fetch(&type, &value, &trace);
+    for (int i = 0; i < 2 && !result; i++) {
+        classes[i] = lw_service_find(LW_SERVICE_ERRORS, names[i]);
+        result = classes[i] != NULL && type != NULL &&
+                 PyErr_GivenExceptionMatches(type, classes[i]);
+    }
+    PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+    Py_XDECREF(classes[0]);
+    Py_XDECREF(classes[1]);
+    return result;
+}

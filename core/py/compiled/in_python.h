@@ -1,0 +1,17 @@
+/* The setting target="python": calls run the user's function as plain Python, which
+ * lanewise/_python_target.py does. It is asked for at each call, before anything else. */
+#ifndef LW_PY_IN_PYTHON_H
+#define LW_PY_IN_PYTHON_H
+
+#include "core/py/compiled/compiled.h"
+
+/* Whether calls of this object do. The package's own functions stay compiled. */
+bool lw_runs_in_python(const lw_compiled *self);
+/* The module's function of that name, called with the object and the arguments. */
+PyObject *lw_run_in_python(const char *name, PyObject *object, PyObject *const *args,
+                           Py_ssize_t n_args, PyObject *kwnames);
+/* Whether the exception says that a function cannot be compiled: under this setting it can
+ * still be run. */
+bool lw_only_compiling_failed(void);
+
+#endif
