@@ -387,10 +387,12 @@ node_raises(lw_lowering *l, const lw_instance *inst, uint32_t node)
 
     if (may_be_guarded(l, inst, node))
         return true;
-    if (t->constant || t->dead || l->tree->nodes.data[node].kind != LW_NODE_CALL)
+    if (t->constant || t->dead)
         return false;
-    if (t->call == LW_CALL_INSTANCE)
+    if (t->call == LW_CALL_INSTANCE) /* an operator may be one, too */
         return lw_instance_raises(l, t->target);
+    if (l->tree->nodes.data[node].kind != LW_NODE_CALL)
+        return false;
     if (counts(t))
         return true;
     if (!has_unknown_step(l, t))

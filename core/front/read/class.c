@@ -225,7 +225,8 @@ is_readable(PyObject *object)
 /* ---- members ---- */
 
 static bool
-add_member(lw_reader *r, PyObject *object, PyObject *name, PyObject *raw, member_list *members)
+add_member(lw_reader *r, PyObject *object, PyObject *name, PyObject *raw, PyObject *seen,
+           member_list *members)
 {
     const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
     lw_class_member member = {.kind = LW_MEMBER_METHOD};
@@ -234,9 +235,10 @@ add_member(lw_reader *r, PyObject *object, PyObject *name, PyObject *raw, member
 
     if (text == NULL || is_skipped(text))
         return text != NULL || (lw_read_clear(), true);
-    for (uint32_t i = 0; i < members->n; i++)
-        if (strcmp(members->data[i].name, text) == 0)
-            return true; /* a class further up in the order of resolution */
+    if (PySet_Contains(seen, name) == 1) /* by a class earlier in the order of resolution */
+        return true;
+    if (PySet_Add(seen, name) < 0)
+        return lw_read_failed(r);
     function = function_in(raw, &member.kind);
     if (function != NULL && !is_written(function))
         return true;
@@ -268,8 +270,11 @@ static bool
 read_members(lw_reader *r, PyObject *object, lw_class *out)
 {
     PyObject *mro = ((PyTypeObject *)object)->tp_mro;
+    PyObject *seen = PySet_New(NULL);
     member_list members = {0};
 
+    if (seen == NULL)
+        return lw_read_failed(r);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro) && r->status == LW_OK; i++) {
         PyTypeObject *type = (PyTypeObject *)PyTuple_GET_ITEM(mro, i);
         PyObject *dict = is_base(type) ? NULL : own_dict(type);
@@ -277,13 +282,16 @@ read_members(lw_reader *r, PyObject *object, lw_class *out)
 
         for (Py_ssize_t j = 0; items && j < PyList_GET_SIZE(items); j++)
             if (!add_member(r, object, PyTuple_GET_ITEM(PyList_GET_ITEM(items, j), 0),
-                            PyTuple_GET_ITEM(PyList_GET_ITEM(items, j), 1), &members))
+                            PyTuple_GET_ITEM(PyList_GET_ITEM(items, j), 1), seen, &members))
                 break;
         Py_XDECREF(items);
         Py_XDECREF(dict);
     }
+    Py_DECREF(seen);
     out->members = members.data;
     out->n_members = members.n;
+    for (uint32_t i = 0; i < members.n; i++)
+        out->has_special |= strncmp(members.data[i].name, "__", 2) == 0;
     return r->status == LW_OK;
 }
 
@@ -331,17 +339,16 @@ fields_node(lw_reader *r, const lw_class *class, uint32_t loc, const char *const
 
 /* One parameter of a dataclass's function; *refused: it is of a kind that is not compiled. */
 static bool
-add_field(lw_reader *r, lw_scope *scope, PyObject *name, PyObject *field, lw_class *class,
-          bool *refused)
+add_field(lw_reader *r, lw_scope *scope, PyObject *name, PyObject *field, bool *refused)
 {
-    static const char *const wanted[] = {"init",        "kw_only", "default", "default_factory",
-                                         "_field_type", "compare"};
-    PyObject *parts[6] = {NULL};
+    static const char *const wanted[] = {"init", "kw_only", "default", "default_factory",
+                                         "_field_type"};
+    PyObject *parts[5] = {NULL};
     lw_fn_param param = {.kind = LW_PARAM_POSITIONAL}, *slot;
     PyObject *type_name;
     bool is_missing, has_factory;
 
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 5; i++) {
         parts[i] = PyObject_GetAttrString(field, wanted[i]);
         lw_read_clear();
     }
@@ -352,8 +359,6 @@ add_field(lw_reader *r, lw_scope *scope, PyObject *name, PyObject *field, lw_cla
     is_missing = parts[2] && strstr(Py_TYPE(parts[2])->tp_name, "MISSING") != NULL;
     has_factory = parts[3] && strstr(Py_TYPE(parts[3])->tp_name, "MISSING") == NULL;
     *refused |= parts[0] != Py_True || has_factory || !text_is(type_name, "_FIELD");
-    if (parts[5] != Py_True) /* field(compare=False): what is compared is not all fields */
-        class->compares_equal = class->is_ordered = false;
     param.kind = parts[1] == Py_True ? LW_PARAM_KEYWORD_ONLY : LW_PARAM_POSITIONAL;
     if (!is_missing && parts[2])
         param.default_constant = lw_read_constant(r, parts[2]);
@@ -368,7 +373,7 @@ add_field(lw_reader *r, lw_scope *scope, PyObject *name, PyObject *field, lw_cla
     }
 done:
     Py_XDECREF(type_name);
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 5; i++)
         Py_XDECREF(parts[i]);
     return r->status == LW_OK;
 }
@@ -394,7 +399,7 @@ make_of_dataclass(lw_reader *r, PyObject *fields, lw_class *class)
     r->tree->fns.data[fn].line = 1;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items); i++)
         if (!add_field(r, &scope, PyTuple_GET_ITEM(PyList_GET_ITEM(items, i), 0),
-                       PyTuple_GET_ITEM(PyList_GET_ITEM(items, i), 1), class, &refused))
+                       PyTuple_GET_ITEM(PyList_GET_ITEM(items, i), 1), &refused))
             break;
     Py_DECREF(items);
     lw_scope_reset(&scope);
@@ -434,6 +439,36 @@ add_guard(lw_reader *r, PyObject *object, const char *name, PyObject *value)
     return result;
 }
 
+/* The names of the fields that are compared: those without `compare=False`. */
+static bool
+name_compared(lw_reader *r, PyObject *fields, lw_class *class)
+{
+    PyObject *items = PyDict_Items(fields);
+    Py_ssize_t n = items ? PyList_GET_SIZE(items) : 0;
+
+    class->compared = lw_arena_take(&r->tree->arena, ((size_t)n + 1) * sizeof *class->compared);
+    if (items == NULL || class->compared == NULL) {
+        Py_XDECREF(items);
+        return items ? lw_read_no_memory(r) : lw_read_failed(r);
+    }
+    for (Py_ssize_t i = 0; i < n && r->status == LW_OK; i++) {
+        PyObject *pair = PyList_GET_ITEM(items, i);
+        PyObject *field = PyTuple_GET_ITEM(pair, 1);
+        PyObject *compare = PyObject_GetAttrString(field, "compare");
+        PyObject *kind = PyObject_GetAttrString(field, "_field_type");
+        PyObject *kind_name = kind ? PyObject_GetAttrString(kind, "name") : NULL;
+
+        lw_read_clear();
+        if (compare == Py_True && text_is(kind_name, "_FIELD"))
+            class->compared[class->n_compared++] = lw_read_str(r, PyTuple_GET_ITEM(pair, 0));
+        Py_XDECREF(compare);
+        Py_XDECREF(kind);
+        Py_XDECREF(kind_name);
+    }
+    Py_DECREF(items);
+    return r->status == LW_OK;
+}
+
 /* The flags of dataclass(...): whether == and < compare the fields. */
 static void
 set_compared(PyObject *object, lw_class *class)
@@ -469,14 +504,30 @@ set_make(lw_reader *r, PyObject *object, lw_class *class)
     fields = dataclass_fields(object);
     if (fields != NULL)
         set_compared(object, class);
-    if (init != NULL) {
-        class->compares_equal = class->is_ordered = false; /* of which fields it is not known */
+    if (fields != NULL && !name_compared(r, fields, class))
+        class->make = 0;
+    else if (init != NULL)
         class->make = lw_read_init(r, init, object, class);
-    } else {
+    else
         class->make = fields ? make_of_dataclass(r, fields, class) : 0;
-    }
     Py_XDECREF(fields);
     return class->make != 0;
+}
+
+static bool
+set_bases(lw_reader *r, PyObject *object, lw_class *class)
+{
+    PyObject *mro = ((PyTypeObject *)object)->tp_mro;
+    uint32_t n = (uint32_t)PyTuple_GET_SIZE(mro);
+    const void **ids = lw_arena_take(&r->tree->arena, n * sizeof *ids);
+
+    if (ids == NULL)
+        return lw_read_no_memory(r);
+    for (uint32_t i = 0; i < n; i++)
+        ids[i] = PyTuple_GET_ITEM(mro, i);
+    class->mro = ids;
+    class->n_mro = n;
+    return true;
 }
 
 uint32_t
@@ -493,8 +544,12 @@ lw_read_class(lw_reader *r, PyObject *object)
         return lw_read_no_memory(r);
     *class =
         (lw_class){.name = lw_read_text(r, ((PyTypeObject *)object)->tp_name),
+                   .id = object,
+                   .is_namedtuple = is_namedtuple(object),
                    .is_tuple = is_namedtuple(object) && !defines(object, "__iter__") &&
                                !defines(object, "__contains__") && !defines(object, "__len__")};
+    if (!set_bases(r, object, class))
+        return 0;
     constant =
         class->name
             ? lw_read_push(
@@ -503,6 +558,7 @@ lw_read_class(lw_reader *r, PyObject *object)
             : 0;
     if (constant == 0)
         return 0;
+    class->constant = constant;
     id = PyLong_FromVoidPtr(object); /* its own methods may name the class */
     number = PyLong_FromUnsignedLong(constant);
     if (id == NULL || number == NULL || PyDict_SetItem(r->constant_of, id, number) < 0)
