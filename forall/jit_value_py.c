@@ -5,6 +5,7 @@
 
 #include "core/base/memory.h"
 #include "core/host/raise_note.h"
+#include "core/py/object_shape.h"
 #include "core/py/array/convert.h"
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
@@ -109,25 +110,82 @@ number(lw_dtype dtype, const uint64_t *parts)
     return PyFloat_FromDouble(to.f64);
 }
 
-static PyObject *
-results_of(const lw_scalar *scalar, const uint64_t *parts)
-{
-    PyObject *tuple;
+static PyObject *result_of(const lw_result *form, const lw_dtype **dtype,
+                           const uint64_t **parts);
 
-    if (scalar->n_out == 0)
-        Py_RETURN_NONE;
-    if (scalar->n_out == 1)
-        return number(scalar->out[0], parts);
-    tuple = PyTuple_New(scalar->n_out);
-    for (uint32_t i = 0; tuple != NULL && i < scalar->n_out; i++) {
-        PyObject *item = number(scalar->out[i], parts);
+static PyObject *
+items_of(const lw_result *form, const lw_dtype **dtype, const uint64_t **parts)
+{
+    PyObject *tuple = PyTuple_New(form->n);
+
+    for (uint32_t i = 0; tuple != NULL && i < form->n; i++) {
+        PyObject *item = result_of(&form->items[i], dtype, parts);
         if (item == NULL)
             Py_CLEAR(tuple);
         else
             PyTuple_SET_ITEM(tuple, i, item);
-        parts += lw_is_complex(scalar->out[i]) ? 2 : 1;
     }
     return tuple;
+}
+
+static PyObject *
+names_of(const lw_result *form)
+{
+    PyObject *names = PyTuple_New(form->n);
+
+    for (uint32_t i = 0; names != NULL && i < form->n; i++) {
+        PyObject *name = PyUnicode_InternFromString(form->names[i]);
+        if (name == NULL)
+            Py_CLEAR(names);
+        else
+            PyTuple_SET_ITEM(names, i, name);
+    }
+    return names;
+}
+
+/* The captures of the tree hold its classes. */
+static PyObject *
+object_of(const lw_result *form, PyObject *items)
+{
+    PyTypeObject *type = (PyTypeObject *)(uintptr_t)form->user_class->id;
+    PyObject *names, *object;
+
+    if (form->user_class->is_namedtuple)
+        return lw_object_make_tuple(type, items);
+    names = names_of(form);
+    object = names ? lw_object_make(type, names, &PyTuple_GET_ITEM(items, 0)) : NULL;
+    Py_XDECREF(names);
+    return object;
+}
+
+/* Both move on. */
+static PyObject *
+result_of(const lw_result *form, const lw_dtype **dtype, const uint64_t **parts)
+{
+    PyObject *result, *items;
+    const uint64_t *at = *parts;
+
+    switch (form->kind) {
+    case LW_FORM_NONE: Py_RETURN_NONE;
+    case LW_FORM_NUMBER:
+        *parts += lw_is_complex(**dtype) ? 2 : 1;
+        return number(*(*dtype)++, at);
+    case LW_FORM_TUPLE: break;
+    }
+    items = items_of(form, dtype, parts);
+    if (items == NULL || form->user_class == NULL)
+        return items;
+    result = object_of(form, items);
+    Py_DECREF(items);
+    return result;
+}
+
+static PyObject *
+results_of(const lw_scalar *scalar, const uint64_t *parts)
+{
+    const lw_dtype *dtype = scalar->out;
+
+    return result_of(scalar->result, &dtype, &parts);
 }
 
 /* ---- the call ---- */

@@ -95,12 +95,15 @@ typedef struct lw_class {
     const void *id;         /* tells classes apart; live while the tree is read */
     const void *const *mro; /* n_mro ids: itself and what it is derived from */
     uint32_t n_mro;
-    uint32_t constant;     /* its LW_K_CLASS */
-    bool is_namedtuple;    /* derived from tuple: its operators are those of tuples */
-    bool is_tuple;         /* the same, and no method says otherwise of items and length */
-    bool has_special;      /* it has a method or constant of the name `__…` */
-    bool compares_equal;   /* == and != compare the fields, as dataclasses generate it */
-    bool is_ordered;       /* so do <, <=, > and >= */
+    uint32_t constant;   /* its LW_K_CLASS */
+    bool is_namedtuple;  /* derived from tuple: its operators are those of tuples */
+    bool is_tuple;       /* the same, and no method says otherwise of items and length */
+    bool has_special;    /* it has a method or constant of the name `__…` */
+    bool compares_equal; /* == and != compare the fields, as dataclasses generate it */
+    bool is_ordered;     /* so do <, <=, > and >= */
+    const char *const *registered; /* n_registered names of fields whose types are fixed, … */
+    const uint32_t *types;         /* … and these types: LW_K_DTYPE constants */
+    uint32_t n_registered;
     const char **compared; /* n_compared names: which fields these are */
     uint32_t n_compared;
     uint32_t make; /* fn that makes an object from the arguments; 0: a namedtuple */
@@ -247,6 +250,7 @@ typedef struct lw_tree {
     LW_ARRAY(lw_diag) diags;
     LW_ARRAY(lw_file) files;
     LW_ARRAY(lw_array_function) array_functions;
+    LW_ARRAY(const lw_class *) given; /* the classes of arguments that are objects; or NULL */
     struct lw_tree *older; /* the tree that this one has replaced; other threads may still read
                               it. Owned */
 } lw_tree;

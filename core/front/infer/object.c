@@ -400,7 +400,7 @@ lw_refuse_object_result(lw_infer_frame *f, lw_type type)
     const lw_class *class = object_in(f, type);
     uint32_t node = f->return_nodes.n ? f->return_nodes.data[0] : 0;
 
-    if (class == NULL || node == 0)
+    if (class == NULL || node == 0 || f->run->typed->options.objects)
         return LW_OK;
     return lw_complain(f, lw_node_of(f, node)->loc, "E165",
                        lw_format_text(f, "this is %s", lw_describe_type(f, type)),

@@ -25,12 +25,22 @@ typedef struct lw_arg_parts {
     const bool *written;       /* whether the function may write through it */
 } lw_arg_parts;
 
+/* How the outputs make up the result of the user's function. */
+typedef struct lw_result {
+    enum { LW_FORM_NUMBER, LW_FORM_NONE, LW_FORM_TUPLE } kind; /* NUMBER: the next output */
+    uint32_t n; /* TUPLE: items; names: of an object's fields */
+    const struct lw_result *items;
+    const char *const *names;
+    const lw_class *user_class; /* of the tree; NULL: a plain tuple */
+} lw_result;
+
 typedef struct lw_scalar {
     lw_module *module;
     uint32_t body; /* function number of the scalar function */
     uint32_t n_in, n_out;
     const lw_dtype *in, *out; /* public dtypes (complex stays c64 / c128), in the module's
                                  arena; for kernels see args */
+    const lw_result *result;
     bool can_raise; /* result 0 of the function is then an i32 status: 0 or raises index + 1 */
     uint32_t n_raise_words; /* so many results after the status are the numbers that it carries
                                (u64) */
