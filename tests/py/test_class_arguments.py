@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from fake_driver import needs_kernels
 from lanewise import cuda
 
 N = 8
@@ -128,6 +129,7 @@ def host(array):
     return array if isinstance(array, np.ndarray) else array.copy_to_host()
 
 
+@needs_kernels
 def test_forall(target):
     x, out, wanted = np.linspace(-2.0, 6.0, N), place(target)(np.zeros(N)), np.zeros(N)
     given, same = arguments(place(target)), arguments()
@@ -138,6 +140,7 @@ def test_forall(target):
     np.testing.assert_array_equal(host(given[2].values), host(out))
 
 
+@needs_kernels
 def test_kernels(target):
     x, out = np.linspace(-2.0, 6.0, N), np.zeros(N)
     line, span, pair = Line(2.0), Interval(0.0, 3.0), Scaled(1.0, 5.0)
@@ -145,6 +148,7 @@ def test_kernels(target):
     np.testing.assert_allclose(out, [line.at(v) + span.clip(v) + (pair * 2.0).total() + 2 for v in x], rtol=1e-14)
 
 
+@needs_kernels
 def test_host_arrays_in_fields_travel(target):
     def kernel(table, out):
         i = cuda.grid(1)

@@ -107,6 +107,13 @@ class Fixed:
     b: float = field(default=4.0)
 
 
+@dataclass
+class KeywordBetween:
+    a: float
+    b: float = field(default=5.0, kw_only=True)
+    c: float = 7.0
+
+
 class OwnField(Ordered):
     def __init__(self, a):
         self.a = a
@@ -207,6 +214,7 @@ SAME = [
     lambda x: truth(OwnInit(x) == OwnInit(x)) + 10 * truth(OwnInit(x) != OwnInit(x + 1)),
     lambda x: truth(GeneratedEqual(x) == GeneratedEqual(x + 1)),
     lambda x: truth(Fixed(x) == Fixed(x, 4.0)) + Fixed(x).b,
+    lambda x: KeywordBetween(x, 3.0).c + 10 * KeywordBetween(x, 3.0, b=x).b + 100 * KeywordBetween(1.0).a,
     lambda x: Vector(x) * Derived(x) + 10 * (Derived(x) * Vector(x)) + Vector(x) * Same(x),
     lambda x: (Vector(x) + Vector(x)).x + (Vector(x) + 1.0).x + (Same(x) + Same(x)).x,
     lambda x: Vector(x) - Vector(1.0) + (Vector(x) - Right(x)),
