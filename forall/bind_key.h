@@ -3,7 +3,8 @@
  *   SCALAR dtype, WEAK dtype, NONE
  *   ARRAY dtype layout|readonly<<4 ndim [address of the lw_arg_record, where dtype is void]
  *   RECORD address of the lw_arg_record
- *   TUPLE n, NAMED n address of the class
+ *   TUPLE n, NAMED n address of the class, METHODS n address of the class (a namedtuple with
+ *   methods), OBJECT address of the lw_object_shape
  *   STATIC address of its lw_static_entry
  * and one last byte, END: whether byte offsets fit 31 bits (NARROW), whether an index may be
  * negative (SIGNED). */
@@ -17,6 +18,8 @@ enum lw_key_tag {
     LW_KEY_RECORD,
     LW_KEY_TUPLE,
     LW_KEY_NAMED,
+    LW_KEY_METHODS,
+    LW_KEY_OBJECT,
     LW_KEY_NONE,
     LW_KEY_STATIC,
     LW_KEY_END /* the low bits of the last byte */

@@ -3,6 +3,7 @@
  * when no specialisation has it yet; its grammar is in bind_key.h. */
 #include "core/py/numpy_api.h"
 
+#include "core/py/object_shape.h"
 #include "core/py/record_intern.h"
 #include "forall/bind_copies_py.h"
 #include "forall/bind_key.h"
@@ -25,6 +26,7 @@ typedef struct binder {
     uint32_t arg;
     const char *host_name; /* the argument that is, or contains, the first host array */
     int depth;
+    PyObject *field; /* borrowed: the field of an object that is being read, or NULL */
 } binder;
 
 static const char *
@@ -465,7 +467,7 @@ put_tuple(binder *r, PyObject *tuple)
         return refuse_layout(r, n > UINT8_MAX ? "a tuple of more than 255 items"
                                               : "tuples nested more than 8 deep");
     if (type != &PyTuple_Type && PyObject_HasAttrString((PyObject *)type, "_fields")) {
-        key[0] = LW_KEY_NAMED;
+        key[0] = lw_read_class_has_code(type) ? LW_KEY_METHODS : LW_KEY_NAMED;
         memcpy(key + 2, &type, sizeof type);
         n_key = sizeof key;
     }
@@ -474,6 +476,126 @@ put_tuple(binder *r, PyObject *tuple)
     r->depth++;
     for (Py_ssize_t i = 0; i < n; i++)
         if (put(r, PyTuple_GET_ITEM(tuple, i)) < 0)
+            return -1;
+    r->depth--;
+    return 0;
+}
+
+/* ---- objects of the user's classes ---- */
+
+/* A value that the call uses while it runs: the object may be given another one meanwhile. */
+static int
+hold(lw_bound *bound, PyObject *value)
+{
+    if (PyLong_CheckExact(value) || PyFloat_CheckExact(value) || PyBool_Check(value))
+        return 0;
+    if (bound->held == NULL && (bound->held = PyList_New(0)) == NULL)
+        return -1;
+    return PyList_Append(bound->held, value);
+}
+
+static int
+refuse_registered(const binder *r, const lw_object_shape *shape, Py_ssize_t i, PyObject *value)
+{
+    PyErr_Format(PyExc_TypeError,
+                 "%s: argument `%s`: the field `%U` of `%.100s` is registered as %s, and is "
+                 "%.100R",
+                 lw_function_name(r->self), name_of(r), PyTuple_GET_ITEM(shape->names, i),
+                 shape->type->tp_name, lw_dtypes[shape->dtypes[i]].public_name, value);
+    return -1;
+}
+
+/* An integer that the type holds. */
+static bool
+read_integer(PyObject *value, lw_dtype to, lw_value *out)
+{
+    uint32_t unused = 64 - lw_dtypes[to].bits;
+    PyObject *index = PyIndex_Check(value) ? PyNumber_Index(value) : NULL;
+    lw_value wide = {0};
+    bool fits = false;
+
+    if (index != NULL && lw_is_signed(to)) {
+        wide.i64 = PyLong_AsLongLong(index);
+        fits = !PyErr_Occurred() && wide.i64 >= INT64_MIN >> unused &&
+               wide.i64 <= INT64_MAX >> unused;
+        lw_value_cast(&wide, LW_DT_i64, out, to);
+    } else if (index != NULL) {
+        wide.u64 = PyLong_AsUnsignedLongLong(index);
+        fits = !PyErr_Occurred() && wide.u64 <= UINT64_MAX >> unused;
+        lw_value_cast(&wide, LW_DT_u64, out, to);
+    }
+    Py_XDECREF(index);
+    return fits;
+}
+
+static bool
+read_number(PyObject *value, lw_dtype to, lw_value *out)
+{
+    lw_value wide = {0};
+
+    if (to == LW_DT_b1) {
+        out->bytes[0] = PyObject_IsTrue(value) == 1;
+        return PyBool_Check(value) || PyArray_IsScalar(value, Bool);
+    }
+    if (lw_is_integer(to))
+        return read_integer(value, to, out);
+    if (lw_is_complex(to)) {
+        Py_complex number = PyComplex_AsCComplex(value);
+        wide.c128[0] = number.real;
+        wide.c128[1] = number.imag;
+        lw_value_cast(&wide, LW_DT_c128, out, to);
+    } else {
+        wide.f64 = PyFloat_AsDouble(value);
+        lw_value_cast(&wide, LW_DT_f64, out, to);
+    }
+    return !PyErr_Occurred();
+}
+
+/* A field of a registered type. */
+static int
+put_registered(binder *r, const lw_object_shape *shape, Py_ssize_t i, PyObject *value)
+{
+    lw_value number = {0};
+    bool fits = read_number(value, shape->dtypes[i], &number);
+
+    PyErr_Clear();
+    return fits ? put_number(r, LW_KEY_SCALAR, shape->dtypes[i], &number)
+                : refuse_registered(r, shape, i, value);
+}
+
+static int
+put_field(binder *r, PyObject *object, const lw_object_shape *shape, Py_ssize_t i)
+{
+    PyObject *value = PyObject_GetAttr(object, PyTuple_GET_ITEM(shape->names, i));
+    PyObject *outer = r->field;
+    int result = -1;
+
+    if (value == NULL)
+        return -1;
+    r->field = PyTuple_GET_ITEM(shape->names, i);
+    if (shape->dtypes[i] != LW_DT_void)
+        result = put_registered(r, shape, i, value);
+    else if (hold(r->bound, value) == 0)
+        result = put(r, value);
+    r->field = outer;
+    Py_DECREF(value);
+    return result;
+}
+
+static int
+put_object(binder *r, PyObject *object, const lw_object_shape *shape)
+{
+    uint8_t key[1 + sizeof shape] = {LW_KEY_OBJECT};
+    Py_ssize_t n = PyTuple_GET_SIZE(shape->names);
+
+    if (r->depth == MOST_DEPTH)
+        return refuse_layout(r, "objects nested more than 8 deep");
+    memcpy(key + 1, &shape, sizeof shape);
+    if (put_key(r->bound, key, sizeof key) < 0)
+        return -1;
+    r->depth++;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (put_field(r, object, shape, i) < 0)
             return -1;
     r->depth--;
     return 0;
@@ -490,9 +612,18 @@ refuse(const binder *r, PyObject *object)
                            : "";
     const char *type = Py_TYPE(object)->tp_name;
 
+    if (r->field != NULL) {
+        PyErr_Format(PyExc_TypeError,
+                     "%s: argument `%s`: its field `%U` is %s %.100s; expected an array, a "
+                     "number, a record, None, an object whose fields are such, or a tuple of "
+                     "these",
+                     lw_function_name(r->self), name_of(r), r->field,
+                     strchr("aeiou", *type) ? "an" : "a", type);
+        return -1;
+    }
     PyErr_Format(PyExc_TypeError,
                  "%s: argument `%s` is %s %.100s; expected an array, a number, a record, None, "
-                 "or a tuple of these%s",
+                 "an object whose fields are such, or a tuple of these%s",
                  lw_function_name(r->self), name_of(r), strchr("aeiou", *type) ? "an" : "a",
                  type, hint);
     return -1;
@@ -551,6 +682,7 @@ static int
 put_other(binder *r, PyObject *object)
 {
     lw_operand *operand = new_operand(r->bound);
+    const lw_object_shape *shape;
 
     if (operand == NULL || lw_operand_read(operand, object) < 0)
         return -1;
@@ -576,12 +708,15 @@ put_other(binder *r, PyObject *object)
     }
     if (lw_is_foreign_host(object))
         return refuse_masked(r, object) < 0 ? -1 : put_foreign_host(r, object);
-    return refuse(r, object);
+    shape = lw_object_shape_of(object);
+    return shape ? put_object(r, object, shape) : refuse(r, object);
 }
 
 static int
 put(binder *r, PyObject *object)
 {
+    const lw_object_shape *shape;
+
     if (lw_is_device_array(object) && !((lw_device_array *)object)->misaligned)
         return put_own(r, (lw_device_array *)object);
     if (PyArray_CheckExact(object))
@@ -604,6 +739,9 @@ put(binder *r, PyObject *object)
     }
     if (PyArray_IsScalar(object, Void))
         return put_record(r, object);
+    shape = lw_object_shape_seen(object);
+    if (shape != NULL)
+        return put_object(r, object, shape);
     return put_other(r, object);
 }
 
@@ -698,10 +836,11 @@ lw_bound_release(lw_bound *bound)
     for (uint32_t i = 0; i < bound->n_operands; i++)
         lw_operand_release(bound->operands[i]);
     bound->n_operands = 0;
-    if (bound->owned != NULL) {
+    if (bound->owned != NULL || bound->held != NULL) {
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
         Py_CLEAR(bound->owned);
+        Py_CLEAR(bound->held);
         PyErr_Restore(type, value, traceback);
     }
     if (bound->arrays != bound->array_store)

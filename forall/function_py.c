@@ -98,12 +98,15 @@ lw_function_init(lw_function *self, const lw_request *request)
                : lw_function_name_statics(self, arguments.constants);
 }
 
-/* Whether functions that are static values have captured something that has changed. */
+/* Whether what the trees of specialisations captured has changed: functions that are static
+ * values, classes of arguments. */
 bool
 lw_function_statics_changed(const lw_compiled *head)
 {
     const lw_function *self = (const lw_function *)head;
-    const lw_specialisation *at = self->statics ? lw_grown_first(&self->specialisations) : NULL;
+    const lw_specialisation *at = atomic_load_explicit(&self->reads_own, memory_order_acquire)
+                                      ? lw_grown_first(&self->specialisations)
+                                      : NULL;
 
     for (; at != NULL; at = lw_grown_next(at))
         if (at->captures != NULL && lw_captures_changed(at->captures))

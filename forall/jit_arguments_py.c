@@ -2,6 +2,7 @@
 #include "forall/jit_py_internal.h"
 
 #include "core/py/array/host_view.h"
+#include "core/py/object_shape.h"
 #include "core/py/raise.h"
 #include "forall/jit_wrap_py.h"
 
@@ -9,18 +10,38 @@
 
 /* ---- host arrays of a launch on a GPU ---- */
 
+static bool holds_host(PyObject *object);
+
+static bool
+field_holds_host(PyObject *object, const lw_object_shape *shape)
+{
+    bool holds = false;
+
+    for (Py_ssize_t i = 0; !holds && i < PyTuple_GET_SIZE(shape->names); i++) {
+        PyObject *value = PyObject_GetAttr(object, PyTuple_GET_ITEM(shape->names, i));
+        holds = value != NULL && holds_host(value);
+        PyErr_Clear();
+        Py_XDECREF(value);
+    }
+    return holds;
+}
+
 static bool
 holds_host(PyObject *object)
 {
+    const lw_object_shape *shape;
     lw_travel travel;
 
     if (lw_is_device_array(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object))
         return false;
     if (PyArray_Check(object))
         return true;
-    return PyTuple_Check(object)
-               ? lw_jit_has_host(&PyTuple_GET_ITEM(object, 0), PyTuple_GET_SIZE(object))
-               : lw_jit_unwrap(object, &travel) != object || lw_is_foreign_host(object);
+    if (PyTuple_Check(object))
+        return lw_jit_has_host(&PyTuple_GET_ITEM(object, 0), PyTuple_GET_SIZE(object));
+    if (lw_jit_unwrap(object, &travel) != object || lw_is_foreign_host(object))
+        return true;
+    shape = lw_object_shape_of(object);
+    return shape != NULL && field_holds_host(object, shape);
 }
 
 bool
@@ -79,6 +100,8 @@ travel_add(lw_jit_travel *travel, PyArrayObject *host, lw_travel way, lw_device 
 
 static PyObject *travel_tuple(lw_jit_travel *travel, PyObject *tuple, lw_device *device,
                               CUstream stream);
+static PyObject *travel_object(lw_jit_travel *travel, PyObject *object, lw_device *device,
+                               CUstream stream);
 
 /* What replaces an argument: a new reference. */
 static PyObject *
@@ -100,6 +123,8 @@ travel_one(lw_jit_travel *travel, PyObject *object, lw_device *device, CUstream 
     if (PyTuple_Check(inner) &&
         lw_jit_has_host(&PyTuple_GET_ITEM(inner, 0), PyTuple_GET_SIZE(inner)))
         return travel_tuple(travel, inner, device, stream);
+    if (!PyTuple_Check(inner) && lw_object_shape_of(inner) != NULL && holds_host(inner))
+        return travel_object(travel, inner, device, stream);
     return Py_NewRef(inner);
 }
 
@@ -119,8 +144,31 @@ travel_tuple(lw_jit_travel *travel, PyObject *tuple, lw_device *device, CUstream
     }
     if (items == NULL || PyTuple_CheckExact(tuple))
         return items;
-    made = PyObject_CallMethod((PyObject *)Py_TYPE(tuple), "_make", "O", items);
+    made = lw_object_make_tuple(Py_TYPE(tuple), items);
     Py_DECREF(items);
+    return made;
+}
+
+/* An object of the same class, with copies for host arrays. */
+static PyObject *
+travel_object(lw_jit_travel *travel, PyObject *object, lw_device *device, CUstream stream)
+{
+    const lw_object_shape *shape = lw_object_shape_of(object);
+    Py_ssize_t n = PyTuple_GET_SIZE(shape->names);
+    PyObject *values = PyTuple_New(n), *made = NULL;
+
+    for (Py_ssize_t i = 0; values != NULL && i < n; i++) {
+        PyObject *value = PyObject_GetAttr(object, PyTuple_GET_ITEM(shape->names, i));
+        PyObject *taken = value ? travel_one(travel, value, device, stream) : NULL;
+        Py_XDECREF(value);
+        if (taken == NULL)
+            Py_CLEAR(values);
+        else
+            PyTuple_SET_ITEM(values, i, taken);
+    }
+    if (values != NULL)
+        made = lw_object_make(shape->type, shape->names, &PyTuple_GET_ITEM(values, 0));
+    Py_XDECREF(values);
     return made;
 }
 

@@ -202,6 +202,7 @@ lw_jit_new_value(lw_jit *self)
     made->base.gives_value = true;
     made->base.options.front.procedure = made->base.options.front.threads = false;
     made->base.options.front.returns_arrays = true;
+    made->base.options.front.objects = true;
     return made;
 }
 

@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "core/host/counted_memory.h"
 #include "core/host/raise_note.h"
+#include "core/py/object_shape.h"
 #include "core/py/array/convert.h"
 #include "core/py/array/counted_array.h"
 #include "core/py/compiled/in_python.h"
@@ -112,7 +113,14 @@ number(lw_dtype dtype, const uint64_t *parts)
     return PyFloat_FromDouble(to.f64);
 }
 
-/* Of the result at hand, which stands at `parts`. */
+/* The next result. */
+typedef struct result_reader {
+    const lw_scalar *scalar;
+    const lw_bound *bound;
+    uint32_t i;            /* its number */
+    const uint64_t *parts; /* where it stands */
+} result_reader;
+
 static uint32_t
 n_parts_of(const lw_scalar *scalar, uint32_t i)
 {
@@ -136,48 +144,105 @@ argument_at(const lw_bound *bound, uint64_t address)
 }
 
 static PyObject *
-result_at(const lw_scalar *scalar, uint32_t i, const uint64_t *parts, const lw_bound *bound)
+next_result(result_reader *r)
 {
-    if (scalar->arrays != NULL && scalar->arrays[i].is_array)
-        return lw_counted_array(&scalar->arrays[i], scalar->out[i], parts,
-                                argument_at(bound, parts[0]));
-    return number(scalar->out[i], parts);
+    const lw_array_result *arrays = r->scalar->arrays;
+    const uint64_t *parts = r->parts;
+    uint32_t i = r->i++;
+
+    r->parts += n_parts_of(r->scalar, i);
+    if (arrays != NULL && arrays[i].is_array)
+        return lw_counted_array(&arrays[i], r->scalar->out[i], parts,
+                                argument_at(r->bound, parts[0]));
+    return number(r->scalar->out[i], parts);
 }
 
 /* What becomes no array of Python's, because another result failed. */
 static void
-release_rest(const lw_scalar *scalar, uint32_t from, const uint64_t *parts)
+release_rest(result_reader *r)
 {
-    for (uint32_t i = from; scalar->arrays != NULL && i < scalar->n_out; i++) {
-        if (scalar->arrays[i].is_array && scalar->arrays[i].owned)
-            lw_counted_release((void *)(uintptr_t)parts[n_parts_of(scalar, i) - 1]);
-        parts += n_parts_of(scalar, i);
+    for (; r->scalar->arrays != NULL && r->i < r->scalar->n_out; r->i++) {
+        const lw_array_result *array = &r->scalar->arrays[r->i];
+        r->parts += n_parts_of(r->scalar, r->i);
+        if (array->is_array && array->owned)
+            lw_counted_release((void *)(uintptr_t)r->parts[-1]);
     }
+}
+
+static PyObject *result_of(const lw_result *form, result_reader *r);
+
+static PyObject *
+items_of(const lw_result *form, result_reader *r)
+{
+    PyObject *tuple = PyTuple_New(form->n);
+
+    for (uint32_t i = 0; tuple != NULL && i < form->n; i++) {
+        PyObject *item = result_of(&form->items[i], r);
+        if (item == NULL)
+            Py_CLEAR(tuple);
+        else
+            PyTuple_SET_ITEM(tuple, i, item);
+    }
+    return tuple;
+}
+
+static PyObject *
+names_of(const lw_result *form)
+{
+    PyObject *names = PyTuple_New(form->n);
+
+    for (uint32_t i = 0; names != NULL && i < form->n; i++) {
+        PyObject *name = PyUnicode_InternFromString(form->names[i]);
+        if (name == NULL)
+            Py_CLEAR(names);
+        else
+            PyTuple_SET_ITEM(names, i, name);
+    }
+    return names;
+}
+
+/* The captures of the tree hold its classes. */
+static PyObject *
+object_of(const lw_result *form, PyObject *items)
+{
+    PyTypeObject *type = (PyTypeObject *)(uintptr_t)form->user_class->id;
+    PyObject *names, *object;
+
+    if (form->user_class->is_namedtuple)
+        return lw_object_make_tuple(type, items);
+    names = names_of(form);
+    object = names ? lw_object_make(type, names, &PyTuple_GET_ITEM(items, 0)) : NULL;
+    Py_XDECREF(names);
+    return object;
+}
+
+static PyObject *
+result_of(const lw_result *form, result_reader *r)
+{
+    PyObject *result, *items;
+
+    switch (form->kind) {
+    case LW_FORM_NONE: Py_RETURN_NONE;
+    case LW_FORM_NUMBER: return next_result(r);
+    case LW_FORM_TUPLE: break;
+    }
+    items = items_of(form, r);
+    if (items == NULL || form->user_class == NULL)
+        return items;
+    result = object_of(form, items);
+    Py_DECREF(items);
+    return result;
 }
 
 static PyObject *
 results_of(const lw_scalar *scalar, const uint64_t *parts, const lw_bound *bound)
 {
-    PyObject *tuple;
+    result_reader r = {.scalar = scalar, .bound = bound, .parts = parts};
+    PyObject *result = result_of(scalar->result, &r);
 
-    if (scalar->n_out == 0)
-        Py_RETURN_NONE;
-    if (scalar->n_out == 1)
-        return result_at(scalar, 0, parts, bound);
-    tuple = PyTuple_New(scalar->n_out);
-    if (tuple == NULL)
-        release_rest(scalar, 0, parts);
-    for (uint32_t i = 0; tuple != NULL && i < scalar->n_out; i++) {
-        PyObject *item = result_at(scalar, i, parts, bound);
-        parts += n_parts_of(scalar, i);
-        if (item == NULL) {
-            release_rest(scalar, i + 1, parts);
-            Py_CLEAR(tuple);
-        } else {
-            PyTuple_SET_ITEM(tuple, i, item);
-        }
-    }
-    return tuple;
+    if (result == NULL)
+        release_rest(&r);
+    return result;
 }
 
 /* ---- the call ---- */

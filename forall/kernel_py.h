@@ -31,6 +31,8 @@
 #include "core/py/types/signature_read.h"
 #include "forall/kernel_ir.h"
 
+#include <stdatomic.h>
+
 struct lw_specialisation;
 
 /* ---- the object ---- */
@@ -47,6 +49,7 @@ typedef struct lw_function {
     uint64_t statics;    /* bits, by argument after the index: static= names it */
     PyObject
         *static_values; /* dict: key of a value -> what keys of calls name it by; or NULL */
+    _Atomic(bool) reads_own;  /* a specialisation may have a tree of its own */
     lw_grown specialisations; /* lw_specialisation */
 } lw_function;
 
@@ -123,6 +126,7 @@ typedef struct lw_bound {
     lw_operand *operands[LW_BOUND_ARRAYS];
     /* list of objects that must live as long as this, or NULL */
     PyObject *owned;
+    PyObject *held; /* list of the fields of objects, which must live as long; or NULL */
     lw_bound_array array_store[LW_BOUND_ARRAYS];
     uint64_t value_store[LW_BOUND_VALUES];
     uint8_t key_store[LW_BOUND_KEY];
@@ -133,10 +137,10 @@ typedef struct lw_bound {
 bool lw_bound_aligned(const lw_bound *bound);
 void lw_bound_init(lw_bound *bound); /* initialises the small fields only */
 /* Reads every argument once: own and foreign device arrays, NumPy arrays and scalars, Python
- * numbers (weak), np.void, tuples and namedtuples of these, None. args: those after the index;
- * there may be fewer than the function has if the rest have defaults. -1 with an exception that
- * names the argument; then there is nothing to release. Makes no heap call, and no call into
- * Python's own code, for up to 16 arrays that are ours or NumPy's. */
+ * numbers (weak), np.void, None, tuples, namedtuples and objects of these. args: those after
+ * the index; there may be fewer than the function has if the rest have defaults. -1 with an
+ * exception that names the argument; then there is nothing to release. Makes no heap call, and
+ * no call into Python's own code, for up to 16 arrays that are ours or NumPy's. */
 int lw_bind(const lw_function *self, PyObject *const *args, Py_ssize_t n_args, lw_bound *bound);
 /* Releases what was bound. Arrays that had to be copied are copied back if the body may have
  * written to them. */
@@ -211,8 +215,8 @@ typedef struct lw_specialisation {
     bool declared, narrow, negative;
     uint64_t hash;  /* of the types: the same in every process */
     PyObject *held; /* list of the objects that the key names by address, or NULL */
-    lw_tree
-        *tree; /* with static values: the function read with them; a twin's is its origin's */
+    lw_tree *tree;  /* with static values or objects: the function read with them and their
+                       classes;  a twin's is its origin's; else NULL */
     lw_captures *captures; /* of that reading, or NULL */
     lw_grown device;       /* lw_device_entry */
     lw_grown host;         /* lw_host_entry */

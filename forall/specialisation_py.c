@@ -8,6 +8,7 @@
 #include "forall/static_py.h"
 
 #include "core/base/memory.h"
+#include "core/py/object_shape.h"
 #include "core/front/read/critical.h"
 #include "core/py/raise.h"
 #include "core/py/text_py.h"
@@ -42,6 +43,8 @@ typedef struct decoder {
     const uint8_t *at;
     uint32_t arg;
     PyObject *entries[LW_MOST_ARRANGED]; /* by argument: its lw_static_entry, or NULL */
+    PyObject *classes; /* list: those of the objects, in the order of the key; or NULL */
+    uint32_t n_classes;
 } decoder;
 
 static void *
@@ -86,10 +89,10 @@ copy_text(decoder *d, PyObject *text)
     return copy;
 }
 
+/* fields: taken. */
 static bool
-read_names(decoder *d, PyTypeObject *type, lw_arg_spec *out)
+read_names(decoder *d, PyTypeObject *type, PyObject *fields, lw_arg_spec *out)
 {
-    PyObject *fields = PyObject_GetAttrString((PyObject *)type, "_fields");
     PyObject *list = fields ? PySequence_Fast(fields, "_fields must be a tuple") : NULL;
     const char **names =
         lw_arena_take(&d->specialisation->arena, (out->n + 1u) * sizeof *names);
@@ -115,17 +118,45 @@ hold(lw_specialisation *specialisation, PyObject *object)
     return specialisation->held != NULL && PyList_Append(specialisation->held, object) == 0;
 }
 
+/* The class in the tree, where that was read for these arguments already. */
 static bool
-decode_tuple(decoder *d, bool named, lw_arg_spec *out)
+set_class(decoder *d, PyTypeObject *type, lw_arg_spec *out)
+{
+    uint32_t i = d->n_classes++;
+
+    if (d->tree == d->specialisation->tree && i < d->tree->given.n) {
+        out->user_class = d->tree->given.data[i];
+        return true;
+    }
+    if (d->classes == NULL)
+        d->classes = PyList_New(0);
+    return d->classes != NULL && PyList_Append(d->classes, (PyObject *)type) == 0;
+}
+
+static bool
+decode_tuple(decoder *d, enum lw_key_tag tag, lw_arg_spec *out)
 {
     out->kind = LW_ARGK_TUPLE;
     out->n = *d->at++;
-    if (named) {
+    if (tag != LW_KEY_TUPLE) {
         PyTypeObject *type = take_address(d);
-        if (!hold(d->specialisation, (PyObject *)type) || !read_names(d, type, out))
+        if (!hold(d->specialisation, (PyObject *)type) ||
+            !read_names(d, type, PyObject_GetAttrString((PyObject *)type, "_fields"), out) ||
+            (tag == LW_KEY_METHODS && !set_class(d, type, out)))
             return false;
     }
     return decode_items(d, out);
+}
+
+static bool
+decode_object(decoder *d, lw_arg_spec *out)
+{
+    const lw_object_shape *shape = take_address(d);
+
+    out->kind = LW_ARGK_TUPLE;
+    out->n = (uint32_t)PyTuple_GET_SIZE(shape->names);
+    return read_names(d, shape->type, Py_NewRef(shape->names), out) &&
+           set_class(d, shape->type, out) && decode_items(d, out);
 }
 
 static bool
@@ -154,8 +185,10 @@ decode(decoder *d, lw_arg_spec *out)
         out->record = take_address(d);
         out->readonly = true;
         return true;
-    case LW_KEY_TUPLE: return decode_tuple(d, false, out);
-    case LW_KEY_NAMED: return decode_tuple(d, true, out);
+    case LW_KEY_TUPLE:
+    case LW_KEY_NAMED:
+    case LW_KEY_METHODS: return decode_tuple(d, tag, out);
+    case LW_KEY_OBJECT: return decode_object(d, out);
     case LW_KEY_NONE:
         out->kind = LW_ARGK_CONSTANT;
         out->constant = lw_none_constant(d->tree);
@@ -226,6 +259,7 @@ static bool
 decode_all(decoder *d, lw_arg_spec *specs, uint32_t n)
 {
     d->at = d->specialisation->key;
+    d->n_classes = 0;
     for (d->arg = 0; d->arg < n; d->arg++)
         if (!decode(d, &specs[d->self->n_index + d->arg]))
             return false;
@@ -255,13 +289,15 @@ specialisation_of_key(lw_function *self, const lw_bound *bound)
     specialisation->negative = bound->negative;
     set_counts(specialisation, specs);
     good = decode_all(&d, specs, bound->n_args);
-    if (good && self->statics != 0) { /* again, with the constants of the function's own tree */
-        uint32_t most = LW_MOST_ARRANGED; /* none of them is behind these */
-        good = lw_specialisation_read_statics(specialisation, d.entries,
-                                              bound->n_args < most ? bound->n_args : most) == 0;
+    if (good && (self->statics != 0 || d.classes != NULL)) { /* again, with a tree of its own */
+        uint32_t most = LW_MOST_ARRANGED; /* no static argument is behind these */
+        good = lw_specialisation_read_own(specialisation, d.entries,
+                                          bound->n_args < most ? bound->n_args : most,
+                                          d.classes) == 0;
         d.tree = specialisation->tree;
         good = good && decode_all(&d, specs, bound->n_args);
     }
+    Py_CLEAR(d.classes);
     if (!good) {
         lw_specialisation_free(specialisation);
         return NULL;

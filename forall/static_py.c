@@ -4,6 +4,7 @@
 
 #include "core/py/array/static_value.h"
 #include "core/py/raise.h"
+#include "forall/specialisation_py_internal.h"
 
 /* ---- which parameters ---- */
 
@@ -133,23 +134,33 @@ check_value(const lw_function *self, const lw_tree *tree, uint32_t arg, PyObject
 }
 
 int
-lw_specialisation_read_statics(lw_specialisation *specialisation, PyObject *const *entries,
-                               uint32_t n_args)
+lw_specialisation_read_own(lw_specialisation *specialisation, PyObject *const *entries,
+                           uint32_t n_args, PyObject *classes)
 {
     lw_function *self = specialisation->function;
     PyObject *values = values_by_name(self, entries, n_args);
-    PyObject *function = values ? lw_function_with_values(self->py_func, values) : NULL;
+    PyObject *function = NULL, *given = classes ? PyList_AsTuple(classes) : NULL;
     lw_error err = {0};
-    int failed = function == NULL ? -1 : 0;
+    int failed;
 
-    if (!failed && lw_read_function(function, self->source, &specialisation->tree,
-                                    &specialisation->captures, &err) != LW_OK) {
+    if (values != NULL)
+        function = self->statics ? lw_function_with_values(self->py_func, values)
+                                 : Py_NewRef(self->py_func);
+    failed = function == NULL || (classes && !given) ? -1 : 0;
+    if (!failed && lw_read_function_given(function, self->source, given, &specialisation->tree,
+                                          &specialisation->captures, &err) != LW_OK) {
         lw_py_raise(&err);
         failed = -1;
     }
+    if (!failed && lw_none_constant(specialisation->tree) == 0) {
+        PyErr_NoMemory();
+        failed = -1;
+    }
+    atomic_store_explicit(&self->reads_own, true, memory_order_release);
     for (uint32_t i = 0; i < n_args && !failed; i++)
         if (entries[i] != NULL)
             failed = check_value(self, specialisation->tree, i, entries[i]);
+    Py_XDECREF(given);
     Py_XDECREF(function);
     Py_XDECREF(values);
     return failed;

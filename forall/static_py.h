@@ -19,9 +19,10 @@ lw_is_static(const lw_function *self, uint32_t arg)
  * constants of one type (borrowed: the function keeps it). NULL with an exception. */
 PyObject *lw_static_entry(const lw_function *self, uint32_t arg, PyObject *value);
 /* Reads the function for specialisation, whose arguments have these entries (NULL: not static
- * or left out): specialisation->tree. -1 with an exception. */
-int lw_specialisation_read_statics(lw_specialisation *specialisation, PyObject *const *entries,
-                                   uint32_t n_args);
+ * or left out) and objects of these classes (a list, or NULL): specialisation->tree. -1 with an
+ * exception. */
+int lw_specialisation_read_own(lw_specialisation *specialisation, PyObject *const *entries,
+                               uint32_t n_args, PyObject *classes);
 /* Adds "n=3". */
 void lw_static_print(const lw_specialisation *specialisation, uint32_t param, lw_text *out);
 

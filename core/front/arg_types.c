@@ -16,8 +16,10 @@ tuple_type(lw_types *types, const lw_arg_spec *spec)
         if (items[i] == LW_T_BOTTOM)
             return LW_T_BOTTOM;
     }
-    return (spec->readonly ? lw_type_fields : lw_type_tuple)(types, items, spec->n,
-                                                             spec->names);
+    if (spec->readonly)
+        return lw_type_fields(types, items, spec->n, spec->names);
+    return lw_type_tuple_of_class(types, lw_type_tuple(types, items, spec->n, spec->names),
+                                  spec->user_class);
 }
 
 static lw_type

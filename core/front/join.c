@@ -128,7 +128,8 @@ same_names(const lw_type_row *x, const lw_type_row *y)
 static bool
 classes_join(const lw_class *x, const lw_class *y)
 {
-    return x == y || ((x == NULL || x->is_tuple) && (y == NULL || y->is_tuple));
+    return x == y || ((x == NULL || (x->is_tuple && !x->has_special)) &&
+                      (y == NULL || (y->is_tuple && !y->has_special)));
 }
 
 /* Joins tuples element by element; the sets are built in scratch memory of the arena. */

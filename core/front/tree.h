@@ -92,10 +92,21 @@ typedef struct lw_class_member {
 
 typedef struct lw_class {
     const char *name;
-    bool is_tuple;       /* a namedtuple: what it does not define is as for tuples */
+    const void *id;         /* tells classes apart; live while the tree is read */
+    const void *const *mro; /* n_mro ids: itself and what it is derived from */
+    uint32_t n_mro;
+    uint32_t constant;   /* its LW_K_CLASS */
+    bool is_namedtuple;  /* derived from tuple: its operators are those of tuples */
+    bool is_tuple;       /* the same, and no method says otherwise of items and length */
+    bool has_special;    /* it has a method or constant of the name `__…` */
     bool compares_equal; /* == and != compare the fields, as dataclasses generate it */
     bool is_ordered;     /* so do <, <=, > and >= */
-    uint32_t make;       /* fn that makes an object from the arguments; 0: a namedtuple */
+    const char *const *registered; /* n_registered names of fields whose types are fixed, … */
+    const uint32_t *types;         /* … and these types: LW_K_DTYPE constants */
+    uint32_t n_registered;
+    const char **compared; /* n_compared names: which fields these are */
+    uint32_t n_compared;
+    uint32_t make; /* fn that makes an object from the arguments; 0: a namedtuple */
     uint32_t n_members;
     const lw_class_member *members;
 } lw_class;
@@ -132,7 +143,8 @@ typedef enum lw_constant_kind {
     LW_K_EXCEPTION, /* text = class name ("ValueError"; "module:Outer.Bad" for others than
                        builtins), help = constant message or NULL */
     LW_K_OBJECT, /* anything else: text = how to name it in E152, help = hint or NULL; a member
-                  * of an enum class: n = 2, items = its value and name, i = its truth or -1 */
+                  * of an enum class: n = 2, items = its value and name, i = its truth or -1;
+                  * n = 1: NotImplemented */
 } lw_constant_kind;
 
 typedef struct lw_constant {
@@ -148,7 +160,7 @@ typedef struct lw_constant {
     const uint32_t *items;
     const char *const *names;
     const char *text, *help;
-    const void *bytes;
+    const void *bytes;                  /* OBJECT: of a class, its identity; see lw_class.id */
     const struct lw_arg_record *record; /* ARRAY of records */
     uint32_t linked; /* a callable's provider of code to link (lw_captures_linked), from 1; 0:
                         it has none */
@@ -238,6 +250,7 @@ typedef struct lw_tree {
     LW_ARRAY(lw_diag) diags;
     LW_ARRAY(lw_file) files;
     LW_ARRAY(lw_array_function) array_functions;
+    LW_ARRAY(const lw_class *) given; /* the classes of arguments that are objects; or NULL */
     struct lw_tree *older; /* the tree that this one has replaced; other threads may still read
                               it. Owned */
 } lw_tree;

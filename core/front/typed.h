@@ -17,6 +17,7 @@ typedef struct lw_front_options {
     bool ignore_errors;  /* errors="ignore": assert and raise are dropped */
     bool guards;         /* an index outside a table, a tuple or a guarded argument raises */
     bool threads;   /* runs as a thread of a grid: indices, barriers, lanes have a meaning */
+    bool objects;   /* the user's function may return objects of classes */
     bool procedure; /* a kernel: its function returns nothing (a value is E183) */
     bool returns_arrays; /* the user's function may return arrays of numbers */
     bool guard_dynamic;  /* on the host: an index beyond shared memory sized at launch raises */
@@ -31,7 +32,7 @@ typedef enum lw_arg_kind {
     LW_ARGK_WEAK,     /* dtype i64, f64 or c128: a Python int, float, complex */
     LW_ARGK_ARRAY,    /* of dtype, or of record when that is not NULL */
     LW_ARGK_RECORD,   /* a record in memory, passed by address */
-    LW_ARGK_TUPLE,    /* n items; names: of a namedtuple */
+    LW_ARGK_TUPLE,    /* n items; names: of a namedtuple or an object */
     LW_ARGK_CONSTANT, /* known at compile time: a constant of the tree (None, str, function,
                          dtype) */
 } lw_arg_kind;
@@ -63,7 +64,8 @@ typedef struct lw_arg_spec {
     const lw_arg_record *record;
     const struct lw_arg_spec *items;
     const char *const *names;
-    const char *class_name; /* of a namedtuple */
+    const char *class_name;     /* of a namedtuple or an object */
+    const lw_class *user_class; /* TUPLE: its class, of the tree; or NULL */
 } lw_arg_spec;
 
 enum { LW_MAX_UNROLL = 64 }; /* iterations up to which a for loop over a tuple is unrolled */

@@ -417,6 +417,8 @@ lw_status lw_assign(lw_infer_frame *f, uint32_t target, lw_infer_value value);
 const lw_class *lw_class_of(lw_infer_frame *f, lw_type type);
 const lw_class_member *lw_member_of(const lw_class *class,
                                     const char *name); /* NULL: it has none */
+/* Whether `class` (or NULL) is the class of this identity or derived from it. */
+bool lw_class_is(const lw_class *class, const void *id);
 /* object.name, where the object has no such field: a property or a constant. *found: whether
  * the object is of a class. */
 lw_status lw_infer_object_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object,

@@ -435,11 +435,14 @@ is_numpy_instance(lw_infer_frame *f, lw_infer_value x, const char *class)
 static int
 is_object_instance(lw_infer_frame *f, lw_infer_value x, const char *class)
 {
-    bool is_tuple = lw_tuple_row(f, x.type) != NULL;
+    const lw_class *user_class = lw_class_of(f, x.type);
+    bool is_tuple = user_class ? user_class->is_namedtuple : lw_tuple_row(f, x.type) != NULL;
     bool is_array = lw_array_row(f, x.type) != NULL;
 
     if (strcmp(class, "builtins.tuple") == 0)
         return is_tuple;
+    if (strcmp(class, "builtins.object") == 0)
+        return 1;
     if (strcmp(class, "numpy.ndarray") == 0)
         return is_array;
     return is_numpy_instance(f, x, class);
@@ -455,7 +458,15 @@ is_instance(lw_infer_frame *f, lw_infer_value x, uint32_t class_constant)
     switch (class->kind) {
     case LW_K_PYTYPE: return is_python_instance(f, x, (uint32_t) class->u);
     case LW_K_DTYPE: return x.type == (lw_type) class->dtype;
-    case LW_K_OBJECT: return is_object_instance(f, x, class->text ? class->text : "");
+    case LW_K_OBJECT:
+        if (lw_class_is(lw_class_of(f, x.type), class->bytes))
+            return 1;
+        return is_object_instance(f, x, class->text ? class->text : "");
+    case LW_K_CLASS:
+        if (class->user_class->is_namedtuple && lw_class_of(f, x.type) == NULL &&
+            lw_tuple_row(f, x.type) != NULL)
+            return -1; /* joined with tuples it is a tuple */
+        return lw_class_is(lw_class_of(f, x.type), class->user_class->id);
     case LW_K_NAMED:
         if (lw_names[class->u].rule != LW_RULE_PYTYPE)
             return -1;
@@ -495,6 +506,10 @@ type_type(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
     lw_constant constant = {.kind = LW_K_DTYPE, .dtype = lw_type_stored(lw_types_of(f), type)};
     int class = python_class(f, type);
 
+    if (lw_class_of(f, type)) {
+        *out = lw_constant_value(f, lw_class_of(f, type)->constant);
+        return LW_OK;
+    }
     if (class < 0)
         return lw_complain_argument(f, name, x, "a number", NULL);
     if (type >= LW_N_DTYPES || class == 2) {

@@ -122,61 +122,60 @@ complain_operator(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_type x, lw_ty
         "no class defines `%s` for these operands", lw_pyop_text[op]);
 }
 
-/* Whether evaluating it earlier or later makes no difference. */
+/* Whether x is the class y or derived from it. */
+bool
+lw_class_is(const lw_class *x, const void *y)
+{
+    for (uint32_t i = 0; x && i < x->n_mro; i++)
+        if (x->mro[i] == y)
+            return true;
+    return false;
+}
+
 static bool
-is_quiet(lw_infer_frame *f, uint32_t node)
+is_derived(const lw_class *x, const lw_class *y)
 {
-    const lw_node *n = lw_node_of(f, node);
-
-    if (f->nodes[node].constant || n->kind == LW_NODE_NAME || n->kind == LW_NODE_CONSTANT)
-        return true;
-    if (f->nodes[node].call == LW_CALL_INSTANCE || f->run->typed->options.checks)
-        return false;
-    return (n->kind == LW_NODE_UNARY && is_quiet(f, n->a)) ||
-           (n->kind == LW_NODE_BINARY && is_quiet(f, n->a) && is_quiet(f, n->b));
+    return y != NULL && x != y && lw_class_is(x, y->id);
 }
 
-/* The arguments of a call are evaluated in the order of the parameters, and here the right
- * operand is the first one. */
-static lw_status
-call_reflected(lw_infer_frame *f, uint32_t node, const lw_class_member *method, lw_arg x,
-               lw_arg y, lw_infer_value *out)
-{
-    lw_arg args[2] = {y, x};
+/* The method of each operand that could do it, and which one Python asks first. */
+typedef struct choice {
+    const lw_class_member *left, *right;
+    bool right_first;
+} choice;
 
-    if (!is_quiet(f, x.node) && !is_quiet(f, y.node))
-        return lw_complain(f, lw_node_of(f, x.node)->loc, "E165",
-                           lw_format_text(f,
-                                          "`%s` of the right operand does it, and would "
-                                          "evaluate that one first",
-                                          method->name),
-                           "assign the left operand to a variable first",
-                           "the order of evaluation around a reflected operator");
-    return lw_infer_call_function(f, node, method->index, args, 2, out);
+static bool
+is_not_implemented(lw_infer_frame *f, lw_infer_value value)
+{
+    const lw_constant *constant = value.constant ? lw_constant_of(f, value.constant) : NULL;
+
+    return constant && constant->kind == LW_K_OBJECT && constant->n == 1;
 }
 
-/* Python asks the right operand first if its class is derived from that of the left one. */
+/* A method that returns NotImplemented for these types leaves the operator to the other one. */
 static lw_status
-complain_both(lw_infer_frame *f, uint32_t node, lw_pyop op, const lw_class *x,
-              const lw_class *y)
+call_operator(lw_infer_frame *f, uint32_t node, lw_pyop op, const choice *c, lw_arg x, lw_arg y,
+              lw_infer_value *out)
 {
-    return lw_complain(f, lw_node_of(f, node)->loc, "E165",
-                       lw_format_text(f, "`%s` and `%s`", x->name, y->name),
-                       "call the method that is meant by its name", "both classes define `%s`",
-                       lw_pyop_text[op]);
-}
+    const lw_class_member *order[2] = {c->right_first ? c->right : c->left,
+                                       c->right_first ? c->left : c->right};
+    lw_status status;
 
-static lw_status
-call_operator(lw_infer_frame *f, uint32_t node, lw_pyop op, const lw_class_member *left,
-              const lw_class_member *right, lw_arg x, lw_arg y, lw_infer_value *out)
-{
-    const lw_class *a = lw_class_of(f, x.value.type), *b = lw_class_of(f, y.value.type);
-    lw_arg args[2] = {x, y};
+    for (int i = 0; i < 2; i++) {
+        bool is_right = (i == 0) == c->right_first;
+        lw_arg args[2] = {is_right ? y : x, is_right ? x : y};
 
-    if (left && right && a != b)
-        return complain_both(f, node, op, a, b);
-    return left ? lw_infer_call_function(f, node, left->index, args, 2, out)
-                : call_reflected(f, node, right, x, y, out);
+        if (order[i] == NULL)
+            continue;
+        *out = (lw_infer_value){LW_T_BOTTOM, 0};
+        LW_TRY(lw_infer_call_function(f, node, order[i]->index, args, 2, out));
+        if (!is_not_implemented(f, *out))
+            return LW_OK;
+    }
+    *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    return complain_operator(f, node, op, x.value.type, y.value.type);
+fail:
+    return status;
 }
 
 lw_status
@@ -184,26 +183,32 @@ lw_infer_object_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, l
                        bool *found, lw_infer_value *out)
 {
     lw_type a = x.value.type, b = y.value.type;
+    const lw_class *of_x = lw_class_of(f, a), *of_y = lw_class_of(f, b);
     const char *name = binary_names[op];
+    const lw_class_member *inherited;
     char inplace[32], other[32];
-    const lw_class_member *left = NULL, *right;
+    choice c = {0};
 
     *found = a != LW_T_BOTTOM && b != LW_T_BOTTOM &&
-             (lw_class_of(f, a) != NULL || (lw_class_of(f, b) != NULL && !lw_array_row(f, a)));
+             (of_x != NULL || (of_y != NULL && !lw_array_row(f, a)));
     if (!*found || name == NULL) {
         *found = false;
         return LW_OK;
     }
+    if (of_x != of_y) /* of one class Python asks the left operand alone */
+        c.right = method_of(f, b, reflected(name, other, sizeof other));
     if (lw_node_of(f, node)->kind == LW_NODE_AUGASSIGN) {
         snprintf(inplace, sizeof inplace, "__i%s", name + 2);
-        left = method_of(f, a, inplace);
+        c.left = method_of(f, a, inplace);
     }
-    left = left ? left : method_of(f, a, name);
-    right = method_of(f, b, reflected(name, other, sizeof other));
-    if (left && lw_class_of(f, a) == lw_class_of(f, b))
-        right = NULL;
-    if (left || right)
-        return call_operator(f, node, op, left, right, x, y, out);
+    if (c.left == NULL) {
+        c.left = method_of(f, a, name);
+        inherited = method_of(f, a, reflected(name, other, sizeof other));
+        c.right_first = c.right && is_derived(of_y, of_x) &&
+                        (inherited == NULL || inherited->index != c.right->index);
+    }
+    if (c.left || c.right)
+        return call_operator(f, node, op, &c, x, y, out);
     *found = is_object(f, a) || is_object(f, b);
     return *found ? complain_operator(f, node, op, a, b) : LW_OK;
 }
@@ -218,6 +223,18 @@ lw_infer_object_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, bo
     return *found ? lw_infer_call_function(f, node, method->index, &x, 1, out) : LW_OK;
 }
 
+/* Whether the fields are those that the class compares, in its order. */
+static bool
+compares_all(const lw_class *class, const lw_type_row *row)
+{
+    if (row->names == NULL || class->n_compared != row->n)
+        return false;
+    for (uint32_t i = 0; i < row->n; i++)
+        if (strcmp(class->compared[i], row->names[i]) != 0)
+            return false;
+    return true;
+}
+
 /* Whether the comparison is the one of the tuples of fields. */
 static bool
 compares_fields(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y)
@@ -226,22 +243,40 @@ compares_fields(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y)
 
     if (class == NULL || class != lw_class_of(f, y))
         return !is_object(f, x) && !is_object(f, y);
-    return class->is_tuple ||
-           (op == LW_PY_EQ || op == LW_PY_NE ? class->compares_equal : class->is_ordered);
+    return class->is_namedtuple ||
+           ((op == LW_PY_EQ || op == LW_PY_NE ? class->compares_equal : class->is_ordered) &&
+            compares_all(class, lw_type_get(lw_types_of(f), x)));
+}
+
+/* The methods that compare two values. A class that is derived from tuple has all of tuple's.
+ */
+static choice
+comparison_of(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y)
+{
+    const lw_class *a = lw_class_of(f, x), *b = lw_class_of(f, y);
+    bool tuples = lw_type_get_kind(lw_types_of(f), x, LW_TK_TUPLE) &&
+                  lw_type_get_kind(lw_types_of(f), y, LW_TK_TUPLE) &&
+                  (a == NULL || a->is_namedtuple) && (b == NULL || b->is_namedtuple);
+    choice c = {.left = method_of(f, x, binary_names[op]),
+                .right = method_of(f, y, binary_names[swapped[op]])};
+
+    if (a == b && (c.left || tuples))
+        c.right = NULL;
+    c.right_first = c.right && (is_derived(b, a) || (tuples && a == NULL));
+    return c;
 }
 
 /* Whether comparing the values item by item is what Python does, at every depth. */
 static bool
 compares_items(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y)
 {
+    const choice c = comparison_of(f, op, x, y);
     const lw_type_row *a = lw_type_get_kind(lw_types_of(f), x, LW_TK_TUPLE);
     const lw_type_row *b = lw_type_get_kind(lw_types_of(f), y, LW_TK_TUPLE);
     uint32_t n = a && b ? (a->n < b->n ? a->n : b->n) : 0;
     bool equality = op == LW_PY_EQ || op == LW_PY_NE;
 
-    if (!compares_fields(f, op, x, y) || method_of(f, x, binary_names[op]) ||
-        method_of(f, y, binary_names[swapped[op]]) ||
-        (equality && (method_of(f, x, "__eq__") || method_of(f, y, "__eq__"))))
+    if (!compares_fields(f, op, x, y) || c.left || c.right)
         return false;
     for (uint32_t i = 0; i < n; i++)
         if (!compares_items(f, LW_PY_EQ, a->elements[i], b->elements[i]) ||
@@ -263,32 +298,41 @@ lw_check_objects_compared(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_type 
     return *refused ? complain_operator(f, node, op, x, y) : LW_OK;
 }
 
+/* Whether `!=` is a method of one operand and the opposite of `==` for the other one. */
+static bool
+is_mixed(lw_infer_frame *f, lw_pyop op, bool negated, const choice *c, lw_type x, lw_type y)
+{
+    lw_type other = c->left ? y : x;
+
+    return op == LW_PY_NE && !negated && lw_class_of(f, x) != lw_class_of(f, y) &&
+           (c->left == NULL) != (c->right == NULL) && is_object(f, other) &&
+           method_of(f, other, "__eq__");
+}
+
 lw_status
 lw_infer_object_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, lw_arg y,
                         bool *found, lw_infer_value *out)
 {
     lw_type a = x.value.type, b = y.value.type;
     bool is_object_operand = lw_class_of(f, a) != NULL || lw_class_of(f, b) != NULL;
-    const lw_class_member *left, *right;
+    choice c;
     bool negated = false;
     lw_status status = LW_OK;
 
     *found = false;
     if (a == LW_T_BOTTOM || b == LW_T_BOTTOM || !is_object_operand)
         return LW_OK;
-    left = method_of(f, a, binary_names[op]);
-    right = method_of(f, b, binary_names[swapped[op]]);
-    if (op == LW_PY_NE && !left && !right) {
-        left = method_of(f, a, "__eq__");
-        right = method_of(f, b, "__eq__");
-        negated = left || right;
+    c = comparison_of(f, op, a, b);
+    if (op == LW_PY_NE && !c.left && !c.right && (is_object(f, a) || is_object(f, b))) {
+        c = comparison_of(f, LW_PY_EQ, a, b);
+        negated = c.left || c.right;
     }
-    if (left && lw_class_of(f, a) == lw_class_of(f, b))
-        right = NULL;
     *found = true;
     f->nodes[node].operand = negated ? LW_DT_b1 : LW_T_BOTTOM;
-    if (left || right)
-        LW_TRY(call_operator(f, node, op, left, right, x, y, out));
+    if (is_mixed(f, op, negated, &c, a, b))
+        return complain_operator(f, node, op, a, b);
+    if (c.left || c.right)
+        LW_TRY(call_operator(f, node, op, &c, x, y, out));
     else if (compares_fields(f, op, a, b) ||
              ((op == LW_PY_IS || op == LW_PY_IS_NOT) && (a == LW_T_NONE || b == LW_T_NONE)))
         *found = false;
@@ -356,7 +400,7 @@ lw_refuse_object_result(lw_infer_frame *f, lw_type type)
     const lw_class *class = object_in(f, type);
     uint32_t node = f->return_nodes.n ? f->return_nodes.data[0] : 0;
 
-    if (class == NULL || node == 0)
+    if (class == NULL || node == 0 || f->run->typed->options.objects)
         return LW_OK;
     return lw_complain(f, lw_node_of(f, node)->loc, "E165",
                        lw_format_text(f, "this is %s", lw_describe_type(f, type)),

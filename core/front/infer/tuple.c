@@ -34,6 +34,9 @@ named_element(lw_infer_frame *f, lw_infer_value object, const char *name, lw_inf
 
     if (row == NULL || row->names == NULL)
         return false;
+    if (row->user_class && row->user_class->is_namedtuple && /* whose fields are descriptors */
+        lw_member_of(row->user_class, name))
+        return false;
     for (uint32_t i = 0; i < row->n; i++)
         if (strcmp(row->names[i], name) == 0) {
             *out = lw_element(f, object, i);

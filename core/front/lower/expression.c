@@ -152,20 +152,64 @@ instance_argument(lw_lower_frame *f, uint32_t call, const lw_instance *callee, u
     return lw_lower_fail(f, call, "a parameter without argument and default");
 }
 
+/* The place in the source of what an entry evaluates; NULL: nothing. */
+static const lw_loc *
+entry_loc(const lw_lower_frame *f, uint32_t entry)
+{
+    uint32_t k = entry & ~(uint32_t)LW_ARG_TAG;
+
+    switch (entry & LW_ARG_TAG) {
+    case 0: return entry ? &f->l->tree->locs.data[lw_node_at(f, entry)->loc] : NULL;
+    case LW_ARG_ELEMENT: return entry_loc(f, entry_at(f, k));
+    case LW_ARG_PACK: return entry_at(f, k) ? entry_loc(f, entry_at(f, k + 1)) : NULL;
+    default: return NULL;
+    }
+}
+
+static bool
+is_before(const lw_loc *x, const lw_loc *y)
+{
+    return x && y && (x->line < y->line || (x->line == y->line && x->col < y->col));
+}
+
+/* The values of the arguments by parameter. Python evaluates them in the order in which they
+ * are written, whatever the order of the parameters (keywords, reflected operators). NULL: no
+ * memory. */
+static lw_lower_value *
+instance_arguments(lw_lower_frame *f, uint32_t call, const lw_instance *callee)
+{
+    uint32_t n = callee->n_params;
+    lw_lower_value *values = lw_arena_take(f->l->arena, (n + 1) * sizeof *values);
+    uint32_t *order = lw_arena_take(f->l->arena, (n + 1) * sizeof *order);
+
+    if (values == NULL || order == NULL)
+        return NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        const lw_loc *loc = entry_loc(f, argument_entry(f, call, i));
+        uint32_t at = i;
+        for (; at > 0; at--) {
+            if (!is_before(loc, entry_loc(f, argument_entry(f, call, order[at - 1]))))
+                break;
+            order[at] = order[at - 1];
+        }
+        order[at] = i;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (!callee->param_constants[order[i]])
+            values[order[i]] = instance_argument(f, call, callee, order[i]);
+    return values;
+}
+
 /* A call of an inlined function. */
 static lw_lower_value
 lower_call_inlined(lw_lower_frame *f, uint32_t node)
 {
     uint32_t instance = lw_typed_at(f, node)->target, outer_node = f->shared_node;
     const lw_instance *callee = &f->l->typed->instances.data[instance];
-    lw_lower_value outer = f->shared;
-    lw_lower_value *values =
-        lw_arena_take(f->l->arena, (callee->n_params + 1) * sizeof *values);
+    lw_lower_value outer = f->shared, *values;
 
     f->shared_node = 0;
-    for (uint32_t i = 0; values && i < callee->n_params; i++)
-        if (!callee->param_constants[i])
-            values[i] = instance_argument(f, node, callee, i);
+    values = instance_arguments(f, node, callee);
     f->shared_node = outer_node;
     f->shared = outer;
     lw_lower_set_loc(f, node);
@@ -189,13 +233,10 @@ lower_call_instance(lw_lower_frame *f, uint32_t node)
     uint32_t outer_node = f->shared_node;
     lw_lower_value outer = f->shared;
     f->shared_node = 0;
-    for (uint32_t i = 0; args && i < callee->n_params; i++) {
-        if (callee->param_constants[i])
-            continue;
-        lw_lower_value value = instance_argument(f, node, callee, i);
-        for (uint32_t j = 0; j < value.n && at < n_parts; j++)
-            args[at++] = value.parts[j];
-    }
+    lw_lower_value *values = instance_arguments(f, node, callee);
+    for (uint32_t i = 0; args && values && i < callee->n_params; i++)
+        for (uint32_t j = 0; j < values[i].n && at < n_parts; j++)
+            args[at++] = values[i].parts[j];
     f->shared_node = outer_node;
     f->shared = outer;
     lw_lower_set_loc(f, node);

@@ -393,10 +393,12 @@ node_raises(lw_lowering *l, const lw_instance *inst, uint32_t node)
 
     if (may_be_guarded(l, inst, node))
         return true;
-    if (t->constant || t->dead || l->tree->nodes.data[node].kind != LW_NODE_CALL)
+    if (t->constant || t->dead)
         return false;
-    if (t->call == LW_CALL_INSTANCE)
+    if (t->call == LW_CALL_INSTANCE) /* an operator may be one, too */
         return lw_instance_raises(l, t->target);
+    if (l->tree->nodes.data[node].kind != LW_NODE_CALL)
+        return false;
     if (counts(t))
         return true;
     if (!has_unknown_step(l, t))
@@ -634,6 +636,30 @@ describe_inputs(lw_lowering *l, lw_scalar *scalar)
     return LW_OK;
 }
 
+static void
+describe_result(lw_lowering *l, lw_type type, lw_result *out)
+{
+    const lw_type_row *row = lw_type_get_kind(l->types, type, LW_TK_TUPLE);
+    lw_result *items;
+    const char **names;
+
+    out->kind = lw_parts_of(l->types, type) ? LW_FORM_NUMBER : LW_FORM_NONE;
+    if (row == NULL)
+        return;
+    items = lw_arena_take(l->arena, (row->n + 1) * sizeof *items);
+    names = row->names ? lw_arena_take(l->arena, (row->n + 1) * sizeof *names) : NULL;
+    *out = (lw_result){.kind = LW_FORM_TUPLE,
+                       .n = items ? row->n : 0,
+                       .items = items,
+                       .names = names,
+                       .user_class = row->user_class};
+    for (uint32_t i = 0; i < out->n; i++) {
+        if (names != NULL)
+            names[i] = lw_arena_strdup(l->arena, row->names[i]);
+        describe_result(l, row->elements[i], &items[i]);
+    }
+}
+
 static lw_status
 describe_outputs(lw_lowering *l, lw_scalar *scalar)
 {
@@ -641,13 +667,16 @@ describe_outputs(lw_lowering *l, lw_scalar *scalar)
     uint32_t n = leaves_of(l->types, result, NULL);
     lw_type *leaves = lw_arena_take(l->arena, (n + 1) * sizeof *leaves);
     lw_dtype *out = lw_arena_take(l->arena, (n + 1) * sizeof *out);
+    lw_result *form = lw_arena_take(l->arena, sizeof *form);
 
     lw_array_result *arrays = lw_arena_take(l->arena, (n + 1) * sizeof *arrays);
     bool any = false;
 
-    if (leaves == NULL || out == NULL || arrays == NULL)
+    if (leaves == NULL || out == NULL || arrays == NULL || form == NULL)
         return LW_ERR_OUT_OF_MEMORY;
     leaves_of(l->types, result, leaves);
+    describe_result(l, result, form);
+    scalar->result = form;
     for (uint32_t i = 0; i < n; i++) {
         const lw_type_row *row = lw_type_get_kind(l->types, leaves[i], LW_TK_ARRAY);
         out[i] = l->out_types ? l->out_types[i] : lw_type_stored(l->types, leaves[i]);

@@ -32,6 +32,16 @@ typedef struct lw_array_result {
     uint8_t ndim;
 } lw_array_result;
 
+/* How the outputs make up the result of the user's function. */
+typedef struct lw_result {
+    enum { LW_FORM_NUMBER, LW_FORM_NONE, LW_FORM_TUPLE } kind; /* NUMBER: the next output, which
+                                                                   may be an array */
+    uint32_t n; /* TUPLE: items; names: of an object's fields */
+    const struct lw_result *items;
+    const char *const *names;
+    const lw_class *user_class; /* of the tree; NULL: a plain tuple */
+} lw_result;
+
 typedef struct lw_scalar {
     lw_module *module;
     uint32_t body; /* function number of the scalar function */
@@ -40,6 +50,7 @@ typedef struct lw_scalar {
                                       arena; for kernels see args; of an array: of its elements */
     const lw_array_result *arrays; /* by result; NULL: all are numbers */
     uint32_t n_out_parts;          /* of all results */
+    const lw_result *result;
     bool can_raise; /* result 0 of the function is then an i32 status: 0 or raises index + 1 */
     uint32_t n_raise_words; /* so many results after the status are the numbers that it carries
                                (u64) */

@@ -225,7 +225,8 @@ is_readable(PyObject *object)
 /* ---- members ---- */
 
 static bool
-add_member(lw_reader *r, PyObject *object, PyObject *name, PyObject *raw, member_list *members)
+add_member(lw_reader *r, PyObject *object, PyObject *name, PyObject *raw, PyObject *seen,
+           member_list *members)
 {
     const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
     lw_class_member member = {.kind = LW_MEMBER_METHOD};
@@ -234,9 +235,10 @@ add_member(lw_reader *r, PyObject *object, PyObject *name, PyObject *raw, member
 
     if (text == NULL || is_skipped(text))
         return text != NULL || (lw_read_clear(), true);
-    for (uint32_t i = 0; i < members->n; i++)
-        if (strcmp(members->data[i].name, text) == 0)
-            return true; /* a class further up in the order of resolution */
+    if (PySet_Contains(seen, name) == 1) /* by a class earlier in the order of resolution */
+        return true;
+    if (PySet_Add(seen, name) < 0)
+        return lw_read_failed(r);
     function = function_in(raw, &member.kind);
     if (function != NULL && !is_written(function))
         return true;
@@ -268,8 +270,11 @@ static bool
 read_members(lw_reader *r, PyObject *object, lw_class *out)
 {
     PyObject *mro = ((PyTypeObject *)object)->tp_mro;
+    PyObject *seen = PySet_New(NULL);
     member_list members = {0};
 
+    if (seen == NULL)
+        return lw_read_failed(r);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro) && r->status == LW_OK; i++) {
         PyTypeObject *type = (PyTypeObject *)PyTuple_GET_ITEM(mro, i);
         PyObject *dict = is_base(type) ? NULL : own_dict(type);
@@ -277,13 +282,16 @@ read_members(lw_reader *r, PyObject *object, lw_class *out)
 
         for (Py_ssize_t j = 0; items && j < PyList_GET_SIZE(items); j++)
             if (!add_member(r, object, PyTuple_GET_ITEM(PyList_GET_ITEM(items, j), 0),
-                            PyTuple_GET_ITEM(PyList_GET_ITEM(items, j), 1), &members))
+                            PyTuple_GET_ITEM(PyList_GET_ITEM(items, j), 1), seen, &members))
                 break;
         Py_XDECREF(items);
         Py_XDECREF(dict);
     }
+    Py_DECREF(seen);
     out->members = members.data;
     out->n_members = members.n;
+    for (uint32_t i = 0; i < members.n; i++)
+        out->has_special |= strncmp(members.data[i].name, "__", 2) == 0;
     return r->status == LW_OK;
 }
 
@@ -329,35 +337,72 @@ fields_node(lw_reader *r, const lw_class *class, uint32_t loc, const char *const
     return result;
 }
 
-/* One parameter of a dataclass's function; *refused: it is of a kind that is not compiled. */
-static bool
-add_field(lw_reader *r, lw_scope *scope, PyObject *name, PyObject *field, lw_class *class,
-          bool *refused)
+/* The LW_K_DTYPE of a field whose type lanewise.extending.register has fixed; 0: it is not. */
+static uint32_t
+registered_type(const lw_class *class, const char *name)
 {
-    static const char *const wanted[] = {"init",        "kw_only", "default", "default_factory",
-                                         "_field_type", "compare"};
-    PyObject *parts[6] = {NULL};
-    lw_fn_param param = {.kind = LW_PARAM_POSITIONAL}, *slot;
-    PyObject *type_name;
-    bool is_missing, has_factory;
+    for (uint32_t i = 0; i < class->n_registered; i++)
+        if (strcmp(class->registered[i], name) == 0)
+            return class->types[i];
+    return 0;
+}
 
-    for (int i = 0; i < 6; i++) {
-        parts[i] = PyObject_GetAttrString(field, wanted[i]);
+enum { INIT, KW_ONLY, DEFAULT, FACTORY, FIELD_TYPE, N_PARTS };
+
+typedef struct dataclass_field {
+    PyObject *name;           /* borrowed */
+    PyObject *parts[N_PARTS]; /* owned; NULL: it has none */
+    bool is_field;            /* it is neither a ClassVar nor an InitVar */
+    bool is_made;             /* a parameter of `__init__` without a factory */
+} dataclass_field;
+
+static bool
+is_missing(PyObject *value)
+{
+    return value == NULL || strstr(Py_TYPE(value)->tp_name, "MISSING") != NULL;
+}
+
+static void
+field_reset(dataclass_field *field)
+{
+    for (int i = 0; i < N_PARTS; i++)
+        Py_CLEAR(field->parts[i]);
+}
+
+static void
+field_read(PyObject *pair, dataclass_field *out)
+{
+    static const char *const wanted[N_PARTS] = {"init", "kw_only", "default", "default_factory",
+                                                "_field_type"};
+    PyObject *kind;
+
+    *out = (dataclass_field){.name = PyTuple_GET_ITEM(pair, 0)};
+    for (int i = 0; i < N_PARTS; i++) {
+        out->parts[i] = PyObject_GetAttrString(PyTuple_GET_ITEM(pair, 1), wanted[i]);
         lw_read_clear();
     }
-    type_name = parts[4] ? PyObject_GetAttrString(parts[4], "name") : NULL;
+    kind =
+        out->parts[FIELD_TYPE] ? PyObject_GetAttrString(out->parts[FIELD_TYPE], "name") : NULL;
     lw_read_clear();
-    if (text_is(type_name, "_FIELD_CLASSVAR"))
-        goto done;
-    is_missing = parts[2] && strstr(Py_TYPE(parts[2])->tp_name, "MISSING") != NULL;
-    has_factory = parts[3] && strstr(Py_TYPE(parts[3])->tp_name, "MISSING") == NULL;
-    *refused |= parts[0] != Py_True || has_factory || !text_is(type_name, "_FIELD");
-    if (parts[5] != Py_True) /* field(compare=False): what is compared is not all fields */
-        class->compares_equal = class->is_ordered = false;
-    param.kind = parts[1] == Py_True ? LW_PARAM_KEYWORD_ONLY : LW_PARAM_POSITIONAL;
-    if (!is_missing && parts[2])
-        param.default_constant = lw_read_constant(r, parts[2]);
-    param.var = r->status == LW_OK ? lw_scope_add(r, scope, name) : 0;
+    out->is_field = text_is(kind, "_FIELD");
+    out->is_made =
+        out->is_field && out->parts[INIT] == Py_True && is_missing(out->parts[FACTORY]);
+    if (text_is(kind, "_FIELD_CLASSVAR")) /* nothing of the object's */
+        out->is_made = true;
+    Py_XDECREF(kind);
+}
+
+/* One parameter of a dataclass's function. */
+static bool
+add_field(lw_reader *r, lw_scope *scope, const dataclass_field *field)
+{
+    lw_fn_param param = {.kind = field->parts[KW_ONLY] == Py_True ? LW_PARAM_KEYWORD_ONLY
+                                                                  : LW_PARAM_POSITIONAL},
+                *slot;
+
+    if (!is_missing(field->parts[DEFAULT]))
+        param.default_constant = lw_read_constant(r, field->parts[DEFAULT]);
+    param.var = r->status == LW_OK ? lw_scope_add(r, scope, field->name) : 0;
     slot =
         param.var ? lw_array_push(&r->tree->fns.data[scope->fn].params, &r->tree->arena) : NULL;
     if (slot != NULL) {
@@ -366,11 +411,80 @@ add_field(lw_reader *r, lw_scope *scope, PyObject *name, PyObject *field, lw_cla
     } else if (r->status == LW_OK) {
         lw_read_no_memory(r);
     }
-done:
-    Py_XDECREF(type_name);
-    for (int i = 0; i < 6; i++)
-        Py_XDECREF(parts[i]);
     return r->status == LW_OK;
+}
+
+/* The parameters of a dataclass's function: as in Python, those that are given by keyword alone
+ * come last. false: *refused, or stop. */
+static bool
+add_fields(lw_reader *r, lw_scope *scope, PyObject *items, bool *refused)
+{
+    for (int keyword_only = 0; keyword_only < 2; keyword_only++)
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items) && r->status == LW_OK; i++) {
+            dataclass_field field;
+            field_read(PyList_GET_ITEM(items, i), &field);
+            *refused |= !field.is_made;
+            if (field.is_field && (field.parts[KW_ONLY] == Py_True) == keyword_only)
+                (void)add_field(r, scope, &field);
+            field_reset(&field);
+        }
+    return r->status == LW_OK;
+}
+
+/* The variable that has the value of a parameter in the type that is registered: a new one, to
+ * which `*statement` assigns it. */
+static uint32_t
+registered_variable(lw_reader *r, lw_scope *scope, uint32_t loc, const lw_fn_param *param,
+                    uint32_t type, uint32_t *statement)
+{
+    PyObject *name = PyUnicode_FromFormat("self.%s", param->name);
+    uint32_t var = name ? lw_scope_add(r, scope, name) : lw_read_failed(r), target, value;
+
+    Py_XDECREF(name);
+    target = var ? lw_read_node(
+                       r, (lw_node){LW_NODE_NAME, .flags = LW_NODE_STORE, .loc = loc, .a = var})
+                 : 0;
+    value = target ? lw_read_node(r, (lw_node){LW_NODE_NAME, .loc = loc, .a = param->var}) : 0;
+    *statement = value ? lw_read_node(r, (lw_node){LW_NODE_ANNASSIGN, .loc = loc, .a = target,
+                                                   .b = type, .c = value})
+                       : 0;
+    return *statement ? var : 0;
+}
+
+/* The body of a dataclass's function: the tuple of its fields in the order of the class. */
+static uint32_t
+body_of_fields(lw_reader *r, lw_scope *scope, PyObject *items, const lw_class *class,
+               uint32_t loc)
+{
+    uint32_t most = r->tree->fns.data[scope->fn].params.n, n = 0, value;
+    const char **names = lw_arena_take(&r->tree->arena, (most + 1) * sizeof *names);
+    uint32_t *vars = lw_arena_take(&r->tree->arena, (most + 1) * sizeof *vars);
+    lw_read_items body = {0};
+
+    if (names == NULL || vars == NULL)
+        return lw_read_no_memory(r);
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items); i++)
+        for (uint32_t k = 0; k < most && r->status == LW_OK; k++) {
+            const lw_fn_param param = r->tree->fns.data[scope->fn].params.data[k];
+            uint32_t type, statement;
+            if (!text_is(PyTuple_GET_ITEM(PyList_GET_ITEM(items, i), 0), param.name))
+                continue;
+            type = registered_type(class, param.name);
+            names[n] = param.name;
+            vars[n] = param.var;
+            if (type != 0) {
+                vars[n] = registered_variable(r, scope, loc, &param, type, &statement);
+                (void)lw_read_item(r, &body, statement);
+            }
+            n++;
+        }
+    value = r->status == LW_OK ? fields_node(r, class, loc, names, vars, n) : 0;
+    value = value ? lw_read_node(r, (lw_node){LW_NODE_RETURN, .loc = loc, .a = value}) : 0;
+    value = lw_read_item(r, &body, value)
+                ? lw_read_list_node(r, (lw_node){LW_NODE_BODY, .loc = loc}, body.data, body.n)
+                : 0;
+    lw_array_free(&body);
+    return value;
 }
 
 /* def P(x, y): return the tuple of x and y */
@@ -380,8 +494,6 @@ make_of_dataclass(lw_reader *r, PyObject *fields, lw_class *class)
     uint32_t fn = lw_read_new_fn(r, class->name),
              loc = fn ? lw_read_bare_loc(r, class->name) : 0;
     PyObject *items = PyDict_Items(fields);
-    const char **names;
-    uint32_t *vars, n, value, node;
     bool refused = false;
     lw_scope scope;
 
@@ -392,15 +504,11 @@ make_of_dataclass(lw_reader *r, PyObject *fields, lw_class *class)
     r->tree->fns.data[fn].loc = loc;
     r->tree->fns.data[fn].file = r->tree->locs.data[loc].file;
     r->tree->fns.data[fn].line = 1;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items); i++)
-        if (!add_field(r, &scope, PyTuple_GET_ITEM(PyList_GET_ITEM(items, i), 0),
-                       PyTuple_GET_ITEM(PyList_GET_ITEM(items, i), 1), class, &refused))
-            break;
+    if (add_fields(r, &scope, items, &refused))
+        r->tree->fns.data[fn].body = body_of_fields(r, &scope, items, class, loc);
     Py_DECREF(items);
     lw_scope_reset(&scope);
-    if (r->status != LW_OK)
-        return 0;
-    if (refused)
+    if (r->status == LW_OK && refused)
         r->tree->fns.data[fn].problem = lw_read_diag(
             r, 0,
             (lw_fault){LW_ERR_UNSUPPORTED, "E165",
@@ -408,20 +516,7 @@ make_of_dataclass(lw_reader *r, PyObject *fields, lw_class *class)
             "the dataclass `%.100s` has a field with `init=False`, a `default_factory` or an "
             "`InitVar`",
             class->name);
-    n = r->tree->fns.data[fn].params.n;
-    names = lw_arena_take(&r->tree->arena, (n + 1) * sizeof *names);
-    vars = lw_arena_take(&r->tree->arena, (n + 1) * sizeof *vars);
-    if (names == NULL || vars == NULL)
-        return lw_read_no_memory(r);
-    for (uint32_t i = 0; i < n; i++) {
-        names[i] = r->tree->fns.data[fn].params.data[i].name;
-        vars[i] = r->tree->fns.data[fn].params.data[i].var;
-    }
-    value = fields_node(r, class, loc, names, vars, n);
-    node = value ? lw_read_node(r, (lw_node){LW_NODE_RETURN, .loc = loc, .a = value}) : 0;
-    node = node ? lw_read_list_node(r, (lw_node){LW_NODE_BODY, .loc = loc}, &node, 1) : 0;
-    r->tree->fns.data[fn].body = node;
-    return node ? fn : 0;
+    return r->status == LW_OK ? fn : 0;
 }
 
 static int
@@ -432,6 +527,64 @@ add_guard(lw_reader *r, PyObject *object, const char *name, PyObject *value)
 
     Py_XDECREF(text);
     return result;
+}
+
+/* The types of fields that lanewise.extending.register has noted. */
+static bool
+read_registered(lw_reader *r, PyObject *object, lw_class *class)
+{
+    PyObject *dict = PyObject_GetAttrString(object, LW_REGISTERED_FIELDS);
+    PyObject *items = dict && PyDict_CheckExact(dict) ? PyDict_Items(dict) : NULL;
+    Py_ssize_t n = items ? PyList_GET_SIZE(items) : 0;
+    const char **names = lw_arena_take(&r->tree->arena, ((size_t)n + 1) * sizeof *names);
+    uint32_t *types = lw_arena_take(&r->tree->arena, ((size_t)n + 1) * sizeof *types);
+
+    lw_read_clear();
+    if (names == NULL || types == NULL)
+        lw_read_no_memory(r);
+    for (Py_ssize_t i = 0; i < n && r->status == LW_OK; i++) {
+        names[i] = lw_read_str(r, PyTuple_GET_ITEM(PyList_GET_ITEM(items, i), 0));
+        types[i] = lw_read_constant(r, PyTuple_GET_ITEM(PyList_GET_ITEM(items, i), 1));
+        class->n_registered++;
+    }
+    class->registered = names;
+    class->types = types;
+    if (items != NULL && r->status == LW_OK &&
+        add_guard(r, object, LW_REGISTERED_FIELDS, dict) < 0)
+        lw_read_failed(r);
+    Py_XDECREF(items);
+    Py_XDECREF(dict);
+    return r->status == LW_OK;
+}
+
+/* The names of the fields that are compared: those without `compare=False`. */
+static bool
+name_compared(lw_reader *r, PyObject *fields, lw_class *class)
+{
+    PyObject *items = PyDict_Items(fields);
+    Py_ssize_t n = items ? PyList_GET_SIZE(items) : 0;
+
+    class->compared = lw_arena_take(&r->tree->arena, ((size_t)n + 1) * sizeof *class->compared);
+    if (items == NULL || class->compared == NULL) {
+        Py_XDECREF(items);
+        return items ? lw_read_no_memory(r) : lw_read_failed(r);
+    }
+    for (Py_ssize_t i = 0; i < n && r->status == LW_OK; i++) {
+        PyObject *pair = PyList_GET_ITEM(items, i);
+        PyObject *field = PyTuple_GET_ITEM(pair, 1);
+        PyObject *compare = PyObject_GetAttrString(field, "compare");
+        PyObject *kind = PyObject_GetAttrString(field, "_field_type");
+        PyObject *kind_name = kind ? PyObject_GetAttrString(kind, "name") : NULL;
+
+        lw_read_clear();
+        if (compare == Py_True && text_is(kind_name, "_FIELD"))
+            class->compared[class->n_compared++] = lw_read_str(r, PyTuple_GET_ITEM(pair, 0));
+        Py_XDECREF(compare);
+        Py_XDECREF(kind);
+        Py_XDECREF(kind_name);
+    }
+    Py_DECREF(items);
+    return r->status == LW_OK;
 }
 
 /* The flags of dataclass(...): whether == and < compare the fields. */
@@ -458,8 +611,13 @@ set_make(lw_reader *r, PyObject *object, lw_class *class)
 {
     PyObject *init = written_init(object), *fields, *any;
 
-    if (is_namedtuple(object))
-        return true;
+    if (is_namedtuple(object)) { /* the guard holds the class, too */
+        any = PyObject_GetAttrString(object, "_fields");
+        if (any != NULL && add_guard(r, object, "_fields", any) < 0)
+            lw_read_failed(r);
+        Py_XDECREF(any);
+        return r->status == LW_OK;
+    }
     any = PyObject_GetAttrString(object, "__init__");
     if (any == NULL || add_guard(r, object, "__init__", any) < 0) {
         Py_XDECREF(any);
@@ -469,14 +627,30 @@ set_make(lw_reader *r, PyObject *object, lw_class *class)
     fields = dataclass_fields(object);
     if (fields != NULL)
         set_compared(object, class);
-    if (init != NULL) {
-        class->compares_equal = class->is_ordered = false; /* of which fields it is not known */
+    if (fields != NULL && !name_compared(r, fields, class))
+        class->make = 0;
+    else if (init != NULL)
         class->make = lw_read_init(r, init, object, class);
-    } else {
+    else
         class->make = fields ? make_of_dataclass(r, fields, class) : 0;
-    }
     Py_XDECREF(fields);
     return class->make != 0;
+}
+
+static bool
+set_bases(lw_reader *r, PyObject *object, lw_class *class)
+{
+    PyObject *mro = ((PyTypeObject *)object)->tp_mro;
+    uint32_t n = (uint32_t)PyTuple_GET_SIZE(mro);
+    const void **ids = lw_arena_take(&r->tree->arena, n * sizeof *ids);
+
+    if (ids == NULL)
+        return lw_read_no_memory(r);
+    for (uint32_t i = 0; i < n; i++)
+        ids[i] = PyTuple_GET_ITEM(mro, i);
+    class->mro = ids;
+    class->n_mro = n;
+    return true;
 }
 
 uint32_t
@@ -493,8 +667,12 @@ lw_read_class(lw_reader *r, PyObject *object)
         return lw_read_no_memory(r);
     *class =
         (lw_class){.name = lw_read_text(r, ((PyTypeObject *)object)->tp_name),
+                   .id = object,
+                   .is_namedtuple = is_namedtuple(object),
                    .is_tuple = is_namedtuple(object) && !defines(object, "__iter__") &&
                                !defines(object, "__contains__") && !defines(object, "__len__")};
+    if (!set_bases(r, object, class) || !read_registered(r, object, class))
+        return 0;
     constant =
         class->name
             ? lw_read_push(
@@ -503,6 +681,7 @@ lw_read_class(lw_reader *r, PyObject *object)
             : 0;
     if (constant == 0)
         return 0;
+    class->constant = constant;
     id = PyLong_FromVoidPtr(object); /* its own methods may name the class */
     number = PyLong_FromUnsignedLong(constant);
     if (id == NULL || number == NULL || PyDict_SetItem(r->constant_of, id, number) < 0)
@@ -516,31 +695,93 @@ lw_read_class(lw_reader *r, PyObject *object)
 
 /* ---- objects ---- */
 
+/* Whether an object of a class with `__slots__` has a value in this one. */
+static bool
+has_slot(PyObject *object, PyObject *name)
+{
+    PyObject *raw = _PyType_Lookup(Py_TYPE(object), name), *value = NULL;
+
+    if (raw != NULL && Py_TYPE(raw) == &PyMemberDescr_Type)
+        value = PyObject_GetAttr(object, name);
+    lw_read_clear();
+    Py_XDECREF(value);
+    return value != NULL;
+}
+
+/* The fields that `__init__` names, in its order (a new list); NULL: the object has others,
+ * which were added later. */
+static PyObject *
+names_by_init(PyObject *object, PyObject *init)
+{
+    PyObject *dict = PyObject_GenericGetDict(object, NULL), *result = PyList_New(0);
+    PyObject *names = PyObject_GetAttrString(PyFunction_GET_CODE(init), "co_names");
+    Py_ssize_t in_dict = 0;
+
+    lw_read_clear();
+    for (Py_ssize_t i = 0; result && names && i < PyTuple_GET_SIZE(names); i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i);
+        bool is_in = dict && PyDict_Contains(dict, name) == 1;
+        in_dict += is_in;
+        if (is_in || has_slot(object, name))
+            PyList_Append(result, name);
+    }
+    if (result && dict && in_dict != PyDict_GET_SIZE(dict))
+        Py_CLEAR(result);
+    Py_XDECREF(dict);
+    Py_XDECREF(names);
+    lw_read_clear();
+    return result;
+}
+
+/* Those of the dataclass that objects have (a new list). */
+static PyObject *
+names_by_fields(PyObject *fields)
+{
+    PyObject *items = PyDict_Items(fields), *result = PyList_New(0);
+
+    for (Py_ssize_t i = 0; items && result && i < PyList_GET_SIZE(items); i++) {
+        PyObject *pair = PyList_GET_ITEM(items, i);
+        PyObject *kind = PyObject_GetAttrString(PyTuple_GET_ITEM(pair, 1), "_field_type");
+        PyObject *name = kind ? PyObject_GetAttrString(kind, "name") : NULL;
+
+        if (text_is(name, "_FIELD"))
+            PyList_Append(result, PyTuple_GET_ITEM(pair, 0));
+        Py_XDECREF(kind);
+        Py_XDECREF(name);
+    }
+    Py_XDECREF(items);
+    lw_read_clear();
+    return result;
+}
+
 /* The names of an object's fields in the order that its class's function has (new reference),
  * or NULL. */
 static PyObject *
 names_of_object(PyObject *object)
 {
-    PyObject *type = (PyObject *)Py_TYPE(object), *init = written_init(type);
-    PyObject *fields = init ? NULL : dataclass_fields(type), *dict, *names, *result;
+    PyObject *type = (PyObject *)Py_TYPE(object), *init = written_init(type), *fields, *names;
 
-    if (fields != NULL) {
-        names = PySequence_List(fields);
-        Py_DECREF(fields);
-        return names;
-    }
-    dict = PyObject_GetAttrString(object, "__dict__");
-    names = init ? PyObject_GetAttrString(PyFunction_GET_CODE(init), "co_names") : NULL;
-    result = dict && names ? PyList_New(0) : NULL;
-    for (Py_ssize_t i = 0; result && i < PyTuple_GET_SIZE(names); i++)
-        if (PyDict_Contains(dict, PyTuple_GET_ITEM(names, i)) == 1)
-            PyList_Append(result, PyTuple_GET_ITEM(names, i));
-    if (result != NULL && PyList_GET_SIZE(result) != PyDict_GET_SIZE(dict))
-        Py_CLEAR(result); /* fields that were added later */
-    Py_XDECREF(dict);
-    Py_XDECREF(names);
+    if (init != NULL)
+        return names_by_init(object, init);
+    fields = dataclass_fields(type);
+    names = fields ? names_by_fields(fields) : NULL;
+    Py_XDECREF(fields);
+    return names;
+}
+
+PyObject *
+lw_read_object_fields(PyObject *object, bool *by_dict)
+{
+    PyObject *type = (PyObject *)Py_TYPE(object), *list, *names;
+
+    if (!is_readable(type) || is_namedtuple(type))
+        return NULL;
+    list = names_of_object(object);
+    names = list ? PyList_AsTuple(list) : NULL;
+    *by_dict = written_init(type) != NULL;
+    Py_XDECREF(list);
     lw_read_clear();
-    return result;
+    return names;
 }
 
 static bool
@@ -658,6 +899,27 @@ refuse_property(lw_reader *r, const char *field)
                                         .help = "assign the field that the property reads"},
                              "`__init__` of `%.100s` assigns to its property `%.100s`",
                              r->making->name, field);
+}
+
+bool
+lw_read_registered(lw_reader *r, uint32_t loc, lw_read_items *out)
+{
+    for (uint32_t i = 0; i < r->making->n_registered; i++) {
+        PyObject *full = PyUnicode_FromFormat("%s.%s", r->made_self, r->making->registered[i]);
+        PyObject *var = full ? PyDict_GetItemWithError(r->scope->vars, full) : NULL;
+        uint32_t target = 0;
+
+        Py_XDECREF(full);
+        if (var != NULL)
+            target = lw_read_node(r, (lw_node){LW_NODE_NAME, .flags = LW_NODE_STORE, .loc = loc,
+                                               .a = (uint32_t)PyLong_AsUnsignedLong(var)});
+        if (target != 0 &&
+            !lw_read_item(r, out,
+                          lw_read_node(r, (lw_node){LW_NODE_ANNASSIGN, .loc = loc, .a = target,
+                                                    .b = r->making->types[i]})))
+            return false;
+    }
+    return r->status == LW_OK;
 }
 
 uint32_t

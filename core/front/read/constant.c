@@ -204,12 +204,13 @@ from_sequence(lw_reader *r, PyObject *object, PyObject *now)
 static uint32_t
 from_tuple_or_list(lw_reader *r, PyObject *object)
 {
-    PyObject *now; /* other threads may change a list */
+    PyObject *now; /* other threads may change a list; a namedtuple may have an __iter__ */
     uint32_t constant = 0;
 
     if (Py_EnterRecursiveCall(" while freezing a constant")) /* a list that holds itself */
         return lw_read_failed(r);
-    now = PySequence_Tuple(object);
+    now = PyList_Check(object) ? PyList_AsTuple(object)
+                               : PyTuple_GetSlice(object, 0, PyTuple_GET_SIZE(object));
     constant = now ? from_sequence(r, object, now) : lw_read_failed(r);
     Py_XDECREF(now);
     Py_LeaveRecursiveCall();
@@ -697,7 +698,10 @@ static uint32_t
 from_other(lw_reader *r, PyObject *object)
 {
     PyObject *text;
-    lw_constant constant = {.kind = LW_K_OBJECT, .help = hint_for(r, object)};
+    lw_constant constant = {.kind = LW_K_OBJECT,
+                            .help = hint_for(r, object),
+                            .n = object == Py_NotImplemented,
+                            .bytes = PyType_Check(object) ? object : NULL};
 
     if (lw_fold_is_member(object) && !describe_member(r, object, &constant))
         return 0;

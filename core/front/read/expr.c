@@ -490,23 +490,23 @@ fill_fields(lw_reader *r, PyObject *type, PyObject *fields, const lw_read_items 
 static uint32_t
 names_constant(lw_reader *r, PyObject *type, PyObject *fields)
 {
-    PyObject *nones = PyTuple_New(PyTuple_GET_SIZE(fields)), *example = NULL;
-    PyObject *make = PyObject_GetAttrString(type, "_make");
+    PyObject *nones = PyTuple_New(PyTuple_GET_SIZE(fields)), *example = NULL, *args;
     uint32_t constant = 0;
 
     for (Py_ssize_t i = 0; nones && i < PyTuple_GET_SIZE(fields); i++) {
         Py_INCREF(Py_None);
         PyTuple_SET_ITEM(nones, i, Py_None);
     }
-    if (nones != NULL && make != NULL)
-        example = PyObject_CallOneArg(make, nones);
+    args = nones ? PyTuple_Pack(1, nones) : NULL; /* _make asks the class for its length */
+    if (args != NULL)
+        example = PyTuple_Type.tp_new((PyTypeObject *)type, args, NULL);
     if (example != NULL)
         constant = lw_read_constant(r, example);
     else
         lw_read_failed(r);
     Py_XDECREF(nones);
+    Py_XDECREF(args);
     Py_XDECREF(example);
-    Py_XDECREF(make);
     return constant;
 }
 

@@ -304,9 +304,14 @@ static uint32_t
 with_made_object(lw_reader *r, uint32_t fn, uint32_t body)
 {
     uint32_t loc = r->tree->fns.data[fn].loc;
-    uint32_t both[2] = {body, lw_read_made_object(r, loc)};
+    lw_read_items items = {0};
+    uint32_t result = 0;
 
-    return both[1] ? lw_read_list_node(r, (lw_node){LW_NODE_BODY, .loc = loc}, both, 2) : 0;
+    if (lw_read_registered(r, loc, &items) && lw_read_item(r, &items, body) &&
+        lw_read_item(r, &items, lw_read_made_object(r, loc)))
+        result = lw_read_list_node(r, (lw_node){LW_NODE_BODY, .loc = loc}, items.data, items.n);
+    lw_array_free(&items);
+    return result;
 }
 
 /* Names are bound first, then the code is read, both in r->scope. */
@@ -593,9 +598,24 @@ reader_init(lw_reader *r, bool wants_captures, lw_error *err)
     return r->status == LW_OK;
 }
 
+static void
+read_given(lw_reader *r, PyObject *classes)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes) && r->status == LW_OK; i++) {
+        uint32_t constant = lw_read_constant(r, PyTuple_GET_ITEM(classes, i));
+        const lw_class **slot = lw_array_push(&r->tree->given, &r->tree->arena);
+        if (constant == 0)
+            return;
+        if (slot == NULL)
+            lw_read_no_memory(r);
+        else
+            *slot = r->tree->constants.data[constant].user_class;
+    }
+}
+
 /* The queue grows while it is processed. */
 static void
-read_all(lw_reader *r, PyObject *function, PyObject *self, PyObject *text)
+read_all(lw_reader *r, PyObject *function, PyObject *self, PyObject *text, PyObject *classes)
 {
     uint32_t root = lw_read_function_constant(r, function, self, NULL);
 
@@ -603,6 +623,8 @@ read_all(lw_reader *r, PyObject *function, PyObject *self, PyObject *text)
         lw_read_work work = r->queue.data[i];
         if (!read_one(r, &work, i == 0 ? text : NULL) && r->status == LW_OK)
             lw_read_no_memory(r);
+        if (i == 0 && classes != NULL && r->status == LW_OK)
+            read_given(r, classes);
     }
     if (r->status == LW_OK && r->tree->fns.data[root].problem)
         r->status = lw_diagnose_kept(r->tree, r->tree->fns.data[root].problem, NULL, r->err);
@@ -611,6 +633,13 @@ read_all(lw_reader *r, PyObject *function, PyObject *self, PyObject *text)
 lw_status
 lw_read_function(PyObject *object, PyObject *source, lw_tree **out, lw_captures **captures,
                  lw_error *err)
+{
+    return lw_read_function_given(object, source, NULL, out, captures, err);
+}
+
+lw_status
+lw_read_function_given(PyObject *object, PyObject *source, PyObject *classes, lw_tree **out,
+                       lw_captures **captures, lw_error *err)
 {
     PyObject *function = lw_python_function(object);
     PyObject *self = PyMethod_Check(object) ? PyMethod_GET_SELF(object) : NULL;
@@ -622,7 +651,7 @@ lw_read_function(PyObject *object, PyObject *source, lw_tree **out, lw_captures 
         source = NULL;
     lw_read_lost_memory(); /* left from an earlier call */
     if (reader_init(&r, captures != NULL, err))
-        read_all(&r, function, self, source);
+        read_all(&r, function, self, source, classes);
     Py_DECREF(function);
     reader_reset(&r);
     if (r.status == LW_OK) /* it looks at attributes, which would clear an exception */

@@ -29,6 +29,21 @@ enum { LW_COMPARED_BYTES = 1024 };
 lw_status lw_read_function(PyObject *function, PyObject *source, lw_tree **out,
                            lw_captures **captures, lw_error *err);
 
+/* The attribute of a class in which lanewise.extending.register keeps the types of fields: a
+ * dict of type objects by name. */
+#define LW_REGISTERED_FIELDS "__lanewise_fields__"
+
+/* The same for a function whose arguments are objects: the tree has these classes (a tuple) in
+ * lw_tree.given, in this order; NULL where one of them cannot be compiled. */
+lw_status lw_read_function_given(PyObject *function, PyObject *source, PyObject *classes,
+                                 lw_tree **out, lw_captures **captures, lw_error *err);
+/* The names of the fields of an object in the order of its class (a new tuple). NULL without an
+ * exception: it is none of a class that compiled code knows, or a namedtuple. *by_dict: other
+ * objects of the class may have others in `__dict__`. */
+PyObject *lw_read_object_fields(PyObject *object, bool *by_dict);
+/* Whether a class that is derived from tuple has methods or properties of its author's. */
+bool lw_read_class_has_code(PyTypeObject *type);
+
 /* An item of a dict that other threads may change meanwhile: a new reference; NULL when it is
  * absent, or with an exception. */
 static inline PyObject *

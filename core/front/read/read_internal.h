@@ -256,8 +256,6 @@ uint32_t lw_read_annotation_expr(lw_reader *r, PyObject *ast_node);
 uint32_t lw_read_class(lw_reader *r, PyObject *object);
 /* The constant of an object of such a class; 0 and status OK: it is none. */
 uint32_t lw_read_user_object(lw_reader *r, PyObject *object);
-/* Whether a class has methods or properties that its author wrote. */
-bool lw_read_class_has_code(PyTypeObject *type);
 /* Whether the class has a `__new__` or `__init__` that its author wrote. */
 bool lw_read_class_makes_itself(PyObject *object);
 /* In `__init__`: the name of the variable that `self.x` is (new reference); NULL: the ATTRIBUTE
@@ -265,6 +263,8 @@ bool lw_read_class_makes_itself(PyObject *object);
 PyObject *lw_read_field_variable(lw_reader *r, PyObject *attribute);
 /* In `__init__`: the ERROR node where `self` is anything but the object of an attribute. */
 uint32_t lw_read_escaped_self(lw_reader *r, PyObject *node);
+/* In `__init__`: annotations of the fields whose types are registered; false: stop. */
+bool lw_read_registered(lw_reader *r, uint32_t loc, lw_read_items *out);
 /* In `__init__`: the RETURN of the fields. */
 uint32_t lw_read_made_object(lw_reader *r, uint32_t loc);
 /* (python.c) The fn of an `__init__`. */

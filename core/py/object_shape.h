@@ -1,0 +1,36 @@
+/* Objects of the user's classes as values: which fields they have, and objects made of fields.
+ * A shape is a class with the names of the fields of its objects; there is one for each, for as
+ * long as the process lives, so that keys of calls name it by its address. */
+#ifndef LW_PY_OBJECT_SHAPE_H
+#define LW_PY_OBJECT_SHAPE_H
+
+#include <Python.h>
+
+#include "core/tables/dtypes.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+typedef struct lw_object_shape {
+    _Atomic(unsigned) version; /* of the class, when it was last compared; 0: none */
+    struct lw_object_shape *next;
+    PyTypeObject *type;        /* owned */
+    PyObject *names;           /* owned: a tuple of str */
+    PyObject *registered;      /* owned: what register() noted of the class, or NULL */
+    const lw_dtype *dtypes;    /* by field: as registered; void: not registered */
+    bool by_dict;              /* the fields are those of `__dict__` */
+} lw_object_shape;
+
+/* The shape of an object; NULL without an exception: compiled code does not know such objects
+ * (numbers, tuples and arrays among them). A class seen before costs a look-up by its
+ * address. */
+const lw_object_shape *lw_object_shape_of(PyObject *object);
+/* The same, but NULL for classes that were not asked for lately: before what costs more. */
+const lw_object_shape *lw_object_shape_seen(PyObject *object);
+/* A new object with these values (one for each name), which no method of its class sees: what
+ * `__init__` does is not done again. NULL with an exception. */
+PyObject *lw_object_make(PyTypeObject *type, PyObject *names, PyObject *const *values);
+/* The same for a class that is derived from tuple: `items` become its items. */
+PyObject *lw_object_make_tuple(PyTypeObject *type, PyObject *items);
+
+#endif
