@@ -5,6 +5,7 @@ from typing import Any, Protocol
 from lanewise import cache as cache
 from lanewise import cuda as cuda
 from lanewise import errors as errors
+from lanewise import extending as extending
 from lanewise import random as random
 from lanewise import reductions as reductions
 from lanewise import types as types
@@ -84,7 +85,7 @@ from lanewise.ufuncs import (
 
 __all__ = [
     "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "PrecisionWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "compile",
-    "complex64", "complex128", "config", "cuda", "errors", "explain", "float16", "float32",
+    "complex64", "complex128", "config", "cuda", "errors", "explain", "extending", "float16", "float32",
     "float64", "forall", "from_dtype", "guvectorize", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "random", "reduce", "reductions", "typeof",
     "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",
 ]

@@ -557,8 +557,8 @@ read_one(lw_reader *r, const lw_read_work *work, PyObject *text)
 
 /* ---- entry point ---- */
 
-static void
-reader_reset(lw_reader *r)
+void
+lw_reader_reset(lw_reader *r)
 {
     for (uint32_t i = 0; i < r->objects.n; i++)
         Py_XDECREF(r->objects.data[i]);
@@ -573,37 +573,55 @@ reader_reset(lw_reader *r)
     Py_CLEAR(r->named);
     Py_CLEAR(r->named_kept);
     Py_CLEAR(r->numpy);
+    Py_CLEAR(r->overloaded);
     lw_ast_reset(&r->ast);
 }
 
-static bool
-reader_init(lw_reader *r, bool wants_captures, lw_error *err)
+bool
+lw_reader_init(lw_reader *r, lw_error *err)
 {
     memset(r, 0, sizeof *r);
     r->err = err;
     if (lw_ast_init(&r->ast) < 0)
         return lw_read_failed(r);
-    r->status = lw_tree_new(&r->tree, err);
     r->constant_of = PyDict_New();
     r->function_of = PyDict_New();
-    if (wants_captures)
-        r->captures = lw_captures_new();
-    if (!r->constant_of || !r->function_of || (wants_captures && !r->captures))
+    if (!r->constant_of || !r->function_of)
         lw_read_failed(r);
     return r->status == LW_OK;
 }
 
-/* The queue grows while it is processed. */
+/* Trees with overloads need captures of their own where nobody else wants them. */
+static bool
+start(lw_reader *r, bool wants_captures, lw_error *err)
+{
+    if (!lw_reader_init(r, err))
+        return false;
+    r->status = lw_tree_new(&r->tree, err);
+    if (r->status == LW_OK && (wants_captures || lw_overloads_version() != 0)) {
+        r->captures = lw_captures_new();
+        if (r->captures == NULL)
+            lw_read_failed(r);
+    }
+    return r->status == LW_OK && lw_read_overloads(r);
+}
+
+void
+lw_read_queue(lw_reader *r, PyObject *text)
+{
+    for (uint32_t i = 0; i < r->queue.n && r->status == LW_OK; i++) {
+        lw_read_work work = r->queue.data[i];
+        if (!read_one(r, &work, i == 0 ? text : NULL) && r->status == LW_OK)
+            lw_read_no_memory(r);
+    }
+}
+
 static void
 read_all(lw_reader *r, PyObject *function, PyObject *self, PyObject *text)
 {
     uint32_t root = lw_read_function_constant(r, function, self, NULL);
 
-    for (uint32_t i = 0; root && i < r->queue.n && r->status == LW_OK; i++) {
-        lw_read_work work = r->queue.data[i];
-        if (!read_one(r, &work, i == 0 ? text : NULL) && r->status == LW_OK)
-            lw_read_no_memory(r);
-    }
+    lw_read_queue(r, text);
     if (r->status == LW_OK && r->tree->fns.data[root].problem)
         r->status = lw_diagnose_kept(r->tree, r->tree->fns.data[root].problem, NULL, r->err);
 }
@@ -614,6 +632,7 @@ lw_read_function(PyObject *object, PyObject *source, lw_tree **out, lw_captures 
 {
     PyObject *function = lw_python_function(object);
     PyObject *self = PyMethod_Check(object) ? PyMethod_GET_SELF(object) : NULL;
+    bool trees_own;
     lw_reader r;
 
     if (function == NULL)
@@ -621,10 +640,12 @@ lw_read_function(PyObject *object, PyObject *source, lw_tree **out, lw_captures 
     if (source == Py_None)
         source = NULL;
     lw_read_lost_memory(); /* left from an earlier call */
-    if (reader_init(&r, captures != NULL, err))
+    if (start(&r, captures != NULL, err))
         read_all(&r, function, self, source);
     Py_DECREF(function);
-    reader_reset(&r);
+    if (r.status == LW_OK)
+        lw_read_keep(&r, captures == NULL);
+    lw_reader_reset(&r);
     if (r.status == LW_OK) /* it looks at attributes, which would clear an exception */
         lw_captures_finish(r.captures);
     /* also if code that was read after it has cleared the MemoryError */
@@ -632,14 +653,18 @@ lw_read_function(PyObject *object, PyObject *source, lw_tree **out, lw_captures 
         lw_error_reset(err);
         r.status = lw_fail_memory(err);
     }
+    trees_own = captures == NULL && r.tree != NULL && r.tree->reading != NULL;
     if (r.status == LW_OK) {
         *out = r.tree;
         if (captures != NULL)
             *captures = r.captures;
+        else if (!trees_own)
+            lw_captures_free(r.captures);
         return LW_OK;
     }
     lw_tree_free(r.tree);
-    lw_captures_free(r.captures);
+    if (!trees_own)
+        lw_captures_free(r.captures);
     if (r.status == LW_ERR_PYTHON && err->status == LW_OK)
         err->status = LW_ERR_PYTHON;
     return r.status;
