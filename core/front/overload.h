@@ -1,5 +1,5 @@
-/* Overloads: which implementation a function, method or attribute has for given types is said by
- * Python functions of the user's (lanewise/extending.py). Inference knows no Python. Where a
+/* Overloads: which implementation a function, method or attribute has for given types is said
+ * by Python functions of the user's (lanewise/extending.py). Inference knows no Python. Where a
  * tree has no answer it stops with a question; lw_infer_specs lets Python answer it, in a tree
  * that extends the first one, and infers again (core/front/infer/overload.c). */
 #ifndef LW_FRONT_OVERLOAD_H

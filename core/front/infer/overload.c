@@ -1,6 +1,7 @@
 /* Overloaded functions, methods and attributes: the question that is asked for argument types,
- * its key, and what follows from the answer. A walk that meets a question without an answer ends
- * at once, whatever it had found so far; the whole inference is done again with the answer. */
+ * its key, and what follows from the answer. A walk that meets a question without an answer
+ * ends at once, whatever it had found so far; the whole inference is done again with the
+ * answer. */
 #include "core/front/infer/infer_internal.h"
 
 #include <string.h>
@@ -60,8 +61,8 @@ add_type(lw_infer_frame *f, lw_type type, lw_text *out)
         add_elements(f, row, out);
 }
 
-/* A value that has no type but itself. Constants that inference has made have other numbers each
- * time. */
+/* A value that has no type but itself. Constants that inference has made have other numbers
+ * each time. */
 static void
 add_constant(lw_infer_frame *f, uint32_t constant, lw_text *out)
 {
@@ -115,8 +116,8 @@ fill_question(lw_infer_frame *f, const lw_arg *args, uint32_t n, lw_overload_que
     if (arguments == NULL)
         return false;
     for (uint32_t i = 0; i < n; i++)
-        arguments[i] = (lw_overload_argument){args[i].value.type, args[i].value.constant,
-                                              args[i].keyword};
+        arguments[i] =
+            (lw_overload_argument){args[i].value.type, args[i].value.constant, args[i].keyword};
     question->n = n;
     question->arguments = arguments;
     question->key = key_of(f, question);
@@ -147,8 +148,7 @@ shown_types(lw_infer_frame *f, const lw_overload_question *question)
 
         lw_text_addf(&text, "%s%s%s", i ? ", " : "", arg->keyword ? arg->keyword : "",
                      arg->keyword ? "=" : "");
-        lw_text_add(&text,
-                    lw_describe_value(f, (lw_infer_value){arg->type, arg->constant}));
+        lw_text_add(&text, lw_describe_value(f, (lw_infer_value){arg->type, arg->constant}));
     }
     said = lw_arena_strdup(f->run->arena, lw_text_get(&text));
     lw_text_reset(&text);
@@ -206,8 +206,7 @@ lw_infer_overloaded_call(lw_infer_frame *f, uint32_t node, uint32_t callee, cons
     const lw_constant *constant = callee ? lw_constant_of(f, callee) : NULL;
     bool is_ours = constant && (constant->kind == LW_K_NAMED || constant->kind == LW_K_DTYPE ||
                                 constant->kind == LW_K_PYTYPE);
-    lw_overload_question question = {
-        .kind = LW_OVERLOAD_FUNCTION, .constant = callee, .n = n};
+    lw_overload_question question = {.kind = LW_OVERLOAD_FUNCTION, .constant = callee, .n = n};
 
     *found = constant != NULL && constant->overloaded && (!is_ours || has_object(f, args, n));
     return *found ? resolve(f, node, question, args, found, out) : LW_OK;

@@ -1,7 +1,7 @@
-/* Overloads as the reader sees them: which callables and names have any when a function is read,
- * and trees that are extended by the implementation that Python has chosen. An extended tree is
- * read by a reader that knows all that the readers before it have made, so that an object has
- * one constant and a function one fn in all trees of a base. */
+/* Overloads as the reader sees them: which callables and names have any when a function is
+ * read, and trees that are extended by the implementation that Python has chosen. An extended
+ * tree is read by a reader that knows all that the readers before it have made, so that an
+ * object has one constant and a function one fn in all trees of a base. */
 #include "core/front/read/read_internal.h"
 
 #include "core/front/read/services.h"
@@ -101,40 +101,54 @@ has_overloads(const lw_tree *tree)
     return found;
 }
 
-/* dict: constant -> object */
-static PyObject *
-objects_of(const lw_reader *r)
+/* Objects that are themselves, whatever they contain: a second constant of one would be another
+ * function, class or member. Others are dropped, as they would be without overloads, and read
+ * again where an implementation uses them. */
+static bool
+keeps_identity(PyObject *object)
 {
-    PyObject *dict = PyDict_New();
+    return object != NULL && (PyCallable_Check(object) || lw_fold_is_member(object));
+}
 
-    for (uint32_t i = 0; dict != NULL && i < r->objects.n; i++) {
-        PyObject *number = r->objects.data[i] ? PyLong_FromUnsignedLong(i) : NULL;
+/* The dict from constants to objects, and the one from the objects' ids to constants. */
+static bool
+keep_objects(const lw_reader *r, PyObject *objects, PyObject *constant_of)
+{
+    bool ok = true;
 
-        if (r->objects.data[i] != NULL &&
-            (number == NULL || PyDict_SetItem(dict, number, r->objects.data[i]) < 0))
-            Py_CLEAR(dict);
+    for (uint32_t i = 0; ok && i < r->objects.n; i++) {
+        PyObject *object = r->objects.data[i], *number, *id;
+
+        if (!keeps_identity(object))
+            continue;
+        number = PyLong_FromUnsignedLong(i);
+        id = PyLong_FromVoidPtr(object);
+        ok = number && id && PyDict_SetItem(objects, number, object) == 0 &&
+             PyDict_SetDefault(constant_of, id, number) != NULL;
         Py_XDECREF(number);
+        Py_XDECREF(id);
     }
-    return dict;
+    return ok;
 }
 
 bool
 lw_read_keep(lw_reader *r, bool of_tree)
 {
-    PyObject *objects, *functions, *kept;
+    PyObject *objects, *constant_of, *functions, *kept = NULL;
 
     if (r->captures == NULL || (r->tree->base == NULL && !has_overloads(r->tree)))
         return true;
-    objects = objects_of(r);
-    functions = PyList_New(0); /* the ids of function_of stay those of these functions */
+    objects = PyDict_New();
+    constant_of = PyDict_New();
+    functions = r->earlier ? PySequence_List(r->earlier) : PyList_New(0);
     for (uint32_t i = 0; functions != NULL && i < r->queue.n; i++)
         if (PyList_Append(functions, r->queue.data[i].function) < 0 ||
             (r->queue.data[i].self && PyList_Append(functions, r->queue.data[i].self) < 0))
             Py_CLEAR(functions);
-    kept = objects && functions ? PyTuple_Pack(4, objects, r->constant_of, r->function_of,
-                                               functions)
-                                : NULL;
+    if (objects && constant_of && functions && keep_objects(r, objects, constant_of))
+        kept = PyTuple_Pack(4, objects, constant_of, r->function_of, functions);
     Py_XDECREF(objects);
+    Py_XDECREF(constant_of);
     Py_XDECREF(functions);
     if (kept == NULL)
         return lw_read_failed(r);
@@ -165,6 +179,7 @@ go_on(lw_reader *r, lw_tree *tree, PyObject *kept, lw_error *err)
 {
     Py_SETREF(r->constant_of, PyDict_Copy(PyTuple_GET_ITEM(kept, 1)));
     Py_SETREF(r->function_of, PyDict_Copy(PyTuple_GET_ITEM(kept, 2)));
+    r->earlier = Py_NewRef(PyTuple_GET_ITEM(kept, 3));
     r->status = lw_tree_extend(tree, &r->tree, err);
     if (r->status != LW_OK || !take_objects(r, PyTuple_GET_ITEM(kept, 0)))
         return false;

@@ -574,6 +574,7 @@ lw_reader_reset(lw_reader *r)
     Py_CLEAR(r->named_kept);
     Py_CLEAR(r->numpy);
     Py_CLEAR(r->overloaded);
+    Py_CLEAR(r->earlier);
     lw_ast_reset(&r->ast);
 }
 

@@ -60,6 +60,8 @@ typedef struct lw_reader {
     PyObject *named_kept;  /* list: keeps those ids unique */
     PyObject *numpy;       /* the module if it is loaded, else NULL; owned */
     bool numpy_looked;
+    PyObject *earlier; /* list: what readers of the trees before this one have read, so that the
+                          ids in function_of stay theirs; or NULL */
     PyObject *overloaded; /* dict: ids of overloaded callables; NULL: there are none */
     /* the function being read */
     PyObject *function, *self;    /* borrowed from the work list */

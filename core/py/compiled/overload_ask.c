@@ -1,6 +1,6 @@
 /* A question of inference becomes a call of lanewise/extending.py, with the types as objects of
- * lanewise.types; what it chooses is read into the tree. Inference may run without the GIL, which
- * is taken here; no lock is held. */
+ * lanewise.types; what it chooses is read into the tree. Inference may run without the GIL,
+ * which is taken here; no lock is held. */
 #include "core/py/compiled/overload_ask.h"
 
 #include "core/front/link_asks.h"
@@ -192,8 +192,8 @@ choose(const lw_typed *typed, const lw_overload_question *question)
     for (uint32_t i = 0; !failed && i < question->n; i++)
         failed = add_argument(typed, &question->arguments[i], types, keywords) < 0;
     if (!failed)
-        result = call(choosers[question->kind],
-                      Py_BuildValue("(OOO)", subject, types, keywords));
+        result =
+            call(choosers[question->kind], Py_BuildValue("(OOO)", subject, types, keywords));
     Py_XDECREF(subject);
     Py_XDECREF(types);
     Py_XDECREF(keywords);
@@ -214,9 +214,9 @@ answer(const lw_typed *typed, const lw_overload_question *question, lw_error *er
     lw_status status = LW_ERR_PYTHON;
 
     if (chosen != NULL)
-        status = lw_read_answer(typed->tree, question->key,
-                                unless_none(PyTuple_GET_ITEM(chosen, 0)),
-                                unless_none(PyTuple_GET_ITEM(chosen, 1)), err);
+        status =
+            lw_read_answer(typed->tree, question->key, unless_none(PyTuple_GET_ITEM(chosen, 0)),
+                           unless_none(PyTuple_GET_ITEM(chosen, 1)), err);
     else
         err->status = status;
     Py_XDECREF(chosen);
