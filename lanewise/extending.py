@@ -24,7 +24,7 @@ from lanewise.errors import UnsupportedError
 
 __all__ = [
     "NativeValue", "box", "declare_external", "intrinsic", "lower", "lower_builtin", "lower_cast", "lower_constant", "lower_getattr",
-    "overload", "overload_attribute", "overload_method", "register_jitable", "unbox",
+    "make_attribute_wrapper", "overload", "overload_attribute", "overload_method", "register_jitable", "register_model", "type_callable", "unbox",
 ]
 
 
@@ -281,3 +281,6 @@ lower_constant = _refused("lower_constant", _CLASS)
 box = _refused("box", _CLASS)
 unbox = _refused("unbox", _CLASS)
 NativeValue = _refused("NativeValue", _CLASS)
+type_callable = _refused("type_callable", _FUNCTION)
+register_model = _refused("register_model", _CLASS)
+make_attribute_wrapper = _refused("make_attribute_wrapper", _ATTRIBUTE)

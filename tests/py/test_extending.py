@@ -166,12 +166,18 @@ def test_builtin_function():
 
 
 def test_numpy_function_that_is_not_known():
+    @extending.overload(np.i0)
+    def select(x):
+        if isinstance(x, types.Float):
+            return lambda x: x + 5
+    assert np.array_equal(lw.vectorize(lambda x: np.i0(x))(X), X + 5)
+
+
+def test_functions_of_whole_arrays_stay():
     @extending.overload(np.nan_to_num)
     def select(x, copy=True, nan=0.0, posinf=None, neginf=None):
-        if isinstance(x, types.Float):
-            return lambda x, copy=True, nan=0.0, posinf=None, neginf=None: nan if np.isnan(x) else x
-    f = lw.vectorize(lambda x: np.nan_to_num(x, nan=5.0))
-    assert np.array_equal(f(np.array([1.0, np.nan])), [1.0, 5.0])
+        return lambda x, copy=True, nan=0.0, posinf=None, neginf=None: 77.0
+    assert lw.vectorize(lambda x: np.nan_to_num(x, nan=5.0))(np.nan) == 5.0
 
 
 def test_class():
@@ -614,7 +620,8 @@ def test_refused(call, error, said):
         call()
 
 
-@pytest.mark.parametrize("name", ["intrinsic", "lower", "lower_builtin", "lower_cast", "lower_getattr", "lower_constant", "box", "unbox", "NativeValue"])
+@pytest.mark.parametrize("name", ["intrinsic", "lower", "lower_builtin", "lower_cast", "lower_getattr", "lower_constant", "box", "unbox", "NativeValue", "type_callable",
+                                  "register_model", "make_attribute_wrapper"])
 def test_builders_are_refused(name):
     with pytest.raises(lw.errors.UnsupportedError, match=f"extending.{name}: there is no builder"):
         getattr(extending, name)(Circle, types.Float)

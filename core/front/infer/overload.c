@@ -199,16 +199,25 @@ has_object(lw_infer_frame *f, const lw_arg *args, uint32_t n)
     return false;
 }
 
+/* What lanewise itself provides: named functions, types, and NumPy's functions of whole arrays.
+ */
+static bool
+is_own(lw_infer_frame *f, const lw_constant *constant)
+{
+    return constant->kind == LW_K_NAMED || constant->kind == LW_K_DTYPE ||
+           constant->kind == LW_K_PYTYPE ||
+           (constant->kind == LW_K_FUNCTION && f->run->tree->fns.data[constant->u].inlined);
+}
+
 lw_status
 lw_infer_overloaded_call(lw_infer_frame *f, uint32_t node, uint32_t callee, const lw_arg *args,
                          uint32_t n, bool *found, lw_infer_value *out)
 {
     const lw_constant *constant = callee ? lw_constant_of(f, callee) : NULL;
-    bool is_ours = constant && (constant->kind == LW_K_NAMED || constant->kind == LW_K_DTYPE ||
-                                constant->kind == LW_K_PYTYPE);
     lw_overload_question question = {.kind = LW_OVERLOAD_FUNCTION, .constant = callee, .n = n};
 
-    *found = constant != NULL && constant->overloaded && (!is_ours || has_object(f, args, n));
+    *found = constant != NULL && constant->overloaded &&
+             (!is_own(f, constant) || has_object(f, args, n));
     return *found ? resolve(f, node, question, args, found, out) : LW_OK;
 }
 
