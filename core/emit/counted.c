@@ -159,8 +159,9 @@ count_function(lw_emitter *e, const char *name, const char *step, const char *or
                  name, pointer_type(e), e->gpu ? "" : "alwaysinline ", pointer_type(e));
     if (e->typed)
         lw_text_add(e->out, "  %n = bitcast i8* %m to i64*\n");
-    lw_text_addf(e->out, "  %%before = atomicrmw %s %s, i64 1 %s%s\n%s"
-                         "  br label %%out\nout:\n  ret void\n}\n",
+    lw_text_addf(e->out,
+                 "  %%before = atomicrmw %s %s, i64 1 %s%s\n%s"
+                 "  br label %%out\nout:\n  ret void\n}\n",
                  step, e->typed ? "i64* %n" : "ptr %m", order, e->gpu ? "" : ", align 8",
                  behind);
 }

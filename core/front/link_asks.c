@@ -82,6 +82,12 @@ sig_type_of(const collector *c, lw_type type, lw_sig_type *out)
     return true;
 }
 
+bool
+lw_sig_type_of(const lw_typed *typed, uint32_t type, lw_arena *arena, lw_sig_type *out)
+{
+    return sig_type_of(&(collector){.typed = typed, .arena = arena}, type, out);
+}
+
 /* ---- chains of calls ---- */
 
 /* Breadth first, so that each instance has its shortest chain. */

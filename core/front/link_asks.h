@@ -19,6 +19,11 @@ typedef struct lw_link_asks {
     const lw_link_ask *data;
 } lw_link_asks;
 
+/* The type as the user's code knows it; NONE: it has none outside of compiled code. What *out
+ * points to is in the arena, or lives as long as the process. false: memory is out. */
+bool lw_sig_type_of(const struct lw_typed *typed, uint32_t type, lw_arena *arena,
+                    lw_sig_type *out);
+
 /* Everything that *out points to is in the arena, or lives as long as the process. */
 lw_status lw_link_asks_of(const struct lw_typed *typed, lw_arena *arena, lw_link_asks *out,
                           lw_error *err);

@@ -55,15 +55,84 @@ fail:
     return lw_fail_memory(err);
 }
 
+static void
+free_one(lw_tree *tree)
+{
+    if (tree->reading != NULL)
+        tree->forget(tree->reading);
+    lw_arena_reset(&tree->arena);
+    lw_free(tree);
+}
+
 void
 lw_tree_free(lw_tree *tree)
 {
     while (tree != NULL) {
-        lw_tree *older = tree->older;
-        lw_arena_reset(&tree->arena);
-        lw_free(tree);
+        lw_tree *older = tree->older, *extended = atomic_load(&tree->latest);
+
+        while (extended != NULL) {
+            lw_tree *before = extended->before != tree ? extended->before : NULL;
+            free_one(extended);
+            extended = before;
+        }
+        free_one(tree);
         tree = older;
     }
+}
+
+/* ---- trees that extend others ---- */
+
+#define COPY(table)                                                                            \
+    do {                                                                                       \
+        if (!lw_array_reserve(&made->table, tree->table.n, &made->arena))                      \
+            goto fail;                                                                         \
+        if (tree->table.n != 0)                                                                \
+            memcpy(made->table.data, tree->table.data,                                         \
+                   tree->table.n * sizeof *tree->table.data);                                  \
+        made->table.n = tree->table.n;                                                         \
+    } while (0)
+
+lw_status
+lw_tree_extend(lw_tree *tree, lw_tree **out, lw_error *err)
+{
+    lw_tree *made = lw_alloc_zero(1, sizeof *made);
+
+    if (made == NULL)
+        return lw_fail_memory(err);
+    lw_arena_init(&made->arena);
+    made->base = tree->base ? tree->base : tree;
+    made->before = tree;
+    COPY(nodes);
+    COPY(lists);
+    COPY(constants);
+    COPY(locs);
+    COPY(fns);
+    COPY(diags);
+    COPY(files);
+    COPY(array_functions);
+    COPY(overloaded);
+    COPY(answers);
+    *out = made;
+    return LW_OK;
+fail:
+    lw_tree_free(made);
+    return lw_fail_memory(err);
+}
+
+bool
+lw_tree_publish(lw_tree *extended)
+{
+    lw_tree *expected = extended->before == extended->base ? NULL : extended->before;
+
+    return atomic_compare_exchange_strong(&extended->base->latest, &expected, extended);
+}
+
+lw_tree *
+lw_tree_latest(const lw_tree *base)
+{
+    lw_tree *latest = atomic_load(&base->latest);
+
+    return latest != NULL ? latest : (lw_tree *)base;
 }
 
 /* The shortest digits that read back as the same double. */

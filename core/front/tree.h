@@ -9,6 +9,8 @@
 #ifndef LW_FRONT_TREE_H
 #define LW_FRONT_TREE_H
 
+#include <stdatomic.h>
+
 #include "core/base/arena.h"
 #include "core/base/array.h"
 #include "core/base/error.h"
@@ -165,6 +167,7 @@ typedef struct lw_constant {
     uint32_t linked; /* a callable's provider of code to link (lw_captures_linked), from 1; 0:
                         it has none */
     const lw_class *user_class; /* CLASS; TUPLE: its class, or NULL */
+    bool overloaded;            /* a callable for which overloads are registered */
 } lw_constant;
 
 typedef enum lw_param_kind {
@@ -224,6 +227,21 @@ typedef struct lw_array_function {
     uint32_t fn;
 } lw_array_function;
 
+/* A method or attribute for which overloads are registered, of whatever types. */
+typedef struct lw_overloaded_name {
+    const char *name;
+    bool is_attribute;
+} lw_overloaded_name;
+
+/* What Python answered when inference asked for the implementation that an overloaded function,
+ * method or attribute has for given types (core/front/overload.h). */
+typedef struct lw_overload_answer {
+    const char *key;
+    uint32_t fn;         /* the implementation; 0: there is none */
+    const char *refused; /* why none: a line for each candidate; NULL: nothing is registered for
+                            such an object, and the name means what it means otherwise */
+} lw_overload_answer;
+
 /* An error found while reading, raised only where the code is reached. */
 typedef struct lw_diag {
     lw_status status;
@@ -251,12 +269,31 @@ typedef struct lw_tree {
     LW_ARRAY(lw_file) files;
     LW_ARRAY(lw_array_function) array_functions;
     LW_ARRAY(const lw_class *) given; /* the classes of arguments that are objects; or NULL */
+    LW_ARRAY(lw_overloaded_name) overloaded;
+    LW_ARRAY(lw_overload_answer) answers;
+    struct lw_tree *base; /* the tree that this one extends by answers (lw_tree_extend); NULL:
+                             it was read as a whole */
+    _Atomic(struct lw_tree *) latest; /* of a base: the newest one that extends it, or NULL;
+                                         owned */
+    struct lw_tree *before;           /* of others: the one that it has followed */
+    void *reading; /* what the reader needs to extend it; NULL: it is not extended. Owned by
+                      what `forget` belongs to */
+    void (*forget)(void *reading); /* called before the tree goes */
     struct lw_tree *older; /* the tree that this one has replaced; other threads may still read
                               it. Owned */
 } lw_tree;
 
 lw_status lw_tree_new(lw_tree **out, lw_error *err);
 void lw_tree_free(lw_tree *tree);
+/* A tree that begins as a copy of this one, with the same indices, to which more is added. It
+ * borrows what this one points to and is freed by lw_tree_free, unless lw_tree_publish has
+ * given it to its base. */
+lw_status lw_tree_extend(lw_tree *tree, lw_tree **out, lw_error *err);
+/* Makes it the latest of its base, if no other one has become that since; it lives as long as
+ * the base then. */
+bool lw_tree_publish(lw_tree *extended);
+/* The newest tree that extends this one, or itself. */
+lw_tree *lw_tree_latest(const lw_tree *base);
 /* One line a node; for golden tests, in builds with LW_WINDOWS. */
 void lw_tree_print(const lw_tree *tree, lw_text *out);
 /* A constant of the tree as Python would write it, or what it is. */

@@ -7,7 +7,7 @@
 
 #include <stdatomic.h>
 
-static lw_lock lock = LW_LOCK_INIT;                   /* of who adds a shape */
+static lw_lock lock = LW_LOCK_INIT;       /* of who adds a shape */
 static _Atomic(lw_object_shape *) shapes; /* newest first; never freed */
 
 enum { N_SEEN = 64 };

@@ -14,11 +14,11 @@
 typedef struct lw_object_shape {
     _Atomic(unsigned) version; /* of the class, when it was last compared; 0: none */
     struct lw_object_shape *next;
-    PyTypeObject *type;        /* owned */
-    PyObject *names;           /* owned: a tuple of str */
-    PyObject *registered;      /* owned: what register() noted of the class, or NULL */
-    const lw_dtype *dtypes;    /* by field: as registered; void: not registered */
-    bool by_dict;              /* the fields are those of `__dict__` */
+    PyTypeObject *type;     /* owned */
+    PyObject *names;        /* owned: a tuple of str */
+    PyObject *registered;   /* owned: what register() noted of the class, or NULL */
+    const lw_dtype *dtypes; /* by field: as registered; void: not registered */
+    bool by_dict;           /* the fields are those of `__dict__` */
 } lw_object_shape;
 
 /* The shape of an object; NULL without an exception: compiled code does not know such objects

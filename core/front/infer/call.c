@@ -676,6 +676,7 @@ order_keywords(lw_infer_frame *f, lw_name_id name, const arg_list *args, arg_lis
                 "`%s` has no such parameter", lw_name_shown(name));
         while (placed->n <= (uint32_t)at)
             LW_TRY(add_arg(f, placed, (lw_arg){0}));
+        assert(placed->data != NULL); /* it has more than `at` items */
         if (placed->data[at].entry)
             return lw_complain(f, lw_node_of(f, arg.node)->loc, "E153",
                                lw_format_text(f, "`%s` is given twice", arg.keyword), NULL,
@@ -842,7 +843,17 @@ is_called_field(lw_infer_frame *f, lw_infer_value object, const char *name)
     bool is_method =
         member && (member->kind == LW_MEMBER_METHOD || member->kind == LW_MEMBER_STATIC);
 
-    return lw_type_get_kind(lw_types_of(f), object.type, LW_TK_TUPLE) != NULL && !is_method;
+    return lw_type_get_kind(lw_types_of(f), object.type, LW_TK_TUPLE) != NULL && !is_method &&
+           !lw_is_overloaded_method(f, name);
+}
+
+/* A method that lanewise has itself: no overload takes its place. */
+static bool
+is_own_method(lw_infer_frame *f, lw_infer_value object, const char *name)
+{
+    return lw_array_row(f, object.type)
+               ? lw_array_function_of_method(f, name) != 0
+               : lw_type_is_number(f, object.type) && lw_is_method_of_numbers(name);
 }
 
 static lw_status
@@ -850,7 +861,19 @@ call_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char 
             const arg_list *args, lw_infer_value *out)
 {
     const lw_class_member *member = lw_member_of(lw_class_of(f, object.type), name);
+    uint32_t of = lw_node_of(f, lw_node_of(f, node)->a)->a;
+    arg_list all = {0};
+    lw_status status;
 
+    if (lw_is_overloaded_method(f, name) && !is_own_method(f, object, name)) {
+        bool found;
+        LW_TRY(add_arg(f, &all, (lw_arg){.node = of, .entry = of, .value = object}));
+        for (uint32_t i = 0; i < args->n; i++)
+            LW_TRY(add_arg(f, &all, args->data[i]));
+        LW_TRY(lw_infer_overloaded_method(f, node, name, all.data, all.n, &found, out));
+        if (found)
+            return LW_OK;
+    }
     if (member)
         return member->kind == LW_MEMBER_STATIC
                    ? call_function(f, node, member->index, LW_T_BOTTOM, args, out)
@@ -861,6 +884,8 @@ call_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char 
     if (lw_is_grid_group(f, object) && strcmp(name, "sync") == 0)
         return call_named(f, node, LW_NAME_cuda_cg_GridGroup_sync, args, out);
     return lw_infer_method(f, node, object, args->data, args->n, out);
+fail:
+    return status;
 }
 
 /* *is_method: whether this is `x.name(...)` where x is neither tuple nor dtype; then *out is
@@ -909,7 +934,7 @@ lw_infer_call(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     lw_infer_value callee;
     const lw_type_row *row;
     lw_status status;
-    bool unknown = false, is_method;
+    bool unknown = false, is_method, found;
 
     LW_TRY(try_method(f, node, &is_method, out));
     if (is_method)
@@ -918,8 +943,10 @@ lw_infer_call(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     LW_TRY(infer_args(f, n, args_kind_of(f, callee), &args, &unknown));
     if (unknown || callee.type == LW_T_BOTTOM)
         return LW_OK;
+    LW_TRY(lw_infer_overloaded_call(f, node, callee.constant, args.data, args.n, &found, out));
+    if (found)
+        return LW_OK;
     if (lw_class_of(f, callee.type)) {
-        bool found;
         arg_list all = {0};
         LW_TRY(add_arg(f, &all, (lw_arg){.node = n->a, .entry = n->a, .value = callee}));
         for (uint32_t i = 0; i < args.n; i++)

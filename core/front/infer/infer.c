@@ -488,19 +488,20 @@ fail:
     return status;
 }
 
-lw_status
-lw_infer_specs(const lw_tree *tree, const lw_front_options *options, const lw_arg_spec *specs,
-               uint32_t n_args, lw_typed **out, lw_error *err)
+/* One inference. *question: what has no answer in this tree; *out is then what it knows of the
+ * types in the question, and the status does not count. */
+static lw_status
+infer_once(const lw_tree *tree, const lw_front_options *options, const lw_arg_spec *specs,
+           uint32_t n_args, lw_overload_question *question, lw_typed **out, lw_error *err)
 {
     static const lw_front_options defaults = {0};
     lw_typed *typed = NULL;
-    lw_run *run;
+    lw_run *run = NULL;
     lw_infer_frame *scratch;
     lw_infer_value *params, *args;
     uint32_t memo, n_params;
     lw_status status;
 
-    *out = NULL;
     LW_TRY(check_tree(tree, err));
     typed = new_typed(tree, options ? options : &defaults);
     if (typed == NULL)
@@ -534,10 +535,39 @@ lw_infer_specs(const lw_tree *tree, const lw_front_options *options, const lw_ar
     *out = typed;
     return LW_OK;
 fail:
+    if (run != NULL && run->question.kind != LW_OVERLOAD_NONE) {
+        *question = run->question;
+        *out = typed;
+        return status;
+    }
     if (status == LW_ERR_OUT_OF_MEMORY)
         lw_fail_memory(err);
     lw_typed_free(typed);
     return status;
+}
+
+lw_status
+lw_infer_specs(const lw_tree *tree, const lw_front_options *options, const lw_arg_spec *specs,
+               uint32_t n_args, lw_typed **out, lw_error *err)
+{
+    for (uint32_t n_questions = 0; n_questions <= LW_MAX_QUESTIONS; n_questions++) {
+        lw_overload_question question = {0};
+        lw_typed *typed = NULL;
+        lw_status status =
+            infer_once(lw_tree_latest(tree), options, specs, n_args, &question, &typed, err);
+
+        *out = typed;
+        if (question.kind == LW_OVERLOAD_NONE)
+            return status;
+        *out = NULL;
+        status = lw_overload_answer_of(typed, &question, err);
+        lw_typed_free(typed);
+        if (status != LW_OK)
+            return status;
+    }
+    return lw_fail(err, LW_ERR_UNSUPPORTED,
+                   "overloads were asked for more than %d times for one signature",
+                   LW_MAX_QUESTIONS);
 }
 
 void

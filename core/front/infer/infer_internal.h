@@ -16,6 +16,7 @@
 
 #include "core/front/diagnose.h"
 #include "core/front/named.h"
+#include "core/front/overload.h"
 #include "core/front/signature.h"
 #include "core/front/typed.h"
 
@@ -26,6 +27,7 @@ enum {
     LW_MAX_DEPTH = 800, /* nesting of expressions and statements, over all frames */
     LW_MAX_FRAMES = 48, /* nesting of calls */
     LW_MAX_INSTANCES = 2000,
+    LW_MAX_QUESTIONS = 1000,       /* about overloads */
     LW_MAX_ITEMS = 4096,           /* elements of a tuple */
     LW_MAX_CONSTANT_ITEMS = 65536, /* items of one in a loop or under a run-time index */
     LW_GROWING_ITERATIONS = 12,    /* after so many walks definitions may only widen … */
@@ -90,7 +92,8 @@ typedef struct lw_run {
     LW_ARRAY(lw_memo) memos;
     uint32_t depth, n_frames, quiet;
     bool has_walrus;
-    bool lint; /* W201 wanted: the user's arguments are all narrow */
+    lw_overload_question question; /* the walk ended with it */
+    bool lint;                     /* W201 wanted: the user's arguments are all narrow */
     uint32_t lint_loc;
     LW_ARRAY(uint32_t) lint_lines;
     const char *lint_label;
@@ -466,6 +469,20 @@ lw_status lw_infer_call(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
 /* The node calls `fn` with these arguments, whatever kind of node it is. */
 lw_status lw_infer_call_function(lw_infer_frame *f, uint32_t node, uint32_t fn,
                                  const lw_arg *args, uint32_t n, lw_infer_value *out);
+/* ---- overload.c: *found says whether an overload is the meaning of the node ---- */
+/* callee: the constant that is called, or 0. */
+lw_status lw_infer_overloaded_call(lw_infer_frame *f, uint32_t node, uint32_t callee,
+                                   const lw_arg *args, uint32_t n, bool *found,
+                                   lw_infer_value *out);
+/* args: the object comes first. */
+lw_status lw_infer_overloaded_method(lw_infer_frame *f, uint32_t node, const char *name,
+                                     const lw_arg *args, uint32_t n, bool *found,
+                                     lw_infer_value *out);
+/* Whether such a method of some type is overloaded. */
+bool lw_is_overloaded_method(lw_infer_frame *f, const char *name);
+lw_status lw_infer_overloaded_attribute(lw_infer_frame *f, uint32_t node, const char *name,
+                                        lw_infer_value object, bool *found,
+                                        lw_infer_value *out);
 /* ---- named.c ---- */
 lw_status lw_infer_named(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
                          uint32_t n, lw_infer_value *out);
@@ -473,6 +490,7 @@ lw_status lw_infer_named(lw_infer_frame *f, uint32_t node, lw_name_id name, cons
 /* object.name(args), where the object is a number. E161: it has no such method. */
 lw_status lw_infer_method(lw_infer_frame *f, uint32_t node, lw_infer_value object,
                           const lw_arg *args, uint32_t n, lw_infer_value *out);
+bool lw_is_method_of_numbers(const char *name);
 /* Help for `%` and the formatting methods of texts; NULL: the object is no text. */
 const char *lw_help_for_text(lw_infer_frame *f, lw_infer_value object);
 /* Help for methods that would change a list or tuple; or NULL. */

@@ -112,6 +112,18 @@ fail:
     return status;
 }
 
+bool
+lw_is_method_of_numbers(const char *name)
+{
+    static const char *const names[] = {"view", "bit_count", "bit_length", "is_integer",
+                                        "conjugate"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
 lw_status
 lw_infer_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const lw_arg *args,
                 uint32_t n, lw_infer_value *out)

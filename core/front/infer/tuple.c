@@ -536,6 +536,9 @@ lw_infer_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         member_attribute(f, object, name, out) || named_element(f, object, name, out) ||
         (lw_type_is_number(f, object.type) && number_attribute(f, node, object, name, out)))
         return LW_OK;
+    LW_TRY(lw_infer_overloaded_attribute(f, node, name, object, &found, out));
+    if (found)
+        return LW_OK;
     LW_TRY(lw_infer_object_attribute(f, node, object, name, &found, out));
     if (found)
         return LW_OK;

@@ -1,9 +1,9 @@
 /* Arrays that the function makes. Their memory is counted (core/ir/counted.h), and an owner of
- * the IR holds each reference: one for each place where memory is made or a call returns it, and
- * one for each variable. What an owner held before is released when it gets another reference,
- * and at every return, by whichever way the function is left; so nothing else has to be
- * released. A value in flight is held by the place that made it, or by the variable that it was
- * read from; where variables change before all values are used, the values are held, too
+ * the IR holds each reference: one for each place where memory is made or a call returns it,
+ * and one for each variable. What an owner held before is released when it gets another
+ * reference, and at every return, by whichever way the function is left; so nothing else has to
+ * be released. A value in flight is held by the place that made it, or by the variable that it
+ * was read from; where variables change before all values are used, the values are held, too
  * (lw_lower_guard). Parameters are held by the caller. */
 #include "core/front/lower/address.h"
 
@@ -132,8 +132,7 @@ lw_lower_refuse_walrus(lw_lower_frame *f, uint32_t node)
         f->l->tree, lw_node_at(f, node)->loc,
         (lw_fault){LW_ERR_UNSUPPORTED, "E160",
                    .label = "this is an array that compiled code has made",
-                   .help = "assign it in a statement of its own",
-                   .where = f->fn->name},
+                   .help = "assign it in a statement of its own", .where = f->fn->name},
         f->l->err, "`:=` of a new array");
 }
 
@@ -163,9 +162,9 @@ bytes_of(lw_lower_frame *f, int64_t item, const lw_ref *extents, uint32_t n, lw_
         *too_many = *too_many ? lw_ir_or(b, *too_many, over) : over;
         bytes = lw_ir_mul(b, bytes, by);
     }
-    *too_many = lw_ir_or(b, *too_many,
-                         lw_ir_compare(b, LW_OP_GT, bytes,
-                                       lw_ir_int(b, LW_DT_u64, INT64_MAX / 2)));
+    *too_many =
+        lw_ir_or(b, *too_many,
+                 lw_ir_compare(b, LW_OP_GT, bytes, lw_ir_int(b, LW_DT_u64, INT64_MAX / 2)));
     bytes = lw_ir_cast(b, LW_DT_i64, bytes);
     return lw_ir_select(b, *too_many, lw_const64(f, INT64_MAX / 2), bytes);
 }
@@ -193,8 +192,7 @@ lw_lower_new_array(lw_lower_frame *f, lw_type type, const lw_ref *extents)
     const lw_type_row *row = lw_array_row_of(f, type);
     lw_builder *b = &f->b;
     lw_ref too_many, memory, address;
-    lw_ref bytes =
-        bytes_of(f, lw_array_item_bytes(f, type), extents, row->ndim, &too_many);
+    lw_ref bytes = bytes_of(f, lw_array_item_bytes(f, type), extents, row->ndim, &too_many);
 
     assert(row->owned && row->layout == LW_LAYOUT_C);
     memory = lw_ir_new(b, lw_ir_owner(b), bytes);

@@ -34,8 +34,12 @@ typedef struct lw_array_result {
 
 /* How the outputs make up the result of the user's function. */
 typedef struct lw_result {
-    enum { LW_FORM_NUMBER, LW_FORM_NONE, LW_FORM_TUPLE } kind; /* NUMBER: the next output, which
-                                                                   may be an array */
+    enum {
+        LW_FORM_NUMBER,
+        LW_FORM_NONE,
+        LW_FORM_TUPLE
+    } kind;     /* NUMBER: the next output, which
+                    may be an array */
     uint32_t n; /* TUPLE: items; names: of an object's fields */
     const struct lw_result *items;
     const char *const *names;

@@ -43,8 +43,16 @@ struct lw_captures {
     bool untold;            /* a check has found that what is frozen has changed */
     PyObject *seen;         /* set of (kind, id, name), while functions are read */
     PyObject *linked;       /* list of what brings code of its own (linked.c), or NULL */
-    lw_captures *more;      /* of another function of the same object, or NULL; owned */
-    lw_captures *older;     /* those that these have replaced, or NULL; owned */
+    PyObject *watched;      /* set: ids of callables and names of attributes, whose overloads
+                               count as captured; or NULL */
+    _Atomic uint64_t overloads; /* the version of the overloads that were looked at last */
+    PyObject *kept;             /* what the reader needs to extend the tree, or NULL */
+    lw_tree *tree;              /* whose `reading` they are, or NULL */
+    bool of_tree;               /* they belong to it */
+    lw_captures *base; /* the captures that they extend, by an overload's implementation */
+    _Atomic(lw_captures *) extended; /* the next of those that extend the same; owned */
+    lw_captures *more;  /* of another function of the same object, or NULL; owned */
+    lw_captures *older; /* those that these have replaced, or NULL; owned */
 };
 
 lw_captures *
@@ -57,7 +65,9 @@ lw_captures_new(void)
         return NULL;
     }
     captures->seen = PySet_New(NULL);
-    if (captures->seen == NULL) {
+    captures->watched = PySet_New(NULL);
+    captures->overloads = lw_overloads_version();
+    if (captures->seen == NULL || captures->watched == NULL) {
         lw_captures_free(captures);
         return NULL;
     }
@@ -77,6 +87,9 @@ lw_captures_free(lw_captures *captures)
 {
     if (captures == NULL)
         return;
+    if (captures->tree != NULL)
+        captures->tree->reading = NULL;
+    lw_captures_free(atomic_load(&captures->extended));
     for (uint32_t i = 0; i < captures->guards.n; i++)
         drop(&captures->guards.data[i]);
     for (uint32_t i = 0; i < captures->frozen.n; i++)
@@ -84,6 +97,8 @@ lw_captures_free(lw_captures *captures)
     lw_captures_free(captures->more);
     Py_XDECREF(captures->seen);
     Py_XDECREF(captures->linked);
+    Py_XDECREF(captures->watched);
+    Py_XDECREF(captures->kept);
     lw_array_free(&captures->guards);
     lw_array_free(&captures->frozen);
     lw_captures_free(captures->older);
@@ -105,14 +120,14 @@ void
 lw_captures_replace(lw_captures *captures, lw_captures *older)
 {
 #ifdef Py_GIL_DISABLED
-    if (captures != NULL) {
-        captures->older = older;
-        return;
-    }
+    bool in_use = true;
 #else
-    (void)captures;
+    bool in_use = older != NULL && older->tree != NULL; /* its overloads may be asked for now */
 #endif
-    lw_captures_free(older);
+    if (captures != NULL && in_use)
+        captures->older = older;
+    else
+        lw_captures_free(older);
 }
 
 int
@@ -129,6 +144,10 @@ lw_captures_traverse(const lw_captures *captures, visitproc visit, void *arg)
         Py_VISIT(captures->frozen.data[i].value);
     }
     Py_VISIT(captures->linked);
+    Py_VISIT(captures->watched);
+    Py_VISIT(captures->kept);
+    if (lw_captures_traverse(atomic_load(&captures->extended), visit, arg))
+        return 1;
     if (lw_captures_traverse(captures->older, visit, arg))
         return 1;
     return lw_captures_traverse(captures->more, visit, arg);
@@ -186,6 +205,8 @@ lw_captures_add_linked(lw_captures *captures, PyObject *provider)
 {
     if (captures == NULL)
         return 0;
+    if (captures->base != NULL) /* the numbers go on */
+        captures = captures->base;
     if (captures->linked == NULL)
         captures->linked = PyList_New(0);
     if (captures->linked == NULL || PyList_Append(captures->linked, provider) < 0)
@@ -197,6 +218,97 @@ PyObject *
 lw_captures_linked(const lw_captures *captures)
 {
     return captures ? captures->linked : NULL;
+}
+
+/* ---- overloads ---- */
+
+int
+lw_captures_watch(lw_captures *captures, PyObject *key)
+{
+    return captures ? PySet_Add(captures->watched, key) : 0;
+}
+
+lw_captures *
+lw_captures_extending(lw_captures *captures)
+{
+    lw_captures *made = lw_captures_new();
+
+    if (made != NULL)
+        made->base = captures->base ? captures->base : captures;
+    return made;
+}
+
+static void
+forget(void *reading)
+{
+    lw_captures *captures = reading;
+
+    captures->tree = NULL;
+    if (captures->of_tree)
+        lw_captures_free(captures);
+}
+
+void
+lw_captures_keep(lw_captures *captures, lw_tree *tree, PyObject *kept, bool of_tree)
+{
+    captures->kept = kept;
+    captures->tree = tree;
+    captures->of_tree = of_tree;
+    tree->reading = captures;
+    tree->forget = forget;
+}
+
+PyObject *
+lw_captures_kept(const lw_captures *captures)
+{
+    return captures->kept;
+}
+
+void
+lw_captures_drop_kept(lw_captures *captures)
+{
+#ifdef Py_GIL_DISABLED /* other threads may be copying it */
+    (void)captures;
+#else
+    Py_CLEAR(captures->kept);
+#endif
+}
+
+void
+lw_captures_extend(lw_captures *extension)
+{
+    lw_captures *base = extension->base;
+
+    lw_py_mutex_take(&base->lock);
+    atomic_store(&extension->extended, atomic_load(&base->extended));
+    atomic_store(&base->extended, extension);
+    lw_py_mutex_give(&base->lock);
+}
+
+/* The next one to be looked at: those that extend the first, then another function's. */
+static lw_captures *
+after(lw_captures *captures)
+{
+    lw_captures *extended = atomic_load(&captures->extended);
+
+    if (extended != NULL)
+        return extended;
+    return captures->base ? captures->base->more : captures->more;
+}
+
+/* Whether an overload of what is watched has been registered since. */
+static bool
+overloads_changed(lw_captures *captures)
+{
+    uint64_t before = atomic_load_explicit(&captures->overloads, memory_order_relaxed);
+    uint64_t now = lw_overloads_version();
+
+    if (now == before)
+        return false;
+    if (lw_overloads_touch(captures->watched, before))
+        return true;
+    atomic_store_explicit(&captures->overloads, now, memory_order_relaxed);
+    return false;
 }
 
 int
@@ -492,9 +604,9 @@ lw_captures_changed(lw_captures *captures)
 {
     bool changed = false;
 
-    for (; captures != NULL; captures = captures->more) { /* all: each counts its calls */
+    for (; captures != NULL; captures = after(captures)) { /* all: each counts its calls */
         changed |= frozen_changed(captures, false);
-        changed |= changed_names(captures);
+        changed |= changed_names(captures) || overloads_changed(captures);
     }
     return changed;
 }
@@ -502,8 +614,9 @@ lw_captures_changed(lw_captures *captures)
 bool
 lw_captures_outdated(lw_captures *captures)
 {
-    for (; captures != NULL; captures = captures->more)
-        if (changed_names(captures) || frozen_changed(captures, true))
+    for (; captures != NULL; captures = after(captures))
+        if (changed_names(captures) || overloads_changed(captures) ||
+            frozen_changed(captures, true))
             return true;
     return false;
 }
@@ -565,7 +678,7 @@ lw_captures_tell_frozen(lw_captures *captures)
 {
     PyObject *text = NULL;
 
-    for (; text == NULL && captures != NULL && !PyErr_Occurred(); captures = captures->more)
+    for (; text == NULL && captures != NULL && !PyErr_Occurred(); captures = after(captures))
         text = tell_frozen(captures);
     return text;
 }

@@ -493,6 +493,8 @@ from_callable(lw_reader *r, PyObject *object)
     fn = lw_read_array_function(r, object);
     if (fn != 0 || r->status != LW_OK)
         return fn ? lw_read_push(r, object, (lw_constant){.kind = LW_K_FUNCTION, .u = fn}) : 0;
+    if (lw_read_is_overloaded(r, object))
+        return 0; /* its own source is of no use */
     if (PyFunction_Check(object) && comes_from(object, "numpy"))
         return 0; /* a function of whole arrays, which was not written to be compiled */
     return from_source(r, object);
@@ -817,6 +819,11 @@ lw_read_constant(lw_reader *r, PyObject *object)
     }
     if (id != NULL)
         constant = constant_new(r, object);
+    if (constant != 0 && PyCallable_Check(object)) {
+        r->tree->constants.data[constant].overloaded = lw_read_is_overloaded(r, object);
+        if (lw_captures_watch(r->captures, id) < 0)
+            constant = lw_read_failed(r);
+    }
     if (constant != 0) {
         number = PyLong_FromUnsignedLong(constant);
         if (number == NULL || PyDict_SetItem(r->constant_of, id, number) < 0)

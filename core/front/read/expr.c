@@ -354,6 +354,8 @@ read_attribute(lw_reader *r, PyObject *node, uint32_t loc)
     }
     if (found == 2)
         return missing_attribute(r, node, object, name);
+    if (lw_captures_watch(r->captures, name) < 0)
+        return lw_read_failed(r);
     constant = lw_read_constant(r, name);
     return constant ? lw_read_node(
                           r, (lw_node){LW_NODE_ATTRIBUTE, .loc = loc, .a = a, .b = constant})

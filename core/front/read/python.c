@@ -562,8 +562,8 @@ read_one(lw_reader *r, const lw_read_work *work, PyObject *text)
 
 /* ---- entry point ---- */
 
-static void
-reader_reset(lw_reader *r)
+void
+lw_reader_reset(lw_reader *r)
 {
     for (uint32_t i = 0; i < r->objects.n; i++)
         Py_XDECREF(r->objects.data[i]);
@@ -578,22 +578,21 @@ reader_reset(lw_reader *r)
     Py_CLEAR(r->named);
     Py_CLEAR(r->named_kept);
     Py_CLEAR(r->numpy);
+    Py_CLEAR(r->overloaded);
+    Py_CLEAR(r->earlier);
     lw_ast_reset(&r->ast);
 }
 
-static bool
-reader_init(lw_reader *r, bool wants_captures, lw_error *err)
+bool
+lw_reader_init(lw_reader *r, lw_error *err)
 {
     memset(r, 0, sizeof *r);
     r->err = err;
     if (lw_ast_init(&r->ast) < 0)
         return lw_read_failed(r);
-    r->status = lw_tree_new(&r->tree, err);
     r->constant_of = PyDict_New();
     r->function_of = PyDict_New();
-    if (wants_captures)
-        r->captures = lw_captures_new();
-    if (!r->constant_of || !r->function_of || (wants_captures && !r->captures))
+    if (!r->constant_of || !r->function_of)
         lw_read_failed(r);
     return r->status == LW_OK;
 }
@@ -613,18 +612,50 @@ read_given(lw_reader *r, PyObject *classes)
     }
 }
 
+/* Trees with overloads need captures of their own where nobody else wants them. */
+static bool
+start(lw_reader *r, bool wants_captures, lw_error *err)
+{
+    if (!lw_reader_init(r, err))
+        return false;
+    r->status = lw_tree_new(&r->tree, err);
+    if (r->status == LW_OK && (wants_captures || lw_overloads_version() != 0)) {
+        r->captures = lw_captures_new();
+        if (r->captures == NULL)
+            lw_read_failed(r);
+    }
+    return r->status == LW_OK && lw_read_overloads(r);
+}
+
 /* The queue grows while it is processed. */
+static void
+read_from(lw_reader *r, uint32_t first, PyObject *text)
+{
+    for (uint32_t i = first; i < r->queue.n && r->status == LW_OK; i++) {
+        lw_read_work work = r->queue.data[i];
+        if (!read_one(r, &work, i == 0 ? text : NULL) && r->status == LW_OK)
+            lw_read_no_memory(r);
+    }
+}
+
+void
+lw_read_queue(lw_reader *r, PyObject *text)
+{
+    read_from(r, 0, text);
+}
+
 static void
 read_all(lw_reader *r, PyObject *function, PyObject *self, PyObject *text, PyObject *classes)
 {
     uint32_t root = lw_read_function_constant(r, function, self, NULL);
 
-    for (uint32_t i = 0; root && i < r->queue.n && r->status == LW_OK; i++) {
-        lw_read_work work = r->queue.data[i];
-        if (!read_one(r, &work, i == 0 ? text : NULL) && r->status == LW_OK)
-            lw_read_no_memory(r);
-        if (i == 0 && classes != NULL && r->status == LW_OK)
-            read_given(r, classes);
+    uint32_t n;
+
+    lw_read_queue(r, text);
+    n = (uint32_t)r->queue.n;
+    if (root && classes != NULL && r->status == LW_OK) {
+        read_given(r, classes);
+        read_from(r, n, NULL);
     }
     if (r->status == LW_OK && r->tree->fns.data[root].problem)
         r->status = lw_diagnose_kept(r->tree, r->tree->fns.data[root].problem, NULL, r->err);
@@ -643,6 +674,7 @@ lw_read_function_given(PyObject *object, PyObject *source, PyObject *classes, lw
 {
     PyObject *function = lw_python_function(object);
     PyObject *self = PyMethod_Check(object) ? PyMethod_GET_SELF(object) : NULL;
+    bool trees_own;
     lw_reader r;
 
     if (function == NULL)
@@ -650,10 +682,12 @@ lw_read_function_given(PyObject *object, PyObject *source, PyObject *classes, lw
     if (source == Py_None)
         source = NULL;
     lw_read_lost_memory(); /* left from an earlier call */
-    if (reader_init(&r, captures != NULL, err))
+    if (start(&r, captures != NULL, err))
         read_all(&r, function, self, source, classes);
     Py_DECREF(function);
-    reader_reset(&r);
+    if (r.status == LW_OK)
+        lw_read_keep(&r, captures == NULL);
+    lw_reader_reset(&r);
     if (r.status == LW_OK) /* it looks at attributes, which would clear an exception */
         lw_captures_finish(r.captures);
     /* also if code that was read after it has cleared the MemoryError */
@@ -661,14 +695,18 @@ lw_read_function_given(PyObject *object, PyObject *source, PyObject *classes, lw
         lw_error_reset(err);
         r.status = lw_fail_memory(err);
     }
+    trees_own = captures == NULL && r.tree != NULL && r.tree->reading != NULL;
     if (r.status == LW_OK) {
         *out = r.tree;
         if (captures != NULL)
             *captures = r.captures;
+        else if (!trees_own)
+            lw_captures_free(r.captures);
         return LW_OK;
     }
     lw_tree_free(r.tree);
-    lw_captures_free(r.captures);
+    if (!trees_own)
+        lw_captures_free(r.captures);
     if (r.status == LW_ERR_PYTHON && err->status == LW_OK)
         err->status = LW_ERR_PYTHON;
     return r.status;

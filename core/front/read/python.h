@@ -59,6 +59,18 @@ lw_dict_item(PyObject *dict, PyObject *key)
     return value;
 }
 
+/* The same tree with the answer to a question about an overload: its implementation, or NULL
+ * with the reason why there is none (a str, or NULL), becomes the latest of the tree's base. */
+lw_status lw_read_answer(const lw_tree *tree, const char *key, PyObject *implementation,
+                         PyObject *refused, lw_error *err);
+/* The object that a constant of the tree was made from (new reference); NULL: it is not known,
+ * or with an exception. */
+PyObject *lw_read_object_of(const lw_tree *tree, uint32_t constant);
+/* The class whose objects have this type, in the same way. */
+PyObject *lw_read_class_of(const lw_tree *tree, const lw_class *user_class);
+/* Adds _overloads_changed to the module. */
+int lw_overloads_register(PyObject *module);
+
 /* The Python function behind an accepted object (new reference), or NULL with TypeError set. */
 PyObject *lw_python_function(PyObject *object);
 

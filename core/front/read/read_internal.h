@@ -11,6 +11,7 @@
  *   external.c  functions in other languages    declared.c  with signatures
  *   linked.c    code that callables bring along
  *   class.c     classes of the user's and their objects
+ *   overload.c  which callables and names are overloaded; trees with implementations
  *   captures.c  what was frozen, and whether it has changed
  *
  * A reader function returns 0 (node) or -1 (int) when reading must stop: r->status says why
@@ -59,6 +60,9 @@ typedef struct lw_reader {
     PyObject *named_kept;  /* list: keeps those ids unique */
     PyObject *numpy;       /* the module if it is loaded, else NULL; owned */
     bool numpy_looked;
+    PyObject *earlier; /* list: what readers of the trees before this one have read, so that the
+                          ids in function_of stay theirs; or NULL */
+    PyObject *overloaded; /* dict: ids of overloaded callables; NULL: there are none */
     /* the function being read */
     PyObject *function, *self;    /* borrowed from the work list */
     PyObject *globals, *builtins; /* borrowed from the function */
@@ -273,8 +277,38 @@ uint32_t lw_read_init(lw_reader *r, PyObject *init, PyObject *made, const lw_cla
 uint32_t lw_read_new_fn(lw_reader *r, const char *name);
 uint32_t lw_read_bare_loc(lw_reader *r, const char *path);
 
+/* ---- the work list (python.c) ---- */
+/* false: r->status says why; lw_reader_reset follows in any case. */
+bool lw_reader_init(lw_reader *r, lw_error *err);
+void lw_reader_reset(lw_reader *r);
+/* Reads what is on the work list, which grows meanwhile; text: of the first function, or
+ * NULL. */
+void lw_read_queue(lw_reader *r, PyObject *text);
+
+/* ---- overloads (overload.c) ---- */
+/* How often overloads have been registered: 0 in programs that have none. */
+uint64_t lw_overloads_version(void);
+/* Whether overloads of any of these have been registered since that version. */
+bool lw_overloads_touch(PyObject *watched, uint64_t since);
+/* Before anything is read: which callables and names are overloaded. */
+bool lw_read_overloads(lw_reader *r);
+bool lw_read_is_overloaded(lw_reader *r, PyObject *object);
+/* Once all is read: what it takes to extend the tree, if it has overloads. */
+bool lw_read_keep(lw_reader *r, bool of_tree);
+
 /* ---- captures (captures.c) ---- */
 lw_captures *lw_captures_new(void);
+/* Captures of a function that is read later, for the tree of these ones. */
+lw_captures *lw_captures_extending(lw_captures *captures);
+/* They go with those that they extend from now on. */
+void lw_captures_extend(lw_captures *extension);
+/* kept: taken, whatever the reader made; of_tree: the tree owns the captures. */
+void lw_captures_keep(lw_captures *captures, lw_tree *tree, PyObject *kept, bool of_tree);
+PyObject *lw_captures_kept(const lw_captures *captures); /* borrowed, or NULL */
+/* It is not needed any more: a newer tree has it all. */
+void lw_captures_drop_kept(lw_captures *captures);
+/* key: the id of a callable or the name of an attribute. */
+int lw_captures_watch(lw_captures *captures, PyObject *key);
 void
 lw_captures_finish(lw_captures *captures); /* nothing more will be added; NULL is allowed */
 int lw_captures_add_name(lw_captures *captures, PyObject *dict, PyObject *name,

@@ -44,8 +44,9 @@ static PyGetSetDef mem_info_getset[] = {
 };
 
 static PyType_Slot mem_info_slots[] = {
-    {Py_tp_doc, (void *)PyDoc_STR("Memory that a compiled function has made, as the base of the "
-                                  "array that it returned. numba has the same object.")},
+    {Py_tp_doc,
+     (void *)PyDoc_STR("Memory that a compiled function has made, as the base of the "
+                       "array that it returned. numba has the same object.")},
     {Py_tp_dealloc, mem_info_dealloc},
     {Py_tp_getset, mem_info_getset},
     {0},

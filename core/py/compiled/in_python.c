@@ -57,8 +57,8 @@ lw_only_compiling_failed(void)
     PyErr_Fetch(&type, &value, &trace);
     for (int i = 0; i < 2 && !result; i++) {
         classes[i] = lw_service_find(LW_SERVICE_ERRORS, names[i]);
-        result = classes[i] != NULL && type != NULL &&
-                 PyErr_GivenExceptionMatches(type, classes[i]);
+        result =
+            classes[i] != NULL && type != NULL && PyErr_GivenExceptionMatches(type, classes[i]);
     }
     PyErr_Clear();
     PyErr_Restore(type, value, trace);

@@ -125,10 +125,14 @@ lw_compiled_read_again(lw_compiled *self)
         return PyErr_Occurred() ? -1 : 0;
     }
 #ifdef Py_GIL_DISABLED /* other threads may still read it */
-    tree->older = self->tree;
+    bool in_use = true;
 #else
-    lw_tree_free(self->tree);
+    bool in_use = self->tree->reading != NULL; /* its overloads may be asked for now */
 #endif
+    if (in_use)
+        tree->older = self->tree;
+    else
+        lw_tree_free(self->tree);
     self->tree = tree;
     self->captures = captures;
     lw_captures_replace(captures, before);

@@ -288,6 +288,18 @@ type_subscript(PyObject *self, PyObject *key)
 
 /* ---- attributes ---- */
 
+/* Whether it is a tuple of scalars of one type. */
+static bool
+is_uniform(const lw_sig_type *type)
+{
+    bool same = type->kind == LW_SIG_TUPLE && type->n != 0;
+
+    for (uint32_t i = 0; same && i < type->n; i++)
+        same = type->items[i].kind == LW_SIG_SCALAR &&
+               type->items[i].dtype == type->items[0].dtype;
+    return same;
+}
+
 static PyObject *
 type_get_dtype(PyObject *self, void *closure)
 {
@@ -297,6 +309,8 @@ type_get_dtype(PyObject *self, void *closure)
     (void)closure;
     if (record != NULL)
         return Py_NewRef((PyObject *)lw_record_descr(record));
+    if (is_uniform(&((type_object *)self)->type))
+        dtype = ((type_object *)self)->type.items[0].dtype;
     if (dtype == LW_DT_void)
         return PyErr_Format(PyExc_AttributeError, "%S has no dtype", self);
     return Py_XNewRef((PyObject *)lw_descr_of(dtype));
@@ -315,6 +329,17 @@ type_get_size(PyObject *self, void *closure)
         return PyErr_Format(PyExc_AttributeError, "%S has no size", self);
     return PyLong_FromSsize_t(lw_dtypes[type->dtype].size_bytes *
                               (Py_ssize_t)(intptr_t)closure);
+}
+
+static PyObject *
+type_get_count(PyObject *self, void *closure)
+{
+    const lw_sig_type *type = &((type_object *)self)->type;
+
+    (void)closure;
+    if (type->kind != LW_SIG_TUPLE)
+        return PyErr_Format(PyExc_AttributeError, "%S is no tuple", self);
+    return PyLong_FromUnsignedLong(type->n);
 }
 
 static PyObject *
@@ -451,10 +476,14 @@ type_reduce(PyObject *self, PyObject *unused)
 }
 
 static PyGetSetDef type_getset[] = {
-    {"dtype", type_get_dtype, NULL, PyDoc_STR("NumPy's dtype of a value or element"), NULL},
+    {"dtype", type_get_dtype, NULL,
+     PyDoc_STR(
+         "NumPy's dtype of a value or element, or of the items of a tuple that are alike"),
+     NULL},
     {"itemsize", type_get_size, NULL, PyDoc_STR("bytes of a value or element"), (void *)1},
     {"bitwidth", type_get_size, NULL, PyDoc_STR("bits of a value or element"), (void *)8},
     {"types", type_get_types, NULL, PyDoc_STR("of a tuple's items"), NULL},
+    {"count", type_get_count, NULL, PyDoc_STR("the number of a tuple's items"), NULL},
     {"fields", type_get_fields, NULL,
      PyDoc_STR("the names of a namedtuple's items; None for other types"), NULL},
     {"name", type_get_name, NULL, PyDoc_STR("as signatures spell it"), NULL},

@@ -1,0 +1,42 @@
+/* Overloads: which implementation a function, method or attribute has for given types is said
+ * by Python functions of the user's (lanewise/extending.py). Inference knows no Python. Where a
+ * tree has no answer it stops with a question; lw_infer_specs lets Python answer it, in a tree
+ * that extends the first one, and infers again (core/front/infer/overload.c). */
+#ifndef LW_FRONT_OVERLOAD_H
+#define LW_FRONT_OVERLOAD_H
+
+#include "core/front/typed.h"
+
+typedef enum lw_overload_kind {
+    LW_OVERLOAD_NONE,
+    LW_OVERLOAD_FUNCTION,  /* constant: what is called */
+    LW_OVERLOAD_METHOD,    /* name; the object is the first argument */
+    LW_OVERLOAD_ATTRIBUTE, /* name; the object is the only argument */
+} lw_overload_kind;
+
+typedef struct lw_overload_argument {
+    lw_type type;        /* of the typed tree that the question came with */
+    uint32_t constant;   /* nonzero: known at compile time */
+    const char *keyword; /* or NULL */
+} lw_overload_argument;
+
+typedef struct lw_overload_question {
+    lw_overload_kind kind; /* NONE: nothing is asked */
+    uint32_t constant;
+    const char *name;
+    const char *key; /* the same for the same kind, callee and types in all trees of one base */
+    uint32_t n;
+    const lw_overload_argument *arguments;
+} lw_overload_question;
+
+/* Adds the answer to the latest tree of the typed tree's base. On LW_ERR_PYTHON an exception is
+ * set. */
+typedef lw_status (*lw_overload_ask)(const lw_typed *typed,
+                                     const lw_overload_question *question, lw_error *err);
+/* core/py answers, because inference knows no Python. Set once, when the module is loaded. */
+void lw_overloads_are_answered_by(lw_overload_ask ask);
+/* LW_ERR_INTERNAL where nobody answers. */
+lw_status lw_overload_answer_of(const lw_typed *typed, const lw_overload_question *question,
+                                lw_error *err);
+
+#endif

@@ -1,0 +1,232 @@
+/* A question of inference becomes a call of lanewise/extending.py, with the types as objects of
+ * lanewise.types; what it chooses is read into the tree. Inference may run without the GIL,
+ * which is taken here; no lock is held. */
+#include "core/py/compiled/overload_ask.h"
+
+#include "core/front/link_asks.h"
+#include "core/front/overload.h"
+#include "core/front/read/python.h"
+#include "core/front/read/services.h"
+#include "core/py/types/type_object.h"
+
+/* ---- types as Python's objects ---- */
+
+static PyObject *object_of_type(const lw_typed *typed, lw_type type);
+
+/* New tuple of the types of the items. */
+static PyObject *
+types_of_items(const lw_typed *typed, const lw_type_row *row)
+{
+    PyObject *items = PyTuple_New(row->n);
+
+    for (uint32_t i = 0; items != NULL && i < row->n; i++) {
+        PyObject *item = object_of_type(typed, row->elements[i]);
+
+        if (item == NULL)
+            Py_CLEAR(items);
+        else
+            PyTuple_SET_ITEM(items, i, item);
+    }
+    return items;
+}
+
+static PyObject *
+names_of(const lw_type_row *row)
+{
+    PyObject *names = PyTuple_New(row->names ? row->n : 0);
+
+    for (uint32_t i = 0; names != NULL && row->names != NULL && i < row->n; i++) {
+        PyObject *name = PyUnicode_FromString(row->names[i]);
+
+        if (name == NULL)
+            Py_CLEAR(names);
+        else
+            PyTuple_SET_ITEM(names, i, name);
+    }
+    return names;
+}
+
+/* Calls a function of lanewise/extending.py; steals arguments. */
+static PyObject *
+call(const char *name, PyObject *arguments)
+{
+    PyObject *function = arguments ? lw_service_find(LW_SERVICE_EXTENDING, name) : NULL;
+    PyObject *result = function ? PyObject_CallObject(function, arguments) : NULL;
+
+    Py_XDECREF(function);
+    Py_XDECREF(arguments);
+    return result;
+}
+
+/* lanewise.types.Object: what has a class of the user's. */
+static PyObject *
+type_of_object(const lw_typed *typed, const lw_type_row *row)
+{
+    PyObject *class = lw_read_class_of(typed->tree, row->user_class);
+    PyObject *items = class ? types_of_items(typed, row) : NULL;
+    PyObject *names = items ? names_of(row) : NULL;
+
+    if (names == NULL) {
+        Py_XDECREF(items);
+        Py_XDECREF(class);
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    }
+    return call("_object_type", Py_BuildValue("(NNN)", class, names, items));
+}
+
+/* A type that signatures know; None: it has none. */
+static PyObject *
+type_of_signatures(const lw_typed *typed, lw_type type)
+{
+    lw_arena arena;
+    lw_sig_type found;
+    PyObject *result;
+
+    lw_arena_init(&arena);
+    if (!lw_sig_type_of(typed, type, &arena, &found))
+        result = PyErr_NoMemory();
+    else if (found.kind == LW_SIG_NONE)
+        result = Py_NewRef(Py_None);
+    else
+        result = lw_type_object_new(&found);
+    lw_arena_reset(&arena);
+    return result;
+}
+
+static bool
+holds_objects(const lw_typed *typed, const lw_type_row *tuple)
+{
+    bool found = tuple->user_class != NULL;
+
+    for (uint32_t i = 0; !found && i < tuple->n; i++) {
+        const lw_type_row *item =
+            lw_type_get_kind(&typed->types, tuple->elements[i], LW_TK_TUPLE);
+        found = item != NULL && holds_objects(typed, item);
+    }
+    return found;
+}
+
+/* None: it has no type outside of compiled code. */
+static PyObject *
+object_of_type(const lw_typed *typed, lw_type type)
+{
+    const lw_type_row *tuple = lw_type_get_kind(&typed->types, type, LW_TK_TUPLE);
+
+    if (type == LW_T_NONE)
+        return lw_type_object_of(LW_DT_void);
+    if (tuple != NULL && tuple->user_class != NULL)
+        return type_of_object(typed, tuple);
+    if (tuple != NULL && holds_objects(typed, tuple))
+        return types_of_items(typed, tuple);
+    return type_of_signatures(typed, type);
+}
+
+/* What has no type but itself: the text, function, type or member; None: it is not known. */
+static PyObject *
+literal_of(const lw_typed *typed, uint32_t constant)
+{
+    const lw_constant *row = lw_typed_constant(typed, constant);
+    PyObject *value = NULL;
+
+    if (row->kind == LW_K_STR)
+        value = PyUnicode_FromString(row->text);
+    else if (row->kind == LW_K_DTYPE)
+        value = lw_type_object_of(row->dtype);
+    else if (constant < typed->tree->constants.n)
+        value = lw_read_object_of(typed->tree, constant);
+    if (value == NULL)
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    return call("_literal", Py_BuildValue("(N)", value));
+}
+
+static PyObject *
+object_of_argument(const lw_typed *typed, const lw_overload_argument *argument)
+{
+    if (argument->type == LW_T_STATIC && argument->constant != 0)
+        return literal_of(typed, argument->constant);
+    return object_of_type(typed, argument->type);
+}
+
+/* ---- asking ---- */
+
+/* Adds to the tuple's list of types or to the dict of keywords. */
+static int
+add_argument(const lw_typed *typed, const lw_overload_argument *argument, PyObject *types,
+             PyObject *keywords)
+{
+    PyObject *type = object_of_argument(typed, argument);
+    int result = -1;
+
+    if (type != NULL)
+        result = argument->keyword ? PyDict_SetItemString(keywords, argument->keyword, type)
+                                   : PyList_Append(types, type);
+    Py_XDECREF(type);
+    return result;
+}
+
+/* The function that is called; of methods and attributes, their name. */
+static PyObject *
+subject_of(const lw_typed *typed, const lw_overload_question *question)
+{
+    PyObject *callee;
+
+    if (question->kind != LW_OVERLOAD_FUNCTION)
+        return PyUnicode_FromString(question->name);
+    callee = lw_read_object_of(typed->tree, question->constant);
+    if (callee == NULL && !PyErr_Occurred())
+        PyErr_SetString(PyExc_SystemError, "lanewise: an overloaded function is gone");
+    return callee;
+}
+
+/* A tuple (implementation or None, str or None), or NULL. */
+static PyObject *
+choose(const lw_typed *typed, const lw_overload_question *question)
+{
+    static const char *const choosers[] = {[LW_OVERLOAD_FUNCTION] = "_of_function",
+                                           [LW_OVERLOAD_METHOD] = "_of_method",
+                                           [LW_OVERLOAD_ATTRIBUTE] = "_of_attribute"};
+    PyObject *subject = subject_of(typed, question);
+    PyObject *types = PyList_New(0), *keywords = PyDict_New(), *result = NULL;
+    bool failed = subject == NULL || types == NULL || keywords == NULL;
+
+    for (uint32_t i = 0; !failed && i < question->n; i++)
+        failed = add_argument(typed, &question->arguments[i], types, keywords) < 0;
+    if (!failed)
+        result =
+            call(choosers[question->kind], Py_BuildValue("(OOO)", subject, types, keywords));
+    Py_XDECREF(subject);
+    Py_XDECREF(types);
+    Py_XDECREF(keywords);
+    return result;
+}
+
+static PyObject *
+unless_none(PyObject *object)
+{
+    return object == Py_None ? NULL : object;
+}
+
+static lw_status
+answer(const lw_typed *typed, const lw_overload_question *question, lw_error *err)
+{
+    PyGILState_STATE gil = PyGILState_Ensure();
+    PyObject *chosen = choose(typed, question);
+    lw_status status = LW_ERR_PYTHON;
+
+    if (chosen != NULL)
+        status =
+            lw_read_answer(typed->tree, question->key, unless_none(PyTuple_GET_ITEM(chosen, 0)),
+                           unless_none(PyTuple_GET_ITEM(chosen, 1)), err);
+    else
+        err->status = status;
+    Py_XDECREF(chosen);
+    PyGILState_Release(gil);
+    return status;
+}
+
+int
+lw_overload_ask_register(PyObject *module)
+{
+    lw_overloads_are_answered_by(answer);
+    return lw_overloads_register(module);
+}
