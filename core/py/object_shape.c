@@ -183,13 +183,27 @@ lw_object_shape_seen(PyObject *object)
     return shape != NULL && fits(shape, object) ? shape : NULL;
 }
 
+/* Objects that say where their elements are, are arrays, good ones or not. */
+static bool
+is_array_like(PyTypeObject *type)
+{
+    static const char *const protocols[] = {"__cuda_array_interface__", "__dlpack__",
+                                            "__array_interface__", "__array__"};
+
+    for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++)
+        if (PyObject_HasAttrString((PyObject *)type, protocols[i]))
+            return true;
+    return false;
+}
+
 const lw_object_shape *
 lw_object_shape_of(PyObject *object)
 {
     const lw_object_shape *known = lw_object_shape_seen(object);
     lw_object_shape *shape;
 
-    if (known != NULL || !(Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE))
+    if (known != NULL || !(Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) ||
+        is_array_like(Py_TYPE(object)))
         return known;
     shape = make_shape(object);
     if (shape != NULL)

@@ -114,6 +114,8 @@ class Walk:
             return min(known)
         if op == "getelementptr":
             return min(known) if rest.startswith(("i8,", "inbounds i8,")) else 0
+        if op == "call" and 'asm "mov.' in rest:  # hides where a number comes from
+            return known[0] if known else 0
         if op in ("zext", "sext", "trunc", "bitcast", "addrspacecast", "inttoptr", "ptrtoint", "freeze"):
             return known[0] if known else 0
         if op == "select":

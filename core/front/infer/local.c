@@ -123,7 +123,7 @@ lw_infer_empty(lw_infer_frame *f, lw_name_id name, const lw_arg *args, uint32_t 
 {
     lw_type element = LW_DT_f64, type;
     uint32_t ndim;
-    lw_status status;
+    lw_status status = LW_OK;
 
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     if (n > 1 && args[1].entry != 0 && args[1].value.type != LW_T_NONE)
