@@ -187,6 +187,37 @@ def test_in_a_ufunc():
     np.testing.assert_allclose(smoothed(x), x * 1.5)
 
 
+@lw.guvectorize(["void(f8[:], f8[:])"], "(n)->(n)")
+def centred(x, out):
+    t = x - x.mean()
+    u = np.zeros(x.shape[0])
+    for i in range(x.shape[0]):
+        u[i] = t[x.shape[0] - 1 - i] * 2
+    out[:] = u[::-1] + t
+
+
+@lw.guvectorize(["void(f8[:,:], f8[:])"], "(n,m)->(m)")
+def columns(x, out):
+    s = np.zeros(x.shape[1])
+    for i in range(x.shape[0]):
+        s += x[i]
+    out[:] = s
+
+
+@pytest.mark.filterwarnings("ignore:.*items with large cores")
+@pytest.mark.parametrize("shape", [(3, 5), (1, 7), (2, 1000), (1, 5000), (300, 64), (40, 513)])
+def test_items_of_gufuncs(shape, target):
+    there = cuda.to_device if target == "cuda" else np.asarray
+    x = np.random.default_rng(2).random(shape)
+    pair = np.stack([x, x + 1])
+    np.testing.assert_allclose(here(centred(there(x))), 3 * (x - x.mean(axis=1, keepdims=True)), atol=1e-12)
+    np.testing.assert_allclose(here(columns(there(pair))), pair.sum(axis=1))
+
+
+def here(array):
+    return array if isinstance(array, np.ndarray) else array.copy_to_host()
+
+
 # ---- results ----
 
 
@@ -246,7 +277,7 @@ def test_errors():
         added(np.zeros(3), np.zeros(4))
     with pytest.raises(ValueError, match="negative dimensions"):
         lw.jit(lambda n: np.zeros(n)[0])(-1)
-    for n in (2**40, 2**62):
+    for n in (2**50, 2**62):  # beyond the address space
         with pytest.raises(MemoryError, match="unable to allocate"):
             lw.jit(lambda n: np.zeros((n, 2))[0, 0])(n)
     with pytest.raises(ValueError, match="cannot reshape"):
