@@ -29,6 +29,7 @@ lw_array_reserve_(void **data, const uint32_t *n, uint32_t *capacity, size_t ele
         *data = block;
         *capacity = (uint32_t)grown;
     }
-    memset((char *)*data + *n * element_size, 0, more * element_size);
+    if (more > 0)
+        memset((char *)*data + *n * element_size, 0, more * element_size);
     return true;
 }

@@ -114,6 +114,36 @@ lw_unfolded(lw_emitter *e, lw_ref value, uint32_t least)
     return hidden(e, value, type);
 }
 
+static bool
+is_small(const lw_emitter *e, lw_ref value, int64_t most)
+{
+    const lw_inst *inst = &e->func->insts.data[value];
+    int32_t number;
+
+    if (inst->op != LW_OP_CONST)
+        return false;
+    number = (int32_t)e->func->constants.data[inst->a].bits;
+    return number >= -most && number <= most;
+}
+
+/* Whether it counts: from a small number in small steps, so that it does not wrap before some
+ * million iterations. Hidden, it would no longer be a constant in unrolled loops. */
+static bool
+is_counter(const lw_emitter *e, lw_ref slot)
+{
+    const lw_inst *insts = e->func->insts.data;
+
+    for (uint32_t i = 1; i < e->func->insts.n; i++) {
+        const lw_inst *sum = &insts[insts[i].b];
+        if (insts[i].op != LW_OP_SET || insts[i].a != slot || is_small(e, insts[i].b, 1 << 20))
+            continue;
+        if (sum->op != LW_OP_ADD || insts[sum->a].op != LW_OP_GET || insts[sum->a].a != slot ||
+            !is_small(e, sum->b, 1 << 10))
+            return false;
+    }
+    return true;
+}
+
 /* Whether LLVM can find no sum in it, or only one that does not wrap. */
 static bool
 is_no_sum(const lw_emitter *e, lw_ref value)
@@ -126,6 +156,7 @@ is_no_sum(const lw_emitter *e, lw_ref value)
     case LW_OP_SREG:
     case LW_OP_ATOMIC: return true;
     case LW_OP_PARAM: return e->func->linkage == LW_KERNEL;
+    case LW_OP_GET: return is_counter(e, inst->a);
     case LW_OP_LOAD: return inst->flags & LW_MEM_INVARIANT;
     case LW_OP_CAST:
         from = lw_operand_type(e, inst->a);

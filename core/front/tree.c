@@ -110,6 +110,7 @@ lw_tree_extend(lw_tree *tree, lw_tree **out, lw_error *err)
     COPY(diags);
     COPY(files);
     COPY(array_functions);
+    COPY(given);
     COPY(overloaded);
     COPY(answers);
     *out = made;

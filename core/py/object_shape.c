@@ -185,13 +185,13 @@ lw_object_shape_seen(PyObject *object)
 
 /* Objects that say where their elements are, are arrays, good ones or not. */
 static bool
-is_array_like(PyTypeObject *type)
+is_array_like(PyObject *object)
 {
     static const char *const protocols[] = {"__cuda_array_interface__", "__dlpack__",
                                             "__array_interface__", "__array__"};
 
     for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++)
-        if (PyObject_HasAttrString((PyObject *)type, protocols[i]))
+        if (PyObject_HasAttrString(object, protocols[i]))
             return true;
     return false;
 }
@@ -203,7 +203,7 @@ lw_object_shape_of(PyObject *object)
     lw_object_shape *shape;
 
     if (known != NULL || !(Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) ||
-        is_array_like(Py_TYPE(object)))
+        is_array_like(object))
         return known;
     shape = make_shape(object);
     if (shape != NULL)
