@@ -13,6 +13,7 @@
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
 #include "core/py/raise_row.h"
+#include "core/py/text_py.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -186,21 +187,6 @@ items_of(const lw_result *form, result_reader *r)
     return tuple;
 }
 
-static PyObject *
-names_of(const lw_result *form)
-{
-    PyObject *names = PyTuple_New(form->n);
-
-    for (uint32_t i = 0; names != NULL && i < form->n; i++) {
-        PyObject *name = PyUnicode_InternFromString(form->names[i]);
-        if (name == NULL)
-            Py_CLEAR(names);
-        else
-            PyTuple_SET_ITEM(names, i, name);
-    }
-    return names;
-}
-
 /* The captures of the tree hold its classes. */
 static PyObject *
 object_of(const lw_result *form, PyObject *items)
@@ -210,7 +196,7 @@ object_of(const lw_result *form, PyObject *items)
 
     if (form->user_class->is_namedtuple)
         return lw_object_make_tuple(type, items);
-    names = names_of(form);
+    names = lw_text_names(form->names, form->n);
     object = names ? lw_object_make(type, names, &PyTuple_GET_ITEM(items, 0)) : NULL;
     Py_XDECREF(names);
     return object;

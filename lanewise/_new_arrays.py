@@ -155,13 +155,6 @@ def _is_dense(a):
     return True
 
 
-def _product(shape):
-    n = 1
-    for m in shape:
-        n *= m
-    return n
-
-
 def _known(shape):
     """The product of all axes but those of -1, and how many of these there are."""
     n = 1
@@ -186,7 +179,8 @@ def reshape(a, *shape):
     known, unknown = _known(shape)
     if unknown > 1:
         raise ValueError("can only specify one unknown dimension")
-    if known * (0 if unknown else 1) != a.size * (0 if unknown else 1) or (unknown and (known <= 0 or a.size % known)):
+    fits = known > 0 and a.size % known == 0 if unknown else known == a.size
+    if not fits:
         raise ValueError("cannot reshape an array of this size into this shape", a.size)
     extents = _filled_in(shape, a.size // known if unknown else 0)
     if a.size == 0 or _is_dense(a):
@@ -213,24 +207,22 @@ def _one_axis(a):
     return a if a.ndim == 1 else ravel(a)
 
 
-def cumsum(a, dtype=None):
+def _running(a, dtype, first, join):
     row = _one_axis(a)
     out = np.empty(row.shape[0], _running_type(a.dtype.type, dtype))
-    s = out.dtype.type(0)
+    total = out.dtype.type(first)
     for i in range(row.shape[0]):
-        s = s + out.dtype.type(row[i])
-        out[i] = s
+        total = join(total, out.dtype.type(row[i]))
+        out[i] = total
     return out
+
+
+def cumsum(a, dtype=None):
+    return _running(a, dtype, 0, lambda x, y: x + y)
 
 
 def cumprod(a, dtype=None):
-    row = _one_axis(a)
-    out = np.empty(row.shape[0], _running_type(a.dtype.type, dtype))
-    p = out.dtype.type(1)
-    for i in range(row.shape[0]):
-        p = p * out.dtype.type(row[i])
-        out[i] = p
-    return out
+    return _running(a, dtype, 1, lambda x, y: x * y)
 
 
 def diff(a):

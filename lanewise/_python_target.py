@@ -201,6 +201,15 @@ def _place(ufunc, args, kwargs):
     return given, constants, args[len(names):]
 
 
+def _take(ufunc, args, kwargs):
+    """(what was taken, operands by name, on the host, constants by name, outputs given by position)."""
+    given, constants, positional = _place(ufunc, args, kwargs)
+    _no_more(ufunc, kwargs)
+    taken = _Arguments()
+    operands = [taken.take(value) for value in given.values()]
+    return taken, given, operands, {name: taken.take(value) for name, value in constants.items()}, positional
+
+
 def _stand_in(ufunc):
     """A function of the declared signatures, where the user's cannot be compiled."""
     signatures = ufunc.__dict__.get("_declared_signatures")
@@ -279,11 +288,7 @@ def vectorize(ufunc, *args, out=None, where=True, casting="same_kind", order="K"
     overridden = _asked_others(ufunc, args, {**kwargs, **({} if out is None else {"out": out})})
     if overridden is not _NOTHING:
         return overridden
-    given, constants, positional = _place(ufunc, args, kwargs)
-    _no_more(ufunc, kwargs)
-    taken = _Arguments()
-    operands = [taken.take(value) for value in given.values()]
-    constants = {name: taken.take(value) for name, value in constants.items()}
+    taken, given, operands, constants, positional = _take(ufunc, args, kwargs)
     found = None if constants or len(operands) != ufunc.nin else _dtypes(ufunc, operands, dtype, signature or sig)
     arrays = _as_arrays(operands, found)
     outs = _outputs(ufunc, out, positional)
@@ -392,11 +397,7 @@ def guvectorize(ufunc, *args, out=None, casting="same_kind", order="K", dtype=No
     overridden = _asked_others(ufunc, args, {**kwargs, **({} if out is None else {"out": out})})
     if overridden is not _NOTHING:
         return overridden
-    given, constants, positional = _place(ufunc, args, kwargs)
-    _no_more(ufunc, kwargs)
-    taken = _Arguments()
-    operands = [taken.take(value) for value in given.values()]
-    constants = {name: taken.take(value) for name, value in constants.items()}
+    taken, given, operands, constants, positional = _take(ufunc, args, kwargs)
     found = None if constants else _dtypes(ufunc, operands, dtype, signature or sig)
     writable = _names(_options(ufunc).get("writable_args")) if not isinstance(_options(ufunc).get("writable_args"), int) else ()
     writable = {list(given)[w] if isinstance(w, int) else w for w in writable}

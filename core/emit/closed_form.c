@@ -131,12 +131,12 @@ is_small(const lw_emitter *e, lw_ref value, int64_t most)
 static bool
 is_counter(const lw_emitter *e, lw_ref slot)
 {
-    const lw_inst *insts = e->func->insts.data;
+    const lw_inst *insts = e->func->insts.data, *sum;
 
     for (uint32_t i = 1; i < e->func->insts.n; i++) {
-        const lw_inst *sum = &insts[insts[i].b];
         if (insts[i].op != LW_OP_SET || insts[i].a != slot || is_small(e, insts[i].b, 1 << 20))
             continue;
+        sum = &insts[insts[i].b];
         if (sum->op != LW_OP_ADD || insts[sum->a].op != LW_OP_GET || insts[sum->a].a != slot ||
             !is_small(e, sum->b, 1 << 10))
             return false;

@@ -103,17 +103,13 @@ lw_record_field_of(const lw_types *types, lw_type type, const char *name)
 lw_type
 lw_record_readonly(lw_types *types, lw_type type)
 {
-    const lw_type_row *found = lw_type_get(types, type);
-    lw_type_row row;
+    const lw_type_row *row = lw_type_get(types, type);
 
-    if (found == NULL || (found->kind != LW_TK_RECORD && found->kind != LW_TK_ARRAY))
-        return type;
-    row = *found;
-    if (row.kind == LW_TK_RECORD)
-        return lw_type_record(types, row.record, true);
-    type = lw_type_array(types, row.elements[0], row.ndim, row.layout, true, row.shape);
-    type = lw_type_array_owned(types, type, row.owned);
-    return lw_type_array_aligned(types, type, row.align ? row.align : UINT8_MAX);
+    if (row != NULL && row->kind == LW_TK_RECORD)
+        return lw_type_record(types, row->record, true);
+    if (row != NULL && row->kind == LW_TK_ARRAY)
+        return lw_type_array_readonly(types, type);
+    return type;
 }
 
 lw_type

@@ -286,6 +286,30 @@ lw_type_array_aligned(lw_types *types, lw_type array, uint32_t align)
 }
 
 lw_type
+lw_type_array_like(lw_types *types, lw_type array, uint32_t ndim, lw_layout layout,
+                   const int64_t *shape)
+{
+    lw_type_row row = *lw_type_get(types, array);
+
+    assert(row.kind == LW_TK_ARRAY && ndim <= LW_MAX_ARRAY_DIMS);
+    row.ndim = (uint8_t)ndim;
+    row.layout =
+        (uint8_t)(ndim == 0 || (ndim == 1 && layout == LW_LAYOUT_F) ? LW_LAYOUT_C : layout);
+    row.shape = shape;
+    return intern(types, &row);
+}
+
+lw_type
+lw_type_array_readonly(lw_types *types, lw_type array)
+{
+    lw_type_row row = *lw_type_get(types, array);
+
+    assert(row.kind == LW_TK_ARRAY);
+    row.readonly = true;
+    return intern(types, &row);
+}
+
+lw_type
 lw_type_array_owned(lw_types *types, lw_type array, bool owned)
 {
     lw_type_row row;

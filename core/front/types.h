@@ -42,7 +42,7 @@ typedef enum lw_type_kind {
                     constant, ndim extents and ndim strides in bytes (i64 each), outermost
                     first. C and F layouts have strides too, but lowering computes them from the
                     extents */
-    LW_TK_ELEMENTWISE, /* an array that is never made: what an operator or function gives for
+    LW_TK_ELEMENTWISE, /* an array that is not made yet: what an operator or function gives for
                           each element of its operands. elements[0]: type of an element, a
                           strong scalar; ndim. Only inference knows it, between the operands and
                           the store (core/front/infer/array_expression.c) */
@@ -121,6 +121,11 @@ lw_type lw_type_array(lw_types *types, lw_type element, uint32_t ndim, lw_layout
 lw_type lw_type_elementwise(lw_types *types, lw_dtype element, uint32_t ndim);
 /* The same array with another alignment of its elements (0: that of their type). */
 lw_type lw_type_array_aligned(lw_types *types, lw_type array, uint32_t align);
+/* An array over the same memory, of as many axes and this layout and constant shape (or NULL).
+ */
+lw_type lw_type_array_like(lw_types *types, lw_type array, uint32_t ndim, lw_layout layout,
+                           const int64_t *shape);
+lw_type lw_type_array_readonly(lw_types *types, lw_type array);
 /* The same array, or a view of it, whose memory is counted or not. */
 lw_type lw_type_array_owned(lw_types *types, lw_type array, bool owned);
 /* Whether it is such an array, or a tuple that has one. */

@@ -35,6 +35,21 @@ is_binary(const char *output)
 }
 
 PyObject *
+lw_text_names(const char *const *names, uint32_t n)
+{
+    PyObject *tuple = PyTuple_New((Py_ssize_t)n);
+
+    for (uint32_t i = 0; tuple != NULL && i < n; i++) {
+        PyObject *name = PyUnicode_InternFromString(names[i]);
+        if (name == NULL)
+            Py_CLEAR(tuple);
+        else
+            PyTuple_SET_ITEM(tuple, i, name);
+    }
+    return tuple;
+}
+
+PyObject *
 lw_form_take(lw_status status, const char *output, lw_bytes *bytes, lw_error *err)
 {
     const char *data = (const char *)bytes->data;

@@ -11,6 +11,8 @@
 
 /* A new str; NULL with MemoryError where the text has failed. Resets the text. */
 PyObject *lw_text_take(lw_text *text);
+/* A new tuple of these names, interned. */
+PyObject *lw_text_names(const char *const *names, uint32_t n);
 /* What lw_build_output made, as Python has it: bytes of a cubin, ltoir or object, else str.
  * Where it did not, NULL with err's exception. Resets bytes. */
 PyObject *lw_form_take(lw_status status, const char *output, lw_bytes *bytes, lw_error *err);

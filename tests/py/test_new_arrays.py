@@ -141,7 +141,30 @@ def views_live_on(x, out):
     out[4:] = y[4:]
 
 
-KERNELS = [expressions, loop, swap, reversed_view, owned_or_not, items, reduced, small, views_live_on]
+def ufuncs_with_outputs(x, out):
+    y = x + 1
+    np.add(y, x, out)
+    np.multiply(y, 2.0, y)
+    np.subtract(y[1:], y[:-1], y[:-1])
+    np.negative(y[::-1], y)
+    out += y
+
+
+def held_in_tuples(x, out):
+    pair = (x + 1, x * 2)
+    for i in range(3):
+        pair = (pair[1], pair[0] + i)
+    out[:] = pair[0] - pair[1]
+
+
+def assigned_in_its_loop(x, out):
+    y = x + 1
+    for v in y:
+        y = y + v
+    out[:] = y
+
+
+KERNELS = [ufuncs_with_outputs, held_in_tuples, assigned_in_its_loop, expressions, loop, swap, reversed_view, owned_or_not, items, reduced, small, views_live_on]
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -235,18 +235,6 @@ stays_dense(lw_infer_frame *f, const lw_index *index, uint32_t from, int step)
     return true;
 }
 
-/* An array of the same elements in the same memory. */
-static lw_type
-derived_type(lw_infer_frame *f, const lw_type_row *row, uint32_t ndim, lw_layout layout,
-             const int64_t *shape)
-{
-    lw_type type =
-        lw_type_array(lw_types_of(f), row->elements[0], ndim, layout, row->readonly, shape);
-
-    type = lw_type_array_owned(lw_types_of(f), type, row->owned);
-    return lw_type_array_aligned(lw_types_of(f), type, row->align);
-}
-
 static lw_type
 view_type(lw_infer_frame *f, lw_type array, const lw_index *index)
 {
@@ -263,7 +251,8 @@ view_type(lw_infer_frame *f, lw_type array, const lw_index *index)
         first++;
     for (uint32_t i = first; i < index->n; i++)
         known &= index->items[i].kind == LW_INDEX_ALL;
-    return derived_type(f, &row, index->n_kept, layout, known ? row.shape + first : NULL);
+    return lw_type_array_like(lw_types_of(f), array, index->n_kept, layout,
+                              known ? row.shape + first : NULL);
 }
 
 /* The type of an element as a value; a record is read-only if its array is. */
@@ -382,7 +371,7 @@ transposed(lw_infer_frame *f, lw_type type)
 
     if (row.ndim < 2)
         return type;
-    return derived_type(f, &row, row.ndim, layout, NULL);
+    return lw_type_array_like(lw_types_of(f), type, row.ndim, layout, NULL);
 }
 
 /* *found: whether the array has this attribute. */
@@ -452,8 +441,8 @@ lw_infer_array_items(lw_infer_frame *f, uint32_t node, lw_type array, lw_type *i
                            NULL, "a loop over a 0-dimensional array");
     *count = row.shape ? row.shape[0] : -1;
     *item = row.ndim == 1 ? element_type(f, &row)
-                          : derived_type(f, &row, row.ndim - 1u, layout,
-                                         row.shape ? row.shape + 1 : NULL);
+                          : lw_type_array_like(lw_types_of(f), array, row.ndim - 1u, layout,
+                                               row.shape ? row.shape + 1 : NULL);
     return LW_OK;
 }
 
@@ -717,16 +706,17 @@ fail:
 
 /* ---- arrays that may share memory ---- */
 
-/* Accepts numbers, and arrays in the shape of the output. */
+/* Accepts numbers, and arrays in the shape of the output, whose memory the operand holds. */
 static lw_type
 walked_type(lw_infer_frame *f, const lw_arg *arg, uint32_t ndim)
 {
-    const lw_type_row *array = lw_array_row(f, arg->value.type);
+    lw_types *types = lw_types_of(f);
+    lw_type type = arg->value.type;
 
-    if (array == NULL)
-        return arg->value.type;
-    const lw_type_row row = *array;
-    return derived_type(f, &row, ndim, LW_LAYOUT_ANY, NULL);
+    if (lw_array_row(f, type) == NULL)
+        return type;
+    type = lw_type_array_like(types, type, ndim, LW_LAYOUT_ANY, NULL);
+    return lw_type_array_owned(types, type, false);
 }
 
 lw_status

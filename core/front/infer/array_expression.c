@@ -1,10 +1,10 @@
 /* Array expressions, `out[i, :] = x[i, :] / x[i, :].sum()`: operators, comparisons and NumPy's
  * functions of whole arrays. They are typed as for one element of each operand, by the rules of
  * scalars, except that the result is a strong type as every array has, and that arithmetic of
- * two arrays of bool is NumPy's own and refused. No memory is made for a result: an array
- * expression may be an operand of another one, and ends in a store to an array that exists.
- * Until then its type is LW_TK_ELEMENTWISE; in the last walk the store gives the nodes the
- * types of elements. */
+ * two arrays of bool is NumPy's own and refused. An array
+ * expression may be an operand of another one; it ends in a store to an array that exists, for
+ * which no memory is made, or in a value, which is a new array. Until then its type is
+ * LW_TK_ELEMENTWISE; in the last walk what it ends in gives the nodes the types of elements. */
 #include "core/front/infer/infer_internal.h"
 
 #include <assert.h>

@@ -816,19 +816,30 @@ fail:
     return status;
 }
 
+/* The arguments of a method: the object, which is the value of this node, in front. */
+static lw_status
+put_in_front(lw_infer_frame *f, uint32_t of, lw_infer_value object, const arg_list *args,
+             arg_list *all)
+{
+    lw_status status;
+
+    assert(args->n == 0 || args->data != NULL);
+    LW_TRY(add_arg(f, all, (lw_arg){.node = of, .entry = of, .value = object}));
+    for (uint32_t i = 0; i < args->n; i++)
+        LW_TRY(add_arg(f, all, args->data[i]));
+fail:
+    return status;
+}
+
 /* In row.sum(), the row is the first argument. */
 static lw_status
 call_array_function(lw_infer_frame *f, uint32_t node, lw_infer_value object, uint32_t fn,
                     const arg_list *args, lw_infer_value *out)
 {
-    uint32_t row = lw_node_of(f, lw_node_of(f, node)->a)->a;
     arg_list all = {0};
     lw_status status;
 
-    LW_TRY(add_arg(f, &all, (lw_arg){.node = row, .entry = row, .value = object}));
-    assert(args->n == 0 || args->data != NULL);
-    for (uint32_t i = 0; i < args->n; i++)
-        LW_TRY(add_arg(f, &all, args->data[i]));
+    LW_TRY(put_in_front(f, lw_node_of(f, lw_node_of(f, node)->a)->a, object, args, &all));
     LW_TRY(call_function(f, node, fn, LW_T_BOTTOM, &all, out));
 fail:
     return status;
@@ -867,9 +878,7 @@ call_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char 
 
     if (lw_is_overloaded_method(f, name) && !is_own_method(f, object, name)) {
         bool found;
-        LW_TRY(add_arg(f, &all, (lw_arg){.node = of, .entry = of, .value = object}));
-        for (uint32_t i = 0; i < args->n; i++)
-            LW_TRY(add_arg(f, &all, args->data[i]));
+        LW_TRY(put_in_front(f, of, object, args, &all));
         LW_TRY(lw_infer_overloaded_method(f, node, name, all.data, all.n, &found, out));
         if (found)
             return LW_OK;
@@ -948,9 +957,7 @@ lw_infer_call(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         return LW_OK;
     if (lw_class_of(f, callee.type)) {
         arg_list all = {0};
-        LW_TRY(add_arg(f, &all, (lw_arg){.node = n->a, .entry = n->a, .value = callee}));
-        for (uint32_t i = 0; i < args.n; i++)
-            LW_TRY(add_arg(f, &all, args.data[i]));
+        LW_TRY(put_in_front(f, n->a, callee, &args, &all));
         LW_TRY(lw_infer_object_special(f, node, "__call__", all.data, all.n, &found, out));
         if (found)
             return LW_OK;

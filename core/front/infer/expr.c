@@ -44,6 +44,18 @@ lw_truth_of(lw_infer_frame *f, lw_infer_value x)
     return -1;
 }
 
+static const char *
+help_for_truth(lw_infer_frame *f, uint32_t node)
+{
+    const char *source = lw_describe_source(f, node);
+
+    if (lw_node_of(f, node)->kind == LW_NODE_NAME)
+        return lw_format_text(f, "test an element (`%s[i] > 0`), or `%s is None`", source,
+                              source);
+    return lw_format_text(f, "test an element in a loop, or write `np.any(%s)` or `np.all(%s)`",
+                          source, source);
+}
+
 static lw_status
 check_truth(lw_infer_frame *f, uint32_t node, lw_infer_value x, int truth)
 {
@@ -58,10 +70,7 @@ check_truth(lw_infer_frame *f, uint32_t node, lw_infer_value x, int truth)
         return lw_complain(f, lw_node_of(f, node)->loc, "E123",
                            lw_format_text(f, "truth value of an array: this is %s",
                                           lw_describe_type(f, x.type)),
-                           lw_format_text(f, "test an element (`%s[i] > 0`), or `%s is None`",
-                                          lw_describe_source(f, node),
-                                          lw_describe_source(f, node)),
-                           "an array has no truth value");
+                           help_for_truth(f, node), "an array has no truth value");
     return lw_complain(f, lw_node_of(f, node)->loc, "E104",
                        lw_format_text(f, "this is %s", lw_describe_value(f, x)), NULL,
                        "this has no truth value in compiled code");

@@ -291,7 +291,7 @@ void lw_note_arithmetic(lw_infer_frame *f, uint32_t node, lw_type type);
 /* ---- expr.c ---- */
 lw_status lw_infer_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
 /* The same where an array expression may stand: operands of operators and of NumPy's functions,
- * and what is stored into an array. Everywhere else its value is E160. */
+ * and what is stored into an array. Everywhere else its value is a new array. */
 lw_status lw_infer_operand_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
 /* A condition, of which only the truth is needed. *when_true and *when_false are taken from the
  * pool (NULL: not wanted); `now` holds the state after either answer. */

@@ -144,23 +144,16 @@ fail:
 lw_status
 lw_infer_shaped(lw_infer_frame *f, lw_name_id name, const lw_arg *args, lw_infer_value *out)
 {
-    const lw_type_row *found = lw_array_row(f, args[0].value.type);
-    lw_type_row row;
     uint32_t ndim;
 
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     if (args[0].value.type == LW_T_BOTTOM || args[1].value.type == LW_T_BOTTOM)
         return LW_OK;
-    if (found == NULL)
+    if (lw_array_row(f, args[0].value.type) == NULL)
         return lw_complain_argument(f, name, &args[0], "an array", NULL);
     if (!count_axes(f, args[1].value.type, &ndim))
         return lw_complain_argument(f, name, &args[1], "a shape: an int, or a tuple of ints",
                                     NULL);
-    row = *found;
-    out->type =
-        lw_type_array(lw_types_of(f), row.elements[0], ndim, LW_LAYOUT_C, row.readonly, NULL);
-    out->type = lw_type_array_owned(lw_types_of(f), out->type, row.owned);
-    out->type =
-        lw_type_array_aligned(lw_types_of(f), out->type, row.align ? row.align : UINT8_MAX);
+    out->type = lw_type_array_like(lw_types_of(f), args[0].value.type, ndim, LW_LAYOUT_C, NULL);
     return LW_OK;
 }

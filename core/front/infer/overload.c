@@ -4,6 +4,7 @@
  * answer. */
 #include "core/front/infer/infer_internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 static lw_overload_ask answered_by; /* set once, when the module is loaded */
@@ -237,8 +238,8 @@ lw_infer_overloaded_method(lw_infer_frame *f, uint32_t node, const char *name,
 {
     lw_overload_question question = {.kind = LW_OVERLOAD_METHOD, .name = name, .n = n};
 
-    *found = is_overloaded(f->run->tree, name, false);
-    return *found ? resolve(f, node, question, args, found, out) : LW_OK;
+    assert(lw_is_overloaded_method(f, name)); /* the caller has asked */
+    return resolve(f, node, question, args, found, out);
 }
 
 bool

@@ -1,8 +1,8 @@
-/* Array expressions that are stored, `out[i, :] = x[i, :] / x[i, :].sum()` and `a += b`: one
- * loop over the elements of the target, in which the expression is evaluated as for scalars.
- * Its leaves, the parts that are not elementwise themselves, are evaluated once before the
- * loop, in Python's order; inside the loop a leaf that is an array stands for one of its
- * elements (lw_lower_frame.leaves). No memory is needed.
+/* Array expressions that are stored, `out[i, :] = x[i, :] / x[i, :].sum()` and `a += b`, or are
+ * values, `y = a + b`, which are stored in a new array: one loop over the elements of the
+ * target, in which the expression is evaluated as for scalars. Its leaves, the parts that are
+ * not elementwise themselves, are evaluated once before the loop, in Python's order; inside the
+ * loop a leaf that is an array stands for one of its elements (lw_lower_frame.leaves).
  *
  * Where the target may share memory with an array that is read, a run-time test chooses the
  * order of overlap.h, so that the result is NumPy's: as if everything were read before anything
@@ -371,7 +371,7 @@ lw_lower_array_store(lw_lower_frame *f, uint32_t target, uint32_t node)
     store_array(f, s);
 }
 
-/* The extents of what the arrays broadcast to, and the type of their array. */
+/* The extents of what the arrays broadcast to. */
 static void
 broadcast(lw_lower_frame *f, const array_store *s, uint32_t ndim, lw_ref *extents)
 {

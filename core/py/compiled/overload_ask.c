@@ -7,6 +7,7 @@
 #include "core/front/overload.h"
 #include "core/front/read/python.h"
 #include "core/front/read/services.h"
+#include "core/py/text_py.h"
 #include "core/py/types/type_object.h"
 
 /* ---- types as Python's objects ---- */
@@ -30,22 +31,6 @@ types_of_items(const lw_typed *typed, const lw_type_row *row)
     return items;
 }
 
-static PyObject *
-names_of(const lw_type_row *row)
-{
-    PyObject *names = PyTuple_New(row->names ? row->n : 0);
-
-    for (uint32_t i = 0; names != NULL && row->names != NULL && i < row->n; i++) {
-        PyObject *name = PyUnicode_FromString(row->names[i]);
-
-        if (name == NULL)
-            Py_CLEAR(names);
-        else
-            PyTuple_SET_ITEM(names, i, name);
-    }
-    return names;
-}
-
 /* Calls a function of lanewise/extending.py; steals arguments. */
 static PyObject *
 call(const char *name, PyObject *arguments)
@@ -64,7 +49,7 @@ type_of_object(const lw_typed *typed, const lw_type_row *row)
 {
     PyObject *class = lw_read_class_of(typed->tree, row->user_class);
     PyObject *items = class ? types_of_items(typed, row) : NULL;
-    PyObject *names = items ? names_of(row) : NULL;
+    PyObject *names = items ? lw_text_names(row->names, row->names ? row->n : 0) : NULL;
 
     if (names == NULL) {
         Py_XDECREF(items);

@@ -6,6 +6,7 @@
 #include "core/py/array/convert.h"
 #include "core/py/record_intern.h"
 #include "core/py/state.h"
+#include "core/py/text_py.h"
 #include "core/py/types/type_cast.h"
 #include "core/py/types/type_signature.h"
 
@@ -367,20 +368,11 @@ static PyObject *
 type_get_fields(PyObject *self, void *closure)
 {
     const lw_sig_type *type = &((type_object *)self)->type;
-    PyObject *names;
 
     (void)closure;
     if (type->class_name == NULL)
         Py_RETURN_NONE;
-    names = PyTuple_New((Py_ssize_t)type->n);
-    for (uint32_t i = 0; names != NULL && i < type->n; i++) {
-        PyObject *name = PyUnicode_FromString(type->names[i]);
-        if (name == NULL)
-            Py_CLEAR(names);
-        else
-            PyTuple_SET_ITEM(names, i, name);
-    }
-    return names;
+    return lw_text_names(type->names, type->n);
 }
 
 static PyObject *
