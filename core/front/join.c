@@ -132,6 +132,67 @@ classes_join(const lw_class *x, const lw_class *y)
                       (y == NULL || (y->is_tuple && !y->has_special)));
 }
 
+/* Whether these are objects of one class that have different fields. */
+static bool
+differ_in_fields(const lw_types *types, const lw_type *set, uint32_t n)
+{
+    const lw_type_row *first = lw_type_get(types, set[0]);
+    bool differ = false;
+
+    if (first->kind != LW_TK_TUPLE || !first->user_class || first->user_class->is_namedtuple)
+        return false;
+    for (uint32_t i = 1; i < n; i++) {
+        const lw_type_row *row = lw_type_get(types, set[i]);
+        if (row->user_class != first->user_class)
+            return false;
+        differ |= !same_names(row, first);
+    }
+    return differ;
+}
+
+static lw_type
+field_type(const lw_types *types, lw_type object, const char *name)
+{
+    const lw_type_row *row = lw_type_get(types, object);
+
+    for (uint32_t i = 0; i < row->n; i++)
+        if (strcmp(row->names[i], name) == 0)
+            return row->elements[i];
+    return LW_T_BOTTOM;
+}
+
+static lw_type join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
+                             const char **problem);
+
+/* The fields that all of them have. */
+static lw_type
+join_common_fields(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
+                   const char **problem)
+{
+    const lw_type_row first = *lw_type_get(types, set[0]);
+    lw_type *objects = lw_arena_take(types->arena, n * sizeof *objects);
+    lw_type *elements = lw_arena_take(types->arena, (first.n + 1) * sizeof *elements);
+    const char **names = lw_arena_take(types->arena, (first.n + 1) * sizeof *names);
+    uint32_t n_common = 0;
+
+    if (objects == NULL || elements == NULL || names == NULL)
+        return LW_T_BOTTOM;
+    for (uint32_t k = 0; k < first.n; k++) {
+        bool common = true;
+        for (uint32_t i = 1; i < n && common; i++)
+            common = field_type(types, set[i], first.names[k]) != LW_T_BOTTOM;
+        if (common)
+            names[n_common++] = first.names[k];
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t k = 0; k < n_common; k++)
+            elements[k] = field_type(types, set[i], names[k]);
+        objects[i] = lw_type_tuple_of_class(
+            types, lw_type_tuple(types, elements, n_common, names), first.user_class);
+    }
+    return join_elements(types, typing, objects, n, problem);
+}
+
 /* Joins tuples element by element; the sets are built in scratch memory of the arena. */
 static lw_type
 join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
@@ -147,6 +208,8 @@ join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
 
     if (elements == NULL || column == NULL)
         return LW_T_BOTTOM;
+    if (differ_in_fields(types, set, n))
+        return join_common_fields(types, typing, set, n, problem);
     for (uint32_t i = 0; i < n; i++) {
         const lw_type_row *row = lw_type_get(types, set[i]);
         if (row->n != first.n || row->fn != first.fn ||

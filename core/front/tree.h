@@ -63,7 +63,11 @@ typedef enum lw_pyop {
 extern const char *const lw_pyop_text[LW_N_PYOPS]; /* "+", "not in", … (core/front/tree.c) */
 extern const char *const lw_node_text[LW_N_NODE_KINDS];
 
-enum { LW_NODE_STORE = 1 }; /* lw_node.flags: an assignment target */
+/* lw_node.flags */
+enum {
+    LW_NODE_STORE = 1,  /* an assignment target */
+    LW_NODE_FORCED = 2, /* ATTRIBUTE: assigned whether the class is frozen or not */
+};
 
 typedef struct lw_node {
     uint16_t kind;
@@ -78,7 +82,8 @@ typedef struct lw_loc {
     uint32_t col, end_col;   /* UTF-8 bytes from 0, end exclusive */
 } lw_loc;
 
-/* A class of the user's. In compiled code an object of it is the tuple of its fields. */
+/* A class of the user's. In compiled code an object of it is the tuple of its fields. An object
+ * begins without any, and `__init__` assigns them. */
 typedef enum lw_class_member_kind {
     LW_MEMBER_METHOD,
     LW_MEMBER_PROPERTY,
@@ -89,7 +94,9 @@ typedef enum lw_class_member_kind {
 typedef struct lw_class_member {
     const char *name;
     lw_class_member_kind kind;
-    uint32_t index; /* into tree->fns; CONSTANT: into tree->constants */
+    uint32_t index;  /* into tree->fns; CONSTANT: into tree->constants */
+    uint32_t setter; /* PROPERTY: fn of its setter, or 0 */
+    uint32_t owner;  /* which class of the order of resolution has it: index in lw_class.mro */
 } lw_class_member;
 
 typedef struct lw_class {
@@ -103,13 +110,18 @@ typedef struct lw_class {
     bool has_special;    /* it has a method or constant of the name `__…` */
     bool compares_equal; /* == and != compare the fields, as dataclasses generate it */
     bool is_ordered;     /* so do <, <=, > and >= */
+    bool is_frozen;      /* a dataclass whose fields are not assigned again */
+    const char *const *order; /* n_order names: fields of all objects are in this order, … */
+    uint32_t n_order;
+    const char *const *slots; /* … and, unless NULL, objects can have no others than these */
+    uint32_t n_slots;
     const char *const *registered; /* n_registered names of fields whose types are fixed, … */
     const uint32_t *types;         /* … and these types: LW_K_DTYPE constants */
     uint32_t n_registered;
     const char **compared; /* n_compared names: which fields these are */
     uint32_t n_compared;
-    uint32_t make; /* fn that makes an object from the arguments; 0: a namedtuple */
-    uint32_t n_members;
+    uint32_t n_members; /* in the order of resolution: of several of one name the first counts,
+                           and `super()` finds the others */
     const lw_class_member *members;
 } lw_class;
 

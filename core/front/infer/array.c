@@ -499,14 +499,6 @@ infer_target(lw_infer_frame *f, uint32_t target, lw_type *out)
         f->nodes[target].type = *out;
         return LW_OK;
     }
-    if (n->kind == LW_NODE_ATTRIBUTE && lw_class_of(f, array.type))
-        return lw_complain(
-            f, n->loc, "E165",
-            lw_format_text(f, "the object is %s", lw_describe_type(f, array.type)),
-            "make a new object: in compiled code an object is its fields, and another name for "
-            "it would not see the change",
-            "a field of `%s` is assigned outside of `__init__`",
-            lw_class_of(f, array.type)->name);
     if (n->kind == LW_NODE_ATTRIBUTE)
         return lw_complain(
             f, n->loc, "E162",
@@ -600,13 +592,35 @@ check_store(lw_infer_frame *f, lw_type to, uint32_t source, lw_infer_value value
     return lw_check_value(f, source, from, (lw_dtype)element, "array");
 }
 
+/* *object: what the ATTRIBUTE belongs to, if that is an object of a class; else BOTTOM. */
+static lw_status
+infer_object_of(lw_infer_frame *f, uint32_t target, lw_infer_value *object)
+{
+    const lw_node *n = lw_node_of(f, target);
+    lw_status status;
+
+    *object = (lw_infer_value){LW_T_BOTTOM, 0};
+    if (n->kind != LW_NODE_ATTRIBUTE || f->notes == NULL)
+        return LW_OK;
+    LW_TRY(lw_infer_borrowed(f, n->a, object));
+    if (!lw_class_of(f, object->type))
+        object->type = LW_T_BOTTOM;
+fail:
+    return status;
+}
+
 lw_status
 lw_infer_store(lw_infer_frame *f, uint32_t target, lw_infer_value value)
 {
     uint32_t source = f->source ? f->source : target;
+    lw_infer_value object;
     bool is_masked;
     lw_type type;
     lw_status status;
+
+    LW_TRY(infer_object_of(f, target, &object));
+    if (object.type != LW_T_BOTTOM)
+        return lw_infer_object_store(f, target, object, value);
 
     LW_TRY(lw_infer_mask(f, target, &type, &is_masked));
     if (is_masked) {
@@ -675,6 +689,9 @@ lw_infer_augmented_store(lw_infer_frame *f, uint32_t node)
     bool is_masked;
     lw_status status;
 
+    LW_TRY(infer_object_of(f, n->a, &x));
+    if (x.type != LW_T_BOTTOM)
+        return lw_infer_augmented_field(f, node, x);
     LW_TRY(lw_infer_mask(f, n->a, &x.type, &is_masked));
     if (is_masked)
         return infer_augmented_mask(f, node, x.type);

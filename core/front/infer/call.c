@@ -59,6 +59,22 @@ fail:
     return status;
 }
 
+/* What the arguments have read is held until all of them are evaluated. */
+static lw_status
+hold_arg(lw_infer_frame *f, uint32_t node, arg_list *held)
+{
+    uint32_t root = lw_hold(f, node);
+
+    return root ? add_arg(f, held, (lw_arg){.node = root}) : LW_OK;
+}
+
+static void
+unhold_args(lw_infer_frame *f, const arg_list *held)
+{
+    for (uint32_t i = 0; i < held->n; i++)
+        lw_unhold(f, held->data[i].node);
+}
+
 /* Arguments of print may be f-strings, those of NumPy's functions array expressions. */
 typedef enum args_kind { ARGS_PLAIN, ARGS_SHOWN, ARGS_ELEMENTWISE } args_kind;
 
@@ -67,6 +83,7 @@ static lw_status
 infer_args(lw_infer_frame *f, const lw_node *call, args_kind kind, arg_list *args,
            bool *unknown)
 {
+    arg_list held = {0};
     lw_status status = LW_OK;
 
     for (uint32_t i = 0; i < call->c; i++) {
@@ -87,13 +104,15 @@ infer_args(lw_infer_frame *f, const lw_node *call, args_kind kind, arg_list *arg
         if (kind == ARGS_SHOWN && lw_node_of(f, arg.node)->kind == LW_NODE_JOINED)
             LW_TRY(lw_infer_joined(f, arg.node, &arg.value));
         else if (kind == ARGS_ELEMENTWISE)
-            LW_TRY(lw_infer_operand_expr(f, arg.node, &arg.value));
-        else
+            LW_TRY(lw_infer_borrowed(f, arg.node, &arg.value));
+        else if ((f->borrowed = true))
             LW_TRY(lw_infer_expr(f, arg.node, &arg.value));
         *unknown |= arg.value.type == LW_T_BOTTOM;
         LW_TRY(add_arg(f, args, arg));
+        LW_TRY(hold_arg(f, arg.node, &held));
     }
 fail:
+    unhold_args(f, &held);
     return status;
 }
 
@@ -102,6 +121,7 @@ fail:
 typedef struct env_stack {
     const struct env_stack *outer;
     uint32_t fn;
+    bool is_value; /* it is passed on, and not called */
 } env_stack;
 
 static lw_status function_env(lw_infer_frame *f, uint32_t loc, uint32_t fn,
@@ -121,12 +141,15 @@ static lw_status
 capture(lw_infer_frame *f, uint32_t loc, const lw_fn_capture *row, const env_stack *outer,
         lw_infer_value *value, uint32_t *entry)
 {
+    bool passed_on = outer && outer->is_value;
     assert(row->parent_var < f->fn->vars.n);
     uint32_t def;
     lw_status status;
 
     *entry = 0;
     LW_TRY(lw_use(f, row->parent_var, loc, value, &def));
+    if (passed_on && lw_holds_objects(f, value->type)) /* what it captures is read now */
+        lw_lose(f, row->parent_var, LW_LOST_OUTER | LW_LOST_INNER, loc);
     if (value->constant) {
         *entry = LW_ARG_CONSTANT | value->constant;
     } else if (is_own_function(f, value->type)) {
@@ -141,8 +164,8 @@ fail:
 
 /* Append an entry to typed->lists; definitions among the entries are replaced by webs at the
  * end. */
-static lw_status
-list_entry(lw_infer_frame *f, uint32_t entry)
+lw_status
+lw_list_entry(lw_infer_frame *f, uint32_t entry)
 {
     uint32_t *fixup;
 
@@ -167,7 +190,7 @@ pack_entries(lw_infer_frame *f, const uint32_t *entries, uint32_t n, uint32_t *o
     if (!lw_list_add(f, n))
         return lw_out_of_memory(f);
     for (uint32_t i = 0; i < n; i++)
-        LW_TRY(list_entry(f, entries[i]));
+        LW_TRY(lw_list_entry(f, entries[i]));
 fail:
     return status;
 }
@@ -194,7 +217,7 @@ function_env(lw_infer_frame *f, uint32_t loc, uint32_t fn, const env_stack *oute
     uint32_t n = f->run->tree->fns.data[fn].captures.n;
     lw_type *types = lw_arena_take(f->run->arena, (n + 1) * sizeof *types);
     uint32_t *entries = lw_arena_take(f->run->arena, (n + 1) * sizeof *entries);
-    env_stack here = {outer, fn};
+    env_stack here = {outer, fn, true};
     lw_status status = LW_OK;
 
     if (types == NULL || entries == NULL)
@@ -225,6 +248,8 @@ fail:
 typedef struct binding {
     lw_infer_frame *f;
     uint32_t node, fn, n; /* n: the number of parameters and captures */
+    const char *name;     /* what is called, for messages */
+    bool makes;           /* parameter 0 is a new object, which is the value of the call */
     const lw_fn *row;
     lw_infer_value *values;
     uint32_t *entries;
@@ -242,6 +267,8 @@ key_of(lw_infer_frame *f, lw_infer_value value)
         constant && (constant->kind == LW_K_NONE || lw_constant_int_value(constant, &i) ||
                      lw_constant_is_static(f, value.constant));
 
+    if (constant && constant->kind == LW_K_TUPLE && constant->user_class && constant->n == 0)
+        return value; /* an object without fields yet, or ever */
     if (!keep || (!lw_weak_mode(f) && value.type != LW_DT_b1 && value.type != LW_T_NONE &&
                   !lw_constant_is_static(f, value.constant)))
         value.constant = 0;
@@ -315,9 +342,10 @@ bind_positional(binding *b, const lw_arg *args, uint32_t n)
     if (n > n_positional && !has_vararg)
         return lw_complain(f, lw_node_of(f, b->node)->loc, "E153",
                            lw_format_text(f, "`%s` takes %u positional argument%s, %u given",
-                                          b->row->name, n_positional,
-                                          n_positional == 1 ? "" : "s", n),
-                           NULL, "too many arguments for `%s`", b->row->name);
+                                          b->name, n_positional - b->makes,
+                                          n_positional - b->makes == 1 ? "" : "s",
+                                          n - b->makes),
+                           NULL, "too many arguments for `%s`", b->name);
     for (uint32_t i = 0; i < n && i < n_positional; i++)
         LW_TRY(set_param(b, first + i, &args[i]));
     if (has_vararg)
@@ -339,12 +367,12 @@ bind_keyword(binding *b, const lw_arg *arg)
         if (b->given[i])
             return lw_complain(b->f, loc, "E153",
                                lw_format_text(b->f, "`%s` is given twice", arg->keyword), NULL,
-                               "`%s` got two values for one parameter", b->row->name);
+                               "`%s` got two values for one parameter", b->name);
         return set_param(b, i, arg);
     }
     return lw_complain(b->f, loc, "E153",
                        lw_format_text(b->f, "no parameter `%s`", arg->keyword), NULL,
-                       "`%s` has no such parameter", b->row->name);
+                       "`%s` has no such parameter", b->name);
 }
 
 static lw_status
@@ -358,7 +386,7 @@ bind_rest(binding *b)
         if (param->default_constant == 0)
             return lw_complain(b->f, lw_node_of(b->f, b->node)->loc, "E153",
                                lw_format_text(b->f, "`%s` is missing", param->name), NULL,
-                               "`%s` needs an argument for `%s`", b->row->name, param->name);
+                               "`%s` needs an argument for `%s`", b->name, param->name);
         b->values[i] = key_of(b->f, lw_constant_value(b->f, param->default_constant));
     }
     return LW_OK;
@@ -398,7 +426,7 @@ bind_captures(binding *b, uint32_t callee_node, lw_type function)
 
     for (uint32_t i = 0; i < n; i++) {
         lw_infer_value *value = &b->values[at + i];
-        env_stack here = {NULL, b->fn};
+        env_stack here = {NULL, b->fn, false};
 
         if (b->row->parent == f->fn_index) {
             LW_TRY(capture(f, lw_node_of(f, b->node)->loc, &b->row->captures.data[i], &here,
@@ -443,6 +471,34 @@ is_users_fault(lw_status status)
     return status != LW_ERR_OUT_OF_MEMORY && status != LW_ERR_INTERNAL;
 }
 
+/* The value of a call, of which arguments and effects are dropped where it is a constant. */
+static lw_status
+value_of_call(binding *b, const lw_memo *row, const lw_instance *instance, lw_infer_value *out)
+{
+    lw_infer_frame *f = b->f;
+    lw_infer_value result = row->result;
+    bool pure = !instance->can_raise && !instance->allocates && !instance->prints;
+    bool changes = instance->n_changed > 0;
+
+    out->type = instance->result;
+    if (b->makes) {
+        if (instance->result != LW_T_NONE)
+            return lw_complain(f, lw_node_of(f, b->node)->loc, "E165", NULL, NULL,
+                               "`__init__` of `%s` returns a value", b->name);
+        result = changes && instance->changed[0] == 0 ? row->ownership.values[0] : b->values[0];
+        out->type = result.type;
+        changes = instance->n_changed > 1;
+    }
+    for (uint32_t i = 0; i < b->n; i++)
+        pure = pure && (b->values[i].constant || b->entries[i] == 0);
+    if (result.constant && ((out->type == LW_T_STATIC && !changes) || (pure && !changes)))
+        *out = result;
+    else if (out->type == LW_T_STATIC)
+        return lw_complain(f, lw_node_of(f, b->node)->loc, "E104", NULL, NULL,
+                           "which constant `%s` returns is known only at run time", b->name);
+    return LW_OK;
+}
+
 static lw_status
 finish_call(binding *b, uint32_t memo, lw_infer_value *out)
 {
@@ -451,23 +507,23 @@ finish_call(binding *b, uint32_t memo, lw_infer_value *out)
     lw_typed_node *typed = &f->nodes[b->node];
     const lw_memo *row = &f->run->memos.data[memo];
     const lw_instance *instance = &f->run->typed->instances.data[row->instance];
-    bool all_constant = true;
+    uint32_t *written = lw_arena_take(f->run->arena, (instance->n_changed + 1) * sizeof *written);
+    lw_call_site site = {.node = b->node,
+                         .n = b->n,
+                         .entries = b->entries,
+                         .memo = row,
+                         .instance = instance,
+                         .name = b->name,
+                         .makes = b->makes};
     lw_status status = LW_OK;
 
+    if (written == NULL)
+        return lw_out_of_memory(f);
     f->can_raise |= instance->can_raise;
     f->allocates |= instance->allocates;
     f->prints |= instance->prints;
-    out->type = instance->result;
-    for (uint32_t i = 0; i < b->n; i++)
-        all_constant = all_constant && (b->values[i].constant || b->entries[i] == 0);
-    if (row->result.constant &&
-        (out->type == LW_T_STATIC ||
-         (all_constant && !instance->can_raise && !instance->allocates && !instance->prints)))
-        *out = row->result;
-    else if (out->type == LW_T_STATIC)
-        LW_TRY(lw_complain(f, lw_node_of(f, b->node)->loc, "E104", NULL, NULL,
-                           "which constant `%s` returns is known only at run time",
-                           b->row->name));
+    LW_TRY(lw_infer_settled(f, &site, written));
+    LW_TRY(value_of_call(b, row, instance, out));
     if (!f->report)
         return LW_OK;
     typed->call = LW_CALL_INSTANCE;
@@ -475,7 +531,9 @@ finish_call(binding *b, uint32_t memo, lw_infer_value *out)
     typed->n_args = b->n;
     typed->args = f->run->typed->lists.n;
     for (uint32_t i = 0; i < b->n; i++)
-        LW_TRY(list_entry(f, b->entries[i]));
+        LW_TRY(lw_list_entry(f, b->entries[i]));
+    for (uint32_t i = 0; i < instance->n_changed; i++)
+        LW_TRY(lw_list_entry(f, written[i]));
 fail:
     return status;
 }
@@ -535,14 +593,17 @@ complain_of_callee(lw_infer_frame *f, uint32_t node, const lw_fn *callee)
 }
 
 static lw_status
-call_function(lw_infer_frame *f, uint32_t node, uint32_t fn, lw_type function,
-              const arg_list *args, lw_infer_value *out)
+call_as(lw_infer_frame *f, binding b, lw_type function, const arg_list *args,
+        lw_infer_value *out)
 {
-    const lw_fn *row = &f->run->tree->fns.data[fn];
-    binding b = {.f = f, .node = node, .fn = fn, .row = row};
+    const lw_fn *row = &f->run->tree->fns.data[b.fn];
+    uint32_t node = b.node;
     lw_arena *arena = f->run->arena;
     lw_status status;
 
+    b.f = f;
+    b.row = row;
+    b.name = b.name ? b.name : row->name;
     if (row->problem)
         return complain_of_callee(f, node, row);
     if (row->implements && !lw_takes_arrays(f, row, args->data, args->n, &status))
@@ -561,6 +622,48 @@ call_function(lw_infer_frame *f, uint32_t node, uint32_t fn, lw_type function,
     LW_TRY(bind(&b, args));
     LW_TRY(bind_captures(&b, lw_node_of(f, node)->a, function));
     LW_TRY(instantiate(&b, out));
+fail:
+    return status;
+}
+
+static lw_status
+call_function(lw_infer_frame *f, uint32_t node, uint32_t fn, lw_type function,
+              const arg_list *args, lw_infer_value *out)
+{
+    return call_as(f, (binding){.node = node, .fn = fn}, function, args, out);
+}
+
+/* C(...): `__init__` assigns the fields of a new object. */
+static lw_status
+construct(lw_infer_frame *f, uint32_t node, const lw_class *class, const arg_list *args,
+          lw_infer_value *out)
+{
+    const lw_class_member *init = lw_member_of(class, "__init__");
+    lw_infer_value object = lw_new_object(f, class, f->notes[node].constant);
+    arg_list all = {0};
+    lw_status status;
+
+    if (class->is_namedtuple)
+        return lw_complain(f, lw_node_of(f, lw_node_of(f, node)->a)->loc, "E152", NULL,
+                           "call the class by its own name",
+                           "this cannot be called from compiled code");
+    f->notes[node].constant = object.constant;
+    f->notes[node].fresh = 2;
+    if (init == NULL && args->n != 0)
+        return lw_complain(f, lw_node_of(f, node)->loc, "E153",
+                           lw_format_text(f, "%u given", args->n), NULL,
+                           "`%s` takes no arguments", class->name);
+    *out = object;
+    if (init == NULL)
+        return LW_OK;
+    *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    LW_TRY(add_arg(f, &all,
+                   (lw_arg){.entry = LW_ARG_CONSTANT | object.constant, .value = object}));
+    for (uint32_t i = 0; i < args->n; i++)
+        LW_TRY(add_arg(f, &all, args->data[i]));
+    LW_TRY(call_as(
+        f, (binding){.node = node, .fn = init->index, .name = class->name, .makes = true},
+        LW_T_BOTTOM, &all, out));
 fail:
     return status;
 }
@@ -794,11 +897,7 @@ call_constant(lw_infer_frame *f, uint32_t node, uint32_t number, const arg_list 
                 return LW_OK;
         }
         return lw_infer_pytype(f, node, (uint32_t)constant->u, args->data, args->n, out);
-    case LW_K_CLASS:
-        if (constant->user_class->make == 0)
-            return lw_complain(f, loc, "E152", NULL, "call the class by its own name",
-                               "this cannot be called from compiled code");
-        return call_function(f, node, constant->user_class->make, LW_T_BOTTOM, args, out);
+    case LW_K_CLASS: return construct(f, node, constant->user_class, args, out);
     case LW_K_OBJECT:
         return lw_complain(
             f, loc, "E152",
@@ -897,6 +996,40 @@ fail:
     return status;
 }
 
+/* super().name(...): the method of the class that follows in the order of resolution. */
+static lw_status
+call_super(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+{
+    const lw_node *callee = lw_node_of(f, lw_node_of(f, node)->a);
+    uint32_t of = lw_node_of(f, callee->a)->a, held;
+    const char *name = lw_constant_text(f, callee->b);
+    const lw_class_member *member;
+    arg_list args = {0}, all = {0};
+    lw_infer_value object;
+    bool unknown = false, is_default;
+    lw_status status;
+
+    LW_TRY(lw_infer_borrowed(f, of, &object));
+    held = lw_hold(f, of);
+    status = infer_args(f, lw_node_of(f, node), ARGS_PLAIN, &args, &unknown);
+    lw_unhold(f, held);
+    LW_TRY(status);
+    if (object.type == LW_T_BOTTOM || unknown)
+        return LW_OK;
+    LW_TRY(lw_infer_super_member(f, callee->a, object, name, &member, &is_default));
+    if (member == NULL) {
+        if (is_default && args.n == 0) /* object.__init__ */
+            *out = (lw_infer_value){LW_T_NONE, 0};
+        return LW_OK;
+    }
+    if (member->kind == LW_MEMBER_STATIC)
+        return call_function(f, node, member->index, LW_T_BOTTOM, &args, out);
+    LW_TRY(put_in_front(f, of, object, &args, &all));
+    LW_TRY(call_function(f, node, member->index, LW_T_BOTTOM, &all, out));
+fail:
+    return status;
+}
+
 /* *is_method: whether this is `x.name(...)` where x is neither tuple nor dtype; then *out is
  * its value. */
 static lw_status
@@ -907,16 +1040,25 @@ try_method(lw_infer_frame *f, uint32_t node, bool *is_method, lw_infer_value *ou
     bool unknown = false;
     lw_infer_value object;
     lw_status status;
+    uint32_t held;
 
     *is_method = false;
     if (callee->kind != LW_NODE_ATTRIBUTE)
         return LW_OK;
+    if (lw_node_of(f, callee->a)->kind == LW_NODE_SUPER) {
+        *is_method = true;
+        return call_super(f, node, out);
+    }
+    f->borrowed = true;
     LW_TRY(lw_infer_expr(f, callee->a, &object));
     if (is_called_field(f, object, lw_constant_text(f, callee->b)) ||
         (object.constant && lw_constant_of(f, object.constant)->kind == LW_K_DTYPE))
         return LW_OK;
     *is_method = true;
-    LW_TRY(infer_args(f, lw_node_of(f, node), ARGS_PLAIN, &args, &unknown));
+    held = lw_hold(f, callee->a);
+    status = infer_args(f, lw_node_of(f, node), ARGS_PLAIN, &args, &unknown);
+    lw_unhold(f, held);
+    LW_TRY(status);
     if (object.type != LW_T_BOTTOM && !unknown)
         LW_TRY(call_method(f, node, object, lw_constant_text(f, callee->b), &args, out));
 fail:
@@ -944,12 +1086,17 @@ lw_infer_call(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     const lw_type_row *row;
     lw_status status;
     bool unknown = false, is_method, found;
+    uint32_t held;
 
     LW_TRY(try_method(f, node, &is_method, out));
     if (is_method)
         return LW_OK;
+    f->borrowed = true;
     LW_TRY(lw_infer_expr(f, n->a, &callee));
-    LW_TRY(infer_args(f, n, args_kind_of(f, callee), &args, &unknown));
+    held = lw_hold(f, n->a);
+    status = infer_args(f, n, args_kind_of(f, callee), &args, &unknown);
+    lw_unhold(f, held);
+    LW_TRY(status);
     if (unknown || callee.type == LW_T_BOTTOM)
         return LW_OK;
     LW_TRY(lw_infer_overloaded_call(f, node, callee.constant, args.data, args.n, &found, out));

@@ -92,8 +92,12 @@ infer_link(lw_infer_frame *f, uint32_t link, uint32_t left_node, lw_infer_value 
 {
     const lw_node *n = lw_node_of(f, link);
     lw_status status;
+    uint32_t held;
 
-    LW_TRY(lw_infer_operand_expr(f, n->a, right));
+    held = lw_hold(f, left_node);
+    status = lw_infer_borrowed(f, n->a, right);
+    lw_unhold(f, held);
+    LW_TRY(status);
     LW_TRY(lw_infer_compare(f, link, (lw_pyop)n->op, (lw_infer_operand){left_node, left},
                             (lw_infer_operand){n->a, *right}, truth));
     f->nodes[link].type = LW_DT_b1;
@@ -124,13 +128,17 @@ infer_object_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value left, b
     lw_arg x = {.node = n->a, .entry = n->a, .value = left};
     lw_arg y = {.node = link->a, .entry = link->a};
     lw_status status;
+    uint32_t held;
 
     *found = false;
     if (n->c != 1 ||
         (link->op != LW_PY_IS && link->op != LW_PY_IS_NOT && link->op < LW_PY_EQ) ||
         link->op > LW_PY_IS_NOT)
         return LW_OK;
-    LW_TRY(lw_infer_operand_expr(f, link->a, &y.value));
+    held = lw_hold(f, n->a);
+    status = lw_infer_borrowed(f, link->a, &y.value);
+    lw_unhold(f, held);
+    LW_TRY(status);
     LW_TRY(lw_infer_object_compare(f, node, (lw_pyop)link->op, x, y, found, out));
     if (*found)
         f->nodes[node].truth = (int8_t)lw_truth_of(f, *out);
@@ -150,7 +158,7 @@ infer_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     lw_flow skipped = {0};
     lw_status status;
 
-    LW_TRY(lw_infer_operand_expr(f, n->a, &left));
+    LW_TRY(lw_infer_borrowed(f, n->a, &left));
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     LW_TRY(infer_object_comparison(f, node, left, &found, out));
     if (found)
@@ -392,6 +400,7 @@ plain_condition(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *when_true
     lw_infer_value value;
     lw_status status;
 
+    f->borrowed = true;
     LW_TRY(lw_infer_expr(f, node, &value));
     *truth = lw_node_of(f, node)->kind == LW_NODE_COMPARE ? f->nodes[node].truth
                                                           : lw_truth_of(f, value);
@@ -449,6 +458,16 @@ fail:
     return status;
 }
 
+static uint8_t
+fresh_of_arms(const lw_infer_frame *f, const lw_node *n, int truth)
+{
+    uint8_t b = f->notes[n->b].fresh, c = f->notes[n->c].fresh;
+
+    if (truth >= 0)
+        return truth ? b : c;
+    return b < c ? b : c;
+}
+
 static lw_status
 infer_ifexp(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 {
@@ -474,6 +493,8 @@ infer_ifexp(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     } else if (a.type != LW_T_BOTTOM && b.type != LW_T_BOTTOM) {
         LW_TRY(lw_join_values(f, node, a.type, node, b.type, &out->type));
     }
+    if (f->notes != NULL)
+        f->notes[node].fresh = fresh_of_arms(f, n, truth);
     f->nodes[node].operand = out->type;
     f->nodes[node].truth = (int8_t)truth;
 fail:
@@ -542,9 +563,10 @@ infer_operands(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     const lw_node *n = lw_node_of(f, node);
     lw_infer_value x, y;
     lw_status status;
+    uint32_t held;
     bool found;
 
-    LW_TRY(lw_infer_operand_expr(f, n->a, &x));
+    LW_TRY(lw_infer_borrowed(f, n->a, &x));
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     if (n->kind == LW_NODE_UNARY) {
         LW_TRY(lw_infer_object_unary(f, node, (lw_pyop)n->op,
@@ -552,7 +574,10 @@ infer_operands(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
                                      out));
         return found ? LW_OK : lw_infer_unary(f, node, (lw_pyop)n->op, x, out);
     }
-    LW_TRY(lw_infer_operand_expr(f, n->b, &y));
+    held = lw_hold(f, n->a);
+    status = lw_infer_borrowed(f, n->b, &y);
+    lw_unhold(f, held);
+    LW_TRY(status);
     LW_TRY(lw_infer_object_binary(
         f, node, (lw_pyop)n->op, (lw_arg){.node = n->a, .entry = n->a, .value = x},
         (lw_arg){.node = n->b, .entry = n->b, .value = y}, &found, out));
@@ -560,6 +585,10 @@ infer_operands(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         return LW_OK;
     LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, x},
                            (lw_infer_operand){n->b, y}, out));
+    if (lw_holds_objects(f, out->type)) { /* tuples, one behind the other */
+        lw_lose_node(f, n->a);
+        lw_lose_node(f, n->b);
+    }
 fail:
     return status;
 }
@@ -598,6 +627,10 @@ dispatch(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         return lw_complain(f, n->loc, "E104", "the text would be made at run time",
                            "use it in `print` and `raise`", "an f-string cannot be a value");
     case LW_NODE_ERROR: return lw_complain_kept(f, n->a);
+    case LW_NODE_SUPER:
+        return lw_complain(f, n->loc, "E165", NULL,
+                           "call a method of it: `super().method(...)`",
+                           "`super()` is no value in compiled code");
     default:
         return lw_complain(f, n->loc, "E101", NULL, NULL, "`%s` is not allowed here",
                            n->kind < LW_N_NODE_KINDS ? lw_node_text[n->kind] : "?");
@@ -620,17 +653,22 @@ lw_status
 lw_infer_operand_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 {
     lw_status status;
+    bool borrowed = f->borrowed;
 
+    f->borrowed = false;
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     if (node == 0 || node >= f->run->tree->nodes.n)
         return LW_OK;
     LW_TRY(lw_enter(f, node));
+    if (f->notes != NULL)
+        f->notes[node] = (lw_note){.constant = f->notes[node].constant};
     status = dispatch(f, node, out);
     assert(f->run->depth > 0); /* lw_enter */
     f->run->depth--;
     f->nodes[node].type = out->type;
     f->nodes[node].element = LW_T_BOTTOM;
     f->nodes[node].constant = out->constant;
+    lw_note_value(f, node, out->type, borrowed);
 fail:
     return status;
 }

@@ -35,6 +35,8 @@ walk(lw_infer_frame *f, bool report)
     LW_TRY(lw_infer_body(f, f->fn->body));
     assert(f->region == 0 && f->loop == NULL); /* every region was left */
     f->falls_off = f->now.live;
+    if (f->falls_off)
+        LW_TRY(lw_infer_changed_at(f, 0, f->fn->loc));
     if (f->run->arena->failed || f->run->typed->types.failed)
         return lw_out_of_memory(f);
 fail:
@@ -116,7 +118,7 @@ keep_returns(lw_infer_frame *f, lw_instance *instance)
 }
 
 static lw_status
-infer_frame(lw_infer_frame *f, lw_infer_value *result)
+infer_frame(lw_infer_frame *f, uint32_t memo, lw_infer_value *result)
 {
     lw_instance *instance;
     lw_status status;
@@ -132,6 +134,7 @@ infer_frame(lw_infer_frame *f, lw_infer_value *result)
     instance->prints = f->prints;
     instance->falls_off = f->falls_off;
     LW_TRY(keep_returns(f, instance));
+    LW_TRY(lw_infer_keep_changes(f, instance, &f->run->memos.data[memo]));
     if (f->run->arena->failed || f->run->typed->types.failed)
         return lw_out_of_memory(f);
 fail:
@@ -194,7 +197,7 @@ run_frame(lw_run *run, uint32_t memo)
     run->memos.data[memo].instance = frame->instance;
     run->frame = frame;
     run->n_frames++;
-    status = infer_frame(frame, &result);
+    status = infer_frame(frame, memo, &result);
     assert(run->frame == frame); /* frames are left in order */
     run->n_frames--;
     run->frame = caller;
@@ -252,11 +255,14 @@ mark_called(const lw_typed *typed, uint32_t instance, uint32_t *number, uint32_t
 
         for (uint32_t i = 1; i < typed->tree->nodes.n; i++) {
             const lw_typed_node *node = &row->nodes[i];
-            if (node->call != LW_CALL_INSTANCE || number[node->target])
-                continue;
-            assert(node->target < typed->instances.n && n < typed->instances.n);
-            number[node->target] = 1;
-            stack[n++] = node->target;
+            uint32_t called[] = {node->call == LW_CALL_INSTANCE ? node->target : 0, node->asks};
+            for (int k = 0; k < 2; k++) {
+                if (called[k] == 0 || number[called[k]])
+                    continue;
+                assert(called[k] < typed->instances.n && n < typed->instances.n);
+                number[called[k]] = 1;
+                stack[n++] = called[k];
+            }
         }
     }
 }
@@ -282,9 +288,12 @@ drop_unused(lw_run *run)
     typed->instances.n = kept;
     for (uint32_t i = 1; i < kept; i++)
         for (uint32_t j = 1; j < typed->tree->nodes.n; j++)
-            if (typed->instances.data[i].nodes[j].call == LW_CALL_INSTANCE)
-                typed->instances.data[i].nodes[j].target =
-                    number[typed->instances.data[i].nodes[j].target];
+        {
+            lw_typed_node *node = &typed->instances.data[i].nodes[j];
+            if (node->call == LW_CALL_INSTANCE)
+                node->target = number[node->target];
+            node->asks = number[node->asks];
+        }
     return LW_OK;
 }
 
@@ -361,7 +370,9 @@ static bool
 has_walrus(const lw_tree *tree)
 {
     for (uint32_t i = 1; i < tree->nodes.n; i++)
-        if (tree->nodes.data[i].kind == LW_NODE_WALRUS)
+        if (tree->nodes.data[i].kind == LW_NODE_WALRUS ||
+            (tree->nodes.data[i].kind == LW_NODE_ATTRIBUTE &&
+             tree->nodes.data[i].flags & LW_NODE_STORE)) /* a method may change an object */
             return true;
     return false;
 }

@@ -39,6 +39,39 @@ typedef struct lw_infer_value {
     uint32_t constant; /* nonzero: known at compile time */
 } lw_infer_value;
 
+/* Who holds the value of an expression (ownership.c). */
+typedef struct lw_note {
+    uint8_t fresh;
+    bool is_field;     /* it is an object in a field of that of … */
+    uint32_t alias;    /* … this variable, as its method returned it; 0: none */
+    uint64_t before;   /* what was lost of that variable before */
+    uint32_t param;    /* from 1: of the parameter whose object it is, which nothing else here
+                          holds; 0: none */
+    uint32_t constant; /* the constant object that the node made in the last walk */
+} lw_note;
+
+/* What the walk carries for each variable of its object. */
+enum {
+    LW_LOST_OUTER = 1, /* something else may hold the object, … */
+    LW_LOST_INNER = 2, /* … or one of those in its fields */
+    LW_HOLDS_PARAM = 4, /* it may be the object that was passed for the variable's parameter, … */
+    LW_IS_REBOUND = 8,  /* … and it may be another one */
+    LW_HOLDS_CAPTURE = 16, /* it is the enclosing function's */
+    LW_HOLDS_ENTRY = 32,   /* it came from Python */
+};
+
+/* What a function does with the objects that it is given. */
+typedef struct lw_ownership {
+    const bool *keeps;            /* by parameter: something else may hold it afterwards */
+    const uint8_t *changes;       /* by parameter: 1 its fields are assigned, 2 those of objects in
+                                     it, too */
+    const bool *inside;           /* by parameter: something else may hold objects in it */
+    const bool *moves;            /* by parameter: it becomes part of one that is changed */
+    const lw_infer_value *values; /* of those that are changed */
+    uint8_t fresh;                /* of the result */
+    uint32_t param;               /* from 1: the parameter that it always returns; 0: none */
+} lw_ownership;
+
 typedef struct lw_def {
     uint32_t var, node;    /* node 0: the parameter */
     uint32_t next;         /* of the same variable */
@@ -52,7 +85,8 @@ typedef struct lw_def {
 } lw_def;
 
 typedef struct lw_flow {
-    uint64_t *reach; /* for each variable the bits of its definitions; bit 0: unbound */
+    uint64_t *reach; /* for each variable the bits of its definitions; bit 0: unbound. Then for
+                        each variable what was lost of its object (lw_lost) */
     bool live;
 } lw_flow;
 
@@ -81,6 +115,7 @@ typedef struct lw_memo {
     lw_status status;
     bool busy;
     lw_infer_value result;
+    lw_ownership ownership;
 } lw_memo;
 
 typedef struct lw_run {
@@ -122,6 +157,18 @@ typedef struct lw_infer_frame {
     uint32_t n_pool;
     lw_infer_loop *loop;
     uint32_t source; /* the expression whose value is being assigned; 0: none */
+    lw_note incoming; /* and who holds it */
+    lw_note *notes;   /* by node; NULL: there are no classes */
+    uint32_t *held;   /* by variable: operands that are evaluated and not used yet */
+    uint32_t *lost_at;         /* by variable: where the last of it was lost */
+    uint8_t *changes;          /* by parameter, as in lw_ownership, … */
+    bool *keeps, *changed_inside, *moved, *returned; /* … and whether some RETURN gives it */
+    LW_ARRAY(lw_infer_value) changed_values; /* at each end of the function */
+    uint32_t end_changes, n_results, result_param;
+    uint8_t result_fresh;
+    bool borrowed, moves; /* how the next expression is evaluated */
+    uint32_t returned_of; /* the variable whose object the last method has returned, if nobody has
+                             said yet what becomes of that value; else 0 */
     uint32_t region, iteration;
     bool changed, report, can_raise, allocates, prints, falls_off, returns_none;
 } lw_infer_frame;
@@ -205,6 +252,10 @@ lw_types_of(lw_infer_frame *f)
 }
 
 /* ---- webs.c ---- */
+/* The variable of parameter i; captures follow the parameters. */
+uint32_t lw_param_var(const lw_infer_frame *f, uint32_t i);
+/* The NAME node, which reads the variable, leaves it with this value. */
+lw_status lw_define_back(lw_infer_frame *f, uint32_t var, uint32_t node, lw_infer_value value);
 lw_status lw_webs_init(lw_infer_frame *f);
 lw_status lw_webs_begin_iteration(lw_infer_frame *f);
 lw_status lw_define(lw_infer_frame *f, uint32_t var, uint32_t node, lw_infer_value value);
@@ -426,6 +477,13 @@ bool lw_class_is(const lw_class *class, const void *id);
  * the object is of a class. */
 lw_status lw_infer_object_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object,
                                     const char *name, bool *found, lw_infer_value *out);
+/* The member `name` of the class behind that of the SUPER node; NULL: the error has been reported,
+ * or *is_default: it is the `__init__` that every object has. */
+lw_status lw_infer_super_member(lw_infer_frame *f, uint32_t super, lw_infer_value object,
+                                const char *name, const lw_class_member **out,
+                                bool *is_default);
+/* super().name: a property or a constant. */
+lw_status lw_infer_super_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
 /* The operators: *found says whether a method of an operand's class does it. */
 lw_status lw_infer_object_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x,
                                  lw_arg y, bool *found, lw_infer_value *out);
@@ -445,6 +503,65 @@ lw_status lw_complain_object_truth(lw_infer_frame *f, uint32_t node, lw_type typ
                                    bool *refused);
 /* E165: the user's own function returns an object. */
 lw_status lw_refuse_object_result(lw_infer_frame *f, lw_type type);
+/* ---- ownership.c ---- */
+bool lw_ownership_init(lw_infer_frame *f);
+void lw_ownership_begin(lw_infer_frame *f); /* a walk */
+/* Whether it is an object, not a namedtuple, or has one in it. */
+bool lw_holds_objects(lw_infer_frame *f, lw_type type);
+uint64_t *lw_lost(lw_infer_frame *f, uint32_t var);
+uint64_t lw_lost_at_entry(const lw_infer_frame *f, uint32_t param);
+void lw_lose(lw_infer_frame *f, uint32_t var, uint64_t bits, uint32_t loc);
+/* The same of the variable that a node has read. */
+void lw_lose_node(lw_infer_frame *f, uint32_t node);
+/* The variable that holds the object of the node, as a whole or in its fields; 0: none does. */
+uint32_t lw_variable_of(lw_infer_frame *f, uint32_t node, bool *is_whole);
+/* Note who holds the value of a NAME or ATTRIBUTE. */
+void lw_note_value(lw_infer_frame *f, uint32_t node, lw_type type, bool borrowed);
+/* lw_infer_operand_expr for those that do not keep an object. */
+lw_status lw_infer_borrowed(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
+/* lw_infer_expr of an expression that is returned, so that its variables end. */
+lw_status lw_infer_moved(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
+lw_status lw_infer_returned(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
+void lw_settle_results(lw_infer_frame *f); /* after the last walk */
+/* An object is not changed between these two, because an operand has been evaluated. Returns
+ * what lw_unhold takes. */
+uint32_t lw_hold(lw_infer_frame *f, uint32_t node);
+void lw_unhold(lw_infer_frame *f, uint32_t root);
+/* The variable was given a value of which this is known. */
+void lw_take(lw_infer_frame *f, uint32_t var, lw_type type, const lw_note *note);
+/* ---- mutation.c: fields of objects ---- */
+/* An object of the class without fields. */
+lw_infer_value lw_new_object(lw_infer_frame *f, const lw_class *class, uint32_t old);
+/* The object with this field. old: as in lw_constant_add. */
+lw_infer_value lw_object_with(lw_infer_frame *f, uint32_t old, lw_infer_value object,
+                              const char *name, lw_infer_value field);
+/* target: the ATTRIBUTE that is assigned to; the object is the value of what it belongs to. */
+lw_status lw_infer_object_store(lw_infer_frame *f, uint32_t target, lw_infer_value object,
+                                lw_infer_value value);
+lw_status lw_infer_augmented_field(lw_infer_frame *f, uint32_t node, lw_infer_value object);
+/* The object that the node leads to is changed, to this value (NULL: that does not matter);
+ * *root: its variable, or 0. E165 where something else may hold it. */
+lw_status lw_infer_change(lw_infer_frame *f, uint32_t node, uint32_t loc, bool deep,
+                          const lw_infer_value *value, uint32_t *root);
+/* ---- changes.c: functions that change objects ---- */
+typedef struct lw_call_site {
+    uint32_t node, n; /* n entries, by parameter */
+    const uint32_t *entries;
+    const lw_memo *memo;
+    const lw_instance *instance;
+    const char *name;
+    bool makes; /* parameter 0 is a new object, which the call gives */
+} lw_call_site;
+lw_status lw_infer_changed_at(lw_infer_frame *f, uint32_t node, uint32_t loc);
+lw_status lw_infer_keep_changes(lw_infer_frame *f, lw_instance *instance, lw_memo *memo);
+/* What a call changes and keeps; written: room for instance->n_changed entries. */
+lw_status lw_infer_settled(lw_infer_frame *f, const lw_call_site *site, uint32_t *written);
+/* A method has returned the object of its variable. */
+void lw_note_alias(lw_infer_frame *f, lw_note *note, uint32_t var, bool is_field, uint32_t loc);
+/* At the end of a statement. */
+void lw_settle_alias(lw_infer_frame *f);
+/* The value of a statement is not used. */
+void lw_drop_value(lw_infer_frame *f, uint32_t node);
 /* ---- match.c ---- */
 lw_status lw_infer_match(lw_infer_frame *f, uint32_t node);
 
@@ -466,6 +583,8 @@ lw_status lw_infer_promised(lw_infer_frame *f, uint32_t loc, const lw_sig_type *
                             lw_type *result);
 /* ---- call.c ---- */
 lw_status lw_infer_call(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
+/* Append an entry to typed->lists, in which a definition becomes a web at the end. */
+lw_status lw_list_entry(lw_infer_frame *f, uint32_t entry);
 /* The node calls `fn` with these arguments, whatever kind of node it is. */
 lw_status lw_infer_call_function(lw_infer_frame *f, uint32_t node, uint32_t fn,
                                  const lw_arg *args, uint32_t n, lw_infer_value *out);

@@ -33,6 +33,19 @@ method_of(lw_infer_frame *f, lw_type type, const char *name)
     return member && member->kind == LW_MEMBER_METHOD ? member : NULL;
 }
 
+static bool
+is_assigned_somewhere(lw_infer_frame *f, const char *name)
+{
+    const lw_tree *tree = f->run->tree;
+
+    for (uint32_t i = 1; i < tree->nodes.n; i++)
+        if (tree->nodes.data[i].kind == LW_NODE_ATTRIBUTE &&
+            tree->nodes.data[i].flags & LW_NODE_STORE &&
+            strcmp(lw_constant_text(f, tree->nodes.data[i].b), name) == 0)
+            return true;
+    return false;
+}
+
 lw_status
 lw_infer_object_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object,
                           const char *name, bool *found, lw_infer_value *out)
@@ -45,6 +58,12 @@ lw_infer_object_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value objec
     *found = class != NULL;
     if (class == NULL)
         return LW_OK;
+    if (member == NULL && is_assigned_somewhere(f, name))
+        return lw_complain(
+            f, loc, "E110",
+            lw_format_text(f, "the object is %s", lw_describe_type(f, object.type)),
+            "assign it in `__init__`, on all paths to its end",
+            "field `%s` of `%s` may have no value here", name, class->name);
     if (member == NULL)
         return lw_complain(
             f, loc, "E161",
@@ -58,6 +77,68 @@ lw_infer_object_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value objec
         return lw_complain(f, loc, "E165", "a method is no value in compiled code",
                            "call it here", "`%s` of `%s` is not called", name, class->name);
     return LW_OK;
+}
+
+/* ---- super() ---- */
+
+static const void *
+identity_of(lw_infer_frame *f, uint32_t constant)
+{
+    const lw_constant *k = lw_constant_of(f, constant);
+
+    return k->kind == LW_K_CLASS ? k->user_class->id : k->bytes;
+}
+
+lw_status
+lw_infer_super_member(lw_infer_frame *f, uint32_t super, lw_infer_value object,
+                      const char *name, const lw_class_member **out, bool *is_default)
+{
+    const lw_class *class = lw_class_of(f, object.type);
+    const void *before = identity_of(f, lw_node_of(f, super)->b);
+    uint32_t at = 0;
+
+    *out = NULL;
+    *is_default = strcmp(name, "__init__") == 0;
+    while (class && at < class->n_mro && class->mro[at] != before)
+        at++;
+    for (uint32_t i = 0; class && i < class->n_members && *out == NULL; i++)
+        if (class->members[i].owner > at && strcmp(class->members[i].name, name) == 0)
+            *out = &class->members[i];
+    if (*out != NULL || (class && at < class->n_mro && *is_default))
+        return LW_OK;
+    *is_default = false;
+    return lw_complain(f, lw_node_of(f, super)->loc, "E161",
+                       lw_format_text(f, "the object is %s", lw_describe_type(f, object.type)),
+                       NULL, "no attribute `%s` in compiled code behind `super()`", name);
+}
+
+lw_status
+lw_infer_super_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+{
+    const lw_node *n = lw_node_of(f, node);
+    uint32_t of = lw_node_of(f, n->a)->a;
+    const lw_class_member *member;
+    lw_arg self = {.node = of, .entry = of};
+    bool is_default;
+    lw_status status;
+
+    LW_TRY(lw_infer_borrowed(f, of, &self.value));
+    if (self.value.type == LW_T_BOTTOM)
+        return LW_OK;
+    LW_TRY(lw_infer_super_member(f, n->a, self.value, lw_constant_text(f, n->b), &member,
+                                 &is_default));
+    if (member == NULL)
+        return LW_OK;
+    if (member->kind == LW_MEMBER_CONSTANT)
+        *out = lw_constant_value(f, member->index);
+    else if (member->kind == LW_MEMBER_PROPERTY)
+        return lw_infer_call_function(f, node, member->index, &self, 1, out);
+    else
+        return lw_complain(f, n->loc, "E165", "a method is no value in compiled code",
+                           "call it here", "`%s` behind `super()` is not called",
+                           member->name);
+fail:
+    return status;
 }
 
 /* ---- operators ---- */
@@ -334,7 +415,8 @@ lw_infer_object_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, 
     if (c.left || c.right)
         LW_TRY(call_operator(f, node, op, &c, x, y, out));
     else if (compares_fields(f, op, a, b) ||
-             ((op == LW_PY_IS || op == LW_PY_IS_NOT) && (a == LW_T_NONE || b == LW_T_NONE)))
+             ((op == LW_PY_IS || op == LW_PY_IS_NOT) &&
+              (a == LW_T_NONE || b == LW_T_NONE || a == LW_T_STATIC || b == LW_T_STATIC)))
         *found = false;
     else
         return complain_operator(f, node, op, a, b);

@@ -719,6 +719,13 @@ compare_types(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, lw_type *oper
     return NO_ORDER;
 }
 
+/* An object that is no number, text or None, and equal to nothing else. */
+static bool
+is_object_constant(lw_infer_frame *f, lw_infer_value x)
+{
+    return x.constant != 0 && lw_constant_of(f, x.constant)->kind == LW_K_OBJECT;
+}
+
 static lw_status
 infer_is(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infer_value y,
          int *truth)
@@ -729,6 +736,10 @@ infer_is(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infe
                        (x.type == LW_DT_b1 && y.type == LW_DT_b1));
     bool same;
 
+    if (is_object_constant(f, x) != is_object_constant(f, y)) {
+        *truth = op == LW_PY_IS_NOT;
+        return LW_OK;
+    }
     if (!none && !singletons)
         return lw_complain(f, lw_node_of(f, node)->loc, "E122",
                            lw_format_text(f, "this is %s: `%s` compares identity, not value",

@@ -89,19 +89,30 @@ lw_status
 lw_assign(lw_infer_frame *f, uint32_t target, lw_infer_value value)
 {
     const lw_node *n = lw_node_of(f, target);
+    lw_note outer;
+    lw_status status;
 
     switch ((lw_node_kind)n->kind) {
     case LW_NODE_NAME:
         if (!(n->flags & LW_NODE_STORE))
             break;
-        return lw_define(f, n->a, target, value);
-    case LW_NODE_TUPLE: return assign_tuple(f, target, value);
+        LW_TRY(lw_define(f, n->a, target, value));
+        lw_take(f, n->a, value.type, &f->incoming);
+        return LW_OK;
+    case LW_NODE_TUPLE:
+        outer = f->incoming;
+        f->incoming = (lw_note){.fresh = outer.fresh == 2 ? 2 : 0};
+        status = assign_tuple(f, target, value);
+        f->incoming = outer;
+        return status;
     case LW_NODE_SUBSCRIPT:
     case LW_NODE_ATTRIBUTE: return lw_infer_store(f, target, value);
     case LW_NODE_ERROR: return lw_complain_kept(f, n->a);
     default: break;
     }
     return lw_complain(f, n->loc, "E101", NULL, NULL, "this cannot be assigned to");
+fail:
+    return status;
 }
 
 /* In `a, mode = x, "fast"` the parts keep what is known of each. */
@@ -119,8 +130,11 @@ assign_parts(lw_infer_frame *f, uint32_t target, uint32_t source, lw_infer_value
                 lw_node_of(f, lists[s->b + i])->kind != LW_NODE_STAR;
     if (!plain) {
         f->source = source;
+        if (f->notes != NULL)
+            f->incoming = f->notes[source];
         status = lw_assign(f, target, value);
         f->source = 0;
+        f->incoming = (lw_note){0};
         return status;
     }
     for (uint32_t i = 0; i < t->c; i++) {
@@ -141,6 +155,45 @@ may_take_arrays(lw_infer_frame *f, uint32_t target)
     return kind == LW_NODE_SUBSCRIPT || kind == LW_NODE_ATTRIBUTE;
 }
 
+/* How often the variable stands in a list. */
+static uint32_t
+count_in(lw_infer_frame *f, const lw_node *list, uint32_t var)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < list->c; i++) {
+        const lw_node *one = lw_node_of(f, f->run->tree->lists.data[list->b + i]);
+        n += one->kind == LW_NODE_NAME && one->a == var;
+    }
+    return n;
+}
+
+/* p, q = q, p: each variable that is read is given another value, so that no object gets a second
+ * name. */
+static bool
+is_exchange(lw_infer_frame *f, const lw_node *assign)
+{
+    const lw_node *target = lw_node_of(f, f->run->tree->lists.data[assign->b]);
+    const lw_node *source = lw_node_of(f, assign->a);
+    bool moves = f->notes && assign->c == 1 && target->kind == LW_NODE_TUPLE &&
+                 source->kind == LW_NODE_TUPLE;
+
+    for (uint32_t i = 0; moves && i < source->c; i++) {
+        const lw_node *one = lw_node_of(f, f->run->tree->lists.data[source->b + i]);
+        moves = one->kind == LW_NODE_NAME && count_in(f, target, one->a) == 1 &&
+                count_in(f, source, one->a) == 1;
+    }
+    return moves;
+}
+
+/* p = q = C(1): each target has another name for the value. */
+static void
+share(lw_infer_frame *f, uint32_t node)
+{
+    if (f->notes != NULL)
+        f->notes[node] = (lw_note){0};
+}
+
 static lw_status
 infer_assign(lw_infer_frame *f, uint32_t node)
 {
@@ -150,8 +203,12 @@ infer_assign(lw_infer_frame *f, uint32_t node)
 
     if (n->c == 1 && may_take_arrays(f, f->run->tree->lists.data[n->b]))
         LW_TRY(lw_infer_operand_expr(f, n->a, &value));
+    else if (is_exchange(f, n))
+        LW_TRY(lw_infer_moved(f, n->a, &value));
     else
         LW_TRY(lw_infer_expr(f, n->a, &value));
+    if (n->c > 1)
+        share(f, n->a);
     for (uint32_t i = 0; i < n->c; i++)
         LW_TRY(assign_parts(f, f->run->tree->lists.data[n->b + i], n->a, value));
 fail:
@@ -166,6 +223,7 @@ infer_augassign(lw_infer_frame *f, uint32_t node)
     lw_infer_value x, y, result = {LW_T_BOTTOM, 0};
     lw_arg before = {.node = n->a};
     lw_status status;
+    uint32_t held;
     bool found;
 
     if (target->kind == LW_NODE_SUBSCRIPT || target->kind == LW_NODE_ATTRIBUTE)
@@ -173,9 +231,12 @@ infer_augassign(lw_infer_frame *f, uint32_t node)
     if (target->kind != LW_NODE_NAME || !(target->flags & LW_NODE_STORE))
         return lw_assign(f, n->a, (lw_infer_value){LW_T_BOTTOM, 0}); /* it is reported */
     LW_TRY(lw_use(f, target->a, target->loc, &x, &typed->target));
-    typed->operand = x.type;
+    typed->operand = typed->type = x.type;
     typed->constant = x.constant;
-    LW_TRY(lw_infer_operand_expr(f, n->b, &y));
+    held = lw_hold(f, n->a);
+    status = lw_infer_borrowed(f, n->b, &y);
+    lw_unhold(f, held);
+    LW_TRY(status);
     if (lw_array_row(f, x.type) && lw_is_elementwise(f, x.type)) /* the name stays what it is */
         return y.type != LW_T_BOTTOM ? lw_infer_augmented_array(f, node, x, y) : LW_OK;
     if (lw_type_kind_of(lw_types_of(f), y.type) == LW_TK_ELEMENTWISE)
@@ -190,8 +251,37 @@ infer_augassign(lw_infer_frame *f, uint32_t node)
                                (lw_infer_operand){n->b, y}, &result));
     f->nodes[node].type = result.type;
     f->nodes[node].constant = result.constant;
+    if (!found && lw_holds_objects(f, result.type)) /* of tuples */
+        lw_lose_node(f, n->b);
     LW_TRY(lw_define(f, target->a, n->a, result));
+    if (found && f->notes != NULL)
+        lw_take(f, target->a, result.type, &f->notes[node]);
 fail:
+    return status;
+}
+
+/* self.x: float32 = v: the value is converted. dtype void: the annotation is a hint. */
+static lw_status
+annotated_field(lw_infer_frame *f, uint32_t node, lw_dtype dtype)
+{
+    const lw_node *n = lw_node_of(f, node);
+    lw_infer_value value;
+    lw_status status = LW_OK;
+
+    if (n->c == 0)
+        return LW_OK;
+    LW_TRY(lw_infer_expr(f, n->c, &value));
+    if (dtype != LW_DT_void && value.type != LW_T_BOTTOM) {
+        LW_TRY(lw_check_value(f, n->c, value.type, dtype, "field"));
+        value = (lw_infer_value){dtype, 0};
+    }
+    f->source = n->c;
+    if (f->notes != NULL)
+        f->incoming = f->notes[n->c];
+    LW_TRY(lw_assign(f, n->a, value));
+fail:
+    f->source = 0;
+    f->incoming = (lw_note){0};
     return status;
 }
 
@@ -206,6 +296,8 @@ infer_annassign(lw_infer_frame *f, uint32_t node)
     lw_infer_value value;
     lw_status status = LW_OK;
 
+    if (target->kind == LW_NODE_ATTRIBUTE)
+        return annotated_field(f, node, pins ? annotation->dtype : LW_DT_void);
     if (target->kind != LW_NODE_NAME || !(target->flags & LW_NODE_STORE))
         return lw_assign(f, n->a, (lw_infer_value){LW_T_BOTTOM, 0});
     if (pins)
@@ -216,6 +308,8 @@ infer_annassign(lw_infer_frame *f, uint32_t node)
     if (pins)
         LW_TRY(lw_check_value(f, n->c, value.type, annotation->dtype, "variable"));
     LW_TRY(lw_define(f, target->a, n->a, value));
+    if (f->notes != NULL)
+        lw_take(f, target->a, value.type, &f->notes[n->c]);
 fail:
     return status;
 }
@@ -279,7 +373,7 @@ back_of(lw_infer_frame *f, uint32_t node)
         slot = lw_array_push(&f->back_edges, f->run->arena);
         if (slot == NULL)
             return NULL;
-        *slot = lw_arena_take(f->run->arena, (f->fn->vars.n + 1) * sizeof **slot);
+        *slot = lw_arena_take(f->run->arena, (2 * f->fn->vars.n + 1) * sizeof **slot);
         f->nodes[node].args = f->back_edges.n - 1;
     }
     assert(f->nodes[node].args < f->back_edges.n); /* no other use of args at loops */
@@ -293,7 +387,7 @@ loop_begin(lw_infer_frame *f, uint32_t node, lw_infer_loop *loop)
 
     if (back == NULL)
         return lw_out_of_memory(f);
-    for (uint32_t i = 0; i < f->fn->vars.n; i++)
+    for (uint32_t i = 0; i < 2 * f->fn->vars.n; i++)
         f->now.reach[i] |= back[i];
     if (!lw_flow_take(f, &loop->on_break) || !lw_flow_take(f, &loop->on_continue))
         return lw_out_of_memory(f);
@@ -312,7 +406,7 @@ loop_back(lw_infer_frame *f, uint32_t node, lw_infer_loop *loop)
     lw_flow_merge(f, &f->now, &loop->on_continue);
     if (!f->now.live || back == NULL)
         return;
-    for (uint32_t i = 0; i < f->fn->vars.n; i++) {
+    for (uint32_t i = 0; i < 2 * f->fn->vars.n; i++) {
         f->changed |= (f->now.reach[i] & ~back[i]) != 0;
         back[i] |= f->now.reach[i];
     }
@@ -405,8 +499,11 @@ infer_for(lw_infer_frame *f, uint32_t node)
     lw_status status;
     int64_t count;
 
+    f->borrowed = true;
     LW_TRY(lw_infer_expr(f, n->b, &iterable));
     LW_TRY(lw_infer_items(f, n->b, iterable, &item, &count));
+    if (lw_holds_objects(f, item.type))
+        lw_lose_node(f, n->b);
     f->nodes[node].operand = item.type;
     LW_TRY(loop_begin(f, node, &loop));
     if (!lw_flow_take(f, &entry))
@@ -537,7 +634,7 @@ infer_return(lw_infer_frame *f, uint32_t node)
     lw_status status = LW_OK;
 
     if (n->a) {
-        LW_TRY(lw_infer_expr(f, n->a, &value));
+        LW_TRY(lw_infer_returned(f, n->a, &value));
         LW_TRY(check_returned(f, lw_node_of(f, n->a)->loc, value.type));
         LW_TRY(check_entry_returned(f, n->a, value.type));
     }
@@ -547,6 +644,7 @@ infer_return(lw_infer_frame *f, uint32_t node)
         return lw_out_of_memory(f);
     *slot = value;
     *kept = node;
+    LW_TRY(lw_infer_changed_at(f, node, n->loc));
     f->now.live = false;
 fail:
     return status;
@@ -611,6 +709,7 @@ infer_statement(lw_infer_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_of(f, node);
     lw_infer_value value;
+    lw_status status;
 
     switch ((lw_node_kind)n->kind) {
     case LW_NODE_ASSIGN: return infer_assign(f, node);
@@ -623,7 +722,11 @@ infer_statement(lw_infer_frame *f, uint32_t node)
     case LW_NODE_BREAK:
     case LW_NODE_CONTINUE: return infer_jump(f, n);
     case LW_NODE_RETURN: return infer_return(f, node);
-    case LW_NODE_EXPR: return lw_infer_expr(f, n->a, &value);
+    case LW_NODE_EXPR:
+        f->borrowed = true;
+        LW_TRY(lw_infer_expr(f, n->a, &value));
+        lw_drop_value(f, n->a);
+        return LW_OK;
     case LW_NODE_PASS: return LW_OK;
     case LW_NODE_ASSERT: return infer_assert(f, node);
     case LW_NODE_RAISE: return infer_raise(f, node);
@@ -633,6 +736,8 @@ infer_statement(lw_infer_frame *f, uint32_t node)
         return lw_complain(f, n->loc, "E101", NULL, NULL, "`%s` is not allowed here",
                            n->kind < LW_N_NODE_KINDS ? lw_node_text[n->kind] : "?");
     }
+fail:
+    return status;
 }
 
 lw_status
@@ -650,6 +755,7 @@ lw_infer_body(lw_infer_frame *f, uint32_t body)
         if (!f->now.live)
             continue;
         LW_TRY(infer_statement(f, statement));
+        lw_settle_alias(f);
     }
     assert(f->run->depth > 0); /* lw_enter */
     f->run->depth--;

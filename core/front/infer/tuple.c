@@ -183,19 +183,25 @@ lw_infer_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     values items = {0};
     lw_status status = LW_OK;
     bool unknown = false; /* an unpacked value has no type yet */
+    bool moves = f->moves, fresh = true;
 
+    f->moves = false;
     for (uint32_t i = 0; i < n->c; i++) {
         uint32_t item = f->run->tree->lists.data[n->b + i];
         lw_infer_value value;
 
         if (lw_node_of(f, item)->kind == LW_NODE_STAR) {
             LW_TRY(add_star(f, item, &items));
+            fresh = false;
             unknown |= f->nodes[item].type == LW_T_BOTTOM;
             continue;
         }
-        LW_TRY(lw_infer_expr(f, item, &value));
+        LW_TRY(moves ? lw_infer_moved(f, item, &value) : lw_infer_expr(f, item, &value));
         LW_TRY(add_item(f, node, &items, value));
+        fresh = fresh && (!lw_holds_objects(f, value.type) || f->notes[item].fresh == 2);
     }
+    if (f->notes != NULL)
+        f->notes[node].fresh = fresh ? 2 : 0;
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     if (!unknown)
         LW_TRY(tuple_of(f, node, &items, n->a ? lw_constant_of(f, n->a) : NULL, out));
@@ -392,6 +398,7 @@ infer_object_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value object, 
     lw_arg args[2] = {{.node = n->a, .entry = n->a, .value = object},
                       {.node = n->b, .entry = n->b}};
     lw_status status;
+    uint32_t held;
 
     *found = lw_tuple_row(f, object.type) == NULL ||
              lw_member_of(lw_class_of(f, object.type), "__getitem__");
@@ -400,7 +407,10 @@ infer_object_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value object, 
                                     "pass the bounds to a method",
                                     "an object cannot be sliced in compiled code")
                       : LW_OK;
-    LW_TRY(lw_infer_expr(f, n->b, &args[1].value));
+    held = lw_hold(f, n->a);
+    status = lw_infer_borrowed(f, n->b, &args[1].value);
+    lw_unhold(f, held);
+    LW_TRY(status);
     LW_TRY(lw_infer_object_special(f, node, "__getitem__", args, 2, found, out));
 fail:
     return status;
@@ -417,6 +427,7 @@ lw_infer_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     __int128 i;
 
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    f->borrowed = true;
     LW_TRY(lw_infer_expr(f, n->a, &object));
     if (object.type == LW_T_BOTTOM)
         return LW_OK;
@@ -434,6 +445,7 @@ lw_infer_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     }
     if (lw_tuple_row(f, object.type) == NULL)
         return complain_not_indexable(f, node, object);
+    lw_lose_node(f, n->a); /* if there are objects in it, one may get another name */
     if (lw_node_of(f, n->b)->kind == LW_NODE_SLICE)
         return slice_tuple(f, node, object, out);
     LW_TRY(lw_infer_expr(f, n->b, &index));
@@ -519,17 +531,14 @@ is_object(lw_infer_frame *f, lw_infer_value value)
     return value.constant != 0 && lw_constant_of(f, value.constant)->kind == LW_K_OBJECT;
 }
 
-lw_status
-lw_infer_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+static lw_status
+infer_attribute_of(lw_infer_frame *f, uint32_t node, lw_infer_value object, lw_infer_value *out)
 {
     const lw_node *n = lw_node_of(f, node);
     const char *name = lw_constant_text(f, n->b);
-    lw_infer_value object;
     lw_status status;
     bool found = false;
 
-    *out = (lw_infer_value){LW_T_BOTTOM, 0};
-    LW_TRY(lw_infer_expr(f, n->a, &object));
     if (lw_array_row(f, object.type))
         LW_TRY(lw_infer_array_attribute(f, node, object.type, name, &found, out));
     if (found || object.type == LW_T_BOTTOM || dtype_attribute(f, node, object, name, out) ||
@@ -554,6 +563,24 @@ fail:
     return status;
 }
 
+lw_status
+lw_infer_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+{
+    const lw_node *n = lw_node_of(f, node);
+    lw_infer_value object;
+    lw_status status;
+
+    *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    if (lw_node_of(f, n->a)->kind == LW_NODE_SUPER)
+        return lw_infer_super_attribute(f, node, out);
+    f->borrowed = true;
+    LW_TRY(lw_infer_expr(f, n->a, &object));
+    status = infer_attribute_of(f, node, object, out);
+    if (!lw_holds_objects(f, out->type))
+        lw_drop_value(f, n->a);
+fail:
+    return status;
+}
 /* ---- iterables ---- */
 
 static lw_status

@@ -15,7 +15,7 @@ enum { LAST_BIT = 63 };
 static size_t
 flow_bytes(const lw_infer_frame *f)
 {
-    return (f->fn->vars.n + 1) * sizeof(uint64_t);
+    return (2 * f->fn->vars.n + 1) * sizeof(uint64_t);
 }
 
 bool
@@ -52,7 +52,7 @@ lw_flow_merge(lw_infer_frame *f, lw_flow *into, const lw_flow *from)
         into->live = true;
         return;
     }
-    for (uint32_t i = 0; i < f->fn->vars.n; i++)
+    for (uint32_t i = 0; i < 2 * f->fn->vars.n; i++)
         into->reach[i] |= from->reach[i];
 }
 
@@ -131,13 +131,13 @@ unite(lw_infer_frame *f, uint32_t x, uint32_t y)
     f->changed = true;
 }
 
-/* The definition of this variable at this node, which is made when it is first met. 0: memory
- * is out. */
+/* The definition of this variable at this node, which is made when it is first met; `place`
+ * remembers it. 0: memory is out. */
 static uint32_t
-definition(lw_infer_frame *f, uint32_t var, uint32_t node)
+definition(lw_infer_frame *f, uint32_t var, uint32_t node, uint32_t *place)
 {
     assert(var != 0 && var < f->fn->vars.n);
-    uint32_t index = node ? f->nodes[node].web : 0;
+    uint32_t index = *place;
     lw_def *def;
 
     assert(index == 0 || f->defs.data[index].var == var); /* a node defines one variable */
@@ -157,8 +157,7 @@ definition(lw_infer_frame *f, uint32_t var, uint32_t node)
         def->bit = (uint8_t)++f->n_defs[var];
         f->first_def[var] = index;
     }
-    if (node)
-        f->nodes[node].web = index;
+    *place = index;
     return index;
 }
 
@@ -171,16 +170,17 @@ lw_webs_init(lw_infer_frame *f)
     f->first_def = lw_arena_take(arena, n * sizeof *f->first_def);
     f->n_defs = lw_arena_take(arena, n * sizeof *f->n_defs);
     f->pinned = lw_arena_take(arena, n * sizeof *f->pinned);
-    f->now.reach = lw_arena_take(arena, n * sizeof *f->now.reach);
+    f->now.reach = lw_arena_take(arena, flow_bytes(f));
     if (!f->first_def || !f->n_defs || !f->pinned || !f->now.reach ||
-        !lw_array_reserve(&f->defs, 1, arena) || !lw_array_reserve(&f->back_edges, 1, arena))
+        !lw_array_reserve(&f->defs, 1, arena) ||
+        !lw_array_reserve(&f->back_edges, 1, arena) || !lw_ownership_init(f))
         return lw_out_of_memory(f);
     f->defs.n = f->back_edges.n = 1; /* entry 0 of each table means none */
     return LW_OK;
 }
 
-static uint32_t
-param_var(const lw_infer_frame *f, uint32_t i)
+uint32_t
+lw_param_var(const lw_infer_frame *f, uint32_t i)
 {
     assert(i < f->n_params && f->n_params == f->fn->params.n + f->fn->captures.n);
     return i < f->fn->params.n ? f->fn->params.data[i].var
@@ -219,12 +219,15 @@ lw_webs_begin_iteration(lw_infer_frame *f)
         return lw_out_of_memory(f);
     f->regions.n = 1;
     f->region = 0;
-    for (uint32_t i = 0; i < f->fn->vars.n; i++)
+    for (uint32_t i = 0; i < f->fn->vars.n; i++) {
         f->now.reach[i] = 1;
+        *lw_lost(f, i) = 0;
+    }
+    lw_ownership_begin(f);
     f->now.live = true;
     for (uint32_t i = 0; i < f->n_params; i++) {
-        uint32_t var = param_var(f, i);
-        uint32_t def = f->iteration == 1 ? definition(f, var, 0) : i + 1;
+        uint32_t var = lw_param_var(f, i);
+        uint32_t none = 0, def = f->iteration == 1 ? definition(f, var, 0, &none) : i + 1;
 
         assert(def == 0 || def == i + 1); /* parameters are defined first */
         if (def == 0)
@@ -267,8 +270,8 @@ same_value(lw_infer_frame *f, lw_infer_value x, lw_infer_value y)
            (x.constant == y.constant || lw_constant_same(f, x.constant, y.constant));
 }
 
-lw_status
-lw_define(lw_infer_frame *f, uint32_t var, uint32_t node, lw_infer_value value)
+static lw_status
+define(lw_infer_frame *f, uint32_t var, uint32_t node, uint32_t *place, lw_infer_value value)
 {
     assert(var != 0 && var < f->fn->vars.n);
     assert(f->iteration != 0); /* within a walk */
@@ -279,7 +282,7 @@ lw_define(lw_infer_frame *f, uint32_t var, uint32_t node, lw_infer_value value)
         value.type = f->pinned[var];
         value.constant = 0;
     }
-    index = definition(f, var, node);
+    index = definition(f, var, node, place);
     if (index == 0)
         return lw_out_of_memory(f);
     def = &f->defs.data[index];
@@ -297,6 +300,21 @@ lw_define(lw_infer_frame *f, uint32_t var, uint32_t node, lw_infer_value value)
     def->region = f->region;
     f->now.reach[var] = 1ull << def->bit;
     return LW_OK;
+}
+
+lw_status
+lw_define(lw_infer_frame *f, uint32_t var, uint32_t node, lw_infer_value value)
+{
+    *lw_lost(f, var) = LW_IS_REBOUND;
+    if (value.type != LW_T_BOTTOM)
+        *lw_lost(f, var) |= LW_LOST_OUTER | LW_LOST_INNER;
+    return define(f, var, node, &f->nodes[node].web, value);
+}
+
+lw_status
+lw_define_back(lw_infer_frame *f, uint32_t var, uint32_t node, lw_infer_value value)
+{
+    return define(f, var, node, &f->nodes[node].target, value);
 }
 
 lw_status

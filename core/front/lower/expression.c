@@ -216,6 +216,37 @@ lower_call_inlined(lw_lower_frame *f, uint32_t node)
     return values ? lw_lower_inlined(f, instance, values) : lw_value_zero(f, callee->result);
 }
 
+lw_lower_value
+lw_lower_call_values(lw_lower_frame *f, uint32_t node, uint32_t instance,
+                     const lw_lower_value *values, uint32_t written)
+{
+    const lw_instance *callee = &f->l->typed->instances.data[instance];
+    const lw_types *types = f->l->types;
+    uint32_t number = lw_lower_instance(f->l, instance), at = 0, n_parts = 0, n, all;
+    bool raises = lw_instance_raises(f->l, instance);
+
+    for (uint32_t i = 0; i < callee->n_params; i++)
+        n_parts += callee->param_constants[i] ? 0 : lw_parts_of(types, callee->param_types[i]);
+    lw_ref *args = lw_arena_take(f->l->arena, (n_parts + 1) * sizeof *args);
+    for (uint32_t i = 0; args && values && i < callee->n_params; i++)
+        for (uint32_t j = 0; j < values[i].n && at < n_parts; j++)
+            args[at++] = values[i].parts[j];
+    lw_lower_set_loc(f, node);
+    lw_ref call = lw_ir_call(&f->b, number, args, at);
+    if (raises)
+        lw_lower_propagate(f, call);
+    n = lw_parts_of(types, callee->result);
+    all = n + lw_changed_parts_of(types, callee);
+    lw_ref *parts = lw_arena_take(f->l->arena, (all + 1) * sizeof *parts);
+    for (uint32_t i = 0; parts && i < all; i++)
+        parts[i] = lw_ir_result(&f->b, call, i + (raises ? 1 + f->l->n_raise_words : 0));
+    lw_lower_value result = {.type = callee->result, .n = parts ? n : 0, .parts = parts};
+    lw_lower_take(f, result);
+    if (parts != NULL)
+        lw_lower_changed(f, callee, written, parts + n, &result);
+    return result;
+}
+
 static lw_lower_value
 lower_call_instance(lw_lower_frame *f, uint32_t node)
 {
@@ -223,32 +254,17 @@ lower_call_instance(lw_lower_frame *f, uint32_t node)
         return lower_call_inlined(f, node);
     const lw_typed_node *t = lw_typed_at(f, node);
     const lw_instance *callee = &f->l->typed->instances.data[t->target];
-    uint32_t number = lw_lower_instance(f->l, t->target), at = 0, n_parts = 0, n;
-    bool raises = lw_instance_raises(f->l, t->target);
-
-    for (uint32_t i = 0; i < callee->n_params; i++)
-        n_parts +=
-            callee->param_constants[i] ? 0 : lw_parts_of(f->l->types, callee->param_types[i]);
-    lw_ref *args = lw_arena_take(f->l->arena, (n_parts + 1) * sizeof *args);
     uint32_t outer_node = f->shared_node;
     lw_lower_value outer = f->shared;
     f->shared_node = 0;
     lw_lower_value *values = instance_arguments(f, node, callee);
-    for (uint32_t i = 0; args && values && i < callee->n_params; i++)
-        for (uint32_t j = 0; j < values[i].n && at < n_parts; j++)
-            args[at++] = values[i].parts[j];
     f->shared_node = outer_node;
     f->shared = outer;
-    lw_lower_set_loc(f, node);
-    lw_ref call = lw_ir_call(&f->b, number, args, at);
-    if (raises)
-        lw_lower_propagate(f, call);
-    n = lw_parts_of(f->l->types, callee->result);
-    lw_ref *parts = lw_arena_take(f->l->arena, (n + 1) * sizeof *parts);
-    for (uint32_t i = 0; parts && i < n; i++)
-        parts[i] = lw_ir_result(&f->b, call, i + (raises ? 1 + f->l->n_raise_words : 0));
-    lw_lower_value result = {.type = callee->result, .n = parts ? n : 0, .parts = parts};
-    lw_lower_take(f, result);
+    lw_lower_value result =
+        lw_lower_call_values(f, node, t->target, values, t->args + t->n_args);
+    if (callee->result == LW_T_NONE && result.type == LW_T_NONE &&
+        lw_type_kind_of(f->l->types, t->type) == LW_TK_TUPLE)
+        return lw_value_zero(f, t->type); /* a new object to which nothing was assigned */
     return result;
 }
 
@@ -423,6 +439,16 @@ named_element(lw_lower_frame *f, lw_lower_value tuple, const char *name, lw_lowe
             return true;
         }
     return false;
+}
+
+lw_lower_value
+lw_lower_field_of(lw_lower_frame *f, lw_lower_value object, const char *name, lw_type type)
+{
+    lw_lower_value item;
+
+    if (!lw_value_is_tuple(&object, f) || !named_element(f, object, name, &item))
+        return lw_lower_fail(f, f->node, "a field that the object lacks");
+    return lw_value_convert(f, item, type);
 }
 
 /* .real and .imag, and the fields of a namedtuple; all other attributes were folded. */

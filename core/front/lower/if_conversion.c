@@ -69,9 +69,10 @@ lw_cost_arguments(lw_lower_frame *f, uint32_t call)
 /* The cost of a callee is the number of instructions it was lowered to; loops may take any
  * time. */
 static uint32_t
-cost_instance(lw_lower_frame *f, uint32_t instance)
+cost_instance(lw_lower_frame *f, uint32_t instance, bool makes)
 {
-    if (lw_instance_raises(f->l, instance))
+    if (lw_instance_raises(f->l, instance) ||
+        f->l->typed->instances.data[instance].n_changed > makes)
         return LW_COST_NEVER;
     uint32_t number = lw_lower_instance(f->l, instance);
     if (number >= f->l->module->funcs.n)
@@ -86,6 +87,16 @@ cost_instance(lw_lower_frame *f, uint32_t instance)
     return func->insts.n;
 }
 
+/* Whether the object that the call changes is its value. */
+static bool
+makes_object(const lw_lower_frame *f, const lw_typed_node *t)
+{
+    const lw_instance *callee = &f->l->typed->instances.data[t->target];
+
+    return callee->n_changed > 0 &&
+           f->l->typed->lists.data[t->args + t->n_args] == LW_CHANGED_VALUE;
+}
+
 static uint32_t
 cost_call(lw_lower_frame *f, uint32_t node)
 {
@@ -95,7 +106,8 @@ cost_call(lw_lower_frame *f, uint32_t node)
     if (cost >= LW_COST_NEVER)
         return cost;
     switch (t->call) {
-    case LW_CALL_INSTANCE: return sum(cost, cost_instance(f, t->target));
+    case LW_CALL_INSTANCE:
+        return sum(cost, cost_instance(f, t->target, makes_object(f, t)));
     case LW_CALL_CAST:
     case LW_CALL_VIEW: return cost + 1;
     case LW_CALL_NAMED:
@@ -188,13 +200,20 @@ lw_cost_expression(lw_lower_frame *f, uint32_t node)
 
 /* ---- cost of statements ---- */
 
+/* A field of an object, which is part of a variable. */
+static bool
+is_field(const lw_lower_frame *f, uint32_t target)
+{
+    return lw_is_object_target(f, target) && lw_typed_at(f, target)->call == LW_CALL_NONE;
+}
+
 static bool
 is_plain_target(lw_lower_frame *f, uint32_t target)
 {
     const lw_node *n = lw_node_at(f, target);
 
     if (n->kind != LW_NODE_TUPLE)
-        return n->kind == LW_NODE_NAME;
+        return n->kind == LW_NODE_NAME || is_field(f, target);
     for (uint32_t i = 0; i < n->c; i++)
         if (!is_plain_target(f, lw_list_at(f, n->b + i)))
             return false;
@@ -232,12 +251,15 @@ cost_statement(lw_lower_frame *f, uint32_t node)
                 return LW_COST_NEVER;
         return sum(1, lw_cost_expression(f, n->a));
     case LW_NODE_AUGASSIGN:
-        if (lw_node_at(f, n->a)->kind != LW_NODE_NAME)
+        if (lw_node_at(f, n->a)->kind != LW_NODE_NAME && !is_field(f, n->a))
             return LW_COST_NEVER;
         if (lw_lower_calls_method(f, node))
             return sum(1, cost_call(f, node));
         return sum(cost_operator(f, node, (lw_pyop)n->op, n->b), lw_cost_expression(f, n->b));
-    case LW_NODE_ANNASSIGN: return n->c ? sum(1, lw_cost_expression(f, n->c)) : 0;
+    case LW_NODE_ANNASSIGN:
+        if (!is_plain_target(f, n->a))
+            return LW_COST_NEVER;
+        return n->c ? sum(1, lw_cost_expression(f, n->c)) : 0;
     case LW_NODE_IF: return cost_if(f, node);
     default: return LW_COST_NEVER;
     }
@@ -406,8 +428,9 @@ lw_lower_tail_converted(lw_lower_frame *f, uint32_t body, uint32_t index)
 {
     assert(lw_node_at(f, body)->kind == LW_NODE_BODY);
     if (f->converted_arms != 0 || f->regions != 0 || f->inst->falls_off ||
+        f->inst->n_changed != 0 ||
         cost_tail(f, body, index) > LW_COST_IF_CONVERSION)
         return false;
-    lw_lower_return(f, tail_arm(f, body, index));
+    lw_lower_return(f, 0, tail_arm(f, body, index));
     return true;
 }

@@ -197,11 +197,11 @@ first_status(lw_lower_frame *f, lw_ref status)
 }
 
 void
-lw_lower_return(lw_lower_frame *f, lw_lower_value value)
+lw_lower_return(lw_lower_frame *f, uint32_t node, lw_lower_value value)
 {
     uint32_t n = f->b.func ? f->b.func->results.n : 0, at = 0;
-    lw_ref *results =
-        lw_arena_take(f->l->arena, (n + value.n + 2 + LW_RAISE_WORDS) * sizeof *results);
+    lw_ref *results = lw_arena_take(
+        f->l->arena, (2 * n + value.n + 2 + LW_RAISE_WORDS) * sizeof *results);
 
     if (f->inlined_result)
         *f->inlined_result = value;
@@ -214,6 +214,8 @@ lw_lower_return(lw_lower_frame *f, lw_lower_value value)
         at += entry_parts(f, value, results + at);
     for (uint32_t i = 0; !is_entry(f) && i < value.n; i++)
         results[at++] = value.parts[i];
+    if (f->inst->n_changed)
+        at += lw_lower_changed_parts(f, node, results + at);
     if (at != n && f->l->status == LW_OK && !f->l->module->failed && !f->l->arena->failed)
         lw_lower_fail(f, f->node, "a return of something else than the function's result");
     lw_ir_return(&f->b, results, at);
@@ -498,6 +500,23 @@ lw_lower_bind_parameters(lw_lower_frame *f)
     }
 }
 
+/* The objects that the function changes; a user's function changes none. */
+static void
+add_changed(lw_lower_frame *f)
+{
+    for (uint32_t k = 0; k < f->inst->n_changed; k++) {
+        lw_type type = f->inst->changed_types[k];
+        uint32_t n = lw_parts_of(f->l->types, type);
+        lw_dtype *dtypes = lw_arena_take(f->l->arena, (n + 1) * sizeof *dtypes);
+
+        if (dtypes == NULL)
+            return;
+        lw_part_types(f->l->types, type, dtypes);
+        for (uint32_t i = 0; i < n; i++)
+            lw_ir_result_add(&f->b, dtypes[i]);
+    }
+}
+
 static void
 add_results(lw_lower_frame *f)
 {
@@ -516,6 +535,7 @@ add_results(lw_lower_frame *f)
     if (!is_entry(f) || f->l->out_types == NULL) {
         for (uint32_t i = 0; i < n; i++)
             lw_ir_result_add(&f->b, dtypes[i]);
+        add_changed(f);
         return;
     }
     for (uint32_t i = 0; i < f->l->n_out; i++)
@@ -553,6 +573,8 @@ lower_function(lw_lower_frame *f)
     lw_lower_bind_parameters(f);
     lw_lower_body(f, f->fn->body);
     assert(f->regions == 0 && f->converted_arms == 0 && f->loop == NULL); /* all were left */
+    if (!lw_ir_ended(&f->b) && f->inst->n_changed && f->inst->falls_off)
+        lw_lower_return(f, 0, (lw_lower_value){.type = f->inst->result});
     if (!lw_ir_ended(&f->b))
         return_zeros(f, 0, NULL, 0); /* the end of a procedure, or code that is never reached */
 }

@@ -136,7 +136,8 @@ lw_lower_value lw_lower_refuse_number(lw_lower_frame *f, const char *number, lw_
 bool lw_lower_too_long(lw_lower_frame *f, uint32_t node);
 void lw_lower_set_loc(lw_lower_frame *f,
                       uint32_t node); /* later instructions belong to this node */
-void lw_lower_return(lw_lower_frame *f, lw_lower_value value);
+/* node: the RETURN; 0: the end of the body. */
+void lw_lower_return(lw_lower_frame *f, uint32_t node, lw_lower_value value);
 /* Leave the function with an exception if the condition holds; 0: always. */
 void lw_lower_raise(lw_lower_frame *f, lw_ref condition, const char *exception,
                     const char *message);
@@ -229,8 +230,30 @@ lw_lower_value lw_lower_argument_as(lw_lower_frame *f, uint32_t call, uint32_t i
                                     lw_type type);
 lw_lower_value lw_lower_entry(lw_lower_frame *f, uint32_t entry);
 
+/* Call an instance with these values, by parameter; what it changes is written to the entries of
+ * typed->lists from `written` on. */
+lw_lower_value lw_lower_call_values(lw_lower_frame *f, uint32_t node, uint32_t instance,
+                                    const lw_lower_value *values, uint32_t written);
 bool lw_lower_calls_method(const lw_lower_frame *f, uint32_t node);
 lw_lower_value lw_lower_method(lw_lower_frame *f, uint32_t node);
+
+/* The field of an object, or the item of a namedtuple. */
+lw_lower_value lw_lower_field_of(lw_lower_frame *f, lw_lower_value object, const char *name,
+                                 lw_type type);
+
+/* ---- object.c: fields of objects that are assigned ---- */
+/* Whether the ATTRIBUTE is a field of an object, or a property that is set. */
+bool lw_is_object_target(const lw_lower_frame *f, uint32_t target);
+void lw_lower_object_store(lw_lower_frame *f, uint32_t target, lw_lower_value value);
+void lw_lower_augmented_field(lw_lower_frame *f, uint32_t node);
+/* What the nodes lead to, which are entries of a call's list from `start`, holds the objects that
+ * the call has changed, whose parts are `parts`. *made: the one that is the call's value. */
+void lw_lower_changed(lw_lower_frame *f, const lw_instance *callee, uint32_t start,
+                      const lw_ref *parts, lw_lower_value *made);
+/* The parts of all changed objects, at a RETURN or (node 0) at the end of the body, to `out`;
+ * returns how many these are. */
+uint32_t lw_lower_changed_parts(lw_lower_frame *f, uint32_t node, lw_ref *out);
+uint32_t lw_changed_parts_of(const lw_types *types, const lw_instance *instance);
 
 /* ---- condition.c ---- */
 lw_ref lw_lower_condition(lw_lower_frame *f, uint32_t node);

@@ -206,7 +206,12 @@ lw_lower_assign(lw_lower_frame *f, uint32_t target, lw_lower_value value)
         return;
     }
     case LW_NODE_SUBSCRIPT:
-    case LW_NODE_ATTRIBUTE: lw_lower_memory_store(f, target, value); return;
+    case LW_NODE_ATTRIBUTE:
+        if (lw_is_object_target(f, target))
+            lw_lower_object_store(f, target, value);
+        else
+            lw_lower_memory_store(f, target, value);
+        return;
     default: lw_lower_fail(f, target, "an assignment to this"); return;
     }
 }
@@ -246,6 +251,10 @@ lower_augassign(lw_lower_frame *f, uint32_t node)
     const lw_typed_node *t = lw_typed_at(f, node), *target = lw_typed_at(f, n->a);
     lw_lower_value before, result;
 
+    if (lw_is_object_target(f, n->a)) {
+        lw_lower_augmented_field(f, node);
+        return;
+    }
     if (lw_node_at(f, n->a)->kind != LW_NODE_NAME) {
         lw_lower_augmented_store(f, node);
         return;
@@ -274,6 +283,8 @@ lower_annassign(lw_lower_frame *f, uint32_t node)
 
     if (n->c == 0)
         return;
+    if (lw_node_at(f, n->a)->kind == LW_NODE_ATTRIBUTE)
+        type = lw_typed_constant(f->l->typed, n->b)->dtype;
     lw_lower_assign(f, n->a,
                     type != LW_T_BOTTOM ? lw_lower_as(f, n->c, type)
                                         : lw_lower_expression(f, n->c));
@@ -696,7 +707,7 @@ lower_return(lw_lower_frame *f, uint32_t node)
 {
     uint32_t value = lw_node_at(f, node)->a;
 
-    lw_lower_return(f, value ? lw_lower_as(f, value, f->inst->result)
+    lw_lower_return(f, node, value ? lw_lower_as(f, value, f->inst->result)
                              : (lw_lower_value){.type = f->inst->result});
 }
 

@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 /* Alignment of constant tables: the largest access of a GPU. */
 enum { TABLE_ALIGN = 16 };
@@ -384,15 +385,30 @@ lw_lower_cast(lw_builder *b, lw_dtype from, const lw_ref *parts, lw_dtype to, lw
     }
 }
 
+/* Which element of `from` becomes element i of `to`: of an object that has more fields, the one
+ * of the same name. */
+static uint32_t
+element_for(const lw_type_row *from, const lw_type_row *to, uint32_t i)
+{
+    uint32_t k = i;
+
+    if (from->user_class == NULL || from->user_class->is_namedtuple || from->n == to->n)
+        return i;
+    while (k < from->n && strcmp(from->names[k], to->names[i]) != 0)
+        k++;
+    return k;
+}
+
 static lw_lower_value
 convert_tuple(lw_lower_frame *f, lw_lower_value value, lw_type to)
 {
     const lw_type_row *row = lw_type_get(f->l->types, to);
+    const lw_type_row *from = lw_type_get(f->l->types, value.type);
     uint32_t n = lw_parts_of(f->l->types, to), at = 0;
     lw_ref *parts = room_for(f, n);
 
-    for (uint32_t i = 0; parts && i < row->n; i++) {
-        lw_lower_value element = lw_value_element(f, value, i);
+    for (uint32_t i = 0; parts && from && i < row->n; i++) {
+        lw_lower_value element = lw_value_element(f, value, element_for(from, row, i));
         element = lw_value_convert(f, element, row->elements[i]);
         at += put_parts(element, parts + at, n - at);
     }

@@ -330,16 +330,9 @@ static uint32_t
 read_attribute(lw_reader *r, PyObject *node, uint32_t loc)
 {
     PyObject *name = lw_ast_get(node, r->ast.attr), *value, *object;
-    PyObject *variable = lw_read_field_variable(r, node);
-    uint32_t a, constant, result;
+    uint32_t a = read_field(r, node, r->ast.value), constant, result;
     int found;
 
-    if (variable != NULL) {
-        result = lw_read_name(r, node, variable);
-        Py_DECREF(variable);
-        return result;
-    }
-    a = read_field(r, node, r->ast.value);
     object = lw_read_object(r, a);
 
     if (a == 0 || name == NULL)
@@ -556,6 +549,22 @@ namedtuple_fields(PyObject *callee)
     return fields;
 }
 
+/* A call of a class makes an object. false: stop. */
+static bool
+read_called_class(lw_reader *r, uint32_t callee)
+{
+    PyObject *class = lw_read_object(r, callee);
+    uint32_t constant;
+
+    if (class == NULL || Py_TYPE(class) != &PyType_Type ||
+        r->tree->constants.data[r->tree->nodes.data[callee].a].kind != LW_K_OBJECT)
+        return true;
+    constant = lw_read_class_of_objects(r, class);
+    if (constant != 0)
+        r->tree->nodes.data[callee].a = constant;
+    return constant != 0;
+}
+
 static uint32_t
 read_call(lw_reader *r, PyObject *node, uint32_t loc)
 {
@@ -565,6 +574,10 @@ read_call(lw_reader *r, PyObject *node, uint32_t loc)
     PyObject *fields;
 
     if (callee == 0)
+        return 0;
+    if (lw_read_object(r, callee) == (PyObject *)&PySuper_Type)
+        return lw_read_super(r, node, loc);
+    if (!read_called_class(r, callee))
         return 0;
     result = lw_read_generator(r, node, callee, loc);
     if (result != 0 || r->status != LW_OK)
@@ -805,16 +818,8 @@ static uint32_t
 read_target_attribute(lw_reader *r, PyObject *node)
 {
     PyObject *name = lw_ast_get(node, r->ast.attr);
-    PyObject *variable = lw_read_field_variable(r, node);
-    uint32_t a, constant, result;
-
-    if (variable != NULL) {
-        result = lw_read_name_store(r, node, variable);
-        Py_DECREF(variable);
-        return result;
-    }
-    a = read_field(r, node, r->ast.value);
-    constant = a && name ? lw_read_constant(r, name) : 0;
+    uint32_t a = read_field(r, node, r->ast.value);
+    uint32_t constant = a && name ? lw_read_constant(r, name) : 0;
 
     if (constant == 0)
         return 0;

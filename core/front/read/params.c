@@ -45,13 +45,13 @@ lw_read_params(lw_reader *r, PyObject *args)
                     *kwarg = lw_ast_get(args, r->ast.kwarg);
     Py_ssize_t n_posonly = lw_ast_list(args, r->ast.posonlyargs, &list), skip = 0;
 
-    if ((r->self != NULL || r->making != NULL) && r->scope->parent == NULL) {
+    if (r->self != NULL && r->scope->parent == NULL) {
         PyObject *first;
         if (n_posonly == 0)
             lw_ast_list(args, r->ast.args, &list);
         first = list && PyList_GET_SIZE(list) ? lw_ast_get(PyList_GET_ITEM(list, 0), r->ast.arg)
                                               : NULL;
-        *(r->making ? &r->made_self : &r->self_name) = first ? lw_read_str(r, first) : NULL;
+        r->self_name = first ? lw_read_str(r, first) : NULL;
         skip = first != NULL;
     }
     if (!add_params(r, args, r->ast.posonlyargs, LW_PARAM_POSITIONAL, n_posonly ? skip : 0) ||

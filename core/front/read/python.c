@@ -252,20 +252,6 @@ lw_read_new_fn(lw_reader *r, const char *name)
 }
 
 uint32_t
-lw_read_init(lw_reader *r, PyObject *init, PyObject *made, const lw_class *making)
-{
-    uint32_t fn = lw_read_function_constant(r, init, NULL, made);
-
-    if (fn == 0)
-        return 0;
-    r->tree->fns.data[fn].name = making->name;
-    for (uint32_t i = 0; i < r->queue.n; i++)
-        if (r->queue.data[i].fn == fn)
-            r->queue.data[i].making = making;
-    return fn;
-}
-
-uint32_t
 lw_read_function_constant(lw_reader *r, PyObject *function, PyObject *self, PyObject *made)
 {
     PyObject *key =
@@ -299,21 +285,6 @@ read_lambda_body(lw_reader *r, PyObject *body)
                      : 0;
 }
 
-/* The body of an `__init__`, followed by the RETURN of the fields. */
-static uint32_t
-with_made_object(lw_reader *r, uint32_t fn, uint32_t body)
-{
-    uint32_t loc = r->tree->fns.data[fn].loc;
-    lw_read_items items = {0};
-    uint32_t result = 0;
-
-    if (lw_read_registered(r, loc, &items) && lw_read_item(r, &items, body) &&
-        lw_read_item(r, &items, lw_read_made_object(r, loc)))
-        result = lw_read_list_node(r, (lw_node){LW_NODE_BODY, .loc = loc}, items.data, items.n);
-    lw_array_free(&items);
-    return result;
-}
-
 /* Names are bound first, then the code is read, both in r->scope. */
 static bool
 read_code(lw_reader *r, PyObject *node)
@@ -326,8 +297,6 @@ read_code(lw_reader *r, PyObject *node)
     if (body == NULL || lw_scope_scan(r, r->scope, body) < 0)
         return false;
     body_node = is_lambda ? read_lambda_body(r, body) : lw_read_body(r, body, true);
-    if (body_node != 0 && r->making != NULL && r->scope->parent == NULL)
-        body_node = with_made_object(r, fn, body_node);
     if (body_node == 0)
         return false;
     r->tree->fns.data[fn].body = body_node;
@@ -539,8 +508,6 @@ read_one(lw_reader *r, const lw_read_work *work, PyObject *text)
     r->function = work->function;
     r->self = work->self;
     r->self_name = NULL;
-    r->making = work->making;
-    r->made_self = NULL;
     r->globals = PyFunction_GET_GLOBALS(work->function);
     r->builtins = ((PyFunctionObject *)work->function)->func_builtins;
     if (lw_captures_add_function(r->captures, work->function) < 0) {
@@ -601,7 +568,7 @@ static void
 read_given(lw_reader *r, PyObject *classes)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes) && r->status == LW_OK; i++) {
-        uint32_t constant = lw_read_constant(r, PyTuple_GET_ITEM(classes, i));
+        uint32_t constant = lw_read_class_of_objects(r, PyTuple_GET_ITEM(classes, i));
         const lw_class **slot = lw_array_push(&r->tree->given, &r->tree->arena);
         if (constant == 0)
             return;

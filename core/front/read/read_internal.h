@@ -10,7 +10,7 @@
  *   ufunc.c     ufuncs with an output     array_function.c  functions of whole arrays
  *   external.c  functions in other languages    declared.c  with signatures
  *   linked.c    code that callables bring along
- *   class.c     classes of the user's and their objects
+ *   classes/    classes of the user's and their objects
  *   overload.c  which callables and names are overloaded; trees with implementations
  *   captures.c  what was frozen, and whether it has changed
  *
@@ -43,7 +43,6 @@ typedef struct lw_read_work {
     PyObject *function; /* owned: a PyFunction */
     PyObject *self;     /* owned: of a bound method, or NULL */
     uint32_t fn;
-    const lw_class *making; /* it is the `__init__` of this class, or NULL */
 } lw_read_work;
 
 typedef struct lw_reader {
@@ -67,8 +66,6 @@ typedef struct lw_reader {
     PyObject *function, *self;    /* borrowed from the work list */
     PyObject *globals, *builtins; /* borrowed from the function */
     const char *self_name;        /* parameter bound to self, or NULL */
-    const lw_class *making;       /* the class whose `__init__` is read, or NULL */
-    const char *made_self;        /* there: the name of its first parameter */
     lw_scope *scope;
     uint32_t n_copies;      /* bodies that unroll.c has read */
     bool continue_is_break; /* in a loop that unroll.c has written out */
@@ -255,24 +252,21 @@ lw_pyop lw_read_operator(const lw_reader *r, PyObject *ast_operator);
 uint32_t lw_read_body(lw_reader *r, PyObject *statements, bool drop_docstring);
 uint32_t lw_read_annotation_expr(lw_reader *r, PyObject *ast_node);
 
-/* ---- classes (class.c) ---- */
+/* ---- classes (classes/) ---- */
 /* The constant of a class whose objects are their fields; 0 and status OK: it is none. */
 uint32_t lw_read_class(lw_reader *r, PyObject *object);
+/* The same for a class of which objects are made, although it has no `__init__`: others of them are
+ * mere names for functions and constants. */
+uint32_t lw_read_class_of_objects(lw_reader *r, PyObject *object);
 /* The constant of an object of such a class; 0 and status OK: it is none. */
 uint32_t lw_read_user_object(lw_reader *r, PyObject *object);
+/* The ASSIGN that a call of setattr or object.__setattr__ means as a statement; 0 and status OK: it
+ * is none of them. */
+uint32_t lw_read_setattr(lw_reader *r, uint32_t call, uint32_t loc);
+/* super() and super(C, self). */
+uint32_t lw_read_super(lw_reader *r, PyObject *call, uint32_t loc);
 /* Whether the class has a `__new__` or `__init__` that its author wrote. */
 bool lw_read_class_makes_itself(PyObject *object);
-/* In `__init__`: the name of the variable that `self.x` is (new reference); NULL: the ATTRIBUTE
- * is of another object. */
-PyObject *lw_read_field_variable(lw_reader *r, PyObject *attribute);
-/* In `__init__`: the ERROR node where `self` is anything but the object of an attribute. */
-uint32_t lw_read_escaped_self(lw_reader *r, PyObject *node);
-/* In `__init__`: annotations of the fields whose types are registered; false: stop. */
-bool lw_read_registered(lw_reader *r, uint32_t loc, lw_read_items *out);
-/* In `__init__`: the RETURN of the fields. */
-uint32_t lw_read_made_object(lw_reader *r, uint32_t loc);
-/* (python.c) The fn of an `__init__`. */
-uint32_t lw_read_init(lw_reader *r, PyObject *init, PyObject *made, const lw_class *making);
 /* (python.c) A function without a text, and a location in it. */
 uint32_t lw_read_new_fn(lw_reader *r, const char *name);
 uint32_t lw_read_bare_loc(lw_reader *r, const char *path);

@@ -152,19 +152,6 @@ scan_declaration(lw_reader *r, PyObject *set, PyObject *node)
     return 0;
 }
 
-/* In an `__init__`, self.x = ... makes a variable of its own. */
-static int
-scan_attribute(lw_reader *r, lw_scope *scope, PyObject *node)
-{
-    PyObject *context = lw_ast_get(node, r->ast.ctx);
-    bool stores = context && lw_ast_kind_of(&r->ast, context) == LW_AST_Store;
-    PyObject *variable = stores ? lw_read_field_variable(r, node) : NULL;
-    int result = variable ? add_name(r, scope, variable) : scan_fields(r, scope, node);
-
-    Py_XDECREF(variable);
-    return result;
-}
-
 static int
 scan_node(lw_reader *r, lw_scope *scope, PyObject *node)
 {
@@ -178,7 +165,6 @@ scan_node(lw_reader *r, lw_scope *scope, PyObject *node)
             return 0;
         return add_name(r, scope, lw_ast_get(node, r->ast.id));
     case LW_AST_Constant: return 0;
-    case LW_AST_Attribute: return scan_attribute(r, scope, node);
     case LW_AST_FunctionDef:
     case LW_AST_AsyncFunctionDef:
     case LW_AST_Lambda: return scan_function(r, scope, node);
@@ -417,10 +403,6 @@ lw_read_name(lw_reader *r, PyObject *ast_node, PyObject *name)
     if (var != 0)
         return lw_read_node(r,
                             (lw_node){LW_NODE_NAME, .loc = lw_read_loc(r, ast_node), .a = var});
-    if (r->making != NULL && r->made_self != NULL &&
-        strncmp(PyUnicode_AsUTF8(name), r->made_self, strlen(r->made_self)) == 0 &&
-        strchr(".", PyUnicode_AsUTF8(name)[strlen(r->made_self)]) != NULL)
-        return lw_read_escaped_self(r, ast_node);
     if (r->self_name != NULL && PyUnicode_CompareWithASCIIString(name, r->self_name) == 0) {
         value = r->self;
         Py_INCREF(value);

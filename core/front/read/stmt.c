@@ -244,8 +244,6 @@ read_return(lw_reader *r, PyObject *node, uint32_t loc)
 
     if (r->status != LW_OK)
         return 0;
-    if (r->making != NULL && r->scope->parent == NULL)
-        return lw_read_made_object(r, loc);
     return lw_read_node(r, (lw_node){LW_NODE_RETURN, .loc = loc, .a = value});
 }
 
@@ -587,13 +585,16 @@ read_unsupported(lw_reader *r, PyObject *node)
 static bool
 read_expression_statement(lw_reader *r, PyObject *node, uint32_t loc, lw_read_items *out)
 {
-    uint32_t value;
+    uint32_t value, assignment;
 
     if (is_docstring(r, node)) /* a bare constant: a comment, `...` */
         return true;
     value = read_field(r, node, r->ast.value);
     if (value == 0)
         return false;
+    assignment = lw_read_setattr(r, value, loc);
+    if (assignment != 0 || r->status != LW_OK)
+        return lw_read_item(r, out, assignment);
     return lw_read_item(r, out,
                         lw_read_node(r, (lw_node){LW_NODE_EXPR, .loc = loc, .a = value}));
 }

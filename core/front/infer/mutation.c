@@ -1,0 +1,418 @@
+/* Assignment to fields of objects. In compiled code the variable holds another object from then
+ * on: the NAME node that leads to the object defines its variable anew (`target` of the typed
+ * node), whether the assignment stands here or in a method that is called (`changes` of its
+ * instance). The rules of ownership.c say where that is what Python does. */
+#include "core/front/infer/infer_internal.h"
+
+#include <string.h>
+
+/* ---- objects with another field ---- */
+
+static uint32_t
+place_of(const lw_class *class, const char *name)
+{
+    for (uint32_t i = 0; i < class->n_order; i++)
+        if (strcmp(class->order[i], name) == 0)
+            return i;
+    return class->n_order;
+}
+
+/* Whether a field comes before another one in all objects of the class. */
+static bool
+is_before(const lw_class *class, const char *x, const char *y)
+{
+    uint32_t a = place_of(class, x), b = place_of(class, y);
+
+    return a != b ? a < b : strcmp(x, y) < 0;
+}
+
+/* Where the field is, or has to be put; the fields of a namedtuple are there. */
+static uint32_t
+find_field(const lw_type_row *row, const char *name, bool *is_there)
+{
+    bool sorted = row->user_class && !row->user_class->is_namedtuple;
+    uint32_t i = 0;
+
+    while (i < row->n &&
+           (sorted ? is_before(row->user_class, row->names[i], name) : strcmp(row->names[i], name) != 0))
+        i++;
+    *is_there = i < row->n && strcmp(row->names[i], name) == 0;
+    return i;
+}
+
+/* The type of the object when this field has that type. */
+static lw_type
+type_with(lw_infer_frame *f, lw_type object, const char *name, lw_type field)
+{
+    const lw_type_row row = *lw_type_get(lw_types_of(f), object);
+    lw_type *elements = lw_arena_take(f->run->arena, (row.n + 1) * sizeof *elements), type;
+    const char **names = lw_arena_take(f->run->arena, (row.n + 2) * sizeof *names);
+    bool is_there;
+    uint32_t at = find_field(&row, name, &is_there), from = 0;
+
+    if (elements == NULL || names == NULL)
+        return LW_T_BOTTOM;
+    for (uint32_t i = 0; i < row.n + !is_there; i++) {
+        bool is_new = i == at && !is_there;
+        elements[i] = i == at ? field : row.elements[from];
+        names[i] = is_new ? name : row.names[from];
+        from += !is_new;
+    }
+    type = lw_type_tuple(lw_types_of(f), elements, row.n + !is_there, names);
+    return lw_type_tuple_of_class(lw_types_of(f), type, row.user_class);
+}
+
+/* The constant of the object with this field, if both are known; 0: they are not. */
+static uint32_t
+constant_with(lw_infer_frame *f, uint32_t old, lw_infer_value object, const char *name,
+              uint32_t field)
+{
+    const lw_constant *before = object.constant ? lw_constant_of(f, object.constant) : NULL;
+    const lw_type_row *row = lw_type_get(lw_types_of(f), object.type);
+    lw_constant constant;
+    uint32_t *items, at, from = 0;
+    const char **names;
+    bool is_there;
+
+    if (before == NULL || field == 0)
+        return 0;
+    constant = *before;
+    at = find_field(row, name, &is_there);
+    constant.n = row->n + !is_there;
+    items = lw_arena_take(f->run->arena, (constant.n + 1) * sizeof *items);
+    names = lw_arena_take(f->run->arena, (constant.n + 1) * sizeof *names);
+    if (items == NULL || names == NULL)
+        return 0;
+    for (uint32_t i = 0; i < constant.n; i++) {
+        bool is_new = i == at && !is_there;
+        items[i] = i == at ? field : before->items[from];
+        names[i] = is_new ? name : row->names[from];
+        from += !is_new;
+    }
+    constant.items = items;
+    constant.names = names;
+    return lw_constant_add(f, old, &constant);
+}
+
+lw_infer_value
+lw_object_with(lw_infer_frame *f, uint32_t old, lw_infer_value object, const char *name,
+               lw_infer_value field)
+{
+    uint32_t constant = constant_with(f, old, object, name, field.constant);
+
+    return (lw_infer_value){type_with(f, object.type, name, field.type), constant};
+}
+
+lw_infer_value
+lw_new_object(lw_infer_frame *f, const lw_class *class, uint32_t old)
+{
+    static const char *const none[] = {NULL};
+    lw_constant constant = {
+        .kind = LW_K_TUPLE, .names = none, .text = class->name, .user_class = class};
+    lw_type type = lw_type_tuple(lw_types_of(f), NULL, 0, none);
+
+    type = lw_type_tuple_of_class(lw_types_of(f), type, class);
+    return (lw_infer_value){type, lw_constant_add(f, old, &constant)};
+}
+
+/* ---- whether it may be changed ---- */
+
+/* deep: an object in its fields. */
+static bool
+may_change(lw_infer_frame *f, uint32_t var, bool deep)
+{
+    uint64_t lost = *lw_lost(f, var);
+    bool unclear = (lost & LW_HOLDS_PARAM) && (lost & LW_IS_REBOUND);
+
+    return !f->held[var] && !unclear && !(lost & LW_LOST_OUTER) &&
+           !(deep && (lost & LW_LOST_INNER));
+}
+
+static lw_status
+complain_shared(lw_infer_frame *f, uint32_t loc, const lw_class *class, uint32_t var)
+{
+    uint64_t lost = *lw_lost(f, var);
+    const char *name = f->fn->vars.data[var].name, *why;
+    uint32_t line = f->run->tree->locs.data[f->lost_at[var]].line;
+
+    if (f->held[var])
+        why = lw_format_text(f, "`%s` is read before in the same expression", name);
+    else if (lost & LW_HOLDS_ENTRY)
+        why = lw_format_text(
+            f, "`%s` is an argument, and the caller's object would stay as it is", name);
+    else if (lost & LW_HOLDS_CAPTURE)
+        why = lw_format_text(f, "`%s` belongs to the enclosing function", name);
+    else if ((lost & LW_HOLDS_PARAM) && (lost & LW_IS_REBOUND))
+        why = lw_format_text(f, "`%s` is the argument or another object", name);
+    else
+        why = line ? lw_format_text(f, "`%s` may have another name since line %u", name, line)
+                   : lw_format_text(f, "`%s` may have another name", name);
+    return lw_complain(f, loc, "E165", why,
+                       lw_format_text(f, "make a new object, as in `q = %s(...)`, and use that",
+                                      class->name),
+                       "a field of `%s` is assigned, but something else may hold the object",
+                       class->name);
+}
+
+/* The parameter whose object the variable holds is changed. */
+static void
+note_change(lw_infer_frame *f, uint32_t var, bool deep)
+{
+    uint32_t i = 0;
+
+    if (!(*lw_lost(f, var) & LW_HOLDS_PARAM))
+        return;
+    while (i < f->n_params && lw_param_var(f, i) != var)
+        i++;
+    assert(i < f->n_params);
+    if (f->changes[i] < 1 + deep) {
+        f->changes[i] = (uint8_t)(1 + deep);
+        f->changed = true;
+    }
+}
+
+/* Whether the object that `node` gives may be changed: of a variable or of one of its fields,
+ * or of a value that nothing else holds. *var: the variable, or 0. */
+static lw_status
+check_changed(lw_infer_frame *f, uint32_t node, uint32_t loc, bool deep, bool *allowed,
+              uint32_t *var)
+{
+    const lw_class *class = lw_class_of(f, f->nodes[node].type);
+    bool is_whole;
+
+    assert(f->notes != NULL); /* there is a class */
+    *var = lw_variable_of(f, node, &is_whole);
+    deep |= !is_whole;
+    *allowed = *var ? may_change(f, *var, deep) : f->notes[node].fresh > deep;
+    if (!*allowed && *var == 0)
+        return lw_complain(f, loc, "E165", "no variable holds the object alone",
+                           "give it a name first", "a field of `%s` is assigned",
+                           class ? class->name : "an object");
+    if (!*allowed)
+        return complain_shared(f, loc, class ? class : lw_class_of(f, f->nodes[node].type),
+                               *var);
+    if (*var)
+        note_change(f, *var, deep);
+    return LW_OK;
+}
+
+/* ---- writing back ---- */
+
+/* What `node` leads to has this value from now on. */
+static lw_status
+write_back(lw_infer_frame *f, uint32_t node, lw_infer_value value)
+{
+    const lw_node *n = lw_node_of(f, node);
+
+    for (; n->kind == LW_NODE_ATTRIBUTE; n = lw_node_of(f, node)) {
+        lw_infer_value object = {f->nodes[n->a].type, f->nodes[n->a].constant};
+
+        object = lw_object_with(f, f->notes[node].constant, object, lw_constant_text(f, n->b),
+                                value);
+        f->notes[node].constant = object.constant;
+        f->nodes[node].target = object.type;
+        value = object;
+        node = n->a;
+    }
+    assert(n->kind == LW_NODE_NAME); /* lw_variable_of found it */
+    return lw_define_back(f, n->a, node, value);
+}
+
+/* ---- assignment ---- */
+
+static bool
+is_slot(const lw_class *class, const char *name)
+{
+    for (uint32_t i = 0; i < class->n_slots; i++)
+        if (strcmp(class->slots[i], name) == 0)
+            return true;
+    return class->slots == NULL;
+}
+
+/* What Python refuses, and what cannot be compiled. */
+static lw_status
+check_field(lw_infer_frame *f, uint32_t target, const lw_class *class,
+            const lw_class_member *member, bool *refused)
+{
+    const lw_node *n = lw_node_of(f, target);
+    const char *name = lw_constant_text(f, n->b), *what = NULL, *help = NULL;
+
+    if (class->is_namedtuple)
+        what = "the fields of the namedtuple `%s` cannot be assigned",
+        help = "make a new one: `p._replace(...)` in Python, `C(...)` in compiled code";
+    else if (class->is_frozen && !(n->flags & LW_NODE_FORCED))
+        what = "the dataclass `%s` is frozen", help = "make a new object";
+    else if (member && member->kind == LW_MEMBER_PROPERTY && member->setter == 0)
+        what = "`%s` has a property of this name without a setter",
+        help = "assign the field that the property reads";
+    else if (member &&
+             (member->kind == LW_MEMBER_METHOD || member->kind == LW_MEMBER_STATIC))
+        what = "`%s` has a method of this name", help = "use another name";
+    else if (!is_slot(class, name) && !member)
+        what = "`%s` has no slot of this name", help = "name it in `__slots__`";
+    *refused = what != NULL;
+    if (what == NULL)
+        return LW_OK;
+    return lw_complain(f, n->loc, "E165", lw_format_text(f, "`%s` is assigned here", name),
+                       help, what, class->name);
+}
+
+/* The value of a field whose type is registered. source: its node, for messages. */
+static lw_status
+convert_field(lw_infer_frame *f, uint32_t source, const lw_class *class, const char *name,
+              lw_infer_value *value)
+{
+    const lw_constant *type = NULL;
+    lw_status status = LW_OK;
+
+    for (uint32_t i = 0; i < class->n_registered; i++)
+        if (strcmp(class->registered[i], name) == 0)
+            type = lw_constant_of(f, class->types[i]);
+    if (type == NULL || type->kind != LW_K_DTYPE || value->type == LW_T_BOTTOM ||
+        value->type == type->dtype)
+        return LW_OK;
+    if (!lw_type_is_number(f, value->type))
+        return lw_complain(f, lw_node_of(f, source)->loc, "E120",
+                           lw_format_text(f, "this is %s", lw_describe_value(f, *value)), NULL,
+                           "the field `%s` of `%s` is registered as %s", name, class->name,
+                           lw_dtypes[type->dtype].public_name);
+    LW_TRY(lw_check_value(f, source, value->type, type->dtype, "field"));
+    if (value->constant)
+        value->constant =
+            lw_fold_cast_constant(f, f->notes[source].constant, value->constant, type->dtype,
+                                  false);
+    f->notes[source].constant = value->constant;
+    value->type = type->dtype;
+fail:
+    return status;
+}
+
+/* The setter of a property, which gets the object and the value. */
+static lw_status
+store_property(lw_infer_frame *f, uint32_t target, uint32_t setter, lw_infer_value object,
+               lw_infer_value value)
+{
+    uint32_t of = lw_node_of(f, target)->a;
+    uint32_t entry = value.constant ? LW_ARG_CONSTANT | value.constant : 0;
+    lw_arg args[2] = {{.node = of, .entry = of, .value = object},
+                      {.node = target, .entry = entry, .value = value}};
+    lw_infer_value nothing = {LW_T_BOTTOM, 0};
+
+    return lw_infer_call_function(f, target, setter, args, 2, &nothing);
+}
+
+static lw_status
+store_field(lw_infer_frame *f, uint32_t target, const lw_class *class, lw_infer_value value,
+            const lw_note *note)
+{
+    const lw_node *n = lw_node_of(f, target);
+    uint32_t var;
+    bool allowed;
+    lw_status status;
+
+    LW_TRY(convert_field(f, f->source ? f->source : target, class, lw_constant_text(f, n->b),
+                         &value));
+    LW_TRY(check_changed(f, n->a, n->loc, false, &allowed, &var));
+    if (!allowed || value.type == LW_T_BOTTOM)
+        return LW_OK;
+    f->nodes[target].type = value.type;
+    if (var == 0)
+        return lw_complain(f, n->loc, "E165", "nothing reads the field afterwards",
+                           "give the object a name first", "a field of `%s` is assigned",
+                           class->name);
+    LW_TRY(write_back(f, target, value));
+    if (!lw_holds_objects(f, value.type) || note->fresh == 2)
+        return LW_OK;
+    if (note->param && *lw_lost(f, var) & LW_HOLDS_PARAM) /* the caller knows who holds it */
+        f->moved[note->param - 1] = true;
+    else
+        lw_lose(f, var, LW_LOST_INNER, n->loc);
+fail:
+    return status;
+}
+
+lw_status
+lw_infer_object_store(lw_infer_frame *f, uint32_t target, lw_infer_value object,
+                      lw_infer_value value)
+{
+    const lw_note note = f->incoming;
+    const lw_class *class = lw_class_of(f, object.type);
+    const lw_class_member *member =
+        lw_member_of(class, lw_constant_text(f, lw_node_of(f, target)->b));
+    bool refused;
+    lw_status status;
+
+    LW_TRY(check_field(f, target, class, member, &refused));
+    if (refused)
+        return LW_OK;
+    if (member && member->kind == LW_MEMBER_PROPERTY)
+        return value.type == LW_T_BOTTOM
+                   ? LW_OK
+                   : store_property(f, target, member->setter, object, value);
+    LW_TRY(store_field(f, target, class, value, &note));
+fail:
+    return status;
+}
+
+/* p.x += v: the field is read, then v, then the result is assigned. */
+lw_status
+lw_infer_augmented_field(lw_infer_frame *f, uint32_t node, lw_infer_value object)
+{
+    const lw_node *n = lw_node_of(f, node), *target = lw_node_of(f, n->a);
+    const lw_class *class = lw_class_of(f, object.type);
+    const lw_class_member *member = lw_member_of(class, lw_constant_text(f, target->b));
+    lw_infer_value x = {LW_T_BOTTOM, 0}, y, result = {LW_T_BOTTOM, 0};
+    lw_note note = {0};
+    uint32_t held;
+    bool refused, found;
+    lw_status status;
+
+    if (member && member->kind == LW_MEMBER_PROPERTY)
+        return lw_complain(f, n->loc, "E165", "this is a property",
+                           "write it in full: `p.v = p.v + ...`",
+                           "an augmented assignment to a property of `%s`", class->name);
+    LW_TRY(check_field(f, n->a, class, member, &refused));
+    if (refused)
+        return LW_OK;
+    LW_TRY(lw_infer_attribute(f, n->a, &x));
+    f->nodes[n->a].operand = x.type;
+    f->nodes[n->a].constant = x.constant;
+    held = lw_hold(f, target->a);
+    status = lw_infer_borrowed(f, n->b, &y);
+    lw_unhold(f, held);
+    if (status != LW_OK || x.type == LW_T_BOTTOM || y.type == LW_T_BOTTOM)
+        return status;
+    LW_TRY(lw_infer_object_binary(f, node, (lw_pyop)n->op,
+                                  (lw_arg){.node = n->a, .entry = n->a, .value = x},
+                                  (lw_arg){.node = n->b, .entry = n->b, .value = y}, &found,
+                                  &result));
+    if (!found)
+        LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, x},
+                               (lw_infer_operand){n->b, y}, &result));
+    f->nodes[node].type = result.type;
+    f->nodes[node].constant = result.constant;
+    note.fresh = f->notes[node].alias ? 2 : f->notes[node].fresh;
+    f->source = n->b;
+    LW_TRY(store_field(f, n->a, class, result, &note));
+fail:
+    f->source = 0;
+    return status;
+}
+
+/* ---- by calls ---- */
+
+lw_status
+lw_infer_change(lw_infer_frame *f, uint32_t node, uint32_t loc, bool deep,
+                const lw_infer_value *value, uint32_t *root)
+{
+    bool allowed;
+    lw_status status;
+
+    LW_TRY(check_changed(f, node, loc, deep, &allowed, root));
+    if (allowed && *root != 0 && value != NULL && value->type != LW_T_BOTTOM)
+        LW_TRY(write_back(f, node, *value));
+    if (!allowed)
+        *root = 0;
+fail:
+    return status;
+}

@@ -1,0 +1,359 @@
+/* Who holds an object. In compiled code an object is its fields, by value: assigning to a field
+ * of it makes another value, which the variable holds from then on. That is what Python does as
+ * long as nobody else holds the object, because only another name for it would show the change.
+ * So the walk carries for each variable what may have been lost: whether something else may
+ * hold the object (OUTER), or one of the objects in its fields (INNER). Reading a variable as a
+ * whole loses it, unless the reader only borrows the object: operands, arguments of functions
+ * that do not keep them, the object of a method. Where it is lost, changing it is E165.
+ *
+ * What an expression gives is fresh if nothing else holds it: 2 with all objects in it, 1 the
+ * object alone, 0 not. */
+#include "core/front/infer/infer_internal.h"
+
+#include <string.h>
+
+/* ---- types ---- */
+
+bool
+lw_holds_objects(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
+
+    if (row == NULL || (row->kind != LW_TK_TUPLE && row->kind != LW_TK_FUNCTION))
+        return false;
+    if (row->user_class != NULL && !row->user_class->is_namedtuple)
+        return true;
+    for (uint32_t i = 0; i < row->n; i++)
+        if (lw_holds_objects(f, row->elements[i]))
+            return true;
+    return false;
+}
+
+/* ---- what is lost ---- */
+
+uint64_t *
+lw_lost(lw_infer_frame *f, uint32_t var)
+{
+    assert(var < f->fn->vars.n);
+    return &f->now.reach[f->fn->vars.n + var];
+}
+
+uint64_t
+lw_lost_at_entry(const lw_infer_frame *f, uint32_t param)
+{
+    if (f->caller == NULL)
+        return LW_LOST_OUTER | LW_LOST_INNER | LW_HOLDS_ENTRY;
+    if (param >= f->fn->params.n)
+        return LW_LOST_OUTER | LW_LOST_INNER | LW_HOLDS_CAPTURE;
+    return LW_HOLDS_PARAM;
+}
+
+/* The parameter or capture whose variable this is; UINT32_MAX: none. */
+static uint32_t
+param_of(const lw_infer_frame *f, uint32_t var)
+{
+    for (uint32_t i = 0; i < f->n_params; i++)
+        if (lw_param_var(f, i) == var)
+            return i;
+    return UINT32_MAX;
+}
+
+static void
+keep_param(lw_infer_frame *f, uint32_t var)
+{
+    uint32_t param = *lw_lost(f, var) & (LW_HOLDS_PARAM | LW_HOLDS_CAPTURE) ? param_of(f, var)
+                                                                            : UINT32_MAX;
+
+    if (param == UINT32_MAX || f->keeps[param])
+        return;
+    f->keeps[param] = true;
+    f->changed = true;
+}
+
+void
+lw_lose(lw_infer_frame *f, uint32_t var, uint64_t bits, uint32_t loc)
+{
+    if (var == 0)
+        return;
+    if ((*lw_lost(f, var) & bits) != bits)
+        f->lost_at[var] = loc;
+    *lw_lost(f, var) |= bits;
+    keep_param(f, var);
+}
+
+/* ---- expressions ---- */
+
+uint32_t
+lw_variable_of(lw_infer_frame *f, uint32_t node, bool *is_whole)
+{
+    *is_whole = true;
+    while (node && lw_node_of(f, node)->kind == LW_NODE_ATTRIBUTE) {
+        uint32_t of = lw_node_of(f, node)->a;
+        if (f->nodes[node].call == LW_CALL_INSTANCE ||
+            lw_type_get_kind(lw_types_of(f), f->nodes[of].type, LW_TK_TUPLE) == NULL)
+            return 0;
+        node = of;
+        *is_whole = false;
+    }
+    return node && lw_node_of(f, node)->kind == LW_NODE_NAME ? lw_node_of(f, node)->a : 0;
+}
+
+static uint8_t
+fresh_of_variable(uint64_t lost)
+{
+    if (lost & (LW_LOST_OUTER | LW_HOLDS_PARAM))
+        return 0;
+    return lost & LW_LOST_INNER ? 1 : 2;
+}
+
+/* An attribute that is an object, of what `of` gives. */
+static uint8_t
+fresh_of_field(lw_infer_frame *f, uint32_t root, uint32_t of)
+{
+    uint64_t lost = root ? *lw_lost(f, root) : 0;
+
+    if (root != 0)
+        return lost & (LW_LOST_OUTER | LW_LOST_INNER | LW_HOLDS_PARAM) ? 0 : 2;
+    return f->notes[of].fresh == 2 ? 2 : 0;
+}
+
+void
+lw_note_value(lw_infer_frame *f, uint32_t node, lw_type type, bool borrowed)
+{
+    const lw_node *n = lw_node_of(f, node);
+    uint32_t root;
+    bool is_whole;
+
+    if (f->notes == NULL ||
+        (n->kind != LW_NODE_NAME && (n->kind != LW_NODE_ATTRIBUTE ||
+                                     f->nodes[node].call == LW_CALL_INSTANCE)) ||
+        !lw_holds_objects(f, type))
+        return;
+    root = lw_variable_of(f, node, &is_whole);
+    f->notes[node].fresh = root && is_whole ? fresh_of_variable(*lw_lost(f, root))
+                                            : fresh_of_field(f, root, n->a);
+    if (borrowed || root == 0)
+        return;
+    if (is_whole && *lw_lost(f, root) == LW_HOLDS_PARAM)
+        f->notes[node].param = param_of(f, root) + 1;
+    lw_lose(f, root, is_whole ? LW_LOST_OUTER | LW_LOST_INNER : LW_LOST_INNER, n->loc);
+    f->notes[node].fresh = 0;
+}
+
+lw_status
+lw_infer_borrowed(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+{
+    f->borrowed = true;
+    return lw_infer_operand_expr(f, node, out);
+}
+
+/* What borrows keeps it after all. */
+void
+lw_lose_node(lw_infer_frame *f, uint32_t node)
+{
+    bool is_whole;
+    uint32_t root = f->notes ? lw_variable_of(f, node, &is_whole) : 0;
+
+    if (root != 0 && lw_holds_objects(f, f->nodes[node].type))
+        lw_lose(f, root, is_whole ? LW_LOST_OUTER | LW_LOST_INNER : LW_LOST_INNER,
+                lw_node_of(f, node)->loc);
+}
+
+uint32_t
+lw_hold(lw_infer_frame *f, uint32_t node)
+{
+    bool is_whole;
+    uint32_t root = f->notes && node ? lw_variable_of(f, node, &is_whole) : 0;
+
+    if (root == 0 || !lw_holds_objects(f, f->nodes[node].type))
+        return 0;
+    f->held[root]++;
+    return root;
+}
+
+void
+lw_unhold(lw_infer_frame *f, uint32_t root)
+{
+    if (root != 0)
+        f->held[root]--;
+}
+
+/* ---- variables ---- */
+
+void
+lw_take(lw_infer_frame *f, uint32_t var, lw_type type, const lw_note *note)
+{
+    static const uint64_t lost_by_fresh[] = {LW_LOST_OUTER | LW_LOST_INNER, LW_LOST_INNER, 0};
+
+    if (f->notes == NULL || type == LW_T_BOTTOM)
+        return;
+    if (note->alias == var && !note->is_field) { /* p = p.moved(1), which returns p itself */
+        *lw_lost(f, var) = note->before;
+        f->returned_of = 0;
+        return;
+    }
+    *lw_lost(f, var) = lost_by_fresh[note->fresh] | LW_IS_REBOUND;
+    if (note->fresh < 2)
+        f->lost_at[var] = f->source ? lw_node_of(f, f->source)->loc : f->lost_at[var];
+}
+
+void
+lw_note_alias(lw_infer_frame *f, lw_note *note, uint32_t var, bool is_field, uint32_t loc)
+{
+    lw_settle_alias(f);
+    *note = (lw_note){.alias = var,
+                      .is_field = is_field,
+                      .before = *lw_lost(f, var),
+                      .constant = note->constant};
+    *lw_lost(f, var) |= is_field ? LW_LOST_INNER : LW_LOST_OUTER | LW_LOST_INNER;
+    f->lost_at[var] = loc;
+    f->returned_of = var;
+}
+
+void
+lw_settle_alias(lw_infer_frame *f)
+{
+    if (f->returned_of != 0)
+        keep_param(f, f->returned_of);
+    f->returned_of = 0;
+}
+
+/* p.moved(1), as a statement: the object is given up with the value. */
+void
+lw_drop_value(lw_infer_frame *f, uint32_t node)
+{
+    const lw_note *note = f->notes ? &f->notes[node] : NULL;
+
+    if (note == NULL || note->alias == 0)
+        return;
+    *lw_lost(f, note->alias) = note->before;
+    f->returned_of = 0;
+}
+
+/* ---- results ---- */
+
+/* The parameter, from 1, whose object the variable surely holds; 0: none. */
+static uint32_t
+returned_param(lw_infer_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_of(f, node);
+    uint64_t lost;
+
+    if (n->kind != LW_NODE_NAME || !f->notes)
+        return 0;
+    lost = *lw_lost(f, n->a);
+    return (lost & LW_HOLDS_PARAM) && !(lost & LW_IS_REBOUND) ? param_of(f, n->a) + 1 : 0;
+}
+
+lw_status
+lw_infer_moved(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+{
+    const lw_node *n = lw_node_of(f, node);
+    lw_status status;
+    uint8_t fresh;
+
+    f->moves = n->kind == LW_NODE_TUPLE;
+    if (n->kind != LW_NODE_NAME || f->notes == NULL)
+        return lw_infer_expr(f, node, out);
+    f->borrowed = true;
+    LW_TRY(lw_infer_expr(f, node, out));
+    if (lw_holds_objects(f, out->type)) {
+        fresh = f->notes[node].fresh;
+        lw_lose(f, n->a, LW_LOST_OUTER | LW_LOST_INNER, n->loc); /* it can be moved once */
+        f->notes[node].fresh = fresh;
+    }
+fail:
+    return status;
+}
+
+/* return p.moved(1): what the variable held is what is returned. The parameter that this is, or
+ * 0. */
+static uint32_t
+take_alias(lw_infer_frame *f, uint32_t node)
+{
+    lw_note *note = &f->notes[node];
+    uint32_t param = 0;
+
+    if (note->alias == 0 || note->is_field)
+        return 0;
+    note->fresh = fresh_of_variable(note->before);
+    if ((note->before & LW_HOLDS_PARAM) && !(note->before & LW_IS_REBOUND)) {
+        param = param_of(f, note->alias) + 1;
+        f->returned[param - 1] = true;
+        f->returned_of = 0;
+        *lw_lost(f, note->alias) = note->before;
+    }
+    return param;
+}
+
+lw_status
+lw_infer_returned(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+{
+    uint32_t param = returned_param(f, node);
+    lw_status status;
+
+    if (param != 0) {
+        f->borrowed = true;
+        LW_TRY(lw_infer_expr(f, node, out));
+        f->returned[param - 1] = true;
+    } else {
+        LW_TRY(lw_infer_moved(f, node, out));
+    }
+    if (f->notes == NULL || !lw_holds_objects(f, out->type))
+        return LW_OK;
+    if (param == 0)
+        param = take_alias(f, node);
+    if (f->n_results++ == 0) {
+        f->result_fresh = f->notes[node].fresh;
+        f->result_param = param;
+    }
+    if (f->notes[node].fresh < f->result_fresh)
+        f->result_fresh = f->notes[node].fresh;
+    if (param != f->result_param)
+        f->result_param = 0;
+fail:
+    return status;
+}
+
+void
+lw_settle_results(lw_infer_frame *f)
+{
+    for (uint32_t i = 0; f->notes && i < f->n_params; i++)
+        f->keeps[i] |= f->returned[i] && f->result_param != i + 1;
+}
+
+/* ---- one walk ---- */
+
+bool
+lw_ownership_init(lw_infer_frame *f)
+{
+    const lw_tree *tree = f->run->tree;
+    lw_arena *arena = f->run->arena;
+    bool has_classes = false;
+
+    for (uint32_t i = 1; i < tree->constants.n && !has_classes; i++)
+        has_classes = tree->constants.data[i].kind == LW_K_CLASS;
+    f->changes = lw_arena_take(arena, f->n_params + 1);
+    f->keeps = lw_arena_take(arena, f->n_params + 1);
+    f->returned = lw_arena_take(arena, f->n_params + 1);
+    f->changed_inside = lw_arena_take(arena, f->n_params + 1);
+    f->moved = lw_arena_take(arena, f->n_params + 1);
+    f->held = lw_arena_take(arena, (f->fn->vars.n + 1) * sizeof *f->held);
+    f->lost_at = lw_arena_take(arena, (f->fn->vars.n + 1) * sizeof *f->lost_at);
+    if (has_classes)
+        f->notes = lw_arena_take(arena, tree->nodes.n * sizeof *f->notes);
+    return !arena->failed;
+}
+
+void
+lw_ownership_begin(lw_infer_frame *f)
+{
+    memset(f->held, 0, (f->fn->vars.n + 1) * sizeof *f->held);
+    f->n_results = f->result_param = f->result_fresh = 0;
+    f->borrowed = f->moves = false;
+    f->returned_of = 0;
+    f->changed_values.n = 0;
+    f->incoming = (lw_note){0};
+    for (uint32_t i = 0; i < f->n_params; i++)
+        *lw_lost(f, lw_param_var(f, i)) = lw_lost_at_entry(f, i);
+}

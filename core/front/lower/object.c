@@ -1,0 +1,164 @@
+/* Fields of objects that are assigned. An object is its fields, so that assigning one makes
+ * another value, which the variable that the NAME node reads holds from then on; a field of a
+ * field makes another value of each object on the way (core/front/infer/mutation.c). What a
+ * function changes in its parameters are results behind its result. */
+#include "core/front/lower/lower_internal.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const char *
+name_of(const lw_lower_frame *f, uint32_t attribute)
+{
+    return lw_typed_constant(f->l->typed, lw_node_at(f, attribute)->b)->text;
+}
+
+bool
+lw_is_object_target(const lw_lower_frame *f, uint32_t target)
+{
+    const lw_node *n = lw_node_at(f, target);
+    const lw_type_row *row;
+
+    if (n->kind != LW_NODE_ATTRIBUTE)
+        return false;
+    row = lw_type_get_kind(f->l->types, lw_typed_at(f, n->a)->type, LW_TK_TUPLE);
+    return row != NULL && row->user_class != NULL;
+}
+
+/* The object with this field, of the type that it has then. */
+static lw_lower_value
+object_with(lw_lower_frame *f, lw_lower_value object, const char *name, lw_lower_value field,
+            lw_type type)
+{
+    const lw_type_row *old = lw_type_get(f->l->types, object.type);
+    const lw_type_row *new = lw_type_get(f->l->types, type);
+    uint32_t n = lw_parts_of(f->l->types, type), at = 0, k = 0;
+    lw_ref *parts = lw_arena_take(f->l->arena, (n + 1) * sizeof *parts);
+
+    for (uint32_t i = 0; parts && i < new->n; i++) {
+        bool is_field = strcmp(new->names[i], name) == 0;
+        bool was_there = k < old->n && strcmp(old->names[k], new->names[i]) == 0;
+        lw_lower_value one = is_field ? field : lw_value_element(f, object, k);
+
+        one = lw_value_convert(f, one, new->elements[i]);
+        k += was_there;
+        for (uint32_t j = 0; j < one.n && at < n; j++)
+            parts[at++] = one.parts[j];
+    }
+    return (lw_lower_value){.type = type, .n = parts ? at : 0, .parts = parts};
+}
+
+/* What the node leads to becomes this value. */
+static void
+write_path(lw_lower_frame *f, uint32_t node, lw_lower_value value)
+{
+    const lw_node *n = lw_node_at(f, node);
+
+    while (n->kind == LW_NODE_ATTRIBUTE) {
+        lw_lower_value object = lw_lower_expression(f, n->a);
+
+        value = object_with(f, object, name_of(f, node), value, lw_typed_at(f, node)->target);
+        node = n->a;
+        n = lw_node_at(f, node);
+    }
+    if (n->kind != LW_NODE_NAME)
+        lw_lower_fail(f, node, "a change of what no variable holds");
+    else if (lw_typed_at(f, node)->target != 0)
+        lw_lower_web_write(f, lw_typed_at(f, node)->target, value);
+}
+
+/* object.name = value, by the setter of a property. */
+static void
+call_setter(lw_lower_frame *f, uint32_t target, lw_lower_value value)
+{
+    const lw_typed_node *t = lw_typed_at(f, target);
+    const lw_instance *callee = &f->l->typed->instances.data[t->target];
+    lw_lower_value values[2] = {{0}};
+
+    if (!callee->param_constants[0])
+        values[0] = lw_value_convert(f, lw_lower_expression(f, lw_node_at(f, target)->a),
+                                     callee->param_types[0]);
+    if (!callee->param_constants[1])
+        values[1] = lw_value_convert(f, value, callee->param_types[1]);
+    lw_lower_call_values(f, target, t->target, values, t->args + t->n_args);
+}
+
+void
+lw_lower_object_store(lw_lower_frame *f, uint32_t target, lw_lower_value value)
+{
+    if (lw_typed_at(f, target)->call == LW_CALL_INSTANCE)
+        call_setter(f, target, value);
+    else
+        write_path(f, target, value);
+}
+
+void
+lw_lower_augmented_field(lw_lower_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    const lw_typed_node *t = lw_typed_at(f, node), *target = lw_typed_at(f, n->a);
+    lw_lower_value before, result;
+
+    if (t->constant) {
+        result = lw_value_constant(f, t->constant, t->type);
+    } else if (lw_lower_calls_method(f, node)) {
+        result = lw_lower_method(f, node);
+    } else {
+        before = target->constant
+                     ? lw_value_constant(f, target->constant, target->operand)
+                     : lw_lower_field_of(f, lw_lower_expression(f, lw_node_at(f, n->a)->a),
+                                         name_of(f, n->a), target->operand);
+        result = lw_lower_binary_nodes(f, node, (lw_pyop)n->op, before, n->b);
+    }
+    write_path(f, n->a, result);
+}
+
+/* ---- functions that change objects ---- */
+
+uint32_t
+lw_changed_parts_of(const lw_types *types, const lw_instance *instance)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < instance->n_changed; i++)
+        n += lw_parts_of(types, instance->changed_types[i]);
+    return n;
+}
+
+void
+lw_lower_changed(lw_lower_frame *f, const lw_instance *callee, uint32_t start,
+                 const lw_ref *parts, lw_lower_value *made)
+{
+    for (uint32_t k = 0; k < callee->n_changed; k++) {
+        lw_type type = callee->changed_types[k];
+        uint32_t n = lw_parts_of(f->l->types, type), node = f->l->typed->lists.data[start + k];
+        lw_lower_value value = {.type = type, .n = n, .parts = parts};
+
+        parts += n;
+        if (node == LW_CHANGED_VALUE)
+            *made = value;
+        else if (node != LW_CHANGED_NONE)
+            write_path(f, node, value);
+    }
+}
+
+uint32_t
+lw_lower_changed_parts(lw_lower_frame *f, uint32_t node, lw_ref *out)
+{
+    uint32_t start = node ? lw_typed_at(f, node)->args : f->inst->end_changes, n = 0;
+
+    for (uint32_t k = 0; k < f->inst->n_changed; k++) {
+        lw_type type = f->inst->changed_types[k];
+        uint32_t entry = f->l->typed->lists.data[start + k], number = entry & ~(uint32_t)LW_ARG_TAG;
+        lw_lower_value value = (entry & LW_ARG_TAG) == LW_ARG_CONSTANT
+                                   ? lw_value_constant(f, number, type)
+                               : number ? lw_lower_web_read(f, number)
+                                        : (lw_lower_value){.type = type};
+
+        if (number != 0)
+            value = lw_value_convert(f, value, type);
+        for (uint32_t j = 0; j < value.n; j++)
+            out[n++] = value.parts[j];
+    }
+    return n;
+}
