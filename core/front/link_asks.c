@@ -105,11 +105,15 @@ find_callers(collector *c)
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t node = 1; node < typed->tree->nodes.n; node++) {
             const lw_typed_node *call = &typed->instances.data[queue[i]].nodes[node];
+            const uint32_t called[] = {call->call == LW_CALL_INSTANCE ? call->target : 0,
+                                       call->asks};
 
-            if (call->call != LW_CALL_INSTANCE || c->callers[call->target].reached)
-                continue;
-            c->callers[call->target] = (caller){queue[i], node, true};
-            queue[n++] = call->target;
+            for (int k = 0; k < 2; k++) {
+                if (called[k] == 0 || c->callers[called[k]].reached)
+                    continue;
+                c->callers[called[k]] = (caller){queue[i], node, true};
+                queue[n++] = called[k];
+            }
         }
     return true;
 }

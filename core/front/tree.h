@@ -212,6 +212,7 @@ typedef struct lw_fn {
     uint32_t parent; /* nested functions: the function they are defined in; 0: none */
     bool is_lambda;  /* its body is one RETURN */
     bool wraps;      /* its integers wrap on purpose: check={"overflow"} skips them */
+    bool iterates;   /* an `__iter__`: it returns `iter(x)`, which stands here as x */
     LW_ARRAY(lw_fn_param) params;
     LW_ARRAY(lw_var) vars; /* [0] unused; parameters first */
     LW_ARRAY(lw_fn_capture) captures;

@@ -202,6 +202,13 @@ lw_type_literal(lw_types *types, __int128 lo, __int128 hi)
 }
 
 lw_type
+lw_type_static(lw_types *types, uint32_t constant)
+{
+    lw_type_row row = {.kind = LW_TK_STATIC, .fn = constant};
+    return intern(types, &row);
+}
+
+lw_type
 lw_type_tuple(lw_types *types, const lw_type *elements, uint32_t n, const char *const *names)
 {
     lw_type_row row = {.kind = LW_TK_TUPLE, .n = n, .elements = elements, .names = names};
@@ -500,6 +507,7 @@ print_compound(const lw_types *types, const lw_type_row *row, lw_text *out)
         print_elements(types, row, out);
         lw_text_add(out, ")");
         break;
+    case LW_TK_STATIC: lw_text_add(out, "constant"); break;
     case LW_TK_FUNCTION: lw_text_add(out, "function"); break;
     case LW_TK_RANGE: lw_text_add(out, "range"); break;
     case LW_TK_ARRAY: print_array(types, row, out); break;

@@ -30,7 +30,7 @@ typedef enum lw_type_kind {
                       2^63 on as u64. An int outside both is stored as the nearest f64: beside
                       integers it is E130, beside floats it takes their type */
     LW_TK_NONE,
-    LW_TK_STATIC,
+    LW_TK_STATIC, /* as a field of an object: `fn` is the constant */
     LW_TK_TUPLE,    /* elements */
     LW_TK_FUNCTION, /* a nested function as a value: fn index; elements: types of what it
                        captures. In the function that defines it nothing is stored, because
@@ -79,7 +79,7 @@ typedef struct lw_type_row {
     const struct lw_class *user_class; /* TUPLE: the fields of an object of this class (tree.h,
                                           borrowed from the tree), or NULL */
     __int128 lo, hi;                   /* LITERAL */
-    uint32_t fn;                       /* FUNCTION */
+    uint32_t fn;                       /* FUNCTION; STATIC: the constant */
     uint8_t ndim, layout; /* ARRAY; layout: lw_layout. 0-d and 1-d contiguous count as C */
     bool readonly;        /* ARRAY and RECORD: assigning to it is E162; TUPLE: these are the
                              fields of a record, by value: t["name"] reads one, too */
@@ -105,6 +105,8 @@ typedef enum lw_typing { LW_TYPING_WEAK, LW_TYPING_NUMBA } lw_typing;
 
 void lw_types_init(lw_types *types, lw_arena *arena);
 lw_type lw_type_literal(lw_types *types, __int128 lo, __int128 hi);
+/* The type of a field whose value exists only as this constant (lw_typed_constant). */
+lw_type lw_type_static(lw_types *types, uint32_t constant);
 lw_type lw_type_tuple(lw_types *types, const lw_type *elements, uint32_t n,
                       const char *const *names);
 /* The same tuple as the fields of an object of a class (NULL: of none). */

@@ -250,6 +250,7 @@ typedef struct binding {
     uint32_t node, fn, n; /* n: the number of parameters and captures */
     const char *name;     /* what is called, for messages */
     bool makes;           /* parameter 0 is a new object, which is the value of the call */
+    bool asks; /* the node's own value is asked, as `asks` of the typed node says */
     const lw_fn *row;
     lw_infer_value *values;
     uint32_t *entries;
@@ -514,7 +515,8 @@ finish_call(binding *b, uint32_t memo, lw_infer_value *out)
                          .memo = row,
                          .instance = instance,
                          .name = b->name,
-                         .makes = b->makes};
+                         .makes = b->makes,
+                         .asks = b->asks};
     lw_status status = LW_OK;
 
     if (written == NULL)
@@ -524,6 +526,10 @@ finish_call(binding *b, uint32_t memo, lw_infer_value *out)
     f->prints |= instance->prints;
     LW_TRY(lw_infer_settled(f, &site, written));
     LW_TRY(value_of_call(b, row, instance, out));
+    if (b->asks) {
+        typed->asks = row->instance;
+        return LW_OK;
+    }
     if (!f->report)
         return LW_OK;
     typed->call = LW_CALL_INSTANCE;
@@ -664,6 +670,31 @@ construct(lw_infer_frame *f, uint32_t node, const lw_class *class, const arg_lis
     LW_TRY(call_as(
         f, (binding){.node = node, .fn = init->index, .name = class->name, .makes = true},
         LW_T_BOTTOM, &all, out));
+fail:
+    return status;
+}
+
+lw_status
+lw_infer_asked(lw_infer_frame *f, uint32_t node, const lw_class_member *method,
+               lw_infer_value value, lw_infer_value *out)
+{
+    lw_arg self = {.node = node, .value = value};
+    arg_list all = {0};
+    const lw_instance *instance;
+    lw_status status;
+
+    *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    f->nodes[node].asks = 0;
+    LW_TRY(add_arg(f, &all, self));
+    LW_TRY(call_as(f, (binding){.node = node, .fn = method->index, .asks = true}, LW_T_BOTTOM,
+                   &all, out));
+    if (f->nodes[node].asks == 0)
+        return LW_OK;
+    instance = &f->run->typed->instances.data[f->nodes[node].asks];
+    if (instance->n_changed)
+        return lw_complain(f, lw_node_of(f, node)->loc, "E165", NULL,
+                           "call it by its name in a statement of its own",
+                           "`%s` changes the object", method->name);
 fail:
     return status;
 }
@@ -845,6 +876,8 @@ call_named(lw_infer_frame *f, uint32_t node, lw_name_id name, const arg_list *ar
             return lw_complain(f, lw_node_of(f, node)->loc, "E153", NULL, NULL,
                                "argument %u of `%s` is missing", i + 1, lw_name_shown(name));
     LW_TRY(lw_infer_named(f, node, name, placed.data, placed.n, out));
+    for (uint32_t i = 0; i < args->n && lw_holds_objects(f, out->type); i++)
+        lw_lose_node(f, args->data[i].node);
 fail:
     return status;
 }
@@ -865,9 +898,12 @@ call_conversion(lw_infer_frame *f, uint32_t node, uint32_t pytype, const lw_arg 
             return lw_complain(f, lw_node_of(f, node)->loc, "E165",
                                lw_format_text(f, "this is %s", lw_describe_value(f, *out)),
                                NULL, "`__bool__` returns a bool");
-        return LW_OK;
+    } else if (lw_member_of(lw_class_of(f, x->value.type), "__len__") != NULL) {
+        *found = true;
+        return lw_complain(f, lw_node_of(f, node)->loc, "E165",
+                           "its class has `__len__`, and no `__bool__`",
+                           "write `len(...) != 0`", "`bool` of an object");
     }
-    LW_TRY(lw_complain_object_truth(f, x->node, x->value.type, found));
 fail:
     return status;
 }

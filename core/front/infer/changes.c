@@ -290,6 +290,11 @@ lw_infer_settled(lw_infer_frame *f, const lw_call_site *site, uint32_t *written)
 
     if (f->notes == NULL)
         return LW_OK;
+    if (site->asks) {
+        if (site->memo->ownership.keeps[0])
+            lw_lose_node(f, site->node);
+        return LW_OK;
+    }
     for (uint32_t k = 0; k < instance->n_changed; k++)
         LW_TRY(change_argument(f, site, instance->changed[k], k, &written[k]));
     lose_kept(f, site);

@@ -29,8 +29,11 @@ lw_truth_of(lw_infer_frame *f, lw_infer_value x)
 {
     const lw_type_row *row = lw_type_get(lw_types_of(f), x.type);
 
-    if (row && row->user_class && !row->user_class->is_tuple)
-        return 1; /* check_truth refuses those that decide it */
+    if (row && row->user_class && (lw_member_of(row->user_class, "__bool__") ||
+                                   lw_member_of(row->user_class, "__len__")))
+        return -1; /* lw_infer_object_truth asks it */
+    if (row && row->user_class && !row->user_class->is_namedtuple)
+        return 1;
     if (x.constant)
         return lw_fold_truth_constant(f, x.constant);
     if (x.type == LW_T_NONE)
@@ -57,12 +60,12 @@ help_for_truth(lw_infer_frame *f, uint32_t node)
 }
 
 static lw_status
-check_truth(lw_infer_frame *f, uint32_t node, lw_infer_value x, int truth)
+check_truth(lw_infer_frame *f, uint32_t node, lw_infer_value x, int *known)
 {
-    bool refused;
-    lw_status status = lw_complain_object_truth(f, node, x.type, &refused);
+    lw_status status = lw_infer_object_truth(f, node, x, known);
+    int truth = *known;
 
-    if (refused)
+    if (f->nodes[node].asks || status != LW_OK)
         return status;
     if (truth >= 0 || x.type == LW_T_BOTTOM || lw_type_is_number(f, x.type))
         return LW_OK;
@@ -131,9 +134,7 @@ infer_object_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value left, b
     uint32_t held;
 
     *found = false;
-    if (n->c != 1 ||
-        (link->op != LW_PY_IS && link->op != LW_PY_IS_NOT && link->op < LW_PY_EQ) ||
-        link->op > LW_PY_IS_NOT)
+    if (n->c != 1 || link->op < LW_PY_EQ || link->op > LW_PY_NOT_IN)
         return LW_OK;
     held = lw_hold(f, n->a);
     status = lw_infer_borrowed(f, link->a, &y.value);
@@ -295,7 +296,8 @@ value_operands(lw_infer_frame *f, uint32_t node, lw_infer_value *set, uint32_t *
             lw_region_open(f, node, false);
         LW_TRY(lw_infer_expr(f, operand, &value));
         truth = lw_truth_of(f, value);
-        LW_TRY(check_truth(f, operand, value, last ? 1 : truth));
+        if (!last)
+            LW_TRY(check_truth(f, operand, value, &truth));
         f->nodes[operand].truth = (int8_t)truth;
         stopped = truth == !is_and;
         if (last || stopped || truth < 0)
@@ -404,7 +406,7 @@ plain_condition(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *when_true
     LW_TRY(lw_infer_expr(f, node, &value));
     *truth = lw_node_of(f, node)->kind == LW_NODE_COMPARE ? f->nodes[node].truth
                                                           : lw_truth_of(f, value);
-    LW_TRY(check_truth(f, node, value, *truth));
+    LW_TRY(check_truth(f, node, value, truth));
     f->nodes[node].truth = (int8_t)*truth;
     if ((when_true && !lw_flow_take(f, when_true)) ||
         (when_false && !lw_flow_take(f, when_false)))
@@ -668,6 +670,7 @@ lw_infer_operand_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     f->nodes[node].type = out->type;
     f->nodes[node].element = LW_T_BOTTOM;
     f->nodes[node].constant = out->constant;
+    f->nodes[node].asks = 0;
     lw_note_value(f, node, out->type, borrowed);
 fail:
     return status;

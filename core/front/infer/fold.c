@@ -93,7 +93,9 @@ tuple_type(lw_infer_frame *f, const lw_constant *constant)
         return LW_T_STATIC;
     f->run->depth++;
     for (uint32_t i = 0; i < constant->n; i++)
-        elements[i] = lw_constant_value(f, constant->items[i]).type;
+        elements[i] = constant->user_class
+                          ? lw_field_type(f, lw_constant_value(f, constant->items[i]))
+                          : lw_constant_value(f, constant->items[i]).type;
     assert(f->run->depth > 0); /* counted above */
     f->run->depth--;
     type = lw_type_tuple(lw_types_of(f), elements, constant->n, constant->names);
@@ -115,6 +117,23 @@ table_type(lw_infer_frame *f, const lw_constant *constant)
     element = constant->record ? lw_record_type(lw_types_of(f), constant->record, false)
                                : (lw_type)constant->dtype;
     return lw_type_array(lw_types_of(f), element, constant->n, LW_LAYOUT_C, true, shape);
+}
+
+lw_type
+lw_field_type(lw_infer_frame *f, lw_infer_value value)
+{
+    uint32_t *slot;
+
+    if (value.type != LW_T_STATIC || value.constant == 0)
+        return value.type;
+    for (uint32_t i = 0; i < f->run->statics.n; i++)
+        if (lw_constant_same(f, f->run->statics.data[i], value.constant))
+            return lw_type_static(lw_types_of(f), f->run->statics.data[i]);
+    slot = lw_array_push(&f->run->statics, f->run->arena);
+    if (slot == NULL)
+        return LW_T_BOTTOM;
+    *slot = value.constant;
+    return lw_type_static(lw_types_of(f), value.constant);
 }
 
 lw_infer_value

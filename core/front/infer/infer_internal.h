@@ -125,6 +125,7 @@ typedef struct lw_run {
     lw_error *err;
     struct lw_infer_frame *frame; /* the innermost one */
     LW_ARRAY(lw_memo) memos;
+    LW_ARRAY(uint32_t) statics; /* constants that are types of fields, each once */
     uint32_t depth, n_frames, quiet;
     bool has_walrus;
     lw_overload_question question; /* the walk ended with it */
@@ -282,6 +283,8 @@ const lw_constant *lw_constant_of(lw_infer_frame *f, uint32_t constant);
 const char *lw_constant_text(lw_infer_frame *f, uint32_t constant); /* "" when it has none */
 lw_infer_value lw_constant_value(lw_infer_frame *f, uint32_t constant);
 bool lw_constant_same(lw_infer_frame *f, uint32_t x, uint32_t y);
+/* The type that a value has as a field of an object: that of a text says which one it is. */
+lw_type lw_field_type(lw_infer_frame *f, lw_infer_value value);
 /* The number of a constant equal to *constant; `old` is used again when it is equal. 0: memory
  * is out. */
 uint32_t lw_constant_add(lw_infer_frame *f, uint32_t old, const lw_constant *constant);
@@ -498,9 +501,15 @@ lw_status lw_infer_object_special(lw_infer_frame *f, uint32_t node, const char *
 /* E165 where objects are compared in a way that their classes do not define, or in a chain. */
 lw_status lw_check_objects_compared(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_type x,
                                     lw_type y, bool *refused);
-/* E165: the truth of an object whose class defines it. */
-lw_status lw_complain_object_truth(lw_infer_frame *f, uint32_t node, lw_type type,
-                                   bool *refused);
+/* The truth of the node's value, which is *truth if its class does not say otherwise. */
+lw_status lw_infer_object_truth(lw_infer_frame *f, uint32_t node, lw_infer_value value,
+                                int *truth);
+/* The tuple or array that `__iter__` of the node's value gives; *found: it has one. */
+lw_status lw_infer_object_items(lw_infer_frame *f, uint32_t node, lw_infer_value value,
+                                bool *found, lw_infer_value *out);
+/* The method is called with the value of the node, whatever else that is used for (`asks`). */
+lw_status lw_infer_asked(lw_infer_frame *f, uint32_t node, const lw_class_member *method,
+                         lw_infer_value value, lw_infer_value *out);
 /* E165: the user's own function returns an object. */
 lw_status lw_refuse_object_result(lw_infer_frame *f, lw_type type);
 /* ---- ownership.c ---- */
@@ -551,6 +560,7 @@ typedef struct lw_call_site {
     const lw_instance *instance;
     const char *name;
     bool makes; /* parameter 0 is a new object, which the call gives */
+    bool asks;  /* parameter 0 is the value of the node, which has another use, too */
 } lw_call_site;
 lw_status lw_infer_changed_at(lw_infer_frame *f, uint32_t node, uint32_t loc);
 lw_status lw_infer_keep_changes(lw_infer_frame *f, lw_instance *instance, lw_memo *memo);

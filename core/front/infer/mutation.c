@@ -100,7 +100,7 @@ lw_object_with(lw_infer_frame *f, uint32_t old, lw_infer_value object, const cha
 {
     uint32_t constant = constant_with(f, old, object, name, field.constant);
 
-    return (lw_infer_value){type_with(f, object.type, name, field.type), constant};
+    return (lw_infer_value){type_with(f, object.type, name, lw_field_type(f, field)), constant};
 }
 
 lw_infer_value

@@ -371,7 +371,7 @@ lw_check_objects_compared(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_type 
                           bool *refused)
 {
     const lw_type_row *row = lw_type_get_kind(lw_types_of(f), y, LW_TK_TUPLE);
-    bool is_in = op == LW_PY_IN || op == LW_PY_NOT_IN;
+    bool is_in = op == LW_PY_IN || op == LW_PY_NOT_IN; /* in an object: lw_infer_compare */
 
     *refused = is_in ? is_object(f, y) : !compares_items(f, op, x, y);
     for (uint32_t i = 0; is_in && row && i < row->n; i++)
@@ -390,6 +390,38 @@ is_mixed(lw_infer_frame *f, lw_pyop op, bool negated, const choice *c, lw_type x
            method_of(f, other, "__eq__");
 }
 
+/* x in y by y's `__contains__`, whose truth counts: `operand` says so (LW_DT_i8; for `not in`
+ * LW_DT_b1, as for `!=` by `__eq__`). */
+static lw_status
+infer_contains(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, lw_arg y, bool *found,
+               lw_infer_value *out)
+{
+    const lw_class_member *method = method_of(f, y.value.type, "__contains__");
+    lw_arg args[2] = {y, x};
+    lw_status status;
+    int truth;
+
+    *found = method != NULL;
+    if (method == NULL)
+        return LW_OK;
+    LW_TRY(lw_infer_call_function(f, node, method->index, args, 2, out));
+    f->nodes[node].operand = op == LW_PY_IN ? LW_DT_i8 : LW_DT_b1;
+    if (out->type == LW_T_BOTTOM)
+        return LW_OK;
+    if (!lw_type_is_number(f, out->type) && out->type != LW_T_NONE)
+        return lw_complain(f, lw_node_of(f, node)->loc, "E165",
+                           lw_format_text(f, "it returns %s", lw_describe_value(f, *out)),
+                           "return a bool", "`__contains__` of `%s` gives no truth",
+                           lw_class_of(f, y.value.type)->name);
+    truth = lw_truth_of(f, *out);
+    *out = (lw_infer_value){LW_DT_b1, 0};
+    if (truth >= 0)
+        out->constant =
+            lw_constant_bool(f, f->nodes[node].constant, (op == LW_PY_IN) == truth);
+fail:
+    return status;
+}
+
 lw_status
 lw_infer_object_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, lw_arg y,
                         bool *found, lw_infer_value *out)
@@ -403,6 +435,8 @@ lw_infer_object_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, 
     *found = false;
     if (a == LW_T_BOTTOM || b == LW_T_BOTTOM || !is_object_operand)
         return LW_OK;
+    if (op == LW_PY_IN || op == LW_PY_NOT_IN)
+        return infer_contains(f, node, op, x, y, found, out);
     c = comparison_of(f, op, a, b);
     if (op == LW_PY_NE && !c.left && !c.right && (is_object(f, a) || is_object(f, b))) {
         c = comparison_of(f, LW_PY_EQ, a, b);
@@ -448,21 +482,60 @@ lw_infer_object_special(lw_infer_frame *f, uint32_t node, const char *name, cons
         lw_class_of(f, args[0].value.type)->name, name);
 }
 
-lw_status
-lw_complain_object_truth(lw_infer_frame *f, uint32_t node, lw_type type, bool *refused)
+static bool
+is_truth(lw_infer_frame *f, lw_infer_value value, bool by_length)
 {
-    const lw_class *class = lw_class_of(f, type);
-    const char *name = lw_member_of(class, "__bool__")  ? "__bool__"
-                       : lw_member_of(class, "__len__") ? "__len__"
-                                                        : NULL;
+    return value.type == LW_T_BOTTOM ||
+           (by_length ? lw_type_is_int_or_bool(f, value.type) : value.type == LW_DT_b1);
+}
 
-    *refused = name != NULL;
-    if (name == NULL)
+lw_status
+lw_infer_object_truth(lw_infer_frame *f, uint32_t node, lw_infer_value value, int *truth)
+{
+    const lw_class *class = lw_class_of(f, value.type);
+    const lw_class_member *method = method_of(f, value.type, "__bool__");
+    bool by_length = method == NULL;
+    lw_infer_value result;
+    lw_status status = LW_OK;
+
+    f->nodes[node].asks = 0;
+    if (method == NULL)
+        method = method_of(f, value.type, "__len__");
+    if (method == NULL)
         return LW_OK;
-    return lw_complain(f, lw_node_of(f, node)->loc, "E165",
-                       lw_format_text(f, "`%s` of `%s` decides it", name, class->name),
-                       "call it by its name, or compare a field",
-                       "the truth of an object with `%s`", name);
+    LW_TRY(lw_infer_asked(f, node, method, value, &result));
+    *truth = result.type == LW_T_BOTTOM ? -1 : lw_truth_of(f, result);
+    if (!is_truth(f, result, by_length))
+        return lw_complain(f, lw_node_of(f, node)->loc, "E165",
+                           lw_format_text(f, "it returns %s", lw_describe_value(f, result)),
+                           NULL, "`%s` of `%s` gives no truth", method->name, class->name);
+fail:
+    return status;
+}
+
+lw_status
+lw_infer_object_items(lw_infer_frame *f, uint32_t node, lw_infer_value value, bool *found,
+                      lw_infer_value *out)
+{
+    const lw_class *class = lw_class_of(f, value.type);
+    const lw_class_member *method = method_of(f, value.type, "__iter__");
+
+    f->nodes[node].asks = 0;
+    *found = class != NULL && (!class->is_tuple || method != NULL);
+    if (!*found)
+        return LW_OK;
+    if (method == NULL)
+        return lw_complain(
+            f, lw_node_of(f, node)->loc, "E165",
+            lw_format_text(f, "this is %s", lw_describe_type(f, value.type)),
+            "give it a method `__iter__` that returns `iter((...))`, or loop over `range(...)`",
+            "`%s` has no `__iter__`", class->name);
+    if (!f->run->tree->fns.data[method->index].iterates &&
+        !f->run->tree->fns.data[method->index].problem)
+        return lw_complain(f, lw_node_of(f, node)->loc, "E165", NULL,
+                           "write `return iter((self.x, self.y))`",
+                           "`__iter__` of `%s` does not return `iter(...)`", class->name);
+    return lw_infer_asked(f, node, method, value, out);
 }
 
 static const lw_class *
@@ -476,12 +549,34 @@ object_in(lw_infer_frame *f, lw_type type)
     return found;
 }
 
+/* The name of a field, at any depth, that is a text; NULL: there is none. */
+static const char *
+text_in(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_type_get_kind(lw_types_of(f), type, LW_TK_TUPLE);
+    const char *found = NULL;
+
+    for (uint32_t i = 0; row && !found && i < row->n; i++) {
+        if (lw_type_get_kind(lw_types_of(f), row->elements[i], LW_TK_STATIC))
+            return row->names[i];
+        found = text_in(f, row->elements[i]);
+    }
+    return found;
+}
+
 lw_status
 lw_refuse_object_result(lw_infer_frame *f, lw_type type)
 {
     const lw_class *class = object_in(f, type);
     uint32_t node = f->return_nodes.n ? f->return_nodes.data[0] : 0;
+    const char *text = text_in(f, type);
 
+    if (text != NULL && node != 0)
+        return lw_complain(f, lw_node_of(f, node)->loc, "E165",
+                           lw_format_text(f, "its field `%s` is a text, a type or the like",
+                                          text),
+                           "return its other fields",
+                           "this object cannot be the result of a call from Python");
     if (class == NULL || node == 0 || f->run->typed->options.objects)
         return LW_OK;
     return lw_complain(f, lw_node_of(f, node)->loc, "E165",

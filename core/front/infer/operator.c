@@ -670,6 +670,8 @@ is_memory(lw_infer_frame *f, lw_type type)
     return kind == LW_TK_ARRAY || kind == LW_TK_RECORD;
 }
 
+static bool is_static(lw_infer_frame *f, lw_type type);
+
 static compared
 compare_tuples(lw_infer_frame *f, lw_pyop op, const lw_type_row *x, const lw_type_row *y,
                lw_type *operand)
@@ -684,7 +686,9 @@ compare_tuples(lw_infer_frame *f, lw_pyop op, const lw_type_row *x, const lw_typ
     for (uint32_t i = 0; elements && i < n; i++) {
         compared one = compare_types(f, LW_PY_EQ, xs[i], ys[i], &elements[i]);
 
-        if (equality && (one == NEVER || one == ALWAYS) && elements[i] == LW_T_BOTTOM &&
+        if (one == NO_ORDER && is_static(f, xs[i]) && is_static(f, ys[i]))
+            return NO_ORDER;
+        if (equality && one == NEVER && elements[i] == LW_T_BOTTOM &&
             !(is_bits(f, xs[i]) && is_bits(f, ys[i])))
             return op == LW_PY_EQ ? NEVER : ALWAYS;
         if (!equality && (lw_type_is_complex(xs[i]) || lw_type_is_complex(ys[i])))
@@ -694,6 +698,19 @@ compare_tuples(lw_infer_frame *f, lw_pyop op, const lw_type_row *x, const lw_typ
     }
     *operand = elements ? lw_type_tuple(lw_types_of(f), elements, n, NULL) : LW_T_BOTTOM;
     return COMPARED;
+}
+
+static bool
+is_static(lw_infer_frame *f, lw_type type)
+{
+    return lw_type_kind_of(lw_types_of(f), type) == LW_TK_STATIC;
+}
+
+/* A field whose type says which constant it is. */
+static bool
+is_known(lw_infer_frame *f, lw_type type)
+{
+    return lw_type_get_kind(lw_types_of(f), type, LW_TK_STATIC) != NULL;
 }
 
 /* Types == … >= between two values; *operand as lw_typed_node describes it. */
@@ -710,13 +727,11 @@ compare_types(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, lw_type *oper
         return compare_tuples(f, op, lw_type_get(types, x), lw_type_get(types, y), operand);
     if (is_memory(f, x) || is_memory(f, y))
         return NO_ORDER;
-    if (equality && x == LW_T_NONE && y == LW_T_NONE)
+    if (equality && x == y && (x == LW_T_NONE || is_known(f, x)))
         return op == LW_PY_EQ ? ALWAYS : NEVER;
-    if (equality && x != LW_T_STATIC && y != LW_T_STATIC)
-        return op == LW_PY_EQ ? NEVER : ALWAYS;
-    if (equality && (x == LW_T_STATIC) != (y == LW_T_STATIC))
-        return op == LW_PY_EQ ? NEVER : ALWAYS; /* a str and a number */
-    return NO_ORDER;
+    if (equality && is_static(f, x) && is_static(f, y) && !(is_known(f, x) && is_known(f, y)))
+        return NO_ORDER; /* which texts these are, is not known */
+    return equality ? (op == LW_PY_EQ ? NEVER : ALWAYS) : NO_ORDER;
 }
 
 /* An object that is no number, text or None, and equal to nothing else. */
@@ -836,6 +851,11 @@ lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand 
         return lw_infer_array_compare(f, node, op, x_operand, y_operand, truth);
     if (lw_array_row(f, x.type) || lw_array_row(f, y.type))
         return complain_array_operand(f, node, op, x_operand, y_operand);
+    if ((op == LW_PY_IN || op == LW_PY_NOT_IN) && lw_class_of(f, y.type)) {
+        LW_TRY(lw_infer_object_items(f, y_operand.node, y, &refused, &y));
+        if (y.type == LW_T_BOTTOM)
+            return LW_OK;
+    }
     LW_TRY(lw_check_objects_compared(f, node, op, x.type, y.type, &refused));
     if (refused)
         return LW_OK;

@@ -42,6 +42,15 @@ assign_tuple(lw_infer_frame *f, uint32_t target, lw_infer_value value)
     uint32_t n_values = row ? row->n : 0, n_fixed = n->c, star = n->c, at = 0;
     lw_status status = LW_OK;
 
+    if (lw_class_of(f, value.type)) {
+        bool found;
+        LW_TRY(lw_infer_object_items(f, target, value, &found, &value));
+        if (found && f->nodes[target].asks == 0)
+            value = (lw_infer_value){LW_T_BOTTOM, 0};
+        row = lw_tuple_row(f, value.type);
+        n_values = row ? row->n : 0;
+    }
+
     for (uint32_t i = 0; i < n->c; i++)
         if (lw_node_of(f, items[i])->kind == LW_NODE_STAR) {
             star = i;

@@ -23,6 +23,8 @@ lw_element(lw_infer_frame *f, lw_infer_value tuple, uint32_t i)
 
     if (constant && constant->kind == LW_K_TUPLE && i < constant->n)
         return lw_constant_value(f, constant->items[i]);
+    if (row && i < row->n && lw_type_get_kind(lw_types_of(f), row->elements[i], LW_TK_STATIC))
+        return lw_constant_value(f, lw_type_get(lw_types_of(f), row->elements[i])->fn);
     return (lw_infer_value){row && i < row->n ? row->elements[i] : (lw_type)LW_T_BOTTOM, 0};
 }
 
@@ -609,11 +611,15 @@ lw_infer_items(lw_infer_frame *f, uint32_t node, lw_infer_value iterable, lw_inf
 
     *item = (lw_infer_value){LW_T_BOTTOM, 0};
     *count = -1;
-    if (row && row->kind == LW_TK_TUPLE && lw_tuple_row(f, iterable.type) == NULL)
-        return lw_complain(f, lw_node_of(f, node)->loc, "E165",
-                           lw_format_text(f, "this is %s", lw_describe_type(f, iterable.type)),
-                           "loop over `range(...)` and ask the object for each item",
-                           "an object cannot be iterated over in compiled code");
+    if (lw_class_of(f, iterable.type)) {
+        bool found;
+        lw_status status = lw_infer_object_items(f, node, iterable, &found, &iterable);
+        if (status != LW_OK || (found && f->nodes[node].asks == 0))
+            return status;
+        row = lw_type_get(lw_types_of(f), iterable.type);
+        elements = row ? row->elements : NULL;
+        n = row ? row->n : 0;
+    }
     if (row && row->kind == LW_TK_RANGE) {
         if (lw_node_of(f, node)->kind != LW_NODE_CALL)
             return lw_complain(f, lw_node_of(f, node)->loc, "E102", NULL,

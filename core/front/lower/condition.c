@@ -73,7 +73,7 @@ value_boolop(lw_lower_frame *f, lw_pyop op, uint32_t start, uint32_t n, lw_type 
         return value_boolop(f, op, start + 1, n - 1, type);
     }
     lw_lower_value own = lw_lower_expression(f, node);
-    lw_ref truth = lw_value_truth(f, own);
+    lw_ref truth = lw_value_truth(f, lw_lower_asked(f, node, own));
     lw_lower_value first = lw_value_convert(f, own, type);
     if (rest_is_cheap(f, start + 1, n - 1)) {
         lw_lower_value rest = value_boolop(f, op, start + 1, n - 1, type);
@@ -115,7 +115,7 @@ compare_operand(lw_lower_frame *f, uint32_t node, lw_type operand)
 
     if (number && lw_typed_at(f, node)->constant)
         return lw_lower_as(f, node, operand);
-    return lw_lower_expression(f, node);
+    return lw_lower_asked(f, node, lw_lower_expression(f, node));
 }
 
 /* The one type in which all items of the constant on the right of `in` are compared, if there
@@ -255,7 +255,8 @@ lw_lower_ifexp(lw_lower_frame *f, uint32_t node)
 static bool
 does_nothing(lw_lower_frame *f, uint32_t node)
 {
-    return lw_typed_at(f, node)->constant || lw_cost_expression(f, node) < LW_COST_NEVER;
+    return (lw_typed_at(f, node)->constant && !lw_typed_at(f, node)->asks) ||
+           lw_cost_expression(f, node) < LW_COST_NEVER;
 }
 
 lw_ref
@@ -268,12 +269,13 @@ lw_lower_condition(lw_lower_frame *f, uint32_t node)
 
     if (t->truth >= 0) {
         if (!does_nothing(f, node))
-            lw_lower_expression(f, node);
+            lw_lower_asked(f, node, lw_lower_expression(f, node));
         return constant_bool(f, t->truth);
     }
     lw_lower_set_loc(f, node);
     if (t->constant)
-        truth = lw_value_truth(f, lw_value_constant(f, t->constant, t->type));
+        truth = lw_value_truth(
+            f, lw_lower_asked(f, node, lw_value_constant(f, t->constant, t->type)));
     else if (n->kind == LW_NODE_UNARY && n->op == LW_PY_NOT)
         truth = lw_ir_not(&f->b, lw_lower_condition(f, n->a));
     else if (n->kind == LW_NODE_BOOLOP)
@@ -281,7 +283,7 @@ lw_lower_condition(lw_lower_frame *f, uint32_t node)
     else if (n->kind == LW_NODE_COMPARE && !lw_lower_calls_method(f, node))
         truth = condition_compare(f, node);
     else
-        truth = lw_value_truth(f, lw_lower_expression(f, node));
+        truth = lw_value_truth(f, lw_lower_asked(f, node, lw_lower_expression(f, node)));
     f->node = outer;
     f->b.loc = loc;
     return truth;

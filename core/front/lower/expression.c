@@ -268,6 +268,26 @@ lower_call_instance(lw_lower_frame *f, uint32_t node)
     return result;
 }
 
+lw_lower_value
+lw_lower_asked(lw_lower_frame *f, uint32_t node, lw_lower_value value)
+{
+    uint32_t instance = lw_typed_at(f, node)->asks;
+    const lw_instance *callee = &f->l->typed->instances.data[instance];
+    const lw_fn *fn;
+    lw_lower_value *values;
+
+    if (instance == 0)
+        return value;
+    fn = &f->l->tree->fns.data[callee->fn];
+    values = lw_arena_take(f->l->arena, (callee->n_params + 1) * sizeof *values);
+    for (uint32_t i = 0; values && i < callee->n_params; i++)
+        if (!callee->param_constants[i])
+            values[i] = i == 0 ? lw_value_convert(f, value, callee->param_types[0])
+                               : lw_value_constant(f, fn->params.data[i].default_constant,
+                                                   callee->param_types[i]);
+    return lw_lower_call_values(f, node, instance, values, 0);
+}
+
 /* dtype(x), or dtype() which is zero. */
 static lw_lower_value
 lower_call_cast(lw_lower_frame *f, uint32_t node)
@@ -324,15 +344,18 @@ lw_lower_calls_method(const lw_lower_frame *f, uint32_t node)
            lw_node_at(f, node)->kind != LW_NODE_CALL;
 }
 
-/* x != y by __eq__ is its opposite: `operand` says so. */
+/* x != y by __eq__ is its opposite, x in y the truth of __contains__: `operand` says so. */
 static lw_lower_value
 lower_method(lw_lower_frame *f, uint32_t node)
 {
     lw_lower_value value = lower_call_instance(f, node);
 
-    if (lw_node_at(f, node)->kind == LW_NODE_COMPARE &&
-        lw_typed_at(f, node)->operand == LW_DT_b1)
+    if (lw_node_at(f, node)->kind != LW_NODE_COMPARE)
+        return value;
+    if (lw_typed_at(f, node)->operand == LW_DT_b1)
         return lw_value_scalar(f, LW_DT_b1, lw_ir_not(&f->b, lw_value_truth(f, value)));
+    if (lw_typed_at(f, node)->operand == LW_DT_i8) /* x in y */
+        return lw_value_scalar(f, LW_DT_b1, lw_value_truth(f, value));
     return value;
 }
 

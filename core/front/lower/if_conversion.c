@@ -160,8 +160,18 @@ cost_attribute(lw_lower_frame *f, const lw_node *n)
     return kind == LW_TK_RECORD ? LW_COST_NEVER : kind == LW_TK_ARRAY ? sum(cost, 4) : cost;
 }
 
+static uint32_t cost_kind(lw_lower_frame *f, uint32_t node);
+
 uint32_t
 lw_cost_expression(lw_lower_frame *f, uint32_t node)
+{
+    uint32_t asks = node ? lw_typed_at(f, node)->asks : 0;
+
+    return asks ? sum(cost_kind(f, node), cost_instance(f, asks, false)) : cost_kind(f, node);
+}
+
+static uint32_t
+cost_kind(lw_lower_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_at(f, node);
 

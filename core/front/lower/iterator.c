@@ -398,9 +398,9 @@ of_node(lw_lower_frame *f, uint32_t node, lw_type item)
             return of_call(f, node, impl);
     }
     lw_iterator it;
-    if (of_long_constant(f, node, item, &it))
+    if (!t->asks && of_long_constant(f, node, item, &it))
         return it;
-    lw_lower_value value = lw_lower_expression(f, node);
+    lw_lower_value value = lw_lower_asked(f, node, lw_lower_expression(f, node));
     return value.iterator ? *value.iterator : of_value(f, value, item);
 }
 
@@ -410,7 +410,8 @@ of_entry(lw_lower_frame *f, uint32_t entry, lw_type item)
     if (entry & LW_ARG_TAG)
         return of_value(f, lw_lower_entry(f, entry), item);
     lw_iterator it = of_node(f, entry, item);
-    it.type = lw_typed_at(f, entry)->type;
+    uint32_t asks = lw_typed_at(f, entry)->asks;
+    it.type = asks ? f->l->typed->instances.data[asks].result : lw_typed_at(f, entry)->type;
     return it;
 }
 

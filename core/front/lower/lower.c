@@ -393,7 +393,8 @@ node_raises(lw_lowering *l, const lw_instance *inst, uint32_t node)
 {
     const lw_typed_node *t = &inst->nodes[node];
 
-    if (may_be_guarded(l, inst, node))
+    if (may_be_guarded(l, inst, node) ||
+        (t->asks && !t->dead && lw_instance_raises(l, t->asks)))
         return true;
     if (t->constant || t->dead)
         return false;

@@ -234,6 +234,8 @@ lw_lower_value lw_lower_entry(lw_lower_frame *f, uint32_t entry);
  * typed->lists from `written` on. */
 lw_lower_value lw_lower_call_values(lw_lower_frame *f, uint32_t node, uint32_t instance,
                                     const lw_lower_value *values, uint32_t written);
+/* What the method that the node asks (`asks`) gives for its value; without one, the value. */
+lw_lower_value lw_lower_asked(lw_lower_frame *f, uint32_t node, lw_lower_value value);
 bool lw_lower_calls_method(const lw_lower_frame *f, uint32_t node);
 lw_lower_value lw_lower_method(lw_lower_frame *f, uint32_t node);
 

@@ -354,6 +354,8 @@ lw_lower_compare(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value
     }
     if (lw_value_is_tuple(&x, f) && lw_value_is_tuple(&y, f))
         return compare_tuples(f, op, x, y, operand);
+    if (x.n == 0 && y.n == 0 && x.type == y.type) /* None, or one text, in two tuples */
+        return constant_bool(f, lw_op_holds(machine_compare(op), 0));
     if (x.n == 0 || y.n == 0 || x.n > 2 || y.n > 2) /* None == 1, (1, 2) == 1 */
         return constant_bool(f, machine_compare(op) == LW_OP_NE);
     if (is_integer(types, x.type) && is_integer(types, y.type) &&

@@ -237,10 +237,32 @@ read_for(lw_reader *r, PyObject *node, uint32_t loc, lw_read_items *out)
     return ok;
 }
 
+/* In `__iter__`: the x of `iter(x)`; NULL: the value is no such call. */
+static PyObject *
+iterated(lw_reader *r, PyObject *value)
+{
+    lw_fn *fn = &r->tree->fns.data[r->scope->fn];
+    PyObject *args, *iter, *callee;
+
+    if (value == NULL || r->scope->parent != NULL || strcmp(fn->name, "__iter__") != 0 ||
+        lw_ast_kind_of(&r->ast, value) != LW_AST_Call ||
+        lw_ast_list(value, r->ast.args, &args) != 1)
+        return NULL;
+    callee = lw_ast_get(value, r->ast.func);
+    iter = r->builtins ? PyDict_GetItemString(r->builtins, "iter") : NULL;
+    if (iter == NULL || lw_ast_kind_of(&r->ast, callee) != LW_AST_Name ||
+        lw_read_object(r, lw_read_expr(r, callee)) != iter)
+        return NULL;
+    r->tree->fns.data[r->scope->fn].iterates = true;
+    return PyList_GET_ITEM(args, 0);
+}
+
 static uint32_t
 read_return(lw_reader *r, PyObject *node, uint32_t loc)
 {
-    uint32_t value = read_field(r, node, r->ast.value);
+    PyObject *items = iterated(r, lw_ast_get(node, r->ast.value));
+    uint32_t value =
+        items ? lw_read_iterable(r, items) : read_field(r, node, r->ast.value);
 
     if (r->status != LW_OK)
         return 0;
