@@ -133,6 +133,21 @@ set_class(decoder *d, PyTypeObject *type, lw_arg_spec *out)
     return d->classes != NULL && PyList_Append(d->classes, (PyObject *)type) == 0;
 }
 
+/* The classes of the objects in a record: the tree has them, and types find them there. */
+static bool
+set_record(decoder *d, const lw_arg_record *record)
+{
+    lw_arg_spec unused;
+
+    if (record->class_id != NULL &&
+        !set_class(d, (PyTypeObject *)(uintptr_t)record->class_id, &unused))
+        return false;
+    for (uint32_t i = 0; i < record->n; i++)
+        if (record->fields[i].record != NULL && !set_record(d, record->fields[i].record))
+            return false;
+    return true;
+}
+
 static bool
 decode_tuple(decoder *d, enum lw_key_tag tag, lw_arg_spec *out)
 {
@@ -179,12 +194,12 @@ decode(decoder *d, lw_arg_spec *out)
         out->ndim = *d->at++;
         if (out->dtype == LW_DT_void)
             out->record = take_address(d);
-        return true;
+        return out->record == NULL || set_record(d, out->record);
     case LW_KEY_RECORD:
         out->kind = LW_ARGK_RECORD;
         out->record = take_address(d);
         out->readonly = true;
-        return true;
+        return set_record(d, out->record);
     case LW_KEY_TUPLE:
     case LW_KEY_NAMED:
     case LW_KEY_METHODS: return decode_tuple(d, tag, out);

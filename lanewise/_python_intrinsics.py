@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 
-from lanewise import _core, errors
+from lanewise import _core, _elements, errors
 from lanewise._python_threads import WARP, current
 
 _FILL = 0xCD  # what fresh memory holds: zeros would hide that nothing was written there
@@ -84,7 +84,7 @@ def _fresh(shape, dtype):
     shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     array = np.empty(shape, np.dtype(dtype))
     array.view(np.uint8).fill(_FILL) if array.flags.c_contiguous and array.ndim else None
-    return array.view(np.recarray) if array.dtype.names else array
+    return _elements.viewed(array)
 
 
 def _local(shape, dtype, alignment=None):

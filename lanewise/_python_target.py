@@ -19,7 +19,7 @@ import weakref
 
 import numpy as np
 
-from lanewise import _core, _python_threads, errors
+from lanewise import _core, _elements, _python_threads, errors
 from lanewise._python_intrinsics import intrinsic as intrinsic, value as value
 
 _cuda = _core.cuda
@@ -68,7 +68,7 @@ class _Arguments:
 
 def _plain(array):
     """The memory as an ndarray; fields of records are attributes too, as in compiled code."""
-    return array.view(np.recarray) if array.dtype.names else np.asarray(array).view(np.ndarray)
+    return _elements.viewed(array)
 
 
 def _options(compiled) -> dict:

@@ -20,11 +20,12 @@ import inspect
 import types as _python
 
 from lanewise import _core, types
+from lanewise._elements import array_of, dtype_of
 from lanewise._linking import declare_device as declare_external
 from lanewise.errors import UnsupportedError
 
 __all__ = [
-    "NativeValue", "box", "declare_external", "intrinsic", "lower", "lower_builtin", "lower_cast", "lower_constant", "lower_getattr",
+    "NativeValue", "array_of", "box", "declare_external", "dtype_of", "intrinsic", "lower", "lower_builtin", "lower_cast", "lower_constant", "lower_getattr",
     "make_attribute_wrapper", "overload", "overload_attribute", "overload_method", "register", "register_jitable", "register_model", "type_callable", "unbox",
 ]
 

@@ -193,6 +193,17 @@ join_common_fields(lw_types *types, lw_typing typing, const lw_type *set, uint32
     return join_elements(types, typing, objects, n, problem);
 }
 
+/* Whether some are records and some are not. */
+static bool
+mixes_records(const lw_types *types, const lw_type *set, uint32_t n)
+{
+    uint32_t n_records = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        n_records += lw_type_kind_of(types, set[i]) == LW_TK_RECORD;
+    return n_records != 0 && n_records != n;
+}
+
 /* Joins tuples element by element; the sets are built in scratch memory of the arena. */
 static lw_type
 join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
@@ -225,7 +236,10 @@ join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
     for (uint32_t j = 0; j < first.n; j++) {
         for (uint32_t i = 0; i < n; i++)
             column[i] = lw_type_get(types, set[i])->elements[j];
-        elements[j] = lw_join(types, typing, column, n, problem);
+        if (mixes_records(types, column, n))
+            *problem = "E140"; /* whose copies nobody could follow */
+        else
+            elements[j] = lw_join(types, typing, column, n, problem);
         if (*problem)
             return LW_T_BOTTOM;
     }
@@ -277,7 +291,9 @@ join_records(lw_types *types, const lw_type *set, uint32_t n, const char **probl
     bool readonly = false;
 
     for (uint32_t i = 0; i < n; i++) {
-        if (!lw_record_same(types, set[0], set[i])) {
+        if (!lw_record_same(types, set[0], set[i]) ||
+            lw_type_get(types, set[0])->record->user_class !=
+                lw_type_get(types, set[i])->record->user_class) {
             *problem = "E140";
             return LW_T_BOTTOM;
         }
@@ -315,6 +331,23 @@ join_same_class(lw_types *types, lw_typing typing, lw_type_kind class, const lw_
     }
 }
 
+/* An object and one in an array. */
+static bool
+joins_by_value(const lw_types *types, lw_type_kind x, lw_type_kind y)
+{
+    return types->tree != NULL && (x == LW_TK_TUPLE || x == LW_TK_RECORD) &&
+           (y == LW_TK_TUPLE || y == LW_TK_RECORD);
+}
+
+static bool
+are_tuples(const lw_types *types, const lw_type *set, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (lw_type_kind_of(types, set[i]) != LW_TK_TUPLE)
+            return false;
+    return true;
+}
+
 lw_type
 lw_join(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n, const char **problem)
 {
@@ -322,7 +355,7 @@ lw_join(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n, const
     lw_type first = LW_T_BOTTOM;
     lw_type *known;
     uint32_t n_known = 0;
-    bool same = true;
+    bool same = true, by_value = false;
 
     *problem = NULL;
     for (uint32_t i = 0; i < n; i++) {
@@ -333,6 +366,8 @@ lw_join(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n, const
         if (first == LW_T_BOTTOM) {
             first = set[i];
             class = kind;
+        } else if (kind != class && joins_by_value(types, class, kind)) {
+            by_value = true;
         } else if (kind != class) {
             *problem = kind == LW_TK_NONE || class == LW_TK_NONE ? "E112" : "E140";
             return LW_T_BOTTOM;
@@ -348,6 +383,10 @@ lw_join(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n, const
     n_known = 0;
     for (uint32_t i = 0; i < n; i++)
         if (set[i] != LW_T_BOTTOM)
-            known[n_known++] = set[i];
-    return join_same_class(types, typing, class, known, n_known, problem);
+            known[n_known++] = by_value ? lw_record_object(types, set[i]) : set[i];
+    if (by_value && !are_tuples(types, known, n_known)) {
+        *problem = "E140";
+        return LW_T_BOTTOM;
+    }
+    return join_same_class(types, typing, by_value ? LW_TK_TUPLE : class, known, n_known, problem);
 }

@@ -34,6 +34,40 @@ field_type(lw_types *types, const lw_arg_field *field, bool readonly, uint32_t a
     return lw_type_array_aligned(types, array, align);
 }
 
+/* The type that an object has by value whose fields lie in this record. */
+static lw_type
+object_type(lw_types *types, const lw_record *record)
+{
+    lw_type *elements = lw_arena_take(types->arena, (record->n + 1) * sizeof *elements);
+    const char **names = lw_arena_take(types->arena, (record->n + 1) * sizeof *names);
+
+    if (elements == NULL || names == NULL)
+        return LW_T_BOTTOM;
+    for (uint32_t i = 0; i < record->n; i++) {
+        const lw_record_field *field = &record->fields[i];
+        uint32_t at = i;
+
+        for (; at > 0 && !record->user_class->is_namedtuple &&
+               lw_class_orders(record->user_class, field->name, names[at - 1]);
+             at--) {
+            names[at] = names[at - 1];
+            elements[at] = elements[at - 1];
+        }
+        names[at] = field->name;
+        elements[at] = lw_record_object(types, field->type);
+    }
+    return lw_type_tuple_of_class(types, lw_type_tuple(types, elements, record->n, names),
+                                  record->user_class);
+}
+
+lw_type
+lw_record_object(const lw_types *types, lw_type type)
+{
+    const lw_type_row *row = lw_record_row(types, type);
+
+    return row && row->record->object != LW_T_BOTTOM ? row->record->object : type;
+}
+
 /* align: the alignment of the address that this record lies at. */
 static lw_type
 record_type(lw_types *types, const lw_arg_record *spec, bool readonly, uint32_t align)
@@ -53,6 +87,8 @@ record_type(lw_types *types, const lw_arg_record *spec, bool readonly, uint32_t 
             field_type(types, from, readonly, lw_common_align(record.align, from->offset));
     }
     record.fields = fields;
+    record.user_class = lw_tree_class(types->tree, spec->class_id);
+    record.object = record.user_class ? object_type(types, &record) : (lw_type)LW_T_BOTTOM;
     return lw_type_record(types, &record, readonly);
 }
 

@@ -9,6 +9,8 @@ uint32_t lw_common_align(uint32_t align, uint32_t offset);
 lw_type lw_record_type(lw_types *types, const lw_arg_record *spec, bool readonly);
 /* NULL: it is no record */
 const lw_type_row *lw_record_row(const lw_types *types, lw_type type);
+/* The type by value of the objects in a record of a class; other types as they are. */
+lw_type lw_record_object(const lw_types *types, lw_type type);
 /* The row of a record type, or of the items of an array of records; NULL for other types. */
 const lw_record *lw_record_of(const lw_types *types, lw_type type);
 const lw_record_field *lw_record_field_of(const lw_types *types, lw_type type,

@@ -32,6 +32,34 @@ const char *const lw_node_text[LW_N_NODE_KINDS] = {
             goto fail;                                                                         \
     } while (0)
 
+static uint32_t
+place_of(const lw_class *class, const char *name)
+{
+    uint32_t i = 0;
+
+    while (i < class->n_order && strcmp(class->order[i], name) != 0)
+        i++;
+    return i;
+}
+
+bool
+lw_class_orders(const lw_class *class, const char *x, const char *y)
+{
+    uint32_t a = place_of(class, x), b = place_of(class, y);
+
+    return a != b ? a < b : strcmp(x, y) < 0;
+}
+
+const lw_class *
+lw_tree_class(const lw_tree *tree, const void *id)
+{
+    for (uint32_t i = 1; tree && id && i < tree->constants.n; i++)
+        if (tree->constants.data[i].kind == LW_K_CLASS &&
+            tree->constants.data[i].user_class->id == id)
+            return tree->constants.data[i].user_class;
+    return NULL;
+}
+
 lw_status
 lw_tree_new(lw_tree **out, lw_error *err)
 {

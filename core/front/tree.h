@@ -296,6 +296,10 @@ typedef struct lw_tree {
                               it. Owned */
 } lw_tree;
 
+/* Whether a field comes before another one in all objects of the class. */
+bool lw_class_orders(const lw_class *class, const char *x, const char *y);
+/* The class of this identity, or NULL. */
+const lw_class *lw_tree_class(const lw_tree *tree, const void *id);
 lw_status lw_tree_new(lw_tree **out, lw_error *err);
 void lw_tree_free(lw_tree *tree);
 /* A tree that begins as a copy of this one, with the same indices, to which more is added. It

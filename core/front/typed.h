@@ -50,6 +50,7 @@ typedef struct lw_arg_record {
     const char *name;
     uint32_t n, itemsize, align;
     const lw_arg_field *fields;
+    const void *class_id; /* of the class whose objects these are (lw_class.id); NULL: of none */
 } lw_arg_record;
 
 typedef struct lw_arg_spec {

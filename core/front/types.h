@@ -69,6 +69,8 @@ typedef struct lw_record {
     uint32_t n, itemsize;
     uint32_t align; /* bytes that every item is known to be aligned to; 1 for packed dtypes */
     const lw_record_field *fields;
+    const struct lw_class *user_class; /* whose objects these are, or NULL */
+    lw_type object;                    /* the type of such an object by value; else BOTTOM */
 } lw_record;
 
 typedef struct lw_type_row {
@@ -99,6 +101,7 @@ typedef struct lw_types {
     uint32_t *buckets;          /* row number + 1 of the first of each hash chain */
     uint32_t n_buckets;
     bool failed; /* an allocation failed; the type returned then was BOTTOM */
+    const struct lw_tree *tree; /* whose classes records may be of; NULL: they are of none */
 } lw_types;
 
 typedef enum lw_typing { LW_TYPING_WEAK, LW_TYPING_NUMBA } lw_typing;

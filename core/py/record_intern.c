@@ -42,7 +42,8 @@ same_field(const lw_arg_field *x, const lw_arg_field *y)
 static bool
 same_record(const lw_arg_record *x, const lw_arg_record *y)
 {
-    bool same = x->n == y->n && x->itemsize == y->itemsize && x->align == y->align;
+    bool same = x->n == y->n && x->itemsize == y->itemsize && x->align == y->align &&
+                x->class_id == y->class_id;
 
     for (uint32_t i = 0; same && i < x->n; i++)
         same = same_field(&x->fields[i], &y->fields[i]);

@@ -487,11 +487,15 @@ infer_target(lw_infer_frame *f, uint32_t target, lw_type *out)
     const char *field;
     lw_infer_value array;
     lw_status status;
+    bool refused;
 
     *out = LW_T_BOTTOM;
     assert(n->kind == LW_NODE_SUBSCRIPT || n->kind == LW_NODE_ATTRIBUTE); /* lw_assign chose */
     LW_TRY(lw_infer_expr(f, n->a, &array));
     if (array.type == LW_T_BOTTOM)
+        return LW_OK;
+    LW_TRY(lw_check_record_target(f, target, array, &refused));
+    if (refused)
         return LW_OK;
     LW_TRY(lw_infer_field_name(f, target, array.type, &field));
     if (field) {
@@ -603,7 +607,7 @@ infer_object_of(lw_infer_frame *f, uint32_t target, lw_infer_value *object)
     if (n->kind != LW_NODE_ATTRIBUTE || f->notes == NULL)
         return LW_OK;
     LW_TRY(lw_infer_borrowed(f, n->a, object));
-    if (!lw_class_of(f, object->type))
+    if (!lw_class_by_value(f, object->type))
         object->type = LW_T_BOTTOM;
 fail:
     return status;
@@ -621,7 +625,11 @@ lw_infer_store(lw_infer_frame *f, uint32_t target, lw_infer_value value)
     LW_TRY(infer_object_of(f, target, &object));
     if (object.type != LW_T_BOTTOM)
         return lw_infer_object_store(f, target, object, value);
+    LW_TRY(lw_infer_record_property(f, target, value, &is_masked));
+    if (is_masked)
+        return LW_OK;
 
+    lw_note_store(f);
     LW_TRY(lw_infer_mask(f, target, &type, &is_masked));
     if (is_masked) {
         LW_TRY(check_writable(f, lw_node_of(f, target)->loc, lw_node_of(f, target)->a, type));
@@ -644,6 +652,7 @@ lw_infer_augmented_array(lw_infer_frame *f, uint32_t node, lw_infer_value x, lw_
     lw_infer_value result;
     lw_status status;
 
+    lw_note_store(f);
     LW_TRY(check_writable(f, n->loc, n->a, x.type));
     LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, x},
                            (lw_infer_operand){n->b, y}, &result));
@@ -692,6 +701,7 @@ lw_infer_augmented_store(lw_infer_frame *f, uint32_t node)
     LW_TRY(infer_object_of(f, n->a, &x));
     if (x.type != LW_T_BOTTOM)
         return lw_infer_augmented_field(f, node, x);
+    lw_note_store(f);
     LW_TRY(lw_infer_mask(f, n->a, &x.type, &is_masked));
     if (is_masked)
         return infer_augmented_mask(f, node, x.type);
@@ -706,6 +716,14 @@ lw_infer_augmented_store(lw_infer_frame *f, uint32_t node)
         return lw_complain_whole_array(
             f, node, lw_format_text(f, "`%s=`", lw_pyop_text[lw_node_of(f, node)->op]), y.type,
             "the target is one element");
+    if (lw_class_of(f, x.type))
+        return lw_complain(
+            f, n->loc, "E165",
+            lw_format_text(f, "`%s` is %s", lw_describe_source(f, n->a),
+                           lw_describe_type(f, x.type)),
+            lw_format_text(f, "write it in full: `%s = %s %s ...`", lw_describe_source(f, n->a),
+                           lw_describe_source(f, n->a), lw_pyop_text[n->op]),
+            "an augmented assignment to an object in an array");
     if (x.type >= LW_N_DTYPES)
         return lw_complain_whole_array(
             f, node, lw_format_text(f, "`%s=`", lw_pyop_text[lw_node_of(f, node)->op]), x.type,

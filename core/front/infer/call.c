@@ -148,6 +148,10 @@ capture(lw_infer_frame *f, uint32_t loc, const lw_fn_capture *row, const env_sta
 
     *entry = 0;
     LW_TRY(lw_use(f, row->parent_var, loc, value, &def));
+    if (f->copied)
+        return lw_complain(f, loc, "E165", "on some paths it is an object in an array",
+                           "pass its fields", "`%s` is captured by a function",
+                           f->fn->vars.data[row->parent_var].name);
     if (passed_on && lw_holds_objects(f, value->type)) /* what it captures is read now */
         lw_lose(f, row->parent_var, LW_LOST_OUTER | LW_LOST_INNER, loc);
     if (value->constant) {
@@ -747,6 +751,7 @@ call_external(lw_infer_frame *f, uint32_t node, uint32_t number, const arg_list 
     lw_type *types = NULL;
     lw_status status;
 
+    lw_note_store(f);
     LW_TRY(lw_infer_external(f, node, number, args->data, args->n, out));
     if (!f->report || linked == 0)
         return LW_OK;
@@ -875,6 +880,8 @@ call_named(lw_infer_frame *f, uint32_t node, lw_name_id name, const arg_list *ar
         if (placed.data[i].entry == 0)
             return lw_complain(f, lw_node_of(f, node)->loc, "E153", NULL, NULL,
                                "argument %u of `%s` is missing", i + 1, lw_name_shown(name));
+    if (row->rule == LW_RULE_ATOMIC)
+        lw_note_store(f);
     LW_TRY(lw_infer_named(f, node, name, placed.data, placed.n, out));
     for (uint32_t i = 0; i < args->n && lw_holds_objects(f, out->type); i++)
         lw_lose_node(f, args->data[i].node);

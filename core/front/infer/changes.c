@@ -110,6 +110,7 @@ lw_infer_keep_changes(lw_infer_frame *f, lw_instance *instance, lw_memo *memo)
                                      .moves = f->moved,
                                      .values = values,
                                      .fresh = f->result_fresh,
+                                     .stores = f->stores,
                                      .param = f->result_param};
 fail:
     return status;
@@ -282,6 +283,18 @@ note_value(lw_infer_frame *f, const lw_call_site *site)
     }
 }
 
+/* A copy of an object in an array is given to no function that keeps it, or writes to arrays. */
+static lw_status
+check_copied(lw_infer_frame *f, const lw_call_site *site)
+{
+    const lw_ownership *own = &site->memo->ownership;
+
+    for (uint32_t i = 0; i < site->n; i++)
+        if ((own->keeps[i] || own->stores) && lw_is_copied(f, plain_node(site->entries[i])))
+            return lw_complain_copied(f, plain_node(site->entries[i]));
+    return LW_OK;
+}
+
 lw_status
 lw_infer_settled(lw_infer_frame *f, const lw_call_site *site, uint32_t *written)
 {
@@ -293,8 +306,13 @@ lw_infer_settled(lw_infer_frame *f, const lw_call_site *site, uint32_t *written)
     if (site->asks) {
         if (site->memo->ownership.keeps[0])
             lw_lose_node(f, site->node);
+        if (site->memo->ownership.stores)
+            lw_note_store(f);
         return LW_OK;
     }
+    LW_TRY(check_copied(f, site));
+    if (site->memo->ownership.stores)
+        lw_note_store(f);
     for (uint32_t k = 0; k < instance->n_changed; k++)
         LW_TRY(change_argument(f, site, instance->changed[k], k, &written[k]));
     lose_kept(f, site);

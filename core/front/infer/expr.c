@@ -28,11 +28,11 @@ int
 lw_truth_of(lw_infer_frame *f, lw_infer_value x)
 {
     const lw_type_row *row = lw_type_get(lw_types_of(f), x.type);
+    const lw_class *class = lw_class_of(f, x.type);
 
-    if (row && row->user_class && (lw_member_of(row->user_class, "__bool__") ||
-                                   lw_member_of(row->user_class, "__len__")))
+    if (class && (lw_member_of(class, "__bool__") || lw_member_of(class, "__len__")))
         return -1; /* lw_infer_object_truth asks it */
-    if (row && row->user_class && !row->user_class->is_namedtuple)
+    if (class && (!class->is_namedtuple || row->kind == LW_TK_RECORD))
         return 1;
     if (x.constant)
         return lw_fold_truth_constant(f, x.constant);
@@ -328,6 +328,8 @@ join_set(lw_infer_frame *f, uint32_t node, const lw_infer_value *set, uint32_t n
             return LW_OK;
     }
     *out = lw_join(lw_types_of(f), f->run->typed->options.typing, types, n, &problem);
+    if (f->notes != NULL)
+        f->notes[node].copied = lw_mixes_records(f, types, n, *out);
     if (problem == NULL && (*out != LW_T_STATIC || n == 1))
         return LW_OK;
     is_constant = problem == NULL;
@@ -671,7 +673,8 @@ lw_infer_operand_expr(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     f->nodes[node].element = LW_T_BOTTOM;
     f->nodes[node].constant = out->constant;
     f->nodes[node].asks = 0;
-    lw_note_value(f, node, out->type, borrowed);
+    if (status == LW_OK)
+        status = lw_note_value(f, node, out->type, borrowed);
 fail:
     return status;
 }

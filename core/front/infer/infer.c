@@ -357,6 +357,7 @@ new_typed(const lw_tree *tree, const lw_front_options *options)
     typed->tree = tree;
     typed->options = *options;
     lw_types_init(&typed->types, &typed->arena);
+    typed->types.tree = tree;
     if (typed->types.failed || !lw_array_reserve(&typed->instances, 1, &typed->arena) ||
         !lw_array_reserve(&typed->lists, 1, &typed->arena)) {
         lw_typed_free(typed);

@@ -45,6 +45,8 @@ typedef struct lw_note {
     bool is_field;     /* it is an object in a field of that of … */
     uint32_t alias;    /* … this variable, as its method returned it; 0: none */
     uint64_t before;   /* what was lost of that variable before */
+    bool copied; /* it may be the copy of an object in an array, because it is one of that on some
+                    paths and an object by value on others */
     uint32_t param;    /* from 1: of the parameter whose object it is, which nothing else here
                           holds; 0: none */
     uint32_t constant; /* the constant object that the node made in the last walk */
@@ -58,6 +60,8 @@ enum {
     LW_IS_REBOUND = 8,  /* … and it may be another one */
     LW_HOLDS_CAPTURE = 16, /* it is the enclosing function's */
     LW_HOLDS_ENTRY = 32,   /* it came from Python */
+    LW_IS_COPIED = 64,     /* it may be a copy (lw_note.copied) … */
+    LW_IS_STALE = 128,     /* … and arrays have been written to since */
 };
 
 /* What a function does with the objects that it is given. */
@@ -70,6 +74,7 @@ typedef struct lw_ownership {
     const lw_infer_value *values; /* of those that are changed */
     uint8_t fresh;                /* of the result */
     uint32_t param;               /* from 1: the parameter that it always returns; 0: none */
+    bool stores;                  /* it writes to arrays */
 } lw_ownership;
 
 typedef struct lw_def {
@@ -168,6 +173,8 @@ typedef struct lw_infer_frame {
     uint32_t end_changes, n_results, result_param;
     uint8_t result_fresh;
     bool borrowed, moves; /* how the next expression is evaluated */
+    bool stores;          /* the function writes to arrays */
+    bool copied;          /* what lw_use has read last may be a copy of an object in an array */
     uint32_t returned_of; /* the variable whose object the last method has returned, if nobody has
                              said yet what becomes of that value; else 0 */
     uint32_t region, iteration;
@@ -472,6 +479,10 @@ lw_status lw_assign(lw_infer_frame *f, uint32_t target, lw_infer_value value);
 /* ---- object.c: objects of the user's classes ---- */
 /* The class of a value; NULL: it is of none. */
 const lw_class *lw_class_of(lw_infer_frame *f, lw_type type);
+/* The same, but NULL for an object in an array. */
+const lw_class *lw_class_by_value(lw_infer_frame *f, lw_type type);
+/* The type when what is in arrays is by value, at any depth of tuples. */
+lw_type lw_by_value(lw_infer_frame *f, lw_type type);
 const lw_class_member *lw_member_of(const lw_class *class,
                                     const char *name); /* NULL: it has none */
 /* Whether `class` (or NULL) is the class of this identity or derived from it. */
@@ -525,7 +536,7 @@ void lw_lose_node(lw_infer_frame *f, uint32_t node);
 /* The variable that holds the object of the node, as a whole or in its fields; 0: none does. */
 uint32_t lw_variable_of(lw_infer_frame *f, uint32_t node, bool *is_whole);
 /* Note who holds the value of a NAME or ATTRIBUTE. */
-void lw_note_value(lw_infer_frame *f, uint32_t node, lw_type type, bool borrowed);
+lw_status lw_note_value(lw_infer_frame *f, uint32_t node, lw_type type, bool borrowed);
 /* lw_infer_operand_expr for those that do not keep an object. */
 lw_status lw_infer_borrowed(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
 /* lw_infer_expr of an expression that is returned, so that its variables end. */
@@ -538,6 +549,13 @@ uint32_t lw_hold(lw_infer_frame *f, uint32_t node);
 void lw_unhold(lw_infer_frame *f, uint32_t root);
 /* The variable was given a value of which this is known. */
 void lw_take(lw_infer_frame *f, uint32_t var, lw_type type, const lw_note *note);
+/* Something is written to an array: copies of what is in arrays no longer show it. */
+void lw_note_store(lw_infer_frame *f);
+/* E165: the value of the node may be such a copy, and is kept or passed on. */
+lw_status lw_complain_copied(lw_infer_frame *f, uint32_t node);
+bool lw_is_copied(const lw_infer_frame *f, uint32_t node);
+/* Whether values of these types become `joined`, an object by value, and one is in an array. */
+bool lw_mixes_records(lw_infer_frame *f, const lw_type *types, uint32_t n, lw_type joined);
 /* ---- mutation.c: fields of objects ---- */
 /* An object of the class without fields. */
 lw_infer_value lw_new_object(lw_infer_frame *f, const lw_class *class, uint32_t old);
@@ -548,6 +566,12 @@ lw_infer_value lw_object_with(lw_infer_frame *f, uint32_t old, lw_infer_value ob
 lw_status lw_infer_object_store(lw_infer_frame *f, uint32_t target, lw_infer_value object,
                                 lw_infer_value value);
 lw_status lw_infer_augmented_field(lw_infer_frame *f, uint32_t node, lw_infer_value object);
+/* target: a field of an object in an array. E165 where its class does not allow the assignment. */
+lw_status lw_check_record_target(lw_infer_frame *f, uint32_t target, lw_infer_value object,
+                                 bool *refused);
+/* *found: the target is a property of an object in an array, whose setter is called. */
+lw_status lw_infer_record_property(lw_infer_frame *f, uint32_t target, lw_infer_value value,
+                                   bool *found);
 /* The object that the node leads to is changed, to this value (NULL: that does not matter);
  * *root: its variable, or 0. E165 where something else may hold it. */
 lw_status lw_infer_change(lw_infer_frame *f, uint32_t node, uint32_t loc, bool deep,

@@ -3,28 +3,11 @@
  * node), whether the assignment stands here or in a method that is called (`changes` of its
  * instance). The rules of ownership.c say where that is what Python does. */
 #include "core/front/infer/infer_internal.h"
+#include "core/front/records.h"
 
 #include <string.h>
 
 /* ---- objects with another field ---- */
-
-static uint32_t
-place_of(const lw_class *class, const char *name)
-{
-    for (uint32_t i = 0; i < class->n_order; i++)
-        if (strcmp(class->order[i], name) == 0)
-            return i;
-    return class->n_order;
-}
-
-/* Whether a field comes before another one in all objects of the class. */
-static bool
-is_before(const lw_class *class, const char *x, const char *y)
-{
-    uint32_t a = place_of(class, x), b = place_of(class, y);
-
-    return a != b ? a < b : strcmp(x, y) < 0;
-}
 
 /* Where the field is, or has to be put; the fields of a namedtuple are there. */
 static uint32_t
@@ -34,7 +17,7 @@ find_field(const lw_type_row *row, const char *name, bool *is_there)
     uint32_t i = 0;
 
     while (i < row->n &&
-           (sorted ? is_before(row->user_class, row->names[i], name) : strcmp(row->names[i], name) != 0))
+           (sorted ? lw_class_orders(row->user_class, row->names[i], name) : strcmp(row->names[i], name) != 0))
         i++;
     *is_there = i < row->n && strcmp(row->names[i], name) == 0;
     return i;
@@ -237,7 +220,7 @@ check_field(lw_infer_frame *f, uint32_t target, const lw_class *class,
     const lw_node *n = lw_node_of(f, target);
     const char *name = lw_constant_text(f, n->b), *what = NULL, *help = NULL;
 
-    if (class->is_namedtuple)
+    if (class->is_namedtuple && !lw_record_row(lw_types_of(f), f->nodes[n->a].type))
         what = "the fields of the namedtuple `%s` cannot be assigned",
         help = "make a new one: `p._replace(...)` in Python, `C(...)` in compiled code";
     else if (class->is_frozen && !(n->flags & LW_NODE_FORCED))
@@ -248,7 +231,7 @@ check_field(lw_infer_frame *f, uint32_t target, const lw_class *class,
     else if (member &&
              (member->kind == LW_MEMBER_METHOD || member->kind == LW_MEMBER_STATIC))
         what = "`%s` has a method of this name", help = "use another name";
-    else if (!is_slot(class, name) && !member)
+    else if (!is_slot(class, name) && !member && lw_class_by_value(f, f->nodes[n->a].type))
         what = "`%s` has no slot of this name", help = "name it in `__slots__`";
     *refused = what != NULL;
     if (what == NULL)
@@ -321,6 +304,8 @@ store_field(lw_infer_frame *f, uint32_t target, const lw_class *class, lw_infer_
                            "give the object a name first", "a field of `%s` is assigned",
                            class->name);
     LW_TRY(write_back(f, target, value));
+    if (note->copied && f->source)
+        return lw_complain_copied(f, f->source);
     if (!lw_holds_objects(f, value.type) || note->fresh == 2)
         return LW_OK;
     if (note->param && *lw_lost(f, var) & LW_HOLDS_PARAM) /* the caller knows who holds it */
@@ -353,6 +338,43 @@ lw_infer_object_store(lw_infer_frame *f, uint32_t target, lw_infer_value object,
 fail:
     return status;
 }
+
+/* ---- objects in arrays, whose fields are memory ---- */
+
+lw_status
+lw_check_record_target(lw_infer_frame *f, uint32_t target, lw_infer_value object, bool *refused)
+{
+    const lw_class *class = lw_class_of(f, object.type);
+    const char *name;
+
+    *refused = false;
+    if (class == NULL || lw_node_of(f, target)->kind != LW_NODE_ATTRIBUTE)
+        return LW_OK;
+    name = lw_constant_text(f, lw_node_of(f, target)->b);
+    return check_field(f, target, class, lw_member_of(class, name), refused);
+}
+
+lw_status
+lw_infer_record_property(lw_infer_frame *f, uint32_t target, lw_infer_value value, bool *found)
+{
+    const lw_node *n = lw_node_of(f, target);
+    lw_infer_value object = {LW_T_BOTTOM, 0};
+    const lw_class_member *member;
+    lw_status status = LW_OK;
+
+    *found = false;
+    if (n->kind != LW_NODE_ATTRIBUTE || f->notes == NULL)
+        return LW_OK;
+    LW_TRY(lw_infer_borrowed(f, n->a, &object));
+    member = lw_member_of(lw_class_of(f, object.type), lw_constant_text(f, n->b));
+    *found = member && member->kind == LW_MEMBER_PROPERTY && member->setter;
+    if (*found && value.type != LW_T_BOTTOM)
+        LW_TRY(store_property(f, target, member->setter, object, value));
+fail:
+    return status;
+}
+
+/* ---- augmented assignment ---- */
 
 /* p.x += v: the field is read, then v, then the result is assigned. */
 lw_status

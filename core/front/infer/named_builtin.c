@@ -235,7 +235,7 @@ static lw_status
 type_len(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
          lw_infer_value *out)
 {
-    const lw_type_row *row = lw_tuple_row(f, x->value.type);
+    const lw_type_row *row = lw_tuple_row(f, lw_by_value(f, x->value.type));
     const lw_constant *constant =
         x->value.constant ? lw_constant_of(f, x->value.constant) : NULL;
     __int128 count = 0;

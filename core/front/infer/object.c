@@ -3,6 +3,7 @@
  * written as; lowering sees a call. An object that is no namedtuple does nothing that tuples do
  * (lw_tuple_row is NULL), so that what its class does not define is an error. */
 #include "core/front/infer/infer_internal.h"
+#include "core/front/records.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,9 +11,40 @@
 const lw_class *
 lw_class_of(lw_infer_frame *f, lw_type type)
 {
+    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
+
+    if (row && row->kind == LW_TK_RECORD)
+        return row->record->user_class;
+    return row && row->kind == LW_TK_TUPLE ? row->user_class : NULL;
+}
+
+const lw_class *
+lw_class_by_value(lw_infer_frame *f, lw_type type)
+{
     const lw_type_row *row = lw_type_get_kind(lw_types_of(f), type, LW_TK_TUPLE);
 
     return row ? row->user_class : NULL;
+}
+
+lw_type
+lw_by_value(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
+    lw_type_row copy;
+    lw_type *elements, made;
+
+    if (row == NULL || row->kind != LW_TK_TUPLE)
+        return lw_record_object(lw_types_of(f), type);
+    copy = *row;
+    elements = lw_arena_take(f->run->arena, (copy.n + 1) * sizeof *elements);
+    if (elements == NULL)
+        return type;
+    for (uint32_t i = 0; i < copy.n; i++)
+        elements[i] = lw_by_value(f, copy.elements[i]);
+    if (memcmp(elements, copy.elements, copy.n * sizeof *elements) == 0)
+        return type;
+    made = lw_type_tuple(lw_types_of(f), elements, copy.n, copy.names);
+    return lw_type_tuple_of_class(lw_types_of(f), made, copy.user_class);
 }
 
 const lw_class_member *
@@ -426,7 +458,8 @@ lw_status
 lw_infer_object_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, lw_arg y,
                         bool *found, lw_infer_value *out)
 {
-    lw_type a = x.value.type, b = y.value.type;
+    lw_type a = lw_record_object(lw_types_of(f), x.value.type);
+    lw_type b = lw_record_object(lw_types_of(f), y.value.type);
     bool is_object_operand = lw_class_of(f, a) != NULL || lw_class_of(f, b) != NULL;
     choice c;
     bool negated = false;

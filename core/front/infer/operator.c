@@ -845,6 +845,8 @@ lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand 
     *truth = -1;
     if (x.type == LW_T_BOTTOM || y.type == LW_T_BOTTOM)
         return LW_OK;
+    x.type = lw_by_value(f, x.type);
+    y.type = lw_by_value(f, y.type);
     if (op == LW_PY_IS || op == LW_PY_IS_NOT)
         return infer_is(f, node, op, x, y, truth);
     if (is_whole(f, x, y) && op != LW_PY_IN && op != LW_PY_NOT_IN)

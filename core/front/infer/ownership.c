@@ -9,6 +9,7 @@
  * What an expression gives is fresh if nothing else holds it: 2 with all objects in it, 1 the
  * object alone, 0 not. */
 #include "core/front/infer/infer_internal.h"
+#include "core/front/records.h"
 
 #include <string.h>
 
@@ -117,7 +118,43 @@ fresh_of_field(lw_infer_frame *f, uint32_t root, uint32_t of)
     return f->notes[of].fresh == 2 ? 2 : 0;
 }
 
+bool
+lw_is_copied(const lw_infer_frame *f, uint32_t node)
+{
+    return f->notes != NULL && node != 0 && f->notes[node].copied;
+}
+
+lw_status
+lw_complain_copied(lw_infer_frame *f, uint32_t node)
+{
+    const lw_class *class = lw_class_of(f, f->nodes[node].type);
+
+    return lw_complain(f, lw_node_of(f, node)->loc, "E165",
+                       "on some paths this is an object in an array, on others it is not",
+                       lw_format_text(f, "make a new object of its fields: `%s(...)`",
+                                      class ? class->name : "C"),
+                       "whether an array would show a change of this object, is not known");
+}
+
 void
+lw_note_store(lw_infer_frame *f)
+{
+    f->stores = true;
+    for (uint32_t i = 0; f->notes && i < f->fn->vars.n; i++)
+        *lw_lost(f, i) |= LW_IS_STALE;
+}
+
+bool
+lw_mixes_records(lw_infer_frame *f, const lw_type *types, uint32_t n, lw_type joined)
+{
+    bool mixes = false;
+
+    for (uint32_t i = 0; i < n; i++)
+        mixes |= lw_record_row(lw_types_of(f), types[i]) != NULL;
+    return mixes && lw_class_by_value(f, joined);
+}
+
+lw_status
 lw_note_value(lw_infer_frame *f, uint32_t node, lw_type type, bool borrowed)
 {
     const lw_node *n = lw_node_of(f, node);
@@ -128,16 +165,21 @@ lw_note_value(lw_infer_frame *f, uint32_t node, lw_type type, bool borrowed)
         (n->kind != LW_NODE_NAME && (n->kind != LW_NODE_ATTRIBUTE ||
                                      f->nodes[node].call == LW_CALL_INSTANCE)) ||
         !lw_holds_objects(f, type))
-        return;
+        return LW_OK;
+    if (n->kind == LW_NODE_NAME)
+        f->notes[node].copied = f->copied;
+    if (f->notes[node].copied && !borrowed)
+        return lw_complain_copied(f, node);
     root = lw_variable_of(f, node, &is_whole);
     f->notes[node].fresh = root && is_whole ? fresh_of_variable(*lw_lost(f, root))
                                             : fresh_of_field(f, root, n->a);
     if (borrowed || root == 0)
-        return;
+        return LW_OK;
     if (is_whole && *lw_lost(f, root) == LW_HOLDS_PARAM)
         f->notes[node].param = param_of(f, root) + 1;
     lw_lose(f, root, is_whole ? LW_LOST_OUTER | LW_LOST_INNER : LW_LOST_INNER, n->loc);
     f->notes[node].fresh = 0;
+    return LW_OK;
 }
 
 lw_status
@@ -193,6 +235,8 @@ lw_take(lw_infer_frame *f, uint32_t var, lw_type type, const lw_note *note)
         return;
     }
     *lw_lost(f, var) = lost_by_fresh[note->fresh] | LW_IS_REBOUND;
+    if (note->copied)
+        *lw_lost(f, var) |= LW_IS_COPIED;
     if (note->fresh < 2)
         f->lost_at[var] = f->source ? lw_node_of(f, f->source)->loc : f->lost_at[var];
 }
@@ -301,6 +345,8 @@ lw_infer_returned(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     }
     if (f->notes == NULL || !lw_holds_objects(f, out->type))
         return LW_OK;
+    if (f->caller != NULL && lw_is_copied(f, node))
+        return lw_complain_copied(f, node);
     if (param == 0)
         param = take_alias(f, node);
     if (f->n_results++ == 0) {
@@ -350,7 +396,7 @@ lw_ownership_begin(lw_infer_frame *f)
 {
     memset(f->held, 0, (f->fn->vars.n + 1) * sizeof *f->held);
     f->n_results = f->result_param = f->result_fresh = 0;
-    f->borrowed = f->moves = false;
+    f->borrowed = f->moves = f->stores = f->copied = false;
     f->returned_of = 0;
     f->changed_values.n = 0;
     f->incoming = (lw_note){0};

@@ -4,6 +4,8 @@
 #include "core/front/infer/infer_internal.h"
 #include "core/front/records.h"
 
+#include <string.h>
+
 static lw_status
 complain_no_field(lw_infer_frame *f, uint32_t node, lw_type type, const char *name)
 {
@@ -73,15 +75,68 @@ fail:
 
 /* ---- writing ---- */
 
+static lw_type
+field_of_object(const lw_type_row *object, const char *name)
+{
+    for (uint32_t i = 0; object->names && i < object->n; i++)
+        if (strcmp(object->names[i], name) == 0)
+            return object->elements[i];
+    return LW_T_BOTTOM;
+}
+
+/* Whether an object can be stored in an item: its class is that of the item, and it has the same
+ * fields. What would be lost in one is E142. */
+static lw_status
+check_object(lw_infer_frame *f, uint32_t source, lw_type to, lw_type value, bool *taken)
+{
+    const lw_record *record = lw_record_of(lw_types_of(f), to);
+    const lw_type_row *object = lw_type_get_kind(lw_types_of(f), value, LW_TK_TUPLE);
+    uint32_t loc = lw_node_of(f, source)->loc;
+    lw_status status = LW_OK;
+
+    *taken = false;
+    if (!object || !record->user_class || object->user_class != record->user_class)
+        return LW_OK;
+    *taken = true;
+    for (uint32_t i = 0; i < record->n; i++) {
+        const lw_record_field *field = &record->fields[i];
+        lw_type from = field_of_object(object, field->name);
+
+        if (from == LW_T_BOTTOM || record->n != object->n)
+            return lw_complain(f, loc, "E165",
+                               lw_format_text(f, "the object is %s", lw_describe_type(f, value)),
+                               "make the dtype with all fields that objects have",
+                               "an item of %s has other fields than the object",
+                               lw_describe_type(f, to));
+        if (field->type < LW_N_DTYPES && lw_type_is_number(f, from))
+            LW_TRY(lw_check_conversion(f, loc, from, (lw_dtype)field->type, "field"));
+        else
+            LW_TRY(lw_infer_store_record(f, source, field->type, from));
+    }
+fail:
+    return status;
+}
+
 lw_status
 lw_infer_store_record(lw_infer_frame *f, uint32_t source, lw_type to, lw_type value)
 {
+    bool taken;
+    lw_status status;
+
     if (value == LW_T_BOTTOM || lw_record_same(lw_types_of(f), to, value))
+        return LW_OK;
+    LW_TRY(check_object(f, source, to, value, &taken));
+    if (taken)
         return LW_OK;
     return lw_complain(f, lw_node_of(f, source)->loc, "E120",
                        lw_format_text(f, "this is %s", lw_describe_type(f, value)),
-                       "assign field by field: `R[i].x = ...`",
+                       lw_class_of(f, to)
+                           ? lw_format_text(f, "assign an object of `%s`, or its fields",
+                                            lw_class_of(f, to)->name)
+                           : "assign field by field: `R[i].x = ...`",
                        "an item of type %s cannot receive this", lw_describe_type(f, to));
+fail:
+    return status;
 }
 
 /* The field that is assigned to; in an array of records, that field of every item. */

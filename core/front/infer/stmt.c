@@ -3,6 +3,7 @@
  * dead and is not typed. Loops are walked with the states that earlier walks found at the end
  * of their bodies. */
 #include "core/front/infer/infer_internal.h"
+#include "core/front/records.h"
 
 #include <assert.h>
 #include <string.h>
@@ -42,6 +43,9 @@ assign_tuple(lw_infer_frame *f, uint32_t target, lw_infer_value value)
     uint32_t n_values = row ? row->n : 0, n_fixed = n->c, star = n->c, at = 0;
     lw_status status = LW_OK;
 
+    value.type = lw_record_object(lw_types_of(f), value.type);
+    row = lw_tuple_row(f, value.type);
+    n_values = row ? row->n : 0;
     if (lw_class_of(f, value.type)) {
         bool found;
         LW_TRY(lw_infer_object_items(f, target, value, &found, &value));
@@ -209,9 +213,13 @@ infer_assign(lw_infer_frame *f, uint32_t node)
     const lw_node *n = lw_node_of(f, node);
     lw_infer_value value;
     lw_status status;
+    uint32_t only;
 
-    if (n->c == 1 && may_take_arrays(f, f->run->tree->lists.data[n->b]))
+    only = n->c == 1 ? f->run->tree->lists.data[n->b] : 0;
+    if (only && may_take_arrays(f, only)) {
+        f->borrowed = lw_node_of(f, only)->kind == LW_NODE_SUBSCRIPT; /* it is copied there */
         LW_TRY(lw_infer_operand_expr(f, n->a, &value));
+    }
     else if (is_exchange(f, n))
         LW_TRY(lw_infer_moved(f, n->a, &value));
     else
@@ -644,6 +652,8 @@ infer_return(lw_infer_frame *f, uint32_t node)
 
     if (n->a) {
         LW_TRY(lw_infer_returned(f, n->a, &value));
+        if (f->caller == NULL)
+            value.type = lw_by_value(f, value.type);
         LW_TRY(check_returned(f, lw_node_of(f, n->a)->loc, value.type));
         LW_TRY(check_entry_returned(f, n->a, value.type));
     }

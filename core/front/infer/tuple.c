@@ -199,6 +199,8 @@ lw_infer_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
             continue;
         }
         LW_TRY(moves ? lw_infer_moved(f, item, &value) : lw_infer_expr(f, item, &value));
+        if (lw_is_copied(f, item))
+            return lw_complain_copied(f, item);
         LW_TRY(add_item(f, node, &items, value));
         fresh = fresh && (!lw_holds_objects(f, value.type) || f->notes[item].fresh == 2);
     }
@@ -274,7 +276,8 @@ runtime_index(lw_infer_frame *f, uint32_t node, lw_infer_value tuple, lw_type *o
         n ? lw_join(lw_types_of(f), f->run->typed->options.typing, items, n, &problem)
           : (lw_type)LW_T_BOTTOM;
 
-    if (n && !problem && joined != LW_T_STATIC && stored_alike(f, items, n, joined)) {
+    if (n && !problem && joined != LW_T_STATIC && stored_alike(f, items, n, joined) &&
+        !lw_mixes_records(f, items, n, joined)) {
         *out = joined;
         return LW_OK;
     }
@@ -402,8 +405,8 @@ infer_object_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value object, 
     lw_status status;
     uint32_t held;
 
-    *found = lw_tuple_row(f, object.type) == NULL ||
-             lw_member_of(lw_class_of(f, object.type), "__getitem__");
+    *found = lw_member_of(lw_class_of(f, object.type), "__getitem__") ||
+             (lw_tuple_row(f, object.type) == NULL && !lw_record_row(lw_types_of(f), object.type));
     if (!*found || lw_node_of(f, n->b)->kind == LW_NODE_SLICE)
         return *found ? lw_complain(f, lw_node_of(f, n->b)->loc, "E165", NULL,
                                     "pass the bounds to a method",
@@ -416,6 +419,15 @@ infer_object_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value object, 
     LW_TRY(lw_infer_object_special(f, node, "__getitem__", args, 2, found, out));
 fail:
     return status;
+}
+
+/* Whose items have numbers, too. */
+static bool
+is_namedtuple_in_array(lw_infer_frame *f, lw_type type)
+{
+    const lw_class *class = lw_record_row(lw_types_of(f), type) ? lw_class_of(f, type) : NULL;
+
+    return class && class->is_tuple;
 }
 
 lw_status
@@ -433,6 +445,18 @@ lw_infer_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     LW_TRY(lw_infer_expr(f, n->a, &object));
     if (object.type == LW_T_BOTTOM)
         return LW_OK;
+    if (lw_class_of(f, object.type)) {
+        LW_TRY(infer_object_subscript(f, node, object, &is_field, out));
+        if (is_field)
+            return LW_OK;
+    }
+    if (is_namedtuple_in_array(f, object.type)) {
+        LW_TRY(lw_infer_expr(f, n->b, &index));
+        object.type = lw_by_value(f, object.type);
+        if (int_constant(f, index, &i))
+            return constant_index(f, node, object, i, out);
+        object.type = f->nodes[n->a].type;
+    }
     LW_TRY(lw_infer_field_name(f, node, object.type, &name));
     if (name)
         return lw_infer_field(f, node, object.type, name, &out->type);
@@ -440,11 +464,6 @@ lw_infer_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         return LW_OK; /* reported in the last walk */
     if (lw_array_row(f, object.type))
         return lw_infer_array_subscript(f, node, object.type, &out->type);
-    if (lw_class_of(f, object.type)) {
-        LW_TRY(infer_object_subscript(f, node, object, &is_field, out));
-        if (is_field)
-            return LW_OK;
-    }
     if (lw_tuple_row(f, object.type) == NULL)
         return complain_not_indexable(f, node, object);
     lw_lose_node(f, n->a); /* if there are objects in it, one may get another name */
@@ -533,6 +552,17 @@ is_object(lw_infer_frame *f, lw_infer_value value)
     return value.constant != 0 && lw_constant_of(f, value.constant)->kind == LW_K_OBJECT;
 }
 
+/* Whether it is a field of an object in an array; a property comes first. */
+static bool
+is_field_of_record(lw_infer_frame *f, lw_type type, const char *name)
+{
+    const lw_class *class = lw_record_row(lw_types_of(f), type) ? lw_class_of(f, type) : NULL;
+    const lw_class_member *member = lw_member_of(class, name);
+
+    return class && !(member && member->kind == LW_MEMBER_PROPERTY) &&
+           lw_record_field_of(lw_types_of(f), type, name);
+}
+
 static lw_status
 infer_attribute_of(lw_infer_frame *f, uint32_t node, lw_infer_value object, lw_infer_value *out)
 {
@@ -547,6 +577,8 @@ infer_attribute_of(lw_infer_frame *f, uint32_t node, lw_infer_value object, lw_i
         member_attribute(f, object, name, out) || named_element(f, object, name, out) ||
         (lw_type_is_number(f, object.type) && number_attribute(f, node, object, name, out)))
         return LW_OK;
+    if (is_field_of_record(f, object.type, name))
+        return lw_infer_field(f, node, object.type, name, &out->type);
     LW_TRY(lw_infer_overloaded_attribute(f, node, name, object, &found, out));
     if (found)
         return LW_OK;
@@ -591,7 +623,7 @@ join_items(lw_infer_frame *f, uint32_t node, const lw_type *items, uint32_t n, l
     const char *problem = NULL;
 
     *out = lw_join(lw_types_of(f), f->run->typed->options.typing, items, n, &problem);
-    if (problem == NULL && *out != LW_T_STATIC)
+    if (problem == NULL && *out != LW_T_STATIC && !lw_mixes_records(f, items, n, *out))
         return LW_OK;
     *out = LW_T_BOTTOM;
     return lw_complain(f, lw_node_of(f, node)->loc,
@@ -611,6 +643,10 @@ lw_infer_items(lw_infer_frame *f, uint32_t node, lw_infer_value iterable, lw_inf
 
     *item = (lw_infer_value){LW_T_BOTTOM, 0};
     *count = -1;
+    iterable.type = lw_by_value(f, iterable.type);
+    row = lw_type_get(lw_types_of(f), iterable.type);
+    elements = row ? row->elements : NULL;
+    n = row ? row->n : 0;
     if (lw_class_of(f, iterable.type)) {
         bool found;
         lw_status status = lw_infer_object_items(f, node, iterable, &found, &iterable);

@@ -583,6 +583,31 @@ complain_constants(lw_infer_frame *f, uint32_t var, uint32_t loc)
                        "which constant `%s` is would be known only at run time", name);
 }
 
+/* Whether the value was read from an array on some path, and its web holds objects by value. */
+static bool
+is_copied(lw_infer_frame *f, uint32_t var, uint64_t reach, lw_type type)
+{
+    if (!lw_class_by_value(f, type))
+        return false;
+    for (uint32_t def = f->first_def[var]; def; def = f->defs.data[def].next)
+        if (reach >> f->defs.data[def].bit & 1 &&
+            lw_type_get_kind(lw_types_of(f), f->defs.data[def].value.type, LW_TK_RECORD))
+            return true;
+    return *lw_lost(f, var) & LW_IS_COPIED;
+}
+
+static lw_status
+complain_stale(lw_infer_frame *f, uint32_t var, uint32_t loc)
+{
+    return lw_complain(f, loc, "E165",
+                       lw_format_text(f,
+                                      "on some paths `%s` is an object in an array, and arrays "
+                                      "were written to since",
+                                      f->fn->vars.data[var].name),
+                       "make a new object of its fields where it is read: `C(a[i].x, ...)`",
+                       "whether the array would show the change, is not known");
+}
+
 lw_status
 lw_use(lw_infer_frame *f, uint32_t var, uint32_t loc, lw_infer_value *out, uint32_t *def_out)
 {
@@ -594,6 +619,7 @@ lw_use(lw_infer_frame *f, uint32_t var, uint32_t loc, lw_infer_value *out, uint3
 
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     *def_out = 0;
+    f->copied = false;
     if (reach & 1)
         LW_TRY(complain_unbound(f, var, loc));
     out->constant = common_constant(f, var, reach, &type);
@@ -611,6 +637,9 @@ lw_use(lw_infer_frame *f, uint32_t var, uint32_t loc, lw_infer_value *out, uint3
     if (first == 0)
         return LW_OK;
     LW_TRY(web_type(f, root_of(f, first), loc, &out->type));
+    f->copied = is_copied(f, var, reach, out->type);
+    if (f->copied && *lw_lost(f, var) & LW_IS_STALE)
+        return complain_stale(f, var, loc);
     if (is_stored(f, out->type)) {
         note_use(f, root_of(f, first));
         *def_out = first;

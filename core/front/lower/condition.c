@@ -115,7 +115,7 @@ compare_operand(lw_lower_frame *f, uint32_t node, lw_type operand)
 
     if (number && lw_typed_at(f, node)->constant)
         return lw_lower_as(f, node, operand);
-    return lw_lower_asked(f, node, lw_lower_expression(f, node));
+    return lw_lower_by_value(f, lw_lower_asked(f, node, lw_lower_expression(f, node)));
 }
 
 /* The one type in which all items of the constant on the right of `in` are compared, if there

@@ -302,6 +302,10 @@ void lw_check_escapes(lw_lower_frame *f);
 lw_lower_value lw_lower_load(lw_lower_frame *f, lw_type type, lw_ref address, uint32_t align);
 void lw_lower_store(lw_lower_frame *f, lw_type type, lw_ref address, lw_lower_value value,
                     uint32_t align);
+/* The object in a record, by value. */
+lw_lower_value lw_lower_record_object(lw_lower_frame *f, lw_lower_value record, lw_type to);
+/* The same for any value that may be one. */
+lw_lower_value lw_lower_by_value(lw_lower_frame *f, lw_lower_value value);
 void lw_lower_record_copy(lw_lower_frame *f, lw_type type, lw_ref to, lw_lower_value value);
 /* object.name and object["name"]; for arrays of records the view. */
 lw_lower_value lw_lower_field(lw_lower_frame *f, lw_lower_value object, const char *name,

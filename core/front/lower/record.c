@@ -33,6 +33,54 @@ lw_lower_load(lw_lower_frame *f, lw_type type, lw_ref address, uint32_t align)
     return lw_value_complex(f, type, both);
 }
 
+/* All of the object is read before its fields are written. */
+static void
+store_object(lw_lower_frame *f, lw_type type, lw_ref address, lw_lower_value value)
+{
+    const lw_record *record = lw_record_of(f->l->types, type);
+    lw_lower_value to = lw_value_scalar(f, type, address);
+    const lw_type_row *row;
+
+    value = lw_value_convert(f, value, record->object);
+    row = lw_type_get(f->l->types, value.type);
+    for (uint32_t i = 0; row && i < row->n; i++) {
+        const lw_record_field *field = lw_record_field_of(f->l->types, type, row->names[i]);
+        uint32_t align;
+        lw_ref place = lw_lower_field_address(f, to, row->names[i], &align);
+
+        if (field != NULL)
+            lw_lower_store(f, field->type, place, lw_value_element(f, value, i), align);
+    }
+}
+
+lw_lower_value
+lw_lower_record_object(lw_lower_frame *f, lw_lower_value record, lw_type to)
+{
+    const lw_type_row *row = lw_type_get(f->l->types, to);
+    uint32_t n = lw_parts_of(f->l->types, to), at = 0;
+    lw_ref *parts = lw_arena_take(f->l->arena, (n + 1) * sizeof *parts);
+
+    for (uint32_t i = 0; parts && i < row->n; i++) {
+        const lw_record_field *field =
+            lw_record_field_of(f->l->types, record.type, row->names[i]);
+        lw_lower_value one;
+
+        if (field == NULL)
+            return lw_lower_fail(f, f->node, "a field that the record lacks");
+        one = lw_lower_field(f, record, row->names[i], field->type);
+        one = lw_value_convert(f, one, row->elements[i]);
+        for (uint32_t j = 0; j < one.n && at < n; j++)
+            parts[at++] = one.parts[j];
+    }
+    return (lw_lower_value){.type = to, .n = parts ? at : 0, .parts = parts};
+}
+
+lw_lower_value
+lw_lower_by_value(lw_lower_frame *f, lw_lower_value value)
+{
+    return lw_value_convert(f, value, lw_record_object(f->l->types, value.type));
+}
+
 void
 lw_lower_store(lw_lower_frame *f, lw_type type, lw_ref address, lw_lower_value value,
                uint32_t align)
@@ -40,6 +88,10 @@ lw_lower_store(lw_lower_frame *f, lw_type type, lw_ref address, lw_lower_value v
     lw_builder *b = &f->b;
     lw_dtype dtype = lw_type_stored(f->l->types, type), part = lw_dtypes[dtype].parts;
 
+    if (lw_record_row(f->l->types, type) && lw_value_is_tuple(&value, f)) {
+        store_object(f, type, address, value);
+        return;
+    }
     if (lw_record_row(f->l->types, type)) {
         lw_lower_record_copy(f, type, address, value);
         return;

@@ -448,6 +448,8 @@ lw_value_convert(lw_lower_frame *f, lw_lower_value value, lw_type to)
         return value;
     if (is_compile_time(kind))
         return wrap(to, room_for(f, 0), 0);
+    if (kind == LW_TK_TUPLE && lw_type_kind_of(f->l->types, value.type) == LW_TK_RECORD)
+        return lw_lower_record_object(f, value, to);
     if (has_elements(kind))
         return convert_tuple(f, value, to);
     if (kind == LW_TK_ARRAY && lw_type_kind_of(f->l->types, value.type) == kind)

@@ -736,6 +736,8 @@ from_record_dtype(lw_reader *r, PyObject *object)
         lw_read_clear();
         return 0;
     }
+    if (!lw_read_classes_of(r, record))
+        return 0;
     return lw_read_push(
         r, object, (lw_constant){.kind = LW_K_RECORD, .bytes = record, .text = record->name});
 }

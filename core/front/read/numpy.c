@@ -208,7 +208,7 @@ record_of(lw_reader *r, PyObject *dtype)
     lw_arg_record *record = NULL;
 
     if (names == NULL || !PyTuple_Check(names) ||
-        lw_read_record(dtype, &r->tree->arena, &record) < 0)
+        lw_read_record(dtype, &r->tree->arena, &record) < 0 || !lw_read_classes_of(r, record))
         record = NULL;
     lw_read_clear();
     Py_XDECREF(names);

@@ -265,6 +265,8 @@ uint32_t lw_read_user_object(lw_reader *r, PyObject *object);
 uint32_t lw_read_setattr(lw_reader *r, uint32_t call, uint32_t loc);
 /* super() and super(C, self). */
 uint32_t lw_read_super(lw_reader *r, PyObject *call, uint32_t loc);
+/* The classes whose objects a record and records in it are. false: stop. */
+bool lw_read_classes_of(lw_reader *r, const struct lw_arg_record *record);
 /* Whether the class has a `__new__` or `__init__` that its author wrote. */
 bool lw_read_class_makes_itself(PyObject *object);
 /* (python.c) A function without a text, and a location in it. */

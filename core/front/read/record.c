@@ -134,7 +134,10 @@ record_name(record_reader *w, const lw_arg_record *record)
     lw_text text = {0};
     const char *name;
 
-    lw_text_add(&text, "Record(");
+    if (record->class_id)
+        lw_text_addf(&text, "%.40s(", ((const PyTypeObject *)record->class_id)->tp_name);
+    else
+        lw_text_add(&text, "Record(");
     for (uint32_t i = 0; i < record->n; i++) {
         lw_text_add(&text, i ? ", " : "");
         if (text.n > MAX_NAME && i + 1 < record->n) {
@@ -188,6 +191,21 @@ take_fields(record_reader *w, PyObject *descr, PyObject *names, const char *path
     return result;
 }
 
+/* The class of which lanewise.extending.dtype_of has made the dtype; the dtype's type keeps it
+ * alive. */
+static const void *
+class_of_records(PyObject *descr)
+{
+    PyObject *type = PyObject_GetAttrString(descr, "type");
+    PyObject *class = type ? PyObject_GetAttrString(type, LW_CLASS_OF_RECORDS) : NULL;
+    bool is_class = class != NULL && PyType_Check(class) && PyType_Check(type);
+
+    lw_read_clear();
+    Py_XDECREF(type);
+    Py_XDECREF(class);
+    return is_class ? class : NULL;
+}
+
 static int
 fill(record_reader *w, PyObject *descr, PyObject *names, const char *path,
      lw_arg_record *record)
@@ -212,6 +230,7 @@ fill(record_reader *w, PyObject *descr, PyObject *names, const char *path,
     record->itemsize = (uint32_t)itemsize;
     record->fields = fields;
     record->align = record_align(record);
+    record->class_id = class_of_records(descr);
     record->name = record_name(w, record);
     if (record->name == NULL)
         PyErr_NoMemory();

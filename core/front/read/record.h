@@ -12,5 +12,7 @@
  * records checks that its address and strides are multiples of it. 0, or -1 with TypeError that
  * names a field whose dtype compiled code does not know. */
 int lw_read_record(PyObject *dtype, lw_arena *arena, lw_arg_record **out);
+/* The attribute of a dtype's type that names the class whose objects the records are. */
+#define LW_CLASS_OF_RECORDS "__lanewise_class__"
 
 #endif

@@ -3,6 +3,7 @@
  * which assigns to the fields of an object that has none yet; that of a dataclass is made from
  * its fields (make.c). */
 #include "core/front/read/classes/class_internal.h"
+#include "core/front/typed.h"
 
 #include <string.h>
 
@@ -400,6 +401,18 @@ uint32_t
 lw_read_class(lw_reader *r, PyObject *object)
 {
     return lw_class_is_readable(object) && lw_class_is_made(object) ? read_class(r, object) : 0;
+}
+
+bool
+lw_read_classes_of(lw_reader *r, const lw_arg_record *record)
+{
+    if (record->class_id &&
+        lw_read_class_of_objects(r, (PyObject *)(uintptr_t)record->class_id) == 0)
+        return false;
+    for (uint32_t i = 0; i < record->n; i++)
+        if (record->fields[i].record && !lw_read_classes_of(r, record->fields[i].record))
+            return false;
+    return true;
 }
 
 uint32_t

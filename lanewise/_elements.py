@@ -1,0 +1,267 @@
+"""Elements of arrays that are objects of a user's class.
+
+An array of objects is a NumPy array of records, whose dtype has a type of elements of its own: a class derived from the user's
+and from `numpy.void`. So the dtype alone says which class it is, and keeps that through views, copies, concatenation, pickles
+and memory of a device; and in Python `a[i]` has the class's methods and operators, over the memory of the array, as in
+compiled code.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import dataclasses
+import threading
+import typing
+
+import numpy as np
+
+from lanewise import _core
+
+_PYTHON = {bool: np.dtype(np.bool_), int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
+_OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul", "lshift", "rshift", "and", "or", "xor")
+_SKIPPED = {"__new__", "__init__", "__slots__", "__dict__", "__weakref__", "__getattribute__", "__class__", "__init_subclass__"}
+
+_lock = threading.Lock()
+_types: dict = {}  # (class, names of its fields) -> type of elements
+_dtypes: dict = {}  # (class, names, dtypes of its fields) -> dtype
+
+
+# ---- types of elements ----
+
+
+class _ElementType(type):
+    """The metaclass of the types of elements, by which they are pickled."""
+
+
+def _field(name):
+    def get(element):
+        return np.void.__getitem__(element, name)
+
+    def set(element, value):
+        np.void.__setitem__(element, name, _item_of(value, element.dtype[name]))
+
+    return property(get, set)
+
+
+def _show(element):
+    fields = ", ".join(f"{name}={np.void.__getitem__(element, name)}" for name in element.dtype.names)
+    return f"{type(element).__lanewise_class__.__name__}({fields})"
+
+
+def _body(cls, names):
+    def new(_, *args, **kwargs):  # type(p)(...) makes an object, not an element of an array
+        return cls(*args, **kwargs)
+
+    body = {name: _field(name) for name in names}
+    body |= {"__new__": new, "__class__": property(lambda element: cls), "__lanewise_class__": cls,
+             "__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
+    if cls.__repr__ is object.__repr__ or issubclass(cls, tuple):
+        body |= {"__repr__": _show, "__str__": _show}
+    return body | _without_numpy(cls)
+
+
+def _not_implemented(element, other):
+    return NotImplemented
+
+
+def _without_numpy(cls):
+    """What objects of the class do not do, and elements of NumPy's arrays do."""
+    names = [f"__{kind}{name}__" for name in _OPERATORS for kind in ("", "r")]
+    body = {name: _not_implemented for name in names if not hasattr(cls, name)}
+    if not hasattr(cls, "__bool__"):
+        body["__bool__"] = (lambda element: len(element) != 0) if hasattr(cls, "__len__") else (lambda element: True)
+    return body
+
+
+def _members(cls):
+    """What the class defines, where it cannot be a base: its objects have slots, or are tuples."""
+    found = {}
+    for base in reversed(cls.__mro__[:-1]):
+        if base is not tuple:
+            found |= {name: value for name, value in vars(base).items()
+                      if name not in _SKIPPED and type(value).__name__ not in ("member_descriptor", "getset_descriptor", "_tuplegetter")}
+    return found
+
+
+def _make_type(cls, names):
+    try:
+        return _ElementType(cls.__name__, (cls, np.void), _body(cls, names))
+    except TypeError:  # its objects have another layout
+        return _ElementType(cls.__name__, (np.void,), _members(cls) | _body(cls, names))
+
+
+def _element_type(cls, names):
+    with _lock:
+        made = _types.get((cls, names))
+        if made is None:
+            made = _types[cls, names] = _make_type(cls, names)
+        return made
+
+
+copyreg.pickle(_ElementType, lambda made: (_element_type, (made.__lanewise_class__, tuple(n for n in vars(made) if isinstance(vars(made)[n], property) and n != "__class__"))))
+
+
+# ---- types of fields ----
+
+
+def _hints(cls):
+    try:
+        return typing.get_type_hints(cls)
+    except Exception:  # a name in an annotation that is bound nowhere: of another field, perhaps
+        return {name: hint for base in reversed(cls.__mro__) for name, hint in vars(base).get("__annotations__", {}).items()}
+
+
+def _dtype(cls, name, given):
+    """The dtype of a field whose type is given so."""
+    if isinstance(given, np.dtype):
+        found = given
+    elif given in _PYTHON if isinstance(given, type) else False:
+        found = _PYTHON[given]
+    elif isinstance(given, _core.Type) and getattr(given, "__lanewise_dtype__", None):
+        found = np.dtype(getattr(np, given.name, None) or given.dtype)
+    elif isinstance(given, type) and issubclass(given, np.generic) and not issubclass(given, np.void):
+        found = np.dtype(given)
+    elif isinstance(given, type) and not issubclass(given, (str, bytes)) and given.__module__ != "builtins":
+        found = dtype_of(given)
+    else:
+        found = None
+    if found is None or (found.kind not in "biufcV") or (found.kind == "V" and found.names is None):
+        raise TypeError(f"dtype_of: the field `{name}` of `{cls.__name__}` has the type {given!r:.100}; expected a number's, as in "
+                        f"dtype_of({cls.__name__}, {name}=lw.float64), or a class with such fields")
+    return found
+
+
+def _names(cls, known):
+    """The fields in the order that objects of the class have, as far as it is known."""
+    if dataclasses.is_dataclass(cls):
+        return [field.name for field in dataclasses.fields(cls)]
+    if issubclass(cls, tuple):
+        return list(cls._fields)
+    code = getattr(cls.__init__, "__code__", None)
+    ordered = [name for name in (code.co_names if code else ()) if name in known]
+    return ordered + [name for name in known if name not in ordered]
+
+
+def _types_of(cls, fields):
+    known = {name: hint for name, hint in _hints(cls).items() if typing.get_origin(hint) is not typing.ClassVar and hint is not typing.ClassVar}
+    known |= getattr(cls, "__lanewise_fields__", {})
+    known |= fields
+    names = _names(cls, known)
+    code = getattr(cls.__init__, "__code__", None)
+    for name in fields:
+        if name not in names or (code is not None and not dataclasses.is_dataclass(cls) and name not in code.co_names):
+            raise TypeError(f"dtype_of: `{cls.__name__}` has no field `{name}`")
+    for name in names:
+        if name not in known:
+            raise TypeError(f"dtype_of: the field `{name}` of `{cls.__name__}` has no type: annotate it, or name it here, as in "
+                            f"dtype_of({cls.__name__}, {name}=lw.float64)")
+    if not names:
+        raise TypeError(f"dtype_of: `{cls.__name__}` does not say which fields its objects have: annotate them in the class, or name "
+                        f"them here, as in dtype_of({cls.__name__}, x=lw.float64)")
+    return {name: _dtype(cls, name, known[name]) for name in names}
+
+
+def dtype_of(cls, /, **fields):
+    """The dtype of arrays whose elements are objects of a class.
+
+    It is a structured dtype with aligned fields, which remembers the class: in compiled code an element has
+    the class's methods, properties and operators, and an object can be stored. So it has in Python, but for
+    storing: NumPy takes a tuple of the fields. The dtype keeps the class through views, copies and pickles,
+    but not in files of `numpy.save`: `np.load(file).view(dtype)` gives it back.
+
+    Args:
+        cls: a class with an `__init__` of its own, a dataclass, or a namedtuple class with methods.
+        **fields: types of fields, for those that neither `register` nor an annotation in the class fixes:
+            `lw.float32`, `np.int64`, `float`, or another class.
+
+    Raises:
+        TypeError: it is no class, a field has no type, or none that an element can have.
+
+    >>> class Interval:
+    ...     lo: float
+    ...     hi: float
+    ...     def __init__(self, lo, hi):
+    ...         self.lo = lo
+    ...         self.hi = hi
+    ...     def width(self):
+    ...         return self.hi - self.lo
+    >>> a = np.array([(0.0, 1.0), (2.0, 5.0)], lw.extending.dtype_of(Interval))
+    >>> a[1].width()
+    np.float64(3.0)
+    """
+    if not isinstance(cls, type):
+        raise TypeError(f"dtype_of: expected a class, not {cls!r:.200}")
+    if isinstance(cls, _ElementType):
+        cls = cls.__lanewise_class__
+    if issubclass(cls, tuple) and not hasattr(cls, "_fields"):
+        raise TypeError(f"dtype_of: `{cls.__name__}` is derived from tuple and is no namedtuple")
+    types = _types_of(cls, fields)
+    key = (cls, tuple(types), tuple((dtype, dtype.type) for dtype in types.values()))  # equal dtypes may have other types of elements
+    found = _dtypes.get(key)
+    if found is None:
+        plain = np.dtype({"names": list(types), "formats": list(types.values())}, align=True)
+        found = _dtypes[key] = np.dtype((_element_type(cls, tuple(types)), plain))
+    return found
+
+
+def _tuple_of(element, dtype):
+    """An object as the tuple that NumPy stores in an element of this dtype."""
+    return tuple(_item_of(getattr(element, name), dtype[name]) for name in dtype.names)
+
+
+def _item_of(value, dtype):
+    return value if dtype.names is None or isinstance(value, (tuple, np.void)) else _tuple_of(value, dtype)
+
+
+def array_of(objects, dtype=None):
+    """An array of objects of one class.
+
+    Args:
+        objects: an iterable of objects of one class.
+        dtype: the dtype of the array, as `dtype_of` gives it; None: `dtype_of` the class of the first object.
+
+    Raises:
+        TypeError: the dtype is none of a class, or an object has not its fields.
+        ValueError: there is no object, and no dtype.
+
+    >>> @dataclasses.dataclass
+    ... class Point:
+    ...     x: float
+    ...     y: float
+    >>> lw.extending.array_of([Point(1.0, 2.0), Point(3.0, 4.0)])["y"]
+    array([2., 4.])
+    """
+    objects = list(objects)
+    if dtype is None and not objects:
+        raise ValueError("array_of: there is no object, so that the dtype has to be given")
+    dtype = np.dtype(dtype) if dtype is not None else dtype_of(type(objects[0]))
+    if class_of(dtype) is None:
+        raise TypeError(f"array_of: {dtype!r:.200} is no dtype of a class; lanewise.extending.dtype_of makes one")
+    try:
+        return np.array([_item_of(one, dtype) for one in objects], dtype)
+    except AttributeError as problem:
+        raise TypeError(f"array_of: an object has no field: {problem}") from None
+
+
+def class_of(dtype):
+    """The class of the elements of such a dtype, or None."""
+    return vars(dtype.type).get("__lanewise_class__") if isinstance(dtype.type, _ElementType) else None
+
+
+class _Objects(np.ndarray):
+    """Arrays as functions see them that run as plain Python: objects are stored, and fields are attributes too."""
+
+    def __setitem__(self, key, value):
+        super().__setitem__(key, value if isinstance(value, (np.ndarray, np.void, tuple)) else _item_of(value, self.dtype))
+
+    def __getattr__(self, name):
+        if name in (self.dtype.names or ()):
+            return self[name]
+        raise AttributeError(name)
+
+
+def viewed(array):
+    """The memory as an array for compiled functions that run as plain Python."""
+    if array.dtype.names is None:
+        return np.asarray(array).view(np.ndarray)
+    return array.view(np.recarray if class_of(array.dtype) is None else _Objects)
