@@ -4,6 +4,7 @@
 #include "core/front/read/services.h"
 #include "core/py/compiled/decorate.h"
 #include "core/py/method_table.h"
+#include "core/py/numpy/object_operands.h"
 #include "core/py/raise.h"
 #include "core/py/text_py.h"
 #include "core/py/types/signature_read.h"
@@ -592,6 +593,8 @@ static PyMethodDef cuda_decorator[] = {
 static PyMethodDef functions[] = {
     {"_compile_device", lw_jit_compile_device, METH_VARARGS, NULL},
     {"_linked", lw_jit_linked, METH_VARARGS, NULL},
+    {"_fields_of_object", lw_fields_of_object, METH_O, NULL},
+    {"_form_of_call", (PyCFunction)(void (*)(void))lw_jit_form, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -43,6 +43,8 @@ typedef struct lw_jit {
 lw_jit *lw_jit_new_value(lw_jit *self);
 
 /* ---- jit_value_py.c ---- */
+/* _form_of_call(jit, *args): what a host call with arguments of these types gives. */
+PyObject *lw_jit_form(PyObject *module, PyObject *const *args, Py_ssize_t n_args);
 /* The call f(...) of lw.jit: compiled for the CPU, run once; returns what f returns. */
 PyObject *lw_jit_call_value(PyObject *self, PyObject *const *args, size_t nargsf,
                             PyObject *kwnames);

@@ -305,6 +305,71 @@ call_bound(lw_jit *self, lw_jit *value, lw_bound *bound)
     return entry ? run(specialisation, entry, bound) : NULL;
 }
 
+/* ---- what a call would give ---- */
+
+static PyObject *form_of(const lw_scalar *scalar, const lw_result *form, uint32_t *i);
+
+/* (class or None, names or None, forms of the items) */
+static PyObject *
+form_of_items(const lw_scalar *scalar, const lw_result *form, uint32_t *i)
+{
+    PyObject *class = form->user_class ? (PyObject *)(uintptr_t)form->user_class->id : Py_None;
+    PyObject *names = form->names ? lw_text_names(form->names, form->n) : Py_NewRef(Py_None);
+    PyObject *items = PyTuple_New(form->n), *result = NULL;
+
+    for (uint32_t k = 0; items != NULL && k < form->n; k++) {
+        PyObject *item = form_of(scalar, &form->items[k], i);
+        if (item == NULL)
+            Py_CLEAR(items);
+        else
+            PyTuple_SET_ITEM(items, k, item);
+    }
+    if (items != NULL && names != NULL)
+        result = PyTuple_Pack(3, class, names, items);
+    Py_XDECREF(names);
+    Py_XDECREF(items);
+    return result;
+}
+
+/* None, the name of a number's dtype, or a tuple. */
+static PyObject *
+form_of(const lw_scalar *scalar, const lw_result *form, uint32_t *i)
+{
+    uint32_t number = *i;
+
+    if (form->kind == LW_FORM_NONE)
+        Py_RETURN_NONE;
+    if (form->kind == LW_FORM_TUPLE)
+        return form_of_items(scalar, form, i);
+    ++*i;
+    if (scalar->arrays != NULL && scalar->arrays[number].is_array)
+        return PyUnicode_FromString("array");
+    return PyUnicode_FromString(lw_dtypes[scalar->out[number]].public_name);
+}
+
+PyObject *
+lw_jit_form(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n_args)
+{
+    lw_jit *value = n_args ? companion((lw_jit *)args[0]) : NULL, *current;
+    lw_specialisation *specialisation;
+    PyObject *result = NULL;
+    uint32_t i = 0;
+    lw_bound bound;
+
+    if (value == NULL)
+        return NULL;
+    current = (lw_jit *)lw_compiled_current((lw_compiled *)value);
+    lw_bound_init(&bound);
+    if (current != NULL && lw_bind(&current->base, args + 1, n_args - 1, &bound) == 0) {
+        specialisation = lw_specialisation_get(&current->base, &bound);
+        if (specialisation != NULL)
+            result = form_of(specialisation->scalar, specialisation->scalar->result, &i);
+        lw_bound_release(&bound);
+    }
+    Py_XDECREF((PyObject *)current);
+    return result;
+}
+
 static PyObject *
 call_now(lw_jit *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {

@@ -9,6 +9,7 @@
 #include "core/py/host_cuda.h"
 #include "core/py/numpy/call_kinds.h"
 #include "core/py/numpy/host_loops.h"
+#include "core/py/numpy/object_operands.h"
 #include "core/py/numpy/recall.h"
 #include "core/py/numpy/ufunc_names.h"
 #include "core/py/raise.h"
@@ -179,6 +180,9 @@ call_now(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnam
         lw_recall_call((lw_ufunc_head *)self, args, PyVectorcall_NARGS(nargsf), kwnames,
                        &result))
         return result;
+    if (lw_brings_objects(args, PyVectorcall_NARGS(nargsf)))
+        return lw_call_of_objects("guvectorize", object, args, PyVectorcall_NARGS(nargsf),
+                                  kwnames);
     s = lw_look(args, PyVectorcall_NARGS(nargsf), kwnames, false);
     if (self->base.family != NULL)
         return lw_family_call((lw_ufunc_head *)self, args, PyVectorcall_NARGS(nargsf), kwnames);

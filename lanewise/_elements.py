@@ -56,7 +56,9 @@ def _body(cls, names):
     body |= {"__new__": new, "__class__": property(lambda element: cls), "__lanewise_class__": cls,
              "__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
     if cls.__repr__ is object.__repr__ or issubclass(cls, tuple):
-        body |= {"__repr__": _show, "__str__": _show}
+        body["__repr__"] = _show
+    if cls.__str__ is object.__str__ or issubclass(cls, tuple):
+        body["__str__"] = lambda element: repr(element)
     return body | _without_numpy(cls)
 
 

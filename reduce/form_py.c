@@ -4,6 +4,7 @@
 
 #include "core/py/array/args.h"
 #include "core/py/array/device_array.h"
+#include "core/py/object_shape.h"
 #include "core/py/record_intern.h"
 #include "core/py/type_num.h"
 
@@ -233,6 +234,8 @@ no_number(PyObject *object)
         return bad;
     }
     if (PyArray_Check(object) && PyArray_TYPE((PyArrayObject *)object) == NPY_VOID)
+        return NULL;
+    if (lw_object_shape_of(object) != NULL) /* an object of a class of the user's */
         return NULL;
     return is_number(object) || PyArray_IsScalar(object, Void) ? NULL : object;
 }

@@ -8,6 +8,7 @@
 #include "core/py/array/device_array.h"
 #include "core/py/compiled/decorate.h"
 #include "core/py/compiled/in_python.h"
+#include "core/py/numpy/object_operands.h"
 #include "core/py/method_table.h"
 #include "core/py/raise.h"
 #include "reduce/device_py.h"
@@ -264,12 +265,19 @@ static PyObject *
 call_current(PyObject *object, int which, long_way call, PyObject *const *args,
              Py_ssize_t n_args, PyObject *kwnames)
 {
-    lw_reducer *self = (lw_reducer *)lw_compiled_current((lw_compiled *)object);
+    const char *name = which == LW_RECALL_CALL ? "reduce" : "accumulate";
+    lw_reducer *self;
     PyObject *result = NULL;
 
+    if (atomic_load_explicit(&((lw_compiled *)object)->objects, memory_order_relaxed) ||
+        lw_brings_objects(args, n_args))
+        return lw_call_of_objects(name, object, args, n_args, kwnames);
+    self = (lw_reducer *)lw_compiled_current((lw_compiled *)object);
     if (self != NULL && !lw_reduce_recall(self, which, args, n_args, kwnames, &result))
         result = go_the_long_way(self, call, args, n_args, kwnames);
     Py_XDECREF((PyObject *)self);
+    if (result == NULL && lw_gives_objects((lw_compiled *)object))
+        return lw_call_of_objects(name, object, args, n_args, kwnames);
     return result;
 }
 
@@ -289,10 +297,34 @@ reducer_accumulate(PyObject *self, PyObject *const *args, Py_ssize_t n_args, PyO
                         kwnames);
 }
 
+/* The same with a tuple and a dictionary. */
+static PyObject *
+call_tuple(PyObject *object, const char *name, PyCFunctionWithKeywords call, PyObject *args,
+           PyObject *kwargs)
+{
+    lw_reducer *self;
+    PyObject *result;
+
+    if (atomic_load_explicit(&((lw_compiled *)object)->objects, memory_order_relaxed) ||
+        lw_brings_objects(PySequence_Fast_ITEMS(args), PyTuple_GET_SIZE(args)))
+        return lw_call_of_objects_by(name, object, args, kwargs);
+    self = (lw_reducer *)lw_compiled_current((lw_compiled *)object);
+    result = self ? call((PyObject *)self, args, kwargs) : NULL;
+    Py_XDECREF((PyObject *)self);
+    if (result == NULL && lw_gives_objects((lw_compiled *)object))
+        return lw_call_of_objects_by(name, object, args, kwargs);
+    return result;
+}
+
+static PyObject *
+reducer_reduceat(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return call_tuple(self, "reduceat", lw_reducer_reduceat, args, kwargs);
+}
+
 /* The other calls, each on the object that takes it. */
 #define OF_CURRENT(name)                                                                       \
     LW_OF_CURRENT(reducer_##name, lw_compiled_current((lw_compiled *)object), lw_reducer_##name)
-OF_CURRENT(reduceat)
 OF_CURRENT(simulate)
 OF_CURRENT(simulate_scan)
 OF_CURRENT(simulate_slices)
@@ -359,9 +391,9 @@ keys_and_values(PyObject *args, PyObject *kwargs)
 }
 
 static PyObject *
-by_key(lw_reducer *self, PyObject *args, PyObject *kwargs)
+by_key(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    uint32_t n = lw_reducer_n_arrays(self);
+    uint32_t n = lw_reducer_n_arrays((lw_reducer *)self);
     PyObject *result;
     bool on_device = false;
 
@@ -375,9 +407,9 @@ by_key(lw_reducer *self, PyObject *args, PyObject *kwargs)
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++)
         on_device |= lw_is_device_operand(PyTuple_GET_ITEM(args, i));
     if (!on_device)
-        return by_key_on_host((PyObject *)self, args, kwargs);
-    Py_BEGIN_CRITICAL_SECTION((PyObject *)self); /* of kernels and their counters */
-    result = lw_reducer_by_key_on_device((PyObject *)self, args, kwargs);
+        return by_key_on_host(self, args, kwargs);
+    Py_BEGIN_CRITICAL_SECTION(self); /* of kernels and their counters */
+    result = lw_reducer_by_key_on_device(self, args, kwargs);
     Py_END_CRITICAL_SECTION();
     return result;
 }
@@ -385,16 +417,14 @@ by_key(lw_reducer *self, PyObject *args, PyObject *kwargs)
 static PyObject *
 reducer_by_key(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    lw_reducer *current = (lw_reducer *)lw_compiled_current((lw_compiled *)self);
     PyObject *named = kwargs ? PyDict_Copy(kwargs) : NULL, *all = NULL, *result = NULL;
 
-    if (current != NULL && (named != NULL || kwargs == NULL))
+    if (named != NULL || kwargs == NULL)
         all = keys_and_values(args, named);
     if (all != NULL)
-        result = by_key(current, all, named);
+        result = call_tuple(self, "by_key", by_key, all, named);
     Py_XDECREF(all);
     Py_XDECREF(named);
-    Py_XDECREF(current);
     return result;
 }
 

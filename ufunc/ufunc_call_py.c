@@ -10,6 +10,7 @@
 #include "core/py/host_cuda.h"
 #include "core/py/numpy/call_kinds.h"
 #include "core/py/numpy/host_loops.h"
+#include "core/py/numpy/object_operands.h"
 #include "core/py/numpy/recall.h"
 #include "core/py/numpy/ufunc_names.h"
 #include "core/py/raise.h"
@@ -274,6 +275,8 @@ call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
     if (lw_recall_any((lw_ufunc_head *)self) && !self->has_frozen &&
         lw_recall_call((lw_ufunc_head *)self, args, n_args, kwnames, &result))
         return result;
+    if (lw_brings_objects(args, n_args))
+        return lw_call_of_objects("vectorize", object, args, n_args, kwnames);
     if (self->base.family != NULL)
         return lw_family_call((lw_ufunc_head *)self, args, n_args, kwnames);
     if ((n_args < self->base.nin || self->has_frozen) &&
@@ -423,9 +426,13 @@ lw_ufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *
 
     if (lw_runs_in_python((lw_compiled *)self))
         return lw_run_in_python("vectorize", object, args, n_args, kwnames);
+    if (atomic_load_explicit(&self->base.objects, memory_order_relaxed))
+        return lw_call_of_objects("vectorize", object, args, n_args, kwnames);
     result = lw_ufunc_is_stale((lw_ufunc_head *)self)
                  ? call_renewed(self, args, nargsf, kwnames)
                  : call(object, args, nargsf, kwnames);
+    if (result == NULL && lw_gives_objects((lw_compiled *)self))
+        return lw_call_of_objects("vectorize", object, args, n_args, kwnames);
     if (result != NULL || !PyErr_ExceptionMatches(PyExc_OverflowError) ||
         n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) > LW_PLACED_MAX)
         return result;
@@ -520,6 +527,17 @@ forward(lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args, Py_ssi
 }
 
 static PyObject *
+refuse_objects(lw_ufunc_object *self, lw_ufunc_method id)
+{
+    PyObject *name = PyUnicode_FromString(lw_ufunc_method_names[id]);
+    PyObject *result =
+        name ? lw_call_of_objects("refuse_method", (PyObject *)self, &name, 1, NULL) : NULL;
+
+    Py_XDECREF(name);
+    return result;
+}
+
+static PyObject *
 call_method(lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args, Py_ssize_t n_args,
             PyObject *kwnames)
 {
@@ -528,6 +546,8 @@ call_method(lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args, Py
 
     if (id == LW_METHOD_resolve_dtypes)
         return forward(self, id, args, n_args, kwnames);
+    if (lw_brings_objects(args, n_args))
+        return refuse_objects(self, id);
     s = lw_look(args, n_args, kwnames, true);
     if ((s.kinds & LW_CALL_KIND_OTHER) &&
         ask_overrides(self, lw_ufunc_method_names[id], args, n_args, kwnames, self->base.nin,

@@ -167,8 +167,7 @@ lw_infer_super_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         return lw_infer_call_function(f, node, member->index, &self, 1, out);
     else
         return lw_complain(f, n->loc, "E165", "a method is no value in compiled code",
-                           "call it here", "`%s` behind `super()` is not called",
-                           member->name);
+                           "call it here", "`%s` behind `super()` is not called", member->name);
 fail:
     return status;
 }
@@ -448,8 +447,7 @@ infer_contains(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, lw_arg y,
     truth = lw_truth_of(f, *out);
     *out = (lw_infer_value){LW_DT_b1, 0};
     if (truth >= 0)
-        out->constant =
-            lw_constant_bool(f, f->nodes[node].constant, (op == LW_PY_IN) == truth);
+        out->constant = lw_constant_bool(f, f->nodes[node].constant, (op == LW_PY_IN) == truth);
 fail:
     return status;
 }
@@ -605,14 +603,14 @@ lw_refuse_object_result(lw_infer_frame *f, lw_type type)
     const char *text = text_in(f, type);
 
     if (text != NULL && node != 0)
-        return lw_complain(f, lw_node_of(f, node)->loc, "E165",
-                           lw_format_text(f, "its field `%s` is a text, a type or the like",
-                                          text),
-                           "return its other fields",
-                           "this object cannot be the result of a call from Python");
+        return lw_complain(
+            f, lw_node_of(f, node)->loc, "E165",
+            lw_format_text(f, "its field `%s` is a text, a type or the like", text),
+            "return its other fields",
+            "this object cannot be the result of a call from Python");
     if (class == NULL || node == 0 || f->run->typed->options.objects)
         return LW_OK;
-    return lw_complain(f, lw_node_of(f, node)->loc, "E165",
+    return lw_complain(f, lw_node_of(f, node)->loc, "E167",
                        lw_format_text(f, "this is %s", lw_describe_type(f, type)),
                        "return its fields, as in `return p.x, p.y`",
                        "an object of `%s` cannot be the result of a call from Python",

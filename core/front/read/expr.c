@@ -584,6 +584,9 @@ read_call(lw_reader *r, PyObject *node, uint32_t loc)
         return result;
     if (!read_arguments(r, node, &items))
         goto done;
+    result = lw_read_new(r, callee, &items, loc);
+    if (result != 0 || r->status != LW_OK)
+        goto done;
     result = folded_node(r, lw_fold_call(r, callee, &items, &too_large), loc);
     if (too_large)
         result = lw_fold_refuse(r, node);

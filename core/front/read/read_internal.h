@@ -255,14 +255,16 @@ uint32_t lw_read_annotation_expr(lw_reader *r, PyObject *ast_node);
 /* ---- classes (classes/) ---- */
 /* The constant of a class whose objects are their fields; 0 and status OK: it is none. */
 uint32_t lw_read_class(lw_reader *r, PyObject *object);
-/* The same for a class of which objects are made, although it has no `__init__`: others of them are
- * mere names for functions and constants. */
+/* The same for a class of which objects are made, although it has no `__init__`: others of them
+ * are mere names for functions and constants. */
 uint32_t lw_read_class_of_objects(lw_reader *r, PyObject *object);
 /* The constant of an object of such a class; 0 and status OK: it is none. */
 uint32_t lw_read_user_object(lw_reader *r, PyObject *object);
-/* The ASSIGN that a call of setattr or object.__setattr__ means as a statement; 0 and status OK: it
- * is none of them. */
+/* The ASSIGN that a call of setattr or object.__setattr__ means as a statement; 0 and status
+ * OK: it is none of them. */
 uint32_t lw_read_setattr(lw_reader *r, uint32_t call, uint32_t loc);
+/* object.__new__(C); 0 and status OK: the call is another one. */
+uint32_t lw_read_new(lw_reader *r, uint32_t callee, const lw_read_items *items, uint32_t loc);
 /* super() and super(C, self). */
 uint32_t lw_read_super(lw_reader *r, PyObject *call, uint32_t loc);
 /* The classes whose objects a record and records in it are. false: stop. */

@@ -77,6 +77,7 @@ typedef struct lw_compiled_counts {
     lw_door_options options;                                                                   \
     lw_compiled_counts counts;                                                                 \
     bool lazy;           /* compiles for any new types */                                      \
+    atomic_bool objects; /* the function was found to give objects */                          \
     atomic_bool settled; /* something has been compiled: the function is not read again */
 
 typedef struct lw_compiled {

@@ -1,5 +1,6 @@
 /* object.__setattr__(self, "x", v), by which a frozen dataclass gives fields their values, and
- * setattr(p, "x", v), as statements: assignments to an attribute. */
+ * setattr(p, "x", v), as statements: assignments to an attribute. object.__new__(C): an object
+ * without fields. */
 #include "core/front/read/classes/class_internal.h"
 
 static bool
@@ -43,9 +44,30 @@ lw_read_setattr(lw_reader *r, uint32_t call, uint32_t loc)
     object = args[0];
     value = args[2];
     target = lw_read_node(r, (lw_node){LW_NODE_ATTRIBUTE, .flags = flags, .loc = loc,
-                                       .a = object,
-                                       .b = r->tree->nodes.data[args[1]].a});
-    return target ? lw_read_list_node(
-                        r, (lw_node){LW_NODE_ASSIGN, .loc = loc, .a = value}, &target, 1)
+                                       .a = object, .b = r->tree->nodes.data[args[1]].a});
+    return target ? lw_read_list_node(r, (lw_node){LW_NODE_ASSIGN, .loc = loc, .a = value},
+                                      &target, 1)
                   : 0;
+}
+
+uint32_t
+lw_read_new(lw_reader *r, uint32_t callee, const lw_read_items *items, uint32_t loc)
+{
+    static const char *const none[] = {NULL};
+    PyObject *class = items->n == 1 ? lw_read_object(r, items->data[0]) : NULL;
+    lw_constant constant = {.kind = LW_K_TUPLE, .names = none};
+    uint32_t of;
+
+    if (class == NULL || !PyType_Check(class) ||
+        !is_builtin(lw_read_object(r, callee), (PyObject *)&PyBaseObject_Type, "__new__"))
+        return 0;
+    of = lw_read_class_of_objects(r, class);
+    if (of == 0 || r->tree->constants.data[of].kind != LW_K_CLASS ||
+        r->tree->constants.data[of].user_class->is_namedtuple)
+        return 0;
+    constant.user_class = r->tree->constants.data[of].user_class;
+    constant.text = constant.user_class->name;
+    of = lw_read_push(r, NULL, constant);
+    return of ? lw_read_list_node(r, (lw_node){LW_NODE_TUPLE, .loc = loc, .a = of}, NULL, 0)
+              : 0;
 }

@@ -1,0 +1,141 @@
+#include "core/py/numpy/object_operands.h"
+
+#include "core/base/memory.h"
+#include "core/front/read/python.h"
+#include "core/front/read/record.h"
+#include "core/front/read/services.h"
+#include "core/py/array/device_array.h"
+#include "core/py/numpy_api.h"
+#include "core/py/object_shape.h"
+
+#include <string.h>
+
+/* Whether elements of the dtype are objects: its type has a metaclass of ours. */
+static bool
+has_class(PyArray_Descr *descr)
+{
+    PyObject *type = descr ? (PyObject *)descr->typeobj : NULL, *class;
+
+    if (descr == NULL || descr->type_num != NPY_VOID || Py_TYPE(type) == &PyType_Type)
+        return false;
+    class = PyObject_GetAttrString(type, LW_CLASS_OF_RECORDS);
+    PyErr_Clear();
+    Py_XDECREF(class);
+    return class != NULL;
+}
+
+static bool
+is_element(PyObject *object)
+{
+    PyArray_Descr *descr = PyArray_DescrFromScalar(object);
+    bool is = descr != NULL && has_class(descr);
+
+    PyErr_Clear();
+    Py_XDECREF(descr);
+    return is;
+}
+
+/* A namedtuple with methods; other ones are sequences to NumPy. */
+static bool
+is_namedtuple(PyObject *object)
+{
+    return PyTuple_Check(object) && !PyTuple_CheckExact(object) &&
+           lw_read_class_has_code(Py_TYPE(object)) &&
+           PyObject_HasAttrString((PyObject *)Py_TYPE(object), "_fields");
+}
+
+static bool
+is_object(PyObject *object)
+{
+    if (PyArray_Check(object))
+        return has_class(PyArray_DESCR((PyArrayObject *)object));
+    if (PyFloat_CheckExact(object) || PyLong_CheckExact(object))
+        return false;
+    if (lw_is_device_array(object))
+        return has_class(((lw_device_array *)object)->descr);
+    if (PyArray_IsScalar(object, Void))
+        return is_element(object);
+    if (!(Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE))
+        return false;
+    if (is_namedtuple(object))
+        return true;
+    return lw_object_shape_of(object) != NULL &&
+           !PyObject_HasAttrString(object, "__array_ufunc__");
+}
+
+PyObject *
+lw_fields_of_object(PyObject *Py_UNUSED(module), PyObject *object)
+{
+    const lw_object_shape *shape = lw_object_shape_of(object);
+
+    return Py_NewRef(shape ? shape->names : Py_None);
+}
+
+bool
+lw_brings_objects(PyObject *const *args, Py_ssize_t n_args)
+{
+    for (Py_ssize_t i = 0; i < n_args; i++)
+        if (is_object(args[i]))
+            return true;
+    return false;
+}
+
+PyObject *
+lw_call_of_objects(const char *name, PyObject *object, PyObject *const *args, Py_ssize_t n_args,
+                   PyObject *kwnames)
+{
+    Py_ssize_t n = n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    PyObject *function = lw_service_find(LW_SERVICE_OBJECTS, name), *result = NULL;
+    PyObject **values = function ? lw_alloc((size_t)(n + 1) * sizeof *values) : NULL;
+
+    if (function != NULL && values == NULL)
+        PyErr_NoMemory();
+    if (values != NULL) {
+        values[0] = object;
+        if (n > 0)
+            memcpy(values + 1, args, (size_t)n * sizeof *values);
+        result = PyObject_Vectorcall(function, values, (size_t)n_args + 1, kwnames);
+    }
+    lw_free(values);
+    Py_XDECREF(function);
+    return result;
+}
+
+PyObject *
+lw_call_of_objects_by(const char *name, PyObject *object, PyObject *args, PyObject *kwargs)
+{
+    PyObject *function = lw_service_find(LW_SERVICE_OBJECTS, name), *result = NULL;
+    PyObject *own = function ? PyTuple_Pack(1, object) : NULL;
+    PyObject *all = own ? PySequence_Concat(own, args) : NULL;
+
+    if (all != NULL)
+        result = PyObject_Call(function, all, kwargs);
+    Py_XDECREF(all);
+    Py_XDECREF(own);
+    Py_XDECREF(function);
+    return result;
+}
+
+bool
+lw_gives_objects(lw_compiled *self)
+{
+    PyObject *type, *value, *trace, *code;
+    bool is = false;
+
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    code = value ? PyObject_GetAttrString(value, "code") : NULL;
+    PyErr_Clear();
+    if (code != NULL && PyUnicode_Check(code))
+        is = PyUnicode_CompareWithASCIIString(code, "E167") == 0;
+    Py_XDECREF(code);
+    if (!is) {
+        PyErr_Restore(type, value, trace);
+        return false;
+    }
+    atomic_store(&self->objects, true);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    return true;
+}

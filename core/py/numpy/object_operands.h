@@ -1,0 +1,26 @@
+/* Operands that are objects of a class of the user's, or arrays of them, and results that are:
+ * lanewise/_objects.py calls a ufunc of the fields in their place. */
+#ifndef LW_PY_OBJECT_OPERANDS_H
+#define LW_PY_OBJECT_OPERANDS_H
+
+#include "core/py/compiled/compiled.h"
+
+#include <stdbool.h>
+
+/* Whether an argument, given by position, is one. A few ns for those of NumPy's and Python's
+ * own types. */
+bool lw_brings_objects(PyObject *const *args, Py_ssize_t n_args);
+/* The call by the function `name` of lanewise/_objects.py. */
+PyObject *lw_call_of_objects(const char *name, PyObject *object, PyObject *const *args,
+                             Py_ssize_t n_args, PyObject *kwnames);
+/* The same with a tuple and a dictionary. */
+PyObject *lw_call_of_objects_by(const char *name, PyObject *object, PyObject *args,
+                                PyObject *kwargs);
+/* _fields_of_object(object): the names of the fields, or None where it is no object whose class
+ * is read. */
+PyObject *lw_fields_of_object(PyObject *module, PyObject *object);
+/* With an exception: whether it says that the function gives an object. The exception is
+ * cleared then, and noted in the compiled object. */
+bool lw_gives_objects(lw_compiled *self);
+
+#endif

@@ -1,0 +1,687 @@
+"""Ufuncs and reductions of objects.
+
+Operands that are objects of a user's class, or arrays of them (`lanewise.extending.dtype_of`), and results that are. A call
+with such a one goes to another ufunc, made here, whose operands are the fields: its function builds the objects of them, calls
+the user's function and returns the fields of what that gives. So loops, casts, targets and threads are those of every ufunc,
+and no memory holds an object but the arrays.
+
+What the user's function gives for these types is asked of `lanewise.jit` (`_core._form_of_call`): None, the name of a dtype, or
+(class, names, forms of the items).
+"""
+
+from __future__ import annotations
+
+import itertools
+import keyword
+import linecache
+import re
+import weakref
+
+import numpy as np
+
+import lanewise as lw
+from lanewise import _core, _elements
+
+_cuda = _core.cuda
+_made: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # compiled object -> {key: what was made for it}
+_number = itertools.count()
+
+
+# ---- operands ----
+
+
+def _dtype_of_object(value):
+    """The dtype that an object has as a record: as its class says, else as its fields are now."""
+    cls = type(value)
+    try:
+        return _elements.dtype_of(cls)
+    except TypeError:
+        names = cls._fields if issubclass(cls, tuple) else _core._fields_of_object(value)
+        return _elements.dtype_of(cls, **{name: _dtype_of_field(getattr(value, name)) for name in names})
+
+
+def _dtype_of_field(value):
+    return _dtype_of_object(value) if _core._fields_of_object(value) is not None else np.asarray(value).dtype
+
+
+def _is_device(value):
+    return _cuda._is_device_array(value)
+
+
+def _is_object(value):
+    if isinstance(value, tuple):
+        return type(value) is not tuple and hasattr(value, "_fields")
+    return not isinstance(value, (np.ndarray, np.generic, int, float, complex)) and not _is_device(value) and _core._fields_of_object(value) is not None
+
+
+def _array(value):
+    """An operand as an array, or as the number that it is. An object becomes an array without axes."""
+    if _is_device(value):
+        return _cuda._as_device_array(value)
+    if isinstance(value, (bool, int, float, complex)):
+        return value
+    if isinstance(value, np.void) or not _is_object(value):
+        return np.asarray(value)
+    return _elements.array_of([value], _dtype_of_object(value)).reshape(())
+
+
+def _class(operand):
+    dtype = getattr(operand, "dtype", None)
+    return _elements.class_of(dtype) if isinstance(dtype, np.dtype) else None
+
+
+def _leaves(dtype, path=()):
+    """(path, dtype) of each number in a record."""
+    if dtype.names is None:
+        return [(path, dtype)]
+    return [leaf for name in dtype.names for leaf in _leaves(dtype[name], (*path, name))]
+
+
+def _at(array, path):
+    for name in path:
+        array = array[name]
+    return array
+
+
+def _example(operand):
+    """A value of the operand's type of elements, for `_form_of_call`."""
+    dtype = getattr(operand, "dtype", None)
+    return operand if dtype is None else _value_of(dtype)
+
+
+def _value_of(dtype):
+    if dtype.names is None:
+        return np.zeros((), dtype)[()]
+    cls, values = _elements.class_of(dtype), {name: _value_of(dtype[name]) for name in dtype.names}
+    if cls is None:
+        raise TypeError(f"a record of {dtype!r:.200} among objects: make its class with fields, and its dtype with lanewise.extending.dtype_of")
+    if issubclass(cls, tuple):
+        return cls(**values)
+    made = object.__new__(cls)
+    for name, value in values.items():
+        object.__setattr__(made, name, value)
+    return made
+
+
+# ---- forms of results ----
+
+
+def _is_objects(form):
+    """Whether there is an object in it, at any depth."""
+    return isinstance(form, tuple) and (form[0] is not None or any(map(_is_objects, form[2])))
+
+
+def _dtype_of_form(form):
+    if not isinstance(form, tuple):
+        return np.dtype(getattr(lw.types, form).dtype) if form != "bool" else np.dtype(bool)
+    return _elements.dtype_of(form[0], **{name: _dtype_of_form(item) for name, item in zip(form[1], form[2])})
+
+
+def _check_form(what, form):
+    if form is None or form == "array" or (isinstance(form, tuple) and form[0] is None):
+        raise TypeError(f"`{what}` gives {'None' if form is None else 'an array' if form == 'array' else 'a tuple in a tuple'}, which an element of "
+                        "an array cannot be")
+    if isinstance(form, tuple):
+        for item in form[2]:
+            _check_form(what, item)
+
+
+def _outputs(what, form):
+    """The forms of the outputs."""
+    outputs = list(form[2]) if isinstance(form, tuple) and form[0] is None else [form]
+    for output in outputs:
+        _check_form(what, output)
+    return outputs
+
+
+# ---- functions of fields ----
+
+
+class _Writer:
+    """Writes a function in the language of compiled functions, line by line."""
+
+    def __init__(self, name):
+        self.name = name if name.isidentifier() and not keyword.iskeyword(name) else "function"
+        self.names, self.lines, self.n = {}, [], 0
+
+    def constant(self, value):
+        for name, known in self.names.items():
+            if known is value:
+                return name
+        name = f"_{getattr(value, '__name__', 'value')}_{len(self.names)}"
+        name = name if name.isidentifier() else f"_value_{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    def variable(self):
+        self.n += 1
+        return f"_v{self.n}"
+
+    def build(self, dtype, leaves):
+        """An object of the variables that `leaves` gives one after the other; its variable."""
+        if dtype.names is None:
+            return next(leaves)
+        items = {name: self.build(dtype[name], leaves) for name in dtype.names}
+        return self.make(_elements.class_of(dtype), items)
+
+    def build_form(self, form, leaves):
+        """The same of a form."""
+        if not isinstance(form, tuple):
+            return next(leaves)
+        items = [self.build_form(item, leaves) for item in form[2]]
+        if form[0] is not None:
+            return self.make(form[0], dict(zip(form[1], items)))
+        return f"({', '.join(items)}{',' * (len(items) == 1)})"
+
+    def make(self, cls, items):
+        made = self.variable()
+        if issubclass(cls, tuple):
+            self.lines.append(f"{made} = {self.constant(cls)}({', '.join(f'{name}={value}' for name, value in items.items())})")
+            return made
+        self.lines.append(f"{made} = object.__new__({self.constant(cls)})")
+        self.lines += [f"object.__setattr__({made}, {name!r}, {value})" for name, value in items.items()]
+        return made
+
+    def flatten(self, form, value):
+        """Expressions of the numbers in a value of this form."""
+        if not isinstance(form, tuple):
+            return [value]
+        parts = [f"{value}.{name}" for name in form[1]] if form[1] is not None else [f"{value}[{k}]" for k in range(len(form[2]))]
+        return [leaf for part, item in zip(parts, form[2]) for leaf in self.flatten(item, part)]
+
+    def function(self, parameters, like):
+        """The function, which inspect and the compiler find the text of."""
+        path = f"<lanewise objects {next(_number)}>"
+        text = f"def {self.name}({', '.join(parameters)}):\n" + "".join(f"    {line}\n" for line in self.lines)
+        linecache.cache[path] = (len(text), None, text.splitlines(True), path)
+        space = dict(self.names)
+        exec(compile(text, path, "exec"), space)
+        made = space[self.name]
+        made.__module__ = getattr(like, "__module__", __name__)
+        made.__name__ = getattr(like, "__name__", self.name)
+        return made
+
+
+def _n_leaves(form):
+    return sum(map(_n_leaves, form[2])) if isinstance(form, tuple) else 1
+
+
+# ---- what was made before ----
+
+
+def _kept(compiled, key, make):
+    """What was made for this object and key."""
+    table = _made.setdefault(compiled, {})
+    if key not in table:
+        table[key] = make()
+    return table[key]
+
+
+_NOT_FOR_JIT = ("identity", "target", "excluded", "static", "source", "order", "writable_args", "sizes", "errors", "map", "finish", "commutative", "ndim")
+
+
+def _probe(compiled, function):
+    options = {name: value for name, value in compiled._state()["options"].items() if name not in _NOT_FOR_JIT}
+    return _kept(compiled, ("probe", function), lambda: lw.jit(function, **options))
+
+
+def _form(compiled, function, examples):
+    return _core._form_of_call(_probe(compiled, function), *examples)
+
+
+def _refuse_keywords(compiled, kwargs, allowed):
+    for name in kwargs:
+        if name not in allowed:
+            raise TypeError(f"`{compiled.__name__}` got {name}=, which a call with objects does not take; expected {', '.join(allowed)}")
+
+
+def _refuse_options(compiled, state, names):
+    for name in names:
+        if state["options"].get(name):
+            raise TypeError(f"`{compiled.__name__}` has {name}=, and an operand is an object or an array of objects: pass its fields")
+    if state["signatures"] is not None:
+        raise TypeError(f"no signature of `{compiled.__name__}` takes an object: signatures name numbers; leave them out")
+
+
+# ---- vectorize ----
+
+
+def _of_fields(ufunc, operands, form):
+    """The ufunc of the fields of these operands."""
+    write = _Writer(ufunc.py_func.__name__)
+    parameters, given = [], []
+    for operand in operands:
+        if _class(operand) is None:
+            parameters.append(f"x{len(parameters)}")
+            given.append(parameters[-1])
+            continue
+        names = [f"x{len(parameters) + k}" for k in range(len(_leaves(operand.dtype)))]
+        parameters += names
+        given.append(write.build(operand.dtype, iter(names)))
+    write.lines.append(f"result = {write.constant(ufunc.py_func)}({', '.join(given)})")
+    write.lines.append(f"return {', '.join(write.flatten(form, 'result'))}")
+    options = {name: value for name, value in ufunc._state()["options"].items() if name not in ("excluded", "static", "source", "identity")}
+    return lw.vectorize(write.function(parameters, ufunc.py_func), **options)
+
+
+def _fields(operands):
+    """The operands with fields in the place of objects."""
+    return [_at(operand, path) for operand in operands
+            for path, _ in (_leaves(operand.dtype) if _class(operand) is not None else [((), None)])]
+
+
+def _new_array(shape, dtype, operands, stream):
+    if any(map(_is_device, operands)):
+        return _cuda.device_array(shape, dtype, stream=stream) if stream is not None else _cuda.device_array(shape, dtype)
+    return np.empty(shape, dtype)
+
+
+def _given_outputs(compiled, out, n):
+    outs = (None,) * n if out is None or out is ... else out if isinstance(out, tuple) else (out,)
+    if len(outs) != n:
+        raise ValueError(f"`{compiled.__name__}`: out= has {len(outs)} arrays, the function gives {n} values")
+    return outs
+
+
+def _check_output(compiled, out, dtype):
+    """Whether a given array has the fields of the result."""
+    given = getattr(out, "dtype", None)
+    if given is None or [path for path, _ in _leaves(given)] != [path for path, _ in _leaves(dtype)]:
+        raise TypeError(f"`{compiled.__name__}`: out= is an array of {given!r:.100}; expected one of {dtype!r:.200}")
+
+
+def vectorize(ufunc, *args, out=None, **kwargs):
+    state = ufunc._state()
+    _refuse_options(ufunc, state, ("excluded", "static"))
+    _refuse_keywords(ufunc, kwargs, ("where", "casting", "order", "subok", "stream"))
+    operands = [_array(value) for value in args[:ufunc.nin]]
+    if len(args) > ufunc.nin:
+        out = args[ufunc.nin:]
+    if len(operands) < ufunc.nin:
+        raise TypeError(f"`{ufunc.__name__}` takes {ufunc.nin} operands, {len(operands)} given")
+    form = _form(ufunc, ufunc.py_func, map(_example, operands))
+    forms = _outputs(ufunc.__name__, form)
+    key = (tuple((_class(x), getattr(x, "dtype", None)) if _class(x) is not None else None for x in operands), form)
+    inner = _kept(ufunc, key, lambda: _of_fields(ufunc, operands, form))
+    return _call(ufunc, inner, operands, forms, _given_outputs(ufunc, out, len(forms)), kwargs)
+
+
+def _call(ufunc, inner, operands, forms, outs, kwargs):
+    """The call of the ufunc of fields, into the fields of its outputs."""
+    shape = np.broadcast_shapes(*(getattr(x, "shape", ()) for x in operands), getattr(kwargs.get("where"), "shape", ()))
+    made, places = [], []
+    for form, out in zip(forms, outs):
+        if not isinstance(form, tuple):
+            made.append(out)
+            places.append(out)
+            continue
+        dtype = _dtype_of_form(form)
+        if out is None:
+            made.append(_new_array(shape, dtype, operands, kwargs.get("stream")))
+        else:
+            _check_output(ufunc, out, dtype)
+            made.append(out)
+        places += [_at(made[-1], path) for path, _ in _leaves(dtype)]
+    given = _fields(operands)
+    results = inner(*given, out=tuple(places), **kwargs) if any(place is not None for place in places) else inner(*given, **kwargs)
+    results = iter(results if isinstance(results, tuple) else (results,))
+    final = []
+    for form, out, array in zip(forms, outs, made):
+        numbers = [next(results) for _ in range(_n_leaves(form))]
+        if not isinstance(form, tuple):
+            final.append(numbers[0])
+        else:
+            final.append(array[()] if out is None and shape == () and isinstance(array, np.ndarray) else array)
+    return final[0] if len(final) == 1 else tuple(final)
+
+
+_INSTEAD = {"reduce": "lanewise.reduce({0}.py_func)(a)", "accumulate": "lanewise.reduce({0}.py_func).accumulate(a)",
+            "reduceat": "lanewise.reduce({0}.py_func).reduceat(a, indices)", "outer": "{0}(a[:, None], b[None, :])",
+            "at": "a[indices] = {0}(a[indices], b)"}
+
+
+def refuse_method(ufunc, method):
+    raise TypeError(f"`{ufunc.__name__}.{method}` takes no objects; write {_INSTEAD[method].format(ufunc.__name__)}")
+
+
+# ---- guvectorize ----
+
+
+def _layout(gufunc):
+    """Dimensions of the inputs and of the outputs, by name."""
+    text = gufunc.signature
+    if "?" in text or "|" in text:
+        raise TypeError(f"`{gufunc.__name__}` has the layout {text}, and an operand is an array of objects: optional and broadcast dimensions do "
+                        "not go with them; pass the fields")
+    sides = text.split("->")
+    return [[tuple(name.strip() for name in dims.split(",") if name.strip()) for dims in re.findall(r"\(([^)]*)\)", side)] for side in sides]
+
+
+def _sizes(gufunc, operands, dims):
+    sizes = {}
+    for operand, names in zip(operands, dims):
+        if operand.ndim < len(names):
+            raise ValueError(f"`{gufunc.__name__}`: an operand has {operand.ndim} dimensions, {gufunc.signature} wants {len(names)}")
+        for name, size in zip(names, operand.shape[operand.ndim - len(names):]):
+            if sizes.setdefault(name, int(name) if name.isdigit() else size) != size:
+                raise ValueError(f"`{gufunc.__name__}`: dimension {name} of {gufunc.signature} is {sizes[name]} in one operand and {size} in another")
+    return sizes
+
+
+def _readonly(operand):
+    if isinstance(operand, np.ndarray):
+        operand = operand.view()
+        operand.flags.writeable = False
+    return operand
+
+
+def _rows(operand, n_core, loop):
+    """The operand with one axis in front of its core; and whether all elements share its only row."""
+    core, own = operand.shape[operand.ndim - n_core:], operand.shape[:operand.ndim - n_core]
+    if all(size == 1 for size in own):
+        return operand.reshape((1, *core)), True
+    if own != loop:
+        if _is_device(operand):
+            raise TypeError("arrays of objects on a device are not broadcast against each other; give them one shape")
+        operand = np.broadcast_to(operand, loop + core)
+    return operand.reshape((-1, *core)), False
+
+
+def _items_kernel(gufunc, dims, shared, returned, n_out):
+    """The kernel that calls the user's function for one element."""
+    write = _Writer(gufunc.py_func.__name__)
+    inputs = [f"a{k}" for k in range(len(shared))]
+    outputs = [f"o{k}" for k in range(n_out)]
+    given = [f"{name}[{0 if one else 'i'}]" for name, one in zip(inputs, shared)]
+    callee = write.constant(gufunc.py_func)
+    if returned:
+        write.lines.append(f"result = {callee}({', '.join(given)})")
+        values = ["result"] if n_out == 1 else [f"result[{k}]" for k in range(n_out)]
+        write.lines += [f"{name}[i] = {value}" for name, value in zip(outputs, values)]
+    else:
+        given += [f"{name}[i]" if dims[1][k] else f"{name}[i:i + 1]" for k, name in enumerate(outputs)]
+        write.lines.append(f"{callee}({', '.join(given)})")
+    options = {name: value for name, value in gufunc._state()["options"].items() if name not in ("excluded", "static", "source", "identity", "writable_args", "sizes", "order")}
+    return lw.forall(write.function(["i", *inputs, *outputs], gufunc.py_func), **options)
+
+
+def _item_example(operand, n_core):
+    if n_core == 0:
+        return _value_of(operand.dtype)
+    return np.zeros((1,) * n_core, operand.dtype)
+
+
+def _examples_of_items(operands, dims):
+    return [_readonly(_item_example(x, len(names))) for x, names in zip(operands, dims)]
+
+
+def _check_filled(gufunc, operands, results, dims):
+    """Types the function for such arrays: what it cannot do is told of it, and not of the kernel that calls it."""
+    outputs = [np.zeros((1,) * max(len(names), 1), x.dtype) for x, names in zip(results, dims[1])]
+    form = _form(gufunc, gufunc.py_func, _examples_of_items(operands, dims[0]) + outputs)
+    if form is not None:
+        raise TypeError(f"`{gufunc.__name__}` has {len(outputs)} parameters that it fills, and returns a value too: leave out the one or the other")
+
+
+def _address(array):
+    return array.__array_interface__["data"][0] if isinstance(array, np.ndarray) else array.__cuda_array_interface__["data"][0]
+
+
+def _output_dtypes(gufunc, operands, dims, returned):
+    """What the outputs have where the function returns them, or is like its inputs."""
+    if returned:
+        forms = _outputs(gufunc.__name__, _form(gufunc, gufunc.py_func, _examples_of_items(operands, dims[0])))
+        if len(forms) != len(dims[1]) or any(dims[1]):
+            raise TypeError(f"`{gufunc.__name__}` returns {len(forms)} values, and its layout is {gufunc.signature}: with arrays of objects it returns "
+                            "numbers and objects for outputs without dimensions; give it parameters that it fills")
+        return [_dtype_of_form(form) for form in forms]
+    dtypes = {(x.dtype, x.dtype.type): x.dtype for x in operands}
+    if len(dtypes) != 1:
+        raise TypeError(f"`{gufunc.__name__}`: its operands have different dtypes, so that those of its outputs are not known: give them by out=")
+    return [operands[0].dtype] * len(dims[1])
+
+
+def guvectorize(gufunc, *args, out=None, stream=None, **kwargs):
+    state = gufunc._state()
+    _refuse_options(gufunc, state, ("excluded", "static", "writable_args", "sizes"))
+    _refuse_keywords(gufunc, kwargs, ())
+    dims = _layout(gufunc)
+    nin, nout = len(dims[0]), len(dims[1])
+    operands = [_readonly(x if hasattr(x, "shape") else np.asarray(x)) for x in map(_array, args[:nin])]
+    if len(operands) < nin:
+        raise TypeError(f"`{gufunc.__name__}` takes {nin} operands, {len(operands)} given")
+    outs = _given_outputs(gufunc, args[nin:] or out, nout)
+    sizes = _sizes(gufunc, operands, dims[0])
+    loop = np.broadcast_shapes(*(x.shape[:x.ndim - len(names)] for x, names in zip(operands, dims[0])))
+    returned = gufunc.py_func.__code__.co_argcount == nin
+    dtypes = None if all(o is not None for o in outs) else _output_dtypes(gufunc, operands, dims, returned)
+    results = []
+    for k, names in enumerate(dims[1]):
+        missing = [name for name in names if name not in sizes and not name.isdigit()]
+        if missing and outs[k] is None:
+            raise ValueError(f"`{gufunc.__name__}`: no operand says how large dimension {missing[0]} of {gufunc.signature} is: give the output by out=")
+        shape = loop + tuple(sizes.get(name, int(name) if name.isdigit() else None) for name in names) if not missing else outs[k].shape
+        if outs[k] is not None and tuple(outs[k].shape) != shape:
+            raise ValueError(f"`{gufunc.__name__}`: out= has the shape {tuple(outs[k].shape)}, the result {shape}")
+        results.append(outs[k] if outs[k] is not None else _new_array(shape, dtypes[k], operands, stream))
+    if not returned:
+        _check_filled(gufunc, operands, results, dims)
+    rows = [_rows(x, len(names), loop) for x, names in zip(operands, dims[0])]
+    filled = [r.reshape((-1, *r.shape[r.ndim - len(names):])) for r, names in zip(results, dims[1])]
+    shared = tuple(one for _, one in rows)
+    kernel = _kept(gufunc, ("items", shared, returned), lambda: _items_kernel(gufunc, dims, shared, returned, nout))
+    kernel(int(np.prod(loop)), *(row for row, _ in rows), *filled, **({} if stream is None else {"stream": stream}))
+    for made, given, seen in zip(results, filled, outs):
+        if _address(made) != _address(given):  # an output whose axes are not one behind the other
+            made[...] = given.reshape(made.shape)
+    results = [r[()] if o is None and r.ndim == 0 and isinstance(r, np.ndarray) else r for r, o in zip(results, outs)]
+    return results[0] if nout == 1 else tuple(results)
+
+
+# ---- reduce ----
+
+
+def _form_of_dtype(dtype):
+    if dtype.names is None:
+        return str(dtype)
+    return (_elements.class_of(dtype), dtype.names, tuple(_form_of_dtype(dtype[name]) for name in dtype.names))
+
+
+def _has_index(given, n):
+    names = given.__code__.co_varnames[:given.__code__.co_argcount]
+    return len(names) == n + 1 and names[-1] == "index"
+
+
+def _takes_items(finish, form):
+    """Whether finish takes the items of an accumulator that is a tuple, one by one."""
+    return isinstance(form, tuple) and form[0] is None and finish.__code__.co_argcount == len(form[2])
+
+
+def _names_of_form(form):
+    """A form without the types of its numbers, to compare."""
+    return (form[0], form[1], tuple(map(_names_of_form, form[2]))) if isinstance(form, tuple) else None
+
+
+def _forms(reduction, operands):
+    """The forms of an accumulator and of the result. What one of the functions cannot do is told of it here."""
+    options = reduction._state()["options"]
+    given, finish = options.get("map"), options.get("finish")
+    if given is None and len(operands) != 1:
+        raise TypeError(f"`{reduction.__name__}` takes {len(operands)} arrays, and has no map=")
+    if given is None:
+        form = _form_of_dtype(operands[0].dtype)
+    else:
+        form = _form(reduction, given, [*map(_example, operands), *[0] * _has_index(given, len(operands))])
+    _outputs("map", form)
+    example = _example_of_form(form)
+    combined = _form(reduction, reduction.py_func, [example, example])
+    if _names_of_form(combined) != _names_of_form(form):
+        raise TypeError(f"`{reduction.__name__}` combines two of {_shown(form)} to {_shown(combined)}; expected one that is combined further: return such a "
+                        "one, and take the number out of it in finish=")
+    if finish is None:
+        return form, form
+    final = _form(reduction, finish, example if _takes_items(finish, form) else [example])
+    _outputs("finish", final)
+    return form, final
+
+
+def _shown(form):
+    if not isinstance(form, tuple):
+        return str(form)
+    if form[0] is None:
+        return f"({', '.join(map(_shown, form[2]))}{',' * (len(form[2]) == 1)})"
+    return f"{form[0].__name__}({', '.join(f'{name}: {_shown(item)}' for name, item in zip(form[1], form[2]))})"
+
+
+def _example_of_form(form):
+    if not isinstance(form, tuple):
+        return np.dtype(form).type(0)
+    items = [_example_of_form(item) for item in form[2]]
+    if form[0] is None:
+        return tuple(items)
+    return _value_of(_dtype_of_form(form))
+
+
+def _map_of_fields(reduction, operands, form, has_index):
+    given = reduction._state()["options"].get("map")
+    write = _Writer("map")
+    parameters, values = [], []
+    for operand in operands:
+        names = [f"x{len(parameters) + k}" for k in range(len(_leaves(operand.dtype)) if _class(operand) is not None else 1)]
+        parameters += names
+        values.append(write.build(operand.dtype, iter(names)) if _class(operand) is not None else names[0])
+    if has_index:
+        parameters.append("index")
+        values.append("index")
+    value = f"{write.constant(given)}({', '.join(values)})" if given is not None else values[0]
+    write.lines.append(f"result = {value}")
+    write.lines.append(f"return {', '.join(write.flatten(form, 'result'))}")
+    return write.function(parameters, given or reduction.py_func)
+
+
+def _parts(form, name):
+    return iter([name] if _n_leaves(form) == 1 else [f"{name}[{k}]" for k in range(_n_leaves(form))])
+
+
+def _combine_of_fields(reduction, form):
+    name = reduction.py_func.__name__
+    write = _Writer(name if name.isidentifier() else "combine")
+    x, y = (write.build_form(form, _parts(form, name)) for name in "ab")
+    write.lines.append(f"result = {write.constant(reduction.py_func)}({x}, {y})")
+    write.lines.append(f"return {', '.join(write.flatten(form, 'result'))}")
+    return write.function(["a", "b"], reduction.py_func)
+
+
+def _finish_of_fields(finish, form, final):
+    write = _Writer("finish")
+    value = write.build_form(form, _parts(form, "a"))
+    write.lines.append(f"result = {write.constant(finish)}({'*' * _takes_items(finish, form)}{value})")
+    write.lines.append(f"return {', '.join(write.flatten(final, 'result'))}")
+    return write.function(["a"], finish)
+
+
+def _flat(form, value):
+    """The numbers of a value of this form."""
+    if not isinstance(form, tuple):
+        return (value,)
+    parts = [getattr(value, name) for name in form[1]] if form[0] is not None else list(value)
+    return tuple(leaf for item, part in zip(form[2], parts) for leaf in _flat(item, part))
+
+
+def _of_numbers(form, value):
+    numbers = _flat(form, value)
+    return numbers if len(numbers) > 1 else numbers[0]
+
+
+class _Fields:
+    """The reduction of fields that takes the place of one of objects."""
+
+    def __init__(self, reduction, operands, form, final):
+        options = dict(reduction._state()["options"])
+        given, finish = options.pop("map", None), options.pop("finish", None)
+        self.form, self.final = form, final
+        if options.get("identity") is not None:
+            options["identity"] = _of_numbers(form, options["identity"])
+        made = {"map": _map_of_fields(reduction, operands, form, given is not None and _has_index(given, len(operands)))}
+        if finish is not None:
+            made["finish"] = _finish_of_fields(finish, form, final)
+        options.pop("source", None)
+        self.reduction = lw.reduce(_combine_of_fields(reduction, form), **made, **options)
+
+    def result(self, results, out):
+        """Arrays of numbers as arrays of objects, or as `out` says."""
+        results = iter(results if isinstance(results, tuple) else (results,))
+        outputs = _outputs("finish", self.final)
+        made = [_joined(form, [next(results) for _ in range(_n_leaves(form))]) for form in outputs]
+        if out is not None and out is not ...:
+            for to, value in zip(out if isinstance(out, tuple) else (out,), made):
+                to[...] = value
+            made = list(out) if isinstance(out, tuple) else [out]
+        return made[0] if len(made) == 1 else tuple(made)
+
+
+def _joined(form, numbers):
+    """One array of records of arrays of numbers."""
+    if not isinstance(form, tuple):
+        return numbers[0]
+    dtype = _joined_dtype(form, iter(numbers))
+    if _is_device(numbers[0]):
+        made = _cuda.device_array(numbers[0].shape, dtype)
+        for (path, _), array in zip(_leaves(dtype), numbers):
+            _at(made, path)[...] = array
+        return made
+    made = np.empty(np.shape(numbers[0]), dtype)
+    for (path, _), array in zip(_leaves(dtype), numbers):
+        _at(made, path)[...] = array
+    return made[()]
+
+
+def _joined_dtype(form, numbers):
+    """The dtype for what the numbers have become: accumulators may be wider than elements."""
+    if not isinstance(form, tuple):
+        return next(numbers).dtype
+    return _elements.dtype_of(form[0], **{name: _joined_dtype(item, numbers) for name, item in zip(form[1], form[2])})
+
+
+def _made_of(reduction, args):
+    """The operands as arrays, and the reduction of their fields."""
+    if reduction._state()["signatures"] is not None:
+        raise TypeError(f"no signature of `{reduction.__name__}` takes an object: leave the signatures out")
+    operands = [x if hasattr(x, "dtype") else np.asarray(x) for x in map(_array, args)]
+    form, final = _forms(reduction, operands)
+    key = ("reduce", tuple((_class(x), x.dtype) for x in operands), form, final)
+    return operands, _kept(reduction, key, lambda: _Fields(reduction, operands, form, final))
+
+
+def _reduced(method, reduction, args, out, kwargs):
+    n = len(args) if method != "reduceat" else len(args) - 1
+    if kwargs.get("dtype") is not None:
+        raise TypeError(f"`{reduction.__name__}` got dtype=, which objects do not have: give their fields types with lanewise.extending.dtype_of")
+    operands, made = _made_of(reduction, args[:n])
+    for name in ("initial", "init"):
+        if name in kwargs and kwargs[name] is not ...:
+            kwargs[name] = _of_numbers(made.form, kwargs[name])
+    results = getattr(made.reduction, method)(*_fields(operands), *args[n:], **kwargs)
+    return made.result(results, out)
+
+
+def reduce(reduction, *args, out=None, **kwargs):
+    return _reduced("__call__", reduction, args, out, kwargs)
+
+
+def accumulate(reduction, *args, out=None, **kwargs):
+    if len(args) > 1 and not hasattr(args[1], "dtype"):  # the axis
+        kwargs["axis"], args = args[1], args[:1] + args[2:]
+    return _reduced("accumulate", reduction, args, out, kwargs)
+
+
+def reduceat(reduction, *args, out=None, **kwargs):
+    return _reduced("reduceat", reduction, args, out, kwargs)
+
+
+def by_key(reduction, keys, *args, **kwargs):
+    if _is_object(keys) or _class(keys) is not None:
+        raise TypeError(f"`{reduction.__name__}.by_key`: keys are objects, which are not compared; expected an array of numbers")
+    operands, made = _made_of(reduction, args)
+    given, results = made.reduction.by_key(keys, *_fields(operands), **kwargs)
+    return given, made.result(results, None)
