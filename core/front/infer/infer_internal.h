@@ -85,15 +85,21 @@ typedef struct lw_def {
     bool known;   /* the walk has met it */
     bool used;    /* some use needs the value at run time (kept at the root) */
     bool escapes; /* some use lies outside the definition's region (kept at the root) */
-    uint8_t bit;
+    uint32_t bit;
     uint32_t region, iteration, web;
 } lw_def;
 
 typedef struct lw_flow {
     uint64_t *reach; /* for each variable the bits of its definitions; bit 0: unbound. Then for
-                        each variable what was lost of its object (lw_lost) */
+                        each variable what was lost of its object (lw_lost), and further bits
+                        of variables with many definitions (flow.c) */
     bool live;
 } lw_flow;
+
+typedef struct lw_more_bits {
+    uint32_t at, n;     /* the further words of a variable in lw_flow.reach */
+    uint32_t n_missing; /* definitions that had no bit in this walk */
+} lw_more_bits;
 
 typedef struct lw_region {
     uint32_t parent;
@@ -157,6 +163,9 @@ typedef struct lw_infer_frame {
     LW_ARRAY(uint32_t) fixups; /* entries of typed->lists that hold a definition */
     uint32_t *first_def;       /* by variable */
     uint32_t *n_defs;
+    lw_more_bits *more; /* by variable */
+    uint32_t n_more;    /* words in all */
+    bool crowded;       /* a definition had no bit in this walk */
     lw_type *pinned; /* by variable: `a: float32` */
     lw_flow now;
     lw_flow pool[32];
@@ -272,6 +281,16 @@ lw_status lw_pin(lw_infer_frame *f, uint32_t var, uint32_t loc, lw_type type);
 lw_status lw_use(lw_infer_frame *f, uint32_t var, uint32_t loc, lw_infer_value *out,
                  uint32_t *def);
 lw_status lw_webs_finish(lw_infer_frame *f);
+/* ---- flow.c ---- */
+uint32_t lw_flow_words(const lw_infer_frame *f); /* of reach */
+uint64_t *lw_flow_new(lw_infer_frame *f);        /* zero; NULL: memory is out */
+/* Whether a definition reaches this point; and: it alone does, of those of its variable. */
+bool lw_reaches(const lw_infer_frame *f, const lw_def *def);
+void lw_reach_only(lw_infer_frame *f, uint32_t var, uint32_t bit);
+/* Whether there is a bit for one more definition. If not, the next walk will have it. */
+bool lw_has_room(lw_infer_frame *f, uint32_t var);
+/* Before a walk: room for what the last one had none for. False: memory is out. */
+bool lw_flows_grow(lw_infer_frame *f);
 bool lw_flow_take(lw_infer_frame *f, lw_flow *flow); /* a copy of `now` */
 void lw_flow_put(lw_infer_frame *f, lw_flow *flow);
 void lw_flow_merge(lw_infer_frame *f, lw_flow *into, const lw_flow *from);

@@ -390,7 +390,7 @@ back_of(lw_infer_frame *f, uint32_t node)
         slot = lw_array_push(&f->back_edges, f->run->arena);
         if (slot == NULL)
             return NULL;
-        *slot = lw_arena_take(f->run->arena, (2 * f->fn->vars.n + 1) * sizeof **slot);
+        *slot = lw_flow_new(f);
         f->nodes[node].args = f->back_edges.n - 1;
     }
     assert(f->nodes[node].args < f->back_edges.n); /* no other use of args at loops */
@@ -404,7 +404,7 @@ loop_begin(lw_infer_frame *f, uint32_t node, lw_infer_loop *loop)
 
     if (back == NULL)
         return lw_out_of_memory(f);
-    for (uint32_t i = 0; i < 2 * f->fn->vars.n; i++)
+    for (uint32_t i = 0; i < lw_flow_words(f); i++)
         f->now.reach[i] |= back[i];
     if (!lw_flow_take(f, &loop->on_break) || !lw_flow_take(f, &loop->on_continue))
         return lw_out_of_memory(f);
@@ -423,7 +423,7 @@ loop_back(lw_infer_frame *f, uint32_t node, lw_infer_loop *loop)
     lw_flow_merge(f, &f->now, &loop->on_continue);
     if (!f->now.live || back == NULL)
         return;
-    for (uint32_t i = 0; i < 2 * f->fn->vars.n; i++) {
+    for (uint32_t i = 0; i < lw_flow_words(f); i++) {
         f->changed |= (f->now.reach[i] & ~back[i]) != 0;
         back[i] |= f->now.reach[i];
     }

@@ -1,76 +1,11 @@
 /* Definitions, the sets of definitions that reach each use, and the webs that common uses make
- * of them (union-find). Also definite assignment: bit 0 of a set means "not assigned".
- *
- * A variable with more than 62 assignments has one definition for all later ones: its type may
- * become coarser, but never wrong. */
+ * of them (union-find). Also definite assignment: bit 0 of a set means "not assigned". */
 #include "core/front/infer/infer_internal.h"
 
 #include <assert.h>
 #include <string.h>
 
-enum { LAST_BIT = 63 };
-
-/* ---- flows ---- */
-
-static size_t
-flow_bytes(const lw_infer_frame *f)
-{
-    return (2 * f->fn->vars.n + 1) * sizeof(uint64_t);
-}
-
-bool
-lw_flow_take(lw_infer_frame *f, lw_flow *flow)
-{
-    if (f->n_pool)
-        *flow = f->pool[--f->n_pool];
-    else
-        flow->reach = lw_arena_take(f->run->arena, flow_bytes(f));
-    if (flow->reach == NULL)
-        return false;
-    memcpy(flow->reach, f->now.reach, flow_bytes(f));
-    flow->live = f->now.live;
-    return true;
-}
-
-void
-lw_flow_put(lw_infer_frame *f, lw_flow *flow)
-{
-    if (flow->reach && f->n_pool < sizeof f->pool / sizeof f->pool[0])
-        f->pool[f->n_pool++] = *flow;
-    assert(f->n_pool <= sizeof f->pool / sizeof f->pool[0]);
-    flow->reach = NULL;
-}
-
-void
-lw_flow_merge(lw_infer_frame *f, lw_flow *into, const lw_flow *from)
-{
-    assert(!from->live || (into->reach != NULL && from->reach != NULL)); /* both were taken */
-    if (!from->live)
-        return;
-    if (!into->live) {
-        memcpy(into->reach, from->reach, flow_bytes(f));
-        into->live = true;
-        return;
-    }
-    for (uint32_t i = 0; i < 2 * f->fn->vars.n; i++)
-        into->reach[i] |= from->reach[i];
-}
-
-void
-lw_flow_set(lw_infer_frame *f, const lw_flow *from)
-{
-    assert(from->reach != NULL);
-    memcpy(f->now.reach, from->reach, flow_bytes(f));
-    f->now.live = from->live;
-}
-
-void
-lw_flow_keep(const lw_infer_frame *f, lw_flow *flow)
-{
-    assert(flow->reach != NULL); /* it was taken before */
-    memcpy(flow->reach, f->now.reach, flow_bytes(f));
-    flow->live = f->now.live;
-}
+/* ---- regions ---- */
 
 uint32_t
 lw_region_open(lw_infer_frame *f, uint32_t node, bool otherwise)
@@ -141,10 +76,10 @@ definition(lw_infer_frame *f, uint32_t var, uint32_t node, uint32_t *place)
     lw_def *def;
 
     assert(index == 0 || f->defs.data[index].var == var); /* a node defines one variable */
-    if (index)
+    if (index && f->defs.data[index].node == node)
         return index;
-    if (f->n_defs[var] >= LAST_BIT) {
-        index = f->first_def[var]; /* the newest */
+    if (!lw_has_room(f, var)) {
+        index = f->first_def[var]; /* the newest, until there is room */
     } else {
         def = lw_array_push(&f->defs, f->run->arena);
         if (def == NULL)
@@ -154,7 +89,7 @@ definition(lw_infer_frame *f, uint32_t var, uint32_t node, uint32_t *place)
         def->node = node;
         def->next = f->first_def[var];
         def->parent = def->ring = index;
-        def->bit = (uint8_t)++f->n_defs[var];
+        def->bit = ++f->n_defs[var];
         f->first_def[var] = index;
     }
     *place = index;
@@ -170,8 +105,9 @@ lw_webs_init(lw_infer_frame *f)
     f->first_def = lw_arena_take(arena, n * sizeof *f->first_def);
     f->n_defs = lw_arena_take(arena, n * sizeof *f->n_defs);
     f->pinned = lw_arena_take(arena, n * sizeof *f->pinned);
-    f->now.reach = lw_arena_take(arena, flow_bytes(f));
-    if (!f->first_def || !f->n_defs || !f->pinned || !f->now.reach ||
+    f->more = lw_arena_take(arena, n * sizeof *f->more);
+    f->now.reach = lw_flow_new(f);
+    if (!f->first_def || !f->n_defs || !f->pinned || !f->more || !f->now.reach ||
         !lw_array_reserve(&f->defs, 1, arena) ||
         !lw_array_reserve(&f->back_edges, 1, arena) || !lw_ownership_init(f))
         return lw_out_of_memory(f);
@@ -215,12 +151,12 @@ lw_webs_begin_iteration(lw_infer_frame *f)
 {
     lw_status status;
 
-    if (!lw_array_reserve(&f->regions, 1, f->run->arena))
+    if (!lw_array_reserve(&f->regions, 1, f->run->arena) || !lw_flows_grow(f))
         return lw_out_of_memory(f);
     f->regions.n = 1;
     f->region = 0;
     for (uint32_t i = 0; i < f->fn->vars.n; i++) {
-        f->now.reach[i] = 1;
+        lw_reach_only(f, i, 0);
         *lw_lost(f, i) = 0;
     }
     lw_ownership_begin(f);
@@ -235,7 +171,7 @@ lw_webs_begin_iteration(lw_infer_frame *f)
         LW_TRY(param_value(f, i, f->defs.data[def].value.constant, &f->defs.data[def].value));
         f->defs.data[def].known = true;
         f->defs.data[def].region = 0;
-        f->now.reach[var] = 1ull << f->defs.data[def].bit;
+        lw_reach_only(f, var, f->defs.data[def].bit);
     }
     return LW_OK;
 fail:
@@ -298,7 +234,7 @@ define(lw_infer_frame *f, uint32_t var, uint32_t node, uint32_t *place, lw_infer
     def->known = true;
     def->iteration = f->iteration;
     def->region = f->region;
-    f->now.reach[var] = 1ull << def->bit;
+    lw_reach_only(f, var, def->bit);
     return LW_OK;
 }
 
@@ -518,7 +454,7 @@ web_type(lw_infer_frame *f, uint32_t root, uint32_t loc, lw_type *out)
 /* The constant that all definitions in the set have, or 0. Definitions that were not met yet do
  * not count. */
 static uint32_t
-common_constant(lw_infer_frame *f, uint32_t var, uint64_t reach, lw_type *type)
+common_constant(lw_infer_frame *f, uint32_t var, lw_type *type)
 {
     uint32_t constant = 0;
     bool first = true;
@@ -526,7 +462,7 @@ common_constant(lw_infer_frame *f, uint32_t var, uint64_t reach, lw_type *type)
     for (uint32_t def = f->first_def[var]; def; def = f->defs.data[def].next) {
         const lw_def *row = &f->defs.data[def];
 
-        if (!(reach >> row->bit & 1) || !row->known)
+        if (!lw_reaches(f, row) || !row->known)
             continue;
         if (row->value.constant == 0)
             return 0;
@@ -585,12 +521,12 @@ complain_constants(lw_infer_frame *f, uint32_t var, uint32_t loc)
 
 /* Whether the value was read from an array on some path, and its web holds objects by value. */
 static bool
-is_copied(lw_infer_frame *f, uint32_t var, uint64_t reach, lw_type type)
+is_copied(lw_infer_frame *f, uint32_t var, lw_type type)
 {
     if (!lw_class_by_value(f, type))
         return false;
     for (uint32_t def = f->first_def[var]; def; def = f->defs.data[def].next)
-        if (reach >> f->defs.data[def].bit & 1 &&
+        if (lw_reaches(f, &f->defs.data[def]) &&
             lw_type_get_kind(lw_types_of(f), f->defs.data[def].value.type, LW_TK_RECORD))
             return true;
     return *lw_lost(f, var) & LW_IS_COPIED;
@@ -612,7 +548,6 @@ lw_status
 lw_use(lw_infer_frame *f, uint32_t var, uint32_t loc, lw_infer_value *out, uint32_t *def_out)
 {
     assert(var != 0 && var < f->fn->vars.n);
-    uint64_t reach = f->now.reach[var];
     lw_status status = LW_OK;
     uint32_t first = 0;
     lw_type type = LW_T_BOTTOM;
@@ -620,15 +555,15 @@ lw_use(lw_infer_frame *f, uint32_t var, uint32_t loc, lw_infer_value *out, uint3
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     *def_out = 0;
     f->copied = false;
-    if (reach & 1)
+    if (f->now.reach[var] & 1)
         LW_TRY(complain_unbound(f, var, loc));
-    out->constant = common_constant(f, var, reach, &type);
+    out->constant = common_constant(f, var, &type);
     if (out->constant) {
         out->type = type;
         return LW_OK;
     }
     for (uint32_t def = f->first_def[var]; def; def = f->defs.data[def].next) {
-        if (!(reach >> f->defs.data[def].bit & 1))
+        if (!lw_reaches(f, &f->defs.data[def]))
             continue;
         if (first)
             unite(f, first, def);
@@ -637,7 +572,7 @@ lw_use(lw_infer_frame *f, uint32_t var, uint32_t loc, lw_infer_value *out, uint3
     if (first == 0)
         return LW_OK;
     LW_TRY(web_type(f, root_of(f, first), loc, &out->type));
-    f->copied = is_copied(f, var, reach, out->type);
+    f->copied = is_copied(f, var, out->type);
     if (f->copied && *lw_lost(f, var) & LW_IS_STALE)
         return complain_stale(f, var, loc);
     if (is_stored(f, out->type)) {
@@ -687,7 +622,7 @@ make_web(lw_infer_frame *f, uint32_t root)
         return lw_out_of_memory(f);
     web->var = defs[root].var;
     web->type = type;
-    web->single = one && !defs[root].escapes && f->n_defs[web->var] < LAST_BIT;
+    web->single = one && !defs[root].escapes;
     web->is_param = one && root <= f->n_params;
     defs[root].web = instance->webs.n - 1;
 fail:
