@@ -150,45 +150,81 @@ differ_in_fields(const lw_types *types, const lw_type *set, uint32_t n)
     return differ;
 }
 
+/* The type of a number in the class, which objects have that lack a field of this name. */
 static lw_type
-field_type(const lw_types *types, lw_type object, const char *name)
+type_in_class(lw_types *types, const lw_class *class, const char *name)
+{
+    const lw_constant *k = lw_class_constant(types->tree, class, name);
+
+    switch (k ? k->kind : LW_K_NONE) {
+    case LW_K_BOOL: return LW_DT_b1;
+    case LW_K_INT: return lw_type_literal(types, k->i, k->i);
+    case LW_K_FLOAT: return LW_T_PYFLOAT;
+    case LW_K_COMPLEX: return LW_T_PYCOMPLEX;
+    case LW_K_SCALAR: return (lw_type)k->dtype;
+    default: return LW_T_ABSENT;
+    }
+}
+
+static lw_type
+field_type(lw_types *types, lw_type object, const char *name)
 {
     const lw_type_row *row = lw_type_get(types, object);
 
     for (uint32_t i = 0; i < row->n; i++)
         if (strcmp(row->names[i], name) == 0)
             return row->elements[i];
-    return LW_T_BOTTOM;
+    return type_in_class(types, row->user_class, name);
 }
 
 static lw_type join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
                              const char **problem);
 
-/* The fields that all of them have. */
-static lw_type
-join_common_fields(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
-                   const char **problem)
+/* The fields that some of them have, in order. */
+static const char **
+all_names(lw_types *types, const lw_type *set, uint32_t n, uint32_t *n_names)
 {
-    const lw_type_row first = *lw_type_get(types, set[0]);
+    const lw_class *class = lw_type_get(types, set[0])->user_class;
+    uint32_t most = 1;
+    const char **names;
+
+    *n_names = 0;
+    for (uint32_t i = 0; i < n; i++)
+        most += lw_type_get(types, set[i])->n;
+    names = lw_arena_take(types->arena, most * sizeof *names);
+    for (uint32_t i = 0; names && i < n; i++) {
+        const lw_type_row *row = lw_type_get(types, set[i]);
+        for (uint32_t k = 0; k < row->n; k++) {
+            uint32_t at = 0;
+            while (at < *n_names && lw_class_orders(class, names[at], row->names[k]))
+                at++;
+            if (at < *n_names && strcmp(names[at], row->names[k]) == 0)
+                continue;
+            memmove(&names[at + 1], &names[at], (*n_names - at) * sizeof *names);
+            names[at] = row->names[k];
+            ++*n_names;
+        }
+    }
+    return names;
+}
+
+static lw_type
+join_fields(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
+            const char **problem)
+{
+    uint32_t n_names;
+    const char **names = all_names(types, set, n, &n_names);
     lw_type *objects = lw_arena_take(types->arena, n * sizeof *objects);
-    lw_type *elements = lw_arena_take(types->arena, (first.n + 1) * sizeof *elements);
-    const char **names = lw_arena_take(types->arena, (first.n + 1) * sizeof *names);
-    uint32_t n_common = 0;
+    lw_type *elements = lw_arena_take(types->arena, (n_names + 1) * sizeof *elements);
+    const lw_class *class = lw_type_get(types, set[0])->user_class;
 
     if (objects == NULL || elements == NULL || names == NULL)
         return LW_T_BOTTOM;
-    for (uint32_t k = 0; k < first.n; k++) {
-        bool common = true;
-        for (uint32_t i = 1; i < n && common; i++)
-            common = field_type(types, set[i], first.names[k]) != LW_T_BOTTOM;
-        if (common)
-            names[n_common++] = first.names[k];
-    }
     for (uint32_t i = 0; i < n; i++) {
-        for (uint32_t k = 0; k < n_common; k++)
+        for (uint32_t k = 0; k < n_names; k++)
             elements[k] = field_type(types, set[i], names[k]);
         objects[i] = lw_type_tuple_of_class(
-            types, lw_type_tuple(types, elements, n_common, names), first.user_class);
+            types, lw_type_tuple(types, elements, n_names, names), class);
     }
     return join_elements(types, typing, objects, n, problem);
 }
@@ -220,7 +256,7 @@ join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
     if (elements == NULL || column == NULL)
         return LW_T_BOTTOM;
     if (differ_in_fields(types, set, n))
-        return join_common_fields(types, typing, set, n, problem);
+        return join_fields(types, typing, set, n, problem);
     for (uint32_t i = 0; i < n; i++) {
         const lw_type_row *row = lw_type_get(types, set[i]);
         if (row->n != first.n || row->fn != first.fn ||
@@ -361,6 +397,8 @@ lw_join(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n, const
     for (uint32_t i = 0; i < n; i++) {
         lw_type_kind kind = class_of(types, set[i]);
 
+        if (set[i] == LW_T_ABSENT)
+            return LW_T_ABSENT;
         if (set[i] == LW_T_BOTTOM)
             continue;
         if (first == LW_T_BOTTOM) {

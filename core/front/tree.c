@@ -50,6 +50,17 @@ lw_class_orders(const lw_class *class, const char *x, const char *y)
     return a != b ? a < b : strcmp(x, y) < 0;
 }
 
+const lw_constant *
+lw_class_constant(const lw_tree *tree, const lw_class *class, const char *name)
+{
+    for (uint32_t i = 0; tree && class && i < class->n_members; i++)
+        if (strcmp(class->members[i].name, name) == 0)
+            return class->members[i].kind == LW_MEMBER_CONSTANT
+                       ? &tree->constants.data[class->members[i].index]
+                       : NULL;
+    return NULL;
+}
+
 const lw_class *
 lw_tree_class(const lw_tree *tree, const void *id)
 {

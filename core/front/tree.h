@@ -297,6 +297,10 @@ typedef struct lw_tree {
 } lw_tree;
 
 /* Whether a field comes before another one in all objects of the class. */
+/* What objects have by this name that have no field of it, or NULL: it is not there, or no
+ * constant. */
+const lw_constant *lw_class_constant(const lw_tree *tree, const lw_class *class,
+                                     const char *name);
 bool lw_class_orders(const lw_class *class, const char *x, const char *y);
 /* The class of this identity, or NULL. */
 const lw_class *lw_tree_class(const lw_tree *tree, const void *id);

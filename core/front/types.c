@@ -395,7 +395,8 @@ lw_type_kind_of(const lw_types *types, lw_type type)
     case LW_T_PYFLOAT:
     case LW_T_PYCOMPLEX: return LW_TK_WEAK;
     case LW_T_NONE: return LW_TK_NONE;
-    case LW_T_STATIC: return LW_TK_STATIC;
+    case LW_T_STATIC:
+    case LW_T_ABSENT: return LW_TK_STATIC;
     default: row = lw_type_get(types, type); return row ? row->kind : LW_TK_BOTTOM;
     }
 }
@@ -537,6 +538,7 @@ lw_type_print(const lw_types *types, lw_type type, lw_text *out)
     case LW_T_PYCOMPLEX: lw_text_add(out, "complex (weak)"); break;
     case LW_T_NONE: lw_text_add(out, "None"); break;
     case LW_T_STATIC: lw_text_add(out, "constant"); break;
+    case LW_T_ABSENT: lw_text_add(out, "on some paths only"); break;
     default: lw_text_add(out, type < LW_N_DTYPES ? lw_dtypes[type].public_name : "?");
     }
 }

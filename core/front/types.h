@@ -19,6 +19,7 @@ enum {
     LW_T_PYCOMPLEX,  /* weak, stored as two f64 */
     LW_T_NONE,
     LW_T_STATIC, /* exists only as a constant: str, module, function, type, exception */
+    LW_T_ABSENT, /* a field that the object has on some paths only */
     LW_T_FIRST_COMPOUND
 };
 
@@ -30,7 +31,7 @@ typedef enum lw_type_kind {
                       2^63 on as u64. An int outside both is stored as the nearest f64: beside
                       integers it is E130, beside floats it takes their type */
     LW_TK_NONE,
-    LW_TK_STATIC, /* as a field of an object: `fn` is the constant */
+    LW_TK_STATIC,  /* as a field of an object: `fn` is the constant. Also ABSENT */
     LW_TK_TUPLE,    /* elements */
     LW_TK_FUNCTION, /* a nested function as a value: fn index; elements: types of what it
                        captures. In the function that defines it nothing is stored, because

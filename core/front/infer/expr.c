@@ -88,21 +88,27 @@ is_pure(const lw_infer_frame *f, uint32_t node)
 
 /* ---- comparisons ---- */
 
+/* The right operand of a link, while the left one waits. */
+static lw_status
+infer_right(lw_infer_frame *f, uint32_t link, uint32_t left_node, lw_infer_value *right)
+{
+    uint32_t held = lw_hold(f, left_node);
+    lw_status status = lw_infer_borrowed(f, lw_node_of(f, link)->a, right);
+
+    lw_unhold(f, held);
+    return status;
+}
+
 /* A link of a chain runs only if all links before it were true. */
 static lw_status
-infer_link(lw_infer_frame *f, uint32_t link, uint32_t left_node, lw_infer_value left,
-           lw_infer_value *right, int *truth)
+infer_link(lw_infer_frame *f, uint32_t link, lw_infer_operand left, lw_infer_value right,
+           int *truth)
 {
     const lw_node *n = lw_node_of(f, link);
     lw_status status;
-    uint32_t held;
 
-    held = lw_hold(f, left_node);
-    status = lw_infer_borrowed(f, n->a, right);
-    lw_unhold(f, held);
-    LW_TRY(status);
-    LW_TRY(lw_infer_compare(f, link, (lw_pyop)n->op, (lw_infer_operand){left_node, left},
-                            (lw_infer_operand){n->a, *right}, truth));
+    LW_TRY(lw_infer_compare(f, link, (lw_pyop)n->op, left, (lw_infer_operand){n->a, right},
+                            truth));
     f->nodes[link].type = LW_DT_b1;
     f->nodes[link].truth = (int8_t)*truth;
     f->nodes[link].constant =
@@ -123,23 +129,18 @@ is_elementwise_link(lw_infer_frame *f, uint32_t link, lw_infer_value x, lw_infer
 
 /* A single comparison of which an operand is an object whose class defines it. */
 static lw_status
-infer_object_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value left, bool *found,
-                        lw_infer_value *out)
+infer_object_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value left,
+                        lw_infer_value right, bool *found, lw_infer_value *out)
 {
     const lw_node *n = lw_node_of(f, node);
     const lw_node *link = lw_node_of(f, f->run->tree->lists.data[n->b]);
     lw_arg x = {.node = n->a, .entry = n->a, .value = left};
-    lw_arg y = {.node = link->a, .entry = link->a};
+    lw_arg y = {.node = link->a, .entry = link->a, .value = right};
     lw_status status;
-    uint32_t held;
 
     *found = false;
     if (n->c != 1 || link->op < LW_PY_EQ || link->op > LW_PY_NOT_IN)
         return LW_OK;
-    held = lw_hold(f, n->a);
-    status = lw_infer_borrowed(f, link->a, &y.value);
-    lw_unhold(f, held);
-    LW_TRY(status);
     LW_TRY(lw_infer_object_compare(f, node, (lw_pyop)link->op, x, y, found, out));
     if (*found)
         f->nodes[node].truth = (int8_t)lw_truth_of(f, *out);
@@ -152,6 +153,7 @@ infer_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 {
     bool found;
     const lw_node *n = lw_node_of(f, node);
+    const uint32_t *links = &f->run->tree->lists.data[n->b];
     uint32_t left_node = n->a, outer = f->region;
     int all = 1, truth = -1;
     bool pure, whole = false;
@@ -161,18 +163,21 @@ infer_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 
     LW_TRY(lw_infer_borrowed(f, n->a, &left));
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
-    LW_TRY(infer_object_comparison(f, node, left, &found, out));
+    LW_TRY(infer_right(f, links[0], n->a, &right));
+    LW_TRY(infer_object_comparison(f, node, left, right, &found, out));
     if (found)
         return LW_OK;
     pure = is_pure(f, n->a);
     for (uint32_t i = 0; i < n->c; i++) {
-        uint32_t link = f->run->tree->lists.data[n->b + i];
+        uint32_t link = links[i];
 
         if (i == 1 && f->run->has_walrus && !lw_flow_take(f, &skipped))
             return lw_out_of_memory(f);
-        if (i)
+        if (i) {
             lw_region_open(f, node, false);
-        LW_TRY(infer_link(f, link, left_node, left, &right, &truth));
+            LW_TRY(infer_right(f, link, left_node, &right));
+        }
+        LW_TRY(infer_link(f, link, (lw_infer_operand){left_node, left}, right, &truth));
         pure = pure && is_pure(f, lw_node_of(f, link)->a);
         all = truth == 0 || all == 0 ? 0 : truth < 0 ? -1 : all;
         if (is_elementwise_link(f, link, left, right)) {

@@ -508,6 +508,10 @@ const lw_class_member *lw_member_of(const lw_class *class,
 bool lw_class_is(const lw_class *class, const void *id);
 /* object.name, where the object has no such field: a property or a constant. *found: whether
  * the object is of a class. */
+/* The type of this field; BOTTOM: there is none. And: it may have no value (E110). */
+lw_type lw_field_of_object(lw_infer_frame *f, lw_type object, const char *name);
+lw_status lw_complain_absent(lw_infer_frame *f, uint32_t loc, lw_type object,
+                             const char *name);
 lw_status lw_infer_object_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object,
                                     const char *name, bool *found, lw_infer_value *out);
 /* The member `name` of the class behind that of the SUPER node; NULL: the error has been reported,

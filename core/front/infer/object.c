@@ -78,6 +78,27 @@ is_assigned_somewhere(lw_infer_frame *f, const char *name)
     return false;
 }
 
+lw_type
+lw_field_of_object(lw_infer_frame *f, lw_type object, const char *name)
+{
+    const lw_type_row *row = lw_type_get_kind(lw_types_of(f), object, LW_TK_TUPLE);
+
+    for (uint32_t i = 0; row && row->names && i < row->n; i++)
+        if (strcmp(row->names[i], name) == 0)
+            return row->elements[i];
+    return LW_T_BOTTOM;
+}
+
+lw_status
+lw_complain_absent(lw_infer_frame *f, uint32_t loc, lw_type object, const char *name)
+{
+    return lw_complain(f, loc, "E110",
+                       lw_format_text(f, "the object is %s", lw_describe_type(f, object)),
+                       "assign it in `__init__`, on all paths to its end",
+                       "field `%s` of `%s` may have no value here", name,
+                       lw_class_of(f, object)->name);
+}
+
 lw_status
 lw_infer_object_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object,
                           const char *name, bool *found, lw_infer_value *out)
@@ -90,12 +111,9 @@ lw_infer_object_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value objec
     *found = class != NULL;
     if (class == NULL)
         return LW_OK;
-    if (member == NULL && is_assigned_somewhere(f, name))
-        return lw_complain(
-            f, loc, "E110",
-            lw_format_text(f, "the object is %s", lw_describe_type(f, object.type)),
-            "assign it in `__init__`, on all paths to its end",
-            "field `%s` of `%s` may have no value here", name, class->name);
+    if (lw_field_of_object(f, object.type, name) == LW_T_ABSENT ||
+        (member == NULL && is_assigned_somewhere(f, name)))
+        return lw_complain_absent(f, loc, object.type, name);
     if (member == NULL)
         return lw_complain(
             f, loc, "E161",
@@ -357,7 +375,8 @@ compares_fields(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y)
         return !is_object(f, x) && !is_object(f, y);
     return class->is_namedtuple ||
            ((op == LW_PY_EQ || op == LW_PY_NE ? class->compares_equal : class->is_ordered) &&
-            compares_all(class, lw_type_get(lw_types_of(f), x)));
+            compares_all(class, lw_type_get(lw_types_of(f), x)) &&
+            compares_all(class, lw_type_get(lw_types_of(f), y)));
 }
 
 /* The methods that compare two values. A class that is derived from tuple has all of tuple's.
@@ -388,7 +407,8 @@ compares_items(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y)
     uint32_t n = a && b ? (a->n < b->n ? a->n : b->n) : 0;
     bool equality = op == LW_PY_EQ || op == LW_PY_NE;
 
-    if (!compares_fields(f, op, x, y) || c.left || c.right)
+    if (!compares_fields(f, op, x, y) || c.left || c.right || x == LW_T_ABSENT ||
+        y == LW_T_ABSENT)
         return false;
     for (uint32_t i = 0; i < n; i++)
         if (!compares_items(f, LW_PY_EQ, a->elements[i], b->elements[i]) ||
@@ -580,17 +600,18 @@ object_in(lw_infer_frame *f, lw_type type)
     return found;
 }
 
-/* The name of a field, at any depth, that is a text; NULL: there is none. */
+/* The name of a field, at any depth, that no call gives; NULL: there is none. */
 static const char *
-text_in(lw_infer_frame *f, lw_type type)
+text_in(lw_infer_frame *f, lw_type type, bool *is_absent)
 {
     const lw_type_row *row = lw_type_get_kind(lw_types_of(f), type, LW_TK_TUPLE);
     const char *found = NULL;
 
     for (uint32_t i = 0; row && !found && i < row->n; i++) {
-        if (lw_type_get_kind(lw_types_of(f), row->elements[i], LW_TK_STATIC))
+        *is_absent = row->elements[i] == LW_T_ABSENT;
+        if (*is_absent || lw_type_get_kind(lw_types_of(f), row->elements[i], LW_TK_STATIC))
             return row->names[i];
-        found = text_in(f, row->elements[i]);
+        found = text_in(f, row->elements[i], is_absent);
     }
     return found;
 }
@@ -600,12 +621,16 @@ lw_refuse_object_result(lw_infer_frame *f, lw_type type)
 {
     const lw_class *class = object_in(f, type);
     uint32_t node = f->return_nodes.n ? f->return_nodes.data[0] : 0;
-    const char *text = text_in(f, type);
+    bool is_absent = false;
+    const char *text = text_in(f, type, &is_absent);
 
     if (text != NULL && node != 0)
         return lw_complain(
-            f, lw_node_of(f, node)->loc, "E165",
-            lw_format_text(f, "its field `%s` is a text, a type or the like", text),
+            f, lw_node_of(f, node)->loc, is_absent ? "E110" : "E165",
+            lw_format_text(f,
+                           is_absent ? "its field `%s` has a value on some paths only"
+                                     : "its field `%s` is a text, a type or the like",
+                           text),
             "return its other fields",
             "this object cannot be the result of a call from Python");
     if (class == NULL || node == 0 || f->run->typed->options.objects)

@@ -75,15 +75,6 @@ fail:
 
 /* ---- writing ---- */
 
-static lw_type
-field_of_object(const lw_type_row *object, const char *name)
-{
-    for (uint32_t i = 0; object->names && i < object->n; i++)
-        if (strcmp(object->names[i], name) == 0)
-            return object->elements[i];
-    return LW_T_BOTTOM;
-}
-
 /* Whether an object can be stored in an item: its class is that of the item, and it has the same
  * fields. What would be lost in one is E142. */
 static lw_status
@@ -100,8 +91,10 @@ check_object(lw_infer_frame *f, uint32_t source, lw_type to, lw_type value, bool
     *taken = true;
     for (uint32_t i = 0; i < record->n; i++) {
         const lw_record_field *field = &record->fields[i];
-        lw_type from = field_of_object(object, field->name);
+        lw_type from = lw_field_of_object(f, value, field->name);
 
+        if (from == LW_T_ABSENT)
+            return lw_complain_absent(f, loc, value, field->name);
         if (from == LW_T_BOTTOM || record->n != object->n)
             return lw_complain(f, loc, "E165",
                                lw_format_text(f, "the object is %s", lw_describe_type(f, value)),

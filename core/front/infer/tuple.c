@@ -42,7 +42,7 @@ named_element(lw_infer_frame *f, lw_infer_value object, const char *name, lw_inf
     for (uint32_t i = 0; i < row->n; i++)
         if (strcmp(row->names[i], name) == 0) {
             *out = lw_element(f, object, i);
-            return true;
+            return out->type != LW_T_ABSENT;
         }
     return false;
 }

@@ -385,18 +385,28 @@ lw_lower_cast(lw_builder *b, lw_dtype from, const lw_ref *parts, lw_dtype to, lw
     }
 }
 
-/* Which element of `from` becomes element i of `to`: of an object that has more fields, the one
- * of the same name. */
-static uint32_t
-element_for(const lw_type_row *from, const lw_type_row *to, uint32_t i)
+/* What becomes element i of the type `to`: of an object that has other fields, the one of the
+ * same name, or what the class has by it. */
+static lw_lower_value
+element_for(lw_lower_frame *f, lw_lower_value value, const lw_type_row *to, uint32_t i)
 {
-    uint32_t k = i;
+    const lw_type_row *from = lw_type_get(f->l->types, value.type);
+    const lw_constant *constant;
+    uint32_t k = 0;
 
-    if (from->user_class == NULL || from->user_class->is_namedtuple || from->n == to->n)
-        return i;
+    if (from->user_class == NULL || from->user_class->is_namedtuple)
+        return lw_value_element(f, value, i);
     while (k < from->n && strcmp(from->names[k], to->names[i]) != 0)
         k++;
-    return k;
+    if (k < from->n)
+        return lw_value_element(f, value, k);
+    if (to->elements[i] == LW_T_ABSENT)
+        return wrap(LW_T_ABSENT, room_for(f, 0), 0);
+    constant = lw_class_constant(f->l->tree, from->user_class, to->names[i]);
+    if (constant == NULL)
+        return lw_lower_fail(f, f->node, "an object without a field that is read");
+    return lw_value_constant(f, (uint32_t)(constant - f->l->tree->constants.data),
+                             to->elements[i]);
 }
 
 static lw_lower_value
@@ -408,8 +418,8 @@ convert_tuple(lw_lower_frame *f, lw_lower_value value, lw_type to)
     lw_ref *parts = room_for(f, n);
 
     for (uint32_t i = 0; parts && from && i < row->n; i++) {
-        lw_lower_value element = lw_value_element(f, value, element_for(from, row, i));
-        element = lw_value_convert(f, element, row->elements[i]);
+        lw_lower_value element =
+            lw_value_convert(f, element_for(f, value, row, i), row->elements[i]);
         at += put_parts(element, parts + at, n - at);
     }
     return wrap(to, parts, at);

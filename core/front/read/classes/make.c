@@ -188,10 +188,10 @@ given_or_made(body_reader *b, const dataclass_field *field)
                 : 0;
 }
 
-/* The value that a field gets; 0 and status OK: none, its default is an attribute of the
- * class. */
+/* The value that a field gets; 0 and status OK: none. A default that Python leaves in the class
+ * is put into the object, where it reads the same. */
 static uint32_t
-value_node(body_reader *b, const dataclass_field *field, bool has_slots)
+value_node(body_reader *b, const dataclass_field *field)
 {
     bool is_made = !is_missing(field->parts[FACTORY]);
 
@@ -199,15 +199,15 @@ value_node(body_reader *b, const dataclass_field *field, bool has_slots)
         return is_made ? given_or_made(b, field) : name_node(b, field->name);
     if (is_made)
         return factory_node(b, field->parts[FACTORY]);
-    return has_slots && !is_missing(field->parts[DEFAULT])
+    return !is_missing(field->parts[DEFAULT])
                ? lw_read_constant_node(b->r, field->parts[DEFAULT], b->loc)
                : 0;
 }
 
 static bool
-add_assignment(body_reader *b, const dataclass_field *field, bool has_slots)
+add_assignment(body_reader *b, const dataclass_field *field)
 {
-    uint32_t value = value_node(b, field, has_slots), target;
+    uint32_t value = value_node(b, field), target;
 
     if (value == 0)
         return b->r->status == LW_OK;
@@ -247,18 +247,16 @@ add_post_init(body_reader *b, PyObject *items)
 static uint32_t
 read_body(body_reader *b, PyObject *owner, PyObject *items)
 {
-    PyObject *slots = lw_class_slots(owner);
-    bool ok = !PyErr_Occurred();
+    bool ok = true;
     uint32_t body = 0;
 
     for (Py_ssize_t i = 0; ok && i < PyList_GET_SIZE(items); i++) {
         dataclass_field field;
         field_read(PyList_GET_ITEM(items, i), &field);
         if (field.kind == FIELD)
-            ok = add_assignment(b, &field, slots != NULL);
+            ok = add_assignment(b, &field);
         field_reset(&field);
     }
-    Py_XDECREF(slots);
     if (ok && lw_class_defines(owner, "__post_init__"))
         ok = add_post_init(b, items);
     if (ok)
