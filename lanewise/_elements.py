@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copyreg
 import dataclasses
+import dis
 import threading
 import typing
 
@@ -139,9 +140,24 @@ def _names(cls, known):
         return [field.name for field in dataclasses.fields(cls)]
     if issubclass(cls, tuple):
         return list(cls._fields)
-    code = getattr(cls.__init__, "__code__", None)
-    ordered = [name for name in (code.co_names if code else ()) if name in known]
-    return ordered + [name for name in known if name not in ordered]
+    assigned = _assigned(cls) if known else []
+    return assigned + [name for name in known if name not in assigned]
+
+
+def _assigned(cls):
+    """The fields that `__init__` assigns, in order; setters of properties assign others."""
+    codes = [vars(base)["__init__"].__code__ for base in reversed(cls.__mro__) if hasattr(vars(base).get("__init__"), "__code__")]
+    names = [step.argval for code in codes for step in dis.get_instructions(code) if step.opname == "STORE_ATTR"]
+    return [name for name in dict.fromkeys(names) if not isinstance(getattr(cls, name, None), property)]
+
+
+def _reached(cls):
+    """Names that can be those of fields."""
+    found = set(_hints(cls)) | set(getattr(cls, "_fields", ()))
+    for base in cls.__mro__:
+        for value in vars(base).values():
+            found |= set(getattr(getattr(value, "__code__", None), "co_names", ()))
+    return found
 
 
 def _types_of(cls, fields):
@@ -149,9 +165,9 @@ def _types_of(cls, fields):
     known |= getattr(cls, "__lanewise_fields__", {})
     known |= fields
     names = _names(cls, known)
-    code = getattr(cls.__init__, "__code__", None)
+    reached = _reached(cls)
     for name in fields:
-        if name not in names or (code is not None and not dataclasses.is_dataclass(cls) and name not in code.co_names):
+        if name not in names or name not in reached:
             raise TypeError(f"dtype_of: `{cls.__name__}` has no field `{name}`")
     for name in names:
         if name not in known:
@@ -204,6 +220,9 @@ def dtype_of(cls, /, **fields):
         plain = np.dtype({"names": list(types), "formats": list(types.values())}, align=True)
         found = _dtypes[key] = np.dtype((_element_type(cls, tuple(types)), plain))
     return found
+
+
+dtype_of.__lanewise_folds__ = True  # in compiled code: `lw.local(3, dtype_of(Interval))`
 
 
 def _tuple_of(element, dtype):

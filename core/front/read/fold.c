@@ -396,6 +396,13 @@ is_second(PyObject *name)
            PyUnicode_CompareWithASCIIString(name, "ndigits") == 0;
 }
 
+/* A function of ours that gives the same for the same arguments, and no number: dtype_of. */
+static bool
+is_marked(PyObject *callee)
+{
+    return PyFunction_Check(callee) && PyObject_HasAttrString(callee, "__lanewise_folds__");
+}
+
 /* Call the function with n arguments, of which the last ones have names; NULL: not folded. */
 static PyObject *
 call_now(lw_reader *r, PyObject *callee, PyObject *const *args, uint32_t n, PyObject *names,
@@ -415,6 +422,8 @@ call_now(lw_reader *r, PyObject *callee, PyObject *const *args, uint32_t n, PyOb
     result = n_names == 0 ? lw_fold_get(r, callee, args, n) : NULL;
     if (result != NULL || r->status != LW_OK)
         return result;
+    if (is_marked(callee))
+        return folded(PyObject_Vectorcall(callee, args, n - n_names, names));
     for (uint32_t i = 0; i < n; i++)
         if (!is_argument(args[i]))
             return NULL;
