@@ -169,7 +169,7 @@ check_changed(lw_infer_frame *f, uint32_t node, uint32_t loc, bool deep, bool *a
     *allowed = *var ? may_change(f, *var, deep) : f->notes[node].fresh > deep;
     if (!*allowed && *var == 0)
         return lw_complain(f, loc, "E165", "no variable holds the object alone",
-                           "give it a name first", "a field of `%s` is assigned",
+                           "change the object before it is put there", "a field of `%s` is assigned",
                            class ? class->name : "an object");
     if (!*allowed)
         return complain_shared(f, loc, class ? class : lw_class_of(f, f->nodes[node].type),

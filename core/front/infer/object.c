@@ -242,10 +242,18 @@ complain_operator(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_type x, lw_ty
 {
     const char *name = binary_names[op];
     bool defined = method_of(f, x, name) || method_of(f, y, name);
+    uint32_t loc = lw_node_of(f, node)->loc;
+    const char *label =
+        lw_format_text(f, "%s and %s", lw_describe_type(f, x), lw_describe_type(f, y));
 
+    if (op == LW_PY_IS || op == LW_PY_IS_NOT)
+        return lw_complain(f, loc, "E165", label,
+                           "compare fields, or give the class a method `__eq__` and write `==`",
+                           "`%s` of objects: they are values in compiled code, and no places in "
+                           "memory",
+                           lw_pyop_text[op]);
     return lw_complain(
-        f, lw_node_of(f, node)->loc, "E165",
-        lw_format_text(f, "%s and %s", lw_describe_type(f, x), lw_describe_type(f, y)),
+        f, loc, "E165", label,
         defined ? "write comparisons one by one, with `and` between them"
         : name  ? lw_format_text(f, "give the class a method `%s`", name)
                 : NULL,
