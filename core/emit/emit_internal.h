@@ -190,6 +190,9 @@ void lw_leave(lw_emitter *e);
 void lw_leave_end(lw_emitter *e);
 void lw_counted_print(lw_emitter *e);
 
+/* ---- gpu_memory.c ---- */
+void lw_gpu_memory_print(lw_emitter *e);
+
 /* ---- debug.c ---- */
 lw_status lw_debug_start(lw_emitter *e);
 void lw_debug_function(lw_emitter *e); /* sets scope and place */
