@@ -55,7 +55,7 @@ from lanewise.errors import LanewiseError, PerformanceWarning, PrecisionWarning
 __all__ = [
     "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "PrecisionWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "compile",
     "complex64", "complex128", "config", "cuda", "errors", "explain", "extending", "float16", "float32",
-    "float64", "forall", "from_dtype", "guvectorize", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "njit", "prange", "random", "reduce", "reductions", "typeof",
+    "float64", "forall", "from_dtype", "guvectorize", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "njit", "prange", "random", "reduce", "reductions", "runtime", "typeof",
     "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",
 ]
 
@@ -68,7 +68,7 @@ _set_services({
     "toolchain": "lanewise._toolchain", "ufunc methods": "lanewise._ufunc_methods", "ufuncs": "lanewise.ufuncs",
 })
 
-_MODULES = ("cache", "cuda", "extending", "random", "reductions", "types", "ufuncs")
+_MODULES = ("cache", "cuda", "extending", "random", "reductions", "runtime", "types", "ufuncs")
 local = _intrinsics.local
 njit = jit  # numba's names of the CPU
 prange = range

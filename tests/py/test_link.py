@@ -345,8 +345,9 @@ def test_linkable_code(tmp_path):
         cuda.LinkableCode(b"")
     with pytest.raises(TypeError, match="setup_callback"):
         cuda.PTXSource("", setup_callback=3)
-    with pytest.raises(errors.UnsupportedError, match="nrt"):
-        cuda.PTXSource("", nrt=True)
+    assert cuda.PTXSource("", nrt=True).nrt and not cuda.PTXSource("").nrt
+    with pytest.raises(TypeError, match="nrt must be True or False, not 'yes'"):
+        cuda.PTXSource("", nrt="yes")
 
 
 def test_declarations():
