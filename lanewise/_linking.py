@@ -197,7 +197,7 @@ class CUSource(LinkableCode):
 
     include_dirs: a folder, or a list of them, in which included files are looked for: behind the
     source's own, where it was read from a file, and before the setting include_path and the toolkit's.
-    With nrt=True `#include <lanewise_nrt.h>` is found by itself.
+    `#include <lanewise_nrt.h>` is found by itself; code with it says nrt=True.
 
         >>> cuda.CUSource('extern "C" __device__ int one() { return 1; }', "one.cu", include_dirs=["."]).name
         'one.cu'
@@ -208,7 +208,7 @@ class CUSource(LinkableCode):
     def __init__(self, data, name=None, setup_callback=None, teardown_callback=None, nrt=False, include_dirs=()):
         super().__init__(data, name, setup_callback, teardown_callback, nrt)
         self._given_dirs = _folders(include_dirs)
-        self._include_dirs = (*self._given_dirs, NRT_INCLUDE) if nrt else self._given_dirs
+        self._include_dirs = (*self._given_dirs, NRT_INCLUDE)
 
     @property
     def include_dirs(self):

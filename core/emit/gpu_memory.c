@@ -800,7 +800,7 @@ mark_variable_used(lw_emitter *e)
 void
 lw_gpu_memory_print(lw_emitter *e)
 {
-    bool foreign = e->options->nrt;
+    bool foreign = e->options->nrt || e->module->externs.n > 0;
 
     lw_declare(e, "i32 @llvm.nvvm.read.ptx.sreg.laneid()");
     mark_variable_used(e);
@@ -812,6 +812,6 @@ lw_gpu_memory_print(lw_emitter *e)
     add_text(e, allocation);
     add_text(e, counting);
     add_text(e, foreign ? end_with_destructor : end);
-    for (size_t i = 0; foreign && i < sizeof offers / sizeof *offers; i++)
+    for (size_t i = 0; e->options->nrt && i < sizeof offers / sizeof *offers; i++)
         add_offered(e, &offers[i]);
 }

@@ -16,6 +16,9 @@ enum {
     LW_COUNTED_HEADER = 48, /* bytes: what follows is as aligned as the memory itself */
 };
 
+/* What an exception says where there is no memory. */
+#define LW_COUNTED_NO_MEMORY "unable to allocate memory for an array"
+
 /* On a GPU the memory of a device's heap is shared by all modules of a context, and so is what
  * is known of it: the heap's state, which core/device/heap.c makes and core/emit/gpu_memory.c
  * uses. Each module has a variable with its address, or 0 where nobody has set it: then memory

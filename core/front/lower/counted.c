@@ -197,7 +197,7 @@ lw_lower_new_array(lw_lower_frame *f, lw_type type, const lw_ref *extents)
     assert(row->owned && row->layout == LW_LAYOUT_C);
     memory = lw_ir_new(b, lw_ir_owner(b), bytes);
     lw_lower_raise(f, lw_ir_compare(b, LW_OP_EQ, memory, lw_ir_zero(b, LW_DT_ptr)),
-                   "MemoryError", "unable to allocate memory for an array");
+                   "MemoryError", LW_COUNTED_NO_MEMORY);
     address = lw_ir_offset(b, memory, lw_const64(f, LW_COUNTED_HEADER));
     return dense(f, type, address, extents, memory);
 }
