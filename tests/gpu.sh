@@ -66,6 +66,7 @@ fuzz() {
 wants fuzz && part fuzz fuzz
 bench() {
     "$python" -m lanewise bench && "$python" "$root/bench/kernels.py" gpu && "$python" "$root/bench/reduce.py" gpu &&
+        "$python" "$root/bench/memory.py" gpu &&
         for example in "$root"/examples/*.py; do
             "$python" "$example" || return 1
         done

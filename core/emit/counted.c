@@ -149,32 +149,45 @@ lw_leave_end(lw_emitter *e)
 
 /* ---- functions of the module ---- */
 
-/* %out = the function's end, unless %m is a reference: then its count changes by one. */
-static void
-count_function(lw_emitter *e, const char *name, const char *step, const char *order,
-               const char *behind)
-{
-    lw_text_addf(e->out,
-                 "\ndefine internal void @%s(ptr %%m) nounwind alwaysinline {\n"
-                 "entry:\n  %%none = icmp eq ptr %%m, null\n"
-                 "  br i1 %%none, label %%out, label %%count\ncount:\n"
-                 "  %%before = atomicrmw %s ptr %%m, i64 1 %s, align 8\n%s"
-                 "  br label %%out\nout:\n  ret void\n}\n",
-                 name, step, order, behind);
-}
+/* A single reference is found by a load, without an atomic: nobody else can take another one
+ * then. */
+static const char counting[] =
+    "\ndefine internal void @lw_memory_retain(ptr %m) nounwind alwaysinline {\n"
+    "entry:\n"
+    "  %none = icmp eq ptr %m, null\n"
+    "  br i1 %none, label %out, label %count\n"
+    "count:\n"
+    "  %before = atomicrmw add ptr %m, i64 1 monotonic, align 8\n"
+    "  br label %out\n"
+    "out:\n"
+    "  ret void\n}\n"
+
+    "\ndefine internal void @lw_memory_release(ptr %m) nounwind alwaysinline {\n"
+    "entry:\n"
+    "  %none = icmp eq ptr %m, null\n"
+    "  br i1 %none, label %out, label %look\n"
+    "look:\n"
+    "  %there = load atomic i64, ptr %m acquire, align 8\n"
+    "  %single = icmp eq i64 %there, 1\n"
+    "  br i1 %single, label %drop, label %count\n"
+    "count:\n"
+    "  %before = atomicrmw sub ptr %m, i64 1 acq_rel, align 8\n"
+    "  %last = icmp eq i64 %before, 1\n"
+    "  br i1 %last, label %drop, label %out\n"
+    "drop:\n"
+    "  call void @lw_memory_free(ptr %m)\n"
+    "  br label %out\n"
+    "out:\n"
+    "  ret void\n}\n"
+
+    "\ndeclare ptr @lw_memory_renew(ptr, i64) nounwind\n"
+    "declare void @lw_memory_free(ptr) nounwind\n";
 
 void
 lw_counted_print(lw_emitter *e)
 {
     if (e->gpu && (e->counts || e->options->nrt))
         lw_gpu_memory_print(e);
-    if (e->gpu || !e->counts)
-        return;
-    count_function(e, "lw_memory_retain", "add", "monotonic", "");
-    count_function(e, "lw_memory_release", "sub", "acq_rel",
-                   "  %last = icmp eq i64 %before, 1\n"
-                   "  br i1 %last, label %drop, label %out\n"
-                   "drop:\n  call void @lw_memory_free(ptr %m)\n");
-    lw_text_add(e->out, "\ndeclare ptr @lw_memory_renew(ptr, i64) nounwind\n"
-                        "declare void @lw_memory_free(ptr) nounwind\n");
+    else if (e->counts)
+        lw_text_add(e->out, counting);
 }

@@ -1,8 +1,9 @@
 /* A thread keeps a few pieces of memory that it has freed, because items of a gufunc and
- * elements of a ufunc make the same arrays over and over: keeping them takes 8 ns less of 36
- * for an item that makes one array of 64 float64 (one core of a Xeon at 2.9 GHz, glibc 2.36,
- * 2026-11-26). Under AddressSanitizer nothing is kept, so that it sees every use after the
- * end. */
+ * elements of a ufunc make the same arrays over and over. Keeping them, their alignment, and
+ * counting a single reference without an atomic make 26 ns of 36 for an item with one array of
+ * 64 float64 that it fills and reads (one core of a Xeon at 2.9 GHz, glibc 2.36, 2026-11-26);
+ * it takes 23 without the array. Under AddressSanitizer nothing is kept, so that it sees every
+ * use after the end. */
 #include "core/host/counted_memory.h"
 
 #include "core/base/memory.h"
@@ -74,31 +75,61 @@ lw_counted_forget(void)
  * loop over the bytes takes longer than malloc, and a thread should not hold much. */
 enum { MOST_KEPT = 8, MOST_KEPT_BYTES = 1 << 16 };
 
-static _Thread_local header *kept[MOST_KEPT];
-static _Thread_local bool is_known; /* the thread's end frees what it keeps */
+/* Bytes begin at a multiple of ALIGNMENT, a cache line and the widest vector. What malloc gave
+ * is noted in front of the header. */
+enum { ALIGNMENT = 64, MOST_BEFORE = 2 * ALIGNMENT };
+
+static header *
+allocate(size_t n_bytes)
+{
+    char *base = lw_alloc(n_bytes + MOST_BEFORE), *bytes;
+    header *h;
+
+    if (base == NULL)
+        return NULL;
+    bytes = base + MOST_BEFORE - (uintptr_t)base % ALIGNMENT;
+    h = (header *)(void *)(bytes - LW_COUNTED_HEADER);
+    ((void **)h)[-1] = base;
+    return h;
+}
+
+static void
+give_back(header *h)
+{
+    lw_free(((void **)h)[-1]);
+}
+
+/* Of a thread; made with the first piece that it keeps, and freed at its end. */
+typedef struct stock {
+    header *kept[MOST_KEPT]; /* n of them; the last one is used first */
+    int n;
+} stock;
+
+/* The model takes 6 ns off an item that makes one array, for which a place of this one pointer
+ * is reserved in every thread when the module is loaded. */
+static _Thread_local stock *mine __attribute__((tls_model("initial-exec")));
 
 static pthread_key_t at_end;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static bool
-free_kept(void)
+free_kept(stock *s)
 {
-    bool any = false;
+    bool any = s != NULL && s->n > 0;
 
-    for (int i = 0; i < MOST_KEPT; i++) {
-        any |= kept[i] != NULL;
-        lw_free(kept[i]);
-        kept[i] = NULL;
-    }
+    while (s != NULL && s->n > 0)
+        give_back(s->kept[--s->n]);
     return any;
 }
 
+/* A later destructor of the thread may free memory: then there is a new stock, and another end.
+ */
 static void
-end_thread(void *unused)
+end_thread(void *stock_of_thread)
 {
-    (void)unused;
-    is_known = false; /* a later destructor of the thread may free memory */
-    free_kept();
+    mine = NULL;
+    free_kept(stock_of_thread);
+    lw_free(stock_of_thread);
 }
 
 static void
@@ -111,27 +142,38 @@ make_key(void)
 }
 
 static bool
-know_thread(void)
+has_stock(void)
 {
-    if (!is_known && pthread_once(&once, make_key) == 0)
-        is_known = pthread_setspecific(at_end, kept) == 0;
-    return is_known;
+    stock *made;
+
+    if (mine != NULL || pthread_once(&once, make_key) != 0)
+        return mine != NULL;
+    made = lw_alloc_zero(1, sizeof *made);
+    if (made != NULL && pthread_setspecific(at_end, made) == 0)
+        mine = made;
+    else
+        lw_free(made);
+    return mine != NULL;
+}
+
+static bool
+keeps(const header *h)
+{
+#ifdef __SANITIZE_ADDRESS__
+    (void)has_stock;
+    return false;
+#endif
+    return h->room <= MOST_KEPT_BYTES && h->destructor == NULL && has_stock() &&
+           mine->n < MOST_KEPT;
 }
 
 static void
 keep_or_free(header *h)
 {
-#ifndef __SANITIZE_ADDRESS__
-    if (h->destructor == NULL && h->room <= MOST_KEPT_BYTES && know_thread())
-        for (int i = 0; i < MOST_KEPT; i++)
-            if (kept[i] == NULL) {
-                kept[i] = h;
-                return;
-            }
-#else
-    (void)know_thread;
-#endif
-    lw_free(h);
+    if (keeps(h))
+        mine->kept[mine->n++] = h;
+    else
+        give_back(h);
 }
 
 /* Whether memory that nobody else holds is large enough, and not much larger. */
@@ -143,15 +185,17 @@ fits(const header *h, size_t n_bytes)
 }
 
 static header *
-take_kept(size_t n_bytes)
+take_kept(stock *s, size_t n_bytes)
 {
-    header *found = NULL;
+    header *found;
+    int i = s ? s->n : 0;
 
-    for (int i = 0; i < MOST_KEPT && found == NULL; i++)
-        if (kept[i] != NULL && fits(kept[i], n_bytes)) {
-            found = kept[i];
-            kept[i] = NULL;
-        }
+    while (i > 0 && !fits(s->kept[i - 1], n_bytes))
+        i--;
+    if (i == 0)
+        return NULL;
+    found = s->kept[i - 1];
+    s->kept[i - 1] = s->kept[--s->n];
     return found;
 }
 
@@ -182,7 +226,8 @@ lw_counted_release(void *memory)
 {
     header *h = memory;
 
-    if (h != NULL && atomic_fetch_sub_explicit(&h->count, 1, memory_order_acq_rel) == 1)
+    if (h != NULL && (atomic_load_explicit(&h->count, memory_order_acquire) == 1 ||
+                      atomic_fetch_sub_explicit(&h->count, 1, memory_order_acq_rel) == 1))
         lw_counted_free(h);
 }
 
@@ -196,16 +241,17 @@ lw_counted_data(void *memory)
 static header *
 piece_of(size_t n_bytes)
 {
-    header *h = NULL;
+    stock *s = mine;
+    header *h;
 
-    if (n_bytes > SIZE_MAX - LW_COUNTED_HEADER || lw_memory_must_fail())
+    if (n_bytes > SIZE_MAX - MOST_BEFORE || lw_memory_must_fail())
         return NULL;
-    h = take_kept(n_bytes);
+    h = take_kept(s, n_bytes);
     if (h != NULL)
         return h;
-    h = lw_alloc(n_bytes + LW_COUNTED_HEADER);
-    if (h == NULL && free_kept())
-        h = lw_alloc(n_bytes + LW_COUNTED_HEADER);
+    h = allocate(n_bytes);
+    if (h == NULL && free_kept(s))
+        h = allocate(n_bytes);
     if (h != NULL)
         h->room = n_bytes;
     return h;
@@ -234,7 +280,7 @@ void *
 lw_counted_over(void *data, size_t n_bytes, lw_counted_destructor *destructor,
                 void *information)
 {
-    header *h = lw_alloc(LW_COUNTED_HEADER);
+    header *h = allocate(0);
 
     if (h == NULL)
         return NULL;
