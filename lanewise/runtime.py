@@ -85,8 +85,9 @@ class _Runtime:
     def ensure_allocated(self, stream=None):
         """Prepare the heap of the current device, if there is one, and what counts in it. Kernels do so by themselves."""
         from lanewise import cuda
+        from lanewise.config import config
 
-        if cuda.is_available():
+        if config.target != "cpu" and cuda.is_available():
             _core._runtime_prepare()
 
     ensure_initialized = allocate = initialize = ensure_allocated

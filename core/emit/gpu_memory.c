@@ -12,9 +12,9 @@
  * memory that is too small is put back. Where malloc fails, kept memory is given back to it, a
  * warp's after the other, until it has enough.
  *
- * New memory is allocated for all lanes of a warp at once that ask for as much: one chunk, cut
- * into pieces. A chunk counts the pieces that have not been given back, and is freed with the
- * last of them.
+ * New memory is allocated at once for all lanes of a warp that ask for as much together: one
+ * chunk, cut into pieces. A chunk counts the pieces that have not been given back, and is freed
+ * with the last of them.
  *
  * Ordering: who puts memory into a slot, or drops a reference, has done so behind a release
  * fence; who takes memory from a slot, or finds that the reference was the last, does an
@@ -112,7 +112,7 @@ static const assembly assemblies[] = {
     {"void", "lw_order", "", "fence.acq_rel.gpu;", "~{memory}"},
     {"i32", "lw_lanes", "", "activemask.b32 $0;", "=r"},
     {"i32", "lw_lanes_below", "", "mov.u32 $0, %lanemask_lt;", "=r"},
-    {"i32", "lw_alike", "i64 %a, i32 %b", "match.all.sync.b64 $0, $1, $2;", "=r,l,r"},
+    {"i32", "lw_alike", "i64 %a, i32 %b", "match.any.sync.b64 $0, $1, $2;", "=r,l,r"},
     {"i64", "lw_from", "i64 %a, i32 %b, i32 %c",
      "{ .reg .b32 lo, hi; mov.b64 {lo, hi}, $1; shfl.sync.idx.b32 lo, lo, $2, 31, $3; "
      "shfl.sync.idx.b32 hi, hi, $2, 31, $3; mov.b64 $0, {lo, hi}; }",
@@ -190,9 +190,9 @@ static const char heap[] =
     "  br i1 %few, label %alone, label %shared\n"
     "shared:\n"
     "  %below = call i32 @lw_lanes_below()\n"
-    "  %before = and i32 %lanes, %below\n"
+    "  %before = and i32 %alike, %below\n"
     "  %rank = call i32 @llvm.ctpop.i32(i32 %before)\n"
-    "  %leader = call i32 @llvm.cttz.i32(i32 %lanes, i1 true)\n"
+    "  %leader = call i32 @llvm.cttz.i32(i32 %alike, i1 true)\n"
     "  %each = add i64 %room, $prefix\n"
     "  %leads = icmp eq i32 %rank, 0\n"
     "  br i1 %leads, label %make, label %meet\n"
@@ -208,8 +208,8 @@ static const char heap[] =
     "  br label %meet\n"
     "meet:\n"
     "  %mine = phi i64 [ 0, %shared ], [ 0, %make ], [ %made, %begin ]\n"
-    "  %chunk = call i64 @lw_from(i64 %mine, i32 %leader, i32 %lanes)\n"
-    "  call void @lw_meet(i32 %lanes)\n"
+    "  %chunk = call i64 @lw_from(i64 %mine, i32 %leader, i32 %alike)\n"
+    "  call void @lw_meet(i32 %alike)\n"
     "  %none = icmp eq i64 %chunk, 0\n"
     "  br i1 %none, label %alone, label %cut\n"
     "cut:\n"

@@ -80,8 +80,15 @@ device_free(void *memory)
 
 /* ---- lanes ---- */
 
+/* Where the lanes of a mask wait for each other, by the lowest lane of the mask. */
+typedef struct meeting {
+    pthread_mutex_t lock;
+    pthread_cond_t over;
+    unsigned n_arrived, n_over;
+} meeting;
+
 typedef struct warp {
-    pthread_barrier_t barrier;
+    meeting meetings[32];
     uint64_t values[32];
 } warp;
 
@@ -121,8 +128,22 @@ lw_lanes_below(void)
 void
 lw_meet(uint32_t lanes)
 {
-    if (lanes == UINT32_MAX)
-        pthread_barrier_wait(&together->barrier);
+    meeting *m;
+    unsigned n_over;
+
+    if (together == NULL)
+        return;
+    m = &together->meetings[__builtin_ctz(lanes)];
+    pthread_mutex_lock(&m->lock);
+    n_over = m->n_over;
+    if (++m->n_arrived == (unsigned)__builtin_popcount(lanes)) {
+        m->n_arrived = 0;
+        m->n_over++;
+        pthread_cond_broadcast(&m->over);
+    }
+    while (m->n_over == n_over)
+        pthread_cond_wait(&m->over, &m->lock);
+    pthread_mutex_unlock(&m->lock);
 }
 
 uint64_t
@@ -130,7 +151,7 @@ lw_from(uint64_t value, uint32_t lane, uint32_t lanes)
 {
     uint64_t got;
 
-    if (lanes != UINT32_MAX)
+    if (together == NULL)
         return value;
     together->values[laneid] = value;
     lw_meet(lanes);
@@ -142,15 +163,14 @@ lw_from(uint64_t value, uint32_t lane, uint32_t lanes)
 uint32_t
 lw_alike(uint64_t value, uint32_t lanes)
 {
-    uint32_t alike = lanes;
+    uint32_t alike = 0;
 
-    if (lanes != UINT32_MAX)
+    if (together == NULL)
         return lanes;
     together->values[laneid] = value;
     lw_meet(lanes);
     for (int i = 0; i < 32; i++)
-        if (together->values[i] != value)
-            alike = 0;
+        alike |= together->values[i] == value ? 1u << i : 0;
     lw_meet(lanes);
     return alike;
 }
@@ -401,7 +421,7 @@ static void *
 lane_thread(void *context)
 {
     lane *job = context;
-    void *a = NULL, *b = NULL;
+    void *a = NULL, *b = NULL, *d = NULL;
 
     smid = 0;
     warpid = job->warp_number;
@@ -412,17 +432,21 @@ lane_thread(void *context)
         int64_t size = i % 5 == 4 ? 100 + (int64_t)(job->number % 2) * 400 : 1024;
         a = job->c->renew(NULL, size);
         b = job->c->renew(NULL, 64);
-        if (a == NULL || b == NULL) {
+        d = job->c->renew(NULL, 16 + 16 * (int64_t)(job->number % 3)); /* three groups */
+        if (a == NULL || b == NULL || d == NULL) {
             check(false, "no memory");
             break;
         }
         mark(a);
         mark(b);
+        mark(d);
         lw_meet(UINT32_MAX);
         verify(a);
         verify(b);
+        verify(d);
         job->c->release(a);
         job->c->release(b);
+        job->c->release(d);
     }
     return NULL;
 }
@@ -439,8 +463,10 @@ run_lockstep(const compiled *c, uint32_t n_warps, uint32_t n_rounds, int64_t *ma
     reset();
     *c->variable = (uint64_t)(uintptr_t)state;
     for (uint32_t i = 0; i < 32 * n_warps; i++) {
-        if (i % 32 == 0)
-            pthread_barrier_init(&warps[i / 32].barrier, NULL, 32);
+        pthread_mutex_init(&warps[i / 32].meetings[i % 32].lock, NULL);
+        pthread_cond_init(&warps[i / 32].meetings[i % 32].over, NULL);
+    }
+    for (uint32_t i = 0; i < 32 * n_warps; i++) {
         lanes[i] = (lane){c, &warps[i / 32], i / 32, i % 32, n_rounds};
         pthread_create(&threads[i], NULL, lane_thread, &lanes[i]);
     }

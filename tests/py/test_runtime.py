@@ -218,6 +218,14 @@ def test_toggled(capsys):
     rtsys.memsys_disable_stats()
 
 
+def test_where_the_cpu_is_the_device(run_python):
+    code = ("import numpy as np\nfrom lanewise import cuda\nfrom lanewise.runtime import rtsys\n"
+            "@cuda.jit\ndef k(x):\n    y = x + 1\n    x[cuda.grid(1)] = y[0]\n"
+            "rtsys.initialize()\nrtsys.memsys_enable_stats()\nk[2, 3](cuda.to_device(np.zeros(6)))\n"
+            "print(*rtsys.get_allocation_stats())\n")
+    assert run_python("-c", code, LANEWISE_TARGET="cpu").stdout.split() == ["6"] * 4
+
+
 def test_one_target():
     f = lw.jit(lambda: np.ones(3).sum())
     runtime.memsys_enable_stats(target="cpu")
