@@ -80,7 +80,7 @@ device_free(void *memory)
 
 /* ---- lanes ---- */
 
-/* Where the lanes of a mask wait for each other, by the lowest lane of the mask. */
+/* Where the lanes of a mask wait for each other. */
 typedef struct meeting {
     pthread_mutex_t lock;
     pthread_cond_t over;
@@ -88,7 +88,7 @@ typedef struct meeting {
 } meeting;
 
 typedef struct warp {
-    meeting meetings[32];
+    meeting all, some[32]; /* some: by the lowest lane of the mask */
     uint64_t values[32];
 } warp;
 
@@ -133,7 +133,7 @@ lw_meet(uint32_t lanes)
 
     if (together == NULL)
         return;
-    m = &together->meetings[__builtin_ctz(lanes)];
+    m = lanes == UINT32_MAX ? &together->all : &together->some[__builtin_ctz(lanes)];
     pthread_mutex_lock(&m->lock);
     n_over = m->n_over;
     if (++m->n_arrived == (unsigned)__builtin_popcount(lanes)) {
@@ -417,6 +417,13 @@ typedef struct lane {
     uint32_t warp_number, number, n_rounds;
 } lane;
 
+static void
+meeting_init(meeting *m)
+{
+    pthread_mutex_init(&m->lock, NULL);
+    pthread_cond_init(&m->over, NULL);
+}
+
 static void *
 lane_thread(void *context)
 {
@@ -463,8 +470,9 @@ run_lockstep(const compiled *c, uint32_t n_warps, uint32_t n_rounds, int64_t *ma
     reset();
     *c->variable = (uint64_t)(uintptr_t)state;
     for (uint32_t i = 0; i < 32 * n_warps; i++) {
-        pthread_mutex_init(&warps[i / 32].meetings[i % 32].lock, NULL);
-        pthread_cond_init(&warps[i / 32].meetings[i % 32].over, NULL);
+        meeting_init(&warps[i / 32].some[i % 32]);
+        if (i % 32 == 0)
+            meeting_init(&warps[i / 32].all);
     }
     for (uint32_t i = 0; i < 32 * n_warps; i++) {
         lanes[i] = (lane){c, &warps[i / 32], i / 32, i % 32, n_rounds};
