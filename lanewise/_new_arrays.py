@@ -477,12 +477,43 @@ def cumprod(a, axis=None, dtype=None):
 # ---- order ----
 
 
-def sorted_copy(a, axis=-1):
+_RUN = 16  # elements that are sorted by insertion before runs are merged
+
+
+def sorted_copy(a, axis=-1, kind=None, stable=None):
     if axis is None:
         return sorted_copy(flatten(a))
-    out = copy(a)
-    _sort(out, axis)
-    return out
+    if a.ndim > 1:
+        out = copy(a)
+        _sort(out, axis)
+        return out
+    n = a.shape[0]
+    from_ = copy(a)
+    for low in range(0, n, _RUN):
+        _sort(from_[low:low + _RUN])
+    if n <= _RUN:
+        return from_
+    to = np.empty(n, a.dtype.type)
+    width = _RUN
+    while width < n:
+        for low in range(0, n, 2 * width):
+            _merge(to, from_, low, min(low + width, n), min(low + 2 * width, n))
+        from_, to = to, from_
+        width *= 2
+    return from_
+
+
+def _merge(to, a, low, middle, high):
+    """The runs a[low:middle] and a[middle:high], each sorted, as one."""
+    i = low
+    j = middle
+    for k in range(low, high):
+        if j >= high or (i < middle and not _is_less(a[j], a[i])):
+            to[k] = a[i]
+            i += 1
+        else:
+            to[k] = a[j]
+            j += 1
 
 
 def _argsort_row(a):
@@ -814,8 +845,29 @@ def _each_at(places, j):
     return () if len(places) == 0 else (places[0][j], *_each_at(places[1:], j))
 
 
+def _copy_true(out, a, mask, at):
+    """Writes the elements under the mask; returns how many there are so far."""
+    for i in range(a.shape[0]):
+        if a.ndim > 1:
+            at = _copy_true(out, a[i], mask[i], at)
+        elif mask[i]:
+            out[at] = a[i]
+            at += 1
+    return at
+
+
+def _under(a, mask):
+    """a[mask], where the mask has all axes of the array."""
+    _check_mask(mask, a, 0)
+    out = np.empty(_true_count(mask), a.dtype.type)
+    _copy_true(out, a, mask, 0)
+    return out
+
+
 def taken(a, axis, *arrays):
     """a[:, arrays[0], arrays[1]]: what the index selects, with the shape of the arrays in the place of their axes."""
+    if arrays[0].dtype.type == np.bool_ and arrays[0].ndim == a.ndim:
+        return _under(a, arrays[0])
     places = _as_indices(a, axis, arrays)
     _same_shapes(places)
     n = len(places)
