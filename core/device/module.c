@@ -123,8 +123,22 @@ module_new(lw_context *context, const lw_digest *digest, const void *image, size
 
 static void module_free(lw_image *module);
 
-/* Connects an image that prints to the print buffer; it is not loaded if that fails. needs: the
- * registry's lock. */
+bool
+lw_image_names_(const void *bytes, size_t n_bytes, const char *name)
+{
+    const char *at = bytes, *end = at + n_bytes;
+    size_t size = strlen(name) + 1; /* in a symbol table its NUL follows */
+
+    while (at < end && (at = memchr(at, name[0], (size_t)(end - at))) != NULL) {
+        if ((size_t)(end - at) >= size && memcmp(at, name, size) == 0)
+            return true;
+        at++;
+    }
+    return false;
+}
+
+/* Connects an image that prints to the print buffer, and one that uses the heap to its state;
+ * it is not loaded if that fails. needs: the registry's lock. */
 static lw_status
 connect(lw_image *module, const void *image, lw_error *err)
 {
@@ -132,6 +146,8 @@ connect(lw_image *module, const void *image, lw_error *err)
 
     assert(module != NULL);
     status = lw_print_connect(module, image, module->n_bytes, err);
+    if (status == LW_OK && lw_heap_is_used_(image, module->n_bytes))
+        status = lw_heap_connect_(module, module->context, err);
     if (status == LW_OK)
         return LW_OK;
     assert(registry == module); /* it was added at the front just before */
@@ -152,6 +168,8 @@ lw_image_load(lw_device *device, const void *image, size_t n_bytes, lw_image **o
 
     LW_TRY(lw_context_hold(device, &context, err));
     LW_TRY(lw_device_visit(device, &before, err));
+    if (lw_heap_is_used_(image, n_bytes))
+        LW_TRY(lw_heap_prepare_(context, err));
     lw_lock_take(&registry_lock);
     module = find(&digest, n_bytes, context);
     if (module != NULL) {

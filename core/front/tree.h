@@ -66,7 +66,8 @@ extern const char *const lw_node_text[LW_N_NODE_KINDS];
 /* lw_node.flags */
 enum {
     LW_NODE_STORE = 1,  /* an assignment target */
-    LW_NODE_FORCED = 2, /* ATTRIBUTE: assigned whether the class is frozen or not */
+    LW_NODE_LIST = 2,   /* TUPLE: a list */
+    LW_NODE_FORCED = 4, /* ATTRIBUTE: assigned whether the class is frozen or not */
 };
 
 typedef struct lw_node {
@@ -179,6 +180,7 @@ typedef struct lw_constant {
     uint32_t linked; /* a callable's provider of code to link (lw_captures_linked), from 1; 0:
                         it has none */
     const lw_class *user_class; /* CLASS; TUPLE: its class, or NULL */
+    bool is_list;               /* TUPLE: of a list */
     bool overloaded;            /* a callable for which overloads are registered */
 } lw_constant;
 
@@ -224,10 +226,8 @@ typedef struct lw_fn {
     const char *implements; /* the function of whole arrays that this one implements, as the
                                user calls it ("np.dot"); or NULL */
     bool inlined;           /* inlined into its caller, because doors must see its loops */
-    uint32_t n_arrays, max_axes; /* the leading n_arrays parameters are arrays: of one axis, or
-                                    of up to max_axes */
-    const char *takes; /* of functions with numbers and arrays, for each leading parameter: "s"
-                          a number, "r" a row, "p" a row or tuple; NULL: see n_arrays */
+    const char *takes; /* what the leading parameters of such a function are: the letters of
+                          core/tables/array_functions.def; or NULL */
     const struct lw_signature *declared; /* n_declared; a call converts to one of them */
     uint32_t n_declared;
     bool declared_safe; /* by safe casts only, as a ufunc chooses its loop */

@@ -58,6 +58,16 @@ typedef struct job {
     lw_blob **extra_blobs; /* … to these; NULL: the bytes are the input's own */
 } job;
 
+static bool
+offers_nrt(const job *j)
+{
+    bool offers = j->options->nrt;
+
+    for (uint32_t i = 0; i < j->options->n_links; i++)
+        offers |= j->options->links[i].nrt;
+    return j->cc && offers;
+}
+
 static lw_emit_options
 emit_options(const job *j)
 {
@@ -65,6 +75,7 @@ emit_options(const job *j)
 
     options.target = j->cc ? LW_TARGET_CUDA : LW_TARGET_CPU;
     options.lineinfo = j->options->lineinfo && j->cc;
+    options.nrt = offers_nrt(j);
     options.watch = j->cc ? LW_WATCH_NOTHING : j->options->watch;
     options.precise = j->options->precise;
     options.frozen = j->frozen;
@@ -316,10 +327,11 @@ add_flags(lw_sha256 *sha, const job *j)
 
     snprintf(flags, sizeof flags,
              "%s cc=%d precise=%d opt=%d line=%d fma=%d ftz=%d div=%d regs=%d bits=%d "
-             "watch=%d",
+             "watch=%d nrt=%d",
              LW_VERSION, j->cc, j->options->precise, j->options->opt, j->options->lineinfo,
              j->options->fma, j->options->ftz, j->options->fast_div, j->options->max_registers,
-             j->cc ? 0 : lw_host_vector_bits(), j->cc ? 0 : (int)j->options->watch);
+             j->cc ? 0 : lw_host_vector_bits(), j->cc ? 0 : (int)j->options->watch,
+             offers_nrt(j));
     lw_sha256_add_text(sha, flags);
 }
 

@@ -262,9 +262,10 @@ typedef struct binding {
 } binding;
 
 /* What distinguishes instances: the type of an argument, and its constant if that exists only
- * at compile time or decides conditions. */
+ * at compile time or decides conditions; in lanewise's own functions under numba's typing, too.
+ */
 static lw_infer_value
-key_of(lw_infer_frame *f, lw_infer_value value)
+key_of(lw_infer_frame *f, const lw_fn *fn, lw_infer_value value)
 {
     const lw_constant *constant = value.constant ? lw_constant_of(f, value.constant) : NULL;
     __int128 i;
@@ -274,8 +275,8 @@ key_of(lw_infer_frame *f, lw_infer_value value)
 
     if (constant && constant->kind == LW_K_TUPLE && constant->user_class && constant->n == 0)
         return value; /* an object without fields yet, or ever */
-    if (!keep || (!lw_weak_mode(f) && value.type != LW_DT_b1 && value.type != LW_T_NONE &&
-                  !lw_constant_is_static(f, value.constant)))
+    if (!keep || (!lw_weak_mode(f) && !fn->inlined && value.type != LW_DT_b1 &&
+                  value.type != LW_T_NONE && !lw_constant_is_static(f, value.constant)))
         value.constant = 0;
     return value;
 }
@@ -298,7 +299,7 @@ set_param(binding *b, uint32_t i, const lw_arg *arg)
     if (lw_type_kind_of(lw_types_of(f), value.type) == LW_TK_RANGE)
         return lw_complain(f, lw_node_of(f, arg->node)->loc, "E102", NULL, "pass its bounds",
                            "a range cannot be passed to a function");
-    b->values[i] = key_of(f, value);
+    b->values[i] = key_of(f, b->row, value);
 fail:
     return status;
 }
@@ -392,7 +393,7 @@ bind_rest(binding *b)
             return lw_complain(b->f, lw_node_of(b->f, b->node)->loc, "E153",
                                lw_format_text(b->f, "`%s` is missing", param->name), NULL,
                                "`%s` needs an argument for `%s`", b->name, param->name);
-        b->values[i] = key_of(b->f, lw_constant_value(b->f, param->default_constant));
+        b->values[i] = key_of(b->f, b->row, lw_constant_value(b->f, param->default_constant));
     }
     return LW_OK;
 }
@@ -632,6 +633,8 @@ call_as(lw_infer_frame *f, binding b, lw_type function, const arg_list *args,
     LW_TRY(bind(&b, args));
     LW_TRY(bind_captures(&b, lw_node_of(f, node)->a, function));
     LW_TRY(instantiate(&b, out));
+    if (row->implements)
+        out->type = lw_array_function_result(f, row, args->data, args->n, out->type);
 fail:
     return status;
 }
@@ -1005,7 +1008,7 @@ static bool
 is_own_method(lw_infer_frame *f, lw_infer_value object, const char *name)
 {
     return lw_array_row(f, object.type)
-               ? lw_array_function_of_method(f, name) != 0
+               ? lw_array_function_named(f, name) != 0
                : lw_type_is_number(f, object.type) && lw_is_method_of_numbers(name);
 }
 
@@ -1029,8 +1032,8 @@ call_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char 
         return member->kind == LW_MEMBER_STATIC
                    ? call_function(f, node, member->index, LW_T_BOTTOM, args, out)
                    : call_array_function(f, node, object, member->index, args, out);
-    if (lw_array_row(f, object.type) && lw_array_function_of_method(f, name))
-        return call_array_function(f, node, object, lw_array_function_of_method(f, name), args,
+    if (lw_array_row(f, object.type) && lw_array_function_named(f, name))
+        return call_array_function(f, node, object, lw_array_function_named(f, name), args,
                                    out);
     if (lw_is_grid_group(f, object) && strcmp(name, "sync") == 0)
         return call_named(f, node, LW_NAME_cuda_cg_GridGroup_sync, args, out);

@@ -44,6 +44,7 @@ lw_by_value(lw_infer_frame *f, lw_type type)
     if (memcmp(elements, copy.elements, copy.n * sizeof *elements) == 0)
         return type;
     made = lw_type_tuple(lw_types_of(f), elements, copy.n, copy.names);
+    made = lw_type_tuple_listed(lw_types_of(f), made, copy.is_list);
     return lw_type_tuple_of_class(lw_types_of(f), made, copy.user_class);
 }
 

@@ -216,8 +216,11 @@ lw_lower_return(lw_lower_frame *f, uint32_t node, lw_lower_value value)
         results[at++] = value.parts[i];
     if (f->inst->n_changed)
         at += lw_lower_changed_parts(f, node, results + at);
-    if (at != n && f->l->status == LW_OK && !f->l->module->failed && !f->l->arena->failed)
-        lw_lower_fail(f, f->node, "a return of something else than the function's result");
+    if (at != n) { /* where memory ran out before, a value may lack parts */
+        if (f->l->status == LW_OK && !f->l->module->failed && !f->l->arena->failed)
+            lw_lower_fail(f, f->node, "a return of something else than the function's result");
+        return;
+    }
     lw_ir_return(&f->b, results, at);
     lw_return *kept = lw_array_push(&f->returns, f->l->arena);
     if (kept != NULL && f->b.func != NULL)
