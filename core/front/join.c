@@ -428,5 +428,6 @@ lw_join(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n, const
         *problem = "E140";
         return LW_T_BOTTOM;
     }
-    return join_same_class(types, typing, by_value ? LW_TK_TUPLE : class, known, n_known, problem);
+    return join_same_class(types, typing, by_value ? LW_TK_TUPLE : class, known, n_known,
+                           problem);
 }

@@ -50,7 +50,8 @@ typedef struct lw_arg_record {
     const char *name;
     uint32_t n, itemsize, align;
     const lw_arg_field *fields;
-    const void *class_id; /* of the class whose objects these are (lw_class.id); NULL: of none */
+    const void
+        *class_id; /* of the class whose objects these are (lw_class.id); NULL: of none */
 } lw_arg_record;
 
 typedef struct lw_arg_spec {
@@ -116,10 +117,10 @@ enum {
     LW_ARG_STORED = 6u << 29, /* the value that a SUBSCRIPT, which is the call, is assigned */
 };
 
-/* Behind the entries of a call's arguments, for each parameter that the instance changes: the node
- * of the variable or field that holds the changed object afterwards, or one of these. */
+/* Behind the entries of a call's arguments, for each parameter that the instance changes: the
+ * node of the variable or field that holds the changed object afterwards, or one of these. */
 enum {
-    LW_CHANGED_NONE = 0,       /* nothing does, because nobody looks at it any more */
+    LW_CHANGED_NONE = 0,         /* nothing does, because nobody looks at it any more */
     LW_CHANGED_VALUE = 5u << 29, /* it is the value of the call, C(...) */
 };
 
@@ -135,12 +136,13 @@ enum {
  *   FOR: the type of one item
  *   NAME that is the target of AUGASSIGN: the type of the value that is read; `target` is the
  *     web that is read (0: `constant` is its value), `web` the one that is written
- *   ATTRIBUTE that is the target of AUGASSIGN: the type of the field that is read (`constant`, if
- *     nonzero, is its value)
- *   AUGASSIGN: as BINARY; type is what the operation gives, before its conversion */
+ *   ATTRIBUTE that is the target of AUGASSIGN: the type of the field that is read (`constant`,
+ * if nonzero, is its value) AUGASSIGN: as BINARY; type is what the operation gives, before its
+ * conversion */
 
-/* Assignment to a field of an object: the ATTRIBUTE has the type of the new object in `target`, as
- * has each ATTRIBUTE on the way to the variable; the NAME there has the web that holds it. */
+/* Assignment to a field of an object: the ATTRIBUTE has the type of the new object in `target`,
+ * as has each ATTRIBUTE on the way to the variable; the NAME there has the web that holds it.
+ */
 
 typedef struct lw_typed_node {
     lw_type type;    /* of the value; statements: BOTTOM */
@@ -152,13 +154,13 @@ not look below this node */
     uint32_t args; /* calls: start in typed->lists of `n_args` entries (LW_ARG_*); INSTANCE: one
                       per parameter of the instance, captures last */
     uint32_t n_args;
-    uint32_t web; /* NAME: its web in the instance; 0: the value is never needed (function,
-                     module, constant) */
+    uint32_t web;  /* NAME: its web in the instance; 0: the value is never needed (function,
+                      module, constant) */
     uint32_t asks; /* expressions: an instance that is called with the value where its truth or
                       its items are wanted; 0: none */
-    uint8_t call; /* lw_call_kind */
-    bool dead;    /* statements, BOOLOP operands, IFEXP arms, CASEs: pruned or unreachable;
-                     lowering skips them */
+    uint8_t call;  /* lw_call_kind */
+    bool dead;     /* statements, BOOLOP operands, IFEXP arms, CASEs: pruned or unreachable;
+                      lowering skips them */
     bool
         elementwise; /* expressions and AUGASSIGN: part of an array expression. type, operand
                         and constant describe one element; what it has that is not elementwise
@@ -196,16 +198,17 @@ typedef struct lw_instance {
     lw_type result;                  /* join of the returns; LW_T_NONE for procedures */
     const uint32_t *returns;         /* the live RETURN nodes */
     uint32_t n_returns;
-    bool can_raise;        /* has a live assert or raise, or calls one that has */
-    bool prints;           /* has a live print, or calls one that has */
-    bool allocates;        /* makes arrays, or calls one that does: MemoryError is raised under
-                              errors="ignore", too */
-    bool falls_off;        /* the end of the body can be reached */
-    uint32_t n_changed;    /* objects whose fields it assigns: parameters, … */
+    bool can_raise;     /* has a live assert or raise, or calls one that has */
+    bool prints;        /* has a live print, or calls one that has */
+    bool allocates;     /* makes arrays, or calls one that does: MemoryError is raised under
+                           errors="ignore", too */
+    bool falls_off;     /* the end of the body can be reached */
+    uint32_t n_changed; /* objects whose fields it assigns: parameters, … */
     const uint32_t *changed;
-    const lw_type *changed_types; /* … and their types afterwards: results behind the result. The
-                                     entries of their values are the args of each RETURN, … */
-    uint32_t end_changes;         /* … and in typed->lists, from here, for the end of the body */
+    const lw_type
+        *changed_types;    /* … and their types afterwards: results behind the result. The
+                              entries of their values are the args of each RETURN, … */
+    uint32_t end_changes;  /* … and in typed->lists, from here, for the end of the body */
     lw_typed_node *nodes;  /* indexed by tree node */
     LW_ARRAY(lw_web) webs; /* [0] unused */
     LW_ARRAY(lw_link_call) links;

@@ -31,7 +31,7 @@ typedef enum lw_type_kind {
                       2^63 on as u64. An int outside both is stored as the nearest f64: beside
                       integers it is E130, beside floats it takes their type */
     LW_TK_NONE,
-    LW_TK_STATIC,  /* as a field of an object: `fn` is the constant. Also ABSENT */
+    LW_TK_STATIC,   /* as a field of an object: `fn` is the constant. Also ABSENT */
     LW_TK_TUPLE,    /* elements */
     LW_TK_FUNCTION, /* a nested function as a value: fn index; elements: types of what it
                        captures. In the function that defines it nothing is stored, because
@@ -103,7 +103,7 @@ typedef struct lw_types {
     LW_ARRAY(lw_type_row) rows; /* of compound types, from LW_T_FIRST_COMPOUND */
     uint32_t *buckets;          /* row number + 1 of the first of each hash chain */
     uint32_t n_buckets;
-    bool failed; /* an allocation failed; the type returned then was BOTTOM */
+    bool failed;                /* an allocation failed; the type returned then was BOTTOM */
     const struct lw_tree *tree; /* whose classes records may be of; NULL: they are of none */
 } lw_types;
 

@@ -227,6 +227,37 @@ def test_calls_from_python():
     assert a[2].lo == before + 1 and tuple(a[3]) == (1.0, 2.0)
 
 
+# ---- targets that change an object on the way ----
+
+
+class Count:
+    def __init__(self):
+        self.n = -1
+
+    def next(self):
+        self.n += 1
+        return self.n
+
+
+def test_targets(tmp_path):
+    """What is evaluated on the way to the place is evaluated once."""
+    statements = ["a[c.next()].lo = 1.0", "a[c.next()].lo += 1.0", "a[c.next()].width = 1.0", "num[c.next():3] += 1.0", "a['lo'][c.next()] += 1.0",
+                  "num[num > c.next()] = 3.0", "num[num > c.next()] += 3.0", "num[:] = num + c.next()", "num[[c.next(), c.next()]] = 3.0", "x = num[[c.next(), c.next()]]",
+                  "num[c.next()] = c.next() + c.next()", "num[c.next()] += c.next()", "a[c.next()] = a[c.next()] + a[c.next()]", "num[c.next()] = num[c.next()] = c.next()"]
+    for statement in statements:
+        path = tmp_path / f"targets{len(list(tmp_path.iterdir()))}.py"
+        path.write_text(f"def kernel(i, a, num):\n    c = Count()\n    {statement}\n    num[4] = c.n\n")
+        space = dict(globals())
+        exec(compile(path.read_text(), str(path), "exec"), space)
+        compiled, python = memory(), memory()
+        for given in (compiled, python):
+            given["num"][:] = np.arange(N) - 1
+        lw.forall(space["kernel"], warn=False)(1, compiled["a"], compiled["num"])
+        with lw.config(target="python"):
+            lw.forall(space["kernel"])(1, python["a"], python["num"])
+        assert compiled["num"].tobytes() == python["num"].tobytes() and compiled["a"].tobytes() == python["a"].tobytes(), statement
+
+
 # ---- copies of elements that would be stale ----
 
 

@@ -691,30 +691,83 @@ fail:
     return status;
 }
 
+/* What an assignment to a target is. Each question infers parts of the target, where `:=` or a
+ * call may assign: the next one begins where this one began. */
+typedef enum lw_target_kind { TO_ARRAY, TO_OBJECT, TO_PROPERTY, TO_MASK } lw_target_kind;
+
+typedef struct lw_target {
+    lw_target_kind kind;
+    lw_infer_value object; /* TO_OBJECT: whose field it is */
+    lw_type array;         /* TO_MASK */
+} lw_target;
+
+static lw_status
+ask_kind(lw_infer_frame *f, uint32_t target, const lw_flow *before, const lw_infer_value *value,
+         lw_target *out)
+{
+    bool found = false;
+    lw_status status;
+
+    *out = (lw_target){.kind = TO_OBJECT};
+    LW_TRY(infer_object_of(f, target, &out->object));
+    if (out->object.type != LW_T_BOTTOM)
+        return LW_OK;
+    if (before->reach)
+        lw_flow_set(f, before);
+    out->kind = TO_PROPERTY;
+    if (value != NULL)
+        LW_TRY(lw_infer_record_property(f, target, *value, &found));
+    if (found)
+        return LW_OK;
+    if (before->reach)
+        lw_flow_set(f, before);
+    LW_TRY(lw_infer_mask(f, target, &out->array, &found));
+    found =
+        found &&
+        (value == NULL || value->type == LW_T_BOTTOM || lw_type_is_number(f, value->type)) &&
+        masks_elements(f, target, out->array);
+    out->kind = found ? TO_MASK : TO_ARRAY;
+fail:
+    return status;
+}
+
+/* *value: what is assigned; NULL: by an augmented assignment. */
+static lw_status
+kind_of_target(lw_infer_frame *f, uint32_t target, const lw_infer_value *value, lw_target *out)
+{
+    lw_flow before = {0};
+    lw_status status;
+
+    if (f->run->has_walrus && !lw_flow_take(f, &before))
+        return lw_out_of_memory(f);
+    status = ask_kind(f, target, &before, value, out);
+    if (before.reach && status == LW_OK && out->kind == TO_ARRAY)
+        lw_flow_set(f, &before);
+    lw_flow_put(f, &before);
+    return status;
+}
+
 lw_status
 lw_infer_store(lw_infer_frame *f, uint32_t target, lw_infer_value value)
 {
     uint32_t source = f->source ? f->source : target;
-    lw_infer_value object;
     const lw_index *places;
-    bool is_masked;
+    lw_target to;
     lw_type type;
     lw_status status;
 
-    LW_TRY(infer_object_of(f, target, &object));
-    if (object.type != LW_T_BOTTOM)
-        return lw_infer_object_store(f, target, object, value);
-    LW_TRY(lw_infer_record_property(f, target, value, &is_masked));
-    if (is_masked)
+    LW_TRY(kind_of_target(f, target, &value, &to));
+    if (to.kind == TO_OBJECT)
+        return lw_infer_object_store(f, target, to.object, value);
+    if (to.kind == TO_PROPERTY)
         return LW_OK;
-
     lw_note_store(f);
-    LW_TRY(lw_infer_mask(f, target, &type, &is_masked));
-    if (is_masked && value.type == LW_T_BOTTOM)
+    if (to.kind == TO_MASK && value.type == LW_T_BOTTOM)
         return LW_OK;
-    if (is_masked && lw_type_is_number(f, value.type) && masks_elements(f, target, type)) {
-        LW_TRY(check_writable(f, lw_node_of(f, target)->loc, lw_node_of(f, target)->a, type));
-        return lw_infer_masked_store(f, target, source, type, value);
+    if (to.kind == TO_MASK) {
+        LW_TRY(
+            check_writable(f, lw_node_of(f, target)->loc, lw_node_of(f, target)->a, to.array));
+        return lw_infer_masked_store(f, target, source, to.array, value);
     }
     LW_TRY(infer_target(f, target, &places, &type));
     if (places != NULL && type != LW_T_BOTTOM)
@@ -777,16 +830,15 @@ lw_infer_augmented_store(lw_infer_frame *f, uint32_t node)
     const lw_node *n = lw_node_of(f, node);
     lw_infer_value x = {0}, y, result;
     const lw_index *places;
-    bool is_masked;
+    lw_target to;
     lw_status status;
 
-    LW_TRY(infer_object_of(f, n->a, &x));
-    if (x.type != LW_T_BOTTOM)
-        return lw_infer_augmented_field(f, node, x);
+    LW_TRY(kind_of_target(f, n->a, NULL, &to));
+    if (to.kind == TO_OBJECT)
+        return lw_infer_augmented_field(f, node, to.object);
     lw_note_store(f);
-    LW_TRY(lw_infer_mask(f, n->a, &x.type, &is_masked));
-    if (is_masked && masks_elements(f, n->a, x.type))
-        return infer_augmented_mask(f, node, x.type);
+    if (to.kind == TO_MASK)
+        return infer_augmented_mask(f, node, to.array);
     LW_TRY(infer_target(f, n->a, &places, &x.type));
     if (places != NULL)
         return lw_complain(f, n->loc, "E160", NULL,
@@ -806,13 +858,13 @@ lw_infer_augmented_store(lw_infer_frame *f, uint32_t node)
             f, node, lw_format_text(f, "`%s=`", lw_pyop_text[lw_node_of(f, node)->op]), y.type,
             "the target is one element");
     if (lw_class_of(f, x.type))
-        return lw_complain(
-            f, n->loc, "E165",
-            lw_format_text(f, "`%s` is %s", lw_describe_source(f, n->a),
-                           lw_describe_type(f, x.type)),
-            lw_format_text(f, "write it in full: `%s = %s %s ...`", lw_describe_source(f, n->a),
-                           lw_describe_source(f, n->a), lw_pyop_text[n->op]),
-            "an augmented assignment to an object in an array");
+        return lw_complain(f, n->loc, "E165",
+                           lw_format_text(f, "`%s` is %s", lw_describe_source(f, n->a),
+                                          lw_describe_type(f, x.type)),
+                           lw_format_text(f, "write it in full: `%s = %s %s ...`",
+                                          lw_describe_source(f, n->a),
+                                          lw_describe_source(f, n->a), lw_pyop_text[n->op]),
+                           "an augmented assignment to an object in an array");
     if (x.type >= LW_N_DTYPES)
         return lw_complain_whole_array(
             f, node, lw_format_text(f, "`%s=`", lw_pyop_text[lw_node_of(f, node)->op]), x.type,

@@ -298,8 +298,7 @@ lw_infer_mask(lw_infer_frame *f, uint32_t target, lw_type *array, bool *is_maske
     if (n->kind != LW_NODE_SUBSCRIPT)
         return LW_OK;
     kind = (lw_node_kind)lw_node_of(f, n->b)->kind;
-    if (kind == LW_NODE_SLICE || kind == LW_NODE_TUPLE || kind == LW_NODE_CONSTANT ||
-        (f->run->has_walrus && kind != LW_NODE_NAME)) /* the index is inferred twice */
+    if (kind == LW_NODE_SLICE || kind == LW_NODE_TUPLE || kind == LW_NODE_CONSTANT)
         return LW_OK;
     LW_TRY(lw_infer_expr(f, n->a, &object));
     if (lw_array_row(f, object.type) == NULL || !lw_is_elementwise(f, object.type))

@@ -1,120 +1,12 @@
 /* Calls: binding of arguments to parameters, closures, and instances by argument types. It
  * owns the order of a call's entries in typed->lists: one for each parameter, captures last. A
  * call has no type until all its arguments have one, and only the last walk writes entries. */
-#include "core/front/infer/infer_internal.h"
+#include "core/front/infer/call.h"
 
 #include "core/front/external.h"
 
 #include <assert.h>
 #include <string.h>
-
-typedef LW_ARRAY(lw_arg) arg_list;
-
-/* ---- arguments ---- */
-
-static lw_status
-add_arg(lw_infer_frame *f, arg_list *args, lw_arg arg)
-{
-    lw_arg *slot = lw_array_push(args, f->run->arena);
-
-    if (slot == NULL)
-        return lw_out_of_memory(f);
-    *slot = arg;
-    return LW_OK;
-}
-
-static uint32_t
-element_entry(lw_infer_frame *f, uint32_t node, uint32_t i)
-{
-    uint32_t k = f->run->typed->lists.n;
-
-    if (!f->report)
-        return node;
-    lw_list_add(f, node);
-    lw_list_add(f, i);
-    return LW_ARG_ELEMENT | k;
-}
-
-static lw_status
-add_star(lw_infer_frame *f, uint32_t node, arg_list *args)
-{
-    uint32_t inner = lw_node_of(f, node)->a, n;
-    const lw_type_row *row;
-    lw_infer_value tuple;
-    lw_status status;
-
-    LW_TRY(lw_infer_expr(f, inner, &tuple));
-    row = lw_tuple_row(f, tuple.type);
-    if (row == NULL)
-        return lw_complain(f, lw_node_of(f, node)->loc, "E120",
-                           lw_format_text(f, "this is %s", lw_describe_value(f, tuple)), NULL,
-                           "only a tuple can be unpacked with `*`");
-    n = row->n;
-    for (uint32_t i = 0; i < n; i++) {
-        lw_infer_value element = lw_element(f, tuple, i);
-        lw_arg arg = {inner, element_entry(f, inner, i), NULL, element};
-        LW_TRY(add_arg(f, args, arg));
-    }
-fail:
-    return status;
-}
-
-/* What the arguments have read is held until all of them are evaluated. */
-static lw_status
-hold_arg(lw_infer_frame *f, uint32_t node, arg_list *held)
-{
-    uint32_t root = lw_hold(f, node);
-
-    return root ? add_arg(f, held, (lw_arg){.node = root}) : LW_OK;
-}
-
-static void
-unhold_args(lw_infer_frame *f, const arg_list *held)
-{
-    for (uint32_t i = 0; i < held->n; i++)
-        lw_unhold(f, held->data[i].node);
-}
-
-/* Arguments of print may be f-strings, those of NumPy's functions array expressions. */
-typedef enum args_kind { ARGS_PLAIN, ARGS_SHOWN, ARGS_ELEMENTWISE } args_kind;
-
-/* *unknown: whether some argument has no type yet. */
-static lw_status
-infer_args(lw_infer_frame *f, const lw_node *call, args_kind kind, arg_list *args,
-           bool *unknown)
-{
-    arg_list held = {0};
-    lw_status status = LW_OK;
-
-    for (uint32_t i = 0; i < call->c; i++) {
-        uint32_t node = f->run->tree->lists.data[call->b + i];
-        const lw_node *n = lw_node_of(f, node);
-        lw_arg arg = {.node = node};
-
-        if (n->kind == LW_NODE_STAR) {
-            LW_TRY(add_star(f, node, args));
-            *unknown |= f->nodes[n->a].type == LW_T_BOTTOM;
-            continue;
-        }
-        if (n->kind == LW_NODE_ARG_KEYWORD) {
-            arg.keyword = lw_constant_text(f, n->a);
-            arg.node = n->b;
-        }
-        arg.entry = arg.node;
-        if (kind == ARGS_SHOWN && lw_node_of(f, arg.node)->kind == LW_NODE_JOINED)
-            LW_TRY(lw_infer_joined(f, arg.node, &arg.value));
-        else if (kind == ARGS_ELEMENTWISE)
-            LW_TRY(lw_infer_borrowed(f, arg.node, &arg.value));
-        else if ((f->borrowed = true))
-            LW_TRY(lw_infer_expr(f, arg.node, &arg.value));
-        *unknown |= arg.value.type == LW_T_BOTTOM;
-        LW_TRY(add_arg(f, args, arg));
-        LW_TRY(hold_arg(f, arg.node, &held));
-    }
-fail:
-    unhold_args(f, &held);
-    return status;
-}
 
 /* ---- closures ---- */
 
@@ -254,7 +146,7 @@ typedef struct binding {
     uint32_t node, fn, n; /* n: the number of parameters and captures */
     const char *name;     /* what is called, for messages */
     bool makes;           /* parameter 0 is a new object, which is the value of the call */
-    bool asks; /* the node's own value is asked, as `asks` of the typed node says */
+    bool asks;            /* the node's own value is asked, as `asks` of the typed node says */
     const lw_fn *row;
     lw_infer_value *values;
     uint32_t *entries;
@@ -399,7 +291,7 @@ bind_rest(binding *b)
 }
 
 static lw_status
-bind(binding *b, const arg_list *args)
+bind(binding *b, const lw_arg_list *args)
 {
     uint32_t n = 0;
     lw_status status;
@@ -439,7 +331,7 @@ bind_captures(binding *b, uint32_t callee_node, lw_type function)
                            value, &b->entries[at + i]));
         } else if (i < n_captured) {
             *value = (lw_infer_value){captured[i], 0};
-            b->entries[at + i] = element_entry(f, callee_node, i);
+            b->entries[at + i] = lw_element_entry(f, callee_node, i);
         } else {
             return lw_complain(f, lw_node_of(f, b->node)->loc, "E102", NULL, NULL,
                                "`%s` is called outside of the function it belongs to",
@@ -513,7 +405,8 @@ finish_call(binding *b, uint32_t memo, lw_infer_value *out)
     lw_typed_node *typed = &f->nodes[b->node];
     const lw_memo *row = &f->run->memos.data[memo];
     const lw_instance *instance = &f->run->typed->instances.data[row->instance];
-    uint32_t *written = lw_arena_take(f->run->arena, (instance->n_changed + 1) * sizeof *written);
+    uint32_t *written =
+        lw_arena_take(f->run->arena, (instance->n_changed + 1) * sizeof *written);
     lw_call_site site = {.node = b->node,
                          .n = b->n,
                          .entries = b->entries,
@@ -604,7 +497,7 @@ complain_of_callee(lw_infer_frame *f, uint32_t node, const lw_fn *callee)
 }
 
 static lw_status
-call_as(lw_infer_frame *f, binding b, lw_type function, const arg_list *args,
+call_as(lw_infer_frame *f, binding b, lw_type function, const lw_arg_list *args,
         lw_infer_value *out)
 {
     const lw_fn *row = &f->run->tree->fns.data[b.fn];
@@ -639,21 +532,21 @@ fail:
     return status;
 }
 
-static lw_status
-call_function(lw_infer_frame *f, uint32_t node, uint32_t fn, lw_type function,
-              const arg_list *args, lw_infer_value *out)
+lw_status
+lw_call_function(lw_infer_frame *f, uint32_t node, uint32_t fn, lw_type function,
+                 const lw_arg_list *args, lw_infer_value *out)
 {
     return call_as(f, (binding){.node = node, .fn = fn}, function, args, out);
 }
 
 /* C(...): `__init__` assigns the fields of a new object. */
-static lw_status
-construct(lw_infer_frame *f, uint32_t node, const lw_class *class, const arg_list *args,
-          lw_infer_value *out)
+lw_status
+lw_construct(lw_infer_frame *f, uint32_t node, const lw_class *class, const lw_arg_list *args,
+             lw_infer_value *out)
 {
     const lw_class_member *init = lw_member_of(class, "__init__");
     lw_infer_value object = lw_new_object(f, class, f->notes[node].constant);
-    arg_list all = {0};
+    lw_arg_list all = {0};
     lw_status status;
 
     if (class->is_namedtuple)
@@ -670,10 +563,10 @@ construct(lw_infer_frame *f, uint32_t node, const lw_class *class, const arg_lis
     if (init == NULL)
         return LW_OK;
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
-    LW_TRY(add_arg(f, &all,
-                   (lw_arg){.entry = LW_ARG_CONSTANT | object.constant, .value = object}));
+    LW_TRY(lw_add_arg(f, &all,
+                      (lw_arg){.entry = LW_ARG_CONSTANT | object.constant, .value = object}));
     for (uint32_t i = 0; i < args->n; i++)
-        LW_TRY(add_arg(f, &all, args->data[i]));
+        LW_TRY(lw_add_arg(f, &all, args->data[i]));
     LW_TRY(call_as(
         f, (binding){.node = node, .fn = init->index, .name = class->name, .makes = true},
         LW_T_BOTTOM, &all, out));
@@ -686,13 +579,13 @@ lw_infer_asked(lw_infer_frame *f, uint32_t node, const lw_class_member *method,
                lw_infer_value value, lw_infer_value *out)
 {
     lw_arg self = {.node = node, .value = value};
-    arg_list all = {0};
+    lw_arg_list all = {0};
     const lw_instance *instance;
     lw_status status;
 
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     f->nodes[node].asks = 0;
-    LW_TRY(add_arg(f, &all, self));
+    LW_TRY(lw_add_arg(f, &all, self));
     LW_TRY(call_as(f, (binding){.node = node, .fn = method->index, .asks = true}, LW_T_BOTTOM,
                    &all, out));
     if (f->nodes[node].asks == 0)
@@ -724,16 +617,16 @@ note_link(lw_infer_frame *f, uint32_t node, uint32_t linked, const lw_type *type
 }
 
 /* A call whose result is a constant is not made. */
-static lw_status
-call_python(lw_infer_frame *f, uint32_t node, const lw_constant *constant, const arg_list *args,
-            lw_infer_value *out)
+lw_status
+lw_call_python(lw_infer_frame *f, uint32_t node, const lw_constant *constant,
+               const lw_arg_list *args, lw_infer_value *out)
 {
     const lw_fn *fn = &f->run->tree->fns.data[constant->u];
     const uint32_t linked[] = {fn->linked, constant->linked};
     const lw_instance *called;
     lw_status status;
 
-    LW_TRY(call_function(f, node, (uint32_t)constant->u, LW_T_BOTTOM, args, out));
+    LW_TRY(lw_call_function(f, node, (uint32_t)constant->u, LW_T_BOTTOM, args, out));
     if (!f->report || f->nodes[node].call != LW_CALL_INSTANCE || out->constant)
         return LW_OK;
     called = &f->run->typed->instances.data[f->nodes[node].target];
@@ -744,9 +637,9 @@ fail:
 }
 
 /* Numbers have the declared types, arrays their own. */
-static lw_status
-call_external(lw_infer_frame *f, uint32_t node, uint32_t number, const arg_list *args,
-              lw_infer_value *out)
+lw_status
+lw_call_external(lw_infer_frame *f, uint32_t node, uint32_t number, const lw_arg_list *args,
+                 lw_infer_value *out)
 {
     const lw_constant *constant = lw_constant_of(f, number);
     const lw_external *external = constant->bytes;
@@ -775,394 +668,12 @@ lw_status
 lw_infer_call_function(lw_infer_frame *f, uint32_t node, uint32_t fn, const lw_arg *args,
                        uint32_t n, lw_infer_value *out)
 {
-    arg_list all = {0};
+    lw_arg_list all = {0};
     lw_status status = LW_OK;
 
     for (uint32_t i = 0; i < n; i++)
-        LW_TRY(add_arg(f, &all, args[i]));
-    return call_function(f, node, fn, LW_T_BOTTOM, &all, out);
-fail:
-    return status;
-}
-
-/* ---- callees by kind ---- */
-
-static lw_status
-no_keywords(lw_infer_frame *f, const arg_list *args, const char *what)
-{
-    assert(args->n == 0 || args->data != NULL);
-    for (uint32_t i = 0; i < args->n; i++)
-        if (args->data[i].keyword)
-            return lw_complain(f, lw_node_of(f, args->data[i].node)->loc, "E153",
-                               lw_format_text(f, "no parameter `%s`", args->data[i].keyword),
-                               NULL, "`%s` has no such parameter", what);
-    return LW_OK;
-}
-
-/* Put the arguments of a named function in the order of its parameters; a parameter without an
- * argument has entry 0. */
-static lw_status
-order_keywords(lw_infer_frame *f, lw_name_id name, const arg_list *args, arg_list *placed)
-{
-    lw_status status = LW_OK;
-
-    assert(args->n == 0 || args->data != NULL);
-    for (uint32_t i = 0; i < args->n; i++) {
-        lw_arg arg = args->data[i];
-        int at = arg.keyword ? lw_name_keyword(name, arg.keyword) : (int)placed->n;
-
-        if (at < 0)
-            return lw_complain(
-                f, lw_node_of(f, arg.node)->loc, "E153",
-                lw_format_text(f, "no parameter `%s` in compiled code", arg.keyword), NULL,
-                "`%s` has no such parameter", lw_name_shown(name));
-        while (placed->n <= (uint32_t)at)
-            LW_TRY(add_arg(f, placed, (lw_arg){0}));
-        assert(placed->data != NULL); /* it has more than `at` items */
-        if (placed->data[at].entry)
-            return lw_complain(f, lw_node_of(f, arg.node)->loc, "E153",
-                               lw_format_text(f, "`%s` is given twice", arg.keyword), NULL,
-                               "`%s` got two values for one parameter", lw_name_shown(name));
-        placed->data[at] = arg;
-    }
-fail:
-    return status;
-}
-
-static const char *
-hint_of(const lw_name_row *row)
-{
-    bool masked = row->rule == LW_RULE_SHUFFLE || row->rule == LW_RULE_MATCH ||
-                  (row->impl >= LW_IMPL_VOTE_ALL && row->impl <= LW_IMPL_BALLOT);
-
-    return masked ? "the mask of lanes comes first; 0xffffffff names all of them" : NULL;
-}
-
-/* The method that a function of Python calls, or NULL. */
-static const char *
-special_of(lw_name_id name)
-{
-    switch (name) {
-    case LW_NAME_builtins_abs: return "__abs__";
-    case LW_NAME_builtins_len: return "__len__";
-    default: return NULL;
-    }
-}
-
-static lw_status
-call_named(lw_infer_frame *f, uint32_t node, lw_name_id name, const arg_list *args,
-           lw_infer_value *out)
-{
-    const lw_name_row *row = &lw_names[name];
-    arg_list placed = {0};
-    uint32_t whole;
-    lw_status status;
-
-    if (row->rule == LW_RULE_PRINT)
-        return lw_infer_print(f, node, args->data, args->n, out);
-    if (special_of(name) && args->n && lw_class_of(f, args->data[0].value.type)) {
-        bool found;
-        status = lw_infer_object_special(f, node, special_of(name), args->data, args->n, &found,
-                                         out);
-        if (found || status != LW_OK)
-            return status;
-    }
-    whole = lw_array_function_of_named(f, name, args->data, args->n);
-    if (whole)
-        return call_function(f, node, whole, LW_T_BOTTOM, args, out);
-    LW_TRY(order_keywords(f, name, args, &placed));
-    if (placed.n < row->min || (row->max != 255 && placed.n > row->max))
-        return lw_complain(
-            f, lw_node_of(f, node)->loc, "E153",
-            row->min == row->max
-                ? lw_format_text(f, "`%s` takes %u argument%s, %u given", lw_name_shown(name),
-                                 row->min, row->min == 1 ? "" : "s", placed.n)
-                : lw_format_text(f, "%u argument%s given", placed.n, placed.n == 1 ? "" : "s"),
-            hint_of(row), "wrong number of arguments for `%s`", lw_name_shown(name));
-    for (uint32_t i = 0; i < row->min; i++)
-        if (placed.data[i].entry == 0)
-            return lw_complain(f, lw_node_of(f, node)->loc, "E153", NULL, NULL,
-                               "argument %u of `%s` is missing", i + 1, lw_name_shown(name));
-    if (row->rule == LW_RULE_ATOMIC)
-        lw_note_store(f);
-    LW_TRY(lw_infer_named(f, node, name, placed.data, placed.n, out));
-    for (uint32_t i = 0; i < args->n && lw_holds_objects(f, out->type); i++)
-        lw_lose_node(f, args->data[i].node);
-fail:
-    return status;
-}
-
-/* int(x), float(x), bool(x), complex(x) of an object. */
-static lw_status
-call_conversion(lw_infer_frame *f, uint32_t node, uint32_t pytype, const lw_arg *x, bool *found,
-                lw_infer_value *out)
-{
-    static const char *const names[] = {"__int__", "__float__", "__bool__", "__complex__"};
-    bool is_bool = pytype == 2;
-    lw_status status;
-
-    *found = false;
-    if (!is_bool || lw_member_of(lw_class_of(f, x->value.type), names[2]) != NULL) {
-        LW_TRY(lw_infer_object_special(f, node, names[pytype], x, 1, found, out));
-        if (is_bool && *found && out->type != LW_T_BOTTOM && out->type != LW_DT_b1)
-            return lw_complain(f, lw_node_of(f, node)->loc, "E165",
-                               lw_format_text(f, "this is %s", lw_describe_value(f, *out)),
-                               NULL, "`__bool__` returns a bool");
-    } else if (lw_member_of(lw_class_of(f, x->value.type), "__len__") != NULL) {
-        *found = true;
-        return lw_complain(f, lw_node_of(f, node)->loc, "E165",
-                           "its class has `__len__`, and no `__bool__`",
-                           "write `len(...) != 0`", "`bool` of an object");
-    }
-fail:
-    return status;
-}
-
-static lw_status
-call_constant(lw_infer_frame *f, uint32_t node, uint32_t number, const arg_list *args,
-              lw_infer_value *out)
-{
-    const lw_constant *constant = lw_constant_of(f, number);
-    uint32_t loc = lw_node_of(f, lw_node_of(f, node)->a)->loc;
-    lw_status status;
-
-    switch (constant->kind) {
-    case LW_K_FUNCTION: return call_python(f, node, constant, args, out);
-    case LW_K_NAMED: return call_named(f, node, (lw_name_id)constant->u, args, out);
-    case LW_K_EXTERNAL: return call_external(f, node, number, args, out);
-    case LW_K_DTYPE:
-        LW_TRY(no_keywords(f, args, constant->text ? constant->text : "type"));
-        return lw_infer_cast(f, node, constant->dtype, args->data, args->n, out);
-    case LW_K_PYTYPE:
-        LW_TRY(no_keywords(f, args, "type"));
-        if (args->n == 1 && lw_class_of(f, args->data[0].value.type)) {
-            bool found;
-            LW_TRY(
-                call_conversion(f, node, (uint32_t)constant->u, &args->data[0], &found, out));
-            if (found)
-                return LW_OK;
-        }
-        return lw_infer_pytype(f, node, (uint32_t)constant->u, args->data, args->n, out);
-    case LW_K_CLASS: return construct(f, node, constant->user_class, args, out);
-    case LW_K_OBJECT:
-        return lw_complain(
-            f, loc, "E152",
-            lw_format_text(f, "%s", constant->text ? constant->text : "this object"),
-            constant->help ? constant->help
-                           : "built in with this name: math.*, np.*; or write it as a "
-                             "Python function",
-            "this cannot be called from compiled code");
-    case LW_K_EXCEPTION:
-        return lw_complain(f, loc, "E101", NULL, "use it in `raise`",
-                           "an exception can only be raised");
-    default: return lw_complain(f, loc, "E152", NULL, NULL, "this constant is not a function");
-    }
-fail:
-    return status;
-}
-
-/* The arguments of a method: the object, which is the value of this node, in front. */
-static lw_status
-put_in_front(lw_infer_frame *f, uint32_t of, lw_infer_value object, const arg_list *args,
-             arg_list *all)
-{
-    lw_status status;
-
-    assert(args->n == 0 || args->data != NULL);
-    LW_TRY(add_arg(f, all, (lw_arg){.node = of, .entry = of, .value = object}));
-    for (uint32_t i = 0; i < args->n; i++)
-        LW_TRY(add_arg(f, all, args->data[i]));
-fail:
-    return status;
-}
-
-/* In row.sum(), the row is the first argument. */
-static lw_status
-call_array_function(lw_infer_frame *f, uint32_t node, lw_infer_value object, uint32_t fn,
-                    const arg_list *args, lw_infer_value *out)
-{
-    arg_list all = {0};
-    lw_status status;
-
-    LW_TRY(put_in_front(f, lw_node_of(f, lw_node_of(f, node)->a)->a, object, args, &all));
-    LW_TRY(call_function(f, node, fn, LW_T_BOTTOM, &all, out));
-fail:
-    return status;
-}
-
-/* Whether object.name(...) calls what the attribute is, not a method: of tuples and of objects
- * whose class has no such method. */
-static bool
-is_called_field(lw_infer_frame *f, lw_infer_value object, const char *name)
-{
-    const lw_class_member *member = lw_member_of(lw_class_of(f, object.type), name);
-    bool is_method =
-        member && (member->kind == LW_MEMBER_METHOD || member->kind == LW_MEMBER_STATIC);
-
-    return lw_type_get_kind(lw_types_of(f), object.type, LW_TK_TUPLE) != NULL && !is_method &&
-           !lw_is_overloaded_method(f, name);
-}
-
-/* A method that lanewise has itself: no overload takes its place. */
-static bool
-is_own_method(lw_infer_frame *f, lw_infer_value object, const char *name)
-{
-    return lw_array_row(f, object.type)
-               ? lw_array_function_named(f, name) != 0
-               : lw_type_is_number(f, object.type) && lw_is_method_of_numbers(name);
-}
-
-static lw_status
-call_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char *name,
-            const arg_list *args, lw_infer_value *out)
-{
-    const lw_class_member *member = lw_member_of(lw_class_of(f, object.type), name);
-    uint32_t of = lw_node_of(f, lw_node_of(f, node)->a)->a;
-    arg_list all = {0};
-    lw_status status;
-
-    if (lw_is_overloaded_method(f, name) && !is_own_method(f, object, name)) {
-        bool found;
-        LW_TRY(put_in_front(f, of, object, args, &all));
-        LW_TRY(lw_infer_overloaded_method(f, node, name, all.data, all.n, &found, out));
-        if (found)
-            return LW_OK;
-    }
-    if (member)
-        return member->kind == LW_MEMBER_STATIC
-                   ? call_function(f, node, member->index, LW_T_BOTTOM, args, out)
-                   : call_array_function(f, node, object, member->index, args, out);
-    if (lw_array_row(f, object.type) && lw_array_function_named(f, name))
-        return call_array_function(f, node, object, lw_array_function_named(f, name), args,
-                                   out);
-    if (lw_is_grid_group(f, object) && strcmp(name, "sync") == 0)
-        return call_named(f, node, LW_NAME_cuda_cg_GridGroup_sync, args, out);
-    return lw_infer_method(f, node, object, args->data, args->n, out);
-fail:
-    return status;
-}
-
-/* super().name(...): the method of the class that follows in the order of resolution. */
-static lw_status
-call_super(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
-{
-    const lw_node *callee = lw_node_of(f, lw_node_of(f, node)->a);
-    uint32_t of = lw_node_of(f, callee->a)->a, held;
-    const char *name = lw_constant_text(f, callee->b);
-    const lw_class_member *member;
-    arg_list args = {0}, all = {0};
-    lw_infer_value object;
-    bool unknown = false, is_default;
-    lw_status status;
-
-    LW_TRY(lw_infer_borrowed(f, of, &object));
-    held = lw_hold(f, of);
-    status = infer_args(f, lw_node_of(f, node), ARGS_PLAIN, &args, &unknown);
-    lw_unhold(f, held);
-    LW_TRY(status);
-    if (object.type == LW_T_BOTTOM || unknown)
-        return LW_OK;
-    LW_TRY(lw_infer_super_member(f, callee->a, object, name, &member, &is_default));
-    if (member == NULL) {
-        if (is_default && args.n == 0) /* object.__init__ */
-            *out = (lw_infer_value){LW_T_NONE, 0};
-        return LW_OK;
-    }
-    if (member->kind == LW_MEMBER_STATIC)
-        return call_function(f, node, member->index, LW_T_BOTTOM, &args, out);
-    LW_TRY(put_in_front(f, of, object, &args, &all));
-    LW_TRY(call_function(f, node, member->index, LW_T_BOTTOM, &all, out));
-fail:
-    return status;
-}
-
-/* *is_method: whether this is `x.name(...)` where x is neither tuple nor dtype; then *out is
- * its value. */
-static lw_status
-try_method(lw_infer_frame *f, uint32_t node, bool *is_method, lw_infer_value *out)
-{
-    const lw_node *callee = lw_node_of(f, lw_node_of(f, node)->a);
-    arg_list args = {0};
-    bool unknown = false;
-    lw_infer_value object;
-    lw_status status;
-    uint32_t held;
-
-    *is_method = false;
-    if (callee->kind != LW_NODE_ATTRIBUTE)
-        return LW_OK;
-    if (lw_node_of(f, callee->a)->kind == LW_NODE_SUPER) {
-        *is_method = true;
-        return call_super(f, node, out);
-    }
-    f->borrowed = true;
-    LW_TRY(lw_infer_expr(f, callee->a, &object));
-    if (is_called_field(f, object, lw_constant_text(f, callee->b)) ||
-        (object.constant && lw_constant_of(f, object.constant)->kind == LW_K_DTYPE))
-        return LW_OK;
-    *is_method = true;
-    held = lw_hold(f, callee->a);
-    status = infer_args(f, lw_node_of(f, node), ARGS_PLAIN, &args, &unknown);
-    lw_unhold(f, held);
-    LW_TRY(status);
-    if (object.type != LW_T_BOTTOM && !unknown)
-        LW_TRY(call_method(f, node, object, lw_constant_text(f, callee->b), &args, out));
-fail:
-    return status;
-}
-
-static args_kind
-args_kind_of(lw_infer_frame *f, lw_infer_value callee)
-{
-    const lw_constant *constant = callee.constant ? lw_constant_of(f, callee.constant) : NULL;
-
-    if (constant == NULL || constant->kind != LW_K_NAMED)
-        return ARGS_PLAIN;
-    if (constant->u == LW_NAME_builtins_print)
-        return ARGS_SHOWN;
-    return lw_name_is_elementwise((lw_name_id)constant->u) ? ARGS_ELEMENTWISE : ARGS_PLAIN;
-}
-
-lw_status
-lw_infer_call(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
-{
-    const lw_node *n = lw_node_of(f, node);
-    arg_list args = {0};
-    lw_infer_value callee;
-    const lw_type_row *row;
-    lw_status status;
-    bool unknown = false, is_method, found;
-    uint32_t held;
-
-    LW_TRY(try_method(f, node, &is_method, out));
-    if (is_method)
-        return LW_OK;
-    f->borrowed = true;
-    LW_TRY(lw_infer_expr(f, n->a, &callee));
-    held = lw_hold(f, n->a);
-    status = infer_args(f, n, args_kind_of(f, callee), &args, &unknown);
-    lw_unhold(f, held);
-    LW_TRY(status);
-    if (unknown || callee.type == LW_T_BOTTOM)
-        return LW_OK;
-    LW_TRY(lw_infer_overloaded_call(f, node, callee.constant, args.data, args.n, &found, out));
-    if (found)
-        return LW_OK;
-    if (lw_class_of(f, callee.type)) {
-        arg_list all = {0};
-        LW_TRY(put_in_front(f, n->a, callee, &args, &all));
-        LW_TRY(lw_infer_object_special(f, node, "__call__", all.data, all.n, &found, out));
-        if (found)
-            return LW_OK;
-    }
-    if (callee.constant)
-        return call_constant(f, node, callee.constant, &args, out);
-    row = lw_type_get(lw_types_of(f), callee.type);
-    if (row && row->kind == LW_TK_FUNCTION)
-        return call_function(f, node, row->fn, callee.type, &args, out);
-    return lw_complain(f, lw_node_of(f, n->a)->loc, "E152",
-                       lw_format_text(f, "this is %s", lw_describe_value(f, callee)), NULL,
-                       "only functions can be called");
+        LW_TRY(lw_add_arg(f, &all, args[i]));
+    return lw_call_function(f, node, fn, LW_T_BOTTOM, &all, out);
 fail:
     return status;
 }

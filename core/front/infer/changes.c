@@ -1,7 +1,7 @@
 /* Calls of functions that change objects they are given: which parameters of an instance are
- * changed or kept, and what that means for the variables of the caller. A call's list has, behind
- * the entries of its arguments, for each parameter that the instance changes the node that the
- * changed object is written to (LW_CHANGED_*: none). */
+ * changed or kept, and what that means for the variables of the caller. A call's list has,
+ * behind the entries of its arguments, for each parameter that the instance changes the node
+ * that the changed object is written to (LW_CHANGED_*: none). */
 #include "core/front/infer/infer_internal.h"
 
 #include <string.h>
@@ -23,13 +23,13 @@ lw_infer_changed_at(lw_infer_frame *f, uint32_t node, uint32_t loc)
         if (!f->changes[i])
             continue;
         if (*lw_lost(f, var) & LW_IS_REBOUND)
-            return lw_complain(f, loc, "E165",
-                               lw_format_text(f, "`%s` is another object here",
-                                              f->fn->vars.data[var].name),
-                               "use another name for the other object",
-                               "the object in `%s` was changed, and then the name was given to "
-                               "another one",
-                               f->fn->vars.data[var].name);
+            return lw_complain(
+                f, loc, "E165",
+                lw_format_text(f, "`%s` is another object here", f->fn->vars.data[var].name),
+                "use another name for the other object",
+                "the object in `%s` was changed, and then the name was given to "
+                "another one",
+                f->fn->vars.data[var].name);
         LW_TRY(lw_use(f, var, loc, &value, &def));
         slot = lw_array_push(&f->changed_values, f->run->arena);
         if (slot == NULL)
@@ -76,8 +76,7 @@ join_changed(lw_infer_frame *f, uint32_t k, uint32_t n, lw_infer_value *out)
     out->type = LW_T_BOTTOM;
     return lw_complain(f, f->fn->loc, strcmp(problem, "E112") == 0 ? "E140" : problem,
                        "its fields have other types on one path than on another",
-                       lw_help_for_join(problem), "an object that `%s` changes",
-                       f->fn->name);
+                       lw_help_for_join(problem), "an object that `%s` changes", f->fn->name);
 }
 
 /* After the last walk. */
@@ -283,7 +282,8 @@ note_value(lw_infer_frame *f, const lw_call_site *site)
     }
 }
 
-/* A copy of an object in an array is given to no function that keeps it, or writes to arrays. */
+/* A copy of an object in an array is given to no function that keeps it, or writes to arrays.
+ */
 static lw_status
 check_copied(lw_infer_frame *f, const lw_call_site *site)
 {
@@ -320,4 +320,3 @@ lw_infer_settled(lw_infer_frame *f, const lw_call_site *site, uint32_t *written)
 fail:
     return status;
 }
-

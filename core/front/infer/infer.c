@@ -287,8 +287,7 @@ drop_unused(lw_run *run)
     }
     typed->instances.n = kept;
     for (uint32_t i = 1; i < kept; i++)
-        for (uint32_t j = 1; j < typed->tree->nodes.n; j++)
-        {
+        for (uint32_t j = 1; j < typed->tree->nodes.n; j++) {
             lw_typed_node *node = &typed->instances.data[i].nodes[j];
             if (node->call == LW_CALL_INSTANCE)
                 node->target = number[node->target];

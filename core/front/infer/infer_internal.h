@@ -43,13 +43,13 @@ typedef struct lw_infer_value {
 /* Who holds the value of an expression (ownership.c). */
 typedef struct lw_note {
     uint8_t fresh;
-    bool is_field;     /* it is an object in a field of that of … */
-    uint32_t alias;    /* … this variable, as its method returned it; 0: none */
-    uint64_t before;   /* what was lost of that variable before */
-    bool copied; /* it may be the copy of an object in an array, because it is one of that on some
-                    paths and an object by value on others */
-    uint32_t param;    /* from 1: of the parameter whose object it is, which nothing else here
-                          holds; 0: none */
+    bool is_field;   /* it is an object in a field of that of … */
+    uint32_t alias;  /* … this variable, as its method returned it; 0: none */
+    uint64_t before; /* what was lost of that variable before */
+    bool copied;    /* it may be the copy of an object in an array, because it is one of that on
+                       some    paths and an object by value on others */
+    uint32_t param; /* from 1: of the parameter whose object it is, which nothing else here
+                       holds; 0: none */
     uint32_t constant; /* the constant object that the node made in the last walk */
 } lw_note;
 
@@ -57,8 +57,9 @@ typedef struct lw_note {
 enum {
     LW_LOST_OUTER = 1, /* something else may hold the object, … */
     LW_LOST_INNER = 2, /* … or one of those in its fields */
-    LW_HOLDS_PARAM = 4, /* it may be the object that was passed for the variable's parameter, … */
-    LW_IS_REBOUND = 8,  /* … and it may be another one */
+    LW_HOLDS_PARAM =
+        4, /* it may be the object that was passed for the variable's parameter, … */
+    LW_IS_REBOUND = 8,     /* … and it may be another one */
     LW_HOLDS_CAPTURE = 16, /* it is the enclosing function's */
     LW_HOLDS_ENTRY = 32,   /* it came from Python */
     LW_IS_COPIED = 64,     /* it may be a copy (lw_note.copied) … */
@@ -67,11 +68,11 @@ enum {
 
 /* What a function does with the objects that it is given. */
 typedef struct lw_ownership {
-    const bool *keeps;            /* by parameter: something else may hold it afterwards */
-    const uint8_t *changes;       /* by parameter: 1 its fields are assigned, 2 those of objects in
-                                     it, too */
-    const bool *inside;           /* by parameter: something else may hold objects in it */
-    const bool *moves;            /* by parameter: it becomes part of one that is changed */
+    const bool *keeps;      /* by parameter: something else may hold it afterwards */
+    const uint8_t *changes; /* by parameter: 1 its fields are assigned, 2 those of objects in
+                               it, too */
+    const bool *inside;     /* by parameter: something else may hold objects in it */
+    const bool *moves;      /* by parameter: it becomes part of one that is changed */
     const lw_infer_value *values; /* of those that are changed */
     uint8_t fresh;                /* of the result */
     uint32_t param;               /* from 1: the parameter that it always returns; 0: none */
@@ -167,26 +168,26 @@ typedef struct lw_infer_frame {
     lw_more_bits *more; /* by variable */
     uint32_t n_more;    /* words in all */
     bool crowded;       /* a definition had no bit in this walk */
-    lw_type *pinned; /* by variable: `a: float32` */
+    lw_type *pinned;    /* by variable: `a: float32` */
     lw_flow now;
     lw_flow pool[32];
     uint32_t n_pool;
     lw_infer_loop *loop;
-    uint32_t source; /* the expression whose value is being assigned; 0: none */
-    lw_note incoming; /* and who holds it */
-    lw_note *notes;   /* by node; NULL: there are no classes */
-    uint32_t *held;   /* by variable: operands that are evaluated and not used yet */
-    uint32_t *lost_at;         /* by variable: where the last of it was lost */
-    uint8_t *changes;          /* by parameter, as in lw_ownership, … */
+    uint32_t source;   /* the expression whose value is being assigned; 0: none */
+    lw_note incoming;  /* and who holds it */
+    lw_note *notes;    /* by node; NULL: there are no classes */
+    uint32_t *held;    /* by variable: operands that are evaluated and not used yet */
+    uint32_t *lost_at; /* by variable: where the last of it was lost */
+    uint8_t *changes;  /* by parameter, as in lw_ownership, … */
     bool *keeps, *changed_inside, *moved, *returned; /* … and whether some RETURN gives it */
-    LW_ARRAY(lw_infer_value) changed_values; /* at each end of the function */
+    LW_ARRAY(lw_infer_value) changed_values;         /* at each end of the function */
     uint32_t end_changes, n_results, result_param;
     uint8_t result_fresh;
     bool borrowed, moves; /* how the next expression is evaluated */
     bool stores;          /* the function writes to arrays */
     bool copied;          /* what lw_use has read last may be a copy of an object in an array */
-    uint32_t returned_of; /* the variable whose object the last method has returned, if nobody has
-                             said yet what becomes of that value; else 0 */
+    uint32_t returned_of; /* the variable whose object the last method has returned, if nobody
+                             has said yet what becomes of that value; else 0 */
     uint32_t region, iteration;
     bool changed, report, can_raise, allocates, prints, falls_off, returns_none;
 } lw_infer_frame;
@@ -524,12 +525,11 @@ bool lw_class_is(const lw_class *class, const void *id);
  * the object is of a class. */
 /* The type of this field; BOTTOM: there is none. And: it may have no value (E110). */
 lw_type lw_field_of_object(lw_infer_frame *f, lw_type object, const char *name);
-lw_status lw_complain_absent(lw_infer_frame *f, uint32_t loc, lw_type object,
-                             const char *name);
+lw_status lw_complain_absent(lw_infer_frame *f, uint32_t loc, lw_type object, const char *name);
 lw_status lw_infer_object_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object,
                                     const char *name, bool *found, lw_infer_value *out);
-/* The member `name` of the class behind that of the SUPER node; NULL: the error has been reported,
- * or *is_default: it is the `__init__` that every object has. */
+/* The member `name` of the class behind that of the SUPER node; NULL: the error has been
+ * reported, or *is_default: it is the `__init__` that every object has. */
 lw_status lw_infer_super_member(lw_infer_frame *f, uint32_t super, lw_infer_value object,
                                 const char *name, const lw_class_member **out,
                                 bool *is_default);
@@ -603,7 +603,8 @@ lw_infer_value lw_object_with(lw_infer_frame *f, uint32_t old, lw_infer_value ob
 lw_status lw_infer_object_store(lw_infer_frame *f, uint32_t target, lw_infer_value object,
                                 lw_infer_value value);
 lw_status lw_infer_augmented_field(lw_infer_frame *f, uint32_t node, lw_infer_value object);
-/* target: a field of an object in an array. E165 where its class does not allow the assignment. */
+/* target: a field of an object in an array. E165 where its class does not allow the assignment.
+ */
 lw_status lw_check_record_target(lw_infer_frame *f, uint32_t target, lw_infer_value object,
                                  bool *refused);
 /* *found: the target is a property of an object in an array, whose setter is called. */

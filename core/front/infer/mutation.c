@@ -16,8 +16,8 @@ find_field(const lw_type_row *row, const char *name, bool *is_there)
     bool sorted = row->user_class && !row->user_class->is_namedtuple;
     uint32_t i = 0;
 
-    while (i < row->n &&
-           (sorted ? lw_class_orders(row->user_class, row->names[i], name) : strcmp(row->names[i], name) != 0))
+    while (i < row->n && (sorted ? lw_class_orders(row->user_class, row->names[i], name)
+                                 : strcmp(row->names[i], name) != 0))
         i++;
     *is_there = i < row->n && strcmp(row->names[i], name) == 0;
     return i;
@@ -130,11 +130,10 @@ complain_shared(lw_infer_frame *f, uint32_t loc, const lw_class *class, uint32_t
     else
         why = line ? lw_format_text(f, "`%s` may have another name since line %u", name, line)
                    : lw_format_text(f, "`%s` may have another name", name);
-    return lw_complain(f, loc, "E165", why,
-                       lw_format_text(f, "make a new object, as in `q = %s(...)`, and use that",
-                                      class->name),
-                       "a field of `%s` is assigned, but something else may hold the object",
-                       class->name);
+    return lw_complain(
+        f, loc, "E165", why,
+        lw_format_text(f, "make a new object, as in `q = %s(...)`, and use that", class->name),
+        "a field of `%s` is assigned, but something else may hold the object", class->name);
 }
 
 /* The parameter whose object the variable holds is changed. */
@@ -169,8 +168,8 @@ check_changed(lw_infer_frame *f, uint32_t node, uint32_t loc, bool deep, bool *a
     *allowed = *var ? may_change(f, *var, deep) : f->notes[node].fresh > deep;
     if (!*allowed && *var == 0)
         return lw_complain(f, loc, "E165", "no variable holds the object alone",
-                           "change the object before it is put there", "a field of `%s` is assigned",
-                           class ? class->name : "an object");
+                           "change the object before it is put there",
+                           "a field of `%s` is assigned", class ? class->name : "an object");
     if (!*allowed)
         return complain_shared(f, loc, class ? class : lw_class_of(f, f->nodes[node].type),
                                *var);
@@ -228,8 +227,7 @@ check_field(lw_infer_frame *f, uint32_t target, const lw_class *class,
     else if (member && member->kind == LW_MEMBER_PROPERTY && member->setter == 0)
         what = "`%s` has a property of this name without a setter",
         help = "assign the field that the property reads";
-    else if (member &&
-             (member->kind == LW_MEMBER_METHOD || member->kind == LW_MEMBER_STATIC))
+    else if (member && (member->kind == LW_MEMBER_METHOD || member->kind == LW_MEMBER_STATIC))
         what = "`%s` has a method of this name", help = "use another name";
     else if (!is_slot(class, name) && !member && lw_class_by_value(f, f->nodes[n->a].type))
         what = "`%s` has no slot of this name", help = "name it in `__slots__`";
@@ -261,9 +259,8 @@ convert_field(lw_infer_frame *f, uint32_t source, const lw_class *class, const c
                            lw_dtypes[type->dtype].public_name);
     LW_TRY(lw_check_value(f, source, value->type, type->dtype, "field"));
     if (value->constant)
-        value->constant =
-            lw_fold_cast_constant(f, f->notes[source].constant, value->constant, type->dtype,
-                                  false);
+        value->constant = lw_fold_cast_constant(f, f->notes[source].constant, value->constant,
+                                                type->dtype, false);
     f->notes[source].constant = value->constant;
     value->type = type->dtype;
 fail:
@@ -404,10 +401,9 @@ lw_infer_augmented_field(lw_infer_frame *f, uint32_t node, lw_infer_value object
     lw_unhold(f, held);
     if (status != LW_OK || x.type == LW_T_BOTTOM || y.type == LW_T_BOTTOM)
         return status;
-    LW_TRY(lw_infer_object_binary(f, node, (lw_pyop)n->op,
-                                  (lw_arg){.node = n->a, .entry = n->a, .value = x},
-                                  (lw_arg){.node = n->b, .entry = n->b, .value = y}, &found,
-                                  &result));
+    LW_TRY(lw_infer_object_binary(
+        f, node, (lw_pyop)n->op, (lw_arg){.node = n->a, .entry = n->a, .value = x},
+        (lw_arg){.node = n->b, .entry = n->b, .value = y}, &found, &result));
     if (!found)
         LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, x},
                                (lw_infer_operand){n->b, y}, &result));

@@ -93,11 +93,10 @@ lw_field_of_object(lw_infer_frame *f, lw_type object, const char *name)
 lw_status
 lw_complain_absent(lw_infer_frame *f, uint32_t loc, lw_type object, const char *name)
 {
-    return lw_complain(f, loc, "E110",
-                       lw_format_text(f, "the object is %s", lw_describe_type(f, object)),
-                       "assign it in `__init__`, on all paths to its end",
-                       "field `%s` of `%s` may have no value here", name,
-                       lw_class_of(f, object)->name);
+    return lw_complain(
+        f, loc, "E110", lw_format_text(f, "the object is %s", lw_describe_type(f, object)),
+        "assign it in `__init__`, on all paths to its end",
+        "field `%s` of `%s` may have no value here", name, lw_class_of(f, object)->name);
 }
 
 lw_status
@@ -248,17 +247,17 @@ complain_operator(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_type x, lw_ty
         lw_format_text(f, "%s and %s", lw_describe_type(f, x), lw_describe_type(f, y));
 
     if (op == LW_PY_IS || op == LW_PY_IS_NOT)
-        return lw_complain(f, loc, "E165", label,
-                           "compare fields, or give the class a method `__eq__` and write `==`",
-                           "`%s` of objects: they are values in compiled code, and no places in "
-                           "memory",
-                           lw_pyop_text[op]);
-    return lw_complain(
-        f, loc, "E165", label,
-        defined ? "write comparisons one by one, with `and` between them"
-        : name  ? lw_format_text(f, "give the class a method `%s`", name)
-                : NULL,
-        "no class defines `%s` for these operands", lw_pyop_text[op]);
+        return lw_complain(
+            f, loc, "E165", label,
+            "compare fields, or give the class a method `__eq__` and write `==`",
+            "`%s` of objects: they are values in compiled code, and no places in "
+            "memory",
+            lw_pyop_text[op]);
+    return lw_complain(f, loc, "E165", label,
+                       defined ? "write comparisons one by one, with `and` between them"
+                       : name  ? lw_format_text(f, "give the class a method `%s`", name)
+                               : NULL,
+                       "no class defines `%s` for these operands", lw_pyop_text[op]);
 }
 
 /* Whether x is the class y or derived from it. */
@@ -453,7 +452,7 @@ is_mixed(lw_infer_frame *f, lw_pyop op, bool negated, const choice *c, lw_type x
 /* x in y by y's `__contains__`, whose truth counts: `operand` says so (LW_DT_i8; for `not in`
  * LW_DT_b1, as for `!=` by `__eq__`). */
 static lw_status
-infer_contains(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, lw_arg y, bool *found,
+infer_contains(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, lw_arg y,
                lw_infer_value *out)
 {
     const lw_class_member *method = method_of(f, y.value.type, "__contains__");
@@ -461,9 +460,6 @@ infer_contains(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, lw_arg y,
     lw_status status;
     int truth;
 
-    *found = method != NULL;
-    if (method == NULL)
-        return LW_OK;
     LW_TRY(lw_infer_call_function(f, node, method->index, args, 2, out));
     f->nodes[node].operand = op == LW_PY_IN ? LW_DT_i8 : LW_DT_b1;
     if (out->type == LW_T_BOTTOM)
@@ -495,8 +491,10 @@ lw_infer_object_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, 
     *found = false;
     if (a == LW_T_BOTTOM || b == LW_T_BOTTOM || !is_object_operand)
         return LW_OK;
-    if (op == LW_PY_IN || op == LW_PY_NOT_IN)
-        return infer_contains(f, node, op, x, y, found, out);
+    if (op == LW_PY_IN || op == LW_PY_NOT_IN) {
+        *found = method_of(f, y.value.type, "__contains__") != NULL;
+        return *found ? infer_contains(f, node, op, x, y, out) : LW_OK;
+    }
     c = comparison_of(f, op, a, b);
     if (op == LW_PY_NE && !c.left && !c.right && (is_object(f, a) || is_object(f, b))) {
         c = comparison_of(f, LW_PY_EQ, a, b);
@@ -634,14 +632,14 @@ lw_refuse_object_result(lw_infer_frame *f, lw_type type)
     const char *text = text_in(f, type, &is_absent);
 
     if (text != NULL && node != 0)
-        return lw_complain(
-            f, lw_node_of(f, node)->loc, is_absent ? "E110" : "E165",
-            lw_format_text(f,
-                           is_absent ? "its field `%s` has a value on some paths only"
-                                     : "its field `%s` is a text, a type or the like",
-                           text),
-            "return its other fields",
-            "this object cannot be the result of a call from Python");
+        return lw_complain(f, lw_node_of(f, node)->loc, is_absent ? "E110" : "E165",
+                           lw_format_text(f,
+                                          is_absent
+                                              ? "its field `%s` has a value on some paths only"
+                                              : "its field `%s` is a text, a type or the like",
+                                          text),
+                           "return its other fields",
+                           "this object cannot be the result of a call from Python");
     if (class == NULL || node == 0 || f->run->typed->options.objects)
         return LW_OK;
     return lw_complain(f, lw_node_of(f, node)->loc, "E167",

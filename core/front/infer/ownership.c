@@ -62,8 +62,8 @@ param_of(const lw_infer_frame *f, uint32_t var)
 static void
 keep_param(lw_infer_frame *f, uint32_t var)
 {
-    uint32_t param = *lw_lost(f, var) & (LW_HOLDS_PARAM | LW_HOLDS_CAPTURE) ? param_of(f, var)
-                                                                            : UINT32_MAX;
+    uint32_t param =
+        *lw_lost(f, var) & (LW_HOLDS_PARAM | LW_HOLDS_CAPTURE) ? param_of(f, var) : UINT32_MAX;
 
     if (param == UINT32_MAX || f->keeps[param])
         return;
@@ -162,8 +162,8 @@ lw_note_value(lw_infer_frame *f, uint32_t node, lw_type type, bool borrowed)
     bool is_whole;
 
     if (f->notes == NULL ||
-        (n->kind != LW_NODE_NAME && (n->kind != LW_NODE_ATTRIBUTE ||
-                                     f->nodes[node].call == LW_CALL_INSTANCE)) ||
+        (n->kind != LW_NODE_NAME &&
+         (n->kind != LW_NODE_ATTRIBUTE || f->nodes[node].call == LW_CALL_INSTANCE)) ||
         !lw_holds_objects(f, type))
         return LW_OK;
     if (n->kind == LW_NODE_NAME)
@@ -171,8 +171,8 @@ lw_note_value(lw_infer_frame *f, uint32_t node, lw_type type, bool borrowed)
     if (f->notes[node].copied && !borrowed)
         return lw_complain_copied(f, node);
     root = lw_variable_of(f, node, &is_whole);
-    f->notes[node].fresh = root && is_whole ? fresh_of_variable(*lw_lost(f, root))
-                                            : fresh_of_field(f, root, n->a);
+    f->notes[node].fresh =
+        root && is_whole ? fresh_of_variable(*lw_lost(f, root)) : fresh_of_field(f, root, n->a);
     if (borrowed || root == 0)
         return LW_OK;
     if (is_whole && *lw_lost(f, root) == LW_HOLDS_PARAM)

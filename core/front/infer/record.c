@@ -75,8 +75,8 @@ fail:
 
 /* ---- writing ---- */
 
-/* Whether an object can be stored in an item: its class is that of the item, and it has the same
- * fields. What would be lost in one is E142. */
+/* Whether an object can be stored in an item: its class is that of the item, and it has the
+ * same fields. What would be lost in one is E142. */
 static lw_status
 check_object(lw_infer_frame *f, uint32_t source, lw_type to, lw_type value, bool *taken)
 {
@@ -96,11 +96,11 @@ check_object(lw_infer_frame *f, uint32_t source, lw_type to, lw_type value, bool
         if (from == LW_T_ABSENT)
             return lw_complain_absent(f, loc, value, field->name);
         if (from == LW_T_BOTTOM || record->n != object->n)
-            return lw_complain(f, loc, "E165",
-                               lw_format_text(f, "the object is %s", lw_describe_type(f, value)),
-                               "make the dtype with all fields that objects have",
-                               "an item of %s has other fields than the object",
-                               lw_describe_type(f, to));
+            return lw_complain(
+                f, loc, "E165",
+                lw_format_text(f, "the object is %s", lw_describe_type(f, value)),
+                "make the dtype with all fields that objects have",
+                "an item of %s has other fields than the object", lw_describe_type(f, to));
         if (field->type < LW_N_DTYPES && lw_type_is_number(f, from))
             LW_TRY(lw_check_conversion(f, loc, from, (lw_dtype)field->type, "field"));
         else

@@ -34,27 +34,53 @@ fail:
     return status;
 }
 
+/* What is unpacked: the tuple that `__iter__` of an object gives, and elements of arrays by
+ * value. BOTTOM: it is not known yet. */
+static lw_status
+unpacked_value(lw_infer_frame *f, uint32_t target, lw_infer_value *value)
+{
+    bool found;
+    lw_status status = LW_OK;
+
+    value->type = lw_record_object(lw_types_of(f), value->type);
+    if (lw_class_of(f, value->type) == NULL)
+        return LW_OK;
+    LW_TRY(lw_infer_object_items(f, target, *value, &found, value));
+    if (found && f->nodes[target].asks == 0)
+        *value = (lw_infer_value){LW_T_BOTTOM, 0};
+fail:
+    return status;
+}
+
+/* *name, for `count` items from number `at`. */
+static lw_status
+assign_star(lw_infer_frame *f, uint32_t target, lw_infer_value value, uint32_t at,
+            uint32_t count)
+{
+    lw_type *types = lw_arena_take(f->run->arena, (count + 1) * sizeof *types);
+    lw_infer_value rest = {LW_T_BOTTOM, 0};
+
+    if (types == NULL)
+        return lw_out_of_memory(f);
+    for (uint32_t i = 0; i < count; i++)
+        types[i] = lw_element(f, value, at + i).type;
+    if (lw_tuple_row(f, value.type))
+        rest.type = lw_type_tuple(lw_types_of(f), types, count, NULL);
+    return lw_assign(f, lw_node_of(f, target)->a, rest);
+}
+
 static lw_status
 assign_tuple(lw_infer_frame *f, uint32_t target, lw_infer_value value)
 {
     const lw_node *n = lw_node_of(f, target);
     const uint32_t *items = f->run->tree->lists.data + n->b;
-    const lw_type_row *row = lw_tuple_row(f, value.type);
-    uint32_t n_values = row ? row->n : 0, n_fixed = n->c, star = n->c, at = 0;
+    const lw_type_row *row;
+    uint32_t n_values, n_fixed = n->c, star = n->c, at = 0;
     lw_status status = LW_OK;
 
-    value.type = lw_record_object(lw_types_of(f), value.type);
+    LW_TRY(unpacked_value(f, target, &value));
     row = lw_tuple_row(f, value.type);
     n_values = row ? row->n : 0;
-    if (lw_class_of(f, value.type)) {
-        bool found;
-        LW_TRY(lw_infer_object_items(f, target, value, &found, &value));
-        if (found && f->nodes[target].asks == 0)
-            value = (lw_infer_value){LW_T_BOTTOM, 0};
-        row = lw_tuple_row(f, value.type);
-        n_values = row ? row->n : 0;
-    }
-
     for (uint32_t i = 0; i < n->c; i++)
         if (lw_node_of(f, items[i])->kind == LW_NODE_STAR) {
             star = i;
@@ -80,14 +106,8 @@ assign_tuple(lw_infer_frame *f, uint32_t target, lw_infer_value value)
 
         if (i == star) {
             uint32_t count = row ? n_values - n_fixed : 0;
-            lw_type *types = lw_arena_take(f->run->arena, (count + 1) * sizeof *types);
-            if (types == NULL)
-                return lw_out_of_memory(f);
-            for (uint32_t j = 0; j < count; j++)
-                types[j] = lw_element(f, value, at++).type;
-            if (row)
-                one.type = lw_type_tuple(lw_types_of(f), types, count, NULL);
-            LW_TRY(lw_assign(f, lw_node_of(f, items[i])->a, one));
+            LW_TRY(assign_star(f, items[i], value, at, count));
+            at += count;
             continue;
         }
         if (row)
@@ -181,8 +201,8 @@ count_in(lw_infer_frame *f, const lw_node *list, uint32_t var)
     return n;
 }
 
-/* p, q = q, p: each variable that is read is given another value, so that no object gets a second
- * name. */
+/* p, q = q, p: each variable that is read is given another value, so that no object gets a
+ * second name. */
 static bool
 is_exchange(lw_infer_frame *f, const lw_node *assign)
 {
@@ -219,8 +239,7 @@ infer_assign(lw_infer_frame *f, uint32_t node)
     if (only && may_take_arrays(f, only)) {
         f->borrowed = lw_node_of(f, only)->kind == LW_NODE_SUBSCRIPT; /* it is copied there */
         LW_TRY(lw_infer_operand_expr(f, n->a, &value));
-    }
-    else if (is_exchange(f, n))
+    } else if (is_exchange(f, n))
         LW_TRY(lw_infer_moved(f, n->a, &value));
     else
         LW_TRY(lw_infer_expr(f, n->a, &value));

@@ -408,8 +408,9 @@ infer_object_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value object, 
     lw_status status;
     uint32_t held;
 
-    *found = lw_member_of(lw_class_of(f, object.type), "__getitem__") ||
-             (lw_tuple_row(f, object.type) == NULL && !lw_record_row(lw_types_of(f), object.type));
+    *found =
+        lw_member_of(lw_class_of(f, object.type), "__getitem__") ||
+        (lw_tuple_row(f, object.type) == NULL && !lw_record_row(lw_types_of(f), object.type));
     if (!*found || lw_node_of(f, n->b)->kind == LW_NODE_SLICE)
         return *found ? lw_complain(f, lw_node_of(f, n->b)->loc, "E165", NULL,
                                     "pass the bounds to a method",
@@ -431,6 +432,38 @@ is_namedtuple_in_array(lw_infer_frame *f, lw_type type)
     const lw_class *class = lw_record_row(lw_types_of(f), type) ? lw_class_of(f, type) : NULL;
 
     return class && class->is_tuple;
+}
+
+static lw_status
+infer_tuple_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value object,
+                      lw_infer_value *out)
+{
+    const lw_node *n = lw_node_of(f, node);
+    lw_infer_value index;
+    lw_status status;
+    bool is_field;
+    __int128 i;
+
+    lw_lose_node(f, n->a); /* if there are objects in it, one may get another name */
+    if (lw_node_of(f, n->b)->kind == LW_NODE_SLICE)
+        return slice_tuple(f, node, object, out);
+    LW_TRY(lw_infer_expr(f, n->b, &index));
+    if (index.type == LW_T_BOTTOM)
+        return LW_OK;
+    if (int_constant(f, index, &i))
+        return constant_index(f, node, object, i, out);
+    LW_TRY(field_by_index(f, node, object, index, &is_field, out));
+    if (is_field)
+        return LW_OK;
+    if (!lw_type_is_int(f, index.type) && index.type != LW_DT_b1)
+        return lw_complain(f, lw_node_of(f, n->b)->loc, "E120",
+                           lw_format_text(f, "this is %s", lw_describe_value(f, index)),
+                           lw_type_is_real(f, index.type) ? "use `//`, or `int(...)`" : NULL,
+                           "tuple index must be an integer");
+    f->nodes[node].operand = lw_weak_int(f);
+    return runtime_index(f, node, object, &out->type);
+fail:
+    return status;
 }
 
 lw_status
@@ -472,24 +505,7 @@ lw_infer_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     }
     if (lw_tuple_row(f, object.type) == NULL)
         return complain_not_indexable(f, node, object);
-    lw_lose_node(f, n->a); /* if there are objects in it, one may get another name */
-    if (lw_node_of(f, n->b)->kind == LW_NODE_SLICE)
-        return slice_tuple(f, node, object, out);
-    LW_TRY(lw_infer_expr(f, n->b, &index));
-    if (index.type == LW_T_BOTTOM)
-        return LW_OK;
-    if (int_constant(f, index, &i))
-        return constant_index(f, node, object, i, out);
-    LW_TRY(field_by_index(f, node, object, index, &is_field, out));
-    if (is_field)
-        return LW_OK;
-    if (!lw_type_is_int(f, index.type) && index.type != LW_DT_b1)
-        return lw_complain(f, lw_node_of(f, n->b)->loc, "E120",
-                           lw_format_text(f, "this is %s", lw_describe_value(f, index)),
-                           lw_type_is_real(f, index.type) ? "use `//`, or `int(...)`" : NULL,
-                           "tuple index must be an integer");
-    f->nodes[node].operand = lw_weak_int(f);
-    return runtime_index(f, node, object, &out->type);
+    return infer_tuple_subscript(f, node, object, out);
 fail:
     return status;
 }
@@ -647,25 +663,22 @@ lw_status
 lw_infer_items(lw_infer_frame *f, uint32_t node, lw_infer_value iterable, lw_infer_value *item,
                int64_t *count)
 {
-    const lw_type_row *row = lw_type_get(lw_types_of(f), iterable.type);
-    const lw_type *elements = row ? row->elements : NULL;
-    uint32_t n = row ? row->n : 0;
+    const lw_type_row *row;
+    const lw_type *elements;
+    uint32_t n;
 
     *item = (lw_infer_value){LW_T_BOTTOM, 0};
     *count = -1;
     iterable.type = lw_by_value(f, iterable.type);
-    row = lw_type_get(lw_types_of(f), iterable.type);
-    elements = row ? row->elements : NULL;
-    n = row ? row->n : 0;
     if (lw_class_of(f, iterable.type)) {
         bool found;
         lw_status status = lw_infer_object_items(f, node, iterable, &found, &iterable);
         if (status != LW_OK || (found && f->nodes[node].asks == 0))
             return status;
-        row = lw_type_get(lw_types_of(f), iterable.type);
-        elements = row ? row->elements : NULL;
-        n = row ? row->n : 0;
     }
+    row = lw_type_get(lw_types_of(f), iterable.type);
+    elements = row ? row->elements : NULL;
+    n = row ? row->n : 0;
     if (row && row->kind == LW_TK_RANGE) {
         if (lw_node_of(f, node)->kind != LW_NODE_CALL)
             return lw_complain(f, lw_node_of(f, node)->loc, "E102", NULL,

@@ -108,8 +108,8 @@ lw_webs_init(lw_infer_frame *f)
     f->more = lw_arena_take(arena, n * sizeof *f->more);
     f->now.reach = lw_flow_new(f);
     if (!f->first_def || !f->n_defs || !f->pinned || !f->more || !f->now.reach ||
-        !lw_array_reserve(&f->defs, 1, arena) ||
-        !lw_array_reserve(&f->back_edges, 1, arena) || !lw_ownership_init(f))
+        !lw_array_reserve(&f->defs, 1, arena) || !lw_array_reserve(&f->back_edges, 1, arena) ||
+        !lw_ownership_init(f))
         return lw_out_of_memory(f);
     f->defs.n = f->back_edges.n = 1; /* entry 0 of each table means none */
     return LW_OK;

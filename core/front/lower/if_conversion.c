@@ -106,8 +106,7 @@ cost_call(lw_lower_frame *f, uint32_t node)
     if (cost >= LW_COST_NEVER)
         return cost;
     switch (t->call) {
-    case LW_CALL_INSTANCE:
-        return sum(cost, cost_instance(f, t->target, makes_object(f, t)));
+    case LW_CALL_INSTANCE: return sum(cost, cost_instance(f, t->target, makes_object(f, t)));
     case LW_CALL_CAST:
     case LW_CALL_VIEW: return cost + 1;
     case LW_CALL_NAMED:
@@ -438,8 +437,7 @@ lw_lower_tail_converted(lw_lower_frame *f, uint32_t body, uint32_t index)
 {
     assert(lw_node_at(f, body)->kind == LW_NODE_BODY);
     if (f->converted_arms != 0 || f->regions != 0 || f->inst->falls_off ||
-        f->inst->n_changed != 0 ||
-        cost_tail(f, body, index) > LW_COST_IF_CONVERSION)
+        f->inst->n_changed != 0 || cost_tail(f, body, index) > LW_COST_IF_CONVERSION)
         return false;
     lw_lower_return(f, 0, tail_arm(f, body, index));
     return true;

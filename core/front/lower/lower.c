@@ -200,8 +200,8 @@ void
 lw_lower_return(lw_lower_frame *f, uint32_t node, lw_lower_value value)
 {
     uint32_t n = f->b.func ? f->b.func->results.n : 0, at = 0;
-    lw_ref *results = lw_arena_take(
-        f->l->arena, (2 * n + value.n + 2 + LW_RAISE_WORDS) * sizeof *results);
+    lw_ref *results =
+        lw_arena_take(f->l->arena, (2 * n + value.n + 2 + LW_RAISE_WORDS) * sizeof *results);
 
     if (f->inlined_result)
         *f->inlined_result = value;

@@ -231,8 +231,8 @@ lw_lower_value lw_lower_argument_as(lw_lower_frame *f, uint32_t call, uint32_t i
                                     lw_type type);
 lw_lower_value lw_lower_entry(lw_lower_frame *f, uint32_t entry);
 
-/* Call an instance with these values, by parameter; what it changes is written to the entries of
- * typed->lists from `written` on. */
+/* Call an instance with these values, by parameter; what it changes is written to the entries
+ * of typed->lists from `written` on. */
 lw_lower_value lw_lower_call_values(lw_lower_frame *f, uint32_t node, uint32_t instance,
                                     const lw_lower_value *values, uint32_t written);
 /* What the method that the node asks (`asks`) gives for its value; without one, the value. */
@@ -249,8 +249,9 @@ lw_lower_value lw_lower_field_of(lw_lower_frame *f, lw_lower_value object, const
 bool lw_is_object_target(const lw_lower_frame *f, uint32_t target);
 void lw_lower_object_store(lw_lower_frame *f, uint32_t target, lw_lower_value value);
 void lw_lower_augmented_field(lw_lower_frame *f, uint32_t node);
-/* What the nodes lead to, which are entries of a call's list from `start`, holds the objects that
- * the call has changed, whose parts are `parts`. *made: the one that is the call's value. */
+/* What the nodes lead to, which are entries of a call's list from `start`, holds the objects
+ * that the call has changed, whose parts are `parts`. *made: the one that is the call's value.
+ */
 void lw_lower_changed(lw_lower_frame *f, const lw_instance *callee, uint32_t start,
                       const lw_ref *parts, lw_lower_value *made);
 /* The parts of all changed objects, at a RETURN or (node 0) at the end of the body, to `out`;

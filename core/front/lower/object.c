@@ -149,7 +149,8 @@ lw_lower_changed_parts(lw_lower_frame *f, uint32_t node, lw_ref *out)
 
     for (uint32_t k = 0; k < f->inst->n_changed; k++) {
         lw_type type = f->inst->changed_types[k];
-        uint32_t entry = f->l->typed->lists.data[start + k], number = entry & ~(uint32_t)LW_ARG_TAG;
+        uint32_t entry = f->l->typed->lists.data[start + k],
+                 number = entry & ~(uint32_t)LW_ARG_TAG;
         lw_lower_value value = (entry & LW_ARG_TAG) == LW_ARG_CONSTANT
                                    ? lw_value_constant(f, number, type)
                                : number ? lw_lower_web_read(f, number)

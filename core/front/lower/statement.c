@@ -208,7 +208,8 @@ lw_lower_assign(lw_lower_frame *f, uint32_t target, lw_lower_value value)
     }
     case LW_NODE_SUBSCRIPT:
     case LW_NODE_ATTRIBUTE:
-        if (lw_is_object_target(f, target) || lw_lower_calls_method(f, target))
+        if (lw_is_object_target(f, target) ||
+            (n->kind == LW_NODE_ATTRIBUTE && lw_lower_calls_method(f, target)))
             lw_lower_object_store(f, target, value);
         else
             lw_lower_memory_store(f, target, value);
@@ -708,8 +709,9 @@ lower_return(lw_lower_frame *f, uint32_t node)
 {
     uint32_t value = lw_node_at(f, node)->a;
 
-    lw_lower_return(f, node, value ? lw_lower_as(f, value, f->inst->result)
-                             : (lw_lower_value){.type = f->inst->result});
+    lw_lower_return(f, node,
+                    value ? lw_lower_as(f, value, f->inst->result)
+                          : (lw_lower_value){.type = f->inst->result});
 }
 
 /* An expression statement: only its calls and assignments matter. */

@@ -262,8 +262,7 @@ static uint32_t
 read_return(lw_reader *r, PyObject *node, uint32_t loc)
 {
     PyObject *items = iterated(r, lw_ast_get(node, r->ast.value));
-    uint32_t value =
-        items ? lw_read_iterable(r, items) : read_field(r, node, r->ast.value);
+    uint32_t value = items ? lw_read_iterable(r, items) : read_field(r, node, r->ast.value);
 
     if (r->status != LW_OK)
         return 0;

@@ -369,12 +369,13 @@ read_class(lw_reader *r, PyObject *object)
     class = lw_arena_take(&r->tree->arena, sizeof *class);
     if (class == NULL)
         return lw_read_no_memory(r);
-    *class =
-        (lw_class){.name = lw_read_text(r, ((PyTypeObject *)object)->tp_name),
-                   .id = object,
-                   .is_namedtuple = lw_class_is_namedtuple(object),
-                   .is_tuple = lw_class_is_namedtuple(object) && !lw_class_defines(object, "__iter__") &&
-                               !lw_class_defines(object, "__contains__") && !lw_class_defines(object, "__len__")};
+    *class = (lw_class){.name = lw_read_text(r, ((PyTypeObject *)object)->tp_name),
+                        .id = object,
+                        .is_namedtuple = lw_class_is_namedtuple(object),
+                        .is_tuple = lw_class_is_namedtuple(object) &&
+                                    !lw_class_defines(object, "__iter__") &&
+                                    !lw_class_defines(object, "__contains__") &&
+                                    !lw_class_defines(object, "__len__")};
     if (!set_bases(r, object, class) || !read_registered(r, object, class))
         return 0;
     constant =

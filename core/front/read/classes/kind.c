@@ -59,11 +59,12 @@ bool
 lw_class_skips(const char *name)
 {
     static const char *const names[] = {
-        "__new__",        "__repr__",          "__str__",     "__hash__",     "__format__",
-        "__annotate__",   "__annotate_func__", "__reduce__",  "__slots__",    "__class_getitem__",
-        "__getnewargs__", "__getstate__",      "__setstate__", "__replace__", "__init_subclass__",
-        "__doc__",        "__module__",        "__qualname__", "__dict__",    "__match_args__",
-        "__weakref__",    "__reduce_ex__",     "__annotations__"};
+        "__new__",      "__repr__",          "__str__",           "__hash__",
+        "__format__",   "__annotate__",      "__annotate_func__", "__reduce__",
+        "__slots__",    "__class_getitem__", "__getnewargs__",    "__getstate__",
+        "__setstate__", "__replace__",       "__init_subclass__", "__doc__",
+        "__module__",   "__qualname__",      "__dict__",          "__match_args__",
+        "__weakref__",  "__reduce_ex__",     "__annotations__"};
 
     return is_one_of(name, names, sizeof names / sizeof *names);
 }
@@ -231,8 +232,8 @@ lw_class_is_readable(PyObject *object)
     if (lw_class_is_namedtuple(object))
         return lw_read_class_has_code(type);
     return has_plain_objects(type) &&
-           (lw_class_is_made(object) || (type->tp_init == PyBaseObject_Type.tp_init &&
-                                         lw_read_class_has_code(type)));
+           (lw_class_is_made(object) ||
+            (type->tp_init == PyBaseObject_Type.tp_init && lw_read_class_has_code(type)));
 }
 
 bool

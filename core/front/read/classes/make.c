@@ -139,9 +139,8 @@ static uint32_t
 attribute_node(body_reader *b, PyObject *name, uint8_t flags)
 {
     uint32_t self = lw_read_node(
-        b->r,
-        (lw_node){LW_NODE_NAME, .loc = b->loc,
-                  .a = b->r->tree->fns.data[b->scope->fn].params.data[0].var});
+        b->r, (lw_node){LW_NODE_NAME, .loc = b->loc,
+                        .a = b->r->tree->fns.data[b->scope->fn].params.data[0].var});
     uint32_t text = self ? lw_read_constant(b->r, name) : 0;
 
     return text ? lw_read_node(b->r, (lw_node){LW_NODE_ATTRIBUTE, .flags = flags, .loc = b->loc,
@@ -162,8 +161,8 @@ factory_node(body_reader *b, PyObject *factory)
         return node ? node : lw_read_failed(b->r);
     }
     callee = lw_read_constant_node(b->r, factory, b->loc);
-    return callee ? lw_read_list_node(
-                        b->r, (lw_node){LW_NODE_CALL, .loc = b->loc, .a = callee}, NULL, 0)
+    return callee ? lw_read_list_node(b->r, (lw_node){LW_NODE_CALL, .loc = b->loc, .a = callee},
+                                      NULL, 0)
                   : 0;
 }
 
@@ -174,12 +173,12 @@ given_or_made(body_reader *b, const dataclass_field *field)
     uint32_t none = no_argument(b->r), made, link, test, name;
 
     none = none ? lw_read_node(b->r, (lw_node){LW_NODE_CONSTANT, .loc = b->loc, .a = none}) : 0;
-    link = none ? lw_read_node(b->r, (lw_node){LW_NODE_LINK, .op = LW_PY_IS, .loc = b->loc,
-                                               .a = none})
+    link = none ? lw_read_node(
+                      b->r, (lw_node){LW_NODE_LINK, .op = LW_PY_IS, .loc = b->loc, .a = none})
                 : 0;
     name = link ? name_node(b, field->name) : 0;
-    test = name ? lw_read_list_node(
-                      b->r, (lw_node){LW_NODE_COMPARE, .loc = b->loc, .a = name}, &link, 1)
+    test = name ? lw_read_list_node(b->r, (lw_node){LW_NODE_COMPARE, .loc = b->loc, .a = name},
+                                    &link, 1)
                 : 0;
     made = test ? factory_node(b, field->parts[FACTORY]) : 0;
     name = made ? name_node(b, field->name) : 0;
@@ -212,11 +211,11 @@ add_assignment(body_reader *b, const dataclass_field *field)
     if (value == 0)
         return b->r->status == LW_OK;
     target = attribute_node(b, field->name, LW_NODE_STORE | LW_NODE_FORCED);
-    return target && lw_read_item(b->r, &b->statements,
-                                  lw_read_list_node(b->r,
-                                                    (lw_node){LW_NODE_ASSIGN, .loc = b->loc,
-                                                              .a = value},
-                                                    &target, 1));
+    return target &&
+           lw_read_item(b->r, &b->statements,
+                        lw_read_list_node(b->r,
+                                          (lw_node){LW_NODE_ASSIGN, .loc = b->loc, .a = value},
+                                          &target, 1));
 }
 
 /* self.__post_init__(the values of the fields that are InitVars) */

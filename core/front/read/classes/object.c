@@ -1,7 +1,7 @@
 /* Objects of the user's classes: which fields they have, in which order, and objects as
  * constants. One order holds for all objects of a class, wherever they were made: that of the
- * dataclass's fields, then of the names in `__init__` as the code object lists them, in those of
- * the base classes, then in the other methods. */
+ * dataclass's fields, then of the names in `__init__` as the code object lists them, in those
+ * of the base classes, then in the other methods. */
 #include "core/front/read/classes/class_internal.h"
 
 /* ---- the order of fields ---- */
@@ -93,8 +93,8 @@ lw_class_order(PyObject *object)
 
     for (int pass = 0; pass < 2; pass++)
         for (Py_ssize_t i = 0; result == 0 && i < PyTuple_GET_SIZE(mro); i++)
-            result = add_names_in(order, seen, (PyTypeObject *)PyTuple_GET_ITEM(mro, i),
-                                  pass == 0);
+            result =
+                add_names_in(order, seen, (PyTypeObject *)PyTuple_GET_ITEM(mro, i), pass == 0);
     Py_XDECREF(seen);
     if (result < 0)
         Py_CLEAR(order);
@@ -257,7 +257,8 @@ lw_read_user_object(lw_reader *r, PyObject *object)
     const char **texts;
     uint32_t *items, class;
 
-    if (!lw_class_is_readable(type) || lw_class_is_namedtuple(type) || (names = names_of_object(object)) == NULL)
+    if (!lw_class_is_readable(type) || lw_class_is_namedtuple(type) ||
+        (names = names_of_object(object)) == NULL)
         return 0;
     constant.n = (uint32_t)PyList_GET_SIZE(names);
     texts = lw_arena_take(&r->tree->arena, (constant.n + 1) * sizeof *texts);

@@ -17,7 +17,7 @@ static uint32_t
 implied(lw_reader *r, PyObject *node, uint32_t *class)
 {
     const lw_fn *fn = &r->tree->fns.data[r->scope->fn];
-    const char *self = r->self_name                      ? r->self_name
+    const char *self = r->self_name                        ? r->self_name
                        : r->scope->parent || !fn->params.n ? NULL
                                                            : fn->params.data[0].name;
     PyObject *cell = PyUnicode_InternFromString("__class__");

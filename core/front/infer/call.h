@@ -1,0 +1,33 @@
+/* What arguments.c, call.c and callee.c share: calls by the kind of what is called, and the
+ * binding of arguments to parameters. */
+#ifndef LW_FRONT_INFER_CALL_H
+#define LW_FRONT_INFER_CALL_H
+
+#include "core/front/infer/infer_internal.h"
+
+typedef LW_ARRAY(lw_arg) lw_arg_list;
+
+/* SHOWN: f-strings may be among them; ELEMENTWISE: arrays that are not made may. */
+typedef enum lw_args_kind { LW_ARGS_PLAIN, LW_ARGS_SHOWN, LW_ARGS_ELEMENTWISE } lw_args_kind;
+
+/* ---- arguments.c ---- */
+/* An entry that is item i of the tuple at this node. */
+uint32_t lw_element_entry(lw_infer_frame *f, uint32_t node, uint32_t i);
+lw_status lw_add_arg(lw_infer_frame *f, lw_arg_list *args, lw_arg arg);
+/* *unknown: whether some argument has no type yet. */
+lw_status lw_infer_args(lw_infer_frame *f, const lw_node *call, lw_args_kind kind,
+                        lw_arg_list *args, bool *unknown);
+
+/* ---- call.c ---- */
+/* `function` is the type of a nested function that captures, or BOTTOM. */
+lw_status lw_call_function(lw_infer_frame *f, uint32_t node, uint32_t fn, lw_type function,
+                           const lw_arg_list *args, lw_infer_value *out);
+/* An object without fields, and its `__init__`, if there is one. */
+lw_status lw_construct(lw_infer_frame *f, uint32_t node, const lw_class *class,
+                       const lw_arg_list *args, lw_infer_value *out);
+lw_status lw_call_python(lw_infer_frame *f, uint32_t node, const lw_constant *constant,
+                         const lw_arg_list *args, lw_infer_value *out);
+lw_status lw_call_external(lw_infer_frame *f, uint32_t node, uint32_t number,
+                           const lw_arg_list *args, lw_infer_value *out);
+
+#endif
