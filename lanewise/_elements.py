@@ -33,6 +33,8 @@ _dtypes: dict = {}  # (class, names, dtypes of its fields) -> dtype
 class _ElementType(type):
     """The metaclass of the types of elements, by which they are pickled."""
 
+    __lanewise_class__: type
+
 
 def _field(name):
     def get(element):
@@ -222,7 +224,7 @@ def dtype_of(cls, /, **fields):
     return found
 
 
-dtype_of.__lanewise_folds__ = True  # in compiled code: `lw.local(3, dtype_of(Interval))`
+setattr(dtype_of, "__lanewise_folds__", True)  # in compiled code: `lw.local(3, dtype_of(Interval))`
 
 
 def _tuple_of(element, dtype):
@@ -245,10 +247,12 @@ def array_of(objects, dtype=None):
         TypeError: the dtype is none of a class, or an object has not its fields.
         ValueError: there is no object, and no dtype.
 
-    >>> @dataclasses.dataclass
-    ... class Point:
+    >>> class Point:
     ...     x: float
     ...     y: float
+    ...     def __init__(self, x, y):
+    ...         self.x = x
+    ...         self.y = y
     >>> lw.extending.array_of([Point(1.0, 2.0), Point(3.0, 4.0)])["y"]
     array([2., 4.])
     """

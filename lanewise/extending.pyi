@@ -1,5 +1,8 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, TypeVar, overload as _overload
+
+import numpy as np
+import numpy.typing as npt
 
 from lanewise._linking import declare_device as declare_external
 from lanewise.types import Type
@@ -8,7 +11,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _C = TypeVar("_C", bound=type)
 
 __all__ = [
-    "NativeValue", "box", "declare_external", "intrinsic", "lower", "lower_builtin", "lower_cast", "lower_constant", "lower_getattr",
+    "NativeValue", "array_of", "box", "declare_external", "dtype_of", "intrinsic", "lower", "lower_builtin", "lower_cast", "lower_constant", "lower_getattr",
     "make_attribute_wrapper", "overload", "overload_attribute", "overload_method", "register", "register_jitable", "register_model", "type_callable", "unbox",
 ]
 
@@ -35,3 +38,5 @@ def make_attribute_wrapper(*args: Any, **kwargs: Any) -> NoReturn: ...
 def register(cls: _C, /, **fields: Type) -> _C: ...
 @_overload
 def register(cls: None = None, /, **fields: Type) -> Callable[[_C], _C]: ...
+def dtype_of(cls: type, /, **fields: Type | type | np.dtype[Any]) -> np.dtype[Any]: ...
+def array_of(objects: Iterable[Any], dtype: npt.DTypeLike | None = None) -> np.ndarray[Any, np.dtype[Any]]: ...
