@@ -63,12 +63,12 @@ hold_arg(lw_infer_frame *f, uint32_t node, lw_arg_list *held)
 static void
 unhold_args(lw_infer_frame *f, const lw_arg_list *held)
 {
+    assert(held->n == 0 || held->data != NULL);
     for (uint32_t i = 0; i < held->n; i++)
         lw_unhold(f, held->data[i].node);
 }
 
 /* Arguments of print may be f-strings, those of NumPy's functions array expressions. */
-/* *unknown: whether some argument has no type yet. */
 lw_status
 lw_infer_args(lw_infer_frame *f, const lw_node *call, lw_args_kind kind, lw_arg_list *args,
               bool *unknown)

@@ -752,7 +752,7 @@ lw_infer_store(lw_infer_frame *f, uint32_t target, lw_infer_value value)
 {
     uint32_t source = f->source ? f->source : target;
     const lw_index *places;
-    lw_target to;
+    lw_target to = {0};
     lw_type type;
     lw_status status;
 
@@ -830,7 +830,7 @@ lw_infer_augmented_store(lw_infer_frame *f, uint32_t node)
     const lw_node *n = lw_node_of(f, node);
     lw_infer_value x = {0}, y, result;
     const lw_index *places;
-    lw_target to;
+    lw_target to = {0};
     lw_status status;
 
     LW_TRY(kind_of_target(f, n->a, NULL, &to));

@@ -118,7 +118,7 @@ call_conversion(lw_infer_frame *f, uint32_t node, uint32_t pytype, const lw_arg 
 {
     static const char *const names[] = {"__int__", "__float__", "__bool__", "__complex__"};
     bool is_bool = pytype == 2;
-    lw_status status;
+    lw_status status = LW_OK;
 
     *found = false;
     if (!is_bool || lw_member_of(lw_class_of(f, x->value.type), names[2]) != NULL) {
