@@ -340,7 +340,7 @@ lw_lower_propagate(lw_lower_frame *f, lw_ref call)
 {
     assert(f->can_raise);
     lw_builder *b = &f->b;
-    lw_ref status = lw_ir_result(b, call, 0), words[LW_RAISE_WORDS];
+    lw_ref status = lw_ir_result(b, call, 0), words[LW_RAISE_WORDS] = {0};
 
     if (f->deferred) {
         lw_ir_set(b, f->deferred, first_status(f, status));
