@@ -594,6 +594,7 @@ static PyMethodDef functions[] = {
     {"_compile_device", lw_jit_compile_device, METH_VARARGS, NULL},
     {"_linked", lw_jit_linked, METH_VARARGS, NULL},
     {"_fields_of_object", lw_fields_of_object, METH_O, NULL},
+    {"_has_code", lw_has_code, METH_O, NULL},
     {"_form_of_call", (PyCFunction)(void (*)(void))lw_jit_form, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };

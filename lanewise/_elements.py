@@ -11,6 +11,7 @@ from __future__ import annotations
 import copyreg
 import dataclasses
 import dis
+import operator
 import threading
 import typing
 
@@ -20,6 +21,7 @@ from lanewise import _core
 
 _PYTHON = {bool: np.dtype(np.bool_), int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
 _OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul", "lshift", "rshift", "and", "or", "xor")
+_ORDERS = ("eq", "ne", "lt", "le", "gt", "ge")
 _SKIPPED = {"__new__", "__init__", "__slots__", "__dict__", "__weakref__", "__getattribute__", "__class__", "__init_subclass__"}
 
 _lock = threading.Lock()
@@ -69,13 +71,40 @@ def _not_implemented(element, other):
     return NotImplemented
 
 
+def _not_equal(element, other):
+    """What object.__ne__ does."""
+    equal = element.__eq__(other)
+    return equal if equal is NotImplemented else not equal
+
+
+def _as_tuples(compare):
+    def compared(element, other):
+        return compare(tuple(element), tuple(other)) if isinstance(other, tuple | np.void) else NotImplemented
+
+    return compared
+
+
+def _defines(cls, name):
+    """Whether the class, or one that it is derived from, has the method; object and the metaclass do not count."""
+    return any(name in vars(base) for base in cls.__mro__ if base is not object and (base is not tuple or name != "__bool__"))
+
+
+def _comparisons(cls):
+    if issubclass(cls, tuple):
+        return {f"__{name}__": _as_tuples(getattr(operator, name)) for name in _ORDERS if getattr(cls, f"__{name}__") is getattr(tuple, f"__{name}__")}
+    body = {f"__{name}__": _not_implemented for name in _ORDERS[2:] if not _defines(cls, f"__{name}__")}
+    if _defines(cls, "__eq__") and not _defines(cls, "__ne__"):
+        body["__ne__"] = _not_equal
+    return body
+
+
 def _without_numpy(cls):
     """What objects of the class do not do, and elements of NumPy's arrays do."""
     names = [f"__{kind}{name}__" for name in _OPERATORS for kind in ("", "r")]
-    body = {name: _not_implemented for name in names if not hasattr(cls, name)}
-    if not hasattr(cls, "__bool__"):
-        body["__bool__"] = (lambda element: len(element) != 0) if hasattr(cls, "__len__") else (lambda element: True)
-    return body
+    body = {name: _not_implemented for name in names if not _defines(cls, name)}
+    if not _defines(cls, "__bool__"):
+        body["__bool__"] = (lambda element: len(element) != 0) if _defines(cls, "__len__") else (lambda element: True)
+    return body | _comparisons(cls)
 
 
 def _members(cls):
@@ -215,6 +244,9 @@ def dtype_of(cls, /, **fields):
         cls = cls.__lanewise_class__
     if issubclass(cls, tuple) and not hasattr(cls, "_fields"):
         raise TypeError(f"dtype_of: `{cls.__name__}` is derived from tuple and is no namedtuple")
+    if issubclass(cls, tuple) and not _core._has_code(cls):
+        raise TypeError(f"dtype_of: `{cls.__name__}` is a namedtuple without methods, which is a plain tuple in compiled code: give it a "
+                        "method, or make it a dataclass")
     types = _types_of(cls, fields)
     key = (cls, tuple(types), tuple((dtype, dtype.type) for dtype in types.values()))  # equal dtypes may have other types of elements
     found = _dtypes.get(key)
@@ -227,13 +259,12 @@ def dtype_of(cls, /, **fields):
 setattr(dtype_of, "__lanewise_folds__", True)  # in compiled code: `lw.local(3, dtype_of(Interval))`
 
 
-def _tuple_of(element, dtype):
-    """An object as the tuple that NumPy stores in an element of this dtype."""
-    return tuple(_item_of(getattr(element, name), dtype[name]) for name in dtype.names)
-
-
 def _item_of(value, dtype):
-    return value if dtype.names is None or isinstance(value, (tuple, np.void)) else _tuple_of(value, dtype)
+    """A value as NumPy stores it in an element of this dtype: an object as the tuple of its fields."""
+    if dtype.names is None or isinstance(value, np.void):
+        return value
+    items = value if isinstance(value, tuple) else [getattr(value, name) for name in dtype.names]
+    return tuple(_item_of(item, dtype[name]) for item, name in zip(items, dtype.names, strict=True))
 
 
 def array_of(objects, dtype=None):
@@ -277,7 +308,7 @@ class _Objects(np.ndarray):
     """Arrays as functions see them that run as plain Python: objects are stored, and fields are attributes too."""
 
     def __setitem__(self, key, value):
-        super().__setitem__(key, value if isinstance(value, (np.ndarray, np.void, tuple)) else _item_of(value, self.dtype))
+        super().__setitem__(key, value if isinstance(value, np.ndarray) else _item_of(value, self.dtype))
 
     def __getattr__(self, name):
         if name in (self.dtype.names or ()):

@@ -36,7 +36,7 @@ field_type(lw_types *types, const lw_arg_field *field, bool readonly, uint32_t a
 
 /* The type that an object has by value whose fields lie in this record. */
 static lw_type
-object_type(lw_types *types, const lw_record *record)
+object_type(lw_types *types, const lw_record *record, bool deep)
 {
     lw_type *elements = lw_arena_take(types->arena, (record->n + 1) * sizeof *elements);
     const char **names = lw_arena_take(types->arena, (record->n + 1) * sizeof *names);
@@ -54,7 +54,7 @@ object_type(lw_types *types, const lw_record *record)
             elements[at] = elements[at - 1];
         }
         names[at] = field->name;
-        elements[at] = lw_record_object(types, field->type);
+        elements[at] = deep ? lw_record_object(types, field->type) : field->type;
     }
     return lw_type_tuple_of_class(types, lw_type_tuple(types, elements, record->n, names),
                                   record->user_class);
@@ -66,6 +66,27 @@ lw_record_object(const lw_types *types, lw_type type)
     const lw_type_row *row = lw_record_row(types, type);
 
     return row && row->record->object != LW_T_BOTTOM ? row->record->object : type;
+}
+
+lw_type
+lw_record_items(lw_types *types, lw_type type)
+{
+    const lw_type_row *row = lw_record_row(types, type);
+    lw_type_row items;
+    lw_type *elements;
+
+    if (row == NULL || row->record->items == LW_T_BOTTOM)
+        return type;
+    if (!row->readonly)
+        return row->record->items;
+    items = *lw_type_get(types, row->record->items);
+    elements = lw_arena_take(types->arena, (items.n + 1) * sizeof *elements);
+    for (uint32_t i = 0; elements && i < items.n; i++)
+        elements[i] = lw_record_readonly(types, items.elements[i]);
+    if (elements == NULL)
+        return type;
+    return lw_type_tuple_of_class(types, lw_type_tuple(types, elements, items.n, items.names),
+                                  items.user_class);
 }
 
 /* align: the alignment of the address that this record lies at. */
@@ -88,7 +109,10 @@ record_type(lw_types *types, const lw_arg_record *spec, bool readonly, uint32_t 
     }
     record.fields = fields;
     record.user_class = lw_tree_class(types->tree, spec->class_id);
-    record.object = record.user_class ? object_type(types, &record) : (lw_type)LW_T_BOTTOM;
+    if (record.user_class != NULL) {
+        record.object = object_type(types, &record, true);
+        record.items = object_type(types, &record, false);
+    }
     return lw_type_record(types, &record, readonly);
 }
 

@@ -11,6 +11,9 @@ lw_type lw_record_type(lw_types *types, const lw_arg_record *spec, bool readonly
 const lw_type_row *lw_record_row(const lw_types *types, lw_type type);
 /* The type by value of the objects in a record of a class; other types as they are. */
 lw_type lw_record_object(const lw_types *types, lw_type type);
+/* The same for what iterates over a namedtuple in an array or takes it apart: objects in its
+ * fields stay in the array. */
+lw_type lw_record_items(lw_types *types, lw_type type);
 /* The row of a record type, or of the items of an array of records; NULL for other types. */
 const lw_record *lw_record_of(const lw_types *types, lw_type type);
 const lw_record_field *lw_record_field_of(const lw_types *types, lw_type type,

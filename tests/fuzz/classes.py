@@ -2,7 +2,8 @@
 
 A program is a few classes (plain ones, dataclasses, namedtuples; with fields that are objects, base classes, operators, methods
 that change their object) and a function that makes objects of them, gives them more names, changes them, keeps them in other
-objects and in tuples, and passes them on, in branches and loops. CPython runs the same text, and each number must be the same.
+objects and in tuples, and passes them on, in branches and loops. Some get arrays of objects, and use and store elements. CPython
+runs the same text, and each number must be the same.
 A program may be refused with a code of REFUSED, because something else holds an object that it changes: how many are is
 counted, and most must not be.
 
@@ -21,8 +22,10 @@ import numpy as np
 
 BATCH = 8
 ROWS = 12
+ELEMENTS = 2  # of an array
 NUMBERS = {"f": "f8", "i": "i8", "b": "?"}
-REFUSED = ("E165", "E110", "E104")  # who holds the object; a field with no value on one path; a constant that is known too late
+# who holds the object; a field with no value on one path; a constant that is known too late; an element and an object in a field
+REFUSED = ("E165", "E110", "E104", "E140")
 OPERATORS = {"__add__": "+", "__sub__": "-", "__mul__": "*", "__or__": "|", "__matmul__": "@"}
 
 
@@ -59,6 +62,7 @@ class Writer:
         self.head, self.counter = [], 0
         self.scope, self.lines, self.depth, self.fixed = {}, [], 1, set()
         self.loops, self.pure = 0, False
+        self.arrays = {}  # name -> class
 
     # text
 
@@ -282,6 +286,13 @@ class Writer:
         name, c = self.pick(found)
         self.line(f"{name} {OPERATORS[self.pick(c.operators)]}= {self.object(c, 1)}")
 
+    def store(self):
+        """An object, or an element, becomes an element."""
+        if not self.arrays:
+            return self.change()
+        name = self.pick(self.arrays)
+        self.line(f"{name}[{self.rng.randrange(ELEMENTS)}] = {self.object(self.arrays[name], 2)}")
+
     def swap(self):
         for c in self.rng.sample(self.classes, len(self.classes)):
             names = [n for n in self.names(c) if n not in self.fixed]
@@ -400,6 +411,8 @@ class Writer:
         r = self.rng.random()
         if self.chance(0.08):
             return self.pick([self.pair, self.nested, self.named])()
+        if self.arrays and self.depth <= 3 and self.chance(0.15):
+            return self.store()
         if self.depth > 3 or r < 0.3:
             return self.assign()
         if r < 0.48:
@@ -570,7 +583,7 @@ class Writer:
             return []
         if self.chance(0.6):
             c.has.add("__bool__")
-            return ["    def __bool__(self):", "        return self.x > 0.5"]
+            return ["    def __bool__(self):", "        return bool(self.x > 0.5)"]
         c.has.add("__len__")
         return ["    def __len__(self):", "        return 2 if self.x > 0.0 else 0"]
 
@@ -626,18 +639,32 @@ class Writer:
             values += _numbers(name, t, 2)
         return values[:40]
 
-    def program(self, types):
+    def dtype(self, c):
+        """The text of a class's dtype."""
+        fields = {name: self.dtype(t) if isinstance(t, Class) else {"f": "float", "i": "int", "b": "bool"}[t] for name, t in c.fields.items()}
+        return f"dtype_of({c.name}, {', '.join(f'{name}={text}' for name, text in fields.items())})"
+
+    def program(self, types, with_arrays):
         for _ in range(self.rng.randrange(1, 4)):
             self.make_class()
         for _ in range(self.rng.randrange(0, 3)):
             self.make_helper()
         self.scope = dict(zip("abc", types))
+        if with_arrays:
+            self.arrays = {f"r{k}": self.pick(self.classes) for k in range(self.rng.randrange(1, 3))}
+        for name, c in self.arrays.items():  # elements are names that nothing else is given to
+            for k in range(ELEMENTS):
+                self.scope[f"{name}[{k}]"] = c
+                self.fixed.add(f"{name}[{k}]")
         for _ in range(self.rng.randrange(3, 10)):
             self.statement()
         values = self.results()
         self.line(f"return {', '.join(values)},")
         head = "import dataclasses\nimport typing\n"
-        return head + "\n".join([*self.head, f"def f({', '.join('abc'[: len(types)])}):", *self.lines]) + "\n"
+        if self.arrays:
+            head += "from lanewise.extending import dtype_of\n"
+            self.head.append(f"DTYPES = [{', '.join(map(self.dtype, self.arrays.values()))}]")
+        return head + "\n".join([*self.head, f"def f({', '.join([*'abc'[: len(types)], *self.arrays])}):", *self.lines]) + "\n"
 
 
 def _numbers(text, t, depth):
@@ -648,21 +675,25 @@ def _numbers(text, t, depth):
     return [leaf for field, ft in t.fields.items() for leaf in _numbers(f"{text}.{field}", ft, depth - 1)]
 
 
-def generate(rng):
-    """(text, types of the parameters)"""
+def generate(rng, with_arrays=False):
+    """(text, types of the numbers among the parameters)"""
     types = tuple(rng.choice("ffib") for _ in range(rng.randrange(1, 4)))
-    return Writer(rng).program(types), types
+    return Writer(rng).program(types, with_arrays), types
 
 
 # ---- running ----
 
 
-def function_of(source):
+def space_of(source):
     file = f"<classes {hash(source)}>"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
     space = {"__name__": __name__}
     exec(compile(source, file, "exec", dont_inherit=True), space)
-    return space["f"]
+    return space
+
+
+def function_of(source):
+    return space_of(source)["f"]
 
 
 def values_of(types):
@@ -673,10 +704,47 @@ def values_of(types):
     return rows
 
 
+def arrays_of(space):
+    """The arrays that the function gets, filled with small numbers."""
+    arrays = [np.zeros(ELEMENTS, dtype) for dtype in space.get("DTYPES", [])]
+    for k, array in enumerate(arrays):
+        _fill(array, k + 1)
+    return arrays
+
+
+def _fill(array, k):
+    for i, name in enumerate(array.dtype.names):
+        if array.dtype[name].names:
+            _fill(array[name], k + i + 1)
+        else:
+            array[name] = (np.arange(len(array)) * (i + 1) + k) % 5 if array.dtype[name].kind != "f" else (np.arange(len(array)) - i + k) / 2
+
+
+def call_with_arrays(f, space, rows):
+    """Results, and what the arrays hold then."""
+    found = []
+    for row in rows:
+        arrays = arrays_of(space)
+        result = f(*row, *arrays)
+        found.append(tuple(v.item() if isinstance(v, np.generic) else v for v in (*result, *_leaves(arrays))))
+    return found
+
+
+def _leaves(arrays):
+    for array in arrays:
+        for name in array.dtype.names:
+            yield from _leaves([array[name]]) if array.dtype[name].names else array[name]
+
+
 def expected(source, types):
     """The results of all rows; an exception where CPython raises one."""
-    f = function_of(source)
-    return [f(*row) for row in values_of(types)]
+    import lanewise as lw
+
+    space = space_of(source)
+    if "DTYPES" not in space:
+        return [space["f"](*row) for row in values_of(types)]
+    with lw.config(target="python"), np.errstate(all="ignore"):
+        return call_with_arrays(lw.jit(space["f"]), space, values_of(types))
 
 
 def differs(got, want):
@@ -693,7 +761,10 @@ def run(source, types, door):
     import lanewise as lw
 
     rows = values_of(types)
-    f = function_of(source)
+    space = space_of(source)
+    f = space["f"]
+    if "DTYPES" in space:
+        return call_with_arrays(lw.jit(fma=False, cache=False, warn=False)(f), space, rows)
     if door == "jit":
         compiled = lw.jit(fma=False, cache=False, warn=False)(f)
         return [compiled(*row) for row in rows]
@@ -808,10 +879,10 @@ def doors_of(seed, gpu):
     return ARCHITECTURES[seed % len(ARCHITECTURES)] if gpu == "compile" else "device" if gpu else ("jit", "vectorize")[seed % 2]
 
 
-def programs(seed, size=BATCH):
-    """Programs that CPython takes."""
+def programs(seed, size=BATCH, with_arrays=True):
+    """Programs that CPython takes; one in three with arrays."""
     for i in range(size):
-        source, types = generate(random.Random(f"classes {seed} {i}"))
+        source, types = generate(random.Random(f"classes {seed} {i}"), with_arrays and (seed + i) % 3 == 0)
         try:
             expected(source, types)
         except Exception:  # recursion of methods without end, and the like
@@ -825,7 +896,7 @@ def check_batch(seed, size=BATCH, gpu=False, counts=None):
 
     warnings.simplefilter("ignore")
     found, n = [], 0
-    for i, (source, types) in enumerate(programs(seed, size)):
+    for i, (source, types) in enumerate(programs(seed, size, with_arrays=not gpu)):
         door = doors_of(seed + i, gpu)
         wrong = check(source, types, door)
         n += 1

@@ -1,4 +1,5 @@
 """Arrays of objects (lanewise.extending.dtype_of): elements have the class's methods in compiled code, and in Python what they have there."""
+import collections
 import copy
 import dataclasses
 import enum
@@ -441,6 +442,7 @@ def test_array_of():
     (lambda: dtype_of(Interval, lo=[1]), TypeError, "the field `lo`"),
     (lambda: dtype_of(enum.Enum), TypeError, "does not say which fields"),
     (lambda: dtype_of(type("T", (tuple,), {})), TypeError, "no namedtuple"),
+    (lambda: dtype_of(collections.namedtuple("T", "a b")), TypeError, "without methods, which is a plain tuple in compiled code"),
     (lambda: array_of([]), ValueError, "the dtype has to be given"),
     (lambda: array_of([Untyped(1, 2)]), TypeError, "does not say which fields"),
     (lambda: array_of([Interval(1, 2)], np.dtype("f8")), TypeError, "no dtype of a class"),

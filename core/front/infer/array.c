@@ -715,8 +715,7 @@ ask_kind(lw_infer_frame *f, uint32_t target, const lw_flow *before, const lw_inf
     if (before->reach)
         lw_flow_set(f, before);
     out->kind = TO_PROPERTY;
-    if (value != NULL)
-        LW_TRY(lw_infer_record_property(f, target, *value, &found));
+    LW_TRY(lw_infer_record_property(f, target, value, &found));
     if (found)
         return LW_OK;
     if (before->reach)
@@ -834,6 +833,8 @@ lw_infer_augmented_store(lw_infer_frame *f, uint32_t node)
     lw_status status;
 
     LW_TRY(kind_of_target(f, n->a, NULL, &to));
+    if (to.kind == TO_PROPERTY)
+        return LW_OK; /* refused */
     if (to.kind == TO_OBJECT)
         return lw_infer_augmented_field(f, node, to.object);
     lw_note_store(f);

@@ -317,6 +317,14 @@ fail:
     return status;
 }
 
+/* What the expression gives may be the copy that its operand gives. */
+static void
+take_copied(lw_infer_frame *f, uint32_t node, uint32_t operand)
+{
+    if (f->notes != NULL && operand != 0)
+        f->notes[node].copied |= f->notes[operand].copied;
+}
+
 static lw_status
 join_set(lw_infer_frame *f, uint32_t node, const lw_infer_value *set, uint32_t n, lw_type *out)
 {
@@ -367,6 +375,8 @@ boolop_value(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         return LW_OK;
     }
     LW_TRY(join_set(f, node, set, n_set, &out->type));
+    for (uint32_t i = 0; i < n; i++)
+        take_copied(f, node, f->run->tree->lists.data[lw_node_of(f, node)->b + i]);
     f->nodes[node].operand = out->type;
 fail:
     return status;
@@ -486,6 +496,8 @@ infer_ifexp(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     lw_status status;
     int truth;
 
+    if (f->notes != NULL)
+        f->notes[node].copied = false;
     LW_TRY(lw_infer_condition(f, n->a, &truth, &yes, &no));
     LW_TRY(infer_arm(f, node, false, &yes, truth, &a));
     LW_TRY(infer_arm(f, node, true, &no, truth, &b));
@@ -502,6 +514,8 @@ infer_ifexp(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     } else if (a.type != LW_T_BOTTOM && b.type != LW_T_BOTTOM) {
         LW_TRY(lw_join_values(f, node, a.type, node, b.type, &out->type));
     }
+    take_copied(f, node, truth == 0 ? 0 : n->b);
+    take_copied(f, node, truth == 1 ? 0 : n->c);
     if (f->notes != NULL)
         f->notes[node].fresh = fresh_of_arms(f, n, truth);
     f->nodes[node].operand = out->type;
@@ -558,7 +572,14 @@ infer_walrus(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     lw_status status;
 
     LW_TRY(lw_infer_expr(f, n->b, out));
-    LW_TRY(lw_assign(f, n->a, *out));
+    if (f->notes != NULL) {
+        f->incoming = (lw_note){.copied = f->notes[n->b].copied};
+        f->notes[node].copied = false;
+    }
+    status = lw_assign(f, n->a, *out);
+    f->incoming = (lw_note){0};
+    LW_TRY(status);
+    take_copied(f, node, n->b);
     /* a folded expression is not evaluated, but the assignment has to happen */
     if (out->constant && !lw_constant_is_static(f, out->constant))
         out->constant = 0;

@@ -607,9 +607,10 @@ lw_status lw_infer_augmented_field(lw_infer_frame *f, uint32_t node, lw_infer_va
  */
 lw_status lw_check_record_target(lw_infer_frame *f, uint32_t target, lw_infer_value object,
                                  bool *refused);
-/* *found: the target is a property of an object in an array, whose setter is called. */
-lw_status lw_infer_record_property(lw_infer_frame *f, uint32_t target, lw_infer_value value,
-                                   bool *found);
+/* *found: the target is a property of an object in an array, whose setter is called. value
+ * NULL: by an augmented assignment, which is refused. */
+lw_status lw_infer_record_property(lw_infer_frame *f, uint32_t target,
+                                   const lw_infer_value *value, bool *found);
 /* The object that the node leads to is changed, to this value (NULL: that does not matter);
  * *root: its variable, or 0. E165 where something else may hold it. */
 lw_status lw_infer_change(lw_infer_frame *f, uint32_t node, uint32_t loc, bool deep,

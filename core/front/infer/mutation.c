@@ -351,8 +351,17 @@ lw_check_record_target(lw_infer_frame *f, uint32_t target, lw_infer_value object
     return check_field(f, target, class, lw_member_of(class, name), refused);
 }
 
+static lw_status
+complain_augmented_property(lw_infer_frame *f, uint32_t loc, const lw_class *class)
+{
+    return lw_complain(f, loc, "E165", "this is a property",
+                       "write it in full: `p.v = p.v + ...`",
+                       "an augmented assignment to a property of `%s`", class->name);
+}
+
 lw_status
-lw_infer_record_property(lw_infer_frame *f, uint32_t target, lw_infer_value value, bool *found)
+lw_infer_record_property(lw_infer_frame *f, uint32_t target, const lw_infer_value *value,
+                         bool *found)
 {
     const lw_node *n = lw_node_of(f, target);
     lw_infer_value object = {LW_T_BOTTOM, 0};
@@ -364,9 +373,11 @@ lw_infer_record_property(lw_infer_frame *f, uint32_t target, lw_infer_value valu
         return LW_OK;
     LW_TRY(lw_infer_borrowed(f, n->a, &object));
     member = lw_member_of(lw_class_of(f, object.type), lw_constant_text(f, n->b));
-    *found = member && member->kind == LW_MEMBER_PROPERTY && member->setter;
-    if (*found && value.type != LW_T_BOTTOM)
-        LW_TRY(store_property(f, target, member->setter, object, value));
+    *found = member && member->kind == LW_MEMBER_PROPERTY && (member->setter || !value);
+    if (*found && value == NULL)
+        return complain_augmented_property(f, n->loc, lw_class_of(f, object.type));
+    if (*found && value->type != LW_T_BOTTOM)
+        LW_TRY(store_property(f, target, member->setter, object, *value));
 fail:
     return status;
 }
@@ -387,9 +398,7 @@ lw_infer_augmented_field(lw_infer_frame *f, uint32_t node, lw_infer_value object
     lw_status status;
 
     if (member && member->kind == LW_MEMBER_PROPERTY)
-        return lw_complain(f, n->loc, "E165", "this is a property",
-                           "write it in full: `p.v = p.v + ...`",
-                           "an augmented assignment to a property of `%s`", class->name);
+        return complain_augmented_property(f, n->loc, class);
     LW_TRY(check_field(f, n->a, class, member, &refused));
     if (refused)
         return LW_OK;

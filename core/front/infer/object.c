@@ -481,8 +481,7 @@ lw_status
 lw_infer_object_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, lw_arg y,
                         bool *found, lw_infer_value *out)
 {
-    lw_type a = lw_record_object(lw_types_of(f), x.value.type);
-    lw_type b = lw_record_object(lw_types_of(f), y.value.type);
+    lw_type a = lw_by_value(f, x.value.type), b = lw_by_value(f, y.value.type);
     bool is_object_operand = lw_class_of(f, a) != NULL || lw_class_of(f, b) != NULL;
     choice c;
     bool negated = false;

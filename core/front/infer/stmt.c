@@ -42,7 +42,7 @@ unpacked_value(lw_infer_frame *f, uint32_t target, lw_infer_value *value)
     bool found;
     lw_status status = LW_OK;
 
-    value->type = lw_record_object(lw_types_of(f), value->type);
+    value->type = lw_record_items(lw_types_of(f), value->type);
     if (lw_class_of(f, value->type) == NULL)
         return LW_OK;
     LW_TRY(lw_infer_object_items(f, target, *value, &found, value));

@@ -489,7 +489,7 @@ lw_infer_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     }
     if (is_namedtuple_in_array(f, object.type)) {
         LW_TRY(lw_infer_expr(f, n->b, &index));
-        object.type = lw_by_value(f, object.type);
+        object.type = lw_record_items(lw_types_of(f), object.type);
         if (int_constant(f, index, &i))
             return constant_index(f, node, object, i, out);
         object.type = f->nodes[n->a].type;
@@ -669,7 +669,7 @@ lw_infer_items(lw_infer_frame *f, uint32_t node, lw_infer_value iterable, lw_inf
 
     *item = (lw_infer_value){LW_T_BOTTOM, 0};
     *count = -1;
-    iterable.type = lw_by_value(f, iterable.type);
+    iterable.type = lw_record_items(lw_types_of(f), iterable.type);
     if (lw_class_of(f, iterable.type)) {
         bool found;
         lw_status status = lw_infer_object_items(f, node, iterable, &found, &iterable);

@@ -579,7 +579,7 @@ lower_subscript(lw_lower_frame *f, uint32_t node)
         return lw_lower_field(f, tuple, name, type);
     if (lw_type_kind_of(f->l->types, tuple.type) == LW_TK_ARRAY)
         return lw_lower_array_subscript(f, node, tuple);
-    tuple = lw_lower_by_value(f, tuple);
+    tuple = lw_lower_items(f, tuple);
     if (!lw_value_is_tuple(&tuple, f))
         return lw_lower_fail(f, node, "a subscript of what is no tuple");
     if (lw_node_at(f, n->b)->kind == LW_NODE_SLICE)

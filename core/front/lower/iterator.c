@@ -445,7 +445,7 @@ of_node(lw_lower_frame *f, uint32_t node, lw_type item)
     if (!t->asks && of_long_constant(f, node, item, &it))
         return it;
     lw_lower_value value = lw_lower_asked(f, node, lw_lower_expression(f, node));
-    return value.iterator ? *value.iterator : of_value(f, lw_lower_by_value(f, value), item);
+    return value.iterator ? *value.iterator : of_value(f, lw_lower_items(f, value), item);
 }
 
 static lw_iterator

@@ -309,6 +309,8 @@ void lw_lower_store(lw_lower_frame *f, lw_type type, lw_ref address, lw_lower_va
 lw_lower_value lw_lower_record_object(lw_lower_frame *f, lw_lower_value record, lw_type to);
 /* The same for any value that may be one. */
 lw_lower_value lw_lower_by_value(lw_lower_frame *f, lw_lower_value value);
+/* A namedtuple in an array as the tuple of its items; objects in them stay where they are. */
+lw_lower_value lw_lower_items(lw_lower_frame *f, lw_lower_value value);
 void lw_lower_record_copy(lw_lower_frame *f, lw_type type, lw_ref to, lw_lower_value value);
 /* object.name and object["name"]; for arrays of records the view. */
 lw_lower_value lw_lower_field(lw_lower_frame *f, lw_lower_value object, const char *name,

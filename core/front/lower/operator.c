@@ -352,6 +352,8 @@ lw_lower_compare(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value
             lw_value_is_tuple(&y, f) ? contains(f, x, y, operand) : constant_bool(f, false);
         return op == LW_PY_IN ? found : lw_ir_not(b, found);
     }
+    x = lw_lower_by_value(f, x);
+    y = lw_lower_by_value(f, y);
     if (lw_value_is_tuple(&x, f) && lw_value_is_tuple(&y, f))
         return compare_tuples(f, op, x, y, operand);
     if (x.n == 0 && y.n == 0 && x.type == y.type) /* None, or one text, in two tuples */

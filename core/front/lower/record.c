@@ -81,6 +81,16 @@ lw_lower_by_value(lw_lower_frame *f, lw_lower_value value)
     return lw_value_convert(f, value, lw_record_object(f->l->types, value.type));
 }
 
+lw_lower_value
+lw_lower_items(lw_lower_frame *f, lw_lower_value value)
+{
+    const lw_type_row *row = lw_record_row(f->l->types, value.type);
+
+    return row && row->record->items != LW_T_BOTTOM
+               ? lw_value_convert(f, value, row->record->items)
+               : value;
+}
+
 void
 lw_lower_store(lw_lower_frame *f, lw_type type, lw_ref address, lw_lower_value value,
                uint32_t align)

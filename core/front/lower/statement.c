@@ -166,7 +166,7 @@ assign_tuple(lw_lower_frame *f, uint32_t target, lw_lower_value value)
     const lw_node *n = lw_node_at(f, target);
     uint32_t have, at = 0;
 
-    value = lw_lower_by_value(f, lw_lower_asked(f, target, value));
+    value = lw_lower_items(f, lw_lower_asked(f, target, value));
     if (lw_type_kind_of(f->l->types, value.type) == LW_TK_ARRAY) {
         assign_items(f, target, value);
         return;

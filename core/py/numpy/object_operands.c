@@ -71,6 +71,12 @@ lw_fields_of_object(PyObject *Py_UNUSED(module), PyObject *object)
     return Py_NewRef(shape ? shape->names : Py_None);
 }
 
+PyObject *
+lw_has_code(PyObject *Py_UNUSED(module), PyObject *cls)
+{
+    return PyBool_FromLong(PyType_Check(cls) && lw_read_class_has_code((PyTypeObject *)cls));
+}
+
 bool
 lw_brings_objects(PyObject *const *args, Py_ssize_t n_args)
 {

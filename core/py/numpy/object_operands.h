@@ -19,6 +19,8 @@ PyObject *lw_call_of_objects_by(const char *name, PyObject *object, PyObject *ar
 /* _fields_of_object(object): the names of the fields, or None where it is no object whose class
  * is read. */
 PyObject *lw_fields_of_object(PyObject *module, PyObject *object);
+/* _has_code(cls): whether a class that is derived from tuple has methods of its author's. */
+PyObject *lw_has_code(PyObject *module, PyObject *cls);
 /* With an exception: whether it says that the function gives an object. The exception is
  * cleared then, and noted in the compiled object. */
 bool lw_gives_objects(lw_compiled *self);
