@@ -70,6 +70,9 @@ lw_status lw_read_own(const lw_tree *tree, const char *name, lw_error *err);
 PyObject *lw_read_object_of(const lw_tree *tree, uint32_t constant);
 /* The class whose objects have this type, in the same way. */
 PyObject *lw_read_class_of(const lw_tree *tree, const lw_class *user_class);
+/* How often something has been registered with lanewise.extending: 0 in programs that do not.
+ */
+uint64_t lw_overloads_version(void);
 /* Adds _overloads_changed to the module. */
 int lw_overloads_register(PyObject *module);
 

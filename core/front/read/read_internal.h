@@ -292,8 +292,6 @@ void lw_reader_reset(lw_reader *r);
 void lw_read_queue(lw_reader *r, PyObject *text);
 
 /* ---- overloads (overload.c) ---- */
-/* How often overloads have been registered: 0 in programs that have none. */
-uint64_t lw_overloads_version(void);
 /* Whether overloads of any of these have been registered since that version. */
 bool lw_overloads_touch(PyObject *watched, uint64_t since);
 /* Before anything is read: which callables and names are overloaded. */
