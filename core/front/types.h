@@ -78,15 +78,15 @@ typedef struct lw_type_row {
     const char *const *names;          /* namedtuple or NULL */
     const struct lw_class *user_class; /* TUPLE: the fields of an object of this class (tree.h,
                                           borrowed from the tree), or NULL */
-    bool is_list;    /* TUPLE: Python made a list of them, which is not equal to a tuple, is no
-                        index    and no result; nothing changes it */
-    __int128 lo, hi; /* LITERAL */
-    uint32_t fn;     /* FUNCTION */
+    __int128 lo, hi;                   /* LITERAL */
+    uint32_t fn;                       /* FUNCTION */
     uint8_t ndim, layout; /* ARRAY; layout: lw_layout. 0-d and 1-d contiguous count as C */
     bool readonly;        /* ARRAY and RECORD: assigning to it is E162; TUPLE: these are the
                              fields of a record, by value: t["name"] reads one, too */
-    bool owned; /* ARRAY: its memory was made in compiled code and is counted; the last
-                   part of a value is the reference (ptr; NULL: memory of others) */
+    bool is_list; /* TUPLE: Python made a list of them, which is not equal to a tuple, is no
+                     index and no result; nothing changes it */
+    bool owned;   /* ARRAY: its memory was made in compiled code and is counted; the last
+                     part of a value is the reference (ptr; NULL: memory of others) */
     const int64_t *shape; /* ARRAY: constant extents (local, shared and captured tables; layout
                              C), or NULL. An extent of a dynamic shared array is not constant */
     uint8_t align; /* ARRAY: bytes that every element is known to be aligned to, where that is

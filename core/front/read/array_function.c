@@ -22,14 +22,13 @@ typedef enum array_owner {
 
 typedef struct array_function {
     array_owner owner;
-    const char *name;
     lw_service service;
-    const char *helper, *takes;
+    const char *name, *helper, *takes;
 } array_function;
 
 static const array_function rows[] = {
 #define ARRAY_FUNCTION(owner, name, module, helper, takes)                                     \
-    {owner, name, LW_SERVICE_##module, helper, takes},
+    {owner, LW_SERVICE_##module, name, helper, takes},
 #include "core/tables/array_functions.def"
 };
 
