@@ -5,6 +5,7 @@
 #include "core/device/device_internal.h"
 #include "core/device/module_internal.h"
 #include "core/device/print_buffer.h"
+#include "core/device/recursion.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -123,7 +124,8 @@ module_new(lw_context *context, const lw_digest *digest, const void *image, size
 
 static void module_free(lw_image *module);
 
-/* Connects an image that prints to the print buffer; it is not loaded if that fails. needs: the
+/* Connects an image that prints to the print buffer, and one that recurses to the stack; it is
+ * not loaded if that fails. needs: the
  * registry's lock. */
 static lw_status
 connect(lw_image *module, const void *image, lw_error *err)
@@ -132,6 +134,8 @@ connect(lw_image *module, const void *image, lw_error *err)
 
     assert(module != NULL);
     status = lw_print_connect(module, image, module->n_bytes, err);
+    if (status == LW_OK)
+        status = lw_recursion_connect(module, image, module->n_bytes, err);
     if (status == LW_OK)
         return LW_OK;
     assert(registry == module); /* it was added at the front just before */

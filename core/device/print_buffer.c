@@ -11,6 +11,7 @@
 #include "core/device/stream.h"
 #include "core/ir/print_buffer.h"
 #include "core/ir/printed.h"
+#include "core/link/cubin_info.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -213,20 +214,6 @@ fail:
     return status;
 }
 
-static bool
-prints(const void *bytes, size_t n_bytes)
-{
-    static const char name[] = LW_PRINT_VARIABLE; /* as in the symbol table, with its NUL */
-    const char *at = bytes, *end = at + n_bytes;
-
-    while (at < end && (at = memchr(at, name[0], (size_t)(end - at))) != NULL) {
-        if ((size_t)(end - at) >= sizeof name && memcmp(at, name, sizeof name) == 0)
-            return true;
-        at++;
-    }
-    return false;
-}
-
 static lw_status
 set_variable(lw_image *image, const buffer *b, lw_error *err)
 {
@@ -249,7 +236,7 @@ lw_print_connect(lw_image *image, const void *bytes, size_t n_bytes, lw_error *e
     buffer *b = NULL;
     lw_status status = LW_OK;
 
-    if (!prints(bytes, n_bytes))
+    if (!lw_cubin_names(bytes, n_bytes, LW_PRINT_VARIABLE))
         return LW_OK;
     LW_TRY(lw_context_hold(device, &context, err));
     lw_lock_take(&lock);

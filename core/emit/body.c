@@ -67,6 +67,8 @@ emit_inst(lw_emitter *e)
         lw_emit_watch(e);
         lw_emit_call(e);
         break;
+    case LW_OP_RECUR: lw_emit_call(e); break;
+    case LW_OP_ROOM: lw_emit_room(e); break;
     case LW_OP_RESULT: lw_emit_call_result(e); break;
     case LW_OP_HOST_CALL: lw_emit_host_call(e); break;
     case LW_OP_ATOMIC:
@@ -137,6 +139,7 @@ emit_entry(lw_emitter *e)
     for (uint32_t i = 1; i < e->func->insts.n; i++)
         if (e->func->insts.data[i].op == LW_OP_SLOT)
             lw_line(e, "%s$u = alloca $t", i, (lw_dtype)e->func->insts.data[i].type);
+    lw_recursion_begin(e);
     lw_leave_begin(e);
     lw_looks_begin(e);
     emit_early(e);

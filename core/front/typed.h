@@ -183,6 +183,8 @@ typedef struct lw_instance {
     bool prints;           /* has a live print, or calls one that has */
     bool allocates;        /* makes arrays, or calls one that does: MemoryError is raised under
                               errors="ignore", too */
+    bool recurses;         /* makes a recursive call, or calls one that does: RecursionError is
+                              raised under errors="ignore", too */
     bool falls_off;        /* the end of the body can be reached */
     lw_typed_node *nodes;  /* indexed by tree node */
     LW_ARRAY(lw_web) webs; /* [0] unused */

@@ -1,5 +1,6 @@
 #include "core/ir/ir.h"
 
+#include "core/ir/recursion.h"
 #include "core/tables/kernel_ops.h"
 
 #include <assert.h>
@@ -202,7 +203,7 @@ renumber(lw_func *func, const bases *base)
     for (uint32_t i = 1; i < func->insts.n; i++) {
         lw_inst *inst = &func->insts.data[i];
         inst->loc += inst->loc ? base->locs : 0;
-        if (inst->op == LW_OP_CALL)
+        if (lw_op_is_call((lw_op)inst->op))
             inst->a += base->funcs;
         else if (inst->op == LW_OP_HOST_CALL)
             inst->a += base->externs;
@@ -345,6 +346,39 @@ lw_ir_local_bytes(const lw_module *module, uint32_t *out, lw_error *err)
     return LW_OK;
 }
 
+lw_status
+lw_ir_margin_bytes(const lw_module *module, uint32_t *out, lw_error *err)
+{
+    /* spilled values, and what is called: libm, printing, a look for Ctrl-C */
+    enum { SPILLED = 16, MOST_SPILLED = 128 << 10, CALLEES = 16 << 10, MOST = 1 << 30 };
+    uint64_t spilled = 0, all;
+    uint32_t local = 0;
+    lw_status status = lw_ir_local_bytes(module, &local, err);
+
+    *out = 0;
+    for (uint32_t f = 0; f < module->funcs.n; f++)
+        spilled += (uint64_t)SPILLED * module->funcs.data[f]->insts.n;
+    all = CALLEES + local + (spilled < MOST_SPILLED ? spilled : MOST_SPILLED);
+    *out = (uint32_t)(all < MOST ? all : MOST);
+    return status;
+}
+
+lw_status
+lw_ir_thread_bytes(const lw_module *module, int64_t n_kb, uint32_t *out, lw_error *err)
+{
+    enum { MOST_KB = 32 << 10 };
+    uint64_t bytes;
+    lw_status status;
+
+    if (!lw_ir_recurses(module))
+        return lw_ir_local_bytes(module, out, err);
+    LW_TRY(lw_ir_margin_bytes(module, out, err));
+    bytes = *out + ((uint64_t)(n_kb < MOST_KB ? n_kb : MOST_KB) << 10);
+    *out = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+fail:
+    return status;
+}
+
 static bool
 any_inst(const lw_module *module, bool (*holds)(const lw_inst *inst))
 {
@@ -398,6 +432,18 @@ lw_ir_has_op(const lw_module *module, lw_op op)
             if (module->funcs.data[i]->insts.data[k].op == op)
                 return true;
     return false;
+}
+
+bool
+lw_op_is_call(lw_op op)
+{
+    return op == LW_OP_CALL || op == LW_OP_RECUR;
+}
+
+bool
+lw_ir_recurses(const lw_module *module)
+{
+    return lw_ir_has_op(module, LW_OP_RECUR);
 }
 
 bool

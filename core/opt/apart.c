@@ -80,7 +80,8 @@ follow(origins *o, uint32_t number, uint32_t at)
     case LW_OP_RESULT: join(o, &of[at], of[inst->a]); return;
     case LW_OP_SELECT: join(o, &of[at], of[inst->b] | of[inst->c]); return;
     case LW_OP_SET: join(o, &of[inst->a], of[inst->b]); return;
-    case LW_OP_CALL: follow_call(o, of, func, at); return;
+    case LW_OP_CALL:
+    case LW_OP_RECUR: follow_call(o, of, func, at); return;
     case LW_OP_RETURN: follow_return(o, number, of, inst); return;
     case LW_OP_LOCAL:
     case LW_OP_SHARED:
@@ -330,7 +331,7 @@ mark_called(const lw_module *module, uint32_t number, uint8_t bit, uint8_t *call
         return;
     called[number] |= bit;
     for (uint32_t i = 1; i < func->insts.n; i++)
-        if (func->insts.data[i].op == LW_OP_CALL)
+        if (lw_op_is_call((lw_op)func->insts.data[i].op))
             mark_called(module, func->insts.data[i].a, bit, called);
 }
 
@@ -348,9 +349,10 @@ drop_functions(lw_module *module, const uint8_t *called, uint32_t *number)
     for (uint32_t f = 0; f < n; f++)
         for (uint32_t i = 1; i < module->funcs.data[f]->insts.n; i++) {
             lw_inst *inst = &module->funcs.data[f]->insts.data[i];
-            assert(inst->op != LW_OP_CALL || called[inst->a] != 1); /* its callers went, too */
-            if (inst->op == LW_OP_CALL)
-                inst->a = number[inst->a];
+            if (!lw_op_is_call((lw_op)inst->op))
+                continue;
+            assert(called[inst->a] != 1); /* its callers went, too */
+            inst->a = number[inst->a];
         }
 }
 

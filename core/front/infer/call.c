@@ -172,20 +172,20 @@ fail:
     return status;
 }
 
+/* Two nested functions that call each other would have each other's captures. */
 static lw_status
-complain_recursion(lw_infer_frame *f, uint32_t loc, uint32_t fn, const char *types)
+complain_captured(lw_infer_frame *f, uint32_t loc, uint32_t fn)
 {
     const char *name = f->run->tree->fns.data[fn].name;
 
     return lw_complain(f, loc, "E151",
-                       lw_format_text(f, "recursion: `%s` calls itself%s%s", name,
-                                      types ? " with " : "", types ? types : ""),
-                       "use a loop; recursion is not supported", "recursive call of `%s`",
-                       name);
+                       lw_format_text(f, "it captures a function that captures `%s`", name),
+                       "define one of them outside, and pass it what it needs",
+                       "recursion of nested functions through each other");
 }
 
 /* A nested function as a value that leaves this frame for a callee: the tuple of what it
- * captures. */
+ * captures. Of itself it captures nothing: see captured_again. */
 static lw_status
 function_env(lw_infer_frame *f, uint32_t loc, uint32_t fn, const env_stack *outer,
              lw_infer_value *value, uint32_t *entry)
@@ -199,10 +199,14 @@ function_env(lw_infer_frame *f, uint32_t loc, uint32_t fn, const env_stack *oute
 
     if (types == NULL || entries == NULL)
         return lw_out_of_memory(f);
+    if (outer != NULL && outer->fn == fn) {
+        value->type = lw_type_function(lw_types_of(f), fn, NULL, 0);
+        return pack_entries(f, NULL, 0, entry);
+    }
     for (const env_stack *e = outer; e; e = e->outer)
         if (e->fn == fn) {
             value->type = LW_T_BOTTOM;
-            return complain_recursion(f, loc, fn, NULL);
+            return complain_captured(f, loc, fn);
         }
     for (uint32_t i = 0; i < n; i++) {
         lw_infer_value one;
@@ -234,8 +238,9 @@ typedef struct binding {
 /* What distinguishes instances: the type of an argument, and its constant if that exists only
  * at compile time or decides conditions. */
 static lw_infer_value
-key_of(lw_infer_frame *f, lw_infer_value value)
+key_of(const binding *b, lw_infer_value value)
 {
+    lw_infer_frame *f = b->f;
     const lw_constant *constant = value.constant ? lw_constant_of(f, value.constant) : NULL;
     __int128 i;
     bool keep =
@@ -245,6 +250,11 @@ key_of(lw_infer_frame *f, lw_infer_value value)
     if (!keep || (!lw_weak_mode(f) && value.type != LW_DT_b1 && value.type != LW_T_NONE &&
                   !lw_constant_is_static(f, value.constant)))
         value.constant = 0;
+    if (lw_recursion_is_general(f->run, b->fn) && lw_type_is_int(f, value.type)) {
+        value.constant = 0;
+        if (lw_type_kind_of(lw_types_of(f), value.type) == LW_TK_LITERAL)
+            value.type = LW_T_INDEX;
+    }
     return value;
 }
 
@@ -266,7 +276,7 @@ set_param(binding *b, uint32_t i, const lw_arg *arg)
     if (lw_type_kind_of(lw_types_of(f), value.type) == LW_TK_RANGE)
         return lw_complain(f, lw_node_of(f, arg->node)->loc, "E102", NULL, "pass its bounds",
                            "a range cannot be passed to a function");
-    b->values[i] = key_of(f, value);
+    b->values[i] = key_of(b, value);
 fail:
     return status;
 }
@@ -359,7 +369,7 @@ bind_rest(binding *b)
             return lw_complain(b->f, lw_node_of(b->f, b->node)->loc, "E153",
                                lw_format_text(b->f, "`%s` is missing", param->name), NULL,
                                "`%s` needs an argument for `%s`", b->row->name, param->name);
-        b->values[i] = key_of(b->f, lw_constant_value(b->f, param->default_constant));
+        b->values[i] = key_of(b, lw_constant_value(b->f, param->default_constant));
     }
     return LW_OK;
 }
@@ -385,6 +395,21 @@ fail:
     return status;
 }
 
+/* What a nested function captured, where it calls itself. */
+static lw_status
+captured_again(binding *b, uint32_t i, lw_infer_value *value, uint32_t *entry)
+{
+    lw_infer_frame *f = b->f;
+    uint32_t def;
+    lw_status status;
+
+    *entry = 0;
+    LW_TRY(lw_use(f, b->row->captures.data[i].var, lw_node_of(f, b->node)->loc, value, &def));
+    *entry = value->constant ? LW_ARG_CONSTANT | value->constant : LW_ARG_WEB | def;
+fail:
+    return status;
+}
+
 /* Captures follow the parameters. They are read here if the function is defined in this one,
  * else taken from the function value. */
 static lw_status
@@ -403,6 +428,8 @@ bind_captures(binding *b, uint32_t callee_node, lw_type function)
         if (b->row->parent == f->fn_index) {
             LW_TRY(capture(f, lw_node_of(f, b->node)->loc, &b->row->captures.data[i], &here,
                            value, &b->entries[at + i]));
+        } else if (b->fn == f->fn_index) {
+            LW_TRY(captured_again(b, i, value, &b->entries[at + i]));
         } else if (i < n_captured) {
             *value = (lw_infer_value){captured[i], 0};
             b->entries[at + i] = element_entry(f, callee_node, i);
@@ -418,25 +445,6 @@ fail:
 
 /* ---- instances ---- */
 
-static const char *
-describe_types(lw_infer_frame *f, const lw_infer_value *values, uint32_t n)
-{
-    lw_text text = {0};
-    const char *said;
-
-    if (!f->report)
-        return NULL;
-    lw_text_add(&text, "(");
-    for (uint32_t i = 0; i < n; i++) {
-        lw_text_add(&text, i ? ", " : "");
-        lw_type_print(lw_types_of(f), values[i].type, &text);
-    }
-    lw_text_add(&text, ")");
-    said = lw_arena_strdup(f->run->arena, lw_text_get(&text));
-    lw_text_reset(&text);
-    return said;
-}
-
 static bool
 is_users_fault(lw_status status)
 {
@@ -451,18 +459,24 @@ finish_call(binding *b, uint32_t memo, lw_infer_value *out)
     lw_typed_node *typed = &f->nodes[b->node];
     const lw_memo *row = &f->run->memos.data[memo];
     const lw_instance *instance = &f->run->typed->instances.data[row->instance];
-    bool all_constant = true;
+    bool all_constant = true, recurses = row->busy || instance->recurses;
     lw_status status = LW_OK;
 
     f->can_raise |= instance->can_raise;
     f->allocates |= instance->allocates;
     f->prints |= instance->prints;
-    out->type = instance->result;
+    f->recurses |= recurses;
+    out->type = row->result.type;
+    if (out->type == LW_T_BOTTOM) {
+        f->is_open = true;
+        return lw_complain_endless(f, lw_node_of(f, b->node)->loc, b->fn);
+    }
     for (uint32_t i = 0; i < b->n; i++)
         all_constant = all_constant && (b->values[i].constant || b->entries[i] == 0);
     if (row->result.constant &&
         (out->type == LW_T_STATIC ||
-         (all_constant && !instance->can_raise && !instance->allocates && !instance->prints)))
+         (all_constant && !instance->can_raise && !instance->allocates && !instance->prints &&
+          !recurses)))
         *out = row->result;
     else if (out->type == LW_T_STATIC)
         LW_TRY(lw_complain(f, lw_node_of(f, b->node)->loc, "E104", NULL, NULL,
@@ -509,9 +523,6 @@ instantiate(binding *b, lw_infer_value *out)
             lw_complain_called(f, loc);
         return status;
     }
-    if (run->memos.data[memo].busy)
-        return complain_recursion(f, loc, b->fn,
-                                  describe_types(f, b->values, b->row->params.n));
     return finish_call(b, memo, out);
 fail:
     return status;
