@@ -67,8 +67,8 @@ typedef struct lw_emitter {
     uint32_t n_shared;                  /* GPU: variables printed */
     uint64_t shared_end;                /* CPU: bytes of shared memory given out */
     bool context;                       /* CPU: functions take %ctx */
-    bool recurses; /* there is a ROOM; CPU: functions take %stack, entry points make it */
-    lw_watched watch;                   /* CPU: accesses that are reported */
+    bool recurses;    /* there is a ROOM; CPU: functions take %stack, entry points make it */
+    lw_watched watch; /* CPU: accesses that are reported */
     bool convergent; /* GPU: functions contain operations in which threads take part together */
     bool helpers[LW_N_HELPERS];
     uint32_t prints; /* bits: print helpers by their number of slots */

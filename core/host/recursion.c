@@ -36,6 +36,15 @@ low_of_thread(void)
     return known;
 }
 
+/* Levels follow from the launch, not from what its stacks were made for. */
+static uintptr_t
+low_of_fiber(const sim_thread *thread)
+{
+    size_t wanted = sim_stack_bytes(thread->block->launch), have = thread->fiber.stack_bytes;
+
+    return (uintptr_t)thread->fiber.low + (have > wanted ? have - wanted : 0);
+}
+
 /* Called by compiled code, in the frame of an entry point. context: of a simulated thread, or
  * NULL. */
 static void
@@ -45,7 +54,7 @@ begin(lw_stack *stack, const lw_kernel_context *context, uint64_t margin)
     uintptr_t here = (uintptr_t)stack, low;
 
     if (thread != NULL && thread->block != NULL)
-        low = (uintptr_t)thread->fiber.low;
+        low = low_of_fiber(thread);
     else
         low = low_of_thread();
     if (low == 0)

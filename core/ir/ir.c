@@ -447,6 +447,12 @@ lw_ir_recurses(const lw_module *module)
 }
 
 bool
+lw_ir_repeats(const lw_module *module)
+{
+    return lw_ir_has_op(module, LW_OP_LOOP) || lw_ir_recurses(module);
+}
+
+bool
 lw_op_is_own_memory(lw_op op)
 {
     return op == LW_OP_LOCAL || op == LW_OP_OWNER;

@@ -234,7 +234,8 @@ uint32_t lw_ir_shared_bytes(const lw_module *module);
 uint64_t lw_ir_shared_end(uint64_t offset, const lw_inst *shared);
 /* The most bytes of LOCAL memory that a call of any function of the module needs, including the
  * functions it calls, with each call site counted separately, and each recursive call for
- * none: for the stack of a simulated thread. UINT32_MAX: that many or more. The module is verified. */
+ * none: for the stack of a simulated thread. UINT32_MAX: that many or more. The module is
+ * verified. */
 lw_status lw_ir_local_bytes(const lw_module *module, uint32_t *out, lw_error *err);
 /* Whether the code depends on the thread that runs it: SREG, SHARED, DYNAMIC, CONTEXT, BARRIER
  * or KERNEL_CALL. On the host every function of such a module takes a lw_kernel_context *
@@ -245,6 +246,8 @@ bool lw_ir_has_op(const lw_module *module, lw_op op);
 bool lw_ir_has_own_memory(const lw_module *module);
 /* Whether any of its functions calls itself, directly or through others. */
 bool lw_ir_recurses(const lw_module *module);
+/* Whether it may do something again and again: it has a LOOP, or recurses. */
+bool lw_ir_repeats(const lw_module *module);
 /* Whether it holds a PRINT. */
 bool lw_ir_prints(const lw_module *module);
 /* Whether threads of a block wait for each other: BARRIER, or a KERNEL_CALL that is collective.

@@ -716,7 +716,8 @@ check_func(const lw_module *module, uint32_t number, lw_error *err)
     return status;
 }
 
-/* Walks the calls, but not the recursive ones, depth-first; `state` by function: 0 new, 1 on the current path, 2 done. */
+/* Walks the calls, but not the recursive ones, depth-first; `state` by function: 0 new, 1 on
+ * the current path, 2 done. */
 static bool
 calls_itself(const lw_module *module, uint32_t number, uint8_t *state)
 {

@@ -3,6 +3,8 @@
  * is a function's frame size and 0x2f its register count. */
 #include "core/link/cubin_info.h"
 
+#include "core/ir/recursion.h"
+
 #include <elf.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -157,6 +159,7 @@ lw_cubin_info_read(const void *cubin, size_t n_bytes, const char *kernel, lw_cub
 {
     char code[128], shared[128], constant[128];
     bool found = false;
+    lw_status status;
     Elf64_Shdr s;
     view v;
 
@@ -183,7 +186,14 @@ lw_cubin_info_read(const void *cubin, size_t n_bytes, const char *kernel, lw_cub
     }
     if (!found)
         return lw_fail(err, LW_ERR_LINK, "the cubin has no kernel '%s'", kernel);
+    if (lw_cubin_names(cubin, n_bytes, LW_RECURSION_VARIABLE)) {
+        lw_cubin_frames frames;
+        LW_TRY(lw_cubin_frames_read(cubin, n_bytes, &frames, err));
+        out->level_bytes = (int)frames.largest;
+    }
     return LW_OK;
+fail:
+    return status;
 }
 
 lw_status

@@ -14,6 +14,7 @@ typedef struct lw_cubin_info {
     int shared_bytes;   /* static, of a block */
     int local_bytes;    /* of a thread: its stack frame, which includes spills */
     int constant_bytes; /* including the parameters */
+    int level_bytes;    /* of a thread: what each level of recursion takes; 0: it has none */
 } lw_cubin_info;
 
 /* LW_ERR_LINK when the bytes are no cubin with this kernel; never reads outside of them. */

@@ -353,7 +353,7 @@ lw_gufunc_host_new(const lw_gufunc_loop *loop, lw_gufunc_host **out, lw_error *e
     host->n_steps = count_steps(loop);
     host->doubts_flags = !loop->scalar->pure_integer && branches(loop->scalar->module);
     host->in_order = lw_ir_prints(loop->scalar->module);
-    host->steady = !lw_ir_has_op(loop->scalar->module, LW_OP_LOOP);
+    host->steady = !lw_ir_repeats(loop->scalar->module);
     *out = host;
     return LW_OK;
 }

@@ -474,9 +474,8 @@ finish_call(binding *b, uint32_t memo, lw_infer_value *out)
     for (uint32_t i = 0; i < b->n; i++)
         all_constant = all_constant && (b->values[i].constant || b->entries[i] == 0);
     if (row->result.constant &&
-        (out->type == LW_T_STATIC ||
-         (all_constant && !instance->can_raise && !instance->allocates && !instance->prints &&
-          !recurses)))
+        (out->type == LW_T_STATIC || (all_constant && !instance->can_raise &&
+                                      !instance->allocates && !instance->prints && !recurses)))
         *out = row->result;
     else if (out->type == LW_T_STATIC)
         LW_TRY(lw_complain(f, lw_node_of(f, b->node)->loc, "E104", NULL, NULL,

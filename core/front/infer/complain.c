@@ -79,11 +79,10 @@ lw_describe_source(lw_infer_frame *f, uint32_t node)
     return said ? said : "";
 }
 
-/* A type in a list of parameters: tuples may be large. */
-static void
-add_type(lw_infer_frame *f, lw_type type, lw_text *out)
+void
+lw_add_shortened_type(lw_infer_frame *f, lw_type type, lw_text *out)
 {
-    enum { LONG = 200 };
+    enum { LONG = 80 };
     lw_text one = {0};
 
     lw_type_print(lw_types_of(f), type, &one);
@@ -101,7 +100,7 @@ describe_frame(lw_infer_frame *f)
     lw_text_addf(&text, "%s(", f->fn->name);
     for (uint32_t i = 0; i < f->fn->params.n && i < f->n_params; i++) {
         lw_text_addf(&text, "%s%s: ", i ? ", " : "", f->fn->params.data[i].name);
-        add_type(f, f->params[i].type, &text);
+        lw_add_shortened_type(f, f->params[i].type, &text);
     }
     lw_text_add(&text, ")");
     return keep(f, &text);

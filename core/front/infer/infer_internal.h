@@ -82,10 +82,10 @@ typedef struct lw_memo {
     uint32_t instance;
     lw_status status;
     bool busy;
-    bool recursive;        /* it was called while busy */
-    uint32_t depth;        /* of its frame, while busy */
-    uint32_t rests_on;     /* the least depth of a busy frame whose result's type was used and may
-                              still change; UINT32_MAX: there is none */
+    bool recursive;    /* it was called while busy */
+    uint32_t depth;    /* of its frame, while busy */
+    uint32_t rests_on; /* the least depth of a busy frame whose result's type was used and may
+                          still change; UINT32_MAX: there is none */
     lw_infer_value result; /* busy: what is known of it so far */
 } lw_memo;
 
@@ -180,6 +180,8 @@ lw_status lw_complain_argument(lw_infer_frame *f, lw_name_id name, const lw_arg 
 const char *lw_format_text(lw_infer_frame *f, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 const char *lw_describe_type(lw_infer_frame *f, lw_type type);
+/* For a list of types: the begin of a long one, as tuples may be. */
+void lw_add_shortened_type(lw_infer_frame *f, lw_type type, lw_text *out);
 /* The same; for a text constant, the text. */
 const char *lw_describe_value(lw_infer_frame *f, lw_infer_value value);
 /* The source of a node that is on one line; "" when it spans lines. */

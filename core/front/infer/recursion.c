@@ -13,7 +13,7 @@
 
 /* ---- the type of the result ---- */
 
-/* Ints that are known to lie in some range would grow from level to level. */
+/* Without literals: their range would grow from level to level. */
 static lw_type
 widened(lw_infer_frame *f, lw_type type)
 {
@@ -39,8 +39,13 @@ widened(lw_infer_frame *f, lw_type type)
 void
 lw_recursion_widen(lw_infer_frame *f, lw_infer_value *result)
 {
-    if (f->run->memos.data[f->memo].recursive)
-        *result = (lw_infer_value){widened(f, result->type), 0};
+    const lw_memo *memo = &f->run->memos.data[f->memo];
+
+    if (!memo->recursive)
+        return;
+    result->constant = 0;
+    if (f->n_results > 0 && result->type != memo->result.type)
+        result->type = widened(f, result->type);
 }
 
 static void
@@ -55,6 +60,15 @@ drop_resting(lw_run *run, const lw_infer_frame *f)
     }
 }
 
+static lw_type
+first_return(const lw_infer_frame *f)
+{
+    for (uint32_t i = 0; i < f->returns.n; i++)
+        if (f->returns.data[i].type != LW_T_BOTTOM)
+            return f->returns.data[i].type;
+    return LW_T_BOTTOM;
+}
+
 lw_status
 lw_recursion_again(lw_infer_frame *f, bool *again)
 {
@@ -67,6 +81,10 @@ lw_recursion_again(lw_infer_frame *f, bool *again)
         return LW_OK;
     LW_TRY(lw_infer_result(f, &result));
     if (result.type == run->memos.data[f->memo].result.type)
+        return LW_OK;
+    if (result.type == LW_T_BOTTOM) /* no common type, which the last walk reports */
+        result.type = f->n_results == 0 ? first_return(f) : (lw_type)LW_T_BOTTOM;
+    if (result.type == LW_T_BOTTOM)
         return LW_OK;
     if (++f->n_results > LW_MAX_RESULTS) {
         f->report = true;
@@ -162,7 +180,8 @@ lw_recursion_spread(lw_typed *typed)
 
             for (uint32_t j = 1; caller->recurses && j < typed->tree->nodes.n; j++)
                 if (caller->nodes[j].call == LW_CALL_INSTANCE)
-                    changed |= add_flags(caller, &typed->instances.data[caller->nodes[j].target]);
+                    changed |=
+                        add_flags(caller, &typed->instances.data[caller->nodes[j].target]);
         }
     } while (changed);
 }
@@ -213,7 +232,7 @@ describe_types(lw_infer_frame *f)
 
     for (uint32_t i = 0; i < f->fn->params.n && i < f->n_params; i++) {
         lw_text_add(&text, i ? ", " : "");
-        lw_type_print(lw_types_of(f), f->params[i].type, &text);
+        lw_add_shortened_type(f, f->params[i].type, &text);
     }
     said = lw_arena_strdup(f->run->arena, lw_text_get(&text));
     lw_text_reset(&text);
@@ -240,13 +259,13 @@ complain_changing(lw_run *run, lw_infer_frame *f, uint32_t loc)
 
     lw_text_addf(&label, "called with (%s), it calls itself with (%s), and so on",
                  before ? describe_types(before) : "", describe_types(f));
-    status = lw_diagnose(run->tree, loc,
-                         (lw_fault){LW_ERR_UNSUPPORTED, "E151", .label = lw_text_get(&label),
-                                    .help = "pass arguments of the same types on each level",
-                                    .where = run->frame->fn->name},
-                         run->quiet ? NULL : run->err,
-                         "`%s` calls itself with other argument types on each level",
-                         f->fn->name);
+    status =
+        lw_diagnose(run->tree, loc,
+                    (lw_fault){LW_ERR_UNSUPPORTED, "E151", .label = lw_text_get(&label),
+                               .help = "pass arguments of the same types on each level",
+                               .where = run->frame->fn->name},
+                    run->quiet ? NULL : run->err,
+                    "`%s` calls itself with other argument types on each level", f->fn->name);
     lw_text_reset(&label);
     return status;
 }
@@ -275,10 +294,9 @@ lw_recursion_too_deep(lw_run *run, uint32_t loc)
         return lw_fail(NULL, LW_ERR_INTERNAL, "an inference that is done again");
     if (n_most >= OFTEN)
         return complain_changing(run, most, loc);
-    return lw_diagnose(run->tree, loc,
-                       (lw_fault){LW_ERR_UNSUPPORTED, "E151",
-                                  .help = "write some of them into their callers",
-                                  .where = run->frame->fn->name},
-                       run->quiet ? NULL : run->err, "calls nested more than %d levels deep",
-                       LW_MAX_FRAMES);
+    return lw_diagnose(
+        run->tree, loc,
+        (lw_fault){LW_ERR_UNSUPPORTED, "E151", .help = "write some of them into their callers",
+                   .where = run->frame->fn->name},
+        run->quiet ? NULL : run->err, "calls nested more than %d levels deep", LW_MAX_FRAMES);
 }

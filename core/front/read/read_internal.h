@@ -322,8 +322,9 @@ int lw_captures_add_function(lw_captures *captures, PyObject *function);
 int lw_captures_add_list(lw_captures *captures, PyObject *list);
 int lw_captures_add_array(lw_captures *captures, PyObject *array);
 int lw_captures_add_cell(lw_captures *captures, PyObject *cell);
-/* The name in this dict, or this cell, was looked up and is not bound: it stands for the function
- * itself. Binding it to the function, or to what a decorator makes of it, is no change. */
+/* The name in this dict, or this cell, was looked up and is not bound: it stands for the
+ * function itself. Binding it to the function, or to what a decorator makes of it, is no
+ * change. */
 void lw_captures_is_own(lw_captures *captures, PyObject *space, PyObject *name,
                         PyObject *function);
 int lw_captures_add_attribute(lw_captures *captures, PyObject *object, PyObject *name,
