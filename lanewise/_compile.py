@@ -45,7 +45,7 @@ def _compiled(pyfunc, sig, debug, lineinfo, device, fastmath, cc, opt, abi, abi_
     _check(device, abi, abi_info, output, forceinline, launch_bounds)
     capability = _capability(cc)
     options = dict(debug=bool(debug), lineinfo=lineinfo, fastmath=fastmath,
-                   opt=True if opt is None else bool(opt), target="cuda", device=device)
+                   opt=None if opt is None else bool(opt), target="cuda", device=device)
     if not device:
         kernel = _core.jit(launch_bounds=launch_bounds, **options)(pyfunc)
         form = kernel.inspect_ptx if output == "ptx" else kernel.inspect_ltoir

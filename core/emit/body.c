@@ -78,6 +78,7 @@ emit_inst(lw_emitter *e)
     case LW_OP_KERNEL_CALL: lw_emit_kernel_call(e); break;
     case LW_OP_BARRIER: lw_emit_barrier(e); break;
     case LW_OP_PRINT: lw_emit_print(e); break;
+    case LW_OP_BIND: lw_emit_bind(e); break;
     case LW_OP_NEW:
     case LW_OP_HOLD:
     case LW_OP_TAKE:
@@ -140,6 +141,7 @@ emit_entry(lw_emitter *e)
         if (e->func->insts.data[i].op == LW_OP_SLOT)
             lw_line(e, "%s$u = alloca $t", i, (lw_dtype)e->func->insts.data[i].type);
     lw_recursion_begin(e);
+    lw_variables_begin(e);
     lw_leave_begin(e);
     lw_looks_begin(e);
     emit_early(e);

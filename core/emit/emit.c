@@ -214,7 +214,7 @@ emit_module(lw_emitter *e)
         e->at = 0;
         if (!e->gpu && e->func->linkage == LW_KERNEL)
             return lw_emit_fail(e, "a kernel exists on the GPU alone");
-        emit_func(e, e->callees[i].is_call);
+        emit_func(e, e->callees[i].is_call || (e->options->variables && e->func->python_name));
         if (e->status != LW_OK)
             return e->status;
         mark_entry(e, e->func);
@@ -288,6 +288,8 @@ lw_emit(const lw_module *module, const lw_emit_options *options, lw_text *out, l
     lw_text_reset(&e.vectors);
     lw_text_reset(&e.globals);
     lw_array_free(&e.regions);
+    lw_array_free(&e.shown_types);
+    lw_free(e.debug_files);
     lw_free(e.places);
     lw_free(e.callees);
     return status;

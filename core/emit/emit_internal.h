@@ -39,6 +39,12 @@ typedef struct lw_emit_callee {
     bool has_loop;  /* it, or a function that it calls, has a loop */
 } lw_emit_callee;
 
+/* A type of the user's variables, in debug information. */
+typedef struct lw_shown_type {
+    const char *text;
+    uint32_t node, bytes;
+} lw_shown_type;
+
 typedef struct lw_emitter {
     const lw_module *module;
     const lw_emit_options *options;
@@ -76,7 +82,9 @@ typedef struct lw_emitter {
     bool leaves;     /* the function has owners: every RETURN goes to the block that releases */
     uint32_t own;    /* bits: the functions of vector_math.c that are called */
     uint32_t debug_unit;
-    uint32_t *places;        /* by loc: metadata number in this function, 0 = none yet */
+    LW_ARRAY(lw_shown_type) shown_types;
+    uint32_t *debug_files; /* by file of the module, with `variables`: metadata number, or 0 */
+    uint32_t *places;      /* by loc: metadata number in this function, 0 = none yet */
     lw_emit_callee *callees; /* by function */
 } lw_emitter;
 
@@ -211,6 +219,11 @@ lw_status lw_debug_start(lw_emitter *e);
 void lw_debug_function(lw_emitter *e); /* sets scope and place */
 void lw_debug_inst(lw_emitter *e);     /* sets place */
 void lw_debug_end(lw_emitter *e);
+uint32_t lw_debug_file(lw_emitter *e, uint32_t file); /* its metadata number */
+
+/* ---- variables.c ---- */
+void lw_variables_begin(lw_emitter *e); /* in the entry */
+void lw_emit_bind(lw_emitter *e);
 
 lw_status lw_emit_fail(lw_emitter *e, const char *why);
 

@@ -21,6 +21,7 @@ typedef struct lw_front_options {
     bool procedure; /* a kernel: its function returns nothing (a value is E183) */
     bool returns_arrays; /* the user's function may return arrays of numbers */
     bool guard_dynamic;  /* on the host: an index beyond shared memory sized at launch raises */
+    bool variables;      /* debuggers are shown the variables */
     bool narrow;         /* every byte offset inside every array argument fits 31 bits */
     const char *readonly_help; /* what to do about a read-only argument, for messages; NULL: the
                                   usual advice */

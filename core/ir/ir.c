@@ -93,12 +93,18 @@ copy_func(const lw_func *from, lw_arena *arena)
     memset(&to->insts, 0, sizeof to->insts);
     memset(&to->lists, 0, sizeof to->lists);
     memset(&to->constants, 0, sizeof to->constants);
+    memset(&to->vars, 0, sizeof to->vars);
     if (!COPY_ARRAY(&to->params, &from->params, arena) ||
         !COPY_ARRAY(&to->results, &from->results, arena) ||
         !COPY_ARRAY(&to->insts, &from->insts, arena) ||
         !COPY_ARRAY(&to->lists, &from->lists, arena) ||
-        !COPY_ARRAY(&to->constants, &from->constants, arena))
+        !COPY_ARRAY(&to->constants, &from->constants, arena) ||
+        !COPY_ARRAY(&to->vars, &from->vars, arena))
         return NULL;
+    for (uint32_t i = 0; i < to->vars.n; i++) {
+        to->vars.data[i].name = copy_name(arena, from->vars.data[i].name);
+        to->vars.data[i].type = copy_name(arena, from->vars.data[i].type);
+    }
     for (uint32_t i = 0; i < to->params.n; i++)
         to->params.data[i].name = copy_name(arena, from->params.data[i].name);
     return to;
@@ -200,6 +206,8 @@ renumber(lw_func *func, const bases *base)
 {
     assert(func->insts.n > 0);
     func->file += func->file ? base->files : 0;
+    for (uint32_t i = 0; i < func->vars.n; i++)
+        func->vars.data[i].file += func->vars.data[i].file ? base->files : 0;
     for (uint32_t i = 1; i < func->insts.n; i++) {
         lw_inst *inst = &func->insts.data[i];
         inst->loc += inst->loc ? base->locs : 0;
@@ -350,14 +358,15 @@ lw_status
 lw_ir_margin_bytes(const lw_module *module, uint32_t *out, lw_error *err)
 {
     /* spilled values, and what is called: libm, printing, a look for Ctrl-C */
-    enum { SPILLED = 16, MOST_SPILLED = 128 << 10, CALLEES = 16 << 10, MOST = 1 << 30 };
+    enum { SPILLED = 16, MOST_SPILLED = 256 << 10, CALLEES = 16 << 10, MOST = 1 << 30 };
     uint64_t spilled = 0, all;
     uint32_t local = 0;
     lw_status status = lw_ir_local_bytes(module, &local, err);
 
     *out = 0;
     for (uint32_t f = 0; f < module->funcs.n; f++)
-        spilled += (uint64_t)SPILLED * module->funcs.data[f]->insts.n;
+        spilled += (uint64_t)SPILLED * module->funcs.data[f]->insts.n *
+                   (module->funcs.data[f]->vars.n ? 2 : 1); /* not optimised: all of them */
     all = CALLEES + local + (spilled < MOST_SPILLED ? spilled : MOST_SPILLED);
     *out = (uint32_t)(all < MOST ? all : MOST);
     return status;

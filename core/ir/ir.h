@@ -161,6 +161,23 @@ typedef struct lw_ir_param {
     const char *name;   /* for readers of the text only */
 } lw_ir_param;
 
+/* A variable of the user's, as a debugger shows it. `type` is a text:
+ *
+ *     f32                                      a number: lw_dtypes[].name
+ *     *f32                                     the address of what follows
+ *     [2i64]                                   two of these
+ *     {'float32[:]';24;data:0:*f32;shape:8:[1i64];strides:16:[1i64];}
+ *                                              a struct: its name and its bytes; of each member
+ *                                              the name, the offset and the type
+ *
+ * Its leaves are its numbers and addresses, in this order; what is behind an address has
+ * none. */
+typedef struct lw_ir_var {
+    const char *name, *type;
+    uint32_t line, file;
+    uint32_t arg; /* of a parameter: from 1; 0: it is none */
+} lw_ir_var;
+
 typedef enum lw_linkage {
     LW_INTERNAL, /* inlined into its callers */
     LW_KERNEL,   /* GPU entry point; no results */
@@ -182,10 +199,11 @@ typedef struct lw_func {
     LW_ARRAY(lw_inst) insts; /* insts.data[0] is unused */
     LW_ARRAY(uint32_t) lists;
     LW_ARRAY(lw_constant_bits) constants;
-    uint32_t max_threads;   /* KERNEL: launch bound, threads per block; 0 = none */
-    uint32_t min_blocks;    /* KERNEL: blocks per SM; 0 = none */
-    uint32_t max_registers; /* KERNEL: 0 = none */
-    uint32_t line;          /* of the def, with file, for debug information */
+    LW_ARRAY(lw_ir_var) vars; /* for debuggers */
+    uint32_t max_threads;     /* KERNEL: launch bound, threads per block; 0 = none */
+    uint32_t min_blocks;      /* KERNEL: blocks per SM; 0 = none */
+    uint32_t max_registers;   /* KERNEL: 0 = none */
+    uint32_t line;            /* of the def, with file, for debug information */
     uint32_t file;
 } lw_func;
 

@@ -493,6 +493,9 @@ check_types(checker *c)
              name_of(symbol->result));
         return check_list_types(c, symbol->params, symbol->n_params, "parameters");
     case LW_OP_PRINT: return check_print(c);
+    case LW_OP_BIND:
+        RULE(inst->a < c->func->vars.n, "no variable number %u", inst->a);
+        return LW_OK;
     case LW_OP_RETURN:
         return check_list_types(c, c->func->results.data, c->func->results.n, "results");
     default:

@@ -468,6 +468,31 @@ test_recursion(void)
 }
 
 static void
+test_variables(void)
+{
+    static const char text[] =
+        "file 1 \"a.py\"\nfunc internal f {\n    python \"f\" at 1:3:0\n    param f32 \"x\"\n"
+        "    var \"x\" \"f32\" 1 at 1:3:0\n"
+        "    var \"t\" \"{'pair';8;_0:0:f32;_1:4:f32;}\" 0 at 1:4:0\nbody\n"
+        "    %1 = param f32 0\n    bind 0 (%1)\n    bind 1 (%1 %1)\n    return ()\n}\n";
+    lw_module *module = parse(text), *copy = NULL;
+    lw_text printed = {0};
+
+    CHECK(module != NULL, "variables");
+    if (module == NULL)
+        return;
+    check_valid(module, 0);
+    CHECK(lw_module_copy(module, &copy, NULL) == LW_OK, "copy");
+    lw_module_free(module);
+    lw_ir_print(copy, true, &printed);
+    CHECK(strcmp(lw_text_get(&printed), text) == 0, "%s", lw_text_get(&printed));
+    lw_text_reset(&printed);
+    copy->funcs.data[0]->vars.n = 1;
+    CHECK(lw_ir_verify(copy, NULL) == LW_ERR_INTERNAL, "no variable of this number");
+    lw_module_free(copy);
+}
+
+static void
 test_constants(void)
 {
     static const struct {
@@ -590,6 +615,7 @@ main(void)
     test_context();
     test_local_bytes();
     test_recursion();
+    test_variables();
     test_round_trip();
     test_copies();
     test_uses();

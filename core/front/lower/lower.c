@@ -572,7 +572,9 @@ lw_lower_frame_init(lw_lower_frame *f, lw_lowering *l, uint32_t instance)
     f->webs = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->webs);
     f->slotted = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->slotted);
     f->iterators = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->iterators);
-    return f->owners != NULL && f->webs != NULL && f->slotted != NULL && f->iterators != NULL;
+    f->shown = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->shown);
+    return f->shown != NULL && f->owners != NULL && f->webs != NULL && f->slotted != NULL &&
+           f->iterators != NULL;
 }
 
 uint32_t

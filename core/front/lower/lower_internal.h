@@ -107,6 +107,7 @@ typedef struct lw_lower_frame {
     lw_ref *outside; /* by axis: the conditions of guards, which raise after the load */
     LW_ARRAY(bool) guarded; /* the user's function: by parameter of the IR */
     LW_ARRAY(lw_return) returns;
+    uint32_t *shown; /* by web: the variable of the IR that shows it, from 1; 0: none yet */
 } lw_lower_frame;
 
 /* ---- lower.c ---- */
@@ -165,6 +166,10 @@ void lw_lower_raise_words(lw_lower_frame *f, const char *exception, uint64_t for
 void lw_lower_propagate(lw_lower_frame *f, lw_ref call);
 uint32_t lw_lower_instance(lw_lowering *l, uint32_t instance); /* its function number */
 bool lw_instance_raises(lw_lowering *l, uint32_t instance);
+
+/* ---- variables.c ---- */
+/* The web has got this value: a debugger shows it. */
+void lw_lower_show(lw_lower_frame *f, uint32_t web, lw_lower_value value);
 
 /* ---- recursion.c ---- */
 /* What a call of the instance passes in front of its arguments, if it recurses: one level more.

@@ -324,6 +324,13 @@ read_debug(reader *r, PyObject *value)
 }
 
 static int
+read_opt(reader *r, PyObject *value)
+{
+    r->options->opt_given = value != Py_None;
+    return value == Py_None ? 0 : read_bool(r, value, &r->options->opt);
+}
+
+static int
 read_max_blocksize(reader *r, PyObject *value)
 {
     const char *expected = "None or a multiple of 32 up to 1024 (threads a block)";
@@ -666,6 +673,7 @@ lw_door_read(lw_door door, PyObject *signatures, PyObject *keywords, lw_door_opt
     reader r = {.door = door, .options = options, .arguments = arguments};
     PyObject *name, *value;
     Py_ssize_t at = 0;
+    bool variables;
 
     *options = (lw_door_options){.target = default_target(),
                                  .checks_everywhere = lw_checks_everywhere(),
@@ -686,6 +694,11 @@ lw_door_read(lw_door door, PyObject *signatures, PyObject *keywords, lw_door_opt
         if (known->read(&r, value) < 0)
             return -1;
     }
+    /* a reduction recognises its functions by their code, so it shows no variables */
+    variables = options->debug && door != LW_DOOR_REDUCE;
+    if (!options->opt_given)
+        options->opt = !variables;
+    options->front.variables = variables && !options->opt;
     return 0;
 }
 
