@@ -252,6 +252,14 @@ uint32_t lw_read_iterable(lw_reader *r, PyObject *ast_node);
 uint32_t lw_read_fstring(lw_reader *r, PyObject *ast_node, uint32_t loc);
 uint32_t lw_read_target(lw_reader *r, PyObject *ast_node);
 lw_pyop lw_read_operator(const lw_reader *r, PyObject *ast_operator);
+/* The expression in this field of an AST node. */
+uint32_t lw_read_field(lw_reader *r, PyObject *ast_node, PyObject *field);
+/* The node of a folded value, whose reference is stolen; 0 when it is NULL: nothing was folded,
+ * or reading stops. */
+uint32_t lw_read_folded(lw_reader *r, PyObject *value, uint32_t loc);
+
+/* ---- call.c ---- */
+uint32_t lw_read_call(lw_reader *r, PyObject *ast_node, uint32_t loc);
 uint32_t lw_read_body(lw_reader *r, PyObject *statements, bool drop_docstring);
 uint32_t lw_read_annotation_expr(lw_reader *r, PyObject *ast_node);
 

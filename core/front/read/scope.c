@@ -2,7 +2,7 @@
  * it; then come the enclosing functions; then the closure cells, module globals and builtins of
  * the outermost function, whose values are frozen. */
 #include "core/front/read/critical.h"
-#include "core/front/read/lazy_import.h"
+#include "core/front/read/code.h"
 #include "core/front/read/read_internal.h"
 
 #include <string.h>
