@@ -451,6 +451,22 @@ is_users_fault(lw_status status)
     return status != LW_ERR_OUT_OF_MEMORY && status != LW_ERR_INTERNAL;
 }
 
+/* The call needs the code that a callable brings. */
+static lw_status
+note_link(lw_infer_frame *f, uint32_t node, uint32_t linked, const lw_type *types, uint32_t n)
+{
+    lw_instance *instance = &f->run->typed->instances.data[f->instance];
+    lw_link_call *call;
+
+    if (linked == 0)
+        return LW_OK;
+    call = lw_array_push(&instance->links, f->run->arena);
+    if (call == NULL)
+        return lw_out_of_memory(f);
+    *call = (lw_link_call){.node = node, .linked = linked, .n = n, .types = types};
+    return LW_OK;
+}
+
 static lw_status
 finish_call(binding *b, uint32_t memo, lw_infer_value *out)
 {
@@ -489,6 +505,10 @@ finish_call(binding *b, uint32_t memo, lw_infer_value *out)
     typed->args = f->run->typed->lists.n;
     for (uint32_t i = 0; i < b->n; i++)
         LW_TRY(list_entry(f, b->entries[i]));
+    if (!out->constant) /* else the call is not made */
+        LW_TRY(note_link(f, b->node, b->row->linked,
+                         f->run->typed->instances.data[row->instance].param_types,
+                         b->row->params.n));
 fail:
     return status;
 }
@@ -577,37 +597,20 @@ fail:
 
 /* ---- calls of what brings code along ---- */
 
+/* linked: what the callable brings beside its function: an instance, a class. */
 static lw_status
-note_link(lw_infer_frame *f, uint32_t node, uint32_t linked, const lw_type *types, uint32_t n)
+call_linked(lw_infer_frame *f, uint32_t node, uint32_t fn, uint32_t linked,
+            const arg_list *args, lw_infer_value *out)
 {
-    lw_instance *instance = &f->run->typed->instances.data[f->instance];
-    lw_link_call *call;
-
-    if (linked == 0)
-        return LW_OK;
-    call = lw_array_push(&instance->links, f->run->arena);
-    if (call == NULL)
-        return lw_out_of_memory(f);
-    *call = (lw_link_call){.node = node, .linked = linked, .n = n, .types = types};
-    return LW_OK;
-}
-
-/* A call whose result is a constant is not made. */
-static lw_status
-call_python(lw_infer_frame *f, uint32_t node, const lw_constant *constant, const arg_list *args,
-            lw_infer_value *out)
-{
-    const lw_fn *fn = &f->run->tree->fns.data[constant->u];
-    const uint32_t linked[] = {fn->linked, constant->linked};
     const lw_instance *called;
     lw_status status;
 
-    LW_TRY(call_function(f, node, (uint32_t)constant->u, LW_T_BOTTOM, args, out));
+    LW_TRY(call_function(f, node, fn, LW_T_BOTTOM, args, out));
     if (!f->report || f->nodes[node].call != LW_CALL_INSTANCE || out->constant)
         return LW_OK;
     called = &f->run->typed->instances.data[f->nodes[node].target];
-    for (int i = 0; i < 2; i++)
-        LW_TRY(note_link(f, node, linked[i], called->param_types, fn->params.n));
+    LW_TRY(
+        note_link(f, node, linked, called->param_types, f->run->tree->fns.data[fn].params.n));
 fail:
     return status;
 }
@@ -649,6 +652,20 @@ lw_infer_call_function(lw_infer_frame *f, uint32_t node, uint32_t fn, const lw_a
     for (uint32_t i = 0; i < n; i++)
         LW_TRY(add_arg(f, &all, args[i]));
     return call_function(f, node, fn, LW_T_BOTTOM, &all, out);
+fail:
+    return status;
+}
+
+lw_status
+lw_infer_call_member(lw_infer_frame *f, uint32_t node, const lw_class_member *member,
+                     const lw_arg *args, uint32_t n, lw_infer_value *out)
+{
+    arg_list all = {0};
+    lw_status status = LW_OK;
+
+    for (uint32_t i = 0; i < n; i++)
+        LW_TRY(add_arg(f, &all, args[i]));
+    return call_linked(f, node, member->index, member->linked, &all, out);
 fail:
     return status;
 }
@@ -788,7 +805,8 @@ call_constant(lw_infer_frame *f, uint32_t node, uint32_t number, const arg_list 
     lw_status status;
 
     switch (constant->kind) {
-    case LW_K_FUNCTION: return call_python(f, node, constant, args, out);
+    case LW_K_FUNCTION:
+        return call_linked(f, node, (uint32_t)constant->u, constant->linked, args, out);
     case LW_K_NAMED: return call_named(f, node, (lw_name_id)constant->u, args, out);
     case LW_K_EXTERNAL: return call_external(f, node, number, args, out);
     case LW_K_DTYPE:
@@ -808,7 +826,8 @@ call_constant(lw_infer_frame *f, uint32_t node, uint32_t number, const arg_list 
         if (constant->user_class->make == 0)
             return lw_complain(f, loc, "E152", NULL, "call the class by its own name",
                                "this cannot be called from compiled code");
-        return call_function(f, node, constant->user_class->make, LW_T_BOTTOM, args, out);
+        return call_linked(f, node, constant->user_class->make, constant->user_class->linked,
+                           args, out);
     case LW_K_OBJECT:
         return lw_complain(
             f, loc, "E152",
@@ -843,14 +862,14 @@ fail:
 
 /* In row.sum(), the row is the first argument. */
 static lw_status
-call_array_function(lw_infer_frame *f, uint32_t node, lw_infer_value object, uint32_t fn,
-                    const arg_list *args, lw_infer_value *out)
+call_with_object(lw_infer_frame *f, uint32_t node, lw_infer_value object,
+                 const lw_class_member *member, const arg_list *args, lw_infer_value *out)
 {
     arg_list all = {0};
     lw_status status;
 
     LW_TRY(put_in_front(f, lw_node_of(f, lw_node_of(f, node)->a)->a, object, args, &all));
-    LW_TRY(call_function(f, node, fn, LW_T_BOTTOM, &all, out));
+    LW_TRY(call_linked(f, node, member->index, member->linked, &all, out));
 fail:
     return status;
 }
@@ -883,6 +902,7 @@ call_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char 
 {
     const lw_class_member *member = lw_member_of(lw_class_of(f, object.type), name);
     uint32_t of = lw_node_of(f, lw_node_of(f, node)->a)->a;
+    lw_class_member whole = {.kind = LW_MEMBER_METHOD};
     arg_list all = {0};
     lw_status status;
 
@@ -895,11 +915,11 @@ call_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char 
     }
     if (member)
         return member->kind == LW_MEMBER_STATIC
-                   ? call_function(f, node, member->index, LW_T_BOTTOM, args, out)
-                   : call_array_function(f, node, object, member->index, args, out);
-    if (lw_array_row(f, object.type) && lw_array_function_of_method(f, name))
-        return call_array_function(f, node, object, lw_array_function_of_method(f, name), args,
-                                   out);
+                   ? call_linked(f, node, member->index, member->linked, args, out)
+                   : call_with_object(f, node, object, member, args, out);
+    whole.index = lw_array_row(f, object.type) ? lw_array_function_of_method(f, name) : 0;
+    if (whole.index != 0)
+        return call_with_object(f, node, object, &whole, args, out);
     if (lw_is_grid_group(f, object) && strcmp(name, "sync") == 0)
         return call_named(f, node, LW_NAME_cuda_cg_GridGroup_sync, args, out);
     return lw_infer_method(f, node, object, args->data, args->n, out);

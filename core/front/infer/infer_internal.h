@@ -514,6 +514,8 @@ lw_status lw_infer_call(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
 /* The node calls `fn` with these arguments, whatever kind of node it is. */
 lw_status lw_infer_call_function(lw_infer_frame *f, uint32_t node, uint32_t fn,
                                  const lw_arg *args, uint32_t n, lw_infer_value *out);
+lw_status lw_infer_call_member(lw_infer_frame *f, uint32_t node, const lw_class_member *member,
+                               const lw_arg *args, uint32_t n, lw_infer_value *out);
 /* ---- overload.c: *found says whether an overload is the meaning of the node ---- */
 /* callee: the constant that is called, or 0. */
 lw_status lw_infer_overloaded_call(lw_infer_frame *f, uint32_t node, uint32_t callee,

@@ -267,13 +267,30 @@ add_keywords(lw_reader *r, PyObject *bound, const lw_read_items *items, lw_read_
     return true;
 }
 
+/* linked: the code that the partial object has beside its function's. */
+static uint32_t
+callee_of_partial(lw_reader *r, PyObject *function, uint32_t linked, uint32_t loc)
+{
+    uint32_t constant = lw_read_constant(r, function);
+    lw_constant own;
+
+    if (constant != 0 && linked != 0) {
+        own = r->tree->constants.data[constant];
+        if (own.linked == 0)
+            own.linked = linked;
+        constant = lw_read_push(r, function, own);
+    }
+    return constant ? lw_read_node(r, (lw_node){LW_NODE_CONSTANT, .loc = loc, .a = constant})
+                    : 0;
+}
+
 /* A call of functools.partial(f, …) is a call of f. False: reading stops, or with status OK an
  * argument is missing. */
 static bool
 unfold_partial(lw_reader *r, uint32_t *callee, lw_read_items *items)
 {
     PyObject *object = lw_read_object(r, *callee), *function, *args, *keywords;
-    uint32_t loc = r->tree->nodes.data[*callee].loc;
+    uint32_t loc = r->tree->nodes.data[*callee].loc, linked;
     lw_read_items all = {0};
     bool good;
 
@@ -283,7 +300,8 @@ unfold_partial(lw_reader *r, uint32_t *callee, lw_read_items *items)
     args = PyObject_GetAttrString(object, "args");
     keywords = PyObject_GetAttrString(object, "keywords");
     good = function && args && keywords && PyTuple_Check(args) && PyDict_Check(keywords) &&
-           (*callee = lw_read_constant_node(r, function, loc)) != 0 &&
+           lw_read_linked(r, object, NULL, &linked) &&
+           (*callee = callee_of_partial(r, function, linked, loc)) != 0 &&
            add_positional(r, args, items, &all, loc) &&
            add_keywords(r, keywords, items, &all, loc);
     if (!good && PyErr_Occurred())

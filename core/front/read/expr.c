@@ -346,9 +346,11 @@ read_attribute(lw_reader *r, PyObject *node, uint32_t loc)
     if (found < 0)
         return 0;
     if (found == 1) {
-        result = lw_read_constant_node(r, value, loc);
+        constant = lw_read_linked_attribute(r, object, value);
         Py_DECREF(value);
-        return result;
+        return constant
+                   ? lw_read_node(r, (lw_node){LW_NODE_CONSTANT, .loc = loc, .a = constant})
+                   : 0;
     }
     if (found == 2)
         return missing_attribute(r, node, object, name);

@@ -181,6 +181,13 @@ bool lw_read_is_masked(PyObject *object);
 /* Notes what __lanewise_link__ or __numba_cuda_link__ of a callable names. *out: its number; 0:
  * it has neither, or `inner` (or NULL) has the same value. false: stop. */
 bool lw_read_linked(lw_reader *r, PyObject *object, PyObject *inner, uint32_t *out);
+/* The same of a class: makes: for making objects, else for their methods. */
+bool lw_read_linked_class(lw_reader *r, PyObject *class, bool makes, uint32_t *out);
+/* What a method without code of its own has from `of`, the object or class that it is found in.
+ */
+bool lw_read_linked_method(lw_reader *r, PyObject *of, uint32_t fn, uint32_t *out);
+/* The constant of an attribute's value, which may be such a method. */
+uint32_t lw_read_linked_attribute(lw_reader *r, PyObject *of, PyObject *value);
 
 /* ---- functions in other languages (external.c) ---- */
 uint32_t lw_read_external(lw_reader *r, PyObject *object); /* 0 and status OK: none */
