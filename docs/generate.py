@@ -52,6 +52,19 @@ def names() -> str:
                  [[f"`{module}`", ", ".join(listed)] for module, listed in modules.items()])
 
 
+def arrays() -> str:
+    """The functions, methods and attributes of whole arrays."""
+    kinds = {"BOTH": ("numpy", "methods"), "NUMPY": ("numpy",), "METHOD": ("methods",), "ATTRIBUTE": ("attributes",), "LINALG": ("numpy.linalg",), "MATH": ("math",),
+             "PYTHON": ("builtins",)}
+    found: dict[str, set[str]] = {kind: set() for kind in ("numpy", "numpy.linalg", "methods", "attributes", "builtins", "math")}
+    for owner, name, *_ in rows("array_functions", "ARRAY_FUNCTION"):
+        for kind in kinds.get(owner, ()):
+            found[kind].add(unquote(name))
+    found["numpy"] |= {"empty", "where", "clip"}
+    return table(["of", "names"], [[f"`{kind}`" if "." in kind or kind in ("numpy", "builtins", "math") else f"{kind} of arrays", ", ".join(f"`{name}`" for name in sorted(names))]
+                                   for kind, names in found.items()])
+
+
 def kernel_rows() -> list[tuple[list[str], str, str]]:
     """kernel_names.def: the parts of each path behind "lanewise", signature, docstring."""
     return [(unquote(path).split(".")[1:], unquote(signature), unquote(doc))
@@ -186,7 +199,7 @@ def promotion(typing: str) -> str:
 
 
 PARTS = {
-    "settings": settings, "checks": checks, "keywords": keywords, "names": names, "kernels": kernels, "libdevice": libdevice, "statements": statements, "exceptions": exceptions, "dtypes": dtypes, "intrinsics": intrinsics,
+    "settings": settings, "checks": checks, "keywords": keywords, "names": names, "arrays": arrays, "kernels": kernels, "libdevice": libdevice, "statements": statements, "exceptions": exceptions, "dtypes": dtypes, "intrinsics": intrinsics,
     "promotion weak": lambda: promotion("weak"), "promotion numba": lambda: promotion("numba"),
 }
 

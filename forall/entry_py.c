@@ -7,6 +7,7 @@
 
 #include "core/base/env.h"
 #include "core/base/memory.h"
+#include "core/device/heap.h"
 #include "core/device/load.h"
 #include "core/front/read/critical.h"
 #include "core/ir/recursion.h"
@@ -189,7 +190,8 @@ raise_record(const void *owner, const lw_report_record *record)
     const lw_device_entry *entry = owner;
     bool indexed = entry->key.form == LW_ENTRY_FORALL;
     lw_raise_place place = {.kind = indexed ? LW_AT_INDEX : LW_AT_THREAD,
-                            .ndim = entry->key.n_index};
+                            .ndim = entry->key.n_index,
+                            .heap_bytes = lw_heap_bytes(entry->device)};
 
     memcpy(place.index, record->values, sizeof place.index);
     memcpy(place.block, record->block, sizeof place.block);

@@ -53,6 +53,11 @@ check_result(const lw_scalar *scalar, const char *name, lw_error *err)
 
     if (body->results.n <= 1)
         return LW_OK;
+    if (scalar->can_raise) /* other exceptions are not compiled in */
+        return lw_fail(err, LW_ERR_UNSUPPORTED,
+                       "`%s` makes arrays, for which memory may be missing: a function with "
+                       "C's calling convention cannot say so",
+                       name);
     return lw_fail(err, LW_ERR_UNSUPPORTED,
                    "`%s` returns %s: a function with C's calling convention returns one number",
                    name, scalar->n_out > 1 ? "a tuple" : "a complex number");

@@ -16,7 +16,10 @@ import math
 import numpy as np
 
 import lanewise as lw
+from lanewise._core import intrinsics
 from lanewise._generator_expressions import widened
+
+_arrays = intrinsics.arrays  # core/tables/array_names.def
 
 
 def _sum_type(t):
@@ -114,22 +117,194 @@ def all_(a):
     return all(a)
 
 
+# ---- axes ----
+
+
+def _without(t, axis):
+    """A tuple without the item of this axis."""
+    if len(t) == 1:
+        return ()
+    return (t[0] if axis > 0 else t[1], *_without(t[1:], axis - 1 if axis > 0 else 0))
+
+
+def _axis_first(a, axis):
+    """A view whose first axis is this one."""
+    if axis == 0:
+        return a
+    return _arrays.viewed(a, (a.shape[axis], *_without(a.shape, axis)), (a.strides[axis], *_without(a.strides, axis)))
+
+
+def _axis_last(a, axis):
+    if axis == a.ndim - 1:
+        return a
+    return _arrays.viewed(a, (*_without(a.shape, axis), a.shape[axis]), (*_without(a.strides, axis), a.strides[axis]))
+
+
+def _axes_last(a, axes):
+    """A view whose last axes are these, in their order, each counted from 0."""
+    return a if len(axes) == 0 else _axes_last(_axis_last(a, axes[0]), _moved(axes[1:], axes[0], a.ndim))
+
+
+def _moved(axes, gone, ndim):
+    """What the other axes are called once `gone` is the last one."""
+    return () if len(axes) == 0 else (axes[0] - 1 if axes[0] > gone else axes[0], *_moved(axes[1:], gone, ndim))
+
+
+def _counted(axes, ndim):
+    """The axes, counted from 0 on."""
+    if not isinstance(axes, (tuple, list)):
+        return (_arrays.axis(axes, ndim),)
+    return () if len(axes) == 0 else (_arrays.axis(axes[0], ndim), *_counted(axes[1:], ndim))
+
+
+def _check_unique(axes):
+    if len(axes) > 1:
+        if axes[0] in axes[1:]:
+            raise ValueError("duplicate value in 'axis'", axes[0])
+        _check_unique(axes[1:])
+
+
+def _ones(n):
+    return () if n == 0 else (1, *_ones(n - 1))
+
+
+def _kept(shape, axes, i, one):
+    """Of each axis its item, and `one` for those that were reduced."""
+    if i == len(shape):
+        return ()
+    return (one if i in axes else shape[i], *_kept(shape, axes, i + 1, one))
+
+
+def _into(out, a, f, t, x):
+    """out[i, j] = f(a[i, j], t, x): f takes what is left of a behind the axes of out."""
+    for i in range(out.shape[0]):
+        if out.ndim == 1:
+            out[i] = f(a[i], t, x)
+        else:
+            _into(out[i], a[i], f, t, x)
+
+
+def _reduced(a, axis, keepdims, result, f, t=None, x=None):
+    """f(part, t, x) of a as a whole, or of its parts along one axis or some; result: the type of what f returns."""
+    if axis is None:
+        if not keepdims:
+            return f(a, t, x)
+        whole = np.empty(_ones(a.ndim), result)
+        whole[...] = f(a, t, x)
+        return whole
+    axes = _counted(axis, a.ndim)
+    _check_unique(axes)
+    if len(axes) == 0:
+        raise ValueError("an empty tuple of axes is not supported in compiled code")
+    if len(axes) == a.ndim:
+        return _reduced(a, None, keepdims, result, f, t, x)
+    moved = _axes_last(a, axes)
+    out = np.empty(moved.shape[:a.ndim - len(axes)], result)
+    _into(out, moved, f, t, x)
+    return _arrays.shaped(out, _kept(a.shape, axes, 0, 1)) if keepdims else out
+
+
+def _is_outer(ndim, axis):
+    """Whether a fold along this axis goes through memory in order only where it takes whole rows."""
+    return axis is not None and ndim > 1 and axis != -1 and axis != ndim - 1
+
+
+def _fold(totals, a, axis, step):
+    """totals = step(totals, each of the parts of a along the axis)."""
+    if axis == 0:
+        for i in range(a.shape[0]):
+            step(totals, a[i])
+    else:
+        for i in range(a.shape[0]):
+            _fold(totals[i], a[i], axis - 1, step)
+
+
+def _folded(a, axis, keepdims, start, step):
+    """Row by row: the items of each total are taken in the same order as by `_reduced`."""
+    k = _arrays.axis(axis, a.ndim)
+    totals = np.empty(_without(a.shape, k), type(start))
+    totals[...] = start
+    _fold(totals, a, k, step)
+    return _arrays.shaped(totals, _kept(a.shape, (k,), 0, 1)) if keepdims else totals
+
+
+def _as(totals, t):
+    if totals.dtype.type == t:
+        return totals
+    out = np.empty(totals.shape, t)
+    _cast_to(out, totals)
+    return out
+
+
+def _cast_to(out, a):
+    for i in range(a.shape[0]):
+        if a.ndim == 1:
+            out[i] = out.dtype.type(a[i])
+        else:
+            _cast_to(out[i], a[i])
+
+
+def _given(result, out):
+    """What a function with `out=` returns."""
+    if out is None:
+        return result
+    out[...] = result
+    return out
+
+
 # ---- NumPy's ----
 
 
-def sum(a, dtype=None, initial=0):
-    t = _sum_type(a.dtype.type) if dtype is None else dtype
-    return t(_add(a, _total_type(t)(initial)))
+def _add_to(totals, a):
+    totals += a
 
 
-def prod(a, dtype=None, initial=1):
-    t = _sum_type(a.dtype.type) if dtype is None else dtype
-    return t(_multiply(a, _work_type(t)(initial)))
+def _multiply_by(totals, a):
+    totals *= a
 
 
-def mean(a, dtype=None):
-    t = _mean_type(a.dtype.type) if dtype is None else dtype
-    return t(_add(a, _total_type(t)(0)) / _total_type(t)(a.size))
+def _type_of(dtype, a):
+    """The type of a dtype given in any form."""
+    return _arrays.viewed(a, (), (), dtype).dtype.type
+
+
+def _whole_sum(a, t, start):
+    return t(_add(a, start))
+
+
+def _whole_prod(a, t, start):
+    return t(_multiply(a, start))
+
+
+def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=0):
+    t = _sum_type(a.dtype.type) if dtype is None else _type_of(dtype, a)
+    w = _total_type(t)
+    if not isinstance(axis, (tuple, list)) and _is_outer(a.ndim, axis):
+        return _given(_as(_folded(a, axis, keepdims, w(initial), _add_to), t), out)
+    return _given(_reduced(a, axis, keepdims, t, _whole_sum, t, w(initial)), out)
+
+
+def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=1):
+    t = _sum_type(a.dtype.type) if dtype is None else _type_of(dtype, a)
+    w = _work_type(t)
+    if not isinstance(axis, (tuple, list)) and _is_outer(a.ndim, axis):
+        return _given(_as(_folded(a, axis, keepdims, w(initial), _multiply_by), t), out)
+    return _given(_reduced(a, axis, keepdims, t, _whole_prod, t, w(initial)), out)
+
+
+def _mean(a, t, x):
+    w = _total_type(t)
+    return t(_add(a, w(0)) / w(a.size))
+
+
+def mean(a, axis=None, dtype=None, out=None, keepdims=False):
+    t = _mean_type(a.dtype.type) if dtype is None else _type_of(dtype, a)
+    w = _total_type(t)
+    if not isinstance(axis, (tuple, list)) and _is_outer(a.ndim, axis):
+        totals = _folded(a, axis, keepdims, w(0), _add_to)
+        totals /= w(a.shape[_arrays.axis(axis, a.ndim)])
+        return _given(_as(totals, t), out)
+    return _given(_reduced(a, axis, keepdims, t, _mean, t), out)
 
 
 def _squares(a, middle, start):
@@ -143,8 +318,7 @@ def _squares(a, middle, start):
     return s
 
 
-def var(a, ddof=0):
-    t = _mean_type(a.dtype.type)
+def _var(a, t, ddof):
     w = _total_type(t)
     middle = _add(a, w(0)) / w(a.size)
     zero = abs(w(0))
@@ -152,8 +326,18 @@ def var(a, ddof=0):
     return type(abs(t(0)))(_squares(a, middle, zero) / type(zero)(n if n > 0 else 0))
 
 
-def std(a, ddof=0):
-    return math.sqrt(var(a, ddof))
+def _std(a, t, ddof):
+    return math.sqrt(_var(a, t, ddof))
+
+
+def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
+    t = _mean_type(a.dtype.type) if dtype is None else _type_of(dtype, a)
+    return _given(_reduced(a, axis, keepdims, type(abs(t(0))), _var, t, ddof), out)
+
+
+def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
+    t = _mean_type(a.dtype.type) if dtype is None else _type_of(dtype, a)
+    return _given(_reduced(a, axis, keepdims, type(abs(t(0))), _std, t, ddof), out)
 
 
 def _least(a, least):
@@ -168,50 +352,78 @@ def _most(a, most):
     return most
 
 
-def min(a):
+def _whole_min(a, t, initial):
+    if initial is not None:
+        return a.dtype.type(_least(a, a.dtype.type(initial)))
     if a.size == 0:
         raise ValueError("zero-size array to reduction operation minimum which has no identity")
     return a.dtype.type(_least(a, _first(a)))
 
 
-def max(a):
+def _whole_max(a, t, initial):
+    if initial is not None:
+        return a.dtype.type(_most(a, a.dtype.type(initial)))
     if a.size == 0:
         raise ValueError("zero-size array to reduction operation maximum which has no identity")
     return a.dtype.type(_most(a, _first(a)))
 
 
-def ptp(a):
-    return max(a) - min(a)
+def _whole_ptp(a, t, x):
+    return _whole_max(a, None, None) - _whole_min(a, None, None)
 
 
-def any(a):
+def min(a, axis=None, out=None, keepdims=False, initial=None):
+    return _given(_reduced(a, axis, keepdims, a.dtype.type, _whole_min, None, initial), out)
+
+
+def max(a, axis=None, out=None, keepdims=False, initial=None):
+    return _given(_reduced(a, axis, keepdims, a.dtype.type, _whole_max, None, initial), out)
+
+
+def ptp(a, axis=None):
+    return _reduced(a, axis, False, a.dtype.type, _whole_ptp)
+
+
+def _any(a, t=None, x=None):
     for i in range(a.shape[0]):
         if a.ndim == 1:
             if a[i]:
                 return True
-        elif any(a[i]):
+        elif _any(a[i]):
             return True
     return False
 
 
-def all(a):
+def _all(a, t=None, x=None):
     for i in range(a.shape[0]):
         if a.ndim == 1:
             if not a[i]:
                 return False
-        elif not all(a[i]):
+        elif not _all(a[i]):
             return False
     return True
 
 
-def count_nonzero(a):
+def any(a, axis=None, out=None, keepdims=False):
+    return _given(_reduced(a, axis, keepdims, np.bool_, _any), out)
+
+
+def all(a, axis=None, out=None, keepdims=False):
+    return _given(_reduced(a, axis, keepdims, np.bool_, _all), out)
+
+
+def _count(a, t=None, x=None):
     n = 0
     for i in range(a.shape[0]):
         if a.ndim == 1:
             n += 1 if a[i] else 0
         else:
-            n += count_nonzero(a[i])
+            n += _count(a[i])
     return n
+
+
+def count_nonzero(a, axis=None, keepdims=False):
+    return _reduced(a, axis, keepdims, np.int64, _count)
 
 
 def _arg(less, a, best, place, offset):
@@ -226,16 +438,156 @@ def _arg(less, a, best, place, offset):
     return best, place
 
 
-def argmin(a):
+def _whole_argmin(a, t, x):
     if a.size == 0:
         raise ValueError("attempt to get argmin of an empty sequence")
     return _arg(lambda x, y: x < y, a, _first(a), 0, 0)[1]
 
 
-def argmax(a):
+def _whole_argmax(a, t, x):
     if a.size == 0:
         raise ValueError("attempt to get argmax of an empty sequence")
     return _arg(lambda x, y: x > y, a, _first(a), 0, 0)[1]
+
+
+def argmin(a, axis=None, out=None, keepdims=False):
+    return _given(_reduced(a, axis, keepdims, np.int64, _whole_argmin), out)
+
+
+def argmax(a, axis=None, out=None, keepdims=False):
+    return _given(_reduced(a, axis, keepdims, np.int64, _whole_argmax), out)
+
+
+# ---- NaN apart ----
+
+
+def _nan_add(a, start):
+    s = start
+    for i in range(a.shape[0]):
+        if a.ndim == 1:
+            s += type(start)(a[i]) if a[i] == a[i] else type(start)(0)
+        else:
+            s = _nan_add(a[i], s)
+    return s
+
+
+def _nan_multiply(a, start):
+    p = start
+    for i in range(a.shape[0]):
+        if a.ndim == 1:
+            p *= type(start)(a[i]) if a[i] == a[i] else type(start)(1)
+        else:
+            p = _nan_multiply(a[i], p)
+    return p
+
+
+def _nan_count(a):
+    n = 0
+    for i in range(a.shape[0]):
+        if a.ndim == 1:
+            n += 1 if a[i] == a[i] else 0
+        else:
+            n += _nan_count(a[i])
+    return n
+
+
+def _nan_sum(a, t, x):
+    return t(_nan_add(a, _total_type(t)(0)))
+
+
+def _nan_prod(a, t, x):
+    return t(_nan_multiply(a, _work_type(t)(1)))
+
+
+def nansum(a, axis=None, dtype=None, out=None, keepdims=False):
+    t = _sum_type(a.dtype.type) if dtype is None else _type_of(dtype, a)
+    return _given(_reduced(a, axis, keepdims, t, _nan_sum, t), out)
+
+
+def nanprod(a, axis=None, dtype=None, out=None, keepdims=False):
+    t = _sum_type(a.dtype.type) if dtype is None else _type_of(dtype, a)
+    return _given(_reduced(a, axis, keepdims, t, _nan_prod, t), out)
+
+
+def _nan_mean(a, t, x):
+    w = _total_type(t)
+    return t(_nan_add(a, w(0)) / w(_nan_count(a)))
+
+
+def nanmean(a, axis=None, dtype=None, out=None, keepdims=False):
+    t = _mean_type(a.dtype.type) if dtype is None else _type_of(dtype, a)
+    return _given(_reduced(a, axis, keepdims, t, _nan_mean, t), out)
+
+
+def _nan_squares(a, middle, start):
+    s = start
+    for i in range(a.shape[0]):
+        if a.ndim > 1:
+            s = _nan_squares(a[i], middle, s)
+        elif a[i] == a[i]:
+            d = type(middle)(a[i]) - middle
+            s += d.real * d.real + d.imag * d.imag if isinstance(d, np.complexfloating) else d * d
+    return s
+
+
+def _nan_var(a, t, ddof):
+    w = _total_type(t)
+    n = _nan_count(a)
+    middle = _nan_add(a, w(0)) / w(n)
+    zero = abs(w(0))
+    r = type(abs(t(0)))
+    if n <= ddof:
+        return r(math.nan)
+    return r(_nan_squares(a, middle, zero) / type(zero)(n - ddof))
+
+
+def _nan_std(a, t, ddof):
+    return math.sqrt(_nan_var(a, t, ddof))
+
+
+def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
+    t = _mean_type(a.dtype.type) if dtype is None else _type_of(dtype, a)
+    return _given(_reduced(a, axis, keepdims, type(abs(t(0))), _nan_var, t, ddof), out)
+
+
+def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
+    t = _mean_type(a.dtype.type) if dtype is None else _type_of(dtype, a)
+    return _given(_reduced(a, axis, keepdims, type(abs(t(0))), _nan_std, t, ddof), out)
+
+
+def _nan_least(a, least):
+    for i in range(a.shape[0]):
+        least = np.fmin(least, a[i]) if a.ndim == 1 else _nan_least(a[i], least)
+    return least
+
+
+def _nan_most(a, most):
+    for i in range(a.shape[0]):
+        most = np.fmax(most, a[i]) if a.ndim == 1 else _nan_most(a[i], most)
+    return most
+
+
+def _nan_min(a, t, x):
+    if a.size == 0:
+        raise ValueError("zero-size array to reduction operation fmin which has no identity")
+    return a.dtype.type(_nan_least(a, _first(a)))
+
+
+def _nan_max(a, t, x):
+    if a.size == 0:
+        raise ValueError("zero-size array to reduction operation fmax which has no identity")
+    return a.dtype.type(_nan_most(a, _first(a)))
+
+
+def nanmin(a, axis=None, out=None, keepdims=False):
+    return _given(_reduced(a, axis, keepdims, a.dtype.type, _nan_min), out)
+
+
+def nanmax(a, axis=None, out=None, keepdims=False):
+    return _given(_reduced(a, axis, keepdims, a.dtype.type, _nan_max), out)
+
+
+# ---- products ----
 
 
 def _products(a, b, zero):
@@ -245,7 +597,7 @@ def _products(a, b, zero):
     return s
 
 
-def dot(a, b):
+def _row_dot(a, b):
     if a.shape[0] != b.shape[0]:
         raise ValueError("dot of rows of different lengths", a.shape[0], b.shape[0])
     if a.dtype.type == np.bool_ and b.dtype.type == np.bool_:
@@ -255,6 +607,91 @@ def dot(a, b):
         return False
     zero = a.dtype.type(0) * b.dtype.type(0)
     return type(zero)(_products(a, b, _work_type(type(zero))(0)))
+
+
+def _add_products(out, x, b):
+    for j in range(out.shape[0]):
+        out[j] += x * type(x)(b[j])
+
+
+def _or_products(out, x, b):
+    for j in range(out.shape[0]):
+        out[j] = out[j] or (x and b[j])
+
+
+def _matrix_dot(a, b):
+    """A matrix by a matrix: each row of the result is the sum of rows of b."""
+    if a.shape[1] != b.shape[0]:
+        raise ValueError("matrices whose extents do not fit", a.shape[1], b.shape[0])
+    is_bool = a.dtype.type == np.bool_ and b.dtype.type == np.bool_
+    t = np.bool_ if is_bool else type(a.dtype.type(0) * b.dtype.type(0))
+    w = np.bool_ if is_bool else _work_type(t)
+    out = np.empty((a.shape[0], b.shape[1]), w)
+    out[...] = w(0)
+    for i in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            if is_bool:
+                _or_products(out[i], a[i, k], b[k])
+            else:
+                _add_products(out[i], w(a[i, k]), b[k])
+    return _as(out, t)
+
+
+def _rows_dot(a, b):
+    """A matrix by a row."""
+    t = np.bool_ if a.dtype.type == np.bool_ and b.dtype.type == np.bool_ else type(a.dtype.type(0) * b.dtype.type(0))
+    if a.shape[1] != b.shape[0]:
+        raise ValueError("a matrix and a row whose extents do not fit", a.shape[1], b.shape[0])
+    out = np.empty(a.shape[0], t)
+    for i in range(a.shape[0]):
+        out[i] = _row_dot(a[i], b)
+    return out
+
+
+def _small(ndim):
+    if ndim > 2:
+        raise ValueError("products in compiled code take arrays of at most two axes", ndim)
+
+
+def _dot(a, b):
+    if a.ndim == 1 and b.ndim == 1:
+        return _row_dot(a, b)
+    if a.ndim == 2 and b.ndim == 1:
+        return _rows_dot(a, b)
+    if a.ndim == 1:
+        return _rows_dot(b.T, a)
+    _small(a.ndim if a.ndim > b.ndim else b.ndim)
+    return _matrix_dot(a, b)
+
+
+def dot(a, b, out=None):
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return _given(_dot(a, b), out)
+    return _given(_strong(a) * b if isinstance(b, np.ndarray) else a * _strong(b), out)
+
+
+def vdot(a, b):
+    if a.ndim > 1 or b.ndim > 1:
+        raise ValueError("vdot in compiled code takes rows", a.ndim, b.ndim)
+    zero = a.dtype.type(0)
+    if isinstance(zero, np.complexfloating):
+        return _row_dot(np.conjugate(a), b)
+    return _row_dot(a, b)
+
+
+def inner(a, b):
+    if a.ndim == 1 and b.ndim == 1:
+        return _row_dot(a, b)
+    return _dot(a, b.T)
+
+
+def trace(a, offset=0):
+    zero = _sum_type(a.dtype.type)(0)
+    s = _total_type(type(zero))(0)
+    for i in range(a.shape[0]):
+        if 0 <= i + offset < a.shape[1]:
+            s += type(s)(a[i, i + offset])
+    return type(zero)(s)
 
 
 def array_equal(a, b, equal_nan=False):
@@ -298,11 +735,45 @@ def _strong(x):
     return np.complex128(x)
 
 
+def _each(f, a, t):
+    """f of each element, as a new array of type t."""
+    out = np.empty(a.shape, t)
+    _each_into(f, a, out)
+    return out
+
+
+def _each_into(f, a, out):
+    for i in range(a.shape[0]):
+        if a.ndim == 1:
+            out[i] = f(a[i])
+        else:
+            _each_into(f, a[i], out[i])
+
+
+def _zero_of(x):
+    """Zero of the type of a number, or of an array's elements."""
+    return x.dtype.type(0) if isinstance(x, np.ndarray) else _strong(x)
+
+
+def _inexact(b):
+    """A number or array with which distances do not wrap."""
+    x = _zero_of(b)
+    if isinstance(x, np.inexact) or type(x) == lw.bfloat16:
+        return b
+    return _as(b, np.float64) if isinstance(b, np.ndarray) else _to_float(b)
+
+
 def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
-    # Distances between unsigned or small integers may not fit their type.
-    y = b if isinstance(b, np.inexact) or type(b) == lw.bfloat16 or isinstance(b, (float, complex)) else _to_float(b)
-    near = abs(a - y) <= atol + rtol * abs(y) and np.isfinite(y)
-    return near or a == y or (equal_nan and a != a and y != y)
+    y = _inexact(b)
+    near = (abs(a - y) <= atol + rtol * abs(y)) & np.isfinite(y)
+    if equal_nan:
+        return near | (a == y) | ((a != a) & (y != y))
+    return near | (a == y)
+
+
+def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    close = isclose(a, b, rtol, atol, equal_nan)
+    return _all(close) if isinstance(close, np.ndarray) else bool(close)
 
 
 def _to_float(x):
@@ -330,6 +801,8 @@ def _finite(x, t, nan, posinf, neginf):
 
 
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    if isinstance(x, np.ndarray):
+        return _each(lambda v: nan_to_num(v, copy, nan, posinf, neginf), x, x.dtype.type)
     v = _strong(x)
     if isinstance(v, np.complexfloating):
         t = type(v.real)
@@ -350,10 +823,17 @@ def _horner(p, x, t, y):
     return y if len(p) == 0 else _horner(p[1:], x, t, y * x + t(p[0]))
 
 
+def _coefficient(p):
+    return _common(p) if isinstance(p, (tuple, list)) else p.dtype.type(0)
+
+
 def polyval(p, x):
+    if isinstance(x, np.ndarray):
+        zero = x.dtype.type(0) if isinstance(p, (tuple, list)) and len(p) == 0 else x.dtype.type(0) * _coefficient(p)
+        return _each(lambda v: polyval(p, v), x, type(zero))
     x = _strong(x)
     zero = type(x)(0)
-    if isinstance(p, tuple):
+    if isinstance(p, (tuple, list)):
         return zero if len(p) == 0 else _horner(p, x, type(_common(p)), zero)
     if p.shape[0] == 0:
         return zero * x * p.dtype.type(0)
@@ -366,13 +846,20 @@ def polyval(p, x):
 def searchsorted(a, v, side="left"):
     if side != "left" and side != "right":
         raise ValueError("search side must be 'left' or 'right'")
+    if isinstance(v, np.ndarray):
+        is_left = side == "left"
+        return _each(lambda x: _searched(a, x, is_left), v, np.int64)
+    return _searched(a, v, side == "left")
+
+
+def _searched(a, v, is_left):
     t = type(a.dtype.type(0) * _strong(v))
     low = 0
     high = a.shape[0]
     while low < high:
         middle = low + (high - low) // 2
         x = t(a[middle])
-        if _is_less(x, t(v)) if side == "left" else not _is_less(t(v), x):
+        if _is_less(x, t(v)) if is_left else not _is_less(t(v), x):
             low = middle + 1
         else:
             high = middle
@@ -422,6 +909,9 @@ def _between_complex(x, left, right, low, high):
 
 def interp(x, xp, fp, left=None, right=None):
     n = xp.shape[0]
+    if isinstance(x, np.ndarray):
+        t = np.complex128 if isinstance(fp.dtype.type(0), np.complexfloating) else np.float64
+        return _each(lambda v: interp(v, xp, fp, left, right), x, t)
     if n == 0:
         raise ValueError("array of sample points is empty")
     if fp.shape[0] != n:
@@ -466,10 +956,25 @@ def _sift(a, root, end):
 
 
 def sort(a, axis=-1):
-    """In place and without memory of its own: insertion sort for short rows, heap sort for others."""
+    """In place and without memory of its own."""
+    rows = _axis_last(a, _arrays.axis(axis, a.ndim))
+    if a.ndim == 1:
+        _sort_row(a)
+    else:
+        _sort_rows(rows)
+
+
+def _sort_rows(a):
+    for i in range(a.shape[0]):
+        if a.ndim == 2:
+            _sort_row(a[i])
+        else:
+            _sort_rows(a[i])
+
+
+def _sort_row(a):
+    """Insertion sort for short rows, heap sort for others."""
     n = a.shape[0]
-    if axis != 0 and axis != -1:
-        raise ValueError("axis of sort is out of bounds for a row", axis)
     if n <= 16:
         for i in range(1, n):
             x = a[i]

@@ -648,6 +648,7 @@ def jit(
     lto: bool | None = None,
     launch_bounds: int | tuple[int, ...] | None = None,
     cooperative: bool | None = False,
+    nrt: bool = False,
     boundscheck: bool | None = None,
     extensions: Sequence[Any] = (),
     shared_memory_carveout: int | str | None = None,
@@ -687,6 +688,7 @@ def jit(
     lto: bool | None = None,
     launch_bounds: int | tuple[int, ...] | None = None,
     cooperative: bool | None = False,
+    nrt: bool = False,
     boundscheck: bool | None = None,
     extensions: Sequence[Any] = (),
     shared_memory_carveout: int | str | None = None,
@@ -747,6 +749,11 @@ def _memory_fail_at(n: int, /) -> bool: ...
 
 @final
 class MemInfo:
+    def __new__(cls, address: int) -> MemInfo: ...
+    def acquire(self) -> None: ...
+    def release(self) -> None: ...
+    @property
+    def address(self) -> int: ...
     @property
     def refcount(self) -> int: ...
     @property

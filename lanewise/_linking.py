@@ -13,6 +13,9 @@ from lanewise._core import cuda as _cuda
 from lanewise.errors import LinkError, UnsupportedError
 
 
+NRT_INCLUDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")  # lanewise_nrt.h is there
+
+
 def _content(data, binary):
     """The bytes of what the user gave: bytes, str, or a file object that holds either."""
     if isinstance(data, (io.StringIO, io.BytesIO)):
@@ -121,6 +124,8 @@ class LinkableCode:
     setup_callback, teardown_callback: called once with each module that holds the code (a Module,
     which serves as the int CUmodule too): before any of its kernels runs, and before it is unloaded.
 
+    nrt: True for code that calls functions of lanewise_nrt.h (lanewise.runtime.get_include()).
+
     Use one of PTXSource, CUSource, Cubin, Fatbin, Archive, Object and LTOIR.
 
         >>> cuda.PTXSource(".version 8.0", name="helpers.ptx")
@@ -135,8 +140,9 @@ class LinkableCode:
         if not self.kind:
             raise TypeError("LinkableCode has no kind: use PTXSource, CUSource, Cubin, Fatbin, "
                             "Archive, Object or LTOIR")
-        if nrt:
-            raise UnsupportedError("nrt=True: there is no reference-counting runtime on the GPU")
+        if not isinstance(nrt, bool):
+            raise TypeError(f"nrt must be True or False, not {nrt!r:.200}")
+        self._nrt = nrt
         self._data = _content(data, self._binary)
         self._identity = object()  # each object's callbacks are called, also of equal contents
         self._name = f"<unnamed-{self.kind}>" if name is None else os.fspath(name)
@@ -160,6 +166,11 @@ class LinkableCode:
     @property
     def teardown_callback(self):
         return self._teardown_callback
+
+    @property
+    def nrt(self):
+        """Whether the code calls functions of lanewise_nrt.h, which kernels that are linked with it then offer."""
+        return self._nrt
 
     def __repr__(self):
         return f"{type(self).__name__}({self.name!r}, {len(self.data)} bytes)"
@@ -186,6 +197,7 @@ class CUSource(LinkableCode):
 
     include_dirs: a folder, or a list of them, in which included files are looked for: behind the
     source's own, where it was read from a file, and before the setting include_path and the toolkit's.
+    `#include <lanewise_nrt.h>` is found by itself; code with it says nrt=True.
 
         >>> cuda.CUSource('extern "C" __device__ int one() { return 1; }', "one.cu", include_dirs=["."]).name
         'one.cu'
@@ -195,12 +207,13 @@ class CUSource(LinkableCode):
 
     def __init__(self, data, name=None, setup_callback=None, teardown_callback=None, nrt=False, include_dirs=()):
         super().__init__(data, name, setup_callback, teardown_callback, nrt)
-        self._include_dirs = _folders(include_dirs)
+        self._given_dirs = _folders(include_dirs)
+        self._include_dirs = (*self._given_dirs, NRT_INCLUDE)
 
     @property
     def include_dirs(self):
         """Where included files are looked for, a tuple of absolute paths."""
-        return self._include_dirs
+        return self._given_dirs
 
 
 class Cubin(LinkableCode):

@@ -9,6 +9,8 @@ _Path: TypeAlias = str | os.PathLike[str]
 _Data: TypeAlias = bytes | bytearray | memoryview | str | io.BytesIO | io.StringIO
 _Callback: TypeAlias = Callable[["Module"], Any] | None
 
+NRT_INCLUDE: str
+
 class FunctionAttributes(NamedTuple):
     regs: int
     shared: int
@@ -51,6 +53,8 @@ class LinkableCode:
     def data(self) -> bytes: ...
     @property
     def name(self) -> str: ...
+    @property
+    def nrt(self) -> bool: ...
     @property
     def setup_callback(self) -> _Callback: ...
     @property

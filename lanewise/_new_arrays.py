@@ -11,7 +11,8 @@ import math
 
 import numpy as np
 
-from lanewise._array_functions import _is_less, _strong, _sum_type
+import lanewise as lw
+from lanewise._array_functions import _as, _axis_first, _axis_last, _cast_to, _is_less, _kept, _strong, _sum_type, _without
 from lanewise._array_functions import sort as _sort
 from lanewise._core import intrinsics
 
@@ -119,21 +120,13 @@ def identity(n, dtype=None):
 # ---- of an array ----
 
 
-def _cast_to(out, a):
-    for i in range(a.shape[0]):
-        if a.ndim == 1:
-            out[i] = out.dtype.type(a[i])
-        else:
-            _cast_to(out[i], a[i])
-
-
 def copy(a):
     out = np.empty(a.shape, a.dtype.type)
     out[...] = a
     return out
 
 
-def astype(a, dtype):
+def astype(a, dtype, order="K", casting="unsafe", subok=True, copy=True):
     out = np.empty(a.shape, dtype)
     if a.ndim == 0:
         out[()] = out.dtype.type(a[()])
@@ -144,6 +137,15 @@ def astype(a, dtype):
 
 def fill(a, value):
     a[...] = a.dtype.type(value)
+
+
+def clip(a, min=None, max=None):
+    if min is None:
+        return copy(a) if max is None else np.minimum(a, max)
+    return np.maximum(a, min) if max is None else np.clip(a, min, max)
+
+
+# ---- views, and copies where there is no view ----
 
 
 def _is_dense(a):
@@ -173,8 +175,8 @@ def _filled_in(shape, axis):
     return (axis if shape[0] == -1 else shape[0], *_filled_in(shape[1:], axis))
 
 
-def reshape(a, *shape):
-    if len(shape) == 1 and isinstance(shape[0], tuple):
+def reshape(a, *shape, order="C"):
+    if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
         return reshape(a, *shape[0])
     known, unknown = _known(shape)
     if unknown > 1:
@@ -183,17 +185,246 @@ def reshape(a, *shape):
     if not fits:
         raise ValueError("cannot reshape an array of this size into this shape", a.size)
     extents = _filled_in(shape, a.size // known if unknown else 0)
-    if a.size == 0 or _is_dense(a):
+    if _arrays.is_dense(a):
         return _arrays.shaped(a, extents)
-    return _arrays.shaped(copy(a), extents)
+    return _reshaped(a, extents)
+
+
+def _reshaped(a, shape):
+    """A view where there are strides for it, as NumPy finds them, else a copy."""
+    strides = lw.local(len(shape) + 1, np.int64)
+    if a.size > 0 and _has_strides(a, shape, strides):
+        return _arrays.viewed(a, shape, _tuple_of(strides, 0, len(shape)))
+    new = _arrays.shaped(copy(a), shape)
+    return _arrays.viewed(new, shape, new.strides)
+
+
+def _tuple_of(row, at, n):
+    return () if at == n else (int(row[at]), *_tuple_of(row, at + 1, n))
+
+
+def _has_strides(a, shape, strides):
+    """Whether each run of the new axes covers a run of old ones whose elements are evenly spaced."""
+    i = 0
+    j = 0
+    while i < a.ndim or j < len(shape):
+        # the runs that begin here and have as many elements
+        i0 = i
+        j0 = j
+        old = 1
+        new = 1
+        if i < a.ndim:
+            old = a.shape[i]
+            i += 1
+        if j < len(shape):
+            new = shape[j]
+            j += 1
+        while old != new:
+            if new < old:
+                if j == len(shape):
+                    break
+                new *= shape[j]
+                j += 1
+            else:
+                if i == a.ndim:
+                    break
+                old *= a.shape[i]
+                i += 1
+        step = a.itemsize
+        wanted = 0
+        for k in range(i - 1, i0 - 1, -1):
+            if a.shape[k] != 1:
+                if wanted == 0:
+                    step = a.strides[k]
+                elif a.strides[k] != wanted:
+                    return False
+                wanted = a.strides[k] * a.shape[k]
+        for k in range(j - 1, j0 - 1, -1):
+            strides[k] = step
+            step *= shape[k]
+    return True
 
 
 def ravel(a):
-    return reshape(a, -1)
+    if _arrays.is_dense(a) or _is_dense(a):
+        return _arrays.shaped(a, (a.size,))
+    return _arrays.shaped(copy(a), (a.size,))
 
 
 def flatten(a):
     return reshape(copy(a), -1)
+
+
+def flat(a):
+    """The elements in the order C: a view where they lie in it."""
+    return ravel(a)
+
+
+def ascontiguousarray(a, dtype=None):
+    if not isinstance(a, np.ndarray):
+        return array((a,), dtype)
+    if dtype is not None and dtype != a.dtype.type:
+        return astype(a, dtype)
+    return reshape(a, a.shape)
+
+
+def asarray(a, dtype=None):
+    if not isinstance(a, np.ndarray):
+        return array(a, dtype)
+    if dtype is None or dtype == a.dtype.type:
+        return a
+    return astype(a, dtype)
+
+
+def view(a, dtype):
+    size = _arrays.viewed(a, a.shape, a.strides, dtype).itemsize
+    if size == a.itemsize:
+        return _arrays.viewed(a, a.shape, a.strides, dtype)
+    if a.strides[a.ndim - 1] != a.itemsize:
+        raise ValueError("To change to a dtype of a different size, the last axis must be contiguous")
+    n_bytes = a.shape[a.ndim - 1] * a.itemsize
+    if n_bytes % size != 0:
+        raise ValueError("When changing to a larger dtype, its size must be a divisor of the total size in bytes of the last axis of the array.")
+    return _arrays.viewed(a, (*a.shape[:a.ndim - 1], n_bytes // size), (*a.strides[:a.ndim - 1], size), dtype)
+
+
+def _part_type(t):
+    return np.float32 if t == np.complex64 else np.float64
+
+
+def real(a):
+    if not isinstance(a.dtype.type(0), np.complexfloating):
+        return a
+    return _arrays.viewed(a, a.shape, a.strides, _part_type(a.dtype.type))
+
+
+def imag(a):
+    if not isinstance(a.dtype.type(0), np.complexfloating):
+        return zeros_like(a)
+    parts = _arrays.viewed(a, (*a.shape, 2), (*a.strides, a.itemsize // 2), _part_type(a.dtype.type))
+    return parts[..., 1]
+
+
+def _picked(t, places):
+    return () if len(places) == 0 else (t[places[0]], *_picked(t, places[1:]))
+
+
+def _all_axes(axes, ndim):
+    return () if len(axes) == 0 else (_arrays.axis(axes[0], ndim), *_all_axes(axes[1:], ndim))
+
+
+def transpose(a, axes=None):
+    if axes is None:
+        return a.T
+    if len(axes) != a.ndim:
+        raise ValueError("axes don't match array", len(axes), a.ndim)
+    places = _all_axes(axes, a.ndim)
+    for axis in range(a.ndim):
+        if axis not in places:
+            raise ValueError("repeated axis in transpose")
+    return _arrays.viewed(a, _picked(a.shape, places), _picked(a.strides, places))
+
+
+def transpose_(a, *axes):
+    if len(axes) == 0:
+        return a.T
+    if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
+        return transpose(a, axes[0])
+    return transpose(a, axes)
+
+
+def _swapped(t, i, j, at):
+    return () if at == len(t) else (t[j] if at == i else t[i] if at == j else t[at], *_swapped(t, i, j, at + 1))
+
+
+def swapaxes(a, axis1, axis2):
+    i = _arrays.axis(axis1, a.ndim)
+    j = _arrays.axis(axis2, a.ndim)
+    return _arrays.viewed(a, _swapped(a.shape, i, j, 0), _swapped(a.strides, i, j, 0))
+
+
+def _inserted(t, axis, item):
+    return (*t[:axis], item, *t[axis:])
+
+
+def moveaxis(a, source, destination):
+    i = _arrays.axis(source, a.ndim)
+    j = _arrays.axis(destination, a.ndim)
+    return _arrays.viewed(a, _inserted(_without(a.shape, i), j, a.shape[i]), _inserted(_without(a.strides, i), j, a.strides[i]))
+
+
+def squeeze(a, axis):
+    k = _arrays.axis(axis, a.ndim)
+    if a.shape[k] != 1:
+        raise ValueError("cannot select an axis to squeeze out which has size not equal to one", a.shape[k])
+    return _arrays.viewed(a, _without(a.shape, k), _without(a.strides, k))
+
+
+def expand_dims(a, axis):
+    k = _arrays.axis(axis, a.ndim + 1)
+    return _arrays.viewed(a, _inserted(a.shape, k, 1), _inserted(a.strides, k, 0))
+
+
+def _wide_strides(shape, strides, wanted):
+    """Strides under which an array broadcasts to a shape of as many axes."""
+    if len(shape) == 0:
+        return ()
+    if shape[0] != wanted[0] and shape[0] != 1:
+        raise ValueError("operands could not be broadcast together", shape[0], wanted[0])
+    return (strides[0] if shape[0] == wanted[0] else 0, *_wide_strides(shape[1:], strides[1:], wanted[1:]))
+
+
+def broadcast_to(a, shape):
+    if not isinstance(shape, (tuple, list)):
+        return broadcast_to(a, (shape,))
+    if len(shape) < a.ndim:
+        raise ValueError("input operand has more dimensions than allowed by the axis remapping")
+    if len(shape) > a.ndim:
+        return broadcast_to(expand_dims(a, 0), shape)
+    return _arrays.viewed(a, shape, _wide_strides(a.shape, a.strides, shape))
+
+
+def atleast_1d(a):
+    return a if isinstance(a, np.ndarray) else array((a,))
+
+
+def atleast_2d(a):
+    if not isinstance(a, np.ndarray):
+        return array(((a,),))
+    return a if a.ndim > 1 else expand_dims(a, 0)
+
+
+def diagonal(a, offset=0):
+    rows = a if offset >= 0 else a[-offset:]
+    part = rows[:, offset:] if offset >= 0 else rows
+    n = part.shape[0] if part.shape[0] < part.shape[1] else part.shape[1]
+    return _arrays.viewed(part, (n,), (part.strides[0] + part.strides[1],))
+
+
+def diag(v, k=0):
+    if v.ndim == 2:
+        return copy(diagonal(v, k))
+    n = v.shape[0] + (k if k >= 0 else -k)
+    out = zeros((n, n), v.dtype.type)
+    for i in range(v.shape[0]):
+        out[i if k >= 0 else i - k, i + k if k >= 0 else i] = v[i]
+    return out
+
+
+def flip(a, axis):
+    if a.ndim == 1:
+        return a[::-1]
+    k = _arrays.axis(axis, a.ndim)
+    back = _axis_first(a, k)[::-1]
+    return _arrays.viewed(back, _inserted(back.shape[1:], k, back.shape[0]), _inserted(back.strides[1:], k, back.strides[0]))
+
+
+def flipud(a):
+    return a[::-1]
+
+
+def fliplr(a):
+    return a[:, ::-1]
 
 
 # ---- sums and products up to each element ----
@@ -203,49 +434,89 @@ def _running_type(t, dtype):
     return _sum_type(t) if dtype is None else dtype
 
 
-def _one_axis(a):
-    return a if a.ndim == 1 else ravel(a)
+def _run(out, a, axis, join):
+    if axis > 0:
+        for i in range(a.shape[0]):
+            _run(out[i], a[i], axis - 1, join)
+    elif a.ndim == 1:
+        total = join(out.dtype.type(0), out.dtype.type(a[0])) if a.shape[0] > 0 else out.dtype.type(0)
+        for i in range(a.shape[0]):
+            total = join(total, out.dtype.type(a[i])) if i > 0 else out.dtype.type(a[i])
+            out[i] = total
+    else:
+        for i in range(a.shape[0]):
+            _cast_to(out[i], a[i])
+            if i > 0:
+                _join_to(out[i], out[i - 1], join)
 
 
-def _running(a, dtype, first, join):
-    row = _one_axis(a)
-    out = np.empty(row.shape[0], _running_type(a.dtype.type, dtype))
-    total = out.dtype.type(first)
-    for i in range(row.shape[0]):
-        total = join(total, out.dtype.type(row[i]))
-        out[i] = total
-    return out
-
-
-def cumsum(a, dtype=None):
-    return _running(a, dtype, 0, lambda x, y: x + y)
-
-
-def cumprod(a, dtype=None):
-    return _running(a, dtype, 1, lambda x, y: x * y)
-
-
-def diff(a):
-    n = a.shape[0] - 1
-    out = np.empty(n if n > 0 else 0, a.dtype.type)
+def _join_to(out, before, join):
     for i in range(out.shape[0]):
-        if a.dtype.type == np.bool_:
-            out[i] = a[i + 1] != a[i]
+        if out.ndim == 1:
+            out[i] = join(before[i], out[i])
         else:
-            out[i] = a[i + 1] - a[i]
+            _join_to(out[i], before[i], join)
+
+
+def _running(a, axis, dtype, join):
+    if axis is None:
+        return _running(ravel(a), 0, dtype, join)
+    out = np.empty(a.shape, _running_type(a.dtype.type, dtype))
+    _run(out, a, _arrays.axis(axis, a.ndim), join)
     return out
+
+
+def cumsum(a, axis=None, dtype=None):
+    return _running(a, axis, dtype, lambda x, y: x + y)
+
+
+def cumprod(a, axis=None, dtype=None):
+    return _running(a, axis, dtype, lambda x, y: x * y)
 
 
 # ---- order ----
 
 
-def sorted_copy(a):
-    out = copy(a)
-    _sort(out)
-    return out
+_RUN = 16  # elements that are sorted by insertion before runs are merged
 
 
-def argsort(a):
+def sorted_copy(a, axis=-1, kind=None, stable=None):
+    if axis is None:
+        return sorted_copy(flatten(a))
+    if a.ndim > 1:
+        out = copy(a)
+        _sort(out, axis)
+        return out
+    n = a.shape[0]
+    from_ = copy(a)
+    for low in range(0, n, _RUN):
+        _sort(from_[low:low + _RUN])
+    if n <= _RUN:
+        return from_
+    to = np.empty(n, a.dtype.type)
+    width = _RUN
+    while width < n:
+        for low in range(0, n, 2 * width):
+            _merge(to, from_, low, min(low + width, n), min(low + 2 * width, n))
+        from_, to = to, from_
+        width *= 2
+    return from_
+
+
+def _merge(to, a, low, middle, high):
+    """The runs a[low:middle] and a[middle:high], each sorted, as one."""
+    i = low
+    j = middle
+    for k in range(low, high):
+        if j >= high or (i < middle and not _is_less(a[j], a[i])):
+            to[k] = a[i]
+            i += 1
+        else:
+            to[k] = a[j]
+            j += 1
+
+
+def _argsort_row(a):
     """Merge sort, which keeps the order of equal elements."""
     n = a.shape[0]
     places = arange(n)
@@ -269,8 +540,23 @@ def argsort(a):
     return places
 
 
-def flip(a):
-    return a[::-1]
+def _argsort_into(out, a):
+    for i in range(a.shape[0]):
+        if a.ndim == 2:
+            out[i] = _argsort_row(a[i])
+        else:
+            _argsort_into(out[i], a[i])
+
+
+def argsort(a, axis=-1, kind=None, stable=None):
+    if axis is None:
+        return _argsort_row(ravel(a))
+    if a.ndim == 1:
+        return _argsort_row(a)
+    k = _arrays.axis(axis, a.ndim)
+    out = np.empty(a.shape, np.int64)
+    _argsort_into(_axis_last(out, k), _axis_last(a, k))
+    return out
 
 
 # ---- several arrays ----
@@ -280,112 +566,362 @@ def _zero(arrays):
     """Zero of the type that holds the elements of all of them."""
     if len(arrays) == 1:
         return arrays[0].dtype.type(0)
-    return arrays[0].dtype.type(0) + _zero(arrays[1:])
+    return _common_zero(arrays[0].dtype.type(0), _zero(arrays[1:]))
 
 
-def _rows(arrays):
+def _common_zero(x, y):
+    return x if type(x) == type(y) else x + y
+
+
+def _rows(arrays, axis):
     n = 0
     for a in arrays:
-        n += a.shape[0]
+        n += a.shape[axis]
     return n
 
 
-def _check_rows(a, first):
-    for n, m in zip(a.shape[1:], first.shape[1:]):
-        if n != m:
-            raise ValueError("all the input array dimensions except for the concatenation axis must match exactly")
+def _check_rows(a, first, axis):
+    if _without(a.shape, axis) != _without(first.shape, axis):
+        raise ValueError("all the input array dimensions except for the concatenation axis must match exactly")
 
 
 def concatenate(arrays, axis=0):
-    if axis != 0:
-        raise ValueError("concatenate in compiled code joins arrays along axis 0", axis)
-    out = np.empty((_rows(arrays), *arrays[0].shape[1:]), type(_zero(arrays)))
+    if axis is None:
+        return concatenate(_raveled(arrays))
+    k = _arrays.axis(axis, arrays[0].ndim)
+    out = np.empty(_inserted(_without(arrays[0].shape, k), k, _rows(arrays, k)), type(_zero(arrays)))
+    rows = _axis_first(out, k)
     at = 0
     for a in arrays:
-        _check_rows(a, arrays[0])
-        out[at:at + a.shape[0]] = a
-        at += a.shape[0]
+        _check_rows(a, arrays[0], k)
+        rows[at:at + a.shape[k]] = _axis_first(a, k)
+        at += a.shape[k]
     return out
 
 
+def _raveled(arrays):
+    return () if len(arrays) == 0 else (ravel(arrays[0]), *_raveled(arrays[1:]))
+
+
 def stack(arrays, axis=0):
-    if axis != 0:
-        raise ValueError("stack in compiled code makes axis 0", axis)
-    out = np.empty((len(arrays), *arrays[0].shape), type(_zero(arrays)))
+    k = _arrays.axis(axis, arrays[0].ndim + 1)
+    out = np.empty(_inserted(arrays[0].shape, k, len(arrays)), type(_zero(arrays)))
+    rows = _axis_first(out, k)
     at = 0
     for a in arrays:
         if a.shape != arrays[0].shape:
             raise ValueError("all input arrays must have the same shape")
-        out[at] = a
+        rows[at] = a
         at += 1
     return out
 
 
-def repeat(a, repeats):
-    row = _one_axis(a)
-    out = np.empty(row.shape[0] * repeats, a.dtype.type)
-    for i in range(row.shape[0]):
-        for k in range(repeats):
-            out[i * repeats + k] = row[i]
+def _as_rows(arrays):
+    return () if len(arrays) == 0 else (atleast_2d(arrays[0]), *_as_rows(arrays[1:]))
+
+
+def _as_arrays(arrays):
+    return () if len(arrays) == 0 else (atleast_1d(arrays[0]), *_as_arrays(arrays[1:]))
+
+
+def _as_columns(arrays):
+    if len(arrays) == 0:
+        return ()
+    return (arrays[0] if arrays[0].ndim > 1 else expand_dims(arrays[0], 1), *_as_columns(arrays[1:]))
+
+
+def vstack(arrays):
+    return concatenate(_as_rows(arrays), 0)
+
+
+def hstack(arrays):
+    all_arrays = _as_arrays(arrays)
+    return concatenate(all_arrays, 0 if all_arrays[0].ndim == 1 else 1)
+
+
+def column_stack(arrays):
+    return concatenate(_as_columns(arrays), 1)
+
+
+def append(a, values, axis=None):
+    if axis is None:
+        return concatenate((ravel(a), ravel(atleast_1d(values))))
+    return concatenate((a, values), axis)
+
+
+def repeat(a, repeats, axis=None):
+    if axis is None:
+        return repeat(ravel(a), repeats, 0)
+    k = _arrays.axis(axis, a.ndim)
+    out = np.empty(_inserted(_without(a.shape, k), k, a.shape[k] * repeats), a.dtype.type)
+    rows = _axis_first(out, k)
+    of = _axis_first(a, k)
+    for i in range(of.shape[0]):
+        for j in range(repeats):
+            rows[i * repeats + j] = of[i]
     return out
 
 
-def outer(a, b):
-    x = _one_axis(a)
-    y = _one_axis(b)
-    out = np.empty((x.shape[0], y.shape[0]), type(a.dtype.type(0) * b.dtype.type(0)))
-    for i in range(x.shape[0]):
-        out[i] = x[i] * y
+def tile(a, reps):
+    if isinstance(reps, (tuple, list)):
+        if len(reps) > a.ndim:
+            return tile(expand_dims(a, 0), reps)
+        return _tiled(a, reps, a.ndim - len(reps))
+    return _tiled(a, (reps,), a.ndim - 1)
+
+
+def _tiled(a, reps, axis):
+    if len(reps) == 0:
+        return copy(a)
+    out = np.empty(_inserted(_without(a.shape, axis), axis, a.shape[axis] * reps[0]), a.dtype.type)
+    rows = _axis_first(out, axis)
+    for i in range(reps[0]):
+        rows[i * a.shape[axis]:(i + 1) * a.shape[axis]] = _axis_first(a, axis)
+    return _tiled(out, reps[1:], axis + 1)
+
+
+def roll(a, shift, axis=None):
+    if axis is None:
+        return reshape(roll(ravel(a), shift, 0), a.shape)
+    k = _arrays.axis(axis, a.ndim)
+    out = np.empty(a.shape, a.dtype.type)
+    rows = _axis_first(out, k)
+    of = _axis_first(a, k)
+    n = a.shape[k]
+    if n > 0:
+        s = shift % n
+        rows[s:] = of[:n - s]
+        rows[:s] = of[n - s:]
     return out
 
 
-def array(values, dtype=None):
-    """Of a tuple of numbers, of a tuple of such tuples, or of an array."""
-    if not isinstance(values, tuple):
-        return copy(values) if dtype is None else astype(values, dtype)
+def array(values, dtype=None, copy=True):
+    """Of a number, of a tuple of numbers, arrays or such tuples, or of an array."""
+    if not isinstance(values, (tuple, list)):
+        return _copied(values, dtype)
     out = np.empty(_shape(values), type(_item(values)) if dtype is None else dtype)
     _put(out, values)
     return out
 
 
+def _copied(a, dtype):
+    return copy(a) if dtype is None else astype(a, dtype)
+
+
 def _shape(values):
-    if isinstance(values[0], tuple):
-        return (len(values), len(values[0]))
+    if isinstance(values[0], (tuple, list)):
+        return (len(values), *_shape(values[0]))
+    if isinstance(values[0], np.ndarray):
+        return (len(values), *values[0].shape)
     return (len(values),)
 
 
 def _item(values):
-    if isinstance(values, tuple):
-        return _item(values[0]) if len(values) == 1 else _item(values[0]) + _item(values[1:])
+    if isinstance(values, (tuple, list)):
+        return _item(values[0]) if len(values) == 1 else _common_zero(_item(values[0]), _item(values[1:]))
+    if isinstance(values, np.ndarray):
+        return values.dtype.type(0)
     return type(_strong(values))(0)
 
 
 def _put(out, values):
     i = 0
     for value in values:
-        if isinstance(value, tuple):
+        if isinstance(value, (tuple, list)):
             if len(value) != out.shape[1]:
                 raise ValueError("rows of different lengths make no array")
             _put(out[i], value)
+        elif isinstance(value, np.ndarray):
+            if value.shape != out.shape[1:]:
+                raise ValueError("arrays of different shapes make no array")
+            _cast_to(out[i], value)
         else:
             out[i] = out.dtype.type(value)
         i += 1
 
 
+# ---- elements that arrays select ----
+
+
+def _place(p, n):
+    place = int(p) + n if p < 0 else int(p)
+    if place < 0 or place >= n:
+        raise IndexError("index is out of bounds for an axis of this size", p, n)
+    return place
+
+
+def _true_count(m):
+    n = 0
+    for i in range(m.shape[0]):
+        if m.ndim == 1:
+            n += 1 if m[i] else 0
+        else:
+            n += _true_count(m[i])
+    return n
+
+
+def _find(out, m, at, before):
+    """Writes the indices of the elements that are true; returns how many there are so far."""
+    for i in range(m.shape[0]):
+        if m.ndim > 1:
+            at = _find(out, m[i], at, (*before, i))
+        elif m[i]:
+            _write(out, (*before, i), at)
+            at += 1
+    return at
+
+
+def _write(out, index, at):
+    axis = 0
+    for i in index:
+        out[axis, at] = i
+        axis += 1
+
+
+def _each_row(places, ndim, axis):
+    return () if axis == ndim else (places[axis], *_each_row(places, ndim, axis + 1))
+
+
 def nonzero(a):
-    n = 0
-    for i in range(a.shape[0]):
-        n += 1 if a[i] else 0
-    out = np.empty(n, np.int64)
-    n = 0
-    for i in range(a.shape[0]):
-        if a[i]:
-            out[n] = i
-            n += 1
-    return (out,)
+    out = np.empty((a.ndim, _true_count(a)), np.int64)
+    _find(out, a, 0, ())
+    return _each_row(out, a.ndim, 0)
 
 
 def flatnonzero(a):
-    return nonzero(_one_axis(a))[0]
+    return nonzero(ravel(a))[0]
 
 
+def argwhere(a):
+    out = np.empty((_true_count(a), a.ndim), np.int64)
+    _find(out.T, a, 0, ())
+    return out
+
+
+def _check_mask(mask, a, axis):
+    for k in range(mask.ndim):
+        if mask.shape[k] != a.shape[axis + k]:
+            raise IndexError("boolean index did not match indexed array", mask.shape[k], a.shape[axis + k])
+
+
+def _as_indices(a, axis, arrays):
+    """Arrays of integers, one for each axis from this one on; a mask gives one for each of its axes."""
+    if len(arrays) == 0:
+        return ()
+    if arrays[0].dtype.type == np.bool_:
+        _check_mask(arrays[0], a, axis)
+        return (*nonzero(arrays[0]), *_as_indices(a, axis + arrays[0].ndim, arrays[1:]))
+    return (arrays[0], *_as_indices(a, axis + 1, arrays[1:]))
+
+
+def _same_shapes(arrays):
+    for p in arrays[1:]:
+        if p.shape != arrays[0].shape:
+            raise IndexError("shape mismatch: indexing arrays could not be broadcast together")
+
+
+def _axes_first(a, axis, n):
+    """A view whose first n axes are those from `axis` on."""
+    return _arrays.viewed(a, (*a.shape[axis:axis + n], *a.shape[:axis], *a.shape[axis + n:]),
+                          (*a.strides[axis:axis + n], *a.strides[:axis], *a.strides[axis + n:]))
+
+
+def _selected(a, places, j):
+    """a[places[0][j], places[1][j], ...]: an element or a view."""
+    if len(places) == 1:
+        return a[_place(places[0][j], a.shape[0])]
+    return _selected(a[_place(places[0][j], a.shape[0])], places[1:], j)
+
+
+def _take_into(out, a, places):
+    for j in range(places[0].shape[0]):
+        if places[0].ndim > 1:
+            _take_into(out[j], a, _each_at(places, j))
+        else:
+            out[j] = _selected(a, places, j)
+
+
+def _each_at(places, j):
+    return () if len(places) == 0 else (places[0][j], *_each_at(places[1:], j))
+
+
+def _copy_true(out, a, mask, at):
+    """Writes the elements under the mask; returns how many there are so far."""
+    for i in range(a.shape[0]):
+        if a.ndim > 1:
+            at = _copy_true(out, a[i], mask[i], at)
+        elif mask[i]:
+            out[at] = a[i]
+            at += 1
+    return at
+
+
+def _under(a, mask):
+    """a[mask], where the mask has all axes of the array."""
+    _check_mask(mask, a, 0)
+    out = np.empty(_true_count(mask), a.dtype.type)
+    _copy_true(out, a, mask, 0)
+    return out
+
+
+def taken(a, axis, *arrays):
+    """a[:, arrays[0], arrays[1]]: what the index selects, with the shape of the arrays in the place of their axes."""
+    if arrays[0].dtype.type == np.bool_ and arrays[0].ndim == a.ndim:
+        return _under(a, arrays[0])
+    places = _as_indices(a, axis, arrays)
+    _same_shapes(places)
+    n = len(places)
+    m = places[0].ndim
+    out = np.empty((*a.shape[:axis], *places[0].shape, *a.shape[axis + n:]), a.dtype.type)
+    _take_into(_axes_first(out, axis, m) if axis > 0 else out, _axes_first(a, axis, n) if axis > 0 else a, places)
+    return out
+
+
+def _store(a, places, j, value):
+    k = _place(places[0][j], a.shape[0])
+    if len(places) > 1:
+        _store(a[k], places[1:], j, value)
+    elif a.ndim > 1:
+        a[k, ...] = value
+    else:
+        a[k] = value
+
+
+def _store_number(a, places, value):
+    for j in range(places[0].shape[0]):
+        if places[0].ndim > 1:
+            _store_number(a, _each_at(places, j), value)
+        else:
+            _store(a, places, j, value)
+
+
+def _store_from(a, places, values):
+    for j in range(places[0].shape[0]):
+        if places[0].ndim > 1:
+            _store_from(a, _each_at(places, j), values[j])
+        else:
+            _store(a, places, j, values[j])
+
+
+def put(a, axis, value, *arrays):
+    """a[:, arrays[0], arrays[1]] = value."""
+    places = _as_indices(a, axis, arrays)
+    _same_shapes(places)
+    n = len(places)
+    m = places[0].ndim
+    view = _axes_first(a, axis, n) if axis > 0 else a
+    if isinstance(value, np.ndarray):
+        values = broadcast_to(value, (*a.shape[:axis], *places[0].shape, *a.shape[axis + n:]))
+        _store_from(view, places, _axes_first(values, axis, m) if axis > 0 else values)
+    else:
+        _store_number(view, places, value)
+
+
+def take(a, indices, axis=None):
+    if axis is None:
+        return take(ravel(a), indices, 0)
+    k = _arrays.axis(axis, a.ndim)
+    if isinstance(indices, np.ndarray):
+        return taken(a, k, indices)
+    row = _axis_first(a, k)[_place(indices, a.shape[k])]
+    return row if a.ndim == 1 else copy(row)

@@ -11,7 +11,7 @@ site="$root/build/asan/site"
 python="$VENV/bin/python"
 rm -rf "$site"
 mkdir -p "$site/lanewise"
-cp lanewise/*.py lanewise/*.pyi lanewise/py.typed "$site/lanewise/"
+cp -r lanewise/*.py lanewise/*.pyi lanewise/py.typed lanewise/include "$site/lanewise/"
 cp build/asan/_core*.so "$site/lanewise/"
 real=$("$python" -c 'import os, sys; print(os.path.realpath(sys.executable))')
 packages=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')

@@ -20,6 +20,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("lanewise")
     group.addoption("--bless", action="store_true", help="rewrite what the golden files expect; read the diff")
     group.addoption("--device", action="store_true", help="run the oracle tests on device arrays")
+    group.addoption("--thorough", action="store_true", help="every dtype and layout where the suite takes some of them")
     group.addoption("--cases", type=int, default=0, metavar="N", help="of a test with many parameters, N cases, evenly chosen; 0: all")
 
 

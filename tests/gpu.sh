@@ -34,7 +34,7 @@ export PYTHONPATH="$site:$root/build/gpu/wheels"
 
 build() {
     cmake -B build/gpu -S . -G Ninja -DCMAKE_BUILD_TYPE=Release -DLW_WINDOWS=ON -DPython_EXECUTABLE="$(command -v "$python")" &&
-        cmake --build build/gpu && cp build/gpu/_core*.so lanewise/*.py lanewise/*.pyi lanewise/py.typed "$site/lanewise/"
+        cmake --build build/gpu && cp -r build/gpu/_core*.so lanewise/*.py lanewise/*.pyi lanewise/py.typed lanewise/include "$site/lanewise/"
 }
 wants build && part build build
 [ $bad -eq 0 ] || { cat "$out/build.log"; exit 1; }
@@ -66,6 +66,7 @@ fuzz() {
 wants fuzz && part fuzz fuzz
 bench() {
     "$python" -m lanewise bench && "$python" "$root/bench/kernels.py" gpu && "$python" "$root/bench/reduce.py" gpu &&
+        "$python" "$root/bench/memory.py" gpu &&
         for example in "$root"/examples/*.py; do
             "$python" "$example" || return 1
         done

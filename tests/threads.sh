@@ -30,7 +30,7 @@ cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DLW_TESTS=ON 
     -DCMAKE_C_FLAGS="$flags" -DPython_EXECUTABLE="$python" >/dev/null
 cmake --build "$build"
 mkdir -p "$build/site/lanewise"
-cp lanewise/*.py lanewise/*.pyi lanewise/py.typed "$build"/_core*.so "$build/site/lanewise/"
+cp -r lanewise/*.py lanewise/*.pyi lanewise/py.typed lanewise/include "$build"/_core*.so "$build/site/lanewise/"
 
 export PYTHONPATH="$build/site${PYTHONPATH:+:$PYTHONPATH}" LW_C_BUILD="$build" LANEWISE_CACHE_DIR="$build/cache"
 unset PYTHON_GIL

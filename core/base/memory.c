@@ -22,8 +22,8 @@ lw_memory_fail_at(int64_t n)
     return atomic_exchange(&fail_in, n);
 }
 
-static int
-must_fail(void)
+int
+lw_memory_must_fail(void)
 {
     if (atomic_load_explicit(&fail_in, memory_order_relaxed) < 0)
         return 0;
@@ -36,12 +36,6 @@ count(int n)
     atomic_fetch_add_explicit(&live_blocks, n, memory_order_relaxed);
 }
 #else
-static int
-must_fail(void)
-{
-    return 0;
-}
-
 static void
 count(int n)
 {
@@ -60,13 +54,14 @@ counted(void *block)
 void *
 lw_alloc(size_t size_bytes)
 {
-    return must_fail() ? NULL : counted(malloc(size_bytes ? size_bytes : 1));
+    return lw_memory_must_fail() ? NULL : counted(malloc(size_bytes ? size_bytes : 1));
 }
 
 void *
 lw_alloc_zero(size_t n, size_t size_bytes)
 {
-    return must_fail() ? NULL : counted(calloc(n ? n : 1, size_bytes ? size_bytes : 1));
+    return lw_memory_must_fail() ? NULL
+                                 : counted(calloc(n ? n : 1, size_bytes ? size_bytes : 1));
 }
 
 void *
@@ -74,7 +69,7 @@ lw_realloc(void *block, size_t size_bytes)
 {
     if (block == NULL)
         return lw_alloc(size_bytes);
-    return must_fail() ? NULL : realloc(block, size_bytes ? size_bytes : 1);
+    return lw_memory_must_fail() ? NULL : realloc(block, size_bytes ? size_bytes : 1);
 }
 
 void

@@ -15,6 +15,18 @@ void *lw_realloc(void *block, size_t size_bytes);
 void lw_free(void *block); /* NULL is allowed */
 char *lw_strdup(const char *text);
 
+/* Whether a caller that has memory at hand is to fail as lw_alloc would: what is kept for the
+ * next allocation must not hide a test's failure. */
+#ifdef LW_WINDOWS
+int lw_memory_must_fail(void);
+#else
+static inline int
+lw_memory_must_fail(void)
+{
+    return 0;
+}
+#endif
+
 #ifdef LW_WINDOWS
 /* The number of blocks that the whole process has taken and not given back yet. */
 int64_t lw_memory_live(void);

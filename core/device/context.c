@@ -1,6 +1,5 @@
 #include "core/device/context.h"
 
-#include "core/base/env.h"
 #include "core/base/memory.h"
 #include "core/device/device_internal.h"
 
@@ -163,6 +162,7 @@ release(lw_context *context)
 {
     if (lw_driver_forked())
         return;
+    lw_heap_destroy_(&context->heap);
     lw_pool_destroy_(&context->pool);
     atomic_store(&context->dead, true);
     forget_current(context);
@@ -333,43 +333,6 @@ lw_device_synchronize(lw_device *device, lw_error *err)
     return status;
 }
 
-enum { LIMIT_OF_HEAP = 2 /* CU_LIMIT_MALLOC_HEAP_SIZE */ };
-
-static size_t
-heap_bytes_of(const lw_device *device)
-{
-    int64_t megabytes = lw_env_int(LW_ENV_nrt_heap_mb);
-    size_t most = (size_t)1 << 30, part = device->total_bytes / 16;
-
-    if (megabytes > 0)
-        return (size_t)megabytes << 20;
-    return part < most ? part : most;
-}
-
-/* The heap is never made smaller. The driver refuses the change where kernels of another
- * library have used the heap already: then it stays as it is, and a kernel for which it is too
- * small raises MemoryError. */
-lw_status
-lw_device_make_heap(lw_device *device, lw_error *err)
-{
-    size_t wanted = heap_bytes_of(device), there = 0;
-    lw_context *context = NULL;
-    CUcontext before = NULL;
-    lw_status status;
-
-    LW_TRY(lw_context_hold(device, &context, err));
-    LW_TRY(lw_device_visit(device, &before, err));
-    if (atomic_exchange(&context->has_heap, true))
-        goto fail;
-    LW_TRY(LW_CUDA(CtxGetLimit, (&there, LIMIT_OF_HEAP), device->ordinal, err));
-    if (there < wanted && lw_cuda.CtxSetLimit != NULL)
-        (void)lw_cuda.CtxSetLimit(LIMIT_OF_HEAP, wanted);
-fail:
-    lw_device_leave(before);
-    lw_context_drop(context);
-    return status;
-}
-
 lw_status
 lw_device_memory(lw_device *device, size_t *n_free, size_t *n_total, lw_error *err)
 {
@@ -447,6 +410,7 @@ lw_device_reset(lw_device *device, lw_error *err)
         lw_pool_shut_(&open->pool);
     lw_lock_take(&lock);
     for (context = contexts[device->ordinal]; context != NULL; context = context->next) {
+        lw_heap_destroy_(&context->heap);
         lw_pool_destroy_(&context->pool);
         atomic_store(&context->dead, true);
     }

@@ -55,8 +55,6 @@ lw_status lw_device_select(int ordinal, lw_device **out, lw_error *err);
 
 /* Waits for everything on the device. */
 lw_status lw_device_synchronize(lw_device *device, lw_error *err);
-/* Gives kernels a heap to make arrays in (LANEWISE_NRT_HEAP_MB), once for each context. */
-lw_status lw_device_make_heap(lw_device *device, lw_error *err);
 lw_status lw_device_memory(lw_device *device, size_t *n_free, size_t *n_total, lw_error *err);
 /* The device that an address belongs to; LW_ERR_VALUE when it belongs to none. */
 lw_status lw_device_of_address(CUdeviceptr address, lw_device **out, lw_error *err);

@@ -27,15 +27,23 @@ typedef struct lw_pool {
     lw_pool_stats stats;
 } lw_pool;
 
+/* core/device/heap.c */
+typedef struct lw_heap {
+    lw_context *context;
+    _Atomic CUdeviceptr state; /* 0: it was not prepared */
+    size_t n_bytes;
+    struct lw_heap *next; /* under the heaps' lock */
+} lw_heap;
+
 struct lw_context {
     CUcontext handle;
     lw_device *device;
     lw_pool pool;
     /* under the devices' lock; the device itself counts as a user until it is closed */
     int64_t n_users;
-    atomic_bool has_heap; /* lw_device_make_heap was called */
-    atomic_bool dead;     /* the handle is invalid: nothing in it may be destroyed */
-    lw_context *next;     /* earlier contexts of the device, kept until lw_driver_close */
+    lw_heap heap;
+    atomic_bool dead; /* the handle is invalid: nothing in it may be destroyed */
+    lw_context *next; /* earlier contexts of the device, kept until lw_driver_close */
 };
 
 /* Adds to the text of the error that was just set. */
@@ -59,6 +67,9 @@ void lw_pool_forget_(lw_pool *pool, CUstream stream);
 /* lw_pool_take, but never from a source; size_bytes > 0. */
 lw_status lw_pool_take_ours_(lw_device *device, size_t size_bytes, CUstream stream,
                              lw_block **out, lw_error *err);
+
+lw_status lw_heap_prepare_(lw_context *context, lw_error *err); /* which is current */
+void lw_heap_destroy_(lw_heap *heap);                           /* with its context */
 
 void lw_devices_close_(void); /* all devices, all structs */
 /* Makes `later` wait for the work that `earlier` has now; both contexts are usable. */

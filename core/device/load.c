@@ -9,8 +9,6 @@ lw_image_build(lw_device *device, const lw_module *module, const lw_build_option
 
     LW_TRY(lw_build_cuda(module, device->cc_major * 10 + device->cc_minor, options, &cubin,
                          report, err));
-    if (lw_ir_has_op(module, LW_OP_OWNER))
-        LW_TRY(lw_device_make_heap(device, err));
     LW_TRY(lw_image_load(device, lw_blob_data(cubin), lw_blob_size(cubin), image, err));
     LW_TRY(lw_image_kernel(*image, lw_build_kernel_name(module), kernel, err));
 fail:

@@ -124,9 +124,9 @@ module_new(lw_context *context, const lw_digest *digest, const void *image, size
 
 static void module_free(lw_image *module);
 
-/* Connects an image that prints to the print buffer, and one that recurses to the stack; it is
- * not loaded if that fails. needs: the
- * registry's lock. */
+/* Connects an image that prints to the print buffer, one that uses the heap to its state, and
+ * one that recurses to the stack; it is not loaded if that fails. needs: the registry's lock.
+ */
 static lw_status
 connect(lw_image *module, const void *image, lw_error *err)
 {
@@ -134,6 +134,8 @@ connect(lw_image *module, const void *image, lw_error *err)
 
     assert(module != NULL);
     status = lw_print_connect(module, image, module->n_bytes, err);
+    if (status == LW_OK && lw_heap_is_used_(image, module->n_bytes))
+        status = lw_heap_connect_(module, module->context, err);
     if (status == LW_OK)
         status = lw_recursion_connect(module, image, module->n_bytes, err);
     if (status == LW_OK)
@@ -156,6 +158,8 @@ lw_image_load(lw_device *device, const void *image, size_t n_bytes, lw_image **o
 
     LW_TRY(lw_context_hold(device, &context, err));
     LW_TRY(lw_device_visit(device, &before, err));
+    if (lw_heap_is_used_(image, n_bytes))
+        LW_TRY(lw_heap_prepare_(context, err));
     lw_lock_take(&registry_lock);
     module = find(&digest, n_bytes, context);
     if (module != NULL) {

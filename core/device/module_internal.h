@@ -1,4 +1,4 @@
-/* Shared by module.c and launch.c. */
+/* Shared by module.c, launch.c, and what connects an image: print_buffer.c, heap.c. */
 #ifndef LW_DEVICE_MODULE_INTERNAL_H
 #define LW_DEVICE_MODULE_INTERNAL_H
 
@@ -12,5 +12,10 @@ typedef struct lw_occupancy {
     lw_launch_config config;
     struct lw_occupancy *next;
 } lw_occupancy;
+
+/* Whether kernels of the image use the heap, which is then prepared before it is loaded; sets
+ * the image's variable. */
+bool lw_heap_is_used_(const void *bytes, size_t n_bytes);
+lw_status lw_heap_connect_(lw_image *image, lw_context *context, lw_error *err);
 
 #endif

@@ -7,6 +7,7 @@
 #include "core/base/memory.h"
 #include "core/device/copy.h"
 #include "core/device/device_internal.h"
+#include "core/device/module_internal.h"
 #include "core/device/pool.h"
 #include "core/device/stream.h"
 #include "core/ir/print_buffer.h"

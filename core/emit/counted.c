@@ -1,7 +1,8 @@
 /* Counted memory: OWNER, NEW, HOLD, TAKE, RETAIN, and what a RETURN releases. An owner is a
- * variable of the function, which LLVM's mem2reg makes a register. Counting is inlined; making
- * and freeing memory is malloc and free on a GPU, and core/host/counted_memory.c on the host.
- * The header in front of the bytes is described in core/ir/counted.h. */
+ * variable of the function, which LLVM's mem2reg makes a register. On the host counting is
+ * inlined, and memory is made and freed by core/host/counted_memory.c; on a GPU all of that is
+ * text of the module (gpu_memory.c). The header in front of the bytes is described in
+ * core/ir/counted.h. */
 #include "core/emit/emit_internal.h"
 
 #include "core/base/memory.h"
@@ -148,89 +149,45 @@ lw_leave_end(lw_emitter *e)
 
 /* ---- functions of the module ---- */
 
-static void
-count_function(lw_emitter *e, const char *name, const char *step, const char *order,
-               const char *behind)
-{
-    lw_text_addf(e->out,
-                 "\ndefine internal void @%s(%s %%m) nounwind %s{\n"
-                 "entry:\n  %%none = icmp eq %s %%m, null\n"
-                 "  br i1 %%none, label %%out, label %%count\ncount:\n",
-                 name, pointer_type(e), e->gpu ? "" : "alwaysinline ", pointer_type(e));
-    if (e->typed)
-        lw_text_add(e->out, "  %n = bitcast i8* %m to i64*\n");
-    lw_text_addf(e->out,
-                 "  %%before = atomicrmw %s %s, i64 1 %s%s\n%s"
-                 "  br label %%out\nout:\n  ret void\n}\n",
-                 step, e->typed ? "i64* %n" : "ptr %m", order, e->gpu ? "" : ", align 8",
-                 behind);
-}
+/* A single reference is found by a load, without an atomic: nobody else can take another one
+ * then. */
+static const char counting[] =
+    "\ndefine internal void @lw_memory_retain(ptr %m) nounwind alwaysinline {\n"
+    "entry:\n"
+    "  %none = icmp eq ptr %m, null\n"
+    "  br i1 %none, label %out, label %count\n"
+    "count:\n"
+    "  %before = atomicrmw add ptr %m, i64 1 monotonic, align 8\n"
+    "  br label %out\n"
+    "out:\n"
+    "  ret void\n}\n"
 
-/* %name = the address of a field of the header */
-static void
-field(lw_emitter *e, const char *name, int offset)
-{
-    if (e->typed)
-        lw_text_addf(e->out,
-                     "  %%%s_at = getelementptr i8, i8* %%m, i64 %d\n"
-                     "  %%%s = bitcast i8* %%%s_at to i64*\n",
-                     name, offset, name, name);
-    else
-        lw_text_addf(e->out, "  %%%s = getelementptr i8, ptr %%m, i64 %d\n", name, offset);
-}
+    "\ndefine internal void @lw_memory_release(ptr %m) nounwind alwaysinline {\n"
+    "entry:\n"
+    "  %none = icmp eq ptr %m, null\n"
+    "  br i1 %none, label %out, label %look\n"
+    "look:\n"
+    "  %there = load atomic i64, ptr %m acquire, align 8\n"
+    "  %single = icmp eq i64 %there, 1\n"
+    "  br i1 %single, label %drop, label %count\n"
+    "count:\n"
+    "  %before = atomicrmw sub ptr %m, i64 1 acq_rel, align 8\n"
+    "  %last = icmp eq i64 %before, 1\n"
+    "  br i1 %last, label %drop, label %out\n"
+    "drop:\n"
+    "  call void @lw_memory_free(ptr %m)\n"
+    "  br label %out\n"
+    "out:\n"
+    "  ret void\n}\n"
 
-static void
-store_field(lw_emitter *e, const char *name, int offset, const char *value)
-{
-    field(e, name, offset);
-    lw_text_addf(e->out, "  store i64 %s, %s %%%s, align 8\n", value, pointer_to(e, "i64*"),
-                 name);
-}
-
-/* Memory of a GPU: malloc and free, which the driver has. */
-static void
-gpu_functions(lw_emitter *e)
-{
-    const char *p = pointer_type(e);
-
-    lw_text_addf(e->out,
-                 "\ndeclare %s @malloc(i64)\ndeclare void @free(%s)\n"
-                 "\ndefine internal %s @lw_memory_renew(%s %%old, i64 %%bytes) nounwind {\n"
-                 "entry:\n  call void @lw_memory_release(%s %%old)\n"
-                 "  %%size = add i64 %%bytes, %d\n"
-                 "  %%m = call %s @malloc(i64 %%size)\n"
-                 "  %%none = icmp eq %s %%m, null\n"
-                 "  br i1 %%none, label %%out, label %%fill\nfill:\n",
-                 p, p, p, p, p, LW_COUNTED_HEADER, p, p);
-    store_field(e, "count", LW_COUNTED_COUNT_AT, "1");
-    store_field(e, "destructor", LW_COUNTED_DESTRUCTOR_AT, "0");
-    store_field(e, "information", LW_COUNTED_INFORMATION_AT, "0");
-    lw_text_addf(e->out,
-                 "  %%first = getelementptr i8, %s %%m, i64 %d\n"
-                 "  %%address = ptrtoint %s %%first to i64\n",
-                 p, LW_COUNTED_HEADER, p);
-    store_field(e, "data", LW_COUNTED_DATA_AT, "%address");
-    store_field(e, "length", LW_COUNTED_SIZE_AT, "%bytes");
-    lw_text_addf(e->out, "  br label %%out\nout:\n  ret %s %%m\n}\n", p);
-}
+    "\ndeclare ptr @lw_memory_renew(ptr, i64) nounwind\n"
+    "declare void @lw_memory_free(ptr) nounwind\n";
 
 void
 lw_counted_print(lw_emitter *e)
 {
-    char last[256];
-
-    if (!e->counts)
-        return;
-    count_function(e, "lw_memory_retain", "add", "monotonic", "");
-    snprintf(last, sizeof last,
-             "  %%last = icmp eq i64 %%before, 1\n"
-             "  br i1 %%last, label %%drop, label %%out\n"
-             "drop:\n  call void @%s(%s %%m)\n",
-             e->gpu ? "free" : "lw_memory_free", pointer_type(e));
-    count_function(e, "lw_memory_release", "sub", e->gpu ? "monotonic" : "acq_rel", last);
-    if (e->gpu)
-        gpu_functions(e);
-    else
-        lw_text_add(e->out, "\ndeclare ptr @lw_memory_renew(ptr, i64) nounwind\n"
-                            "declare void @lw_memory_free(ptr) nounwind\n");
+    if (e->gpu && (e->counts || e->options->nrt))
+        lw_gpu_memory_print(e);
+    else if (e->counts)
+        lw_text_add(e->out, counting);
 }

@@ -22,6 +22,7 @@ typedef struct lw_emit_options {
     bool opaque_pointers; /* CUDA only; CPU text always is */
     bool lineinfo;        /* CUDA: line tables of the user's Python */
     bool variables;       /* and the user's variables, on both targets: for debuggers */
+    bool nrt;             /* CUDA: offer the NRT_ functions to what the module is linked with */
     bool precise;         /* CPU: scalar libm, neither libmvec nor our own */
     lw_watched watch;     /* CPU */
     bool frozen;          /* CPU: code for another process: live data are constants as of now */

@@ -214,6 +214,14 @@ void lw_leave(lw_emitter *e);
 void lw_leave_end(lw_emitter *e);
 void lw_counted_print(lw_emitter *e);
 
+/* ---- gpu_memory.c ---- */
+void lw_gpu_memory_print(lw_emitter *e);
+/* Adds text in which $name stands for a constant of core/ir/counted.h or a type of pointers. */
+void lw_gpu_memory_text(lw_emitter *e, const char *text);
+
+/* ---- gpu_nrt.c ---- */
+void lw_gpu_nrt_print(lw_emitter *e);
+
 /* ---- debug.c ---- */
 lw_status lw_debug_start(lw_emitter *e);
 void lw_debug_function(lw_emitter *e); /* sets scope and place */

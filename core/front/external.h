@@ -7,8 +7,12 @@
  *   numbers   by value, bool as a byte; complex ones as two arguments (numba's convention)
  *   pointers  an array of that dtype (void*: any array or record): the address of its first
  *             element
- *   arrays    (numba's convention) null, null, the number of elements, bytes of one, address,
- *             extents, strides in bytes: the members of numba's own struct, one by one */
+ *   arrays    (numba's convention) MemInfo, null, the number of elements, bytes of one,
+ *             address, extents, strides in bytes: the members of numba's own struct
+ *
+ * MemInfo is that of an array that compiled code has made, which stays the caller's, or null. A
+ * result may be an array, too, whose struct the function writes: its MemInfo is a reference
+ * that the caller receives, or null for memory of others, which outlives the call. */
 #ifndef LW_FRONT_EXTERNAL_H
 #define LW_FRONT_EXTERNAL_H
 

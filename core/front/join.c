@@ -143,13 +143,13 @@ join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
     const char *const *names = first.names;
     const lw_class *user_class = first.user_class;
     lw_type *elements = lw_arena_take(types->arena, (first.n + 1) * sizeof *elements);
-    lw_type *column = lw_arena_take(types->arena, n * sizeof *column);
+    lw_type *column = lw_arena_take(types->arena, n * sizeof *column), joined;
 
     if (elements == NULL || column == NULL)
         return LW_T_BOTTOM;
     for (uint32_t i = 0; i < n; i++) {
         const lw_type_row *row = lw_type_get(types, set[i]);
-        if (row->n != first.n || row->fn != first.fn ||
+        if (row->n != first.n || row->fn != first.fn || row->is_list != first.is_list ||
             !classes_join(row->user_class, first.user_class)) {
             *problem = "E140";
             return LW_T_BOTTOM;
@@ -166,11 +166,13 @@ join_elements(lw_types *types, lw_typing typing, const lw_type *set, uint32_t n,
         if (*problem)
             return LW_T_BOTTOM;
     }
-    return first.kind == LW_TK_FUNCTION ? lw_type_function(types, first.fn, elements, first.n)
-           : names && first.readonly
-               ? lw_type_fields(types, elements, first.n, names)
-               : lw_type_tuple_of_class(types, lw_type_tuple(types, elements, first.n, names),
-                                        names ? user_class : NULL);
+    if (first.kind == LW_TK_FUNCTION)
+        return lw_type_function(types, first.fn, elements, first.n);
+    if (names && first.readonly)
+        return lw_type_fields(types, elements, first.n, names);
+    joined = lw_type_tuple(types, elements, first.n, names);
+    joined = lw_type_tuple_of_class(types, joined, names ? user_class : NULL);
+    return lw_type_tuple_listed(types, joined, first.is_list);
 }
 
 /* Joins arrays of one element type and number of axes: the result promises what all of them

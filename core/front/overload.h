@@ -12,6 +12,8 @@ typedef enum lw_overload_kind {
     LW_OVERLOAD_FUNCTION,  /* constant: what is called */
     LW_OVERLOAD_METHOD,    /* name; the object is the first argument */
     LW_OVERLOAD_ATTRIBUTE, /* name; the object is the only argument */
+    LW_OVERLOAD_OWN,       /* name: a row of array_functions.def that is looked for by an
+                              operator, a subscript or an attribute, not by a call */
 } lw_overload_kind;
 
 typedef struct lw_overload_argument {

@@ -137,9 +137,9 @@ lw_signature_check_device(const lw_signature *signature, bool c_abi, lw_error *e
     }
     if (status != LW_OK || result->kind == LW_SIG_VOID)
         return status;
-    if (result->kind != LW_SIG_SCALAR)
+    if (result->kind != LW_SIG_SCALAR && result->kind != LW_SIG_ARRAY)
         return refuse(signature, result, err, "write `float32(float32)`; `void` for no result",
-                      "a device function returns a number or void, not");
+                      "a device function returns a number, an array or void, not");
     return check_device_type(signature, result, c_abi, err);
 }
 

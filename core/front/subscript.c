@@ -22,12 +22,27 @@ add(subscript_reader *r, lw_index_item item)
     assert(r->out->n <= LW_MAX_INDEX);
     lw_index *out = r->out;
 
-    out->n_named += item.kind != LW_INDEX_NEW;
+    if (item.kind != LW_INDEX_PLACES)
+        item.axes = item.kind != LW_INDEX_NEW;
+    out->n_named += item.axes;
     if (out->n == LW_MAX_INDEX) {
         out->n_named = LW_MAX_INDEX; /* more than any array has */
         return;
     }
     out->items[out->n++] = item;
+}
+
+/* Whether a value of this type selects several elements, along how many axes. */
+static bool
+is_places(const subscript_reader *r, lw_type type, uint32_t *axes)
+{
+    const lw_type_row *row = lw_type_get_kind(&r->typed->types, type, LW_TK_ARRAY);
+
+    if (row == NULL || row->ndim == 0 || row->elements[0] >= LW_N_DTYPES)
+        return false;
+    *axes = row->elements[0] == LW_DT_b1 ? row->ndim : 1;
+    return *axes > 1 || row->elements[0] == LW_DT_b1 ||
+           lw_is_integer((lw_dtype)row->elements[0]);
 }
 
 static void
@@ -49,6 +64,10 @@ add_value(subscript_reader *r, uint32_t node, uint32_t element, lw_type type, ui
         r->out->is_known = false;
     if (type == LW_T_NONE || (k && k->kind == LW_K_NONE))
         item.kind = LW_INDEX_NEW;
+    if (is_places(r, type, &item.axes)) {
+        item.kind = LW_INDEX_PLACES;
+        r->out->n_places++;
+    }
     add(r, item);
 }
 
@@ -97,7 +116,7 @@ add_rest(subscript_reader *r, uint32_t ndim)
         n = LW_MAX_INDEX - out->n;
     memmove(out->items + at + n, out->items + at, (out->n - at) * sizeof *out->items);
     for (uint32_t i = 0; i < n; i++)
-        out->items[at + i] = (lw_index_item){.kind = LW_INDEX_ALL};
+        out->items[at + i] = (lw_index_item){.kind = LW_INDEX_ALL, .axes = 1};
     out->n += n;
 }
 
@@ -115,7 +134,7 @@ lw_index_read(const lw_typed *typed, const lw_typed_node *nodes, uint32_t node, 
     if (n->kind == LW_NODE_TUPLE)
         for (uint32_t i = 0; i < n->c; i++)
             add_node(&r, typed->tree->lists.data[n->b + i]);
-    else if (row)
+    else if (row && !row->is_list)
         add_tuple(&r, node, row);
     else
         add_node(&r, node);
@@ -124,7 +143,10 @@ lw_index_read(const lw_typed *typed, const lw_typed_node *nodes, uint32_t node, 
     add_rest(&r, ndim);
     out->is_element = r.n_ellipses == 0;
     for (uint32_t i = 0; i < out->n; i++) {
-        out->n_kept += out->items[i].kind != LW_INDEX_AT;
+        if (out->items[i].kind == LW_INDEX_PLACES)
+            out->n_kept += out->items[i].axes;
+        else
+            out->n_kept += out->items[i].kind != LW_INDEX_AT;
         out->is_element &= out->items[i].kind == LW_INDEX_AT;
     }
 }

@@ -63,7 +63,10 @@ typedef enum lw_pyop {
 extern const char *const lw_pyop_text[LW_N_PYOPS]; /* "+", "not in", … (core/front/tree.c) */
 extern const char *const lw_node_text[LW_N_NODE_KINDS];
 
-enum { LW_NODE_STORE = 1 }; /* lw_node.flags: an assignment target */
+enum {
+    LW_NODE_STORE = 1,
+    LW_NODE_LIST = 2
+}; /* lw_node.flags: an assignment target; TUPLE: a list */
 
 typedef struct lw_node {
     uint16_t kind;
@@ -170,6 +173,7 @@ typedef struct lw_constant {
     uint32_t linked; /* a callable's provider of code to link (lw_captures_linked), from 1; 0:
                         it has none */
     const lw_class *user_class; /* CLASS; TUPLE: its class, or NULL */
+    bool is_list;               /* TUPLE: of a list */
     bool overloaded;            /* a callable for which overloads are registered */
 } lw_constant;
 
@@ -214,10 +218,8 @@ typedef struct lw_fn {
     const char *implements; /* the function of whole arrays that this one implements, as the
                                user calls it ("np.dot"); or NULL */
     bool inlined;           /* inlined into its caller, because doors must see its loops */
-    uint32_t n_arrays, max_axes; /* the leading n_arrays parameters are arrays: of one axis, or
-                                    of up to max_axes */
-    const char *takes; /* of functions with numbers and arrays, for each leading parameter: "s"
-                          a number, "r" a row, "p" a row or tuple; NULL: see n_arrays */
+    const char *takes; /* what the leading parameters of such a function are: the letters of
+                          core/tables/array_functions.def; or NULL */
     const struct lw_signature *declared; /* n_declared; a call converts to one of them */
     uint32_t n_declared;
     bool declared_safe; /* by safe casts only, as a ufunc chooses its loop */

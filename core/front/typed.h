@@ -112,6 +112,8 @@ enum {
     LW_ARG_PACK = 2u << 29, /* lists[k] = count, then that many entries: a tuple made of them */
     LW_ARG_WEB = 3u << 29,  /* captures: k is a web of the calling instance, read at the call */
     LW_ARG_CONSTANT = 4u << 29, /* k is a constant (lw_typed_constant) */
+    LW_ARG_VIEW = 5u << 29, /* k is a SUBSCRIPT: the view that its slices and integers select */
+    LW_ARG_STORED = 6u << 29, /* the value that a SUBSCRIPT, which is the call, is assigned */
 };
 
 /* What `operand` means where it is not simply the common type:

@@ -61,7 +61,7 @@ static bool
 same_row(const lw_type_row *x, const lw_type_row *y)
 {
     return x->kind == y->kind && x->n == y->n && x->lo == y->lo && x->hi == y->hi &&
-           x->fn == y->fn && x->user_class == y->user_class &&
+           x->fn == y->fn && x->user_class == y->user_class && x->is_list == y->is_list &&
            (x->n == 0 || memcmp(x->elements, y->elements, x->n * sizeof *x->elements) == 0) &&
            same_names(x->names, y->names, x->n) && same_shape(x, y) &&
            same_record(x->record, y->record);
@@ -222,6 +222,29 @@ lw_type_tuple_of_class(lw_types *types, lw_type tuple, const struct lw_class *us
 }
 
 lw_type
+lw_type_tuple_listed(lw_types *types, lw_type tuple, bool is_list)
+{
+    lw_type_row row;
+
+    if (!is_list || lw_type_kind_of(types, tuple) != LW_TK_TUPLE)
+        return tuple;
+    row = *lw_type_get(types, tuple);
+    row.is_list = true;
+    return intern(types, &row);
+}
+
+bool
+lw_type_has_list(const lw_types *types, lw_type type)
+{
+    const lw_type_row *row = lw_type_get_kind(types, type, LW_TK_TUPLE);
+    bool has = row && row->is_list;
+
+    for (uint32_t i = 0; row && !has && i < row->n; i++)
+        has = lw_type_has_list(types, row->elements[i]);
+    return has;
+}
+
+lw_type
 lw_type_fields(lw_types *types, const lw_type *elements, uint32_t n, const char *const *names)
 {
     assert(n == 0 || names != NULL); /* fields are read by name */
@@ -297,6 +320,16 @@ lw_type_array_like(lw_types *types, lw_type array, uint32_t ndim, lw_layout layo
         (uint8_t)(ndim == 0 || (ndim == 1 && layout == LW_LAYOUT_F) ? LW_LAYOUT_C : layout);
     row.shape = shape;
     return intern(types, &row);
+}
+
+lw_type
+lw_type_array_of(lw_types *types, lw_type array, lw_type element)
+{
+    const lw_type_row row = *lw_type_get(types, array);
+    lw_type of =
+        lw_type_array(types, element, row.ndim, (lw_layout)row.layout, row.readonly, row.shape);
+
+    return lw_type_array_owned(types, of, row.owned);
 }
 
 lw_type
@@ -496,6 +529,7 @@ print_compound(const lw_types *types, const lw_type_row *row, lw_text *out)
         lw_text_addf(out, "%s(",
                      row->user_class ? row->user_class->name
                      : row->readonly ? "record"
+                     : row->is_list  ? "list"
                                      : "tuple");
         print_elements(types, row, out);
         lw_text_add(out, ")");

@@ -78,8 +78,10 @@ typedef struct lw_type_row {
     const char *const *names;          /* namedtuple or NULL */
     const struct lw_class *user_class; /* TUPLE: the fields of an object of this class (tree.h,
                                           borrowed from the tree), or NULL */
-    __int128 lo, hi;                   /* LITERAL */
-    uint32_t fn;                       /* FUNCTION */
+    bool is_list;    /* TUPLE: Python made a list of them, which is not equal to a tuple, is no
+                        index    and no result; nothing changes it */
+    __int128 lo, hi; /* LITERAL */
+    uint32_t fn;     /* FUNCTION */
     uint8_t ndim, layout; /* ARRAY; layout: lw_layout. 0-d and 1-d contiguous count as C */
     bool readonly;        /* ARRAY and RECORD: assigning to it is E162; TUPLE: these are the
                              fields of a record, by value: t["name"] reads one, too */
@@ -110,6 +112,9 @@ lw_type lw_type_tuple(lw_types *types, const lw_type *elements, uint32_t n,
 /* The same tuple as the fields of an object of a class (NULL: of none). */
 lw_type lw_type_tuple_of_class(lw_types *types, lw_type tuple,
                                const struct lw_class *user_class);
+lw_type lw_type_tuple_listed(lw_types *types, lw_type tuple, bool is_list);
+/* Whether it is a list, or a tuple that has one. */
+bool lw_type_has_list(const lw_types *types, lw_type type);
 /* The tuple of a record's fields, by value. */
 lw_type lw_type_fields(lw_types *types, const lw_type *elements, uint32_t n,
                        const char *const *names);
@@ -125,6 +130,8 @@ lw_type lw_type_array_aligned(lw_types *types, lw_type array, uint32_t align);
  */
 lw_type lw_type_array_like(lw_types *types, lw_type array, uint32_t ndim, lw_layout layout,
                            const int64_t *shape);
+/* An array over the same memory whose elements have another type and its own alignment. */
+lw_type lw_type_array_of(lw_types *types, lw_type array, lw_type element);
 lw_type lw_type_array_readonly(lw_types *types, lw_type array);
 /* The same array, or a view of it, whose memory is counted or not. */
 lw_type lw_type_array_owned(lw_types *types, lw_type array, bool owned);

@@ -4,18 +4,29 @@
 #define LW_HOST_COUNTED_MEMORY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Memory of this size with one reference, in place of `old`, which is released (NULL: nothing)
  * or, where nobody else holds it, used again. NULL: memory is out. */
 void *lw_counted_renew(void *old, int64_t n_bytes);
+void *lw_counted_new(size_t n_bytes);
+void lw_counted_retain(void *memory);  /* NULL is allowed */
 void lw_counted_release(void *memory); /* NULL is allowed */
 void lw_counted_free(void *memory);    /* the last reference is gone */
+void *lw_counted_data(void *memory);   /* the address of its bytes */
+
+/* Called when the last reference to somebody else's memory is gone. */
+typedef void lw_counted_destructor(void *data, size_t n_bytes, void *information);
+/* One reference to somebody else's bytes. NULL: memory is out. */
+void *lw_counted_over(void *data, size_t n_bytes, lw_counted_destructor *destructor,
+                      void *information);
 
 /* How often memory was made and freed while counting was enabled. */
 void lw_counted_enable(bool enabled);
 bool lw_counted_is_enabled(void);
 void lw_counted_read(int64_t *made, int64_t *freed);
+void lw_counted_forget(void);
 
 /* Makes the functions known to the loader of compiled code. */
 void lw_counted_register(void);

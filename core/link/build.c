@@ -70,6 +70,16 @@ has_variables(const job *j)
     return j->options->variables && !j->options->opt && alone;
 }
 
+static bool
+offers_nrt(const job *j)
+{
+    bool offers = j->options->nrt;
+
+    for (uint32_t i = 0; i < j->options->n_links; i++)
+        offers |= j->options->links[i].nrt;
+    return j->cc && offers;
+}
+
 static lw_emit_options
 emit_options(const job *j)
 {
@@ -78,6 +88,7 @@ emit_options(const job *j)
     options.target = j->cc ? LW_TARGET_CUDA : LW_TARGET_CPU;
     options.variables = has_variables(j);
     options.lineinfo = (j->options->lineinfo || options.variables) && j->cc;
+    options.nrt = offers_nrt(j);
     options.watch = j->cc ? LW_WATCH_NOTHING : j->options->watch;
     options.precise = j->options->precise;
     options.frozen = j->frozen;
@@ -330,11 +341,11 @@ add_flags(lw_sha256 *sha, const job *j)
 
     snprintf(flags, sizeof flags,
              "%s cc=%d precise=%d opt=%d line=%d fma=%d ftz=%d div=%d regs=%d bits=%d "
-             "watch=%d%s",
+             "watch=%d nrt=%d%s",
              LW_VERSION, j->cc, j->options->precise, j->options->opt, j->options->lineinfo,
              j->options->fma, j->options->ftz, j->options->fast_div, j->options->max_registers,
              j->cc ? 0 : lw_host_vector_bits(), j->cc ? 0 : (int)j->options->watch,
-             has_variables(j) ? " variables" : "");
+             offers_nrt(j), has_variables(j) ? " variables" : "");
     lw_sha256_add_text(sha, flags);
 }
 

@@ -19,6 +19,7 @@ typedef struct lw_link_code {
     /* CUDA C++: where included files are looked for */
     const char **folders;
     uint32_t n_folders;
+    bool nrt; /* it calls NRT_ functions, which our module then offers */
 } lw_link_code;
 
 typedef struct lw_build_options {
@@ -35,6 +36,7 @@ typedef struct lw_build_options {
     int max_registers;         /* CUDA; 0: no limit */
     const lw_link_code *links; /* CUDA: what cubins and SASS are linked with */
     uint32_t n_links;
+    bool nrt;         /* CUDA: offer the NRT_ functions, whatever the links say */
     const char *name; /* the Python function's, for dumps and log lines */
 } lw_build_options;
 

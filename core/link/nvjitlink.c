@@ -93,6 +93,19 @@ fail:
     return status;
 }
 
+/* What helps where the log names functions of the runtime. */
+static const char *
+help_for(const lw_bytes *log)
+{
+    const char *text = (const char *)log->data;
+
+    return text != NULL && strstr(text, "'NRT_") != NULL
+               ? "\nThe NRT_ functions are offered to linked code whose object says nrt=True, "
+                 "and "
+                 "by jit(nrt=True)."
+               : "";
+}
+
 static lw_status
 fail_call(const jit_table *jit, void *handle, const char *call, const char *input, int result,
           lw_error *err)
@@ -104,8 +117,9 @@ fail_call(const jit_table *jit, void *handle, const char *call, const char *inpu
     snprintf(name, sizeof name, "NVJITLINK_ERROR_%s",
              result > 0 && result < N_RESULTS ? result_names[result] : "unknown");
     lw_vendor_failed(&failure, &log, err);
-    lw_fail(err, LW_ERR_LINK, "%s failed%s%s: %s (%d)%s", call, input ? " on " : "",
-            input ? input : "", name, result, log.data ? (const char *)log.data : "");
+    lw_fail(err, LW_ERR_LINK, "%s failed%s%s: %s (%d)%s%s", call, input ? " on " : "",
+            input ? input : "", name, result, log.data ? (const char *)log.data : "",
+            help_for(&log));
     lw_bytes_reset(&log);
     return LW_ERR_LINK;
 }

@@ -1,5 +1,6 @@
 #include "core/py/raise_row.h"
 
+#include "core/ir/counted.h"
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
 
@@ -107,11 +108,23 @@ place_attributes(PyObject *exception, const lw_raise_place *p)
     attribute(exception, "block", Py_BuildValue("III", p->block[0], p->block[1], p->block[2]));
 }
 
+/* The memory that was missing is that of the heap, whose size is a setting. */
+static bool
+is_of_heap(const lw_raise_row *row, const lw_raise_place *place)
+{
+    return place->heap_bytes != 0 && row->message != NULL &&
+           strcmp(row->message, LW_COUNTED_NO_MEMORY) == 0;
+}
+
 static PyObject *
 message_of(const lw_raise_row *row, const lw_raise_place *place)
 {
     const lw_format *format = row->format ? lw_format_find(row->format) : NULL;
 
+    if (is_of_heap(row, place))
+        return PyUnicode_FromFormat("%s: the heap of kernels has %zu MB "
+                                    "(LANEWISE_NRT_HEAP_MB)",
+                                    row->message, place->heap_bytes >> 20);
     if (format != NULL && format->n_slots <= LW_RAISE_WORDS)
         return lw_print_line(format, place->words);
     return PyUnicode_FromString(row->message ? row->message : "");

@@ -15,6 +15,7 @@ typedef struct lw_raise_place {
     int64_t index[3];
     uint32_t thread[3], block[3];   /* x, y, z */
     uint64_t words[LW_RAISE_WORDS]; /* what the exception carries, where row->format is not 0 */
+    size_t heap_bytes;              /* of the GPU on which it was raised; 0: on the host */
 } lw_raise_place;
 
 /* Class, message, function, file, line and place, the last four also as the attributes

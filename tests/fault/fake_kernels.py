@@ -62,6 +62,12 @@ def printing(x):
     print("x is", x[cuda.grid(1)])
 
 
+@cuda.jit
+def making(x, n):
+    y = np.zeros(n)
+    x[cuda.grid(1)] = y.sum()
+
+
 @lw.forall(ndim=2)
 def both(i, j, x, out):
     out[i, j] = x[j, i]
@@ -158,6 +164,8 @@ SCENARIOS = {
     "jit, raises": lambda: raising[1, 32](LINE),
     "jit, prints": lambda: printing[1, 32](LINE),
     "jit, prints, first launch": lambda: cuda.jit(printing.py_func)[1, 32](LINE),
+    "jit, makes arrays": lambda: making[1, 32](LINE, 3),
+    "jit, makes arrays, first launch": lambda: cuda.jit(making.py_func)[1, 32](LINE, 3),
     "jit, forall": lambda: add.forall(20)(D, E, OUT),
     "jit, forall with shared memory": lambda: reverse.forall(64, sharedmem=1024)(LINE),
     "jit, bound": lambda: BOUND(),
@@ -185,7 +193,7 @@ SCENARIOS = {
     "permutation": lambda: GENERATOR.permutation(LINE),
 }
 ON_DEVICE = Generator(5, target="cuda")
-FORGETS = ("jit, first launch", "jit, prints, first launch", "jit, two specialisations", "jit, eager", "forall, raises and prints, first call")
+FORGETS = ("jit, first launch", "jit, prints, first launch", "jit, makes arrays, first launch", "jit, two specialisations", "jit, eager", "forall, raises and prints, first call")
 WATCHED += [HOST, LINE, RECORDS, STREAM, STATES, TALL, TALL_D, GENERATOR, add, reverse, both]
 SILENT = ("jit, cooperative blocks", "forall, resources")  # the driver's answers are kept
 

@@ -102,6 +102,29 @@ def raising(x):
         raise ValueError(f"no {x[i]}")
 
 
+@lw.jit
+def makes(x, n):
+    y = x
+    for i in range(n):
+        y = y * 2 + i
+        if y[0] > 100:
+            break
+    if n > 5:
+        raise ValueError(f"no {n}")
+    return y, x + 1
+
+
+@cuda.jit(target="cpu")
+def makes_too(x):
+    x[cuda.grid(1)] = np.arange(4.0).sum() + (x + 1)[0] * 0
+
+
+@lw.guvectorize(["void(f8[:], f8[:])"], "(n)->(n)")
+def centred(x, out):
+    t = x - x.mean()
+    out[:] = np.sort(t)
+
+
 @lw.jit(device=True)
 def helper(x):
     return x + 1
@@ -229,6 +252,10 @@ WORK = {
     "jit, racing": (lambda: refused(lw.errors.KernelError, "race", racing[1, 2], WORDS), False),
     "jit, raises and prints": (lambda: refused(ValueError, "no 3.0", raising[1, 8], X), False),
     "jit, raises, first launch": (lambda: refused(ValueError, "no 3.0", cuda.jit(target="cpu")(raising.py_func)[1, 8], X), True),
+    "jit, makes arrays": (lambda: (makes(X, 3), makes_too[2, 16](X.copy())), False),
+    "jit, makes arrays, first call": (lambda: lw.jit(makes.py_func)(X, 4), True),
+    "jit, makes arrays and raises": (lambda: refused(ValueError, "no 7", makes, X, 7), False),
+    "guvectorize, makes arrays": (lambda: centred(X.reshape(13, 3)), False),
     "jit, device function": (lambda: with_helper[1, 8](X.copy()), False),
     "jit, refused": (lambda: refused(TypeError, "str", plain[2, 32], X, "text"), False),
     "jit, bad configuration": (lambda: refused(ValueError, "block.x", lambda: plain[1, 2000]), False),

@@ -1,7 +1,8 @@
 """Random programs of arrays that share memory or lie at odd addresses, against NumPy.
 
 A program is a few statements that copy and compute between views of one array `a`: slices of any step, transposes, rows that
-repeat, `out=` of ufuncs, loops over elements, and a second parameter `b` that is a view of the same memory. It is Python that
+repeat, `out=` of ufuncs, loops over elements, expressions of whole arrays, arrays that the program makes, masks, indices
+that are arrays, reductions along an axis, sorting, and a second parameter `b` that is a view of the same memory. It is Python that
 NumPy runs as it stands, and that is the reference: the bytes of the whole buffer, those around the arrays included, must be
 the same after it ran compiled, by each generator that takes such a function. Calls of ufuncs, reductions and scans on such
 operands follow, with `out=` that overlaps them.
@@ -41,6 +42,7 @@ class Writer:
 
     def __init__(self, rng, views):
         self.rng, self.views, self.lines, self.names = rng, views, [], 0
+        self.made = {}  # arrays that the program makes: name -> extents
 
     def chance(self, p):
         return self.rng.random() < p
@@ -110,9 +112,88 @@ class Writer:
         if self.chance(0.5):
             self.lines.append(f"{name}[{', '.join(':' for _ in sizes)}] = {self.view(sizes, True)}")
 
+    # arrays that the program makes, and expressions
+
+    def order(self):
+        return self.rng.choice(["==", "!="] if self.views.dtype[0] == "c" else ["<", ">=", "==", "!="])
+
+    def operand(self, sizes):
+        """A view with these extents, or an array that the program has made."""
+        known = [name for name, extents in self.made.items() if extents == sizes]
+        if known and self.chance(0.5):
+            name = self.rng.choice(known)
+            return name if self.chance(0.7) or len(sizes) > 1 else f"{name}[::-1]"
+        return self.view(sizes)
+
+    def expression(self, sizes, depth=2):
+        form = self.rng.randrange(9) if depth else 0
+        x = self.operand(sizes)
+        if form < 3:
+            return x
+        y = self.number() if self.chance(0.2) else self.expression(sizes, depth - 1)
+        if form < 6:
+            return f"({x} {self.rng.choice('+-*')} {y})"
+        if form == 6:
+            return f"np.where({x} {self.order()} {self.view(sizes)}, {x}, {self.expression(sizes, depth - 1)})"
+        if form == 7:
+            return f"{self.rng.choice(['np.square', 'np.negative', 'np.conjugate'])}({y if y not in '0123' else x})"
+        return self.rng.choice([f"{x}.copy()", f"np.concatenate(({x}, {self.view(sizes)}))[:{sizes[0]}]", f"np.stack(({x}, {x}))[1]", f"np.roll({x}, 1, axis=0)"])
+
+    def temporary(self):
+        """A new array, which is then changed, stored, or computed with."""
+        self.names += 1
+        name, sizes = f"t{self.names}", self.sizes()
+        self.lines.append(f"{name} = {self.expression(sizes)} + {self.number()}")
+        self.made[name] = sizes
+        if self.chance(0.3):
+            self.lines.append(f"for _ in range({self.rng.randrange(1, 4)}):")
+            self.lines.append(f"    {name} = {name}{'[::-1]' if self.chance(0.5) else ''} - {self.operand(sizes)}")
+        if self.chance(0.4):
+            self.lines.append(f"{name} += {self.expression(sizes, 1)}")
+        if self.chance(0.3):
+            self.lines.append(f"{name}[{name} {self.order()} {self.number()}] = {self.number()}")
+        self.lines.append(f"{self.view(sizes)} = {self.operand(sizes)}")
+
+    def stored(self):
+        sizes = self.sizes()
+        self.lines.append(f"{self.view(sizes)} = {self.expression(sizes)}")
+
+    def reduced(self):
+        """A row of sums or the like of a matrix, and numbers of a row."""
+        sizes = self.sizes()
+        x, call = self.operand(sizes), self.rng.choice(["sum", "max", "min", "prod"] if self.views.dtype[0] != "c" else ["sum", "prod"])
+        kept = f"np.{call}({x}, axis={{}}{', dtype=a.dtype' if call in ('sum', 'prod') else ''})"
+        if len(sizes) == 1:
+            self.lines.append(f"{self.view(sizes)} = {kept.format(0)}")
+        else:
+            axis = self.rng.randrange(2)
+            self.lines.append(f"{self.view((sizes[0], sizes[1]))} = {kept.format(axis)}{'' if axis == 0 else '[:, None]'}")
+
+    def selected(self):
+        """Elements under a mask, and at places."""
+        n = self.views.shape[0]
+        places = [self.rng.randrange(-n, n) for _ in range(self.rng.randrange(1, 5))]
+        self.names += 1
+        name, form = f"p{self.names}", self.rng.randrange(4)
+        if form == 0:
+            self.lines.append(f"a[np.array({places})] = {self.number()}")
+        elif form == 1:
+            self.lines.append(f"{name} = a[np.array({places})]")
+            self.lines.append(f"a[:{min(n, len(places))}] = {name}[:{min(n, len(places))}]")
+        elif form == 2:
+            self.lines.append(f"{name} = a[a {self.order()} {self.number()}]")
+            self.lines.append(f"b[{'0, 0' if len(self.views.shape) > 1 else 0}] = {name}.size")
+        else:
+            self.lines.append(f"a[a {self.order()} {self.number()}] = {self.number()}")
+
+    def sorted(self):
+        sizes = self.sizes()
+        self.lines.append(f"{self.view(sizes)} = np.sort({self.view(sizes)}, axis={self.rng.randrange(len(sizes))})")
+
     def body(self):
+        forms = [self.copy, self.copy, self.ufunc, self.ufunc, self.elements, self.named, self.temporary, self.temporary, self.stored, self.stored, self.reduced, self.selected, self.sorted]
         for _ in range(self.rng.randrange(1, 5)):
-            self.rng.choice([self.copy, self.copy, self.ufunc, self.ufunc, self.elements, self.named])()
+            self.rng.choice(forms)()
         return self.lines or ["a[:] = a"]
 
 

@@ -61,6 +61,72 @@ def test_reports_that_no_kernel_wrote(fake_driver, run_python, tmp_path):
     assert done.stdout.strip() == "[127, 128, 255]"
 
 
+MEMORY = """
+import ctypes, os
+import numpy as np
+import lanewise as lw
+from lanewise import cuda, runtime
+
+fake = ctypes.CDLL(os.environ["LANEWISE_CUDA_DRIVER"])
+
+
+class Launch(ctypes.Structure):  # tests/fault/fake_cuda.h
+    _fields_ = [("name", ctypes.c_char * 256), ("grid", ctypes.c_uint * 3), ("block", ctypes.c_uint * 3), ("shared", ctypes.c_uint),
+                ("stream", ctypes.c_void_p), ("n_params", ctypes.c_int), ("together", ctypes.c_int), ("n_bytes", ctypes.c_uint),
+                ("values", ctypes.c_ubyte * 4096), ("offsets", ctypes.c_uint * 64), ("sizes", ctypes.c_uint * 64)]
+
+
+def words(address, kind=ctypes.c_uint64, n=16):
+    return (kind * n).from_address(address)
+
+
+modules = []
+code = cuda.CUSource('extern "C" __device__ int one(int *result) { *result = 1; return 0; }', nrt=True, setup_callback=modules.append)
+one = cuda.declare_device("one", "int32()", link=code)
+
+
+@cuda.jit(errors="defer")
+def kernel(out, n):
+    out[0] = np.zeros(n)[0] + one()
+
+
+runtime.rtsys.initialize()
+runtime.memsys_enable_stats()
+kernel[1, 1](cuda.device_array(1), 5)
+state = words(words(int(modules[0].get_global("lw_heap_state").device_ctypes_pointer))[0])
+print(state[0], *runtime.get_allocation_stats(target="cuda"))
+state[1:5] = [7, 6, 5, 4]
+print(*runtime.get_allocation_stats(target="cuda"))
+runtime.memsys_disable_stats()
+print(state[0])
+
+launch = Launch()
+fake.fake_cuda_last_launch(ctypes.byref(launch))
+control = words(ctypes.addressof(launch) + Launch.values.offset + launch.offsets[launch.n_params - 1])[0]
+record = words(words(control)[1], ctypes.c_uint32)
+for status in range(1, 20):
+    record[1:8] = [status, 3, 0, 0, 4, 0, 0]
+    record[0] = 1
+    try:
+        cuda.synchronize()
+    except MemoryError as problem:
+        print(problem)
+    except Exception:
+        pass
+"""
+
+
+def test_memory_of_kernels(fake_driver, run_python, tmp_path):
+    """The state is written when an image is loaded, without a launch; statistics are read from it; who finds no memory names the setting."""
+    program = tmp_path / "memory.py"
+    program.write_text(MEMORY)
+    done = run_python(str(program), LANEWISE_CUDA_DRIVER=str(fake_driver), LW_FAKE_DRIVER="1", LANEWISE_NRT_HEAP_MB="48")
+    first, second, third, message, *more = done.stdout.splitlines()
+    assert first.split() == ["1", "0", "0", "0", "0"] and second.split() == ["7", "6", "5", "4"] and third == "0" and not more
+    assert re.fullmatch(r"unable to allocate memory for an array: the heap of kernels has 48 MB \(LANEWISE_NRT_HEAP_MB\) "
+                        r"\(raised in .*, tid=\[4, 0, 0\] ctaid=\[3, 0, 0\]\)", message)
+
+
 def test_no_driver(run_python, tmp_path):
     code = ("from lanewise import cuda, errors\n"
             "assert not cuda.is_available() and cuda.detect() is False and repr(cuda.gpus) == '<no CUDA devices>'\n"

@@ -23,6 +23,8 @@ LAYER = {
     "gufunc/core": 6.7, "reduce/function": 6.7, "reduce/host": 6.8, "reduce/device": 6.9,
     **dict.fromkeys(DOORS, 7), "lanewise": 8,
 }
+#: Headers for code of others: no folder of the build, and any of ours may include them.
+PUBLIC = "lanewise/include"
 #: The only files that may know Python.
 WITH_PYTHON = ("core/py/*", "core/front/read/*", "ufunc/ufunc_parts.h", "lanewise/module.c",
                *(f"{door}/{kind}" for door in DOORS for kind in ("*_object.c", "*_py.[ch]", "*_py_internal.h")))
@@ -53,6 +55,8 @@ def arrow_fault(name: str, included: str) -> str | None:
     if included.endswith(".def"):  # data, not code: every layer reads the tables
         return None
     here, there = folder_of(name), folder_of(included)
+    if there == PUBLIC:
+        return None
     for folder in (here, there):
         if folder in SOURCE and folder not in LAYER:
             return f"folder {folder} is not in LAYER"
@@ -83,7 +87,7 @@ def test_there_is_something_to_read():
 
 def test_every_folder_has_a_place():
     """The one in the build is CMakeLists.txt's to say, the one among the layers LAYER's."""
-    found = {folder_of(name) for name in files() if name.endswith((".c", ".h")) and not name.startswith("tests/")}
+    found = {folder_of(name) for name in files() if name.endswith((".c", ".h")) and not name.startswith(("tests/", PUBLIC + "/"))}
     faults = [f"folder {folder} is in none of CMakeLists.txt's LW_PURE, LW_MIXED and LW_PYTHON" for folder in sorted(found - set(SOURCE))]
     faults += [f"folder {folder} is not in LAYER" for folder in sorted(found & set(SOURCE) - set(LAYER))]
     faults += [f"folder {folder} is listed and has no C file" for folder in sorted({*SOURCE, *LAYER} - found)]

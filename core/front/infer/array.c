@@ -65,7 +65,10 @@ complain_index(lw_infer_frame *f, const lw_index_item *item)
     if (lw_array_row(f, item->type))
         return lw_complain_whole_array(f, item->node, "an index", item->type,
                                        "index with integers, one element at a time");
-    if (divides)
+    if (lw_tuple_row(f, item->type))
+        help = lw_format_text(f, "`np.array(%s)` is an array of indices",
+                              lw_describe_source(f, item->node));
+    else if (divides)
         help = lw_format_text(f, "use `%s // %s`", lw_describe_source(f, n->a),
                               lw_describe_source(f, n->b));
     else if (lw_type_is_real(f, item->type))
@@ -164,7 +167,7 @@ check_extents(lw_infer_frame *f, uint32_t array, lw_type type, const lw_index *i
         int64_t extent = row->shape[axis];
         __int128 at = 0;
 
-        axis += item->kind != LW_INDEX_NEW;
+        axis += item->axes;
         if (item->kind != LW_INDEX_AT)
             continue;
         if (item->constant && !lw_constant_int_value(lw_constant_of(f, item->constant), &at))
@@ -266,13 +269,17 @@ element_type(lw_infer_frame *f, const lw_type_row *row)
     return row->elements[0];
 }
 
+/* What the slices and integers of an index select; *places: the index, if it has arrays, too.
+ */
 static lw_status
-type_of_index(lw_infer_frame *f, uint32_t array, lw_type type, uint32_t index, lw_type *out)
+type_of_index(lw_infer_frame *f, uint32_t array, lw_type type, uint32_t index,
+              const lw_index **places, lw_type *out)
 {
     lw_index *items = lw_arena_take(f->run->arena, sizeof *items);
     lw_status status = LW_OK;
 
     *out = LW_T_BOTTOM;
+    *places = NULL;
     if (items == NULL)
         return lw_out_of_memory(f);
     lw_index_read(f->run->typed, f->nodes, index, lw_array_row(f, type)->ndim, items);
@@ -283,6 +290,7 @@ type_of_index(lw_infer_frame *f, uint32_t array, lw_type type, uint32_t index, l
         return LW_OK; /* check_index has reported it in the last walk */
     *out =
         items->is_element ? element_type(f, lw_array_row(f, type)) : view_type(f, type, items);
+    *places = items->n_places ? items : NULL;
 fail:
     return status;
 }
@@ -290,9 +298,10 @@ fail:
 lw_status
 lw_infer_element(lw_infer_frame *f, uint32_t array, lw_type type, uint32_t index, lw_type *out)
 {
+    const lw_index *places;
     lw_status status;
 
-    LW_TRY(type_of_index(f, array, type, index, out));
+    LW_TRY(type_of_index(f, array, type, index, &places, out));
     if (lw_array_row(f, *out))
         return complain_count(f, index, array, type,
                               lw_array_row(f, type)->ndim - lw_array_row(f, *out)->ndim);
@@ -301,13 +310,14 @@ fail:
 }
 
 lw_status
-lw_infer_array_subscript(lw_infer_frame *f, uint32_t node, lw_type array, lw_type *out)
+lw_infer_array_subscript(lw_infer_frame *f, uint32_t node, lw_type array,
+                         const lw_index **places, lw_type *out)
 {
     const lw_node *n = lw_node_of(f, node);
     lw_status status;
 
     LW_TRY(infer_index(f, n->b));
-    LW_TRY(type_of_index(f, n->a, array, n->b, out));
+    LW_TRY(type_of_index(f, n->a, array, n->b, places, out));
 fail:
     return status;
 }
@@ -320,6 +330,9 @@ is_quiet(lw_infer_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_of(f, node);
 
+    if (n->kind == LW_NODE_SUBSCRIPT)
+        return lw_tuple_row(f, f->nodes[n->a].type) && f->nodes[n->b].constant &&
+               is_quiet(f, n->a);
     return n->kind == LW_NODE_NAME || (n->kind == LW_NODE_ATTRIBUTE && is_quiet(f, n->a));
 }
 
@@ -481,7 +494,7 @@ check_writable(lw_infer_frame *f, uint32_t loc, uint32_t array, lw_type type)
 /* The array or record of a target, its index and what they select; *out: the type of an
  * element, of a field or of a view. */
 static lw_status
-infer_target(lw_infer_frame *f, uint32_t target, lw_type *out)
+infer_target(lw_infer_frame *f, uint32_t target, const lw_index **places, lw_type *out)
 {
     const lw_node *n = lw_node_of(f, target);
     const char *field;
@@ -489,6 +502,7 @@ infer_target(lw_infer_frame *f, uint32_t target, lw_type *out)
     lw_status status;
 
     *out = LW_T_BOTTOM;
+    *places = NULL;
     assert(n->kind == LW_NODE_SUBSCRIPT || n->kind == LW_NODE_ATTRIBUTE); /* lw_assign chose */
     LW_TRY(lw_infer_expr(f, n->a, &array));
     if (array.type == LW_T_BOTTOM)
@@ -515,7 +529,7 @@ infer_target(lw_infer_frame *f, uint32_t target, lw_type *out)
     if (lw_array_row(f, array.type) == NULL)
         return complain_no_array(f, target, array.type);
     LW_TRY(check_writable(f, n->loc, n->a, array.type));
-    LW_TRY(lw_infer_array_subscript(f, target, array.type, out));
+    LW_TRY(lw_infer_array_subscript(f, target, array.type, places, out));
     f->nodes[target].type = *out;
 fail:
     return status;
@@ -529,11 +543,13 @@ check_copy(lw_infer_frame *f, lw_type to, uint32_t source, lw_type from)
     const lw_type_row *x = lw_array_row(f, to), *y = lw_array_row(f, from);
     uint32_t loc = lw_node_of(f, source)->loc;
 
-    if (x->ndim != y->ndim)
+    if (x->ndim < y->ndim || y->ndim == 0)
         return lw_complain(
             f, loc, "E121",
             lw_format_text(f, "%s into %s", lw_describe_type(f, from), lw_describe_type(f, to)),
-            "write a loop over the elements", "arrays of different numbers of axes");
+            y->ndim ? "select the elements that are meant with an index"
+                    : "store its element, `a[()]`",
+            "the value has more axes than the array it is stored in");
     if (x->elements[0] >= LW_N_DTYPES || y->elements[0] >= LW_N_DTYPES)
         return lw_complain_whole_array(f, source, "an assignment of records", from,
                                        "assign field by field");
@@ -541,35 +557,63 @@ check_copy(lw_infer_frame *f, lw_type to, uint32_t source, lw_type from)
     return lw_check_conversion(f, loc, y->elements[0], (lw_dtype)x->elements[0], "array");
 }
 
-/* a[:] = x, y, z: numbers that are repeated along all axes but the last. */
+/* How many axes rows in rows have: 1 of a tuple of numbers, and 1 more of a tuple of rows. */
+static uint32_t
+axes_of_rows(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row *tuple = lw_tuple_row(f, type);
+
+    return tuple && tuple->n ? 1 + axes_of_rows(f, tuple->elements[0]) : 0;
+}
+
+/* The items of a tuple that is stored along `axes` axes of the array. */
+static lw_status
+check_items(lw_infer_frame *f, lw_type to, uint32_t source, lw_type type, uint32_t axes)
+{
+    lw_dtype dtype = (lw_dtype)lw_array_row(f, to)->elements[0];
+    const lw_node *n = lw_node_of(f, source);
+    uint32_t n_items = lw_tuple_row(f, type)->n;
+    bool literal = n->kind == LW_NODE_TUPLE && n->c == n_items;
+    lw_status status = LW_OK;
+
+    for (uint32_t i = 0; i < n_items; i++) {
+        uint32_t item = literal ? f->run->tree->lists.data[n->b + i] : source;
+        lw_type element = lw_tuple_row(f, type)->elements[i];
+
+        if (axes > 1 && axes_of_rows(f, element) == axes - 1)
+            LW_TRY(check_items(f, to, item, element, axes - 1));
+        else if (axes == 1 && lw_type_is_number(f, element))
+            LW_TRY(lw_check_value(f, item, element, dtype, "array"));
+        else
+            return lw_complain(
+                f, lw_node_of(f, item)->loc, "E120",
+                lw_format_text(f, "this is %s", lw_describe_type(f, element)),
+                lw_array_row(f, element) ? "`np.stack` makes one array of several" : NULL,
+                axes > 1 ? "the rows of a %s array must have the same number of axes"
+                         : "an element of a %s array must be a number",
+                lw_dtypes[dtype].public_name);
+    }
+fail:
+    return status;
+}
+
+/* a[:] = x, y, z and a[:] = (x, y), (z, w): numbers along the last axes, repeated along those
+ * in front. */
 static lw_status
 check_tuple(lw_infer_frame *f, lw_type to, uint32_t source, lw_infer_value value)
 {
     const lw_type_row *array = lw_array_row(f, to), *tuple = lw_tuple_row(f, value.type);
-    const lw_node *n = lw_node_of(f, source);
-    bool literal = n->kind == LW_NODE_TUPLE && n->c == tuple->n;
-    lw_status status = LW_OK;
+    uint32_t axes = axes_of_rows(f, value.type);
 
-    if (array->ndim == 0 || tuple->n == 0 || tuple->n > LW_MAX_UNROLL)
+    if (array->ndim < axes || tuple->n == 0 || tuple->n > LW_MAX_UNROLL)
         return lw_complain(
-            f, n->loc, "E121",
-            lw_format_text(f, "%u numbers into %s", tuple->n, lw_describe_type(f, to)),
+            f, lw_node_of(f, source)->loc, "E121",
+            lw_format_text(f, "%u %s into %s", tuple->n, axes > 1 ? "rows" : "numbers",
+                           lw_describe_type(f, to)),
             lw_format_text(f, "a row of 1 to %d numbers can be stored at once", LW_MAX_UNROLL),
             "this tuple cannot be stored in an array");
-    for (uint32_t i = 0; i < tuple->n; i++) {
-        uint32_t item = literal ? f->run->tree->lists.data[n->b + i] : source;
-        lw_type type = tuple->elements[i];
-
-        if (!lw_type_is_number(f, type))
-            return lw_complain(f, lw_node_of(f, item)->loc, "E120",
-                               lw_format_text(f, "this is %s", lw_describe_type(f, type)), NULL,
-                               "an element of a %s array must be a number",
-                               lw_dtypes[array->elements[0]].public_name);
-        LW_TRY(lw_check_value(f, item, type, (lw_dtype)array->elements[0], "array"));
-    }
     f->can_raise |= !f->run->typed->options.ignore_errors; /* the last axis is another */
-fail:
-    return status;
+    return check_items(f, to, source, value.type, axes);
 }
 
 static lw_status
@@ -600,22 +644,59 @@ check_store(lw_infer_frame *f, lw_type to, uint32_t source, lw_infer_value value
     return lw_check_value(f, source, from, (lw_dtype)element, "array");
 }
 
+/* Whether the mask, which is the index of the target, has as many axes as the array. */
+static bool
+masks_elements(lw_infer_frame *f, uint32_t target, lw_type array)
+{
+    lw_type mask = f->nodes[lw_node_of(f, target)->b].type;
+
+    return lw_type_get(lw_types_of(f), mask)->ndim == lw_array_row(f, array)->ndim;
+}
+
+/* A[places] = v. Several targets would evaluate the value more than once. */
+static lw_status
+store_to_places(lw_infer_frame *f, uint32_t target, lw_type view, const lw_index *places,
+                lw_infer_value value)
+{
+    uint32_t source = f->source ? f->source : target;
+    lw_infer_value nothing;
+    lw_arg stored;
+    lw_status status;
+
+    if (value.type == LW_T_BOTTOM)
+        return LW_OK;
+    if (lw_type_kind_of(lw_types_of(f), value.type) == LW_TK_ELEMENTWISE)
+        LW_TRY(lw_infer_made_array(f, source, &value));
+    if (!lw_array_row(f, value.type) && !lw_type_is_number(f, value.type))
+        return lw_complain(
+            f, lw_node_of(f, source)->loc, "E120",
+            lw_format_text(f, "this is %s", lw_describe_value(f, value)), NULL,
+            "what is stored under arrays of indices must be a number or an array");
+    stored = (lw_arg){.node = source, .entry = LW_ARG_STORED, .value = {value.type, 0}};
+    LW_TRY(lw_infer_places(f, target, view, places, &stored, &nothing));
+fail:
+    return status;
+}
+
 lw_status
 lw_infer_store(lw_infer_frame *f, uint32_t target, lw_infer_value value)
 {
     uint32_t source = f->source ? f->source : target;
+    const lw_index *places;
     bool is_masked;
     lw_type type;
     lw_status status;
 
     LW_TRY(lw_infer_mask(f, target, &type, &is_masked));
-    if (is_masked) {
+    if (is_masked && value.type == LW_T_BOTTOM)
+        return LW_OK;
+    if (is_masked && lw_type_is_number(f, value.type) && masks_elements(f, target, type)) {
         LW_TRY(check_writable(f, lw_node_of(f, target)->loc, lw_node_of(f, target)->a, type));
-        return value.type == LW_T_BOTTOM
-                   ? LW_OK
-                   : lw_infer_masked_store(f, target, source, type, value);
+        return lw_infer_masked_store(f, target, source, type, value);
     }
-    LW_TRY(infer_target(f, target, &type));
+    LW_TRY(infer_target(f, target, &places, &type));
+    if (places != NULL && type != LW_T_BOTTOM)
+        return store_to_places(f, target, type, places, value);
     if (type != LW_T_BOTTOM && value.type != LW_T_BOTTOM)
         LW_TRY(check_store(f, type, source, value));
 fail:
@@ -672,13 +753,21 @@ lw_infer_augmented_store(lw_infer_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_of(f, node);
     lw_infer_value x = {0}, y, result;
+    const lw_index *places;
     bool is_masked;
     lw_status status;
 
     LW_TRY(lw_infer_mask(f, n->a, &x.type, &is_masked));
-    if (is_masked)
+    if (is_masked && masks_elements(f, n->a, x.type))
         return infer_augmented_mask(f, node, x.type);
-    LW_TRY(infer_target(f, n->a, &x.type));
+    LW_TRY(infer_target(f, n->a, &places, &x.type));
+    if (places != NULL)
+        return lw_complain(f, n->loc, "E160", NULL,
+                           lw_format_text(f, "write `%s = %s %s %s`",
+                                          lw_describe_source(f, n->a),
+                                          lw_describe_source(f, n->a), lw_pyop_text[n->op],
+                                          lw_describe_source(f, n->b)),
+                           "`%s=` under an array of indices", lw_pyop_text[n->op]);
     f->nodes[n->a].operand = x.type;
     LW_TRY(lw_infer_operand_expr(f, n->b, &y));
     if (x.type == LW_T_BOTTOM || y.type == LW_T_BOTTOM)

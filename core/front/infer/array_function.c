@@ -4,19 +4,13 @@
 
 #include <string.h>
 
-static uint32_t
-find(lw_infer_frame *f, const char *name)
+uint32_t
+lw_array_function_named(lw_infer_frame *f, const char *name)
 {
     for (uint32_t i = 0; i < f->run->tree->array_functions.n; i++)
         if (strcmp(f->run->tree->array_functions.data[i].name, name) == 0)
             return f->run->tree->array_functions.data[i].fn;
     return 0;
-}
-
-uint32_t
-lw_array_function_of_method(lw_infer_frame *f, const char *name)
-{
-    return find(f, name);
 }
 
 /* The items of arrays with several axes are arrays, which Python's functions do not accept. */
@@ -29,13 +23,35 @@ lw_array_function_of_named(lw_infer_frame *f, lw_name_id name, const lw_arg *arg
     if (array == NULL || array->ndim != 1)
         return 0;
     switch (name) {
-    case LW_NAME_builtins_sum: return find(f, "sum_");
-    case LW_NAME_builtins_min: return n == 1 ? find(f, "min_") : 0;
-    case LW_NAME_builtins_max: return n == 1 ? find(f, "max_") : 0;
-    case LW_NAME_builtins_any: return n == 1 ? find(f, "any_") : 0;
-    case LW_NAME_builtins_all: return n == 1 ? find(f, "all_") : 0;
+    case LW_NAME_builtins_sum: return lw_array_function_named(f, "sum_");
+    case LW_NAME_builtins_min: return n == 1 ? lw_array_function_named(f, "min_") : 0;
+    case LW_NAME_builtins_max: return n == 1 ? lw_array_function_named(f, "max_") : 0;
+    case LW_NAME_builtins_any: return n == 1 ? lw_array_function_named(f, "any_") : 0;
+    case LW_NAME_builtins_all: return n == 1 ? lw_array_function_named(f, "all_") : 0;
     default: return 0;
     }
+}
+
+bool
+lw_is_own_attribute(lw_infer_frame *f, lw_infer_value object, const char *name)
+{
+    static const char *const names[] = {
+#define ARRAY_FUNCTION(owner, name, module, helper, takes) IS_##owner(name)
+#define IS_NUMPY(name)
+#define IS_BOTH(name)
+#define IS_METHOD(name)
+#define IS_ATTRIBUTE(name) name,
+#define IS_LINALG(name)
+#define IS_MATH(name)
+#define IS_PYTHON(name)
+#define IS_OPERATOR(name)
+#include "core/tables/array_functions.def"
+    };
+
+    for (size_t i = 0; lw_array_row(f, object.type) && i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
 }
 
 static lw_status
@@ -46,31 +62,38 @@ complain(lw_infer_frame *f, const lw_fn *fn, const lw_arg *arg, const char *want
                        "`%s` needs %s in compiled code", fn->implements, wanted);
 }
 
-/* What the argument should have been; NULL: it suits. */
+/* What the argument should have been, by a letter of array_functions.def; NULL: it suits. */
 static const char *
 misfit(lw_infer_frame *f, const lw_arg *arg, char wanted)
 {
     const lw_type_row *array = lw_array_row(f, arg->value.type);
-    bool is_row = array && array->ndim == 1 && lw_type_is_number(f, array->elements[0]);
+    bool is_array = array && lw_type_is_number(f, array->elements[0]);
+    bool is_row = is_array && array->ndim == 1;
     bool is_number = lw_type_is_number(f, arg->value.type) || arg->value.type == LW_DT_b1;
 
     if (arg->keyword || arg->value.type == LW_T_BOTTOM)
         return NULL;
     switch (wanted) {
+    case 'a': return is_array ? NULL : "an array of numbers";
+    case 'r': return is_row ? NULL : is_array ? "an array of one axis" : "an array of numbers";
     case 's': return is_number ? NULL : "a number";
-    case 'r': return is_row ? NULL : "an array of one axis, of numbers";
-    default:
+    case 'x': return is_number || is_array ? NULL : "a number or an array of numbers";
+    case 'v':
+        return is_number || is_row ? NULL : "a number, or an array of one axis, of numbers";
+    case 'p':
         return is_row || lw_tuple_row(f, arg->value.type)
                    ? NULL
                    : "a tuple or an array of one axis, of numbers";
+    default: return NULL;
     }
 }
 
-static bool
-takes_numbers(lw_infer_frame *f, const lw_fn *fn, const lw_arg *args, uint32_t n,
-              lw_status *status)
+bool
+lw_takes_arrays(lw_infer_frame *f, const lw_fn *fn, const lw_arg *args, uint32_t n,
+                lw_status *status)
 {
-    for (uint32_t i = 0; i < n && fn->takes[i] != '\0'; i++) {
+    *status = LW_OK;
+    for (uint32_t i = 0; i < n && fn->takes[i] != '\0'; i++) { /* `!` and `~` fit everything */
         const char *wanted = misfit(f, &args[i], fn->takes[i]);
         if (wanted != NULL) {
             *status = complain(f, fn, &args[i], wanted);
@@ -80,27 +103,18 @@ takes_numbers(lw_infer_frame *f, const lw_fn *fn, const lw_arg *args, uint32_t n
     return true;
 }
 
-bool
-lw_takes_arrays(lw_infer_frame *f, const lw_fn *fn, const lw_arg *args, uint32_t n,
-                lw_status *status)
+lw_type
+lw_array_function_result(lw_infer_frame *f, const lw_fn *fn, const lw_arg *args, uint32_t n,
+                         lw_type type)
 {
-    *status = LW_OK;
-    if (fn->takes != NULL)
-        return takes_numbers(f, fn, args, n, status);
-    for (uint32_t i = 0; i < n && i < fn->n_arrays; i++) {
-        const lw_type_row *array = lw_array_row(f, args[i].value.type);
-        if (args[i].keyword)
-            continue;
-        if (array == NULL || !lw_type_is_number(f, array->elements[0])) {
-            *status = complain(f, fn, &args[i], "an array of numbers");
-            return false;
-        }
-        if (array->ndim > fn->max_axes) {
-            *status = complain(f, fn, &args[i], "an array of one axis");
-            return false;
-        }
-    }
-    return true;
+    size_t length = strlen(fn->takes);
+    char last = length ? fn->takes[length - 1] : '\0';
+    const lw_type_row *of = n ? lw_array_row(f, args[0].value.type) : NULL;
+
+    if (lw_array_row(f, type) == NULL ||
+        (last != '!' && (last != '~' || of == NULL || of->layout == LW_LAYOUT_C)))
+        return type;
+    return lw_type_array_readonly(lw_types_of(f), type);
 }
 
 lw_status

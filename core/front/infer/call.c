@@ -236,7 +236,8 @@ typedef struct binding {
 } binding;
 
 /* What distinguishes instances: the type of an argument, and its constant if that exists only
- * at compile time or decides conditions. */
+ * at compile time or decides conditions; in lanewise's own functions under numba's typing, too.
+ */
 static lw_infer_value
 key_of(const binding *b, lw_infer_value value)
 {
@@ -247,8 +248,8 @@ key_of(const binding *b, lw_infer_value value)
         constant && (constant->kind == LW_K_NONE || lw_constant_int_value(constant, &i) ||
                      lw_constant_is_static(f, value.constant));
 
-    if (!keep || (!lw_weak_mode(f) && value.type != LW_DT_b1 && value.type != LW_T_NONE &&
-                  !lw_constant_is_static(f, value.constant)))
+    if (!keep || (!lw_weak_mode(f) && !b->row->inlined && value.type != LW_DT_b1 &&
+                  value.type != LW_T_NONE && !lw_constant_is_static(f, value.constant)))
         value.constant = 0;
     if (lw_recursion_is_general(f->run, b->fn) && lw_type_is_int(f, value.type)) {
         value.constant = 0;
@@ -591,6 +592,8 @@ call_function(lw_infer_frame *f, uint32_t node, uint32_t fn, lw_type function,
     LW_TRY(bind(&b, args));
     LW_TRY(bind_captures(&b, lw_node_of(f, node)->a, function));
     LW_TRY(instantiate(&b, out));
+    if (row->implements)
+        out->type = lw_array_function_result(f, row, args->data, args->n, out->type);
 fail:
     return status;
 }
@@ -892,7 +895,7 @@ static bool
 is_own_method(lw_infer_frame *f, lw_infer_value object, const char *name)
 {
     return lw_array_row(f, object.type)
-               ? lw_array_function_of_method(f, name) != 0
+               ? lw_array_function_named(f, name) != 0
                : lw_type_is_number(f, object.type) && lw_is_method_of_numbers(name);
 }
 
@@ -917,7 +920,7 @@ call_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char 
         return member->kind == LW_MEMBER_STATIC
                    ? call_linked(f, node, member->index, member->linked, args, out)
                    : call_with_object(f, node, object, member, args, out);
-    whole.index = lw_array_row(f, object.type) ? lw_array_function_of_method(f, name) : 0;
+    whole.index = lw_array_row(f, object.type) ? lw_array_function_named(f, name) : 0;
     if (whole.index != 0)
         return call_with_object(f, node, object, &whole, args, out);
     if (lw_is_grid_group(f, object) && strcmp(name, "sync") == 0)

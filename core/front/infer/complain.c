@@ -151,13 +151,18 @@ lw_complain(lw_infer_frame *f, uint32_t loc, const char *code, const char *label
         f->run->err, "%s", keep(f, &text));
 }
 
+/* Of a function that only lanewise's own ones call, the user knows no name. */
 lw_status
 lw_complain_argument(lw_infer_frame *f, lw_name_id name, const lw_arg *arg, const char *wanted,
                      const char *help)
 {
-    return lw_complain(f, lw_node_of(f, arg->node)->loc, "E120",
-                       lw_format_text(f, "this is %s", lw_describe_value(f, arg->value)), help,
-                       "`%s` needs %s", lw_name_shown(name), wanted);
+    uint32_t loc = lw_node_of(f, arg->node)->loc;
+    const char *label = lw_format_text(f, "this is %s", lw_describe_value(f, arg->value));
+
+    if (strncmp(lw_names[name].path, "lanewise.arrays.", 16) == 0)
+        return lw_complain(f, loc, "E120", label, help, "%s is needed here", wanted);
+    return lw_complain(f, loc, "E120", label, help, "`%s` needs %s", lw_name_shown(name),
+                       wanted);
 }
 
 lw_status

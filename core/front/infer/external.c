@@ -67,13 +67,19 @@ check_pointer(const external_arguments *c, const lw_arg *arg, const lw_sig_type 
     return check_written(c, arg, array->readonly);
 }
 
+static lw_layout
+layout_of(const lw_sig_type *type)
+{
+    return type->layout == 'C'   ? LW_LAYOUT_C
+           : type->layout == 'F' ? LW_LAYOUT_F
+                                 : LW_LAYOUT_ANY;
+}
+
 static lw_status
 check_array(const external_arguments *c, const lw_arg *arg, const lw_sig_type *wanted)
 {
     const lw_type_row *array = lw_array_row(c->f, arg->value.type);
-    lw_layout layout = wanted->layout == 'C'   ? LW_LAYOUT_C
-                       : wanted->layout == 'F' ? LW_LAYOUT_F
-                                               : LW_LAYOUT_ANY;
+    lw_layout layout = layout_of(wanted);
 
     if (array == NULL || array->ndim != wanted->ndim ||
         array->elements[0] != (lw_type)wanted->dtype ||
@@ -165,6 +171,21 @@ fail:
 
 /* ---- the call ---- */
 
+static lw_type
+result_type(lw_infer_frame *f, const lw_sig_type *result)
+{
+    lw_types *types = lw_types_of(f);
+
+    if (result->kind == LW_SIG_VOID)
+        return LW_T_NONE;
+    if (result->kind == LW_SIG_SCALAR)
+        return (lw_type)result->dtype;
+    return lw_type_array_owned(types,
+                               lw_type_array(types, (lw_type)result->dtype, result->ndim,
+                                             layout_of(result), false, NULL),
+                               true);
+}
+
 lw_status
 lw_infer_external(lw_infer_frame *f, uint32_t node, uint32_t constant, const lw_arg *args,
                   uint32_t n, lw_infer_value *out)
@@ -175,7 +196,7 @@ lw_infer_external(lw_infer_frame *f, uint32_t node, uint32_t constant, const lw_
 
     LW_TRY(check_arguments(&c, args, n));
     LW_TRY(check_unique(&c));
-    out->type = result->kind == LW_SIG_VOID ? LW_T_NONE : (lw_type)result->dtype;
+    out->type = result_type(f, result);
     f->can_raise |= !c.external->c_abi && !f->run->typed->options.ignore_errors;
     if (!f->report)
         return LW_OK;

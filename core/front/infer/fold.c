@@ -98,7 +98,7 @@ tuple_type(lw_infer_frame *f, const lw_constant *constant)
     f->run->depth--;
     type = lw_type_tuple(lw_types_of(f), elements, constant->n, constant->names);
     type = lw_type_tuple_of_class(lw_types_of(f), type, constant->user_class);
-    return type;
+    return lw_type_tuple_listed(lw_types_of(f), type, constant->is_list);
 }
 
 /* An array that was frozen: its extents are constant, and nobody may write to it. */
@@ -202,7 +202,9 @@ same_constant(lw_infer_frame *f, const lw_constant *a, const lw_constant *b)
     case LW_K_FLOAT:
     case LW_K_COMPLEX:
     case LW_K_SCALAR: return same_bits(a->d, b->d) && same_bits(a->im, b->im);
-    case LW_K_TUPLE: return a->user_class == b->user_class && same_items(f, a, b);
+    case LW_K_TUPLE:
+        return a->user_class == b->user_class && a->is_list == b->is_list &&
+               same_items(f, a, b);
     case LW_K_CLASS: return a->user_class == b->user_class;
     case LW_K_DTYPE: return true;
     case LW_K_EXTERNAL:
@@ -607,7 +609,7 @@ lw_fold_compare_constant(lw_infer_frame *f, lw_pyop op, uint32_t x, uint32_t y)
         int order = strcmp(a->text, b->text); /* UTF-8 sorts in the order of code points */
         return apply_order(op, order < 0 ? -1 : order > 0);
     }
-    if (a->kind == LW_K_TUPLE && b->kind == LW_K_TUPLE)
+    if (a->kind == LW_K_TUPLE && b->kind == LW_K_TUPLE && a->is_list == b->is_list)
         return compare_tuples(f, op, a, b);
     if (op == LW_PY_EQ || op == LW_PY_NE)
         return (op == LW_PY_EQ) == lw_constant_same(f, x, y);

@@ -18,6 +18,7 @@
 #include "core/front/named.h"
 #include "core/front/overload.h"
 #include "core/front/signature.h"
+#include "core/front/subscript.h"
 #include "core/front/typed.h"
 
 #include <assert.h>
@@ -378,8 +379,12 @@ lw_status lw_infer_shape_argument(lw_infer_frame *f, lw_name_id name, const lw_a
 lw_status lw_infer_dtype_argument(lw_infer_frame *f, lw_name_id name, const lw_arg *arg,
                                   lw_type *out);
 /* shaped(x, shape): the same elements as an array of another shape. */
-lw_status lw_infer_shaped(lw_infer_frame *f, lw_name_id name, const lw_arg *args,
-                          lw_infer_value *out);
+lw_status lw_infer_axis(lw_infer_frame *f, uint32_t node, const lw_arg *args,
+                        lw_infer_value *out);
+lw_status lw_infer_is_dense(lw_infer_frame *f, uint32_t node, const lw_arg *args,
+                            lw_infer_value *out);
+lw_status lw_infer_view(lw_infer_frame *f, lw_name_id name, const lw_arg *args, uint32_t n,
+                        lw_infer_value *out);
 /* empty(shape, dtype): the shape may be known at run time only. */
 lw_status lw_infer_empty(lw_infer_frame *f, lw_name_id name, const lw_arg *args, uint32_t n,
                          lw_infer_value *out);
@@ -396,7 +401,11 @@ lw_status lw_infer_element(lw_infer_frame *f, uint32_t array, lw_type type, uint
                            lw_type *element);
 /* node: a SUBSCRIPT of an array. */
 lw_status lw_infer_array_subscript(lw_infer_frame *f, uint32_t node, lw_type array,
-                                   lw_type *out);
+                                   const lw_index **places, lw_type *out);
+/* ---- places.c: subscripts with arrays. view: what the rest of the index selects. stored: the
+ * value that is assigned, or NULL. ---- */
+lw_status lw_infer_places(lw_infer_frame *f, uint32_t node, lw_type view, const lw_index *index,
+                          const lw_arg *stored, lw_infer_value *out);
 lw_status lw_infer_array_attribute(lw_infer_frame *f, uint32_t node, lw_type array,
                                    const char *name, bool *found, lw_infer_value *out);
 lw_status lw_infer_array_len(lw_infer_frame *f, uint32_t node, uint32_t array, lw_type type,
@@ -413,7 +422,12 @@ lw_status lw_infer_augmented_array(lw_infer_frame *f, uint32_t node, lw_infer_va
  * 0: there is none (array_function.c). */
 uint32_t lw_array_function_of_named(lw_infer_frame *f, lw_name_id name, const lw_arg *args,
                                     uint32_t n);
-uint32_t lw_array_function_of_method(lw_infer_frame *f, const char *name);
+uint32_t lw_array_function_named(lw_infer_frame *f, const char *name);
+/* Whether it is an attribute of arrays that array_functions.def has. */
+bool lw_is_own_attribute(lw_infer_frame *f, lw_infer_value object, const char *name);
+/* The type of the result of such a function, which returns this one. */
+lw_type lw_array_function_result(lw_infer_frame *f, const lw_fn *fn, const lw_arg *args,
+                                 uint32_t n, lw_type type);
 /* math.prod of constants, whose value no run-time int has to hold; out->constant 0: it is not.
  */
 lw_status lw_fold_product(lw_infer_frame *f, uint32_t node, const lw_arg *args, uint32_t n,
@@ -517,6 +531,9 @@ lw_status lw_infer_call_function(lw_infer_frame *f, uint32_t node, uint32_t fn,
 lw_status lw_infer_call_member(lw_infer_frame *f, uint32_t node, const lw_class_member *member,
                                const lw_arg *args, uint32_t n, lw_infer_value *out);
 /* ---- overload.c: *found says whether an overload is the meaning of the node ---- */
+/* The node calls a function of array_functions.def, which the tree may not have yet. */
+lw_status lw_infer_own(lw_infer_frame *f, uint32_t node, const char *name, const lw_arg *args,
+                       uint32_t n, lw_infer_value *out);
 /* callee: the constant that is called, or 0. */
 lw_status lw_infer_overloaded_call(lw_infer_frame *f, uint32_t node, uint32_t callee,
                                    const lw_arg *args, uint32_t n, bool *found,

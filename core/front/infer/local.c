@@ -141,19 +141,84 @@ fail:
     return status;
 }
 
+/* shaped(x, shape, dtype) and viewed(x, shape, strides, dtype), which lanewise/_new_arrays.py
+ * calls: the same memory in another form. */
 lw_status
-lw_infer_shaped(lw_infer_frame *f, lw_name_id name, const lw_arg *args, lw_infer_value *out)
+lw_infer_view(lw_infer_frame *f, lw_name_id name, const lw_arg *args, uint32_t n,
+              lw_infer_value *out)
 {
-    uint32_t ndim;
+    bool is_dense = lw_names[name].impl == LW_IMPL_SHAPED;
+    uint32_t ndim, at = is_dense ? 2 : 3, align;
+    lw_type element = LW_T_BOTTOM, type;
+    const lw_type_row *from;
+    lw_status status = LW_OK;
 
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
-    if (args[0].value.type == LW_T_BOTTOM || args[1].value.type == LW_T_BOTTOM)
-        return LW_OK;
-    if (lw_array_row(f, args[0].value.type) == NULL)
+    for (uint32_t i = 0; i < at; i++)
+        if (args[i].value.type == LW_T_BOTTOM)
+            return LW_OK;
+    if ((from = lw_array_row(f, args[0].value.type)) == NULL)
         return lw_complain_argument(f, name, &args[0], "an array", NULL);
     if (!count_axes(f, args[1].value.type, &ndim))
         return lw_complain_argument(f, name, &args[1], "a shape: an int, or a tuple of ints",
                                     NULL);
-    out->type = lw_type_array_like(lw_types_of(f), args[0].value.type, ndim, LW_LAYOUT_C, NULL);
+    align = from->align;
+    type = lw_type_array_like(lw_types_of(f), args[0].value.type, ndim,
+                              is_dense ? LW_LAYOUT_C : LW_LAYOUT_ANY, NULL);
+    if (n > at && args[at].entry != 0 && args[at].value.type != LW_T_NONE) {
+        LW_TRY(lw_infer_dtype_argument(f, name, &args[at], &element));
+        if (element == LW_T_BOTTOM)
+            return LW_OK;
+        align = align ? align : lw_type_align(lw_types_of(f), from->elements[0]);
+        type = lw_type_array_of(lw_types_of(f), type, element);
+        type = lw_type_array_aligned(lw_types_of(f), type, align);
+    }
+    out->type = type;
+fail:
+    return status;
+}
+
+/* axis(axis, ndim): what is known is checked here, and the result is known then. */
+lw_status
+lw_infer_axis(lw_infer_frame *f, uint32_t node, const lw_arg *args, lw_infer_value *out)
+{
+    __int128 axis = 0, ndim = 0;
+    bool known = args[0].value.constant &&
+                 lw_constant_any_int(lw_constant_of(f, args[0].value.constant), &axis);
+
+    *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    if (args[0].value.type == LW_T_BOTTOM || args[1].value.type == LW_T_BOTTOM)
+        return LW_OK;
+    if (!lw_type_is_int(f, args[0].value.type))
+        return lw_complain(f, lw_node_of(f, args[0].node)->loc, "E120",
+                           lw_format_text(f, "this is %s", lw_describe_value(f, args[0].value)),
+                           "an int, a tuple of ints, or None", "an axis must be an integer");
+    if (!args[1].value.constant ||
+        !lw_constant_any_int(lw_constant_of(f, args[1].value.constant), &ndim))
+        return lw_fail(f->run->err, LW_ERR_INTERNAL, "a number of axes that is not known");
+    if (!known) {
+        f->can_raise |= !f->run->typed->options.ignore_errors;
+        out->type = lw_weak_int(f);
+        return LW_OK;
+    }
+    if (axis < -ndim || axis >= ndim)
+        return lw_complain(f, lw_node_of(f, args[0].node)->loc, "E124",
+                           lw_format_text(f, "axis %lld", (long long)axis), NULL,
+                           "the axis is out of bounds for an array with %lld ax%s",
+                           (long long)ndim, ndim == 1 ? "is" : "es");
+    *out = lw_constant_value(
+        f, lw_constant_int(f, f->nodes[node].constant, axis < 0 ? axis + ndim : axis));
+    return LW_OK;
+}
+
+lw_status
+lw_infer_is_dense(lw_infer_frame *f, uint32_t node, const lw_arg *args, lw_infer_value *out)
+{
+    const lw_type_row *array = lw_array_row(f, args[0].value.type);
+
+    *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    if (array != NULL)
+        *out = lw_constant_value(
+            f, lw_constant_bool(f, f->nodes[node].constant, array->layout == LW_LAYOUT_C));
     return LW_OK;
 }

@@ -355,6 +355,46 @@ fail:
     return status;
 }
 
+/* The number of axes that the arguments of ndindex give; 0: they are no extents. */
+static uint32_t
+axes_of_extents(lw_infer_frame *f, const lw_arg *args, uint32_t n)
+{
+    const lw_type_row *tuple = n == 1 ? lw_tuple_row(f, args[0].value.type) : NULL;
+    uint32_t n_axes = tuple ? tuple->n : n;
+
+    for (uint32_t i = 0; i < n_axes; i++)
+        if (!lw_type_is_int(f, tuple ? tuple->elements[i] : args[i].value.type))
+            return 0;
+    return n_axes <= LW_MAX_ARRAY_DIMS ? n_axes : 0;
+}
+
+/* np.ndindex(shape), np.ndindex(n, m), np.ndenumerate(array): tuples of indices, the last one
+ * fastest, and the element with them. */
+static lw_status
+type_indices(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args, uint32_t n,
+             lw_infer_value *out)
+{
+    bool has_element = lw_names[name].impl == LW_IMPL_NDENUMERATE;
+    const lw_type_row *array = lw_array_row(f, args[0].value.type);
+    lw_type types[LW_MAX_ARRAY_DIMS], item[2];
+    uint32_t n_axes = has_element ? (array ? array->ndim : 0) : axes_of_extents(f, args, n);
+
+    if (has_element && (array == NULL || array->elements[0] >= LW_N_DTYPES))
+        return lw_complain_argument(f, name, &args[0], "an array of numbers", NULL);
+    if (n_axes == 0)
+        return lw_complain_argument(f, name, &args[0],
+                                    has_element ? "an array of one axis at least"
+                                                : "extents: integers, or a tuple of them",
+                                    NULL);
+    for (uint32_t i = 0; i < n_axes; i++)
+        types[i] = lw_weak_int(f);
+    item[0] = lw_type_tuple(lw_types_of(f), types, n_axes, NULL);
+    item[1] = has_element ? array->elements[0] : LW_T_BOTTOM;
+    set_iterable(f, node, has_element ? lw_type_tuple(lw_types_of(f), item, 2, NULL) : item[0],
+                 -1, out);
+    return LW_OK;
+}
+
 static lw_status
 type_reversed(lw_infer_frame *f, uint32_t node, const lw_arg *x, lw_infer_value *out)
 {
@@ -437,10 +477,13 @@ is_object_instance(lw_infer_frame *f, lw_infer_value x, const char *class)
 {
     const lw_class *user_class = lw_class_of(f, x.type);
     bool is_tuple = user_class ? user_class->is_namedtuple : lw_tuple_row(f, x.type) != NULL;
+    bool is_list = !user_class && is_tuple && lw_tuple_row(f, x.type)->is_list;
     bool is_array = lw_array_row(f, x.type) != NULL;
 
     if (strcmp(class, "builtins.tuple") == 0)
-        return is_tuple;
+        return is_tuple && !is_list;
+    if (strcmp(class, "builtins.list") == 0)
+        return is_list;
     if (strcmp(class, "builtins.object") == 0)
         return 1;
     if (strcmp(class, "numpy.ndarray") == 0)
@@ -683,6 +726,7 @@ lw_infer_builtin(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg
     case LW_RULE_RANGE: return type_range(f, node, name, args, n, out);
     case LW_RULE_ENUMERATE: return type_enumerate(f, node, name, args, n, out);
     case LW_RULE_ZIP: return type_zip(f, node, args, n, out);
+    case LW_RULE_INDICES: return type_indices(f, node, name, args, n, out);
     case LW_RULE_REVERSED: return type_reversed(f, node, &args[0], out);
     case LW_RULE_ISINSTANCE: return type_isinstance(f, node, name, args, out);
     case LW_RULE_TYPE: return type_type(f, node, name, &args[0], out);

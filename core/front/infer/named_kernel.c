@@ -346,6 +346,7 @@ has_meaning(const lw_infer_frame *f, lw_rule rule)
     case LW_RULE_SELP:
     case LW_RULE_LOCAL:
     case LW_RULE_NEW_ARRAY:
+    case LW_RULE_AXIS:
     case LW_RULE_CONST_ARRAY:
     case LW_RULE_LIBDEVICE: return true;
     case LW_RULE_ATOMIC: return options->procedure || options->threads;
@@ -386,8 +387,11 @@ lw_infer_kernel(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg 
     case LW_RULE_MATCH: return type_match(f, node, name, args, out);
     case LW_RULE_LOCAL: return type_local(f, node, name, args, n, out);
     case LW_RULE_NEW_ARRAY:
-        return lw_names[name].impl == LW_IMPL_SHAPED ? lw_infer_shaped(f, name, args, out)
-                                                     : lw_infer_empty(f, name, args, n, out);
+        return lw_names[name].impl == LW_IMPL_EMPTY ? lw_infer_empty(f, name, args, n, out)
+                                                    : lw_infer_view(f, name, args, n, out);
+    case LW_RULE_AXIS:
+        return lw_names[name].impl == LW_IMPL_AXIS ? lw_infer_axis(f, node, args, out)
+                                                   : lw_infer_is_dense(f, node, args, out);
     case LW_RULE_SHARED: return type_shared(f, node, name, args, n, out);
     case LW_RULE_CONST_ARRAY: return type_const_array(f, name, args, out);
     case LW_RULE_ATOMIC: return lw_infer_atomic(f, node, name, args, n, out);

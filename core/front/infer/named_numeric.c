@@ -541,6 +541,7 @@ takes_arrays(lw_rule rule)
     case LW_RULE_LEN:
     case LW_RULE_ENUMERATE:
     case LW_RULE_ZIP:
+    case LW_RULE_INDICES:
     case LW_RULE_REVERSED:
     case LW_RULE_ISINSTANCE:
     case LW_RULE_OVERLAP: return true;
@@ -564,6 +565,7 @@ is_builtin_rule(lw_rule rule)
     case LW_RULE_RANGE:
     case LW_RULE_ENUMERATE:
     case LW_RULE_ZIP:
+    case LW_RULE_INDICES:
     case LW_RULE_REVERSED:
     case LW_RULE_ISINSTANCE:
     case LW_RULE_TYPE:

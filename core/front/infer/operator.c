@@ -442,6 +442,7 @@ type_concatenation(binary *b)
     lw_types *types = lw_types_of(b->f);
     const lw_type_row *x = lw_type_get(types, b->x.type), *y = lw_type_get(types, b->y.type);
     lw_type *elements = lw_arena_take(types->arena, (x->n + y->n + 1) * sizeof *elements);
+    bool is_list;
 
     if (elements == NULL)
         return lw_out_of_memory(b->f);
@@ -450,7 +451,16 @@ type_concatenation(binary *b)
                            "tuple of more than %d items", LW_MAX_ITEMS);
     memcpy(elements, x->elements, x->n * sizeof *elements);
     memcpy(elements + x->n, y->elements, y->n * sizeof *elements);
-    b->type = b->operand = lw_type_tuple(types, elements, x->n + y->n, NULL);
+    is_list = x->is_list;
+    if (is_list != y->is_list)
+        return complain_operands(b->f, b->node, lw_pyop_text[b->op], b->x.type, b->y.type);
+    if (is_list && lw_node_of(b->f, b->node)->kind == LW_NODE_AUGASSIGN)
+        return lw_complain(b->f, lw_node_of(b->f, b->node)->loc, "E101",
+                           "the list would change, and so would its other names",
+                           "use a tuple, `x = (a, b)`: `x += (c,)` makes a new one",
+                           "a list that changes cannot be compiled");
+    b->type = lw_type_tuple(types, elements, x->n + y->n, NULL);
+    b->type = b->operand = lw_type_tuple_listed(types, b->type, is_list);
     return LW_OK;
 }
 
@@ -500,8 +510,6 @@ describe_elements(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand
     if (lw_node_of(f, node)->kind == LW_NODE_AUGASSIGN && *left_index)
         return lw_format_text(f, "`%s%s %s= %s%s`", left, left_index, lw_pyop_text[op], right,
                               right_index);
-    if (op == LW_PY_MATMUL)
-        return "sum the products in a loop over elements";
     if (op == LW_PY_IN || op == LW_PY_NOT_IN)
         return "compare with the elements in a loop";
     return lw_format_text(f, "`out[i] = %s%s %s %s%s`", left, left_index, lw_pyop_text[op],
@@ -526,6 +534,29 @@ is_whole(lw_infer_frame *f, lw_infer_value x, lw_infer_value y)
            (lw_is_elementwise(f, y.type) || lw_type_is_number(f, y.type));
 }
 
+/* x @ y */
+static lw_status
+infer_product(lw_infer_frame *f, uint32_t node, lw_infer_operand x, lw_infer_operand y,
+              lw_infer_value *out)
+{
+    lw_infer_operand *operands[2] = {&x, &y};
+    lw_arg args[2];
+    lw_status status;
+
+    if (lw_node_of(f, node)->kind != LW_NODE_BINARY)
+        return lw_complain(f, lw_node_of(f, node)->loc, "E160", NULL,
+                           "write `x[...] = x @ y`, or `x = x @ y`", "`@=` on whole arrays");
+    for (int i = 0; i < 2; i++) {
+        if (lw_type_kind_of(lw_types_of(f), operands[i]->value.type) == LW_TK_ELEMENTWISE)
+            LW_TRY(lw_infer_made_array(f, operands[i]->node, &operands[i]->value));
+        args[i] = (lw_arg){
+            .node = operands[i]->node, .entry = operands[i]->node, .value = operands[i]->value};
+    }
+    status = lw_infer_own(f, node, "@", args, 2, out);
+fail:
+    return status;
+}
+
 lw_status
 lw_infer_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x_operand,
                 lw_infer_operand y_operand, lw_infer_value *out)
@@ -539,7 +570,9 @@ lw_infer_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     if (x.type == LW_T_BOTTOM || y.type == LW_T_BOTTOM)
         return LW_OK;
-    if (is_whole(f, x, y) && op != LW_PY_MATMUL)
+    if (is_whole(f, x, y) && op == LW_PY_MATMUL)
+        return infer_product(f, node, x_operand, y_operand, out);
+    if (is_whole(f, x, y))
         return lw_infer_array_binary(f, node, op, x_operand, y_operand, out);
     if (lw_array_row(f, x.type) || lw_array_row(f, y.type))
         return complain_array_operand(f, node, op, x_operand, y_operand);
@@ -679,8 +712,10 @@ compare_tuples(lw_infer_frame *f, lw_pyop op, const lw_type_row *x, const lw_typ
     const lw_type *xs = x->elements, *ys = y->elements; /* interning moves the rows only */
     lw_type *elements = lw_arena_take(f->run->arena, (n + 1) * sizeof *elements);
 
-    if (equality && x->n != y->n)
+    if (equality && (x->n != y->n || x->is_list != y->is_list))
         return op == LW_PY_EQ ? NEVER : ALWAYS;
+    if (x->is_list != y->is_list)
+        return NO_ORDER;
     for (uint32_t i = 0; elements && i < n; i++) {
         compared one = compare_types(f, LW_PY_EQ, xs[i], ys[i], &elements[i]);
 

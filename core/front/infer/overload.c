@@ -189,6 +189,22 @@ resolve(lw_infer_frame *f, uint32_t node, lw_overload_question question, const l
     return answer->refused ? complain(f, node, &question, answer) : LW_OK;
 }
 
+/* ---- functions of lanewise's own ---- */
+
+lw_status
+lw_infer_own(lw_infer_frame *f, uint32_t node, const char *name, const lw_arg *args, uint32_t n,
+             lw_infer_value *out)
+{
+    lw_overload_question question = {.kind = LW_OVERLOAD_OWN, .name = name, .key = name};
+    const lw_overload_answer *answer = find_answer(f->run->tree, name);
+
+    if (answer == NULL) {
+        f->run->question = question;
+        return lw_fail(NULL, LW_ERR_INTERNAL, "a question to Python");
+    }
+    return lw_infer_call_function(f, node, answer->fn, args, n, out);
+}
+
 /* ---- what is overloaded ---- */
 
 static bool

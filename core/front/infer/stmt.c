@@ -519,6 +519,10 @@ check_entry_returned(lw_infer_frame *f, uint32_t node, lw_type type)
         return lw_complain(
             f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
             "write it into an array argument: `out[i] = ...`", "a kernel returns no value");
+    if (lw_type_has_list(lw_types_of(f), type))
+        return lw_complain(
+            f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
+            "return a tuple, `return x, y`, or an array", "a list cannot be a result");
     if (f->run->typed->options.returns_arrays && is_array_result(f, type))
         return LW_OK;
     if (has_memory(f, type))

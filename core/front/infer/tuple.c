@@ -115,6 +115,7 @@ tuple_constant(lw_infer_frame *f, uint32_t node, const values *items, const lw_c
     for (uint32_t i = 0; i < items->n; i++)
         numbers[i] = items->data[i].constant;
     constant.items = numbers;
+    constant.is_list = lw_node_of(f, node)->flags & LW_NODE_LIST;
     constant.names = names ? names->names : NULL;
     constant.text = names ? names->text : NULL;
     constant.user_class = names ? names->user_class : NULL;
@@ -171,6 +172,8 @@ tuple_of(lw_infer_frame *f, uint32_t node, const values *items, const lw_constan
                               names && names->n == items->n ? names->names : NULL);
     out->type =
         lw_type_tuple_of_class(lw_types_of(f), out->type, names ? names->user_class : NULL);
+    out->type = lw_type_tuple_listed(lw_types_of(f), out->type,
+                                     lw_node_of(f, node)->flags & LW_NODE_LIST);
     LW_TRY(check_length(f, node, out));
 fail:
     return status;
@@ -410,6 +413,7 @@ lw_status
 lw_infer_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 {
     const lw_node *n = lw_node_of(f, node);
+    const lw_index *places;
     const char *name;
     lw_infer_value object, index;
     lw_status status;
@@ -425,8 +429,10 @@ lw_infer_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         return lw_infer_field(f, node, object.type, name, &out->type);
     if (lw_record_row(lw_types_of(f), object.type))
         return LW_OK; /* reported in the last walk */
-    if (lw_array_row(f, object.type))
-        return lw_infer_array_subscript(f, node, object.type, &out->type);
+    if (lw_array_row(f, object.type)) {
+        LW_TRY(lw_infer_array_subscript(f, node, object.type, &places, &out->type));
+        return places ? lw_infer_places(f, node, out->type, places, NULL, out) : LW_OK;
+    }
     if (lw_class_of(f, object.type)) {
         LW_TRY(infer_object_subscript(f, node, object, &is_field, out));
         if (is_field)
@@ -536,6 +542,10 @@ lw_infer_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         member_attribute(f, object, name, out) || named_element(f, object, name, out) ||
         (lw_type_is_number(f, object.type) && number_attribute(f, node, object, name, out)))
         return LW_OK;
+    if (lw_is_own_attribute(f, object, name)) {
+        lw_arg self = {.node = n->a, .entry = n->a, .value = object};
+        return lw_infer_own(f, node, name, &self, 1, out);
+    }
     LW_TRY(lw_infer_overloaded_attribute(f, node, name, object, &found, out));
     if (found)
         return LW_OK;

@@ -195,8 +195,10 @@ pick_axis(lw_lower_frame *f, lw_lower_value array, const lw_index_items *it, uin
     }
     extent = lw_array_extent(f, array, axis);
     stride = lw_array_stride(f, array, axis);
-    if (item->kind == LW_INDEX_ALL) {
-        keep_axis(v, extent, stride);
+    if (item->kind == LW_INDEX_ALL || item->kind == LW_INDEX_PLACES) {
+        for (uint32_t j = 0; j < item->axes; j++)
+            keep_axis(v, lw_array_extent(f, array, axis + j),
+                      lw_array_stride(f, array, axis + j));
         return;
     }
     s = span_of(f, item->node, extent);
@@ -215,10 +217,22 @@ lower_view(lw_lower_frame *f, lw_lower_value array, const lw_index_items *it, lw
 
     for (uint32_t i = 0; i < it->index.n; i++) {
         pick_axis(f, array, it, i, axis, &v);
-        axis += it->index.items[i].kind != LW_INDEX_NEW;
+        axis += it->index.items[i].axes;
     }
     v.address = lw_address_moved(&f->b, lw_part_at(&array, 0), v.offset);
     return view_value(f, &v, type);
+}
+
+lw_lower_value
+lw_lower_places_view(lw_lower_frame *f, uint32_t subscript)
+{
+    lw_lower_value array = lw_lower_expression(f, lw_node_at(f, subscript)->a);
+    const lw_index_items *it = lw_index_items_of(f, array, lw_node_at(f, subscript)->b);
+    const lw_typed_node *t = lw_typed_at(f, subscript);
+
+    lw_lower_set_loc(f, subscript);
+    return it ? lower_view(f, array, it, f->l->typed->instances.data[t->target].param_types[0])
+              : (lw_lower_value){0};
 }
 
 /* ---- conversion: the same memory, of which less is known ---- */
@@ -341,6 +355,13 @@ lw_lower_memory_store(lw_lower_frame *f, uint32_t target, lw_lower_value value)
 {
     if (lw_typed_at(f, target)->elementwise) {
         lw_lower_masked_store(f, target, value);
+        return;
+    }
+    if (lw_lower_calls_method(f, target)) { /* A[places] = v */
+        const lw_lower_value *outer = f->stored;
+        f->stored = &value;
+        lw_lower_method(f, target);
+        f->stored = outer;
         return;
     }
     lw_lower_value object = lw_lower_expression(f, lw_node_at(f, target)->a);

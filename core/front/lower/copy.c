@@ -24,6 +24,8 @@ copy_operation(lw_lower_frame *f, lw_lower_value to, lw_lower_value value,
     assert(lw_is_array(f, to));
     const lw_type_row *row = lw_array_row_of(f, to.type);
     lw_elementwise w = {.ndim = row->ndim, .n = 2, .copies = true};
+    uint32_t missing =
+        row->ndim - (lw_is_array(f, value) ? lw_array_row_of(f, value.type)->ndim : 0u);
 
     w.arrays[0].address = lw_part_at(&to, 0);
     w.arrays[1].address = lw_part_at(&value, 0);
@@ -35,8 +37,8 @@ copy_operation(lw_lower_frame *f, lw_lower_value to, lw_lower_value value,
         if (differs && !lw_raises_errors(f))
             w.extents[i] = lw_ir_select(&f->b, differs, lw_const64(f, 0), w.extents[i]);
         w.arrays[0].strides[i] = lw_array_stride(f, to, i);
-        w.arrays[1].strides[i] = lw_is_array(f, value)
-                                     ? lw_ir_cast(&f->b, LW_DT_i64, from->strides[i])
+        w.arrays[1].strides[i] = i >= missing
+                                     ? lw_ir_cast(&f->b, LW_DT_i64, from->strides[i - missing])
                                      : lw_const64(f, 0);
     }
     return w;
@@ -215,10 +217,9 @@ copy_in_order(lw_lower_frame *f, lw_lower_value to, lw_lower_value value,
 
 /* The element of `value` at the positions of the loops. */
 static lw_lower_value
-element_at(lw_lower_frame *f, lw_lower_value value, const lw_cursor *from, const lw_for *loops)
+element_at(lw_lower_frame *f, lw_lower_value value, const lw_cursor *from, const lw_for *loops,
+           uint32_t ndim)
 {
-    uint32_t ndim = lw_array_row_of(f, value.type)->ndim;
-
     return lw_lower_load(f, element_of(f, value), lw_cursor_address(f, from, loops, ndim),
                          lw_array_align_of(f, value.type));
 }
@@ -233,58 +234,92 @@ copy_apart(lw_lower_frame *f, lw_lower_value to, lw_lower_value value, const lw_
 
     lw_cursor_open(f, to, differs, loops);
     if (lw_is_array(f, value))
-        value = element_at(f, value, from, loops);
+        value = element_at(f, value, from, loops, row->ndim);
     lw_lower_store(f, row->elements[0], lw_cursor_address(f, &into, loops, row->ndim), value,
                    lw_array_align_of(f, to.type));
     lw_cursor_close(f, to, loops);
 }
 
-/* The numbers of a tuple along the last axis, repeated along the others. */
+/* How many axes the numbers of a tuple, or of tuples in it, are stored along. */
+static uint32_t
+axes_of(const lw_lower_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_type_get_kind(f->l->types, type, LW_TK_TUPLE);
+
+    return row ? 1 + axes_of(f, row->elements[0]) : 0;
+}
+
+/* b1: whether the last axes are not as long as the tuples. */
+static lw_ref
+rows_differ(lw_lower_frame *f, lw_lower_value to, lw_type tuple, uint32_t axis)
+{
+    const lw_type_row *row = lw_type_get_kind(f->l->types, tuple, LW_TK_TUPLE);
+    lw_ref differs, others;
+
+    differs =
+        lw_ir_compare(&f->b, LW_OP_NE, lw_array_extent(f, to, axis), lw_const64(f, row->n));
+    for (uint32_t i = 0; i < row->n; i++) {
+        if (lw_type_kind_of(f->l->types, row->elements[i]) != LW_TK_TUPLE)
+            continue;
+        others = rows_differ(f, to, row->elements[i], axis + 1);
+        differs = lw_ir_or(&f->b, differs, others);
+    }
+    return differs;
+}
+
+/* The numbers of a tuple along the axis, and of the tuples in it along the axes behind. */
 static void
-store_numbers(lw_lower_frame *f, lw_lower_value to, lw_lower_value value)
+store_numbers(lw_lower_frame *f, lw_lower_value to, const lw_cursor *into, uint32_t axis,
+              lw_ref at, lw_lower_value value)
 {
     const lw_type_row *row = lw_array_row_of(f, to.type);
+    uint32_t n = lw_type_get(f->l->types, value.type)->n;
+    lw_ref bytes, address;
+
+    for (uint32_t k = 0; k < n; k++) {
+        lw_lower_value item = lw_value_element(f, value, k);
+
+        bytes = lw_offset_product(&f->b, lw_ir_int(&f->b, lw_offset_type(f), k),
+                                  into->strides[axis]);
+        address = lw_address_moved(&f->b, at, bytes);
+        if (lw_value_is_tuple(&item, f))
+            store_numbers(f, to, into, axis + 1, address, item);
+        else
+            lw_lower_store(f, row->elements[0], address,
+                           lw_value_convert(f, item, row->elements[0]),
+                           lw_array_align_of(f, to.type));
+    }
+}
+
+/* Repeated along the axes in front of those that the tuple has. */
+static void
+store_tuple(lw_lower_frame *f, lw_lower_value to, lw_lower_value value)
+{
+    uint32_t ndim = lw_array_row_of(f, to.type)->ndim;
+    uint32_t n = lw_type_get(f->l->types, value.type)->n, axis = ndim - axes_of(f, value.type);
     lw_cursor into = lw_cursor_of(f, to);
     lw_for loops[LW_MAX_ARRAY_DIMS] = {0};
-    uint32_t last = row->ndim - 1u, n = lw_type_get(f->l->types, value.type)->n;
     lw_dtype offset = lw_offset_type(f);
-    lw_ref at = 0, bytes;
+    lw_ref differs, at = 0, bytes;
 
-    for (uint32_t i = 0; i < last; i++) {
+    assert(ndim > 0 && n > 0 && axis < ndim); /* check_tuple */
+    if (n == 1) {
+        lw_lower_fill(f, to, lw_value_element(f, value, 0));
+        return;
+    }
+    differs = rows_differ(f, to, value.type, axis);
+    lw_cursor_raise(f, differs);
+    lw_ir_if(&f->b, lw_ir_not(&f->b, differs));
+    for (uint32_t i = 0; i < axis; i++) {
         loops[i] = lw_ir_for(&f->b, lw_const64(f, 0), lw_array_extent(f, to, i),
                              lw_const64(f, 1), 0, 0);
         bytes = lw_offset_product(&f->b, lw_offset_cast(&f->b, offset, loops[i].i),
                                   into.strides[i]);
         at = lw_offset_sum(&f->b, at, bytes);
     }
-    at = lw_address_moved(&f->b, lw_part_at(&to, 0), at);
-    for (uint32_t k = 0; k < n; k++) {
-        bytes = lw_offset_product(&f->b, lw_ir_int(&f->b, offset, k), into.strides[last]);
-        lw_lower_store(f, row->elements[0], lw_address_moved(&f->b, at, bytes),
-                       lw_value_convert(f, lw_value_element(f, value, k), row->elements[0]),
-                       lw_array_align_of(f, to.type));
-    }
-    for (uint32_t i = last; i-- > 0;)
+    store_numbers(f, to, &into, axis, lw_address_moved(&f->b, lw_part_at(&to, 0), at), value);
+    for (uint32_t i = axis; i-- > 0;)
         lw_ir_for_end(&f->b, &loops[i]);
-}
-
-static void
-store_tuple(lw_lower_frame *f, lw_lower_value to, lw_lower_value value)
-{
-    uint32_t ndim = lw_array_row_of(f, to.type)->ndim;
-    uint32_t n = lw_type_get(f->l->types, value.type)->n;
-    lw_ref differs;
-
-    assert(ndim > 0 && n > 0); /* check_tuple */
-    if (n == 1) {
-        lw_lower_fill(f, to, lw_value_element(f, value, 0));
-        return;
-    }
-    differs =
-        lw_ir_compare(&f->b, LW_OP_NE, lw_array_extent(f, to, ndim - 1), lw_const64(f, n));
-    lw_cursor_raise(f, differs);
-    lw_ir_if(&f->b, lw_ir_not(&f->b, differs));
-    store_numbers(f, to, value);
     lw_ir_end(&f->b);
 }
 

@@ -197,7 +197,7 @@ lw_lower_new_array(lw_lower_frame *f, lw_type type, const lw_ref *extents)
     assert(row->owned && row->layout == LW_LAYOUT_C);
     memory = lw_ir_new(b, lw_ir_owner(b), bytes);
     lw_lower_raise(f, lw_ir_compare(b, LW_OP_EQ, memory, lw_ir_zero(b, LW_DT_ptr)),
-                   "MemoryError", "unable to allocate memory for an array");
+                   "MemoryError", LW_COUNTED_NO_MEMORY);
     address = lw_ir_offset(b, memory, lw_const64(f, LW_COUNTED_HEADER));
     return dense(f, type, address, extents, memory);
 }
@@ -235,16 +235,40 @@ lw_lower_empty(lw_lower_frame *f, uint32_t node)
     return lw_lower_new_array(f, type, extents);
 }
 
-/* shaped(x, shape) */
+/* shaped(x, shape), viewed(x, shape, strides) */
 lw_lower_value
-lw_lower_shaped(lw_lower_frame *f, uint32_t node)
+lw_lower_view(lw_lower_frame *f, uint32_t node, bool is_dense)
 {
     lw_type type = lw_typed_at(f, node)->type;
     lw_lower_value array = lw_lower_argument(f, node, 0);
-    const lw_type_row *row = lw_array_row_of(f, array.type);
-    lw_ref extents[LW_MAX_ARRAY_DIMS] = {0};
+    const lw_type_row *from = lw_array_row_of(f, array.type), *row = lw_array_row_of(f, type);
+    lw_ref parts[2 + 2 * LW_MAX_ARRAY_DIMS] = {lw_part_at(&array, 0)};
+    lw_ref reference = from->owned ? lw_part_at(&array, 1 + 2u * from->ndim) : 0;
 
-    extents_of(f, node, 1, type, extents);
-    return dense(f, type, lw_part_at(&array, 0), extents,
-                 row->owned ? lw_part_at(&array, 1 + 2u * row->ndim) : 0);
+    extents_of(f, node, 1, type, parts + 1);
+    if (is_dense)
+        return dense(f, type, parts[0], parts + 1, reference);
+    extents_of(f, node, 2, type, parts + 1 + row->ndim);
+    parts[1 + 2 * row->ndim] = reference;
+    return lw_value_of(f, type, parts, 1 + 2u * row->ndim + row->owned);
+}
+
+/* axis(axis, ndim) of an axis that is known only at run time; an axis that is out of bounds is
+ * the first one where errors are ignored. */
+lw_lower_value
+lw_lower_axis(lw_lower_frame *f, uint32_t node)
+{
+    lw_builder *b = &f->b;
+    lw_lower_value axis = lw_lower_argument_as(f, node, 0, LW_T_INDEX);
+    lw_lower_value ndim = lw_lower_argument_as(f, node, 1, LW_T_INDEX);
+    lw_ref zero = lw_const64(f, 0), at = lw_part_at(&axis, 0), outside;
+
+    at = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, at, zero),
+                      lw_ir_add(b, at, lw_part_at(&ndim, 0)), at);
+    outside = lw_ir_or(b, lw_ir_compare(b, LW_OP_LT, at, zero),
+                       lw_ir_compare(b, LW_OP_GE, at, lw_part_at(&ndim, 0)));
+    lw_lower_set_loc(f, node);
+    if (lw_raises_errors(f))
+        lw_lower_raise(f, outside, "ValueError", "the axis is out of bounds for this array");
+    return lw_value_scalar(f, LW_T_INDEX, lw_ir_select(b, outside, zero, at));
 }

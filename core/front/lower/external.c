@@ -1,6 +1,6 @@
 /* Calls of functions in other languages: the conversion of each argument by the convention of C
  * or of numba (core/front/external.h). */
-#include "core/front/lower/lower_internal.h"
+#include "core/front/lower/address.h"
 
 #include "core/front/external.h"
 
@@ -45,6 +45,22 @@ lw_external_n_params(const lw_external *external)
 /* ---- arguments ---- */
 
 /* numba's array struct: meminfo, parent, nitems, itemsize, data, shape, strides. */
+enum { MEMINFO_AT = 0, DATA_AT = 32, SHAPE_AT = 40 }; /* bytes */
+
+static uint32_t
+array_bytes(uint32_t ndim)
+{
+    return SHAPE_AT + 16 * ndim;
+}
+
+static lw_ref
+meminfo_of(external_call *c, lw_lower_value array)
+{
+    const lw_type_row *row = lw_array_row_of(c->f, array.type);
+
+    return row->owned ? lw_part_at(&array, 1 + 2u * row->ndim) : lw_ir_zero(c->b, LW_DT_ptr);
+}
+
 static void
 push_array(external_call *c, const lw_sig_type *type, lw_lower_value array)
 {
@@ -54,7 +70,7 @@ push_array(external_call *c, const lw_sig_type *type, lw_lower_value array)
 
     for (uint32_t i = 0; i < type->ndim; i++)
         count = lw_ir_mul(b, count, lw_array_extent(c->f, array, i));
-    push(c, LW_DT_ptr, null);
+    push(c, LW_DT_ptr, meminfo_of(c, array));
     push(c, LW_DT_ptr, null);
     push(c, LW_DT_i64, count);
     push(c, LW_DT_i64, lw_ir_int(b, LW_DT_i64, lw_dtypes[type->dtype].size_bytes));
@@ -95,6 +111,29 @@ emit(external_call *c, lw_dtype result)
     return lw_ir_host_call(c->b, number, c->args, c->n);
 }
 
+static lw_ref
+load_member(lw_lower_frame *f, lw_dtype type, lw_ref from, uint32_t at)
+{
+    return lw_ir_load(&f->b, type, 1, lw_ir_offset(&f->b, from, lw_const64(f, at)), 8, 0);
+}
+
+/* The array that the function has written, and the reference that comes with it. */
+static lw_lower_value
+load_array(lw_lower_frame *f, lw_type type, lw_ref result)
+{
+    const lw_type_row *row = lw_array_row_of(f, type);
+    lw_ref parts[2 + 2 * LW_MAX_ARRAY_DIMS];
+    lw_lower_value array;
+
+    parts[0] = load_member(f, LW_DT_ptr, result, DATA_AT);
+    for (uint32_t i = 0; i < 2u * row->ndim; i++)
+        parts[1 + i] = load_member(f, LW_DT_i64, result, SHAPE_AT + 8 * i);
+    parts[1 + 2 * row->ndim] = load_member(f, LW_DT_ptr, result, MEMINFO_AT);
+    array = lw_value_of(f, type, parts, 2 + 2u * row->ndim);
+    lw_lower_take(f, array);
+    return array;
+}
+
 static lw_lower_value
 call_with_status(external_call *c, uint32_t node, lw_ref result, lw_type type)
 {
@@ -110,6 +149,8 @@ call_with_status(external_call *c, uint32_t node, lw_ref result, lw_type type)
                        "RuntimeError", message);
     if (type == LW_T_NONE)
         return (lw_lower_value){.type = type};
+    if (lw_type_kind_of(c->f->l->types, type) == LW_TK_ARRAY)
+        return load_array(c->f, type, result);
     return lw_lower_load(c->f, type, result, 0);
 }
 
@@ -123,6 +164,22 @@ call_plain(external_call *c, lw_type type)
 }
 
 enum { RESULT_BYTES = 16 }; /* room for a complex128 */
+
+/* Room for the result. An array is empty until the function writes another one: it may not,
+ * where it fails and errors are ignored. */
+static lw_ref
+room_for(lw_lower_frame *f, const lw_sig_type *result)
+{
+    lw_builder *b = &f->b;
+    lw_ref room;
+
+    if (result->kind != LW_SIG_ARRAY)
+        return lw_ir_local(b, RESULT_BYTES, RESULT_BYTES);
+    room = lw_ir_local(b, array_bytes(result->ndim), RESULT_BYTES);
+    for (uint32_t at = 0; at < array_bytes(result->ndim); at += 8)
+        lw_ir_store(b, lw_ir_offset(b, room, lw_const64(f, at)), lw_const64(f, 0), 8, 0);
+    return room;
+}
 
 lw_lower_value
 lw_lower_external(lw_lower_frame *f, uint32_t node)
@@ -138,7 +195,7 @@ lw_lower_external(lw_lower_frame *f, uint32_t node)
     if (c.args == NULL || c.types == NULL)
         return (lw_lower_value){.type = t->type};
     if (!c.external->c_abi) {
-        result = lw_ir_local(&f->b, RESULT_BYTES, RESULT_BYTES);
+        result = room_for(f, &c.external->signature.result);
         push(&c, LW_DT_ptr, result);
     }
     for (uint32_t i = 0; i < c.external->signature.n_args; i++)

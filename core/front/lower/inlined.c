@@ -37,14 +37,21 @@ returns(const lw_lower_frame *f, const lw_instance *inst, uint32_t node)
     }
 }
 
-/* Whether the last statement that can be reached returns, and no other one does. */
+/* Whether the last statement that can be reached returns, and no other one does. It may stand
+ * in an `if` whose condition is known. */
 static bool
 returns_at_its_end(const lw_lower_frame *f, const lw_instance *inst, const lw_node *body)
 {
     for (uint32_t i = 0; i < body->c; i++) {
         uint32_t statement = lw_list_at(f, body->b + i);
-        if (returns(f, inst, statement))
-            return lw_node_at(f, statement)->kind == LW_NODE_RETURN;
+        const lw_node *n = lw_node_at(f, statement);
+
+        if (!returns(f, inst, statement))
+            continue;
+        if (n->kind == LW_NODE_IF && inst->nodes[statement].truth >= 0)
+            return returns_at_its_end(
+                f, inst, lw_node_at(f, inst->nodes[statement].truth ? n->b : n->c));
+        return n->kind == LW_NODE_RETURN;
     }
     return false;
 }

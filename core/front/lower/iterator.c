@@ -1,5 +1,5 @@
 /* Iterables of for loops: range, tuples, tables, and enumerate, zip and reversed of these. */
-#include "core/front/lower/lower_internal.h"
+#include "core/front/lower/address.h"
 
 #include "core/front/numeric/integers.h"
 #include "core/front/named.h"
@@ -385,6 +385,48 @@ of_call(lw_lower_frame *f, uint32_t call, lw_impl impl)
     return it;
 }
 
+/* ndindex(extents), ndenumerate(array) */
+static lw_iterator
+of_indices(lw_lower_frame *f, uint32_t call, bool has_element)
+{
+    const lw_typed_node *t = lw_typed_at(f, call);
+    lw_iterator it = {.kind = LW_OVER_INDICES};
+    lw_lower_value first = lw_lower_argument(f, call, 0), one;
+    lw_ref *extents = lw_arena_take(f->l->arena, LW_MAX_ARRAY_DIMS * sizeof *extents);
+    bool is_tuple = !has_element && lw_value_is_tuple(&first, f);
+    lw_ref negative;
+
+    it.count = lw_ir_int(&f->b, LW_DT_u64, 1);
+    if (extents == NULL)
+        return it;
+    it.extents = extents;
+    it.n_extents = has_element ? lw_array_row_of(f, first.type)->ndim
+                   : is_tuple  ? lw_type_get(f->l->types, first.type)->n
+                               : t->n_args;
+    if (has_element) {
+        it.tuple = first;
+        lw_lower_guard(f,
+                       first); /* the loop may assign to the variable that it was read from */
+    }
+    for (uint32_t i = 0; i < it.n_extents; i++) {
+        if (has_element) {
+            extents[i] = lw_array_extent(f, first, i);
+        } else {
+            one = is_tuple ? lw_value_element(f, first, i) : lw_lower_argument(f, call, i);
+            one = lw_value_convert(f, one, LW_T_INDEX);
+            extents[i] = lw_part_at(&one, 0);
+            negative = lw_ir_compare(&f->b, LW_OP_LT, extents[i], lw_const64(f, 0));
+            if (lw_raises_errors(f))
+                lw_lower_raise(f, negative, "ValueError",
+                               "negative dimensions are not allowed");
+            else
+                extents[i] = lw_ir_select(&f->b, negative, lw_const64(f, 0), extents[i]);
+        }
+        it.count = lw_ir_mul(&f->b, it.count, lw_ir_cast(&f->b, LW_DT_u64, extents[i]));
+    }
+    return it;
+}
+
 static lw_iterator
 of_node(lw_lower_frame *f, uint32_t node, lw_type item)
 {
@@ -396,6 +438,8 @@ of_node(lw_lower_frame *f, uint32_t node, lw_type item)
             return of_range(f, node);
         if (impl == LW_IMPL_ZIP || impl == LW_IMPL_ENUMERATE || impl == LW_IMPL_REVERSED)
             return of_call(f, node, impl);
+        if (impl == LW_IMPL_NDINDEX || impl == LW_IMPL_NDENUMERATE)
+            return of_indices(f, node, impl == LW_IMPL_NDENUMERATE);
     }
     lw_iterator it;
     if (of_long_constant(f, node, item, &it))
@@ -509,6 +553,36 @@ item_range(lw_lower_frame *f, const lw_iterator *it, lw_ref k)
     return lw_value_scalar(f, LW_T_INDEX, value);
 }
 
+/* The digits of k, whose bases are the extents. */
+static lw_lower_value
+item_indices(lw_lower_frame *f, const lw_iterator *it, lw_ref k)
+{
+    lw_builder *b = &f->b;
+    lw_type type = lw_type_get(f->l->types, it->type)->elements[0];
+    lw_ref parts[LW_MAX_ARRAY_DIMS + 2] = {0}, offset = 0, size;
+    uint32_t n = it->n_extents;
+    lw_dtype narrow = lw_offset_type(f);
+    lw_lower_value element;
+
+    for (uint32_t i = n; i-- > 0;) {
+        size = lw_ir_cast(b, LW_DT_u64, it->extents[i]);
+        parts[i] = lw_ir_cast(b, LW_DT_i64, i ? lw_ir_rem(b, k, size) : k);
+        k = i ? lw_ir_div(b, k, size) : k;
+    }
+    if (it->tuple.n == 0)
+        return lw_value_of(f, type, parts, n);
+    for (uint32_t i = 0; i < n; i++)
+        offset = lw_offset_sum(b, offset,
+                               lw_offset_product(b, lw_offset_cast(b, narrow, parts[i]),
+                                                 lw_array_stride_in(f, it->tuple, i, narrow)));
+    element = lw_lower_load(f, lw_type_get(f->l->types, type)->elements[1],
+                            lw_address_moved(b, lw_part_at(&it->tuple, 0), offset),
+                            lw_array_align_of(f, it->tuple.type));
+    for (uint32_t i = 0; i < element.n; i++)
+        parts[n + i] = element.parts[i];
+    return lw_value_of(f, type, parts, n + element.n);
+}
+
 lw_lower_value
 lw_iterator_item(lw_lower_frame *f, const lw_iterator *it, lw_ref k, uint32_t i)
 {
@@ -518,6 +592,7 @@ lw_iterator_item(lw_lower_frame *f, const lw_iterator *it, lw_ref k, uint32_t i)
     case LW_OVER_ARRAY: return item_array(f, it, k);
     case LW_OVER_RANGE: return item_range(f, it, k);
     case LW_OVER_REVERSED: return item_reversed(f, it, k, i);
+    case LW_OVER_INDICES: return item_indices(f, it, k);
     default: return item_tuple(f, it, k, i);
     }
 }

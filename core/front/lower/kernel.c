@@ -300,7 +300,9 @@ lw_lower_kernel(lw_lower_frame *f, uint32_t node)
     case LW_RULE_LOCAL:
     case LW_RULE_SHARED: return lower_own_array(&c);
     case LW_RULE_NEW_ARRAY:
-        return row->impl == LW_IMPL_SHAPED ? lw_lower_shaped(f, node) : lw_lower_empty(f, node);
+        return row->impl == LW_IMPL_EMPTY ? lw_lower_empty(f, node)
+                                          : lw_lower_view(f, node, row->impl == LW_IMPL_SHAPED);
+    case LW_RULE_AXIS: return lw_lower_axis(f, node);
     case LW_RULE_CONST_ARRAY: return lw_lower_argument(f, node, 0);
     case LW_RULE_ATOMIC: return lw_lower_atomic(f, node);
     case LW_RULE_LIBDEVICE: return lw_lower_libdevice(f, node);

@@ -214,8 +214,11 @@ lw_lower_return(lw_lower_frame *f, lw_lower_value value)
         at += entry_parts(f, value, results + at);
     for (uint32_t i = 0; !is_entry(f) && i < value.n; i++)
         results[at++] = value.parts[i];
-    if (at != n && f->l->status == LW_OK && !f->l->module->failed && !f->l->arena->failed)
-        lw_lower_fail(f, f->node, "a return of something else than the function's result");
+    if (at != n) { /* where memory ran out before, a value may lack parts */
+        if (f->l->status == LW_OK && !f->l->module->failed && !f->l->arena->failed)
+            lw_lower_fail(f, f->node, "a return of something else than the function's result");
+        return;
+    }
     lw_ir_return(&f->b, results, at);
     lw_return *kept = lw_array_push(&f->returns, f->l->arena);
     if (kept != NULL && f->b.func != NULL)

@@ -92,6 +92,7 @@ typedef struct lw_lower_frame {
     uint32_t node;     /* the statement or expression that is being lowered */
     bool can_raise;
     lw_lower_value *inlined_result; /* of an inlined function: what it returns; else NULL */
+    const lw_lower_value *stored;   /* what a subscript with arrays is assigned */
     uint32_t shared_node; /* of a call: the value whose elements are arguments, which is
                              evaluated once */
     lw_lower_value shared;
@@ -277,7 +278,8 @@ void lw_lower_refuse_walrus(lw_lower_frame *f, uint32_t node);
 /* A new array; extents: i64, not negative. MemoryError if there is no memory for it. */
 lw_lower_value lw_lower_new_array(lw_lower_frame *f, lw_type type, const lw_ref *extents);
 lw_lower_value lw_lower_empty(lw_lower_frame *f, uint32_t node);
-lw_lower_value lw_lower_shaped(lw_lower_frame *f, uint32_t node);
+lw_lower_value lw_lower_axis(lw_lower_frame *f, uint32_t node);
+lw_lower_value lw_lower_view(lw_lower_frame *f, uint32_t node, bool is_dense);
 
 /* ---- escape.c ---- */
 /* E102 when the function, which is complete now, returns memory of its own. */
@@ -314,6 +316,8 @@ lw_ref lw_lower_element_address(lw_lower_frame *f, lw_lower_value array, uint32_
 
 /* ---- array.c ---- */
 lw_lower_value lw_lower_array_subscript(lw_lower_frame *f, uint32_t node, lw_lower_value array);
+/* The view that the slices and integers of a subscript with arrays select. */
+lw_lower_value lw_lower_places_view(lw_lower_frame *f, uint32_t subscript);
 lw_lower_value lw_lower_array_attribute(lw_lower_frame *f, uint32_t node, lw_lower_value array,
                                         const char *name);
 lw_lower_value lw_lower_array_item(lw_lower_frame *f, lw_lower_value array, lw_ref k,
@@ -385,7 +389,8 @@ typedef struct lw_iterator {
         LW_OVER_ARRAY,
         LW_OVER_ENUMERATE,
         LW_OVER_ZIP,
-        LW_OVER_REVERSED
+        LW_OVER_REVERSED,
+        LW_OVER_INDICES
     } kind;
     lw_type type; /* type of the iterable: RANGE, TUPLE or ARRAY */
     lw_type item; /* ARRAY: of one item */
@@ -394,7 +399,10 @@ typedef struct lw_iterator {
     lw_ref count;             /* u64, an upper bound; 0: n_fixed, or lw_iterator_count */
     lw_ref start, stop, step; /* i64: of a range; start: where enumerate starts */
     bool rises; /* a range with a step that is known to be positive, but not how large it is */
-    lw_lower_value tuple; /* or array */
+    lw_lower_value tuple;  /* or array */
+    const lw_ref *extents; /* INDICES: i64, by axis; `tuple` is the array whose elements come
+                              with them, if they do */
+    uint32_t n_extents;
     lw_table table;
     struct lw_iterator *inner;
     uint32_t n_inner;

@@ -593,6 +593,8 @@ lower_by_impl(const lw_named_call *c)
     case LW_IMPL_FMA: return lower_float_binary(c);
     case LW_IMPL_RANGE:
     case LW_IMPL_ZIP:
+    case LW_IMPL_NDINDEX:
+    case LW_IMPL_NDENUMERATE:
     case LW_IMPL_ENUMERATE:
     case LW_IMPL_REVERSED:
         return lw_type_kind_of(c->f->l->types, c->type) == LW_TK_RANGE

@@ -81,6 +81,7 @@ static void
 add_value(line *l, lw_lower_value value)
 {
     uint32_t n;
+    bool is_list;
 
     if (value.type == LW_T_NONE) {
         add_text(l, "None");
@@ -88,12 +89,13 @@ add_value(line *l, lw_lower_value value)
         add_number(l, value, NULL);
     } else {
         n = lw_type_get(l->f->l->types, value.type)->n;
-        add_text(l, "(");
+        is_list = lw_type_get(l->f->l->types, value.type)->is_list;
+        add_text(l, is_list ? "[" : "(");
         for (uint32_t i = 0; i < n; i++) {
             add_text(l, i ? ", " : "");
             add_value(l, lw_value_element(l->f, value, i));
         }
-        add_text(l, n == 1 ? ",)" : ")");
+        add_text(l, is_list ? "]" : n == 1 ? ",)" : ")");
     }
 }
 

@@ -4,149 +4,60 @@
 
 #include "core/front/read/services.h"
 
+#include <assert.h>
 #include <string.h>
 
-typedef struct whole {
-    const char *name, *helper;
-    uint32_t n_arrays, max_axes;
-    bool is_method;
+typedef enum array_owner {
+    NUMPY,
+    BOTH,
+    METHOD,
+    ATTRIBUTE,
+    LINALG,
+    MATH,
+    PYTHON,
+    OPERATOR,
+} array_owner;
+
+typedef struct array_function {
+    array_owner owner;
+    const char *name;
+    lw_service service;
+    const char *helper, *takes;
 } array_function;
 
-enum { ANY_AXES = 255 };
-
-/* Functions of NumPy. */
-static const array_function numpy_functions[] = {
-    {"sum", "sum", 1, ANY_AXES, true},
-    {"prod", "prod", 1, ANY_AXES, true},
-    {"mean", "mean", 1, ANY_AXES, true},
-    {"var", "var", 1, ANY_AXES, true},
-    {"std", "std", 1, ANY_AXES, true},
-    {"min", "min", 1, ANY_AXES, true},
-    {"max", "max", 1, ANY_AXES, true},
-    {"amin", "min", 1, ANY_AXES, false},
-    {"amax", "max", 1, ANY_AXES, false},
-    {"ptp", "ptp", 1, ANY_AXES, false},
-    {"any", "any", 1, ANY_AXES, true},
-    {"all", "all", 1, ANY_AXES, true},
-    {"count_nonzero", "count_nonzero", 1, ANY_AXES, false},
-    {"argmin", "argmin", 1, ANY_AXES, true},
-    {"argmax", "argmax", 1, ANY_AXES, true},
-    {"dot", "dot", 2, 1, true},
-    {"array_equal", "array_equal", 2, ANY_AXES, false},
-    {"isclose", "isclose", 0, 0, false},
-    {"nan_to_num", "nan_to_num", 0, 0, false},
-    {"polyval", "polyval", 0, 0, false},
-    {"interp", "interp", 0, 0, false},
-    {"searchsorted", "searchsorted", 0, 0, true},
+static const array_function rows[] = {
+#define ARRAY_FUNCTION(owner, name, module, helper, takes)                                     \
+    {owner, name, LW_SERVICE_##module, helper, takes},
+#include "core/tables/array_functions.def"
 };
 
-/* Functions of NumPy that make arrays: lanewise/_new_arrays.py. */
-static const array_function makers[] = {
-    {"zeros", "zeros", 0, 0, false},
-    {"ones", "ones", 0, 0, false},
-    {"full", "full", 0, 0, false},
-    {"arange", "arange", 0, 0, false},
-    {"linspace", "linspace", 0, 0, false},
-    {"eye", "eye", 0, 0, false},
-    {"identity", "identity", 0, 0, false},
-    {"array", "array", 0, 0, false},
-    {"empty_like", "empty_like", 1, ANY_AXES, false},
-    {"zeros_like", "zeros_like", 1, ANY_AXES, false},
-    {"ones_like", "ones_like", 1, ANY_AXES, false},
-    {"full_like", "full_like", 1, ANY_AXES, false},
-    {"copy", "copy", 1, ANY_AXES, true},
-    {"astype", "astype", 1, ANY_AXES, true},
-    {"reshape", "reshape", 1, ANY_AXES, true},
-    {"ravel", "ravel", 1, ANY_AXES, true},
-    {"cumsum", "cumsum", 1, ANY_AXES, true},
-    {"cumprod", "cumprod", 1, ANY_AXES, true},
-    {"diff", "diff", 1, 1, false},
-    {"sort", "sorted_copy", 1, 1, false},
-    {"argsort", "argsort", 1, 1, true},
-    {"flip", "flip", 1, 1, false},
-    {"concatenate", "concatenate", 0, 0, false},
-    {"stack", "stack", 0, 0, false},
-    {"repeat", "repeat", 1, ANY_AXES, true},
-    {"outer", "outer", 2, ANY_AXES, false},
-    {"nonzero", "nonzero", 1, 1, true},
-    {"flatnonzero", "flatnonzero", 1, ANY_AXES, false},
-};
-
-/* Methods of theirs that NumPy has no function of. */
-static const array_function methods_of_makers[] = {
-    {"flatten", "flatten", 1, ANY_AXES, true},
-    {"fill", "fill", 1, ANY_AXES, true},
-};
-
-/* What the leading parameters of NumPy's functions without n_arrays are, as in lw_fn. */
-static const struct {
-    const char *name, *takes;
-} mixed[] = {
-    {"isclose", "ss"}, {"nan_to_num", "s"},    {"polyval", "ps"},
-    {"interp", "srr"}, {"searchsorted", "rs"},
-};
-
-static const char *
-takes_of(const array_function *row)
+static bool
+is_of(array_owner found, array_owner wanted)
 {
-    for (size_t i = 0; i < sizeof mixed / sizeof *mixed; i++)
-        if (strcmp(mixed[i].name, row->name) == 0)
-            return mixed[i].takes;
-    return NULL;
+    return found == wanted || (found == BOTH && (wanted == NUMPY || wanted == METHOD));
 }
 
-/* Methods of arrays that work in place; NumPy's functions of these names return new arrays. */
-static const array_function methods_in_place[] = {
-    {"sort", "sort", 1, 1, true},
-};
-
-/* Functions of math, which accept rows and tuples of numbers. */
-static const array_function math_functions[] = {
-    {"prod", "math_prod", 0, 0, false},
-    {"sumprod", "math_sumprod", 0, 0, false},
-    {"dist", "math_dist", 0, 0, false},
-};
-
-/* Functions of Python, which accept tuples and numbers, too. */
-static const array_function python_functions[] = {
-    {"sum", "sum_", 1, 1, false}, {"min", "min_", 1, 1, false}, {"max", "max_", 1, 1, false},
-    {"any", "any_", 1, 1, false}, {"all", "all_", 1, 1, false},
-};
-
 static const array_function *
-find(const array_function *rows, size_t n, const char *name)
+find(array_owner owner, const char *name)
 {
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(rows[i].name, name) == 0)
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (is_of(rows[i].owner, owner) && strcmp(rows[i].name, name) == 0)
             return &rows[i];
     return NULL;
 }
-
-#define IN(rows, row) ((row) >= (rows) && (row) < (rows) + sizeof(rows) / sizeof *(rows))
-
-static bool
-is_maker(const array_function *row)
-{
-    return IN(makers, row) || IN(methods_of_makers, row);
-}
-
-#define FIND(rows, name) find(rows, sizeof(rows) / sizeof *(rows), name)
 
 /* The fn of the row's helper; 0: stop. shown: the name by which the user calls it. */
 static uint32_t
 helper_of(lw_reader *r, const array_function *row, const char *shown)
 {
-    PyObject *helper = lw_service_find(
-        is_maker(row) ? LW_SERVICE_NEW_ARRAYS : LW_SERVICE_ARRAY_FUNCTIONS, row->helper);
+    PyObject *helper = lw_service_find(row->service, row->helper);
     uint32_t fn = helper ? lw_read_function_constant(r, helper, NULL, NULL) : lw_read_failed(r);
 
     Py_XDECREF(helper);
     if (fn == 0 || (shown = lw_read_text(r, shown)) == NULL)
         return 0;
     r->tree->fns.data[fn].implements = shown;
-    r->tree->fns.data[fn].n_arrays = row->n_arrays;
-    r->tree->fns.data[fn].max_axes = row->max_axes;
-    r->tree->fns.data[fn].takes = takes_of(row);
+    r->tree->fns.data[fn].takes = row->takes;
     return fn;
 }
 
@@ -162,35 +73,34 @@ is_from(PyObject *object, const char *name)
     return is;
 }
 
-static const array_function *
-row_of(PyObject *object)
-{
-    bool is_numpy = is_from(object, "numpy"), is_math = !is_numpy && is_from(object, "math");
-    PyObject *name = is_numpy || is_math ? PyObject_GetAttrString(object, "__name__") : NULL;
-    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
-    const array_function *row = text == NULL ? NULL
-                                : is_numpy   ? FIND(numpy_functions, text)
-                                             : FIND(math_functions, text);
-
-    if (row == NULL && text != NULL && is_numpy)
-        row = FIND(makers, text);
-
-    Py_XDECREF(name);
-    lw_read_clear();
-    return row;
-}
+/* The modules of which functions of whole arrays are. */
+static const struct {
+    const char *module;
+    array_owner owner;
+} modules[] = {{"numpy", NUMPY}, {"numpy.linalg", LINALG}, {"math", MATH}};
 
 uint32_t
 lw_read_array_function(lw_reader *r, PyObject *object)
 {
-    const array_function *row = row_of(object);
-    char shown[32];
+    PyObject *name;
+    const char *text;
+    const array_function *row = NULL;
+    char shown[48];
 
-    if (row == NULL)
-        return 0;
-    PyOS_snprintf(shown, sizeof shown, "%s.%s", IN(math_functions, row) ? "math" : "numpy",
-                  row->name);
-    return helper_of(r, row, shown);
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
+        if (!is_from(object, modules[i].module))
+            continue;
+        name = PyObject_GetAttrString(object, "__name__");
+        text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+        row = text ? find(modules[i].owner, text) : NULL;
+        lw_read_clear();
+        Py_XDECREF(name);
+        if (row == NULL)
+            return 0;
+        PyOS_snprintf(shown, sizeof shown, "%s.%s", modules[i].module, row->name);
+        return helper_of(r, row, shown);
+    }
+    return 0;
 }
 
 /* Whether the argument may turn out to be an array when types are known. */
@@ -203,46 +113,97 @@ may_be_array(const lw_reader *r, const lw_read_items *items)
            kind != LW_NODE_STAR && kind != LW_NODE_ARG_KEYWORD;
 }
 
-static bool
-keep_array_function(lw_reader *r, const array_function *row, const char *shown)
+/* What inference finds the function by. */
+static const char *
+key_of(const array_function *row)
 {
-    uint32_t fn = helper_of(r, row, shown);
+    return row->owner == PYTHON ? row->helper : row->name;
+}
+
+static bool
+keep_array_function(lw_reader *r, const array_function *row)
+{
+    uint32_t fn = helper_of(r, row, row->name);
     lw_array_function *kept;
 
     if (fn == 0)
         return false;
     for (uint32_t i = 0; i < r->tree->array_functions.n; i++)
-        if (r->tree->array_functions.data[i].fn == fn)
+        if (strcmp(r->tree->array_functions.data[i].name, key_of(row)) == 0)
             return true;
     kept = lw_array_push(&r->tree->array_functions, &r->tree->arena);
     if (kept == NULL)
         return lw_read_no_memory(r), false;
-    *kept = (lw_array_function){row->helper, fn};
+    *kept = (lw_array_function){key_of(row), fn};
     return true;
 }
 
-bool
-lw_read_maybe_array_function(lw_reader *r, uint32_t callee, const lw_read_items *items)
+static bool
+is_where(PyObject *object)
 {
+    PyObject *name =
+        is_from(object, "numpy") ? PyObject_GetAttrString(object, "__name__") : NULL;
+    bool is =
+        name && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "where") == 0;
+
+    lw_read_clear();
+    Py_XDECREF(name);
+    return is;
+}
+
+/* np.where(condition) is np.nonzero(condition). */
+static bool
+replace_where(lw_reader *r, uint32_t *callee)
+{
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    PyObject *nonzero = numpy ? PyObject_GetAttrString(numpy, "nonzero") : NULL;
+    uint32_t node = nonzero
+                        ? lw_read_constant_node(r, nonzero, r->tree->nodes.data[*callee].loc)
+                        : lw_read_failed(r);
+
+    Py_XDECREF(numpy);
+    Py_XDECREF(nonzero);
+    *callee = node;
+    return node != 0;
+}
+
+bool
+lw_read_maybe_array_function(lw_reader *r, uint32_t *at, const lw_read_items *items)
+{
+    uint32_t callee = *at;
     const lw_node *node = &r->tree->nodes.data[callee];
     PyObject *object = lw_read_object(r, callee);
     const array_function *row = NULL;
 
     if (node->kind == LW_NODE_ATTRIBUTE) {
-        const char *name = r->tree->constants.data[node->b].text;
-        row = FIND(numpy_functions, name);
-        row = row ? row : FIND(methods_in_place, name);
-        row = row ? row : FIND(makers, name);
-        row = row ? row : FIND(methods_of_makers, name);
-        return row == NULL || !row->is_method || keep_array_function(r, row, row->name);
+        row = find(METHOD, r->tree->constants.data[node->b].text);
+        return row == NULL || keep_array_function(r, row);
     }
+    if (object != NULL && items->n == 1 && is_where(object))
+        return replace_where(r, at);
     if (object == NULL || !may_be_array(r, items) || !is_from(object, "builtins") ||
         !PyCFunction_Check(object))
         return true;
-    row = FIND(python_functions, ((PyCFunctionObject *)object)->m_ml->ml_name);
+    row = find(PYTHON, ((PyCFunctionObject *)object)->m_ml->ml_name);
     if (row == NULL || (items->n > 1 && strcmp(row->name, "sum") != 0))
         return true;
-    return keep_array_function(r, row, row->name);
+    return keep_array_function(r, row);
+}
+
+uint32_t
+lw_read_own_function(lw_reader *r, const char *name)
+{
+    const array_function *row = find(OPERATOR, name);
+
+    row = row ? row : find(ATTRIBUTE, name);
+    assert(row != NULL); /* inference asks for rows of the table alone */
+    return helper_of(r, row, row->name);
+}
+
+bool
+lw_is_array_attribute(const char *name)
+{
+    return find(ATTRIBUTE, name) != NULL;
 }
 
 /* ---- generator expressions ---- */
@@ -258,7 +219,7 @@ name_of_consumer(PyObject *callee)
         return NULL;
     name = ((PyCFunctionObject *)callee)->m_ml->ml_name;
     if (is_from(callee, "builtins"))
-        return FIND(python_functions, name) ? name : NULL;
+        return find(PYTHON, name) ? name : NULL;
     return strcmp(name, "prod") == 0 && is_from(callee, "math") ? name : NULL;
 }
 

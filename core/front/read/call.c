@@ -21,7 +21,7 @@ read_keyword(lw_reader *r, PyObject *keyword)
                                         .help = "name each argument"},
                              "`**` in a call cannot be compiled");
     constant = lw_read_constant(r, name);
-    value = constant ? lw_read_field(r, keyword, r->ast.value) : 0;
+    value = constant ? lw_read_list_value(r, lw_ast_get(keyword, r->ast.value)) : 0;
     if (value == 0)
         return 0;
     return lw_read_node(r, (lw_node){LW_NODE_ARG_KEYWORD, .loc = lw_read_loc(r, keyword),
@@ -36,7 +36,7 @@ read_arguments(lw_reader *r, PyObject *node, lw_read_items *items)
     Py_ssize_t n_keywords = lw_ast_list(node, r->ast.keywords, &keywords);
 
     for (Py_ssize_t i = 0; i < n; i++)
-        if (!lw_read_item(r, items, lw_read_expr(r, PyList_GET_ITEM(args, i))))
+        if (!lw_read_item(r, items, lw_read_list_value(r, PyList_GET_ITEM(args, i))))
             return false;
     for (Py_ssize_t i = 0; i < n_keywords; i++)
         if (!lw_read_item(r, items, read_keyword(r, PyList_GET_ITEM(keywords, i))))
@@ -342,7 +342,7 @@ lw_read_call(lw_reader *r, PyObject *node, uint32_t loc)
     if (too_large)
         result = lw_fold_refuse(r, node);
     if (result == 0 && (!lw_read_array_ufunc(r, &callee, &items) ||
-                        !lw_read_maybe_array_function(r, callee, &items)))
+                        !lw_read_maybe_array_function(r, &callee, &items)))
         goto done;
     fields = namedtuple_fields(lw_read_object(r, callee));
     if (result == 0 && r->status == LW_OK && fields != NULL)

@@ -179,7 +179,8 @@ from_sequence(lw_reader *r, PyObject *object, PyObject *now)
     Py_ssize_t n = PyTuple_GET_SIZE(now);
     PyObject *fields = lw_read_field_names((PyObject *)Py_TYPE(object));
     uint32_t *items = lw_arena_take(&r->tree->arena, ((size_t)n + 1) * sizeof *items);
-    lw_constant constant = {.kind = LW_K_TUPLE, .n = (uint32_t)n, .items = items};
+    lw_constant constant = {
+        .kind = LW_K_TUPLE, .n = (uint32_t)n, .items = items, .is_list = PyList_Check(object)};
 
     if (items == NULL) {
         Py_XDECREF(fields);
@@ -295,8 +296,11 @@ from_type(lw_reader *r, PyObject *object)
                     : 0;
     }
     dtype = lw_read_numpy_class(r, object);
-    return dtype != LW_DT_void ? lw_read_push_dtype(r, object, dtype)
-                               : lw_read_class(r, object);
+    if (dtype != LW_DT_void)
+        return lw_read_push_dtype(r, object, dtype);
+    if (comes_from(object, "numpy") && lw_read_named(r, object) != 0) /* np.ndindex */
+        return 0;
+    return lw_read_class(r, object);
 }
 
 static int
@@ -565,21 +569,6 @@ is_one_of(const char *name, const char *const *names)
     return false;
 }
 
-/* What to write instead of NumPy's functions of whole arrays; NULL: it is none of them. */
-static const char *
-hint_for_numpy(PyObject *object)
-{
-    static const char *const array_functions[] = {"median", "nansum", "nanmax", "nanmin", NULL};
-    PyObject *text = comes_from(object, "numpy") ? attribute_text(object, "__name__") : NULL;
-    const char *name = text ? PyUnicode_AsUTF8(text) : NULL, *hint = NULL;
-
-    if (name != NULL && is_one_of(name, array_functions))
-        hint = "write the loop over the elements";
-    lw_read_clear();
-    Py_XDECREF(text);
-    return hint;
-}
-
 /* list(x), sorted(x), set(): they need memory from a heap. */
 static const char *
 hint_for_container(PyObject *object)
@@ -644,10 +633,8 @@ is_text_method(PyObject *object)
 static const char *
 hint_for(lw_reader *r, PyObject *object)
 {
-    const char *hint = hint_for_numpy(object);
+    const char *hint = hint_for_container(object);
 
-    if (hint == NULL)
-        hint = hint_for_container(object);
     if (hint == NULL)
         hint = hint_for_random(object);
     if (hint == NULL)

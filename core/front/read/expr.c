@@ -93,6 +93,7 @@ read_binary(lw_reader *r, PyObject *node, uint32_t loc)
     folded = lw_read_folded(r, lw_fold_binary(op, x, y), loc);
     if (folded || r->status != LW_OK)
         return folded;
+    r->may_need_own |= op == LW_PY_MATMUL;
     return lw_read_node(r, (lw_node){LW_NODE_BINARY, .op = op, .loc = loc, .a = a, .b = b});
 }
 
@@ -158,7 +159,7 @@ fold_chain(lw_reader *r, uint32_t left, const lw_read_items *links)
     return result;
 }
 
-static uint32_t read_sequence(lw_reader *r, PyObject *node, uint32_t loc);
+static uint32_t read_sequence(lw_reader *r, PyObject *node, uint32_t loc, bool lists);
 
 static bool
 is_display(const lw_reader *r, PyObject *node)
@@ -174,7 +175,17 @@ uint32_t
 lw_read_iterable(lw_reader *r, PyObject *node)
 {
     if (is_display(r, node))
-        return read_sequence(r, node, lw_read_loc(r, node));
+        return read_sequence(r, node, lw_read_loc(r, node), true);
+    return lw_read_expr(r, node);
+}
+
+/* So is a list, with the lists in it, that is an argument or the value of a variable: a tuple
+ * whose type says that it is a list. Nothing in compiled code changes it. */
+uint32_t
+lw_read_list_value(lw_reader *r, PyObject *node)
+{
+    if (lw_ast_kind_of(&r->ast, node) == LW_AST_List)
+        return read_sequence(r, node, lw_read_loc(r, node), true);
     return lw_read_expr(r, node);
 }
 
@@ -242,7 +253,7 @@ is_register(const lw_reader *r, uint32_t at)
 
 /* A tuple of constants is one constant. */
 static uint32_t
-fold_tuple(lw_reader *r, const lw_read_items *items, uint32_t loc)
+fold_tuple(lw_reader *r, const lw_read_items *items, bool is_list, uint32_t loc)
 {
     PyObject *tuple = NULL;
     uint32_t node;
@@ -258,26 +269,34 @@ fold_tuple(lw_reader *r, const lw_read_items *items, uint32_t loc)
         Py_INCREF(item);
         PyTuple_SET_ITEM(tuple, i, item);
     }
-    node = lw_read_constant_node(r, tuple, loc);
-    Py_DECREF(tuple);
+    if (is_list)
+        Py_SETREF(tuple, PySequence_List(tuple));
+    node = tuple ? lw_read_constant_node(r, tuple, loc) : lw_read_failed(r);
+    Py_XDECREF(tuple);
     return node;
 }
 
+/* lists: whether lists in it are read as tuples, too. */
 static uint32_t
-read_sequence(lw_reader *r, PyObject *node, uint32_t loc)
+read_sequence(lw_reader *r, PyObject *node, uint32_t loc, bool lists)
 {
     lw_read_items items = {0};
     PyObject *elements;
     Py_ssize_t n = lw_ast_list(node, r->ast.elts, &elements);
+    bool is_list = lw_ast_kind_of(&r->ast, node) == LW_AST_List;
     uint32_t result = 0;
 
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (!lw_read_item(r, &items, lw_read_expr(r, PyList_GET_ITEM(elements, i))))
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *element = PyList_GET_ITEM(elements, i);
+        if (!lw_read_item(r, &items,
+                          lists ? lw_read_list_value(r, element) : lw_read_expr(r, element)))
             goto done;
-    result = fold_tuple(r, &items, loc);
+    }
+    result = fold_tuple(r, &items, is_list, loc);
     if (result == 0 && r->status == LW_OK)
-        result =
-            lw_read_list_node(r, (lw_node){LW_NODE_TUPLE, .loc = loc}, items.data, items.n);
+        result = lw_read_list_node(
+            r, (lw_node){LW_NODE_TUPLE, .loc = loc, .flags = is_list ? LW_NODE_LIST : 0},
+            items.data, items.n);
 done:
     lw_array_free(&items);
     return result;
@@ -356,6 +375,7 @@ read_attribute(lw_reader *r, PyObject *node, uint32_t loc)
         return missing_attribute(r, node, object, name);
     if (lw_captures_watch(r->captures, name) < 0)
         return lw_read_failed(r);
+    r->may_need_own |= lw_is_array_attribute(PyUnicode_AsUTF8(name));
     constant = lw_read_constant(r, name);
     return constant ? lw_read_node(
                           r, (lw_node){LW_NODE_ATTRIBUTE, .loc = loc, .a = a, .b = constant})
@@ -374,12 +394,78 @@ read_slice(lw_reader *r, PyObject *node, uint32_t loc)
                               : 0;
 }
 
+/* Whether an index may be an array, once types are known. */
+static bool
+may_be_places(const lw_reader *r, uint32_t index)
+{
+    const lw_node *n = &r->tree->nodes.data[index];
+    bool may = n->kind != LW_NODE_CONSTANT && n->kind != LW_NODE_SLICE;
+
+    if (n->kind != LW_NODE_TUPLE)
+        return may;
+    may = false;
+    for (uint32_t i = 0; i < n->c; i++)
+        may |= may_be_places(r, r->tree->lists.data[n->b + i]);
+    return may;
+}
+
+/* A list in an index is an array of indices, or a mask: np.array(list). */
+static uint32_t
+array_of_list(lw_reader *r, uint32_t list, uint32_t loc)
+{
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    PyObject *array = numpy ? PyObject_GetAttrString(numpy, "array") : NULL;
+    uint32_t callee = array ? lw_read_constant_node(r, array, loc) : lw_read_failed(r);
+
+    Py_XDECREF(numpy);
+    Py_XDECREF(array);
+    return callee ? lw_read_list_node(r, (lw_node){LW_NODE_CALL, .loc = loc, .a = callee},
+                                      &list, 1)
+                  : 0;
+}
+
+static uint32_t
+read_index_item(lw_reader *r, PyObject *item)
+{
+    uint32_t node = item ? lw_read_list_value(r, item) : 0;
+    PyObject *object = lw_read_object(r, node);
+    bool is_list = node && r->tree->nodes.data[node].kind == LW_NODE_TUPLE &&
+                   (r->tree->nodes.data[node].flags & LW_NODE_LIST);
+
+    if (is_list || (object && PyList_CheckExact(object)))
+        return array_of_list(r, node, lw_read_loc(r, item));
+    return node;
+}
+
+static uint32_t
+read_index(lw_reader *r, PyObject *index)
+{
+    lw_read_items items = {0};
+    PyObject *elements;
+    Py_ssize_t n;
+    uint32_t result = 0;
+
+    if (index == NULL || lw_ast_kind_of(&r->ast, index) != LW_AST_Tuple)
+        return read_index_item(r, index);
+    n = lw_ast_list(index, r->ast.elts, &elements);
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!lw_read_item(r, &items, read_index_item(r, PyList_GET_ITEM(elements, i))))
+            goto done;
+    result = fold_tuple(r, &items, false, lw_read_loc(r, index));
+    if (result == 0 && r->status == LW_OK)
+        result = lw_read_list_node(r, (lw_node){LW_NODE_TUPLE, .loc = lw_read_loc(r, index)},
+                                   items.data, items.n);
+done:
+    lw_array_free(&items);
+    return result;
+}
+
 static uint32_t
 read_subscript(lw_reader *r, PyObject *node, uint32_t loc)
 {
     PyObject *value = lw_ast_get(node, r->ast.value);
     uint32_t a = value ? lw_read_iterable(r, value) : 0;
-    uint32_t b = a ? lw_read_field(r, node, r->ast.slice) : 0, folded;
+    uint32_t b = a ? read_index(r, lw_ast_get(node, r->ast.slice)) : 0, folded;
     PyObject *item;
 
     if (b == 0)
@@ -390,6 +476,7 @@ read_subscript(lw_reader *r, PyObject *node, uint32_t loc)
     folded = lw_read_folded(r, item, loc);
     if (folded || r->status != LW_OK)
         return folded;
+    r->may_need_own |= may_be_places(r, b);
     return lw_read_node(r, (lw_node){LW_NODE_SUBSCRIPT, .loc = loc, .a = a, .b = b});
 }
 
@@ -460,10 +547,9 @@ read_unsupported(lw_reader *r, PyObject *node)
 {
     static const char small[] = "write a tuple, `(x, y)`, or fill a small array of this call, "
                                 "`lw.local(shape, dtype)`";
-    static const char iterated[] =
-        "write a loop that fills `lw.local(shape, dtype)`, or a tuple; "
-        "directly in `sum`, `min`, `max`, `any`, `all` or "
-        "`math.prod` it is a loop";
+    static const char iterated[] = "write a loop that fills `np.empty(n)`, or a tuple; "
+                                   "directly in `sum`, `min`, `max`, `any`, `all` or "
+                                   "`math.prod` it is a loop";
     lw_ast_kind kind = lw_ast_kind_of(&r->ast, node);
 
     switch (kind) {
@@ -502,7 +588,7 @@ read_unsupported(lw_reader *r, PyObject *node)
 static uint32_t
 read_list(lw_reader *r, PyObject *node, uint32_t loc)
 {
-    uint32_t sequence = read_sequence(r, node, loc);
+    uint32_t sequence = read_sequence(r, node, loc, false);
 
     if (sequence == 0 || lw_read_object(r, sequence) != NULL)
         return sequence;
@@ -528,7 +614,7 @@ read_expr(lw_reader *r, PyObject *node)
     case LW_AST_Attribute: return read_attribute(r, node, loc);
     case LW_AST_Subscript: return read_subscript(r, node, loc);
     case LW_AST_Slice: return read_slice(r, node, loc);
-    case LW_AST_Tuple: return read_sequence(r, node, loc);
+    case LW_AST_Tuple: return read_sequence(r, node, loc, false);
     case LW_AST_List: return read_list(r, node, loc);
     case LW_AST_NamedExpr: return read_walrus(r, node, loc);
     case LW_AST_Starred: return read_star(r, node, loc);
@@ -594,10 +680,11 @@ static uint32_t
 read_target_subscript(lw_reader *r, PyObject *node)
 {
     uint32_t a = lw_read_field(r, node, r->ast.value);
-    uint32_t b = a ? lw_read_field(r, node, r->ast.slice) : 0;
+    uint32_t b = a ? read_index(r, lw_ast_get(node, r->ast.slice)) : 0;
 
     if (b == 0)
         return 0;
+    r->may_need_own |= may_be_places(r, b);
     if (lw_read_object(r, a) != NULL)
         return refuse_store(r, node, "assignment into a constant", "pass it as an argument");
     return marked_store(

@@ -136,7 +136,8 @@ lw_read_keep(lw_reader *r, bool of_tree)
 {
     PyObject *objects, *constant_of, *functions, *kept = NULL;
 
-    if (r->captures == NULL || (r->tree->base == NULL && !has_overloads(r->tree)))
+    if (r->captures == NULL ||
+        (r->tree->base == NULL && !has_overloads(r->tree) && !r->may_need_own))
         return true;
     objects = PyDict_New();
     constant_of = PyDict_New();
@@ -203,13 +204,26 @@ read_implementation(lw_reader *r, PyObject *implementation, uint32_t *out)
     return r->status == LW_OK;
 }
 
+/* What is added to the answers of a tree. Neither implementation nor refused: the function of
+ * lanewise's own that has the key's name. */
+typedef struct reply {
+    const char *key;
+    PyObject *implementation, *refused;
+    bool is_own;
+} reply;
+
 static bool
-add_answer(lw_reader *r, const char *key, PyObject *implementation, PyObject *refused)
+add_answer(lw_reader *r, const reply *given)
 {
-    lw_overload_answer answer = {.key = lw_read_text(r, key)}, *slot;
+    lw_overload_answer answer = {.key = lw_read_text(r, given->key)}, *slot;
+    PyObject *implementation = given->implementation, *refused = given->refused;
 
     if (implementation != NULL && !read_implementation(r, implementation, &answer.fn))
         return false;
+    if (given->is_own) {
+        answer.fn = lw_read_own_function(r, given->key);
+        lw_read_queue(r, NULL);
+    }
     if (refused != NULL && (answer.refused = lw_read_str(r, refused)) == NULL)
         return false;
     slot = lw_array_push(&r->tree->answers, &r->tree->arena);
@@ -221,8 +235,7 @@ add_answer(lw_reader *r, const char *key, PyObject *implementation, PyObject *re
 
 /* *done: false where another thread has extended the tree meanwhile. */
 static lw_status
-extend(lw_tree *tree, const char *key, PyObject *implementation, PyObject *refused, bool *done,
-       lw_error *err)
+extend(lw_tree *tree, const reply *given, bool *done, lw_error *err)
 {
     PyObject *kept = Py_XNewRef(lw_captures_kept(tree->reading));
     lw_reader r;
@@ -230,8 +243,7 @@ extend(lw_tree *tree, const char *key, PyObject *implementation, PyObject *refus
     *done = false;
     if (kept == NULL) /* it has been extended */
         return LW_OK;
-    if (lw_reader_init(&r, err) && go_on(&r, tree, kept, err) &&
-        add_answer(&r, key, implementation, refused)) {
+    if (lw_reader_init(&r, err) && go_on(&r, tree, kept, err) && add_answer(&r, given)) {
         lw_captures_finish(r.captures);
         lw_captures_extend(r.captures);
         *done = lw_tree_publish(r.tree);
@@ -259,9 +271,8 @@ is_answered(const lw_tree *tree, const char *key)
     return false;
 }
 
-lw_status
-lw_read_answer(const lw_tree *of, const char *key, PyObject *implementation, PyObject *refused,
-               lw_error *err)
+static lw_status
+read_reply(const lw_tree *of, const reply *given, lw_error *err)
 {
     lw_status status = LW_OK;
     bool done = false;
@@ -269,13 +280,28 @@ lw_read_answer(const lw_tree *of, const char *key, PyObject *implementation, PyO
     while (!done && status == LW_OK) {
         lw_tree *tree = lw_tree_latest(of->base ? of->base : of);
 
-        if (is_answered(tree, key))
+        if (is_answered(tree, given->key))
             return LW_OK;
         if (tree->reading == NULL)
             return lw_fail(err, LW_ERR_INTERNAL, "an overload of a function that is gone");
-        status = extend(tree, key, implementation, refused, &done, err);
+        status = extend(tree, given, &done, err);
     }
     return status;
+}
+
+lw_status
+lw_read_answer(const lw_tree *of, const char *key, PyObject *implementation, PyObject *refused,
+               lw_error *err)
+{
+    reply given = {.key = key, .implementation = implementation, .refused = refused};
+
+    return read_reply(of, &given, err);
+}
+
+lw_status
+lw_read_own(const lw_tree *of, const char *name, lw_error *err)
+{
+    return read_reply(of, &(reply){.key = name, .is_own = true}, err);
 }
 
 /* ---- objects of constants ---- */

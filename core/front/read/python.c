@@ -608,14 +608,13 @@ read_given(lw_reader *r, PyObject *classes)
     }
 }
 
-/* Trees with overloads need captures of their own where nobody else wants them. */
 static bool
-start(lw_reader *r, bool wants_captures, lw_error *err)
+start(lw_reader *r, lw_error *err)
 {
     if (!lw_reader_init(r, err))
         return false;
     r->status = lw_tree_new(&r->tree, err);
-    if (r->status == LW_OK && (wants_captures || lw_overloads_version() != 0)) {
+    if (r->status == LW_OK) {
         r->captures = lw_captures_new();
         if (r->captures == NULL)
             lw_read_failed(r);
@@ -678,7 +677,7 @@ lw_read_function_given(PyObject *object, PyObject *source, PyObject *classes, lw
     if (source == Py_None)
         source = NULL;
     lw_read_lost_memory(); /* left from an earlier call */
-    if (start(&r, captures != NULL, err))
+    if (start(&r, err))
         read_all(&r, function, self, source, classes);
     Py_DECREF(function);
     if (r.status == LW_OK)

@@ -63,6 +63,8 @@ lw_dict_item(PyObject *dict, PyObject *key)
  * with the reason why there is none (a str, or NULL), becomes the latest of the tree's base. */
 lw_status lw_read_answer(const lw_tree *tree, const char *key, PyObject *implementation,
                          PyObject *refused, lw_error *err);
+/* The same with a function of array_functions.def that is no callee. */
+lw_status lw_read_own(const lw_tree *tree, const char *name, lw_error *err);
 /* The object that a constant of the tree was made from (new reference); NULL: it is not known,
  * or with an exception. */
 PyObject *lw_read_object_of(const lw_tree *tree, uint32_t constant);

@@ -54,6 +54,7 @@ typedef struct lw_reader {
     lw_captures *captures;        /* NULL: the caller does not want them */
     LW_ARRAY(PyObject *) objects; /* by constant: the Python object, owned, or NULL */
     LW_ARRAY(lw_read_work) queue;
+    bool may_need_own;     /* types may show that a function of array_functions.def is needed */
     PyObject *constant_of; /* dict: id -> constant; objects keeps the ids unique */
     PyObject *function_of; /* dict: ids of function, its self, its maker -> fn */
     PyObject *named;       /* dict: id -> row of names.def; built at first need */
@@ -107,7 +108,10 @@ bool lw_read_array_ufunc(lw_reader *r, uint32_t *callee, lw_read_items *items);
 uint32_t lw_read_array_function(lw_reader *r, PyObject *object);
 /* For a call of sum, min, max, any, all or a method whose argument may be an array: reads the
  * function that implements it for arrays. false: stop. */
-bool lw_read_maybe_array_function(lw_reader *r, uint32_t callee, const lw_read_items *items);
+bool lw_read_maybe_array_function(lw_reader *r, uint32_t *callee, const lw_read_items *items);
+/* The fn of an operator or attribute of array_functions.def. 0: stop. */
+uint32_t lw_read_own_function(lw_reader *r, const char *name);
+bool lw_is_array_attribute(const char *name);
 /* `sum(e for v in it)`: a CALL of a nested function that loops. 0 and status OK: the call is
  * not of this kind. */
 uint32_t lw_read_generator(lw_reader *r, PyObject *call, uint32_t callee, uint32_t loc);
@@ -255,6 +259,8 @@ bool lw_read_into(lw_reader *r, PyObject *node, PyObject *field, lw_read_items *
 uint32_t lw_read_expr(lw_reader *r, PyObject *ast_node);
 /* The same for an expression that is only examined: a list or set reads as a tuple. */
 uint32_t lw_read_iterable(lw_reader *r, PyObject *ast_node);
+/* An expression; a list is read as a tuple. */
+uint32_t lw_read_list_value(lw_reader *r, PyObject *node);
 /* An f-string: a CONSTANT or JOINED node. */
 uint32_t lw_read_fstring(lw_reader *r, PyObject *ast_node, uint32_t loc);
 uint32_t lw_read_target(lw_reader *r, PyObject *ast_node);

@@ -78,7 +78,8 @@ read_else(lw_reader *r, PyObject *node)
 static uint32_t
 read_assign(lw_reader *r, PyObject *node, uint32_t loc)
 {
-    uint32_t value = lw_read_field(r, node, r->ast.value), result = 0;
+    PyObject *source = lw_ast_get(node, r->ast.value);
+    uint32_t value = source ? lw_read_list_value(r, source) : 0, result = 0;
     lw_read_items items = {0};
     PyObject *targets;
     Py_ssize_t n = lw_ast_list(node, r->ast.targets, &targets);

@@ -24,15 +24,90 @@ mem_info_dealloc(PyObject *object)
     Py_DECREF(type);
 }
 
+/* A field of the header. */
+static size_t
+word(const mem_info *info, size_t offset)
+{
+    return *(const volatile size_t *)(info->memory + offset);
+}
+
 static PyObject *
 word_at(PyObject *object, void *offset)
 {
-    const char *memory = ((mem_info *)object)->memory;
-
-    return PyLong_FromSize_t(*(const volatile size_t *)(memory + (uintptr_t)offset));
+    return PyLong_FromSize_t(word((mem_info *)object, (uintptr_t)offset));
 }
 
+static PyObject *
+address_of(PyObject *object, void *Py_UNUSED(unused))
+{
+    return PyLong_FromVoidPtr(((mem_info *)object)->memory);
+}
+
+/* MemInfo(address): one more reference to what a C extension has made. */
+static PyObject *
+mem_info_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"address", NULL};
+    PyObject *number, *object;
+    void *memory;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!:MemInfo", names, &PyLong_Type, &number))
+        return NULL;
+    memory = PyLong_AsVoidPtr(number);
+    if (memory == NULL) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_ValueError, "MemInfo: the address of a MemInfo is not 0");
+        return NULL;
+    }
+    object = type->tp_alloc(type, 0);
+    if (object != NULL) {
+        lw_counted_retain(memory);
+        ((mem_info *)object)->memory = memory;
+    }
+    return object;
+}
+
+static PyObject *
+mem_info_acquire(PyObject *object, PyObject *Py_UNUSED(unused))
+{
+    lw_counted_retain(((mem_info *)object)->memory);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+mem_info_release(PyObject *object, PyObject *Py_UNUSED(unused))
+{
+    mem_info *info = (mem_info *)object;
+
+    if (word(info, LW_COUNTED_COUNT_AT) == 1)
+        return PyErr_Format(PyExc_RuntimeError, "MemInfo.release: the only reference is this "
+                                                "object's, which ends with it");
+    lw_counted_release(info->memory);
+    Py_RETURN_NONE;
+}
+
+static int
+mem_info_buffer(PyObject *object, Py_buffer *view, int flags)
+{
+    const mem_info *info = (mem_info *)object;
+
+    return PyBuffer_FillInfo(view, object, (void *)(uintptr_t)word(info, LW_COUNTED_DATA_AT),
+                             (Py_ssize_t)word(info, LW_COUNTED_SIZE_AT), 0, flags);
+}
+
+static PyMethodDef mem_info_methods[] = {
+    {"acquire", mem_info_acquire, METH_NOARGS,
+     PyDoc_STR("acquire($self, /)\n--\n\nTake one more reference, for code in another "
+               "language that will release it.")},
+    {"release", mem_info_release, METH_NOARGS,
+     PyDoc_STR("release($self, /)\n--\n\nDrop a reference that acquire has taken. Raises "
+               "RuntimeError where this object's is the only one.")},
+    {0},
+};
+
 static PyGetSetDef mem_info_getset[] = {
+    {"address", address_of, NULL,
+     PyDoc_STR("The address of the MemInfo, as C code has it (lanewise_nrt.h)."), NULL},
     {"refcount", word_at, NULL,
      PyDoc_STR("How many references there are to the memory, this object's among them."),
      (void *)(uintptr_t)LW_COUNTED_COUNT_AT},
@@ -45,8 +120,19 @@ static PyGetSetDef mem_info_getset[] = {
 
 static PyType_Slot mem_info_slots[] = {
     {Py_tp_doc,
-     (void *)PyDoc_STR("Memory that a compiled function has made, as the base of the "
-                       "array that it returned. numba has the same object.")},
+     (void *)PyDoc_STR(
+         "MemInfo(address)\n--\n\n"
+         "Memory that a compiled function has made, as the base of the array that it "
+         "returned, or that a C extension has made: then this is one more reference to the "
+         "MemInfo at that address. It has a buffer, for numpy.frombuffer. numba has the same "
+         "object.\n\n"
+         "    >>> import numpy as np, lanewise as lw\n"
+         "    >>> y = lw.jit(lambda x: x + 1)(np.zeros(4))\n"
+         "    >>> y.base.refcount, y.base.size\n"
+         "    (1, 32)")},
+    {Py_tp_new, mem_info_new},
+    {Py_tp_methods, mem_info_methods},
+    {Py_bf_getbuffer, mem_info_buffer},
     {Py_tp_dealloc, mem_info_dealloc},
     {Py_tp_getset, mem_info_getset},
     {0},
@@ -55,7 +141,7 @@ static PyType_Slot mem_info_slots[] = {
 static PyType_Spec mem_info_spec = {
     .name = "lanewise._core.MemInfo",
     .basicsize = sizeof(mem_info),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = mem_info_slots,
 };
 

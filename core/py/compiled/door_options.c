@@ -72,6 +72,7 @@ lw_door_build_options(const lw_door_options *options, const char *name)
                               .ftz = options->front.fast == LW_FAST_ALL,
                               .fast_div = (options->front.fast & LW_FAST_ARCP) != 0,
                               .max_registers = options->max_registers,
+                              .nrt = options->nrt,
                               .name = name};
 }
 

@@ -17,8 +17,8 @@ typedef struct lw_door_options {
     lw_target_choice target;
     lw_front_options front;
     bool cache, debug, lineinfo, opt, opt_given, warn, order_given;
-    bool told_sums;           /* W203 has been given: once for each function */
-    bool device, cooperative; /* of jit */
+    bool told_sums;                /* W203 has been given: once for each function */
+    bool device, cooperative, nrt; /* of jit */
     int max_registers, max_blocksize;
     int bound_threads, bound_blocks; /* launch_bounds= of jit; 0: none */
     uint32_t checks_everywhere;      /* the setting `check` when they were read */

@@ -91,6 +91,17 @@ read_folders(PyObject *object, lw_link_code *out, lw_sha256 *sha)
     return result;
 }
 
+static int
+read_nrt(PyObject *object, lw_link_code *out)
+{
+    PyObject *nrt = PyObject_GetAttrString(object, "_nrt");
+    int result = nrt ? PyObject_IsTrue(nrt) : -1;
+
+    out->nrt = result == 1;
+    Py_XDECREF(nrt);
+    return result < 0 ? -1 : 0;
+}
+
 /* The object keeps its data and name: what is read here points into them. */
 static int
 read_code(PyObject *object, lw_link_code *out)
@@ -101,7 +112,7 @@ read_code(PyObject *object, lw_link_code *out)
     int result = -1;
 
     if (name != NULL && PyBytes_Check(data) && PyUnicode_Check(name) &&
-        read_kind(object, &out->input.kind) == 0) {
+        read_kind(object, &out->input.kind) == 0 && read_nrt(object, out) == 0) {
         out->input.data = PyBytes_AS_STRING(data);
         out->input.n = (size_t)PyBytes_GET_SIZE(data);
         out->input.name = PyUnicode_AsUTF8(name);
@@ -117,13 +128,16 @@ read_code(PyObject *object, lw_link_code *out)
     return result;
 }
 
+/* Whether the set has equal code, which then offers what either of them asks for. */
 static bool
-is_known(const lw_link_set *set, const lw_link_code *code)
+is_known(lw_link_set *set, const lw_link_code *code)
 {
     for (uint32_t i = 0; i < set->n; i++)
         if (set->items[i].input.kind == code->input.kind &&
-            memcmp(&set->items[i].id, &code->id, sizeof code->id) == 0)
+            memcmp(&set->items[i].id, &code->id, sizeof code->id) == 0) {
+            set->items[i].nrt |= code->nrt;
             return true;
+        }
     return false;
 }
 

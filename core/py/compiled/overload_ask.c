@@ -195,10 +195,13 @@ static lw_status
 answer(const lw_typed *typed, const lw_overload_question *question, lw_error *err)
 {
     PyGILState_STATE gil = PyGILState_Ensure();
-    PyObject *chosen = choose(typed, question);
+    bool is_own = question->kind == LW_OVERLOAD_OWN;
+    PyObject *chosen = is_own ? NULL : choose(typed, question);
     lw_status status = LW_ERR_PYTHON;
 
-    if (chosen != NULL)
+    if (is_own)
+        status = lw_read_own(typed->tree, question->name, err);
+    else if (chosen != NULL)
         status =
             lw_read_answer(typed->tree, question->key, unless_none(PyTuple_GET_ITEM(chosen, 0)),
                            unless_none(PyTuple_GET_ITEM(chosen, 1)), err);

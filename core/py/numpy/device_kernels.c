@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/memory.h"
+#include "core/device/heap.h"
 #include "core/py/compiled/link_ask.h"
 #include "core/py/compiled/resources.h"
 #include "core/py/cuda/cuda_py.h"
@@ -94,6 +95,7 @@ lw_device_raise(const void *resolution, const lw_report_record *record, lw_raise
     const lw_loop_head *loop = ((const lw_resolved *)resolution)->loop;
 
     place->index[0] = (int64_t)record->values[0];
+    place->heap_bytes = lw_heap_bytes(((const lw_resolved *)resolution)->device);
     memcpy(place->words, record->values + 1, sizeof place->words);
     return lw_raise_at(
         lw_raise_row_at(loop->scalar->raises, loop->scalar->n_raises, record->status), place);

@@ -1,0 +1,79 @@
+/* Subscripts with arrays, x[mask], x[:, places], x[rows, columns] = v: functions of
+ * lanewise/_new_arrays.py take the elements, or store to them. They get the view that the
+ * slices and integers of the subscript select, the axis of it that the arrays belong to, and
+ * the arrays. NumPy puts the axes of the result where the arrays stand if they and the integers
+ * stand side by side, and in front otherwise; only the first is compiled. */
+#include "core/front/infer/infer_internal.h"
+#include "core/front/subscript.h"
+
+#include <assert.h>
+
+static bool
+is_advanced(const lw_index_item *item)
+{
+    return item->kind == LW_INDEX_AT || item->kind == LW_INDEX_PLACES;
+}
+
+/* Whether arrays and integers stand side by side; *axis: of the view, of the first array. */
+static bool
+are_side_by_side(const lw_index *index, uint32_t *axis)
+{
+    uint32_t runs = 0;
+    bool before = false, found = false;
+
+    *axis = 0;
+    for (uint32_t i = 0; i < index->n; i++) {
+        const lw_index_item *item = &index->items[i];
+
+        runs += is_advanced(item) && !before;
+        before = is_advanced(item);
+        found |= item->kind == LW_INDEX_PLACES;
+        *axis += !found && item->kind != LW_INDEX_AT;
+    }
+    return runs == 1;
+}
+
+static lw_status
+add_array(lw_infer_frame *f, const lw_index_item *item, lw_arg *arg)
+{
+    uint32_t k = f->run->typed->lists.n;
+
+    *arg = (lw_arg){.node = item->node, .entry = item->node, .value = {item->type, 0}};
+    if (item->element == 0 || !f->report)
+        return LW_OK;
+    if (!lw_list_add(f, item->node) || !lw_list_add(f, item->element - 1))
+        return lw_out_of_memory(f);
+    arg->entry = LW_ARG_ELEMENT | k;
+    return LW_OK;
+}
+
+lw_status
+lw_infer_places(lw_infer_frame *f, uint32_t node, lw_type view, const lw_index *index,
+                const lw_arg *stored, lw_infer_value *out)
+{
+    lw_arg *args = lw_arena_take(f->run->arena, (index->n_places + 3u) * sizeof *args);
+    uint32_t axis, n = 0, constant;
+    lw_status status;
+
+    *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    if (args == NULL)
+        return lw_out_of_memory(f);
+    if (!are_side_by_side(index, &axis))
+        return lw_complain(f, lw_node_of(f, node)->loc, "E160", NULL,
+                           "take one axis after the other: `y = x[:, :, places]`, `y[rows]`",
+                           "arrays and integers that do not stand side by side in an index");
+    constant = lw_constant_int(f, 0, axis);
+    args[n++] = (lw_arg){.node = node, .entry = LW_ARG_VIEW | node, .value = {view, 0}};
+    args[n++] = (lw_arg){.node = node,
+                         .entry = LW_ARG_CONSTANT | constant,
+                         .value = lw_constant_value(f, constant)};
+    if (stored != NULL)
+        args[n++] = *stored;
+    for (uint32_t i = 0; i < index->n; i++)
+        if (index->items[i].kind == LW_INDEX_PLACES)
+            LW_TRY(add_array(f, &index->items[i], &args[n++]));
+    assert(n == index->n_places + (stored ? 3u : 2u));
+    status = lw_infer_own(f, node, stored ? "x[places] = v" : "x[places]", args, n, out);
+fail:
+    return status;
+}

@@ -1,0 +1,430 @@
+"""NumPy's functions that are written with the others: `np.median(x)`, `np.unique(x)`, `np.histogram(x)`.
+
+Compiled, never called; see lanewise/_array_functions.py. Results are NumPy's, but for the order in which
+sums are made, which is that of the elements.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from lanewise._array_functions import (
+    _add, _as, _axis_first, _dot, _each, _given, _is_less, _mean_type, _nan_count, _reduced, _small, _strong, _total_type, _without, mean, searchsorted,
+)
+from lanewise._core import intrinsics
+from lanewise._new_arrays import _inserted, arange, copy, flatten, ravel, sorted_copy, zeros
+
+_arrays = intrinsics.arrays  # core/tables/array_names.def
+
+# ---- products ----
+
+
+def matmul(a, b, out=None):
+    _small(a.ndim if a.ndim > b.ndim else b.ndim)
+    return _given(_dot(a, b), out)
+
+
+def outer(a, b):
+    x = ravel(a)
+    y = ravel(b)
+    out = np.empty((x.shape[0], y.shape[0]), type(a.dtype.type(0) * b.dtype.type(0)))
+    for i in range(x.shape[0]):
+        out[i] = x[i] * y
+    return out
+
+
+def kron(a, b):
+    if a.ndim != b.ndim or a.ndim > 2:
+        raise ValueError("kron in compiled code takes two rows or two matrices", a.ndim, b.ndim)
+    t = type(a.dtype.type(0) * b.dtype.type(0))
+    if a.ndim == 1:
+        out = np.empty(a.shape[0] * b.shape[0], t)
+        for i in range(a.shape[0]):
+            out[i * b.shape[0]:(i + 1) * b.shape[0]] = a[i] * b
+        return out
+    big = np.empty((a.shape[0] * b.shape[0], a.shape[1] * b.shape[1]), t)
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            big[i * b.shape[0]:(i + 1) * b.shape[0], j * b.shape[1]:(j + 1) * b.shape[1]] = a[i, j] * b
+    return big
+
+
+def cross(a, b):
+    if a.ndim != 1 or b.ndim != 1 or a.shape[0] != 3 or b.shape[0] != 3:
+        raise ValueError("cross in compiled code takes two rows of three numbers")
+    out = np.empty(3, type(a.dtype.type(0) * b.dtype.type(0)))
+    for i in range(3):
+        j = (i + 1) % 3
+        k = (i + 2) % 3
+        out[i] = a[j] * b[k] - a[k] * b[j]
+    return out
+
+
+def _length(a, t, order):
+    """The norm of a row."""
+    zero = t(0)
+    if order is None or order == 2:
+        s = _total_type(t)(0)
+        for x in a:
+            if isinstance(x, np.complexfloating):
+                s += type(s)(x.real * x.real) + type(s)(x.imag * x.imag)
+            else:
+                s += type(s)(x) * type(s)(x)
+        return t(math.sqrt(s))
+    if order == math.inf or order == -math.inf:
+        best = abs(a[0]) if a.shape[0] > 0 else abs(a.dtype.type(0))
+        for x in a:
+            best = np.maximum(best, abs(x)) if order > 0 else np.minimum(best, abs(x))
+        return t(best)
+    total = _total_type(t)(0)
+    for x in a:
+        if order == 0:
+            total += 1 if x != 0 else 0
+        elif order == 1:
+            total += abs(type(zero)(x) if not isinstance(x, np.complexfloating) else x)
+        else:
+            total += abs(type(zero)(x) if not isinstance(x, np.complexfloating) else x) ** order
+    return t(total) if order == 0 or order == 1 else t(total ** (1 / order))
+
+
+def norm(x, ord=None, axis=None, keepdims=False):
+    zero = np.float64(0) if isinstance(x.dtype.type(0), (np.integer, np.bool_)) else abs(x.dtype.type(0))
+    if axis is None and x.ndim > 1:
+        if ord is not None and ord != "fro":
+            raise ValueError("norms of matrices in compiled code are those of Frobenius")
+        return _length(ravel(x), type(zero), None)
+    if isinstance(axis, (tuple, list)):
+        raise ValueError("norm in compiled code takes one axis")
+    return _reduced(x, axis, keepdims, type(zero), _length, type(zero), ord)
+
+
+# ---- differences and sums of neighbours ----
+
+
+def _differences(out, a):
+    for i in range(out.shape[0]):
+        if a.ndim > 1:
+            out[i] = a[i + 1] != a[i] if a.dtype.type == np.bool_ else a[i + 1] - a[i]
+        elif a.dtype.type == np.bool_:
+            out[i] = a[i + 1] != a[i]
+        else:
+            out[i] = a[i + 1] - a[i]
+
+
+def diff(a, n=1, axis=-1):
+    if n < 0:
+        raise ValueError("order must be non-negative", n)
+    k = _arrays.axis(axis, a.ndim)
+    result = copy(a)
+    for _ in range(n):
+        m = result.shape[k] - 1
+        out = np.empty(_inserted(_without(a.shape, k), k, m if m > 0 else 0), a.dtype.type)
+        _differences(_axis_first(out, k), _axis_first(result, k))
+        result = out
+    return result
+
+
+def ediff1d(a):
+    return diff(ravel(a))
+
+
+def trapezoid(y, x=None, dx=1.0):
+    if y.ndim != 1:
+        raise ValueError("trapezoid in compiled code takes a row", y.ndim)
+    zero = y.dtype.type(0) * dx / 2.0 if x is None else y.dtype.type(0) * (x.dtype.type(0) if isinstance(x, np.ndarray) else x) / 2.0
+    s = zero
+    for i in range(1, y.shape[0]):
+        step = dx if x is None else x[i] - x[i - 1]
+        s += step * (y[i] + y[i - 1]) / 2.0
+    return s
+
+
+def _full(a, v):
+    n = a.shape[0] + v.shape[0] - 1
+    out = zeros(n, type(a.dtype.type(0) * v.dtype.type(0)))
+    for i in range(a.shape[0]):
+        for j in range(v.shape[0]):
+            out[i + j] += a[i] * v[j]
+    return out
+
+
+def _cut(out, n, m, mode):
+    """What the modes of convolve and correlate keep."""
+    if mode == "full":
+        return out
+    if mode == "same":
+        long = n if n > m else m
+        start = ((n if n < m else m) - 1) // 2
+        return out[start:start + long]
+    if mode != "valid":
+        raise ValueError("mode must be one of 'valid', 'same', or 'full'")
+    short = n if n < m else m
+    return out[short - 1:(n if n > m else m)]
+
+
+def convolve(a, v, mode="full"):
+    if a.shape[0] == 0 or v.shape[0] == 0:
+        raise ValueError("a and v cannot be empty")
+    return _cut(_full(a, v), a.shape[0], v.shape[0], mode)
+
+
+def correlate(a, v, mode="valid"):
+    if a.shape[0] == 0 or v.shape[0] == 0:
+        raise ValueError("a and v cannot be empty")
+    back = np.conjugate(v[::-1]) if isinstance(v.dtype.type(0), np.complexfloating) else copy(v[::-1])
+    full = _full(a, back)
+    if mode == "same" and v.shape[0] > a.shape[0]:
+        start = a.shape[0] // 2
+        return full[start:start + v.shape[0]]
+    return _cut(full, a.shape[0], v.shape[0], mode)
+
+
+# ---- statistics ----
+
+
+def average(a, axis=None, weights=None):
+    if weights is None:
+        return mean(a, axis)
+    if axis is not None or a.shape != weights.shape:
+        raise ValueError("average in compiled code takes weights of the array's shape, and no axis")
+    products = a * weights
+    t = _mean_type(products.dtype.type)
+    w = _total_type(t)
+    scale = _add(weights, w(0))
+    if scale == 0:
+        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+    return t(_add(products, w(0)) / scale)
+
+
+def _middle(a, t):
+    """The median of a row that may be written to."""
+    n = a.shape[0]
+    if n == 0:
+        return t(math.nan)
+    row = sorted_copy(a)
+    last = row[n - 1]
+    if last != last:
+        return t(math.nan)
+    return t(row[n // 2]) if n % 2 else t((t(row[n // 2 - 1]) + t(row[n // 2])) / t(2))
+
+
+def _median(a, t, x):
+    return _middle(flatten(a), t)
+
+
+def _nan_median(a, t, x):
+    return _middle(_without_nan(a), t)
+
+
+def median(a, axis=None, keepdims=False):
+    t = _mean_type(a.dtype.type)
+    return _reduced(a, axis, keepdims, t, _median, t)
+
+
+def _without_nan(a):
+    row = ravel(a)
+    out = np.empty(_nan_count(row), a.dtype.type)
+    n = 0
+    for x in row:
+        if x == x:
+            out[n] = x
+            n += 1
+    return out
+
+
+def nanmedian(a, axis=None, keepdims=False):
+    t = _mean_type(a.dtype.type)
+    return _reduced(a, axis, keepdims, t, _nan_median, t)
+
+
+def _lerp(a, b, g, t):
+    """As NumPy interpolates: from the nearer end."""
+    d = b - a
+    return t(b - d * (1 - g)) if g >= 0.5 else t(a + d * g)
+
+
+def _quantile_of(row, q, t):
+    n = row.shape[0]
+    if q < 0 or q > 1 or q != q:
+        raise ValueError("Quantiles must be in the range [0, 1]")
+    if n == 0 or row[n - 1] != row[n - 1]:
+        return t(math.nan)
+    at = (n - 1) * q
+    i = int(math.floor(at))
+    return _lerp(t(row[i]), t(row[i + 1 if i + 1 < n else n - 1]), t(at - i), t)
+
+
+def _quantiles(a, q, t):
+    row = sorted_copy(ravel(a))
+    if not isinstance(q, np.ndarray):
+        return _quantile_of(row, float(q), t)
+    out = np.empty(q.shape[0], type(t(0) * q.dtype.type(0)))
+    for i in range(q.shape[0]):
+        out[i] = _quantile_of(row, float(q[i]), out.dtype.type)
+    return out
+
+
+def _one_quantile(a, t, q):
+    return _quantile_of(sorted_copy(ravel(a)), float(q), t)
+
+
+def quantile(a, q, axis=None):
+    t = _mean_type(a.dtype.type)
+    if axis is None:
+        return _quantiles(a, q, t)
+    if isinstance(q, np.ndarray):
+        raise ValueError("quantile in compiled code takes one number where axis is given")
+    return _reduced(a, axis, False, t, _one_quantile, t, q)
+
+
+def percentile(a, q, axis=None):
+    return quantile(a, q / 100.0 if isinstance(q, np.ndarray) else float(q) / 100.0, axis)
+
+
+def cov(m, rowvar=True, ddof=1):
+    if m.ndim == 1:
+        x = _as(m, np.float64) - mean(_as(m, np.float64))
+        return _dot(x, x) / (m.shape[0] - ddof)
+    rows = _as(m if rowvar else m.T, np.float64)
+    centred = rows - mean(rows, 1, None, None, True)
+    return _dot(centred, centred.T) / (rows.shape[1] - ddof)
+
+
+def corrcoef(x, rowvar=True):
+    if x.ndim == 1:
+        return 1.0
+    c = cov(x, rowvar)
+    out = np.empty(c.shape, np.float64)
+    for i in range(c.shape[0]):
+        for j in range(c.shape[0]):
+            r = c[i, j] / math.sqrt(c[i, i]) / math.sqrt(c[j, j])
+            out[i, j] = min(max(r, -1.0), 1.0)
+    return out
+
+
+# ---- counting and sets ----
+
+
+def bincount(x, weights=None, minlength=0):
+    n = minlength
+    for v in x:
+        if v < 0:
+            raise ValueError("'list' argument must have no negative elements")
+        if int(v) >= n:
+            n = int(v) + 1
+    if weights is None:
+        out = zeros(n, np.int64)
+        for v in x:
+            out[int(v)] += 1
+        return out
+    if weights.shape[0] != x.shape[0]:
+        raise ValueError("The weights and list don't have the same length.")
+    sums = zeros(n, np.float64)
+    for i in range(x.shape[0]):
+        sums[int(x[i])] += float(weights[i])
+    return sums
+
+
+def _span(a, limits):
+    """The ends of the bins."""
+    if limits is not None:
+        low, high = float(limits[0]), float(limits[1])
+    elif a.size == 0:
+        low, high = 0.0, 1.0
+    else:
+        row = ravel(a)
+        low = high = float(row[0])
+        for x in row:
+            low = min(low, float(x))
+            high = max(high, float(x))
+    if low > high:
+        raise ValueError("max must be larger than min in range parameter.")
+    if low == high:
+        low -= 0.5
+        high += 0.5
+    return low, high
+
+
+def _edge_type(t):
+    return t if t == np.float32 or t == np.float16 else np.float64
+
+
+def histogram(a, bins=10, range=None):
+    if isinstance(bins, np.ndarray):
+        edges = bins
+    else:
+        low, high = _span(a, range)
+        edges = _as(np.linspace(low, high, bins + 1), _edge_type(a.dtype.type))
+    n = edges.shape[0] - 1
+    counts = zeros(n, np.int64)
+    for x in ravel(a):
+        if edges[0] <= x <= edges[n]:
+            i = searchsorted(edges, x, "right") - 1
+            counts[i if i < n else n - 1] += 1
+    return counts, edges
+
+
+def digitize(x, bins, right=False):
+    side = "left" if right else "right"
+    n = bins.shape[0]
+    if n > 1 and bins[0] > bins[n - 1]:
+        back = copy(bins[::-1])
+        return n - searchsorted(back, x, "left" if right else "right")
+    return searchsorted(bins, x, side)
+
+
+def unique(a):
+    row = sorted_copy(flatten(a))
+    n = 0
+    for i in range(row.shape[0]):
+        # one NaN stands for all, as they are at the end
+        if i == 0 or (row[i] != row[n - 1] and (row[i] == row[i] or row[n - 1] == row[n - 1])):
+            row[n] = row[i]
+            n += 1
+    return copy(row[:n])
+
+
+def _is_among(x, row):
+    i = searchsorted(row, x)
+    return i < row.shape[0] and row[i] == x
+
+
+def isin(element, test_elements):
+    row = sorted_copy(flatten(test_elements))
+    if isinstance(element, np.ndarray):
+        return _each(lambda x: _is_among(x, row), element, np.bool_)
+    return _is_among(element, row)
+
+
+def meshgrid(x, y, indexing="xy"):
+    if indexing == "ij":
+        a = np.empty((x.shape[0], y.shape[0]), x.dtype.type)
+        b = np.empty((x.shape[0], y.shape[0]), y.dtype.type)
+        a[...] = x[:, None]
+        b[...] = y
+        return a, b
+    c = np.empty((y.shape[0], x.shape[0]), x.dtype.type)
+    d = np.empty((y.shape[0], x.shape[0]), y.dtype.type)
+    c[...] = x
+    d[...] = y[:, None]
+    return c, d
+
+
+def tril(m, k=0):
+    out = zeros(m.shape, m.dtype.type)
+    for i in range(m.shape[0]):
+        for j in range(m.shape[1]):
+            if j <= i + k:
+                out[i, j] = m[i, j]
+    return out
+
+
+def triu(m, k=0):
+    out = zeros(m.shape, m.dtype.type)
+    for i in range(m.shape[0]):
+        for j in range(m.shape[1]):
+            if j >= i + k:
+                out[i, j] = m[i, j]
+    return out

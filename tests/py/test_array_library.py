@@ -1,0 +1,373 @@
+"""NumPy's functions of whole arrays in compiled functions: axes, products, views, joins, statistics, sets, and
+subscripts with arrays. Each expression gives NumPy's values, dtype and shape, for several dtypes and layouts."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from lanewise import cuda, errors
+
+DTYPES = [np.bool_, np.int8, np.uint8, np.int32, np.int64, np.uint64, np.float16, np.float32, np.float64, np.complex64, np.complex128]
+REAL = [t for t in DTYPES if not np.issubdtype(t, np.complexfloating)]
+NUMBERS = [t for t in DTYPES if t is not np.bool_]
+FLOATS = [np.float32, np.float64]
+
+
+@pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def target(request):
+    if request.param == "cuda" and not cuda.is_available():
+        pytest.skip("no CUDA device")
+    return request.param
+
+
+def numbers(dtype, shape=(3, 4, 5)):
+    g = np.random.default_rng(7)
+    x = g.integers(0, 6, shape) - 2 * (np.dtype(dtype).kind in "ifc")
+    if np.dtype(dtype).kind == "c":
+        return (x + 1j * g.integers(-2, 3, shape)).astype(dtype)
+    return x.astype(dtype)
+
+
+def layouts(x):
+    """C order, a transposed array, every second element backwards."""
+    return [x, np.ascontiguousarray(x.T).T, np.repeat(x, 2, axis=-1)[..., ::-2][..., ::-1]]
+
+
+def same(got, want):
+    if isinstance(want, tuple):
+        assert isinstance(got, tuple) and len(got) == len(want)
+        for g, w in zip(got, want):
+            same(g, w)
+        return
+    if type(got) in (bool, int, float, complex):  # lw.jit returns numbers as Python's, whatever their dtype is
+        got = np.dtype(np.asarray(want).dtype).type(got)
+    got, want = np.asarray(got), np.asarray(want)
+    assert got.dtype == want.dtype and got.shape == want.shape, (got.dtype, want.dtype, got.shape, want.shape)
+    if want.dtype.kind in "fc":
+        tolerance = {2: 4e-3, 4: 2e-6}.get(np.finfo(want.dtype).dtype.itemsize, 1e-13)
+        np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance)
+    else:
+        np.testing.assert_array_equal(got, want)
+
+
+def check(f, *args):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        want = f(*args)
+    same(lw.jit(f)(*args), want)
+
+
+AXES = [
+    ("sum", lambda x: x.sum(axis=0), NUMBERS), ("sum1", lambda x: x.sum(1), DTYPES), ("sum2", lambda x: np.sum(x, axis=-1), DTYPES),
+    ("sum_pair", lambda x: x.sum(axis=(0, 2)), DTYPES), ("sum_all", lambda x: x.sum(axis=(0, 1, 2)), DTYPES),
+    ("sum_keep", lambda x: x.sum(axis=1, keepdims=True), DTYPES), ("sum_keep_all", lambda x: x.sum(keepdims=True), DTYPES),
+    ("sum_initial", lambda x: x.sum(axis=2, initial=3), NUMBERS), ("sum_dtype", lambda x: x.sum(axis=0, dtype=np.float64), REAL),
+    ("prod", lambda x: x.prod(axis=0), NUMBERS), ("prod2", lambda x: np.prod(x, axis=2), NUMBERS),
+    ("mean", lambda x: x.mean(axis=0), NUMBERS), ("mean2", lambda x: x.mean(axis=(1, 2)), NUMBERS), ("mean_keep", lambda x: x.mean(0, keepdims=True), NUMBERS),
+    ("var", lambda x: x.var(axis=1), NUMBERS), ("std", lambda x: x.std(axis=-1, ddof=1), NUMBERS), ("var_keep", lambda x: np.var(x, axis=0, keepdims=True), NUMBERS),
+    ("min", lambda x: x.min(axis=0), REAL), ("max", lambda x: x.max(axis=1), REAL), ("max_keep", lambda x: x.max(axis=-1, keepdims=True), REAL),
+    ("amin", lambda x: np.amin(x, axis=(0, 1)), REAL), ("max_initial", lambda x: x.max(axis=0, initial=2), REAL),
+    ("ptp", lambda x: np.ptp(x, axis=1), [t for t in REAL if t is not np.bool_]),
+    ("any", lambda x: x.any(axis=0), DTYPES), ("all", lambda x: np.all(x, axis=2), DTYPES), ("all_keep", lambda x: x.all(axis=0, keepdims=True), DTYPES),
+    ("count", lambda x: np.count_nonzero(x, axis=1), DTYPES), ("argmin", lambda x: x.argmin(axis=0), REAL), ("argmax", lambda x: np.argmax(x, axis=2), REAL),
+    ("argmax_keep", lambda x: x.argmax(axis=1, keepdims=True), REAL),
+    ("cumsum", lambda x: x.cumsum(axis=0), DTYPES), ("cumsum2", lambda x: np.cumsum(x, axis=2), NUMBERS), ("cumprod", lambda x: np.cumprod(x, 1), NUMBERS),
+    ("cumsum_flat", lambda x: np.cumsum(x), NUMBERS), ("cumsum_dtype", lambda x: np.cumsum(x, 1, np.float64), REAL),
+    ("sort", lambda x: np.sort(x, axis=0), DTYPES), ("sort2", lambda x: np.sort(x), DTYPES), ("sort_flat", lambda x: np.sort(x, axis=None), DTYPES),
+    ("argsort", lambda x: np.argsort(x, axis=1, kind="stable"), DTYPES), ("argsort_flat", lambda x: x.argsort(axis=None, kind="stable"), REAL),
+    ("diff", lambda x: np.diff(x), DTYPES), ("diff0", lambda x: np.diff(x, axis=0), NUMBERS), ("diff2", lambda x: np.diff(x, 2, 1), NUMBERS),
+    ("median", lambda x: np.median(x, axis=0), FLOATS), ("quantile", lambda x: np.quantile(x, 0.3, axis=1), FLOATS),
+    ("norm", lambda x: np.linalg.norm(x, axis=1), NUMBERS), ("norm1", lambda x: np.linalg.norm(x, 1, 2), NUMBERS),
+]
+
+FORMS = [
+    ("view", lambda x: x.view(np.uint8).sum(), [np.int8, np.bool_]), ("flat", lambda x: x.flat[7], DTYPES), ("transpose", lambda x: x.transpose().copy(), DTYPES),
+    ("transpose_axes", lambda x: x.transpose(1, 2, 0).copy(), DTYPES), ("transpose_tuple", lambda x: np.transpose(x, (2, 0, 1)).copy(), NUMBERS),
+    ("swapaxes", lambda x: np.swapaxes(x, 0, -1).copy(), NUMBERS), ("moveaxis", lambda x: np.moveaxis(x, 0, 2).copy(), NUMBERS),
+    ("expand", lambda x: np.expand_dims(x, 1).sum(axis=1), NUMBERS), ("squeeze", lambda x: np.expand_dims(x, 2).squeeze(axis=2).copy(), NUMBERS),
+    ("broadcast_to", lambda x: np.broadcast_to(x, (2, 3, 4, 5)).copy(), NUMBERS), ("reshape", lambda x: x.reshape(5, -1), DTYPES), ("ravel", lambda x: x.ravel().copy(), DTYPES),
+    ("real", lambda x: x.real.copy(), DTYPES), ("imag", lambda x: x.imag.copy(), DTYPES), ("flip", lambda x: np.flip(x, 1).copy(), NUMBERS),
+    ("fliplr", lambda x: np.fliplr(x).copy(), NUMBERS), ("diagonal", lambda x: np.diagonal(x[0], 1).copy(), NUMBERS), ("diag", lambda x: np.diag(x[0, 0], -1), NUMBERS),
+    ("diag2", lambda x: np.diag(x[0]), NUMBERS), ("trace", lambda x: np.trace(x[0]), NUMBERS), ("clip", lambda x: x.clip(0, 2), NUMBERS[1:2] + FLOATS),
+    ("concatenate", lambda x: np.concatenate((x, x[:, :1]), axis=1), DTYPES), ("concatenate_list", lambda x: np.concatenate([x[0], x[1]], axis=-1), NUMBERS),
+    ("concatenate_flat", lambda x: np.concatenate((x, x[0, :2]), axis=None), NUMBERS),
+    ("stack", lambda x: np.stack((x[0], x[1]), axis=2), NUMBERS), ("vstack", lambda x: np.vstack((x[0, 0], x[1])), NUMBERS), ("hstack", lambda x: np.hstack([x[0], x[1]]), NUMBERS),
+    ("hstack_rows", lambda x: np.hstack((x[0, 0], x[1, 0])), NUMBERS), ("column_stack", lambda x: np.column_stack((x[0, 0], x[1].T)), NUMBERS),
+    ("repeat", lambda x: np.repeat(x, 2, axis=1), NUMBERS), ("repeat_flat", lambda x: x.repeat(3), NUMBERS), ("tile", lambda x: np.tile(x[0], (2, 3)), NUMBERS),
+    ("tile_row", lambda x: np.tile(x[0, 0], 3), NUMBERS), ("roll", lambda x: np.roll(x, 2), NUMBERS), ("roll_axis", lambda x: np.roll(x, -1, axis=1), NUMBERS),
+    ("append", lambda x: np.append(x[0], x[1]), NUMBERS), ("nonzero", lambda x: np.nonzero(x), DTYPES), ("argwhere", lambda x: np.argwhere(x), DTYPES),
+    ("where", lambda x: np.where(x[0])[0], DTYPES), ("flatnonzero", lambda x: np.flatnonzero(x), DTYPES),
+    ("take", lambda x: np.take(x, np.array([2, 0, -1]), axis=1), NUMBERS), ("take_flat", lambda x: x.take(np.array([5, 3])), NUMBERS), ("take_one", lambda x: np.take(x, 1, axis=2), NUMBERS),
+    ("array_rows", lambda x: np.array([x[0], x[2]]), NUMBERS), ("array_numbers", lambda x: np.array([[x[0, 0, 0], x[0, 0, 1]], [x[1, 0, 0], x[1, 1, 1]]]), NUMBERS),
+    ("tril", lambda x: np.tril(x[0]), NUMBERS), ("triu", lambda x: np.triu(x[0], 1), NUMBERS), ("meshgrid", lambda x: np.meshgrid(x[0, 0], x[1, 1]), NUMBERS),
+    ("meshgrid_ij", lambda x: np.meshgrid(x[0, 0], x[1, 1], indexing="ij"), NUMBERS), ("atleast", lambda x: np.atleast_2d(x[0, 0]), NUMBERS),
+    ("ascontiguous", lambda x: np.ascontiguousarray(x.T), NUMBERS), ("asarray", lambda x: np.asarray(x, np.float64).copy(), REAL),
+]
+
+PRODUCTS = [
+    ("matrices", lambda x: x[0] @ x[1].T, DTYPES), ("matrix_row", lambda x: x[0] @ x[1, 0], DTYPES), ("row_matrix", lambda x: x[0, 0] @ x[1].T, DTYPES),
+    ("rows", lambda x: x[0, 0] @ x[1, 1], DTYPES), ("dot", lambda x: np.dot(x[0], x[1].T), NUMBERS), ("dot_number", lambda x: np.dot(x[0], 2), NUMBERS),
+    ("dot_method", lambda x: x[0].dot(x[1, 1]), NUMBERS), ("matmul", lambda x: np.matmul(x[0].T, x[1]), NUMBERS), ("vdot", lambda x: np.vdot(x[0, 0], x[1, 0]), NUMBERS),
+    ("inner", lambda x: np.inner(x[0], x[1]), NUMBERS), ("outer", lambda x: np.outer(x[0], x[1, 0]), NUMBERS), ("kron", lambda x: np.kron(x[0], x[1]), NUMBERS),
+    ("cross", lambda x: np.cross(x[0, 0, :3], x[1, 1, :3]), NUMBERS), ("expression", lambda x: (x[0] + x[1]) @ (x[1] - x[2]).T, NUMBERS),
+    ("convolve", lambda x: np.convolve(x[0, 0], x[1, 1, :3]), NUMBERS), ("convolve_same", lambda x: np.convolve(x[0, 0], x[1, 1, :3], "same"), NUMBERS),
+    ("convolve_valid", lambda x: np.convolve(x[0, 0, :3], x[1, 1], "valid"), NUMBERS), ("correlate", lambda x: np.correlate(x[0, 0], x[1, 1, :3]), NUMBERS),
+    ("correlate_full", lambda x: np.correlate(x[0, 0], x[1, 1, :3], mode="full"), NUMBERS), ("correlate_same", lambda x: np.correlate(x[0, 0, :3], x[1, 1], "same"), NUMBERS),
+    ("norm_matrix", lambda x: np.linalg.norm(x[0]), NUMBERS), ("norm_inf", lambda x: np.linalg.norm(x[0, 0], np.inf), NUMBERS), ("norm3", lambda x: np.linalg.norm(x[0, 0], 3), FLOATS),
+]
+
+STATISTICS = [
+    ("nansum", lambda x: np.nansum(x), FLOATS), ("nansum_axis", lambda x: np.nansum(x, axis=1), FLOATS), ("nanprod", lambda x: np.nanprod(x, axis=0), FLOATS),
+    ("nanmean", lambda x: np.nanmean(x, axis=2), FLOATS), ("nanvar", lambda x: np.nanvar(x, axis=0), FLOATS), ("nanstd", lambda x: np.nanstd(x, ddof=1), FLOATS),
+    ("nanmin", lambda x: np.nanmin(x, axis=0), FLOATS), ("nanmax", lambda x: np.nanmax(x), FLOATS), ("nanmedian", lambda x: np.nanmedian(x, axis=1), FLOATS),
+    ("median", lambda x: np.median(x), FLOATS), ("percentile", lambda x: np.percentile(x[0], 30), FLOATS), ("quantiles", lambda x: np.quantile(x[0, 0], np.array([0.1, 0.5, 1.0])), FLOATS),
+    ("average", lambda x: np.average(x[0]), FLOATS), ("weights", lambda x: np.average(x[0], weights=abs(x[1]) + 1), FLOATS),
+    ("cov", lambda x: np.cov(x[0]), FLOATS), ("cov_row", lambda x: np.cov(x[0, 0]), FLOATS), ("corrcoef", lambda x: np.corrcoef(x[0] + np.eye(4, 5)), [np.float64]),
+    ("isclose", lambda x: np.isclose(x, x[0]), NUMBERS), ("allclose", lambda x: np.allclose(x, x), NUMBERS), ("nan_to_num", lambda x: np.nan_to_num(x, nan=1.5), NUMBERS[6:]),
+    ("polyval", lambda x: np.polyval(np.array([1.0, -2.0, 3.0]), x), FLOATS), ("interp", lambda x: np.interp(x, np.array([0.0, 1.0, 3.0]), np.array([5.0, 6.0, 9.0])), REAL[1:]),
+    ("searchsorted", lambda x: np.searchsorted(np.array([0, 1, 3]), x), REAL[1:]), ("searchsorted_right", lambda x: np.searchsorted(np.array([0.0, 1.0, 3.0]), x, side="right"), FLOATS),
+    ("unique", lambda x: np.unique(x), DTYPES), ("isin", lambda x: np.isin(x, np.array([1, 3])), REAL[1:]),
+    ("bincount", lambda x: np.bincount(x[0, 0] * x[0, 0]), [np.int8, np.int64, np.uint8]), ("bincount_weights", lambda x: np.bincount(x[0, 0] * x[0, 0], x[1, 1], 40), [np.int32]),
+    ("histogram", lambda x: np.histogram(x, 4), FLOATS), ("histogram_edges", lambda x: np.histogram(x, np.array([-1.0, 0.0, 0.5, 4.0])), FLOATS),
+    ("histogram_range", lambda x: np.histogram(x, 3, (0.0, 3.0)), FLOATS), ("digitize", lambda x: np.digitize(x, np.array([0.0, 1.0, 3.0])), FLOATS),
+    ("digitize_back", lambda x: np.digitize(x, np.array([3.0, 1.0, 0.0]), right=True), FLOATS), ("ediff1d", lambda x: np.ediff1d(x), NUMBERS),
+    ("trapezoid", lambda x: np.trapezoid(x[0, 0]), FLOATS), ("trapezoid_x", lambda x: np.trapezoid(x[0, 0], x[1, 1]), FLOATS),
+]
+
+PLACES = [
+    ("mask", lambda x: x[x != 0], DTYPES), ("mask_name", lambda x: x[np.array([True, False, True])], DTYPES), ("mask_axis", lambda x: x[:, np.array([True, False, True, True])], NUMBERS),
+    ("mask_two", lambda x: x[:, x[0] != 0], NUMBERS), ("mask_last", lambda x: x[0, :, np.array([True, False, True, True, False])], []),
+    ("places", lambda x: x[np.array([2, 0, -1])], DTYPES), ("places_axis", lambda x: x[:, np.array([3, 3, 0, 1, 2, -4])], DTYPES), ("places_last", lambda x: x[..., np.array([4, 0])], NUMBERS),
+    ("places_int", lambda x: x[1, np.array([2, 0])], NUMBERS), ("places_after", lambda x: x[:, 2, np.array([1, 4])], NUMBERS), ("places_slice", lambda x: x[1:, np.array([0, 2]), ::2], NUMBERS),
+    ("matrix", lambda x: x[0, 0][np.array([[0, 4], [2, 2]])], NUMBERS), ("matrix_axis", lambda x: x[:, np.array([[0, 3], [2, 2], [1, 1]])], NUMBERS),
+    ("pairs", lambda x: x[np.array([0, 1, 2]), np.array([3, 0, 1])], NUMBERS), ("pairs_last", lambda x: x[:, np.array([0, 1]), np.array([4, 3])], NUMBERS),
+    ("nonzero", lambda x: x[np.nonzero(x)], NUMBERS), ("new_axis", lambda x: x[None, np.array([1, 1])], NUMBERS), ("unsigned", lambda x: x[np.array([1, 0], np.uint8)], NUMBERS),
+    ("argsort", lambda x: x[0, 0][np.argsort(x[0, 0], kind="stable")], REAL), ("list", lambda x: x[[2, 0]], NUMBERS), ("mask_or", lambda x: x[(x == 1) | (x == 2)], NUMBERS),
+]
+
+
+ROWS = [row for row in AXES + FORMS + PRODUCTS + PLACES if row[2]]
+NO_NAN = {"histogram", "histogram_range", "histogram_edges", "digitize", "digitize_back", "isin", "corrcoef"}  # NumPy refuses it, or has no order for it
+
+
+def chosen(name, dtypes, thorough):
+    """Two of the dtypes, other ones for each expression; the layouts of the last."""
+    k = sum(map(ord, name))
+    some = dtypes if thorough else [dtypes[k % len(dtypes)], dtypes[-1]]
+    for dtype in dict.fromkeys(some):
+        x = numbers(dtype)
+        yield from layouts(x) if thorough or dtype is dtypes[-1] else [x]
+
+
+@pytest.mark.parametrize("name, f, dtypes", ROWS, ids=[row[0] for row in ROWS])
+def test_numpys_values_shapes_and_dtypes(name, f, dtypes, request):
+    for x in chosen(name, dtypes, request.config.getoption("--thorough")):
+        check(f, x)
+
+
+@pytest.mark.parametrize("name, f, dtypes", STATISTICS, ids=[row[0] for row in STATISTICS])
+def test_statistics(name, f, dtypes, request):
+    for x in chosen(name, dtypes, request.config.getoption("--thorough")):
+        check(f, x)
+    if np.dtype(dtypes[-1]).kind == "f" and name not in NO_NAN:
+        x = numbers(dtypes[-1])
+        x[0, 1, 2] = x[2, 3, 1] = x[0, 0, 0] = np.nan
+        check(f, x)
+
+
+# ---- in place ----
+
+
+def stores(x, out):
+    out[x > 1] = 5
+    out[np.array([0, 2])] = x[np.array([1, 1])]
+    out[:, np.array([1, 3])] = 7
+    out[1, np.array([0, 2])] = x[0, 2:4]
+    out[np.array([0, 1]), np.array([2, 3])] = np.array([100.0, 200.0])
+
+
+def masked_rows(x, out):
+    out[np.array([True, False, True])] = x[np.array([False, True, True])] * 2
+    out[:, np.array([True, False, False, True])] = -1.0
+    out[x == 2] = x[x == 2] + 0.5
+
+
+def rows_of_lists(x, out):
+    a, b = x[0, 0], x[1, 1]
+    out[0] = [a, b, 1.0, 2.0]
+    out[1:, :2] = [[a, 1.0], [b, 2.0]]
+    out[:, 2:] = [a + b, a - b]
+    values = [a, b, 3.0]
+    out[2, 3] = max(values) + sum([a, b, 1]) + len(values)
+    for v in [a, b]:
+        out[2, 2] += v
+
+
+def wider(x, out):
+    out[...] = x[0]
+    out[1:] = x[2:3]
+    out[:, 1:3] = x[0, 1:3]
+
+
+def indices(x, out):
+    for i, j in np.ndindex(x.shape):
+        out[i, j] = i * 10 + j
+    for index in np.ndindex(2, 3):
+        out[index] += x[index]
+    for (i, j), v in np.ndenumerate(x.T):
+        out[j, i] -= v / 2
+
+
+def through_views(x, out):
+    out.flat[5] = 9
+    out.T[0, 1] = 8
+    np.swapaxes(out, 0, 1)[2, 2] = 7
+    out.reshape(2, 6)[1, 5] = 6
+    out.ravel()[0] = 5
+    x.sum(axis=1, out=out[:, 1])
+    out.view(np.int64)[2, 0] = 0
+
+
+@pytest.mark.parametrize("kernel", [stores, masked_rows, rows_of_lists, wider, indices, through_views], ids=lambda k: k.__name__)
+def test_in_place(kernel, target):
+    x = np.arange(12.0).reshape(3, 4) % 5
+    want, got = np.full((3, 4), 0.25), np.full((3, 4), 0.25)
+    kernel(x.copy(), want)
+    cuda.jit(kernel, target=target)[1, 1](x.copy(), got)
+    np.testing.assert_array_equal(got, want)
+
+
+SHAPED = [lambda x: x.reshape(-1), lambda x: x.reshape(2, -1), lambda x: x.reshape((-1, 2)), lambda x: x.reshape(2, 1, -1), lambda x: x.ravel(), lambda x: x.reshape(x.shape[0], -1)]
+
+
+@pytest.mark.parametrize("f", SHAPED, ids=range(len(SHAPED)))
+def test_reshape_is_a_view_where_numpys_is(f):
+    compiled = lw.jit(f)
+    for x in (np.arange(24.0), np.arange(24.0).reshape(4, 6), np.arange(24.0).reshape(2, 3, 4)):
+        for y in (x, x.T, x[::-1], x[..., ::2], x[:, :1] if x.ndim > 1 else x[1::2], np.swapaxes(x, 0, -1), x[:0], np.lib.stride_tricks.as_strided(x, x.shape, [0] + list(x.strides[1:]))):
+            try:
+                want = f(y)
+            except ValueError:
+                with pytest.raises(ValueError):
+                    compiled(y)
+                continue
+            got = compiled(y)
+            np.testing.assert_array_equal(got, want)
+            assert np.shares_memory(got, y) == np.shares_memory(want, y), (y.shape, y.strides)
+
+
+def test_elements_of_a_copy_are_not_assigned():
+    def kernel(x):
+        x.T.flat[0] = 1
+
+    with pytest.raises(errors.TypingError, match="E162"):
+        lw.compile(kernel, "void(float64[:, ::1])", target="sm_90", output="ptx")
+
+
+def test_complex_parts_are_written():
+    def kernel(z):
+        z.real[:] = 3
+        z.imag[1] = z.real[0] + 1
+
+    z = np.zeros(3, np.complex64)
+    cuda.jit(kernel, target="cpu")[1, 1](z)
+    assert z.tolist() == [3, 3 + 4j, 3]
+
+
+# ---- generators and targets ----
+
+
+def test_on_a_gpu_and_the_cpu_alike(target):
+    @lw.guvectorize("(n,m)->(m),(n),(m)", target=target)
+    def f(x, mean, best, order):
+        mean[:] = x.mean(axis=0)
+        best[:] = x.argmax(axis=1)
+        picked = x[x[:, 0] > 0.3]
+        order[:] = np.argsort(x[0])
+        if picked.shape[0] > 0:
+            mean[:] -= picked.sum(axis=0)
+
+    x = np.random.default_rng(3).random((20, 6, 5))
+    want_mean, want_best, want_order = np.empty((20, 5)), np.empty((20, 6)), np.empty((20, 5))
+    for i in range(20):
+        f.py_func(x[i], want_mean[i], want_best[i], want_order[i])
+    for got, want in zip(f(x), (want_mean, want_best, want_order)):
+        np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("target", ["sm_75", "sm_90", "sm_120"])
+def test_cubins(target):
+    def kernel(x, y, out):
+        i = cuda.grid(1)
+        if i < x.shape[0]:
+            row = x[i][x[i] > 0]
+            out[i] = np.median(row) + (x @ y)[i].sum() + np.unique(row).size + x.sum(axis=0)[0]
+
+    assert lw.compile(kernel, "void(float32[:, ::1], float32[:, ::1], float32[::1])", target=target, output="cubin")
+
+
+# ---- errors ----
+
+ERRORS = [
+    (lambda x: x.max(axis=(0, 0)), ValueError, "duplicate value in 'axis'"),
+    (lambda x: x[:0].max(axis=0), ValueError, "zero-size array to reduction"), (lambda x: x[np.array([3])], IndexError, "out of bounds"),
+    (lambda x: x[np.array([-4])], IndexError, "out of bounds"), (lambda x: x[np.array([True, False])], IndexError, "boolean index did not match"),
+    (lambda x: x[np.array([0, 1]), np.array([0, 1, 2])], IndexError, "could not be broadcast"), (lambda x: x @ x, ValueError, "extents do not fit"),
+    (lambda x: np.concatenate((x, x[:, :2])), ValueError, "must match exactly"), (lambda x: x.transpose(0, 0), ValueError, "repeated axis"),
+    (lambda x: np.stack((x[0], x[0, :2])), ValueError, "same shape"), (lambda x: x.squeeze(axis=0), ValueError, "not equal to one"),
+    (lambda x: np.quantile(x, 1.5), ValueError, "range"), (lambda x: np.broadcast_to(x, (2, 2)), ValueError, "broadcast"),
+]
+
+
+@pytest.mark.parametrize("f, error, words", ERRORS, ids=range(len(ERRORS)))
+def test_errors_while_it_runs(f, error, words):
+    x = np.arange(12.0).reshape(3, 4)
+    with pytest.raises(Exception):
+        f(x)  # NumPy refuses it, too
+    with pytest.raises(error, match=words):
+        lw.jit(f)(x)
+
+
+REFUSED = [
+    (lambda x: x.sum(axis=3), "E124: the axis is out of bounds for an array with 3 axes"), (lambda x: np.array([[x[0, 0, 0]], [x[0, 1, 1], x[0, 2, 2]]]), "E140"), (lambda x, o: x[0, :, np.array([1])], "E160: arrays and integers that do not stand side by side"),
+    (lambda x: x.squeeze(), "E153"), (lambda x: x.nosuch(), "E161"), (lambda x: x[np.array([0.5])], "E160|E120"), (lambda x: [x[0, 0, 0], 1.0], "E103"),
+]
+
+
+@pytest.mark.parametrize("f, words", REFUSED, ids=range(len(REFUSED)))
+def test_errors_while_it_is_compiled(f, words):
+    with pytest.raises(errors.CompileError, match=words):
+        lw.jit(f)(*[np.zeros((2, 3, 4))] * f.__code__.co_argcount)
+
+
+def test_lists_do_not_change():
+    @lw.jit
+    def grows(x):
+        values = [x, 2 * x]
+        more = [x]
+        values += more
+        return values[0]
+
+    with pytest.raises(errors.UnsupportedError, match="E101: a list that changes"):
+        grows(1.0)
+
+    @lw.jit
+    def assigned(x):
+        values = [x, 2 * x]
+        values[0] = 3.0
+        return values[0]
+
+    with pytest.raises(errors.CompileError):
+        assigned(1.0)
+    with pytest.raises(errors.CompileError):
+        lw.jit(lambda x, p: x[p].__iadd__(1))(np.zeros(3), np.array([0]))
+
+    def augmented(x, p):
+        x[p] += 1
+
+    with pytest.raises(errors.UnsupportedError, match="E160: `\\+=` under an array of indices"):
+        lw.jit(augmented)(np.zeros(3), np.array([0]))
