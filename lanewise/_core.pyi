@@ -317,7 +317,7 @@ def forall(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
     opt: bool | None = None,
     fma: bool = True,
@@ -343,7 +343,7 @@ def forall(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
     opt: bool | None = None,
     fma: bool = True,
@@ -429,7 +429,7 @@ def reduce(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
     opt: bool | None = None,
     fma: bool = True,
@@ -460,7 +460,7 @@ def reduce(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
     opt: bool | None = None,
     fma: bool = True,
@@ -491,7 +491,7 @@ def reduce(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
     opt: bool | None = None,
     fma: bool = True,
@@ -517,7 +517,7 @@ def vectorize(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
     opt: bool | None = None,
     fma: bool = True,
@@ -545,7 +545,7 @@ def vectorize(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
     opt: bool | None = None,
     fma: bool = True,
@@ -575,7 +575,7 @@ def guvectorize(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
     opt: bool | None = None,
     fma: bool = True,
@@ -662,7 +662,7 @@ def jit(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
     opt: bool | None = None,
     fma: bool = True,
@@ -702,7 +702,7 @@ def jit(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
     opt: bool | None = None,
     fma: bool = True,
@@ -724,6 +724,8 @@ def _cache_info() -> dict[str, Any]: ...
 def _cache_clear(memory_only: bool, /) -> None: ...
 def _checks() -> list[str]: ...
 def _settings() -> list[tuple[str, str, str, str, str]]: ...
+def _numba_settings() -> list[tuple[str, str, str, str, str]]: ...
+def _numba_unlike() -> list[tuple[str, str, bool, str]]: ...
 def _alias_table(probability: Any, alias: Any, /) -> None: ...
 def _setting_get(field: str, /) -> int | str: ...
 def _setting_set(field: str, value: str | None, /) -> None: ...

@@ -276,6 +276,57 @@ def test_arrays_as_results():
     np.testing.assert_array_equal(rows(x.reshape(4, 25)), np.sort(x.reshape(4, 25)))
 
 
+def quick(x):
+    if x.size <= 1:
+        return x.copy()
+    rest = x[1:]
+    return np.concatenate((quick(rest[rest < x[0]]), np.full(1, x[0]), quick(rest[rest >= x[0]])))
+
+
+def heap_then_raises(n):
+    row = np.full(4, n)
+    if n == 0:
+        raise ValueError("the bottom")
+    return row[0] if n < 0 else heap_then_raises(n - 1) + row[1]
+
+
+@pytest.fixture
+def balance():
+    """Allocations minus frees on the CPU, counted from here on."""
+    lw.runtime.memsys_enable_stats(target="cpu")
+    before = lw.runtime.get_allocation_stats(target="cpu")
+    yield lambda: [now - then for now, then in zip(lw.runtime.get_allocation_stats(target="cpu"), before)]
+    lw.runtime.memsys_disable_stats(target="cpu")
+
+
+def test_arrays_are_freed(balance):
+    x = rng.random(64)
+    np.testing.assert_array_equal(lw.jit(quick)(x), np.sort(x))
+    made = lw.jit(heap_then_raises)
+    with pytest.raises(ValueError, match="the bottom"):
+        made(100)
+    with pytest.raises(RecursionError):
+        made(10**9)
+    alloc, free, mi_alloc, mi_free = balance()
+    assert alloc == free > 1000 and mi_alloc == mi_free
+
+
+def test_kernels_make_arrays(balance):
+    def k(x, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = quick(x[i:])[0]
+
+    x = rng.random(40)
+    out = np.zeros(40)
+    cuda.jit(k, target="cpu")[2, 32](x, out)
+    np.testing.assert_array_equal(out, [x[i:].min() for i in range(40)])
+    alloc, free, *_ = balance()
+    assert alloc == free > 0
+    found = cuda.jit(k, target="cuda").resources("void(float64[::1], float64[::1])", "sm_90")
+    assert found["level_bytes"] > 0
+
+
 def _store(o, x):
     o[:] = x
 
