@@ -23,10 +23,24 @@ __version__: str
 _vector_bits: int
 cuda: ModuleType
 
-@final
+@disjoint_base
 class Type:
+    name: str
+    def __init__(self, name: str) -> None: ...
     @property
-    def name(self) -> str: ...
+    def key(self) -> Any: ...
+    @property
+    def __lanewise_struct__(self) -> Any: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __getitem__(self, key: Any, /) -> Any: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class CoreType(Type):
+    @property
+    def name(self) -> str: ...  # type: ignore[override]
     @property
     def dtype(self) -> np.dtype[Any]: ...
     @property
@@ -44,12 +58,14 @@ class Type:
     @property
     def fields(self) -> tuple[str, ...] | None: ...
     @property
+    def signed(self) -> bool: ...
+    @property
     def __lanewise_dtype__(self) -> int: ...
     @overload
     def __call__(self, value: complex | np.generic, /) -> Any: ...
     @overload
     def __call__(self, *args: Type) -> Signature: ...
-    def __getitem__(self, key: slice | tuple[slice, ...], /) -> Type: ...
+    def __getitem__(self, key: slice | tuple[slice, ...], /) -> CoreType: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -623,27 +639,27 @@ def compile(
     output: Literal["ir", "llvm", "nvvm", "ptx", "sass", "asm"],
 ) -> str: ...
 def explain(f: Callable[..., Any], sig: _SignatureLike) -> str: ...
-def typeof(value: Any, /) -> Type: ...
-def from_dtype(dtype: DTypeLike, /) -> Type: ...
+def typeof(value: Any, /) -> Any: ...
+def from_dtype(dtype: DTypeLike, /) -> CoreType: ...
 
-bool_: Type
-int8: Type
-int16: Type
-int32: Type
-int64: Type
-uint8: Type
-uint16: Type
-uint32: Type
-uint64: Type
-intp: Type
-uintp: Type
-float16: Type
-bfloat16: Type
-float32: Type
-float64: Type
-complex64: Type
-complex128: Type
-void: Type
+bool_: CoreType
+int8: CoreType
+int16: CoreType
+int32: CoreType
+int64: CoreType
+uint8: CoreType
+uint16: CoreType
+uint32: CoreType
+uint64: CoreType
+intp: CoreType
+uintp: CoreType
+float16: CoreType
+bfloat16: CoreType
+float32: CoreType
+float64: CoreType
+complex64: CoreType
+complex128: CoreType
+void: CoreType
 
 @overload
 def jit(

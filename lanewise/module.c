@@ -19,6 +19,7 @@
 #include "core/py/compiled/settings_py.h"
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/llvm_bridge.h"
+#include "core/py/object_shape.h"
 #include "core/py/state.h"
 #include "core/py/types/intrinsic.h"
 #include "core/py/types/type_make.h"
@@ -65,6 +66,7 @@ module_exec(PyObject *module)
         lw_reduce_register,
         lw_overload_ask_register,
         lw_runtime_memory_register,
+        lw_object_shape_register,
 #ifdef LW_WINDOWS
         lw_windows_register,
 #endif

@@ -50,6 +50,7 @@ emit_inst(lw_emitter *e)
         lw_result(e, "getelementptr i8, $t $v, $t $v", LW_DT_ptr, e->inst->a,
                   lw_operand_type(e, e->inst->b), e->inst->b);
         break;
+    case LW_OP_ON_GPU: lw_result(e, "icmp eq i1 true, $s", e->gpu ? "true" : "false"); break;
     case LW_OP_MEET: lw_result(e, "icmp eq i1 true, true"); break;
     case LW_OP_DISTANCE: emit_distance(e); break;
     case LW_OP_LOAD:

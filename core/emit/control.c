@@ -122,7 +122,7 @@ is_refused(lw_emitter *e, const lw_extern *symbol)
         return false;
     if (symbol->device)
         refuse_on_host(e, "", symbol->name,
-                       "call a Python function; this one was declared with declare_device");
+                       "call a Python function, or give the declaration one: host=f");
     else
         refuse_on_host(e, "cuda.libdevice.", symbol->name + 5,
                        "use a function of `math` or `numpy`");

@@ -149,6 +149,8 @@ lw_type_kind lw_type_kind_of(const lw_types *types, lw_type type);
 struct lw_arg_spec;
 lw_type lw_type_of_spec(lw_types *types, const struct lw_arg_spec *spec);
 const lw_type_row *lw_type_get(const lw_types *types, lw_type type); /* of compound types */
+/* The number of the item that an attribute of a tuple names; tuple->n: there is none. */
+uint32_t lw_type_field(const lw_type_row *tuple, const char *name);
 /* The same if it is of this kind, else NULL. */
 const lw_type_row *lw_type_get_kind(const lw_types *types, lw_type type, lw_type_kind kind);
 /* The scalar in which a value of this type is stored: weak int i64 (constants from 2^63 on u64,

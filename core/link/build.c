@@ -9,6 +9,7 @@
 #include "core/link/host_llvm.h"
 #include "core/link/nvrtc.h"
 #include "core/link/toolchain.h"
+#include "core/opt/prune.h"
 #include "core/tables/version.h"
 
 #include <assert.h>
@@ -68,6 +69,25 @@ has_variables(const job *j)
     for (uint32_t i = 0; j->extra != NULL && i < j->options->n_links; i++)
         alone &= j->extra[i].kind != LW_LINK_LTOIR;
     return j->options->variables && !j->options->opt && alone;
+}
+
+/* What code for the other side alone has goes before anything looks at the module. *own: a
+ * copy, for the caller to free; or NULL. */
+static lw_status
+take_side(job *j, lw_module **own, lw_error *err)
+{
+    lw_status status;
+
+    *own = NULL;
+    if (!lw_ir_has_op(j->module, LW_OP_ON_GPU))
+        return LW_OK;
+    LW_TRY(lw_module_copy(j->module, own, err));
+    j->module = *own;
+    LW_TRY(lw_opt_side(*own, j->cc != 0, err));
+    if (lw_env_int(LW_ENV_verify))
+        LW_TRY(lw_ir_verify(*own, err));
+fail:
+    return status;
 }
 
 static bool
@@ -462,11 +482,14 @@ lw_build_host(const lw_module *module, const lw_build_options *options, lw_code 
     lw_status status = LW_OK;
     job j = {.module = module, .options = options};
     lw_blob *blob = NULL;
+    lw_module *own;
 
+    LW_TRY(take_side(&j, &own, err));
     LW_TRY(get_blob(&j, LW_CACHE_OBJECT, &blob, report, err));
     status = lw_code_load(lw_blob_data(blob), lw_blob_size(blob), NULL, 0, out, err);
 fail:
     lw_blob_unref(blob);
+    lw_module_free(own);
     return status;
 }
 
@@ -475,11 +498,15 @@ lw_build_cuda(const lw_module *module, int cc, const lw_build_options *options, 
               lw_build_report *report, lw_error *err)
 {
     job j = {.module = module, .options = options, .cc = cc};
-    lw_status status = prepare_links(&j, err);
+    lw_module *own;
+    lw_status status;
 
-    if (status == LW_OK)
-        status = get_blob(&j, LW_CACHE_CUBIN, out, report, err);
+    LW_TRY(take_side(&j, &own, err));
+    LW_TRY(prepare_links(&j, err));
+    status = get_blob(&j, LW_CACHE_CUBIN, out, report, err);
+fail:
     release_links(&j);
+    lw_module_free(own);
     return status;
 }
 
@@ -573,13 +600,15 @@ lw_build_output(const lw_module *module, int target_cc, const char *output,
              .options = options,
              .cc = target_cc,
              .frozen = strcmp(output, "object") == 0};
+    lw_module *own;
     lw_text text;
 
     lw_text_init(&text);
+    LW_TRY(take_side(&j, &own, err));
     if (strcmp(output, "cubin") == 0 || strcmp(output, "sass") == 0)
         LW_TRY(prepare_links(&j, err));
     if (strcmp(output, "ir") == 0) {
-        lw_ir_print(module, false, &text);
+        lw_ir_print(j.module, false, &text);
         status = text_output(&text, out, err);
         goto fail;
     }
@@ -592,6 +621,7 @@ lw_build_output(const lw_module *module, int target_cc, const char *output,
         status = host_output(&j, output, lw_text_get(&text), out, err);
 fail:
     release_links(&j);
+    lw_module_free(own);
     lw_text_reset(&text);
     return status;
 }

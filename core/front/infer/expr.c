@@ -126,12 +126,13 @@ infer_object_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value left, b
     lw_status status;
 
     *found = false;
-    if (n->c != 1 ||
-        (link->op != LW_PY_IS && link->op != LW_PY_IS_NOT && link->op < LW_PY_EQ) ||
-        link->op > LW_PY_IS_NOT)
+    if (n->c != 1 || link->op < LW_PY_EQ)
         return LW_OK;
     LW_TRY(lw_infer_operand_expr(f, link->a, &y.value));
-    LW_TRY(lw_infer_object_compare(f, node, (lw_pyop)link->op, x, y, found, out));
+    if (link->op == LW_PY_IN || link->op == LW_PY_NOT_IN)
+        LW_TRY(lw_infer_object_contains(f, node, (lw_pyop)link->op, x, y, found, out));
+    else
+        LW_TRY(lw_infer_object_compare(f, node, (lw_pyop)link->op, x, y, found, out));
     if (*found)
         f->nodes[node].truth = (int8_t)lw_truth_of(f, *out);
 fail:
@@ -594,6 +595,7 @@ dispatch(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     case LW_NODE_ATTRIBUTE: return lw_infer_attribute(f, node, out);
     case LW_NODE_SUBSCRIPT: return lw_infer_subscript(f, node, out);
     case LW_NODE_TUPLE: return lw_infer_tuple(f, node, out);
+    case LW_NODE_ON_GPU: *out = (lw_infer_value){LW_DT_b1, 0}; return LW_OK;
     case LW_NODE_WALRUS: return infer_walrus(f, node, out);
     case LW_NODE_LAMBDA: return infer_lambda(f, node, out);
     case LW_NODE_JOINED:

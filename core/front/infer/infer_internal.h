@@ -109,7 +109,9 @@ typedef struct lw_run {
     lw_overload_question question; /* the walk ended with it */
     lw_general *general;           /* borrowed */
     bool is_again;                 /* the walk ended because `general` has grown */
-    bool lint;                     /* W201 wanted: the user's arguments are all narrow */
+    uint32_t passed_over_at; /* the node for which overloads were asked last, in vain … */
+    const char *passed_over; /* … and which ones, and why */
+    bool lint;               /* W201 wanted: the user's arguments are all narrow */
     uint32_t lint_loc;
     LW_ARRAY(uint32_t) lint_lines;
     const char *lint_label;
@@ -493,6 +495,9 @@ lw_status lw_infer_object_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw
 lw_status lw_infer_object_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x,
                                   lw_arg y, bool *found, lw_infer_value *out);
 /* x[y], abs(x), len(x), …: the method `name` of x's class. */
+/* x in y, x not in y */
+lw_status lw_infer_object_contains(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x,
+                                   lw_arg y, bool *found, lw_infer_value *out);
 lw_status lw_infer_object_special(lw_infer_frame *f, uint32_t node, const char *name,
                                   const lw_arg *args, uint32_t n, bool *found,
                                   lw_infer_value *out);
@@ -520,6 +525,14 @@ lw_status lw_infer_declared(lw_infer_frame *f, uint32_t node, const lw_fn *fn,
 /* What the signature or the annotation of f's function promises of its result; kind NONE:
  * nothing. */
 lw_sig_type lw_promised_result(lw_infer_frame *f);
+/* The type that a constant names as an annotation: kind NONE where it names none. */
+lw_sig_type lw_type_of_annotation(lw_infer_frame *f, uint32_t number);
+/* Whether a variable with this annotation can have a value of the type (E142). */
+lw_status lw_check_annotated(lw_infer_frame *f, uint32_t loc, const lw_sig_type *annotation,
+                             lw_type type);
+/* The values of a type with a model: whether the items are what its members are (E142). */
+lw_status lw_check_members(lw_infer_frame *f, uint32_t node, const lw_class *class,
+                           const lw_type *items);
 /* A result as it was promised. loc: of a return, for messages. */
 lw_status lw_infer_promised(lw_infer_frame *f, uint32_t loc, const lw_sig_type *promised,
                             lw_type *result);
@@ -538,7 +551,14 @@ lw_status lw_infer_own(lw_infer_frame *f, uint32_t node, const char *name, const
 lw_status lw_infer_overloaded_call(lw_infer_frame *f, uint32_t node, uint32_t callee,
                                    const lw_arg *args, uint32_t n, bool *found,
                                    lw_infer_value *out);
-/* args: the object comes first. */
+/* The operator whose method would be `name`, where an operand is an object or a tuple. *found:
+ * false also where no overload is for these operands. */
+lw_status lw_infer_overloaded_operator(lw_infer_frame *f, uint32_t node, const char *name,
+                                       const lw_arg *args, uint32_t n, bool *found,
+                                       lw_infer_value *out);
+/* What helps a node that means nothing without an overload: `help`, and why the overloads that
+ * were asked for it are not for it. */
+const char *lw_help_of_overloads(lw_infer_frame *f, uint32_t node, const char *help);
 lw_status lw_infer_overloaded_method(lw_infer_frame *f, uint32_t node, const char *name,
                                      const lw_arg *args, uint32_t n, bool *found,
                                      lw_infer_value *out);

@@ -421,13 +421,11 @@ static bool
 named_element(lw_lower_frame *f, lw_lower_value tuple, const char *name, lw_lower_value *out)
 {
     const lw_type_row *row = lw_type_get(f->l->types, tuple.type);
+    uint32_t i = lw_type_field(row, name), n = row->n;
 
-    for (uint32_t i = 0; row->names && i < row->n; i++)
-        if (strcmp(row->names[i], name) == 0) {
-            *out = lw_value_element(f, tuple, i);
-            return true;
-        }
-    return false;
+    if (i < n)
+        *out = lw_value_element(f, tuple, i);
+    return i < n;
 }
 
 /* .real and .imag, and the fields of a namedtuple; all other attributes were folded. */
@@ -620,6 +618,8 @@ lower_kind(lw_lower_frame *f, uint32_t node)
     case LW_NODE_ATTRIBUTE: return lower_attribute(f, node);
     case LW_NODE_SUBSCRIPT: return lower_subscript(f, node);
     case LW_NODE_TUPLE: return lower_tuple(f, node);
+    case LW_NODE_ON_GPU:
+        return lw_value_scalar(f, LW_DT_b1, lw_ir_emit(&f->b, LW_OP_ON_GPU, LW_DT_b1, 0, 0, 0));
     case LW_NODE_WALRUS: return lower_walrus(f, node);
     case LW_NODE_LAMBDA: return lower_function(f, node);
     default: return lw_lower_fail(f, node, lw_node_text[n->kind]);

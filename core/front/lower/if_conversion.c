@@ -227,6 +227,8 @@ cost_statement(lw_lower_frame *f, uint32_t node)
     switch (n->kind) {
     case LW_NODE_PASS: return 0;
     case LW_NODE_ASSIGN:
+        if (lw_typed_at(f, node)->call == LW_CALL_INSTANCE)
+            return LW_COST_NEVER;
         for (uint32_t i = 0; i < n->c; i++)
             if (!is_plain_target(f, lw_list_at(f, n->b + i)))
                 return LW_COST_NEVER;

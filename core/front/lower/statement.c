@@ -228,6 +228,10 @@ lower_assign(lw_lower_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_at(f, node);
 
+    if (lw_typed_at(f, node)->call == LW_CALL_INSTANCE) { /* an overload of `x[i] = v` */
+        (void)lw_lower_method(f, node);
+        return;
+    }
     if (lw_typed_at(f, n->a)->elementwise && lw_typed_at(f, n->a)->element == LW_T_BOTTOM) {
         lw_lower_array_store(f, lw_list_at(f, n->b), n->a);
         return;

@@ -29,9 +29,11 @@ is_written(PyObject *function)
     const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
 
     lw_read_clear();
-    return name != NULL && code != NULL && !text_is(code->co_filename, "<string>") &&
-           strcmp(name, "collections") != 0 && strcmp(name, "dataclasses") != 0 &&
-           strncmp(name, "namedtuple_", 11) != 0;
+    if (code == NULL || text_is(code->co_filename, "<string>"))
+        return false;
+    return name == NULL || /* code that is run without a module */
+           (strcmp(name, "collections") != 0 && strcmp(name, "dataclasses") != 0 &&
+            strncmp(name, "namedtuple_", 11) != 0);
 }
 
 /* The function in an attribute of a class (borrowed from it), or NULL. */
@@ -149,9 +151,8 @@ is_namedtuple(PyObject *object)
     return fields != NULL;
 }
 
-/* `__dataclass_fields__` (new reference), or NULL. */
-static PyObject *
-dataclass_fields(PyObject *object)
+PyObject *
+lw_read_dataclass_fields(PyObject *object)
 {
     PyObject *fields = PyObject_GetAttrString(object, "__dataclass_fields__");
 
@@ -161,9 +162,8 @@ dataclass_fields(PyObject *object)
     return fields;
 }
 
-/* The `__init__` that the author wrote (borrowed), or NULL. */
-static PyObject *
-written_init(PyObject *object)
+PyObject *
+lw_read_written_init(PyObject *object)
 {
     PyObject *init = PyObject_GetAttrString(object, "__init__");
 
@@ -190,7 +190,7 @@ defines(PyObject *object, const char *name)
 bool
 lw_read_class_makes_itself(PyObject *object)
 {
-    return defines(object, "__new__") || written_init(object) != NULL;
+    return defines(object, "__new__") || lw_read_written_init(object) != NULL;
 }
 
 /* Whether objects of the class are their fields and nothing else. */
@@ -214,9 +214,9 @@ is_readable(PyObject *object)
         if (one != &PyBaseObject_Type && (Py_TYPE(one) != &PyType_Type || dict_has_setter(one)))
             return false;
     }
-    if (written_init(object) != NULL)
+    if (lw_read_written_init(object) != NULL)
         return true;
-    fields = dataclass_fields(object);
+    fields = lw_read_dataclass_fields(object);
     ok = fields != NULL && !defines(object, "__post_init__");
     Py_XDECREF(fields);
     return ok;
@@ -268,8 +268,8 @@ add_member(lw_reader *r, PyObject *object, PyObject *name, PyObject *raw, PyObje
     return r->status == LW_OK;
 }
 
-static bool
-read_members(lw_reader *r, PyObject *object, lw_class *out)
+bool
+lw_read_members(lw_reader *r, PyObject *object, lw_class *out)
 {
     PyObject *mro = ((PyTypeObject *)object)->tp_mro;
     PyObject *seen = PySet_New(NULL);
@@ -319,10 +319,9 @@ fields_constant(lw_reader *r, const lw_class *class, const char *const *names, u
                                       .user_class = class});
 }
 
-/* The node of the tuple of these variables. */
-static uint32_t
-fields_node(lw_reader *r, const lw_class *class, uint32_t loc, const char *const *names,
-            const uint32_t *vars, uint32_t n)
+uint32_t
+lw_read_fields_node(lw_reader *r, const lw_class *class, uint32_t loc, const char *const *names,
+                    const uint32_t *vars, uint32_t n)
 {
     uint32_t constant = fields_constant(r, class, names, n), result;
     lw_read_items items = {0};
@@ -416,10 +415,9 @@ add_field(lw_reader *r, lw_scope *scope, const dataclass_field *field)
     return r->status == LW_OK;
 }
 
-/* The parameters of a dataclass's function: as in Python, those that are given by keyword alone
- * come last. false: *refused, or stop. */
-static bool
-add_fields(lw_reader *r, lw_scope *scope, PyObject *items, bool *refused)
+/* As in Python, those that are given by keyword alone come last. */
+bool
+lw_read_dataclass_params(lw_reader *r, lw_scope *scope, PyObject *items, bool *refused)
 {
     for (int keyword_only = 0; keyword_only < 2; keyword_only++)
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items) && r->status == LW_OK; i++) {
@@ -433,11 +431,9 @@ add_fields(lw_reader *r, lw_scope *scope, PyObject *items, bool *refused)
     return r->status == LW_OK;
 }
 
-/* The variable that has the value of a parameter in the type that is registered: a new one, to
- * which `*statement` assigns it. */
-static uint32_t
-registered_variable(lw_reader *r, lw_scope *scope, uint32_t loc, const lw_fn_param *param,
-                    uint32_t type, uint32_t *statement)
+uint32_t
+lw_read_typed_variable(lw_reader *r, lw_scope *scope, uint32_t loc, const lw_fn_param *param,
+                       uint32_t type, uint32_t *statement)
 {
     PyObject *name = PyUnicode_FromFormat("self.%s", param->name);
     uint32_t var = name ? lw_scope_add(r, scope, name) : lw_read_failed(r), target, value;
@@ -475,12 +471,12 @@ body_of_fields(lw_reader *r, lw_scope *scope, PyObject *items, const lw_class *c
             names[n] = param.name;
             vars[n] = param.var;
             if (type != 0) {
-                vars[n] = registered_variable(r, scope, loc, &param, type, &statement);
+                vars[n] = lw_read_typed_variable(r, scope, loc, &param, type, &statement);
                 (void)lw_read_item(r, &body, statement);
             }
             n++;
         }
-    value = r->status == LW_OK ? fields_node(r, class, loc, names, vars, n) : 0;
+    value = r->status == LW_OK ? lw_read_fields_node(r, class, loc, names, vars, n) : 0;
     value = value ? lw_read_node(r, (lw_node){LW_NODE_RETURN, .loc = loc, .a = value}) : 0;
     value = lw_read_item(r, &body, value)
                 ? lw_read_list_node(r, (lw_node){LW_NODE_BODY, .loc = loc}, body.data, body.n)
@@ -506,7 +502,8 @@ make_of_dataclass(lw_reader *r, PyObject *fields, lw_class *class)
     r->tree->fns.data[fn].loc = loc;
     r->tree->fns.data[fn].file = r->tree->locs.data[loc].file;
     r->tree->fns.data[fn].line = 1;
-    if (add_fields(r, &scope, items, &refused))
+    r->tree->fns.data[fn].generated = true;
+    if (lw_read_dataclass_params(r, &scope, items, &refused))
         r->tree->fns.data[fn].body = body_of_fields(r, &scope, items, class, loc);
     Py_DECREF(items);
     lw_scope_reset(&scope);
@@ -521,8 +518,8 @@ make_of_dataclass(lw_reader *r, PyObject *fields, lw_class *class)
     return r->status == LW_OK ? fn : 0;
 }
 
-static int
-add_guard(lw_reader *r, PyObject *object, const char *name, PyObject *value)
+int
+lw_read_guard(lw_reader *r, PyObject *object, const char *name, PyObject *value)
 {
     PyObject *text = PyUnicode_FromString(name);
     int result = text ? lw_captures_add_attribute(r->captures, object, text, value) : -1;
@@ -552,7 +549,7 @@ read_registered(lw_reader *r, PyObject *object, lw_class *class)
     class->registered = names;
     class->types = types;
     if (items != NULL && r->status == LW_OK &&
-        add_guard(r, object, LW_REGISTERED_FIELDS, dict) < 0)
+        lw_read_guard(r, object, LW_REGISTERED_FIELDS, dict) < 0)
         lw_read_failed(r);
     Py_XDECREF(items);
     Py_XDECREF(dict);
@@ -611,22 +608,22 @@ set_compared(PyObject *object, lw_class *class)
 static bool
 set_make(lw_reader *r, PyObject *object, lw_class *class)
 {
-    PyObject *init = written_init(object), *fields, *any;
+    PyObject *init = lw_read_written_init(object), *fields, *any;
 
     if (is_namedtuple(object)) { /* the guard holds the class, too */
         any = PyObject_GetAttrString(object, "_fields");
-        if (any != NULL && add_guard(r, object, "_fields", any) < 0)
+        if (any != NULL && lw_read_guard(r, object, "_fields", any) < 0)
             lw_read_failed(r);
         Py_XDECREF(any);
         return r->status == LW_OK;
     }
     any = PyObject_GetAttrString(object, "__init__");
-    if (any == NULL || add_guard(r, object, "__init__", any) < 0) {
+    if (any == NULL || lw_read_guard(r, object, "__init__", any) < 0) {
         Py_XDECREF(any);
         return r->status == LW_OK ? lw_read_failed(r) : false;
     }
     Py_DECREF(any);
-    fields = dataclass_fields(object);
+    fields = lw_read_dataclass_fields(object);
     if (fields != NULL)
         set_compared(object, class);
     if (fields != NULL && !name_compared(r, fields, class))
@@ -691,7 +688,7 @@ lw_read_class(lw_reader *r, PyObject *object)
     Py_XDECREF(id);
     Py_XDECREF(number);
     if (r->status != LW_OK || !lw_read_linked_class(r, object, true, &class->linked) ||
-        !read_members(r, object, class) || !set_make(r, object, class))
+        !lw_read_members(r, object, class) || !set_make(r, object, class))
         return 0;
     return constant;
 }
@@ -762,11 +759,12 @@ names_by_fields(PyObject *fields)
 static PyObject *
 names_of_object(PyObject *object)
 {
-    PyObject *type = (PyObject *)Py_TYPE(object), *init = written_init(type), *fields, *names;
+    PyObject *type = (PyObject *)Py_TYPE(object), *init = lw_read_written_init(type), *fields,
+             *names;
 
     if (init != NULL)
         return names_by_init(object, init);
-    fields = dataclass_fields(type);
+    fields = lw_read_dataclass_fields(type);
     names = fields ? names_by_fields(fields) : NULL;
     Py_XDECREF(fields);
     return names;
@@ -781,7 +779,7 @@ lw_read_object_fields(PyObject *object, bool *by_dict)
         return NULL;
     list = names_of_object(object);
     names = list ? PyList_AsTuple(list) : NULL;
-    *by_dict = written_init(type) != NULL;
+    *by_dict = lw_read_written_init(type) != NULL;
     Py_XDECREF(list);
     lw_read_clear();
     return names;
@@ -908,7 +906,9 @@ bool
 lw_read_registered(lw_reader *r, uint32_t loc, lw_read_items *out)
 {
     for (uint32_t i = 0; i < r->making->n_registered; i++) {
-        PyObject *full = PyUnicode_FromFormat("%s.%s", r->made_self, r->making->registered[i]);
+        PyObject *full = r->making->types[i] ? PyUnicode_FromFormat("%s.%s", r->made_self,
+                                                                    r->making->registered[i])
+                                             : NULL;
         PyObject *var = full ? PyDict_GetItemWithError(r->scope->vars, full) : NULL;
         uint32_t target = 0;
 
@@ -925,8 +925,8 @@ lw_read_registered(lw_reader *r, uint32_t loc, lw_read_items *out)
     return r->status == LW_OK;
 }
 
-uint32_t
-lw_read_made_object(lw_reader *r, uint32_t loc)
+static uint32_t
+made_of_fields(lw_reader *r, uint32_t loc)
 {
     PyObject *names = PyObject_GetAttrString(PyFunction_GET_CODE(r->function), "co_names");
     Py_ssize_t n_names = names ? PyTuple_GET_SIZE(names) : 0;
@@ -955,6 +955,12 @@ lw_read_made_object(lw_reader *r, uint32_t loc)
     }
     Py_DECREF(names);
     if (r->status == LW_OK)
-        result = fields_node(r, r->making, loc, fields, vars, n);
+        result = lw_read_fields_node(r, r->making, loc, fields, vars, n);
     return result ? lw_read_node(r, (lw_node){LW_NODE_RETURN, .loc = loc, .a = result}) : 0;
+}
+
+uint32_t
+lw_read_made_object(lw_reader *r, uint32_t loc)
+{
+    return r->making->structure ? lw_read_made_struct(r, loc) : made_of_fields(r, loc);
 }

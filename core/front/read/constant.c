@@ -767,6 +767,10 @@ from_object(lw_reader *r, PyObject *object)
         constant = from_record_dtype(r, object);
     else if ((dtype = of_type_object(object)) != LW_DT_void)
         constant = lw_read_push_dtype(r, object, dtype);
+    if (constant == 0 && r->status == LW_OK)
+        constant = lw_read_struct(r, object);
+    if (constant == 0 && r->status == LW_OK)
+        constant = lw_read_struct_object(r, object);
     if (constant == 0 && r->status == LW_OK && is_callable_object(object))
         constant = lw_read_user_object(r, object);
     if (constant == 0 && r->status == LW_OK && PyCallable_Check(object))
@@ -810,11 +814,9 @@ lw_read_constant(lw_reader *r, PyObject *object)
     }
     if (id != NULL)
         constant = constant_new(r, object);
-    if (constant != 0 && PyCallable_Check(object)) {
-        r->tree->constants.data[constant].overloaded = lw_read_is_overloaded(r, object);
-        if (lw_captures_watch(r->captures, id) < 0)
-            constant = lw_read_failed(r);
-    }
+    if (constant != 0 && PyCallable_Check(object) &&
+        !lw_read_overloaded(r, object, id, &r->tree->constants.data[constant]))
+        constant = 0;
     if (constant != 0) {
         number = PyLong_FromUnsignedLong(constant);
         if (number == NULL || PyDict_SetItem(r->constant_of, id, number) < 0)

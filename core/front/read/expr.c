@@ -93,7 +93,6 @@ read_binary(lw_reader *r, PyObject *node, uint32_t loc)
     folded = lw_read_folded(r, lw_fold_binary(op, x, y), loc);
     if (folded || r->status != LW_OK)
         return folded;
-    r->may_need_own |= op == LW_PY_MATMUL;
     return lw_read_node(r, (lw_node){LW_NODE_BINARY, .op = op, .loc = loc, .a = a, .b = b});
 }
 
@@ -375,7 +374,6 @@ read_attribute(lw_reader *r, PyObject *node, uint32_t loc)
         return missing_attribute(r, node, object, name);
     if (lw_captures_watch(r->captures, name) < 0)
         return lw_read_failed(r);
-    r->may_need_own |= lw_is_array_attribute(PyUnicode_AsUTF8(name));
     constant = lw_read_constant(r, name);
     return constant ? lw_read_node(
                           r, (lw_node){LW_NODE_ATTRIBUTE, .loc = loc, .a = a, .b = constant})
@@ -392,21 +390,6 @@ read_slice(lw_reader *r, PyObject *node, uint32_t loc)
     return r->status == LW_OK ? lw_read_node(r, (lw_node){LW_NODE_SLICE, .loc = loc, .a = lower,
                                                           .b = upper, .c = step})
                               : 0;
-}
-
-/* Whether an index may be an array, once types are known. */
-static bool
-may_be_places(const lw_reader *r, uint32_t index)
-{
-    const lw_node *n = &r->tree->nodes.data[index];
-    bool may = n->kind != LW_NODE_CONSTANT && n->kind != LW_NODE_SLICE;
-
-    if (n->kind != LW_NODE_TUPLE)
-        return may;
-    may = false;
-    for (uint32_t i = 0; i < n->c; i++)
-        may |= may_be_places(r, r->tree->lists.data[n->b + i]);
-    return may;
 }
 
 /* A list in an index is an array of indices, or a mask: np.array(list). */
@@ -476,7 +459,6 @@ read_subscript(lw_reader *r, PyObject *node, uint32_t loc)
     folded = lw_read_folded(r, item, loc);
     if (folded || r->status != LW_OK)
         return folded;
-    r->may_need_own |= may_be_places(r, b);
     return lw_read_node(r, (lw_node){LW_NODE_SUBSCRIPT, .loc = loc, .a = a, .b = b});
 }
 
@@ -684,7 +666,6 @@ read_target_subscript(lw_reader *r, PyObject *node)
 
     if (b == 0)
         return 0;
-    r->may_need_own |= may_be_places(r, b);
     if (lw_read_object(r, a) != NULL)
         return refuse_store(r, node, "assignment into a constant", "pass it as an argument");
     return marked_store(

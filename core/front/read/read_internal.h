@@ -7,10 +7,10 @@
  *   attribute.c attributes of frozen objects
  *   fold.c      exact folding with Python's own arithmetic
  *   expr.c      expressions     stmt.c  statements, patterns
- *   ufunc.c     ufuncs with an output     array_function.c  functions of whole arrays
+ *   array_function.c  functions of whole arrays, ufuncs with an output
  *   external.c  functions in other languages    declared.c  with signatures
  *   linked.c    code that callables bring along
- *   class.c     classes of the user's and their objects
+ *   class.c     classes of the user's and their objects     struct.c  types with a model
  *   overload.c  which callables and names are overloaded; trees with implementations
  *   captures.c  what was frozen, and whether it has changed
  *
@@ -54,7 +54,6 @@ typedef struct lw_reader {
     lw_captures *captures;        /* NULL: the caller does not want them */
     LW_ARRAY(PyObject *) objects; /* by constant: the Python object, owned, or NULL */
     LW_ARRAY(lw_read_work) queue;
-    bool may_need_own;     /* types may show that a function of array_functions.def is needed */
     PyObject *constant_of; /* dict: id -> constant; objects keeps the ids unique */
     PyObject *function_of; /* dict: ids of function, its self, its maker -> fn */
     PyObject *named;       /* dict: id -> row of names.def; built at first need */
@@ -97,7 +96,7 @@ bool lw_read_each(lw_reader *r, PyObject *ast_node, PyObject *field,
                   uint32_t *error);
 bool lw_read_item(lw_reader *r, lw_read_items *items, uint32_t node); /* false: stop */
 
-/* ---- ufunc.c ---- */
+/* ---- ufuncs with an output (array_function.c) ---- */
 /* A call of a ufunc with an output becomes a call of a function that loops over it; other calls
  * do not change. false: stop. */
 bool lw_read_array_ufunc(lw_reader *r, uint32_t *callee, lw_read_items *items);
@@ -111,7 +110,6 @@ uint32_t lw_read_array_function(lw_reader *r, PyObject *object);
 bool lw_read_maybe_array_function(lw_reader *r, uint32_t *callee, const lw_read_items *items);
 /* The fn of an operator or attribute of array_functions.def. 0: stop. */
 uint32_t lw_read_own_function(lw_reader *r, const char *name);
-bool lw_is_array_attribute(const char *name);
 /* `sum(e for v in it)`: a CALL of a nested function that loops. 0 and status OK: the call is
  * not of this kind. */
 uint32_t lw_read_generator(lw_reader *r, PyObject *call, uint32_t callee, uint32_t loc);
@@ -195,6 +193,18 @@ uint32_t lw_read_linked_attribute(lw_reader *r, PyObject *of, PyObject *value);
 
 /* ---- functions in other languages (external.c) ---- */
 uint32_t lw_read_external(lw_reader *r, PyObject *object); /* 0 and status OK: none */
+
+/* ---- functions that differ on CPUs and GPUs (external.c) ---- */
+typedef struct lw_sides {
+    const char *name;
+    uint32_t on_cpu, on_gpu; /* constants of what is called with the same arguments */
+    uint32_t like;           /* the fn whose parameters it has; 0: … */
+    uint32_t n_params;       /* … it has so many, without names */
+    bool returns_nothing;    /* whatever is called returns */
+} lw_sides;
+
+/* The fn that calls either. */
+uint32_t lw_read_sides(lw_reader *r, const lw_sides *sides);
 
 /* ---- functions with signatures (declared.c) ---- */
 /* The fn of the function inside an object, with the signatures that the object was made
@@ -292,6 +302,37 @@ uint32_t lw_read_escaped_self(lw_reader *r, PyObject *node);
 bool lw_read_registered(lw_reader *r, uint32_t loc, lw_read_items *out);
 /* In `__init__`: the RETURN of the fields. */
 uint32_t lw_read_made_object(lw_reader *r, uint32_t loc);
+/* The `__init__` that the author of a class wrote (borrowed), or NULL. */
+PyObject *lw_read_written_init(PyObject *object);
+/* `__dataclass_fields__` (new reference), or NULL. */
+PyObject *lw_read_dataclass_fields(PyObject *object);
+/* The methods, properties and constants of a class become members of `out`; false: stop. */
+bool lw_read_members(lw_reader *r, PyObject *object, lw_class *out);
+/* The parameters of the fn that makes objects of a dataclass: items of its fields. *refused:
+ * some field is none. false: stop. */
+bool lw_read_dataclass_params(lw_reader *r, lw_scope *scope, PyObject *items, bool *refused);
+/* The variable that has the value of a parameter in a type that is fixed: a new one, to which
+ * `*statement` assigns it. */
+uint32_t lw_read_typed_variable(lw_reader *r, lw_scope *scope, uint32_t loc,
+                                const lw_fn_param *param, uint32_t type, uint32_t *statement);
+/* The node of the tuple of these variables, of this class. */
+uint32_t lw_read_fields_node(lw_reader *r, const lw_class *class, uint32_t loc,
+                             const char *const *names, const uint32_t *vars, uint32_t n);
+int lw_read_guard(lw_reader *r, PyObject *object, const char *name, PyObject *value);
+
+/* ---- types with a model (struct.c) ---- */
+/* The constant of such a type; 0 and status OK: it is none. */
+uint32_t lw_read_struct(lw_reader *r, PyObject *object);
+/* The fn of a call of a class whose objects have such a type; made: a tuple of both. */
+uint32_t lw_read_struct_call(lw_reader *r, PyObject *made);
+/* The constant of a frozen object that typeof_impl gives such a type; 0 and status OK: it gives
+ * it none. */
+uint32_t lw_read_struct_object(lw_reader *r, PyObject *object);
+/* Whether it is such an object and has a constant already: what its attributes are, its type
+ * says. */
+bool lw_read_is_struct(lw_reader *r, PyObject *object);
+/* In `__init__`: the RETURN of the members, each of which it assigns. */
+uint32_t lw_read_made_struct(lw_reader *r, uint32_t loc);
 /* (python.c) The fn of an `__init__`. */
 uint32_t lw_read_init(lw_reader *r, PyObject *init, PyObject *made, const lw_class *making);
 /* (python.c) A function without a text, and a location in it. */
@@ -307,14 +348,18 @@ void lw_reader_reset(lw_reader *r);
 void lw_read_queue(lw_reader *r, PyObject *text);
 
 /* ---- overloads (overload.c) ---- */
-/* How often overloads have been registered: 0 in programs that have none. */
-uint64_t lw_overloads_version(void);
 /* Whether overloads of any of these have been registered since that version. */
 bool lw_overloads_touch(PyObject *watched, uint64_t since);
 /* Before anything is read: which callables and names are overloaded. */
 bool lw_read_overloads(lw_reader *r);
 bool lw_read_is_overloaded(lw_reader *r, PyObject *object);
-/* Once all is read: what it takes to extend the tree, if it has overloads. */
+/* Whether overloads of a callable are registered, for its constant; false: stop. */
+bool lw_read_overloaded(lw_reader *r, PyObject *object, PyObject *id, lw_constant *out);
+/* `del x[i]` where operator.delitem is overloaded: a call of it; 0 and status OK: it is not. */
+uint32_t lw_read_overloaded_delete(lw_reader *r, PyObject *node, uint32_t loc);
+/* Whether overloads of methods or attributes of this name are registered. */
+bool lw_read_is_overloaded_name(lw_reader *r, PyObject *name);
+/* Once all is read: what it takes to extend the tree. */
 bool lw_read_keep(lw_reader *r, bool of_tree);
 
 /* ---- captures (captures.c) ---- */
