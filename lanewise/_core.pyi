@@ -1,7 +1,7 @@
 """The compiled core of lanewise; use it through the package."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import EllipsisType, ModuleType
+from types import CodeType, EllipsisType, ModuleType
 from typing import Any, Literal, NoReturn, SupportsIndex, TypeAlias, final, overload
 
 import numpy as np
@@ -112,6 +112,8 @@ class Kernel:
     @property
     def __wrapped__(self) -> Callable[..., Any]: ...
     @property
+    def __code__(self) -> CodeType: ...
+    @property
     def __signature__(self) -> Any: ...
     @property
     def signatures(self) -> list[str]: ...
@@ -180,6 +182,8 @@ class Ufunc:
     def py_func(self) -> Callable[..., Any]: ...
     @property
     def __wrapped__(self) -> Callable[..., Any]: ...
+    @property
+    def __code__(self) -> CodeType: ...
     @property
     def __signature__(self) -> Any: ...
     def __call__(
@@ -304,6 +308,8 @@ class Forall:
     def py_func(self) -> Callable[..., Any]: ...
     @property
     def __wrapped__(self) -> Callable[..., Any]: ...
+    @property
+    def __code__(self) -> CodeType: ...
     def __call__(self, space: _Space, /, *args: Any, stream: Any = 0, tpb: int = 0, sharedmem: int = 0) -> None: ...
     def bind(
         self, space: _Space, /, *args: Any, stream: Any = 0, tpb: int = 0, sharedmem: int = 0
@@ -333,9 +339,9 @@ def forall(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
-    opt: bool = True,
+    opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
     max_registers: int | None = None,
@@ -359,9 +365,9 @@ def forall(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
-    opt: bool = True,
+    opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
     max_registers: int | None = None,
@@ -420,6 +426,8 @@ class Reduction:
     @property
     def __wrapped__(self) -> Callable[..., Any]: ...
     @property
+    def __code__(self) -> CodeType: ...
+    @property
     def map(self) -> Callable[..., Any] | None: ...
     @property
     def finish(self) -> Callable[..., Any] | None: ...
@@ -445,9 +453,9 @@ def reduce(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
-    opt: bool = True,
+    opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
     max_registers: int | None = None,
@@ -476,9 +484,9 @@ def reduce(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
-    opt: bool = True,
+    opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
     max_registers: int | None = None,
@@ -507,9 +515,9 @@ def reduce(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
-    opt: bool = True,
+    opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
     max_registers: int | None = None,
@@ -533,9 +541,9 @@ def vectorize(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
-    opt: bool = True,
+    opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
     max_registers: int | None = None,
@@ -561,9 +569,9 @@ def vectorize(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
-    opt: bool = True,
+    opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
     max_registers: int | None = None,
@@ -591,9 +599,9 @@ def guvectorize(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
-    opt: bool = True,
+    opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
     max_registers: int | None = None,
@@ -678,9 +686,9 @@ def jit(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
-    opt: bool = True,
+    opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
     max_registers: int | None = None,
@@ -718,9 +726,9 @@ def jit(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
-    opt: bool = True,
+    opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
     max_registers: int | None = None,
@@ -740,6 +748,8 @@ def _cache_info() -> dict[str, Any]: ...
 def _cache_clear(memory_only: bool, /) -> None: ...
 def _checks() -> list[str]: ...
 def _settings() -> list[tuple[str, str, str, str, str]]: ...
+def _numba_settings() -> list[tuple[str, str, str, str, str]]: ...
+def _numba_unlike() -> list[tuple[str, str, bool, str]]: ...
 def _alias_table(probability: Any, alias: Any, /) -> None: ...
 def _setting_get(field: str, /) -> int | str: ...
 def _setting_set(field: str, value: str | None, /) -> None: ...

@@ -1,7 +1,7 @@
 """Code from elsewhere for kernels: functions written in CUDA C++, PTX or anything that compiles to
 them, and the files they lie in. What numba.cuda has under these names."""
 
-import collections
+import collections.abc
 import errno
 import inspect
 import io
@@ -265,7 +265,7 @@ def linkables(value, argument="link="):
         return ()
     if isinstance(value, (LinkableCode, str, os.PathLike)):
         value = (value,)
-    if not isinstance(value, (list, tuple, set, frozenset)):
+    if not isinstance(value, collections.abc.Collection) or isinstance(value, (bytes, collections.abc.Mapping)):
         raise TypeError(f"{argument} must be paths or LinkableCode, not {value!r:.200}")
     found = []
     for item in value:
@@ -304,6 +304,8 @@ def _ask(provider, types, keywords, chain):
     value = provider[2]
     try:
         found = value(*types, **keywords) if callable(value) else value
+        if callable(value) and isinstance(found, collections.abc.Iterator):
+            found = tuple(found)
     except MemoryError:
         raise
     except Exception as problem:

@@ -31,7 +31,7 @@ from lanewise.errors import UnsupportedError
 
 __all__ = [
     "NativeValue", "as_numba_type", "box", "declare_external", "intrinsic", "is_jitted", "lower", "lower_builtin", "lower_cast", "lower_constant",
-    "lower_getattr", "make_attribute_wrapper", "models", "overload", "overload_attribute", "overload_method", "register", "register_jitable", "register_model",
+    "lower_getattr", "lower_getattr_generic", "make_attribute_wrapper", "models", "overload", "overload_attribute", "overload_method", "register", "register_jitable", "register_model",
     "type_callable", "typeof_impl", "unbox",
 ]
 
@@ -403,6 +403,7 @@ lower_builtin = _refused("lower_builtin", _CLASS)
 lower = _refused("lower", _CLASS)
 lower_cast = _refused("lower_cast", "call an overload(func) that makes the one from the other")
 lower_getattr = _refused("lower_getattr", "write an overload_attribute(typ, name), or make_attribute_wrapper for a member of the model")
+lower_getattr_generic = _refused("lower_getattr_generic", "write an overload_attribute(typ, name) for each name")
 lower_constant = _refused("lower_constant", "nothing is needed: objects that a function finds as globals are frozen by the attributes that make_attribute_wrapper names")
 box = _refused("box", "nothing is needed: a result becomes an object of the class that typeof_impl, type_callable or as_numba_type knows, "
                       "with the attributes that make_attribute_wrapper names")

@@ -7,6 +7,7 @@
 #include "core/host/pieces.h"
 #include "core/host/print_host.h"
 #include "core/host/raise_note.h"
+#include "core/host/recursion.h"
 #include "core/host/simulator.h"
 #include "core/py/array/counted_array.h"
 #include "core/py/array/cuda_arrays.h"
@@ -80,6 +81,7 @@ module_exec(PyObject *module)
     lw_print_host_register();
     lw_raise_note_register();
     lw_pieces_register();
+    lw_recursion_register();
     lw_counted_register();
     lw_device_copy_register();
     lw_numpy_names_register();

@@ -94,7 +94,9 @@ typedef enum lw_class_member_kind {
 typedef struct lw_class_member {
     const char *name;
     lw_class_member_kind kind;
-    uint32_t index; /* into tree->fns; CONSTANT: into tree->constants */
+    uint32_t index;  /* into tree->fns; CONSTANT: into tree->constants */
+    uint32_t linked; /* its class's provider of code to link, as of constants; 0: none, or the
+                        function has its own */
 } lw_class_member;
 
 typedef struct lw_class {
@@ -113,7 +115,8 @@ typedef struct lw_class {
     uint32_t n_registered;
     const char **compared; /* n_compared names: which fields these are */
     uint32_t n_compared;
-    uint32_t make; /* fn that makes an object from the arguments; 0: a namedtuple */
+    uint32_t make;   /* fn that makes an object from the arguments; 0: a namedtuple */
+    uint32_t linked; /* the provider of code that making an object needs, as of constants */
     uint32_t n_members;
     const lw_class_member *members;
     const struct lw_struct *structure; /* a type with a model; NULL: a class */

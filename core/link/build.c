@@ -59,6 +59,18 @@ typedef struct job {
     lw_blob **extra_blobs; /* … to these; NULL: the bytes are the input's own */
 } job;
 
+/* libNVVM refuses debug information of several units, as code of others may have it in
+ * LTO-IR. */
+static bool
+has_variables(const job *j)
+{
+    bool alone = true;
+
+    for (uint32_t i = 0; j->extra != NULL && i < j->options->n_links; i++)
+        alone &= j->extra[i].kind != LW_LINK_LTOIR;
+    return j->options->variables && !j->options->opt && alone;
+}
+
 /* What code for the other side alone has goes before anything looks at the module. *own: a
  * copy, for the caller to free; or NULL. */
 static lw_status
@@ -94,7 +106,8 @@ emit_options(const job *j)
     lw_emit_options options = {0};
 
     options.target = j->cc ? LW_TARGET_CUDA : LW_TARGET_CPU;
-    options.lineinfo = j->options->lineinfo && j->cc;
+    options.variables = has_variables(j);
+    options.lineinfo = (j->options->lineinfo || options.variables) && j->cc;
     options.nrt = offers_nrt(j);
     options.watch = j->cc ? LW_WATCH_NOTHING : j->options->watch;
     options.precise = j->options->precise;
@@ -115,6 +128,7 @@ cuda_options(const job *j)
                              .fast_div = j->options->fast_div,
                              .fast_sqrt = j->options->fast_div,
                              .line_info = j->options->lineinfo,
+                             .debug_info = has_variables(j),
                              .max_registers = j->options->max_registers};
 }
 
@@ -347,11 +361,11 @@ add_flags(lw_sha256 *sha, const job *j)
 
     snprintf(flags, sizeof flags,
              "%s cc=%d precise=%d opt=%d line=%d fma=%d ftz=%d div=%d regs=%d bits=%d "
-             "watch=%d nrt=%d",
+             "watch=%d nrt=%d%s",
              LW_VERSION, j->cc, j->options->precise, j->options->opt, j->options->lineinfo,
              j->options->fma, j->options->ftz, j->options->fast_div, j->options->max_registers,
              j->cc ? 0 : lw_host_vector_bits(), j->cc ? 0 : (int)j->options->watch,
-             offers_nrt(j));
+             offers_nrt(j), has_variables(j) ? " variables" : "");
     lw_sha256_add_text(sha, flags);
 }
 
@@ -368,8 +382,9 @@ key_of(const job *j, lw_digest *key, lw_error *err)
     /* Line numbers belong into the key if the code contains them: in line tables, and in what
      * it tells the simulator. */
     lw_ir_print(j->module,
-                j->cc ? j->options->lineinfo
-                      : j->options->watch || lw_ir_is_collective(j->module),
+                j->options->variables ||
+                    (j->cc ? j->options->lineinfo
+                           : j->options->watch || lw_ir_is_collective(j->module)),
                 &text);
     if (text.failed) {
         status = lw_fail_memory(err);

@@ -80,7 +80,8 @@ follow(origins *o, uint32_t number, uint32_t at)
     case LW_OP_RESULT: join(o, &of[at], of[inst->a]); return;
     case LW_OP_SELECT: join(o, &of[at], of[inst->b] | of[inst->c]); return;
     case LW_OP_SET: join(o, &of[inst->a], of[inst->b]); return;
-    case LW_OP_CALL: follow_call(o, of, func, at); return;
+    case LW_OP_CALL:
+    case LW_OP_RECUR: follow_call(o, of, func, at); return;
     case LW_OP_RETURN: follow_return(o, number, of, inst); return;
     case LW_OP_LOCAL:
     case LW_OP_SHARED:

@@ -5,6 +5,7 @@
     python tests/fuzz/run.py --count 20000 --gpu           device arrays against the CPU
     python tests/fuzz/run.py --count 2000 --compile        cubins of seven architectures, without a GPU
     python tests/fuzz/run.py --count 2000 --arrays         programs of arrays that overlap or are misaligned, against NumPy
+    python tests/fuzz/run.py --count 2000 --recursion      functions that call themselves and each other, against CPython
     python tests/fuzz/run.py --program found/x.py          one kept program
 
 Batches run in child processes: a crash or a hang is a failure like any other, told with the seed
@@ -35,6 +36,7 @@ def parse(arguments=None):
     parser.add_argument("--gpu", action="store_true", help="device arrays against the CPU")
     parser.add_argument("--compile", action="store_const", const="compile", dest="gpu", help="only compile for GPUs of all generations; needs none")
     parser.add_argument("--arrays", action="store_true", help="programs of arrays (arrays.py) instead of scalar functions")
+    parser.add_argument("--recursion", action="store_true", help="programs of functions that call themselves and each other (recursion.py)")
     parser.add_argument("--shrink", action="store_true", help="print failures in their smallest form")
     parser.add_argument("--program", type=Path, help="check one kept program")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
@@ -50,8 +52,9 @@ def parse(arguments=None):
 def worker(options):
     import arrays
     import check
+    import recursion
 
-    check_batch = arrays.check_batch if options.arrays else check.check_batch
+    check_batch = arrays.check_batch if options.arrays else recursion.check_batch if options.recursion else check.check_batch
     seed, done, end = options.seed, 0, time.monotonic() + (options.seconds or 1e9)
     while time.monotonic() < end and (not options.count or done < options.count):
         print(json.dumps({"start": seed}), flush=True)
@@ -88,7 +91,7 @@ class Session:
     def command(self):
         rest = ["--seed", str(self.seed), "--count", str(max(self.options.count - self.programs, 0))]
         rest += ["--seconds", str(self.left())] if self.options.seconds else []
-        rest += ["--arrays"] if self.options.arrays else []
+        rest += ["--arrays"] if self.options.arrays else ["--recursion"] if self.options.recursion else []
         return [sys.executable, str(HERE / "run.py"), "--worker", *rest, *([{"compile": "--compile", True: "--gpu"}[self.options.gpu]] if self.options.gpu else [])]
 
     def run_child(self):
@@ -134,7 +137,7 @@ class Session:
         import check
 
         problem = check.Problem(kind, source, types, text)
-        if self.options.shrink and not self.options.arrays:  # those come in their smallest form
+        if self.options.shrink and not self.options.arrays and not self.options.recursion:  # the former come in their smallest form
             print(f"batch {self.seed}, whole: {problem}", flush=True)
             from shrink import shrink
 

@@ -920,7 +920,7 @@ def test_refused(call, error, said):
 
 @pytest.mark.parametrize("name, said", [
     ("intrinsic", r"write an overload\(func\)"), ("lower", r"write an overload\(func\)"), ("lower_builtin", "compiled code runs its __init__"), ("lower_cast", "call an overload"),
-    ("lower_getattr", "overload_attribute"), ("lower_constant", "nothing is needed"), ("box", "nothing is needed"), ("unbox", "nothing is needed: objects are passed"),
+    ("lower_getattr", "overload_attribute"), ("lower_getattr_generic", "overload_attribute"), ("lower_constant", "nothing is needed"), ("box", "nothing is needed"), ("unbox", "nothing is needed: objects are passed"),
     ("NativeValue", "nothing is needed"),
 ])
 def test_builders_are_refused(name, said):

@@ -172,20 +172,20 @@ fail:
     return status;
 }
 
+/* Two nested functions that call each other would have each other's captures. */
 static lw_status
-complain_recursion(lw_infer_frame *f, uint32_t loc, uint32_t fn, const char *types)
+complain_captured(lw_infer_frame *f, uint32_t loc, uint32_t fn)
 {
     const char *name = f->run->tree->fns.data[fn].name;
 
     return lw_complain(f, loc, "E151",
-                       lw_format_text(f, "recursion: `%s` calls itself%s%s", name,
-                                      types ? " with " : "", types ? types : ""),
-                       "use a loop; recursion is not supported", "recursive call of `%s`",
-                       name);
+                       lw_format_text(f, "it captures a function that captures `%s`", name),
+                       "define one of them outside, and pass it what it needs",
+                       "recursion of nested functions through each other");
 }
 
 /* A nested function as a value that leaves this frame for a callee: the tuple of what it
- * captures. */
+ * captures. Of itself it captures nothing: see captured_again. */
 static lw_status
 function_env(lw_infer_frame *f, uint32_t loc, uint32_t fn, const env_stack *outer,
              lw_infer_value *value, uint32_t *entry)
@@ -199,10 +199,14 @@ function_env(lw_infer_frame *f, uint32_t loc, uint32_t fn, const env_stack *oute
 
     if (types == NULL || entries == NULL)
         return lw_out_of_memory(f);
+    if (outer != NULL && outer->fn == fn) {
+        value->type = lw_type_function(lw_types_of(f), fn, NULL, 0);
+        return pack_entries(f, NULL, 0, entry);
+    }
     for (const env_stack *e = outer; e; e = e->outer)
         if (e->fn == fn) {
             value->type = LW_T_BOTTOM;
-            return complain_recursion(f, loc, fn, NULL);
+            return complain_captured(f, loc, fn);
         }
     for (uint32_t i = 0; i < n; i++) {
         lw_infer_value one;
@@ -235,17 +239,23 @@ typedef struct binding {
  * at compile time or decides conditions; in lanewise's own functions under numba's typing, too.
  */
 static lw_infer_value
-key_of(lw_infer_frame *f, const lw_fn *fn, lw_infer_value value)
+key_of(const binding *b, lw_infer_value value)
 {
+    lw_infer_frame *f = b->f;
     const lw_constant *constant = value.constant ? lw_constant_of(f, value.constant) : NULL;
     __int128 i;
     bool keep =
         constant && (constant->kind == LW_K_NONE || lw_constant_int_value(constant, &i) ||
                      lw_constant_is_static(f, value.constant));
 
-    if (!keep || (!lw_weak_mode(f) && !fn->inlined && value.type != LW_DT_b1 &&
+    if (!keep || (!lw_weak_mode(f) && !b->row->inlined && value.type != LW_DT_b1 &&
                   value.type != LW_T_NONE && !lw_constant_is_static(f, value.constant)))
         value.constant = 0;
+    if (lw_recursion_is_general(f->run, b->fn) && lw_type_is_int(f, value.type)) {
+        value.constant = 0;
+        if (lw_type_kind_of(lw_types_of(f), value.type) == LW_TK_LITERAL)
+            value.type = LW_T_INDEX;
+    }
     return value;
 }
 
@@ -267,7 +277,7 @@ set_param(binding *b, uint32_t i, const lw_arg *arg)
     if (lw_type_kind_of(lw_types_of(f), value.type) == LW_TK_RANGE)
         return lw_complain(f, lw_node_of(f, arg->node)->loc, "E102", NULL, "pass its bounds",
                            "a range cannot be passed to a function");
-    b->values[i] = key_of(f, b->row, value);
+    b->values[i] = key_of(b, value);
 fail:
     return status;
 }
@@ -360,7 +370,7 @@ bind_rest(binding *b)
             return lw_complain(b->f, lw_node_of(b->f, b->node)->loc, "E153",
                                lw_format_text(b->f, "`%s` is missing", param->name), NULL,
                                "`%s` needs an argument for `%s`", b->row->name, param->name);
-        b->values[i] = key_of(b->f, b->row, lw_constant_value(b->f, param->default_constant));
+        b->values[i] = key_of(b, lw_constant_value(b->f, param->default_constant));
     }
     return LW_OK;
 }
@@ -386,6 +396,21 @@ fail:
     return status;
 }
 
+/* What a nested function captured, where it calls itself. */
+static lw_status
+captured_again(binding *b, uint32_t i, lw_infer_value *value, uint32_t *entry)
+{
+    lw_infer_frame *f = b->f;
+    uint32_t def;
+    lw_status status;
+
+    *entry = 0;
+    LW_TRY(lw_use(f, b->row->captures.data[i].var, lw_node_of(f, b->node)->loc, value, &def));
+    *entry = value->constant ? LW_ARG_CONSTANT | value->constant : LW_ARG_WEB | def;
+fail:
+    return status;
+}
+
 /* Captures follow the parameters. They are read here if the function is defined in this one,
  * else taken from the function value. */
 static lw_status
@@ -404,6 +429,8 @@ bind_captures(binding *b, uint32_t callee_node, lw_type function)
         if (b->row->parent == f->fn_index) {
             LW_TRY(capture(f, lw_node_of(f, b->node)->loc, &b->row->captures.data[i], &here,
                            value, &b->entries[at + i]));
+        } else if (b->fn == f->fn_index) {
+            LW_TRY(captured_again(b, i, value, &b->entries[at + i]));
         } else if (i < n_captured) {
             *value = (lw_infer_value){captured[i], 0};
             b->entries[at + i] = element_entry(f, callee_node, i);
@@ -419,29 +446,26 @@ fail:
 
 /* ---- instances ---- */
 
-static const char *
-describe_types(lw_infer_frame *f, const lw_infer_value *values, uint32_t n)
-{
-    lw_text text = {0};
-    const char *said;
-
-    if (!f->report)
-        return NULL;
-    lw_text_add(&text, "(");
-    for (uint32_t i = 0; i < n; i++) {
-        lw_text_add(&text, i ? ", " : "");
-        lw_type_print(lw_types_of(f), values[i].type, &text);
-    }
-    lw_text_add(&text, ")");
-    said = lw_arena_strdup(f->run->arena, lw_text_get(&text));
-    lw_text_reset(&text);
-    return said;
-}
-
 static bool
 is_users_fault(lw_status status)
 {
     return status != LW_ERR_OUT_OF_MEMORY && status != LW_ERR_INTERNAL;
+}
+
+/* The call needs the code that a callable brings. */
+static lw_status
+note_link(lw_infer_frame *f, uint32_t node, uint32_t linked, const lw_type *types, uint32_t n)
+{
+    lw_instance *instance = &f->run->typed->instances.data[f->instance];
+    lw_link_call *call;
+
+    if (linked == 0)
+        return LW_OK;
+    call = lw_array_push(&instance->links, f->run->arena);
+    if (call == NULL)
+        return lw_out_of_memory(f);
+    *call = (lw_link_call){.node = node, .linked = linked, .n = n, .types = types};
+    return LW_OK;
 }
 
 static lw_status
@@ -452,18 +476,23 @@ finish_call(binding *b, uint32_t memo, lw_infer_value *out)
     lw_typed_node *typed = &f->nodes[b->node];
     const lw_memo *row = &f->run->memos.data[memo];
     const lw_instance *instance = &f->run->typed->instances.data[row->instance];
-    bool all_constant = true;
+    bool all_constant = true, recurses = row->busy || instance->recurses;
     lw_status status = LW_OK;
 
     f->can_raise |= instance->can_raise;
     f->allocates |= instance->allocates;
     f->prints |= instance->prints;
-    out->type = instance->result;
+    f->recurses |= recurses;
+    out->type = row->result.type;
+    if (out->type == LW_T_BOTTOM) {
+        f->is_open = true;
+        return lw_complain_endless(f, lw_node_of(f, b->node)->loc, b->fn);
+    }
     for (uint32_t i = 0; i < b->n; i++)
         all_constant = all_constant && (b->values[i].constant || b->entries[i] == 0);
     if (row->result.constant &&
-        (out->type == LW_T_STATIC ||
-         (all_constant && !instance->can_raise && !instance->allocates && !instance->prints)))
+        (out->type == LW_T_STATIC || (all_constant && !instance->can_raise &&
+                                      !instance->allocates && !instance->prints && !recurses)))
         *out = row->result;
     else if (out->type == LW_T_STATIC)
         LW_TRY(lw_complain(f, lw_node_of(f, b->node)->loc, "E104", NULL, NULL,
@@ -477,6 +506,10 @@ finish_call(binding *b, uint32_t memo, lw_infer_value *out)
     typed->args = f->run->typed->lists.n;
     for (uint32_t i = 0; i < b->n; i++)
         LW_TRY(list_entry(f, b->entries[i]));
+    if (!out->constant) /* else the call is not made */
+        LW_TRY(note_link(f, b->node, b->row->linked,
+                         f->run->typed->instances.data[row->instance].param_types,
+                         b->row->params.n));
 fail:
     return status;
 }
@@ -510,9 +543,6 @@ instantiate(binding *b, lw_infer_value *out)
             lw_complain_called(f, loc);
         return status;
     }
-    if (run->memos.data[memo].busy)
-        return complain_recursion(f, loc, b->fn,
-                                  describe_types(f, b->values, b->row->params.n));
     return finish_call(b, memo, out);
 fail:
     return status;
@@ -570,37 +600,20 @@ fail:
 
 /* ---- calls of what brings code along ---- */
 
+/* linked: what the callable brings beside its function: an instance, a class. */
 static lw_status
-note_link(lw_infer_frame *f, uint32_t node, uint32_t linked, const lw_type *types, uint32_t n)
+call_linked(lw_infer_frame *f, uint32_t node, uint32_t fn, uint32_t linked,
+            const arg_list *args, lw_infer_value *out)
 {
-    lw_instance *instance = &f->run->typed->instances.data[f->instance];
-    lw_link_call *call;
-
-    if (linked == 0)
-        return LW_OK;
-    call = lw_array_push(&instance->links, f->run->arena);
-    if (call == NULL)
-        return lw_out_of_memory(f);
-    *call = (lw_link_call){.node = node, .linked = linked, .n = n, .types = types};
-    return LW_OK;
-}
-
-/* A call whose result is a constant is not made. */
-static lw_status
-call_python(lw_infer_frame *f, uint32_t node, const lw_constant *constant, const arg_list *args,
-            lw_infer_value *out)
-{
-    const lw_fn *fn = &f->run->tree->fns.data[constant->u];
-    const uint32_t linked[] = {fn->linked, constant->linked};
     const lw_instance *called;
     lw_status status;
 
-    LW_TRY(call_function(f, node, (uint32_t)constant->u, LW_T_BOTTOM, args, out));
+    LW_TRY(call_function(f, node, fn, LW_T_BOTTOM, args, out));
     if (!f->report || f->nodes[node].call != LW_CALL_INSTANCE || out->constant)
         return LW_OK;
     called = &f->run->typed->instances.data[f->nodes[node].target];
-    for (int i = 0; i < 2; i++)
-        LW_TRY(note_link(f, node, linked[i], called->param_types, fn->params.n));
+    LW_TRY(
+        note_link(f, node, linked, called->param_types, f->run->tree->fns.data[fn].params.n));
 fail:
     return status;
 }
@@ -642,6 +655,20 @@ lw_infer_call_function(lw_infer_frame *f, uint32_t node, uint32_t fn, const lw_a
     for (uint32_t i = 0; i < n; i++)
         LW_TRY(add_arg(f, &all, args[i]));
     return call_function(f, node, fn, LW_T_BOTTOM, &all, out);
+fail:
+    return status;
+}
+
+lw_status
+lw_infer_call_member(lw_infer_frame *f, uint32_t node, const lw_class_member *member,
+                     const lw_arg *args, uint32_t n, lw_infer_value *out)
+{
+    arg_list all = {0};
+    lw_status status = LW_OK;
+
+    for (uint32_t i = 0; i < n; i++)
+        LW_TRY(add_arg(f, &all, args[i]));
+    return call_linked(f, node, member->index, member->linked, &all, out);
 fail:
     return status;
 }
@@ -781,7 +808,8 @@ call_constant(lw_infer_frame *f, uint32_t node, uint32_t number, const arg_list 
     lw_status status;
 
     switch (constant->kind) {
-    case LW_K_FUNCTION: return call_python(f, node, constant, args, out);
+    case LW_K_FUNCTION:
+        return call_linked(f, node, (uint32_t)constant->u, constant->linked, args, out);
     case LW_K_NAMED: return call_named(f, node, (lw_name_id)constant->u, args, out);
     case LW_K_EXTERNAL: return call_external(f, node, number, args, out);
     case LW_K_DTYPE:
@@ -801,7 +829,8 @@ call_constant(lw_infer_frame *f, uint32_t node, uint32_t number, const arg_list 
         if (constant->user_class->make == 0)
             return lw_complain(f, loc, "E152", NULL, "call the class by its own name",
                                "this cannot be called from compiled code");
-        return call_function(f, node, constant->user_class->make, LW_T_BOTTOM, args, out);
+        return call_linked(f, node, constant->user_class->make, constant->user_class->linked,
+                           args, out);
     case LW_K_OBJECT:
         return lw_complain(
             f, loc, "E152",
@@ -836,14 +865,14 @@ fail:
 
 /* In row.sum(), the row is the first argument. */
 static lw_status
-call_array_function(lw_infer_frame *f, uint32_t node, lw_infer_value object, uint32_t fn,
-                    const arg_list *args, lw_infer_value *out)
+call_with_object(lw_infer_frame *f, uint32_t node, lw_infer_value object,
+                 const lw_class_member *member, const arg_list *args, lw_infer_value *out)
 {
     arg_list all = {0};
     lw_status status;
 
     LW_TRY(put_in_front(f, lw_node_of(f, lw_node_of(f, node)->a)->a, object, args, &all));
-    LW_TRY(call_function(f, node, fn, LW_T_BOTTOM, &all, out));
+    LW_TRY(call_linked(f, node, member->index, member->linked, &all, out));
 fail:
     return status;
 }
@@ -876,6 +905,7 @@ call_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char 
 {
     const lw_class_member *member = lw_member_of(lw_class_of(f, object.type), name);
     uint32_t of = lw_node_of(f, lw_node_of(f, node)->a)->a;
+    lw_class_member whole = {.kind = LW_MEMBER_METHOD};
     arg_list all = {0};
     lw_status status;
 
@@ -888,11 +918,11 @@ call_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char 
     }
     if (member)
         return member->kind == LW_MEMBER_STATIC
-                   ? call_function(f, node, member->index, LW_T_BOTTOM, args, out)
-                   : call_array_function(f, node, object, member->index, args, out);
-    if (lw_array_row(f, object.type) && lw_array_function_named(f, name))
-        return call_array_function(f, node, object, lw_array_function_named(f, name), args,
-                                   out);
+                   ? call_linked(f, node, member->index, member->linked, args, out)
+                   : call_with_object(f, node, object, member, args, out);
+    whole.index = lw_array_row(f, object.type) ? lw_array_function_named(f, name) : 0;
+    if (whole.index != 0)
+        return call_with_object(f, node, object, &whole, args, out);
     if (lw_is_grid_group(f, object) && strcmp(name, "sync") == 0)
         return call_named(f, node, LW_NAME_cuda_cg_GridGroup_sync, args, out);
     return lw_infer_method(f, node, object, args->data, args->n, out);

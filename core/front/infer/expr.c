@@ -315,7 +315,7 @@ join_set(lw_infer_frame *f, uint32_t node, const lw_infer_value *set, uint32_t n
         return lw_out_of_memory(f);
     for (uint32_t i = 0; i < n; i++) {
         types[i] = set[i].type;
-        if (types[i] == LW_T_BOTTOM)
+        if (types[i] == LW_T_BOTTOM && !f->is_open)
             return LW_OK;
     }
     *out = lw_join(lw_types_of(f), f->run->typed->options.typing, types, n, &problem);
@@ -474,6 +474,8 @@ infer_ifexp(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         *out = a;
     } else if (a.type != LW_T_BOTTOM && b.type != LW_T_BOTTOM) {
         LW_TRY(lw_join_values(f, node, a.type, node, b.type, &out->type));
+    } else if (f->is_open) { /* what ends the recursion gives the type */
+        out->type = a.type != LW_T_BOTTOM ? a.type : b.type;
     }
     f->nodes[node].operand = out->type;
     f->nodes[node].truth = (int8_t)truth;

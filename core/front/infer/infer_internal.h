@@ -27,6 +27,7 @@
 enum {
     LW_MAX_DEPTH = 800, /* nesting of expressions and statements, over all frames */
     LW_MAX_FRAMES = 48, /* nesting of calls */
+    LW_MAX_RESULTS = 8, /* types of a recursive function's result, until it no longer changes */
     LW_MAX_INSTANCES = 2000,
     LW_MAX_QUESTIONS = 1000,       /* about overloads */
     LW_MAX_ITEMS = 4096,           /* elements of a tuple */
@@ -75,14 +76,26 @@ typedef struct lw_instance_key {
     const lw_signature *declared; /* the signature that they were converted to, or NULL */
 } lw_instance_key;
 
-/* An instance, or the reason why it cannot be made. */
+/* An instance, or the reason why it cannot be made. The depth of a frame is the number of
+ * frames up to it. */
 typedef struct lw_memo {
-    lw_instance_key key;
+    lw_instance_key key; /* fn 0: dropped, it is found no longer */
     uint32_t instance;
     lw_status status;
     bool busy;
-    lw_infer_value result;
+    bool recursive;    /* it was called while busy */
+    uint32_t depth;    /* of its frame, while busy */
+    uint32_t rests_on; /* the least depth of a busy frame whose result's type was used and may
+                          still change; UINT32_MAX: there is none */
+    lw_infer_value result; /* busy: what is known of it so far */
 } lw_memo;
+
+/* Functions whose int arguments have no constants in the keys of instances: they are called
+ * recursively, with another constant on each level. */
+enum { LW_MAX_GENERAL = 32 };
+typedef struct lw_general {
+    uint32_t n, fns[LW_MAX_GENERAL];
+} lw_general;
 
 typedef struct lw_run {
     const lw_tree *tree;
@@ -94,6 +107,8 @@ typedef struct lw_run {
     uint32_t depth, n_frames, quiet;
     bool has_walrus;
     lw_overload_question question; /* the walk ended with it */
+    lw_general *general;           /* borrowed */
+    bool is_again;                 /* the walk ended because `general` has grown */
     uint32_t passed_over_at; /* the node for which overloads were asked last, in vain … */
     const char *passed_over; /* … and which ones, and why */
     bool lint;               /* W201 wanted: the user's arguments are all narrow */
@@ -107,6 +122,8 @@ typedef struct lw_infer_frame {
     struct lw_infer_frame *caller;
     const lw_fn *fn;
     uint32_t fn_index, instance, n_params;
+    uint32_t memo, depth, rests_on; /* as of its memo */
+    uint32_t n_results;             /* how often the type of its result has changed */
     const lw_infer_value *params;
     const lw_signature *declared; /* they are converted to it; or NULL */
     lw_typed_node *nodes;
@@ -127,6 +144,8 @@ typedef struct lw_infer_frame {
     uint32_t source; /* the expression whose value is being assigned; 0: none */
     uint32_t region, iteration;
     bool changed, report, can_raise, allocates, prints, falls_off, returns_none;
+    bool recurses; /* it makes a recursive call, or calls what makes one */
+    bool is_open;  /* a recursive call of this walk has no type yet */
 } lw_infer_frame;
 
 typedef struct lw_arg {
@@ -164,6 +183,8 @@ lw_status lw_complain_argument(lw_infer_frame *f, lw_name_id name, const lw_arg 
 const char *lw_format_text(lw_infer_frame *f, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 const char *lw_describe_type(lw_infer_frame *f, lw_type type);
+/* For a list of types: the begin of a long one, as tuples may be. */
+void lw_add_shortened_type(lw_infer_frame *f, lw_type type, lw_text *out);
 /* The same; for a text constant, the text. */
 const char *lw_describe_value(lw_infer_frame *f, lw_infer_value value);
 /* The source of a node that is on one line; "" when it spans lines. */
@@ -206,6 +227,30 @@ lw_types_of(lw_infer_frame *f)
 {
     return &f->run->typed->types;
 }
+
+/* ---- recursion.c ---- */
+/* The type of a recursive call before any return is known. */
+lw_type lw_recursion_first(lw_infer_frame *f);
+/* A walk has ended: whether the frame's function is called recursively, and the type of its
+ * result has changed. What rests on the former type is dropped. */
+lw_status lw_recursion_again(lw_infer_frame *f, bool *again);
+/* The result of a function that is called recursively has no constant. */
+void lw_recursion_widen(lw_infer_frame *f, lw_infer_value *result);
+/* Whether the frame has recursive calls without a type, which frames around it may still give
+ * them: there is no last walk, and the result is what is known of it. */
+bool lw_recursion_is_open(const lw_infer_frame *f);
+/* The caller has called what `memo` says. */
+void lw_recursion_note(lw_run *run, lw_memo *memo);
+/* The frame of this memo has ended. */
+void lw_recursion_leave(lw_run *run, const lw_infer_frame *f);
+/* E151 where calls are nested too deeply, by recursion or without. The int arguments of a
+ * recursive function may lose their constants instead; then run->is_again is set. */
+lw_status lw_recursion_too_deep(lw_run *run, uint32_t loc);
+bool lw_recursion_is_general(const lw_run *run, uint32_t fn);
+/* E151: the type of the called function's result does not follow from anything. */
+lw_status lw_complain_endless(lw_infer_frame *f, uint32_t loc, uint32_t fn);
+/* What an instance does, its callees do: also where these call it. */
+void lw_recursion_spread(lw_typed *typed);
 
 /* ---- webs.c ---- */
 lw_status lw_webs_init(lw_infer_frame *f);
@@ -496,6 +541,8 @@ lw_status lw_infer_call(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
 /* The node calls `fn` with these arguments, whatever kind of node it is. */
 lw_status lw_infer_call_function(lw_infer_frame *f, uint32_t node, uint32_t fn,
                                  const lw_arg *args, uint32_t n, lw_infer_value *out);
+lw_status lw_infer_call_member(lw_infer_frame *f, uint32_t node, const lw_class_member *member,
+                               const lw_arg *args, uint32_t n, lw_infer_value *out);
 /* ---- overload.c: *found says whether an overload is the meaning of the node ---- */
 /* The node calls a function of array_functions.def, which the tree may not have yet. */
 lw_status lw_infer_own(lw_infer_frame *f, uint32_t node, const char *name, const lw_arg *args,

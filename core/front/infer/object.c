@@ -53,7 +53,7 @@ lw_infer_object_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value objec
     if (member->kind == LW_MEMBER_CONSTANT)
         *out = lw_constant_value(f, member->index);
     else if (member->kind == LW_MEMBER_PROPERTY)
-        return lw_infer_call_function(f, node, member->index, &self, 1, out);
+        return lw_infer_call_member(f, node, member, &self, 1, out);
     else
         return lw_complain(f, loc, "E165", "a method is no value in compiled code",
                            "call it here", "`%s` of `%s` is not called", name, class->name);
@@ -156,7 +156,7 @@ call_operator(lw_infer_frame *f, uint32_t node, lw_pyop op, const choice *c, lw_
         if (order[i] == NULL)
             continue;
         *out = (lw_infer_value){LW_T_BOTTOM, 0};
-        LW_TRY(lw_infer_call_function(f, node, order[i]->index, args, 2, out));
+        LW_TRY(lw_infer_call_member(f, node, order[i], args, 2, out));
         if (!is_not_implemented(f, *out))
             return LW_OK;
     }
@@ -246,7 +246,7 @@ lw_infer_object_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, bo
     if (*found || method == NULL)
         return LW_OK;
     *found = true;
-    LW_TRY(lw_infer_call_function(f, node, method->index, &x, 1, out));
+    LW_TRY(lw_infer_call_member(f, node, method, &x, 1, out));
 fail:
     return status;
 }
@@ -412,7 +412,7 @@ lw_infer_object_special(lw_infer_frame *f, uint32_t node, const char *name, cons
 
     *found = method != NULL || (n && is_object(f, args[0].value.type));
     if (method != NULL)
-        return lw_infer_call_function(f, node, method->index, args, n, out);
+        return lw_infer_call_member(f, node, method, args, n, out);
     if (!*found)
         return LW_OK;
     return lw_complain(

@@ -231,18 +231,21 @@ lower_call_instance(lw_lower_frame *f, uint32_t node)
     for (uint32_t i = 0; i < callee->n_params; i++)
         n_parts +=
             callee->param_constants[i] ? 0 : lw_parts_of(f->l->types, callee->param_types[i]);
-    lw_ref *args = lw_arena_take(f->l->arena, (n_parts + 1) * sizeof *args);
+    lw_ref *args = lw_arena_take(f->l->arena, (n_parts + 2) * sizeof *args);
     uint32_t outer_node = f->shared_node;
     lw_lower_value outer = f->shared;
     f->shared_node = 0;
     lw_lower_value *values = instance_arguments(f, node, callee);
+    lw_lower_set_loc(f, node);
+    if (args && callee->recurses)
+        args[at++] = lw_lower_level(f, t->target);
     for (uint32_t i = 0; args && values && i < callee->n_params; i++)
-        for (uint32_t j = 0; j < values[i].n && at < n_parts; j++)
+        for (uint32_t j = 0; j < values[i].n && n_parts > 0; j++, n_parts--)
             args[at++] = values[i].parts[j];
     f->shared_node = outer_node;
     f->shared = outer;
-    lw_lower_set_loc(f, node);
-    lw_ref call = lw_ir_call(&f->b, number, args, at);
+    lw_ref call = f->l->open[t->target] ? lw_ir_recur(&f->b, number, args, at)
+                                        : lw_ir_call(&f->b, number, args, at);
     if (raises)
         lw_lower_propagate(f, call);
     n = lw_parts_of(f->l->types, callee->result);

@@ -327,7 +327,8 @@ lw_lower_if_converted(lw_lower_frame *f, uint32_t node)
     const lw_node *n = lw_node_at(f, node);
     uint32_t cost = sum(cost_body(f, n->b), n->c ? cost_body(f, n->c) : 0);
 
-    if (f->converted_arms == 0 && cost > LW_COST_IF_CONVERSION)
+    if (f->converted_arms == 0 &&
+        (cost > LW_COST_IF_CONVERSION || f->l->typed->options.variables))
         return false;
     convert_if(f, node);
     return true;
@@ -408,7 +409,7 @@ lw_lower_tail_converted(lw_lower_frame *f, uint32_t body, uint32_t index)
 {
     assert(lw_node_at(f, body)->kind == LW_NODE_BODY);
     if (f->converted_arms != 0 || f->regions != 0 || f->inst->falls_off ||
-        cost_tail(f, body, index) > LW_COST_IF_CONVERSION)
+        f->l->typed->options.variables || cost_tail(f, body, index) > LW_COST_IF_CONVERSION)
         return false;
     lw_lower_return(f, tail_arm(f, body, index));
     return true;

@@ -245,6 +245,8 @@ add_member(lw_reader *r, PyObject *object, PyObject *name, PyObject *raw, PyObje
     if (function != NULL) {
         self = PyObject_TypeCheck(raw, &PyClassMethod_Type) ? object : NULL;
         member.index = lw_read_function_constant(r, function, self, NULL);
+        if (member.index != 0)
+            (void)lw_read_linked_method(r, object, member.index, &member.linked);
     } else if (lw_fold_is_basic(raw)) {
         member.kind = LW_MEMBER_CONSTANT;
         member.index = lw_read_constant(r, raw);
@@ -685,7 +687,8 @@ lw_read_class(lw_reader *r, PyObject *object)
         lw_read_failed(r);
     Py_XDECREF(id);
     Py_XDECREF(number);
-    if (r->status != LW_OK || !lw_read_members(r, object, class) || !set_make(r, object, class))
+    if (r->status != LW_OK || !lw_read_linked_class(r, object, true, &class->linked) ||
+        !lw_read_members(r, object, class) || !set_make(r, object, class))
         return 0;
     return constant;
 }

@@ -474,7 +474,11 @@ from_source(lw_reader *r, PyObject *object)
     if ((self != object || guard_call(r, object, function)) &&
         lw_read_linked(r, object, function, &linked))
         fn = lw_read_declared(r, object, function, self);
+    if (fn != 0 && linked == 0 && self != NULL && self != object)
+        (void)lw_read_linked_method(r, self, fn, &linked);
     Py_DECREF(function);
+    if (r->status != LW_OK)
+        return 0;
     return fn ? lw_read_push(r, object,
                              (lw_constant){.kind = LW_K_FUNCTION, .u = fn, .linked = linked})
               : 0;

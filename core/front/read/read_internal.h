@@ -183,6 +183,13 @@ bool lw_read_is_masked(PyObject *object);
 /* Notes what __lanewise_link__ or __numba_cuda_link__ of a callable names. *out: its number; 0:
  * it has neither, or `inner` (or NULL) has the same value. false: stop. */
 bool lw_read_linked(lw_reader *r, PyObject *object, PyObject *inner, uint32_t *out);
+/* The same of a class: makes: for making objects, else for their methods. */
+bool lw_read_linked_class(lw_reader *r, PyObject *class, bool makes, uint32_t *out);
+/* What a method without code of its own has from `of`, the object or class that it is found in.
+ */
+bool lw_read_linked_method(lw_reader *r, PyObject *of, uint32_t fn, uint32_t *out);
+/* The constant of an attribute's value, which may be such a method. */
+uint32_t lw_read_linked_attribute(lw_reader *r, PyObject *of, PyObject *value);
 
 /* ---- functions in other languages (external.c) ---- */
 uint32_t lw_read_external(lw_reader *r, PyObject *object); /* 0 and status OK: none */
@@ -268,6 +275,14 @@ uint32_t lw_read_list_value(lw_reader *r, PyObject *node);
 uint32_t lw_read_fstring(lw_reader *r, PyObject *ast_node, uint32_t loc);
 uint32_t lw_read_target(lw_reader *r, PyObject *ast_node);
 lw_pyop lw_read_operator(const lw_reader *r, PyObject *ast_operator);
+/* The expression in this field of an AST node. */
+uint32_t lw_read_field(lw_reader *r, PyObject *ast_node, PyObject *field);
+/* The node of a folded value, whose reference is stolen; 0 when it is NULL: nothing was folded,
+ * or reading stops. */
+uint32_t lw_read_folded(lw_reader *r, PyObject *value, uint32_t loc);
+
+/* ---- call.c ---- */
+uint32_t lw_read_call(lw_reader *r, PyObject *ast_node, uint32_t loc);
 uint32_t lw_read_body(lw_reader *r, PyObject *statements, bool drop_docstring);
 uint32_t lw_read_annotation_expr(lw_reader *r, PyObject *ast_node);
 
@@ -373,6 +388,11 @@ int lw_captures_add_function(lw_captures *captures, PyObject *function);
 int lw_captures_add_list(lw_captures *captures, PyObject *list);
 int lw_captures_add_array(lw_captures *captures, PyObject *array);
 int lw_captures_add_cell(lw_captures *captures, PyObject *cell);
+/* The name in this dict, or this cell, was looked up and is not bound: it stands for the
+ * function itself. Binding it to the function, or to what a decorator makes of it, is no
+ * change. */
+void lw_captures_is_own(lw_captures *captures, PyObject *space, PyObject *name,
+                        PyObject *function);
 int lw_captures_add_attribute(lw_captures *captures, PyObject *object, PyObject *name,
                               PyObject *value);
 
