@@ -1,8 +1,8 @@
 """Kernels with arrays and random numbers: lanewise against numba, numba-cuda, CuPy and torch, in one run.
 
-    python bench/kernels.py [gpu | cpu]
+    python bench/kernels.py [gpu [PART ...] | cpu]
 
-Peers that are not installed are left out. Without an argument: both, as far as the machine has them.
+Peers that are not installed are left out. Without an argument: both, as far as the machine has them; gpu gufuncs: that part alone.
 """
 
 from __future__ import annotations
@@ -144,6 +144,18 @@ def centre(x, y):
     mean = total / x.shape[0]
     for i in range(x.shape[0]):
         y[i] = x[i] - mean
+
+
+@lw.guvectorize("(n)->(n)")
+def divide_by_mean(x, y):
+    y[:] = x / x.mean()
+
+
+@cuda.jit
+def divide_rows(x, y):
+    i = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    if i < x.shape[0]:
+        y[i, :] = x[i, :] / x[i, :].mean()
 
 
 def moving_average(x, width, y):
@@ -423,6 +435,10 @@ def gufuncs() -> None:
         tx = torch.as_tensor(x, device="cuda")
         runs["torch x - x.mean(1)"] = lambda: tx - tx.mean(1, keepdim=True)
     row("centre rows float32 65536 x 1024", runs, lambda run: gpu_seconds(run, 5, 5), lambda s: f"{copy / s:.3f} of copy")
+    runs = {"lanewise y[:] = x / x.mean()": lambda: divide_by_mean(x, out=y), "lanewise kernel, a row a thread": lambda: divide_rows[512, 128](x, y)}
+    if torch is not None:
+        runs["torch x / x.mean(1)"] = lambda: tx / tx.mean(1, keepdim=True)
+    row("rows by their mean float32 65536 x 1024", runs, lambda run: gpu_seconds(run, 3, 3), lambda s: f"{copy / s:.3f} of copy")
     half = rng.random((1 << 20, 4, 4))
     a = cuda.to_device(half @ half.swapaxes(1, 2) + 4 * np.eye(4))
     y = cuda.device_array_like(a)
@@ -512,7 +528,8 @@ if __name__ == "__main__":
     which = sys.argv[1:] or ["gpu", "cpu"]
     if "gpu" in which and cuda.is_available():
         print(f"{cuda.get_current_device().name}; NumPy {np.__version__}")
-        for part in (launches, gufuncs, moving_averages, states, fills, monte_carlo, histograms):
+        parts = (launches, gufuncs, moving_averages, states, fills, monte_carlo, histograms)
+        for part in [p for p in parts if p.__name__ in which] or parts:
             try:
                 part()
             except Exception as problem:

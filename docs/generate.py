@@ -36,6 +36,21 @@ def settings() -> str:
     return table(["variable", "field", "kind", "default", "what it does"], body)
 
 
+def numba_settings() -> str:
+    body = []
+    for variable, attribute, field, how, word, doc in (map(unquote, row) for row in rows("numba_settings", "NUMBA")):
+        value = {"FLAG": f"`{word}`", "WORDS": f"with `{word}`", "FOLDER": f"the folder `{word}` in it", "LEVEL": "`0` or `1`"}.get(how, "the same")
+        body.append([f"`{variable}`", f"`config.{attribute}`", f"`config.{field}`", value, doc])
+    return table(["variable", "attribute", "setting", "its value", "what it does"], body)
+
+
+def numba_unlike() -> str:
+    body = []
+    for variable, attribute, value, kept, instead in (map(unquote, row) for row in rows("numba_unlike", "UNLIKE")):
+        body.append([f"`{variable}`", f"`config.{attribute}`", f"`{value}`", "any" if kept == "true" else "this", instead])
+    return table(["variable", "attribute", "value", "accepted", "why, and what there is instead"], body)
+
+
 def checks() -> str:
     body = [[f"`{word}`", f"`{raises}`", where] for _, word, raises, where in (map(unquote, row) for row in rows("checks", "CHECK"))]
     return table(["check", "raises", "where"], body)
@@ -199,7 +214,7 @@ def promotion(typing: str) -> str:
 
 
 PARTS = {
-    "settings": settings, "checks": checks, "keywords": keywords, "names": names, "arrays": arrays, "kernels": kernels, "libdevice": libdevice, "statements": statements, "exceptions": exceptions, "dtypes": dtypes, "intrinsics": intrinsics,
+    "settings": settings, "checks": checks, "keywords": keywords, "names": names, "arrays": arrays, "kernels": kernels, "libdevice": libdevice, "statements": statements, "exceptions": exceptions, "dtypes": dtypes, "intrinsics": intrinsics, "numba settings": numba_settings, "numba unlike": numba_unlike,
     "promotion weak": lambda: promotion("weak"), "promotion numba": lambda: promotion("numba"),
 }
 

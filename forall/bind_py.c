@@ -566,8 +566,7 @@ put_registered(binder *r, const lw_object_shape *shape, Py_ssize_t i, PyObject *
 static int
 put_field(binder *r, PyObject *object, const lw_object_shape *shape, Py_ssize_t i)
 {
-    PyObject *value = PyObject_GetAttr(object, PyTuple_GET_ITEM(shape->names, i));
-    PyObject *outer = r->field;
+    PyObject *value = lw_object_field(object, shape, i), *outer = r->field;
     int result = -1;
 
     if (value == NULL)
@@ -709,6 +708,8 @@ put_other(binder *r, PyObject *object)
     if (lw_is_foreign_host(object))
         return refuse_masked(r, object) < 0 ? -1 : put_foreign_host(r, object);
     shape = lw_object_shape_of(object);
+    if (shape == NULL && PyErr_Occurred())
+        return -1;
     return shape ? put_object(r, object, shape) : refuse(r, object);
 }
 
@@ -742,7 +743,7 @@ put(binder *r, PyObject *object)
     shape = lw_object_shape_seen(object);
     if (shape != NULL)
         return put_object(r, object, shape);
-    return put_other(r, object);
+    return PyErr_Occurred() ? -1 : put_other(r, object);
 }
 
 /* A static value is not an argument of the body: the key names it. */

@@ -5,10 +5,12 @@
 #include "forall/kernel_py.h"
 #include "forall/specialisation_py_internal.h"
 
+#include "core/base/env.h"
 #include "core/base/memory.h"
 #include "core/device/heap.h"
 #include "core/device/load.h"
 #include "core/front/read/critical.h"
+#include "core/ir/recursion.h"
 #include "core/py/compiled/link_ask.h"
 #include "core/py/compiled/link_callbacks.h"
 #include "core/py/print_py.h"
@@ -275,9 +277,9 @@ build_host(const lw_specialisation *specialisation, const lw_entry_key *key,
 
     LW_TRY(lw_specialisation_module(specialisation, key, &module, err));
     entry->shared_bytes = lw_ir_shared_bytes(module);
-    LW_TRY(lw_ir_local_bytes(module, &entry->local_bytes, err));
+    LW_TRY(lw_ir_thread_bytes(module, lw_env_int(LW_ENV_stack_kb), &entry->local_bytes, err));
     entry->prints = lw_ir_prints(module);
-    entry->steady = !lw_ir_has_op(specialisation->scalar->module, LW_OP_LOOP);
+    entry->steady = !lw_ir_repeats(specialisation->scalar->module);
     LW_TRY(lw_build_host(module, &options, &entry->code, report, err));
     entry->address = lw_code_symbol(entry->code, "lw_entry");
     if (entry->address == NULL)

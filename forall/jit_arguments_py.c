@@ -41,6 +41,7 @@ holds_host(PyObject *object)
     if (lw_jit_unwrap(object, &travel) != object || lw_is_foreign_host(object))
         return true;
     shape = lw_object_shape_of(object);
+    PyErr_Clear(); /* it is raised when the argument is bound */
     return shape != NULL && field_holds_host(object, shape);
 }
 
@@ -166,7 +167,9 @@ travel_object(lw_jit_travel *travel, PyObject *object, lw_device *device, CUstre
         else
             PyTuple_SET_ITEM(values, i, taken);
     }
-    if (values != NULL)
+    if (values != NULL && shape->given != (PyObject *)shape->type)
+        made = lw_object_make_struct(shape->registered, &PyTuple_GET_ITEM(values, 0));
+    else if (values != NULL)
         made = lw_object_make(shape->type, shape->names, &PyTuple_GET_ITEM(values, 0));
     Py_XDECREF(values);
     return made;

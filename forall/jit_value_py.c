@@ -192,8 +192,15 @@ static PyObject *
 object_of(const lw_result *form, PyObject *items)
 {
     PyTypeObject *type = (PyTypeObject *)(uintptr_t)form->user_class->id;
-    PyObject *names, *object;
+    PyObject *names, *object, *structure;
 
+    if (form->user_class->structure != NULL) {
+        structure = PyObject_GetAttrString((PyObject *)type, "__lanewise_struct__");
+        object =
+            structure ? lw_object_make_struct(structure, &PyTuple_GET_ITEM(items, 0)) : NULL;
+        Py_XDECREF(structure);
+        return object;
+    }
     if (form->user_class->is_namedtuple)
         return lw_object_make_tuple(type, items);
     names = lw_text_names(form->names, form->n);

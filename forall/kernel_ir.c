@@ -182,13 +182,14 @@ report(maker *m, lw_ref call, const lw_ref *index, uint32_t n)
 static void
 note_words(maker *m, lw_ref call)
 {
+    uint32_t n_words = m->scalar->n_raise_words;
     lw_ref words[LW_RAISE_WORDS];
 
-    if (m->scalar->n_raise_words == 0)
+    if (n_words == 0)
         return;
-    for (uint32_t i = 0; i < LW_RAISE_WORDS; i++)
+    for (uint32_t i = 0; i < n_words; i++)
         words[i] = lw_ir_result(&m->b, call, 1 + i);
-    lw_report_note(&m->b, words);
+    lw_report_note(&m->b, words, n_words);
 }
 
 static lw_ref

@@ -120,7 +120,7 @@ hold(lw_specialisation *specialisation, PyObject *object)
 
 /* The class in the tree, where that was read for these arguments already. */
 static bool
-set_class(decoder *d, PyTypeObject *type, lw_arg_spec *out)
+set_class(decoder *d, PyObject *given, lw_arg_spec *out)
 {
     uint32_t i = d->n_classes++;
 
@@ -130,7 +130,7 @@ set_class(decoder *d, PyTypeObject *type, lw_arg_spec *out)
     }
     if (d->classes == NULL)
         d->classes = PyList_New(0);
-    return d->classes != NULL && PyList_Append(d->classes, (PyObject *)type) == 0;
+    return d->classes != NULL && PyList_Append(d->classes, given) == 0;
 }
 
 /* The classes of the objects in a record: the tree has them, and types find them there. */
@@ -140,7 +140,7 @@ set_record(decoder *d, const lw_arg_record *record)
     lw_arg_spec unused;
 
     if (record->class_id != NULL &&
-        !set_class(d, (PyTypeObject *)(uintptr_t)record->class_id, &unused))
+        !set_class(d, (PyObject *)(uintptr_t)record->class_id, &unused))
         return false;
     for (uint32_t i = 0; i < record->n; i++)
         if (record->fields[i].record != NULL && !set_record(d, record->fields[i].record))
@@ -157,10 +157,61 @@ decode_tuple(decoder *d, enum lw_key_tag tag, lw_arg_spec *out)
         PyTypeObject *type = take_address(d);
         if (!hold(d->specialisation, (PyObject *)type) ||
             !read_names(d, type, PyObject_GetAttrString((PyObject *)type, "_fields"), out) ||
-            (tag == LW_KEY_METHODS && !set_class(d, type, out)))
+            (tag == LW_KEY_METHODS && !set_class(d, (PyObject *)type, out)))
             return false;
     }
     return decode_items(d, out);
+}
+
+/* Whether the value of a member has its type. Python's numbers in tuples take it. */
+static bool
+fits_member(lw_arg_spec *item, const lw_sig_type *type)
+{
+    bool fits;
+
+    if (type->kind == LW_SIG_ARRAY)
+        return item->kind == LW_ARGK_ARRAY && item->dtype == type->dtype &&
+               item->ndim == type->ndim && item->record == NULL &&
+               (type->layout == 'A' ||
+                item->layout == (type->layout == 'C' ? LW_LAYOUT_C : LW_LAYOUT_F));
+    if (type->kind == LW_SIG_SCALAR) {
+        fits = (item->kind == LW_ARGK_SCALAR || item->kind == LW_ARGK_WEAK) &&
+               item->dtype == type->dtype;
+        if (fits)
+            item->kind = LW_ARGK_SCALAR;
+        return fits;
+    }
+    fits = item->kind == LW_ARGK_TUPLE && item->n == type->n && item->user_class == NULL;
+    for (uint32_t i = 0; fits && i < type->n; i++)
+        fits = fits_member((lw_arg_spec *)(uintptr_t)&item->items[i], &type->items[i]);
+    return fits;
+}
+
+/* What typeof_impl has promised of an object's members. */
+static bool
+check_members(decoder *d, const lw_arg_spec *object)
+{
+    const lw_struct *of = object->user_class ? object->user_class->structure : NULL;
+    lw_arg_spec *items = (lw_arg_spec *)(uintptr_t)object->items;
+    lw_text type = {0};
+
+    for (uint32_t i = 0; of != NULL && i < of->n; i++) {
+        if (of->structs[i] ? items[i].user_class == of->structs[i]
+                           : fits_member(&items[i], &of->types[i]))
+            continue;
+        if (of->structs[i])
+            lw_text_add(&type, of->structs[i]->name);
+        else
+            lw_sig_type_print(&of->types[i], &type);
+        PyErr_Format(PyExc_TypeError,
+                     "%s: an object of type %s has an attribute `%s` that is not %s, the type "
+                     "of the member `%s`",
+                     lw_function_name(d->self), object->user_class->name, of->attributes[i],
+                     lw_text_get(&type), of->names[i]);
+        lw_text_reset(&type);
+        return false;
+    }
+    return true;
 }
 
 static bool
@@ -170,8 +221,8 @@ decode_object(decoder *d, lw_arg_spec *out)
 
     out->kind = LW_ARGK_TUPLE;
     out->n = (uint32_t)PyTuple_GET_SIZE(shape->names);
-    return read_names(d, shape->type, Py_NewRef(shape->names), out) &&
-           set_class(d, shape->type, out) && decode_items(d, out);
+    return read_names(d, shape->type, Py_NewRef(shape->fields), out) &&
+           set_class(d, shape->given, out) && decode_items(d, out) && check_members(d, out);
 }
 
 static bool

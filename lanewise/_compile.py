@@ -7,7 +7,7 @@ _SUPPORTED_OUTPUT = ("ptx", "ltoir")
 
 def _capability(cc):
     if cc is None:
-        return 75
+        cc = divmod(_core._setting_get("default_cc"), 10)
     if not (isinstance(cc, tuple) and len(cc) == 2 and all(isinstance(n, int) for n in cc)):
         raise TypeError(f"cc must be a tuple (major, minor), not {cc!r:.200}")
     major, minor = cc
@@ -44,8 +44,8 @@ def _compiled(pyfunc, sig, debug, lineinfo, device, fastmath, cc, opt, abi, abi_
     abi = abi or ("c" if device else "numba")
     _check(device, abi, abi_info, output, forceinline, launch_bounds)
     capability = _capability(cc)
-    options = dict(debug=bool(debug), lineinfo=lineinfo, fastmath=fastmath,
-                   opt=True if opt is None else bool(opt), target="cuda", device=device)
+    options = dict(debug=None if debug is None else bool(debug), lineinfo=lineinfo, fastmath=fastmath,
+                   opt=None if opt is None else bool(opt), target="cuda", device=device)
     if not device:
         kernel = _core.jit(launch_bounds=launch_bounds, **options)(pyfunc)
         form = kernel.inspect_ptx if output == "ptx" else kernel.inspect_ltoir
@@ -64,7 +64,7 @@ def compile(pyfunc, sig, debug=None, lineinfo=False, device=True, fastmath=False
 
     sig: the types of the arguments, or a whole signature. device: True for a function that other
     code calls (abi "c"), False for a kernel (abi "numba"). cc: the compute capability as
-    (major, minor), (7, 5) by default. output: "ptx" (str) or "ltoir" (bytes). abi_info:
+    (major, minor); None: the setting default_cc, (7, 5). output: "ptx" (str) or "ltoir" (bytes). abi_info:
     {"abi_name": the symbol of a device function}.
 
     Raises CompileError for code that cannot be compiled, NotImplementedError for another output

@@ -1,7 +1,7 @@
 """The compiled core of lanewise; use it through the package."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import EllipsisType, ModuleType
+from types import CodeType, EllipsisType, ModuleType
 from typing import Any, Literal, NoReturn, SupportsIndex, TypeAlias, final, overload
 
 import numpy as np
@@ -23,10 +23,24 @@ __version__: str
 _vector_bits: int
 cuda: ModuleType
 
-@final
+@disjoint_base
 class Type:
+    name: str
+    def __init__(self, name: str) -> None: ...
     @property
-    def name(self) -> str: ...
+    def key(self) -> Any: ...
+    @property
+    def __lanewise_struct__(self) -> Any: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __getitem__(self, key: Any, /) -> Any: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class CoreType(Type):
+    @property
+    def name(self) -> str: ...  # type: ignore[override]
     @property
     def dtype(self) -> np.dtype[Any]: ...
     @property
@@ -44,12 +58,14 @@ class Type:
     @property
     def fields(self) -> tuple[str, ...] | None: ...
     @property
+    def signed(self) -> bool: ...
+    @property
     def __lanewise_dtype__(self) -> int: ...
     @overload
     def __call__(self, value: complex | np.generic, /) -> Any: ...
     @overload
     def __call__(self, *args: Type) -> Signature: ...
-    def __getitem__(self, key: slice | tuple[slice, ...], /) -> Type: ...
+    def __getitem__(self, key: slice | tuple[slice, ...], /) -> CoreType: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -95,6 +111,8 @@ class Kernel:
     def py_func(self) -> Callable[..., Any]: ...
     @property
     def __wrapped__(self) -> Callable[..., Any]: ...
+    @property
+    def __code__(self) -> CodeType: ...
     @property
     def __signature__(self) -> Any: ...
     @property
@@ -164,6 +182,8 @@ class Ufunc:
     def py_func(self) -> Callable[..., Any]: ...
     @property
     def __wrapped__(self) -> Callable[..., Any]: ...
+    @property
+    def __code__(self) -> CodeType: ...
     @property
     def __signature__(self) -> Any: ...
     def __call__(
@@ -288,6 +308,8 @@ class Forall:
     def py_func(self) -> Callable[..., Any]: ...
     @property
     def __wrapped__(self) -> Callable[..., Any]: ...
+    @property
+    def __code__(self) -> CodeType: ...
     def __call__(self, space: _Space, /, *args: Any, stream: Any = 0, tpb: int = 0, sharedmem: int = 0) -> None: ...
     def bind(
         self, space: _Space, /, *args: Any, stream: Any = 0, tpb: int = 0, sharedmem: int = 0
@@ -317,9 +339,9 @@ def forall(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
-    opt: bool = True,
+    opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
     max_registers: int | None = None,
@@ -343,9 +365,9 @@ def forall(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
-    opt: bool = True,
+    opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
     max_registers: int | None = None,
@@ -404,6 +426,8 @@ class Reduction:
     @property
     def __wrapped__(self) -> Callable[..., Any]: ...
     @property
+    def __code__(self) -> CodeType: ...
+    @property
     def map(self) -> Callable[..., Any] | None: ...
     @property
     def finish(self) -> Callable[..., Any] | None: ...
@@ -429,9 +453,9 @@ def reduce(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
-    opt: bool = True,
+    opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
     max_registers: int | None = None,
@@ -460,9 +484,9 @@ def reduce(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
-    opt: bool = True,
+    opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
     max_registers: int | None = None,
@@ -491,9 +515,9 @@ def reduce(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
-    opt: bool = True,
+    opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
     max_registers: int | None = None,
@@ -517,9 +541,9 @@ def vectorize(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
-    opt: bool = True,
+    opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
     max_registers: int | None = None,
@@ -545,9 +569,9 @@ def vectorize(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
-    opt: bool = True,
+    opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
     max_registers: int | None = None,
@@ -575,9 +599,9 @@ def guvectorize(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
-    opt: bool = True,
+    opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
     max_registers: int | None = None,
@@ -615,27 +639,27 @@ def compile(
     output: Literal["ir", "llvm", "nvvm", "ptx", "sass", "asm"],
 ) -> str: ...
 def explain(f: Callable[..., Any], sig: _SignatureLike) -> str: ...
-def typeof(value: Any, /) -> Type: ...
-def from_dtype(dtype: DTypeLike, /) -> Type: ...
+def typeof(value: Any, /) -> Any: ...
+def from_dtype(dtype: DTypeLike, /) -> CoreType: ...
 
-bool_: Type
-int8: Type
-int16: Type
-int32: Type
-int64: Type
-uint8: Type
-uint16: Type
-uint32: Type
-uint64: Type
-intp: Type
-uintp: Type
-float16: Type
-bfloat16: Type
-float32: Type
-float64: Type
-complex64: Type
-complex128: Type
-void: Type
+bool_: CoreType
+int8: CoreType
+int16: CoreType
+int32: CoreType
+int64: CoreType
+uint8: CoreType
+uint16: CoreType
+uint32: CoreType
+uint64: CoreType
+intp: CoreType
+uintp: CoreType
+float16: CoreType
+bfloat16: CoreType
+float32: CoreType
+float64: CoreType
+complex64: CoreType
+complex128: CoreType
+void: CoreType
 
 @overload
 def jit(
@@ -662,9 +686,9 @@ def jit(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
-    opt: bool = True,
+    opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
     max_registers: int | None = None,
@@ -702,9 +726,9 @@ def jit(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
-    opt: bool = True,
+    opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
     max_registers: int | None = None,
@@ -727,6 +751,8 @@ def _cache_info() -> dict[str, Any]: ...
 def _cache_clear(memory_only: bool, /) -> None: ...
 def _checks() -> list[str]: ...
 def _settings() -> list[tuple[str, str, str, str, str]]: ...
+def _numba_settings() -> list[tuple[str, str, str, str, str]]: ...
+def _numba_unlike() -> list[tuple[str, str, bool, str]]: ...
 def _alias_table(probability: Any, alias: Any, /) -> None: ...
 def _setting_get(field: str, /) -> int | str: ...
 def _setting_set(field: str, value: str | None, /) -> None: ...

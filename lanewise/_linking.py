@@ -1,7 +1,7 @@
 """Code from elsewhere for kernels: functions written in CUDA C++, PTX or anything that compiles to
 them, and the files they lie in. What numba.cuda has under these names."""
 
-import collections
+import collections.abc
 import errno
 import inspect
 import io
@@ -265,7 +265,7 @@ def linkables(value, argument="link="):
         return ()
     if isinstance(value, (LinkableCode, str, os.PathLike)):
         value = (value,)
-    if not isinstance(value, (list, tuple, set, frozenset)):
+    if not isinstance(value, collections.abc.Collection) or isinstance(value, (bytes, collections.abc.Mapping)):
         raise TypeError(f"{argument} must be paths or LinkableCode, not {value!r:.200}")
     found = []
     for item in value:
@@ -304,6 +304,8 @@ def _ask(provider, types, keywords, chain):
     value = provider[2]
     try:
         found = value(*types, **keywords) if callable(value) else value
+        if callable(value) and isinstance(found, collections.abc.Iterator):
+            found = tuple(found)
     except MemoryError:
         raise
     except Exception as problem:
@@ -346,11 +348,12 @@ def asked(provider, types, target, chain):
 class DeviceFunction:
     """A function in another language, for kernels to call: see declare_device."""
 
-    def __init__(self, name, sig, link, abi):
+    def __init__(self, name, sig, link, abi, host=None):
         self._name = self.__name__ = name
         self._abi = abi
         self._signature = _core._device_signature(sig, abi == "c")
-        self._link = linkables(link)
+        self._link = linkables(link, f"link= of `{name}`")
+        self._host = host
 
     @property
     def name(self):
@@ -363,15 +366,26 @@ class DeviceFunction:
         return self._abi
 
     @property
+    def host(self):
+        """The Python function that runs on CPUs in its place, or None."""
+        return self._host
+
+    @property
     def __lanewise_link__(self):
         return self._link
+
+    @property
+    def __lanewise_host__(self):
+        return self._host
 
     @property
     def __lanewise_external__(self):
         return self._name, self._signature, self._abi
 
     def __call__(self, *args):
-        raise TypeError(f"{self._name} is GPU code: only kernels call it")
+        if self._host is None:
+            raise TypeError(f"{self._name} is GPU code: only kernels call it (host=f would be its Python function for CPUs)")
+        return self._host(*args)
 
     def __repr__(self):
         return f"<device function {self._name}: {self._signature}, abi {self._abi!r}>"
@@ -405,14 +419,16 @@ def _check_symbol(name):
                          "functions and those of cuda.libdevice")
 
 
-def declare_device(name, sig, link=None, use_cooperative=False, abi="numba"):
+def declare_device(name, sig, link=None, use_cooperative=False, abi="numba", *, host=None):
     """A function written in another language, for kernels to call.
 
     name: its symbol. sig: its types, with the result, as "float32(float32, int32)"; pointers are
     "float32*" and take arrays. link: the code it is in, as link= of cuda.jit; kernels that call
     the function are linked with it. abi: "numba" for `extern "C" __device__ int name(T *result,
     arguments...)`, which returns 0 (anything else raises RuntimeError); "c" for `extern "C"
-    __device__ T name(arguments...)`.
+    __device__ T name(arguments...)`. host: what CPUs run in its place, a Python function that can be
+    compiled, of the same parameters: it gets arguments converted to the types of sig, and so is its result.
+    Without it, the function exists on GPUs only.
 
     Raises SignatureError for types that cannot be passed, TypeError without a result type.
 
@@ -422,12 +438,19 @@ def declare_device(name, sig, link=None, use_cooperative=False, abi="numba"):
         ... def k(x):
         ...     i = cuda.grid(1)
         ...     if i < x.size: x[i] = twice(x[i])
+
+        >>> thrice = cuda.declare_device("thrice", "float32(float32)", abi="c", host=lambda x: x * 3,
+        ...     link=cuda.CUSource('extern "C" __device__ float thrice(float x) { return 3 * x; }'))
+        >>> lw.vectorize(lambda x: thrice(x))(2.0)
+        np.float32(6.0)
     """
     _check_symbol(name)
     _check_abi(abi)
+    if host is not None and not callable(host):
+        raise TypeError(f"host must be a Python function or None, not {host!r:.200}")
     if not isinstance(use_cooperative, bool):
         raise TypeError(f"use_cooperative must be True or False, not {use_cooperative!r:.200}")
     if use_cooperative:
         raise UnsupportedError("use_cooperative=True is not supported: kernels that synchronise "
                                "the grid do it with cuda.cg.this_grid().sync()")
-    return DeviceFunction(name, sig, link, abi)
+    return DeviceFunction(name, sig, link, abi, host)

@@ -6,6 +6,25 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 
+class _Loaded:
+    """A kernel as numba once kept it for each context."""
+
+    def __init__(self, overload: Overload) -> None:
+        self._overload = overload
+
+    def get(self) -> _Loaded:
+        return self
+
+    @property
+    def attrs(self) -> Any:
+        """A named tuple: regs, shared, local, const, maxthreads."""
+        from lanewise._linking import FunctionAttributes
+
+        one = self._overload
+        return FunctionAttributes(one.regs_per_thread, one.shared_mem_per_block, one.local_mem_per_thread,
+                                  one.const_mem_size, one.max_threads_per_block)
+
+
 class Overload:
     """One signature of a Kernel: what `inspect_*` and `get_*` of the kernel say of it."""
 
@@ -36,6 +55,11 @@ class Overload:
     def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
         """Blocks of this size that the current GPU holds at one time."""
         return self.kernel.max_cooperative_grid_blocks(blockdim, dynsmemsize, self.signature)
+
+    @property
+    def _func(self) -> _Loaded:
+        """What courses on numba read registers from: `overload._func.get().attrs.regs`."""
+        return _Loaded(self)
 
     def inspect_types(self, file: Any = None) -> Any:
         """Each expression with its type, as text, or written to a file."""

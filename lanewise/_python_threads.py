@@ -7,8 +7,10 @@ on every run, and a debugger sees one thread move.
 
 from __future__ import annotations
 
+import ctypes
 import dis
 import itertools
+import sys
 import threading
 import types
 from typing import Any
@@ -46,6 +48,7 @@ class Thread:
         self.number = index[0] + block.shape[0] * (index[1] + block.shape[1] * index[2])
         self.warp, self.lane = divmod(self.number, WARP)
         self.runner: _Runner | None = None
+        self.ident = 0  # of the thread of Python
         self.done = False
         self.waits: Any = None  # or (kind, name, payload)
         self.answer = None
@@ -147,6 +150,7 @@ class _Runner:
         self.back = threading.Semaphore(0)
         self.problem: BaseException | None = None
         self.stopping = False
+        self.trace = sys.gettrace()  # of a debugger, which sees the threads as it sees the caller
 
     def run(self) -> None:
         started: list[Thread] = []
@@ -168,15 +172,29 @@ class _Runner:
                 started.append(thread)
                 threading.Thread(target=self._main, args=(thread,), daemon=True).start()
             thread.go.release()
-            self.back.acquire()
+            self._await(thread)
             if self.problem is not None:
                 raise self.problem
         if not self._let_go() and not moved:
             raise errors.KernelError(self._stuck())
 
+    def _await(self, thread) -> None:
+        """Until the thread ends or waits. Ctrl-C, which only the main thread notices, is raised where it runs."""
+        try:
+            self.back.acquire()
+        except BaseException as interrupt:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(type(interrupt)))
+            while not self.back.acquire(timeout=0.1) and not thread.done and thread.waits is None:
+                pass
+            if self.problem is None:
+                raise
+
     def _main(self, thread) -> None:
+        thread.ident = threading.get_ident()
         thread.go.acquire()
         _local.thread = thread
+        if self.trace is not None and sys.gettrace() is None:
+            sys.settrace(self.trace)
         try:
             if not self.stopping:
                 with np.errstate(all="ignore"):

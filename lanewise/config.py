@@ -15,7 +15,7 @@ import os as _os
 import warnings as _warnings
 from typing import Any, Iterator
 
-from lanewise import _core
+from lanewise import _core, _numba_config
 
 
 _TARGETS = ("auto", "cpu", "cuda", "parallel", "python")
@@ -38,19 +38,44 @@ def _expected(name: str, value: Any) -> str | None:
     return None
 
 
+def _unknown(name: str) -> str:
+    """The message about a name in numba's style that is none of ours."""
+    import difflib
+
+    ours = ", ".join(field for field, *_ in _core._settings())
+    near = difflib.get_close_matches(name, [*_numba_config.SETTINGS, *_numba_config.UNLIKE], 1)
+    meant = f" (did you mean {near[0]}?)" if near else ""
+    return f"lanewise.config has no setting {name!r:.200}{meant}: it has {ours}, and names of numba's"
+
+
 class Config:
     """The settings as attributes; call it with some of them for a ``with`` override.
 
+    The attributes of numba.config and numba.cuda.config, which this also stands for, are other
+    names of settings: ``cuda.config.DISABLE_JIT = 1``.
+
     Raises AttributeError for a setting that does not exist, ValueError for a value of the
-    wrong kind. ``print(lw.config)`` lists all of them with their values.
+    wrong kind, UnsupportedError for an attribute of numba's that has one value here.
+    ``print(lw.config)`` lists all of them with their values.
     """
 
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
+        if name in _numba_config.SETTINGS or name in _numba_config.UNLIKE:
+            return _numba_config.read(name)
+        if name.isupper():
+            raise AttributeError(_unknown(name))
         return _core._setting_get(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if name in _numba_config.SETTINGS or name in _numba_config.UNLIKE:
+            setting = _numba_config.assigned(name, value)
+            if setting is None:
+                return
+            name, value = setting
+        elif name.isupper():
+            raise AttributeError(_unknown(name))
         expected = _expected(name, value)
         if expected is not None:
             raise ValueError(f"lanewise.config.{name} must be {expected}, not {value!r:.200}")
@@ -66,7 +91,8 @@ class Config:
 
     @_contextlib.contextmanager
     def _overridden(self, overrides: dict[str, Any]) -> Iterator["Config"]:
-        before = {name: getattr(self, name) for name in overrides}
+        of_numba = _numba_config.SETTINGS
+        before = {field: getattr(self, field) for field in (of_numba[name][0] if name in of_numba else name for name in overrides)}
         try:
             for name, value in overrides.items():
                 setattr(self, name, value)
@@ -101,3 +127,4 @@ def _check_environment() -> None:
 
 config = Config()
 _check_environment()
+_numba_config.check_environment()

@@ -29,6 +29,7 @@ from lanewise._compile import (
     compile_ptx_for_current_device,
 )
 
+from lanewise.config import config
 from lanewise._linking import (
     Archive,
     CUSource,
@@ -118,7 +119,7 @@ __all__ = [
     "InOut", "IpcHandle", "LTOIR", "LinkableCode", "MappedArray", "MappedMemory", "MemoryInfo",
     "MemoryPointer", "Object", "Out", "PTXSource", "PinnedMemory",
     "Reduce", "Stream", "as_cuda_array", "close", "compile", "compile_all", "compile_for_current_device",
-    "compile_ptx", "compile_ptx_for_current_device", "current_context", "declare_device",
+    "compile_ptx", "compile_ptx_for_current_device", "config", "current_context", "declare_device",
     "default_stream", "defer_cleanup", "detect",
     "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream",
     "from_dlpack", "get_current_device", "gpus", "is_available", "is_cuda_array", "jit", "legacy_default_stream", "list_devices",

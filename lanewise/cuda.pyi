@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from lanewise import random as random
+from lanewise.config import config as config
 
 __all__ = [
     "Archive", "BaseCUDAMemoryManager", "CUSource", "Context", "Cubin", "Device", "DeviceArray", "Event", "Fatbin", "GetIpcHandleMixin", "HostOnlyCUDAMemoryManager", "In",
     "InOut", "IpcHandle", "LTOIR", "LinkableCode", "MappedArray", "MappedMemory", "MemoryInfo",
     "MemoryPointer", "Object", "Out", "PTXSource", "PinnedMemory",
     "Reduce", "Stream", "as_cuda_array", "close", "compile", "compile_all", "compile_for_current_device",
-    "compile_ptx", "compile_ptx_for_current_device", "current_context", "declare_device",
+    "compile_ptx", "compile_ptx_for_current_device", "config", "current_context", "declare_device",
     "default_stream", "defer_cleanup", "detect",
     "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream",
     "from_dlpack", "get_current_device", "gpus", "is_available", "is_cuda_array", "jit", "legacy_default_stream", "list_devices",
@@ -1320,9 +1321,9 @@ def jit(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
-    opt: bool = True,
+    opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
     max_registers: int | None = None,
@@ -1360,9 +1361,9 @@ def jit(
     fastmath: _FastMath = False,
     cache: bool = True,
     link: Any = (),
-    debug: bool = False,
+    debug: bool | None = None,
     lineinfo: bool = True,
-    opt: bool = True,
+    opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
     max_registers: int | None = None,

@@ -17,34 +17,59 @@ function that compiled code runs for them, or None. See docs/extending.md.
 
 import dataclasses
 import inspect
+import math
+import operator
 import types as _python
 
 from lanewise import _core, types
 from lanewise._elements import array_of, dtype_of
+from lanewise._struct_types import (  # noqa: F401: the compiler asks for those with an underscore
+    _class_of_result, _frozen_struct, _made, _member_value, _struct_of, _struct_of_object, _typed_class, _typeof_registered,
+    as_numba_type, make_attribute_wrapper, models, register_model, type_callable, typeof_impl,
+)
 from lanewise._linking import declare_device as declare_external
 from lanewise.errors import UnsupportedError
 
 __all__ = [
-    "NativeValue", "array_of", "box", "declare_external", "dtype_of", "intrinsic", "lower", "lower_builtin", "lower_cast", "lower_constant", "lower_getattr",
-    "make_attribute_wrapper", "overload", "overload_attribute", "overload_method", "register", "register_jitable", "register_model", "type_callable", "unbox",
+    "NativeValue", "array_of", "as_numba_type", "box", "declare_external", "dtype_of", "intrinsic", "is_jitted", "lower", "lower_builtin", "lower_cast", "lower_constant",
+    "lower_getattr", "lower_getattr_generic", "make_attribute_wrapper", "models", "overload", "overload_attribute", "overload_method", "register", "register_jitable", "register_model",
+    "type_callable", "typeof_impl", "unbox",
 ]
 
 
 class _Candidate:
     """A selector, and what it has answered for which types."""
 
-    def __init__(self, selector, subject, strict):
-        self.selector, self.subject, self.strict, self.answers = selector, subject, strict, {}
+    def __init__(self, selector, subject, options):
+        self.selector, self.subject, self.answers = selector, subject, {}
+        self.strict, self.prefers_literals, self.target = options
 
 
-_functions = {}  # id of what is called -> (what is called, its candidates)
+_functions = {}  # id of what is called -> (what is called, its candidates, its typers)
 _methods = {}  # name -> its candidates, of whatever types
 _attributes = {}
 _changed = {}  # id or name -> the version in which an overload was registered last
 
+#: What operators call, by the name of the method that a class would have.
+_OPERATORS = {name: getattr(operator, name) for name in (
+    "__add__", "__sub__", "__mul__", "__truediv__", "__floordiv__", "__mod__", "__pow__", "__matmul__", "__lshift__", "__rshift__", "__and__",
+    "__or__", "__xor__", "__iadd__", "__isub__", "__imul__", "__itruediv__", "__ifloordiv__", "__imod__", "__ipow__", "__imatmul__", "__ilshift__",
+    "__irshift__", "__iand__", "__ior__", "__ixor__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__neg__", "__pos__",
+    "__invert__", "__contains__", "__getitem__", "__setitem__")}
+_OPERATOR_NAMES = {id(function): name for name, function in _OPERATORS.items()}
+
+_OF_METHOD, _OF_ATTRIBUTE = 2, 3  # lw_overload_kind of core/front/overload.h
+
 
 def _overloaded_names():
-    return (*((name, False) for name in list(_methods)), *((name, True) for name in list(_attributes)))
+    """(name, kind, whether some selector prefers literals) of methods and attributes."""
+    return tuple((name, kind, any(candidate.prefers_literals for candidate in candidates))
+                 for kind, table in ((_OF_METHOD, _methods), (_OF_ATTRIBUTE, _attributes)) for name, candidates in list(table.items()))
+
+
+def _prefers_literals(number):
+    """Whether some selector of the function with this id prefers literals."""
+    return any(candidate.prefers_literals for candidate in _functions[number][1])
 
 
 def _touched(watched, since):
@@ -52,15 +77,37 @@ def _touched(watched, since):
     return any(_changed.get(key, 0) > since for key in tuple(watched))
 
 
+def _have_changed(keys):
+    """What has captured one of these ids and names is out of date."""
+    _changed.update(dict.fromkeys(keys, math.inf))  # before another thread sees that the version is new
+    _changed.update(dict.fromkeys(keys, _core._overloads_changed()))
+
+
 def _add(candidates, key, candidate):
+    keys, name = [key], _OPERATOR_NAMES.get(key)
     candidates.append(candidate)
-    _changed[key] = _core._overloads_changed()
+    if key in _functions:
+        _core._operator_overloaded("()", candidate.prefers_literals)  # LW_CALL_OF_OWN
+    if name is not None:
+        keys.append(name)
+        if name[:3] == "__i" and "__" + name[3:] in _OPERATORS:
+            keys.append("__" + name[3:])  # which `x += y` has been compiled to
+        _core._operator_overloaded(name, candidate.prefers_literals)
+    _have_changed(keys)
+
+
+def _entry(func):
+    return _functions.setdefault(id(func), (func, [], []))  # it keeps func, and so its id
+
+
+def _add_typer(func, typer):
+    _add(_entry(func)[2], id(func), _Candidate(typer, func, (True, False, "generic")))
 
 
 # ---- what compiled code is told ----
 
 def _object_type(cls, names, items):
-    return types.Object(cls, zip(names, items))
+    return cls if isinstance(cls, types.Type) else types.Object(cls, zip(names, items))
 
 
 def _literal(value):
@@ -73,27 +120,34 @@ def _parameters(function):
 
 
 def _names(parameters):
-    return f"({', '.join(name for name, _, _ in parameters)})"
+    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    return f"({', '.join(stars.get(kind, '') + name for name, kind, _ in parameters)})"
 
 
 def _source(function):
     return getattr(function, "py_func", getattr(function, "__func__", function))
 
 
-def _ask(candidate, arguments, keywords):
-    """(implementation, None), or (None, why the candidate is passed over)."""
+def _call(selector, arguments, keywords):
+    """(what a function of types answers, None), or (None, why it is passed over)."""
     try:
-        inspect.signature(candidate.selector).bind(*arguments, **keywords)
+        inspect.signature(selector).bind(*arguments, **keywords)
     except TypeError as problem:
         return None, f"its signature does not take these arguments: {problem}"
     try:
-        found = candidate.selector(*arguments, **keywords)
+        found = selector(*arguments, **keywords)
     except MemoryError:
         raise
     except Exception as problem:
         return None, f"it raised {type(problem).__name__}: {problem}"
+    return found, "it returned None" if found is None else None
+
+
+def _ask(candidate, arguments, keywords):
+    """(implementation, None), or (None, why the candidate is passed over)."""
+    found, reason = _call(candidate.selector, arguments, keywords)
     if found is None:
-        return None, "it returned None"
+        return None, reason
     if not isinstance(_source(found), _python.FunctionType):
         return None, f"it returned {found!r:.100}, which is no Python function"
     wanted, got = _parameters(candidate.selector), _parameters(_source(found))
@@ -103,14 +157,20 @@ def _ask(candidate, arguments, keywords):
     return found, None
 
 
-def _answer(candidate, arguments, keywords):
+def _ask_typer(candidate, arguments, keywords):
+    """The same of type_callable: what makes a value of the type that it says."""
+    found, reason = _call(candidate.selector, arguments, keywords)
+    return (None, reason) if found is None else _made(candidate.subject, found)
+
+
+def _answer(candidate, arguments, keywords, ask=_ask):
     """The same, asked once for each types; a thread that is slower takes the answer of the first."""
     key = (tuple(arguments), tuple(sorted(keywords.items(), key=lambda item: item[0])))
     try:
         known = candidate.answers.get(key)
     except TypeError:  # a literal that cannot be hashed
-        return _ask(candidate, arguments, keywords)
-    return known or candidate.answers.setdefault(key, _ask(candidate, arguments, keywords))
+        return ask(candidate, arguments, keywords)
+    return known or candidate.answers.setdefault(key, ask(candidate, arguments, keywords))
 
 
 def _place(selector):
@@ -118,19 +178,61 @@ def _place(selector):
     return f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
 
 
-def _choose(candidates, arguments, keywords):
-    passed_over = []
+_ORDERS = {"cpu": ("cpu", "generic", "cuda"), "cuda": ("cuda", "generic", "cpu")}
+
+
+def _for_target(candidates, target):
+    """The candidates in the order in which code for a target asks them."""
+    return sorted(candidates, key=lambda candidate: _ORDERS[target].index(candidate.target))
+
+
+def _first(candidates, typers, arguments, keywords, passed_over):
     for candidate in candidates:
         found, reason = _answer(candidate, arguments, keywords)
         if found is not None:
-            return found, None
-        name = getattr(candidate.selector, "__name__", repr(candidate.selector))
-        passed_over.append(f"\n      `{name}`{_place(candidate.selector)}: {reason}")
-    return None, "the overloads that were asked, in this order:" + "".join(passed_over) if passed_over else None
+            return found
+        passed_over[candidate] = reason
+    for candidate in typers:
+        found, reason = _answer(candidate, arguments, keywords, _ask_typer)
+        if found is not None:
+            return found
+        passed_over[candidate] = reason
+    return None
 
 
-def _of_function(callee, arguments, keywords):
-    return _choose(tuple(_functions[id(callee)][1]), arguments, keywords)
+_PREFERRED = 1  # lw_overload_literals: literals for the selectors that prefer them
+
+
+def _choose(candidates, typers, arguments, keywords, literals, for_gpu):
+    """(implementation or [that for CPUs, that for GPUs] or None, why none). for_gpu: code that is for GPUs, even where a CPU runs it."""
+    if literals == _PREFERRED:
+        candidates, typers = [candidate for candidate in candidates if candidate.prefers_literals], ()
+    passed_over = {}
+    on_gpu = _first(_for_target(candidates, "cuda"), typers, arguments, keywords, passed_over)
+    on_cpu = on_gpu
+    if not for_gpu and any(candidate.target != "generic" for candidate in candidates):
+        on_cpu = _first(_for_target(candidates, "cpu"), typers, arguments, keywords, passed_over)
+    if on_gpu is not None:
+        return (on_gpu if on_cpu is on_gpu else _split(on_cpu, on_gpu)), None
+    reasons = "".join(f"\n      `{getattr(candidate.selector, '__name__', repr(candidate.selector))}`{_place(candidate.selector)}: {reason}"
+                      for candidate, reason in passed_over.items())
+    return None, "the overloads that were asked, in this order:" + reasons if reasons else None
+
+
+def _split(on_cpu, on_gpu):
+    if _parameters(_source(on_cpu)) != _parameters(_source(on_gpu)):
+        raise TypeError(f"the implementations for CPUs, {_names(_parameters(_source(on_cpu)))}, and for GPUs, {_names(_parameters(_source(on_gpu)))}, must have "
+                        "the same parameters, by name, kind and default")
+    return [on_cpu, on_gpu]
+
+
+def _of_function(callee, *asked):
+    _, candidates, typers = _functions.get(id(callee), (None, (), ()))
+    return _choose(tuple(candidates), tuple(typers), *asked)
+
+
+def _of_operator(name, *asked):
+    return _of_function(_OPERATORS[name], *asked)
 
 
 def _is_of(subject, type_):
@@ -139,44 +241,58 @@ def _is_of(subject, type_):
         return type_ == subject
     if isinstance(type_, types.Object):
         return subject is types.Object or issubclass(type_.cls, subject)
+    struct = getattr(type_, "__lanewise_struct__", None)
+    if struct is not None and struct.cls is not None and issubclass(struct.cls, subject):
+        return True
     return isinstance(type_, subject)
 
 
-def _of_object(table, name, arguments, keywords):
+def _of_object(table, name, arguments, *asked):
     fitting = [candidate for candidate in table.get(name, ()) if _is_of(candidate.subject, arguments[0])]
-    return _choose(fitting, arguments, keywords)
+    return _choose(fitting, (), arguments, *asked)
 
 
-def _of_method(name, arguments, keywords):
-    return _of_object(_methods, name, arguments, keywords)
+def _of_method(name, *asked):
+    return _of_object(_methods, name, *asked)
 
 
-def _of_attribute(name, arguments, keywords):
-    return _of_object(_attributes, name, arguments, keywords)
+def _of_attribute(name, *asked):
+    return _of_object(_attributes, name, *asked)
 
 
 # ---- what users write ----
+
+_TARGETS = {"generic": "generic", "cpu": "cpu", "cuda": "cuda", "gpu": "cuda"}
+
 
 def _check_selector(selector):
     if not callable(selector):
         raise TypeError(f"an overload must be a function of types, not {selector!r:.200}")
 
 
-def _check_options(strict, inline):
-    if not isinstance(strict, bool):
-        raise TypeError(f"strict must be True or False, not {strict!r:.200}")
-    if inline not in ("never", "always"):
+def _checked(strict, inline, prefer_literal, jit_options, target):
+    """(strict, prefer_literal, target)"""
+    for name, value in (("strict", strict), ("prefer_literal", prefer_literal)):
+        if not isinstance(value, bool):
+            raise TypeError(f"{name} must be True or False, not {value!r:.200}")
+    if not callable(inline) and inline not in ("never", "always"):
         raise ValueError(f'inline must be "never" or "always", not {inline!r:.200}')
+    if not isinstance(jit_options, (dict, type(None))):
+        raise TypeError(f"jit_options must be a dict, not {jit_options!r:.200}")
+    if not isinstance(target, str) or target not in _TARGETS:
+        raise ValueError(f'target must be "generic", "cpu", "cuda" or "gpu", not {target!r:.200}')
+    return strict, prefer_literal, _TARGETS[target]
 
 
-def overload(func, *, strict=True, inline="never"):
+def overload(func, jit_options=None, strict=True, inline="never", prefer_literal=False, *, target="generic"):
     """Decorates a function of types, which gives compiled code the implementation of func.
 
-    func: any callable: a function of yours, of a library, a builtin, a class. The decorated function is
+    func: any callable: a function of yours, of a library, a builtin, a class, a function of `operator` for objects. The decorated function is
     called with the types of the arguments as func is called, and returns a Python function with the
     same parameters (strict=False: with any), or None where it is not for these types. Overloads are
-    asked in the order in which they were registered. inline: "never" or "always", which numba
-    distinguishes; the compiler decides.
+    asked in the order in which they were registered. prefer_literal=True: first with `types.Literal` for numbers that
+    are known when a function is compiled. target: "cpu" or "cuda" goes before "generic" in code for that target, and
+    behind it in other code. inline and jit_options are taken, and the compiler decides.
 
         >>> import ctypes.util
         >>> cbrt = ctypes.CDLL(ctypes.util.find_library("m")).cbrt
@@ -191,39 +307,38 @@ def overload(func, *, strict=True, inline="never"):
     """
     if not callable(func):
         raise TypeError(f"func must be callable, not {func!r:.200}")
-    _check_options(strict, inline)
+    options = _checked(strict, inline, prefer_literal, jit_options, target)
 
     def register(selector):
         _check_selector(selector)
-        entry = _functions.setdefault(id(func), (func, []))  # it keeps func, and so its id
-        _add(entry[1], id(func), _Candidate(selector, func, strict))
+        _add(_entry(func)[1], id(func), _Candidate(selector, func, options))
         return selector
 
     return register
 
 
-def _registers(table, typ, attr, strict, inline):
+def _registers(table, typ, attr, options):
     if not isinstance(attr, str):
         raise TypeError(f"attr must be a str, not {attr!r:.200}")
     if not isinstance(typ, (type, types.Type)):
         raise TypeError(f"typ must be a type of lanewise.types or a class, not {typ!r:.200}")
     if isinstance(typ, type) and issubclass(typ, (int, float, complex)):
         raise TypeError(f"typ must be a type of compiled code, as lanewise.types.Float, not {typ.__name__}")
-    _check_options(strict, inline)
+    options = _checked(**options)
 
     def register(selector):
         _check_selector(selector)
-        _add(table.setdefault(attr, []), attr, _Candidate(selector, typ, strict))
+        _add(table.setdefault(attr, []), attr, _Candidate(selector, typ, options))
         return selector
 
     return register
 
 
-def overload_method(typ, attr, *, strict=True, inline="never"):
+def overload_method(typ, attr, *, jit_options=None, strict=True, inline="never", prefer_literal=False, target="generic"):
     """Decorates a function of types, which gives compiled code the method `attr` of objects of type `typ`.
 
-    typ: a kind (`lw.types.Array`, `lw.types.Float`), one type (`lw.types.float64`) or a class of yours.
-    The object is the first argument.
+    typ: a kind (`lw.types.Array`, `lw.types.Float`), one type (`lw.types.float64`), a class of types of yours or a class of yours.
+    The object is the first argument; other keywords are those of overload.
 
         >>> @lw.extending.overload_method(lw.types.Float, "limited")
         ... def _(x, lo, hi):
@@ -233,10 +348,10 @@ def overload_method(typ, attr, *, strict=True, inline="never"):
         >>> f([-3.0, 0.25, 7.0])
         array([0.  , 0.25, 1.  ])
     """
-    return _registers(_methods, typ, attr, strict, inline)
+    return _registers(_methods, typ, attr, {"jit_options": jit_options, "strict": strict, "inline": inline, "prefer_literal": prefer_literal, "target": target})
 
 
-def overload_attribute(typ, attr, *, strict=True, inline="never"):
+def overload_attribute(typ, attr, *, jit_options=None, strict=True, inline="never", prefer_literal=False, target="generic"):
     """Decorates a function of a type, which gives compiled code the attribute `attr` of objects of type `typ`,
     as overload_method does methods. It is read only.
 
@@ -245,7 +360,7 @@ def overload_attribute(typ, attr, *, strict=True, inline="never"):
         ...     if row.ndim == 1:
         ...         return lambda row: row[row.size // 2]
     """
-    return _registers(_attributes, typ, attr, strict, inline)
+    return _registers(_attributes, typ, attr, {"jit_options": jit_options, "strict": strict, "inline": inline, "prefer_literal": prefer_literal, "target": target})
 
 
 def register_jitable(function=None, **options):
@@ -270,22 +385,31 @@ def _refused(name, instead):
     return refuse
 
 
+def is_jitted(function):
+    """Whether a function is one of lanewise.jit.
+
+        >>> lw.extending.is_jitted(lw.jit(lambda x: x)), lw.extending.is_jitted(max)
+        (True, False)
+    """
+    return isinstance(function, _core.Kernel)
+
+
 _FUNCTION = "write an overload(func), which is compiled from Python, or use declare_external for a function in another language"
-_ATTRIBUTE = "write an overload_attribute(typ, name)"
-_CLASS = "objects of classes are their fields in compiled code without it"
+_CLASS = ("write an overload(func), which is compiled from Python; for a class with a type_callable nothing is needed, because compiled "
+          "code runs its __init__")
+_PASSED = "nothing is needed: objects are passed as the attributes that make_attribute_wrapper names"
 
 intrinsic = _refused("intrinsic", _FUNCTION)
-lower_builtin = _refused("lower_builtin", _FUNCTION)
-lower = _refused("lower", _FUNCTION)
+lower_builtin = _refused("lower_builtin", _CLASS)
+lower = _refused("lower", _CLASS)
 lower_cast = _refused("lower_cast", "call an overload(func) that makes the one from the other")
-lower_getattr = _refused("lower_getattr", _ATTRIBUTE)
-lower_constant = _refused("lower_constant", _CLASS)
-box = _refused("box", _CLASS)
-unbox = _refused("unbox", _CLASS)
-NativeValue = _refused("NativeValue", _CLASS)
-type_callable = _refused("type_callable", _FUNCTION)
-register_model = _refused("register_model", _CLASS)
-make_attribute_wrapper = _refused("make_attribute_wrapper", _ATTRIBUTE)
+lower_getattr = _refused("lower_getattr", "write an overload_attribute(typ, name), or make_attribute_wrapper for a member of the model")
+lower_getattr_generic = _refused("lower_getattr_generic", "write an overload_attribute(typ, name) for each name")
+lower_constant = _refused("lower_constant", "nothing is needed: objects that a function finds as globals are frozen by the attributes that make_attribute_wrapper names")
+box = _refused("box", "nothing is needed: a result becomes an object of the class that typeof_impl, type_callable or as_numba_type knows, "
+                      "with the attributes that make_attribute_wrapper names")
+unbox = _refused("unbox", _PASSED)
+NativeValue = _refused("NativeValue", _PASSED)
 
 
 # ---- classes ----

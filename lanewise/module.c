@@ -7,6 +7,7 @@
 #include "core/host/pieces.h"
 #include "core/host/print_host.h"
 #include "core/host/raise_note.h"
+#include "core/host/recursion.h"
 #include "core/host/simulator.h"
 #include "core/py/array/counted_array.h"
 #include "core/py/array/cuda_arrays.h"
@@ -18,6 +19,7 @@
 #include "core/py/compiled/settings_py.h"
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/llvm_bridge.h"
+#include "core/py/object_shape.h"
 #include "core/py/state.h"
 #include "core/py/types/intrinsic.h"
 #include "core/py/types/type_make.h"
@@ -64,6 +66,7 @@ module_exec(PyObject *module)
         lw_reduce_register,
         lw_overload_ask_register,
         lw_runtime_memory_register,
+        lw_object_shape_register,
 #ifdef LW_WINDOWS
         lw_windows_register,
 #endif
@@ -78,6 +81,7 @@ module_exec(PyObject *module)
     lw_print_host_register();
     lw_raise_note_register();
     lw_pieces_register();
+    lw_recursion_register();
     lw_counted_register();
     lw_device_copy_register();
     lw_numpy_names_register();

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from lanewise._core import (
+    CoreType,
     Signature,
     Type,
     bfloat16,
@@ -42,7 +43,7 @@ from lanewise._core import _tuple_type, _type_from_text
 
 class _KindType(type):
     """Kinds of types, for isinstance(): `isinstance(x, Float)` asks whether the type x is of the kind, not whether x
-    is an object of the class. NumPy's dtypes are of the kinds of their types."""
+    is an object of the class. NumPy's dtypes are of the kinds of their types, literals of those of their values."""
 
     def __instancecheck__(cls, type_: object) -> bool:
         if isinstance(type_, np.dtype):
@@ -50,26 +51,56 @@ class _KindType(type):
                 type_ = from_dtype(type_)
             except Exception:  # a dtype that compiled code does not know
                 return False
-        return type.__instancecheck__(cls, type_) or isinstance(type_, Type) and cls._holds(type_)
+        if type.__instancecheck__(cls, type_):
+            return True
+        if type.__instancecheck__(Literal, type_):
+            type_ = type_.literal_type  # type: ignore[attr-defined]
+        if type.__instancecheck__(cls, type_):
+            return True
+        return isinstance(type_, CoreType) and cls.__module__ == __name__ and cls._holds(type_)
 
-    def _holds(cls, type_: Type) -> bool:
+    def _holds(cls, type_: CoreType) -> bool:
         return False
 
 
-def _letters(type_: Type) -> str:
+class _Kind(Type, metaclass=_KindType):
+    """What all kinds are derived from."""
+
+
+def _check_made(cls: type) -> None:
+    """Of kinds whose calls make types of lanewise's own."""
+    if cls.__module__ != __name__:
+        raise TypeError(f"{cls.__name__} cannot be derived from {cls.__mro__[1].__name__}, whose types lanewise makes itself; "
+                        "derive it from lanewise.types.Type")
+
+
+def _type(type_: Any) -> Any:
+    """A type, also where NumPy's dtype stands for it, as in `types.Array(x.dtype, 1, "C")`."""
+    return from_dtype(type_) if isinstance(type_, np.dtype) else type_
+
+
+def _letters(type_: CoreType) -> str:
     """The letter of a scalar type's NumPy kind; "" of other types."""
     if type_ == bfloat16:
         return "f"
     return type_.dtype.kind if hasattr(type_, "__lanewise_dtype__") and type_ != void else ""
 
 
-class Number(metaclass=_KindType):
+class Dummy(_Kind):
+    """A type of which compiled code knows nothing but the type: its objects have no fields, and choose overloads."""
+
+
+class Opaque(Dummy):
+    """The same as Dummy, by numba's other name."""
+
+
+class Number(_Kind):
     """Integers, floats and complex numbers."""
 
     _kinds = "iufc"
 
     @classmethod
-    def _holds(cls, type_: Type) -> bool:
+    def _holds(cls, type_: CoreType) -> bool:
         return _letters(type_) in tuple(cls._kinds)
 
 
@@ -91,65 +122,68 @@ class Complex(Number):
     _kinds = "c"
 
 
-class Boolean(metaclass=_KindType):
+class Boolean(_Kind):
     """bool_, which is no Number."""
 
     @classmethod
-    def _holds(cls, type_: Type) -> bool:
+    def _holds(cls, type_: CoreType) -> bool:
         return type_ == bool_
 
 
-class NoneType(metaclass=_KindType):
+class NoneType(_Kind):
     """The type of None."""
 
     @classmethod
-    def _holds(cls, type_: Type) -> bool:
+    def _holds(cls, type_: CoreType) -> bool:
         return type_ == void
 
 
-class Array(metaclass=_KindType):
+class Array(_Kind):
     """``Array(dtype, ndim, layout)``: arrays of ndim axes; the layout is "C", "F", or "A" for any strides.
 
     >>> lw.types.Array(float32, 2, "C"), isinstance(float32[:], lw.types.Array)
     (float32[:, ::1], True)
     """
 
-    def __new__(cls, dtype: Type, ndim: int, layout: str) -> Type:  # type: ignore[misc]
+    def __new__(cls, dtype: Any, ndim: int, layout: str) -> Any:
+        _check_made(cls)
         if layout not in ("A", "C", "F"):
             raise ValueError(f'layout must be "A", "C" or "F", not {layout!r:.200}')
         axes = [slice(None)] * ndim
         if ndim and layout != "A":
             axes[0 if layout == "F" and ndim > 1 else -1] = slice(None, None, 1)
-        return dtype[tuple(axes)]
+        return _type(dtype)[tuple(axes)]
 
     @classmethod
-    def _holds(cls, type_: Type) -> bool:
+    def _holds(cls, type_: CoreType) -> bool:
         return type_.ndim > 0
 
 
-def _items(type_: Type) -> tuple[Type, ...] | None:
+def _items(type_: CoreType) -> tuple[Type, ...] | None:
     return getattr(type_, "types", None)
 
 
-class Tuple(metaclass=_KindType):
+class Tuple(_Kind):
     """A tuple of these types: ``Tuple((int64, float64))``. All tuples are of this kind."""
 
-    def __new__(cls, types: Iterable[Type]) -> Type:  # type: ignore[misc]
-        return _tuple_type(tuple(types), None, None)
+    def __new__(cls, types: Iterable[Any]) -> Any:
+        _check_made(cls)
+        return _tuple_type(tuple(map(_type, types)), None, None)
 
     @classmethod
-    def _holds(cls, type_: Type) -> bool:
+    def _holds(cls, type_: CoreType) -> bool:
         return _items(type_) is not None
 
 
 class UniTuple(Tuple):
     """A tuple of `count` items of one type: ``UniTuple(float64, 3)``."""
 
-    def __new__(cls, dtype: Type, count: int) -> Type:  # type: ignore[misc]
-        return _tuple_type((dtype,) * count, None, None)
+    def __new__(cls, dtype: Any, count: int) -> Any:
+        _check_made(cls)
+        return _tuple_type((_type(dtype),) * count, None, None)
 
     @classmethod
-    def _holds(cls, type_: Type) -> bool:
+    def _holds(cls, type_: CoreType) -> bool:
         items = _items(type_)
         return items is not None and all(item == items[0] for item in items)
 
@@ -157,46 +191,49 @@ class UniTuple(Tuple):
 class NamedTuple(Tuple):
     """A namedtuple of class `cls`, its items of these types."""
 
-    def __new__(cls_, types: Iterable[Type], cls: type) -> Type:  # type: ignore[misc]
-        return _tuple_type(tuple(types), cls._fields, cls.__name__)  # type: ignore[attr-defined]
+    def __new__(cls_, types: Iterable[Any], cls: type) -> Any:
+        _check_made(cls_)
+        return _tuple_type(tuple(map(_type, types)), cls._fields, cls.__name__)  # type: ignore[attr-defined]
 
     @classmethod
-    def _holds(cls, type_: Type) -> bool:
+    def _holds(cls, type_: CoreType) -> bool:
         return _items(type_) is not None and type_.fields is not None
 
 
 class NamedUniTuple(NamedTuple):
     """A namedtuple of class `cls`, its `count` items of one type."""
 
-    def __new__(cls_, dtype: Type, count: int, cls: type) -> Type:  # type: ignore[misc]
+    def __new__(cls_, dtype: Any, count: int, cls: type) -> Any:
+        _check_made(cls_)
         return NamedTuple((dtype,) * count, cls)
 
     @classmethod
-    def _holds(cls, type_: Type) -> bool:
+    def _holds(cls, type_: CoreType) -> bool:
         return isinstance(type_, NamedTuple) and isinstance(type_, UniTuple)
 
 
-class Record(metaclass=_KindType):
+class Record(_Kind):
     """``Record([(name, {"type": type, "offset": bytes}), …], size, aligned)``: the type that
     from_dtype gives the structured dtype of these fields."""
 
-    def __new__(cls, fields: Iterable[tuple[str, dict[str, Any]]], size: int, aligned: bool = False) -> Type:  # type: ignore[misc]
+    def __new__(cls, fields: Iterable[tuple[str, dict[str, Any]]], size: int, aligned: bool = False) -> Any:
+        _check_made(cls)
         listed = [(name, field["type"].dtype, field["offset"]) for name, field in fields]
         names, formats, offsets = zip(*listed) if listed else ((), (), ())
         return from_dtype(np.dtype(
             {"names": names, "formats": formats, "offsets": offsets, "itemsize": size}, align=aligned))
 
     @staticmethod
-    def make_c_struct(name_types: Iterable[tuple[str, Type]]) -> Type:
+    def make_c_struct(name_types: Iterable[tuple[str, Any]]) -> CoreType:
         """The record that C lays out for these fields: ``[("x", float32), ("y", float64)]``."""
         return from_dtype(np.dtype([(name, type_.dtype) for name, type_ in name_types], align=True))
 
     @classmethod
-    def _holds(cls, type_: Type) -> bool:
+    def _holds(cls, type_: CoreType) -> bool:
         return type_.ndim == 0 and getattr(getattr(type_, "dtype", None), "names", None) is not None
 
 
-class Object:
+class Object(Type):
     """What an overload is told of an object of a class: `cls`, and `fields`, a dict of the fields' types.
 
     >>> class Point: ...
@@ -205,42 +242,85 @@ class Object:
     """
 
     def __init__(self, cls: type, fields: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
+        super().__init__(cls.__name__)
         self.cls, self.fields = cls, dict(fields)
 
     @property
-    def name(self) -> str:
-        return self.cls.__name__
+    def key(self) -> Any:
+        return self.cls, tuple(self.fields.items())
 
     def __repr__(self) -> str:
         return f"{self.name}({', '.join(f'{name}: {type_}' for name, type_ in self.fields.items())})"
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Object):
-            return NotImplemented
-        return self.cls is other.cls and [*self.fields.items()] == [*other.fields.items()]
 
-    def __hash__(self) -> int:
-        return hash((self.cls, *self.fields.items()))
-
-
-class Literal:
+class Literal(Type, metaclass=_KindType):
     """What an overload is told of an argument that is known when a function is compiled and has no type but
-    itself (a text, a function, a type, a member of an enum): `literal_value`."""
+    itself (a text, a function, a type, a member of an enum): `literal_value`. With `prefer_literal=True`, and where
+    nothing else answers, numbers that are known are literals, too. Texts are of the kind StringLiteral, integers of
+    the kinds IntegerLiteral and Integer, True and False of the kinds BooleanLiteral and Boolean.
+
+    >>> two = lw.types.Literal(2)
+    >>> isinstance(two, lw.types.Integer), two.literal_value, two.literal_type
+    (True, 2, int64)
+    """
+
+    def __new__(cls, literal_value: Any) -> Literal:
+        if cls is Literal:
+            cls = _literals.get(type(literal_value), Literal)
+        return super().__new__(cls)
 
     def __init__(self, literal_value: Any) -> None:
+        super().__init__(f"Literal({literal_value!r})")
         self.literal_value = literal_value
 
-    def __repr__(self) -> str:
-        return f"Literal({self.literal_value!r})"
+    @property
+    def literal_type(self) -> Type | None:
+        """The type of other values like it; None of what has no type but itself."""
+        return _literal_types.get(type(self.literal_value))
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Literal):
-            return NotImplemented
-        same_type = type(self.literal_value) is type(other.literal_value)
-        return same_type and bool(self.literal_value == other.literal_value)
+    @property
+    def key(self) -> Any:
+        return type(self.literal_value), self.literal_value
 
-    def __hash__(self) -> int:
-        return hash(self.literal_value)
+
+class IntegerLiteral(Literal):
+    """An int that is known when a function is compiled."""
+
+
+class BooleanLiteral(Literal):
+    """True or False, known when a function is compiled."""
+
+
+class StringLiteral(Literal):
+    """A text; all texts of compiled code are known when it is compiled."""
+
+
+class UnicodeType(_Kind):
+    """Texts: compiled code has StringLiteral only, which is of this kind."""
+
+
+def literal(value: Any) -> Literal:
+    """The type of a value that is known.
+
+    >>> lw.types.literal("fast")
+    Literal('fast')
+    """
+    return Literal(value)
+
+
+def unliteral(type_: Any) -> Any:
+    """The type of values like that of a literal; other types as they are.
+
+    >>> lw.types.unliteral(lw.types.literal(3)), lw.types.unliteral(lw.types.float32)
+    (int64, float32)
+    """
+    known = type_.literal_type if isinstance(type_, Literal) else None
+    return type_ if known is None else known
+
+
+unicode_type = UnicodeType("unicode_type")
+_literals = {int: IntegerLiteral, bool: BooleanLiteral, str: StringLiteral}
+_literal_types: dict[type, Type] = {int: int64, bool: bool_, str: unicode_type}
 
 
 def CPointer(dtype: Type) -> Type:
@@ -255,6 +335,7 @@ def CPointer(dtype: Type) -> Type:
 voidptr = _type_from_text("void*")
 
 # other spellings, as numba and NumPy have them
+BaseTuple = Tuple
 boolean = b1 = bool_
 none = void
 i1 = byte = char = int8
@@ -272,12 +353,12 @@ c8 = csingle = complex64
 c16 = cdouble = complex128
 
 __all__ = [
-    "Array", "Boolean", "CPointer", "Complex", "Float", "Integer", "Literal", "NamedTuple", "NamedUniTuple", "NoneType", "Number", "Object", "Record",
-    "Tuple", "UniTuple", "Signature", "Type", "b1", "bfloat16", "bool_", "boolean", "byte", "c16", "c8", "cdouble",
+    "Array", "BaseTuple", "Boolean", "BooleanLiteral", "CPointer", "Complex", "Dummy", "Float", "Integer", "IntegerLiteral", "Literal", "NamedTuple",
+    "NamedUniTuple", "NoneType", "Number", "Object", "Opaque", "Record", "StringLiteral", "Tuple", "UniTuple", "UnicodeType", "Signature", "Type", "b1", "bfloat16", "bool_", "boolean", "byte", "c16", "c8", "cdouble",
     "char", "complex128", "complex64", "csingle", "double", "f2", "f4", "f8", "float16",
     "float32", "float64", "float_", "from_dtype", "half", "i1", "i2", "i4", "i8", "int16",
-    "int32", "int64", "int8", "int_", "intc", "intp", "long_", "longlong", "none", "short",
+    "int32", "int64", "int8", "int_", "intc", "intp", "literal", "long_", "longlong", "none", "short",
     "single", "size_t", "ssize_t", "typeof", "u1", "u2", "u4", "u8", "ubyte", "uchar", "uint",
-    "uint16", "uint32", "uint64", "uint8", "uintc", "uintp", "ulong", "ulonglong", "ushort",
+    "uint16", "uint32", "uint64", "uint8", "uintc", "uintp", "ulong", "ulonglong", "unicode_type", "unliteral", "ushort",
     "void", "voidptr",
 ]

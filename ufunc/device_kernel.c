@@ -619,7 +619,7 @@ add_cost(const lw_module *module, uint32_t number, bool *has_loop, uint32_t *cos
 
     for (uint32_t i = 1; i < func->insts.n && *cost <= MOST_COST; i++) {
         const lw_inst *inst = &func->insts.data[i];
-        if (inst->op == LW_OP_LOOP)
+        if (inst->op == LW_OP_LOOP || inst->op == LW_OP_RECUR)
             *has_loop = true;
         else if (inst->op == LW_OP_CALL)
             add_cost(module, inst->a, has_loop, cost);

@@ -128,13 +128,14 @@ finish(maker *m)
 {
     lw_ref result =
         m->loop->scalar->can_raise ? lw_ir_get(&m->b, m->first) : constant(m, INT64_MAX);
+    uint32_t n_words = m->loop->scalar->n_raise_words;
     lw_ref words[LW_RAISE_WORDS];
 
-    if (m->loop->scalar->n_raise_words) {
-        for (int i = 0; i < LW_RAISE_WORDS; i++)
+    if (n_words) {
+        for (uint32_t i = 0; i < n_words; i++)
             words[i] = lw_ir_get(&m->b, m->words[i]);
         lw_ir_if(&m->b, lw_ir_compare(&m->b, LW_OP_NE, result, constant(m, INT64_MAX)));
-        lw_report_note(&m->b, words);
+        lw_report_note(&m->b, words, n_words);
         lw_ir_end(&m->b);
     }
 

@@ -1,5 +1,6 @@
 #include "core/base/env.h"
 
+#include "core/base/env_numba.h"
 #include "core/base/lock.h"
 #include "core/base/memory.h"
 
@@ -91,13 +92,17 @@ know(lw_env_id id)
 {
     static bool watched;
     const char *value = getenv(lw_env_rows[id].variable);
+    lw_text of_numba = {0};
 
     if (!watched)
         watched = pthread_atfork(NULL, NULL, after_fork) == 0;
     if (settings[id].known)
         return;
+    if (value == NULL && lw_env_from_numba(id, &of_numba) != NULL)
+        value = lw_text_get(&of_numba);
     if (value == NULL || !store(id, value))
         (void)store(id, lw_env_rows[id].fallback);
+    lw_text_reset(&of_numba);
     settings[id].known = true;
 }
 

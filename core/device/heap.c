@@ -11,6 +11,7 @@
 #include "core/device/module_internal.h"
 #include "core/device/pool_internal.h"
 #include "core/ir/counted.h"
+#include "core/link/cubin_info.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -222,7 +223,7 @@ lw_heap_destroy_(lw_heap *heap)
 bool
 lw_heap_is_used_(const void *bytes, size_t n_bytes)
 {
-    return lw_image_names_(bytes, n_bytes, LW_HEAP_VARIABLE);
+    return lw_cubin_names(bytes, n_bytes, LW_HEAP_VARIABLE);
 }
 
 lw_status

@@ -5,6 +5,7 @@
 #include "core/device/device_internal.h"
 #include "core/device/module_internal.h"
 #include "core/device/print_buffer.h"
+#include "core/device/recursion.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -123,22 +124,9 @@ module_new(lw_context *context, const lw_digest *digest, const void *image, size
 
 static void module_free(lw_image *module);
 
-bool
-lw_image_names_(const void *bytes, size_t n_bytes, const char *name)
-{
-    const char *at = bytes, *end = at + n_bytes;
-    size_t size = strlen(name) + 1; /* in a symbol table its NUL follows */
-
-    while (at < end && (at = memchr(at, name[0], (size_t)(end - at))) != NULL) {
-        if ((size_t)(end - at) >= size && memcmp(at, name, size) == 0)
-            return true;
-        at++;
-    }
-    return false;
-}
-
-/* Connects an image that prints to the print buffer, and one that uses the heap to its state;
- * it is not loaded if that fails. needs: the registry's lock. */
+/* Connects an image that prints to the print buffer, one that uses the heap to its state, and
+ * one that recurses to the stack; it is not loaded if that fails. needs: the registry's lock.
+ */
 static lw_status
 connect(lw_image *module, const void *image, lw_error *err)
 {
@@ -148,6 +136,8 @@ connect(lw_image *module, const void *image, lw_error *err)
     status = lw_print_connect(module, image, module->n_bytes, err);
     if (status == LW_OK && lw_heap_is_used_(image, module->n_bytes))
         status = lw_heap_connect_(module, module->context, err);
+    if (status == LW_OK)
+        status = lw_recursion_connect(module, image, module->n_bytes, err);
     if (status == LW_OK)
         return LW_OK;
     assert(registry == module); /* it was added at the front just before */

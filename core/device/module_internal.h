@@ -13,9 +13,6 @@ typedef struct lw_occupancy {
     struct lw_occupancy *next;
 } lw_occupancy;
 
-/* Whether the symbol table of an image has this name. */
-bool lw_image_names_(const void *bytes, size_t n_bytes, const char *name);
-
 /* Whether kernels of the image use the heap, which is then prepared before it is loaded; sets
  * the image's variable. */
 bool lw_heap_is_used_(const void *bytes, size_t n_bytes);

@@ -12,6 +12,7 @@
 #include "core/device/stream.h"
 #include "core/ir/print_buffer.h"
 #include "core/ir/printed.h"
+#include "core/link/cubin_info.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -236,7 +237,7 @@ lw_print_connect(lw_image *image, const void *bytes, size_t n_bytes, lw_error *e
     buffer *b = NULL;
     lw_status status = LW_OK;
 
-    if (!lw_image_names_(bytes, n_bytes, LW_PRINT_VARIABLE))
+    if (!lw_cubin_names(bytes, n_bytes, LW_PRINT_VARIABLE))
         return LW_OK;
     LW_TRY(lw_context_hold(device, &context, err));
     lw_lock_take(&lock);

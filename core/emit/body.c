@@ -50,6 +50,7 @@ emit_inst(lw_emitter *e)
         lw_result(e, "getelementptr i8, $t $v, $t $v", LW_DT_ptr, e->inst->a,
                   lw_operand_type(e, e->inst->b), e->inst->b);
         break;
+    case LW_OP_ON_GPU: lw_result(e, "icmp eq i1 true, $s", e->gpu ? "true" : "false"); break;
     case LW_OP_MEET: lw_result(e, "icmp eq i1 true, true"); break;
     case LW_OP_DISTANCE: emit_distance(e); break;
     case LW_OP_LOAD:
@@ -67,6 +68,8 @@ emit_inst(lw_emitter *e)
         lw_emit_watch(e);
         lw_emit_call(e);
         break;
+    case LW_OP_RECUR: lw_emit_call(e); break;
+    case LW_OP_ROOM: lw_emit_room(e); break;
     case LW_OP_RESULT: lw_emit_call_result(e); break;
     case LW_OP_HOST_CALL: lw_emit_host_call(e); break;
     case LW_OP_ATOMIC:
@@ -76,6 +79,7 @@ emit_inst(lw_emitter *e)
     case LW_OP_KERNEL_CALL: lw_emit_kernel_call(e); break;
     case LW_OP_BARRIER: lw_emit_barrier(e); break;
     case LW_OP_PRINT: lw_emit_print(e); break;
+    case LW_OP_BIND: lw_emit_bind(e); break;
     case LW_OP_NEW:
     case LW_OP_HOLD:
     case LW_OP_TAKE:
@@ -137,6 +141,8 @@ emit_entry(lw_emitter *e)
     for (uint32_t i = 1; i < e->func->insts.n; i++)
         if (e->func->insts.data[i].op == LW_OP_SLOT)
             lw_line(e, "%s$u = alloca $t", i, (lw_dtype)e->func->insts.data[i].type);
+    lw_recursion_begin(e);
+    lw_variables_begin(e);
     lw_leave_begin(e);
     lw_looks_begin(e);
     emit_early(e);

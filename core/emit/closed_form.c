@@ -88,6 +88,7 @@ degree(walker *w, lw_ref value)
     case LW_OP_LOAD: /* LLVM may keep in a register what a loop stores there */
     case LW_OP_LANE:
     case LW_OP_CALL:
+    case LW_OP_RECUR:
     case LW_OP_RESULT: return ANY;
     default: return 0;
     }

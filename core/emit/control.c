@@ -39,15 +39,14 @@ lw_emit_call(lw_emitter *e)
     lw_text_add(e->out, "call ");
     result_type(e, callee, e->out);
     lw_text_addf(e->out, " @%s(", callee->name);
-    if (e->context)
-        lw_text_addf(e->out, "ptr %%ctx%s", e->inst->c ? ", " : "");
+    lw_hidden_arguments(e, e->inst->c);
     for (uint32_t i = 0; i < e->inst->c; i++) {
         lw_ref value = e->func->lists.data[e->inst->b + i];
         lw_text_addf(e->out, "%s%s %s", i ? ", " : "", lw_type(e, callee->params.data[i].type),
                      lw_operand(e, value).text);
     }
     lw_text_add(e->out, e->convergent ? ") convergent" : ")");
-    if (e->access && !e->callees[e->inst->a].has_local)
+    if (e->access && e->inst->op == LW_OP_CALL && !e->callees[e->inst->a].has_local)
         lw_text_addf(e->out, ", !llvm.access.group !%u", e->access);
     lw_end_line(e);
 }
@@ -123,7 +122,7 @@ is_refused(lw_emitter *e, const lw_extern *symbol)
         return false;
     if (symbol->device)
         refuse_on_host(e, "", symbol->name,
-                       "call a Python function; this one was declared with declare_device");
+                       "call a Python function, or give the declaration one: host=f");
     else
         refuse_on_host(e, "cuda.libdevice.", symbol->name + 5,
                        "use a function of `math` or `numpy`");

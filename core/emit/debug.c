@@ -43,19 +43,31 @@ add_file(lw_emitter *e, uint32_t file)
     return number;
 }
 
+uint32_t
+lw_debug_file(lw_emitter *e, uint32_t file)
+{
+    if (e->debug_files[file] == 0)
+        e->debug_files[file] = add_file(e, file);
+    return e->debug_files[file];
+}
+
 lw_status
 lw_debug_start(lw_emitter *e)
 {
-    if (!e->gpu || !e->options->lineinfo || e->module->files.n < 2)
+    bool variables = e->options->variables;
+
+    if (!((e->gpu && e->options->lineinfo) || variables) || e->module->files.n < 2)
         return LW_OK;
     e->places = lw_alloc_zero(e->module->locs.n, sizeof *e->places);
-    if (e->places == NULL)
+    e->debug_files = lw_alloc_zero(e->module->files.n, sizeof *e->debug_files);
+    if (e->places == NULL || e->debug_files == NULL)
         return lw_fail_memory(e->err);
     e->debug_unit = lw_metadata(e,
                                 "distinct !DICompileUnit(language: DW_LANG_C99, file: !$u, "
-                                "producer: \"lanewise\", isOptimized: true, runtimeVersion: 0, "
-                                "emissionKind: DebugDirectivesOnly)",
-                                add_file(e, 1));
+                                "producer: \"lanewise\", isOptimized: $s, runtimeVersion: 0, "
+                                "emissionKind: $s)",
+                                add_file(e, 1), variables ? "false" : "true",
+                                variables ? "FullDebug" : "DebugDirectivesOnly");
     return LW_OK;
 }
 
@@ -78,8 +90,9 @@ lw_debug_function(lw_emitter *e)
 {
     const lw_func *func = e->func, *source = source_of(e);
     const char *name = func->python_name ? func->python_name : func->name;
+    bool variables = e->options->variables;
     uint32_t file, types;
-    lw_text quoted;
+    lw_text quoted, linkage;
 
     if (e->debug_unit == 0)
         return;
@@ -91,19 +104,25 @@ lw_debug_function(lw_emitter *e)
     file = add_file(e, source->file ? source->file : 1);
     types = lw_metadata(e, "!DISubroutineType(types: !{null})");
     lw_text_init(&quoted);
+    lw_text_init(&linkage);
     add_quoted(&quoted, name, strlen(name));
+    if (!variables) /* with it, debuggers know the function by that name alone */
+        lw_text_addf(&linkage, "linkageName: \"%s\", ", func->name);
     e->scope =
         lw_metadata(e,
-                    "distinct !DISubprogram(name: $s, linkageName: \"$s\", scope: !$u, "
+                    "distinct !DISubprogram(name: $s, $sscope: !$u, "
                     "file: !$u, line: $u, type: !$u, isLocal: false, isDefinition: true, "
-                    "scopeLine: $u, isOptimized: true, unit: !$u)",
-                    lw_text_get(&quoted), func->name, file, file, source->line, types,
-                    source->line, e->debug_unit);
-    e->place =
-        lw_metadata(e, "!DILocation(line: $u, column: 0, scope: !$u)", source->line, e->scope);
+                    "scopeLine: $u, isOptimized: $s, unit: !$u)",
+                    lw_text_get(&quoted), lw_text_get(&linkage), file, file, source->line,
+                    types, source->line, variables ? "false" : "true", e->debug_unit);
+    /* On the host what precedes the first statement, where parameters are stored, is part of
+     * the prologue for gdb if it has no line: a breakpoint at a function is behind it. */
+    e->place = lw_metadata(e, "!DILocation(line: $u, column: 0, scope: !$u)",
+                           e->gpu ? source->line : 0, e->scope);
     e->places[0] = e->place;
-    e->out->failed |= quoted.failed;
+    e->out->failed |= quoted.failed || linkage.failed;
     lw_text_reset(&quoted);
+    lw_text_reset(&linkage);
 }
 
 void
@@ -130,6 +149,9 @@ lw_debug_end(lw_emitter *e)
 {
     if (e->debug_unit == 0)
         return;
-    lw_text_addf(e->out, "!llvm.dbg.cu = !{!%u}\n!llvm.module.flags = !{!%u}\n", e->debug_unit,
+    lw_text_addf(e->out, "!llvm.dbg.cu = !{!%u}\n!llvm.module.flags = !{!%u", e->debug_unit,
                  lw_metadata(e, "!{i32 1, !\"Debug Info Version\", i32 3}"));
+    if (!e->gpu)
+        lw_text_addf(e->out, ", !%u", lw_metadata(e, "!{i32 2, !\"Dwarf Version\", i32 4}"));
+    lw_text_add(e->out, "}\n");
 }

@@ -50,8 +50,7 @@ print_result_type(lw_emitter *e, const lw_func *func, lw_text *out)
 static void
 print_params(lw_emitter *e, const lw_func *func)
 {
-    if (e->context)
-        lw_text_addf(e->out, "ptr noalias %%ctx%s", func->params.n ? ", " : "");
+    lw_hidden_parameters(e, func->params.n);
     for (uint32_t i = 0; i < func->params.n; i++) {
         const lw_ir_param *param = &func->params.data[i];
         bool is_pointer = param->type == LW_DT_ptr;
@@ -176,6 +175,7 @@ print_tail(lw_emitter *e)
     lw_own_functions_print(e);
     lw_prints_print(e);
     lw_counted_print(e);
+    lw_recursion_print(e);
     lw_globals_print(e);
     if (e->declares.n)
         lw_text_addf(e->out, "\n%s", e->declares.data);
@@ -214,7 +214,7 @@ emit_module(lw_emitter *e)
         e->at = 0;
         if (!e->gpu && e->func->linkage == LW_KERNEL)
             return lw_emit_fail(e, "a kernel exists on the GPU alone");
-        emit_func(e, e->callees[i].is_call);
+        emit_func(e, e->callees[i].is_call || (e->options->variables && e->func->python_name));
         if (e->status != LW_OK)
             return e->status;
         mark_entry(e, e->func);
@@ -274,6 +274,7 @@ lw_emit(const lw_module *module, const lw_emit_options *options, lw_text *out, l
                     .gpu = gpu,
                     .typed = gpu && !options->opaque_pointers,
                     .context = !gpu && lw_ir_uses_context(module),
+                    .recurses = lw_ir_has_op(module, LW_OP_ROOM),
                     .watch = watched(module, options),
                     .convergent = gpu && calls_together(module),
                     .err = err,
@@ -287,6 +288,8 @@ lw_emit(const lw_module *module, const lw_emit_options *options, lw_text *out, l
     lw_text_reset(&e.vectors);
     lw_text_reset(&e.globals);
     lw_array_free(&e.regions);
+    lw_array_free(&e.shown_types);
+    lw_free(e.debug_files);
     lw_free(e.places);
     lw_free(e.callees);
     return status;

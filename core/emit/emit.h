@@ -21,6 +21,7 @@ typedef struct lw_emit_options {
     lw_target target;
     bool opaque_pointers; /* CUDA only; CPU text always is */
     bool lineinfo;        /* CUDA: line tables of the user's Python */
+    bool variables;       /* and the user's variables, on both targets: for debuggers */
     bool nrt;             /* CUDA: offer the NRT_ functions to what the module is linked with */
     bool precise;         /* CPU: scalar libm, neither libmvec nor our own */
     lw_watched watch;     /* CPU */

@@ -39,6 +39,12 @@ typedef struct lw_emit_callee {
     bool has_loop;  /* it, or a function that it calls, has a loop */
 } lw_emit_callee;
 
+/* A type of the user's variables, in debug information. */
+typedef struct lw_shown_type {
+    const char *text;
+    uint32_t node, bytes;
+} lw_shown_type;
+
 typedef struct lw_emitter {
     const lw_module *module;
     const lw_emit_options *options;
@@ -67,7 +73,8 @@ typedef struct lw_emitter {
     uint32_t n_shared;                  /* GPU: variables printed */
     uint64_t shared_end;                /* CPU: bytes of shared memory given out */
     bool context;                       /* CPU: functions take %ctx */
-    lw_watched watch;                   /* CPU: accesses that are reported */
+    bool recurses;    /* there is a ROOM; CPU: functions take %stack, entry points make it */
+    lw_watched watch; /* CPU: accesses that are reported */
     bool convergent; /* GPU: functions contain operations in which threads take part together */
     bool helpers[LW_N_HELPERS];
     uint32_t prints; /* bits: print helpers by their number of slots */
@@ -75,7 +82,9 @@ typedef struct lw_emitter {
     bool leaves;     /* the function has owners: every RETURN goes to the block that releases */
     uint32_t own;    /* bits: the functions of vector_math.c that are called */
     uint32_t debug_unit;
-    uint32_t *places;        /* by loc: metadata number in this function, 0 = none yet */
+    LW_ARRAY(lw_shown_type) shown_types;
+    uint32_t *debug_files; /* by file of the module, with `variables`: metadata number, or 0 */
+    uint32_t *places;      /* by loc: metadata number in this function, 0 = none yet */
     lw_emit_callee *callees; /* by function */
 } lw_emitter;
 
@@ -97,6 +106,8 @@ lw_name lw_def(lw_emitter *e, const char *format, ...);
 lw_name lw_fast(const lw_emitter *e);
 /* Adds a line to the declarations unless it is there; frees the text. */
 void lw_declare_once(lw_emitter *e, lw_text *line);
+void lw_declare_line(lw_emitter *e, const char *line);
+/* The declaration of a function that only computes. */
 void lw_declare(lw_emitter *e, const char *format, ...);
 uint32_t lw_metadata(lw_emitter *e, const char *format,
                      ...); /* a new node; returns its number */
@@ -133,6 +144,10 @@ typedef enum lw_loop_looks {
     LW_LOOP_AROUND = 2, /* now and then in it, as it is around others */
     LW_LOOP_CHAIN = 4   /* … as it has a chain */
 } lw_loop_looks;
+/* It touches no memory that the code itself reads or writes. */
+#define LW_LOOK_DECLARATION                                                                    \
+    "declare void @lw_stop_look() cold nounwind willreturn "                                   \
+    "memory(inaccessiblemem: readwrite)\n"
 void lw_looks_begin(lw_emitter *e); /* in the entry */
 void lw_looks_end(lw_emitter *e);
 void lw_look_open(lw_emitter *e); /* in front of the LOOP at hand */
@@ -156,6 +171,15 @@ void lw_emit_barrier(lw_emitter *e);
 void lw_emit_kernel_call(lw_emitter *e);
 void lw_emit_watch(lw_emitter *e); /* before LOAD, STORE, ATOMIC and CALL */
 void lw_globals_print(lw_emitter *e);
+
+/* ---- recursion.c ---- */
+/* What a function takes before its parameters, and a call before its arguments, with a comma
+ * where `n` of these follow. */
+void lw_hidden_parameters(lw_emitter *e, uint32_t n);
+void lw_hidden_arguments(lw_emitter *e, uint32_t n);
+void lw_recursion_begin(lw_emitter *e); /* in the entry */
+void lw_emit_room(lw_emitter *e);
+void lw_recursion_print(lw_emitter *e);
 
 /* ---- convert.c ---- */
 bool lw_is_small(lw_dtype type); /* f16, bf16: arithmetic in f32 */
@@ -203,6 +227,11 @@ lw_status lw_debug_start(lw_emitter *e);
 void lw_debug_function(lw_emitter *e); /* sets scope and place */
 void lw_debug_inst(lw_emitter *e);     /* sets place */
 void lw_debug_end(lw_emitter *e);
+uint32_t lw_debug_file(lw_emitter *e, uint32_t file); /* its metadata number */
+
+/* ---- variables.c ---- */
+void lw_variables_begin(lw_emitter *e); /* in the entry */
+void lw_emit_bind(lw_emitter *e);
 
 lw_status lw_emit_fail(lw_emitter *e, const char *why);
 

@@ -4,7 +4,9 @@
  * is inlined into them, would be more than MOST_COPIED instructions. The choice depends on the
  * module alone.
  *
- * Sizes are instructions of the IR; a module has no recursion (lw_ir_verify). */
+ * What calls itself stays a call, too; the other functions of a circle are inlined into it.
+ *
+ * Sizes are instructions of the IR. */
 #include "core/emit/emit_internal.h"
 
 #include "core/base/memory.h"
@@ -52,15 +54,16 @@ size_up(census *c, uint32_t number)
 
     for (uint32_t i = 1; i < func->insts.n; i++) {
         const lw_inst *inst = &func->insts.data[i];
-        bool call = inst->op == LW_OP_CALL;
+        bool call = inst->op == LW_OP_CALL; /* a recursive one adds nothing: see below */
         size += call ? size_of_call(c, inst->a) : 1;
         callee->has_local |=
             call ? c->callees[inst->a].has_local : lw_op_is_own_memory((lw_op)inst->op);
-        callee->has_loop |= call ? c->callees[inst->a].has_loop : inst->op == LW_OP_LOOP;
+        callee->has_loop |= call ? c->callees[inst->a].has_loop
+                                 : inst->op == LW_OP_LOOP || inst->op == LW_OP_RECUR;
     }
-    assert(size > 0 && c->sizes[number] == 0); /* there is no recursion */
+    assert(size > 0 && c->sizes[number] == 0); /* CALLs alone make no circle */
     c->sizes[number] = size;
-    callee->is_call =
+    callee->is_call |=
         func->linkage == LW_INTERNAL && size > SMALL && size * copies > MOST_COPIED;
 }
 
@@ -69,11 +72,14 @@ count_calls(census *c)
 {
     for (uint32_t f = 0; f < c->module->funcs.n; f++) {
         const lw_func *func = c->module->funcs.data[f];
-        for (uint32_t i = 1; i < func->insts.n; i++)
-            if (func->insts.data[i].op == LW_OP_CALL) {
-                assert(func->insts.data[i].a < c->module->funcs.n);
-                c->n_calls[func->insts.data[i].a]++;
-            }
+        for (uint32_t i = 1; i < func->insts.n; i++) {
+            const lw_inst *inst = &func->insts.data[i];
+            assert(!lw_op_is_call((lw_op)inst->op) || inst->a < c->module->funcs.n);
+            if (inst->op == LW_OP_CALL)
+                c->n_calls[inst->a]++;
+            else if (inst->op == LW_OP_RECUR)
+                c->callees[inst->a].is_call = true;
+        }
     }
 }
 

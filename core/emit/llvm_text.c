@@ -73,7 +73,7 @@ lw_operand(lw_emitter *e, lw_ref value)
     lw_name name;
 
     assert(value > 0 && value < e->func->insts.n);
-    assert(inst->type != LW_DT_void || inst->op == LW_OP_CALL); /* of several results */
+    assert(inst->type != LW_DT_void || lw_op_is_call((lw_op)inst->op)); /* of several results */
     if (inst->op == LW_OP_CONST)
         return constant(e, (lw_dtype)inst->type, e->func->constants.data[inst->a].bits);
     if (inst->op == LW_OP_PARAM)
@@ -190,6 +190,13 @@ lw_declare_once(lw_emitter *e, lw_text *line)
     else if (strstr(lw_text_get(&e->declares), lw_text_get(line)) == NULL)
         lw_text_add(&e->declares, lw_text_get(line));
     lw_text_reset(line);
+}
+
+void
+lw_declare_line(lw_emitter *e, const char *line)
+{
+    if (strstr(lw_text_get(&e->declares), line) == NULL)
+        lw_text_add(&e->declares, line);
 }
 
 void

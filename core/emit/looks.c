@@ -55,7 +55,7 @@ value_of_param(const lw_emitter *e, const lw_func *func, uint32_t param, int dep
         const lw_func *caller = module->funcs.data[f];
         for (uint32_t i = 1; i < caller->insts.n; i++) {
             const lw_inst *call = &caller->insts.data[i];
-            if (call->op != LW_OP_CALL || module->funcs.data[call->a] != func)
+            if (!lw_op_is_call((lw_op)call->op) || module->funcs.data[call->a] != func)
                 continue;
             if (!value_of(e, caller, caller->lists.data[call->b + param], depth, &one) ||
                 (found && one != *value))
@@ -212,7 +212,8 @@ judge(nest *n, uint32_t loop, bool is_inner)
         if (inst->op == LW_OP_LOOP) {
             one = judge(n, i, true);
             i = n->regions.ends[i];
-        } else if (inst->op == LW_OP_CALL && e->callees[inst->a].has_loop) {
+        } else if (inst->op == LW_OP_RECUR ||
+                   (inst->op == LW_OP_CALL && e->callees[inst->a].has_loop)) {
             one = UNKNOWN;
         } else {
             continue;
@@ -242,7 +243,7 @@ is_called_inside(const lw_emitter *e)
     for (uint32_t f = 0; f < e->module->funcs.n; f++) {
         const lw_func *caller = e->module->funcs.data[f];
         for (uint32_t i = 1; is_users(caller) && i < caller->insts.n; i++)
-            if (caller->insts.data[i].op == LW_OP_CALL &&
+            if (lw_op_is_call((lw_op)caller->insts.data[i].op) &&
                 e->module->funcs.data[caller->insts.data[i].a] == e->func)
                 return true;
     }
@@ -273,10 +274,6 @@ find_loops(lw_emitter *e)
 void
 lw_looks_begin(lw_emitter *e)
 {
-    /* it touches no memory that the code itself reads or writes */
-    static const char look[] = "declare void @lw_stop_look() cold nounwind willreturn "
-                               "memory(inaccessiblemem: readwrite)\n";
-
     if (e->gpu || e->context || e->options->frozen || !is_users(e->func))
         return;
     find_loops(e);
@@ -284,8 +281,7 @@ lw_looks_begin(lw_emitter *e)
         if (e->loops[i] == LW_LOOP_FREE)
             continue;
         lw_line(e, "%count_$u = alloca i64", i);
-        if (strstr(lw_text_get(&e->declares), look) == NULL)
-            lw_text_add(&e->declares, look);
+        lw_declare_line(e, LW_LOOK_DECLARATION);
     }
 }
 

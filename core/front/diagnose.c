@@ -309,14 +309,14 @@ lw_diagnose_called_from(const lw_tree *tree, uint32_t loc_index, const char *fun
 }
 
 /* Whether a file belongs to lanewise's own functions in Python, such as the one behind np.sum
- * of an array. */
+ * of an array, or stands for a function that the reader has made. */
 static bool
 is_of_lanewise(const lw_tree *tree, const char *path)
 {
     for (uint32_t i = 1; path != NULL && i < tree->fns.n; i++) {
         const lw_fn *fn = &tree->fns.data[i];
         const char *own = fn->file ? tree->files.data[fn->file].path : NULL;
-        if (fn->wraps && own != NULL && strcmp(own, path) == 0)
+        if ((fn->wraps || fn->generated) && own != NULL && strcmp(own, path) == 0)
             return true;
     }
     return false;

@@ -18,6 +18,33 @@ const char *const lw_pyop_text[LW_N_PYOPS] = {
     [LW_PY_IS_NOT] = "is not", [LW_PY_IN] = "in",     [LW_PY_NOT_IN] = "not in",
 };
 
+const char *const lw_pyop_method[LW_N_PYOPS] = {
+    [LW_PY_ADD] = "__add__",
+    [LW_PY_SUB] = "__sub__",
+    [LW_PY_MUL] = "__mul__",
+    [LW_PY_DIV] = "__truediv__",
+    [LW_PY_FLOORDIV] = "__floordiv__",
+    [LW_PY_MOD] = "__mod__",
+    [LW_PY_POW] = "__pow__",
+    [LW_PY_MATMUL] = "__matmul__",
+    [LW_PY_LSHIFT] = "__lshift__",
+    [LW_PY_RSHIFT] = "__rshift__",
+    [LW_PY_BITAND] = "__and__",
+    [LW_PY_BITOR] = "__or__",
+    [LW_PY_BITXOR] = "__xor__",
+    [LW_PY_EQ] = "__eq__",
+    [LW_PY_NE] = "__ne__",
+    [LW_PY_LT] = "__lt__",
+    [LW_PY_LE] = "__le__",
+    [LW_PY_GT] = "__gt__",
+    [LW_PY_GE] = "__ge__",
+    [LW_PY_NEG] = "__neg__",
+    [LW_PY_POS] = "__pos__",
+    [LW_PY_INVERT] = "__invert__",
+    [LW_PY_IN] = "__contains__",
+    [LW_PY_NOT_IN] = "__contains__",
+};
+
 const char *const lw_node_text[LW_N_NODE_KINDS] = {
     [LW_NODE_NONE] = "none",
 #define NODE(name, text, args, doc) [LW_NODE_##name] = text,

@@ -61,13 +61,16 @@ typedef enum lw_pyop {
 } lw_pyop;
 
 extern const char *const lw_pyop_text[LW_N_PYOPS]; /* "+", "not in", … (core/front/tree.c) */
+/* "__add__", "__contains__": the method that a class has for the operator; NULL: none. */
+extern const char *const lw_pyop_method[LW_N_PYOPS];
 extern const char *const lw_node_text[LW_N_NODE_KINDS];
 
 /* lw_node.flags */
 enum {
     LW_NODE_STORE = 1,  /* an assignment target */
     LW_NODE_LIST = 2,   /* TUPLE: a list */
-    LW_NODE_FORCED = 4, /* ATTRIBUTE: assigned whether the class is frozen or not */
+    LW_NODE_FORCED = 4, /* ATTRIBUTE: assigned whether the class is frozen or not; CALL: of the
+                           class itself, whatever overloads there are */
 };
 
 typedef struct lw_node {
@@ -98,6 +101,8 @@ typedef struct lw_class_member {
     uint32_t index;  /* into tree->fns; CONSTANT: into tree->constants */
     uint32_t setter; /* PROPERTY: fn of its setter, or 0 */
     uint32_t owner;  /* which class of the order of resolution has it: index in lw_class.mro */
+    uint32_t linked; /* its class's provider of code to link, as of constants; 0: none, or the
+                        function has its own */
 } lw_class_member;
 
 typedef struct lw_class {
@@ -121,10 +126,27 @@ typedef struct lw_class {
     uint32_t n_registered;
     const char **compared; /* n_compared names: which fields these are */
     uint32_t n_compared;
+    uint32_t linked;    /* the provider of code that making an object needs, as of constants */
+    uint32_t make;      /* of a type with a model: fn that makes a value from its members */
     uint32_t n_members; /* in the order of resolution: of several of one name the first counts,
                            and `super()` finds the others */
     const lw_class_member *members;
+    const struct lw_struct *structure; /* a type with a model; NULL: a class */
 } lw_class;
+
+/* What a type with a model (lanewise.extending.register_model) consists of. Its lw_class has
+ * the members of the Python class of its objects, where that is known, and stands for the type:
+ * its id is the type object's, and its function makes a value from the members. */
+typedef struct lw_struct {
+    uint32_t n;
+    const char *const *names;              /* n, of its members: the names of the tuple */
+    const char *const *attributes;         /* n: of Python's objects */
+    const struct lw_sig_type *types;       /* n; NONE: … */
+    const struct lw_class *const *structs; /* … it is such a type itself */
+    uint32_t n_visible;
+    const char *const *visible; /* n_visible attributes of values in compiled code … */
+    const uint32_t *members;    /* … and the numbers of the members that they read */
+} lw_struct;
 
 typedef enum lw_constant_kind {
     LW_K_UNDEFINED, /* text: the name; an error (E150) when evaluated. help: "did you mean" or
@@ -181,7 +203,8 @@ typedef struct lw_constant {
                         it has none */
     const lw_class *user_class; /* CLASS; TUPLE: its class, or NULL */
     bool is_list;               /* TUPLE: of a list */
-    bool overloaded;            /* a callable for which overloads are registered */
+    bool overloaded;            /* a callable for which overloads are registered … */
+    bool prefers_literals;      /* … of which some are to be asked with literals first */
 } lw_constant;
 
 typedef enum lw_param_kind {
@@ -213,6 +236,7 @@ typedef struct lw_fn {
     uint32_t file, line;
     uint32_t parent; /* nested functions: the function they are defined in; 0: none */
     bool is_lambda;  /* its body is one RETURN */
+    bool generated;  /* the reader has made it: what is wrong in it is said of its call */
     bool wraps;      /* its integers wrap on purpose: check={"overflow"} skips them */
     bool iterates;   /* an `__iter__`: it returns `iter(x)`, which stands here as x */
     LW_ARRAY(lw_fn_param) params;
@@ -240,10 +264,11 @@ typedef struct lw_array_function {
     uint32_t fn;
 } lw_array_function;
 
-/* A method or attribute for which overloads are registered, of whatever types. */
+/* A method or an attribute for which overloads are registered, of whatever types. */
 typedef struct lw_overloaded_name {
     const char *name;
-    bool is_attribute;
+    uint8_t kind; /* lw_overload_kind */
+    bool prefers_literals;
 } lw_overloaded_name;
 
 /* What Python answered when inference asked for the implementation that an overloaded function,

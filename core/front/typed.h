@@ -21,6 +21,7 @@ typedef struct lw_front_options {
     bool procedure; /* a kernel: its function returns nothing (a value is E183) */
     bool returns_arrays; /* the user's function may return arrays of numbers */
     bool guard_dynamic;  /* on the host: an index beyond shared memory sized at launch raises */
+    bool variables;      /* debuggers are shown the variables */
     bool narrow;         /* every byte offset inside every array argument fits 31 bits */
     const char *readonly_help; /* what to do about a read-only argument, for messages; NULL: the
                                   usual advice */
@@ -202,6 +203,8 @@ typedef struct lw_instance {
     bool prints;        /* has a live print, or calls one that has */
     bool allocates;     /* makes arrays, or calls one that does: MemoryError is raised under
                            errors="ignore", too */
+    bool recurses;      /* makes a recursive call, or calls one that does: RecursionError is
+                           raised under errors="ignore", too */
     bool falls_off;     /* the end of the body can be reached */
     uint32_t n_changed; /* objects whose fields it assigns: parameters, … */
     const uint32_t *changed;

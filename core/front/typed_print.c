@@ -62,6 +62,8 @@ collect(const lw_typed *typed, const lw_instance *instance, entries *out)
 {
     const lw_tree *tree = typed->tree;
 
+    if (tree->fns.data[instance->fn].generated) /* it has no lines */
+        return true;
     for (uint32_t i = 1; i < tree->nodes.n; i++) {
         const lw_loc *loc = &tree->locs.data[tree->nodes.data[i].loc];
         typed_entry *slot;

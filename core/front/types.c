@@ -442,6 +442,20 @@ lw_type_get(const lw_types *types, lw_type type)
     return &types->rows.data[type - LW_T_FIRST_COMPOUND];
 }
 
+uint32_t
+lw_type_field(const lw_type_row *tuple, const char *name)
+{
+    const lw_struct *of = tuple->user_class ? tuple->user_class->structure : NULL;
+
+    for (uint32_t i = 0; of != NULL && i < of->n_visible; i++)
+        if (strcmp(of->visible[i], name) == 0)
+            return of->members[i];
+    for (uint32_t i = 0; of == NULL && tuple->names && i < tuple->n; i++)
+        if (strcmp(tuple->names[i], name) == 0)
+            return i;
+    return tuple->n;
+}
+
 const lw_type_row *
 lw_type_get_kind(const lw_types *types, lw_type type, lw_type_kind kind)
 {

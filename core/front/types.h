@@ -88,7 +88,7 @@ typedef struct lw_type_row {
     bool readonly;        /* ARRAY and RECORD: assigning to it is E162; TUPLE: these are the
                              fields of a record, by value: t["name"] reads one, too */
     bool is_list;  /* TUPLE: Python made a list of them, which is not equal to a tuple, is no
-                      index  and no result; nothing changes it */
+                      index and no result; nothing changes it */
     bool owned;    /* ARRAY: its memory was made in compiled code and is counted; the last
                       part of a value is the reference (ptr; NULL: memory of others) */
     uint8_t align; /* ARRAY: bytes that every element is known to be aligned to, where that is
@@ -156,6 +156,8 @@ lw_type_kind lw_type_kind_of(const lw_types *types, lw_type type);
 struct lw_arg_spec;
 lw_type lw_type_of_spec(lw_types *types, const struct lw_arg_spec *spec);
 const lw_type_row *lw_type_get(const lw_types *types, lw_type type); /* of compound types */
+/* The number of the item that an attribute of a tuple names; tuple->n: there is none. */
+uint32_t lw_type_field(const lw_type_row *tuple, const char *name);
 /* The same if it is of this kind, else NULL. */
 const lw_type_row *lw_type_get_kind(const lw_types *types, lw_type type, lw_type_kind kind);
 /* The scalar in which a value of this type is stored: weak int i64 (constants from 2^63 on u64,

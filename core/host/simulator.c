@@ -73,6 +73,12 @@ shared_bytes(const lw_sim_launch *launch)
     return round_up(launch->static_bytes, 16) + round_up(launch->dynamic_bytes, 16);
 }
 
+size_t
+sim_stack_bytes(const lw_sim_launch *launch)
+{
+    return round_up(STACK_BYTES + (size_t)launch->local_bytes, page_bytes());
+}
+
 static uint32_t
 n_threads_of(const lw_sim_launch *launch)
 {
@@ -266,7 +272,7 @@ block_new(uint32_t n_threads, size_t stack_bytes, size_t n_shared, bool must)
 static sim_block *
 block_take(const lw_sim_launch *launch, bool must)
 {
-    size_t stack_bytes = round_up(STACK_BYTES + (size_t)launch->local_bytes, page_bytes());
+    size_t stack_bytes = sim_stack_bytes(launch);
     uint32_t n_threads = n_threads_of(launch), i;
     sim_block *block = block_find(n_threads, stack_bytes, shared_bytes(launch));
 

@@ -106,6 +106,9 @@ sim_linear_index(const lw_kernel_context *context)
     return row * s[LW_SREG_NTID_X] + s[LW_SREG_TID_X];
 }
 
+/* The stack that the launch asks for; a block that is used again may have more. */
+size_t sim_stack_bytes(const lw_sim_launch *launch);
+
 /* Called before a block with n_bytes of shared memory; reuses memory where it can. */
 void sim_shadow_begin(sim_shadow *shadow, uint32_t n_bytes);
 void sim_shadow_free(sim_shadow *shadow);

@@ -746,8 +746,8 @@ lw_ir_kernel_call(lw_builder *b, uint32_t row, lw_dtype type, const lw_ref *args
 
 /* ---- calls ---- */
 
-lw_ref
-lw_ir_call(lw_builder *b, uint32_t func_number, const lw_ref *args, uint32_t n)
+static lw_ref
+call(lw_builder *b, lw_op op, uint32_t func_number, const lw_ref *args, uint32_t n)
 {
     uint32_t list = lw_ir_list(b, args, n);
     lw_dtype type = LW_DT_void;
@@ -755,7 +755,19 @@ lw_ir_call(lw_builder *b, uint32_t func_number, const lw_ref *args, uint32_t n)
     assert(b->module->failed || func_number < b->module->funcs.n);
     if (func_number < b->module->funcs.n && b->module->funcs.data[func_number]->results.n == 1)
         type = b->module->funcs.data[func_number]->results.data[0];
-    return lw_ir_emit(b, LW_OP_CALL, type, func_number, list, n);
+    return lw_ir_emit(b, op, type, func_number, list, n);
+}
+
+lw_ref
+lw_ir_call(lw_builder *b, uint32_t func_number, const lw_ref *args, uint32_t n)
+{
+    return call(b, LW_OP_CALL, func_number, args, n);
+}
+
+lw_ref
+lw_ir_recur(lw_builder *b, uint32_t func_number, const lw_ref *args, uint32_t n)
+{
+    return call(b, LW_OP_RECUR, func_number, args, n);
 }
 
 lw_ref
@@ -764,7 +776,7 @@ lw_ir_result(lw_builder *b, lw_ref call, uint32_t which)
     const lw_inst *inst = inst_of(b, call);
     const lw_func *callee;
 
-    if (inst->op != LW_OP_CALL || inst->a >= b->module->funcs.n)
+    if (!lw_op_is_call((lw_op)inst->op) || inst->a >= b->module->funcs.n)
         return 0;
     callee = b->module->funcs.data[inst->a];
     assert(which < callee->results.n);

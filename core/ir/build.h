@@ -123,6 +123,8 @@ lw_ref lw_ir_kernel_call(lw_builder *b, uint32_t row, lw_dtype type, const lw_re
 
 /* calls */
 lw_ref lw_ir_call(lw_builder *b, uint32_t func_number, const lw_ref *args, uint32_t n);
+/* The same, of a function that calls the one at hand, or is it. */
+lw_ref lw_ir_recur(lw_builder *b, uint32_t func_number, const lw_ref *args, uint32_t n);
 lw_ref lw_ir_result(lw_builder *b, lw_ref call,
                     uint32_t which); /* the call itself when it has one */
 lw_ref lw_ir_host_call(lw_builder *b, uint32_t extern_number, const lw_ref *args, uint32_t n);

@@ -1,5 +1,6 @@
 #include "core/ir/ir.h"
 
+#include "core/ir/recursion.h"
 #include "core/tables/kernel_ops.h"
 
 #include <assert.h>
@@ -92,12 +93,18 @@ copy_func(const lw_func *from, lw_arena *arena)
     memset(&to->insts, 0, sizeof to->insts);
     memset(&to->lists, 0, sizeof to->lists);
     memset(&to->constants, 0, sizeof to->constants);
+    memset(&to->vars, 0, sizeof to->vars);
     if (!COPY_ARRAY(&to->params, &from->params, arena) ||
         !COPY_ARRAY(&to->results, &from->results, arena) ||
         !COPY_ARRAY(&to->insts, &from->insts, arena) ||
         !COPY_ARRAY(&to->lists, &from->lists, arena) ||
-        !COPY_ARRAY(&to->constants, &from->constants, arena))
+        !COPY_ARRAY(&to->constants, &from->constants, arena) ||
+        !COPY_ARRAY(&to->vars, &from->vars, arena))
         return NULL;
+    for (uint32_t i = 0; i < to->vars.n; i++) {
+        to->vars.data[i].name = copy_name(arena, from->vars.data[i].name);
+        to->vars.data[i].type = copy_name(arena, from->vars.data[i].type);
+    }
     for (uint32_t i = 0; i < to->params.n; i++)
         to->params.data[i].name = copy_name(arena, from->params.data[i].name);
     return to;
@@ -199,10 +206,12 @@ renumber(lw_func *func, const bases *base)
 {
     assert(func->insts.n > 0);
     func->file += func->file ? base->files : 0;
+    for (uint32_t i = 0; i < func->vars.n; i++)
+        func->vars.data[i].file += func->vars.data[i].file ? base->files : 0;
     for (uint32_t i = 1; i < func->insts.n; i++) {
         lw_inst *inst = &func->insts.data[i];
         inst->loc += inst->loc ? base->locs : 0;
-        if (inst->op == LW_OP_CALL)
+        if (lw_op_is_call((lw_op)inst->op))
             inst->a += base->funcs;
         else if (inst->op == LW_OP_HOST_CALL)
             inst->a += base->externs;
@@ -345,6 +354,40 @@ lw_ir_local_bytes(const lw_module *module, uint32_t *out, lw_error *err)
     return LW_OK;
 }
 
+lw_status
+lw_ir_margin_bytes(const lw_module *module, uint32_t *out, lw_error *err)
+{
+    /* spilled values, and what is called: libm, printing, a look for Ctrl-C */
+    enum { SPILLED = 16, MOST_SPILLED = 256 << 10, CALLEES = 16 << 10, MOST = 1 << 30 };
+    uint64_t spilled = 0, all;
+    uint32_t local = 0;
+    lw_status status = lw_ir_local_bytes(module, &local, err);
+
+    *out = 0;
+    for (uint32_t f = 0; f < module->funcs.n; f++)
+        spilled += (uint64_t)SPILLED * module->funcs.data[f]->insts.n *
+                   (module->funcs.data[f]->vars.n ? 2 : 1); /* not optimised: all of them */
+    all = CALLEES + local + (spilled < MOST_SPILLED ? spilled : MOST_SPILLED);
+    *out = (uint32_t)(all < MOST ? all : MOST);
+    return status;
+}
+
+lw_status
+lw_ir_thread_bytes(const lw_module *module, int64_t n_kb, uint32_t *out, lw_error *err)
+{
+    enum { MOST_KB = 32 << 10 };
+    uint64_t bytes;
+    lw_status status;
+
+    if (!lw_ir_recurses(module))
+        return lw_ir_local_bytes(module, out, err);
+    LW_TRY(lw_ir_margin_bytes(module, out, err));
+    bytes = *out + ((uint64_t)(n_kb < MOST_KB ? n_kb : MOST_KB) << 10);
+    *out = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+fail:
+    return status;
+}
+
 static bool
 any_inst(const lw_module *module, bool (*holds)(const lw_inst *inst))
 {
@@ -398,6 +441,24 @@ lw_ir_has_op(const lw_module *module, lw_op op)
             if (module->funcs.data[i]->insts.data[k].op == op)
                 return true;
     return false;
+}
+
+bool
+lw_op_is_call(lw_op op)
+{
+    return op == LW_OP_CALL || op == LW_OP_RECUR;
+}
+
+bool
+lw_ir_recurses(const lw_module *module)
+{
+    return lw_ir_has_op(module, LW_OP_RECUR);
+}
+
+bool
+lw_ir_repeats(const lw_module *module)
+{
+    return lw_ir_has_op(module, LW_OP_LOOP) || lw_ir_recurses(module);
 }
 
 bool

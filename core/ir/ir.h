@@ -54,6 +54,8 @@ extern const lw_op_row lw_ops[LW_N_OPS];
 
 /* LOCAL and OWNER: variables of a function, which are the same in every iteration of a loop. */
 bool lw_op_is_own_memory(lw_op op);
+/* CALL and RECUR. */
+bool lw_op_is_call(lw_op op);
 /* Whether a comparison (LT, LE, GT, GE, EQ, NE) is true for two values of which the first is
  * less than the second (order -1), equal (0) or greater (1). */
 bool lw_op_holds(lw_op comparison, int order);
@@ -159,6 +161,23 @@ typedef struct lw_ir_param {
     const char *name;   /* for readers of the text only */
 } lw_ir_param;
 
+/* A variable of the user's, as a debugger shows it. `type` is a text:
+ *
+ *     f32                                      a number: lw_dtypes[].name
+ *     *f32                                     the address of what follows
+ *     [2i64]                                   two of these
+ *     {'float32[:]';24;data:0:*f32;shape:8:[1i64];strides:16:[1i64];}
+ *                                              a struct: its name and its bytes; of each member
+ *                                              the name, the offset and the type
+ *
+ * Its leaves are its numbers and addresses, in this order; what is behind an address has
+ * none. */
+typedef struct lw_ir_var {
+    const char *name, *type;
+    uint32_t line, file;
+    uint32_t arg; /* of a parameter: from 1; 0: it is none */
+} lw_ir_var;
+
 typedef enum lw_linkage {
     LW_INTERNAL, /* inlined into its callers */
     LW_KERNEL,   /* GPU entry point; no results */
@@ -180,10 +199,11 @@ typedef struct lw_func {
     LW_ARRAY(lw_inst) insts; /* insts.data[0] is unused */
     LW_ARRAY(uint32_t) lists;
     LW_ARRAY(lw_constant_bits) constants;
-    uint32_t max_threads;   /* KERNEL: launch bound, threads per block; 0 = none */
-    uint32_t min_blocks;    /* KERNEL: blocks per SM; 0 = none */
-    uint32_t max_registers; /* KERNEL: 0 = none */
-    uint32_t line;          /* of the def, with file, for debug information */
+    LW_ARRAY(lw_ir_var) vars; /* for debuggers */
+    uint32_t max_threads;     /* KERNEL: launch bound, threads per block; 0 = none */
+    uint32_t min_blocks;      /* KERNEL: blocks per SM; 0 = none */
+    uint32_t max_registers;   /* KERNEL: 0 = none */
+    uint32_t line;            /* of the def, with file, for debug information */
     uint32_t file;
 } lw_func;
 
@@ -231,8 +251,9 @@ uint32_t lw_ir_shared_bytes(const lw_module *module);
 /* The end of a SHARED that starts at the next multiple of its alignment after `offset`. */
 uint64_t lw_ir_shared_end(uint64_t offset, const lw_inst *shared);
 /* The most bytes of LOCAL memory that a call of any function of the module needs, including the
- * functions it calls, with each call site counted separately: for the stack of a simulated
- * thread. UINT32_MAX: that many or more. The module is verified. */
+ * functions it calls, with each call site counted separately, and each recursive call for
+ * none: for the stack of a simulated thread. UINT32_MAX: that many or more. The module is
+ * verified. */
 lw_status lw_ir_local_bytes(const lw_module *module, uint32_t *out, lw_error *err);
 /* Whether the code depends on the thread that runs it: SREG, SHARED, DYNAMIC, CONTEXT, BARRIER
  * or KERNEL_CALL. On the host every function of such a module takes a lw_kernel_context *
@@ -241,6 +262,10 @@ bool lw_ir_uses_context(const lw_module *module);
 /* Whether any of its functions has this operation. */
 bool lw_ir_has_op(const lw_module *module, lw_op op);
 bool lw_ir_has_own_memory(const lw_module *module);
+/* Whether any of its functions calls itself, directly or through others. */
+bool lw_ir_recurses(const lw_module *module);
+/* Whether it may do something again and again: it has a LOOP, or recurses. */
+bool lw_ir_repeats(const lw_module *module);
 /* Whether it holds a PRINT. */
 bool lw_ir_prints(const lw_module *module);
 /* Whether threads of a block wait for each other: BARRIER, or a KERNEL_CALL that is collective.

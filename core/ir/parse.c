@@ -424,6 +424,32 @@ read_python(parser *p)
 }
 
 static void
+read_var(parser *p)
+{
+    lw_arena *arena = &p->module->arena;
+    lw_ir_var *var = lw_array_push(&p->b.func->vars, arena);
+
+    if (var == NULL) {
+        p->module->failed = true;
+        return;
+    }
+    next(p);
+    var->name = lw_arena_strdup(arena, p->token);
+    if (!p->quoted)
+        complain(p, "a quoted name");
+    next(p);
+    var->type = lw_arena_strdup(arena, p->token);
+    if (!p->quoted)
+        complain(p, "a quoted type");
+    var->arg = number(p);
+    next(p);
+    if (!is(p, "at"))
+        complain(p, "at file:line:column");
+    else
+        var->file = place(p, &var->line);
+}
+
+static void
 read_head_line(parser *p)
 {
     lw_func *func = p->b.func;
@@ -435,6 +461,8 @@ read_head_line(parser *p)
         lw_ir_result_add(&p->b, dtype(p));
     } else if (is(p, "python")) {
         read_python(p);
+    } else if (is(p, "var")) {
+        read_var(p);
     } else if (is(p, "max_threads")) {
         func->max_threads = number(p);
     } else if (is(p, "min_blocks")) {

@@ -221,6 +221,14 @@ print_head(lw_text *out, const lw_func *func, bool with_locs)
     }
     for (uint32_t i = 0; i < func->results.n; i++)
         lw_text_addf(out, "    result %s\n", lw_dtypes[func->results.data[i]].name);
+    for (uint32_t i = 0; i < func->vars.n; i++) {
+        const lw_ir_var *var = &func->vars.data[i];
+        lw_text_add(out, "    var ");
+        print_quoted(out, var->name);
+        lw_text_add(out, " ");
+        print_quoted(out, var->type);
+        lw_text_addf(out, " %u at %u:%u:0\n", var->arg, var->file, var->line);
+    }
 }
 
 static void

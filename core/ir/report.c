@@ -100,7 +100,11 @@ note_extern(lw_module *module)
 }
 
 void
-lw_report_note(lw_builder *b, const lw_ref words[2])
+lw_report_note(lw_builder *b, const lw_ref *words, uint32_t n)
 {
-    lw_ir_host_call(b, note_extern(b->module), words, 2);
+    lw_ref both[2];
+
+    for (uint32_t i = 0; i < 2; i++)
+        both[i] = i < n ? words[i] : lw_ir_zero(b, LW_DT_u64);
+    lw_ir_host_call(b, note_extern(b->module), both, 2);
 }

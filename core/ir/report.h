@@ -30,7 +30,8 @@ typedef struct lw_report_control {
  * exception carries). Execution continues after it. */
 void lw_report_emit(lw_builder *b, lw_ref control, lw_ref status, const lw_ref *values,
                     uint32_t n);
-/* Emits for the host: pass these two u64 to the caller of the code (core/host/raise_note.h). */
-void lw_report_note(lw_builder *b, const lw_ref words[2]);
+/* Emits for the host: pass these u64, two at most, to the caller of the code
+ * (core/host/raise_note.h). */
+void lw_report_note(lw_builder *b, const lw_ref *words, uint32_t n);
 
 #endif

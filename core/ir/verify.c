@@ -283,7 +283,7 @@ check_result(checker *c)
     const lw_inst *call = &c->func->insts.data[c->inst->a];
     const lw_func *callee;
 
-    RULE(call->op == LW_OP_CALL, "%%%u is no call", c->inst->a);
+    RULE(lw_op_is_call((lw_op)call->op), "%%%u is no call", c->inst->a);
     callee = c->module->funcs.data[call->a];
     RULE(callee->results.n > 1 && c->inst->b < callee->results.n, "%s has no result %u to read",
          callee->name, c->inst->b);
@@ -332,7 +332,7 @@ check_result_type(checker *c)
     case LW_RESULT_INST:
         RULE(is_scalar_type((lw_dtype)inst->type) ||
                  (inst->type == LW_DT_void &&
-                  (inst->op == LW_OP_CALL || inst->op == LW_OP_HOST_CALL ||
+                  (lw_op_is_call((lw_op)inst->op) || inst->op == LW_OP_HOST_CALL ||
                    inst->op == LW_OP_KERNEL_CALL)),
              "%s is no type of a value", name_of((lw_dtype)inst->type));
         return LW_OK;
@@ -479,7 +479,12 @@ check_types(checker *c)
         RULE(inst->b < lanes_of(c, inst->a) && inst->type == type_of(c, inst->a),
              "no lane %u of this type in %%%u", inst->b, inst->a);
         return LW_OK;
-    case LW_OP_CALL: return check_call(c);
+    case LW_OP_CALL:
+    case LW_OP_RECUR: return check_call(c);
+    case LW_OP_ROOM:
+        RULE(type_of(c, inst->a) == LW_DT_i32, "a depth is i32");
+        RULE(c->func->linkage == LW_INTERNAL, "an entry point does not recurse");
+        return LW_OK;
     case LW_OP_RESULT: return check_result(c);
     case LW_OP_HOST_CALL:
         RULE(inst->a < c->module->externs.n, "no extern number %u", inst->a);
@@ -488,6 +493,9 @@ check_types(checker *c)
              name_of(symbol->result));
         return check_list_types(c, symbol->params, symbol->n_params, "parameters");
     case LW_OP_PRINT: return check_print(c);
+    case LW_OP_BIND:
+        RULE(inst->a < c->func->vars.n, "no variable number %u", inst->a);
+        return LW_OK;
     case LW_OP_RETURN:
         return check_list_types(c, c->func->results.data, c->func->results.n, "results");
     default:
@@ -711,7 +719,8 @@ check_func(const lw_module *module, uint32_t number, lw_error *err)
     return status;
 }
 
-/* Walks the calls depth-first; `state` by function: 0 new, 1 on the current path, 2 done. */
+/* Walks the calls, but not the recursive ones, depth-first; `state` by function: 0 new, 1 on
+ * the current path, 2 done. */
 static bool
 calls_itself(const lw_module *module, uint32_t number, uint8_t *state)
 {

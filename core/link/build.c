@@ -9,6 +9,7 @@
 #include "core/link/host_llvm.h"
 #include "core/link/nvrtc.h"
 #include "core/link/toolchain.h"
+#include "core/opt/prune.h"
 #include "core/tables/version.h"
 
 #include <assert.h>
@@ -58,6 +59,37 @@ typedef struct job {
     lw_blob **extra_blobs; /* … to these; NULL: the bytes are the input's own */
 } job;
 
+/* libNVVM refuses debug information of several units, as code of others may have it in
+ * LTO-IR. */
+static bool
+has_variables(const job *j)
+{
+    bool alone = true;
+
+    for (uint32_t i = 0; j->extra != NULL && i < j->options->n_links; i++)
+        alone &= j->extra[i].kind != LW_LINK_LTOIR;
+    return j->options->variables && !j->options->opt && alone;
+}
+
+/* What code for the other side alone has goes before anything looks at the module. *own: a
+ * copy, for the caller to free; or NULL. */
+static lw_status
+take_side(job *j, lw_module **own, lw_error *err)
+{
+    lw_status status;
+
+    *own = NULL;
+    if (!lw_ir_has_op(j->module, LW_OP_ON_GPU))
+        return LW_OK;
+    LW_TRY(lw_module_copy(j->module, own, err));
+    j->module = *own;
+    LW_TRY(lw_opt_side(*own, j->cc != 0, err));
+    if (lw_env_int(LW_ENV_verify))
+        LW_TRY(lw_ir_verify(*own, err));
+fail:
+    return status;
+}
+
 static bool
 offers_nrt(const job *j)
 {
@@ -74,7 +106,8 @@ emit_options(const job *j)
     lw_emit_options options = {0};
 
     options.target = j->cc ? LW_TARGET_CUDA : LW_TARGET_CPU;
-    options.lineinfo = j->options->lineinfo && j->cc;
+    options.variables = has_variables(j);
+    options.lineinfo = (j->options->lineinfo || options.variables) && j->cc;
     options.nrt = offers_nrt(j);
     options.watch = j->cc ? LW_WATCH_NOTHING : j->options->watch;
     options.precise = j->options->precise;
@@ -95,6 +128,7 @@ cuda_options(const job *j)
                              .fast_div = j->options->fast_div,
                              .fast_sqrt = j->options->fast_div,
                              .line_info = j->options->lineinfo,
+                             .debug_info = has_variables(j),
                              .max_registers = j->options->max_registers};
 }
 
@@ -327,11 +361,11 @@ add_flags(lw_sha256 *sha, const job *j)
 
     snprintf(flags, sizeof flags,
              "%s cc=%d precise=%d opt=%d line=%d fma=%d ftz=%d div=%d regs=%d bits=%d "
-             "watch=%d nrt=%d",
+             "watch=%d nrt=%d%s",
              LW_VERSION, j->cc, j->options->precise, j->options->opt, j->options->lineinfo,
              j->options->fma, j->options->ftz, j->options->fast_div, j->options->max_registers,
              j->cc ? 0 : lw_host_vector_bits(), j->cc ? 0 : (int)j->options->watch,
-             offers_nrt(j));
+             offers_nrt(j), has_variables(j) ? " variables" : "");
     lw_sha256_add_text(sha, flags);
 }
 
@@ -348,8 +382,9 @@ key_of(const job *j, lw_digest *key, lw_error *err)
     /* Line numbers belong into the key if the code contains them: in line tables, and in what
      * it tells the simulator. */
     lw_ir_print(j->module,
-                j->cc ? j->options->lineinfo
-                      : j->options->watch || lw_ir_is_collective(j->module),
+                j->options->variables ||
+                    (j->cc ? j->options->lineinfo
+                           : j->options->watch || lw_ir_is_collective(j->module)),
                 &text);
     if (text.failed) {
         status = lw_fail_memory(err);
@@ -447,11 +482,14 @@ lw_build_host(const lw_module *module, const lw_build_options *options, lw_code 
     lw_status status = LW_OK;
     job j = {.module = module, .options = options};
     lw_blob *blob = NULL;
+    lw_module *own;
 
+    LW_TRY(take_side(&j, &own, err));
     LW_TRY(get_blob(&j, LW_CACHE_OBJECT, &blob, report, err));
     status = lw_code_load(lw_blob_data(blob), lw_blob_size(blob), NULL, 0, out, err);
 fail:
     lw_blob_unref(blob);
+    lw_module_free(own);
     return status;
 }
 
@@ -460,11 +498,15 @@ lw_build_cuda(const lw_module *module, int cc, const lw_build_options *options, 
               lw_build_report *report, lw_error *err)
 {
     job j = {.module = module, .options = options, .cc = cc};
-    lw_status status = prepare_links(&j, err);
+    lw_module *own;
+    lw_status status;
 
-    if (status == LW_OK)
-        status = get_blob(&j, LW_CACHE_CUBIN, out, report, err);
+    LW_TRY(take_side(&j, &own, err));
+    LW_TRY(prepare_links(&j, err));
+    status = get_blob(&j, LW_CACHE_CUBIN, out, report, err);
+fail:
     release_links(&j);
+    lw_module_free(own);
     return status;
 }
 
@@ -558,13 +600,15 @@ lw_build_output(const lw_module *module, int target_cc, const char *output,
              .options = options,
              .cc = target_cc,
              .frozen = strcmp(output, "object") == 0};
+    lw_module *own;
     lw_text text;
 
     lw_text_init(&text);
+    LW_TRY(take_side(&j, &own, err));
     if (strcmp(output, "cubin") == 0 || strcmp(output, "sass") == 0)
         LW_TRY(prepare_links(&j, err));
     if (strcmp(output, "ir") == 0) {
-        lw_ir_print(module, false, &text);
+        lw_ir_print(j.module, false, &text);
         status = text_output(&text, out, err);
         goto fail;
     }
@@ -577,6 +621,7 @@ lw_build_output(const lw_module *module, int target_cc, const char *output,
         status = host_output(&j, output, lw_text_get(&text), out, err);
 fail:
     release_links(&j);
+    lw_module_free(own);
     lw_text_reset(&text);
     return status;
 }

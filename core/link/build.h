@@ -27,6 +27,7 @@ typedef struct lw_build_options {
     bool precise;     /* CPU: scalar libm, no vector functions */
     bool opt;         /* false: -O0 */
     bool lineinfo;    /* CUDA */
+    bool variables;   /* debug information, without optimisation */
     lw_watched watch; /* CPU: accesses that are checked for races */
     /* for nvJitLink; always false, because our own pass has fused already */
     bool fma;

@@ -3,6 +3,8 @@
  * is a function's frame size and 0x2f its register count. */
 #include "core/link/cubin_info.h"
 
+#include "core/ir/recursion.h"
+
 #include <elf.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -80,10 +82,15 @@ symbol_number(const view *v, const char *kernel, uint64_t *value)
     return 0;
 }
 
+enum { WITH_SIZE = 4, FRAME_SIZE = 0x11, REGISTER_COUNT = 0x2f };
+
+/* Calls `take` for each attribute of a function: its number, the function's symbol and the
+ * value. */
 static void
-read_attributes(const view *v, const Elf64_Shdr *info, uint32_t symbol, lw_cubin_info *out)
+each_attribute(const view *v, const Elf64_Shdr *info,
+               void (*take)(void *context, uint8_t number, uint32_t symbol, uint32_t value),
+               void *context)
 {
-    enum { WITH_SIZE = 4, FRAME_SIZE = 0x11, REGISTER_COUNT = 0x2f };
     const uint8_t *at = v->data + info->sh_offset, *end = at + info->sh_size;
 
     while (end - at >= 4) {
@@ -98,13 +105,38 @@ read_attributes(const view *v, const Elf64_Shdr *info, uint32_t symbol, lw_cubin
             return;
         if (size >= 8) {
             memcpy(pair, at + 4, 8);
-            if (pair[0] == symbol && at[1] == FRAME_SIZE)
-                out->local_bytes = (int)pair[1];
-            else if (pair[0] == symbol && at[1] == REGISTER_COUNT)
-                out->registers = (int)pair[1];
+            take(context, at[1], pair[0], pair[1]);
         }
         at += 4 + size;
     }
+}
+
+typedef struct wanted {
+    uint32_t symbol;
+    lw_cubin_info *out;
+} wanted;
+
+static void
+take_attribute(void *context, uint8_t number, uint32_t symbol, uint32_t value)
+{
+    const wanted *w = context;
+
+    if (symbol == w->symbol && number == FRAME_SIZE)
+        w->out->local_bytes = (int)value;
+    else if (symbol == w->symbol && number == REGISTER_COUNT)
+        w->out->registers = (int)value;
+}
+
+static void
+take_frame(void *context, uint8_t number, uint32_t symbol, uint32_t value)
+{
+    lw_cubin_frames *out = context;
+
+    (void)symbol;
+    if (number != FRAME_SIZE)
+        return;
+    out->largest = value > out->largest ? value : out->largest;
+    out->sum += value;
 }
 
 /* From compute capability 8.0 on the section of a kernel's shared memory begins with the part
@@ -127,6 +159,7 @@ lw_cubin_info_read(const void *cubin, size_t n_bytes, const char *kernel, lw_cub
 {
     char code[128], shared[128], constant[128];
     bool found = false;
+    lw_status status;
     Elf64_Shdr s;
     view v;
 
@@ -148,11 +181,48 @@ lw_cubin_info_read(const void *cubin, size_t n_bytes, const char *kernel, lw_cub
         else if (strcmp(name, constant) == 0)
             out->constant_bytes = (int)s.sh_size;
         else if (strcmp(name, ".nv.info") == 0)
-            read_attributes(&v, &s, symbol_number(&v, kernel, NULL), out);
+            each_attribute(&v, &s, take_attribute,
+                           &(wanted){symbol_number(&v, kernel, NULL), out});
     }
     if (!found)
         return lw_fail(err, LW_ERR_LINK, "the cubin has no kernel '%s'", kernel);
+    if (lw_cubin_names(cubin, n_bytes, LW_RECURSION_VARIABLE)) {
+        lw_cubin_frames frames;
+        LW_TRY(lw_cubin_frames_read(cubin, n_bytes, &frames, err));
+        out->level_bytes = (int)frames.largest;
+    }
     return LW_OK;
+fail:
+    return status;
+}
+
+lw_status
+lw_cubin_frames_read(const void *cubin, size_t n_bytes, lw_cubin_frames *out, lw_error *err)
+{
+    Elf64_Shdr s;
+    view v;
+
+    memset(out, 0, sizeof *out);
+    if (!open_view(&v, cubin, n_bytes))
+        return lw_fail(err, LW_ERR_LINK, "not a cubin");
+    for (unsigned i = 0; i < v.head.e_shnum; i++)
+        if (section(&v, i, &s) && strcmp(text_at(&v, &v.names, s.sh_name), ".nv.info") == 0)
+            each_attribute(&v, &s, take_frame, out);
+    return LW_OK;
+}
+
+bool
+lw_cubin_names(const void *cubin, size_t n_bytes, const char *name)
+{
+    size_t n = strlen(name) + 1; /* as in the symbol table, with its NUL */
+    const char *at = cubin, *end = at + n_bytes;
+
+    while (at < end && (at = memchr(at, name[0], (size_t)(end - at))) != NULL) {
+        if ((size_t)(end - at) >= n && memcmp(at, name, n) == 0)
+            return true;
+        at++;
+    }
+    return false;
 }
 
 /* ---- occupancy ---- */

@@ -93,6 +93,7 @@ lw_mvec_has(const char *symbol)
 #if defined(__x86_64__) && defined(__linux__)
 
 #include "core/link/elf_view.h"
+#include "core/link/gdb_entry.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -110,6 +111,7 @@ struct lw_code {
     size_t size;
     defined *symbols;
     size_t n_symbols;
+    lw_gdb_entry *for_gdb; /* of code with debug information, else NULL */
 };
 
 typedef struct load {
@@ -552,6 +554,8 @@ lw_code_load(const void *object, size_t n, const lw_code_extern *externs, size_t
     LW_TRY(relocate(l));
     LW_TRY(keep_symbols(l));
     LW_TRY(protect(l));
+    l->code->for_gdb =
+        lw_gdb_add(object, n, l->sections, l->code->memory + round_up(l->code->size, 16));
     *out = l->code;
     l->code = NULL;
 fail:
@@ -583,6 +587,7 @@ lw_code_free(lw_code *code)
 {
     if (code == NULL)
         return;
+    lw_gdb_remove(code->for_gdb);
     if (code->memory != NULL)
         munmap(code->memory, code->size);
     for (size_t i = 0; i < code->n_symbols; i++)

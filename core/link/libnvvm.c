@@ -54,7 +54,9 @@ list_options(lw_vendor_options *list, const lw_cuda_options *options, lw_nvvm_ou
     lw_vendor_option_add(list, "-ftz=%d", options->ftz);
     lw_vendor_option_add(list, "-prec-div=%d", !options->fast_div);
     lw_vendor_option_add(list, "-prec-sqrt=%d", !options->fast_sqrt);
-    if (options->line_info)
+    if (options->debug_info)
+        lw_vendor_option_add(list, "-g", 0);
+    else if (options->line_info)
         lw_vendor_option_add(list, "-generate-line-info", 0);
 }
 

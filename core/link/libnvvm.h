@@ -22,6 +22,7 @@ typedef struct lw_cuda_options {
     bool fast_div;     /* float32 division within 2 ULP */
     bool fast_sqrt;    /* float32 square root within 1 ULP */
     bool line_info;    /* source lines in the code; needs debug metadata in the text */
+    bool debug_info;   /* and variables; with opt = 0 only */
     int max_registers; /* a thread; 0: no limit */
     char suffix;       /* 'a' or 'f' for architecture-specific code, else 0 */
 } lw_cuda_options;

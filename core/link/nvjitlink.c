@@ -71,7 +71,9 @@ list_options(lw_vendor_options *list, const lw_cuda_options *options, bool lto,
     lw_vendor_option_add(list, "-O%d", options->opt > 0 ? 3 : 0);
     if (output == LW_LINK_TO_PTX)
         lw_vendor_option_add(list, "-ptx", 0);
-    if (options->line_info)
+    if (options->debug_info)
+        lw_vendor_option_add(list, "-g", 0);
+    else if (options->line_info)
         lw_vendor_option_add(list, "-lineinfo", 0);
     if (options->max_registers > 0)
         lw_vendor_option_add(list, "-maxrregcount=%d", options->max_registers);

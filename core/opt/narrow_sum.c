@@ -445,7 +445,7 @@ load_of(const search *s, lw_ref store, lw_ref value, int depth)
 
     if (inst->op == LW_OP_LOAD)
         return is_same(s, inst->a, at(s, store)->a, MOST_DEPTH) ? value : 0;
-    if (depth == 0 || inst->op == LW_OP_GET || inst->op == LW_OP_CALL)
+    if (depth == 0 || inst->op == LW_OP_GET || lw_op_is_call((lw_op)inst->op))
         return 0;
     while (lw_ir_next_operand(s->func, inst, &n, &operand))
         if ((load = load_of(s, store, operand, depth - 1)) != 0)

@@ -383,6 +383,7 @@ step(tracer *t, frame *f, uint32_t at)
     case LW_OP_ATOMIC:
     case LW_OP_KERNEL_CALL:
     case LW_OP_HOST_CALL:
+    case LW_OP_RECUR:
         see_escape(t, f, inst);
         *out = (value){0};
         return;

@@ -195,7 +195,7 @@ result_of(const finder *f, const lw_inst *inst)
 {
     const lw_inst *call = &f->func->insts.data[inst->a];
 
-    if (call->op != LW_OP_CALL)
+    if (!lw_op_is_call((lw_op)call->op))
         return UNKNOWN;
     assert(inst->b < f->module->funcs.data[call->a]->results.n);
     return f->funcs[call->a].results[inst->b];
@@ -267,8 +267,10 @@ walk_inst(finder *f, lw_ref ref)
     case LW_OP_SET:
         add(f, &f->facts->values[inst->a], regions_of(f, false) | f->facts->values[inst->b]);
         break;
-    case LW_OP_CALL: pass_call(f, inst, ref); break;
+    case LW_OP_CALL:
+    case LW_OP_RECUR: pass_call(f, inst, ref); break;
     case LW_OP_RESULT: add(f, own, result_of(f, inst)); break;
+    case LW_OP_ROOM:
     case LW_OP_SREG:
     case LW_OP_CONTEXT:
     case LW_OP_ATOMIC:

@@ -4,6 +4,7 @@
 #include "core/base/memory.h"
 #include "core/front/read/critical.h"
 #include "core/front/read/python.h"
+#include "core/front/read/services.h"
 
 #include <stdatomic.h>
 
@@ -61,7 +62,7 @@ is_same_class(lw_object_shape *shape, PyTypeObject *type)
 {
     unsigned version = type->tp_version_tag;
 
-    if (shape->type != type)
+    if (shape->type != type || shape->given != (PyObject *)type)
         return false;
     if (version != 0 && atomic_load(&shape->version) == version)
         return true;
@@ -81,9 +82,8 @@ fits(lw_object_shape *shape, PyObject *object)
 /* ---- a new shape ---- */
 
 static lw_dtype
-dtype_of(PyObject *registered, PyObject *name)
+dtype_of(PyObject *type)
 {
-    PyObject *type = registered ? PyDict_GetItemWithError(registered, name) : NULL;
     PyObject *number = type ? PyObject_GetAttrString(type, "__lanewise_dtype__") : NULL;
     long dtype = number && PyLong_Check(number) ? PyLong_AsLong(number) : 0;
 
@@ -97,6 +97,8 @@ shape_free(lw_object_shape *shape)
 {
     Py_XDECREF((PyObject *)shape->type);
     Py_XDECREF(shape->names);
+    Py_XDECREF(shape->fields);
+    Py_XDECREF(shape->given);
     Py_XDECREF(shape->registered);
     lw_free((void *)(uintptr_t)shape->dtypes);
     lw_free(shape);
@@ -116,11 +118,16 @@ shape_new(PyObject *object, PyObject *names, bool by_dict)
     }
     shape->type = (PyTypeObject *)Py_NewRef((PyObject *)Py_TYPE(object));
     shape->names = Py_NewRef(names);
+    shape->fields = Py_NewRef(names);
+    shape->given = Py_NewRef((PyObject *)shape->type);
     shape->registered = Py_XNewRef(registered_of(shape->type));
     shape->dtypes = dtypes;
     shape->by_dict = by_dict;
     for (Py_ssize_t i = 0; i < n; i++)
-        dtypes[i] = dtype_of(shape->registered, PyTuple_GET_ITEM(names, i));
+        dtypes[i] =
+            dtype_of(shape->registered ? PyDict_GetItemWithError(shape->registered,
+                                                                 PyTuple_GET_ITEM(names, i))
+                                       : NULL);
     return shape;
 }
 
@@ -142,8 +149,9 @@ keep(lw_object_shape *new)
 
     lw_lock_take(&lock);
     at = atomic_load(&shapes);
-    while (at != NULL && (at->type != new->type || at->registered != new->registered ||
-                          !same_names(at->names, new->names)))
+    while (at != NULL &&
+           (at->type != new->type || at->given != new->given ||
+            at->registered != new->registered || !same_names(at->names, new->names)))
         at = at->next;
     if (at == NULL) {
         new->next = atomic_load(&shapes);
@@ -167,19 +175,137 @@ make_shape(PyObject *object)
 }
 
 static _Atomic(lw_object_shape *) *
-place_of(PyObject *object)
+place_of(const void *key)
 {
-    return &seen[((uintptr_t)Py_TYPE(object) >> 4) % N_SEEN];
+    return &seen[((uintptr_t)key >> 4) % N_SEEN];
 }
+
+/* ---- classes whose objects have a type by typeof_impl ---- */
+
+/* A dict from the classes that were asked for to functions or None, and what these are given.
+ * NULL: nothing is registered. Kept for as long as the process lives. */
+static _Atomic(PyObject *) typed_classes;
+static PyObject *typed_context;
+
+static PyObject *
+set_typed_classes(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *classes, *context;
+
+    if (!PyArg_ParseTuple(args, "O!O", &PyDict_Type, &classes, &context))
+        return NULL;
+    if (atomic_load(&typed_classes) == NULL) {
+        typed_context = Py_NewRef(context);
+        atomic_store(&typed_classes, Py_NewRef(classes));
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+ask_extending(const char *name, PyObject *x, PyObject *y)
+{
+    PyObject *function = lw_service_find(LW_SERVICE_EXTENDING, name);
+    PyObject *result = function ? PyObject_CallFunctionObjArgs(function, x, y, NULL) : NULL;
+
+    Py_XDECREF(function);
+    return result;
+}
+
+/* The function for objects of a class, or None (new reference); NULL without an exception:
+ * nothing is registered. */
+static PyObject *
+typeof_of(PyTypeObject *type)
+{
+    PyObject *classes = atomic_load_explicit(&typed_classes, memory_order_acquire), *found;
+
+    if (classes == NULL)
+        return NULL;
+    found = lw_dict_item(classes, (PyObject *)type);
+    return found || PyErr_Occurred() ? found
+                                     : ask_extending("_typed_class", (PyObject *)type, NULL);
+}
+
+/* structure: the _Struct of a type. */
+static lw_object_shape *
+struct_shape_new(PyObject *object, PyObject *structure)
+{
+    PyObject *names = PyObject_GetAttrString(structure, "attributes");
+    PyObject *fields = names ? PyObject_GetAttrString(structure, "names") : NULL;
+    PyObject *types = fields ? PyObject_GetAttrString(structure, "types") : NULL;
+    PyObject *given = types ? PyObject_GetAttrString(structure, "type") : NULL;
+    lw_object_shape *shape = given ? shape_new(object, names, false) : NULL;
+
+    if (shape != NULL) {
+        Py_SETREF(shape->fields, Py_NewRef(fields));
+        Py_SETREF(shape->given, Py_NewRef(given));
+        Py_XSETREF(shape->registered, Py_NewRef(structure));
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(types); i++)
+            ((lw_dtype *)(uintptr_t)shape->dtypes)[i] = dtype_of(PyTuple_GET_ITEM(types, i));
+    } else if (!PyErr_Occurred()) {
+        PyErr_NoMemory();
+    }
+    Py_XDECREF(names);
+    Py_XDECREF(fields);
+    Py_XDECREF(types);
+    Py_XDECREF(given);
+    return shape;
+}
+
+/* type: what the function has said. */
+static lw_object_shape *
+shape_of_type(PyObject *object, PyObject *type)
+{
+    lw_object_shape *shape = atomic_load_explicit(place_of(type), memory_order_acquire);
+    uint64_t version = lw_overloads_version();
+    PyObject *structure;
+
+    if (shape != NULL && shape->given == type && shape->type == Py_TYPE(object) &&
+        atomic_load(&shape->overloads) == version)
+        return shape;
+    structure = ask_extending("_struct_of_object", object, type);
+    if (structure == NULL)
+        return NULL;
+    shape = struct_shape_new(object, structure);
+    Py_DECREF(structure);
+    if (shape == NULL)
+        return NULL;
+    shape = keep(shape);
+    atomic_store(&shape->overloads, version);
+    atomic_store_explicit(place_of(shape->given), shape, memory_order_release);
+    return shape;
+}
+
+/* *is_typed: whether typeof_impl knows the class. NULL: it does not, or with an exception. */
+static lw_object_shape *
+typed_shape(PyObject *object, bool *is_typed)
+{
+    PyObject *function = typeof_of(Py_TYPE(object)), *type;
+    lw_object_shape *shape = NULL;
+
+    *is_typed = function == NULL ? PyErr_Occurred() != NULL : function != Py_None;
+    if (*is_typed && function != NULL) {
+        type = PyObject_CallFunctionObjArgs(function, object, typed_context, NULL);
+        shape = type ? shape_of_type(object, type) : NULL;
+        Py_XDECREF(type);
+    }
+    Py_XDECREF(function);
+    return shape;
+}
+
+/* ---- shapes of objects ---- */
 
 const lw_object_shape *
 lw_object_shape_seen(PyObject *object)
 {
     lw_object_shape *shape;
+    bool is_typed;
 
     if (!(Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE))
         return NULL;
-    shape = atomic_load_explicit(place_of(object), memory_order_acquire);
+    shape = typed_shape(object, &is_typed);
+    if (is_typed)
+        return shape;
+    shape = atomic_load_explicit(place_of(Py_TYPE(object)), memory_order_acquire);
     return shape != NULL && fits(shape, object) ? shape : NULL;
 }
 
@@ -202,13 +328,29 @@ lw_object_shape_of(PyObject *object)
     const lw_object_shape *known = lw_object_shape_seen(object);
     lw_object_shape *shape;
 
-    if (known != NULL || !(Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) ||
-        is_array_like(object))
+    if (known != NULL || PyErr_Occurred() ||
+        !(Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) || is_array_like(object))
         return known;
     shape = make_shape(object);
     if (shape != NULL)
-        atomic_store_explicit(place_of(object), shape, memory_order_release);
+        atomic_store_explicit(place_of(Py_TYPE(object)), shape, memory_order_release);
     return shape;
+}
+
+/* ---- fields of objects ---- */
+
+PyObject *
+lw_object_field(PyObject *object, const lw_object_shape *shape, Py_ssize_t i)
+{
+    PyObject *value = PyObject_GetAttr(object, PyTuple_GET_ITEM(shape->names, i)), *find, *made;
+
+    if (value == NULL || !PyTuple_CheckExact(value) || shape->given == (PyObject *)shape->type)
+        return value;
+    find = lw_service_find(LW_SERVICE_EXTENDING, "_member_value");
+    made = find ? PyObject_CallFunction(find, "OnO", shape->registered, i, value) : NULL;
+    Py_XDECREF(find);
+    Py_DECREF(value);
+    return made;
 }
 
 /* ---- objects of fields ---- */
@@ -235,4 +377,56 @@ lw_object_make_tuple(PyTypeObject *type, PyObject *items)
 
     Py_XDECREF(args);
     return object;
+}
+
+/* An object whose attributes are set; where they cannot be set, what the class makes of them.
+ */
+static PyObject *
+make_of_class(PyTypeObject *class, PyObject *names, PyObject *const *values)
+{
+    PyObject *object =
+        PyObject_CallMethod((PyObject *)&PyBaseObject_Type, "__new__", "O", class);
+
+    for (Py_ssize_t i = 0; object != NULL && i < PyTuple_GET_SIZE(names); i++)
+        if (PyObject_GenericSetAttr(object, PyTuple_GET_ITEM(names, i), values[i]) < 0)
+            Py_CLEAR(object);
+    if (object != NULL || (!PyErr_ExceptionMatches(PyExc_AttributeError) &&
+                           !PyErr_ExceptionMatches(PyExc_TypeError)))
+        return object;
+    PyErr_Clear();
+    return PyObject_Vectorcall((PyObject *)class, values, (size_t)PyTuple_GET_SIZE(names),
+                               NULL);
+}
+
+PyObject *
+lw_object_make_struct(PyObject *structure, PyObject *const *values)
+{
+    PyObject *names = PyObject_GetAttrString(structure, "attributes");
+    PyObject *class = names ? PyObject_GetAttrString(structure, "cls") : NULL;
+    PyObject *object = NULL, *items;
+
+    if (class != NULL && (!PyType_Check(class) || PyTuple_GET_SIZE(names) == 0)) {
+        items = PyTuple_New(PyTuple_GET_SIZE(names));
+        for (Py_ssize_t i = 0; items != NULL && i < PyTuple_GET_SIZE(names); i++)
+            PyTuple_SET_ITEM(items, i, Py_NewRef(values[i]));
+        Py_SETREF(class, items ? ask_extending("_class_of_result", structure, items) : NULL);
+        Py_XDECREF(items);
+    }
+    if (class != NULL)
+        object = make_of_class((PyTypeObject *)class, names, values);
+    Py_XDECREF(names);
+    Py_XDECREF(class);
+    return object;
+}
+
+static PyMethodDef methods[] = {
+    {"_typed_classes", set_typed_classes, METH_VARARGS,
+     PyDoc_STR("the classes that typeof_impl knows, and its context")},
+    {NULL, NULL, 0, NULL},
+};
+
+int
+lw_object_shape_register(PyObject *module)
+{
+    return PyModule_AddFunctions(module, methods);
 }

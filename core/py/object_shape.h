@@ -14,23 +14,37 @@
 typedef struct lw_object_shape {
     _Atomic(unsigned) version; /* of the class, when it was last compared; 0: none */
     struct lw_object_shape *next;
-    PyTypeObject *type;     /* owned */
-    PyObject *names;        /* owned: a tuple of str */
-    PyObject *registered;   /* owned: what register() noted of the class, or NULL */
+    PyTypeObject *type;   /* owned */
+    PyObject *names;      /* owned: a tuple of str, of the object's attributes */
+    PyObject *fields;     /* owned: the same in compiled code */
+    PyObject *given;      /* owned: what trees know the class by: itself, or the type that
+                             typeof_impl gives its objects */
+    PyObject *registered; /* owned: what register() noted of the class, or the _Struct of the
+                             type (lanewise/_struct_types.py), or NULL */
+    _Atomic(uint64_t)
+        overloads;          /* of a type: the version when its _Struct was last looked at */
     const lw_dtype *dtypes; /* by field: as registered; void: not registered */
     bool by_dict;           /* the fields are those of `__dict__` */
 } lw_object_shape;
 
-/* The shape of an object; NULL without an exception: compiled code does not know such objects
- * (numbers, tuples and arrays among them). A class seen before costs a look-up by its
- * address. */
+/* The shape of an object; NULL: compiled code does not know such objects (numbers, tuples and
+ * arrays among them), or what typeof_impl has registered for the class raised an exception,
+ * which is set. A class seen before costs a look-up by its address. */
 const lw_object_shape *lw_object_shape_of(PyObject *object);
 /* The same, but NULL for classes that were not asked for lately: before what costs more. */
 const lw_object_shape *lw_object_shape_seen(PyObject *object);
+/* The value of attribute i of an object (new reference): of a type with a model, tuples of
+ * numbers have the types of its member. */
+PyObject *lw_object_field(PyObject *object, const lw_object_shape *shape, Py_ssize_t i);
+/* A new object of the Python class of a type with a model (its _Struct) that has these members.
+ */
+PyObject *lw_object_make_struct(PyObject *structure, PyObject *const *values);
 /* A new object with these values (one for each name), which no method of its class sees: what
  * `__init__` does is not done again. NULL with an exception. */
 PyObject *lw_object_make(PyTypeObject *type, PyObject *names, PyObject *const *values);
 /* The same for a class that is derived from tuple: `items` become its items. */
 PyObject *lw_object_make_tuple(PyTypeObject *type, PyObject *items);
+/* Adds _typed_classes to the module. */
+int lw_object_shape_register(PyObject *module);
 
 #endif

@@ -134,7 +134,7 @@ check_status(maker *m, lw_ref call, lw_ref i)
         words[w] = lw_ir_result(&m->b, call, 1 + w);
     lw_ir_if(&m->b, lw_ir_compare(&m->b, LW_OP_NE, status, lw_ir_int(&m->b, LW_DT_i32, 0)));
     if (scalar->n_raise_words)
-        lw_report_note(&m->b, words);
+        lw_report_note(&m->b, words, scalar->n_raise_words);
     lw_ir_store(&m->b, m->status, status, 0, 0);
     lw_ir_return(&m->b, &i, 1);
     lw_ir_end(&m->b);
@@ -353,7 +353,7 @@ lw_gufunc_host_new(const lw_gufunc_loop *loop, lw_gufunc_host **out, lw_error *e
     host->n_steps = count_steps(loop);
     host->doubts_flags = !loop->scalar->pure_integer && branches(loop->scalar->module);
     host->in_order = lw_ir_prints(loop->scalar->module);
-    host->steady = !lw_ir_has_op(loop->scalar->module, LW_OP_LOOP);
+    host->steady = !lw_ir_repeats(loop->scalar->module);
     *out = host;
     return LW_OK;
 }

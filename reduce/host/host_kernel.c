@@ -452,7 +452,7 @@ may_take_long(const lw_scalar *function)
 
     for (uint32_t f = 0; function != NULL && f < function->module->funcs.n; f++)
         n += function->module->funcs.data[f]->insts.n;
-    return n > MANY || (n > 0 && lw_ir_has_op(function->module, LW_OP_LOOP));
+    return n > MANY || (n > 0 && lw_ir_repeats(function->module));
 }
 
 lw_status

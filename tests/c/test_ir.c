@@ -3,6 +3,7 @@
  */
 #include "core/ir/facts.h"
 #include "core/ir/operands.h"
+#include "core/ir/recursion.h"
 
 #include "tests/c/random_ir.h"
 
@@ -295,6 +296,8 @@ static const struct {
     {"%1 = const f32 0\n %2 = bitcast i64 %1\n return ()", "not of one width"},
     {"%1 = const i32 0\n %2 = host_call i32 3 (%1)\n return (%2)", "no extern number 3"},
     {"%1 = const f32 0\n %2 = call i32 @f (%1)\n return (%2)", "it calls itself"},
+    {"%1 = const i64 0\n %2 = recur i32 @helper (%1)\n return (%2)", "helper takes i32"},
+    {"%1 = const i64 0\n %2 = room b1 %1\n return ()", "a depth is i32"},
     {"%1 = local ptr 0 3\n return ()", "0 bytes"},
     {"%1 = local i32 8 3\n return ()", "is not ptr"},
     {"%1 = shared ptr 8 13\n return ()", "2^12 at most"},
@@ -435,6 +438,61 @@ test_local_bytes(void)
 }
 
 static void
+test_recursion(void)
+{
+    lw_module *module =
+        parse("func internal f {\n param i32 \"level\"\n result i32\nbody\n"
+              " %1 = param i32 0\n %2 = local ptr 8 0\n %3 = room b1 %1\n if %3\n"
+              " %5 = recur i32 @f (%1)\n return (%5)\n end\n return (%1)\n}\n"
+              "func exported e {\n result i32\nbody\n %1 = const i32 1\n"
+              " %2 = call i32 @f (%1)\n return (%2)\n}\n");
+    uint32_t local = 0, margin = 0, thread = 0;
+
+    CHECK(module != NULL, "a recursive call is no CALL");
+    if (module == NULL)
+        return;
+    check_valid(module, 0);
+    CHECK(lw_ir_recurses(module) && lw_ir_repeats(module), "it recurses");
+    CHECK(lw_ir_local_bytes(module, &local, NULL) == LW_OK && local == 8, "of one level");
+    CHECK(lw_ir_margin_bytes(module, &margin, NULL) == LW_OK && margin > 8 + (16 << 10),
+          "%u bytes", margin);
+    CHECK(lw_ir_thread_bytes(module, 64, &thread, NULL) == LW_OK &&
+              thread == margin + (64 << 10),
+          "%u bytes", thread);
+    lw_module_free(module);
+    module = parse("func internal f {\nbody\n %1 = local ptr 8 0\n return ()\n}\n");
+    CHECK(module && !lw_ir_recurses(module) &&
+              lw_ir_thread_bytes(module, 64, &thread, NULL) == LW_OK && thread == 8,
+          "without recursion");
+    lw_module_free(module);
+}
+
+static void
+test_variables(void)
+{
+    static const char text[] =
+        "file 1 \"a.py\"\nfunc internal f {\n    python \"f\" at 1:3:0\n    param f32 \"x\"\n"
+        "    var \"x\" \"f32\" 1 at 1:3:0\n"
+        "    var \"t\" \"{'pair';8;_0:0:f32;_1:4:f32;}\" 0 at 1:4:0\nbody\n"
+        "    %1 = param f32 0\n    bind 0 (%1)\n    bind 1 (%1 %1)\n    return ()\n}\n";
+    lw_module *module = parse(text), *copy = NULL;
+    lw_text printed = {0};
+
+    CHECK(module != NULL, "variables");
+    if (module == NULL)
+        return;
+    check_valid(module, 0);
+    CHECK(lw_module_copy(module, &copy, NULL) == LW_OK, "copy");
+    lw_module_free(module);
+    lw_ir_print(copy, true, &printed);
+    CHECK(strcmp(lw_text_get(&printed), text) == 0, "%s", lw_text_get(&printed));
+    lw_text_reset(&printed);
+    copy->funcs.data[0]->vars.n = 1;
+    CHECK(lw_ir_verify(copy, NULL) == LW_ERR_INTERNAL, "no variable of this number");
+    lw_module_free(copy);
+}
+
+static void
 test_constants(void)
 {
     static const struct {
@@ -556,6 +614,8 @@ main(void)
 
     test_context();
     test_local_bytes();
+    test_recursion();
+    test_variables();
     test_round_trip();
     test_copies();
     test_uses();

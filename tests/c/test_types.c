@@ -333,6 +333,8 @@ add_random_node(lw_tree *tree, uint32_t n_vars)
     };
     lw_node_kind kind = (lw_node_kind)(1 + random_below(LW_N_NODE_KINDS - 1));
     uint32_t operands[3] = {0}, made = tree->nodes.n, list[3], n_list = random_below(4), node;
+    /* a constant may stand where the number of a node is expected */
+    uint32_t n_constants = made < 2 ? 2 : made < tree->constants.n ? made : tree->constants.n;
 
     if (kind == LW_NODE_ERROR)
         kind = LW_NODE_NAME;
@@ -342,7 +344,7 @@ add_random_node(lw_tree *tree, uint32_t n_vars)
     for (int i = 0; i < 3; i++) {
         char letter = args[kind][i];
         operands[i] = letter == 'v'   ? 1 + random_below(n_vars)
-                      : letter == 'k' ? 1 + random_below(tree->constants.n - 1)
+                      : letter == 'k' ? 1 + random_below(n_constants - 1)
                       : letter == 'f' ? 1
                       : letter == 'n' ? list[i]
                                       : 0;

@@ -6,6 +6,7 @@
     python tests/fuzz/run.py --count 2000 --compile        cubins of seven architectures, without a GPU
     python tests/fuzz/run.py --count 2000 --arrays         programs of arrays that overlap or are misaligned, against NumPy
     python tests/fuzz/run.py --count 2000 --classes        programs with classes, against CPython
+    python tests/fuzz/run.py --count 2000 --recursion      functions that call themselves and each other, against CPython
     python tests/fuzz/run.py --program found/x.py          one kept program
 
 Batches run in child processes: a crash or a hang is a failure like any other, told with the seed
@@ -26,6 +27,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 HANG = 120  # seconds without a word from the child
 CRASHES = 10  # children that die before there is no point in going on
+KINDS = ("arrays", "classes", "recursion")  # programs instead of scalar functions; an option each
 
 
 def parse(arguments=None):
@@ -37,6 +39,7 @@ def parse(arguments=None):
     parser.add_argument("--compile", action="store_const", const="compile", dest="gpu", help="only compile for GPUs of all generations; needs none")
     parser.add_argument("--arrays", action="store_true", help="programs of arrays (arrays.py) instead of scalar functions")
     parser.add_argument("--classes", action="store_true", help="programs with classes (classes.py)")
+    parser.add_argument("--recursion", action="store_true", help="programs of functions that call themselves and each other (recursion.py)")
     parser.add_argument("--shrink", action="store_true", help="print failures in their smallest form")
     parser.add_argument("--program", type=Path, help="check one kept program")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
@@ -53,8 +56,10 @@ def worker(options):
     import arrays
     import check
     import classes
+    import recursion
 
-    check_batch = arrays.check_batch if options.arrays else classes.check_batch if options.classes else check.check_batch
+    kinds = {"arrays": arrays, "classes": classes, "recursion": recursion}
+    check_batch = next((kinds[kind].check_batch for kind in KINDS if getattr(options, kind)), check.check_batch)
     seed, done, end = options.seed, 0, time.monotonic() + (options.seconds or 1e9)
     while time.monotonic() < end and (not options.count or done < options.count):
         print(json.dumps({"start": seed}), flush=True)
@@ -91,7 +96,7 @@ class Session:
     def command(self):
         rest = ["--seed", str(self.seed), "--count", str(max(self.options.count - self.programs, 0))]
         rest += ["--seconds", str(self.left())] if self.options.seconds else []
-        rest += ["--arrays"] if self.options.arrays else ["--classes"] if self.options.classes else []
+        rest += [f"--{kind}" for kind in KINDS if getattr(self.options, kind)]
         return [sys.executable, str(HERE / "run.py"), "--worker", *rest, *([{"compile": "--compile", True: "--gpu"}[self.options.gpu]] if self.options.gpu else [])]
 
     def run_child(self):
@@ -137,7 +142,7 @@ class Session:
         import check
 
         problem = check.Problem(kind, source, types, text)
-        if self.options.shrink and not (self.options.arrays or self.options.classes):  # those come in their smallest form
+        if self.options.shrink and not any(getattr(self.options, kind) for kind in KINDS):  # those come in their smallest form
             print(f"batch {self.seed}, whole: {problem}", flush=True)
             from shrink import shrink
 

@@ -11,7 +11,7 @@ import pytest
 
 import lanewise as lw
 from fake_driver import FAKE, needs_device, needs_kernels
-from lanewise import cuda, errors, float64
+from lanewise import cuda, errors, extending, float32, float64, types
 
 pytestmark = needs_device
 
@@ -258,3 +258,46 @@ def test_ints_fit_the_declared_type_at_every_launch():
                      lambda: each(1, out, n), lambda: each.bind(1, out, n)):
             with pytest.raises(OverflowError, match=f"argument `n`: {n} does not fit uint8"):
                 call()
+
+
+# ---- types of the user's ----
+
+
+class Row:
+    def __init__(self, values, scale):
+        self.values = values
+        self.scale = scale
+
+
+class RowType(types.Type):
+    def __init__(self):
+        super().__init__("Row")
+
+
+extending.typeof_impl.register(Row, lambda val, c: RowType())
+
+
+@extending.register_model(RowType)
+class RowModel(extending.models.StructModel):
+    def __init__(self, dmm, fe_type):
+        super().__init__(dmm, fe_type, [("values", float32[::1]), ("scale", float32)])
+
+
+extending.make_attribute_wrapper(RowType, "values", "values")
+extending.make_attribute_wrapper(RowType, "scale", "scale")
+
+
+def test_objects_of_a_type_travel():
+    @cuda.jit
+    def k(row, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = row.values[i] * row.scale
+
+    out = np.zeros(4, "f4")
+    k[1, 32](Row(np.arange(4, dtype="f4"), 2), out)
+    k[1, 32](Row(cuda.to_device(np.arange(4, dtype="f4")), 2), out)
+    if not FAKE:
+        assert out.tolist() == [0, 2, 4, 6]
+    with pytest.raises(TypeError, match="attribute `values` that is not"):
+        k[1, 32](Row(np.arange(4.0), 2), out)

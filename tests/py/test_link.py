@@ -386,7 +386,8 @@ def message(function, sig):
 def test_wrong_calls():
     f = cuda.declare_device("f", "float32(float32, int32)")
     p = cuda.declare_device("p", "void(float32*)")
-    other = cuda.declare_device("p", "void(float64*)")
+    same = cuda.declare_device("p", "void(float64*)")
+    other = cuda.declare_device("p", "void(float64*)", abi="c")
     table = cuda.declare_device("t", "void(float32[:, ::1])")
     assert "E153" in message(lambda x: f(x[0]), "void(float32[:])")
     assert "E153" in message(lambda x: f(x[0], k=1), "void(float32[:])")
@@ -401,7 +402,14 @@ def test_wrong_calls():
         p(x)
         other(y)
 
-    assert "two different ways" in message(both, "void(float32[::1], float64[::1])")
+    said = message(both, "void(float32[::1], float64[::1])")
+    assert "two different ways" in said and 'void(float64*) with abi="c"' in said
+
+    def alike(x, y):
+        p(x)
+        same(y)
+
+    assert len(cuda.jit(alike).inspect_ptx("void(float32[::1], float64[::1])", "sm_90").split(".extern .func")) == 2
 
 
 def test_the_cpu_has_no_such_code():

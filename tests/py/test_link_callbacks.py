@@ -385,6 +385,27 @@ def test_teardown_at_exit(run_python):
 # ---- what callbacks get ----
 
 
+def test_levels_of_recursion():
+    """The image's variable holds how many levels the stack has room for, which follows from the setting."""
+    levels = []
+
+    def down(n):
+        return function(n) if n <= 0 else down(n - 1) + 1
+
+    for kb in (16, 64):
+        function = function_of(code_of(f"{kb}.ptx", setup=lambda module: levels.append(
+            int(cuda.as_cuda_array(module.get_global("lw_recursion_levels")).view(np.int32).copy_to_host()[0]))))
+        with lw.config(stack_kb=kb):
+            kernel = cuda.jit(lambda x: down_of(x, down))
+            kernel[1, 1](array())
+    assert 50 < levels[0] < 2000 and 3 < levels[1] / levels[0] < 5
+
+
+def down_of(x, down):
+    x[0] = down(x[0])
+
+
+
 def test_the_module():
     seen = []
 

@@ -3,6 +3,8 @@ each of the argument types of the calls that are kept."""
 
 from __future__ import annotations
 
+import collections
+import functools
 import gc
 import pickle
 import threading
@@ -172,7 +174,9 @@ def test_own_forms_ask_nobody():
 
 @pytest.mark.parametrize("name", ["__lanewise_link__", "__numba_cuda_link__"])
 @pytest.mark.parametrize("value", [CODES[float32], [CODES[float32]], (CODES[float32],), {CODES[float32]},
-                                   lambda x: CODES[float32], lambda x: (CODES[float32],)])
+                                   {"seven": CODES[float32]}.values(), collections.deque([CODES[float32]]),
+                                   lambda x: CODES[float32], lambda x: (CODES[float32],),
+                                   lambda x: (code for code in [CODES[float32]])])
 def test_values(name, value):
     def inner(x):
         return seven(x)
@@ -250,6 +254,140 @@ def test_methods_and_classes():
     assert b"ptx_seven" in kernel_of(lambda x: Library.static(x)).inspect_cubin(SIG, "sm_90")
     assert b"ptx_seven" in kernel_of(lambda x: library.method(x)).inspect_cubin(SIG, "sm_90")
     assert Library.static.__lanewise_link__.seen == Library.method.__lanewise_link__.seen == [(float32,)]
+
+
+class Library:
+    """What it brings holds for all of its methods."""
+
+    __lanewise_link__ = [CODES[float32]]
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def method(self, x):
+        return seven(x) * self.factor
+
+    def __add__(self, other):
+        return seven(self.factor) + other
+
+    @property
+    def first(self):
+        return seven(self.factor)
+
+    @staticmethod
+    def static(x):
+        return seven(x)
+
+    @classmethod
+    def of_class(cls, x):
+        return seven(x)
+
+
+class Derived(Library):
+    """It has the same methods, with other code."""
+
+    __lanewise_link__ = (ptx("ptx_seven", factor="0f40000000"),)
+
+
+library = Library(2.0)
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: Library(x).method(x), lambda x: Library(x) + x, lambda x: Library(x).first, lambda x: Library(x).static(x),
+    lambda x: Library(x).of_class(x), lambda x: Library.static(x), lambda x: Library.of_class(x),
+    lambda x: Library.method(Library(x), x), lambda x: library.method(x), lambda x: library.static(x),
+    lambda x: library.of_class(x), lambda x: library + x, lambda x: library.first],
+    ids=["method", "operator", "property", "static", "class-method", "static-of-class", "class-method-of-class",
+         "method-of-class", "frozen-method", "frozen-static", "frozen-class-method", "frozen-operator", "frozen-property"])
+def test_a_class_brings_code_for_its_methods(f):
+    assert b"ptx_seven" in kernel_of(f).inspect_cubin(SIG, "sm_90")
+
+
+def test_a_class_and_one_derived_from_it():
+    cubins = [kernel_of(f).inspect_cubin(SIG, "sm_90") for f in
+              (lambda x: Library(x).method(x), lambda x: Derived(x).method(x), lambda x: Derived(x).static(x))]
+    assert all(b"ptx_seven" in cubin for cubin in cubins) and cubins[0] != cubins[1]
+
+
+def test_a_method_has_its_own():
+    class Other(Library):
+        def method(self, x):
+            return wide(x)
+
+        method.__lanewise_link__ = [CODES[float64]]
+
+    other = Other(1.0)
+    cubin = kernel_of(lambda x: other.method(x)).inspect_cubin(SIG64, "sm_90")
+    assert b"ptx_wide" in cubin and b"ptx_seven" not in cubin
+    assert b"ptx_wide" in kernel_of(lambda x: Other(x).method(x)).inspect_cubin(SIG64, "sm_90")
+
+
+def test_a_class_is_asked_for_what_makes_it():
+    class Pair:
+        seen = []
+
+        def __init__(self, x, y):
+            self.x = seven(x) + y
+
+        @classmethod
+        def __lanewise_link__(cls, *types):
+            cls.seen.append(types)
+            return CODES[float32]
+
+    assert b"ptx_seven" in kernel_of(lambda x: Pair(x, int32(2)).x).inspect_cubin(SIG, "sm_90")
+    assert Pair.seen == [(float32, int32)]
+
+    class Single:
+        def __init__(self, x):
+            self.x = seven(x)
+
+        __init__.__lanewise_link__ = Recorder()
+
+    assert b"ptx_seven" in kernel_of(lambda x: Single(x).x).inspect_cubin(SIG, "sm_90")
+    assert Single.__init__.__lanewise_link__.seen == [(float32,)]
+
+
+def test_another_list_of_a_class_is_seen():
+    class Counted:
+        __lanewise_link__ = [ptx("ptx_seven", factor="0f40000000")]
+
+        @staticmethod
+        def twice(x):
+            return seven(x)
+
+    k = kernel_of(lambda x: Counted.twice(x))
+    first = k.inspect_cubin(SIG, "sm_90")
+    Counted.__lanewise_link__[0] = CODES[float32]
+    second = k.inspect_cubin(SIG, "sm_90")
+    Counted.__lanewise_link__ = [ptx("ptx_seven", factor="0f40000000")]
+    assert first != second and k.inspect_cubin(SIG, "sm_90") == first
+
+
+def test_partial_objects():
+    def plain(x, y):
+        return seven(x) + y
+
+    def linked(x, y):
+        return seven(x) + y
+
+    linked.__lanewise_link__ = Recorder(lambda *types: CODES[types[0]])
+    of_function, of_object = functools.partial(linked, y=2), functools.partial(plain, y=2)
+    of_object.__lanewise_link__ = Recorder(lambda *types: CODES[types[0]])
+    for f in (of_function, of_object):
+        assert b"ptx_seven" in kernel_of(lambda x: f(x)).inspect_cubin(SIG, "sm_90")
+    assert linked.__lanewise_link__.seen == of_object.__lanewise_link__.seen == [(float32, int64)]
+
+
+def test_functions_that_call_themselves():
+    def count(x, n):
+        return seven(x) if n <= 0 else other(x, n - 1)
+
+    def other(x, n):
+        return count(x, n - 1)
+
+    other.__lanewise_link__ = Recorder(lambda *types: CODES[float32])
+    assert b"ptx_seven" in kernel_of(lambda x: count(x, int32(x))).inspect_cubin(SIG, "sm_90")
+    assert other.__lanewise_link__.seen == [(float32, int32)]
 
 
 def test_the_outermost_function():
@@ -467,6 +605,9 @@ def test_a_callable_that_changes_its_mind():
     (lambda x: "none.ptx", r"none\.ptx"),
     (lambda: None, r"TypeError: .*positional argument"),
     (7, r"what it gives must be paths or LinkableCode, not 7"),
+    (lambda x: {"code": 7}, r"what it gives must be paths or LinkableCode, not \{"),
+    (lambda x: b"code", r"what it gives must be paths or LinkableCode, not b'code'"),
+    (lambda x: [[CODES[x]]], r"what it gives must hold paths and LinkableCode, not \[PTXSource"),
 ])
 def test_wrong_results(link, match):
     k = kernel_of(five_deep(inner_of(link)))

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
 import pdb
+import signal
+import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -287,3 +291,158 @@ print(d.copy_to_host(), d.dtype, lines)
 """)
     done = run_python("program.py", LANEWISE_TARGET="python")
     assert done.stdout == "[2. 2.] float32 ['0.0', '0.0', 'k', 'k']\n"
+
+
+# ---- debuggers, coverage, profilers, as a new user starts them ----
+
+BARRIER = """import numpy as np
+import lanewise as lw
+from lanewise import cuda
+
+
+@cuda.jit(device=True)
+def twice(v):
+    return v * 2
+
+
+@cuda.jit
+def turn(x):
+    own = cuda.shared.array(4, lw.float32)
+    i = cuda.threadIdx.x
+    own[i] = twice(x[i])
+    cuda.syncthreads()
+    y = own[3 - i]
+    x[i] = y
+
+
+@lw.vectorize
+def halve(v):
+    w = v / 2
+    return w
+
+
+x = np.arange(4, dtype=np.float32)
+turn[1, 4](x)
+print(x, halve(x))
+"""
+LINES = {text.strip(): n for n, text in enumerate(BARRIER.splitlines(), 1)}
+RESULT = "[6. 4. 2. 0.] [3. 2. 1. 0.]"
+
+
+@pytest.fixture
+def debug(tmp_path):
+    """What is printed, prompts and all, by a program that is run with these arguments of Python and this input."""
+    program = tmp_path / "program.py"
+    program.write_text(BARRIER)
+
+    def run(*arguments, commands="", text=BARRIER):
+        program.write_text(text)
+        done = subprocess.run([sys.executable, *arguments, program], input="\n".join([*commands.split("; "), "q", ""]), capture_output=True, text=True,
+                              timeout=120, env={**os.environ, "LANEWISE_TARGET": "python", "LANEWISE_NO_CUDA": "1"}, cwd=tmp_path)
+        return done.stdout + done.stderr
+
+    return run
+
+
+def test_breakpoint_in_a_thread_that_waited(debug):
+    stops = BARRIER.replace("    y = own", "    if i == 1:\n        breakpoint()\n    y = own")
+    said = debug(text=stops, commands="p i; p cuda.threadIdx; p cuda.gridDim; n; p y; n; c")
+    assert "<cuda.threadIdx: x=1, y=0, z=0>" in said and "<cuda.gridDim: x=1, y=1, z=1>" in said and "-> x[i] = y" in said and "4.0" in said and RESULT in said, said
+
+
+def test_stepping_over_a_barrier(debug):
+    """A breakpoint that was set from outside stops each thread; `next` at the barrier goes on in the thread that moves."""
+    line = LINES["own[i] = twice(x[i])"]
+    said = debug("-m", "pdb", commands=f"b {line}; c; p i; n; n; p i; n; cl 1; c; c; c")
+    assert said.count("-> own[i] = twice(x[i])") == 2 and said.count("-> cuda.syncthreads()") == 2, said
+    assert "(Pdb) 0\n" in said and "(Pdb) 1\n" in said and RESULT in said
+
+
+def test_breakpoints_behind_a_barrier(debug):
+    line = LINES["x[i] = y"]
+    said = debug("-m", "pdb", commands=f"b {line}; c; p i, float(y); c; p i, float(y); c; p i, float(y); c; p i, float(y); c")
+    assert [pair in said for pair in ("(0, 6.0)", "(1, 4.0)", "(2, 2.0)", "(3, 0.0)")] == [True] * 4, said
+    assert RESULT in said
+
+
+@pytest.mark.parametrize("name, shown", [("turn", "-> own = cuda.shared.array(4, lw.float32)"), ("twice", "-> return v * 2"),
+                                         ("halve", "-> w = v / 2")])
+def test_breakpoints_by_name(debug, name, shown):
+    said = debug("-m", "pdb", commands=f"b {LINES['turn[1, 4](x)']}; c; b {name}; c; w")
+    assert shown in said.split("(Pdb)", 3)[3], said
+
+
+def test_conditions(debug):
+    line = LINES["y = own[3 - i]"]
+    said = debug("-m", "pdb", commands=f"b {line}, i == 2; c; p i; c")
+    assert said.count("-> y = own[3 - i]") == 1 and "(Pdb) 2\n" in said and RESULT in said, said
+
+
+def test_leaving_a_debugger_ends_the_threads(debug):
+    stops = BARRIER.replace("    y = own", "    breakpoint()\n    y = own")
+    said = debug(text="import threading\n" + stops.replace("turn[1, 4](x)", "try:\n    turn[1, 4](x)\nexcept BaseException as e:\n"
+                                                           "    print(type(e).__name__, threading.active_count())"), commands="q")
+    assert "BdbQuit 1" in said, said
+
+
+def test_tracing_counts_lines_of_all_threads(debug, tmp_path):
+    debug("-m", "trace", "--count", "-C", str(tmp_path / "counts"))
+    found = (tmp_path / "counts" / "program.cover").read_text().splitlines()
+    counts = {line[7:].strip(): line[:6].strip(" :") for line in found}
+    for line in ("own[i] = twice(x[i])", "return v * 2", "y = own[3 - i]", "x[i] = y", "w = v / 2"):
+        assert counts[line] == "4", (line, found)
+
+
+def test_coverage(debug, tmp_path):
+    pytest.importorskip("coverage")
+    debug("-m", "coverage", "run", "--branch", f"--data-file={tmp_path / 'data'}")
+    said = subprocess.run([sys.executable, "-m", "coverage", "report", "-m", f"--data-file={tmp_path / 'data'}", "--include=*/program.py"],
+                          capture_output=True, text=True, cwd=tmp_path).stdout
+    assert "100%" in said, said
+
+
+def test_profilers(debug):
+    said = debug("-m", "cProfile", text=BARRIER.replace("    cuda.syncthreads()\n", ""))
+    calls = {line.rsplit("(")[-1].rstrip(")"): line.split()[0] for line in said.splitlines() if "program.py" in line}
+    assert calls["turn"] == calls["twice"] == calls["halve"] == "4", said
+
+
+LOOPS = """import numpy as np
+from lanewise import cuda
+
+
+@cuda.jit
+def spin(x):
+    i = cuda.threadIdx.x
+    cuda.syncthreads()
+    print("spins", flush=True)
+    while x[i] == 0:
+        x[i] *= 2
+
+
+spin[1, 4](np.zeros(4))
+"""
+
+
+def test_ctrl_c_ends_threads_that_wait_for_each_other(tmp_path):
+    program = tmp_path / "spins.py"
+    program.write_text(LOOPS)
+    with subprocess.Popen([sys.executable, program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          env={**os.environ, "LANEWISE_TARGET": "python", "LANEWISE_NO_CUDA": "1"},
+                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler)) as process:
+        assert process.stdout.readline() == "spins\n"
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        try:
+            said = process.communicate(timeout=60)[1]
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+    assert said.rstrip().endswith("KeyboardInterrupt") and "in spin" in said, said
+
+
+def test_code_of_what_is_called():
+    def f(x):
+        return x + 1
+
+    assert all(door(f).__code__ is f.__code__ for door in (lw.vectorize, lw.jit, lw.njit, lw.forall))

@@ -4,6 +4,9 @@ small program that uses the names, keywords and patterns of one part. On the CPU
 from __future__ import annotations
 
 import hashlib
+import os
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -67,6 +70,31 @@ def test_kernel_of_a_picture():
     assert (image != expected).mean() < 0.01  # where rounding decides
 
 
+def test_picture_on_the_cpu():
+    @jit
+    def shade(re, im, most):
+        c, z = complex(re, im), 0j
+        for i in range(most):
+            z = z * z + c
+            if z.real * z.real + z.imag * z.imag >= 4:
+                return 255 * i // most
+        return 255
+
+    @jit
+    def picture(left, right, low, high, image, most):
+        height, width = image.shape[0], image.shape[1]
+        dx, dy = (right - left) / width, (high - low) / height
+        for x in range(width):
+            for y in range(height):
+                image[y, x] = shade(left + x * dx, low + y * dy, most)
+
+    image = np.zeros((20, 30), np.uint8)
+    picture(-2.0, 1.0, -1.0, 1.0, image, 20)
+    again = np.zeros_like(image)
+    picture.py_func(-2.0, 1.0, -1.0, 1.0, again, 20)  # which calls the compiled `shade`
+    assert (image == again).all() and image.min() == 0 and image.max() == 255
+
+
 def test_memory():
     @cuda.jit
     def subtract(out, x, y):
@@ -99,6 +127,16 @@ def test_ufuncs():
         assert f(a, 3 * a).dtype == np.float32
         np.testing.assert_allclose(f(a, 3 * a), 25)
     assert declared(a.astype(float64), a).dtype == np.float64
+
+
+def test_the_order_of_signatures():
+    def share(x, y):
+        return 100 * x / (x + y)
+
+    wide_first = [float64(float64, float64), float32(float32, float32)]
+    a = np.arange(1, 5, dtype=float32)
+    for order in ("canonical", "given"):  # exactly these types before any that fit; numba takes the first that fits
+        assert vectorize(wide_first, order=order)(share)(a, a).dtype == np.float32
 
 
 @pytest.mark.parametrize("second", [int64[:], int64])
@@ -146,6 +184,27 @@ def test_types_that_meet():
     choose(np.float32(1), np.int32(2), 10, 11)
     narrow(np.float32(1), np.int32(2), 10, 11)
     assert choose.signatures[0].startswith("float64(float32, int32") and narrow.signatures[0].startswith("float32(float32, int32")
+
+
+@pytest.mark.parametrize("a, b, dtype", [(np.float32(1), np.float32(2), "float32"), (np.float32(1), np.float64(2), "float64")])
+def test_types_of_two_branches(a, b, dtype):
+    @njit
+    def chosen(a, b, first):
+        if first:
+            r = a
+        else:
+            r = b
+        return r
+
+    @njit
+    def added(a, b):
+        c = a + b
+        return c
+
+    assert chosen(a, b, True) == 1 and chosen(a, b, False) == 2 and added(a, b) == 3
+    assert [f.signatures[0].split("(")[0] for f in (chosen, added)] == [dtype, dtype]
+    with pytest.raises(errors.TypingError, match="would have two types"):
+        chosen((np.int32(1), np.int32(2)), b, True)
 
 
 def test_branches_that_are_left_out():
@@ -198,6 +257,57 @@ def test_constants_and_registers():
     assert x[0] == 13
 
 
+def test_literals_keep_the_type_of_an_array():
+    @cuda.jit
+    def assigns(x):
+        x[0] = 2.0
+
+    @cuda.jit
+    def adds(x, y):
+        x[0] += y[0] + 2.0
+
+    x = np.zeros(2, np.float32)
+    assigns[1, 1](x)
+    adds[1, 1](x, x)
+    assert x.tolist() == [6, 0]
+    ptx = adds.inspect_ptx("void(float32[::1], float32[::1])", "sm_90")
+    assert ".f32" in ptx and ".f64" not in ptx  # numba widens here
+
+
+def test_registers_of_a_kernel():
+    @cuda.jit(target="cuda", max_registers=32, warn=False)
+    def mixes(x, y, a):
+        a, b, c = y[0], 2.0, y[1] / 6
+        d, e = y[2] % 8, y[3] * y[4]
+        for i in range(a):
+            a += 2
+            b -= c
+            e *= d
+            x[0] += a * b + c * d - e
+
+    sig = "void(float32[::1], int32[::1], int32)"
+    assert 0 < mixes.get_regs_per_thread(sig) <= 32
+    one = next(iter(cuda.jit(sig, target="cuda", max_registers=32, warn=False)(mixes.py_func).definitions.values()))
+    assert one._func.get().attrs.regs == mixes.get_regs_per_thread(sig) == one.regs_per_thread
+    assert one._func.get().attrs.maxthreads == one.max_threads_per_block
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_indices(narrow):
+    number = int32 if narrow else (lambda x: x)
+
+    @cuda.jit
+    def fills(x):
+        i = cuda.grid(1)
+        if i < number(x.shape[0]):
+            for j in range(number(3)):
+                x[i, j] = number(i) * number(2) + number(j) * number(3)
+
+    x = np.zeros((40, 3), np.int32)
+    fills[2, 32](x)
+    assert (x == np.arange(40)[:, None] * 2 + np.arange(3) * 3).all()
+
+
 # ---- session 3: porting, performance, debugging ----
 
 
@@ -247,6 +357,59 @@ def test_parallel_says_that_it_is_not():
             return s
 
     assert total(np.arange(5.0)) == 10
+
+
+def test_rows_divided_by_their_means():
+    @jit
+    def normalize(x):
+        for i in range(x.shape[0]):
+            x[i, :] = x[i, :] / x[i, :].mean()
+
+    rows = np.arange(1.0, 7).reshape(2, 3)
+    expected = rows / rows.mean(axis=1)[:, None]
+    normalize(rows)
+    np.testing.assert_allclose(rows, expected)
+
+
+def test_one_function_calls_another_in_a_loop():
+    @jit
+    def on_the_cpu(x):
+        for i in range(len(x)):
+            add_to_first(x)
+
+    @njit
+    def add_to_first(x):
+        x[0] += 1
+
+    @cuda.jit(device=True)
+    def add_atomically(x):
+        cuda.atomic.add(x, 0, 1)
+
+    @cuda.jit
+    def on_a_grid(x):
+        for i in range(cuda.grid(1), len(x), cuda.gridsize(1)):
+            add_atomically(x)
+
+    x, y = np.zeros(5), np.zeros(5)
+    on_the_cpu(x)
+    on_a_grid[2, 2](y)
+    assert x[0] == y[0] == 5
+
+
+def test_the_second_call_is_fast():
+    @jit(nopython=True)
+    def total(a):
+        s = 0.0
+        for i in range(a.shape[0]):
+            s += a[i]
+        return s
+
+    x, times = np.ones(10), []
+    for _ in range(20):
+        began = time.time()
+        assert total(x) == 10
+        times.append(time.time() - began)
+    assert min(times[1:]) < times[0]
 
 
 def test_loops_of_threads():
@@ -331,6 +494,31 @@ def test_random_reduce_forall():
     np.testing.assert_allclose(y.copy_to_host(), np.linspace(0, 1, 7).round(3))
 
 
+class Foreign:
+    """Memory of another library, as courses wrap it: type in native order, the shape an int."""
+
+    def __init__(self, shape, typestr, data):
+        self.shape, self.typestr, self.data = shape, typestr, data
+
+    @property
+    def __cuda_array_interface__(self):
+        return {"shape": self.shape, "typestr": self.typestr, "data": (self.data, False), "version": 2}
+
+
+def test_memory_of_other_libraries(target):
+    @cuda.jit
+    def initialize(x):
+        i = cuda.grid(1)
+        if i < len(x):
+            x[i] = 3.5
+
+    if target == "cpu":
+        pytest.skip("there is no memory of a GPU")
+    owner = cuda.device_array(32, np.float32)
+    initialize[1, 32](Foreign(32, "f4", owner.__cuda_array_interface__["data"][0]))
+    assert (owner.copy_to_host() == 3.5).all()
+
+
 def test_debug():
     @cuda.jit(debug=True, opt=False)
     def inverse(x):
@@ -343,6 +531,36 @@ def test_debug():
         inverse[1, 8](np.zeros(10))
     with pytest.raises(IndexError, match=r"tid=\[10, 0, 0\]"):
         inverse[1, 32](np.ones(10))
+
+
+STOPS = """from lanewise import cuda
+import numpy as np
+
+
+@cuda.jit
+def inverse(x):
+    i = cuda.grid(1)
+    if i == 10:
+        from pdb import set_trace; set_trace()
+    x[i] = 1 / x[i]
+
+
+inverse[1, 32](np.ones(10))
+"""
+
+
+def test_debugger_in_a_kernel(tmp_path):
+    program = tmp_path / "stops.py"
+    program.write_text(STOPS)
+
+    def run(**environment):
+        return subprocess.run([sys.executable, program], input="p len(x), i\nc\n", capture_output=True, text=True,
+                              env={**os.environ, "LANEWISE_NO_CUDA": "1", **environment})
+
+    done = run(NUMBA_DISABLE_JIT="1")
+    assert "(10, 10)" in done.stdout and "x[i] = 1 / x[i]" in done.stdout
+    assert "index 10 is out of bounds for axis 0 with size 10" in done.stderr and "tid=[10, 0, 0] ctaid=[0, 0, 0]" in done.stderr
+    assert "LANEWISE_TARGET=python runs functions as plain Python" in run(NUMBA_ENABLE_CUDASIM="1").stderr
 
 
 # ---- session 4: classes ----
@@ -384,6 +602,25 @@ def test_classes():
     assert out.tolist() == [1.5, 1, 1, 3]
 
 
+def test_objects_that_functions_take_and_give():
+    @njit
+    def from_whole(span):
+        return span.begin - WHOLE.begin
+
+    @njit
+    def length(span):
+        return span.length
+
+    @njit
+    def both(a, b):
+        return Span(a.begin + b.begin, a.end + b.end)
+
+    span = Span(3.0, 4.5)
+    assert from_whole(span) == 2 and length(span) == 1.5
+    found = both(span, WHOLE)
+    assert type(found) is Span and (found.begin, found.end) == (4, 6.5)
+
+
 # ---- session 5: memory ----
 
 
@@ -391,5 +628,27 @@ def test_cleanup_is_put_off():
     with cuda.defer_cleanup():
         x = cuda.device_array(5)
         del x
+    with pytest.raises(TypeError, match="shape"):
+        cuda.device_array()
     assert issubclass(cuda.HostOnlyCUDAMemoryManager, cuda.BaseCUDAMemoryManager)
-    assert cuda.MemoryPointer and cuda.GetIpcHandleMixin
+
+
+def test_a_memory_manager_is_a_class_of_few_methods(target):
+    class Plain(cuda.GetIpcHandleMixin, cuda.HostOnlyCUDAMemoryManager):
+        def memalloc(self, size):
+            return cuda.MemoryPointer(self.context, 0, size, finalizer=lambda: None)
+
+        def initialize(self):
+            pass
+
+        def get_memory_info(self):
+            raise NotImplementedError
+
+        @property
+        def interface_version(self):
+            return 1
+
+    assert not Plain.__abstractmethods__  # test_memory_manager.py allocates with one
+    if target == "cpu":
+        with pytest.raises(errors.UnsupportedError, match="set_memory_manager needs a GPU"):
+            cuda.set_memory_manager(Plain)

@@ -91,20 +91,20 @@ fail:
     return status;
 }
 
+/* Two nested functions that call each other would have each other's captures. */
 static lw_status
-complain_recursion(lw_infer_frame *f, uint32_t loc, uint32_t fn, const char *types)
+complain_captured(lw_infer_frame *f, uint32_t loc, uint32_t fn)
 {
     const char *name = f->run->tree->fns.data[fn].name;
 
     return lw_complain(f, loc, "E151",
-                       lw_format_text(f, "recursion: `%s` calls itself%s%s", name,
-                                      types ? " with " : "", types ? types : ""),
-                       "use a loop; recursion is not supported", "recursive call of `%s`",
-                       name);
+                       lw_format_text(f, "it captures a function that captures `%s`", name),
+                       "define one of them outside, and pass it what it needs",
+                       "recursion of nested functions through each other");
 }
 
 /* A nested function as a value that leaves this frame for a callee: the tuple of what it
- * captures. */
+ * captures. Of itself it captures nothing: see captured_again. */
 static lw_status
 function_env(lw_infer_frame *f, uint32_t loc, uint32_t fn, const env_stack *outer,
              lw_infer_value *value, uint32_t *entry)
@@ -118,10 +118,14 @@ function_env(lw_infer_frame *f, uint32_t loc, uint32_t fn, const env_stack *oute
 
     if (types == NULL || entries == NULL)
         return lw_out_of_memory(f);
+    if (outer != NULL && outer->fn == fn) {
+        value->type = lw_type_function(lw_types_of(f), fn, NULL, 0);
+        return pack_entries(f, NULL, 0, entry);
+    }
     for (const env_stack *e = outer; e; e = e->outer)
         if (e->fn == fn) {
             value->type = LW_T_BOTTOM;
-            return complain_recursion(f, loc, fn, NULL);
+            return complain_captured(f, loc, fn);
         }
     for (uint32_t i = 0; i < n; i++) {
         lw_infer_value one;
@@ -157,8 +161,9 @@ typedef struct binding {
  * at compile time or decides conditions; in lanewise's own functions under numba's typing, too.
  */
 static lw_infer_value
-key_of(lw_infer_frame *f, const lw_fn *fn, lw_infer_value value)
+key_of(const binding *b, lw_infer_value value)
 {
+    lw_infer_frame *f = b->f;
     const lw_constant *constant = value.constant ? lw_constant_of(f, value.constant) : NULL;
     __int128 i;
     bool keep =
@@ -167,9 +172,14 @@ key_of(lw_infer_frame *f, const lw_fn *fn, lw_infer_value value)
 
     if (constant && constant->kind == LW_K_TUPLE && constant->user_class && constant->n == 0)
         return value; /* an object without fields yet, or ever */
-    if (!keep || (!lw_weak_mode(f) && !fn->inlined && value.type != LW_DT_b1 &&
+    if (!keep || (!lw_weak_mode(f) && !b->row->inlined && value.type != LW_DT_b1 &&
                   value.type != LW_T_NONE && !lw_constant_is_static(f, value.constant)))
         value.constant = 0;
+    if (lw_recursion_is_general(f->run, b->fn) && lw_type_is_int(f, value.type)) {
+        value.constant = 0;
+        if (lw_type_kind_of(lw_types_of(f), value.type) == LW_TK_LITERAL)
+            value.type = LW_T_INDEX;
+    }
     return value;
 }
 
@@ -191,7 +201,7 @@ set_param(binding *b, uint32_t i, const lw_arg *arg)
     if (lw_type_kind_of(lw_types_of(f), value.type) == LW_TK_RANGE)
         return lw_complain(f, lw_node_of(f, arg->node)->loc, "E102", NULL, "pass its bounds",
                            "a range cannot be passed to a function");
-    b->values[i] = key_of(f, b->row, value);
+    b->values[i] = key_of(b, value);
 fail:
     return status;
 }
@@ -285,7 +295,7 @@ bind_rest(binding *b)
             return lw_complain(b->f, lw_node_of(b->f, b->node)->loc, "E153",
                                lw_format_text(b->f, "`%s` is missing", param->name), NULL,
                                "`%s` needs an argument for `%s`", b->name, param->name);
-        b->values[i] = key_of(b->f, b->row, lw_constant_value(b->f, param->default_constant));
+        b->values[i] = key_of(b, lw_constant_value(b->f, param->default_constant));
     }
     return LW_OK;
 }
@@ -311,6 +321,21 @@ fail:
     return status;
 }
 
+/* What a nested function captured, where it calls itself. */
+static lw_status
+captured_again(binding *b, uint32_t i, lw_infer_value *value, uint32_t *entry)
+{
+    lw_infer_frame *f = b->f;
+    uint32_t def;
+    lw_status status;
+
+    *entry = 0;
+    LW_TRY(lw_use(f, b->row->captures.data[i].var, lw_node_of(f, b->node)->loc, value, &def));
+    *entry = value->constant ? LW_ARG_CONSTANT | value->constant : LW_ARG_WEB | def;
+fail:
+    return status;
+}
+
 /* Captures follow the parameters. They are read here if the function is defined in this one,
  * else taken from the function value. */
 static lw_status
@@ -329,6 +354,8 @@ bind_captures(binding *b, uint32_t callee_node, lw_type function)
         if (b->row->parent == f->fn_index) {
             LW_TRY(capture(f, lw_node_of(f, b->node)->loc, &b->row->captures.data[i], &here,
                            value, &b->entries[at + i]));
+        } else if (b->fn == f->fn_index) {
+            LW_TRY(captured_again(b, i, value, &b->entries[at + i]));
         } else if (i < n_captured) {
             *value = (lw_infer_value){captured[i], 0};
             b->entries[at + i] = lw_element_entry(f, callee_node, i);
@@ -344,29 +371,26 @@ fail:
 
 /* ---- instances ---- */
 
-static const char *
-describe_types(lw_infer_frame *f, const lw_infer_value *values, uint32_t n)
-{
-    lw_text text = {0};
-    const char *said;
-
-    if (!f->report)
-        return NULL;
-    lw_text_add(&text, "(");
-    for (uint32_t i = 0; i < n; i++) {
-        lw_text_add(&text, i ? ", " : "");
-        lw_type_print(lw_types_of(f), values[i].type, &text);
-    }
-    lw_text_add(&text, ")");
-    said = lw_arena_strdup(f->run->arena, lw_text_get(&text));
-    lw_text_reset(&text);
-    return said;
-}
-
 static bool
 is_users_fault(lw_status status)
 {
     return status != LW_ERR_OUT_OF_MEMORY && status != LW_ERR_INTERNAL;
+}
+
+/* The call needs the code that a callable brings. */
+static lw_status
+note_link(lw_infer_frame *f, uint32_t node, uint32_t linked, const lw_type *types, uint32_t n)
+{
+    lw_instance *instance = &f->run->typed->instances.data[f->instance];
+    lw_link_call *call;
+
+    if (linked == 0)
+        return LW_OK;
+    call = lw_array_push(&instance->links, f->run->arena);
+    if (call == NULL)
+        return lw_out_of_memory(f);
+    *call = (lw_link_call){.node = node, .linked = linked, .n = n, .types = types};
+    return LW_OK;
 }
 
 /* The value of a call, of which arguments and effects are dropped where it is a constant. */
@@ -375,12 +399,13 @@ value_of_call(binding *b, const lw_memo *row, const lw_instance *instance, lw_in
 {
     lw_infer_frame *f = b->f;
     lw_infer_value result = row->result;
-    bool pure = !instance->can_raise && !instance->allocates && !instance->prints;
+    bool pure = !instance->can_raise && !instance->allocates && !instance->prints &&
+                !row->busy && !instance->recurses;
     bool changes = instance->n_changed > 0;
 
-    out->type = instance->result;
+    out->type = result.type;
     if (b->makes) {
-        if (instance->result != LW_T_NONE)
+        if (out->type != LW_T_NONE)
             return lw_complain(f, lw_node_of(f, b->node)->loc, "E165", NULL, NULL,
                                "`__init__` of `%s` returns a value", b->name);
         result = changes && instance->changed[0] == 0 ? row->ownership.values[0] : b->values[0];
@@ -422,6 +447,12 @@ finish_call(binding *b, uint32_t memo, lw_infer_value *out)
     f->can_raise |= instance->can_raise;
     f->allocates |= instance->allocates;
     f->prints |= instance->prints;
+    f->recurses |= row->busy || instance->recurses;
+    if (row->result.type == LW_T_BOTTOM) {
+        f->is_open = true;
+        *out = (lw_infer_value){LW_T_BOTTOM, 0};
+        return lw_complain_endless(f, lw_node_of(f, b->node)->loc, b->fn);
+    }
     LW_TRY(lw_infer_settled(f, &site, written));
     LW_TRY(value_of_call(b, row, instance, out));
     if (b->asks) {
@@ -438,6 +469,8 @@ finish_call(binding *b, uint32_t memo, lw_infer_value *out)
         LW_TRY(lw_list_entry(f, b->entries[i]));
     for (uint32_t i = 0; i < instance->n_changed; i++)
         LW_TRY(lw_list_entry(f, written[i]));
+    if (!out->constant) /* else the call is not made */
+        LW_TRY(note_link(f, b->node, b->row->linked, instance->param_types, b->row->params.n));
 fail:
     return status;
 }
@@ -471,9 +504,6 @@ instantiate(binding *b, lw_infer_value *out)
             lw_complain_called(f, loc);
         return status;
     }
-    if (run->memos.data[memo].busy)
-        return complain_recursion(f, loc, b->fn,
-                                  describe_types(f, b->values, b->row->params.n));
     return finish_call(b, memo, out);
 fail:
     return status;
@@ -539,6 +569,20 @@ lw_call_function(lw_infer_frame *f, uint32_t node, uint32_t fn, lw_type function
     return call_as(f, (binding){.node = node, .fn = fn}, function, args, out);
 }
 
+/* linked: what the callable brings beside its function. A call whose result is a constant is
+ * not made. */
+static lw_status
+note_linked(lw_infer_frame *f, uint32_t node, uint32_t linked, const lw_infer_value *out)
+{
+    const lw_instance *called;
+
+    if (!f->report || f->nodes[node].call != LW_CALL_INSTANCE || out->constant)
+        return LW_OK;
+    called = &f->run->typed->instances.data[f->nodes[node].target];
+    return note_link(f, node, linked, called->param_types,
+                     f->run->tree->fns.data[called->fn].params.n);
+}
+
 /* C(...): `__init__` assigns the fields of a new object. */
 lw_status
 lw_construct(lw_infer_frame *f, uint32_t node, const lw_class *class, const lw_arg_list *args,
@@ -570,6 +614,7 @@ lw_construct(lw_infer_frame *f, uint32_t node, const lw_class *class, const lw_a
     LW_TRY(call_as(
         f, (binding){.node = node, .fn = init->index, .name = class->name, .makes = true},
         LW_T_BOTTOM, &all, out));
+    LW_TRY(note_linked(f, node, class->linked, out));
 fail:
     return status;
 }
@@ -601,37 +646,14 @@ fail:
 
 /* ---- calls of what brings code along ---- */
 
-static lw_status
-note_link(lw_infer_frame *f, uint32_t node, uint32_t linked, const lw_type *types, uint32_t n)
-{
-    lw_instance *instance = &f->run->typed->instances.data[f->instance];
-    lw_link_call *call;
-
-    if (linked == 0)
-        return LW_OK;
-    call = lw_array_push(&instance->links, f->run->arena);
-    if (call == NULL)
-        return lw_out_of_memory(f);
-    *call = (lw_link_call){.node = node, .linked = linked, .n = n, .types = types};
-    return LW_OK;
-}
-
-/* A call whose result is a constant is not made. */
 lw_status
-lw_call_python(lw_infer_frame *f, uint32_t node, const lw_constant *constant,
+lw_call_linked(lw_infer_frame *f, uint32_t node, uint32_t fn, uint32_t linked,
                const lw_arg_list *args, lw_infer_value *out)
 {
-    const lw_fn *fn = &f->run->tree->fns.data[constant->u];
-    const uint32_t linked[] = {fn->linked, constant->linked};
-    const lw_instance *called;
     lw_status status;
 
-    LW_TRY(lw_call_function(f, node, (uint32_t)constant->u, LW_T_BOTTOM, args, out));
-    if (!f->report || f->nodes[node].call != LW_CALL_INSTANCE || out->constant)
-        return LW_OK;
-    called = &f->run->typed->instances.data[f->nodes[node].target];
-    for (int i = 0; i < 2; i++)
-        LW_TRY(note_link(f, node, linked[i], called->param_types, fn->params.n));
+    LW_TRY(lw_call_function(f, node, fn, LW_T_BOTTOM, args, out));
+    LW_TRY(note_linked(f, node, linked, out));
 fail:
     return status;
 }
@@ -674,6 +696,20 @@ lw_infer_call_function(lw_infer_frame *f, uint32_t node, uint32_t fn, const lw_a
     for (uint32_t i = 0; i < n; i++)
         LW_TRY(lw_add_arg(f, &all, args[i]));
     return lw_call_function(f, node, fn, LW_T_BOTTOM, &all, out);
+fail:
+    return status;
+}
+
+lw_status
+lw_infer_call_member(lw_infer_frame *f, uint32_t node, const lw_class_member *member,
+                     const lw_arg *args, uint32_t n, lw_infer_value *out)
+{
+    lw_arg_list all = {0};
+    lw_status status = LW_OK;
+
+    for (uint32_t i = 0; i < n; i++)
+        LW_TRY(lw_add_arg(f, &all, args[i]));
+    return lw_call_linked(f, node, member->index, member->linked, &all, out);
 fail:
     return status;
 }

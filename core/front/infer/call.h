@@ -25,7 +25,8 @@ lw_status lw_call_function(lw_infer_frame *f, uint32_t node, uint32_t fn, lw_typ
 /* An object without fields, and its `__init__`, if there is one. */
 lw_status lw_construct(lw_infer_frame *f, uint32_t node, const lw_class *class,
                        const lw_arg_list *args, lw_infer_value *out);
-lw_status lw_call_python(lw_infer_frame *f, uint32_t node, const lw_constant *constant,
+/* linked: what the callable brings beside its function: an instance, a class. */
+lw_status lw_call_linked(lw_infer_frame *f, uint32_t node, uint32_t fn, uint32_t linked,
                          const lw_arg_list *args, lw_infer_value *out);
 lw_status lw_call_external(lw_infer_frame *f, uint32_t node, uint32_t number,
                            const lw_arg_list *args, lw_infer_value *out);

@@ -146,7 +146,8 @@ call_constant(lw_infer_frame *f, uint32_t node, uint32_t number, const lw_arg_li
     lw_status status;
 
     switch (constant->kind) {
-    case LW_K_FUNCTION: return lw_call_python(f, node, constant, args, out);
+    case LW_K_FUNCTION:
+        return lw_call_linked(f, node, (uint32_t)constant->u, constant->linked, args, out);
     case LW_K_NAMED: return call_named(f, node, (lw_name_id)constant->u, args, out);
     case LW_K_EXTERNAL: return lw_call_external(f, node, number, args, out);
     case LW_K_DTYPE:
@@ -162,7 +163,11 @@ call_constant(lw_infer_frame *f, uint32_t node, uint32_t number, const lw_arg_li
                 return LW_OK;
         }
         return lw_infer_pytype(f, node, (uint32_t)constant->u, args->data, args->n, out);
-    case LW_K_CLASS: return lw_construct(f, node, constant->user_class, args, out);
+    case LW_K_CLASS:
+        if (constant->user_class->structure == NULL)
+            return lw_construct(f, node, constant->user_class, args, out);
+        return lw_call_linked(f, node, constant->user_class->make, constant->user_class->linked,
+                              args, out);
     case LW_K_OBJECT:
         return lw_complain(
             f, loc, "E152",
@@ -197,14 +202,14 @@ fail:
 
 /* In row.sum(), the row is the first argument. */
 static lw_status
-call_array_function(lw_infer_frame *f, uint32_t node, lw_infer_value object, uint32_t fn,
-                    const lw_arg_list *args, lw_infer_value *out)
+call_with_object(lw_infer_frame *f, uint32_t node, lw_infer_value object,
+                 const lw_class_member *member, const lw_arg_list *args, lw_infer_value *out)
 {
     lw_arg_list all = {0};
     lw_status status;
 
     LW_TRY(put_in_front(f, lw_node_of(f, lw_node_of(f, node)->a)->a, object, args, &all));
-    LW_TRY(lw_call_function(f, node, fn, LW_T_BOTTOM, &all, out));
+    LW_TRY(lw_call_linked(f, node, member->index, member->linked, &all, out));
 fail:
     return status;
 }
@@ -237,6 +242,7 @@ call_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char 
 {
     const lw_class_member *member = lw_member_of(lw_class_of(f, object.type), name);
     uint32_t of = lw_node_of(f, lw_node_of(f, node)->a)->a;
+    lw_class_member whole = {.kind = LW_MEMBER_METHOD};
     lw_arg_list all = {0};
     lw_status status;
 
@@ -249,11 +255,11 @@ call_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char 
     }
     if (member)
         return member->kind == LW_MEMBER_STATIC
-                   ? lw_call_function(f, node, member->index, LW_T_BOTTOM, args, out)
-                   : call_array_function(f, node, object, member->index, args, out);
-    if (lw_array_row(f, object.type) && lw_array_function_named(f, name))
-        return call_array_function(f, node, object, lw_array_function_named(f, name), args,
-                                   out);
+                   ? lw_call_linked(f, node, member->index, member->linked, args, out)
+                   : call_with_object(f, node, object, member, args, out);
+    whole.index = lw_array_row(f, object.type) ? lw_array_function_named(f, name) : 0;
+    if (whole.index != 0)
+        return call_with_object(f, node, object, &whole, args, out);
     if (lw_is_grid_group(f, object) && strcmp(name, "sync") == 0)
         return call_named(f, node, LW_NAME_cuda_cg_GridGroup_sync, args, out);
     return lw_infer_method(f, node, object, args->data, args->n, out);
@@ -288,9 +294,9 @@ call_super(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         return LW_OK;
     }
     if (member->kind == LW_MEMBER_STATIC)
-        return lw_call_function(f, node, member->index, LW_T_BOTTOM, &args, out);
+        return lw_call_linked(f, node, member->index, member->linked, &args, out);
     LW_TRY(put_in_front(f, of, object, &args, &all));
-    LW_TRY(lw_call_function(f, node, member->index, LW_T_BOTTOM, &all, out));
+    LW_TRY(lw_call_linked(f, node, member->index, member->linked, &all, out));
 fail:
     return status;
 }
@@ -365,9 +371,12 @@ lw_infer_call(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     LW_TRY(status);
     if (unknown || callee.type == LW_T_BOTTOM)
         return LW_OK;
-    LW_TRY(lw_infer_overloaded_call(f, node, callee.constant, args.data, args.n, &found, out));
-    if (found)
-        return LW_OK;
+    if (!(n->flags & LW_NODE_FORCED)) {
+        LW_TRY(
+            lw_infer_overloaded_call(f, node, callee.constant, args.data, args.n, &found, out));
+        if (found)
+            return LW_OK;
+    }
     if (lw_class_of(f, callee.type)) {
         lw_arg_list all = {0};
         LW_TRY(put_in_front(f, n->a, callee, &args, &all));

@@ -95,6 +95,12 @@ lw_infer_keep_changes(lw_infer_frame *f, lw_instance *instance, lw_memo *memo)
     for (uint32_t i = 0; f->notes && i < f->n_params; i++)
         if (f->changes[i])
             changed[n++] = i;
+    if (n > 0 && memo->recursive)
+        return lw_complain(f, f->fn->loc, "E165",
+                           lw_format_text(f, "`%s` is changed in it, or by what it calls",
+                                          f->fn->vars.data[lw_param_var(f, changed[0])].name),
+                           "return a new object, or write a loop",
+                           "`%s` calls itself and changes an object", f->fn->name);
     for (uint32_t k = 0; k < n; k++) {
         LW_TRY(join_changed(f, k, n, &values[k]));
         types[k] = values[k].type;

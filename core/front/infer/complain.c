@@ -79,6 +79,18 @@ lw_describe_source(lw_infer_frame *f, uint32_t node)
     return said ? said : "";
 }
 
+void
+lw_add_shortened_type(lw_infer_frame *f, lw_type type, lw_text *out)
+{
+    enum { LONG = 80 };
+    lw_text one = {0};
+
+    lw_type_print(lw_types_of(f), type, &one);
+    lw_text_addf(out, "%.*s%s", LONG, lw_text_get(&one),
+                 strlen(lw_text_get(&one)) > LONG ? "…" : "");
+    lw_text_reset(&one);
+}
+
 /* "blur(A: float32, i: int64)" */
 static const char *
 describe_frame(lw_infer_frame *f)
@@ -88,7 +100,7 @@ describe_frame(lw_infer_frame *f)
     lw_text_addf(&text, "%s(", f->fn->name);
     for (uint32_t i = 0; i < f->fn->params.n && i < f->n_params; i++) {
         lw_text_addf(&text, "%s%s: ", i ? ", " : "", f->fn->params.data[i].name);
-        lw_type_print(lw_types_of(f), f->params[i].type, &text);
+        lw_add_shortened_type(f, f->params[i].type, &text);
     }
     lw_text_add(&text, ")");
     return keep(f, &text);
@@ -101,7 +113,7 @@ lw_complain_called(lw_infer_frame *f, uint32_t loc)
 {
     lw_run *run = f->run;
 
-    if (f->fn->wraps) /* the user's call of it is reported */
+    if (f->fn->wraps || f->fn->generated) /* the user's call of it is reported */
         return;
     if (!lw_diagnose_at_call(run->tree, loc, describe_frame(f), run->err))
         lw_diagnose_called_from(run->tree, loc, f->fn->name, run->err);

@@ -89,6 +89,8 @@ cost_of(lw_infer_frame *f, lw_type given, const lw_sig_type *declared)
         return same_record(lw_record_row(lw_types_of(f), given), declared->record) ? 0
                                                                                    : COST_NONE;
     case LW_SIG_TUPLE: return tuple_cost(f, given, declared);
+    case LW_SIG_POINTER: /* core/front/infer/external.c says more of those that do not fit */
+        return lw_array_row(f, given) || lw_record_row(lw_types_of(f), given) ? 0 : COST_NONE;
     default: return COST_NONE;
     }
 }
@@ -251,9 +253,8 @@ fail:
 
 /* ---- results ---- */
 
-/* An annotation as a signature would name the type; kind NONE: it promises nothing. */
-static lw_sig_type
-type_of_annotation(lw_infer_frame *f, uint32_t number)
+lw_sig_type
+lw_type_of_annotation(lw_infer_frame *f, uint32_t number)
 {
     const lw_constant *constant = number ? lw_constant_of(f, number) : NULL;
     lw_sig_type type = {.kind = LW_SIG_NONE}, *items;
@@ -264,7 +265,7 @@ type_of_annotation(lw_infer_frame *f, uint32_t number)
         return type;
     items = lw_arena_take(f->run->arena, (constant->n + 1) * sizeof *items);
     for (uint32_t i = 0; items && i < constant->n; i++) {
-        items[i] = type_of_annotation(f, constant->items[i]);
+        items[i] = lw_type_of_annotation(f, constant->items[i]);
         if (items[i].kind == LW_SIG_NONE)
             return type;
     }
@@ -279,28 +280,32 @@ lw_promised_result(lw_infer_frame *f)
     if (f->declared != NULL && f->declared->result.kind != LW_SIG_NONE &&
         f->declared->result.kind != LW_SIG_VOID)
         return f->declared->result;
-    return type_of_annotation(f, f->fn->return_annotation);
+    return lw_type_of_annotation(f, f->fn->return_annotation);
 }
 
+/* name: of the function whose result it is; NULL: it is an annotated variable. */
 static lw_status
-check_items(lw_infer_frame *f, uint32_t loc, lw_type given, const lw_sig_type *promised)
+check_items(lw_infer_frame *f, uint32_t loc, lw_type given, const lw_sig_type *promised,
+            const char *name)
 {
     uint32_t n = promised->n;
     lw_status status = LW_OK;
 
     if (promised->kind == LW_SIG_SCALAR)
-        return lw_check_conversion(f, loc, given, promised->dtype, "result");
+        return lw_check_conversion(f, loc, given, promised->dtype,
+                                   name ? "result" : "variable");
     if (promised->kind == LW_SIG_TUPLE && lw_tuple_row(f, given) &&
         lw_tuple_row(f, given)->n == n) {
         for (uint32_t i = 0; i < n; i++)
-            LW_TRY(
-                check_items(f, loc, lw_tuple_row(f, given)->elements[i], &promised->items[i]));
+            LW_TRY(check_items(f, loc, lw_tuple_row(f, given)->elements[i], &promised->items[i],
+                               name));
         return LW_OK;
     }
     if (cost_of(f, given, promised) < 0)
         return lw_complain(f, loc, "E142",
                            lw_format_text(f, "this is %s", lw_describe_type(f, given)), NULL,
-                           "`%s` promises another result", f->fn->name);
+                           "%s%s%s another %s", name ? "`" : "", name ? name : "a variable",
+                           name ? "` promises" : " is annotated as", name ? "result" : "tuple");
 fail:
     return status;
 }
@@ -312,8 +317,49 @@ lw_infer_promised(lw_infer_frame *f, uint32_t loc, const lw_sig_type *promised, 
 
     if (promised->kind == LW_SIG_NONE || *result == LW_T_BOTTOM)
         return LW_OK;
-    LW_TRY(check_items(f, loc, *result, promised));
+    LW_TRY(check_items(f, loc, *result, promised, f->fn->name));
     *result = type_as(f, *result, promised);
 fail:
     return status;
+}
+
+lw_status
+lw_check_annotated(lw_infer_frame *f, uint32_t loc, const lw_sig_type *annotation, lw_type type)
+{
+    return type == LW_T_BOTTOM ? LW_OK : check_items(f, loc, type, annotation, NULL);
+}
+
+/* ---- members of types with a model ---- */
+
+static const char *
+describe_member(lw_infer_frame *f, const lw_struct *of, uint32_t i)
+{
+    lw_text text = {0};
+    const char *said;
+
+    if (!f->report)
+        return "";
+    if (of->structs[i] != NULL)
+        return of->structs[i]->name;
+    lw_sig_type_print(&of->types[i], &text);
+    said = lw_arena_strdup(f->run->arena, lw_text_get(&text));
+    lw_text_reset(&text);
+    return said ? said : "";
+}
+
+lw_status
+lw_check_members(lw_infer_frame *f, uint32_t node, const lw_class *class, const lw_type *items)
+{
+    const lw_struct *of = class->structure;
+
+    for (uint32_t i = 0; i < of->n; i++) {
+        bool fits = of->structs[i] ? lw_class_of(f, items[i]) == of->structs[i]
+                                   : cost_of(f, items[i], &of->types[i]) >= 0;
+        if (!fits)
+            return lw_complain(f, lw_node_of(f, node)->loc, "E142",
+                               lw_format_text(f, "this is %s", lw_describe_type(f, items[i])),
+                               NULL, "the member `%s` of `%s` is %s", of->names[i], class->name,
+                               describe_member(f, of, i));
+    }
+    return LW_OK;
 }

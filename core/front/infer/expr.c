@@ -139,9 +139,12 @@ infer_object_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value left,
     lw_status status;
 
     *found = false;
-    if (n->c != 1 || link->op < LW_PY_EQ || link->op > LW_PY_NOT_IN)
+    if (n->c != 1 || link->op < LW_PY_EQ)
         return LW_OK;
-    LW_TRY(lw_infer_object_compare(f, node, (lw_pyop)link->op, x, y, found, out));
+    if (link->op == LW_PY_IN || link->op == LW_PY_NOT_IN)
+        LW_TRY(lw_infer_object_contains(f, node, (lw_pyop)link->op, x, y, found, out));
+    else
+        LW_TRY(lw_infer_object_compare(f, node, (lw_pyop)link->op, x, y, found, out));
     if (*found)
         f->nodes[node].truth = (int8_t)lw_truth_of(f, *out);
 fail:
@@ -337,7 +340,7 @@ join_set(lw_infer_frame *f, uint32_t node, const lw_infer_value *set, uint32_t n
         return lw_out_of_memory(f);
     for (uint32_t i = 0; i < n; i++) {
         types[i] = set[i].type;
-        if (types[i] == LW_T_BOTTOM)
+        if (types[i] == LW_T_BOTTOM && !f->is_open)
             return LW_OK;
     }
     *out = lw_join(lw_types_of(f), f->run->typed->options.typing, types, n, &problem);
@@ -513,6 +516,8 @@ infer_ifexp(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         *out = a;
     } else if (a.type != LW_T_BOTTOM && b.type != LW_T_BOTTOM) {
         LW_TRY(lw_join_values(f, node, a.type, node, b.type, &out->type));
+    } else if (f->is_open) { /* what ends the recursion gives the type */
+        out->type = a.type != LW_T_BOTTOM ? a.type : b.type;
     }
     take_copied(f, node, truth == 0 ? 0 : n->b);
     take_copied(f, node, truth == 1 ? 0 : n->c);
@@ -651,6 +656,7 @@ dispatch(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     case LW_NODE_ATTRIBUTE: return lw_infer_attribute(f, node, out);
     case LW_NODE_SUBSCRIPT: return lw_infer_subscript(f, node, out);
     case LW_NODE_TUPLE: return lw_infer_tuple(f, node, out);
+    case LW_NODE_ON_GPU: *out = (lw_infer_value){LW_DT_b1, 0}; return LW_OK;
     case LW_NODE_WALRUS: return infer_walrus(f, node, out);
     case LW_NODE_LAMBDA: return infer_lambda(f, node, out);
     case LW_NODE_JOINED:

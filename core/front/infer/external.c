@@ -128,21 +128,38 @@ fail:
 
 /* ---- two declarations of one name ---- */
 
-static lw_status
-same_declaration(const external_arguments *c, const lw_external *x, const lw_external *y,
-                 bool *same)
+/* Whether arguments of both types are the same to the function: pointers are all alike, and so
+ * are arrays of as many axes. */
+static bool
+same_to_machine(const lw_sig_type *x, const lw_sig_type *y)
 {
-    lw_status status = LW_OK;
-    lw_text first = {0}, second = {0};
+    if (x->kind != y->kind || x->ndim != y->ndim)
+        return false;
+    return x->kind == LW_SIG_POINTER || x->kind == LW_SIG_ARRAY || x->dtype == y->dtype;
+}
 
-    lw_signature_print(&x->signature, &first);
-    lw_signature_print(&y->signature, &second);
-    *same = x->c_abi == y->c_abi && strcmp(lw_text_get(&first), lw_text_get(&second)) == 0;
-    if (first.failed || second.failed)
-        status = lw_out_of_memory(c->f);
-    lw_text_reset(&first);
-    lw_text_reset(&second);
-    return status;
+static bool
+same_declaration(const lw_external *x, const lw_external *y)
+{
+    bool same = x->c_abi == y->c_abi && x->signature.n_args == y->signature.n_args &&
+                same_to_machine(&x->signature.result, &y->signature.result);
+
+    for (uint32_t i = 0; same && i < x->signature.n_args; i++)
+        same = same_to_machine(&x->signature.args[i], &y->signature.args[i]);
+    return same;
+}
+
+static const char *
+describe_declaration(lw_infer_frame *f, const lw_external *external)
+{
+    lw_text text = {0};
+    const char *said;
+
+    lw_signature_print(&external->signature, &text);
+    said =
+        lw_format_text(f, "%s%s", lw_text_get(&text), external->c_abi ? " with abi=\"c\"" : "");
+    lw_text_reset(&text);
+    return said ? said : "";
 }
 
 /* The linker identifies functions by their names alone. */
@@ -150,23 +167,23 @@ static lw_status
 check_unique(const external_arguments *c)
 {
     const lw_tree *tree = c->f->run->tree;
-    lw_status status = LW_OK;
 
     for (uint32_t i = 1; i < tree->constants.n && c->f->report; i++) {
         const lw_constant *constant = &tree->constants.data[i];
         const lw_external *other = constant->bytes;
-        bool same = true;
 
-        if (constant->kind == LW_K_EXTERNAL && strcmp(other->name, c->external->name) == 0)
-            LW_TRY(same_declaration(c, other, c->external, &same));
-        if (same)
+        if (constant->kind != LW_K_EXTERNAL || strcmp(other->name, c->external->name) != 0 ||
+            same_declaration(other, c->external))
             continue;
-        return lw_complain(c->f, lw_node_of(c->f, c->node)->loc, "E153", NULL,
-                           "one symbol is one function: declare it once",
+        return lw_complain(c->f, lw_node_of(c->f, c->node)->loc, "E153",
+                           lw_format_text(c->f, "%s here, and %s elsewhere",
+                                          describe_declaration(c->f, c->external),
+                                          describe_declaration(c->f, other)),
+                           "one symbol is one function: give each its own, and choose by an "
+                           "overload",
                            "`%s` is declared in two different ways", other->name);
     }
-fail:
-    return status;
+    return LW_OK;
 }
 
 /* ---- the call ---- */

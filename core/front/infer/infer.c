@@ -30,6 +30,8 @@ walk(lw_infer_frame *f, bool report)
     f->can_raise = false;
     f->allocates = false;
     f->prints = false;
+    f->recurses = false;
+    f->is_open = false;
     f->loop = NULL;
     LW_TRY(lw_webs_begin_iteration(f));
     LW_TRY(lw_infer_body(f, f->fn->body));
@@ -46,6 +48,7 @@ fail:
 static lw_status
 walk_until_settled(lw_infer_frame *f)
 {
+    bool again = false;
     lw_status status;
 
     do {
@@ -54,8 +57,11 @@ walk_until_settled(lw_infer_frame *f)
                            "types of `%s` did not settle in %d walks", f->fn->name,
                            LW_MAX_ITERATIONS);
         LW_TRY(walk(f, false));
-    } while (f->changed);
-    LW_TRY(walk(f, true));
+        if (!f->changed)
+            LW_TRY(lw_recursion_again(f, &again));
+    } while (f->changed || again);
+    if (!lw_recursion_is_open(f))
+        LW_TRY(walk(f, true));
 fail:
     return status;
 }
@@ -126,14 +132,17 @@ infer_frame(lw_infer_frame *f, uint32_t memo, lw_infer_value *result)
     LW_TRY(lw_webs_init(f));
     LW_TRY(walk_until_settled(f));
     LW_TRY(lw_infer_result(f, result));
-    LW_TRY(lw_webs_finish(f));
+    if (f->report)
+        LW_TRY(lw_webs_finish(f));
     instance = &f->run->typed->instances.data[f->instance];
     instance->result = result->type;
     instance->can_raise = f->can_raise;
     instance->allocates = f->allocates;
     instance->prints = f->prints;
+    instance->recurses = f->recurses;
     instance->falls_off = f->falls_off;
-    LW_TRY(keep_returns(f, instance));
+    if (f->report)
+        LW_TRY(keep_returns(f, instance));
     LW_TRY(lw_infer_keep_changes(f, instance, &f->run->memos.data[memo]));
     if (f->run->arena->failed || f->run->typed->types.failed)
         return lw_out_of_memory(f);
@@ -156,7 +165,9 @@ same_key(lw_infer_frame *f, const lw_instance_key *x, const lw_instance_key *y)
 static uint32_t
 find_memo(lw_run *run, lw_infer_frame *caller, const lw_instance_key *key)
 {
-    for (uint32_t i = 0; i < run->memos.n; i++)
+    /* [0] is the user's function, whose results the caller may have asked for in other types:
+     * where it calls itself, it calls another instance */
+    for (uint32_t i = 1; i < run->memos.n; i++)
         if (same_key(caller, &run->memos.data[i].key, key))
             return i;
     return UINT32_MAX;
@@ -171,7 +182,7 @@ add_memo(lw_run *run, const lw_instance_key *key, uint32_t *out)
     if (copy == NULL || memo == NULL)
         return lw_fail_memory(run->err);
     memcpy(copy, key->params, key->n * sizeof *copy);
-    *memo = (lw_memo){.key = *key};
+    *memo = (lw_memo){.key = *key, .rests_on = UINT32_MAX};
     memo->key.params = copy;
     *out = run->memos.n - 1;
     return LW_OK;
@@ -187,16 +198,22 @@ run_frame(lw_run *run, uint32_t memo)
     lw_infer_value result = {LW_T_NONE, 0};
     lw_status status;
 
-    assert(!run->memos.data[memo].busy); /* a recursive call is refused before */
+    assert(!run->memos.data[memo].busy); /* a recursive call needs no frame */
     if (frame == NULL)
         return lw_fail_memory(run->err);
     frame->caller = caller;
     frame->declared = key.declared;
+    frame->memo = memo;
+    frame->rests_on = UINT32_MAX;
     LW_TRY(new_instance(run, frame, key.fn, key.params, key.n));
-    run->memos.data[memo].busy = true;
-    run->memos.data[memo].instance = frame->instance;
     run->frame = frame;
-    run->n_frames++;
+    frame->depth = ++run->n_frames;
+    run->memos.data[memo].busy = true;
+    run->memos.data[memo].recursive = false;
+    run->memos.data[memo].depth = frame->depth;
+    run->memos.data[memo].instance = frame->instance;
+    run->memos.data[memo].result = (lw_infer_value){lw_recursion_first(frame), 0};
+    run->memos.data[memo].ownership = lw_ownership_unknown(frame);
     status = infer_frame(frame, memo, &result);
     assert(run->frame == frame); /* frames are left in order */
     run->n_frames--;
@@ -204,6 +221,7 @@ run_frame(lw_run *run, uint32_t memo)
     run->depth = depth;
     run->memos.data[memo].busy = false;
     run->memos.data[memo].result = result;
+    lw_recursion_leave(run, frame);
 fail:
     run->memos.data[memo].status = status;
     return status;
@@ -220,23 +238,22 @@ lw_infer_instance(lw_run *run, const lw_instance_key *key, uint32_t loc, uint32_
     *memo = run->frame ? find_memo(run, run->frame, key) : UINT32_MAX;
     if (*memo != UINT32_MAX) {
         const lw_memo *found = &run->memos.data[*memo];
-        if (found->busy || found->status == LW_OK || run->quiet)
-            return found->busy ? LW_OK : found->status;
+        if (found->busy || found->status == LW_OK || run->quiet) {
+            status = found->busy ? LW_OK : found->status;
+            goto fail;
+        }
     } else {
         LW_TRY(add_memo(run, key, memo));
     }
     if (run->frame != NULL && run->n_frames >= LW_MAX_FRAMES) {
-        status = lw_diagnose(run->tree, loc,
-                             (lw_fault){LW_ERR_UNSUPPORTED, "E151",
-                                        .help = "write some of them into their callers",
-                                        .where = run->frame->fn->name},
-                             run->quiet ? NULL : run->err,
-                             "calls nested more than %d levels deep", LW_MAX_FRAMES);
+        status = lw_recursion_too_deep(run, loc);
         run->memos.data[*memo].status = status;
         return status;
     }
     LW_TRY(run_frame(run, *memo));
 fail:
+    if (run->frame != NULL && *memo != UINT32_MAX)
+        lw_recursion_note(run, &run->memos.data[*memo]);
     return status;
 }
 
@@ -499,11 +516,18 @@ fail:
     return status;
 }
 
-/* One inference. *question: what has no answer in this tree; *out is then what it knows of the
- * types in the question, and the status does not count. */
+/* Why an inference is done again. */
+typedef struct restart {
+    lw_overload_question question; /* what has no answer in the tree */
+    lw_general general;
+    bool is_general; /* `general` has grown */
+} restart;
+
+/* One inference. *again: whether it has to be done again: then the status does not count, and
+ * *out is what it knows of the types in the question. */
 static lw_status
 infer_once(const lw_tree *tree, const lw_front_options *options, const lw_arg_spec *specs,
-           uint32_t n_args, lw_overload_question *question, lw_typed **out, lw_error *err)
+           uint32_t n_args, restart *again, lw_typed **out, lw_error *err)
 {
     static const lw_front_options defaults = {0};
     lw_typed *typed = NULL;
@@ -529,6 +553,7 @@ infer_once(const lw_tree *tree, const lw_front_options *options, const lw_arg_sp
                     .typed = typed,
                     .arena = &typed->arena,
                     .err = err,
+                    .general = &again->general,
                     .has_walrus = has_walrus(tree)};
     scratch->run = run;
     scratch->fn = &tree->fns.data[1];
@@ -542,12 +567,14 @@ infer_once(const lw_tree *tree, const lw_front_options *options, const lw_arg_sp
     LW_TRY(lw_infer_instance(run, &(lw_instance_key){1, n_params, params, NULL},
                              scratch->fn->loc, &memo));
     LW_TRY(drop_unused(run));
+    lw_recursion_spread(typed);
     LW_TRY(warn_wide(run));
     *out = typed;
     return LW_OK;
 fail:
-    if (run != NULL && run->question.kind != LW_OVERLOAD_NONE) {
-        *question = run->question;
+    if (run != NULL && (run->question.kind != LW_OVERLOAD_NONE || run->is_again)) {
+        again->question = run->question;
+        again->is_general = run->is_again;
         *out = typed;
         return status;
     }
@@ -561,17 +588,20 @@ lw_status
 lw_infer_specs(const lw_tree *tree, const lw_front_options *options, const lw_arg_spec *specs,
                uint32_t n_args, lw_typed **out, lw_error *err)
 {
-    for (uint32_t n_questions = 0; n_questions <= LW_MAX_QUESTIONS; n_questions++) {
-        lw_overload_question question = {0};
-        lw_typed *typed = NULL;
-        lw_status status =
-            infer_once(lw_tree_latest(tree), options, specs, n_args, &question, &typed, err);
+    restart again = {0};
 
+    for (uint32_t n_questions = 0; n_questions <= LW_MAX_QUESTIONS; n_questions++) {
+        lw_typed *typed = NULL;
+        lw_status status;
+
+        again.question = (lw_overload_question){0};
+        again.is_general = false;
+        status = infer_once(lw_tree_latest(tree), options, specs, n_args, &again, &typed, err);
         *out = typed;
-        if (question.kind == LW_OVERLOAD_NONE)
+        if (again.question.kind == LW_OVERLOAD_NONE && !again.is_general)
             return status;
         *out = NULL;
-        status = lw_overload_answer_of(typed, &question, err);
+        status = again.is_general ? LW_OK : lw_overload_answer_of(typed, &again.question, err);
         lw_typed_free(typed);
         if (status != LW_OK)
             return status;

@@ -27,6 +27,7 @@
 enum {
     LW_MAX_DEPTH = 800, /* nesting of expressions and statements, over all frames */
     LW_MAX_FRAMES = 48, /* nesting of calls */
+    LW_MAX_RESULTS = 8, /* types of a recursive function's result, until it no longer changes */
     LW_MAX_INSTANCES = 2000,
     LW_MAX_QUESTIONS = 1000,       /* about overloads */
     LW_MAX_ITEMS = 4096,           /* elements of a tuple */
@@ -121,15 +122,27 @@ typedef struct lw_instance_key {
     const lw_signature *declared; /* the signature that they were converted to, or NULL */
 } lw_instance_key;
 
-/* An instance, or the reason why it cannot be made. */
+/* An instance, or the reason why it cannot be made. The depth of a frame is the number of
+ * frames up to it. */
 typedef struct lw_memo {
-    lw_instance_key key;
+    lw_instance_key key; /* fn 0: dropped, it is found no longer */
     uint32_t instance;
     lw_status status;
     bool busy;
-    lw_infer_value result;
-    lw_ownership ownership;
+    lw_ownership ownership; /* busy: nothing is known of it */
+    bool recursive;         /* it was called while busy */
+    uint32_t depth;         /* of its frame, while busy */
+    uint32_t rests_on; /* the least depth of a busy frame whose result's type was used and may
+                          still change; UINT32_MAX: there is none */
+    lw_infer_value result; /* busy: what is known of it so far */
 } lw_memo;
+
+/* Functions whose int arguments have no constants in the keys of instances: they are called
+ * recursively, with another constant on each level. */
+enum { LW_MAX_GENERAL = 32 };
+typedef struct lw_general {
+    uint32_t n, fns[LW_MAX_GENERAL];
+} lw_general;
 
 typedef struct lw_run {
     const lw_tree *tree;
@@ -142,7 +155,11 @@ typedef struct lw_run {
     uint32_t depth, n_frames, quiet;
     bool has_walrus;
     lw_overload_question question; /* the walk ended with it */
-    bool lint;                     /* W201 wanted: the user's arguments are all narrow */
+    lw_general *general;           /* borrowed */
+    bool is_again;                 /* the walk ended because `general` has grown */
+    uint32_t passed_over_at; /* the node for which overloads were asked last, in vain … */
+    const char *passed_over; /* … and which ones, and why */
+    bool lint;               /* W201 wanted: the user's arguments are all narrow */
     uint32_t lint_loc;
     LW_ARRAY(uint32_t) lint_lines;
     const char *lint_label;
@@ -153,6 +170,8 @@ typedef struct lw_infer_frame {
     struct lw_infer_frame *caller;
     const lw_fn *fn;
     uint32_t fn_index, instance, n_params;
+    uint32_t memo, depth, rests_on; /* as of its memo */
+    uint32_t n_result_types;        /* how often the type of its result has changed */
     const lw_infer_value *params;
     const lw_signature *declared; /* they are converted to it; or NULL */
     lw_typed_node *nodes;
@@ -190,6 +209,8 @@ typedef struct lw_infer_frame {
                              has said yet what becomes of that value; else 0 */
     uint32_t region, iteration;
     bool changed, report, can_raise, allocates, prints, falls_off, returns_none;
+    bool recurses; /* it makes a recursive call, or calls what makes one */
+    bool is_open;  /* a recursive call of this walk has no type yet */
 } lw_infer_frame;
 
 typedef struct lw_arg {
@@ -227,6 +248,8 @@ lw_status lw_complain_argument(lw_infer_frame *f, lw_name_id name, const lw_arg 
 const char *lw_format_text(lw_infer_frame *f, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 const char *lw_describe_type(lw_infer_frame *f, lw_type type);
+/* For a list of types: the begin of a long one, as tuples may be. */
+void lw_add_shortened_type(lw_infer_frame *f, lw_type type, lw_text *out);
 /* The same; for a text constant, the text. */
 const char *lw_describe_value(lw_infer_frame *f, lw_infer_value value);
 /* The source of a node that is on one line; "" when it spans lines. */
@@ -269,6 +292,30 @@ lw_types_of(lw_infer_frame *f)
 {
     return &f->run->typed->types;
 }
+
+/* ---- recursion.c ---- */
+/* The type of a recursive call before any return is known. */
+lw_type lw_recursion_first(lw_infer_frame *f);
+/* A walk has ended: whether the frame's function is called recursively, and the type of its
+ * result has changed. What rests on the former type is dropped. */
+lw_status lw_recursion_again(lw_infer_frame *f, bool *again);
+/* The result of a function that is called recursively has no constant. */
+void lw_recursion_widen(lw_infer_frame *f, lw_infer_value *result);
+/* Whether the frame has recursive calls without a type, which frames around it may still give
+ * them: there is no last walk, and the result is what is known of it. */
+bool lw_recursion_is_open(const lw_infer_frame *f);
+/* The caller has called what `memo` says. */
+void lw_recursion_note(lw_run *run, lw_memo *memo);
+/* The frame of this memo has ended. */
+void lw_recursion_leave(lw_run *run, const lw_infer_frame *f);
+/* E151 where calls are nested too deeply, by recursion or without. The int arguments of a
+ * recursive function may lose their constants instead; then run->is_again is set. */
+lw_status lw_recursion_too_deep(lw_run *run, uint32_t loc);
+bool lw_recursion_is_general(const lw_run *run, uint32_t fn);
+/* E151: the type of the called function's result does not follow from anything. */
+lw_status lw_complain_endless(lw_infer_frame *f, uint32_t loc, uint32_t fn);
+/* What an instance does, its callees do: also where these call it. */
+void lw_recursion_spread(lw_typed *typed);
 
 /* ---- webs.c ---- */
 /* The variable of parameter i; captures follow the parameters. */
@@ -543,6 +590,9 @@ lw_status lw_infer_object_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw
 lw_status lw_infer_object_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x,
                                   lw_arg y, bool *found, lw_infer_value *out);
 /* x[y], abs(x), len(x), …: the method `name` of x's class. */
+/* x in y, x not in y */
+lw_status lw_infer_object_contains(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x,
+                                   lw_arg y, bool *found, lw_infer_value *out);
 lw_status lw_infer_object_special(lw_infer_frame *f, uint32_t node, const char *name,
                                   const lw_arg *args, uint32_t n, bool *found,
                                   lw_infer_value *out);
@@ -563,6 +613,7 @@ lw_status lw_refuse_object_result(lw_infer_frame *f, lw_type type);
 /* ---- ownership.c ---- */
 bool lw_ownership_init(lw_infer_frame *f);
 void lw_ownership_begin(lw_infer_frame *f); /* a walk */
+lw_ownership lw_ownership_unknown(lw_infer_frame *f);
 /* Whether it is an object, not a namedtuple, or has one in it. */
 bool lw_holds_objects(lw_infer_frame *f, lw_type type);
 uint64_t *lw_lost(lw_infer_frame *f, uint32_t var);
@@ -651,6 +702,14 @@ lw_status lw_infer_declared(lw_infer_frame *f, uint32_t node, const lw_fn *fn,
 /* What the signature or the annotation of f's function promises of its result; kind NONE:
  * nothing. */
 lw_sig_type lw_promised_result(lw_infer_frame *f);
+/* The type that a constant names as an annotation: kind NONE where it names none. */
+lw_sig_type lw_type_of_annotation(lw_infer_frame *f, uint32_t number);
+/* Whether a variable with this annotation can have a value of the type (E142). */
+lw_status lw_check_annotated(lw_infer_frame *f, uint32_t loc, const lw_sig_type *annotation,
+                             lw_type type);
+/* The values of a type with a model: whether the items are what its members are (E142). */
+lw_status lw_check_members(lw_infer_frame *f, uint32_t node, const lw_class *class,
+                           const lw_type *items);
 /* A result as it was promised. loc: of a return, for messages. */
 lw_status lw_infer_promised(lw_infer_frame *f, uint32_t loc, const lw_sig_type *promised,
                             lw_type *result);
@@ -661,6 +720,8 @@ lw_status lw_list_entry(lw_infer_frame *f, uint32_t entry);
 /* The node calls `fn` with these arguments, whatever kind of node it is. */
 lw_status lw_infer_call_function(lw_infer_frame *f, uint32_t node, uint32_t fn,
                                  const lw_arg *args, uint32_t n, lw_infer_value *out);
+lw_status lw_infer_call_member(lw_infer_frame *f, uint32_t node, const lw_class_member *member,
+                               const lw_arg *args, uint32_t n, lw_infer_value *out);
 /* ---- overload.c: *found says whether an overload is the meaning of the node ---- */
 /* The node calls a function of array_functions.def, which the tree may not have yet. */
 lw_status lw_infer_own(lw_infer_frame *f, uint32_t node, const char *name, const lw_arg *args,
@@ -669,7 +730,14 @@ lw_status lw_infer_own(lw_infer_frame *f, uint32_t node, const char *name, const
 lw_status lw_infer_overloaded_call(lw_infer_frame *f, uint32_t node, uint32_t callee,
                                    const lw_arg *args, uint32_t n, bool *found,
                                    lw_infer_value *out);
-/* args: the object comes first. */
+/* The operator whose method would be `name`, where an operand is an object or a tuple. *found:
+ * false also where no overload is for these operands. */
+lw_status lw_infer_overloaded_operator(lw_infer_frame *f, uint32_t node, const char *name,
+                                       const lw_arg *args, uint32_t n, bool *found,
+                                       lw_infer_value *out);
+/* What helps a node that means nothing without an overload: `help`, and why the overloads that
+ * were asked for it are not for it. */
+const char *lw_help_of_overloads(lw_infer_frame *f, uint32_t node, const char *help);
 lw_status lw_infer_overloaded_method(lw_infer_frame *f, uint32_t node, const char *name,
                                      const lw_arg *args, uint32_t n, bool *found,
                                      lw_infer_value *out);

@@ -66,8 +66,7 @@ lw_help_for_text(lw_infer_frame *f, lw_infer_value object)
 static const char *
 help_for_array(const char *name)
 {
-    static const char *const forms[] = {"reshape", "ravel",    "flatten",   "view",   "astype",
-                                        "squeeze", "swapaxes", "transpose", "tolist", "copy"};
+    static const char *const forms[] = {"tolist", "byteswap", "tobytes"};
 
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if (strcmp(name, forms[i]) == 0)

@@ -222,6 +222,8 @@ check_field(lw_infer_frame *f, uint32_t target, const lw_class *class,
     if (class->is_namedtuple && !lw_record_row(lw_types_of(f), f->nodes[n->a].type))
         what = "the fields of the namedtuple `%s` cannot be assigned",
         help = "make a new one: `p._replace(...)` in Python, `C(...)` in compiled code";
+    else if (class->structure)
+        what = "values of the type `%s` cannot be changed", help = "make a new one";
     else if (class->is_frozen && !(n->flags & LW_NODE_FORCED))
         what = "the dataclass `%s` is frozen", help = "make a new object";
     else if (member && member->kind == LW_MEMBER_PROPERTY && member->setter == 0)

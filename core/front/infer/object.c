@@ -122,7 +122,7 @@ lw_infer_object_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value objec
     if (member->kind == LW_MEMBER_CONSTANT)
         *out = lw_constant_value(f, member->index);
     else if (member->kind == LW_MEMBER_PROPERTY)
-        return lw_infer_call_function(f, node, member->index, &self, 1, out);
+        return lw_infer_call_member(f, node, member, &self, 1, out);
     else
         return lw_complain(f, loc, "E165", "a method is no value in compiled code",
                            "call it here", "`%s` of `%s` is not called", name, class->name);
@@ -192,29 +192,6 @@ fail:
 
 /* ---- operators ---- */
 
-static const char *const binary_names[LW_N_PYOPS] = {[LW_PY_ADD] = "__add__",
-                                                     [LW_PY_SUB] = "__sub__",
-                                                     [LW_PY_MUL] = "__mul__",
-                                                     [LW_PY_DIV] = "__truediv__",
-                                                     [LW_PY_FLOORDIV] = "__floordiv__",
-                                                     [LW_PY_MOD] = "__mod__",
-                                                     [LW_PY_POW] = "__pow__",
-                                                     [LW_PY_MATMUL] = "__matmul__",
-                                                     [LW_PY_LSHIFT] = "__lshift__",
-                                                     [LW_PY_RSHIFT] = "__rshift__",
-                                                     [LW_PY_BITAND] = "__and__",
-                                                     [LW_PY_BITOR] = "__or__",
-                                                     [LW_PY_BITXOR] = "__xor__",
-                                                     [LW_PY_EQ] = "__eq__",
-                                                     [LW_PY_NE] = "__ne__",
-                                                     [LW_PY_LT] = "__lt__",
-                                                     [LW_PY_LE] = "__le__",
-                                                     [LW_PY_GT] = "__gt__",
-                                                     [LW_PY_GE] = "__ge__",
-                                                     [LW_PY_NEG] = "__neg__",
-                                                     [LW_PY_POS] = "__pos__",
-                                                     [LW_PY_INVERT] = "__invert__"};
-
 static const lw_pyop swapped[LW_N_PYOPS] = {
     [LW_PY_EQ] = LW_PY_EQ, [LW_PY_NE] = LW_PY_NE, [LW_PY_LT] = LW_PY_GT,
     [LW_PY_LE] = LW_PY_GE, [LW_PY_GT] = LW_PY_LT, [LW_PY_GE] = LW_PY_LE};
@@ -237,10 +214,21 @@ is_object(lw_infer_frame *f, lw_type type)
     return class != NULL && !class->is_tuple;
 }
 
+/* The function of the module operator: "__and__" is operator.and_. */
+static const char *
+help_for_method(lw_infer_frame *f, const char *name)
+{
+    int n = (int)strlen(name) - 4;
+    bool is_word = strcmp(name, "__and__") == 0 || strcmp(name, "__or__") == 0;
+
+    return lw_format_text(f, "give the class a method `%s`, or overload `operator.%.*s%s`",
+                          name, n, name + 2, is_word ? "_" : "");
+}
+
 static lw_status
 complain_operator(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_type x, lw_type y)
 {
-    const char *name = binary_names[op];
+    const char *name = lw_pyop_method[op];
     bool defined = method_of(f, x, name) || method_of(f, y, name);
     uint32_t loc = lw_node_of(f, node)->loc;
     const char *label =
@@ -255,7 +243,7 @@ complain_operator(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_type x, lw_ty
             lw_pyop_text[op]);
     return lw_complain(f, loc, "E165", label,
                        defined ? "write comparisons one by one, with `and` between them"
-                       : name  ? lw_format_text(f, "give the class a method `%s`", name)
+                       : name  ? lw_help_of_overloads(f, node, help_for_method(f, name))
                                : NULL,
                        "no class defines `%s` for these operands", lw_pyop_text[op]);
 }
@@ -306,7 +294,7 @@ call_operator(lw_infer_frame *f, uint32_t node, lw_pyop op, const choice *c, lw_
         if (order[i] == NULL)
             continue;
         *out = (lw_infer_value){LW_T_BOTTOM, 0};
-        LW_TRY(lw_infer_call_function(f, node, order[i]->index, args, 2, out));
+        LW_TRY(lw_infer_call_member(f, node, order[i], args, 2, out));
         if (!is_not_implemented(f, *out))
             return LW_OK;
     }
@@ -316,13 +304,34 @@ fail:
     return status;
 }
 
-lw_status
-lw_infer_object_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, lw_arg y,
-                       bool *found, lw_infer_value *out)
+/* Of `x += y` first that of `+=`. */
+static lw_status
+overloaded_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, const lw_arg *args, bool *found,
+                  lw_infer_value *out)
+{
+    const char *name = lw_pyop_method[op];
+    char inplace[32];
+    lw_status status = LW_OK;
+
+    *found = false;
+    if (name != NULL && lw_node_of(f, node)->kind == LW_NODE_AUGASSIGN) {
+        snprintf(inplace, sizeof inplace, "__i%s", name + 2);
+        LW_TRY(lw_infer_overloaded_operator(f, node, inplace, args, 2, found, out));
+    }
+    if (!*found)
+        LW_TRY(lw_infer_overloaded_operator(f, node, name, args, 2, found, out));
+fail:
+    return status;
+}
+
+/* By a method of a class. */
+static lw_status
+binary_of_class(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, lw_arg y, bool *found,
+                lw_infer_value *out)
 {
     lw_type a = x.value.type, b = y.value.type;
     const lw_class *of_x = lw_class_of(f, a), *of_y = lw_class_of(f, b);
-    const char *name = binary_names[op];
+    const char *name = lw_pyop_method[op];
     const lw_class_member *inherited;
     char inplace[32], other[32];
     choice c = {0};
@@ -352,13 +361,32 @@ lw_infer_object_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, l
 }
 
 lw_status
+lw_infer_object_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, lw_arg y,
+                       bool *found, lw_infer_value *out)
+{
+    lw_status status;
+
+    LW_TRY(overloaded_binary(f, node, op, (lw_arg[]){x, y}, found, out));
+    if (!*found)
+        LW_TRY(binary_of_class(f, node, op, x, y, found, out));
+fail:
+    return status;
+}
+
+lw_status
 lw_infer_object_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, bool *found,
                       lw_infer_value *out)
 {
-    const lw_class_member *method = method_of(f, x.value.type, binary_names[op]);
+    const lw_class_member *method = method_of(f, x.value.type, lw_pyop_method[op]);
+    lw_status status;
 
-    *found = method != NULL;
-    return *found ? lw_infer_call_function(f, node, method->index, &x, 1, out) : LW_OK;
+    LW_TRY(lw_infer_overloaded_operator(f, node, lw_pyop_method[op], &x, 1, found, out));
+    if (*found || method == NULL)
+        return LW_OK;
+    *found = true;
+    LW_TRY(lw_infer_call_member(f, node, method, &x, 1, out));
+fail:
+    return status;
 }
 
 /* Whether the fields are those that the class compares, in its order. */
@@ -396,8 +424,8 @@ comparison_of(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y)
     bool tuples = lw_type_get_kind(lw_types_of(f), x, LW_TK_TUPLE) &&
                   lw_type_get_kind(lw_types_of(f), y, LW_TK_TUPLE) &&
                   (a == NULL || a->is_namedtuple) && (b == NULL || b->is_namedtuple);
-    choice c = {.left = method_of(f, x, binary_names[op]),
-                .right = method_of(f, y, binary_names[swapped[op]])};
+    choice c = {.left = method_of(f, x, lw_pyop_method[op]),
+                .right = method_of(f, y, lw_pyop_method[swapped[op]])};
 
     if (a == b && (c.left || tuples))
         c.right = NULL;
@@ -449,34 +477,6 @@ is_mixed(lw_infer_frame *f, lw_pyop op, bool negated, const choice *c, lw_type x
            method_of(f, other, "__eq__");
 }
 
-/* x in y by y's `__contains__`, whose truth counts: `operand` says so (LW_DT_i8; for `not in`
- * LW_DT_b1, as for `!=` by `__eq__`). */
-static lw_status
-infer_contains(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, lw_arg y,
-               lw_infer_value *out)
-{
-    const lw_class_member *method = method_of(f, y.value.type, "__contains__");
-    lw_arg args[2] = {y, x};
-    lw_status status;
-    int truth;
-
-    LW_TRY(lw_infer_call_function(f, node, method->index, args, 2, out));
-    f->nodes[node].operand = op == LW_PY_IN ? LW_DT_i8 : LW_DT_b1;
-    if (out->type == LW_T_BOTTOM)
-        return LW_OK;
-    if (!lw_type_is_number(f, out->type) && out->type != LW_T_NONE)
-        return lw_complain(f, lw_node_of(f, node)->loc, "E165",
-                           lw_format_text(f, "it returns %s", lw_describe_value(f, *out)),
-                           "return a bool", "`__contains__` of `%s` gives no truth",
-                           lw_class_of(f, y.value.type)->name);
-    truth = lw_truth_of(f, *out);
-    *out = (lw_infer_value){LW_DT_b1, 0};
-    if (truth >= 0)
-        out->constant = lw_constant_bool(f, f->nodes[node].constant, (op == LW_PY_IN) == truth);
-fail:
-    return status;
-}
-
 lw_status
 lw_infer_object_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, lw_arg y,
                         bool *found, lw_infer_value *out)
@@ -488,12 +488,13 @@ lw_infer_object_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, 
     lw_status status = LW_OK;
 
     *found = false;
-    if (a == LW_T_BOTTOM || b == LW_T_BOTTOM || !is_object_operand)
+    if (a == LW_T_BOTTOM || b == LW_T_BOTTOM)
         return LW_OK;
-    if (op == LW_PY_IN || op == LW_PY_NOT_IN) {
-        *found = method_of(f, y.value.type, "__contains__") != NULL;
-        return *found ? infer_contains(f, node, op, x, y, out) : LW_OK;
-    }
+    f->nodes[node].operand = LW_T_BOTTOM;
+    LW_TRY(lw_infer_overloaded_operator(f, node, lw_pyop_method[op], (lw_arg[]){x, y}, 2, found,
+                                        out));
+    if (*found || !is_object_operand)
+        return LW_OK;
     c = comparison_of(f, op, a, b);
     if (op == LW_PY_NE && !c.left && !c.right && (is_object(f, a) || is_object(f, b))) {
         c = comparison_of(f, LW_PY_EQ, a, b);
@@ -521,6 +522,53 @@ fail:
     return status;
 }
 
+/* The truth of what `y.__contains__(x)`, or an overload of it, has given: `operand` says that
+ * it counts (LW_DT_i8; for `not in` LW_DT_b1, as for `!=` by `__eq__`). */
+static lw_status
+truth_of_contains(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_type container,
+                  lw_infer_value *out)
+{
+    int truth;
+
+    f->nodes[node].operand = op == LW_PY_IN ? LW_DT_i8 : LW_DT_b1;
+    if (out->type == LW_T_BOTTOM)
+        return LW_OK;
+    if (!lw_type_is_number(f, out->type) && out->type != LW_T_NONE)
+        return lw_complain(f, lw_node_of(f, node)->loc, "E165",
+                           lw_format_text(f, "it returns %s", lw_describe_value(f, *out)),
+                           "return a bool", "`__contains__` of `%s` gives no truth",
+                           lw_class_of(f, container)->name);
+    truth = lw_truth_of(f, *out);
+    *out = (lw_infer_value){LW_DT_b1, 0};
+    if (truth >= 0)
+        out->constant = lw_constant_bool(f, f->nodes[node].constant, (op == LW_PY_IN) == truth);
+    return LW_OK;
+}
+
+lw_status
+lw_infer_object_contains(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, lw_arg y,
+                         bool *found, lw_infer_value *out)
+{
+    lw_type container = lw_by_value(f, y.value.type);
+    const lw_class_member *method = method_of(f, container, "__contains__");
+    lw_arg args[] = {y, x};
+    lw_status status;
+
+    *found = false;
+    if (x.value.type == LW_T_BOTTOM || lw_class_of(f, container) == NULL)
+        return LW_OK;
+    f->nodes[node].operand = LW_T_BOTTOM;
+    LW_TRY(lw_infer_overloaded_operator(f, node, lw_pyop_method[op], args, 2, found, out));
+    if (!*found && method == NULL)
+        return LW_OK;
+    if (!*found)
+        LW_TRY(lw_infer_call_member(f, node, method, args, 2, out));
+    *found = true;
+    LW_TRY(truth_of_contains(f, node, op, container, out));
+fail:
+    return status;
+}
+
 lw_status
 lw_infer_object_special(lw_infer_frame *f, uint32_t node, const char *name, const lw_arg *args,
                         uint32_t n, bool *found, lw_infer_value *out)
@@ -529,14 +577,14 @@ lw_infer_object_special(lw_infer_frame *f, uint32_t node, const char *name, cons
 
     *found = method != NULL || (n && is_object(f, args[0].value.type));
     if (method != NULL)
-        return lw_infer_call_function(f, node, method->index, args, n, out);
+        return lw_infer_call_member(f, node, method, args, n, out);
     if (!*found)
         return LW_OK;
     return lw_complain(
         f, lw_node_of(f, node)->loc, "E165",
         lw_format_text(f, "the object is %s", lw_describe_type(f, args[0].value.type)),
-        lw_format_text(f, "give the class a method `%s`", name), "`%s` has no `%s`",
-        lw_class_of(f, args[0].value.type)->name, name);
+        lw_help_of_overloads(f, node, lw_format_text(f, "give the class a method `%s`", name)),
+        "`%s` has no `%s`", lw_class_of(f, args[0].value.type)->name, name);
 }
 
 static bool

@@ -69,12 +69,23 @@ add_constant(lw_infer_frame *f, uint32_t constant, lw_text *out)
 {
     const lw_constant *row = lw_constant_of(f, constant);
 
-    if (constant < f->run->tree->constants.n)
+    if (row->kind == LW_K_INT || row->kind == LW_K_BOOL)
+        lw_text_addf(out, "=%lld", (long long)row->i);
+    else if (constant < f->run->tree->constants.n)
         lw_text_addf(out, "#%u", constant);
     else if (row->kind == LW_K_STR)
         lw_text_addf(out, "'%s'", row->text);
     else
         lw_text_addf(out, "#kind%u", (unsigned)row->kind);
+}
+
+bool
+lw_overload_is_literal(const lw_typed *typed, const lw_overload_argument *argument)
+{
+    const lw_constant *constant =
+        argument->constant ? lw_typed_constant(typed, argument->constant) : NULL;
+
+    return constant && (constant->kind == LW_K_INT || constant->kind == LW_K_BOOL);
 }
 
 static const char *
@@ -83,14 +94,17 @@ key_of(lw_infer_frame *f, const lw_overload_question *question)
     lw_text text = {0};
     const char *key;
 
-    lw_text_addf(&text, "%u %u %s", (unsigned)question->kind, question->constant,
-                 question->name ? question->name : "");
+    lw_text_addf(&text, "%u %u %s %u%d", (unsigned)question->kind, question->constant,
+                 question->name ? question->name : "", (unsigned)question->literals,
+                 question->for_gpu);
     for (uint32_t i = 0; i < question->n; i++) {
         const lw_overload_argument *arg = &question->arguments[i];
 
         lw_text_addf(&text, ";%s ", arg->keyword ? arg->keyword : "");
         add_type(f, arg->type, &text);
-        if (arg->type == LW_T_STATIC && arg->constant)
+        if (arg->constant &&
+            (arg->type == LW_T_STATIC || (question->literals != LW_LITERALS_NONE &&
+                                          lw_overload_is_literal(f->run->typed, arg))))
             add_constant(f, arg->constant, &text);
     }
     key = text.failed ? NULL : lw_arena_strdup(f->run->arena, lw_text_get(&text));
@@ -169,24 +183,90 @@ complain(lw_infer_frame *f, uint32_t node, const lw_overload_question *question,
                        shown_name(f, question));
 }
 
-/* *found: whether an overload, or the error that there is none, is the meaning of the node. */
+typedef struct asked {
+    lw_infer_frame *f;
+    uint32_t node;
+    lw_overload_question question;
+    bool prefers;   /* some selectors are asked with literals first */
+    bool has_other; /* where no overload is for the types, it means something else */
+    const lw_overload_answer *refusal; /* of the first round in which all were asked */
+} asked;
+
+/* *answer: NULL where the walk has to end with the question. */
 static lw_status
-resolve(lw_infer_frame *f, uint32_t node, lw_overload_question question, const lw_arg *args,
-        bool *found, lw_infer_value *out)
+ask(asked *a, lw_overload_literals literals, const lw_arg *args,
+    const lw_overload_answer **answer)
+{
+    lw_infer_frame *f = a->f;
+
+    *answer = NULL;
+    a->question.literals = literals;
+    if (!fill_question(f, args, a->question.n, &a->question))
+        return lw_out_of_memory(f);
+    *answer = find_answer(f->run->tree, a->question.key);
+    if (*answer != NULL)
+        return LW_OK;
+    f->run->question = a->question;
+    return lw_fail(NULL, LW_ERR_INTERNAL, "a question to Python");
+}
+
+static bool
+has_literals(const asked *a)
+{
+    for (uint32_t i = 0; i < a->question.n; i++)
+        if (lw_overload_is_literal(a->f->run->typed, &a->question.arguments[i]))
+            return true;
+    return false;
+}
+
+/* *fn: the implementation; 0: there is none. In the first round only those are asked that
+ * prefer literals, in the last one all with literals. */
+static lw_status
+find_implementation(asked *a, const lw_arg *args, uint32_t *fn)
 {
     const lw_overload_answer *answer;
+    lw_status status;
 
-    if (!fill_question(f, args, question.n, &question))
-        return lw_out_of_memory(f);
-    answer = find_answer(f->run->tree, question.key);
-    *found = answer == NULL || answer->fn != 0 || answer->refused != NULL;
-    if (answer == NULL) {
-        f->run->question = question;
-        return lw_fail(NULL, LW_ERR_INTERNAL, "a question to Python");
+    *fn = 0;
+    if (a->prefers) {
+        LW_TRY(ask(a, LW_LITERALS_PREFERRED, args, &answer));
+        assert(answer != NULL); /* or the walk has ended */
+        *fn = answer->fn;
     }
-    if (answer->fn != 0)
-        return lw_infer_call_function(f, node, answer->fn, args, question.n, out);
-    return answer->refused ? complain(f, node, &question, answer) : LW_OK;
+    if (*fn == 0) {
+        LW_TRY(ask(a, LW_LITERALS_NONE, args, &answer));
+        assert(answer != NULL);
+        *fn = answer->fn;
+        a->refusal = answer->refused ? answer : NULL;
+    }
+    if (*fn == 0 && a->refusal != NULL && has_literals(a)) {
+        LW_TRY(ask(a, LW_LITERALS_ALL, args, &answer));
+        assert(answer != NULL);
+        *fn = answer->fn;
+    }
+fail:
+    return status;
+}
+
+/* *found: whether an overload, or the error that there is none, is the meaning of the node. */
+static lw_status
+resolve(asked a, const lw_arg *args, bool *found, lw_infer_value *out)
+{
+    lw_status status;
+    uint32_t fn;
+
+    a.question.for_gpu = a.f->run->typed->options.threads;
+    *found = true;
+    LW_TRY(find_implementation(&a, args, &fn));
+    if (fn != 0)
+        return lw_infer_call_function(a.f, a.node, fn, args, a.question.n, out);
+    if (a.refusal != NULL && !a.has_other)
+        return complain(a.f, a.node, &a.question, a.refusal);
+    a.f->run->passed_over_at = a.node;
+    a.f->run->passed_over = a.refusal ? a.refusal->refused : NULL;
+    *found = false;
+fail:
+    return status;
 }
 
 /* ---- functions of lanewise's own ---- */
@@ -216,62 +296,108 @@ has_object(lw_infer_frame *f, const lw_arg *args, uint32_t n)
     return false;
 }
 
-/* What lanewise itself provides: named functions, types, and NumPy's functions of whole arrays.
- */
-static bool
-is_own(lw_infer_frame *f, const lw_constant *constant)
-{
-    return constant->kind == LW_K_NAMED || constant->kind == LW_K_DTYPE ||
-           constant->kind == LW_K_PYTYPE ||
-           (constant->kind == LW_K_FUNCTION && f->run->tree->fns.data[constant->u].inlined);
-}
-
 lw_status
 lw_infer_overloaded_call(lw_infer_frame *f, uint32_t node, uint32_t callee, const lw_arg *args,
                          uint32_t n, bool *found, lw_infer_value *out)
 {
     const lw_constant *constant = callee ? lw_constant_of(f, callee) : NULL;
-    lw_overload_question question = {.kind = LW_OVERLOAD_FUNCTION, .constant = callee, .n = n};
+    asked a = {.f = f,
+               .node = node,
+               .question = {.kind = LW_OVERLOAD_FUNCTION, .constant = callee, .n = n}};
 
-    *found = constant != NULL && constant->overloaded &&
-             (!is_own(f, constant) || has_object(f, args, n));
-    return *found ? resolve(f, node, question, args, found, out) : LW_OK;
+    *found = false;
+    if (constant == NULL || callee >= f->run->tree->constants.n) /* inference has made it */
+        return LW_OK;
+    a.has_other = lw_is_own_function(f->run->tree, constant);
+    a.prefers = constant->prefers_literals;
+    if (a.has_other)
+        *found = has_object(f, args, n) && lw_overloaded_operator(LW_CALL_OF_OWN, &a.prefers);
+    else
+        *found = constant->overloaded;
+    return *found ? resolve(a, args, found, out) : LW_OK;
 }
 
-static bool
-is_overloaded(const lw_tree *tree, const char *name, bool is_attribute)
+/* A method or an attribute. */
+static const lw_overloaded_name *
+overloaded(lw_infer_frame *f, const char *name, lw_overload_kind kind)
 {
+    const lw_tree *tree = f->run->tree;
+
     for (uint32_t i = 0; i < tree->overloaded.n; i++)
-        if (tree->overloaded.data[i].is_attribute == is_attribute &&
+        if (tree->overloaded.data[i].kind == kind &&
             strcmp(tree->overloaded.data[i].name, name) == 0)
-            return true;
-    return false;
+            return &tree->overloaded.data[i];
+    return NULL;
+}
+
+/* Whether operators of the operand may be overloaded: those of numbers and arrays are not. */
+static bool
+has_own_operators(lw_infer_frame *f, lw_type type)
+{
+    return lw_type_get_kind(lw_types_of(f), type, LW_TK_TUPLE) == NULL;
+}
+
+lw_status
+lw_infer_overloaded_operator(lw_infer_frame *f, uint32_t node, const char *name,
+                             const lw_arg *args, uint32_t n, bool *found, lw_infer_value *out)
+{
+    asked a = {.f = f,
+               .node = node,
+               .has_other = true,
+               .question = {.kind = LW_OVERLOAD_OPERATOR, .n = n}};
+    bool own = true, known = true;
+
+    for (uint32_t i = 0; i < n; i++) {
+        own = own && has_own_operators(f, args[i].value.type);
+        known = known && args[i].value.type != LW_T_BOTTOM;
+    }
+    if (name != NULL && known && !own)
+        a.question.name = lw_overloaded_operator(name, &a.prefers);
+    *found = a.question.name != NULL;
+    return *found ? resolve(a, args, found, out) : LW_OK;
+}
+
+const char *
+lw_help_of_overloads(lw_infer_frame *f, uint32_t node, const char *help)
+{
+    const lw_run *run = f->run;
+
+    if (run->passed_over_at != node || run->passed_over == NULL)
+        return help;
+    return lw_format_text(f, "%s; %s", help, run->passed_over);
 }
 
 lw_status
 lw_infer_overloaded_method(lw_infer_frame *f, uint32_t node, const char *name,
                            const lw_arg *args, uint32_t n, bool *found, lw_infer_value *out)
 {
-    lw_overload_question question = {.kind = LW_OVERLOAD_METHOD, .name = name, .n = n};
+    const lw_overloaded_name *row = overloaded(f, name, LW_OVERLOAD_METHOD);
+    asked a = {
+        .f = f, .node = node, .question = {.kind = LW_OVERLOAD_METHOD, .name = name, .n = n}};
 
-    assert(lw_is_overloaded_method(f, name)); /* the caller has asked */
-    return resolve(f, node, question, args, found, out);
+    assert(row != NULL); /* the caller has asked */
+    a.prefers = row->prefers_literals;
+    return resolve(a, args, found, out);
 }
 
 bool
 lw_is_overloaded_method(lw_infer_frame *f, const char *name)
 {
-    return is_overloaded(f->run->tree, name, false);
+    return overloaded(f, name, LW_OVERLOAD_METHOD) != NULL;
 }
 
 lw_status
 lw_infer_overloaded_attribute(lw_infer_frame *f, uint32_t node, const char *name,
                               lw_infer_value object, bool *found, lw_infer_value *out)
 {
-    lw_overload_question question = {.kind = LW_OVERLOAD_ATTRIBUTE, .name = name, .n = 1};
+    asked a = {.f = f,
+               .node = node,
+               .question = {.kind = LW_OVERLOAD_ATTRIBUTE, .name = name, .n = 1}};
     uint32_t of = lw_node_of(f, node)->a;
     lw_arg self = {.node = of, .entry = of, .value = object};
+    const lw_overloaded_name *row = overloaded(f, name, LW_OVERLOAD_ATTRIBUTE);
 
-    *found = is_overloaded(f->run->tree, name, true);
-    return *found ? resolve(f, node, question, &self, found, out) : LW_OK;
+    *found = row != NULL;
+    a.prefers = row != NULL && row->prefers_literals;
+    return *found ? resolve(a, &self, found, out) : LW_OK;
 }

@@ -368,6 +368,22 @@ lw_settle_results(lw_infer_frame *f)
         f->keeps[i] |= f->returned[i] && f->result_param != i + 1;
 }
 
+/* A function that calls itself: what it does with objects is not known before the end of the
+ * last walk, so everything may be kept. That it changes none is checked then. */
+lw_ownership
+lw_ownership_unknown(lw_infer_frame *f)
+{
+    lw_arena *arena = f->run->arena;
+    bool *keeps = lw_arena_take(arena, f->n_params + 1);
+    bool *none = lw_arena_take(arena, f->n_params + 1);
+    uint8_t *changes = lw_arena_take(arena, f->n_params + 1);
+
+    for (uint32_t i = 0; keeps && i < f->n_params; i++)
+        keeps[i] = true;
+    return (lw_ownership){
+        .keeps = keeps, .changes = changes, .inside = none, .moves = none, .stores = true};
+}
+
 /* ---- one walk ---- */
 
 bool

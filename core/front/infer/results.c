@@ -135,6 +135,7 @@ lw_infer_result(lw_infer_frame *f, lw_infer_value *result)
     }
     result->constant = promised.kind == LW_SIG_NONE ? common_constant(f) : 0;
     LW_TRY(join_returns(f, &result->type));
+    lw_recursion_widen(f, result);
     if (f->caller == NULL)
         LW_TRY(lw_refuse_object_result(f, result->type));
     LW_TRY(lw_infer_promised(f, loc_of_return(f, value), &promised, &result->type));

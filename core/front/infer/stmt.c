@@ -227,15 +227,47 @@ share(lw_infer_frame *f, uint32_t node)
         f->notes[node] = (lw_note){0};
 }
 
+/* object[index] = value by an overload: the statement is its call. */
+static lw_status
+infer_overloaded_store(lw_infer_frame *f, uint32_t node, uint32_t target, bool *found)
+{
+    const lw_node *t = lw_node_of(f, target);
+    uint32_t value = lw_node_of(f, node)->a;
+    lw_arg args[3] = {{.node = t->a, .entry = t->a},
+                      {.node = t->b, .entry = t->b},
+                      {.node = value, .entry = value}};
+    lw_infer_value result = {LW_T_BOTTOM, 0};
+    lw_status status = LW_OK;
+    bool prefers;
+
+    *found = false;
+    if (t->kind != LW_NODE_SUBSCRIPT || lw_node_of(f, t->b)->kind == LW_NODE_SLICE ||
+        lw_overloaded_operator("__setitem__", &prefers) == NULL)
+        return LW_OK;
+    LW_TRY(lw_infer_expr(f, t->a, &args[0].value));
+    if (lw_class_of(f, args[0].value.type) == NULL)
+        return LW_OK;
+    LW_TRY(lw_infer_expr(f, t->b, &args[1].value));
+    LW_TRY(lw_infer_expr(f, value, &args[2].value));
+    LW_TRY(lw_infer_overloaded_operator(f, node, "__setitem__", args, 3, found, &result));
+    f->nodes[node].type = result.type;
+fail:
+    return status;
+}
+
 static lw_status
 infer_assign(lw_infer_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_of(f, node);
     lw_infer_value value;
     lw_status status;
-    uint32_t only;
+    uint32_t only = n->c == 1 ? f->run->tree->lists.data[n->b] : 0;
+    bool found = false;
 
-    only = n->c == 1 ? f->run->tree->lists.data[n->b] : 0;
+    if (only != 0)
+        LW_TRY(infer_overloaded_store(f, node, only, &found));
+    if (found)
+        return LW_OK;
     if (only && may_take_arrays(f, only)) {
         f->borrowed = lw_node_of(f, only)->kind == LW_NODE_SUBSCRIPT; /* it is copied there */
         LW_TRY(lw_infer_operand_expr(f, n->a, &value));
@@ -321,28 +353,48 @@ fail:
     return status;
 }
 
+/* The type of a variable with this annotation: a number, or a tuple of such types; BOTTOM: it
+ * fixes none. */
+static lw_type
+annotated_type(lw_infer_frame *f, const lw_sig_type *annotation)
+{
+    lw_type *items;
+
+    if (annotation->kind == LW_SIG_SCALAR)
+        return (lw_type)annotation->dtype;
+    if (annotation->kind != LW_SIG_TUPLE)
+        return LW_T_BOTTOM;
+    items = lw_arena_take(f->run->arena, (annotation->n + 1) * sizeof *items);
+    for (uint32_t i = 0; items && i < annotation->n; i++)
+        items[i] = annotated_type(f, &annotation->items[i]);
+    return items ? lw_type_tuple(lw_types_of(f), items, annotation->n, NULL) : LW_T_BOTTOM;
+}
+
 /* An annotation with a type of ours or NumPy's fixes the variable's type. Python's own (`x:
  * float`) are hints for readers, as in Python. */
 static lw_status
 infer_annassign(lw_infer_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_of(f, node), *target = lw_node_of(f, n->a);
-    const lw_constant *annotation = n->b ? lw_constant_of(f, n->b) : NULL;
-    bool pins = annotation && annotation->kind == LW_K_DTYPE;
+    const lw_sig_type annotation = lw_type_of_annotation(f, n->b);
+    lw_type pinned = annotated_type(f, &annotation);
     lw_infer_value value;
     lw_status status = LW_OK;
 
     if (target->kind == LW_NODE_ATTRIBUTE)
-        return annotated_field(f, node, pins ? annotation->dtype : LW_DT_void);
+        return annotated_field(
+            f, node, annotation.kind == LW_SIG_SCALAR ? annotation.dtype : LW_DT_void);
     if (target->kind != LW_NODE_NAME || !(target->flags & LW_NODE_STORE))
         return lw_assign(f, n->a, (lw_infer_value){LW_T_BOTTOM, 0});
-    if (pins)
-        LW_TRY(lw_pin(f, target->a, n->loc, annotation->dtype));
+    if (pinned != LW_T_BOTTOM)
+        LW_TRY(lw_pin(f, target->a, n->loc, pinned));
     if (n->c == 0)
         return LW_OK;
     LW_TRY(lw_infer_expr(f, n->c, &value));
-    if (pins)
-        LW_TRY(lw_check_value(f, n->c, value.type, annotation->dtype, "variable"));
+    if (annotation.kind == LW_SIG_SCALAR)
+        LW_TRY(lw_check_value(f, n->c, value.type, annotation.dtype, "variable"));
+    else if (pinned != LW_T_BOTTOM)
+        LW_TRY(lw_check_annotated(f, n->loc, &annotation, value.type));
     LW_TRY(lw_define(f, target->a, n->a, value));
     if (f->notes != NULL)
         lw_take(f, target->a, value.type, &f->notes[n->c]);

@@ -33,18 +33,17 @@ static bool
 named_element(lw_infer_frame *f, lw_infer_value object, const char *name, lw_infer_value *out)
 {
     const lw_type_row *row = lw_type_get_kind(lw_types_of(f), object.type, LW_TK_TUPLE);
+    uint32_t i;
 
     if (row == NULL || row->names == NULL)
         return false;
     if (row->user_class && row->user_class->is_namedtuple && /* whose fields are descriptors */
         lw_member_of(row->user_class, name))
         return false;
-    for (uint32_t i = 0; i < row->n; i++)
-        if (strcmp(row->names[i], name) == 0) {
-            *out = lw_element(f, object, i);
-            return out->type != LW_T_ABSENT;
-        }
-    return false;
+    i = lw_type_field(row, name);
+    if (i < row->n)
+        *out = lw_element(f, object, i);
+    return i < row->n && out->type != LW_T_ABSENT;
 }
 
 /* ---- tuple displays ---- */
@@ -169,6 +168,8 @@ tuple_of(lw_infer_frame *f, uint32_t node, const values *items, const lw_constan
         if (types[i] == LW_T_BOTTOM)
             return LW_OK;
     }
+    if (names && names->user_class && names->user_class->structure)
+        LW_TRY(lw_check_members(f, node, names->user_class, types));
     LW_TRY(tuple_constant(f, node, items, names, &out->constant));
     out->type = lw_type_tuple(lw_types_of(f), types, items->n,
                               names && names->n == items->n ? names->names : NULL);
@@ -397,7 +398,7 @@ field_by_index(lw_infer_frame *f, uint32_t node, lw_infer_value object, lw_infer
                        NULL, "the record has no field `%s`", constant->text);
 }
 
-/* object[index] by the class's own method. */
+/* object[index] by an overload, or by the class's own method. */
 static lw_status
 infer_object_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value object, bool *found,
                        lw_infer_value *out)
@@ -420,7 +421,9 @@ infer_object_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value object, 
     status = lw_infer_borrowed(f, n->b, &args[1].value);
     lw_unhold(f, held);
     LW_TRY(status);
-    LW_TRY(lw_infer_object_special(f, node, "__getitem__", args, 2, found, out));
+    LW_TRY(lw_infer_overloaded_operator(f, node, "__getitem__", args, 2, found, out));
+    if (!*found)
+        LW_TRY(lw_infer_object_special(f, node, "__getitem__", args, 2, found, out));
 fail:
     return status;
 }

@@ -4,6 +4,7 @@
 #include "core/front/lower/lower_internal.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* Pointer parameters that are traced; a function with more counts as writing through all of
  * them. */
@@ -12,8 +13,9 @@ enum { MAX_TRACKED = 64 };
 typedef struct tracker {
     const lw_module *module;
     lw_arena *arena;
-    uint64_t **written; /* by function: bit i for its i-th pointer parameter; NULL: not known */
-    bool failed;
+    uint64_t *written; /* by function: bit i for its i-th pointer parameter */
+    bool *done;        /* by function: it was followed in this round */
+    bool failed, changed;
 } tracker;
 
 /* Which of a function's pointer parameters each value may point into. */
@@ -93,7 +95,8 @@ follow(tracker *t, roots *r, uint32_t at)
     case LW_OP_RESULT: join(r, at, r->of[inst->a]); return;
     case LW_OP_SELECT: join(r, at, r->of[inst->b] | r->of[inst->c]); return;
     case LW_OP_SET: join(r, inst->a, r->of[inst->b]); return;
-    case LW_OP_CALL: follow_call(t, r, at); return;
+    case LW_OP_CALL:
+    case LW_OP_RECUR: follow_call(t, r, at); return;
     case LW_OP_STORE: r->written |= r->of[inst->a] | r->of[inst->b]; return;
     case LW_OP_ATOMIC:
     case LW_OP_KERNEL_CALL:
@@ -111,21 +114,32 @@ written_of(tracker *t, uint32_t function)
     assert(function < t->module->funcs.n);
     roots r = {.func = t->module->funcs.data[function]};
 
-    if (t->written[function])
-        return *t->written[function];
-    t->written[function] = lw_arena_take(t->arena, sizeof **t->written);
+    if (t->done[function])
+        return t->written[function]; /* under way: as the round before has found */
+    t->done[function] = true;
     r.of = lw_arena_take(t->arena, (r.func->insts.n + 1) * sizeof *r.of);
-    if (t->written[function] == NULL || r.of == NULL) {
+    if (r.of == NULL) {
         t->failed = true;
         return UINT64_MAX;
     }
-    *t->written[function] = UINT64_MAX; /* meanwhile: no function calls itself */
     do {
         r.changed = false;
         for (uint32_t i = 1; i < r.func->insts.n; i++)
             follow(t, &r, i);
     } while (r.changed);
-    return *t->written[function] = r.written;
+    t->changed |= r.written != t->written[function];
+    return t->written[function] = r.written;
+}
+
+/* Recursive functions are followed until nothing is added. */
+static void
+follow_all(tracker *t, uint32_t body)
+{
+    do {
+        t->changed = false;
+        memset(t->done, 0, t->module->funcs.n * sizeof *t->done);
+        (void)written_of(t, body);
+    } while (t->changed && !t->failed && lw_ir_recurses(t->module));
 }
 
 /* ---- arguments ---- */
@@ -180,8 +194,10 @@ lw_lower_describe_args(lw_lowering *l, lw_scalar *scalar)
     uint32_t first = 0;
 
     t.written = lw_arena_take(l->arena, (l->module->funcs.n + 1) * sizeof *t.written);
-    if (args == NULL || t.written == NULL)
+    t.done = lw_arena_take(l->arena, l->module->funcs.n + 1);
+    if (args == NULL || t.written == NULL || t.done == NULL)
         return LW_ERR_OUT_OF_MEMORY;
+    follow_all(&t, scalar->body);
     for (uint32_t i = 0; i < inst->n_params; i++) {
         args[i].first = first;
         if (inst->param_constants[i])

@@ -28,7 +28,8 @@ is_local(const lw_func *func, const bool *local, uint32_t at)
     case LW_OP_GET:
     case LW_OP_RESULT: return local[inst->a];
     case LW_OP_SELECT: return local[inst->b] || local[inst->c];
-    case LW_OP_CALL: return any_in_list(func, local, inst);
+    case LW_OP_CALL:
+    case LW_OP_RECUR: return any_in_list(func, local, inst);
     default: return false;
     }
 }

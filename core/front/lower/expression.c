@@ -229,12 +229,15 @@ lw_lower_call_values(lw_lower_frame *f, uint32_t node, uint32_t instance,
 
     for (uint32_t i = 0; i < callee->n_params; i++)
         n_parts += callee->param_constants[i] ? 0 : lw_parts_of(types, callee->param_types[i]);
-    lw_ref *args = lw_arena_take(f->l->arena, (n_parts + 1) * sizeof *args);
-    for (uint32_t i = 0; args && values && i < callee->n_params; i++)
-        for (uint32_t j = 0; j < values[i].n && at < n_parts; j++)
-            args[at++] = values[i].parts[j];
+    lw_ref *args = lw_arena_take(f->l->arena, (n_parts + 2) * sizeof *args);
     lw_lower_set_loc(f, node);
-    lw_ref call = lw_ir_call(&f->b, number, args, at);
+    if (args && callee->recurses)
+        args[at++] = lw_lower_level(f, instance);
+    for (uint32_t i = 0; args && values && i < callee->n_params; i++)
+        for (uint32_t j = 0; j < values[i].n && n_parts > 0; j++, n_parts--)
+            args[at++] = values[i].parts[j];
+    lw_ref call = f->l->open[instance] ? lw_ir_recur(&f->b, number, args, at)
+                                       : lw_ir_call(&f->b, number, args, at);
     if (raises)
         lw_lower_propagate(f, call);
     n = lw_parts_of(types, callee->result);
@@ -457,13 +460,11 @@ static bool
 named_element(lw_lower_frame *f, lw_lower_value tuple, const char *name, lw_lower_value *out)
 {
     const lw_type_row *row = lw_type_get(f->l->types, tuple.type);
+    uint32_t i = lw_type_field(row, name), n = row->n;
 
-    for (uint32_t i = 0; row->names && i < row->n; i++)
-        if (strcmp(row->names[i], name) == 0) {
-            *out = lw_value_element(f, tuple, i);
-            return true;
-        }
-    return false;
+    if (i < n)
+        *out = lw_value_element(f, tuple, i);
+    return i < n;
 }
 
 lw_lower_value
@@ -667,6 +668,8 @@ lower_kind(lw_lower_frame *f, uint32_t node)
     case LW_NODE_ATTRIBUTE: return lower_attribute(f, node);
     case LW_NODE_SUBSCRIPT: return lower_subscript(f, node);
     case LW_NODE_TUPLE: return lower_tuple(f, node);
+    case LW_NODE_ON_GPU:
+        return lw_value_scalar(f, LW_DT_b1, lw_ir_emit(&f->b, LW_OP_ON_GPU, LW_DT_b1, 0, 0, 0));
     case LW_NODE_WALRUS: return lower_walrus(f, node);
     case LW_NODE_LAMBDA: return lower_function(f, node);
     default: return lw_lower_fail(f, node, lw_node_text[n->kind]);

@@ -255,6 +255,8 @@ cost_statement(lw_lower_frame *f, uint32_t node)
     switch (n->kind) {
     case LW_NODE_PASS: return 0;
     case LW_NODE_ASSIGN:
+        if (lw_typed_at(f, node)->call == LW_CALL_INSTANCE)
+            return LW_COST_NEVER;
         for (uint32_t i = 0; i < n->c; i++)
             if (!is_plain_target(f, lw_list_at(f, n->b + i)))
                 return LW_COST_NEVER;
@@ -356,7 +358,8 @@ lw_lower_if_converted(lw_lower_frame *f, uint32_t node)
     const lw_node *n = lw_node_at(f, node);
     uint32_t cost = sum(cost_body(f, n->b), n->c ? cost_body(f, n->c) : 0);
 
-    if (f->converted_arms == 0 && cost > LW_COST_IF_CONVERSION)
+    if (f->converted_arms == 0 &&
+        (cost > LW_COST_IF_CONVERSION || f->l->typed->options.variables))
         return false;
     convert_if(f, node);
     return true;
@@ -437,7 +440,8 @@ lw_lower_tail_converted(lw_lower_frame *f, uint32_t body, uint32_t index)
 {
     assert(lw_node_at(f, body)->kind == LW_NODE_BODY);
     if (f->converted_arms != 0 || f->regions != 0 || f->inst->falls_off ||
-        f->inst->n_changed != 0 || cost_tail(f, body, index) > LW_COST_IF_CONVERSION)
+        f->inst->n_changed != 0 || f->l->typed->options.variables ||
+        cost_tail(f, body, index) > LW_COST_IF_CONVERSION)
         return false;
     lw_lower_return(f, 0, tail_arm(f, body, index));
     return true;

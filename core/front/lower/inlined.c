@@ -83,6 +83,7 @@ lw_lower_inlined(lw_lower_frame *f, uint32_t instance, const lw_lower_value *val
     g->counters = f->counters;
     g->unrolled = f->unrolled;
     g->node = f->node;
+    g->level = f->level;
     g->inlined_result = &result;
     for (uint32_t i = 0; i < g->inst->n_params; i++)
         if (!g->inst->param_constants[i])

@@ -425,7 +425,7 @@ lw_instance_raises(lw_lowering *l, uint32_t instance)
     l->raising[instance] = 1;
     if (!options->ignore_errors)
         raises = inst->can_raise || (options->checks & LW_CHECKS_RAISING) != 0;
-    raises |= options->guard_dynamic || inst->allocates;
+    raises |= options->guard_dynamic || inst->allocates || inst->recurses;
     for (uint32_t i = 1; i < l->tree->nodes.n && !raises && !options->ignore_errors; i++)
         raises = node_raises(l, inst, i);
     l->raising[instance] = raises ? 2 : 1;
@@ -568,6 +568,8 @@ lower_function(lw_lower_frame *f)
 
     describe(f);
     f->b.fast = options->fast | (options->fma ? LW_MAY_FUSE : 0);
+    if (f->inst->recurses && !is_entry(f))
+        f->level = lw_ir_param_add(&f->b, LW_DT_i32, 0, "level");
     add_parameters(f);
     add_results(f);
     if (f->can_raise && f->l->defer) {
@@ -596,7 +598,9 @@ lw_lower_frame_init(lw_lower_frame *f, lw_lowering *l, uint32_t instance)
     f->webs = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->webs);
     f->slotted = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->slotted);
     f->iterators = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->iterators);
-    return f->owners != NULL && f->webs != NULL && f->slotted != NULL && f->iterators != NULL;
+    f->shown = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->shown);
+    return f->shown != NULL && f->owners != NULL && f->webs != NULL && f->slotted != NULL &&
+           f->iterators != NULL;
 }
 
 uint32_t
@@ -614,9 +618,10 @@ lw_lower_instance(lw_lowering *l, uint32_t instance)
         return 0;
     }
     lw_builder_start(&f->b, l->module, name);
-    assert(l->funcs[instance] == 0); /* inference refuses recursion */
     l->funcs[instance] = f->b.func_number + 1;
+    l->open[instance] = true;
     lower_function(f);
+    l->open[instance] = false;
     l->n_insts += f->b.func ? f->b.func->insts.n : 0;
     lw_check_escapes(f);
     if (l->status == LW_OK)
@@ -737,10 +742,13 @@ prepare(lw_lowering *l, lw_scalar *scalar)
     l->arena = &scalar->module->arena;
     l->funcs = lw_arena_take(l->arena, (l->typed->instances.n + 1) * sizeof *l->funcs);
     l->raising = lw_arena_take(l->arena, (l->typed->instances.n + 1) * sizeof *l->raising);
+    l->open = lw_arena_take(l->arena, l->typed->instances.n + 1);
     l->locs = lw_arena_take(l->arena, (l->tree->locs.n + 1) * sizeof *l->locs);
-    if (l->funcs == NULL || l->raising == NULL || l->locs == NULL)
+    if (l->funcs == NULL || l->raising == NULL || l->open == NULL || l->locs == NULL)
         return lw_fail_memory(l->err);
-    l->n_raise_words = carries_numbers(l->tree) ? LW_RAISE_WORDS : 0;
+    l->n_raise_words = carries_numbers(l->tree)               ? LW_RAISE_WORDS
+                       : l->typed->instances.data[1].recurses ? 1 /* its depth */
+                                                              : 0;
     if (l->out_types == NULL)
         return LW_OK;
     uint32_t n = leaves_of(l->types, l->typed->instances.data[1].result, NULL);
@@ -802,7 +810,7 @@ may_defer(const lw_module *module)
 {
     static const lw_op lasting[] = {LW_OP_LOOP,  LW_OP_STORE,       LW_OP_ATOMIC,
                                     LW_OP_OWNER, LW_OP_KERNEL_CALL, LW_OP_HOST_CALL,
-                                    LW_OP_PRINT};
+                                    LW_OP_RECUR, LW_OP_PRINT};
 
     for (size_t i = 0; i < sizeof lasting / sizeof *lasting; i++)
         if (lw_ir_has_op(module, lasting[i]))

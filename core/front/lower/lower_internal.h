@@ -29,6 +29,7 @@ typedef struct lw_lowering {
     uint32_t n_insts;       /* instructions of the functions that are finished */
     bool guards;            /* indices that options.guards names are checked … */
     bool defer;             /* … and the function goes on to its end after a bad one */
+    bool *open;             /* by instance: it is being lowered */
     uint32_t n_raise_words; /* values after the status of a function that can raise */
     const lw_dtype *out_types;
     uint32_t n_out;
@@ -77,6 +78,7 @@ typedef struct lw_lower_frame {
     uint32_t instance;
     const lw_fn *fn;
     lw_builder b;
+    lw_ref level;          /* how many calls of recursive functions are open; 0: none is */
     const lw_ref **owners; /* by web: the owners of what it holds; NULL = none yet */
     uint32_t made_node;    /* the array expression of which an element is evaluated, which
                               otherwise is an array of its own; 0: none */
@@ -106,6 +108,7 @@ typedef struct lw_lower_frame {
     lw_ref *outside; /* by axis: the conditions of guards, which raise after the load */
     LW_ARRAY(bool) guarded; /* the user's function: by parameter of the IR */
     LW_ARRAY(lw_return) returns;
+    uint32_t *shown; /* by web: the variable of the IR that shows it, from 1; 0: none yet */
 } lw_lower_frame;
 
 /* ---- lower.c ---- */
@@ -165,6 +168,15 @@ void lw_lower_raise_words(lw_lower_frame *f, const char *exception, uint64_t for
 void lw_lower_propagate(lw_lower_frame *f, lw_ref call);
 uint32_t lw_lower_instance(lw_lowering *l, uint32_t instance); /* its function number */
 bool lw_instance_raises(lw_lowering *l, uint32_t instance);
+
+/* ---- variables.c ---- */
+/* The web has got this value: a debugger shows it. */
+void lw_lower_show(lw_lower_frame *f, uint32_t web, lw_lower_value value);
+
+/* ---- recursion.c ---- */
+/* What a call of the instance passes in front of its arguments, if it recurses: one level more.
+ * RecursionError where the call is recursive and the stack has no room for it. */
+lw_ref lw_lower_level(lw_lower_frame *f, uint32_t instance);
 
 /* ---- sums.c ---- */
 /* Fills scalar->warning where a loop of the finished module adds up in narrow floats. */

@@ -46,6 +46,8 @@ lw_lower_web_write(lw_lower_frame *f, uint32_t web, lw_lower_value value)
     f->iterators[web] = value.iterator;
     if (value.iterator && !web_at(f, web)->single)
         lw_lower_fail(f, f->node, "a range in a variable that is assigned more than once");
+    if (f->l->typed->options.variables)
+        lw_lower_show(f, web, value);
     if (web_at(f, web)->single && !f->slotted[web]) {
         f->webs[web] = value.parts;
     } else if (f->converted_arms == 0) {
@@ -233,6 +235,10 @@ lower_assign(lw_lower_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_at(f, node);
 
+    if (lw_typed_at(f, node)->call == LW_CALL_INSTANCE) { /* an overload of `x[i] = v` */
+        (void)lw_lower_method(f, node);
+        return;
+    }
     if (lw_typed_at(f, n->a)->elementwise && lw_typed_at(f, n->a)->element == LW_T_BOTTOM) {
         lw_lower_array_store(f, lw_list_at(f, n->b), n->a);
         return;

@@ -34,7 +34,7 @@ static bool
 calls(const lw_func *caller, uint32_t func)
 {
     for (uint32_t i = 1; i < caller->insts.n; i++)
-        if (caller->insts.data[i].op == LW_OP_CALL && caller->insts.data[i].a == func)
+        if (lw_op_is_call((lw_op)caller->insts.data[i].op) && caller->insts.data[i].a == func)
             return true;
     return false;
 }
@@ -48,8 +48,8 @@ call_of(const lw_lowering *l, uint32_t func, int depth)
         const lw_func *caller = l->module->funcs.data[f];
 
         for (uint32_t i = 1; i < caller->insts.n; i++)
-            if (caller->insts.data[i].op == LW_OP_CALL && caller->insts.data[i].a == func &&
-                f != func && owner_of(l, caller) == USERS)
+            if (lw_op_is_call((lw_op)caller->insts.data[i].op) &&
+                caller->insts.data[i].a == func && f != func && owner_of(l, caller) == USERS)
                 return &caller->insts.data[i];
     }
     for (uint32_t f = 0; depth > 1 && f < l->module->funcs.n; f++) {

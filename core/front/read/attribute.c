@@ -118,10 +118,13 @@ lw_read_attribute(lw_reader *r, PyObject *object, PyObject *name, PyObject **out
         *out = PyObject_GetAttr(object, name);
         return found_or_missing(*out) == 2 ? 0 : 1;
     }
-    if (is_property(object, name) && !lw_fold_is_member(object))
+    if ((is_property(object, name) && !lw_fold_is_member(object)) ||
+        lw_read_is_struct(r, object))
         return 0;
     *out = PyObject_GetAttr(object, name);
     result = found_or_missing(*out);
+    if (result == 2 && lw_read_is_overloaded_name(r, name))
+        return 0;
     if (result == 1 && guarded_attribute(r, object, name, *out) < 0)
         result = -1;
     if (result < 0) {
@@ -202,7 +205,7 @@ from_generic(lw_reader *r, PyObject *annotation)
     PyObject *args = origin == (PyObject *)&PyTuple_Type
                          ? PyObject_GetAttrString(annotation, "__args__")
                          : NULL;
-    PyObject *text = strcmp(Py_TYPE(annotation)->tp_name, "lanewise.types.Type") == 0
+    PyObject *text = strcmp(Py_TYPE(annotation)->tp_name, "lanewise._core.CoreType") == 0
                          ? PyObject_Str(annotation)
                          : NULL;
     const char *utf8 = text ? PyUnicode_AsUTF8(text) : NULL;

@@ -31,6 +31,7 @@ typedef struct guard {
     PyObject *space;  /* dict, cell, object or function; owned */
     PyObject *name;   /* owned; NULL: the kind has no name */
     PyObject *value;  /* owned; NULL: it was absent */
+    PyObject *own;    /* the function itself, whose name was not bound yet; owned, or NULL */
     uint64_t version; /* version of a dict when it was last compared; 0: unknown */
 } guard;
 
@@ -80,6 +81,7 @@ drop(guard *g)
     Py_CLEAR(g->space);
     Py_CLEAR(g->name);
     Py_CLEAR(g->value);
+    Py_CLEAR(g->own);
 }
 
 void
@@ -138,6 +140,7 @@ lw_captures_traverse(const lw_captures *captures, visitproc visit, void *arg)
     for (uint32_t i = 0; i < captures->guards.n; i++) {
         Py_VISIT(captures->guards.data[i].space);
         Py_VISIT(captures->guards.data[i].value);
+        Py_VISIT(captures->guards.data[i].own);
     }
     for (uint32_t i = 0; i < captures->frozen.n; i++) {
         Py_VISIT(captures->frozen.data[i].space);
@@ -176,7 +179,7 @@ add_guard(lw_captures *captures, bool frozen, guard_kind kind, PyObject *space, 
     Py_INCREF(space);
     Py_XINCREF(name);
     Py_XINCREF(value);
-    *slot = (guard){kind, space, name, value, 0};
+    *slot = (guard){kind, space, name, value, NULL, 0};
     atomic_init(&captures->any_frozen, captures->frozen.n != 0);
     return 0;
 }
@@ -319,6 +322,19 @@ lw_captures_add_cell(lw_captures *captures, PyObject *cell)
 
     Py_XDECREF(value);
     return result;
+}
+
+void
+lw_captures_is_own(lw_captures *captures, PyObject *space, PyObject *name, PyObject *function)
+{
+    for (uint32_t i = 0; captures != NULL && i < captures->guards.n; i++) {
+        guard *g = &captures->guards.data[i];
+
+        if (g->space == space && g->value == NULL && g->kind <= GUARD_CELL &&
+            (g->kind == GUARD_CELL || PyUnicode_Compare(g->name, name) == 0))
+            Py_XSETREF(g->own, Py_NewRef(function));
+    }
+    lw_read_clear();
 }
 
 int
@@ -536,6 +552,27 @@ same_list(PyObject *list, PyObject *items)
     return same;
 }
 
+/* Whether the name is still not bound, or is bound to the function by now, or to what a
+ * decorator has made of it. */
+static bool
+is_own(guard *g, PyObject *now)
+{
+    PyObject *function;
+    bool own;
+
+    if (g->own == NULL || now == NULL || g->value != NULL)
+        return false;
+    function = lw_python_function(now);
+    own = function == g->own;
+    lw_read_clear();
+    Py_XDECREF(function);
+#ifndef Py_GIL_DISABLED
+    if (own) /* the next call compares identities */
+        g->value = Py_NewRef(now);
+#endif
+    return own;
+}
+
 static bool
 has_changed(guard *g)
 {
@@ -551,7 +588,7 @@ has_changed(guard *g)
     if (version != 0 && version == g->version)
         return false;
     now = current_value(g);
-    same = same_value(now, g->value);
+    same = same_value(now, g->value) || is_own(g, now);
     Py_XDECREF(now);
     if (same && version != 0)
         g->version = version;

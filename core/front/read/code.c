@@ -1,5 +1,7 @@
 #include "core/front/read/code.h"
 
+#include "core/front/read/python.h"
+
 #include "core/front/read/ast.h"
 
 #include <string.h>
@@ -221,4 +223,37 @@ lw_code_positions(PyObject *code, bool nested, lw_code_span *out)
     *out = (lw_code_span){.line = -1, .col = -1, .end_line = 0, .end_col = -1};
     widen_by_code(code, nested, out, &known);
     return known;
+}
+
+/* ---- lazy imports ---- */
+
+bool
+lw_is_lazy_import(PyObject *value)
+{
+    PyObject *types = PyImport_ImportModule("types");
+    PyObject *type = types ? PyObject_GetAttrString(types, "LazyImportType") : NULL;
+    bool result = (PyObject *)Py_TYPE(value) == type;
+
+    if (type == NULL)
+        PyErr_Clear(); /* before 3.15 */
+    Py_XDECREF(types);
+    Py_XDECREF(type);
+    return result;
+}
+
+/* Another thread may have bound the name meanwhile; then its object is the one. */
+PyObject *
+lw_import_now(PyObject *globals, PyObject *name, PyObject *lazy)
+{
+    PyObject *value = PyObject_CallMethod(lazy, "resolve", NULL), *now = NULL;
+
+    if (value != NULL)
+        now = lw_dict_item(globals, name);
+    if (now == lazy && PyDict_SetItem(globals, name, value) < 0)
+        Py_CLEAR(value);
+    else if (now != NULL && now != lazy)
+        Py_SETREF(value, Py_NewRef(now));
+    Py_XDECREF(now);
+    Py_DECREF(lazy);
+    return value;
 }

@@ -1,5 +1,5 @@
 /* Code objects: whether two of them are the same program, and which lines of the file one
- * covers. */
+ * covers. Names that are imported when they are read. */
 #ifndef LW_FRONT_READ_CODE_H
 #define LW_FRONT_READ_CODE_H
 
@@ -23,5 +23,12 @@ typedef struct lw_code_span {
  * nothing is known (the interpreter keeps no positions: 3.10, -X no_debug_ranges); then only
  * end_line may be set. */
 bool lw_code_positions(PyObject *code, bool nested, lw_code_span *out);
+
+/* `lazy import name` of Python 3.15: until the name is read for the first time, the module's
+ * globals hold an object that stands for what is to be imported. */
+bool lw_is_lazy_import(PyObject *value);
+/* Import it and bind the name to what was imported, as reading the name does: a new reference,
+ * or NULL with the import's exception. Steals `lazy`. */
+PyObject *lw_import_now(PyObject *globals, PyObject *name, PyObject *lazy);
 
 #endif

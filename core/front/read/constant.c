@@ -474,7 +474,11 @@ from_source(lw_reader *r, PyObject *object)
     if ((self != object || guard_call(r, object, function)) &&
         lw_read_linked(r, object, function, &linked))
         fn = lw_read_declared(r, object, function, self);
+    if (fn != 0 && linked == 0 && self != NULL && self != object)
+        (void)lw_read_linked_method(r, self, fn, &linked);
     Py_DECREF(function);
+    if (r->status != LW_OK)
+        return 0;
     return fn ? lw_read_push(r, object,
                              (lw_constant){.kind = LW_K_FUNCTION, .u = fn, .linked = linked})
               : 0;
@@ -765,6 +769,10 @@ from_object(lw_reader *r, PyObject *object)
         constant = from_record_dtype(r, object);
     else if ((dtype = of_type_object(object)) != LW_DT_void)
         constant = lw_read_push_dtype(r, object, dtype);
+    if (constant == 0 && r->status == LW_OK)
+        constant = lw_read_struct(r, object);
+    if (constant == 0 && r->status == LW_OK)
+        constant = lw_read_struct_object(r, object);
     if (constant == 0 && r->status == LW_OK && is_callable_object(object))
         constant = lw_read_user_object(r, object);
     if (constant == 0 && r->status == LW_OK && PyCallable_Check(object))
@@ -808,11 +816,9 @@ lw_read_constant(lw_reader *r, PyObject *object)
     }
     if (id != NULL)
         constant = constant_new(r, object);
-    if (constant != 0 && PyCallable_Check(object)) {
-        r->tree->constants.data[constant].overloaded = lw_read_is_overloaded(r, object);
-        if (lw_captures_watch(r->captures, id) < 0)
-            constant = lw_read_failed(r);
-    }
+    if (constant != 0 && PyCallable_Check(object) &&
+        !lw_read_overloaded(r, object, id, &r->tree->constants.data[constant]))
+        constant = 0;
     if (constant != 0) {
         number = PyLong_FromUnsignedLong(constant);
         if (number == NULL || PyDict_SetItem(r->constant_of, id, number) < 0)

@@ -45,10 +45,8 @@ lw_read_operator(const lw_reader *r, PyObject *ast_operator)
     }
 }
 
-/* The node of a folded value, whose reference is stolen; 0 when it is NULL: nothing was folded,
- * or reading stops. */
-static uint32_t
-folded_node(lw_reader *r, PyObject *value, uint32_t loc)
+uint32_t
+lw_read_folded(lw_reader *r, PyObject *value, uint32_t loc)
 {
     uint32_t node = value ? lw_read_constant_node(r, value, loc) : 0;
 
@@ -56,8 +54,8 @@ folded_node(lw_reader *r, PyObject *value, uint32_t loc)
     return node;
 }
 
-static uint32_t
-read_field(lw_reader *r, PyObject *node, PyObject *field)
+uint32_t
+lw_read_field(lw_reader *r, PyObject *node, PyObject *field)
 {
     PyObject *child = lw_ast_get(node, field);
 
@@ -70,11 +68,11 @@ static uint32_t
 read_unary(lw_reader *r, PyObject *node, uint32_t loc)
 {
     lw_pyop op = lw_read_operator(r, lw_ast_get(node, r->ast.op));
-    uint32_t a = read_field(r, node, r->ast.operand), folded;
+    uint32_t a = lw_read_field(r, node, r->ast.operand), folded;
 
     if (a == 0)
         return 0;
-    folded = folded_node(r, lw_fold_unary(op, lw_read_object(r, a)), loc);
+    folded = lw_read_folded(r, lw_fold_unary(op, lw_read_object(r, a)), loc);
     if (folded || r->status != LW_OK)
         return folded;
     return lw_read_node(r, (lw_node){LW_NODE_UNARY, .op = op, .loc = loc, .a = a});
@@ -84,18 +82,17 @@ static uint32_t
 read_binary(lw_reader *r, PyObject *node, uint32_t loc)
 {
     lw_pyop op = lw_read_operator(r, lw_ast_get(node, r->ast.op));
-    uint32_t a = read_field(r, node, r->ast.left);
-    uint32_t b = a ? read_field(r, node, r->ast.right) : 0, folded;
+    uint32_t a = lw_read_field(r, node, r->ast.left);
+    uint32_t b = a ? lw_read_field(r, node, r->ast.right) : 0, folded;
     PyObject *x = lw_read_object(r, a), *y = lw_read_object(r, b);
 
     if (b == 0)
         return 0;
     if (lw_fold_too_large(op, x, y))
         return lw_fold_refuse(r, node);
-    folded = folded_node(r, lw_fold_binary(op, x, y), loc);
+    folded = lw_read_folded(r, lw_fold_binary(op, x, y), loc);
     if (folded || r->status != LW_OK)
         return folded;
-    r->may_need_own |= op == LW_PY_MATMUL;
     return lw_read_node(r, (lw_node){LW_NODE_BINARY, .op = op, .loc = loc, .a = a, .b = b});
 }
 
@@ -194,7 +191,7 @@ lw_read_list_value(lw_reader *r, PyObject *node)
 static uint32_t
 read_compare(lw_reader *r, PyObject *node, uint32_t loc)
 {
-    uint32_t left = read_field(r, node, r->ast.left), result = 0;
+    uint32_t left = lw_read_field(r, node, r->ast.left), result = 0;
     lw_read_items links = {0};
     PyObject *ops, *rights;
     Py_ssize_t n = lw_ast_list(node, r->ast.ops, &ops);
@@ -213,7 +210,7 @@ read_compare(lw_reader *r, PyObject *node, uint32_t loc)
         if (!lw_read_item(r, &links, link))
             goto done;
     }
-    result = folded_node(r, fold_chain(r, left, &links), loc);
+    result = lw_read_folded(r, fold_chain(r, left, &links), loc);
     if (result == 0 && r->status == LW_OK)
         result = lw_read_list_node(r, (lw_node){LW_NODE_COMPARE, .loc = loc, .a = left},
                                    links.data, links.n);
@@ -225,15 +222,15 @@ done:
 static uint32_t
 read_ifexp(lw_reader *r, PyObject *node, uint32_t loc)
 {
-    uint32_t test = read_field(r, node, r->ast.test), b, c;
+    uint32_t test = lw_read_field(r, node, r->ast.test), b, c;
     int truth = test ? lw_fold_truth(lw_read_object(r, test)) : -1;
 
     if (test == 0)
         return 0;
     if (truth >= 0)
-        return read_field(r, node, truth ? r->ast.body : r->ast.orelse);
-    b = read_field(r, node, r->ast.body);
-    c = b ? read_field(r, node, r->ast.orelse) : 0;
+        return lw_read_field(r, node, truth ? r->ast.body : r->ast.orelse);
+    b = lw_read_field(r, node, r->ast.body);
+    c = b ? lw_read_field(r, node, r->ast.orelse) : 0;
     return c ? lw_read_node(r, (lw_node){LW_NODE_IFEXP, .loc = loc, .a = test, .b = b, .c = c})
              : 0;
 }
@@ -349,7 +346,7 @@ static uint32_t
 read_attribute(lw_reader *r, PyObject *node, uint32_t loc)
 {
     PyObject *name = lw_ast_get(node, r->ast.attr), *value, *object;
-    uint32_t a = read_field(r, node, r->ast.value), constant, result;
+    uint32_t a = lw_read_field(r, node, r->ast.value), constant;
     int found;
 
     object = lw_read_object(r, a);
@@ -360,15 +357,16 @@ read_attribute(lw_reader *r, PyObject *node, uint32_t loc)
     if (found < 0)
         return 0;
     if (found == 1) {
-        result = lw_read_constant_node(r, value, loc);
+        constant = lw_read_linked_attribute(r, object, value);
         Py_DECREF(value);
-        return result;
+        return constant
+                   ? lw_read_node(r, (lw_node){LW_NODE_CONSTANT, .loc = loc, .a = constant})
+                   : 0;
     }
     if (found == 2)
         return missing_attribute(r, node, object, name);
     if (lw_captures_watch(r->captures, name) < 0)
         return lw_read_failed(r);
-    r->may_need_own |= lw_is_array_attribute(PyUnicode_AsUTF8(name));
     constant = lw_read_constant(r, name);
     return constant ? lw_read_node(
                           r, (lw_node){LW_NODE_ATTRIBUTE, .loc = loc, .a = a, .b = constant})
@@ -378,28 +376,13 @@ read_attribute(lw_reader *r, PyObject *node, uint32_t loc)
 static uint32_t
 read_slice(lw_reader *r, PyObject *node, uint32_t loc)
 {
-    uint32_t lower = read_field(r, node, r->ast.lower);
-    uint32_t upper = r->status == LW_OK ? read_field(r, node, r->ast.upper) : 0;
-    uint32_t step = r->status == LW_OK ? read_field(r, node, r->ast.step) : 0;
+    uint32_t lower = lw_read_field(r, node, r->ast.lower);
+    uint32_t upper = r->status == LW_OK ? lw_read_field(r, node, r->ast.upper) : 0;
+    uint32_t step = r->status == LW_OK ? lw_read_field(r, node, r->ast.step) : 0;
 
     return r->status == LW_OK ? lw_read_node(r, (lw_node){LW_NODE_SLICE, .loc = loc, .a = lower,
                                                           .b = upper, .c = step})
                               : 0;
-}
-
-/* Whether an index may be an array, once types are known. */
-static bool
-may_be_places(const lw_reader *r, uint32_t index)
-{
-    const lw_node *n = &r->tree->nodes.data[index];
-    bool may = n->kind != LW_NODE_CONSTANT && n->kind != LW_NODE_SLICE;
-
-    if (n->kind != LW_NODE_TUPLE)
-        return may;
-    may = false;
-    for (uint32_t i = 0; i < n->c; i++)
-        may |= may_be_places(r, r->tree->lists.data[n->b + i]);
-    return may;
 }
 
 /* A list in an index is an array of indices, or a mask: np.array(list). */
@@ -466,230 +449,10 @@ read_subscript(lw_reader *r, PyObject *node, uint32_t loc)
     item = lw_fold_text_slice(r, lw_read_object(r, a), b);
     if (item == NULL)
         item = lw_fold_item(r, lw_read_object(r, a), lw_read_object(r, b));
-    folded = folded_node(r, item, loc);
+    folded = lw_read_folded(r, item, loc);
     if (folded || r->status != LW_OK)
         return folded;
-    r->may_need_own |= may_be_places(r, b);
     return lw_read_node(r, (lw_node){LW_NODE_SUBSCRIPT, .loc = loc, .a = a, .b = b});
-}
-
-/* ---- calls ---- */
-
-static uint32_t
-read_keyword(lw_reader *r, PyObject *keyword)
-{
-    PyObject *name = lw_ast_get(keyword, r->ast.arg);
-    uint32_t constant, value;
-
-    if (name == NULL)
-        return lw_read_error(r, keyword,
-                             (lw_fault){LW_ERR_UNSUPPORTED, "E101",
-                                        .label = "compiled code has no dict to unpack",
-                                        .help = "name each argument"},
-                             "`**` in a call cannot be compiled");
-    constant = lw_read_constant(r, name);
-    value = constant ? lw_read_list_value(r, lw_ast_get(keyword, r->ast.value)) : 0;
-    if (value == 0)
-        return 0;
-    return lw_read_node(r, (lw_node){LW_NODE_ARG_KEYWORD, .loc = lw_read_loc(r, keyword),
-                                     .a = constant, .b = value});
-}
-
-static bool
-read_arguments(lw_reader *r, PyObject *node, lw_read_items *items)
-{
-    PyObject *args, *keywords;
-    Py_ssize_t n = lw_ast_list(node, r->ast.args, &args);
-    Py_ssize_t n_keywords = lw_ast_list(node, r->ast.keywords, &keywords);
-
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (!lw_read_item(r, items, lw_read_list_value(r, PyList_GET_ITEM(args, i))))
-            return false;
-    for (Py_ssize_t i = 0; i < n_keywords; i++)
-        if (!lw_read_item(r, items, read_keyword(r, PyList_GET_ITEM(keywords, i))))
-            return false;
-    return true;
-}
-
-/* Which field of a namedtuple the keyword names; -1: none. */
-static Py_ssize_t
-field_of(lw_reader *r, const lw_node *arg, PyObject *fields, Py_ssize_t position)
-{
-    PyObject *name;
-
-    if (arg->kind != LW_NODE_ARG_KEYWORD)
-        return position;
-    name = r->objects.data[arg->a];
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fields); i++)
-        if (PyUnicode_Compare(PyTuple_GET_ITEM(fields, i), name) == 0)
-            return i;
-    return -1;
-}
-
-static bool
-fill_defaults(lw_reader *r, PyObject *defaults, PyObject *fields, uint32_t *values,
-              uint32_t loc)
-{
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fields); i++) {
-        PyObject *value = NULL;
-        if (values[i] != 0)
-            continue;
-        if (defaults != NULL && PyDict_Check(defaults))
-            value = lw_dict_item(defaults, PyTuple_GET_ITEM(fields, i));
-        if (value == NULL)
-            return false;
-        values[i] = lw_read_constant_node(r, value, loc);
-        Py_DECREF(value);
-        if (values[i] == 0)
-            return false;
-    }
-    return true;
-}
-
-static bool
-fill_fields(lw_reader *r, PyObject *type, PyObject *fields, const lw_read_items *items,
-            uint32_t *values, uint32_t loc)
-{
-    PyObject *defaults = PyObject_GetAttrString(type, "_field_defaults");
-    bool ok = true;
-
-    lw_read_clear();
-    for (uint32_t i = 0; i < items->n && ok; i++) {
-        const lw_node *arg = &r->tree->nodes.data[items->data[i]];
-        Py_ssize_t field = field_of(r, arg, fields, i);
-        ok = arg->kind != LW_NODE_STAR && field >= 0 && field < PyTuple_GET_SIZE(fields) &&
-             values[field] == 0;
-        if (ok)
-            values[field] = arg->kind == LW_NODE_ARG_KEYWORD ? arg->b : items->data[i];
-    }
-    ok = ok && fill_defaults(r, defaults, fields, values, loc);
-    Py_XDECREF(defaults);
-    return ok;
-}
-
-/* The field names of a namedtuple class, as a constant TUPLE of as many Nones: TUPLE nodes
- * refer to it in a. */
-static uint32_t
-names_constant(lw_reader *r, PyObject *type, PyObject *fields)
-{
-    PyObject *nones = PyTuple_New(PyTuple_GET_SIZE(fields)), *example = NULL, *args;
-    uint32_t constant = 0;
-
-    for (Py_ssize_t i = 0; nones && i < PyTuple_GET_SIZE(fields); i++) {
-        Py_INCREF(Py_None);
-        PyTuple_SET_ITEM(nones, i, Py_None);
-    }
-    args = nones ? PyTuple_Pack(1, nones) : NULL; /* _make asks the class for its length */
-    if (args != NULL)
-        example = PyTuple_Type.tp_new((PyTypeObject *)type, args, NULL);
-    if (example != NULL)
-        constant = lw_read_constant(r, example);
-    else
-        lw_read_failed(r);
-    Py_XDECREF(nones);
-    Py_XDECREF(args);
-    Py_XDECREF(example);
-    return constant;
-}
-
-static uint32_t
-read_namedtuple(lw_reader *r, PyObject *node, PyObject *type, PyObject *fields,
-                const lw_read_items *items, uint32_t loc)
-{
-    Py_ssize_t n = PyTuple_GET_SIZE(fields);
-    if (lw_read_class_makes_itself(type))
-        return lw_read_error(r, node,
-                             (lw_fault){LW_ERR_UNSUPPORTED, "E165",
-                                        .help = "write a static method that makes the object"},
-                             "the namedtuple `%.100s` has a `__new__` or `__init__` of its own",
-                             ((PyTypeObject *)type)->tp_name);
-    uint32_t *values = lw_arena_take(&r->tree->arena, ((size_t)n + 1) * sizeof *values);
-    uint32_t names;
-
-    if (values == NULL)
-        return lw_read_no_memory(r);
-    if (!fill_fields(r, type, fields, items, values, loc)) {
-        if (r->status != LW_OK)
-            return 0;
-        return lw_read_error(r, node, (lw_fault){.status = LW_ERR_TYPING, .code = "E153"},
-                             "the arguments do not fit the %zd fields of `%.100s`", n,
-                             ((PyTypeObject *)type)->tp_name);
-    }
-    names = names_constant(r, type, fields);
-    return names ? lw_read_list_node(r, (lw_node){LW_NODE_TUPLE, .loc = loc, .a = names},
-                                     values, (uint32_t)n)
-                 : 0;
-}
-
-/* The fields of a namedtuple class, new reference, or NULL. */
-static PyObject *
-namedtuple_fields(PyObject *callee)
-{
-    PyObject *fields = NULL;
-
-    if (callee != NULL && PyType_Check(callee) &&
-        PyType_IsSubtype((PyTypeObject *)callee, &PyTuple_Type))
-        fields = PyObject_GetAttrString(callee, "_fields");
-    lw_read_clear();
-    if (fields != NULL && !PyTuple_Check(fields))
-        Py_CLEAR(fields);
-    return fields;
-}
-
-/* A call of a class makes an object. false: stop. */
-static bool
-read_called_class(lw_reader *r, uint32_t callee)
-{
-    PyObject *class = lw_read_object(r, callee);
-    uint32_t constant;
-
-    if (class == NULL || Py_TYPE(class) != &PyType_Type ||
-        r->tree->constants.data[r->tree->nodes.data[callee].a].kind != LW_K_OBJECT)
-        return true;
-    constant = lw_read_class_of_objects(r, class);
-    if (constant != 0)
-        r->tree->nodes.data[callee].a = constant;
-    return constant != 0;
-}
-
-static uint32_t
-read_call(lw_reader *r, PyObject *node, uint32_t loc)
-{
-    bool too_large = false;
-    uint32_t callee = read_field(r, node, r->ast.func), result = 0;
-    lw_read_items items = {0};
-    PyObject *fields;
-
-    if (callee == 0)
-        return 0;
-    if (lw_read_object(r, callee) == (PyObject *)&PySuper_Type)
-        return lw_read_super(r, node, loc);
-    if (!read_called_class(r, callee))
-        return 0;
-    result = lw_read_generator(r, node, callee, loc);
-    if (result != 0 || r->status != LW_OK)
-        return result;
-    if (!read_arguments(r, node, &items))
-        goto done;
-    result = lw_read_new(r, callee, &items, loc);
-    if (result != 0 || r->status != LW_OK)
-        goto done;
-    result = folded_node(r, lw_fold_call(r, callee, &items, &too_large), loc);
-    if (too_large)
-        result = lw_fold_refuse(r, node);
-    if (result == 0 && (!lw_read_array_ufunc(r, &callee, &items) ||
-                        !lw_read_maybe_array_function(r, &callee, &items)))
-        goto done;
-    fields = namedtuple_fields(lw_read_object(r, callee));
-    if (result == 0 && r->status == LW_OK && fields != NULL)
-        result = read_namedtuple(r, node, lw_read_object(r, callee), fields, &items, loc);
-    Py_XDECREF(fields);
-    if (result == 0 && r->status == LW_OK)
-        result = lw_read_list_node(r, (lw_node){LW_NODE_CALL, .loc = loc, .a = callee},
-                                   items.data, items.n);
-done:
-    lw_array_free(&items);
-    return result;
 }
 
 /* ---- the rest ---- */
@@ -715,7 +478,7 @@ read_constant(lw_reader *r, PyObject *node, uint32_t loc)
 static uint32_t
 read_walrus(lw_reader *r, PyObject *node, uint32_t loc)
 {
-    uint32_t value = read_field(r, node, r->ast.value);
+    uint32_t value = lw_read_field(r, node, r->ast.value);
     uint32_t target = value ? lw_read_target(r, lw_ast_get(node, r->ast.target)) : 0;
 
     if (lw_read_is_error(r, target))
@@ -728,7 +491,7 @@ read_walrus(lw_reader *r, PyObject *node, uint32_t loc)
 static uint32_t
 read_star(lw_reader *r, PyObject *node, uint32_t loc)
 {
-    uint32_t value = read_field(r, node, r->ast.value);
+    uint32_t value = lw_read_field(r, node, r->ast.value);
 
     return value ? lw_read_node(r, (lw_node){LW_NODE_STAR, .loc = loc, .a = value}) : 0;
 }
@@ -822,7 +585,7 @@ read_expr(lw_reader *r, PyObject *node)
     case LW_AST_BoolOp: return read_boolop(r, node, loc);
     case LW_AST_Compare: return read_compare(r, node, loc);
     case LW_AST_IfExp: return read_ifexp(r, node, loc);
-    case LW_AST_Call: return read_call(r, node, loc);
+    case LW_AST_Call: return lw_read_call(r, node, loc);
     case LW_AST_Attribute: return read_attribute(r, node, loc);
     case LW_AST_Subscript: return read_subscript(r, node, loc);
     case LW_AST_Slice: return read_slice(r, node, loc);
@@ -891,12 +654,11 @@ refuse_store(lw_reader *r, PyObject *node, const char *what, const char *help)
 static uint32_t
 read_target_subscript(lw_reader *r, PyObject *node)
 {
-    uint32_t a = read_field(r, node, r->ast.value);
+    uint32_t a = lw_read_field(r, node, r->ast.value);
     uint32_t b = a ? read_index(r, lw_ast_get(node, r->ast.slice)) : 0;
 
     if (b == 0)
         return 0;
-    r->may_need_own |= may_be_places(r, b);
     if (lw_read_object(r, a) != NULL)
         return refuse_store(r, node, "assignment into a constant", "pass it as an argument");
     return marked_store(
@@ -908,7 +670,7 @@ static uint32_t
 read_target_attribute(lw_reader *r, PyObject *node)
 {
     PyObject *name = lw_ast_get(node, r->ast.attr);
-    uint32_t a = read_field(r, node, r->ast.value);
+    uint32_t a = lw_read_field(r, node, r->ast.value);
     uint32_t constant = a && name ? lw_read_constant(r, name) : 0;
 
     if (constant == 0)

@@ -2,6 +2,7 @@
  *   `python -c text`          in sys.orig_argv, the arguments of the interpreter
  *   `python < file`     in the file that is standard input, which can be read once more
  *   timeit                    in the timer that called the generated function
+ *   a prompt before Python 3.13, in the history of readline
  * The file name of the code says which of them is meant. Other code may have the same file name
  * (exec has "<string>", too), so whoever asks verifies what is found. */
 #include "core/front/read/kept_text.h"
@@ -188,4 +189,84 @@ lw_kept_lines(PyObject *filename)
     lines = PyObject_CallMethod(text, "splitlines", "O", Py_True);
     Py_DECREF(text);
     return lines;
+}
+
+/* ---- the prompt ---- */
+
+/* The history without readline's own lines of earlier sessions would be enough, but it does not
+ * tell them apart. A line that repeats the one before it is not in it. */
+static PyObject *
+history(PyObject *readline)
+{
+    enum { MOST_LINES = 1000 };
+    PyObject *count = PyObject_CallMethod(readline, "get_current_history_length", NULL);
+    long n = count ? PyLong_AsLong(count) : 0;
+    PyObject *lines = PyList_New(0);
+
+    for (long i = n > MOST_LINES ? n - MOST_LINES + 1 : 1; lines != NULL && i <= n; i++) {
+        PyObject *item = PyObject_CallMethod(readline, "get_history_item", "l", i);
+        PyObject *line =
+            item && PyUnicode_Check(item) ? PyUnicode_FromFormat("%U\n", item) : NULL;
+        if (line == NULL || PyList_Append(lines, line) < 0)
+            PyErr_Clear(); /* a line that is no text */
+        Py_XDECREF(item);
+        Py_XDECREF(line);
+    }
+    PyErr_Clear();
+    Py_XDECREF(count);
+    return lines;
+}
+
+PyObject *
+lw_typed_lines(PyObject *filename)
+{
+    bool is_prompt =
+        PyUnicode_CompareWithASCIIString(filename, "<stdin>") == 0 && isatty(STDIN_FILENO);
+    PyObject *modules = is_prompt ? PySys_GetObject("modules") : NULL; /* borrowed */
+    PyObject *readline =
+        modules && PyDict_Check(modules) ? PyDict_GetItemString(modules, "readline") : NULL;
+
+    return readline ? history(readline) : PyList_New(0);
+}
+
+/* ---- why there is none ---- */
+
+static bool
+is_missing_file(PyObject *filename)
+{
+    PyObject *path = PyUnicode_EncodeFSDefault(filename);
+    bool missing = path != NULL && access(PyBytes_AS_STRING(path), R_OK) != 0;
+
+    PyErr_Clear();
+    Py_XDECREF(path);
+    return missing;
+}
+
+lw_no_text
+lw_why_no_text(PyObject *filename)
+{
+    static const lw_no_text prompt = {"a prompt without readline keeps none",
+                                      "define it in a file or a notebook cell, or pass the "
+                                      "text with `source=`"},
+                            pipe = {"a program that came through a pipe cannot be read again",
+                                    "write it to a file first, `cat > program.py <<'EOF'`, or "
+                                    "pass the function's text with `source=`"},
+                            string = {"exec and eval keep none",
+                                      "pass the text with `source=`, or define the function in "
+                                      "a file"},
+                            missing = {"its file is not there",
+                                       "put the .py file beside the .pyc, or pass the text "
+                                       "with `source=`"},
+                            other = {"Python keeps none for it",
+                                     "pass the text with `source=`, or define the function in "
+                                     "a file or a notebook cell"};
+
+    if (PyUnicode_CompareWithASCIIString(filename, "<stdin>") == 0)
+        return isatty(STDIN_FILENO) ? prompt : pipe;
+    if (PyUnicode_CompareWithASCIIString(filename, "<string>") == 0)
+        return string;
+    if (PyUnicode_GetLength(filename) > 0 && PyUnicode_READ_CHAR(filename, 0) != '<' &&
+        is_missing_file(filename))
+        return missing;
+    return other;
 }

@@ -13,4 +13,16 @@ PyObject *lw_kept_lines(PyObject *filename);
 /* Whether the name is one of those: text that does not hold the function was another one. */
 bool lw_kept_name(PyObject *filename);
 
+/* What was typed at the prompt, of whose statements each begins with line 1, where code has the
+ * prompt's file name and readline keeps it: a new list of str with their newlines, oldest
+ * first; empty, or NULL, as above. */
+PyObject *lw_typed_lines(PyObject *filename);
+
+/* Why there is no text for code with this file name, and what to do, for messages. */
+typedef struct lw_no_text {
+    const char *why, *help;
+} lw_no_text;
+
+lw_no_text lw_why_no_text(PyObject *filename);
+
 #endif

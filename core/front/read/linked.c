@@ -67,12 +67,31 @@ guard(lw_reader *r, PyObject *object, PyObject *name, PyObject *value)
     return result;
 }
 
+/* The number of the provider that holds these two; 0: there is none. */
+static Py_ssize_t
+known(const lw_reader *r, PyObject *object, PyObject *value)
+{
+    PyObject *list = lw_captures_linked(r->captures);
+
+    for (Py_ssize_t i = 0; list && i < PyList_GET_SIZE(list); i++) {
+        PyObject *provider = PyList_GET_ITEM(list, i);
+        if (PyTuple_GET_ITEM(provider, 0) == object && PyTuple_GET_ITEM(provider, 2) == value)
+            return i + 1;
+    }
+    return 0;
+}
+
 static Py_ssize_t
 note(lw_reader *r, PyObject *object, const char *attribute, PyObject *value)
 {
     PyObject *name = PyUnicode_InternFromString(attribute), *provider = NULL;
-    Py_ssize_t number = -1;
+    Py_ssize_t number = known(r, object, value);
 
+    if (number != 0) {
+        Py_XDECREF(name);
+        return number;
+    }
+    number = -1;
     if (name != NULL && guard(r, object, name, value) == 0)
         provider = Py_BuildValue("(OOO{})", object, name, value);
     if (provider != NULL)
@@ -101,4 +120,58 @@ lw_read_linked(lw_reader *r, PyObject *object, PyObject *inner, uint32_t *out)
     else
         *out = (uint32_t)number;
     return r->status == LW_OK;
+}
+
+/* Whether objects have it as a method, which is asked for them. */
+static bool
+is_method(PyObject *class, const char *name)
+{
+    PyObject *text = PyUnicode_InternFromString(name), *raw;
+
+    raw = text ? _PyType_Lookup((PyTypeObject *)class, text) : NULL;
+    Py_XDECREF(text); /* the type's own dict keeps it */
+    return raw != NULL && PyFunction_Check(raw);
+}
+
+bool
+lw_read_linked_class(lw_reader *r, PyObject *class, bool makes, uint32_t *out)
+{
+    const char *name;
+    PyObject *value = find(class, &name);
+    Py_ssize_t number = 0;
+
+    *out = 0;
+    if (value != NULL && (makes ? !is_method(class, name) : !PyCallable_Check(value)))
+        number = note(r, class, name, value);
+    Py_XDECREF(value);
+    if (PyErr_Occurred())
+        lw_read_failed(r);
+    else
+        *out = (uint32_t)number;
+    return r->status == LW_OK;
+}
+
+bool
+lw_read_linked_method(lw_reader *r, PyObject *of, uint32_t fn, uint32_t *out)
+{
+    *out = 0;
+    return r->tree->fns.data[fn].linked != 0 || PyModule_Check(of) ||
+           lw_read_linked_class(r, of, false, out);
+}
+
+uint32_t
+lw_read_linked_attribute(lw_reader *r, PyObject *of, PyObject *value)
+{
+    uint32_t constant = lw_read_constant(r, value), linked;
+    lw_constant function;
+
+    if (constant == 0 || !PyFunction_Check(value))
+        return constant;
+    function = r->tree->constants.data[constant];
+    if (function.kind != LW_K_FUNCTION || function.linked != 0)
+        return constant;
+    if (!lw_read_linked_method(r, of, (uint32_t)function.u, &linked))
+        return 0;
+    function.linked = linked;
+    return linked ? lw_read_push(r, value, function) : constant;
 }

@@ -40,7 +40,7 @@ lw_overloads_touch(PyObject *watched, uint64_t since)
     return result;
 }
 
-/* names: a tuple of (name, whether it is an attribute). */
+/* names: a tuple of (name, kind, whether some selector prefers literals). */
 static bool
 add_names(lw_reader *r, PyObject *names)
 {
@@ -50,7 +50,8 @@ add_names(lw_reader *r, PyObject *names)
 
         if (slot == NULL)
             return lw_read_no_memory(r);
-        slot->is_attribute = PyTuple_GET_ITEM(pair, 1) == Py_True;
+        slot->kind = (uint8_t)PyLong_AsLong(PyTuple_GET_ITEM(pair, 1));
+        slot->prefers_literals = PyTuple_GET_ITEM(pair, 2) == Py_True;
         slot->name = lw_read_str(r, PyTuple_GET_ITEM(pair, 0));
         if (slot->name == NULL)
             return false;
@@ -89,17 +90,89 @@ lw_read_is_overloaded(lw_reader *r, PyObject *object)
     return found;
 }
 
-/* ---- what is kept for later ---- */
+static bool
+prefers_literals(PyObject *id)
+{
+    PyObject *ask = lw_service_find(LW_SERVICE_EXTENDING, "_prefers_literals");
+    PyObject *answer = ask ? PyObject_CallOneArg(ask, id) : NULL;
+    bool result = answer == Py_True;
+
+    lw_read_clear();
+    Py_XDECREF(ask);
+    Py_XDECREF(answer);
+    return result;
+}
+
+bool
+lw_read_overloaded(lw_reader *r, PyObject *object, PyObject *id, lw_constant *out)
+{
+    if (lw_is_own_function(r->tree, out))
+        return true;
+    out->overloaded = lw_read_is_overloaded(r, object);
+    out->prefers_literals = out->overloaded && prefers_literals(id);
+    return lw_captures_watch(r->captures, id) == 0 || lw_read_failed(r);
+}
+
+bool
+lw_read_is_overloaded_name(lw_reader *r, PyObject *name)
+{
+    const char *text = PyUnicode_AsUTF8(name);
+
+    lw_read_clear();
+    for (uint32_t i = 0; text && i < r->tree->overloaded.n; i++)
+        if (strcmp(r->tree->overloaded.data[i].name, text) == 0)
+            return true;
+    return false;
+}
+
+/* ---- operators ---- */
 
 static bool
-has_overloads(const lw_tree *tree)
+watch(lw_reader *r, PyObject *callee)
 {
-    bool found = tree->overloaded.n != 0;
+    PyObject *id = PyLong_FromVoidPtr(callee);
+    bool ok = id != NULL && lw_captures_watch(r->captures, id) == 0;
 
-    for (uint32_t i = 0; !found && i < tree->constants.n; i++)
-        found = tree->constants.data[i].overloaded;
-    return found;
+    Py_XDECREF(id);
+    return ok;
 }
+
+static uint32_t
+call_of(lw_reader *r, PyObject *callee, PyObject *target, uint32_t loc)
+{
+    uint32_t function = lw_read_constant_node(r, callee, loc);
+    uint32_t x = function ? lw_read_expr(r, lw_ast_get(target, r->ast.value)) : 0;
+    uint32_t i = x ? lw_read_expr(r, lw_ast_get(target, r->ast.slice)) : 0, items[] = {x, i};
+
+    if (i == 0 || lw_read_is_error(r, x) || lw_read_is_error(r, i))
+        return i == 0 || lw_read_is_error(r, i) ? i : x;
+    return lw_read_list_node(r, (lw_node){LW_NODE_CALL, .loc = loc, .a = function}, items, 2);
+}
+
+uint32_t
+lw_read_overloaded_delete(lw_reader *r, PyObject *node, uint32_t loc)
+{
+    PyObject *targets, *module, *delitem, *target = NULL;
+    uint32_t call = 0;
+
+    if (lw_ast_list(node, r->ast.targets, &targets) == 1)
+        target = PyList_GET_ITEM(targets, 0);
+    if (target == NULL || lw_ast_kind_of(&r->ast, target) != LW_AST_Subscript)
+        return 0;
+    module = PyImport_ImportModule("operator");
+    delitem = module ? PyObject_GetAttrString(module, "delitem") : NULL;
+    if (delitem == NULL || !watch(r, delitem))
+        lw_read_failed(r);
+    else if (lw_read_is_overloaded(r, delitem))
+        call = call_of(r, delitem, target, loc);
+    Py_XDECREF(delitem);
+    Py_XDECREF(module);
+    if (call == 0 || lw_read_is_error(r, call))
+        return call;
+    return lw_read_node(r, (lw_node){LW_NODE_EXPR, .loc = loc, .a = call});
+}
+
+/* ---- what is kept for later ---- */
 
 /* Objects that are themselves, whatever they contain: a second constant of one would be another
  * function, class or member. Others are dropped, as they would be without overloads, and read
@@ -136,8 +209,7 @@ lw_read_keep(lw_reader *r, bool of_tree)
 {
     PyObject *objects, *constant_of, *functions, *kept = NULL;
 
-    if (r->captures == NULL ||
-        (r->tree->base == NULL && !has_overloads(r->tree) && !r->may_need_own))
+    if (r->captures == NULL)
         return true;
     objects = PyDict_New();
     constant_of = PyDict_New();
@@ -190,24 +262,59 @@ go_on(lw_reader *r, lw_tree *tree, PyObject *kept, lw_error *err)
     return lw_read_overloads(r);
 }
 
+/* The fn of an implementation, which is read later. A tuple says that a class makes a type with
+ * a model. */
+static uint32_t
+enqueue_implementation(lw_reader *r, PyObject *implementation)
+{
+    PyObject *function;
+    uint32_t fn;
+
+    if (PyTuple_Check(implementation))
+        return lw_read_struct_call(r, implementation);
+    function = lw_python_function(implementation);
+    if (function == NULL)
+        return lw_read_failed(r);
+    fn = lw_read_declared(r, implementation, function,
+                          PyMethod_Check(implementation) ? PyMethod_GET_SELF(implementation)
+                                                         : NULL);
+    Py_DECREF(function);
+    return fn;
+}
+
+/* The fn that chooses between those for CPUs and for GPUs, whose parameters are alike. */
+static uint32_t
+choose_side(lw_reader *r, uint32_t on_cpu, uint32_t on_gpu)
+{
+    lw_sides sides = {.name = "(that of the target)", .like = on_cpu};
+
+    sides.on_cpu = lw_read_push(r, NULL, (lw_constant){.kind = LW_K_FUNCTION, .u = on_cpu});
+    sides.on_gpu = lw_read_push(r, NULL, (lw_constant){.kind = LW_K_FUNCTION, .u = on_gpu});
+    return sides.on_cpu && sides.on_gpu ? lw_read_sides(r, &sides) : 0;
+}
+
+/* A list has those for CPUs and for GPUs. */
 static bool
 read_implementation(lw_reader *r, PyObject *implementation, uint32_t *out)
 {
-    PyObject *function = lw_python_function(implementation);
-    PyObject *self = PyMethod_Check(implementation) ? PyMethod_GET_SELF(implementation) : NULL;
+    bool both = PyList_Check(implementation);
+    uint32_t on_gpu = 0;
 
-    if (function == NULL)
-        return lw_read_failed(r);
-    *out = lw_read_declared(r, implementation, function, self);
-    Py_DECREF(function);
+    *out =
+        enqueue_implementation(r, both ? PyList_GET_ITEM(implementation, 0) : implementation);
+    if (*out != 0 && both)
+        on_gpu = enqueue_implementation(r, PyList_GET_ITEM(implementation, 1));
     lw_read_queue(r, NULL);
-    return r->status == LW_OK;
+    if (on_gpu != 0 && r->status == LW_OK)
+        *out = choose_side(r, *out, on_gpu);
+    return *out != 0 && r->status == LW_OK;
 }
 
 /* What is added to the answers of a tree. Neither implementation nor refused: the function of
  * lanewise's own that has the key's name. */
 typedef struct reply {
     const char *key;
+    PyObject *watched; /* whose overloads count as captured from now on; or NULL */
     PyObject *implementation, *refused;
     bool is_own;
 } reply;
@@ -226,6 +333,8 @@ add_answer(lw_reader *r, const reply *given)
     }
     if (refused != NULL && (answer.refused = lw_read_str(r, refused)) == NULL)
         return false;
+    if (given->watched != NULL && lw_captures_watch(r->captures, given->watched) < 0)
+        return lw_read_failed(r);
     slot = lw_array_push(&r->tree->answers, &r->tree->arena);
     if (slot == NULL)
         return lw_read_no_memory(r);
@@ -289,13 +398,36 @@ read_reply(const lw_tree *of, const reply *given, lw_error *err)
     return status;
 }
 
-lw_status
-lw_read_answer(const lw_tree *of, const char *key, PyObject *implementation, PyObject *refused,
-               lw_error *err)
+/* What the answer depends on that reading has not met as such: the name of the operator, the id
+ * of the function. New reference. */
+static PyObject *
+watched_by(const lw_tree *of, const lw_overload_question *question)
 {
-    reply given = {.key = key, .implementation = implementation, .refused = refused};
+    PyObject *callee, *id;
 
-    return read_reply(of, &given, err);
+    if (question->kind != LW_OVERLOAD_FUNCTION)
+        return PyUnicode_FromString(question->name);
+    callee = lw_read_object_of(of, question->constant);
+    id = callee ? PyLong_FromVoidPtr(callee) : NULL;
+    Py_XDECREF(callee);
+    return id;
+}
+
+lw_status
+lw_read_answer(const lw_tree *of, const lw_overload_question *question,
+               PyObject *implementation, PyObject *refused, lw_error *err)
+{
+    reply given = {.key = question->key,
+                   .watched = watched_by(of, question),
+                   .implementation = implementation,
+                   .refused = refused};
+    lw_status status;
+
+    if (given.watched == NULL && PyErr_Occurred())
+        return err->status = LW_ERR_PYTHON;
+    status = read_reply(of, &given, err);
+    Py_XDECREF(given.watched);
+    return status;
 }
 
 lw_status
@@ -329,7 +461,22 @@ lw_read_class_of(const lw_tree *tree, const lw_class *user_class)
     return NULL;
 }
 
+static PyObject *
+operator_overloaded(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    const char *name;
+    int prefers_literals;
+
+    if (!PyArg_ParseTuple(args, "sp", &name, &prefers_literals))
+        return NULL;
+    if (!lw_overload_operator(name, prefers_literals))
+        return PyErr_Format(PyExc_SystemError, "lanewise: `%s` is no operator", name);
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
+    {"_operator_overloaded", operator_overloaded, METH_VARARGS,
+     PyDoc_STR("an operator has overloads, by the name of the method that a class has for it")},
     {"_overloads_changed", changed, METH_NOARGS,
      PyDoc_STR("overloads have been registered: the number of their version")},
     {NULL, NULL, 0, NULL},

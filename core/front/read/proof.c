@@ -4,7 +4,6 @@
 #include "core/front/read/proof.h"
 
 #include "core/front/read/code.h"
-#include "core/front/read/lazy_import.h"
 #include "core/front/read/python.h"
 
 uint32_t

@@ -1,6 +1,7 @@
 #include "core/front/read/read_internal.h"
 
 #include "core/front/diagnose.h"
+#include "core/front/read/kept_text.h"
 #include "core/front/read/services.h"
 #include "core/front/read/source.h"
 
@@ -447,6 +448,7 @@ no_source(lw_reader *r, uint32_t fn, lw_source_result result)
     PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(r->function);
     uint32_t loc = bare_loc(r, code), diag = 0;
     const char *name = r->tree->fns.data[fn].name;
+    const lw_no_text none = lw_why_no_text(code->co_filename);
 
     if (loc == 0)
         return false;
@@ -466,15 +468,9 @@ no_source(lw_reader *r, uint32_t fn, lw_source_result result)
                                        .help = "pass the text of the whole `def` or `lambda`"},
                             "`source=` holds no function named `%.100s`", name);
     else
-        diag = lw_read_diag(
-            r, loc,
-            (lw_fault){
-                LW_ERR_OS, "E170",
-                .help = "pass the text with `source=`, or define the function in a file or a "
-                        "notebook cell"},
-            "no source text for `%.100s`: compiling needs it, and Python keeps none "
-            "for code from exec, a pipe, a prompt or a .pyc alone",
-            name);
+        diag = lw_read_diag(r, loc, (lw_fault){LW_ERR_OS, "E170", .help = none.help},
+                            "no source text for `%.100s`: compiling needs it, and %s", name,
+                            none.why);
     r->tree->fns.data[fn].problem = diag;
     r->tree->fns.data[fn].loc = loc;
     return diag != 0;

@@ -11,6 +11,7 @@
 
 #include <Python.h>
 
+#include "core/front/overload.h"
 #include "core/front/tree.h"
 
 /* What a tree froze: each (namespace, name) with the object that was found there, each closure
@@ -61,8 +62,8 @@ lw_dict_item(PyObject *dict, PyObject *key)
 
 /* The same tree with the answer to a question about an overload: its implementation, or NULL
  * with the reason why there is none (a str, or NULL), becomes the latest of the tree's base. */
-lw_status lw_read_answer(const lw_tree *tree, const char *key, PyObject *implementation,
-                         PyObject *refused, lw_error *err);
+lw_status lw_read_answer(const lw_tree *tree, const lw_overload_question *question,
+                         PyObject *implementation, PyObject *refused, lw_error *err);
 /* The same with a function of array_functions.def that is no callee. */
 lw_status lw_read_own(const lw_tree *tree, const char *name, lw_error *err);
 /* The object that a constant of the tree was made from (new reference); NULL: it is not known,
@@ -70,7 +71,10 @@ lw_status lw_read_own(const lw_tree *tree, const char *name, lw_error *err);
 PyObject *lw_read_object_of(const lw_tree *tree, uint32_t constant);
 /* The class whose objects have this type, in the same way. */
 PyObject *lw_read_class_of(const lw_tree *tree, const lw_class *user_class);
-/* Adds _overloads_changed to the module. */
+/* How often something has been registered with lanewise.extending: 0 in programs that do not.
+ */
+uint64_t lw_overloads_version(void);
+/* Adds _overloads_changed and _operator_overloaded to the module. */
 int lw_overloads_register(PyObject *module);
 
 /* The Python function behind an accepted object (new reference), or NULL with TypeError set. */

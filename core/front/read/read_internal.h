@@ -7,10 +7,10 @@
  *   attribute.c attributes of frozen objects
  *   fold.c      exact folding with Python's own arithmetic
  *   expr.c      expressions     stmt.c  statements, patterns
- *   ufunc.c     ufuncs with an output     array_function.c  functions of whole arrays
+ *   array_function.c  functions of whole arrays, ufuncs with an output
  *   external.c  functions in other languages    declared.c  with signatures
  *   linked.c    code that callables bring along
- *   classes/    classes of the user's and their objects
+ *   classes/    classes of the user's and their objects     struct.c  types with a model
  *   overload.c  which callables and names are overloaded; trees with implementations
  *   captures.c  what was frozen, and whether it has changed
  *
@@ -53,7 +53,6 @@ typedef struct lw_reader {
     lw_captures *captures;        /* NULL: the caller does not want them */
     LW_ARRAY(PyObject *) objects; /* by constant: the Python object, owned, or NULL */
     LW_ARRAY(lw_read_work) queue;
-    bool may_need_own;     /* types may show that a function of array_functions.def is needed */
     PyObject *constant_of; /* dict: id -> constant; objects keeps the ids unique */
     PyObject *function_of; /* dict: ids of function, its self, its maker -> fn */
     PyObject *named;       /* dict: id -> row of names.def; built at first need */
@@ -94,7 +93,7 @@ bool lw_read_each(lw_reader *r, PyObject *ast_node, PyObject *field,
                   uint32_t *error);
 bool lw_read_item(lw_reader *r, lw_read_items *items, uint32_t node); /* false: stop */
 
-/* ---- ufunc.c ---- */
+/* ---- ufuncs with an output (array_function.c) ---- */
 /* A call of a ufunc with an output becomes a call of a function that loops over it; other calls
  * do not change. false: stop. */
 bool lw_read_array_ufunc(lw_reader *r, uint32_t *callee, lw_read_items *items);
@@ -108,7 +107,6 @@ uint32_t lw_read_array_function(lw_reader *r, PyObject *object);
 bool lw_read_maybe_array_function(lw_reader *r, uint32_t *callee, const lw_read_items *items);
 /* The fn of an operator or attribute of array_functions.def. 0: stop. */
 uint32_t lw_read_own_function(lw_reader *r, const char *name);
-bool lw_is_array_attribute(const char *name);
 /* `sum(e for v in it)`: a CALL of a nested function that loops. 0 and status OK: the call is
  * not of this kind. */
 uint32_t lw_read_generator(lw_reader *r, PyObject *call, uint32_t callee, uint32_t loc);
@@ -182,9 +180,28 @@ bool lw_read_is_masked(PyObject *object);
 /* Notes what __lanewise_link__ or __numba_cuda_link__ of a callable names. *out: its number; 0:
  * it has neither, or `inner` (or NULL) has the same value. false: stop. */
 bool lw_read_linked(lw_reader *r, PyObject *object, PyObject *inner, uint32_t *out);
+/* The same of a class: makes: for making objects, else for their methods. */
+bool lw_read_linked_class(lw_reader *r, PyObject *class, bool makes, uint32_t *out);
+/* What a method without code of its own has from `of`, the object or class that it is found in.
+ */
+bool lw_read_linked_method(lw_reader *r, PyObject *of, uint32_t fn, uint32_t *out);
+/* The constant of an attribute's value, which may be such a method. */
+uint32_t lw_read_linked_attribute(lw_reader *r, PyObject *of, PyObject *value);
 
 /* ---- functions in other languages (external.c) ---- */
 uint32_t lw_read_external(lw_reader *r, PyObject *object); /* 0 and status OK: none */
+
+/* ---- functions that differ on CPUs and GPUs (external.c) ---- */
+typedef struct lw_sides {
+    const char *name;
+    uint32_t on_cpu, on_gpu; /* constants of what is called with the same arguments */
+    uint32_t like;           /* the fn whose parameters it has; 0: … */
+    uint32_t n_params;       /* … it has so many, without names */
+    bool returns_nothing;    /* whatever is called returns */
+} lw_sides;
+
+/* The fn that calls either. */
+uint32_t lw_read_sides(lw_reader *r, const lw_sides *sides);
 
 /* ---- functions with signatures (declared.c) ---- */
 /* The fn of the function inside an object, with the signatures that the object was made
@@ -255,6 +272,14 @@ uint32_t lw_read_list_value(lw_reader *r, PyObject *node);
 uint32_t lw_read_fstring(lw_reader *r, PyObject *ast_node, uint32_t loc);
 uint32_t lw_read_target(lw_reader *r, PyObject *ast_node);
 lw_pyop lw_read_operator(const lw_reader *r, PyObject *ast_operator);
+/* The expression in this field of an AST node. */
+uint32_t lw_read_field(lw_reader *r, PyObject *ast_node, PyObject *field);
+/* The node of a folded value, whose reference is stolen; 0 when it is NULL: nothing was folded,
+ * or reading stops. */
+uint32_t lw_read_folded(lw_reader *r, PyObject *value, uint32_t loc);
+
+/* ---- call.c ---- */
+uint32_t lw_read_call(lw_reader *r, PyObject *ast_node, uint32_t loc);
 uint32_t lw_read_body(lw_reader *r, PyObject *statements, bool drop_docstring);
 uint32_t lw_read_annotation_expr(lw_reader *r, PyObject *ast_node);
 
@@ -277,6 +302,21 @@ uint32_t lw_read_super(lw_reader *r, PyObject *call, uint32_t loc);
 bool lw_read_classes_of(lw_reader *r, const struct lw_arg_record *record);
 /* Whether the class has a `__new__` or `__init__` that its author wrote. */
 bool lw_read_class_makes_itself(PyObject *object);
+/* The members of a class as those of a type whose values are its objects. false: stop. */
+bool lw_read_members(lw_reader *r, PyObject *object, lw_class *out);
+int lw_read_guard(lw_reader *r, PyObject *object, const char *name, PyObject *value);
+
+/* ---- types with a model (struct.c) ---- */
+/* The constant of such a type; 0 and status OK: it is none. */
+uint32_t lw_read_struct(lw_reader *r, PyObject *object);
+/* The fn of a call of a class whose objects have such a type; made: a tuple of both. */
+uint32_t lw_read_struct_call(lw_reader *r, PyObject *made);
+/* The constant of a frozen object that typeof_impl gives such a type; 0 and status OK: it gives
+ * it none. */
+uint32_t lw_read_struct_object(lw_reader *r, PyObject *object);
+/* Whether it is such an object and has a constant already: what its attributes are, its type
+ * says. */
+bool lw_read_is_struct(lw_reader *r, PyObject *object);
 /* (python.c) A function without a text, and a location in it. */
 uint32_t lw_read_new_fn(lw_reader *r, const char *name);
 uint32_t lw_read_bare_loc(lw_reader *r, const char *path);
@@ -290,14 +330,18 @@ void lw_reader_reset(lw_reader *r);
 void lw_read_queue(lw_reader *r, PyObject *text);
 
 /* ---- overloads (overload.c) ---- */
-/* How often overloads have been registered: 0 in programs that have none. */
-uint64_t lw_overloads_version(void);
 /* Whether overloads of any of these have been registered since that version. */
 bool lw_overloads_touch(PyObject *watched, uint64_t since);
 /* Before anything is read: which callables and names are overloaded. */
 bool lw_read_overloads(lw_reader *r);
 bool lw_read_is_overloaded(lw_reader *r, PyObject *object);
-/* Once all is read: what it takes to extend the tree, if it has overloads. */
+/* Whether overloads of a callable are registered, for its constant; false: stop. */
+bool lw_read_overloaded(lw_reader *r, PyObject *object, PyObject *id, lw_constant *out);
+/* `del x[i]` where operator.delitem is overloaded: a call of it; 0 and status OK: it is not. */
+uint32_t lw_read_overloaded_delete(lw_reader *r, PyObject *node, uint32_t loc);
+/* Whether overloads of methods or attributes of this name are registered. */
+bool lw_read_is_overloaded_name(lw_reader *r, PyObject *name);
+/* Once all is read: what it takes to extend the tree. */
 bool lw_read_keep(lw_reader *r, bool of_tree);
 
 /* ---- captures (captures.c) ---- */
@@ -326,6 +370,11 @@ int lw_captures_add_function(lw_captures *captures, PyObject *function);
 int lw_captures_add_list(lw_captures *captures, PyObject *list);
 int lw_captures_add_array(lw_captures *captures, PyObject *array);
 int lw_captures_add_cell(lw_captures *captures, PyObject *cell);
+/* The name in this dict, or this cell, was looked up and is not bound: it stands for the
+ * function itself. Binding it to the function, or to what a decorator makes of it, is no
+ * change. */
+void lw_captures_is_own(lw_captures *captures, PyObject *space, PyObject *name,
+                        PyObject *function);
 int lw_captures_add_attribute(lw_captures *captures, PyObject *object, PyObject *name,
                               PyObject *value);
 

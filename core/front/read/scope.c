@@ -2,7 +2,7 @@
  * it; then come the enclosing functions; then the closure cells, module globals and builtins of
  * the outermost function, whose values are frozen. */
 #include "core/front/read/critical.h"
-#include "core/front/read/lazy_import.h"
+#include "core/front/read/code.h"
 #include "core/front/read/read_internal.h"
 
 #include <string.h>
@@ -238,25 +238,33 @@ variable(lw_reader *r, lw_scope *scope, PyObject *name)
     return var;
 }
 
-/* 1 with *out (new reference, NULL: an empty cell), 0: no free variable of this name. */
-static int
-closure_value(lw_reader *r, PyObject *name, PyObject **out)
+/* The cell of a free variable of the function (borrowed); NULL: it has none of this name. */
+static PyObject *
+cell_of(lw_reader *r, PyObject *name)
 {
     assert(r->function != NULL && PyFunction_Check(r->function));
     PyObject *cells = PyFunction_GET_CLOSURE(r->function);
-    PyObject *names, *cell;
+    PyObject *names;
     Py_ssize_t i;
 
-    *out = NULL;
     if (cells == NULL)
-        return 0;
+        return NULL;
     names = PyObject_GetAttrString(PyFunction_GET_CODE(r->function), "co_freevars");
     i = names ? PySequence_Index(names, name) : -1;
     Py_XDECREF(names);
     lw_read_clear();
-    if (i < 0 || i >= PyTuple_GET_SIZE(cells))
+    return i < 0 || i >= PyTuple_GET_SIZE(cells) ? NULL : PyTuple_GET_ITEM(cells, i);
+}
+
+/* 1 with *out (new reference, NULL: an empty cell), 0: no free variable of this name. */
+static int
+closure_value(lw_reader *r, PyObject *name, PyObject **out)
+{
+    PyObject *cell = cell_of(r, name);
+
+    *out = NULL;
+    if (cell == NULL)
         return 0;
-    cell = PyTuple_GET_ITEM(cells, i);
     if (lw_captures_add_cell(r->captures, cell) < 0) {
         lw_read_failed(r);
         return 0;
@@ -390,6 +398,20 @@ undefined(lw_reader *r, PyObject *ast_node, PyObject *name, bool is_empty_cell)
         r, (lw_node){LW_NODE_CONSTANT, .loc = lw_read_loc(r, ast_node), .a = constant});
 }
 
+/* The function that is read, if it has this name, to which nothing is bound: its decorator is
+ * at work. New reference, or NULL. */
+static PyObject *
+itself(lw_reader *r, PyObject *name)
+{
+    PyObject *cell = cell_of(r, name);
+    PyObject *own = ((PyFunctionObject *)r->function)->func_name;
+
+    if (PyUnicode_Compare(own, name) != 0)
+        return NULL;
+    lw_captures_is_own(r->captures, cell ? cell : r->globals, name, r->function);
+    return Py_NewRef(r->function);
+}
+
 uint32_t
 lw_read_name(lw_reader *r, PyObject *ast_node, PyObject *name)
 {
@@ -415,6 +437,8 @@ lw_read_name(lw_reader *r, PyObject *ast_node, PyObject *name)
         Py_XDECREF(value);
         return 0;
     }
+    if (value == NULL)
+        value = itself(r, name);
     if (value == NULL)
         return undefined(r, ast_node, name, is_free);
     node = lw_read_constant_node(r, value, lw_read_loc(r, ast_node));

@@ -293,6 +293,46 @@ get_lines(const lw_finder *f, bool refresh)
     return lines;
 }
 
+/* Whether the function may begin in this line of the prompt's. */
+static bool
+may_begin(const lw_finder *f, PyObject *line)
+{
+    const char *text = PyUnicode_AsUTF8(line);
+
+    if (text == NULL) {
+        lw_read_clear();
+        return false;
+    }
+    return f->is_lambda ? strstr(text, "lambda") != NULL
+                        : strstr(text, "def ") != NULL || strchr(text, '@') != NULL;
+}
+
+/* Each statement at a prompt begins with line 1: what was typed is tried from wherever the
+ * function may begin, the newest first. */
+static lw_source_result
+find_at_prompt(lw_finder *f, lw_source_result result, lw_source *out)
+{
+    enum { MOST_TRIES = 64 };
+    PyObject *typed = lw_typed_lines(f->filename), *lines;
+    Py_ssize_t n = typed ? PyList_GET_SIZE(typed) : 0;
+
+    if (typed == NULL)
+        return LW_SOURCE_FAILED;
+    for (int tries = 0; n > 0 && tries < MOST_TRIES && result != LW_SOURCE_FOUND; n--) {
+        Py_ssize_t start = n - f->first_line;
+        if (start < 0 || !may_begin(f, PyList_GET_ITEM(typed, n - 1)))
+            continue;
+        lines = PyList_GetSlice(typed, start, PyList_GET_SIZE(typed));
+        result = lines ? attempt_all(f, lines, out) : LW_SOURCE_FAILED;
+        Py_XDECREF(lines);
+        if (result == LW_SOURCE_FAILED)
+            break;
+        tries++;
+    }
+    Py_DECREF(typed);
+    return result;
+}
+
 static lw_source_result
 find_in_cache(lw_finder *f, lw_source *out)
 {
@@ -310,6 +350,8 @@ find_in_cache(lw_finder *f, lw_source *out)
         if (result == LW_SOURCE_FOUND || result == LW_SOURCE_FAILED)
             break;
     }
+    if (result != LW_SOURCE_FOUND && result != LW_SOURCE_FAILED)
+        result = find_at_prompt(f, result, out);
     if (result == LW_SOURCE_CHANGED && f->no_memory) {
         PyErr_NoMemory();
         return LW_SOURCE_FAILED;

@@ -8,14 +8,6 @@
 /* Each reader appends the nodes it made to `out`; false: stop. */
 static bool read_statement(lw_reader *r, PyObject *node, lw_read_items *out);
 
-static uint32_t
-read_field(lw_reader *r, PyObject *node, PyObject *field)
-{
-    PyObject *child = lw_ast_get(node, field);
-
-    return child ? lw_read_expr(r, child) : 0;
-}
-
 static bool
 is_docstring(const lw_reader *r, PyObject *statement)
 {
@@ -118,7 +110,7 @@ read_augassign(lw_reader *r, PyObject *node, uint32_t loc)
 
     if (lw_read_is_error(r, target))
         return target;
-    value = target ? read_field(r, node, r->ast.value) : 0;
+    value = target ? lw_read_field(r, node, r->ast.value) : 0;
     return value ? lw_read_node(r, (lw_node){LW_NODE_AUGASSIGN, .op = op, .loc = loc,
                                              .a = target, .b = value})
                  : 0;
@@ -132,7 +124,7 @@ read_annassign(lw_reader *r, PyObject *node, uint32_t loc, lw_read_items *out)
     PyObject *target_node = lw_ast_get(node, r->ast.target);
     bool is_name = lw_ast_kind_of(&r->ast, target_node) == LW_AST_Name;
     uint32_t constant = lw_read_annotation_expr(r, lw_ast_get(node, r->ast.annotation)), target;
-    uint32_t value = r->status == LW_OK ? read_field(r, node, r->ast.value) : 0;
+    uint32_t value = r->status == LW_OK ? lw_read_field(r, node, r->ast.value) : 0;
 
     if (r->status != LW_OK)
         return false;
@@ -169,7 +161,7 @@ lw_read_into(lw_reader *r, PyObject *node, PyObject *field, lw_read_items *out)
 static bool
 read_if(lw_reader *r, PyObject *node, uint32_t loc, lw_read_items *out)
 {
-    uint32_t test = read_field(r, node, r->ast.test), body, other;
+    uint32_t test = lw_read_field(r, node, r->ast.test), body, other;
     int truth = test ? lw_fold_truth(lw_read_object(r, test)) : -1;
 
     if (test == 0)
@@ -188,7 +180,7 @@ read_if(lw_reader *r, PyObject *node, uint32_t loc, lw_read_items *out)
 static bool
 read_while(lw_reader *r, PyObject *node, uint32_t loc, lw_read_items *out)
 {
-    uint32_t test = read_field(r, node, r->ast.test), body, other;
+    uint32_t test = lw_read_field(r, node, r->ast.test), body, other;
 
     if (test == 0)
         return false;
@@ -262,7 +254,7 @@ static uint32_t
 read_return(lw_reader *r, PyObject *node, uint32_t loc)
 {
     PyObject *items = iterated(r, lw_ast_get(node, r->ast.value));
-    uint32_t value = items ? lw_read_iterable(r, items) : read_field(r, node, r->ast.value);
+    uint32_t value = items ? lw_read_iterable(r, items) : lw_read_field(r, node, r->ast.value);
 
     if (r->status != LW_OK)
         return 0;
@@ -356,11 +348,27 @@ read_assert_of_values(lw_reader *r, PyObject *message, uint32_t loc, uint32_t te
                : 0;
 }
 
+/* `python -O`: there are no assertions. */
+static bool
+is_optimising(void)
+{
+    PyObject *flags = PySys_GetObject("flags"); /* borrowed */
+    PyObject *level = flags ? PyObject_GetAttrString(flags, "optimize") : NULL;
+    bool is = level != NULL && PyObject_IsTrue(level) == 1;
+
+    lw_read_clear();
+    Py_XDECREF(level);
+    return is;
+}
+
 static uint32_t
 read_assert(lw_reader *r, PyObject *node, uint32_t loc)
 {
+    if (is_optimising())
+        return lw_read_node(r, (lw_node){LW_NODE_PASS, .loc = loc});
+
     PyObject *msg = lw_ast_get(node, r->ast.msg);
-    uint32_t test = read_field(r, node, r->ast.test);
+    uint32_t test = lw_read_field(r, node, r->ast.test);
     uint32_t message = test && msg ? lw_read_expr(r, msg) : 0, text;
 
     if (r->status != LW_OK || test == 0 || lw_read_is_error(r, message))
@@ -497,7 +505,7 @@ read_case(lw_reader *r, PyObject *node)
 static uint32_t
 read_match(lw_reader *r, PyObject *node, uint32_t loc)
 {
-    uint32_t subject = read_field(r, node, r->ast.subject), result = 0;
+    uint32_t subject = lw_read_field(r, node, r->ast.subject), result = 0;
     lw_read_items items = {0};
     PyObject *cases;
     Py_ssize_t n = lw_ast_list(node, r->ast.cases, &cases);
@@ -611,7 +619,7 @@ read_expression_statement(lw_reader *r, PyObject *node, uint32_t loc, lw_read_it
 
     if (is_docstring(r, node)) /* a bare constant: a comment, `...` */
         return true;
-    value = read_field(r, node, r->ast.value);
+    value = lw_read_field(r, node, r->ast.value);
     if (value == 0)
         return false;
     assignment = lw_read_setattr(r, value, loc);
@@ -619,6 +627,14 @@ read_expression_statement(lw_reader *r, PyObject *node, uint32_t loc, lw_read_it
         return lw_read_item(r, out, assignment);
     return lw_read_item(r, out,
                         lw_read_node(r, (lw_node){LW_NODE_EXPR, .loc = loc, .a = value}));
+}
+
+static uint32_t
+read_delete(lw_reader *r, PyObject *node, uint32_t loc)
+{
+    uint32_t overloaded = lw_read_overloaded_delete(r, node, loc);
+
+    return overloaded || r->status != LW_OK ? overloaded : read_unsupported(r, node);
 }
 
 static uint32_t
@@ -637,6 +653,7 @@ read_simple(lw_reader *r, PyObject *node, uint32_t loc)
     case LW_AST_Raise: return read_raise(r, node, loc);
     case LW_AST_Match: return read_match(r, node, loc);
     case LW_AST_FunctionDef: return read_def(r, node, loc);
+    case LW_AST_Delete: return read_delete(r, node, loc);
     default: return read_unsupported(r, node);
     }
 }

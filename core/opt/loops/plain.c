@@ -150,7 +150,7 @@ is_straight(const lw_func *func)
 {
     for (uint32_t i = 1; i + 1 < func->insts.n; i++) {
         lw_op op = (lw_op)func->insts.data[i].op;
-        if (lw_op_is_own_memory(op) || op == LW_OP_CALL || lw_ops[op].class == LW_CLASS_FLOW)
+        if (lw_op_is_own_memory(op) || lw_op_is_call(op) || lw_ops[op].class == LW_CLASS_FLOW)
             return false;
     }
     return func->insts.n > 1 && func->insts.n <= MOST_STRAIGHT;

@@ -387,6 +387,7 @@ is_pure(const lw_module *module, const lw_func *func, uint32_t *n_looked_at)
         case LW_OP_ATOMIC:
         case LW_OP_KERNEL_CALL:
         case LW_OP_HOST_CALL:
+        case LW_OP_RECUR: /* it may not end */
         case LW_OP_BARRIER:
         case LW_OP_SREG:
         case LW_OP_PRINT: return false;

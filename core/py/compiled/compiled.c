@@ -166,6 +166,15 @@ get_link(PyObject *object, void *Py_UNUSED(closure))
     return link ? Py_NewRef(link) : PyTuple_New(0);
 }
 
+/* pdb's `break name` looks for it. */
+static PyObject *
+get_code(PyObject *object, void *Py_UNUSED(closure))
+{
+    PyObject *function = head_of(object)->py_func;
+
+    return function ? PyObject_GetAttrString(function, "__code__") : Py_NewRef(Py_None);
+}
+
 /* For lanewise/_pickling.py. */
 static PyObject *
 get_state(PyObject *object, PyObject *Py_UNUSED(unused))
@@ -209,6 +218,7 @@ static PyGetSetDef getset[] = {
      NULL},
     {"__lanewise_link__", get_link, NULL, PyDoc_STR("link=: code that calls it needs it too"),
      NULL},
+    {"__code__", get_code, NULL, PyDoc_STR("of py_func"), NULL},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 

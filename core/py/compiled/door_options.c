@@ -66,6 +66,7 @@ lw_door_build_options(const lw_door_options *options, const char *name)
                               .precise = options->front.precise,
                               .opt = options->opt,
                               .lineinfo = options->lineinfo,
+                              .variables = options->front.variables,
                               .watch =
                                   options->front.checks ? LW_WATCH_SHARED : LW_WATCH_NOTHING,
                               .ftz = options->front.fast == LW_FAST_ALL,

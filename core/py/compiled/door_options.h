@@ -16,7 +16,7 @@ typedef enum lw_target_choice {
 typedef struct lw_door_options {
     lw_target_choice target;
     lw_front_options front;
-    bool cache, debug, lineinfo, opt, warn, order_given;
+    bool cache, debug, debug_given, lineinfo, opt, opt_given, warn, order_given;
     bool told_sums;                /* W203 has been given: once for each function */
     bool device, cooperative, nrt; /* of jit */
     int max_registers, max_blocksize;

@@ -315,12 +315,31 @@ read_nopython(reader *r, PyObject *value)
 static int
 read_debug(reader *r, PyObject *value)
 {
-    if (read_bool(r, value, &r->options->debug) < 0)
-        return -1;
-    if (r->options->debug) /* Python's errors instead of NumPy's values */
-        r->options->front.checks |=
+    r->options->debug_given = value != Py_None;
+    return value == Py_None ? 0 : read_bool(r, value, &r->options->debug);
+}
+
+/* After the keywords. The setting `debug` changes no results: it adds no checks. */
+static void
+apply_debug(lw_door door, lw_door_options *options)
+{
+    bool shown = options->debug_given ? options->debug : lw_env_int(LW_ENV_debug) != 0;
+    /* a reduction recognises its functions by their code, so it shows no variables */
+    bool variables = shown && door != LW_DOOR_REDUCE;
+
+    if (options->debug) /* Python's errors instead of NumPy's values */
+        options->front.checks |=
             LW_CHECK_DIVIDE | LW_CHECK_BOUNDS | LW_CHECK_OVERFLOW | LW_CHECK_RACE;
-    return 0;
+    if (!options->opt_given)
+        options->opt = !variables && lw_env_int(LW_ENV_opt) != 0;
+    options->front.variables = variables && !options->opt;
+}
+
+static int
+read_opt(reader *r, PyObject *value)
+{
+    r->options->opt_given = value != Py_None;
+    return value == Py_None ? 0 : read_bool(r, value, &r->options->opt);
 }
 
 static int
@@ -686,6 +705,7 @@ lw_door_read(lw_door door, PyObject *signatures, PyObject *keywords, lw_door_opt
         if (known->read(&r, value) < 0)
             return -1;
     }
+    apply_debug(door, options);
     return 0;
 }
 

@@ -115,6 +115,10 @@ literal_of(const lw_typed *typed, uint32_t constant)
 
     if (row->kind == LW_K_STR)
         value = PyUnicode_FromString(row->text);
+    else if (row->kind == LW_K_INT)
+        value = PyLong_FromLongLong(row->i);
+    else if (row->kind == LW_K_BOOL)
+        value = PyBool_FromLong(row->i != 0);
     else if (row->kind == LW_K_DTYPE)
         value = lw_type_object_of(row->dtype);
     else if (constant < typed->tree->constants.n)
@@ -125,9 +129,12 @@ literal_of(const lw_typed *typed, uint32_t constant)
 }
 
 static PyObject *
-object_of_argument(const lw_typed *typed, const lw_overload_argument *argument)
+object_of_argument(const lw_typed *typed, const lw_overload_argument *argument,
+                   lw_overload_literals literals)
 {
-    if (argument->type == LW_T_STATIC && argument->constant != 0)
+    if (argument->constant != 0 &&
+        (argument->type == LW_T_STATIC ||
+         (literals != LW_LITERALS_NONE && lw_overload_is_literal(typed, argument))))
         return literal_of(typed, argument->constant);
     return object_of_type(typed, argument->type);
 }
@@ -136,10 +143,11 @@ object_of_argument(const lw_typed *typed, const lw_overload_argument *argument)
 
 /* Adds to the tuple's list of types or to the dict of keywords. */
 static int
-add_argument(const lw_typed *typed, const lw_overload_argument *argument, PyObject *types,
-             PyObject *keywords)
+add_argument(const lw_typed *typed, const lw_overload_question *question, uint32_t i,
+             PyObject *types, PyObject *keywords)
 {
-    PyObject *type = object_of_argument(typed, argument);
+    const lw_overload_argument *argument = &question->arguments[i];
+    PyObject *type = object_of_argument(typed, argument, question->literals);
     int result = -1;
 
     if (type != NULL)
@@ -149,7 +157,7 @@ add_argument(const lw_typed *typed, const lw_overload_argument *argument, PyObje
     return result;
 }
 
-/* The function that is called; of methods and attributes, their name. */
+/* The function that is called, or None; of methods, attributes and operators, their name. */
 static PyObject *
 subject_of(const lw_typed *typed, const lw_overload_question *question)
 {
@@ -158,9 +166,12 @@ subject_of(const lw_typed *typed, const lw_overload_question *question)
     if (question->kind != LW_OVERLOAD_FUNCTION)
         return PyUnicode_FromString(question->name);
     callee = lw_read_object_of(typed->tree, question->constant);
-    if (callee == NULL && !PyErr_Occurred())
-        PyErr_SetString(PyExc_SystemError, "lanewise: an overloaded function is gone");
-    return callee;
+    if (callee != NULL || PyErr_Occurred())
+        return callee;
+    if (!lw_typed_constant(typed, question->constant)->overloaded)
+        return Py_NewRef(Py_None); /* nobody can have named it */
+    PyErr_SetString(PyExc_SystemError, "lanewise: an overloaded function is gone");
+    return NULL;
 }
 
 /* A tuple (implementation or None, str or None), or NULL. */
@@ -169,16 +180,19 @@ choose(const lw_typed *typed, const lw_overload_question *question)
 {
     static const char *const choosers[] = {[LW_OVERLOAD_FUNCTION] = "_of_function",
                                            [LW_OVERLOAD_METHOD] = "_of_method",
-                                           [LW_OVERLOAD_ATTRIBUTE] = "_of_attribute"};
+                                           [LW_OVERLOAD_ATTRIBUTE] = "_of_attribute",
+                                           [LW_OVERLOAD_OPERATOR] = "_of_operator"};
     PyObject *subject = subject_of(typed, question);
     PyObject *types = PyList_New(0), *keywords = PyDict_New(), *result = NULL;
     bool failed = subject == NULL || types == NULL || keywords == NULL;
 
     for (uint32_t i = 0; !failed && i < question->n; i++)
-        failed = add_argument(typed, &question->arguments[i], types, keywords) < 0;
+        failed = add_argument(typed, question, i, types, keywords) < 0;
     if (!failed)
         result =
-            call(choosers[question->kind], Py_BuildValue("(OOO)", subject, types, keywords));
+            call(choosers[question->kind],
+                 Py_BuildValue("(OOOiO)", subject, types, keywords, (int)question->literals,
+                               question->for_gpu ? Py_True : Py_False));
     Py_XDECREF(subject);
     Py_XDECREF(types);
     Py_XDECREF(keywords);
@@ -202,9 +216,8 @@ answer(const lw_typed *typed, const lw_overload_question *question, lw_error *er
     if (is_own)
         status = lw_read_own(typed->tree, question->name, err);
     else if (chosen != NULL)
-        status =
-            lw_read_answer(typed->tree, question->key, unless_none(PyTuple_GET_ITEM(chosen, 0)),
-                           unless_none(PyTuple_GET_ITEM(chosen, 1)), err);
+        status = lw_read_answer(typed->tree, question, unless_none(PyTuple_GET_ITEM(chosen, 0)),
+                                unless_none(PyTuple_GET_ITEM(chosen, 1)), err);
     else
         err->status = status;
     Py_XDECREF(chosen);

@@ -13,10 +13,11 @@ lw_resources_dict(const char *kernel, const lw_cubin_info *info, int cc, PyObjec
     if (more == NULL)
         return NULL;
     dict = kernel ? Py_BuildValue("{s:s}", "kernel", kernel) : PyDict_New();
-    memory = Py_BuildValue(
-        "{s:N,s:i,s:i,s:i,s:i,s:i}", "target", PyUnicode_FromFormat("sm_%d", cc), "registers",
-        info->registers, "shared_bytes", info->shared_bytes, "local_bytes", info->local_bytes,
-        "constant_bytes", info->constant_bytes, "spill_bytes", info->local_bytes);
+    memory = Py_BuildValue("{s:N,s:i,s:i,s:i,s:i,s:i,s:i}", "target",
+                           PyUnicode_FromFormat("sm_%d", cc), "registers", info->registers,
+                           "shared_bytes", info->shared_bytes, "local_bytes", info->local_bytes,
+                           "constant_bytes", info->constant_bytes, "spill_bytes",
+                           info->local_bytes, "level_bytes", info->level_bytes);
     if (dict == NULL || memory == NULL || PyDict_Update(dict, memory) < 0 ||
         PyDict_Update(dict, more) < 0)
         Py_CLEAR(dict);

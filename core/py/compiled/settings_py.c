@@ -1,7 +1,7 @@
 #include "core/py/compiled/settings_py.h"
 #include "core/py/compiled/door_options.h"
 
-#include "core/base/env.h"
+#include "core/base/env_numba.h"
 #include "core/device/driver.h"
 #include "core/link/build.h"
 #include "core/link/kernel_cache.h"
@@ -32,6 +32,38 @@ setting_rows(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
         PyObject *item =
             Py_BuildValue("(sssss)", row->field, row->variable,
                           row->kind == LW_ENV_INT ? "int" : "str", row->fallback, row->doc);
+        if (item == NULL || PyList_Append(rows, item) < 0)
+            Py_CLEAR(rows);
+        Py_XDECREF(item);
+    }
+    return rows;
+}
+
+/* (variable, attribute, field, how, word) of each that is a setting of ours. */
+static PyObject *
+numba_rows(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
+{
+    PyObject *rows = PyList_New(0);
+
+    for (const lw_numba_row *row = lw_numba_rows; rows != NULL && row->variable; row++) {
+        PyObject *item = Py_BuildValue("(sssss)", row->variable, row->attribute,
+                                       lw_env_rows[row->id].field, row->how_name, row->word);
+        if (item == NULL || PyList_Append(rows, item) < 0)
+            Py_CLEAR(rows);
+        Py_XDECREF(item);
+    }
+    return rows;
+}
+
+/* (attribute, value, whether any is kept, what there is instead) of the others. */
+static PyObject *
+numba_unlike_rows(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
+{
+    PyObject *rows = PyList_New(0);
+
+    for (const lw_numba_unlike_row *row = lw_numba_unlike_rows; rows && row->variable; row++) {
+        PyObject *item = Py_BuildValue("(ssOs)", row->attribute, row->value,
+                                       row->kept ? Py_True : Py_False, row->instead);
         if (item == NULL || PyList_Append(rows, item) < 0)
             Py_CLEAR(rows);
         Py_XDECREF(item);
@@ -228,6 +260,8 @@ static PyMethodDef methods[] = {
     {"_driver_version", driver_version, METH_NOARGS, NULL},
     {"_driver_path", driver_path, METH_NOARGS, NULL},
     {"_settings", setting_rows, METH_NOARGS, NULL},
+    {"_numba_settings", numba_rows, METH_NOARGS, NULL},
+    {"_numba_unlike", numba_unlike_rows, METH_NOARGS, NULL},
     {"_checks", check_words, METH_NOARGS, NULL},
     {"_setting_get", setting_get, METH_O, NULL},
     {"_setting_set", setting_set, METH_VARARGS, NULL},

@@ -64,11 +64,28 @@ remember_failure(lw_ufunc_head *self, const lw_dtype *in)
     PyErr_Restore(type, value, traceback);
 }
 
+/* What was missing may be there now. */
+static void
+forget_outdated(lw_ufunc_head *self)
+{
+    lw_captures *captures = ((lw_compiled *)self)->captures;
+    uint64_t version = lw_overloads_version();
+
+    if (version != self->failures_version ||
+        (captures != NULL && lw_captures_outdated(captures)))
+        PyDict_Clear(self->failures);
+    self->failures_version = version;
+}
+
 static bool
 raise_remembered(lw_ufunc_head *self, const lw_dtype *in)
 {
-    PyObject *key = key_of(self, in), *value, *copy;
+    PyObject *key, *value, *copy;
 
+    if (PyDict_GET_SIZE(self->failures) == 0)
+        return false;
+    forget_outdated(self);
+    key = key_of(self, in);
     if (key == NULL)
         return true;
     value = lw_dict_item(self->failures, key);

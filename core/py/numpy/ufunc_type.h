@@ -45,7 +45,8 @@ extern const char *const lw_ufunc_method_names[LW_N_METHODS];
     PyObject *bound[LW_N_METHODS];                                                             \
     struct lw_loop_table *table; /* ufunc_inner.h */                                           \
     PyObject *identity;          /* a value, None, or the str "reorderable" */                 \
-    PyObject *failures;          /* dict: dtypes -> exception */                               \
+    PyObject *failures;          /* dict: dtypes -> exception … */                           \
+    uint64_t failures_version;   /* … and of which overloads (lw_overloads_version) */       \
     PyObject *origin; /* whose calls it takes (renew.h), seen by overrides; or NULL */         \
     _Atomic(struct lw_loop_rows *) rows; /* loop_rows.h */                                     \
     _Atomic uint32_t n_given;            /* loops that NumPy was given because it asked */     \

@@ -230,9 +230,35 @@ group_dir(PyObject *self, PyObject *Py_UNUSED(unused))
     return PyDict_Keys(((group_object *)self)->members);
 }
 
+/* threadIdx and the like with the numbers of the thread that runs as plain Python, for
+ * debuggers. NULL without an exception: there are none. */
+static PyObject *
+numbers_repr(PyObject *self)
+{
+    static const char *const names[] = {"x", "y", "z"};
+    PyObject *axes[3] = {NULL}, *result = NULL;
+    bool all = true;
+
+    for (int i = 0; all && i < 3; i++) {
+        axes[i] = PyObject_GetAttrString(self, names[i]);
+        PyErr_Clear();
+        all = axes[i] != NULL && PyLong_Check(axes[i]);
+    }
+    if (all)
+        result = PyUnicode_FromFormat("<%U: x=%S, y=%S, z=%S>", ((group_object *)self)->path,
+                                      axes[0], axes[1], axes[2]);
+    for (int i = 0; i < 3; i++)
+        Py_XDECREF(axes[i]);
+    return result;
+}
+
 static PyObject *
 group_repr(PyObject *self)
 {
+    PyObject *numbers = lw_on_python() ? numbers_repr(self) : NULL;
+
+    if (numbers != NULL || PyErr_Occurred())
+        return numbers;
     return PyUnicode_FromFormat("<%U: works in kernels>", ((group_object *)self)->path);
 }
 

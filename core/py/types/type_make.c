@@ -5,6 +5,8 @@
 
 #include "core/py/numpy_api.h"
 
+#include "core/front/read/python.h"
+#include "core/front/read/services.h"
 #include "core/py/array/args.h"
 #include "core/py/array/convert.h"
 #include "core/py/raise.h"
@@ -219,6 +221,20 @@ type_of_record(PyObject *module, PyObject *value)
     return result;
 }
 
+/* What typeof_impl says of an object; None: it knows none such. */
+static PyObject *
+type_by_extending(PyObject *value)
+{
+    PyObject *find, *result;
+
+    if (!(Py_TYPE(value)->tp_flags & Py_TPFLAGS_HEAPTYPE) || lw_overloads_version() == 0)
+        Py_RETURN_NONE;
+    find = lw_service_find(LW_SERVICE_EXTENDING, "_typeof_registered");
+    result = find ? PyObject_CallOneArg(find, value) : NULL;
+    Py_XDECREF(find);
+    return result;
+}
+
 static PyObject *
 type_of(PyObject *module, PyObject *value)
 {
@@ -233,6 +249,10 @@ type_of(PyObject *module, PyObject *value)
         return lw_type_object_of(LW_DT_void);
     if (PyLong_CheckExact(value)) /* of any size: int is int64 in compiled code */
         return lw_type_object_of(LW_DT_i64);
+    result = type_by_extending(value);
+    if (result != Py_None)
+        return result;
+    Py_DECREF(result);
     if (lw_operand_look(&operand, value) < 0)
         return NULL;
     if (operand.kind == LW_OPERAND_OTHER) {

@@ -7,11 +7,12 @@
 #include "core/py/record_intern.h"
 #include "core/py/state.h"
 #include "core/py/text_py.h"
+#include "core/py/types/type_base.h"
 #include "core/py/types/type_cast.h"
 #include "core/py/types/type_signature.h"
 
 typedef struct type_object {
-    PyObject_HEAD
+    lw_type_base base;
     lw_sig_type type; /* what it points to is in the arena */
     lw_arena arena;
 } type_object;
@@ -171,7 +172,7 @@ type_hash(PyObject *self)
 /* ---- calling: a value casts, types make a signature ---- */
 
 /* Python and NumPy types are welcome beside ours: float64(int, np.float32). New reference; NULL
- * without an exception: this is a value. */
+ * without an exception: this is a value. Types of the user's are refused. */
 static PyObject *
 as_type_object(PyObject *object)
 {
@@ -180,6 +181,11 @@ as_type_object(PyObject *object)
 
     if (lw_type_object_get(object, NULL))
         return Py_NewRef(object);
+    if (PyObject_TypeCheck(object, lw_core->type_type->tp_base))
+        return PyErr_Format(PyExc_TypeError,
+                            "signatures cannot name %S, a type of your own: leave the "
+                            "signatures out",
+                            object);
     if (!PyType_Check(object) && !PyArray_DescrCheck(object))
         return NULL;
     if (!PyArray_DescrConverter(object, &descr)) {
@@ -199,6 +205,10 @@ call_with_types(PyObject *self, PyObject *args)
 
     for (Py_ssize_t i = 0; types != NULL && i < n; i++) {
         PyObject *type = as_type_object(PyTuple_GET_ITEM(args, i));
+        if (type == NULL && PyErr_Occurred()) {
+            Py_CLEAR(types);
+            break;
+        }
         if (type == NULL) {
             PyErr_Format(PyExc_TypeError,
                          "%S(): argument %zd of a signature must be a type, got %.200s", self,
@@ -229,6 +239,8 @@ type_call(PyObject *self, PyObject *args, PyObject *kwargs)
     first = PyTuple_GET_ITEM(args, 0);
     probe = as_type_object(first);
     Py_XDECREF(probe);
+    if (PyErr_Occurred())
+        return NULL;
     if (probe != NULL || type->kind != LW_SIG_SCALAR)
         return call_with_types(self, args);
     return lw_type_cast(type->dtype, first);
@@ -389,6 +401,23 @@ type_get_number(PyObject *self, void *closure)
 }
 
 static PyObject *
+type_get_signed(PyObject *self, void *Py_UNUSED(closure))
+{
+    const lw_sig_type *type = &((type_object *)self)->type;
+
+    if (type->kind != LW_SIG_SCALAR || !lw_is_integer(type->dtype))
+        return PyErr_Format(PyExc_AttributeError, "%S is no integer type", self);
+    return PyBool_FromLong(lw_is_signed(type->dtype));
+}
+
+/* It has no model. */
+static PyObject *
+type_get_none(PyObject *Py_UNUSED(self), void *Py_UNUSED(closure))
+{
+    Py_RETURN_NONE;
+}
+
+static PyObject *
 type_get_ndim(PyObject *self, void *closure)
 {
     (void)closure;
@@ -482,7 +511,10 @@ static PyGetSetDef type_getset[] = {
     {"ndim", type_get_ndim, NULL, PyDoc_STR("number of axes; 0 for scalars"), NULL},
     {"layout", type_get_layout, NULL,
      PyDoc_STR("'C', 'F' or 'A' (any strides); None for scalars"), NULL},
+    {"signed", type_get_signed, NULL, PyDoc_STR("of an integer type: whether it has a sign"),
+     NULL},
     {"__lanewise_dtype__", type_get_number, NULL, NULL, NULL},
+    {"__lanewise_struct__", type_get_none, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -493,7 +525,7 @@ static PyMethodDef type_methods[] = {
 
 static PyType_Slot type_slots[] = {
     {Py_tp_doc,
-     (void *)PyDoc_STR("A type of lanewise.\n\n"
+     (void *)PyDoc_STR("A type that signatures know.\n\n"
                        ">>> float32(1.5), float32[:, ::1], float64(float64, int32)\n"
                        "(np.float32(1.5), float32[:, ::1], float64(float64, int32))")},
     {Py_tp_dealloc, (void *)type_dealloc},
@@ -508,7 +540,7 @@ static PyType_Slot type_slots[] = {
 };
 
 static PyType_Spec type_spec = {
-    .name = "lanewise.types.Type",
+    .name = "lanewise._core.CoreType",
     .basicsize = sizeof(type_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = type_slots,
@@ -519,8 +551,16 @@ static PyType_Spec type_spec = {
 static int
 make_classes(PyObject *module)
 {
-    lw_core->type_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &type_spec, NULL);
+    PyTypeObject *base = lw_type_base_class_new(module);
+
+    if (base == NULL || PyModule_AddObjectRef(module, "Type", (PyObject *)base) < 0) {
+        Py_XDECREF(base);
+        return -1;
+    }
+    lw_core->type_type =
+        (PyTypeObject *)PyType_FromModuleAndSpec(module, &type_spec, (PyObject *)base);
     lw_core->signature_type = lw_signature_class_new(module);
+    Py_DECREF(base);
     return lw_core->type_type == NULL || lw_core->signature_type == NULL ? -1 : 0;
 }
 
@@ -539,7 +579,7 @@ int
 lw_types_register(PyObject *module)
 {
     if (make_classes(module) < 0 ||
-        PyModule_AddObjectRef(module, "Type", (PyObject *)lw_core->type_type) < 0 ||
+        PyModule_AddObjectRef(module, "CoreType", (PyObject *)lw_core->type_type) < 0 ||
         PyModule_AddObjectRef(module, "Signature", (PyObject *)lw_core->signature_type) < 0)
         return -1;
     for (int dtype = LW_DT_void; dtype < LW_DT_ptr; dtype++)

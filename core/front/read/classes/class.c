@@ -76,6 +76,8 @@ member_of(member_reader *m, const char *name, PyObject *raw, lw_class_member *ou
     } else if (function != NULL) {
         self = PyObject_TypeCheck(raw, &PyClassMethod_Type) ? m->class : NULL;
         out->index = lw_read_function_constant(m->r, function, self, NULL);
+        if (out->index != 0)
+            (void)lw_read_linked_method(m->r, m->class, out->index, &out->linked);
     } else {
         out->kind = LW_MEMBER_CONSTANT;
         out->index = lw_read_constant(m->r, raw);
@@ -163,8 +165,8 @@ uses_super(PyTypeObject *type)
     return uses;
 }
 
-static bool
-read_members(lw_reader *r, PyObject *object, lw_class *out)
+bool
+lw_read_members(lw_reader *r, PyObject *object, lw_class *out)
 {
     PyObject *mro = ((PyTypeObject *)object)->tp_mro;
     member_reader m = {.r = r, .class = object};
@@ -194,8 +196,8 @@ read_members(lw_reader *r, PyObject *object, lw_class *out)
 
 /* ---- what its objects are ---- */
 
-static int
-add_guard(lw_reader *r, PyObject *object, const char *name, PyObject *value)
+int
+lw_read_guard(lw_reader *r, PyObject *object, const char *name, PyObject *value)
 {
     PyObject *text = PyUnicode_FromString(name);
     int result = text ? lw_captures_add_attribute(r->captures, object, text, value) : -1;
@@ -225,7 +227,7 @@ read_registered(lw_reader *r, PyObject *object, lw_class *class)
     class->registered = names;
     class->types = types;
     if (items != NULL && r->status == LW_OK &&
-        add_guard(r, object, LW_REGISTERED_FIELDS, dict) < 0)
+        lw_read_guard(r, object, LW_REGISTERED_FIELDS, dict) < 0)
         lw_read_failed(r);
     Py_XDECREF(items);
     Py_XDECREF(dict);
@@ -323,13 +325,13 @@ set_make(lw_reader *r, PyObject *object, lw_class *class)
 
     if (class->is_namedtuple) { /* the guard holds the class, too */
         any = PyObject_GetAttrString(object, "_fields");
-        if (any != NULL && add_guard(r, object, "_fields", any) < 0)
+        if (any != NULL && lw_read_guard(r, object, "_fields", any) < 0)
             lw_read_failed(r);
         Py_XDECREF(any);
         return r->status == LW_OK;
     }
     any = PyObject_GetAttrString(object, "__init__");
-    if (any == NULL || add_guard(r, object, "__init__", any) < 0)
+    if (any == NULL || lw_read_guard(r, object, "__init__", any) < 0)
         lw_read_failed(r);
     Py_XDECREF(any);
     if (r->status != LW_OK || !name_fields(r, object, class))
@@ -393,7 +395,8 @@ read_class(lw_reader *r, PyObject *object)
         lw_read_failed(r);
     Py_XDECREF(id);
     Py_XDECREF(number);
-    if (r->status != LW_OK || !read_members(r, object, class) || !set_make(r, object, class))
+    if (r->status != LW_OK || !lw_read_linked_class(r, object, true, &class->linked) ||
+        !lw_read_members(r, object, class) || !set_make(r, object, class))
         return 0;
     return constant;
 }

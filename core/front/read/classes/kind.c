@@ -20,9 +20,11 @@ lw_class_is_written(PyObject *function)
     const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
 
     lw_read_clear();
-    return name != NULL && code != NULL && !lw_class_text_is(code->co_filename, "<string>") &&
-           strcmp(name, "collections") != 0 && strcmp(name, "dataclasses") != 0 &&
-           strncmp(name, "namedtuple_", 11) != 0;
+    if (code == NULL || lw_class_text_is(code->co_filename, "<string>"))
+        return false;
+    return name == NULL || /* code that is run without a module */
+           (strcmp(name, "collections") != 0 && strcmp(name, "dataclasses") != 0 &&
+            strncmp(name, "namedtuple_", 11) != 0);
 }
 
 PyObject *

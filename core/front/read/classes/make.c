@@ -283,6 +283,7 @@ lw_class_init_of_dataclass(lw_reader *r, PyObject *owner, PyObject *fields)
     r->tree->fns.data[fn].loc = loc;
     r->tree->fns.data[fn].file = r->tree->locs.data[loc].file;
     r->tree->fns.data[fn].line = 1;
+    r->tree->fns.data[fn].generated = true;
     if (add_parameters(r, &scope, items)) {
         uint32_t body = read_body(&b, owner, items);
         r->tree->fns.data[fn].body = body;
