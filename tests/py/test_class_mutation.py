@@ -682,3 +682,100 @@ def test_results_are_the_objects_as_changed():
     got, want = lw.jit(run)(1.5), run(1.5)
     assert type(got) is Particle and got.n == want.n == 4
     assert (got.pos.x, got.pos.y, got.vel.x, got.vel.y) == (want.pos.x, want.pos.y, want.vel.x, want.vel.y)
+
+
+# ---- functions that call themselves ----
+
+
+class Step:
+    def __init__(self, x, n):
+        self.x = x
+        self.n = n
+
+    def power(self, k):
+        return 1.0 if k <= 0 else self.x * self.power(k - 1)
+
+    def moved(self, k):
+        return self if k <= 0 else Step(self.x + 1.0, self.n).moved(k - 1)
+
+    def bump(self, k):
+        if k > 0:
+            self.x += 1.0
+            self.bump(k - 1)
+
+
+def powers(x, k):
+    return Step(x, 1).power(k)
+
+
+def moves(x, k):
+    p = Step(x, 1)
+    q = p.moved(k)
+    return p.x + 10.0 * q.x
+
+
+def captured(x, k):
+    def follow(p, k):
+        return p.x if k <= 0 else follow(Step(p.x * 2.0, p.n), k - 1)
+
+    return follow(Step(x, 1), k)
+
+
+def forth(p, k):
+    return p.x if k == 0 else back(Step(p.x + 1.0, p.n), k - 1)
+
+
+def back(p, k):
+    if k == 0:
+        return -p.x
+    p.x += 2.0  # an object that forth has made for it
+    return forth(p, k - 1)
+
+
+def alternate(x, k):
+    return forth(Step(x, 1), k)
+
+
+@pytest.mark.parametrize("function", [powers, moves, captured, alternate])
+def test_objects_in_recursion(function):
+    x, k = np.linspace(-1.5, 2.0, 6), np.arange(6)
+    want = [function(float(a), int(b)) for a, b in zip(x, k, strict=True)]
+    assert lw.vectorize(fma=False)(function)(x, k).tolist() == want
+
+
+def bumps(x, k):
+    p = Step(x, 1)
+    p.bump(k)
+    return p.x
+
+
+def renames(x, k):
+    p = Step(x, 1)
+    q = p.moved(k)
+    q.x = 5.0
+    return p.x
+
+
+def swing(p, k):
+    return p.x if k == 0 else swung(p, k - 1)
+
+
+def swung(p, k):
+    if k > 0:
+        p.x += 2.0
+        swing(p, k - 1)
+    return p.x
+
+
+def swings(x, k):
+    return swing(Step(x, 1), k)
+
+
+@pytest.mark.parametrize(("function", "text"), [
+    (bumps, "`bump` calls itself and changes an object"),
+    (renames, "a field of `Step` is assigned, but something else may hold the object"),
+    (swings, "calls itself and changes an object"),
+])
+def test_changed_in_recursion(function, text):
+    with pytest.raises(lw.errors.CompileError, match="E165: .*" + text):
+        lw.vectorize(function)(np.ones(3), np.arange(3))

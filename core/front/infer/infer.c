@@ -221,7 +221,7 @@ run_frame(lw_run *run, uint32_t memo)
     run->depth = depth;
     run->memos.data[memo].busy = false;
     run->memos.data[memo].result = result;
-    lw_recursion_leave(run, frame);
+    lw_recursion_leave(run, frame, status);
 fail:
     run->memos.data[memo].status = status;
     return status;

@@ -307,7 +307,7 @@ bool lw_recursion_is_open(const lw_infer_frame *f);
 /* The caller has called what `memo` says. */
 void lw_recursion_note(lw_run *run, lw_memo *memo);
 /* The frame of this memo has ended. */
-void lw_recursion_leave(lw_run *run, const lw_infer_frame *f);
+void lw_recursion_leave(lw_run *run, const lw_infer_frame *f, lw_status status);
 /* E151 where calls are nested too deeply, by recursion or without. The int arguments of a
  * recursive function may lose their constants instead; then run->is_again is set. */
 lw_status lw_recursion_too_deep(lw_run *run, uint32_t loc);

@@ -143,10 +143,12 @@ lw_recursion_note(lw_run *run, lw_memo *memo)
 }
 
 void
-lw_recursion_leave(lw_run *run, const lw_infer_frame *f)
+lw_recursion_leave(lw_run *run, const lw_infer_frame *f, lw_status status)
 {
     uint32_t rests_on = f->rests_on < f->depth ? f->rests_on : UINT32_MAX;
 
+    if (status != LW_OK) /* where the failure is made again, it is called again */
+        drop_resting(run, f);
     run->memos.data[f->memo].rests_on = rests_on;
     for (uint32_t i = f->memo + 1; i < run->memos.n; i++)
         if (run->memos.data[i].rests_on != UINT32_MAX &&
