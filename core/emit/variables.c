@@ -291,7 +291,7 @@ lw_emit_bind(lw_emitter *e)
         return;
     find_leaves(&type, 0, &all);
     assert(all.n == e->inst->c);
-    for (uint32_t i = 0; i < all.n && i < e->inst->c; i++) {
+    for (uint32_t i = 0; all.data != NULL && i < all.n && i < e->inst->c; i++) {
         lw_name value = lw_operand(e, e->func->lists.data[e->inst->b + i]), at;
         const char *stored = lw_type(e, all.data[i].dtype);
 

@@ -422,7 +422,7 @@ def test_foreign_memory_on_a_gpu(foreign, counted):
         pytest.skip("no CUDA device")
     out, n_ended = np.zeros(5), np.zeros(1, np.int32)
     foreign[1, 1](out, 10, n_ended)
-    assert out.tolist() == [46, 2, 0, 0, 9]
+    assert out.tolist() == [46, 3, 0, 0, 9]  # y is held where it was made, by the variable and by what counts
     assert n_ended[0] == 8 * (10 + sum(range(10)))  # each destructor once, with its information and size
     assert counted() > 20
 

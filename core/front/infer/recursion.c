@@ -280,6 +280,7 @@ lw_recursion_too_deep(lw_run *run, uint32_t loc)
     lw_infer_frame *most = NULL, *last;
     uint32_t n_most = 0;
 
+    assert(run->frame != NULL); /* it makes the call */
     for (lw_infer_frame *f = run->frame; f != NULL; f = f->caller) {
         uint32_t n = count_frames(run->frame, f->fn_index, &last);
         if (n >= OFTEN && has_constant_int(f, f->params, f->n_params) &&

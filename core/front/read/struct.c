@@ -171,7 +171,7 @@ end(maker *m)
 static bool
 add_param(maker *m, PyObject *name, lw_fn_param param)
 {
-    lw_fn *fn = &m->r->tree->fns.data[m->scope.fn];
+    lw_fn *fn;
     lw_fn_param *slot;
 
     param.var = name ? lw_scope_add(m->r, &m->scope, name) : lw_read_failed(m->r);
