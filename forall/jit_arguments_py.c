@@ -126,6 +126,8 @@ travel_one(lw_jit_travel *travel, PyObject *object, lw_device *device, CUstream 
         return travel_tuple(travel, inner, device, stream);
     if (!PyTuple_Check(inner) && lw_object_shape_of(inner) != NULL && holds_host(inner))
         return travel_object(travel, inner, device, stream);
+    if (PyErr_Occurred())
+        return NULL;
     return Py_NewRef(inner);
 }
 

@@ -1,8 +1,10 @@
 """Objects that change in compiled functions (docs/classes.md): the result is Python's, or E165 says at which line something else may
 hold the object."""
 import math
+import operator
 import runpy
 from dataclasses import InitVar, dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -568,7 +570,53 @@ def by_property(a, b):
     return p.energy
 
 
+class Slotted:
+    __slots__ = ("x",)
+    K = 1
+
+    def __init__(self, x):
+        self.x = x
+
+
+def of_no_slot(a, b):
+    p = Slotted(a)
+    p.K = 2  # in the class, which Python does not assign through an object either
+    return p.K + b
+
+
+class Both(NamedTuple):
+    v: Vec
+    k: float
+
+
+def move_inner(t):
+    t.v.x += 1.0
+
+
+def in_namedtuple(a, b):
+    t = Both(Vec(a, b), 1.0)
+    u = t
+    move_inner(t)
+    return u.v.x
+
+
+def first_of(*values):
+    return values[0]
+
+
+def kept_by_rest(a, b):
+    p, q, s = Vec(a, b), Vec(b, a), 0.0
+    for _ in range(3):
+        p.x += 1.0
+        s += q.x
+        q = first_of(p)
+    return s
+
+
 REFUSED = [
+    (of_no_slot, "p.K = 2", "`K` is assigned here"),
+    (in_namedtuple, "move_inner(t)", "`t` may have another name since line"),
+    (kept_by_rest, "p.x += 1.0", "`p` may have another name since line"),
     (alias, "p.x = 1", "`p` may have another name since line"),
     (chained, "p.x = 1", "`p` may have another name since line"),
     (in_tuple, "p.x = 1", "`p` may have another name since line"),
@@ -779,3 +827,38 @@ def swings(x, k):
 def test_changed_in_recursion(function, text):
     with pytest.raises(lw.errors.CompileError, match="E165: .*" + text):
         lw.vectorize(function)(np.ones(3), np.arange(3))
+
+
+# ---- overloads of item assignment ----
+
+
+class Bag:
+    def __init__(self, a, b):
+        self.a = a
+        self.b = b
+
+
+@lw.extending.overload(operator.setitem)
+def set_bag(bag, index, value):
+    if isinstance(bag, lw.types.Object) and bag.cls is Bag:
+        def put(bag, index, value):
+            if index == 0:
+                bag.a = value
+            else:
+                bag.b = value
+
+        return put
+    return None
+
+
+def fills(a, b):
+    bag = Bag(0.0, 0.0)
+    bag[0] = a
+    bag.b = b  # nothing else holds the object
+    bag[1] = bag.a + bag.b
+    return bag.a + 10.0 * bag.b
+
+
+def test_overloaded_store():
+    got = lw.vectorize(fma=False)(fills)(A, B)
+    assert got.tolist() == [a + 10.0 * (a + b) for a, b in zip(A, B, strict=True)]

@@ -155,6 +155,8 @@ typedef struct binding {
     lw_infer_value *values;
     uint32_t *entries;
     bool *given;
+    uint32_t vararg, n_rest; /* `*args`: the parameter, … */
+    const lw_arg *rest;      /* … and the n_rest arguments that it takes */
 } binding;
 
 /* What distinguishes instances: the type of an argument, and its constant if that exists only
@@ -221,6 +223,9 @@ set_vararg(binding *b, uint32_t i, const lw_arg *args, uint32_t n)
         entries[j] = args[j].entry;
     }
     b->given[i] = true;
+    b->vararg = i;
+    b->rest = args;
+    b->n_rest = n;
     b->values[i] = (lw_infer_value){lw_type_tuple(lw_types_of(f), types, n, NULL), 0};
     return pack_entries(f, entries, n, &b->entries[i]);
 }
@@ -435,6 +440,9 @@ finish_call(binding *b, uint32_t memo, lw_infer_value *out)
     lw_call_site site = {.node = b->node,
                          .n = b->n,
                          .entries = b->entries,
+                         .vararg = b->vararg,
+                         .n_rest = b->n_rest,
+                         .rest = b->rest,
                          .memo = row,
                          .instance = instance,
                          .name = b->name,

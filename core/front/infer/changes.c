@@ -4,6 +4,7 @@
  * that the changed object is written to (LW_CHANGED_*: none). */
 #include "core/front/infer/infer_internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- in the function that changes them ---- */
@@ -233,11 +234,19 @@ fail:
     return status;
 }
 
+/* Those that `*args` of the callee takes. */
+static void
+lose_rest(lw_infer_frame *f, const lw_call_site *site)
+{
+    assert(site->n_rest == 0 || site->rest != NULL);
+    for (uint32_t k = 0; k < site->n_rest; k++)
+        if (plain_node(site->rest[k].entry))
+            lw_lose_node(f, plain_node(site->rest[k].entry));
+}
+
 static void
 lose_kept(lw_infer_frame *f, const lw_call_site *site)
 {
-    const uint32_t *lists = f->run->typed->lists.data;
-
     for (uint32_t i = 0; i < site->n; i++) {
         uint32_t entry = site->entries[i], root = root_of_entry(f, entry);
 
@@ -250,12 +259,8 @@ lose_kept(lw_infer_frame *f, const lw_call_site *site)
             lw_lose_node(f, plain_node(entry));
         else if (root != 0)
             lw_lose(f, root, LW_LOST_OUTER | LW_LOST_INNER, lw_node_of(f, site->node)->loc);
-        if ((entry & LW_ARG_TAG) == LW_ARG_PACK && f->report) {
-            const uint32_t *pack = lists + (entry & ~(uint32_t)LW_ARG_TAG);
-            for (uint32_t k = 0; k < pack[0]; k++)
-                if (plain_node(pack[1 + k]))
-                    lw_lose_node(f, plain_node(pack[1 + k]));
-        }
+        if (site->n_rest != 0 && i == site->vararg)
+            lose_rest(f, site);
     }
 }
 

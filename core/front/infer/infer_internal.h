@@ -670,6 +670,8 @@ lw_status lw_infer_change(lw_infer_frame *f, uint32_t node, uint32_t loc, bool d
 typedef struct lw_call_site {
     uint32_t node, n; /* n entries, by parameter */
     const uint32_t *entries;
+    uint32_t vararg, n_rest; /* the parameter `*args`, and … */
+    const lw_arg *rest;      /* … n_rest arguments that it takes */
     const lw_memo *memo;
     const lw_instance *instance;
     const char *name;

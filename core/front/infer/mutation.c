@@ -111,12 +111,14 @@ may_change(lw_infer_frame *f, uint32_t var, bool deep)
            !(deep && (lost & LW_LOST_INNER));
 }
 
+/* class: NULL: a tuple with an object in it, which is changed there. */
 static lw_status
 complain_shared(lw_infer_frame *f, uint32_t loc, const lw_class *class, uint32_t var)
 {
     uint64_t lost = *lw_lost(f, var);
     const char *name = f->fn->vars.data[var].name, *why;
     uint32_t line = f->run->tree->locs.data[f->lost_at[var]].line;
+    const char *of = class ? lw_format_text(f, "`%s`", class->name) : "an object in a tuple";
 
     if (f->held[var])
         why = lw_format_text(f, "`%s` is read before in the same expression", name);
@@ -132,8 +134,10 @@ complain_shared(lw_infer_frame *f, uint32_t loc, const lw_class *class, uint32_t
                    : lw_format_text(f, "`%s` may have another name", name);
     return lw_complain(
         f, loc, "E165", why,
-        lw_format_text(f, "make a new object, as in `q = %s(...)`, and use that", class->name),
-        "a field of `%s` is assigned, but something else may hold the object", class->name);
+        class ? lw_format_text(f, "make a new object, as in `q = %s(...)`, and use that",
+                               class->name)
+              : "make a new object, and use that",
+        "a field of %s is assigned, but something else may hold the object", of);
 }
 
 /* The parameter whose object the variable holds is changed. */
@@ -171,8 +175,7 @@ check_changed(lw_infer_frame *f, uint32_t node, uint32_t loc, bool deep, bool *a
                            "change the object before it is put there",
                            "a field of `%s` is assigned", class ? class->name : "an object");
     if (!*allowed)
-        return complain_shared(f, loc, class ? class : lw_class_of(f, f->nodes[node].type),
-                               *var);
+        return complain_shared(f, loc, class, *var);
     if (*var)
         note_change(f, *var, deep);
     return LW_OK;
@@ -231,7 +234,8 @@ check_field(lw_infer_frame *f, uint32_t target, const lw_class *class,
         help = "assign the field that the property reads";
     else if (member && (member->kind == LW_MEMBER_METHOD || member->kind == LW_MEMBER_STATIC))
         what = "`%s` has a method of this name", help = "use another name";
-    else if (!is_slot(class, name) && !member && lw_class_by_value(f, f->nodes[n->a].type))
+    else if (!is_slot(class, name) && (!member || member->kind == LW_MEMBER_CONSTANT) &&
+             lw_class_by_value(f, f->nodes[n->a].type))
         what = "`%s` has no slot of this name", help = "name it in `__slots__`";
     *refused = what != NULL;
     if (what == NULL)

@@ -180,10 +180,14 @@ lw_recursion_spread(lw_typed *typed)
         for (uint32_t i = 1; i < typed->instances.n; i++) {
             lw_instance *caller = &typed->instances.data[i];
 
-            for (uint32_t j = 1; caller->recurses && j < typed->tree->nodes.n; j++)
-                if (caller->nodes[j].call == LW_CALL_INSTANCE)
-                    changed |=
-                        add_flags(caller, &typed->instances.data[caller->nodes[j].target]);
+            for (uint32_t j = 1; caller->recurses && j < typed->tree->nodes.n; j++) {
+                const lw_typed_node *node = &caller->nodes[j];
+
+                if (node->call == LW_CALL_INSTANCE)
+                    changed |= add_flags(caller, &typed->instances.data[node->target]);
+                if (node->asks != 0)
+                    changed |= add_flags(caller, &typed->instances.data[node->asks]);
+            }
         }
     } while (changed);
 }

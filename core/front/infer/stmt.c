@@ -237,6 +237,8 @@ infer_overloaded_store(lw_infer_frame *f, uint32_t node, uint32_t target, bool *
                       {.node = t->b, .entry = t->b},
                       {.node = value, .entry = value}};
     lw_infer_value result = {LW_T_BOTTOM, 0};
+    lw_flow before = {0};
+    uint32_t held[3] = {0};
     lw_status status = LW_OK;
     bool prefers;
 
@@ -244,14 +246,22 @@ infer_overloaded_store(lw_infer_frame *f, uint32_t node, uint32_t target, bool *
     if (t->kind != LW_NODE_SUBSCRIPT || lw_node_of(f, t->b)->kind == LW_NODE_SLICE ||
         lw_overloaded_operator("__setitem__", &prefers) == NULL)
         return LW_OK;
-    LW_TRY(lw_infer_expr(f, t->a, &args[0].value));
-    if (lw_class_of(f, args[0].value.type) == NULL)
-        return LW_OK;
-    LW_TRY(lw_infer_expr(f, t->b, &args[1].value));
-    LW_TRY(lw_infer_expr(f, value, &args[2].value));
+    if (f->run->has_walrus && !lw_flow_take(f, &before))
+        return lw_out_of_memory(f);
+    for (int i = 0; i < 3; i++) {
+        LW_TRY(lw_infer_borrowed(f, args[i].node, &args[i].value));
+        if (i == 0 && lw_class_of(f, args[0].value.type) == NULL)
+            goto fail;
+        held[i] = lw_hold(f, args[i].node);
+    }
+    for (int i = 0; i < 3; i++)
+        lw_unhold(f, held[i]);
     LW_TRY(lw_infer_overloaded_operator(f, node, "__setitem__", args, 3, found, &result));
     f->nodes[node].type = result.type;
 fail:
+    if (before.reach && status == LW_OK && !*found)
+        lw_flow_set(f, &before); /* it is inferred again, as another assignment */
+    lw_flow_put(f, &before);
     return status;
 }
 

@@ -59,8 +59,10 @@ is_object(PyObject *object)
         return false;
     if (is_namedtuple(object))
         return true;
-    return lw_object_shape_of(object) != NULL &&
-           !PyObject_HasAttrString(object, "__array_ufunc__");
+    if (lw_object_shape_of(object) != NULL)
+        return !PyObject_HasAttrString(object, "__array_ufunc__");
+    PyErr_Clear(); /* it is raised again where the operand is taken */
+    return false;
 }
 
 PyObject *
@@ -68,6 +70,8 @@ lw_fields_of_object(PyObject *Py_UNUSED(module), PyObject *object)
 {
     const lw_object_shape *shape = lw_object_shape_of(object);
 
+    if (shape == NULL && PyErr_Occurred())
+        return NULL;
     return Py_NewRef(shape ? shape->names : Py_None);
 }
 

@@ -310,6 +310,8 @@ name_fields(lw_reader *r, PyObject *object, lw_class *class)
 {
     PyObject *slots = lw_class_slots(object);
 
+    if (slots == NULL && PyErr_Occurred())
+        return lw_read_failed(r);
     class->order = copy_names(r, lw_class_order(object), &class->n_order);
     if (slots != NULL && r->status == LW_OK)
         class->slots = copy_names(r, slots, &class->n_slots);

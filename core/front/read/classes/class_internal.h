@@ -41,7 +41,7 @@ uint32_t lw_class_init_of_dataclass(lw_reader *r, PyObject *owner, PyObject *fie
 /* The names that objects of the class may have as fields, in the order that all of them keep (a
  * new list); NULL with an exception. */
 PyObject *lw_class_order(PyObject *object);
-/* The names of its slots, where objects have no `__dict__` (a new list); NULL without an
+/* The names of its slots, where objects have no `__dict__` (a new list). NULL without an
  * exception: they have one. */
 PyObject *lw_class_slots(PyObject *object);
 

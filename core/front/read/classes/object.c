@@ -119,18 +119,22 @@ lw_class_slots(PyObject *object)
 
     if (has_dict(type) || (slots = PyList_New(0)) == NULL)
         return NULL;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); i++) {
+    for (Py_ssize_t i = 0; slots && i < PyTuple_GET_SIZE(type->tp_mro); i++) {
         PyTypeObject *one = (PyTypeObject *)PyTuple_GET_ITEM(type->tp_mro, i);
         PyObject *dict = lw_class_is_base(one) ? NULL : lw_class_dict(one);
         PyObject *items = dict ? PyDict_Items(dict) : NULL;
 
-        for (Py_ssize_t k = 0; items && k < PyList_GET_SIZE(items); k++)
-            if (Py_TYPE(PyTuple_GET_ITEM(PyList_GET_ITEM(items, k), 1)) == &PyMemberDescr_Type)
-                PyList_Append(slots, PyTuple_GET_ITEM(PyList_GET_ITEM(items, k), 0));
+        for (Py_ssize_t k = 0; slots && items && k < PyList_GET_SIZE(items); k++) {
+            PyObject *pair = PyList_GET_ITEM(items, k);
+            if (Py_TYPE(PyTuple_GET_ITEM(pair, 1)) == &PyMemberDescr_Type &&
+                PyList_Append(slots, PyTuple_GET_ITEM(pair, 0)) < 0)
+                Py_CLEAR(slots);
+        }
+        if (items == NULL && !lw_class_is_base(one))
+            Py_CLEAR(slots);
         Py_XDECREF(items);
         Py_XDECREF(dict);
     }
-    lw_read_clear();
     return slots;
 }
 
@@ -164,8 +168,8 @@ names_by_order(PyObject *object)
         PyObject *name = PyList_GET_ITEM(order, i);
         bool is_in = dict && PyDict_Contains(dict, name) == 1;
         in_dict += is_in;
-        if (is_in || has_slot(object, name))
-            PyList_Append(result, name);
+        if ((is_in || has_slot(object, name)) && PyList_Append(result, name) < 0)
+            Py_CLEAR(result);
     }
     if (result && (order == NULL || (dict && in_dict != PyDict_GET_SIZE(dict))))
         Py_CLEAR(result);
