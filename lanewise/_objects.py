@@ -20,7 +20,7 @@ import weakref
 import numpy as np
 
 import lanewise as lw
-from lanewise import _core, _elements
+from lanewise import _core, _elements, _struct_types
 
 _cuda = _core.cuda
 _made: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # compiled object -> {key: what was made for it}
@@ -54,8 +54,16 @@ def _is_object(value):
     return not isinstance(value, (np.ndarray, np.generic, int, float, complex)) and not _is_device(value) and _core._fields_of_object(value) is not None
 
 
+def _check_plain(cls):
+    """Elements of arrays are objects by their fields: of types with a model they would not have the members, nor the overloads."""
+    if cls is not None and _struct_types.typeof_impl.dispatch(cls) is not None:
+        raise TypeError(f"an operand of class `{cls.__name__}`, whose objects have a type with a model (typeof_impl): such objects are arguments of "
+                        "lanewise.jit and forall, and no elements of arrays")
+
+
 def _array(value):
     """An operand as an array, or as the number that it is. An object becomes an array without axes."""
+    _check_plain(_class(value) if hasattr(value, "dtype") else type(value))
     if _is_device(value):
         return _cuda._as_device_array(value)
     if isinstance(value, (bool, int, float, complex)):
@@ -118,6 +126,9 @@ def _dtype_of_form(form):
 
 
 def _check_form(what, form):
+    if isinstance(form, tuple) and form[0] is not None and (not isinstance(form[0], type) or _struct_types.typeof_impl.dispatch(form[0]) is not None):
+        raise TypeError(f"`{what}` gives an object of type {getattr(form[0], '__name__', form[0])}, which has a model (typeof_impl): an element of an "
+                        "array cannot be one; return its members")
     if form is None or form == "array" or (isinstance(form, tuple) and form[0] is None):
         raise TypeError(f"`{what}` gives {'None' if form is None else 'an array' if form == 'array' else 'a tuple in a tuple'}, which an element of "
                         "an array cannot be")

@@ -859,3 +859,17 @@ def test_pickled_functions(tmp_path, monkeypatch):
     data = pickle.dumps(module.f).hex()
     done = subprocess.run([sys.executable, str(tmp_path / "program.py"), data], capture_output=True, text=True)
     assert done.stdout == "6.0\n", done.stderr
+
+
+# ---- elements of arrays ----
+
+
+def test_types_with_a_model_are_no_elements():
+    """Ufuncs know objects by their fields; those of a type with a model have members and overloads instead."""
+    span = Span(1.0, 2.0)
+    with pytest.raises(TypeError, match=r"an operand of class `Span`.*have a type with a model.*lanewise.jit and forall"):
+        lw.vectorize(lambda s: s.lo)(span)
+    with pytest.raises(TypeError, match="an operand of class `Span`"):
+        lw.vectorize(lambda s: s.lo)(lw.extending.array_of([span], lw.extending.dtype_of(Span, lo=float, hi=float)))
+    with pytest.raises(TypeError, match="gives an object of type .*Span.*, which has a model"):
+        lw.vectorize(lambda x: Span(x, x))(np.ones(3))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import math
 import pickle
 import threading
@@ -12,6 +13,10 @@ import pytest
 import lanewise as lw
 from lanewise import cuda, errors
 from lanewise.types import float64, int32, void
+
+
+class Colour(enum.Enum):
+    RED = "red"
 
 
 @lw.jit
@@ -141,6 +146,19 @@ def test_what_is_refused():
 
     with pytest.raises(errors.TypingError, match="E183: an array or record cannot be a result"):
         record(np.zeros(3, [("x", "f8")]))
+
+    for function in (lambda x: "text", lambda x: (x, "text"), lambda x: float, lambda x: np, lambda x: ..., lambda x: abs, lambda x: Colour.RED):
+        with pytest.raises(errors.TypingError, match="E183: what exists only while code is compiled cannot be a result"):
+            lw.jit(function)(1.0)
+
+    @lw.jit
+    def sign(x):
+        if x > 0:
+            return "positive"
+        return "negative"
+
+    with pytest.raises(errors.TypingError, match="E183: what exists only while code is compiled"):
+        sign(1.0)
 
     @lw.jit
     def kernel(a):

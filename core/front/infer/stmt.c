@@ -702,6 +702,21 @@ is_array_result(lw_infer_frame *f, lw_type type)
     return row->kind != LW_TK_RECORD;
 }
 
+/* Whether it is a text, a class, a function or a module, or a tuple with one: they exist only
+ * while code is compiled. */
+static bool
+is_of_compile_time(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
+
+    if (type == LW_T_STATIC || (row && row->kind == LW_TK_FUNCTION))
+        return true;
+    for (uint32_t i = 0; row && row->kind == LW_TK_TUPLE && i < row->n; i++)
+        if (is_of_compile_time(f, row->elements[i]))
+            return true;
+    return false;
+}
+
 /* What the user's own function may return. */
 static lw_status
 check_entry_returned(lw_infer_frame *f, uint32_t node, lw_type type)
@@ -718,6 +733,11 @@ check_entry_returned(lw_infer_frame *f, uint32_t node, lw_type type)
         return lw_complain(
             f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
             "return a tuple, `return x, y`, or an array", "a list cannot be a result");
+    if (f->run->typed->options.returns_arrays && is_of_compile_time(f, type))
+        return lw_complain(
+            f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
+            "return a number that stands for it, such as a member of an `enum.IntEnum`",
+            "what exists only while code is compiled cannot be a result");
     if (f->run->typed->options.returns_arrays && is_array_result(f, type))
         return LW_OK;
     if (has_memory(f, type))
