@@ -323,6 +323,38 @@ def test_fields_are_those_of_the_object():
         f(other)
 
 
+class Grown:
+    """Its methods name attributes that `__init__` does not assign."""
+    def __init__(self, x):
+        self.x = x
+
+    def grow(self):
+        self.more = 1.0
+
+    @property
+    def total(self):
+        return self.x + self.extra
+
+
+@dataclass
+class Bare:
+    x: float
+
+
+def test_attributes_that_methods_name():
+    p, f = Grown(1.0), lw.jit(lambda p: p.x)
+    p.more, p.extra = 2.0, 3.0
+    assert f(p) == 1.0 and lw.jit(lambda p: p.more + p.total)(p) == 6.0
+    p.other = 4.0
+    with pytest.raises(TypeError, match="argument `p` is a Grown"):
+        f(p)
+    q = Bare(1.0)
+    q.other = "text"
+    assert f(q) == 1.0  # its fields alone are passed
+    with pytest.raises(lw.errors.CompileError, match="E161: no attribute `other`"):
+        lw.jit(lambda q: q.other)(q)
+
+
 # ---- refused ----
 
 
