@@ -20,6 +20,9 @@ import numpy as np
 
 from lanewise import _core
 
+if sys.version_info >= (3, 14):
+    import annotationlib
+
 _PYTHON = {bool: np.dtype(np.bool_), int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
 _OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul", "lshift", "rshift", "and", "or", "xor")
 _ORDERS = ("eq", "ne", "lt", "le", "gt", "ge")
@@ -142,11 +145,9 @@ copyreg.pickle(_ElementType, lambda made: (_element_type, (made.__lanewise_class
 
 def _own_hints(cls):
     """The annotations in the class's own text, as far as their names are bound."""
-    if sys.version_info < (3, 14):
-        return vars(cls).get("__annotations__", {})
-    import annotationlib  # they are evaluated when they are asked for
-
-    return annotationlib.get_annotations(cls, format=annotationlib.Format.FORWARDREF)
+    if sys.version_info >= (3, 14):  # it evaluates them when they are asked for
+        return annotationlib.get_annotations(cls, format=annotationlib.Format.FORWARDREF)
+    return vars(cls).get("__annotations__", {})
 
 
 def _hints(cls):
