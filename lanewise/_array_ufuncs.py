@@ -1,6 +1,6 @@
 """Ufuncs with an output in compiled code, ``np.add(x, y, out)``: the loops. Compiled, never called.
 
-The front end calls these functions with the ufunc in front (core/front/read/ufunc.c). Inputs are
+The front end calls these functions with the ufunc in front (core/front/read/array_function.c). Inputs are
 numbers or arrays that broadcast against the output. Where one shares memory with the output, elements
 are taken in an order in which nothing is overwritten that is read later, or, where an array is reversed
 or transposed onto itself, two and two; where there is no such order, results go to a small buffer first,

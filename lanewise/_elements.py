@@ -12,12 +12,16 @@ import copyreg
 import dataclasses
 import dis
 import operator
+import sys
 import threading
 import typing
 
 import numpy as np
 
 from lanewise import _core
+
+if sys.version_info >= (3, 14):
+    import annotationlib
 
 _PYTHON = {bool: np.dtype(np.bool_), int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
 _OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul", "lshift", "rshift", "and", "or", "xor")
@@ -36,6 +40,7 @@ class _ElementType(type):
     """The metaclass of the types of elements, by which they are pickled."""
 
     __lanewise_class__: type
+    __lanewise_names__: tuple  # of its fields
 
 
 def _field(name):
@@ -58,7 +63,7 @@ def _body(cls, names):
         return cls(*args, **kwargs)
 
     body = {name: _field(name) for name in names}
-    body |= {"__new__": new, "__class__": property(lambda element: cls), "__lanewise_class__": cls,
+    body |= {"__new__": new, "__class__": property(lambda element: cls), "__lanewise_class__": cls, "__lanewise_names__": names,
              "__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
     if cls.__repr__ is object.__repr__ or issubclass(cls, tuple):
         body["__repr__"] = _show
@@ -132,17 +137,24 @@ def _element_type(cls, names):
         return made
 
 
-copyreg.pickle(_ElementType, lambda made: (_element_type, (made.__lanewise_class__, tuple(n for n in vars(made) if isinstance(vars(made)[n], property) and n != "__class__"))))
+copyreg.pickle(_ElementType, lambda made: (_element_type, (made.__lanewise_class__, made.__lanewise_names__)))
 
 
 # ---- types of fields ----
+
+
+def _own_hints(cls):
+    """The annotations in the class's own text, as far as their names are bound."""
+    if sys.version_info >= (3, 14):  # it evaluates them when they are asked for
+        return annotationlib.get_annotations(cls, format=annotationlib.Format.FORWARDREF)
+    return vars(cls).get("__annotations__", {})
 
 
 def _hints(cls):
     try:
         return typing.get_type_hints(cls)
     except Exception:  # a name in an annotation that is bound nowhere: of another field, perhaps
-        return {name: hint for base in reversed(cls.__mro__) for name, hint in vars(base).get("__annotations__", {}).items()}
+        return {name: hint for base in reversed(cls.__mro__) for name, hint in _own_hints(base).items()}
 
 
 def _dtype(cls, name, given):
@@ -187,7 +199,8 @@ def _reached(cls):
     found = set(_hints(cls)) | set(getattr(cls, "_fields", ()))
     for base in cls.__mro__:
         for value in vars(base).values():
-            found |= set(getattr(getattr(value, "__code__", None), "co_names", ()))
+            functions = [value, *(getattr(value, name, None) for name in ("fget", "fset", "__func__"))]
+            found |= {name for function in functions for name in getattr(getattr(function, "__code__", None), "co_names", ())}
     return found
 
 
@@ -275,7 +288,7 @@ def array_of(objects, dtype=None):
         dtype: the dtype of the array, as `dtype_of` gives it; None: `dtype_of` the class of the first object.
 
     Raises:
-        TypeError: the dtype is none of a class, or an object has not its fields.
+        TypeError: the dtype is none of a class, or an object lacks one of its fields.
         ValueError: there is no object, and no dtype.
 
     >>> class Point:

@@ -25,6 +25,7 @@ from lanewise import _core, _elements, _struct_types
 _cuda = _core.cuda
 _made: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # compiled object -> {key: what was made for it}
 _number = itertools.count()
+_ABSENT = object()  # no out= is given; NumPy tells out=None from it
 
 
 # ---- operands ----
@@ -287,6 +288,13 @@ def _new_array(shape, dtype, operands, stream):
     return np.empty(shape, dtype)
 
 
+def _one_out(positional, out):
+    """Outputs are given behind the operands or by out=, as NumPy has it."""
+    if positional and out is not _ABSENT:
+        raise TypeError("cannot specify 'out' as both a positional and keyword argument")
+    return positional or (None if out is _ABSENT else out)
+
+
 def _given_outputs(compiled, out, n):
     outs = (None,) * n if out is None or out is ... else out if isinstance(out, tuple) else (out,)
     if len(outs) != n:
@@ -301,13 +309,12 @@ def _check_output(compiled, out, dtype):
         raise TypeError(f"`{compiled.__name__}`: out= is an array of {given!r:.100}; expected one of {dtype!r:.200}")
 
 
-def vectorize(ufunc, *args, out=None, **kwargs):
+def vectorize(ufunc, *args, out=_ABSENT, **kwargs):
     state = ufunc._state()
     _refuse_options(ufunc, state, ("excluded", "static"))
-    _refuse_keywords(ufunc, kwargs, ("where", "casting", "order", "subok", "stream"))
+    _refuse_keywords(ufunc, kwargs, ("out", "where", "casting", "order", "subok", "stream"))
     operands = [_array(value) for value in args[:ufunc.nin]]
-    if len(args) > ufunc.nin:
-        out = args[ufunc.nin:]
+    out = _one_out(args[ufunc.nin:], out)
     if len(operands) < ufunc.nin:
         raise TypeError(f"`{ufunc.__name__}` takes {ufunc.nin} operands, {len(operands)} given")
     form = _form(ufunc, ufunc.py_func, map(_example, operands))
@@ -452,16 +459,17 @@ def _output_dtypes(gufunc, operands, dims, returned):
     return [operands[0].dtype] * len(dims[1])
 
 
-def guvectorize(gufunc, *args, out=None, stream=None, **kwargs):
+def guvectorize(gufunc, *args, out=_ABSENT, stream=None, **kwargs):
     state = gufunc._state()
     _refuse_options(gufunc, state, ("excluded", "static", "writable_args", "sizes"))
-    _refuse_keywords(gufunc, kwargs, ())
+    _refuse_keywords(gufunc, kwargs, ("out", "stream"))
     dims = _layout(gufunc)
     nin, nout = len(dims[0]), len(dims[1])
     operands = [_readonly(x if hasattr(x, "shape") else np.asarray(x)) for x in map(_array, args[:nin])]
     if len(operands) < nin:
         raise TypeError(f"`{gufunc.__name__}` takes {nin} operands, {len(operands)} given")
-    outs = _given_outputs(gufunc, args[nin:] or out, nout)
+    out = _one_out(args[nin:], out)
+    outs = _given_outputs(gufunc, out, nout)
     sizes = _sizes(gufunc, operands, dims[0])
     loop = np.broadcast_shapes(*(x.shape[:x.ndim - len(names)] for x, names in zip(operands, dims[0])))
     returned = gufunc.py_func.__code__.co_argcount == nin

@@ -1,5 +1,6 @@
 """Types of the user's own, in the words of numba.extending: what compiled code knows of a type with a model, which
-objects and which calls have it. `lanewise.extending` has the public names; the compiler asks `_struct_of` and `_typed_class`."""
+objects and which calls have it. `lanewise.extending` has the public names; the compiler asks for the names with an underscore that
+`lanewise/extending.py` imports."""
 
 import inspect
 import operator

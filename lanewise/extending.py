@@ -22,7 +22,7 @@ import operator
 import types as _python
 
 from lanewise import _core, types
-from lanewise._elements import array_of, dtype_of
+from lanewise._elements import _reached, array_of, dtype_of
 from lanewise._struct_types import (  # noqa: F401: the compiler asks for those with an underscore
     _class_of_result, _frozen_struct, _made, _member_value, _struct_of, _struct_of_object, _typed_class, _typeof_registered,
     as_numba_type, make_attribute_wrapper, models, register_model, type_callable, typeof_impl,
@@ -415,13 +415,6 @@ NativeValue = _refused("NativeValue", _PASSED)
 # ---- classes ----
 
 
-def _fields_of(cls):
-    """The names that objects of the class may have as fields."""
-    names = {field.name for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else set()
-    code = getattr(getattr(cls, "__init__", None), "__code__", None)
-    return names | set(code.co_names if code else ())
-
-
 def register(cls=None, /, **fields):
     """Fix the types of the fields of a class.
 
@@ -429,7 +422,7 @@ def register(cls=None, /, **fields):
     compiled code is converted as to an annotated variable, and what objects have that are passed as arguments must fit.
 
     Args:
-        cls: a dataclass, or a class with an `__init__` of its own. Left out: for use as a decorator.
+        cls: a dataclass, or a class written in Python. Left out: for use as a decorator.
         **fields: for each field that is fixed, its type: `lw.float64`, or another number's.
 
     Returns:
@@ -451,7 +444,7 @@ def register(cls=None, /, **fields):
         raise TypeError(f"register: expected a class, not {cls!r}")
     if issubclass(cls, tuple):
         raise TypeError(f"register: the items of the namedtuple `{cls.__name__}` are what they are given; make it a dataclass")
-    known = _fields_of(cls)
+    known = _reached(cls) | {field.name for field in (dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ())}
     for name, given in fields.items():
         if name not in known:
             raise TypeError(f"register: `{cls.__name__}` has no field `{name}`")

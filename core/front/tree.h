@@ -87,7 +87,7 @@ typedef struct lw_loc {
 } lw_loc;
 
 /* A class of the user's. In compiled code an object of it is the tuple of its fields. An object
- * begins without any, and `__init__` assigns them. */
+ * begins without any; `__init__`, methods and assignments from outside add them. */
 typedef enum lw_class_member_kind {
     LW_MEMBER_METHOD,
     LW_MEMBER_PROPERTY,
@@ -321,11 +321,11 @@ typedef struct lw_tree {
                               it. Owned */
 } lw_tree;
 
-/* Whether a field comes before another one in all objects of the class. */
 /* What objects have by this name that have no field of it, or NULL: it is not there, or no
  * constant. */
 const lw_constant *lw_class_constant(const lw_tree *tree, const lw_class *class,
                                      const char *name);
+/* Whether a field comes before another one in all objects of the class. */
 bool lw_class_orders(const lw_class *class, const char *x, const char *y);
 /* The class of this identity, or NULL. */
 const lw_class *lw_tree_class(const lw_tree *tree, const void *id);

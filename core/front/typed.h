@@ -138,13 +138,11 @@ enum {
  *   NAME that is the target of AUGASSIGN: the type of the value that is read; `target` is the
  *     web that is read (0: `constant` is its value), `web` the one that is written
  *   ATTRIBUTE that is the target of AUGASSIGN: the type of the field that is read (`constant`,
- * if nonzero, is its value) AUGASSIGN: as BINARY; type is what the operation gives, before its
- * conversion */
-
-/* Assignment to a field of an object: the ATTRIBUTE has the type of the new object in `target`,
- * as has each ATTRIBUTE on the way to the variable; the NAME there has the web that holds it.
- */
-
+ *     if nonzero, is its value)
+ *   AUGASSIGN: as BINARY; type is what the operation gives, before its conversion
+ *
+ * Assignment to a field of an object: the ATTRIBUTE has the type of the new object in `target`,
+ * as has each ATTRIBUTE on the way to the variable; its NAME has the web that holds it. */
 typedef struct lw_typed_node {
     lw_type type;    /* of the value; statements: BOTTOM */
     lw_type operand; /* what operands are converted to first: BINARY, UNARY, LINK, BOOLOP, IFEXP

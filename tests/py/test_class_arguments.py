@@ -258,6 +258,28 @@ def test_registered_types():
     assert g(3) == 0.5 and lw.jit(lambda p: p.a)(RegisteredData(3)) == 3
 
 
+def test_registered_types_of_inherited_fields():
+    class Derived(Changing):
+        def __init__(self, x, y):
+            super().__init__(x)
+            self.y = y
+
+        def rest(self, z):
+            self.z = z
+
+    assert lw.extending.register(Derived, x=lw.float32, y=lw.int64, z=lw.float32) is Derived
+    assert lw.jit(lambda p: p.x + p.y)(Derived(0.1, 2)) == np.float32(0.1) + 2.0
+    assert lw.jit(lambda x: Derived(x, 1).x)(0.1) == float(np.float32(0.1)) and lw.jit(lambda p: p.x)(Changing(0.1)) == 0.1
+
+    @dataclass
+    class Longer(RegisteredData):
+        c: float = 0.0
+
+    lw.extending.register(Longer, a=lw.int8, c=lw.float32)
+    with pytest.raises(TypeError, match="the field `a` of `Longer` is registered as int8, and is 200"):
+        lw.jit(lambda p: p.a)(Longer(200))
+
+
 @pytest.mark.parametrize("call, said", [
     (lambda: lw.jit(lambda p: p.a)(RegisteredData(40000)), "argument `p`: the field `a` of `RegisteredData` is registered as int16, and is 40000"),
     (lambda: lw.jit(lambda p: p.a)(RegisteredData(1.5)), "the field `a` of `RegisteredData` is registered as int16, and is 1.5"),
@@ -299,6 +321,38 @@ def test_fields_are_those_of_the_object():
     other.y = 5.0
     with pytest.raises(TypeError, match="argument `p` is a Changing"):
         f(other)
+
+
+class Grown:
+    """Its methods name attributes that `__init__` does not assign."""
+    def __init__(self, x):
+        self.x = x
+
+    def grow(self):
+        self.more = 1.0
+
+    @property
+    def total(self):
+        return self.x + self.extra
+
+
+@dataclass
+class Bare:
+    x: float
+
+
+def test_attributes_that_methods_name():
+    p, f = Grown(1.0), lw.jit(lambda p: p.x)
+    p.more, p.extra = 2.0, 3.0
+    assert f(p) == 1.0 and lw.jit(lambda p: p.more + p.total)(p) == 6.0
+    p.other = 4.0
+    with pytest.raises(TypeError, match="argument `p` is a Grown"):
+        f(p)
+    q = Bare(1.0)
+    q.other = "text"
+    assert f(q) == 1.0  # its fields alone are passed
+    with pytest.raises(lw.errors.CompileError, match="E161: no attribute `other`"):
+        lw.jit(lambda q: q.other)(q)
 
 
 # ---- refused ----

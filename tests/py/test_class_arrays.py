@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from lanewise import _elements
 from lanewise.extending import array_of, dtype_of
 
 N = 5
@@ -75,11 +76,19 @@ class Pair(NamedTuple):
     def product(self):
         return self.a * self.b
 
+    @property
+    def half(self):
+        return self.a / 2
+
 
 @dataclasses.dataclass(slots=True, frozen=True)
 class Slotted:
     x: float
     y: "int"
+
+    @property
+    def mean(self):
+        return self.sum() / 2
 
     def sum(self):
         return self.x + self.y
@@ -94,6 +103,37 @@ class Untyped:
 class Holder:
     def __init__(self, v):
         self.v = v
+
+
+class Behind:
+    """Only a property names its fields."""
+    def set_all(self, value):
+        self.pair = value
+
+    @property
+    def pair(self):
+        return self._x + self._y
+
+    @pair.setter
+    def pair(self, value):
+        self._x = self._y = value
+
+    @classmethod
+    def of(cls, z):
+        made = cls()
+        made._z = z
+        return made
+
+
+class Partly:
+    x: float
+    y: float
+    other: "Nowhere"  # noqa: F821 a name that is not bound leaves the other annotations as they are
+
+    def __init__(self, x, y, other):
+        self.x = x
+        self.y = y
+        self.other = other
 
 
 class Plain:
@@ -405,6 +445,27 @@ def test_dtypes_keep_their_class():
         assert isinstance(b[0] if b.ndim == 1 else b[0, 0], Interval), b
     raw = np.frombuffer(a.tobytes(), a.dtype)
     assert raw[1].width == a[1].width and not isinstance(raw.view([("lo", "f8"), ("hi", "f8")])[0], Interval)
+
+
+def test_pickles_with_properties(monkeypatch):
+    pickled = pickle.dumps((np.array([(1, 2), (3, 5)], dtype_of(Slotted)), np.array([(1, 2)], dtype_of(Pair)), intervals()))
+    monkeypatch.setattr(_elements, "_types", {})  # a process that has made none of these types
+    slotted, pairs, a = pickle.loads(pickled)
+    assert [(x.mean, x.sum(), x.x) for x in slotted] == [(1.5, 3.0, 1.0), (4.0, 8.0, 3.0)]
+    assert pairs[0].half == 0.5 and pairs[0].product() == 2.0 and a[1].width == intervals()[1].width
+    assert pickle.loads(pickle.dumps(slotted)).dtype.type is slotted.dtype.type
+
+
+def test_fields_that_properties_name():
+    a = np.array([(1, 2), (3, 4)], dtype_of(Behind, _x=lw.float64, _y=np.int64))
+    assert a[1].pair == 7.0 and lw.jit(lambda a: a[0].pair + a[1].pair)(a) == 10.0
+    assert dtype_of(Behind, _z=float, _x=float).names == ("_z", "_x")
+
+
+def test_annotations_that_are_not_bound():
+    assert dtype_of(Partly, other=lw.int8).names == ("x", "y", "other") and dtype_of(Partly, other=lw.int8)["x"] == np.float64
+    with pytest.raises(TypeError, match="the field `other` of `Partly` has the type 'Nowhere'"):
+        dtype_of(Partly)
 
 
 def test_elements_in_python():

@@ -167,7 +167,9 @@ def test_outputs(a, b):
     (lambda a: lw.vectorize(lambda p: p if p.lo > 1 else p.lo)(a), lw.errors.CompileError, "E140"),
     (lambda a: lw.vectorize(["float64(float64)"])(lambda x: x)(a), TypeError, "no signature of `<lambda>` takes an object"),
     (lambda a: add(a), TypeError, "`add` takes 2 operands, 1 given"),
-    (lambda a: add(a, a, foo=1), TypeError, "`add` got foo=, which a call with objects does not take; expected where"),
+    (lambda a: add(a, a, foo=1), TypeError, "`add` got foo=, which a call with objects does not take; expected out, where, casting, order, subok, stream"),
+    (lambda a: add(a, a, a.copy(), out=a.copy()), TypeError, "cannot specify 'out' as both a positional and keyword argument"),
+    (lambda a: add(a, a, a.copy(), out=None), TypeError, "cannot specify 'out' as both a positional and keyword argument"),
     (lambda a: add(a, a, out=np.zeros(N)), TypeError, "out= is an array of dtype"),
     (lambda a: add(a, a[:3]), ValueError, "shape"),
     (lambda a: add.reduce(a), TypeError, r"`add.reduce` takes no objects; write lanewise.reduce\(add.py_func\)\(a\)"),
@@ -290,6 +292,9 @@ def mixed(xs, ys, out):
 
 @pytest.mark.parametrize("call, error, said", [
     (lambda a: writes_to_inputs(a), lw.errors.CompileError, "E162(.|\n)*xs\\[0\\].lo = 3.0"),
+    (lambda a: total(a, where=True), TypeError, "`total` got where=, which a call with objects does not take; expected out, stream"),
+    (lambda a: total(a, np.zeros((), a.dtype), out=np.zeros((), a.dtype)), TypeError, "cannot specify 'out' as both a positional and keyword argument"),
+    (lambda a: total(a, np.zeros((), a.dtype), out=None), TypeError, "cannot specify 'out' as both a positional and keyword argument"),
     (lambda a: mixed(a, np.ones(N)), TypeError, "different dtypes, so that those of its outputs are not known: give them by out="),
     (lambda a: products(a, a[:3]), ValueError, "dimension n of"),
     (lambda a: total(a[0]), ValueError, "an operand has 0 dimensions"),

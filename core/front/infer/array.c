@@ -737,7 +737,7 @@ kind_of_target(lw_infer_frame *f, uint32_t target, const lw_infer_value *value, 
     lw_flow before = {0};
     lw_status status;
 
-    if (f->run->has_walrus && !lw_flow_take(f, &before))
+    if (f->run->assigns_inside && !lw_flow_take(f, &before))
         return lw_out_of_memory(f);
     status = ask_kind(f, target, &before, value, out);
     if (before.reach && status == LW_OK && out->kind == TO_ARRAY)

@@ -1,8 +1,6 @@
 /* Calls by what is called: named functions, types, classes, methods, `super()`. */
 #include "core/front/infer/call.h"
 
-#include "core/front/external.h"
-
 #include <assert.h>
 #include <string.h>
 

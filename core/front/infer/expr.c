@@ -174,7 +174,7 @@ infer_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     for (uint32_t i = 0; i < n->c; i++) {
         uint32_t link = links[i];
 
-        if (i == 1 && f->run->has_walrus && !lw_flow_take(f, &skipped))
+        if (i == 1 && f->run->assigns_inside && !lw_flow_take(f, &skipped))
             return lw_out_of_memory(f);
         if (i) {
             lw_region_open(f, node, false);
@@ -219,7 +219,7 @@ condition_operands(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *early)
     for (uint32_t i = 0; i < n->c; i++) {
         uint32_t operand = f->run->tree->lists.data[n->b + i];
         lw_flow yes = {0}, no = {0};
-        bool split = f->run->has_walrus;
+        bool split = f->run->assigns_inside;
         int one = -1;
 
         f->nodes[operand].dead = stopped;
@@ -252,7 +252,7 @@ static lw_status
 boolop_condition(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *when_true,
                  lw_flow *when_false)
 {
-    bool is_and = lw_node_of(f, node)->op == LW_PY_AND, split = f->run->has_walrus;
+    bool is_and = lw_node_of(f, node)->op == LW_PY_AND, split = f->run->assigns_inside;
     uint32_t outer = f->region;
     lw_flow early = {0}, *late = is_and ? when_true : when_false;
     lw_status status;
@@ -298,7 +298,7 @@ value_operands(lw_infer_frame *f, uint32_t node, lw_infer_value *set, uint32_t *
         f->nodes[operand].dead = stopped;
         if (stopped)
             continue;
-        if (i == 1 && f->run->has_walrus && !lw_flow_take(f, &skipped))
+        if (i == 1 && f->run->assigns_inside && !lw_flow_take(f, &skipped))
             return lw_out_of_memory(f);
         if (i)
             lw_region_open(f, node, false);

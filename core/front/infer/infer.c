@@ -383,13 +383,14 @@ new_typed(const lw_tree *tree, const lw_front_options *options)
     return typed;
 }
 
+/* Whether an expression may assign: `:=`, a method that changes its object. */
 static bool
-has_walrus(const lw_tree *tree)
+assigns_inside(const lw_tree *tree)
 {
     for (uint32_t i = 1; i < tree->nodes.n; i++)
         if (tree->nodes.data[i].kind == LW_NODE_WALRUS ||
             (tree->nodes.data[i].kind == LW_NODE_ATTRIBUTE &&
-             tree->nodes.data[i].flags & LW_NODE_STORE)) /* a method may change an object */
+             tree->nodes.data[i].flags & LW_NODE_STORE))
             return true;
     return false;
 }
@@ -554,7 +555,7 @@ infer_once(const lw_tree *tree, const lw_front_options *options, const lw_arg_sp
                     .arena = &typed->arena,
                     .err = err,
                     .general = &again->general,
-                    .has_walrus = has_walrus(tree)};
+                    .assigns_inside = assigns_inside(tree)};
     scratch->run = run;
     scratch->fn = &tree->fns.data[1];
     if (scratch->fn->problem) {

@@ -47,10 +47,10 @@ typedef struct lw_note {
     bool is_field;   /* it is an object in a field of that of … */
     uint32_t alias;  /* … this variable, as its method returned it; 0: none */
     uint64_t before; /* what was lost of that variable before */
-    bool copied;    /* it may be the copy of an object in an array, because it is one of that on
-                       some    paths and an object by value on others */
-    uint32_t param; /* from 1: of the parameter whose object it is, which nothing else here
-                       holds; 0: none */
+    bool copied;     /* it may be a copy of an object in an array: on some paths it is one of an
+                        array, on others an object by value */
+    uint32_t param;  /* from 1: of the parameter whose object it is, which nothing else here
+                        holds; 0: none */
     uint32_t constant; /* the constant object that the node made in the last walk */
 } lw_note;
 
@@ -153,7 +153,7 @@ typedef struct lw_run {
     LW_ARRAY(lw_memo) memos;
     LW_ARRAY(uint32_t) statics; /* constants that are types of fields, each once */
     uint32_t depth, n_frames, quiet;
-    bool has_walrus;
+    bool assigns_inside; /* an expression may assign: `:=`, a method that changes its object */
     lw_overload_question question; /* the walk ended with it */
     lw_general *general;           /* borrowed */
     bool is_again;                 /* the walk ended because `general` has grown */
@@ -232,11 +232,11 @@ lw_infer_operand_of(const lw_arg *arg)
 }
 
 /* ---- complain.c ---- */
-/* Report a fault of the user's code; does nothing and returns LW_OK in all but the last walk.
- * label and help may be NULL. */
 /* An error inside a function that this frame calls: add where it is called, except for
  * lanewise's own functions. */
 void lw_complain_called(lw_infer_frame *f, uint32_t loc);
+/* Report a fault of the user's code; does nothing and returns LW_OK in all but the last walk.
+ * label and help may be NULL. */
 lw_status lw_complain(lw_infer_frame *f, uint32_t loc, const char *code, const char *label,
                       const char *help, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
@@ -568,11 +568,12 @@ const lw_class_member *lw_member_of(const lw_class *class,
                                     const char *name); /* NULL: it has none */
 /* Whether `class` (or NULL) is the class of this identity or derived from it. */
 bool lw_class_is(const lw_class *class, const void *id);
+/* The type of this field; BOTTOM: there is none. */
+lw_type lw_field_of_object(lw_infer_frame *f, lw_type object, const char *name);
+/* E110: the field may have no value. */
+lw_status lw_complain_absent(lw_infer_frame *f, uint32_t loc, lw_type object, const char *name);
 /* object.name, where the object has no such field: a property or a constant. *found: whether
  * the object is of a class. */
-/* The type of this field; BOTTOM: there is none. And: it may have no value (E110). */
-lw_type lw_field_of_object(lw_infer_frame *f, lw_type object, const char *name);
-lw_status lw_complain_absent(lw_infer_frame *f, uint32_t loc, lw_type object, const char *name);
 lw_status lw_infer_object_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object,
                                     const char *name, bool *found, lw_infer_value *out);
 /* The member `name` of the class behind that of the SUPER node; NULL: the error has been
@@ -589,10 +590,10 @@ lw_status lw_infer_object_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw
                                 bool *found, lw_infer_value *out);
 lw_status lw_infer_object_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x,
                                   lw_arg y, bool *found, lw_infer_value *out);
-/* x[y], abs(x), len(x), …: the method `name` of x's class. */
 /* x in y, x not in y */
 lw_status lw_infer_object_contains(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x,
                                    lw_arg y, bool *found, lw_infer_value *out);
+/* x[y], abs(x), len(x), …: the method `name` of x's class. */
 lw_status lw_infer_object_special(lw_infer_frame *f, uint32_t node, const char *name,
                                   const lw_arg *args, uint32_t n, bool *found,
                                   lw_infer_value *out);
@@ -748,7 +749,7 @@ bool lw_is_overloaded_method(lw_infer_frame *f, const char *name);
 lw_status lw_infer_overloaded_attribute(lw_infer_frame *f, uint32_t node, const char *name,
                                         lw_infer_value object, bool *found,
                                         lw_infer_value *out);
-/* ---- named.c ---- */
+/* ---- named_numeric.c ---- */
 lw_status lw_infer_named(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
                          uint32_t n, lw_infer_value *out);
 /* ---- method.c ---- */

@@ -765,7 +765,7 @@ compare_types(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, lw_type *oper
     if (equality && x == y && (x == LW_T_NONE || is_known(f, x)))
         return op == LW_PY_EQ ? ALWAYS : NEVER;
     if (equality && is_static(f, x) && is_static(f, y) && !(is_known(f, x) && is_known(f, y)))
-        return NO_ORDER; /* which texts these are, is not known */
+        return NO_ORDER; /* it is not known which texts these are */
     return equality ? (op == LW_PY_EQ ? NEVER : ALWAYS) : NO_ORDER;
 }
 

@@ -189,7 +189,7 @@ typedef struct asked {
     lw_overload_question question;
     bool prefers;   /* some selectors are asked with literals first */
     bool has_other; /* where no overload is for the types, it means something else */
-    const lw_overload_answer *refusal; /* of the first round in which all were asked */
+    const lw_overload_answer *refusal; /* of the first time that all were asked */
 } asked;
 
 /* *answer: NULL where the walk has to end with the question. */
@@ -219,8 +219,8 @@ has_literals(const asked *a)
     return false;
 }
 
-/* *fn: the implementation; 0: there is none. In the first round only those are asked that
- * prefer literals, in the last one all with literals. */
+/* *fn: the implementation; 0: there is none. First only those are asked that prefer literals,
+ * last all with literals. */
 static lw_status
 find_implementation(asked *a, const lw_arg *args, uint32_t *fn)
 {

@@ -133,7 +133,7 @@ lw_complain_copied(lw_infer_frame *f, uint32_t node)
                        "on some paths this is an object in an array, on others it is not",
                        lw_format_text(f, "make a new object of its fields: `%s(...)`",
                                       class ? class->name : "C"),
-                       "whether an array would show a change of this object, is not known");
+                       "it is not known whether an array would show a change of this object");
 }
 
 void

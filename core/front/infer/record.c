@@ -4,8 +4,6 @@
 #include "core/front/infer/infer_internal.h"
 #include "core/front/records.h"
 
-#include <string.h>
-
 static lw_status
 complain_no_field(lw_infer_frame *f, uint32_t node, lw_type type, const char *name)
 {

@@ -86,10 +86,11 @@ join_returns(lw_infer_frame *f, lw_type *out)
     *out =
         lw_join(lw_types_of(f), f->run->typed->options.typing, types, f->returns.n, &problem);
     if (problem == NULL && f->caller != NULL && lw_mixes_records(f, types, f->returns.n, *out))
-        return lw_complain(f, loc_of_return(f, 0), "E165",
-                           "one `return` gives an object in an array, another one does not",
-                           "make a new object of its fields",
-                           "whether an array would show a change of this object, is not known");
+        return lw_complain(
+            f, loc_of_return(f, 0), "E165",
+            "one `return` gives an object in an array, another one does not",
+            "make a new object of its fields",
+            "it is not known whether an array would show a change of this object");
     return problem ? complain_returns(f, problem) : LW_OK;
 }
 

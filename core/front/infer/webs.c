@@ -541,7 +541,7 @@ complain_stale(lw_infer_frame *f, uint32_t var, uint32_t loc)
                                       "were written to since",
                                       f->fn->vars.data[var].name),
                        "make a new object of its fields where it is read: `C(a[i].x, ...)`",
-                       "whether the array would show the change, is not known");
+                       "it is not known whether a write to an array has changed this object");
 }
 
 lw_status

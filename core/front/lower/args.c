@@ -14,7 +14,7 @@ typedef struct tracker {
     const lw_module *module;
     lw_arena *arena;
     uint64_t *written; /* by function: bit i for its i-th pointer parameter */
-    bool *done;        /* by function: it was followed in this round */
+    bool *done;        /* by function: it was followed in this pass */
     bool failed, changed;
 } tracker;
 
@@ -115,7 +115,7 @@ written_of(tracker *t, uint32_t function)
     roots r = {.func = t->module->funcs.data[function]};
 
     if (t->done[function])
-        return t->written[function]; /* under way: as the round before has found */
+        return t->written[function]; /* under way: as the previous pass found */
     t->done[function] = true;
     r.of = lw_arena_take(t->arena, (r.func->insts.n + 1) * sizeof *r.of);
     if (r.of == NULL) {

@@ -4,7 +4,6 @@
  * function changes in its parameters are results behind its result. */
 #include "core/front/lower/lower_internal.h"
 
-#include <assert.h>
 #include <string.h>
 
 static const char *

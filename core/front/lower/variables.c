@@ -4,7 +4,6 @@
  * with a scope of their own have variables, so that inlined ones have none. */
 #include "core/front/lower/lower_internal.h"
 
-#include <assert.h>
 #include <ctype.h>
 #include <string.h>
 

@@ -4,8 +4,6 @@
 
 #include "core/front/diagnose.h"
 
-#include <assert.h>
-
 /* ---- arguments ---- */
 
 static uint32_t

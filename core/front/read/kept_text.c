@@ -1,8 +1,8 @@
 /* Texts that Python keeps, though not in linecache:
  *   `python -c text`          in sys.orig_argv, the arguments of the interpreter
- *   `python < file`     in the file that is standard input, which can be read once more
+ *   `python < file`           in the file that is standard input, which can be read once more
  *   timeit                    in the timer that called the generated function
- *   a prompt before Python 3.13, in the history of readline
+ *   a prompt                  before Python 3.13, in the history of readline
  * The file name of the code says which of them is meant. Other code may have the same file name
  * (exec has "<string>", too), so whoever asks verifies what is found. */
 #include "core/front/read/kept_text.h"
@@ -127,7 +127,7 @@ caller_text(PyFrameObject *caller)
     return text;
 }
 
-/* Who called the code with this file name is the timer, which has the text in `src`. */
+/* The caller of the code with this file name is the timer, which has the text in `src`. */
 static PyObject *
 timer_text(PyObject *filename)
 {

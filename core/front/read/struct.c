@@ -474,7 +474,7 @@ copy_params(maker *m, uint32_t init)
 }
 
 static PyObject *
-list_of(PyObject *object, const char *name)
+attribute_of(PyObject *object, const char *name)
 {
     PyObject *found = PyObject_GetAttrString(object, name);
 
@@ -511,9 +511,9 @@ add_code_param(maker *m, PyObject *init, PyObject *names, Py_ssize_t i)
 static bool
 read_params(maker *m, PyObject *cls)
 {
-    PyObject *init = list_of(cls, "__init__");
+    PyObject *init = attribute_of(cls, "__init__");
     PyObject *code = init && PyFunction_Check(init) ? PyFunction_GET_CODE(init) : NULL;
-    PyObject *names = code ? list_of(code, "co_varnames") : NULL;
+    PyObject *names = code ? attribute_of(code, "co_varnames") : NULL;
     Py_ssize_t n = 0;
 
     if (names != NULL)
@@ -601,7 +601,7 @@ static uint32_t
 problem_of(lw_reader *r, PyObject *cls, const lw_class *made, const lw_class *class)
 {
     const lw_struct *of = class->structure;
-    PyObject *fields = list_of(cls, "__dataclass_fields__");
+    PyObject *fields = attribute_of(cls, "__dataclass_fields__");
     bool is_dataclass = fields != NULL;
 
     Py_XDECREF(fields);

@@ -111,8 +111,10 @@ add_member(member_reader *m, PyObject *name, PyObject *raw)
     lw_class_member *slot;
     bool known;
 
-    if (text == NULL || lw_class_skips(text))
-        return text != NULL || (lw_read_clear(), true);
+    if (text == NULL || lw_class_skips(text)) {
+        lw_read_clear(); /* a name that is no text */
+        return true;
+    }
     if (m->seen != NULL && PySet_Contains(m->seen, name) == 1)
         return true;
     if (m->seen != NULL && PySet_Add(m->seen, name) < 0)
