@@ -484,7 +484,7 @@ test_spread(void)
         make_plan(&plan, &loop, sizes, 600, 30, 1 << 16);
         plan.can_spread = true;
         lw_core_plan_key(&plan, &key);
-        CHECK(key.spread && key.block == 32); /* many items */
+        CHECK(key.spread && key.block == 64); /* many items */
         plan.searches = true;
         lw_core_plan_key(&plan, &key);
         CHECK(key.spread && key.block == 64);
@@ -521,6 +521,16 @@ test_spread(void)
         plan.can_spread = true;
         lw_core_plan_key(&plan, &key);
         CHECK(!key.spread && !key.constant);
+        layout.operands[2].dims = dims_n; /* an output with the dimensions of an input */
+        make_plan(&plan, &loop, sizes, 2, 1024, 1 << 16);
+        plan.can_spread = true;
+        lw_core_plan_key(&plan, &key);
+        CHECK(key.spread && key.block == 128);
+        make_plan(&plan, &loop, sizes, 2, 256, 1 << 18);
+        plan.can_spread = true;
+        lw_core_plan_key(&plan, &key);
+        CHECK(key.spread && key.block == 32);
+        layout.operands[2].dims = dims_m;
         lw_module_free(scalar.module);
     }
 }

@@ -246,7 +246,7 @@ infer_overloaded_store(lw_infer_frame *f, uint32_t node, uint32_t target, bool *
     if (t->kind != LW_NODE_SUBSCRIPT || lw_node_of(f, t->b)->kind == LW_NODE_SLICE ||
         lw_overloaded_operator("__setitem__", &prefers) == NULL)
         return LW_OK;
-    if (f->run->has_walrus && !lw_flow_take(f, &before))
+    if (f->run->assigns_inside && !lw_flow_take(f, &before))
         return lw_out_of_memory(f);
     for (int i = 0; i < 3; i++) {
         LW_TRY(lw_infer_borrowed(f, args[i].node, &args[i].value));

@@ -9,7 +9,6 @@
 #include "core/opt/loops/spread.h"
 
 #include <assert.h>
-#include <string.h>
 
 typedef lw_copier copier;
 
@@ -380,81 +379,6 @@ copy_shared_inst(copier *c, const lw_spread_loop *l, uint32_t at, uint32_t *eage
     lw_copier_note_pick(c, l, at);
 }
 
-/* Iterations of a thread that are made one, and instructions of an iteration up to which they
- * are. Otherwise an element would be loaded once the result of the one before is there, which
- * takes long after a division. */
-enum { TOGETHER = 4, TOGETHER_AT_MOST = 40 };
-
-/* Whether iterations have nothing to do with each other, and are short. */
-static bool
-is_short_map(const copier *c, const lw_spread_loop *l)
-{
-    if (l->latch - l->first > TOGETHER_AT_MOST || l->continues || l->n_picks)
-        return false;
-    for (uint32_t i = 0; i < l->n_carried; i++)
-        if (l->carried[i].how != LW_CARRY_COUNT)
-            return false;
-    for (uint32_t i = l->first; i < l->latch; i++)
-        if (lw_inst_at(c->s, i)->op == LW_OP_LOOP || lw_inst_at(c->s, i)->op == LW_OP_CALL)
-            return false;
-    return true;
-}
-
-/* Behind the last load of an iteration that nothing but arithmetic and other loads precede: up
- * to there iterations may run in any order. */
-static uint32_t
-end_of_loads(const copier *c, const lw_spread_loop *l)
-{
-    uint32_t end = l->first;
-
-    for (uint32_t i = l->first; i < l->latch; i++) {
-        const lw_inst *inst = lw_inst_at(c->s, i);
-
-        if (lw_ops[inst->op].class == LW_CLASS_WRITE || lw_ops[inst->op].class == LW_CLASS_FLOW)
-            break;
-        end = inst->op == LW_OP_LOAD ? i + 1 : end;
-    }
-    return end;
-}
-
-/* This thread's iterations from the counter on, several at a time, while there are so many: the
- * loads of all of them first. */
-static void
-copy_together(copier *c, const lw_spread_loop *l)
-{
-    lw_builder *b = &c->b;
-    lw_dtype type = lw_copier_type(c, l->counter);
-    lw_ref counter = c->to[l->counter], base, last;
-    lw_ref numbers[TOGETHER], loaded[TOGETHER][TOGETHER_AT_MOST];
-    uint32_t middle = end_of_loads(c, l), n = middle - l->first;
-    int64_t step = c->block.n_threads;
-
-    lw_ir_loop(b, 0, 0);
-    base = lw_ir_get(b, counter);
-    last = lw_ir_add(b, base, lw_ir_int(b, type, (TOGETHER - 1) * step));
-    lw_ir_if(b, lw_ir_not(b, lw_ir_compare(b, LW_OP_LT, last, c->to[l->limit])));
-    lw_ir_break(b, 0);
-    lw_ir_end(b);
-    for (int64_t k = 0; k < TOGETHER; k++) {
-        numbers[k] = k ? lw_ir_add(b, base, lw_ir_int(b, type, k * step)) : base;
-        c->to[l->at + 1] = numbers[k];
-        lw_copier_counts(c, l, numbers[k]);
-        for (uint32_t i = l->first; i < middle; i++)
-            lw_copier_inst(c, i);
-        memcpy(loaded[k], c->to + l->first, n * sizeof *c->to);
-    }
-    for (int64_t k = 0; k < TOGETHER; k++) {
-        memcpy(c->to + l->first, loaded[k], n * sizeof *c->to);
-        c->to[l->at + 1] = numbers[k];
-        lw_copier_counts(c, l, numbers[k]);
-        for (uint32_t i = middle; i < l->latch; i++)
-            lw_copier_inst(c, i);
-    }
-    lw_ir_latch(b);
-    lw_ir_set(b, counter, lw_ir_add(b, base, lw_ir_int(b, type, TOGETHER * step)));
-    lw_ir_end(b);
-}
-
 /* Gives each thread every n_threads-th iteration. */
 static void
 copy_sharing(copier *c, const lw_spread_loop *l)
@@ -467,8 +391,6 @@ copy_sharing(copier *c, const lw_spread_loop *l)
     if (lw_picks_start_together(l))
         first = lw_ir_add(b, first, lw_ir_int(b, type, 1));
     lw_ir_set(b, counter, first);
-    if (is_short_map(c, l))
-        copy_together(c, l);
     for (uint32_t i = l->at; i <= l->latch; i++) {
         if (i == l->first)
             lw_copier_counts(c, l, c->to[l->at + 1]);
