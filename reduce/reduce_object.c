@@ -44,13 +44,10 @@ check_function(const char *role, PyObject *function)
 {
     if (function == NULL || is_function(function))
         return 0;
-    PyErr_Format(
-        PyExc_TypeError, "%s= must be a Python function, not %.100s %.200R%s", role,
-        Py_TYPE(function)->tp_name, function,
-        PyCallable_Check(function)
-            ? ", which has no Python source to compile: call it in one of yours, as in "
-              "`lambda x: math.erf(x)`"
-            : "");
+    PyErr_Format(PyExc_TypeError, "%s= must be a Python function, not %.100s %.200R%s%s", role,
+                 Py_TYPE(function)->tp_name, function,
+                 PyCallable_Check(function) ? ", which has no Python source to compile: " : "",
+                 PyCallable_Check(function) ? lw_call_hint(function) : "");
     return -1;
 }
 

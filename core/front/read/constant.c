@@ -390,6 +390,30 @@ python_function_of(PyObject *object)
     return function;
 }
 
+/* The method that a call of this object runs; NULL, borrowed: it has none with Python source.
+ */
+static PyObject *
+call_method_of(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    PyObject *name, *method;
+
+    if (PyType_Check(object) || comes_from((PyObject *)type, "lanewise") ||
+        (type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0)
+        return NULL;
+    name = PyUnicode_InternFromString("__call__");
+    method = name ? _PyType_Lookup(type, name) : NULL;
+    Py_XDECREF(name); /* the type's own dict keeps the method */
+    return method != NULL && PyFunction_Check(method) ? method : NULL;
+}
+
+const char *
+lw_call_hint(PyObject *object)
+{
+    return call_method_of(object) ? "pass its method, as in `f.__call__`"
+                                  : "call it in one of yours, as in `lambda x: math.erf(x)`";
+}
+
 PyObject *
 lw_python_function(PyObject *object)
 {
@@ -409,26 +433,9 @@ lw_python_function(PyObject *object)
         PyErr_Format(
             PyExc_TypeError,
             "expected a Python function, got %.200s: only functions with Python source "
-            "can be compiled; call others in one of yours, as in `lambda x: math.erf(x)`",
-            Py_TYPE(object)->tp_name);
+            "can be compiled; %s",
+            Py_TYPE(object)->tp_name, lw_call_hint(object));
     return function;
-}
-
-/* The method that a call of this object runs; NULL, borrowed: it has none with Python source.
- */
-static PyObject *
-call_method_of(PyObject *object)
-{
-    PyTypeObject *type = Py_TYPE(object);
-    PyObject *name, *method;
-
-    if (PyType_Check(object) || comes_from((PyObject *)type, "lanewise") ||
-        (type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0)
-        return NULL;
-    name = PyUnicode_InternFromString("__call__");
-    method = name ? _PyType_Lookup(type, name) : NULL;
-    Py_XDECREF(name); /* the type's own dict keeps the method */
-    return method != NULL && PyFunction_Check(method) ? method : NULL;
 }
 
 /* The Python function that a call of `object` runs (new reference), or NULL. *self, borrowed:

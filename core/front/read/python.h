@@ -79,6 +79,8 @@ int lw_overloads_register(PyObject *module);
 
 /* The Python function behind an accepted object (new reference), or NULL with TypeError set. */
 PyObject *lw_python_function(PyObject *object);
+/* What to do with a callable object that is no Python function: for messages. */
+const char *lw_call_hint(PyObject *object);
 
 /* The text of the function (new str): a whole `def` without its decorators and common
  * indentation, or the lambda expression alone, as `source=` accepts it. NULL with OSError

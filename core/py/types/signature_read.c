@@ -4,6 +4,7 @@
 
 #include "core/py/types/signature_read.h"
 
+#include "core/front/read/python.h"
 #include "core/py/raise.h"
 #include "core/py/type_num.h"
 #include "core/py/types/type_object.h"
@@ -71,11 +72,9 @@ static PyObject *
 no_type(PyObject *object)
 {
     if (PyCallable_Check(object) && !PyType_Check(object))
-        return PyErr_Format(
-            PyExc_TypeError,
-            "expected a Python function, or signatures, got %.100s: call it in a "
-            "function of yours, as in `lambda x: math.erf(x)`",
-            Py_TYPE(object)->tp_name);
+        return PyErr_Format(PyExc_TypeError,
+                            "expected a Python function, or signatures, got %.100s: %s",
+                            Py_TYPE(object)->tp_name, lw_call_hint(object));
     return PyErr_Format(PyExc_TypeError,
                         "signatures must be a string, a type signature, a tuple of types, or a "
                         "list of these, not %.100s",
