@@ -24,7 +24,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--cases", type=int, default=0, metavar="N", help="of a test with many parameters, N cases, evenly chosen; 0: all")
 
 
+# Files whose tests make a process take gigabytes of a GPU for good: one process has each, under --dist loadgroup (tests/gpu.sh).
+GROUPS = {"test_recursion.py": "stack", "test_runtime.py": "heap", "test_new_arrays.py": "heap"}
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.name in GROUPS:
+            item.add_marker(pytest.mark.xdist_group(GROUPS[item.path.name]))
     most = config.getoption("--cases")
     if most == 0:
         return

@@ -42,7 +42,7 @@ wants build && part build build
 cd "$out" # so that the sources are not what is imported
 part info "$python" -m lanewise info
 # a test that hangs ends its process; with pytest-xdist the other processes go on
-workers=$("$python" -c 'import xdist' 2>/dev/null && echo "-n ${WORKERS:-8}")
+workers=$("$python" -c 'import xdist' 2>/dev/null && echo "-n ${WORKERS:-8} --dist loadgroup")
 tests="$python -m pytest -c $root/pyproject.toml --rootdir $root --maxfail=40 $workers
     -o faulthandler_timeout=60 -o timeout=100 -o timeout_method=thread"
 # -k sees marks too: what is marked gpu, and the files whose tests ask for a device by themselves
