@@ -171,8 +171,8 @@ call_constant(lw_infer_frame *f, uint32_t node, uint32_t number, const lw_arg_li
             f, loc, "E152",
             lw_format_text(f, "%s", constant->text ? constant->text : "this object"),
             constant->help ? constant->help
-                           : "built in with this name: math.*, np.*; or write it as a "
-                             "Python function",
+                           : "write it as a Python function; docs/supported.md lists the "
+                             "functions of math and NumPy that are known",
             "this cannot be called from compiled code");
     case LW_K_EXCEPTION:
         return lw_complain(f, loc, "E101", NULL, "use it in `raise`",

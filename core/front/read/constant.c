@@ -661,8 +661,8 @@ hint_for(lw_reader *r, PyObject *object)
     if (PyDict_Check(object) || PyAnySet_Check(object))
         return "a dict can be indexed with constant keys only; use a tuple or an array";
     if (PyCallable_Check(object))
-        return "built in with this name: math.*, np.* on scalars; Python functions with source "
-               "are compiled";
+        return "write it as a Python function, or an overload of it (lanewise.extending); "
+               "docs/supported.md lists the functions of math and NumPy that are known";
     return NULL;
 }
 
