@@ -602,29 +602,48 @@ put_object(binder *r, PyObject *object, const lw_object_shape *shape)
 
 /* ---- any object ---- */
 
+/* An object of a class that compiled code could know, but for this attribute. */
+static int
+refuse_attribute(const binder *r, PyObject *object, PyObject *attribute)
+{
+    const char *type = Py_TYPE(object)->tp_name;
+
+    PyErr_Format(PyExc_TypeError,
+                 "%s: argument `%s` is %s %.100s with an attribute `%U` that no method of the "
+                 "class names, so that compiled code does not know it: assign it in `__init__`",
+                 lw_function_name(r->self), name_of(r),
+                 strchr("aeiouAEIOU", *type) ? "an" : "a", type, attribute);
+    Py_DECREF(attribute);
+    return -1;
+}
+
 static int
 refuse(const binder *r, PyObject *object)
 {
+    PyObject *attribute = r->field ? NULL : lw_read_unknown_field(object);
+
     const char *hint = PyList_Check(object) ? "; make it a tuple, or an array by np.asarray"
                        : PyFunction_Check(object) || PyUnicode_Check(object)
                            ? "; let the function find it as a global or closure variable"
                            : "";
     const char *type = Py_TYPE(object)->tp_name;
 
+    if (attribute != NULL)
+        return refuse_attribute(r, object, attribute);
     if (r->field != NULL) {
         PyErr_Format(PyExc_TypeError,
                      "%s: argument `%s`: its field `%U` is %s %.100s; expected an array, a "
                      "number, a record, None, an object whose fields are such, or a tuple of "
                      "these",
                      lw_function_name(r->self), name_of(r), r->field,
-                     strchr("aeiou", *type) ? "an" : "a", type);
+                     strchr("aeiouAEIOU", *type) ? "an" : "a", type);
         return -1;
     }
     PyErr_Format(PyExc_TypeError,
                  "%s: argument `%s` is %s %.100s; expected an array, a number, a record, None, "
                  "an object whose fields are such, or a tuple of these%s",
-                 lw_function_name(r->self), name_of(r), strchr("aeiou", *type) ? "an" : "a",
-                 type, hint);
+                 lw_function_name(r->self), name_of(r),
+                 strchr("aeiouAEIOU", *type) ? "an" : "a", type, hint);
     return -1;
 }
 

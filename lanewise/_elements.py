@@ -300,10 +300,18 @@ def array_of(objects, dtype=None):
     >>> lw.extending.array_of([Point(1.0, 2.0), Point(3.0, 4.0)])["y"]
     array([2., 4.])
     """
-    objects = list(objects)
+    try:
+        objects = list(objects)
+    except TypeError:
+        raise TypeError(f"array_of: expected an iterable of objects of one class, not {type(objects).__name__}") from None
     if dtype is None and not objects:
-        raise ValueError("array_of: there is no object, so that the dtype has to be given")
-    dtype = np.dtype(dtype) if dtype is not None else dtype_of(type(objects[0]))
+        raise ValueError("array_of: there is no object, so that the dtype has to be given: array_of([], dtype_of(C))")
+    if dtype is None:
+        try:
+            dtype = dtype_of(type(objects[0]))
+        except TypeError as problem:
+            raise TypeError(str(problem).replace("dtype_of:", "array_of: its second argument is the dtype to make.", 1)) from None
+    dtype = np.dtype(dtype)
     if class_of(dtype) is None:
         raise TypeError(f"array_of: {dtype!r:.200} is no dtype of a class; lanewise.extending.dtype_of makes one")
     try:

@@ -388,3 +388,10 @@ def test_arrays_in_a_result():
     assert type(same) is Table and same.scale == 1.0 and twice.tolist() == [0, 2, 4]
     same.values[0] = 5
     assert table.values[0] == 5
+
+
+def test_attribute_that_no_method_names():
+    p = Interval(1.0, 2.0)
+    p.extra = 3
+    with pytest.raises(TypeError, match="argument `p` is an Interval with an attribute `extra` that no method of the class names"):
+        lw.jit(lambda p: p.lo)(p)

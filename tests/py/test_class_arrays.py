@@ -512,3 +512,13 @@ def test_array_of():
 def test_bad_dtypes(call, error, said):
     with pytest.raises(error, match=said):
         call()
+
+
+@pytest.mark.parametrize(("objects", "error", "text"), [
+    (None, TypeError, "array_of: expected an iterable of objects of one class, not NoneType"),
+    ([], ValueError, r"array_of\(\[\], dtype_of\(C\)\)"),
+    ([[1]], TypeError, "array_of: its second argument is the dtype to make. `list` does not say"),
+])
+def test_array_of_what_is_none(objects, error, text):
+    with pytest.raises(error, match=text):
+        array_of(objects)

@@ -226,6 +226,25 @@ lw_read_object_fields(PyObject *object, bool *by_dict)
     return names;
 }
 
+PyObject *
+lw_read_unknown_field(PyObject *object)
+{
+    PyObject *type = (PyObject *)Py_TYPE(object), *dict, *order, *found = NULL, *name;
+    Py_ssize_t at = 0;
+
+    if (!lw_class_is_readable(type))
+        return NULL;
+    dict = PyObject_GenericGetDict(object, NULL);
+    order = dict ? lw_class_order(type) : NULL;
+    while (order && !found && PyDict_Next(dict, &at, &name, NULL))
+        if (PySequence_Contains(order, name) == 0)
+            found = Py_NewRef(name);
+    Py_XDECREF(order);
+    Py_XDECREF(dict);
+    lw_read_clear();
+    return found;
+}
+
 /* ---- objects as constants ---- */
 
 static bool
