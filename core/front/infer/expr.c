@@ -86,6 +86,29 @@ is_pure(const lw_infer_frame *f, uint32_t node)
     return f->nodes[node].constant || lw_node_of(f, node)->kind == LW_NODE_NAME;
 }
 
+/* ---- operands that may not be reached ---- */
+
+/* Before an operand that follows another: evaluation may have stopped at that one, if its truth
+ * is not known to go on, and the state there is one of those behind the whole expression. */
+static bool
+may_stop_here(lw_infer_frame *f, int truth, bool goes_on, lw_flow *stopped)
+{
+    if (!f->run->has_walrus || truth == goes_on)
+        return true;
+    if (stopped->reach == NULL)
+        return lw_flow_take(f, stopped);
+    lw_flow_merge(f, stopped, &f->now);
+    return true;
+}
+
+/* Behind the last operand: what holds after any of them holds from here on. */
+static void
+join_stopped(lw_infer_frame *f, const lw_flow *stopped)
+{
+    if (stopped->reach)
+        lw_flow_merge(f, &f->now, stopped);
+}
+
 /* ---- comparisons ---- */
 
 /* The right operand of a link, while the left one waits. */
@@ -161,7 +184,7 @@ infer_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     int all = 1, truth = -1;
     bool pure, whole = false;
     lw_infer_value left, right = {0};
-    lw_flow skipped = {0};
+    lw_flow stopped = {0};
     lw_status status;
 
     LW_TRY(lw_infer_borrowed(f, n->a, &left));
@@ -174,7 +197,7 @@ infer_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     for (uint32_t i = 0; i < n->c; i++) {
         uint32_t link = links[i];
 
-        if (i == 1 && f->run->has_walrus && !lw_flow_take(f, &skipped))
+        if (i && !may_stop_here(f, truth, true, &stopped))
             return lw_out_of_memory(f);
         if (i) {
             lw_region_open(f, node, false);
@@ -196,10 +219,9 @@ infer_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     *out = (lw_infer_value){LW_DT_b1, 0};
     if (all >= 0 && pure)
         out->constant = lw_constant_bool(f, f->nodes[node].constant, all);
-    if (skipped.reach)
-        lw_flow_merge(f, &f->now, &skipped);
+    join_stopped(f, &stopped);
 fail:
-    lw_flow_put(f, &skipped);
+    lw_flow_put(f, &stopped);
     f->region = outer;
     return status;
 }
@@ -284,21 +306,21 @@ value_operands(lw_infer_frame *f, uint32_t node, lw_infer_value *set, uint32_t *
                bool *folded)
 {
     const lw_node *n = lw_node_of(f, node);
-    bool is_and = n->op == LW_PY_AND, stopped = false;
+    bool is_and = n->op == LW_PY_AND, decided = false;
     uint32_t outer = f->region;
-    lw_flow skipped = {0};
+    lw_flow stopped = {0};
     lw_status status = LW_OK;
+    int truth = -1;
 
     for (uint32_t i = 0; i < n->c; i++) {
         uint32_t operand = f->run->tree->lists.data[n->b + i];
         bool last = i + 1 == n->c;
         lw_infer_value value;
-        int truth;
 
-        f->nodes[operand].dead = stopped;
-        if (stopped)
+        f->nodes[operand].dead = decided;
+        if (decided)
             continue;
-        if (i == 1 && f->run->has_walrus && !lw_flow_take(f, &skipped))
+        if (i && !may_stop_here(f, truth, is_and, &stopped))
             return lw_out_of_memory(f);
         if (i)
             lw_region_open(f, node, false);
@@ -307,15 +329,14 @@ value_operands(lw_infer_frame *f, uint32_t node, lw_infer_value *set, uint32_t *
         if (!last)
             LW_TRY(check_truth(f, operand, value, &truth));
         f->nodes[operand].truth = (int8_t)truth;
-        stopped = truth == !is_and;
-        if (last || stopped || truth < 0)
+        decided = truth == !is_and;
+        if (last || decided || truth < 0)
             set[(*n_set)++] = value;
         *folded = *folded && value.constant;
     }
-    if (skipped.reach)
-        lw_flow_merge(f, &f->now, &skipped);
+    join_stopped(f, &stopped);
 fail:
-    lw_flow_put(f, &skipped);
+    lw_flow_put(f, &stopped);
     f->region = outer;
     return status;
 }
