@@ -64,7 +64,7 @@ class Programs:
         return " ".join(links)
 
     def truth(self, depth):
-        kind = self.random.randrange(14)
+        kind = self.random.randrange(15)
         if depth <= 0:
             return self.chain(0)
         if kind < 3:
@@ -73,6 +73,9 @@ class Programs:
             return self.random.choice(("True", "(1 < 2)", "(0 < 1 < (n := n + 1.0))"))
         if kind == 4:
             return f"{self.random.choice(self.objects)}.pos()"
+        if kind == 14:  # a method changes its left operand
+            one, other = self.random.sample(self.objects, 2)
+            return f"({one} {self.random.choice(('<', '>='))} {other}{self.random.choice(('', f' < {one}', f' >= {one} < {other}'))})"
         if kind == 5:
             return f"(not ({self.truth(depth - 1)}))"
         if kind == 6:
@@ -253,5 +256,5 @@ def test_they_compile_for_gpus():
 def test_they_stop_early_and_change_things():
     """Expressions whose changes never depend on where evaluation stops would test nothing."""
     text = "".join(Programs(seed).source() for seed in range(150))
-    for feature in (" and ", " or ", ":=", ".add(", " if ", "not ", "max(", "while ", "helper("):
+    for feature in (" and ", " or ", ":=", ".add(", " if ", "not ", "max(", "while ", "helper(", " < p"):
         assert text.count(feature) > 20, feature
