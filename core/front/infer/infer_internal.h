@@ -567,6 +567,7 @@ lw_status lw_infer_masked_store(lw_infer_frame *f, uint32_t target, uint32_t nod
 lw_status lw_infer_array_store(lw_infer_frame *f, uint32_t source, lw_type to, lw_type value);
 
 /* ---- stmt.c ---- */
+lw_status lw_infer_statement(lw_infer_frame *f, uint32_t node);
 lw_status lw_infer_body(lw_infer_frame *f, uint32_t body);
 lw_status lw_assign(lw_infer_frame *f, uint32_t target, lw_infer_value value);
 /* ---- object.c: objects of the user's classes ---- */
@@ -666,6 +667,8 @@ lw_infer_value lw_object_with(lw_infer_frame *f, uint32_t old, lw_infer_value ob
 lw_status lw_infer_object_store(lw_infer_frame *f, uint32_t target, lw_infer_value object,
                                 lw_infer_value value);
 lw_status lw_infer_augmented_field(lw_infer_frame *f, uint32_t node, lw_infer_value object);
+/* The AUGASSIGN of a property, whose object has been inferred. */
+lw_status lw_infer_augmented_property(lw_infer_frame *f, uint32_t node);
 /* target: a field of an object in an array. E165 where its class does not allow the assignment.
  */
 lw_status lw_check_record_target(lw_infer_frame *f, uint32_t target, lw_infer_value object,
