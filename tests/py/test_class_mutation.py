@@ -564,12 +564,6 @@ def of_frozen(a, b):
     return f.x
 
 
-def by_property(a, b):
-    p = Particle(Vec(a, b), Vec(b, a))
-    p.energy += 1.0
-    return p.energy
-
-
 class Slotted:
     __slots__ = ("x",)
     K = 1
@@ -643,7 +637,6 @@ REFUSED = [
     (read_by_augmented, "p.x += p.scale(2.0).y", "`p` is read before in the same expression"),
     (in_arguments, "p.x = 2", "`p` may have another name since line"),
     (of_frozen, "f.x = b", "the dataclass `Frozen` is frozen"),
-    (by_property, "p.energy += 1.0", "this is a property"),
 ]
 
 

@@ -39,6 +39,72 @@ def test_programs_that_are_no_file(tmp_path):
     assert run("-m", "pdb", "-c", "continue", "-c", "quit", str(tmp_path / "program.py")).stdout.startswith("2.0 3.0\n")
 
 
+CLASSES = """import functools, lanewise as lw
+from collections import namedtuple
+from dataclasses import dataclass, field
+from typing import NamedTuple
+@dataclass
+class Near:
+    x: float
+    def __eq__(self, o): return abs(self.x - o.x) < 1
+    def twice(self): return self.x * 2
+    @property
+    def half(self): return self.x / 2
+    @staticmethod
+    def seven(): return 7.0
+@dataclass
+class Made:
+    x: float
+    def __init__(self, x): self.x = x * 10
+@dataclass(frozen=True, order=True)
+class Generated:
+    x: float
+    y: float = 1.0
+    def __post_init__(self): object.__setattr__(self, "y", self.y + 1.0)
+@dataclass(slots=True, eq=False)
+class Slots:
+    x: float
+    y: float = field(default=2.0, init=False)
+    def __lt__(self, o): return self.x > o.x
+class Pair(NamedTuple):
+    x: float
+    y: float
+    def __eq__(self, o): return True
+    def __add__(self, o): return 5.0
+class Derived(namedtuple("Base", "x y")):
+    def total(self): return self.x + self.y
+class Plain:
+    def __init__(self, x): self.x = x
+    def __lt__(self, o): return self.x > o.x
+def local():
+    @dataclass
+    class Inner:
+        x: float
+        def __eq__(self, o): return abs(self.x - o.x) < 1
+        def __le__(self, o): return True
+    @dataclass(order=True)
+    class Default:
+        x: float
+        def __repr__(self): return "d"
+    return Inner, Default
+Inner, Default = local()
+def f(x):
+    g, s = Generated(x), Slots(x)
+    return (Near(x) == Near(x + 0.5), Near(x).twice(), Near(x).half, Near.seven(), Made(x).x, g == Generated(x), g < Generated(x), g.y, s < Slots(x + 1), s.y,
+            Pair(x, x) == Pair(x, 3.0), Pair(x, x) + Pair(x, x), Derived(x, 1.0).total(), Plain(x) < Plain(x - 1), Inner(x) == Inner(x + 0.5),
+            Inner(x + 9) <= Inner(x), Default(x) < Default(x + 1), Default(x) == Default(x))
+"""
+
+
+def test_methods_of_classes_that_are_no_file(tmp_path):
+    """Functions that dataclasses generate have the file name of `python -c`; what the user writes counts there all the same."""
+    check = CLASSES + "want = f(1.5)\nfor got in (lw.jit(f)(1.5), tuple(v.item() for v in lw.vectorize(f)(1.5))):\n    assert got == want, (got, want)\nprint(len(want))\n"
+    (tmp_path / "program.py").write_text(check)
+    for args in (["-c", check], [str(tmp_path / "program.py")]):
+        done = run(*args, check=False)
+        assert done.stdout == "18\n", done.stderr
+
+
 def test_a_pipe_is_told_from_other_causes():
     """In one line each: what there is to do."""
     piped = run("-", input=PROGRAM, check=False).stderr

@@ -834,7 +834,7 @@ lw_infer_augmented_store(lw_infer_frame *f, uint32_t node)
 
     LW_TRY(kind_of_target(f, n->a, NULL, &to));
     if (to.kind == TO_PROPERTY)
-        return LW_OK; /* refused */
+        return lw_infer_augmented_property(f, node);
     if (to.kind == TO_OBJECT)
         return lw_infer_augmented_field(f, node, to.object);
     lw_note_store(f);

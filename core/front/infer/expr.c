@@ -79,129 +79,10 @@ check_truth(lw_infer_frame *f, uint32_t node, lw_infer_value x, int *known)
                        "this has no truth value in compiled code");
 }
 
-/* Whether dropping the folded expression loses nothing. */
-static bool
-is_pure(const lw_infer_frame *f, uint32_t node)
+bool
+lw_is_pure(const lw_infer_frame *f, uint32_t node)
 {
     return f->nodes[node].constant || lw_node_of(f, node)->kind == LW_NODE_NAME;
-}
-
-/* ---- comparisons ---- */
-
-/* The right operand of a link, while the left one waits. */
-static lw_status
-infer_right(lw_infer_frame *f, uint32_t link, uint32_t left_node, lw_infer_value *right)
-{
-    uint32_t held = lw_hold(f, left_node);
-    lw_status status = lw_infer_borrowed(f, lw_node_of(f, link)->a, right);
-
-    lw_unhold(f, held);
-    return status;
-}
-
-/* A link of a chain runs only if all links before it were true. */
-static lw_status
-infer_link(lw_infer_frame *f, uint32_t link, lw_infer_operand left, lw_infer_value right,
-           int *truth)
-{
-    const lw_node *n = lw_node_of(f, link);
-    lw_status status;
-
-    LW_TRY(lw_infer_compare(f, link, (lw_pyop)n->op, left, (lw_infer_operand){n->a, right},
-                            truth));
-    f->nodes[link].type = LW_DT_b1;
-    f->nodes[link].truth = (int8_t)*truth;
-    f->nodes[link].constant =
-        *truth >= 0 ? lw_constant_bool(f, f->nodes[link].constant, *truth) : 0;
-fail:
-    return status;
-}
-
-/* Whether the link compares whole arrays, element by element. */
-static bool
-is_elementwise_link(lw_infer_frame *f, uint32_t link, lw_infer_value x, lw_infer_value y)
-{
-    lw_pyop op = (lw_pyop)lw_node_of(f, link)->op;
-
-    return op >= LW_PY_EQ && op <= LW_PY_GE &&
-           (lw_is_elementwise(f, x.type) || lw_is_elementwise(f, y.type));
-}
-
-/* A single comparison of which an operand is an object whose class defines it. */
-static lw_status
-infer_object_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value left,
-                        lw_infer_value right, bool *found, lw_infer_value *out)
-{
-    const lw_node *n = lw_node_of(f, node);
-    const lw_node *link = lw_node_of(f, f->run->tree->lists.data[n->b]);
-    lw_arg x = {.node = n->a, .entry = n->a, .value = left};
-    lw_arg y = {.node = link->a, .entry = link->a, .value = right};
-    lw_status status;
-
-    *found = false;
-    if (n->c != 1 || link->op < LW_PY_EQ)
-        return LW_OK;
-    if (link->op == LW_PY_IN || link->op == LW_PY_NOT_IN)
-        LW_TRY(lw_infer_object_contains(f, node, (lw_pyop)link->op, x, y, found, out));
-    else
-        LW_TRY(lw_infer_object_compare(f, node, (lw_pyop)link->op, x, y, found, out));
-    if (*found)
-        f->nodes[node].truth = (int8_t)lw_truth_of(f, *out);
-fail:
-    return status;
-}
-
-static lw_status
-infer_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
-{
-    bool found;
-    const lw_node *n = lw_node_of(f, node);
-    const uint32_t *links = &f->run->tree->lists.data[n->b];
-    uint32_t left_node = n->a, outer = f->region;
-    int all = 1, truth = -1;
-    bool pure, whole = false;
-    lw_infer_value left, right = {0};
-    lw_flow skipped = {0};
-    lw_status status;
-
-    LW_TRY(lw_infer_borrowed(f, n->a, &left));
-    *out = (lw_infer_value){LW_T_BOTTOM, 0};
-    LW_TRY(infer_right(f, links[0], n->a, &right));
-    LW_TRY(infer_object_comparison(f, node, left, right, &found, out));
-    if (found)
-        return LW_OK;
-    pure = is_pure(f, n->a);
-    for (uint32_t i = 0; i < n->c; i++) {
-        uint32_t link = links[i];
-
-        if (i == 1 && f->run->assigns_inside && !lw_flow_take(f, &skipped))
-            return lw_out_of_memory(f);
-        if (i) {
-            lw_region_open(f, node, false);
-            LW_TRY(infer_right(f, link, left_node, &right));
-        }
-        LW_TRY(infer_link(f, link, (lw_infer_operand){left_node, left}, right, &truth));
-        pure = pure && is_pure(f, lw_node_of(f, link)->a);
-        all = truth == 0 || all == 0 ? 0 : truth < 0 ? -1 : all;
-        if (is_elementwise_link(f, link, left, right)) {
-            whole = true;
-            LW_TRY(lw_infer_array_comparison(f, node, left, right, out));
-        }
-        left = right;
-        left_node = lw_node_of(f, link)->a;
-    }
-    f->nodes[node].truth = (int8_t)all;
-    if (whole)
-        goto fail;
-    *out = (lw_infer_value){LW_DT_b1, 0};
-    if (all >= 0 && pure)
-        out->constant = lw_constant_bool(f, f->nodes[node].constant, all);
-    if (skipped.reach)
-        lw_flow_merge(f, &f->now, &skipped);
-fail:
-    lw_flow_put(f, &skipped);
-    f->region = outer;
-    return status;
 }
 
 /* ---- and, or ---- */
@@ -228,7 +109,7 @@ condition_operands(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *early)
         if (i)
             lw_region_open(f, node, false);
         LW_TRY(lw_infer_condition(f, operand, &one, split ? &yes : NULL, split ? &no : NULL));
-        pure = pure && is_pure(f, operand);
+        pure = pure && lw_is_pure(f, operand);
         if (split) {
             lw_flow_merge(f, early, is_and ? &no : &yes);
             lw_flow_set(f, is_and ? &yes : &no);
@@ -284,21 +165,21 @@ value_operands(lw_infer_frame *f, uint32_t node, lw_infer_value *set, uint32_t *
                bool *folded)
 {
     const lw_node *n = lw_node_of(f, node);
-    bool is_and = n->op == LW_PY_AND, stopped = false;
+    bool is_and = n->op == LW_PY_AND, decided = false;
     uint32_t outer = f->region;
-    lw_flow skipped = {0};
+    lw_flow stopped = {0};
     lw_status status = LW_OK;
+    int truth = -1;
 
     for (uint32_t i = 0; i < n->c; i++) {
         uint32_t operand = f->run->tree->lists.data[n->b + i];
         bool last = i + 1 == n->c;
         lw_infer_value value;
-        int truth;
 
-        f->nodes[operand].dead = stopped;
-        if (stopped)
+        f->nodes[operand].dead = decided;
+        if (decided)
             continue;
-        if (i == 1 && f->run->assigns_inside && !lw_flow_take(f, &skipped))
+        if (i && !lw_may_stop_here(f, truth, is_and, &stopped))
             return lw_out_of_memory(f);
         if (i)
             lw_region_open(f, node, false);
@@ -307,15 +188,14 @@ value_operands(lw_infer_frame *f, uint32_t node, lw_infer_value *set, uint32_t *
         if (!last)
             LW_TRY(check_truth(f, operand, value, &truth));
         f->nodes[operand].truth = (int8_t)truth;
-        stopped = truth == !is_and;
-        if (last || stopped || truth < 0)
+        decided = truth == !is_and;
+        if (last || decided || truth < 0)
             set[(*n_set)++] = value;
         *folded = *folded && value.constant;
     }
-    if (skipped.reach)
-        lw_flow_merge(f, &f->now, &skipped);
+    lw_join_stopped(f, &stopped);
 fail:
-    lw_flow_put(f, &skipped);
+    lw_flow_put(f, &stopped);
     f->region = outer;
     return status;
 }
@@ -408,7 +288,7 @@ not_condition(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *when_true,
     f->nodes[node].type = LW_DT_b1;
     f->nodes[node].operand = f->nodes[operand].type;
     f->nodes[node].truth = (int8_t)*truth;
-    f->nodes[node].constant = *truth >= 0 && is_pure(f, operand)
+    f->nodes[node].constant = *truth >= 0 && lw_is_pure(f, operand)
                                   ? lw_constant_bool(f, f->nodes[node].constant, *truth)
                                   : 0;
 fail:
@@ -508,11 +388,11 @@ infer_ifexp(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     lw_flow_set(f, &yes);
     if (truth >= 0) {
         *out = truth ? a : b;
-        out->constant = is_pure(f, n->a) ? out->constant : 0;
+        out->constant = lw_is_pure(f, n->a) ? out->constant : 0;
         if (out->type == LW_T_STATIC && !out->constant)
             out->constant = (truth ? a : b).constant;
     } else if (a.constant && a.type == b.type && lw_constant_same(f, a.constant, b.constant) &&
-               is_pure(f, n->a)) {
+               lw_is_pure(f, n->a)) {
         *out = a;
     } else if (a.type != LW_T_BOTTOM && b.type != LW_T_BOTTOM) {
         LW_TRY(lw_join_values(f, node, a.type, node, b.type, &out->type));
@@ -650,7 +530,7 @@ dispatch(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         return n->op == LW_PY_NOT ? infer_not(f, node, out) : infer_operands(f, node, out);
     case LW_NODE_BINARY: return infer_operands(f, node, out);
     case LW_NODE_BOOLOP: return boolop_value(f, node, out);
-    case LW_NODE_COMPARE: return infer_comparison(f, node, out);
+    case LW_NODE_COMPARE: return lw_infer_comparison(f, node, out);
     case LW_NODE_IFEXP: return infer_ifexp(f, node, out);
     case LW_NODE_CALL: return lw_infer_call(f, node, out);
     case LW_NODE_ATTRIBUTE: return lw_infer_attribute(f, node, out);

@@ -81,6 +81,26 @@ lw_flow_keep(const lw_infer_frame *f, lw_flow *flow)
     flow->live = f->now.live;
 }
 
+/* ---- and, or, chains: operands that may not be reached ---- */
+
+bool
+lw_may_stop_here(lw_infer_frame *f, int truth, bool goes_on, lw_flow *stopped)
+{
+    if (!f->run->assigns_inside || truth == goes_on)
+        return true;
+    if (stopped->reach == NULL)
+        return lw_flow_take(f, stopped);
+    lw_flow_merge(f, stopped, &f->now);
+    return true;
+}
+
+void
+lw_join_stopped(lw_infer_frame *f, const lw_flow *stopped)
+{
+    if (stopped->reach)
+        lw_flow_merge(f, &f->now, stopped);
+}
+
 /* ---- the bits of a variable ---- */
 
 static uint64_t *

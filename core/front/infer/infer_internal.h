@@ -347,6 +347,13 @@ void lw_flow_merge(lw_infer_frame *f, lw_flow *into, const lw_flow *from);
 void lw_flow_set(lw_infer_frame *f, const lw_flow *from);
 /* *flow, which was taken before, becomes a copy of `now` */
 void lw_flow_keep(const lw_infer_frame *f, lw_flow *flow);
+/* Before an operand of `and`, `or` or a chain that follows another, whose truth was this:
+ * evaluation may have stopped at that one, if its truth is not known to go on, and the state
+ * there is one of those behind the whole expression. *stopped joins them; false: memory is out.
+ */
+bool lw_may_stop_here(lw_infer_frame *f, int truth, bool goes_on, lw_flow *stopped);
+/* Behind the last operand: what holds after any of them holds from here on. */
+void lw_join_stopped(lw_infer_frame *f, const lw_flow *stopped);
 uint32_t lw_region_open(lw_infer_frame *f, uint32_t node,
                         bool otherwise); /* returns the outer one */
 lw_type lw_join2(lw_infer_frame *f, lw_type x, lw_type y, const char **problem);
@@ -427,10 +434,15 @@ lw_status lw_infer_operand_expr(lw_infer_frame *f, uint32_t node, lw_infer_value
 lw_status lw_infer_condition(lw_infer_frame *f, uint32_t node, int *truth, lw_flow *when_true,
                              lw_flow *when_false);
 int lw_truth_of(lw_infer_frame *f, lw_infer_value x); /* -1: at run time */
+/* Whether dropping the folded expression loses nothing. */
+bool lw_is_pure(const lw_infer_frame *f, uint32_t node);
 lw_status lw_enter(lw_infer_frame *f,
                    uint32_t node); /* depth + 1, or an error; leave with depth - 1 */
 lw_status lw_join_values(lw_infer_frame *f, uint32_t x_node, lw_type x, uint32_t y_node,
                          lw_type y, lw_type *out);
+
+/* ---- comparison.c ---- */
+lw_status lw_infer_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
 
 /* ---- tuple.c ---- */
 lw_status lw_infer_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
@@ -555,6 +567,7 @@ lw_status lw_infer_masked_store(lw_infer_frame *f, uint32_t target, uint32_t nod
 lw_status lw_infer_array_store(lw_infer_frame *f, uint32_t source, lw_type to, lw_type value);
 
 /* ---- stmt.c ---- */
+lw_status lw_infer_statement(lw_infer_frame *f, uint32_t node);
 lw_status lw_infer_body(lw_infer_frame *f, uint32_t body);
 lw_status lw_assign(lw_infer_frame *f, uint32_t target, lw_infer_value value);
 /* ---- object.c: objects of the user's classes ---- */
@@ -655,6 +668,8 @@ lw_infer_value lw_object_with(lw_infer_frame *f, uint32_t old, lw_infer_value ob
 lw_status lw_infer_object_store(lw_infer_frame *f, uint32_t target, lw_infer_value object,
                                 lw_infer_value value);
 lw_status lw_infer_augmented_field(lw_infer_frame *f, uint32_t node, lw_infer_value object);
+/* The AUGASSIGN of a property, whose object has been inferred. */
+lw_status lw_infer_augmented_property(lw_infer_frame *f, uint32_t node);
 /* target: a field of an object in an array. E165 where its class does not allow the assignment.
  */
 lw_status lw_check_record_target(lw_infer_frame *f, uint32_t target, lw_infer_value object,

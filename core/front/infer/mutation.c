@@ -357,12 +357,26 @@ lw_check_record_target(lw_infer_frame *f, uint32_t target, lw_infer_value object
     return check_field(f, target, class, lw_member_of(class, name), refused);
 }
 
-static lw_status
-complain_augmented_property(lw_infer_frame *f, uint32_t loc, const lw_class *class)
+/* p.v += ... of a property: the ASSIGN p.v = p.v + ..., which is the same for numbers. */
+lw_status
+lw_infer_augmented_property(lw_infer_frame *f, uint32_t node)
 {
-    return lw_complain(f, loc, "E165", "this is a property",
+    const lw_node *n = lw_node_of(f, node), *target = lw_node_of(f, n->a);
+    const lw_class *class = lw_class_of(f, f->nodes[target->a].type);
+    lw_type before;
+    lw_status status = LW_OK;
+
+    if (n->c != 0) {
+        LW_TRY(lw_infer_statement(f, n->c));
+        before = f->nodes[lw_node_of(f, lw_node_of(f, n->c)->a)->a].type;
+        if (before == LW_T_BOTTOM || lw_type_is_number(f, before))
+            return LW_OK;
+    }
+    return lw_complain(f, target->loc, "E165", "this is a property",
                        "write it in full: `p.v = p.v + ...`",
                        "an augmented assignment to a property of `%s`", class->name);
+fail:
+    return status;
 }
 
 lw_status
@@ -380,9 +394,7 @@ lw_infer_record_property(lw_infer_frame *f, uint32_t target, const lw_infer_valu
     LW_TRY(lw_infer_borrowed(f, n->a, &object));
     member = lw_member_of(lw_class_of(f, object.type), lw_constant_text(f, n->b));
     *found = member && member->kind == LW_MEMBER_PROPERTY && (member->setter || !value);
-    if (*found && value == NULL)
-        return complain_augmented_property(f, n->loc, lw_class_of(f, object.type));
-    if (*found && value->type != LW_T_BOTTOM)
+    if (*found && value != NULL && value->type != LW_T_BOTTOM)
         LW_TRY(store_property(f, target, member->setter, object, *value));
 fail:
     return status;
@@ -404,7 +416,7 @@ lw_infer_augmented_field(lw_infer_frame *f, uint32_t node, lw_infer_value object
     lw_status status;
 
     if (member && member->kind == LW_MEMBER_PROPERTY)
-        return complain_augmented_property(f, n->loc, class);
+        return lw_infer_augmented_property(f, node);
     LW_TRY(check_field(f, n->a, class, member, &refused));
     if (refused)
         return LW_OK;

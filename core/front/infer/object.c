@@ -242,9 +242,10 @@ complain_operator(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_type x, lw_ty
             "memory",
             lw_pyop_text[op]);
     return lw_complain(f, loc, "E165", label,
-                       defined ? "write comparisons one by one, with `and` between them"
-                       : name  ? lw_help_of_overloads(f, node, help_for_method(f, name))
-                               : NULL,
+                       op == LW_PY_NE && defined ? "give both classes a method `__ne__`"
+                       : name && !defined
+                           ? lw_help_of_overloads(f, node, help_for_method(f, name))
+                           : NULL,
                        "no class defines `%s` for these operands", lw_pyop_text[op]);
 }
 

@@ -828,8 +828,8 @@ fail:
 
 /* ---- the rest ---- */
 
-static lw_status
-infer_statement(lw_infer_frame *f, uint32_t node)
+lw_status
+lw_infer_statement(lw_infer_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_of(f, node);
     lw_infer_value value;
@@ -878,7 +878,7 @@ lw_infer_body(lw_infer_frame *f, uint32_t body)
         f->nodes[statement].dead = !f->now.live;
         if (!f->now.live)
             continue;
-        LW_TRY(infer_statement(f, statement));
+        LW_TRY(lw_infer_statement(f, statement));
         lw_settle_alias(f);
     }
     assert(f->run->depth > 0); /* lw_enter */

@@ -512,8 +512,9 @@ lw_lower_augmented_mask(lw_lower_frame *f, uint32_t node)
 const lw_lower_value *
 lw_lower_leaf(const lw_lower_frame *f, uint32_t node)
 {
-    for (uint32_t i = 0; f->leaves && i < f->leaves->n; i++)
-        if (f->leaves->nodes[i] == node)
-            return &f->leaves->values[i];
+    for (const lw_leaves *leaves = f->leaves; leaves != NULL; leaves = leaves->around)
+        for (uint32_t i = 0; i < leaves->n; i++)
+            if (leaves->nodes[i] == node)
+                return &leaves->values[i];
     return NULL;
 }

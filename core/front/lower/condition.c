@@ -200,12 +200,84 @@ compare_links(lw_lower_frame *f, lw_lower_value left, uint32_t start, uint32_t n
     return lw_ir_get(b, slot);
 }
 
+/* ---- chains in which methods are called ---- */
+
+static bool
+has_called_link(const lw_lower_frame *f, const lw_node *chain)
+{
+    for (uint32_t i = 0; chain->c > 1 && i < chain->c; i++)
+        if (lw_lower_calls_method(f, lw_list_at(f, chain->b + i)))
+            return true;
+    return false;
+}
+
+/* The truth of the call that a link is, whose operands have been evaluated. */
+static lw_ref
+called_link(lw_lower_frame *f, uint32_t link, uint32_t left_node, lw_lower_value left,
+            lw_lower_value right)
+{
+    lw_leaves operands = {.around = f->leaves, .n = 2};
+    lw_lower_value value;
+
+    operands.nodes[0] = left_node;
+    operands.values[0] = left;
+    operands.nodes[1] = lw_node_at(f, link)->a;
+    operands.values[1] = right;
+    f->leaves = &operands;
+    value = lw_lower_method(f, link);
+    f->leaves = operands.around;
+    return lw_value_truth(f, value);
+}
+
+/* An operand that has been evaluated, as a comparison without a method takes it. */
+static lw_lower_value
+evaluated_operand(lw_lower_frame *f, uint32_t node, lw_lower_value value, lw_type operand)
+{
+    return lw_typed_at(f, node)->constant
+               ? compare_operand(f, node, operand)
+               : lw_lower_by_value(f, lw_lower_asked(f, node, value));
+}
+
+/* Links i … n-1, as compare_links, but operands keep the types that methods take. */
+static lw_ref
+called_links(lw_lower_frame *f, uint32_t left_node, lw_lower_value left, uint32_t start,
+             uint32_t n)
+{
+    lw_builder *b = &f->b;
+    uint32_t link = lw_list_at(f, start), right_node = lw_node_at(f, link)->a;
+    const lw_typed_node *t = lw_typed_at(f, link);
+    bool calls = lw_lower_calls_method(f, link) && !t->constant;
+    lw_lower_value right = lw_lower_expression(f, right_node);
+    lw_ref this;
+
+    lw_lower_set_loc(f, link);
+    if (calls)
+        this = called_link(f, link, left_node, left, right);
+    else if (t->truth < 0)
+        this =
+            lw_lower_compare(f, (lw_pyop)lw_node_at(f, link)->op,
+                             evaluated_operand(f, left_node, left, t->operand),
+                             evaluated_operand(f, right_node, right, t->operand), t->operand);
+    if (t->truth >= 0)
+        this = constant_bool(f, t->truth);
+    if (n == 1)
+        return this;
+    lw_ref slot = lw_ir_slot(b, LW_DT_b1);
+    lw_ir_set(b, slot, this);
+    lw_ir_if(b, this);
+    lw_ir_set(b, slot, called_links(f, right_node, right, start + 1, n - 1));
+    lw_ir_end(b);
+    return lw_ir_get(b, slot);
+}
+
 static lw_ref
 condition_compare(lw_lower_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_at(f, node);
     lw_type operand = lw_typed_at(f, lw_list_at(f, n->b))->operand;
 
+    if (has_called_link(f, n))
+        return called_links(f, n->a, lw_lower_expression(f, n->a), n->b, n->c);
     return compare_links(f, compare_operand(f, n->a, operand), n->b, n->c);
 }
 

@@ -355,7 +355,8 @@ lower_method(lw_lower_frame *f, uint32_t node)
 {
     lw_lower_value value = lower_call_instance(f, node);
 
-    if (lw_node_at(f, node)->kind != LW_NODE_COMPARE)
+    if (lw_node_at(f, node)->kind != LW_NODE_COMPARE &&
+        lw_node_at(f, node)->kind != LW_NODE_LINK)
         return value;
     if (lw_typed_at(f, node)->operand == LW_DT_b1)
         return lw_value_scalar(f, LW_DT_b1, lw_ir_not(&f->b, lw_value_truth(f, value)));

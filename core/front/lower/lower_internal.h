@@ -64,14 +64,16 @@ typedef struct lw_return {
     uint32_t node;
 } lw_return;
 
-/* The function that is being lowered. */
-/* Parts of an array expression that are evaluated once, with the values that stand for them
- * where one element is evaluated. */
+/* Nodes that are evaluated once, with the values that stand for them: parts of an array
+ * expression where one element is evaluated, operands of a chain of comparisons where a method
+ * is called with them. */
 typedef struct lw_leaves {
+    const struct lw_leaves *around; /* that hold besides; or NULL */
     uint32_t n, nodes[LW_MOST_LEAVES];
     lw_lower_value values[LW_MOST_LEAVES];
 } lw_leaves;
 
+/* The function that is being lowered. */
 typedef struct lw_lower_frame {
     lw_lowering *l;
     const lw_instance *inst;
@@ -96,9 +98,7 @@ typedef struct lw_lower_frame {
     uint32_t shared_node; /* of a call: the value whose elements are arguments, which is
                              evaluated once */
     lw_lower_value shared;
-    const lw_leaves
-        *leaves; /* of the array expression of which an element is evaluated, or NULL
-                  */
+    const lw_leaves *leaves; /* of the expression that is evaluated, or NULL */
     uint32_t converted_arms; /* how many if-converted arms are open: their assignments wait in
                                 `pending` */
     uint32_t arm_start;      /* where those of the innermost arm begin */

@@ -259,6 +259,10 @@ lower_augassign(lw_lower_frame *f, uint32_t node)
     const lw_typed_node *t = lw_typed_at(f, node), *target = lw_typed_at(f, n->a);
     lw_lower_value before, result;
 
+    if (lw_node_at(f, n->a)->kind == LW_NODE_ATTRIBUTE && target->call == LW_CALL_INSTANCE) {
+        lower_assign(f, n->c); /* by the setter of a property */
+        return;
+    }
     if (lw_is_object_target(f, n->a)) {
         lw_lower_augmented_field(f, node);
         return;

@@ -101,18 +101,55 @@ done:
     return result;
 }
 
+/* The same expression once more, if it is a variable or a field at any depth of one, as a
+ * value; 0: it is something else. */
+static uint32_t
+read_again(lw_reader *r, uint32_t node)
+{
+    lw_node again = r->tree->nodes.data[node];
+
+    again.flags &= (uint8_t)~LW_NODE_STORE;
+    if (again.kind == LW_NODE_ATTRIBUTE)
+        again.a = read_again(r, again.a);
+    else if (again.kind != LW_NODE_NAME)
+        return 0;
+    return again.a ? lw_read_node(r, again) : 0;
+}
+
+/* p.x = p.x + v for p.x += v. 0 and status OK: p may be another object behind v, or is
+ * evaluated with effects. */
+static uint32_t
+read_in_full(lw_reader *r, lw_pyop op, uint32_t loc, uint32_t target, uint32_t value)
+{
+    uint32_t before, result;
+
+    if (r->tree->nodes.data[target].kind != LW_NODE_ATTRIBUTE)
+        return 0;
+    for (uint32_t i = target; i <= value; i++)
+        if (r->tree->nodes.data[i].kind == LW_NODE_WALRUS)
+            return 0;
+    before = read_again(r, target);
+    result = before ? lw_read_node(r, (lw_node){LW_NODE_BINARY, .op = op, .loc = loc,
+                                                .a = before, .b = value})
+                    : 0;
+    return result ? lw_read_list_node(r, (lw_node){LW_NODE_ASSIGN, .loc = loc, .a = result},
+                                      &target, 1)
+                  : 0;
+}
+
 static uint32_t
 read_augassign(lw_reader *r, PyObject *node, uint32_t loc)
 {
     lw_pyop op = lw_read_operator(r, lw_ast_get(node, r->ast.op));
     uint32_t target = lw_read_target(r, lw_ast_get(node, r->ast.target));
-    uint32_t value;
+    uint32_t value, in_full;
 
     if (lw_read_is_error(r, target))
         return target;
     value = target ? lw_read_field(r, node, r->ast.value) : 0;
+    in_full = value ? read_in_full(r, op, loc, target, value) : 0;
     return value ? lw_read_node(r, (lw_node){LW_NODE_AUGASSIGN, .op = op, .loc = loc,
-                                             .a = target, .b = value})
+                                             .a = target, .b = value, .c = in_full})
                  : 0;
 }
 

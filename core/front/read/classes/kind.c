@@ -11,6 +11,26 @@ lw_class_text_is(PyObject *object, const char *text)
            PyUnicode_CompareWithASCIIString(object, text) == 0;
 }
 
+/* Whether dataclasses made the function. They execute texts of a function `__create_fn__`
+ * around it, under the file name that the code of `python -c` has as well. Codes of Python 3.10
+ * do not know where they stand: there it is the second line, which no method in a class within
+ * a function can have. */
+static bool
+is_generated(const PyCodeObject *code)
+{
+    if (!lw_class_text_is(code->co_filename, "<string>"))
+        return false;
+#if PY_VERSION_HEX >= 0x030B0000
+    static const char around[] = "__create_fn__.<locals>.";
+    const char *name = PyUnicode_AsUTF8(code->co_qualname);
+
+    lw_read_clear();
+    return name != NULL && strncmp(name, around, sizeof around - 1) == 0;
+#else
+    return code->co_firstlineno == 2 && (code->co_flags & CO_NESTED) != 0;
+#endif
+}
+
 bool
 lw_class_is_written(PyObject *function)
 {
@@ -20,7 +40,7 @@ lw_class_is_written(PyObject *function)
     const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
 
     lw_read_clear();
-    if (code == NULL || lw_class_text_is(code->co_filename, "<string>"))
+    if (code == NULL || is_generated(code))
         return false;
     return name == NULL || /* code that is run without a module */
            (strcmp(name, "collections") != 0 && strcmp(name, "dataclasses") != 0 &&
