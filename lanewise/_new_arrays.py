@@ -804,10 +804,17 @@ def _check_mask(mask, a, axis):
             raise IndexError("boolean index did not match indexed array", mask.shape[k], a.shape[axis + k])
 
 
+def _index_array(places):
+    """Of a list, or of a tuple in a tuple; an empty one selects nothing."""
+    return np.empty(0, np.int64) if len(places) == 0 else array(places)
+
+
 def _as_indices(a, axis, arrays):
     """Arrays of integers, one for each axis from this one on; a mask gives one for each of its axes."""
     if len(arrays) == 0:
         return ()
+    if not isinstance(arrays[0], np.ndarray):
+        return _as_indices(a, axis, (_index_array(arrays[0]), *arrays[1:]))
     if arrays[0].dtype.type == np.bool_:
         _check_mask(arrays[0], a, axis)
         return (*nonzero(arrays[0]), *_as_indices(a, axis + arrays[0].ndim, arrays[1:]))
@@ -866,6 +873,8 @@ def _under(a, mask):
 
 def taken(a, axis, *arrays):
     """a[:, arrays[0], arrays[1]]: what the index selects, with the shape of the arrays in the place of their axes."""
+    if not isinstance(arrays[0], np.ndarray):
+        return taken(a, axis, _index_array(arrays[0]), *arrays[1:])
     if arrays[0].dtype.type == np.bool_ and arrays[0].ndim == a.ndim:
         return _under(a, arrays[0])
     places = _as_indices(a, axis, arrays)
