@@ -422,7 +422,7 @@ def _count(a, t=None, x=None):
     return n
 
 
-def count_nonzero(a, axis=None, keepdims=False):
+def count_nonzero(a, axis=None, *, keepdims=False):
     return _reduced(a, axis, keepdims, np.int64, _count)
 
 
@@ -450,11 +450,11 @@ def _whole_argmax(a, t, x):
     return _arg(lambda x, y: x > y, a, _first(a), 0, 0)[1]
 
 
-def argmin(a, axis=None, out=None, keepdims=False):
+def argmin(a, axis=None, out=None, *, keepdims=False):
     return _given(_reduced(a, axis, keepdims, np.int64, _whole_argmin), out)
 
 
-def argmax(a, axis=None, out=None, keepdims=False):
+def argmax(a, axis=None, out=None, *, keepdims=False):
     return _given(_reduced(a, axis, keepdims, np.int64, _whole_argmax), out)
 
 
@@ -694,12 +694,16 @@ def trace(a, offset=0):
     return type(zero)(s)
 
 
-def array_equal(a, b, equal_nan=False):
+def array_equal(a1, a2, equal_nan=False):
+    return _is_equal(a1, a2, equal_nan)
+
+
+def _is_equal(a, b, equal_nan):
     if a.ndim != b.ndim or a.shape != b.shape:
         return False
     for i in range(a.shape[0]):
         if a.ndim > 1:
-            if not array_equal(a[i], b[i], equal_nan):
+            if not _is_equal(a[i], b[i], equal_nan):
                 return False
         elif a[i] != b[i] and not (equal_nan and a[i] != a[i] and b[i] != b[i]):
             return False
@@ -800,9 +804,59 @@ def _finite(x, t, nan, posinf, neginf):
     return x
 
 
+def _common_zero(x, y):
+    return x if type(x) == type(y) else x + y
+
+
+def _array_of(values, dtype=None):
+    """Of a list or a tuple of numbers, arrays or such lists; an array as it is."""
+    if not isinstance(values, (tuple, list)):
+        return values
+    if len(values) == 0:
+        return np.empty(0, np.float64 if dtype is None else dtype)
+    out = np.empty(_shape(values), type(_item(values)) if dtype is None else dtype)
+    _put(out, values)
+    return out
+
+
+def _shape(values):
+    if isinstance(values[0], (tuple, list)):
+        return (len(values), *_shape(values[0]))
+    if isinstance(values[0], np.ndarray):
+        return (len(values), *values[0].shape)
+    return (len(values),)
+
+
+def _item(values):
+    if isinstance(values, (tuple, list)):
+        return _item(values[0]) if len(values) == 1 else _common_zero(_item(values[0]), _item(values[1:]))
+    if isinstance(values, np.ndarray):
+        return values.dtype.type(0)
+    return type(_strong(values))(0)
+
+
+def _put(out, values):
+    i = 0
+    for value in values:
+        if isinstance(value, (tuple, list)):
+            if len(value) != out.shape[1]:
+                raise ValueError("rows of different lengths make no array")
+            _put(out[i], value)
+        elif isinstance(value, np.ndarray):
+            if value.shape != out.shape[1:]:
+                raise ValueError("arrays of different shapes make no array")
+            _cast_to(out[i], value)
+        else:
+            out[i] = out.dtype.type(value)
+        i += 1
+
+
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     if isinstance(x, np.ndarray):
-        return _each(lambda v: nan_to_num(v, copy, nan, posinf, neginf), x, x.dtype.type)
+        if copy:
+            return _each(lambda v: nan_to_num(v, copy, nan, posinf, neginf), x, x.dtype.type)
+        _each_into(lambda v: nan_to_num(v, copy, nan, posinf, neginf), x, x)
+        return x
     v = _strong(x)
     if isinstance(v, np.complexfloating):
         t = type(v.real)
@@ -846,10 +900,12 @@ def polyval(p, x):
 def searchsorted(a, v, side="left"):
     if side != "left" and side != "right":
         raise ValueError("search side must be 'left' or 'right'")
-    if isinstance(v, np.ndarray):
+    row = _array_of(a)
+    values = _array_of(v)
+    if isinstance(values, np.ndarray):
         is_left = side == "left"
-        return _each(lambda x: _searched(a, x, is_left), v, np.int64)
-    return _searched(a, v, side == "left")
+        return _each(lambda x: _searched(row, x, is_left), values, np.int64)
+    return _searched(row, values, side == "left")
 
 
 def _searched(a, v, is_left):
@@ -908,10 +964,14 @@ def _between_complex(x, left, right, low, high):
 
 
 def interp(x, xp, fp, left=None, right=None):
+    return _interpolated(_array_of(x), _array_of(xp), _array_of(fp), left, right)
+
+
+def _interpolated(x, xp, fp, left, right):
     n = xp.shape[0]
     if isinstance(x, np.ndarray):
         t = np.complex128 if isinstance(fp.dtype.type(0), np.complexfloating) else np.float64
-        return _each(lambda v: interp(v, xp, fp, left, right), x, t)
+        return _each(lambda v: _interpolated(v, xp, fp, left, right), x, t)
     if n == 0:
         raise ValueError("array of sample points is empty")
     if fp.shape[0] != n:
@@ -955,7 +1015,7 @@ def _sift(a, root, end):
     a[root] = x
 
 
-def sort(a, axis=-1):
+def sort(a, axis=-1, kind=None, *, stable=None):
     """In place and without memory of its own."""
     rows = _axis_last(a, _arrays.axis(axis, a.ndim))
     if a.ndim == 1:
@@ -996,9 +1056,9 @@ def _sort_row(a):
 # ---- of math: rows, and tuples of numbers ----
 
 
-def math_prod(a, start=1):
+def math_prod(iterable, *, start=1):
     p = start
-    for x in a:
+    for x in iterable:
         p *= widened(x)
     return p
 

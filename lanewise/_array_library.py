@@ -11,10 +11,10 @@ import math
 import numpy as np
 
 from lanewise._array_functions import (
-    _add, _as, _axis_first, _dot, _each, _given, _is_less, _mean_type, _nan_count, _reduced, _small, _strong, _total_type, _without, mean, searchsorted,
+    _add, _array_of, _as, _axis_first, _dot, _each, _given, _is_less, _mean_type, _nan_count, _reduced, _small, _strong, _total_type, _without, mean, searchsorted,
 )
 from lanewise._core import intrinsics
-from lanewise._new_arrays import _inserted, arange, copy, flatten, ravel, sorted_copy, zeros
+from lanewise._new_arrays import _inserted, concatenate, copy, expand_dims, flatten, ravel, sorted_copy, zeros
 
 _arrays = intrinsics.arrays  # core/tables/array_names.def
 
@@ -126,8 +126,8 @@ def diff(a, n=1, axis=-1):
     return result
 
 
-def ediff1d(a):
-    return diff(ravel(a))
+def ediff1d(ary):
+    return diff(ravel(ary))
 
 
 def trapezoid(y, x=None, dx=1.0):
@@ -187,6 +187,10 @@ def correlate(a, v, mode="valid"):
 def average(a, axis=None, weights=None):
     if weights is None:
         return mean(a, axis)
+    return _weighted(a, axis, _array_of(weights))
+
+
+def _weighted(a, axis, weights):
     if axis is not None or a.shape != weights.shape:
         raise ValueError("average in compiled code takes weights of the array's shape, and no axis")
     products = a * weights
@@ -218,7 +222,7 @@ def _nan_median(a, t, x):
     return _middle(_without_nan(a), t)
 
 
-def median(a, axis=None, keepdims=False):
+def median(a, axis=None, *, keepdims=False):
     t = _mean_type(a.dtype.type)
     return _reduced(a, axis, keepdims, t, _median, t)
 
@@ -234,7 +238,7 @@ def _without_nan(a):
     return out
 
 
-def nanmedian(a, axis=None, keepdims=False):
+def nanmedian(a, axis=None, *, keepdims=False):
     t = _mean_type(a.dtype.type)
     return _reduced(a, axis, keepdims, t, _nan_median, t)
 
@@ -272,6 +276,8 @@ def _one_quantile(a, t, q):
 
 def quantile(a, q, axis=None):
     t = _mean_type(a.dtype.type)
+    if isinstance(q, (tuple, list)):
+        return quantile(a, _array_of(q), axis)
     if axis is None:
         return _quantiles(a, q, t)
     if isinstance(q, np.ndarray):
@@ -280,27 +286,52 @@ def quantile(a, q, axis=None):
 
 
 def percentile(a, q, axis=None):
+    if isinstance(q, (tuple, list)):
+        return percentile(a, _array_of(q), axis)
     return quantile(a, q / 100.0 if isinstance(q, np.ndarray) else float(q) / 100.0, axis)
 
 
-def cov(m, rowvar=True, ddof=1):
+def _variables(m, rowvar):
+    """A matrix of which each row is a variable."""
     if m.ndim == 1:
-        x = _as(m, np.float64) - mean(_as(m, np.float64))
-        return _dot(x, x) / (m.shape[0] - ddof)
-    rows = _as(m if rowvar else m.T, np.float64)
-    centred = rows - mean(rows, 1, None, None, True)
-    return _dot(centred, centred.T) / (rows.shape[1] - ddof)
+        return expand_dims(m, 0)
+    return m if rowvar else m.T
 
 
-def corrcoef(x, rowvar=True):
-    if x.ndim == 1:
-        return 1.0
-    c = cov(x, rowvar)
-    out = np.empty(c.shape, np.float64)
+def cov(m, y=None, rowvar=True, bias=False, ddof=None):
+    less = (0 if bias else 1) if ddof is None else ddof
+    if y is None and m.ndim == 1:
+        return _covariances(expand_dims(m, 0), less)[0, 0]
+    if y is not None:
+        return _covariances(concatenate((_variables(m, rowvar), _variables(y, rowvar))), less)
+    rows = _variables(m, rowvar)
+    if rows.shape[0] == 1:
+        raise ValueError("the covariance of a matrix of one variable is a number: pass the variable as an array of one axis")
+    return _covariances(rows, less)
+
+
+def _covariances(rows, less):
+    a = _as(rows, type(rows.dtype.type(0) + np.float64(0)))
+    centred = a - mean(a, 1, None, None, True)
+    n = rows.shape[1] - less
+    scale = np.float64(1) / np.float64(n if n > 0 else 0)
+    turned = np.conjugate(centred.T) if isinstance(a.dtype.type(0), np.complexfloating) else centred.T
+    return _dot(centred, turned) * scale
+
+
+def _clipped(r):
+    return r if r != r else min(max(r, -1.0), 1.0)
+
+
+def corrcoef(x, y=None, rowvar=True):
+    c = cov(x, y, rowvar)
+    if not isinstance(c, np.ndarray):
+        return c / c
+    out = np.empty(c.shape, c.dtype.type)
     for i in range(c.shape[0]):
         for j in range(c.shape[0]):
-            r = c[i, j] / math.sqrt(c[i, i]) / math.sqrt(c[j, j])
-            out[i, j] = min(max(r, -1.0), 1.0)
+            r = c[i, j] / math.sqrt(c[i, i].real) / math.sqrt(c[j, j].real)
+            out[i, j] = complex(_clipped(r.real), _clipped(r.imag)) if isinstance(r, np.complexfloating) else _clipped(r)
     return out
 
 
@@ -319,6 +350,10 @@ def bincount(x, weights=None, minlength=0):
         for v in x:
             out[int(v)] += 1
         return out
+    return _sums_at(x, _array_of(weights), n)
+
+
+def _sums_at(x, weights, n):
     if weights.shape[0] != x.shape[0]:
         raise ValueError("The weights and list don't have the same length.")
     sums = zeros(n, np.float64)
@@ -352,8 +387,8 @@ def _edge_type(t):
 
 
 def histogram(a, bins=10, range=None):
-    if isinstance(bins, np.ndarray):
-        edges = bins
+    if isinstance(bins, (tuple, list, np.ndarray)):
+        edges = _array_of(bins)
     else:
         low, high = _span(a, range)
         edges = _as(np.linspace(low, high, bins + 1), _edge_type(a.dtype.type))
@@ -367,6 +402,10 @@ def histogram(a, bins=10, range=None):
 
 
 def digitize(x, bins, right=False):
+    return _bins_of(_array_of(x), _array_of(bins), right)
+
+
+def _bins_of(x, bins, right):
     side = "left" if right else "right"
     n = bins.shape[0]
     if n > 1 and bins[0] > bins[n - 1]:
@@ -375,8 +414,8 @@ def digitize(x, bins, right=False):
     return searchsorted(bins, x, side)
 
 
-def unique(a):
-    row = sorted_copy(flatten(a))
+def unique(ar):
+    row = sorted_copy(flatten(ar))
     n = 0
     for i in range(row.shape[0]):
         # one NaN stands for all, as they are at the end
@@ -392,13 +431,14 @@ def _is_among(x, row):
 
 
 def isin(element, test_elements):
-    row = sorted_copy(flatten(test_elements))
-    if isinstance(element, np.ndarray):
-        return _each(lambda x: _is_among(x, row), element, np.bool_)
-    return _is_among(element, row)
+    row = sorted_copy(flatten(_array_of(test_elements)))
+    elements = _array_of(element)
+    if isinstance(elements, np.ndarray):
+        return _each(lambda x: _is_among(x, row), elements, np.bool_)
+    return _is_among(elements, row)
 
 
-def meshgrid(x, y, indexing="xy"):
+def meshgrid(x, y, *, indexing="xy"):
     if indexing == "ij":
         a = np.empty((x.shape[0], y.shape[0]), x.dtype.type)
         b = np.empty((x.shape[0], y.shape[0]), y.dtype.type)

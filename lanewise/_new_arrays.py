@@ -12,7 +12,9 @@ import math
 import numpy as np
 
 import lanewise as lw
-from lanewise._array_functions import _as, _axis_first, _axis_last, _cast_to, _is_less, _kept, _strong, _sum_type, _without
+from lanewise._array_functions import (
+    _array_of, _as, _axis_first, _axis_last, _cast_to, _common_zero, _counted, _is_less, _kept, _strong, _sum_type, _without,
+)
 from lanewise._array_functions import sort as _sort
 from lanewise._core import intrinsics
 
@@ -35,6 +37,12 @@ def ones(shape, dtype=None):
 
 
 def full(shape, fill_value, dtype=None):
+    if isinstance(fill_value, (tuple, list)):
+        return full(shape, _array_of(fill_value), dtype)
+    if isinstance(fill_value, np.ndarray):
+        rows = np.empty(shape, fill_value.dtype.type if dtype is None else dtype)
+        rows[...] = _as(fill_value, rows.dtype.type)
+        return rows
     out = np.empty(shape, type(_strong(fill_value)) if dtype is None else dtype)
     out[...] = out.dtype.type(fill_value)
     return out
@@ -44,8 +52,8 @@ def _of(dtype, a):
     return a.dtype.type if dtype is None else dtype
 
 
-def empty_like(a, dtype=None):
-    return np.empty(a.shape, _of(dtype, a))
+def empty_like(prototype, dtype=None):
+    return np.empty(prototype.shape, _of(dtype, prototype))
 
 
 def zeros_like(a, dtype=None):
@@ -73,18 +81,22 @@ def arange(start, stop=None, step=1, dtype=None):
         raise ZeroDivisionError("division by zero")
     n = _length(_strong(start), _strong(stop), _strong(step))
     if dtype is None:
-        t = type(_strong(type(start)(0) + type(stop)(0) + type(step)(0)))
+        # never narrower than int64, with which NumPy begins
+        t = type(_strong(type(start)(0) + type(stop)(0) + type(step)(0)) + np.int64(0))
     else:
         t = dtype
     out = np.empty(n if n > 0 else 0, t)
     first = out.dtype.type(start)
-    distance = out.dtype.type(start + step) - first
+    if isinstance(_strong(start), np.integer) and isinstance(_strong(step), np.integer):
+        distance = out.dtype.type(step)
+    else:
+        distance = out.dtype.type(start + step) - first
     for i in range(out.shape[0]):
         out[i] = first + out.dtype.type(i) * distance
     return out
 
 
-def linspace(start, stop, num=50, endpoint=True, dtype=None):
+def linspace(start, stop, num=50, endpoint=True, *, dtype=None):
     if num < 0:
         raise ValueError("Number of samples, must be non-negative.", num)
     t = type(_strong(type(start)(0) + type(stop)(0) + 0.0))
@@ -105,8 +117,8 @@ def linspace(start, stop, num=50, endpoint=True, dtype=None):
     return out
 
 
-def eye(n, m=None, k=0, dtype=float):
-    out = zeros((n, n if m is None else m), dtype)
+def eye(N, M=None, k=0, dtype=float):
+    out = zeros((N, N if M is None else M), dtype)
     for i in range(out.shape[0]):
         if 0 <= i + k < out.shape[1]:
             out[i, i + k] = out.dtype.type(1)
@@ -127,6 +139,12 @@ def copy(a):
 
 
 def astype(a, dtype, order="K", casting="unsafe", subok=True, copy=True):
+    if casting != "unsafe":
+        raise ValueError("astype in compiled code has casting='unsafe' only")
+    return _cast(a, dtype) if copy else asarray(a, dtype)
+
+
+def _cast(a, dtype):
     out = np.empty(a.shape, dtype)
     if a.ndim == 0:
         out[()] = out.dtype.type(a[()])
@@ -175,9 +193,21 @@ def _filled_in(shape, axis):
     return (axis if shape[0] == -1 else shape[0], *_filled_in(shape[1:], axis))
 
 
-def reshape(a, *shape, order="C"):
-    if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
-        return reshape(a, *shape[0])
+def reshape_(a, *shape, order="C"):
+    return reshape(a, shape[0] if len(shape) == 1 else shape, order)
+
+
+def reshape(a, shape, order="C"):
+    if not isinstance(shape, (tuple, list)):
+        return reshape(a, (shape,), order)
+    if order == "F":
+        return _in_order_c(a.T, shape[::-1]).T
+    if order != "C":
+        raise ValueError("reshape in compiled code takes the orders 'C' and 'F'")
+    return _in_order_c(a, shape)
+
+
+def _in_order_c(a, shape):
     known, unknown = _known(shape)
     if unknown > 1:
         raise ValueError("can only specify one unknown dimension")
@@ -264,7 +294,7 @@ def ascontiguousarray(a, dtype=None):
     if not isinstance(a, np.ndarray):
         return array((a,), dtype)
     if dtype is not None and dtype != a.dtype.type:
-        return astype(a, dtype)
+        return _cast(a, dtype)
     return reshape(a, a.shape)
 
 
@@ -273,7 +303,7 @@ def asarray(a, dtype=None):
         return array(a, dtype)
     if dtype is None or dtype == a.dtype.type:
         return a
-    return astype(a, dtype)
+    return _cast(a, dtype)
 
 
 def view(a, dtype):
@@ -374,7 +404,8 @@ def _wide_strides(shape, strides, wanted):
     return (strides[0] if shape[0] == wanted[0] else 0, *_wide_strides(shape[1:], strides[1:], wanted[1:]))
 
 
-def broadcast_to(a, shape):
+def broadcast_to(array, shape):
+    a = array
     if not isinstance(shape, (tuple, list)):
         return broadcast_to(a, (shape,))
     if len(shape) < a.ndim:
@@ -385,10 +416,14 @@ def broadcast_to(a, shape):
 
 
 def atleast_1d(a):
+    if isinstance(a, (tuple, list)):
+        return _array_of(a)
     return a if isinstance(a, np.ndarray) else array((a,))
 
 
 def atleast_2d(a):
+    if isinstance(a, (tuple, list)):
+        return atleast_2d(_array_of(a))
     if not isinstance(a, np.ndarray):
         return array(((a,),))
     return a if a.ndim > 1 else expand_dims(a, 0)
@@ -411,20 +446,35 @@ def diag(v, k=0):
     return out
 
 
-def flip(a, axis):
-    if a.ndim == 1:
-        return a[::-1]
-    k = _arrays.axis(axis, a.ndim)
+def _flipped(a, k):
     back = _axis_first(a, k)[::-1]
     return _arrays.viewed(back, _inserted(back.shape[1:], k, back.shape[0]), _inserted(back.strides[1:], k, back.strides[0]))
 
 
-def flipud(a):
-    return a[::-1]
+def _flipped_along(a, axes, k):
+    """Along those of the axes from k on that are in `axes`, or along all."""
+    if k == a.ndim:
+        return a
+    if axes is None or k in axes:
+        return _flipped_along(_flipped(a, k), axes, k + 1)
+    return _flipped_along(_arrays.viewed(a, a.shape, a.strides), axes, k + 1)
 
 
-def fliplr(a):
-    return a[:, ::-1]
+def flip(m, axis=None):
+    if axis is None:
+        return m[::-1] if m.ndim == 1 else _flipped_along(m, None, 0)
+    if isinstance(axis, (tuple, list)):
+        return _flipped_along(m, _counted(axis, m.ndim), 0)
+    k = _arrays.axis(axis, m.ndim)
+    return m[::-1] if m.ndim == 1 else _flipped(m, k)
+
+
+def flipud(m):
+    return m[::-1]
+
+
+def fliplr(m):
+    return m[:, ::-1]
 
 
 # ---- sums and products up to each element ----
@@ -480,7 +530,7 @@ def cumprod(a, axis=None, dtype=None):
 _RUN = 16  # elements that are sorted by insertion before runs are merged
 
 
-def sorted_copy(a, axis=-1, kind=None, stable=None):
+def sorted_copy(a, axis=-1, kind=None, *, stable=None):
     if axis is None:
         return sorted_copy(flatten(a))
     if a.ndim > 1:
@@ -548,7 +598,7 @@ def _argsort_into(out, a):
             _argsort_into(out[i], a[i])
 
 
-def argsort(a, axis=-1, kind=None, stable=None):
+def argsort(a, axis=-1, kind=None, *, stable=None):
     if axis is None:
         return _argsort_row(ravel(a))
     if a.ndim == 1:
@@ -569,51 +619,70 @@ def _zero(arrays):
     return _common_zero(arrays[0].dtype.type(0), _zero(arrays[1:]))
 
 
-def _common_zero(x, y):
-    return x if type(x) == type(y) else x + y
-
-
-def _rows(arrays, axis):
-    n = 0
-    for a in arrays:
-        n += a.shape[axis]
-    return n
+def _extent(arrays, axis):
+    return 0 if len(arrays) == 0 else arrays[0].shape[axis] + _extent(arrays[1:], axis)
 
 
 def _check_rows(a, first, axis):
+    if a.ndim != first.ndim:
+        raise ValueError("all the input array dimensions must match: an array has other axes than the first", a.ndim, first.ndim)
     if _without(a.shape, axis) != _without(first.shape, axis):
         raise ValueError("all the input array dimensions except for the concatenation axis must match exactly")
 
 
-def concatenate(arrays, axis=0):
-    if axis is None:
-        return concatenate(_raveled(arrays))
+def _write_rows(rows, arrays, axis, at):
+    """The arrays one behind the other; each may have a type of its own."""
+    if len(arrays) > 0 and arrays[0].ndim == rows.ndim:  # _check_all has raised if not
+        part = _axis_first(arrays[0], axis)
+        end = at + part.shape[0]
+        rows[at:end] = part if part.dtype.type == rows.dtype.type else _as(part, rows.dtype.type)
+        _write_rows(rows, arrays[1:], axis, end)
+
+
+def _check_all(arrays, first, axis):
+    if len(arrays) > 0:
+        _check_rows(arrays[0], first, axis)
+        _check_all(arrays[1:], first, axis)
+
+
+def _joined(arrays, axis):
     k = _arrays.axis(axis, arrays[0].ndim)
-    out = np.empty(_inserted(_without(arrays[0].shape, k), k, _rows(arrays, k)), type(_zero(arrays)))
-    rows = _axis_first(out, k)
-    at = 0
-    for a in arrays:
-        _check_rows(a, arrays[0], k)
-        rows[at:at + a.shape[k]] = _axis_first(a, k)
-        at += a.shape[k]
+    _check_all(arrays[1:], arrays[0], k)
+    out = np.empty(_inserted(_without(arrays[0].shape, k), k, _extent(arrays, k)), type(_zero(arrays)))
+    _write_rows(_axis_first(out, k), arrays, k, 0)
     return out
+
+
+def concatenate(arrays, axis=0):
+    all_arrays = _arrays_of(arrays)
+    return _joined(_raveled(all_arrays), 0) if axis is None else _joined(all_arrays, axis)
+
+
+def _arrays_of(arrays):
+    """Lists among the arrays become arrays."""
+    return () if len(arrays) == 0 else (_array_of(arrays[0]), *_arrays_of(arrays[1:]))
 
 
 def _raveled(arrays):
     return () if len(arrays) == 0 else (ravel(arrays[0]), *_raveled(arrays[1:]))
 
 
-def stack(arrays, axis=0):
-    k = _arrays.axis(axis, arrays[0].ndim + 1)
-    out = np.empty(_inserted(arrays[0].shape, k, len(arrays)), type(_zero(arrays)))
-    rows = _axis_first(out, k)
-    at = 0
-    for a in arrays:
-        if a.shape != arrays[0].shape:
+def _check_shapes(arrays, shape):
+    if len(arrays) > 0:
+        if arrays[0].shape != shape:
             raise ValueError("all input arrays must have the same shape")
-        rows[at] = a
-        at += 1
-    return out
+        _check_shapes(arrays[1:], shape)
+
+
+def _with_axis(arrays, axis):
+    return () if len(arrays) == 0 else (expand_dims(arrays[0], axis), *_with_axis(arrays[1:], axis))
+
+
+def stack(arrays, axis=0):
+    all_arrays = _arrays_of(arrays)
+    _check_shapes(all_arrays[1:], all_arrays[0].shape)
+    k = _arrays.axis(axis, all_arrays[0].ndim + 1)
+    return _joined(_with_axis(all_arrays, k), k)
 
 
 def _as_rows(arrays):
@@ -630,29 +699,33 @@ def _as_columns(arrays):
     return (arrays[0] if arrays[0].ndim > 1 else expand_dims(arrays[0], 1), *_as_columns(arrays[1:]))
 
 
-def vstack(arrays):
-    return concatenate(_as_rows(arrays), 0)
+def vstack(tup):
+    return _joined(_as_rows(tup), 0)
 
 
-def hstack(arrays):
-    all_arrays = _as_arrays(arrays)
-    return concatenate(all_arrays, 0 if all_arrays[0].ndim == 1 else 1)
+def hstack(tup):
+    all_arrays = _as_arrays(tup)
+    return _joined(all_arrays, 0 if all_arrays[0].ndim == 1 else 1)
 
 
-def column_stack(arrays):
-    return concatenate(_as_columns(arrays), 1)
+def column_stack(tup):
+    return _joined(_as_columns(_as_arrays(tup)), 1)
 
 
-def append(a, values, axis=None):
+def append(arr, values, axis=None):
     if axis is None:
-        return concatenate((ravel(a), ravel(atleast_1d(values))))
-    return concatenate((a, values), axis)
+        return _joined((ravel(arr), ravel(atleast_1d(values))), 0)
+    return _joined((arr, _array_of(values)), axis)
 
 
 def repeat(a, repeats, axis=None):
     if axis is None:
         return repeat(ravel(a), repeats, 0)
     k = _arrays.axis(axis, a.ndim)
+    if isinstance(repeats, (tuple, list, np.ndarray)):
+        return _repeated(a, _array_of(repeats), k)
+    if repeats < 0:
+        raise ValueError("repeats may not contain negative values.", repeats)
     out = np.empty(_inserted(_without(a.shape, k), k, a.shape[k] * repeats), a.dtype.type)
     rows = _axis_first(out, k)
     of = _axis_first(a, k)
@@ -662,7 +735,29 @@ def repeat(a, repeats, axis=None):
     return out
 
 
-def tile(a, reps):
+def _repeated(a, counts, k):
+    """Each row as often as its count says; a single count is that of all rows."""
+    step = 0 if counts.shape[0] == 1 else 1
+    if step == 1 and counts.shape[0] != a.shape[k]:
+        raise ValueError("repeats do not fit the axis: counts, extent", counts.shape[0], a.shape[k])
+    n = 0
+    for i in range(a.shape[k]):
+        if counts[i * step] < 0:
+            raise ValueError("repeats may not contain negative values.", counts[i * step])
+        n += int(counts[i * step])
+    out = np.empty(_inserted(_without(a.shape, k), k, n), a.dtype.type)
+    rows = _axis_first(out, k)
+    of = _axis_first(a, k)
+    at = 0
+    for i in range(of.shape[0]):
+        for j in range(int(counts[i * step])):
+            rows[at] = of[i]
+            at += 1
+    return out
+
+
+def tile(A, reps):
+    a = A
     if isinstance(reps, (tuple, list)):
         if len(reps) > a.ndim:
             return tile(expand_dims(a, 0), reps)
@@ -695,49 +790,26 @@ def roll(a, shift, axis=None):
     return out
 
 
-def array(values, dtype=None, copy=True):
+def array(object, dtype=None, *, copy=True):
     """Of a number, of a tuple of numbers, arrays or such tuples, or of an array."""
-    if not isinstance(values, (tuple, list)):
-        return _copied(values, dtype)
-    out = np.empty(_shape(values), type(_item(values)) if dtype is None else dtype)
-    _put(out, values)
-    return out
+    values = object
+    if isinstance(values, (tuple, list)):
+        if copy is not None and not copy:
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        return _array_of(values, dtype)
+    if copy is None:
+        return asarray(values, dtype)
+    return _copied(values, dtype) if copy else _uncopied(values, dtype)
 
 
 def _copied(a, dtype):
-    return copy(a) if dtype is None else astype(a, dtype)
+    return copy(a) if dtype is None else _cast(a, dtype)
 
 
-def _shape(values):
-    if isinstance(values[0], (tuple, list)):
-        return (len(values), *_shape(values[0]))
-    if isinstance(values[0], np.ndarray):
-        return (len(values), *values[0].shape)
-    return (len(values),)
-
-
-def _item(values):
-    if isinstance(values, (tuple, list)):
-        return _item(values[0]) if len(values) == 1 else _common_zero(_item(values[0]), _item(values[1:]))
-    if isinstance(values, np.ndarray):
-        return values.dtype.type(0)
-    return type(_strong(values))(0)
-
-
-def _put(out, values):
-    i = 0
-    for value in values:
-        if isinstance(value, (tuple, list)):
-            if len(value) != out.shape[1]:
-                raise ValueError("rows of different lengths make no array")
-            _put(out[i], value)
-        elif isinstance(value, np.ndarray):
-            if value.shape != out.shape[1:]:
-                raise ValueError("arrays of different shapes make no array")
-            _cast_to(out[i], value)
-        else:
-            out[i] = out.dtype.type(value)
-        i += 1
+def _uncopied(a, dtype):
+    if dtype is not None and dtype != a.dtype.type:
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
+    return a
 
 
 # ---- elements that arrays select ----
@@ -804,10 +876,17 @@ def _check_mask(mask, a, axis):
             raise IndexError("boolean index did not match indexed array", mask.shape[k], a.shape[axis + k])
 
 
+def _index_array(places):
+    """Of a list, or of a tuple in a tuple; an empty one selects nothing."""
+    return np.empty(0, np.int64) if len(places) == 0 else _array_of(places)
+
+
 def _as_indices(a, axis, arrays):
     """Arrays of integers, one for each axis from this one on; a mask gives one for each of its axes."""
     if len(arrays) == 0:
         return ()
+    if not isinstance(arrays[0], np.ndarray):
+        return _as_indices(a, axis, (_index_array(arrays[0]), *arrays[1:]))
     if arrays[0].dtype.type == np.bool_:
         _check_mask(arrays[0], a, axis)
         return (*nonzero(arrays[0]), *_as_indices(a, axis + arrays[0].ndim, arrays[1:]))
@@ -866,6 +945,8 @@ def _under(a, mask):
 
 def taken(a, axis, *arrays):
     """a[:, arrays[0], arrays[1]]: what the index selects, with the shape of the arrays in the place of their axes."""
+    if not isinstance(arrays[0], np.ndarray):
+        return taken(a, axis, _index_array(arrays[0]), *arrays[1:])
     if arrays[0].dtype.type == np.bool_ and arrays[0].ndim == a.ndim:
         return _under(a, arrays[0])
     places = _as_indices(a, axis, arrays)
@@ -921,6 +1002,8 @@ def take(a, indices, axis=None):
     if axis is None:
         return take(ravel(a), indices, 0)
     k = _arrays.axis(axis, a.ndim)
+    if isinstance(indices, (tuple, list)):
+        return taken(a, k, _index_array(indices))
     if isinstance(indices, np.ndarray):
         return taken(a, k, indices)
     row = _axis_first(a, k)[_place(indices, a.shape[k])]

@@ -32,17 +32,51 @@ add(subscript_reader *r, lw_index_item item)
     out->items[out->n++] = item;
 }
 
-/* Whether a value of this type selects several elements, along how many axes. */
+/* What the items of lists in an index are, together. */
+typedef struct list_items {
+    bool are_bool, are_integers; /* integers: or bool */
+} list_items;
+
+/* Look at the items of a list, or of an array, and of the lists in it; returns how deep they
+ * are nested. */
+static uint32_t
+look_into(const subscript_reader *r, lw_type type, list_items *items)
+{
+    const lw_type_row *row = lw_type_get(&r->typed->types, type);
+    uint32_t depth = 0, n;
+    lw_dtype stored;
+
+    if (row && (row->kind == LW_TK_TUPLE || row->kind == LW_TK_ARRAY)) {
+        n = row->kind == LW_TK_TUPLE ? row->n : 1;
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t below = look_into(r, row->elements[i], items);
+            depth = below > depth ? below : depth;
+        }
+        return depth + (row->kind == LW_TK_TUPLE ? 1 : row->ndim);
+    }
+    stored = lw_type_stored(&r->typed->types, type);
+    items->are_bool &= stored == LW_DT_b1;
+    items->are_integers &= stored == LW_DT_b1 || lw_is_integer(stored);
+    return 0;
+}
+
+/* Whether a value of this type selects several elements, along how many axes: arrays, lists,
+ * and tuples in the tuple that is the index, of integers along one, those of bool along as many
+ * as they have. */
 static bool
 is_places(const subscript_reader *r, lw_type type, uint32_t *axes)
 {
-    const lw_type_row *row = lw_type_get_kind(&r->typed->types, type, LW_TK_ARRAY);
+    const lw_type_row *row = lw_type_get(&r->typed->types, type);
+    list_items items = {true, true};
+    uint32_t depth;
 
-    if (row == NULL || row->ndim == 0 || row->elements[0] >= LW_N_DTYPES)
+    if (row == NULL || !((row->kind == LW_TK_ARRAY && row->ndim > 0) ||
+                         (row->kind == LW_TK_TUPLE && row->user_class == NULL)))
         return false;
-    *axes = row->elements[0] == LW_DT_b1 ? row->ndim : 1;
-    return *axes > 1 || row->elements[0] == LW_DT_b1 ||
-           lw_is_integer((lw_dtype)row->elements[0]);
+    depth = look_into(r, type, &items);
+    items.are_bool &= row->kind == LW_TK_ARRAY || row->n > 0; /* `x[[]]` selects nothing */
+    *axes = items.are_bool ? depth : 1;
+    return items.are_integers;
 }
 
 static void
@@ -131,7 +165,7 @@ lw_index_read(const lw_typed *typed, const lw_typed_node *nodes, uint32_t node, 
 
     memset(out, 0, offsetof(lw_index, items));
     out->is_known = true;
-    if (n->kind == LW_NODE_TUPLE)
+    if (n->kind == LW_NODE_TUPLE && !(n->flags & LW_NODE_LIST))
         for (uint32_t i = 0; i < n->c; i++)
             add_node(&r, typed->tree->lists.data[n->b + i]);
     else if (row && !row->is_list)

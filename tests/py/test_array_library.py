@@ -361,8 +361,26 @@ def test_lists_do_not_change():
         values[0] = 3.0
         return values[0]
 
-    with pytest.raises(errors.CompileError):
+    with pytest.raises(errors.CompileError, match=r"E162: lists are not changed in compiled code(.|\n)*`a = np.array\(values\)`"):
         assigned(1.0)
+
+    @lw.jit
+    def adds(x):
+        values = [x, 2 * x]
+        values[0] += 3.0
+        return values[0]
+
+    with pytest.raises(errors.CompileError, match="E162: lists are not changed"):
+        adds(1.0)
+
+    @lw.jit
+    def of_a_tuple(x):
+        values = (x, 2 * x)
+        values[0] = 3.0
+        return values[0]
+
+    with pytest.raises(errors.CompileError, match="E162: the items of a tuple cannot be assigned"):
+        of_a_tuple(1.0)
     with pytest.raises(errors.CompileError):
         lw.jit(lambda x, p: x[p].__iadd__(1))(np.zeros(3), np.array([0]))
 

@@ -66,8 +66,7 @@ complain_index(lw_infer_frame *f, const lw_index_item *item)
         return lw_complain_whole_array(f, item->node, "an index", item->type,
                                        "index with integers, one element at a time");
     if (lw_tuple_row(f, item->type))
-        help = lw_format_text(f, "`np.array(%s)` is an array of indices",
-                              lw_describe_source(f, item->node));
+        help = "a list of integers or of bools selects elements";
     else if (divides)
         help = lw_format_text(f, "use `%s // %s`", lw_describe_source(f, n->a),
                               lw_describe_source(f, n->b));
@@ -465,13 +464,22 @@ static lw_status
 complain_no_array(lw_infer_frame *f, uint32_t target, lw_type type)
 {
     const lw_front_options *options = &f->run->typed->options;
+    const char *source = lw_describe_source(f, lw_node_of(f, target)->a);
+    const lw_type_row *tuple = lw_tuple_row(f, type);
 
+    if (tuple)
+        return lw_complain(
+            f, lw_node_of(f, target)->loc, "E162",
+            lw_format_text(f, "`%s` is %s", source, lw_describe_type(f, type)),
+            lw_format_text(f, "make an array, `a = np.array(%s)`: its elements can be assigned",
+                           source),
+            tuple->is_list ? "lists are not changed in compiled code"
+                           : "the items of a tuple cannot be assigned");
     if (options->procedure || options->threads)
         return lw_complain(f, lw_node_of(f, target)->loc, "E121",
                            lw_format_text(f, "this is %s", lw_describe_type(f, type)),
                            "pass an array, if only of one element",
-                           "`%s` is not an array: nothing can be stored in it",
-                           lw_describe_source(f, lw_node_of(f, target)->a));
+                           "`%s` is not an array: nothing can be stored in it", source);
     return lw_complain(f, lw_node_of(f, target)->loc, "E160", "an element is assigned here",
                        "`return` the value; writing arrays belongs to kernels (`forall`, "
                        "`guvectorize`)",

@@ -58,8 +58,27 @@ static lw_status
 complain(lw_infer_frame *f, const lw_fn *fn, const lw_arg *arg, const char *wanted)
 {
     return lw_complain(f, lw_node_of(f, arg->node)->loc, "E120",
-                       lw_format_text(f, "this is %s", lw_describe_value(f, arg->value)), NULL,
+                       lw_format_text(f, "this is %s", lw_describe_value(f, arg->value)),
+                       lw_tuple_row(f, arg->value.type)
+                           ? lw_format_text(f, "`np.array(%s)` is an array",
+                                            lw_describe_source(f, arg->node))
+                           : NULL,
                        "`%s` needs %s in compiled code", fn->implements, wanted);
+}
+
+/* Whether it is a tuple or a list of numbers, or of such lists. */
+static bool
+are_numbers(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_tuple_row(f, type);
+    lw_type element;
+
+    for (uint32_t i = 0; row && i < row->n; i++) {
+        element = row->elements[i];
+        if (!lw_type_is_number(f, element) && element != LW_DT_b1 && !are_numbers(f, element))
+            return false;
+    }
+    return row != NULL;
 }
 
 /* What the argument should have been, by a letter of array_functions.def; NULL: it suits. */
@@ -73,8 +92,15 @@ misfit(lw_infer_frame *f, const lw_arg *arg, char wanted)
 
     if (arg->keyword || arg->value.type == LW_T_BOTTOM)
         return NULL;
+    if (wanted >= 'A' && wanted <= 'Z') {
+        if (are_numbers(f, arg->value.type))
+            return NULL;
+        wanted = (char)(wanted - 'A' + 'a');
+    }
     switch (wanted) {
     case 'a': return is_array ? NULL : "an array of numbers";
+    case 'o':
+        return is_array || arg->value.type == LW_T_NONE ? NULL : "an array of numbers, or None";
     case 'r': return is_row ? NULL : is_array ? "an array of one axis" : "an array of numbers";
     case 's': return is_number ? NULL : "a number";
     case 'x': return is_number || is_array ? NULL : "a number or an array of numbers";

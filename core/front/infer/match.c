@@ -82,7 +82,7 @@ fail:
     return status;
 }
 
-/* The items that `*rest` matches, as a tuple. */
+/* The items that `*rest` matches, as a list. */
 static lw_status
 match_star(lw_infer_frame *f, uint32_t star, lw_infer_value subject, uint32_t from,
            uint32_t count)
@@ -90,7 +90,7 @@ match_star(lw_infer_frame *f, uint32_t star, lw_infer_value subject, uint32_t fr
     assert(lw_tuple_row(f, subject.type) != NULL &&
            from + count <= lw_tuple_row(f, subject.type)->n); /* match_sequence */
     uint32_t name = lw_node_of(f, star)->a;
-    lw_type *types = lw_arena_take(f->run->arena, (count + 1) * sizeof *types);
+    lw_type *types = lw_arena_take(f->run->arena, (count + 1) * sizeof *types), rest;
 
     if (types == NULL)
         return lw_out_of_memory(f);
@@ -98,8 +98,9 @@ match_star(lw_infer_frame *f, uint32_t star, lw_infer_value subject, uint32_t fr
         types[i] = lw_element(f, subject, from + i).type;
     if (name == 0)
         return LW_OK;
+    rest = lw_type_tuple(lw_types_of(f), types, count, NULL);
     return lw_assign(f, name,
-                     (lw_infer_value){lw_type_tuple(lw_types_of(f), types, count, NULL), 0});
+                     (lw_infer_value){lw_type_tuple_listed(lw_types_of(f), rest, true), 0});
 }
 
 static lw_status

@@ -33,12 +33,15 @@ are_side_by_side(const lw_index *index, uint32_t *axis)
     return runs == 1;
 }
 
+/* An array, or a list. */
 static lw_status
 add_array(lw_infer_frame *f, const lw_index_item *item, lw_arg *arg)
 {
     uint32_t k = f->run->typed->lists.n;
 
     *arg = (lw_arg){.node = item->node, .entry = item->node, .value = {item->type, 0}};
+    if (lw_tuple_row(f, item->type))
+        arg->value.constant = item->constant; /* may have more items than are kept as numbers */
     if (item->element == 0 || !f->report)
         return LW_OK;
     if (!lw_list_add(f, item->node) || !lw_list_add(f, item->element - 1))

@@ -18,7 +18,7 @@ static lw_type
 widened(lw_infer_frame *f, lw_type type)
 {
     const lw_type_row *row = lw_tuple_row(f, type);
-    lw_type *elements;
+    lw_type *elements, wide;
 
     if (lw_type_kind_of(lw_types_of(f), type) == LW_TK_LITERAL)
         return LW_T_INDEX;
@@ -31,9 +31,10 @@ widened(lw_infer_frame *f, lw_type type)
         elements[i] = widened(f, lw_tuple_row(f, type)->elements[i]);
         row = lw_tuple_row(f, type); /* types that were added may have moved it */
     }
-    return lw_type_tuple_of_class(lw_types_of(f),
-                                  lw_type_tuple(lw_types_of(f), elements, row->n, row->names),
-                                  row->user_class);
+    wide = lw_type_tuple(lw_types_of(f), elements, row->n, row->names);
+    row = lw_tuple_row(f, type);
+    wide = lw_type_tuple_listed(lw_types_of(f), wide, row->is_list);
+    return lw_type_tuple_of_class(lw_types_of(f), wide, lw_tuple_row(f, type)->user_class);
 }
 
 void

@@ -52,7 +52,7 @@ fail:
     return status;
 }
 
-/* *name, for `count` items from number `at`. */
+/* *name, for `count` items from number `at`: a list, whatever is unpacked. */
 static lw_status
 assign_star(lw_infer_frame *f, uint32_t target, lw_infer_value value, uint32_t at,
             uint32_t count)
@@ -65,7 +65,8 @@ assign_star(lw_infer_frame *f, uint32_t target, lw_infer_value value, uint32_t a
     for (uint32_t i = 0; i < count; i++)
         types[i] = lw_element(f, value, at + i).type;
     if (lw_tuple_row(f, value.type))
-        rest.type = lw_type_tuple(lw_types_of(f), types, count, NULL);
+        rest.type = lw_type_tuple_listed(
+            lw_types_of(f), lw_type_tuple(lw_types_of(f), types, count, NULL), true);
     return lw_assign(f, lw_node_of(f, target)->a, rest);
 }
 

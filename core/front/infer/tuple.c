@@ -48,7 +48,12 @@ named_element(lw_infer_frame *f, lw_infer_value object, const char *name, lw_inf
 
 /* ---- tuple displays ---- */
 
-typedef LW_ARRAY(lw_infer_value) values;
+/* The items of a tuple, or of a list. */
+typedef struct values {
+    lw_infer_value *data;
+    uint32_t n, capacity;
+    bool is_list;
+} values;
 
 static lw_status
 complain_long_constant(lw_infer_frame *f, uint32_t node, uint32_t n)
@@ -103,7 +108,7 @@ static lw_status
 tuple_constant(lw_infer_frame *f, uint32_t node, const values *items, const lw_constant *names,
                uint32_t *out)
 {
-    lw_constant constant = {.kind = LW_K_TUPLE, .n = items->n};
+    lw_constant constant = {.kind = LW_K_TUPLE, .n = items->n, .is_list = items->is_list};
     uint32_t *numbers;
 
     *out = 0;
@@ -116,7 +121,6 @@ tuple_constant(lw_infer_frame *f, uint32_t node, const values *items, const lw_c
     for (uint32_t i = 0; i < items->n; i++)
         numbers[i] = items->data[i].constant;
     constant.items = numbers;
-    constant.is_list = lw_node_of(f, node)->flags & LW_NODE_LIST;
     constant.names = names ? names->names : NULL;
     constant.text = names ? names->text : NULL;
     constant.user_class = names ? names->user_class : NULL;
@@ -175,8 +179,7 @@ tuple_of(lw_infer_frame *f, uint32_t node, const values *items, const lw_constan
                               names && names->n == items->n ? names->names : NULL);
     out->type =
         lw_type_tuple_of_class(lw_types_of(f), out->type, names ? names->user_class : NULL);
-    out->type = lw_type_tuple_listed(lw_types_of(f), out->type,
-                                     lw_node_of(f, node)->flags & LW_NODE_LIST);
+    out->type = lw_type_tuple_listed(lw_types_of(f), out->type, items->is_list);
     LW_TRY(check_length(f, node, out));
 fail:
     return status;
@@ -186,7 +189,7 @@ lw_status
 lw_infer_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 {
     const lw_node *n = lw_node_of(f, node);
-    values items = {0};
+    values items = {.is_list = n->flags & LW_NODE_LIST};
     lw_status status = LW_OK;
     bool unknown = false; /* an unpacked value has no type yet */
     bool moves = f->moves, fresh = true;
@@ -337,7 +340,7 @@ slice_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value tuple, lw_infer_val
     const __int128 absent = (__int128)1 << 100;
     __int128 from, to, step;
     uint32_t n = lw_tuple_row(f, tuple.type)->n;
-    values items = {0};
+    values items = {.is_list = lw_tuple_row(f, tuple.type)->is_list};
     lw_status status;
 
     LW_TRY(slice_bound(f, slice->a, absent, &from));

@@ -62,6 +62,15 @@ lw_read_field(lw_reader *r, PyObject *node, PyObject *field)
     return child ? lw_read_expr(r, child) : 0;
 }
 
+/* A field that may be a list: an operand, or what `if` chooses. */
+static uint32_t
+read_list_field(lw_reader *r, PyObject *node, PyObject *field)
+{
+    PyObject *child = lw_ast_get(node, field);
+
+    return child ? lw_read_list_value(r, child) : 0;
+}
+
 /* ---- operators ---- */
 
 static uint32_t
@@ -82,8 +91,8 @@ static uint32_t
 read_binary(lw_reader *r, PyObject *node, uint32_t loc)
 {
     lw_pyop op = lw_read_operator(r, lw_ast_get(node, r->ast.op));
-    uint32_t a = lw_read_field(r, node, r->ast.left);
-    uint32_t b = a ? lw_read_field(r, node, r->ast.right) : 0, folded;
+    uint32_t a = read_list_field(r, node, r->ast.left);
+    uint32_t b = a ? read_list_field(r, node, r->ast.right) : 0, folded;
     PyObject *x = lw_read_object(r, a), *y = lw_read_object(r, b);
 
     if (b == 0)
@@ -178,12 +187,15 @@ lw_read_iterable(lw_reader *r, PyObject *node)
     return lw_read_expr(r, node);
 }
 
-/* So is a list, with the lists in it, that is an argument or the value of a variable: a tuple
- * whose type says that it is a list. Nothing in compiled code changes it. */
+/* So is a list, with the lists in it, that is an argument, the value of a variable, an index or
+ * an operand: a tuple whose type says that it is a list. Nothing in compiled code changes it.
+ */
 uint32_t
 lw_read_list_value(lw_reader *r, PyObject *node)
 {
-    if (lw_ast_kind_of(&r->ast, node) == LW_AST_List)
+    lw_ast_kind kind = lw_ast_kind_of(&r->ast, node);
+
+    if (kind == LW_AST_List || kind == LW_AST_Tuple)
         return read_sequence(r, node, lw_read_loc(r, node), true);
     return lw_read_expr(r, node);
 }
@@ -191,7 +203,7 @@ lw_read_list_value(lw_reader *r, PyObject *node)
 static uint32_t
 read_compare(lw_reader *r, PyObject *node, uint32_t loc)
 {
-    uint32_t left = lw_read_field(r, node, r->ast.left), result = 0;
+    uint32_t left = read_list_field(r, node, r->ast.left), result = 0;
     lw_read_items links = {0};
     PyObject *ops, *rights;
     Py_ssize_t n = lw_ast_list(node, r->ast.ops, &ops);
@@ -202,7 +214,7 @@ read_compare(lw_reader *r, PyObject *node, uint32_t loc)
         lw_pyop op = lw_read_operator(r, PyList_GET_ITEM(ops, i));
         PyObject *right = PyList_GET_ITEM(rights, i);
         bool looks_into = op == LW_PY_IN || op == LW_PY_NOT_IN;
-        uint32_t value = looks_into ? lw_read_iterable(r, right) : lw_read_expr(r, right);
+        uint32_t value = looks_into ? lw_read_iterable(r, right) : lw_read_list_value(r, right);
         uint32_t link =
             value ? lw_read_node(r, (lw_node){LW_NODE_LINK, .op = op,
                                               .loc = lw_read_loc(r, right), .a = value})
@@ -228,9 +240,9 @@ read_ifexp(lw_reader *r, PyObject *node, uint32_t loc)
     if (test == 0)
         return 0;
     if (truth >= 0)
-        return lw_read_field(r, node, truth ? r->ast.body : r->ast.orelse);
-    b = lw_read_field(r, node, r->ast.body);
-    c = b ? lw_read_field(r, node, r->ast.orelse) : 0;
+        return read_list_field(r, node, truth ? r->ast.body : r->ast.orelse);
+    b = read_list_field(r, node, r->ast.body);
+    c = b ? read_list_field(r, node, r->ast.orelse) : 0;
     return c ? lw_read_node(r, (lw_node){LW_NODE_IFEXP, .loc = loc, .a = test, .b = b, .c = c})
              : 0;
 }
@@ -385,34 +397,6 @@ read_slice(lw_reader *r, PyObject *node, uint32_t loc)
                               : 0;
 }
 
-/* A list in an index is an array of indices, or a mask: np.array(list). */
-static uint32_t
-array_of_list(lw_reader *r, uint32_t list, uint32_t loc)
-{
-    PyObject *numpy = PyImport_ImportModule("numpy");
-    PyObject *array = numpy ? PyObject_GetAttrString(numpy, "array") : NULL;
-    uint32_t callee = array ? lw_read_constant_node(r, array, loc) : lw_read_failed(r);
-
-    Py_XDECREF(numpy);
-    Py_XDECREF(array);
-    return callee ? lw_read_list_node(r, (lw_node){LW_NODE_CALL, .loc = loc, .a = callee},
-                                      &list, 1)
-                  : 0;
-}
-
-static uint32_t
-read_index_item(lw_reader *r, PyObject *item)
-{
-    uint32_t node = item ? lw_read_list_value(r, item) : 0;
-    PyObject *object = lw_read_object(r, node);
-    bool is_list = node && r->tree->nodes.data[node].kind == LW_NODE_TUPLE &&
-                   (r->tree->nodes.data[node].flags & LW_NODE_LIST);
-
-    if (is_list || (object && PyList_CheckExact(object)))
-        return array_of_list(r, node, lw_read_loc(r, item));
-    return node;
-}
-
 static uint32_t
 read_index(lw_reader *r, PyObject *index)
 {
@@ -422,10 +406,10 @@ read_index(lw_reader *r, PyObject *index)
     uint32_t result = 0;
 
     if (index == NULL || lw_ast_kind_of(&r->ast, index) != LW_AST_Tuple)
-        return read_index_item(r, index);
+        return index ? lw_read_list_value(r, index) : 0;
     n = lw_ast_list(index, r->ast.elts, &elements);
     for (Py_ssize_t i = 0; i < n; i++)
-        if (!lw_read_item(r, &items, read_index_item(r, PyList_GET_ITEM(elements, i))))
+        if (!lw_read_item(r, &items, lw_read_list_value(r, PyList_GET_ITEM(elements, i))))
             goto done;
     result = fold_tuple(r, &items, false, lw_read_loc(r, index));
     if (result == 0 && r->status == LW_OK)
