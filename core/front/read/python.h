@@ -42,8 +42,8 @@ lw_status lw_read_function_given(PyObject *function, PyObject *source, PyObject 
  * exception: it is none of a class that compiled code knows, or a namedtuple. *by_dict: other
  * objects of the class may have others in `__dict__`. */
 PyObject *lw_read_object_fields(PyObject *object, bool *by_dict);
-/* For messages: an attribute of the object that no method of its class names (new reference), or
- * NULL. */
+/* For messages: an attribute of the object that no method of its class names (new reference),
+ * or NULL. */
 PyObject *lw_read_unknown_field(PyObject *object);
 /* Whether a class that is derived from tuple has methods or properties of its author's. */
 bool lw_read_class_has_code(PyTypeObject *type);
