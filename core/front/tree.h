@@ -180,9 +180,20 @@ typedef enum lw_constant_kind {
     LW_K_EXCEPTION, /* text = class name ("ValueError"; "module:Outer.Bad" for others than
                        builtins), help = constant message or NULL */
     LW_K_OBJECT, /* anything else: text = how to name it in E152, help = hint or NULL; a member
-                  * of an enum class: n = 2, items = its value and name, i = its truth or -1;
-                  * n = 1: NotImplemented */
+                  * of an enum class: n = 2, items = its value and name, i = its truth or -1,
+                  * bytes = its lw_flag_set; n = 1: NotImplemented */
 } lw_constant_kind;
+
+/* The class of a member, and if it is derived from enum.Flag and has its operators all members,
+ * combinations included; of others none. */
+typedef struct lw_flag_set {
+    const void *id; /* of the class */
+    uint32_t n;
+    struct lw_flag {
+        int64_t value, inverse; /* inverse: of ~member */
+        uint32_t constant;
+    } * flags;
+} lw_flag_set;
 
 typedef struct lw_constant {
     lw_constant_kind kind;

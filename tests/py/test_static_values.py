@@ -147,6 +147,117 @@ def test_as_in_python(f):
     np.testing.assert_array_equal(lw.vectorize(f)(x), [f(float(v)) for v in x])
 
 
+# ---- members in variables and parameters -----------------------------------------------------------------
+
+
+class Derived(enum.Flag):
+    """A class between, without members."""
+
+
+class OfDerived(Derived):
+    P, Q = 1, 8
+    BOTH = 9
+
+
+class Own(enum.Flag):
+    A = 1
+    B = 2
+
+    def __and__(self, other):
+        return Own.B
+
+
+class Many(enum.Flag):
+    A, B, C, D, E, F, G = (1 << i for i in range(7))
+
+
+class First:
+    class M(enum.Enum):
+        A = 1
+
+
+class Second:
+    class M(enum.Enum):
+        A = 1
+
+
+def flags_in_variables(x):
+    a = Flags.A | Flags.C
+    b = a & Flags.A
+    return x + 1 if b and not a & Flags.B and b is Flags.A and (a ^ Flags.A) == Flags.C and ~a == Flags.B and ~b == Flags.B | Flags.C else x
+
+
+def flags_contain(x):
+    a, b = Flags.A | Flags.C, Flags.C
+    c = b | Flags.B
+    return x + (1 if b in a else 0) + (2 if Flags.A not in a else 0) + (4 if c in a else 0) + (8 if Flags.A & b in a else 0) + (16 if a in a else 0)
+
+
+def flags_are_augmented(x):
+    a = Flags.A
+    a |= Flags.B
+    a ^= Flags.A
+    b = a
+    b &= Flags.C
+    return x + a.value + (100 if b else 200) + b.value + (flags & a).value
+
+
+def asks(f, x):
+    return x + 1 if f & Flags.B else x - 1
+
+
+def flags_as_arguments(x):
+    a = Flags.A
+    return asks(Flags.B, x) + 10 * asks(a, x) + 100 * asks(a | Flags.B, x)
+
+
+def flags_on_known_paths(x, deep=True):
+    a = Flags.A | Flags.B if deep else Flags.C
+    return x + 1 if a & Flags.B else x
+
+
+def flags_of_a_derived_class(x):
+    a = OfDerived.P
+    return x + (a | OfDerived.Q).value + (1 if a | OfDerived.Q is OfDerived.BOTH else 0) + (2 if a in OfDerived.BOTH else 0)
+
+
+def classes_of_one_name(x):
+    a, b = First.M.A, Second.M.A
+    return (x if a == b else -x) + (10 if a is b else 0) + (100 if a in (b,) else 0) + (1000 if a is First.M.A else 0)
+
+
+@pytest.mark.parametrize("f", (flags_in_variables, flags_contain, flags_are_augmented, flags_as_arguments, flags_on_known_paths, flags_of_a_derived_class,
+                               classes_of_one_name))
+def test_members_in_variables(f):
+    x = np.arange(4.0)
+    want = [f(float(v)) for v in x]
+    np.testing.assert_array_equal(lw.vectorize(f)(x), want)
+    assert [lw.jit(f)(float(v)) for v in x] == want
+
+
+def test_members_in_variables_that_are_refused():
+    """Whose operators are the user's, of which there are too many, of two classes, known only at run time."""
+    def own(x):
+        a = Own.A
+        return x if a & Own.B else -x
+
+    def many(x):
+        a = Many.A
+        return x if a & Many.B else -x
+
+    def mixed(x):
+        a = Flags.A
+        return x if a & OfDerived.P else -x
+
+    def at_run_time(x):
+        a = Flags.A if x > 0 else Flags.B
+        return x if a & Flags.B else -x
+
+    for f, code in ((own, "E120"), (many, "E120"), (mixed, "E120"), (at_run_time, "E104")):
+        with pytest.raises(lw.errors.CompileError, match=code):
+            lw.jit(f)(1.0)
+
+
 # ---- loops -----------------------------------------------------------------------------------------------
 
 

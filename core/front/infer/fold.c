@@ -205,6 +205,14 @@ same_items(lw_infer_frame *f, const lw_constant *a, const lw_constant *b)
 }
 
 static bool
+same_class_of_members(const lw_constant *a, const lw_constant *b)
+{
+    const lw_flag_set *x = a->bytes, *y = b->bytes;
+
+    return x == y || (x && y && x->id == y->id);
+}
+
+static bool
 same_constant(lw_infer_frame *f, const lw_constant *a, const lw_constant *b)
 {
     if (a->kind != b->kind || a->dtype != b->dtype)
@@ -229,6 +237,10 @@ same_constant(lw_infer_frame *f, const lw_constant *a, const lw_constant *b)
     case LW_K_EXTERNAL:
     case LW_K_RECORD: return a->bytes == b->bytes; /* field offsets may differ */
     case LW_K_ARRAY: return a->bytes == b->bytes && a->items == b->items;
+    case LW_K_OBJECT:
+        if (a->n == 2 && b->n == 2 && !same_class_of_members(a, b))
+            return false;
+        return same_text(a->text, b->text) && same_text(a->help, b->help);
     default: return same_text(a->text, b->text) && same_text(a->help, b->help);
     }
 }

@@ -444,6 +444,12 @@ lw_status lw_join_values(lw_infer_frame *f, uint32_t x_node, lw_type x, uint32_t
 /* ---- comparison.c ---- */
 lw_status lw_infer_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
 
+/* ---- flags.c ---- */
+/* x & y, x | y, x ^ y and ~x of members of a Flag class. 0: they are none, or not known. */
+uint32_t lw_fold_flags(lw_infer_frame *f, lw_pyop op, uint32_t x, uint32_t y);
+uint32_t lw_fold_inverted_flag(lw_infer_frame *f, uint32_t x);
+int lw_fold_in_flag(lw_infer_frame *f, uint32_t x, uint32_t y); /* x in y; -1: likewise */
+
 /* ---- tuple.c ---- */
 lw_status lw_infer_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
 lw_status lw_infer_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value *out);

@@ -578,6 +578,8 @@ lw_infer_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x
         return complain_array_operand(f, node, op, x_operand, y_operand);
     if (x.constant && y.constant)
         constant = lw_fold_binary_constant(f, typed->constant, op, x.constant, y.constant);
+    if (constant == 0)
+        constant = lw_fold_flags(f, op, x.constant, y.constant);
     if (constant) {
         *out = lw_constant_value(f, constant);
         typed->operand = out->type;
@@ -608,6 +610,8 @@ lw_infer_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x,
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     if (x.type == LW_T_BOTTOM)
         return LW_OK;
+    if (constant == 0 && op == LW_PY_INVERT)
+        constant = lw_fold_inverted_flag(f, x.constant);
     if (constant) {
         *out = lw_constant_value(f, constant);
         return LW_OK;
@@ -828,7 +832,9 @@ fold_in(lw_infer_frame *f, lw_infer_value x, lw_infer_value y)
     b = lw_constant_of(f, y.constant);
     if (b->kind == LW_K_TUPLE)
         return in_constants(f, x, b);
-    return a->kind == LW_K_STR && b->kind == LW_K_STR ? strstr(b->text, a->text) != NULL : -1;
+    if (a->kind == LW_K_STR && b->kind == LW_K_STR)
+        return strstr(b->text, a->text) != NULL;
+    return lw_fold_in_flag(f, x.constant, y.constant);
 }
 
 static lw_status

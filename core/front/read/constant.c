@@ -833,5 +833,8 @@ lw_read_constant(lw_reader *r, PyObject *object)
         Py_XDECREF(number);
     }
     Py_XDECREF(id);
+    if (constant != 0 && r->tree->constants.data[constant].kind == LW_K_OBJECT &&
+        r->tree->constants.data[constant].n == 2 && !lw_read_flags(r, object, constant))
+        return 0;
     return constant || r->status != LW_OK ? constant : lw_read_failed(r);
 }

@@ -67,8 +67,9 @@ typedef struct lw_reader {
     PyObject *globals, *builtins; /* borrowed from the function */
     const char *self_name;        /* parameter bound to self, or NULL */
     lw_scope *scope;
-    uint32_t n_copies;      /* bodies that unroll.c has read */
-    bool continue_is_break; /* in a loop that unroll.c has written out */
+    LW_ARRAY(lw_flag_set *) flag_sets; /* of the classes whose members were read */
+    uint32_t n_copies;                 /* bodies that unroll.c has read */
+    bool continue_is_break;            /* in a loop that unroll.c has written out */
     uint32_t file;
     int32_t line_offset;
 } lw_reader;
@@ -92,6 +93,10 @@ bool lw_read_each(lw_reader *r, PyObject *ast_node, PyObject *field,
                   uint32_t (*read)(lw_reader *r, PyObject *element), lw_read_items *items,
                   uint32_t *error);
 bool lw_read_item(lw_reader *r, lw_read_items *items, uint32_t node); /* false: stop */
+
+/* ---- flags.c ---- */
+/* What its class needs for operators of members; constant: that of the member. false: stop. */
+bool lw_read_flags(lw_reader *r, PyObject *member, uint32_t constant);
 
 /* ---- ufuncs with an output (array_function.c) ---- */
 /* A call of a ufunc with an output becomes a call of a function that loops over it; other calls
