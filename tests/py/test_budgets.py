@@ -287,7 +287,7 @@ def unrolled(n):
 
 
 def test_statements_that_are_too_many():
-    f = function_of("def f(x):\n" + "    x = x * 1.5 + 0.25\n" * 50000 + "    return x\n")
+    f = function_of("def f(x):\n" + "    x = x * 1.5 + 0.25 - x * x * 0.5 + 1.0 / x\n" * 40000 + "    return x\n")
     with within(20), pytest.raises(lw.errors.UnsupportedError, match="E105.*262144 instructions") as info:
         lw.vectorize(["float64(float64)"], target="cpu")(f)
     assert info.value.lineno > 10000

@@ -110,10 +110,38 @@ word_of(const lw_infer_frame *f, uint32_t var, uint32_t bit)
     return bit < WORD ? &f->now.reach[var] : &f->now.reach[f->more[var].at + bit / WORD - 1];
 }
 
-bool
-lw_reaches(const lw_infer_frame *f, const lw_def *def)
+static uint32_t
+highest(uint64_t word)
 {
-    return *word_of(f, def->var, def->bit) >> def->bit % WORD & 1;
+    uint32_t bit = 0;
+
+    for (uint32_t step = WORD / 2; step != 0; step /= 2)
+        if (word >> step != 0) {
+            word >>= step;
+            bit += step;
+        }
+    return bit;
+}
+
+uint32_t
+lw_next_reached(const lw_infer_frame *f, uint32_t var, uint32_t def)
+{
+    uint32_t end =
+        def ? f->defs.data[def].bit : f->defs_of[var].n + 1; /* bits below are left */
+
+    while (end > 1) {
+        uint32_t first = (end - 1) / WORD * WORD;
+        uint64_t word = *word_of(f, var, first);
+
+        if (end - first < WORD)
+            word &= (1ull << (end - first)) - 1;
+        if (first == 0)
+            word &= ~1ull; /* unbound */
+        if (word != 0)
+            return f->defs_of[var].data[first + highest(word) - 1];
+        end = first;
+    }
+    return 0;
 }
 
 void
@@ -128,7 +156,7 @@ lw_reach_only(lw_infer_frame *f, uint32_t var, uint32_t bit)
 bool
 lw_has_room(lw_infer_frame *f, uint32_t var)
 {
-    if (f->n_defs[var] + 1 < (f->more[var].n + 1) * WORD)
+    if (f->defs_of[var].n + 1 < (f->more[var].n + 1) * WORD)
         return true;
     f->more[var].n_missing++;
     f->changed = f->crowded = true;
@@ -140,8 +168,10 @@ lw_has_room(lw_infer_frame *f, uint32_t var)
 static void
 separate(lw_infer_frame *f, uint32_t var)
 {
-    for (uint32_t def = f->first_def[var]; def; def = f->defs.data[def].next)
+    for (uint32_t i = 0; i < f->defs_of[var].n; i++) {
+        uint32_t def = f->defs_of[var].data[i];
         f->defs.data[def].parent = f->defs.data[def].ring = def;
+    }
 }
 
 bool
@@ -156,7 +186,7 @@ lw_flows_grow(lw_infer_frame *f)
         if (more->n_missing == 0)
             continue;
         more->at = lw_flow_words(f);
-        more->n = (f->n_defs[var] + more->n_missing) / WORD + 1;
+        more->n = (f->defs_of[var].n + more->n_missing) / WORD + 1;
         more->n_missing = 0;
         f->n_more += more->n;
         separate(f, var);

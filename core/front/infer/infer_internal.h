@@ -80,9 +80,10 @@ typedef struct lw_ownership {
     bool stores;                  /* it writes to arrays */
 } lw_ownership;
 
+typedef LW_ARRAY(uint32_t) lw_numbers;
+
 typedef struct lw_def {
     uint32_t var, node;    /* node 0: the parameter */
-    uint32_t next;         /* of the same variable */
     uint32_t parent, ring; /* union-find; the members of a class form a ring */
     lw_infer_value value;
     bool known;   /* the walk has met it */
@@ -182,12 +183,11 @@ typedef struct lw_infer_frame {
     LW_ARRAY(uint64_t *)
     back_edges;                /* of loops, what their bodies leave; node.args = index + 1 */
     LW_ARRAY(uint32_t) fixups; /* entries of typed->lists that hold a definition */
-    uint32_t *first_def;       /* by variable */
-    uint32_t *n_defs;
-    lw_more_bits *more; /* by variable */
-    uint32_t n_more;    /* words in all */
-    bool crowded;       /* a definition had no bit in this walk */
-    lw_type *pinned;    /* by variable: `a: float32` */
+    lw_numbers *defs_of;       /* by variable: its definitions; that of bit i is item i - 1 */
+    lw_more_bits *more;        /* by variable */
+    uint32_t n_more;           /* words in all */
+    bool crowded;              /* a definition had no bit in this walk */
+    lw_type *pinned;           /* by variable: `a: float32` */
     lw_flow now;
     lw_flow pool[32];
     uint32_t n_pool;
@@ -334,7 +334,9 @@ lw_status lw_webs_finish(lw_infer_frame *f);
 uint32_t lw_flow_words(const lw_infer_frame *f); /* of reach */
 uint64_t *lw_flow_new(lw_infer_frame *f);        /* zero; NULL: memory is out */
 /* Whether a definition reaches this point; and: it alone does, of those of its variable. */
-bool lw_reaches(const lw_infer_frame *f, const lw_def *def);
+/* The definitions of a variable that reach this point, the newest first: the one behind `def`,
+ * or the first for 0; 0: there is no other. */
+uint32_t lw_next_reached(const lw_infer_frame *f, uint32_t var, uint32_t def);
 void lw_reach_only(lw_infer_frame *f, uint32_t var, uint32_t bit);
 /* Whether there is a bit for one more definition. If not, the next walk will have it. */
 bool lw_has_room(lw_infer_frame *f, uint32_t var);

@@ -72,25 +72,27 @@ static uint32_t
 definition(lw_infer_frame *f, uint32_t var, uint32_t node, uint32_t *place)
 {
     assert(var != 0 && var < f->fn->vars.n);
-    uint32_t index = *place;
+    uint32_t index = *place, *number;
     lw_def *def;
 
     assert(index == 0 || f->defs.data[index].var == var); /* a node defines one variable */
     if (index && f->defs.data[index].node == node)
         return index;
     if (!lw_has_room(f, var)) {
-        index = f->first_def[var]; /* the newest, until there is room */
+        assert(f->defs_of[var].n != 0);
+        index =
+            f->defs_of[var].data[f->defs_of[var].n - 1]; /* the newest, until there is room */
     } else {
         def = lw_array_push(&f->defs, f->run->arena);
-        if (def == NULL)
+        number = lw_array_push(&f->defs_of[var], f->run->arena);
+        if (def == NULL || number == NULL)
             return 0;
         index = f->defs.n - 1;
         def->var = var;
         def->node = node;
-        def->next = f->first_def[var];
         def->parent = def->ring = index;
-        def->bit = ++f->n_defs[var];
-        f->first_def[var] = index;
+        def->bit = f->defs_of[var].n;
+        *number = index;
     }
     *place = index;
     return index;
@@ -102,12 +104,11 @@ lw_webs_init(lw_infer_frame *f)
     lw_arena *arena = f->run->arena;
     uint32_t n = f->fn->vars.n + 1;
 
-    f->first_def = lw_arena_take(arena, n * sizeof *f->first_def);
-    f->n_defs = lw_arena_take(arena, n * sizeof *f->n_defs);
+    f->defs_of = lw_arena_take(arena, n * sizeof *f->defs_of);
     f->pinned = lw_arena_take(arena, n * sizeof *f->pinned);
     f->more = lw_arena_take(arena, n * sizeof *f->more);
     f->now.reach = lw_flow_new(f);
-    if (!f->first_def || !f->n_defs || !f->pinned || !f->more || !f->now.reach ||
+    if (!f->defs_of || !f->pinned || !f->more || !f->now.reach ||
         !lw_array_reserve(&f->defs, 1, arena) || !lw_array_reserve(&f->back_edges, 1, arena) ||
         !lw_ownership_init(f))
         return lw_out_of_memory(f);
@@ -338,9 +339,9 @@ complain_unbound(lw_infer_frame *f, uint32_t var, uint32_t loc)
 
     if (!f->report)
         return LW_OK;
-    for (uint32_t def = f->first_def[var]; def; def = f->defs.data[def].next)
-        if (f->defs.data[def].known) {
-            last = def;
+    for (uint32_t i = 0; i < f->defs_of[var].n; i++)
+        if (f->defs.data[f->defs_of[var].data[i]].known) {
+            last = f->defs_of[var].data[i];
             n++;
         }
     if (n == 1)
@@ -459,10 +460,10 @@ common_constant(lw_infer_frame *f, uint32_t var, lw_type *type)
     uint32_t constant = 0;
     bool first = true;
 
-    for (uint32_t def = f->first_def[var]; def; def = f->defs.data[def].next) {
+    for (uint32_t def = 0; (def = lw_next_reached(f, var, def)) != 0;) {
         const lw_def *row = &f->defs.data[def];
 
-        if (!lw_reaches(f, row) || !row->known)
+        if (!row->known)
             continue;
         if (row->value.constant == 0)
             return 0;
@@ -525,9 +526,8 @@ is_copied(lw_infer_frame *f, uint32_t var, lw_type type)
 {
     if (!lw_class_by_value(f, type))
         return false;
-    for (uint32_t def = f->first_def[var]; def; def = f->defs.data[def].next)
-        if (lw_reaches(f, &f->defs.data[def]) &&
-            lw_type_get_kind(lw_types_of(f), f->defs.data[def].value.type, LW_TK_RECORD))
+    for (uint32_t def = 0; (def = lw_next_reached(f, var, def)) != 0;)
+        if (lw_type_get_kind(lw_types_of(f), f->defs.data[def].value.type, LW_TK_RECORD))
             return true;
     return *lw_lost(f, var) & LW_IS_COPIED;
 }
@@ -562,9 +562,7 @@ lw_use(lw_infer_frame *f, uint32_t var, uint32_t loc, lw_infer_value *out, uint3
         out->type = type;
         return LW_OK;
     }
-    for (uint32_t def = f->first_def[var]; def; def = f->defs.data[def].next) {
-        if (!lw_reaches(f, &f->defs.data[def]))
-            continue;
+    for (uint32_t def = 0; (def = lw_next_reached(f, var, def)) != 0;) {
         if (first)
             unite(f, first, def);
         first = first ? first : def;

@@ -410,8 +410,9 @@ call_method_of(PyObject *object)
 const char *
 lw_call_hint(PyObject *object)
 {
-    return call_method_of(object) ? "pass its method, as in `f.__call__`"
-                                  : "call it in one of yours, as in `lambda x: math.erf(x)`";
+    return call_method_of(object)
+               ? "pass its method, as in `f.__call__`"
+               : "call it in a function of yours, as in `lambda x: math.erf(x)`";
 }
 
 PyObject *
