@@ -829,13 +829,21 @@ def _shape(values):
 
 def _item(values):
     if isinstance(values, (tuple, list)):
-        return _item(values[0]) if len(values) == 1 else _common_zero(_item(values[0]), _item(values[1:]))
+        if len(values) == 1:
+            return _item(values[0])
+        half = len(values) // 2
+        return _common_zero(_item(values[:half]), _item(values[half:]))
     if isinstance(values, np.ndarray):
         return values.dtype.type(0)
     return type(_strong(values))(0)
 
 
 def _put(out, values):
+    if len(values) > 64:  # as many as a loop over a tuple may have
+        half = len(values) // 2
+        _put(out[:half], values[:half])
+        _put(out[half:], values[half:])
+        return
     i = 0
     for value in values:
         if isinstance(value, (tuple, list)):
