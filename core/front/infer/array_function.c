@@ -57,13 +57,13 @@ lw_is_own_attribute(lw_infer_frame *f, lw_infer_value object, const char *name)
 static lw_status
 complain(lw_infer_frame *f, const lw_fn *fn, const lw_arg *arg, const char *wanted)
 {
-    return lw_complain(f, lw_node_of(f, arg->node)->loc, "E120",
-                       lw_format_text(f, "this is %s", lw_describe_value(f, arg->value)),
-                       lw_tuple_row(f, arg->value.type)
-                           ? lw_format_text(f, "`np.array(%s)` is an array",
-                                            lw_describe_source(f, arg->node))
-                           : NULL,
-                       "`%s` needs %s in compiled code", fn->implements, wanted);
+    return lw_complain(
+        f, lw_node_of(f, arg->node)->loc, "E120",
+        lw_format_text(f, "this is %s", lw_describe_value(f, arg->value)),
+        lw_tuple_row(f, arg->value.type)
+            ? lw_format_text(f, "`np.array(%s)` is an array", lw_describe_source(f, arg->node))
+            : NULL,
+        "`%s` needs %s in compiled code", fn->implements, wanted);
 }
 
 /* Whether it is a tuple or a list of numbers, or of such lists. */
