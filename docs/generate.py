@@ -7,6 +7,7 @@ checks that all of them are fresh.
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from collections import defaultdict
@@ -67,15 +68,31 @@ def names() -> str:
                  [[f"`{module}`", ", ".join(listed)] for module, listed in modules.items()])
 
 
+def array_parameters() -> dict[str, list[str]]:
+    """The parameters of the functions that implement core/tables/array_functions.def, as they are written."""
+    found = {}
+    for module in ("_array_functions", "_new_arrays", "_array_library"):
+        for node in ast.parse((DOCS.parent / "lanewise" / f"{module}.py").read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef):
+                a = node.args
+                names = [x.arg for x in a.posonlyargs + a.args] + ([f"*{a.vararg.arg}"] if a.vararg else ["*"] if a.kwonlyargs else [])
+                found[f"{module}.{node.name}"] = names + [x.arg for x in a.kwonlyargs]
+    return found
+
+
 def arrays() -> str:
-    """The functions, methods and attributes of whole arrays."""
+    """The functions, methods and attributes of whole arrays, with their parameters."""
     kinds = {"BOTH": ("numpy", "methods"), "NUMPY": ("numpy",), "METHOD": ("methods",), "ATTRIBUTE": ("attributes",), "LINALG": ("numpy.linalg",), "MATH": ("math",),
              "PYTHON": ("builtins",)}
     found: dict[str, set[str]] = {kind: set() for kind in ("numpy", "numpy.linalg", "methods", "attributes", "builtins", "math")}
-    for owner, name, *_ in rows("array_functions", "ARRAY_FUNCTION"):
+    modules = {"ARRAY_FUNCTIONS": "_array_functions", "NEW_ARRAYS": "_new_arrays", "ARRAY_LIBRARY": "_array_library"}
+    parameters = array_parameters()
+    for owner, name, module, helper, _takes in rows("array_functions", "ARRAY_FUNCTION"):
         for kind in kinds.get(owner, ()):
-            found[kind].add(unquote(name))
-    found["numpy"] |= {"empty", "where", "clip"}
+            given = parameters[f"{modules[module]}.{unquote(helper)}"][1 if kind == "methods" else 0:]
+            has_list = kind not in ("attributes", "builtins")
+            found[kind].add(f"{unquote(name)}({', '.join(given)})" if has_list else unquote(name))
+    found["numpy"] |= {"empty(shape, dtype)", "where(condition, x, y)", "clip(a, a_min, a_max)"}
     return table(["of", "names"], [[f"`{kind}`" if "." in kind or kind in ("numpy", "builtins", "math") else f"{kind} of arrays", ", ".join(f"`{name}`" for name in sorted(names))]
                                    for kind, names in found.items()])
 

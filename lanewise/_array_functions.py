@@ -160,7 +160,7 @@ def _counted(axes, ndim):
 def _check_unique(axes):
     if len(axes) > 1:
         if axes[0] in axes[1:]:
-            raise ValueError("duplicate value in 'axis'", axes[0])
+            raise ValueError(f"duplicate value in 'axis': {axes[0]}")
         _check_unique(axes[1:])
 
 
@@ -599,7 +599,7 @@ def _products(a, b, zero):
 
 def _row_dot(a, b):
     if a.shape[0] != b.shape[0]:
-        raise ValueError("dot of rows of different lengths", a.shape[0], b.shape[0])
+        raise ValueError(f"shapes ({a.shape[0]},) and ({b.shape[0]},) not aligned: the lengths differ")
     if a.dtype.type == np.bool_ and b.dtype.type == np.bool_:
         for i in range(a.shape[0]):
             if a[i] and b[i]:
@@ -622,7 +622,7 @@ def _or_products(out, x, b):
 def _matrix_dot(a, b):
     """A matrix by a matrix: each row of the result is the sum of rows of b."""
     if a.shape[1] != b.shape[0]:
-        raise ValueError("matrices whose extents do not fit", a.shape[1], b.shape[0])
+        raise ValueError(f"shapes not aligned: {a.shape[1]} (dim 1) != {b.shape[0]} (dim 0)")
     is_bool = a.dtype.type == np.bool_ and b.dtype.type == np.bool_
     t = np.bool_ if is_bool else type(a.dtype.type(0) * b.dtype.type(0))
     w = np.bool_ if is_bool else _work_type(t)
@@ -641,7 +641,7 @@ def _rows_dot(a, b):
     """A matrix by a row."""
     t = np.bool_ if a.dtype.type == np.bool_ and b.dtype.type == np.bool_ else type(a.dtype.type(0) * b.dtype.type(0))
     if a.shape[1] != b.shape[0]:
-        raise ValueError("a matrix and a row whose extents do not fit", a.shape[1], b.shape[0])
+        raise ValueError(f"shapes not aligned: {a.shape[1]} (extent of the matrix) != {b.shape[0]} (length of the row)")
     out = np.empty(a.shape[0], t)
     for i in range(a.shape[0]):
         out[i] = _row_dot(a[i], b)
@@ -650,7 +650,7 @@ def _rows_dot(a, b):
 
 def _small(ndim):
     if ndim > 2:
-        raise ValueError("products in compiled code take arrays of at most two axes", ndim)
+        raise ValueError(f"products in compiled code take arrays of at most two axes, not {ndim}")
 
 
 def _dot(a, b):
@@ -672,7 +672,7 @@ def dot(a, b, out=None):
 
 def vdot(a, b):
     if a.ndim > 1 or b.ndim > 1:
-        raise ValueError("vdot in compiled code takes rows", a.ndim, b.ndim)
+        raise ValueError(f"vdot in compiled code takes arrays of one axis, not {a.ndim} and {b.ndim}")
     zero = a.dtype.type(0)
     if isinstance(zero, np.complexfloating):
         return _row_dot(np.conjugate(a), b)
@@ -829,13 +829,21 @@ def _shape(values):
 
 def _item(values):
     if isinstance(values, (tuple, list)):
-        return _item(values[0]) if len(values) == 1 else _common_zero(_item(values[0]), _item(values[1:]))
+        if len(values) == 1:
+            return _item(values[0])
+        half = len(values) // 2
+        return _common_zero(_item(values[:half]), _item(values[half:]))
     if isinstance(values, np.ndarray):
         return values.dtype.type(0)
     return type(_strong(values))(0)
 
 
 def _put(out, values):
+    if len(values) > 64:  # as many as a loop over a tuple may have
+        half = len(values) // 2
+        _put(out[:half], values[:half])
+        _put(out[half:], values[half:])
+        return
     i = 0
     for value in values:
         if isinstance(value, (tuple, list)):

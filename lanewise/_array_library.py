@@ -37,7 +37,7 @@ def outer(a, b):
 
 def kron(a, b):
     if a.ndim != b.ndim or a.ndim > 2:
-        raise ValueError("kron in compiled code takes two rows or two matrices", a.ndim, b.ndim)
+        raise ValueError(f"kron in compiled code takes two rows or two matrices, not arrays with {a.ndim} and {b.ndim} axes")
     t = type(a.dtype.type(0) * b.dtype.type(0))
     if a.ndim == 1:
         out = np.empty(a.shape[0] * b.shape[0], t)
@@ -115,7 +115,7 @@ def _differences(out, a):
 
 def diff(a, n=1, axis=-1):
     if n < 0:
-        raise ValueError("order must be non-negative", n)
+        raise ValueError(f"order must be non-negative but got {n}")
     k = _arrays.axis(axis, a.ndim)
     result = copy(a)
     for _ in range(n):
@@ -132,7 +132,7 @@ def ediff1d(ary):
 
 def trapezoid(y, x=None, dx=1.0):
     if y.ndim != 1:
-        raise ValueError("trapezoid in compiled code takes a row", y.ndim)
+        raise ValueError(f"trapezoid in compiled code takes an array of one axis, not {y.ndim}")
     zero = y.dtype.type(0) * dx / 2.0 if x is None else y.dtype.type(0) * (x.dtype.type(0) if isinstance(x, np.ndarray) else x) / 2.0
     s = zero
     for i in range(1, y.shape[0]):

@@ -98,7 +98,7 @@ def arange(start, stop=None, step=1, dtype=None):
 
 def linspace(start, stop, num=50, endpoint=True, *, dtype=None):
     if num < 0:
-        raise ValueError("Number of samples, must be non-negative.", num)
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
     t = type(_strong(type(start)(0) + type(stop)(0) + 0.0))
     out = np.empty(num, t if dtype is None else dtype)
     parts = num - 1 if endpoint else num
@@ -207,13 +207,22 @@ def reshape(a, shape, order="C"):
     return _in_order_c(a, shape)
 
 
+def _raise_shape(size, shape):
+    if len(shape) == 1:
+        raise ValueError(f"cannot reshape array of size {size} into shape ({shape[0]},)")
+    known, unknown = _known(shape)
+    if unknown:
+        raise ValueError(f"cannot reshape array of size {size} into a shape whose other axes have {known} elements")
+    raise ValueError(f"cannot reshape array of size {size} into a shape of {known} elements")
+
+
 def _in_order_c(a, shape):
     known, unknown = _known(shape)
     if unknown > 1:
         raise ValueError("can only specify one unknown dimension")
     fits = known > 0 and a.size % known == 0 if unknown else known == a.size
     if not fits:
-        raise ValueError("cannot reshape an array of this size into this shape", a.size)
+        _raise_shape(a.size, shape)
     extents = _filled_in(shape, a.size // known if unknown else 0)
     if _arrays.is_dense(a):
         return _arrays.shaped(a, extents)
@@ -347,7 +356,7 @@ def transpose(a, axes=None):
     if axes is None:
         return a.T
     if len(axes) != a.ndim:
-        raise ValueError("axes don't match array", len(axes), a.ndim)
+        raise ValueError(f"axes don't match array: {len(axes)} axes for an array with {a.ndim}")
     places = _all_axes(axes, a.ndim)
     for axis in range(a.ndim):
         if axis not in places:
@@ -386,7 +395,7 @@ def moveaxis(a, source, destination):
 def squeeze(a, axis):
     k = _arrays.axis(axis, a.ndim)
     if a.shape[k] != 1:
-        raise ValueError("cannot select an axis to squeeze out which has size not equal to one", a.shape[k])
+        raise ValueError(f"cannot select an axis to squeeze out which has size not equal to one: it has {a.shape[k]}")
     return _arrays.viewed(a, _without(a.shape, k), _without(a.strides, k))
 
 
@@ -400,7 +409,7 @@ def _wide_strides(shape, strides, wanted):
     if len(shape) == 0:
         return ()
     if shape[0] != wanted[0] and shape[0] != 1:
-        raise ValueError("operands could not be broadcast together", shape[0], wanted[0])
+        raise ValueError(f"operands could not be broadcast together: an axis of {shape[0]} does not become one of {wanted[0]}")
     return (strides[0] if shape[0] == wanted[0] else 0, *_wide_strides(shape[1:], strides[1:], wanted[1:]))
 
 
@@ -625,7 +634,7 @@ def _extent(arrays, axis):
 
 def _check_rows(a, first, axis):
     if a.ndim != first.ndim:
-        raise ValueError("all the input array dimensions must match: an array has other axes than the first", a.ndim, first.ndim)
+        raise ValueError(f"all the input arrays must have same number of dimensions, but the first has {first.ndim} and another {a.ndim}")
     if _without(a.shape, axis) != _without(first.shape, axis):
         raise ValueError("all the input array dimensions except for the concatenation axis must match exactly")
 
@@ -725,7 +734,7 @@ def repeat(a, repeats, axis=None):
     if isinstance(repeats, (tuple, list, np.ndarray)):
         return _repeated(a, _array_of(repeats), k)
     if repeats < 0:
-        raise ValueError("repeats may not contain negative values.", repeats)
+        raise ValueError("repeats may not contain negative values.")
     out = np.empty(_inserted(_without(a.shape, k), k, a.shape[k] * repeats), a.dtype.type)
     rows = _axis_first(out, k)
     of = _axis_first(a, k)
@@ -739,11 +748,11 @@ def _repeated(a, counts, k):
     """Each row as often as its count says; a single count is that of all rows."""
     step = 0 if counts.shape[0] == 1 else 1
     if step == 1 and counts.shape[0] != a.shape[k]:
-        raise ValueError("repeats do not fit the axis: counts, extent", counts.shape[0], a.shape[k])
+        raise ValueError(f"operands could not be broadcast together with shape ({a.shape[k]},) ({counts.shape[0]},)")
     n = 0
     for i in range(a.shape[k]):
         if counts[i * step] < 0:
-            raise ValueError("repeats may not contain negative values.", counts[i * step])
+            raise ValueError("repeats may not contain negative values.")
         n += int(counts[i * step])
     out = np.empty(_inserted(_without(a.shape, k), k, n), a.dtype.type)
     rows = _axis_first(out, k)
@@ -818,7 +827,7 @@ def _uncopied(a, dtype):
 def _place(p, n):
     place = int(p) + n if p < 0 else int(p)
     if place < 0 or place >= n:
-        raise IndexError("index is out of bounds for an axis of this size", p, n)
+        raise IndexError(f"index {p} is out of bounds for axis with size {n}")
     return place
 
 
@@ -873,7 +882,7 @@ def argwhere(a):
 def _check_mask(mask, a, axis):
     for k in range(mask.ndim):
         if mask.shape[k] != a.shape[axis + k]:
-            raise IndexError("boolean index did not match indexed array", mask.shape[k], a.shape[axis + k])
+            raise IndexError(f"boolean index did not match indexed array: the size of the axis is {a.shape[axis + k]}, that of the index {mask.shape[k]}")
 
 
 def _index_array(places):

@@ -308,10 +308,8 @@ lw_diagnose_called_from(const lw_tree *tree, uint32_t loc_index, const char *fun
     lw_text_reset(&text);
 }
 
-/* Whether a file belongs to lanewise's own functions in Python, such as the one behind np.sum
- * of an array, or stands for a function that the reader has made. */
-static bool
-is_of_lanewise(const lw_tree *tree, const char *path)
+bool
+lw_is_of_lanewise(const lw_tree *tree, const char *path)
 {
     for (uint32_t i = 1; path != NULL && i < tree->fns.n; i++) {
         const lw_fn *fn = &tree->fns.data[i];
@@ -328,7 +326,7 @@ lw_diagnose_at_call(const lw_tree *tree, uint32_t loc, const char *where, lw_err
     lw_error inside = err != NULL ? *err : (lw_error){0};
     lw_text message, label;
 
-    if (inside.text == NULL || !is_of_lanewise(tree, inside.file))
+    if (inside.text == NULL || !lw_is_of_lanewise(tree, inside.file))
         return false;
     lw_text_init(&message);
     lw_text_init(&label);

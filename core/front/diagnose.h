@@ -26,6 +26,9 @@ lw_status lw_diagnose_kept(const lw_tree *tree, uint32_t diag, const char *where
 /* Add "= called from file:line in `f`" (at most three). */
 void lw_diagnose_called_from(const lw_tree *tree, uint32_t loc, const char *function,
                              lw_error *err);
+/* Whether a file belongs to lanewise's own functions in Python, such as the one behind np.sum
+ * of an array, or stands for a function that the reader has made. */
+bool lw_is_of_lanewise(const lw_tree *tree, const char *path);
 /* Turn an error inside one of lanewise's own functions into an error at the user's call of it,
  * because the user did not write that file. Returns false, and changes nothing, for an error in
  * any other function. */

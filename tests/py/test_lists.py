@@ -184,6 +184,16 @@ def test_slices_compare_as_lists(f):
     assert got == want and isinstance(got, bool) == isinstance(want, bool)
 
 
+LONG = list(range(0, 400, 2))
+
+
+@pytest.mark.parametrize("f", [lambda x: x[LONG], lambda x: x[LONG[1:]], lambda x: np.take(x, LONG), lambda x: np.array(LONG), lambda x: np.isin(x, LONG),
+                               lambda x: np.concatenate((x, LONG)), lambda x: x[LONG, ]])
+def test_long_lists(f):
+    x = np.arange(500.0)
+    np.testing.assert_array_equal(lw.jit(f)(x), f(x))
+
+
 def kinds_of_rests(x):
     a, *b = (1, 2, 3)
     *c, d = [x, x, x]

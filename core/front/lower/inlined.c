@@ -85,6 +85,7 @@ lw_lower_inlined(lw_lower_frame *f, uint32_t instance, const lw_lower_value *val
     g->node = f->node;
     g->level = f->level;
     g->inlined_result = &result;
+    lw_lower_note_call(g, f);
     for (uint32_t i = 0; i < g->inst->n_params; i++)
         if (!g->inst->param_constants[i])
             g->webs[g->inst->param_webs[i]] = values[i].parts; /* web 0 is never read */

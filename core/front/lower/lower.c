@@ -1,5 +1,5 @@
-/* Functions: the user's and those that it calls, each instance once. The exceptions that they
- * raise, and the choice of how guards are reported. */
+/* Functions: the user's and those that it calls, each instance once. Which of them can raise,
+ * and the choice of how guards are reported. */
 #include "core/front/lower/lower_internal.h"
 
 #include "core/front/diagnose.h"
@@ -182,9 +182,8 @@ status_of(lw_lower_frame *f, lw_ref status, const lw_ref *words, uint32_t n, lw_
     return 1 + f->l->n_raise_words;
 }
 
-/* The status to return: that of an earlier error whose report was deferred, or `status`. */
-static lw_ref
-first_status(lw_lower_frame *f, lw_ref status)
+lw_ref
+lw_lower_first_status(lw_lower_frame *f, lw_ref status)
 {
     assert(f->can_raise);
     lw_builder *b = &f->b;
@@ -208,7 +207,8 @@ lw_lower_return(lw_lower_frame *f, uint32_t node, lw_lower_value value)
     if (results == NULL || f->inlined_result)
         return;
     if (f->can_raise)
-        at = status_of(f, first_status(f, lw_ir_zero(&f->b, LW_DT_i32)), NULL, 0, results);
+        at = status_of(f, lw_lower_first_status(f, lw_ir_zero(&f->b, LW_DT_i32)), NULL, 0,
+                       results);
     lw_lower_give(f, value);
     if (is_entry(f))
         at += entry_parts(f, value, results + at);
@@ -227,9 +227,8 @@ lw_lower_return(lw_lower_frame *f, uint32_t node, lw_lower_value value)
         *kept = (lw_return){.inst = f->b.func->insts.n - 1, .node = f->node};
 }
 
-/* status: 0 if nothing was raised. */
-static void
-return_zeros(lw_lower_frame *f, lw_ref status, const lw_ref *words, uint32_t n_words)
+void
+lw_lower_return_zeros(lw_lower_frame *f, lw_ref status, const lw_ref *words, uint32_t n_words)
 {
     assert(status == 0 || f->can_raise); /* only they have a status */
     uint32_t n = f->b.func ? f->b.func->results.n : 0, at = 0;
@@ -238,7 +237,8 @@ return_zeros(lw_lower_frame *f, lw_ref status, const lw_ref *words, uint32_t n_w
     if (results == NULL)
         return;
     if (f->can_raise)
-        at = status_of(f, first_status(f, status ? status : lw_ir_zero(&f->b, LW_DT_i32)),
+        at = status_of(f,
+                       lw_lower_first_status(f, status ? status : lw_ir_zero(&f->b, LW_DT_i32)),
                        words, n_words, results);
     for (; at < n; at++)
         results[at] = lw_ir_zero(&f->b, f->b.func->results.data[at]);
@@ -246,112 +246,6 @@ return_zeros(lw_lower_frame *f, lw_ref status, const lw_ref *words, uint32_t n_w
 }
 
 /* ---- exceptions ---- */
-
-static bool
-same_row(const lw_raise_row *x, const lw_raise_row *y)
-{
-    return x->line == y->line && x->format == y->format &&
-           strcmp(x->exception, y->exception) == 0 && strcmp(x->message, y->message) == 0 &&
-           strcmp(x->function, y->function) == 0 && strcmp(x->file, y->file) == 0;
-}
-
-/* The status of this exception: the index of its row + 1. */
-static int32_t
-raise_status(lw_lowering *l, const lw_raise_row *row)
-{
-    lw_raise_row *kept;
-
-    for (uint32_t i = 0; i < l->raises.n; i++)
-        if (same_row(&l->raises.data[i], row))
-            return (int32_t)i + 1;
-    kept = lw_array_push(&l->raises, l->arena);
-    if (kept == NULL) {
-        l->module->failed = true;
-        return 1;
-    }
-    kept->exception = lw_arena_strdup(l->arena, row->exception);
-    kept->message = lw_arena_strdup(l->arena, row->message);
-    kept->function = lw_arena_strdup(l->arena, row->function);
-    kept->file = lw_arena_strdup(l->arena, row->file);
-    kept->line = row->line;
-    kept->format = row->format;
-    if (l->arena->failed)
-        l->raises.n--;
-    return (int32_t)l->raises.n;
-}
-
-static int32_t
-status_here(lw_lower_frame *f, const char *exception, const char *message, uint64_t format)
-{
-    const lw_loc *loc = &f->l->tree->locs.data[lw_node_at(f, f->node)->loc];
-    const lw_file *file = &f->l->tree->files.data[loc->file];
-    lw_raise_row row = {exception, message, format, f->fn->name, file->path ? file->path : "",
-                        loc->line};
-
-    if (!f->can_raise)
-        lw_lower_fail(f, f->node, "an exception in a function that raises none");
-    return f->can_raise ? raise_status(f->l, &row) : 0;
-}
-
-void
-lw_lower_raise(lw_lower_frame *f, lw_ref condition, const char *exception, const char *message)
-{
-    assert(exception != NULL && message != NULL);
-    int32_t status = status_here(f, exception, message, 0);
-
-    if (status == 0)
-        return;
-    if (condition)
-        lw_ir_if(&f->b, condition);
-    return_zeros(f, lw_ir_int(&f->b, LW_DT_i32, status), NULL, 0);
-    if (condition)
-        lw_ir_end(&f->b);
-}
-
-void
-lw_lower_raise_deferred(lw_lower_frame *f, lw_ref condition, const char *exception,
-                        const char *message)
-{
-    lw_builder *b = &f->b;
-    lw_ref status;
-
-    if (f->deferred == 0) {
-        lw_lower_raise(f, condition, exception, message);
-        return;
-    }
-    status = lw_ir_int(b, LW_DT_i32, status_here(f, exception, message, 0));
-    status = lw_ir_select(b, condition, status, lw_ir_zero(b, LW_DT_i32));
-    lw_ir_set(b, f->deferred, first_status(f, status));
-}
-
-void
-lw_lower_raise_words(lw_lower_frame *f, const char *exception, uint64_t format,
-                     const lw_ref *words, uint32_t n)
-{
-    assert(n <= LW_RAISE_WORDS);
-    int32_t status = status_here(f, exception, "", format);
-
-    if (status != 0)
-        return_zeros(f, lw_ir_int(&f->b, LW_DT_i32, status), words, n);
-}
-
-void
-lw_lower_propagate(lw_lower_frame *f, lw_ref call)
-{
-    assert(f->can_raise);
-    lw_builder *b = &f->b;
-    lw_ref status = lw_ir_result(b, call, 0), words[LW_RAISE_WORDS] = {0};
-
-    if (f->deferred) {
-        lw_ir_set(b, f->deferred, first_status(f, status));
-        return;
-    }
-    for (uint32_t i = 0; i < f->l->n_raise_words; i++)
-        words[i] = lw_ir_result(b, call, 1 + i);
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_NE, status, lw_ir_zero(b, LW_DT_i32)));
-    return_zeros(f, status, words, f->l->n_raise_words);
-    lw_ir_end(b);
-}
 
 /* range() raises, too, if its step is known only at run time and is 0. */
 static bool
@@ -582,7 +476,8 @@ lower_function(lw_lower_frame *f)
     if (!lw_ir_ended(&f->b) && f->inst->n_changed && f->inst->falls_off)
         lw_lower_return(f, 0, (lw_lower_value){.type = f->inst->result});
     if (!lw_ir_ended(&f->b))
-        return_zeros(f, 0, NULL, 0); /* the end of a procedure, or code that is never reached */
+        lw_lower_return_zeros(f, 0, NULL,
+                              0); /* the end of a procedure, or code that is never reached */
 }
 
 bool
@@ -592,6 +487,7 @@ lw_lower_frame_init(lw_lower_frame *f, lw_lowering *l, uint32_t instance)
     const lw_instance *inst = &l->typed->instances.data[instance];
 
     *f = (lw_lower_frame){.l = l, .inst = inst, .instance = instance, .unrolled = 1};
+    f->home = instance;
     f->fn = &l->tree->fns.data[inst->fn];
     f->can_raise = lw_instance_raises(l, instance);
     f->owners = lw_arena_take(l->arena, (inst->webs.n + 1) * sizeof *f->owners);
@@ -743,8 +639,10 @@ prepare(lw_lowering *l, lw_scalar *scalar)
     l->funcs = lw_arena_take(l->arena, (l->typed->instances.n + 1) * sizeof *l->funcs);
     l->raising = lw_arena_take(l->arena, (l->typed->instances.n + 1) * sizeof *l->raising);
     l->open = lw_arena_take(l->arena, l->typed->instances.n + 1);
+    l->raised = lw_arena_take(l->arena, (l->typed->instances.n + 1) * sizeof *l->raised);
     l->locs = lw_arena_take(l->arena, (l->tree->locs.n + 1) * sizeof *l->locs);
-    if (l->funcs == NULL || l->raising == NULL || l->open == NULL || l->locs == NULL)
+    if (l->funcs == NULL || l->raising == NULL || l->open == NULL || l->locs == NULL ||
+        l->raised == NULL)
         return lw_fail_memory(l->err);
     l->n_raise_words = carries_numbers(l->tree)               ? LW_RAISE_WORDS
                        : l->typed->instances.data[1].recurses ? 1 /* its depth */

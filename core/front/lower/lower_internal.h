@@ -15,6 +15,8 @@ typedef struct lw_lower_value {
     const struct lw_iterator *iterator; /* of a range, or NULL */
 } lw_lower_value;
 
+typedef LW_ARRAY(int32_t) lw_statuses;
+
 typedef struct lw_lowering {
     const lw_typed *typed;
     const lw_tree *tree;
@@ -34,6 +36,7 @@ typedef struct lw_lowering {
     const lw_dtype *out_types;
     uint32_t n_out;
     LW_ARRAY(lw_raise_row) raises;
+    lw_statuses *raised; /* by instance of a function of lanewise's own: what it raises */
 } lw_lowering;
 
 /* Where break and continue go. Regions are numbered by nesting depth: the n-th open BLOCK or
@@ -79,6 +82,9 @@ typedef struct lw_lower_frame {
     const lw_instance *inst;
     uint32_t instance;
     const lw_fn *fn;
+    uint32_t home;        /* the instance into which this one is inlined, or itself */
+    const lw_fn *call_fn; /* of an inlined function: the user's function that calls it, NULL: */
+    const lw_loc *call_loc; /* … lanewise's own do; and where */
     lw_builder b;
     lw_ref level;          /* how many calls of recursive functions are open; 0: none is */
     const lw_ref **owners; /* by web: the owners of what it holds; NULL = none yet */
@@ -142,6 +148,14 @@ void lw_lower_set_loc(lw_lower_frame *f,
                       uint32_t node); /* later instructions belong to this node */
 /* node: the RETURN; 0: the end of the body. */
 void lw_lower_return(lw_lower_frame *f, uint32_t node, lw_lower_value value);
+/* The status to return: that of an earlier error whose report was deferred, or `status`. */
+lw_ref lw_lower_first_status(lw_lower_frame *f, lw_ref status);
+/* Return with this status, 0 if nothing was raised, and with zeros. */
+void lw_lower_return_zeros(lw_lower_frame *f, lw_ref status, const lw_ref *words,
+                           uint32_t n_words);
+/* ---- raise.c ---- */
+/* Of a function that is inlined: what it raises is shown where the caller's node stands. */
+void lw_lower_note_call(lw_lower_frame *inlined, const lw_lower_frame *caller);
 /* Leave the function with an exception if the condition holds; 0: always. */
 void lw_lower_raise(lw_lower_frame *f, lw_ref condition, const char *exception,
                     const char *message);
@@ -165,7 +179,7 @@ void lw_lower_check_divisor(lw_lower_frame *f, lw_lower_value divisor, const cha
 void lw_lower_raise_words(lw_lower_frame *f, const char *exception, uint64_t format,
                           const lw_ref *words, uint32_t n);
 /* A callee that left with an exception: leave with the same one. */
-void lw_lower_propagate(lw_lower_frame *f, lw_ref call);
+void lw_lower_propagate(lw_lower_frame *f, lw_ref call, uint32_t instance);
 uint32_t lw_lower_instance(lw_lowering *l, uint32_t instance); /* its function number */
 bool lw_instance_raises(lw_lowering *l, uint32_t instance);
 
@@ -173,7 +187,7 @@ bool lw_instance_raises(lw_lowering *l, uint32_t instance);
 /* The web has got this value: a debugger shows it. */
 void lw_lower_show(lw_lower_frame *f, uint32_t web, lw_lower_value value);
 
-/* ---- recursion.c ---- */
+/* ---- raise.c, recursive calls ---- */
 /* What a call of the instance passes in front of its arguments, if it recurses: one level more.
  * RecursionError where the call is recursive and the stack has no room for it. */
 lw_ref lw_lower_level(lw_lower_frame *f, uint32_t instance);
