@@ -78,9 +78,12 @@ load_image(lw_image *module, const void *image, lw_error *err)
                     device->ordinal, err);
     else
         status = LW_CUDA(ModuleLoadData, (&module->module, image), device->ordinal, err);
-    if (status != LW_OK)
+    if (status != LW_OK) {
+        module->library = NULL; /* whatever the driver wrote */
+        module->module = NULL;
         lw_driver_note(err, " (an image of %zu bytes for compute capability %d.%d)",
                        module->n_bytes, device->cc_major, device->cc_minor);
+    }
     return status;
 }
 

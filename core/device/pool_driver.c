@@ -41,6 +41,8 @@ lw_pool_open_(lw_pool *pool, lw_context *context, lw_error *err)
         lw_cuda.MemAllocFromPoolAsync == NULL || lw_cuda.MemFreeAsync == NULL)
         return LW_OK;
     status = LW_CUDA(MemPoolCreate, (&pool->handle, &props), context->device->ordinal, &why);
+    if (status != LW_OK)
+        pool->handle = NULL; /* whatever the driver wrote */
     if (status == LW_OK)
         (void)LW_CUDA(MemPoolSetAttribute, (pool->handle, 4 /* RELEASE_THRESHOLD */, &keep_all),
                       context->device->ordinal, NULL); /* without it the pool is only slower */
@@ -59,11 +61,14 @@ lw_status
 lw_pool_side_(lw_pool *pool, CUstream *out, lw_error *err)
 {
     lw_status status = LW_OK;
+    CUstream side = NULL; /* what the driver writes when it fails is no stream */
 
     lw_lock_take(&pool->lock);
-    if (pool->side == NULL)
-        status = LW_CUDA(StreamCreateWithPriority, (&pool->side, 1 /* NON_BLOCKING */, 0),
+    if (pool->side == NULL) {
+        status = LW_CUDA(StreamCreateWithPriority, (&side, 1 /* NON_BLOCKING */, 0),
                          pool->device->ordinal, err);
+        pool->side = status == LW_OK ? side : NULL;
+    }
     *out = pool->side;
     lw_lock_give(&pool->lock);
     return status;

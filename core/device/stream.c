@@ -123,8 +123,10 @@ mark(CUstream stream, CUevent *out, int ordinal, lw_error *err)
 {
     lw_status status = LW_CUDA(EventCreate, (out, 2 /* DISABLE_TIMING */), ordinal, err);
 
-    if (status != LW_OK)
+    if (status != LW_OK) {
+        *out = NULL; /* whatever the driver wrote */
         return status;
+    }
     status = LW_CUDA(EventRecord, (*out, stream), ordinal, err);
     if (status != LW_OK) {
         (void)LW_CUDA(EventDestroy, (*out), ordinal, NULL);

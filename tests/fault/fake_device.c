@@ -173,7 +173,7 @@ done:
 int
 cuDevicePrimaryCtxRetain(void **out, int device)
 {
-    BEGIN("cuDevicePrimaryCtxRetain");
+    BEGIN_MAKING("cuDevicePrimaryCtxRetain", out);
     NEED(fake.initialized, NOT_INITIALIZED);
     NEED(device >= 0 && device < fake.n_devices, INVALID_DEVICE);
     if (fake.primary[device] == NULL)
@@ -263,7 +263,7 @@ done:
 int
 cuCtxCreate_v2(void **out, unsigned flags, int device)
 {
-    BEGIN("cuCtxCreate_v2");
+    BEGIN_MAKING("cuCtxCreate_v2", out);
     (void)flags;
     NEED(device >= 0 && device < fake.n_devices, INVALID_DEVICE);
     fake_chosen = *out = fake_publish(fake_make(CONTEXT, device));

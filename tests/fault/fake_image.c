@@ -233,7 +233,7 @@ int
 cuLibraryLoadData(void **out, const void *image, void *jit, void **jit_values, unsigned n_jit,
                   void *options, void **values, unsigned n_options)
 {
-    BEGIN("cuLibraryLoadData");
+    BEGIN_MAKING("cuLibraryLoadData", out);
     (void)jit, (void)jit_values, (void)options, (void)values;
     NEED(n_jit == 0 && n_options == 0, INVALID_VALUE);
     code = load(image, 1, out);
@@ -252,7 +252,7 @@ cuLibraryUnload(void *library)
 int
 cuLibraryGetKernel(void **out, void *library, const char *name)
 {
-    BEGIN("cuLibraryGetKernel");
+    BEGIN_MAKING("cuLibraryGetKernel", out);
     code = get_function(library, 1, name, out);
     return fake_leave(code);
 }
@@ -260,7 +260,7 @@ cuLibraryGetKernel(void **out, void *library, const char *name)
 int
 cuLibraryGetModule(void **out, void *library)
 {
-    BEGIN("cuLibraryGetModule");
+    BEGIN_MAKING("cuLibraryGetModule", out);
     NEED(fake_find(MODULE, (uintptr_t)library) != NULL, INVALID_HANDLE);
     *out = library;
 done:
@@ -271,7 +271,7 @@ int
 cuLibraryGetGlobal(unsigned long long *address, size_t *n_bytes, void *library,
                    const char *name)
 {
-    BEGIN("cuLibraryGetGlobal");
+    BEGIN_MAKING("cuLibraryGetGlobal", address);
     code = get_global(library, 1, name, address, n_bytes);
     return fake_leave(code);
 }
@@ -279,7 +279,7 @@ cuLibraryGetGlobal(unsigned long long *address, size_t *n_bytes, void *library,
 int
 cuKernelGetFunction(void **out, void *kernel)
 {
-    BEGIN("cuKernelGetFunction");
+    BEGIN_MAKING("cuKernelGetFunction", out);
     NEED(fake_find(FUNCTION, (uintptr_t)kernel) != NULL, INVALID_HANDLE);
     NEED(fake_current != NULL, INVALID_CONTEXT);
     *out = kernel;
@@ -290,7 +290,7 @@ done:
 int
 cuModuleLoadData(void **out, const void *image)
 {
-    BEGIN("cuModuleLoadData");
+    BEGIN_MAKING("cuModuleLoadData", out);
     code = load(image, 0, out);
     return fake_leave(code);
 }
@@ -306,7 +306,7 @@ cuModuleUnload(void *module)
 int
 cuModuleGetFunction(void **out, void *module, const char *name)
 {
-    BEGIN("cuModuleGetFunction");
+    BEGIN_MAKING("cuModuleGetFunction", out);
     code = get_function(module, 0, name, out);
     return fake_leave(code);
 }
@@ -315,7 +315,7 @@ int
 cuModuleGetGlobal_v2(unsigned long long *address, size_t *n_bytes, void *module,
                      const char *name)
 {
-    BEGIN("cuModuleGetGlobal_v2");
+    BEGIN_MAKING("cuModuleGetGlobal_v2", address);
     code = get_global(module, 0, name, address, n_bytes);
     return fake_leave(code);
 }

@@ -80,12 +80,19 @@ extern _Thread_local fake_object
 int fake_enter(const char *name);
 int fake_leave(int code); /* gives code */
 
-/* Every call runs between these two, under the mutex. A call that takes down goes on after an
- * injected failure, and gives that code at the end. */
+/* Every call runs between BEGIN and fake_leave, under the mutex. A call that takes down goes on
+ * after an injected failure, and gives that code at the end. */
 #define BEGIN(name)                                                                            \
     int code = fake_enter(name);                                                               \
     if (code != SUCCESS)                                                                       \
     return fake_leave(code)
+/* The same for calls that make something: where they fail, what they write is no handle. */
+#define BEGIN_MAKING(name, out)                                                                \
+    int code = fake_enter(name);                                                               \
+    if (code != SUCCESS) {                                                                     \
+        memset((out), 0x5a, sizeof *(out));                                                    \
+        return fake_leave(code);                                                               \
+    }
 #define BEGIN_DOWN(name) int injected = fake_enter(name), code = SUCCESS
 #define FAIL(error)                                                                            \
     do {                                                                                       \

@@ -9,7 +9,7 @@ int
 cuMemAlloc_v2(unsigned long long *out, size_t n_bytes)
 {
     uintptr_t address = 0;
-    BEGIN("cuMemAlloc_v2");
+    BEGIN_MAKING("cuMemAlloc_v2", out);
     code = fake_usable(NULL);
     if (code == SUCCESS)
         code = fake_new_memory(MEMORY, fake_current->ordinal, n_bytes, &address);
@@ -21,7 +21,7 @@ int
 cuMemAllocManaged(unsigned long long *out, size_t n_bytes, unsigned flags)
 {
     uintptr_t address = 0;
-    BEGIN("cuMemAllocManaged");
+    BEGIN_MAKING("cuMemAllocManaged", out);
     code = flags == 1 || flags == 2 ? fake_usable(NULL) : INVALID_VALUE;
     if (code == SUCCESS)
         code = fake_new_memory(MEMORY, fake_current->ordinal, n_bytes, &address);
@@ -64,7 +64,7 @@ int
 cuMemPoolCreate(void **out, const pool_props *props)
 {
     static const unsigned char zeros[54];
-    BEGIN("cuMemPoolCreate");
+    BEGIN_MAKING("cuMemPoolCreate", out);
     NEED(fake.has_pools, NOT_SUPPORTED);
     NEED(props->alloc_type == 1 && props->handle_types == 0 && props->location_type == 1 &&
              props->location_id >= 0 && props->location_id < fake.n_devices,
@@ -112,7 +112,7 @@ cuMemAllocFromPoolAsync(unsigned long long *out, size_t n_bytes, void *pool, voi
 {
     uintptr_t address = 0;
     fake_object *item;
-    BEGIN("cuMemAllocFromPoolAsync");
+    BEGIN_MAKING("cuMemAllocFromPoolAsync", out);
     *out = 0;
     code = fake_usable(stream);
     NEED(code == SUCCESS, code);
@@ -146,7 +146,7 @@ int
 cuMemHostAlloc(void **out, size_t n_bytes, unsigned flags)
 {
     uintptr_t address = 0;
-    BEGIN("cuMemHostAlloc");
+    BEGIN_MAKING("cuMemHostAlloc", out);
     code = flags <= 7 ? fake_usable(NULL) : INVALID_VALUE;
     if (code == SUCCESS)
         code = fake_new_memory(HOST, fake_current->ordinal, n_bytes, &address);
@@ -169,7 +169,7 @@ done:
 int
 cuMemHostGetDevicePointer_v2(unsigned long long *out, void *address, unsigned flags)
 {
-    BEGIN("cuMemHostGetDevicePointer_v2");
+    BEGIN_MAKING("cuMemHostGetDevicePointer_v2", out);
     (void)flags;
     NEED(fake_find(HOST, (uintptr_t)address) != NULL, INVALID_VALUE);
     *out = (uintptr_t)address;
@@ -231,7 +231,7 @@ cuIpcOpenMemHandle_v2(unsigned long long *out, ipc_handle handle, unsigned flags
 {
     fake_object *item;
     uintptr_t address;
-    BEGIN("cuIpcOpenMemHandle_v2");
+    BEGIN_MAKING("cuIpcOpenMemHandle_v2", out);
     code = flags == 1 ? fake_usable(NULL) : INVALID_VALUE;
     NEED(code == SUCCESS, code);
     memcpy(&address, handle.bytes, sizeof address);

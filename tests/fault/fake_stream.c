@@ -8,7 +8,7 @@
 int
 cuStreamCreateWithPriority(void **out, unsigned flags, int priority)
 {
-    BEGIN("cuStreamCreateWithPriority");
+    BEGIN_MAKING("cuStreamCreateWithPriority", out);
     (void)priority;
     code = flags <= 1 ? fake_usable(NULL) : INVALID_VALUE;
     if (code == SUCCESS)
@@ -83,7 +83,7 @@ done:
 int
 cuEventCreate(void **out, unsigned flags)
 {
-    BEGIN("cuEventCreate");
+    BEGIN_MAKING("cuEventCreate", out);
     code = flags <= 7 ? fake_usable(NULL) : INVALID_VALUE;
     if (code == SUCCESS) {
         *out = fake_publish(fake_make(EVENT, fake_current->ordinal));
