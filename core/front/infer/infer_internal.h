@@ -577,7 +577,11 @@ lw_status lw_infer_array_store(lw_infer_frame *f, uint32_t source, lw_type to, l
 /* ---- stmt.c ---- */
 lw_status lw_infer_statement(lw_infer_frame *f, uint32_t node);
 lw_status lw_infer_body(lw_infer_frame *f, uint32_t body);
+/* ---- assign.c ---- */
 lw_status lw_assign(lw_infer_frame *f, uint32_t target, lw_infer_value value);
+lw_status lw_infer_assign(lw_infer_frame *f, uint32_t node);
+lw_status lw_infer_augassign(lw_infer_frame *f, uint32_t node);
+lw_status lw_infer_annassign(lw_infer_frame *f, uint32_t node);
 /* ---- object.c: objects of the user's classes ---- */
 /* The class of a value; NULL: it is of none. */
 const lw_class *lw_class_of(lw_infer_frame *f, lw_type type);
