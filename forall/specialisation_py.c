@@ -760,7 +760,9 @@ note_result(lw_specialisation *specialisation, const lw_signature *signature)
         const lw_sig_type *one = result->kind == LW_SIG_TUPLE ? &result->items[i] : result;
         if (one->kind != LW_SIG_SCALAR) {
             PyErr_Format(PyExc_TypeError,
-                         "signature `%.100s`: expected numbers as results, or tuples of them",
+                         "signature `%.100s`: expected numbers as results, or tuples of them; "
+                         "a function that returns arrays is compiled when it is called: leave "
+                         "the signature out",
                          signature->text);
             return -1;
         }
