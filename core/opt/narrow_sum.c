@@ -8,7 +8,13 @@
 
 /* MOST_STEPS: how many instructions are examined, which takes some 0.2 s; what has not been
  * found by then is not reported. */
-enum { MOST_LOOPS = 32, MOST_DEPTH = 64, UNKNOWN = -1, MOST_STEPS = 200000000 };
+enum {
+    MOST_LOOPS = 32,
+    MOST_DEPTH = 64,
+    MOST_CHAIN = 512, /* operations between a total and what it is set to */
+    UNKNOWN = -1,
+    MOST_STEPS = 200000000
+};
 
 typedef struct loop {
     uint32_t first, end; /* the LOOP and its END */
@@ -250,13 +256,13 @@ is_total(const search *s, const total *t, lw_ref value)
 /* Whether the value is the total with something added, found by following ADDs and the
  * operations that keep a value (casts, selects). *added: there is at least one addition. */
 static bool
-is_sum(const search *s, const total *t, lw_ref value, bool *added, int depth)
+is_sum(search *s, const total *t, lw_ref value, bool *added, int depth)
 {
     const lw_inst *inst = at(s, value);
 
     if (is_total(s, t, value))
         return true;
-    if (depth == 0)
+    if (depth == 0 || s->n_steps++ >= MOST_STEPS)
         return false;
     switch (inst->op) {
     case LW_OP_CAST: return is_sum(s, t, inst->a, added, depth - 1);
@@ -276,7 +282,7 @@ is_sum(const search *s, const total *t, lw_ref value, bool *added, int depth)
 /* Whether something that is added depends on the total, whose dependents are marked. Walks as
  * is_sum does. */
 static bool
-adds_itself(const search *s, const total *t, lw_ref value)
+adds_itself(search *s, const total *t, lw_ref value)
 {
     const lw_inst *inst = at(s, value);
     bool added;
@@ -291,7 +297,7 @@ adds_itself(const search *s, const total *t, lw_ref value)
         return s->follows[inst->a] || s->follows[inst->b] || adds_itself(s, t, inst->c);
     default: break;
     }
-    if (is_sum(s, t, inst->a, &added, MOST_DEPTH))
+    if (is_sum(s, t, inst->a, &added, MOST_CHAIN))
         return s->follows[inst->b] || adds_itself(s, t, inst->a);
     return s->follows[inst->a] || adds_itself(s, t, inst->b);
 }
@@ -343,7 +349,7 @@ find_convergence(search *s, const loop *l)
             continue;
         for (uint32_t k = l->first; k < l->end; k++)
             if (at(s, k)->op == LW_OP_SET && at(s, k)->a == i)
-                plain &= is_sum(s, &t, at(s, k)->b, &(bool){false}, MOST_DEPTH);
+                plain &= is_sum(s, &t, at(s, k)->b, &(bool){false}, MOST_CHAIN);
         s->follows[i] = !plain;
     }
     spread_all(s, l);
@@ -466,7 +472,7 @@ is_narrow_sum(search *s, lw_ref i, lw_narrow_sum *out)
         return false;
     if (!is_set)
         t.load = load_of(s, i, inst->b, DEEP);
-    if (t.slot + t.load == 0 || !is_sum(s, &t, inst->b, &added, DEEP) || !added ||
+    if (t.slot + t.load == 0 || !is_sum(s, &t, inst->b, &added, MOST_CHAIN) || !added ||
         !is_long(s, &t, precision(dtype)))
         return false;
     *out = (lw_narrow_sum){.dtype = dtype, .at = i, .in_memory = !is_set};

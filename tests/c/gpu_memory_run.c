@@ -360,9 +360,10 @@ churn_once(churn *job, void **held)
         c->release(*slot);
         *slot = got;
     } else {
-        void *raw = c->allocate(random_below(200));
+        uint32_t n = random_below(200);
+        void *raw = c->allocate(n);
         if (raw != NULL)
-            memset(raw, 1, 1);
+            memset(raw, 1, n);
         c->free(raw);
     }
 }

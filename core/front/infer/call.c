@@ -478,7 +478,8 @@ finish_call(binding *b, uint32_t memo, lw_infer_value *out)
     for (uint32_t i = 0; i < instance->n_changed; i++)
         LW_TRY(lw_list_entry(f, written[i]));
     if (!out->constant) /* else the call is not made */
-        LW_TRY(note_link(f, b->node, b->row->linked, instance->param_types, b->row->params.n));
+        LW_TRY(note_link(f, b->node, b->row->linked, instance->param_types + b->makes,
+                         b->row->params.n - b->makes));
 fail:
     return status;
 }
@@ -577,18 +578,19 @@ lw_call_function(lw_infer_frame *f, uint32_t node, uint32_t fn, lw_type function
     return call_as(f, (binding){.node = node, .fn = fn}, function, args, out);
 }
 
-/* linked: what the callable brings beside its function. A call whose result is a constant is
- * not made. */
+/* linked: what the callable brings beside its function; first: 1 where parameter 0 is a new
+ * object. A call whose result is a constant is not made. */
 static lw_status
-note_linked(lw_infer_frame *f, uint32_t node, uint32_t linked, const lw_infer_value *out)
+note_linked(lw_infer_frame *f, uint32_t node, uint32_t linked, uint32_t first,
+            const lw_infer_value *out)
 {
     const lw_instance *called;
 
     if (!f->report || f->nodes[node].call != LW_CALL_INSTANCE || out->constant)
         return LW_OK;
     called = &f->run->typed->instances.data[f->nodes[node].target];
-    return note_link(f, node, linked, called->param_types,
-                     f->run->tree->fns.data[called->fn].params.n);
+    return note_link(f, node, linked, called->param_types + first,
+                     f->run->tree->fns.data[called->fn].params.n - first);
 }
 
 /* C(...): `__init__` assigns the fields of a new object. */
@@ -622,7 +624,7 @@ lw_construct(lw_infer_frame *f, uint32_t node, const lw_class *class, const lw_a
     LW_TRY(call_as(
         f, (binding){.node = node, .fn = init->index, .name = class->name, .makes = true},
         LW_T_BOTTOM, &all, out));
-    LW_TRY(note_linked(f, node, class->linked, out));
+    LW_TRY(note_linked(f, node, class->linked, 1, out));
 fail:
     return status;
 }
@@ -648,6 +650,11 @@ lw_infer_asked(lw_infer_frame *f, uint32_t node, const lw_class_member *method,
         return lw_complain(f, lw_node_of(f, node)->loc, "E165", NULL,
                            "call it by its name in a statement of its own",
                            "`%s` changes the object", method->name);
+    if (!f->report)
+        return LW_OK;
+    LW_TRY(note_link(f, node, f->run->tree->fns.data[method->index].linked,
+                     instance->param_types, 1));
+    LW_TRY(note_link(f, node, method->linked, instance->param_types, 1));
 fail:
     return status;
 }
@@ -661,7 +668,7 @@ lw_call_linked(lw_infer_frame *f, uint32_t node, uint32_t fn, uint32_t linked,
     lw_status status;
 
     LW_TRY(lw_call_function(f, node, fn, LW_T_BOTTOM, args, out));
-    LW_TRY(note_linked(f, node, linked, out));
+    LW_TRY(note_linked(f, node, linked, 0, out));
 fail:
     return status;
 }

@@ -275,16 +275,20 @@ fail:
 
 /* The setter of a property, which gets the object and the value. */
 static lw_status
-store_property(lw_infer_frame *f, uint32_t target, uint32_t setter, lw_infer_value object,
-               lw_infer_value value)
+store_property(lw_infer_frame *f, uint32_t target, const lw_class_member *property,
+               lw_infer_value object, lw_infer_value value)
 {
+    const lw_class_member setter = {.name = property->name,
+                                    .kind = LW_MEMBER_METHOD,
+                                    .index = property->setter,
+                                    .linked = property->linked};
     uint32_t of = lw_node_of(f, target)->a;
     uint32_t entry = value.constant ? LW_ARG_CONSTANT | value.constant : 0;
     lw_arg args[2] = {{.node = of, .entry = of, .value = object},
                       {.node = target, .entry = entry, .value = value}};
     lw_infer_value nothing = {LW_T_BOTTOM, 0};
 
-    return lw_infer_call_function(f, target, setter, args, 2, &nothing);
+    return lw_infer_call_member(f, target, &setter, args, 2, &nothing);
 }
 
 static lw_status
@@ -334,9 +338,8 @@ lw_infer_object_store(lw_infer_frame *f, uint32_t target, lw_infer_value object,
     if (refused)
         return LW_OK;
     if (member && member->kind == LW_MEMBER_PROPERTY)
-        return value.type == LW_T_BOTTOM
-                   ? LW_OK
-                   : store_property(f, target, member->setter, object, value);
+        return value.type == LW_T_BOTTOM ? LW_OK
+                                         : store_property(f, target, member, object, value);
     LW_TRY(store_field(f, target, class, value, &note));
 fail:
     return status;
@@ -395,7 +398,7 @@ lw_infer_record_property(lw_infer_frame *f, uint32_t target, const lw_infer_valu
     member = lw_member_of(lw_class_of(f, object.type), lw_constant_text(f, n->b));
     *found = member && member->kind == LW_MEMBER_PROPERTY && (member->setter || !value);
     if (*found && value != NULL && value->type != LW_T_BOTTOM)
-        LW_TRY(store_property(f, target, member->setter, object, *value));
+        LW_TRY(store_property(f, target, member, object, *value));
 fail:
     return status;
 }

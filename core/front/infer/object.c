@@ -182,7 +182,7 @@ lw_infer_super_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     if (member->kind == LW_MEMBER_CONSTANT)
         *out = lw_constant_value(f, member->index);
     else if (member->kind == LW_MEMBER_PROPERTY)
-        return lw_infer_call_function(f, node, member->index, &self, 1, out);
+        return lw_infer_call_member(f, node, member, &self, 1, out);
     else
         return lw_complain(f, n->loc, "E165", "a method is no value in compiled code",
                            "call it here", "`%s` behind `super()` is not called", member->name);

@@ -741,13 +741,29 @@ from_record_dtype(lw_reader *r, PyObject *object)
         r, object, (lw_constant){.kind = LW_K_RECORD, .bytes = record, .text = record->name});
 }
 
+/* Whether the object or its class has the attribute, also a property that raises an exception.
+ */
+static bool
+has_attribute(PyObject *object, const char *name)
+{
+    PyObject *text = PyUnicode_InternFromString(name), *value;
+    bool has = text != NULL && _PyType_Lookup(Py_TYPE(object), text) != NULL;
+
+    value = text && !has ? PyObject_GetAttr(object, text) : NULL;
+    has |= value != NULL;
+    Py_XDECREF(value);
+    Py_XDECREF(text);
+    lw_read_clear();
+    return has;
+}
+
 /* Whether it is an instance with `__call__` that brings no code to link. Of such a one methods
  * and attributes can be used, too; others are functions alone. */
 static bool
 is_callable_object(PyObject *object)
 {
-    bool links = PyObject_HasAttrString(object, "__lanewise_link__") ||
-                 PyObject_HasAttrString(object, "__numba_cuda_link__");
+    bool links = has_attribute(object, "__lanewise_link__") ||
+                 has_attribute(object, "__numba_cuda_link__");
 
     return !links && !PyFunction_Check(object) && call_method_of(object) != NULL;
 }
