@@ -210,6 +210,7 @@ typedef struct lw_specialisation {
     const uint32_t *written; /* numbers of the bound arrays to which the body may write */
     uint32_t n_out; /* declared results of a function that gives a value; 0: as inferred */
     const lw_dtype *out;
+    const lw_sig_type *result; /* the declared result, where it is an array or has one */
     uint32_t n_races; /* of forall: stores by which elements race if there are several */
     const lw_race_store *races;
     bool declared, narrow, negative;

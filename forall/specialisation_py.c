@@ -395,6 +395,7 @@ lw_specialisation_infer(const lw_specialisation *specialisation)
     lw_error err = {0};
 
     options.narrow = specialisation->narrow;
+    options.result = specialisation->result;
     if (lw_infer_specs(lw_specialisation_tree(specialisation), &options, specialisation->specs,
                        specialisation->n_specs, &typed, &err) != LW_OK)
         return (lw_typed *)lw_py_raise(&err);
@@ -540,6 +541,7 @@ make_twin(lw_specialisation *specialisation, bool narrow, bool negative)
     twin->tree = origin->tree;
     twin->out = origin->out; /* in its arena, which lives as long */
     twin->n_out = origin->n_out;
+    twin->result = origin->result;
     twin->narrow = narrow;
     twin->negative = negative;
     set_counts(twin, specs);
@@ -745,6 +747,32 @@ check_count(const lw_function *self, const lw_signature *signature, uint32_t *fi
     return -1;
 }
 
+static bool
+has_array(const lw_sig_type *type)
+{
+    bool has = type->kind == LW_SIG_ARRAY;
+
+    for (uint32_t i = 0; type->kind == LW_SIG_TUPLE && i < type->n; i++)
+        has |= has_array(&type->items[i]);
+    return has;
+}
+
+/* A copy in the arena; NULL: memory is out. */
+static lw_sig_type *
+copy_types(lw_arena *arena, const lw_sig_type *types, uint32_t n)
+{
+    lw_sig_type *copy = lw_arena_take(arena, (n + 1) * sizeof *copy);
+
+    for (uint32_t i = 0; copy != NULL && i < n; i++) {
+        copy[i] = types[i];
+        copy[i].names = NULL;
+        copy[i].class_name = NULL;
+        if (types[i].kind == LW_SIG_TUPLE)
+            copy[i].items = copy_types(arena, types[i].items, types[i].n);
+    }
+    return copy;
+}
+
 /* Notes the result that a signature declares, if it may have one. */
 static int
 note_result(lw_specialisation *specialisation, const lw_signature *signature)
@@ -755,14 +783,17 @@ note_result(lw_specialisation *specialisation, const lw_signature *signature)
 
     if (n == 0)
         return 0;
+    if (has_array(result)) {
+        specialisation->result = copy_types(&specialisation->arena, result, 1);
+        return specialisation->arena.failed ? (PyErr_NoMemory(), -1) : 0;
+    }
     out = lw_arena_take(&specialisation->arena, n * sizeof *out);
     for (uint32_t i = 0; out != NULL && i < n; i++) {
         const lw_sig_type *one = result->kind == LW_SIG_TUPLE ? &result->items[i] : result;
         if (one->kind != LW_SIG_SCALAR) {
             PyErr_Format(PyExc_TypeError,
-                         "signature `%.100s`: expected numbers as results, or tuples of them; "
-                         "a function that returns arrays is compiled when it is called: leave "
-                         "the signature out",
+                         "signature `%.100s`: expected numbers or arrays as results, or tuples "
+                         "of them",
                          signature->text);
             return -1;
         }

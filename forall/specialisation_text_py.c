@@ -95,7 +95,10 @@ lw_specialisation_signature(const lw_specialisation *specialisation)
 {
     lw_text text = {0};
 
-    print_results(specialisation->scalar, &text);
+    if (specialisation->result != NULL)
+        lw_sig_type_print(specialisation->result, &text);
+    else
+        print_results(specialisation->scalar, &text);
     lw_text_add(&text, "(");
     lw_specialisation_print(specialisation, &text);
     lw_text_add(&text, ")");

@@ -263,6 +263,27 @@ def test_a_view_of_an_argument_is_one():
     assert not tail(x).flags.writeable
 
 
+@pytest.mark.parametrize(("signature", "function"), [
+    ("float64[:](float64[:])", lambda x: x * 2),
+    ("float64[::1](float64[::1])", lambda x: x * 2),
+    ("float64[:](float64[::1])", lambda x: x[::-1]),
+    ("float64[:, :](float64[:])", lambda x: np.zeros((2, len(x)))),
+    (lw.types.float64[::1](lw.types.float64[::1]), lambda x: np.sort(x)),
+])
+def test_declared_arrays(signature, function):
+    made = lw.jit(signature)(function)
+    np.testing.assert_array_equal(made(X), function(X))
+    assert made.signatures == [str(signature)]
+
+
+def test_declared_results_of_another_kind():
+    for signature, function in [("float64[::1](float64[:])", lambda x: x[::-1]), ("float32[:](float64[:])", lambda x: x * 2),
+                                ("float64[:, :](float64[:])", lambda x: x * 2), ("float64[:](float64[:])", lambda x: x.sum()),
+                                ("float64(float64[:])", lambda x: x * 2)]:
+        with pytest.raises(errors.TypingError, match="E142"):
+            lw.jit(signature)(function)
+
+
 def test_several_results():
     f = lw.jit(lambda x: (x.sum(), x * 2, x[::-1], 3))
     total, twice, back, three = f(X)

@@ -280,6 +280,8 @@ lw_promised_result(lw_infer_frame *f)
     if (f->declared != NULL && f->declared->result.kind != LW_SIG_NONE &&
         f->declared->result.kind != LW_SIG_VOID)
         return f->declared->result;
+    if (f->caller == NULL && f->run->typed->options.result != NULL)
+        return *f->run->typed->options.result;
     return lw_type_of_annotation(f, f->fn->return_annotation);
 }
 
