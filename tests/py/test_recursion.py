@@ -647,3 +647,41 @@ def test_functions_without_recursion_know_nothing_of_it():
 def test_an_object_file_assumes_a_small_stack():
     text = lw.compile(factorial, "(int64)", target="cpu", output="object")
     assert b"lw_recursion_begin" not in text
+
+
+# ---- constants of many kinds ----
+
+
+def clamp(v):
+    return min(max(v, -100), 100)
+
+
+def wide_0(n, x):
+    if n <= 1:
+        return 0.5
+    one = clamp(wide_0(n - 1, clamp(x * 2)))
+    other = x * n - clamp(wide_0(n - 2, clamp(x)))
+    return 1 - clamp(wide_1(n - 1, clamp(1))) + (one + other) * 0
+
+
+def wide_1(n, x):
+    if n <= 2:
+        return 1
+    row = np.full(2, 0.5 + n)
+    row[0] = row[0] + 1
+    more = clamp(wide_1(n - 1, clamp(0.5 + 1))) + row[0]
+    return n * 0.5 + clamp(wide_2(n - 1, clamp(0.5))) + more * 0
+
+
+def wide_2(n, x):
+    if n <= 0:
+        return n
+    pair = 2, clamp(wide_0(n - 3, clamp(1)))
+    y = pair[0] - pair[1]
+    return clamp(wide_1(n - 2, clamp(n if y > 2 else 1)))
+
+
+@pytest.mark.parametrize("x", [1, 1.0])
+def test_recursion_with_many_constants(x):
+    """Each constant makes instances of its own, too many of them: the ints of the functions lose theirs."""
+    assert lw.jit(wide_0)(5, x) == wide_0(5, x)

@@ -76,6 +76,8 @@ new_instance(lw_run *run, lw_infer_frame *f, uint32_t fn, const lw_infer_value *
     uint32_t *constants = lw_arena_take(run->arena, (n + 1) * sizeof *constants);
     lw_typed_node *nodes = lw_arena_take(run->arena, run->tree->nodes.n * sizeof *nodes);
 
+    if (run->typed->instances.n >= LW_MAX_INSTANCES && lw_recursion_is_wide(run))
+        return lw_fail(NULL, LW_ERR_INTERNAL, "an inference that is done again");
     if (run->typed->instances.n >= LW_MAX_INSTANCES)
         return lw_fail(run->quiet ? NULL : run->err, LW_ERR_UNSUPPORTED,
                        "more than %d variants of functions for one signature",

@@ -308,6 +308,9 @@ bool lw_recursion_is_open(const lw_infer_frame *f);
 void lw_recursion_note(lw_run *run, lw_memo *memo);
 /* The frame of this memo has ended. */
 void lw_recursion_leave(lw_run *run, const lw_infer_frame *f, lw_status status);
+/* Whether there are too many instances because recursive functions get constants: their ints
+ * lose them then, and run->is_again is set. */
+bool lw_recursion_is_wide(lw_run *run);
 /* E151 where calls are nested too deeply, by recursion or without. The int arguments of a
  * recursive function may lose their constants instead; then run->is_again is set. */
 lw_status lw_recursion_too_deep(lw_run *run, uint32_t loc);

@@ -215,6 +215,22 @@ has_constant_int(lw_infer_frame *f, const lw_infer_value *values, uint32_t n)
     return false;
 }
 
+bool
+lw_recursion_is_wide(lw_run *run)
+{
+    for (uint32_t i = 1; run->frame && i < run->memos.n; i++) {
+        const lw_memo *memo = &run->memos.data[i];
+
+        if (!memo->recursive || memo->key.fn == 0 ||
+            lw_recursion_is_general(run, memo->key.fn) || run->general->n >= LW_MAX_GENERAL ||
+            !has_constant_int(run->frame, memo->key.params, memo->key.n))
+            continue;
+        run->general->fns[run->general->n++] = memo->key.fn;
+        run->is_again = true;
+    }
+    return run->is_again;
+}
+
 /* How often the function is among those that are being inferred, and its innermost frame. */
 static uint32_t
 count_frames(lw_infer_frame *innermost, uint32_t fn, lw_infer_frame **last)
