@@ -419,7 +419,45 @@ parse_numpy_style(lw_signature_parser *s, const char *arrow, lw_signature *out)
     return LW_OK;
 }
 
-/* [type] "(" types ")" ["->" type] */
+static lw_status
+check_end(lw_signature_parser *s)
+{
+    skip_space(s);
+    if (*s->p == '\0')
+        return LW_OK;
+    return lw_signature_fail(s, s->p, s->p + strlen(s->p), "E180", NULL,
+                             "nothing can follow the signature");
+}
+
+/* first "," types: the argument types alone, as numba reads them. */
+static lw_status
+parse_bare(lw_signature_parser *s, lw_sig_type first, lw_signature *out)
+{
+    type_list list = {0};
+    lw_sig_type *slot = lw_array_push(&list, s->arena);
+    lw_status status;
+
+    if (slot == NULL)
+        return lw_fail_memory(s->err);
+    *slot = first;
+    while (accept(s, ",")) {
+        skip_space(s);
+        if (*s->p == '\0')
+            break;
+        slot = lw_array_push(&list, s->arena);
+        if (slot == NULL)
+            return lw_fail_memory(s->err);
+        status = parse_type(s, slot);
+        if (status != LW_OK)
+            return status;
+    }
+    out->result = (lw_sig_type){.kind = LW_SIG_NONE};
+    out->args = list.data;
+    out->n_args = list.n;
+    return check_end(s);
+}
+
+/* [type] "(" types ")" ["->" type], or types alone */
 static lw_status
 parse_call_style(lw_signature_parser *s, lw_signature *out)
 {
@@ -429,19 +467,16 @@ parse_call_style(lw_signature_parser *s, lw_signature *out)
         status = parse_type(s, &out->result);
         if (status != LW_OK)
             return status;
+        skip_space(s);
+        if (*s->p == ',')
+            return parse_bare(s, out->result, out);
         if (!accept(s, "("))
             return expected(s, "`(` and the argument types");
     }
     status = parse_types(s, &out->args, &out->n_args);
     if (status == LW_OK && out->result.kind == LW_SIG_NONE && accept(s, "->"))
         status = parse_type(s, &out->result);
-    if (status != LW_OK)
-        return status;
-    skip_space(s);
-    if (*s->p != '\0')
-        return lw_signature_fail(s, s->p, s->p + strlen(s->p), "E180", NULL,
-                                 "nothing can follow the signature");
-    return LW_OK;
+    return status == LW_OK ? check_end(s) : status;
 }
 
 lw_status

@@ -106,6 +106,10 @@ test_forms(void)
     reads_as("float32(float32, int32)", "float32(float32, int32)");
     reads_as(" f4 ( f4 ,i4, ) ", "float32(float32, int32)");
     reads_as("(f4, i8)", "(float32, int64)");
+    reads_as("f4, i8", "(float32, int64)");
+    reads_as(" f8[:] ,f8[:, ::1], ", "(float64[:], float64[:, ::1])");
+    fails_at("f4,,f4", 3, 4, "expected a type");
+    fails_at("f4, f4)", 6, 7, "nothing can follow the signature");
     reads_as("(f4) -> f8", "float64(float32)");
     reads_as("ff->f", "float32(float32, float32)");
     reads_as("dl->dd", "Tuple(float64, float64)(float64, int64)");

@@ -746,3 +746,15 @@ def test_a_written_input_that_is_another_input_too():
     assert running(x, x) == 1000 and (x == np.arange(1, 1001)).all()
     x = np.ones(1001)
     assert running(x[1:], x[:-1]) == 2
+
+
+@pytest.mark.parametrize("signatures", ["f8[:], f8[:]", ["f4[:],f4[:]", "f8[:],f8[:]"], ["(f8[:], f8[:])"], "f8[:],f8[:],"])
+def test_signatures_without_parentheses(signatures):
+    """numba evaluates the text as Python: a tuple of types."""
+    @lw.guvectorize(signatures, "(n)->(n)")
+    def plus_one(x, out):
+        for i in range(x.shape[0]):
+            out[i] = x[i] + 1
+
+    assert plus_one(np.arange(3.0)).tolist() == [1.0, 2.0, 3.0]
+    assert plus_one(np.arange(3, dtype="f4")).dtype == (np.float32 if len(signatures) == 2 else np.float64)
