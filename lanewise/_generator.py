@@ -475,6 +475,23 @@ for _name in ("random", "uniform", "standard_normal", "normal", "standard_expone
     getattr(Generator, f"_{_name}").__qualname__ = f"Generator.{_name}"  # what TypeErrors name
 
 
+def default_rng(seed=None):
+    """A `Generator`, as `numpy.random.default_rng` gives one.
+
+    seed: an int, a SeedSequence or None, as for `Generator`; a `Generator`, which is returned as it is.
+
+    Raises TypeError for a generator of NumPy, whose numbers are others.
+
+        >>> lw.random.default_rng(7).random() == lw.random.Generator(7).random()
+        True
+    """
+    if isinstance(seed, Generator):
+        return seed
+    if isinstance(seed, (np.random.Generator, np.random.BitGenerator, np.random.RandomState)):
+        raise TypeError(f"seed must be an int, a SeedSequence or a lanewise.random.Generator, not NumPy's {type(seed).__name__}: its numbers are others")
+    return Generator(seed)
+
+
 class _Alone:
     """While threads draw from one generator: what begins at its place has all blocks up to where it ends. Calls that
     `_Draws` would serve come here meanwhile, and wait."""

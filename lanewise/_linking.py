@@ -361,6 +361,11 @@ class DeviceFunction:
         return self._name
 
     @property
+    def sig(self):
+        """Its types, as text: "float32(float32, int32)"."""
+        return self._signature
+
+    @property
     def abi(self):
         """How it is called: numba or c."""
         return self._abi

@@ -28,7 +28,7 @@ import numpy as np
 from lanewise import _core
 
 __all__ = [
-    "Generator", "alias_table", "create_xoroshiro128p_states", "init_xoroshiro128p_state",
+    "Generator", "alias_table", "create_xoroshiro128p_states", "default_rng", "init_xoroshiro128p_state",
     "init_xoroshiro128p_states", "init_xoroshiro128p_states_cpu", "philox", "philox_normal2_float64",
     "philox_normal4_float32", "philox_uniform_float32", "philox_uniform_float64", "uint64_to_unit_float32", "uint64_to_unit_float64",
     "xoroshiro128p_binomial", "xoroshiro128p_choice", "xoroshiro128p_dtype",
@@ -742,8 +742,8 @@ def alias_table(weights):
 
 
 def __getattr__(name):
-    if name == "Generator":
-        from lanewise._generator import Generator
+    if name in ("Generator", "default_rng"):
+        from lanewise import _generator
 
-        return Generator
+        return getattr(_generator, name)
     raise AttributeError(f"module 'lanewise.random' has no attribute {name!r:.200}")

@@ -5,11 +5,11 @@ from typing import Any, SupportsIndex, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lanewise._generator import Generator as Generator
+from lanewise._generator import Generator as Generator, default_rng as default_rng
 from lanewise.cuda import DeviceArray, Stream
 
 __all__ = [
-    "Generator", "alias_table", "create_xoroshiro128p_states", "init_xoroshiro128p_state",
+    "Generator", "alias_table", "create_xoroshiro128p_states", "default_rng", "init_xoroshiro128p_state",
     "init_xoroshiro128p_states", "init_xoroshiro128p_states_cpu", "philox", "philox_normal2_float64",
     "philox_normal4_float32", "philox_uniform_float32", "philox_uniform_float64", "uint64_to_unit_float32", "uint64_to_unit_float64",
     "xoroshiro128p_binomial", "xoroshiro128p_choice", "xoroshiro128p_dtype",

@@ -730,3 +730,8 @@ def test_each_generator_asks_for_the_device():
         call()
     major, minor = cuda.get_current_device().compute_capability
     assert set(seen) == {(float32, f"sm_{major}{minor}")} and len(seen) >= 5
+
+
+def test_what_a_declaration_says():
+    one = cuda.declare_device("one_of_two", "float64(float64[::1], int32*)", abi="numba")
+    assert (one.name, one.sig, one.abi, one.host) == ("one_of_two", "float64(float64[::1], int32*)", "numba", None)

@@ -528,3 +528,13 @@ def test_numbers_are_the_same_with_checks(keywords):
 
     with pytest.raises(OverflowError, match="raised in `own`"):
         lw.forall(**keywords)(own)(8, states_of(8, 5), np.zeros(8, np.uint64))
+
+
+def test_default_rng():
+    generator = lw.random.Generator(5)
+    assert lw.random.default_rng(generator) is generator
+    assert lw.random.default_rng(3).random(4).tolist() == lw.random.Generator(3).random(4).tolist()
+    assert lw.random.default_rng().random() != lw.random.default_rng().random()
+    for other in (np.random.default_rng(1), np.random.PCG64(1), np.random.RandomState(1)):
+        with pytest.raises(TypeError, match="seed must be an int, a SeedSequence or a lanewise.random.Generator, not NumPy's"):
+            lw.random.default_rng(other)
