@@ -785,12 +785,16 @@ infer_is(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infe
          int *truth)
 {
     bool none = x.type == LW_T_NONE || y.type == LW_T_NONE;
-    bool singletons = x.constant && y.constant &&
-                      ((x.type == LW_T_STATIC && y.type == LW_T_STATIC) ||
-                       (x.type == LW_DT_b1 && y.type == LW_DT_b1));
+    bool singletons =
+        x.constant && y.constant && x.type == LW_T_STATIC && y.type == LW_T_STATIC;
     bool same;
 
     if (is_object_constant(f, x) != is_object_constant(f, y)) {
+        *truth = op == LW_PY_IS_NOT;
+        return LW_OK;
+    }
+    if ((x.type == LW_DT_b1) != (y.type == LW_DT_b1) && lw_type_is_number(f, x.type) &&
+        lw_type_is_number(f, y.type)) { /* no number is True or False */
         *truth = op == LW_PY_IS_NOT;
         return LW_OK;
     }
@@ -888,6 +892,8 @@ lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand 
         return LW_OK;
     x.type = lw_by_value(f, x.type);
     y.type = lw_by_value(f, y.type);
+    if ((op == LW_PY_IS || op == LW_PY_IS_NOT) && x.type == LW_DT_b1 && y.type == LW_DT_b1)
+        op = op == LW_PY_IS ? LW_PY_EQ : LW_PY_NE; /* there is one True and one False */
     if (op == LW_PY_IS || op == LW_PY_IS_NOT)
         return infer_is(f, node, op, x, y, truth);
     if (is_whole(f, x, y) && op != LW_PY_IN && op != LW_PY_NOT_IN)
