@@ -793,11 +793,6 @@ infer_is(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infe
         *truth = op == LW_PY_IS_NOT;
         return LW_OK;
     }
-    if ((x.type == LW_DT_b1) != (y.type == LW_DT_b1) && lw_type_is_number(f, x.type) &&
-        lw_type_is_number(f, y.type)) { /* no number is True or False */
-        *truth = op == LW_PY_IS_NOT;
-        return LW_OK;
-    }
     if (!none && !singletons)
         return lw_complain(f, lw_node_of(f, node)->loc, "E122",
                            lw_format_text(f, "this is %s: `%s` compares identity, not value",
