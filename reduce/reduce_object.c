@@ -353,16 +353,7 @@ reducer_reorders(PyObject *self, PyObject *dtype)
 static PyObject *
 by_key_on_host(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    PyObject *function = lw_service_find(LW_SERVICE_REDUCE, "by_key"), *result = NULL;
-    PyObject *own = function ? PyTuple_Pack(1, self) : NULL;
-    PyObject *all = own ? PySequence_Concat(own, args) : NULL;
-
-    if (all != NULL)
-        result = PyObject_Call(function, all, kwargs);
-    Py_XDECREF(all);
-    Py_XDECREF(own);
-    Py_XDECREF(function);
-    return result;
+    return lw_service_call_by(LW_SERVICE_REDUCE, "by_key", self, args, kwargs);
 }
 
 /* by_key(keys=, values=): takes them out of *kwargs, and puts them behind *args. New tuple. */

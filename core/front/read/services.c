@@ -1,5 +1,7 @@
 #include "core/front/read/services.h"
 
+#include "core/base/memory.h"
+
 #include <stdbool.h>
 #include <string.h>
 
@@ -30,6 +32,43 @@ lw_service_find(lw_service service, const char *name)
 
     Py_XDECREF(module);
     return found;
+}
+
+PyObject *
+lw_service_call(lw_service service, const char *name, PyObject *object, PyObject *const *args,
+                Py_ssize_t n_args, PyObject *kwnames)
+{
+    Py_ssize_t n = n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    PyObject *function = lw_service_find(service, name), *result = NULL;
+    PyObject **values = function ? lw_alloc((size_t)(n + 1) * sizeof *values) : NULL;
+
+    if (function != NULL && values == NULL)
+        PyErr_NoMemory();
+    if (values != NULL) {
+        values[0] = object;
+        if (n > 0)
+            memcpy(values + 1, args, (size_t)n * sizeof *values);
+        result = PyObject_Vectorcall(function, values, (size_t)n_args + 1, kwnames);
+    }
+    lw_free(values);
+    Py_XDECREF(function);
+    return result;
+}
+
+PyObject *
+lw_service_call_by(lw_service service, const char *name, PyObject *object, PyObject *args,
+                   PyObject *kwargs)
+{
+    PyObject *function = lw_service_find(service, name), *result = NULL;
+    PyObject *own = function ? PyTuple_Pack(1, object) : NULL;
+    PyObject *all = own ? PySequence_Concat(own, args) : NULL;
+
+    if (all != NULL)
+        result = PyObject_Call(function, all, kwargs);
+    Py_XDECREF(all);
+    Py_XDECREF(own);
+    Py_XDECREF(function);
+    return result;
 }
 
 const char *

@@ -1,7 +1,6 @@
 /* Owns the way from a call to lanewise/_python_target.py. */
 #include "core/py/compiled/in_python.h"
 
-#include "core/base/memory.h"
 #include "core/front/read/services.h"
 #include "core/py/host_cuda.h"
 
@@ -30,21 +29,7 @@ PyObject *
 lw_run_in_python(const char *name, PyObject *object, PyObject *const *args, Py_ssize_t n_args,
                  PyObject *kwnames)
 {
-    Py_ssize_t n = n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-    PyObject *function = lw_service_find(LW_SERVICE_PYTHON_TARGET, name), *result = NULL;
-    PyObject **values = function ? lw_alloc((size_t)(n + 1) * sizeof *values) : NULL;
-
-    if (function != NULL && values == NULL)
-        PyErr_NoMemory();
-    if (values != NULL) {
-        values[0] = object;
-        if (n > 0)
-            memcpy(values + 1, args, (size_t)n * sizeof *values);
-        result = PyObject_Vectorcall(function, values, (size_t)n_args + 1, kwnames);
-    }
-    lw_free(values);
-    Py_XDECREF(function);
-    return result;
+    return lw_service_call(LW_SERVICE_PYTHON_TARGET, name, object, args, n_args, kwnames);
 }
 
 bool

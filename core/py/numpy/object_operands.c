@@ -1,14 +1,11 @@
 #include "core/py/numpy/object_operands.h"
 
-#include "core/base/memory.h"
 #include "core/front/read/python.h"
 #include "core/front/read/record.h"
 #include "core/front/read/services.h"
 #include "core/py/array/device_array.h"
 #include "core/py/numpy_api.h"
 #include "core/py/object_shape.h"
-
-#include <string.h>
 
 /* Whether elements of the dtype are objects: its type has a metaclass of ours. */
 static bool
@@ -94,36 +91,13 @@ PyObject *
 lw_call_of_objects(const char *name, PyObject *object, PyObject *const *args, Py_ssize_t n_args,
                    PyObject *kwnames)
 {
-    Py_ssize_t n = n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-    PyObject *function = lw_service_find(LW_SERVICE_OBJECTS, name), *result = NULL;
-    PyObject **values = function ? lw_alloc((size_t)(n + 1) * sizeof *values) : NULL;
-
-    if (function != NULL && values == NULL)
-        PyErr_NoMemory();
-    if (values != NULL) {
-        values[0] = object;
-        if (n > 0)
-            memcpy(values + 1, args, (size_t)n * sizeof *values);
-        result = PyObject_Vectorcall(function, values, (size_t)n_args + 1, kwnames);
-    }
-    lw_free(values);
-    Py_XDECREF(function);
-    return result;
+    return lw_service_call(LW_SERVICE_OBJECTS, name, object, args, n_args, kwnames);
 }
 
 PyObject *
 lw_call_of_objects_by(const char *name, PyObject *object, PyObject *args, PyObject *kwargs)
 {
-    PyObject *function = lw_service_find(LW_SERVICE_OBJECTS, name), *result = NULL;
-    PyObject *own = function ? PyTuple_Pack(1, object) : NULL;
-    PyObject *all = own ? PySequence_Concat(own, args) : NULL;
-
-    if (all != NULL)
-        result = PyObject_Call(function, all, kwargs);
-    Py_XDECREF(all);
-    Py_XDECREF(own);
-    Py_XDECREF(function);
-    return result;
+    return lw_service_call_by(LW_SERVICE_OBJECTS, name, object, args, kwargs);
 }
 
 bool
