@@ -4,6 +4,9 @@ Compiled, never called. The front end takes the function of this module that has
 called (core/tables/array_functions.def, core/front/read/array_function.c). Each is one algorithm for CPUs and GPUs; only functions that
 core/tables/intrinsics.def has, erf and gamma among them, are those of the target.
 
+What begins with an underscore, and the polynomials, are compiled once, however often they are called (core/emit/inlining.c): libNVVM puts
+gamma, pow and the like in line wherever they are called.
+
 The result is float32 where all numbers are float32 or Python's, else float64. What is named after `_t(x)` is computed in that type,
 everything else in float64 and rounded once. Polynomials are in lanewise/_special_fits.py. DLMF is the NIST Digital Library of
 Mathematical Functions, https://dlmf.nist.gov.
@@ -51,6 +54,27 @@ def _t3(x, y, z):
 # ---- what others need ----
 
 
+def _lib_gamma(x):
+    return math.gamma(x)
+
+
+def _lib_lgamma(x):
+    return math.lgamma(x)
+
+
+def _lib_pow(x, y):
+    return math.pow(x, y)
+
+
+def _lib_erfc(x):
+    return math.erfc(x)
+
+
+def _lib_expm1(x):
+    return math.expm1(x)
+
+
+
 def _exp_of_square(x):
     """exp(x * x): the rounding error of the square counts."""
     s = x * x
@@ -87,7 +111,7 @@ def _stirling(a):
 
 def _lgamma1p(a):
     """log(gamma(1 + a)) for a > -0.5."""
-    return -math.log1p(a * fits.rgamma1p_rest(a)) if a <= 0.5 else math.lgamma(1.0 + a)
+    return -math.log1p(a * fits.rgamma1p_rest(a)) if a <= 0.5 else _lib_lgamma(1.0 + a)
 
 
 def _log_gamma_ratio(a, b):
@@ -135,15 +159,15 @@ def _rgamma(x):
         while x > 170.0:
             x -= 1.0
             r /= x
-        return r / math.gamma(x)
+        return r / _lib_gamma(x)
     if x <= 0.0:
         if x == 0.0:
             return x
         if x == np.floor(x):
             return 0.0
         if x < -160.0:  # reflection (DLMF 5.5.3)
-            return math.gamma(1.0 - x) * (_sinpi(x) / _PI)
-    return 1.0 / math.gamma(x)
+            return _lib_gamma(1.0 - x) * (_sinpi(x) / _PI)
+    return 1.0 / _lib_gamma(x)
 
 
 def rgamma(x):
@@ -197,14 +221,14 @@ def _hurwitz(s, q):
         if s != np.floor(s):
             return math.nan
     if q > 1e8:
-        return (1.0 / (s - 1.0) + 0.5 / q) * math.pow(q, 1.0 - s)
+        return (1.0 / (s - 1.0) + 0.5 / q) * _lib_pow(q, 1.0 - s)
     w = q
-    term = math.pow(w, -s)
+    term = _lib_pow(w, -s)
     total = term
     steps = 0
     while steps < 10 or w < 10.0:
         w += 1.0
-        term = math.pow(w, -s)
+        term = _lib_pow(w, -s)
         total += term
         if abs(term) < 1e-18 * abs(total):
             return total
@@ -227,7 +251,7 @@ def _zetac_right(x):
         return 1.0 / (x - 1.0) + (fits.zeta_rest(x) - 1.0) if x != 1.0 else math.inf
     if x < 64.0:
         return np.exp2(-x) * fits.zetac_2x(x)
-    return np.exp2(-x) + math.pow(3.0, -x)
+    return np.exp2(-x) + _lib_pow(3.0, -x)
 
 
 def _zeta(x):
@@ -240,7 +264,7 @@ def _zeta(x):
     if 0.5 * x == np.floor(0.5 * x):
         return 0.0
     # the functional equation (DLMF 25.4.1) with the duplication formula of gamma (DLMF 5.5.5)
-    return math.pow(_PI, x - 1.5) * _sinpi(0.5 * x) * math.gamma(0.5 - 0.5 * x) * math.gamma(1.0 - 0.5 * x) * (1.0 + _zetac_right(1.0 - x))
+    return _lib_pow(_PI, x - 1.5) * _sinpi(0.5 * x) * _lib_gamma(0.5 - 0.5 * x) * _lib_gamma(1.0 - 0.5 * x) * (1.0 + _zetac_right(1.0 - x))
 
 
 def zeta(x, q=None):
@@ -260,7 +284,7 @@ def _polygamma(n, x):
         return _psi(x)
     if not (n > 0.0) or n != np.floor(n):
         return math.nan
-    value = math.gamma(n + 1.0) * _hurwitz(n + 1.0, x)
+    value = _lib_gamma(n + 1.0) * _hurwitz(n + 1.0, x)
     return value if math.fmod(n, 2.0) == 1.0 else -value
 
 
@@ -272,8 +296,8 @@ def _power_over_gamma(a, x):
     """x**a * exp(-x) / gamma(a + 1), for a > 0, x > 0."""
     if a < 10.0:
         if x > 700.0:
-            return math.exp(a * math.log(x) - x) / math.gamma(a + 1.0)
-        return math.pow(x, a) * math.exp(-x) / math.gamma(a + 1.0)
+            return math.exp(a * math.log(x) - x) / _lib_gamma(a + 1.0)
+        return _lib_pow(x, a) * math.exp(-x) / _lib_gamma(a + 1.0)
     d = (x - a) / a
     power = a * (_log1pmx(d) if d >= -0.5 else math.log(x / a) - d)
     return math.exp(power - _stirling(a)) / math.sqrt(2.0 * _PI * a)
@@ -302,7 +326,7 @@ def _gammaincc_series(a, x):
         n += 1.0
         term *= -x / n
         total += term / (a + n)
-    return -math.expm1(power) - math.exp(power) * a * total
+    return -_lib_expm1(power) - math.exp(power) * a * total
 
 
 def _gammaincc_fraction(a, x):
@@ -332,7 +356,7 @@ def _temme(a, x, sign):
     half = -_log1pmx(d)
     eta = math.copysign(math.sqrt(2.0 * half), d)
     rest = math.exp(-a * half) / math.sqrt(2.0 * _PI * a) * fits.temme_sum(eta, a)
-    return 0.5 * math.erfc(sign * eta * math.sqrt(0.5 * a)) + sign * rest
+    return 0.5 * _lib_erfc(sign * eta * math.sqrt(0.5 * a)) + sign * rest
 
 
 def _gamma_limits(a, x):
@@ -389,8 +413,8 @@ def _beta_right(a, b):
         rest = _stirling(a) + _stirling(b) - _stirling(a + b)
         return math.sqrt(2.0 * _PI * (1.0 / a + 1.0 / b)) * math.exp(rest - a * math.log1p(b / a) - b * math.log1p(a / b))
     if a >= 10.0:
-        return math.gamma(b) * math.pow(a + b, -b) * math.exp(_log_gamma_ratio(a, b))
-    return math.gamma(a) / math.gamma(a + b) * math.gamma(b)
+        return _lib_gamma(b) * _lib_pow(a + b, -b) * math.exp(_log_gamma_ratio(a, b))
+    return _lib_gamma(a) / _lib_gamma(a + b) * _lib_gamma(b)
 
 
 def _betaln_right(a, b):
@@ -398,7 +422,7 @@ def _betaln_right(a, b):
         rest = _stirling(a) + _stirling(b) - _stirling(a + b)
         return 0.5 * math.log(2.0 * _PI * (1.0 / a + 1.0 / b)) + (rest - a * math.log1p(b / a) - b * math.log1p(a / b))
     if a >= 10.0:
-        return math.lgamma(b) - b * math.log(a + b) + _log_gamma_ratio(a, b)
+        return _lib_lgamma(b) - b * math.log(a + b) + _log_gamma_ratio(a, b)
     return math.log(_beta_right(a, b)) if b > 1e-300 else -math.log(b)
 
 
@@ -431,8 +455,8 @@ def _beta(a, b):
     if _is_pole(a + b):
         return 0.0
     if a < 170.0 and b > -160.0 and a + b < 170.0:
-        return math.gamma(a) * (math.gamma(b) * _rgamma(a + b))
-    return _gammasgn(a) * _gammasgn(b) * _gammasgn(a + b) * math.exp(math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b))
+        return _lib_gamma(a) * (_lib_gamma(b) * _rgamma(a + b))
+    return _gammasgn(a) * _gammasgn(b) * _gammasgn(a + b) * math.exp(_lib_lgamma(a) + _lib_lgamma(b) - _lib_lgamma(a + b))
 
 
 def _betaln(a, b):
@@ -446,7 +470,7 @@ def _betaln(a, b):
         return _beta_with_poles(a, b, True)
     if _is_pole(b):
         return _beta_with_poles(b, a, True)
-    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+    return _lib_lgamma(a) + _lib_lgamma(b) - _lib_lgamma(a + b)
 
 
 def beta(a, b):
@@ -510,8 +534,8 @@ def _betainc_series(a, b, x, y):
         term *= (n - b) * x / n
         total += term / (a + n)
     if a > 10.0:
-        return math.pow(x, a) * total / (_beta_right(a, b) if a > b else _beta_right(b, a))
-    return total * (math.pow(x, a) / (_beta_right(a, b) if a > b else _beta_right(b, a)))
+        return _lib_pow(x, a) * total / (_beta_right(a, b) if a > b else _beta_right(b, a))
+    return total * (_lib_pow(x, a) / (_beta_right(a, b) if a > b else _beta_right(b, a)))
 
 
 def _betainc_part(a, b, x, y):
@@ -570,17 +594,17 @@ def _poch(z, m):
     if _is_pole(z):
         return 0.0
     if z >= 10.0 and m > 0.0:
-        return math.exp(-_log_gamma_ratio(z, m)) * math.pow(z + m, m)
+        return math.exp(-_log_gamma_ratio(z, m)) * _lib_pow(z + m, m)
     if z + m >= 10.0 and m < 0.0:
-        return math.exp(_log_gamma_ratio(z + m, -m)) * math.pow(z, m)
+        return math.exp(_log_gamma_ratio(z + m, -m)) * _lib_pow(z, m)
     return _gamma_quotient(z + m, z)
 
 
 def _gamma_quotient(x, y):
     """gamma(x) / gamma(y), of no poles."""
     if abs(x) < 160.0 and abs(y) < 160.0:
-        return math.gamma(x) * _rgamma(y)
-    return _gammasgn(x) * _gammasgn(y) * math.exp(math.lgamma(x) - math.lgamma(y))
+        return _lib_gamma(x) * _rgamma(y)
+    return _gammasgn(x) * _gammasgn(y) * math.exp(_lib_lgamma(x) - _lib_lgamma(y))
 
 
 def poch(z, m):
@@ -609,10 +633,10 @@ def _binom(n, k):
         if _is_pole(k + 1.0) or _is_pole(n - k + 1.0):
             return 0.0
         if abs(n) < 150.0 and abs(k) < 150.0:
-            return math.gamma(n + 1.0) * _rgamma(k + 1.0) * _rgamma(n - k + 1.0)
+            return _lib_gamma(n + 1.0) * _rgamma(k + 1.0) * _rgamma(n - k + 1.0)
         if abs(k) == math.inf:
             return math.nan
-        size = math.lgamma(n + 1.0) - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0)
+        size = _lib_lgamma(n + 1.0) - _lib_lgamma(k + 1.0) - _lib_lgamma(n - k + 1.0)
         return _gammasgn(n + 1.0) * _gammasgn(k + 1.0) * _gammasgn(n - k + 1.0) * math.exp(size)
     return 1.0 / ((n + 1.0) * _beta(1.0 + n - k, 1.0 + k))
 
@@ -721,7 +745,7 @@ def _exp_of_half_square(x):
 def _ndtr(x):
     if x < -1.0:
         return 0.5 * _exp_of_half_square(x) * _erfcx_right(-x * _SQRT_HALF)
-    return 0.5 * math.erfc(-x * _SQRT_HALF)
+    return 0.5 * _lib_erfc(-x * _SQRT_HALF)
 
 
 def ndtr(x):
@@ -731,7 +755,7 @@ def ndtr(x):
 def _log_ndtr(x):
     if x < -1.0:
         return math.log(0.5 * _erfcx_right(-x * _SQRT_HALF)) - 0.5 * x * x
-    return math.log1p(-0.5 * math.erfc(x * _SQRT_HALF))
+    return math.log1p(-0.5 * _lib_erfc(x * _SQRT_HALF))
 
 
 def log_ndtr(x):
@@ -996,7 +1020,7 @@ def _jn_right(n, x):
     if x == math.inf:
         return 0.0
     if x * x < 1e-16 * n:  # DLMF 10.2.2
-        return math.pow(0.5 * x, n) * _rgamma(n + 1.0)
+        return _lib_pow(0.5 * x, n) * _rgamma(n + 1.0)
     if x > n:  # upwards, DLMF 10.6.1
         before = _j0(x)
         now = _j1_right(x)
@@ -1220,7 +1244,7 @@ def kve(v, z):
 def _ine_right(n, x):
     """exp(-x) * I(n, x) for n >= 2, x > 0."""
     if x * x < 1e-16 * n:  # DLMF 10.25.2
-        return math.exp(-x) * math.pow(0.5 * x, n) * _rgamma(n + 1.0)
+        return math.exp(-x) * _lib_pow(0.5 * x, n) * _rgamma(n + 1.0)
     if x > 50.0 and x > 2.0 * n * n:  # DLMF 10.40.1
         term = 1.0
         total = 1.0
