@@ -294,10 +294,10 @@ def polygamma(n, x):
 
 def _power_over_gamma(a, x):
     """x**a * exp(-x) / gamma(a + 1), for a > 0, x > 0."""
-    if a < 10.0:
-        if x > 700.0:
-            return math.exp(a * math.log(x) - x) / _lib_gamma(a + 1.0)
+    if a < 100.0 and x < 500.0:
         return _lib_pow(x, a) * math.exp(-x) / _lib_gamma(a + 1.0)
+    if a < 10.0:
+        return math.exp(a * math.log(x) - x) / _lib_gamma(a + 1.0)
     d = (x - a) / a
     power = a * (_log1pmx(d) if d >= -0.5 else math.log(x / a) - d)
     return math.exp(power - _stirling(a)) / math.sqrt(2.0 * _PI * a)
@@ -423,7 +423,7 @@ def _betaln_right(a, b):
         return 0.5 * math.log(2.0 * _PI * (1.0 / a + 1.0 / b)) + (rest - a * math.log1p(b / a) - b * math.log1p(a / b))
     if a >= 10.0:
         return _lib_lgamma(b) - b * math.log(a + b) + _log_gamma_ratio(a, b)
-    return math.log(_beta_right(a, b)) if b > 1e-300 else -math.log(b)
+    return math.log(_beta_right(a, b)) if b > 1e-300 else math.log1p(b / a) - math.log(b)
 
 
 def _is_pole(x):
@@ -432,11 +432,11 @@ def _is_pole(x):
 
 def _beta_with_poles(a, b, log):
     """Where gamma(a) has a pole: a finite limit if gamma(a + b) has one, too, and b is a positive integer."""
-    if b == np.floor(b) and b > 0.0 and 1.0 - a - b > 0.0:
+    if b == np.floor(b) and 1.0 - a - b > 0.0:
         c = 1.0 - a - b
         if log:
-            return _betaln_right(c if c > b else b, b if c > b else c)
-        value = _beta_right(c if c > b else b, b if c > b else c)
+            return _betaln_right(c if c > b else b, b if c > b else c) if b > 0.0 else math.inf
+        value = _beta_right(c if c > b else b, b if c > b else c) if b > 0.0 else math.inf
         return value if math.fmod(b, 2.0) == 0.0 else -value
     return math.inf
 
@@ -444,17 +444,15 @@ def _beta_with_poles(a, b, log):
 def _beta(a, b):
     if a != a or b != b:
         return math.nan
-    if a < b:
-        a, b = b, a
-    if b > 0.0:
-        return _beta_right(a, b) if a != math.inf else 0.0
+    if a > 0.0 and b > 0.0:
+        return _beta_right(a if a > b else b, b if a > b else a) if a != math.inf and b != math.inf else 0.0
     if _is_pole(a):
         return _beta_with_poles(a, b, False)
     if _is_pole(b):
         return _beta_with_poles(b, a, False)
     if _is_pole(a + b):
         return 0.0
-    if a < 170.0 and b > -160.0 and a + b < 170.0:
+    if a > -160.0 and a < 170.0 and b > -160.0 and b < 170.0 and a + b < 170.0:
         return _lib_gamma(a) * (_lib_gamma(b) * _rgamma(a + b))
     return _gammasgn(a) * _gammasgn(b) * _gammasgn(a + b) * math.exp(_lib_lgamma(a) + _lib_lgamma(b) - _lib_lgamma(a + b))
 
@@ -462,10 +460,8 @@ def _beta(a, b):
 def _betaln(a, b):
     if a != a or b != b:
         return math.nan
-    if a < b:
-        a, b = b, a
-    if b > 0.0:
-        return _betaln_right(a, b) if a != math.inf else -math.inf
+    if a > 0.0 and b > 0.0:
+        return _betaln_right(a if a > b else b, b if a > b else a) if a != math.inf and b != math.inf else -math.inf
     if _is_pole(a):
         return _beta_with_poles(a, b, True)
     if _is_pole(b):
@@ -495,7 +491,9 @@ def _beta_power(a, b, x, y):
     power = a * log_x + b * log_y
     if power < -600.0:
         return math.exp(power - (_betaln_right(a, b) if a > b else _betaln_right(b, a)))
-    return math.exp(a * log_x) * math.exp(b * log_y) / (_beta_right(a, b) if a > b else _beta_right(b, a))
+    by_x = math.exp(a * log_x) if y < 0.25 else _lib_pow(x, a)
+    by_y = math.exp(b * log_y) if x < 0.25 else _lib_pow(y, b)
+    return by_x * by_y / (_beta_right(a, b) if a > b else _beta_right(b, a))
 
 
 def _betainc_fraction(a, b, x, y):
@@ -524,18 +522,39 @@ def _betainc_fraction(a, b, x, y):
     return h * _beta_power(a, b, x, y) / a
 
 
-def _betainc_series(a, b, x, y):
-    """I_x(a, b) for b * x <= 1 (DLMF 8.17.7)."""
+def _betainc_terms(a, b, x):
+    """What is behind 1 / a in the series of I_x(a, b) (DLMF 8.17.7)."""
     term = 1.0
-    total = 1.0 / a
+    total = 0.0
     n = 0.0
     while abs(term) > 1e-18:
         n += 1.0
         term *= (n - b) * x / n
         total += term / (a + n)
-    if a > 10.0:
-        return _lib_pow(x, a) * total / (_beta_right(a, b) if a > b else _beta_right(b, a))
-    return total * (_lib_pow(x, a) / (_beta_right(a, b) if a > b else _beta_right(b, a)))
+    return total
+
+
+def _log_a_beta(a, b):
+    """log(a * beta(a, b)) = log(gamma(1 + a)) - log(gamma(a + b) / gamma(b)), for a <= 0.5."""
+    if a > 0.01:
+        return _lgamma1p(a) - (_lib_lgamma(a + b) - _lib_lgamma(b))
+    c = b + 1.0 + 0.5 * a  # the integral of the digamma function from b + 1 to a + b + 1
+    rest = a * _psi_right(c) - a * a * a / 12.0 * _hurwitz(3.0, c)
+    return _lgamma1p(a) + math.log1p(a / b) - rest
+
+
+def _betainc_series(a, b, x, y):
+    """I_x(a, b) for b * x <= 1."""
+    total = 1.0 / a + _betainc_terms(a, b, x)
+    return total * (_beta_power(a, b, x, y) * math.exp(-b * math.log1p(-x)))
+
+
+def _betaincc_near(a, b, x, y):
+    """1 - I_x(a, b) where it is small: for small a in the way of _gammaincc_series."""
+    if a <= 0.5 and x <= 0.95 and b * x <= 1.0:
+        power = a * math.log(x) - _log_a_beta(a, b)
+        return -_lib_expm1(power) - math.exp(power) * a * _betainc_terms(a, b, x)
+    return _betainc_fraction(b, a, y, x)
 
 
 def _betainc_part(a, b, x, y):
@@ -557,13 +576,13 @@ def _betainc_either(a, b, x, upper):
     y = 1.0 - x
     if (x <= 0.95 and b * x <= 1.0) or x <= (a + 1.0) / (a + b + 2.0):
         part = _betainc_part(a, b, x, y)
-        if not upper or part <= 0.8:
+        if not upper or part <= 0.6:
             return 1.0 - part if upper else part
-        return _betainc_fraction(b, a, y, x)
+        return _betaincc_near(a, b, x, y)
     part = _betainc_part(b, a, y, x)
-    if upper or part <= 0.8:
+    if upper or part <= 0.6:
         return part if upper else 1.0 - part
-    return _betainc_fraction(a, b, x, y)
+    return _betaincc_near(b, a, y, x)
 
 
 def betainc(a, b, x):
@@ -588,11 +607,16 @@ def _poch(z, m):
         while m < 0.0:
             below *= z + m
             m += 1.0
-        return value / below
-    if _is_pole(z + m):
-        return math.inf if not _is_pole(z) else (_gamma_quotient(1.0 - z, 1.0 - z - m) if math.fmod(m, 2.0) == 0.0 else -_gamma_quotient(1.0 - z, 1.0 - z - m))
+        return value / below if below != 0.0 else math.inf
     if _is_pole(z):
+        if m != np.floor(m):
+            return 0.0
+        if _is_pole(z + m):
+            value = _gamma_quotient(1.0 - z, 1.0 - z - m)
+            return value if math.fmod(m, 2.0) == 0.0 else -value
         return 0.0
+    if _is_pole(z + m):
+        return math.inf
     if z >= 10.0 and m > 0.0:
         return math.exp(-_log_gamma_ratio(z, m)) * _lib_pow(z + m, m)
     if z + m >= 10.0 and m < 0.0:
@@ -616,7 +640,7 @@ def _binom(n, k):
         return math.nan
     if n < 0.0 and n == np.floor(n):
         return math.nan
-    if k == np.floor(k) and (abs(n) > 1e-8 or n == 0.0):
+    if k == np.floor(k):
         i = k
         if n == np.floor(n) and n > 0.0 and i > 0.5 * n:
             i = n - i
@@ -626,7 +650,7 @@ def _binom(n, k):
             value = 1.0
             j = 1.0
             while j <= i:
-                value = value * (n - i + j) / j
+                value = value * (n - (i - j)) / j
                 j += 1.0
             return value
     if n < 0.0 or k < 0.0 or k > n:  # reflection
@@ -1541,6 +1565,6 @@ def _hint(name):
 
     from lanewise.special import __all__ as known
 
-    near = difflib.get_close_matches(name, known, 4, 0.5)
+    near = difflib.get_close_matches(name, known, 4, 0.6)
     listed = f"; near names that are: {', '.join(near)}" if near else ""
     return f"scipy.special.{name} is not among the functions of scipy.special that compiled code has{listed}; docs/special.md lists them"

@@ -10,6 +10,10 @@ Each is made the first time it is asked for. In compiled functions both spelling
 
 from __future__ import annotations
 
+import inspect
+import sys
+from typing import Any
+
 from lanewise import _core
 
 #: Spellings that share one function, as SciPy's do.
@@ -34,9 +38,17 @@ def __getattr__(name: str) -> "_core.Ufunc":
         from lanewise import _special
 
         function = getattr(_special, real)
+        function.__doc__ = f"{real}{inspect.signature(function)}: as scipy.special.{real}, on host and device arrays."
         made = globals().setdefault(real, _core.vectorize(target="auto")(function))
     globals().setdefault(name, made)
     return made
+
+
+def _for_scipy(ufunc: Any) -> "_core.Ufunc | None":
+    """The lanewise function that stands for a ufunc of scipy.special, or None."""
+    scipy = sys.modules.get("scipy.special")
+    name = ufunc.__name__
+    return __getattr__(name) if scipy is not None and name in __all__ and getattr(scipy, name, None) is ufunc else None
 
 
 def __dir__() -> list[str]:

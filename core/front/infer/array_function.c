@@ -63,6 +63,9 @@ complain(lw_infer_frame *f, const lw_fn *fn, const lw_arg *arg, const char *want
         lw_format_text(f, "this is %s", lw_describe_value(f, arg->value)),
         lw_tuple_row(f, arg->value.type)
             ? lw_format_text(f, "`np.array(%s)` is an array", lw_describe_source(f, arg->node))
+        : lw_array_row(f, arg->value.type) && fn->takes[0] == 'f'
+            ? "call it for each element in a loop; a function of one or two arguments also "
+              "loops by itself, with an output: `special.gammaln(x, out)`"
             : NULL,
         "`%s` needs %s in compiled code", fn->implements, wanted);
 }
