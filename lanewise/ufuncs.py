@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise import _core
+from lanewise import _core, special
 
 #: Spellings that share one function, as NumPy's own aliases do.
 _ALIASES = {
@@ -111,11 +111,11 @@ def __getattr__(name: str) -> "_core.Ufunc":
 
 
 def _for_numpy(ufunc: np.ufunc) -> "_core.Ufunc | None":
-    """The lanewise function that stands for a numpy.ufunc, or None."""
+    """The lanewise function that stands for a numpy.ufunc, one of scipy.special's too, or None."""
     found = _by_numpy.get(ufunc)
     if found is None and ufunc.__name__ in __all__ and getattr(np, ufunc.__name__, None) is ufunc:
         found = __getattr__(ufunc.__name__)
-    return found
+    return found or special._for_scipy(ufunc)
 
 
 def __dir__() -> list[str]:

@@ -203,6 +203,7 @@ typedef struct lw_func {
     uint32_t max_threads;     /* KERNEL: launch bound, threads per block; 0 = none */
     uint32_t min_blocks;      /* KERNEL: blocks per SM; 0 = none */
     uint32_t max_registers;   /* KERNEL: 0 = none */
+    uint32_t shared;          /* INTERNAL: 1 = one copy, where it is called more than once */
     uint32_t line;            /* of the def, with file, for debug information */
     uint32_t file;
 } lw_func;

@@ -469,6 +469,8 @@ read_head_line(parser *p)
         func->min_blocks = number(p);
     } else if (is(p, "max_registers")) {
         func->max_registers = number(p);
+    } else if (is(p, "shared")) {
+        func->shared = number(p);
     } else {
         complain(p, "param, result, a launch bound or body");
     }

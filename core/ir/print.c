@@ -210,6 +210,7 @@ print_head(lw_text *out, const lw_func *func, bool with_locs)
     print_number(out, "max_threads", func->max_threads);
     print_number(out, "min_blocks", func->min_blocks);
     print_number(out, "max_registers", func->max_registers);
+    print_number(out, "shared", func->shared);
     for (uint32_t i = 0; i < func->params.n; i++) {
         const lw_ir_param *param = &func->params.data[i];
         lw_text_addf(out, "    param %s ", lw_dtypes[param->type].name);

@@ -451,6 +451,7 @@ describe(lw_lower_frame *f)
         return;
     func->linkage = LW_INTERNAL;
     func->python_name = f->fn->name ? lw_arena_strdup(f->l->arena, f->fn->name) : NULL;
+    func->shared = f->fn->shared;
     func->line = f->fn->line;
     func->file = lw_ir_file_add(f->l->module, file->path ? file->path : "");
 }
