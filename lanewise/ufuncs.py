@@ -64,7 +64,10 @@ def _make(name: str) -> "_core.Ufunc":
     if name in _PRODUCTS:
         from lanewise import _products
 
-        return _products.make(name, __name__)
+        product = _products.make(name, __name__)
+        if hasattr(np, name):
+            product._stand_for(getattr(np, name))
+        return product
     reference = getattr(np, name)
     parameters = ", ".join("xyz"[: reference.nin])
     source = _SOURCES.get(name, f"def {name}({parameters}):\n    return np.{name}({parameters})\n")
@@ -80,6 +83,7 @@ def _make(name: str) -> "_core.Ufunc":
     made = _core.vectorize(source=source, identity=identity, target="auto")(function)  # whatever the setting is just now
     if name not in _OF_PRECISION:
         _declare_small(made, reference)
+    made._stand_for(reference)
     return made
 
 

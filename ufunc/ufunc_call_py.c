@@ -433,6 +433,9 @@ lw_ufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *
                  : call(object, args, nargsf, kwnames);
     if (result == NULL && lw_gives_objects((lw_compiled *)self))
         return lw_call_of_objects("vectorize", object, args, n_args, kwnames);
+    if (result == NULL && self->base.numpys != NULL)
+        result = lw_ufunc_numpys_answer((lw_ufunc_head *)self, "__call__", args,
+                                        PyVectorcall_NARGS(nargsf), kwnames);
     if (result != NULL || !PyErr_ExceptionMatches(PyExc_OverflowError) ||
         n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) > LW_PLACED_MAX)
         return result;
@@ -537,6 +540,22 @@ refuse_objects(lw_ufunc_object *self, lw_ufunc_method id)
     return result;
 }
 
+/* NumPy's where this stands for a ufunc of NumPy: loops of ours read each operand in its own
+ * dtype, which NumPy would cast. */
+static PyObject *
+resolve_dtypes(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+               PyObject *kwnames)
+{
+    PyObject *method, *result;
+
+    if (self->base.numpys == NULL)
+        return forward(self, LW_METHOD_resolve_dtypes, args, n_args, kwnames);
+    method = PyObject_GetAttrString(self->base.numpys, "resolve_dtypes");
+    result = method ? PyObject_Vectorcall(method, args, (size_t)n_args, kwnames) : NULL;
+    Py_XDECREF(method);
+    return result;
+}
+
 static PyObject *
 call_method(lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args, Py_ssize_t n_args,
             PyObject *kwnames)
@@ -545,7 +564,7 @@ call_method(lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args, Py
     lw_seen s;
 
     if (id == LW_METHOD_resolve_dtypes)
-        return forward(self, id, args, n_args, kwnames);
+        return resolve_dtypes(self, args, n_args, kwnames);
     if (lw_brings_objects(args, n_args))
         return refuse_objects(self, id);
     s = lw_look(args, n_args, kwnames, true);
@@ -570,6 +589,8 @@ lw_ufunc_call_method(lw_ufunc_head *head, lw_ufunc_method id, PyObject *const *a
     if (current != NULL)
         result = call_method((lw_ufunc_object *)current, id, args, n_args, kwnames);
     Py_XDECREF(current);
+    if (result == NULL && head->numpys != NULL)
+        result = lw_ufunc_numpys_answer(head, lw_ufunc_method_names[id], args, n_args, kwnames);
     return result;
 }
 
