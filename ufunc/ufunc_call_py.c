@@ -264,6 +264,44 @@ refuse_casts(const lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_ar
     return result;
 }
 
+/* After refuse_casts: NumPy's ufunc knows whether it would cast, too. */
+static PyObject *
+refuse_or_ask(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+              PyObject *kwnames)
+{
+    if (self->base.numpys == NULL || (lw_look(args, n_args, kwnames, true).kinds & LW_CALL_KIND_DEVICE))
+        return NULL;
+    PyErr_Clear();
+    return lw_ufunc_ask_numpys(self->base.numpys, "__call__", args, n_args, kwnames);
+}
+
+/* With signature= of a function that stands for NumPy's: whether that one has such a loop. Ours
+ * would read operands of different dtypes as they are. -1: exception. */
+static int
+check_signature(const lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+                PyObject *kwnames)
+{
+    PyObject *signature = NULL, *given, *result = NULL;
+
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kwnames); i++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, i);
+        if (PyUnicode_CompareWithASCIIString(name, "signature") == 0 ||
+            PyUnicode_CompareWithASCIIString(name, "sig") == 0)
+            signature = args[n_args + i];
+    }
+    if (signature == NULL || signature == Py_None || n_args < self->base.nin)
+        return 0;
+    given = PyTuple_New(self->base.nin);
+    for (int i = 0; given != NULL && i < self->base.nin; i++)
+        PyTuple_SET_ITEM(given, i, Py_NewRef(args[i]));
+    if (given != NULL)
+        result = lw_service_call(LW_SERVICE_UFUNCS, "_check_signature", self->base.numpys,
+                                 (PyObject *[]){given, signature}, 2, NULL);
+    Py_XDECREF(given);
+    Py_XDECREF(result);
+    return result ? 0 : -1;
+}
+
 static PyObject *
 call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -285,6 +323,9 @@ call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
     s = lw_look(args, n_args, kwnames, true);
     if (kwnames != NULL && self->base.lazy && !self->mixes && !(s.kinds & LW_CALL_KIND_OTHER) &&
         refuse_casts(self, args, n_args, kwnames) < 0)
+        return refuse_or_ask(self, args, n_args, kwnames);
+    if (kwnames != NULL && self->base.numpys != NULL &&
+        check_signature(self, args, n_args, kwnames) < 0)
         return NULL;
     if (s.kinds == LW_CALL_KIND_PLAIN && self->base.options.target != LW_CHOOSE_CUDA)
         return lw_ufunc_call_host((lw_ufunc_head *)self, args, nargsf, kwnames, s.stream);
@@ -546,14 +587,9 @@ static PyObject *
 resolve_dtypes(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
                PyObject *kwnames)
 {
-    PyObject *method, *result;
-
     if (self->base.numpys == NULL)
         return forward(self, LW_METHOD_resolve_dtypes, args, n_args, kwnames);
-    method = PyObject_GetAttrString(self->base.numpys, "resolve_dtypes");
-    result = method ? PyObject_Vectorcall(method, args, (size_t)n_args, kwnames) : NULL;
-    Py_XDECREF(method);
-    return result;
+    return lw_ufunc_ask_numpys(self->base.numpys, "resolve_dtypes", args, n_args, kwnames);
 }
 
 static PyObject *

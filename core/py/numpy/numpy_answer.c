@@ -2,6 +2,7 @@
  * long double, strings, dtypes of others), NumPy's own ufunc answers, with its loops and its
  * errors. Device arrays never come here: NumPy would send them back. */
 #include "core/py/numpy/call_kinds.h"
+#include "core/py/numpy/ufunc_inner.h"
 #include "core/py/numpy/ufunc_type.h"
 
 #include "core/front/read/services.h"
@@ -38,10 +39,21 @@ has_no_loop(void)
 }
 
 PyObject *
+lw_ufunc_ask_numpys(PyObject *numpys, const char *method, PyObject *const *args,
+                    Py_ssize_t n_args, PyObject *kwnames)
+{
+    PyObject *function = PyObject_GetAttrString(numpys, method), *result = NULL;
+
+    if (function != NULL)
+        result = PyObject_Vectorcall(function, args, (size_t)n_args, kwnames);
+    Py_XDECREF(function);
+    return result;
+}
+
+PyObject *
 lw_ufunc_numpys_answer(const lw_ufunc_head *self, const char *method, PyObject *const *args,
                        Py_ssize_t n_args, PyObject *kwnames)
 {
-    PyObject *function, *result = NULL;
     lw_seen s;
 
     if (self->numpys == NULL || !has_no_loop())
@@ -50,9 +62,17 @@ lw_ufunc_numpys_answer(const lw_ufunc_head *self, const char *method, PyObject *
     if ((s.kinds & LW_CALL_KIND_DEVICE) || s.stream >= 0)
         return NULL;
     PyErr_Clear();
-    function = PyObject_GetAttrString(self->numpys, method);
-    if (function != NULL)
-        result = PyObject_Vectorcall(function, args, (size_t)n_args, kwnames);
-    Py_XDECREF(function);
-    return result;
+    return lw_ufunc_ask_numpys(self->numpys, method, args, n_args, kwnames);
 }
+
+/* The functions of numpy.ufunc that give its loops to other programs: of ours, as they are. */
+#define FORWARD(function, name)                                                                \
+    PyObject *function(PyObject *self, PyObject *const *args, Py_ssize_t n_args,               \
+                       PyObject *kwnames)                                                      \
+    {                                                                                          \
+        return lw_ufunc_ask_numpys(lw_inner_now((lw_ufunc_head *)self), name, args, n_args,    \
+                                   kwnames);                                                   \
+    }
+FORWARD(lw_ufunc_resolve_with_context, "_resolve_dtypes_and_context")
+FORWARD(lw_ufunc_strided_loop, "_get_strided_loop")
+#undef FORWARD

@@ -177,6 +177,13 @@ set_out(PyObject *kwargs, PyObject *out)
     return result;
 }
 
+/* numpy._NoValue: as if it were not given. */
+static bool
+says_nothing(PyObject *value)
+{
+    return strcmp(Py_TYPE(value)->tp_name, "_NoValueType") == 0;
+}
+
 static int
 set_keyword(PyObject *kwargs, PyObject *name, PyObject *value)
 {
@@ -184,6 +191,8 @@ set_keyword(PyObject *kwargs, PyObject *name, PyObject *value)
         return set_out(kwargs, value);
     if (PyUnicode_CompareWithASCIIString(name, "sig") == 0)
         return PyDict_SetItemString(kwargs, "signature", value);
+    if (PyUnicode_CompareWithASCIIString(name, "initial") == 0 && says_nothing(value))
+        return 0;
     return PyDict_SetItem(kwargs, name, value);
 }
 
@@ -210,6 +219,28 @@ too_many(const lw_overridden *self, const char *method, Py_ssize_t n_args)
     return -1;
 }
 
+/* A method's argument by position and by name, and the outputs of one that has one output. */
+static int
+check_method(const shape *form, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
+{
+    for (Py_ssize_t k = 0; kwnames != NULL && k < PyTuple_GET_SIZE(kwnames); k++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, k), *value = args[n_args + k];
+        for (Py_ssize_t i = form->n_operands; i < n_args; i++)
+            if (PyUnicode_CompareWithASCIIString(name, form->rest[i - form->n_operands]) == 0) {
+                PyErr_Format(PyExc_TypeError,
+                             "argument for %s() given by name ('%U') and position (%zd)",
+                             form->method, name, i);
+                return -1;
+            }
+        if (PyUnicode_CompareWithASCIIString(name, "out") == 0 && PyTuple_CheckExact(value) &&
+            PyTuple_GET_SIZE(value) != 1) {
+            PyErr_SetString(PyExc_ValueError, "The 'out' tuple must have exactly one entry");
+            return -1;
+        }
+    }
+    return 0;
+}
+
 /* The keywords of the call; *n_operands of args stay positional. NULL with an exception. */
 static PyObject *
 keywords_of(const lw_overridden *self, const shape *form, PyObject *const *args,
@@ -232,11 +263,13 @@ keywords_of(const lw_overridden *self, const shape *form, PyObject *const *args,
             failed = too_many(self, form->method, n_args);
         else if (strcmp(name, "out") == 0)
             failed = set_out(kwargs, args[i]);
-        else
+        else if (!says_nothing(args[i]))
             failed = PyDict_SetItemString(kwargs, name, args[i]);
         if (name == NULL)
             break;
     }
+    if (!failed && form->n_operands >= 0)
+        failed = check_method(form, args, n_args, kwnames);
     for (Py_ssize_t i = 0; !failed && kwnames && i < PyTuple_GET_SIZE(kwnames); i++)
         failed = set_keyword(kwargs, PyTuple_GET_ITEM(kwnames, i), args[n_args + i]);
     if (failed)
@@ -321,6 +354,10 @@ check_outputs(const lw_overridden *self, PyObject *out, Py_ssize_t n_args)
     if (out != NULL && n_args > self->nin) {
         PyErr_SetString(PyExc_TypeError,
                         "cannot specify 'out' as both a positional and keyword argument");
+        return -1;
+    }
+    if (out != NULL && !PyTuple_CheckExact(out) && self->nout > 1) {
+        PyErr_SetString(PyExc_TypeError, "'out' must be a tuple of arrays");
         return -1;
     }
     if (out != NULL && PyTuple_CheckExact(out) && PyTuple_GET_SIZE(out) != self->nout) {

@@ -323,6 +323,11 @@ static const PyMethodDef methods_head[] = {
      PyDoc_STR("add($self, sig, /)\n--\n\nCompile for one more signature.\n\n"
                ">>> f.add('float32(float32)')")},
     {"_stand_for", lw_ufunc_stand_for, METH_O, NULL},
+    {"_resolve_dtypes_and_context",
+     (PyCFunction)(void (*)(void))lw_ufunc_resolve_with_context, METH_FASTCALL | METH_KEYWORDS,
+     NULL},
+    {"_get_strided_loop", (PyCFunction)(void (*)(void))lw_ufunc_strided_loop,
+     METH_FASTCALL | METH_KEYWORDS, NULL},
     {"bind", method_bind, METH_VARARGS,
      PyDoc_STR("bind($self, /, *args)\n--\n\nA callable that repeats this call.\n\n"
                ">>> step = f.bind(np.arange(3)); step()\n"

@@ -136,6 +136,13 @@ extern PyMethodDef *lw_ufunc_type_methods(void);
 
 /* _stand_for(numpy_ufunc): that of NumPy by the same name. */
 PyObject *lw_ufunc_stand_for(PyObject *self, PyObject *numpy_ufunc);
+/* A method of a numpy.ufunc, called. NULL with an exception. */
+PyObject *lw_ufunc_ask_numpys(PyObject *numpys, const char *method, PyObject *const *args,
+                              Py_ssize_t n_args, PyObject *kwnames);
+PyObject *lw_ufunc_resolve_with_context(PyObject *self, PyObject *const *args,
+                                        Py_ssize_t n_args, PyObject *kwnames);
+PyObject *lw_ufunc_strided_loop(PyObject *self, PyObject *const *args, Py_ssize_t n_args,
+                                PyObject *kwnames);
 /* After a host call that failed, with its exception set: where this stands for a numpy.ufunc
  * and has no loop for the call, what that one says. NULL with an exception, else. */
 PyObject *lw_ufunc_numpys_answer(const lw_ufunc_head *self, const char *method,
