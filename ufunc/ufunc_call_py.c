@@ -77,13 +77,21 @@ face_of(lw_ufunc_object *self)
     return keep_face(self, face);
 }
 
+/* In messages: where it stands for a numpy.ufunc, that one. */
+static PyObject *
+shown_as(const lw_ufunc_object *self)
+{
+    return self->base.numpys ? self->base.numpys
+                             : lw_ufunc_head_face((const lw_ufunc_head *)self);
+}
+
 /* pandas maps names such as `add` to its own operators: where NumPy or pandas means something
  * by our name, the receiver sees the inner ufunc, whose name means nothing. */
 static int
 ask_overrides(lw_ufunc_object *self, const char *method, PyObject *const *args,
               Py_ssize_t n_args, PyObject *kwnames, int nin, PyObject **result)
 {
-    const lw_overridden face = {.object = lw_ufunc_head_face((lw_ufunc_head *)self),
+    const lw_overridden face = {.object = shown_as(self),
                                 .face = face_of(self),
                                 .name = self->base.table->name,
                                 .nin = nin,
@@ -121,6 +129,10 @@ call_sorted(lw_ufunc_object *self, PyObject *const *args, size_t nargsf, PyObjec
     }
     if (target == LW_CHOOSE_CUDA)
         return lw_ufunc_call_device((lw_ufunc_head *)self, args, nargsf, kwnames, NULL);
+    if ((s.kinds & LW_CALL_KIND_WRAPS) && kwnames == NULL &&
+        PyVectorcall_NARGS(nargsf) == self->base.nin)
+        return lw_service_call(LW_SERVICE_UFUNC_METHODS, "call_wrapping", (PyObject *)self, args,
+                               self->base.nin, NULL);
     return lw_ufunc_call_host((lw_ufunc_head *)self, args, nargsf, kwnames, s.stream);
 }
 
@@ -488,6 +500,10 @@ lw_ufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *
         return call_with_floats(object, args, n_args, kwnames);
     }
     PyErr_Restore(kind, error, trace);
+    if (self->base.numpys != NULL && kwnames != NULL) {
+        PyErr_Clear();
+        return lw_ufunc_ask_numpys(self->base.numpys, "__call__", args, n_args, kwnames);
+    }
     if (self->compares && n_args >= 2 &&
         (PyLong_CheckExact(args[0]) || PyLong_CheckExact(args[1])))
         return compare_strong(object, args, n_args, kwnames);

@@ -158,6 +158,15 @@ shown_dtype(const PyArray_DTypeMeta *dtype)
     }
 }
 
+/* A reduction whose out= has said the accumulator's dtype: NumPy is asked in other words then. */
+static bool
+is_into_given(const lw_ufunc_head *owner, PyArray_DTypeMeta *const given[],
+              PyArray_DTypeMeta *const signature[])
+{
+    return owner->nin == 2 && owner->nout == 1 && signature[0] != NULL &&
+           signature[0] == given[0] && signature[1] == NULL && signature[2] == signature[0];
+}
+
 static bool
 is_numpys_own(const PyArray_DTypeMeta *dtype)
 {
@@ -173,7 +182,7 @@ numpy_has_it(const lw_ufunc_head *owner, PyArray_DTypeMeta *const given[],
     int nargs = owner->nin + owner->nout;
     PyObject *dtypes = PyTuple_New(nargs), *fixed = PyTuple_New(nargs), *known = NULL;
     PyObject *method = NULL, *args = NULL, *kwargs = NULL;
-    bool own = true, any_fixed = false;
+    bool own = !is_into_given(owner, given, signature), any_fixed = false;
 
     for (int i = 0; dtypes != NULL && fixed != NULL && i < nargs; i++) {
         PyArray_DTypeMeta *operand = i < owner->nin ? given[i] : NULL;

@@ -209,6 +209,20 @@ done:
     return result;
 }
 
+PyObject *
+lw_ufunc_getattro(PyObject *object, PyObject *name)
+{
+    const lw_ufunc_head *self = head_of(object);
+    PyObject *doc;
+
+    if (PyUnicode_CompareWithASCIIString(name, "__doc__") != 0 || self->py_func == NULL)
+        return PyObject_GenericGetAttr(object, name);
+    doc = self->dict ? lw_dict_item(self->dict, name) : NULL;
+    if (doc != NULL || PyErr_Occurred())
+        return doc;
+    return PyObject_GetAttr(self->py_func, name);
+}
+
 PyGetSetDef lw_ufunc_type_getset[] = {
     {"nargs", get_nargs, NULL, PyDoc_STR("inputs and outputs together"), NULL},
     {"ntypes", get_ntypes, NULL, PyDoc_STR("how many loops there are"), NULL},

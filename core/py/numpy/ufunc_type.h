@@ -127,6 +127,9 @@ typedef struct lw_ufunc_kind {
                              PyObject *kwnames, struct lw_extra_arrays *extra);
 } lw_ufunc_kind;
 
+/* __doc__ is the function's where nobody has set another. */
+PyObject *lw_ufunc_getattro(PyObject *self, PyObject *name);
+
 /* The slots of lanewise.Ufunc; Gufunc inherits them. */
 extern PyMemberDef lw_ufunc_type_members[];
 extern PyGetSetDef lw_ufunc_type_getset[];
