@@ -4,9 +4,8 @@ In the test files `import numpy as np` and its like give modules that hold what 
 ufuncs and products that `lanewise.ufuncs` has, which are lanewise's: np.add, np.add.reduce, ncu.add,
 np._core.umath.add. Operators, methods of arrays and functions like np.sum stay NumPy's.
 
-With LANEWISE_COMPAT_DEVICE=1 the arrays among the arguments of each ufunc and each of its methods are copied to
-the device before the call, and results and outputs back behind it, so that the tests run on device arrays:
-of a GPU, or those of the CPU target where LANEWISE_TARGET=cpu.
+With LANEWISE_COMPAT_DEVICE=1 the calls are made on device arrays (numpy_on_device.py): of a GPU, or, where
+LANEWISE_TARGET=cpu, those that stand for them. With LANEWISE_COMPAT_DEVICE=fake on the fake driver of tests/fault.
 """
 
 import builtins
@@ -18,26 +17,24 @@ import numpy
 
 import lanewise
 from lanewise import ufuncs
+from numpy_on_device import OnDevice
 
 WHEEL = f"numpy=={numpy.__version__}"
 FILES = [f"numpy/_core/tests/{name}.py" for name in
          ("test_ufunc", "test_umath", "test_umath_complex", "test_umath_accuracy", "test_half")]
-ON_DEVICE = os.environ.get("LANEWISE_COMPAT_DEVICE") == "1"
+DEVICE = os.environ.get("LANEWISE_COMPAT_DEVICE", "")
 
 #: The modules whose ufuncs the tests use.
 _MODULES = ("numpy", "numpy._core", "numpy._core.umath", "numpy._core._multiarray_umath")
 _stand_ins = {}
-
-
-class _OnDevice:
-    pass
+_in_use = {}
 
 
 class _Kinds(type(numpy.ufunc)):
     """np.ufunc of the tests: lanewise's ufuncs are instances, too; what else is asked for is NumPy's."""
 
     def __instancecheck__(cls, value):
-        return isinstance(value, (numpy.ufunc, lanewise.Ufunc, _OnDevice))
+        return isinstance(value, (numpy.ufunc, lanewise.Ufunc, OnDevice))
 
     def __getattr__(cls, name):
         return getattr(numpy.ufunc, name)
@@ -54,7 +51,7 @@ def _stand_in(module):
     for name, value in module.__dict__.items():
         ours = ufuncs._for_numpy(value) if isinstance(value, numpy.ufunc) else None
         if ours is not None:
-            made.__dict__[name] = _OnDevice(ours) if ON_DEVICE else ours
+            made.__dict__[name] = _in_use.setdefault(ours, OnDevice(ours, DEVICE == "fake") if DEVICE else ours)
     made.__getattr__ = lambda name: getattr(module, name)
     return made
 
