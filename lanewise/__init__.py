@@ -56,7 +56,7 @@ __all__ = [
     "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "PrecisionWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "compile",
     "complex64", "complex128", "config", "cuda", "errors", "explain", "extending", "float16", "float32",
     "float64", "forall", "from_dtype", "guvectorize", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "njit", "prange", "random", "reduce", "reductions", "runtime", "typeof",
-    "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",
+    "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "verify", "void",
 ]
 
 # Where the extension module finds what is written in Python: core/tables/services.def.
@@ -86,6 +86,8 @@ def __getattr__(name):
 
     if name in _MODULES:
         return importlib.import_module("lanewise." + name)
+    if name == "verify":
+        return importlib.import_module("lanewise._verify").verify
     if not name.startswith("_"):
         types = importlib.import_module("lanewise.types")
         if name in types.__all__:  # numba's and NumPy's other spellings: f4, boolean, double
