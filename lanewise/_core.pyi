@@ -345,6 +345,7 @@ def forall(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -371,6 +372,7 @@ def forall(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -459,6 +461,7 @@ def reduce(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -490,6 +493,7 @@ def reduce(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -521,6 +525,7 @@ def reduce(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -547,6 +552,7 @@ def vectorize(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     excluded: _Parameters = (),
@@ -575,6 +581,7 @@ def vectorize(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     excluded: _Parameters = (),
@@ -605,6 +612,7 @@ def guvectorize(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     excluded: _Parameters = (),
@@ -692,6 +700,7 @@ def jit(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -732,6 +741,7 @@ def jit(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -751,6 +761,7 @@ def _device_signature(sig: _SignatureLike, c_abi: bool, /) -> str: ...
 def _cache_info() -> dict[str, Any]: ...
 def _cache_clear(memory_only: bool, /) -> None: ...
 def _checks() -> list[str]: ...
+def _error_bounds() -> dict[str, tuple[int, int, int, int]]: ...
 def _settings() -> list[tuple[str, str, str, str, str]]: ...
 def _numba_settings() -> list[tuple[str, str, str, str, str]]: ...
 def _numba_unlike() -> list[tuple[str, str, bool, str]]: ...

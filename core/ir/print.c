@@ -262,6 +262,8 @@ print_data(lw_text *out, const lw_data *data)
     lw_text_addf(out, "data %u align %u", data->n, 1u << data->align_log2);
     if (data->address)
         lw_text_addf(out, " at %" PRIu64, data->address);
+    if (data->scattered)
+        lw_text_add(out, " scattered");
     for (uint32_t i = 0; i < data->n; i += LW_IR_DATA_WORD) {
         uint32_t n = data->n - i < LW_IR_DATA_WORD ? data->n - i : LW_IR_DATA_WORD;
         for (uint32_t k = 0; k < n; k++) {
