@@ -155,26 +155,12 @@ init(lw_jit *self, const lw_request *request)
     return self->declared ? 0 : -1;
 }
 
-/* parallel=True spreads nothing: loops over prange run as loops over range. */
-static int
-warn_of_parallel(lw_jit *self)
-{
-    PyObject *parallel = PyDict_GetItemString(self->base.keywords, "parallel");
-
-    if (parallel != Py_True)
-        return 0;
-    return lw_door_warn(&self->base.options, "PerformanceWarning",
-                        "parallel=True: a function of jit runs on one core, and prange is "
-                        "range; the body of the loop as a function of lanewise.forall runs on "
-                        "all cores, or a GPU");
-}
-
 static int
 build(lw_jit *self, const lw_request *request)
 {
     int gives = 0;
 
-    if (init(self, request) < 0 || warn_of_parallel(self) < 0)
+    if (init(self, request) < 0)
         return -1;
     if (self->base.options.device)
         return declare_device(self, request->signatures);
@@ -188,6 +174,15 @@ build(lw_jit *self, const lw_request *request)
     if (lw_function_declare(&self->base, request->signatures) < 0)
         return -1;
     return lw_jit_compile_declared(self);
+}
+
+/* parallel=False: prange is range. */
+static bool
+is_serial(const lw_jit *self)
+{
+    PyObject *keywords = self->base.keywords;
+
+    return keywords != NULL && PyDict_GetItemString(keywords, "parallel") == Py_False;
 }
 
 lw_jit *
@@ -204,6 +199,7 @@ lw_jit_new_value(lw_jit *self)
     made->base.options.front.procedure = made->base.options.front.threads = false;
     made->base.options.front.returns_arrays = true;
     made->base.options.front.objects = true;
+    made->base.options.front.parallel = !is_serial(self);
     return made;
 }
 

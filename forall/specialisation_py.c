@@ -490,6 +490,9 @@ lower(lw_specialisation *specialisation)
         lw_py_raise(&err);
         return -1;
     }
+    if (specialisation->function->options.front.parallel &&
+        lw_specialisation_parallel(specialisation) < 0)
+        return -1;
     if (!note_written(specialisation) || !note_hash(specialisation)) {
         PyErr_NoMemory();
         return -1;

@@ -71,7 +71,21 @@ _set_services({
 _MODULES = ("cache", "cuda", "extending", "random", "reductions", "runtime", "types", "ufuncs")
 local = _intrinsics.local
 njit = jit  # numba's names of the CPU
-prange = range
+
+
+def prange(*args):
+    """``range`` whose iterations run on all cores in a function of ``jit`` that is called on the host.
+
+    >>> @lw.njit
+    ... def total(x):
+    ...     s = 0.0
+    ...     for i in lw.prange(len(x)):
+    ...         s += x[i]
+    ...     return s
+    >>> total(np.arange(5.0))
+    10.0
+    """
+    return range(*args)
 
 
 def info():

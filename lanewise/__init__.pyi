@@ -1,6 +1,6 @@
 """Scalar Python functions as machine-code kernels, on NVIDIA GPUs and on every core of a CPU."""
 
-from typing import Any, Protocol
+from typing import Any, Protocol, SupportsIndex
 
 from lanewise import cache as cache
 from lanewise import cuda as cuda
@@ -98,6 +98,7 @@ class _local(Protocol):
 
 local: _local
 njit = jit
-prange = range
+
+def prange(*args: SupportsIndex) -> range: ...
 
 def info() -> dict[str, Any]: ...

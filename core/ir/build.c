@@ -788,6 +788,12 @@ lw_ir_result(lw_builder *b, lw_ref call, uint32_t which)
 }
 
 lw_ref
+lw_ir_entry(lw_builder *b, uint32_t func_number)
+{
+    return lw_ir_emit(b, LW_OP_ENTRY, LW_DT_ptr, func_number, 0, 0);
+}
+
+lw_ref
 lw_ir_host_call(lw_builder *b, uint32_t extern_number, const lw_ref *args, uint32_t n)
 {
     uint32_t list = lw_ir_list(b, args, n);

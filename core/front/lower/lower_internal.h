@@ -45,6 +45,7 @@ typedef struct lw_lower_loop {
     struct lw_lower_loop *outer;
     uint32_t break_region, continue_region;
     bool continue_is_block; /* unrolled: it leaves the iteration's block */
+    bool parallel;          /* over prange, under options.parallel */
 } lw_lower_loop;
 
 /* An assignment that is not written yet, because its arm runs whatever the condition says. */
@@ -444,6 +445,7 @@ typedef struct lw_iterator {
     uint32_t n_fixed;
     lw_ref count;             /* u64, an upper bound; 0: n_fixed, or lw_iterator_count */
     lw_ref start, stop, step; /* i64: of a range; start: where enumerate starts */
+    bool parallel; /* over prange, whose iterations go to all cores */
     bool rises; /* a range with a step that is known to be positive, but not how large it is */
     lw_lower_value tuple;  /* or array */
     const lw_ref *extents; /* INDICES: i64, by axis; `tuple` is the array whose elements come
