@@ -170,6 +170,8 @@ is_total(const lw_parallel_loop *p, lw_ref slot, const variable *v)
             return false;
         one->op = u.op;
         one->intrinsic = u.intrinsic;
+        p->sums[inst->b] = (u.op == LW_OP_ADD || u.op == LW_OP_MUL) &&
+                           lw_is_float((lw_dtype)lw_inst_at(&p->s, slot)->type);
     }
     return n == v->n_get;
 }
@@ -383,9 +385,10 @@ outline(lw_module *module, uint32_t number, uint32_t at, fault_place *place, lw_
     p.s.func = module->funcs.data[number];
     lw_arena_init(&p.s.arena);
     p.use = lw_arena_take(&p.s.arena, n + 1);
+    p.sums = lw_arena_take(&p.s.arena, n + 1);
     p.combines = lw_arena_take(&p.s.arena, (n + 1) * sizeof *p.combines);
     p.place = lw_arena_take(&p.s.arena, (n + 1) * sizeof *p.place);
-    if (p.use == NULL || p.combines == NULL || p.place == NULL ||
+    if (p.use == NULL || p.sums == NULL || p.combines == NULL || p.place == NULL ||
         !lw_ir_regions_init(&p.s.regions, p.s.func)) {
         lw_arena_reset(&p.s.arena);
         return lw_fail_memory(err);

@@ -93,6 +93,21 @@ copy_return(writer *w, const lw_inst *inst)
     lw_ir_return(&w->b, &one, 1);
 }
 
+/* The additions to a float may be made in any order within the part: LLVM then adds in vectors.
+ * A product that is added is rounded first, because LLVM has no such sums of FMAs. */
+static void
+copy_sum(writer *w, uint32_t at, lw_inst inst)
+{
+    if (inst.op == LW_OP_FMA) {
+        lw_ref product = lw_ir_mul(&w->b, w->to[inst.a], w->to[inst.b]);
+        w->to[at] = lw_ir_add(&w->b, w->to[inst.c], product);
+        w->b.func->insts.data[w->to[at]].flags |= LW_FAST_REASSOC;
+        return;
+    }
+    inst.flags |= LW_FAST_REASSOC;
+    w->to[at] = lw_ir_copy(&w->b, w->p->s.func, inst, w->to);
+}
+
 static void
 copy_inst(writer *w, uint32_t at)
 {
@@ -106,6 +121,10 @@ copy_inst(writer *w, uint32_t at)
         inst.flags &= ~(uint32_t)LW_LOOP_PARALLEL;
     if (inst.op == LW_OP_RETURN) {
         copy_return(w, &inst);
+        return;
+    }
+    if (p->sums[at]) {
+        copy_sum(w, at, inst);
         return;
     }
     w->to[at] = lw_ir_copy(&w->b, p->s.func, inst, w->to);

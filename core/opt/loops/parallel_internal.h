@@ -21,6 +21,7 @@ typedef struct lw_parallel_loop {
     lw_module *module;
     uint8_t *use;             /* by value: lw_part_use */
     lw_associative *combines; /* by slot that is a TOTAL */
+    uint8_t *sums;            /* by value: it adds to, or multiplies, a TOTAL that is a float */
     uint32_t *place;          /* by value: GIVEN: its number in the frame; LAST, TOTAL: in the
                                  record */
     uint32_t n_frame;
