@@ -20,7 +20,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _C = TypeVar("_C", bound=type)
 
 __all__ = [
-    "NativeValue", "array_of", "as_numba_type", "box", "declare_external", "dtype_of", "intrinsic", "is_jitted", "lower", "lower_builtin", "lower_cast", "lower_constant",
+    "NativeValue", "array_of", "as_numba_type", "box", "declare_external", "dtype_of", "get_cython_function_address", "intrinsic", "is_jitted", "lower", "lower_builtin", "lower_cast", "lower_constant",
     "lower_getattr", "lower_getattr_generic", "make_attribute_wrapper", "models", "overload", "overload_attribute", "overload_method", "register", "register_jitable", "register_model",
     "type_callable", "typeof_impl", "unbox",
 ]

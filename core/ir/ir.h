@@ -218,6 +218,7 @@ typedef struct lw_extern {
     const char *name; /* C symbol called by HOST_CALL */
     /* declared by the user: exists on GPUs only, and threads may wait in it */
     bool device;
+    uint64_t address; /* of a function of this process, in code for it alone; 0: by name */
     lw_dtype result;
     uint8_t n_params;
     lw_dtype params[LW_EXTERN_PARAMS];

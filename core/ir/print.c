@@ -286,6 +286,8 @@ lw_ir_print(const lw_module *module, bool with_locs, lw_text *out)
         const lw_extern *symbol = &module->externs.data[i];
         lw_text_addf(out, "%s %s ", symbol->device ? "device" : "extern",
                      lw_dtypes[symbol->result].name);
+        if (symbol->address) /* in code for this process alone; it is not read back */
+            lw_text_addf(out, "at %llu ", (unsigned long long)symbol->address);
         print_quoted(out, symbol->name);
         for (unsigned k = 0; k < symbol->n_params; k++)
             lw_text_addf(out, " %s", lw_dtypes[symbol->params[k]].name);

@@ -512,6 +512,9 @@ from_callable(lw_reader *r, PyObject *object)
         return fn ? lw_read_push(r, object, (lw_constant){.kind = LW_K_FUNCTION, .u = fn}) : 0;
     if (lw_read_is_overloaded(r, object))
         return 0; /* its own source is of no use */
+    fn = lw_read_foreign(r, object);
+    if (fn != 0 || r->status != LW_OK)
+        return fn;
     if (PyFunction_Check(object) && comes_from(object, "numpy"))
         return 0; /* a function of whole arrays, which was not written to be compiled */
     return from_source(r, object);
