@@ -708,6 +708,14 @@ spec_of_sig(lw_specialisation *specialisation, const lw_sig_type *type, lw_arg_s
         out->constant = lw_none_constant(specialisation->function->tree);
         return 0;
     case LW_SIG_POINTER:
+        if (!specialisation->function->gives_value)
+            break;
+        out->kind = LW_ARGK_ARRAY; /* of as many elements as an index asks for */
+        out->ndim = 1;
+        out->layout = LW_LAYOUT_C;
+        if (type->dtype == LW_DT_void)
+            out->dtype = LW_DT_u8;
+        return 0;
     case LW_SIG_NONE: break;
     }
     PyErr_SetString(PyExc_TypeError, "signature: an argument without a type");

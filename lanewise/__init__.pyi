@@ -85,8 +85,8 @@ from lanewise.ufuncs import (
 )
 
 __all__ = [
-    "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "PrecisionWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "compile",
-    "complex64", "complex128", "config", "cuda", "errors", "explain", "extending", "float16", "float32",
+    "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "PrecisionWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "carray", "cfunc", "compile",
+    "complex64", "complex128", "config", "cuda", "errors", "explain", "extending", "farray", "float16", "float32",
     "float64", "forall", "from_dtype", "guvectorize", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "njit", "prange", "random", "reduce", "reductions", "runtime", "typeof",
     "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",
 ]
