@@ -30,8 +30,9 @@ static const struct {
     [LW_PARALLEL_CARRIED] =
         {"iterations of prange depend on each other",
          "this variable is carried from one iteration to the next",
-         "sums, products, minima, maxima, `and`, `or` and bits can be carried, by one operation "
-         "each, where nothing else reads them; `range` runs the iterations in order"},
+         "sums, products, `m = max(m, x)`, `m = min(m, x)` (in this order, for NaN), `and`, `or` "
+         "and bits can be carried, by one operation each, where nothing else reads them; `range` "
+         "runs the iterations in order"},
     [LW_PARALLEL_MEMORY] =
         {"iterations of prange store different values at the same place",
          "the same place in every iteration",
