@@ -13,8 +13,8 @@
 
 /* ---- what they end with ---- */
 
-/* Which specialisation an address is of. A row whose code is gone is never looked for, and gives
- * way to the next function at its address. */
+/* Which specialisation an address is of. A row whose code is gone is never looked for, and
+ * gives way to the next function at its address. */
 typedef struct row {
     struct row *next;
     void *address;
@@ -188,8 +188,7 @@ static const lw_entry_key key = {.form = LW_ENTRY_C};
 static lw_specialisation *
 wide_one(lw_function *self, PyObject *sig)
 {
-    lw_specialisation *one =
-        sig == Py_None ? only_one(self) : lw_specialisation_of(self, sig);
+    lw_specialisation *one = sig == Py_None ? only_one(self) : lw_specialisation_of(self, sig);
 
     return one ? lw_specialisation_twin(one, false, one->negative) : NULL;
 }
@@ -239,7 +238,8 @@ lw_jit_c_function_form(PyObject *Py_UNUSED(module), PyObject *args)
     lw_jit *value;
     lw_specialisation *specialisation;
 
-    if (!PyArg_ParseTuple(args, "O!Os:_c_function_form", lw_core->jit_type, &kernel, &sig, &form))
+    if (!PyArg_ParseTuple(args, "O!Os:_c_function_form", lw_core->jit_type, &kernel, &sig,
+                          &form))
         return NULL;
     value = lw_jit_companion((lw_jit *)kernel);
     specialisation = value ? wide_one(&value->base, sig) : NULL;

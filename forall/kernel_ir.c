@@ -571,7 +571,8 @@ tell_ended(maker *m, lw_ref call)
     for (uint32_t i = 0; i < n_words; i++)
         args[2 + i] = lw_ir_result(&m->b, call, 1 + i);
     if (!lw_ir_prints(m->module))
-        lw_ir_if(&m->b, lw_ir_compare(&m->b, LW_OP_NE, args[1], lw_ir_int(&m->b, LW_DT_i32, 0)));
+        lw_ir_if(&m->b,
+                 lw_ir_compare(&m->b, LW_OP_NE, args[1], lw_ir_int(&m->b, LW_DT_i32, 0)));
     lw_ir_host_call(&m->b, number, args, 4);
     if (!lw_ir_prints(m->module))
         lw_ir_end(&m->b);

@@ -47,8 +47,8 @@ typedef int64_t (*lw_range_code)(const uint64_t *values, const lw_space *space, 
  * Returns 0, or the status of what it raised. */
 typedef int32_t (*lw_value_code)(const uint64_t *values, uint64_t *results);
 
-/* What a function of C's calls at its end where it has raised (status), or may have printed (0).
- * self: its own address. */
+/* What a function of C's calls at its end where it has raised (status), or may have printed
+ * (0). self: its own address. */
 #define LW_C_ENTRY_ENDED "lw_c_entry_ended"
 
 typedef struct lw_entry_limits { /* of a GPU entry; 0: none */

@@ -1,6 +1,6 @@
 /* Loops over prange in functions that are called on the host: rewritten for the thread pool
- * (core/opt/loops/parallel.h), and errors in the user's function where iterations depend on each
- * other. */
+ * (core/opt/loops/parallel.h), and errors in the user's function where iterations depend on
+ * each other. */
 #include "forall/specialisation_py_internal.h"
 
 #include "core/front/diagnose.h"
@@ -27,12 +27,13 @@ lw_place_in_tree(const lw_tree *tree, const lw_module *module, uint32_t loc)
 static const struct {
     const char *sentence, *label, *help;
 } faults[] = {
-    [LW_PARALLEL_CARRIED] =
-        {"iterations of prange depend on each other",
-         "this variable is carried from one iteration to the next",
-         "sums, products, `m = max(m, x)`, `m = min(m, x)` (in this order, for NaN), `and`, `or` "
-         "and bits can be carried, by one operation each, where nothing else reads them; `range` "
-         "runs the iterations in order"},
+    [LW_PARALLEL_CARRIED] = {"iterations of prange depend on each other",
+                             "this variable is carried from one iteration to the next",
+                             "sums, products, `m = max(m, x)`, `m = min(m, x)` (in this order, "
+                             "for NaN), `and`, `or` "
+                             "and bits can be carried, by one operation each, where nothing "
+                             "else reads them; `range` "
+                             "runs the iterations in order"},
     [LW_PARALLEL_MEMORY] =
         {"iterations of prange store different values at the same place",
          "the same place in every iteration",

@@ -167,7 +167,8 @@ lw_emit_host_call(lw_emitter *e)
     if (is_refused(e, symbol))
         return;
     if (symbol->address)
-        snprintf(callee, sizeof callee, "inttoptr (i64 %lld to ptr)", (long long)symbol->address);
+        snprintf(callee, sizeof callee, "inttoptr (i64 %lld to ptr)",
+                 (long long)symbol->address);
     else
         declare_extern(e, symbol);
     for (uint32_t i = 0; i < e->inst->c; i++) {

@@ -328,6 +328,70 @@ def test_python_target():
         assert total(np.arange(5.0)) == 10.0
 
 
+def test_arrays_that_iterations_add_to():
+    @njit
+    def sums(x, n, out):
+        h, p, z = np.zeros(3), np.ones(3), np.zeros((2, 3), np.complex128)
+        counts = np.zeros(3, np.int64)
+        for i in prange(n):
+            h += x[i]
+            counts += i
+            p *= 1 + 1e-3 * x[i]
+            for k in range(2):
+                z -= 1j * x[i]
+            out += x[i]
+        return h, p, z, counts
+
+    x = X[:3000].reshape(1000, 3)
+    for out in (np.ones(3), np.ones(6)[::-2], np.asfortranarray(np.ones((4, 3)))):
+        h, p, z, counts = sums(x, 1000, out)
+        np.testing.assert_allclose(h, x.sum(0))
+        np.testing.assert_allclose(p, np.prod(1 + 1e-3 * x, 0))
+        np.testing.assert_allclose(z, np.broadcast_to(-2j * x.sum(0), (2, 3)))
+        np.testing.assert_allclose(out, np.broadcast_to(1 + x.sum(0), out.shape))
+        assert counts.tolist() == [1000 * 999 // 2] * 3
+    for threads in (1, 3):
+        with lw.config(threads=threads):
+            assert sums(x, 1000, np.ones(3))[0].tobytes() == h.tobytes()
+    assert sums(x, 0, np.ones(3))[0].tolist() == [0, 0, 0]
+    assert sums(x, 1, np.ones(3))[0].tolist() == x[0].tolist()
+
+
+def test_memory_of_iterations_is_released():
+    @njit
+    def f(x):
+        h = np.zeros(3)
+        for i in prange(x.shape[0]):
+            y = np.zeros(3) + x[i]
+            if y[0] > 2:
+                raise ValueError("too large")
+            h += y
+        return h
+
+    lw.runtime.memsys_enable_stats()
+    try:
+        before = lw.runtime.get_allocation_stats()
+        assert f(np.ones(500)).tolist() == [500.0] * 3
+        with pytest.raises(ValueError, match="too large"):
+            f(np.full(500, 3.0))
+        after = lw.runtime.get_allocation_stats()
+    finally:
+        lw.runtime.memsys_disable_stats()
+    assert after.alloc - before.alloc == after.free - before.free > 500
+
+
+def test_an_array_that_is_also_read():
+    @njit
+    def f(x):
+        h = np.zeros(3)
+        for i in prange(x.shape[0]):
+            h += x[i] * h[0]
+        return h
+
+    with pytest.raises(errors.CompileError, match="E168"):
+        f(np.ones(5))
+
+
 @pytest.mark.parametrize("body, line, said", [
     ("s = 0.5 * s + x[i]", 7, "this variable is carried"),
     ("s += x[i]\n        x[i] = s", 7, "this variable is carried"),

@@ -320,6 +320,8 @@ lw_instance_raises(lw_lowering *l, uint32_t instance)
     if (!options->ignore_errors)
         raises = inst->can_raise || (options->checks & LW_CHECKS_RAISING) != 0;
     raises |= options->guard_dynamic || inst->allocates || inst->recurses;
+    for (uint32_t i = 1; options->parallel && i < l->tree->nodes.n && !raises; i++)
+        raises = lw_may_be_array_sum(l, inst, i);
     for (uint32_t i = 1; i < l->tree->nodes.n && !raises && !options->ignore_errors; i++)
         raises = node_raises(l, inst, i);
     l->raising[instance] = raises ? 2 : 1;

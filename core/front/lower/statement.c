@@ -7,7 +7,6 @@
 #include "core/front/diagnose.h"
 
 #include <assert.h>
-#include <string.h>
 
 /* ---- variables ---- */
 
@@ -468,7 +467,7 @@ for_counted(lw_lower_frame *f, const lw_node *n, const lw_iterator *it)
         loop.break_region = lw_lower_region_open(f, false);
     lw_for counter = it->rises ? lw_ir_for(b, it->start, it->stop, it->step, 0, 0)
                                : open_counter(b, it->count);
-    assert(!it->fixed); /* that one is unrolled */
+    assert(!it->fixed);                    /* that one is unrolled */
     if (it->parallel && f->b.func != NULL) /* the LOOP is right before what it reads first */
         f->b.func->insts.data[counter.i - 1].flags |= LW_LOOP_PARALLEL;
     loop.continue_region = f->regions++;
@@ -488,38 +487,6 @@ for_counted(lw_lower_frame *f, const lw_node *n, const lw_iterator *it)
     loop_else(f, &loop, both->b);
 }
 
-/* Whether the iterable is a call of prange, and its iterations go to all cores. */
-static bool
-is_parallel(lw_lower_frame *f, uint32_t iterable)
-{
-    const lw_typed_node *t = lw_typed_at(f, iterable);
-
-    return f->l->typed->options.parallel && lw_node_at(f, iterable)->kind == LW_NODE_CALL &&
-           t->call == LW_CALL_NAMED && t->target == LW_NAME_lanewise_prange;
-}
-
-/* Iterations of prange run in no order, so none of them ends the loop or the function. */
-static bool
-leaves_parallel(lw_lower_frame *f, const char *what)
-{
-    const lw_lower_loop *loop = f->loop;
-    lw_lowering *l = f->l;
-
-    while (loop != NULL && !loop->parallel && strcmp(what, "return") == 0)
-        loop = loop->outer;
-    if (loop == NULL || !loop->parallel)
-        return false;
-    if (l->status == LW_OK)
-        l->status = lw_diagnose(
-            l->tree, lw_node_at(f, f->node)->loc,
-            (lw_fault){LW_ERR_UNSUPPORTED, "E168",
-                       .label = "the iterations run in no order: which one is the last?",
-                       .help = "use `range`, or note in an array what each iteration finds",
-                       .where = f->fn->name},
-            l->err, "`%s` in a loop over prange", what);
-    return true;
-}
-
 static void
 lower_for(lw_lower_frame *f, uint32_t node)
 {
@@ -532,13 +499,15 @@ lower_for(lw_lower_frame *f, uint32_t node)
         return;
     }
     it = lw_iterator_of(f, n->b, lw_typed_at(f, node)->operand);
-    if (is_parallel(f, n->b) && !it.fixed) {
+    if (lw_is_parallel(f, n->b)) {
         it.count = lw_iterator_count(f, &it);
         it.rises = false;
         it.parallel = true;
     }
     if (it.fixed)
         for_unrolled(f, node, &it);
+    else if (it.parallel && lw_for_array_sums(f, node, &it))
+        return;
     else
         for_counted(f, n, &it);
 }
@@ -548,7 +517,7 @@ lower_jump(lw_lower_frame *f, bool leave)
 {
     if (f->loop == NULL)
         lw_lower_fail(f, f->node, "break or continue outside a loop");
-    else if (leave && leaves_parallel(f, "break"))
+    else if (leave && lw_leaves_parallel(f, "break"))
         return;
     else if (leave)
         lw_block_leave(f, f->loop->break_region);
@@ -761,7 +730,7 @@ lower_return(lw_lower_frame *f, uint32_t node)
 {
     uint32_t value = lw_node_at(f, node)->a;
 
-    if (leaves_parallel(f, "return"))
+    if (lw_leaves_parallel(f, "return"))
         return;
     lw_lower_return(f, node,
                     value ? lw_lower_as(f, value, f->inst->result)

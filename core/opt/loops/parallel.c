@@ -292,8 +292,8 @@ is_guarded(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
 }
 
 /* Finds stores to one place by all iterations, and whether LLVM may take iterations as
- * independent in memory: it may not where the index comes from memory, so that `hist[b[i]] += 1`
- * does no more harm than it has to. */
+ * independent in memory: it may not where the index comes from memory, so that `hist[b[i]] +=
+ * 1` does no more harm than it has to. */
 static bool
 check_stores(lw_parallel_loop *p, uint32_t *culprit)
 {
@@ -424,8 +424,7 @@ next_marked(lw_func *func, uint32_t from)
 static void
 make_plain(lw_module *module, uint32_t number)
 {
-    const lw_func *plain =
-        lw_plain_body(module, module->funcs.data[number], &module->arena);
+    const lw_func *plain = lw_plain_body(module, module->funcs.data[number], &module->arena);
 
     if (plain != NULL)
         module->funcs.data[number] = (lw_func *)plain;

@@ -2,8 +2,8 @@
  * on the CPU's cores, and a function for a part of the iterations. Pure C.
  *
  * needs: LOOPs marked LW_LOOP_PARALLEL, in the form of lw_ir_for with a step of 1; keeps: types
- * and numbers of functions; breaks: values, use counts. Marks inside of such loops go: the inner
- * loop runs in its iteration.
+ * and numbers of functions; breaks: values, use counts. Marks inside of such loops go: the
+ * inner loop runs in its iteration.
  *
  * The user says that iterations are independent. What they share are variables:
  * - set before it is read, in every iteration that reads it: each part has its own, and where
@@ -25,8 +25,8 @@ typedef enum lw_parallel_fault {
     LW_PARALLEL_KEPT     /* an array made in an iteration is used behind the loop */
 } lw_parallel_fault;
 
-/* Rewrites all such loops of the module. *fault: why one cannot be; *loc: the place, a number of
- * module->locs. */
+/* Rewrites all such loops of the module. *fault: why one cannot be; *loc: the place, a number
+ * of module->locs. */
 lw_status lw_opt_parallel(lw_module *module, lw_parallel_fault *fault, uint32_t *loc,
                           lw_error *err);
 

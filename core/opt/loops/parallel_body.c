@@ -63,8 +63,7 @@ make_used(writer *w, lw_ref ref, lw_ref frame)
     if (p->use[ref] == LW_PART_GIVEN)
         given = load_word(b, (lw_dtype)inst.type, frame, p->place[ref]);
     if (inst.op == LW_OP_CONST)
-        w->to[ref] =
-            lw_ir_bits(b, (lw_dtype)inst.type, p->s.func->constants.data[inst.a].bits);
+        w->to[ref] = lw_ir_bits(b, (lw_dtype)inst.type, p->s.func->constants.data[inst.a].bits);
     else if (inst.op == LW_OP_SLOT)
         w->to[ref] = lw_ir_slot(b, (lw_dtype)inst.type);
     else
@@ -209,8 +208,7 @@ call_parts(lw_parallel_loop *p, lw_builder *b, lw_ref n)
 {
     static const lw_dtype params[] = {LW_DT_u64, LW_DT_i64};
     lw_ref args[2] = {n, lw_ir_int(b, LW_DT_i64, p->heavy ? 1 : LIGHT_GRAIN)};
-    uint32_t number =
-        lw_ir_extern_add(p->module, "lw_parallel_parts", LW_DT_i64, params, 2);
+    uint32_t number = lw_ir_extern_add(p->module, "lw_parallel_parts", LW_DT_i64, params, 2);
 
     return lw_ir_host_call(b, number, args, 2);
 }
@@ -317,7 +315,8 @@ lw_parallel_call(lw_parallel_loop *p, lw_builder *b, uint32_t part, lw_ref *to)
     if (p->returns)
         pass_return(p, b, records, returned);
     if (p->n_record > (p->returns ? p->s.func->results.n : 0)) {
-        loop = lw_ir_for(b, lw_ir_int(b, LW_DT_i64, 0), parts, lw_ir_int(b, LW_DT_i64, 1), 0, 0);
+        loop =
+            lw_ir_for(b, lw_ir_int(b, LW_DT_i64, 0), parts, lw_ir_int(b, LW_DT_i64, 1), 0, 0);
         combine(p, b, record_of(p, b, records, loop.i), to);
         lw_ir_for_end(b, &loop);
     }

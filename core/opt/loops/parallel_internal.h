@@ -8,11 +8,11 @@
 
 /* What becomes of a value, a slot or memory that the iterations use. */
 typedef enum lw_part_use {
-    LW_PART_OWN = 0,   /* it is made in the iteration, or not used there */
-    LW_PART_GIVEN,     /* its value before the loop */
-    LW_PART_MADE,      /* each part makes it: constants, private memory and variables */
-    LW_PART_LAST,      /* a variable: the last iteration that sets it decides */
-    LW_PART_TOTAL      /* a variable: a reduction */
+    LW_PART_OWN = 0, /* it is made in the iteration, or not used there */
+    LW_PART_GIVEN,   /* its value before the loop */
+    LW_PART_MADE,    /* each part makes it: constants, private memory and variables */
+    LW_PART_LAST,    /* a variable: the last iteration that sets it decides */
+    LW_PART_TOTAL    /* a variable: a reduction */
 } lw_part_use;
 
 typedef struct lw_parallel_loop {
