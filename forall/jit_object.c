@@ -196,6 +196,12 @@ lw_jit_new_value(lw_jit *self)
         return NULL;
     }
     made->base.gives_value = true;
+    if (made->base.static_values == NULL)
+        made->base.static_values = PyDict_New();
+    if (made->base.static_values == NULL) {
+        Py_DECREF((PyObject *)made);
+        return NULL;
+    }
     made->base.options.front.procedure = made->base.options.front.threads = false;
     made->base.options.front.returns_arrays = true;
     made->base.options.front.objects = true;
