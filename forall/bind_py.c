@@ -672,8 +672,8 @@ put_static(binder *r, PyObject *object)
     return entry ? put_key(r->bound, key, sizeof key) : -1;
 }
 
-/* Texts, functions and types given to a function that is called on the host: each value has code
- * of its own. */
+/* Texts, functions and types given to a function that is called on the host: each value has
+ * code of its own. */
 static bool
 is_constant(const binder *r, PyObject *object)
 {

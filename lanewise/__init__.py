@@ -47,15 +47,16 @@ from lanewise._core import (
     vectorize,
     void,
 )
+from lanewise._core import _host_threads
 from lanewise._core import _services as _set_services
 from lanewise._core import intrinsics as _intrinsics
 from lanewise.config import config
 from lanewise.errors import LanewiseError, PerformanceWarning, PrecisionWarning
 
 __all__ = [
-    "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "PrecisionWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "carray", "cfunc", "compile",
+    "CFunc", "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "PrecisionWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "carray", "cfunc", "compile",
     "complex64", "complex128", "config", "cuda", "errors", "explain", "extending", "farray", "float16", "float32",
-    "float64", "forall", "from_dtype", "guvectorize", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "njit", "prange", "random", "reduce", "reductions", "runtime", "typeof",
+    "float64", "forall", "from_dtype", "get_num_threads", "guvectorize", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "njit", "prange", "random", "reduce", "reductions", "runtime", "set_num_threads", "typeof",
     "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",
 ]
 
@@ -69,7 +70,7 @@ _set_services({
 })
 
 _MODULES = ("cache", "cuda", "extending", "random", "reductions", "runtime", "types", "ufuncs")
-_C_FUNCTIONS = ("carray", "cfunc", "farray")
+_C_FUNCTIONS = ("CFunc", "carray", "cfunc", "farray")
 local = _intrinsics.local
 njit = jit  # numba's names of the CPU
 
@@ -87,6 +88,26 @@ def prange(*args):
     10.0
     """
     return range(*args)
+
+
+def set_num_threads(n):
+    """How many threads of the CPU loops may use from now on, in the whole process: the setting ``config.threads``.
+
+    >>> lw.set_num_threads(1)
+    >>> lw.get_num_threads()
+    1
+    >>> lw.config.threads = 0  # as many as there are cores
+    """
+    from operator import index
+
+    if not 1 <= index(n) <= 256:
+        raise ValueError(f"the number of threads must be between 1 and 256, not {n!r:.200}")
+    config.threads = index(n)
+
+
+def get_num_threads():
+    """How many threads of the CPU a loop can use."""
+    return _host_threads()
 
 
 def info():

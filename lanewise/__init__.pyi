@@ -11,6 +11,10 @@ from lanewise import reductions as reductions
 from lanewise import runtime as runtime
 from lanewise import types as types
 from lanewise import ufuncs as ufuncs
+from lanewise._c_functions import CFunc as CFunc
+from lanewise._c_functions import carray as carray
+from lanewise._c_functions import cfunc as cfunc
+from lanewise._c_functions import farray as farray
 from lanewise._core import (
     Forall as Forall,
     Gufunc as Gufunc,
@@ -85,9 +89,9 @@ from lanewise.ufuncs import (
 )
 
 __all__ = [
-    "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "PrecisionWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "carray", "cfunc", "compile",
+    "CFunc", "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "PrecisionWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "carray", "cfunc", "compile",
     "complex64", "complex128", "config", "cuda", "errors", "explain", "extending", "farray", "float16", "float32",
-    "float64", "forall", "from_dtype", "guvectorize", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "njit", "prange", "random", "reduce", "reductions", "runtime", "typeof",
+    "float64", "forall", "from_dtype", "get_num_threads", "guvectorize", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "njit", "prange", "random", "reduce", "reductions", "runtime", "set_num_threads", "typeof",
     "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",
 ]
 
@@ -101,4 +105,6 @@ njit = jit
 
 def prange(*args: SupportsIndex) -> range: ...
 
+def set_num_threads(n: SupportsIndex) -> None: ...
+def get_num_threads() -> int: ...
 def info() -> dict[str, Any]: ...

@@ -25,6 +25,7 @@ __all__ = [
     "type_callable", "typeof_impl", "unbox",
 ]
 
+def get_cython_function_address(module_name: str, function_name: str) -> int: ...
 def overload(
     func: Callable[..., Any], jit_options: dict[str, Any] | None = None, strict: bool = True, inline: str | Callable[..., Any] = "never",
     prefer_literal: bool = False, *, target: str = "generic",

@@ -316,6 +316,21 @@ def test_other_generators_take_it_as_range():
     assert (x == 1).all()
 
 
+def test_number_of_threads():
+    before = lw.config.threads
+    try:
+        lw.set_num_threads(3)
+        assert lw.get_num_threads() == 3 == lw.config.threads
+        for wrong in (0, -1, 1000):
+            with pytest.raises(ValueError, match="between 1 and 256"):
+                lw.set_num_threads(wrong)
+        with pytest.raises(TypeError):
+            lw.set_num_threads(2.5)
+    finally:
+        lw.config.threads = before
+    assert lw.get_num_threads() >= 1
+
+
 def test_python_target():
     @njit
     def total(x):

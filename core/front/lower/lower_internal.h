@@ -513,7 +513,6 @@ lw_lower_value lw_lower_libdevice(lw_lower_frame *f, uint32_t node);
 /* ---- external.c ---- */
 lw_lower_value lw_lower_external(lw_lower_frame *f, uint32_t node);
 
-/* ---- atomic.c ---- */
 lw_lower_value lw_lower_atomic(lw_lower_frame *f, uint32_t node);
 
 #endif

@@ -112,7 +112,8 @@ note_update(lw_lower_frame *f, array_sums *all, uint32_t node)
         one->array = lw_lower_web_read(f, web);
     }
     if (one == NULL || (!adds && !multiplies) || one->multiplies != multiplies ||
-        (multiplies && lw_is_complex((lw_dtype)lw_array_row_of(f, one->array.type)->elements[0])))
+        (multiplies &&
+         lw_is_complex((lw_dtype)lw_array_row_of(f, one->array.type)->elements[0])))
         return false;
     one->n_updates++;
     return true;
@@ -154,9 +155,11 @@ neutral(lw_lower_frame *f, const array_sum *one, lw_ref parts[2])
     lw_dtype type = lw_dtypes[dtype_of(f, one)].parts;
 
     if (one->multiplies)
-        parts[0] = lw_is_float(type) ? lw_ir_float(&f->b, type, 1.0) : lw_ir_int(&f->b, type, 1);
+        parts[0] =
+            lw_is_float(type) ? lw_ir_float(&f->b, type, 1.0) : lw_ir_int(&f->b, type, 1);
     else
-        parts[0] = lw_is_float(type) ? lw_ir_float(&f->b, type, -0.0) : lw_ir_int(&f->b, type, 0);
+        parts[0] =
+            lw_is_float(type) ? lw_ir_float(&f->b, type, -0.0) : lw_ir_int(&f->b, type, 0);
     parts[1] = parts[0];
 }
 
@@ -286,8 +289,7 @@ lw_for_array_sums(lw_lower_frame *f, uint32_t node, const lw_iterator *it)
     if (!find_sums(f, n, &all))
         return false;
     lw_ir_if(b, lw_ir_compare(b, LW_OP_GT, it->count, lw_ir_zero(b, LW_DT_u64)));
-    n_parts =
-        lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, it->count, most), it->count, most);
+    n_parts = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, it->count, most), it->count, most);
     for (uint32_t k = 0; k < all.n; k++)
         make_copies(f, &all.sums[k], n_parts);
     lower_parts(f, n, it, &all, n_parts);
