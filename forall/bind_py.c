@@ -661,6 +661,27 @@ refuse_masked(const binder *r, PyObject *object)
     return masked ? -1 : 0;
 }
 
+/* A static value is not an argument of the body: the key names it. */
+static int
+put_static(binder *r, PyObject *object)
+{
+    uint8_t key[1 + sizeof(PyObject *)] = {LW_KEY_STATIC};
+    PyObject *entry = lw_static_entry(r->self, r->arg, object);
+
+    memcpy(key + 1, &entry, sizeof entry);
+    return entry ? put_key(r->bound, key, sizeof key) : -1;
+}
+
+/* Texts, functions and types given to a function that is called on the host: each value has
+ * code of its own. */
+static bool
+is_constant(const binder *r, PyObject *object)
+{
+    return r->self->gives_value && r->depth == 0 && r->field == NULL &&
+           r->arg < LW_MOST_ARRANGED &&
+           (PyUnicode_Check(object) || PyCallable_Check(object) || PyArray_DescrCheck(object));
+}
+
 /* An array of the host that is not NumPy's: its view lives as long as the bound call. */
 static int
 put_foreign_host(binder *r, PyObject *object)
@@ -729,7 +750,9 @@ put_other(binder *r, PyObject *object)
     shape = lw_object_shape_of(object);
     if (shape == NULL && PyErr_Occurred())
         return -1;
-    return shape ? put_object(r, object, shape) : refuse(r, object);
+    if (shape != NULL)
+        return put_object(r, object, shape);
+    return is_constant(r, object) ? put_static(r, object) : refuse(r, object);
 }
 
 static int
@@ -763,17 +786,6 @@ put(binder *r, PyObject *object)
     if (shape != NULL)
         return put_object(r, object, shape);
     return PyErr_Occurred() ? -1 : put_other(r, object);
-}
-
-/* A static value is not an argument of the body: the key names it. */
-static int
-put_static(binder *r, PyObject *object)
-{
-    uint8_t key[1 + sizeof(PyObject *)] = {LW_KEY_STATIC};
-    PyObject *entry = lw_static_entry(r->self, r->arg, object);
-
-    memcpy(key + 1, &entry, sizeof entry);
-    return entry ? put_key(r->bound, key, sizeof key) : -1;
 }
 
 /* ---- the call ---- */

@@ -118,6 +118,14 @@ class Kernel:
     @property
     def signatures(self) -> list[str]: ...
     @property
+    def address(self) -> int: ...
+    @property
+    def ctypes(self) -> Callable[..., Any]: ...
+    @property
+    def cffi(self) -> Any: ...
+    @property
+    def native_name(self) -> str: ...
+    @property
     def overloads(self) -> Any: ...
     @property
     def definitions(self) -> Any: ...
@@ -685,7 +693,7 @@ def jit(
     boundscheck: bool | None = None,
     extensions: Sequence[Any] = (),
     shared_memory_carveout: int | str | None = None,
-    parallel: bool | None = False,
+    parallel: bool | None = None,
     nogil: bool | None = True,
     error_model: Literal["numpy", "python"] = "numpy",
     forceobj: Literal[False] = False,
@@ -726,7 +734,7 @@ def jit(
     boundscheck: bool | None = None,
     extensions: Sequence[Any] = (),
     shared_memory_carveout: int | str | None = None,
-    parallel: bool | None = False,
+    parallel: bool | None = None,
     nogil: bool | None = True,
     error_model: Literal["numpy", "python"] = "numpy",
     forceobj: Literal[False] = False,

@@ -23,6 +23,7 @@ typedef struct lw_front_options {
     bool returns_arrays; /* the user's function may return arrays of numbers */
     bool guard_dynamic;  /* on the host: an index beyond shared memory sized at launch raises */
     bool variables;      /* debuggers are shown the variables */
+    bool parallel;       /* loops over prange are marked: their iterations go to all cores */
     bool narrow;         /* every byte offset inside every array argument fits 31 bits */
     const struct lw_sig_type *result; /* declared: an array, or a tuple with one; or NULL */
     const char *readonly_help; /* what to do about a read-only argument, for messages; NULL: the

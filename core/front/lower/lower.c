@@ -321,6 +321,8 @@ lw_instance_raises(lw_lowering *l, uint32_t instance)
     if (!options->ignore_errors)
         raises = inst->can_raise || (options->checks & LW_CHECKS_RAISING) != 0;
     raises |= options->guard_dynamic || inst->allocates || inst->recurses;
+    for (uint32_t i = 1; options->parallel && i < l->tree->nodes.n && !raises; i++)
+        raises = lw_may_be_array_sum(l, inst, i);
     for (uint32_t i = 1; i < l->tree->nodes.n && !raises && !options->ignore_errors; i++)
         raises = node_raises(l, inst, i);
     l->raising[instance] = raises ? 2 : 1;
@@ -670,7 +672,7 @@ refuse_not_same(lw_lowering *l)
             loc = i;
     return lw_diagnose(
         l->tree, loc,
-        (lw_fault){LW_ERR_UNSUPPORTED, "E168", .label = "each target has its own",
+        (lw_fault){LW_ERR_UNSUPPORTED, "E144", .label = "each target has its own",
                    .help = "use a function of `math` or `numpy`, or leave math=\"same\" out"},
         l->err, "`%s` has no form that is the same on every target", name);
 }
