@@ -333,6 +333,30 @@ find_at_prompt(lw_finder *f, lw_source_result result, lw_source *out)
     return result;
 }
 
+/* What exec made: the text is in a variable of whoever called it, if that still runs. */
+static lw_source_result
+find_in_frames(lw_finder *f, lw_source_result result, lw_source *out)
+{
+    bool is_made = PyUnicode_GET_LENGTH(f->filename) > 0 &&
+                   PyUnicode_READ_CHAR(f->filename, 0) == '<';
+    PyObject *texts = is_made ? lw_frame_texts(f->name, f->is_lambda) : PyList_New(0);
+
+    if (texts == NULL)
+        return LW_SOURCE_FAILED;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(texts); i++) {
+        PyObject *lines =
+            PyObject_CallMethod(PyList_GET_ITEM(texts, i), "splitlines", "O", Py_True);
+        lw_source_result found = lines ? attempt_all(f, lines, out) : LW_SOURCE_FAILED;
+        Py_XDECREF(lines);
+        if (found == LW_SOURCE_FOUND || found == LW_SOURCE_FAILED) {
+            result = found;
+            break;
+        }
+    }
+    Py_DECREF(texts);
+    return result;
+}
+
 static lw_source_result
 find_in_cache(lw_finder *f, lw_source *out)
 {
@@ -352,6 +376,8 @@ find_in_cache(lw_finder *f, lw_source *out)
     }
     if (result != LW_SOURCE_FOUND && result != LW_SOURCE_FAILED)
         result = find_at_prompt(f, result, out);
+    if (result != LW_SOURCE_FOUND && result != LW_SOURCE_FAILED)
+        result = find_in_frames(f, result, out);
     if (result == LW_SOURCE_CHANGED && f->no_memory) {
         PyErr_NoMemory();
         return LW_SOURCE_FAILED;
