@@ -334,7 +334,7 @@ launch_entry(const lw_jit_launcher *self, lw_bound *bound, lw_device *device,
     if (status == LW_OK && !failed)
         status = launch(self->kernel, entry, &config, bound->values, bound->n_values, &err);
     if (status == LW_OK && !failed)
-        status = lw_bound_done(bound, config.stream, &err);
+        status = lw_bound_done(bound, device, config.stream, &err);
     lw_device_leave(before);
     if (status != LW_OK || err.status != LW_OK)
         lw_py_raise(&err);

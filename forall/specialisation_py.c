@@ -248,8 +248,8 @@ decode(decoder *d, lw_arg_spec *out)
         return out->record == NULL || set_record(d, out->record);
     case LW_KEY_RECORD:
         out->kind = LW_ARGK_RECORD;
+        out->readonly = (*d->at++ & 16) != 0;
         out->record = take_address(d);
-        out->readonly = true;
         return set_record(d, out->record);
     case LW_KEY_TUPLE:
     case LW_KEY_NAMED:
@@ -677,7 +677,6 @@ spec_of_sig(lw_specialisation *specialisation, const lw_sig_type *type, lw_arg_s
     case LW_SIG_RECORD:
         out->kind = LW_ARGK_RECORD;
         out->record = type->record;
-        out->readonly = true;
         return 0;
     case LW_SIG_ARRAY:
         out->kind = LW_ARGK_ARRAY;
