@@ -707,12 +707,25 @@ new_operand(lw_bound *b)
     return operand;
 }
 
+/* A static value is not an argument of the body: the key names it. */
+static int
+put_static(binder *r, PyObject *object)
+{
+    uint8_t key[1 + sizeof(PyObject *)] = {LW_KEY_STATIC};
+    PyObject *entry = lw_static_entry(r->self, r->arg, object);
+
+    memcpy(key + 1, &entry, sizeof entry);
+    return entry ? put_key(r->bound, key, sizeof key) : -1;
+}
+
 static int
 put_other(binder *r, PyObject *object)
 {
     lw_operand *operand = new_operand(r->bound);
     const lw_object_shape *shape;
 
+    if (r->self->lazy && r->depth == 0 && r->arg < LW_MOST_ARRANGED && lw_is_member(object))
+        return put_static(r, object);
     if (operand == NULL || lw_operand_read(operand, object) < 0)
         return -1;
     /* borrowed from another library for the call */
@@ -774,17 +787,6 @@ put(binder *r, PyObject *object)
     if (shape != NULL)
         return put_object(r, object, shape);
     return PyErr_Occurred() ? -1 : put_other(r, object);
-}
-
-/* A static value is not an argument of the body: the key names it. */
-static int
-put_static(binder *r, PyObject *object)
-{
-    uint8_t key[1 + sizeof(PyObject *)] = {LW_KEY_STATIC};
-    PyObject *entry = lw_static_entry(r->self, r->arg, object);
-
-    memcpy(key + 1, &entry, sizeof entry);
-    return entry ? put_key(r->bound, key, sizeof key) : -1;
 }
 
 /* ---- the call ---- */

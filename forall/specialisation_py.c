@@ -332,6 +332,17 @@ decode_all(decoder *d, lw_arg_spec *specs, uint32_t n)
     return true;
 }
 
+/* Whether some arguments are static values, or objects of classes. */
+static bool
+reads_own(const decoder *d)
+{
+    bool reads = d->self->statics != 0 || d->classes != NULL;
+
+    for (uint32_t i = 0; i < LW_MOST_ARRANGED && !reads; i++)
+        reads = d->entries[i] != NULL;
+    return reads;
+}
+
 static lw_specialisation *
 specialisation_of_key(lw_function *self, const lw_bound *bound)
 {
@@ -355,7 +366,7 @@ specialisation_of_key(lw_function *self, const lw_bound *bound)
     specialisation->negative = bound->negative;
     set_counts(specialisation, specs);
     good = decode_all(&d, specs, bound->n_args);
-    if (good && (self->statics != 0 || d.classes != NULL)) { /* again, with a tree of its own */
+    if (good && reads_own(&d)) { /* again, with a tree of its own */
         uint32_t most = LW_MOST_ARRANGED; /* no static argument is behind these */
         good = lw_specialisation_read_own(specialisation, d.entries,
                                           bound->n_args < most ? bound->n_args : most,

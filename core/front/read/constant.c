@@ -124,8 +124,12 @@ from_basic(lw_reader *r, PyObject *object)
         constant.i = object == Py_True;
         return lw_read_push(r, object, constant);
     }
-    if (PyLong_Check(object))
-        return from_int(r, object);
+    if (PyLong_Check(object)) {
+        uint32_t number = from_int(r, object);
+        if (number != 0 && !PyLong_CheckExact(object) && lw_fold_is_member(object))
+            r->tree->constants.data[number].bytes = object; /* which member it is, for `is` */
+        return number;
+    }
     if (PyFloat_CheckExact(object) || (PyFloat_Check(object) && lw_fold_is_member(object))) {
         constant.kind = LW_K_FLOAT;
         constant.d = PyFloat_AS_DOUBLE(object);
