@@ -55,7 +55,7 @@ from lanewise.errors import LanewiseError, PerformanceWarning, PrecisionWarning
 __all__ = [
     "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "PrecisionWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "compile",
     "complex64", "complex128", "config", "cuda", "errors", "explain", "extending", "float16", "float32",
-    "float64", "forall", "from_dtype", "guvectorize", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "njit", "prange", "random", "reduce", "reductions", "runtime", "typeof",
+    "float64", "forall", "from_dtype", "guvectorize", "info", "int8", "int16", "int32", "int64", "intp", "jit", "literal_unroll", "local", "njit", "prange", "random", "reduce", "reductions", "runtime", "typeof",
     "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",
 ]
 
@@ -72,6 +72,27 @@ _MODULES = ("cache", "cuda", "extending", "random", "reductions", "runtime", "ty
 local = _intrinsics.local
 njit = jit  # numba's names of the CPU
 prange = range
+
+
+def literal_unroll(items):
+    """In compiled code, ``for x in literal_unroll(items)`` is written out, so that items of a tuple from outside
+    the function may have different types and shapes: arrays of one and of two dimensions. Elsewhere it gives the items.
+
+    >>> import numpy as np, lanewise as lw
+    >>> cases = np.arange(3.0), np.ones((2, 2))
+    >>> @lw.jit
+    ... def total():
+    ...     s = 0.0
+    ...     for x in lw.literal_unroll(cases):
+    ...         s += x.sum()
+    ...     return s
+    >>> total()
+    7.0
+    """
+    return items
+
+
+literal_unroll.__lanewise_unroll__ = True
 
 
 def info():

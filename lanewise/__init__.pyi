@@ -1,6 +1,6 @@
 """Scalar Python functions as machine-code kernels, on NVIDIA GPUs and on every core of a CPU."""
 
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from lanewise import cache as cache
 from lanewise import cuda as cuda
@@ -87,7 +87,7 @@ from lanewise.ufuncs import (
 __all__ = [
     "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "PrecisionWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "compile",
     "complex64", "complex128", "config", "cuda", "errors", "explain", "extending", "float16", "float32",
-    "float64", "forall", "from_dtype", "guvectorize", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "njit", "prange", "random", "reduce", "reductions", "runtime", "typeof",
+    "float64", "forall", "from_dtype", "guvectorize", "info", "int8", "int16", "int32", "int64", "intp", "jit", "literal_unroll", "local", "njit", "prange", "random", "reduce", "reductions", "runtime", "typeof",
     "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",
 ]
 
@@ -99,5 +99,9 @@ class _local(Protocol):
 local: _local
 njit = jit
 prange = range
+
+_T = TypeVar("_T")
+
+def literal_unroll(items: _T) -> _T: ...
 
 def info() -> dict[str, Any]: ...

@@ -1,7 +1,7 @@
 """numba-cuda's own tests, with lanewise in the place of `numba` and `numba.cuda`.
 
-On a machine with a GPU they run as they are. Elsewhere they run on the CPU target, and those that numba's
-simulator skips are run too, because the CPU target compiles: LANEWISE_COMPAT_SKIP=1 skips them.
+On a machine with a GPU they run as they are. Elsewhere they run on the CPU target, and what numba's simulator skips is
+skipped; LANEWISE_COMPAT_SKIP=0 runs it too, which tells more, because the CPU target compiles.
 
 What is put in place are modules of numba's names whose names are lanewise's. A name that is neither lanewise's nor
 public in numba (a linker, a pass of its compiler) is an `Internal`, which may be imported and derived from,
@@ -124,6 +124,7 @@ def _provide():
                "LinkerError": errors.LinkError, "NvvmError": errors.LinkError}
     driver = {**drivers, "Stream": cuda.Stream, "Event": cuda.Event, "Context": cuda.Context, "Device": cuda.Device,
               "MemoryPointer": cuda.MemoryPointer, "MappedMemory": cuda.MappedMemory, "_have_nvjitlink": lambda: True}
+    devices = {"DeviceNDArray": cuda.DeviceArray, "DeviceRecord": cuda.DeviceArray, "is_contiguous": is_contiguous}
     support = {"from_dtype": lanewise.from_dtype, "as_dtype": numpy_dtype,
                "numpy_version": tuple(map(int, numpy.__version__.split(".")[:2]))}
     warned = {"NumbaPerformanceWarning": errors.PerformanceWarning, "NumbaWarning": UserWarning,
@@ -157,7 +158,7 @@ def _provide():
         ("numba.cuda.bf16", [getattr(cuda, "bf16", {}), cuda, kinds], True), ("numba.cuda.cudadrv", [], True),
         ("numba.cuda.cudadrv.driver", [driver, cuda], True), ("numba.cuda.cudadrv.error", [drivers], True),
         ("numba.cuda.cudadrv.devices", [{"gpus": cuda.gpus, "get_context": cuda.current_context}], True),
-        ("numba.cuda.cudadrv.devicearray", [{"DeviceNDArray": cuda.DeviceArray, "DeviceRecord": cuda.DeviceArray}, cuda], True),
+        ("numba.cuda.cudadrv.devicearray", [devices, cuda], True), ("numba.cuda.devicearray", [devices, cuda], True),
         ("numba.cuda.cudadrv.linkable_code", [cuda], True), ("numba.cuda.cudadrv.nvvm", [], True),
         ("numba.cuda.cudadrv.nvrtc", [], True), ("numba.cuda.cudadrv.runtime", [{"runtime": cuda}], True),
         ("numba.cuda.misc", [], True), ("numba.cuda.misc.special", [lanewise], True),
@@ -206,6 +207,11 @@ def signature(result, *arguments):
     return result(*arguments)
 
 
+def is_contiguous(array):
+    flags = array.flags
+    return flags["C_CONTIGUOUS"] or flags["F_CONTIGUOUS"]
+
+
 def wrap_arg(value, default=None):
     """numba.cuda.args.wrap_arg: an array with the direction of its copy."""
     from lanewise import cuda
@@ -228,7 +234,7 @@ def on_gpu():
 
 def skips():
     """Whether tests that numba's simulator skips are skipped."""
-    return not on_gpu() and os.environ.get("LANEWISE_COMPAT_SKIP", "0") == "1"
+    return not on_gpu() and os.environ.get("LANEWISE_COMPAT_SKIP", "1") != "0"
 
 
 def testing_module():
