@@ -1,5 +1,5 @@
-/* The bound arguments of a launch on a GPU: work that must come before it, records that it reads
- * and writes as copies, because an np.void is on the host. */
+/* The bound arguments of a launch on a GPU: work that must come before it, records that it
+ * reads and writes as copies, because an np.void is on the host. */
 #include "core/py/numpy_api.h"
 
 #include "forall/kernel_py.h"

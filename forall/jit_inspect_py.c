@@ -184,8 +184,7 @@ inspect(PyObject *self, PyObject *args, PyObject *kwargs, const char *form,
         return NULL;
     if (((lw_jit *)self)->base.options.device && cc != 0 &&
         (strcmp(form, "ptx") == 0 || strcmp(form, "ltoir") == 0))
-        return sig == Py_None ? device_forms(self, cc, form)
-                              : device_form(self, sig, cc, form);
+        return sig == Py_None ? device_forms(self, cc, form) : device_form(self, sig, cc, form);
     return of_signature((lw_jit *)self, sig, cc, cc ? form : host_form, one);
 }
 

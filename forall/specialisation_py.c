@@ -366,7 +366,7 @@ specialisation_of_key(lw_function *self, const lw_bound *bound)
     specialisation->negative = bound->negative;
     set_counts(specialisation, specs);
     good = decode_all(&d, specs, bound->n_args);
-    if (good && reads_own(&d)) { /* again, with a tree of its own */
+    if (good && reads_own(&d)) {          /* again, with a tree of its own */
         uint32_t most = LW_MOST_ARRANGED; /* no static argument is behind these */
         good = lw_specialisation_read_own(specialisation, d.entries,
                                           bound->n_args < most ? bound->n_args : most,

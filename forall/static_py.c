@@ -144,10 +144,11 @@ check_value(const lw_function *self, const lw_tree *tree, uint32_t arg, PyObject
         (tree->constants.data[param->default_constant].kind != LW_K_OBJECT ||
          lw_is_member(value_of(entry))))
         return 0;
-    PyErr_Format(PyExc_TypeError,
-                 "%s: static argument `%s` must be a constant (a number, bool, str, None, a "
-                 "type, a function, a member of an enum class, or a tuple of these), not %.100s",
-                 lw_function_name(self), param->name, Py_TYPE(value_of(entry))->tp_name);
+    PyErr_Format(
+        PyExc_TypeError,
+        "%s: static argument `%s` must be a constant (a number, bool, str, None, a "
+        "type, a function, a member of an enum class, or a tuple of these), not %.100s",
+        lw_function_name(self), param->name, Py_TYPE(value_of(entry))->tp_name);
     return -1;
 }
 
