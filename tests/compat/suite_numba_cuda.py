@@ -19,7 +19,9 @@ Files that are left out, because they test how numba is made and not what a prog
     test_bfloat16_bindings, test_fp8_bindings, test_cupy_bfloat16_interop   `numba.cuda._internal`
     test_dummyarray, test_library_lookup, test_nvvm, test_nvvm_driver, test_function_resolution, test_cache_version,
     test_import                                  where it finds its libraries, what it imports
-    test_linker, test_nvjitlink, test_nvrtc, test_cuda_driver, test_deallocations   its linker, its driver's objects
+    test_linker, test_nvjitlink, test_nvrtc, test_cuda_driver, test_deallocations, test_cuda_memory, test_context_stack,
+    test_inline_ptx, test_init                   its linker, its driver's objects and handles
+    test_gufunc_scheduling, test_launch_config_sensitive   the scheduler of its gufuncs, its rewrites
 """
 
 import fnmatch
@@ -41,7 +43,8 @@ OUT = """
     test_debuginfo test_debuginfo_types test_lineinfo test_extending test_extending_types test_caching
     test_bfloat16_bindings test_fp8_bindings test_cupy_bfloat16_interop
     test_dummyarray test_library_lookup test_nvvm test_nvvm_driver test_function_resolution test_cache_version test_import
-    test_linker test_nvjitlink test_nvrtc test_cuda_driver test_deallocations
+    test_linker test_nvjitlink test_nvrtc test_cuda_driver test_deallocations test_gufunc_scheduling test_launch_config_sensitive
+    test_inline_ptx test_init test_cuda_memory test_context_stack
 """.split()
 
 # run.py takes glob patterns, which cannot say "but not": one pattern for each file that is run
@@ -124,7 +127,8 @@ def _provide():
                "LinkerError": errors.LinkError, "NvvmError": errors.LinkError}
     driver = {**drivers, "Stream": cuda.Stream, "Event": cuda.Event, "Context": cuda.Context, "Device": cuda.Device,
               "MemoryPointer": cuda.MemoryPointer, "MappedMemory": cuda.MappedMemory, "_have_nvjitlink": lambda: True}
-    devices = {"DeviceNDArray": cuda.DeviceArray, "DeviceRecord": cuda.DeviceArray, "is_contiguous": is_contiguous}
+    devices = {"DeviceNDArray": cuda.DeviceArray, "DeviceRecord": cuda.DeviceArray, "is_contiguous": is_contiguous,
+               "array_core": array_core, "auto_device": lambda x, stream=0: (cuda.to_device(x, stream=stream), True)}
     support = {"from_dtype": lanewise.from_dtype, "as_dtype": numpy_dtype,
                "numpy_version": tuple(map(int, numpy.__version__.split(".")[:2]))}
     warned = {"NumbaPerformanceWarning": errors.PerformanceWarning, "NumbaWarning": UserWarning,
@@ -207,8 +211,13 @@ def signature(result, *arguments):
     return result(*arguments)
 
 
+def array_core(array):
+    """The array without the axes along which it is repeated."""
+    return array[tuple(0 if stride == 0 else slice(None) for stride in array.strides)] if array.size else array
+
+
 def is_contiguous(array):
-    flags = array.flags
+    flags = array_core(array).flags
     return flags["C_CONTIGUOUS"] or flags["F_CONTIGUOUS"]
 
 
