@@ -217,8 +217,7 @@ def array_core(array):
 
 
 def is_contiguous(array):
-    flags = array_core(array).flags
-    return flags["C_CONTIGUOUS"] or flags["F_CONTIGUOUS"]
+    return array_core(array).flags["C_CONTIGUOUS"]
 
 
 def wrap_arg(value, default=None):

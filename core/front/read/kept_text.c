@@ -298,21 +298,22 @@ is_missing_file(PyObject *filename)
 lw_no_text
 lw_why_no_text(PyObject *filename)
 {
-    static const lw_no_text prompt = {"a prompt without readline keeps none",
-                                      "define it in a file or a notebook cell, or pass the "
-                                      "text with `source=`"},
-                            pipe = {"a program that came through a pipe cannot be read again",
-                                    "write it to a file first, `cat > program.py <<'EOF'`, or "
-                                    "pass the function's text with `source=`"},
-                            string = {"exec and eval keep none, and no variable of the running functions holds it",
-                                      "pass the text with `source=`, or define the function in "
-                                      "a file"},
-                            missing = {"its file is not there",
-                                       "put the .py file beside the .pyc, or pass the text "
-                                       "with `source=`"},
-                            other = {"Python keeps none for it",
-                                     "pass the text with `source=`, or define the function in "
-                                     "a file or a notebook cell"};
+    static const lw_no_text
+        prompt = {"a prompt without readline keeps none",
+                  "define it in a file or a notebook cell, or pass the "
+                  "text with `source=`"},
+        pipe = {"a program that came through a pipe cannot be read again",
+                "write it to a file first, `cat > program.py <<'EOF'`, or "
+                "pass the function's text with `source=`"},
+        string = {"exec and eval keep none, and no variable of the running functions holds it",
+                  "pass the text with `source=`, or define the function in "
+                  "a file"},
+        missing = {"its file is not there",
+                   "put the .py file beside the .pyc, or pass the text "
+                   "with `source=`"},
+        other = {"Python keeps none for it",
+                 "pass the text with `source=`, or define the function in "
+                 "a file or a notebook cell"};
 
     if (PyUnicode_CompareWithASCIIString(filename, "<stdin>") == 0)
         return isatty(STDIN_FILENO) ? prompt : pipe;
