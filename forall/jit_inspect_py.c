@@ -134,6 +134,39 @@ check_there(lw_jit *self, int cc, const char *host_form)
     return -1;
 }
 
+/* A device function as C calls it, which is what other code that is linked sees of it. */
+static PyObject *
+device_form(PyObject *self, PyObject *sig, int cc, const char *form)
+{
+    PyObject *args = Py_BuildValue("(OOiss)", self, sig, cc, form,
+                                   lw_function_name(&((lw_jit *)self)->base));
+    PyObject *both = args ? lw_jit_compile_device(NULL, args) : NULL, *code;
+
+    Py_XDECREF(args);
+    if (both == NULL)
+        return NULL;
+    code = Py_NewRef(PyTuple_GET_ITEM(both, 0));
+    Py_DECREF(both);
+    return code;
+}
+
+/* The dict {signature: code} of all signatures that it was made with. */
+static PyObject *
+device_forms(PyObject *self, int cc, const char *form)
+{
+    const lw_jit *function = (lw_jit *)self;
+    PyObject *all = PyDict_New();
+
+    for (Py_ssize_t i = 0; all != NULL && i < PyList_GET_SIZE(function->declared); i++) {
+        PyObject *sig = PyList_GET_ITEM(function->declared, i);
+        PyObject *code = device_form(self, sig, cc, form);
+        if (code == NULL || PyDict_SetItem(all, sig, code) < 0)
+            Py_CLEAR(all);
+        Py_XDECREF(code);
+    }
+    return all;
+}
+
 /* (signature=None, target=None) */
 static PyObject *
 inspect(PyObject *self, PyObject *args, PyObject *kwargs, const char *form,
@@ -149,6 +182,9 @@ inspect(PyObject *self, PyObject *args, PyObject *kwargs, const char *form,
                         host_form != NULL);
     if (cc < 0 || check_there((lw_jit *)self, cc, host_form) < 0)
         return NULL;
+    if (((lw_jit *)self)->base.options.device && cc != 0 &&
+        (strcmp(form, "ptx") == 0 || strcmp(form, "ltoir") == 0))
+        return sig == Py_None ? device_forms(self, cc, form) : device_form(self, sig, cc, form);
     return of_signature((lw_jit *)self, sig, cc, cc ? form : host_form, one);
 }
 

@@ -152,7 +152,14 @@ init(lw_jit *self, const lw_request *request)
         return -1;
     count_positional(self);
     self->declared = PyList_New(0);
-    return self->declared ? 0 : -1;
+    if (self->declared == NULL)
+        return -1;
+    if (keywords && PyDict_GetItemString(keywords, "extensions") != NULL) {
+        PyObject *extensions = lw_jit_get_extensions((PyObject *)self, NULL);
+        Py_XDECREF(extensions);
+        return extensions ? 0 : -1;
+    }
+    return 0;
 }
 
 static int
@@ -249,6 +256,7 @@ kernel_traverse(PyObject *object, visitproc visit, void *arg)
 
     Py_VISIT(self->declared);
     Py_VISIT(self->signatures);
+    Py_VISIT(self->extensions);
     Py_VISIT((PyObject *)atomic_load_explicit(&self->value, memory_order_relaxed));
     for (int i = 0; i < LW_JIT_KEPT; i++)
         Py_VISIT(self->kept[i]);
@@ -263,6 +271,7 @@ kernel_clear(PyObject *object)
     for (int i = 0; i < LW_JIT_KEPT; i++)
         Py_CLEAR(self->kept[i]);
     Py_CLEAR(self->signatures);
+    Py_CLEAR(self->extensions);
     Py_XDECREF((PyObject *)atomic_exchange(&self->value, NULL));
     lw_compiled_clear((lw_compiled *)self);
     return 0;
@@ -424,6 +433,11 @@ static PyGetSetDef kernel_getset[] = {
     {"definitions", get_overloads, NULL, PyDoc_STR("overloads, by numba's older name"), NULL},
     {"specialized", get_specialized, NULL,
      PyDoc_STR("True when signatures were given: nothing else is compiled"), NULL},
+    {"extensions", lw_jit_get_extensions, NULL,
+     PyDoc_STR("a list of objects whose prepare_args(type, value, stream, retr) gives what an "
+               "argument becomes: (type, value); retr is a list of functions to call after the "
+               "launch"),
+     NULL},
     {"is_device", get_device, NULL, PyDoc_STR("made with device=True"), NULL},
     {"__signature__", get_text_signature, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL}};

@@ -248,8 +248,8 @@ decode(decoder *d, lw_arg_spec *out)
         return out->record == NULL || set_record(d, out->record);
     case LW_KEY_RECORD:
         out->kind = LW_ARGK_RECORD;
+        out->readonly = (*d->at++ & 16) != 0;
         out->record = take_address(d);
-        out->readonly = true;
         return set_record(d, out->record);
     case LW_KEY_TUPLE:
     case LW_KEY_NAMED:
@@ -332,6 +332,17 @@ decode_all(decoder *d, lw_arg_spec *specs, uint32_t n)
     return true;
 }
 
+/* Whether some arguments are static values, or objects of classes. */
+static bool
+reads_own(const decoder *d)
+{
+    bool reads = d->self->statics != 0 || d->classes != NULL;
+
+    for (uint32_t i = 0; i < LW_MOST_ARRANGED && !reads; i++)
+        reads = d->entries[i] != NULL;
+    return reads;
+}
+
 static lw_specialisation *
 specialisation_of_key(lw_function *self, const lw_bound *bound)
 {
@@ -357,8 +368,7 @@ specialisation_of_key(lw_function *self, const lw_bound *bound)
     good = decode_all(&d, specs, bound->n_args);
     for (uint32_t i = 0; good && i < bound->n_args && i < LW_MOST_ARRANGED; i++)
         specialisation->statics |= (uint64_t)(d.entries[i] != NULL) << i;
-    if (good && (specialisation->statics != 0 || d.classes != NULL)) {
-        /* again, with a tree of its own */
+    if (good && reads_own(&d)) {          /* again, with a tree of its own */
         uint32_t most = LW_MOST_ARRANGED; /* no static argument is behind these */
         good = lw_specialisation_read_own(specialisation, d.entries,
                                           bound->n_args < most ? bound->n_args : most,
@@ -684,7 +694,6 @@ spec_of_sig(lw_specialisation *specialisation, const lw_sig_type *type, lw_arg_s
     case LW_SIG_RECORD:
         out->kind = LW_ARGK_RECORD;
         out->record = type->record;
-        out->readonly = true;
         return 0;
     case LW_SIG_ARRAY:
         out->kind = LW_ARGK_ARRAY;

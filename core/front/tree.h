@@ -208,7 +208,8 @@ typedef struct lw_constant {
     const uint32_t *items;
     const char *const *names;
     const char *text, *help;
-    const void *bytes;                  /* OBJECT: of a class, its identity; see lw_class.id */
+    const void *bytes; /* OBJECT: of a class, its identity; see lw_class.id; INT, UINT: of a
+                          member of an enum class, its identity, or NULL */
     const struct lw_arg_record *record; /* ARRAY of records */
     uint32_t linked; /* a callable's provider of code to link (lw_captures_linked), from 1; 0:
                         it has none */

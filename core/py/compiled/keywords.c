@@ -565,12 +565,21 @@ read_carveout(reader *r, PyObject *value)
     return unsupported("shared_memory_carveout= other than \"default\" (-1) is not supported");
 }
 
+/* Objects that change arguments before a launch: the kernel keeps them. */
 static int
 read_extensions(reader *r, PyObject *value)
 {
-    return read_empty(r, value,
-                      "extensions= is not supported: pass arrays, or tuples of what the kernel "
-                      "reads");
+    PyObject *items = value == Py_None ? PyTuple_New(0) : PySequence_Tuple(value);
+    int result = items ? 0 : -1;
+
+    if (items == NULL)
+        PyErr_Clear();
+    for (Py_ssize_t i = 0; result == 0 && i < PyTuple_GET_SIZE(items); i++)
+        if (!PyObject_HasAttrString(PyTuple_GET_ITEM(items, i), "prepare_args"))
+            result = -1;
+    Py_XDECREF(items);
+    return result < 0 ? wrong_type(r, "a list of objects with a method prepare_args", value)
+                      : 0;
 }
 
 static int
