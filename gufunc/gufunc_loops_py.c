@@ -342,6 +342,16 @@ check_written(const lw_gufunc_object *self, const lw_gufunc_loop *loop, lw_error
     return LW_OK;
 }
 
+/* Without outputs any array may be written to; these are. */
+static void
+note_written(const lw_gufunc_object *self, lw_gufunc_loop *loop)
+{
+    for (int k = 0; k < loop->nin; k++) {
+        const lw_arg_parts *parts = &loop->scalar->args[k];
+        loop->writable[k] = self->writable[k] || (parts->n_arrays != 0 && parts->written[0]);
+    }
+}
+
 static lw_status
 take_results(const lw_gufunc_object *self, lw_gufunc_loop *loop, lw_error *err)
 {
@@ -421,6 +431,8 @@ lower(lw_gufunc_object *self, lw_gufunc_loop *loop, const lw_dtype *out, lw_erro
         LW_TRY(arrange_args(self, loop, err));
     LW_TRY(take_results(self, loop, err));
     LW_TRY(check_written(self, loop, err));
+    if (loop->nout == 0)
+        note_written(self, loop);
     LW_TRY(tell_apart(loop, err));
 fail:
     lw_typed_free(typed);
@@ -439,7 +451,8 @@ describe(const lw_gufunc_object *self, lw_gufunc_loop *loop, const bool *arrays)
                         : core > 0 || output || array ? LW_CORE_ARRAY
                                                       : LW_CORE_VALUE;
         loop->core_ndim[k] = (uint8_t)(loop->form[k] == LW_CORE_ARRAY && core == 0 ? 1 : core);
-        loop->writable[k] = self->writable[k];
+        loop->writable[k] =
+            self->writable[k] || (loop->nout == 0 && loop->form[k] == LW_CORE_ARRAY);
     }
 }
 

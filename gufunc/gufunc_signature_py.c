@@ -196,6 +196,10 @@ lw_gufunc_types_text(const lw_gufunc_loop *loop)
         }
         text[n++] = lw_dtypes[loop->types[i]].numpy ? lw_dtypes[loop->types[i]].numpy : 'E';
     }
+    if (loop->nout == 0) {
+        text[n++] = '-';
+        text[n++] = '>';
+    }
     return PyUnicode_FromStringAndSize(text, n);
 }
 

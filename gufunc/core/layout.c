@@ -167,7 +167,8 @@ read_dim(parser *p, uint16_t *dim, bool *broadcast)
     name = p->at;
     n = word_length(name);
     if (n == 0)
-        return fail_at(p, name, "bad token in signature: expected the name or the size of a dimension");
+        return fail_at(p, name,
+                       "bad token in signature: expected the name or the size of a dimension");
     LW_TRY(find_dim(p, name, n, dim));
     p->at += n;
     lw_text_add(&p->numpy, p->dims[*dim].name);
@@ -248,7 +249,8 @@ read_arrow(parser *p)
     skip_blanks(p);
     if (p->at[0] != '-' || p->at[1] != '>')
         return fail_at(p, p->at,
-                       p->n_operands ? "bad token in signature: expected `,` or `->`" : "bad token in signature: expected `(` or `->`");
+                       p->n_operands ? "bad token in signature: expected `,` or `->`"
+                                     : "bad token in signature: expected `(` or `->`");
     p->at += 2;
     lw_text_add(&p->numpy, "->");
     p->in_outputs = true;
@@ -263,6 +265,9 @@ read_all(parser *p)
     skip_blanks(p);
     if (*p->at == '(')
         LW_TRY(read_groups(p, &p->out->nin));
+    skip_blanks(p);
+    if (*p->at == '\0' && p->n_operands > 0) /* in place: no outputs */
+        goto fail;
     LW_TRY(read_arrow(p));
     LW_TRY(read_groups(p, &p->out->nout));
     skip_blanks(p);

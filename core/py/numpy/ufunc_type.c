@@ -165,6 +165,15 @@ get_signature(PyObject *object, void *Py_UNUSED(closure))
     return layout ? PyUnicode_FromString(layout) : Py_NewRef(Py_None);
 }
 
+/* For the reader, and for plain Python: the layout as it was given, or None. */
+static PyObject *
+get_layout(PyObject *object, void *Py_UNUSED(closure))
+{
+    const char *layout = head_of(object)->kind->layout(head_of(object));
+
+    return layout ? PyUnicode_FromString(layout) : Py_NewRef(Py_None);
+}
+
 static PyObject *
 get_stats(PyObject *object, void *Py_UNUSED(closure))
 {
@@ -251,6 +260,7 @@ PyGetSetDef lw_ufunc_type_getset[] = {
      PyDoc_STR("the loops, narrow to wide, as NumPy writes them: ['ff->f', 'dd->d']"), NULL},
     {"signatures", get_signatures, NULL,
      PyDoc_STR("the loops as signatures: ['float32(float32, float32)']"), NULL},
+    {"_layout", get_layout, NULL, NULL, NULL},
     {"_declared_signatures", get_declared, NULL, NULL, NULL},
     {"identity", get_identity, NULL, PyDoc_STR("the value a reduction starts from, or None"),
      NULL},
