@@ -28,7 +28,7 @@ _NO_AXES = types.Dummy("array without axes")  # inference has no type object for
 
 
 def _is_array(type_: Any) -> bool:
-    return isinstance(type_, types.Array) or type_ is _NO_AXES
+    return type_ is _NO_AXES or isinstance(type_, types.Array)
 
 
 class _Operand:
@@ -131,7 +131,8 @@ def _unless(condition: str, message: str) -> list:
 
 
 def _check_cores(operands: list) -> list:
-    lines, first = [], {}
+    lines: list = []
+    first: dict = {}
     for operand in operands:
         for axis, name in enumerate(operand.core):
             size = f"{operand.name}.shape[{operand.loops + axis}]"
@@ -244,15 +245,16 @@ def _is_one_item(operands: list, gufunc: Any) -> bool:
             and len(set(names)) == len(names) and not any(map(str.isdigit, names)))
 
 
-def choose(gufunc: Any, given: list, keywords: dict) -> tuple:
+def choose(gufunc: Any, given: list[Any], keywords: dict[str, Any]) -> tuple:
     """(function, None); (None, None): the user's function takes the arguments; (None, text): why there is none."""
     if None in given[gufunc.nin:]:
         given = [_NO_AXES if at >= gufunc.nin and type_ is None else type_ for at, type_ in enumerate(given)]
     if not all(_is_array(type_) or isinstance(type_, (types.Number, types.Boolean)) for type_ in [*given, *keywords.values()]):
         return None, None  # what is wrong with it, the call says
-    if not gufunc._fills and not keywords and len(given) == gufunc.nin and not any(isinstance(t, types.Array) and t.ndim > len(core)
-                                                                                  for t, core in zip(given, _layout(gufunc._layout)[0])):
-        return None, None
+    if not gufunc._fills and not keywords and len(given) == gufunc.nin:
+        cores = _layout(gufunc._layout)[0]
+        if not any(_is_array(type_) and type_.ndim > len(core) for type_, core in zip(given, cores)):
+            return None, None
     try:
         operands = _operands(gufunc, given, keywords)
         if _is_one_item(operands, gufunc) and not keywords:

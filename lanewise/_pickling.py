@@ -156,7 +156,7 @@ def _loops(made):
     return (list(made.signatures), not dynamic)
 
 
-def rebuild(version, door, function, signatures, layout, options, loops):
+def rebuild(version, door, function, signatures, layout, options, loops=None):
     from lanewise import _core
 
     if version != _VERSION:

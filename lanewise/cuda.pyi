@@ -1314,7 +1314,6 @@ def jit(
     parallel: bool | None = False,
     nogil: bool | None = True,
     error_model: Literal["numpy", "python"] = "numpy",
-    forceobj: Literal[False] = False,
     looplift: Literal[False] = False,
     target: _Target = "auto",
     typing: Literal["weak", "numba"] = "weak",
@@ -1334,6 +1333,7 @@ def jit(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    forceobj: Literal[False] = False,
     # end
 ) -> Kernel: ...
 @overload
@@ -1354,7 +1354,6 @@ def jit(
     parallel: bool | None = False,
     nogil: bool | None = True,
     error_model: Literal["numpy", "python"] = "numpy",
-    forceobj: Literal[False] = False,
     looplift: Literal[False] = False,
     target: _Target = "auto",
     typing: Literal["weak", "numba"] = "weak",
@@ -1374,6 +1373,7 @@ def jit(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    forceobj: Literal[False] = False,
     # end
 ) -> Callable[[Callable[..., Any]], Kernel]: ...
 def compile(

@@ -679,7 +679,7 @@ refuse_keyword(lw_door door, PyObject *name)
             names[n++] = keywords_known[i].name;
     near = hint || !word ? NULL : lw_nearest(word, names, (uint32_t)n);
     lw_fail(&err, LW_ERR_KEYWORD,
-            "%s() got an unexpected keyword argument '%.100s'%s%s%s%s%s (Unrecognized options)",
+            "Unrecognized options: %s() got an unexpected keyword argument '%.100s'%s%s%s%s%s",
             lw_door_name(door), word ? word : "?", hint ? ": " : "", hint ? hint : "",
             near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     lw_py_raise(&err);
