@@ -263,7 +263,7 @@ call_now(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnam
 {
     lw_gufunc_object *self = (lw_gufunc_object *)object;
     lw_target_choice target = self->base.options.target;
-    PyObject *result;
+    PyObject *result, *other;
     lw_seen s;
 
     if (lw_recall_any((lw_ufunc_head *)self) &&
@@ -284,6 +284,14 @@ call_now(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnam
                       self->base.nin, &result))
         return result;
     if (refuse_all_masked(self, args, PyVectorcall_NARGS(nargsf), kwnames) < 0)
+        return NULL;
+    other = lw_gufunc_for_outputs(self, args, PyVectorcall_NARGS(nargsf), kwnames);
+    if (other != NULL) {
+        result = call_now(other, args, nargsf, kwnames);
+        Py_DECREF(other);
+        return result;
+    }
+    if (PyErr_Occurred())
         return NULL;
     if ((s.kinds & LW_CALL_KIND_DEVICE) && target == LW_CHOOSE_CPU)
         return lw_refuse_device((lw_ufunc_head *)self);

@@ -484,6 +484,8 @@ lw_gufunc_make(lw_gufunc_object *self, const lw_dtype *in, const lw_dtype *out,
 
     if (lw_compiled_read_again((lw_compiled *)self) < 0)
         return NULL;
+    if (self->has_fixed_out)
+        out = self->fixed_out;
     loop = declared ? NULL : lw_rows_find((lw_ufunc_head *)self, in);
     if (loop != NULL) /* reading runs Python's code, where another thread has made it */
         return loop;

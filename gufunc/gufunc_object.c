@@ -173,6 +173,7 @@ gufunc_traverse(PyObject *object, visitproc visit, void *arg)
 
     Py_VISIT(self->base.sizes);
     Py_VISIT(self->base.large);
+    Py_VISIT(self->by_outputs);
     return lw_ufunc_head_traverse((lw_ufunc_head *)object, visit, arg);
 }
 
@@ -184,6 +185,7 @@ gufunc_clear(PyObject *object)
     lw_ufunc_head_clear((lw_ufunc_head *)object);
     Py_CLEAR(self->base.sizes);
     Py_CLEAR(self->base.large);
+    Py_CLEAR(self->by_outputs);
     return 0;
 }
 

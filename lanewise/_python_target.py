@@ -415,7 +415,11 @@ def guvectorize(ufunc, *args, out=None, casting="same_kind", order="K", dtype=No
     made = []
     for k, core in enumerate(outputs):
         shape = tuple(sizes[d.rstrip("?").removesuffix("|1")] for d in core if d not in dropped)
-        made.append(np.zeros(loop + shape, found[ufunc.nin + k] if found else object))
+        filled = found[ufunc.nin + k] if found else object
+        if found and outs[k] is not None and ufunc.is_dynamic and _filled(ufunc) and not (dtype or signature or sig):
+            given_dtype = np.dtype(taken.take(outs[k]).dtype)
+            filled = given_dtype if np.can_cast(filled, given_dtype, "same_kind") else filled
+        made.append(np.zeros(loop + shape, filled))
         if outs[k] is not None:
             made[k][...] = taken.take(outs[k])  # elements may stay as they are
     _run_items(ufunc, given, arrays, made, inputs, outputs, constants, loop, dropped)
