@@ -1,6 +1,6 @@
-/* Without signatures, outputs that are given choose what a function fills: int64 for the sums of
- * int8, where the call brings int64. For outputs of other dtypes than those that follow from the
- * inputs the call goes to another Gufunc of the same function, whose outputs have these. */
+/* Without signatures, outputs that are given choose what a function fills: int64 for the sums
+ * of int8, where the call brings int64. For outputs of other dtypes than those that follow from
+ * the inputs the call goes to another Gufunc of the same function, whose outputs have these. */
 #include "core/py/numpy_api.h"
 
 #include "gufunc/gufunc_parts_py.h"
@@ -111,11 +111,11 @@ make_other(lw_gufunc_object *self, const lw_dtype *in, const lw_dtype *out)
     lw_gufunc_object *made = NULL;
 
     if (layout != NULL)
-        made = (lw_gufunc_object *)lw_gufunc_new(
-            Py_TYPE(self),
-            &(lw_request){.function = self->base.py_func, .layout = layout,
-                          .keywords = self->base.keywords},
-            NULL);
+        made = (lw_gufunc_object *)lw_gufunc_new(Py_TYPE(self),
+                                                 &(lw_request){.function = self->base.py_func,
+                                                               .layout = layout,
+                                                               .keywords = self->base.keywords},
+                                                 NULL);
     Py_XDECREF(layout);
     if (made == NULL)
         return NULL;

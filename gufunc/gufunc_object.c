@@ -253,14 +253,11 @@ PyDoc_STRVAR(gufunc_doc,
              ">>> g(np.ones((2, 3)))\n"
              "array([3., 3.])");
 
-static PyType_Slot gufunc_slots[] = {{Py_tp_doc, (void *)gufunc_doc},
-                                     {Py_tp_dealloc, lw_compiled_dealloc},
-                                     {Py_tp_traverse, gufunc_traverse},
-                                     {Py_tp_clear, gufunc_clear},
-                                     {Py_tp_repr, gufunc_repr},
-                                     {Py_tp_getset, gufunc_getset},
-                                     {Py_tp_call, PyVectorcall_Call},
-                                     {0, NULL}};
+static PyType_Slot gufunc_slots[] = {
+    {Py_tp_doc, (void *)gufunc_doc},   {Py_tp_dealloc, lw_compiled_dealloc},
+    {Py_tp_traverse, gufunc_traverse}, {Py_tp_clear, gufunc_clear},
+    {Py_tp_repr, gufunc_repr},         {Py_tp_getset, gufunc_getset},
+    {Py_tp_call, PyVectorcall_Call},   {0, NULL}};
 
 /* A lanewise.Ufunc: its methods find what is theirs through the kind, never behind the head.
  * The size is no less than Ufunc's, as Python wants it of a subclass. */

@@ -52,7 +52,8 @@ refuse_operand(const lw_gufunc_object *self, const lw_signature *signature,
     lw_text_addf(&note,
                  "E183: signature `%s` does not fit the layout `%s`: %s %d is %s, and has %u "
                  "core dimension%s",
-                 signature->text, self->base.layout.text, k < self->base.nin ? "input" : "output",
+                 signature->text, self->base.layout.text,
+                 k < self->base.nin ? "input" : "output",
                  k < self->base.nin ? k : k - self->base.nin, lw_text_get(&name),
                  (unsigned)core, core == 1 ? "" : "s");
     lw_py_raise(&err);

@@ -162,9 +162,10 @@ lw_ufunc_check_identity(const lw_ufunc_object *self)
         kept = PyObject_RichCompareBool(result, one, Py_EQ);
     PyErr_Clear(); /* what Python cannot run, or not compare, is taken as it is */
     if (kept == 0)
-        PyErr_Format(PyExc_ValueError,
-                     "identity=%.100R is no identity of `%.100s`, which makes %.100R of it and 1",
-                     identity, lw_ufunc_text((const lw_ufunc_head *)self, "__name__"), result);
+        PyErr_Format(
+            PyExc_ValueError,
+            "identity=%.100R is no identity of `%.100s`, which makes %.100R of it and 1",
+            identity, lw_ufunc_text((const lw_ufunc_head *)self, "__name__"), result);
     Py_XDECREF(result);
     Py_XDECREF(one);
     return kept == 0 ? -1 : 0;

@@ -285,9 +285,9 @@ finish(parser *p)
     assert(p->n_operands == p->out->nin + p->out->nout);
     p->out->text = lw_arena_strdup(p->arena, p->text);
     /* as it was given, where NumPy can read that: its errors show it */
-    p->out->numpy_text = lw_arena_strdup(p->arena, p->out->has_broadcast || strpbrk(p->text, "\n\r")
-                                                       ? lw_text_get(&p->numpy)
-                                                       : p->text);
+    p->out->numpy_text = lw_arena_strdup(
+        p->arena,
+        p->out->has_broadcast || strpbrk(p->text, "\n\r") ? lw_text_get(&p->numpy) : p->text);
     if (dims == NULL || p->out->text == NULL || p->out->numpy_text == NULL || p->numpy.failed)
         return lw_fail_memory(p->err);
     memcpy(dims, p->dims, p->n_dims * sizeof *dims);

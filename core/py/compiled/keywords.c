@@ -320,8 +320,7 @@ read_nopython(reader *r, PyObject *value)
 
     if (read_bool(r, value, &nopython) < 0)
         return -1;
-    return nopython ? 0
-                    : wrong_value(r, "True or left out: there is no object mode", value);
+    return nopython ? 0 : wrong_value(r, "True or left out: there is no object mode", value);
 }
 
 static int
