@@ -62,7 +62,7 @@ complain(lw_infer_frame *f, const lw_fn *fn, const lw_arg *arg, const char *want
         lw_format_text(f, "this is %s", lw_describe_value(f, arg->value)),
         lw_tuple_row(f, arg->value.type)
             ? lw_format_text(f, "`np.array(%s)` is an array", lw_describe_source(f, arg->node))
-            : NULL,
+            : lw_help_for_number(f, arg->value),
         "`%s` needs %s in compiled code", fn->implements, wanted);
 }
 
