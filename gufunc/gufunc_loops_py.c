@@ -503,7 +503,7 @@ lw_gufunc_make(lw_gufunc_object *self, const lw_dtype *in, const lw_dtype *out,
         lw_gufunc_loop_free(loop);
         return (lw_gufunc_loop *)lw_py_raise(&err);
     }
-    if (lw_door_warn_of_sums(&self->base.options, loop->scalar->warning) < 0) {
+    if (lw_door_warn_of_code(&self->base.options, loop->scalar) < 0) {
         lw_gufunc_loop_free(loop);
         return NULL;
     }

@@ -205,7 +205,7 @@ lw_infer_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const l
         return lw_complain(
             f, lw_node_of(f, node)->loc, "E161",
             lw_format_text(f, "the object is %s", lw_describe_type(f, object.type)),
-            lw_array_row(f, object.type)          ? help_for_array(name)
+            lw_array_row(f, object.type)        ? help_for_array(name)
             : lw_type_is_number(f, object.type) ? lw_help_for_number(f, object)
                                                 : lw_help_for_text(f, object),
             "no method `%s` in compiled code", name);

@@ -623,9 +623,8 @@ infer_attribute_of(lw_infer_frame *f, uint32_t node, lw_infer_value object, lw_i
                        lw_format_text(f, "the object is %s", lw_describe_type(f, object.type)),
                        is_object(f, object)
                            ? "name it in full where it is used: no variable can hold it"
-                       : lw_type_is_number(f, object.type)
-                           ? lw_help_for_number(f, object)
-                           : lw_help_for_list(f, object, name),
+                       : lw_type_is_number(f, object.type) ? lw_help_for_number(f, object)
+                                                           : lw_help_for_list(f, object, name),
                        "no attribute `%s` in compiled code", name);
 fail:
     return status;
