@@ -11,6 +11,8 @@
 #include "forall/specialisation_py_internal.h"
 #include "forall/static_py.h"
 
+#include "core/device/copy.h"
+#include "core/py/array/args.h"
 #include "core/py/array/convert.h"
 #include "core/py/array/host_view.h"
 #include "core/py/type_num.h"
@@ -636,6 +638,9 @@ refuse(const binder *r, PyObject *object)
     const char *hint = PyList_Check(object) ? "; make it a tuple, or an array by np.asarray"
                        : PyFunction_Check(object) || PyUnicode_Check(object)
                            ? "; let the function find it as a global or closure variable"
+                       : lw_is_sparse(object)
+                           ? "; its method toarray() makes an array, and its attributes data, "
+                             "indices and indptr are such"
                            : "";
     const char *type = Py_TYPE(object)->tp_name;
 

@@ -510,8 +510,7 @@ lower(lw_specialisation *specialisation)
         PyErr_NoMemory();
         return -1;
     }
-    return lw_door_warn_of_sums(&specialisation->function->options,
-                                specialisation->scalar->warning);
+    return lw_door_warn_of_code(&specialisation->function->options, specialisation->scalar);
 }
 
 static void

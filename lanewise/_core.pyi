@@ -1,12 +1,12 @@
 """The compiled core of lanewise; use it through the package."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import CodeType, EllipsisType, ModuleType
+from types import CodeType, EllipsisType, ModuleType, SimpleNamespace
 from typing import Any, Literal, NoReturn, SupportsIndex, TypeAlias, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
-from typing_extensions import disjoint_base
+from typing_extensions import Self, disjoint_base
 
 _Target: TypeAlias = Literal["auto", "cpu", "cuda", "parallel"]
 _Parameters: TypeAlias = int | str | list[int | str] | tuple[int | str, ...] | None
@@ -248,7 +248,15 @@ class Ufunc:
         casting: _Casting | None = None,
         reduction: bool = False,
     ) -> tuple[np.dtype[Any], ...]: ...
-    def add(self, sig: _SignatureLike, /) -> None: ...
+    def add(self, sig: _SignatureLike, /) -> SimpleNamespace: ...
+    def build_ufunc(self) -> Self: ...
+    def disable_compile(self) -> None: ...
+    @property
+    def is_dynamic(self) -> bool: ...
+    @property
+    def ufunc(self) -> Self: ...
+    @property
+    def gufunc_builder(self) -> Self: ...
     def bind(self, *args: Any) -> Callable[[], Any]: ...
     def compile(self, sig: _SignatureLike | None = None, target: str | None = None) -> None: ...
     def inspect_types(self, sig: _SignatureLike | None = None) -> str: ...
@@ -573,6 +581,7 @@ def vectorize(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    forceobj: Literal[False] = False,
     # end
 ) -> Ufunc: ...
 @overload
@@ -602,6 +611,7 @@ def vectorize(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    forceobj: Literal[False] = False,
     # end
 ) -> Callable[[Callable[..., Any]], Ufunc]: ...
 def guvectorize(
@@ -633,6 +643,7 @@ def guvectorize(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    forceobj: Literal[False] = False,
     # end
 ) -> Callable[[Callable[..., Any]], Gufunc]: ...
 @overload
@@ -698,7 +709,6 @@ def jit(
     parallel: bool | None = None,
     nogil: bool | None = True,
     error_model: Literal["numpy", "python"] = "numpy",
-    forceobj: Literal[False] = False,
     looplift: Literal[False] = False,
     target: _Target = "auto",
     typing: Literal["weak", "numba"] = "weak",
@@ -719,6 +729,7 @@ def jit(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    forceobj: Literal[False] = False,
     # end
 ) -> Kernel: ...
 @overload
@@ -739,7 +750,6 @@ def jit(
     parallel: bool | None = None,
     nogil: bool | None = True,
     error_model: Literal["numpy", "python"] = "numpy",
-    forceobj: Literal[False] = False,
     looplift: Literal[False] = False,
     target: _Target = "auto",
     typing: Literal["weak", "numba"] = "weak",
@@ -760,6 +770,7 @@ def jit(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    forceobj: Literal[False] = False,
     # end
 ) -> Callable[[Callable[..., Any]], Kernel]: ...
 def _has_code(cls: type, /) -> bool: ...

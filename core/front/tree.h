@@ -65,6 +65,13 @@ extern const char *const lw_pyop_text[LW_N_PYOPS]; /* "+", "not in", … (core/f
 extern const char *const lw_pyop_method[LW_N_PYOPS];
 extern const char *const lw_node_text[LW_N_NODE_KINDS];
 
+/* c of a FIELD: {x}, {x!s}, {x!r} */
+typedef enum lw_field_conversion {
+    LW_FIELD_PLAIN,
+    LW_FIELD_STR,
+    LW_FIELD_REPR
+} lw_field_conversion;
+
 /* lw_node.flags */
 enum {
     LW_NODE_STORE = 1,  /* an assignment target */

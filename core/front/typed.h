@@ -181,6 +181,7 @@ typedef struct lw_web {
     bool single; /* it has one definition, which dominates all uses in its region or deeper: no
                     slot is needed */
     bool is_param; /* that definition is the parameter */
+    bool is_zero;  /* what it holds until it is assigned is zero */
 } lw_web;
 
 /* A call of an object that brings code to link. */
@@ -230,6 +231,7 @@ typedef struct lw_typed {
     LW_ARRAY(lw_constant)
     constants; /* made by folding; index i here is constant number tree->constants.n + i */
     LW_ARRAY(lw_diag) warnings; /* W201; locs of the tree */
+    const char *unbound; /* W205, shown to the user; NULL: none */
 } lw_typed;
 
 const lw_constant *lw_typed_constant(const lw_typed *typed, uint32_t constant);

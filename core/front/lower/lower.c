@@ -475,6 +475,7 @@ lower_function(lw_lower_frame *f)
         lw_ir_set(&f->b, f->deferred, lw_ir_zero(&f->b, LW_DT_i32));
     }
     lw_lower_bind_parameters(f);
+    lw_lower_zero_webs(f);
     lw_lower_body(f, f->fn->body);
     assert(f->regions == 0 && f->converted_arms == 0 && f->loop == NULL); /* all were left */
     if (!lw_ir_ended(&f->b) && f->inst->n_changed && f->inst->falls_off)
@@ -698,6 +699,7 @@ finish(lw_lowering *l, lw_scalar *scalar)
     scalar->raises = l->raises.data;
     scalar->pure_integer = is_pure_integer(l->module);
     LW_TRY(lw_lower_note_sums(l, scalar));
+    scalar->unbound = l->typed->unbound ? lw_arena_strdup(l->arena, l->typed->unbound) : NULL;
     LW_TRY(lw_link_asks_of(l->typed, l->arena, &scalar->asks, l->err));
     return LW_OK;
 fail:

@@ -206,6 +206,7 @@ lw_lower_value lw_lower_inlined(lw_lower_frame *f, uint32_t instance,
 bool lw_lower_frame_init(lw_lower_frame *f, lw_lowering *l,
                          uint32_t instance);      /* false: memory out */
 void lw_lower_bind_parameters(lw_lower_frame *f); /* by web: the parts */
+void lw_lower_zero_webs(lw_lower_frame *f);       /* variables that are zero until assigned */
 
 /* ---- value.c ---- */
 uint32_t lw_parts_of(const lw_types *types, lw_type type);
