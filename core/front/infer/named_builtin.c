@@ -379,7 +379,7 @@ type_indices(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *ar
     lw_type types[LW_MAX_ARRAY_DIMS], item[2];
     uint32_t n_axes = has_element ? (array ? array->ndim : 0) : axes_of_extents(f, args, n);
 
-    if (has_element && (array == NULL || array->elements[0] >= LW_N_DTYPES))
+    if (has_element && (array == NULL || !lw_type_is_dtype(array->elements[0])))
         return lw_complain_argument(f, name, &args[0], "an array of numbers", NULL);
     if (n_axes == 0)
         return lw_complain_argument(f, name, &args[0],
@@ -625,6 +625,8 @@ lw_infer_cast(lw_infer_frame *f, uint32_t node, lw_dtype to, const lw_arg *args,
 {
     lw_status status;
 
+    if (lw_is_time(to) || (n == 1 && lw_has_time(args, n)))
+        return lw_infer_time_cast(f, node, to, args, n, out);
     if (n > 1)
         return complain_count(f, node, n, 1);
     if (n && !lw_type_is_number(f, args[0].value.type))
@@ -686,6 +688,8 @@ lw_infer_pytype(lw_infer_frame *f, uint32_t node, uint32_t pytype, const lw_arg 
             return LW_OK;
         }
     }
+    if (n && pytype == 2 && lw_type_is_time(type))
+        return conversion(f, node, LW_DT_b1, LW_DT_b1, args, out);
     if (n && (!lw_type_is_number(f, type) || (pytype != 2 && lw_type_is_complex(type))))
         return lw_complain_argument(f, names[pytype], &args[0], "a real number", NULL);
     if (pytype == 0 && n && lw_type_kind_of(lw_types_of(f), type) == LW_TK_LITERAL) {

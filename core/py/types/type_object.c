@@ -78,9 +78,22 @@ type_alloc(const lw_sig_type *type)
     return (PyObject *)self;
 }
 
+/* One for each unit, when it is first asked for. */
+static PyObject *
+type_of_time(lw_dtype dtype)
+{
+    lw_sig_type type = {.kind = LW_SIG_SCALAR, .dtype = dtype};
+    lw_found *place = &lw_core->found.times[dtype];
+    PyObject *known = lw_found_get(place);
+
+    return Py_XNewRef(known ? known : lw_found_set(place, type_alloc(&type)));
+}
+
 PyObject *
 lw_type_object_of(lw_dtype dtype)
 {
+    if (lw_is_time(dtype))
+        return type_of_time(dtype);
     if (lw_core->scalars[dtype] == NULL)
         PyErr_SetString(PyExc_RuntimeError, "lanewise is unloaded");
     return Py_XNewRef(lw_core->scalars[dtype]);
