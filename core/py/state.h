@@ -71,6 +71,7 @@ typedef struct lw_state {
     PyObject
         *scalars[LW_N_DTYPES]; /* the type object of each dtype, void included; [ptr] NULL */
     PyObject *names[LW_STATE_NAMES]; /* of attributes that are asked for at each call */
+    PyObject *time_methods;          /* core/py/numpy/ufunc_times.c; or NULL */
     PyObject *watches_guard;         /* core/py/reports.c */
     lw_state_found found;
 } lw_state;
