@@ -197,8 +197,9 @@ lw_time_casts(lw_dtype from, lw_dtype to)
         return true;
     if (to != from && b->unit == LW_UNIT_generic)
         return false;
-    return lw_time_same_unit(a, b) || lw_time_by_calendar(a, b) ||
-           lw_time_ratio(a, b, &num, &denom);
+    if (lw_time_by_calendar(a, b)) /* NumPy asks for the ratio of a day, too */
+        return lw_unit_factor(LW_UNIT_D, a->unit > b->unit ? a->unit : b->unit) != 0;
+    return lw_time_same_unit(a, b) || lw_time_ratio(a, b, &num, &denom);
 }
 
 /* ---- rules ---- */

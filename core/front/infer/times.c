@@ -156,6 +156,8 @@ lw_infer_time_named(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_
         return lw_complain(f, lw_node_of(f, node)->loc, "E120", NULL,
                            n > LW_TIME_OPERANDS ? "call it for two at a time" : NULL,
                            "`%s` does not take these times", lw_name_shown(name));
+    if (lw_names[name].rule == LW_RULE_NP_LOGICAL && n == 1) /* np.logical_not */
+        return complain(f, node, lw_name_shown(name), values, n);
     LW_TRY(find_rule(f, node, lw_name_shown(name), lw_names[name].impl, values, n, &rule));
     for (uint32_t i = n; i-- > 0;)
         if (lw_type_is_time(values[i].type))

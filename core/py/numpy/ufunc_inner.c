@@ -124,9 +124,10 @@ lw_inner_owner(const lw_loop_table *table)
 static void *
 choose(lw_ufunc_head *owner, PyObject *ufunc, const lw_wanted *wanted)
 {
-    bool by_class = !owner->lazy && lw_types_have_time(wanted->in, owner->nin);
-    void *loop =
-        by_class ? lw_times_declared(owner, wanted) : lw_loops_choose(owner, wanted);
+    bool by_class = lw_types_have_time(wanted->in, owner->nin);
+    void *loop = !by_class     ? lw_loops_choose(owner, wanted)
+                 : owner->lazy ? lw_times_typed(owner, wanted)
+                               : lw_times_declared(owner, wanted);
 
     return loop != NULL && lw_table_give(owner, ufunc, loop) < 0 ? NULL : loop;
 }

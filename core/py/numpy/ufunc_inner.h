@@ -60,9 +60,10 @@ bool lw_class_is_time(const PyArray_DTypeMeta *class);
 /* The dtype that stands for a class: of times the one of seconds; void: none of ours. */
 lw_dtype lw_dtype_of_class(const PyArray_DTypeMeta *class);
 bool lw_types_have_time(const lw_dtype *types, int n);
-/* Of declared loops one whose inputs are of the classes that are wanted; NULL with an exception.
- */
+/* A loop whose inputs are of the classes that are wanted, where loops are made for their inputs
+ * and among declared ones. NULL with an exception. */
 struct lw_wanted;
+void *lw_times_typed(lw_ufunc_head *self, const struct lw_wanted *wanted);
 void *lw_times_declared(lw_ufunc_head *self, const struct lw_wanted *wanted);
 /* lw_table_give of a loop with times: spec has the kind's slots. -1 with an exception. */
 int lw_times_give(lw_ufunc_head *self, PyObject *inner, const lw_loop_head *loop,

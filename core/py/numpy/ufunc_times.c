@@ -2,14 +2,15 @@
  * dtypes, which have no unit: one method stands for all loops of one tuple of classes, and when
  * NumPy asks it for the dtypes of a call, the loop for its units is chosen, and made where it is
  * new. A call with a tuple of classes that has no method yet asks the promoter, which looks for
- * a loop of some unit (seconds, where the ufunc is typed by its inputs), as only the classes of
- * the result count then. */
+ * a loop of some unit (seconds, where the ufunc is typed by its inputs and takes them), as only
+ * the classes of the result count then. */
 #include "core/py/numpy/ufunc_inner.h"
 
 #include "core/py/descr.h"
 #include "core/py/numpy/host_loops.h"
 #include "core/py/numpy/loop_rows.h"
 #include "core/py/numpy/ufunc_choose.h"
+#include "core/py/raise.h"
 #include "core/py/state.h"
 #include "core/py/type_num.h"
 
@@ -63,6 +64,38 @@ lw_times_declared(lw_ufunc_head *self, const lw_wanted *wanted)
     }
     lw_loops_raise_none(self, wanted);
     return NULL;
+}
+
+/* A function may refuse some units; what is wrong with it for seconds is said best. */
+void *
+lw_times_typed(lw_ufunc_head *self, const lw_wanted *wanted)
+{
+    static const lw_time_unit others[] = {LW_UNIT_ns, LW_UNIT_D, LW_UNIT_Y, LW_UNIT_ms,
+                                          LW_UNIT_generic};
+    void *loop = lw_loops_choose(self, wanted);
+    PyObject *type, *value, *traceback;
+    lw_wanted other = *wanted;
+
+    if (loop != NULL || !lw_py_refused())
+        return loop;
+    PyErr_Fetch(&type, &value, &traceback);
+    for (size_t k = 0; k < sizeof others / sizeof *others && loop == NULL; k++) {
+        for (int i = 0; i < self->nin; i++)
+            if (lw_is_time(wanted->in[i]))
+                other.in[i] = lw_time_dtype(lw_dtypes[wanted->in[i]].kind, others[k], 1);
+        loop = lw_loops_choose(self, &other);
+        if (loop == NULL && !lw_py_refused())
+            break;
+        PyErr_Clear();
+    }
+    if (loop == NULL && !PyErr_Occurred()) {
+        PyErr_Restore(type, value, traceback);
+        return NULL;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    return loop;
 }
 
 /* ---- what NumPy asks a method ---- */
