@@ -11,6 +11,8 @@
 #include "core/py/types/type_cast.h"
 #include "core/py/types/type_signature.h"
 
+#include <string.h>
+
 typedef struct type_object {
     lw_type_base base;
     lw_sig_type type; /* what it points to is in the arena */
@@ -423,6 +425,18 @@ type_get_signed(PyObject *self, void *Py_UNUSED(closure))
     return PyBool_FromLong(lw_is_signed(type->dtype));
 }
 
+/* "D", "10ms": what its name has in brackets. */
+static PyObject *
+type_get_unit(PyObject *self, void *Py_UNUSED(closure))
+{
+    const lw_sig_type *type = &((type_object *)self)->type;
+    const char *name = lw_dtypes[type->dtype].public_name, *start = strchr(name, '[');
+
+    if (type->kind != LW_SIG_SCALAR || !lw_is_time(type->dtype) || start == NULL)
+        return PyErr_Format(PyExc_AttributeError, "%S has no unit", self);
+    return PyUnicode_FromStringAndSize(start + 1, (Py_ssize_t)strlen(start) - 2);
+}
+
 /* It has no model. */
 static PyObject *
 type_get_none(PyObject *Py_UNUSED(self), void *Py_UNUSED(closure))
@@ -525,6 +539,8 @@ static PyGetSetDef type_getset[] = {
     {"layout", type_get_layout, NULL,
      PyDoc_STR("'C', 'F' or 'A' (any strides); None for scalars"), NULL},
     {"signed", type_get_signed, NULL, PyDoc_STR("of an integer type: whether it has a sign"),
+     NULL},
+    {"unit", type_get_unit, NULL, PyDoc_STR("of a datetime64 or timedelta64: \"D\", \"10ms\""),
      NULL},
     {"__lanewise_dtype__", type_get_number, NULL, NULL, NULL},
     {"__lanewise_struct__", type_get_none, NULL, NULL, NULL},
