@@ -117,3 +117,219 @@ def test_casts_to_and_from_numbers():
         same(outcome(lw.vectorize(lambda v: dtype(v)), x), outcome(x.astype, dtype), dtype)
     for y in (np.array([1, -5, 2 ** 40]), np.array([0.5, -7.9, np.nan, np.inf, 1e300, -1e300]), np.array([True, False]), np.array([3], "u1")):
         same(outcome(lw.vectorize(lambda v: np.timedelta64(v, "ms")), y), outcome(y.astype, "m8[ms]"), y.dtype)
+
+
+# ---- reductions ----
+
+REDUCTIONS = "sum min max mean any all argmin argmax count_nonzero cumsum prod var".split()
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reductions_are_numpys(name):
+    rng = np.random.default_rng(1)
+    for kind, unit, with_nat in itertools.product("mM", ["s", "D", "10ms"], [False, True]):
+        steps = rng.integers(-10 ** 9, 10 ** 9, 6000)
+        steps[rng.integers(0, 6000, 20)] = NAT if with_nat else 0
+        x = steps.view(f"{kind}8[{unit}]").reshape(30, 200)
+        for a, axis in [(x, None), (x, 0), (x, 1), (x[::3, ::-7], 1), (x[:1, :1], None), (x[:3, :7], 0)]:
+            keywords = {} if name == "cumsum" and axis is None else {"axis": axis}
+            same(outcome(getattr(lw.reductions, name), a, **keywords), outcome(getattr(np, name), a, **keywords), (name, a.dtype, a.shape, axis))
+
+
+def test_reductions_of_nothing_where_and_initial():
+    nothing = np.zeros(0, "m8[s]")
+    same(outcome(lw.reductions.sum, nothing), outcome(np.sum, nothing), "sum")
+    same(outcome(lw.reductions.mean, nothing), outcome(np.mean, nothing), "mean")
+    with pytest.raises(ValueError, match="identity"):
+        lw.reductions.max(nothing)
+    x, mask = times("m", "s")[:-1], np.arange(len(STEPS) - 1) % 3 == 0
+    same(outcome(lw.reductions.sum, x, where=mask), outcome(np.sum, x, where=mask), "where")
+    first = np.timedelta64(10, "m")
+    same(outcome(lw.reductions.sum, x, initial=first), outcome(np.sum, x, initial=first), "initial")
+    same(outcome(lw.reductions.max, x, initial=first, where=mask), outcome(np.max, x, initial=first, where=mask), "both")
+    for wrong in (np.timedelta64(1, "ms"), np.datetime64("2000", "s"), 0.5):
+        with pytest.raises(TypeError, match="initial= must be a number that timedelta64.s. can hold"):
+            lw.reductions.sum(x, initial=wrong)
+    with pytest.raises(TypeError, match="initial="):
+        lw.reductions.sum(np.arange(3), initial=first)
+
+
+def test_operators_of_reductions():
+    x = times("M", "D", np.arange(10000) * 37 % 5001)
+    latest = lw.reduce(lambda a, b: a if a > b else b)
+    assert latest(x) == x.max() and latest(x).dtype == x.dtype
+    span = lw.reduce(lambda a, b: (min(a[0], b[0]), max(a[1], b[1])), map=lambda v: (v, v), finish=lambda low, high: high - low)
+    assert span(x) == np.ptp(x) and span(x).dtype == np.dtype("m8[D]")
+    hours = lw.reduce(lambda a, b: a + b, map=lambda v, start: (v - start) / np.timedelta64(1, "h"), identity=0.0)
+    assert hours(x, x[:1].repeat(len(x))) == ((x - x[0]) / np.timedelta64(1, "h")).sum()
+    running = lw.reductions.running_maximum(x)
+    np.testing.assert_array_equal(running, np.maximum.accumulate(x))
+    assert lw.reductions.minmax(x) == (x.min(), x.max())
+
+
+# ---- kernels ----
+
+def test_forall_and_records():
+    dates, steps = times("M", "D"), times("m", "h")
+    out, rec = np.zeros(len(dates), "M8[s]"), np.zeros(len(dates), [("t", "M8[s]"), ("d", "m8[ms]", (2,)), ("x", "i4")])
+
+    @lw.forall
+    def move(i, out, dates, steps, rec):
+        out[i] = dates[i] + steps[i]
+        rec[i].t = out[i]
+        rec[i].d[1] = rec[i].t - np.datetime64("1970")
+        rec[i].x = 1 if np.isnat(rec[i].t) else 2
+
+    move(len(dates), out, dates, steps, rec)
+    expected = dates + steps
+    np.testing.assert_array_equal(out, expected.astype("M8[s]"))
+    np.testing.assert_array_equal(rec["t"], out)
+    np.testing.assert_array_equal(rec["d"][:, 1], (out - np.datetime64("1970")).astype("m8[ms]"))
+    np.testing.assert_array_equal(rec["x"], np.where(np.isnat(out), 1, 2))
+
+
+def test_values_in_and_out_of_functions():
+    epoch = np.datetime64("2000-01-01T12", "h")
+    table = np.array(["2001", "2002", "NaT"], "M8[D]")
+
+    @lw.jit
+    def since(t, n):
+        later = t + np.timedelta64(n, "m")
+        return later - epoch, later > epoch, table[n % 3], np.isnat(table[2]), -np.timedelta64(5, "s") if n else np.timedelta64(n, "ms")
+
+    t, n = np.datetime64("2020-02-29", "D"), 7
+    later = t + np.timedelta64(n, "m")
+    made = since(t, n)
+    assert made == (later - epoch, later > epoch, table[1], True, np.timedelta64(-5000, "ms"))
+    assert [np.asarray(v).dtype for v in made[:3]] == [np.dtype("m8[m]"), np.dtype("?"), np.dtype("M8[D]")]
+    assert made[4].dtype == np.dtype("m8[ms]")
+
+    @lw.jit
+    def steps(t):
+        return t.view(np.int64), t.astype("m8[D]").astype(np.int64), int(t.view("i8")) + 1, bool(t), divmod(t, np.timedelta64(7, "h"))
+
+    d = np.timedelta64(100, "h")
+    assert steps(d) == (100, 4, 101, True, divmod(d, np.timedelta64(7, "h")))
+
+
+def test_simulated_kernels_and_shared_memory():
+    @lw.cuda.jit(target="cpu")
+    def largest(out, x):
+        tile = lw.cuda.shared.array(32, "M8[D]")
+        i = lw.cuda.threadIdx.x
+        tile[i] = x[i]
+        lw.cuda.syncthreads()
+        if i == 0:
+            best = tile[0]
+            for k in range(1, 32):
+                best = np.fmax(best, tile[k])
+            out[0] = best
+
+    x = times("M", "D", np.arange(32) * 11 % 29)
+    x[3] = "NaT"
+    out = np.zeros(1, "M8[D]")
+    largest[1, 32](out, x)
+    assert out[0] == np.nanmax(x)
+
+
+def test_gufuncs():
+    latest = lw.guvectorize("(n)->()")(_latest)
+    x = times("M", "D", np.arange(60) * 7 % 31).reshape(6, 10)
+    np.testing.assert_array_equal(latest(x), x.max(axis=1))
+    np.testing.assert_array_equal(latest(x.astype("M8[10ms]")), x.max(axis=1).astype("M8[10ms]"))
+    assert latest(x.view("i8")).dtype == np.int64
+    declared = lw.guvectorize(["(M8[D][:],m8[D],M8[s][:])"], "(n),()->(n)")(_shifted)
+    np.testing.assert_array_equal(declared(x, np.timedelta64(3, "D")), (x + np.timedelta64(3, "D")).astype("M8[s]"))
+    with pytest.raises(TypeError, match="E181"):
+        declared(x.astype("M8[s]"), np.timedelta64(3, "D"))
+
+
+def _latest(x, out):
+    best = x[0]
+    for i in range(1, x.shape[0]):
+        best = max(best, x[i])
+    out[()] = best
+
+
+def _shifted(x, by, out):
+    for i in range(x.shape[0]):
+        out[i] = x[i] + by
+
+
+# ---- types and signatures ----
+
+def test_names_of_types():
+    types = lw.types
+    assert str(types.NPDatetime("D")) == "datetime64[D]" and types.NPTimedelta("10ms").dtype == np.dtype("m8[10ms]")
+    assert types.NPDatetime("D") == lw.from_dtype("M8[D]") == lw.from_dtype(np.dtype("M8[D]")) and types.NPDatetime("D") != types.NPDatetime("s")
+    assert types.NPDatetime("D").unit == "D" and types.NPTimedelta("25s").unit == "25s" and types.NPTimedelta("").unit == "generic"
+    assert isinstance(types.NPDatetime("D"), types.NPDatetime) and not isinstance(types.NPTimedelta("D"), types.Number)
+    assert isinstance(types.NPTimedelta("D"), types.NPTimedelta) and not isinstance(types.NPTimedelta("D"), types.NPDatetime)
+    assert str(types.NPTimedelta("s")[:, ::1]) == "timedelta64[s][:, ::1]" and types.NPDatetime("D")("2020-02-29") == np.datetime64("2020-02-29")
+    assert lw.typeof(np.datetime64("2020", "D")) == types.NPDatetime("D") and lw.typeof(times("m", "s")) == types.NPTimedelta("s")[::1]
+    import pickle
+
+    for t in (types.NPDatetime("D"), types.NPTimedelta("7D")[:, ::1]):
+        assert pickle.loads(pickle.dumps(t)) == t
+    with pytest.raises(TypeError, match="Invalid datetime unit"):
+        types.NPDatetime("fortnight")
+
+
+@pytest.mark.parametrize("signature", ["m8[s](M8[s],M8[s])", "timedelta64[s](datetime64[s], datetime64[s])",
+                                       [lw.types.NPTimedelta("s")(lw.types.NPDatetime("s"), lw.types.NPDatetime("s"))]])
+def test_signatures(signature):
+    f = lw.vectorize(signature if isinstance(signature, list) else [signature])(lambda a, b: a - b)
+    x = times("M", "D")
+    same(outcome(f, x, x[3]), ((x - x[3]).astype("m8[s]"),), "safe casts to the signature")
+    with pytest.raises(TypeError, match="E181"):
+        f(x.astype("M8[ms]"), x)
+    with pytest.raises(TypeError, match="E181"):
+        f(x.view("i8"), x)
+
+
+def test_wrong_signatures():
+    for text in ("M8[D", "M8[x](M8[D])", "m8[0s](m8[s])", "MM->m"):
+        with pytest.raises(lw.errors.SignatureError, match="E180"):
+            lw.vectorize([text])(lambda a: a)
+
+
+# ---- what is refused ----
+
+@pytest.mark.parametrize("function, message", [
+    (lambda a, b: a + a, "not defined between these types"),
+    (lambda a, b: a * 2, "NumPy refuses this of a datetime64"),
+    (lambda a, b: b ** 2, "not defined"),
+    (lambda a, b: b & b, "not defined"),
+    (lambda a, b: b << 1, "not defined"),
+    (lambda a, b: ~b, "not defined of this type"),
+    (lambda a, b: -a, "not defined of this type"),
+    (lambda a, b: np.sqrt(b), "not defined of this type"),
+    (lambda a, b: np.floor(b), "not defined of this type"),
+    (lambda a, b: a < 5, "not defined"),
+    (lambda a, b: a < b, "not defined"),
+    (lambda a, b: int(b), "real number"),
+    (lambda a, b: float(b), "real number"),
+    (lambda a, b: b + np.timedelta64(1, "Y"), "years and months have no fixed number of days"),
+    (lambda a, b: b + 1.5, "not defined"),
+    (lambda a, b: np.complex128(b), "cannot be converted to complex128"),
+    (lambda a, b: np.timedelta64(b, "fortnight"), "must be a unit"),
+])
+def test_refusals(function, message):
+    with pytest.raises(TypeError, match=message):
+        lw.vectorize(function)(times("M", "D"), times("m", "D"))
+
+
+def test_stores_that_lose():
+    @lw.forall
+    def store(i, out, x):
+        out[i] = x[i]
+
+    x, dates = times("m", "s"), times("M", "s")
+    store(len(x), out := np.zeros(len(x), "m8[ms]"), x)
+    np.testing.assert_array_equal(out, x.astype("m8[ms]"))
+    store(len(x), out := np.zeros(len(x), "M8[D]"), dates)  # NumPy casts "same_kind" in assignments
+    np.testing.assert_array_equal(out, dates.astype("M8[D]"))
+    for target, source in [(np.zeros(len(x), "M8[s]"), x), (np.zeros(len(x), "i8"), x), (np.zeros(len(x)), x), (np.zeros(len(x), "M8[s]"), np.arange(len(x))),
+                           (np.zeros(len(x), "m8[Y]"), x)]:
+        with pytest.raises(TypeError, match="E142"):
+            store(len(x), target, source)
