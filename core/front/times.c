@@ -202,6 +202,94 @@ lw_time_casts(lw_dtype from, lw_dtype to)
     return lw_time_same_unit(a, b) || lw_time_ratio(a, b, &num, &denom);
 }
 
+/* ---- one value ---- */
+
+static int64_t
+floor_by(int64_t x, int64_t divisor)
+{
+    return x / divisor - (x % divisor < 0);
+}
+
+/* Wraps. */
+static int64_t
+product(int64_t x, int64_t y)
+{
+    return (int64_t)((uint64_t)x * (uint64_t)y);
+}
+
+static int64_t
+days_of_months(int64_t months)
+{
+    int64_t from_march = months + LW_MONTHS_TO_1970, year = floor_by(from_march, 12);
+    int64_t days = product(year, 365) + floor_by(year, 4) - floor_by(year, 100);
+
+    return days + floor_by(year, LW_YEARS_IN_ERA) + ((from_march - 12 * year) * 153 + 2) / 5 -
+           LW_DAYS_TO_1970;
+}
+
+static int64_t
+months_of_days(int64_t days)
+{
+    int64_t from_march = days + LW_DAYS_TO_1970, era = floor_by(from_march, LW_DAYS_IN_ERA);
+    int64_t day = from_march - era * LW_DAYS_IN_ERA;
+    int64_t year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
+    int64_t month = (5 * (day - 365 * year - year / 4 + year / 100) + 2) / 153;
+
+    return 12 * (year + era * LW_YEARS_IN_ERA) + month - LW_MONTHS_TO_1970;
+}
+
+static int64_t
+days_of(const lw_dtype_row *from, int64_t x)
+{
+    uint64_t in_day;
+
+    x = product(x, from->multiple);
+    if (lw_unit_is_calendar(from->unit))
+        return days_of_months(product(x, from->unit == LW_UNIT_Y ? 12 : 1));
+    if (from->unit == LW_UNIT_W)
+        return product(x, 7);
+    in_day = lw_unit_factor(LW_UNIT_D, from->unit);
+    return in_day == 0 ? -(x < 0) : floor_by(x, (int64_t)in_day);
+}
+
+static int64_t
+date_by_calendar(const lw_dtype_row *from, const lw_dtype_row *to, int64_t x)
+{
+    if (lw_unit_is_calendar(from->unit) && lw_unit_is_calendar(to->unit)) {
+        x = product(x, from->multiple);
+        x = from->unit < to->unit ? product(x, 12) : from->unit > to->unit ? floor_by(x, 12) : x;
+        return floor_by(x, to->multiple);
+    }
+    x = days_of(from, x);
+    if (lw_unit_is_calendar(to->unit))
+        x = floor_by(months_of_days(x), to->unit == LW_UNIT_Y ? 12 : 1);
+    else if (to->unit == LW_UNIT_W)
+        x = floor_by(x, 7);
+    else
+        for (int unit = LW_UNIT_D; unit < (int)to->unit; unit++)
+            x = product(x, (int64_t)parts_of_unit[unit]);
+    return floor_by(x, to->multiple);
+}
+
+int64_t
+lw_time_value(lw_dtype from, lw_dtype to, int64_t steps)
+{
+    const lw_dtype_row *a = &lw_dtypes[from], *b = &lw_dtypes[to];
+    uint64_t num = 1, denom = 1;
+    int64_t scaled;
+
+    if (steps == INT64_MIN || lw_time_same_unit(a, b))
+        return steps;
+    if (lw_time_by_calendar(a, b))
+        return date_by_calendar(a, b, steps);
+    if (!lw_time_ratio(a, b, &num, &denom))
+        return INT64_MIN;
+    scaled = product(steps, (int64_t)num);
+    if (steps < 0)
+        scaled = (int64_t)((uint64_t)scaled - (denom - 1));
+    return scaled / (int64_t)denom;
+}
+
 /* ---- rules ---- */
 
 static bool

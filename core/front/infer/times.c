@@ -273,9 +273,9 @@ lw_infer_time_method(lw_infer_frame *f, uint32_t node, lw_infer_value object,
         return lw_complain(f, loc, "E161", NULL,
                            is_view ? "`x.view(np.int64)`" : "`x.astype(\"m8[s]\")`",
                            "`%s` takes one dtype%s", name, is_view ? " of 64 bits" : "");
-    if (is_cast && lw_is_time(to) && lw_dtypes[to].unit == LW_UNIT_generic &&
-        lw_dtypes[to].kind == lw_dtypes[object.type].kind)
-        to = (lw_dtype)object.type; /* as NumPy: the unit stays */
+    if (is_cast && lw_is_time(to) && lw_dtypes[to].unit == LW_UNIT_generic) /* the unit stays */
+        to = lw_time_dtype(lw_dtypes[to].kind, lw_dtypes[object.type].unit,
+                           lw_dtypes[object.type].multiple);
     if (is_cast && !lw_time_casts((lw_dtype)object.type, to))
         return refuse_cast(f, loc, object, to);
     out->type = to;

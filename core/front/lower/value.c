@@ -315,9 +315,9 @@ lw_constant_part_bits(lw_lower_frame *f, uint32_t constant, lw_type type, uint64
         return n;
     }
     dtype = lw_type_stored(f->l->types, type);
-    if (type_before_cast(k, type) != LW_T_BOTTOM) {
-        lw_lower_fail(f, f->node, "times of several units in one long tuple");
-        return 0;
+    if (type_before_cast(k, type) != LW_T_BOTTOM && lw_is_time(k->dtype) && lw_is_time(dtype)) {
+        out[0] = (uint64_t)lw_time_value(k->dtype, dtype, k->i); /* in a long tuple */
+        return 1;
     }
     if (!constant_fits(f, k, dtype))
         refuse_constant(f, k, dtype);

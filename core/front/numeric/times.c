@@ -51,15 +51,11 @@ sum(lw_builder *b, lw_ref x, int64_t y)
     return lw_ir_add(b, x, i64(b, y));
 }
 
-/* Days since 1970 of the first day of a month, counted from January 1970. Years begin in March,
- * so that the leap day is their last one, and months have (153 * m + 2) / 5 days before them
- * (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms"). */
-enum { MONTHS_TO_1970 = 1970 * 12 - 2, DAYS_TO_1970 = 719468 };
-
+/* Days since 1970 of the first day of a month, counted from January 1970. */
 static lw_ref
 days_of_months(lw_builder *b, lw_ref months)
 {
-    lw_ref from_march = sum(b, months, MONTHS_TO_1970), year = floor_by(b, from_march, 12);
+    lw_ref from_march = sum(b, months, LW_MONTHS_TO_1970), year = floor_by(b, from_march, 12);
     lw_ref month = lw_ir_sub(b, from_march, times_of(b, year, 12));
     lw_ref days = times_of(b, year, 365);
 
@@ -67,13 +63,13 @@ days_of_months(lw_builder *b, lw_ref months)
     days = lw_ir_sub(b, days, floor_by(b, year, 100));
     days = lw_ir_add(b, days, floor_by(b, year, 400));
     month = floor_by(b, sum(b, times_of(b, month, 153), 2), 5);
-    return sum(b, lw_ir_add(b, days, month), -DAYS_TO_1970);
+    return sum(b, lw_ir_add(b, days, month), -LW_DAYS_TO_1970);
 }
 
 static lw_ref
 months_of_days(lw_builder *b, lw_ref days)
 {
-    lw_ref from_march = sum(b, days, DAYS_TO_1970);
+    lw_ref from_march = sum(b, days, LW_DAYS_TO_1970);
     lw_ref era = floor_by(b, from_march, LW_DAYS_IN_ERA);
     lw_ref day = lw_ir_sub(b, from_march, times_of(b, era, LW_DAYS_IN_ERA)), year, month;
 
@@ -85,7 +81,7 @@ months_of_days(lw_builder *b, lw_ref days)
     day = lw_ir_add(b, day, floor_by(b, year, 100));
     month = floor_by(b, sum(b, times_of(b, day, 5), 2), 153);
     year = lw_ir_add(b, year, times_of(b, era, LW_YEARS_IN_ERA));
-    return sum(b, lw_ir_add(b, times_of(b, year, 12), month), -MONTHS_TO_1970);
+    return sum(b, lw_ir_add(b, times_of(b, year, 12), month), -LW_MONTHS_TO_1970);
 }
 
 static lw_ref
