@@ -256,6 +256,38 @@ def _shifted(x, by, out):
         out[i] = x[i] + by
 
 
+# ---- whole arrays ----
+
+WHOLE = [
+    lambda x: x.min(), lambda x: x.max(), lambda x: np.ptp(x), lambda x: x.any(), lambda x: x.all(), lambda x: np.count_nonzero(x), lambda x: x.argmin(),
+    lambda x: x.argmax(), lambda x: x.sum(), lambda x: x.max(axis=0), lambda x: x.cumsum(), lambda x: np.zeros_like(x), lambda x: x.copy(),
+    lambda x: x.astype("i8"), lambda x: x.astype("M8[s]"), lambda x: x.astype("m8[ms]"), lambda x: x.reshape(-1), lambda x: x.ravel(),
+    lambda x: x.view(np.int64), lambda x: x.T, lambda x: np.flip(x, 0), lambda x: np.repeat(x, 2), lambda x: np.tile(x, 2), lambda x: np.sort(x),
+    lambda x: np.argsort(x), lambda x: np.array_equal(x, x), lambda x: x - x, lambda x: x + np.timedelta64(1, "h"), lambda x: x == x,
+    lambda x: np.isnat(x), lambda x: np.maximum(x, x), lambda x: np.where(np.isnat(x), x, x), lambda x: np.concatenate((x, x)),
+    lambda x: np.zeros(3, "m8[s]"), lambda x: np.full(3, np.timedelta64(5, "s")), lambda x: np.array([np.timedelta64(5, "s"), np.timedelta64(7, "s")]),
+    lambda x: np.stack((x, x)), lambda x: np.unique(x), lambda x: np.diff(x), lambda x: x[np.array([1, 0])], lambda x: x[x == x], lambda x: -x,
+    lambda x: abs(x), lambda x: x / np.timedelta64(1, "h"), lambda x: x // np.timedelta64(2, "s"), lambda x: x * 2, lambda x: x * 0.5,
+    lambda x: x % np.timedelta64(2, "s"), lambda x: np.clip(x, x, x), lambda x: np.roll(x, 2), lambda x: np.nonzero(x), lambda x: np.median(x),
+    lambda x: x.mean(), lambda x: np.searchsorted(x, x), lambda x: x.prod(), lambda x: np.sqrt(x), lambda x: np.nanmax(x), lambda x: x @ x,
+]
+
+
+def test_functions_of_whole_arrays():
+    """NumPy's results, or a refusal; and no function gives what NumPy refuses."""
+    refused = 0
+    for function, kind, nat in itertools.product(WHOLE, "mM", [3, NAT]):
+        x = times(kind, "s", [5, 1, 7, nat, 9, 2])
+        for a in (x, x.reshape(2, 3)):
+            ours, numpys = outcome(lw.jit(function), a.copy()), outcome(function, a)
+            if isinstance(ours, TypeError) and not isinstance(numpys, Exception):
+                assert "E1" in str(ours)
+                refused += 1
+                continue
+            same(ours, numpys, (function.__code__.co_consts, function.__code__.co_names, kind))
+    assert refused <= 40
+
+
 # ---- types and signatures ----
 
 def test_names_of_types():

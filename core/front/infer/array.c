@@ -731,7 +731,7 @@ ask_kind(lw_infer_frame *f, uint32_t target, const lw_flow *before, const lw_inf
     LW_TRY(lw_infer_mask(f, target, &out->array, &found));
     found =
         found &&
-        (value == NULL || value->type == LW_T_BOTTOM || lw_type_is_number(f, value->type)) &&
+        (value == NULL || value->type == LW_T_BOTTOM || lw_type_is_scalar(f, value->type)) &&
         masks_elements(f, target, out->array);
     out->kind = found ? TO_MASK : TO_ARRAY;
 fail:

@@ -465,6 +465,10 @@ is_numpy_instance(lw_infer_frame *f, lw_infer_value x, const char *class)
         kind = UINT;
     if (x.type >= LW_N_DTYPES || (kind == BOOL && x.constant))
         kind = 0;
+    if (lw_type_is_time(x.type) && strcmp(class, "numpy.generic") == 0)
+        return 1;
+    if (lw_type_is_time(x.type) && !lw_is_datetime((lw_dtype)x.type))
+        kind = INT; /* NumPy's timedelta64 is a signed integer */
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
         if (strcmp(class, classes[i].name) == 0)
             return (classes[i].kinds & kind) != 0;
@@ -500,7 +504,11 @@ is_instance(lw_infer_frame *f, lw_infer_value x, uint32_t class_constant)
 
     switch (class->kind) {
     case LW_K_PYTYPE: return is_python_instance(f, x, (uint32_t) class->u);
-    case LW_K_DTYPE: return x.type == (lw_type) class->dtype;
+    case LW_K_DTYPE:
+        return x.type == (lw_type) class->dtype ||
+               (lw_is_time(class->dtype) && lw_dtypes[class->dtype].unit == LW_UNIT_generic &&
+                lw_type_is_time(x.type) &&
+                lw_dtypes[x.type].kind == lw_dtypes[class->dtype].kind);
     case LW_K_OBJECT:
         if (lw_class_is(lw_class_of(f, x.type), class->bytes))
             return 1;
@@ -553,9 +561,9 @@ type_type(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
         *out = lw_constant_value(f, lw_class_of(f, type)->constant);
         return LW_OK;
     }
-    if (class < 0)
+    if (class < 0 && !lw_type_is_time(type))
         return lw_complain_argument(f, name, x, "a number", NULL);
-    if (type >= LW_N_DTYPES || class == 2) {
+    if (!lw_type_is_dtype(type) || class == 2) {
         constant = (lw_constant){.kind = LW_K_PYTYPE};
         constant.u = (uint64_t) class;
     } else {

@@ -539,8 +539,8 @@ static bool
 is_whole(lw_infer_frame *f, lw_infer_value x, lw_infer_value y)
 {
     return (lw_is_elementwise(f, x.type) || lw_is_elementwise(f, y.type)) &&
-           (lw_is_elementwise(f, x.type) || lw_type_is_number(f, x.type)) &&
-           (lw_is_elementwise(f, y.type) || lw_type_is_number(f, y.type));
+           (lw_is_elementwise(f, x.type) || lw_type_is_scalar(f, x.type)) &&
+           (lw_is_elementwise(f, y.type) || lw_type_is_scalar(f, y.type));
 }
 
 /* x @ y */

@@ -416,7 +416,7 @@ call_now(lw_reader *r, PyObject *callee, PyObject *const *args, uint32_t n, PyOb
         return NULL;
     if (n == 1 && n_names == 0 && lw_read_asks_limits(r, callee, args[0]))
         return folded(PyObject_CallOneArg(callee, args[0]));
-    if (lw_read_is_time_class(r, callee) && n_names == 0) {
+    if (lw_read_is_made_now(r, callee) && n_names == 0) {
         for (uint32_t i = 0; i < n; i++)
             if (!is_argument(args[i]) && !lw_read_is_numpy(r, args[i], "generic"))
                 return NULL;

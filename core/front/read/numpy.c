@@ -124,14 +124,14 @@ lw_read_numpy_class(lw_reader *r, PyObject *object)
     return result;
 }
 
-/* numpy.datetime64 and numpy.timedelta64: their calls with constants are constants. */
+/* numpy.datetime64, numpy.timedelta64, numpy.dtype: their calls with constants are constants. */
 bool
-lw_read_is_time_class(lw_reader *r, PyObject *object)
+lw_read_is_made_now(lw_reader *r, PyObject *object)
 {
-    static const char *const names[] = {"datetime64", "timedelta64"};
+    static const char *const names[] = {"datetime64", "timedelta64", "dtype"};
     bool is = false;
 
-    for (int i = 0; i < 2 && !is && PyType_Check(object) && numpy_module(r); i++) {
+    for (int i = 0; i < 3 && !is && PyType_Check(object) && numpy_module(r); i++) {
         PyObject *class = PyObject_GetAttrString(numpy_module(r), names[i]);
         is = class == object;
         Py_XDECREF(class);
