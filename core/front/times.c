@@ -257,7 +257,9 @@ date_by_calendar(const lw_dtype_row *from, const lw_dtype_row *to, int64_t x)
 {
     if (lw_unit_is_calendar(from->unit) && lw_unit_is_calendar(to->unit)) {
         x = product(x, from->multiple);
-        x = from->unit < to->unit ? product(x, 12) : from->unit > to->unit ? floor_by(x, 12) : x;
+        x = from->unit < to->unit   ? product(x, 12)
+            : from->unit > to->unit ? floor_by(x, 12)
+                                    : x;
         return floor_by(x, to->multiple);
     }
     x = days_of(from, x);

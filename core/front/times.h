@@ -31,16 +31,16 @@ bool lw_time_casts_same_kind(lw_dtype from, lw_dtype to);
  * far apart that no 64-bit number holds their ratio. */
 bool lw_time_casts(lw_dtype from, lw_dtype to);
 
-/* One number of steps in the other unit, as core/front/numeric/times computes it. Both are of one
- * kind. */
+/* One number of steps in the other unit, as core/front/numeric/times computes it. Both are of
+ * one kind. */
 int64_t lw_time_value(lw_dtype from, lw_dtype to, int64_t steps);
 
 /* ---- for conversions ---- */
 
 /* 400 years have 400 * 365 + 97 days. */
 enum { LW_DAYS_IN_ERA = 146097, LW_YEARS_IN_ERA = 400 };
-/* Years begin in March, so that the leap day is their last one, and months have (153 * m + 2) / 5
- * days before them (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms"). Both are
+/* Years begin in March, so that the leap day is their last one, and months have (153 * m + 2) /
+ * 5 days before them (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms"). Both are
  * counted from March of the year 0. */
 enum { LW_MONTHS_TO_1970 = 1970 * 12 - 2, LW_DAYS_TO_1970 = 719468 };
 

@@ -397,8 +397,10 @@ uint32_t lw_fold_cast_constant(lw_infer_frame *f, uint32_t old, uint32_t x, lw_d
 bool lw_constant_is_static(lw_infer_frame *f, uint32_t constant);
 
 /* ---- times.c ---- */
+/* type: of the result. The node's operand becomes a time, which says that each operand is
+ * converted to a type of its own. */
 lw_status lw_infer_time_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x,
-                               lw_infer_operand y, lw_type *type, lw_type *operand);
+                               lw_infer_operand y, lw_type *type);
 lw_status lw_infer_time_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x,
                               lw_infer_value *out);
 /* The unit in which a comparison is made; BOTTOM: there is none. */

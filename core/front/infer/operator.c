@@ -471,13 +471,20 @@ type_concatenation(binary *b)
 }
 
 static lw_status
+type_times(binary *b)
+{
+    b->operand = lw_type_is_time(b->x.type) ? b->x.type : b->y.type;
+    return lw_infer_time_binary(b->f, b->node, b->op, (lw_infer_operand){b->x_node, b->x},
+                                (lw_infer_operand){b->y_node, b->y}, &b->type);
+}
+
+static lw_status
 type_binary(binary *b)
 {
     if (b->op == LW_PY_ADD && lw_tuple_row(b->f, b->x.type) && lw_tuple_row(b->f, b->y.type))
         return type_concatenation(b);
     if (lw_type_is_time(b->x.type) || lw_type_is_time(b->y.type))
-        return lw_infer_time_binary(b->f, b->node, b->op, (lw_infer_operand){b->x_node, b->x},
-                                    (lw_infer_operand){b->y_node, b->y}, &b->type, &b->operand);
+        return type_times(b);
     if (!lw_type_is_number(b->f, b->x.type))
         return complain_kind(b, b->x.type, "numbers");
     if (!lw_type_is_number(b->f, b->y.type))

@@ -4,6 +4,7 @@
 
 #include "core/front/times.h"
 
+#include <assert.h>
 #include <string.h>
 
 bool
@@ -35,10 +36,19 @@ help_for(lw_dtype x, lw_dtype y)
                                                    "number";
 }
 
+/* The operands of an operator or function, whose name is for messages. */
+typedef struct operation {
+    lw_impl impl;
+    const char *name;
+    const lw_infer_value *values;
+    uint32_t n;
+} operation;
+
 static lw_status
-complain(lw_infer_frame *f, uint32_t node, const char *what, const lw_infer_value *values,
-         uint32_t n)
+complain(lw_infer_frame *f, uint32_t node, const operation *o)
 {
+    const lw_infer_value *values = o->values;
+    uint32_t n = o->n;
     lw_dtype x = lw_type_stored(lw_types_of(f), values[0].type);
     lw_dtype y = lw_type_stored(lw_types_of(f), values[n - 1].type);
 
@@ -47,7 +57,7 @@ complain(lw_infer_frame *f, uint32_t node, const char *what, const lw_infer_valu
                            ? lw_format_text(f, "%s and %s", lw_describe_value(f, values[n - 2]),
                                             lw_describe_value(f, values[n - 1]))
                            : lw_format_text(f, "this is %s", lw_describe_value(f, values[0])),
-                       help_for(x, y), "`%s` is not defined %s", what,
+                       help_for(x, y), "`%s` is not defined %s", o->name,
                        n > 1 ? "between these types" : "of this type");
 }
 
@@ -65,35 +75,32 @@ dtypes_of(lw_infer_frame *f, const lw_infer_value *values, uint32_t n, lw_dtype 
 
 /* The rule of a function or operator, or a complaint, in all but the last walk without one. */
 static lw_status
-find_rule(lw_infer_frame *f, uint32_t node, const char *what, lw_impl impl,
-          const lw_infer_value *values, uint32_t n, lw_time_rule *rule)
+find_rule(lw_infer_frame *f, uint32_t node, operation o, lw_time_rule *rule)
 {
     lw_dtype in[LW_TIME_OPERANDS];
 
+    assert(o.n >= 1 && o.n <= LW_TIME_OPERANDS);
+    if (dtypes_of(f, o.values, o.n, in) && lw_time_rule_of(o.impl, in, o.n, rule))
+        return LW_OK;
     *rule = (lw_time_rule){.result = LW_DT_void};
-    if (n < 1 || n > LW_TIME_OPERANDS || !dtypes_of(f, values, n, in) ||
-        !lw_time_rule_of(impl, in, n, rule)) {
-        rule->result = LW_DT_void;
-        return complain(f, node, what, values, n ? n : 1);
-    }
-    return LW_OK;
+    return complain(f, node, &o);
 }
 
 /* ---- operators ---- */
 
 lw_status
 lw_infer_time_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x,
-                     lw_infer_operand y, lw_type *type, lw_type *operand)
+                     lw_infer_operand y, lw_type *type)
 {
     lw_infer_value values[2] = {x.value, y.value};
+    operation o = {lw_operator_impl(op), lw_pyop_text[op], values, 2};
     lw_time_rule rule;
     lw_status status;
 
     LW_TRY(lw_check_wide(f, x.node, x.value));
     LW_TRY(lw_check_wide(f, y.node, y.value));
-    LW_TRY(find_rule(f, node, lw_pyop_text[op], lw_operator_impl(op), values, 2, &rule));
+    LW_TRY(find_rule(f, node, o, &rule));
     *type = rule.result;
-    *operand = lw_type_is_time(x.value.type) ? x.value.type : y.value.type;
 fail:
     return status;
 }
@@ -102,11 +109,12 @@ lw_status
 lw_infer_time_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x,
                     lw_infer_value *out)
 {
+    operation o = {lw_operator_impl(op), lw_pyop_text[op], &x, 1};
     lw_time_rule rule;
     lw_status status;
 
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
-    LW_TRY(find_rule(f, node, lw_pyop_text[op], lw_operator_impl(op), &x, 1, &rule));
+    LW_TRY(find_rule(f, node, o, &rule));
     out->type = rule.result;
     f->nodes[node].operand = x.type;
 fail:
@@ -141,6 +149,7 @@ lw_infer_time_named(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_
                     uint32_t n, lw_infer_value *out)
 {
     lw_infer_value values[LW_TIME_OPERANDS] = {{LW_T_BOTTOM, 0}};
+    operation o = {lw_names[name].impl, lw_name_shown(name), values, n};
     lw_typed_node *typed = &f->nodes[node];
     lw_time_rule rule;
     lw_status status;
@@ -157,8 +166,8 @@ lw_infer_time_named(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_
                            n > LW_TIME_OPERANDS ? "call it for two at a time" : NULL,
                            "`%s` does not take these times", lw_name_shown(name));
     if (lw_names[name].rule == LW_RULE_NP_LOGICAL && n == 1) /* np.logical_not */
-        return complain(f, node, lw_name_shown(name), values, n);
-    LW_TRY(find_rule(f, node, lw_name_shown(name), lw_names[name].impl, values, n, &rule));
+        return complain(f, node, &o);
+    LW_TRY(find_rule(f, node, o, &rule));
     for (uint32_t i = n; i-- > 0;)
         if (lw_type_is_time(values[i].type))
             typed->operand = values[i].type;

@@ -124,7 +124,8 @@ lw_read_numpy_class(lw_reader *r, PyObject *object)
     return result;
 }
 
-/* numpy.datetime64, numpy.timedelta64, numpy.dtype: their calls with constants are constants. */
+/* numpy.datetime64, numpy.timedelta64, numpy.dtype: their calls with constants are constants.
+ */
 bool
 lw_read_is_made_now(lw_reader *r, PyObject *object)
 {

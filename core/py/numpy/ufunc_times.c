@@ -1,9 +1,9 @@
-/* Loops of datetime64 and timedelta64 behind an inner numpy.ufunc. NumPy dispatches by classes of
- * dtypes, which have no unit: one method stands for all loops of one tuple of classes, and when
- * NumPy asks it for the dtypes of a call, the loop for its units is chosen, and made where it is
- * new. A call with a tuple of classes that has no method yet asks the promoter, which looks for
- * a loop of some unit (seconds, where the ufunc is typed by its inputs and takes them), as only
- * the classes of the result count then. */
+/* Loops of datetime64 and timedelta64 behind an inner numpy.ufunc. NumPy dispatches by classes
+ * of dtypes, which have no unit: one method stands for all loops of one tuple of classes, and
+ * when NumPy asks it for the dtypes of a call, the loop for its units is chosen, and made where
+ * it is new. A call with a tuple of classes that has no method yet asks the promoter, which
+ * looks for a loop of some unit (seconds, where the ufunc is typed by its inputs and takes
+ * them), as only the classes of the result count then. */
 #include "core/py/numpy/ufunc_inner.h"
 
 #include "core/py/descr.h"
