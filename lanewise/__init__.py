@@ -55,20 +55,20 @@ from lanewise.errors import LanewiseError, PerformanceWarning, PrecisionWarning
 __all__ = [
     "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "PrecisionWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "compile",
     "complex64", "complex128", "config", "cuda", "errors", "explain", "extending", "float16", "float32",
-    "float64", "forall", "from_dtype", "guvectorize", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "njit", "prange", "random", "reduce", "reductions", "runtime", "typeof",
-    "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",
+    "float64", "forall", "from_dtype", "guvectorize", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "njit", "prange", "random", "reduce", "reductions", "runtime", "special",
+    "typeof", "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "verify", "void",
 ]
 
 # Where the extension module finds what is written in Python: core/tables/services.def.
 _set_services({
-    "array functions": "lanewise._array_functions", "array ufuncs": "lanewise._array_ufuncs", "new arrays": "lanewise._new_arrays", "array library": "lanewise._array_library", "callbacks": "lanewise._callbacks",
+    "array functions": "lanewise._array_functions", "array ufuncs": "lanewise._array_ufuncs", "new arrays": "lanewise._new_arrays", "array library": "lanewise._array_library", "special": "lanewise._special", "callbacks": "lanewise._callbacks",
     "containers": "lanewise._containers", "cuda": "lanewise.cuda", "cuda on the host": "lanewise._host_cuda", "errors": "lanewise.errors", "extending": "lanewise.extending",
     "generators": "lanewise._generator_expressions", "linking": "lanewise._linking", "memory": "lanewise._memory", "objects": "lanewise._objects", "overloads": "lanewise._overloads",
-    "pickling": "lanewise._pickling", "python target": "lanewise._python_target", "reduce": "lanewise._reduce", "reductions": "lanewise.reductions",
+    "pickling": "lanewise._pickling", "python target": "lanewise._python_target", "reduce": "lanewise._reduce", "reductions": "lanewise.reductions", "same math": "lanewise._same_math",
     "toolchain": "lanewise._toolchain", "ufunc methods": "lanewise._ufunc_methods", "ufuncs": "lanewise.ufuncs",
 })
 
-_MODULES = ("cache", "cuda", "extending", "random", "reductions", "runtime", "types", "ufuncs")
+_MODULES = ("cache", "cuda", "extending", "random", "reductions", "runtime", "special", "types", "ufuncs")
 local = _intrinsics.local
 njit = jit  # numba's names of the CPU
 prange = range
@@ -86,6 +86,8 @@ def __getattr__(name):
 
     if name in _MODULES:
         return importlib.import_module("lanewise." + name)
+    if name == "verify":
+        return importlib.import_module("lanewise._verify").verify
     if not name.startswith("_"):
         types = importlib.import_module("lanewise.types")
         if name in types.__all__:  # numba's and NumPy's other spellings: f4, boolean, double

@@ -9,6 +9,7 @@ from lanewise import extending as extending
 from lanewise import random as random
 from lanewise import reductions as reductions
 from lanewise import runtime as runtime
+from lanewise import special as special
 from lanewise import types as types
 from lanewise import ufuncs as ufuncs
 from lanewise._core import (
@@ -48,6 +49,7 @@ from lanewise._core import (
 )
 from lanewise.config import config as config
 from lanewise.errors import LanewiseError as LanewiseError, PerformanceWarning as PerformanceWarning, PrecisionWarning as PrecisionWarning
+from lanewise._verify import verify as verify
 from lanewise.types import (
     Signature as Signature, Type as Type,
     b1 as b1, boolean as boolean, byte as byte, c16 as c16, c8 as c8, cdouble as cdouble,
@@ -87,8 +89,8 @@ from lanewise.ufuncs import (
 __all__ = [
     "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "PrecisionWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "compile",
     "complex64", "complex128", "config", "cuda", "errors", "explain", "extending", "float16", "float32",
-    "float64", "forall", "from_dtype", "guvectorize", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "njit", "prange", "random", "reduce", "reductions", "runtime", "typeof",
-    "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",
+    "float64", "forall", "from_dtype", "guvectorize", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "njit", "prange", "random", "reduce", "reductions", "runtime", "special",
+    "typeof", "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "verify", "void",
 ]
 
 class _local(Protocol):

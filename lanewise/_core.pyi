@@ -138,6 +138,7 @@ class Kernel:
     def specialize(self, *args: Any) -> Kernel: ...
     def compile(self, signature: _SignatureLike, target: str | None = None) -> None: ...
     def inspect_types(self, file: Any = None, signature: _SignatureLike | None = None) -> Any: ...
+    def inspect_ir(self, signature: _SignatureLike | None = None, target: str | None = None) -> Any: ...
     def inspect_llvm(self, signature: _SignatureLike | None = None, target: str | None = None) -> Any: ...
     def inspect_nvvm(self, signature: _SignatureLike | None = None, target: str | None = None) -> Any: ...
     def inspect_ptx(self, signature: _SignatureLike | None = None, target: str | None = None) -> Any: ...
@@ -346,6 +347,7 @@ def forall(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -372,6 +374,7 @@ def forall(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -460,6 +463,7 @@ def reduce(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -491,6 +495,7 @@ def reduce(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -522,6 +527,7 @@ def reduce(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -548,6 +554,7 @@ def vectorize(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     excluded: _Parameters = (),
@@ -576,6 +583,7 @@ def vectorize(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     excluded: _Parameters = (),
@@ -606,6 +614,7 @@ def guvectorize(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     excluded: _Parameters = (),
@@ -693,6 +702,7 @@ def jit(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -733,6 +743,7 @@ def jit(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -752,6 +763,7 @@ def _device_signature(sig: _SignatureLike, c_abi: bool, /) -> str: ...
 def _cache_info() -> dict[str, Any]: ...
 def _cache_clear(memory_only: bool, /) -> None: ...
 def _checks() -> list[str]: ...
+def _error_bounds() -> dict[str, tuple[int, int, int, int]]: ...
 def _settings() -> list[tuple[str, str, str, str, str]]: ...
 def _numba_settings() -> list[tuple[str, str, str, str, str]]: ...
 def _numba_unlike() -> list[tuple[str, str, bool, str]]: ...

@@ -4,6 +4,7 @@
 
 #include "core/front/diagnose.h"
 #include "core/front/named.h"
+#include "core/ir/same_math.h"
 #include "core/opt/apart.h"
 #include "core/opt/contract.h"
 
@@ -451,6 +452,7 @@ describe(lw_lower_frame *f)
         return;
     func->linkage = LW_INTERNAL;
     func->python_name = f->fn->name ? lw_arena_strdup(f->l->arena, f->fn->name) : NULL;
+    func->shared = f->fn->shared;
     func->line = f->fn->line;
     func->file = lw_ir_file_add(f->l->module, file->path ? file->path : "");
 }
@@ -656,11 +658,30 @@ prepare(lw_lowering *l, lw_scalar *scalar)
     return LW_OK;
 }
 
+/* Under math="same", code that only one target has. */
+static lw_status
+refuse_not_same(lw_lowering *l)
+{
+    const char *name = l->module->not_same;
+    uint32_t loc = 0;
+
+    for (uint32_t i = 0; i < l->tree->locs.n; i++)
+        if (l->locs[i] == l->module->not_same_loc + 1)
+            loc = i;
+    return lw_diagnose(
+        l->tree, loc,
+        (lw_fault){LW_ERR_UNSUPPORTED, "E168", .label = "each target has its own",
+                   .help = "use a function of `math` or `numpy`, or leave math=\"same\" out"},
+        l->err, "`%s` has no form that is the same on every target", name);
+}
+
 static lw_status
 finish(lw_lowering *l, lw_scalar *scalar)
 {
     lw_status status;
 
+    if (l->module->not_same != NULL)
+        return refuse_not_same(l);
     if (l->module->failed || l->arena->failed)
         return lw_fail_memory(l->err);
     LW_TRY(lw_opt_apart(l->module, scalar->body, NULL, l->err));
@@ -690,6 +711,8 @@ lower_all(lw_lowering l, lw_scalar **out)
     if (scalar == NULL)
         return lw_fail_memory(l.err);
     LW_TRY(lw_module_new(&scalar->module, l.err));
+    if (l.typed->options.same_math)
+        lw_same_math_begin(scalar->module);
     LW_TRY(prepare(&l, scalar));
     scalar->body = lw_lower_instance(&l, 1);
     LW_TRY(l.status);

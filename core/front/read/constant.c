@@ -513,7 +513,7 @@ from_callable(lw_reader *r, PyObject *object)
         return fn ? lw_read_push(r, object, (lw_constant){.kind = LW_K_FUNCTION, .u = fn}) : 0;
     if (lw_read_is_overloaded(r, object))
         return 0; /* its own source is of no use */
-    if (PyFunction_Check(object) && comes_from(object, "numpy"))
+    if (PyFunction_Check(object) && (comes_from(object, "numpy") || lw_read_is_special(object)))
         return 0; /* a function of whole arrays, which was not written to be compiled */
     return from_source(r, object);
 }
@@ -649,6 +649,8 @@ hint_for(lw_reader *r, PyObject *object)
         hint = hint_for_random(object);
     if (hint == NULL)
         hint = hint_for_debugger(object);
+    if (hint == NULL)
+        hint = lw_read_special_hint(r, object);
     if (hint != NULL)
         return hint;
     if (is_text_method(object))

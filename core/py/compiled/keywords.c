@@ -7,6 +7,7 @@
 
 #include "core/base/env.h"
 #include "core/py/compiled/link_read.h"
+#include "core/py/compiled/same_math.h"
 #include "core/py/keyword.h"
 #include "core/py/raise.h"
 
@@ -250,6 +251,30 @@ read_fastmath(reader *r, PyObject *value)
     return read_words(r, value, words, bits,
                       "True, False, or a set of nnan ninf nsz arcp contract afn reassoc fast",
                       &r->options->front.fast);
+}
+
+static int
+read_math(reader *r, PyObject *value)
+{
+    static const char *const words[] = {"target", "same", NULL};
+    int which = read_word(r, value, words, "\"target\" or \"same\"");
+
+    if (which < 0)
+        return -1;
+    r->options->front.same_math = which == 1;
+    return which == 1 ? lw_same_math_prepare() : 0;
+}
+
+/* Keywords that contradict each other. */
+static int
+check_together(const lw_door_options *options)
+{
+    if (!options->front.same_math || options->front.fast == 0)
+        return 0;
+    PyErr_SetString(PyExc_ValueError,
+                    "math=\"same\" and fastmath= exclude each other: with liberties of "
+                    "fast-math the bits depend on the target; leave one of them out");
+    return -1;
 }
 
 static int
@@ -706,7 +731,7 @@ lw_door_read(lw_door door, PyObject *signatures, PyObject *keywords, lw_door_opt
             return -1;
     }
     apply_debug(door, options);
-    return 0;
+    return check_together(options);
 }
 
 /* ---- docstrings ---- */

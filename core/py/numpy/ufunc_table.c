@@ -115,7 +115,7 @@ tell_numpy(const lw_ufunc_head *self, PyObject *inner, lw_loop_head *loop)
     if (lw_types_have_time(loop->types, loop->nin + loop->nout))
         return lw_times_give((lw_ufunc_head *)self, inner, loop, &spec);
     return lw_host_loop_give(inner, &spec, loop->types, loop->nin, loop->nout,
-                             loop->scalar->pure_integer);
+                             loop->scalar->pure_integer && !loop->raises_flags);
 }
 
 /* With an exception: NumPy has the loop already. Then the exception is cleared. */
