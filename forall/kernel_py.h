@@ -237,6 +237,8 @@ lw_specialisation *lw_specialisation_twin(lw_specialisation *specialisation, boo
 PyObject *lw_specialisation_text(const lw_specialisation *specialisation);
 /* "void(float32, float32[::1])"; for a function that gives a value with the type of that. */
 PyObject *lw_specialisation_signature(const lw_specialisation *specialisation);
+/* The types of the arguments as numba names them, (float32[::1], int64): new tuple. */
+PyObject *lw_specialisation_types(const lw_specialisation *specialisation);
 /* Whether no array that the body writes overlaps another one: noalias of the entry key. */
 bool lw_specialisation_noalias(const lw_specialisation *specialisation, const lw_bound *bound);
 /* The body that the host runs. */
