@@ -7,6 +7,8 @@ from typing import Any, Final, Literal, NamedTuple, ParamSpec, Protocol, Support
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from lanewise import bf16 as bf16
+from lanewise import fp16 as fp16
 from lanewise import random as random
 from lanewise.config import config as config
 
@@ -14,11 +16,11 @@ __all__ = [
     "Archive", "BaseCUDAMemoryManager", "CUSource", "Context", "Cubin", "Device", "DeviceArray", "Event", "Fatbin", "GetIpcHandleMixin", "HostOnlyCUDAMemoryManager", "In",
     "InOut", "IpcHandle", "LTOIR", "LinkableCode", "MappedArray", "MappedMemory", "MemoryInfo",
     "MemoryPointer", "Object", "Out", "PTXSource", "PinnedMemory",
-    "Reduce", "Stream", "as_cuda_array", "close", "compile", "compile_all", "compile_for_current_device",
+    "Reduce", "Stream", "as_cuda_array", "bf16", "close", "compile", "compile_all", "compile_for_current_device",
     "compile_ptx", "compile_ptx_for_current_device", "config", "current_context", "declare_device",
     "default_stream", "defer_cleanup", "detect",
-    "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream",
-    "from_dlpack", "get_current_device", "gpus", "is_available", "is_cuda_array", "jit", "legacy_default_stream", "list_devices",
+    "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream", "fp16",
+    "from_dlpack", "get_current_device", "gpus", "is_available", "is_bfloat16_supported", "is_cuda_array", "is_float16_supported", "jit", "legacy_default_stream", "list_devices",
     "managed_array", "mapped", "mapped_array", "mapped_array_like", "open_ipc_array", "open_ipc_handle", "per_thread_default_stream", "pinned", "pinned_array", "pinned_array_like", "profile_start",
     "profile_stop", "profiling", "random", "reduce", "require_context", "select_device", "set_memory_manager", "stream", "synchronize", "to_device",
     # generated: names
@@ -554,6 +556,8 @@ class IpcHandle:
     def close(self) -> None: ...
 
 def require_context(function: Callable[_P, _R]) -> Callable[_P, _R]: ...
+def is_float16_supported() -> bool: ...
+def is_bfloat16_supported() -> bool: ...
 def list_devices() -> list[Device]: ...
 def legacy_default_stream() -> Stream: ...
 def pinned_array_like(ary: Any) -> NDArray[Any]: ...
