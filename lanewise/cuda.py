@@ -123,7 +123,7 @@ __all__ = [
     "Reduce", "Stream", "as_cuda_array", "bf16", "close", "compile", "compile_all", "compile_for_current_device",
     "compile_ptx", "compile_ptx_for_current_device", "config", "current_context", "declare_device",
     "default_stream", "defer_cleanup", "detect",
-    "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream", "fp16",
+    "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream", "fp16", "from_cuda_array_interface",
     "from_dlpack", "get_current_device", "gpus", "is_available", "is_bfloat16_supported", "is_cuda_array", "is_float16_supported", "jit", "legacy_default_stream", "list_devices",
     "managed_array", "mapped", "mapped_array", "mapped_array_like", "open_ipc_array", "open_ipc_handle", "per_thread_default_stream", "pinned", "pinned_array", "pinned_array_like", "profile_start",
     "profile_stop", "profiling", "random", "reduce", "require_context", "select_device", "set_memory_manager", "stream", "synchronize", "to_device", *sorted(dir(_intrinsics.cuda)),
@@ -205,6 +205,28 @@ def require_context(function):
         return function(*args, **kwargs)
 
     return call
+
+
+class _Described:
+    """Memory that a dict describes."""
+
+    def __init__(self, desc, owner):
+        self.__cuda_array_interface__ = desc
+        self._owner = owner
+
+
+def from_cuda_array_interface(desc, owner=None, sync=True):
+    """A device array over the memory that a `__cuda_array_interface__` dict describes; it keeps `owner`.
+
+    Work on it is ordered behind the stream that the dict names, if sync. Raises what `as_cuda_array` raises of a
+    description that is not right.
+
+    >>> x = cuda.device_array(3)                                         # doctest: +SKIP
+    >>> cuda.from_cuda_array_interface(x.__cuda_array_interface__, x)    # doctest: +SKIP
+    """
+    if not isinstance(desc, dict):
+        raise TypeError(f"desc: expected a __cuda_array_interface__ dict, got {type(desc).__name__}")
+    return as_cuda_array(_Described(desc if sync else {**desc, "stream": None}, owner))
 
 
 def is_float16_supported():
