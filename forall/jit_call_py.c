@@ -271,6 +271,9 @@ shape_for(const lw_jit_launcher *self, lw_device_entry *entry, lw_launch_shape *
     uint32_t threads;
 
     *config = self->config;
+    if (lw_kernel_prefer_shared(entry->kernel, self->kernel->base.options.carveout, err) !=
+        LW_OK)
+        return -1;
     if (config->shared_bytes + (uint32_t)info->shared_bytes > DEFAULT_SHARED_BYTES &&
         config->shared_bytes &&
         lw_kernel_allow_shared(entry->kernel, config->shared_bytes, err) != LW_OK)

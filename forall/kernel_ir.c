@@ -272,6 +272,7 @@ make_gpu(maker *m, const char *symbol, const lw_entry_limits *limits, lw_error *
         m->b.func->linkage = LW_KERNEL;
         m->b.func->max_threads = limits->max_threads;
         m->b.func->min_blocks = limits->min_blocks;
+        m->b.func->max_cluster = limits->max_cluster;
         m->b.func->max_registers = limits->max_registers;
     }
     if (m->key->form == LW_ENTRY_FORALL) {

@@ -163,6 +163,7 @@ mark_entry(lw_emitter *e, const lw_func *func)
     annotate(e, func, "maxntidy", func->max_threads ? 1 : 0);
     annotate(e, func, "maxntidz", func->max_threads ? 1 : 0);
     annotate(e, func, "minctasm", func->min_blocks);
+    annotate(e, func, "cluster_max_blocks", e->options->cc >= 90 ? func->max_cluster : 0);
     annotate(e, func, "maxnreg", func->max_registers);
 }
 

@@ -202,6 +202,7 @@ typedef struct lw_func {
     LW_ARRAY(lw_ir_var) vars; /* for debuggers */
     uint32_t max_threads;     /* KERNEL: launch bound, threads per block; 0 = none */
     uint32_t min_blocks;      /* KERNEL: blocks per SM; 0 = none */
+    uint32_t max_cluster;     /* KERNEL: blocks of a cluster, of sm_90 and later; 0 = none */
     uint32_t max_registers;   /* KERNEL: 0 = none */
     uint32_t line;            /* of the def, with file, for debug information */
     uint32_t file;
