@@ -157,6 +157,7 @@ typedef struct lw_specialisation_cast { /* a number whose type in the declared s
                                            another */
     uint32_t value, param;
     lw_dtype from, to;
+    bool pointer; /* to an address, whose elements are of type `to` */
     /* of a Python int: the type that must hold it, else OverflowError; or void */
     lw_dtype bounds;
     int64_t least, most;
@@ -214,10 +215,11 @@ typedef struct lw_specialisation {
     uint32_t n_races; /* of forall: stores by which elements race if there are several */
     const lw_race_store *races;
     bool declared, narrow, negative;
-    uint64_t hash;  /* of the types: the same in every process */
-    PyObject *held; /* list of the objects that the key names by address, or NULL */
-    lw_tree *tree;  /* with static values or objects: the function read with them and their
-                       classes;  a twin's is its origin's; else NULL */
+    bool has_pointer; /* among the arguments; then it is not narrow */
+    uint64_t hash;    /* of the types: the same in every process */
+    PyObject *held;   /* list of the objects that the key names by address, or NULL */
+    lw_tree *tree;    /* with static values or objects: the function read with them and their
+                         classes;  a twin's is its origin's; else NULL */
     lw_captures *captures; /* of that reading, or NULL */
     lw_grown device;       /* lw_device_entry */
     lw_grown host;         /* lw_host_entry */

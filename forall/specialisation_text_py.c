@@ -23,6 +23,10 @@ lw_spec_print(const lw_arg_spec *spec, lw_text *out)
     case LW_ARGK_SCALAR: lw_text_add(out, lw_dtypes[spec->dtype].public_name); break;
     case LW_ARGK_WEAK: lw_text_add(out, weak_name(spec->dtype)); break;
     case LW_ARGK_ARRAY:
+        if (spec->pointer) {
+            lw_text_addf(out, "%s*", lw_dtypes[spec->dtype].public_name);
+            break;
+        }
         lw_text_add(out,
                     spec->record ? spec->record->name : lw_dtypes[spec->dtype].public_name);
         lw_text_add(out, spec->ndim ? "[" : "[()]");
@@ -135,7 +139,7 @@ sig_of(const lw_arg_spec *spec, lw_arena *arena, lw_sig_type *out)
     case LW_ARGK_CONSTANT: out->kind = LW_SIG_VOID; break;
     case LW_ARGK_TUPLE: return sig_of_tuple(spec, arena, out);
     case LW_ARGK_ARRAY:
-        out->kind = LW_SIG_ARRAY;
+        out->kind = spec->pointer ? LW_SIG_POINTER : LW_SIG_ARRAY;
         out->ndim = (uint32_t)spec->ndim;
         out->layout = letters[spec->layout];
         break;
