@@ -664,6 +664,31 @@ class _cg_GridGroup_sync(Protocol):
 
     def __call__(self) -> Any: ...
 
+class _cg_this_cluster(Protocol):
+    """The group of the blocks of this cluster: kernel[grid, block, stream, sharedmem, cluster], on GPUs of compute capability 9.0 and later. Without a cluster it is the block alone."""
+
+    def __call__(self) -> Any: ...
+
+class _cg_ClusterGroup_sync(Protocol):
+    """this_cluster().sync(): wait until all threads of the cluster are here; their writes are then seen by all of them."""
+
+    def __call__(self) -> Any: ...
+
+class _cg_ClusterGroup_block_rank(Protocol):
+    """this_cluster().block_rank(): the number of this block in its cluster."""
+
+    def __call__(self) -> Any: ...
+
+class _cg_ClusterGroup_num_blocks(Protocol):
+    """this_cluster().num_blocks(): the number of blocks of the cluster."""
+
+    def __call__(self) -> Any: ...
+
+class _cg_ClusterGroup_map_shared_rank(Protocol):
+    """this_cluster().map_shared_rank(array, rank): a shared array as another block of the cluster has it; sync() before that block ends."""
+
+    def __call__(self, array: Any, rank: Any) -> Any: ...
+
 class _shfl_sync(Protocol):
     """The value that lane src_lane of the warp has."""
 
@@ -1179,6 +1204,16 @@ class _cg_GridGroup_group(Protocol):
     @property
     def sync(self) -> _cg_GridGroup_sync: ...
 
+class _cg_ClusterGroup_group(Protocol):
+    @property
+    def sync(self) -> _cg_ClusterGroup_sync: ...
+    @property
+    def block_rank(self) -> _cg_ClusterGroup_block_rank: ...
+    @property
+    def num_blocks(self) -> _cg_ClusterGroup_num_blocks: ...
+    @property
+    def map_shared_rank(self) -> _cg_ClusterGroup_map_shared_rank: ...
+
 class _threadIdx_group(Protocol):
     @property
     def x(self) -> Any: ...
@@ -1215,7 +1250,11 @@ class _cg_group(Protocol):
     @property
     def this_grid(self) -> _cg_this_grid: ...
     @property
+    def this_cluster(self) -> _cg_this_cluster: ...
+    @property
     def GridGroup(self) -> _cg_GridGroup_group: ...
+    @property
+    def ClusterGroup(self) -> _cg_ClusterGroup_group: ...
 
 class _local_group(Protocol):
     @property

@@ -275,6 +275,8 @@ bool lw_ir_is_collective(const lw_module *module);
 /* Whether all blocks of the grid wait for each other, so that the launch must be
  * cooperative. */
 bool lw_ir_syncs_grid(const lw_module *module);
+/* Whether it asks for the other blocks of its cluster. */
+bool lw_ir_uses_clusters(const lw_module *module);
 
 /* ---- print, parse, verify ---- */
 
