@@ -207,6 +207,7 @@ typedef struct lw_func {
     LW_ARRAY(lw_ir_var) vars; /* for debuggers */
     uint32_t max_threads;     /* KERNEL: launch bound, threads per block; 0 = none */
     uint32_t min_blocks;      /* KERNEL: blocks per SM; 0 = none */
+    uint32_t max_cluster;     /* KERNEL: blocks of a cluster, of sm_90 and later; 0 = none */
     uint32_t max_registers;   /* KERNEL: 0 = none */
     uint32_t shared;          /* INTERNAL: 1 = one copy, where it is called more than once */
     uint32_t line;            /* of the def, with file, for debug information */
@@ -285,6 +286,8 @@ bool lw_ir_is_collective(const lw_module *module);
 /* Whether all blocks of the grid wait for each other, so that the launch must be
  * cooperative. */
 bool lw_ir_syncs_grid(const lw_module *module);
+/* Whether it asks for the other blocks of its cluster. */
+bool lw_ir_uses_clusters(const lw_module *module);
 
 /* ---- print, parse, verify ---- */
 

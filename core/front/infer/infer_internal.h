@@ -850,8 +850,9 @@ lw_status lw_infer_overlap(lw_infer_frame *f, uint32_t node, lw_impl impl, const
 lw_status lw_infer_builtin(lw_infer_frame *f, uint32_t node, lw_name_id name,
                            const lw_arg *args, uint32_t n, lw_infer_value *out);
 /* ---- named_kernel.c ---- */
-/* Whether it is the value of cuda.cg.this_grid(). */
-bool lw_is_grid_group(lw_infer_frame *f, lw_infer_value value);
+/* The function that a method of cuda.cg.this_grid() or this_cluster() is. */
+bool lw_group_method(lw_infer_frame *f, lw_infer_value value, const char *method,
+                     lw_name_id *out);
 lw_status lw_infer_kernel(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
                           uint32_t n, lw_infer_value *out);
 
