@@ -589,7 +589,11 @@ def _betainc_terms(a, b, x):
 def _log_a_beta(a, b):
     """log(a * beta(a, b)) = log(gamma(1 + a)) - log(gamma(a + b) / gamma(b)), for a <= 0.5."""
     if a > 0.01:
-        return _lgamma1p(a) - (_lib_lgamma(a + b) - _lib_lgamma(b))
+        total = _lgamma1p(a)
+        while b < 10.0:
+            total += math.log1p(a / b)
+            b += 1.0
+        return total + _log_gamma_ratio(b, a) - a * math.log(a + b)
     c = b + 1.0 + 0.5 * a  # the integral of the digamma function from b + 1 to a + b + 1
     rest = a * _psi_right(c) - a * a * a / 12.0 * _hurwitz(3.0, c)
     return _lgamma1p(a) + math.log1p(a / b) - rest
