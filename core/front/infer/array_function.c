@@ -66,7 +66,7 @@ complain(lw_infer_frame *f, const lw_fn *fn, const lw_arg *arg, const char *want
         : lw_array_row(f, arg->value.type) && fn->takes[0] == 'f'
             ? "call it for each element in a loop; a function of one or two arguments also "
               "loops by itself, with an output: `special.gammaln(x, out)`"
-            : NULL,
+            : lw_help_for_number(f, arg->value),
         "`%s` needs %s in compiled code", fn->implements, wanted);
 }
 
@@ -103,6 +103,10 @@ misfit(lw_infer_frame *f, const lw_arg *arg, char wanted)
     }
     switch (wanted) {
     case 'a': return is_array ? NULL : "an array of numbers";
+    case 'e':
+        return is_array || (array && lw_type_is_time(array->elements[0]))
+                   ? NULL
+                   : "an array of numbers";
     case 'o':
         return is_array || arg->value.type == LW_T_NONE ? NULL : "an array of numbers, or None";
     case 'r': return is_row ? NULL : is_array ? "an array of one axis" : "an array of numbers";
