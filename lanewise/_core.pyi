@@ -1,12 +1,12 @@
 """The compiled core of lanewise; use it through the package."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import CodeType, EllipsisType, ModuleType
+from types import CodeType, EllipsisType, ModuleType, SimpleNamespace
 from typing import Any, Literal, NoReturn, SupportsIndex, TypeAlias, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
-from typing_extensions import disjoint_base
+from typing_extensions import Self, disjoint_base
 
 _Target: TypeAlias = Literal["auto", "cpu", "cuda", "parallel"]
 _Parameters: TypeAlias = int | str | list[int | str] | tuple[int | str, ...] | None
@@ -59,6 +59,8 @@ class CoreType(Type):
     def fields(self) -> tuple[str, ...] | None: ...
     @property
     def signed(self) -> bool: ...
+    @property
+    def underlying_float(self) -> CoreType: ...
     @property
     def unit(self) -> str: ...
     @property
@@ -119,6 +121,14 @@ class Kernel:
     def __signature__(self) -> Any: ...
     @property
     def signatures(self) -> list[str]: ...
+    @property
+    def address(self) -> int: ...
+    @property
+    def ctypes(self) -> Callable[..., Any]: ...
+    @property
+    def cffi(self) -> Any: ...
+    @property
+    def native_name(self) -> str: ...
     @property
     def overloads(self) -> Any: ...
     @property
@@ -240,7 +250,15 @@ class Ufunc:
         casting: _Casting | None = None,
         reduction: bool = False,
     ) -> tuple[np.dtype[Any], ...]: ...
-    def add(self, sig: _SignatureLike, /) -> None: ...
+    def add(self, sig: _SignatureLike, /) -> SimpleNamespace: ...
+    def build_ufunc(self) -> Self: ...
+    def disable_compile(self) -> None: ...
+    @property
+    def is_dynamic(self) -> bool: ...
+    @property
+    def ufunc(self) -> Self: ...
+    @property
+    def gufunc_builder(self) -> Self: ...
     def bind(self, *args: Any) -> Callable[[], Any]: ...
     def compile(self, sig: _SignatureLike | None = None, target: str | None = None) -> None: ...
     def inspect_types(self, sig: _SignatureLike | None = None) -> str: ...
@@ -565,6 +583,7 @@ def vectorize(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    forceobj: Literal[False] = False,
     # end
 ) -> Ufunc: ...
 @overload
@@ -594,6 +613,7 @@ def vectorize(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    forceobj: Literal[False] = False,
     # end
 ) -> Callable[[Callable[..., Any]], Ufunc]: ...
 def guvectorize(
@@ -625,6 +645,7 @@ def guvectorize(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    forceobj: Literal[False] = False,
     # end
 ) -> Callable[[Callable[..., Any]], Gufunc]: ...
 @overload
@@ -687,10 +708,9 @@ def jit(
     boundscheck: bool | None = None,
     extensions: Sequence[Any] = (),
     shared_memory_carveout: int | str | None = None,
-    parallel: bool | None = False,
+    parallel: bool | None = None,
     nogil: bool | None = True,
     error_model: Literal["numpy", "python"] = "numpy",
-    forceobj: Literal[False] = False,
     looplift: Literal[False] = False,
     target: _Target = "auto",
     typing: Literal["weak", "numba"] = "weak",
@@ -711,6 +731,7 @@ def jit(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    forceobj: Literal[False] = False,
     # end
 ) -> Kernel: ...
 @overload
@@ -728,10 +749,9 @@ def jit(
     boundscheck: bool | None = None,
     extensions: Sequence[Any] = (),
     shared_memory_carveout: int | str | None = None,
-    parallel: bool | None = False,
+    parallel: bool | None = None,
     nogil: bool | None = True,
     error_model: Literal["numpy", "python"] = "numpy",
-    forceobj: Literal[False] = False,
     looplift: Literal[False] = False,
     target: _Target = "auto",
     typing: Literal["weak", "numba"] = "weak",
@@ -752,6 +772,7 @@ def jit(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    forceobj: Literal[False] = False,
     # end
 ) -> Callable[[Callable[..., Any]], Kernel]: ...
 def _has_code(cls: type, /) -> bool: ...

@@ -65,6 +65,13 @@ extern const char *const lw_pyop_text[LW_N_PYOPS]; /* "+", "not in", … (core/f
 extern const char *const lw_pyop_method[LW_N_PYOPS];
 extern const char *const lw_node_text[LW_N_NODE_KINDS];
 
+/* c of a FIELD: {x}, {x!s}, {x!r} */
+typedef enum lw_field_conversion {
+    LW_FIELD_PLAIN,
+    LW_FIELD_STR,
+    LW_FIELD_REPR
+} lw_field_conversion;
+
 /* lw_node.flags */
 enum {
     LW_NODE_STORE = 1,  /* an assignment target */
@@ -208,7 +215,8 @@ typedef struct lw_constant {
     const uint32_t *items;
     const char *const *names;
     const char *text, *help;
-    const void *bytes;                  /* OBJECT: of a class, its identity; see lw_class.id */
+    const void *bytes; /* OBJECT: of a class, its identity; see lw_class.id; INT, UINT: of a
+                          member of an enum class, its identity, or NULL */
     const struct lw_arg_record *record; /* ARRAY of records */
     uint32_t linked; /* a callable's provider of code to link (lw_captures_linked), from 1; 0:
                         it has none */

@@ -34,10 +34,13 @@ const lw_ir_flag lw_param_flags[] = {
 
 static const lw_ir_flag memory_flags[] = {
     {"invariant", LW_MEM_INVARIANT}, {"streaming", LW_MEM_STREAMING}, {NULL, 0}};
-static const lw_ir_flag loop_flags[] = {
-    {"vectorize", LW_LOOP_VECTORIZE},   {"no_vectorize", LW_LOOP_NO_VECTORIZE},
-    {"no_unroll", LW_LOOP_NO_UNROLL},   {"unroll_full", LW_LOOP_UNROLL_FULL},
-    {"interleave", LW_LOOP_INTERLEAVE}, {NULL, 0}};
+static const lw_ir_flag loop_flags[] = {{"vectorize", LW_LOOP_VECTORIZE},
+                                        {"no_vectorize", LW_LOOP_NO_VECTORIZE},
+                                        {"no_unroll", LW_LOOP_NO_UNROLL},
+                                        {"unroll_full", LW_LOOP_UNROLL_FULL},
+                                        {"interleave", LW_LOOP_INTERLEAVE},
+                                        {"parallel", LW_LOOP_PARALLEL},
+                                        {NULL, 0}};
 static const lw_ir_flag float_flags[] = {
     {"nnan", LW_FAST_NNAN},       {"ninf", LW_FAST_NINF},
     {"nsz", LW_FAST_NSZ},         {"arcp", LW_FAST_ARCP},
@@ -209,6 +212,7 @@ print_head(lw_text *out, const lw_func *func, bool with_locs)
     }
     print_number(out, "max_threads", func->max_threads);
     print_number(out, "min_blocks", func->min_blocks);
+    print_number(out, "max_cluster", func->max_cluster);
     print_number(out, "max_registers", func->max_registers);
     print_number(out, "shared", func->shared);
     for (uint32_t i = 0; i < func->params.n; i++) {
@@ -288,6 +292,8 @@ lw_ir_print(const lw_module *module, bool with_locs, lw_text *out)
         const lw_extern *symbol = &module->externs.data[i];
         lw_text_addf(out, "%s %s ", symbol->device ? "device" : "extern",
                      lw_dtypes[symbol->result].name);
+        if (symbol->address) /* in code for this process alone; it is not read back */
+            lw_text_addf(out, "at %llu ", (unsigned long long)symbol->address);
         print_quoted(out, symbol->name);
         for (unsigned k = 0; k < symbol->n_params; k++)
             lw_text_addf(out, " %s", lw_dtypes[symbol->params[k]].name);

@@ -199,7 +199,7 @@ def test_other_values(value):
 
 
 def test_libdevice_is_refused():
-    with pytest.raises(lw.errors.UnsupportedError, match="E168: `j0` has no form that is the same on every target"):
+    with pytest.raises(lw.errors.UnsupportedError, match="E144: `j0` has no form that is the same on every target"):
         lw.vectorize(lambda x: cuda.libdevice.j0(x), math="same").inspect_nvvm("f8(f8)", "sm_90")
 
 

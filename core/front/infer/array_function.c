@@ -66,7 +66,7 @@ complain(lw_infer_frame *f, const lw_fn *fn, const lw_arg *arg, const char *want
         : lw_array_row(f, arg->value.type) && fn->takes[0] == 'f'
             ? "call it for each element in a loop; a function of one or two arguments also "
               "loops by itself, with an output: `special.gammaln(x, out)`"
-            : NULL,
+            : lw_help_for_number(f, arg->value),
         "`%s` needs %s in compiled code", fn->implements, wanted);
 }
 

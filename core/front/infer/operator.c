@@ -803,6 +803,15 @@ is_object_constant(lw_infer_frame *f, lw_infer_value x)
     return x.constant != 0 && lw_constant_of(f, x.constant)->kind == LW_K_OBJECT;
 }
 
+/* Of a number that is a member of an enum class, its identity. */
+static const void *
+member_of(lw_infer_frame *f, lw_infer_value x)
+{
+    const lw_constant *k = x.constant ? lw_constant_of(f, x.constant) : NULL;
+
+    return k && (k->kind == LW_K_INT || k->kind == LW_K_UINT) ? k->bytes : NULL;
+}
+
 static lw_status
 infer_is(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infer_value y,
          int *truth)
@@ -812,6 +821,10 @@ infer_is(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infe
         x.constant && y.constant && x.type == LW_T_STATIC && y.type == LW_T_STATIC;
     bool same;
 
+    if (member_of(f, x) && member_of(f, y)) {
+        *truth = (op == LW_PY_IS) == (member_of(f, x) == member_of(f, y));
+        return LW_OK;
+    }
     if (is_object_constant(f, x) != is_object_constant(f, y)) {
         *truth = op == LW_PY_IS_NOT;
         return LW_OK;

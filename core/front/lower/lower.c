@@ -321,6 +321,8 @@ lw_instance_raises(lw_lowering *l, uint32_t instance)
     if (!options->ignore_errors)
         raises = inst->can_raise || (options->checks & LW_CHECKS_RAISING) != 0;
     raises |= options->guard_dynamic || inst->allocates || inst->recurses;
+    for (uint32_t i = 1; options->parallel && i < l->tree->nodes.n && !raises; i++)
+        raises = lw_may_be_array_sum(l, inst, i);
     for (uint32_t i = 1; i < l->tree->nodes.n && !raises && !options->ignore_errors; i++)
         raises = node_raises(l, inst, i);
     l->raising[instance] = raises ? 2 : 1;
@@ -473,6 +475,7 @@ lower_function(lw_lower_frame *f)
         lw_ir_set(&f->b, f->deferred, lw_ir_zero(&f->b, LW_DT_i32));
     }
     lw_lower_bind_parameters(f);
+    lw_lower_zero_webs(f);
     lw_lower_body(f, f->fn->body);
     assert(f->regions == 0 && f->converted_arms == 0 && f->loop == NULL); /* all were left */
     if (!lw_ir_ended(&f->b) && f->inst->n_changed && f->inst->falls_off)
@@ -670,7 +673,7 @@ refuse_not_same(lw_lowering *l)
             loc = i;
     return lw_diagnose(
         l->tree, loc,
-        (lw_fault){LW_ERR_UNSUPPORTED, "E168", .label = "each target has its own",
+        (lw_fault){LW_ERR_UNSUPPORTED, "E144", .label = "each target has its own",
                    .help = "use a function of `math` or `numpy`, or leave math=\"same\" out"},
         l->err, "`%s` has no form that is the same on every target", name);
 }
@@ -696,6 +699,7 @@ finish(lw_lowering *l, lw_scalar *scalar)
     scalar->raises = l->raises.data;
     scalar->pure_integer = is_pure_integer(l->module);
     LW_TRY(lw_lower_note_sums(l, scalar));
+    scalar->unbound = l->typed->unbound ? lw_arena_strdup(l->arena, l->typed->unbound) : NULL;
     LW_TRY(lw_link_asks_of(l->typed, l->arena, &scalar->asks, l->err));
     return LW_OK;
 fail:

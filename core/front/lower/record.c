@@ -258,6 +258,10 @@ lw_lower_field_name(const lw_lower_frame *f, uint32_t node, lw_type type)
     uint32_t constant = n->kind == LW_NODE_ATTRIBUTE ? n->b : lw_typed_at(f, n->b)->constant;
     const lw_constant *k = constant ? lw_typed_constant(f->l->typed, constant) : NULL;
 
+    __int128 at;
+
+    if (single && k && n->kind == LW_NODE_SUBSCRIPT && lw_constant_int_value(k, &at))
+        return lw_record_field_name(f->l->types, type, (int64_t)at);
     if (k == NULL || k->kind != LW_K_STR || !lw_record_of(f->l->types, type))
         return NULL;
     return n->kind == LW_NODE_ATTRIBUTE && !single && is_array_attribute(k->text) ? NULL

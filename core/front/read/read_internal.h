@@ -201,6 +201,8 @@ uint32_t lw_read_linked_attribute(lw_reader *r, PyObject *of, PyObject *value);
 
 /* ---- functions in other languages (external.c) ---- */
 uint32_t lw_read_external(lw_reader *r, PyObject *object); /* 0 and status OK: none */
+/* A function of ctypes or cffi, by its address; 0 and status OK: it is none. */
+uint32_t lw_read_foreign(lw_reader *r, PyObject *object);
 
 /* ---- functions that differ on CPUs and GPUs (external.c) ---- */
 typedef struct lw_sides {

@@ -3,6 +3,7 @@
 
 #include "core/base/env_numba.h"
 #include "core/device/driver.h"
+#include "core/host/thread_pool.h"
 #include "core/link/build.h"
 #include "core/link/kernel_cache.h"
 #include "core/link/nvjitlink.h"
@@ -21,6 +22,13 @@ find(const char *field)
             return i;
     PyErr_Format(PyExc_AttributeError, "lanewise.config has no setting '%.200s'", field);
     return -1;
+}
+
+/* How many threads of the CPU a loop can use, by the setting and by the machine. */
+static PyObject *
+host_threads(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
+{
+    return PyLong_FromLong((long)lw_host_threads());
 }
 
 static PyObject *
@@ -285,6 +293,7 @@ static PyMethodDef methods[] = {
     {"_numba_settings", numba_rows, METH_NOARGS, NULL},
     {"_numba_unlike", numba_unlike_rows, METH_NOARGS, NULL},
     {"_checks", check_words, METH_NOARGS, NULL},
+    {"_host_threads", host_threads, METH_NOARGS, NULL},
     {"_error_bounds", error_bounds, METH_NOARGS, NULL},
     {"_setting_get", setting_get, METH_O, NULL},
     {"_setting_set", setting_set, METH_VARARGS, NULL},

@@ -1,5 +1,6 @@
 #include "core/py/numpy/ufunc_inner.h"
 
+#include "core/front/read/services.h"
 #include "core/plan/loop.h"
 #include "core/py/numpy/ufunc_choose.h"
 #include "core/py/type_num.h"
@@ -346,6 +347,35 @@ lw_inner_should_ask_again(const lw_ufunc_head *self, uint32_t n_given_before)
     return true;
 }
 
+/* Where NumPy has found no loop: the same exception, which names the argument it is about. */
+static void
+explain(const lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    PyObject *type = PyErr_Occurred(), *value, *trace, *all, *found = NULL; /* borrowed */
+
+    if (strstr(((PyTypeObject *)type)->tp_name, "UFuncTypeError") == NULL)
+        return;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    all = PyTuple_New(n_args);
+    for (Py_ssize_t i = 0; all != NULL && i < n_args; i++)
+        PyTuple_SET_ITEM(all, i, Py_NewRef(args[i]));
+    if (all != NULL)
+        found = lw_service_call(LW_SERVICE_OPERANDS, "explained", (PyObject *)self,
+                                (PyObject *[]){value, all}, 2, NULL);
+    PyErr_Clear(); /* NumPy's words, where ours could not be made */
+    Py_XDECREF(all);
+    if (found == NULL) {
+        PyErr_Restore(type, value, trace);
+        return;
+    }
+    PyErr_SetObject((PyObject *)Py_TYPE(found), found);
+    Py_DECREF(found);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+}
+
 PyObject *
 lw_inner_call(lw_ufunc_head *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -356,5 +386,7 @@ lw_inner_call(lw_ufunc_head *self, PyObject *const *args, size_t nargsf, PyObjec
     if (result == NULL && lw_inner_should_ask_again(self, n_given))
         result = PyObject_Vectorcall(inner, args, nargsf, kwnames);
     Py_DECREF(inner);
+    if (result == NULL)
+        explain(self, args, PyVectorcall_NARGS(nargsf));
     return result;
 }

@@ -344,6 +344,17 @@ type_get_dtype(PyObject *self, void *closure)
     return Py_XNewRef((PyObject *)lw_descr_of(dtype));
 }
 
+/* The float type of a complex type's parts. */
+static PyObject *
+type_get_underlying_float(PyObject *self, void *Py_UNUSED(closure))
+{
+    const lw_sig_type *type = &((type_object *)self)->type;
+
+    if (type->kind != LW_SIG_SCALAR || lw_dtypes[type->dtype].kind != LW_KIND_COMPLEX)
+        return PyErr_Format(PyExc_AttributeError, "%S is no complex type", self);
+    return lw_type_object_of(type->dtype == LW_DT_c64 ? LW_DT_f32 : LW_DT_f64);
+}
+
 /* closure: bytes or bits, 1 or 8 of them */
 static PyObject *
 type_get_size(PyObject *self, void *closure)
@@ -538,6 +549,8 @@ static PyGetSetDef type_getset[] = {
     {"ndim", type_get_ndim, NULL, PyDoc_STR("number of axes; 0 for scalars"), NULL},
     {"layout", type_get_layout, NULL,
      PyDoc_STR("'C', 'F' or 'A' (any strides); None for scalars"), NULL},
+    {"underlying_float", type_get_underlying_float, NULL,
+     PyDoc_STR("of a complex type: the float type of its parts"), NULL},
     {"signed", type_get_signed, NULL, PyDoc_STR("of an integer type: whether it has a sign"),
      NULL},
     {"unit", type_get_unit, NULL, PyDoc_STR("of a datetime64 or timedelta64: \"D\", \"10ms\""),
