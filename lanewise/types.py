@@ -352,13 +352,21 @@ f8 = double = float_ = float64
 c8 = csingle = complex64
 c16 = cdouble = complex128
 
+# sets of types, by numba's names
+signed_domain = frozenset([int8, int16, int32, int64])
+unsigned_domain = frozenset([uint8, uint16, uint32, uint64])
+integer_domain = signed_domain | unsigned_domain
+real_domain = frozenset([float32, float64])
+complex_domain = frozenset([complex64, complex128])
+number_domain = integer_domain | real_domain | complex_domain
+
 __all__ = [
     "Array", "BaseTuple", "Boolean", "BooleanLiteral", "CPointer", "Complex", "Dummy", "Float", "Integer", "IntegerLiteral", "Literal", "NamedTuple",
-    "NamedUniTuple", "NoneType", "Number", "Object", "Opaque", "Record", "StringLiteral", "Tuple", "UniTuple", "UnicodeType", "Signature", "Type", "b1", "bfloat16", "bool_", "boolean", "byte", "c16", "c8", "cdouble",
+    "NamedUniTuple", "NoneType", "Number", "Object", "Opaque", "Record", "StringLiteral", "Tuple", "UniTuple", "UnicodeType", "Signature", "Type", "b1", "bfloat16", "bool_", "boolean", "byte", "c16", "c8", "cdouble", "complex_domain",
     "char", "complex128", "complex64", "csingle", "double", "f2", "f4", "f8", "float16",
     "float32", "float64", "float_", "from_dtype", "half", "i1", "i2", "i4", "i8", "int16",
-    "int32", "int64", "int8", "int_", "intc", "intp", "literal", "long_", "longlong", "none", "short",
+    "int32", "int64", "int8", "int_", "integer_domain", "intc", "intp", "literal", "long_", "longlong", "none", "number_domain", "real_domain", "short", "signed_domain",
     "single", "size_t", "ssize_t", "typeof", "u1", "u2", "u4", "u8", "ubyte", "uchar", "uint",
-    "uint16", "uint32", "uint64", "uint8", "uintc", "uintp", "ulong", "ulonglong", "unicode_type", "unliteral", "ushort",
+    "uint16", "uint32", "uint64", "uint8", "uintc", "uintp", "ulong", "ulonglong", "unicode_type", "unsigned_domain", "unliteral", "ushort",
     "void", "voidptr",
 ]
