@@ -312,6 +312,9 @@ lw_gufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject 
     if (current != NULL)
         result = call_now(current, args, nargsf, kwnames);
     Py_XDECREF(current);
+    if (result == NULL && ((lw_ufunc_head *)object)->numpys != NULL)
+        result = lw_ufunc_numpys_answer((lw_ufunc_head *)object, "__call__", args,
+                                        PyVectorcall_NARGS(nargsf), kwnames);
     return result;
 }
 

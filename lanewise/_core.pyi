@@ -60,6 +60,10 @@ class CoreType(Type):
     @property
     def signed(self) -> bool: ...
     @property
+    def underlying_float(self) -> CoreType: ...
+    @property
+    def unit(self) -> str: ...
+    @property
     def __lanewise_dtype__(self) -> int: ...
     @overload
     def __call__(self, value: complex | np.generic, /) -> Any: ...
@@ -118,6 +122,14 @@ class Kernel:
     @property
     def signatures(self) -> list[str]: ...
     @property
+    def address(self) -> int: ...
+    @property
+    def ctypes(self) -> Callable[..., Any]: ...
+    @property
+    def cffi(self) -> Any: ...
+    @property
+    def native_name(self) -> str: ...
+    @property
     def overloads(self) -> Any: ...
     @property
     def definitions(self) -> Any: ...
@@ -136,6 +148,7 @@ class Kernel:
     def specialize(self, *args: Any) -> Kernel: ...
     def compile(self, signature: _SignatureLike, target: str | None = None) -> None: ...
     def inspect_types(self, file: Any = None, signature: _SignatureLike | None = None) -> Any: ...
+    def inspect_ir(self, signature: _SignatureLike | None = None, target: str | None = None) -> Any: ...
     def inspect_llvm(self, signature: _SignatureLike | None = None, target: str | None = None) -> Any: ...
     def inspect_nvvm(self, signature: _SignatureLike | None = None, target: str | None = None) -> Any: ...
     def inspect_ptx(self, signature: _SignatureLike | None = None, target: str | None = None) -> Any: ...
@@ -352,6 +365,7 @@ def forall(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -378,6 +392,7 @@ def forall(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -466,6 +481,7 @@ def reduce(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -497,6 +513,7 @@ def reduce(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -528,6 +545,7 @@ def reduce(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -554,6 +572,7 @@ def vectorize(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     excluded: _Parameters = (),
@@ -583,6 +602,7 @@ def vectorize(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     excluded: _Parameters = (),
@@ -614,6 +634,7 @@ def guvectorize(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     excluded: _Parameters = (),
@@ -687,7 +708,7 @@ def jit(
     boundscheck: bool | None = None,
     extensions: Sequence[Any] = (),
     shared_memory_carveout: int | str | None = None,
-    parallel: bool | None = False,
+    parallel: bool | None = None,
     nogil: bool | None = True,
     error_model: Literal["numpy", "python"] = "numpy",
     looplift: Literal[False] = False,
@@ -701,6 +722,7 @@ def jit(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -727,7 +749,7 @@ def jit(
     boundscheck: bool | None = None,
     extensions: Sequence[Any] = (),
     shared_memory_carveout: int | str | None = None,
-    parallel: bool | None = False,
+    parallel: bool | None = None,
     nogil: bool | None = True,
     error_model: Literal["numpy", "python"] = "numpy",
     looplift: Literal[False] = False,
@@ -741,6 +763,7 @@ def jit(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -761,6 +784,7 @@ def _device_signature(sig: _SignatureLike, c_abi: bool, /) -> str: ...
 def _cache_info() -> dict[str, Any]: ...
 def _cache_clear(memory_only: bool, /) -> None: ...
 def _checks() -> list[str]: ...
+def _error_bounds() -> dict[str, tuple[int, int, int, int]]: ...
 def _settings() -> list[tuple[str, str, str, str, str]]: ...
 def _numba_settings() -> list[tuple[str, str, str, str, str]]: ...
 def _numba_unlike() -> list[tuple[str, str, bool, str]]: ...

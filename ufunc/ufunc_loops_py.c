@@ -123,6 +123,10 @@ loop_of_scalar(lw_ufunc_object *self, lw_scalar *scalar, const lw_dtype *in, boo
         lw_uniforms_none(&loop->uniforms, loop->nin);
     memcpy(loop->types, in, (size_t)loop->nin * sizeof *in);
     memcpy(loop->types + loop->nin, scalar->out, (size_t)loop->nout * sizeof *in);
+    if (self->base.numpys != NULL)
+        loop->flag_rule = lw_flag_rule_of(((PyUFuncObject *)self->base.numpys)->name,
+                                          loop->types, loop->nin);
+    loop->raises_flags = loop->flag_rule != NULL;
     return loop;
 }
 

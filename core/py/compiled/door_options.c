@@ -84,7 +84,8 @@ lw_door_warn(const lw_door_options *options, const char *class, const char *text
     PyObject *category;
     int result = -1;
 
-    if (!options->warn)
+    if (!options->warn || (lw_env_int(LW_ENV_performance_warnings) == 0 &&
+                           strcmp(class, "PerformanceWarning") == 0))
         return 0;
     category = lw_service_find(LW_SERVICE_ERRORS, class);
     if (category != NULL)

@@ -190,6 +190,7 @@ lw_ufunc_head_traverse(lw_ufunc_head *self, visitproc visit, void *arg)
     Py_VISIT(self->identity);
     Py_VISIT(self->failures);
     Py_VISIT(self->origin);
+    Py_VISIT(self->numpys);
     if (self->family != NULL && lw_family_traverse(self->family, visit, arg))
         return 1;
     return lw_compiled_traverse((lw_compiled *)self, visit, arg);
@@ -219,6 +220,7 @@ lw_ufunc_drop(lw_compiled *head)
     lw_resolved_free(&self->plans);
     Py_XDECREF(atomic_exchange(&self->inner, NULL));
     Py_CLEAR(self->retired);
+    Py_CLEAR(self->numpys);
     Py_CLEAR(self->identity);
     lw_rows_free(self);
     lw_table_drop(self->table); /* the loops go with the last numpy.ufunc */

@@ -93,6 +93,8 @@ get_nargs(PyObject *self, void *Py_UNUSED(closure))
 static PyObject *
 get_ntypes(PyObject *self, void *Py_UNUSED(closure))
 {
+    if (head_of(self)->numpys != NULL)
+        return PyObject_GetAttrString(head_of(self)->numpys, "ntypes");
     return PyLong_FromUnsignedLong(head_of(self)->kind->n_loops(head_of(self)));
 }
 
@@ -114,6 +116,8 @@ list_of_loops(PyObject *object, PyObject *(*text)(const void *loop))
 static PyObject *
 get_types(PyObject *self, void *Py_UNUSED(closure))
 {
+    if (head_of(self)->numpys != NULL)
+        return PyObject_GetAttrString(head_of(self)->numpys, "types");
     return list_of_loops(self, head_of(self)->kind->types_text);
 }
 
@@ -194,6 +198,10 @@ get_text_signature(PyObject *object, void *Py_UNUSED(closure))
     PyObject *defaults = PyList_New(0);
     lw_text text = {0};
 
+    if (self->numpys != NULL &&
+        (result = PyObject_GetAttrString(self->numpys, "__signature__")) != NULL)
+        goto done;
+    PyErr_Clear(); /* NumPy before 2.4 has none */
     lw_text_add(&text, "lambda ");
     if (self->kind->parameters != NULL)
         self->kind->parameters(self, &text);
@@ -216,6 +224,20 @@ done:
     Py_XDECREF(defaults);
     lw_text_reset(&text);
     return result;
+}
+
+PyObject *
+lw_ufunc_getattro(PyObject *object, PyObject *name)
+{
+    const lw_ufunc_head *self = head_of(object);
+    PyObject *doc;
+
+    if (PyUnicode_CompareWithASCIIString(name, "__doc__") != 0 || self->py_func == NULL)
+        return PyObject_GenericGetAttr(object, name);
+    doc = self->dict ? lw_dict_item(self->dict, name) : NULL;
+    if (doc != NULL || PyErr_Occurred())
+        return doc;
+    return PyObject_GetAttr(self->py_func, name);
 }
 
 /* ---- numba's names ---- */
@@ -426,6 +448,11 @@ static const PyMethodDef methods_head[] = {
                ">>> g = lw.vectorize(lambda x: x + 1); _ = g(1.0); g.disable_compile()\n"
                ">>> g(1)\nnp.float64(2.0)")},
     {"_load_loops", method_load_loops, METH_O, NULL},
+    {"_stand_for", lw_ufunc_stand_for, METH_O, NULL},
+    {"_resolve_dtypes_and_context", (PyCFunction)(void (*)(void))lw_ufunc_resolve_with_context,
+     METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"_get_strided_loop", (PyCFunction)(void (*)(void))lw_ufunc_strided_loop,
+     METH_FASTCALL | METH_KEYWORDS, NULL},
     {"bind", method_bind, METH_VARARGS,
      PyDoc_STR("bind($self, /, *args)\n--\n\nA callable that repeats this call.\n\n"
                ">>> step = f.bind(np.arange(3)); step()\n"
