@@ -7,11 +7,9 @@ file; the tests' helpers, numba/tests/support.py, are the wheel's.
 """
 
 import ast
-import builtins
 import importlib
 import importlib.abc
 import importlib.machinery
-import linecache
 import sys
 import types as modules
 
@@ -159,7 +157,6 @@ EXPECTED = dict([
 
 UFUNC_LISTS = ["math_operations", "trigonometric_functions", "bit_twiddling_functions", "comparison_functions",
                "floating_functions", "logic_functions"]
-real_exec = exec
 WARNINGS = ["NumbaWarning", "NumbaDeprecationWarning", "NumbaExperimentalFeatureWarning"]
 
 
@@ -251,16 +248,6 @@ def numbas_jit(*args, **keywords):
     return lanewise.njit(*args, **{name: value for name, value in keywords.items() if name not in ("_nrt", "no_rewrites")})
 
 
-def exec_with_source(code, *scopes):
-    """The tests make functions of texts: their source is kept where Python looks for it, for compiled functions need one."""
-    if isinstance(code, str):
-        path = f"<text {abs(hash(code)):x}>"
-        linecache.cache[path] = (len(code), None, code.splitlines(True), path)
-        code = compile(code, path, "exec")
-    caller = sys._getframe(1)
-    return real_exec(code, *(scopes or (caller.f_globals, caller.f_locals)))
-
-
 def options_of(keywords):
     targetoptions = keywords.pop("targetoptions", {})
     keywords.pop("is_dynamic", None)
@@ -322,6 +309,5 @@ def numba_modules(root):
 
 def install(root):
     Internal.root = root
-    builtins.exec = exec_with_source
     sys.meta_path.insert(0, Finder(root, numba_modules(root)))
     import numba.tests.support  # noqa: F401
