@@ -30,8 +30,6 @@ MADE = "without signatures outputs are made, where numba wants them given"
 UNWRITTEN = "an output that the function never writes is E185"
 CUT = "a float64 stored in an int32 is E142; typing='numba' cuts it"
 COUNT = "numba says 'too few' of too many arguments; here the error is NumPy's"
-THREADS = "the environment is read once; config.threads sets the number"
-CALLBACK = "a ctypes callback into Python from compiled code"
 OPTIONAL = "a variable that is None or an array is E140"
 SIZES = "a dimension in outputs only is measured by out=, or by sizes="
 WRITABLE = "writable_args= works on GPUs too, and a name that is none is a ValueError"
@@ -108,15 +106,6 @@ EXPECTED = dict([
     """),
     *tests(COUNT, "test_gufunc.py::TestMultipleOutputs", """
         test_incorrect_number_of_pos_args
-    """),
-    *tests(THREADS, "test_parallel_env_variable.py::TestParallelEnvVariable", """
-        test_num_threads_variable
-    """),
-    *tests(CALLBACK, "test_parallel_ufunc_issues.py::TestParGUfuncIssues", """
-        test_gil_reacquire_deadlock
-    """),
-    *tests(CALLBACK, "test_parallel_ufunc_issues.py::TestParUfuncIssues", """
-        test_gil_reacquire_deadlock
     """),
     *tests(OPTIONAL, "test_ufunc.py::TestUFuncs", """
         test_optional_type_handling
