@@ -231,10 +231,11 @@ run_bound_on_host(const lw_jit_launcher *self, lw_bound *bound)
     uint32_t most = kernel->base.limits.max_threads;
 
     if (bound->where == LW_WHERE_DEVICE) {
-        PyErr_Format(PyExc_TypeError,
-                     "%s: this launch runs on the CPU, and an argument is an array on a GPU; "
-                     "expected NumPy arrays",
-                     name_of(kernel));
+        PyErr_Format(
+            PyExc_TypeError,
+            "%s: this launch runs on the CPU, and an argument is an array on a GPU; "
+            "expected NumPy arrays: pass `a.copy_to_host()`, or leave target=\"cpu\" out",
+            name_of(kernel));
         return -1;
     }
     if (self->n_tasks >= 0 && cover(self,

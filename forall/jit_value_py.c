@@ -304,7 +304,8 @@ call_bound(lw_jit *self, lw_jit *value, lw_bound *bound)
     if (bound->where == LW_WHERE_DEVICE)
         return PyErr_Format(PyExc_TypeError,
                             "%s: a call without [grid, block] runs on the CPU, and an argument "
-                            "is an array on a GPU; expected NumPy arrays",
+                            "is an array on a GPU; expected NumPy arrays: pass "
+                            "`a.copy_to_host()`, or launch it, `f[grid, block](a)`",
                             lw_function_name(&self->base));
     specialisation = lw_specialisation_get(&value->base, bound);
     if (specialisation == NULL && is_kernel_only()) {

@@ -101,6 +101,18 @@ class Config:
             for name, value in before.items():
                 setattr(self, name, value)
 
+    def reload_config(self) -> None:
+        """Read numba's variables that hold numbers and switches again, where the environment has changed.
+
+        >>> import os
+        >>> os.environ["NUMBA_NUM_THREADS"] = str(lw.config.NUMBA_NUM_THREADS)
+        >>> lw.config.reload_config()
+        """
+        for variable, attribute, _field, how, _word in _core._numba_settings():
+            value = _os.environ.get(variable)
+            if value and how in ("FLAG", "NUMBER") and _numba_config._makes_sense(how, value):
+                setattr(self, attribute, int(value))
+
     def __dir__(self) -> list[str]:
         return [row[0] for row in _core._settings()]
 

@@ -89,7 +89,7 @@ lw_refuse_device(const lw_ufunc_head *self)
     return PyErr_Format(
         PyExc_TypeError,
         "`%s` was made with target=\"cpu\" and got a device array: use target=\"auto\", "
-        "or copy the array to the host",
+        "or copy the array to the host, `a.copy_to_host()`",
         self->table->name);
 }
 

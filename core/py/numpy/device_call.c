@@ -151,7 +151,7 @@ check_output(const lw_operand *operand, PyObject *object)
         PyErr_Format(
             PyExc_TypeError,
             "out must be a device array when an input is one, not %.200s: make it with "
-            "lanewise.cuda.device_array",
+            "lanewise.cuda.device_array, or pass `a.copy_to_host()` for the inputs",
             Py_TYPE(object)->tp_name);
         return -1;
     }
