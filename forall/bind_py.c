@@ -11,6 +11,8 @@
 #include "forall/specialisation_py_internal.h"
 #include "forall/static_py.h"
 
+#include "core/device/copy.h"
+#include "core/py/array/args.h"
 #include "core/py/array/convert.h"
 #include "core/py/array/host_view.h"
 #include "core/py/type_num.h"
@@ -636,6 +638,9 @@ refuse(const binder *r, PyObject *object)
     const char *hint = PyList_Check(object) ? "; make it a tuple, or an array by np.asarray"
                        : PyFunction_Check(object) || PyUnicode_Check(object)
                            ? "; let the function find it as a global or closure variable"
+                       : lw_is_sparse(object)
+                           ? "; its method toarray() makes an array, and its attributes data, "
+                             "indices and indptr are such"
                            : "";
     const char *type = Py_TYPE(object)->tp_name;
 
@@ -670,6 +675,27 @@ refuse_masked(const binder *r, PyObject *object)
                      "see; pass its .data and its .mask",
                      lw_function_name(r->self), name_of(r));
     return masked ? -1 : 0;
+}
+
+/* A static value is not an argument of the body: the key names it. */
+static int
+put_static(binder *r, PyObject *object)
+{
+    uint8_t key[1 + sizeof(PyObject *)] = {LW_KEY_STATIC};
+    PyObject *entry = lw_static_entry(r->self, r->arg, object);
+
+    memcpy(key + 1, &entry, sizeof entry);
+    return entry ? put_key(r->bound, key, sizeof key) : -1;
+}
+
+/* Texts, functions and types given to a function that is called on the host: each value has
+ * code of its own. */
+static bool
+is_constant(const binder *r, PyObject *object)
+{
+    return r->self->gives_value && r->depth == 0 && r->field == NULL &&
+           r->arg < LW_MOST_ARRANGED &&
+           (PyUnicode_Check(object) || PyCallable_Check(object) || PyArray_DescrCheck(object));
 }
 
 /* An array of the host that is not NumPy's: its view lives as long as the bound call. */
@@ -707,17 +733,6 @@ new_operand(lw_bound *b)
     return operand;
 }
 
-/* A static value is not an argument of the body: the key names it. */
-static int
-put_static(binder *r, PyObject *object)
-{
-    uint8_t key[1 + sizeof(PyObject *)] = {LW_KEY_STATIC};
-    PyObject *entry = lw_static_entry(r->self, r->arg, object);
-
-    memcpy(key + 1, &entry, sizeof entry);
-    return entry ? put_key(r->bound, key, sizeof key) : -1;
-}
-
 static int
 put_other(binder *r, PyObject *object)
 {
@@ -753,7 +768,9 @@ put_other(binder *r, PyObject *object)
     shape = lw_object_shape_of(object);
     if (shape == NULL && PyErr_Occurred())
         return -1;
-    return shape ? put_object(r, object, shape) : refuse(r, object);
+    if (shape != NULL)
+        return put_object(r, object, shape);
+    return is_constant(r, object) ? put_static(r, object) : refuse(r, object);
 }
 
 static int

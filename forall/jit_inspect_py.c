@@ -194,6 +194,7 @@ inspect(PyObject *self, PyObject *args, PyObject *kwargs, const char *form,
     {                                                                                          \
         return inspect(self, args, kwargs, form, host_form, form_of);                          \
     }
+INSPECT(ir, "ir", "ir")
 INSPECT(llvm, "llvm", "llvm")
 INSPECT(nvvm, "nvvm", NULL)
 INSPECT(ptx, "ptx", NULL)
@@ -489,6 +490,7 @@ current_of(lw_jit *self)
 #define OF_CURRENT(name) LW_OF_CURRENT(current_##name, current_of((lw_jit *)object), name)
 OF_CURRENT(kernel_compile)
 OF_CURRENT(inspect_types)
+OF_CURRENT(inspect_ir)
 OF_CURRENT(inspect_llvm)
 OF_CURRENT(inspect_nvvm)
 OF_CURRENT(inspect_ptx)
@@ -517,6 +519,11 @@ PyMethodDef lw_jit_inspect_methods[] = {
      PyDoc_STR("inspect_types($self, /, file=None, signature=None)\n--\n\n"
                "Each expression with its type, as text, or written to a file.\n\n"
                ">>> 'float64' in k.inspect_types(signature='void(float64[:])')\n"
+               "True")},
+    {"inspect_ir", LW_KEYWORDS(current_inspect_ir),
+     PyDoc_STR("inspect_ir($self, /, signature=None, target=None)\n--\n\n"
+               "The intermediate form that code is made of, before LLVM." ONE_OR_ALL "\n\n"
+               ">>> 'func kernel' in k.inspect_ir('void(float64[:])')\n"
                "True")},
     {"inspect_llvm", LW_KEYWORDS(current_inspect_llvm),
      PyDoc_STR("inspect_llvm($self, /, signature=None, target=None)\n--\n\n"

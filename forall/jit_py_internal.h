@@ -56,6 +56,18 @@ int lw_jit_declare_value(lw_jit *self);
 /* TypeError: the kernel was called without a launch shape. */
 PyObject *lw_jit_needs_shape(const lw_jit *self);
 
+/* The companion that is called on the host, with the declared signatures compiled; borrowed. */
+lw_jit *lw_jit_companion(lw_jit *self);
+
+/* ---- jit_c_py.c ---- */
+/* _c_function(jit, sig): a function of C's for these types, or for the only ones it is compiled
+ * for: (address, types of the parameters as text, type of the result). */
+PyObject *lw_jit_c_function(PyObject *module, PyObject *args);
+/* _c_function_form(jit, sig, form): its code as text. */
+PyObject *lw_jit_c_function_form(PyObject *module, PyObject *args);
+/* Makes LW_C_ENTRY_ENDED known to the loader of compiled code. */
+void lw_jit_c_register(void);
+
 /* ---- jit_call_py.c ---- */
 /* kernel[...], kernel.forall(...); NULL with an exception. */
 PyObject *lw_jit_configure(PyObject *self, PyObject *key);

@@ -214,6 +214,7 @@ typedef struct lw_specialisation {
     const lw_sig_type *result; /* the declared result, where it is an array or has one */
     uint32_t n_races; /* of forall: stores by which elements race if there are several */
     const lw_race_store *races;
+    uint64_t statics; /* bits, by argument after the index: its value is part of the key */
     bool declared, narrow, negative;
     uint64_t hash;  /* of the types: the same in every process */
     PyObject *held; /* list of the objects that the key names by address, or NULL */

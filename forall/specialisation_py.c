@@ -366,6 +366,8 @@ specialisation_of_key(lw_function *self, const lw_bound *bound)
     specialisation->negative = bound->negative;
     set_counts(specialisation, specs);
     good = decode_all(&d, specs, bound->n_args);
+    for (uint32_t i = 0; good && i < bound->n_args && i < LW_MOST_ARRANGED; i++)
+        specialisation->statics |= (uint64_t)(d.entries[i] != NULL) << i;
     if (good && reads_own(&d)) {          /* again, with a tree of its own */
         uint32_t most = LW_MOST_ARRANGED; /* no static argument is behind these */
         good = lw_specialisation_read_own(specialisation, d.entries,
@@ -501,12 +503,14 @@ lower(lw_specialisation *specialisation)
         lw_py_raise(&err);
         return -1;
     }
+    if (specialisation->function->options.front.parallel &&
+        lw_specialisation_parallel(specialisation) < 0)
+        return -1;
     if (!note_written(specialisation) || !note_hash(specialisation)) {
         PyErr_NoMemory();
         return -1;
     }
-    return lw_door_warn_of_sums(&specialisation->function->options,
-                                specialisation->scalar->warning);
+    return lw_door_warn_of_code(&specialisation->function->options, specialisation->scalar);
 }
 
 static void
@@ -550,6 +554,7 @@ make_twin(lw_specialisation *specialisation, bool narrow, bool negative)
     memcpy(specs, specialisation->specs, specialisation->n_specs * sizeof *specs);
     twin->origin = origin;
     twin->tree = origin->tree;
+    twin->statics = origin->statics;
     twin->out = origin->out; /* in its arena, which lives as long */
     twin->n_out = origin->n_out;
     twin->result = origin->result;
@@ -715,6 +720,14 @@ spec_of_sig(lw_specialisation *specialisation, const lw_sig_type *type, lw_arg_s
         out->constant = lw_none_constant(specialisation->function->tree);
         return 0;
     case LW_SIG_POINTER:
+        if (!specialisation->function->gives_value)
+            break;
+        out->kind = LW_ARGK_ARRAY; /* of as many elements as an index asks for */
+        out->ndim = 1;
+        out->layout = LW_LAYOUT_C;
+        if (type->dtype == LW_DT_void)
+            out->dtype = LW_DT_u8;
+        return 0;
     case LW_SIG_NONE: break;
     }
     PyErr_SetString(PyExc_TypeError, "signature: an argument without a type");

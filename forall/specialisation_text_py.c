@@ -53,7 +53,9 @@ lw_specialisation_print(const lw_specialisation *specialisation, lw_text *out)
     const lw_fn *fn = &lw_specialisation_tree(specialisation)->fns.data[1];
 
     for (uint32_t i = self->n_index; i < specialisation->n_specs; i++) {
-        bool is_static = specialisation->tree != NULL && lw_is_static(self, i - self->n_index);
+        uint32_t arg = i - self->n_index;
+        bool is_static = specialisation->tree != NULL && arg < LW_MOST_ARRANGED &&
+                         (specialisation->statics >> arg & 1);
         if (specialisation->specs[i].kind == LW_ARGK_CONSTANT && !is_static &&
             specialisation->specs[i].constant == fn->params.data[i].default_constant)
             break; /* left to its default */

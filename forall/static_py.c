@@ -163,8 +163,8 @@ lw_specialisation_read_own(lw_specialisation *specialisation, PyObject *const *e
     int failed;
 
     if (values != NULL)
-        function = PyDict_GET_SIZE(values) > 0 ? lw_function_with_values(self->py_func, values)
-                                               : Py_NewRef(self->py_func);
+        function = PyDict_GET_SIZE(values) ? lw_function_with_values(self->py_func, values)
+                                           : Py_NewRef(self->py_func);
     failed = function == NULL || (classes && !given) ? -1 : 0;
     if (!failed && lw_read_function_given(function, self->source, given, &specialisation->tree,
                                           &specialisation->captures, &err) != LW_OK) {

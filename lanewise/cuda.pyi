@@ -1312,10 +1312,9 @@ def jit(
     boundscheck: bool | None = None,
     extensions: Sequence[Any] = (),
     shared_memory_carveout: int | str | None = None,
-    parallel: bool | None = False,
+    parallel: bool | None = None,
     nogil: bool | None = True,
     error_model: Literal["numpy", "python"] = "numpy",
-    forceobj: Literal[False] = False,
     looplift: Literal[False] = False,
     target: _Target = "auto",
     typing: Literal["weak", "numba"] = "weak",
@@ -1327,6 +1326,7 @@ def jit(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -1335,6 +1335,7 @@ def jit(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    forceobj: Literal[False] = False,
     # end
 ) -> Kernel: ...
 @overload
@@ -1352,10 +1353,9 @@ def jit(
     boundscheck: bool | None = None,
     extensions: Sequence[Any] = (),
     shared_memory_carveout: int | str | None = None,
-    parallel: bool | None = False,
+    parallel: bool | None = None,
     nogil: bool | None = True,
     error_model: Literal["numpy", "python"] = "numpy",
-    forceobj: Literal[False] = False,
     looplift: Literal[False] = False,
     target: _Target = "auto",
     typing: Literal["weak", "numba"] = "weak",
@@ -1367,6 +1367,7 @@ def jit(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -1375,6 +1376,7 @@ def jit(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    forceobj: Literal[False] = False,
     # end
 ) -> Callable[[Callable[..., Any]], Kernel]: ...
 def compile(

@@ -10,6 +10,19 @@
 
 #include <string.h>
 
+/* What to write, where elements are no numbers. */
+static const char *
+instead_of(const PyArray_Descr *descr)
+{
+    char kind = descr ? descr->kind : ' ';
+
+    if (kind == 'O')
+        return ": `.toarray()` makes an array of a sparse one, `.astype(float)` of objects "
+               "that "
+               "are numbers";
+    return kind == 'U' || kind == 'S' ? ": `.astype(float)` makes numbers of texts" : "";
+}
+
 uint32_t
 lw_reduce_take_dtype(lw_reduce_call *call, uint32_t i, PyArray_Descr *descr,
                      lw_dtype dtype[LW_REDUCE_MOST], int64_t offset[LW_REDUCE_MOST])
@@ -31,8 +44,8 @@ lw_reduce_take_dtype(lw_reduce_call *call, uint32_t i, PyArray_Descr *descr,
         }
     } else if (array->dtype == LW_DT_void) {
         PyErr_Format(PyExc_TypeError,
-                     "argument %u has dtype %.200R, which kernels do not compute in",
-                     (unsigned)i + 1, descr ? (PyObject *)descr : Py_None);
+                     "argument %u has dtype %.200R, which kernels do not compute in%s",
+                     (unsigned)i + 1, descr ? (PyObject *)descr : Py_None, instead_of(descr));
         return 0;
     }
     if (n > 0 && call->n_in + n <= LW_REDUCE_MOST)

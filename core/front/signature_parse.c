@@ -236,6 +236,23 @@ parse_uni_tuple(lw_signature_parser *s, lw_sig_type *out, const char *start)
     return LW_OK;
 }
 
+/* numba's spelling of "float64*": CPointer(float64). */
+static lw_status
+parse_pointer(lw_signature_parser *s, lw_sig_type *out, const char *start)
+{
+    lw_status status = parse_type(s, out);
+
+    if (status != LW_OK)
+        return status;
+    if (out->kind != LW_SIG_SCALAR && out->kind != LW_SIG_VOID)
+        return lw_signature_fail(s, start, s->p, "E180", NULL,
+                                 "a pointer is one to a number, or to anything: `void*`");
+    if (out->kind == LW_SIG_VOID)
+        out->dtype = LW_DT_void;
+    out->kind = LW_SIG_POINTER;
+    return accept(s, ")") ? LW_OK : expected(s, "`)`");
+}
+
 static bool
 is_word(const char *start, const char *end, const char *word)
 {
@@ -329,6 +346,12 @@ parse_named(lw_signature_parser *s, lw_sig_type *out, const char *start, const c
         return parse_named_tuple(s, out);
     if (is_word(start, end, "Record") && *s->p == '(')
         return parse_record(s, out, start);
+    if (is_word(start, end, "CPointer") && accept(s, "("))
+        return parse_pointer(s, out, start);
+    if (is_word(start, end, "voidptr")) {
+        out->kind = LW_SIG_POINTER;
+        return LW_OK;
+    }
     if (is_word(start, end, "optional"))
         return lw_signature_fail(s, start, end, "E180",
                                  "write one signature with it and one without",

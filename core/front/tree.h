@@ -65,6 +65,13 @@ extern const char *const lw_pyop_text[LW_N_PYOPS]; /* "+", "not in", … (core/f
 extern const char *const lw_pyop_method[LW_N_PYOPS];
 extern const char *const lw_node_text[LW_N_NODE_KINDS];
 
+/* c of a FIELD: {x}, {x!s}, {x!r} */
+typedef enum lw_field_conversion {
+    LW_FIELD_PLAIN,
+    LW_FIELD_STR,
+    LW_FIELD_REPR
+} lw_field_conversion;
+
 /* lw_node.flags */
 enum {
     LW_NODE_STORE = 1,  /* an assignment target */
@@ -262,6 +269,7 @@ typedef struct lw_fn {
     const char *implements; /* the function of whole arrays that this one implements, as the
                                user calls it ("np.dot"); or NULL */
     bool inlined;           /* inlined into its caller, because doors must see its loops */
+    bool shared;            /* one copy for several calls, because it is large */
     const char *takes; /* what the leading parameters of such a function are: the letters of
                           core/tables/array_functions.def; or NULL */
     const struct lw_signature *declared; /* n_declared; a call converts to one of them */

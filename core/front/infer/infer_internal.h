@@ -89,6 +89,7 @@ typedef struct lw_def {
     bool known;   /* the walk has met it */
     bool used;    /* some use needs the value at run time (kept at the root) */
     bool escapes; /* some use lies outside the definition's region (kept at the root) */
+    bool is_zero; /* the value of a variable on paths that bind it to none: typing="numba" */
     uint32_t bit;
     uint32_t region, iteration, web;
 } lw_def;
@@ -184,10 +185,12 @@ typedef struct lw_infer_frame {
     back_edges;                /* of loops, what their bodies leave; node.args = index + 1 */
     LW_ARRAY(uint32_t) fixups; /* entries of typed->lists that hold a definition */
     lw_numbers *defs_of;       /* by variable: its definitions; that of bit i is item i - 1 */
-    lw_more_bits *more;        /* by variable */
-    uint32_t n_more;           /* words in all */
-    bool crowded;              /* a definition had no bit in this walk */
-    lw_type *pinned;           /* by variable: `a: float32` */
+    bool *zeroed;        /* by variable: it is zero until it is bound: typing="numba" … */
+    uint32_t *zero_defs; /* … and the definition that says so; 0: not made yet */
+    lw_more_bits *more;  /* by variable */
+    uint32_t n_more;     /* words in all */
+    bool crowded;        /* a definition had no bit in this walk */
+    lw_type *pinned;     /* by variable: `a: float32` */
     lw_flow now;
     lw_flow pool[32];
     uint32_t n_pool;
@@ -789,6 +792,9 @@ lw_status lw_infer_method(lw_infer_frame *f, uint32_t node, lw_infer_value objec
 bool lw_is_method_of_numbers(const char *name);
 /* Help for `%` and the formatting methods of texts; NULL: the object is no text. */
 const char *lw_help_for_text(lw_infer_frame *f, lw_infer_value object);
+/* Help where a number stands in the place of an array: how a function gets arrays. NULL: the
+ * value is no number, or the function gets arrays. */
+const char *lw_help_for_number(lw_infer_frame *f, lw_infer_value value);
 /* Help for methods that would change a list or tuple; or NULL. */
 const char *lw_help_for_list(lw_infer_frame *f, lw_infer_value object, const char *name);
 /* ---- print.c ---- */

@@ -248,7 +248,8 @@ type_len(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
         for (const char *p = constant->text; *p; p++)
             count += (*p & 0xC0) != 0x80; /* characters, not bytes */
     } else {
-        return lw_complain_argument(f, name, x, "a tuple or an array", NULL);
+        return lw_complain_argument(f, name, x, "a tuple or an array",
+                                    lw_help_for_number(f, x->value));
     }
     *out = lw_constant_value(f, lw_constant_int(f, f->nodes[node].constant, count));
     return LW_OK;

@@ -378,9 +378,9 @@ complain_not_indexable(lw_infer_frame *f, uint32_t node, lw_infer_value object)
                            "this constant cannot be indexed in compiled code");
     return lw_complain(
         f, loc, "E121", lw_format_text(f, "this is %s", lw_describe_value(f, object)),
-        options->procedure || options->threads
+        options->procedure || options->threads || !lw_type_is_number(f, object.type)
             ? "pass an array, if only of one element"
-            : "a function of scalars gets one element of each argument, not the arrays",
+            : lw_help_for_number(f, object),
         "`%s` is not an array: it cannot be indexed",
         lw_describe_source(f, lw_node_of(f, node)->a));
 }
@@ -623,7 +623,8 @@ infer_attribute_of(lw_infer_frame *f, uint32_t node, lw_infer_value object, lw_i
                        lw_format_text(f, "the object is %s", lw_describe_type(f, object.type)),
                        is_object(f, object)
                            ? "name it in full where it is used: no variable can hold it"
-                           : lw_help_for_list(f, object, name),
+                       : lw_type_is_number(f, object.type) ? lw_help_for_number(f, object)
+                                                           : lw_help_for_list(f, object, name),
                        "no attribute `%s` in compiled code", name);
 fail:
     return status;
@@ -701,7 +702,8 @@ lw_infer_items(lw_infer_frame *f, uint32_t node, lw_infer_value iterable, lw_inf
             return LW_OK;
         return lw_complain(f, lw_node_of(f, node)->loc, "E120",
                            lw_format_text(f, "this is %s", lw_describe_value(f, iterable)),
-                           lw_type_is_int(f, iterable.type) ? "use `range(...)`" : NULL,
+                           lw_type_is_int(f, iterable.type) ? "use `range(...)`"
+                                                            : lw_help_for_number(f, iterable),
                            "a for loop needs a range, a tuple or an array");
     }
     *count = n;

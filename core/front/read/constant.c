@@ -343,7 +343,8 @@ build_named(lw_reader *r)
     if (modules == NULL || r->named == NULL || r->named_kept == NULL)
         return -1;
 #define NAMED(id, path, min_args, max_args, rule, impl)                                        \
-    if (strncmp(path, "lanewise.", 9) != 0 && add_named(r, modules, path, LW_NAME_##id) < 0)   \
+    if ((strncmp(path, "lanewise.", 9) != 0 || LW_NAME_##id == LW_NAME_lanewise_prange) &&     \
+        add_named(r, modules, path, LW_NAME_##id) < 0)                                         \
         return -1;
 #include "core/tables/every_name.inc"
     return 0;
@@ -515,7 +516,10 @@ from_callable(lw_reader *r, PyObject *object)
         return fn ? lw_read_push(r, object, (lw_constant){.kind = LW_K_FUNCTION, .u = fn}) : 0;
     if (lw_read_is_overloaded(r, object))
         return 0; /* its own source is of no use */
-    if (PyFunction_Check(object) && comes_from(object, "numpy"))
+    fn = lw_read_foreign(r, object);
+    if (fn != 0 || r->status != LW_OK)
+        return fn;
+    if (PyFunction_Check(object) && (comes_from(object, "numpy") || lw_read_is_special(object)))
         return 0; /* a function of whole arrays, which was not written to be compiled */
     return from_source(r, object);
 }
@@ -651,6 +655,8 @@ hint_for(lw_reader *r, PyObject *object)
         hint = hint_for_random(object);
     if (hint == NULL)
         hint = hint_for_debugger(object);
+    if (hint == NULL)
+        hint = lw_read_special_hint(r, object);
     if (hint != NULL)
         return hint;
     if (is_text_method(object))

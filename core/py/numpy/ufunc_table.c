@@ -112,7 +112,7 @@ tell_numpy(const lw_ufunc_head *self, PyObject *inner, lw_loop_head *loop)
         spec.flags |= NPY_METH_IS_REORDERABLE;
     atomic_store_explicit(&loop->given, inner, memory_order_relaxed);
     return lw_host_loop_give(inner, &spec, loop->types, loop->nin, loop->nout,
-                             loop->scalar->pure_integer);
+                             loop->scalar->pure_integer && !loop->raises_flags);
 }
 
 /* With an exception: NumPy has the loop already. Then the exception is cleared. */
