@@ -21,6 +21,7 @@ Files that are left out, because they test how numba is made and not what a prog
     test_import                                  where it finds its libraries, what it imports
     test_linker, test_nvjitlink, test_nvrtc, test_cuda_driver, test_deallocations, test_cuda_memory, test_context_stack,
     test_inline_ptx, test_init                   its linker, its driver's objects and handles
+    test_cache_hints                             loads and stores with cache hints (cuda.ldca), which are not there
     test_gufunc_scheduling, test_launch_config_sensitive   the scheduler of its gufuncs, its rewrites
 """
 
@@ -43,7 +44,7 @@ OUT = """
     test_debuginfo test_debuginfo_types test_lineinfo test_extending test_extending_types test_caching
     test_bfloat16_bindings test_fp8_bindings test_cupy_bfloat16_interop
     test_dummyarray test_library_lookup test_nvvm test_nvvm_driver test_function_resolution test_cache_version test_import
-    test_linker test_nvjitlink test_nvrtc test_cuda_driver test_deallocations test_gufunc_scheduling test_launch_config_sensitive
+    test_linker test_nvjitlink test_nvrtc test_cuda_driver test_deallocations test_gufunc_scheduling test_launch_config_sensitive test_cache_hints
     test_inline_ptx test_init test_cuda_memory test_context_stack
 """.split()
 
@@ -376,9 +377,6 @@ REASONS = {
             test_hsub_scalar test_multiple_float16_comparisons
         test_is_fp16.py::TestIsFP16Supported:: test_is_fp16_supported
         test_casting.py::TestCasting:: test_literal_to_float16
-    """,
-    "loads and stores with cache hints, cuda.ldca and its like, are not there": """
-        test_cache_hints.py
     """,
     "arrays of texts (S, U) are no operands": """
         test_const_string.py::TestConstString:: test_assign_const_byte_string test_assign_const_bytes_in_record
