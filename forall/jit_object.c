@@ -145,7 +145,7 @@ refuse_varargs(const lw_jit *self)
 static int
 init(lw_jit *self, const lw_request *request)
 {
-    PyObject *keywords = request->keywords;
+    PyObject *keywords = request->keywords, *extensions;
 
     self->target_given = keywords && PyDict_GetItemString(keywords, "target") != NULL;
     if (lw_function_init(&self->base, request) < 0)
@@ -154,12 +154,12 @@ init(lw_jit *self, const lw_request *request)
     self->declared = PyList_New(0);
     if (self->declared == NULL)
         return -1;
-    if (keywords && PyDict_GetItemString(keywords, "extensions") != NULL) {
-        PyObject *extensions = lw_jit_get_extensions((PyObject *)self, NULL);
-        Py_XDECREF(extensions);
-        return extensions ? 0 : -1;
-    }
-    return 0;
+    extensions = keywords ? PyDict_GetItemString(keywords, "extensions") : NULL;
+    if (extensions == NULL || extensions == Py_None || PySequence_Size(extensions) == 0)
+        return 0;
+    extensions = lw_jit_get_extensions((PyObject *)self, NULL);
+    Py_XDECREF(extensions);
+    return extensions ? 0 : -1;
 }
 
 static int
