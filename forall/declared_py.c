@@ -74,7 +74,10 @@ lw_spec_fits(const lw_arg_spec *declared, const lw_arg_spec *given)
             (declared->layout != LW_LAYOUT_ANY && declared->layout != given->layout))
             return -1;
         return (declared->layout != given->layout) + (declared->readonly != given->readonly);
-    case LW_ARGK_RECORD: return declared->record == given->record ? 0 : -1;
+    case LW_ARGK_RECORD:
+        return declared->record == given->record && !(given->readonly && !declared->readonly)
+                   ? declared->readonly != given->readonly
+                   : -1;
     case LW_ARGK_TUPLE: return items_fit(declared, given);
     case LW_ARGK_CONSTANT: return declared->constant == given->constant ? 0 : -1;
     }

@@ -339,7 +339,7 @@ fire_device(lw_prepared *p)
     LW_TRY(lw_device_visit(p->device, &before, &err));
     LW_TRY(lw_bound_use(&p->bound, p->device, p->stream, &err));
     LW_TRY(lw_launch(p->entry->kernel, &shape, p->params, &err));
-    LW_TRY(lw_bound_done(&p->bound, p->stream, &err));
+    LW_TRY(lw_bound_done(&p->bound, p->device, p->stream, &err));
 fail:
     lw_device_leave(before);
     if (status != LW_OK) {

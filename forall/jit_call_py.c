@@ -4,6 +4,7 @@
 #include "core/base/env.h"
 #include "core/base/memory.h"
 #include "core/front/read/critical.h"
+#include "core/front/read/services.h"
 #include "core/host/simulator.h"
 #include "core/py/compiled/in_python.h"
 #include "core/py/cuda/cuda_py.h"
@@ -348,7 +349,7 @@ launch_entry(const lw_jit_launcher *self, lw_bound *bound, lw_device *device,
     if (status == LW_OK && !failed)
         status = launch(self->kernel, entry, &config, bound->values, bound->n_values, &err);
     if (status == LW_OK && !failed)
-        status = lw_bound_done(bound, config.stream, &err);
+        status = lw_bound_done(bound, device, config.stream, &err);
     lw_device_leave(before);
     if (status != LW_OK || err.status != LW_OK)
         lw_py_raise(&err);
@@ -473,11 +474,49 @@ call_renewed(const lw_jit_launcher *self, PyObject *const *args, size_t nargsf,
     return result;
 }
 
+/* The list is in the keywords as well, so that it goes with the kernel when that is compiled
+ * again or pickled. */
+PyObject *
+lw_jit_get_extensions(PyObject *object, void *Py_UNUSED(closure))
+{
+    lw_jit *self = (lw_jit *)object;
+    PyObject *given, *list = NULL;
+
+    Py_BEGIN_CRITICAL_SECTION(object);
+    if (self->extensions == NULL) {
+        given = PyDict_GetItemString(self->base.keywords, "extensions");
+        if (given != NULL && given != Py_None)
+            list = PyList_Check(given) ? Py_NewRef(given) : PySequence_List(given);
+        else
+            list = PyList_New(0);
+        if (list != NULL && PyDict_SetItemString(self->base.keywords, "extensions", list) == 0)
+            self->extensions = Py_NewRef(list);
+    }
+    Py_END_CRITICAL_SECTION();
+    Py_XDECREF(list);
+    return Py_XNewRef(self->extensions);
+}
+
+/* launcher._launch(...): the arguments are what its kernel's extensions made of them. */
+static PyObject *
+launch_prepared(PyObject *object, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
+{
+    const lw_jit_launcher *self = (lw_jit_launcher *)object;
+
+    return lw_function_is_stale(&self->kernel->base)
+               ? call_renewed(self, args, (size_t)n_args, kwnames)
+               : call_now(object, args, (size_t)n_args, kwnames);
+}
+
 PyObject *
 lw_jit_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     const lw_jit_launcher *self = (lw_jit_launcher *)object;
+    const lw_jit *kernel = self->kernel;
 
+    if (kernel->extensions != NULL && PyList_GET_SIZE(kernel->extensions) > 0)
+        return lw_service_call(LW_SERVICE_OVERLOADS, "launch_extended", object, args,
+                               PyVectorcall_NARGS(nargsf), kwnames);
     if (lw_runs_in_python((lw_compiled *)self->kernel))
         return lw_run_in_python("launch", object, args, PyVectorcall_NARGS(nargsf), kwnames);
     return (lw_function_is_stale(&self->kernel->base)
@@ -798,12 +837,14 @@ static PyMemberDef launcher_members[] = {
     {"dispatcher", T_OBJECT, offsetof(lw_jit_launcher, kernel), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
 
-static PyMethodDef launcher_methods[] = {{"bind", (PyCFunction)(void (*)(void))launcher_bind,
-                                          METH_VARARGS | METH_KEYWORDS,
-                                          PyDoc_STR("bind($self, /, *args, **kwargs)\n--\n\n"
-                                                    "A callable that repeats this launch.")},
-                                         {"__reduce__", launcher_reduce, METH_NOARGS, NULL},
-                                         {NULL, NULL, 0, NULL}};
+static PyMethodDef launcher_methods[] = {
+    {"bind", (PyCFunction)(void (*)(void))launcher_bind, METH_VARARGS | METH_KEYWORDS,
+     PyDoc_STR("bind($self, /, *args, **kwargs)\n--\n\n"
+               "A callable that repeats this launch.")},
+    {"_launch", (PyCFunction)(void (*)(void))launch_prepared, METH_FASTCALL | METH_KEYWORDS,
+     NULL},
+    {"__reduce__", launcher_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL}};
 
 PyDoc_STRVAR(launcher_doc, "A kernel with the shape of its launch: kernel[grid, block] or "
                            "kernel.forall(n).\n\nCall it with the kernel's arguments.");

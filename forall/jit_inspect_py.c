@@ -187,6 +187,39 @@ check_there(lw_jit *self, int cc, const char *host_form)
     return -1;
 }
 
+/* A device function as C calls it, which is what other code that is linked sees of it. */
+static PyObject *
+device_form(PyObject *self, PyObject *sig, int cc, const char *form)
+{
+    PyObject *args = Py_BuildValue("(OOiss)", self, sig, cc, form,
+                                   lw_function_name(&((lw_jit *)self)->base));
+    PyObject *both = args ? lw_jit_compile_device(NULL, args) : NULL, *code;
+
+    Py_XDECREF(args);
+    if (both == NULL)
+        return NULL;
+    code = Py_NewRef(PyTuple_GET_ITEM(both, 0));
+    Py_DECREF(both);
+    return code;
+}
+
+/* The dict {signature: code} of all signatures that it was made with. */
+static PyObject *
+device_forms(PyObject *self, int cc, const char *form)
+{
+    const lw_jit *function = (lw_jit *)self;
+    PyObject *all = PyDict_New();
+
+    for (Py_ssize_t i = 0; all != NULL && i < PyList_GET_SIZE(function->declared); i++) {
+        PyObject *sig = PyList_GET_ITEM(function->declared, i);
+        PyObject *code = device_form(self, sig, cc, form);
+        if (code == NULL || PyDict_SetItem(all, sig, code) < 0)
+            Py_CLEAR(all);
+        Py_XDECREF(code);
+    }
+    return all;
+}
+
 /* (signature=None, target=None) */
 static PyObject *
 inspect(PyObject *self, PyObject *args, PyObject *kwargs, const char *form,
@@ -202,6 +235,9 @@ inspect(PyObject *self, PyObject *args, PyObject *kwargs, const char *form,
                         host_form != NULL);
     if (cc < 0 || check_there((lw_jit *)self, cc, host_form) < 0)
         return NULL;
+    if (((lw_jit *)self)->base.options.device && cc != 0 &&
+        (strcmp(form, "ptx") == 0 || strcmp(form, "ltoir") == 0))
+        return sig == Py_None ? device_forms(self, cc, form) : device_form(self, sig, cc, form);
     return of_signature((lw_jit *)self, sig, cc, cc ? form : host_form, one);
 }
 
@@ -210,6 +246,7 @@ inspect(PyObject *self, PyObject *args, PyObject *kwargs, const char *form,
     {                                                                                          \
         return inspect(self, args, kwargs, form, host_form, form_of);                          \
     }
+INSPECT(ir, "ir", "ir")
 INSPECT(llvm, "llvm", "llvm")
 INSPECT(nvvm, "nvvm", NULL)
 INSPECT(ptx, "ptx", NULL)
@@ -538,6 +575,7 @@ current_of(lw_jit *self)
 #define OF_CURRENT(name) LW_OF_CURRENT(current_##name, current_of((lw_jit *)object), name)
 OF_CURRENT(kernel_compile)
 OF_CURRENT(inspect_types)
+OF_CURRENT(inspect_ir)
 OF_CURRENT(inspect_llvm)
 OF_CURRENT(inspect_nvvm)
 OF_CURRENT(inspect_ptx)
@@ -570,6 +608,11 @@ PyMethodDef lw_jit_inspect_methods[] = {
      PyDoc_STR("inspect_types($self, /, file=None, signature=None)\n--\n\n"
                "Each expression with its type, as text, or written to a file.\n\n"
                ">>> 'float64' in k.inspect_types(signature='void(float64[:])')\n"
+               "True")},
+    {"inspect_ir", LW_KEYWORDS(current_inspect_ir),
+     PyDoc_STR("inspect_ir($self, /, signature=None, target=None)\n--\n\n"
+               "The intermediate form that code is made of, before LLVM." ONE_OR_ALL "\n\n"
+               ">>> 'func kernel' in k.inspect_ir('void(float64[:])')\n"
                "True")},
     {"inspect_llvm", LW_KEYWORDS(current_inspect_llvm),
      PyDoc_STR("inspect_llvm($self, /, signature=None, target=None)\n--\n\n"

@@ -105,7 +105,7 @@ typedef struct lw_bound_array {
     uint32_t arg;        /* number of the argument, not counting the index */
     uint32_t value;      /* values[value] is its address */
     uint64_t low, high;  /* addresses that it covers: low <= address < high; equal: none */
-    bool record;         /* an np.void: its bytes are on the host, and are only read */
+    bool record;         /* an np.void: its bytes are on the host */
     bool back;           /* it is a copy, and what the body writes is copied back */
     uint32_t n_bytes;    /* of a record */
 } lw_bound_array;
@@ -147,9 +147,10 @@ int lw_bind(const lw_function *self, PyObject *const *args, Py_ssize_t n_args, l
 void lw_bound_release(lw_bound *bound);
 /* lw_bound_use orders `stream` after the work that produced the arrays, and brings np.void
  * records to the device. lw_bound_done, after the launch, copies back what was written to
- * copies of misaligned device arrays, and makes foreign producers wait for the stream. */
+ * records and to copies of misaligned device arrays, and makes foreign producers wait for the
+ * stream. */
 lw_status lw_bound_use(lw_bound *bound, lw_device *device, CUstream stream, lw_error *err);
-lw_status lw_bound_done(lw_bound *bound, CUstream stream, lw_error *err);
+lw_status lw_bound_done(lw_bound *bound, lw_device *device, CUstream stream, lw_error *err);
 
 /* ---- specialisations ---- */
 
@@ -214,6 +215,7 @@ typedef struct lw_specialisation {
     const lw_sig_type *result; /* the declared result, where it is an array or has one */
     uint32_t n_races; /* of forall: stores by which elements race if there are several */
     const lw_race_store *races;
+    uint64_t statics; /* bits, by argument after the index: its value is part of the key */
     bool declared, narrow, negative;
     bool has_pointer; /* among the arguments; then it is not narrow */
     uint64_t hash;    /* of the types: the same in every process */

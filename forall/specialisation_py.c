@@ -248,8 +248,8 @@ decode(decoder *d, lw_arg_spec *out)
         return out->record == NULL || set_record(d, out->record);
     case LW_KEY_RECORD:
         out->kind = LW_ARGK_RECORD;
+        out->readonly = (*d->at++ & 16) != 0;
         out->record = take_address(d);
-        out->readonly = true;
         return set_record(d, out->record);
     case LW_KEY_TUPLE:
     case LW_KEY_NAMED:
@@ -332,6 +332,17 @@ decode_all(decoder *d, lw_arg_spec *specs, uint32_t n)
     return true;
 }
 
+/* Whether some arguments are static values, or objects of classes. */
+static bool
+reads_own(const decoder *d)
+{
+    bool reads = d->self->statics != 0 || d->classes != NULL;
+
+    for (uint32_t i = 0; i < LW_MOST_ARRANGED && !reads; i++)
+        reads = d->entries[i] != NULL;
+    return reads;
+}
+
 static lw_specialisation *
 specialisation_of_key(lw_function *self, const lw_bound *bound)
 {
@@ -355,7 +366,9 @@ specialisation_of_key(lw_function *self, const lw_bound *bound)
     specialisation->negative = bound->negative;
     set_counts(specialisation, specs);
     good = decode_all(&d, specs, bound->n_args);
-    if (good && (self->statics != 0 || d.classes != NULL)) { /* again, with a tree of its own */
+    for (uint32_t i = 0; good && i < bound->n_args && i < LW_MOST_ARRANGED; i++)
+        specialisation->statics |= (uint64_t)(d.entries[i] != NULL) << i;
+    if (good && reads_own(&d)) {          /* again, with a tree of its own */
         uint32_t most = LW_MOST_ARRANGED; /* no static argument is behind these */
         good = lw_specialisation_read_own(specialisation, d.entries,
                                           bound->n_args < most ? bound->n_args : most,
@@ -506,12 +519,14 @@ lower(lw_specialisation *specialisation)
     }
     note_pointers(specialisation, specialisation->scalar);
     note_pointers(specialisation, specialisation->on_host);
+    if (specialisation->function->options.front.parallel &&
+        lw_specialisation_parallel(specialisation) < 0)
+        return -1;
     if (!note_written(specialisation) || !note_hash(specialisation)) {
         PyErr_NoMemory();
         return -1;
     }
-    return lw_door_warn_of_sums(&specialisation->function->options,
-                                specialisation->scalar->warning);
+    return lw_door_warn_of_code(&specialisation->function->options, specialisation->scalar);
 }
 
 static void
@@ -555,6 +570,7 @@ make_twin(lw_specialisation *specialisation, bool narrow, bool negative)
     memcpy(specs, specialisation->specs, specialisation->n_specs * sizeof *specs);
     twin->origin = origin;
     twin->tree = origin->tree;
+    twin->statics = origin->statics;
     twin->out = origin->out; /* in its arena, which lives as long */
     twin->n_out = origin->n_out;
     twin->result = origin->result;
@@ -696,7 +712,6 @@ spec_of_sig(lw_specialisation *specialisation, const lw_sig_type *type, lw_arg_s
     case LW_SIG_RECORD:
         out->kind = LW_ARGK_RECORD;
         out->record = type->record;
-        out->readonly = true;
         return 0;
     case LW_SIG_ARRAY:
         out->kind = LW_ARGK_ARRAY;
@@ -724,19 +739,22 @@ spec_of_sig(lw_specialisation *specialisation, const lw_sig_type *type, lw_arg_s
         out->constant = lw_none_constant(specialisation->function->tree);
         return 0;
     case LW_SIG_POINTER:
-        if (specialisation->function->n_index > 0 || specialisation->function->gives_value)
+        if (specialisation->function->n_index > 0)
             break;
-        out->kind = LW_ARGK_ARRAY;
+        out->kind = LW_ARGK_ARRAY; /* of as many elements as an index asks for */
         out->ndim = 1;
         out->layout = LW_LAYOUT_C;
-        out->pointer = specialisation->has_pointer = true;
+        if (type->dtype == LW_DT_void) /* of host functions alone */
+            out->dtype = LW_DT_u8;
+        if (!specialisation->function->gives_value)
+            out->pointer = specialisation->has_pointer = true;
         return 0;
     case LW_SIG_NONE: break;
     }
     if (type->kind == LW_SIG_POINTER)
         PyErr_Format(
             PyExc_TypeError,
-            "signature of `%s`: pointers are arguments of kernels of jit: use an array",
+            "signature of `%s`: pointers are arguments of functions of jit: use an array",
             lw_function_name(specialisation->function));
     else
         PyErr_SetString(PyExc_TypeError, "signature: an argument without a type");

@@ -54,9 +54,10 @@ lw_spec_print(const lw_arg_spec *spec, lw_text *out)
 static bool
 is_static(const lw_specialisation *specialisation, uint32_t i)
 {
-    const lw_function *self = specialisation->function;
+    uint32_t arg = i - specialisation->function->n_index;
 
-    return specialisation->tree != NULL && lw_is_static(self, i - self->n_index);
+    return specialisation->tree != NULL && arg < LW_MOST_ARRANGED &&
+           (specialisation->statics >> arg & 1);
 }
 
 /* The parameters up to the first that is left to its default. */

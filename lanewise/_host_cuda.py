@@ -266,9 +266,15 @@ def _new(shape, dtype, strides, order, kind):
     return np.ndarray.__new__(kind, shape, dtype, memory, -low, strides, order)
 
 
+def order_of(array):
+    """As NumPy's functions ending in _like have it: "F" where the first axes have the smallest strides, in views, too."""
+    steps = [abs(step) for extent, step in zip(array.shape, array.strides) if extent != 1]
+    ascending = len(steps) > 1 and all(a < b for a, b in zip(steps, steps[1:]))
+    return "F" if ascending and not array.flags["C_CONTIGUOUS"] else "C"
+
+
 def _like(array):
-    f_order = array.flags.f_contiguous and not array.flags.c_contiguous
-    return _new(array.shape, array.dtype, None, "F" if f_order else "C", HostArray)
+    return _new(array.shape, array.dtype, None, order_of(array), HostArray)
 
 
 def device_array(shape, dtype=np.float64, strides=None, order="C", stream=0):

@@ -114,3 +114,24 @@ class Overloads(Mapping[str, Overload]):
 
     def __repr__(self) -> str:
         return f"<{self._kernel.__name__}: compiled for {list(self)}>"
+
+
+def launch_extended(launcher: Any, *args: Any, **keywords: Any) -> None:
+    """A launch whose arguments the kernel's extensions change first: the last extension sees them first."""
+    from lanewise import _core
+
+    after: list[Any] = []
+    extensions = list(reversed(launcher.kernel.extensions))
+
+    def prepared(value: Any) -> Any:
+        try:
+            type_ = _core.typeof(value)
+        except TypeError:  # what only an extension knows
+            type_ = None
+        for extension in extensions:
+            type_, value = extension.prepare_args(type_, value, stream=launcher.stream, retr=after)
+        return value
+
+    launcher._launch(*map(prepared, args), **{name: prepared(value) for name, value in keywords.items()})
+    for each in after:
+        each()

@@ -124,7 +124,7 @@ __all__ = [
     "compile_ptx", "compile_ptx_for_current_device", "config", "current_context", "declare_device",
     "default_stream", "defer_cleanup", "detect",
     "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream", "fp16", "from_cuda_array_interface",
-    "from_dlpack", "get_current_device", "gpus", "is_available", "is_bfloat16_supported", "is_cuda_array", "is_float16_supported", "jit", "legacy_default_stream", "list_devices",
+    "from_dlpack", "get_current_device", "gpus", "is_available", "is_bfloat16_supported", "is_cuda_array", "is_float16_supported", "is_supported_version", "jit", "legacy_default_stream", "list_devices",
     "managed_array", "mapped", "mapped_array", "mapped_array_like", "open_ipc_array", "open_ipc_handle", "per_thread_default_stream", "pinned", "pinned_array", "pinned_array_like", "profile_start",
     "profile_stop", "profiling", "random", "reduce", "require_context", "select_device", "set_memory_manager", "stream", "synchronize", "to_device", *sorted(dir(_intrinsics.cuda)),
 ]
@@ -250,7 +250,9 @@ def legacy_default_stream():
 
 
 def _order_of(ary):
-    return "F" if ary.flags.f_contiguous and not ary.flags.c_contiguous else "C"
+    from lanewise._host_cuda import order_of
+
+    return order_of(ary)
 
 
 def pinned_array_like(ary):
@@ -261,6 +263,11 @@ def pinned_array_like(ary):
 def mapped_array_like(ary, stream=0, portable=False, wc=False):
     """`mapped_array` with the shape, dtype and order of another array."""
     return mapped_array(ary.shape, ary.dtype, order=_order_of(ary), stream=stream, portable=portable, wc=wc)
+
+
+def is_supported_version():
+    """True: whatever CUDA this machine has, lanewise brings its own compilers, and the driver is asked for what is used."""
+    return True
 
 
 def detect():

@@ -425,6 +425,7 @@ class _DeviceList:
 gpus: _DeviceList
 
 def is_available() -> bool: ...
+def is_supported_version() -> bool: ...
 def detect() -> bool: ...
 def select_device(device_id: SupportsIndex, /) -> Device: ...
 def get_current_device() -> Device: ...
@@ -1373,10 +1374,9 @@ def jit(
     boundscheck: bool | None = None,
     extensions: Sequence[Any] = (),
     shared_memory_carveout: int | str | None = None,
-    parallel: bool | None = False,
+    parallel: bool | None = None,
     nogil: bool | None = True,
     error_model: Literal["numpy", "python"] = "numpy",
-    forceobj: Literal[False] = False,
     looplift: Literal[False] = False,
     target: _Target = "auto",
     typing: Literal["weak", "numba"] = "weak",
@@ -1388,6 +1388,7 @@ def jit(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -1396,6 +1397,7 @@ def jit(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    forceobj: Literal[False] = False,
     # end
 ) -> Kernel: ...
 @overload
@@ -1413,10 +1415,9 @@ def jit(
     boundscheck: bool | None = None,
     extensions: Sequence[Any] = (),
     shared_memory_carveout: int | str | None = None,
-    parallel: bool | None = False,
+    parallel: bool | None = None,
     nogil: bool | None = True,
     error_model: Literal["numpy", "python"] = "numpy",
-    forceobj: Literal[False] = False,
     looplift: Literal[False] = False,
     target: _Target = "auto",
     typing: Literal["weak", "numba"] = "weak",
@@ -1428,6 +1429,7 @@ def jit(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -1436,6 +1438,7 @@ def jit(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    forceobj: Literal[False] = False,
     # end
 ) -> Callable[[Callable[..., Any]], Kernel]: ...
 def compile(

@@ -211,7 +211,7 @@ renumber(lw_func *func, const bases *base)
     for (uint32_t i = 1; i < func->insts.n; i++) {
         lw_inst *inst = &func->insts.data[i];
         inst->loc += inst->loc ? base->locs : 0;
-        if (lw_op_is_call((lw_op)inst->op))
+        if (lw_op_names_function((lw_op)inst->op))
             inst->a += base->funcs;
         else if (inst->op == LW_OP_HOST_CALL)
             inst->a += base->externs;
@@ -447,6 +447,12 @@ bool
 lw_op_is_call(lw_op op)
 {
     return op == LW_OP_CALL || op == LW_OP_RECUR;
+}
+
+bool
+lw_op_names_function(lw_op op)
+{
+    return lw_ops[op].args[0] == 'f';
 }
 
 bool

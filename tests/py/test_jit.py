@@ -358,7 +358,7 @@ def test_fastmath_lets_sums_become_vectors():
     (dict(inline="maybe"), ValueError, "inline= must be"),
     (dict(link=["a.ptx"]), FileNotFoundError, "a.ptx"),
     (dict(link=[1]), TypeError, "link="),
-    (dict(extensions=[object()]), errors.UnsupportedError, "extensions="),
+    (dict(extensions=[object()]), TypeError, "extensions= must be a list of objects with a method prepare_args"),
     (dict(max_registers=0), ValueError, "max_registers= must be"),
     (dict(launch_bounds=2048), ValueError, "launch_bounds= must be"),
     (dict(launch_bounds=()), ValueError, "launch_bounds= must be"),

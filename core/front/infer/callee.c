@@ -231,7 +231,8 @@ is_own_method(lw_infer_frame *f, lw_infer_value object, const char *name)
 {
     return lw_array_row(f, object.type)
                ? lw_array_function_named(f, name) != 0
-               : lw_type_is_number(f, object.type) && lw_is_method_of_numbers(name);
+               : lw_type_is_time(object.type) ||
+                     (lw_type_is_number(f, object.type) && lw_is_method_of_numbers(name));
 }
 
 static lw_status

@@ -176,6 +176,14 @@ field_view(lw_device_array *array, PyObject *name)
                             lw_dtype_of_descr(descr), descr, &layout);
 }
 
+static bool
+is_record(const lw_device_array *array)
+{
+    return array->descr != NULL && PyDataType_HASFIELDS(array->descr);
+}
+
+/* An item of an array of records stays on the device, so that a kernel can write to it; its
+ * value is item[()]. */
 PyObject *
 lw_array_subscript(PyObject *self, PyObject *key)
 {
@@ -191,7 +199,7 @@ lw_array_subscript(PyObject *self, PyObject *key)
     if (parse(array, key, &layout, &is_scalar) < 0)
         return NULL;
     view = lw_array_view_layout(array, &layout);
-    if (view == NULL || !is_scalar)
+    if (view == NULL || !is_scalar || (array->ndim > 0 && is_record(array)))
         return (PyObject *)view;
     item = lw_array_item(view);
     Py_DECREF(view);

@@ -436,6 +436,8 @@ results(lw_device_call *call)
 
     if (call->self->nout == 1)
         return take_result(call, 0);
+    if (call->self->nout == 0) /* a gufunc that works in place */
+        Py_RETURN_NONE;
     tuple = PyTuple_New(call->self->nout);
     for (int i = 0; tuple != NULL && i < call->self->nout; i++) {
         PyObject *one = take_result(call, i);
