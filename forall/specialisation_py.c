@@ -517,11 +517,11 @@ lower(lw_specialisation *specialisation)
         lw_py_raise(&err);
         return -1;
     }
-    note_pointers(specialisation, specialisation->scalar);
-    note_pointers(specialisation, specialisation->on_host);
     if (specialisation->function->options.front.parallel &&
         lw_specialisation_parallel(specialisation) < 0)
         return -1;
+    note_pointers(specialisation, specialisation->scalar);
+    note_pointers(specialisation, specialisation->on_host);
     if (!note_written(specialisation) || !note_hash(specialisation)) {
         PyErr_NoMemory();
         return -1;
