@@ -91,9 +91,12 @@ class Module(types.ModuleType):
             raise AttributeError(name)
         for source in self.sources:
             try:
-                return source[name] if isinstance(source, dict) else getattr(source, name)
+                value = source[name] if isinstance(source, dict) else getattr(source, name)
             except (AttributeError, KeyError):
-                pass
+                continue
+            if type(self) is Module and not isinstance(value, (bool, int, float, str)):
+                vars(self)[name] = value  # as a module has it: found without a search the next time
+            return value
         if self.__name__ + "." + name in MODULES:
             return importlib.import_module(self.__name__ + "." + name)
         if self.internal:
