@@ -516,8 +516,8 @@ def test_operators_stand_back():
 
 
 def test_ufunc_without_counterpart():
-    with pytest.raises(TypeError, match="numpy.isnat has no lanewise counterpart"):
-        np.isnat(cuda.to_device([1.0]))
+    with pytest.raises(TypeError, match=r"has no lanewise counterpart"):
+        np.frompyfunc(lambda x: x, 1, 1)(cuda.to_device([1.0]))
 
 
 @needs_kernels

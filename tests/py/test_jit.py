@@ -95,8 +95,8 @@ def test_stream_and_shared_memory_entries(target):
     ((1, 32, "fast"), TypeError, "stream"),
     ((1, 32, 0, -1), ValueError, "sharedmem must be from 0 to"),
     ((1, 32, 0, 1.0), TypeError, "sharedmem must be an int"),
-    ((1, 32, 0, 0, 0), ValueError, "expected 2 to 4 entries, not 5"),
-    (32, ValueError, "expected 2 to 4 entries, not 1"),
+    ((1, 32, 0, 0, 0, 0), ValueError, "expected 2 to 5 entries, not 6"),
+    (32, ValueError, "expected 2 to 5 entries, not 1"),
 ])
 def test_bad_configurations(key, problem, words):
     with pytest.raises(problem, match=words):

@@ -560,8 +560,11 @@ def test_reduce(add, subtract):
 
 
 def test_identity():
-    assert lw.vectorize(identity=5)(_add).identity == 5
-    assert lw.vectorize(identity=5)(_add).reduce(np.array([], float)) == 5
+    largest = lw.vectorize(identity=-5)(lambda a, b: max(a, b))
+    assert largest.identity == -5
+    assert largest.reduce(np.array([], float)) == -5
+    with pytest.raises(ValueError, match="identity=5 is no identity of `_add`, which makes 6 of it and 1"):
+        lw.vectorize(identity=5)(_add)
     maximum = lw.vectorize(identity="reorderable")(lambda a, b: max(a, b))
     assert maximum.identity is None
     x = np.random.default_rng(3).normal(size=(4, 5))
