@@ -97,3 +97,8 @@ def _of_cffi(f):
     types = [_cffi_type(name, one, "argument", cffi) for one in kind.args]
     result = _cffi_type(name, kind.result, "result", cffi)
     return name, types, "uint64" if result.endswith("*") else result, int(cffi.cast(cffi.new_primitive_type("uintptr_t"), pointer))
+
+
+def from_buffer(kind, buffer=None):
+    """ffi.from_buffer in compiled code, where a pointer takes the array itself."""
+    return kind if buffer is None else buffer

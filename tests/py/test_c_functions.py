@@ -61,6 +61,20 @@ def test_pointers_of_ctypes():
         f(2.75, out)
 
 
+def test_numbas_spellings_of_an_arrays_address():
+    cffi = pytest.importorskip("cffi")
+    ffi = cffi.FFI()
+    ffi.cdef("double frexp(double, int *);")
+    lib = ffi.dlopen(None)
+
+    @njit
+    def f(x, out, e):
+        return modf(x, out.ctypes), lib.frexp(x, ffi.from_buffer(e)), lib.frexp(2 * x, ffi.from_buffer("int[]", e))
+
+    out, e = np.zeros(1), np.zeros(1, np.int32)
+    assert f(2.75, out, e) == (0.75, 0.6875, 0.6875) and (out[0], e[0]) == (2.0, 3)
+
+
 def test_in_every_generator_on_the_cpu():
     x = np.arange(5000.0)
     assert (lw.vectorize(lambda x: cbrt(x))(x) == np.vectorize(math.cbrt if sys.version_info >= (3, 11) else np.cbrt)(x)).all()
@@ -360,6 +374,11 @@ def test_functions_of_jit_with_a_signature():
         h.address
     with pytest.raises(TypeError, match="result of another kind"):
         njit("UniTuple(float64, 2)(float64)")(lambda x: (x, x)).address
+
+
+def test_compiled_functions_call_a_cfunc():
+    f = cfunc("float64(float64)")(lambda x: x * 3)
+    assert njit(lambda x: f(x) + 1)(2.0) == 7.0
 
 
 def test_they_call_each_other():
