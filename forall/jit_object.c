@@ -176,13 +176,16 @@ build(lw_jit *self, const lw_request *request)
     return lw_jit_compile_declared(self);
 }
 
-/* parallel=False: prange is range. */
+/* Whether prange is range: by parallel=False, for debuggers, and where checks of each addition
+ * make an order of a sum. */
 static bool
 is_serial(const lw_jit *self)
 {
+    const lw_front_options *front = &self->base.options.front;
     PyObject *keywords = self->base.keywords;
 
-    return keywords != NULL && PyDict_GetItemString(keywords, "parallel") == Py_False;
+    return (keywords != NULL && PyDict_GetItemString(keywords, "parallel") == Py_False) ||
+           front->variables || (front->checks & (LW_CHECK_OVERFLOW | LW_CHECK_NAN)) != 0;
 }
 
 lw_jit *

@@ -319,6 +319,22 @@ def test_parallel_false_runs_in_order():
     assert run(X) == s
 
 
+def test_checks_of_sums_and_debuggers_keep_the_order():
+    def total(x):
+        s = 0
+        for i in prange(x.shape[0]):
+            s += x[i]
+        return s
+
+    x = np.full(10, 2**61)
+    for options in ({"check": {"overflow"}}, {"debug": True}, {"check": {"nan", "bounds"}}):
+        f = njit(**options)(total)
+        assert f(x[:3]) == 3 * 2**61
+        if "check" not in options or "overflow" in options["check"]:
+            with pytest.raises(OverflowError):
+                f(x)
+
+
 def test_other_generators_take_it_as_range():
     @lw.vectorize
     def f(x):
