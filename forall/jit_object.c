@@ -158,6 +158,7 @@ init(lw_jit *self, const lw_request *request)
 static int
 build(lw_jit *self, const lw_request *request)
 {
+    bool leaves;
     int gives = 0;
 
     if (init(self, request) < 0)
@@ -171,9 +172,14 @@ build(lw_jit *self, const lw_request *request)
     self->signatures = Py_XNewRef(request->signatures);
     if (gives)
         return lw_jit_declare_value(self);
-    if (lw_function_declare(&self->base, request->signatures) < 0)
+    leaves = !self->from_cuda && lw_jit_leaves_results(request->signatures);
+    if (lw_function_declare(&self->base, request->signatures) == 0)
+        return lw_jit_compile_declared(self);
+    if (!leaves || !lw_jit_error_is("E183"))
         return -1;
-    return lw_jit_compile_declared(self);
+    PyErr_Clear(); /* it is no kernel, because it returns something: "(float64,)" of numba's jit
+                    */
+    return lw_jit_declare_value(self);
 }
 
 /* Whether prange is range: by parallel=False, for debuggers, and where checks of each addition

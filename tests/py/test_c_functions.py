@@ -90,6 +90,15 @@ def test_in_every_generator_on_the_cpu():
     assert total(x) == pytest.approx(np.cbrt(x).sum())
 
 
+def test_a_function_of_ctypes_as_an_argument():
+    @njit
+    def apply(f, x):
+        return f(x) + 1
+
+    exp2 = function("exp2", ctypes.c_double, ctypes.c_double)
+    assert apply(cbrt, 8.0) == 3.0 and apply(exp2, 3.0) == 9.0
+
+
 def test_a_python_function_as_a_pointer():
     calls = []
 
@@ -165,7 +174,7 @@ def test_what_cannot_be_called():
 
     bare = ctypes.CDLL(None).abs
     for made, said in [
-        (bare, "its argtypes are not set"),
+        (bare, "doesn't define its argument types"),
         (ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_longdouble)(("fabsl", LIBM)), "argument, c_longdouble"),
         (ctypes.CFUNCTYPE(Pair, ctypes.c_int)(("abs", LIBM)), "result, Pair"),
         (ctypes.CFUNCTYPE(PyObject)(0), "result, py_object"),
@@ -299,7 +308,7 @@ def test_carray_and_farray():
     assert (farray(ctypes.c_void_p(x.ctypes.data), (2, 3), np.float64) == x.reshape(3, 2).T).all()
     with pytest.raises(TypeError, match="needs the type"):
         carray(ctypes.c_void_p(x.ctypes.data), 3)
-    with pytest.raises(TypeError, match="float64, not float32"):
+    with pytest.raises(TypeError, match="mismatching dtype 'float32' for pointer to float64"):
         carray(pointer, 3, np.float32)
     with pytest.raises(TypeError, match="expected a pointer"):
         carray(3, 3)

@@ -41,6 +41,9 @@ key_of(PyObject *value)
         bits = PyObject_CallMethod(value, "tobytes", NULL);
     else if (PyFloat_Check(value) || PyComplex_Check(value))
         bits = PyObject_Repr(value);
+    else if (PyCallable_Check(value) && Py_TYPE(value)->tp_hash == PyObject_HashNotImplemented)
+        bits =
+            PyLong_FromVoidPtr(value); /* functions of ctypes; whoever has the key keeps it */
     else
         bits = PyObject_Hash(value) == -1 ? NULL : Py_NewRef(value);
     if (bits != NULL)
