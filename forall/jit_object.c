@@ -8,7 +8,7 @@
 #include "core/py/raise.h"
 #include "core/py/text_py.h"
 #include "core/py/types/signature_read.h"
-#include "forall/jit_py.h"
+#include "forall/forall_py.h"
 #include "forall/jit_wrap_py.h"
 #include "forall/specialisation_py_internal.h"
 
@@ -152,7 +152,14 @@ init(lw_jit *self, const lw_request *request)
         return -1;
     count_positional(self);
     self->declared = PyList_New(0);
-    return self->declared ? 0 : -1;
+    if (self->declared == NULL)
+        return -1;
+    if (keywords && PyDict_GetItemString(keywords, "extensions") != NULL) {
+        PyObject *extensions = lw_jit_get_extensions((PyObject *)self, NULL);
+        Py_XDECREF(extensions);
+        return extensions ? 0 : -1;
+    }
+    return 0;
 }
 
 static int
@@ -205,12 +212,6 @@ lw_jit_new_value(lw_jit *self)
         return NULL;
     }
     made->base.gives_value = true;
-    if (made->base.static_values == NULL)
-        made->base.static_values = PyDict_New();
-    if (made->base.static_values == NULL) {
-        Py_DECREF((PyObject *)made);
-        return NULL;
-    }
     made->base.options.front.procedure = made->base.options.front.threads = false;
     made->base.options.front.returns_arrays = true;
     made->base.options.front.objects = true;
@@ -258,6 +259,7 @@ kernel_traverse(PyObject *object, visitproc visit, void *arg)
 
     Py_VISIT(self->declared);
     Py_VISIT(self->signatures);
+    Py_VISIT(self->extensions);
     Py_VISIT((PyObject *)atomic_load_explicit(&self->value, memory_order_relaxed));
     for (int i = 0; i < LW_JIT_KEPT; i++)
         Py_VISIT(self->kept[i]);
@@ -272,6 +274,7 @@ kernel_clear(PyObject *object)
     for (int i = 0; i < LW_JIT_KEPT; i++)
         Py_CLEAR(self->kept[i]);
     Py_CLEAR(self->signatures);
+    Py_CLEAR(self->extensions);
     Py_XDECREF((PyObject *)atomic_exchange(&self->value, NULL));
     lw_compiled_clear((lw_compiled *)self);
     return 0;
@@ -433,6 +436,11 @@ static PyGetSetDef kernel_getset[] = {
     {"definitions", get_overloads, NULL, PyDoc_STR("overloads, by numba's older name"), NULL},
     {"specialized", get_specialized, NULL,
      PyDoc_STR("True when signatures were given: nothing else is compiled"), NULL},
+    {"extensions", lw_jit_get_extensions, NULL,
+     PyDoc_STR("a list of objects whose prepare_args(type, value, stream, retr) gives what an "
+               "argument becomes: (type, value); retr is a list of functions to call after the "
+               "launch"),
+     NULL},
     {"is_device", get_device, NULL, PyDoc_STR("made with device=True"), NULL},
     {"__signature__", get_text_signature, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL}};

@@ -26,6 +26,7 @@ typedef struct lw_jit {
     Py_ssize_t n_positional; /* parameters that take positional arguments */
     PyObject *declared;      /* device functions: their signatures, a list of str */
     PyObject *signatures;    /* of a function that returns numbers: as given, or NULL */
+    PyObject *extensions; /* a list, which is in the keywords, too; NULL: none was asked for */
     /* the same function for calls on the host, made when needed */
     _Atomic(struct lw_jit *) value;
     /* made by cuda.jit: runs on the GPU unless something else is said */
@@ -77,6 +78,8 @@ PyObject *lw_jit_configure(PyObject *self, PyObject *key);
 PyObject *lw_jit_forall(PyObject *self, PyObject *args, PyObject *kwargs);
 /* The call of a launcher. */
 PyObject *lw_jit_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames);
+/* kernel.extensions, a list that users change. */
+PyObject *lw_jit_get_extensions(PyObject *self, void *closure);
 /* Where a launch without arrays, or eager compilation, happens. */
 lw_target_choice lw_jit_target(lw_jit *self);
 /* The key of a specialisation's code for the host. */

@@ -16,7 +16,7 @@ import lanewise as lw
 from lanewise import _core, cuda
 
 #: Keywords of vectorize that say how code is made; they hold for the reduction as well.
-_OF_CODE = ("typing", "fastmath", "cache", "link", "debug", "lineinfo", "opt", "fma", "precise", "max_registers")
+_OF_CODE = ("typing", "fastmath", "cache", "link", "debug", "lineinfo", "opt", "fma", "precise", "math", "max_registers")
 
 _reductions: weakref.WeakKeyDictionary[Any, "_Reducer"] = weakref.WeakKeyDictionary()
 
@@ -210,6 +210,26 @@ def _deliver(result: Any, out: Any) -> Any:
 
 def _on_stream(stream: Any) -> dict[str, Any]:
     return {} if stream is None else {"stream": stream}
+
+
+# ---- a call on the host ----
+
+
+def call_wrapping(ufunc, *operands):
+    """A host call with an operand that is no array and has an __array_wrap__, which sees the Ufunc that was called."""
+    wrap, priority = None, -np.inf
+    for operand in operands:
+        if type(operand) is np.ndarray:
+            wrap, priority = (wrap, priority) if priority >= 0 else (None, 0.0)
+        elif hasattr(operand, "__array_wrap__") and not isinstance(operand, np.generic):
+            own = getattr(operand, "__array_priority__", 0.0)
+            if wrap is None or own > priority:
+                wrap, priority = operand.__array_wrap__, own
+    results = ufunc(*(np.asarray(operand) if hasattr(operand, "__array_wrap__") else operand for operand in operands))
+    several = isinstance(results, tuple)
+    wrapped = tuple(wrap(np.asarray(result), (ufunc, operands, i), np.ndim(result) == 0)
+                    for i, result in enumerate(results if several else (results,)))
+    return wrapped if several else wrapped[0]
 
 
 # ---- the methods ----

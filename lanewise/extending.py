@@ -227,6 +227,10 @@ def _split(on_cpu, on_gpu):
 
 
 def _of_function(callee, *asked):
+    if isinstance(callee, _core.Gufunc) and id(callee) not in _functions:
+        from lanewise import _gufunc_calls
+
+        return _gufunc_calls.choose(callee, *asked[:2])
     _, candidates, typers = _functions.get(id(callee), (None, (), ()))
     return _choose(tuple(candidates), tuple(typers), *asked)
 

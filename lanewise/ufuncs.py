@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise import _core
+from lanewise import _core, special
 
 #: Spellings that share one function, as NumPy's own aliases do.
 _ALIASES = {
@@ -31,7 +31,7 @@ _NAMES = (
     "absolute add arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_and bitwise_count "
     "bitwise_or bitwise_xor cbrt ceil conjugate copysign cos cosh deg2rad degrees divide divmod "
     "equal exp exp2 expm1 fabs float_power floor floor_divide fmax fmin fmod frexp gcd greater "
-    "greater_equal heaviside hypot invert isfinite isinf isnan lcm ldexp left_shift less "
+    "greater_equal heaviside hypot invert isfinite isinf isnan isnat lcm ldexp left_shift less "
     "less_equal log log10 log1p log2 logaddexp logaddexp2 logical_and logical_not logical_or "
     "logical_xor maximum minimum modf multiply negative nextafter not_equal positive power "
     "rad2deg radians reciprocal remainder right_shift rint sign signbit sin sinh spacing sqrt "
@@ -64,7 +64,10 @@ def _make(name: str) -> "_core.Ufunc":
     if name in _PRODUCTS:
         from lanewise import _products
 
-        return _products.make(name, __name__)
+        product = _products.make(name, __name__)
+        if hasattr(np, name):
+            product._stand_for(getattr(np, name))
+        return product
     reference = getattr(np, name)
     parameters = ", ".join("xyz"[: reference.nin])
     source = _SOURCES.get(name, f"def {name}({parameters}):\n    return np.{name}({parameters})\n")
@@ -73,11 +76,12 @@ def _make(name: str) -> "_core.Ufunc":
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)  # where a compiled function calls it
     exec(compile(source, file, "exec"), scope)
     function = scope[name]
-    function.__doc__ = f"{name}({parameters}): as numpy.{name}, on host and device arrays."
+    function.__doc__ = f"{reference.__doc__}\n\nIn lanewise: numpy.{name} for host and device arrays, with `stream=`."
     identity = reference.identity
     if identity is None and name in ("maximum", "minimum", "fmax", "fmin"):
         identity = "reorderable"
     made = _core.vectorize(source=source, identity=identity, target="auto")(function)  # whatever the setting is just now
+    made._stand_for(reference)
     if name not in _OF_PRECISION:
         _declare_small(made, reference)
     return made
@@ -111,11 +115,19 @@ def __getattr__(name: str) -> "_core.Ufunc":
 
 
 def _for_numpy(ufunc: np.ufunc) -> "_core.Ufunc | None":
-    """The lanewise function that stands for a numpy.ufunc, or None."""
+    """The lanewise function that stands for a numpy.ufunc, one of scipy.special's too, or None."""
     found = _by_numpy.get(ufunc)
     if found is None and ufunc.__name__ in __all__ and getattr(np, ufunc.__name__, None) is ufunc:
         found = __getattr__(ufunc.__name__)
-    return found
+    return found or special._for_scipy(ufunc)
+
+
+def _check_signature(reference: np.ufunc, operands: tuple[Any, ...], signature: Any) -> None:
+    """NumPy's error where its ufunc has no loop for such operands under signature=."""
+    given = [type(x) if type(x) in (int, float, complex) else getattr(x, "dtype", None) or np.asarray(x).dtype
+             for x in operands]
+    if all(isinstance(one, type) or isinstance(one, np.dtype) and one.isbuiltin == 1 for one in given):
+        reference.resolve_dtypes((*given, *[None] * reference.nout), signature=signature, casting="unsafe")
 
 
 def __dir__() -> list[str]:

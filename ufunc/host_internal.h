@@ -2,6 +2,7 @@
 #ifndef LW_UFUNC_HOST_INTERNAL_H
 #define LW_UFUNC_HOST_INTERNAL_H
 
+#include "ufunc/host_flags.h"
 #include "ufunc/host_kernel.h"
 
 /* The compiled entries. They give INT64_MAX, or element << LW_HOST_ROW_BITS | row of the first
@@ -24,6 +25,7 @@ struct lw_host_kernel {
     bool doubts_flags;         /* and may raise ones that NumPy would not: look at the values */
     bool float_outputs;        /* some output can be NaN or infinite */
     bool has_loop;             /* the body's cost is anyone's guess */
+    lw_flag_rule flag_rule;    /* flags that the code does not raise and NumPy would; or NULL */
     uint32_t block;            /* elements gathered at a time */
     _Atomic uint32_t cost_ps;  /* of an element: estimated, then measured; 0: not known */
     uint8_t size[LW_MAX_ARGS]; /* 0: a part of an excluded array, the same for all elements */

@@ -304,6 +304,7 @@ describe(lw_host_kernel *kernel, const lw_loop *loop)
     kernel->prints = f.prints;
     kernel->carries = loop->scalar->n_raise_words > 0;
     kernel->touches_flags = !loop->scalar->pure_integer;
+    kernel->flag_rule = loop->flag_rule;
     kernel->doubts_flags = kernel->touches_flags && f.branches;
     for (int i = 0; i < kernel->n; i++) {
         kernel->dtype[i] = (uint8_t)loop->types[i];

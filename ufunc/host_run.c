@@ -160,6 +160,20 @@ scatter(char *to, const char *from, int64_t stride, uint32_t size, uint32_t n)
 
 /* ---- floating-point flags ---- */
 
+/* The flags that elements from `begin` on stand for, whatever the code raises. */
+static inline void
+raise_by_rule(const lw_host_kernel *kernel, char *const *args, const int64_t *strides,
+              int64_t begin, int64_t n)
+{
+    char *from[LW_MAX_ARGS];
+
+    if (kernel->flag_rule == NULL)
+        return;
+    for (int i = 0; i < kernel->n; i++)
+        from[i] = args[i] + begin * strides[i];
+    lw_flag_rule_raise(kernel->flag_rule, kernel->dtype, from, strides, n);
+}
+
 /* The flags that are raised now. The vector unit's register alone, where there is one: reading
  * the old x87 unit's costs more than a short loop, and no code of ours uses it. */
 static inline int
@@ -317,6 +331,12 @@ piece_in_order(void *context, int64_t begin, int64_t end)
     run *r = context;
     char *args[LW_MAX_ARGS];
 
+    if (r->kernel->flag_rule != NULL && end - begin > 1) { /* each element after the one before */
+        for (int64_t i = begin; i < end; i++)
+            piece_in_order(context, i, i + 1);
+        return true;
+    }
+    raise_by_rule(r->kernel, r->args, r->strides, begin, end - begin);
     if (r->kernel->strided != NULL) {
         advance(r, begin, args);
         note(r, r->kernel->strided(args, end - begin, r->strides), begin);
@@ -349,6 +369,7 @@ piece(void *context, int64_t begin, int64_t end)
 {
     run *r = context;
 
+    raise_by_rule(r->kernel, r->args, r->strides, begin, end - begin);
     if (r->contiguous && !(r->in_place && r->kernel->doubts_flags))
         straight(r, begin, end);
     else
@@ -395,7 +416,8 @@ run_parts(run *r, int64_t n)
 static inline bool
 is_simple(const lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *strides)
 {
-    if (n >= SHORT || kernel->has_loop || kernel->strided == NULL || kernel->doubts_flags)
+    if (n >= SHORT || kernel->has_loop || kernel->strided == NULL || kernel->doubts_flags ||
+        kernel->flag_rule != NULL)
         return false;
     for (int i = 0; i < kernel->n; i++)
         if (strides[i] != kernel->size[i] && kernel->size[i] > 0)
@@ -451,7 +473,7 @@ lw_host_run(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t 
     if (how == DEPENDENT || (n == 1 && kernel->has_loop && kernel->strided != NULL))
         in_order(&r, n);
     else if (n <= SMALL && !kernel->has_loop && kernel->strided != NULL && !r.contiguous &&
-             !kernel->doubts_flags)
+             !kernel->doubts_flags && kernel->flag_rule == NULL)
         note(&r, kernel->strided(args, n, strides), 0);
     else
         run_parts(&r, n);

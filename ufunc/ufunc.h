@@ -11,6 +11,7 @@
 
 #include "core/link/build.h"
 #include "core/plan/loop.h"
+#include "ufunc/host_flags.h"
 
 #define LW_MAX_ARGS 64 /* NumPy's limit on nin + nout */
 
@@ -28,6 +29,7 @@ typedef struct lw_uniforms {
 typedef struct lw_loop {
     LW_LOOP_HEAD
     lw_uniforms uniforms;                  /* first: nin where there are none */
+    lw_flag_rule flag_rule;                /* or NULL */
     _Atomic(struct lw_host_kernel *) host; /* NULL until first used */
 } lw_loop;
 

@@ -77,13 +77,21 @@ face_of(lw_ufunc_object *self)
     return keep_face(self, face);
 }
 
+/* In messages: where it stands for a numpy.ufunc, that one. */
+static PyObject *
+shown_as(const lw_ufunc_object *self)
+{
+    return self->base.numpys ? self->base.numpys
+                             : lw_ufunc_head_face((const lw_ufunc_head *)self);
+}
+
 /* pandas maps names such as `add` to its own operators: where NumPy or pandas means something
  * by our name, the receiver sees the inner ufunc, whose name means nothing. */
 static int
 ask_overrides(lw_ufunc_object *self, const char *method, PyObject *const *args,
               Py_ssize_t n_args, PyObject *kwnames, int nin, PyObject **result)
 {
-    const lw_overridden face = {.object = lw_ufunc_head_face((lw_ufunc_head *)self),
+    const lw_overridden face = {.object = shown_as(self),
                                 .face = face_of(self),
                                 .name = self->base.table->name,
                                 .nin = nin,
@@ -121,6 +129,10 @@ call_sorted(lw_ufunc_object *self, PyObject *const *args, size_t nargsf, PyObjec
     }
     if (target == LW_CHOOSE_CUDA)
         return lw_ufunc_call_device((lw_ufunc_head *)self, args, nargsf, kwnames, NULL);
+    if ((s.kinds & LW_CALL_KIND_WRAPS) && kwnames == NULL &&
+        PyVectorcall_NARGS(nargsf) == self->base.nin)
+        return lw_service_call(LW_SERVICE_UFUNC_METHODS, "call_wrapping", (PyObject *)self, args,
+                               self->base.nin, NULL);
     return lw_ufunc_call_host((lw_ufunc_head *)self, args, nargsf, kwnames, s.stream);
 }
 
@@ -264,6 +276,44 @@ refuse_casts(const lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_ar
     return result;
 }
 
+/* After refuse_casts: NumPy's ufunc knows whether it would cast, too. */
+static PyObject *
+refuse_or_ask(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+              PyObject *kwnames)
+{
+    if (self->base.numpys == NULL || (lw_look(args, n_args, kwnames, true).kinds & LW_CALL_KIND_DEVICE))
+        return NULL;
+    PyErr_Clear();
+    return lw_ufunc_ask_numpys(self->base.numpys, "__call__", args, n_args, kwnames);
+}
+
+/* With signature= of a function that stands for NumPy's: whether that one has such a loop. Ours
+ * would read operands of different dtypes as they are. -1: exception. */
+static int
+check_signature(const lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+                PyObject *kwnames)
+{
+    PyObject *signature = NULL, *given, *result = NULL;
+
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kwnames); i++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, i);
+        if (PyUnicode_CompareWithASCIIString(name, "signature") == 0 ||
+            PyUnicode_CompareWithASCIIString(name, "sig") == 0)
+            signature = args[n_args + i];
+    }
+    if (signature == NULL || signature == Py_None || n_args < self->base.nin)
+        return 0;
+    given = PyTuple_New(self->base.nin);
+    for (int i = 0; given != NULL && i < self->base.nin; i++)
+        PyTuple_SET_ITEM(given, i, Py_NewRef(args[i]));
+    if (given != NULL)
+        result = lw_service_call(LW_SERVICE_UFUNCS, "_check_signature", self->base.numpys,
+                                 (PyObject *[]){given, signature}, 2, NULL);
+    Py_XDECREF(given);
+    Py_XDECREF(result);
+    return result ? 0 : -1;
+}
+
 static PyObject *
 call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -285,6 +335,9 @@ call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
     s = lw_look(args, n_args, kwnames, true);
     if (kwnames != NULL && self->base.lazy && !self->mixes && !(s.kinds & LW_CALL_KIND_OTHER) &&
         refuse_casts(self, args, n_args, kwnames) < 0)
+        return refuse_or_ask(self, args, n_args, kwnames);
+    if (kwnames != NULL && self->base.numpys != NULL &&
+        check_signature(self, args, n_args, kwnames) < 0)
         return NULL;
     if (s.kinds == LW_CALL_KIND_PLAIN && self->base.options.target != LW_CHOOSE_CUDA)
         return lw_ufunc_call_host((lw_ufunc_head *)self, args, nargsf, kwnames, s.stream);
@@ -433,6 +486,9 @@ lw_ufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *
                  : call(object, args, nargsf, kwnames);
     if (result == NULL && lw_gives_objects((lw_compiled *)self))
         return lw_call_of_objects("vectorize", object, args, n_args, kwnames);
+    if (result == NULL && self->base.numpys != NULL)
+        result = lw_ufunc_numpys_answer((lw_ufunc_head *)self, "__call__", args,
+                                        PyVectorcall_NARGS(nargsf), kwnames);
     if (result != NULL || !PyErr_ExceptionMatches(PyExc_OverflowError) ||
         n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) > LW_PLACED_MAX)
         return result;
@@ -444,6 +500,10 @@ lw_ufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *
         return call_with_floats(object, args, n_args, kwnames);
     }
     PyErr_Restore(kind, error, trace);
+    if (self->base.numpys != NULL && kwnames != NULL) {
+        PyErr_Clear();
+        return lw_ufunc_ask_numpys(self->base.numpys, "__call__", args, n_args, kwnames);
+    }
     if (self->compares && n_args >= 2 &&
         (PyLong_CheckExact(args[0]) || PyLong_CheckExact(args[1])))
         return compare_strong(object, args, n_args, kwnames);
@@ -537,6 +597,17 @@ refuse_objects(lw_ufunc_object *self, lw_ufunc_method id)
     return result;
 }
 
+/* NumPy's where this stands for a ufunc of NumPy: loops of ours read each operand in its own
+ * dtype, which NumPy would cast. */
+static PyObject *
+resolve_dtypes(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+               PyObject *kwnames)
+{
+    if (self->base.numpys == NULL)
+        return forward(self, LW_METHOD_resolve_dtypes, args, n_args, kwnames);
+    return lw_ufunc_ask_numpys(self->base.numpys, "resolve_dtypes", args, n_args, kwnames);
+}
+
 static PyObject *
 call_method(lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args, Py_ssize_t n_args,
             PyObject *kwnames)
@@ -545,7 +616,7 @@ call_method(lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args, Py
     lw_seen s;
 
     if (id == LW_METHOD_resolve_dtypes)
-        return forward(self, id, args, n_args, kwnames);
+        return resolve_dtypes(self, args, n_args, kwnames);
     if (lw_brings_objects(args, n_args))
         return refuse_objects(self, id);
     s = lw_look(args, n_args, kwnames, true);
@@ -570,6 +641,8 @@ lw_ufunc_call_method(lw_ufunc_head *head, lw_ufunc_method id, PyObject *const *a
     if (current != NULL)
         result = call_method((lw_ufunc_object *)current, id, args, n_args, kwnames);
     Py_XDECREF(current);
+    if (result == NULL && head->numpys != NULL)
+        result = lw_ufunc_numpys_answer(head, lw_ufunc_method_names[id], args, n_args, kwnames);
     return result;
 }
 

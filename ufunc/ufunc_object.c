@@ -220,12 +220,21 @@ means_something(const char *name)
     return false;
 }
 
+/* One of lanewise.ufuncs, by whose name NumPy and pandas mean what it does. */
+static bool
+is_numpys(const lw_ufunc_object *self)
+{
+    const char *module = lw_ufunc_text((const lw_ufunc_head *)self, "__module__");
+
+    return strcmp(module, "lanewise.ufuncs") == 0;
+}
+
 /* What NumPy knows by their names: its own add and multiply widen, logical_and folds truth, and
  * comparisons take Python ints of any size. */
 static void
 take_numpys_habits(lw_ufunc_object *self, const char *name)
 {
-    if (strcmp(lw_ufunc_text((lw_ufunc_head *)self, "__module__"), "lanewise.ufuncs") != 0)
+    if (!is_numpys(self))
         return;
     self->widens = strcmp(name, "add") == 0 || strcmp(name, "multiply") == 0;
     self->folds_truth = strncmp(name, "logical_", strlen("logical_")) == 0;
@@ -241,7 +250,7 @@ make_inner(lw_ufunc_object *self)
     const char *name = lw_ufunc_text(head, "__name__");
     lw_text inner_name = {0};
 
-    self->name_taken = means_something(name);
+    self->name_taken = means_something(name) && !is_numpys(self);
     take_numpys_habits(self, name);
     lw_text_addf(&inner_name, "%s%s", self->name_taken ? "lanewise." : "", name);
     if (inner_name.failed)
@@ -360,7 +369,7 @@ lw_ufunc_build(lw_ufunc_head *head, const lw_door_arguments *arguments,
         return build_family(self, arguments);
     if (read_function(self) < 0 || read_signatures(self, arguments, arena, &signatures) < 0 ||
         set_nin(self, &signatures) < 0 || set_nout(self, &signatures) < 0 ||
-        make_inner(self) < 0)
+        lw_ufunc_check_identity(self) < 0 || make_inner(self) < 0)
         return -1;
     return lw_ufunc_declare_all(head, &signatures);
 }
@@ -423,6 +432,7 @@ static PyType_Slot ufunc_slots[] = {{Py_tp_doc, (void *)ufunc_doc},
                                     {Py_tp_traverse, ufunc_traverse},
                                     {Py_tp_clear, ufunc_clear},
                                     {Py_tp_repr, ufunc_repr},
+                                    {Py_tp_getattro, lw_ufunc_getattro},
                                     {Py_tp_call, PyVectorcall_Call},
                                     {Py_tp_getset, lw_ufunc_type_getset},
                                     {Py_tp_members, lw_ufunc_type_members},

@@ -1,6 +1,7 @@
 #include "core/ir/build.h"
 
 #include "core/ir/ir_internal.h"
+#include "core/ir/same_math.h"
 #include "core/tables/intrinsics.h"
 #include "core/tables/kernel_ops.h"
 
@@ -453,9 +454,12 @@ lw_ref
 lw_ir_intrinsic(lw_builder *b, uint32_t intrinsic, lw_dtype type, const lw_ref *args,
                 uint32_t n)
 {
-    uint32_t list = lw_ir_list(b, args, n);
+    uint32_t list;
 
     assert(intrinsic < LW_N_INTRINSICS && n == lw_intrinsics[intrinsic].n_args);
+    if (b->module->same_math != NULL && lw_same_math_replaces((lw_intrinsic)intrinsic))
+        return lw_same_math_call(b, (lw_intrinsic)intrinsic, type, args, n);
+    list = lw_ir_list(b, args, n);
     return lw_ir_emit(b, LW_OP_INTRINSIC, lw_intrinsic_result((lw_intrinsic)intrinsic, type),
                       intrinsic, list, n);
 }

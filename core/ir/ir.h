@@ -207,7 +207,9 @@ typedef struct lw_func {
     LW_ARRAY(lw_ir_var) vars; /* for debuggers */
     uint32_t max_threads;     /* KERNEL: launch bound, threads per block; 0 = none */
     uint32_t min_blocks;      /* KERNEL: blocks per SM; 0 = none */
+    uint32_t max_cluster;     /* KERNEL: blocks of a cluster, of sm_90 and later; 0 = none */
     uint32_t max_registers;   /* KERNEL: 0 = none */
+    uint32_t shared;          /* INTERNAL: 1 = one copy, where it is called more than once */
     uint32_t line;            /* of the def, with file, for debug information */
     uint32_t file;
 } lw_func;
@@ -229,6 +231,7 @@ typedef struct lw_data {
     uint64_t address; /* of memory that host code of this process reads instead; 0: none */
     uint32_t n;
     uint8_t align_log2;
+    bool scattered; /* lanes of a warp read different elements: not in a GPU's constant memory */
 } lw_data;
 
 typedef struct lw_module {
@@ -238,7 +241,10 @@ typedef struct lw_module {
     LW_ARRAY(const char *) files; /* [0] unused */
     LW_ARRAY(lw_extern) externs;
     LW_ARRAY(lw_data) datas; /* equal contents are one */
-    bool failed;             /* sticks: an emitter got no memory */
+    uint32_t *same_math;     /* core/ir/same_math.h: numbers of functions + 1; NULL: not asked for */
+    const char *not_same;    /* what cannot be had so, with its place; NULL: nothing */
+    uint32_t not_same_loc;
+    bool failed; /* sticks: an emitter got no memory */
 } lw_module;
 
 lw_status lw_module_new(lw_module **out, lw_error *err);
@@ -280,6 +286,8 @@ bool lw_ir_is_collective(const lw_module *module);
 /* Whether all blocks of the grid wait for each other, so that the launch must be
  * cooperative. */
 bool lw_ir_syncs_grid(const lw_module *module);
+/* Whether it asks for the other blocks of its cluster. */
+bool lw_ir_uses_clusters(const lw_module *module);
 
 /* ---- print, parse, verify ---- */
 

@@ -212,7 +212,9 @@ print_head(lw_text *out, const lw_func *func, bool with_locs)
     }
     print_number(out, "max_threads", func->max_threads);
     print_number(out, "min_blocks", func->min_blocks);
+    print_number(out, "max_cluster", func->max_cluster);
     print_number(out, "max_registers", func->max_registers);
+    print_number(out, "shared", func->shared);
     for (uint32_t i = 0; i < func->params.n; i++) {
         const lw_ir_param *param = &func->params.data[i];
         lw_text_addf(out, "    param %s ", lw_dtypes[param->type].name);
@@ -264,6 +266,8 @@ print_data(lw_text *out, const lw_data *data)
     lw_text_addf(out, "data %u align %u", data->n, 1u << data->align_log2);
     if (data->address)
         lw_text_addf(out, " at %" PRIu64, data->address);
+    if (data->scattered)
+        lw_text_add(out, " scattered");
     for (uint32_t i = 0; i < data->n; i += LW_IR_DATA_WORD) {
         uint32_t n = data->n - i < LW_IR_DATA_WORD ? data->n - i : LW_IR_DATA_WORD;
         for (uint32_t k = 0; k < n; k++) {

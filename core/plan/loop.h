@@ -15,6 +15,7 @@ enum { LW_LOOP_OPERANDS = 64 /* NumPy's limit on inputs and outputs */ };
     lw_dtype types[LW_LOOP_OPERANDS];                                                          \
     lw_scalar *scalar;                                                                         \
     bool declared;                                                                             \
+    bool raises_flags; /* whatever its scalar says */                                          \
     _Atomic(const void *) given;                                                               \
     struct lw_loop_head *next;
 

@@ -206,6 +206,7 @@ lw_lower_value lw_lower_inlined(lw_lower_frame *f, uint32_t instance,
 bool lw_lower_frame_init(lw_lower_frame *f, lw_lowering *l,
                          uint32_t instance);      /* false: memory out */
 void lw_lower_bind_parameters(lw_lower_frame *f); /* by web: the parts */
+void lw_lower_zero_webs(lw_lower_frame *f);       /* variables that are zero until assigned */
 
 /* ---- value.c ---- */
 uint32_t lw_parts_of(const lw_types *types, lw_type type);
@@ -244,6 +245,13 @@ lw_lower_value lw_lower_unary(lw_lower_frame *f, lw_pyop op, lw_lower_value x, l
 lw_ref lw_lower_compare(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value y,
                         lw_type operand);
 bool lw_is_shift(lw_pyop op);
+
+bool lw_value_is_time(const lw_lower_value *value);
+/* An operator or function of which an operand is a time; `type`: of the result. */
+lw_lower_value lw_lower_time(lw_lower_frame *f, lw_impl impl, const lw_lower_value *operands,
+                             uint32_t n, lw_type type);
+/* A call of a function of names.def. */
+lw_lower_value lw_lower_time_named(lw_lower_frame *f, uint32_t node);
 
 /* ---- expression.c ---- */
 lw_lower_value lw_lower_expression(lw_lower_frame *f, uint32_t node);

@@ -82,6 +82,18 @@ lw_lower_web_read(lw_lower_frame *f, uint32_t web)
     return pending ? pending->value : lw_value_get(f, slots_of(f, web), type);
 }
 
+void
+lw_lower_zero_webs(lw_lower_frame *f)
+{
+    for (uint32_t web = 1; web < f->inst->webs.n; web++) {
+        const lw_ref *slots = web_at(f, web)->is_zero ? slots_of(f, web) : NULL;
+        uint32_t n = slots ? lw_parts_of(f->l->types, web_at(f, web)->type) : 0;
+
+        for (uint32_t i = 0; i < n; i++)
+            lw_ir_set(&f->b, slots[i], lw_ir_zero(&f->b, lw_ir_type(&f->b, slots[i])));
+    }
+}
+
 /* ---- regions ---- */
 
 uint32_t

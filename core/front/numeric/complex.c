@@ -439,6 +439,20 @@ power_loop(lw_builder *b, lw_complex x, lw_ref n)
     return (lw_complex){lw_ir_get(b, slots[0]), lw_ir_get(b, slots[1])};
 }
 
+/* x, x * x or x * (x * x) where y is 1, 2 or 3: without the factor 1 that power_loop begins
+ * with, which makes NaN of infinity times its imaginary 0. */
+static void
+return_short_powers(lw_builder *b, lw_complex x, lw_ref whole, lw_ref exponent)
+{
+    for (int n = 1; n <= 3; n++) {
+        lw_ref is_n = lw_ir_compare(b, LW_OP_EQ, exponent, real(b, x, n));
+        lw_ir_if(b, lw_ir_and(b, whole, is_n));
+        lw_complex power = n == 1 ? x : lw_complex_mul(b, x, x);
+        return_parts(b, n == 3 ? lw_complex_mul(b, x, power) : power);
+        lw_ir_end(b);
+    }
+}
+
 /* The cases of npy_cpow, each in a region of its own: 0 to a power, integer exponents, exp(y
  * log x). */
 static void
@@ -458,6 +472,7 @@ emit_power(lw_builder *b, lw_complex x, lw_complex y)
     lw_ref size = absolute(b, y.re);
     lw_ref whole = lw_ir_compare(b, LW_OP_EQ, y.re, lw_float_call(b, LW_IN_floor, y.re));
     whole = lw_ir_and(b, whole, lw_ir_compare(b, LW_OP_EQ, y.im, zero));
+    return_short_powers(b, x, whole, y.re);
     lw_ir_if(b, lw_ir_and(b, whole, lw_ir_compare(b, LW_OP_LT, size, hundred)));
     lw_complex power = power_loop(b, x, lw_ir_cast(b, LW_DT_i64, size));
     lw_ref negative = lw_ir_compare(b, LW_OP_LT, y.re, zero);

@@ -9,6 +9,7 @@
 #include "core/link/nvjitlink.h"
 #include "core/link/toolchain.h"
 #include "core/py/raise.h"
+#include "core/tables/intrinsics.h"
 #include "core/tables/version.h"
 
 #include <string.h>
@@ -91,6 +92,27 @@ check_words(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
         Py_XDECREF(word);
     }
     return list;
+}
+
+/* By name of intrinsics.def: units in the last place on a GPU and on the host, each of float32
+ * and float64; what is exact is left out. */
+static PyObject *
+error_bounds(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
+{
+    PyObject *dict = PyDict_New();
+
+    for (int i = 0; dict != NULL && i < LW_N_INTRINSICS; i++) {
+        const lw_intrinsic_row *row = &lw_intrinsics[i];
+        PyObject *bounds;
+        if (row->ulp_gpu_f32 + row->ulp_gpu_f64 + row->ulp_host_f32 + row->ulp_host_f64 == 0)
+            continue;
+        bounds = Py_BuildValue("(iiii)", row->ulp_gpu_f32, row->ulp_gpu_f64, row->ulp_host_f32,
+                               row->ulp_host_f64);
+        if (bounds == NULL || PyDict_SetItemString(dict, row->name, bounds) < 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(bounds);
+    }
+    return dict;
 }
 
 static PyObject *
@@ -272,6 +294,7 @@ static PyMethodDef methods[] = {
     {"_numba_unlike", numba_unlike_rows, METH_NOARGS, NULL},
     {"_checks", check_words, METH_NOARGS, NULL},
     {"_host_threads", host_threads, METH_NOARGS, NULL},
+    {"_error_bounds", error_bounds, METH_NOARGS, NULL},
     {"_setting_get", setting_get, METH_O, NULL},
     {"_setting_set", setting_set, METH_VARARGS, NULL},
     {"_cache_info", cache_info, METH_NOARGS, NULL},

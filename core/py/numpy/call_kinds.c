@@ -29,7 +29,9 @@ kind_of(PyObject *object)
         return lw_is_known_library(object) || !lw_has_override(object)
                    ? LW_CALL_KIND_DEVICE
                    : LW_CALL_KIND_DEVICE | LW_CALL_KIND_OTHER;
-    return lw_has_override(object) ? LW_CALL_KIND_OTHER : LW_CALL_KIND_PLAIN;
+    if (lw_has_override(object))
+        return LW_CALL_KIND_OTHER;
+    return lw_wraps_results(object) ? LW_CALL_KIND_WRAPS : LW_CALL_KIND_PLAIN;
 }
 
 static int

@@ -10,7 +10,8 @@
 enum {
     LW_CALL_KIND_PLAIN = 0,
     LW_CALL_KIND_DEVICE = 1,
-    LW_CALL_KIND_OTHER = 2
+    LW_CALL_KIND_OTHER = 2,
+    LW_CALL_KIND_WRAPS = 4 /* no array, and has an __array_wrap__ of its own */
 }; /* bits of what was seen */
 
 typedef struct lw_seen {

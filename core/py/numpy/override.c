@@ -63,6 +63,21 @@ lw_has_override(PyObject *object)
     return method != NULL;
 }
 
+bool
+lw_wraps_results(PyObject *object)
+{
+    PyObject *name;
+    bool found;
+
+    if (never_overrides(Py_TYPE(object)) || PyArray_Check(object))
+        return false;
+    name = PyUnicode_InternFromString("__array_wrap__");
+    found = name != NULL && _PyType_Lookup(Py_TYPE(object), name) != NULL;
+    Py_XDECREF(name);
+    PyErr_Clear();
+    return found;
+}
+
 static int
 look(overrides *o, const lw_overridden *self, PyObject *object)
 {
@@ -136,6 +151,7 @@ typedef struct shape {
     const char *method;
     int n_operands;          /* -1: the ufunc's inputs */
     const char *const *rest; /* what further positionals are called */
+    int least, most;         /* of positional arguments, where they are not checked before */
 } shape;
 
 static const char *const rest_of_reduce[] = {"axis",    "dtype", "out", "keepdims",
@@ -144,9 +160,12 @@ static const char *const rest_of_accumulate[] = {"axis", "dtype", "out", NULL};
 static const char *const rest_of_nothing[] = {NULL};
 
 static const shape shapes[] = {
-    {"__call__", -1, rest_of_nothing},     {"reduce", 1, rest_of_reduce},
-    {"accumulate", 1, rest_of_accumulate}, {"reduceat", 2, rest_of_accumulate},
-    {"outer", 2, rest_of_nothing},         {"at", 3, rest_of_nothing},
+    {"__call__", -1, rest_of_nothing, 0, MOST},
+    {"reduce", 1, rest_of_reduce, 1, 7},
+    {"accumulate", 1, rest_of_accumulate, 1, 4},
+    {"reduceat", 2, rest_of_accumulate, 2, 5},
+    {"outer", 2, rest_of_nothing, 2, 2},
+    {"at", 3, rest_of_nothing, 2, 3},
 };
 
 static const shape *
@@ -177,6 +196,13 @@ set_out(PyObject *kwargs, PyObject *out)
     return result;
 }
 
+/* numpy._NoValue: as if it were not given. */
+static bool
+says_nothing(PyObject *value)
+{
+    return strcmp(Py_TYPE(value)->tp_name, "_NoValueType") == 0;
+}
+
 static int
 set_keyword(PyObject *kwargs, PyObject *name, PyObject *value)
 {
@@ -184,6 +210,8 @@ set_keyword(PyObject *kwargs, PyObject *name, PyObject *value)
         return set_out(kwargs, value);
     if (PyUnicode_CompareWithASCIIString(name, "sig") == 0)
         return PyDict_SetItemString(kwargs, "signature", value);
+    if (PyUnicode_CompareWithASCIIString(name, "initial") == 0 && says_nothing(value))
+        return 0;
     return PyDict_SetItem(kwargs, name, value);
 }
 
@@ -210,6 +238,57 @@ too_many(const lw_overridden *self, const char *method, Py_ssize_t n_args)
     return -1;
 }
 
+static PyObject *
+keyword_of(PyObject *const *values, PyObject *kwnames, const char *name)
+{
+    for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), name) == 0)
+            return values[i];
+    return NULL;
+}
+
+static int
+check_pairs(PyObject *const *values, PyObject *kwnames)
+{
+    static const char *const pairs[][2] = {
+        {"sig", "signature"}, {"signature", "dtype"}, {"sig", "dtype"}, {"axis", "axes"}};
+
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        PyObject *a = keyword_of(values, kwnames, pairs[i][0]),
+                 *b = keyword_of(values, kwnames, pairs[i][1]);
+        if (a == NULL || b == NULL)
+            continue;
+        PyErr_Format(PyExc_TypeError, "cannot specify both '%s' and '%s'",
+                     i == 2 ? "signature" : pairs[i][0], pairs[i][1]);
+        return -1;
+    }
+    return 0;
+}
+
+/* A method's argument by position and by name, and the outputs of one that has one output. */
+static int
+check_method(const shape *form, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
+{
+    if (check_pairs(args + n_args, kwnames) < 0)
+        return -1;
+    for (Py_ssize_t k = 0; kwnames != NULL && k < PyTuple_GET_SIZE(kwnames); k++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, k), *value = args[n_args + k];
+        for (Py_ssize_t i = form->n_operands; i < n_args; i++)
+            if (PyUnicode_CompareWithASCIIString(name, form->rest[i - form->n_operands]) == 0) {
+                PyErr_Format(PyExc_TypeError,
+                             "argument for %s() given by name ('%U') and position (%zd)",
+                             form->method, name, i);
+                return -1;
+            }
+        if (PyUnicode_CompareWithASCIIString(name, "out") == 0 && PyTuple_CheckExact(value) &&
+            PyTuple_GET_SIZE(value) != 1) {
+            PyErr_SetString(PyExc_ValueError, "The 'out' tuple must have exactly one entry");
+            return -1;
+        }
+    }
+    return 0;
+}
+
 /* The keywords of the call; *n_operands of args stay positional. NULL with an exception. */
 static PyObject *
 keywords_of(const lw_overridden *self, const shape *form, PyObject *const *args,
@@ -221,6 +300,12 @@ keywords_of(const lw_overridden *self, const shape *form, PyObject *const *args,
 
     if (kwargs == NULL)
         return NULL;
+    if (n_args < form->least || n_args > form->most) {
+        Py_DECREF(kwargs);
+        PyErr_Format(PyExc_TypeError, "%s() takes %d or %d positional arguments, not %zd",
+                     form->method, form->least, form->most, n_args);
+        return NULL;
+    }
     *n_operands = n_args < n ? n_args : n;
     if (form->n_operands < 0 && n_args > n + self->nout)
         failed = too_many(self, form->method, n_args);
@@ -232,11 +317,13 @@ keywords_of(const lw_overridden *self, const shape *form, PyObject *const *args,
             failed = too_many(self, form->method, n_args);
         else if (strcmp(name, "out") == 0)
             failed = set_out(kwargs, args[i]);
-        else
+        else if (!says_nothing(args[i]))
             failed = PyDict_SetItemString(kwargs, name, args[i]);
         if (name == NULL)
             break;
     }
+    if (!failed && (form->n_operands >= 0 || strcmp(form->method, "outer") == 0))
+        failed = check_method(form, args, n_args, kwnames);
     for (Py_ssize_t i = 0; !failed && kwnames && i < PyTuple_GET_SIZE(kwnames); i++)
         failed = set_keyword(kwargs, PyTuple_GET_ITEM(kwnames, i), args[n_args + i]);
     if (failed)
@@ -288,39 +375,16 @@ is_keyword(const lw_overridden *self, PyObject *name)
                             : PyUnicode_CompareWithASCIIString(name, "where") == 0;
 }
 
-static PyObject *
-keyword_of(PyObject *const *values, PyObject *kwnames, const char *name)
-{
-    for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++)
-        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), name) == 0)
-            return values[i];
-    return NULL;
-}
-
-static int
-check_pairs(PyObject *const *values, PyObject *kwnames)
-{
-    static const char *const pairs[][2] = {
-        {"sig", "signature"}, {"signature", "dtype"}, {"sig", "dtype"}, {"axis", "axes"}};
-
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        PyObject *a = keyword_of(values, kwnames, pairs[i][0]),
-                 *b = keyword_of(values, kwnames, pairs[i][1]);
-        if (a == NULL || b == NULL)
-            continue;
-        PyErr_Format(PyExc_TypeError, "cannot specify both '%s' and '%s'",
-                     i == 2 ? "signature" : pairs[i][0], pairs[i][1]);
-        return -1;
-    }
-    return 0;
-}
-
 static int
 check_outputs(const lw_overridden *self, PyObject *out, Py_ssize_t n_args)
 {
     if (out != NULL && n_args > self->nin) {
         PyErr_SetString(PyExc_TypeError,
                         "cannot specify 'out' as both a positional and keyword argument");
+        return -1;
+    }
+    if (out != NULL && !PyTuple_CheckExact(out) && self->nout > 1) {
+        PyErr_SetString(PyExc_TypeError, "'out' must be a tuple of arrays");
         return -1;
     }
     if (out != NULL && PyTuple_CheckExact(out) && PyTuple_GET_SIZE(out) != self->nout) {
@@ -398,18 +462,45 @@ ask(PyObject *method, PyObject *object, PyObject *positional, PyObject *kwargs)
     return result;
 }
 
+/* "a, b, out=(c,)": the arguments behind the method's name. */
 static PyObject *
-nobody_knew(const overrides *o, const lw_overridden *self, const char *method)
+shown_arguments(PyObject *positional, PyObject *kwargs)
 {
+    PyObject *text = PyUnicode_FromString(""), *name, *value;
+    const char *separator = "";
+    Py_ssize_t at = 0;
+
+    for (Py_ssize_t i = 3; text != NULL && i < PyTuple_GET_SIZE(positional); i++) {
+        Py_SETREF(text, PyUnicode_FromFormat("%U%s%.200R", text, separator,
+                                             PyTuple_GET_ITEM(positional, i)));
+        separator = ", ";
+    }
+    while (text != NULL && PyDict_Next(kwargs, &at, &name, &value)) {
+        Py_SETREF(text, PyUnicode_FromFormat("%U%s%U=%.200R", text, separator, name, value));
+        separator = ", ";
+    }
+    return text;
+}
+
+static PyObject *
+nobody_knew(const lw_overridden *self, const char *method, PyObject *positional,
+            PyObject *kwargs)
+{
+    PyObject *out = PyDict_GetItemString(kwargs, "out"), *shown; /* out: borrowed, a tuple */
     lw_text text = {0};
 
-    for (int i = 0; i < o->n; i++)
-        lw_text_addf(&text, "%s'%s'", i ? ", " : "", Py_TYPE(o->objects[i])->tp_name);
-    PyErr_Format(
-        PyExc_TypeError,
-        "operand type(s) all returned NotImplemented from __array_ufunc__(%.200R, '%s', "
-        "...): %s",
-        self->object, method, lw_text_get(&text));
+    for (Py_ssize_t i = 3; i < PyTuple_GET_SIZE(positional); i++)
+        lw_text_addf(&text, "%s'%s'", i > 3 ? ", " : "",
+                     Py_TYPE(PyTuple_GET_ITEM(positional, i))->tp_name);
+    for (Py_ssize_t i = 0; out != NULL && i < PyTuple_GET_SIZE(out); i++)
+        lw_text_addf(&text, ", '%s'", Py_TYPE(PyTuple_GET_ITEM(out, i))->tp_name);
+    shown = shown_arguments(positional, kwargs);
+    if (shown != NULL)
+        PyErr_Format(PyExc_TypeError,
+                     "operand type(s) all returned NotImplemented from __array_ufunc__(%.200R, "
+                     "'%s', %.500U): %s",
+                     self->object, method, shown, lw_text_get(&text));
+    Py_XDECREF(shown);
     lw_text_reset(&text);
     return NULL;
 }
@@ -428,7 +519,7 @@ ask_all(const overrides *o, const lw_overridden *self, const char *method, PyObj
             return result;
         Py_DECREF(result);
     }
-    return nobody_knew(o, self, method);
+    return nobody_knew(self, method, positional, kwargs);
 }
 
 int

@@ -19,6 +19,8 @@ typedef struct lw_overridden {
 
 /* Whether this object takes part with something of its own. Cheap. */
 bool lw_has_override(PyObject *object);
+/* Whether it is no array, and results are to be given to its __array_wrap__. */
+bool lw_wraps_results(PyObject *object);
 /* 1 with *result set (or NULL and an exception), 0: nobody overrides. args without the method's
  * self; nin of them are inputs. */
 int lw_override(const lw_overridden *self, const char *method, PyObject *const *args,

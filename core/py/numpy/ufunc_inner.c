@@ -1,5 +1,6 @@
 #include "core/py/numpy/ufunc_inner.h"
 
+#include "core/front/read/services.h"
 #include "core/plan/loop.h"
 #include "core/py/numpy/ufunc_choose.h"
 #include "core/py/type_num.h"
@@ -54,7 +55,7 @@ describe_operand(lw_wanted *wanted, int i, const PyArray_DTypeMeta *dtype, bool 
 {
     wanted->weak[i] = weak_kind(dtype);
     wanted->fixed[i] = fixed;
-    wanted->in[i] = wanted->weak[i] ? LW_DT_void : lw_dtype_from_num(dtype->type_num);
+    wanted->in[i] = wanted->weak[i] ? LW_DT_void : lw_dtype_of_class(dtype);
     wanted->foreign[i] = !wanted->weak[i] && wanted->in[i] == LW_DT_void;
     return !wanted->foreign[i] || !fixed;
 }
@@ -79,7 +80,7 @@ describe(const PyUFuncObject *ufunc, PyArray_DTypeMeta *const given[],
         any_foreign |= wanted->foreign[i];
     }
     for (int i = ufunc->nin; i < ufunc->nargs; i++)
-        if (signature[i] != NULL) {
+        if (signature[i] != NULL && !lw_class_is_time(signature[i])) {
             wanted->out[i - ufunc->nin] = lw_dtype_from_num(signature[i]->type_num);
             if (wanted->out[i - ufunc->nin] == LW_DT_void)
                 return false;
@@ -124,7 +125,10 @@ lw_inner_owner(const lw_loop_table *table)
 static void *
 choose(lw_ufunc_head *owner, PyObject *ufunc, const lw_wanted *wanted)
 {
-    void *loop = lw_loops_choose(owner, wanted);
+    bool by_class = lw_types_have_time(wanted->in, owner->nin);
+    void *loop = !by_class     ? lw_loops_choose(owner, wanted)
+                 : owner->lazy ? lw_times_typed(owner, wanted)
+                               : lw_times_declared(owner, wanted);
 
     return loop != NULL && lw_table_give(owner, ufunc, loop) < 0 ? NULL : loop;
 }
@@ -144,6 +148,73 @@ promote_for(lw_ufunc_head *owner, PyObject *ufunc, const lw_wanted *wanted,
     return 0;
 }
 
+/* What a dtype class of NumPy's own stands for in resolve_dtypes: a new reference. */
+static PyObject *
+shown_dtype(const PyArray_DTypeMeta *dtype)
+{
+    if (dtype == NULL)
+        return Py_NewRef(Py_None);
+    switch (weak_kind(dtype)) {
+    case 'i': return Py_NewRef((PyObject *)&PyLong_Type);
+    case 'f': return Py_NewRef((PyObject *)&PyFloat_Type);
+    case 'c': return Py_NewRef((PyObject *)&PyComplex_Type);
+    default: return (PyObject *)PyArray_DescrFromType(dtype->type_num);
+    }
+}
+
+/* A reduction whose out= has said the accumulator's dtype: NumPy is asked in other words then. */
+static bool
+is_into_given(const lw_ufunc_head *owner, PyArray_DTypeMeta *const given[],
+              PyArray_DTypeMeta *const signature[])
+{
+    return owner->nin == 2 && owner->nout == 1 && signature[0] != NULL &&
+           signature[0] == given[0] && signature[1] == NULL && signature[2] == signature[0];
+}
+
+static bool
+is_numpys_own(const PyArray_DTypeMeta *dtype)
+{
+    return dtype == NULL || weak_kind(dtype) || dtype->type_num < NPY_NTYPES_LEGACY;
+}
+
+/* Whether the numpy.ufunc that it stands for has a loop for these: our functions are compiled
+ * for more dtypes. False with NumPy's exception. */
+static bool
+numpy_has_it(const lw_ufunc_head *owner, PyArray_DTypeMeta *const given[],
+             PyArray_DTypeMeta *const signature[])
+{
+    int nargs = owner->nin + owner->nout;
+    PyObject *dtypes = PyTuple_New(nargs), *fixed = PyTuple_New(nargs), *known = NULL;
+    PyObject *method = NULL, *args = NULL, *kwargs = NULL;
+    bool own = !is_into_given(owner, given, signature), any_fixed = false;
+
+    for (int i = 0; dtypes != NULL && fixed != NULL && i < nargs; i++) {
+        PyArray_DTypeMeta *operand = i < owner->nin ? given[i] : NULL;
+        own &= is_numpys_own(operand) && is_numpys_own(signature[i]);
+        any_fixed |= signature[i] != NULL;
+        PyTuple_SET_ITEM(dtypes, i, shown_dtype(own ? operand : NULL));
+        PyTuple_SET_ITEM(fixed, i,
+                         Py_NewRef(signature[i] ? (PyObject *)signature[i] : Py_None));
+    }
+    if (dtypes != NULL && fixed != NULL && own) {
+        method = PyObject_GetAttrString(owner->numpys, "resolve_dtypes");
+        args = PyTuple_Pack(1, dtypes);
+        kwargs = Py_BuildValue("{s:O,s:s}", "reduction", given[0] == NULL ? Py_True : Py_False,
+                               "casting", "unsafe");
+        if (kwargs != NULL && any_fixed && PyDict_SetItemString(kwargs, "signature", fixed) < 0)
+            Py_CLEAR(kwargs);
+    }
+    if (method != NULL && args != NULL && kwargs != NULL)
+        known = PyObject_Call(method, args, kwargs);
+    Py_XDECREF(method);
+    Py_XDECREF(args);
+    Py_XDECREF(kwargs);
+    Py_XDECREF(dtypes);
+    Py_XDECREF(fixed);
+    Py_XDECREF(known);
+    return known != NULL || !own;
+}
+
 static int
 promote(PyObject *ufunc, PyArray_DTypeMeta *const given[], PyArray_DTypeMeta *const signature[],
         PyArray_DTypeMeta *chosen[])
@@ -153,7 +224,8 @@ promote(PyObject *ufunc, PyArray_DTypeMeta *const given[], PyArray_DTypeMeta *co
     lw_wanted wanted;
     int result = -1;
 
-    if (owner != NULL && describe(inner, given, signature, &wanted))
+    if (owner != NULL && describe(inner, given, signature, &wanted) &&
+        (owner->numpys == NULL || numpy_has_it(owner, given, signature)))
         result = promote_for(owner, ufunc, &wanted, chosen);
     Py_XDECREF((PyObject *)owner);
     return result;
@@ -275,6 +347,35 @@ lw_inner_should_ask_again(const lw_ufunc_head *self, uint32_t n_given_before)
     return true;
 }
 
+/* Where NumPy has found no loop: the same exception, which names the argument it is about. */
+static void
+explain(const lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    PyObject *type = PyErr_Occurred(), *value, *trace, *all, *found = NULL; /* borrowed */
+
+    if (strstr(((PyTypeObject *)type)->tp_name, "UFuncTypeError") == NULL)
+        return;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    all = PyTuple_New(n_args);
+    for (Py_ssize_t i = 0; all != NULL && i < n_args; i++)
+        PyTuple_SET_ITEM(all, i, Py_NewRef(args[i]));
+    if (all != NULL)
+        found = lw_service_call(LW_SERVICE_OPERANDS, "explained", (PyObject *)self,
+                                (PyObject *[]){value, all}, 2, NULL);
+    PyErr_Clear(); /* NumPy's words, where ours could not be made */
+    Py_XDECREF(all);
+    if (found == NULL) {
+        PyErr_Restore(type, value, trace);
+        return;
+    }
+    PyErr_SetObject((PyObject *)Py_TYPE(found), found);
+    Py_DECREF(found);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+}
+
 PyObject *
 lw_inner_call(lw_ufunc_head *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -285,5 +386,7 @@ lw_inner_call(lw_ufunc_head *self, PyObject *const *args, size_t nargsf, PyObjec
     if (result == NULL && lw_inner_should_ask_again(self, n_given))
         result = PyObject_Vectorcall(inner, args, nargsf, kwnames);
     Py_DECREF(inner);
+    if (result == NULL)
+        explain(self, args, PyVectorcall_NARGS(nargsf));
     return result;
 }

@@ -133,6 +133,25 @@ renew_inner(lw_ufunc_head *self)
     return 0;
 }
 
+int
+lw_ufunc_freeze(lw_ufunc_head *self)
+{
+    int result = 0;
+
+    if (self->family != NULL) {
+        PyErr_SetString(PyExc_TypeError,
+                        "disable_compile: beside excluded= and static= each call may compile");
+        return -1;
+    }
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+    if (self->lazy) {
+        self->lazy = false;
+        result = renew_inner(self); /* which has seen dtypes that it may not take any more */
+    }
+    Py_END_CRITICAL_SECTION();
+    return result;
+}
+
 static int
 add_all(lw_ufunc_head *self, PyObject *signatures)
 {
@@ -171,6 +190,7 @@ lw_ufunc_head_traverse(lw_ufunc_head *self, visitproc visit, void *arg)
     Py_VISIT(self->identity);
     Py_VISIT(self->failures);
     Py_VISIT(self->origin);
+    Py_VISIT(self->numpys);
     if (self->family != NULL && lw_family_traverse(self->family, visit, arg))
         return 1;
     return lw_compiled_traverse((lw_compiled *)self, visit, arg);
@@ -200,6 +220,7 @@ lw_ufunc_drop(lw_compiled *head)
     lw_resolved_free(&self->plans);
     Py_XDECREF(atomic_exchange(&self->inner, NULL));
     Py_CLEAR(self->retired);
+    Py_CLEAR(self->numpys);
     Py_CLEAR(self->identity);
     lw_rows_free(self);
     lw_table_drop(self->table); /* the loops go with the last numpy.ufunc */

@@ -55,6 +55,7 @@ extern const char *const lw_ufunc_method_names[LW_N_METHODS];
     struct lw_member *member; /* of a family, else NULL */                                     \
     lw_resolved_list plans;   /* of device calls: loops and kernels for them */                \
     struct lw_recalled *recalled; /* of those, the latest: recall.h */                         \
+    PyObject *numpys; /* the numpy.ufunc that it stands for, or NULL: numpy_answer.c */        \
     int nin, nout;
 
 typedef struct lw_ufunc_head {
@@ -126,10 +127,29 @@ typedef struct lw_ufunc_kind {
                              PyObject *kwnames, struct lw_extra_arrays *extra);
 } lw_ufunc_kind;
 
+/* __doc__ is the function's where nobody has set another. */
+PyObject *lw_ufunc_getattro(PyObject *self, PyObject *name);
+
 /* The slots of lanewise.Ufunc; Gufunc inherits them. */
 extern PyMemberDef lw_ufunc_type_members[];
 extern PyGetSetDef lw_ufunc_type_getset[];
 extern PyMethodDef *lw_ufunc_type_methods(void);
+
+/* ---- numpy_answer.c ---- */
+
+/* _stand_for(numpy_ufunc): that of NumPy by the same name. */
+PyObject *lw_ufunc_stand_for(PyObject *self, PyObject *numpy_ufunc);
+/* A method of a numpy.ufunc, called. NULL with an exception. */
+PyObject *lw_ufunc_ask_numpys(PyObject *numpys, const char *method, PyObject *const *args,
+                              Py_ssize_t n_args, PyObject *kwnames);
+PyObject *lw_ufunc_resolve_with_context(PyObject *self, PyObject *const *args,
+                                        Py_ssize_t n_args, PyObject *kwnames);
+PyObject *lw_ufunc_strided_loop(PyObject *self, PyObject *const *args, Py_ssize_t n_args,
+                                PyObject *kwnames);
+/* After a host call that failed, with its exception set: where this stands for a numpy.ufunc
+ * and has no loop for the call, what that one says. NULL with an exception, else. */
+PyObject *lw_ufunc_numpys_answer(const lw_ufunc_head *self, const char *method,
+                                 PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames);
 
 /* ---- ufunc_life.c ---- */
 
@@ -144,6 +164,8 @@ int lw_ufunc_read_signatures(lw_ufunc_head *self, const lw_door_arguments *argum
 int lw_ufunc_declare_all(lw_ufunc_head *self, const lw_signature_list *list);
 /* For lw_compiled_door's check; arrays: signatures may name them. */
 int lw_ufunc_check(lw_door door, const lw_request *request, bool arrays);
+/* Compiles for no more dtypes from now on. -1 with an exception. */
+int lw_ufunc_freeze(lw_ufunc_head *self);
 /* add(): compiles for more signatures. -1 with an exception. */
 int lw_ufunc_add(lw_ufunc_head *self, PyObject *signatures);
 /* For the doors' tp_traverse and tp_clear. identity and inner stay until lw_ufunc_drop:

@@ -1,0 +1,163 @@
+"""NumPy's tests on device arrays: a ufunc in the place of another, whose arguments it carries to the device.
+
+Of each call and of each method, arrays and NumPy's scalars of dtypes that a device has become device arrays;
+results and what was written come back. Arrays that share memory share it on the device, too. What else is given
+(Python numbers, lists, objects, other dtypes) stays what it is; without any array the call is one on the host.
+
+On the fake driver (LANEWISE_COMPAT_DEVICE=fake), which runs no kernel, exceptions, dtypes and shapes are those
+of the call on the device and values those of the same call on the host.
+"""
+
+import numpy as np
+
+from lanewise import cuda
+
+
+def _is_carried(value):
+    if type(value) is not np.ndarray and not isinstance(value, np.generic):
+        return False
+    return value.dtype.kind in "?biufc" and value.dtype.isnative and value.dtype.char not in "gG" and value.dtype.isbuiltin == 1
+
+
+class _Part:
+    """A view of a device array by the interface of CUDA arrays."""
+
+    def __init__(self, owner, array, offset):
+        self.owner = owner
+        self.__cuda_array_interface__ = {
+            "shape": array.shape, "strides": array.strides, "typestr": array.dtype.str, "version": 3,
+            "data": (owner.__cuda_array_interface__["data"][0] + offset, not array.flags.writeable)}
+
+
+def _address(array):
+    return array.__array_interface__["data"][0]
+
+
+def _arrays_in(values):
+    for value in values:
+        if type(value) in (tuple, list):
+            yield from _arrays_in(value)
+        elif _is_carried(value) and isinstance(value, np.ndarray) and value.size:
+            yield value
+
+
+class _Carrier:
+    """The arguments of one call."""
+
+    def __init__(self, values):
+        self.roots = []  # of what lies in one piece of memory: where, and its bytes on the device
+        self.carried = []
+        self.any = False
+        for low, high in sorted(map(np.lib.array_utils.byte_bounds, _arrays_in(values))):
+            if self.roots and low < self.roots[-1][1]:
+                self.roots[-1][1] = max(high, self.roots[-1][1])
+            else:
+                self.roots.append([low, high, None])
+
+    def carry(self, value):
+        if type(value) in (tuple, list) and any(_is_carried(item) and type(item) is np.ndarray for item in value):
+            return type(value)(self.carry(item) for item in value)
+        if not _is_carried(value):
+            return value
+        self.any = True
+        if isinstance(value, np.generic) or value.size == 0:
+            made = cuda.to_device(np.asarray(value))
+        else:
+            made = self.part(value)
+        if isinstance(value, np.ndarray):
+            self.carried.append((value, made))
+        return made
+
+    def part(self, array):
+        """On the device as it lies on the host: its bytes from the first to the last."""
+        address = np.lib.array_utils.byte_bounds(array)[0]
+        entry = next(entry for entry in self.roots if entry[0] <= address < entry[1])
+        low, high, root = entry
+        if root is None:
+            memory = (np.ctypeslib.ctypes.c_char * (high - low)).from_address(low)
+            entry[2] = root = cuda.to_device(np.frombuffer(memory, np.uint8))
+        offset = _address(array) - low
+        if isinstance(root, np.ndarray):  # the CPU target's
+            whole = np.ndarray(root.shape, np.uint8, root)
+            return np.ndarray(array.shape, array.dtype, whole, offset, array.strides).view(type(root))
+        return cuda.as_cuda_array(_Part(root, array, offset))
+
+    def bring_back(self):
+        for host, made in self.carried:
+            if host.flags.writeable and host.size:
+                host[...] = made.copy_to_host()
+
+    def result(self, value):
+        if isinstance(value, tuple):
+            return tuple(map(self.result, value))
+        for host, made in self.carried:
+            if value is made:
+                return host
+        if isinstance(value, cuda.DeviceArray):
+            host = value.copy_to_host()
+            return host[()] if host.ndim == 0 else host
+        return value
+
+
+class OnDevice:
+    """A Ufunc whose arguments are carried."""
+
+    def __init__(self, ufunc, fake):
+        vars(self).update(_ufunc=ufunc, _fake=fake)
+
+    def __getattr__(self, name):
+        return getattr(self._ufunc, name)
+
+    def __setattr__(self, name, value):
+        setattr(self._ufunc, name, value)
+
+    def __delattr__(self, name):
+        delattr(self._ufunc, name)
+
+    def __repr__(self):
+        return repr(self._ufunc)
+
+    def __reduce__(self):
+        return _again, (self.__name__,)
+
+    def __call__(self, *args, **kwargs):
+        return self._carried(self._ufunc, args, kwargs)
+
+    def reduce(self, *args, **kwargs):
+        return self._carried(self._ufunc.reduce, args, kwargs)
+
+    def accumulate(self, *args, **kwargs):
+        return self._carried(self._ufunc.accumulate, args, kwargs)
+
+    def reduceat(self, *args, **kwargs):
+        return self._carried(self._ufunc.reduceat, args, kwargs)
+
+    def outer(self, *args, **kwargs):
+        return self._carried(self._ufunc.outer, args, kwargs)
+
+    def at(self, *args, **kwargs):
+        return self._carried(self._ufunc.at, args, kwargs)
+
+    def _carried(self, function, args, kwargs):
+        carrier = _Carrier((*args, *kwargs.values()))
+        on_device = [carrier.carry(value) for value in args]
+        by_name = {name: carrier.carry(value) for name, value in kwargs.items()}
+        if not carrier.any:
+            return function(*args, **kwargs)
+        result = function(*on_device, **by_name)
+        if self._fake:
+            return _checked(function(*args, **kwargs), result)
+        carrier.bring_back()
+        return carrier.result(result)
+
+
+def _again(name):
+    return getattr(np, name)
+
+
+def _checked(host, device):
+    """The host's values, where the device's results have their dtypes and shapes."""
+    for a, b in zip(host if isinstance(host, tuple) else (host,), device if isinstance(device, tuple) else (device,)):
+        if isinstance(b, cuda.DeviceArray):
+            assert a.dtype == b.dtype and np.shape(a) == b.shape, f"{b.dtype} {b.shape} on the device, {a.dtype} {np.shape(a)} on the host"
+    return host

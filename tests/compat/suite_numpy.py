@@ -1,0 +1,76 @@
+"""NumPy's own tests of its ufuncs, with lanewise's ufuncs in the place of NumPy's.
+
+In the test files `import numpy as np` and its like give modules that hold what NumPy's hold, but for the
+ufuncs and products that `lanewise.ufuncs` has, which are lanewise's: np.add, np.add.reduce, ncu.add,
+np._core.umath.add. Operators, methods of arrays and functions like np.sum stay NumPy's.
+
+With LANEWISE_COMPAT_DEVICE=1 the calls are made on device arrays (numpy_on_device.py): of a GPU, or, where
+LANEWISE_TARGET=cpu, those that stand for them. With LANEWISE_COMPAT_DEVICE=fake on the fake driver of tests/fault.
+"""
+
+import builtins
+import os
+import sys
+import types
+
+import numpy
+
+import lanewise
+from lanewise import ufuncs
+from numpy_on_device import OnDevice
+
+WHEEL = f"numpy=={numpy.__version__}"
+FILES = [f"numpy/_core/tests/{name}.py" for name in
+         ("test_ufunc", "test_umath", "test_umath_complex", "test_umath_accuracy", "test_half")]
+DEVICE = os.environ.get("LANEWISE_COMPAT_DEVICE", "")
+
+#: The modules whose ufuncs the tests use.
+_MODULES = ("numpy", "numpy._core", "numpy._core.umath", "numpy._core._multiarray_umath")
+_stand_ins = {}
+_in_use = {}
+
+
+class _Kinds(type(numpy.ufunc)):
+    """np.ufunc of the tests: lanewise's ufuncs are instances, too; what else is asked for is NumPy's."""
+
+    def __instancecheck__(cls, value):
+        return isinstance(value, (numpy.ufunc, lanewise.Ufunc, OnDevice))
+
+    def __getattr__(cls, name):
+        return getattr(numpy.ufunc, name)
+
+
+class ufunc(metaclass=_Kinds):
+    pass
+
+
+def _stand_in(module):
+    """A module that holds what this one does, with lanewise's ufuncs."""
+    made = types.ModuleType(module.__name__, module.__doc__)
+    made.__dict__.update(module.__dict__)
+    for name, value in module.__dict__.items():
+        ours = ufuncs._for_numpy(value) if isinstance(value, numpy.ufunc) else None
+        if ours is not None:
+            made.__dict__[name] = _in_use.setdefault(ours, OnDevice(ours, DEVICE == "fake") if DEVICE else ours)
+    made.__getattr__ = lambda name: getattr(module, name)
+    return made
+
+
+def install(root):
+    for name in _MODULES:
+        _stand_ins[name] = _stand_in(sys.modules[name])
+    for name in _MODULES[1:]:
+        setattr(_stand_ins[name.rpartition(".")[0]], name.rpartition(".")[2], _stand_ins[name])
+    _stand_ins["numpy"].ufunc = ufunc
+    folder, import_module = str(root), builtins.__import__
+
+    def import_for_tests(name, globals=None, locals=None, fromlist=(), level=0):
+        found = import_module(name, globals, locals, fromlist, level)
+        if globals is None or not str(globals.get("__file__")).startswith(folder):
+            return found
+        return _stand_ins.get(found.__name__, found)
+
+    builtins.__import__ = import_for_tests
+
+
+EXPECTED = {}
