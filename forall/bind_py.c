@@ -698,6 +698,18 @@ is_constant(const binder *r, PyObject *object)
            (PyUnicode_Check(object) || PyCallable_Check(object) || PyArray_DescrCheck(object));
 }
 
+/* What need not be asked for an array: functions of ctypes have a buffer, which NumPy refuses.
+ */
+static bool
+is_no_data(PyObject *object)
+{
+    for (PyTypeObject *type = Py_TYPE(object); type != NULL; type = type->tp_base)
+        if (strcmp(type->tp_name, "_ctypes.CFuncPtr") == 0 ||
+            strcmp(type->tp_name, "_ctypes.PyCFuncPtr") == 0)
+            return true;
+    return PyUnicode_Check(object) || PyFunction_Check(object) || PyCFunction_Check(object);
+}
+
 /* An array of the host that is not NumPy's: its view lives as long as the bound call. */
 static int
 put_foreign_host(binder *r, PyObject *object)
@@ -736,11 +748,14 @@ new_operand(lw_bound *b)
 static int
 put_other(binder *r, PyObject *object)
 {
-    lw_operand *operand = new_operand(r->bound);
+    lw_operand *operand;
     const lw_object_shape *shape;
 
+    if (is_constant(r, object) && is_no_data(object))
+        return put_static(r, object);
     if (r->self->lazy && r->depth == 0 && r->arg < LW_MOST_ARRANGED && lw_is_member(object))
         return put_static(r, object);
+    operand = new_operand(r->bound);
     if (operand == NULL || lw_operand_read(operand, object) < 0)
         return -1;
     /* borrowed from another library for the call */

@@ -165,6 +165,7 @@ init(lw_jit *self, const lw_request *request)
 static int
 build(lw_jit *self, const lw_request *request)
 {
+    bool leaves;
     int gives = 0;
 
     if (init(self, request) < 0)
@@ -178,18 +179,26 @@ build(lw_jit *self, const lw_request *request)
     self->signatures = Py_XNewRef(request->signatures);
     if (gives)
         return lw_jit_declare_value(self);
-    if (lw_function_declare(&self->base, request->signatures) < 0)
+    leaves = !self->from_cuda && lw_jit_leaves_results(request->signatures);
+    if (lw_function_declare(&self->base, request->signatures) == 0)
+        return lw_jit_compile_declared(self);
+    if (!leaves || !lw_jit_error_is("E183"))
         return -1;
-    return lw_jit_compile_declared(self);
+    PyErr_Clear(); /* it is no kernel, because it returns something: "(float64,)" of numba's jit
+                    */
+    return lw_jit_declare_value(self);
 }
 
-/* parallel=False: prange is range. */
+/* Whether prange is range: by parallel=False, for debuggers, and where checks of each addition
+ * make an order of a sum. */
 static bool
 is_serial(const lw_jit *self)
 {
+    const lw_front_options *front = &self->base.options.front;
     PyObject *keywords = self->base.keywords;
 
-    return keywords != NULL && PyDict_GetItemString(keywords, "parallel") == Py_False;
+    return (keywords != NULL && PyDict_GetItemString(keywords, "parallel") == Py_False) ||
+           front->variables || (front->checks & (LW_CHECK_OVERFLOW | LW_CHECK_NAN)) != 0;
 }
 
 lw_jit *
@@ -203,12 +212,6 @@ lw_jit_new_value(lw_jit *self)
         return NULL;
     }
     made->base.gives_value = true;
-    if (made->base.static_values == NULL)
-        made->base.static_values = PyDict_New();
-    if (made->base.static_values == NULL) {
-        Py_DECREF((PyObject *)made);
-        return NULL;
-    }
     made->base.options.front.procedure = made->base.options.front.threads = false;
     made->base.options.front.returns_arrays = true;
     made->base.options.front.objects = true;

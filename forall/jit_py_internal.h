@@ -51,6 +51,10 @@ PyObject *lw_jit_call_value(PyObject *self, PyObject *const *args, size_t nargsf
                             PyObject *kwnames);
 /* Whether all of these signatures return numbers. -1 with an exception. */
 int lw_jit_signatures_give(PyObject *signatures);
+/* Whether none of them says what the function returns: "(float64,)". */
+bool lw_jit_leaves_results(PyObject *signatures);
+/* Whether the exception that is set has this code, as "E163". */
+bool lw_jit_error_is(const char *wanted);
 /* Compiles what the signatures declare. -1 with an exception. */
 int lw_jit_declare_value(lw_jit *self);
 /* TypeError: the kernel was called without a launch shape. */

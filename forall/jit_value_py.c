@@ -42,6 +42,23 @@ lw_jit_signatures_give(PyObject *signatures)
     return failed;
 }
 
+bool
+lw_jit_leaves_results(PyObject *signatures)
+{
+    lw_signature_list list = {0};
+    bool none = true;
+    lw_arena arena;
+
+    lw_arena_init(&arena);
+    if (lw_signatures_read(signatures, false, &arena, &list) < 0)
+        PyErr_Clear();
+    for (uint32_t i = 0; i < list.n; i++)
+        none = none && list.data[i].result.kind == LW_SIG_NONE;
+    none = none && list.n > 0;
+    lw_arena_reset(&arena);
+    return none;
+}
+
 lw_jit *
 lw_jit_companion(lw_jit *self)
 {
@@ -277,9 +294,8 @@ run(const lw_specialisation *specialisation, const lw_host_entry *entry, const l
     return result;
 }
 
-/* Refuses, in a call without a grid, what only threads of a grid have. */
-static bool
-is_kernel_only(void)
+bool
+lw_jit_error_is(const char *wanted)
 {
     PyObject *type, *value, *trace, *code;
     bool result = false;
@@ -288,7 +304,7 @@ is_kernel_only(void)
     PyErr_NormalizeException(&type, &value, &trace);
     code = value != NULL ? PyObject_GetAttrString(value, "code") : NULL;
     if (code != NULL && PyUnicode_Check(code))
-        result = PyUnicode_CompareWithASCIIString(code, "E163") == 0;
+        result = PyUnicode_CompareWithASCIIString(code, wanted) == 0;
     PyErr_Clear();
     Py_XDECREF(code);
     PyErr_Restore(type, value, trace);
@@ -308,7 +324,7 @@ call_bound(lw_jit *self, lw_jit *value, lw_bound *bound)
                             "`a.copy_to_host()`, or launch it, `f[grid, block](a)`",
                             lw_function_name(&self->base));
     specialisation = lw_specialisation_get(&value->base, bound);
-    if (specialisation == NULL && is_kernel_only()) {
+    if (specialisation == NULL && lw_jit_error_is("E163")) { /* what only threads have */
         PyErr_Clear();
         return lw_jit_needs_shape(self);
     }

@@ -22,6 +22,10 @@ from lanewise._generator_expressions import widened
 _arrays = intrinsics.arrays  # core/tables/array_names.def
 
 
+def itself(a):  # x.ctypes: a function of C takes the array
+    return a
+
+
 def _sum_type(t):
     """What NumPy makes of sums and products of elements of type t."""
     if t == np.bool_ or t == np.int8 or t == np.int16 or t == np.int32:

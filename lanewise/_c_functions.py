@@ -131,7 +131,7 @@ def _viewed(pointer, shape, dtype, order):
     elif not isinstance(pointer, ctypes._Pointer):
         raise TypeError(f"expected a pointer of ctypes, got {type(pointer).__name__}")
     elif dtype is not None and np.dtype(dtype) != np.dtype(pointer._type_):
-        raise TypeError(f"dtype: the pointer is one to {np.dtype(pointer._type_)}, not {np.dtype(dtype)}")
+        raise TypeError(f"mismatching dtype '{np.dtype(dtype)}' for pointer to {np.dtype(pointer._type_)}")
     return np.ctypeslib.as_array(pointer, shape[::-1] if order == "F" else shape).T if order == "F" else np.ctypeslib.as_array(pointer, shape)
 
 

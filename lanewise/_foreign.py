@@ -53,7 +53,7 @@ def _of_ctypes(f):
     if type(f)._flags_ & _PYTHON_API:
         raise TypeError(f"{name}: a function of ctypes.pythonapi or PyDLL needs the GIL, which compiled code has released; expected one of ctypes.CDLL or CFUNCTYPE")
     if f.argtypes is None:
-        raise TypeError(f"{name}: its argtypes are not set, so that compiled code does not know what it takes; "
+        raise TypeError(f"ctypes function {name!r} doesn't define its argument types: set argtypes, "
                         f"as in `{name}.argtypes = [ctypes.c_double]; {name}.restype = ctypes.c_double`")
     if getattr(f, "errcheck", None) not in (None, 0) and callable(f.errcheck):
         raise TypeError(f"{name}: it has an errcheck, which compiled code does not call; expected a function without")
@@ -97,3 +97,8 @@ def _of_cffi(f):
     types = [_cffi_type(name, one, "argument", cffi) for one in kind.args]
     result = _cffi_type(name, kind.result, "result", cffi)
     return name, types, "uint64" if result.endswith("*") else result, int(cffi.cast(cffi.new_primitive_type("uintptr_t"), pointer))
+
+
+def from_buffer(kind, buffer=None):
+    """ffi.from_buffer in compiled code, where a pointer takes the array itself."""
+    return kind if buffer is None else buffer

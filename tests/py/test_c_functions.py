@@ -61,6 +61,20 @@ def test_pointers_of_ctypes():
         f(2.75, out)
 
 
+def test_numbas_spellings_of_an_arrays_address():
+    cffi = pytest.importorskip("cffi")
+    ffi = cffi.FFI()
+    ffi.cdef("double frexp(double, int *);")
+    lib = ffi.dlopen(None)
+
+    @njit
+    def f(x, out, e):
+        return modf(x, out.ctypes), lib.frexp(x, ffi.from_buffer(e)), lib.frexp(2 * x, ffi.from_buffer("int[]", e))
+
+    out, e = np.zeros(1), np.zeros(1, np.int32)
+    assert f(2.75, out, e) == (0.75, 0.6875, 0.6875) and (out[0], e[0]) == (2.0, 3)
+
+
 def test_in_every_generator_on_the_cpu():
     x = np.arange(5000.0)
     assert (lw.vectorize(lambda x: cbrt(x))(x) == np.vectorize(math.cbrt if sys.version_info >= (3, 11) else np.cbrt)(x)).all()
@@ -74,6 +88,15 @@ def test_in_every_generator_on_the_cpu():
     np.testing.assert_allclose(out, np.cbrt(x), rtol=1e-15)
     total = lw.reduce(map=lambda x: cbrt(x), combine=lambda a, b: a + b, identity=0.0)
     assert total(x) == pytest.approx(np.cbrt(x).sum())
+
+
+def test_a_function_of_ctypes_as_an_argument():
+    @njit
+    def apply(f, x):
+        return f(x) + 1
+
+    exp2 = function("exp2", ctypes.c_double, ctypes.c_double)
+    assert apply(cbrt, 8.0) == 3.0 and apply(exp2, 3.0) == 9.0
 
 
 def test_a_python_function_as_a_pointer():
@@ -151,7 +174,7 @@ def test_what_cannot_be_called():
 
     bare = ctypes.CDLL(None).abs
     for made, said in [
-        (bare, "its argtypes are not set"),
+        (bare, "doesn't define its argument types"),
         (ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_longdouble)(("fabsl", LIBM)), "argument, c_longdouble"),
         (ctypes.CFUNCTYPE(Pair, ctypes.c_int)(("abs", LIBM)), "result, Pair"),
         (ctypes.CFUNCTYPE(PyObject)(0), "result, py_object"),
@@ -285,7 +308,7 @@ def test_carray_and_farray():
     assert (farray(ctypes.c_void_p(x.ctypes.data), (2, 3), np.float64) == x.reshape(3, 2).T).all()
     with pytest.raises(TypeError, match="needs the type"):
         carray(ctypes.c_void_p(x.ctypes.data), 3)
-    with pytest.raises(TypeError, match="float64, not float32"):
+    with pytest.raises(TypeError, match="mismatching dtype 'float32' for pointer to float64"):
         carray(pointer, 3, np.float32)
     with pytest.raises(TypeError, match="expected a pointer"):
         carray(3, 3)
@@ -360,6 +383,11 @@ def test_functions_of_jit_with_a_signature():
         h.address
     with pytest.raises(TypeError, match="result of another kind"):
         njit("UniTuple(float64, 2)(float64)")(lambda x: (x, x)).address
+
+
+def test_compiled_functions_call_a_cfunc():
+    f = cfunc("float64(float64)")(lambda x: x * 3)
+    assert njit(lambda x: f(x) + 1)(2.0) == 7.0
 
 
 def test_they_call_each_other():

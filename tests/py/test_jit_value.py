@@ -319,3 +319,20 @@ def test_texts_functions_and_types_as_arguments():
         apply(open, 1)
     with pytest.raises(TypeError, match="E181"):
         lw.jit("float64(float64)")(lambda x: x)("text")
+
+
+def test_signatures_without_a_result():
+    f = lw.jit((float64, int32))(lambda x, n: x**n)
+    assert f(2.0, 3) == 8.0 and f.signatures == ["float64(float64, int32)"]
+    assert lw.jit("(f8[:],)")(lambda x: x.sum())(np.arange(3.0)) == 3.0
+    both = lw.jit(["(float64,)", "(complex128,)"])(lambda x: x + 1)
+    assert (both(1.5), both(1j)) == (2.5, 1 + 1j)
+
+    @lw.jit("(f8[:],)")
+    def fill(x):
+        x[:] = 1
+
+    x = np.zeros(3)
+    assert fill(x) is None and x.tolist() == [1, 1, 1]
+    with pytest.raises(errors.TypingError, match="E183"):
+        cuda.jit("(float64,)")(lambda x: x)

@@ -84,6 +84,29 @@ def test_every_reduction_in_one_loop():
     assert (n, bits, every, some) == ((t > 1).sum(), np.bitwise_xor.reduce(np.arange(N)), True, bool((t > 1.9999).any()))
 
 
+def test_other_ways_to_write_a_reduction():
+    def written(x, a):
+        s, t, n, p, u, w = 0.0, 0.0, 0, 1.0, 0.0, 0.0
+        for i in prange(x.shape[0]):
+            s = s + x[i] - x[i] ** 2
+            if x[i] < 0.2:
+                continue
+            if x[i] < 0.5:
+                t += 1
+            else:
+                t += 2 * x[i]
+            n = n + 1 if x[i] > 0.7 else n
+            p = p * 1.0001 * (1 + 1e-4 * x[i])
+            u += x[i] if x[i] > 0.6 else -x[i]
+        for i in prange(a.shape[0]):
+            for j in range(a.shape[1]):
+                if a[i, j] > 0.5:
+                    w += a[i, j]
+        return s, t, n, p, u, w
+
+    same(written, X[:5000], X[:6000].reshape(60, 100), rtol=1e-9)
+
+
 def test_extremes_of_nan_and_of_nothing():
     @njit
     def extremes(x):
@@ -296,6 +319,22 @@ def test_parallel_false_runs_in_order():
     assert run(X) == s
 
 
+def test_checks_of_sums_and_debuggers_keep_the_order():
+    def total(x):
+        s = 0
+        for i in prange(x.shape[0]):
+            s += x[i]
+        return s
+
+    x = np.full(10, 2**61)
+    for options in ({"check": {"overflow"}}, {"debug": True}, {"check": {"nan", "bounds"}}):
+        f = njit(**options)(total)
+        assert f(x[:3]) == 3 * 2**61
+        if "check" not in options or "overflow" in options["check"]:
+            with pytest.raises(OverflowError):
+                f(x)
+
+
 def test_other_generators_take_it_as_range():
     @lw.vectorize
     def f(x):
@@ -354,7 +393,7 @@ def test_arrays_that_iterations_add_to():
             p *= 1 + 1e-3 * x[i]
             for k in range(2):
                 z -= 1j * x[i]
-            out += x[i]
+            out[:] += x[i]
         return h, p, z, counts
 
     x = X[:3000].reshape(1000, 3)
@@ -413,6 +452,8 @@ def test_an_array_that_is_also_read():
     ("s += x[i]\n        s *= x[i]", 8, "this variable is carried"),
     ("s = max(x[i], s)", 7, "(in this order, for NaN)"),
     ("x[0] += x[i]", 7, "the same place in every iteration"),
+    ("h[0:2] += x[i : i + 2]", 7, "the same place in every iteration"),
+    ("h[:] = x[i]", 7, "the same place in every iteration"),
     ("for j in range(3):\n            x[j] = i", 8, "the same place in every iteration"),
     ("if x[i] > 2:\n            break", 8, "`break` in a loop over prange"),
     ("for j in range(2):\n            return 1.0", 8, "`return` in a loop over prange"),

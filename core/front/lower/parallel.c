@@ -62,14 +62,30 @@ typedef struct array_sums {
     array_sum sums[MOST_SUMS];
 } array_sums;
 
+/* Of `a += e` and `a[:] += e` the name; 0: the statement is another one. */
+static uint32_t
+name_of(const lw_lowering *l, const lw_instance *inst, uint32_t node)
+{
+    const lw_node *n = &l->tree->nodes.data[node], *target, *index;
+
+    if (n->kind != LW_NODE_AUGASSIGN || inst->nodes[node].dead)
+        return 0;
+    target = &l->tree->nodes.data[n->a];
+    if (target->kind == LW_NODE_NAME)
+        return inst->nodes[node].elementwise ? n->a : 0;
+    if (target->kind != LW_NODE_SUBSCRIPT)
+        return 0;
+    index = &l->tree->nodes.data[target->b];
+    return l->tree->nodes.data[target->a].kind == LW_NODE_NAME &&
+                   index->kind == LW_NODE_SLICE && !index->a && !index->b && !index->c
+               ? target->a
+               : 0;
+}
+
 bool
 lw_may_be_array_sum(const lw_lowering *l, const lw_instance *inst, uint32_t node)
 {
-    const lw_node *n = &l->tree->nodes.data[node];
-    const lw_typed_node *t = &inst->nodes[node];
-
-    return n->kind == LW_NODE_AUGASSIGN && t->elementwise && !t->dead &&
-           l->tree->nodes.data[n->a].kind == LW_NODE_NAME;
+    return name_of(l, inst, node) != 0;
 }
 
 static array_sum *
@@ -100,7 +116,8 @@ static bool
 note_update(lw_lower_frame *f, array_sums *all, uint32_t node)
 {
     const lw_node *n = lw_node_at(f, node);
-    uint32_t web = lw_typed_at(f, n->a)->target;
+    uint32_t name = name_of(f->l, f->inst, node);
+    uint32_t web = name == n->a ? lw_typed_at(f, name)->target : lw_typed_at(f, name)->web;
     bool adds = n->op == LW_PY_ADD || n->op == LW_PY_SUB, multiplies = n->op == LW_PY_MUL;
     array_sum *one = sum_of(all, web);
 

@@ -269,6 +269,42 @@ is_foreign(PyObject *object)
     return false;
 }
 
+/* Whether the object is the method `from_buffer` of cffi's FFI. */
+static bool
+is_from_buffer(PyObject *object)
+{
+    PyObject *self = PyMethod_Check(object)      ? PyMethod_GET_SELF(object)
+                     : PyCFunction_Check(object) ? PyCFunction_GET_SELF(object)
+                                                 : NULL;
+    const char *type = self ? Py_TYPE(self)->tp_name : "";
+    PyObject *name, *module;
+    bool is;
+
+    if (strcmp(type, "FFI") != 0 && strcmp(type, "_cffi_backend.FFI") != 0 &&
+        strcmp(type, "CompiledFFI") != 0)
+        return false;
+    name = PyObject_GetAttrString(object, "__name__");
+    module = PyObject_GetAttrString((PyObject *)Py_TYPE(self), "__module__");
+    is = name && PyUnicode_Check(name) && module && PyUnicode_Check(module) &&
+         PyUnicode_CompareWithASCIIString(name, "from_buffer") == 0 &&
+         (PyUnicode_CompareWithASCIIString(module, "cffi.api") == 0 ||
+          PyUnicode_CompareWithASCIIString(module, "_cffi_backend") == 0);
+    lw_read_clear();
+    Py_XDECREF(name);
+    Py_XDECREF(module);
+    return is;
+}
+
+static uint32_t
+read_from_buffer(lw_reader *r)
+{
+    PyObject *function = lw_service_find(LW_SERVICE_FOREIGN, "from_buffer");
+    uint32_t constant = function ? lw_read_constant(r, function) : lw_read_failed(r);
+
+    Py_XDECREF(function);
+    return constant;
+}
+
 uint32_t
 lw_read_foreign(lw_reader *r, PyObject *object)
 {
@@ -277,6 +313,8 @@ lw_read_foreign(lw_reader *r, PyObject *object)
     unsigned long long address;
     lw_external *external = NULL;
 
+    if (is_from_buffer(object))
+        return read_from_buffer(r);
     if (!is_foreign(object))
         return 0;
     find = lw_service_find(LW_SERVICE_FOREIGN, "function");

@@ -153,25 +153,74 @@ look_at(const lw_parallel_loop *p, lw_ref slot)
     return v;
 }
 
+/* Whether the variable keeps its value from the GET up to the SET. */
+static bool
+stays_between(const lw_parallel_loop *p, uint32_t get, uint32_t set)
+{
+    for (uint32_t i = get + 1; i < set; i++) {
+        const lw_inst *inst = lw_inst_at(&p->s, i);
+        if ((inst->op == LW_OP_SET && inst->a == lw_inst_at(&p->s, set)->a) ||
+            (inst->op == LW_OP_LOOP && p->s.regions.ends[i] > set))
+            return false;
+    }
+    return true;
+}
+
+/* s = s + a + b, whose additions start with the variable: every one of them has one use. *op:
+ * ADD or MUL. */
+static bool
+is_chain(const lw_parallel_loop *p, uint32_t set, lw_op *op)
+{
+    lw_ref slot = lw_inst_at(&p->s, set)->a, value = lw_inst_at(&p->s, set)->b;
+
+    *op = lw_inst_at(&p->s, value)->op == LW_OP_MUL ? LW_OP_MUL : LW_OP_ADD;
+    while (is_in_iteration(p, value) && lw_ir_count_uses(p->s.func, value) == 1) {
+        const lw_inst *inst = lw_inst_at(&p->s, value);
+        if (inst->op == LW_OP_GET)
+            return inst->a == slot && stays_between(p, value, set);
+        if (inst->op == LW_OP_FMA && *op == LW_OP_ADD)
+            value = inst->c;
+        else if (inst->op == *op || (inst->op == LW_OP_SUB && *op == LW_OP_ADD))
+            value = inst->a;
+        else
+            return false;
+    }
+    return false;
+}
+
+/* How this SET updates the variable; false: in another way than by an associative operation. */
+static bool
+update_of(const lw_parallel_loop *p, uint32_t set, lw_associative *how)
+{
+    lw_update u;
+
+    *how = (lw_associative){0};
+    if (lw_carried_update(&p->s, &p->l, set, &u) && lw_carried_is_unseen(&p->s, set, &u)) {
+        how->op = u.op;
+        how->intrinsic = u.intrinsic;
+        return true;
+    }
+    return lw_inst_at(&p->s, lw_inst_at(&p->s, set)->a)->type != LW_DT_b1 &&
+           is_chain(p, set, &how->op);
+}
+
 /* Whether every SET is an update by the same operation, and nothing else reads the variable. */
 static bool
 is_total(const lw_parallel_loop *p, lw_ref slot, const variable *v)
 {
-    lw_associative *one = &p->combines[slot];
+    lw_associative *one = &p->combines[slot], how;
+    bool is_float = lw_is_float((lw_dtype)lw_inst_at(&p->s, slot)->type);
     uint32_t n = 0;
 
     for (uint32_t i = p->l.first; i < p->l.latch; i++) {
         const lw_inst *inst = lw_inst_at(&p->s, i);
-        lw_update u;
         if (inst->op != LW_OP_SET || inst->a != slot)
             continue;
-        if (!lw_carried_update(&p->s, &p->l, i, &u) || !lw_carried_is_unseen(&p->s, i, &u) ||
-            (n++ && (u.op != one->op || u.intrinsic != one->intrinsic)))
+        if (!update_of(p, i, &how) ||
+            (n++ && (how.op != one->op || how.intrinsic != one->intrinsic)))
             return false;
-        one->op = u.op;
-        one->intrinsic = u.intrinsic;
-        p->sums[inst->b] = (u.op == LW_OP_ADD || u.op == LW_OP_MUL) &&
-                           lw_is_float((lw_dtype)lw_inst_at(&p->s, slot)->type);
+        *one = how;
+        p->sums[inst->b] = (how.op == LW_OP_ADD || how.op == LW_OP_MUL) && is_float;
     }
     return n == v->n_get;
 }
@@ -229,8 +278,10 @@ take_variables(lw_parallel_loop *p, uint32_t *culprit)
 
 /* ---- stores ---- */
 
-/* What a value of an iteration depends on. */
-enum { ON_COUNTER = 1, ON_MEMORY = 2, MOST_OPEN = 64 };
+/* What a value of an iteration depends on. ON_PLACES: on where arrays are; a condition that
+ * does asks whether they overlap, which tells iterations apart as little as anything outside.
+ */
+enum { ON_COUNTER = 1, ON_MEMORY = 2, ON_PLACES = 4, MOST_OPEN = 64 };
 
 static uint8_t
 depends(const lw_parallel_loop *p, const uint8_t *on, const lw_inst *inst)
@@ -241,7 +292,11 @@ depends(const lw_parallel_loop *p, const uint8_t *on, const lw_inst *inst)
 
     while (lw_ir_next_operand(p->s.func, inst, &k, &operand))
         result |= on[operand];
+    if (inst->type == LW_DT_b1 && (result & ON_PLACES))
+        return ON_PLACES;
     switch (inst->op) {
+    case LW_OP_DISTANCE:
+    case LW_OP_MEET: return ON_PLACES;
     case LW_OP_LOAD:
     case LW_OP_CALL:
     case LW_OP_HOST_CALL:

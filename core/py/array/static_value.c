@@ -43,6 +43,10 @@ key_of(PyObject *value)
         bits = PyObject_Repr(value);
     else
         bits = PyObject_Hash(value) == -1 ? NULL : Py_NewRef(value);
+    if (bits == NULL && PyCallable_Check(value) && PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear(); /* functions of ctypes; whoever has the key keeps the value */
+        bits = PyLong_FromVoidPtr(value);
+    }
     if (bits != NULL)
         key = PyTuple_Pack(2, (PyObject *)Py_TYPE(value), bits);
     Py_XDECREF(bits);
