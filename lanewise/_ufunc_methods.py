@@ -359,7 +359,7 @@ def at(ufunc, a, indices, b=None, /):
     is_numpys = ufunc.__module__ == "lanewise.ufuncs"
     computed = _computed_at(ufunc, is_numpys, to, b)
     kernel = _atomic(ufunc.__name__) if is_numpys and to.dtype != np.float16 else None
-    if kernel is not None and computed[0] != computed[2]:  # the operator's own result goes to the array
+    if kernel is not None and computed[0] != to.dtype and ufunc.__name__ not in _CASTS_FIRST:
         kernel = None
     rows, shape, n_rows, block = _places(to, indices)
     values = None
@@ -477,6 +477,9 @@ def _indices_of(index):
 #: Ufuncs and the atomics that do the same.
 _ATOMICS = {"add": "add", "subtract": "sub", "maximum": "max", "minimum": "min", "fmax": "nanmax", "fmin": "nanmin",
             "bitwise_and": "and_", "bitwise_or": "or_", "bitwise_xor": "xor"}
+
+#: Those of them for which it is one whether an operand is cast to the array's dtype, or the result.
+_CASTS_FIRST = {"add", "subtract", "bitwise_and", "bitwise_or", "bitwise_xor"}
 
 _scatters: dict[str, Any] = {}
 

@@ -79,6 +79,11 @@ def test_dtypes():
         on_device(lw.ufuncs.divide, np.ones(4, int), [0], 2.0)
 
 
+def test_values_of_a_wider_dtype():
+    check("maximum", np.zeros(4, "i4"), INDICES, np.full(8, 2**40 + 5))
+    check("maximum", np.zeros(4, "i4"), INDICES, np.arange(8, dtype="i4"))
+
+
 def test_functions_of_ones_own():
     @lw.vectorize
     def halfway(a, b):
