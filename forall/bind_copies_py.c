@@ -139,6 +139,8 @@ check_copies(const lw_function *self, const lw_bound *bound, const lw_bound_arra
 int
 lw_bound_writes(lw_bound *bound, const lw_function *self, const uint32_t *written, uint32_t n)
 {
+    for (uint32_t i = 0; i < n; i++)
+        bound->arrays[written[i]].back = bound->arrays[written[i]].record;
     for (uint32_t i = 0; bound->n_copies != 0 && i < n; i++)
         if (check_copies(self, bound, &bound->arrays[written[i]]) < 0)
             return -1;

@@ -2,7 +2,7 @@
  * tuples:
  *   SCALAR dtype, WEAK dtype, NONE
  *   ARRAY dtype layout|readonly<<4 ndim [address of the lw_arg_record, where dtype is void]
- *   RECORD address of the lw_arg_record
+ *   RECORD readonly<<4 address of the lw_arg_record
  *   TUPLE n, NAMED n address of the class, METHODS n address of the class (a namedtuple with
  *   methods), OBJECT address of the lw_object_shape
  *   STATIC address of its lw_static_entry

@@ -12,6 +12,7 @@
 #include "forall/static_py.h"
 
 #include "core/device/copy.h"
+#include "core/py/array/args.h"
 #include "core/py/array/convert.h"
 #include "core/py/array/host_view.h"
 #include "core/py/type_num.h"
@@ -228,6 +229,16 @@ measure(binder *r, const array_facts *a, lw_bound_array *out)
 }
 
 static int
+put_record_key(lw_bound *b, const lw_arg_record *record, bool readonly)
+{
+    uint8_t key[2 + sizeof record] = {LW_KEY_RECORD, (uint8_t)(readonly ? 16 : 0)};
+
+    memcpy(key + 2, &record, sizeof record);
+    return put_key(b, key, sizeof key);
+}
+
+/* An array of records without axes is a record. */
+static int
 put_array(binder *r, PyObject *object, const array_facts *a, lw_operand *operand)
 {
     lw_bound *b = r->bound;
@@ -247,6 +258,8 @@ put_array(binder *r, PyObject *object, const array_facts *a, lw_operand *operand
     if (measure(r, a, out) < 0)
         return -1;
     b->n_arrays++;
+    if (a->record != NULL && a->ndim == 0)
+        return put_record_key(b, a->record, a->readonly) < 0 ? -1 : put_value(b, a->data);
     memcpy(key + 4, &a->record, sizeof a->record);
     if (put_key(b, key, a->record ? sizeof key : 4) < 0 || put_value(b, a->data) < 0)
         return -1;
@@ -428,7 +441,6 @@ put_record(binder *r, PyObject *object)
 {
     PyVoidScalarObject *scalar = (PyVoidScalarObject *)object;
     PyArray_Descr *descr = (PyArray_Descr *)scalar->descr;
-    uint8_t key[1 + sizeof(void *)] = {LW_KEY_RECORD};
     const lw_arg_record *record =
         PyDataType_HASFIELDS(descr) ? lw_record_intern(descr) : (no_such_dtype(r, descr), NULL);
     lw_bound *b = r->bound;
@@ -449,8 +461,9 @@ put_record(binder *r, PyObject *object)
                             .high = (uint64_t)(uintptr_t)scalar->obval + record->itemsize,
                             .record = true,
                             .n_bytes = record->itemsize};
-    memcpy(key + 1, &record, sizeof record);
-    return put_key(b, key, sizeof key) < 0 || put_value(b, out->low) < 0 ? -1 : 0;
+    if (put_record_key(b, record, (scalar->flags & NPY_ARRAY_WRITEABLE) == 0) < 0)
+        return -1;
+    return put_value(b, out->low);
 }
 
 static int put(binder *r, PyObject *object);
@@ -625,6 +638,9 @@ refuse(const binder *r, PyObject *object)
     const char *hint = PyList_Check(object) ? "; make it a tuple, or an array by np.asarray"
                        : PyFunction_Check(object) || PyUnicode_Check(object)
                            ? "; let the function find it as a global or closure variable"
+                       : lw_is_sparse(object)
+                           ? "; its method toarray() makes an array, and its attributes data, "
+                             "indices and indptr are such"
                            : "";
     const char *type = Py_TYPE(object)->tp_name;
 
@@ -659,6 +675,27 @@ refuse_masked(const binder *r, PyObject *object)
                      "see; pass its .data and its .mask",
                      lw_function_name(r->self), name_of(r));
     return masked ? -1 : 0;
+}
+
+/* A static value is not an argument of the body: the key names it. */
+static int
+put_static(binder *r, PyObject *object)
+{
+    uint8_t key[1 + sizeof(PyObject *)] = {LW_KEY_STATIC};
+    PyObject *entry = lw_static_entry(r->self, r->arg, object);
+
+    memcpy(key + 1, &entry, sizeof entry);
+    return entry ? put_key(r->bound, key, sizeof key) : -1;
+}
+
+/* Texts, functions and types given to a function that is called on the host: each value has
+ * code of its own. */
+static bool
+is_constant(const binder *r, PyObject *object)
+{
+    return r->self->gives_value && r->depth == 0 && r->field == NULL &&
+           r->arg < LW_MOST_ARRANGED &&
+           (PyUnicode_Check(object) || PyCallable_Check(object) || PyArray_DescrCheck(object));
 }
 
 /* An array of the host that is not NumPy's: its view lives as long as the bound call. */
@@ -702,6 +739,8 @@ put_other(binder *r, PyObject *object)
     lw_operand *operand = new_operand(r->bound);
     const lw_object_shape *shape;
 
+    if (r->self->lazy && r->depth == 0 && r->arg < LW_MOST_ARRANGED && lw_is_member(object))
+        return put_static(r, object);
     if (operand == NULL || lw_operand_read(operand, object) < 0)
         return -1;
     /* borrowed from another library for the call */
@@ -729,7 +768,9 @@ put_other(binder *r, PyObject *object)
     shape = lw_object_shape_of(object);
     if (shape == NULL && PyErr_Occurred())
         return -1;
-    return shape ? put_object(r, object, shape) : refuse(r, object);
+    if (shape != NULL)
+        return put_object(r, object, shape);
+    return is_constant(r, object) ? put_static(r, object) : refuse(r, object);
 }
 
 static int
@@ -763,17 +804,6 @@ put(binder *r, PyObject *object)
     if (shape != NULL)
         return put_object(r, object, shape);
     return PyErr_Occurred() ? -1 : put_other(r, object);
-}
-
-/* A static value is not an argument of the body: the key names it. */
-static int
-put_static(binder *r, PyObject *object)
-{
-    uint8_t key[1 + sizeof(PyObject *)] = {LW_KEY_STATIC};
-    PyObject *entry = lw_static_entry(r->self, r->arg, object);
-
-    memcpy(key + 1, &entry, sizeof entry);
-    return entry ? put_key(r->bound, key, sizeof key) : -1;
 }
 
 /* ---- the call ---- */
@@ -872,63 +902,4 @@ lw_bound_release(lw_bound *bound)
     bound->arrays = bound->array_store;
     bound->values = bound->value_store;
     bound->key = bound->key_store;
-}
-
-/* ---- streams ---- */
-
-/* An np.void is on the host: the device gets a copy, which is returned to the pool in the order
- * of the stream. */
-static lw_status
-bring_record(lw_bound *bound, const lw_bound_array *record, lw_device *device, CUstream stream,
-             lw_error *err)
-{
-    const int64_t shape[] = {record->n_bytes ? record->n_bytes : 1};
-    const PyVoidScalarObject *scalar = (PyVoidScalarObject *)record->object;
-    lw_device_array *copy;
-    int failed;
-
-    if (bound->owned == NULL && (bound->owned = PyList_New(0)) == NULL)
-        return lw_fail(err, LW_ERR_PYTHON, "a list");
-    copy = lw_device_array_new(device, stream, LW_DT_u8, 1, shape, 'C');
-    if (copy == NULL)
-        return lw_fail(err, LW_ERR_PYTHON, "an array for a record");
-    bound->values[record->value] = copy->data;
-    failed = PyList_Append(bound->owned, (PyObject *)copy);
-    Py_DECREF(copy);
-    if (failed < 0)
-        return lw_fail(err, LW_ERR_PYTHON, "a list");
-    return lw_copy_to_device(&(lw_copy_queue){device, stream, false},
-                             (CUdeviceptr)bound->values[record->value], scalar->obval,
-                             record->n_bytes, err);
-}
-
-lw_status
-lw_bound_use(lw_bound *bound, lw_device *device, CUstream stream, lw_error *err)
-{
-    lw_status status = LW_OK;
-
-    Py_CLEAR(bound->owned); /* records that an earlier launch of this call has copied */
-    for (uint32_t i = 0; i < bound->n_arrays; i++) {
-        const lw_bound_array *array = &bound->arrays[i];
-        if (array->record)
-            LW_TRY(bring_record(bound, array, device, stream, err));
-        else if (array->operand != NULL)
-            LW_TRY(lw_operand_use(array->operand, stream, err));
-        else
-            LW_TRY(lw_device_array_use((lw_device_array *)array->object, stream, err));
-    }
-fail:
-    return status;
-}
-
-lw_status
-lw_bound_done(lw_bound *bound, CUstream stream, lw_error *err)
-{
-    lw_status status = LW_OK;
-
-    for (uint32_t i = 0; i < bound->n_arrays && bound->n_operands; i++)
-        if (bound->arrays[i].operand != NULL)
-            LW_TRY(lw_operand_done(bound->arrays[i].operand, stream, err));
-fail:
-    return status;
 }

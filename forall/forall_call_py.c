@@ -328,8 +328,10 @@ prepare_device(lw_prepared *p, const lw_forall_keywords *keywords)
 static int
 fire_device(lw_prepared *p)
 {
-    const lw_launch_shape shape = {
-        {p->grid, 1, 1}, {p->block, 1, 1}, p->shared_bytes, p->stream};
+    const lw_launch_shape shape = {.grid = {p->grid, 1, 1},
+                                   .block = {p->block, 1, 1},
+                                   .shared_bytes = p->shared_bytes,
+                                   .stream = p->stream};
     lw_status status = LW_OK;
     CUcontext before = NULL;
     lw_error err = {0};
@@ -337,7 +339,7 @@ fire_device(lw_prepared *p)
     LW_TRY(lw_device_visit(p->device, &before, &err));
     LW_TRY(lw_bound_use(&p->bound, p->device, p->stream, &err));
     LW_TRY(lw_launch(p->entry->kernel, &shape, p->params, &err));
-    LW_TRY(lw_bound_done(&p->bound, p->stream, &err));
+    LW_TRY(lw_bound_done(&p->bound, p->device, p->stream, &err));
 fail:
     lw_device_leave(before);
     if (status != LW_OK) {

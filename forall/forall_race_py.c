@@ -7,32 +7,17 @@
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
 #include "core/py/signals.h"
+#include "forall/specialisation_py_internal.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* The location in the tree of a location of the module; 0: there is none. */
-static uint32_t
-place_of(const lw_tree *tree, const lw_module *module, uint32_t loc)
-{
-    const lw_ir_loc *place = &module->locs.data[loc];
-
-    for (uint32_t i = 1; loc != 0 && i < tree->locs.n; i++) {
-        const lw_loc *at = &tree->locs.data[i];
-        const char *path = tree->files.data[at->file].path;
-        if (at->line == place->line && at->col == place->col && path != NULL &&
-            strcmp(path, module->files.data[place->file]) == 0)
-            return i;
-    }
-    return 0;
-}
 
 static void
 refuse(const lw_specialisation *specialisation, const lw_race_store *race, uint32_t dim)
 {
     const lw_tree *tree = specialisation->function->tree;
     const lw_fn *fn = &tree->fns.data[1];
-    uint32_t loc = place_of(tree, specialisation->scalar->module, race->loc);
+    uint32_t loc = lw_place_in_tree(tree, specialisation->scalar->module, race->loc);
     lw_error err = {0};
     char label[128];
 

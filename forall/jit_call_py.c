@@ -4,6 +4,7 @@
 #include "core/base/env.h"
 #include "core/base/memory.h"
 #include "core/front/read/critical.h"
+#include "core/front/read/services.h"
 #include "core/host/simulator.h"
 #include "core/py/compiled/in_python.h"
 #include "core/py/cuda/cuda_py.h"
@@ -120,12 +121,22 @@ check_block(const lw_jit *self, const lw_launch_shape *config)
     uint32_t threads = config->block[0] * config->block[1] * config->block[2];
     uint32_t most = self->base.limits.max_threads;
 
-    if (most == 0 || threads <= most)
-        return 0;
-    PyErr_Format(PyExc_ValueError,
-                 "%s: a block of %u threads, but launch_bounds= allows at most %u",
-                 name_of(self), threads, most);
-    return -1;
+    uint32_t blocks = config->cluster[0] * config->cluster[1] * config->cluster[2];
+    uint32_t most_blocks = self->base.limits.max_cluster;
+
+    if (most != 0 && threads > most) {
+        PyErr_Format(PyExc_ValueError,
+                     "%s: a block of %u threads, but launch_bounds= allows at most %u",
+                     name_of(self), threads, most);
+        return -1;
+    }
+    if (most_blocks != 0 && blocks > most_blocks) {
+        PyErr_Format(PyExc_ValueError,
+                     "%s: a cluster of %u blocks, but launch_bounds= allows at most %u",
+                     name_of(self), blocks, most_blocks);
+        return -1;
+    }
+    return 0;
 }
 
 /* Computes how many blocks of this size hold the tasks of a forall. */
@@ -192,6 +203,7 @@ simulate(lw_jit *kernel, const lw_specialisation *specialisation, const lw_host_
 
     memcpy(launch.grid, config->grid, sizeof launch.grid);
     memcpy(launch.block, config->block, sizeof launch.block);
+    memcpy(launch.cluster, config->cluster, sizeof launch.cluster);
     if (entry->key.form == LW_ENTRY_SINGLE)
         launch.single = (lw_sim_single)(uintptr_t)entry->address;
     else
@@ -271,6 +283,9 @@ shape_for(const lw_jit_launcher *self, lw_device_entry *entry, lw_launch_shape *
     uint32_t threads;
 
     *config = self->config;
+    if (lw_kernel_prefer_shared(entry->kernel, self->kernel->base.options.carveout, err) !=
+        LW_OK)
+        return -1;
     if (config->shared_bytes + (uint32_t)info->shared_bytes > DEFAULT_SHARED_BYTES &&
         config->shared_bytes &&
         lw_kernel_allow_shared(entry->kernel, config->shared_bytes, err) != LW_OK)
@@ -334,7 +349,7 @@ launch_entry(const lw_jit_launcher *self, lw_bound *bound, lw_device *device,
     if (status == LW_OK && !failed)
         status = launch(self->kernel, entry, &config, bound->values, bound->n_values, &err);
     if (status == LW_OK && !failed)
-        status = lw_bound_done(bound, config.stream, &err);
+        status = lw_bound_done(bound, device, config.stream, &err);
     lw_device_leave(before);
     if (status != LW_OK || err.status != LW_OK)
         lw_py_raise(&err);
@@ -459,11 +474,49 @@ call_renewed(const lw_jit_launcher *self, PyObject *const *args, size_t nargsf,
     return result;
 }
 
+/* The list is in the keywords as well, so that it goes with the kernel when that is compiled
+ * again or pickled. */
+PyObject *
+lw_jit_get_extensions(PyObject *object, void *Py_UNUSED(closure))
+{
+    lw_jit *self = (lw_jit *)object;
+    PyObject *given, *list = NULL;
+
+    Py_BEGIN_CRITICAL_SECTION(object);
+    if (self->extensions == NULL) {
+        given = PyDict_GetItemString(self->base.keywords, "extensions");
+        if (given != NULL && given != Py_None)
+            list = PyList_Check(given) ? Py_NewRef(given) : PySequence_List(given);
+        else
+            list = PyList_New(0);
+        if (list != NULL && PyDict_SetItemString(self->base.keywords, "extensions", list) == 0)
+            self->extensions = Py_NewRef(list);
+    }
+    Py_END_CRITICAL_SECTION();
+    Py_XDECREF(list);
+    return Py_XNewRef(self->extensions);
+}
+
+/* launcher._launch(...): the arguments are what its kernel's extensions made of them. */
+static PyObject *
+launch_prepared(PyObject *object, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
+{
+    const lw_jit_launcher *self = (lw_jit_launcher *)object;
+
+    return lw_function_is_stale(&self->kernel->base)
+               ? call_renewed(self, args, (size_t)n_args, kwnames)
+               : call_now(object, args, (size_t)n_args, kwnames);
+}
+
 PyObject *
 lw_jit_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     const lw_jit_launcher *self = (lw_jit_launcher *)object;
+    const lw_jit *kernel = self->kernel;
 
+    if (kernel->extensions != NULL && PyList_GET_SIZE(kernel->extensions) > 0)
+        return lw_service_call(LW_SERVICE_OVERLOADS, "launch_extended", object, args,
+                               PyVectorcall_NARGS(nargsf), kwnames);
     if (lw_runs_in_python((lw_compiled *)self->kernel))
         return lw_run_in_python("launch", object, args, PyVectorcall_NARGS(nargsf), kwnames);
     return (lw_function_is_stale(&self->kernel->base)
@@ -616,6 +669,13 @@ launcher_repr(PyObject *object)
     if (self->n_tasks >= 0)
         return PyUnicode_FromFormat("<lanewise.Kernel '%s'.forall(%lld)>",
                                     name_of(self->kernel), (long long)self->n_tasks);
+    if (config->cluster[0] != 0)
+        return PyUnicode_FromFormat("<lanewise.Kernel '%s'[(%u, %u, %u), (%u, %u, %u), "
+                                    "cluster=(%u, %u, %u)]>",
+                                    name_of(self->kernel), config->grid[0], config->grid[1],
+                                    config->grid[2], config->block[0], config->block[1],
+                                    config->block[2], config->cluster[0], config->cluster[1],
+                                    config->cluster[2]);
     return PyUnicode_FromFormat("<lanewise.Kernel '%s'[(%u, %u, %u), (%u, %u, %u)]>",
                                 name_of(self->kernel), config->grid[0], config->grid[1],
                                 config->grid[2], config->block[0], config->block[1],
@@ -692,6 +752,16 @@ get_blockdim(PyObject *self, void *Py_UNUSED(closure))
     return launcher->n_tasks < 0 ? shape_tuple(launcher->config.block) : Py_NewRef(Py_None);
 }
 
+/* None: no clusters. */
+static PyObject *
+get_clusterdim(PyObject *self, void *Py_UNUSED(closure))
+{
+    const lw_jit_launcher *launcher = (lw_jit_launcher *)self;
+
+    return launcher->config.cluster[0] ? shape_tuple(launcher->config.cluster)
+                                       : Py_NewRef(Py_None);
+}
+
 static PyObject *
 get_sharedmem(PyObject *self, void *Py_UNUSED(closure))
 {
@@ -723,7 +793,8 @@ get_stream(PyObject *self, void *Py_UNUSED(closure))
     return stream ? Py_NewRef(stream) : PyLong_FromLong(0);
 }
 
-/* Pickles as kernel[grid, block, 0, sharedmem], because a stream belongs to this process. */
+/* Pickles as kernel[grid, block, 0, sharedmem, cluster], because a stream belongs to this
+ * process. */
 static PyObject *
 launcher_reduce(PyObject *object, PyObject *Py_UNUSED(unused))
 {
@@ -741,14 +812,17 @@ launcher_reduce(PyObject *object, PyObject *Py_UNUSED(unused))
     Py_XDECREF(operators);
     if (getitem == NULL)
         return NULL;
-    result = Py_BuildValue("(N(O(NNiI)))", getitem, self->kernel, get_griddim(object, NULL),
-                           get_blockdim(object, NULL), 0, self->config.shared_bytes);
+    result = Py_BuildValue("(N(O(NNiIN)))", getitem, self->kernel, get_griddim(object, NULL),
+                           get_blockdim(object, NULL), 0, self->config.shared_bytes,
+                           get_clusterdim(object, NULL));
     return result;
 }
 
 static PyGetSetDef launcher_getset[] = {
     {"griddim", get_griddim, NULL, PyDoc_STR("blocks, as (x, y, z)"), NULL},
     {"blockdim", get_blockdim, NULL, PyDoc_STR("threads a block, as (x, y, z)"), NULL},
+    {"clusterdim", get_clusterdim, NULL,
+     PyDoc_STR("blocks of a cluster, as (x, y, z); None: no clusters"), NULL},
     {"sharedmem", get_sharedmem, NULL, PyDoc_STR("bytes of dynamic shared memory"), NULL},
     {"ntasks", get_ntasks, NULL, PyDoc_STR("of forall(n): n; else None"), NULL},
     {"thread_per_block", get_thread_per_block, NULL,
@@ -763,12 +837,14 @@ static PyMemberDef launcher_members[] = {
     {"dispatcher", T_OBJECT, offsetof(lw_jit_launcher, kernel), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
 
-static PyMethodDef launcher_methods[] = {{"bind", (PyCFunction)(void (*)(void))launcher_bind,
-                                          METH_VARARGS | METH_KEYWORDS,
-                                          PyDoc_STR("bind($self, /, *args, **kwargs)\n--\n\n"
-                                                    "A callable that repeats this launch.")},
-                                         {"__reduce__", launcher_reduce, METH_NOARGS, NULL},
-                                         {NULL, NULL, 0, NULL}};
+static PyMethodDef launcher_methods[] = {
+    {"bind", (PyCFunction)(void (*)(void))launcher_bind, METH_VARARGS | METH_KEYWORDS,
+     PyDoc_STR("bind($self, /, *args, **kwargs)\n--\n\n"
+               "A callable that repeats this launch.")},
+    {"_launch", (PyCFunction)(void (*)(void))launch_prepared, METH_FASTCALL | METH_KEYWORDS,
+     NULL},
+    {"__reduce__", launcher_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL}};
 
 PyDoc_STRVAR(launcher_doc, "A kernel with the shape of its launch: kernel[grid, block] or "
                            "kernel.forall(n).\n\nCall it with the kernel's arguments.");

@@ -8,7 +8,7 @@
 #include "core/py/raise.h"
 #include "core/py/text_py.h"
 #include "core/py/types/signature_read.h"
-#include "forall/jit_py.h"
+#include "forall/forall_py.h"
 #include "forall/jit_wrap_py.h"
 #include "forall/specialisation_py_internal.h"
 
@@ -152,21 +152,14 @@ init(lw_jit *self, const lw_request *request)
         return -1;
     count_positional(self);
     self->declared = PyList_New(0);
-    return self->declared ? 0 : -1;
-}
-
-/* parallel=True spreads nothing: loops over prange run as loops over range. */
-static int
-warn_of_parallel(lw_jit *self)
-{
-    PyObject *parallel = PyDict_GetItemString(self->base.keywords, "parallel");
-
-    if (parallel != Py_True)
-        return 0;
-    return lw_door_warn(&self->base.options, "PerformanceWarning",
-                        "parallel=True: a function of jit runs on one core, and prange is "
-                        "range; the body of the loop as a function of lanewise.forall runs on "
-                        "all cores, or a GPU");
+    if (self->declared == NULL)
+        return -1;
+    if (keywords && PyDict_GetItemString(keywords, "extensions") != NULL) {
+        PyObject *extensions = lw_jit_get_extensions((PyObject *)self, NULL);
+        Py_XDECREF(extensions);
+        return extensions ? 0 : -1;
+    }
+    return 0;
 }
 
 static int
@@ -174,7 +167,7 @@ build(lw_jit *self, const lw_request *request)
 {
     int gives = 0;
 
-    if (init(self, request) < 0 || warn_of_parallel(self) < 0)
+    if (init(self, request) < 0)
         return -1;
     if (self->base.options.device)
         return declare_device(self, request->signatures);
@@ -190,6 +183,15 @@ build(lw_jit *self, const lw_request *request)
     return lw_jit_compile_declared(self);
 }
 
+/* parallel=False: prange is range. */
+static bool
+is_serial(const lw_jit *self)
+{
+    PyObject *keywords = self->base.keywords;
+
+    return keywords != NULL && PyDict_GetItemString(keywords, "parallel") == Py_False;
+}
+
 lw_jit *
 lw_jit_new_value(lw_jit *self)
 {
@@ -201,9 +203,16 @@ lw_jit_new_value(lw_jit *self)
         return NULL;
     }
     made->base.gives_value = true;
+    if (made->base.static_values == NULL)
+        made->base.static_values = PyDict_New();
+    if (made->base.static_values == NULL) {
+        Py_DECREF((PyObject *)made);
+        return NULL;
+    }
     made->base.options.front.procedure = made->base.options.front.threads = false;
     made->base.options.front.returns_arrays = true;
     made->base.options.front.objects = true;
+    made->base.options.front.parallel = !is_serial(self);
     return made;
 }
 
@@ -247,6 +256,7 @@ kernel_traverse(PyObject *object, visitproc visit, void *arg)
 
     Py_VISIT(self->declared);
     Py_VISIT(self->signatures);
+    Py_VISIT(self->extensions);
     Py_VISIT((PyObject *)atomic_load_explicit(&self->value, memory_order_relaxed));
     for (int i = 0; i < LW_JIT_KEPT; i++)
         Py_VISIT(self->kept[i]);
@@ -261,6 +271,7 @@ kernel_clear(PyObject *object)
     for (int i = 0; i < LW_JIT_KEPT; i++)
         Py_CLEAR(self->kept[i]);
     Py_CLEAR(self->signatures);
+    Py_CLEAR(self->extensions);
     Py_XDECREF((PyObject *)atomic_exchange(&self->value, NULL));
     lw_compiled_clear((lw_compiled *)self);
     return 0;
@@ -393,7 +404,27 @@ get_device(PyObject *object, void *Py_UNUSED(closure))
     return PyBool_FromLong(((lw_function *)object)->options.device);
 }
 
+/* As a function of C's: lanewise/_c_functions.py. closure: the attribute's name. */
+static PyObject *
+get_c_attribute(PyObject *object, void *closure)
+{
+    PyObject *name = PyUnicode_FromString(closure), *result;
+
+    if (name == NULL)
+        return NULL;
+    result = lw_service_call(LW_SERVICE_C_FUNCTIONS, "attribute", object, &name, 1, NULL);
+    Py_DECREF(name);
+    return result;
+}
+
 static PyGetSetDef kernel_getset[] = {
+    {"address", get_c_attribute, NULL,
+     PyDoc_STR("the address of the function of C's that it is for its only signature"),
+     (void *)"address"},
+    {"ctypes", get_c_attribute, NULL, PyDoc_STR("that function for ctypes"), (void *)"ctypes"},
+    {"cffi", get_c_attribute, NULL, PyDoc_STR("that function for cffi"), (void *)"cffi"},
+    {"native_name", get_c_attribute, NULL, PyDoc_STR("the name of that function in its code"),
+     (void *)"native_name"},
     {"signatures", get_signatures, NULL,
      PyDoc_STR("what it is compiled for: ['void(float32[::1], int64)']"), NULL},
     {"_declared_signatures", get_declared, NULL, NULL, NULL},
@@ -402,6 +433,11 @@ static PyGetSetDef kernel_getset[] = {
     {"definitions", get_overloads, NULL, PyDoc_STR("overloads, by numba's older name"), NULL},
     {"specialized", get_specialized, NULL,
      PyDoc_STR("True when signatures were given: nothing else is compiled"), NULL},
+    {"extensions", lw_jit_get_extensions, NULL,
+     PyDoc_STR("a list of objects whose prepare_args(type, value, stream, retr) gives what an "
+               "argument becomes: (type, value); retr is a list of functions to call after the "
+               "launch"),
+     NULL},
     {"is_device", get_device, NULL, PyDoc_STR("made with device=True"), NULL},
     {"__signature__", get_text_signature, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL}};
@@ -593,6 +629,8 @@ static PyMethodDef cuda_decorator[] = {
 static PyMethodDef functions[] = {
     {"_compile_device", lw_jit_compile_device, METH_VARARGS, NULL},
     {"_linked", lw_jit_linked, METH_VARARGS, NULL},
+    {"_c_function", lw_jit_c_function, METH_VARARGS, NULL},
+    {"_c_function_form", lw_jit_c_function_form, METH_VARARGS, NULL},
     {"_fields_of_object", lw_fields_of_object, METH_O, NULL},
     {"_has_code", lw_has_code, METH_O, NULL},
     {"_form_of_call", (PyCFunction)(void (*)(void))lw_jit_form, METH_FASTCALL, NULL},
@@ -622,6 +660,7 @@ lw_jit_register(PyObject *module)
     memcpy(kernel_methods, kernel_methods_head, sizeof kernel_methods_head);
     memcpy(kernel_methods + N_HEAD, lw_jit_inspect_methods,
            lw_jit_n_inspect_methods * sizeof *kernel_methods);
+    lw_jit_c_register();
     type = (PyObject *)lw_compiled_type(module, LW_DOOR_JIT, &kernel_spec, NULL);
     lw_core->jit_type = (PyTypeObject *)Py_XNewRef(type);
     if (type == NULL || lw_jit_launcher_register(module) < 0 ||

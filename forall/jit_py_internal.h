@@ -26,6 +26,7 @@ typedef struct lw_jit {
     Py_ssize_t n_positional; /* parameters that take positional arguments */
     PyObject *declared;      /* device functions: their signatures, a list of str */
     PyObject *signatures;    /* of a function that returns numbers: as given, or NULL */
+    PyObject *extensions; /* a list, which is in the keywords, too; NULL: none was asked for */
     /* the same function for calls on the host, made when needed */
     _Atomic(struct lw_jit *) value;
     /* made by cuda.jit: runs on the GPU unless something else is said */
@@ -55,12 +56,26 @@ int lw_jit_declare_value(lw_jit *self);
 /* TypeError: the kernel was called without a launch shape. */
 PyObject *lw_jit_needs_shape(const lw_jit *self);
 
+/* The companion that is called on the host, with the declared signatures compiled; borrowed. */
+lw_jit *lw_jit_companion(lw_jit *self);
+
+/* ---- jit_c_py.c ---- */
+/* _c_function(jit, sig): a function of C's for these types, or for the only ones it is compiled
+ * for: (address, types of the parameters as text, type of the result). */
+PyObject *lw_jit_c_function(PyObject *module, PyObject *args);
+/* _c_function_form(jit, sig, form): its code as text. */
+PyObject *lw_jit_c_function_form(PyObject *module, PyObject *args);
+/* Makes LW_C_ENTRY_ENDED known to the loader of compiled code. */
+void lw_jit_c_register(void);
+
 /* ---- jit_call_py.c ---- */
 /* kernel[...], kernel.forall(...); NULL with an exception. */
 PyObject *lw_jit_configure(PyObject *self, PyObject *key);
 PyObject *lw_jit_forall(PyObject *self, PyObject *args, PyObject *kwargs);
 /* The call of a launcher. */
 PyObject *lw_jit_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames);
+/* kernel.extensions, a list that users change. */
+PyObject *lw_jit_get_extensions(PyObject *self, void *closure);
 /* Where a launch without arrays, or eager compilation, happens. */
 lw_target_choice lw_jit_target(lw_jit *self);
 /* The key of a specialisation's code for the host. */

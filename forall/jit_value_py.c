@@ -42,9 +42,8 @@ lw_jit_signatures_give(PyObject *signatures)
     return failed;
 }
 
-/* The companion, with the declared signatures compiled; borrowed. */
-static lw_jit *
-companion(lw_jit *self)
+lw_jit *
+lw_jit_companion(lw_jit *self)
 {
     lw_jit *made = atomic_load_explicit(&self->value, memory_order_acquire), *before = NULL;
 
@@ -73,7 +72,7 @@ entry_of(lw_specialisation *specialisation)
 int
 lw_jit_declare_value(lw_jit *self)
 {
-    lw_jit *value = companion(self);
+    lw_jit *value = lw_jit_companion(self);
 
     if (value == NULL)
         return -1;
@@ -86,7 +85,7 @@ lw_jit_declare_value(lw_jit *self)
 
 /* ---- results ---- */
 
-/* The result as a Python number, as numba returns it. */
+/* The result as a Python number, as numba returns it; of a time NumPy's scalar. */
 static PyObject *
 number(lw_dtype dtype, const uint64_t *parts)
 {
@@ -100,6 +99,10 @@ number(lw_dtype dtype, const uint64_t *parts)
         return PyComplex_FromDoubles(to.c128[0], to.c128[1]);
     }
     memcpy(from.bytes, parts, row->size_bytes);
+    if (lw_is_time(dtype)) {
+        PyArray_Descr *descr = lw_descr_of(dtype);
+        return descr ? PyArray_Scalar(from.bytes, descr, NULL) : NULL;
+    }
     if (dtype == LW_DT_b1)
         return PyBool_FromLong(from.bytes[0]);
     if (row->kind == LW_KIND_UINT) {
@@ -357,7 +360,7 @@ form_of(const lw_scalar *scalar, const lw_result *form, uint32_t *i)
 PyObject *
 lw_jit_form(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n_args)
 {
-    lw_jit *value = n_args ? companion((lw_jit *)args[0]) : NULL, *current;
+    lw_jit *value = n_args ? lw_jit_companion((lw_jit *)args[0]) : NULL, *current;
     lw_specialisation *specialisation;
     PyObject *result = NULL;
     uint32_t i = 0;
@@ -380,7 +383,7 @@ lw_jit_form(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n_arg
 static PyObject *
 call_now(lw_jit *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    lw_jit *value = companion(self);
+    lw_jit *value = lw_jit_companion(self);
     Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
     PyObject *row[LW_MOST_ARRANGED], *keep = NULL, *result = NULL;
     lw_bound bound;

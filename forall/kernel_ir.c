@@ -70,6 +70,26 @@ param_flags(const maker *m, uint32_t *flags)
     }
 }
 
+/* Of an address without a size: so many elements that an index is never beyond them, and that
+ * one below zero, to which it is added, comes out right (elements of 4 bytes and more). */
+static const int64_t endless = (int64_t)1 << 62;
+
+/* Whether the body's parameter has a value that no caller gives, the extent or the stride of
+ * what is at an address: *out. */
+static bool
+is_fixed(maker *m, uint32_t param, lw_ref *out)
+{
+    for (uint32_t i = 0; i < m->scalar->n_args; i++) {
+        const lw_arg_parts *parts = &m->scalar->args[i];
+        if (!parts->pointer || param <= parts->first || param >= parts->first + parts->n)
+            continue;
+        *out = lw_ir_int(&m->b, m->body->params.data[param].type,
+                         param == parts->first + 1 ? endless : parts->item_bytes);
+        return true;
+    }
+    return false;
+}
+
 /* Adds the body's parameters after the index to this function. */
 static lw_status
 add_body_params(maker *m, lw_error *err)
@@ -82,6 +102,8 @@ add_body_params(maker *m, lw_error *err)
     param_flags(m, flags);
     for (uint32_t i = m->n_index; i < n; i++) {
         lw_ir_param *param;
+        if (is_fixed(m, i, &m->args[i]))
+            continue;
         m->args[i] = lw_ir_param_add(&m->b, m->body->params.data[i].type, flags[i] & ~IS_ARRAY,
                                      m->body->params.data[i].name);
         if (m->b.func == NULL || m->b.func->params.n == 0)
@@ -272,6 +294,7 @@ make_gpu(maker *m, const char *symbol, const lw_entry_limits *limits, lw_error *
         m->b.func->linkage = LW_KERNEL;
         m->b.func->max_threads = limits->max_threads;
         m->b.func->min_blocks = limits->min_blocks;
+        m->b.func->max_cluster = limits->max_cluster;
         m->b.func->max_registers = limits->max_registers;
     }
     if (m->key->form == LW_ENTRY_FORALL) {
@@ -430,10 +453,13 @@ fail:
 static void
 load_values(maker *m, lw_ref values)
 {
-    for (uint32_t i = m->n_index; i < m->body->params.n; i++) {
+    for (uint32_t i = m->n_index, k = 0; i < m->body->params.n; i++) {
         lw_dtype type = m->body->params.data[i].type;
         lw_dtype stored = type == LW_DT_b1 ? LW_DT_u8 : type;
-        lw_ref at = field(m, values, 8 * (size_t)(i - m->n_index));
+        lw_ref at;
+        if (is_fixed(m, i, &m->args[i]))
+            continue;
+        at = field(m, values, 8 * (size_t)k++);
         m->args[i] =
             lw_ir_cast(&m->b, type, lw_ir_load(&m->b, stored, 1, at, 8, LW_MEM_INVARIANT));
     }
@@ -536,6 +562,69 @@ make_value(maker *m, const char *symbol, lw_error *err)
     return lw_ir_finish(&m->b, err);
 }
 
+/* ---- host: a function of C's ---- */
+
+/* A pointer is an array of one axis that ends where addresses do. */
+static const int64_t POINTER_EXTENT = (int64_t)1 << 48;
+
+static void
+add_c_params(maker *m)
+{
+    for (uint32_t i = 0; i < m->scalar->n_args; i++) {
+        const lw_arg_parts *parts = &m->scalar->args[i];
+        for (uint32_t k = 0; k < parts->n; k++) {
+            uint32_t at = parts->first + k;
+            const lw_ir_param *param = &m->body->params.data[at];
+            if (parts->n_arrays && k > 0)
+                m->args[at] = i64(m, k == 1 ? POINTER_EXTENT : 0);
+            else
+                m->args[at] = lw_ir_param_add(&m->b, param->type, 0, param->name);
+        }
+    }
+}
+
+static void
+tell_ended(maker *m, lw_ref call)
+{
+    static const lw_dtype types[] = {LW_DT_ptr, LW_DT_i32, LW_DT_u64, LW_DT_u64};
+    uint32_t number = lw_ir_extern_add(m->module, LW_C_ENTRY_ENDED, LW_DT_void, types, 4);
+    uint32_t n_words = m->scalar->n_raise_words;
+    lw_ref args[4] = {lw_ir_entry(&m->b, m->b.func_number), lw_ir_int(&m->b, LW_DT_i32, 0),
+                      lw_ir_zero(&m->b, LW_DT_u64), lw_ir_zero(&m->b, LW_DT_u64)};
+
+    if (m->scalar->can_raise)
+        args[1] = lw_ir_result(&m->b, call, 0);
+    for (uint32_t i = 0; i < n_words; i++)
+        args[2 + i] = lw_ir_result(&m->b, call, 1 + i);
+    if (!lw_ir_prints(m->module))
+        lw_ir_if(&m->b,
+                 lw_ir_compare(&m->b, LW_OP_NE, args[1], lw_ir_int(&m->b, LW_DT_i32, 0)));
+    lw_ir_host_call(&m->b, number, args, 4);
+    if (!lw_ir_prints(m->module))
+        lw_ir_end(&m->b);
+}
+
+static lw_status
+make_c(maker *m, const char *symbol, lw_error *err)
+{
+    uint32_t first = m->scalar->can_raise ? 1 + m->scalar->n_raise_words : 0;
+    lw_ref call, result = 0;
+
+    lw_builder_start(&m->b, m->module, symbol);
+    if (m->b.func != NULL)
+        m->b.func->linkage = LW_EXPORTED;
+    add_c_params(m);
+    if (m->body->results.n > first)
+        lw_ir_result_add(&m->b, m->body->results.data[first]);
+    call = call_body(m);
+    if (m->body->results.n > first)
+        result = lw_ir_result(&m->b, call, first);
+    if (m->scalar->can_raise || lw_ir_prints(m->module))
+        tell_ended(m, call);
+    lw_ir_return(&m->b, &result, m->body->results.n > first);
+    return lw_ir_finish(&m->b, err);
+}
+
 static void
 set_sreg(maker *m, lw_sreg which, lw_ref value)
 {
@@ -579,8 +668,8 @@ static lw_status
 make_whole(maker *m, const char *symbol, lw_error *err)
 {
     lw_status status = LW_OK;
-    uint32_t loop, n = m->body->params.n;
-    lw_ref values, zero, call;
+    uint32_t loop, n = 0;
+    lw_ref values, zero, call, fixed;
 
     lw_builder_start(&m->b, m->module, "lw_block_loop");
     if (m->b.func != NULL)
@@ -598,6 +687,9 @@ make_whole(maker *m, const char *symbol, lw_error *err)
     lw_ir_result_add(&m->b, LW_DT_i32);
     values = lw_ir_param_add(&m->b, LW_DT_ptr, LW_PARAM_NOALIAS | LW_PARAM_READONLY, "values");
     load_values(m, values);
+    for (uint32_t i = 0; i < m->body->params.n; i++) /* the loop has no parameters for others */
+        if (!is_fixed(m, i, &fixed))
+            m->args[n++] = m->args[i];
     call = lw_ir_call(&m->b, loop, m->args, n);
     lw_ir_return(&m->b, &call, 1);
     LW_TRY(lw_ir_finish(&m->b, err));
@@ -663,6 +755,7 @@ lw_kernel_module(const lw_scalar *scalar, const lw_entry_key *key, const char *s
     case LW_ENTRY_SINGLE: status = make_single(&m, symbol, err); break;
     case LW_ENTRY_WHOLE: status = make_whole(&m, symbol, err); break;
     case LW_ENTRY_VALUE: status = make_value(&m, symbol, err); break;
+    case LW_ENTRY_C: status = make_c(&m, symbol, err); break;
     }
     if (status != LW_OK)
         goto fail;

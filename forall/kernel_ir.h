@@ -11,7 +11,8 @@ typedef enum lw_entry_form {
     LW_ENTRY_RANGE,  /* host: lw_range_code, a part of an index space */
     LW_ENTRY_SINGLE, /* host: lw_sim_single of core/host/simulator.h */
     LW_ENTRY_WHOLE,  /* host: lw_sim_whole */
-    LW_ENTRY_VALUE   /* host: lw_value_code, a call that returns numbers */
+    LW_ENTRY_VALUE,  /* host: lw_value_code, a call that returns numbers */
+    LW_ENTRY_C       /* host: a function of C's: numbers and pointers, one result or none */
 } lw_entry_form;
 
 enum { LW_MAX_INDEX = 3 }; /* dimensions of an index space */
@@ -46,8 +47,12 @@ typedef int64_t (*lw_range_code)(const uint64_t *values, const lw_space *space, 
  * Returns 0, or the status of what it raised. */
 typedef int32_t (*lw_value_code)(const uint64_t *values, uint64_t *results);
 
+/* What a function of C's calls at its end where it has raised (status), or may have printed
+ * (0). self: its own address. */
+#define LW_C_ENTRY_ENDED "lw_c_entry_ended"
+
 typedef struct lw_entry_limits { /* of a GPU entry; 0: none */
-    uint32_t max_threads, min_blocks, max_registers;
+    uint32_t max_threads, min_blocks, max_cluster, max_registers;
 } lw_entry_limits;
 
 /* The parameters of a GPU entry, in order:

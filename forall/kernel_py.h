@@ -105,7 +105,7 @@ typedef struct lw_bound_array {
     uint32_t arg;        /* number of the argument, not counting the index */
     uint32_t value;      /* values[value] is its address */
     uint64_t low, high;  /* addresses that it covers: low <= address < high; equal: none */
-    bool record;         /* an np.void: its bytes are on the host, and are only read */
+    bool record;         /* an np.void: its bytes are on the host */
     bool back;           /* it is a copy, and what the body writes is copied back */
     uint32_t n_bytes;    /* of a record */
 } lw_bound_array;
@@ -147,9 +147,10 @@ int lw_bind(const lw_function *self, PyObject *const *args, Py_ssize_t n_args, l
 void lw_bound_release(lw_bound *bound);
 /* lw_bound_use orders `stream` after the work that produced the arrays, and brings np.void
  * records to the device. lw_bound_done, after the launch, copies back what was written to
- * copies of misaligned device arrays, and makes foreign producers wait for the stream. */
+ * records and to copies of misaligned device arrays, and makes foreign producers wait for the
+ * stream. */
 lw_status lw_bound_use(lw_bound *bound, lw_device *device, CUstream stream, lw_error *err);
-lw_status lw_bound_done(lw_bound *bound, CUstream stream, lw_error *err);
+lw_status lw_bound_done(lw_bound *bound, lw_device *device, CUstream stream, lw_error *err);
 
 /* ---- specialisations ---- */
 
@@ -157,6 +158,7 @@ typedef struct lw_specialisation_cast { /* a number whose type in the declared s
                                            another */
     uint32_t value, param;
     lw_dtype from, to;
+    bool pointer; /* to an address, whose elements are of type `to` */
     /* of a Python int: the type that must hold it, else OverflowError; or void */
     lw_dtype bounds;
     int64_t least, most;
@@ -213,11 +215,13 @@ typedef struct lw_specialisation {
     const lw_sig_type *result; /* the declared result, where it is an array or has one */
     uint32_t n_races; /* of forall: stores by which elements race if there are several */
     const lw_race_store *races;
+    uint64_t statics; /* bits, by argument after the index: its value is part of the key */
     bool declared, narrow, negative;
-    uint64_t hash;  /* of the types: the same in every process */
-    PyObject *held; /* list of the objects that the key names by address, or NULL */
-    lw_tree *tree;  /* with static values or objects: the function read with them and their
-                       classes;  a twin's is its origin's; else NULL */
+    bool has_pointer; /* among the arguments; then it is not narrow */
+    uint64_t hash;    /* of the types: the same in every process */
+    PyObject *held;   /* list of the objects that the key names by address, or NULL */
+    lw_tree *tree;    /* with static values or objects: the function read with them and their
+                         classes;  a twin's is its origin's; else NULL */
     lw_captures *captures; /* of that reading, or NULL */
     lw_grown device;       /* lw_device_entry */
     lw_grown host;         /* lw_host_entry */
@@ -237,6 +241,8 @@ lw_specialisation *lw_specialisation_twin(lw_specialisation *specialisation, boo
 PyObject *lw_specialisation_text(const lw_specialisation *specialisation);
 /* "void(float32, float32[::1])"; for a function that gives a value with the type of that. */
 PyObject *lw_specialisation_signature(const lw_specialisation *specialisation);
+/* The types of the arguments as numba names them, (float32[::1], int64): new tuple. */
+PyObject *lw_specialisation_types(const lw_specialisation *specialisation);
 /* Whether no array that the body writes overlaps another one: noalias of the entry key. */
 bool lw_specialisation_noalias(const lw_specialisation *specialisation, const lw_bound *bound);
 /* The body that the host runs. */

@@ -248,8 +248,8 @@ decode(decoder *d, lw_arg_spec *out)
         return out->record == NULL || set_record(d, out->record);
     case LW_KEY_RECORD:
         out->kind = LW_ARGK_RECORD;
+        out->readonly = (*d->at++ & 16) != 0;
         out->record = take_address(d);
-        out->readonly = true;
         return set_record(d, out->record);
     case LW_KEY_TUPLE:
     case LW_KEY_NAMED:
@@ -332,6 +332,17 @@ decode_all(decoder *d, lw_arg_spec *specs, uint32_t n)
     return true;
 }
 
+/* Whether some arguments are static values, or objects of classes. */
+static bool
+reads_own(const decoder *d)
+{
+    bool reads = d->self->statics != 0 || d->classes != NULL;
+
+    for (uint32_t i = 0; i < LW_MOST_ARRANGED && !reads; i++)
+        reads = d->entries[i] != NULL;
+    return reads;
+}
+
 static lw_specialisation *
 specialisation_of_key(lw_function *self, const lw_bound *bound)
 {
@@ -355,7 +366,9 @@ specialisation_of_key(lw_function *self, const lw_bound *bound)
     specialisation->negative = bound->negative;
     set_counts(specialisation, specs);
     good = decode_all(&d, specs, bound->n_args);
-    if (good && (self->statics != 0 || d.classes != NULL)) { /* again, with a tree of its own */
+    for (uint32_t i = 0; good && i < bound->n_args && i < LW_MOST_ARRANGED; i++)
+        specialisation->statics |= (uint64_t)(d.entries[i] != NULL) << i;
+    if (good && reads_own(&d)) {          /* again, with a tree of its own */
         uint32_t most = LW_MOST_ARRANGED; /* no static argument is behind these */
         good = lw_specialisation_read_own(specialisation, d.entries,
                                           bound->n_args < most ? bound->n_args : most,
@@ -416,10 +429,24 @@ note_written(lw_specialisation *specialisation)
         return false;
     specialisation->written = written;
     for (uint32_t i = specialisation->function->n_index; i < scalar->n_args; i++)
-        for (uint32_t k = 0; k < scalar->args[i].n_arrays; k++, array++)
+        for (uint32_t k = 0; k < scalar->args[i].n_arrays && !scalar->args[i].pointer;
+             k++, array++)
             if (scalar->args[i].written[k])
                 written[specialisation->n_written++] = array;
     return true;
+}
+
+/* Notes in the lowered function which arguments are addresses alone. */
+static void
+note_pointers(const lw_specialisation *specialisation, const lw_scalar *scalar)
+{
+    lw_arg_parts *args = scalar ? (lw_arg_parts *)scalar->args : NULL;
+
+    for (uint32_t i = 0; args != NULL && i < scalar->n_args; i++)
+        if (i < specialisation->n_specs && specialisation->specs[i].pointer) {
+            args[i].pointer = true;
+            args[i].item_bytes = lw_dtypes[specialisation->specs[i].dtype].size_bytes;
+        }
 }
 
 static bool
@@ -490,12 +517,16 @@ lower(lw_specialisation *specialisation)
         lw_py_raise(&err);
         return -1;
     }
+    if (specialisation->function->options.front.parallel &&
+        lw_specialisation_parallel(specialisation) < 0)
+        return -1;
+    note_pointers(specialisation, specialisation->scalar);
+    note_pointers(specialisation, specialisation->on_host);
     if (!note_written(specialisation) || !note_hash(specialisation)) {
         PyErr_NoMemory();
         return -1;
     }
-    return lw_door_warn_of_sums(&specialisation->function->options,
-                                specialisation->scalar->warning);
+    return lw_door_warn_of_code(&specialisation->function->options, specialisation->scalar);
 }
 
 static void
@@ -539,9 +570,11 @@ make_twin(lw_specialisation *specialisation, bool narrow, bool negative)
     memcpy(specs, specialisation->specs, specialisation->n_specs * sizeof *specs);
     twin->origin = origin;
     twin->tree = origin->tree;
+    twin->statics = origin->statics;
     twin->out = origin->out; /* in its arena, which lives as long */
     twin->n_out = origin->n_out;
     twin->result = origin->result;
+    twin->has_pointer = origin->has_pointer;
     twin->narrow = narrow;
     twin->negative = negative;
     set_counts(twin, specs);
@@ -636,6 +669,8 @@ lw_specialisation_get(lw_function *self, lw_bound *bound)
 bool
 lw_specialisation_noalias(const lw_specialisation *specialisation, const lw_bound *bound)
 {
+    if (specialisation->has_pointer)
+        return false; /* nothing is known of what is there */
     for (uint32_t i = 0; i < specialisation->n_written; i++) {
         const lw_bound_array *w = &bound->arrays[specialisation->written[i]];
         for (uint32_t k = 0; k < bound->n_arrays; k++)
@@ -677,7 +712,6 @@ spec_of_sig(lw_specialisation *specialisation, const lw_sig_type *type, lw_arg_s
     case LW_SIG_RECORD:
         out->kind = LW_ARGK_RECORD;
         out->record = type->record;
-        out->readonly = true;
         return 0;
     case LW_SIG_ARRAY:
         out->kind = LW_ARGK_ARRAY;
@@ -705,9 +739,25 @@ spec_of_sig(lw_specialisation *specialisation, const lw_sig_type *type, lw_arg_s
         out->constant = lw_none_constant(specialisation->function->tree);
         return 0;
     case LW_SIG_POINTER:
+        if (specialisation->function->n_index > 0)
+            break;
+        out->kind = LW_ARGK_ARRAY; /* of as many elements as an index asks for */
+        out->ndim = 1;
+        out->layout = LW_LAYOUT_C;
+        if (type->dtype == LW_DT_void)
+            out->dtype = LW_DT_u8;
+        if (!specialisation->function->gives_value)
+            out->pointer = specialisation->has_pointer = true;
+        return 0;
     case LW_SIG_NONE: break;
     }
-    PyErr_SetString(PyExc_TypeError, "signature: an argument without a type");
+    if (type->kind == LW_SIG_POINTER)
+        PyErr_Format(
+            PyExc_TypeError,
+            "signature of `%s`: pointers are arguments of kernels of jit: use an array",
+            lw_function_name(specialisation->function));
+    else
+        PyErr_SetString(PyExc_TypeError, "signature: an argument without a type");
     return -1;
 }
 
@@ -823,7 +873,8 @@ specialisation_of_signature(lw_function *self, const lw_signature *signature)
             return NULL;
         }
     if (specialisation != NULL) {
-        specialisation->narrow = true; /* as is common on a GPU; other calls get twins */
+        /* as is common on a GPU; other calls get twins */
+        specialisation->narrow = !specialisation->has_pointer;
         set_counts(specialisation, specs);
         default_specs(specialisation, self->n_index + signature->n_args - first, specs);
     }

@@ -33,6 +33,12 @@ lw_typed *lw_function_infer(lw_function *self, const lw_signature *signature,
 PyObject *lw_function_explain(PyObject *self, PyObject *sig);
 /* How far a call's argument is from a declared one: 0 the same, -1 it cannot be passed. */
 int lw_spec_fits(const lw_arg_spec *declared, const lw_arg_spec *given);
+/* ---- parallel_py.c ---- */
+/* Rewrites its loops over prange for all cores. -1 with an exception (E168). */
+int lw_specialisation_parallel(lw_specialisation *specialisation);
+/* The location in the tree of a location of the module; 0: there is none. */
+uint32_t lw_place_in_tree(const lw_tree *tree, const lw_module *module, uint32_t loc);
+
 /* Finds the declared specialisation that calls of these types run: specialisation->target, with
  * the numbers that it has in other types in specialisation->casts. -1 with an exception (E181).
  */

@@ -72,10 +72,27 @@ name_one(void *context, PyObject *name)
 int
 lw_function_name_statics(lw_function *self, PyObject *names)
 {
-    if (names == NULL)
-        return 0;
     self->static_values = PyDict_New();
-    return self->static_values ? lw_door_each_name(names, name_one, self) : -1;
+    if (self->static_values == NULL)
+        return -1;
+    return names ? lw_door_each_name(names, name_one, self) : 0;
+}
+
+bool
+lw_is_member(PyObject *object)
+{
+    PyObject *module, *class;
+    bool result;
+
+    if (Py_TYPE((PyObject *)Py_TYPE(object)) == &PyType_Type)
+        return false;
+    module = PyImport_ImportModule("enum");
+    class = module ? PyObject_GetAttrString(module, "Enum") : NULL;
+    result = class && PyObject_IsInstance(object, class) == 1;
+    Py_XDECREF(class);
+    Py_XDECREF(module);
+    PyErr_Clear();
+    return result;
 }
 
 /* ---- values ---- */
@@ -124,12 +141,14 @@ check_value(const lw_function *self, const lw_tree *tree, uint32_t arg, PyObject
     const lw_fn_param *param = &tree->fns.data[1].params.data[self->n_index + arg];
 
     if (param->default_constant != 0 &&
-        tree->constants.data[param->default_constant].kind != LW_K_OBJECT)
+        (tree->constants.data[param->default_constant].kind != LW_K_OBJECT ||
+         lw_is_member(value_of(entry))))
         return 0;
-    PyErr_Format(PyExc_TypeError,
-                 "%s: static argument `%s` must be a constant (a number, bool, str, None, a "
-                 "type, a function, or a tuple of these), not %.100s",
-                 lw_function_name(self), param->name, Py_TYPE(value_of(entry))->tp_name);
+    PyErr_Format(
+        PyExc_TypeError,
+        "%s: static argument `%s` must be a constant (a number, bool, str, None, a "
+        "type, a function, a member of an enum class, or a tuple of these), not %.100s",
+        lw_function_name(self), param->name, Py_TYPE(value_of(entry))->tp_name);
     return -1;
 }
 
@@ -144,8 +163,8 @@ lw_specialisation_read_own(lw_specialisation *specialisation, PyObject *const *e
     int failed;
 
     if (values != NULL)
-        function = self->statics ? lw_function_with_values(self->py_func, values)
-                                 : Py_NewRef(self->py_func);
+        function = PyDict_GET_SIZE(values) ? lw_function_with_values(self->py_func, values)
+                                           : Py_NewRef(self->py_func);
     failed = function == NULL || (classes && !given) ? -1 : 0;
     if (!failed && lw_read_function_given(function, self->source, given, &specialisation->tree,
                                           &specialisation->captures, &err) != LW_OK) {

@@ -1,6 +1,6 @@
-/* static= of forall and jit: values that are compiled in. They are part of the key of a
- * specialisation, which is read from the user's function with these values as defaults. The GIL
- * is held. */
+/* static= of forall and jit, and members of enum classes: values that are compiled in. They are
+ * part of the key of a specialisation, which is read from the user's function with these values
+ * as defaults. The GIL is held. */
 #ifndef LW_FORALL_STATIC_PY_H
 #define LW_FORALL_STATIC_PY_H
 
@@ -14,6 +14,10 @@ lw_is_static(const lw_function *self, uint32_t arg)
 {
     return arg < LW_MOST_ARRANGED && (self->statics >> arg & 1);
 }
+
+/* Whether it is a member of an enum class, which is static wherever it is an argument itself.
+ */
+bool lw_is_member(PyObject *object);
 
 /* What stands for the value of argument number `arg` in a key: the same object for equal
  * constants of one type (borrowed: the function keeps it). NULL with an exception. */

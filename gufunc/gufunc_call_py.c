@@ -74,11 +74,101 @@ lw_gufunc_call_numpy(lw_gufunc_object *self, PyObject *const *args, size_t nargs
     return result;
 }
 
+/* ---- layouts without outputs: the function works in place ---- */
+
+/* The loop of a call; NULL, without an exception: NumPy says what is wrong. */
+static const lw_gufunc_loop *
+loop_in_place(lw_gufunc_object *self, PyObject *const *args)
+{
+    lw_dtype dtypes[LW_MAX_OPERANDS];
+    char weak[LW_MAX_OPERANDS] = {0};
+    const lw_call_rules rules = {NULL, NULL, NULL};
+    const lw_gufunc_loop *loop;
+
+    for (int k = 0; k < self->base.nin; k++) {
+        PyObject *array = PyArray_FROM_O(args[k]);
+        dtypes[k] =
+            array ? lw_dtype_from_num(PyArray_TYPE((PyArrayObject *)array)) : LW_DT_void;
+        Py_XDECREF(array);
+        weak[k] = lw_weak_kind(args[k]);
+        if (dtypes[k] == LW_DT_void) {
+            PyErr_Clear();
+            return NULL;
+        }
+    }
+    loop = lw_loops_of_call((lw_ufunc_head *)self, dtypes, weak, &rules);
+    PyErr_Clear();
+    return loop;
+}
+
+static const char *
+input_name(const lw_gufunc_object *self, int k)
+{
+    return self->base.tree->fns.data[1].params.data[self->params[k]].name;
+}
+
+/* Inputs of writable_args= are copied back by NumPy, which also looks whether they may be
+ * written to. */
+static int
+check_written(const lw_gufunc_object *self, const lw_gufunc_loop *loop, int k, PyObject *object)
+{
+    const char *name = input_name(self, k);
+    PyArrayObject *array = (PyArrayObject *)object;
+
+    if (!PyArray_Check(object)) {
+        PyErr_Format(PyExc_TypeError,
+                     "`%s` writes to argument `%s`, which must be an array, not %.100s",
+                     self->base.table->name, name, Py_TYPE(object)->tp_name);
+        return -1;
+    }
+    if (!PyArray_ISWRITEABLE(array)) {
+        PyErr_Format(PyExc_ValueError, "`%s` writes to argument `%s`, which is read-only",
+                     self->base.table->name, name);
+        return -1;
+    }
+    if (PyArray_ISBEHAVED(array) && PyArray_TYPE(array) == lw_type_num(loop->types[k]))
+        return 0;
+    return PyErr_WarnFormat(
+        PyExc_RuntimeWarning, 1,
+        "`%s` writes to a copy of argument `%s`, because its dtype is %S and the loop's is %s: "
+        "writable_args=('%s',) copies it back",
+        self->base.table->name, name, (PyObject *)PyArray_DESCR(array),
+        lw_dtypes[loop->types[k]].public_name, name);
+}
+
+static int
+check_in_place(lw_gufunc_object *self, PyObject *const *args)
+{
+    const lw_gufunc_loop *loop = loop_in_place(self, args);
+
+    for (int k = 0; loop != NULL && k < self->base.nin; k++)
+        if (loop->writable[k] && !self->writable[k] &&
+            check_written(self, loop, k, args[k]) < 0)
+            return -1;
+    return 0;
+}
+
+static PyObject *
+call_in_place(lw_gufunc_object *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    PyObject *result;
+
+    if (PyVectorcall_NARGS(nargsf) == self->base.nin && check_in_place(self, args) < 0)
+        return NULL;
+    result = lw_gufunc_call_numpy(self, args, nargsf, kwnames);
+    if (result == NULL)
+        return NULL;
+    Py_DECREF(result); /* an empty tuple */
+    Py_RETURN_NONE;
+}
+
 static PyObject *
 call_sized(lw_ufunc_head *head, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     lw_gufunc_object *self = (lw_gufunc_object *)head;
 
+    if (self->base.nout == 0)
+        return call_in_place(self, args, nargsf, kwnames);
     if (lw_gufunc_makes_outputs(self, kwnames))
         return lw_gufunc_call_made(self, args, PyVectorcall_NARGS(nargsf), kwnames);
     return lw_gufunc_call_numpy(self, args, nargsf, kwnames);
@@ -173,7 +263,7 @@ call_now(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnam
 {
     lw_gufunc_object *self = (lw_gufunc_object *)object;
     lw_target_choice target = self->base.options.target;
-    PyObject *result;
+    PyObject *result, *other;
     lw_seen s;
 
     if (lw_recall_any((lw_ufunc_head *)self) &&
@@ -194,6 +284,14 @@ call_now(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnam
                       self->base.nin, &result))
         return result;
     if (refuse_all_masked(self, args, PyVectorcall_NARGS(nargsf), kwnames) < 0)
+        return NULL;
+    other = lw_gufunc_for_outputs(self, args, PyVectorcall_NARGS(nargsf), kwnames);
+    if (other != NULL) {
+        result = call_now(other, args, nargsf, kwnames);
+        Py_DECREF(other);
+        return result;
+    }
+    if (PyErr_Occurred())
         return NULL;
     if ((s.kinds & LW_CALL_KIND_DEVICE) && target == LW_CHOOSE_CPU)
         return lw_refuse_device((lw_ufunc_head *)self);

@@ -342,6 +342,16 @@ check_written(const lw_gufunc_object *self, const lw_gufunc_loop *loop, lw_error
     return LW_OK;
 }
 
+/* Without outputs any array may be written to; these are. */
+static void
+note_written(const lw_gufunc_object *self, lw_gufunc_loop *loop)
+{
+    for (int k = 0; k < loop->nin; k++) {
+        const lw_arg_parts *parts = &loop->scalar->args[k];
+        loop->writable[k] = self->writable[k] || (parts->n_arrays != 0 && parts->written[0]);
+    }
+}
+
 static lw_status
 take_results(const lw_gufunc_object *self, lw_gufunc_loop *loop, lw_error *err)
 {
@@ -421,6 +431,8 @@ lower(lw_gufunc_object *self, lw_gufunc_loop *loop, const lw_dtype *out, lw_erro
         LW_TRY(arrange_args(self, loop, err));
     LW_TRY(take_results(self, loop, err));
     LW_TRY(check_written(self, loop, err));
+    if (loop->nout == 0)
+        note_written(self, loop);
     LW_TRY(tell_apart(loop, err));
 fail:
     lw_typed_free(typed);
@@ -439,7 +451,8 @@ describe(const lw_gufunc_object *self, lw_gufunc_loop *loop, const bool *arrays)
                         : core > 0 || output || array ? LW_CORE_ARRAY
                                                       : LW_CORE_VALUE;
         loop->core_ndim[k] = (uint8_t)(loop->form[k] == LW_CORE_ARRAY && core == 0 ? 1 : core);
-        loop->writable[k] = self->writable[k];
+        loop->writable[k] =
+            self->writable[k] || (loop->nout == 0 && loop->form[k] == LW_CORE_ARRAY);
     }
 }
 
@@ -471,6 +484,8 @@ lw_gufunc_make(lw_gufunc_object *self, const lw_dtype *in, const lw_dtype *out,
 
     if (lw_compiled_read_again((lw_compiled *)self) < 0)
         return NULL;
+    if (self->has_fixed_out)
+        out = self->fixed_out;
     loop = declared ? NULL : lw_rows_find((lw_ufunc_head *)self, in);
     if (loop != NULL) /* reading runs Python's code, where another thread has made it */
         return loop;
@@ -488,7 +503,7 @@ lw_gufunc_make(lw_gufunc_object *self, const lw_dtype *in, const lw_dtype *out,
         lw_gufunc_loop_free(loop);
         return (lw_gufunc_loop *)lw_py_raise(&err);
     }
-    if (lw_door_warn_of_sums(&self->base.options, loop->scalar->warning) < 0) {
+    if (lw_door_warn_of_code(&self->base.options, loop->scalar) < 0) {
         lw_gufunc_loop_free(loop);
         return NULL;
     }

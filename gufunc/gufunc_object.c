@@ -173,6 +173,7 @@ gufunc_traverse(PyObject *object, visitproc visit, void *arg)
 
     Py_VISIT(self->base.sizes);
     Py_VISIT(self->base.large);
+    Py_VISIT(self->by_outputs);
     return lw_ufunc_head_traverse((lw_ufunc_head *)object, visit, arg);
 }
 
@@ -184,6 +185,7 @@ gufunc_clear(PyObject *object)
     lw_ufunc_head_clear((lw_ufunc_head *)object);
     Py_CLEAR(self->base.sizes);
     Py_CLEAR(self->base.large);
+    Py_CLEAR(self->by_outputs);
     return 0;
 }
 
@@ -196,6 +198,44 @@ gufunc_repr(PyObject *object)
                                 lw_ufunc_text((lw_ufunc_head *)self, "__name__"),
                                 self->base.layout.text);
 }
+
+/* ---- for compiled functions that call it: lanewise/_gufunc_calls.py ---- */
+
+static PyObject *
+get_fills(PyObject *object, void *Py_UNUSED(closure))
+{
+    return PyBool_FromLong(((lw_gufunc_object *)object)->fills);
+}
+
+static PyObject *
+get_indexed(PyObject *object, void *Py_UNUSED(closure))
+{
+    const lw_gufunc_object *self = (const lw_gufunc_object *)object;
+    int n = self->base.nin + self->base.nout;
+    PyObject *result = PyTuple_New(n);
+
+    for (int k = 0; result != NULL && k < n; k++)
+        PyTuple_SET_ITEM(result, k, PyBool_FromLong(self->indexed[k]));
+    return result;
+}
+
+static PyObject *
+get_loops(PyObject *object, void *Py_UNUSED(closure))
+{
+    const lw_gufunc_object *self = (const lw_gufunc_object *)object;
+    PyObject *module = PyObject_GetAttrString(self->base.py_func, "__module__");
+    const char *text = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : "";
+    bool is_own = text && (strcmp(text, "lanewise") == 0 || strncmp(text, "lanewise.", 9) == 0);
+
+    PyErr_Clear();
+    Py_XDECREF(module);
+    return PyBool_FromLong(self->base.family == NULL && self->base.member == NULL && !is_own);
+}
+
+static PyGetSetDef gufunc_getset[] = {{"_fills", get_fills, NULL, NULL, NULL},
+                                      {"_indexed", get_indexed, NULL, NULL, NULL},
+                                      {"_loops_in_functions", get_loops, NULL, NULL, NULL},
+                                      {NULL, NULL, NULL, NULL, NULL}};
 
 /* ---- the type ---- */
 
@@ -213,13 +253,11 @@ PyDoc_STRVAR(gufunc_doc,
              ">>> g(np.ones((2, 3)))\n"
              "array([3., 3.])");
 
-static PyType_Slot gufunc_slots[] = {{Py_tp_doc, (void *)gufunc_doc},
-                                     {Py_tp_dealloc, lw_compiled_dealloc},
-                                     {Py_tp_traverse, gufunc_traverse},
-                                     {Py_tp_clear, gufunc_clear},
-                                     {Py_tp_repr, gufunc_repr},
-                                     {Py_tp_call, PyVectorcall_Call},
-                                     {0, NULL}};
+static PyType_Slot gufunc_slots[] = {
+    {Py_tp_doc, (void *)gufunc_doc},   {Py_tp_dealloc, lw_compiled_dealloc},
+    {Py_tp_traverse, gufunc_traverse}, {Py_tp_clear, gufunc_clear},
+    {Py_tp_repr, gufunc_repr},         {Py_tp_getset, gufunc_getset},
+    {Py_tp_call, PyVectorcall_Call},   {0, NULL}};
 
 /* A lanewise.Ufunc: its methods find what is theirs through the kind, never behind the head.
  * The size is no less than Ufunc's, as Python wants it of a subclass. */

@@ -67,8 +67,8 @@ read_keywords(call *c, PyObject *const *values, PyObject *kwnames)
                 *fields[k].to = values[i];
 }
 
-static char
-weak_kind(PyObject *object)
+char
+lw_weak_kind(PyObject *object)
 {
     if (PyLong_CheckExact(object))
         return 'i';
@@ -89,7 +89,7 @@ read_inputs(call *c, PyObject *const *args)
                                      .ndim = PyArray_NDIM(array),
                                      .shape = (const int64_t *)PyArray_DIMS(array),
                                      .strides = (const int64_t *)PyArray_STRIDES(array)};
-        c->weak[i] = weak_kind(args[i]);
+        c->weak[i] = lw_weak_kind(args[i]);
         c->dtypes[i] = lw_dtype_from_num(PyArray_TYPE(array));
         if (c->dtypes[i] == LW_DT_void) {
             PyErr_Format(PyExc_TypeError,

@@ -32,6 +32,9 @@ typedef struct lw_gufunc_object {
                                         excluded array */
     bool indexed[LW_MAX_OPERANDS];   /* `()` operands that the function indexes */
     bool writable[LW_MAX_OPERANDS];  /* writable_args= */
+    bool has_fixed_out;              /* gufunc_given_py.c: its outputs have these dtypes */
+    lw_dtype fixed_out[LW_MAX_OPERANDS];
+    PyObject *by_outputs; /* dict: dtypes of a call -> who takes it, or None; or NULL */
 } lw_gufunc_object;
 
 enum { LW_NO_PARAM = 255 };
@@ -107,10 +110,18 @@ PyObject *lw_gufunc_call_method(lw_ufunc_head *self, lw_ufunc_method id, PyObjec
 PyObject *lw_gufunc_call_numpy(lw_gufunc_object *self, PyObject *const *args, size_t nargsf,
                                PyObject *kwnames);
 
+/* ---- outputs that a call gives: gufunc_given_py.c ---- */
+/* Who takes the call because the outputs it gives have other dtypes than this object fills: a
+ * new reference; NULL: this object, or with an exception. */
+PyObject *lw_gufunc_for_outputs(lw_gufunc_object *self, PyObject *const *args,
+                                Py_ssize_t n_args, PyObject *kwnames);
+
 /* ---- outputs that NumPy cannot make: gufunc_outputs_py.c ---- */
 bool lw_gufunc_makes_outputs(const lw_gufunc_object *self, PyObject *kwnames);
 PyObject *lw_gufunc_call_made(lw_gufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
                               PyObject *kwnames);
+/* 'i', 'f' or 'c' of Python's own numbers, else 0. */
+char lw_weak_kind(PyObject *object);
 /* _make_gufunc_outputs(on): on every version of NumPy. */
 PyObject *lw_gufunc_make_outputs_always(PyObject *module, PyObject *on);
 

@@ -16,15 +16,60 @@ refuse(const lw_gufunc_object *self, const lw_signature *signature, const char *
     return -1;
 }
 
+/* Put behind the text of the exception that is set: as a note, from Python 3.11 on. */
+static void
+add_note(const char *note)
+{
+    PyObject *type, *value, *trace, *done = NULL;
+
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    if (value != NULL && PyObject_HasAttrString(value, "add_note"))
+        done = PyObject_CallMethod(value, "add_note", "s", note);
+    else if (value != NULL)
+        done = PyObject_CallMethod(value, "__init__", "N",
+                                   PyUnicode_FromFormat("%S\n%s", value, note));
+    Py_XDECREF(done);
+    PyErr_Restore(type, value, trace); /* in place of one of the note's */
+}
+
+/* What is wrong with an operand, in numba's sentence, whose text programs know; the note says
+ * what was expected. */
+static int
+refuse_operand(const lw_gufunc_object *self, const lw_signature *signature,
+               const lw_sig_type *type, int k)
+{
+    uint32_t core = self->base.layout.operands[k].n;
+    lw_text name = {0}, note = {0};
+    lw_error err = {0};
+
+    lw_sig_type_print(type, &name);
+    if (type->kind == LW_SIG_SCALAR)
+        lw_fail(&err, LW_ERR_SIGNATURE, "scalar type %s given for non scalar argument #%d",
+                lw_text_get(&name), k + 1);
+    else
+        lw_fail(&err, LW_ERR_SIGNATURE, "type and shape signature mismatch for arg #%d", k + 1);
+    lw_text_addf(&note,
+                 "E183: signature `%s` does not fit the layout `%s`: %s %d is %s, and has %u "
+                 "core dimension%s",
+                 signature->text, self->base.layout.text,
+                 k < self->base.nin ? "input" : "output",
+                 k < self->base.nin ? k : k - self->base.nin, lw_text_get(&name),
+                 (unsigned)core, core == 1 ? "" : "s");
+    lw_py_raise(&err);
+    add_note(lw_text_get(&note));
+    lw_text_reset(&name);
+    lw_text_reset(&note);
+    return -1;
+}
+
 /* One operand's type; scalars are let pass where only dtypes are named ("ff->f"). */
 static int
 read_operand(const lw_gufunc_object *self, const lw_signature *signature,
              const lw_sig_type *type, int k, bool dtypes_only, lw_gufunc_types *out)
 {
     uint32_t core = self->base.layout.operands[k].n;
-    lw_text text = {0};
     bool good;
-    int result;
 
     if (type->kind == LW_SIG_ARRAY) {
         good = type->ndim == (core ? core : 1) && type->record == NULL;
@@ -33,17 +78,10 @@ read_operand(const lw_gufunc_object *self, const lw_signature *signature,
     } else {
         good = type->kind == LW_SIG_SCALAR && (core == 0 || dtypes_only);
     }
-    if (good) {
-        *(k < self->base.nin ? &out->in[k] : &out->out[k - self->base.nin]) = type->dtype;
-        return 0;
-    }
-    lw_text_addf(&text, "%s %d is ", k < self->base.nin ? "input" : "output",
-                 k < self->base.nin ? k : k - self->base.nin);
-    lw_sig_type_print(type, &text);
-    lw_text_addf(&text, ", and has %u core dimension%s", (unsigned)core, core == 1 ? "" : "s");
-    result = refuse(self, signature, lw_text_get(&text));
-    lw_text_reset(&text);
-    return result;
+    if (!good)
+        return refuse_operand(self, signature, type, k);
+    *(k < self->base.nin ? &out->in[k] : &out->out[k - self->base.nin]) = type->dtype;
+    return 0;
 }
 
 static bool
@@ -158,6 +196,10 @@ lw_gufunc_types_text(const lw_gufunc_loop *loop)
             text[n++] = '>';
         }
         text[n++] = lw_dtypes[loop->types[i]].numpy ? lw_dtypes[loop->types[i]].numpy : 'E';
+    }
+    if (loop->nout == 0) {
+        text[n++] = '-';
+        text[n++] = '>';
     }
     return PyUnicode_FromStringAndSize(text, n);
 }

@@ -47,31 +47,90 @@ from lanewise._core import (
     vectorize,
     void,
 )
+from lanewise._core import _host_threads
 from lanewise._core import _services as _set_services
 from lanewise._core import intrinsics as _intrinsics
 from lanewise.config import config
 from lanewise.errors import LanewiseError, PerformanceWarning, PrecisionWarning
 
 __all__ = [
-    "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "PrecisionWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "compile",
-    "complex64", "complex128", "config", "cuda", "errors", "explain", "extending", "float16", "float32",
-    "float64", "forall", "from_dtype", "guvectorize", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "njit", "prange", "random", "reduce", "reductions", "runtime", "typeof",
-    "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",
+    "CFunc", "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "PrecisionWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "carray", "cfunc", "compile",
+    "complex64", "complex128", "config", "cuda", "errors", "explain", "extending", "farray", "float16", "float32", "float64", "forall", "from_dtype", "get_num_threads", "guvectorize", "info",
+    "int8", "int16", "int32", "int64", "intp", "jit", "literal_unroll", "local", "njit", "prange", "random", "reduce", "reductions", "runtime", "set_num_threads", "special", "typeof", "types",
+    "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "verify", "void",
 ]
 
 # Where the extension module finds what is written in Python: core/tables/services.def.
 _set_services({
-    "array functions": "lanewise._array_functions", "array ufuncs": "lanewise._array_ufuncs", "new arrays": "lanewise._new_arrays", "array library": "lanewise._array_library", "callbacks": "lanewise._callbacks",
-    "containers": "lanewise._containers", "cuda": "lanewise.cuda", "cuda on the host": "lanewise._host_cuda", "errors": "lanewise.errors", "extending": "lanewise.extending",
-    "generators": "lanewise._generator_expressions", "linking": "lanewise._linking", "memory": "lanewise._memory", "objects": "lanewise._objects", "overloads": "lanewise._overloads",
-    "pickling": "lanewise._pickling", "python target": "lanewise._python_target", "reduce": "lanewise._reduce", "reductions": "lanewise.reductions",
+    "array functions": "lanewise._array_functions", "array ufuncs": "lanewise._array_ufuncs", "new arrays": "lanewise._new_arrays", "array library": "lanewise._array_library",
+    "special": "lanewise._special", "callbacks": "lanewise._callbacks", "C functions": "lanewise._c_functions", "containers": "lanewise._containers", "cuda": "lanewise.cuda",
+    "device arrays": "lanewise._device_arrays", "cuda on the host": "lanewise._host_cuda", "errors": "lanewise.errors", "extending": "lanewise.extending",
+    "foreign functions": "lanewise._foreign", "generators": "lanewise._generator_expressions", "linking": "lanewise._linking", "memory": "lanewise._memory", "objects": "lanewise._objects",
+    "operands": "lanewise._operands", "overloads": "lanewise._overloads", "pickling": "lanewise._pickling", "python target": "lanewise._python_target", "reconstructed": "lanewise._reconstructed",
+    "reduce": "lanewise._reduce", "reductions": "lanewise.reductions", "same math": "lanewise._same_math",
     "toolchain": "lanewise._toolchain", "ufunc methods": "lanewise._ufunc_methods", "ufuncs": "lanewise.ufuncs",
 })
 
-_MODULES = ("cache", "cuda", "extending", "random", "reductions", "runtime", "types", "ufuncs")
+_C_FUNCTIONS = ("CFunc", "carray", "cfunc", "farray")
+_MODULES = ("cache", "cuda", "extending", "random", "reductions", "runtime", "special", "types", "ufuncs")
 local = _intrinsics.local
 njit = jit  # numba's names of the CPU
-prange = range
+
+
+def prange(*args):
+    """``range`` whose iterations run on all cores in a function of ``jit`` that is called on the host.
+
+    >>> @lw.njit
+    ... def total(x):
+    ...     s = 0.0
+    ...     for i in lw.prange(len(x)):
+    ...         s += x[i]
+    ...     return s
+    >>> total(np.arange(5.0))
+    10.0
+    """
+    return range(*args)
+
+
+def set_num_threads(n):
+    """How many threads of the CPU loops may use from now on, in the whole process: the setting ``config.threads``.
+
+    >>> lw.set_num_threads(1)
+    >>> lw.get_num_threads()
+    1
+    >>> lw.config.threads = 0  # as many as there are cores
+    """
+    from operator import index
+
+    if not 1 <= index(n) <= 256:
+        raise ValueError(f"the number of threads must be between 1 and 256, not {n!r:.200}")
+    config.threads = index(n)
+
+
+def get_num_threads():
+    """How many threads of the CPU a loop can use."""
+    return _host_threads()
+
+
+def literal_unroll(items):
+    """In compiled code, ``for x in literal_unroll(items)`` is written out, so that items of a tuple from outside
+    the function may have different types and shapes: arrays of one and of two dimensions. Elsewhere it gives the items.
+
+    >>> import numpy as np, lanewise as lw
+    >>> cases = np.arange(3.0), np.ones((2, 2))
+    >>> @lw.jit
+    ... def total():
+    ...     s = 0.0
+    ...     for x in lw.literal_unroll(cases):
+    ...         s += x.sum()
+    ...     return s
+    >>> total()
+    7.0
+    """
+    return items
+
+
+literal_unroll.__lanewise_unroll__ = True
 
 
 def info():
@@ -86,6 +145,10 @@ def __getattr__(name):
 
     if name in _MODULES:
         return importlib.import_module("lanewise." + name)
+    if name in _C_FUNCTIONS:
+        return getattr(importlib.import_module("lanewise._c_functions"), name)
+    if name == "verify":
+        return importlib.import_module("lanewise._verify").verify
     if not name.startswith("_"):
         types = importlib.import_module("lanewise.types")
         if name in types.__all__:  # numba's and NumPy's other spellings: f4, boolean, double

@@ -1,6 +1,7 @@
 """Scalar Python functions as machine-code kernels, on NVIDIA GPUs and on every core of a CPU."""
 
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, SupportsIndex
 
 from lanewise import cache as cache
 from lanewise import cuda as cuda
@@ -9,8 +10,13 @@ from lanewise import extending as extending
 from lanewise import random as random
 from lanewise import reductions as reductions
 from lanewise import runtime as runtime
+from lanewise import special as special
 from lanewise import types as types
 from lanewise import ufuncs as ufuncs
+from lanewise._c_functions import CFunc as CFunc
+from lanewise._c_functions import carray as carray
+from lanewise._c_functions import cfunc as cfunc
+from lanewise._c_functions import farray as farray
 from lanewise._core import (
     Forall as Forall,
     Gufunc as Gufunc,
@@ -48,6 +54,7 @@ from lanewise._core import (
 )
 from lanewise.config import config as config
 from lanewise.errors import LanewiseError as LanewiseError, PerformanceWarning as PerformanceWarning, PrecisionWarning as PrecisionWarning
+from lanewise._verify import verify as verify
 from lanewise.types import (
     Signature as Signature, Type as Type,
     b1 as b1, boolean as boolean, byte as byte, c16 as c16, c8 as c8, cdouble as cdouble,
@@ -71,7 +78,7 @@ from lanewise.ufuncs import (
     fabs, float_power as float_power, floor as floor, floor_divide as floor_divide, fmax as
     fmax, fmin as fmin, fmod as fmod, frexp as frexp, gcd as gcd, greater as greater,
     greater_equal as greater_equal, heaviside as heaviside, hypot as hypot, invert as invert,
-    isfinite as isfinite, isinf as isinf, isnan as isnan, lcm as lcm, ldexp as ldexp, left_shift
+    isfinite as isfinite, isinf as isinf, isnan as isnan, isnat as isnat, lcm as lcm, ldexp as ldexp, left_shift
     as left_shift, less as less, less_equal as less_equal, log as log, log10 as log10, log1p as
     log1p, log2 as log2, logaddexp as logaddexp, logaddexp2 as logaddexp2, logical_and as
     logical_and, logical_not as logical_not, logical_or as logical_or, logical_xor as
@@ -85,10 +92,10 @@ from lanewise.ufuncs import (
 )
 
 __all__ = [
-    "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "PrecisionWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "compile",
-    "complex64", "complex128", "config", "cuda", "errors", "explain", "extending", "float16", "float32",
-    "float64", "forall", "from_dtype", "guvectorize", "info", "int8", "int16", "int32", "int64", "intp", "jit", "local", "njit", "prange", "random", "reduce", "reductions", "runtime", "typeof",
-    "types", "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "void",
+    "CFunc", "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "PrecisionWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "carray", "cfunc", "compile",
+    "complex64", "complex128", "config", "cuda", "errors", "explain", "extending", "farray", "float16", "float32", "float64", "forall", "from_dtype", "get_num_threads", "guvectorize", "info",
+    "int8", "int16", "int32", "int64", "intp", "jit", "literal_unroll", "local", "njit", "prange", "random", "reduce", "reductions", "runtime", "set_num_threads", "special", "typeof", "types",
+    "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "verify", "void",
 ]
 
 class _local(Protocol):
@@ -98,6 +105,11 @@ class _local(Protocol):
 
 local: _local
 njit = jit
-prange = range
 
+_T = TypeVar("_T")
+def prange(*args: SupportsIndex) -> range: ...
+
+def literal_unroll(items: _T) -> _T: ...
+def set_num_threads(n: SupportsIndex) -> None: ...
+def get_num_threads() -> int: ...
 def info() -> dict[str, Any]: ...

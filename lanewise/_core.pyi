@@ -1,12 +1,12 @@
 """The compiled core of lanewise; use it through the package."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import CodeType, EllipsisType, ModuleType
+from types import CodeType, EllipsisType, ModuleType, SimpleNamespace
 from typing import Any, Literal, NoReturn, SupportsIndex, TypeAlias, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
-from typing_extensions import disjoint_base
+from typing_extensions import Self, disjoint_base
 
 _Target: TypeAlias = Literal["auto", "cpu", "cuda", "parallel"]
 _Parameters: TypeAlias = int | str | list[int | str] | tuple[int | str, ...] | None
@@ -59,6 +59,10 @@ class CoreType(Type):
     def fields(self) -> tuple[str, ...] | None: ...
     @property
     def signed(self) -> bool: ...
+    @property
+    def underlying_float(self) -> CoreType: ...
+    @property
+    def unit(self) -> str: ...
     @property
     def __lanewise_dtype__(self) -> int: ...
     @overload
@@ -118,6 +122,14 @@ class Kernel:
     @property
     def signatures(self) -> list[str]: ...
     @property
+    def address(self) -> int: ...
+    @property
+    def ctypes(self) -> Callable[..., Any]: ...
+    @property
+    def cffi(self) -> Any: ...
+    @property
+    def native_name(self) -> str: ...
+    @property
     def overloads(self) -> Any: ...
     @property
     def definitions(self) -> Any: ...
@@ -136,6 +148,7 @@ class Kernel:
     def specialize(self, *args: Any) -> Kernel: ...
     def compile(self, signature: _SignatureLike, target: str | None = None) -> None: ...
     def inspect_types(self, file: Any = None, signature: _SignatureLike | None = None) -> Any: ...
+    def inspect_ir(self, signature: _SignatureLike | None = None, target: str | None = None) -> Any: ...
     def inspect_llvm(self, signature: _SignatureLike | None = None, target: str | None = None) -> Any: ...
     def inspect_nvvm(self, signature: _SignatureLike | None = None, target: str | None = None) -> Any: ...
     def inspect_ptx(self, signature: _SignatureLike | None = None, target: str | None = None) -> Any: ...
@@ -237,7 +250,15 @@ class Ufunc:
         casting: _Casting | None = None,
         reduction: bool = False,
     ) -> tuple[np.dtype[Any], ...]: ...
-    def add(self, sig: _SignatureLike, /) -> None: ...
+    def add(self, sig: _SignatureLike, /) -> SimpleNamespace: ...
+    def build_ufunc(self) -> Self: ...
+    def disable_compile(self) -> None: ...
+    @property
+    def is_dynamic(self) -> bool: ...
+    @property
+    def ufunc(self) -> Self: ...
+    @property
+    def gufunc_builder(self) -> Self: ...
     def bind(self, *args: Any) -> Callable[[], Any]: ...
     def compile(self, sig: _SignatureLike | None = None, target: str | None = None) -> None: ...
     def inspect_types(self, sig: _SignatureLike | None = None) -> str: ...
@@ -344,6 +365,7 @@ def forall(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -370,6 +392,7 @@ def forall(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -458,6 +481,7 @@ def reduce(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -489,6 +513,7 @@ def reduce(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -520,6 +545,7 @@ def reduce(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -546,6 +572,7 @@ def vectorize(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     excluded: _Parameters = (),
@@ -556,6 +583,7 @@ def vectorize(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    forceobj: Literal[False] = False,
     # end
 ) -> Ufunc: ...
 @overload
@@ -574,6 +602,7 @@ def vectorize(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     excluded: _Parameters = (),
@@ -584,6 +613,7 @@ def vectorize(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    forceobj: Literal[False] = False,
     # end
 ) -> Callable[[Callable[..., Any]], Ufunc]: ...
 def guvectorize(
@@ -604,6 +634,7 @@ def guvectorize(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     excluded: _Parameters = (),
@@ -614,6 +645,7 @@ def guvectorize(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    forceobj: Literal[False] = False,
     # end
 ) -> Callable[[Callable[..., Any]], Gufunc]: ...
 @overload
@@ -676,10 +708,9 @@ def jit(
     boundscheck: bool | None = None,
     extensions: Sequence[Any] = (),
     shared_memory_carveout: int | str | None = None,
-    parallel: bool | None = False,
+    parallel: bool | None = None,
     nogil: bool | None = True,
     error_model: Literal["numpy", "python"] = "numpy",
-    forceobj: Literal[False] = False,
     looplift: Literal[False] = False,
     target: _Target = "auto",
     typing: Literal["weak", "numba"] = "weak",
@@ -691,6 +722,7 @@ def jit(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -699,6 +731,7 @@ def jit(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    forceobj: Literal[False] = False,
     # end
 ) -> Kernel: ...
 @overload
@@ -716,10 +749,9 @@ def jit(
     boundscheck: bool | None = None,
     extensions: Sequence[Any] = (),
     shared_memory_carveout: int | str | None = None,
-    parallel: bool | None = False,
+    parallel: bool | None = None,
     nogil: bool | None = True,
     error_model: Literal["numpy", "python"] = "numpy",
-    forceobj: Literal[False] = False,
     looplift: Literal[False] = False,
     target: _Target = "auto",
     typing: Literal["weak", "numba"] = "weak",
@@ -731,6 +763,7 @@ def jit(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -739,6 +772,7 @@ def jit(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    forceobj: Literal[False] = False,
     # end
 ) -> Callable[[Callable[..., Any]], Kernel]: ...
 def _has_code(cls: type, /) -> bool: ...
@@ -750,6 +784,7 @@ def _device_signature(sig: _SignatureLike, c_abi: bool, /) -> str: ...
 def _cache_info() -> dict[str, Any]: ...
 def _cache_clear(memory_only: bool, /) -> None: ...
 def _checks() -> list[str]: ...
+def _error_bounds() -> dict[str, tuple[int, int, int, int]]: ...
 def _settings() -> list[tuple[str, str, str, str, str]]: ...
 def _numba_settings() -> list[tuple[str, str, str, str, str]]: ...
 def _numba_unlike() -> list[tuple[str, str, bool, str]]: ...

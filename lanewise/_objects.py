@@ -367,7 +367,7 @@ def refuse_method(ufunc, method):
 
 def _layout(gufunc):
     """Dimensions of the inputs and of the outputs, by name."""
-    text = gufunc.signature
+    text = gufunc._layout
     if "?" in text or "|" in text:
         raise TypeError(f"`{gufunc.__name__}` has the layout {text}, and an operand is an array of objects: optional and broadcast dimensions do "
                         "not go with them; pass the fields")
@@ -379,10 +379,10 @@ def _sizes(gufunc, operands, dims):
     sizes = {}
     for operand, names in zip(operands, dims):
         if operand.ndim < len(names):
-            raise ValueError(f"`{gufunc.__name__}`: an operand has {operand.ndim} dimensions, {gufunc.signature} wants {len(names)}")
+            raise ValueError(f"`{gufunc.__name__}`: an operand has {operand.ndim} dimensions, {gufunc._layout} wants {len(names)}")
         for name, size in zip(names, operand.shape[operand.ndim - len(names):]):
             if sizes.setdefault(name, int(name) if name.isdigit() else size) != size:
-                raise ValueError(f"`{gufunc.__name__}`: dimension {name} of {gufunc.signature} is {sizes[name]} in one operand and {size} in another")
+                raise ValueError(f"`{gufunc.__name__}`: dimension {name} of {gufunc._layout} is {sizes[name]} in one operand and {size} in another")
     return sizes
 
 
@@ -450,7 +450,7 @@ def _output_dtypes(gufunc, operands, dims, returned):
     if returned:
         forms = _outputs(gufunc.__name__, _form(gufunc, gufunc.py_func, _examples_of_items(operands, dims[0])))
         if len(forms) != len(dims[1]) or any(dims[1]):
-            raise TypeError(f"`{gufunc.__name__}` returns {len(forms)} values, and its layout is {gufunc.signature}: with arrays of objects it returns "
+            raise TypeError(f"`{gufunc.__name__}` returns {len(forms)} values, and its layout is {gufunc._layout}: with arrays of objects it returns "
                             "numbers and objects for outputs without dimensions; give it parameters that it fills")
         return [_dtype_of_form(form) for form in forms]
     dtypes = {(x.dtype, x.dtype.type): x.dtype for x in operands}
@@ -478,7 +478,7 @@ def guvectorize(gufunc, *args, out=_ABSENT, stream=None, **kwargs):
     for k, names in enumerate(dims[1]):
         missing = [name for name in names if name not in sizes and not name.isdigit()]
         if missing and outs[k] is None:
-            raise ValueError(f"`{gufunc.__name__}`: no operand says how large dimension {missing[0]} of {gufunc.signature} is: give the output by out=")
+            raise ValueError(f"`{gufunc.__name__}`: no operand says how large dimension {missing[0]} of {gufunc._layout} is: give the output by out=")
         shape = loop + tuple(sizes.get(name, int(name) if name.isdigit() else None) for name in names) if not missing else outs[k].shape
         if outs[k] is not None and tuple(outs[k].shape) != shape:
             raise ValueError(f"`{gufunc.__name__}`: out= has the shape {tuple(outs[k].shape)}, the result {shape}")

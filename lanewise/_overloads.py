@@ -95,9 +95,14 @@ class Overloads(Mapping[str, Overload]):
         self._kernel = kernel
 
     def __getitem__(self, key: Any) -> Overload:
-        wanted = ", ".join(str(one) for one in key) if isinstance(key, tuple) else _types(str(key))
+        wanted = getattr(key, "args", key)
+        if isinstance(wanted, tuple):
+            for signature, types in self._kernel._argument_types().items():
+                if types == wanted:
+                    return Overload(self._kernel, signature)
+            raise KeyError(key)
         for signature in self:
-            if _types(signature).replace(" ", "") == wanted.replace(" ", ""):
+            if _types(signature).replace(" ", "") == _types(str(key)).replace(" ", ""):
                 return Overload(self._kernel, signature)
         raise KeyError(key)
 
@@ -109,3 +114,24 @@ class Overloads(Mapping[str, Overload]):
 
     def __repr__(self) -> str:
         return f"<{self._kernel.__name__}: compiled for {list(self)}>"
+
+
+def launch_extended(launcher: Any, *args: Any, **keywords: Any) -> None:
+    """A launch whose arguments the kernel's extensions change first: the last extension sees them first."""
+    from lanewise import _core
+
+    after: list[Any] = []
+    extensions = list(reversed(launcher.kernel.extensions))
+
+    def prepared(value: Any) -> Any:
+        try:
+            type_ = _core.typeof(value)
+        except TypeError:  # what only an extension knows
+            type_ = None
+        for extension in extensions:
+            type_, value = extension.prepare_args(type_, value, stream=launcher.stream, retr=after)
+        return value
+
+    launcher._launch(*map(prepared, args), **{name: prepared(value) for name, value in keywords.items()})
+    for each in after:
+        each()

@@ -12,7 +12,7 @@ import operator
 import sys
 import types
 
-_VERSION = 3
+_VERSION = 4
 _TRAVELLING = ("__lanewise_link__", "__numba_cuda_link__", "__lanewise_external__")  # what compiling reads of a function
 _FUTURE_ANNOTATIONS = 0x1000000  # annotations are not evaluated on the other side
 
@@ -145,10 +145,18 @@ def reduce(made):
     state = made._state()
     options = {key: _pack_option(value) for key, value in state["options"].items() if key != "source"}
     function = _pack_function(made.py_func, state["options"].get("source"), frozenset({id(made.py_func)}))
-    return rebuild, (_VERSION, state["door"], function, state["signatures"], state["layout"], options)
+    return rebuild, (_VERSION, state["door"], function, state["signatures"], state["layout"], options, _loops(made))
 
 
-def rebuild(version, door, function, signatures, layout, options):
+def _loops(made):
+    """The loops that a ufunc without signatures has compiled, and whether there will be no more; None of other objects."""
+    dynamic = getattr(made, "is_dynamic", None)
+    if dynamic is None or made._state()["signatures"] is not None:
+        return None
+    return (list(made.signatures), not dynamic)
+
+
+def rebuild(version, door, function, signatures, layout, options, loops=None):
     from lanewise import _core
 
     if version != _VERSION:
@@ -156,4 +164,10 @@ def rebuild(version, door, function, signatures, layout, options):
     rebuilt, text = _unpack_function(function)
     arguments = () if signatures is None and layout is None else (signatures,) if layout is None else (signatures, layout)
     decorator = operator.attrgetter(door)(_core)
-    return decorator(*arguments, source=text, **{key: _unpack_option(value) for key, value in options.items()})(rebuilt)
+    made = decorator(*arguments, source=text, **{key: _unpack_option(value) for key, value in options.items()})(rebuilt)
+    if loops is not None:
+        signatures, frozen = loops
+        made._load_loops(signatures)
+        if frozen:
+            made.disable_compile()
+    return made

@@ -183,7 +183,7 @@ def _place(ufunc, args, kwargs):
     signature = inspect.signature(ufunc.py_func)
     apart = _apart(ufunc)
     names = list(signature.parameters)
-    if ufunc.signature is not None:
+    if ufunc._layout is not None:
         filled = _filled(ufunc)
         names = [n for n in names if n not in filled and (n in apart or _is_needed(signature.parameters[n]))]
     elif len(args) > ufunc.nin and len(names) == ufunc.nin:
@@ -218,15 +218,15 @@ def _stand_in(ufunc):
     operands = ", ".join(f"a{i}" for i in range(ufunc.nin))
     results = ", ".join(["0"] * ufunc.nout)
     text = f"def stand_in({operands}):\n    return {results}\n"
-    if ufunc.signature is not None:
+    if ufunc._layout is not None:
         outputs = [f"r{i}" for i in range(ufunc.nout)]
         stores = "".join(f"    {name}[...] = 0\n" for name in outputs)
         text = f"def stand_in({operands}, {', '.join(outputs)}):\n{stores}"
     names = {"__name__": __name__}
     exec(text, names)
-    if ufunc.signature is None:
+    if ufunc._layout is None:
         return _core.vectorize(signatures, source=text)(names["stand_in"])
-    return _core.guvectorize(signatures, ufunc.signature, source=text, warn=False)(names["stand_in"])
+    return _core.guvectorize(signatures, ufunc._layout, source=text, warn=False)(names["stand_in"])
 
 
 def _dtypes(ufunc, operands, dtype, signature):
@@ -272,7 +272,7 @@ def _finish(results, outs, taken, on_device, casting="same_kind", where=True):
             out = result.view(HostArray)
         done.append(out if out is not None else result[()])
     taken.give_back()
-    return done[0] if len(done) == 1 else tuple(done)
+    return done[0] if len(done) == 1 else tuple(done) or None
 
 
 def _is_device(value) -> bool:
@@ -324,7 +324,7 @@ def _layout(text):
     for side in text.replace(" ", "").split("->"):
         cores = side[1:-1].split("),(") if side else []
         sides.append([[d for d in core.split(",") if d] for core in cores])
-    return sides[0], sides[1]
+    return sides[0], sides[1] if len(sides) > 1 else []
 
 
 def _core_sizes(ufunc, arrays, inputs):
@@ -402,19 +402,24 @@ def guvectorize(ufunc, *args, out=None, casting="same_kind", order="K", dtype=No
     writable = _names(_options(ufunc).get("writable_args")) if not isinstance(_options(ufunc).get("writable_args"), int) else ()
     writable = {list(given)[w] if isinstance(w, int) else w for w in writable}
     arrays = _as_arrays(operands, found)
-    inputs, outputs = _layout(ufunc.signature)
+    inputs, outputs = _layout(ufunc._layout)
     sizes, dropped = _core_sizes(ufunc, arrays, inputs)
     outs = _outputs(ufunc, out, positional)
     _more_sizes(ufunc, sizes, outs, outputs, dropped)
     n_core = [len([d for d in core if d not in dropped]) for core in inputs]
     loop = np.broadcast_shapes(*(a.shape[:a.ndim - n] for a, n in zip(arrays, n_core)),
                                *(o.shape[:o.ndim - len(c)] for o, c in zip(outs, outputs) if o is not None))
-    arrays = [_stretched(a, loop, core, sizes, dropped, name in writable)
+    written = writable if outputs else set(given)  # without outputs it works in place
+    arrays = [_stretched(a, loop, core, sizes, dropped, name in written)
               for a, core, name in zip(arrays, inputs, given)]
     made = []
     for k, core in enumerate(outputs):
         shape = tuple(sizes[d.rstrip("?").removesuffix("|1")] for d in core if d not in dropped)
-        made.append(np.zeros(loop + shape, found[ufunc.nin + k] if found else object))
+        filled = found[ufunc.nin + k] if found else object
+        if found and outs[k] is not None and ufunc.is_dynamic and _filled(ufunc) and not (dtype or signature or sig):
+            given_dtype = np.dtype(taken.take(outs[k]).dtype)
+            filled = given_dtype if np.can_cast(filled, given_dtype, "same_kind") else filled
+        made.append(np.zeros(loop + shape, filled))
         if outs[k] is not None:
             made[k][...] = taken.take(outs[k])  # elements may stay as they are
     _run_items(ufunc, given, arrays, made, inputs, outputs, constants, loop, dropped)

@@ -16,7 +16,7 @@ import lanewise as lw
 from lanewise import _core, cuda
 
 #: Keywords of vectorize that say how code is made; they hold for the reduction as well.
-_OF_CODE = ("typing", "fastmath", "cache", "link", "debug", "lineinfo", "opt", "fma", "precise", "max_registers")
+_OF_CODE = ("typing", "fastmath", "cache", "link", "debug", "lineinfo", "opt", "fma", "precise", "math", "max_registers")
 
 _reductions: weakref.WeakKeyDictionary[Any, "_Reducer"] = weakref.WeakKeyDictionary()
 

@@ -7,6 +7,8 @@ from typing import Any, Final, Literal, NamedTuple, ParamSpec, Protocol, Support
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from lanewise import bf16 as bf16
+from lanewise import fp16 as fp16
 from lanewise import random as random
 from lanewise.config import config as config
 
@@ -14,11 +16,11 @@ __all__ = [
     "Archive", "BaseCUDAMemoryManager", "CUSource", "Context", "Cubin", "Device", "DeviceArray", "Event", "Fatbin", "GetIpcHandleMixin", "HostOnlyCUDAMemoryManager", "In",
     "InOut", "IpcHandle", "LTOIR", "LinkableCode", "MappedArray", "MappedMemory", "MemoryInfo",
     "MemoryPointer", "Object", "Out", "PTXSource", "PinnedMemory",
-    "Reduce", "Stream", "as_cuda_array", "close", "compile", "compile_all", "compile_for_current_device",
+    "Reduce", "Stream", "as_cuda_array", "bf16", "close", "compile", "compile_all", "compile_for_current_device",
     "compile_ptx", "compile_ptx_for_current_device", "config", "current_context", "declare_device",
     "default_stream", "defer_cleanup", "detect",
-    "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream",
-    "from_dlpack", "get_current_device", "gpus", "is_available", "is_cuda_array", "jit", "legacy_default_stream", "list_devices",
+    "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream", "fp16", "from_cuda_array_interface",
+    "from_dlpack", "get_current_device", "gpus", "is_available", "is_bfloat16_supported", "is_cuda_array", "is_float16_supported", "jit", "legacy_default_stream", "list_devices",
     "managed_array", "mapped", "mapped_array", "mapped_array_like", "open_ipc_array", "open_ipc_handle", "per_thread_default_stream", "pinned", "pinned_array", "pinned_array_like", "profile_start",
     "profile_stop", "profiling", "random", "reduce", "require_context", "select_device", "set_memory_manager", "stream", "synchronize", "to_device",
     # generated: names
@@ -129,6 +131,14 @@ class DeviceArray:
     @property
     def T(self) -> DeviceArray: ...
     @property
+    def real(self) -> DeviceArray: ...
+    @real.setter
+    def real(self, value: Any, /) -> None: ...
+    @property
+    def imag(self) -> DeviceArray: ...
+    @imag.setter
+    def imag(self, value: Any, /) -> None: ...
+    @property
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
     def __dlpack__(
         self,
@@ -203,6 +213,14 @@ class DeviceArray:
     ) -> NDArray[Any]: ...
     def copy_to_device(self, ary: Any, stream: _StreamLike = 0) -> None: ...
     def fill(self, value: Any, stream: _StreamLike = 0) -> None: ...
+    def sort(self, axis: SupportsIndex = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> None: ...
+    def argsort(
+        self, axis: SupportsIndex | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None
+    ) -> DeviceArray: ...
+    def nonzero(self) -> tuple[DeviceArray, ...]: ...
+    def take(self, indices: Any, axis: SupportsIndex | None = None, out: Any = None, mode: Literal["raise"] = "raise") -> DeviceArray: ...
+    def split(self, section: int, stream: _StreamLike = 0) -> list[DeviceArray]: ...
+    def bind(self, stream: _StreamLike = 0) -> DeviceArray: ...
     def copy(self, order: _Order = "C") -> DeviceArray: ...
     def astype(
         self, dtype: DTypeLike, order: _Order = "K", *, copy: bool = True
@@ -370,6 +388,8 @@ class Stream:
     def handle(self) -> int: ...
     @property
     def device(self) -> Device: ...
+    @property
+    def external(self) -> bool: ...
     def synchronize(self) -> None: ...
     def query(self) -> bool: ...
     def record(self, event: Event | None = None) -> Event: ...
@@ -405,6 +425,7 @@ class _DeviceList:
 gpus: _DeviceList
 
 def is_available() -> bool: ...
+def is_supported_version() -> bool: ...
 def detect() -> bool: ...
 def select_device(device_id: SupportsIndex, /) -> Device: ...
 def get_current_device() -> Device: ...
@@ -424,6 +445,7 @@ def device_array(
 def device_array_like(ary: ArrayLike | DeviceArray, stream: _StreamLike = 0) -> DeviceArray: ...
 def as_cuda_array(obj: Any, sync: bool = True) -> DeviceArray: ...
 def is_cuda_array(obj: object, /) -> bool: ...
+def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: bool = True) -> DeviceArray: ...
 def from_dlpack(x: Any, /, *, copy: bool | None = None) -> DeviceArray: ...
 def pinned_array(
     shape: _Shape,
@@ -554,6 +576,8 @@ class IpcHandle:
     def close(self) -> None: ...
 
 def require_context(function: Callable[_P, _R]) -> Callable[_P, _R]: ...
+def is_float16_supported() -> bool: ...
+def is_bfloat16_supported() -> bool: ...
 def list_devices() -> list[Device]: ...
 def legacy_default_stream() -> Stream: ...
 def pinned_array_like(ary: Any) -> NDArray[Any]: ...
@@ -640,6 +664,31 @@ class _cg_GridGroup_sync(Protocol):
     """this_grid().sync(): wait until all threads of the grid are here. Kernels with it are launched cooperatively: as many blocks as fit on the device at once."""
 
     def __call__(self) -> Any: ...
+
+class _cg_this_cluster(Protocol):
+    """The group of the blocks of this cluster: kernel[grid, block, stream, sharedmem, cluster], on GPUs of compute capability 9.0 and later. Without a cluster it is the block alone."""
+
+    def __call__(self) -> Any: ...
+
+class _cg_ClusterGroup_sync(Protocol):
+    """this_cluster().sync(): wait until all threads of the cluster are here; their writes are then seen by all of them."""
+
+    def __call__(self) -> Any: ...
+
+class _cg_ClusterGroup_block_rank(Protocol):
+    """this_cluster().block_rank(): the number of this block in its cluster."""
+
+    def __call__(self) -> Any: ...
+
+class _cg_ClusterGroup_num_blocks(Protocol):
+    """this_cluster().num_blocks(): the number of blocks of the cluster."""
+
+    def __call__(self) -> Any: ...
+
+class _cg_ClusterGroup_map_shared_rank(Protocol):
+    """this_cluster().map_shared_rank(array, rank): a shared array as another block of the cluster has it; sync() before that block ends."""
+
+    def __call__(self, array: Any, rank: Any) -> Any: ...
 
 class _shfl_sync(Protocol):
     """The value that lane src_lane of the warp has."""
@@ -1156,6 +1205,16 @@ class _cg_GridGroup_group(Protocol):
     @property
     def sync(self) -> _cg_GridGroup_sync: ...
 
+class _cg_ClusterGroup_group(Protocol):
+    @property
+    def sync(self) -> _cg_ClusterGroup_sync: ...
+    @property
+    def block_rank(self) -> _cg_ClusterGroup_block_rank: ...
+    @property
+    def num_blocks(self) -> _cg_ClusterGroup_num_blocks: ...
+    @property
+    def map_shared_rank(self) -> _cg_ClusterGroup_map_shared_rank: ...
+
 class _threadIdx_group(Protocol):
     @property
     def x(self) -> Any: ...
@@ -1192,7 +1251,11 @@ class _cg_group(Protocol):
     @property
     def this_grid(self) -> _cg_this_grid: ...
     @property
+    def this_cluster(self) -> _cg_this_cluster: ...
+    @property
     def GridGroup(self) -> _cg_GridGroup_group: ...
+    @property
+    def ClusterGroup(self) -> _cg_ClusterGroup_group: ...
 
 class _local_group(Protocol):
     @property
@@ -1311,10 +1374,9 @@ def jit(
     boundscheck: bool | None = None,
     extensions: Sequence[Any] = (),
     shared_memory_carveout: int | str | None = None,
-    parallel: bool | None = False,
+    parallel: bool | None = None,
     nogil: bool | None = True,
     error_model: Literal["numpy", "python"] = "numpy",
-    forceobj: Literal[False] = False,
     looplift: Literal[False] = False,
     target: _Target = "auto",
     typing: Literal["weak", "numba"] = "weak",
@@ -1326,6 +1388,7 @@ def jit(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -1334,6 +1397,7 @@ def jit(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    forceobj: Literal[False] = False,
     # end
 ) -> Kernel: ...
 @overload
@@ -1351,10 +1415,9 @@ def jit(
     boundscheck: bool | None = None,
     extensions: Sequence[Any] = (),
     shared_memory_carveout: int | str | None = None,
-    parallel: bool | None = False,
+    parallel: bool | None = None,
     nogil: bool | None = True,
     error_model: Literal["numpy", "python"] = "numpy",
-    forceobj: Literal[False] = False,
     looplift: Literal[False] = False,
     target: _Target = "auto",
     typing: Literal["weak", "numba"] = "weak",
@@ -1366,6 +1429,7 @@ def jit(
     opt: bool | None = None,
     fma: bool = True,
     precise: bool = False,
+    math: Literal["target", "same"] = "target",
     max_registers: int | None = None,
     max_blocksize: int | None = None,
     static: _Parameters = (),
@@ -1374,6 +1438,7 @@ def jit(
     source: str | None = None,
     warn: bool = True,
     nopython: Literal[True] = True,
+    forceobj: Literal[False] = False,
     # end
 ) -> Callable[[Callable[..., Any]], Kernel]: ...
 def compile(

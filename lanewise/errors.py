@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 __all__ = [
-    "CompileError", "CompilerNotFound", "DriverError", "KernelError", "LanewiseError",
+    "CompileError", "CompilerNotFound", "DriverError", "KernelError", "KeywordError", "LanewiseError",
     "LinkError", "PerformanceWarning", "PrecisionWarning", "SignatureError", "TypingError", "UnsupportedError",
 ]
 
@@ -32,8 +32,15 @@ class UnsupportedError(CompileError):
     """Something that compiled code cannot do, or not yet."""
 
 
-class SignatureError(CompileError, ValueError):
-    """A signature that cannot be read, or that contradicts another one."""
+class SignatureError(CompileError, ValueError, TypeError):
+    """A signature that cannot be read, or that contradicts another one or the layout. It is a ValueError, and a TypeError too,
+    since both are what other libraries raise."""
+
+
+class KeywordError(LanewiseError, TypeError, KeyError):
+    """A keyword that a decorator does not have: a TypeError, as Python's own, and a KeyError, as numba's."""
+
+    __str__ = Exception.__str__  # not KeyError's, which shows a repr
 
 
 class LinkError(LanewiseError):

@@ -31,7 +31,7 @@ from lanewise._linking import declare_device as declare_external
 from lanewise.errors import UnsupportedError
 
 __all__ = [
-    "NativeValue", "array_of", "as_numba_type", "box", "declare_external", "dtype_of", "intrinsic", "is_jitted", "lower", "lower_builtin", "lower_cast", "lower_constant",
+    "NativeValue", "array_of", "as_numba_type", "box", "declare_external", "dtype_of", "get_cython_function_address", "intrinsic", "is_jitted", "lower", "lower_builtin", "lower_cast", "lower_constant",
     "lower_getattr", "lower_getattr_generic", "make_attribute_wrapper", "models", "overload", "overload_attribute", "overload_method", "register", "register_jitable", "register_model",
     "type_callable", "typeof_impl", "unbox",
 ]
@@ -227,6 +227,10 @@ def _split(on_cpu, on_gpu):
 
 
 def _of_function(callee, *asked):
+    if isinstance(callee, _core.Gufunc) and id(callee) not in _functions:
+        from lanewise import _gufunc_calls
+
+        return _gufunc_calls.choose(callee, *asked[:2])
     _, candidates, typers = _functions.get(id(callee), (None, (), ()))
     return _choose(tuple(candidates), tuple(typers), *asked)
 
@@ -282,6 +286,32 @@ def _checked(strict, inline, prefer_literal, jit_options, target):
     if not isinstance(target, str) or target not in _TARGETS:
         raise ValueError(f'target must be "generic", "cpu", "cuda" or "gpu", not {target!r:.200}')
     return strict, prefer_literal, _TARGETS[target]
+
+
+def get_cython_function_address(module_name, function_name):
+    """The address of a C function that a Cython module exports (`cdef ... api`, or in its .pxd): an int, for a function type of ctypes.
+
+        >>> import ctypes
+        >>> address = lw.extending.get_cython_function_address("scipy.special.cython_special", "gammaln")
+        >>> gammaln = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(address)
+        >>> @lw.vectorize
+        ... def f(x): return gammaln(x)
+        >>> f([1.0, 2.0, 3.0]).round(6).tolist()
+        [0.0, 0.0, 0.693147]
+    """
+    import ctypes
+    import importlib
+
+    functions = getattr(importlib.import_module(module_name), "__pyx_capi__", None)
+    if functions is None:
+        raise ValueError(f"module {module_name!r} exports no functions of Cython: it has no __pyx_capi__")
+    if function_name not in functions:
+        raise ValueError(f"no function {function_name!r:.200} in __pyx_capi__ of module {module_name!r}")
+    name_of, pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    name_of.argtypes, name_of.restype = [ctypes.py_object], ctypes.c_char_p
+    pointer_of.argtypes, pointer_of.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
+    capsule = functions[function_name]
+    return pointer_of(capsule, name_of(capsule))
 
 
 def overload(func, jit_options=None, strict=True, inline="never", prefer_literal=False, *, target="generic"):

@@ -20,11 +20,12 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _C = TypeVar("_C", bound=type)
 
 __all__ = [
-    "NativeValue", "array_of", "as_numba_type", "box", "declare_external", "dtype_of", "intrinsic", "is_jitted", "lower", "lower_builtin", "lower_cast", "lower_constant",
+    "NativeValue", "array_of", "as_numba_type", "box", "declare_external", "dtype_of", "get_cython_function_address", "intrinsic", "is_jitted", "lower", "lower_builtin", "lower_cast", "lower_constant",
     "lower_getattr", "lower_getattr_generic", "make_attribute_wrapper", "models", "overload", "overload_attribute", "overload_method", "register", "register_jitable", "register_model",
     "type_callable", "typeof_impl", "unbox",
 ]
 
+def get_cython_function_address(module_name: str, function_name: str) -> int: ...
 def overload(
     func: Callable[..., Any], jit_options: dict[str, Any] | None = None, strict: bool = True, inline: str | Callable[..., Any] = "never",
     prefer_literal: bool = False, *, target: str = "generic",

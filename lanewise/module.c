@@ -7,6 +7,7 @@
 #include "core/host/pieces.h"
 #include "core/host/print_host.h"
 #include "core/host/raise_note.h"
+#include "core/host/parallel_loop.h"
 #include "core/host/recursion.h"
 #include "core/host/simulator.h"
 #include "core/py/array/counted_array.h"
@@ -28,7 +29,6 @@
 #include "core/py/windows/windows.h"
 #endif
 #include "forall/forall_py.h"
-#include "forall/jit_py.h"
 #include "gufunc/device_large_py.h"
 #include "gufunc/gufunc_py.h"
 #include "random/random_py.h"
@@ -82,6 +82,7 @@ module_exec(PyObject *module)
     lw_raise_note_register();
     lw_pieces_register();
     lw_recursion_register();
+    lw_parallel_loop_register();
     lw_counted_register();
     lw_device_copy_register();
     lw_numpy_names_register();

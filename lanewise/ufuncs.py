@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise import _core
+from lanewise import _core, special
 
 #: Spellings that share one function, as NumPy's own aliases do.
 _ALIASES = {
@@ -31,7 +31,7 @@ _NAMES = (
     "absolute add arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_and bitwise_count "
     "bitwise_or bitwise_xor cbrt ceil conjugate copysign cos cosh deg2rad degrees divide divmod "
     "equal exp exp2 expm1 fabs float_power floor floor_divide fmax fmin fmod frexp gcd greater "
-    "greater_equal heaviside hypot invert isfinite isinf isnan lcm ldexp left_shift less "
+    "greater_equal heaviside hypot invert isfinite isinf isnan isnat lcm ldexp left_shift less "
     "less_equal log log10 log1p log2 logaddexp logaddexp2 logical_and logical_not logical_or "
     "logical_xor maximum minimum modf multiply negative nextafter not_equal positive power "
     "rad2deg radians reciprocal remainder right_shift rint sign signbit sin sinh spacing sqrt "
@@ -115,11 +115,11 @@ def __getattr__(name: str) -> "_core.Ufunc":
 
 
 def _for_numpy(ufunc: np.ufunc) -> "_core.Ufunc | None":
-    """The lanewise function that stands for a numpy.ufunc, or None."""
+    """The lanewise function that stands for a numpy.ufunc, one of scipy.special's too, or None."""
     found = _by_numpy.get(ufunc)
     if found is None and ufunc.__name__ in __all__ and getattr(np, ufunc.__name__, None) is ufunc:
         found = __getattr__(ufunc.__name__)
-    return found
+    return found or special._for_scipy(ufunc)
 
 
 def _check_signature(reference: np.ufunc, operands: tuple[Any, ...], signature: Any) -> None:

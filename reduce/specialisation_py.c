@@ -104,12 +104,12 @@ lw_reducer_print_types(const lw_reducer *self, const lw_reduce_specialisation *s
 
 /* Of loops in the three functions; the tree of combines itself is the cure of long sums. */
 static int
-warn_of_sums(lw_reducer *self, const lw_reduction *r)
+warn_of_code(lw_reducer *self, const lw_reduction *r)
 {
     const lw_scalar *scalars[] = {r->map, r->combine, r->finish};
 
     for (int i = 0; i < LW_REDUCE_FUNCTIONS; i++)
-        if (scalars[i] && lw_door_warn_of_sums(&self->options, scalars[i]->warning) < 0)
+        if (scalars[i] && lw_door_warn_of_code(&self->options, scalars[i]) < 0)
             return -1;
     return 0;
 }
@@ -131,7 +131,7 @@ make(lw_reducer *self, const lw_reduce_operand *arrays, uint32_t n, lw_dtype dty
         lw_free(specialisation);
         return (lw_reduce_specialisation *)lw_py_raise(&err);
     }
-    if (warn_of_sums(self, specialisation->reduction) < 0) {
+    if (warn_of_code(self, specialisation->reduction) < 0) {
         lw_reduction_free(specialisation->reduction);
         lw_free(specialisation);
         return NULL;

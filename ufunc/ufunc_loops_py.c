@@ -98,7 +98,7 @@ make_scalar(lw_ufunc_object *self, const lw_dtype *in, const lw_dtype *out)
     if (status == LW_OK && scalar->n_out != (uint32_t)self->base.nout)
         status = lw_infer_refuse_results(typed, scalar->n_out, (uint32_t)self->base.nout, &err);
     lw_typed_free(typed);
-    if (status == LW_OK && lw_door_warn_of_sums(&self->base.options, scalar->warning) == 0)
+    if (status == LW_OK && lw_door_warn_of_code(&self->base.options, scalar) == 0)
         return scalar;
     lw_scalar_free(scalar);
     return status == LW_OK ? NULL : (lw_scalar *)lw_py_raise(&err);

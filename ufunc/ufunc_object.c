@@ -369,7 +369,7 @@ lw_ufunc_build(lw_ufunc_head *head, const lw_door_arguments *arguments,
         return build_family(self, arguments);
     if (read_function(self) < 0 || read_signatures(self, arguments, arena, &signatures) < 0 ||
         set_nin(self, &signatures) < 0 || set_nout(self, &signatures) < 0 ||
-        make_inner(self) < 0)
+        lw_ufunc_check_identity(self) < 0 || make_inner(self) < 0)
         return -1;
     return lw_ufunc_declare_all(head, &signatures);
 }

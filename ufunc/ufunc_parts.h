@@ -78,6 +78,9 @@ PyObject *lw_ufunc_call_host(lw_ufunc_head *self, PyObject *const *args, size_t 
 PyObject *lw_ufunc_call_method(lw_ufunc_head *self, lw_ufunc_method id, PyObject *const *args,
                                Py_ssize_t n_args, PyObject *kwnames);
 
+/* identity= is one: what the function makes of it and another number is that number. Asked of
+ * the Python function, where NumPy's own ufuncs have no such identity. -1 with an exception. */
+int lw_ufunc_check_identity(const lw_ufunc_object *self);
 /* The dtype of a reduction: ufunc_reduce_py.c. Sees to it that the inner ufunc's method `id` is
  * asked with one dtype for accumulator, element and result. */
 PyObject *lw_ufunc_call_reduction(lw_ufunc_object *self, lw_ufunc_method id, PyObject *bound,

@@ -4,6 +4,8 @@
  * So the array comes in the dtype that is computed in. */
 #include "ufunc/ufunc_parts.h"
 
+#include "core/py/compiled/keywords.h"
+
 enum { FEW = 8 }; /* more arguments than any of the three methods has */
 
 typedef struct request {
@@ -142,4 +144,29 @@ lw_ufunc_call_reduction(lw_ufunc_object *self, lw_ufunc_method id, PyObject *bou
     Py_XDECREF(descr);
     Py_DECREF(array);
     return result;
+}
+
+/* ---- identity= ---- */
+
+int
+lw_ufunc_check_identity(const lw_ufunc_object *self)
+{
+    PyObject *identity = self->base.identity, *one, *result;
+    int kept = 1;
+
+    if (lw_is_usual_identity(identity) || self->base.nin != 2)
+        return 0;
+    one = PyLong_FromLong(1);
+    result = one ? PyObject_CallFunctionObjArgs(self->base.py_func, identity, one, NULL) : NULL;
+    if (result != NULL)
+        kept = PyObject_RichCompareBool(result, one, Py_EQ);
+    PyErr_Clear(); /* what Python cannot run, or not compare, is taken as it is */
+    if (kept == 0)
+        PyErr_Format(
+            PyExc_ValueError,
+            "identity=%.100R is no identity of `%.100s`, which makes %.100R of it and 1",
+            identity, lw_ufunc_text((const lw_ufunc_head *)self, "__name__"), result);
+    Py_XDECREF(result);
+    Py_XDECREF(one);
+    return kept == 0 ? -1 : 0;
 }

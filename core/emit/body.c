@@ -71,6 +71,10 @@ emit_inst(lw_emitter *e)
     case LW_OP_RECUR: lw_emit_call(e); break;
     case LW_OP_ROOM: lw_emit_room(e); break;
     case LW_OP_RESULT: lw_emit_call_result(e); break;
+    case LW_OP_ENTRY:
+        lw_result(e, "getelementptr i8, ptr @$s, i64 0",
+                  e->module->funcs.data[e->inst->a]->name);
+        break;
     case LW_OP_HOST_CALL: lw_emit_host_call(e); break;
     case LW_OP_ATOMIC:
         lw_emit_watch(e);

@@ -113,11 +113,37 @@ refuse_on_host(lw_emitter *e, const char *prefix, const char *name, const char *
                             "`%s%s` exists on GPUs only; on the CPU %s", prefix, name, help);
 }
 
+/* Functions of this process: of ctypes and cffi. */
+static bool
+refuse_foreign(lw_emitter *e, const lw_extern *symbol)
+{
+    const lw_ir_loc *loc = &e->module->locs.data[e->inst->loc];
+    const char *where = e->gpu ? "code for a GPU" : "code for another process";
+
+    if (!e->gpu && !e->options->frozen)
+        return false;
+    if (e->status != LW_OK)
+        return true;
+    e->status = lw_fail(
+        e->err, LW_ERR_UNSUPPORTED,
+        "E169: `%s` is a function of this process, by ctypes or cffi, which %s cannot call\n"
+        "  --> line %u of %s\n"
+        "  = help: run it on the CPU (target=\"cpu\"), or call a Python function, or one of "
+        "`cuda.declare_device`",
+        symbol->name, where, e->inst->loc ? loc->line : 0,
+        e->inst->loc ? e->module->files.data[loc->file] : "?");
+    if (e->err != NULL && e->err->code[0] == 0)
+        memcpy(e->err->code, "E169", 5);
+    return true;
+}
+
 static bool
 is_refused(lw_emitter *e, const lw_extern *symbol)
 {
     bool libdevice = strncmp(symbol->name, "__nv_", 5) == 0;
 
+    if (symbol->address)
+        return refuse_foreign(e, symbol);
     if (e->gpu || (!symbol->device && !libdevice))
         return false;
     if (symbol->device)
@@ -135,11 +161,16 @@ lw_emit_host_call(lw_emitter *e)
     const lw_extern *symbol = &e->module->externs.data[e->inst->a];
     bool is_bool = symbol->result == LW_DT_b1;
     lw_name args[LW_EXTERN_PARAMS], byte = {""};
+    char callee[64] = "";
 
     assert(e->inst->a < e->module->externs.n && e->inst->c == symbol->n_params);
     if (is_refused(e, symbol))
         return;
-    declare_extern(e, symbol);
+    if (symbol->address)
+        snprintf(callee, sizeof callee, "inttoptr (i64 %lld to ptr)",
+                 (long long)symbol->address);
+    else
+        declare_extern(e, symbol);
     for (uint32_t i = 0; i < e->inst->c; i++) {
         args[i] = lw_operand(e, e->func->lists.data[e->inst->b + i]);
         if (symbol->params[i] == LW_DT_b1)
@@ -149,8 +180,8 @@ lw_emit_host_call(lw_emitter *e)
         snprintf(byte.text, sizeof byte.text, "%%t%u = ", e->next_temp++);
     else if (symbol->result != LW_DT_void)
         snprintf(byte.text, sizeof byte.text, "%%v%u = ", e->at);
-    lw_text_addf(e->out, "  %scall %s @%s(", byte.text, c_type(e, symbol->result),
-                 symbol->name);
+    lw_text_addf(e->out, "  %scall %s %s%s(", byte.text, c_type(e, symbol->result),
+                 symbol->address ? "" : "@", symbol->address ? callee : symbol->name);
     for (uint32_t i = 0; i < e->inst->c; i++)
         lw_text_addf(e->out, "%s%s%s %s", i ? ", " : "", c_type(e, symbol->params[i]),
                      c_extension(symbol->params[i]), args[i].text);

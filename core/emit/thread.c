@@ -146,7 +146,8 @@ emit_dynamic(lw_emitter *e)
 }
 
 /* Constant memory holds 64 KiB per module, of which 4 KiB are left to the compiler. What does
- * not fit is in global memory, as everything is on the host (space 0). */
+ * not fit is in global memory, as everything is on the host (space 0), and so is what lanes read
+ * at different places: constant memory serves one address at a time. */
 static unsigned
 space_of(const lw_emitter *e, uint32_t number)
 {
@@ -156,9 +157,11 @@ space_of(const lw_emitter *e, uint32_t number)
     if (!e->gpu)
         return 0;
     for (uint32_t i = 0; i < number; i++)
-        if (e->module->datas.data[i].n <= room)
+        if (!e->module->datas.data[i].scattered && e->module->datas.data[i].n <= room)
             room -= e->module->datas.data[i].n;
-    return e->module->datas.data[number].n <= room ? 4 : 1;
+    return !e->module->datas.data[number].scattered && e->module->datas.data[number].n <= room
+               ? 4
+               : 1;
 }
 
 static bool

@@ -1,4 +1,5 @@
-/* Functions in other languages that GPU code calls (cuda.declare_device): what the reader
+/* Functions in other languages that GPU code calls (cuda.declare_device), and functions of
+ * ctypes and cffi, which CPU code calls by their addresses: what the reader
  * records of one, how its calls are typed, and how they are lowered.
  *
  * With numba's convention the C function is `int name(T *result, arguments …)`: it writes its
@@ -21,6 +22,7 @@
 typedef struct lw_external {
     const char *name; /* a C symbol */
     bool c_abi;
+    uint64_t address; /* of a function of this process, which CPUs alone call; 0: a symbol */
     lw_signature signature; /* checked by lw_signature_check_device */
 } lw_external;
 

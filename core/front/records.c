@@ -160,6 +160,16 @@ lw_record_field_of(const lw_types *types, lw_type type, const char *name)
     return NULL;
 }
 
+const char *
+lw_record_field_name(const lw_types *types, lw_type type, int64_t i)
+{
+    const lw_type_row *row = row_with_fields(types, type);
+
+    if (row != NULL && i < 0)
+        i += row->record->n;
+    return row && i >= 0 && i < row->record->n ? row->record->fields[i].name : NULL;
+}
+
 lw_type
 lw_record_readonly(lw_types *types, lw_type type)
 {

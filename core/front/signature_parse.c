@@ -40,6 +40,10 @@ lw_scalar_from_name(const char *name, size_t n_bytes)
         if (strlen(spellings[i].name) == n_bytes &&
             memcmp(spellings[i].name, name, n_bytes) == 0)
             return spellings[i].dtype;
+    lw_dtype time = lw_time_from_name(name, (unsigned)n_bytes);
+
+    if (time != LW_DT_void)
+        return time;
     return n_bytes > 0 && n_bytes < 32 ? lw_dtype_from_name(name, (unsigned)n_bytes)
                                        : LW_DT_void;
 }
@@ -236,6 +240,23 @@ parse_uni_tuple(lw_signature_parser *s, lw_sig_type *out, const char *start)
     return LW_OK;
 }
 
+/* numba's spelling of "float64*": CPointer(float64). */
+static lw_status
+parse_pointer(lw_signature_parser *s, lw_sig_type *out, const char *start)
+{
+    lw_status status = parse_type(s, out);
+
+    if (status != LW_OK)
+        return status;
+    if (out->kind != LW_SIG_SCALAR && out->kind != LW_SIG_VOID)
+        return lw_signature_fail(s, start, s->p, "E180", NULL,
+                                 "a pointer is one to a number, or to anything: `void*`");
+    if (out->kind == LW_SIG_VOID)
+        out->dtype = LW_DT_void;
+    out->kind = LW_SIG_POINTER;
+    return accept(s, ")") ? LW_OK : expected(s, "`)`");
+}
+
 static bool
 is_word(const char *start, const char *end, const char *word)
 {
@@ -316,6 +337,19 @@ parse_record(lw_signature_parser *s, lw_sig_type *out, const char *start)
     return accept(s, "[") ? parse_dims(s, out) : LW_OK;
 }
 
+/* The name of a time ends behind its unit, "M8[D]". What stands in brackets after that, or in
+ * its place, are dimensions. */
+static const char *
+unit_end(lw_signature_parser *s, const char *start, const char *end)
+{
+    const char *close = *end == '[' ? strchr(end, ']') : NULL;
+
+    if (close == NULL || lw_time_from_name(start, (unsigned)(close + 1 - start)) == LW_DT_void)
+        return end;
+    s->p = close + 1;
+    return s->p;
+}
+
 static lw_status
 parse_named(lw_signature_parser *s, lw_sig_type *out, const char *start, const char *end)
 {
@@ -329,6 +363,12 @@ parse_named(lw_signature_parser *s, lw_sig_type *out, const char *start, const c
         return parse_named_tuple(s, out);
     if (is_word(start, end, "Record") && *s->p == '(')
         return parse_record(s, out, start);
+    if (is_word(start, end, "CPointer") && accept(s, "("))
+        return parse_pointer(s, out, start);
+    if (is_word(start, end, "voidptr")) {
+        out->kind = LW_SIG_POINTER;
+        return LW_OK;
+    }
     if (is_word(start, end, "optional"))
         return lw_signature_fail(s, start, end, "E180",
                                  "write one signature with it and one without",
@@ -339,6 +379,7 @@ parse_named(lw_signature_parser *s, lw_sig_type *out, const char *start, const c
         return LW_OK;
     }
     out->kind = LW_SIG_SCALAR;
+    end = unit_end(s, start, end);
     out->dtype = lw_scalar_from_name(start, (size_t)(end - start));
     if (out->dtype == LW_DT_void)
         return unknown_type(s, start, end);

@@ -65,6 +65,13 @@ extern const char *const lw_pyop_text[LW_N_PYOPS]; /* "+", "not in", … (core/f
 extern const char *const lw_pyop_method[LW_N_PYOPS];
 extern const char *const lw_node_text[LW_N_NODE_KINDS];
 
+/* c of a FIELD: {x}, {x!s}, {x!r} */
+typedef enum lw_field_conversion {
+    LW_FIELD_PLAIN,
+    LW_FIELD_STR,
+    LW_FIELD_REPR
+} lw_field_conversion;
+
 /* lw_node.flags */
 enum {
     LW_NODE_STORE = 1,  /* an assignment target */
@@ -208,7 +215,8 @@ typedef struct lw_constant {
     const uint32_t *items;
     const char *const *names;
     const char *text, *help;
-    const void *bytes;                  /* OBJECT: of a class, its identity; see lw_class.id */
+    const void *bytes; /* OBJECT: of a class, its identity; see lw_class.id; INT, UINT: of a
+                          member of an enum class, its identity, or NULL */
     const struct lw_arg_record *record; /* ARRAY of records */
     uint32_t linked; /* a callable's provider of code to link (lw_captures_linked), from 1; 0:
                         it has none */
@@ -261,6 +269,7 @@ typedef struct lw_fn {
     const char *implements; /* the function of whole arrays that this one implements, as the
                                user calls it ("np.dot"); or NULL */
     bool inlined;           /* inlined into its caller, because doors must see its loops */
+    bool shared;            /* one copy for several calls, because it is large */
     const char *takes; /* what the leading parameters of such a function are: the letters of
                           core/tables/array_functions.def; or NULL */
     const struct lw_signature *declared; /* n_declared; a call converts to one of them */

@@ -11,6 +11,7 @@ typedef struct lw_front_options {
     uint32_t fast; /* LW_FAST_* of core/ir/ir.h */
     bool fma;      /* a*b+c may fuse */
     bool precise;
+    bool same_math; /* functions of math with the same bits on every target */
     bool casting_unsafe; /* result float -> int allowed */
     bool promote_narrow; /* i32 with f32 gives f32 */
     uint32_t checks;     /* LW_CHECK_* */
@@ -22,6 +23,7 @@ typedef struct lw_front_options {
     bool returns_arrays; /* the user's function may return arrays of numbers */
     bool guard_dynamic;  /* on the host: an index beyond shared memory sized at launch raises */
     bool variables;      /* debuggers are shown the variables */
+    bool parallel;       /* loops over prange are marked: their iterations go to all cores */
     bool narrow;         /* every byte offset inside every array argument fits 31 bits */
     const struct lw_sig_type *result; /* declared: an array, or a tuple with one; or NULL */
     const char *readonly_help; /* what to do about a read-only argument, for messages; NULL: the
@@ -60,6 +62,7 @@ typedef struct lw_arg_spec {
     lw_arg_kind kind;
     lw_dtype dtype;
     uint8_t ndim, layout; /* ARRAY; layout: lw_layout */
+    bool pointer;         /* ARRAY of one dimension: the caller has an address, and no size */
     bool readonly;        /* TUPLE: the fields of a record, by value */
     bool guarded;         /* ARRAY: under options.guards an index outside it raises */
     bool counts; /* WEAK int that is never negative, such as an element's index: it needs no
@@ -179,6 +182,7 @@ typedef struct lw_web {
     bool single; /* it has one definition, which dominates all uses in its region or deeper: no
                     slot is needed */
     bool is_param; /* that definition is the parameter */
+    bool is_zero;  /* what it holds until it is assigned is zero */
 } lw_web;
 
 /* A call of an object that brings code to link. */
@@ -228,6 +232,7 @@ typedef struct lw_typed {
     LW_ARRAY(lw_constant)
     constants; /* made by folding; index i here is constant number tree->constants.n + i */
     LW_ARRAY(lw_diag) warnings; /* W201; locs of the tree */
+    const char *unbound; /* W205, shown to the user; NULL: none */
 } lw_typed;
 
 const lw_constant *lw_typed_constant(const lw_typed *typed, uint32_t constant);

@@ -1,6 +1,7 @@
 #include "core/ir/build.h"
 
 #include "core/ir/ir_internal.h"
+#include "core/ir/same_math.h"
 #include "core/tables/intrinsics.h"
 #include "core/tables/kernel_ops.h"
 
@@ -453,9 +454,12 @@ lw_ref
 lw_ir_intrinsic(lw_builder *b, uint32_t intrinsic, lw_dtype type, const lw_ref *args,
                 uint32_t n)
 {
-    uint32_t list = lw_ir_list(b, args, n);
+    uint32_t list;
 
     assert(intrinsic < LW_N_INTRINSICS && n == lw_intrinsics[intrinsic].n_args);
+    if (b->module->same_math != NULL && lw_same_math_replaces((lw_intrinsic)intrinsic))
+        return lw_same_math_call(b, (lw_intrinsic)intrinsic, type, args, n);
+    list = lw_ir_list(b, args, n);
     return lw_ir_emit(b, LW_OP_INTRINSIC, lw_intrinsic_result((lw_intrinsic)intrinsic, type),
                       intrinsic, list, n);
 }
@@ -788,6 +792,12 @@ lw_ir_result(lw_builder *b, lw_ref call, uint32_t which)
 }
 
 lw_ref
+lw_ir_entry(lw_builder *b, uint32_t func_number)
+{
+    return lw_ir_emit(b, LW_OP_ENTRY, LW_DT_ptr, func_number, 0, 0);
+}
+
+lw_ref
 lw_ir_host_call(lw_builder *b, uint32_t extern_number, const lw_ref *args, uint32_t n)
 {
     uint32_t list = lw_ir_list(b, args, n);
@@ -800,26 +810,65 @@ lw_ir_host_call(lw_builder *b, uint32_t extern_number, const lw_ref *args, uint3
     return lw_ir_emit(b, LW_OP_HOST_CALL, type, extern_number, list, n);
 }
 
+static uint32_t
+add_extern(lw_module *module, const lw_extern *wanted)
+{
+    lw_extern *slot = wanted->n_params <= LW_EXTERN_PARAMS
+                          ? lw_array_push(&module->externs, &module->arena)
+                          : NULL;
+
+    if (slot == NULL) {
+        module->failed = true;
+        return 0;
+    }
+    *slot = *wanted;
+    slot->name = lw_arena_strdup(&module->arena, wanted->name);
+    if (slot->name == NULL) {
+        module->failed = true;
+        module->externs.n--;
+        return 0;
+    }
+    return module->externs.n - 1;
+}
+
+static lw_extern
+extern_of(const char *name, lw_dtype result, const lw_dtype *params, unsigned n)
+{
+    lw_extern one = {.name = name, .result = result, .n_params = (uint8_t)n};
+
+    for (unsigned i = 0; i < n && i < LW_EXTERN_PARAMS; i++)
+        one.params[i] = params[i];
+    return one;
+}
+
 uint32_t
 lw_ir_extern_add(lw_module *module, const char *name, lw_dtype result, const lw_dtype *params,
                  unsigned n)
 {
-    lw_extern *slot;
+    lw_extern wanted = extern_of(name, result, params, n);
 
     for (uint32_t i = 0; i < module->externs.n; i++)
-        if (strcmp(module->externs.data[i].name, name) == 0)
+        if (module->externs.data[i].address == 0 &&
+            strcmp(module->externs.data[i].name, name) == 0)
             return i;
-    slot = n <= LW_EXTERN_PARAMS ? lw_array_push(&module->externs, &module->arena) : NULL;
-    if (slot == NULL || (slot->name = lw_arena_strdup(&module->arena, name)) == NULL) {
-        module->failed = true;
-        return 0;
+    return add_extern(module, &wanted);
+}
+
+/* One address may be called as functions of several types. */
+uint32_t
+lw_ir_foreign_extern_add(lw_module *module, const char *name, uint64_t address, lw_dtype result,
+                         const lw_dtype *params, unsigned n)
+{
+    lw_extern wanted = extern_of(name, result, params, n);
+
+    wanted.address = address;
+    for (uint32_t i = 0; i < module->externs.n; i++) {
+        const lw_extern *one = &module->externs.data[i];
+        if (one->address == address && one->result == result && one->n_params == n &&
+            memcmp(one->params, wanted.params, sizeof wanted.params) == 0)
+            return i;
     }
-    slot->result = result;
-    slot->n_params = (uint8_t)n;
-    slot->device = false;
-    for (unsigned i = 0; i < n; i++)
-        slot->params[i] = params[i];
-    return module->externs.n - 1;
+    return add_extern(module, &wanted);
 }
 
 uint32_t

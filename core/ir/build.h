@@ -127,9 +127,14 @@ lw_ref lw_ir_call(lw_builder *b, uint32_t func_number, const lw_ref *args, uint3
 lw_ref lw_ir_recur(lw_builder *b, uint32_t func_number, const lw_ref *args, uint32_t n);
 lw_ref lw_ir_result(lw_builder *b, lw_ref call,
                     uint32_t which); /* the call itself when it has one */
+/* Host only: the address of a function that is exported. */
+lw_ref lw_ir_entry(lw_builder *b, uint32_t func_number);
 lw_ref lw_ir_host_call(lw_builder *b, uint32_t extern_number, const lw_ref *args, uint32_t n);
 uint32_t lw_ir_extern_add(lw_module *module, const char *name, lw_dtype result,
                           const lw_dtype *params, unsigned n);
+/* A function of this process: `name` is for messages alone. */
+uint32_t lw_ir_foreign_extern_add(lw_module *module, const char *name, uint64_t address,
+                                  lw_dtype result, const lw_dtype *params, unsigned n);
 /* The same of a function that the user declared for GPUs. */
 uint32_t lw_ir_device_extern_add(lw_module *module, const char *name, lw_dtype result,
                                  const lw_dtype *params, unsigned n);

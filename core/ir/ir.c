@@ -211,7 +211,7 @@ renumber(lw_func *func, const bases *base)
     for (uint32_t i = 1; i < func->insts.n; i++) {
         lw_inst *inst = &func->insts.data[i];
         inst->loc += inst->loc ? base->locs : 0;
-        if (lw_op_is_call((lw_op)inst->op))
+        if (lw_op_names_function((lw_op)inst->op))
             inst->a += base->funcs;
         else if (inst->op == LW_OP_HOST_CALL)
             inst->a += base->externs;
@@ -450,6 +450,12 @@ lw_op_is_call(lw_op op)
 }
 
 bool
+lw_op_names_function(lw_op op)
+{
+    return lw_ops[op].args[0] == 'f';
+}
+
+bool
 lw_ir_recurses(const lw_module *module)
 {
     return lw_ir_has_op(module, LW_OP_RECUR);
@@ -497,6 +503,19 @@ static bool
 syncs_grid(const lw_inst *inst)
 {
     return inst->op == LW_OP_KERNEL_CALL && inst->a == LW_KOP_grid_sync;
+}
+
+static bool
+is_of_cluster(const lw_inst *inst)
+{
+    return inst->op == LW_OP_KERNEL_CALL && inst->a >= LW_KOP_cluster_sync &&
+           inst->a <= LW_KOP_cluster_map;
+}
+
+bool
+lw_ir_uses_clusters(const lw_module *module)
+{
+    return any_inst(module, is_of_cluster);
 }
 
 bool

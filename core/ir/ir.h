@@ -56,6 +56,8 @@ extern const lw_op_row lw_ops[LW_N_OPS];
 bool lw_op_is_own_memory(lw_op op);
 /* CALL and RECUR. */
 bool lw_op_is_call(lw_op op);
+/* These and ENTRY: operand a is the number of a function. */
+bool lw_op_names_function(lw_op op);
 /* Whether a comparison (LT, LE, GT, GE, EQ, NE) is true for two values of which the first is
  * less than the second (order -1), equal (0) or greater (1). */
 bool lw_op_holds(lw_op comparison, int order);
@@ -113,6 +115,9 @@ enum {
     LW_LOOP_UNROLL_FULL = 0x08,
     /* with VECTORIZE: two vectors per iteration, for long dependence chains */
     LW_LOOP_INTERLEAVE = 0x10,
+    /* the user says that the iterations are independent, but for reductions
+     * (core/opt/loops/parallel.h) */
+    LW_LOOP_PARALLEL = 0x20,
     /* float arithmetic, compares, selects, intrinsics: fast-math flags by LLVM's names */
     LW_FAST_NNAN = 0x100,
     LW_FAST_NINF = 0x200,
@@ -202,7 +207,9 @@ typedef struct lw_func {
     LW_ARRAY(lw_ir_var) vars; /* for debuggers */
     uint32_t max_threads;     /* KERNEL: launch bound, threads per block; 0 = none */
     uint32_t min_blocks;      /* KERNEL: blocks per SM; 0 = none */
+    uint32_t max_cluster;     /* KERNEL: blocks of a cluster, of sm_90 and later; 0 = none */
     uint32_t max_registers;   /* KERNEL: 0 = none */
+    uint32_t shared;          /* INTERNAL: 1 = one copy, where it is called more than once */
     uint32_t line;            /* of the def, with file, for debug information */
     uint32_t file;
 } lw_func;
@@ -213,6 +220,7 @@ typedef struct lw_extern {
     const char *name; /* C symbol called by HOST_CALL */
     /* declared by the user: exists on GPUs only, and threads may wait in it */
     bool device;
+    uint64_t address; /* of a function of this process, in code for it alone; 0: by name */
     lw_dtype result;
     uint8_t n_params;
     lw_dtype params[LW_EXTERN_PARAMS];
@@ -223,6 +231,7 @@ typedef struct lw_data {
     uint64_t address; /* of memory that host code of this process reads instead; 0: none */
     uint32_t n;
     uint8_t align_log2;
+    bool scattered; /* lanes of a warp read different elements: not in a GPU's constant memory */
 } lw_data;
 
 typedef struct lw_module {
@@ -232,7 +241,10 @@ typedef struct lw_module {
     LW_ARRAY(const char *) files; /* [0] unused */
     LW_ARRAY(lw_extern) externs;
     LW_ARRAY(lw_data) datas; /* equal contents are one */
-    bool failed;             /* sticks: an emitter got no memory */
+    uint32_t *same_math;     /* core/ir/same_math.h: numbers of functions + 1; NULL: not asked for */
+    const char *not_same;    /* what cannot be had so, with its place; NULL: nothing */
+    uint32_t not_same_loc;
+    bool failed; /* sticks: an emitter got no memory */
 } lw_module;
 
 lw_status lw_module_new(lw_module **out, lw_error *err);
@@ -274,6 +286,8 @@ bool lw_ir_is_collective(const lw_module *module);
 /* Whether all blocks of the grid wait for each other, so that the launch must be
  * cooperative. */
 bool lw_ir_syncs_grid(const lw_module *module);
+/* Whether it asks for the other blocks of its cluster. */
+bool lw_ir_uses_clusters(const lw_module *module);
 
 /* ---- print, parse, verify ---- */
 

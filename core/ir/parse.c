@@ -467,8 +467,12 @@ read_head_line(parser *p)
         func->max_threads = number(p);
     } else if (is(p, "min_blocks")) {
         func->min_blocks = number(p);
+    } else if (is(p, "max_cluster")) {
+        func->max_cluster = number(p);
     } else if (is(p, "max_registers")) {
         func->max_registers = number(p);
+    } else if (is(p, "shared")) {
+        func->shared = number(p);
     } else {
         complain(p, "param, result, a launch bound or body");
     }
@@ -572,12 +576,17 @@ read_data(parser *p)
     uint32_t wanted = number(p), before = p->module->datas.n, align, n, at = 0;
     LW_ARRAY(uint8_t) bytes = {0};
     uint64_t address = 0;
+    bool scattered = false;
 
     next(p);
     if (!is(p, "align"))
         complain(p, "align");
     align = log2_of(p, number(p));
     while (!p->failed && (next(p), !at_line_end(p))) {
+        if (is(p, "scattered")) {
+            scattered = true;
+            continue;
+        }
         if (is(p, "at")) {
             next(p);
             address = strtoull(p->token, NULL, 10);
@@ -597,6 +606,8 @@ read_data(parser *p)
     if (!p->failed && !p->module->failed &&
         lw_ir_data_add(p->module, address, bytes.data, at, align) != before)
         complain(p, "each datum once");
+    if (scattered && before < p->module->datas.n)
+        p->module->datas.data[before].scattered = true;
     lw_array_free(&bytes);
 }
 

@@ -34,10 +34,13 @@ const lw_ir_flag lw_param_flags[] = {
 
 static const lw_ir_flag memory_flags[] = {
     {"invariant", LW_MEM_INVARIANT}, {"streaming", LW_MEM_STREAMING}, {NULL, 0}};
-static const lw_ir_flag loop_flags[] = {
-    {"vectorize", LW_LOOP_VECTORIZE},   {"no_vectorize", LW_LOOP_NO_VECTORIZE},
-    {"no_unroll", LW_LOOP_NO_UNROLL},   {"unroll_full", LW_LOOP_UNROLL_FULL},
-    {"interleave", LW_LOOP_INTERLEAVE}, {NULL, 0}};
+static const lw_ir_flag loop_flags[] = {{"vectorize", LW_LOOP_VECTORIZE},
+                                        {"no_vectorize", LW_LOOP_NO_VECTORIZE},
+                                        {"no_unroll", LW_LOOP_NO_UNROLL},
+                                        {"unroll_full", LW_LOOP_UNROLL_FULL},
+                                        {"interleave", LW_LOOP_INTERLEAVE},
+                                        {"parallel", LW_LOOP_PARALLEL},
+                                        {NULL, 0}};
 static const lw_ir_flag float_flags[] = {
     {"nnan", LW_FAST_NNAN},       {"ninf", LW_FAST_NINF},
     {"nsz", LW_FAST_NSZ},         {"arcp", LW_FAST_ARCP},
@@ -209,7 +212,9 @@ print_head(lw_text *out, const lw_func *func, bool with_locs)
     }
     print_number(out, "max_threads", func->max_threads);
     print_number(out, "min_blocks", func->min_blocks);
+    print_number(out, "max_cluster", func->max_cluster);
     print_number(out, "max_registers", func->max_registers);
+    print_number(out, "shared", func->shared);
     for (uint32_t i = 0; i < func->params.n; i++) {
         const lw_ir_param *param = &func->params.data[i];
         lw_text_addf(out, "    param %s ", lw_dtypes[param->type].name);
@@ -261,6 +266,8 @@ print_data(lw_text *out, const lw_data *data)
     lw_text_addf(out, "data %u align %u", data->n, 1u << data->align_log2);
     if (data->address)
         lw_text_addf(out, " at %" PRIu64, data->address);
+    if (data->scattered)
+        lw_text_add(out, " scattered");
     for (uint32_t i = 0; i < data->n; i += LW_IR_DATA_WORD) {
         uint32_t n = data->n - i < LW_IR_DATA_WORD ? data->n - i : LW_IR_DATA_WORD;
         for (uint32_t k = 0; k < n; k++) {
@@ -285,6 +292,8 @@ lw_ir_print(const lw_module *module, bool with_locs, lw_text *out)
         const lw_extern *symbol = &module->externs.data[i];
         lw_text_addf(out, "%s %s ", symbol->device ? "device" : "extern",
                      lw_dtypes[symbol->result].name);
+        if (symbol->address) /* in code for this process alone; it is not read back */
+            lw_text_addf(out, "at %llu ", (unsigned long long)symbol->address);
         print_quoted(out, symbol->name);
         for (unsigned k = 0; k < symbol->n_params; k++)
             lw_text_addf(out, " %s", lw_dtypes[symbol->params[k]].name);

@@ -481,6 +481,11 @@ check_types(checker *c)
         return LW_OK;
     case LW_OP_CALL:
     case LW_OP_RECUR: return check_call(c);
+    case LW_OP_ENTRY:
+        RULE(inst->type == LW_DT_ptr, "an address is a ptr");
+        RULE(c->module->funcs.data[inst->a]->linkage == LW_EXPORTED, "%s is not exported",
+             c->module->funcs.data[inst->a]->name);
+        return LW_OK;
     case LW_OP_ROOM:
         RULE(type_of(c, inst->a) == LW_DT_i32, "a depth is i32");
         RULE(c->func->linkage == LW_INTERNAL, "an entry point does not recurse");

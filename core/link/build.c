@@ -106,6 +106,7 @@ emit_options(const job *j)
     lw_emit_options options = {0};
 
     options.target = j->cc ? LW_TARGET_CUDA : LW_TARGET_CPU;
+    options.cc = j->cc;
     options.variables = has_variables(j);
     options.lineinfo = (j->options->lineinfo || options.variables) && j->cc;
     options.nrt = offers_nrt(j);
@@ -433,7 +434,8 @@ fail:
     return status;
 }
 
-/* The address of live memory differs between processes: only this one could use the code. */
+/* The addresses of live memory and of functions of ctypes differ between processes: only this
+ * one could use the code. */
 static bool
 is_for_this_process(const job *j)
 {
@@ -441,6 +443,8 @@ is_for_this_process(const job *j)
 
     for (uint32_t i = 0; j->cc == 0 && i < j->module->datas.n; i++)
         live |= j->module->datas.data[i].address != 0;
+    for (uint32_t i = 0; j->cc == 0 && i < j->module->externs.n; i++)
+        live |= j->module->externs.data[i].address != 0;
     return live;
 }
 

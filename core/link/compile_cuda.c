@@ -3,6 +3,7 @@
 #include "core/base/array.h"
 #include "core/base/deep_thread.h"
 #include "core/base/memory.h"
+#include "core/link/ptx_mend.h"
 #include "core/link/toolchain.h"
 
 #include <assert.h>

@@ -31,7 +31,7 @@ open_libraries(void)
     libraries[2] = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL); /* __divti3, half floats */
 }
 
-enum { MAX_TABLES = 8 };
+enum { MAX_TABLES = 12 };
 static pthread_mutex_t provide_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     const lw_extern_row *rows;

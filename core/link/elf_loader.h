@@ -31,7 +31,7 @@ void lw_code_free(lw_code *code);         /* NULL is allowed; unmaps the code */
 /* The function that the loader would find outside of the object; NULL: there is none. */
 void *lw_extern_symbol(const char *name);
 /* Registers functions of ours, which are found by name before any library's. The rows must stay
- * in memory; registering the same table twice is allowed. At most 8 tables. */
+ * in memory; registering the same table twice is allowed. At most 12 tables. */
 typedef lw_code_extern lw_extern_row;
 void lw_extern_provide(const lw_extern_row *rows, size_t n);
 /* Whether this machine's libmvec has, say, "_ZGVdN4v_exp". */

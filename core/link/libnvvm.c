@@ -6,6 +6,7 @@
 
 #include "core/base/lock.h"
 #include "core/base/memory.h"
+#include "core/link/ptx_mend.h"
 #include "core/link/toolchain.h"
 #include "core/link/vendor_library.h"
 
@@ -244,112 +245,6 @@ check_arguments(const char *nvvm_text, int cc, lw_error *err)
         return lw_fail(err, LW_ERR_INTERNAL,
                        "the NVVM text has no target datalayout or no nvptx64 target triple");
     return LW_OK;
-}
-
-/* ---- what ptxas makes wrong ----
- *
- * Both were found by fuzzing on an H200 (2026-11-21). They are mended in the PTX, since LLVM
- * makes these instructions out of many things. neg.s16: ptxas 13.0 takes its result for
- * sign-extended without wrapping it: -(-32768) then goes on as 32768, and x - x of 32768 is not
- * 0. A product is wrapped. abs.s32, abs.s64: ptxas takes the result for positive, which that of
- * the least integer is not. */
-
-/* "%rs1, %rs2" of an instruction, without the spaces around it. */
-typedef struct operand_pair {
-    const char *result, *source;
-    int n_result, n_source;
-} operand_pair;
-
-static bool
-read_pair(const char *at, const char *end, operand_pair *out)
-{
-    const char *comma = memchr(at, ',', (size_t)(end - at));
-
-    if (comma == NULL)
-        return false;
-    while (*at == ' ' || *at == '\t')
-        at++;
-    out->result = at;
-    out->n_result = (int)(comma - at);
-    for (comma++; *comma == ' ' || *comma == '\t';)
-        comma++;
-    out->source = comma;
-    out->n_source = (int)(end - comma);
-    return true;
-}
-
-static void
-write_negation(lw_text *text, const operand_pair *p, int bits)
-{
-    (void)bits;
-    lw_text_addf(text, "mul.lo.s16 %.*s, %.*s, -1", p->n_result, p->result, p->n_source,
-                 p->source);
-}
-
-/* Computes (x ^ s) - s with s = x >> 31, of which all bits wrap. */
-static void
-write_magnitude(lw_text *text, const operand_pair *p, int bits)
-{
-    lw_text_addf(text, "{ .reg .b%d sign; shr.s%d sign, %.*s, %d; xor.b%d %.*s, %.*s, sign; ",
-                 bits, bits, p->n_source, p->source, bits - 1, bits, p->n_result, p->result,
-                 p->n_source, p->source);
-    lw_text_addf(text, "sub.s%d %.*s, %.*s, sign; }", bits, p->n_result, p->result, p->n_result,
-                 p->result);
-}
-
-static const struct mending {
-    const char *wrong;
-    void (*write)(lw_text *text, const operand_pair *pair, int bits);
-    int bits;
-    bool closed; /* the replacement ends by itself and needs no semicolon */
-} mendings[] = {
-    {"neg.s16", write_negation, 16, false},
-    {"abs.s32", write_magnitude, 32, true},
-    {"abs.s64", write_magnitude, 64, true},
-};
-
-static lw_status
-mend_one(lw_bytes *ptx, const struct mending *m, lw_error *err)
-{
-    const char *from = (const char *)ptx->data, *at = strstr(from, m->wrong), *end;
-    lw_status status = LW_OK;
-    lw_bytes mended;
-    lw_text text;
-
-    if (at == NULL)
-        return LW_OK;
-    lw_text_init(&text);
-    for (; at != NULL && (end = strchr(at, ';')) != NULL; at = strstr(from, m->wrong)) {
-        operand_pair pair;
-        lw_text_add_n(&text, from, (size_t)(at - from));
-        if (read_pair(at + strlen(m->wrong), end, &pair)) {
-            m->write(&text, &pair, m->bits);
-            from = end + m->closed;
-        } else { /* a comment or a name that contains these letters */
-            lw_text_add(&text, m->wrong);
-            from = at + strlen(m->wrong);
-        }
-    }
-    lw_text_add(&text, from);
-    if (text.failed || !lw_bytes_copy(&mended, lw_text_get(&text), text.n)) {
-        status = lw_fail_memory(err);
-    } else {
-        lw_bytes_reset(ptx);
-        *ptx = mended;
-    }
-    lw_text_reset(&text);
-    return status;
-}
-
-lw_status
-lw_ptx_mend(lw_bytes *ptx, lw_error *err)
-{
-    lw_status status = LW_OK;
-
-    for (size_t i = 0; i < sizeof mendings / sizeof *mendings; i++)
-        LW_TRY(mend_one(ptx, &mendings[i], err));
-fail:
-    return status;
 }
 
 lw_status

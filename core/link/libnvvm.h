@@ -39,9 +39,6 @@ typedef enum lw_nvvm_output { LW_NVVM_PTX, LW_NVVM_LTOIR } lw_nvvm_output;
 lw_status lw_nvvm_compile(const char *nvvm_text, const char *name,
                           const lw_cuda_options *options, lw_nvvm_output output, lw_bytes *out,
                           lw_error *err);
-/* Corrects what ptxas compiles wrongly in libNVVM's PTX. lw_nvvm_compile does it; PTX that
- * nvJitLink has made of LTO-IR needs it too. */
-lw_status lw_ptx_mend(lw_bytes *ptx, lw_error *err);
 /* The IR version that libNVVM reads, as "IR 2.0, debug 3.2"; loads the library. */
 lw_status lw_nvvm_version(lw_text *out, lw_error *err);
 

@@ -200,7 +200,7 @@ mark_called(const lw_module *module, uint32_t number, uint8_t bit, uint8_t *call
         return;
     called[number] |= bit;
     for (uint32_t i = 1; i < func->insts.n; i++)
-        if (lw_op_is_call((lw_op)func->insts.data[i].op))
+        if (lw_op_names_function((lw_op)func->insts.data[i].op))
             mark_called(module, func->insts.data[i].a, bit, called);
 }
 
@@ -218,7 +218,7 @@ drop_functions(lw_module *module, const uint8_t *called, uint32_t *number)
     for (uint32_t f = 0; f < n; f++)
         for (uint32_t i = 1; i < module->funcs.data[f]->insts.n; i++) {
             lw_inst *inst = &module->funcs.data[f]->insts.data[i];
-            if (!lw_op_is_call((lw_op)inst->op))
+            if (!lw_op_names_function((lw_op)inst->op))
                 continue;
             assert(called[inst->a] != 1); /* its callers went, too */
             inst->a = number[inst->a];

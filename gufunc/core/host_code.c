@@ -169,9 +169,21 @@ run_item(maker *m, lw_ref i)
 
 /* Flags of the loop over items, which are independent of each other; but all of them use the
  * same local memory. */
+static bool
+writes_inputs(const lw_gufunc_loop *loop)
+{
+    bool writes = false;
+
+    for (int i = 0; i < loop->nin; i++)
+        writes = writes || loop->writable[i];
+    return writes;
+}
+
 static uint32_t
 loop_flags(const maker *m)
 {
+    if (writes_inputs(m->loop)) /* items may be of the same memory */
+        return 0;
     if (m->loop->scalar->can_raise || lw_ir_has_own_memory(m->module) ||
         lw_ir_has_op(m->module, LW_OP_ATOMIC) || lw_ir_prints(m->module))
         return 0;
@@ -183,10 +195,8 @@ loop_flags(const maker *m)
 static uint32_t
 flags_of(const maker *m, int operand)
 {
-    bool writes = m->loop->writes_excluded;
+    bool writes = m->loop->writes_excluded || writes_inputs(m->loop);
 
-    for (int i = 0; i < m->loop->nin; i++)
-        writes = writes || m->loop->writable[i];
     if (operand >= m->loop->nin)
         return LW_PARAM_NOALIAS;
     return writes ? 0 : LW_PARAM_READONLY;

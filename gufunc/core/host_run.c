@@ -54,6 +54,19 @@ core_volume(const lw_gufunc_host *host, const int64_t *dims)
     return volume;
 }
 
+/* Whether items write to the same elements: an input that is broadcast over them is written
+ * to. Then the later item's elements stay, as in a loop. */
+static bool
+items_meet(const job *j)
+{
+    const lw_gufunc_loop *loop = j->host->loop;
+    bool meet = false;
+
+    for (int k = 0; k < loop->nin; k++)
+        meet |= loop->writable[k] && j->steps[k] == 0;
+    return meet;
+}
+
 /* Runs items on several threads. The cost of an item is remembered for the core sizes of the
  * latest call; for other sizes it is measured anew. */
 static void
@@ -66,7 +79,7 @@ run_many(job *j, lw_stop *stop)
                     .context = j,
                     .cost_ps = &host->cost_ps,
                     .steady = host->steady,
-                    .in_order = host->in_order,
+                    .in_order = host->in_order || items_meet(j),
                     .stop = stop};
 
     if (atomic_exchange_explicit(&host->volume, volume, memory_order_relaxed) != volume)

@@ -167,7 +167,8 @@ read_dim(parser *p, uint16_t *dim, bool *broadcast)
     name = p->at;
     n = word_length(name);
     if (n == 0)
-        return fail_at(p, name, "expected the name or the size of a dimension");
+        return fail_at(p, name,
+                       "bad token in signature: expected the name or the size of a dimension");
     LW_TRY(find_dim(p, name, n, dim));
     p->at += n;
     lw_text_add(&p->numpy, p->dims[*dim].name);
@@ -206,11 +207,11 @@ read_group(parser *p)
     if (p->n_operands == LW_MAX_OPERANDS)
         return fail_at(p, p->at, "NumPy takes at most 64 operands");
     if (!take(p, '('))
-        return fail_at(p, p->at, "expected `(`");
+        return fail_at(p, p->at, "bad token in signature: expected `(`");
     lw_text_add(&p->numpy, "(");
     while (!take(p, ')')) {
         if (n > 0 && !take(p, ','))
-            return fail_at(p, p->at, "expected `,` or `)`");
+            return fail_at(p, p->at, "bad token in signature: expected `,` or `)`");
         if (n == LW_MAX_CORE_DIMS)
             return fail_at(p, p->at, "an operand has at most 32 core dimensions");
         if (p->n_places++ == MOST_DIMS)
@@ -248,7 +249,8 @@ read_arrow(parser *p)
     skip_blanks(p);
     if (p->at[0] != '-' || p->at[1] != '>')
         return fail_at(p, p->at,
-                       p->n_operands ? "expected `,` or `->`" : "expected `(` or `->`");
+                       p->n_operands ? "bad token in signature: expected `,` or `->`"
+                                     : "bad token in signature: expected `(` or `->`");
     p->at += 2;
     lw_text_add(&p->numpy, "->");
     p->in_outputs = true;
@@ -263,11 +265,14 @@ read_all(parser *p)
     skip_blanks(p);
     if (*p->at == '(')
         LW_TRY(read_groups(p, &p->out->nin));
+    skip_blanks(p);
+    if (*p->at == '\0' && p->n_operands > 0) /* in place: no outputs */
+        goto fail;
     LW_TRY(read_arrow(p));
     LW_TRY(read_groups(p, &p->out->nout));
     skip_blanks(p);
     if (*p->at != '\0')
-        status = fail_at(p, p->at, "expected `,` or the end");
+        status = fail_at(p, p->at, "bad token in signature: expected `,` or the end");
 fail:
     return status;
 }
@@ -279,7 +284,10 @@ finish(parser *p)
 
     assert(p->n_operands == p->out->nin + p->out->nout);
     p->out->text = lw_arena_strdup(p->arena, p->text);
-    p->out->numpy_text = lw_arena_strdup(p->arena, lw_text_get(&p->numpy));
+    /* as it was given, where NumPy can read that: its errors show it */
+    p->out->numpy_text = lw_arena_strdup(
+        p->arena,
+        p->out->has_broadcast || strpbrk(p->text, "\n\r") ? lw_text_get(&p->numpy) : p->text);
     if (dims == NULL || p->out->text == NULL || p->out->numpy_text == NULL || p->numpy.failed)
         return lw_fail_memory(p->err);
     memcpy(dims, p->dims, p->n_dims * sizeof *dims);

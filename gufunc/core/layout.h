@@ -2,6 +2,7 @@
  * fixed sizes `3`, optional dimensions `n?`) and NEP 20's `n|1`, which NumPy left out. Pure C.
  *
  *   layout     groups "->" groups          blanks mean nothing
+ *              groups                      no outputs: the function works in place
  *   groups     nothing, or group ("," group)*
  *   group      "(" [ dimension ("," dimension)* ] ")"
  *   dimension  (name | number) ["?"] ["|1"]       number: from 1; fixed size

@@ -277,13 +277,13 @@ def _around(text, f):
 def jit(f, views):
     import lanewise as lw
 
-    return lw.jit(cache=False, warn=False)(f)
+    return lw.jit(cache=False, warn=False, fma=False)(f)
 
 
 def forall(f, views):
     import lanewise as lw
 
-    made = lw.forall(cache=False, warn=False)(_around("def g(i, a, b):\n    f(a, b)\n", f))
+    made = lw.forall(cache=False, warn=False, fma=False)(_around("def g(i, a, b):\n    f(a, b)\n", f))
     return lambda a, b: made(1, a, b)
 
 
@@ -295,7 +295,7 @@ def guvectorize(f, views):
     part = ", ".join(f"{views.first if k == 0 else 0}::{step}" for k, step in enumerate(views.steps))
     text = f"def g(x, a):\n    a[{every}] = x\n    f(a, a[{part}])\n"
     names = ",".join("mn"[:len(views.shape)])
-    made = lw.guvectorize(f"({names})->({names})", cache=False, warn=False)(_around(text, f))
+    made = lw.guvectorize(f"({names})->({names})", cache=False, warn=False, fma=False)(_around(text, f))
     return lambda a, b: made(contents(views), out=a)
 
 
@@ -317,7 +317,7 @@ def run_device(source, views):
     room, first = buffer_of(contents(aligned), aligned.offset)
     start = first - aligned.offset - AROUND
     there = cuda.to_device(room[start:])  # its address is a multiple of 256
-    lw.cuda.jit(cache=False, warn=False)(function_of(source))[1, 1](*arrays_in(there, first - start, aligned))
+    lw.cuda.jit(cache=False, warn=False, fma=False)(function_of(source))[1, 1](*arrays_in(there, first - start, aligned))
     room[start:] = there.copy_to_host()
     return (room, first), aligned
 
@@ -352,14 +352,14 @@ class Call(NamedTuple):
 def _objects():
     import lanewise as lw
 
-    add = lw.vectorize(lambda x, y: x + y, cache=False, warn=False)
-    total = lw.reduce(lambda x, y: x + y, cache=False, warn=False)
+    add = lw.vectorize(lambda x, y: x + y, cache=False, warn=False, fma=False)
+    total = lw.reduce(lambda x, y: x + y, cache=False, warn=False, fma=False)
 
     def shifted(x, out):
         for i in range(x.shape[0]):
             out[i] = x[x.shape[0] - 1 - i]
 
-    back = lw.guvectorize("(n)->(n)", cache=False, warn=False)(shifted)
+    back = lw.guvectorize("(n)->(n)", cache=False, warn=False, fma=False)(shifted)
     return {
         "add(x, y, out=z)": (lambda x, y, z: add(x, y, out=z), lambda x, y, z: np.add(x, y, out=z)),
         "add(x, x, out=x)": (lambda x, y, z: add(x, x, out=x), lambda x, y, z: np.add(x, x, out=x)),

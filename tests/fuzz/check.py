@@ -78,6 +78,63 @@ def call(function, arguments):
     return out if isinstance(out, tuple) else (out,)
 
 
+# ---- the IR, interpreted ----
+
+
+def ir_text(program):
+    import lanewise as lw
+
+    function = compiled(HEAD + program.source, program.name, fma=False)
+    text = lw.compile(function, f"({', '.join(program.types)},)", target="cpu", output="ir")
+    return text if isinstance(text, str) else text[0]
+
+
+def ir_outputs(program, arguments):
+    """What the IR interpreter returns, in the dtypes that the oracle expects."""
+    import ir_interpreter
+
+    parts = [part for a in arguments for part in ((a.real, a.imag) if a.dtype.kind == "c" else (a,))]
+    rows = zip(*(list(p) if p.dtype.kind == "f" else p.tolist() for p in parts))
+    results = ir_interpreter.run(ir_text(program), rows)
+    columns, at, outputs = list(zip(*results)), 0, []
+    for t in program.compiled.outputs:
+        dtype = np.dtype(NUMPY[t])
+        out = np.zeros(len(results), dtype)
+        for part in (out.real, out.imag) if t in COMPLEX else (out,):
+            for k, value in enumerate(columns[at]):
+                if value is None:
+                    raise ir_interpreter.Wrong(f"output {len(outputs)} of row {k} is not defined")
+                part[k] = value
+            at += 1
+        outputs.append(out)
+    return outputs
+
+
+def check_interpreted(program):
+    """The IR against the oracle."""
+    import ir_interpreter
+
+    arguments = generate.arrays(program.types)
+    try:
+        found = compare(program, ir_outputs(program, arguments), arguments, expected_rows(program, arguments))
+    except ir_interpreter.Unsupported:
+        return None
+    except ir_interpreter.Wrong as fault:
+        return Problem("ir", program.source, program.types, f"# {fault}\n")
+    return Problem("ir", program.source, program.types, f"# IR: {found[1][2:]}") if found else None
+
+
+def stage_note(program, arguments, output, row):
+    """What the IR gives there, so that a difference names the stage."""
+    import ir_interpreter
+
+    try:
+        value = ir_outputs(program, [a[row : row + 1] for a in arguments])[output][0]
+    except (ir_interpreter.Unsupported, ir_interpreter.Wrong) as fault:
+        return f"# the IR: {fault}\n"
+    return f"# the IR gives {value!r}\n"
+
+
 # ---- comparison ----
 
 
@@ -127,7 +184,7 @@ def expected_rows(program, arguments):
     return rows
 
 
-def compare(program, outputs, arguments, wanted):
+def compare(program, outputs, arguments, wanted, tell_stage=False):
     """The first difference as (kind, text), or None."""
     for i, (got, t) in enumerate(zip(outputs, program.compiled.outputs)):
         if got.dtype != NUMPY[t]:
@@ -137,7 +194,8 @@ def compare(program, outputs, arguments, wanted):
         problem = near(got, column, t, allowed(inexact, False)) if inexact else exact(got, column, t)
         if problem is not None:
             inputs = ", ".join(repr(a[problem]) for a in arguments)
-            return "value", f"# output {i} of f({inputs}): got {got[problem]!r}, expected {column[problem]!r}\n"
+            text = f"# output {i} of f({inputs}): got {got[problem]!r}, expected {column[problem]!r}\n"
+            return "value", text + (stage_note(program, arguments, i, problem) if tell_stage else "")
     return None
 
 
@@ -227,7 +285,7 @@ def run(source, name, arguments, gpu):
 def judge_outputs(program, outputs, arguments, gpu):
     if not gpu:
         wanted = expected_rows(program, arguments)
-        found = compare(program, outputs[0], arguments, wanted) or compare(program, outputs[1], arguments, wanted)
+        found = compare(program, outputs[0], arguments, wanted, True) or compare(program, outputs[1], arguments, wanted, True)
         return Problem(found[0], program.source, program.types, found[1]) if found else None
     wanted = None
     for i, (device, host) in enumerate(zip(*outputs)):
@@ -238,7 +296,7 @@ def judge_outputs(program, outputs, arguments, gpu):
         if rows:
             inputs = ", ".join(repr(a[rows[0]]) for a in arguments)
             text = f"# output {i} of f({inputs}): GPU {device[rows[0]]!r}, CPU {host[rows[0]]!r}\n"
-            return Problem("gpu", program.source, program.types, text)
+            return Problem("gpu", program.source, program.types, text + stage_note(program, arguments, i, rows[0]))
     return None
 
 
@@ -291,7 +349,8 @@ def check_group_compiles(group, arch):
 
 
 def check_batch(seed, size=BATCH, gpu=False):
-    """(programs looked at, [Problem]). gpu: run on device arrays; "compile": only compile for a GPU."""
+    """(programs looked at, [Problem]). gpu: run on device arrays; "compile": only compile for a GPU; "ir":
+    interpret the IR."""
     warnings.simplefilter("ignore")
     types, programs = programs_of(seed, size)
     good = [p for p in programs if not p.code]
@@ -304,7 +363,9 @@ def check_batch(seed, size=BATCH, gpu=False):
         group.append(p)
         outputs += len(p.compiled.outputs)
     for group in groups + [group]:
-        if group and gpu == "compile":
+        if gpu == "ir":
+            problems += [p for p in map(check_interpreted, group) if p]
+        elif group and gpu == "compile":
             problems += check_group_compiles(group, ARCHITECTURES[seed % len(ARCHITECTURES)])
         elif group:
             problems += check_group(group, gpu)

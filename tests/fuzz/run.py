@@ -4,6 +4,7 @@
     python tests/fuzz/run.py --seconds 900 --seed 7        as many as go into 15 minutes
     python tests/fuzz/run.py --count 20000 --gpu           device arrays against the CPU
     python tests/fuzz/run.py --count 2000 --compile        cubins of seven architectures, without a GPU
+    python tests/fuzz/run.py --count 2000 --ir             the IR, interpreted, against the oracle
     python tests/fuzz/run.py --count 2000 --arrays         programs of arrays that overlap or are misaligned, against NumPy
     python tests/fuzz/run.py --count 2000 --classes        programs with classes, against CPython
     python tests/fuzz/run.py --count 2000 --recursion      functions that call themselves and each other, against CPython
@@ -37,6 +38,7 @@ def parse(arguments=None):
     parser.add_argument("--seconds", type=float, default=0)
     parser.add_argument("--gpu", action="store_true", help="device arrays against the CPU")
     parser.add_argument("--compile", action="store_const", const="compile", dest="gpu", help="only compile for GPUs of all generations; needs none")
+    parser.add_argument("--ir", action="store_const", const="ir", dest="gpu", help="interpret the IR (ir_interpreter.py); no machine code")
     parser.add_argument("--arrays", action="store_true", help="programs of arrays (arrays.py) instead of scalar functions")
     parser.add_argument("--classes", action="store_true", help="programs with classes (classes.py)")
     parser.add_argument("--recursion", action="store_true", help="programs of functions that call themselves and each other (recursion.py)")
@@ -97,7 +99,7 @@ class Session:
         rest = ["--seed", str(self.seed), "--count", str(max(self.options.count - self.programs, 0))]
         rest += ["--seconds", str(self.left())] if self.options.seconds else []
         rest += [f"--{kind}" for kind in KINDS if getattr(self.options, kind)]
-        return [sys.executable, str(HERE / "run.py"), "--worker", *rest, *([{"compile": "--compile", True: "--gpu"}[self.options.gpu]] if self.options.gpu else [])]
+        return [sys.executable, str(HERE / "run.py"), "--worker", *rest, *([{"compile": "--compile", "ir": "--ir", True: "--gpu"}[self.options.gpu]] if self.options.gpu else [])]
 
     def run_child(self):
         child = subprocess.Popen(self.command(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

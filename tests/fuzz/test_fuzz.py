@@ -37,6 +37,25 @@ def test_random_programs(device):
     assert code == 0, text
 
 
+def test_the_ir_of_random_programs_interpreted():
+    code, text = fuzz("--seed", "300000", "--count", "48", "--ir")
+    assert code == 0, text
+
+
+def test_the_interpreter_names_what_differs(monkeypatch):
+    import check
+    import ir_interpreter
+
+    program = check.judge("def p(a, b):\n    return a - b // (a | 1)\n", ("i4", "i4"), "p")
+    assert check.check_interpreted(program) is None
+    monkeypatch.setitem(ir_interpreter.BINARY, "sub", ir_interpreter.BINARY["add"])
+    problem = check.check_interpreted(program)
+    assert problem.kind == "ir" and "expected" in problem.text
+    unguarded = "func internal lw_body {\nbody\n %1 = param i32 0\n %2 = const i32 0\n %3 = div i32 %1 %2\n return (%3)\n}\n"
+    with pytest.raises(ir_interpreter.Wrong, match="7 is divided by 0 as i32"):
+        ir_interpreter.run(unguarded, [(7,)])
+
+
 def test_random_programs_compile_for_gpus():
     import lanewise as lw
 

@@ -327,11 +327,11 @@ def _first(x, out):
 
 def test_methods_of_ufunc_serve_gufuncs():
     """What stands in Ufunc is reached through the class too: it must not take one object for the other."""
-    g = lw.guvectorize(["void(f8[:], f8[:])"], "(n)->(n)", identity=3)(lambda x, out: _double(x, out))
+    g = lw.guvectorize(["void(f8[:], f8[:])"], "(n)->(n)", identity=1)(lambda x, out: _double(x, out))
     face = lw.Ufunc
     for name in ("nin", "nout", "nargs", "ntypes", "types", "signatures", "identity", "signature", "stats", "__signature__", "py_func"):
         assert getattr(face, name).__get__(g) == getattr(g, name)
-    assert (g.types, g.identity, g.nargs) == (["d->d"], 3, 2)
+    assert (g.types, g.identity, g.nargs) == (["d->d"], 1, 2)
     face.add(g, "void(f4[:], f4[:])")
     assert face.types.__get__(g) == ["f->f", "d->d"]
     face.compile(g, "f->f", "cpu")
@@ -450,7 +450,7 @@ ERRORS = [
     ("(n|2)->()", ValueError, "after `|` comes 1"),
     ("(n)->(n|1)", ValueError, "an output cannot be broadcast"),
     ("(n?),(n)->()", ValueError, "everywhere or nowhere"),
-    ("(n)", ValueError, "expected `,` or `->`"),
+    ("(n)(n)", ValueError, "expected `,` or `->`"),
 ]
 
 

@@ -287,3 +287,35 @@ def test_is_of_bools():
     assert lw.vectorize(lambda x: 1.0 if (x > 0) is True else 2.0)(np.array([3.0, -1.0])).tolist() == [1.0, 2.0]
     with pytest.raises(errors.TypingError, match="E122"):
         lw.jit(lambda x: x is True)(1)
+
+
+def test_texts_functions_and_types_as_arguments():
+    @lw.jit
+    def scaled(x, mode="down", dtype=np.float64):
+        return dtype(2 * x if mode == "up" else x / 2)
+
+    assert [scaled(3, "up"), scaled(3), scaled(3, mode="other"), scaled(3, "up", np.int8)] == [6.0, 1.5, 1.5, 6]
+    assert scaled.signatures == ["float64(int, mode='up')", "float64(int)", "float64(int, mode='other')", "int8(int, mode='up', dtype=type int8)"]
+
+    @lw.jit
+    def square(x):
+        return x * x
+
+    @lw.jit
+    def apply(f, x):
+        return f(x) + 1
+
+    bound = 7
+
+    def plus_bound(x):
+        return x + bound
+
+    assert [apply(square, 3), apply(math.sqrt, 4.0), apply(plus_bound, 1), apply(lw.vectorize(lambda x: 5 * x), 2)] == [10, 3.0, 9, 11]
+    bound = 8
+    assert apply(plus_bound, 1) == 10
+    with pytest.raises(TypeError, match="is an object; expected an array"):
+        apply(object(), 1)
+    with pytest.raises(TypeError, match="must be a constant"):
+        apply(open, 1)
+    with pytest.raises(TypeError, match="E181"):
+        lw.jit("float64(float64)")(lambda x: x)("text")

@@ -45,6 +45,7 @@ lw_is_own_attribute(lw_infer_frame *f, lw_infer_value object, const char *name)
 #define IS_MATH(name)
 #define IS_PYTHON(name)
 #define IS_OPERATOR(name)
+#define IS_SPECIAL(name)
 #include "core/tables/array_functions.def"
     };
 
@@ -62,7 +63,10 @@ complain(lw_infer_frame *f, const lw_fn *fn, const lw_arg *arg, const char *want
         lw_format_text(f, "this is %s", lw_describe_value(f, arg->value)),
         lw_tuple_row(f, arg->value.type)
             ? lw_format_text(f, "`np.array(%s)` is an array", lw_describe_source(f, arg->node))
-            : NULL,
+        : lw_array_row(f, arg->value.type) && fn->takes[0] == 'f'
+            ? "call it for each element in a loop; a function of one or two arguments also "
+              "loops by itself, with an output: `special.gammaln(x, out)`"
+            : lw_help_for_number(f, arg->value),
         "`%s` needs %s in compiled code", fn->implements, wanted);
 }
 
@@ -99,10 +103,15 @@ misfit(lw_infer_frame *f, const lw_arg *arg, char wanted)
     }
     switch (wanted) {
     case 'a': return is_array ? NULL : "an array of numbers";
+    case 'e':
+        return is_array || (array && lw_type_is_time(array->elements[0]))
+                   ? NULL
+                   : "an array of numbers";
     case 'o':
         return is_array || arg->value.type == LW_T_NONE ? NULL : "an array of numbers, or None";
     case 'r': return is_row ? NULL : is_array ? "an array of one axis" : "an array of numbers";
     case 's': return is_number ? NULL : "a number";
+    case 'f': return is_number && !lw_type_is_complex(arg->value.type) ? NULL : "a real number";
     case 'x': return is_number || is_array ? NULL : "a number or an array of numbers";
     case 'v':
         return is_number || is_row ? NULL : "a number, or an array of one axis, of numbers";

@@ -159,9 +159,24 @@ typedef struct binding {
     const lw_arg *rest;      /* … and the n_rest arguments that it takes */
 } binding;
 
+/* A tuple of ints, such as the shape of an array that the callee makes. */
+static bool
+is_short_tuple(lw_infer_frame *f, const lw_constant *constant)
+{
+    __int128 i;
+
+    if (constant->kind != LW_K_TUPLE || constant->user_class || constant->n == 0 ||
+        constant->n > LW_MAX_ARRAY_DIMS)
+        return false;
+    for (uint32_t k = 0; k < constant->n; k++)
+        if (!lw_constant_int_value(lw_constant_of(f, constant->items[k]), &i))
+            return false;
+    return true;
+}
+
 /* What distinguishes instances: the type of an argument, and its constant if that exists only
- * at compile time or decides conditions; in lanewise's own functions under numba's typing, too.
- */
+ * at compile time, decides conditions or may be a shape; in lanewise's own functions under
+ * numba's typing, too. */
 static lw_infer_value
 key_of(const binding *b, lw_infer_value value)
 {
@@ -170,12 +185,15 @@ key_of(const binding *b, lw_infer_value value)
     __int128 i;
     bool keep =
         constant && (constant->kind == LW_K_NONE || lw_constant_int_value(constant, &i) ||
-                     lw_constant_is_static(f, value.constant));
+                     is_short_tuple(f, constant) || lw_constant_is_static(f, value.constant));
 
     if (constant && constant->kind == LW_K_TUPLE && constant->user_class && constant->n == 0)
         return value; /* an object without fields yet, or ever */
     if (!keep || (!lw_weak_mode(f) && !b->row->inlined && value.type != LW_DT_b1 &&
                   value.type != LW_T_NONE && !lw_constant_is_static(f, value.constant)))
+        value.constant = 0;
+    if (lw_recursion_is_general(f->run, b->fn) && lw_tuple_row(f, value.type) != NULL &&
+        value.constant && !lw_constant_is_static(f, value.constant))
         value.constant = 0;
     if (lw_recursion_is_general(f->run, b->fn) && lw_type_is_int(f, value.type)) {
         value.constant = 0;

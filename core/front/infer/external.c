@@ -168,12 +168,12 @@ check_unique(const external_arguments *c)
 {
     const lw_tree *tree = c->f->run->tree;
 
-    for (uint32_t i = 1; i < tree->constants.n && c->f->report; i++) {
+    for (uint32_t i = 1; i < tree->constants.n && c->f->report && !c->external->address; i++) {
         const lw_constant *constant = &tree->constants.data[i];
         const lw_external *other = constant->bytes;
 
-        if (constant->kind != LW_K_EXTERNAL || strcmp(other->name, c->external->name) != 0 ||
-            same_declaration(other, c->external))
+        if (constant->kind != LW_K_EXTERNAL || other->address ||
+            strcmp(other->name, c->external->name) != 0 || same_declaration(other, c->external))
             continue;
         return lw_complain(c->f, lw_node_of(c->f, c->node)->loc, "E153",
                            lw_format_text(c->f, "%s here, and %s elsewhere",

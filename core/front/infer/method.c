@@ -4,9 +4,8 @@
 
 #include <string.h>
 
-/* The object before the dot becomes the only argument of the call. */
-static lw_status
-take_object(lw_infer_frame *f, uint32_t node, lw_call_kind call, uint32_t target)
+lw_status
+lw_take_object(lw_infer_frame *f, uint32_t node, lw_call_kind call, uint32_t target)
 {
     lw_typed_node *typed = &f->nodes[node];
 
@@ -46,7 +45,7 @@ call_view(lw_infer_frame *f, uint32_t node, lw_infer_value object, const lw_arg 
             "`np.float32(x).view(np.uint32)`",
             "`view` takes one dtype of the size of a NumPy scalar");
     out->type = to;
-    return take_object(f, node, LW_CALL_VIEW, to);
+    return lw_take_object(f, node, LW_CALL_VIEW, to);
 }
 
 static bool
@@ -61,6 +60,18 @@ lw_help_for_text(lw_infer_frame *f, lw_infer_value object)
     if (object.constant == 0 || lw_constant_of(f, object.constant)->kind != LW_K_STR)
         return NULL;
     return "in `print`, `raise` and `assert` an f-string shows numbers: f\"{x:.3f}\"";
+}
+
+const char *
+lw_help_for_number(lw_infer_frame *f, lw_infer_value value)
+{
+    const lw_front_options *options = &f->run->typed->options;
+
+    if (options->procedure || options->threads || !lw_type_is_number(f, value.type))
+        return NULL;
+    return "a function of scalars gets one element of each argument, not the arrays; "
+           "`@lanewise.guvectorize(\"(n)->()\")` makes a function of rows, and "
+           "`excluded=(\"name\",)` passes a whole array";
 }
 
 static const char *
@@ -105,8 +116,8 @@ call_bits(lw_infer_frame *f, uint32_t node, lw_infer_value object, bool count,
     LW_TRY(lw_check_wide(f, node, object));
     out->type = lw_weak_int(f);
     typed->operand = object.type == LW_DT_b1 ? out->type : object.type;
-    status = take_object(f, node, LW_CALL_METHOD,
-                         count ? LW_NAME_numpy_bitwise_count : LW_NAME_int_bit_length);
+    status = lw_take_object(f, node, LW_CALL_METHOD,
+                            count ? LW_NAME_numpy_bitwise_count : LW_NAME_int_bit_length);
 fail:
     return status;
 }
@@ -114,13 +125,58 @@ fail:
 bool
 lw_is_method_of_numbers(const char *name)
 {
-    static const char *const names[] = {"view", "bit_count", "bit_length", "is_integer",
-                                        "conjugate"};
+    static const char *const names[] = {"view",      "bit_count", "bit_length", "is_integer",
+                                        "conjugate", "astype",    "item"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)
             return true;
     return false;
+}
+
+static lw_arg
+object_as_argument(lw_infer_frame *f, uint32_t node, lw_infer_value object)
+{
+    uint32_t at = lw_node_of(f, lw_node_of(f, node)->a)->a;
+
+    return (lw_arg){.node = at, .entry = at, .value = object};
+}
+
+/* x.astype(dtype) of a NumPy scalar: dtype(x). */
+static lw_status
+call_astype(lw_infer_frame *f, uint32_t node, lw_infer_value object, const lw_arg *args,
+            uint32_t n, lw_infer_value *out)
+{
+    static const lw_dtype python[] = {LW_DT_i64, LW_DT_f64, LW_DT_b1, LW_DT_c128};
+    const lw_constant *constant =
+        n == 1 && args->value.constant ? lw_constant_of(f, args->value.constant) : NULL;
+    lw_arg x = object_as_argument(f, node, object);
+    lw_dtype to = LW_DT_void;
+
+    if (constant != NULL && constant->kind == LW_K_DTYPE)
+        to = constant->dtype;
+    else if (constant != NULL && constant->kind == LW_K_PYTYPE)
+        to = python[constant->u & 3];
+    else if (constant != NULL && constant->kind == LW_K_STR)
+        to = lw_scalar_from_name(constant->text, strlen(constant->text));
+    if (to == LW_DT_void)
+        return lw_complain(f, lw_node_of(f, node)->loc, "E161", "`astype` takes one dtype",
+                           "`np.float32(x)` is the same as `x.astype(np.float32)`",
+                           "the dtype must be known when the function is compiled");
+    return lw_infer_cast(f, node, to, &x, 1, out);
+}
+
+/* x.item(): Python's number. */
+static lw_status
+call_item(lw_infer_frame *f, uint32_t node, lw_infer_value object, lw_infer_value *out)
+{
+    lw_arg x = object_as_argument(f, node, object);
+    uint32_t pytype = object.type == LW_DT_b1                  ? 2
+                      : lw_type_is_int_or_bool(f, object.type) ? 0
+                      : is_real(f, object.type)                ? 1
+                                                               : 3;
+
+    return lw_infer_pytype(f, node, pytype, &x, 1, out);
 }
 
 lw_status
@@ -130,23 +186,31 @@ lw_infer_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const l
     const char *name = lw_constant_text(f, lw_node_of(f, lw_node_of(f, node)->a)->b);
     lw_typed_node *typed = &f->nodes[node];
 
+    if (lw_type_is_time(object.type))
+        return lw_infer_time_method(f, node, object, args, n, out);
     if (strcmp(name, "view") == 0 && lw_type_is_number(f, object.type))
         return call_view(f, node, object, args, n, out);
+    if (strcmp(name, "astype") == 0 && lw_type_is_number(f, object.type))
+        return call_astype(f, node, object, args, n, out);
+    if (strcmp(name, "item") == 0 && n == 0 && lw_type_is_number(f, object.type))
+        return call_item(f, node, object, out);
     if ((strcmp(name, "bit_count") == 0 || strcmp(name, "bit_length") == 0) && n == 0 &&
         lw_type_is_int_or_bool(f, object.type))
         return call_bits(f, node, object, strcmp(name, "bit_count") == 0, out);
     if (strcmp(name, "is_integer") == 0 && n == 0 && is_real(f, object.type)) {
         out->type = LW_DT_b1;
         typed->operand = object.type == LW_DT_b1 ? lw_weak_int(f) : object.type;
-        return take_object(f, node, LW_CALL_METHOD, LW_NAME_float_is_integer);
+        return lw_take_object(f, node, LW_CALL_METHOD, LW_NAME_float_is_integer);
     }
     if (strcmp(name, "conjugate") != 0 || n || !lw_type_is_number(f, object.type))
         return lw_complain(
             f, lw_node_of(f, node)->loc, "E161",
             lw_format_text(f, "the object is %s", lw_describe_type(f, object.type)),
-            lw_array_row(f, object.type) ? help_for_array(name) : lw_help_for_text(f, object),
+            lw_array_row(f, object.type)        ? help_for_array(name)
+            : lw_type_is_number(f, object.type) ? lw_help_for_number(f, object)
+                                                : lw_help_for_text(f, object),
             "no method `%s` in compiled code", name);
     out->type = object.type == LW_DT_b1 ? lw_weak_int(f) : object.type;
     typed->operand = out->type;
-    return take_object(f, node, LW_CALL_METHOD, LW_NAME_numpy_conjugate);
+    return lw_take_object(f, node, LW_CALL_METHOD, LW_NAME_numpy_conjugate);
 }

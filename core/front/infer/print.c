@@ -58,12 +58,22 @@ infer_field(lw_infer_frame *f, uint32_t node, lw_type *out)
     lw_status status = lw_infer_expr(f, n->a, &value);
 
     *out = value.type;
-    if (status != LW_OK || value.type == LW_T_BOTTOM || value.type == LW_DT_b1 ||
-        lw_type_is_number(f, value.type))
+    if (status != LW_OK || value.type == LW_T_BOTTOM)
         return status;
+    if (n->c != LW_FIELD_REPR && (value.type == LW_DT_b1 || lw_type_is_number(f, value.type)))
+        return LW_OK;
+    if (lw_is_constant_text(f, value) && n->b == 0) {
+        *out = LW_T_NONE; /* no number is shown */
+        return LW_OK;
+    }
+    if (n->b == 0 && n->c != LW_FIELD_REPR && lw_can_be_shown(f, value.type))
+        return LW_OK;
     return lw_complain(f, n->loc, "E104",
                        lw_format_text(f, "this is %s", lw_describe_value(f, value)), NULL,
-                       "a field of an f-string shows a number");
+                       n->c == LW_FIELD_REPR ? "`!r` in an f-string is for texts"
+                       : n->b ? "a field of an f-string with a format shows a number"
+                              : "a field of an f-string shows a number, a text, None or a "
+                                "tuple of numbers");
 }
 
 lw_status

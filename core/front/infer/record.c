@@ -48,6 +48,7 @@ lw_infer_field_name(lw_infer_frame *f, uint32_t node, lw_type type, const char *
     lw_node_kind kind;
     lw_infer_value index;
     lw_status status;
+    __int128 at;
 
     *name = NULL;
     if (lw_record_of(lw_types_of(f), type) == NULL)
@@ -63,10 +64,12 @@ lw_infer_field_name(lw_infer_frame *f, uint32_t node, lw_type type, const char *
     constant = index.constant ? lw_constant_of(f, index.constant) : NULL;
     if (constant && constant->kind == LW_K_STR)
         *name = constant->text;
-    else if (single && index.type != LW_T_BOTTOM)
+    else if (single && constant && lw_constant_int_value(constant, &at))
+        *name = lw_record_field_name(lw_types_of(f), type, (int64_t)at);
+    if (single && *name == NULL && index.type != LW_T_BOTTOM)
         return lw_complain(f, lw_node_of(f, n->b)->loc, "E120",
                            lw_format_text(f, "this is %s", lw_describe_value(f, index)), NULL,
-                           "a record is indexed with the name of a field");
+                           "a record is indexed with the name of a field, or its number");
 fail:
     return status;
 }
@@ -99,7 +102,7 @@ check_object(lw_infer_frame *f, uint32_t source, lw_type to, lw_type value, bool
                 lw_format_text(f, "the object is %s", lw_describe_type(f, value)),
                 "make the dtype with all fields that objects have",
                 "an item of %s has other fields than the object", lw_describe_type(f, to));
-        if (field->type < LW_N_DTYPES && lw_type_is_number(f, from))
+        if (lw_type_is_dtype(field->type) && lw_type_is_scalar(f, from))
             LW_TRY(lw_check_conversion(f, loc, from, (lw_dtype)field->type, "field"));
         else
             LW_TRY(lw_infer_store_record(f, source, field->type, from));

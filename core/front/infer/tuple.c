@@ -378,9 +378,9 @@ complain_not_indexable(lw_infer_frame *f, uint32_t node, lw_infer_value object)
                            "this constant cannot be indexed in compiled code");
     return lw_complain(
         f, loc, "E121", lw_format_text(f, "this is %s", lw_describe_value(f, object)),
-        options->procedure || options->threads
+        options->procedure || options->threads || !lw_type_is_number(f, object.type)
             ? "pass an array, if only of one element"
-            : "a function of scalars gets one element of each argument, not the arrays",
+            : lw_help_for_number(f, object),
         "`%s` is not an array: it cannot be indexed",
         lw_describe_source(f, lw_node_of(f, node)->a));
 }
@@ -525,14 +525,15 @@ number_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object, const 
     lw_constant constant = {.kind = LW_K_DTYPE,
                             .dtype = lw_type_stored(lw_types_of(f), object.type)};
 
-    if (strcmp(name, "real") == 0 || strcmp(name, "imag") == 0) {
+    if (!lw_type_is_time(object.type) &&
+        (strcmp(name, "real") == 0 || strcmp(name, "imag") == 0)) {
         bool real = lw_type_is_complex(object.type);
         out->type = real ? lw_float_of(object.type) : object.type;
         if (!real && object.type == LW_DT_b1 && lw_weak_mode(f))
             out->type = LW_T_INDEX;
         return true;
     }
-    if (strcmp(name, "dtype") != 0 || object.type >= LW_N_DTYPES)
+    if (strcmp(name, "dtype") != 0 || !lw_type_is_dtype(object.type))
         return false;
     constant.text = lw_dtypes[constant.dtype].public_name;
     out->type = LW_T_STATIC;
@@ -603,7 +604,7 @@ infer_attribute_of(lw_infer_frame *f, uint32_t node, lw_infer_value object, lw_i
         LW_TRY(lw_infer_array_attribute(f, node, object.type, name, &found, out));
     if (found || object.type == LW_T_BOTTOM || dtype_attribute(f, node, object, name, out) ||
         member_attribute(f, object, name, out) || named_element(f, object, name, out) ||
-        (lw_type_is_number(f, object.type) && number_attribute(f, node, object, name, out)))
+        (lw_type_is_scalar(f, object.type) && number_attribute(f, node, object, name, out)))
         return LW_OK;
     if (is_field_of_record(f, object.type, name))
         return lw_infer_field(f, node, object.type, name, &out->type);
@@ -623,7 +624,8 @@ infer_attribute_of(lw_infer_frame *f, uint32_t node, lw_infer_value object, lw_i
                        lw_format_text(f, "the object is %s", lw_describe_type(f, object.type)),
                        is_object(f, object)
                            ? "name it in full where it is used: no variable can hold it"
-                           : lw_help_for_list(f, object, name),
+                       : lw_type_is_number(f, object.type) ? lw_help_for_number(f, object)
+                                                           : lw_help_for_list(f, object, name),
                        "no attribute `%s` in compiled code", name);
 fail:
     return status;
@@ -701,7 +703,8 @@ lw_infer_items(lw_infer_frame *f, uint32_t node, lw_infer_value iterable, lw_inf
             return LW_OK;
         return lw_complain(f, lw_node_of(f, node)->loc, "E120",
                            lw_format_text(f, "this is %s", lw_describe_value(f, iterable)),
-                           lw_type_is_int(f, iterable.type) ? "use `range(...)`" : NULL,
+                           lw_type_is_int(f, iterable.type) ? "use `range(...)`"
+                                                            : lw_help_for_number(f, iterable),
                            "a for loop needs a range, a tuple or an array");
     }
     *count = n;

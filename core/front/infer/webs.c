@@ -107,8 +107,10 @@ lw_webs_init(lw_infer_frame *f)
     f->defs_of = lw_arena_take(arena, n * sizeof *f->defs_of);
     f->pinned = lw_arena_take(arena, n * sizeof *f->pinned);
     f->more = lw_arena_take(arena, n * sizeof *f->more);
+    f->zeroed = lw_arena_take(arena, n * sizeof *f->zeroed);
+    f->zero_defs = lw_arena_take(arena, n * sizeof *f->zero_defs);
     f->now.reach = lw_flow_new(f);
-    if (!f->defs_of || !f->pinned || !f->more || !f->now.reach ||
+    if (!f->defs_of || !f->pinned || !f->more || !f->now.reach || !f->zeroed || !f->zero_defs ||
         !lw_array_reserve(&f->defs, 1, arena) || !lw_array_reserve(&f->back_edges, 1, arena) ||
         !lw_ownership_init(f))
         return lw_out_of_memory(f);
@@ -135,7 +137,7 @@ param_value(lw_infer_frame *f, uint32_t i, uint32_t old, lw_infer_value *value)
 
     *value = f->params[i];
     if (annotation == NULL || annotation->kind != LW_K_DTYPE || value->type == LW_T_BOTTOM ||
-        value->type == annotation->dtype || !lw_type_is_number(f, value->type))
+        value->type == annotation->dtype || !lw_type_is_scalar(f, value->type))
         return LW_OK;
     LW_TRY(lw_check_conversion(f, f->fn->loc, value->type, annotation->dtype, "parameter"));
     if (value->constant != 0)
@@ -144,6 +146,78 @@ param_value(lw_infer_frame *f, uint32_t i, uint32_t old, lw_infer_value *value)
     value->type = annotation->dtype;
 fail:
     return status;
+}
+
+/* ---- variables that are zero until they are bound: typing="numba" ---- */
+
+/* The definition at the beginning of the function. false: memory is out. */
+static bool
+begin_with_zero(lw_infer_frame *f, uint32_t var)
+{
+    uint32_t def = f->zero_defs[var], zero;
+
+    if (def == 0 && !lw_has_room(f, var))
+        return true; /* of a variable with thousands of definitions: E110 */
+    if (def == 0) {
+        def = definition(f, var, 0, &f->zero_defs[var]);
+        zero = def ? lw_constant_int(f, 0, 0) : 0;
+        if (zero == 0)
+            return false;
+        f->defs.data[def].value = lw_constant_value(f, zero);
+        f->defs.data[def].is_zero = true;
+    }
+    f->defs.data[def].known = true;
+    f->defs.data[def].region = 0;
+    lw_reach_only(f, var, f->defs.data[def].bit);
+    return true;
+}
+
+/* Whether numbers alone are assigned to the variable, as far as is known. */
+static bool
+may_be_zero(lw_infer_frame *f, uint32_t var)
+{
+    for (uint32_t i = 0; i < f->defs_of[var].n; i++) {
+        const lw_def *def = &f->defs.data[f->defs_of[var].data[i]];
+        if (def->known && def->value.type != LW_T_BOTTOM &&
+            !lw_type_is_number(f, def->value.type))
+            return false;
+    }
+    return true;
+}
+
+/* Whether the zero reaches this use, and whether nothing else does. */
+static bool
+reaches_zero(lw_infer_frame *f, uint32_t var, bool *alone)
+{
+    bool found = false;
+
+    *alone = true;
+    for (uint32_t def = 0; (def = lw_next_reached(f, var, def)) != 0;) {
+        found |= f->defs.data[def].is_zero;
+        *alone &= f->defs.data[def].is_zero;
+    }
+    return found;
+}
+
+/* W205, once for a function that is compiled. */
+static lw_status
+warn_of_zero(lw_infer_frame *f, uint32_t var, uint32_t loc)
+{
+    const lw_tree *tree = f->run->tree;
+    const lw_loc *at = &tree->locs.data[loc];
+    const char *path = tree->files.data[at->file].path;
+    lw_text text = {0};
+
+    if (!f->report || f->run->typed->unbound != NULL)
+        return LW_OK;
+    lw_text_addf(
+        &text,
+        "W205: variable `%s` may have no value at line %u of %s, and is zero there with "
+        "typing=\"numba\": assign it on every path",
+        f->fn->vars.data[var].name, at->line, path ? path : "?");
+    f->run->typed->unbound = lw_arena_strdup(f->run->arena, lw_text_get(&text));
+    lw_text_reset(&text);
+    return f->run->typed->unbound ? LW_OK : lw_out_of_memory(f);
 }
 
 /* Parameter i is definition i + 1. */
@@ -174,6 +248,9 @@ lw_webs_begin_iteration(lw_infer_frame *f)
         f->defs.data[def].region = 0;
         lw_reach_only(f, var, f->defs.data[def].bit);
     }
+    for (uint32_t var = 1; var < f->fn->vars.n; var++)
+        if (f->zeroed[var] && !begin_with_zero(f, var))
+            return lw_out_of_memory(f);
     return LW_OK;
 fail:
     return status;
@@ -340,7 +417,8 @@ complain_unbound(lw_infer_frame *f, uint32_t var, uint32_t loc)
     if (!f->report)
         return LW_OK;
     for (uint32_t i = 0; i < f->defs_of[var].n; i++)
-        if (f->defs.data[f->defs_of[var].data[i]].known) {
+        if (f->defs.data[f->defs_of[var].data[i]].known &&
+            !f->defs.data[f->defs_of[var].data[i]].is_zero) {
             last = f->defs_of[var].data[i];
             n++;
         }
@@ -415,22 +493,34 @@ complain_conflict(lw_infer_frame *f, uint32_t root, uint32_t loc)
                        "the values of `%s` have no common type", name);
 }
 
+static bool
+are_literals(lw_infer_frame *f, const lw_type *set, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (lw_type_kind_of(lw_types_of(f), set[i]) != LW_TK_LITERAL)
+            return false;
+    return true;
+}
+
 /* The type of all definitions of a web. */
 static lw_status
 web_type(lw_infer_frame *f, uint32_t root, uint32_t loc, lw_type *out)
 {
-    lw_type few[16], *set = few;
+    lw_type few[16 + 1], *set = few;
     uint32_t n = 0, room = 16;
     const char *problem = NULL;
+    lw_type zero = LW_T_BOTTOM;
 
     *out = LW_T_BOTTOM;
     for (uint32_t def = f->defs.data[root].ring;; def = f->defs.data[def].ring) {
         const lw_def *row = &f->defs.data[def];
 
-        if (row->known && row->value.type != LW_T_BOTTOM &&
-            (n == 0 || set[n - 1] != row->value.type)) {
+        if (row->is_zero)
+            zero = row->value.type;
+        else if (row->known && row->value.type != LW_T_BOTTOM &&
+                 (n == 0 || set[n - 1] != row->value.type)) {
             if (n == room) {
-                lw_type *more = lw_arena_take(f->run->arena, 2 * room * sizeof *more);
+                lw_type *more = lw_arena_take(f->run->arena, (2 * room + 1) * sizeof *more);
                 if (more == NULL)
                     return lw_out_of_memory(f);
                 memcpy(more, set, n * sizeof *set);
@@ -443,6 +533,8 @@ web_type(lw_infer_frame *f, uint32_t root, uint32_t loc, lw_type *out)
         if (def == root)
             break;
     }
+    if (zero != LW_T_BOTTOM && n > 0 && are_literals(f, set, n))
+        set[n++] = zero; /* which is of any type of numbers */
     if (n == 1)
         *out = set[0];
     else if (n)
@@ -544,6 +636,18 @@ complain_stale(lw_infer_frame *f, uint32_t var, uint32_t loc)
                        "it is not known whether a write to an array has changed this object");
 }
 
+/* With numba's typing a variable is zero where it is not bound, from the next walk on. */
+static lw_status
+use_unbound(lw_infer_frame *f, uint32_t var, uint32_t loc)
+{
+    if (f->run->typed->options.typing == LW_TYPING_NUMBA && !f->zeroed[var] && !f->report) {
+        f->zeroed[var] = true;
+        f->changed = true;
+        return LW_OK;
+    }
+    return complain_unbound(f, var, loc);
+}
+
 lw_status
 lw_use(lw_infer_frame *f, uint32_t var, uint32_t loc, lw_infer_value *out, uint32_t *def_out)
 {
@@ -551,12 +655,19 @@ lw_use(lw_infer_frame *f, uint32_t var, uint32_t loc, lw_infer_value *out, uint3
     lw_status status = LW_OK;
     uint32_t first = 0;
     lw_type type = LW_T_BOTTOM;
+    bool alone;
 
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     *def_out = 0;
     f->copied = false;
-    if (f->now.reach[var] & 1)
-        LW_TRY(complain_unbound(f, var, loc));
+    /* with a zero at the beginning, bit 0 is what loops keep of the walks before that */
+    if (f->now.reach[var] & 1 && f->zero_defs[var] == 0)
+        LW_TRY(use_unbound(f, var, loc));
+    if (f->zeroed[var] && reaches_zero(f, var, &alone)) {
+        if (alone || !may_be_zero(f, var))
+            return complain_unbound(f, var, loc); /* in the last walk */
+        LW_TRY(warn_of_zero(f, var, loc));
+    }
     out->constant = common_constant(f, var, &type);
     if (out->constant) {
         out->type = type;
@@ -622,6 +733,12 @@ make_web(lw_infer_frame *f, uint32_t root)
     web->type = type;
     web->single = one && !defs[root].escapes;
     web->is_param = one && root <= f->n_params;
+    for (uint32_t def = defs[root].ring;; def = defs[def].ring) {
+        web->is_zero |= defs[def].is_zero;
+        if (def == root)
+            break;
+    }
+    web->single &= !web->is_zero;
     defs[root].web = instance->webs.n - 1;
 fail:
     return status;

@@ -105,8 +105,13 @@ push_argument(external_call *c, uint32_t node, uint32_t i)
 static lw_ref
 emit(external_call *c, lw_dtype result)
 {
+    const lw_external *external = c->external;
+    lw_module *module = c->b->module;
     uint32_t number =
-        lw_ir_device_extern_add(c->b->module, c->external->name, result, c->types, c->n);
+        external->address
+            ? lw_ir_foreign_extern_add(module, external->name, external->address, result,
+                                       c->types, c->n)
+            : lw_ir_device_extern_add(module, external->name, result, c->types, c->n);
 
     return lw_ir_host_call(c->b, number, c->args, c->n);
 }

@@ -1,14 +1,18 @@
 /* The functions for kernels only (kernel_names.def): indices, barriers, operations between the
- * lanes of a warp, bits. */
+ * lanes of a warp, bits, atomics: the element's address, then one update of
+ * core/front/numeric/atomics.h. */
 #include "core/front/lower/lower_internal.h"
 
 #include "core/block/shuffle.h"
+#include "core/front/numeric/atomics.h"
 #include "core/front/numeric/floats.h"
 #include "core/front/numeric/integers.h"
 #include "core/front/named.h"
 #include "core/tables/intrinsics.h"
 
 #include <assert.h>
+
+#include <string.h>
 
 typedef struct kernel_call {
     lw_lower_frame *f;
@@ -143,6 +147,20 @@ lower_grid_sync(const kernel_call *c)
     counter = lw_ir_bitcast(c->b, LW_DT_ptr, counter);
     lw_ir_kernel_call(c->b, LW_KOP_grid_sync, LW_DT_void, &counter, 1);
     return nothing(c);
+}
+
+/* The address in another block's memory; extents are the same. */
+static lw_lower_value
+lower_cluster_map(const kernel_call *c)
+{
+    lw_lower_value array = lw_lower_argument(c->f, c->node, 0);
+    lw_ref args[2] = {array.n ? array.parts[0] : 0, argument_i32(c, 1)},
+           parts[2 + 2 * LW_MAX_ARRAY_DIMS];
+    lw_ref made = lw_ir_kernel_call(c->b, LW_KOP_cluster_map, LW_DT_i64, args, 2);
+
+    memcpy(parts, array.parts, array.n * sizeof *parts);
+    parts[0] = lw_ir_bitcast(c->b, LW_DT_ptr, made);
+    return lw_value_of(c->f, array.type, parts, array.n);
 }
 
 /* ---- lanes of a warp ---- */
@@ -295,6 +313,7 @@ lw_lower_kernel(lw_lower_frame *f, uint32_t node)
     case LW_RULE_KERNEL: return lower_kernel_call(&c);
     case LW_RULE_GRID_GROUP: return nothing(&c);
     case LW_RULE_GRID_SYNC: return lower_grid_sync(&c);
+    case LW_RULE_CLUSTER_MAP: return lower_cluster_map(&c);
     case LW_RULE_SHUFFLE: return lower_shuffle(&c);
     case LW_RULE_MATCH: return lower_match(&c);
     case LW_RULE_LOCAL:
@@ -327,4 +346,49 @@ lw_cost_kernel(lw_rule rule)
     case LW_RULE_LIBDEVICE: return 24;
     default: return LW_COST_NEVER;
     }
+}
+
+/* ---- atomics ---- */
+
+static lw_ref
+atomic_address(lw_lower_frame *f, uint32_t node, bool first)
+{
+    lw_lower_value array = lw_lower_argument(f, node, 0);
+    uint32_t index = f->l->typed->lists.data[lw_typed_at(f, node)->args + 1];
+
+    if (first)
+        return array.n ? array.parts[0] : 0;
+    return lw_lower_element_address(f, array, index);
+}
+
+static lw_lower_value
+update_complex(lw_lower_frame *f, uint32_t node, lw_atomic_kind kind, lw_ref address)
+{
+    const lw_typed_node *t = lw_typed_at(f, node);
+    lw_lower_value value = lw_lower_argument_as(f, node, 2, t->operand);
+    lw_ref old[2] = {0};
+
+    if (value.n == 2)
+        lw_atomic_update_complex(&f->b, kind, (lw_dtype)t->operand, address, value.parts, old);
+    return lw_value_of(f, t->type, old, 2);
+}
+
+lw_lower_value
+lw_lower_atomic(lw_lower_frame *f, uint32_t node)
+{
+    const lw_typed_node *t = lw_typed_at(f, node);
+    lw_impl impl = lw_names[t->target].impl;
+    bool swap = impl == LW_IMPL_ATOMIC_SWAP; /* compare_and_swap(array, old, new) */
+    uint32_t first = swap ? 1 : 2, n = t->n_args - first;
+    lw_atomic_kind kind = swap ? LW_UPDATE_CAS : (lw_atomic_kind)(impl - LW_IMPL_ATOMIC_ADD);
+    lw_ref address = atomic_address(f, node, swap), operands[2] = {0};
+
+    if (lw_is_complex((lw_dtype)t->operand))
+        return update_complex(f, node, kind, address);
+    for (uint32_t i = 0; i < n && i < 2; i++) {
+        lw_lower_value value = lw_lower_argument_as(f, node, first + i, t->operand);
+        operands[i] = value.n ? value.parts[0] : 0;
+    }
+    return lw_value_scalar(
+        f, t->type, lw_atomic_update(&f->b, kind, (lw_dtype)t->operand, address, operands, n));
 }

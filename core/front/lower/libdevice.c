@@ -5,6 +5,7 @@
 
 #include "core/front/numeric/floats.h"
 #include "core/front/numeric/integers.h"
+#include "core/ir/same_math.h"
 #include "core/tables/libdevice.h"
 
 #include <stdio.h>
@@ -32,6 +33,8 @@ call_library(const libdevice_call *c, const char *name)
     char symbol[64];
     uint32_t number;
 
+    if (c->b->module->same_math != NULL)
+        lw_same_math_refuse(c->b, c->row->name);
     for (uint32_t i = 0; i < c->n; i++)
         types[i] = lw_ir_type(c->b, c->args[i]);
     snprintf(symbol, sizeof symbol, "__nv_%s", name);

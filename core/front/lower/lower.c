@@ -4,6 +4,7 @@
 
 #include "core/front/diagnose.h"
 #include "core/front/named.h"
+#include "core/ir/same_math.h"
 #include "core/opt/apart.h"
 #include "core/opt/contract.h"
 
@@ -320,6 +321,8 @@ lw_instance_raises(lw_lowering *l, uint32_t instance)
     if (!options->ignore_errors)
         raises = inst->can_raise || (options->checks & LW_CHECKS_RAISING) != 0;
     raises |= options->guard_dynamic || inst->allocates || inst->recurses;
+    for (uint32_t i = 1; options->parallel && i < l->tree->nodes.n && !raises; i++)
+        raises = lw_may_be_array_sum(l, inst, i);
     for (uint32_t i = 1; i < l->tree->nodes.n && !raises && !options->ignore_errors; i++)
         raises = node_raises(l, inst, i);
     l->raising[instance] = raises ? 2 : 1;
@@ -451,6 +454,7 @@ describe(lw_lower_frame *f)
         return;
     func->linkage = LW_INTERNAL;
     func->python_name = f->fn->name ? lw_arena_strdup(f->l->arena, f->fn->name) : NULL;
+    func->shared = f->fn->shared;
     func->line = f->fn->line;
     func->file = lw_ir_file_add(f->l->module, file->path ? file->path : "");
 }
@@ -471,6 +475,7 @@ lower_function(lw_lower_frame *f)
         lw_ir_set(&f->b, f->deferred, lw_ir_zero(&f->b, LW_DT_i32));
     }
     lw_lower_bind_parameters(f);
+    lw_lower_zero_webs(f);
     lw_lower_body(f, f->fn->body);
     assert(f->regions == 0 && f->converted_arms == 0 && f->loop == NULL); /* all were left */
     if (!lw_ir_ended(&f->b) && f->inst->n_changed && f->inst->falls_off)
@@ -656,11 +661,30 @@ prepare(lw_lowering *l, lw_scalar *scalar)
     return LW_OK;
 }
 
+/* Under math="same", code that only one target has. */
+static lw_status
+refuse_not_same(lw_lowering *l)
+{
+    const char *name = l->module->not_same;
+    uint32_t loc = 0;
+
+    for (uint32_t i = 0; i < l->tree->locs.n; i++)
+        if (l->locs[i] == l->module->not_same_loc + 1)
+            loc = i;
+    return lw_diagnose(
+        l->tree, loc,
+        (lw_fault){LW_ERR_UNSUPPORTED, "E144", .label = "each target has its own",
+                   .help = "use a function of `math` or `numpy`, or leave math=\"same\" out"},
+        l->err, "`%s` has no form that is the same on every target", name);
+}
+
 static lw_status
 finish(lw_lowering *l, lw_scalar *scalar)
 {
     lw_status status;
 
+    if (l->module->not_same != NULL)
+        return refuse_not_same(l);
     if (l->module->failed || l->arena->failed)
         return lw_fail_memory(l->err);
     LW_TRY(lw_opt_apart(l->module, scalar->body, NULL, l->err));
@@ -675,6 +699,7 @@ finish(lw_lowering *l, lw_scalar *scalar)
     scalar->raises = l->raises.data;
     scalar->pure_integer = is_pure_integer(l->module);
     LW_TRY(lw_lower_note_sums(l, scalar));
+    scalar->unbound = l->typed->unbound ? lw_arena_strdup(l->arena, l->typed->unbound) : NULL;
     LW_TRY(lw_link_asks_of(l->typed, l->arena, &scalar->asks, l->err));
     return LW_OK;
 fail:
@@ -690,6 +715,8 @@ lower_all(lw_lowering l, lw_scalar **out)
     if (scalar == NULL)
         return lw_fail_memory(l.err);
     LW_TRY(lw_module_new(&scalar->module, l.err));
+    if (l.typed->options.same_math)
+        lw_same_math_begin(scalar->module);
     LW_TRY(prepare(&l, scalar));
     scalar->body = lw_lower_instance(&l, 1);
     LW_TRY(l.status);

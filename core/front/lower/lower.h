@@ -23,6 +23,8 @@ typedef struct lw_arg_parts {
     uint32_t n_arrays;         /* of arrays and records in it, in order … */
     const uint32_t *addresses; /* … the parameter that holds the address of each */
     const bool *written;       /* whether the function may write through it */
+    bool pointer;              /* the caller has the address alone (lw_arg_spec) */
+    uint32_t item_bytes;       /* of what is there */
 } lw_arg_parts;
 
 /* A result that is an array: its parts (core/front/types.h) stand in its place. */
@@ -64,6 +66,7 @@ typedef struct lw_scalar {
     const lw_arg_parts *args;
     bool pure_integer;   /* it contains no float operation: no FP flags can be raised */
     const char *warning; /* W203, shown to the user; NULL: none */
+    const char *unbound; /* W205, the same */
     lw_link_asks asks;   /* which callables are asked for code to link */
 } lw_scalar;
 

@@ -45,6 +45,7 @@ typedef struct lw_lower_loop {
     struct lw_lower_loop *outer;
     uint32_t break_region, continue_region;
     bool continue_is_block; /* unrolled: it leaves the iteration's block */
+    bool parallel;          /* over prange, under options.parallel */
 } lw_lower_loop;
 
 /* An assignment that is not written yet, because its arm runs whatever the condition says. */
@@ -205,6 +206,7 @@ lw_lower_value lw_lower_inlined(lw_lower_frame *f, uint32_t instance,
 bool lw_lower_frame_init(lw_lower_frame *f, lw_lowering *l,
                          uint32_t instance);      /* false: memory out */
 void lw_lower_bind_parameters(lw_lower_frame *f); /* by web: the parts */
+void lw_lower_zero_webs(lw_lower_frame *f);       /* variables that are zero until assigned */
 
 /* ---- value.c ---- */
 uint32_t lw_parts_of(const lw_types *types, lw_type type);
@@ -243,6 +245,13 @@ lw_lower_value lw_lower_unary(lw_lower_frame *f, lw_pyop op, lw_lower_value x, l
 lw_ref lw_lower_compare(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value y,
                         lw_type operand);
 bool lw_is_shift(lw_pyop op);
+
+bool lw_value_is_time(const lw_lower_value *value);
+/* An operator or function of which an operand is a time; `type`: of the result. */
+lw_lower_value lw_lower_time(lw_lower_frame *f, lw_impl impl, const lw_lower_value *operands,
+                             uint32_t n, lw_type type);
+/* A call of a function of names.def. */
+lw_lower_value lw_lower_time_named(lw_lower_frame *f, uint32_t node);
 
 /* ---- expression.c ---- */
 lw_lower_value lw_lower_expression(lw_lower_frame *f, uint32_t node);
@@ -444,6 +453,7 @@ typedef struct lw_iterator {
     uint32_t n_fixed;
     lw_ref count;             /* u64, an upper bound; 0: n_fixed, or lw_iterator_count */
     lw_ref start, stop, step; /* i64: of a range; start: where enumerate starts */
+    bool parallel;            /* over prange, whose iterations go to all cores */
     bool rises; /* a range with a step that is known to be positive, but not how large it is */
     lw_lower_value tuple;  /* or array */
     const lw_ref *extents; /* INDICES: i64, by axis; `tuple` is the array whose elements come
@@ -457,6 +467,16 @@ typedef struct lw_iterator {
 lw_ref lw_range_count(lw_builder *b, lw_ref start, lw_ref stop, lw_ref step);
 /* item: the type of one item. */
 lw_iterator lw_iterator_of(lw_lower_frame *f, uint32_t node, lw_type item);
+/* ---- parallel.c: loops over prange ---- */
+/* Whether the iterable is a call of prange, and its iterations go to all cores. */
+bool lw_is_parallel(lw_lower_frame *f, uint32_t iterable);
+/* Whether `break` or `return` would leave such a loop; then it is E168. */
+bool lw_leaves_parallel(lw_lower_frame *f, const char *what);
+/* Lowers the FOR as a loop over parts, if its iterations add to whole arrays. */
+bool lw_for_array_sums(lw_lower_frame *f, uint32_t node, const lw_iterator *it);
+/* Whether the node may be such an addition, for which memory may be missing. */
+bool lw_may_be_array_sum(const lw_lowering *l, const lw_instance *inst, uint32_t node);
+
 /* The number of iterations; for a range that rises it is computed only when it is needed,
  * because it takes divisions. */
 lw_ref lw_iterator_count(lw_lower_frame *f, const lw_iterator *it);
@@ -501,7 +521,6 @@ lw_lower_value lw_lower_libdevice(lw_lower_frame *f, uint32_t node);
 /* ---- external.c ---- */
 lw_lower_value lw_lower_external(lw_lower_frame *f, uint32_t node);
 
-/* ---- atomic.c ---- */
 lw_lower_value lw_lower_atomic(lw_lower_frame *f, uint32_t node);
 
 #endif

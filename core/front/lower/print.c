@@ -121,9 +121,43 @@ constant_text(lw_lower_frame *f, uint32_t entry)
 static const char *
 spec_of(lw_lower_frame *f, const lw_node *field)
 {
-    if (field->c)
+    if (field->c == LW_FIELD_STR)
         return NULL;
     return field->b ? lw_typed_constant(f->l->typed, field->b)->text : "";
+}
+
+/* A text as repr() shows it. */
+static void
+add_quoted(line *l, const char *text)
+{
+    char quote[2] = {strchr(text, '\'') && !strchr(text, '"') ? '"' : '\'', 0}, one[3] = {0};
+
+    add_text(l, quote);
+    for (; *text; text++) {
+        one[0] = *text == '\\' || *text == quote[0] || *text == '\n' ? '\\' : *text;
+        one[1] = one[0] != '\\' ? 0 : *text == '\n' ? 'n' : *text;
+        add_text(l, one);
+    }
+    add_text(l, quote);
+}
+
+static void
+add_field(line *l, const lw_node *field)
+{
+    const char *text = constant_text(l->f, field->a);
+    lw_lower_value value;
+
+    if (text != NULL && field->c == LW_FIELD_REPR) {
+        add_quoted(l, text);
+    } else if (text != NULL) {
+        add_text(l, text);
+    } else {
+        value = lw_lower_expression(l->f, field->a);
+        if (value.type == LW_T_NONE || lw_value_is_tuple(&value, l->f))
+            add_value(l, value);
+        else
+            add_number(l, value, spec_of(l->f, field));
+    }
 }
 
 /* An f-string. */
@@ -136,7 +170,7 @@ add_joined(line *l, uint32_t node)
         uint32_t part = lw_list_at(l->f, n->b + i);
         const lw_node *field = lw_node_at(l->f, part);
         if (field->kind == LW_NODE_FIELD)
-            add_number(l, lw_lower_expression(l->f, field->a), spec_of(l->f, field));
+            add_field(l, field);
         else
             add_text(l, constant_text(l->f, part));
     }
@@ -225,21 +259,6 @@ lw_lower_print(lw_lower_frame *f, uint32_t node)
 }
 
 /* ---- exceptions ---- */
-
-/* A text as repr() shows it. */
-static void
-add_quoted(line *l, const char *text)
-{
-    char quote[2] = {strchr(text, '\'') && !strchr(text, '"') ? '"' : '\'', 0}, one[3] = {0};
-
-    add_text(l, quote);
-    for (; *text; text++) {
-        one[0] = *text == '\\' || *text == quote[0] || *text == '\n' ? '\\' : *text;
-        one[1] = one[0] != '\\' ? 0 : *text == '\n' ? 'n' : *text;
-        add_text(l, one);
-    }
-    add_text(l, quote);
-}
 
 static void
 add_joined_argument(line *l, uint32_t node, bool quoted)

@@ -27,7 +27,7 @@ lw_lower_load(lw_lower_frame *f, lw_type type, lw_ref address, uint32_t align)
     if (dtype == LW_DT_void) /* a record, or an array in one, is its address */
         return lw_value_scalar(f, type, address);
     if (!lw_is_complex(dtype))
-        return lw_value_scalar(f, type, lw_ir_load(b, dtype, 1, address, align, 0));
+        return lw_value_scalar(f, type, lw_ir_load(b, part, 1, address, align, 0));
     lw_complex both = {.re = lw_ir_load(b, part, 1, address, align, 0)};
     both.im = lw_ir_load(b, part, 1, moved(b, address, lw_dtypes[part].size_bytes), align, 0);
     return lw_value_complex(f, type, both);
@@ -258,6 +258,10 @@ lw_lower_field_name(const lw_lower_frame *f, uint32_t node, lw_type type)
     uint32_t constant = n->kind == LW_NODE_ATTRIBUTE ? n->b : lw_typed_at(f, n->b)->constant;
     const lw_constant *k = constant ? lw_typed_constant(f->l->typed, constant) : NULL;
 
+    __int128 at;
+
+    if (single && k && n->kind == LW_NODE_SUBSCRIPT && lw_constant_int_value(k, &at))
+        return lw_record_field_name(f->l->types, type, (int64_t)at);
     if (k == NULL || k->kind != LW_K_STR || !lw_record_of(f->l->types, type))
         return NULL;
     return n->kind == LW_NODE_ATTRIBUTE && !single && is_array_attribute(k->text) ? NULL

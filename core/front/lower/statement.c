@@ -82,6 +82,18 @@ lw_lower_web_read(lw_lower_frame *f, uint32_t web)
     return pending ? pending->value : lw_value_get(f, slots_of(f, web), type);
 }
 
+void
+lw_lower_zero_webs(lw_lower_frame *f)
+{
+    for (uint32_t web = 1; web < f->inst->webs.n; web++) {
+        const lw_ref *slots = web_at(f, web)->is_zero ? slots_of(f, web) : NULL;
+        uint32_t n = slots ? lw_parts_of(f->l->types, web_at(f, web)->type) : 0;
+
+        for (uint32_t i = 0; i < n; i++)
+            lw_ir_set(&f->b, slots[i], lw_ir_zero(&f->b, lw_ir_type(&f->b, slots[i])));
+    }
+}
+
 /* ---- regions ---- */
 
 uint32_t
@@ -460,14 +472,16 @@ static void
 for_counted(lw_lower_frame *f, const lw_node *n, const lw_iterator *it)
 {
     const lw_node *both = lw_node_at(f, n->c);
-    lw_lower_loop loop = {.outer = f->loop};
+    lw_lower_loop loop = {.outer = f->loop, .parallel = it->parallel};
     lw_builder *b = &f->b;
 
     if (both->b)
         loop.break_region = lw_lower_region_open(f, false);
     lw_for counter = it->rises ? lw_ir_for(b, it->start, it->stop, it->step, 0, 0)
                                : open_counter(b, it->count);
-    assert(!it->fixed); /* that one is unrolled */
+    assert(!it->fixed);                    /* that one is unrolled */
+    if (it->parallel && f->b.func != NULL) /* the LOOP is right before what it reads first */
+        f->b.func->insts.data[counter.i - 1].flags |= LW_LOOP_PARALLEL;
     loop.continue_region = f->regions++;
     if (!both->b)
         loop.break_region = loop.continue_region;
@@ -497,8 +511,15 @@ lower_for(lw_lower_frame *f, uint32_t node)
         return;
     }
     it = lw_iterator_of(f, n->b, lw_typed_at(f, node)->operand);
+    if (lw_is_parallel(f, n->b)) {
+        it.count = lw_iterator_count(f, &it);
+        it.rises = false;
+        it.parallel = true;
+    }
     if (it.fixed)
         for_unrolled(f, node, &it);
+    else if (it.parallel && lw_for_array_sums(f, node, &it))
+        return;
     else
         for_counted(f, n, &it);
 }
@@ -508,6 +529,8 @@ lower_jump(lw_lower_frame *f, bool leave)
 {
     if (f->loop == NULL)
         lw_lower_fail(f, f->node, "break or continue outside a loop");
+    else if (leave && lw_leaves_parallel(f, "break"))
+        return;
     else if (leave)
         lw_block_leave(f, f->loop->break_region);
     else if (f->loop->continue_is_block)
@@ -719,6 +742,8 @@ lower_return(lw_lower_frame *f, uint32_t node)
 {
     uint32_t value = lw_node_at(f, node)->a;
 
+    if (lw_leaves_parallel(f, "return"))
+        return;
     lw_lower_return(f, node,
                     value ? lw_lower_as(f, value, f->inst->result)
                           : (lw_lower_value){.type = f->inst->result});

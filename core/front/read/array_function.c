@@ -1,7 +1,8 @@
 /* NumPy's and Python's functions of whole arrays, `np.sum(row)`, `max(row)`, `row.mean()`: they
- * become calls of lanewise/_array_functions.py, whose functions loop over the elements. NumPy's
- * ufuncs with an output, `np.sin(x, out)`, become calls of lanewise/_array_ufuncs.py, which
- * take the ufunc as their first argument. */
+ * become calls of lanewise/_array_functions.py, whose functions loop over the elements.
+ * Functions of scipy.special become calls of lanewise/special.py. NumPy's ufuncs with an
+ * output, `np.sin(x, out)`, become calls of lanewise/_array_ufuncs.py, which take the ufunc as
+ * their first argument. */
 #include "core/front/read/read_internal.h"
 
 #include "core/front/read/services.h"
@@ -18,6 +19,7 @@ typedef enum array_owner {
     MATH,
     PYTHON,
     OPERATOR,
+    SPECIAL,
 } array_owner;
 
 typedef struct array_function {
@@ -80,6 +82,75 @@ static const struct {
     array_owner owner;
 } modules[] = {{"numpy", NUMPY}, {"numpy.linalg", LINALG}, {"math", MATH}};
 
+/* ---- scipy.special ---- */
+
+static const char special_module[] = "scipy.special";
+
+/* The name by which scipy.special has the object, a new reference; NULL: it is not one of its
+ * functions. Its ufuncs do not say where they are from. */
+static PyObject *
+name_in_special(PyObject *object)
+{
+    PyObject *loaded, *key, *module, *name, *found;
+
+    if (PyType_Check(object) || PyModule_Check(object))
+        return NULL;
+    loaded = PyImport_GetModuleDict(); /* if it is not loaded, nobody holds its functions */
+    key = loaded ? PyUnicode_FromString(special_module) : NULL;
+    module = key ? lw_dict_item(loaded, key) : NULL;
+    name = module ? PyObject_GetAttrString(object, "__name__") : NULL;
+    found = name && PyUnicode_Check(name) ? PyObject_GetAttr(module, name) : NULL;
+    lw_read_clear();
+    if (found != object)
+        Py_CLEAR(name);
+    Py_XDECREF(key);
+    Py_XDECREF(module);
+    Py_XDECREF(found);
+    return name;
+}
+
+/* The fn of a function of scipy.special; 0 and status OK: it is none, or not known. */
+static uint32_t
+read_special(lw_reader *r, PyObject *object)
+{
+    PyObject *name = name_in_special(object);
+    const char *text = name ? PyUnicode_AsUTF8(name) : NULL;
+    const array_function *row = text ? find(SPECIAL, text) : NULL;
+    char shown[48];
+
+    lw_read_clear();
+    Py_XDECREF(name);
+    if (row == NULL)
+        return 0;
+    PyOS_snprintf(shown, sizeof shown, "%s.%s", special_module, row->name);
+    return helper_of(r, row, shown);
+}
+
+bool
+lw_read_is_special(PyObject *object)
+{
+    PyObject *name = name_in_special(object);
+
+    Py_XDECREF(name);
+    return name != NULL;
+}
+
+const char *
+lw_read_special_hint(lw_reader *r, PyObject *object)
+{
+    PyObject *name = name_in_special(object);
+    PyObject *near = name ? lw_service_find(LW_SERVICE_SPECIAL, "_hint") : NULL;
+    PyObject *text = near ? PyObject_CallOneArg(near, name) : NULL;
+    const char *hint = text ? lw_read_str(r, text) : NULL;
+
+    if (name != NULL && hint == NULL)
+        lw_read_failed(r);
+    Py_XDECREF(name);
+    Py_XDECREF(near);
+    Py_XDECREF(text);
+    return hint;
+}
+
 uint32_t
 lw_read_array_function(lw_reader *r, PyObject *object)
 {
@@ -101,7 +172,7 @@ lw_read_array_function(lw_reader *r, PyObject *object)
         PyOS_snprintf(shown, sizeof shown, "%s.%s", modules[i].module, row->name);
         return helper_of(r, row, shown);
     }
-    return 0;
+    return read_special(r, object);
 }
 
 /* Whether the argument may turn out to be an array when types are known. */

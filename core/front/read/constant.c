@@ -124,8 +124,12 @@ from_basic(lw_reader *r, PyObject *object)
         constant.i = object == Py_True;
         return lw_read_push(r, object, constant);
     }
-    if (PyLong_Check(object))
-        return from_int(r, object);
+    if (PyLong_Check(object)) {
+        uint32_t number = from_int(r, object);
+        if (number != 0 && !PyLong_CheckExact(object) && lw_fold_is_member(object))
+            r->tree->constants.data[number].bytes = object; /* which member it is, for `is` */
+        return number;
+    }
     if (PyFloat_CheckExact(object) || (PyFloat_Check(object) && lw_fold_is_member(object))) {
         constant.kind = LW_K_FLOAT;
         constant.d = PyFloat_AS_DOUBLE(object);
@@ -255,7 +259,9 @@ of_type_object(PyObject *object)
     lw_read_clear();
     if (number != NULL && PyLong_Check(number)) {
         long row = PyLong_AsLong(number);
-        dtype = row > 0 && row < LW_DT_ptr ? (lw_dtype)row : LW_DT_void;
+        dtype = (row > 0 && row < LW_DT_ptr) || (row >= LW_DT_FIRST_TIME && row < LW_N_SCALARS)
+                    ? (lw_dtype)row
+                    : LW_DT_void;
     } else if (comes_from((PyObject *)Py_TYPE(object), "numba")) {
         name = PyObject_Str(object);
         text = name ? PyUnicode_AsUTF8(name) : NULL;
@@ -339,7 +345,8 @@ build_named(lw_reader *r)
     if (modules == NULL || r->named == NULL || r->named_kept == NULL)
         return -1;
 #define NAMED(id, path, min_args, max_args, rule, impl)                                        \
-    if (strncmp(path, "lanewise.", 9) != 0 && add_named(r, modules, path, LW_NAME_##id) < 0)   \
+    if ((strncmp(path, "lanewise.", 9) != 0 || LW_NAME_##id == LW_NAME_lanewise_prange) &&     \
+        add_named(r, modules, path, LW_NAME_##id) < 0)                                         \
         return -1;
 #include "core/tables/every_name.inc"
     return 0;
@@ -511,7 +518,10 @@ from_callable(lw_reader *r, PyObject *object)
         return fn ? lw_read_push(r, object, (lw_constant){.kind = LW_K_FUNCTION, .u = fn}) : 0;
     if (lw_read_is_overloaded(r, object))
         return 0; /* its own source is of no use */
-    if (PyFunction_Check(object) && comes_from(object, "numpy"))
+    fn = lw_read_foreign(r, object);
+    if (fn != 0 || r->status != LW_OK)
+        return fn;
+    if (PyFunction_Check(object) && (comes_from(object, "numpy") || lw_read_is_special(object)))
         return 0; /* a function of whole arrays, which was not written to be compiled */
     return from_source(r, object);
 }
@@ -647,6 +657,8 @@ hint_for(lw_reader *r, PyObject *object)
         hint = hint_for_random(object);
     if (hint == NULL)
         hint = hint_for_debugger(object);
+    if (hint == NULL)
+        hint = lw_read_special_hint(r, object);
     if (hint != NULL)
         return hint;
     if (is_text_method(object))
@@ -741,6 +753,24 @@ from_record_dtype(lw_reader *r, PyObject *object)
         r, object, (lw_constant){.kind = LW_K_RECORD, .bytes = record, .text = record->name});
 }
 
+/* lanewise's type of a record, as lanewise.from_dtype makes it, stands for its dtype. */
+static uint32_t
+from_record_type(lw_reader *r, PyObject *object)
+{
+    PyObject *name = PyUnicode_InternFromString("__lanewise_dtype__");
+    bool is_type = name != NULL && _PyType_Lookup(Py_TYPE(object), name) != NULL;
+    PyObject *layout = is_type ? PyObject_GetAttrString(object, "layout") : NULL;
+    PyObject *dtype = layout == Py_None ? PyObject_GetAttrString(object, "dtype") : NULL;
+    uint32_t constant =
+        dtype != NULL && lw_read_is_numpy(r, dtype, "dtype") ? from_record_dtype(r, dtype) : 0;
+
+    Py_XDECREF(dtype);
+    Py_XDECREF(layout);
+    Py_XDECREF(name);
+    lw_read_clear();
+    return constant;
+}
+
 /* Whether the object or its class has the attribute, also a property that raises an exception.
  */
 static bool
@@ -793,6 +823,8 @@ from_object(lw_reader *r, PyObject *object)
         constant = from_record_dtype(r, object);
     else if ((dtype = of_type_object(object)) != LW_DT_void)
         constant = lw_read_push_dtype(r, object, dtype);
+    if (constant == 0 && r->status == LW_OK)
+        constant = from_record_type(r, object);
     if (constant == 0 && r->status == LW_OK)
         constant = lw_read_struct(r, object);
     if (constant == 0 && r->status == LW_OK)

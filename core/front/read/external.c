@@ -248,3 +248,51 @@ lw_read_external(lw_reader *r, PyObject *object)
     Py_XDECREF(parts);
     return constant;
 }
+
+/* ---- functions of this process ---- */
+
+/* Whether the object is a function of ctypes or cffi. */
+static bool
+is_foreign(PyObject *object)
+{
+    PyObject *self = PyCFunction_Check(object) ? PyCFunction_GET_SELF(object) : NULL;
+    const char *name = Py_TYPE(self ? self : object)->tp_name;
+
+    if (self != NULL)
+        return strcmp(name, "_cffi_backend.Lib") == 0;
+    if (strncmp(name, "_cffi_backend.", 14) == 0)
+        return true;
+    for (PyTypeObject *type = Py_TYPE(object); type != NULL; type = type->tp_base)
+        if (strcmp(type->tp_name, "_ctypes.CFuncPtr") == 0 ||
+            strcmp(type->tp_name, "_ctypes.PyCFuncPtr") == 0)
+            return true;
+    return false;
+}
+
+uint32_t
+lw_read_foreign(lw_reader *r, PyObject *object)
+{
+    PyObject *find, *parts;
+    const char *name, *signature;
+    unsigned long long address;
+    lw_external *external = NULL;
+
+    if (!is_foreign(object))
+        return 0;
+    find = lw_service_find(LW_SERVICE_FOREIGN, "function");
+    parts = find ? PyObject_CallOneArg(find, object) : NULL;
+    Py_XDECREF(find);
+    if (parts == NULL)
+        return lw_read_failed(r);
+    if (PyArg_ParseTuple(parts, "ssK", &name, &signature, &address))
+        external = new_external(r, name, signature, "c");
+    else
+        lw_read_failed(r);
+    Py_DECREF(parts);
+    if (external == NULL)
+        return 0;
+    external->address = address;
+    return lw_read_push(
+        r, object,
+        (lw_constant){.kind = LW_K_EXTERNAL, .text = external->name, .bytes = external});
+}

@@ -32,13 +32,13 @@ constant_spec(lw_reader *r, PyObject *spec)
 /* The text of a constant field; NULL: it is not constant, or Python could not format it
  * either. */
 static PyObject *
-folded_field(lw_reader *r, uint32_t value, PyObject *spec)
+folded_field(lw_reader *r, uint32_t value, PyObject *spec, bool repr)
 {
     PyObject *object = lw_read_object(r, value), *text;
 
     if (object == NULL || !lw_fold_is_basic(object))
         return NULL;
-    text = PyObject_Format(object, spec);
+    text = repr ? PyObject_Repr(object) : PyObject_Format(object, spec);
     if (text == NULL)
         lw_read_clear();
     return text;
@@ -47,13 +47,13 @@ folded_field(lw_reader *r, uint32_t value, PyObject *spec)
 static uint32_t
 read_field(lw_reader *r, PyObject *node)
 {
-    enum { STR = 's' };
+    enum { STR = 's', REPR = 'r' };
     PyObject *format = lw_ast_get(node, r->ast.format_spec), *spec = NULL, *text;
     uint32_t conversion = lw_ast_number(node, r->ast.conversion);
     uint32_t loc = lw_read_loc(r, node), value, constant = 0;
 
-    if ((conversion != 0 && conversion != STR) || (conversion && format))
-        return refuse(r, node, "`!r` and `!a`, and `!s` with a format, are not supported");
+    if ((conversion != 0 && conversion != STR && conversion != REPR) || (conversion && format))
+        return refuse(r, node, "`!a`, and `!s` and `!r` with a format, are not supported");
     if (format != NULL && (spec = constant_spec(r, format)) == NULL)
         return refuse(r, node, "the format would be made at run time");
     if (lw_fold_width(spec) > MAX_WIDTH)
@@ -65,7 +65,7 @@ read_field(lw_reader *r, PyObject *node)
     value = lw_read_expr(r, lw_ast_get(node, r->ast.value));
     if (value == 0 || lw_read_is_error(r, value))
         return value;
-    text = folded_field(r, value, spec);
+    text = folded_field(r, value, spec, conversion == REPR);
     if (text != NULL) {
         value = lw_read_constant_node(r, text, loc);
         Py_DECREF(text);
@@ -75,7 +75,9 @@ read_field(lw_reader *r, PyObject *node)
     if (r->status != LW_OK)
         return 0;
     return lw_read_node(r, (lw_node){LW_NODE_FIELD, .loc = loc, .a = value, .b = constant,
-                                     .c = conversion == STR});
+                                     .c = conversion == STR    ? LW_FIELD_STR
+                                          : conversion == REPR ? LW_FIELD_REPR
+                                                               : LW_FIELD_PLAIN});
 }
 
 static uint32_t

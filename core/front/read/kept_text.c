@@ -3,6 +3,7 @@
  *   `python < file`           in the file that is standard input, which can be read once more
  *   timeit                    in the timer that called the generated function
  *   a prompt                  before Python 3.13, in the history of readline
+ *   exec, eval                in a variable of a function that is running
  * The file name of the code says which of them is meant. Other code may have the same file name
  * (exec has "<string>", too), so whoever asks verifies what is found. */
 #include "core/front/read/kept_text.h"
@@ -229,6 +230,58 @@ lw_typed_lines(PyObject *filename)
     return readline ? history(readline) : PyList_New(0);
 }
 
+/* ---- exec and eval ---- */
+
+/* Each text that is tried is parsed. */
+enum { MOST_FRAMES = 64, MOST_TEXTS = 64, MOST_CHARACTERS = 1 << 20 };
+
+static bool
+may_define(PyObject *text, PyObject *name, bool is_lambda)
+{
+    PyObject *word = is_lambda ? PyUnicode_FromString("lambda") : Py_NewRef(name);
+    bool may = word != NULL && PyUnicode_GET_LENGTH(text) <= MOST_CHARACTERS &&
+               PyUnicode_Find(text, word, 0, PyUnicode_GET_LENGTH(text), 1) >= 0;
+
+    Py_XDECREF(word);
+    return may;
+}
+
+static bool
+add_texts(PyObject *values, PyObject *name, bool is_lambda, PyObject *texts)
+{
+    Py_ssize_t n = PyList_GET_SIZE(values);
+
+    for (Py_ssize_t i = 0; i < n && PyList_GET_SIZE(texts) < MOST_TEXTS; i++) {
+        PyObject *value = PyList_GET_ITEM(values, i);
+        if (PyUnicode_Check(value) && may_define(value, name, is_lambda) &&
+            PyList_Append(texts, value) < 0)
+            return false;
+    }
+    return true;
+}
+
+PyObject *
+lw_frame_texts(PyObject *name, bool is_lambda)
+{
+    PyFrameObject *frame = PyEval_GetFrame();
+    PyObject *texts = PyList_New(0);
+
+    Py_XINCREF(frame);
+    for (int depth = 0; frame != NULL && texts != NULL && depth < MOST_FRAMES; depth++) {
+        PyObject *locals = PyObject_GetAttrString((PyObject *)frame, "f_locals");
+        PyObject *values = locals ? PyMapping_Values(locals) : NULL;
+        if (values == NULL)
+            lw_read_clear(); /* a namespace of a class that has no values() */
+        else if (!add_texts(values, name, is_lambda, texts))
+            Py_CLEAR(texts);
+        Py_XDECREF(values);
+        Py_XDECREF(locals);
+        Py_SETREF(frame, PyFrame_GetBack(frame));
+    }
+    Py_XDECREF(frame);
+    return texts;
+}
+
 /* ---- why there is none ---- */
 
 static bool
@@ -245,21 +298,22 @@ is_missing_file(PyObject *filename)
 lw_no_text
 lw_why_no_text(PyObject *filename)
 {
-    static const lw_no_text prompt = {"a prompt without readline keeps none",
-                                      "define it in a file or a notebook cell, or pass the "
-                                      "text with `source=`"},
-                            pipe = {"a program that came through a pipe cannot be read again",
-                                    "write it to a file first, `cat > program.py <<'EOF'`, or "
-                                    "pass the function's text with `source=`"},
-                            string = {"exec and eval keep none",
-                                      "pass the text with `source=`, or define the function in "
-                                      "a file"},
-                            missing = {"its file is not there",
-                                       "put the .py file beside the .pyc, or pass the text "
-                                       "with `source=`"},
-                            other = {"Python keeps none for it",
-                                     "pass the text with `source=`, or define the function in "
-                                     "a file or a notebook cell"};
+    static const lw_no_text
+        prompt = {"a prompt without readline keeps none",
+                  "define it in a file or a notebook cell, or pass the "
+                  "text with `source=`"},
+        pipe = {"a program that came through a pipe cannot be read again",
+                "write it to a file first, `cat > program.py <<'EOF'`, or "
+                "pass the function's text with `source=`"},
+        string = {"exec and eval keep none, and no variable of the running functions holds it",
+                  "pass the text with `source=`, or define the function in "
+                  "a file"},
+        missing = {"its file is not there",
+                   "put the .py file beside the .pyc, or pass the text "
+                   "with `source=`"},
+        other = {"Python keeps none for it",
+                 "pass the text with `source=`, or define the function in "
+                 "a file or a notebook cell"};
 
     if (PyUnicode_CompareWithASCIIString(filename, "<stdin>") == 0)
         return isatty(STDIN_FILENO) ? prompt : pipe;

@@ -18,6 +18,11 @@ bool lw_kept_name(PyObject *filename);
  * first; empty, or NULL, as above. */
 PyObject *lw_typed_lines(PyObject *filename);
 
+/* Texts of variables of the running frames that may define the function `name`, the innermost
+ * first: of a function that exec made, its text is often still there. A new list of str, or
+ * NULL with an exception. */
+PyObject *lw_frame_texts(PyObject *name, bool is_lambda);
+
 /* Why there is no text for code with this file name, and what to do, for messages. */
 typedef struct lw_no_text {
     const char *why, *help;

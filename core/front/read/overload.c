@@ -103,11 +103,33 @@ prefers_literals(PyObject *id)
     return result;
 }
 
+/* How a gufunc loops over its arguments follows from their types: Python answers
+ * (lanewise/_gufunc_calls.py). Those with excluded= or static=, and lanewise's own, are called
+ * as the functions that they are made of. */
+static bool
+is_gufunc_with_loops(PyObject *object)
+{
+    PyObject *answer;
+    bool is;
+
+    if (strcmp(Py_TYPE(object)->tp_name, "lanewise.Gufunc") != 0)
+        return false;
+    answer = PyObject_GetAttrString(object, "_loops_in_functions");
+    is = answer == Py_True;
+    lw_read_clear();
+    Py_XDECREF(answer);
+    return is;
+}
+
 bool
 lw_read_overloaded(lw_reader *r, PyObject *object, PyObject *id, lw_constant *out)
 {
     if (lw_is_own_function(r->tree, out))
         return true;
+    if (is_gufunc_with_loops(object)) {
+        out->overloaded = true;
+        return true;
+    }
     out->overloaded = lw_read_is_overloaded(r, object);
     out->prefers_literals = out->overloaded && prefers_literals(id);
     return lw_captures_watch(r->captures, id) == 0 || lw_read_failed(r);

@@ -214,6 +214,15 @@ is_of(PyObject *function, const char *start)
     return name != NULL && start != NULL && strncmp(name, start, strlen(start)) == 0;
 }
 
+/* The functions that those of scipy.special are made of: polynomials, and what begins with an
+ * underscore. What users call by name is inlined, so that loops over it can be vectorised. */
+static bool
+is_shared(PyObject *function, const char *name)
+{
+    return is_of(function, "lanewise._special_fits") ||
+           (is_of(function, lw_service_name(LW_SERVICE_SPECIAL)) && name && name[0] == '_');
+}
+
 static uint32_t
 enqueue(lw_reader *r, PyObject *function, PyObject *self)
 {
@@ -229,6 +238,7 @@ enqueue(lw_reader *r, PyObject *function, PyObject *self)
     r->tree->fns.data[fn].wraps = is_of(function, "lanewise.");
     r->tree->fns.data[fn].inlined =
         is_of(function, lw_service_name(LW_SERVICE_ARRAY_FUNCTIONS));
+    r->tree->fns.data[fn].shared = is_shared(function, r->tree->fns.data[fn].name);
     if (r->queue.n >= LW_READ_MAX_FUNCTIONS) {
         r->tree->fns.data[fn].problem = lw_read_diag(
             r, 0,

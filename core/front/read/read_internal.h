@@ -107,6 +107,11 @@ bool lw_read_array_ufunc(lw_reader *r, uint32_t *callee, lw_read_items *items);
 /* The fn that implements np.sum and its like with loops; 0 and status OK: it is none of
  * them. */
 uint32_t lw_read_array_function(lw_reader *r, PyObject *object);
+/* Whether it is a function of scipy.special; what to say where compiled code does not have it.
+ */
+bool lw_read_is_special(PyObject *object);
+const char *lw_read_special_hint(lw_reader *r,
+                                 PyObject *object); /* NULL: it is none, or stop */
 /* For a call of sum, min, max, any, all or a method whose argument may be an array: reads the
  * function that implements it for arrays. false: stop. */
 bool lw_read_maybe_array_function(lw_reader *r, uint32_t *callee, const lw_read_items *items);
@@ -172,6 +177,7 @@ PyObject *lw_read_field_names(PyObject *type);
 bool lw_read_is_numpy(lw_reader *r, PyObject *object, const char *class_name);
 /* Whether it is np.iinfo(dtype) or np.finfo(dtype), which never change; is_limits recognises
  * their results. */
+bool lw_read_is_made_now(lw_reader *r, PyObject *object);
 bool lw_read_asks_limits(lw_reader *r, PyObject *callee, PyObject *arg);
 bool lw_read_is_limits(lw_reader *r, PyObject *object);
 lw_dtype lw_read_numpy_dtype(PyObject *dtype);                /* void: none of ours */
@@ -195,6 +201,8 @@ uint32_t lw_read_linked_attribute(lw_reader *r, PyObject *of, PyObject *value);
 
 /* ---- functions in other languages (external.c) ---- */
 uint32_t lw_read_external(lw_reader *r, PyObject *object); /* 0 and status OK: none */
+/* A function of ctypes or cffi, by its address; 0 and status OK: it is none. */
+uint32_t lw_read_foreign(lw_reader *r, PyObject *object);
 
 /* ---- functions that differ on CPUs and GPUs (external.c) ---- */
 typedef struct lw_sides {

@@ -9,6 +9,7 @@
 #include "core/front/read/code.h"
 #include "core/front/read/kept_text.h"
 #include "core/front/read/proof.h"
+#include "core/front/read/services.h"
 
 #include <string.h>
 
@@ -334,6 +335,47 @@ find_at_prompt(lw_finder *f, lw_source_result result, lw_source *out)
 }
 
 static lw_source_result
+try_texts(lw_finder *f, PyObject *texts, lw_source_result result, lw_source *out)
+{
+    Py_ssize_t n = texts && PyList_Check(texts) ? PyList_GET_SIZE(texts) : 0;
+
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *lines =
+            PyObject_CallMethod(PyList_GET_ITEM(texts, i), "splitlines", "O", Py_True);
+        lw_source_result found = lines ? attempt_all(f, lines, out) : LW_SOURCE_FAILED;
+        Py_XDECREF(lines);
+        if (found == LW_SOURCE_FOUND || found == LW_SOURCE_FAILED)
+            return found;
+    }
+    return result;
+}
+
+/* What exec made: the text is in a variable of whoever called it, if that still runs; else it
+ * is made from the bytecode, where that is simple. */
+static lw_source_result
+find_made(lw_finder *f, lw_source_result result, lw_source *out)
+{
+    bool is_made =
+        PyUnicode_GET_LENGTH(f->filename) > 0 && PyUnicode_READ_CHAR(f->filename, 0) == '<';
+    PyObject *texts = is_made ? lw_frame_texts(f->name, f->is_lambda) : PyList_New(0);
+
+    if (texts == NULL)
+        return LW_SOURCE_FAILED;
+    result = try_texts(f, texts, result, out);
+    Py_DECREF(texts);
+    if (!is_made || result == LW_SOURCE_FOUND || result == LW_SOURCE_FAILED ||
+        lw_service_name(LW_SERVICE_RECONSTRUCTED) == NULL)
+        return result;
+    texts = lw_service_call(LW_SERVICE_RECONSTRUCTED, "texts_of", f->code, NULL, 0, NULL);
+    if (texts == NULL)
+        lw_read_clear();
+    else
+        result = try_texts(f, texts, result, out);
+    Py_XDECREF(texts);
+    return result;
+}
+
+static lw_source_result
 find_in_cache(lw_finder *f, lw_source *out)
 {
     lw_source_result result = LW_SOURCE_NONE;
@@ -352,6 +394,8 @@ find_in_cache(lw_finder *f, lw_source *out)
     }
     if (result != LW_SOURCE_FOUND && result != LW_SOURCE_FAILED)
         result = find_at_prompt(f, result, out);
+    if (result != LW_SOURCE_FOUND && result != LW_SOURCE_FAILED)
+        result = find_made(f, result, out);
     if (result == LW_SOURCE_CHANGED && f->no_memory) {
         PyErr_NoMemory();
         return LW_SOURCE_FAILED;

@@ -54,10 +54,24 @@ zipped(lw_reader *r, uint32_t iterable)
     return result;
 }
 
+/* literal_unroll(items): the node of the items; 0: it is none. */
+static uint32_t
+asked_for(lw_reader *r, uint32_t iterable)
+{
+    const lw_node *node = &r->tree->nodes.data[iterable];
+    PyObject *callee =
+        node->kind == LW_NODE_CALL && node->c == 1 ? lw_read_object(r, node->a) : NULL;
+    bool asked = callee && PyFunction_Check(callee) &&
+                 PyObject_HasAttrString(callee, "__lanewise_unroll__");
+
+    return asked ? r->tree->lists.data[node->b] : 0;
+}
+
 PyObject *
 lw_read_static_items(lw_reader *r, uint32_t iterable)
 {
-    PyObject *object = lw_read_object(r, iterable), *items = NULL;
+    uint32_t asked = asked_for(r, iterable);
+    PyObject *object = lw_read_object(r, asked ? asked : iterable), *items = NULL;
     PyObject *pairs = object ? NULL : zipped(r, iterable);
 
     if (pairs != NULL)
@@ -68,7 +82,8 @@ lw_read_static_items(lw_reader *r, uint32_t iterable)
     Py_XDECREF(pairs);
     if (PyErr_Occurred())
         lw_read_clear();
-    if (items && (PyTuple_GET_SIZE(items) > MOST_ITEMS || !has_static_item(r, items)))
+    if (items &&
+        (PyTuple_GET_SIZE(items) > MOST_ITEMS || !(asked || has_static_item(r, items))))
         Py_CLEAR(items);
     return items;
 }

@@ -377,9 +377,8 @@ lw_carried_is_private(const lw_spreader *s, const lw_spread_loop *l, lw_ref slot
     return !lw_carried_is_seen_early(s, l, slot);
 }
 
-/* Whether nothing but the update reads the variable, or the value that the update computes. */
-static bool
-is_unseen(const lw_spreader *s, uint32_t set, const lw_update *u)
+bool
+lw_carried_is_unseen(const lw_spreader *s, uint32_t set, const lw_update *u)
 {
     lw_ref w = lw_inst_at(s, set)->b;
 
@@ -463,7 +462,7 @@ lw_carried_take(const lw_spreader *s, lw_spread_loop *l, lw_ref slot)
             return false;
         one.combine.op = u.op;
         one.combine.intrinsic = u.intrinsic;
-        if (!is_unseen(s, i, &u) || keeps_order(s, slot, &u))
+        if (!lw_carried_is_unseen(s, i, &u) || keeps_order(s, slot, &u))
             one.how = LW_CARRY_SCAN;
         counting = n_set++ == 0 && counts(s, l, i, &u, &one);
     }

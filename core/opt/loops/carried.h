@@ -19,6 +19,9 @@ typedef struct lw_update {
 bool lw_carried_update(const lw_spreader *s, const lw_spread_loop *l, uint32_t set,
                        lw_update *u);
 
+/* Whether nothing but the update reads the variable, or the value that the update computes. */
+bool lw_carried_is_unseen(const lw_spreader *s, uint32_t set, const lw_update *u);
+
 /* Whether only this loop uses the variable, and each iteration sets it before it reads it. */
 bool lw_carried_is_private(const lw_spreader *s, const lw_spread_loop *l, lw_ref slot);
 /* Whether some iteration may read the variable before it has set it. */

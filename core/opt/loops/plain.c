@@ -164,6 +164,9 @@ has_loops(const lw_func *func)
     for (uint32_t i = 1; i < func->insts.n; i++) {
         if (lw_op_is_own_memory((lw_op)func->insts.data[i].op))
             return false;
+        if (func->insts.data[i].op == LW_OP_LOOP &&
+            (func->insts.data[i].flags & LW_LOOP_PARALLEL))
+            return false; /* its RETURNs leave the loop */
         loops |= func->insts.data[i].op == LW_OP_LOOP;
     }
     return loops;

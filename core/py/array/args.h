@@ -103,6 +103,8 @@ bool lw_is_device_operand(PyObject *object);
 /* Whether it is an array of numpy.ma, whose mask compiled code would not see. -1: an exception
  * is set. */
 int lw_is_masked_array(PyObject *object);
+/* Whether it is a sparse array of SciPy, or of a library like it, which no array is made of. */
+bool lw_is_sparse(PyObject *object);
 /* An array type that we read ourselves, whatever override it brings for NumPy's ufuncs. */
 bool lw_is_known_library(PyObject *object);
 

@@ -166,6 +166,26 @@ done:
     return result;
 }
 
+/* Whether the first axes have the smallest strides: then an array like it is in Fortran order,
+ * as NumPy's is, also where the array is a view that leaves out elements. */
+static bool
+ascends(int ndim, const int64_t *shape, const int64_t *strides)
+{
+    int64_t last = 0;
+    int n = 0;
+
+    for (int d = 0; d < ndim; d++) {
+        int64_t step = strides[d] < 0 ? -strides[d] : strides[d];
+        if (shape[d] == 1)
+            continue;
+        if (step <= last)
+            return false;
+        last = step;
+        n++;
+    }
+    return n > 1;
+}
+
 static PyObject *
 device_array_like(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
 {
@@ -185,7 +205,8 @@ device_array_like(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
         if (array == NULL)
             return NULL;
         result = like(array->device, stream, array->descr, array->ndim, array->shape,
-                      array->f_contiguous && !array->c_contiguous);
+                      !array->c_contiguous &&
+                          ascends(array->ndim, array->shape, array->strides));
         if (result != NULL && lw_dtype_of_descr(array->descr) != (lw_dtype)array->dtype &&
             array->dtype == LW_DT_bf16)
             ((lw_device_array *)result)->dtype = LW_DT_bf16;

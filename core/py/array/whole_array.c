@@ -40,8 +40,11 @@ refuse_dtype(const facts *f)
 static int
 refuse_kind(const facts *f, PyObject *object)
 {
-    const char *hint = PyNumber_Check(object) && !PyArray_Check(object)
+    const char *hint = PyNumber_Check(object) && !PyArray_Check(object) && !lw_is_sparse(object)
                            ? "a number needs no excluded=; name it in static= to compile it in"
+                       : lw_is_sparse(object) ? "its method toarray() makes an array"
+                       : PyUnicode_Check(object) || object == Py_None
+                           ? "name it in static= to compile it in"
                            : "make it one by np.asarray";
 
     PyErr_Format(

@@ -84,7 +84,8 @@ lw_door_warn(const lw_door_options *options, const char *class, const char *text
     PyObject *category;
     int result = -1;
 
-    if (!options->warn)
+    if (!options->warn || (lw_env_int(LW_ENV_performance_warnings) == 0 &&
+                           strcmp(class, "PerformanceWarning") == 0))
         return 0;
     category = lw_service_find(LW_SERVICE_ERRORS, class);
     if (category != NULL)
@@ -94,10 +95,13 @@ lw_door_warn(const lw_door_options *options, const char *class, const char *text
 }
 
 int
-lw_door_warn_of_sums(lw_door_options *options, const char *warning)
+lw_door_warn_of_code(lw_door_options *options, const lw_scalar *scalar)
 {
-    if (warning == NULL || options->told_sums)
+    if (scalar->unbound != NULL && options->warn &&
+        PyErr_WarnEx(PyExc_RuntimeWarning, scalar->unbound, 1) < 0)
+        return -1;
+    if (scalar->warning == NULL || options->told_sums)
         return 0;
     options->told_sums = true;
-    return lw_door_warn(options, "PrecisionWarning", warning);
+    return lw_door_warn(options, "PrecisionWarning", scalar->warning);
 }

@@ -4,6 +4,7 @@
 
 #include <Python.h>
 
+#include "core/front/lower/lower.h"
 #include "core/front/typed.h"
 #include "core/link/build.h"
 
@@ -21,14 +22,16 @@ typedef struct lw_door_options {
     bool device, cooperative, nrt; /* of jit */
     int max_registers, max_blocksize;
     int bound_threads, bound_blocks; /* launch_bounds= of jit; 0: none */
-    uint32_t checks_everywhere;      /* the setting `check` when they were read */
+    int bound_cluster;
+    int carveout; /* shared_memory_carveout= of jit: -1 (the driver decides) to 100 */
+    uint32_t checks_everywhere; /* the setting `check` when they were read */
     enum { LW_RAISE, LW_DEFER, LW_IGNORE } errors;
 } lw_door_options;
 
 /* A warning of this class of lanewise.errors, unless warn=False. -1: it is an exception. */
 int lw_door_warn(const lw_door_options *options, const char *class, const char *text);
-/* W203, lw_scalar.warning of what has been compiled. -1: it is an exception. */
-int lw_door_warn_of_sums(lw_door_options *options, const char *warning);
+/* W203 and W205 of what has been compiled. -1: one is an exception. */
+int lw_door_warn_of_code(lw_door_options *options, const lw_scalar *scalar);
 /* The setting `check`, as LW_CHECK_* bits. A few ns. */
 uint32_t lw_checks_everywhere(void);
 /* Whether it has changed since the options were read: then the object is made anew. */

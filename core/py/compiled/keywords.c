@@ -6,7 +6,9 @@
 #include "core/py/compiled/keywords.h"
 
 #include "core/base/env.h"
+#include "core/front/diagnose.h"
 #include "core/py/compiled/link_read.h"
+#include "core/py/compiled/same_math.h"
 #include "core/py/keyword.h"
 #include "core/py/raise.h"
 
@@ -207,6 +209,15 @@ read_target(reader *r, PyObject *value)
     return 0;
 }
 
+bool
+lw_is_usual_identity(PyObject *value)
+{
+    long number = PyLong_Check(value) ? PyLong_AsLong(value) : -1;
+
+    PyErr_Clear();
+    return value == Py_None || PyUnicode_Check(value) || number == 0 || number == 1;
+}
+
 static int
 read_identity(reader *r, PyObject *value)
 {
@@ -219,6 +230,8 @@ read_identity(reader *r, PyObject *value)
         !PyFloat_Check(value) && !PyComplex_Check(value) && !PyArray_IsScalar(value, Number) &&
         !PyArray_IsScalar(value, Bool))
         return wrong_type(r, "a number, None, or \"reorderable\"", value);
+    if (r->door == LW_DOOR_GUVECTORIZE && !lw_is_usual_identity(value))
+        return wrong_value(r, "0, 1, None, or \"reorderable\"", value);
     return 0;
 }
 
@@ -250,6 +263,30 @@ read_fastmath(reader *r, PyObject *value)
     return read_words(r, value, words, bits,
                       "True, False, or a set of nnan ninf nsz arcp contract afn reassoc fast",
                       &r->options->front.fast);
+}
+
+static int
+read_math(reader *r, PyObject *value)
+{
+    static const char *const words[] = {"target", "same", NULL};
+    int which = read_word(r, value, words, "\"target\" or \"same\"");
+
+    if (which < 0)
+        return -1;
+    r->options->front.same_math = which == 1;
+    return which == 1 ? lw_same_math_prepare() : 0;
+}
+
+/* Keywords that contradict each other. */
+static int
+check_together(const lw_door_options *options)
+{
+    if (!options->front.same_math || options->front.fast == 0)
+        return 0;
+    PyErr_SetString(PyExc_ValueError,
+                    "math=\"same\" and fastmath= exclude each other: with liberties of "
+                    "fast-math the bits depend on the target; leave one of them out");
+    return -1;
 }
 
 static int
@@ -309,7 +346,7 @@ read_nopython(reader *r, PyObject *value)
 
     if (read_bool(r, value, &nopython) < 0)
         return -1;
-    return nopython ? 0 : wrong_value(r, "True: there is no object mode", value);
+    return nopython ? 0 : wrong_value(r, "True or left out: there is no object mode", value);
 }
 
 static int
@@ -515,6 +552,25 @@ read_error_model(reader *r, PyObject *value)
     return which < 0 ? -1 : 0;
 }
 
+static const char *
+instead_of_objects(lw_door door)
+{
+    switch (door) {
+    case LW_DOOR_VECTORIZE:
+        return "there is no object mode: leave forceobj= out, and the function is compiled; "
+               "`numpy.vectorize(f)` calls the Python function for each element";
+    case LW_DOOR_GUVECTORIZE:
+        return "there is no object mode: leave forceobj= out, and the function is compiled; "
+               "`numpy.vectorize(f, signature=\"(n)->()\")` calls a Python function that "
+               "returns its results for each item";
+    default:
+        return "there is no object mode, which runs the function as Python does: write it "
+               "without the decorator, and move its loop to a compiled function that it "
+               "calls, `@lanewise.jit` above `def loop(x): …`; or set "
+               "`lanewise.config.target = \"python\"`, which compiles nothing";
+    }
+}
+
 /* forceobj and looplift ask for parts that the interpreter runs. */
 static int
 read_object_mode(reader *r, PyObject *value)
@@ -523,54 +579,87 @@ read_object_mode(reader *r, PyObject *value)
 
     if (value != Py_None && read_bool(r, value, &asked) < 0)
         return -1;
-    return asked ? unsupported("there is no object mode: leave what cannot be compiled in a "
-                               "Python function that calls the compiled one, or set "
-                               "target=\"python\"")
-                 : 0;
+    return asked ? unsupported(instead_of_objects(r->door)) : 0;
 }
+
+/* CUDA's names for the share of an SM's memory that is shared memory. */
+static const struct {
+    const char *word;
+    int percent;
+} carveouts[] = {{"default", -1}, {"maxl1", 0}, {"maxshared", 100}};
 
 static int
 read_carveout(reader *r, PyObject *value)
 {
-    if (value == Py_None ||
-        (PyUnicode_Check(value) && PyUnicode_CompareWithASCIIString(value, "default") == 0) ||
-        (PyLong_Check(value) && PyLong_AsLong(value) == -1))
-        return PyErr_Occurred() ? -1 : 0;
-    (void)r;
-    return unsupported("shared_memory_carveout= other than \"default\" (-1) is not supported");
+    static const char expected[] =
+        "None, \"default\", \"MaxL1\", \"MaxShared\" or a percentage (it must be between -1 "
+        "and 100; -1 is the default)";
+    long percent;
+
+    if (value == Py_None)
+        return 0;
+    if (PyUnicode_Check(value)) {
+        PyObject *lower = PyObject_CallMethod(value, "lower", NULL);
+        for (size_t i = 0; lower != NULL && i < sizeof carveouts / sizeof *carveouts; i++)
+            if (PyUnicode_CompareWithASCIIString(lower, carveouts[i].word) == 0) {
+                r->options->carveout = carveouts[i].percent;
+                Py_DECREF(lower);
+                return 0;
+            }
+        Py_XDECREF(lower);
+        return lower ? wrong_value(r, expected, value) : -1;
+    }
+    if (!PyLong_Check(value) || PyBool_Check(value))
+        return wrong_type(r, expected, value);
+    percent = PyLong_AsLong(value);
+    if (percent == -1 && PyErr_Occurred())
+        PyErr_Clear();
+    else if (percent >= -1 && percent <= 100) {
+        r->options->carveout = (int)percent;
+        return 0;
+    }
+    return wrong_value(r, expected, value);
 }
 
+/* Objects that change arguments before a launch: the kernel keeps them. */
 static int
 read_extensions(reader *r, PyObject *value)
 {
-    return read_empty(r, value,
-                      "extensions= is not supported: pass arrays, or tuples of what the kernel "
-                      "reads");
+    PyObject *items = value == Py_None ? PyTuple_New(0) : PySequence_Tuple(value);
+    int result = items ? 0 : -1;
+
+    if (items == NULL)
+        PyErr_Clear();
+    for (Py_ssize_t i = 0; result == 0 && i < PyTuple_GET_SIZE(items); i++)
+        if (!PyObject_HasAttrString(PyTuple_GET_ITEM(items, i), "prepare_args"))
+            result = -1;
+    Py_XDECREF(items);
+    return result < 0 ? wrong_type(r, "a list of objects with a method prepare_args", value)
+                      : 0;
 }
 
 static int
 read_launch_bounds(reader *r, PyObject *value)
 {
     static const char expected[] =
-        "None, threads a block (1 to 1024), or (threads, blocks an SM (1 to 32))";
+        "None, threads a block (1 to 1024), or a tuple of these, blocks an SM (1 to 32) and "
+        "blocks a cluster (1 to 16)";
+    static const long most[3] = {1024, 32, 16};
+    int *to[3] = {&r->options->bound_threads, &r->options->bound_blocks,
+                  &r->options->bound_cluster};
     Py_ssize_t n = PyTuple_Check(value) ? PyTuple_GET_SIZE(value) : 0;
 
     if (!PyTuple_Check(value))
-        return read_count(r, value, 1024, expected, &r->options->bound_threads);
-    if (n == 3)
-        return unsupported("launch_bounds= with blocks a cluster is not supported: clusters "
-                           "cannot be launched");
-    if (n < 1 || n > 2)
+        return read_count(r, value, most[0], expected, to[0]);
+    if (n < 1 || n > 3)
         return wrong_value(r, expected, value);
     for (Py_ssize_t i = 0; i < n; i++)
         if (PyTuple_GET_ITEM(value, i) == Py_None)
             return wrong_type(r, expected, value);
-    if (read_count(r, PyTuple_GET_ITEM(value, 0), 1024, expected, &r->options->bound_threads) <
-        0)
-        return -1;
-    return n == 1 ? 0
-                  : read_count(r, PyTuple_GET_ITEM(value, 1), 32, expected,
-                               &r->options->bound_blocks);
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (read_count(r, PyTuple_GET_ITEM(value, i), most[i], expected, to[i]) < 0)
+            return -1;
+    return 0;
 }
 
 /* ---- the table ---- */
@@ -610,7 +699,6 @@ static const struct {
     {"nogil", "the GIL is released in every call as it is"},
     {"error_model", "division by zero gives NumPy's values; check={'divide'} raises"},
     {"boundscheck", "use check={'bounds'}"},
-    {"forceobj", "there is no object mode"},
     {"looplift", "there is no object mode"},
     {"locals", "annotate the variable in the function: `a: float32 = …`"},
     {"inline", "what a function calls is always compiled into it"},
@@ -641,18 +729,21 @@ hint_for(PyObject *name)
 static void
 refuse_keyword(lw_door door, PyObject *name)
 {
-    const char *names[N_KEYWORDS], *hint = hint_for(name);
+    const char *names[N_KEYWORDS], *hint = hint_for(name), *word, *near;
+    lw_error err = {0};
     size_t n = 0;
 
-    if (hint != NULL) {
-        PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%.100U': %s",
-                     lw_door_name(door), name, hint);
-        return;
-    }
+    word = PyUnicode_AsUTF8(name);
+    PyErr_Clear();
     for (size_t i = 0; i < N_KEYWORDS; i++)
         if (keywords_known[i].doors & door)
             names[n++] = keywords_known[i].name;
-    lw_keyword_refuse(lw_door_name(door), name, names, n);
+    near = hint || !word ? NULL : lw_nearest(word, names, (uint32_t)n);
+    lw_fail(&err, LW_ERR_KEYWORD,
+            "Unrecognized options: %s() got an unexpected keyword argument '%.100s'%s%s%s%s%s",
+            lw_door_name(door), word ? word : "?", hint ? ": " : "", hint ? hint : "",
+            near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    lw_py_raise(&err);
 }
 
 static const struct keyword *
@@ -688,6 +779,7 @@ lw_door_read(lw_door door, PyObject *signatures, PyObject *keywords, lw_door_opt
 
     *options = (lw_door_options){.target = default_target(),
                                  .checks_everywhere = lw_checks_everywhere(),
+                                 .carveout = -1,
                                  .told_sums = told_before};
     for (size_t i = 0; i < N_KEYWORDS; i++)
         if (keywords_known[i].read == read_flag)
@@ -706,7 +798,7 @@ lw_door_read(lw_door door, PyObject *signatures, PyObject *keywords, lw_door_opt
             return -1;
     }
     apply_debug(door, options);
-    return 0;
+    return check_together(options);
 }
 
 /* ---- docstrings ---- */

@@ -30,6 +30,9 @@ typedef struct lw_door_arguments { /* what is not plain code generation; borrowe
     bool keep_order;
 } lw_door_arguments;
 
+/* 0, 1, None and "reorderable", which NumPy's own ufuncs have. */
+bool lw_is_usual_identity(PyObject *value);
+
 const char *lw_door_name(lw_door door);
 const char *lw_door_type(lw_door door); /* of the objects that it makes */
 /* Read the keywords (a dict, or NULL) of a decorator: unknown ones are a TypeError that names

@@ -3,11 +3,13 @@
 
 #include "core/base/env_numba.h"
 #include "core/device/driver.h"
+#include "core/host/thread_pool.h"
 #include "core/link/build.h"
 #include "core/link/kernel_cache.h"
 #include "core/link/nvjitlink.h"
 #include "core/link/toolchain.h"
 #include "core/py/raise.h"
+#include "core/tables/intrinsics.h"
 #include "core/tables/version.h"
 
 #include <string.h>
@@ -20,6 +22,13 @@ find(const char *field)
             return i;
     PyErr_Format(PyExc_AttributeError, "lanewise.config has no setting '%.200s'", field);
     return -1;
+}
+
+/* How many threads of the CPU a loop can use, by the setting and by the machine. */
+static PyObject *
+host_threads(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
+{
+    return PyLong_FromLong((long)lw_host_threads());
 }
 
 static PyObject *
@@ -83,6 +92,27 @@ check_words(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
         Py_XDECREF(word);
     }
     return list;
+}
+
+/* By name of intrinsics.def: units in the last place on a GPU and on the host, each of float32
+ * and float64; what is exact is left out. */
+static PyObject *
+error_bounds(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
+{
+    PyObject *dict = PyDict_New();
+
+    for (int i = 0; dict != NULL && i < LW_N_INTRINSICS; i++) {
+        const lw_intrinsic_row *row = &lw_intrinsics[i];
+        PyObject *bounds;
+        if (row->ulp_gpu_f32 + row->ulp_gpu_f64 + row->ulp_host_f32 + row->ulp_host_f64 == 0)
+            continue;
+        bounds = Py_BuildValue("(iiii)", row->ulp_gpu_f32, row->ulp_gpu_f64, row->ulp_host_f32,
+                               row->ulp_host_f64);
+        if (bounds == NULL || PyDict_SetItemString(dict, row->name, bounds) < 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(bounds);
+    }
+    return dict;
 }
 
 static PyObject *
@@ -263,6 +293,8 @@ static PyMethodDef methods[] = {
     {"_numba_settings", numba_rows, METH_NOARGS, NULL},
     {"_numba_unlike", numba_unlike_rows, METH_NOARGS, NULL},
     {"_checks", check_words, METH_NOARGS, NULL},
+    {"_host_threads", host_threads, METH_NOARGS, NULL},
+    {"_error_bounds", error_bounds, METH_NOARGS, NULL},
     {"_setting_get", setting_get, METH_O, NULL},
     {"_setting_set", setting_set, METH_VARARGS, NULL},
     {"_cache_info", cache_info, METH_NOARGS, NULL},

@@ -218,6 +218,8 @@ bring_all_back(const lw_device_call *call, PyObject *device, const arguments *gi
 
     if (nout == 1)
         return bring_back(call, device, given, 0);
+    if (nout == 0)
+        Py_RETURN_NONE;
     tuple = PyTuple_New(nout);
     for (int i = 0; tuple != NULL && i < nout; i++) {
         PyObject *one = bring_back(call, PyTuple_GET_ITEM(device, i), given, i);
@@ -227,6 +229,28 @@ bring_all_back(const lw_device_call *call, PyObject *device, const arguments *gi
             PyTuple_SET_ITEM(tuple, i, one);
     }
     return tuple;
+}
+
+/* Inputs that the call writes to, back to where they came from. -1 with an exception. */
+static int
+bring_inputs_back(const lw_device_call *call, PyObject *const *device, PyObject *const *host)
+{
+    const lw_device_door *door = call->self->kind->device;
+
+    for (int i = 0; i < lw_ufunc_shown_inputs(call->self) && door->writes != NULL; i++) {
+        PyObject *back;
+        int failed;
+        if (call->resolution == NULL || !door->writes(call, i) || !PyArray_Check(host[i]))
+            continue;
+        if (PyArray_FailUnlessWriteable((PyArrayObject *)host[i], "input array") < 0)
+            return -1;
+        back = (PyObject *)lw_device_array_to_host((lw_device_array *)device[i], call->stream);
+        failed = back ? PyArray_CopyInto((PyArrayObject *)host[i], (PyArrayObject *)back) : -1;
+        Py_XDECREF(back);
+        if (failed < 0)
+            return -1;
+    }
+    return 0;
 }
 
 PyObject *
@@ -256,7 +280,7 @@ lw_device_call_hosted(lw_device_call *call, PyObject *const *args, Py_ssize_t n_
     if (done == n &&
         lw_device_call_begin(call, call->self, values, n_args, kwnames, extra) == 0)
         device = lw_device_call_finish(call, values, n_args);
-    if (device != NULL)
+    if (device != NULL && bring_inputs_back(call, values, args) == 0)
         result = bring_all_back(call, device, &given);
     Py_XDECREF(device);
     while (done > 0)

@@ -1,5 +1,6 @@
 #include "core/py/numpy/ufunc_inner.h"
 
+#include "core/front/read/services.h"
 #include "core/plan/loop.h"
 #include "core/py/numpy/ufunc_choose.h"
 #include "core/py/type_num.h"
@@ -54,7 +55,7 @@ describe_operand(lw_wanted *wanted, int i, const PyArray_DTypeMeta *dtype, bool 
 {
     wanted->weak[i] = weak_kind(dtype);
     wanted->fixed[i] = fixed;
-    wanted->in[i] = wanted->weak[i] ? LW_DT_void : lw_dtype_from_num(dtype->type_num);
+    wanted->in[i] = wanted->weak[i] ? LW_DT_void : lw_dtype_of_class(dtype);
     wanted->foreign[i] = !wanted->weak[i] && wanted->in[i] == LW_DT_void;
     return !wanted->foreign[i] || !fixed;
 }
@@ -79,7 +80,7 @@ describe(const PyUFuncObject *ufunc, PyArray_DTypeMeta *const given[],
         any_foreign |= wanted->foreign[i];
     }
     for (int i = ufunc->nin; i < ufunc->nargs; i++)
-        if (signature[i] != NULL) {
+        if (signature[i] != NULL && !lw_class_is_time(signature[i])) {
             wanted->out[i - ufunc->nin] = lw_dtype_from_num(signature[i]->type_num);
             if (wanted->out[i - ufunc->nin] == LW_DT_void)
                 return false;
@@ -124,7 +125,10 @@ lw_inner_owner(const lw_loop_table *table)
 static void *
 choose(lw_ufunc_head *owner, PyObject *ufunc, const lw_wanted *wanted)
 {
-    void *loop = lw_loops_choose(owner, wanted);
+    bool by_class = lw_types_have_time(wanted->in, owner->nin);
+    void *loop = !by_class     ? lw_loops_choose(owner, wanted)
+                 : owner->lazy ? lw_times_typed(owner, wanted)
+                               : lw_times_declared(owner, wanted);
 
     return loop != NULL && lw_table_give(owner, ufunc, loop) < 0 ? NULL : loop;
 }
@@ -343,6 +347,35 @@ lw_inner_should_ask_again(const lw_ufunc_head *self, uint32_t n_given_before)
     return true;
 }
 
+/* Where NumPy has found no loop: the same exception, which names the argument it is about. */
+static void
+explain(const lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    PyObject *type = PyErr_Occurred(), *value, *trace, *all, *found = NULL; /* borrowed */
+
+    if (strstr(((PyTypeObject *)type)->tp_name, "UFuncTypeError") == NULL)
+        return;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    all = PyTuple_New(n_args);
+    for (Py_ssize_t i = 0; all != NULL && i < n_args; i++)
+        PyTuple_SET_ITEM(all, i, Py_NewRef(args[i]));
+    if (all != NULL)
+        found = lw_service_call(LW_SERVICE_OPERANDS, "explained", (PyObject *)self,
+                                (PyObject *[]){value, all}, 2, NULL);
+    PyErr_Clear(); /* NumPy's words, where ours could not be made */
+    Py_XDECREF(all);
+    if (found == NULL) {
+        PyErr_Restore(type, value, trace);
+        return;
+    }
+    PyErr_SetObject((PyObject *)Py_TYPE(found), found);
+    Py_DECREF(found);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+}
+
 PyObject *
 lw_inner_call(lw_ufunc_head *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -353,5 +386,7 @@ lw_inner_call(lw_ufunc_head *self, PyObject *const *args, size_t nargsf, PyObjec
     if (result == NULL && lw_inner_should_ask_again(self, n_given))
         result = PyObject_Vectorcall(inner, args, nargsf, kwnames);
     Py_DECREF(inner);
+    if (result == NULL)
+        explain(self, args, PyVectorcall_NARGS(nargsf));
     return result;
 }

@@ -133,6 +133,25 @@ renew_inner(lw_ufunc_head *self)
     return 0;
 }
 
+int
+lw_ufunc_freeze(lw_ufunc_head *self)
+{
+    int result = 0;
+
+    if (self->family != NULL) {
+        PyErr_SetString(PyExc_TypeError,
+                        "disable_compile: beside excluded= and static= each call may compile");
+        return -1;
+    }
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+    if (self->lazy) {
+        self->lazy = false;
+        result = renew_inner(self); /* which has seen dtypes that it may not take any more */
+    }
+    Py_END_CRITICAL_SECTION();
+    return result;
+}
+
 static int
 add_all(lw_ufunc_head *self, PyObject *signatures)
 {

@@ -153,8 +153,25 @@ get_identity(PyObject *object, void *Py_UNUSED(closure))
     return Py_NewRef(PyUnicode_Check(identity) ? Py_None : identity);
 }
 
+static bool
+has_cores(const char *layout)
+{
+    return layout[strspn(layout, "()-> ,\t\n\r")] != '\0';
+}
+
 static PyObject *
 get_signature(PyObject *object, void *Py_UNUSED(closure))
+{
+    const char *layout = head_of(object)->kind->layout(head_of(object));
+
+    if (layout != NULL && !has_cores(layout)) /* as NumPy has it */
+        Py_RETURN_NONE;
+    return layout ? PyUnicode_FromString(layout) : Py_NewRef(Py_None);
+}
+
+/* For the reader, and for plain Python: the layout as it was given, or None. */
+static PyObject *
+get_layout(PyObject *object, void *Py_UNUSED(closure))
 {
     const char *layout = head_of(object)->kind->layout(head_of(object));
 
@@ -223,6 +240,41 @@ lw_ufunc_getattro(PyObject *object, PyObject *name)
     return PyObject_GetAttr(self->py_func, name);
 }
 
+/* ---- numba's names ---- */
+
+static PyObject *
+get_frozen(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyBool_FromLong(!head_of(self)->lazy);
+}
+
+static int
+set_frozen(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
+{
+    int truth = value ? PyObject_IsTrue(value) : 0;
+
+    if (truth < 0)
+        return -1;
+    if (truth)
+        return lw_ufunc_freeze(head_of(self));
+    if (head_of(self)->lazy)
+        return 0;
+    PyErr_SetString(PyExc_ValueError, "what compiles nothing more stays so");
+    return -1;
+}
+
+static PyObject *
+get_dynamic(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyBool_FromLong(head_of(self)->lazy);
+}
+
+static PyObject *
+get_itself(PyObject *self, void *Py_UNUSED(closure))
+{
+    return Py_NewRef(self);
+}
+
 PyGetSetDef lw_ufunc_type_getset[] = {
     {"nargs", get_nargs, NULL, PyDoc_STR("inputs and outputs together"), NULL},
     {"ntypes", get_ntypes, NULL, PyDoc_STR("how many loops there are"), NULL},
@@ -230,11 +282,19 @@ PyGetSetDef lw_ufunc_type_getset[] = {
      PyDoc_STR("the loops, narrow to wide, as NumPy writes them: ['ff->f', 'dd->d']"), NULL},
     {"signatures", get_signatures, NULL,
      PyDoc_STR("the loops as signatures: ['float32(float32, float32)']"), NULL},
+    {"_layout", get_layout, NULL, NULL, NULL},
     {"_declared_signatures", get_declared, NULL, NULL, NULL},
     {"identity", get_identity, NULL, PyDoc_STR("the value a reduction starts from, or None"),
      NULL},
     {"signature", get_signature, NULL,
      PyDoc_STR("the layout of core dimensions, '(m,n),(n)->(m)', or None"), NULL},
+    {"is_dynamic", get_dynamic, NULL,
+     PyDoc_STR("whether it compiles for dtypes that it has not seen"), NULL},
+    {"_frozen", get_frozen, set_frozen, NULL, NULL},
+    {"_sigs", get_signatures, NULL, NULL, NULL},
+    {"ufunc", get_itself, NULL, PyDoc_STR("itself, by numba's name of what is called"), NULL},
+    {"gufunc_builder", get_itself, NULL, PyDoc_STR("itself, by numba's name of what compiles"),
+     NULL},
     {"stats", get_stats, NULL, PyDoc_STR("what was compiled, from where, and how long it took"),
      NULL},
     {"__signature__", get_text_signature, NULL, NULL, NULL},
@@ -250,7 +310,50 @@ PyMemberDef lw_ufunc_type_members[] = {
 static PyObject *
 method_add(PyObject *object, PyObject *signatures)
 {
+    PyObject *types, *made = NULL, *keywords;
+
     if (head_of(object)->kind->add(head_of(object), signatures) < 0)
+        return NULL;
+    types = PyImport_ImportModule("types");
+    keywords = Py_BuildValue("{s:O,s:O}", "signature", signatures, "objectmode", Py_False);
+    if (types != NULL && keywords != NULL) {
+        PyObject *namespace = PyObject_GetAttrString(types, "SimpleNamespace");
+        PyObject *none = namespace ? PyTuple_New(0) : NULL;
+        made = none ? PyObject_Call(namespace, none, keywords) : NULL;
+        Py_XDECREF(none);
+        Py_XDECREF(namespace);
+    }
+    Py_XDECREF(keywords);
+    Py_XDECREF(types);
+    return made;
+}
+
+static PyObject *
+method_build_ufunc(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    return Py_NewRef(self);
+}
+
+static PyObject *
+method_disable_compile(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    if (lw_ufunc_freeze(head_of(self)) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* For pickles: the loops that the object had. */
+static PyObject *
+method_load_loops(PyObject *object, PyObject *signatures)
+{
+    lw_ufunc_head *self = head_of(object);
+    PyObject *fast = PySequence_Fast(signatures, "a sequence of signatures");
+    bool good = fast != NULL;
+
+    for (Py_ssize_t i = 0; good && i < PySequence_Fast_GET_SIZE(fast); i++)
+        good = self->kind->loop_of(self, PySequence_Fast_GET_ITEM(fast, i)) != NULL;
+    Py_XDECREF(fast);
+    if (!good)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -335,11 +438,19 @@ static const PyMethodDef methods_head[] = {
                "(dtype('float32'), dtype('float32'), dtype('float32'))")},
     {"add", method_add, METH_O,
      PyDoc_STR("add($self, sig, /)\n--\n\nCompile for one more signature.\n\n"
-               ">>> f.add('float32(float32)')")},
+               ">>> f.add('float32(float32)').objectmode\nFalse")},
+    {"build_ufunc", method_build_ufunc, METH_NOARGS,
+     PyDoc_STR("build_ufunc($self, /)\n--\n\nThe object itself, which numba's builders make "
+               "of what add() collected.\n\n>>> f.build_ufunc() is f\nTrue")},
+    {"disable_compile", method_disable_compile, METH_NOARGS,
+     PyDoc_STR("disable_compile($self, /)\n--\n\nCompile for no more dtypes: calls take the "
+               "loops that there are, as where signatures\nwere given.\n\n"
+               ">>> g = lw.vectorize(lambda x: x + 1); _ = g(1.0); g.disable_compile()\n"
+               ">>> g(1)\nnp.float64(2.0)")},
+    {"_load_loops", method_load_loops, METH_O, NULL},
     {"_stand_for", lw_ufunc_stand_for, METH_O, NULL},
-    {"_resolve_dtypes_and_context",
-     (PyCFunction)(void (*)(void))lw_ufunc_resolve_with_context, METH_FASTCALL | METH_KEYWORDS,
-     NULL},
+    {"_resolve_dtypes_and_context", (PyCFunction)(void (*)(void))lw_ufunc_resolve_with_context,
+     METH_FASTCALL | METH_KEYWORDS, NULL},
     {"_get_strided_loop", (PyCFunction)(void (*)(void))lw_ufunc_strided_loop,
      METH_FASTCALL | METH_KEYWORDS, NULL},
     {"bind", method_bind, METH_VARARGS,

@@ -164,6 +164,8 @@ int lw_ufunc_read_signatures(lw_ufunc_head *self, const lw_door_arguments *argum
 int lw_ufunc_declare_all(lw_ufunc_head *self, const lw_signature_list *list);
 /* For lw_compiled_door's check; arrays: signatures may name them. */
 int lw_ufunc_check(lw_door door, const lw_request *request, bool arrays);
+/* Compiles for no more dtypes from now on. -1 with an exception. */
+int lw_ufunc_freeze(lw_ufunc_head *self);
 /* add(): compiles for more signatures. -1 with an exception. */
 int lw_ufunc_add(lw_ufunc_head *self, PyObject *signatures);
 /* For the doors' tp_traverse and tp_clear. identity and inner stay until lw_ufunc_drop:

@@ -1,0 +1,176 @@
+#include "core/host/parallel_loop.h"
+
+#include "core/base/clock.h"
+#include "core/host/schedule.h"
+#include "core/host/thread_pool.h"
+#include "core/link/elf_loader.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+/* As many as there are records (LW_PARALLEL_PARTS of core/opt/loops): enough that threads that
+ * are done early find more, whatever iterations cost. */
+enum { MOST_PARTS = 256 };
+enum { IN_ORDER = 1, HEAVY = 2 };       /* flags of a loop */
+enum { MANY = 1 << 16, N_KNOWN = 256 }; /* light iterations that go to all cores unmeasured */
+
+typedef struct loop {
+    lw_part_code code;
+    const void *frame;
+    uint64_t n, size; /* iterations; those of a part */
+    int64_t parts, stride;
+    char *records;
+    int64_t own_ns, own_n; /* the calling thread's share: time, iterations */
+    _Atomic int64_t next;
+    /* the lowest part that left the function; parts behind it need not run any more */
+    _Atomic int64_t left;
+} loop;
+
+/* ---- what an iteration costs ---- */
+
+/* By loop, of which two may share a place: then each is measured anew. */
+static struct {
+    _Atomic uintptr_t code;
+    _Atomic uint64_t cost_ps;
+} known[N_KNOWN];
+
+static size_t
+place_of(lw_part_code code)
+{
+    return ((uintptr_t)code >> 4) * 0x9e3779b97f4a7c15u >> 56;
+}
+
+static uint64_t
+known_cost(lw_part_code code)
+{
+    size_t at = place_of(code);
+
+    if (atomic_load_explicit(&known[at].code, memory_order_acquire) != (uintptr_t)code)
+        return 0;
+    return atomic_load_explicit(&known[at].cost_ps, memory_order_relaxed);
+}
+
+static void
+learn(const loop *l)
+{
+    size_t at = place_of(l->code);
+
+    if (l->own_n == 0 || atomic_load_explicit(&l->left, memory_order_relaxed) >= 0)
+        return;
+    atomic_store_explicit(&known[at].cost_ps,
+                          (uint64_t)((double)l->own_ns * 1000 / (double)l->own_n) + 1,
+                          memory_order_relaxed);
+    atomic_store_explicit(&known[at].code, (uintptr_t)l->code, memory_order_release);
+}
+
+static bool
+is_worth_threads(const loop *l, int32_t flags)
+{
+    uint64_t cost = known_cost(l->code);
+
+    if (l->parts < 2 || (flags & IN_ORDER) || lw_host_threads() < 2)
+        return false;
+    if (cost == 0)
+        return (flags & HEAVY) || l->n >= MANY;
+    return (double)l->n * (double)cost > LW_PARALLEL_PS;
+}
+
+/* ---- parts ---- */
+
+static void
+note_left(loop *l, int64_t part)
+{
+    int64_t before = atomic_load_explicit(&l->left, memory_order_relaxed);
+
+    while ((before < 0 || part < before) &&
+           !atomic_compare_exchange_weak(&l->left, &before, part))
+        ;
+}
+
+static void
+run_part(loop *l, int64_t part)
+{
+    uint64_t begin = (uint64_t)part * l->size, end = begin + l->size;
+
+    if (l->code(l->frame, begin, end < l->n ? end : l->n, l->records + part * l->stride))
+        note_left(l, part);
+}
+
+static bool
+is_needed(const loop *l, int64_t part)
+{
+    int64_t left = atomic_load_explicit(&l->left, memory_order_relaxed);
+
+    return left < 0 || part < left;
+}
+
+/* Takes parts as long as there are some, whatever its own share would be. */
+static lw_status
+take_parts(void *context, int64_t begin, int64_t end, uint32_t worker)
+{
+    loop *l = context;
+    int64_t part, n = 0, since = worker == 0 ? lw_now_ns() : 0;
+
+    (void)begin, (void)end;
+    while ((part = atomic_fetch_add_explicit(&l->next, 1, memory_order_relaxed)) < l->parts)
+        if (is_needed(l, part)) {
+            run_part(l, part);
+            n += (int64_t)l->size;
+        }
+    if (worker == 0) {
+        l->own_ns = lw_now_ns() - since;
+        l->own_n = n;
+    }
+    return LW_OK;
+}
+
+/* ---- as compiled code calls it ---- */
+
+/* How many parts n iterations make, of `grain` at least: by these two alone. */
+static int64_t
+parts_of(uint64_t n, int64_t grain)
+{
+    uint64_t most = n / (uint64_t)grain + (n % (uint64_t)grain != 0), size;
+
+    if (n == 0)
+        return 0;
+    if (most > MOST_PARTS)
+        most = MOST_PARTS;
+    size = n / most + (n % most != 0);
+    return (int64_t)(n / size + (n % size != 0));
+}
+
+/* Gives the number of the first part of which an iteration left the function, or -1. */
+static int64_t
+run(lw_part_code code, const void *frame, uint64_t n, int64_t parts, void *records,
+    int64_t stride, int32_t flags)
+{
+    loop l = {.code = code,
+              .frame = frame,
+              .n = n,
+              .parts = parts,
+              .stride = stride,
+              .records = records};
+
+    if (n == 0)
+        return -1;
+    l.size = n / (uint64_t)parts + (n % (uint64_t)parts != 0);
+    atomic_init(&l.left, -1);
+    atomic_init(&l.next, 0);
+    if (is_worth_threads(&l, flags))
+        lw_parallel_for(lw_host_threads(), 1, take_parts, &l);
+    else
+        take_parts(&l, 0, 0, 0);
+    learn(&l);
+    return atomic_load(&l.left);
+}
+
+void
+lw_parallel_loop_register(void)
+{
+    static lw_extern_row rows[] = {{"lw_parallel_parts", NULL}, {"lw_parallel_run", NULL}};
+
+    rows[0].address = (void *)(uintptr_t)parts_of;
+    rows[1].address = (void *)(uintptr_t)run;
+    lw_extern_provide(rows, 2);
+}

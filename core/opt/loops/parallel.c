@@ -1,0 +1,457 @@
+#include "core/opt/loops/parallel_internal.h"
+
+#include "core/ir/operands.h"
+#include "core/opt/loops/plain.h"
+
+#include <string.h>
+
+/* ---- the form of the loop ---- */
+
+/* LOOP, GET, LT, NOT, IF, BREAK, END, and what follows is the iteration. */
+enum { GET_AT = 1, LT_AT, NOT_AT, IF_AT, BREAK_AT, END_AT, FIRST_AT };
+
+static bool
+has_form(const lw_func *func, uint32_t at, uint32_t n)
+{
+    static const lw_op form[] = {LW_OP_LOOP, LW_OP_GET,   LW_OP_LT, LW_OP_NOT,
+                                 LW_OP_IF,   LW_OP_BREAK, LW_OP_END};
+
+    if (at + FIRST_AT >= n)
+        return false;
+    for (uint32_t i = 0; i < FIRST_AT; i++)
+        if (func->insts.data[at + i].op != form[i])
+            return false;
+    return func->insts.data[at + LT_AT].a == at + GET_AT;
+}
+
+static void
+find_loop(lw_parallel_loop *p, uint32_t at)
+{
+    const lw_inst *insts = p->s.func->insts.data;
+
+    p->l = (lw_spread_loop){.at = at,
+                            .latch = p->s.regions.middles[at],
+                            .end = p->s.regions.ends[at],
+                            .first = at + FIRST_AT,
+                            .counter = insts[at + GET_AT].a,
+                            .limit = insts[at + LT_AT].b};
+    for (uint32_t i = p->l.first; i < p->l.latch; i++)
+        p->l.continues |= insts[i].op == LW_OP_CONTINUE;
+}
+
+static bool
+is_in_iteration(const lw_parallel_loop *p, uint32_t at)
+{
+    return at >= p->l.first && at < p->l.latch;
+}
+
+/* Whether the iteration does nothing that is bound to its function's own thread. */
+static bool
+can_move(lw_parallel_loop *p)
+{
+    for (uint32_t i = p->l.first; i < p->l.latch; i++) {
+        const lw_inst *inst = lw_inst_at(&p->s, i);
+        switch (inst->op) {
+        case LW_OP_RECUR:
+        case LW_OP_ROOM:
+        case LW_OP_BARRIER:
+        case LW_OP_KERNEL_CALL:
+        case LW_OP_CONTEXT:
+        case LW_OP_SHARED:
+        case LW_OP_DYNAMIC:
+        case LW_OP_SREG: return false;
+        case LW_OP_RETURN: p->returns = true; break;
+        case LW_OP_LOOP:
+        case LW_OP_CALL:
+        case LW_OP_HOST_CALL: p->heavy = true; break;
+        default: break;
+        }
+    }
+    p->prints = lw_ir_prints(p->module);
+    return true;
+}
+
+/* ---- values ---- */
+
+/* Whether an instruction outside of the loop uses the value or slot. */
+static bool
+is_used_outside(const lw_parallel_loop *p, lw_ref ref)
+{
+    for (uint32_t i = 1; i < p->s.func->insts.n; i++)
+        if ((i < p->l.at || i > p->l.end) &&
+            lw_ir_inst_uses(p->s.func, lw_inst_at(&p->s, i), ref))
+            return true;
+    return false;
+}
+
+static void
+give(lw_parallel_loop *p, lw_ref ref)
+{
+    p->use[ref] = LW_PART_GIVEN;
+    p->place[ref] = p->n_frame++;
+}
+
+/* A value, or memory, that the iteration uses. */
+static lw_parallel_fault
+take_value(lw_parallel_loop *p, lw_ref ref)
+{
+    lw_op op = (lw_op)lw_inst_at(&p->s, ref)->op;
+
+    if (p->use[ref] != LW_PART_OWN || op == LW_OP_SLOT || ref == p->l.at + GET_AT)
+        return LW_PARALLEL_GOOD;
+    if (op == LW_OP_OWNER && is_used_outside(p, ref))
+        return LW_PARALLEL_KEPT;
+    if (op == LW_OP_CONST || op == LW_OP_DATA || op == LW_OP_OWNER || op == LW_OP_ON_GPU ||
+        (op == LW_OP_LOCAL && !is_used_outside(p, ref)))
+        p->use[ref] = LW_PART_MADE;
+    else if (op == LW_OP_LOCAL || op == LW_OP_PARAM || !is_in_iteration(p, ref))
+        give(p, ref);
+    return LW_PARALLEL_GOOD;
+}
+
+static lw_parallel_fault
+take_values(lw_parallel_loop *p, uint32_t *culprit)
+{
+    for (uint32_t i = p->l.first; i < p->l.latch; i++) {
+        uint32_t k = 0;
+        lw_ref operand;
+        lw_parallel_fault fault;
+        while (lw_ir_next_operand(p->s.func, lw_inst_at(&p->s, i), &k, &operand)) {
+            fault = take_value(p, operand);
+            if (fault != LW_PARALLEL_GOOD) {
+                *culprit = i;
+                return fault;
+            }
+        }
+    }
+    return LW_PARALLEL_GOOD;
+}
+
+/* ---- variables ---- */
+
+typedef struct variable {
+    uint32_t n_get, n_set; /* in the iteration */
+    uint32_t first_set;
+    bool is_read_outside;
+} variable;
+
+static variable
+look_at(const lw_parallel_loop *p, lw_ref slot)
+{
+    variable v = {0};
+
+    for (uint32_t i = 1; i < p->s.func->insts.n; i++) {
+        const lw_inst *inst = lw_inst_at(&p->s, i);
+        bool inside = is_in_iteration(p, i);
+        if ((inst->op != LW_OP_GET && inst->op != LW_OP_SET) || inst->a != slot)
+            continue;
+        v.is_read_outside |= !inside && inst->op == LW_OP_GET;
+        v.n_get += inside && inst->op == LW_OP_GET;
+        if (inside && inst->op == LW_OP_SET && v.n_set++ == 0)
+            v.first_set = i;
+    }
+    return v;
+}
+
+/* Whether every SET is an update by the same operation, and nothing else reads the variable. */
+static bool
+is_total(const lw_parallel_loop *p, lw_ref slot, const variable *v)
+{
+    lw_associative *one = &p->combines[slot];
+    uint32_t n = 0;
+
+    for (uint32_t i = p->l.first; i < p->l.latch; i++) {
+        const lw_inst *inst = lw_inst_at(&p->s, i);
+        lw_update u;
+        if (inst->op != LW_OP_SET || inst->a != slot)
+            continue;
+        if (!lw_carried_update(&p->s, &p->l, i, &u) || !lw_carried_is_unseen(&p->s, i, &u) ||
+            (n++ && (u.op != one->op || u.intrinsic != one->intrinsic)))
+            return false;
+        one->op = u.op;
+        one->intrinsic = u.intrinsic;
+        p->sums[inst->b] = (u.op == LW_OP_ADD || u.op == LW_OP_MUL) &&
+                           lw_is_float((lw_dtype)lw_inst_at(&p->s, slot)->type);
+    }
+    return n == v->n_get;
+}
+
+/* Whether the variable may hold memory that is released with its part. */
+static bool
+may_be_own_memory(const lw_parallel_loop *p, lw_ref slot)
+{
+    for (uint32_t i = 1; i < p->s.func->insts.n; i++)
+        if (p->use[i] == LW_PART_MADE && lw_op_is_own_memory((lw_op)lw_inst_at(&p->s, i)->op))
+            return lw_inst_at(&p->s, slot)->type == LW_DT_ptr;
+    return false;
+}
+
+static lw_parallel_fault
+take_variable(lw_parallel_loop *p, lw_ref slot, uint32_t *culprit)
+{
+    variable v = look_at(p, slot);
+
+    *culprit = v.first_set;
+    if (v.n_set == 0) {
+        give(p, slot);
+        return LW_PARALLEL_GOOD;
+    }
+    if (!lw_carried_is_seen_early(&p->s, &p->l, slot)) {
+        p->use[slot] = v.is_read_outside ? LW_PART_LAST : LW_PART_MADE;
+    } else if (is_total(p, slot, &v)) {
+        p->use[slot] = LW_PART_TOTAL;
+    } else {
+        return LW_PARALLEL_CARRIED;
+    }
+    if (p->use[slot] == LW_PART_LAST && may_be_own_memory(p, slot))
+        return LW_PARALLEL_KEPT;
+    if (p->use[slot] != LW_PART_MADE) {
+        p->place[slot] = p->n_record;
+        p->n_record += p->use[slot] == LW_PART_LAST ? 2 : 1;
+    }
+    return LW_PARALLEL_GOOD;
+}
+
+static lw_parallel_fault
+take_variables(lw_parallel_loop *p, uint32_t *culprit)
+{
+    for (uint32_t i = p->l.first; i < p->l.latch; i++) {
+        const lw_inst *inst = lw_inst_at(&p->s, i);
+        bool uses = inst->op == LW_OP_GET || inst->op == LW_OP_SET;
+        lw_parallel_fault fault = LW_PARALLEL_GOOD;
+        if (uses && p->use[inst->a] == LW_PART_OWN && inst->a != p->l.counter)
+            fault = take_variable(p, inst->a, culprit);
+        if (fault != LW_PARALLEL_GOOD)
+            return fault;
+    }
+    return LW_PARALLEL_GOOD;
+}
+
+/* ---- stores ---- */
+
+/* What a value of an iteration depends on. */
+enum { ON_COUNTER = 1, ON_MEMORY = 2, MOST_OPEN = 64 };
+
+static uint8_t
+depends(const lw_parallel_loop *p, const uint8_t *on, const lw_inst *inst)
+{
+    uint8_t result = 0;
+    uint32_t k = 0;
+    lw_ref operand;
+
+    while (lw_ir_next_operand(p->s.func, inst, &k, &operand))
+        result |= on[operand];
+    switch (inst->op) {
+    case LW_OP_LOAD:
+    case LW_OP_CALL:
+    case LW_OP_HOST_CALL:
+    case LW_OP_ATOMIC: return result | ON_COUNTER | ON_MEMORY;
+    case LW_OP_LOCAL:
+    case LW_OP_OWNER:
+    case LW_OP_NEW: return result | ON_COUNTER; /* memory of the iteration's own */
+    default: return result;
+    }
+}
+
+/* Propagates dependences once. A variable that is set under a branch depends on what decides
+ * about it. */
+static bool
+spread_once(const lw_parallel_loop *p, uint8_t *on)
+{
+    uint8_t under[MOST_OPEN + 1] = {0};
+    uint32_t depth = 0;
+    bool changed = false;
+
+    for (uint32_t i = p->l.first; i < p->l.latch; i++) {
+        const lw_inst *inst = lw_inst_at(&p->s, i);
+        uint8_t now = depends(p, on, inst);
+        lw_ref at = inst->op == LW_OP_SET ? inst->a : i;
+        if (p->s.regions.ends[i] && depth < MOST_OPEN) {
+            under[depth + 1] = under[depth] | (inst->op == LW_OP_IF ? now : 0);
+            depth++;
+        } else if (inst->op == LW_OP_END && depth > 0) {
+            depth--;
+        }
+        if (inst->op == LW_OP_SET)
+            now = on[inst->b] | under[depth];
+        changed |= (now & ~on[at]) != 0;
+        on[at] |= now;
+    }
+    return changed;
+}
+
+/* Whether some IF around the store lets it be made by one iteration alone, perhaps. */
+static bool
+is_guarded(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
+{
+    for (uint32_t i = p->l.first; i < store; i++)
+        if (lw_inst_at(&p->s, i)->op == LW_OP_IF && p->s.regions.ends[i] > store &&
+            (on[lw_inst_at(&p->s, i)->a] & ON_COUNTER))
+            return true;
+    return false;
+}
+
+/* Finds stores to one place by all iterations, and whether LLVM may take iterations as
+ * independent in memory: it may not where the index comes from memory, so that `hist[b[i]] +=
+ * 1` does no more harm than it has to. */
+static bool
+check_stores(lw_parallel_loop *p, uint32_t *culprit)
+{
+    uint8_t *on = lw_arena_take(&p->s.arena, p->s.func->insts.n + 1);
+
+    if (on == NULL)
+        return true; /* the arena says so */
+    on[p->l.counter] = on[p->l.at + GET_AT] = ON_COUNTER;
+    for (uint32_t i = 1; i < p->s.func->insts.n; i++)
+        if (p->use[i] == LW_PART_MADE && lw_op_is_own_memory((lw_op)lw_inst_at(&p->s, i)->op))
+            on[i] = ON_COUNTER;
+    while (spread_once(p, on))
+        ;
+    p->vectorizes = !p->heavy;
+    for (uint32_t i = p->l.first; i < p->l.latch; i++) {
+        const lw_inst *inst = lw_inst_at(&p->s, i);
+        p->vectorizes &= inst->op != LW_OP_ATOMIC && inst->op != LW_OP_PRINT &&
+                         inst->op != LW_OP_NEW && inst->op != LW_OP_LOCAL;
+        if (inst->op != LW_OP_STORE)
+            continue;
+        p->vectorizes &= (on[inst->a] & ON_MEMORY) == 0;
+        if (!(on[inst->a] & ON_COUNTER) && (on[inst->b] & ON_COUNTER) &&
+            !is_guarded(p, on, i)) {
+            *culprit = i;
+            return false;
+        }
+    }
+    return true;
+}
+
+static lw_parallel_fault
+analyse(lw_parallel_loop *p, uint32_t *culprit)
+{
+    lw_parallel_fault fault = take_values(p, culprit);
+
+    if (fault != LW_PARALLEL_GOOD)
+        return fault;
+    if (p->returns)
+        p->n_record = p->s.func->results.n;
+    fault = take_variables(p, culprit);
+    if (fault != LW_PARALLEL_GOOD)
+        return fault;
+    return check_stores(p, culprit) ? LW_PARALLEL_GOOD : LW_PARALLEL_MEMORY;
+}
+
+/* ---- functions ---- */
+
+/* Copies the function with the loop replaced by the call. */
+static lw_status
+replace_loop(lw_parallel_loop *p, uint32_t number, uint32_t part, lw_error *err)
+{
+    const lw_func *from = p->s.func;
+    lw_func *made = lw_arena_take(&p->module->arena, sizeof *made);
+    lw_ref *to = lw_arena_take(&p->s.arena, (from->insts.n + 1) * sizeof *to);
+    lw_builder b = {.module = p->module, .func = made, .func_number = number};
+
+    if (made == NULL || to == NULL)
+        return lw_fail_memory(err);
+    *made = *from;
+    memset(&made->insts, 0, sizeof made->insts);
+    if (lw_array_push(&made->insts, &p->module->arena) == NULL)
+        return lw_fail_memory(err);
+    for (uint32_t i = 1; i < from->insts.n; i++) {
+        if (i == p->l.at)
+            lw_parallel_call(p, &b, part, to);
+        if (i < p->l.at || i > p->l.end)
+            to[i] = lw_ir_copy(&b, from, from->insts.data[i], to);
+    }
+    if (p->module->failed)
+        return lw_fail_memory(err);
+    p->module->funcs.data[number] = made;
+    return LW_OK;
+}
+
+typedef struct fault_place {
+    lw_parallel_fault fault;
+    uint32_t loc;
+} fault_place;
+
+static lw_status
+outline(lw_module *module, uint32_t number, uint32_t at, fault_place *place, lw_error *err)
+{
+    lw_parallel_loop p = {.module = module};
+    uint32_t n = module->funcs.data[number]->insts.n, culprit = 0, part;
+    const lw_spread_source source = {.module = module, .func = number};
+    lw_status status = LW_OK;
+
+    p.s.of = &source; /* no array is known: any two may be one */
+    p.s.func = module->funcs.data[number];
+    lw_arena_init(&p.s.arena);
+    p.use = lw_arena_take(&p.s.arena, n + 1);
+    p.sums = lw_arena_take(&p.s.arena, n + 1);
+    p.combines = lw_arena_take(&p.s.arena, (n + 1) * sizeof *p.combines);
+    p.place = lw_arena_take(&p.s.arena, (n + 1) * sizeof *p.place);
+    if (p.use == NULL || p.sums == NULL || p.combines == NULL || p.place == NULL ||
+        !lw_ir_regions_init(&p.s.regions, p.s.func)) {
+        lw_arena_reset(&p.s.arena);
+        return lw_fail_memory(err);
+    }
+    find_loop(&p, at);
+    if (can_move(&p)) {
+        place->fault = analyse(&p, &culprit);
+        place->loc = lw_inst_at(&p.s, culprit)->loc;
+        if (place->fault == LW_PARALLEL_GOOD)
+            LW_TRY(lw_parallel_part(&p, &part, err));
+        if (place->fault == LW_PARALLEL_GOOD)
+            LW_TRY(replace_loop(&p, number, part, err));
+    }
+fail:
+    lw_ir_regions_reset(&p.s.regions);
+    lw_arena_reset(&p.s.arena);
+    return status;
+}
+
+/* The first marked loop from `from` on, which loses its mark; 0: there is none. */
+static uint32_t
+next_marked(lw_func *func, uint32_t from)
+{
+    for (uint32_t i = from; i < func->insts.n; i++)
+        if (func->insts.data[i].op == LW_OP_LOOP &&
+            (func->insts.data[i].flags & LW_LOOP_PARALLEL)) {
+            func->insts.data[i].flags &= ~(uint32_t)LW_LOOP_PARALLEL;
+            return i;
+        }
+    return 0;
+}
+
+static void
+make_plain(lw_module *module, uint32_t number)
+{
+    const lw_func *plain = lw_plain_body(module, module->funcs.data[number], &module->arena);
+
+    if (plain != NULL)
+        module->funcs.data[number] = (lw_func *)plain;
+}
+
+lw_status
+lw_opt_parallel(lw_module *module, lw_parallel_fault *fault, uint32_t *loc, lw_error *err)
+{
+    uint32_t n = module->funcs.n; /* those that are added have no such loop */
+    fault_place place = {LW_PARALLEL_GOOD, 0};
+    lw_status status = LW_OK;
+
+    for (uint32_t f = 0; f < n; f++) {
+        bool marked = false;
+        uint32_t at = 1;
+        for (uint32_t i = 1; i < module->funcs.data[f]->insts.n; i++)
+            marked |= module->funcs.data[f]->insts.data[i].op == LW_OP_LOOP &&
+                      (module->funcs.data[f]->insts.data[i].flags & LW_LOOP_PARALLEL);
+        if (marked)
+            make_plain(module, f);
+        while (marked && place.fault == LW_PARALLEL_GOOD &&
+               (at = next_marked(module->funcs.data[f], at)) != 0)
+            if (has_form(module->funcs.data[f], at, module->funcs.data[f]->insts.n))
+                LW_TRY(outline(module, f, at, &place, err));
+    }
+    *fault = place.fault;
+    *loc = place.loc;
+fail:
+    return status;
+}

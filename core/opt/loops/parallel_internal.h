@@ -1,0 +1,42 @@
+/* What parallel.c finds out about a loop, and parallel_body.c writes. */
+#ifndef LW_OPT_LOOPS_PARALLEL_INTERNAL_H
+#define LW_OPT_LOOPS_PARALLEL_INTERNAL_H
+
+#include "core/ir/build.h"
+#include "core/opt/loops/carried.h"
+#include "core/opt/loops/parallel.h"
+
+/* What becomes of a value, a slot or memory that the iterations use. */
+typedef enum lw_part_use {
+    LW_PART_OWN = 0, /* it is made in the iteration, or not used there */
+    LW_PART_GIVEN,   /* its value before the loop */
+    LW_PART_MADE,    /* each part makes it: constants, private memory and variables */
+    LW_PART_LAST,    /* a variable: the last iteration that sets it decides */
+    LW_PART_TOTAL    /* a variable: a reduction */
+} lw_part_use;
+
+typedef struct lw_parallel_loop {
+    lw_spreader s; /* func and regions alone: what the analyses of carried.c look at */
+    lw_spread_loop l;
+    lw_module *module;
+    uint8_t *use;             /* by value: lw_part_use */
+    lw_associative *combines; /* by slot that is a TOTAL */
+    uint8_t *sums;            /* by value: it adds to, or multiplies, a TOTAL that is a float */
+    uint32_t *place;          /* by value: GIVEN: its number in the frame; LAST, TOTAL: in the
+                                 record */
+    uint32_t n_frame;
+    uint32_t n_record; /* words of the record: the function's results first, where it returns */
+    bool returns;      /* some iteration may end the function: it raises */
+    bool heavy;        /* an iteration has a loop or a call, and may be a part of its own */
+    bool vectorizes;   /* iterations are free of dependences through memory, too */
+    bool prints;
+} lw_parallel_loop;
+
+enum { LW_PARALLEL_PARTS = 256 }; /* the most; also the most records on the stack */
+
+/* Adds the function for a part; its number is *part. */
+lw_status lw_parallel_part(lw_parallel_loop *p, uint32_t *part, lw_error *err);
+/* Emits the call in place of the loop. to: by value of the function, its copy. */
+void lw_parallel_call(lw_parallel_loop *p, lw_builder *b, uint32_t part, lw_ref *to);
+
+#endif

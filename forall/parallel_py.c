@@ -1,0 +1,70 @@
+/* Loops over prange in functions that are called on the host: rewritten for the thread pool
+ * (core/opt/loops/parallel.h), and errors in the user's function where iterations depend on
+ * each other. */
+#include "forall/specialisation_py_internal.h"
+
+#include "core/front/diagnose.h"
+#include "core/opt/loops/parallel.h"
+#include "core/py/raise.h"
+
+#include <string.h>
+
+uint32_t
+lw_place_in_tree(const lw_tree *tree, const lw_module *module, uint32_t loc)
+{
+    const lw_ir_loc *place = &module->locs.data[loc];
+
+    for (uint32_t i = 1; loc != 0 && i < tree->locs.n; i++) {
+        const lw_loc *at = &tree->locs.data[i];
+        const char *path = tree->files.data[at->file].path;
+        if (at->line == place->line && at->col == place->col && path != NULL &&
+            strcmp(path, module->files.data[place->file]) == 0)
+            return i;
+    }
+    return 0;
+}
+
+static const struct {
+    const char *sentence, *label, *help;
+} faults[] = {
+    [LW_PARALLEL_CARRIED] = {"iterations of prange depend on each other",
+                             "this variable is carried from one iteration to the next",
+                             "sums, products, `m = max(m, x)`, `m = min(m, x)` (in this order, "
+                             "for NaN), `and`, `or` "
+                             "and bits can be carried, by one operation each, where nothing "
+                             "else reads them; `range` "
+                             "runs the iterations in order"},
+    [LW_PARALLEL_MEMORY] =
+        {"iterations of prange store different values at the same place",
+         "the same place in every iteration",
+         "add up in a variable (`total += x[i]`) and store it behind the loop, or store at the "
+         "iteration's own index"},
+    [LW_PARALLEL_KEPT] =
+        {"an array that an iteration of prange makes is used outside of the iteration",
+         "this array belongs to one iteration",
+         "make the array before the loop, and store into it at the iteration's own index"},
+};
+
+int
+lw_specialisation_parallel(lw_specialisation *specialisation)
+{
+    lw_module *module = specialisation->scalar->module;
+    const lw_tree *tree = lw_specialisation_tree(specialisation);
+    const lw_fn *fn = &tree->fns.data[1];
+    lw_parallel_fault fault;
+    uint32_t loc = 0;
+    lw_error err = {0};
+    lw_status status = lw_opt_parallel(module, &fault, &loc, &err);
+
+    if (status == LW_OK && fault == LW_PARALLEL_GOOD)
+        return 0;
+    if (status == LW_OK) {
+        loc = lw_place_in_tree(tree, module, loc);
+        lw_diagnose(tree, loc ? loc : fn->loc,
+                    (lw_fault){LW_ERR_COMPILE, "E168", .label = faults[fault].label,
+                               .help = faults[fault].help, .where = fn->name},
+                    &err, "%s", faults[fault].sentence);
+    }
+    lw_py_raise(&err);
+    return -1;
+}

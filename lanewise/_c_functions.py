@@ -1,0 +1,180 @@
+"""Compiled functions as functions of C: lw.cfunc, and the attributes address, ctypes, cffi of lw.jit's functions."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+
+import numpy as np
+
+from lanewise import _core, types
+from lanewise.extending import overload
+
+_arrays = _core.intrinsics.arrays  # core/tables/array_names.def
+_CTYPES = {
+    "void": None, "bool": ctypes.c_bool, "float32": ctypes.c_float, "float64": ctypes.c_double,
+    **{f"{u}int{bits}": getattr(ctypes, f"c_{u}int{bits}") for u in ("", "u") for bits in (8, 16, 32, 64)},
+}
+_C_NAMES = {"bool": "_Bool", "float32": "float", "float64": "double", **{f"{u}int{bits}": f"{u}int{bits}_t" for u in ("", "u") for bits in (8, 16, 32, 64)}}
+
+
+class _Pointer:
+    """A function of C: its address and types, as ctypes and cffi see it."""
+
+    native_name = "lw_entry"  # in its code, which is a module of its own
+
+    def __init__(self, owner, kernel, sig):
+        self.owner, self.kernel = owner, kernel
+        self.address, params, self.result = _core._c_function(kernel, sig)
+        if sig is not None:  # which parameters are pointers to anything
+            params = sig.partition("(")[2].removesuffix(")")
+        self.params = params.split(", ") if params else []
+
+    @functools.cached_property
+    def ctypes(self):
+        kinds = [self._ctypes_type(one) for one in self.params]
+        made = ctypes.CFUNCTYPE(_CTYPES[self.result], *kinds)(self.address)
+        made._owner = self.owner  # the code lives as long as this
+        return made
+
+    @staticmethod
+    def _ctypes_type(name):
+        if not name.endswith("*"):
+            return _CTYPES[name]
+        return ctypes.c_void_p if name == "void*" else ctypes.POINTER(_CTYPES[name[:-1]])
+
+    @functools.cached_property
+    def cffi(self):
+        import cffi
+
+        names = [f"{_C_NAMES.get(one[:-1], 'void')} *" if one.endswith("*") else _C_NAMES[one] for one in self.params]
+        return cffi.FFI().cast(f"{_C_NAMES.get(self.result, 'void')} (*)({', '.join(names) or 'void'})", self.address)
+
+
+def attribute(kernel, name):
+    """kernel.address, .ctypes, .cffi, .native_name."""
+    return getattr(_Pointer(kernel, kernel, None), name)
+
+
+class CFunc:
+    """A compiled function as a function of C, made by cfunc. Called from Python, it is the Python function."""
+
+    def __init__(self, function, sig, options):
+        self._kernel = _core.jit(**options)(function)
+        self._pointer = _Pointer(self, self._kernel, sig)
+        self.signature = sig
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args, **kwargs):
+        return self.__wrapped__(*args, **kwargs)
+
+    def __repr__(self):
+        return f"<lanewise.CFunc '{self.__name__}' {self.signature}>"
+
+    @property
+    def address(self):
+        """Where its code begins, an int. The code lives as long as this object."""
+        return self._pointer.address
+
+    @property
+    def ctypes(self):
+        """It for ctypes: a function that keeps this object alive."""
+        return self._pointer.ctypes
+
+    @property
+    def cffi(self):
+        """It for cffi: a pointer, which does not keep this object alive."""
+        return self._pointer.cffi
+
+    @property
+    def native_name(self):
+        """Its name in inspect_llvm()."""
+        return _Pointer.native_name
+
+    def inspect_llvm(self):
+        """Its code in LLVM's language."""
+        return _core._c_function_form(self._kernel, self.signature, "llvm")
+
+    def inspect_asm(self):
+        """Its code in this CPU's instructions."""
+        return _core._c_function_form(self._kernel, self.signature, "asm")
+
+
+def cfunc(sig, **options):
+    """Makes a function of C of a Python function, for libraries that take function pointers.
+
+    sig: its types, with that of the result: `"float64(float64)"`, `"void(float64*, int64)"`. Numbers and pointers
+    (`CPointer(float64)`, `voidptr`) are possible; a pointer is indexed as an array is, and `carray` makes an array of it.
+    options: those of jit. What the function raises goes to sys.unraisablehook, and the result is then 0.
+
+        >>> from scipy import LowLevelCallable, integrate
+        >>> @lw.cfunc("float64(float64)")
+        ... def f(x): return x * x
+        >>> f.ctypes(3.0)
+        9.0
+        >>> round(integrate.quad(LowLevelCallable(f.ctypes), 0, 3)[0], 9)
+        9.0
+    """
+    text = _core._device_signature(sig, True)
+    return lambda function: CFunc(function, text, options)
+
+
+def _viewed(pointer, shape, dtype, order):
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if isinstance(pointer, np.ndarray):
+        flat = pointer.reshape(-1).view(pointer.dtype if dtype is None else dtype)
+        return flat[:int(np.prod(shape))].reshape(shape, order=order)
+    if isinstance(pointer, ctypes.c_void_p):
+        if dtype is None:
+            raise TypeError("dtype: a pointer to anything needs the type of its elements")
+        pointer = ctypes.cast(pointer, ctypes.POINTER(np.ctypeslib.as_ctypes_type(np.dtype(dtype))))
+    elif not isinstance(pointer, ctypes._Pointer):
+        raise TypeError(f"expected a pointer of ctypes, got {type(pointer).__name__}")
+    elif dtype is not None and np.dtype(dtype) != np.dtype(pointer._type_):
+        raise TypeError(f"dtype: the pointer is one to {np.dtype(pointer._type_)}, not {np.dtype(dtype)}")
+    return np.ctypeslib.as_array(pointer, shape[::-1] if order == "F" else shape).T if order == "F" else np.ctypeslib.as_array(pointer, shape)
+
+
+def carray(ptr, shape, dtype=None):
+    """The array of this shape, in the order C, that begins at a pointer: in functions of cfunc, and for pointers of ctypes in Python.
+
+    dtype is needed for `voidptr` alone.
+
+        >>> @lw.cfunc("void(float64*, float64*, int64)")
+        ... def double(x, out, n):
+        ...     lw.carray(out, n)[:] = 2 * lw.carray(x, n)
+        >>> x, out = np.arange(3.0), np.empty(3)
+        >>> double.ctypes(np.ctypeslib.as_ctypes(x), np.ctypeslib.as_ctypes(out), 3)
+        >>> out
+        array([0., 2., 4.])
+    """
+    return _viewed(ptr, shape, dtype, "C")
+
+
+def farray(ptr, shape, dtype=None):
+    """carray in the order F.
+
+        >>> x = np.arange(6.0)
+        >>> lw.farray(x, (2, 3))
+        array([[0., 2., 4.],
+               [1., 3., 5.]])
+    """
+    return _viewed(ptr, shape, dtype, "F")
+
+
+@overload(carray)
+def _carray(ptr, shape, dtype=None):
+    if isinstance(shape, types.Integer):
+        if dtype is None or isinstance(dtype, types.NoneType):
+            return lambda ptr, shape, dtype=None: _arrays.shaped(ptr, (shape,))
+        return lambda ptr, shape, dtype=None: _arrays.shaped(ptr, (shape,), dtype)
+    if dtype is None or isinstance(dtype, types.NoneType):
+        return lambda ptr, shape, dtype=None: _arrays.shaped(ptr, shape)
+    return lambda ptr, shape, dtype=None: _arrays.shaped(ptr, shape, dtype)
+
+
+@overload(farray)
+def _farray(ptr, shape, dtype=None):
+    if isinstance(shape, types.Integer):
+        return lambda ptr, shape, dtype=None: carray(ptr, shape, dtype)
+    return lambda ptr, shape, dtype=None: carray(ptr, shape[::-1], dtype).T

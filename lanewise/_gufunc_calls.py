@@ -1,0 +1,268 @@
+"""Gufuncs in compiled code, ``g(x, y, out)``: which function loops over the items of such operands.
+
+Inference asks (core/front/overload.h) where the callee is a Gufunc. Operands that are one item each need no loop: they go
+to the user's function directly. Otherwise the answer is a function whose text is made here for the operands' dimensions.
+"""
+
+from __future__ import annotations
+
+import linecache
+import weakref
+from typing import Any
+
+import numpy as np
+
+from lanewise import types
+from lanewise._core import intrinsics
+from lanewise._python_target import _layout
+
+_MOST_DIMS = 32
+_made: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # gufunc -> {types: function}
+
+
+class _Refused(Exception):
+    """Why the operands do not fit: part of an error message."""
+
+
+_NO_AXES = types.Dummy("array without axes")  # inference has no type object for them
+
+
+def _is_array(type_: Any) -> bool:
+    return type_ is _NO_AXES or isinstance(type_, types.Array)
+
+
+class _Operand:
+    """An argument: its type, how many dimensions are in front of the core, and whether the function takes an array."""
+
+    def __init__(self, at: int, type_: Any, core: list, is_output: bool, as_array: bool) -> None:
+        self.name, self.type, self.core, self.is_output = f"a{at}", type_, core, is_output
+        self.ndim = 0 if type_ is _NO_AXES or not _is_array(type_) else type_.ndim
+        self.is_number = not _is_array(type_)
+        self.loops = self.ndim - len(core)
+        self.as_array = as_array or bool(core)
+
+    @property
+    def dtype(self) -> str:
+        return str(self.type).split("[")[0]
+
+
+def _parameters(text: str) -> list:
+    """The types of a signature's text: "void(int64[:, :], int64)" has ["int64[:, :]", "int64"]."""
+    inside, depth, parts = text[text.index("(") + 1:text.rindex(")")], 0, [""]
+    for c in inside:
+        depth += (c in "([{") - (c in ")]}")
+        if c == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += c
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _fits(operand: _Operand, wanted: str) -> bool:
+    """Arrays must have the dtype of a signature; numbers are cast safely."""
+    base = wanted.split("[")[0]
+    if operand.type is _NO_AXES or operand.dtype == base:
+        return True
+    if operand.core or operand.is_output or "[" in wanted:
+        return False
+    try:
+        return np.can_cast(getattr(types, operand.dtype).dtype, getattr(types, base).dtype, "safe")
+    except (AttributeError, TypeError):
+        return False
+
+
+def _signature_of(gufunc: Any, operands: list) -> list | None:
+    """The types that the operands are converted to; None: they stay as they are."""
+    declared = gufunc._declared_signatures
+    if declared is None:
+        return None
+    for text in declared:
+        wanted = _parameters(text)
+        if len(wanted) < len(operands):  # the function returns its outputs
+            wanted += [operand.dtype for operand in operands[len(wanted):]]
+        if all(map(_fits, operands, wanted)):
+            return wanted
+    tried = ", ".join(declared)
+    raise _Refused(f"E181: `{gufunc.__name__}` has no signature for the dtypes {', '.join(o.dtype for o in operands)}: it has {tried}")
+
+
+def _arguments(gufunc: Any, given: list, keywords: dict) -> list:
+    given = list(given)
+    for name, type_ in keywords.items():
+        if name != "out" or gufunc.nout != 1 or len(given) != gufunc.nin:
+            raise _Refused(f"`{gufunc.__name__}` takes the keyword `{name}` outside of compiled functions only")
+        given.append(type_)
+    n, wanted = len(given), gufunc.nin + gufunc.nout
+    if n != wanted:
+        raise _Refused(f"`{gufunc.__name__}` takes {wanted} arguments in a compiled function, the inputs and the outputs, and {n} were given")
+    return given
+
+
+def _operands(gufunc: Any, given: list, keywords: dict) -> list:
+    inputs, outputs = _layout(gufunc._layout)
+    arguments = _arguments(gufunc, given, keywords)
+    indexed = gufunc._indexed
+    operands = []
+    for at, (type_, core) in enumerate(zip(arguments, inputs + outputs)):
+        is_output = at >= gufunc.nin
+        operand = _Operand(at, type_, core, is_output, (is_output and gufunc._fills) or indexed[at])
+        if operand.loops < 0:
+            kind, place = ("Output", at - gufunc.nin) if is_output else ("Input", at)
+            raise _Refused(f"{gufunc.__name__}: {kind} operand {place} does not have enough dimensions (has {operand.ndim}, gufunc core with "
+                           f"signature {gufunc._layout} requires {len(core)})")
+        if is_output and operand.is_number:
+            raise _Refused(f"{gufunc.__name__}: output {at - gufunc.nin} must be an array, not {type_}")
+        if any(not name.replace("_", "a").isalnum() for name in core):
+            raise _Refused(f"`{gufunc.__name__}`: the layout {gufunc._layout} has optional or broadcast dimensions, which compiled functions do not loop over")
+        operands.append(operand)
+    if keywords:
+        operands[-1].name = "out"
+    return operands
+
+
+# ---- the text ----
+
+_CORE = "Operand has a mismatch in one of its core dimensions"
+_LOOP = "Loop and array shapes are incompatible"
+
+
+def _unless(condition: str, message: str) -> list:
+    return [f"    if {condition}:", f"        raise ValueError({message!r})"]
+
+
+def _check_cores(operands: list) -> list:
+    lines: list = []
+    first: dict = {}
+    for operand in operands:
+        for axis, name in enumerate(operand.core):
+            size = f"{operand.name}.shape[{operand.loops + axis}]"
+            known = name if name.isdigit() else first.setdefault(name, size)
+            if known != size:
+                lines += _unless(f"{size} != {known}", _CORE)
+    return lines
+
+
+def _extents(operands: list, n: int) -> list:
+    """n0, n1, …: those of the outputs, or, where there are none, those to which the inputs broadcast."""
+    lines = []
+    outputs = [operand for operand in operands if operand.is_output]
+    for d in range(n):
+        if outputs:
+            lines.append(f"    n{d} = {outputs[0].name}.shape[{d}]")
+        else:
+            lines.append(f"    n{d} = 1")
+            for operand in operands:
+                axis = d - (n - operand.loops)
+                if axis >= 0:
+                    lines += [f"    if {operand.name}.shape[{axis}] != 1:", f"        n{d} = {operand.name}.shape[{axis}]"]
+        for operand in operands:
+            axis = d - (n - operand.loops)
+            if axis < 0 or operand is (outputs or [None])[0]:
+                continue
+            size = f"{operand.name}.shape[{axis}]"
+            one = "" if operand.is_output else f"{size} != 1 and "
+            lines += _unless(f"{one}{size} != n{d}", _LOOP)
+    return lines
+
+
+def _indices(operand: _Operand, n: int, at: int) -> tuple:
+    """(lines that compute them, the indices of an item)."""
+    lines, indices = [], []
+    for axis in range(operand.loops):
+        d = n - operand.loops + axis
+        index = f"i{d}"
+        if not operand.is_output:
+            index = f"j{at}_{axis}"
+            lines.append(f"{index} = i{d} if {operand.name}.shape[{axis}] != 1 else 0")
+        indices.append(index)
+    return lines, indices
+
+
+def _item(operand: _Operand, n: int, at: int, wanted: str | None) -> tuple:
+    """(lines before the call, what is passed, lines behind it)."""
+    lines, indices = _indices(operand, n, at)
+    behind: list = []
+    if operand.core:
+        return lines, f"{operand.name}[{', '.join(indices)}]" if indices else operand.name, behind
+    if operand.as_array and indices:
+        return lines, f"{operand.name}[{', '.join(indices[:-1] + [f'{indices[-1]}:{indices[-1]} + 1'])}]", behind
+    value = operand.name if operand.is_number else f"{operand.name}[{', '.join(indices) or '()'}]"
+    if wanted and wanted.split("[")[0] != operand.dtype:
+        value = f"{wanted.split('[')[0]}({value})"
+    if operand.as_array:
+        dtype = f"{operand.name}.dtype" if operand.is_output else (wanted or operand.dtype).split("[")[0]
+        lines += [f"b{at} = local(1, {dtype})", f"b{at}[0] = {value}"]
+        if operand.is_output:
+            behind = [f"{operand.name}[()] = b{at}[0]"]
+        value = f"b{at}"
+    return lines, value, behind
+
+
+def _text(gufunc: Any, operands: list, wanted: list | None) -> str:
+    n = max(operand.loops for operand in operands)
+    names = ", ".join(operand.name for operand in operands)
+    lines = [f"def loops({names}):"]
+    lines += _check_cores(operands)
+    if any(operand.is_output and operand.loops != n for operand in operands):
+        return "\n".join([*lines, f"    raise ValueError({_LOOP!r})", ""])
+    lines += _extents(operands, n)
+    for d in range(n):
+        lines.append("    " * (d + 1) + f"for i{d} in range(n{d}):")
+    indent, passed, behind = "    " * (n + 1), [], []
+    for at, operand in enumerate(operands):
+        if operand.is_output and not gufunc._fills:
+            continue
+        before, value, after = _item(operand, n, at, wanted[at] if wanted else None)
+        lines += [indent + line for line in before]
+        passed.append(value)
+        behind += after
+    call = f"core({', '.join(passed)})"
+    if not gufunc._fills:
+        targets = [f"{operand.name}[{', '.join(_indices(operand, n, at)[1]) or '()'}]" for at, operand in enumerate(operands) if operand.is_output]
+        call = f"{', '.join(targets)} = {call}"
+    lines += [indent + line for line in [call, *behind]]
+    return "\n".join([*lines, ""])
+
+
+def _function(gufunc: Any, text: str) -> Any:
+    path = f"<lanewise loops of {gufunc.__name__} {abs(hash(text)):x}>"
+    linecache.cache[path] = (len(text), None, text.splitlines(True), path)
+    scope = {"core": gufunc.py_func, "local": intrinsics.local, "__name__": __name__, **{name: getattr(types, name) for name in _DTYPES}}
+    exec(compile(text, path, "exec"), scope)
+    return scope["loops"]
+
+
+_DTYPES = ("bool_", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+
+
+# ---- answers ----
+
+
+def _is_one_item(operands: list, gufunc: Any) -> bool:
+    """Whether the arguments are what the user's function takes, and need no look at their sizes."""
+    names = [name for operand in operands for name in operand.core]
+    return (gufunc._fills and all(o.loops == 0 and not (o.as_array and not o.core) for o in operands)
+            and len(set(names)) == len(names) and not any(map(str.isdigit, names)))
+
+
+def choose(gufunc: Any, given: list[Any], keywords: dict[str, Any]) -> tuple:
+    """(function, None); (None, None): the user's function takes the arguments; (None, text): why there is none."""
+    if None in given[gufunc.nin:]:
+        given = [_NO_AXES if at >= gufunc.nin and type_ is None else type_ for at, type_ in enumerate(given)]
+    if not all(_is_array(type_) or isinstance(type_, (types.Number, types.Boolean)) for type_ in [*given, *keywords.values()]):
+        return None, None  # what is wrong with it, the call says
+    if not gufunc._fills and not keywords and len(given) == gufunc.nin:
+        cores = _layout(gufunc._layout)[0]
+        if not any(_is_array(type_) and type_.ndim > len(core) for type_, core in zip(given, cores)):
+            return None, None
+    try:
+        operands = _operands(gufunc, given, keywords)
+        if _is_one_item(operands, gufunc) and not keywords:
+            return None, None
+        known = _made.setdefault(gufunc, {})
+        key = tuple(map(str, given)), tuple((name, str(type_)) for name, type_ in keywords.items())
+        if key not in known:
+            known[key] = _function(gufunc, _text(gufunc, operands, _signature_of(gufunc, operands)))
+        return known[key], None
+    except _Refused as problem:
+        return None, str(problem)

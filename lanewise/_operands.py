@@ -1,0 +1,86 @@
+"""What is wrong with an operand that no compiled code takes: errors that name the argument and the line to write.
+
+NumPy's own error, "did not contain a loop with signature matching types", names classes of dtypes. The call's exception
+stays of NumPy's class, and says which argument it was.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+_classes: dict[type, type] = {}  # NumPy's class of exceptions -> that of ours
+
+
+def is_sparse(value: Any) -> bool:
+    return type(value).__module__.split(".")[0] in ("scipy", "cupyx", "sparse", "jax") and hasattr(value, "nnz")
+
+
+def hint(name: str, value: Any) -> str:
+    """What to write instead."""
+    dtype = getattr(value, "dtype", None) or np.asarray(value).dtype
+    if value is None:
+        return f"a missing number is numpy.nan; static=({name!r},) compiles None in"
+    if is_sparse(value):
+        return f"`{name}.toarray()` is an array; of functions that map zero to zero `{name}.data` has what they change"
+    if isinstance(value, str):
+        return f"a number is `float({name})`; static=({name!r},) compiles a text in"
+    if dtype.kind in "USTa":
+        return f"`{name}.astype(float)` makes numbers of texts" if isinstance(value, np.ndarray) else f"`numpy.array({name}, float)` makes numbers of texts"
+    if dtype.char == "g":
+        return f"`{name}.astype(numpy.float64)`"
+    if dtype.char == "G":
+        return f"`{name}.astype(numpy.complex128)`"
+    if isinstance(value, np.ndarray) and dtype == object:
+        return f"`{name}.astype(float)` makes an array of numbers, where all elements are such"
+    if isinstance(value, dict) or not hasattr(value, "__float__") and hasattr(value, "__iter__"):
+        return f"make it an array of numbers, as `numpy.fromiter({name}, float)` does"
+    if hasattr(value, "__float__"):
+        return f"`float({name})` is a number"
+    return "pass numbers or arrays of numbers"
+
+
+def shown(value: Any) -> str:
+    """What the value is, in words."""
+    if isinstance(value, np.ndarray):
+        return f"an array of dtype {value.dtype}"
+    kind = type(value).__name__
+    return "None" if value is None else f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
+
+
+def _is_known(value: Any) -> bool:
+    if isinstance(value, (bool, int, float, complex)) or is_sparse(value):
+        return not is_sparse(value)
+    dtype = getattr(value, "dtype", None)
+    if dtype is None:
+        try:
+            dtype = np.asarray(value).dtype
+        except ValueError:
+            return True  # NumPy's error says it
+    return not isinstance(dtype, np.dtype) or dtype.kind in "biufcV" and dtype.char not in "gG"
+
+
+def _text(problem: Exception) -> str:
+    return problem.text  # type: ignore[attr-defined]
+
+
+def explained(ufunc: Any, problem: Exception, args: tuple[Any, ...]) -> Exception:
+    """The exception of a call for whose operands NumPy has found no loop; the same where they are all numbers."""
+    if not hasattr(problem, "dtypes"):  # one of casts
+        return problem
+    for at, value in enumerate(args[:ufunc.nin]):
+        if _is_known(value):
+            continue
+        name = list(inspect.signature(ufunc).parameters)[at]
+        kind = type(problem)
+        if kind not in _classes:
+            _classes[kind] = type(kind.__name__, (kind,), {"__str__": _text, "__module__": kind.__module__, "__qualname__": kind.__qualname__})
+        made = _classes[kind].__new__(_classes[kind])
+        made.args = problem.args
+        made.__dict__.update(problem.__dict__)
+        made.text = (f"`{ufunc.__name__}`: argument `{name}` is {shown(value)}; expected numbers or arrays of bool, integers, floats or "
+                     f"complex numbers: {hint(name, value)} ({problem})")
+        return made
+    return problem

@@ -1,0 +1,1570 @@
+"""Functions of scipy.special in compiled code.
+
+Compiled, never called. The front end takes the function of this module that has the name of the function of scipy.special which is
+called (core/tables/array_functions.def, core/front/read/array_function.c). Each is one algorithm for CPUs and GPUs; only functions that
+core/tables/intrinsics.def has, erf and gamma among them, are those of the target.
+
+What begins with an underscore, and the polynomials, are compiled once, however often they are called (core/emit/inlining.c): libNVVM puts
+gamma, pow and the like in line wherever they are called.
+
+The result is float32 where all numbers are float32 or Python's, else float64. What is named after `_t(x)` is computed in that type,
+everything else in float64 and rounded once. Polynomials are in lanewise/_special_fits.py. DLMF is the NIST Digital Library of
+Mathematical Functions, https://dlmf.nist.gov.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from lanewise import _special_fits as fits
+from lanewise._core import intrinsics
+
+_fma = intrinsics.cuda.fma
+_exp10 = intrinsics.cuda.libdevice.exp10
+_exp10f = intrinsics.cuda.libdevice.exp10f
+
+_EPS = 2.0**-53
+_EULER = 0.5772156649015329
+_PI = math.pi
+_HALF_PI = math.pi / 2
+_TWO_OVER_PI = 2 / math.pi
+_SQRT_PI = math.sqrt(math.pi)
+_SQRT_HALF = math.sqrt(0.5)
+_SQRT_2 = math.sqrt(2.0)
+
+
+# ---- types ----
+
+
+def _t(x):
+    """The type of a function of x."""
+    return np.float32 if type(x * 1.0) == np.float32 else np.float64
+
+
+def _t2(x, y):
+    return np.float32 if type(x * 1.0 + y * 1.0) == np.float32 else np.float64
+
+
+def _t3(x, y, z):
+    return np.float32 if type(x * 1.0 + y * 1.0 + z * 1.0) == np.float32 else np.float64
+
+
+# ---- what others need ----
+
+
+def _lib_gamma(x):
+    return math.gamma(x)
+
+
+def _lib_lgamma(x):
+    return math.lgamma(x)
+
+
+def _lib_pow(x, y):
+    return math.pow(x, y)
+
+
+def _lib_erfc(x):
+    return math.erfc(x)
+
+
+def _lib_expm1(x):
+    return math.expm1(x)
+
+
+
+def _exp_of_square(x):
+    """exp(x * x): the rounding error of the square counts."""
+    s = x * x
+    if s > 709.8:
+        return math.inf
+    return math.exp(s) * (1.0 + _fma(x, x, -s))
+
+
+def _exp_of_minus_square(x):
+    s = x * x
+    if s > 746.0:
+        return 0.0
+    return math.exp(-s) * (1.0 - _fma(x, x, -s))
+
+
+def _sinpi(x):
+    n = np.rint(x)
+    s = math.sin(_PI * (x - n))
+    return -s if math.fmod(n, 2.0) != 0.0 else s
+
+
+def _log1pmx(d):
+    """log1p(d) - d."""
+    if -0.5 <= d and d <= 1.0:  # log1p(d) = 2 atanh(s)
+        s = d / (2.0 + d)
+        return s * (2.0 * s * s * fits.atanh_rest(s * s) - d)
+    return math.log1p(d) - d
+
+
+def _stirling(a):
+    """log(gamma(a)) - ((a - 0.5) * log(a) - a + log(2 * pi) / 2), for a >= 8 (DLMF 5.11.1)."""
+    return fits.stirling_rest(1.0 / (a * a)) / a
+
+
+def _lgamma1p(a):
+    """log(gamma(1 + a)) for a > -0.5."""
+    return -math.log1p(a * fits.rgamma1p_rest(a)) if a <= 0.5 else _lib_lgamma(1.0 + a)
+
+
+def _log_gamma_ratio(a, b):
+    """log(gamma(a) / gamma(a + b)) + b * log(a + b), for a >= 10, b >= 0."""
+    d = b / a
+    return -a * _log1pmx(d) + 0.5 * math.log1p(d) + _stirling(a) - _stirling(a + b)
+
+
+# ---- gamma and what is like it ----
+
+
+def gamma(x):
+    return math.gamma(_t(x)(x))
+
+
+def gammaln(x):
+    v = _t(x)(x)
+    return v if v == -math.inf else math.lgamma(v)
+
+
+def loggamma(x):
+    v = _t(x)(x)
+    return v * math.nan if v < 0.0 else math.lgamma(v)
+
+
+def _gammasgn(x):
+    if x > 0.0 or x != x:
+        return math.copysign(1.0, x) if x == x else x
+    if x == 0.0:
+        return math.copysign(1.0, x)
+    if x == np.floor(x):
+        return math.nan
+    return 1.0 if math.fmod(np.floor(x), 2.0) == 0.0 else -1.0
+
+
+def gammasgn(x):
+    return _t(x)(_gammasgn(np.float64(x)))
+
+
+def _rgamma(x):
+    if x > 170.0:
+        if x > 180.0:
+            return 0.0
+        r = 1.0
+        while x > 170.0:
+            x -= 1.0
+            r /= x
+        return r / _lib_gamma(x)
+    if x <= 0.0:
+        if x == 0.0:
+            return x
+        if x == np.floor(x):
+            return 0.0
+        if x < -160.0:  # reflection (DLMF 5.5.3)
+            return _lib_gamma(1.0 - x) * (_sinpi(x) / _PI)
+    return 1.0 / _lib_gamma(x)
+
+
+def rgamma(x):
+    return _t(x)(_rgamma(np.float64(x)))
+
+
+def _psi_right(x):
+    """For x > 0: recurrence (DLMF 5.5.2) to [1, 2], or the asymptotic expansion (DLMF 5.11.2)."""
+    s = 0.0
+    if x < 1.0:
+        s = -1.0 / x
+        x += 1.0
+    if x < 10.0:
+        while x > 2.0:
+            x -= 1.0
+            s += 1.0 / x
+        return fits.digamma_12(x) + s
+    w = 1.0 / (x * x)
+    p = (((((((-3617 / 8160 * w + 1 / 12) * w - 691 / 32760) * w + 1 / 132) * w - 1 / 240) * w + 1 / 252) * w - 1 / 120) * w + 1 / 12) * w
+    return math.log(x) - 0.5 / x - p
+
+
+def _psi(x):
+    if x > 0.0:
+        return _psi_right(x)
+    if x == 0.0:
+        return math.copysign(math.inf, -x)
+    n = np.rint(x)
+    if x == n or x != x:
+        return math.nan
+    return _psi_right(1.0 - x) - _PI / math.tan(_PI * (x - n))  # reflection (DLMF 5.5.4)
+
+
+def psi(x):
+    return _t(x)(_psi(np.float64(x)))
+
+
+_BERNOULLI = (  # B_2k / (2 k)!
+    1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000, 1 / 74724249600, -3617 / 10670622842880000,
+    43867 / 5109094217170944000, -174611 / 802857662698291200000,
+)
+
+
+def _hurwitz(s, q):
+    """sum (k + q)**-s over k >= 0, by the Euler-Maclaurin formula (DLMF 25.11.5 and 2.10.1)."""
+    if not (s > 1.0) or q != q:
+        return math.inf if s == 1.0 and q == q else math.nan
+    if q <= 0.0:
+        if q == np.floor(q):
+            return math.inf
+        if s != np.floor(s):
+            return math.nan
+    if q > 1e8:
+        return (1.0 / (s - 1.0) + 0.5 / q) * _lib_pow(q, 1.0 - s)
+    w = q
+    term = _lib_pow(w, -s)
+    total = term
+    steps = 0
+    while steps < 10 or w < 10.0:
+        w += 1.0
+        term = _lib_pow(w, -s)
+        total += term
+        if abs(term) < 1e-18 * abs(total):
+            return total
+        steps += 1
+    total += term * w / (s - 1.0) - 0.5 * term
+    rising = s
+    term /= w
+    i = 1.0
+    for b in _BERNOULLI:
+        total += b * rising * term
+        rising *= (s + i) * (s + i + 1.0)
+        term /= w * w
+        i += 2.0
+    return total
+
+
+def _zetac_right(x):
+    """zeta(x) - 1 for x >= -0.5."""
+    if x < 2.0:
+        return 1.0 / (x - 1.0) + (fits.zeta_rest(x) - 1.0) if x != 1.0 else math.inf
+    if x < 64.0:
+        return np.exp2(-x) * fits.zetac_2x(x)
+    return np.exp2(-x) + _lib_pow(3.0, -x)
+
+
+def _zeta(x):
+    if x >= 2.0:
+        return 1.0 + _zetac_right(x)
+    if x >= -0.5:
+        return 1.0 / (x - 1.0) + fits.zeta_rest(x) if x != 1.0 else math.inf
+    if x == -math.inf or x != x:
+        return math.nan
+    if 0.5 * x == np.floor(0.5 * x):
+        return 0.0
+    # the functional equation (DLMF 25.4.1) with the duplication formula of gamma (DLMF 5.5.5)
+    return _lib_pow(_PI, x - 1.5) * _sinpi(0.5 * x) * _lib_gamma(0.5 - 0.5 * x) * _lib_gamma(1.0 - 0.5 * x) * (1.0 + _zetac_right(1.0 - x))
+
+
+def zeta(x, q=None):
+    if q is None:
+        return _t(x)(_zeta(np.float64(x)))
+    return _t2(x, q)(_hurwitz(np.float64(x), np.float64(q)))
+
+
+def zetac(x):
+    v = np.float64(x)
+    return _t(x)(_zetac_right(v) if v >= -0.5 else _zeta(v) - 1.0)
+
+
+def _polygamma(n, x):
+    """DLMF 25.11.12."""
+    if n == 0.0:
+        return _psi(x)
+    if not (n > 0.0) or n != np.floor(n):
+        return math.nan
+    value = _lib_gamma(n + 1.0) * _hurwitz(n + 1.0, x)
+    return value if math.fmod(n, 2.0) == 1.0 else -value
+
+
+def polygamma(n, x):
+    return _t2(n, x)(_polygamma(np.float64(n), np.float64(x)))
+
+
+def _power_over_gamma(a, x):
+    """x**a * exp(-x) / gamma(a + 1), for a > 0, x > 0."""
+    if a < 100.0 and x < 500.0:
+        return _lib_pow(x, a) * math.exp(-x) / _lib_gamma(a + 1.0)
+    if a < 10.0:
+        return math.exp(a * math.log(x) - x) / _lib_gamma(a + 1.0)
+    d = (x - a) / a
+    power = a * (_log1pmx(d) if d >= -0.5 else math.log(x / a) - d)
+    return math.exp(power - _stirling(a)) / math.sqrt(2.0 * _PI * a)
+
+
+def _gammainc_series(a, x):
+    """P(a, x), DLMF 8.11.4."""
+    term = 1.0
+    total = 1.0
+    n = a
+    while term > _EPS * total:
+        n += 1.0
+        term *= x / n
+        total += term
+    return total * _power_over_gamma(a, x)
+
+
+def _gammaincc_series(a, x):
+    """Q(a, x) for small a and x (DLMF 8.7.1): differences from 1 by themselves, as in DiDonato and Morris, "Computation of the
+    incomplete gamma function ratios and their inverse", 1986."""
+    power = a * math.log(x) - _lgamma1p(a)
+    term = 1.0
+    total = 0.0
+    n = 0.0
+    while abs(term) > 1e-18:
+        n += 1.0
+        term *= -x / n
+        total += term / (a + n)
+    return -_lib_expm1(power) - math.exp(power) * a * total
+
+
+def _gammaincc_fraction(a, x):
+    """Q(a, x) by the even part of the continued fraction DLMF 8.9.2, summed as in DLMF 3.10(iii) (Steed's algorithm)."""
+    b = x + 1.0 - a
+    d = 1.0 / b
+    step = d
+    h = d
+    i = 1.0
+    while i < 10000.0:
+        k = i * (a - i)
+        b += 2.0
+        before = d
+        d = 1.0 / (k * d + b)
+        step *= -k * before * d
+        h += step
+        if abs(step) < _EPS * abs(h):
+            break
+        i += 1.0
+    return h * a * _power_over_gamma(a, x)
+
+
+def _temme(a, x, sign):
+    """Q(a, x) for sign 1, P(a, x) for -1: the uniform expansion (DLMF 8.12.3 and 8.12.4; Temme, "The asymptotic expansion of the
+    incomplete gamma functions", 1979)."""
+    d = (x - a) / a
+    half = -_log1pmx(d)
+    eta = math.copysign(math.sqrt(2.0 * half), d)
+    rest = math.exp(-a * half) / math.sqrt(2.0 * _PI * a) * fits.temme_sum(eta, a)
+    return 0.5 * _lib_erfc(sign * eta * math.sqrt(0.5 * a)) + sign * rest
+
+
+def _gamma_limits(a, x):
+    """P(a, x) where it is no number between 0 and 1, else -1."""
+    if not (a >= 0.0 and x >= 0.0):
+        return math.nan
+    if a == 0.0:
+        return 1.0 if x > 0.0 else math.nan
+    if x == 0.0:
+        return 0.0
+    if a == math.inf:
+        return math.nan if x == math.inf else 0.0
+    return 1.0 if x == math.inf else -1.0
+
+
+def _gammainc(a, x):
+    limit = _gamma_limits(a, x)
+    if limit != -1.0:
+        return limit
+    if a > 20.0 and abs(x - a) < 0.3 * a:
+        return _temme(a, x, -1.0)
+    if x > 1.0 and x > a:
+        return 1.0 - _gammaincc_fraction(a, x)
+    return _gammainc_series(a, x)
+
+
+def _gammaincc(a, x):
+    limit = _gamma_limits(a, x)
+    if limit != -1.0:
+        return 1.0 - limit
+    if a > 20.0 and abs(x - a) < 0.3 * a:
+        return _temme(a, x, 1.0)
+    if x > 1.1:
+        return 1.0 - _gammainc_series(a, x) if x < a else _gammaincc_fraction(a, x)
+    if (x <= 0.5 and -0.4 / math.log(x) < a) or (x > 0.5 and 1.1 * x < a):
+        return 1.0 - _gammainc_series(a, x)
+    return _gammaincc_series(a, x)
+
+
+def gammainc(a, x):
+    return _t2(a, x)(_gammainc(np.float64(a), np.float64(x)))
+
+
+def gammaincc(a, x):
+    return _t2(a, x)(_gammaincc(np.float64(a), np.float64(x)))
+
+
+# ---- beta ----
+
+
+def _beta_right(a, b):
+    """For a >= b > 0."""
+    if b >= 10.0:
+        rest = _stirling(a) + _stirling(b) - _stirling(a + b)
+        return math.sqrt(2.0 * _PI * (1.0 / a + 1.0 / b)) * math.exp(rest - a * math.log1p(b / a) - b * math.log1p(a / b))
+    if a >= 10.0:
+        return _lib_gamma(b) * _lib_pow(a + b, -b) * math.exp(_log_gamma_ratio(a, b))
+    return _lib_gamma(a) / _lib_gamma(a + b) * _lib_gamma(b)
+
+
+def _betaln_right(a, b):
+    if b >= 10.0:
+        rest = _stirling(a) + _stirling(b) - _stirling(a + b)
+        return 0.5 * math.log(2.0 * _PI * (1.0 / a + 1.0 / b)) + (rest - a * math.log1p(b / a) - b * math.log1p(a / b))
+    if a >= 10.0:
+        return _lib_lgamma(b) - b * math.log(a + b) + _log_gamma_ratio(a, b)
+    return math.log(_beta_right(a, b)) if b > 1e-300 else math.log1p(b / a) - math.log(b)
+
+
+def _is_pole(x):
+    return x <= 0.0 and x == np.floor(x)
+
+
+def _beta_with_poles(a, b, log):
+    """Where gamma(a) has a pole: a finite limit if gamma(a + b) has one, too, and b is a positive integer."""
+    if b == np.floor(b) and 1.0 - a - b > 0.0:
+        c = 1.0 - a - b
+        if log:
+            return _betaln_right(c if c > b else b, b if c > b else c) if b > 0.0 else math.inf
+        value = _beta_right(c if c > b else b, b if c > b else c) if b > 0.0 else math.inf
+        return value if math.fmod(b, 2.0) == 0.0 else -value
+    return math.inf
+
+
+def _beta(a, b):
+    if a != a or b != b:
+        return math.nan
+    if a > 0.0 and b > 0.0:
+        return _beta_right(a if a > b else b, b if a > b else a) if a != math.inf and b != math.inf else 0.0
+    if _is_pole(a):
+        return _beta_with_poles(a, b, False)
+    if _is_pole(b):
+        return _beta_with_poles(b, a, False)
+    if _is_pole(a + b):
+        return 0.0
+    if a > -160.0 and a < 170.0 and b > -160.0 and b < 170.0 and a + b < 170.0:
+        return _lib_gamma(a) * (_lib_gamma(b) * _rgamma(a + b))
+    return _gammasgn(a) * _gammasgn(b) * _gammasgn(a + b) * math.exp(_lib_lgamma(a) + _lib_lgamma(b) - _lib_lgamma(a + b))
+
+
+def _betaln(a, b):
+    if a != a or b != b:
+        return math.nan
+    if a > 0.0 and b > 0.0:
+        return _betaln_right(a if a > b else b, b if a > b else a) if a != math.inf and b != math.inf else -math.inf
+    if _is_pole(a):
+        return _beta_with_poles(a, b, True)
+    if _is_pole(b):
+        return _beta_with_poles(b, a, True)
+    return _lib_lgamma(a) + _lib_lgamma(b) - _lib_lgamma(a + b)
+
+
+def beta(a, b):
+    return _t2(a, b)(_beta(np.float64(a), np.float64(b)))
+
+
+def betaln(a, b):
+    return _t2(a, b)(_betaln(np.float64(a), np.float64(b)))
+
+
+def _beta_power(a, b, x, y):
+    """x**a * y**b / beta(a, b), y = 1 - x."""
+    if a >= 10.0 and b >= 10.0:
+        c = x * b - y * a
+        d = c / a
+        e = -c / b
+        power = a * (_log1pmx(d) if d >= -0.5 else math.log(x * (a + b) / a) - d) + b * (_log1pmx(e) if e >= -0.5 else math.log(y * (a + b) / b) - e)
+        rest = _stirling(a + b) - _stirling(a) - _stirling(b)
+        return math.sqrt(a / (a + b) * b / (2.0 * _PI)) * math.exp(power + rest)
+    log_y = math.log1p(-x) if x < 0.5 else math.log(y)
+    log_x = math.log1p(-y) if y < 0.5 else math.log(x)
+    power = a * log_x + b * log_y
+    if power < -600.0:
+        return math.exp(power - (_betaln_right(a, b) if a > b else _betaln_right(b, a)))
+    by_x = math.exp(a * log_x) if y < 0.25 else _lib_pow(x, a)
+    by_y = math.exp(b * log_y) if x < 0.25 else _lib_pow(y, b)
+    return by_x * by_y / (_beta_right(a, b) if a > b else _beta_right(b, a))
+
+
+def _betainc_fraction(a, b, x, y):
+    """I_x(a, b) for x below (a + 1) / (a + b + 2) (DLMF 8.17.22)."""
+    s = a + b
+    d = 1.0
+    step = 1.0
+    h = 1.0
+    m = 0.0
+    while m < 20000.0:
+        k = -(a + m) / (a + 2.0 * m) * ((s + m) / (a + 2.0 * m + 1.0) * x)
+        before = d
+        d = 1.0 + k * d
+        d = 1.0 / (d if d != 0.0 else 1e-300)
+        step *= -k * before * d
+        h += step
+        m += 1.0
+        k = m / (a + 2.0 * m - 1.0) * ((b - m) / (a + 2.0 * m) * x)
+        before = d
+        d = 1.0 + k * d
+        d = 1.0 / (d if d != 0.0 else 1e-300)
+        step *= -k * before * d
+        h += step
+        if abs(step) < _EPS * abs(h):
+            break
+    return h * _beta_power(a, b, x, y) / a
+
+
+def _betainc_terms(a, b, x):
+    """What is behind 1 / a in the series of I_x(a, b) (DLMF 8.17.7)."""
+    term = 1.0
+    total = 0.0
+    n = 0.0
+    while abs(term) > 1e-18:
+        n += 1.0
+        term *= (n - b) * x / n
+        total += term / (a + n)
+    return total
+
+
+def _log_a_beta(a, b):
+    """log(a * beta(a, b)) = log(gamma(1 + a)) - log(gamma(a + b) / gamma(b)), for a <= 0.5."""
+    if a > 0.01:
+        return _lgamma1p(a) - (_lib_lgamma(a + b) - _lib_lgamma(b))
+    c = b + 1.0 + 0.5 * a  # the integral of the digamma function from b + 1 to a + b + 1
+    rest = a * _psi_right(c) - a * a * a / 12.0 * _hurwitz(3.0, c)
+    return _lgamma1p(a) + math.log1p(a / b) - rest
+
+
+def _betainc_series(a, b, x, y):
+    """I_x(a, b) for b * x <= 1."""
+    total = 1.0 / a + _betainc_terms(a, b, x)
+    return total * (_beta_power(a, b, x, y) * math.exp(-b * math.log1p(-x)))
+
+
+def _betaincc_near(a, b, x, y):
+    """1 - I_x(a, b) where it is small: for small a in the way of _gammaincc_series."""
+    if a <= 0.5 and x <= 0.95 and b * x <= 1.0:
+        power = a * math.log(x) - _log_a_beta(a, b)
+        return -_lib_expm1(power) - math.exp(power) * a * _betainc_terms(a, b, x)
+    return _betainc_fraction(b, a, y, x)
+
+
+def _betainc_part(a, b, x, y):
+    return _betainc_series(a, b, x, y) if x <= 0.95 and b * x <= 1.0 else _betainc_fraction(a, b, x, y)
+
+
+def _betainc_either(a, b, x, upper):
+    if not (a >= 0.0 and b >= 0.0 and x >= 0.0 and x <= 1.0):
+        return math.nan
+    if a == 0.0 or b == 0.0 or a == math.inf or b == math.inf:
+        if (a == 0.0 and b == 0.0) or (a == math.inf and b == math.inf):
+            return math.nan
+        low = 1.0 if a == 0.0 or b == math.inf else 0.0
+        if (x == 0.0 and low == 1.0) or (x == 1.0 and low == 0.0):
+            low = x
+        return 1.0 - low if upper else low
+    if x == 0.0 or x == 1.0:
+        return 1.0 - x if upper else x
+    y = 1.0 - x
+    if (x <= 0.95 and b * x <= 1.0) or x <= (a + 1.0) / (a + b + 2.0):
+        part = _betainc_part(a, b, x, y)
+        if not upper or part <= 0.6:
+            return 1.0 - part if upper else part
+        return _betaincc_near(a, b, x, y)
+    part = _betainc_part(b, a, y, x)
+    if upper or part <= 0.6:
+        return part if upper else 1.0 - part
+    return _betaincc_near(b, a, y, x)
+
+
+def betainc(a, b, x):
+    return _t3(a, b, x)(_betainc_either(np.float64(a), np.float64(b), np.float64(x), False))
+
+
+def betaincc(a, b, x):
+    return _t3(a, b, x)(_betainc_either(np.float64(a), np.float64(b), np.float64(x), True))
+
+
+# ---- factorials ----
+
+
+def _poch(z, m):
+    """gamma(z + m) / gamma(z)."""
+    if m == np.floor(m) and abs(m) <= 180.0:
+        value = 1.0
+        while m > 0.0:
+            m -= 1.0
+            value *= z + m
+        below = 1.0
+        while m < 0.0:
+            below *= z + m
+            m += 1.0
+        return value / below if below != 0.0 else math.inf
+    if _is_pole(z):
+        if m != np.floor(m):
+            return 0.0
+        if _is_pole(z + m):
+            value = _gamma_quotient(1.0 - z, 1.0 - z - m)
+            return value if math.fmod(m, 2.0) == 0.0 else -value
+        return 0.0
+    if _is_pole(z + m):
+        return math.inf
+    if z >= 10.0 and m > 0.0:
+        return math.exp(-_log_gamma_ratio(z, m)) * _lib_pow(z + m, m)
+    if z + m >= 10.0 and m < 0.0:
+        return math.exp(_log_gamma_ratio(z + m, -m)) * _lib_pow(z, m)
+    return _gamma_quotient(z + m, z)
+
+
+def _gamma_quotient(x, y):
+    """gamma(x) / gamma(y), of no poles."""
+    if abs(x) < 160.0 and abs(y) < 160.0:
+        return _lib_gamma(x) * _rgamma(y)
+    return _gammasgn(x) * _gammasgn(y) * math.exp(_lib_lgamma(x) - _lib_lgamma(y))
+
+
+def poch(z, m):
+    return _t2(z, m)(_poch(np.float64(z), np.float64(m)))
+
+
+def _binom(n, k):
+    if n != n or k != k:
+        return math.nan
+    if n < 0.0 and n == np.floor(n):
+        return math.nan
+    if k == np.floor(k):
+        i = k
+        if n == np.floor(n) and n > 0.0 and i > 0.5 * n:
+            i = n - i
+        if i < 0.0:
+            return 0.0
+        if i < 150.0:
+            value = 1.0
+            j = 1.0
+            while j <= i:
+                value = value * (n - (i - j)) / j
+                j += 1.0
+            return value
+    if n < 0.0 or k < 0.0 or k > n:  # reflection
+        if _is_pole(k + 1.0) or _is_pole(n - k + 1.0):
+            return 0.0
+        if abs(n) < 150.0 and abs(k) < 150.0:
+            return _lib_gamma(n + 1.0) * _rgamma(k + 1.0) * _rgamma(n - k + 1.0)
+        if abs(k) == math.inf:
+            return math.nan
+        size = _lib_lgamma(n + 1.0) - _lib_lgamma(k + 1.0) - _lib_lgamma(n - k + 1.0)
+        return _gammasgn(n + 1.0) * _gammasgn(k + 1.0) * _gammasgn(n - k + 1.0) * math.exp(size)
+    return 1.0 / ((n + 1.0) * _beta(1.0 + n - k, 1.0 + k))
+
+
+def binom(n, k):
+    return _t2(n, k)(_binom(np.float64(n), np.float64(k)))
+
+
+def comb(N, k, *, exact=False, repetition=False):
+    if exact:
+        n = int(N) + int(k) - 1 if repetition else int(N)
+        return math.comb(n, int(k)) if 0 <= int(k) and int(k) <= n else 0
+    n = np.float64(N) + np.float64(k) - 1.0 if repetition else np.float64(N)
+    return _t2(N, k)(_binom(n, np.float64(k)) if 0.0 <= k and k <= n and n >= 0.0 else 0.0)
+
+
+def perm(N, k, exact=False):
+    if exact:
+        return math.perm(int(N), int(k)) if 0 <= int(k) and int(k) <= int(N) else 0
+    n = np.float64(N)
+    return _t2(N, k)(_poch(n - k + 1.0, np.float64(k)) if 0.0 <= k and k <= n and n >= 0.0 else 0.0)
+
+
+def factorial(n, exact=False):
+    if exact:
+        return math.factorial(int(n)) if n >= 0 else 0
+    v = np.float64(n)
+    return _t(n)(0.0 if v < 0.0 else math.gamma(v + 1.0))
+
+
+# ---- the error function ----
+
+
+def erf(x):
+    return math.erf(_t(x)(x))
+
+
+def erfc(x):
+    return math.erfc(_t(x)(x))
+
+
+def _erfcx_right(x):
+    return fits.erfcx_right(x) if x < 8.0 else fits.erfcx_tail(1.0 / (x * x)) / x
+
+
+def _erfcx(x):
+    if x != x:
+        return x
+    return _erfcx_right(x) if x >= 0.0 else 2.0 * _exp_of_square(x) - _erfcx_right(-x)
+
+
+def erfcx(x):
+    return _t(x)(_erfcx(np.float64(x)))
+
+
+def _erfcinv_right(p):
+    """For 0 < p <= 0.5."""
+    t = math.sqrt(-math.log(p))
+    return t * fits.erfcinv_tail(t)
+
+
+def _erfinv(x):
+    if abs(x) <= 0.5:
+        return x * fits.erfinv_middle(x * x)
+    if not (abs(x) < 1.0):
+        return math.copysign(math.inf, x) if abs(x) == 1.0 else math.nan
+    return math.copysign(_erfcinv_right(1.0 - abs(x)), x)
+
+
+def erfinv(x):
+    return _t(x)(_erfinv(np.float64(x)))
+
+
+def _erfcinv(p):
+    if p >= 0.5 and p <= 1.5:
+        return _erfinv(1.0 - p)
+    if not (p > 0.0 and p < 2.0):
+        return math.inf if p == 0.0 else -math.inf if p == 2.0 else math.nan
+    return _erfcinv_right(p) if p < 1.0 else -_erfcinv_right(2.0 - p)
+
+
+def erfcinv(y):
+    return _t(y)(_erfcinv(np.float64(y)))
+
+
+def _ndtri(p):
+    if p >= 0.25 and p <= 0.75:
+        return _SQRT_2 * _erfinv(2.0 * p - 1.0)
+    if not (p > 0.0 and p < 1.0):
+        return -math.inf if p == 0.0 else math.inf if p == 1.0 else math.nan
+    return -_SQRT_2 * _erfcinv_right(2.0 * p) if p < 0.5 else _SQRT_2 * _erfcinv_right(2.0 * (1.0 - p))
+
+
+def ndtri(y):
+    return _t(y)(_ndtri(np.float64(y)))
+
+
+def _exp_of_half_square(x):
+    """exp(-x * x / 2)."""
+    s = x * x
+    if s > 1492.0:
+        return 0.0
+    return math.exp(-0.5 * s) * (1.0 - 0.5 * _fma(x, x, -s))
+
+
+def _ndtr(x):
+    if x < -1.0:
+        return 0.5 * _exp_of_half_square(x) * _erfcx_right(-x * _SQRT_HALF)
+    return 0.5 * _lib_erfc(-x * _SQRT_HALF)
+
+
+def ndtr(x):
+    return _t(x)(_ndtr(np.float64(x)))
+
+
+def _log_ndtr(x):
+    if x < -1.0:
+        return math.log(0.5 * _erfcx_right(-x * _SQRT_HALF)) - 0.5 * x * x
+    return math.log1p(-0.5 * _lib_erfc(x * _SQRT_HALF))
+
+
+def log_ndtr(x):
+    return _t(x)(_log_ndtr(np.float64(x)))
+
+
+def _dawsn(x):
+    v = abs(x)
+    if v <= 1.0:
+        return x * fits.dawsn_left(x * x)
+    return math.copysign(fits.dawsn_right(v) if v < 8.0 else fits.dawsn_tail(1.0 / (v * v)) / v, x) if x == x else x
+
+
+def dawsn(x):
+    return _t(x)(_dawsn(np.float64(x)))
+
+
+# ---- logistic functions, entropies and the like ----
+
+
+def expit(x):
+    v = _t(x)(x)
+    e = math.exp(-abs(v))
+    return (e if v < 0.0 else type(e)(1.0)) / (1.0 + e)
+
+
+def logit(x):
+    p = _t(x)(x)
+    if p > 0.3 and p < 0.65:
+        return 2.0 * math.atanh(2.0 * p - 1.0)
+    return math.log(p / (1.0 - p))
+
+
+def log_expit(x):
+    v = _t(x)(x)
+    return (v if v < 0.0 else 0.0 * v) - math.log1p(math.exp(-abs(v))) if v != math.inf else 0.0 / v
+
+
+def softplus(x):
+    v = _t(x)(x)
+    return (v if v > 0.0 else 0.0 * v) + math.log1p(math.exp(-abs(v))) if v != -math.inf else 0.0 / v
+
+
+def xlogy(x, y):
+    t = _t2(x, y)
+    v = t(x)
+    w = t(y)
+    return t(0.0) if v == 0.0 and w == w else v * math.log(w)
+
+
+def xlog1py(x, y):
+    t = _t2(x, y)
+    v = t(x)
+    w = t(y)
+    return t(0.0) if v == 0.0 and w == w else v * math.log1p(w)
+
+
+def entr(x):
+    v = _t(x)(x)
+    if v > 0.0:
+        return -v * math.log(v)
+    return v if v == 0.0 or v != v else type(v)(-math.inf)
+
+
+def _rel_entr(x, y):
+    if x != x or y != y:
+        return math.nan
+    if x > 0.0 and y > 0.0:
+        r = x / y
+        if 0.5 < r and r < 2.0:
+            return x * math.log1p((x - y) / y)
+        if 1e-300 < r and r < math.inf:
+            return x * math.log(r)
+        return x * (math.log(x) - math.log(y))
+    return 0.0 if x == 0.0 and y >= 0.0 else math.inf
+
+
+def rel_entr(x, y):
+    return _t2(x, y)(_rel_entr(np.float64(x), np.float64(y)))
+
+
+def _kl_div(x, y):
+    if x > 0.0 and y > 0.0:
+        d = (x - y) / y
+        if -0.5 < d and d < 1.0:  # y * ((1 + d) * log1p(d) - d)
+            return y * (d * d + (1.0 + d) * _log1pmx(d))
+        return _rel_entr(x, y) - x + y
+    if x != x or y != y:
+        return math.nan
+    return y if x == 0.0 and y >= 0.0 else math.inf
+
+
+def kl_div(x, y):
+    return _t2(x, y)(_kl_div(np.float64(x), np.float64(y)))
+
+
+def exprel(x):
+    v = _t(x)(x)
+    if abs(v) < 1e-30:
+        return type(v)(1.0)
+    return v if v == math.inf else math.expm1(v) / v
+
+
+def expm1(x):
+    return math.expm1(_t(x)(x))
+
+
+def log1p(x):
+    return math.log1p(_t(x)(x))
+
+
+def cosm1(x):
+    s = math.sin(_t(x)(0.5 * x))
+    return -2.0 * s * s
+
+
+def cbrt(x):
+    return np.cbrt(_t(x)(x))
+
+
+def exp2(x):
+    return np.exp2(_t(x)(x))
+
+
+def exp10(x):
+    v = _t(x)(x)
+    return _exp10f(v) if type(v) == np.float32 else _exp10(v)
+
+
+def huber(delta, r):
+    t = _t2(delta, r)
+    d = t(delta)
+    v = abs(t(r))
+    if d < 0.0:
+        return t(math.inf)
+    return 0.5 * v * v if v <= d else d * (v - 0.5 * d)
+
+
+def pseudo_huber(delta, r):
+    t = _t2(delta, r)
+    d = t(delta)
+    if d < 0.0:
+        return t(math.inf)
+    if d == 0.0 or r == 0.0:
+        return t(0.0)
+    v = t(r) / d
+    return d * d * (v * (v / (1.0 + math.sqrt(1.0 + v * v)))) if abs(v) < 1e15 else d * (abs(t(r)) - d)
+
+
+def boxcox(x, lmbda):
+    t = _t2(x, lmbda)
+    k = np.float64(lmbda)
+    w = math.log(np.float64(x))
+    return t(w if abs(k) < 1e-19 else math.expm1(k * w) / k)
+
+
+def boxcox1p(x, lmbda):
+    t = _t2(x, lmbda)
+    k = np.float64(lmbda)
+    w = math.log1p(np.float64(x))
+    return t(w if abs(w) < 1e-16 or abs(k) < 1e-19 else math.expm1(k * w) / k)
+
+
+def inv_boxcox(x, lmbda):
+    t = _t2(x, lmbda)
+    k = np.float64(lmbda)
+    v = np.float64(x)
+    return t(math.exp(v) if k == 0.0 else math.exp(math.log1p(k * v) / k))
+
+
+def inv_boxcox1p(x, lmbda):
+    t = _t2(x, lmbda)
+    k = np.float64(lmbda)
+    v = np.float64(x)
+    return t(math.expm1(v) if k == 0.0 else v if abs(k * v) < 1e-154 else math.expm1(math.log1p(k * v) / k))
+
+
+# ---- Bessel functions ----
+
+
+def _j0(x):
+    v = abs(x)
+    if v < 1.5:
+        return fits.j0_left(v * v)
+    if v < 8.0:
+        return fits.j0_right(v)
+    if v == math.inf:
+        return 0.0
+    w = 1.0 / (v * v)
+    s = math.sin(v)
+    c = math.cos(v)
+    return (fits.p0(w) * (c + s) - fits.q0(w) / v * (s - c)) / math.sqrt(_PI * v)  # DLMF 10.17.3
+
+
+def _j1_right(v):
+    if v < 1.75:
+        return v * fits.j1_left(v * v)
+    if v < 8.0:
+        return fits.j1_right(v)
+    if v == math.inf:
+        return 0.0
+    w = 1.0 / (v * v)
+    s = math.sin(v)
+    c = math.cos(v)
+    return (fits.p1(w) * (s - c) + fits.q1(w) / v * (s + c)) / math.sqrt(_PI * v)
+
+
+def _j1(x):
+    return _j1_right(x) if x >= 0.0 else -_j1_right(-x)
+
+
+def _y0(x):
+    if not (x > 0.0):
+        return -math.inf if x == 0.0 else math.nan
+    if x < 0.5:
+        z = x * x
+        return _TWO_OVER_PI * math.log(0.5 * x) * fits.j0_left(z) + fits.y0_left(z)
+    if x < 8.0:
+        return fits.y0_right(x)
+    if x == math.inf:
+        return 0.0
+    w = 1.0 / (x * x)
+    s = math.sin(x)
+    c = math.cos(x)
+    return (fits.p0(w) * (s - c) + fits.q0(w) / x * (s + c)) / math.sqrt(_PI * x)
+
+
+def _y1(x):
+    if not (x > 0.0):
+        return -math.inf if x == 0.0 else math.nan
+    if x < 0.5:
+        z = x * x
+        return _TWO_OVER_PI * (math.log(0.5 * x) * (x * fits.j1_left(z)) - 1.0 / x) + x * fits.y1_left(z)
+    if x < 8.0:
+        return fits.y1_right(x)
+    if x == math.inf:
+        return 0.0
+    w = 1.0 / (x * x)
+    s = math.sin(x)
+    c = math.cos(x)
+    return (fits.q1(w) / x * (s - c) - fits.p1(w) * (c + s)) / math.sqrt(_PI * x)
+
+
+def j0(x):
+    return _t(x)(_j0(np.float64(x)))
+
+
+def j1(x):
+    return _t(x)(_j1(np.float64(x)))
+
+
+def y0(x):
+    return _t(x)(_y0(np.float64(x)))
+
+
+def y1(x):
+    return _t(x)(_y1(np.float64(x)))
+
+
+def _jn_right(n, x):
+    """For n >= 2, x > 0."""
+    if x == math.inf:
+        return 0.0
+    if x * x < 1e-16 * n:  # DLMF 10.2.2
+        return _lib_pow(0.5 * x, n) * _rgamma(n + 1.0)
+    if x > n:  # upwards, DLMF 10.6.1
+        before = _j0(x)
+        now = _j1_right(x)
+        k = 1.0
+        while k < n:
+            before, now = now, 2.0 * k / x * now - before
+            k += 1.0
+        return now
+    # the continued fraction of J(n) / J(n - 1) (DLMF 10.10.1), and downwards
+    d = x / (2.0 * n)
+    step = d
+    h = d
+    k = n
+    while k < n + 10000.0:
+        k += 1.0
+        before = d
+        d = 1.0 / (2.0 * k / x - d)
+        step *= before * d
+        h += step
+        if abs(step) < _EPS * abs(h):
+            break
+    result = 1.0
+    above = h  # J(n)
+    now = 1.0  # J(n - 1)
+    k = n - 1.0
+    while k > 0.5:
+        above, now = now, 2.0 * k / x * now - above
+        if abs(now) > 1e200:
+            now *= 1e-200
+            above *= 1e-200
+            result *= 1e-200
+        k -= 1.0
+    zero = _j0(x)
+    one = _j1_right(x)
+    return h * (result * zero / now if abs(zero) > abs(one) else result * one / above)
+
+
+def _jn(n, x):
+    v = abs(x)
+    if x != x:
+        return x
+    m = abs(n)
+    value = _j0(v) if m == 0.0 else _j1_right(v) if m == 1.0 else 0.0 if v == 0.0 else _jn_right(m, v)
+    return -value if (n < 0.0) != (x < 0.0) and math.fmod(m, 2.0) == 1.0 else value
+
+
+def jv(v, z):
+    n = np.float64(v)
+    if n != np.floor(n):
+        raise ValueError("scipy.special.jv in compiled code takes integers as orders")
+    return _t2(v, z)(_jn(n, np.float64(z)))
+
+
+def _yn(n, x):
+    m = abs(n)
+    if not (x > 0.0) or x == math.inf:
+        return -math.inf if x == 0.0 and n >= 0.0 else math.inf if x == 0.0 and math.fmod(m, 2.0) == 1.0 else -math.inf if x == 0.0 else 0.0 if x == math.inf else math.nan
+    before = _y0(x)
+    if m == 0.0:
+        return before
+    now = _y1(x)
+    k = 1.0
+    while k < m and now > -math.inf:
+        before, now = now, 2.0 * k / x * now - before
+        k += 1.0
+    return -now if n < 0.0 and math.fmod(m, 2.0) == 1.0 else now
+
+
+def yn(n, x):
+    k = np.float64(n)
+    if k != np.floor(k):
+        raise ValueError("scipy.special.yn in compiled code takes integers as orders")
+    return _t2(n, x)(_yn(k, np.float64(x)))
+
+
+def yv(v, z):
+    k = np.float64(v)
+    if k != np.floor(k):
+        raise ValueError("scipy.special.yv in compiled code takes integers as orders")
+    return _t2(v, z)(_yn(k, np.float64(z)))
+
+
+def _i0e(x):
+    v = abs(x)
+    if v < 4.0:
+        return math.exp(-v) * fits.i0_left(v * v)
+    return fits.i0_right(v) / math.sqrt(v)
+
+
+def _i0(x):
+    v = abs(x)
+    if v < 4.0:
+        return fits.i0_left(v * v)
+    e = math.exp(0.5 * v)
+    return e * (fits.i0_right(v) / math.sqrt(v)) * e if v < 800.0 else v * math.inf
+
+
+def _i1e(x):
+    v = abs(x)
+    if v < 4.0:
+        return math.exp(-v) * (x * fits.i1_left(v * v))
+    return math.copysign(fits.i1_right(v) / math.sqrt(v), x)
+
+
+def _i1(x):
+    v = abs(x)
+    if v < 4.0:
+        return x * fits.i1_left(v * v)
+    e = math.exp(0.5 * v)
+    return math.copysign(e * (fits.i1_right(v) / math.sqrt(v)) * e if v < 800.0 else v * math.inf, x)
+
+
+def i0(x):
+    return _t(x)(_i0(np.float64(x)))
+
+
+def i0e(x):
+    return _t(x)(_i0e(np.float64(x)))
+
+
+def i1(x):
+    return _t(x)(_i1(np.float64(x)))
+
+
+def i1e(x):
+    return _t(x)(_i1e(np.float64(x)))
+
+
+def _k0e(x):
+    if not (x > 0.0):
+        return math.inf if x == 0.0 else math.nan
+    if x < 1.0:
+        z = x * x
+        return math.exp(x) * (fits.k0_left(z) - math.log(0.5 * x) * fits.i0_left(z))
+    return fits.k0_right(x) / math.sqrt(x)
+
+
+def _k0(x):
+    if not (x > 0.0):
+        return math.inf if x == 0.0 else math.nan
+    if x < 1.0:
+        z = x * x
+        return fits.k0_left(z) - math.log(0.5 * x) * fits.i0_left(z)
+    return math.exp(-x) * (fits.k0_right(x) / math.sqrt(x))
+
+
+def _k1_left(x):
+    z = x * x
+    return 1.0 / x + x * (math.log(0.5 * x) * fits.i1_left(z) + fits.k1_left(z))
+
+
+def _k1e(x):
+    if not (x > 0.0):
+        return math.inf if x == 0.0 else math.nan
+    return math.exp(x) * _k1_left(x) if x < 1.0 else fits.k1_right(x) / math.sqrt(x)
+
+
+def _k1(x):
+    if not (x > 0.0):
+        return math.inf if x == 0.0 else math.nan
+    return _k1_left(x) if x < 1.0 else math.exp(-x) * (fits.k1_right(x) / math.sqrt(x))
+
+
+def k0(x):
+    return _t(x)(_k0(np.float64(x)))
+
+
+def k0e(x):
+    return _t(x)(_k0e(np.float64(x)))
+
+
+def k1(x):
+    return _t(x)(_k1(np.float64(x)))
+
+
+def k1e(x):
+    return _t(x)(_k1e(np.float64(x)))
+
+
+def _kne(n, x):
+    """exp(x) * K(n, x), upwards (DLMF 10.29.1)."""
+    before = _k0e(x)
+    m = abs(n)
+    if m == 0.0 or not (x > 0.0):
+        return before
+    now = _k1e(x)
+    k = 1.0
+    while k < m and now < math.inf:
+        before, now = now, 2.0 * k / x * now + before
+        k += 1.0
+    return now
+
+
+def _kn(n, x):
+    if not (x < 650.0):
+        return math.exp(-0.5 * x) * _kne(n, x) * math.exp(-0.5 * x) if x == x and x < math.inf else 0.0 if x == x else x
+    return math.exp(-x) * _kne(n, x)
+
+
+def kn(n, x):
+    k = np.float64(n)
+    if k != np.floor(k):
+        raise ValueError("scipy.special.kn in compiled code takes integers as orders")
+    return _t2(n, x)(_kn(k, np.float64(x)))
+
+
+def kv(v, z):
+    k = np.float64(v)
+    if k != np.floor(k):
+        raise ValueError("scipy.special.kv in compiled code takes integers as orders")
+    return _t2(v, z)(_kn(k, np.float64(z)))
+
+
+def kve(v, z):
+    k = np.float64(v)
+    if k != np.floor(k):
+        raise ValueError("scipy.special.kve in compiled code takes integers as orders")
+    return _t2(v, z)(_kne(k, np.float64(z)))
+
+
+def _ine_right(n, x):
+    """exp(-x) * I(n, x) for n >= 2, x > 0."""
+    if x * x < 1e-16 * n:  # DLMF 10.25.2
+        return math.exp(-x) * _lib_pow(0.5 * x, n) * _rgamma(n + 1.0)
+    if x > 50.0 and x > 2.0 * n * n:  # DLMF 10.40.1
+        term = 1.0
+        total = 1.0
+        k = 1.0
+        while abs(term) > 1e-17 and k < 60.0:
+            term *= -(2.0 * n - 2.0 * k + 1.0) * (2.0 * n + 2.0 * k - 1.0) / (8.0 * k * x)
+            total += term
+            k += 1.0
+        return total / math.sqrt(2.0 * _PI * x)
+    # the continued fraction of I(n) / I(n - 1) (DLMF 10.33.1), and downwards
+    d = x / (2.0 * n)
+    step = d
+    h = d
+    k = n
+    while k < n + 100000.0:
+        k += 1.0
+        before = d
+        d = 1.0 / (2.0 * k / x + d)
+        step *= -before * d
+        h += step
+        if abs(step) < _EPS * h:
+            break
+    result = h
+    above = h
+    now = 1.0
+    k = n - 1.0
+    while k > 0.5:
+        above, now = now, 2.0 * k / x * now + above
+        if now > 1e200:
+            now *= 1e-200
+            above *= 1e-200
+            result *= 1e-200
+        k -= 1.0
+    return result * (_i0e(x) / now)
+
+
+def _ine(n, x):
+    v = abs(x)
+    m = abs(n)
+    if x != x or v == math.inf:
+        return x if x != x else 0.0
+    value = _i0e(v) if m == 0.0 else _i1e(v) if m == 1.0 else 0.0 if v == 0.0 else _ine_right(m, v)
+    return -value if x < 0.0 and math.fmod(m, 2.0) == 1.0 else value
+
+
+def ive(v, z):
+    k = np.float64(v)
+    if k != np.floor(k):
+        raise ValueError("scipy.special.ive in compiled code takes integers as orders")
+    return _t2(v, z)(_ine(k, np.float64(z)))
+
+
+def _in(n, x):
+    if abs(x) == math.inf:
+        return -math.inf if x < 0.0 and math.fmod(n, 2.0) != 0.0 else math.inf
+    e = math.exp(0.5 * abs(x))
+    return e * _ine(n, x) * e
+
+
+def iv(v, z):
+    k = np.float64(v)
+    if k != np.floor(k):
+        raise ValueError("scipy.special.iv in compiled code takes integers as orders")
+    return _t2(v, z)(_in(k, np.float64(z)))
+
+
+# ---- exponential and trigonometric integrals ----
+
+
+def _exp1(x):
+    if not (x > 0.0):
+        return math.inf if x == 0.0 else math.nan
+    if x < 0.5:
+        return x * fits.exp1_left(x) - _EULER - math.log(x)  # DLMF 6.6.2
+    return math.exp(-x) * (fits.exp1_right(x) / x)
+
+
+def _expi(x):
+    if x < 0.0:
+        return -_exp1(-x)
+    if x < 0.25:
+        return math.log(x) + _EULER + x * fits.expi_left(x) if x > 0.0 else -math.inf
+    if x < 4.0:
+        return fits.expi_middle(x)
+    if x == math.inf:
+        return x
+    e = math.exp(0.5 * x)
+    return e * (fits.expi_right(x) / x) * e
+
+
+def exp1(x):
+    return _t(x)(_exp1(np.float64(x)))
+
+
+def expi(x):
+    return _t(x)(_expi(np.float64(x)))
+
+
+def _expn(n, x):
+    if not (n >= 0.0 and x >= 0.0):
+        return math.nan
+    if x == 0.0:
+        return 1.0 / (n - 1.0) if n > 1.0 else math.inf
+    if x == math.inf:
+        return 0.0
+    if n == 0.0:
+        return math.exp(-x) / x
+    if n == 1.0:
+        return _exp1(x)
+    if x > 1.0:  # the even part of DLMF 8.19.17
+        b = x + n
+        d = 1.0 / b
+        step = d
+        h = d
+        i = 1.0
+        while i < 10000.0:
+            k = -i * (n - 1.0 + i)
+            b += 2.0
+            before = d
+            d = 1.0 / (k * d + b)
+            step *= -k * before * d
+            h += step
+            if abs(step) < _EPS * abs(h):
+                break
+            i += 1.0
+        return h * math.exp(-x)
+    # DLMF 8.19.8
+    term = 1.0
+    total = 1.0 / (n - 1.0)
+    i = 0.0
+    while i < 200.0 and (abs(term) > 1e-18 * abs(total) or i < n):
+        i += 1.0
+        term *= -x / i
+        if term == 0.0:
+            break
+        total += term * (_psi_right(n) - math.log(x)) if i == n - 1.0 else -term / (i - n + 1.0)
+    return total
+
+
+def expn(n, x):
+    k = np.float64(n)
+    if k != np.floor(k):
+        return _t2(n, x)(math.nan)
+    return _t2(n, x)(_expn(k, np.float64(x)))
+
+
+def _si(v):
+    """For v >= 0."""
+    if v <= 4.0:
+        return v * fits.si_left(v * v)
+    return _HALF_PI - fits.sine_f(v) / v * math.cos(v) - fits.sine_g(v) / (v * v) * math.sin(v) if v < math.inf else _HALF_PI  # DLMF 6.2.19
+
+
+def _ci(v):
+    if v < 0.5:
+        return math.log(v) + _EULER + v * v * fits.ci_left(v * v) if v > 0.0 else -math.inf
+    if v < 4.0:
+        return fits.ci_middle(v)
+    return fits.sine_f(v) / v * math.sin(v) - fits.sine_g(v) / (v * v) * math.cos(v) if v < math.inf else 0.0
+
+
+def sici(x):
+    t = _t(x)
+    v = np.float64(x)
+    ci = _ci(abs(v))
+    if v != v:
+        return t(math.nan), t(math.nan)
+    return t(math.copysign(_si(abs(v)), v)), t(ci if v >= 0.0 or v > -math.inf else math.nan)
+
+
+def _shi(v):
+    return v * fits.shi_left(v * v) if v <= 2.0 else 0.5 * (_expi(v) + _exp1(v))
+
+
+def _chi(v):
+    if v < 0.25:
+        return math.log(v) + _EULER + v * v * fits.chi_left(v * v) if v > 0.0 else -math.inf
+    return fits.chi_middle(v) if v < 2.0 else 0.5 * (_expi(v) - _exp1(v))
+
+
+def shichi(x):
+    t = _t(x)
+    v = np.float64(x)
+    if v != v:
+        return t(math.nan), t(math.nan)
+    return t(math.copysign(_shi(abs(v)), v)), t(_chi(abs(v)))
+
+
+def _quarter_turns(v):
+    """pi / 2 * v * v, less whole turns: of the exact square."""
+    s = v * v
+    e = _fma(v, v, -s)
+    return _HALF_PI * (math.fmod(s, 4.0) + e)
+
+
+def _fresnel(v):
+    """(S, C) for v >= 0."""
+    if v <= 1.5:
+        w = v * v
+        w *= w
+        return v * v * v * fits.fresnel_s_left(w), v * fits.fresnel_c_left(w)
+    if v > 1e8:
+        return 0.5, 0.5
+    angle = _quarter_turns(v)
+    s = math.sin(angle)
+    c = math.cos(angle)
+    f = fits.fresnel_f(v) / (_PI * v)
+    g = fits.fresnel_g(v) / (_PI * _PI * v * v * v)
+    return 0.5 - f * c - g * s, 0.5 + f * s - g * c  # DLMF 7.5.3, 7.5.4
+
+
+def fresnel(z):
+    t = _t(z)
+    v = np.float64(z)
+    s, c = _fresnel(abs(v))
+    if v != v:
+        return t(math.nan), t(math.nan)
+    return t(math.copysign(s, v)), t(math.copysign(c, v))
+
+
+# ---- elliptic integrals ----
+
+
+def _ellipkm1(p):
+    """By the arithmetic-geometric mean (DLMF 19.8.5)."""
+    if not (p > 0.0) or p == math.inf:
+        return math.inf if p == 0.0 else 0.0 if p == math.inf else math.nan
+    a = 1.0
+    b = math.sqrt(p)
+    while abs(a - b) > 1e-8 * a:
+        a, b = 0.5 * (a + b), math.sqrt(a * b)
+    return _PI / (a + b)
+
+
+def _ellipe(m):
+    """DLMF 19.8.6."""
+    if not (m < 1.0) or m == -math.inf:
+        return 1.0 if m == 1.0 else math.inf if m == -math.inf else math.nan
+    if m < 0.0:  # DLMF 19.7.2
+        return math.sqrt(1.0 - m) * _ellipe_right(m / (m - 1.0), 1.0 / (1.0 - m))
+    return _ellipe_right(m, 1.0 - m)
+
+
+def _ellipe_right(m, p):
+    a = 1.0
+    b = math.sqrt(p)
+    rest = 0.5 * m
+    weight = 0.5
+    while abs(a - b) > 1e-9 * a:
+        c = 0.5 * (a - b)
+        a, b = 0.5 * (a + b), math.sqrt(a * b)
+        weight *= 2.0
+        rest += weight * c * c
+    return _PI / (a + b) * (1.0 - rest)
+
+
+def ellipkm1(p):
+    return _t(p)(_ellipkm1(np.float64(p)))
+
+
+def ellipk(m):
+    return _t(m)(_ellipkm1(1.0 - np.float64(m)))
+
+
+def ellipe(m):
+    return _t(m)(_ellipe(np.float64(m)))
+
+
+# ---- distributions that are other names of functions above ----
+
+
+def chdtr(v, x):
+    return _t2(v, x)(_gammainc(0.5 * np.float64(v), 0.5 * np.float64(x)))
+
+
+def chdtrc(v, x):
+    return _t2(v, x)(_gammaincc(0.5 * np.float64(v), 0.5 * np.float64(x)))
+
+
+def pdtr(k, m):
+    return _t2(k, m)(_gammaincc(np.floor(np.float64(k)) + 1.0, np.float64(m)) if k >= 0.0 else math.nan)
+
+
+def pdtrc(k, m):
+    return _t2(k, m)(_gammainc(np.floor(np.float64(k)) + 1.0, np.float64(m)) if k >= 0.0 else math.nan)
+
+
+# ---- names that are not here ----
+
+
+def _hint(name):
+    """What to say of a name of scipy.special that compiled code does not have."""
+    import difflib
+
+    from lanewise.special import __all__ as known
+
+    near = difflib.get_close_matches(name, known, 4, 0.6)
+    listed = f"; near names that are: {', '.join(near)}" if near else ""
+    return f"scipy.special.{name} is not among the functions of scipy.special that compiled code has{listed}; docs/special.md lists them"

@@ -1,0 +1,365 @@
+"""numba-cuda's own tests, with lanewise in the place of `numba` and `numba.cuda`.
+
+On a machine with a GPU they run as they are. Elsewhere they run on the CPU target, and what numba's simulator skips is
+skipped; LANEWISE_COMPAT_SKIP=0 runs it too, which tells more, because the CPU target compiles.
+
+What is put in place are modules of numba's names whose names are lanewise's. A name that is neither lanewise's nor
+public in numba (a linker, a pass of its compiler) is an `Internal`, which may be imported and derived from,
+and raises where it is called.
+
+Files that are left out, because they test how numba is made and not what a program sees:
+
+    core, test_serialize, test_itanium_mangler   its pickles of functions, its names of symbols
+    benchmarks                                   times
+    test_analysis, test_byteflow, test_ir, test_ir_utils, test_make_function_to_jit_function, test_inline,
+    test_copy_propagate, test_typeinfer, test_typeconv, test_tracing, test_compiler   its bytecode, its IR, its passes
+    test_debuginfo, test_debuginfo_types, test_lineinfo   the metadata of its LLVM text
+    test_extending, test_extending_types         its lowering extensions, which build LLVM IR
+    test_caching                                 the files and statistics of its cache
+    test_bfloat16_bindings, test_fp8_bindings, test_cupy_bfloat16_interop   `numba.cuda._internal`
+    test_dummyarray, test_library_lookup, test_nvvm, test_nvvm_driver, test_function_resolution, test_cache_version,
+    test_import                                  where it finds its libraries, what it imports
+    test_linker, test_nvjitlink, test_nvrtc, test_cuda_driver, test_deallocations, test_cuda_memory, test_context_stack,
+    test_inline_ptx, test_init                   its linker, its driver's objects and handles
+    test_gufunc_scheduling, test_launch_config_sensitive   the scheduler of its gufuncs, its rewrites
+"""
+
+import fnmatch
+import importlib.machinery
+import importlib.util
+import os
+import pathlib
+import sys
+import types
+import unittest
+
+WHEEL = "numba-cuda==0.30.4"
+TESTS = "numba_cuda/numba/cuda/tests"
+
+OUT = """
+    test_serialize test_itanium_mangler test_kernel_launch
+    test_analysis test_byteflow test_ir test_ir_utils test_make_function_to_jit_function test_inline
+    test_copy_propagate test_typeinfer test_typeconv test_tracing test_compiler
+    test_debuginfo test_debuginfo_types test_lineinfo test_extending test_extending_types test_caching
+    test_bfloat16_bindings test_fp8_bindings test_cupy_bfloat16_interop
+    test_dummyarray test_library_lookup test_nvvm test_nvvm_driver test_function_resolution test_cache_version test_import
+    test_linker test_nvjitlink test_nvrtc test_cuda_driver test_deallocations test_gufunc_scheduling test_launch_config_sensitive
+    test_inline_ptx test_init test_cuda_memory test_context_stack
+""".split()
+
+# run.py takes glob patterns, which cannot say "but not": one pattern for each file that is run
+FOLDERS = ("cudapy", "cudadrv", "nocuda", "cudasim", "doc_examples", "nrt")
+
+
+class _Files:
+    """The patterns of the files, made when they are asked for: the wheel is unpacked by then."""
+
+    def __iter__(self):
+        root = pathlib.Path(os.environ.get("LANEWISE_COMPAT_DIR") or pathlib.Path.home() / ".cache" / "lanewise-compat")
+        root = root / WHEEL.replace("==", "-") / "files"
+        for folder in FOLDERS:
+            for path in sorted((root / TESTS / folder).glob("test_*.py")):
+                if path.stem not in OUT:
+                    yield f"{TESTS}/{folder}/{path.name}"
+
+
+FILES = _Files()
+
+
+class Internal(type):
+    """The class of numba's internals: they can be imported and derived from, and nothing else."""
+
+    def __call__(cls, *args, **keywords):
+        if len(args) == 3 and isinstance(args[1], tuple) and isinstance(args[2], dict):
+            return type.__call__(cls, *args)
+        raise NotImplementedError(f"{cls.__module__}.{cls.__name__} is numba's own")
+
+
+def _internal(module, name):
+    return Internal(name, (), {"__module__": module})
+
+
+class Module(types.ModuleType):
+    """A module whose names are those of `sources`, first found first; what is in none is an Internal, if `internal`."""
+
+    sources = ()
+    internal = True
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        for source in self.sources:
+            try:
+                return source[name] if isinstance(source, dict) else getattr(source, name)
+            except (AttributeError, KeyError):
+                pass
+        if self.__name__ + "." + name in MODULES:
+            return importlib.import_module(self.__name__ + "." + name)
+        if self.internal:
+            value = _internal(self.__name__, name)
+            setattr(self, name, value)
+            return value
+        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+
+
+class Config(Module):
+    """numba.config: what is read and assigned is lanewise.config's."""
+
+    def __setattr__(self, name, value):
+        if name.startswith("__"):
+            super().__setattr__(name, value)
+        else:
+            setattr(self.sources[0], name, value)
+
+
+MODULES = {}
+
+
+def _provide():
+    """The table of modules: name: (class, sources, whether names that are missing are Internal)."""
+    import lanewise
+    import numpy
+    from lanewise import cuda, errors, extending, runtime
+
+    kinds = lanewise.types
+    drivers = {"CudaSupportError": getattr(errors, "CudaSupportError", errors.DriverError),
+               "CudaDriverError": errors.DriverError, "CudaAPIError": getattr(errors, "CudaAPIError", errors.DriverError),
+               "LinkerError": errors.LinkError, "NvvmError": errors.LinkError}
+    driver = {**drivers, "Stream": cuda.Stream, "Event": cuda.Event, "Context": cuda.Context, "Device": cuda.Device,
+              "MemoryPointer": cuda.MemoryPointer, "MappedMemory": cuda.MappedMemory, "_have_nvjitlink": lambda: True}
+    devices = {"DeviceNDArray": cuda.DeviceArray, "DeviceRecord": cuda.DeviceArray, "is_contiguous": is_contiguous,
+               "array_core": array_core, "auto_device": lambda x, stream=0: (cuda.to_device(x, stream=stream), True)}
+    support = {"from_dtype": lanewise.from_dtype, "as_dtype": numpy_dtype,
+               "numpy_version": tuple(map(int, numpy.__version__.split(".")[:2]))}
+    warned = {"NumbaPerformanceWarning": errors.PerformanceWarning, "NumbaWarning": UserWarning,
+              "LoweringError": errors.UnsupportedError, "NumbaTypeError": errors.TypingError,
+              "NumbaValueError": errors.CompileError, "UnsupportedError": errors.UnsupportedError,
+              "NumbaError": errors.CompileError, "UnsupportedBytecodeError": errors.UnsupportedError}
+    own = {"HAS_NUMBA": True, "numpy_support": None}
+    version = {"__version__": "0.68.1", "version_info": (0, 68, 1)}
+    constants = {"MACHINE_BITS": 64, "IS_WIN32": sys.platform == "win32", "DEVELOPER_MODE": 0, "reload_config": lambda: None}
+    utils = {"PYVERSION": sys.version_info[:2], "MACHINE_BITS": 64}
+    enum = [(name, Module, sources, internal) for name, sources, internal in (
+        ("numba", [version, lanewise], False),
+        ("numba.cuda", [own, cuda, lanewise, kinds], False),
+        ("numba.cuda.types", [kinds], True), ("numba.types", [kinds], True), ("numba.core.types", [kinds], True),
+        ("numba.core", [], True), ("numba.cuda.core", [], True),
+        ("numba.errors", [errors, warned], True), ("numba.core.errors", [errors, warned], True),
+        ("numba.cuda.core.errors", [errors, warned], True), ("numba.cuda.errors", [errors, warned], True),
+        ("numba.cuda.random", [lanewise.random], True), ("numba.cuda.libdevice", [cuda.libdevice], False),
+        ("numba.extending", [extending], True), ("numba.core.extending", [extending], True),
+        ("numba.cuda.extending", [extending], True),
+        ("numba.cuda.memory_management", [runtime], True), ("numba.cuda.memory_management.nrt", [runtime], True),
+        ("numba.cuda.np", [], True), ("numba.cuda.np.numpy_support", [support, cuda], True),
+        ("numba.cuda.typing", [{"typeof": lanewise.typeof, "signature": signature}], True),
+        ("numba.cuda.typing.templates", [{"signature": signature}], True),
+        ("numba.cuda.typing.typeof", [{"typeof": lanewise.typeof}], True),
+        ("numba.cuda.typing.cffi_utils", [{"SUPPORTED": importlib.util.find_spec("cffi") is not None}], True),
+        ("numba.core.typing", [{"typeof": lanewise.typeof}], True),
+        ("numba.core.typing.typeof", [{"typeof": lanewise.typeof}], True),
+        ("numba.cuda.compiler", [cuda], True), ("numba.cuda.utils", [utils], True),
+        ("numba.cuda.api", [cuda], True), ("numba.cuda.args", [{"wrap_arg": wrap_arg}], True),
+        ("numba.cuda.bf16", [getattr(cuda, "bf16", {}), cuda, kinds], True), ("numba.cuda.cudadrv", [], True),
+        ("numba.cuda.cudadrv.driver", [driver, cuda], True), ("numba.cuda.cudadrv.error", [drivers], True),
+        ("numba.cuda.cudadrv.devices", [{"gpus": cuda.gpus, "get_context": cuda.current_context}], True),
+        ("numba.cuda.cudadrv.devicearray", [devices, cuda], True), ("numba.cuda.devicearray", [devices, cuda], True),
+        ("numba.cuda.cudadrv.linkable_code", [cuda], True), ("numba.cuda.cudadrv.nvvm", [], True),
+        ("numba.cuda.cudadrv.nvrtc", [], True), ("numba.cuda.cudadrv.runtime", [{"runtime": cuda}], True),
+        ("numba.cuda.misc", [], True), ("numba.cuda.misc.special", [lanewise], True),
+        ("numba.cuda.kernels", [], True),
+        ("numba.cuda.vector_types", [{"vector_types": vector_types(cuda)}], True),
+        ("numba.cuda.simulator", [], True), ("numba.cuda.simulator.vector_types", [{"vector_types": vector_types(cuda)}], True),
+        ("numba.cuda.launchconfig", [], True),
+        ("numba.cuda.testing", [testing_module()], False),
+    )]
+    enum += [(name, Config, [lanewise.config, constants], False) for name in ("numba.config", "numba.core.config", "numba.cuda.config", "numba.cuda.core.config")]
+    if importlib.util.find_spec("cuda") is None or importlib.util.find_spec("cuda.core") is None:
+        enum += [("cuda.core" + name, Module, [{"CUDAError": errors.DriverError}], True) for name in ("", "._utils", "._utils.cuda_utils")]
+    for name in INTERNAL.split():
+        parts = name.split(".")
+        for i in range(2, len(parts) + 1):
+            enum.append((".".join(parts[:i]), Module, [], True))
+    for name, kind, sources, internal in enum:
+        MODULES.setdefault(name, (kind, sources, internal))
+
+
+INTERNAL = """
+    numba.cuda.descriptor numba.cuda.flags numba.cuda.codegen numba.cuda.cgutils numba.cuda.itanium_mangler
+    numba.cuda.serialize numba.cuda.deviceufunc numba.cuda.dispatcher numba.cuda.cudaimpl numba.cuda.cudadecl
+    numba.cuda.cuda_paths numba.cuda.cloudpickle numba.cuda._internal.cuda_fp8 numba.cuda._internal.cuda_bf16
+    numba.cuda._compat numba.cuda.typeconv.rules numba.cuda.typeconv.typeconv numba.cuda.typing.templates
+    numba.cuda.datamodel.models numba.cuda.core.pythonapi numba.cuda.core.untyped_passes numba.cuda.core.typed_passes
+    numba.cuda.core.rewrites numba.cuda.core.options numba.cuda.core.ir numba.cuda.core.ir_utils numba.cuda.core.analysis
+    numba.cuda.core.inline_closurecall numba.cuda.core.imputils numba.cuda.core.controlflow numba.cuda.core.bytecode
+    numba.cuda.core.compiler_machinery numba.cuda.core.compiler numba.cuda.core.callconv numba.cuda.core.caching
+    numba.cuda.core.annotations numba.cuda.core.tracing numba.cuda.core.postproc numba.cuda.cudadrv.dummyarray
+    numba.core.target_extension numba.cuda.cudadrv.libs numba.cuda.cudadrv.ndarray
+"""
+
+
+# Programs and tables, which need nothing but public names
+FROM_THE_WHEEL = ("numba.cuda.kernels.transpose", "numba.cuda.libdevicefuncs")
+
+
+def numpy_dtype(type_):
+    import numpy
+
+    return numpy.dtype(type_)
+
+
+def signature(result, *arguments):
+    return result(*arguments)
+
+
+def array_core(array):
+    """The array without the axes along which it is repeated."""
+    return array[tuple(0 if stride == 0 else slice(None) for stride in array.strides)] if array.size else array
+
+
+def is_contiguous(array):
+    return array_core(array).flags["C_CONTIGUOUS"]
+
+
+def wrap_arg(value, default=None):
+    """numba.cuda.args.wrap_arg: an array with the direction of its copy."""
+    from lanewise import cuda
+
+    return value if isinstance(value, (cuda.In, cuda.Out, cuda.InOut)) else (default or cuda.InOut)(value)
+
+
+def vector_types(cuda):
+    """numba's table of vector types, of those that lanewise has."""
+    names = [f"{base}{n}" for base in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+             for n in "x1 x2 x3 x4".split()]
+    return {name: getattr(cuda, name) for name in names if hasattr(cuda, name)}
+
+
+def on_gpu():
+    from lanewise import cuda
+
+    return not cuda.config.ENABLE_CUDASIM
+
+
+def skips():
+    """Whether tests that numba's simulator skips are skipped."""
+    return not on_gpu() and os.environ.get("LANEWISE_COMPAT_SKIP", "1") != "0"
+
+
+def testing_module():
+    """numba.cuda.testing: a class of test cases and what skips tests."""
+    module = types.ModuleType("numba.cuda.testing")
+
+    def unless(has, reason):
+        return lambda function: function if has else unittest.skip(reason)(function)
+
+    def make_case():
+        import numpy
+        from numba.cuda.tests.support import TestCase
+
+        class CUDATestCase(TestCase):
+            FLOAT16_RTOL = numpy.finfo(numpy.float16).eps
+
+            def skip_check(self, *args, **keywords):
+                self.skipTest("compares with numba's LLVM or PTX text")
+
+            assertFileCheckAsm = assertFileCheckLLVM = assertFileCheckMatches = skip_check
+
+        return CUDATestCase
+
+    class ForeignArray:
+        def __init__(self, array):
+            self._array = array
+            self.__cuda_array_interface__ = array.__cuda_array_interface__
+
+    def capability(major, minor):
+        from lanewise import cuda
+
+        return not on_gpu() or tuple(cuda.get_current_device().compute_capability) >= (major, minor)
+
+    def missing(name):
+        if name == "CUDATestCase":
+            module.CUDATestCase = make_case()
+            return module.CUDATestCase
+        if name.startswith("skip_unless_cc_"):
+            major, minor = name.removeprefix("skip_unless_cc_")
+            return unless(capability(int(major), int(minor)), "needs a newer GPU")
+        raise AttributeError(name)
+
+    vars(module).update(
+        unittest=unittest, ForeignArray=ForeignArray, cc_X_or_above=capability, __getattr__=missing,
+        skip_on_cudasim=lambda reason: unless(not skips(), reason),
+        skip_unless_cudasim=lambda reason: unless(not on_gpu(), reason),
+        xfail_unless_cudasim=lambda function: function if not on_gpu() else unittest.expectedFailure(function),
+        skip_if_external_memmgr=lambda reason: unless(True, reason), skip_under_cuda_memcheck=lambda reason: unless(True, reason),
+        skip_on_standalone_numba_cuda=lambda function: function, skip_on_arm=lambda reason: unless(True, reason),
+        skip_on_wsl2=lambda reason: unless(True, reason), skip_without_nvdisasm=lambda reason: unless(False, reason),
+        skip_with_nvdisasm=lambda reason: unless(True, reason), skip_if_nvjitlink_missing=lambda reason: unless(True, reason),
+        skip_on_nvjitlink_13_1_sm_120=lambda reason: unless(True, reason),
+        skip_if_cuda_includes_missing=lambda function: function, skip_if_curand_kernel_missing=lambda function: function,
+        skip_if_cudadevrt_missing=lambda function: function,
+        test_data_dir=pathlib.Path(os.environ["LANEWISE_COMPAT_ROOT"]) / TESTS / "data",
+        numba_cuda_dir=(pathlib.Path(os.environ["LANEWISE_COMPAT_ROOT"]) / TESTS).parent,
+    )
+    return module
+
+
+class Finder:
+    """Finds numba's modules in MODULES and its tests in the wheel."""
+
+    def __init__(self, root):
+        self.root = root
+
+    def find_spec(self, name, path=None, target=None):
+        if name.startswith("numba.cuda.tests"):
+            file = self.root / "numba_cuda" / pathlib.Path(*name.split("."))
+            if file.is_dir():
+                return importlib.util.spec_from_file_location(name, file / "__init__.py", submodule_search_locations=[str(file)])
+            return importlib.util.spec_from_file_location(name, file.with_suffix(".py"))
+        if name in FROM_THE_WHEEL:
+            file = self.root / "numba_cuda" / pathlib.Path(*name.split("."))
+            return importlib.util.spec_from_file_location(name, file.with_suffix(".py"))
+        if name in MODULES:
+            return importlib.machinery.ModuleSpec(name, self, is_package=True)
+        return None
+
+    def create_module(self, spec):
+        kind, sources, internal = MODULES[spec.name]
+        module = kind(spec.name)
+        types.ModuleType.__setattr__(module, "__name__", spec.name)
+        vars(module).update(sources=sources, internal=internal)
+        return module
+
+    def exec_module(self, module):
+        pass
+
+
+def install(root):
+    """Puts numba's names in place; without a GPU the setting `target` becomes "cpu"."""
+    if MODULES:
+        return
+    os.environ.setdefault("LANEWISE_COMPAT_ROOT", str(root))
+    child = str(pathlib.Path(__file__).resolve().parent / "child")
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if child not in paths:
+        os.environ["PYTHONPATH"] = os.pathsep.join([child, *paths])
+    from lanewise import config, cuda
+
+    if not cuda.is_available():
+        os.environ["LANEWISE_TARGET"] = "cpu"
+        config.target = "cpu"
+    _provide()
+    sys.meta_path.insert(0, Finder(root))
+    # pytest names the tests by their folders, from the outermost that has an __init__.py, and imports what lies above them:
+    # `cuda` must stay NVIDIA's, of which the toolchain is found
+    if importlib.util.find_spec("cuda") is not None:
+        importlib.import_module("cuda")
+    else:
+        sys.modules["cuda"] = types.ModuleType("cuda")
+        sys.modules["cuda"].__path__ = []
+    for name in ("tests", *(f"tests.{folder}" for folder in FOLDERS)):
+        sys.modules["cuda." + name] = importlib.import_module("numba.cuda." + name)
+    sys.modules["numba_cuda"] = types.ModuleType("numba_cuda")
+    sys.modules["numba_cuda"].__version__ = WHEEL.split("==")[1]
+
+
+EXPECTED = {}

@@ -1,0 +1,120 @@
+"""Programs that versions of ptxas compile wrongly (core/link/ptx_mend.c lists the faults), on every target.
+
+On a GPU the values are what counts; without one, what the PTX must not contain."""
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+
+EDGES = {dtype: np.array([np.iinfo(dtype).min, np.iinfo(dtype).min + 1, -7, -2, -1, 0, 1, 2, 5, np.iinfo(dtype).max], dtype) for dtype in ("i1", "i2", "i4", "i8")}
+
+
+def on(target, arrays):
+    return [lw.cuda.to_device(a) for a in arrays] if target == "cuda" else arrays
+
+
+def back(result):
+    return result.copy_to_host() if hasattr(result, "copy_to_host") else result
+
+
+def largest(a, b, c):
+    return max(a, -b, c)
+
+
+def least(a, b, c):
+    return min(a, -b, c)
+
+
+def largest_of_differences(a, b, c):
+    w = a
+    a = a + b
+    return max(w - (a | a), a // a if a else a, c)
+
+
+@pytest.mark.parametrize("dtype", EDGES)
+@pytest.mark.parametrize("function", [largest, least, largest_of_differences])
+def test_a_minus_in_a_chain_of_max_and_min(target, function, dtype):
+    a, b, c = (np.ravel(x) for x in np.meshgrid(*[EDGES[dtype]] * 3))
+    with np.errstate(all="ignore"):
+        wanted = [function(*row) for row in zip(a, b, c)]
+    got = back(lw.vectorize(function)(*on(target, (a, b, c))))
+    np.testing.assert_array_equal(got, np.array(wanted).astype(got.dtype))
+
+
+@pytest.mark.parametrize("dtype", ["i2", "i4", "i8"])
+def test_the_largest_of_negated_elements(target, dtype):
+    x = np.random.default_rng(1).integers(-1000, 1000, (50, 37)).astype(dtype)
+
+    def rows(x, out):
+        best = -x[0]
+        for i in range(1, len(x)):
+            best = max(best, -x[i])
+        out[0] = best
+
+    f = lw.guvectorize(f"({dtype}[:], {dtype}[:])", "(n)->()")(rows)
+    np.testing.assert_array_equal(back(f(*on(target, (x,)))), (-x).max(axis=1))
+    r = lw.reduce(map=lambda x: -x, combine=lambda a, b: max(a, b), identity=-(2**15) + 1)
+    assert back(r(*on(target, (x,)))) == (-x).max()
+
+
+def double_taken_from_sign(x):
+    return (x < 0) - 2 * x
+
+
+def sign_and_double(x):
+    return (x >> 63) + (x << 1)
+
+
+def shifts_apart(x):
+    return (x >> 40) - (x << 24)
+
+
+def shifts_apart_turned(x):
+    return (x << 17) - (x >> 47)
+
+
+def negated_shifts(x):
+    return -(x >> 63) - (x << 1)
+
+
+def rotated(x):
+    return (x << 24) | (x >> 40)
+
+
+SHIFTS = [double_taken_from_sign, sign_and_double, shifts_apart, shifts_apart_turned, negated_shifts, rotated]
+
+
+@pytest.mark.parametrize("dtype", ["i8", "u8"])
+@pytest.mark.parametrize("function", SHIFTS)
+def test_shifts_whose_distances_make_64(target, function, dtype):
+    x = np.concatenate([EDGES["i8"], np.random.default_rng(2).integers(-(2**63), 2**63, 50)]).astype(dtype)
+    with np.errstate(all="ignore"):
+        wanted = function(x)
+    got = back(lw.vectorize(function)(*on(target, (x,))))
+    np.testing.assert_array_equal(got, np.asarray(wanted).astype(got.dtype))
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8"])
+def test_what_the_least_integer_becomes(target, dtype):
+    x = EDGES[dtype]
+    with np.errstate(all="ignore"):
+        f = lw.vectorize(lambda b, c: ((-b) * c, (-b) % 3, abs(b) // 7, (b - b) - b))
+        got = f(*on(target, (x, x)))
+        minus, size = np.negative(x), np.abs(x)
+        for a, b in zip(got, (minus * x, minus % 3, size // 7, minus)):
+            np.testing.assert_array_equal(back(a), b.astype(back(a).dtype))
+
+
+@pytest.mark.parametrize("arch", ["sm_75", "sm_90", "sm_100"])
+def test_ptx_has_none_of_them(arch):
+    def ptx(function, signature):
+        text = lw.compile(function, signature, target=arch, output="ptx")
+        return text if isinstance(text, str) else text[0]
+
+    for function in (largest, least):
+        assert "max.s32" in (text := ptx(function, "(i4, i4, i4)")) or "min.s32" in text
+        assert "neg.s32" not in text
+    for function in SHIFTS[:-1]:
+        assert "mul.lo.s64" in ptx(function, "(i8,)")
+    assert "mul.lo.s64" not in ptx(rotated, "(u8,)")  # a rotation stays one

@@ -1,0 +1,230 @@
+"""typing="numba": variables bound on some paths are zero, with a warning; integers wrap and floats are cut where numba's do."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from lanewise import cuda, errors
+
+
+def in_if(x):
+    if x > 1:
+        y = x * 2
+    return y
+
+
+def in_else(x):
+    if x > 1:
+        z = x
+    else:
+        y = x + 1
+    return y
+
+
+def loop_variable(x):
+    for i in range(int(x)):
+        pass
+    return i * 1.0
+
+
+def in_loop(x):
+    while x > 1:
+        last = x
+        x -= 1
+    return last
+
+
+def constant(x):
+    if x > 1:
+        y = 5
+    return y + x
+
+
+def truth(x):
+    if x > 1:
+        found = True
+    return 1.0 if found else 2.0
+
+
+def narrow(x):
+    if x > 1:
+        y = np.int8(3)
+    return y
+
+
+def carried(x):
+    total = 0.0
+    for i in range(3):
+        if i > 0:
+            total += before
+        before = i * x
+    return total
+
+
+def counted(x):
+    for i in range(4):
+        if i < x:
+            n = i + 1
+    n += 10
+    return n * 1.0
+
+
+def nested(x):
+    if x > 0:
+        if x > 1:
+            a, b = x, 2 * x
+    return a + b
+
+
+def imaginary(x):
+    if x > 1:
+        y = x * 1j
+    return y
+
+
+def helper(x):
+    return in_if(x) + in_if(x - 1) + constant(x)
+
+
+# function, values for 0.0, 1.0, 2.0, 3.0
+CASES = [
+    (in_if, [0, 0, 4, 6]), (in_else, [1, 2, 0, 0]), (loop_variable, [0, 0, 1, 2]), (in_loop, [0, 0, 2, 2]), (constant, [0, 1, 7, 8]),
+    (truth, [2, 2, 1, 1]), (narrow, [0, 0, 3, 3]), (carried, [0, 1, 2, 3]), (counted, [10, 11, 12, 13]), (nested, [0, 0, 6, 9]),
+    (imaginary, [0, 0, 2j, 3j]), (helper, [0, 1, 11, 18]),
+]
+X = np.arange(4.0)
+IDS = [case[0].__name__ for case in CASES]
+
+
+@pytest.mark.parametrize("function, wanted", CASES, ids=IDS)
+def test_zero_where_nothing_is_bound(function, wanted):
+    f = lw.vectorize(function, typing="numba")
+    with pytest.warns(RuntimeWarning, match=r"W205: variable `\w+` may have no value at line \d+ of .*test_numba_typing.py, and is zero"):
+        got = f(X)
+    assert got.tolist() == wanted
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert f(X).tolist() == wanted  # told once
+        assert lw.vectorize(function, typing="numba", warn=False)(X).tolist() == wanted
+    with pytest.raises(errors.TypingError, match="E110"):
+        lw.vectorize(function)(X)
+
+
+@pytest.mark.filterwarnings("ignore:W205")
+@pytest.mark.parametrize("function, wanted", CASES, ids=IDS)
+def test_in_every_generator(function, wanted):
+    def fill(x, out):
+        for i in range(x.shape[0]):
+            out[i] = function(x[i])
+
+    def one(i, x, out):
+        out[i] = function(x[i])
+
+    def thread(x, out):
+        i = cuda.grid(1)
+        if i < x.shape[0]:
+            out[i] = function(x[i])
+
+    out = np.zeros(4, complex if function is imaginary else float)
+    for run in (lambda: lw.guvectorize("(n)->(n)", typing="numba")(fill)(X, out), lambda: lw.forall(one, typing="numba")(4, X, out),
+                lambda: lw.jit(fill, typing="numba")(X, out), lambda: simulated(thread, out)):
+        out[:] = -1
+        run()
+        assert out.tolist() == wanted
+    assert lw.reduce(lambda a, b: a + b, map=function, typing="numba")(X) == sum(wanted)
+
+
+def simulated(thread, out):
+    with lw.config(target="cpu"):
+        cuda.jit(thread, typing="numba")[1, 4](X, out)
+
+
+@pytest.mark.filterwarnings("ignore:W205")
+@pytest.mark.parametrize("target", ["sm_75", "sm_90", "sm_120"])
+def test_for_gpus(target):
+    for function, _ in CASES:
+        if function is not imaginary:
+            assert len(lw.compile(lw.vectorize(function, typing="numba"), "float64(float64)", target=target, output="cubin")) > 500
+
+
+def test_types_are_those_of_the_assignments():
+    with pytest.warns(RuntimeWarning, match="W205"):
+        assert lw.vectorize(narrow, typing="numba")(X).dtype == np.int8
+    with pytest.warns(RuntimeWarning, match="W205"):
+        assert lw.vectorize(constant, typing="numba")(np.arange(4)).dtype == np.int64
+
+
+def never(x):
+    y = z + x
+    z = x
+    return y
+
+
+def tuple_on_one_path(x):
+    if x > 1:
+        t = (x, 2.0)
+    return t[0]
+
+
+def array_on_one_path(x):
+    if x > 1:
+        t = np.zeros(3)
+    return t[0]
+
+
+def function_on_one_path(x):
+    if x > 1:
+        f = np.sin
+    return f(x)
+
+
+@pytest.mark.parametrize("function", [never, tuple_on_one_path, array_on_one_path, function_on_one_path])
+def test_what_no_zero_stands_for_stays_an_error(function):
+    with pytest.raises(errors.TypingError, match="E110"):
+        lw.vectorize(function, typing="numba")(X)
+
+
+# ---- integers that wrap, floats that are cut ----
+
+
+def test_literals_wrap_in_conversions():
+    x = np.arange(3, dtype="u1")
+    assert lw.vectorize(lambda x: np.uint8(300) + x, typing="numba")(x).tolist() == [44, 45, 46]
+    assert lw.vectorize(lambda x: np.int8(200) + x, typing="numba")(x).tolist() == [-56, -55, -54]
+    assert lw.vectorize("u1(u1)", typing="numba")(lambda x: x + 300)(x).tolist() == [44, 45, 46]
+
+
+def store(x, out):
+    for i in range(x.shape[0]):
+        out[i] = x[i]
+
+
+def store_large(x, out):
+    for i in range(x.shape[0]):
+        out[i] = 300 + i
+
+
+def test_stores_cut_and_wrap():
+    assert lw.guvectorize("f8[:], i4[:]", "(n)->(n)", typing="numba")(store)(np.array([1.7, -2.5])).tolist() == [1, -2]
+    assert lw.guvectorize("f8[:], i1[:]", "(n)->(n)", typing="numba")(store_large)(np.zeros(3)).tolist() == [44, 45, 46]
+    out = np.zeros(2, "i4")
+    lw.jit(store, typing="numba")(np.array([1.7, -2.5]), out)
+    assert out.tolist() == [1, -2]
+
+
+@pytest.mark.parametrize("typing", ["weak", "numba"])
+def test_signatures_of_device_functions(typing):
+    double = lw.jit("int32(int32)", device=True)(lambda x: x * 2)
+    assert lw.vectorize(lambda x: double(x), typing=typing)(np.array([2**33 + 5])).tolist() == [10]  # integers wrap in both
+    half = lw.jit("int8(float64)", device=True)(lambda x: x / 2)
+    if typing == "numba":
+        assert lw.vectorize(lambda x: double(x), typing=typing)(np.array([1.7, -2.5])).tolist() == [2, -4]
+        assert lw.vectorize(lambda x: half(x), typing=typing)(np.array([5.0, -5.0])).tolist() == [2, -2]
+    else:
+        for function in (double, half):
+            with pytest.raises(errors.TypingError, match="E142"):
+                lw.vectorize(lambda x: function(x), typing=typing)(X)
+    with pytest.raises(errors.TypingError, match="E142"):
+        lw.vectorize(lambda x: half(x), typing=typing)(X * 1j)

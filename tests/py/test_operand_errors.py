@@ -1,0 +1,143 @@
+"""Operands that no compiled code takes: the errors name the argument, and what to write instead."""
+
+import decimal
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+
+X = np.arange(3.0)
+
+
+def add(x, other):
+    return x + other
+
+
+def add_rows(x, other, out):
+    for i in range(x.shape[0]):
+        out[i] = x[i] + other
+
+
+def sparse():
+    return pytest.importorskip("scipy.sparse", reason="SciPy is not installed").csr_array(np.eye(3))
+
+
+BAD = {
+    "text": (lambda: "abc", "a str", r"float\(other\)"),
+    "none": (lambda: None, "None", "numpy.nan"),
+    "texts": (lambda: ["a", "b", "c"], "a list", r"numpy.array\(other, float\)"),
+    "array of texts": (lambda: np.array(["1", "2", "3"]), "an array of dtype <U1", r"other.astype\(float\)"),
+    "objects": (lambda: np.array([1, 2, 3], object), "an array of dtype object", r"other.astype\(float\)"),
+    "sparse": (sparse, "a csr_array", r"other.toarray\(\)"),
+    "decimal": (lambda: decimal.Decimal(1), "a Decimal", r"float\(other\)"),
+    "set": (lambda: {1, 2, 3}, "a set", r"numpy.fromiter\(other, float\)"),
+    "wide floats": (lambda: np.ones(3, np.longdouble), "an array of dtype float", "other.astype"),
+}
+
+
+@pytest.mark.parametrize("make, what, instead", BAD.values(), ids=BAD)
+@pytest.mark.parametrize("made", [lw.vectorize(add), lw.vectorize("f8(f8, f8)")(add), lw.guvectorize("(n),()->(n)")(add_rows)], ids=["lazy", "declared", "gufunc"])
+def test_ufuncs(make, what, instead, made):
+    if np.dtype(np.longdouble) == np.float64 and "wide" in what:
+        pytest.skip("long doubles are float64 here")
+    with pytest.raises(TypeError, match=f"argument `other` is {what}[^:]*: .*{instead}") as raised:
+        made(X, make())
+    assert f"`{made.__name__}`" in str(raised.value)
+    assert "did not contain a loop" in str(raised.value)  # NumPy's own words and class
+    assert type(raised.value).__mro__[1].__module__.startswith("numpy.")
+
+
+def test_the_first_argument_that_is_wrong_is_named():
+    with pytest.raises(TypeError, match="argument `x` is a str"):
+        lw.vectorize(add)("a", None)
+
+
+def test_errors_of_casts_stay_numpys():
+    with pytest.raises(TypeError, match=r"Cannot cast ufunc '[a-z.]*add' output") as raised:
+        lw.vectorize(add)(X, 1.0, out=np.zeros(3, int))
+    assert "argument" not in str(raised.value)
+
+
+def test_kernels_and_whole_arrays():
+    matrix = sparse()
+    with pytest.raises(TypeError, match=r"argument `x` is a csr_array.*toarray\(\)"):
+        lw.jit(lambda x: x)(matrix)
+    with pytest.raises(TypeError, match=r"argument `x` is a csr_array.*toarray\(\)"):
+        lw.forall(lambda i, x: None)(3, matrix)
+    with pytest.raises(TypeError, match=r"`table`.*csr_array; its method toarray\(\)"):
+        lw.vectorize(lambda x, table: x + table[0], excluded="table")(X, matrix)
+    with pytest.raises(TypeError, match=r"`table`.*not str; name it in static="):
+        lw.vectorize(lambda x, table: x + table[0], excluded="table")(X, "abc")
+    with pytest.raises(TypeError, match=r"argument 1 has dtype dtype\('O'\).*toarray\(\)"):
+        lw.reduce(lambda a, b: a + b)(matrix)
+    with pytest.raises(TypeError, match=r"argument 1 has dtype .*astype\(float\)"):
+        lw.reduce(lambda a, b: a + b)(np.array(["1", "2"]))
+
+
+# ---- scalars where arrays are meant ----
+
+
+@pytest.mark.parametrize("body", [
+    lambda x: x.mean(), lambda x: x.shape[0], lambda x: len(x), lambda x: x[0], lambda x: np.mean(x), lambda x: x.sum(), lambda x: x.size, lambda x: x.T,
+], ids=["mean", "shape", "len", "index", "np.mean", "sum", "size", "T"])
+def test_a_function_of_scalars_that_wants_an_array(body):
+    with pytest.raises(lw.errors.TypingError, match=r"(.|\n)*gets one element of each argument.*guvectorize.*excluded="):
+        lw.vectorize(body)(X)
+
+
+def test_methods_of_numpys_scalars():
+    assert lw.vectorize(lambda x: x.astype(int))(np.array([1.7, -2.5])).tolist() == [1, -2]
+    assert lw.vectorize(lambda x: x.astype(np.float32))(X).dtype == np.float32
+    assert lw.vectorize(lambda x: x.astype("float32"))(X).dtype == np.float32
+    assert lw.vectorize(lambda x: x.item() + np.float32(1))(X.astype("f4")).dtype == np.float32
+    assert lw.vectorize(lambda x: x.item())(np.arange(3, dtype="i1")).dtype == np.int64
+    with pytest.raises(lw.errors.TypingError, match="E161(.|\n)*known when the function is compiled|E161: the dtype must be known"):
+        lw.vectorize(lambda x, t: x.astype(t))(X, 1)
+    with pytest.raises(lw.errors.TypingError, match="E142"):
+        lw.vectorize(lambda x: x.astype(float))(X * 1j)
+
+
+# ---- f-strings of texts ----
+
+NAME = "a\n'name'"
+
+
+def _told(x, mode="b"):
+    if mode == "a":
+        return x
+    if x > 1:
+        raise ValueError(f"mode {mode}: {mode!r}, {NAME!r} {x:.1f} {None} {(1, 'two')}")
+    return -x
+
+
+@pytest.mark.parametrize("target", ["auto", "python"])
+def test_fstrings_of_texts(target):
+    with lw.config(target=target):
+        f = lw.vectorize(_told, static="mode")
+        assert f(X, "a").tolist() == [0, 1, 2]
+        with pytest.raises(ValueError) as raised:
+            f(X, "it's")
+    assert str(raised.value).startswith("mode it's: \"it's\", " + repr(NAME) + " 2.0 None (1, 'two')")
+
+
+def _printed(x):
+    name = "total"
+    print(f"{name} {name!r} {x}")
+    return x
+
+
+def test_print_of_texts(capsys):
+    lw.vectorize(_printed)(np.array([1.5]))
+    assert capsys.readouterr().out == "total 'total' 1.5\n"
+
+
+def test_repr_is_for_texts():
+    with pytest.raises(lw.errors.TypingError, match="E104: `!r` in an f-string is for texts"):
+        lw.vectorize(lambda x: _raise_repr(x))(X)
+
+
+def _raise_repr(x):
+    if x > 1:
+        raise ValueError(f"{x!r}")
+    return x

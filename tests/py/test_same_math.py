@@ -1,0 +1,224 @@
+"""math="same": within one unit in the last place of float64, float32 correctly rounded, no function of a target's own
+left, and the same bits wherever a value stands. tests/same_math has the full runs over all float32 inputs."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import re
+import sys
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from lanewise import _core, _same_math, cuda
+from source_tree import ROOT, read
+
+pytest.importorskip("mpmath", reason="the reference")
+sys.path.insert(0, str(ROOT / "tests" / "same_math"))
+import double  # noqa: E402
+import single  # noqa: E402
+
+NAMES = sorted(_same_math.FUNCTIONS)
+ARCHITECTURES = ["sm_75", "sm_90", "sm_120"]
+# what math and numpy call them: (text, dtypes of the operands)
+TEXTS = [f"math.{name}(x)" for name in ("sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 log10 log1p sqrt cbrt erf erfc gamma "
+                                        "lgamma degrees radians").split() if hasattr(math, name)]
+TEXTS += [f"np.{name}(x)" for name in ("sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh exp exp2 expm1 log log2 log10 log1p sqrt cbrt "
+                                       "sinc deg2rad").split()]
+TEXTS += ["math.atan2(x, y)", "math.pow(x, y)", "math.hypot(x, y)", "math.fmod(x, y)", "math.log(x, y)", "math.dist((x, y), (1.0, 2.0))", "x**y", "x**2.5", "x**3",
+          "np.power(x, y)", "np.arctan2(x, y)", "np.hypot(x, y)", "np.logaddexp(x, y)", "np.logaddexp2(x, y)", "np.float_power(x, y)", "cuda.cbrt(x)", "cuda.rsqrt(x)",
+          "cuda.libdevice.exp(lw.float64(x))", "abs(complex(x, y))"]
+
+
+EXACT = {"__nv_fmod", "__nv_fmodf", "__nv_rint", "__nv_rintf"}
+
+
+def made(text, **options):
+    parameters = "x, y" if re.search(r"\by\b", text) else "x"
+    return lw.vectorize(eval(f"lambda {parameters}: {text}", {"math": math, "np": np, "cuda": cuda, "lw": lw}), source=f"lambda {parameters}: {text}", **options)
+
+
+def signature(text, dtype):
+    return f"({dtype}, {dtype})" if re.search(r"\by\b", text) else f"({dtype})"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_float64_is_within_one_unit(name):
+    worst, where, n = double.check(name, 400, 7)
+    assert n >= 200 and worst < 0.8, where
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_special_values(name):
+    assert double.check_special(name) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_float32_is_correctly_rounded(name):
+    """Some 65,000 inputs of the 2^32, or pairs of inputs."""
+    flags = single.flagging(name, single.NEAR.get(name, 8))
+    if name in single.BINARY:
+        (operands,) = single.pairs(50_000, 3)
+        assert single.wrong_of(name, flags(*operands), operands) == []
+        return
+    bits = np.arange(11, 1 << 32, 65_521, dtype=np.uint64).astype(np.uint32)
+    assert single.wrong_of(name, flags(bits), [bits.view(np.float32)]) == []
+
+
+def test_every_function_with_a_bound_is_there():
+    assert set(NAMES) == set(_core._error_bounds())
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_nothing_of_a_target_is_left(text, dtype):
+    f = made(text, math="same")
+    sig = signature(text, dtype)
+    f.add(sig)
+    host, device = f.inspect_llvm(sig), f.inspect_nvvm(sig, "sm_90")
+    called = set(re.findall(r"@(__nv_\w+)", device)) - EXACT
+    assert called == set(), called
+    declared = set(re.findall(r"declare [^@]*@([\w.]+)", host))
+    others = {name for name in declared if not name.startswith(("lw_", "llvm.fma", "llvm.sqrt", "llvm.fabs", "llvm.copysign", "llvm.floor", "llvm.ctlz", "llvm.rint",
+                                                                   "llvm.trunc", "llvm.prefetch", "llvm.assume", "llvm.minimum", "llvm.maximum", "llvm.fpto", "llvm.smax", "llvm.smin"))} - {"fmod", "fmodf"}
+    assert others == set(), others
+
+
+@pytest.mark.parametrize("text", ["np.exp(x)", "np.log(x)", "np.sin(x)", "np.tanh(x)", "x**y", "np.sqrt(x)", "np.arcsinh(x)"])
+def test_complex_numbers(text):
+    f = made(text, math="same")
+    x = np.array([0.3 + 0.4j, -2 + 1j, 1e-3 - 5j])
+    operands = (x, x[::-1]) if "y" in text else (x,)
+    expected = eval(text, {"np": np, "x": operands[0], "y": operands[-1]})
+    np.testing.assert_allclose(f(*operands), expected, rtol=1e-14)
+    assert "__nv_" not in f.inspect_nvvm(signature(text, "c16"), "sm_90")
+
+
+def test_narrow_floats_are_computed_in_float32():
+    x = np.linspace(-3, 3, 101).astype(np.float16)
+    f = made("np.exp(x)", math="same")
+    np.testing.assert_array_equal(f(x), made("np.exp(x)", math="same")(x.astype(np.float32)).astype(np.float16))
+
+
+def test_without_it_functions_are_the_targets_own():
+    f = made("math.exp(x)")
+    f.add("f8(f8)")
+    assert "__nv_exp" in f.inspect_nvvm("f8(f8)", "sm_90")
+    g = made("math.exp(x)", math="target")
+    g.add("f8(f8)")
+    assert f.inspect_nvvm("f8(f8)", "sm_90") == g.inspect_nvvm("f8(f8)", "sm_90") and f.inspect_llvm("f8(f8)") == g.inspect_llvm("f8(f8)")
+
+
+X = np.random.default_rng(3).standard_normal(1001) * 5
+
+
+PLACES = [
+    lambda x: math.exp(x),
+    lambda x: math.sin(x),
+    lambda x: math.log(abs(x)),
+    lambda x: math.tanh(x) + abs(x)**0.3,
+    lambda x: math.erf(x),
+]
+
+
+def everywhere(body, x):
+    """The same function by every decorator, of a float64 array."""
+    helper = lw.jit(body, math="same")
+    out = [lw.vectorize(body, math="same")(x)]
+
+    @lw.guvectorize("(n)->(n)", math="same")
+    def rows(a, b):
+        for i in range(a.size):
+            b[i] = helper(a[i])
+
+    @lw.forall(math="same")
+    def each(i, a, b):
+        b[i] = helper(a[i])
+
+    @cuda.jit(math="same", target="cpu")
+    def thread(a, b):
+        i = cuda.grid(1)
+        if i < a.size:
+            b[i] = helper(a[i])
+
+    out.append(rows(x))
+    for run in (lambda b: each(x.size, x, b), lambda b: thread[9, 128](x, b)):
+        b = np.empty_like(x)
+        run(b)
+        out.append(b)
+    total = lw.reduce(map=lambda v: helper(v), combine=lambda a, b: max(a, b), math="same")
+    return out, total(x)
+
+
+@pytest.mark.parametrize("body", PLACES)
+def test_the_same_bits_in_every_place(body):
+    (first, *others), greatest = everywhere(body, X)
+    for other in others:
+        np.testing.assert_array_equal(first.view(np.int64), other.view(np.int64))
+    assert greatest == first.max()
+    f = lw.vectorize(body, math="same")
+    assert [float(f(v)) for v in X[:50]] == first[:50].tolist()  # alone, and in another part of a vector
+    np.testing.assert_array_equal(f(X[1:]), first[1:])
+    np.testing.assert_array_equal(f(X[::-3]), first[::-3])
+
+
+def test_a_callees_math_is_its_callers():
+    """Options of code generation are the outermost function's, as fma and fastmath are."""
+    inner = lw.jit(lambda x: math.exp(x))
+    f = lw.vectorize(lambda x: inner(x), math="same")
+    np.testing.assert_array_equal(f(X), made("math.exp(x)", math="same")(X))
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_it_compiles_for_gpus(arch):
+    f = made("math.sin(x) + math.gamma(x) + math.pow(x, y) + math.erfc(y)", math="same")
+    for sig in ("f4(f4, f4)", "f8(f8, f8)"):
+        f.add(sig)
+        assert f.resources(sig, arch)["spills" if "spills" in f.resources(sig, arch) else "registers"] >= 0
+
+
+def test_pickled_and_shown():
+    f = pickle.loads(pickle.dumps(made("math.exp(x)", math="same")))
+    assert f._state()["options"]["math"] == "same"
+    np.testing.assert_array_equal(f(X), made("math.exp(x)", math="same")(X))
+
+
+@pytest.mark.parametrize("fastmath", [True, {"afn"}, {"contract"}])
+def test_fastmath_is_refused(fastmath):
+    with pytest.raises(ValueError, match='math="same" and fastmath= exclude each other'):
+        lw.vectorize(lambda x: x, math="same", fastmath=fastmath)
+    assert lw.vectorize(lambda x: x, math="same", fastmath=False)(1.0) == 1.0
+
+
+@pytest.mark.parametrize("value", ["fast", "", 3, None, True])
+def test_other_values(value):
+    with pytest.raises((TypeError, ValueError), match='"target" or "same"'):
+        lw.vectorize(lambda x: x, math=value)
+
+
+def test_libdevice_is_refused():
+    with pytest.raises(lw.errors.UnsupportedError, match="E144: `j0` has no form that is the same on every target"):
+        lw.vectorize(lambda x: cuda.libdevice.j0(x), math="same").inspect_nvvm("f8(f8)", "sm_90")
+
+
+def test_pages_have_the_bounds():
+    """docs/differences.md says what test_float64_is_within_one_unit checks."""
+    page = read("docs/differences.md")
+    assert all(re.search(rf"`{name}`", page) for name in NAMES)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("name", NAMES)
+def test_a_gpu_has_the_same_bits(name):
+    rng = np.random.default_rng(9)
+    for width, dtype in ((0, np.float32), (1, np.float64)):
+        f = double.compiled(name, width)
+        n = 2 if name in single.BINARY else 1
+        operands = [rng.permutation(double.arguments(name, 20_000, rng))[:50_000].astype(dtype) for _ in range(n)]
+        operands = [x[:min(map(len, operands))] for x in operands]
+        here, there = f(*operands), f(*map(cuda.to_device, operands)).copy_to_host()
+        both = np.isnan(here) & np.isnan(there)
+        np.testing.assert_array_equal(np.where(both, 0, here).view(f"i{dtype().itemsize}"), np.where(both, 0, there).view(f"i{dtype().itemsize}"))
