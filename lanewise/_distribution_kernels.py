@@ -139,6 +139,28 @@ def geometric(i, exponential, p, out):
 
 
 @forall
+def noncentral_f(i, gamma, other, shape, dfden, dfnum, out):
+    """gamma: of the shape dfnum / 2 and a Poisson number; other: of dfden / 2."""
+    out[i] = gamma[i] * r._at(dfden, i) / (other[i] * r._at(dfnum, i))
+
+
+@forall
+def logseries(i, uniform, other, p, out):
+    """Kemp, 1981, LK. q = 1 - (1 - p)**u, by its series where the difference would lose digits."""
+    chance = r._at(p, i)
+    v = max(uniform[i], _TINY)
+    x = other[i] * r._log1p_float64(-chance) if chance < 1.0 else 0.0
+    series = -x * (1.0 + x / 2.0 * (1.0 + x / 3.0 * (1.0 + x / 4.0 * (1.0 + x / 5.0 * (1.0 + x / 6.0)))))
+    q = series if x > -0.01 else 1.0 - r._exp_any_float64(x)
+    count = 1.0
+    if v < chance and v < q:
+        count = 2.0
+        if v <= q * q:
+            count = math.floor(1.0 + r._log_float64(v) / r._log_float64(q))
+    out[i] = np.int64(min(max(count, 1.0), _LARGEST / 2.0))
+
+
+@forall
 def failures(i, gamma, n, p, out):
     """The mean of the Poisson numbers that make a negative binomial one."""
     chance = r._at(p, i)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from lanewise._host_distributions import HostDistributions
 from lanewise._parameters import check, common_shape, fits, integers, on_device, parameter
 
 
-class Distributions:
+class Distributions(HostDistributions):
     """Methods of `Generator`. Draws come from the stream in the order of the formula's standard numbers."""
 
     def lognormal(self, mean=0.0, sigma=1.0, size=None, dtype=None, out=None, *, stream=0):

@@ -56,6 +56,9 @@ class Generator(_core._Draws, Distributions):
     True
     """
 
+    # So that isinstance(g, numpy.random.Generator) holds: scipy.stats takes it as random_state=, and calls its methods.
+    vars()["__class__"] = property(lambda self: np.random.Generator)
+
     def __init__(self, seed=None, bit_generator="philox", target=None):
         if bit_generator not in ("philox", "xoroshiro128p"):
             raise ValueError(f'bit_generator must be "philox" or "xoroshiro128p", not {bit_generator!r:.200}')
@@ -119,6 +122,9 @@ class Generator(_core._Draws, Distributions):
                 self._key, self._jumps, self._place, self._states = before
                 raise
             self._formulas = {}
+
+    def __reduce__(self):
+        return _blank, (type(self),), self.__getstate__()
 
     def __getstate__(self):
         return {"state": self.state, "sequence": self._sequence, "target": self.target}
@@ -473,6 +479,11 @@ class Generator(_core._Draws, Distributions):
 
 for _name in ("random", "uniform", "standard_normal", "normal", "standard_exponential", "exponential", "integers", "gamma", "standard_gamma", "poisson"):
     getattr(Generator, f"_{_name}").__qualname__ = f"Generator.{_name}"  # what TypeErrors name
+
+
+def _blank(kind):
+    """A Generator before its state is set."""
+    return kind.__new__(kind)
 
 
 def default_rng(seed=None):

@@ -343,33 +343,107 @@ def outer(ufunc, A, B, /, **kwargs):
 
 
 def at(ufunc, a, indices, b=None, /):
-    """For operators that atomics know: repeated indices take part each."""
-    own = _reducer(ufunc) if ufunc.nin == 2 else None
-    kernel = _atomic(ufunc.__name__) if own is not None and own.is_numpys else None
-    if kernel is None:
-        raise lw.errors.UnsupportedError(
-            f"`{ufunc.__name__}`.at of a device array is there for lanewise's and NumPy's "
-            f"{', '.join(_ATOMICS)} alone: use copy_to_host(), or a kernel with cuda.atomic")
-    if b is None:
-        raise TypeError("second operand needed for ufunc")
+    """By atomics where there are some for the operator, which repeated indices reach in any order. Else, and for float16, in
+    NumPy's order: indices are sorted on the host, and one thread does what belongs to one place."""
+    if ufunc.nout != 1 or ufunc.nin > 2:
+        raise ValueError("Only single output ufuncs supported at this time" if ufunc.nout != 1 else "Only unary and binary ufuncs supported at this time")
+    if b is None and ufunc.nin == 2:
+        raise ValueError("second operand needed for ufunc")
+    if b is not None and ufunc.nin == 1:
+        raise ValueError("second operand provided when ufunc is unary")
     if not cuda.is_cuda_array(a):
         raise TypeError("the first operand must be a device array, as another one is")
     to = cuda.as_cuda_array(a)
-    if not cuda.is_cuda_array(b) and not isinstance(b, (int, float, complex)):
+    if b is not None and not cuda.is_cuda_array(b) and not isinstance(b, (int, float, complex)):
         b = np.asarray(b)
-    mixed = np.result_type(to.dtype, b if isinstance(b, (int, float, complex)) else _dtype_of(b))
-    if not np.can_cast(mixed, to.dtype, "same_kind"):
-        raise TypeError(f"Cannot cast ufunc '{own.name}' output from {mixed!r:.200} to {to.dtype!r:.200} with casting rule 'same_kind'")
+    is_numpys = ufunc.__module__ == "lanewise.ufuncs"
+    computed = _computed_at(ufunc, is_numpys, to, b)
+    kernel = _atomic(ufunc.__name__) if is_numpys and to.dtype != np.float16 else None
+    if kernel is not None and computed[0] != to.dtype and ufunc.__name__ not in _CASTS_FIRST:
+        kernel = None
     rows, shape, n_rows, block = _places(to, indices)
-    values = cuda.device_array(shape, to.dtype)
-    if values.size == 0:
+    values = None
+    if b is not None:
+        values = cuda.device_array(shape, to.dtype if kernel is not None else computed[1])
+        if values.size:
+            values[...] = b
+    if 0 in shape:
         return
-    values[...] = b
     straight = to if to.is_c_contiguous() else to.copy()
-    kernel(values.size, straight.reshape(n_rows * block), n_rows, block, rows.reshape(values.size // block),
-           values.reshape(values.size))
+    flat, n = straight.reshape(n_rows * block), np.prod(shape, dtype=int)
+    rows = rows.reshape(n // block)
+    if kernel is not None:
+        kernel(n, flat, n_rows, block, rows, values.reshape(n))
+    else:
+        _in_order(ufunc, is_numpys, computed, flat, n_rows, block, rows, None if values is None else values.reshape(n))
     if straight is not to:
         to[...] = straight
+
+
+def _computed_at(ufunc, is_numpys, to, b):
+    """The dtypes of operands and result. TypeError where the result is none of the array's kind."""
+    known = getattr(np, ufunc.__name__) if is_numpys else ufunc
+    given = [to.dtype]
+    if b is not None:
+        given.append(type(b) if type(b) in (int, float, complex) else _dtype_of(b))
+    found = known.resolve_dtypes((*given, None))
+    if not np.can_cast(found[-1], to.dtype, "same_kind"):
+        raise TypeError(f"Cannot cast ufunc '{ufunc.__name__}' output from {found[-1]!r:.200} to {to.dtype!r:.200} with casting rule 'same_kind'")
+    return found
+
+
+def _in_order(ufunc, is_numpys, computed, flat, n_rows, block, rows, values):
+    host = np.asarray(rows.copy_to_host(), np.int64)
+    wrong = (host < -n_rows) | (host >= n_rows)
+    if wrong.any():
+        raise IndexError(f"index {host[wrong][0]} is out of bounds for axis 0 with size {n_rows}")
+    host = np.where(host < 0, host + n_rows, host)
+    order = np.argsort(host, kind="stable")
+    places, starts = np.unique(host[order], return_index=True)
+    starts = cuda.to_device(np.append(starts, host.size))
+    fold = _ordered_kernel(ufunc, is_numpys, computed)
+    operands = () if values is None else (cuda.to_device(order), values)
+    fold(places.size * block, flat, block, cuda.to_device(places), starts, *operands)
+
+
+def _ordered_kernel(ufunc, is_numpys, computed):
+    kernels = _ordered.setdefault(ufunc, {})
+    if computed not in kernels:
+        state = ufunc._state()
+        options = {name: state["options"][name] for name in _OF_CODE if name in state["options"]}
+        callee = getattr(np, ufunc.__name__) if is_numpys else ufunc.py_func
+        make = _make_ordered_unary if ufunc.nin == 1 else _make_ordered_binary
+        kernels[computed] = make(callee, [dtype.type for dtype in computed], options)
+    return kernels[computed]
+
+
+_ordered: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
+
+
+def _make_ordered_unary(f, kinds, options):
+    first = kinds[0]
+
+    @lw.forall(errors="defer", **options)
+    def fold(i, a, block, places, starts):
+        s = i // block
+        at = places[s] * block + i % block
+        for _ in range(starts[s], starts[s + 1]):
+            a[at] = a.dtype.type(f(first(a[at])))
+
+    return fold
+
+
+def _make_ordered_binary(f, kinds, options):
+    first, second = kinds[0], kinds[1]
+
+    @lw.forall(errors="defer", **options)
+    def fold(i, a, block, places, starts, order, values):
+        s = i // block
+        at = places[s] * block + i % block
+        for k in range(starts[s], starts[s + 1]):
+            a[at] = a.dtype.type(f(first(a[at]), second(values[order[k] * block + i % block])))
+
+    return fold
 
 
 def _places(a, indices):
@@ -403,6 +477,9 @@ def _indices_of(index):
 #: Ufuncs and the atomics that do the same.
 _ATOMICS = {"add": "add", "subtract": "sub", "maximum": "max", "minimum": "min", "fmax": "nanmax", "fmin": "nanmin",
             "bitwise_and": "and_", "bitwise_or": "or_", "bitwise_xor": "xor"}
+
+#: Those of them for which it is one whether an operand is cast to the array's dtype, or the result.
+_CASTS_FIRST = {"add", "subtract", "bitwise_and", "bitwise_or", "bitwise_xor"}
 
 _scatters: dict[str, Any] = {}
 

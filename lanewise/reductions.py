@@ -24,7 +24,8 @@ from lanewise._containers import answers_itself, refuse_loss
 
 __all__ = [
     "affine_scan", "all", "any", "argmax", "argmin", "count_nonzero", "cumprod", "cumsum", "logsumexp", "max",
-    "mean", "min", "minmax", "prod", "running_maximum", "segmented_sum", "std", "sum", "top1", "var",
+    "mean", "min", "minmax", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmin", "nanprod",
+    "nanstd", "nansum", "nanvar", "prod", "running_maximum", "segmented_sum", "std", "sum", "top1", "var",
 ]
 
 
@@ -551,3 +552,8 @@ def segmented_sum(values, starts, axis=0, out=None, *, stream=None):
     array([1, 3, 3, 7])
     """
     return _segmented.accumulate(_array(values), _array(starts), axis, **_options(out=out, stream=stream))
+
+
+from lanewise._nan_reductions import (  # noqa: E402: they use what stands above
+    nanargmax, nanargmin, nancumprod, nancumsum, nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar,
+)

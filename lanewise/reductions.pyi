@@ -6,7 +6,8 @@ from numpy.typing import DTypeLike
 
 __all__ = [
     "affine_scan", "all", "any", "argmax", "argmin", "count_nonzero", "cumprod", "cumsum", "logsumexp", "max",
-    "mean", "min", "minmax", "prod", "running_maximum", "segmented_sum", "std", "sum", "top1", "var",
+    "mean", "min", "minmax", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmin", "nanprod",
+    "nanstd", "nansum", "nanvar", "prod", "running_maximum", "segmented_sum", "std", "sum", "top1", "var",
 ]
 
 _Axes = SupportsIndex | tuple[SupportsIndex, ...] | None
@@ -77,3 +78,45 @@ def affine_scan(
     a: Any, b: Any, axis: SupportsIndex = 0, out: Any = None, *, initial: Any = 0, stream: Any = None,
 ) -> Any: ...
 def segmented_sum(values: Any, starts: Any, axis: SupportsIndex = 0, out: Any = None, *, stream: Any = None) -> Any: ...
+def nansum(
+    a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
+    initial: Any = ..., where: Any = True, *, stream: Any = None,
+) -> Any: ...
+def nanprod(
+    a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
+    initial: Any = ..., where: Any = True, *, stream: Any = None,
+) -> Any: ...
+def nanmin(
+    a: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
+    stream: Any = None,
+) -> Any: ...
+def nanmax(
+    a: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
+    stream: Any = None,
+) -> Any: ...
+def nanmean(
+    a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False, *,
+    where: Any = True, stream: Any = None,
+) -> Any: ...
+def nanvar(
+    a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
+    where: Any = True, correction: Any = ..., stream: Any = None,
+) -> Any: ...
+def nanstd(
+    a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
+    where: Any = True, correction: Any = ..., stream: Any = None,
+) -> Any: ...
+def nanargmin(
+    a: Any, axis: SupportsIndex | None = None, out: Any = None, *, keepdims: bool = False, stream: Any = None,
+) -> Any: ...
+def nanargmax(
+    a: Any, axis: SupportsIndex | None = None, out: Any = None, *, keepdims: bool = False, stream: Any = None,
+) -> Any: ...
+def nancumsum(
+    a: Any, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
+    stream: Any = None,
+) -> Any: ...
+def nancumprod(
+    a: Any, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
+    stream: Any = None,
+) -> Any: ...

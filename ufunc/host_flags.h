@@ -1,5 +1,5 @@
-/* Floating-point flags that NumPy raises and a loop's arithmetic does not: of integer divisions,
- * which have none, and where NumPy computes in another way. Pure C. */
+/* Floating-point flags that NumPy raises and a loop's arithmetic does not: of integer
+ * divisions, which have none, and where NumPy computes in another way. Pure C. */
 #ifndef LW_UFUNC_HOST_FLAGS_H
 #define LW_UFUNC_HOST_FLAGS_H
 

@@ -331,7 +331,8 @@ piece_in_order(void *context, int64_t begin, int64_t end)
     run *r = context;
     char *args[LW_MAX_ARGS];
 
-    if (r->kernel->flag_rule != NULL && end - begin > 1) { /* each element after the one before */
+    if (r->kernel->flag_rule != NULL &&
+        end - begin > 1) { /* each element after the one before */
         for (int64_t i = begin; i < end; i++)
             piece_in_order(context, i, i + 1);
         return true;

@@ -131,8 +131,8 @@ call_sorted(lw_ufunc_object *self, PyObject *const *args, size_t nargsf, PyObjec
         return lw_ufunc_call_device((lw_ufunc_head *)self, args, nargsf, kwnames, NULL);
     if ((s.kinds & LW_CALL_KIND_WRAPS) && kwnames == NULL &&
         PyVectorcall_NARGS(nargsf) == self->base.nin)
-        return lw_service_call(LW_SERVICE_UFUNC_METHODS, "call_wrapping", (PyObject *)self, args,
-                               self->base.nin, NULL);
+        return lw_service_call(LW_SERVICE_UFUNC_METHODS, "call_wrapping", (PyObject *)self,
+                               args, self->base.nin, NULL);
     return lw_ufunc_call_host((lw_ufunc_head *)self, args, nargsf, kwnames, s.stream);
 }
 
@@ -281,7 +281,8 @@ static PyObject *
 refuse_or_ask(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
               PyObject *kwnames)
 {
-    if (self->base.numpys == NULL || (lw_look(args, n_args, kwnames, true).kinds & LW_CALL_KIND_DEVICE))
+    if (self->base.numpys == NULL ||
+        (lw_look(args, n_args, kwnames, true).kinds & LW_CALL_KIND_DEVICE))
         return NULL;
     PyErr_Clear();
     return lw_ufunc_ask_numpys(self->base.numpys, "__call__", args, n_args, kwnames);

@@ -124,8 +124,8 @@ loop_of_scalar(lw_ufunc_object *self, lw_scalar *scalar, const lw_dtype *in, boo
     memcpy(loop->types, in, (size_t)loop->nin * sizeof *in);
     memcpy(loop->types + loop->nin, scalar->out, (size_t)loop->nout * sizeof *in);
     if (self->base.numpys != NULL)
-        loop->flag_rule = lw_flag_rule_of(((PyUFuncObject *)self->base.numpys)->name,
-                                          loop->types, loop->nin);
+        loop->flag_rule =
+            lw_flag_rule_of(((PyUFuncObject *)self->base.numpys)->name, loop->types, loop->nin);
     loop->raises_flags = loop->flag_rule != NULL;
     return loop;
 }

@@ -73,4 +73,10 @@ def install(root):
     builtins.__import__ = import_for_tests
 
 
-EXPECTED = {}
+EXPECTED = {
+    "test_ufunc.py::TestUfunc::test_pickle_withstring": "an old pickle of numpy.cos is numpy.cos",
+    "test_umath.py::TestAdd_newdoc_ufunc::test_ufunc_arg": "sets the documentation of a numpy.ufunc, and takes nothing else",
+    "test_umath.py::TestSpecialMethods::test_ufunc_docstring": "compares __dict__, which holds __module__ 'numpy' there",
+    "test_umath_accuracy.py::TestAccuracy::test_validate_transcendentals":
+        "float64 within 1 ULP; sin, cos, tan, arcsin, sinh and expm1 of the vector library have 2 (docs/differences.md, Error bounds)",
+}

@@ -244,7 +244,49 @@ clear(PyObject *self)
     return 0;
 }
 
+/* ---- methods ---- */
+
+/* Whether the function's text says that it is a method: its first parameter is `self`, and it
+ * was defined in a class. As NumPy's and numba's ufuncs, others in a class are not bound. */
+static bool
+is_method(const lw_compiled *self)
+{
+    PyObject *function = self->py_func, *code, *names, *first, *qualname;
+    Py_ssize_t dot, length;
+    bool result;
+
+    if (function == NULL || !PyFunction_Check(function))
+        return false;
+    code = PyFunction_GET_CODE(function);
+    if (((PyCodeObject *)code)->co_argcount == 0)
+        return false;
+    names = PyCode_GetVarnames((PyCodeObject *)code);
+    first = names && PyTuple_GET_SIZE(names) > 0 ? PyTuple_GET_ITEM(names, 0) : NULL;
+    result = first != NULL && PyUnicode_CompareWithASCIIString(first, "self") == 0;
+    Py_XDECREF(names);
+    qualname = result ? ((PyFunctionObject *)function)->func_qualname : NULL; /* borrowed */
+    length = qualname ? PyUnicode_GET_LENGTH(qualname) : 0;
+    dot = length ? PyUnicode_FindChar(qualname, '.', 0, length, -1) : -1;
+    /* "Class.name", but no "outer.<locals>.name" */
+    return result && dot > 0 && PyUnicode_READ_CHAR(qualname, dot - 1) != '>';
+}
+
+/* Of instances the method; of a class, which classmethod() asks with as an instance, too. */
+static PyObject *
+bind(PyObject *object, PyObject *instance, PyObject *Py_UNUSED(type))
+{
+    const lw_compiled *self = head_of(object);
+    bool binds = self->door->id == LW_DOOR_VECTORIZE || self->door->id == LW_DOOR_GUVECTORIZE;
+
+    if (instance == NULL || instance == Py_None)
+        return Py_NewRef(object);
+    if (PyType_Check(instance) || (binds && is_method(self)))
+        return PyMethod_New(object, instance);
+    return Py_NewRef(object);
+}
+
 static PyType_Slot slots[] = {{Py_tp_dealloc, lw_compiled_dealloc},
+                              {Py_tp_descr_get, bind},
                               {Py_tp_traverse, traverse},
                               {Py_tp_clear, clear},
                               {Py_tp_call, PyVectorcall_Call},

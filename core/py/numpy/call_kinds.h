@@ -12,7 +12,7 @@ enum {
     LW_CALL_KIND_DEVICE = 1,
     LW_CALL_KIND_OTHER = 2,
     LW_CALL_KIND_WRAPS = 4 /* no array, and has an __array_wrap__ of its own */
-}; /* bits of what was seen */
+};                         /* bits of what was seen */
 
 typedef struct lw_seen {
     int kinds;

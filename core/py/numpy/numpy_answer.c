@@ -1,6 +1,6 @@
-/* Functions of lanewise.ufuncs stand for NumPy's. Where they have no loop for a host call (object,
- * long double, strings, dtypes of others), NumPy's own ufunc answers, with its loops and its
- * errors. Device arrays never come here: NumPy would send them back. */
+/* Functions of lanewise.ufuncs stand for NumPy's. Where they have no loop for a host call
+ * (object, long double, strings, dtypes of others), NumPy's own ufunc answers, with its loops
+ * and its errors. Device arrays never come here: NumPy would send them back. */
 #include "core/py/numpy/call_kinds.h"
 #include "core/py/numpy/ufunc_inner.h"
 #include "core/py/numpy/ufunc_type.h"

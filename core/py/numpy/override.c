@@ -160,12 +160,9 @@ static const char *const rest_of_accumulate[] = {"axis", "dtype", "out", NULL};
 static const char *const rest_of_nothing[] = {NULL};
 
 static const shape shapes[] = {
-    {"__call__", -1, rest_of_nothing, 0, MOST},
-    {"reduce", 1, rest_of_reduce, 1, 7},
-    {"accumulate", 1, rest_of_accumulate, 1, 4},
-    {"reduceat", 2, rest_of_accumulate, 2, 5},
-    {"outer", 2, rest_of_nothing, 2, 2},
-    {"at", 3, rest_of_nothing, 2, 3},
+    {"__call__", -1, rest_of_nothing, 0, MOST},  {"reduce", 1, rest_of_reduce, 1, 7},
+    {"accumulate", 1, rest_of_accumulate, 1, 4}, {"reduceat", 2, rest_of_accumulate, 2, 5},
+    {"outer", 2, rest_of_nothing, 2, 2},         {"at", 3, rest_of_nothing, 2, 3},
 };
 
 static const shape *

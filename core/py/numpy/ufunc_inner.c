@@ -162,7 +162,8 @@ shown_dtype(const PyArray_DTypeMeta *dtype)
     }
 }
 
-/* A reduction whose out= has said the accumulator's dtype: NumPy is asked in other words then. */
+/* A reduction whose out= has said the accumulator's dtype: NumPy is asked in other words then.
+ */
 static bool
 is_into_given(const lw_ufunc_head *owner, PyArray_DTypeMeta *const given[],
               PyArray_DTypeMeta *const signature[])

@@ -1,0 +1,211 @@
+"""The distributions of `lanewise.random.Generator` that are made on the host, of its uniform and normal numbers, and
+those that are mixtures of others."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from lanewise._parameters import common_shape, integers, parameter
+
+
+class HostDistributions:
+    """Methods of `Generator`. What is made on the host is a NumPy array, whatever the target."""
+
+    def noncentral_chisquare(self, df, nonc, size=None, dtype=None, out=None, *, stream=0):
+        """Chi-square numbers whose degrees of freedom are df + 2 K with Poisson numbers K of the mean nonc / 2; df > 0, nonc >= 0."""
+        df, nonc, size = self._mixed_parameters("df", df, nonc, size, out)
+        with self._all_or_nothing():
+            more = self._host_poisson(nonc / 2.0, size, stream)
+            return self.chisquare(df + 2.0 * more if size != () else float(df + 2.0 * more), None if size == () else size, dtype, out, stream=stream)
+
+    def noncentral_f(self, dfnum, dfden, nonc, size=None, dtype=None, out=None, *, stream=0):
+        """Quotients of noncentral chi-square numbers and chi-square numbers, each by its degrees of freedom, which are > 0; nonc >= 0."""
+        below = parameter("dfden", dfden, "positive shape")
+        above, nonc, size = self._mixed_parameters("dfnum", dfnum, nonc, size, out, below)
+        with self._all_or_nothing():
+            more = self._host_poisson(nonc / 2.0, size, stream)
+            given = [("shape", above / 2.0 + more, "positive shape"), ("dfden", below, "positive shape"), ("dfnum", above, "positive shape")]
+            if size == ():
+                given, size = [(name, float(value), rule) for name, value, rule in given], None
+            return self._made("noncentral_f", [("gamma", 0, 1.0, 0.0), ("gamma", 1, 0.5, 0.0)], given, size, dtype, out, stream)
+
+    def logseries(self, p, size=None, dtype=None, out=None, *, stream=0):
+        """Logarithmic series numbers, from 1 on (Kemp, 1981, LK); 0 <= p < 1."""
+        if not (parameter("p", p, "chance") < 1).all():
+            raise ValueError(f"p < 0, p >= 1 or p is NaN: p must be at least 0 and below 1, not {p}")
+        return self._made("logseries", ["uniform", "uniform"], [("p", p, "chance")], size, dtype, out, stream, integers=True)
+
+    def zipf(self, a, size=None, *, stream=0):
+        """Zipf numbers: k with the chance k**-a / zeta(a), by rejection (Devroye, 1986, X.6.1); a > 1. An int64 NumPy array."""
+        power = parameter("a", a, "positive")
+        if not (power > 1).all():
+            raise ValueError(f"a <= 1 or a is NaN: a must be above 1, not {a}")
+
+        def candidates(u, v, a):
+            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+                x = np.floor((1.0 - u) ** (-1.0 / (a - 1.0)))
+                t, b = (1.0 + 1.0 / x) ** (a - 1.0), 2.0 ** (a - 1.0)
+                good = (x < 2.0**63) & (v * x * (t - 1.0) / (b - 1.0) <= t / b)
+            return np.where(good, x, 1.0), good
+
+        return self._rejected(candidates, 2, [np.minimum(power, 1000.0)], size, np.int64, stream)  # above: all are 1
+
+    def vonmises(self, mu, kappa, size=None, *, stream=0):
+        """Angles from -pi to pi around mu, by rejection (Best and Fisher, 1979); kappa >= 0. A float64 NumPy array."""
+        mean, width = parameter("mu", mu), parameter("kappa", kappa, "not negative")
+
+        def candidates(u, v, w, mean, kappa):
+            small, large = kappa < 1e-8, kappa > 1e6
+            k = np.where(small | large, 1.0, kappa)
+            tau = 1.0 + np.sqrt(1.0 + 4.0 * k * k)
+            rho = (tau - np.sqrt(2.0 * tau)) / (2.0 * k)
+            s = (1.0 + rho * rho) / (2.0 * rho)
+            s = np.where(k < 1e-5, 1.0 / k + k, s)  # without the difference
+            z = np.cos(np.pi * u)
+            f = (1.0 + s * z) / (s + z)
+            c = k * (s - f)
+            with np.errstate(divide="ignore"):
+                good = (c * (2.0 - c) - v > 0.0) | (np.log(c / v) + 1.0 - c >= 0.0) | small | large
+            angle = np.where(w < 0.5, -1.0, 1.0) * np.arccos(np.clip(np.where(small, z, f), -1.0, 1.0))
+            if large.any():  # a normal number's, by the same two uniform ones
+                angle = np.where(large, np.sqrt(-2.0 * np.log1p(-u) / np.maximum(kappa, 1.0)) * np.cos(2.0 * np.pi * w), angle)
+            return np.remainder(angle + mean + np.pi, 2.0 * np.pi) - np.pi, good
+
+        return self._rejected(candidates, 3, [mean, width], size, np.float64, stream)
+
+    def hypergeometric(self, ngood, nbad, nsample, size=None, *, stream=0):
+        """Good ones among nsample of ngood + nbad, by inversion: an int64 NumPy array. Each parameter is less than 10**9."""
+        given = [integers(name, value, "count") for name, value in (("ngood", ngood), ("nbad", nbad), ("nsample", nsample))]
+        if any((one >= 10**9).any() for one in given):
+            raise ValueError("ngood, nbad and nsample must be less than 10**9")
+        if not (given[2] <= given[0] + given[1]).all():
+            raise ValueError(f"ngood + nbad < nsample: nsample must be at most ngood + nbad, not {nsample}")
+        shape = common_shape(_tuple(size), given, None) or ()
+        uniform = self.random(out=np.empty(shape), stream=stream)
+        result = np.zeros(shape, np.int64)
+        rows = np.stack([np.broadcast_to(one, shape).ravel() for one in given], axis=1)
+        for row in np.unique(rows, axis=0):
+            here = (rows == row).all(axis=1).reshape(shape)
+            result[here] = _draw_hypergeometric(*row.tolist(), uniform[here])
+        return result if size is not None or shape else int(result)
+
+    def multivariate_hypergeometric(self, colors, nsample, size=None, method="marginals", *, stream=0):
+        """How many of each colour are among nsample of sum(colors): an int64 NumPy array of the shape (*size, len(colors))."""
+        if method not in ("count", "marginals"):
+            raise ValueError(f'method must be "count" or "marginals", not {method!r:.200}')
+        counts = integers("colors", colors, "count")
+        sample = integers("nsample", nsample, "count")
+        if counts.ndim != 1 or sample.ndim != 0:
+            raise ValueError("colors must be a one-dimensional sequence of ints, and nsample an int")
+        total, left = int(counts.sum()), int(sample)
+        if left > total:
+            raise ValueError(f"nsample > sum(colors): nsample must be at most {total}, not {left}")
+        shape = _tuple(size) or ()
+        result = np.zeros((*shape, counts.size), np.int64)
+        drawn = np.full(shape, left, np.int64)
+        for k, count in enumerate(counts[:-1].tolist()):
+            total -= count
+            result[..., k] = self.hypergeometric(count, total, drawn, shape, stream=stream)
+            drawn = drawn - result[..., k]
+        if counts.size:
+            result[..., -1] = drawn
+        return result
+
+    def multivariate_normal(self, mean, cov, size=None, check_valid="warn", tol=1e-8, *, method="svd", stream=0):
+        """Normal vectors of a mean and a covariance matrix: a float64 NumPy array of the shape (*size, len(mean))."""
+        import warnings
+
+        if method not in ("svd", "eigh", "cholesky"):
+            raise ValueError(f'method must be one of {{"eigh", "svd", "cholesky"}}, not {method!r:.200}')
+        if check_valid not in ("warn", "raise", "ignore"):
+            raise ValueError("check_valid must equal 'warn', 'raise', or 'ignore'")
+        mean, cov = parameter("mean", mean), parameter("cov", cov)
+        if mean.ndim != 1:
+            raise ValueError("mean must be 1 dimensional")
+        if cov.shape != (mean.size, mean.size):
+            raise ValueError("cov must be 2 dimensional and square, and mean and cov must have same length")
+        if method == "svd":
+            _, values, vectors = np.linalg.svd(cov)
+            valid = np.allclose((vectors.T * values) @ vectors, cov, rtol=tol, atol=tol)
+            factor = np.sqrt(values)[:, None] * vectors
+        elif method == "eigh":
+            values, vectors = np.linalg.eigh(cov)
+            valid = not (values < -tol).any()
+            factor = (vectors * np.sqrt(np.abs(values))).T
+        else:
+            factor, valid = np.linalg.cholesky(cov).T, True
+        if check_valid != "ignore" and not valid:
+            if check_valid == "raise":
+                raise ValueError("covariance is not symmetric positive-semidefinite.")
+            warnings.warn("covariance is not symmetric positive-semidefinite.", RuntimeWarning, stacklevel=2)
+        shape = (*(_tuple(size) or ()), mean.size)
+        return self.standard_normal(out=np.empty(shape), stream=stream) @ factor + mean
+
+    # ---- parts of them ----
+
+    def _mixed_parameters(self, name, df, nonc, size, out, *more):
+        df, nonc = parameter(name, df, "positive shape"), parameter("nonc", nonc, "mean")
+        shape = common_shape(_tuple(size), [df, nonc, *more], out)
+        return df, nonc, tuple(out.shape) if shape is None and out is not None else shape or ()
+
+    def _host_poisson(self, mean, shape, stream):
+        return np.asarray(self._poisson(mean, shape, out=np.empty(shape, np.int64), stream=stream))
+
+    def _all_or_nothing(self):
+        return _Together(self)
+
+    def _rejected(self, candidates, n_uniform, given, size, dtype, stream):
+        """Numbers by candidates(uniform numbers…, parameters…) -> values, accepted: those not accepted are drawn again."""
+        shape = common_shape(_tuple(size), given, None) or ()
+        spread = [np.broadcast_to(one, shape).ravel() for one in given]
+        result = np.empty(math.prod(shape), dtype)
+        open_places = np.arange(result.size)
+        with self._all_or_nothing():
+            while open_places.size:
+                uniform = self.random(out=np.empty((n_uniform, open_places.size)), stream=stream)
+                values, good = candidates(*uniform, *(one[open_places] for one in spread))
+                result[open_places[good]] = values[good].astype(dtype)
+                open_places = open_places[~good]
+        return result.reshape(shape) if size is not None or shape else result[0].item()
+
+
+class _Together:
+    """Several draws, none of another thread between them; the place is as before if one fails."""
+
+    def __init__(self, generator):
+        from lanewise._generator import _Alone
+
+        self.generator, self.alone = generator, _Alone(generator)
+
+    def __enter__(self):
+        self.alone.__enter__()
+        self.place = self.generator._place
+
+    def __exit__(self, kind, error, trace):
+        if kind is not None:
+            self.generator._place = self.place
+        self.alone.__exit__(kind, error, trace)
+
+
+def _draw_hypergeometric(good, bad, sample, uniform):
+    """By a table of the chances around the mode, outside of which there are less than 2**-60 of them."""
+    low, high = max(0, sample - bad), min(good, sample)
+    total = good + bad
+    mode = min(max((sample + 1) * (good + 1) // (total + 2), low), high)
+    spread = math.sqrt(sample * (good / total) * (bad / total)) if total else 0.0
+    reach = int(12 * spread + 40)
+    low, high = max(low, mode - reach), min(high, mode + reach)
+    up = np.arange(mode, high, dtype=np.float64)  # p(k + 1) / p(k)
+    down = np.arange(mode, low, -1, dtype=np.float64)  # p(k - 1) / p(k)
+    above = np.cumprod((good - up) * (sample - up) / ((up + 1.0) * (bad - sample + up + 1.0)))
+    below = np.cumprod(down * (bad - sample + down) / ((good - down + 1.0) * (sample - down + 1.0)))
+    chances = np.cumsum(np.concatenate((below[::-1], [1.0], above)))
+    return low + np.minimum(np.searchsorted(chances, uniform * chances[-1], side="right"), high - low)
+
+
+def _tuple(size):
+    from lanewise._generator import _shape
+
+    return None if size is None else _shape(size)

@@ -1,0 +1,301 @@
+"""Reductions that leave NaN out: numpy.nansum and its like, for `lanewise.reductions`."""
+
+from __future__ import annotations
+
+import functools
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+import lanewise as lw
+from lanewise import reductions as _all_elements
+
+# ---- what the operators are ----
+
+
+def _add(a, b):
+    return a + b
+
+
+def _multiply(a, b):
+    return a * b
+
+
+def _fmin(a, b):
+    return np.fmin(a, b)
+
+
+def _fmax(a, b):
+    return np.fmax(a, b)
+
+
+def _or_zero(x):
+    return 0 if x != x else x
+
+
+def _or_one(x):
+    return 1 if x != x else x
+
+
+def _merge_sums(a, b):
+    return a[0] + b[0], a[1] + b[1]
+
+
+def _number_and_one(x):
+    return (0, 0) if x != x else (x, 1)
+
+
+def _larger(a, b):
+    """Of (value, index): NaN is smaller than all, and the lower index wins."""
+    if a[0] == b[0] or (a[0] != a[0] and b[0] != b[0]):
+        return a if a[1] < b[1] else b
+    return a if a[0] > b[0] or b[0] != b[0] else b
+
+
+def _smaller(a, b):
+    if a[0] == b[0] or (a[0] != a[0] and b[0] != b[0]):
+        return a if a[1] < b[1] else b
+    return a if a[0] < b[0] or b[0] != b[0] else b
+
+
+def _larger_pair(a, b):
+    """Of (real, imaginary, index): complex numbers in NumPy's order."""
+    a_nan, b_nan = a[0] != a[0] or a[1] != a[1], b[0] != b[0] or b[1] != b[1]
+    if (a_nan and b_nan) or (a[0] == b[0] and a[1] == b[1]):
+        return a if a[2] < b[2] else b
+    return a if b_nan or (not a_nan and (a[0] > b[0] or (a[0] == b[0] and a[1] > b[1]))) else b
+
+
+def _smaller_pair(a, b):
+    a_nan, b_nan = a[0] != a[0] or a[1] != a[1], b[0] != b[0] or b[1] != b[1]
+    if (a_nan and b_nan) or (a[0] == b[0] and a[1] == b[1]):
+        return a if a[2] < b[2] else b
+    return a if b_nan or (not a_nan and (a[0] < b[0] or (a[0] == b[0] and a[1] < b[1]))) else b
+
+
+def _moments_of_one(x):
+    return (0, x - x, x - x) if x != x else (1, x, x - x)
+
+
+def _moments_of_complex(x):
+    none = (x.real - x.real) + (x.imag - x.imag)
+    return (0, x, none) if x != x else (1, x, none)
+
+
+def _merge_moments(a, b):
+    """As those of lanewise.reductions, where a part may have no elements."""
+    if a[0] == 0:
+        return b
+    if b[0] == 0:
+        return a
+    n = a[0] + b[0]
+    delta = b[1] - a[1]
+    weight = b[0] / n
+    return n, a[1] + delta * weight, a[2] + b[2] + delta * delta * (a[0] * weight)
+
+
+def _merge_complex_moments(a, b):
+    if a[0] == 0:
+        return b
+    if b[0] == 0:
+        return a
+    n = a[0] + b[0]
+    delta = b[1] - a[1]
+    weight = b[0] / n
+    square = delta.real * delta.real + delta.imag * delta.imag
+    return n, a[1] + delta * weight, a[2] + b[2] + square * (a[0] * weight)
+
+
+# ---- the reductions ----
+
+_nansum = lw.reduce(_add, map=_or_zero, identity=0)
+_nanprod = lw.reduce(_multiply, map=_or_one, identity=1)
+_nanmin = lw.reduce(_fmin)
+_nanmax = lw.reduce(_fmax)
+_counted = lw.reduce(_add, map=lambda x: 0 if x != x else 1, identity=0)
+_nanmean = lw.reduce(_merge_sums, map=_number_and_one, finish=lambda total, n: total / n, identity=(0, 0))
+_nanargmax = lw.reduce(_larger, map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)
+_nanargmin = lw.reduce(_smaller, map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)
+_nanargmax_complex = lw.reduce(_larger_pair, map=lambda x, index: (x.real, x.imag, index),
+                               finish=lambda real, imag, at: at, commutative=True)
+_nanargmin_complex = lw.reduce(_smaller_pair, map=lambda x, index: (x.real, x.imag, index),
+                               finish=lambda real, imag, at: at, commutative=True)
+
+
+@functools.lru_cache(maxsize=None)
+def _moments(is_complex: bool, root: bool, ddof: float) -> lw.Reduction:
+    def variance(n, mean, squares):
+        return squares / (n - ddof) if n > ddof else squares * math.nan
+
+    def deviation(n, mean, squares):
+        return np.sqrt(squares / (n - ddof)) if n > ddof else squares * math.nan
+
+    return lw.reduce(_merge_complex_moments if is_complex else _merge_moments,
+                     map=_moments_of_complex if is_complex else _moments_of_one,
+                     finish=deviation if root else variance, identity=(0, math.nan, math.nan), commutative=True)
+
+
+# ---- warnings, on the host alone: on a device nobody waits for the result ----
+
+
+def _has_nan(result: Any) -> bool:
+    return isinstance(result, (np.ndarray, np.generic)) and not isinstance(result, lw.cuda.DeviceArray) and bool(np.any(np.isnan(result)))
+
+
+def _warn_of_few(a: Any, result: Any, axis: Any, where: Any, least: float, text: str) -> None:
+    if _has_nan(result) and np.any(_counted(a, axis=axis, where=where) <= least):
+        warnings.warn(text, RuntimeWarning, stacklevel=4)
+
+
+# ---- with NumPy's arguments ----
+
+
+def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
+    """The sum of what is not NaN, as numpy.nansum.
+
+    >>> lw.reductions.nansum([1.0, np.nan, 3.0])
+    np.float64(4.0)
+    """
+    return _nansum(_all_elements._array(a), axis=axis, where=where, **_all_elements._initial(initial),
+                   **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
+
+
+def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
+    """The product of what is not NaN, as numpy.nanprod.
+
+    >>> lw.reductions.nanprod([2.0, np.nan, 3.0])
+    np.float64(6.0)
+    """
+    return _nanprod(_all_elements._array(a), axis=axis, where=where, **_all_elements._initial(initial),
+                    **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
+
+
+def nanmin(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
+    """The smallest element that is not NaN, as numpy.nanmin; NaN, with a warning on the host, where there is none.
+
+    >>> lw.reductions.nanmin([[3.0, np.nan], [np.nan, 5.0]], axis=1)
+    array([3., 5.])
+    """
+    return _end(_nanmin, "fmin", a, axis, out, keepdims, initial, where, stream)
+
+
+def nanmax(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
+    """The largest element that is not NaN, as numpy.nanmax.
+
+    >>> lw.reductions.nanmax([3.0, np.nan, 1.0])
+    np.float64(3.0)
+    """
+    return _end(_nanmax, "fmax", a, axis, out, keepdims, initial, where, stream)
+
+
+def _end(reduction, name, a, axis, out, keepdims, initial, where, stream):
+    a = _all_elements._array(a)
+    if not _all_elements._initial(initial):
+        _all_elements._check_not_empty(a.shape, axis, f"zero-size array to reduction operation {name} which has no identity")
+    result = reduction(a, axis=axis, where=where, **_all_elements._initial(initial),
+                       **_all_elements._options(out=out, keepdims=keepdims, stream=stream))
+    if _has_nan(result):
+        warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=3)
+    return result
+
+
+def nanargmax(a, axis=None, out=None, *, keepdims=False, stream=None):
+    """Where the largest element is that is not NaN, as numpy.nanargmax.
+
+    On device arrays a slice of nothing but NaN gives its first place, on the host it is NumPy's ValueError.
+
+    >>> lw.reductions.nanargmax([np.nan, 9.0, 9.0, 1.0])
+    np.int64(1)
+    """
+    return _argument("nanargmax", _nanargmax, _nanargmax_complex, a, axis, out, keepdims, stream)
+
+
+def nanargmin(a, axis=None, out=None, *, keepdims=False, stream=None):
+    """Where the smallest element is that is not NaN, as numpy.nanargmin.
+
+    >>> lw.reductions.nanargmin([[np.nan, 1.0], [2.0, 5.0]], axis=1)
+    array([1, 0])
+    """
+    return _argument("nanargmin", _nanargmin, _nanargmin_complex, a, axis, out, keepdims, stream)
+
+
+def _argument(name, plain, of_complex, a, axis, out, keepdims, stream):
+    a = _all_elements._array(a)
+    if isinstance(axis, tuple):
+        raise TypeError("axis= must be an int or None, not a tuple")
+    _all_elements._check_not_empty(a.shape, axis, f"attempt to get {name[3:]} of an empty sequence")
+    kind = _all_elements._kind(a)
+    if kind in "fc" and isinstance(a, np.ndarray) and not isinstance(a, lw.cuda.DeviceArray) and np.any(_counted(a, axis=axis) == 0):
+        raise ValueError("All-NaN slice encountered")
+    return (of_complex if kind == "c" else plain)(a, axis=axis, **_all_elements._options(out=out, keepdims=keepdims, stream=stream))
+
+
+def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stream=None):
+    """The mean of what is not NaN, as numpy.nanmean.
+
+    >>> lw.reductions.nanmean([1.0, np.nan, 6.0])
+    np.float64(3.5)
+    """
+    a = _all_elements._array(a)
+    if _all_elements._kind(a) in "biu":
+        return _all_elements.mean(a, axis, dtype, out, keepdims, where=where, stream=stream)
+    result = _nanmean(a, axis=axis, where=where, **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
+    _warn_of_few(a, result, axis, where, 0, "Mean of empty slice")
+    return result
+
+
+def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, correction=..., stream=None):
+    """The variance of what is not NaN, as numpy.nanvar; NaN where no more than `ddof` elements are left.
+
+    >>> lw.reductions.nanvar([1.0, 2.0, np.nan, 3.0, 4.0])
+    np.float64(1.25)
+    """
+    return _deviate(False, a, axis, dtype, out, ddof, keepdims, where, correction, stream)
+
+
+def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, correction=..., stream=None):
+    """The standard deviation of what is not NaN, as numpy.nanstd.
+
+    >>> lw.reductions.nanstd([[1.0, 3.0], [2.0, np.nan]], axis=1)
+    array([1., 0.])
+    """
+    return _deviate(True, a, axis, dtype, out, ddof, keepdims, where, correction, stream)
+
+
+def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, correction, stream):
+    a = _all_elements._array(a)
+    if _all_elements._kind(a) in "biu":
+        of_all = _all_elements.std if root else _all_elements.var
+        return of_all(a, axis, dtype, out, ddof, keepdims, where=where, correction=correction, stream=stream)
+    if correction is not ... and correction is not np._NoValue:
+        if ddof != 0:
+            raise ValueError("ddof= and correction= are the same: give one")
+        ddof = _all_elements._degrees("correction", correction)
+    ddof = _all_elements._degrees("ddof", ddof)
+    is_complex = (_all_elements._kind(a) if dtype is None else np.dtype(dtype).kind) == "c"
+    result = _moments(is_complex, root, ddof)(a, axis=axis, where=where,
+                                              **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
+    _warn_of_few(a, result, axis, where, ddof, "Degrees of freedom <= 0 for slice.")
+    return result
+
+
+def nancumsum(a, axis=None, dtype=None, out=None, *, stream=None):
+    """Sums on the way in which NaN counts as 0, as numpy.nancumsum.
+
+    >>> lw.reductions.nancumsum([1.0, np.nan, 3.0])
+    array([1., 1., 4.])
+    """
+    a, axis = _all_elements._flat(a, axis)
+    return _nansum.accumulate(a, axis, **_all_elements._options(dtype=dtype, out=out, stream=stream))
+
+
+def nancumprod(a, axis=None, dtype=None, out=None, *, stream=None):
+    """Products on the way in which NaN counts as 1, as numpy.nancumprod.
+
+    >>> lw.reductions.nancumprod([2.0, np.nan, 3.0])
+    array([2., 2., 6.])
+    """
+    a, axis = _all_elements._flat(a, axis)
+    return _nanprod.accumulate(a, axis, **_all_elements._options(dtype=dtype, out=out, stream=stream))

@@ -1,0 +1,103 @@
+"""lanewise.reductions that leave NaN out, against NumPy's."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+
+NAMES = ["nansum", "nanprod", "nanmin", "nanmax", "nanmean", "nanvar", "nanstd", "nanargmin", "nanargmax", "nancumsum", "nancumprod"]
+DTYPES = ["f2", "f4", "f8", "c8", "c16", "i4", "u1", "?"]
+
+
+def numbers(dtype, shape, seed=0):
+    rng = np.random.default_rng(seed)
+    made = (rng.random(shape) * 4 - 1 + (1j * rng.random(shape) if dtype[0] == "c" else 0))
+    made = np.rint(made).astype(dtype) if dtype[0] in "iu?" else made.astype(dtype)
+    if made.dtype.kind in "fc":
+        made[rng.random(shape) < 0.3] = np.nan
+        made[..., 0] = 0.25
+    return made
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", NAMES)
+def test_as_numpys(name, dtype):
+    for shape in ((7,), (5, 6), (3, 4, 5)):
+        a = numbers(dtype, shape)
+        for axis in (None, 0, -1):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                want = getattr(np, name)(a, axis=axis)
+                got = getattr(lw.reductions, name)(a, axis=axis)
+            assert got.dtype == want.dtype and np.shape(got) == np.shape(want), (shape, axis)
+            tolerance = 4e-3 if dtype == "f2" else 1e-5 if dtype in ("f4", "c8") else 1e-12
+            np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("name", NAMES[:7])
+def test_keywords(name):
+    a = numbers("f8", (5, 6))
+    where = np.arange(30).reshape(5, 6) % 7 != 0
+    given = {"where": where, "keepdims": True, "axis": 1}
+    if name in ("nanmin", "nanmax"):
+        given["initial"] = 0.5
+    want = getattr(np, name)(a, **given)
+    np.testing.assert_allclose(getattr(lw.reductions, name)(a, **given), want)
+    out = np.empty((5, 1))
+    assert getattr(lw.reductions, name)(a, **given, out=out) is out
+    np.testing.assert_allclose(out, want)
+
+
+def said(function, *args, **kwargs):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = function(*args, **kwargs)
+    return result, [(one.category, str(one.message)) for one in caught], [one.filename for one in caught]
+
+
+@pytest.mark.parametrize("name", NAMES[:7])
+@pytest.mark.parametrize("a", [[np.nan, np.nan], [[1.0, np.nan], [np.nan, np.nan]], [[1.0, 2.0], [3.0, 4.0]], [np.inf, -np.inf]])
+def test_warnings(name, a):
+    with np.errstate(all="ignore"):
+        want, told, _ = said(getattr(np, name), np.array(a), axis=-1)
+        got, ours, where = said(getattr(lw.reductions, name), np.array(a), axis=-1)
+    np.testing.assert_array_equal(got, want)
+    assert ours == told and all(file == __file__ for file in where)
+
+
+def test_degrees_of_freedom():
+    a = np.array([[1.0, np.nan, 4.0], [np.nan, 2.0, np.nan], [1.0, 2.0, 4.0]])
+    for ddof in (1, 2):
+        want, told, _ = said(np.nanvar, a, axis=1, ddof=ddof)
+        got, ours, _ = said(lw.reductions.nanvar, a, axis=1, ddof=ddof)
+        np.testing.assert_allclose(got, want)
+        assert ours == told
+    np.testing.assert_allclose(lw.reductions.nanstd(a, axis=0, correction=1), np.nanstd(a, axis=0, ddof=1))
+
+
+def test_errors():
+    for name in ("nanargmin", "nanargmax"):
+        with pytest.raises(ValueError, match="All-NaN slice"):
+            getattr(lw.reductions, name)([[1.0, 2.0], [np.nan, np.nan]], axis=1)
+        with pytest.raises(ValueError, match="empty sequence"):
+            getattr(lw.reductions, name)([])
+    for name in ("nanmin", "nanmax"):
+        with pytest.raises(ValueError, match="zero-size array"):
+            getattr(lw.reductions, name)([])
+    assert lw.reductions.nansum([]) == 0 and lw.reductions.nanprod([]) == 1
+
+
+def test_arrays_of_a_device():
+    a = numbers("f4", (8, 9))
+    with lw.config(target="cpu"):
+        d = lw.cuda.to_device(a)
+        for name in NAMES:
+            result = getattr(lw.reductions, name)(d, axis=0)
+            assert isinstance(result, lw.cuda.DeviceArray)
+            np.testing.assert_allclose(result.copy_to_host(), getattr(np, name)(a, axis=0), rtol=1e-5)
+        nothing = lw.cuda.to_device(np.full((2, 3), np.nan))
+        assert lw.reductions.nanargmax(nothing, axis=1).copy_to_host().tolist() == [0, 0]
