@@ -191,8 +191,9 @@ check_there(lw_jit *self, int cc, const char *host_form)
 static PyObject *
 device_form(PyObject *self, PyObject *sig, int cc, const char *form)
 {
+    const char *name = lw_function_name(&((lw_jit *)self)->base);
     PyObject *args = Py_BuildValue("(OOiss)", self, sig, cc, form,
-                                   lw_function_name(&((lw_jit *)self)->base));
+                                   strcmp(name, "<lambda>") == 0 ? "lambda" : name);
     PyObject *both = args ? lw_jit_compile_device(NULL, args) : NULL, *code;
 
     Py_XDECREF(args);

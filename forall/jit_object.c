@@ -145,7 +145,7 @@ refuse_varargs(const lw_jit *self)
 static int
 init(lw_jit *self, const lw_request *request)
 {
-    PyObject *keywords = request->keywords;
+    PyObject *keywords = request->keywords, *extensions;
 
     self->target_given = keywords && PyDict_GetItemString(keywords, "target") != NULL;
     if (lw_function_init(&self->base, request) < 0)
@@ -154,12 +154,12 @@ init(lw_jit *self, const lw_request *request)
     self->declared = PyList_New(0);
     if (self->declared == NULL)
         return -1;
-    if (keywords && PyDict_GetItemString(keywords, "extensions") != NULL) {
-        PyObject *extensions = lw_jit_get_extensions((PyObject *)self, NULL);
-        Py_XDECREF(extensions);
-        return extensions ? 0 : -1;
-    }
-    return 0;
+    extensions = keywords ? PyDict_GetItemString(keywords, "extensions") : NULL;
+    if (extensions == NULL || extensions == Py_None || PySequence_Size(extensions) == 0)
+        return 0;
+    extensions = lw_jit_get_extensions((PyObject *)self, NULL);
+    Py_XDECREF(extensions);
+    return extensions ? 0 : -1;
 }
 
 static int
@@ -448,14 +448,16 @@ static PyGetSetDef kernel_getset[] = {
 static PyObject *
 kernel_configure(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"griddim", "blockdim", "stream", "sharedmem", NULL};
-    PyObject *grid, *block, *stream = NULL, *shared = NULL, *zero, *key, *result = NULL;
+    static char *names[] = {"griddim", "blockdim", "stream", "sharedmem", "cluster", NULL};
+    PyObject *grid, *block, *stream = NULL, *shared = NULL, *cluster = NULL;
+    PyObject *zero, *key, *result = NULL;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO:configure", names, &grid, &block,
-                                     &stream, &shared))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OOO:configure", names, &grid, &block,
+                                     &stream, &shared, &cluster))
         return NULL;
     zero = PyLong_FromLong(0);
-    key = zero ? PyTuple_Pack(4, grid, block, stream ? stream : zero, shared ? shared : zero)
+    key = zero ? PyTuple_Pack(5, grid, block, stream ? stream : zero, shared ? shared : zero,
+                              cluster ? cluster : zero)
                : NULL;
     if (key != NULL)
         result = lw_jit_configure(self, key);
@@ -466,10 +468,11 @@ kernel_configure(PyObject *self, PyObject *args, PyObject *kwargs)
 
 static PyMethodDef kernel_methods_head[] = {
     {"configure", LW_KEYWORDS(kernel_configure),
-     PyDoc_STR("configure($self, /, griddim, blockdim, stream=0, sharedmem=0)\n--\n\n"
-               "kernel[griddim, blockdim, stream, sharedmem].\n\n"
-               ">>> k.configure(1, 32) is k[1, 32]\n"
-               "True")},
+     PyDoc_STR(
+         "configure($self, /, griddim, blockdim, stream=0, sharedmem=0, cluster=0)\n--\n\n"
+         "kernel[griddim, blockdim, stream, sharedmem, cluster].\n\n"
+         ">>> k.configure(1, 32) is k[1, 32]\n"
+         "True")},
     {"forall", LW_KEYWORDS(lw_jit_forall),
      PyDoc_STR("forall($self, /, ntasks, tpb=0, stream=0, sharedmem=0)\n--\n\n"
                "A launch of at least ntasks threads, in blocks of tpb or, with 0, of the best "

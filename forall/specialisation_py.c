@@ -744,7 +744,7 @@ spec_of_sig(lw_specialisation *specialisation, const lw_sig_type *type, lw_arg_s
         out->kind = LW_ARGK_ARRAY; /* of as many elements as an index asks for */
         out->ndim = 1;
         out->layout = LW_LAYOUT_C;
-        if (type->dtype == LW_DT_void)
+        if (type->dtype == LW_DT_void) /* of host functions alone */
             out->dtype = LW_DT_u8;
         if (!specialisation->function->gives_value)
             out->pointer = specialisation->has_pointer = true;
@@ -754,7 +754,7 @@ spec_of_sig(lw_specialisation *specialisation, const lw_sig_type *type, lw_arg_s
     if (type->kind == LW_SIG_POINTER)
         PyErr_Format(
             PyExc_TypeError,
-            "signature of `%s`: pointers are arguments of kernels of jit: use an array",
+            "signature of `%s`: pointers are arguments of functions of jit: use an array",
             lw_function_name(specialisation->function));
     else
         PyErr_SetString(PyExc_TypeError, "signature: an argument without a type");

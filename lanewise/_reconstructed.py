@@ -103,7 +103,8 @@ class _Reader:
         tests = [self.test_of(self.all[n], stack)]
         target = self.all[n].argval
         while True:
-            k, inner = n + 1, []
+            k = n + 1
+            inner: list[Any] = []
             try:
                 while not ("JUMP" in self.all[k].opname and "IF" in self.all[k].opname):
                     self.push(self.all[k], inner)

@@ -20,7 +20,7 @@ __all__ = [
     "compile_ptx", "compile_ptx_for_current_device", "config", "current_context", "declare_device",
     "default_stream", "defer_cleanup", "detect",
     "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream", "fp16", "from_cuda_array_interface",
-    "from_dlpack", "get_current_device", "gpus", "is_available", "is_bfloat16_supported", "is_cuda_array", "is_float16_supported", "jit", "legacy_default_stream", "list_devices",
+    "from_dlpack", "get_current_device", "gpus", "is_available", "is_bfloat16_supported", "is_cuda_array", "is_float16_supported", "is_supported_version", "jit", "legacy_default_stream", "list_devices",
     "managed_array", "mapped", "mapped_array", "mapped_array_like", "open_ipc_array", "open_ipc_handle", "per_thread_default_stream", "pinned", "pinned_array", "pinned_array_like", "profile_start",
     "profile_stop", "profiling", "random", "reduce", "require_context", "select_device", "set_memory_manager", "stream", "synchronize", "to_device",
     # generated: names

@@ -217,20 +217,28 @@ product(int64_t x, int64_t y)
     return (int64_t)((uint64_t)x * (uint64_t)y);
 }
 
+/* Wraps, too. */
+static int64_t
+sum(int64_t x, int64_t y)
+{
+    return (int64_t)((uint64_t)x + (uint64_t)y);
+}
+
 static int64_t
 days_of_months(int64_t months)
 {
-    int64_t from_march = months + LW_MONTHS_TO_1970, year = floor_by(from_march, 12);
-    int64_t days = product(year, 365) + floor_by(year, 4) - floor_by(year, 100);
+    int64_t from_march = sum(months, LW_MONTHS_TO_1970), year = floor_by(from_march, 12);
+    int64_t leap_days =
+        floor_by(year, 4) - floor_by(year, 100) + floor_by(year, LW_YEARS_IN_ERA);
+    int64_t before_month = ((from_march - 12 * year) * 153 + 2) / 5;
 
-    return days + floor_by(year, LW_YEARS_IN_ERA) + ((from_march - 12 * year) * 153 + 2) / 5 -
-           LW_DAYS_TO_1970;
+    return sum(product(year, 365), leap_days + before_month - LW_DAYS_TO_1970);
 }
 
 static int64_t
 months_of_days(int64_t days)
 {
-    int64_t from_march = days + LW_DAYS_TO_1970, era = floor_by(from_march, LW_DAYS_IN_ERA);
+    int64_t from_march = sum(days, LW_DAYS_TO_1970), era = floor_by(from_march, LW_DAYS_IN_ERA);
     int64_t day = from_march - era * LW_DAYS_IN_ERA;
     int64_t year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
     int64_t month = (5 * (day - 365 * year - year / 4 + year / 100) + 2) / 153;

@@ -191,7 +191,7 @@ def test_launch_bounds_hold(cpu):
 
 def test_configured_kernels():
     launch = ring[8, 32, 0, 16, (2, 1, 1)]
-    assert launch is ring[8, 32, 0, 16, 2] and launch is not ring[8, 32, 0, 16] and launch.clusterdim == (2, 1, 1)
+    assert launch is ring[8, 32, 0, 16, 2] and launch is ring.configure(8, 32, sharedmem=16, cluster=2) and launch is not ring[8, 32, 0, 16] and launch.clusterdim == (2, 1, 1)
     assert "cluster=(2, 1, 1)" in repr(launch) and ring[8, 32].clusterdim is None
     assert pickle.loads(pickle.dumps(launch)).clusterdim == (2, 1, 1)
 

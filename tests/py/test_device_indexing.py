@@ -117,7 +117,7 @@ def test_casts_of_what_is_assigned(api):
     ([4], IndexError, "index 4 is out of bounds for axis 0 with size 4"),
     ((slice(None), [0, -6]), IndexError, "index -6 is out of bounds for axis 1 with size 5"),
     ([0.5], IndexError, "arrays used as indices must be of integer|only integers, slices"),
-    (True, IndexError, "got bool"), (np.True_, IndexError, "got bool"), 
+    (True, IndexError, "got bool"), (np.True_, IndexError, "got bool"),
     (1.5, IndexError, "only integers, slices .* got float"), (([0], [0], [0], [0]), IndexError, "too many indices"),
     (([0, 1], [0, 1, 2]), IndexError, "shape mismatch: indexing arrays could not be broadcast together"),
     (np.ones(3, bool), IndexError, "boolean index did not match indexed array along axis 0; size of axis is 4 but size of corresponding boolean axis is 3"),

@@ -261,12 +261,21 @@ def test_jupyter_cells_are_found_in_linecache():
     assert constants(space["f"]) == ["25"]
 
 
-def test_exec_has_no_source_unless_given():
-    text = "def f(x):\n    return x + 26\n"
+def made(text):
+    """What exec makes of a text that nobody keeps."""
     space = {}
-    exec(text, space)
+    exec(text.replace("#", "x"), space)
+    return space["f"]
+
+
+def test_exec_has_no_source_unless_given():
+    text = "def f(x):\n    return sum(x for _ in (0,)) + 26\n"
+    space = {"f": made(text.replace("x", "#"))}
+    del text
     with pytest.raises(OSError, match="E170") as caught:
         _dump_tree(space["f"])
+    text = "def f(x):\n    return x + 26\n"
+    space = {"f": made(text.replace("x", "#"))}
     assert caught.value.code == "E170" and "source=" in caught.value.help
     assert constants(space["f"], source=text) == ["26"]
     assert constants(space["f"], source="    " + text.replace("\n ", "\n     ")) == ["26"]
@@ -334,7 +343,7 @@ PROGRAM = ("from lanewise._core import _dump_tree\nf = lambda x: x + 33\n"
 
 def test_command_line_text(run_python):
     assert "constant 33" in run_python("-c", PROGRAM).stdout
-    hidden = "space = {}\nexec('def f(x): return x + 47', space)\nf = space['f']"
+    hidden = "space = {}\nexec('def f(x): return sum(x for _ in (0,)) + 47', space)\nf = space['f']"
     assert "E170" in run_python("-c", PROGRAM.replace("f = lambda x: x + 33", hidden)).stdout
 
 
@@ -347,7 +356,9 @@ def test_command_line_text_as_the_interpreter_reads_its_options(run_python, opti
 def test_arguments_of_a_program_are_not_the_interpreters(run_python, tmp_path):
     """`-c` behind the name of a program belongs to the program, as `-m` takes the rest for its module."""
     text = "f = lambda x: x + 33"
-    (tmp_path / "program.py").write_text(PROGRAM.replace(text, f"exec({text!r})"))
+    made = "f = lambda x: sum(x for _ in (0,)) + 33"
+    (tmp_path / "program.py").write_text(PROGRAM.replace(text, f"exec({made!r})"))
+    text = made
     for options in (["program.py", "-c", text], ["-m", "program", "-c", text], ["-B", "program.py", "-c" + text]):
         assert run_python(*options).stdout == "E170\n"
 
@@ -517,7 +528,7 @@ def test_shared_and_recursive_functions_are_read_once():
 
 def test_callee_without_source_is_a_problem_of_its_own():
     space = {}
-    exec("def hidden(x):\n    return x\n", space)
+    exec("def hidden(x):\n    return sum(x for _ in (0,))\n", space)
     hidden = space["hidden"]
 
     def f(x):

@@ -64,7 +64,7 @@ def test_an_aligned_record_inside_a_packed_one_is_not():
     ([("a", "f4"), ("s", "S3")], "`s`"),
     ([("a", ">f4")], "`a`"),
     ([("a", [("b", "O")])], "`a.b`"),
-    ([("a", "M8[s]")], "`a`"),
+    ([("a", "S3")], "`a`"),
 ])
 def test_other_dtypes_are_refused_by_name(dtype, field):
     with pytest.raises(TypeError, match=field):
@@ -248,7 +248,7 @@ def test_the_name_of_a_field_may_be_a_constant():
     ("out[0] = s[0].mas", "E161", "did you mean `mass`"),
     ("out[0] = r['z'][0]", "E161", "no field `z`"),
     ("r[0].q = 1", "E161", "no field `q`"),
-    ("out[0] = r[0][1]", "E120", "name of a field"),
+    ("out[0] = r[0][9]", "E120", "name of a field, or its number"),
     ("r[0].x = 1j", "E142", "complex"),
     ("r[0] = 3", "E120", "assign field by field"),
     ("r[0] = s[0]", "E120", "cannot receive this"),

@@ -112,7 +112,7 @@ def test_imaginary_parts_are_not_lost_in_silence(call):
         assert total(x, dtype="?") and total(x, dtype="c16") == 4 + 2j and total(x.real, dtype="f8") == 4
 
 
-@pytest.mark.parametrize("bad", ["one", b"x", [0], {1}, object(), abs, np.datetime64("2020"), (0, "a"), (0, (1, None)), {"x": "a"}], ids=type)
+@pytest.mark.parametrize("bad", ["one", b"x", [0], {1}, object(), abs, (0, "a"), (0, (1, None)), {"x": "a"}], ids=type)
 def test_identity_is_made_of_numbers(bad):
     with pytest.raises(TypeError, match=r"identity= must be a number, or a tuple or a record of numbers, (not|but) \w+"):
         lw.reduce(lambda a, b: a + b, identity=bad)

@@ -109,9 +109,9 @@ def test_a_pipe_is_told_from_other_causes():
     """In one line each: what there is to do."""
     piped = run("-", input=PROGRAM, check=False).stderr
     assert "E170: no source text for `g`" in piped and "through a pipe cannot be read again" in piped and "`cat > program.py <<'EOF'`" in piped
-    made = run("-c", "import lanewise as lw\nspace = {}\nexec('def g(x): return x', space)\nlw.vectorize(space['g'])(1.0)", check=False).stderr
+    made = run("-c", "import lanewise as lw\nspace = {}\nexec('def g(x): return sum(x for _ in (0,))', space)\nlw.vectorize(space['g'])(1.0)", check=False).stderr
     assert "exec and eval keep none" in made and "`source=`" in made
-    made = run("-c", "import lanewise as lw\nlw.vectorize(eval('lambda x: x + 1'))(1.0)", check=False).stderr
+    made = run("-c", "import lanewise as lw\nlw.vectorize(eval('lambda x: sum(x for _ in (0,))'))(1.0)", check=False).stderr
     assert "exec and eval keep none" in made
 
 
@@ -289,7 +289,7 @@ class Point:
 def test_generated_methods_are_those_of_the_class():
     assert lw.vectorize(lambda x: Point(x).y + Point(x, 3.0).x)(1.0) == 3
     assert lw.vectorize(lambda x: Point(x) == Point(1.0))(1.0)
-    with pytest.raises(OSError, match="E170"):
+    with pytest.raises(lw.LanewiseError):
         lw.vectorize(Point.__init__)(1.0, 2.0)
 
 

@@ -365,3 +365,24 @@ def test_stores_that_lose():
                            (np.zeros(len(x), "m8[Y]"), x)]:
         with pytest.raises(TypeError, match="E142"):
             store(len(x), target, source)
+
+
+@pytest.mark.parametrize("kind", "mM")
+def test_arguments_are_converted_to_signatures(kind):
+    """A scalar is converted before the call, by code of its own."""
+    steps = [0, 1, -1, 59, -61, 365, -366, 11016, -719529, NAT]
+    for b in ["Y", "M", "W", "D", "h", "ms", "3h", "5M", "ns"]:
+        f = lw.jit(f"int64({kind}8[{b}])")(_steps_of)
+        for a in [*UNITS[:10], "7D", "10ms", "3Y"]:
+            x = times(kind, a, steps)
+            if not np.can_cast(x.dtype, f"{kind}8[{b}]", "same_kind"):
+                with pytest.raises(TypeError):
+                    f(x[0])
+                continue
+            expected = outcome(x.astype, f"{kind}8[{b}]")
+            if not isinstance(expected, Exception):
+                assert [f(v) for v in x] == expected[0].view("i8").tolist(), (a, b)
+
+
+def _steps_of(t):
+    return t.view(np.int64)

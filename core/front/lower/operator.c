@@ -190,7 +190,7 @@ lw_lower_value
 lw_lower_time(lw_lower_frame *f, lw_impl impl, const lw_lower_value *operands, uint32_t n,
               lw_type type)
 {
-    lw_dtype in[LW_TIME_OPERANDS];
+    lw_dtype in[LW_TIME_OPERANDS] = {0};
     lw_ref args[LW_TIME_OPERANDS] = {0}, made[2] = {0};
     lw_time_rule rule;
 

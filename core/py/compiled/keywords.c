@@ -607,7 +607,11 @@ read_carveout(reader *r, PyObject *value)
                 return 0;
             }
         Py_XDECREF(lower);
-        return lower ? wrong_value(r, expected, value) : -1;
+        if (lower != NULL)
+            PyErr_Format(PyExc_ValueError,
+                         "Invalid carveout value: shared_memory_carveout= must be %s, not %R",
+                         expected, value);
+        return -1;
     }
     if (!PyLong_Check(value) || PyBool_Check(value))
         return wrong_type(r, expected, value);
@@ -651,7 +655,12 @@ read_launch_bounds(reader *r, PyObject *value)
 
     if (!PyTuple_Check(value))
         return read_count(r, value, most[0], expected, to[0]);
-    if (n < 1 || n > 3)
+    if (n > 3) {
+        PyErr_Format(PyExc_ValueError, "Got %zd launch bounds: launch_bounds= must be %s", n,
+                     expected);
+        return -1;
+    }
+    if (n < 1)
         return wrong_value(r, expected, value);
     for (Py_ssize_t i = 0; i < n; i++)
         if (PyTuple_GET_ITEM(value, i) == Py_None)
