@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-_classes: dict[type, type] = {}  # NumPy's class of exceptions -> that of ours
+_classes: dict[type, Any] = {}  # NumPy's class of exceptions -> that of ours
 
 
 def is_sparse(value: Any) -> bool:
@@ -74,7 +74,7 @@ def explained(ufunc: Any, problem: Exception, args: tuple[Any, ...]) -> Exceptio
         if _is_known(value):
             continue
         name = list(inspect.signature(ufunc).parameters)[at]
-        kind = type(problem)
+        kind: Any = type(problem)
         if kind not in _classes:
             _classes[kind] = type(kind.__name__, (kind,), {"__str__": _text, "__module__": kind.__module__, "__qualname__": kind.__qualname__})
         made = _classes[kind].__new__(_classes[kind])
