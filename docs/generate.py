@@ -97,6 +97,12 @@ def arrays() -> str:
                                    for kind, names in found.items()])
 
 
+def special() -> str:
+    """The functions of scipy.special."""
+    named = sorted({unquote(name) for owner, name, *_ in rows("array_functions", "ARRAY_FUNCTION") if owner == "SPECIAL"} | {"digamma", "jn"})
+    return table(["module", "functions"], [["`scipy.special`", ", ".join(f"`{name}`" for name in named)]])
+
+
 def kernel_rows() -> list[tuple[list[str], str, str]]:
     """kernel_names.def: the parts of each path behind "lanewise", signature, docstring."""
     return [(unquote(path).split(".")[1:], unquote(signature), unquote(doc))
@@ -231,7 +237,7 @@ def promotion(typing: str) -> str:
 
 
 PARTS = {
-    "settings": settings, "checks": checks, "keywords": keywords, "names": names, "arrays": arrays, "kernels": kernels, "libdevice": libdevice, "statements": statements, "exceptions": exceptions, "dtypes": dtypes, "intrinsics": intrinsics, "numba settings": numba_settings, "numba unlike": numba_unlike,
+    "settings": settings, "checks": checks, "keywords": keywords, "names": names, "arrays": arrays, "special": special, "kernels": kernels, "libdevice": libdevice, "statements": statements, "exceptions": exceptions, "dtypes": dtypes, "intrinsics": intrinsics, "numba settings": numba_settings, "numba unlike": numba_unlike,
     "promotion weak": lambda: promotion("weak"), "promotion numba": lambda: promotion("numba"),
 }
 

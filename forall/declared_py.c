@@ -50,6 +50,12 @@ lw_spec_fits(const lw_arg_spec *declared, const lw_arg_spec *given)
 {
     enum { LAST_CHOICE = 100 };
 
+    if (declared->pointer != given->pointer)
+        return declared->pointer &&
+                       (given->kind == LW_ARGK_WEAK || given->kind == LW_ARGK_SCALAR) &&
+                       lw_is_integer(given->dtype)
+                   ? 0
+                   : -1;
     /* A Python int beyond int64 prefers a float to an integer type that does not hold it. */
     if (declared->kind == LW_ARGK_SCALAR && given->kind == LW_ARGK_WEAK &&
         given->dtype == LW_DT_u64 && lw_is_integer(declared->dtype))
@@ -109,7 +115,7 @@ count_values(const lw_arg_spec *spec)
     switch (spec->kind) {
     case LW_ARGK_SCALAR:
     case LW_ARGK_WEAK: return lw_is_complex(spec->dtype) ? 2 : 1;
-    case LW_ARGK_ARRAY: return 1 + 2u * spec->ndim;
+    case LW_ARGK_ARRAY: return spec->pointer ? 1 : 1 + 2u * spec->ndim;
     case LW_ARGK_RECORD: return 1;
     case LW_ARGK_TUPLE:
         for (uint32_t i = 0; i < spec->n; i++)
@@ -160,7 +166,13 @@ note_cast(lw_specialisation *specialisation, const lw_arg_spec *from, const lw_a
 {
     lw_specialisation_cast *casts = (lw_specialisation_cast *)specialisation->casts;
 
-    if (from->dtype != to->dtype && from->kind <= LW_ARGK_WEAK)
+    if (to->pointer)
+        casts[specialisation->n_casts++] = (lw_specialisation_cast){.value = value,
+                                                                    .param = param,
+                                                                    .from = from->dtype,
+                                                                    .to = to->dtype,
+                                                                    .pointer = true};
+    else if (from->dtype != to->dtype && from->kind <= LW_ARGK_WEAK)
         casts[specialisation->n_casts++] = cast_of(from, to, value, param);
     for (uint32_t i = 0; to->kind == LW_ARGK_TUPLE && i < to->n; i++) {
         note_cast(specialisation, &from->items[i], &to->items[i], value, param);
@@ -263,7 +275,8 @@ lw_specialisation_choose(lw_specialisation *specialisation)
     if (specialisation->target == NULL)
         return no_match(self, specialisation);
     specialisation->target = lw_specialisation_twin(
-        specialisation->target, specialisation->narrow, specialisation->negative);
+        specialisation->target, specialisation->narrow && !specialisation->target->has_pointer,
+        specialisation->negative);
     return specialisation->target ? note_casts(specialisation, specialisation->target) : -1;
 }
 
@@ -330,6 +343,33 @@ is_out_of_bounds(const lw_specialisation_cast *cast, int64_t value)
            (cast->from == LW_DT_u64 || value < cast->least || value > cast->most);
 }
 
+/* An address as 64 bits. */
+static int
+cast_pointer(const lw_specialisation *specialisation, const lw_specialisation_cast *cast,
+             uint64_t *value)
+{
+    lw_function *self = specialisation->function;
+    uint32_t align = lw_dtypes[lw_dtypes[cast->to].parts].size_bytes;
+    lw_value from = {0}, to = {0};
+
+    memcpy(from.bytes, value, lw_dtypes[cast->from].size_bytes);
+    lw_value_cast(&from, cast->from, &to, LW_DT_i64);
+    if (cast->from != LW_DT_u64 && to.i64 < 0) {
+        PyErr_Format(PyExc_OverflowError, "%s: argument `%s`: %lld is no address",
+                     lw_function_name(self),
+                     self->tree->fns.data[1].params.data[cast->param].name, (long long)to.i64);
+        return -1;
+    }
+    *value = cast->from == LW_DT_u64 ? *value : (uint64_t)to.i64;
+    if (*value % align == 0)
+        return 0;
+    PyErr_Format(PyExc_ValueError,
+                 "%s: argument `%s`: the address %llu is not a multiple of %u, the size of %s",
+                 lw_function_name(self), self->tree->fns.data[1].params.data[cast->param].name,
+                 (unsigned long long)*value, (unsigned)align, lw_dtypes[cast->to].public_name);
+    return -1;
+}
+
 /* The casts are in order: earlier ones may have moved a value, by making room for imaginary
  * parts. */
 int
@@ -343,6 +383,11 @@ lw_specialisation_cast_values(const lw_specialisation *specialisation, lw_bound 
         bool two = lw_is_complex(cast->from), two_after = lw_is_complex(cast->to);
         uint64_t *at = bound->values + cast->value;
 
+        if (cast->pointer) {
+            if (cast_pointer(specialisation, cast, at) < 0)
+                return -1;
+            continue;
+        }
         memcpy(from.bytes, &at[0], size);
         if (is_out_of_bounds(cast, from.i64))
             return out_of_bounds(specialisation, cast, from.i64);

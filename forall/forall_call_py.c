@@ -328,8 +328,10 @@ prepare_device(lw_prepared *p, const lw_forall_keywords *keywords)
 static int
 fire_device(lw_prepared *p)
 {
-    const lw_launch_shape shape = {
-        {p->grid, 1, 1}, {p->block, 1, 1}, p->shared_bytes, p->stream};
+    const lw_launch_shape shape = {.grid = {p->grid, 1, 1},
+                                   .block = {p->block, 1, 1},
+                                   .shared_bytes = p->shared_bytes,
+                                   .stream = p->stream};
     lw_status status = LW_OK;
     CUcontext before = NULL;
     lw_error err = {0};

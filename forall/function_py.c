@@ -88,6 +88,7 @@ lw_function_init(lw_function *self, const lw_request *request)
         (uint32_t)(self->options.bound_threads ? self->options.bound_threads
                                                : self->options.max_blocksize);
     self->limits.min_blocks = (uint32_t)self->options.bound_blocks;
+    self->limits.max_cluster = (uint32_t)self->options.bound_cluster;
     self->limits.max_registers = (uint32_t)self->options.max_registers;
     if (lw_none_constant(self->tree) == 0) {
         PyErr_NoMemory();

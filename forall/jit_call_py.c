@@ -121,12 +121,22 @@ check_block(const lw_jit *self, const lw_launch_shape *config)
     uint32_t threads = config->block[0] * config->block[1] * config->block[2];
     uint32_t most = self->base.limits.max_threads;
 
-    if (most == 0 || threads <= most)
-        return 0;
-    PyErr_Format(PyExc_ValueError,
-                 "%s: a block of %u threads, but launch_bounds= allows at most %u",
-                 name_of(self), threads, most);
-    return -1;
+    uint32_t blocks = config->cluster[0] * config->cluster[1] * config->cluster[2];
+    uint32_t most_blocks = self->base.limits.max_cluster;
+
+    if (most != 0 && threads > most) {
+        PyErr_Format(PyExc_ValueError,
+                     "%s: a block of %u threads, but launch_bounds= allows at most %u",
+                     name_of(self), threads, most);
+        return -1;
+    }
+    if (most_blocks != 0 && blocks > most_blocks) {
+        PyErr_Format(PyExc_ValueError,
+                     "%s: a cluster of %u blocks, but launch_bounds= allows at most %u",
+                     name_of(self), blocks, most_blocks);
+        return -1;
+    }
+    return 0;
 }
 
 /* Computes how many blocks of this size hold the tasks of a forall. */
@@ -193,6 +203,7 @@ simulate(lw_jit *kernel, const lw_specialisation *specialisation, const lw_host_
 
     memcpy(launch.grid, config->grid, sizeof launch.grid);
     memcpy(launch.block, config->block, sizeof launch.block);
+    memcpy(launch.cluster, config->cluster, sizeof launch.cluster);
     if (entry->key.form == LW_ENTRY_SINGLE)
         launch.single = (lw_sim_single)(uintptr_t)entry->address;
     else
@@ -272,6 +283,9 @@ shape_for(const lw_jit_launcher *self, lw_device_entry *entry, lw_launch_shape *
     uint32_t threads;
 
     *config = self->config;
+    if (lw_kernel_prefer_shared(entry->kernel, self->kernel->base.options.carveout, err) !=
+        LW_OK)
+        return -1;
     if (config->shared_bytes + (uint32_t)info->shared_bytes > DEFAULT_SHARED_BYTES &&
         config->shared_bytes &&
         lw_kernel_allow_shared(entry->kernel, config->shared_bytes, err) != LW_OK)
@@ -655,6 +669,13 @@ launcher_repr(PyObject *object)
     if (self->n_tasks >= 0)
         return PyUnicode_FromFormat("<lanewise.Kernel '%s'.forall(%lld)>",
                                     name_of(self->kernel), (long long)self->n_tasks);
+    if (config->cluster[0] != 0)
+        return PyUnicode_FromFormat("<lanewise.Kernel '%s'[(%u, %u, %u), (%u, %u, %u), "
+                                    "cluster=(%u, %u, %u)]>",
+                                    name_of(self->kernel), config->grid[0], config->grid[1],
+                                    config->grid[2], config->block[0], config->block[1],
+                                    config->block[2], config->cluster[0], config->cluster[1],
+                                    config->cluster[2]);
     return PyUnicode_FromFormat("<lanewise.Kernel '%s'[(%u, %u, %u), (%u, %u, %u)]>",
                                 name_of(self->kernel), config->grid[0], config->grid[1],
                                 config->grid[2], config->block[0], config->block[1],
@@ -731,6 +752,16 @@ get_blockdim(PyObject *self, void *Py_UNUSED(closure))
     return launcher->n_tasks < 0 ? shape_tuple(launcher->config.block) : Py_NewRef(Py_None);
 }
 
+/* None: no clusters. */
+static PyObject *
+get_clusterdim(PyObject *self, void *Py_UNUSED(closure))
+{
+    const lw_jit_launcher *launcher = (lw_jit_launcher *)self;
+
+    return launcher->config.cluster[0] ? shape_tuple(launcher->config.cluster)
+                                       : Py_NewRef(Py_None);
+}
+
 static PyObject *
 get_sharedmem(PyObject *self, void *Py_UNUSED(closure))
 {
@@ -762,7 +793,8 @@ get_stream(PyObject *self, void *Py_UNUSED(closure))
     return stream ? Py_NewRef(stream) : PyLong_FromLong(0);
 }
 
-/* Pickles as kernel[grid, block, 0, sharedmem], because a stream belongs to this process. */
+/* Pickles as kernel[grid, block, 0, sharedmem, cluster], because a stream belongs to this
+ * process. */
 static PyObject *
 launcher_reduce(PyObject *object, PyObject *Py_UNUSED(unused))
 {
@@ -780,14 +812,17 @@ launcher_reduce(PyObject *object, PyObject *Py_UNUSED(unused))
     Py_XDECREF(operators);
     if (getitem == NULL)
         return NULL;
-    result = Py_BuildValue("(N(O(NNiI)))", getitem, self->kernel, get_griddim(object, NULL),
-                           get_blockdim(object, NULL), 0, self->config.shared_bytes);
+    result = Py_BuildValue("(N(O(NNiIN)))", getitem, self->kernel, get_griddim(object, NULL),
+                           get_blockdim(object, NULL), 0, self->config.shared_bytes,
+                           get_clusterdim(object, NULL));
     return result;
 }
 
 static PyGetSetDef launcher_getset[] = {
     {"griddim", get_griddim, NULL, PyDoc_STR("blocks, as (x, y, z)"), NULL},
     {"blockdim", get_blockdim, NULL, PyDoc_STR("threads a block, as (x, y, z)"), NULL},
+    {"clusterdim", get_clusterdim, NULL,
+     PyDoc_STR("blocks of a cluster, as (x, y, z); None: no clusters"), NULL},
     {"sharedmem", get_sharedmem, NULL, PyDoc_STR("bytes of dynamic shared memory"), NULL},
     {"ntasks", get_ntasks, NULL, PyDoc_STR("of forall(n): n; else None"), NULL},
     {"thread_per_block", get_thread_per_block, NULL,

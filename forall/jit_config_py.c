@@ -8,6 +8,8 @@
  * table of technical specifications); the simulator has the same limits. */
 static const int64_t most_grid[3] = {2147483647, 65535, 65535};
 static const int64_t most_block[3] = {1024, 1024, 64};
+static const int64_t most_cluster[3] = {16, 16,
+                                        16}; /* and 16 in all, of which 8 are portable */
 enum { MOST_THREADS = 1024 };
 static const char axes[3] = {'x', 'y', 'z'};
 
@@ -129,6 +131,35 @@ check_threads(const uint32_t *block)
     return -1;
 }
 
+/* None and 0: no clusters. */
+static int
+read_cluster(PyObject *value, lw_launch_shape *out)
+{
+    const uint32_t *grid = out->grid, *c = out->cluster;
+
+    if (value == Py_None || (PyLong_CheckExact(value) && PyLong_AsLong(value) == 0))
+        return 0;
+    if (PyErr_Occurred())
+        PyErr_Clear(); /* too large: read_shape says so */
+    if (read_shape(value, "cluster", most_cluster, out->cluster) < 0)
+        return -1;
+    if (c[0] * c[1] * c[2] > (uint32_t)most_cluster[0]) {
+        PyErr_Format(
+            PyExc_ValueError,
+            "kernel[grid, block]: cluster (%u, %u, %u) has %u blocks; a cluster has at "
+            "most %d",
+            c[0], c[1], c[2], c[0] * c[1] * c[2], (int)most_cluster[0]);
+        return -1;
+    }
+    if (grid[0] % c[0] == 0 && grid[1] % c[1] == 0 && grid[2] % c[2] == 0)
+        return 0;
+    PyErr_Format(PyExc_ValueError,
+                 "kernel[grid, block]: grid (%u, %u, %u) is not made of whole clusters of "
+                 "(%u, %u, %u) blocks",
+                 grid[0], grid[1], grid[2], c[0], c[1], c[2]);
+    return -1;
+}
+
 int
 lw_jit_config_read(PyObject *key, lw_launch_shape *out, PyObject **stream_object)
 {
@@ -137,10 +168,10 @@ lw_jit_config_read(PyObject *key, lw_launch_shape *out, PyObject **stream_object
 
     *stream_object = NULL;
     memset(out, 0, sizeof *out);
-    if (n < 2 || n > 4) {
+    if (n < 2 || n > 5) {
         PyErr_Format(PyExc_ValueError,
-                     "kernel[grid, block, stream=0, sharedmem=0]: expected 2 to 4 entries, not "
-                     "%zd",
+                     "kernel[grid, block, stream=0, sharedmem=0, cluster=0]: expected 2 to 5 "
+                     "entries, not %zd",
                      n);
         return -1;
     }
@@ -152,6 +183,8 @@ lw_jit_config_read(PyObject *key, lw_launch_shape *out, PyObject **stream_object
         lw_jit_count_read(PyTuple_GET_ITEM(key, 3), "sharedmem", INT32_MAX, &shared) < 0)
         return -1;
     out->shared_bytes = (uint32_t)shared;
+    if (n > 4 && read_cluster(PyTuple_GET_ITEM(key, 4), out) < 0)
+        return -1;
     if (n > 2) {
         *stream_object = PyTuple_GET_ITEM(key, 2);
         return lw_stream_read(*stream_object, &out->stream);

@@ -25,6 +25,56 @@ holder(lw_jit *self)
     return called ? &self->value->base : &self->base;
 }
 
+/* Whether `key`, a new reference or NULL, equals what was asked for: -1 with an exception. */
+static int
+equals(PyObject *key, PyObject *asked)
+{
+    int same = key ? PyObject_RichCompareBool(key, asked, Py_EQ) : -1;
+
+    Py_XDECREF(key);
+    return same;
+}
+
+/* The specialisation there is whose key, by this function, is `asked`; NULL: none, or an
+ * exception. */
+static lw_specialisation *
+find_by(lw_jit *self, PyObject *(*key_of)(const lw_specialisation *specialisation),
+        PyObject *asked)
+{
+    int same = 0;
+
+    for (lw_specialisation *at = lw_grown_first(&holder(self)->specialisations);
+         same == 0 && at != NULL; at = lw_grown_next(at)) {
+        if (at->target != at || at->origin != NULL)
+            continue;
+        same = equals(key_of(at), asked);
+        if (same == 1)
+            return at;
+    }
+    return NULL;
+}
+
+/* One of the specialisations that calls have made: a text names it as `signatures` does, and a
+ * signature of types names a Python number by the type that it is stored in. */
+static lw_specialisation *
+find_called(lw_jit *self, PyObject *sig)
+{
+    PyObject *text = PyObject_Str(sig), *args = NULL;
+    lw_specialisation *found = text ? find_by(self, lw_specialisation_signature, text) : NULL;
+
+    Py_XDECREF(text);
+    if (found != NULL || PyErr_Occurred() || PyUnicode_Check(sig))
+        return found;
+    args = PyTuple_Check(sig) ? Py_NewRef(sig) : PyObject_GetAttrString(sig, "args");
+    if (args == NULL) {
+        PyErr_Clear();
+        return NULL;
+    }
+    found = find_by(self, lw_specialisation_types, args);
+    Py_DECREF(args);
+    return found;
+}
+
 /* The specialisation for a signature, compiled if the kernel is lazy. */
 static lw_specialisation *
 specialisation_of(lw_jit *self, PyObject *sig)
@@ -37,7 +87,9 @@ specialisation_of(lw_jit *self, PyObject *sig)
                      lw_function_name(&self->base));
         return NULL;
     }
-    specialisation = lw_specialisation_of(holder(self), sig);
+    specialisation = find_called(self, sig);
+    if (specialisation == NULL && !PyErr_Occurred())
+        specialisation = lw_specialisation_of(holder(self), sig);
     return specialisation ? specialisation->target : NULL;
 }
 
@@ -88,9 +140,10 @@ types_of(const lw_specialisation *specialisation, int Py_UNUSED(cc),
 typedef PyObject *(*of_specialisation)(const lw_specialisation *specialisation, int cc,
                                        const char *form);
 
-/* The dict {signature: one(specialisation)} of all specialisations. */
+/* The dict {key_of(specialisation): one(specialisation)} of all specialisations. */
 static PyObject *
-of_all(lw_jit *self, int cc, const char *form, of_specialisation one)
+of_all(lw_jit *self, int cc, const char *form, of_specialisation one,
+       PyObject *(*key_of)(const lw_specialisation *specialisation))
 {
     PyObject *all = PyDict_New();
 
@@ -99,7 +152,7 @@ of_all(lw_jit *self, int cc, const char *form, of_specialisation one)
         PyObject *key, *value;
         if (at->target != at || at->origin != NULL)
             continue;
-        key = lw_specialisation_signature(at);
+        key = key_of(at);
         value = key ? one(at, cc, form) : NULL;
         if (value == NULL || PyDict_SetItem(all, key, value) < 0)
             Py_CLEAR(all);
@@ -115,7 +168,7 @@ of_signature(lw_jit *self, PyObject *sig, int cc, const char *form, of_specialis
     lw_specialisation *specialisation;
 
     if (sig == Py_None)
-        return of_all(self, cc, form, one);
+        return of_all(self, cc, form, one, lw_specialisation_signature);
     specialisation = specialisation_of(self, sig);
     return specialisation ? one(specialisation, cc, form) : NULL;
 }
@@ -337,16 +390,49 @@ number_of(const lw_specialisation *specialisation, int cc, const char *which)
     }
 }
 
+/* Of a kernel that was declared for one signature (numba: specialized); else NULL. */
+static const lw_specialisation *
+the_only_one(lw_jit *self)
+{
+    const lw_specialisation *first = lw_grown_first(&holder(self)->specialisations);
+
+    if (self->base.lazy || first == NULL)
+        return NULL;
+    for (const lw_specialisation *at = first; at != NULL; at = lw_grown_next(at))
+        if (at->target == at && at->origin == NULL && at != first)
+            return NULL;
+    return first;
+}
+
 static PyObject *
 ask_number(PyObject *self, PyObject *args, PyObject *kwargs, const char *which)
 {
     static char *names[] = {"signature", NULL};
     PyObject *sig = Py_None;
+    const lw_specialisation *only;
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O", names, &sig) ||
         check_there((lw_jit *)self, 1, NULL) < 0)
         return NULL;
-    return of_signature((lw_jit *)self, sig, default_cc(), which, number_of);
+    if (sig != Py_None)
+        return of_signature((lw_jit *)self, sig, default_cc(), which, number_of);
+    only = the_only_one((lw_jit *)self);
+    if (only != NULL)
+        return number_of(only, default_cc(), which);
+    return of_all((lw_jit *)self, default_cc(), which, number_of, lw_specialisation_types);
+}
+
+static PyObject *
+types_of_arguments(const lw_specialisation *specialisation, int Py_UNUSED(cc),
+                   const char *Py_UNUSED(form))
+{
+    return lw_specialisation_types(specialisation);
+}
+
+static PyObject *
+argument_types(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    return of_all((lw_jit *)self, 0, NULL, types_of_arguments, lw_specialisation_signature);
 }
 
 #define NUMBER(name, which)                                                                    \
@@ -508,6 +594,9 @@ OF_CURRENT(max_cooperative_grid_blocks)
 #undef OF_CURRENT
 
 #define ONE_OR_ALL "\n\nWithout a signature: a dict of all there are."
+#define NUMBERS                                                                                \
+    "\n\nWithout a signature: the number of a kernel that was declared for one, else a dict "  \
+    "whose keys are tuples of the arguments' types."
 
 PyMethodDef lw_jit_inspect_methods[] = {
     {"compile", LW_KEYWORDS(current_kernel_compile),
@@ -515,6 +604,7 @@ PyMethodDef lw_jit_inspect_methods[] = {
                "Make the machine code now instead of at the first launch.\n\n"
                ">>> k.compile('void(float64[:])', 'cpu')")},
     {"_explain", lw_function_explain, METH_O, NULL},
+    {"_argument_types", argument_types, METH_NOARGS, NULL}, /* by signature */
     {"inspect_types", LW_KEYWORDS(current_inspect_types),
      PyDoc_STR("inspect_types($self, /, file=None, signature=None)\n--\n\n"
                "Each expression with its type, as text, or written to a file.\n\n"
@@ -566,19 +656,19 @@ PyMethodDef lw_jit_inspect_methods[] = {
                ">>> k.resources('void(float64[:])', 'sm_90')['shared_bytes']\n"
                "0")},
     {"get_regs_per_thread", LW_KEYWORDS(current_get_regs_per_thread),
-     PyDoc_STR("get_regs_per_thread($self, /, signature=None)\n--\n\nRegisters." ONE_OR_ALL)},
+     PyDoc_STR("get_regs_per_thread($self, /, signature=None)\n--\n\nRegisters." NUMBERS)},
     {"get_const_mem_size", LW_KEYWORDS(current_get_const_mem_size),
      PyDoc_STR("get_const_mem_size($self, /, signature=None)\n--\n\n"
-               "Bytes of constant memory, the arguments included." ONE_OR_ALL)},
+               "Bytes of constant memory, the arguments included." NUMBERS)},
     {"get_shared_mem_per_block", LW_KEYWORDS(current_get_shared_mem_per_block),
      PyDoc_STR("get_shared_mem_per_block($self, /, signature=None)\n--\n\n"
-               "Bytes of static shared memory." ONE_OR_ALL)},
+               "Bytes of static shared memory." NUMBERS)},
     {"get_local_mem_per_thread", LW_KEYWORDS(current_get_local_mem_per_thread),
      PyDoc_STR("get_local_mem_per_thread($self, /, signature=None)\n--\n\n"
-               "Bytes of local memory, spilled registers included." ONE_OR_ALL)},
+               "Bytes of local memory, spilled registers included." NUMBERS)},
     {"get_max_threads_per_block", LW_KEYWORDS(current_get_max_threads_per_block),
      PyDoc_STR("get_max_threads_per_block($self, /, signature=None)\n--\n\n"
-               "Threads that a block can have." ONE_OR_ALL)},
+               "Threads that a block can have." NUMBERS)},
     {"max_cooperative_grid_blocks", LW_KEYWORDS(current_max_cooperative_grid_blocks),
      PyDoc_STR("max_cooperative_grid_blocks($self, /, blockdim, dynsmemsize=0, "
                "signature=None)\n--\n\n"

@@ -8,7 +8,7 @@
 #include "core/py/raise.h"
 #include "core/py/text_py.h"
 #include "core/py/types/signature_read.h"
-#include "forall/jit_py.h"
+#include "forall/forall_py.h"
 #include "forall/jit_wrap_py.h"
 #include "forall/specialisation_py_internal.h"
 

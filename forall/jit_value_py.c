@@ -85,7 +85,7 @@ lw_jit_declare_value(lw_jit *self)
 
 /* ---- results ---- */
 
-/* The result as a Python number, as numba returns it. */
+/* The result as a Python number, as numba returns it; of a time NumPy's scalar. */
 static PyObject *
 number(lw_dtype dtype, const uint64_t *parts)
 {
@@ -99,6 +99,10 @@ number(lw_dtype dtype, const uint64_t *parts)
         return PyComplex_FromDoubles(to.c128[0], to.c128[1]);
     }
     memcpy(from.bytes, parts, row->size_bytes);
+    if (lw_is_time(dtype)) {
+        PyArray_Descr *descr = lw_descr_of(dtype);
+        return descr ? PyArray_Scalar(from.bytes, descr, NULL) : NULL;
+    }
     if (dtype == LW_DT_b1)
         return PyBool_FromLong(from.bytes[0]);
     if (row->kind == LW_KIND_UINT) {

@@ -70,6 +70,26 @@ param_flags(const maker *m, uint32_t *flags)
     }
 }
 
+/* Of an address without a size: so many elements that an index is never beyond them, and that
+ * one below zero, to which it is added, comes out right (elements of 4 bytes and more). */
+static const int64_t endless = (int64_t)1 << 62;
+
+/* Whether the body's parameter has a value that no caller gives, the extent or the stride of
+ * what is at an address: *out. */
+static bool
+is_fixed(maker *m, uint32_t param, lw_ref *out)
+{
+    for (uint32_t i = 0; i < m->scalar->n_args; i++) {
+        const lw_arg_parts *parts = &m->scalar->args[i];
+        if (!parts->pointer || param <= parts->first || param >= parts->first + parts->n)
+            continue;
+        *out = lw_ir_int(&m->b, m->body->params.data[param].type,
+                         param == parts->first + 1 ? endless : parts->item_bytes);
+        return true;
+    }
+    return false;
+}
+
 /* Adds the body's parameters after the index to this function. */
 static lw_status
 add_body_params(maker *m, lw_error *err)
@@ -82,6 +102,8 @@ add_body_params(maker *m, lw_error *err)
     param_flags(m, flags);
     for (uint32_t i = m->n_index; i < n; i++) {
         lw_ir_param *param;
+        if (is_fixed(m, i, &m->args[i]))
+            continue;
         m->args[i] = lw_ir_param_add(&m->b, m->body->params.data[i].type, flags[i] & ~IS_ARRAY,
                                      m->body->params.data[i].name);
         if (m->b.func == NULL || m->b.func->params.n == 0)
@@ -272,6 +294,7 @@ make_gpu(maker *m, const char *symbol, const lw_entry_limits *limits, lw_error *
         m->b.func->linkage = LW_KERNEL;
         m->b.func->max_threads = limits->max_threads;
         m->b.func->min_blocks = limits->min_blocks;
+        m->b.func->max_cluster = limits->max_cluster;
         m->b.func->max_registers = limits->max_registers;
     }
     if (m->key->form == LW_ENTRY_FORALL) {
@@ -430,10 +453,13 @@ fail:
 static void
 load_values(maker *m, lw_ref values)
 {
-    for (uint32_t i = m->n_index; i < m->body->params.n; i++) {
+    for (uint32_t i = m->n_index, k = 0; i < m->body->params.n; i++) {
         lw_dtype type = m->body->params.data[i].type;
         lw_dtype stored = type == LW_DT_b1 ? LW_DT_u8 : type;
-        lw_ref at = field(m, values, 8 * (size_t)(i - m->n_index));
+        lw_ref at;
+        if (is_fixed(m, i, &m->args[i]))
+            continue;
+        at = field(m, values, 8 * (size_t)k++);
         m->args[i] =
             lw_ir_cast(&m->b, type, lw_ir_load(&m->b, stored, 1, at, 8, LW_MEM_INVARIANT));
     }
@@ -642,8 +668,8 @@ static lw_status
 make_whole(maker *m, const char *symbol, lw_error *err)
 {
     lw_status status = LW_OK;
-    uint32_t loop, n = m->body->params.n;
-    lw_ref values, zero, call;
+    uint32_t loop, n = 0;
+    lw_ref values, zero, call, fixed;
 
     lw_builder_start(&m->b, m->module, "lw_block_loop");
     if (m->b.func != NULL)
@@ -661,6 +687,9 @@ make_whole(maker *m, const char *symbol, lw_error *err)
     lw_ir_result_add(&m->b, LW_DT_i32);
     values = lw_ir_param_add(&m->b, LW_DT_ptr, LW_PARAM_NOALIAS | LW_PARAM_READONLY, "values");
     load_values(m, values);
+    for (uint32_t i = 0; i < m->body->params.n; i++) /* the loop has no parameters for others */
+        if (!is_fixed(m, i, &fixed))
+            m->args[n++] = m->args[i];
     call = lw_ir_call(&m->b, loop, m->args, n);
     lw_ir_return(&m->b, &call, 1);
     LW_TRY(lw_ir_finish(&m->b, err));

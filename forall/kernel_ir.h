@@ -52,7 +52,7 @@ typedef int32_t (*lw_value_code)(const uint64_t *values, uint64_t *results);
 #define LW_C_ENTRY_ENDED "lw_c_entry_ended"
 
 typedef struct lw_entry_limits { /* of a GPU entry; 0: none */
-    uint32_t max_threads, min_blocks, max_registers;
+    uint32_t max_threads, min_blocks, max_cluster, max_registers;
 } lw_entry_limits;
 
 /* The parameters of a GPU entry, in order:

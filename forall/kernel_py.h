@@ -158,6 +158,7 @@ typedef struct lw_specialisation_cast { /* a number whose type in the declared s
                                            another */
     uint32_t value, param;
     lw_dtype from, to;
+    bool pointer; /* to an address, whose elements are of type `to` */
     /* of a Python int: the type that must hold it, else OverflowError; or void */
     lw_dtype bounds;
     int64_t least, most;
@@ -216,10 +217,11 @@ typedef struct lw_specialisation {
     const lw_race_store *races;
     uint64_t statics; /* bits, by argument after the index: its value is part of the key */
     bool declared, narrow, negative;
-    uint64_t hash;  /* of the types: the same in every process */
-    PyObject *held; /* list of the objects that the key names by address, or NULL */
-    lw_tree *tree;  /* with static values or objects: the function read with them and their
-                       classes;  a twin's is its origin's; else NULL */
+    bool has_pointer; /* among the arguments; then it is not narrow */
+    uint64_t hash;    /* of the types: the same in every process */
+    PyObject *held;   /* list of the objects that the key names by address, or NULL */
+    lw_tree *tree;    /* with static values or objects: the function read with them and their
+                         classes;  a twin's is its origin's; else NULL */
     lw_captures *captures; /* of that reading, or NULL */
     lw_grown device;       /* lw_device_entry */
     lw_grown host;         /* lw_host_entry */
@@ -239,6 +241,8 @@ lw_specialisation *lw_specialisation_twin(lw_specialisation *specialisation, boo
 PyObject *lw_specialisation_text(const lw_specialisation *specialisation);
 /* "void(float32, float32[::1])"; for a function that gives a value with the type of that. */
 PyObject *lw_specialisation_signature(const lw_specialisation *specialisation);
+/* The types of the arguments as numba names them, (float32[::1], int64): new tuple. */
+PyObject *lw_specialisation_types(const lw_specialisation *specialisation);
 /* Whether no array that the body writes overlaps another one: noalias of the entry key. */
 bool lw_specialisation_noalias(const lw_specialisation *specialisation, const lw_bound *bound);
 /* The body that the host runs. */

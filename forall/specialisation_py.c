@@ -429,10 +429,24 @@ note_written(lw_specialisation *specialisation)
         return false;
     specialisation->written = written;
     for (uint32_t i = specialisation->function->n_index; i < scalar->n_args; i++)
-        for (uint32_t k = 0; k < scalar->args[i].n_arrays; k++, array++)
+        for (uint32_t k = 0; k < scalar->args[i].n_arrays && !scalar->args[i].pointer;
+             k++, array++)
             if (scalar->args[i].written[k])
                 written[specialisation->n_written++] = array;
     return true;
+}
+
+/* Notes in the lowered function which arguments are addresses alone. */
+static void
+note_pointers(const lw_specialisation *specialisation, const lw_scalar *scalar)
+{
+    lw_arg_parts *args = scalar ? (lw_arg_parts *)scalar->args : NULL;
+
+    for (uint32_t i = 0; args != NULL && i < scalar->n_args; i++)
+        if (i < specialisation->n_specs && specialisation->specs[i].pointer) {
+            args[i].pointer = true;
+            args[i].item_bytes = lw_dtypes[specialisation->specs[i].dtype].size_bytes;
+        }
 }
 
 static bool
@@ -506,6 +520,8 @@ lower(lw_specialisation *specialisation)
     if (specialisation->function->options.front.parallel &&
         lw_specialisation_parallel(specialisation) < 0)
         return -1;
+    note_pointers(specialisation, specialisation->scalar);
+    note_pointers(specialisation, specialisation->on_host);
     if (!note_written(specialisation) || !note_hash(specialisation)) {
         PyErr_NoMemory();
         return -1;
@@ -558,6 +574,7 @@ make_twin(lw_specialisation *specialisation, bool narrow, bool negative)
     twin->out = origin->out; /* in its arena, which lives as long */
     twin->n_out = origin->n_out;
     twin->result = origin->result;
+    twin->has_pointer = origin->has_pointer;
     twin->narrow = narrow;
     twin->negative = negative;
     set_counts(twin, specs);
@@ -652,6 +669,8 @@ lw_specialisation_get(lw_function *self, lw_bound *bound)
 bool
 lw_specialisation_noalias(const lw_specialisation *specialisation, const lw_bound *bound)
 {
+    if (specialisation->has_pointer)
+        return false; /* nothing is known of what is there */
     for (uint32_t i = 0; i < specialisation->n_written; i++) {
         const lw_bound_array *w = &bound->arrays[specialisation->written[i]];
         for (uint32_t k = 0; k < bound->n_arrays; k++)
@@ -720,17 +739,25 @@ spec_of_sig(lw_specialisation *specialisation, const lw_sig_type *type, lw_arg_s
         out->constant = lw_none_constant(specialisation->function->tree);
         return 0;
     case LW_SIG_POINTER:
-        if (!specialisation->function->gives_value)
+        if (specialisation->function->n_index > 0)
             break;
         out->kind = LW_ARGK_ARRAY; /* of as many elements as an index asks for */
         out->ndim = 1;
         out->layout = LW_LAYOUT_C;
         if (type->dtype == LW_DT_void)
             out->dtype = LW_DT_u8;
+        if (!specialisation->function->gives_value)
+            out->pointer = specialisation->has_pointer = true;
         return 0;
     case LW_SIG_NONE: break;
     }
-    PyErr_SetString(PyExc_TypeError, "signature: an argument without a type");
+    if (type->kind == LW_SIG_POINTER)
+        PyErr_Format(
+            PyExc_TypeError,
+            "signature of `%s`: pointers are arguments of kernels of jit: use an array",
+            lw_function_name(specialisation->function));
+    else
+        PyErr_SetString(PyExc_TypeError, "signature: an argument without a type");
     return -1;
 }
 
@@ -846,7 +873,8 @@ specialisation_of_signature(lw_function *self, const lw_signature *signature)
             return NULL;
         }
     if (specialisation != NULL) {
-        specialisation->narrow = true; /* as is common on a GPU; other calls get twins */
+        /* as is common on a GPU; other calls get twins */
+        specialisation->narrow = !specialisation->has_pointer;
         set_counts(specialisation, specs);
         default_specs(specialisation, self->n_index + signature->n_args - first, specs);
     }

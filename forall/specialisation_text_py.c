@@ -6,6 +6,7 @@
 #include "forall/static_py.h"
 
 #include "core/py/text_py.h"
+#include "core/py/types/type_object.h"
 
 static const char *
 weak_name(lw_dtype dtype)
@@ -22,6 +23,10 @@ lw_spec_print(const lw_arg_spec *spec, lw_text *out)
     case LW_ARGK_SCALAR: lw_text_add(out, lw_dtypes[spec->dtype].public_name); break;
     case LW_ARGK_WEAK: lw_text_add(out, weak_name(spec->dtype)); break;
     case LW_ARGK_ARRAY:
+        if (spec->pointer) {
+            lw_text_addf(out, "%s*", lw_dtypes[spec->dtype].public_name);
+            break;
+        }
         lw_text_add(out,
                     spec->record ? spec->record->name : lw_dtypes[spec->dtype].public_name);
         lw_text_add(out, spec->ndim ? "[" : "[()]");
@@ -46,21 +51,37 @@ lw_spec_print(const lw_arg_spec *spec, lw_text *out)
     }
 }
 
+static bool
+is_static(const lw_specialisation *specialisation, uint32_t i)
+{
+    uint32_t arg = i - specialisation->function->n_index;
+
+    return specialisation->tree != NULL && arg < LW_MOST_ARRANGED &&
+           (specialisation->statics >> arg & 1);
+}
+
+/* The parameters up to the first that is left to its default. */
+static uint32_t
+n_given(const lw_specialisation *specialisation)
+{
+    const lw_fn *fn = &lw_specialisation_tree(specialisation)->fns.data[1];
+
+    for (uint32_t i = specialisation->function->n_index; i < specialisation->n_specs; i++)
+        if (specialisation->specs[i].kind == LW_ARGK_CONSTANT &&
+            !is_static(specialisation, i) &&
+            specialisation->specs[i].constant == fn->params.data[i].default_constant)
+            return i;
+    return specialisation->n_specs;
+}
+
 void
 lw_specialisation_print(const lw_specialisation *specialisation, lw_text *out)
 {
-    const lw_function *self = specialisation->function;
-    const lw_fn *fn = &lw_specialisation_tree(specialisation)->fns.data[1];
+    uint32_t first = specialisation->function->n_index, n = n_given(specialisation);
 
-    for (uint32_t i = self->n_index; i < specialisation->n_specs; i++) {
-        uint32_t arg = i - self->n_index;
-        bool is_static = specialisation->tree != NULL && arg < LW_MOST_ARRANGED &&
-                         (specialisation->statics >> arg & 1);
-        if (specialisation->specs[i].kind == LW_ARGK_CONSTANT && !is_static &&
-            specialisation->specs[i].constant == fn->params.data[i].default_constant)
-            break; /* left to its default */
-        lw_text_add(out, i > self->n_index ? ", " : "");
-        if (is_static) {
+    for (uint32_t i = first; i < n; i++) {
+        lw_text_add(out, i > first ? ", " : "");
+        if (is_static(specialisation, i)) {
             lw_static_print(specialisation, i, out);
             continue;
         }
@@ -75,6 +96,91 @@ lw_specialisation_text(const lw_specialisation *specialisation)
 
     lw_specialisation_print(specialisation, &text);
     return lw_text_take(&text);
+}
+
+/* ---- as type objects ---- */
+
+static lw_dtype
+dtype_of_weak(lw_dtype dtype)
+{
+    if (lw_is_integer(dtype))
+        return LW_DT_i64;
+    return lw_is_complex(dtype) ? LW_DT_c128 : LW_DT_f64;
+}
+
+static bool sig_of(const lw_arg_spec *spec, lw_arena *arena, lw_sig_type *out);
+
+static bool
+sig_of_tuple(const lw_arg_spec *spec, lw_arena *arena, lw_sig_type *out)
+{
+    lw_sig_type *items = lw_arena_take(arena, (spec->n + 1) * sizeof *items);
+
+    for (uint32_t i = 0; items != NULL && i < spec->n; i++)
+        if (!sig_of(&spec->items[i], arena, &items[i]))
+            return false;
+    *out = (lw_sig_type){.kind = LW_SIG_TUPLE,
+                         .items = items,
+                         .n = spec->n,
+                         .names = spec->names,
+                         .class_name = spec->class_name};
+    return items != NULL;
+}
+
+static bool
+sig_of(const lw_arg_spec *spec, lw_arena *arena, lw_sig_type *out)
+{
+    static const char letters[] = {
+        [LW_LAYOUT_C] = 'C', [LW_LAYOUT_F] = 'F', [LW_LAYOUT_ANY] = 'A'};
+
+    *out = (lw_sig_type){.kind = LW_SIG_SCALAR, .dtype = spec->dtype, .record = spec->record};
+    switch (spec->kind) {
+    case LW_ARGK_SCALAR: break;
+    case LW_ARGK_WEAK: out->dtype = dtype_of_weak(spec->dtype); break;
+    case LW_ARGK_RECORD: out->kind = LW_SIG_RECORD; break;
+    case LW_ARGK_CONSTANT: out->kind = LW_SIG_VOID; break;
+    case LW_ARGK_TUPLE: return sig_of_tuple(spec, arena, out);
+    case LW_ARGK_ARRAY:
+        out->kind = spec->pointer ? LW_SIG_POINTER : LW_SIG_ARRAY;
+        out->ndim = (uint32_t)spec->ndim;
+        out->layout = letters[spec->layout];
+        break;
+    }
+    return true;
+}
+
+/* A type object; a static value as text. */
+static PyObject *
+type_of_parameter(const lw_specialisation *specialisation, uint32_t i, lw_arena *arena)
+{
+    lw_text text = {0};
+    lw_sig_type type;
+
+    if (is_static(specialisation, i)) {
+        lw_static_print(specialisation, i, &text);
+        return lw_text_take(&text);
+    }
+    if (!sig_of(&specialisation->specs[i], arena, &type))
+        return PyErr_NoMemory();
+    return lw_type_object_new(&type);
+}
+
+PyObject *
+lw_specialisation_types(const lw_specialisation *specialisation)
+{
+    uint32_t first = specialisation->function->n_index, n = n_given(specialisation);
+    PyObject *types = PyTuple_New(n - first);
+    lw_arena arena;
+
+    lw_arena_init(&arena);
+    for (uint32_t i = first; types != NULL && i < n; i++) {
+        PyObject *one = type_of_parameter(specialisation, i, &arena);
+        if (one == NULL)
+            Py_CLEAR(types);
+        else
+            PyTuple_SET_ITEM(types, i - first, one);
+    }
+    lw_arena_reset(&arena);
+    return types;
 }
 
 static void

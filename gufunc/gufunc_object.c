@@ -224,8 +224,10 @@ get_loops(PyObject *object, void *Py_UNUSED(closure))
 {
     const lw_gufunc_object *self = (const lw_gufunc_object *)object;
     PyObject *module = PyObject_GetAttrString(self->base.py_func, "__module__");
-    const char *text = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : "";
-    bool is_own = text && (strcmp(text, "lanewise") == 0 || strncmp(text, "lanewise.", 9) == 0);
+    bool is_text = module != NULL && PyUnicode_Check(module);
+    const char *text = is_text ? PyUnicode_AsUTF8(module) : NULL;
+    bool is_own =
+        text != NULL && (strcmp(text, "lanewise") == 0 || strncmp(text, "lanewise.", 9) == 0);
 
     PyErr_Clear();
     Py_XDECREF(module);

@@ -64,10 +64,10 @@ __all__ = [
 _set_services({
     "array functions": "lanewise._array_functions", "array ufuncs": "lanewise._array_ufuncs", "new arrays": "lanewise._new_arrays", "array library": "lanewise._array_library",
     "special": "lanewise._special", "callbacks": "lanewise._callbacks", "C functions": "lanewise._c_functions", "containers": "lanewise._containers", "cuda": "lanewise.cuda",
-    "cuda on the host": "lanewise._host_cuda", "errors": "lanewise.errors", "extending": "lanewise.extending", "foreign functions": "lanewise._foreign",
-    "generators": "lanewise._generator_expressions", "linking": "lanewise._linking", "memory": "lanewise._memory", "objects": "lanewise._objects", "operands": "lanewise._operands",
-    "overloads": "lanewise._overloads", "pickling": "lanewise._pickling", "python target": "lanewise._python_target", "reconstructed": "lanewise._reconstructed", "reduce": "lanewise._reduce",
-    "reductions": "lanewise.reductions", "same math": "lanewise._same_math",
+    "device arrays": "lanewise._device_arrays", "cuda on the host": "lanewise._host_cuda", "errors": "lanewise.errors", "extending": "lanewise.extending",
+    "foreign functions": "lanewise._foreign", "generators": "lanewise._generator_expressions", "linking": "lanewise._linking", "memory": "lanewise._memory", "objects": "lanewise._objects",
+    "operands": "lanewise._operands", "overloads": "lanewise._overloads", "pickling": "lanewise._pickling", "python target": "lanewise._python_target", "reconstructed": "lanewise._reconstructed",
+    "reduce": "lanewise._reduce", "reductions": "lanewise.reductions", "same math": "lanewise._same_math",
     "toolchain": "lanewise._toolchain", "ufunc methods": "lanewise._ufunc_methods", "ufuncs": "lanewise.ufuncs",
 })
 

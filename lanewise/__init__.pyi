@@ -78,7 +78,7 @@ from lanewise.ufuncs import (
     fabs, float_power as float_power, floor as floor, floor_divide as floor_divide, fmax as
     fmax, fmin as fmin, fmod as fmod, frexp as frexp, gcd as gcd, greater as greater,
     greater_equal as greater_equal, heaviside as heaviside, hypot as hypot, invert as invert,
-    isfinite as isfinite, isinf as isinf, isnan as isnan, lcm as lcm, ldexp as ldexp, left_shift
+    isfinite as isfinite, isinf as isinf, isnan as isnan, isnat as isnat, lcm as lcm, ldexp as ldexp, left_shift
     as left_shift, less as less, less_equal as less_equal, log as log, log10 as log10, log1p as
     log1p, log2 as log2, logaddexp as logaddexp, logaddexp2 as logaddexp2, logical_and as
     logical_and, logical_not as logical_not, logical_or as logical_or, logical_xor as

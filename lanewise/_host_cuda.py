@@ -25,7 +25,9 @@ _UNSET = 0xCD  # what fresh memory holds: zeros would hide that nothing was writ
 # What ndarray has and a DeviceArray has not: it would fail on a GPU, so it fails here.
 _ABSENT = frozenset(name for name in set(dir(np.ndarray)) - set(dir(_cuda.DeviceArray)) if not name.startswith("_"))
 # NumPy's functions that a DeviceArray knows without a method of that name.
-_FUNCTIONS = {"amax", "amin", "count_nonzero"}
+_FUNCTIONS = {"amax", "amin", "argwhere", "count_nonzero", "flatnonzero", "unique"}
+# Those that NumPy makes of functions that a DeviceArray has not.
+_ON_PLAIN = {"argwhere", "flatnonzero", "sort", "unique"}
 
 
 def _method(name: str):
@@ -107,6 +109,30 @@ class HostArray(np.ndarray):
         _check_stream(stream)
         self[key] = value
 
+    def bind(self, stream=0):
+        _check_stream(stream)
+        return self.view()
+
+    def split(self, section, stream=0):
+        from lanewise import _device_arrays
+
+        _check_stream(stream)
+        return _device_arrays.split(self, section)
+
+    def sort(self, axis=-1, kind=None, order=None, *, stable=None):
+        _plain(self)[...] = _sorted("sort", _plain(self), axis, kind, order, stable)
+
+    def argsort(self, axis=-1, kind=None, order=None, *, stable=None):
+        return _sorted("argsort", _plain(self), axis, kind, order, stable).view(HostArray)
+
+    def take(self, indices, axis=None, out=None, mode="raise"):
+        if mode != "raise":
+            raise errors.UnsupportedError(f"mode={mode!r:.50} of take is not supported on device arrays: use indices % size, or clip them")
+        return super().take(indices, axis, out, mode)
+
+    def nonzero(self):
+        return tuple(np.asarray(index).view(HostArray) for index in super().nonzero())
+
     def get_ipc_handle(self):
         from lanewise._memory import _no_gpu
 
@@ -145,6 +171,10 @@ class HostArray(np.ndarray):
         if not hasattr(_cuda.DeviceArray, function.__name__) and function.__name__ not in _FUNCTIONS:
             name = f"{function.__module__}.{function.__name__}"
             raise TypeError(f"{name} does not take a DeviceArray: call copy_to_host() first")
+        if function.__name__ in _ON_PLAIN:
+            plain = tuple(_plain(a) if isinstance(a, HostArray) else a for a in args)
+            result = _sort(*plain, **kwargs) if function is np.sort else function(*plain, **kwargs)
+            return tuple(r.view(HostArray) for r in result) if isinstance(result, tuple) else result.view(HostArray)
         if function is np.count_nonzero:
             return _method("count_nonzero")(*args, **kwargs)
         return super().__array_function__(function, types, args, kwargs)
@@ -161,15 +191,30 @@ def _plain(array):
     return array.view(np.ndarray)
 
 
+def _sorted(name, array, axis, kind, order, stable):
+    """As device arrays sort, stably: by NumPy, but for bfloat16, of which it has no stable order."""
+    from lanewise import _device_arrays
+
+    _device_arrays._check_kind(kind, order, stable)
+    if array.dtype.kind in "biufcmM":
+        return getattr(np, name)(array, axis, kind="stable")
+    return getattr(_device_arrays, name)(array, axis)
+
+
+def _sort(a, axis=-1, kind=None, order=None, *, stable=None):
+    return _sorted("sort", a, axis, kind, order, stable)
+
+
 def _check_index(key):
-    """Masks and arrays of indices are refused, as by device arrays."""
+    """What NumPy takes and device arrays do not: bools, and what only looks like an array."""
     for item in key if isinstance(key, tuple) else (key,):
-        whole = item is None or item is Ellipsis or isinstance(item, (slice, str))
-        number = hasattr(item, "__index__") and not isinstance(item, (bool, np.bool_, np.ndarray))
-        if not whole and not number:
+        whole = item is None or item is Ellipsis or isinstance(item, (slice, str, list, tuple, np.ndarray))
+        number = hasattr(item, "__index__") and not isinstance(item, (bool, np.bool_))
+        other = (hasattr(item, "__array_interface__") or hasattr(item, "__array__")) and not isinstance(item, np.generic)
+        if not whole and not number and not other:
             raise IndexError(
-                "only integers, slices (`:`), ellipsis (`...`), newaxis (`None`) and field names are valid "
-                f"indices of a device array, got {type(item).__name__}"
+                "only integers, slices (`:`), ellipsis (`...`), newaxis (`None`), integer and boolean arrays and field names are "
+                f"valid indices of a device array, got {'bool' if isinstance(item, np.bool_) else type(item).__name__}"
             )
 
 
@@ -306,7 +351,8 @@ class HostStream:
 
     _made = 2  # 1 and 2 are the driver's names of the default streams
 
-    def __init__(self, handle: int | None = None) -> None:
+    def __init__(self, handle: int | None = None, external: bool = False) -> None:
+        self.external = external
         if handle is None:
             HostStream._made += 1
             handle = HostStream._made
@@ -354,6 +400,8 @@ class HostStream:
         return self.handle
 
     def __eq__(self, other) -> bool:
+        if type(other) is int:
+            return self.handle == other
         return self.handle == other.handle if isinstance(other, HostStream) else NotImplemented
 
     def __hash__(self) -> int:
@@ -416,7 +464,7 @@ def per_thread_default_stream():
 def external_stream(ptr, /):
     if isinstance(ptr, bool) or not hasattr(ptr, "__index__"):
         raise TypeError(f"ptr: expected a stream handle as an int, got {type(ptr).__name__}")
-    return HostStream(ptr.__index__())
+    return HostStream(ptr.__index__(), external=True)
 
 
 def make_event(timing=True):

@@ -95,9 +95,14 @@ class Overloads(Mapping[str, Overload]):
         self._kernel = kernel
 
     def __getitem__(self, key: Any) -> Overload:
-        wanted = ", ".join(str(one) for one in key) if isinstance(key, tuple) else _types(str(key))
+        wanted = getattr(key, "args", key)
+        if isinstance(wanted, tuple):
+            for signature, types in self._kernel._argument_types().items():
+                if types == wanted:
+                    return Overload(self._kernel, signature)
+            raise KeyError(key)
         for signature in self:
-            if _types(signature).replace(" ", "") == wanted.replace(" ", ""):
+            if _types(signature).replace(" ", "") == _types(str(key)).replace(" ", ""):
                 return Overload(self._kernel, signature)
         raise KeyError(key)
 

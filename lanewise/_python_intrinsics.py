@@ -77,6 +77,11 @@ class _Grid:
         _thread("cg.this_grid").meet("grid", "cg.this_grid().sync")
 
 
+def _cluster():
+    _thread("cg.this_cluster")
+    raise errors.UnsupportedError("cuda.cg.this_cluster() is not there in plain Python: use target=\"cpu\"")
+
+
 # ---- memory ----
 
 
@@ -227,7 +232,7 @@ def _number(path, *args):
 
 
 _FUNCTIONS = {
-    "cuda.grid": _grid, "cuda.gridsize": _gridsize, "cuda.cg.this_grid": _Grid,
+    "cuda.grid": _grid, "cuda.gridsize": _gridsize, "cuda.cg.this_grid": _Grid, "cuda.cg.this_cluster": _cluster,
     "local": _local, "cuda.local.array": _local, "cuda.shared.array": _shared, "cuda.const.array_like": _const,
     "cuda.activemask": _activemask, "cuda.lanemask_lt": _lanemask_lt,
     "cuda.selp": lambda condition, a, b: a if condition else b,

@@ -30,7 +30,7 @@ _EULER = 0.5772156649015329
 _PI = math.pi
 _HALF_PI = math.pi / 2
 _TWO_OVER_PI = 2 / math.pi
-_SQRT_PI = math.sqrt(math.pi)
+_SQRT_2_PI = math.sqrt(2 * math.pi)
 _SQRT_HALF = math.sqrt(0.5)
 _SQRT_2 = math.sqrt(2.0)
 
@@ -52,10 +52,6 @@ def _t3(x, y, z):
 
 
 # ---- what others need ----
-
-
-def _lib_gamma(x):
-    return math.gamma(x)
 
 
 def _lib_lgamma(x):
@@ -123,8 +119,50 @@ def _log_gamma_ratio(a, b):
 # ---- gamma and what is like it ----
 
 
+def _gamma_product(x):
+    """gamma(x) for -24 <= x <= 24: of 1 + t, |t| <= 0.5, and recurrence (DLMF 5.5.1)."""
+    n = np.rint(x)
+    t = x - n
+    value = 1.0 / (1.0 + t * fits.rgamma1p_rest(t))
+    i = 1.0
+    while i < n:
+        value *= t + i
+        i += 1.0
+    below = 1.0
+    i = 0.0
+    while i >= n:
+        below *= t + i
+        i -= 1.0
+    return value / below
+
+
+def _gamma_stirling(x):
+    """gamma(x) for x > 24 (DLMF 5.11.1)."""
+    if x > 171.7:
+        return math.inf
+    root = _lib_pow(x, 0.5 * x - 0.25)
+    return _SQRT_2_PI * root * (math.exp(-x) * math.exp(_stirling(x))) * root
+
+
+def _gamma(x):
+    if abs(x) <= 24.0:
+        if x == np.floor(x) and x <= 0.0:
+            return math.copysign(math.inf, x) if x == 0.0 else math.nan
+        return _gamma_product(x)
+    if x > 0.0:
+        return _gamma_stirling(x)
+    if x == np.floor(x) or x != x:
+        return math.nan
+    if x < -184.0:
+        return math.copysign(0.0, _sinpi(x))
+    y = 0.5 * (1.0 - x)  # reflection (DLMF 5.5.3); 1 / gamma(2 y) in two factors, as gamma(2 y) may be too large
+    root = _lib_pow(2.0 * y, 0.25 - y)
+    return _PI / _sinpi(x) * (root * (math.exp(2.0 * y) * math.exp(-_stirling(2.0 * y))) * root / _SQRT_2_PI)
+
+
 def gamma(x):
-    return math.gamma(_t(x)(x))
+    v = _t(x)(x)
+    return math.gamma(v) if type(v) == np.float32 else _gamma(v)
 
 
 def gammaln(x):
@@ -159,15 +197,15 @@ def _rgamma(x):
         while x > 170.0:
             x -= 1.0
             r /= x
-        return r / _lib_gamma(x)
+        return r / _gamma(x)
     if x <= 0.0:
         if x == 0.0:
             return x
         if x == np.floor(x):
             return 0.0
         if x < -160.0:  # reflection (DLMF 5.5.3)
-            return _lib_gamma(1.0 - x) * (_sinpi(x) / _PI)
-    return 1.0 / _lib_gamma(x)
+            return _gamma(1.0 - x) * (_sinpi(x) / _PI)
+    return 1.0 / _gamma(x)
 
 
 def rgamma(x):
@@ -211,6 +249,20 @@ _BERNOULLI = (  # B_2k / (2 k)!
 )
 
 
+def _power(x, y, whole):
+    """x**y; whole: y is a negative integer, of few bits."""
+    if not whole:
+        return _lib_pow(x, y)
+    n = int(-y)
+    value = 1.0
+    while n > 0:
+        if n & 1:
+            value *= x
+        x *= x
+        n >>= 1
+    return 1.0 / value
+
+
 def _hurwitz(s, q):
     """sum (k + q)**-s over k >= 0, by the Euler-Maclaurin formula (DLMF 25.11.5 and 2.10.1)."""
     if not (s > 1.0) or q != q:
@@ -223,16 +275,15 @@ def _hurwitz(s, q):
     if q > 1e8:
         return (1.0 / (s - 1.0) + 0.5 / q) * _lib_pow(q, 1.0 - s)
     w = q
-    term = _lib_pow(w, -s)
+    whole = s == np.floor(s) and s < 64.0
+    term = _power(w, -s, whole)
     total = term
-    steps = 0
-    while steps < 10 or w < 10.0:
+    while w < 12.0 + 0.5 * s:
         w += 1.0
-        term = _lib_pow(w, -s)
+        term = _power(w, -s, whole)
         total += term
         if abs(term) < 1e-18 * abs(total):
             return total
-        steps += 1
     total += term * w / (s - 1.0) - 0.5 * term
     rising = s
     term /= w
@@ -264,7 +315,8 @@ def _zeta(x):
     if 0.5 * x == np.floor(0.5 * x):
         return 0.0
     # the functional equation (DLMF 25.4.1) with the duplication formula of gamma (DLMF 5.5.5)
-    return _lib_pow(_PI, x - 1.5) * _sinpi(0.5 * x) * _lib_gamma(0.5 - 0.5 * x) * _lib_gamma(1.0 - 0.5 * x) * (1.0 + _zetac_right(1.0 - x))
+    power = _lib_pow(_PI, x - 1.5) * (1.0 + (x - 1.5) * 3.8981718325193755e-17)  # pi is not a float
+    return power * _sinpi(0.5 * x) * _gamma(0.5 - 0.5 * x) * _gamma(1.0 - 0.5 * x) * (1.0 + _zetac_right(1.0 - x))
 
 
 def zeta(x, q=None):
@@ -284,7 +336,7 @@ def _polygamma(n, x):
         return _psi(x)
     if not (n > 0.0) or n != np.floor(n):
         return math.nan
-    value = _lib_gamma(n + 1.0) * _hurwitz(n + 1.0, x)
+    value = _gamma(n + 1.0) * _hurwitz(n + 1.0, x)
     return value if math.fmod(n, 2.0) == 1.0 else -value
 
 
@@ -295,9 +347,9 @@ def polygamma(n, x):
 def _power_over_gamma(a, x):
     """x**a * exp(-x) / gamma(a + 1), for a > 0, x > 0."""
     if a < 100.0 and x < 500.0:
-        return _lib_pow(x, a) * math.exp(-x) / _lib_gamma(a + 1.0)
+        return _lib_pow(x, a) * math.exp(-x) / _gamma(a + 1.0)
     if a < 10.0:
-        return math.exp(a * math.log(x) - x) / _lib_gamma(a + 1.0)
+        return math.exp(a * math.log(x) - x) / _gamma(a + 1.0)
     d = (x - a) / a
     power = a * (_log1pmx(d) if d >= -0.5 else math.log(x / a) - d)
     return math.exp(power - _stirling(a)) / math.sqrt(2.0 * _PI * a)
@@ -413,8 +465,8 @@ def _beta_right(a, b):
         rest = _stirling(a) + _stirling(b) - _stirling(a + b)
         return math.sqrt(2.0 * _PI * (1.0 / a + 1.0 / b)) * math.exp(rest - a * math.log1p(b / a) - b * math.log1p(a / b))
     if a >= 10.0:
-        return _lib_gamma(b) * _lib_pow(a + b, -b) * math.exp(_log_gamma_ratio(a, b))
-    return _lib_gamma(a) / _lib_gamma(a + b) * _lib_gamma(b)
+        return _gamma(b) * _lib_pow(a + b, -b) * math.exp(_log_gamma_ratio(a, b))
+    return _gamma(a) / _gamma(a + b) * _gamma(b)
 
 
 def _betaln_right(a, b):
@@ -453,7 +505,7 @@ def _beta(a, b):
     if _is_pole(a + b):
         return 0.0
     if a > -160.0 and a < 170.0 and b > -160.0 and b < 170.0 and a + b < 170.0:
-        return _lib_gamma(a) * (_lib_gamma(b) * _rgamma(a + b))
+        return _gamma(a) * (_gamma(b) * _rgamma(a + b))
     return _gammasgn(a) * _gammasgn(b) * _gammasgn(a + b) * math.exp(_lib_lgamma(a) + _lib_lgamma(b) - _lib_lgamma(a + b))
 
 
@@ -504,14 +556,14 @@ def _betainc_fraction(a, b, x, y):
     h = 1.0
     m = 0.0
     while m < 20000.0:
-        k = -(a + m) / (a + 2.0 * m) * ((s + m) / (a + 2.0 * m + 1.0) * x)
+        k = -(a + m) * ((s + m) * x) / ((a + 2.0 * m) * (a + 2.0 * m + 1.0))
         before = d
         d = 1.0 + k * d
         d = 1.0 / (d if d != 0.0 else 1e-300)
         step *= -k * before * d
         h += step
         m += 1.0
-        k = m / (a + 2.0 * m - 1.0) * ((b - m) / (a + 2.0 * m) * x)
+        k = m * ((b - m) * x) / ((a + 2.0 * m - 1.0) * (a + 2.0 * m))
         before = d
         d = 1.0 + k * d
         d = 1.0 / (d if d != 0.0 else 1e-300)
@@ -537,7 +589,11 @@ def _betainc_terms(a, b, x):
 def _log_a_beta(a, b):
     """log(a * beta(a, b)) = log(gamma(1 + a)) - log(gamma(a + b) / gamma(b)), for a <= 0.5."""
     if a > 0.01:
-        return _lgamma1p(a) - (_lib_lgamma(a + b) - _lib_lgamma(b))
+        total = _lgamma1p(a)
+        while b < 10.0:
+            total += math.log1p(a / b)
+            b += 1.0
+        return total + _log_gamma_ratio(b, a) - a * math.log(a + b)
     c = b + 1.0 + 0.5 * a  # the integral of the digamma function from b + 1 to a + b + 1
     rest = a * _psi_right(c) - a * a * a / 12.0 * _hurwitz(3.0, c)
     return _lgamma1p(a) + math.log1p(a / b) - rest
@@ -564,10 +620,10 @@ def _betainc_part(a, b, x, y):
 def _betainc_either(a, b, x, upper):
     if not (a >= 0.0 and b >= 0.0 and x >= 0.0 and x <= 1.0):
         return math.nan
-    if a == 0.0 or b == 0.0 or a == math.inf or b == math.inf:
-        if (a == 0.0 and b == 0.0) or (a == math.inf and b == math.inf):
+    if a == 0.0 or b == 0.0 or a > 1e150 or b > 1e150:
+        if (a == 0.0 and b == 0.0) or (a > 1e150 and b > 1e150):
             return math.nan
-        low = 1.0 if a == 0.0 or b == math.inf else 0.0
+        low = 1.0 if a == 0.0 or b > 1e150 else 0.0
         if (x == 0.0 and low == 1.0) or (x == 1.0 and low == 0.0):
             low = x
         return 1.0 - low if upper else low
@@ -627,7 +683,7 @@ def _poch(z, m):
 def _gamma_quotient(x, y):
     """gamma(x) / gamma(y), of no poles."""
     if abs(x) < 160.0 and abs(y) < 160.0:
-        return _lib_gamma(x) * _rgamma(y)
+        return _gamma(x) * _rgamma(y)
     return _gammasgn(x) * _gammasgn(y) * math.exp(_lib_lgamma(x) - _lib_lgamma(y))
 
 
@@ -657,7 +713,7 @@ def _binom(n, k):
         if _is_pole(k + 1.0) or _is_pole(n - k + 1.0):
             return 0.0
         if abs(n) < 150.0 and abs(k) < 150.0:
-            return _lib_gamma(n + 1.0) * _rgamma(k + 1.0) * _rgamma(n - k + 1.0)
+            return _gamma(n + 1.0) * _rgamma(k + 1.0) * _rgamma(n - k + 1.0)
         if abs(k) == math.inf:
             return math.nan
         size = _lib_lgamma(n + 1.0) - _lib_lgamma(k + 1.0) - _lib_lgamma(n - k + 1.0)
@@ -688,7 +744,7 @@ def factorial(n, exact=False):
     if exact:
         return math.factorial(int(n)) if n >= 0 else 0
     v = np.float64(n)
-    return _t(n)(0.0 if v < 0.0 else math.gamma(v + 1.0))
+    return _t(n)(0.0 if v < 0.0 else _gamma(v + 1.0))
 
 
 # ---- the error function ----

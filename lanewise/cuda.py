@@ -17,7 +17,7 @@ import contextlib as _contextlib
 import functools as _functools
 import sys as _sys
 
-from lanewise import random
+from lanewise import bf16, fp16, random
 from lanewise._core import cuda as _cuda
 from lanewise._core import intrinsics as _intrinsics
 from lanewise._core import reduce
@@ -112,17 +112,19 @@ def __getattr__(name):
 
 # numba's modules: `from lanewise.cuda.random import create_xoroshiro128p_states`
 _sys.modules[__name__ + ".random"] = random
+_sys.modules[__name__ + ".fp16"] = fp16
+_sys.modules[__name__ + ".bf16"] = bf16
 _sys.modules[__name__ + ".libdevice"] = _intrinsics.cuda.libdevice
 
 __all__ = [
     "Archive", "BaseCUDAMemoryManager", "CUSource", "Context", "Cubin", "Device", "DeviceArray", "Event", "Fatbin", "GetIpcHandleMixin", "HostOnlyCUDAMemoryManager", "In",
     "InOut", "IpcHandle", "LTOIR", "LinkableCode", "MappedArray", "MappedMemory", "MemoryInfo",
     "MemoryPointer", "Object", "Out", "PTXSource", "PinnedMemory",
-    "Reduce", "Stream", "as_cuda_array", "close", "compile", "compile_all", "compile_for_current_device",
+    "Reduce", "Stream", "as_cuda_array", "bf16", "close", "compile", "compile_all", "compile_for_current_device",
     "compile_ptx", "compile_ptx_for_current_device", "config", "current_context", "declare_device",
     "default_stream", "defer_cleanup", "detect",
-    "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream",
-    "from_dlpack", "get_current_device", "gpus", "is_available", "is_cuda_array", "is_supported_version", "jit", "legacy_default_stream", "list_devices",
+    "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream", "fp16", "from_cuda_array_interface", "from_dlpack", "get_current_device", "gpus", "is_available",
+    "is_bfloat16_supported", "is_cuda_array", "is_float16_supported", "is_supported_version", "jit", "legacy_default_stream", "list_devices",
     "managed_array", "mapped", "mapped_array", "mapped_array_like", "open_ipc_array", "open_ipc_handle", "per_thread_default_stream", "pinned", "pinned_array", "pinned_array_like", "profile_start",
     "profile_stop", "profiling", "random", "reduce", "require_context", "select_device", "set_memory_manager", "stream", "synchronize", "to_device", *sorted(dir(_intrinsics.cuda)),
 ]
@@ -203,6 +205,38 @@ def require_context(function):
         return function(*args, **kwargs)
 
     return call
+
+
+class _Described:
+    """Memory that a dict describes."""
+
+    def __init__(self, desc, owner):
+        self.__cuda_array_interface__ = desc
+        self._owner = owner
+
+
+def from_cuda_array_interface(desc, owner=None, sync=True):
+    """A device array over the memory that a `__cuda_array_interface__` dict describes; it keeps `owner`.
+
+    Work on it is ordered behind the stream that the dict names, if sync. Raises what `as_cuda_array` raises of a
+    description that is not right.
+
+    >>> x = cuda.device_array(3)                                         # doctest: +SKIP
+    >>> cuda.from_cuda_array_interface(x.__cuda_array_interface__, x)    # doctest: +SKIP
+    """
+    if not isinstance(desc, dict):
+        raise TypeError(f"desc: expected a __cuda_array_interface__ dict, got {type(desc).__name__}")
+    return as_cuda_array(_Described(desc if sync else {**desc, "stream": None}, owner))
+
+
+def is_float16_supported():
+    """True: float16 is in kernels of every device."""
+    return True
+
+
+def is_bfloat16_supported():
+    """True: bfloat16 is in kernels of every device; where the GPU has no instructions for it, by way of float32."""
+    return True
 
 
 def list_devices():

@@ -29,7 +29,6 @@
 #include "core/py/windows/windows.h"
 #endif
 #include "forall/forall_py.h"
-#include "forall/jit_py.h"
 #include "gufunc/device_large_py.h"
 #include "gufunc/gufunc_py.h"
 #include "random/random_py.h"

@@ -148,6 +148,8 @@ _any = lw.reduce(_or)
 _all = lw.reduce(_and)
 _minmax = lw.reduce(_both_ends, map=lambda x: (x, x))
 _count = lw.reduce(_add, map=lambda x: 1 if x != 0 else 0)
+_sum_of_times = lw.reduce(_add, identity=np.timedelta64(0))
+_count_times = lw.reduce(_add, map=lambda x: 1 if x else 0)
 _argmax = lw.reduce(_first_largest, map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)
 _argmin = lw.reduce(_first_smallest, map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)
 _argmax_complex = lw.reduce(_first_largest_pair, map=lambda x, index: (x.real, x.imag, index),
@@ -287,7 +289,8 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=T
     """
     if (answer := _theirs(a, "sum", axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
         return answer
-    return _sum(_array(a), axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
+    a = _array(a)
+    return (_sum_of_times if _kind(a) == "m" else _sum)(a, axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
 
 
 def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
@@ -351,7 +354,8 @@ def count_nonzero(a, axis=None, *, keepdims=False, stream=None):
     >>> lw.reductions.count_nonzero([[0, 1], [2, 3]], axis=0)
     array([1, 2])
     """
-    return _count(_array(a), axis=axis, **_options(keepdims=keepdims, stream=stream))
+    a = _array(a)
+    return (_count_times if _kind(a) in "mM" else _count)(a, axis=axis, **_options(keepdims=keepdims, stream=stream))
 
 
 def argmax(a, axis=None, out=None, *, keepdims=False, stream=None):

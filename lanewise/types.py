@@ -130,6 +130,34 @@ class Boolean(_Kind):
         return type_ == bool_
 
 
+class NPDatetime(_Kind):
+    """``NPDatetime("D")``: NumPy's datetime64 of that unit, which may have a multiple, "10ms". Called with a value it casts.
+
+    >>> lw.types.NPDatetime("D"), lw.types.NPDatetime("D")("2020-02-29")
+    (datetime64[D], np.datetime64('2020-02-29'))
+    """
+
+    _name, _kind = "datetime64", "M"
+
+    def __new__(cls, unit: str) -> Any:
+        _check_made(cls)
+        return from_dtype(np.dtype(f"{cls._name}[{unit}]" if unit else cls._name))
+
+    @classmethod
+    def _holds(cls, type_: CoreType) -> bool:
+        return type_.ndim == 0 and _letters(type_) == cls._kind
+
+
+class NPTimedelta(NPDatetime):
+    """``NPTimedelta("s")``: NumPy's timedelta64 of that unit.
+
+    >>> lw.types.NPTimedelta("s")[:], lw.types.NPTimedelta("ms")(1500)
+    (timedelta64[s][:], np.timedelta64(1500,'ms'))
+    """
+
+    _name, _kind = "timedelta64", "m"
+
+
 class NoneType(_Kind):
     """The type of None."""
 
@@ -361,7 +389,7 @@ complex_domain = frozenset([complex64, complex128])
 number_domain = real_domain | integer_domain | complex_domain
 
 __all__ = [
-    "Array", "BaseTuple", "Boolean", "BooleanLiteral", "CPointer", "Complex", "Dummy", "Float", "Integer", "IntegerLiteral", "Literal", "NamedTuple",
+    "Array", "BaseTuple", "Boolean", "BooleanLiteral", "CPointer", "Complex", "Dummy", "Float", "Integer", "IntegerLiteral", "Literal", "NPDatetime", "NPTimedelta", "NamedTuple",
     "NamedUniTuple", "NoneType", "Number", "Object", "Opaque", "Record", "StringLiteral", "Tuple", "UniTuple", "UnicodeType", "Signature", "Type", "b1", "bfloat16", "bool_", "boolean", "byte", "c16", "c8", "cdouble",
     "char", "complex128", "complex64", "complex_domain", "csingle", "double", "f2", "f4", "f8", "float16",
     "float32", "float64", "float_", "from_dtype", "half", "i1", "i2", "i4", "i8", "int16",

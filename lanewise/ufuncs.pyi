@@ -9,7 +9,7 @@ __all__ = [
     "bitwise_right_shift", "bitwise_xor", "cbrt", "ceil", "conj", "conjugate", "copysign",
     "cos", "cosh", "deg2rad", "degrees", "divide", "divmod", "equal", "exp", "exp2", "expm1",
     "fabs", "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "frexp", "gcd",
-    "greater", "greater_equal", "heaviside", "hypot", "invert", "isfinite", "isinf", "isnan",
+    "greater", "greater_equal", "heaviside", "hypot", "invert", "isfinite", "isinf", "isnan", "isnat",
     "lcm", "ldexp", "left_shift", "less", "less_equal", "log", "log10", "log1p", "log2",
     "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor",
     "matmul", "matvec", "maximum", "minimum", "mod", "modf", "multiply", "negative", "nextafter", "not_equal",
@@ -75,6 +75,7 @@ invert: Ufunc
 isfinite: Ufunc
 isinf: Ufunc
 isnan: Ufunc
+isnat: Ufunc
 lcm: Ufunc
 ldexp: Ufunc
 left_shift: Ufunc

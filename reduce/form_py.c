@@ -224,8 +224,9 @@ is_number(PyObject *object)
     if (PyArray_Check(object))
         return PyArray_ISNUMBER((PyArrayObject *)object) ||
                lw_dtype_of_descr(PyArray_DESCR((PyArrayObject *)object)) != LW_DT_void;
+    if (PyArray_IsScalar(object, Datetime) || PyArray_IsScalar(object, Timedelta))
+        return true;
     return PyNumber_Check(object) && !PyUnicode_Check(object) && !PyBytes_Check(object) &&
-           !PyArray_IsScalar(object, Datetime) && !PyArray_IsScalar(object, Timedelta) &&
            !PyArray_IsScalar(object, Void);
 }
 
@@ -341,6 +342,25 @@ refuse_masked(const reader *self, PyObject *object)
     return masked ? -1 : 0;
 }
 
+/* Whether a time is meant where none is, or a unit that would be rounded. */
+static bool
+is_other_time(lw_dtype dtype, PyObject *object)
+{
+    PyArray_Descr *descr = NULL;
+    lw_dtype from;
+
+    if (PyArray_Check(object))
+        descr = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR((PyArrayObject *)object));
+    else if (PyArray_IsScalar(object, Generic))
+        descr = PyArray_DescrFromScalar(object);
+    else if (lw_is_time(dtype) && !PyTuple_Check(object))
+        return lw_is_datetime(dtype) || !PyLong_Check(object);
+    from = descr ? lw_dtype_of_descr(descr) : LW_DT_void;
+    PyErr_Clear();
+    Py_XDECREF(descr);
+    return (lw_is_time(from) || lw_is_time(dtype)) && !lw_can_cast_safe(from, dtype);
+}
+
 static int
 read_number(const reader *self, PyObject *object)
 {
@@ -350,7 +370,7 @@ read_number(const reader *self, PyObject *object)
     PyArrayObject *array = NULL;
 
     memset(out, 0, sizeof *out);
-    if (!is_number(object) && !PyTuple_Check(object))
+    if ((!is_number(object) && !PyTuple_Check(object)) || is_other_time(dtype, object))
         return wrong_number(self, object, PyExc_TypeError);
     if (PyArray_Check(object) && !PyArray_CheckExact(object) && refuse_masked(self, object) < 0)
         return -1;

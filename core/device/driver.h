@@ -65,6 +65,7 @@ typedef struct CUlaunchAttribute {
     union {
         char pad[64];
         int flag;
+        unsigned dim[3];
     } value;
 } CUlaunchAttribute;
 

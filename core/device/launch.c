@@ -6,8 +6,10 @@
 #include "core/device/module_internal.h"
 
 #include <assert.h>
+#include <string.h>
 
-enum { COOPERATIVE = 2 }; /* CUlaunchAttributeID */
+enum { COOPERATIVE = 2, CLUSTER_DIMENSION = 4 }; /* CUlaunchAttributeID */
+enum { PORTABLE_CLUSTER = 8, NON_PORTABLE_ALLOWED = 14 /* CUfunction_attribute */ };
 
 /* A function belongs to the context in which it was loaded. When another context of the device
  * is current, the kernel's context-free handle works (the driver accepts it as a function). */
@@ -41,12 +43,69 @@ launch(CUfunction function, const lw_launch_shape *shape, void **params)
                                 shape->shared_bytes, shape->stream, params, NULL);
 }
 
+/* Launches with attributes. */
+static lw_status
+launch_with(CUlaunchAttribute *attributes, uint32_t n, lw_kernel *kernel,
+            const lw_launch_shape *shape, void **params, lw_error *err)
+{
+    CUlaunchConfig config = {
+        shape->grid[0],  shape->grid[1],      shape->grid[2], shape->block[0], shape->block[1],
+        shape->block[2], shape->shared_bytes, shape->stream,  attributes,      n};
+    CUresult code;
+
+    if (lw_cuda.LaunchKernelEx == NULL)
+        return lw_fail(err, LW_ERR_DRIVER,
+                       "this driver has no cuLaunchKernelEx (CUDA 11.6), which cooperative "
+                       "launches and clusters need");
+    code = lw_cuda.LaunchKernelEx(&config, kernel->function, params, NULL);
+    if (wrong_context(code) && kernel->handle != NULL)
+        code =
+            lw_cuda.LaunchKernelEx(&config, (CUfunction)(void *)kernel->handle, params, NULL);
+    if (code == LW_CUDA_SUCCESS)
+        return LW_OK;
+    return explain(code, LW_CALL_LaunchKernelEx, kernel, shape, err);
+}
+
+/* Clusters of more than eight blocks are allowed where the device has room for them. */
+static lw_status
+check_clusters(lw_kernel *kernel, const lw_launch_shape *shape, lw_error *err)
+{
+    const lw_device *device = kernel->device;
+    uint32_t n = shape->cluster[0] * shape->cluster[1] * shape->cluster[2];
+
+    if (device->cc_major < 9)
+        return lw_fail(err, LW_ERR_UNSUPPORTED,
+                       "a launch with clusters needs a GPU of compute capability 9.0; this one "
+                       "has %d.%d",
+                       device->cc_major, device->cc_minor);
+    return n <= PORTABLE_CLUSTER
+               ? LW_OK
+               : LW_CUDA(FuncSetAttribute, (kernel->function, NON_PORTABLE_ALLOWED, 1),
+                         device->ordinal, err);
+}
+
+static lw_status
+launch_clusters(bool together, lw_kernel *kernel, const lw_launch_shape *shape, void **params,
+                lw_error *err)
+{
+    CUlaunchAttribute attributes[2] = {{.id = CLUSTER_DIMENSION},
+                                       {.id = COOPERATIVE, .value.flag = 1}};
+    lw_status status = check_clusters(kernel, shape, err);
+
+    memcpy(attributes[0].value.dim, shape->cluster, sizeof attributes[0].value.dim);
+    return status == LW_OK
+               ? launch_with(attributes, together ? 2 : 1, kernel, shape, params, err)
+               : status;
+}
+
 lw_status
 lw_launch(lw_kernel *kernel, const lw_launch_shape *shape, void **params, lw_error *err)
 {
     CUresult code;
 
     assert(kernel->function != NULL && params != NULL);
+    if (shape->cluster[0] != 0)
+        return launch_clusters(false, kernel, shape, params, err);
     code = launch(kernel->function, shape, params);
     if (code == LW_CUDA_SUCCESS)
         return LW_OK;
@@ -57,35 +116,15 @@ lw_launch(lw_kernel *kernel, const lw_launch_shape *shape, void **params, lw_err
     return explain(code, LW_CALL_LaunchKernel, kernel, shape, err);
 }
 
-/* Launches with one attribute. */
-static lw_status
-launch_with(CUlaunchAttribute *attribute, lw_kernel *kernel, const lw_launch_shape *shape,
-            void **params, lw_error *err)
-{
-    CUlaunchConfig config = {
-        shape->grid[0],  shape->grid[1],      shape->grid[2], shape->block[0], shape->block[1],
-        shape->block[2], shape->shared_bytes, shape->stream,  attribute,       1};
-    CUresult code = lw_cuda.LaunchKernelEx(&config, kernel->function, params, NULL);
-
-    if (wrong_context(code) && kernel->handle != NULL)
-        code =
-            lw_cuda.LaunchKernelEx(&config, (CUfunction)(void *)kernel->handle, params, NULL);
-    if (code == LW_CUDA_SUCCESS)
-        return LW_OK;
-    return explain(code, LW_CALL_LaunchKernelEx, kernel, shape, err);
-}
-
 lw_status
 lw_launch_together(lw_kernel *kernel, const lw_launch_shape *shape, void **params,
                    lw_error *err)
 {
     CUlaunchAttribute attribute = {.id = COOPERATIVE, .value.flag = 1};
 
-    if (lw_cuda.LaunchKernelEx == NULL)
-        return lw_fail(err, LW_ERR_DRIVER,
-                       "this driver has no cuLaunchKernelEx (CUDA 11.6), which cooperative "
-                       "launches need");
-    return launch_with(&attribute, kernel, shape, params, err);
+    if (shape->cluster[0] != 0)
+        return launch_clusters(true, kernel, shape, params, err);
+    return launch_with(&attribute, 1, kernel, shape, params, err);
 }
 
 /* ---- occupancy ------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ typedef struct lw_launch_config {
 typedef struct lw_launch_shape {
     uint32_t grid[3],
         block[3];          /* blocks of the grid, threads of a block: x, y, z; at least 1 */
+    uint32_t cluster[3];   /* blocks of a cluster: x, y, z; 0: there are no clusters */
     uint32_t shared_bytes; /* dynamic shared memory of a block */
     CUstream stream;
 } lw_launch_shape;

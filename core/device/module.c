@@ -368,6 +368,7 @@ kernel_new(lw_image *module, const char *name, lw_kernel **out, lw_error *err)
         return lw_fail_memory(err);
     }
     kernel->module = module;
+    kernel->carveout = -1;
     kernel->device = module->context->device;
     if (lw_cuda.LaunchKernel == NULL) /* lw_launch does not check it */
         status = lw_driver_missing(LW_CALL_LaunchKernel, kernel->device->ordinal, err);
@@ -444,6 +445,28 @@ lw_kernel_allow_shared(lw_kernel *kernel, uint32_t dynamic_bytes, lw_error *err)
         lw_driver_note(
             err, " (kernel \"%s\": %u bytes of dynamic shared memory; a block may have %d)",
             kernel->name, dynamic_bytes, kernel->device->shared_per_block_optin);
+    lw_device_leave(before);
+    return status;
+}
+
+lw_status
+lw_kernel_prefer_shared(lw_kernel *kernel, int percent, lw_error *err)
+{
+    CUcontext before;
+    lw_status status;
+
+    if (atomic_load_explicit(&kernel->carveout, memory_order_relaxed) == percent)
+        return LW_OK;
+    status = lw_device_visit(kernel->device, &before, err);
+    if (status == LW_OK)
+        status = LW_CUDA(FuncSetAttribute,
+                         (kernel->function, 9 /* PREFERRED_SHARED_MEMORY_CARVEOUT */, percent),
+                         kernel->device->ordinal, err);
+    if (status == LW_OK)
+        atomic_store_explicit(&kernel->carveout, percent, memory_order_relaxed);
+    else
+        lw_driver_note(err, " (kernel \"%s\": shared_memory_carveout=%d)", kernel->name,
+                       percent);
     lw_device_leave(before);
     return status;
 }

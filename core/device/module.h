@@ -22,6 +22,7 @@ typedef struct lw_kernel {
     lw_device *device;   /* borrowed */
     lw_image *module;    /* borrowed: it contains the kernel */
     lw_kernel_info info;
+    _Atomic int carveout; /* lw_kernel_prefer_shared: what was asked for last; -1: nothing */
     char *name;
     struct lw_occupancy *occupancy; /* internal: answers of the occupancy calculation */
     struct lw_kernel *next;
@@ -53,6 +54,10 @@ lw_status lw_image_global(lw_image *module, const char *name, CUdeviceptr *addre
                           size_t *n_bytes, lw_error *err);
 /* Allows more dynamic shared memory per block than the default 48 KB. */
 lw_status lw_kernel_allow_shared(lw_kernel *kernel, uint32_t dynamic_bytes, lw_error *err);
+
+/* Asks for this percentage of an SM's memory as shared memory; -1: as the driver likes. A hint,
+ * which is given when it is another than last time. */
+lw_status lw_kernel_prefer_shared(lw_kernel *kernel, int percent, lw_error *err);
 
 lw_device *lw_image_device(const lw_image *module);
 /* The driver's module handle, for set-up callbacks. */

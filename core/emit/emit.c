@@ -163,6 +163,7 @@ mark_entry(lw_emitter *e, const lw_func *func)
     annotate(e, func, "maxntidy", func->max_threads ? 1 : 0);
     annotate(e, func, "maxntidz", func->max_threads ? 1 : 0);
     annotate(e, func, "minctasm", func->min_blocks);
+    annotate(e, func, "cluster_max_blocks", e->options->cc >= 90 ? func->max_cluster : 0);
     annotate(e, func, "maxnreg", func->max_registers);
 }
 
@@ -279,8 +280,15 @@ lw_emit(const lw_module *module, const lw_emit_options *options, lw_text *out, l
                     .convergent = gpu && calls_together(module),
                     .err = err,
                     .next_metadata = 1};
-    lw_status status = emit_module(&e);
+    lw_status status;
 
+    if (gpu && options->cc > 0 && options->cc < 90 && lw_ir_uses_clusters(module))
+        return lw_fail(
+            err, LW_ERR_UNSUPPORTED,
+            "cuda.cg.this_cluster() needs a GPU of compute capability 9.0, not %d.%d: "
+            "older ones have no clusters",
+            options->cc / 10, options->cc % 10);
+    status = emit_module(&e);
     lw_text_reset(&e.declares);
     lw_text_reset(&e.metadata);
     lw_text_reset(&e.kernels);

@@ -19,6 +19,7 @@ typedef enum lw_target { LW_TARGET_CPU, LW_TARGET_CUDA } lw_target;
 
 typedef struct lw_emit_options {
     lw_target target;
+    int cc;               /* CUDA: compute capability, 90 for sm_90; 0: not known */
     bool opaque_pointers; /* CUDA only; CPU text always is */
     bool lineinfo;        /* CUDA: line tables of the user's Python */
     bool variables;       /* and the user's variables, on both targets: for debuggers */

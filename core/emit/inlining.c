@@ -47,6 +47,12 @@ size_of_call(census *c, uint32_t callee)
 }
 
 static bool
+is_shared(const census *c, uint32_t callee)
+{
+    return c->module->funcs.data[callee]->shared == LW_IS_SHARED;
+}
+
+static bool
 calls_library(const lw_inst *inst)
 {
     return inst->op == LW_OP_INTRINSIC && lw_intrinsics[inst->a].gpu_how == LW_HOW_CALL;
@@ -60,13 +66,14 @@ size_up(census *c, uint32_t number)
     const lw_func *func = c->module->funcs.data[number];
     uint64_t size = 1, copies = c->n_calls[number] ? c->n_calls[number] - 1 : 0;
     lw_emit_callee *callee = &c->callees[number];
-    bool long_enough = false;
+    bool long_enough = false, shared = func->shared == LW_IS_SHARED;
 
     for (uint32_t i = 1; i < func->insts.n; i++) {
         const lw_inst *inst = &func->insts.data[i];
         bool call = inst->op == LW_OP_CALL; /* a recursive one adds nothing: see below */
         size += call ? size_of_call(c, inst->a) : 1;
         long_enough |= size > SMALL || calls_library(inst);
+        shared |= call && func->shared == LW_SHARED_BY_CALLEE && is_shared(c, inst->a);
         callee->has_local |=
             call ? c->callees[inst->a].has_local : lw_op_is_own_memory((lw_op)inst->op);
         callee->has_loop |= call ? c->callees[inst->a].has_loop
@@ -76,7 +83,7 @@ size_up(census *c, uint32_t number)
     c->sizes[number] = size;
     callee->is_call |=
         func->linkage == LW_INTERNAL && size > SMALL && size * copies > MOST_COPIED;
-    callee->is_call |= func->shared && copies > 0 && long_enough;
+    callee->is_call |= shared && copies > 0 && long_enough;
 }
 
 static void

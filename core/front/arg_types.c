@@ -38,7 +38,9 @@ lw_type
 lw_type_of_spec(lw_types *types, const lw_arg_spec *spec)
 {
     switch (spec->kind) {
-    case LW_ARGK_SCALAR: return spec->dtype < LW_DT_ptr ? (lw_type)spec->dtype : LW_T_BOTTOM;
+    case LW_ARGK_SCALAR:
+        return spec->dtype < LW_DT_ptr || lw_is_time(spec->dtype) ? (lw_type)spec->dtype
+                                                                  : LW_T_BOTTOM;
     case LW_ARGK_WEAK:
         return lw_is_complex(spec->dtype) ? LW_T_PYCOMPLEX
                : lw_is_float(spec->dtype) ? LW_T_PYFLOAT

@@ -349,6 +349,30 @@ class_of(const lw_types *types, lw_type type)
     return kind == LW_TK_WEAK || kind == LW_TK_LITERAL ? LW_TK_SCALAR : kind;
 }
 
+/* One kind, in the unit that all of them have in common. */
+static lw_type
+join_times(const lw_type *set, uint32_t n, const char **problem)
+{
+    lw_type joined = set[0];
+
+    for (uint32_t i = 1; i < n && joined != LW_T_BOTTOM; i++)
+        joined = lw_type_is_time(joined) && lw_type_is_time(set[i])
+                     ? lw_promote_dtypes((lw_dtype)joined, (lw_dtype)set[i])
+                     : LW_T_BOTTOM;
+    if (joined == LW_T_BOTTOM)
+        *problem = "E140";
+    return joined;
+}
+
+static bool
+has_time(const lw_type *set, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (lw_type_is_time(set[i]))
+            return true;
+    return false;
+}
+
 static lw_type
 join_same_class(lw_types *types, lw_typing typing, lw_type_kind class, const lw_type *set,
                 uint32_t n, const char **problem)
@@ -357,6 +381,8 @@ join_same_class(lw_types *types, lw_typing typing, lw_type_kind class, const lw_
 
     switch (class) {
     case LW_TK_SCALAR:
+        if (has_time(set, n))
+            return join_times(set, n, problem);
         for (uint32_t i = 0; i < n; i++)
             if (set[i] != LW_T_BOTTOM)
                 add_number(types, &all, set[i]);

@@ -54,7 +54,8 @@ of_array(const collector *c, const lw_type_row *row, lw_sig_type *out)
     lw_type element = row->elements[0];
 
     out->record = record_of(c, element);
-    out->dtype = element < LW_N_DTYPES ? (lw_dtype)element : LW_DT_void;
+    out->dtype =
+        element < LW_N_DTYPES || lw_type_is_time(element) ? (lw_dtype)element : LW_DT_void;
     if (row->ndim == 0 || (out->record == NULL && out->dtype == LW_DT_void))
         return;
     out->kind = LW_SIG_ARRAY;

@@ -102,3 +102,12 @@ lw_impl_operator(lw_impl impl)
     };
     return impl < LW_N_IMPLS ? (lw_pyop)operators[impl] : LW_PY_NONE;
 }
+
+lw_impl
+lw_operator_impl(lw_pyop op)
+{
+    for (int impl = 0; impl < LW_N_IMPLS; impl++)
+        if (op != LW_PY_NONE && lw_impl_operator((lw_impl)impl) == op)
+            return (lw_impl)impl;
+    return LW_IMPL_NONE;
+}

@@ -53,6 +53,7 @@ typedef enum lw_rule {
     LW_RULE_KERNEL, /* as lw_kernel_call_of says */
     LW_RULE_GRID_GROUP,
     LW_RULE_GRID_SYNC,
+    LW_RULE_CLUSTER_MAP,
     LW_RULE_SHUFFLE,
     LW_RULE_MATCH,
     LW_RULE_LOCAL,
@@ -92,6 +93,8 @@ typedef enum lw_rule {
     LW_RULE_NP_WHERE,
     LW_RULE_NP_CLIP,
     LW_RULE_NP_DECIMALS,
+    LW_RULE_NP_TIME_BOOL, /* of times alone; what other rules take of them: core/front/times.h
+                           */
 } lw_rule;
 
 /* What lowering emits for a named function. lw_typed_node.type and .operand choose between the
@@ -139,6 +142,7 @@ typedef enum lw_impl {
     LW_IMPL_ISNAN,
     LW_IMPL_ISINF,
     LW_IMPL_ISFINITE,
+    LW_IMPL_ISNAT,
     LW_IMPL_ISCLOSE,
     LW_IMPL_FLOOR_INT,
     LW_IMPL_CEIL_INT,
@@ -257,6 +261,11 @@ typedef enum lw_impl {
     LW_IMPL_NANOSLEEP,
     LW_IMPL_GRID_GROUP,
     LW_IMPL_GRID_SYNC,
+    LW_IMPL_CLUSTER_GROUP,
+    LW_IMPL_CLUSTER_SYNC,
+    LW_IMPL_CLUSTER_RANK,
+    LW_IMPL_CLUSTER_SIZE,
+    LW_IMPL_CLUSTER_MAP,
     LW_IMPL_VOTE_ALL,
     LW_IMPL_VOTE_ANY,
     LW_IMPL_VOTE_EQ,
@@ -330,5 +339,6 @@ int lw_name_keyword(lw_name_id name, const char *word);
 const char *lw_name_shown(lw_name_id name);
 /* The operator that an implementation stands for (LW_IMPL_ADD -> LW_PY_ADD), or LW_PY_NONE. */
 lw_pyop lw_impl_operator(lw_impl impl);
+lw_impl lw_operator_impl(lw_pyop op); /* the other way round */
 
 #endif

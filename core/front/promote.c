@@ -1,7 +1,7 @@
 /* Promotion of strong scalars as NumPy does it, of weak Python numbers as NumPy 2 does it (NEP
  * 50), and numba's rules. The one deliberate difference from NEP 50: a run-time Python int that
  * meets a narrower integer widens it to int64 instead of wrapping silently (docs/typing.md). */
-#include "core/front/types.h"
+#include "core/front/times.h"
 
 static lw_dtype
 signed_of(uint32_t bits)
@@ -54,7 +54,11 @@ lw_promote_dtypes(lw_dtype x, lw_dtype y)
 {
     lw_kind kx = lw_dtypes[x].kind, ky = lw_dtypes[y].kind;
 
-    if (x == y || ky == LW_KIND_BOOL)
+    if (x == y)
+        return x;
+    if (lw_is_time(x) || lw_is_time(y))
+        return lw_time_common(x, y);
+    if (ky == LW_KIND_BOOL)
         return x;
     if (kx == LW_KIND_BOOL)
         return y;
@@ -71,6 +75,8 @@ lw_promote_dtypes(lw_dtype x, lw_dtype y)
 bool
 lw_can_cast_safe(lw_dtype from, lw_dtype to)
 {
+    if (lw_is_time(from) || lw_is_time(to))
+        return lw_time_casts_safely(from, to);
     return lw_promote_dtypes(from, to) == to;
 }
 
@@ -79,8 +85,9 @@ static int
 kind_rank(lw_dtype dtype)
 {
     static const int ranks[] = {
-        [LW_KIND_VOID] = -1, [LW_KIND_BOOL] = 0,    [LW_KIND_UINT] = 1, [LW_KIND_INT] = 2,
-        [LW_KIND_FLOAT] = 3, [LW_KIND_COMPLEX] = 4, [LW_KIND_PTR] = -1,
+        [LW_KIND_VOID] = -1, [LW_KIND_BOOL] = 0,      [LW_KIND_UINT] = 1,
+        [LW_KIND_INT] = 2,   [LW_KIND_FLOAT] = 3,     [LW_KIND_COMPLEX] = 4,
+        [LW_KIND_PTR] = -1,  [LW_KIND_DATETIME] = -1, [LW_KIND_TIMEDELTA] = -1,
     };
     return ranks[lw_dtypes[dtype].kind];
 }
@@ -88,6 +95,8 @@ kind_rank(lw_dtype dtype)
 bool
 lw_can_cast_same_kind(lw_dtype from, lw_dtype to)
 {
+    if (lw_is_time(from) || lw_is_time(to))
+        return lw_time_casts_same_kind(from, to);
     return kind_rank(from) >= 0 && kind_rank(from) <= kind_rank(to);
 }
 
@@ -107,6 +116,12 @@ lw_cast_cost(lw_dtype from, bool weak, lw_dtype to)
 {
     int given = kind_of_number(from), wanted = kind_of_number(to);
 
+    if (lw_is_time(from) || lw_is_time(to))
+        return from == to                          ? 0
+               : weak                              ? -1
+               : lw_time_casts_safely(from, to)    ? 2 + (lw_is_time(from) != lw_is_time(to))
+               : lw_time_casts_same_kind(from, to) ? 4
+                                                   : -1;
     if (weak)
         return given > wanted ? -1 : given < wanted ? 3 : 1 + (from != to);
     if (from == to)
@@ -214,5 +229,7 @@ lw_promote(lw_types *types, lw_typing typing, lw_type x, lw_type y)
 
     if (sx == LW_DT_void || sy == LW_DT_void)
         return LW_T_BOTTOM;
+    if (lw_is_time(sx) || lw_is_time(sy))
+        return lw_promote_dtypes(sx, sy);
     return typing == LW_TYPING_NUMBA ? promote_numba(sx, sy) : promote_numpy(types, x, y);
 }

@@ -76,11 +76,14 @@ check_kernel_arg(const lw_signature *signature, const lw_sig_type *arg, lw_error
 
     if (arg->kind == LW_SIG_VOID)
         return refuse(signature, arg, err, NULL, "an argument cannot be");
-    if (arg->kind == LW_SIG_POINTER)
-        return refuse(signature, arg, err, "pass an array: `float32[:]`",
-                      "only functions declared with declare_device take pointers, not");
+    if (arg->kind == LW_SIG_POINTER && arg->dtype == LW_DT_void)
+        return refuse(signature, arg, err, "say to what it points: `float32*`",
+                      "a kernel cannot read what is at");
     for (uint32_t i = 0; status == LW_OK && arg->kind == LW_SIG_TUPLE && i < arg->n; i++)
-        status = check_kernel_arg(signature, &arg->items[i], err);
+        status = arg->items[i].kind == LW_SIG_POINTER
+                     ? refuse(signature, &arg->items[i], err, "make it an argument",
+                              "an item of a tuple cannot be")
+                     : check_kernel_arg(signature, &arg->items[i], err);
     return status;
 }
 

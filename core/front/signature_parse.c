@@ -40,6 +40,10 @@ lw_scalar_from_name(const char *name, size_t n_bytes)
         if (strlen(spellings[i].name) == n_bytes &&
             memcmp(spellings[i].name, name, n_bytes) == 0)
             return spellings[i].dtype;
+    lw_dtype time = lw_time_from_name(name, (unsigned)n_bytes);
+
+    if (time != LW_DT_void)
+        return time;
     return n_bytes > 0 && n_bytes < 32 ? lw_dtype_from_name(name, (unsigned)n_bytes)
                                        : LW_DT_void;
 }
@@ -333,6 +337,19 @@ parse_record(lw_signature_parser *s, lw_sig_type *out, const char *start)
     return accept(s, "[") ? parse_dims(s, out) : LW_OK;
 }
 
+/* The name of a time ends behind its unit, "M8[D]". What stands in brackets after that, or in
+ * its place, are dimensions. */
+static const char *
+unit_end(lw_signature_parser *s, const char *start, const char *end)
+{
+    const char *close = *end == '[' ? strchr(end, ']') : NULL;
+
+    if (close == NULL || lw_time_from_name(start, (unsigned)(close + 1 - start)) == LW_DT_void)
+        return end;
+    s->p = close + 1;
+    return s->p;
+}
+
 static lw_status
 parse_named(lw_signature_parser *s, lw_sig_type *out, const char *start, const char *end)
 {
@@ -362,6 +379,7 @@ parse_named(lw_signature_parser *s, lw_sig_type *out, const char *start, const c
         return LW_OK;
     }
     out->kind = LW_SIG_SCALAR;
+    end = unit_end(s, start, end);
     out->dtype = lw_scalar_from_name(start, (size_t)(end - start));
     if (out->dtype == LW_DT_void)
         return unknown_type(s, start, end);

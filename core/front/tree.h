@@ -269,7 +269,7 @@ typedef struct lw_fn {
     const char *implements; /* the function of whole arrays that this one implements, as the
                                user calls it ("np.dot"); or NULL */
     bool inlined;           /* inlined into its caller, because doors must see its loops */
-    bool shared;            /* one copy for several calls, because it is large */
+    uint8_t shared;         /* lw_shared of core/ir/ir.h: one copy for several calls */
     const char *takes; /* what the leading parameters of such a function are: the letters of
                           core/tables/array_functions.def; or NULL */
     const struct lw_signature *declared; /* n_declared; a call converts to one of them */

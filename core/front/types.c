@@ -421,7 +421,7 @@ lw_type_kind_of(const lw_types *types, lw_type type)
 {
     const lw_type_row *row;
 
-    if (type > LW_T_BOTTOM && type < LW_DT_ptr)
+    if ((type > LW_T_BOTTOM && type < LW_DT_ptr) || lw_type_is_time(type))
         return LW_TK_SCALAR;
     switch (type) {
     case LW_T_INDEX:
@@ -587,6 +587,6 @@ lw_type_print(const lw_types *types, lw_type type, lw_text *out)
     case LW_T_NONE: lw_text_add(out, "None"); break;
     case LW_T_STATIC: lw_text_add(out, "constant"); break;
     case LW_T_ABSENT: lw_text_add(out, "on some paths only"); break;
-    default: lw_text_add(out, type < LW_N_DTYPES ? lw_dtypes[type].public_name : "?");
+    default: lw_text_add(out, type < LW_N_SCALARS ? lw_dtypes[type].public_name : "?");
     }
 }

@@ -13,10 +13,10 @@ typedef uint32_t lw_type;
 
 enum {
     LW_T_BOTTOM = 0, /* nothing is known yet */
-    /* 1 … LW_DT_c128: the strong scalars, = lw_dtype */
-    LW_T_INDEX = 32, /* run-time Python int: weak, stored as i64 */
-    LW_T_PYFLOAT,    /* run-time Python float: weak, stored as f64 */
-    LW_T_PYCOMPLEX,  /* weak, stored as two f64 */
+    /* 1 … LW_DT_c128, and the times, from LW_DT_FIRST_TIME: the strong scalars, = lw_dtype */
+    LW_T_INDEX = LW_N_SCALARS, /* run-time Python int: weak, stored as i64 */
+    LW_T_PYFLOAT,              /* run-time Python float: weak, stored as f64 */
+    LW_T_PYCOMPLEX,            /* weak, stored as two f64 */
     LW_T_NONE,
     LW_T_STATIC, /* exists only as a constant: str, module, function, type, exception */
     LW_T_ABSENT, /* a field that the object has on some paths only */
@@ -151,6 +151,12 @@ int64_t lw_type_bytes(const lw_types *types, lw_type type);
 /* The natural alignment of an item in memory: of a scalar's part, of a record (its align), or
  * of an array's elements. */
 uint32_t lw_type_align(const lw_types *types, lw_type type);
+/* datetime64 or timedelta64: a strong scalar that is no number. */
+static inline bool
+lw_type_is_time(lw_type type)
+{
+    return type >= LW_DT_FIRST_TIME && type < LW_T_INDEX;
+}
 lw_type_kind lw_type_kind_of(const lw_types *types, lw_type type);
 /* The type of an argument as its caller describes it (core/front/typed.h); CONSTANT: BOTTOM. */
 struct lw_arg_spec;

@@ -43,6 +43,8 @@ typedef struct sim_run {
     int64_t asked_ns; /* when the caller last checked whether to stop */
     const lw_sim_launch *launch;
     int64_t n_blocks;
+    int64_t n_items;  /* what is drawn: clusters, or blocks */
+    uint32_t cluster; /* blocks of a cluster, at least 1 */
     /* by block: those that wait in grid_sync; NULL until one does; under lock */
     sim_block **held;
     int64_t n_held;       /* since the blocks were last resumed; under lock */
@@ -83,6 +85,14 @@ static uint32_t
 n_threads_of(const lw_sim_launch *launch)
 {
     return launch->block[0] * launch->block[1] * launch->block[2];
+}
+
+static uint32_t
+n_cluster_of(const lw_sim_launch *launch)
+{
+    uint32_t n = launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
+
+    return n ? n : 1;
 }
 
 /* Stacks of all blocks that exist, in use and kept. Each is two mappings, and by default a
@@ -302,10 +312,26 @@ typedef struct sim_worker {
 } sim_worker;
 
 static void
+place_in_cluster(const lw_sim_launch *launch, int64_t cluster, uint32_t rank, uint32_t index[3])
+{
+    for (int d = 0; d < 3; d++) {
+        uint32_t n = launch->cluster[d], n_clusters = launch->grid[d] / n;
+        index[d] = (uint32_t)(cluster % n_clusters) * n + rank % n;
+        cluster /= n_clusters;
+        rank /= n;
+    }
+}
+
+/* Block i; those of a cluster have numbers in a row. */
+static void
 place(const sim_run *run, int64_t i, uint32_t index[3])
 {
     const uint32_t *n = run->launch->grid;
 
+    if (run->cluster > 1) {
+        place_in_cluster(run->launch, i / run->cluster, (uint32_t)(i % run->cluster), index);
+        return;
+    }
     index[0] = (uint32_t)(i % n[0]);
     index[1] = (uint32_t)(i / n[0] % n[1]);
     index[2] = (uint32_t)(i / n[0] / n[1]);
@@ -477,6 +503,88 @@ run_single(sim_worker *worker, int64_t i)
     }
 }
 
+/* ---- one cluster ---- */
+
+typedef struct sim_cluster {
+    sim_block *blocks[LW_SIM_CLUSTER];
+    bool ended[LW_SIM_CLUSTER];
+    uint32_t n_left;
+} sim_cluster;
+
+/* Takes the blocks of cluster i. False: noted. */
+static bool
+cluster_take(sim_run *run, int64_t i, sim_cluster *cluster)
+{
+    lw_error error = {0};
+
+    for (uint32_t k = 0; k < run->cluster; k++) {
+        sim_block *block = cluster->blocks[k] = block_take(run->launch, true);
+        if (block == NULL) {
+            lw_fail_memory(&error);
+            note(run, i * run->cluster, 0, NULL, &error);
+            return false;
+        }
+        begin_block(block, run, i * run->cluster + k);
+        block->peers = cluster->blocks;
+        block->n_peers = run->cluster;
+        block->rank = k;
+    }
+    cluster->n_left = run->cluster;
+    return true;
+}
+
+static void
+cluster_put(sim_run *run, sim_cluster *cluster)
+{
+    for (uint32_t k = 0; k < run->cluster && cluster->blocks[k] != NULL; k++) {
+        if (!cluster->ended[k])
+            cluster->blocks[k]->n_started = 0; /* its threads have not ended */
+        cluster->blocks[k]->peers = NULL;
+    }
+    for (uint32_t k = 0; k < run->cluster && cluster->blocks[k] != NULL; k++)
+        block_put(cluster->blocks[k]);
+}
+
+/* Runs one block until it ends or waits for the others. False: it raised or failed. */
+static bool
+run_peer(sim_run *run, sim_cluster *cluster, int64_t i, uint32_t k, bool first)
+{
+    sim_block *block = cluster->blocks[k];
+    lw_error error = {0};
+    int64_t number = i * run->cluster + k;
+
+    switch (first ? sim_run_threads(block) : sim_resume_threads(block)) {
+    case SIM_ENDED:
+        cluster->ended[k] = true;
+        cluster->n_left--;
+        return true;
+    case SIM_SUSPENDED:
+        if (block->n_at_cluster != 0)
+            return true;
+        lw_fail(&error, LW_ERR_VALUE,
+                "grid.sync() on the CPU does not go together with clusters of blocks");
+        note(run, number, 0, NULL, &error);
+        return false;
+    case SIM_RAISED:
+        note(run, number, block->status, block->raiser->context.sregs, NULL);
+        return false;
+    case SIM_FAULT: note(run, number, 0, NULL, &block->error); return false;
+    }
+    return false;
+}
+
+static void
+run_cluster(sim_run *run, int64_t i)
+{
+    sim_cluster cluster = {0};
+    bool good = cluster_take(run, i, &cluster);
+
+    for (bool first = true; good && cluster.n_left > 0; first = false)
+        for (uint32_t k = 0; good && k < run->cluster; k++)
+            good = cluster.ended[k] || run_peer(run, &cluster, i, k, first);
+    cluster_put(run, &cluster);
+}
+
 static void
 worker_end(sim_worker *worker)
 {
@@ -496,10 +604,13 @@ run_batch(sim_worker *worker, int64_t n)
     int64_t i = atomic_fetch_add(&run->next, n), end = i + n;
 
     for (; i < end; i++) {
-        if (i >= run->n_blocks || i > atomic_load_explicit(&run->worst, memory_order_relaxed))
+        if (i >= run->n_items ||
+            i * run->cluster > atomic_load_explicit(&run->worst, memory_order_relaxed))
             return false;
         if (run->launch->whole != NULL)
             run_whole(worker, i);
+        else if (run->cluster > 1)
+            run_cluster(run, i);
         else
             run_single(worker, i);
     }
@@ -588,7 +699,7 @@ drain(void *context, int64_t begin, int64_t end, uint32_t index)
     while (run_batch(&worker, batch)) {
         n += batch;
         now = lw_now_ns();
-        left = run->n_blocks - atomic_load_explicit(&run->next, memory_order_relaxed);
+        left = run->n_items - atomic_load_explicit(&run->next, memory_order_relaxed);
         if (now - last < BATCH_NS / 2 && batch < left / (8 * n_workers))
             batch *= 2;
         else if (batch > 1 && batch > left / (4 * n_workers))
@@ -615,9 +726,9 @@ run_alone(sim_run *run)
         n += step;
         spent = lw_now_ns() - start;
     }
-    remember_cost(run->launch, spent, n < run->n_blocks ? n : run->n_blocks);
+    remember_cost(run->launch, spent, n < run->n_items ? n : run->n_items);
     worker_end(&worker);
-    return more && n < run->n_blocks;
+    return more && n < run->n_items;
 }
 
 static void
@@ -628,8 +739,8 @@ run_round(sim_run *run)
 
     atomic_store(&run->next, 0);
     run->n_held = 0;
-    if (n_workers > 1 && run->n_blocks > 1 && cost > ALONE_NS / run->n_blocks)
-        lw_parallel_for(n_workers < run->n_blocks ? n_workers : run->n_blocks, 1, drain, run);
+    if (n_workers > 1 && run->n_items > 1 && cost > ALONE_NS / run->n_items)
+        lw_parallel_for(n_workers < run->n_items ? n_workers : run->n_items, 1, drain, run);
     else if (n_workers == 1 || run_alone(run))
         lw_parallel_for(n_workers, 1, drain, run);
 }
@@ -699,6 +810,14 @@ check_shape(const lw_sim_launch *launch, lw_error *err)
                        "grid (%u, %u, %u): expected sizes of at least 1 and at most "
                        "(2147483647, 65535, 65535)",
                        g[0], g[1], g[2]);
+    if (n_cluster_of(launch) > LW_SIM_CLUSTER ||
+        (launch->cluster[0] &&
+         (g[0] % launch->cluster[0] || g[1] % launch->cluster[1] || g[2] % launch->cluster[2])))
+        return lw_fail(err, LW_ERR_VALUE,
+                       "clusters of (%u, %u, %u) blocks: expected at most %d, and a grid of "
+                       "whole clusters, not (%u, %u, %u)",
+                       launch->cluster[0], launch->cluster[1], launch->cluster[2],
+                       LW_SIM_CLUSTER, g[0], g[1], g[2]);
     if (launch->static_bytes > MAX_SHARED || launch->dynamic_bytes > MAX_SHARED)
         return lw_fail(err, LW_ERR_VALUE,
                        "shared memory of %u + %u bytes a block: expected at most %d each",
@@ -722,6 +841,8 @@ lw_simulate(const lw_sim_launch *launch, lw_sim_result *result, lw_error *err)
         return status;
     run.n_threads = n_threads_of(launch);
     run.n_blocks = (int64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    run.cluster = launch->whole == NULL ? n_cluster_of(launch) : 1;
+    run.n_items = run.n_blocks / run.cluster;
     atomic_init(&run.worst, run.n_blocks);
     run.asked_ns = lw_now_ns();
     run_all(&run);

@@ -20,7 +20,9 @@
  * is no multiple of 32 never had, are not waited for ("all non-exited threads in membermask" in
  * PTX). activemask gives the lanes that reach the same line before any lane of the warp does
  * something else. grid_sync keeps all blocks of the grid: with more than LW_SIM_RESIDENT
- * threads it is LW_ERR_VALUE.
+ * threads it is LW_ERR_VALUE. The blocks of a cluster run on one pool thread, each until its
+ * threads have ended or wait in cluster_sync, then all of them again; a block that has ended is
+ * not waited for.
  *
  * Under `checks` shared memory starts filled with 0xcd bytes, so that reads before writes show.
  */
@@ -38,6 +40,7 @@ typedef int32_t (*lw_sim_whole)(lw_kernel_context *context, const uint64_t *valu
 
 typedef struct lw_sim_launch {
     uint32_t grid[3], block[3]; /* x, y, z; at least 1; at most 1024 threads a block */
+    uint32_t cluster[3];        /* blocks of a cluster; 0: a block is alone */
     uint32_t static_bytes, dynamic_bytes; /* of shared memory a block */
     uint32_t local_bytes;   /* of a thread's local arrays, for which its stack is enlarged */
     lw_sim_single single;   /* of kernels with collective code; else NULL */
@@ -59,6 +62,8 @@ typedef struct lw_sim_result {
 
 /* The most threads of a grid with grid_sync: each has a stack, which is two mappings. */
 #define LW_SIM_RESIDENT 16384
+/* The most blocks of a cluster. */
+#define LW_SIM_CLUSTER 16
 
 /* LW_ERR_KERNEL for faults of the kernel's synchronisation, LW_ERR_VALUE for an impossible
  * shape. Blocks after the first one that raised need not run. The caller does not hold the GIL.
@@ -76,6 +81,10 @@ int32_t lw_sim_barrier_and(lw_kernel_context *context, int32_t predicate);
 int32_t lw_sim_barrier_or(lw_kernel_context *context, int32_t predicate);
 int64_t lw_sim_grid_workspace(lw_kernel_context *context);
 void lw_sim_grid_sync(lw_kernel_context *context, void *counter);
+void lw_sim_cluster_sync(lw_kernel_context *context);
+int32_t lw_sim_cluster_rank(lw_kernel_context *context);
+int32_t lw_sim_cluster_size(lw_kernel_context *context);
+int64_t lw_sim_cluster_map(lw_kernel_context *context, const void *address, int32_t rank);
 
 /* clamp: PTX's operand c, the bound of source lanes | segment mask << 8 */
 int32_t lw_sim_shfl_idx(lw_kernel_context *context, int32_t mask, int32_t value, int32_t lane,

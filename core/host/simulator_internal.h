@@ -49,7 +49,7 @@ typedef struct sim_warp {
 
 typedef enum sim_outcome {
     SIM_ENDED,
-    SIM_SUSPENDED, /* all threads wait in grid_sync */
+    SIM_SUSPENDED, /* all threads wait in grid_sync, or all in cluster_sync */
     SIM_RAISED,    /* `raiser` raised `status` */
     SIM_FAULT,     /* synchronisation failed: `error` */
 } sim_outcome;
@@ -67,7 +67,10 @@ struct sim_block {
     uint32_t n_arrived, n_true;  /* arrivals at the current barrier */
     bool divergent;              /* some threads arrived at another barrier */
     uint32_t n_passed, was_true; /* of the barrier that opened last */
-    uint32_t n_at_grid;
+    uint32_t n_at_grid, n_at_cluster;
+
+    struct sim_block *const *peers; /* the blocks of the cluster by rank; NULL: it is alone */
+    uint32_t rank, n_peers;
 
     sim_shadow shadow; /* under checks */
     int32_t status;

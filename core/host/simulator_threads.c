@@ -36,6 +36,8 @@ static const char *const wait_names[SIM_N_WAITS] = {
     [LW_KOP_match_all64] = "match_all_sync(0x%x, ...)",
     [LW_KOP_activemask] = "activemask()",
     [LW_KOP_grid_sync] = "grid.sync()",
+    [LW_KOP_cluster_sync] = "cluster.sync()",
+    [LW_KOP_cluster_map] = "cluster.map_shared_rank()",
 };
 
 static sim_thread *
@@ -356,6 +358,58 @@ lw_sim_grid_sync(lw_kernel_context *context, void *counter)
     thread->block->n_at_grid++;
     unready(thread->block, thread->index / SIM_WARP, thread->index % SIM_WARP);
     leave(thread);
+}
+
+/* ---- clusters ---- */
+
+void
+lw_sim_cluster_sync(lw_kernel_context *context)
+{
+    sim_thread *thread = (sim_thread *)context;
+
+    if (thread->block->peers == NULL) {
+        lw_sim_barrier(context);
+        return;
+    }
+    thread->wait = LW_KOP_cluster_sync;
+    thread->mask = 0;
+    thread->block->n_at_cluster++;
+    unready(thread->block, thread->index / SIM_WARP, thread->index % SIM_WARP);
+    leave(thread);
+}
+
+int32_t
+lw_sim_cluster_rank(lw_kernel_context *context)
+{
+    const sim_block *block = ((sim_thread *)context)->block;
+
+    return block->peers ? (int32_t)block->rank : 0;
+}
+
+int32_t
+lw_sim_cluster_size(lw_kernel_context *context)
+{
+    const sim_block *block = ((sim_thread *)context)->block;
+
+    return block->peers ? (int32_t)block->n_peers : 1;
+}
+
+int64_t
+lw_sim_cluster_map(lw_kernel_context *context, const void *address, int32_t rank)
+{
+    sim_thread *thread = (sim_thread *)context;
+    sim_block *block = thread->block;
+    uintptr_t offset = (uintptr_t)address - (uintptr_t)block->shared;
+    int32_t n = lw_sim_cluster_size(context);
+    char *shared;
+
+    thread->wait = LW_KOP_cluster_map;
+    if (offset >= block->shared_bytes)
+        fault(block, thread, thread, "the array is not one of the block's shared memory");
+    if (rank < 0 || rank >= n)
+        fault(block, thread, thread, "there is no block %d: the cluster has %d", rank, n);
+    shared = block->peers ? block->peers[rank]->shared : block->shared;
+    return (int64_t)(intptr_t)(shared + offset);
 }
 
 /* ---- operations of a warp ---- */
@@ -740,7 +794,7 @@ reset(sim_block *block)
         wake(block, i, block->warps[i].alive);
     }
     block->n_alive = block->n_threads;
-    block->n_arrived = block->n_true = block->n_at_grid = 0;
+    block->n_arrived = block->n_true = block->n_at_grid = block->n_at_cluster = 0;
     block->status = 0;
 }
 
@@ -756,7 +810,7 @@ go_on(sim_block *block)
     if (block->status == 0 && block->error.status == LW_OK) {
         if (block->n_alive == 0)
             return SIM_ENDED;
-        if (block->n_at_grid == block->n_alive)
+        if (block->n_at_grid == block->n_alive || block->n_at_cluster == block->n_alive)
             return SIM_SUSPENDED;
         fail_places(block, "threads wait for each other for ever");
     }
@@ -777,7 +831,7 @@ sim_resume_threads(sim_block *block)
 {
     uint32_t i;
 
-    block->n_at_grid = 0;
+    block->n_at_grid = block->n_at_cluster = 0;
     sim_shadow_barrier(&block->shadow);
     for (i = 0; i < block->n_warps; i++)
         if (block->warps[i].alive != 0)

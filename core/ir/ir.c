@@ -505,6 +505,19 @@ syncs_grid(const lw_inst *inst)
     return inst->op == LW_OP_KERNEL_CALL && inst->a == LW_KOP_grid_sync;
 }
 
+static bool
+is_of_cluster(const lw_inst *inst)
+{
+    return inst->op == LW_OP_KERNEL_CALL && inst->a >= LW_KOP_cluster_sync &&
+           inst->a <= LW_KOP_cluster_map;
+}
+
+bool
+lw_ir_uses_clusters(const lw_module *module)
+{
+    return any_inst(module, is_of_cluster);
+}
+
 bool
 lw_ir_syncs_grid(const lw_module *module)
 {

@@ -194,6 +194,15 @@ typedef enum lw_linkage {
  * whose type is that of the second: what holds for an access holds for their calls. */
 #define LW_UPDATE_STEM "lw_atomic_"
 
+/* Functions of which there is one copy, where they are called more than once:
+ * core/emit/inlining.c
+ */
+typedef enum lw_shared {
+    LW_NOT_SHARED,
+    LW_IS_SHARED,
+    LW_SHARED_BY_CALLEE, /* if it calls one that is */
+} lw_shared;
+
 typedef struct lw_func {
     const char *name; /* [a-zA-Z_$][a-zA-Z0-9_$]* , unique in the module */
     const char
@@ -207,8 +216,9 @@ typedef struct lw_func {
     LW_ARRAY(lw_ir_var) vars; /* for debuggers */
     uint32_t max_threads;     /* KERNEL: launch bound, threads per block; 0 = none */
     uint32_t min_blocks;      /* KERNEL: blocks per SM; 0 = none */
+    uint32_t max_cluster;     /* KERNEL: blocks of a cluster, of sm_90 and later; 0 = none */
     uint32_t max_registers;   /* KERNEL: 0 = none */
-    uint32_t shared;          /* INTERNAL: 1 = one copy, where it is called more than once */
+    uint32_t shared;          /* INTERNAL: lw_shared */
     uint32_t line;            /* of the def, with file, for debug information */
     uint32_t file;
 } lw_func;
@@ -285,6 +295,8 @@ bool lw_ir_is_collective(const lw_module *module);
 /* Whether all blocks of the grid wait for each other, so that the launch must be
  * cooperative. */
 bool lw_ir_syncs_grid(const lw_module *module);
+/* Whether it asks for the other blocks of its cluster. */
+bool lw_ir_uses_clusters(const lw_module *module);
 
 /* ---- print, parse, verify ---- */
 

@@ -467,6 +467,8 @@ read_head_line(parser *p)
         func->max_threads = number(p);
     } else if (is(p, "min_blocks")) {
         func->min_blocks = number(p);
+    } else if (is(p, "max_cluster")) {
+        func->max_cluster = number(p);
     } else if (is(p, "max_registers")) {
         func->max_registers = number(p);
     } else if (is(p, "shared")) {

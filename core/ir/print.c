@@ -212,6 +212,7 @@ print_head(lw_text *out, const lw_func *func, bool with_locs)
     }
     print_number(out, "max_threads", func->max_threads);
     print_number(out, "min_blocks", func->min_blocks);
+    print_number(out, "max_cluster", func->max_cluster);
     print_number(out, "max_registers", func->max_registers);
     print_number(out, "shared", func->shared);
     for (uint32_t i = 0; i < func->params.n; i++) {

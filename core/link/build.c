@@ -106,6 +106,7 @@ emit_options(const job *j)
     lw_emit_options options = {0};
 
     options.target = j->cc ? LW_TARGET_CUDA : LW_TARGET_CPU;
+    options.cc = j->cc;
     options.variables = has_variables(j);
     options.lineinfo = (j->options->lineinfo || options.variables) && j->cc;
     options.nrt = offers_nrt(j);

@@ -37,6 +37,18 @@ descr_of_bf16(void)
     return keep(&lw_core->found.raw_bf16, descr);
 }
 
+static PyArray_Descr *
+descr_of_time(lw_dtype dtype)
+{
+    PyObject *text = PyUnicode_FromString(lw_dtypes[dtype].alias);
+    PyArray_Descr *descr = NULL;
+
+    if (text != NULL && PyArray_DescrConverter(text, &descr) != NPY_SUCCEED)
+        descr = NULL;
+    Py_XDECREF(text);
+    return keep(&lw_core->found.descrs[dtype], descr);
+}
+
 PyArray_Descr *
 lw_descr_of(lw_dtype dtype)
 {
@@ -46,6 +58,8 @@ lw_descr_of(lw_dtype dtype)
         return descr;
     if (dtype == LW_DT_bf16)
         return descr_of_bf16();
+    if (lw_is_time(dtype))
+        return descr_of_time(dtype);
     PyErr_Format(PyExc_TypeError, "%s has no NumPy dtype", lw_dtypes[dtype].public_name);
     return NULL;
 }
@@ -79,6 +93,18 @@ lw_warn_of_complex(lw_dtype from, lw_dtype to)
     return failed;
 }
 
+/* NumPy numbers units as we do, but for a gap behind the week. */
+static lw_dtype
+time_of_descr(PyArray_Descr *descr)
+{
+    const PyArray_DatetimeMetaData *meta =
+        &((PyArray_DatetimeDTypeMetaData *)PyDataType_C_METADATA(descr))->meta;
+    int unit = meta->base - (meta->base > NPY_FR_W);
+
+    return lw_time_dtype(descr->type_num == NPY_DATETIME ? LW_KIND_DATETIME : LW_KIND_TIMEDELTA,
+                         (lw_time_unit)unit, meta->num);
+}
+
 lw_dtype
 lw_dtype_of_descr(PyArray_Descr *descr)
 {
@@ -88,6 +114,8 @@ lw_dtype_of_descr(PyArray_Descr *descr)
         return LW_DT_void;
     if (PyTypeNum_ISBOOL(descr->type_num) || PyTypeNum_ISNUMBER(descr->type_num))
         return lw_dtype_from_char(descr->type);
+    if (PyTypeNum_ISDATETIME(descr->type_num))
+        return time_of_descr(descr);
     if (descr->type_num < NPY_USERDEF || PyDataType_ELSIZE(descr) != 2)
         return LW_DT_void;
     name = strrchr(descr->typeobj->tp_name, '.');
@@ -128,7 +156,10 @@ own_type(PyObject *object)
         row = PyLong_AsLong(number);
     Py_XDECREF(number);
     PyErr_Clear();
-    return row > LW_DT_void && row < LW_DT_ptr ? (lw_dtype)row : LW_DT_void;
+    return (row > LW_DT_void && row < LW_DT_ptr) ||
+                   (row >= LW_DT_FIRST_TIME && row < LW_N_SCALARS)
+               ? (lw_dtype)row
+               : LW_DT_void;
 }
 
 int

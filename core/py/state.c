@@ -22,6 +22,7 @@ visit_plain(lw_state *state, visitproc visit, void *arg)
     LW_STATE_CLASSES(X)
 #undef X
     Py_VISIT(state->watches_guard);
+    Py_VISIT(state->time_methods);
     for (int i = 0; i < N_IN(state->travel_types); i++)
         Py_VISIT(state->travel_types[i]);
     for (int i = 0; i < N_IN(state->scalars); i++)
@@ -38,6 +39,7 @@ clear_plain(lw_state *state)
     LW_STATE_CLASSES(X)
 #undef X
     Py_CLEAR(state->watches_guard);
+    Py_CLEAR(state->time_methods);
     for (int i = 0; i < N_IN(state->travel_types); i++)
         Py_CLEAR(state->travel_types[i]);
     for (int i = 0; i < N_IN(state->scalars); i++)

@@ -50,8 +50,9 @@ enum {
 
 /* Each of them is a lw_found, and nothing else is: core/py/state.c walks them as one array. */
 typedef struct lw_state_found {
-    lw_found descrs[LW_N_DTYPES], raw_bf16; /* NumPy's dtypes: core/py/descr.h */
-    lw_found operators[LW_STATE_OPERATORS]; /* numpy.add and so on */
+    lw_found descrs[LW_N_SCALARS], raw_bf16; /* NumPy's dtypes: core/py/descr.h */
+    lw_found times[LW_N_SCALARS];            /* type objects of datetime64 and timedelta64 */
+    lw_found operators[LW_STATE_OPERATORS];  /* numpy.add and so on */
     lw_found functions[LW_STATE_METHODS],
         reductions[LW_STATE_METHODS]; /* lanewise.reductions */
     lw_found numpy_functions[LW_STATE_METHODS];
@@ -70,6 +71,7 @@ typedef struct lw_state {
     PyObject
         *scalars[LW_N_DTYPES]; /* the type object of each dtype, void included; [ptr] NULL */
     PyObject *names[LW_STATE_NAMES]; /* of attributes that are asked for at each call */
+    PyObject *time_methods;          /* core/py/numpy/ufunc_times.c; or NULL */
     PyObject *watches_guard;         /* core/py/reports.c */
     lw_state_found found;
 } lw_state;

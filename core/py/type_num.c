@@ -35,6 +35,8 @@ static const int8_t num_of_dtype[LW_N_DTYPES] = {
 int
 lw_type_num(lw_dtype dtype)
 {
+    if (lw_is_time(dtype))
+        return lw_is_datetime(dtype) ? NPY_DATETIME : NPY_TIMEDELTA;
     return num_of_dtype[dtype];
 }
 

@@ -4,7 +4,8 @@
 
 #include "core/tables/dtypes.h"
 
-int lw_type_num(lw_dtype dtype);          /* NumPy's; -1: it has none */
-lw_dtype lw_dtype_from_num(int type_num); /* void: none of ours */
+int lw_type_num(lw_dtype dtype); /* NumPy's; -1: it has none */
+/* void: none of ours, or a time, whose unit the number does not tell */
+lw_dtype lw_dtype_from_num(int type_num);
 
 #endif

@@ -491,19 +491,22 @@ test_launches(void)
     GOOD(lw_image_load(device, &image, sizeof image, &one, err));
     GOOD(lw_image_kernel(one, "add", &add, err));
     fake.reset_calls();
-    GOOD(lw_launch(add, &(lw_launch_shape){{5, 2, 1}, {256, 1, 1}, 64, NULL}, params, err));
+    GOOD(lw_launch(add, &(lw_launch_shape){{5, 2, 1}, {256, 1, 1}, {0, 0, 0}, 64, NULL}, params,
+                   err));
     CHECK(fake.calls("") == 1); /* one driver call, nothing else */
     CHECK(fake.last_launch(&seen) && strcmp(seen.name, "add") == 0 && seen.n_params == 2);
     CHECK(seen.grid[0] == 5 && seen.grid[1] == 2 && seen.block[0] == 256 &&
           seen.shared_bytes == 64 && !seen.together);
     CHECK(memcmp(seen.values, &address, 8) == 0 && memcmp(seen.values + 8, &n, 4) == 0);
-    GOOD(lw_launch_together(add, &(lw_launch_shape){{1, 1, 1}, {32, 1, 1}, 0, NULL}, params,
-                            err));
+    GOOD(lw_launch_together(add, &(lw_launch_shape){{1, 1, 1}, {32, 1, 1}, {0, 0, 0}, 0, NULL},
+                            params, err));
     CHECK(fake.last_launch(&seen) && seen.together && seen.grid[0] == 1 && seen.block[0] == 32);
-    BAD(lw_launch(add, &(lw_launch_shape){{0, 1, 1}, {32, 1, 1}, 0, NULL}, params, err),
+    BAD(lw_launch(add, &(lw_launch_shape){{0, 1, 1}, {32, 1, 1}, {0, 0, 0}, 0, NULL}, params,
+                  err),
         LW_ERR_DRIVER, "kernel \"add\", grid 0 x 1 x 1, block 32 x 1 x 1");
     fake.fail("cuLaunchKernel", 1, 400); /* the context-free handle is tried */
-    GOOD(lw_launch(add, &(lw_launch_shape){{1, 1, 1}, {32, 1, 1}, 0, NULL}, params, err));
+    GOOD(lw_launch(add, &(lw_launch_shape){{1, 1, 1}, {32, 1, 1}, {0, 0, 0}, 0, NULL}, params,
+                   err));
     fake.reset_calls();
     GOOD(lw_launch_config_best(add, 0, 0, &best, err));
     CHECK(best.block == 1024 && best.blocks_per_sm == 2 && best.full_grid == 264);

@@ -54,10 +54,12 @@ scenario(lw_error *err)
     LW_TRY(lw_image_kernel(loaded, "add", &add, err));
     LW_TRY(lw_image_global(loaded, "table", &address, &n_bytes, err));
     LW_TRY(lw_launch_config_best(add, 0, 0, &config, err));
-    LW_TRY(lw_launch(add, &(lw_launch_shape){{3, 1, 1}, {config.block, 1, 1}, 0, NULL}, params,
-                     err));
-    LW_TRY(lw_launch_together(add, &(lw_launch_shape){{3, 1, 1}, {config.block, 1, 1}, 0, NULL},
-                              params, err));
+    LW_TRY(lw_launch(add,
+                     &(lw_launch_shape){{3, 1, 1}, {config.block, 1, 1}, {0, 0, 0}, 0, NULL},
+                     params, err));
+    LW_TRY(lw_launch_together(
+        add, &(lw_launch_shape){{3, 1, 1}, {config.block, 1, 1}, {0, 0, 0}, 0, NULL}, params,
+        err));
     LW_TRY(lw_event_record(event, NULL, err));
     LW_TRY(lw_event_synchronize(event, err));
     LW_TRY(lw_copy_to_host(&(lw_copy_queue){device, NULL, true}, host, b->address, 600, err));

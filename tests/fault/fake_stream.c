@@ -163,6 +163,7 @@ typedef struct attribute_value {
     union {
         char pad[64];
         int flag;
+        unsigned dim[3];
     } value;
 } attribute_value;
 
@@ -182,6 +183,25 @@ shape_is_good(const launch_config *config)
            grid[2] > 0 && grid[2] <= 65535 && block[0] > 0 && block[1] > 0 && block[2] > 0 &&
            block[0] <= 1024 && block[1] <= 1024 && block[2] <= 64 &&
            block[0] * block[1] * block[2] <= 1024 && config->shared_bytes <= 232448;
+}
+
+/* The cluster that a launch asks for, or NULL. */
+static const unsigned *
+cluster_of(const launch_config *config)
+{
+    for (unsigned i = 0; i < config->n_attributes; i++)
+        if (config->attributes[i].id == 4)
+            return config->attributes[i].value.dim;
+    return NULL;
+}
+
+static int
+cluster_is_good(const launch_config *config)
+{
+    const unsigned *c = cluster_of(config), *grid = config->grid;
+
+    return c == NULL || (c[0] > 0 && c[1] > 0 && c[2] > 0 && c[0] * c[1] * c[2] <= 16 &&
+                         grid[0] % c[0] == 0 && grid[1] % c[1] == 0 && grid[2] % c[2] == 0);
 }
 
 /* For tests/fault/launch_alignment.py. */
@@ -227,6 +247,9 @@ record(const fake_object *function, const launch_config *config, void **params, 
         fprintf(fake.log_file, "  launch %s grid %u,%u,%u block %u,%u,%u shared %u params %d\n",
                 out->name, out->grid[0], out->grid[1], out->grid[2], out->block[0],
                 out->block[1], out->block[2], out->shared_bytes, out->n_params);
+    if (fake.log_file != NULL && cluster_of(config) != NULL)
+        fprintf(fake.log_file, "  cluster %u,%u,%u\n", cluster_of(config)[0],
+                cluster_of(config)[1], cluster_of(config)[2]);
     if (fake.log_file != NULL)
         log_values(function->owner, out);
 }
@@ -242,7 +265,7 @@ launch(const launch_config *config, void *function, void **params)
         return code;
     if (item == NULL)
         return INVALID_HANDLE;
-    if (!shape_is_good(config))
+    if (!shape_is_good(config) || !cluster_is_good(config))
         return INVALID_VALUE;
     for (i = 0; i < config->n_attributes; i++)
         if (config->attributes[i].id == 2)

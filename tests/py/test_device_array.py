@@ -135,8 +135,8 @@ def test_views(key):
 
 @pytest.mark.parametrize("key, text", [
     (4, "out of bounds for axis 0 with size 4"), (-5, "out of bounds"), (np.s_[0, 0, 0, 0], "too many indices"),
-    (np.s_[..., ...], "single ellipsis"), ([1, 2], "got list"), (np.array([1]), "got numpy.ndarray"), (True, "got bool"),
-    (1.0, "got float"), ((0, "x"), "got str"), (10**30, "fit"), (np.True_, "got numpy.bool")])
+    (np.s_[..., ...], "single ellipsis"), (True, "got bool"),
+    (1.0, "got float"), ((0, "x"), "got str"), (10**30, "fit"), (np.True_, "got bool")])
 def test_bad_index(key, text):
     d = cuda.to_device(data((4, 5, 6)))
     with pytest.raises(IndexError, match=text):

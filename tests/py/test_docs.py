@@ -18,7 +18,7 @@ import pytest
 import lanewise as lw
 from source_tree import ROOT, files, read
 
-MODULES = ["lanewise", "lanewise.cache", "lanewise.config", "lanewise.cuda", "lanewise.errors", "lanewise.extending", "lanewise.random", "lanewise.reductions", "lanewise.runtime", "lanewise.special", "lanewise.types", "lanewise.ufuncs"]
+MODULES = ["lanewise", "lanewise.bf16", "lanewise.cache", "lanewise.config", "lanewise.cuda", "lanewise.errors", "lanewise.extending", "lanewise.fp16", "lanewise.random", "lanewise.reductions", "lanewise.runtime", "lanewise.special", "lanewise.types", "lanewise.ufuncs"]
 DOCUMENTS = ["README.md", *sorted(name for name in files() if name.startswith("docs/") and name.endswith(".md"))]
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 needs_gpu = re.compile(r"cuda\.(to_device|device_array|synchronize|stream\(|event\()|inspect_sass")

@@ -415,18 +415,18 @@ def test_fresh_memory_is_no_zeros(host):
 
 def test_what_a_device_array_refuses(host):
     d = cuda.to_device([3.0, 1.0, 2.0])
-    for name in ("sort", "argsort", "data", "tobytes", "clip"):
+    for name in ("partition", "searchsorted", "data", "tobytes", "clip"):
         assert not hasattr(cuda.DeviceArray, name)
         with pytest.raises(AttributeError, match=f"a DeviceArray has no '{name}': call copy_to_host"):
             getattr(d, name)
-    for call in (np.sort, np.ptp, np.median, lambda a: np.concatenate([a, a])):
+    for call in (np.ptp, np.median, lambda a: np.concatenate([a, a])):
         with pytest.raises(TypeError, match="does not take a DeviceArray: call copy_to_host"):
             call(d)
     with pytest.raises(TypeError, match="numpy.linalg.norm does not take"):
         np.linalg.norm(d)
-    for index in ([0, 1], np.array([0, 1]), d > 1, (slice(None), [0]), True):
+    for index in (True, np.True_, 1.5, object()):
         for use in (lambda: d[index], lambda: d.__setitem__(index, 0)):
-            with pytest.raises(IndexError, match="are valid indices of a device array, got (list|ndarray|HostArray|bool)"):
+            with pytest.raises(IndexError, match="are valid indices of a device array, got (bool|float|object)"):
                 use()
     with pytest.raises(TypeError, match="unhashable"):
         hash(d)

@@ -322,7 +322,7 @@ def test_eager_kernels_compile_at_decoration(cpu):
     dict(inline="never"), dict(inline="always"), dict(forceinline=True), dict(link=()), dict(debug=True), dict(opt=False),
     dict(lineinfo=True), dict(fastmath=True), dict(max_registers=32), dict(launch_bounds=128), dict(launch_bounds=(128, 2)),
     dict(cache=True), dict(cooperative=False), dict(lto=True), dict(extensions=[]), dict(typing="numba"), dict(check={"bounds"}),
-    dict(errors="defer"), dict(target="auto"), dict(boundscheck=True), dict(shared_memory_carveout=-1), dict(nopython=True),
+    dict(errors="defer"), dict(target="auto"), dict(boundscheck=True), dict(shared_memory_carveout=-1), dict(shared_memory_carveout=50), dict(shared_memory_carveout="MaxShared"), dict(launch_bounds=(128, 2, 4)), dict(nopython=True),
 ])
 def test_keywords(keywords, cpu):
     kernel = cuda.jit(**keywords)(add_one.py_func)
@@ -363,8 +363,12 @@ def test_fastmath_lets_sums_become_vectors():
     (dict(launch_bounds=2048), ValueError, "launch_bounds= must be"),
     (dict(launch_bounds=()), ValueError, "launch_bounds= must be"),
     (dict(launch_bounds="1"), TypeError, "launch_bounds= must be"),
-    (dict(launch_bounds=(128, 1, 2)), errors.UnsupportedError, "cluster"),
-    (dict(shared_memory_carveout=50), errors.UnsupportedError, "shared_memory_carveout="),
+    (dict(launch_bounds=(128, 1, 17)), ValueError, "launch_bounds= must be .* blocks a cluster"),
+    (dict(launch_bounds=(128, 1, 2, 3)), ValueError, "launch_bounds= must be"),
+    (dict(shared_memory_carveout=101), ValueError, "must be between -1 and 100"),
+    (dict(shared_memory_carveout=-2), ValueError, "must be between -1 and 100"),
+    (dict(shared_memory_carveout="most"), ValueError, "shared_memory_carveout= must be .*MaxShared.* not 'most'"),
+    (dict(shared_memory_carveout=0.5), TypeError, "shared_memory_carveout= must be"),
     (dict(identity=0), TypeError, "identity"),
     (dict(fastmath="very"), TypeError, "fastmath= must be"),
     (dict(opt=3), TypeError, "opt= must be"),

@@ -88,7 +88,7 @@ def test_machine_code_of_gpus(cc):
     found = mixed.resources(signature, f"sm_{cc}", block=256)
     assert found["shared_bytes"] == 1024 and found["registers"] >= 10 and found["spill_bytes"] == 0
     assert mixed.get_shared_mem_per_block(signature) == 1024
-    assert mixed.get_max_threads_per_block() == {signature: 1024}
+    assert mixed.get_max_threads_per_block() == {(float32[:], float32[:], float64): 1024}
 
 
 def test_attributes():

@@ -17,7 +17,7 @@ from source_tree import ROOT
 pytest.importorskip("mypy", reason="mypy is missing: the stubs cannot be checked")
 
 CONFIG = str(ROOT / "pyproject.toml")
-MODULES = ["lanewise", "lanewise.cache", "lanewise.config", "lanewise.cuda", "lanewise.errors", "lanewise.extending", "lanewise.random", "lanewise.reductions", "lanewise.special", "lanewise.types", "lanewise.ufuncs"]
+MODULES = ["lanewise", "lanewise.bf16", "lanewise.cache", "lanewise.config", "lanewise.cuda", "lanewise.errors", "lanewise.extending", "lanewise.fp16", "lanewise.random", "lanewise.reductions", "lanewise.special", "lanewise.types", "lanewise.ufuncs"]
 
 
 def mypy(module: str, *arguments: str, cwd) -> subprocess.CompletedProcess[str]:

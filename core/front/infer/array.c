@@ -404,7 +404,7 @@ lw_infer_array_attribute(lw_infer_frame *f, uint32_t node, lw_type array, const 
         return constant_shape(f, node, &row, out);
     if (strcmp(name, "shape") == 0 || strcmp(name, "strides") == 0)
         return weak_ints(f, row.ndim, &out->type);
-    if (strcmp(name, "dtype") == 0 && row.elements[0] < LW_N_DTYPES) {
+    if (strcmp(name, "dtype") == 0 && lw_type_is_dtype(row.elements[0])) {
         dtype.text = lw_dtypes[dtype.dtype].public_name;
         out->type = LW_T_STATIC;
         out->constant = lw_constant_add(f, f->nodes[node].constant, &dtype);
@@ -554,7 +554,7 @@ check_copy(lw_infer_frame *f, lw_type to, uint32_t source, lw_type from)
             y->ndim ? "select the elements that are meant with an index"
                     : "store its element, `a[()]`",
             "the value has more axes than the array it is stored in");
-    if (x->elements[0] >= LW_N_DTYPES || y->elements[0] >= LW_N_DTYPES)
+    if (!lw_type_is_dtype(x->elements[0]) || !lw_type_is_dtype(y->elements[0]))
         return lw_complain_whole_array(f, source, "an assignment of records", from,
                                        "assign field by field");
     f->can_raise |= !f->run->typed->options.ignore_errors; /* shapes differ, or no order */
@@ -586,7 +586,7 @@ check_items(lw_infer_frame *f, lw_type to, uint32_t source, lw_type type, uint32
 
         if (axes > 1 && axes_of_rows(f, element) == axes - 1)
             LW_TRY(check_items(f, to, item, element, axes - 1));
-        else if (axes == 1 && lw_type_is_number(f, element))
+        else if (axes == 1 && lw_type_is_scalar(f, element))
             LW_TRY(lw_check_value(f, item, element, dtype, "array"));
         else
             return lw_complain(
@@ -632,13 +632,13 @@ check_store(lw_infer_frame *f, lw_type to, uint32_t source, lw_infer_value value
         return lw_infer_array_store(f, source, to, from);
     if (row && lw_array_row(f, from))
         return check_copy(f, to, source, from);
-    if (row && lw_tuple_row(f, from) && element < LW_N_DTYPES)
+    if (row && lw_tuple_row(f, from) && lw_type_is_dtype(element))
         return check_tuple(f, to, source, value);
-    if (element >= LW_N_DTYPES) {
+    if (!lw_type_is_dtype(element)) {
         f->can_raise |= row && !f->run->typed->options.ignore_errors; /* they may overlap */
         return lw_infer_store_record(f, source, element, from);
     }
-    if (!lw_type_is_number(f, from))
+    if (!lw_type_is_scalar(f, from))
         return lw_complain(
             f, loc, "E120", lw_format_text(f, "this is %s", lw_describe_value(f, value)),
             lw_array_row(f, from) && lw_array_row(f, from)->ndim == 0
@@ -731,7 +731,7 @@ ask_kind(lw_infer_frame *f, uint32_t target, const lw_flow *before, const lw_inf
     LW_TRY(lw_infer_mask(f, target, &out->array, &found));
     found =
         found &&
-        (value == NULL || value->type == LW_T_BOTTOM || lw_type_is_number(f, value->type)) &&
+        (value == NULL || value->type == LW_T_BOTTOM || lw_type_is_scalar(f, value->type)) &&
         masks_elements(f, target, out->array);
     out->kind = found ? TO_MASK : TO_ARRAY;
 fail:
@@ -874,7 +874,7 @@ lw_infer_augmented_store(lw_infer_frame *f, uint32_t node)
                                           lw_describe_source(f, n->a),
                                           lw_describe_source(f, n->a), lw_pyop_text[n->op]),
                            "an augmented assignment to an object in an array");
-    if (x.type >= LW_N_DTYPES)
+    if (!lw_type_is_dtype(x.type))
         return lw_complain_whole_array(
             f, node, lw_format_text(f, "`%s=`", lw_pyop_text[lw_node_of(f, node)->op]), x.type,
             "write a loop over the elements");

@@ -21,7 +21,7 @@ lw_is_elementwise(lw_infer_frame *f, lw_type type)
 {
     const lw_type_row *array = lw_array_row(f, type);
 
-    return elementwise_row(f, type) || (array && array->elements[0] < LW_N_DTYPES);
+    return elementwise_row(f, type) || (array && lw_type_is_dtype(array->elements[0]));
 }
 
 /* One element of an operand; others are as they are. *ndim: the most axes so far. */
@@ -175,7 +175,7 @@ lw_infer_array_named(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw
     }
     *out = element = (lw_infer_value){LW_T_BOTTOM, 0};
     LW_TRY(lw_infer_named(f, node, name, elements, n, &element));
-    if (element.type != LW_T_BOTTOM && !lw_type_is_number(f, element.type))
+    if (element.type != LW_T_BOTTOM && !lw_type_is_scalar(f, element.type))
         return lw_complain(
             f, lw_node_of(f, node)->loc, "E160",
             lw_format_text(f, "it gives %s for one element", lw_describe_type(f, element.type)),
@@ -245,7 +245,7 @@ lw_infer_array_store(lw_infer_frame *f, uint32_t source, lw_type to, lw_type val
     lw_status status;
 
     assert(row != NULL);
-    if (array == NULL || array->elements[0] >= LW_N_DTYPES)
+    if (array == NULL || !lw_type_is_dtype(array->elements[0]))
         return lw_complain_new_array(f, source, value);
     if (row->ndim > array->ndim)
         return lw_complain(f, loc, "E121",
@@ -326,7 +326,7 @@ lw_infer_masked_store(lw_infer_frame *f, uint32_t target, uint32_t node, lw_type
                                           lw_describe_type(f, f->nodes[n->b].type),
                                           lw_describe_type(f, array)),
                            NULL, "a mask has as many axes as the array");
-    if (!lw_type_is_number(f, value.type))
+    if (!lw_type_is_scalar(f, value.type))
         return lw_complain(f, lw_node_of(f, node)->loc, "E160",
                            lw_format_text(f, "this is %s", lw_describe_type(f, value.type)),
                            "store a number, or `A[:] = np.where(mask, x, A)`",

@@ -103,6 +103,10 @@ misfit(lw_infer_frame *f, const lw_arg *arg, char wanted)
     }
     switch (wanted) {
     case 'a': return is_array ? NULL : "an array of numbers";
+    case 'e':
+        return is_array || (array && lw_type_is_time(array->elements[0]))
+                   ? NULL
+                   : "an array of numbers";
     case 'o':
         return is_array || arg->value.type == LW_T_NONE ? NULL : "an array of numbers, or None";
     case 'r': return is_row ? NULL : is_array ? "an array of one axis" : "an array of numbers";

@@ -231,7 +231,8 @@ is_own_method(lw_infer_frame *f, lw_infer_value object, const char *name)
 {
     return lw_array_row(f, object.type)
                ? lw_array_function_named(f, name) != 0
-               : lw_type_is_number(f, object.type) && lw_is_method_of_numbers(name);
+               : lw_type_is_time(object.type) ||
+                     (lw_type_is_number(f, object.type) && lw_is_method_of_numbers(name));
 }
 
 static lw_status
@@ -241,6 +242,7 @@ call_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char 
     const lw_class_member *member = lw_member_of(lw_class_of(f, object.type), name);
     uint32_t of = lw_node_of(f, lw_node_of(f, node)->a)->a;
     lw_class_member whole = {.kind = LW_MEMBER_METHOD};
+    lw_name_id of_group;
     lw_arg_list all = {0};
     lw_status status;
 
@@ -258,8 +260,8 @@ call_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char 
     whole.index = lw_array_row(f, object.type) ? lw_array_function_named(f, name) : 0;
     if (whole.index != 0)
         return call_with_object(f, node, object, &whole, args, out);
-    if (lw_is_grid_group(f, object) && strcmp(name, "sync") == 0)
-        return call_named(f, node, LW_NAME_cuda_cg_GridGroup_sync, args, out);
+    if (lw_group_method(f, object, name, &of_group))
+        return call_named(f, node, of_group, args, out);
     return lw_infer_method(f, node, object, args->data, args->n, out);
 fail:
     return status;

@@ -29,6 +29,8 @@ number_cost(lw_infer_frame *f, lw_type given, lw_dtype declared)
     cost = lw_cast_cost(from, kind == LW_TK_LITERAL || kind == LW_TK_WEAK, declared);
     if (cost >= 0)
         return cost;
+    if (lw_is_time(from) || lw_is_time(declared))
+        return COST_NONE;
     if (lw_is_integer(from) && lw_is_integer(declared))
         return COST_WRAPS;
     return lw_weak_mode(f) || lw_is_complex(from) ? COST_NONE : COST_CUTS;
@@ -83,7 +85,7 @@ cost_of(lw_infer_frame *f, lw_type given, const lw_sig_type *declared)
 {
     switch (declared->kind) {
     case LW_SIG_SCALAR:
-        return lw_type_is_number(f, given) ? number_cost(f, given, declared->dtype) : COST_NONE;
+        return lw_type_is_scalar(f, given) ? number_cost(f, given, declared->dtype) : COST_NONE;
     case LW_SIG_ARRAY: return array_cost(f, given, declared);
     case LW_SIG_RECORD:
         return same_record(lw_record_row(lw_types_of(f), given), declared->record) ? 0

@@ -67,7 +67,7 @@ check_truth(lw_infer_frame *f, uint32_t node, lw_infer_value x, int *known)
 
     if (f->nodes[node].asks || status != LW_OK)
         return status;
-    if (truth >= 0 || x.type == LW_T_BOTTOM || lw_type_is_number(f, x.type))
+    if (truth >= 0 || x.type == LW_T_BOTTOM || lw_type_is_scalar(f, x.type))
         return LW_OK;
     if (lw_array_row(f, x.type))
         return lw_complain(f, lw_node_of(f, node)->loc, "E123",

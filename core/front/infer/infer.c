@@ -420,7 +420,7 @@ spec_of_type(lw_type type, uint32_t i, lw_arg_spec *out, lw_error *err)
     static const lw_dtype weak[] = {LW_DT_i64, LW_DT_f64, LW_DT_c128};
     bool is_weak = type >= LW_T_INDEX && type <= LW_T_PYCOMPLEX;
 
-    if (type == LW_T_BOTTOM || (type >= LW_DT_ptr && !is_weak))
+    if (type == LW_T_BOTTOM || (type >= LW_DT_ptr && !is_weak && !lw_type_is_time(type)))
         return no_scalar(i, err);
     *out = (lw_arg_spec){.kind = is_weak ? LW_ARGK_WEAK : LW_ARGK_SCALAR,
                          .dtype = is_weak ? weak[type - LW_T_INDEX] : (lw_dtype)type};

@@ -399,6 +399,29 @@ uint32_t lw_fold_cast_constant(lw_infer_frame *f, uint32_t old, uint32_t x, lw_d
 /* Whether it has a part that exists only at compile time (function, str, module, type). */
 bool lw_constant_is_static(lw_infer_frame *f, uint32_t constant);
 
+/* ---- times.c ---- */
+/* type: of the result. The node's operand becomes a time, which says that each operand is
+ * converted to a type of its own. */
+lw_status lw_infer_time_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x,
+                               lw_infer_operand y, lw_type *type);
+lw_status lw_infer_time_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x,
+                              lw_infer_value *out);
+/* The unit in which a comparison is made; BOTTOM: there is none. */
+lw_type lw_time_operand(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y);
+/* Whether one of the arguments is a time. */
+bool lw_has_time(const lw_arg *args, uint32_t n);
+/* A function of names.def that has one. */
+lw_status lw_infer_time_named(lw_infer_frame *f, uint32_t node, lw_name_id name,
+                              const lw_arg *args, uint32_t n, lw_infer_value *out);
+/* np.timedelta64(n, "s") and other casts to a dtype or from a time. */
+lw_status lw_infer_time_cast(lw_infer_frame *f, uint32_t node, lw_dtype to, const lw_arg *args,
+                             uint32_t n, lw_infer_value *out);
+/* The object before the dot becomes the only argument of the call (method.c). */
+lw_status lw_take_object(lw_infer_frame *f, uint32_t node, lw_call_kind call, uint32_t target);
+/* x.astype("m8[s]"), x.view(np.int64) */
+lw_status lw_infer_time_method(lw_infer_frame *f, uint32_t node, lw_infer_value object,
+                               const lw_arg *args, uint32_t n, lw_infer_value *out);
+
 /* ---- operator.c ---- */
 /* The value of an operator; the type of its operands goes to nodes[node].operand. */
 lw_status lw_infer_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x,
@@ -413,6 +436,13 @@ bool lw_type_is_int_or_bool(lw_infer_frame *f, lw_type type);
 bool lw_type_is_real(lw_infer_frame *f, lw_type type); /* a float */
 bool lw_type_is_complex(lw_type type);
 bool lw_type_is_number(lw_infer_frame *f, lw_type type);
+bool lw_type_is_scalar(lw_infer_frame *f, lw_type type); /* a number or a time */
+/* Of elements of arrays: one of our dtypes, no record. */
+static inline bool
+lw_type_is_dtype(lw_type type)
+{
+    return type < LW_N_DTYPES || lw_type_is_time(type);
+}
 lw_type lw_weak_int(lw_infer_frame *f);
 lw_type lw_weak_float(lw_infer_frame *f);
 lw_type lw_weak_complex(lw_infer_frame *f);
@@ -820,8 +850,9 @@ lw_status lw_infer_overlap(lw_infer_frame *f, uint32_t node, lw_impl impl, const
 lw_status lw_infer_builtin(lw_infer_frame *f, uint32_t node, lw_name_id name,
                            const lw_arg *args, uint32_t n, lw_infer_value *out);
 /* ---- named_kernel.c ---- */
-/* Whether it is the value of cuda.cg.this_grid(). */
-bool lw_is_grid_group(lw_infer_frame *f, lw_infer_value value);
+/* The function that a method of cuda.cg.this_grid() or this_cluster() is. */
+bool lw_group_method(lw_infer_frame *f, lw_infer_value value, const char *method,
+                     lw_name_id *out);
 lw_status lw_infer_kernel(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
                           uint32_t n, lw_infer_value *out);
 

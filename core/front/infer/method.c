@@ -4,9 +4,8 @@
 
 #include <string.h>
 
-/* The object before the dot becomes the only argument of the call. */
-static lw_status
-take_object(lw_infer_frame *f, uint32_t node, lw_call_kind call, uint32_t target)
+lw_status
+lw_take_object(lw_infer_frame *f, uint32_t node, lw_call_kind call, uint32_t target)
 {
     lw_typed_node *typed = &f->nodes[node];
 
@@ -46,7 +45,7 @@ call_view(lw_infer_frame *f, uint32_t node, lw_infer_value object, const lw_arg 
             "`np.float32(x).view(np.uint32)`",
             "`view` takes one dtype of the size of a NumPy scalar");
     out->type = to;
-    return take_object(f, node, LW_CALL_VIEW, to);
+    return lw_take_object(f, node, LW_CALL_VIEW, to);
 }
 
 static bool
@@ -117,8 +116,8 @@ call_bits(lw_infer_frame *f, uint32_t node, lw_infer_value object, bool count,
     LW_TRY(lw_check_wide(f, node, object));
     out->type = lw_weak_int(f);
     typed->operand = object.type == LW_DT_b1 ? out->type : object.type;
-    status = take_object(f, node, LW_CALL_METHOD,
-                         count ? LW_NAME_numpy_bitwise_count : LW_NAME_int_bit_length);
+    status = lw_take_object(f, node, LW_CALL_METHOD,
+                            count ? LW_NAME_numpy_bitwise_count : LW_NAME_int_bit_length);
 fail:
     return status;
 }
@@ -187,6 +186,8 @@ lw_infer_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const l
     const char *name = lw_constant_text(f, lw_node_of(f, lw_node_of(f, node)->a)->b);
     lw_typed_node *typed = &f->nodes[node];
 
+    if (lw_type_is_time(object.type))
+        return lw_infer_time_method(f, node, object, args, n, out);
     if (strcmp(name, "view") == 0 && lw_type_is_number(f, object.type))
         return call_view(f, node, object, args, n, out);
     if (strcmp(name, "astype") == 0 && lw_type_is_number(f, object.type))
@@ -199,7 +200,7 @@ lw_infer_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const l
     if (strcmp(name, "is_integer") == 0 && n == 0 && is_real(f, object.type)) {
         out->type = LW_DT_b1;
         typed->operand = object.type == LW_DT_b1 ? lw_weak_int(f) : object.type;
-        return take_object(f, node, LW_CALL_METHOD, LW_NAME_float_is_integer);
+        return lw_take_object(f, node, LW_CALL_METHOD, LW_NAME_float_is_integer);
     }
     if (strcmp(name, "conjugate") != 0 || n || !lw_type_is_number(f, object.type))
         return lw_complain(
@@ -211,5 +212,5 @@ lw_infer_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const l
             "no method `%s` in compiled code", name);
     out->type = object.type == LW_DT_b1 ? lw_weak_int(f) : object.type;
     typed->operand = out->type;
-    return take_object(f, node, LW_CALL_METHOD, LW_NAME_numpy_conjugate);
+    return lw_take_object(f, node, LW_CALL_METHOD, LW_NAME_numpy_conjugate);
 }

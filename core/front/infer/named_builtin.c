@@ -380,7 +380,7 @@ type_indices(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *ar
     lw_type types[LW_MAX_ARRAY_DIMS], item[2];
     uint32_t n_axes = has_element ? (array ? array->ndim : 0) : axes_of_extents(f, args, n);
 
-    if (has_element && (array == NULL || array->elements[0] >= LW_N_DTYPES))
+    if (has_element && (array == NULL || !lw_type_is_dtype(array->elements[0])))
         return lw_complain_argument(f, name, &args[0], "an array of numbers", NULL);
     if (n_axes == 0)
         return lw_complain_argument(f, name, &args[0],
@@ -466,6 +466,10 @@ is_numpy_instance(lw_infer_frame *f, lw_infer_value x, const char *class)
         kind = UINT;
     if (x.type >= LW_N_DTYPES || (kind == BOOL && x.constant))
         kind = 0;
+    if (lw_type_is_time(x.type) && strcmp(class, "numpy.generic") == 0)
+        return 1;
+    if (lw_type_is_time(x.type) && !lw_is_datetime((lw_dtype)x.type))
+        kind = INT; /* NumPy's timedelta64 is a signed integer */
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
         if (strcmp(class, classes[i].name) == 0)
             return (classes[i].kinds & kind) != 0;
@@ -501,7 +505,11 @@ is_instance(lw_infer_frame *f, lw_infer_value x, uint32_t class_constant)
 
     switch (class->kind) {
     case LW_K_PYTYPE: return is_python_instance(f, x, (uint32_t) class->u);
-    case LW_K_DTYPE: return x.type == (lw_type) class->dtype;
+    case LW_K_DTYPE:
+        return x.type == (lw_type) class->dtype ||
+               (lw_is_time(class->dtype) && lw_dtypes[class->dtype].unit == LW_UNIT_generic &&
+                lw_type_is_time(x.type) &&
+                lw_dtypes[x.type].kind == lw_dtypes[class->dtype].kind);
     case LW_K_OBJECT:
         if (lw_class_is(lw_class_of(f, x.type), class->bytes))
             return 1;
@@ -554,9 +562,9 @@ type_type(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *x,
         *out = lw_constant_value(f, lw_class_of(f, type)->constant);
         return LW_OK;
     }
-    if (class < 0)
+    if (class < 0 && !lw_type_is_time(type))
         return lw_complain_argument(f, name, x, "a number", NULL);
-    if (type >= LW_N_DTYPES || class == 2) {
+    if (!lw_type_is_dtype(type) || class == 2) {
         constant = (lw_constant){.kind = LW_K_PYTYPE};
         constant.u = (uint64_t) class;
     } else {
@@ -626,6 +634,8 @@ lw_infer_cast(lw_infer_frame *f, uint32_t node, lw_dtype to, const lw_arg *args,
 {
     lw_status status;
 
+    if (lw_is_time(to) || (n == 1 && lw_has_time(args, n)))
+        return lw_infer_time_cast(f, node, to, args, n, out);
     if (n > 1)
         return complain_count(f, node, n, 1);
     if (n && !lw_type_is_number(f, args[0].value.type))
@@ -687,6 +697,8 @@ lw_infer_pytype(lw_infer_frame *f, uint32_t node, uint32_t pytype, const lw_arg 
             return LW_OK;
         }
     }
+    if (n && pytype == 2 && lw_type_is_time(type))
+        return conversion(f, node, LW_DT_b1, LW_DT_b1, args, out);
     if (n && (!lw_type_is_number(f, type) || (pytype != 2 && lw_type_is_complex(type))))
         return lw_complain_argument(f, names[pytype], &args[0], "a real number", NULL);
     if (pytype == 0 && n && lw_type_kind_of(lw_types_of(f), type) == LW_TK_LITERAL) {

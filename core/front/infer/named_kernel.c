@@ -21,6 +21,9 @@ static const lw_kernel_call calls[] = {
     {LW_IMPL_BALLOT, "mb", 'i', LW_KOP_ballot},
     {LW_IMPL_ACTIVEMASK, "", 'u', LW_KOP_activemask},
     {LW_IMPL_LANEMASK_LT, "", 'u', LW_KOP_lanemask_lt},
+    {LW_IMPL_CLUSTER_SYNC, "", 'v', LW_KOP_cluster_sync},
+    {LW_IMPL_CLUSTER_RANK, "", 'w', LW_KOP_cluster_rank},
+    {LW_IMPL_CLUSTER_SIZE, "", 'w', LW_KOP_cluster_size},
 };
 
 const lw_kernel_call *
@@ -84,26 +87,64 @@ type_grid(lw_infer_frame *f, lw_name_id name, const lw_arg *ndim, lw_infer_value
     return LW_OK;
 }
 
+/* ---- groups: values that exist only at compile time, and their methods ---- */
+
 static const char grid_group[] = "cuda.cg.GridGroup";
+static const char cluster_group[] = "cuda.cg.ClusterGroup";
+
+static const struct {
+    const char *group, *method;
+    lw_name_id name;
+} group_methods[] = {
+    {grid_group, "sync", LW_NAME_cuda_cg_GridGroup_sync},
+    {cluster_group, "sync", LW_NAME_cuda_cg_ClusterGroup_sync},
+    {cluster_group, "block_rank", LW_NAME_cuda_cg_ClusterGroup_block_rank},
+    {cluster_group, "num_blocks", LW_NAME_cuda_cg_ClusterGroup_num_blocks},
+    {cluster_group, "map_shared_rank", LW_NAME_cuda_cg_ClusterGroup_map_shared_rank},
+};
 
 bool
-lw_is_grid_group(lw_infer_frame *f, lw_infer_value value)
+lw_group_method(lw_infer_frame *f, lw_infer_value value, const char *method, lw_name_id *out)
 {
     const lw_constant *constant = value.constant ? lw_constant_of(f, value.constant) : NULL;
 
-    return constant && constant->kind == LW_K_OBJECT && strcmp(constant->text, grid_group) == 0;
+    if (constant == NULL || constant->kind != LW_K_OBJECT)
+        return false;
+    for (size_t i = 0; i < sizeof group_methods / sizeof *group_methods; i++)
+        if (strcmp(constant->text, group_methods[i].group) == 0 &&
+            strcmp(method, group_methods[i].method) == 0) {
+            *out = group_methods[i].name;
+            return true;
+        }
+    return false;
 }
 
-/* A value that exists only at compile time; its method is cuda.cg.GridGroup.sync. */
 static lw_status
-type_grid_group(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+type_group(lw_infer_frame *f, uint32_t node, lw_name_id name, lw_infer_value *out)
 {
-    lw_constant constant = {.kind = LW_K_OBJECT,
-                            .text = grid_group,
-                            .help = "the group of the grid has one method, `sync()`"};
+    bool cluster = lw_names[name].impl == LW_IMPL_CLUSTER_GROUP;
+    lw_constant constant = {
+        .kind = LW_K_OBJECT,
+        .text = cluster ? cluster_group : grid_group,
+        .help = cluster ? "the group of a cluster has the methods `sync()`, `block_rank()`, "
+                          "`num_blocks()` and `map_shared_rank(array, rank)`"
+                        : "the group of the grid has one method, `sync()`"};
 
     *out = lw_constant_value(f, lw_constant_add(f, f->nodes[node].constant, &constant));
     return LW_OK;
+}
+
+/* The same array in the memory of another block. */
+static lw_status
+type_cluster_map(lw_infer_frame *f, lw_name_id name, const lw_arg *args, lw_infer_value *out)
+{
+    const lw_type_row *array = lw_array_row(f, args[0].value.type);
+
+    if (array == NULL || array->readonly || array->owned)
+        return lw_complain_argument(f, name, &args[0], "a shared array",
+                                    "make it by `cuda.shared.array(shape, dtype)`");
+    out->type = args[0].value.type;
+    return check_whole(f, name, &args[1]);
 }
 
 static lw_type
@@ -381,7 +422,8 @@ lw_infer_kernel(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg 
     case LW_RULE_SREG: return type_sreg(f, node, name, out);
     case LW_RULE_GRID: return type_grid(f, name, &args[0], out);
     case LW_RULE_KERNEL: return type_kernel_call(f, name, args, n, out);
-    case LW_RULE_GRID_GROUP: return type_grid_group(f, node, out);
+    case LW_RULE_GRID_GROUP: return type_group(f, node, name, out);
+    case LW_RULE_CLUSTER_MAP: return type_cluster_map(f, name, args, out);
     case LW_RULE_GRID_SYNC: out->type = LW_T_NONE; return LW_OK;
     case LW_RULE_SHUFFLE: return type_shuffle(f, node, name, args, n, out);
     case LW_RULE_MATCH: return type_match(f, node, name, args, out);

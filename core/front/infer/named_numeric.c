@@ -527,6 +527,8 @@ type_numpy(numeric_call *c)
     case LW_RULE_NP_ANGLE: return type_numpy_angle(c);
     case LW_RULE_NP_WHERE: return type_numpy_where(c);
     case LW_RULE_NP_CLIP: return type_numpy_clip(c);
+    case LW_RULE_NP_TIME_BOOL:
+        return complain_argument(c, 0, "a datetime64 or timedelta64, as in NumPy");
     default: return type_numpy_unary(c);
     }
     c->type = c->operand;
@@ -576,6 +578,14 @@ is_builtin_rule(lw_rule rule)
     }
 }
 
+/* All other functions refuse times by what they ask of numbers. */
+static bool
+takes_times(lw_rule rule)
+{
+    return (rule >= LW_RULE_NP_PROMOTE || rule == LW_RULE_ABS || rule == LW_RULE_JOIN ||
+            rule == LW_RULE_DIVMOD || rule == LW_RULE_OPERATOR);
+}
+
 lw_status
 lw_call_arguments(lw_infer_frame *f, uint32_t node, const lw_arg *args, uint32_t n)
 {
@@ -604,6 +614,8 @@ lw_infer_named(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *
             return lw_complain_whole_array(f, node,
                                            lw_format_text(f, "`%s`", lw_name_shown(name)),
                                            args[i].value.type, NULL);
+    if (lw_has_time(args, n) && takes_times(c.row->rule))
+        return lw_infer_time_named(f, node, name, args, n, out);
     if (is_builtin_rule(c.row->rule)) {
         LW_TRY(lw_infer_builtin(f, node, name, args, n, out));
     } else if (lw_is_kernel_rule(c.row->rule)) {

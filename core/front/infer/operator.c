@@ -74,6 +74,12 @@ lw_type_is_complex(lw_type type)
 bool
 lw_type_is_number(lw_infer_frame *f, lw_type type)
 {
+    return lw_type_is_scalar(f, type) && !lw_type_is_time(type);
+}
+
+bool
+lw_type_is_scalar(lw_infer_frame *f, lw_type type)
+{
     return lw_type_stored(lw_types_of(f), type) != LW_DT_void;
 }
 
@@ -465,10 +471,20 @@ type_concatenation(binary *b)
 }
 
 static lw_status
+type_times(binary *b)
+{
+    b->operand = lw_type_is_time(b->x.type) ? b->x.type : b->y.type;
+    return lw_infer_time_binary(b->f, b->node, b->op, (lw_infer_operand){b->x_node, b->x},
+                                (lw_infer_operand){b->y_node, b->y}, &b->type);
+}
+
+static lw_status
 type_binary(binary *b)
 {
     if (b->op == LW_PY_ADD && lw_tuple_row(b->f, b->x.type) && lw_tuple_row(b->f, b->y.type))
         return type_concatenation(b);
+    if (lw_type_is_time(b->x.type) || lw_type_is_time(b->y.type))
+        return type_times(b);
     if (!lw_type_is_number(b->f, b->x.type))
         return complain_kind(b, b->x.type, "numbers");
     if (!lw_type_is_number(b->f, b->y.type))
@@ -530,8 +546,8 @@ static bool
 is_whole(lw_infer_frame *f, lw_infer_value x, lw_infer_value y)
 {
     return (lw_is_elementwise(f, x.type) || lw_is_elementwise(f, y.type)) &&
-           (lw_is_elementwise(f, x.type) || lw_type_is_number(f, x.type)) &&
-           (lw_is_elementwise(f, y.type) || lw_type_is_number(f, y.type));
+           (lw_is_elementwise(f, x.type) || lw_type_is_scalar(f, x.type)) &&
+           (lw_is_elementwise(f, y.type) || lw_type_is_scalar(f, y.type));
 }
 
 /* x @ y */
@@ -606,6 +622,9 @@ lw_infer_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x,
         x.constant ? lw_fold_unary_constant(f, typed->constant, op, x.constant) : 0;
     bool fits = op == LW_PY_INVERT ? is_bits(f, x.type) : lw_type_is_number(f, x.type);
     lw_type type = x.type;
+
+    if (lw_type_is_time(type))
+        return lw_infer_time_unary(f, node, op, x, out);
 
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     if (x.type == LW_T_BOTTOM)
@@ -760,6 +779,10 @@ compare_types(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, lw_type *oper
     const lw_types *types = lw_types_of(f);
 
     *operand = LW_T_BOTTOM;
+    if (lw_type_is_time(x) || lw_type_is_time(y)) {
+        *operand = lw_time_operand(f, op, x, y);
+        return *operand == LW_T_BOTTOM ? NO_ORDER : COMPARED;
+    }
     if (lw_type_is_number(f, x) && lw_type_is_number(f, y))
         return compare_numbers(f, op, x, y, operand);
     if (lw_type_get_kind(types, x, LW_TK_TUPLE) && lw_type_get_kind(types, y, LW_TK_TUPLE))

@@ -102,7 +102,7 @@ check_object(lw_infer_frame *f, uint32_t source, lw_type to, lw_type value, bool
                 lw_format_text(f, "the object is %s", lw_describe_type(f, value)),
                 "make the dtype with all fields that objects have",
                 "an item of %s has other fields than the object", lw_describe_type(f, to));
-        if (field->type < LW_N_DTYPES && lw_type_is_number(f, from))
+        if (lw_type_is_dtype(field->type) && lw_type_is_scalar(f, from))
             LW_TRY(lw_check_conversion(f, loc, from, (lw_dtype)field->type, "field"));
         else
             LW_TRY(lw_infer_store_record(f, source, field->type, from));

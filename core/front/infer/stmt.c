@@ -291,7 +291,7 @@ is_array_result(lw_infer_frame *f, lw_type type)
     const lw_type_row *row = lw_type_get(lw_types_of(f), type);
 
     if (row == NULL || row->kind == LW_TK_ARRAY)
-        return row == NULL || row->elements[0] < LW_N_DTYPES;
+        return row == NULL || lw_type_is_dtype(row->elements[0]);
     for (uint32_t i = 0; row->kind == LW_TK_TUPLE && i < row->n; i++)
         if (!is_array_result(f, row->elements[i]))
             return false;

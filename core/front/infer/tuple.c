@@ -525,14 +525,15 @@ number_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object, const 
     lw_constant constant = {.kind = LW_K_DTYPE,
                             .dtype = lw_type_stored(lw_types_of(f), object.type)};
 
-    if (strcmp(name, "real") == 0 || strcmp(name, "imag") == 0) {
+    if (!lw_type_is_time(object.type) &&
+        (strcmp(name, "real") == 0 || strcmp(name, "imag") == 0)) {
         bool real = lw_type_is_complex(object.type);
         out->type = real ? lw_float_of(object.type) : object.type;
         if (!real && object.type == LW_DT_b1 && lw_weak_mode(f))
             out->type = LW_T_INDEX;
         return true;
     }
-    if (strcmp(name, "dtype") != 0 || object.type >= LW_N_DTYPES)
+    if (strcmp(name, "dtype") != 0 || !lw_type_is_dtype(object.type))
         return false;
     constant.text = lw_dtypes[constant.dtype].public_name;
     out->type = LW_T_STATIC;
@@ -603,7 +604,7 @@ infer_attribute_of(lw_infer_frame *f, uint32_t node, lw_infer_value object, lw_i
         LW_TRY(lw_infer_array_attribute(f, node, object.type, name, &found, out));
     if (found || object.type == LW_T_BOTTOM || dtype_attribute(f, node, object, name, out) ||
         member_attribute(f, object, name, out) || named_element(f, object, name, out) ||
-        (lw_type_is_number(f, object.type) && number_attribute(f, node, object, name, out)))
+        (lw_type_is_scalar(f, object.type) && number_attribute(f, node, object, name, out)))
         return LW_OK;
     if (is_field_of_record(f, object.type, name))
         return lw_infer_field(f, node, object.type, name, &out->type);

@@ -137,7 +137,7 @@ param_value(lw_infer_frame *f, uint32_t i, uint32_t old, lw_infer_value *value)
 
     *value = f->params[i];
     if (annotation == NULL || annotation->kind != LW_K_DTYPE || value->type == LW_T_BOTTOM ||
-        value->type == annotation->dtype || !lw_type_is_number(f, value->type))
+        value->type == annotation->dtype || !lw_type_is_scalar(f, value->type))
         return LW_OK;
     LW_TRY(lw_check_conversion(f, f->fn->loc, value->type, annotation->dtype, "parameter"));
     if (value->constant != 0)

@@ -314,7 +314,7 @@ lower_call_view(lw_lower_frame *f, uint32_t node)
 
     if (x.n != 1)
         return lw_lower_fail(f, node, "the bits of something of several parts");
-    return lw_value_scalar(f, to, lw_ir_bitcast(&f->b, (lw_dtype)to, x.parts[0]));
+    return lw_value_scalar(f, to, lw_ir_bitcast(&f->b, lw_dtypes[to].parts, x.parts[0]));
 }
 
 static lw_lower_value
@@ -373,11 +373,12 @@ lw_lower_method(lw_lower_frame *f, uint32_t node)
 
 /* ---- operators ---- */
 
-/* Operands that are not converted: tuples. */
+/* Operands that are not converted, or each to another type: tuples, times. */
 static bool
 is_joined(const lw_lower_frame *f, lw_type operand)
 {
-    return lw_type_kind_of(f->l->types, operand) == LW_TK_TUPLE || operand == LW_T_BOTTOM;
+    return lw_type_kind_of(f->l->types, operand) == LW_TK_TUPLE || operand == LW_T_BOTTOM ||
+           lw_type_is_time(operand);
 }
 
 /* The operands of a shift or power keep types of their own; all others are converted to

@@ -12,6 +12,8 @@
 
 #include <assert.h>
 
+#include <string.h>
+
 typedef struct kernel_call {
     lw_lower_frame *f;
     lw_builder *b;
@@ -145,6 +147,20 @@ lower_grid_sync(const kernel_call *c)
     counter = lw_ir_bitcast(c->b, LW_DT_ptr, counter);
     lw_ir_kernel_call(c->b, LW_KOP_grid_sync, LW_DT_void, &counter, 1);
     return nothing(c);
+}
+
+/* The address in another block's memory; extents are the same. */
+static lw_lower_value
+lower_cluster_map(const kernel_call *c)
+{
+    lw_lower_value array = lw_lower_argument(c->f, c->node, 0);
+    lw_ref args[2] = {array.n ? array.parts[0] : 0, argument_i32(c, 1)},
+           parts[2 + 2 * LW_MAX_ARRAY_DIMS];
+    lw_ref made = lw_ir_kernel_call(c->b, LW_KOP_cluster_map, LW_DT_i64, args, 2);
+
+    memcpy(parts, array.parts, array.n * sizeof *parts);
+    parts[0] = lw_ir_bitcast(c->b, LW_DT_ptr, made);
+    return lw_value_of(c->f, array.type, parts, array.n);
 }
 
 /* ---- lanes of a warp ---- */
@@ -297,6 +313,7 @@ lw_lower_kernel(lw_lower_frame *f, uint32_t node)
     case LW_RULE_KERNEL: return lower_kernel_call(&c);
     case LW_RULE_GRID_GROUP: return nothing(&c);
     case LW_RULE_GRID_SYNC: return lower_grid_sync(&c);
+    case LW_RULE_CLUSTER_MAP: return lower_cluster_map(&c);
     case LW_RULE_SHUFFLE: return lower_shuffle(&c);
     case LW_RULE_MATCH: return lower_match(&c);
     case LW_RULE_LOCAL:

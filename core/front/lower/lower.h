@@ -23,6 +23,8 @@ typedef struct lw_arg_parts {
     uint32_t n_arrays;         /* of arrays and records in it, in order … */
     const uint32_t *addresses; /* … the parameter that holds the address of each */
     const bool *written;       /* whether the function may write through it */
+    bool pointer;              /* the caller has the address alone (lw_arg_spec) */
+    uint32_t item_bytes;       /* of what is there */
 } lw_arg_parts;
 
 /* A result that is an array: its parts (core/front/types.h) stand in its place. */

@@ -246,6 +246,13 @@ lw_ref lw_lower_compare(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lowe
                         lw_type operand);
 bool lw_is_shift(lw_pyop op);
 
+bool lw_value_is_time(const lw_lower_value *value);
+/* An operator or function of which an operand is a time; `type`: of the result. */
+lw_lower_value lw_lower_time(lw_lower_frame *f, lw_impl impl, const lw_lower_value *operands,
+                             uint32_t n, lw_type type);
+/* A call of a function of names.def. */
+lw_lower_value lw_lower_time_named(lw_lower_frame *f, uint32_t node);
+
 /* ---- expression.c ---- */
 lw_lower_value lw_lower_expression(lw_lower_frame *f, uint32_t node);
 lw_lower_value lw_lower_as(lw_lower_frame *f, uint32_t node, lw_type type); /* and converted */

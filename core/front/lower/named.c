@@ -650,6 +650,8 @@ lw_lower_named(lw_lower_frame *f, uint32_t node)
 
     if (lw_is_kernel_rule(lw_names[lw_typed_at(f, node)->target].rule))
         return lw_lower_kernel(f, node);
+    if (lw_type_is_time(c.operand))
+        return lw_lower_time_named(f, node);
     if (op != LW_PY_NONE)
         return lower_operator(&c, op);
     c.had_nan = lw_lower_checks_nan(f) && makes_nan(c.impl) ? &had_nan : NULL;

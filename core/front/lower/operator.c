@@ -7,6 +7,7 @@
 #include "core/front/numeric/integers.h"
 #include "core/front/numeric/numeric.h"
 #include "core/front/numeric/overflow.h"
+#include "core/front/numeric/times.h"
 
 bool
 lw_is_shift(lw_pyop op)
@@ -177,6 +178,53 @@ scalar_binary(lw_lower_frame *f, lw_pyop op, lw_ref x, lw_ref y)
     }
 }
 
+/* ---- times: each operand is converted as the rule says ---- */
+
+bool
+lw_value_is_time(const lw_lower_value *value)
+{
+    return lw_type_is_time(value->type);
+}
+
+lw_lower_value
+lw_lower_time(lw_lower_frame *f, lw_impl impl, const lw_lower_value *operands, uint32_t n,
+              lw_type type)
+{
+    lw_dtype in[LW_TIME_OPERANDS] = {0};
+    lw_ref args[LW_TIME_OPERANDS] = {0}, made[2] = {0};
+    lw_time_rule rule;
+
+    for (uint32_t i = 0; i < n && i < LW_TIME_OPERANDS; i++)
+        in[i] = lw_type_stored(f->l->types, operands[i].type);
+    if (n > LW_TIME_OPERANDS || !lw_time_rule_of(impl, in, n, &rule)) {
+        lw_lower_fail(f, f->node, "an operator that times lack");
+        return lw_value_zero(f, type);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        lw_lower_value value = lw_value_convert(f, operands[i], rule.operands[i]);
+        args[i] = value.n ? value.parts[0] : 0;
+    }
+    lw_time_apply(&f->b, &rule, args, made);
+    if (rule.is_pair)
+        return lw_value_of(f, type, made, 2);
+    return lw_value_convert(f, lw_value_scalar(f, rule.result, made[0]), type);
+}
+
+lw_lower_value
+lw_lower_time_named(lw_lower_frame *f, uint32_t node)
+{
+    const lw_typed_node *t = lw_typed_at(f, node);
+    lw_lower_value values[LW_TIME_OPERANDS];
+    uint32_t n = t->n_args < LW_TIME_OPERANDS ? t->n_args : LW_TIME_OPERANDS;
+
+    for (uint32_t i = 0; i < n; i++)
+        values[i] = lw_lower_argument(f, node, i);
+    lw_lower_set_loc(f, node);
+    return lw_lower_time(f, lw_names[t->target].impl, values, n, t->type);
+}
+
+/* ---- operators ---- */
+
 lw_lower_value
 lw_lower_binary(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value y,
                 lw_type result)
@@ -186,6 +234,8 @@ lw_lower_binary(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value 
     if (x.n == 0 || y.n == 0)
         return lw_lower_fail(f, f->node,
                              "an operator on values that only exist at compile time");
+    if (lw_value_is_time(&x) || lw_value_is_time(&y))
+        return lw_lower_time(f, lw_operator_impl(op), (lw_lower_value[]){x, y}, 2, result);
     if (divides(op))
         lw_lower_check_divisor(f, y,
                                op == LW_PY_MOD ? "integer modulo by zero" : "division by zero");
@@ -211,6 +261,8 @@ lw_lower_unary(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_type result)
     if (x.n == 0)
         return lw_lower_fail(f, f->node,
                              "an operator on a value that only exists at compile time");
+    if (lw_value_is_time(&x))
+        return lw_lower_time(f, lw_operator_impl(op), &x, 1, result);
     if (op == LW_PY_POS)
         return lw_value_convert(f, x, result);
     if (op == LW_PY_INVERT)
@@ -360,6 +412,9 @@ lw_lower_compare(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value
         return constant_bool(f, lw_op_holds(machine_compare(op), 0));
     if (x.n == 0 || y.n == 0 || x.n > 2 || y.n > 2) /* None == 1, (1, 2) == 1 */
         return constant_bool(f, machine_compare(op) == LW_OP_NE);
+    if (lw_value_is_time(&x) || lw_value_is_time(&y))
+        return lw_lower_time(f, lw_operator_impl(op), (lw_lower_value[]){x, y}, 2, LW_DT_b1)
+            .parts[0];
     if (is_integer(types, x.type) && is_integer(types, y.type) &&
         (lw_literal_is_wide(types, x.type) || lw_literal_is_wide(types, y.type)))
         return constant_bool(

@@ -27,7 +27,7 @@ lw_lower_load(lw_lower_frame *f, lw_type type, lw_ref address, uint32_t align)
     if (dtype == LW_DT_void) /* a record, or an array in one, is its address */
         return lw_value_scalar(f, type, address);
     if (!lw_is_complex(dtype))
-        return lw_value_scalar(f, type, lw_ir_load(b, dtype, 1, address, align, 0));
+        return lw_value_scalar(f, type, lw_ir_load(b, part, 1, address, align, 0));
     lw_complex both = {.re = lw_ir_load(b, part, 1, address, align, 0)};
     both.im = lw_ir_load(b, part, 1, moved(b, address, lw_dtypes[part].size_bytes), align, 0);
     return lw_value_complex(f, type, both);

@@ -5,6 +5,7 @@
 #include "core/front/numeric/floats.h"
 #include "core/front/numeric/integers.h"
 #include "core/front/numeric/numeric.h"
+#include "core/front/numeric/times.h"
 
 #include <assert.h>
 #include <math.h>
@@ -220,7 +221,8 @@ static bool
 constant_is_integer(const lw_constant *k)
 {
     return k->kind == LW_K_BOOL || k->kind == LW_K_INT || k->kind == LW_K_UINT ||
-           (k->kind == LW_K_SCALAR && (lw_is_integer(k->dtype) || k->dtype == LW_DT_b1));
+           (k->kind == LW_K_SCALAR &&
+            (lw_is_integer(k->dtype) || k->dtype == LW_DT_b1 || lw_is_time(k->dtype)));
 }
 
 static bool
@@ -285,6 +287,17 @@ refuse_constant(lw_lower_frame *f, const lw_constant *k, lw_dtype dtype)
     return none;
 }
 
+/* The type of its own in which a constant is made and then converted, where it is a time, or
+ * becomes one; BOTTOM: its bits say all. */
+static lw_type
+type_before_cast(const lw_constant *k, lw_type type)
+{
+    if (k->kind == LW_K_SCALAR && (lw_is_time(k->dtype) || lw_type_is_time(type)))
+        return k->dtype == type ? (lw_type)LW_T_BOTTOM : (lw_type)k->dtype;
+    return k->kind == LW_K_FLOAT && lw_type_is_time(type) ? (lw_type)LW_T_PYFLOAT
+                                                          : (lw_type)LW_T_BOTTOM;
+}
+
 uint32_t
 lw_constant_part_bits(lw_lower_frame *f, uint32_t constant, lw_type type, uint64_t *out)
 {
@@ -302,6 +315,10 @@ lw_constant_part_bits(lw_lower_frame *f, uint32_t constant, lw_type type, uint64
         return n;
     }
     dtype = lw_type_stored(f->l->types, type);
+    if (type_before_cast(k, type) != LW_T_BOTTOM && lw_is_time(k->dtype) && lw_is_time(dtype)) {
+        out[0] = (uint64_t)lw_time_value(k->dtype, dtype, k->i); /* in a long tuple */
+        return 1;
+    }
     if (!constant_fits(f, k, dtype))
         refuse_constant(f, k, dtype);
     out[0] = scalar_bits(k, lw_dtypes[dtype].parts);
@@ -350,6 +367,7 @@ lw_value_constant(lw_lower_frame *f, uint32_t constant, lw_type type)
 {
     const lw_constant *k = lw_typed_constant(f->l->typed, constant);
     lw_type_kind kind = lw_type_kind_of(f->l->types, type);
+    lw_type own = type_before_cast(k, type);
 
     if (is_compile_time(kind) || kind == LW_TK_FUNCTION)
         return wrap(type, room_for(f, 0), 0);
@@ -357,6 +375,8 @@ lw_value_constant(lw_lower_frame *f, uint32_t constant, lw_type type)
         return tuple_constant(f, k, type);
     if (kind == LW_TK_ARRAY)
         return table_constant(f, k, type);
+    if (own != LW_T_BOTTOM)
+        return lw_value_convert(f, lw_value_constant(f, constant, own), type);
     lw_dtype part = lw_dtypes[lw_type_stored(f->l->types, type)].parts;
     uint64_t bits[2];
     lw_ref parts[2];
@@ -374,7 +394,9 @@ lw_lower_cast(lw_builder *b, lw_dtype from, const lw_ref *parts, lw_dtype to, lw
 {
     lw_dtype half = lw_dtypes[to].parts;
 
-    if (lw_is_complex(to)) {
+    if (lw_is_time(from) || lw_is_time(to)) {
+        out_parts[0] = lw_time_cast(b, from, to, parts[0]);
+    } else if (lw_is_complex(to)) {
         lw_ref im = lw_is_complex(from) ? lw_ir_cast(b, half, parts[1]) : lw_ir_zero(b, half);
         out_parts[0] = lw_ir_cast(b, half, parts[0]);
         out_parts[1] = im;

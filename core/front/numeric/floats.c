@@ -291,9 +291,7 @@ lw_ref
 lw_float_fma(lw_builder *b, lw_ref x, lw_ref y, lw_ref z)
 {
     assert(lw_same_type(b, x, y) && lw_same_type(b, x, z));
-    lw_dtype type = lw_ir_type(b, x);
-
-    return lw_ir_cast(b, type, lw_ir_fma(b, widen(b, x), widen(b, y), widen(b, z)));
+    return lw_ir_fma(b, x, y, z); /* of 16-bit floats, too, the emitter rounds once */
 }
 
 /* ---- rounding to decimals ---- */

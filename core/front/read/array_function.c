@@ -1,6 +1,6 @@
 /* NumPy's and Python's functions of whole arrays, `np.sum(row)`, `max(row)`, `row.mean()`: they
  * become calls of lanewise/_array_functions.py, whose functions loop over the elements.
- * Functions of scipy.special become calls of lanewise/special.py. NumPy's ufuncs with an
+ * Functions of scipy.special become calls of lanewise/_special.py. NumPy's ufuncs with an
  * output, `np.sin(x, out)`, become calls of lanewise/_array_ufuncs.py, which take the ufunc as
  * their first argument. */
 #include "core/front/read/read_internal.h"

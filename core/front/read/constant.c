@@ -259,7 +259,9 @@ of_type_object(PyObject *object)
     lw_read_clear();
     if (number != NULL && PyLong_Check(number)) {
         long row = PyLong_AsLong(number);
-        dtype = row > 0 && row < LW_DT_ptr ? (lw_dtype)row : LW_DT_void;
+        dtype = (row > 0 && row < LW_DT_ptr) || (row >= LW_DT_FIRST_TIME && row < LW_N_SCALARS)
+                    ? (lw_dtype)row
+                    : LW_DT_void;
     } else if (comes_from((PyObject *)Py_TYPE(object), "numba")) {
         name = PyObject_Str(object);
         text = name ? PyUnicode_AsUTF8(name) : NULL;

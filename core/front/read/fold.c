@@ -416,6 +416,12 @@ call_now(lw_reader *r, PyObject *callee, PyObject *const *args, uint32_t n, PyOb
         return NULL;
     if (n == 1 && n_names == 0 && lw_read_asks_limits(r, callee, args[0]))
         return folded(PyObject_CallOneArg(callee, args[0]));
+    if (lw_read_is_made_now(r, callee) && n_names == 0) {
+        for (uint32_t i = 0; i < n; i++)
+            if (!is_argument(args[i]) && !lw_read_is_numpy(r, args[i], "generic"))
+                return NULL;
+        return folded(PyObject_Vectorcall(callee, args, n, NULL));
+    }
     path = lw_names[lw_read_named(r, callee)].path;
     if (path != NULL && n == 2 && strcmp(path, "builtins.isinstance") == 0)
         return lw_fold_isinstance(args[0], args[1]);

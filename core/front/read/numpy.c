@@ -54,6 +54,19 @@ lw_read_asks_limits(lw_reader *r, PyObject *callee, PyObject *arg)
     return own == callee;
 }
 
+/* Of a dtype whose text is "<M8[10ms]". */
+static lw_dtype
+time_of(PyObject *dtype)
+{
+    PyObject *str = PyObject_GetAttrString(dtype, "str");
+    const char *text = str && PyUnicode_Check(str) ? PyUnicode_AsUTF8(str) : NULL;
+    lw_dtype result =
+        text && *text ? lw_time_from_name(text + 1, (unsigned)strlen(text + 1)) : LW_DT_void;
+
+    Py_XDECREF(str);
+    return result;
+}
+
 /* The lw_dtype of a numpy.dtype in native byte order; void: none of ours. */
 lw_dtype
 lw_read_numpy_dtype(PyObject *dtype)
@@ -65,7 +78,7 @@ lw_read_numpy_dtype(PyObject *dtype)
     lw_dtype result = LW_DT_void;
 
     if (text != NULL && native == Py_True)
-        result = lw_dtype_from_char(text[0]);
+        result = *text == 'M' || *text == 'm' ? time_of(dtype) : lw_dtype_from_char(text[0]);
     if (name != NULL && PyUnicode_CompareWithASCIIString(name, "bfloat16") == 0)
         result = LW_DT_bf16; /* ml_dtypes */
     Py_XDECREF(character);
@@ -111,11 +124,41 @@ lw_read_numpy_class(lw_reader *r, PyObject *object)
     return result;
 }
 
+/* numpy.datetime64, numpy.timedelta64, numpy.dtype: their calls with constants are constants.
+ */
+bool
+lw_read_is_made_now(lw_reader *r, PyObject *object)
+{
+    static const char *const names[] = {"datetime64", "timedelta64", "dtype"};
+    bool is = false;
+
+    for (int i = 0; i < 3 && !is && PyType_Check(object) && numpy_module(r); i++) {
+        PyObject *class = PyObject_GetAttrString(numpy_module(r), names[i]);
+        is = class == object;
+        Py_XDECREF(class);
+    }
+    lw_read_clear();
+    return is;
+}
+
+/* The number of steps of a time: x.view("i8"). */
+static PyObject *
+steps_of(PyObject *object)
+{
+    PyObject *number = PyObject_CallMethod(object, "view", "s", "i8");
+    PyObject *item = number ? PyObject_CallMethod(number, "item", NULL) : NULL;
+
+    Py_XDECREF(number);
+    return item;
+}
+
 static void
 set_scalar(lw_constant *constant, PyObject *item)
 {
     switch (lw_dtypes[constant->dtype].kind) {
     case LW_KIND_BOOL: constant->i = PyObject_IsTrue(item) == 1; break;
+    case LW_KIND_DATETIME:
+    case LW_KIND_TIMEDELTA:
     case LW_KIND_INT: constant->i = PyLong_AsLongLong(item); break;
     case LW_KIND_UINT: constant->u = PyLong_AsUnsignedLongLong(item); break;
     case LW_KIND_FLOAT: constant->d = PyFloat_AsDouble(item); break;
@@ -137,6 +180,8 @@ lw_read_numpy_scalar(lw_reader *r, PyObject *object)
 
     if (constant.dtype == LW_DT_bf16)
         item = PyNumber_Float(object);
+    else if (lw_is_time(constant.dtype))
+        item = steps_of(object);
     else if (constant.dtype != LW_DT_void)
         item = PyObject_CallMethod(object, "item", NULL);
     if (item != NULL)
@@ -196,6 +241,8 @@ push_array(lw_reader *r, PyObject *object, const Py_buffer *view, lw_dtype dtype
 static PyObject *
 lender(PyObject *object, lw_dtype dtype)
 {
+    if (lw_is_time(dtype)) /* which have no buffer */
+        return PyObject_CallMethod(object, "view", "s", "i8");
     return dtype == LW_DT_bf16 ? PyObject_CallMethod(object, "view", "s", "uint16")
                                : Py_NewRef(object);
 }

@@ -4,6 +4,7 @@
 #include "core/front/read/kept_text.h"
 #include "core/front/read/services.h"
 #include "core/front/read/source.h"
+#include "core/ir/ir.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -214,13 +215,17 @@ is_of(PyObject *function, const char *start)
     return name != NULL && start != NULL && strncmp(name, start, strlen(start)) == 0;
 }
 
-/* The functions that those of scipy.special are made of: polynomials, and what begins with an
- * underscore. What users call by name is inlined, so that loops over it can be vectorised. */
-static bool
-is_shared(PyObject *function, const char *name)
+/* The functions that those of scipy.special are made of, polynomials and what begins with an
+ * underscore, are shared. What users call by name is inlined, so that loops over it can be
+ * vectorised, unless it calls one of them. */
+static lw_shared
+sharing_of(PyObject *function, const char *name)
 {
-    return is_of(function, "lanewise._special_fits") ||
-           (is_of(function, lw_service_name(LW_SERVICE_SPECIAL)) && name && name[0] == '_');
+    if (is_of(function, "lanewise._special_fits"))
+        return LW_IS_SHARED;
+    if (!is_of(function, lw_service_name(LW_SERVICE_SPECIAL)) || name == NULL)
+        return LW_NOT_SHARED;
+    return name[0] == '_' ? LW_IS_SHARED : LW_SHARED_BY_CALLEE;
 }
 
 static uint32_t
@@ -238,7 +243,7 @@ enqueue(lw_reader *r, PyObject *function, PyObject *self)
     r->tree->fns.data[fn].wraps = is_of(function, "lanewise.");
     r->tree->fns.data[fn].inlined =
         is_of(function, lw_service_name(LW_SERVICE_ARRAY_FUNCTIONS));
-    r->tree->fns.data[fn].shared = is_shared(function, r->tree->fns.data[fn].name);
+    r->tree->fns.data[fn].shared = (uint8_t)sharing_of(function, r->tree->fns.data[fn].name);
     if (r->queue.n >= LW_READ_MAX_FUNCTIONS) {
         r->tree->fns.data[fn].problem = lw_read_diag(
             r, 0,

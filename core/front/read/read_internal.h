@@ -177,6 +177,7 @@ PyObject *lw_read_field_names(PyObject *type);
 bool lw_read_is_numpy(lw_reader *r, PyObject *object, const char *class_name);
 /* Whether it is np.iinfo(dtype) or np.finfo(dtype), which never change; is_limits recognises
  * their results. */
+bool lw_read_is_made_now(lw_reader *r, PyObject *object);
 bool lw_read_asks_limits(lw_reader *r, PyObject *callee, PyObject *arg);
 bool lw_read_is_limits(lw_reader *r, PyObject *object);
 lw_dtype lw_read_numpy_dtype(PyObject *dtype);                /* void: none of ours */

@@ -403,13 +403,14 @@ static bool
 fits(const lw_operand *operand, lw_dtype dtype)
 {
     const lw_dtype_row *row = &lw_dtypes[dtype];
-    uint64_t high = UINT64_MAX >> (64 - row->bits + (row->kind == LW_KIND_INT));
+    bool is_signed = row->kind == LW_KIND_INT || lw_is_time(dtype);
+    uint64_t high = UINT64_MAX >> (64 - row->bits + is_signed);
 
     if (operand->big)
         return false;
     if (operand->dtype == LW_DT_u64 || operand->value.i64 >= 0)
         return operand->value.u64 <= high;
-    return row->kind == LW_KIND_INT && operand->value.i64 >= -(int64_t)high - 1;
+    return is_signed && operand->value.i64 >= -(int64_t)high - 1;
 }
 
 int
@@ -418,7 +419,8 @@ lw_operand_item(const lw_operand *operand, lw_dtype dtype, lw_value *out)
     lw_value wide = operand->value;
     lw_dtype from = (lw_dtype)operand->dtype;
 
-    if (operand->kind == LW_OPERAND_INT && lw_is_integer(dtype) && !fits(operand, dtype))
+    if (operand->kind == LW_OPERAND_INT && (lw_is_integer(dtype) || lw_is_time(dtype)) &&
+        !fits(operand, dtype))
         return out_of_bounds(operand, dtype);
     if (operand->big) {
         wide.f64 = PyLong_AsDouble(operand->object); /* "int too large to convert to float" */

@@ -1,5 +1,7 @@
 #include "core/py/array/convert.h"
 
+#include "core/front/times.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -186,13 +188,33 @@ real_to_bits(double value, const lw_dtype_row *row)
     return value <= 0 ? 0 : (uint64_t)value;
 }
 
+/* A time, from another unit or a number; NaN is NaT, as is what no 64-bit number holds. */
+static int64_t
+time_of(const wide *value, lw_dtype from, lw_dtype to)
+{
+    if (lw_is_time(from) && lw_dtypes[from].kind == lw_dtypes[to].kind)
+        return lw_time_value(from, to, value->i);
+    if (value->kind == LW_KIND_FLOAT)
+        return value->re >= -0x1p63 && value->re < 0x1p63 ? (int64_t)value->re : INT64_MIN;
+    return value->i;
+}
+
 void
 lw_value_cast(const lw_value *from, lw_dtype from_dtype, lw_value *to, lw_dtype to_dtype)
 {
     const lw_dtype_row *row = &lw_dtypes[to_dtype];
     wide value = wide_read(from, from_dtype);
-    bool is_real = value.kind == LW_KIND_FLOAT || value.kind == LW_KIND_COMPLEX;
     uint64_t bits;
+    bool is_real;
+
+    if (lw_is_time(to_dtype)) {
+        memset(to, 0, sizeof *to);
+        to->i64 = time_of(&value, from_dtype, to_dtype);
+        return;
+    }
+    if (lw_is_time(from_dtype))
+        value.kind = LW_KIND_INT;
+    is_real = value.kind == LW_KIND_FLOAT || value.kind == LW_KIND_COMPLEX;
 
     memset(to, 0, sizeof *to);
     switch (row->kind) {

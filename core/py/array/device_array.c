@@ -613,6 +613,9 @@ static PyGetSetDef getset[] = {
     {"base", get_base, NULL, "what keeps the memory of a view, or None", NULL},
     {"_is_alive", get_is_alive, NULL, "did no reset of the device take its memory?", NULL},
     {"flags", get_flags, NULL, "C_CONTIGUOUS, F_CONTIGUOUS, OWNDATA, WRITEABLE", NULL},
+    {"real", lw_array_get_real, lw_array_set_real, "view of the real parts", NULL},
+    {"imag", lw_array_get_imag, lw_array_set_imag,
+     "view of the imaginary parts; of real numbers an array of zeros", NULL},
     {"T", lw_array_get_transposed, NULL, "view with the axes reversed", NULL},
     {"__cuda_array_interface__", get_interface, NULL, "CUDA Array Interface, version 3", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
@@ -653,6 +656,7 @@ collect_methods(void)
                             lw_array_index_methods,
                             lw_array_shape_methods,
                             lw_array_reduce_methods,
+                            lw_array_service_methods,
                             lw_array_ops_methods};
     size_t n = 0;
 

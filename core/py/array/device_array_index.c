@@ -1,5 +1,6 @@
 /* Subscripts: integers, slices, ellipsis, newaxis and field names, all as views. An index that
- * names one element gives it as a NumPy scalar, which waits for the device. */
+ * names one element gives it as a NumPy scalar, which waits for the device. Arrays among the
+ * subscripts are device_array_service.c's. */
 #include "core/py/array/device_array_internal.h"
 
 #include <string.h>
@@ -106,14 +107,7 @@ take(cursor *at, PyObject *key, int n_hidden)
     }
     if (PySlice_Check(key))
         return take_slice(at, key);
-    if (PyIndex_Check(key) && !PyBool_Check(key) && !PyArray_IsScalar(key, Bool) &&
-        !lw_is_device_array(key) && !PyArray_Check(key))
-        return take_integer(at, key);
-    PyErr_Format(PyExc_IndexError,
-                 "only integers, slices (`:`), ellipsis (`...`), newaxis (`None`) and field "
-                 "names are valid indices of a device array, got %.200s",
-                 Py_TYPE(key)->tp_name);
-    return -1;
+    return take_integer(at, key);
 }
 
 /* is_scalar: every axis was indexed by an integer. */
@@ -200,6 +194,8 @@ lw_array_subscript(PyObject *self, PyObject *key)
 
     if (PyUnicode_Check(key))
         return (PyObject *)field_view(array, key);
+    if (!lw_array_key_is_basic(key))
+        return lw_array_take(self, key);
     if (parse(array, key, &layout, &is_scalar) < 0)
         return NULL;
     view = lw_array_view_layout(array, &layout);
@@ -224,6 +220,8 @@ assign_at(PyObject *self, PyObject *key, PyObject *value, PyObject *stream)
     }
     if (PyUnicode_Check(key)) {
         view = field_view(array, key);
+    } else if (!lw_array_key_is_basic(key)) {
+        return lw_array_put(self, key, value);
     } else {
         if (parse(array, key, &layout, &is_scalar) < 0)
             return -1;

@@ -5,7 +5,8 @@
  *   device_array_methods.c  methods that give or take contents
  *   device_array_index.c    a[…], a[…] = …, iteration
  *   device_array_shape.c    views of another shape: reshape, transpose, squeeze, view
- *   device_array_ops.c      operators, __array_ufunc__, printing */
+ *   device_array_ops.c      operators, __array_ufunc__, printing
+ *   device_array_service.c  what is written in Python: subscripts with arrays, sorting */
 #ifndef LW_PY_DEVICE_ARRAY_INTERNAL_H
 #define LW_PY_DEVICE_ARRAY_INTERNAL_H
 
@@ -62,6 +63,21 @@ PyObject *lw_array_get_transposed(PyObject *self, void *closure);
 
 /* ---- device_array_reduce.c ---- */
 extern PyMethodDef lw_array_reduce_methods[];
+
+/* ---- device_array_service.c ---- */
+/* Whether a subscript, or a tuple of them, gives a view: no array, list or bool. */
+bool lw_array_key_is_basic(PyObject *key);
+/* self[key] and self[key] = value for all others. */
+PyObject *lw_array_take(PyObject *self, PyObject *key);
+int lw_array_put(PyObject *self, PyObject *key, PyObject *value);
+/* What does the work of NumPy's function for device arrays (new reference); NULL without an
+ * exception: nothing of ours. */
+PyObject *lw_array_function_of(PyObject *function);
+PyObject *lw_array_get_real(PyObject *self, void *closure);
+PyObject *lw_array_get_imag(PyObject *self, void *closure);
+int lw_array_set_real(PyObject *self, PyObject *value, void *closure);
+int lw_array_set_imag(PyObject *self, PyObject *value, void *closure);
+extern PyMethodDef lw_array_service_methods[];
 
 /* ---- device_array_ops.c ---- */
 extern PyMethodDef lw_array_ops_methods[];

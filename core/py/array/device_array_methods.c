@@ -227,7 +227,7 @@ method_array(PyObject *self, PyObject *args, PyObject *kwargs)
                         "copy=False: device memory cannot become a NumPy array without a copy");
         return NULL;
     }
-    if (copy != Py_True) {
+    if (copy != Py_True && array->ndim > 0) { /* one number is converted, as by float() */
         PyErr_SetString(PyExc_TypeError, array_hint);
         return NULL;
     }

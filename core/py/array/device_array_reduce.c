@@ -257,7 +257,9 @@ method_array_function(PyObject *Py_UNUSED(self), PyObject *const *args, Py_ssize
     if (is_count_nonzero(args[0]))
         function = Py_XNewRef(find("count_nonzero", &lw_core->found.count_nonzero));
     else
-        function = PyErr_Occurred() ? NULL : PyObject_GetAttrString(args[0], "_implementation");
+        function = PyErr_Occurred() ? NULL : lw_array_function_of(args[0]);
+    if (function == NULL && !PyErr_Occurred())
+        function = PyObject_GetAttrString(args[0], "_implementation");
     if (function == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
         PyErr_Clear();
         Py_RETURN_NOTIMPLEMENTED;

@@ -438,7 +438,7 @@ fill_type(lw_device_array *array, DLTensor *tensor)
                                     [LW_KIND_COMPLEX] = kDLComplex};
     const lw_dtype_row *row = &lw_dtypes[array->dtype];
 
-    if (array->dtype == LW_DT_void) {
+    if (array->dtype == LW_DT_void || lw_is_time((lw_dtype)array->dtype)) {
         PyErr_Format(PyExc_BufferError, "DLPack has no type for dtype %.200R",
                      (PyObject *)array->descr);
         return -1;

@@ -22,7 +22,9 @@ typedef struct lw_door_options {
     bool device, cooperative, nrt; /* of jit */
     int max_registers, max_blocksize;
     int bound_threads, bound_blocks; /* launch_bounds= of jit; 0: none */
-    uint32_t checks_everywhere;      /* the setting `check` when they were read */
+    int bound_cluster;
+    int carveout; /* shared_memory_carveout= of jit: -1 (the driver decides) to 100 */
+    uint32_t checks_everywhere; /* the setting `check` when they were read */
     enum { LW_RAISE, LW_DEFER, LW_IGNORE } errors;
 } lw_door_options;
 

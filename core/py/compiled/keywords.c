@@ -582,15 +582,43 @@ read_object_mode(reader *r, PyObject *value)
     return asked ? unsupported(instead_of_objects(r->door)) : 0;
 }
 
+/* CUDA's names for the share of an SM's memory that is shared memory. */
+static const struct {
+    const char *word;
+    int percent;
+} carveouts[] = {{"default", -1}, {"maxl1", 0}, {"maxshared", 100}};
+
 static int
 read_carveout(reader *r, PyObject *value)
 {
-    if (value == Py_None ||
-        (PyUnicode_Check(value) && PyUnicode_CompareWithASCIIString(value, "default") == 0) ||
-        (PyLong_Check(value) && PyLong_AsLong(value) == -1))
-        return PyErr_Occurred() ? -1 : 0;
-    (void)r;
-    return unsupported("shared_memory_carveout= other than \"default\" (-1) is not supported");
+    static const char expected[] =
+        "None, \"default\", \"MaxL1\", \"MaxShared\" or a percentage (it must be between -1 "
+        "and 100; -1 is the default)";
+    long percent;
+
+    if (value == Py_None)
+        return 0;
+    if (PyUnicode_Check(value)) {
+        PyObject *lower = PyObject_CallMethod(value, "lower", NULL);
+        for (size_t i = 0; lower != NULL && i < sizeof carveouts / sizeof *carveouts; i++)
+            if (PyUnicode_CompareWithASCIIString(lower, carveouts[i].word) == 0) {
+                r->options->carveout = carveouts[i].percent;
+                Py_DECREF(lower);
+                return 0;
+            }
+        Py_XDECREF(lower);
+        return lower ? wrong_value(r, expected, value) : -1;
+    }
+    if (!PyLong_Check(value) || PyBool_Check(value))
+        return wrong_type(r, expected, value);
+    percent = PyLong_AsLong(value);
+    if (percent == -1 && PyErr_Occurred())
+        PyErr_Clear();
+    else if (percent >= -1 && percent <= 100) {
+        r->options->carveout = (int)percent;
+        return 0;
+    }
+    return wrong_value(r, expected, value);
 }
 
 /* Objects that change arguments before a launch: the kernel keeps them. */
@@ -614,25 +642,24 @@ static int
 read_launch_bounds(reader *r, PyObject *value)
 {
     static const char expected[] =
-        "None, threads a block (1 to 1024), or (threads, blocks an SM (1 to 32))";
+        "None, threads a block (1 to 1024), or a tuple of these, blocks an SM (1 to 32) and "
+        "blocks a cluster (1 to 16)";
+    static const long most[3] = {1024, 32, 16};
+    int *to[3] = {&r->options->bound_threads, &r->options->bound_blocks,
+                  &r->options->bound_cluster};
     Py_ssize_t n = PyTuple_Check(value) ? PyTuple_GET_SIZE(value) : 0;
 
     if (!PyTuple_Check(value))
-        return read_count(r, value, 1024, expected, &r->options->bound_threads);
-    if (n == 3)
-        return unsupported("launch_bounds= with blocks a cluster is not supported: clusters "
-                           "cannot be launched");
-    if (n < 1 || n > 2)
+        return read_count(r, value, most[0], expected, to[0]);
+    if (n < 1 || n > 3)
         return wrong_value(r, expected, value);
     for (Py_ssize_t i = 0; i < n; i++)
         if (PyTuple_GET_ITEM(value, i) == Py_None)
             return wrong_type(r, expected, value);
-    if (read_count(r, PyTuple_GET_ITEM(value, 0), 1024, expected, &r->options->bound_threads) <
-        0)
-        return -1;
-    return n == 1 ? 0
-                  : read_count(r, PyTuple_GET_ITEM(value, 1), 32, expected,
-                               &r->options->bound_blocks);
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (read_count(r, PyTuple_GET_ITEM(value, i), most[i], expected, to[i]) < 0)
+            return -1;
+    return 0;
 }
 
 /* ---- the table ---- */
@@ -752,6 +779,7 @@ lw_door_read(lw_door door, PyObject *signatures, PyObject *keywords, lw_door_opt
 
     *options = (lw_door_options){.target = default_target(),
                                  .checks_everywhere = lw_checks_everywhere(),
+                                 .carveout = -1,
                                  .told_sums = told_before};
     for (size_t i = 0; i < N_KEYWORDS; i++)
         if (keywords_known[i].read == read_flag)

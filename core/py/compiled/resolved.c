@@ -42,11 +42,12 @@ lw_resolved_codes(const lw_operand *operands, int nin, int n, uint8_t *codes)
 void
 lw_resolved_dtypes(const uint8_t *codes, int n, lw_dtype *dtypes, char *weak)
 {
-    static const char kinds[] = {0, 'i', 'f', 'c'};
+    static const char kinds[] = {'i', 'f', 'c', 0};
 
     for (int i = 0; i < n; i++) {
-        dtypes[i] = (lw_dtype)(codes[i] & 31);
-        weak[i] = kinds[codes[i] >> 5];
+        bool is_weak = codes[i] & LW_WEAK;
+        dtypes[i] = (lw_dtype)(codes[i] & (is_weak ? 31 : ~LW_WEAK));
+        weak[i] = is_weak ? kinds[codes[i] >> 5 & 3] : 0;
     }
 }
 

@@ -15,8 +15,15 @@
 
 enum { LW_MOST_CODES = 64 /* NumPy's limit on nin + nout */ };
 
-/* A code: dtype | weak kind; LW_DT_void: an output that is not given. */
-enum { LW_WEAK_INT = 1 << 5, LW_WEAK_FLOAT = 2 << 5, LW_WEAK_COMPLEX = 3 << 5 };
+/* A code: a dtype, below 128; of Python's numbers, one of 5 bits | weak kind; LW_DT_void: an
+ * output that is not given. */
+enum {
+    LW_WEAK = 1 << 7,
+    LW_WEAK_INT = LW_WEAK,
+    LW_WEAK_FLOAT = LW_WEAK | 1 << 5,
+    LW_WEAK_COMPLEX = LW_WEAK | 2 << 5
+};
+_Static_assert((int)LW_N_SCALARS <= (int)LW_WEAK, "a dtype is no weak code");
 
 typedef struct lw_loaded {
     lw_grown_item item;

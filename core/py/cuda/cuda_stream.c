@@ -400,7 +400,16 @@ static PyObject *
 stream_compare(PyObject *a, PyObject *b, int how)
 {
     lw_stream *x, *y;
+    CUstream handle;
 
+    if (PyLong_CheckExact(b) && (how == Py_EQ || how == Py_NE)) { /* DeviceArray.stream */
+        if (handle_read(b, &handle) < 0) {
+            PyErr_Clear();
+            return PyBool_FromLong(how == Py_NE);
+        }
+        x = ((stream_object *)a)->stream;
+        return PyBool_FromLong((x->handle == handle) == (how == Py_EQ));
+    }
     if (Py_TYPE(a) != lw_core->stream_type || Py_TYPE(b) != lw_core->stream_type ||
         (how != Py_EQ && how != Py_NE))
         Py_RETURN_NOTIMPLEMENTED;
@@ -413,7 +422,11 @@ stream_compare(PyObject *a, PyObject *b, int how)
 static Py_hash_t
 stream_hash(PyObject *self)
 {
-    return (Py_hash_t)((uintptr_t)((stream_object *)self)->stream->handle >> 4) + 1;
+    PyObject *handle = PyLong_FromVoidPtr(((stream_object *)self)->stream->handle);
+    Py_hash_t hash = handle ? PyObject_Hash(handle) : -1; /* that of an equal int */
+
+    Py_XDECREF(handle);
+    return hash;
 }
 
 /* Calls the package's function with the stream as its first argument. */
@@ -459,9 +472,19 @@ static PyMethodDef stream_methods[] = {
     {"__cuda_stream__", stream_protocol, METH_NOARGS, "(0, handle)"},
     {NULL, NULL, 0, NULL}};
 
+static PyObject *
+stream_get_external(PyObject *self, void *Py_UNUSED(closure))
+{
+    const lw_stream *stream = ((stream_object *)self)->stream;
+
+    return PyBool_FromLong(!stream->owned && stream->handle > LW_STREAM_PER_THREAD);
+}
+
 static PyGetSetDef stream_getset[] = {
     {"handle", stream_get_handle, NULL, "the driver's handle, an int", NULL},
     {"device", stream_get_device, NULL, "the device it belongs to", NULL},
+    {"external", stream_get_external, NULL, "made by someone else: by cuda.external_stream",
+     NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 static PyMemberDef stream_members[] = {

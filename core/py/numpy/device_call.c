@@ -2,7 +2,6 @@
 
 #include "core/front/read/critical.h"
 #include "core/py/cuda/cuda_py.h"
-#include "core/py/numpy/launch_order.h"
 #include "core/py/numpy/numpy_rules.h"
 #include "core/py/numpy/recall.h"
 #include "core/py/raise.h"
@@ -329,6 +328,38 @@ lw_device_call_fill(lw_device_call *call, lw_walk *walk)
 
 lw_status (*lw_device_launcher)(const lw_device_launch *launch, lw_error *err);
 
+/* Puts the stream behind whoever produced the operands. extra: may be NULL. */
+static lw_status
+operands_behind(lw_operand *operands, int n, const lw_extra_arrays *extra, CUstream stream,
+                lw_error *err)
+{
+    lw_status status = LW_OK;
+
+    for (int i = 0; i < n; i++)
+        if (operands[i].kind == LW_OPERAND_DEVICE)
+            LW_TRY(lw_operand_use(&operands[i], stream, err));
+    for (int i = 0; extra != NULL && i < extra->n; i++)
+        LW_TRY(lw_operand_use(&extra->arrays[i].operand, stream, err));
+fail:
+    return status;
+}
+
+/* Aligned copies that were written go back, and foreign producers wait for the stream. */
+static lw_status
+operands_after(lw_operand *operands, int n, const lw_extra_arrays *extra, CUstream stream,
+               lw_error *err)
+{
+    lw_status status = LW_OK;
+
+    for (int i = 0; i < n; i++)
+        if (operands[i].kind == LW_OPERAND_DEVICE)
+            LW_TRY(lw_operand_done(&operands[i], stream, err));
+    for (int i = 0; extra != NULL && i < extra->n; i++)
+        LW_TRY(lw_operand_done(&extra->arrays[i].operand, stream, err));
+fail:
+    return status;
+}
+
 typedef struct parts {
     lw_device_launch *launch;
     lw_status status;
@@ -367,13 +398,13 @@ lw_device_call_launch(lw_device_launch *launch)
     record.kernel = loaded->kernel;
     launch->record = &record;
     LW_TRY(lw_device_visit(call->device, &before, &err));
-    LW_TRY(lw_operands_behind(call->operands, call->n_read, call->extra, call->stream, &err));
+    LW_TRY(operands_behind(call->operands, call->n_read, call->extra, call->stream, &err));
     if (is_one)
         launch_part(&p);
     else
         lw_walk_cut(launch->walk, launch->width, launch_part, &p);
     LW_TRY(p.status);
-    LW_TRY(lw_operands_after(call->operands, call->n_read, call->extra, call->stream, &err));
+    LW_TRY(operands_after(call->operands, call->n_read, call->extra, call->stream, &err));
     if (launch->may_recall && is_one && lw_device_launcher == NULL)
         lw_recall_remember(call, &record, loaded->image);
 fail:
@@ -391,7 +422,7 @@ lw_device_call_after(lw_device_call *call)
     CUcontext before = NULL;
 
     LW_TRY(lw_device_visit(call->device, &before, &err));
-    LW_TRY(lw_operands_after(call->operands, call->n_read, call->extra, call->stream, &err));
+    LW_TRY(operands_after(call->operands, call->n_read, call->extra, call->stream, &err));
 fail:
     lw_device_leave(before);
     if (status != LW_OK)

@@ -1,5 +1,6 @@
 #include "core/py/numpy/host_loops.h"
 
+#include "core/py/descr.h"
 #include "core/py/llvm_bridge.h"
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
@@ -74,7 +75,8 @@ bool
 lw_host_loop_is_for(const lw_dtype *types, int n, PyArray_Descr *const *descriptors)
 {
     for (int i = 0; i < n; i++)
-        if (lw_dtype_from_num(descriptors[i]->type_num) != types[i])
+        if (types[i] != (lw_is_time(types[i]) ? lw_dtype_of_descr(descriptors[i])
+                                              : lw_dtype_from_num(descriptors[i]->type_num)))
             return false;
     return true;
 }

@@ -1,5 +1,6 @@
 #include "core/py/numpy/numpy_rules.h"
 
+#include "core/py/descr.h"
 #include "core/py/type_num.h"
 
 #include <string.h>
@@ -15,7 +16,7 @@ dtype_argument(lw_dtype dtype, char weak)
                                                     : &PyComplex_Type));
     if (dtype == LW_DT_void)
         return Py_NewRef(Py_None);
-    return (PyObject *)PyArray_DescrFromType(lw_type_num(dtype));
+    return Py_XNewRef((PyObject *)lw_descr_of(dtype));
 }
 
 static PyObject *

@@ -5,6 +5,7 @@
 #include "core/front/read/critical.h"
 #include "core/front/read/python.h"
 #include "core/plan/loop.h"
+#include "core/py/descr.h"
 #include "core/py/numpy/loop_rows.h"
 #include "core/py/numpy/ufunc_inner.h"
 #include "core/py/raise.h"
@@ -448,7 +449,7 @@ strong_part(lw_ufunc_head *self, const lw_wanted *wanted)
     lw_dtype all = LW_DT_void;
 
     for (int i = 0; i < lw_ufunc_shown_inputs(self); i++)
-        if (!wanted->weak[i])
+        if (!wanted->weak[i] && !lw_is_time(wanted->in[i])) /* beside times, numbers as alone */
             all = all == LW_DT_void ? wanted->in[i] : lw_promote_dtypes(all, wanted->in[i]);
     return all;
 }
@@ -670,7 +671,7 @@ lw_loops_of_call(lw_ufunc_head *self, const lw_dtype *dtypes, const char *weak,
     if (answer == NULL)
         return NULL;
     for (int i = 0; i < self->nin; i++)
-        in[i] = lw_dtype_from_num(((PyArray_Descr *)PyTuple_GET_ITEM(answer, i))->type_num);
+        in[i] = lw_dtype_of_descr((PyArray_Descr *)PyTuple_GET_ITEM(answer, i));
     Py_DECREF(answer);
     return loop_of_exactly(self, in);
 }

@@ -55,7 +55,7 @@ describe_operand(lw_wanted *wanted, int i, const PyArray_DTypeMeta *dtype, bool 
 {
     wanted->weak[i] = weak_kind(dtype);
     wanted->fixed[i] = fixed;
-    wanted->in[i] = wanted->weak[i] ? LW_DT_void : lw_dtype_from_num(dtype->type_num);
+    wanted->in[i] = wanted->weak[i] ? LW_DT_void : lw_dtype_of_class(dtype);
     wanted->foreign[i] = !wanted->weak[i] && wanted->in[i] == LW_DT_void;
     return !wanted->foreign[i] || !fixed;
 }
@@ -80,7 +80,7 @@ describe(const PyUFuncObject *ufunc, PyArray_DTypeMeta *const given[],
         any_foreign |= wanted->foreign[i];
     }
     for (int i = ufunc->nin; i < ufunc->nargs; i++)
-        if (signature[i] != NULL) {
+        if (signature[i] != NULL && !lw_class_is_time(signature[i])) {
             wanted->out[i - ufunc->nin] = lw_dtype_from_num(signature[i]->type_num);
             if (wanted->out[i - ufunc->nin] == LW_DT_void)
                 return false;
@@ -125,7 +125,10 @@ lw_inner_owner(const lw_loop_table *table)
 static void *
 choose(lw_ufunc_head *owner, PyObject *ufunc, const lw_wanted *wanted)
 {
-    void *loop = lw_loops_choose(owner, wanted);
+    bool by_class = lw_types_have_time(wanted->in, owner->nin);
+    void *loop = !by_class     ? lw_loops_choose(owner, wanted)
+                 : owner->lazy ? lw_times_typed(owner, wanted)
+                               : lw_times_declared(owner, wanted);
 
     return loop != NULL && lw_table_give(owner, ufunc, loop) < 0 ? NULL : loop;
 }

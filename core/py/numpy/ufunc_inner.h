@@ -21,6 +21,7 @@
     const lw_ufunc_kind *kind;                                                                 \
     _Atomic(lw_ufunc_head *) owner;                                                            \
     PyObject *owner_ref;                                                                       \
+    PyObject *time_methods; /* list of methods of NumPy's: ufunc_times.c; or NULL */           \
     char *name, *doc;                                                                          \
     const char *numpy_layout; /* as NumPy reads it; NULL: no core dimensions */                \
     _Atomic(lw_loop_head *) loops;                                                             \
@@ -52,6 +53,22 @@ lw_loop_head *lw_table_find(lw_loop_table *table, PyArray_Descr *const *descript
 int lw_table_give(lw_ufunc_head *self, PyObject *inner, lw_loop_head *loop);
 /* All loops that there are, to one that is new. -1 with an exception. */
 int lw_table_give_all(lw_ufunc_head *self, PyObject *inner);
+
+/* ---- ufunc_times.c ---- */
+
+bool lw_class_is_time(const PyArray_DTypeMeta *class);
+/* The dtype that stands for a class: of times the one of seconds; void: none of ours. */
+lw_dtype lw_dtype_of_class(const PyArray_DTypeMeta *class);
+bool lw_types_have_time(const lw_dtype *types, int n);
+/* A loop whose inputs are of the classes that are wanted, where loops are made for their inputs
+ * and among declared ones. NULL with an exception. */
+struct lw_wanted;
+void *lw_times_typed(lw_ufunc_head *self, const struct lw_wanted *wanted);
+void *lw_times_declared(lw_ufunc_head *self, const struct lw_wanted *wanted);
+/* lw_table_give of a loop with times: spec has the kind's slots. -1 with an exception. */
+int lw_times_give(lw_ufunc_head *self, PyObject *inner, const lw_loop_head *loop,
+                  PyArrayMethod_Spec *spec);
+void lw_times_forget(lw_loop_table *table);
 
 /* ---- ufunc_inner.c ---- */
 

@@ -59,6 +59,7 @@ lw_table_drop(lw_loop_table *table)
         next = loop->next;
         table->kind->free_loop(loop);
     }
+    lw_times_forget(table);
     if (table->kind->free_table != NULL)
         table->kind->free_table(table);
     Py_XDECREF(table->owner_ref);
@@ -111,6 +112,8 @@ tell_numpy(const lw_ufunc_head *self, PyObject *inner, lw_loop_head *loop)
     if (self->identity != Py_None)
         spec.flags |= NPY_METH_IS_REORDERABLE;
     atomic_store_explicit(&loop->given, inner, memory_order_relaxed);
+    if (lw_types_have_time(loop->types, loop->nin + loop->nout))
+        return lw_times_give((lw_ufunc_head *)self, inner, loop, &spec);
     return lw_host_loop_give(inner, &spec, loop->types, loop->nin, loop->nout,
                              loop->scalar->pure_integer && !loop->raises_flags);
 }

@@ -5,6 +5,7 @@
 #include "core/py/types/signature_read.h"
 
 #include "core/front/read/python.h"
+#include "core/py/descr.h"
 #include "core/py/raise.h"
 #include "core/py/type_num.h"
 #include "core/py/types/type_object.h"
@@ -36,7 +37,7 @@ text_of_python_type(PyObject *object)
 static PyObject *
 text_of_descr(PyArray_Descr *descr)
 {
-    lw_dtype dtype = lw_dtype_from_num(descr->type_num);
+    lw_dtype dtype = lw_dtype_of_descr(descr);
 
     if (dtype == LW_DT_void || !PyArray_ISNBO(descr->byteorder)) {
         PyErr_Format(

@@ -117,12 +117,30 @@ cast_array(lw_dtype dtype, PyArrayObject *given)
     return result;
 }
 
+/* To a time, or from one: as NumPy's astype. */
+static PyObject *
+cast_time(lw_dtype dtype, PyObject *value)
+{
+    PyArray_Descr *descr = lw_descr_of(dtype);
+    PyObject *array = descr ? PyArray_FROM_O(value) : NULL, *made;
+
+    if (array == NULL)
+        return NULL;
+    made = PyArray_CastToType((PyArrayObject *)array, (PyArray_Descr *)Py_NewRef(descr), 0);
+    Py_DECREF(array);
+    return made ? PyArray_Return((PyArrayObject *)made) : NULL;
+}
+
 PyObject *
 lw_type_cast(lw_dtype dtype, PyObject *value)
 {
     lw_value item = {0}, result = {0};
     lw_dtype from = LW_DT_void;
 
+    if (lw_is_time(dtype) || PyArray_IsScalar(value, Datetime) ||
+        PyArray_IsScalar(value, Timedelta) ||
+        (PyArray_Check(value) && PyArray_ISDATETIME((PyArrayObject *)value)))
+        return cast_time(dtype, value);
     if (PyArray_Check(value) && PyArray_NDIM((PyArrayObject *)value) > 0)
         return cast_array(dtype, (PyArrayObject *)value);
     if (PyArray_CheckAnyScalar(value) && !PyLong_CheckExact(value) &&

@@ -140,7 +140,8 @@ from_dtype(PyObject *module, PyObject *object)
         PyErr_Format(
             PyExc_TypeError,
             "from_dtype: %.200R has no arithmetic here; expected bool, an integer, float16 to "
-            "float64, complex64 to complex128, or a structured dtype of these, in native byte "
+            "float64, complex64 to complex128, datetime64, timedelta64, or a structured dtype "
+            "of these, in native byte "
             "order",
             (PyObject *)descr);
     Py_DECREF(descr);

@@ -11,6 +11,8 @@
 #include "core/py/types/type_cast.h"
 #include "core/py/types/type_signature.h"
 
+#include <string.h>
+
 typedef struct type_object {
     lw_type_base base;
     lw_sig_type type; /* what it points to is in the arena */
@@ -78,9 +80,22 @@ type_alloc(const lw_sig_type *type)
     return (PyObject *)self;
 }
 
+/* One for each unit, when it is first asked for. */
+static PyObject *
+type_of_time(lw_dtype dtype)
+{
+    lw_sig_type type = {.kind = LW_SIG_SCALAR, .dtype = dtype};
+    lw_found *place = &lw_core->found.times[dtype];
+    PyObject *known = lw_found_get(place);
+
+    return Py_XNewRef(known ? known : lw_found_set(place, type_alloc(&type)));
+}
+
 PyObject *
 lw_type_object_of(lw_dtype dtype)
 {
+    if (lw_is_time(dtype))
+        return type_of_time(dtype);
     if (lw_core->scalars[dtype] == NULL)
         PyErr_SetString(PyExc_RuntimeError, "lanewise is unloaded");
     return Py_XNewRef(lw_core->scalars[dtype]);
@@ -421,6 +436,18 @@ type_get_signed(PyObject *self, void *Py_UNUSED(closure))
     return PyBool_FromLong(lw_is_signed(type->dtype));
 }
 
+/* "D", "10ms": what its name has in brackets. */
+static PyObject *
+type_get_unit(PyObject *self, void *Py_UNUSED(closure))
+{
+    const lw_sig_type *type = &((type_object *)self)->type;
+    const char *name = lw_dtypes[type->dtype].public_name, *start = strchr(name, '[');
+
+    if (type->kind != LW_SIG_SCALAR || !lw_is_time(type->dtype) || start == NULL)
+        return PyErr_Format(PyExc_AttributeError, "%S has no unit", self);
+    return PyUnicode_FromStringAndSize(start + 1, (Py_ssize_t)strlen(start) - 2);
+}
+
 /* It has no model. */
 static PyObject *
 type_get_none(PyObject *Py_UNUSED(self), void *Py_UNUSED(closure))
@@ -525,6 +552,8 @@ static PyGetSetDef type_getset[] = {
     {"underlying_float", type_get_underlying_float, NULL,
      PyDoc_STR("of a complex type: the float type of its parts"), NULL},
     {"signed", type_get_signed, NULL, PyDoc_STR("of an integer type: whether it has a sign"),
+     NULL},
+    {"unit", type_get_unit, NULL, PyDoc_STR("of a datetime64 or timedelta64: \"D\", \"10ms\""),
      NULL},
     {"__lanewise_dtype__", type_get_number, NULL, NULL, NULL},
     {"__lanewise_struct__", type_get_none, NULL, NULL, NULL},

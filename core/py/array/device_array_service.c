@@ -1,0 +1,206 @@
+/* What lanewise/_device_arrays.py does for device arrays: subscripts with arrays among them,
+ * sorting, and NumPy's functions that go with it. */
+#include "core/py/array/device_array_internal.h"
+
+#include "core/front/read/services.h"
+#include "core/py/cuda/cuda_py.h"
+#include "core/py/method_table.h"
+
+#include <string.h>
+
+/* Calls the function with these arguments; steals args, which may be NULL with an exception. */
+static PyObject *
+call(const char *name, PyObject *args, PyObject *kwargs)
+{
+    PyObject *function = args ? lw_service_find(LW_SERVICE_DEVICE_ARRAYS, name) : NULL;
+    PyObject *result = function ? PyObject_Call(function, args, kwargs) : NULL;
+
+    Py_XDECREF(args);
+    Py_XDECREF(function);
+    return result;
+}
+
+/* ---- subscripts ---- */
+
+/* Whether strides express the subscript: all but arrays, lists, bools, and what is none. */
+static bool
+is_basic(PyObject *key)
+{
+    if (key == Py_Ellipsis || key == Py_None || PySlice_Check(key))
+        return true;
+    return PyIndex_Check(key) && !PyBool_Check(key) && !PyArray_IsScalar(key, Bool) &&
+           !lw_is_device_array(key) && !PyArray_Check(key);
+}
+
+bool
+lw_array_key_is_basic(PyObject *key)
+{
+    if (!PyTuple_Check(key))
+        return is_basic(key);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++)
+        if (!is_basic(PyTuple_GET_ITEM(key, i)))
+            return false;
+    return true;
+}
+
+PyObject *
+lw_array_take(PyObject *self, PyObject *key)
+{
+    return call("getitem", Py_BuildValue("(OO)", self, key), NULL);
+}
+
+int
+lw_array_put(PyObject *self, PyObject *key, PyObject *value)
+{
+    PyObject *result = call("setitem", Py_BuildValue("(OOO)", self, key, value), NULL);
+
+    Py_XDECREF(result);
+    return result ? 0 : -1;
+}
+
+/* ---- methods ---- */
+
+static PyObject *
+forward(const char *name, PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    PyObject *first = PyTuple_Pack(1, self);
+    PyObject *all = first ? PySequence_Concat(first, args) : NULL;
+
+    Py_XDECREF(first);
+    return call(name, all, kwargs);
+}
+
+#define METHODS(X)                                                                             \
+    X(sort, "sort_in_place", "sort(axis=-1, kind=None, order=None, *, stable=None): in place") \
+    X(argsort, "argsort", "argsort(axis=-1, kind=None, order=None, *, stable=None)")           \
+    X(nonzero, "nonzero", "nonzero(): the indices of elements that are not zero")              \
+    X(take, "take", "take(indices, axis=None, out=None, mode='raise')")                        \
+    X(split, "split", "split(section, stream=0): views of so many elements each")
+
+#define DEFINE(name, function, doc)                                                            \
+    static PyObject *method_##name(PyObject *self, PyObject *args, PyObject *kwargs)           \
+    {                                                                                          \
+        return forward(function, self, args, kwargs);                                          \
+    }
+METHODS(DEFINE)
+#undef DEFINE
+
+/* (numba) The same memory, used on this stream from now on. */
+static PyObject *
+method_bind(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"stream", NULL};
+    lw_device_array *array = (lw_device_array *)self, *view;
+    lw_layout layout = {.ndim = array->ndim};
+    PyObject *object = NULL;
+    CUstream stream = NULL;
+    lw_error err = {0};
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:bind", names, &object) ||
+        (object != NULL && lw_stream_read(object, &stream) < 0))
+        return NULL;
+    if (lw_device_array_use(array, stream, &err) != LW_OK)
+        return lw_py_raise(&err);
+    if (array->ndim > 0) {
+        memcpy(layout.shape, array->shape, (size_t)array->ndim * sizeof *array->shape);
+        memcpy(layout.strides, array->strides, (size_t)array->ndim * sizeof *array->strides);
+    }
+    view = lw_array_view_layout(array, &layout);
+    return (PyObject *)view;
+}
+
+#define ROW(name, function, doc) {#name, LW_KEYWORDS(method_##name), doc},
+
+PyMethodDef lw_array_service_methods[] = {
+    METHODS(ROW){"bind", LW_KEYWORDS(method_bind),
+                 "bind(stream=0): a view whose next work is on this stream"},
+    {NULL, NULL, 0, NULL}};
+
+/* ---- NumPy's functions (NEP 18) ---- */
+
+static const char *const functions[] = {"sort", "unique", "flatnonzero", "argwhere", NULL};
+
+/* The function in its place; NULL: there is none, or an exception. */
+PyObject *
+lw_array_function_of(PyObject *function)
+{
+    PyObject *numpy = PyImport_ImportModule("numpy"), *found = NULL;
+
+    for (int i = 0; numpy != NULL && functions[i] != NULL; i++) {
+        PyObject *one = PyObject_GetAttrString(numpy, functions[i]);
+        bool same = one == function;
+        Py_XDECREF(one);
+        if (one == NULL || same) {
+            found = one ? lw_service_find(LW_SERVICE_DEVICE_ARRAYS, functions[i]) : NULL;
+            break;
+        }
+    }
+    Py_XDECREF(numpy);
+    return found;
+}
+
+/* ---- parts of complex numbers ---- */
+
+static lw_device_array *
+part(lw_device_array *array, bool imag)
+{
+    lw_dtype dtype = array->dtype == LW_DT_c64 ? LW_DT_f32 : LW_DT_f64;
+    lw_layout layout = {.ndim = array->ndim};
+    PyArray_Descr *descr = lw_descr_of(dtype);
+
+    if (array->ndim > 0) {
+        memcpy(layout.shape, array->shape, (size_t)array->ndim * sizeof *array->shape);
+        memcpy(layout.strides, array->strides, (size_t)array->ndim * sizeof *array->strides);
+    }
+    return lw_array_view_as(array, array->data + (imag ? (CUdeviceptr)array->itemsize / 2 : 0),
+                            dtype, descr, &layout);
+}
+
+PyObject *
+lw_array_get_real(PyObject *self, void *Py_UNUSED(closure))
+{
+    lw_device_array *array = (lw_device_array *)self;
+
+    return lw_is_complex((lw_dtype)array->dtype) ? (PyObject *)part(array, false)
+                                                 : Py_NewRef(self);
+}
+
+/* Of real numbers it is a new array of zeros. */
+PyObject *
+lw_array_get_imag(PyObject *self, void *Py_UNUSED(closure))
+{
+    lw_device_array *array = (lw_device_array *)self;
+
+    if (lw_is_complex((lw_dtype)array->dtype))
+        return (PyObject *)part(array, true);
+    return call("zeros_like", PyTuple_Pack(1, self), NULL);
+}
+
+int
+lw_array_set_real(PyObject *self, PyObject *value, void *closure)
+{
+    PyObject *to = value ? lw_array_get_real(self, closure) : NULL;
+    int result = to ? lw_array_assign((lw_device_array *)to, value, NULL) : -1;
+
+    if (value == NULL)
+        PyErr_SetString(PyExc_AttributeError, "Cannot delete array real part");
+    Py_XDECREF(to);
+    return result;
+}
+
+int
+lw_array_set_imag(PyObject *self, PyObject *value, void *closure)
+{
+    PyObject *to = NULL;
+    int result;
+
+    if (value == NULL)
+        PyErr_SetString(PyExc_AttributeError, "Cannot delete array imaginary part");
+    else if (!lw_is_complex((lw_dtype)((lw_device_array *)self)->dtype))
+        PyErr_SetString(PyExc_TypeError, "array does not have imaginary part to set");
+    else
+        to = lw_array_get_imag(self, closure);
+    result = to ? lw_array_assign((lw_device_array *)to, value, NULL) : -1;
+    Py_XDECREF(to);
+    return result;
+}

@@ -1,0 +1,164 @@
+"""Kernels of `lanewise/_device_arrays.py`: rows that are copied by their numbers, and the passes of its radix sort."""
+
+import numpy as np
+
+import lanewise as lw
+from lanewise import cuda
+
+BLOCK, WARPS = 256, 8
+PART = 512  # elements of a warp: a tile's counts take 1/16 of its elements
+TILE = WARPS * PART
+
+
+@lw.forall(ndim=3, errors="defer")
+def take_rows(b, r, s, source, places, out):
+    at = np.int64(places[b])
+    if at < 0:
+        at += source.shape[0]
+    if at < 0 or at >= source.shape[0]:
+        raise IndexError(f"index {np.int64(places[b])} is out of bounds for an axis with size {source.shape[0]}")
+    out[b, r, s] = source[at, r, s]
+
+
+@lw.forall(ndim=2, errors="defer")
+def take_pairs(b, r, source, places, out):
+    at = np.int64(places[b])
+    if at < 0:
+        at += source.shape[0]
+    if at < 0 or at >= source.shape[0]:
+        raise IndexError(f"index {np.int64(places[b])} is out of bounds for an axis with size {source.shape[0]}")
+    out[b, r] = source[at, r]
+
+
+@lw.forall(errors="defer")
+def claim(b, places, size, last):
+    """Of several elements for one place the last one stays, as in NumPy."""
+    at = np.int64(places[b])
+    if at < 0:
+        at += size
+    if at < 0 or at >= size:
+        raise IndexError(f"index {np.int64(places[b])} is out of bounds for an axis with size {size}")
+    cuda.atomic.max(last, at, b)
+
+
+@lw.forall(ndim=3)
+def put_rows(b, r, s, to, places, last, values):
+    at = np.int64(places[b])
+    if at < 0:
+        at += to.shape[0]
+    if 0 <= at < to.shape[0] and last[at] == b:
+        to[at, r, s] = values[b, r, s]
+
+
+@lw.forall(ndim=3)
+def put_each(b, r, s, to, places, values):
+    to[places[b], r, s] = values[b, r, s]
+
+
+@lw.forall(ndim=3)
+def fill_where(a, r, s, to, mask, value):
+    if mask[a]:
+        to[a, r, s] = value[0]
+
+
+@lw.forall(errors="defer")
+def combine(i, rows, index, size):
+    at = np.int64(index[i])
+    if at < 0:
+        at += size
+    if at < 0 or at >= size:
+        raise IndexError(f"index {np.int64(index[i])} is out of bounds for an axis with size {size}")
+    rows[i] = rows[i] * size + at
+
+
+@lw.forall
+def compact(i, mask, ends, out):
+    if mask[i]:
+        out[ends[i] - 1] = i
+
+
+@lw.forall
+def coordinate(i, flat, step, size, out):
+    out[i] = flat[i] // step % size
+
+
+@lw.forall
+def complex_class(i, real, imag, out):
+    """NumPy's order of complex numbers: those without NaN, with an imaginary NaN alone, with a real one."""
+    out[i] = 2 if real[i] != real[i] else 1 if imag[i] != imag[i] else 0
+
+
+@lw.forall
+def count_up(i, out):
+    out[i] = i
+
+
+@lw.jit
+def count_digits(keys, shift, counts):
+    here = cuda.shared.array(256, np.int32)
+    t, b = cuda.threadIdx.x, cuda.blockIdx.x
+    here[t] = 0
+    cuda.syncthreads()
+    for i in range(b * TILE + t, min((b + 1) * TILE, keys.size), BLOCK):
+        cuda.atomic.add(here, int(keys[i] >> shift) & 255, 1)
+    cuda.syncthreads()
+    counts[t * cuda.gridDim.x + b] = here[t]
+
+
+@lw.jit
+def scatter(keys, order, shift, counts, ends, out_keys, out_order):
+    places = cuda.shared.array((WARPS, 256), np.int64)
+    t, b = cuda.threadIdx.x, cuda.blockIdx.x
+    warp, lane = t // 32, t % 32
+    for w in range(WARPS):
+        places[w, t] = 0
+    cuda.syncthreads()
+    begin = b * TILE + warp * PART
+    for i in range(begin + lane, min(begin + PART, keys.size), 32):
+        cuda.atomic.add(places, (warp, int(keys[i] >> shift) & 255), 1)
+    cuda.syncthreads()
+    at = ends[t * cuda.gridDim.x + b] - counts[t * cuda.gridDim.x + b]
+    for w in range(WARPS):
+        n = places[w, t]
+        places[w, t] = at
+        at += n
+    cuda.syncthreads()
+    for first in range(begin, begin + PART, 32):
+        i = first + lane
+        alive = i < keys.size
+        digit = int(keys[i] >> shift) & 255 if alive else 256
+        same = cuda.match_any_sync(0xFFFFFFFF, digit)
+        rank = cuda.popc(same & cuda.lanemask_lt())
+        if alive:
+            place = places[warp, digit] + rank
+            out_keys[place] = keys[i]
+            out_order[place] = order[i]
+        cuda.syncwarp()
+        if alive and rank == 0:
+            places[warp, digit] += cuda.popc(same)
+        cuda.syncwarp()
+
+
+@lw.forall
+def row_numbers(i, order, n, out):
+    out[i] = order[i] // n
+
+
+@lw.forall
+def within_row(i, order, n, out):
+    out[i] = order[i] % n
+
+
+@lw.forall
+def mark_first(i, x, equal_nan, out):
+    out[i] = i == 0 or (x[i] != x[i - 1] and not (equal_nan and x[i] != x[i] and x[i - 1] != x[i - 1]))
+
+
+@lw.forall
+def put_number(i, order, ends, out):
+    out[order[i]] = ends[i] - 1
+
+
+@lw.forall
+def differences(i, starts, end, out):
+    out[i] = (starts[i + 1] if i + 1 < starts.size else end) - starts[i]

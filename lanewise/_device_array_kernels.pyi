@@ -1,0 +1,24 @@
+from lanewise._core import Forall, Kernel
+
+BLOCK: int
+WARPS: int
+PART: int
+TILE: int
+count_digits: Kernel
+scatter: Kernel
+claim: Forall
+combine: Forall
+compact: Forall
+complex_class: Forall
+coordinate: Forall
+count_up: Forall
+differences: Forall
+fill_where: Forall
+mark_first: Forall
+put_each: Forall
+put_number: Forall
+put_rows: Forall
+row_numbers: Forall
+take_pairs: Forall
+take_rows: Forall
+within_row: Forall

@@ -1,0 +1,151 @@
+"""Kernels with CPointer parameters: an int is an address, and the code has one parameter for it."""
+
+import re
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from fake_driver import needs_device, needs_kernels
+from lanewise import cuda, errors, float64, int32, int64, types, uint8, uint32, void
+
+POINTER = types.CPointer(types.int32)
+AXPY = void(POINTER, int32, POINTER, POINTER, uint32)
+
+
+def axpy(r, a, x, y, n):
+    i = cuda.grid(1)
+    if i < n:
+        r[i] = a * x[i] + y[i]
+
+
+def addresses(*arrays):
+    return [a.ctypes.data for a in arrays]
+
+
+def test_on_the_cpu():
+    kernel = cuda.jit(AXPY, target="cpu")(axpy)
+    x = np.arange(10, dtype=np.int32)
+    y, r = x * 2, np.zeros(12, np.int32)
+    r_at, x_at, y_at = addresses(r, x, y)
+    kernel[1, 32](r_at, 5, x_at, y_at, 10)
+    assert r.tolist() == [*range(0, 70, 7), 0, 0]
+    kernel[1, 32](np.uint64(r_at), np.int32(3), x_at, np.intp(y_at), 10)
+    assert r.tolist() == [*range(0, 50, 5), 0, 0]
+    assert kernel.signatures == ["void(int32*, int32, int32*, int32*, uint32)"] and kernel.specialized
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "int64", "float64", "complex128"])
+def test_every_dtype_with_threads_that_meet(dtype):
+    element = getattr(types, dtype)
+
+    def reverse(x, n):
+        own = cuda.shared.array(64, element)
+        t = cuda.threadIdx.x
+        own[t] = x[t]
+        cuda.syncthreads()
+        x[t] = own[n - 1 - t]
+
+    x = np.arange(40).astype(dtype)
+    cuda.jit(void(types.CPointer(element), int64), target="cpu")(reverse)[1, 40](x.ctypes.data, 40)
+    assert x.tolist() == np.arange(40).astype(dtype)[::-1].tolist()
+
+
+def test_below_the_address():
+    """An index below zero is not the array's end, which a pointer has not."""
+    @cuda.jit(void(types.CPointer(float64), types.CPointer(float64)), target="cpu")
+    def differences(x, out):
+        i = cuda.grid(1)
+        out[i] = x[i] - x[i - 1]
+
+    x, out = np.arange(6.0) ** 2, np.zeros(5)
+    differences[1, 5](x[1:].ctypes.data, out.ctypes.data)
+    assert out.tolist() == [1, 3, 5, 7, 9]
+
+
+def test_pointers_may_be_the_same():
+    @cuda.jit(void(types.CPointer(int32), types.CPointer(int32), int32), target="cpu")
+    def shift(to, x, n):
+        for i in range(n):
+            to[i + 1] = x[i] + 1
+
+    x = np.zeros(6, np.int32)
+    shift[1, 1](x.ctypes.data, x.ctypes.data, 5)
+    assert x.tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_beside_arrays_of_two_signatures(cpu):
+    kernel = cuda.jit([void(POINTER, int32[::1]), void(int32[::1], int32[::1])])(lambda x, out: None)
+    kernel[1, 1](0, np.zeros(3, np.int32))
+    kernel[1, 1](np.zeros(3, np.int32), np.zeros(3, np.int32))
+
+    @cuda.jit(void(POINTER, int32[:], int32))
+    def copy(x, out, n):
+        for i in range(n):
+            out[i] = x[i]
+
+    x, out = np.arange(4, dtype=np.int32), np.zeros(8, np.int32)
+    copy[1, 1](x.ctypes.data, out[::2], 4)
+    assert out.tolist() == [0, 0, 1, 0, 2, 0, 3, 0]
+
+
+def test_what_is_no_address():
+    kernel = cuda.jit(AXPY, target="cpu")(axpy)
+    with pytest.raises(TypeError, match=r"(?s)E181: .*argument `r` is int32\[::1\]; the signature has int32\*"):
+        kernel[1, 1](np.zeros(3, np.int32), 1, 0, 0, 0)
+    with pytest.raises(TypeError, match="argument `x` is float; the signature has int32"):
+        kernel[1, 1](0, 1, 0.5, 0, 0)
+    with pytest.raises(OverflowError, match="argument `r`: -4 is no address"):
+        kernel[1, 1](-4, 1, 0, 0, 0)
+    with pytest.raises(ValueError, match="argument `y`: the address 6 is not a multiple of 4, the size of int32"):
+        kernel[1, 1](0, 1, 0, 6, 0)
+
+
+def test_what_takes_no_pointers():
+    with pytest.raises(errors.SignatureError, match=r"E183: a kernel cannot read what is at `void\*`"):
+        cuda.jit("void(void*)")(lambda x: None)
+    with pytest.raises(errors.SignatureError, match=r"E183: an item of a tuple cannot be `int32\*`"):
+        cuda.jit("void(Tuple(int32*, int32))")(lambda x: None)
+    for make in (lw.forall("void(int32*)"), lw.jit("int32(int32*)")):
+        with pytest.raises(TypeError, match="pointers are arguments of kernels"):
+            make(lambda i, x=None: None)
+
+
+def test_the_code_has_one_parameter():
+    pytest.importorskip("cuda.pathfinder", reason="libNVVM and nvJitLink are looked for with it")
+    kernel = cuda.jit(AXPY)(axpy)
+    text = kernel.inspect_ptx(AXPY, "sm_90")
+    assert re.findall(r"\.param \.(\w+) \w+_param_\d", text) == ["u64", "u32", "u64", "u64", "u32"]
+    for cc in ("sm_75", "sm_120"):
+        assert kernel.inspect_cubin(AXPY, cc)[1:4] == b"ELF"
+    assert list(cuda.jit(axpy).inspect_types(None, AXPY)) and kernel.get_regs_per_thread() > 0
+    assert ".entry" in cuda.compile_ptx(axpy, AXPY, cc=(9, 0))[0]
+
+
+@needs_device
+def test_launches_on_a_device():
+    kernel = cuda.jit(AXPY)(axpy)
+    d = [cuda.to_device(np.arange(10, dtype=np.int32)) for _ in range(3)]
+    kernel[1, 32](*(x.__cuda_array_interface__["data"][0] if at != 1 else 5 for at, x in enumerate([d[0], None, d[1], d[2]])), 10)
+    cuda.synchronize()
+
+
+@pytest.mark.gpu
+@needs_device
+@needs_kernels
+def test_values_on_a_gpu():
+    x = cuda.to_device(np.arange(10, dtype=np.int32))
+    y, r = cuda.to_device(np.arange(10, dtype=np.int32) * 2), cuda.to_device(np.zeros(10, np.int32))
+    r_at, x_at, y_at = (a.__cuda_array_interface__["data"][0] for a in (r, x, y))
+    cuda.jit(AXPY)(axpy)[1, 32](r_at, 5, x_at, y_at, 10)
+    assert r.copy_to_host().tolist() == list(range(0, 70, 7))
+
+    @cuda.jit(void(types.CPointer(uint8), uint32))
+    def add_one(x, n):
+        i = cuda.grid(1)
+        if i < n:
+            x[i] += 1
+
+    z = cuda.to_device(np.arange(10, dtype=np.uint8))
+    add_one[1, 32](z.__cuda_array_interface__["data"][0], len(z))
+    assert z.copy_to_host().tolist() == list(range(1, 11))

@@ -1,0 +1,367 @@
+"""datetime64 and timedelta64: everything is compared with NumPy."""
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+
+UNITS = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"]
+NAT = np.iinfo(np.int64).min
+STEPS = [0, 1, -1, 2, -2, 7, -7, 13, 59, -61, 365, -366, 1000, 12345, -99999, 10 ** 6 + 1, NAT]
+SOME = ["D", "h", "s", "ms", "3h", "7D", "25s"]
+NUMBERS = {"?": [True, False], "i1": [3, -7, 0], "u2": [5, 0, 1], "i4": [-2, 9, 0], "i8": [0, 1, -1, 2, 10 ** 12], "u8": [0, 3, 8],
+           "f2": [0.5, -2, 0], "f4": [1.5, np.nan, np.inf], "f8": [0.0, -0.25, 3.75, np.nan, -np.inf, 1e300]}
+
+
+def times(kind, unit, steps=STEPS):
+    return np.array(steps, "i8").view(f"{kind}8[{unit}]")
+
+
+def every_operand():
+    """An array of each kind in several units, and of numbers."""
+    for kind, unit in itertools.product("mM", ["Y", "M", "D", "s", "10ms", "generic"]):
+        yield times(kind, unit)
+    for dtype, values in NUMBERS.items():
+        yield np.array(values, dtype)
+
+
+def outcome(function, *args, **keywords):
+    """What a call gives: its arrays, or the class of its exception."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            made = function(*args, **keywords)
+        except (TypeError, ValueError, OverflowError) as error:
+            return error
+    return made if isinstance(made, tuple) else (made,)
+
+
+def same(ours, numpys, what):
+    """NumPy's dtype, units included, and values; or both refuse."""
+    if isinstance(numpys, Exception) or isinstance(ours, Exception):
+        assert isinstance(ours, Exception) and isinstance(numpys, Exception), (what, ours, numpys)
+        assert isinstance(ours, TypeError), (what, ours)
+        return
+    assert len(ours) == len(numpys), what
+    for x, y in zip(ours, numpys):
+        x, y = np.asarray(x), np.asarray(y)
+        assert x.dtype == y.dtype, (what, x.dtype, y.dtype)
+        if x.dtype.kind in "mM":
+            x, y = x.view("i8"), y.view("i8")
+        np.testing.assert_array_equal(x, y, str(what))
+
+
+# ---- ufuncs ----
+
+BINARY = ("add subtract multiply divide floor_divide remainder divmod fmod power maximum minimum fmax fmin equal not_equal less less_equal "
+          "greater greater_equal logical_and logical_or logical_xor arctan2 bitwise_and").split()
+UNARY = ("absolute negative positive sign isnat isnan isinf isfinite logical_not floor ceil trunc rint square sqrt conjugate signbit "
+         "invert fabs exp").split()
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_binary_ufuncs_are_numpys(name):
+    ours, numpys = getattr(lw.ufuncs, name), getattr(np, name)
+    operands = list(every_operand())
+    for x, y in itertools.product(operands, operands):
+        pair = {str(x.dtype), str(y.dtype)}
+        if "datetime64" in pair and pair & {f"{kind}64[{unit}]" for kind in ("datetime", "timedelta") for unit in "YM"}:
+            continue  # dates without a unit are NaT alone: NumPy raises ValueError for others
+        if x.dtype.kind in "mM" or y.dtype.kind in "mM":
+            x, y = x[:, None], y[None, :]
+            same(outcome(ours, x, y), outcome(numpys, x, y), (name, x.dtype, y.dtype))
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_unary_ufuncs_are_numpys(name):
+    for x in every_operand():
+        if x.dtype.kind in "mM":
+            same(outcome(getattr(lw.ufuncs, name), x), outcome(getattr(np, name), x), (name, x.dtype))
+
+
+# ---- conversions ----
+
+def casted(x, dtype):
+    return x.astype(dtype)
+
+
+@pytest.mark.parametrize("kind", "mM")
+def test_casts_between_units_are_numpys(kind):
+    """Every pair of units, of NaT and of numbers before and after 1970, leap days included."""
+    units = [*UNITS, "generic", "3Y", "5M", "7D", "25s", "10ms"]
+    steps = [*STEPS, *range(-900, 900, 31), -719529, 2 ** 40 + 1, -2 ** 40 - 3, 10 ** 17 + 7, -10 ** 17 - 9]
+    for a, b in itertools.product(units, units):
+        x = times(kind, a, steps)
+        if a in "YM" or a[-1] in "YM":
+            x = x[np.abs(x.view("i8")) < 10 ** 5]
+        dtype = np.dtype(f"{kind}8[{b}]")
+        if "generic" in (a, b) and kind == "M" or b == "generic":
+            continue
+        if kind == "m" and {a, b} in ({"3Y", "ns"}, {"5M", "ns"}):
+            continue  # NumPy's ratio of the two wraps
+        numpys = outcome(x.astype, dtype)
+        cast = lw.vectorize(lambda v: v.astype(dtype))
+        if isinstance(numpys, OverflowError):
+            with pytest.raises(lw.errors.TypingError, match="E120"):
+                cast(x)
+            continue
+        same(outcome(cast, x), numpys, (a, b))
+
+
+def test_casts_to_and_from_numbers():
+    x = times("m", "s")
+    for dtype in (np.int64, np.int32, np.uint8, np.float64, np.float32, np.bool_):
+        same(outcome(lw.vectorize(lambda v: v.astype(dtype)), x), outcome(x.astype, dtype), dtype)
+        same(outcome(lw.vectorize(lambda v: dtype(v)), x), outcome(x.astype, dtype), dtype)
+    for y in (np.array([1, -5, 2 ** 40]), np.array([0.5, -7.9, np.nan, np.inf, 1e300, -1e300]), np.array([True, False]), np.array([3], "u1")):
+        same(outcome(lw.vectorize(lambda v: np.timedelta64(v, "ms")), y), outcome(y.astype, "m8[ms]"), y.dtype)
+
+
+# ---- reductions ----
+
+REDUCTIONS = "sum min max mean any all argmin argmax count_nonzero cumsum prod var".split()
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reductions_are_numpys(name):
+    rng = np.random.default_rng(1)
+    for kind, unit, with_nat in itertools.product("mM", ["s", "D", "10ms"], [False, True]):
+        steps = rng.integers(-10 ** 9, 10 ** 9, 6000)
+        steps[rng.integers(0, 6000, 20)] = NAT if with_nat else 0
+        x = steps.view(f"{kind}8[{unit}]").reshape(30, 200)
+        for a, axis in [(x, None), (x, 0), (x, 1), (x[::3, ::-7], 1), (x[:1, :1], None), (x[:3, :7], 0)]:
+            keywords = {} if name == "cumsum" and axis is None else {"axis": axis}
+            same(outcome(getattr(lw.reductions, name), a, **keywords), outcome(getattr(np, name), a, **keywords), (name, a.dtype, a.shape, axis))
+
+
+def test_reductions_of_nothing_where_and_initial():
+    nothing = np.zeros(0, "m8[s]")
+    same(outcome(lw.reductions.sum, nothing), outcome(np.sum, nothing), "sum")
+    same(outcome(lw.reductions.mean, nothing), outcome(np.mean, nothing), "mean")
+    with pytest.raises(ValueError, match="identity"):
+        lw.reductions.max(nothing)
+    x, mask = times("m", "s")[:-1], np.arange(len(STEPS) - 1) % 3 == 0
+    same(outcome(lw.reductions.sum, x, where=mask), outcome(np.sum, x, where=mask), "where")
+    first = np.timedelta64(10, "m")
+    same(outcome(lw.reductions.sum, x, initial=first), outcome(np.sum, x, initial=first), "initial")
+    same(outcome(lw.reductions.max, x, initial=first, where=mask), outcome(np.max, x, initial=first, where=mask), "both")
+    for wrong in (np.timedelta64(1, "ms"), np.datetime64("2000", "s"), 0.5):
+        with pytest.raises(TypeError, match="initial= must be a number that timedelta64.s. can hold"):
+            lw.reductions.sum(x, initial=wrong)
+    with pytest.raises(TypeError, match="initial="):
+        lw.reductions.sum(np.arange(3), initial=first)
+
+
+def test_operators_of_reductions():
+    x = times("M", "D", np.arange(10000) * 37 % 5001)
+    latest = lw.reduce(lambda a, b: a if a > b else b)
+    assert latest(x) == x.max() and latest(x).dtype == x.dtype
+    span = lw.reduce(lambda a, b: (min(a[0], b[0]), max(a[1], b[1])), map=lambda v: (v, v), finish=lambda low, high: high - low)
+    assert span(x) == np.ptp(x) and span(x).dtype == np.dtype("m8[D]")
+    hours = lw.reduce(lambda a, b: a + b, map=lambda v, start: (v - start) / np.timedelta64(1, "h"), identity=0.0)
+    assert hours(x, x[:1].repeat(len(x))) == ((x - x[0]) / np.timedelta64(1, "h")).sum()
+    running = lw.reductions.running_maximum(x)
+    np.testing.assert_array_equal(running, np.maximum.accumulate(x))
+    assert lw.reductions.minmax(x) == (x.min(), x.max())
+
+
+# ---- kernels ----
+
+def test_forall_and_records():
+    dates, steps = times("M", "D"), times("m", "h")
+    out, rec = np.zeros(len(dates), "M8[s]"), np.zeros(len(dates), [("t", "M8[s]"), ("d", "m8[ms]", (2,)), ("x", "i4")])
+
+    @lw.forall
+    def move(i, out, dates, steps, rec):
+        out[i] = dates[i] + steps[i]
+        rec[i].t = out[i]
+        rec[i].d[1] = rec[i].t - np.datetime64("1970")
+        rec[i].x = 1 if np.isnat(rec[i].t) else 2
+
+    move(len(dates), out, dates, steps, rec)
+    expected = dates + steps
+    np.testing.assert_array_equal(out, expected.astype("M8[s]"))
+    np.testing.assert_array_equal(rec["t"], out)
+    np.testing.assert_array_equal(rec["d"][:, 1], (out - np.datetime64("1970")).astype("m8[ms]"))
+    np.testing.assert_array_equal(rec["x"], np.where(np.isnat(out), 1, 2))
+
+
+def test_values_in_and_out_of_functions():
+    epoch = np.datetime64("2000-01-01T12", "h")
+    table = np.array(["2001", "2002", "NaT"], "M8[D]")
+
+    @lw.jit
+    def since(t, n):
+        later = t + np.timedelta64(n, "m")
+        return later - epoch, later > epoch, table[n % 3], np.isnat(table[2]), -np.timedelta64(5, "s") if n else np.timedelta64(n, "ms")
+
+    t, n = np.datetime64("2020-02-29", "D"), 7
+    later = t + np.timedelta64(n, "m")
+    made = since(t, n)
+    assert made == (later - epoch, later > epoch, table[1], True, np.timedelta64(-5000, "ms"))
+    assert [np.asarray(v).dtype for v in made[:3]] == [np.dtype("m8[m]"), np.dtype("?"), np.dtype("M8[D]")]
+    assert made[4].dtype == np.dtype("m8[ms]")
+
+    @lw.jit
+    def steps(t):
+        return t.view(np.int64), t.astype("m8[D]").astype(np.int64), int(t.view("i8")) + 1, bool(t), divmod(t, np.timedelta64(7, "h"))
+
+    d = np.timedelta64(100, "h")
+    assert steps(d) == (100, 4, 101, True, divmod(d, np.timedelta64(7, "h")))
+
+
+def test_simulated_kernels_and_shared_memory():
+    @lw.cuda.jit(target="cpu")
+    def largest(out, x):
+        tile = lw.cuda.shared.array(32, "M8[D]")
+        i = lw.cuda.threadIdx.x
+        tile[i] = x[i]
+        lw.cuda.syncthreads()
+        if i == 0:
+            best = tile[0]
+            for k in range(1, 32):
+                best = np.fmax(best, tile[k])
+            out[0] = best
+
+    x = times("M", "D", np.arange(32) * 11 % 29)
+    x[3] = "NaT"
+    out = np.zeros(1, "M8[D]")
+    largest[1, 32](out, x)
+    assert out[0] == np.nanmax(x)
+
+
+def test_gufuncs():
+    latest = lw.guvectorize("(n)->()")(_latest)
+    x = times("M", "D", np.arange(60) * 7 % 31).reshape(6, 10)
+    np.testing.assert_array_equal(latest(x), x.max(axis=1))
+    np.testing.assert_array_equal(latest(x.astype("M8[10ms]")), x.max(axis=1).astype("M8[10ms]"))
+    assert latest(x.view("i8")).dtype == np.int64
+    declared = lw.guvectorize(["(M8[D][:],m8[D],M8[s][:])"], "(n),()->(n)")(_shifted)
+    np.testing.assert_array_equal(declared(x, np.timedelta64(3, "D")), (x + np.timedelta64(3, "D")).astype("M8[s]"))
+    with pytest.raises(TypeError, match="E181"):
+        declared(x.astype("M8[s]"), np.timedelta64(3, "D"))
+
+
+def _latest(x, out):
+    best = x[0]
+    for i in range(1, x.shape[0]):
+        best = max(best, x[i])
+    out[()] = best
+
+
+def _shifted(x, by, out):
+    for i in range(x.shape[0]):
+        out[i] = x[i] + by
+
+
+# ---- whole arrays ----
+
+WHOLE = [
+    lambda x: x.min(), lambda x: x.max(), lambda x: np.ptp(x), lambda x: x.any(), lambda x: x.all(), lambda x: np.count_nonzero(x), lambda x: x.argmin(),
+    lambda x: x.argmax(), lambda x: x.sum(), lambda x: x.max(axis=0), lambda x: x.cumsum(), lambda x: np.zeros_like(x), lambda x: x.copy(),
+    lambda x: x.astype("i8"), lambda x: x.astype("M8[s]"), lambda x: x.astype("m8[ms]"), lambda x: x.reshape(-1), lambda x: x.ravel(),
+    lambda x: x.view(np.int64), lambda x: x.T, lambda x: np.flip(x, 0), lambda x: np.repeat(x, 2), lambda x: np.tile(x, 2), lambda x: np.sort(x),
+    lambda x: np.argsort(x), lambda x: np.array_equal(x, x), lambda x: x - x, lambda x: x + np.timedelta64(1, "h"), lambda x: x == x,
+    lambda x: np.isnat(x), lambda x: np.maximum(x, x), lambda x: np.where(np.isnat(x), x, x), lambda x: np.concatenate((x, x)),
+    lambda x: np.zeros(3, "m8[s]"), lambda x: np.full(3, np.timedelta64(5, "s")), lambda x: np.array([np.timedelta64(5, "s"), np.timedelta64(7, "s")]),
+    lambda x: np.stack((x, x)), lambda x: np.unique(x), lambda x: np.diff(x), lambda x: x[np.array([1, 0])], lambda x: x[x == x], lambda x: -x,
+    lambda x: abs(x), lambda x: x / np.timedelta64(1, "h"), lambda x: x // np.timedelta64(2, "s"), lambda x: x * 2, lambda x: x * 0.5,
+    lambda x: x % np.timedelta64(2, "s"), lambda x: np.clip(x, x, x), lambda x: np.roll(x, 2), lambda x: np.nonzero(x), lambda x: np.median(x),
+    lambda x: x.mean(), lambda x: np.searchsorted(x, x), lambda x: x.prod(), lambda x: np.sqrt(x), lambda x: np.nanmax(x), lambda x: x @ x,
+]
+
+
+def test_functions_of_whole_arrays():
+    """NumPy's results, or a refusal; and no function gives what NumPy refuses."""
+    refused = 0
+    for function, kind, nat in itertools.product(WHOLE, "mM", [3, NAT]):
+        x = times(kind, "s", [5, 1, 7, nat, 9, 2])
+        for a in (x, x.reshape(2, 3)):
+            ours, numpys = outcome(lw.jit(function), a.copy()), outcome(function, a)
+            if isinstance(ours, TypeError) and not isinstance(numpys, Exception):
+                assert "E1" in str(ours)
+                refused += 1
+                continue
+            same(ours, numpys, (function.__code__.co_consts, function.__code__.co_names, kind))
+    assert refused <= 40
+
+
+# ---- types and signatures ----
+
+def test_names_of_types():
+    types = lw.types
+    assert str(types.NPDatetime("D")) == "datetime64[D]" and types.NPTimedelta("10ms").dtype == np.dtype("m8[10ms]")
+    assert types.NPDatetime("D") == lw.from_dtype("M8[D]") == lw.from_dtype(np.dtype("M8[D]")) and types.NPDatetime("D") != types.NPDatetime("s")
+    assert types.NPDatetime("D").unit == "D" and types.NPTimedelta("25s").unit == "25s" and types.NPTimedelta("").unit == "generic"
+    assert isinstance(types.NPDatetime("D"), types.NPDatetime) and not isinstance(types.NPTimedelta("D"), types.Number)
+    assert isinstance(types.NPTimedelta("D"), types.NPTimedelta) and not isinstance(types.NPTimedelta("D"), types.NPDatetime)
+    assert str(types.NPTimedelta("s")[:, ::1]) == "timedelta64[s][:, ::1]" and types.NPDatetime("D")("2020-02-29") == np.datetime64("2020-02-29")
+    assert lw.typeof(np.datetime64("2020", "D")) == types.NPDatetime("D") and lw.typeof(times("m", "s")) == types.NPTimedelta("s")[::1]
+    import pickle
+
+    for t in (types.NPDatetime("D"), types.NPTimedelta("7D")[:, ::1]):
+        assert pickle.loads(pickle.dumps(t)) == t
+    with pytest.raises(TypeError, match="Invalid datetime unit"):
+        types.NPDatetime("fortnight")
+
+
+@pytest.mark.parametrize("signature", ["m8[s](M8[s],M8[s])", "timedelta64[s](datetime64[s], datetime64[s])",
+                                       [lw.types.NPTimedelta("s")(lw.types.NPDatetime("s"), lw.types.NPDatetime("s"))]])
+def test_signatures(signature):
+    f = lw.vectorize(signature if isinstance(signature, list) else [signature])(lambda a, b: a - b)
+    x = times("M", "D")
+    same(outcome(f, x, x[3]), ((x - x[3]).astype("m8[s]"),), "safe casts to the signature")
+    with pytest.raises(TypeError, match="E181"):
+        f(x.astype("M8[ms]"), x)
+    with pytest.raises(TypeError, match="E181"):
+        f(x.view("i8"), x)
+
+
+def test_wrong_signatures():
+    for text in ("M8[D", "M8[x](M8[D])", "m8[0s](m8[s])", "MM->m"):
+        with pytest.raises(lw.errors.SignatureError, match="E180"):
+            lw.vectorize([text])(lambda a: a)
+
+
+# ---- what is refused ----
+
+@pytest.mark.parametrize("function, message", [
+    (lambda a, b: a + a, "not defined between these types"),
+    (lambda a, b: a * 2, "NumPy refuses this of a datetime64"),
+    (lambda a, b: b ** 2, "not defined"),
+    (lambda a, b: b & b, "not defined"),
+    (lambda a, b: b << 1, "not defined"),
+    (lambda a, b: ~b, "not defined of this type"),
+    (lambda a, b: -a, "not defined of this type"),
+    (lambda a, b: np.sqrt(b), "not defined of this type"),
+    (lambda a, b: np.floor(b), "not defined of this type"),
+    (lambda a, b: a < 5, "not defined"),
+    (lambda a, b: a < b, "not defined"),
+    (lambda a, b: int(b), "real number"),
+    (lambda a, b: float(b), "real number"),
+    (lambda a, b: b + np.timedelta64(1, "Y"), "years and months have no fixed number of days"),
+    (lambda a, b: b + 1.5, "not defined"),
+    (lambda a, b: np.complex128(b), "cannot be converted to complex128"),
+    (lambda a, b: np.timedelta64(b, "fortnight"), "must be a unit"),
+])
+def test_refusals(function, message):
+    with pytest.raises(TypeError, match=message):
+        lw.vectorize(function)(times("M", "D"), times("m", "D"))
+
+
+def test_stores_that_lose():
+    @lw.forall
+    def store(i, out, x):
+        out[i] = x[i]
+
+    x, dates = times("m", "s"), times("M", "s")
+    store(len(x), out := np.zeros(len(x), "m8[ms]"), x)
+    np.testing.assert_array_equal(out, x.astype("m8[ms]"))
+    store(len(x), out := np.zeros(len(x), "M8[D]"), dates)  # NumPy casts "same_kind" in assignments
+    np.testing.assert_array_equal(out, dates.astype("M8[D]"))
+    for target, source in [(np.zeros(len(x), "M8[s]"), x), (np.zeros(len(x), "i8"), x), (np.zeros(len(x)), x), (np.zeros(len(x), "M8[s]"), np.arange(len(x))),
+                           (np.zeros(len(x), "m8[Y]"), x)]:
+        with pytest.raises(TypeError, match="E142"):
+            store(len(x), target, source)
