@@ -232,7 +232,7 @@ typedef struct lw_typed {
     LW_ARRAY(lw_constant)
     constants; /* made by folding; index i here is constant number tree->constants.n + i */
     LW_ARRAY(lw_diag) warnings; /* W201; locs of the tree */
-    const char *unbound; /* W205, shown to the user; NULL: none */
+    const char *unbound;        /* W205, shown to the user; NULL: none */
 } lw_typed;
 
 const lw_constant *lw_typed_constant(const lw_typed *typed, uint32_t constant);

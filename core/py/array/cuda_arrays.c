@@ -204,9 +204,9 @@ device_array_like(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
         array = lw_operand_as_array(object);
         if (array == NULL)
             return NULL;
-        result = like(array->device, stream, array->descr, array->ndim, array->shape,
-                      !array->c_contiguous &&
-                          ascends(array->ndim, array->shape, array->strides));
+        result =
+            like(array->device, stream, array->descr, array->ndim, array->shape,
+                 !array->c_contiguous && ascends(array->ndim, array->shape, array->strides));
         if (result != NULL && lw_dtype_of_descr(array->descr) != (lw_dtype)array->dtype &&
             array->dtype == LW_DT_bf16)
             ((lw_device_array *)result)->dtype = LW_DT_bf16;
