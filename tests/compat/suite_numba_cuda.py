@@ -48,7 +48,7 @@ OUT = """
     test_inline_ptx test_init test_cuda_memory test_context_stack
 """.split()
 
-# run.py takes glob patterns, which cannot say "but not": one pattern for each file that is run
+# compat.py takes glob patterns, which cannot say "but not": one pattern for each file that is run
 FOLDERS = ("cudapy", "cudadrv", "nocuda", "cudasim", "doc_examples", "nrt")
 
 

@@ -1,6 +1,6 @@
 """Other projects' own tests, unmodified, with lanewise in the place of what they import.
 
-    python tests/compat/run.py numpy | numba | numba_cuda [--keep FOLDER] [pytest's arguments]
+    python tests/compat/compat.py numpy | numba | numba_cuda [--keep FOLDER] [pytest's arguments]
 
 The files come from the released wheels, by pip, when this runs; they are kept in a folder of the user's
 cache and are never part of the repository. A suite is a module of this folder, `suite_NAME.py`:
