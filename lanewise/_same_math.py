@@ -750,10 +750,10 @@ def stirling(x):
     """log gamma x as a pair, off by 2^-57 or so, for x >= 1/2."""
     s, low = log_pair(x)
     s, low = ordered_sum(s, low)
-    d = x - 0.5
+    d, d_low = two_sum(x, -0.5)
     p, rest = two_product(d, s)
     e, error = two_sum(p, -x)
-    rest = rest + d * low + error
+    rest = rest + fma(d_low, s, d * low) + error
     e, error = two_sum(e, HALF_LOG_2PI_HIGH)
     rest = rest + (error + HALF_LOG_2PI_LOW)
     e, error = two_sum(e, binet_of(x))
@@ -1026,7 +1026,7 @@ def _rounded(function):
     return rounded
 
 
-def _but(function, *exceptions):
+def _but(function, exceptions):
     """The function, but for a few inputs: pairs of the bits of the input and of the result."""
 
     def excepting(x):
@@ -1039,6 +1039,56 @@ def _but(function, *exceptions):
     return excepting
 
 
+EXCEPTIONS = {  # float32 inputs whose results 53 bits do not decide: the bits of both; all were found by tests/same_math/single.py
+    "exp2": (
+        (0x3B429D37, 0x3F804385), (0xBCF3A937, 0x3F7AC6B1),
+    ),
+    "log": (
+        (0x3C413D3A, 0xC08E158F), (0x41178FEB, 0x400FE5E7), (0x4C5D65A5, 0x418F034B), (0x65D890D3, 0x4254D1F9),
+        (0x6F31A8EC, 0x42845A89),
+    ),
+    "log1p": (
+        (0x35400003, 0x353FFFFF), (0x3710001B, 0x370FFFF3), (0x3EFD81AD, 0x3ECDEEE1), (0x41078FEB, 0x400FE5E7),
+        (0x65D890D3, 0x4254D1F9), (0x6F31A8EC, 0x42845A89), (0xB53FFFFD, 0xB5400001), (0xB70FFFE5, 0xB710000D),
+        (0xBB0EC8C4, 0xBB0EF0A5),
+    ),
+    "sin": (
+        (0x46199998, 0xBEB1FA5D), (0xC6199998, 0x3EB1FA5D),
+    ),
+    "cos": (
+        (0x5F18B878, 0x3F7F14BB), (0x6115CB11, 0x3F78142F), (0x61703976, 0x3EDACC56), (0xDF18B878, 0x3F7F14BB),
+        (0xE115CB11, 0x3F78142F), (0xE1703976, 0x3EDACC56),
+    ),
+    "log10": (
+        (0x0A4D4CE8, 0xC2000527), (0x0EFEEE7A, 0xC1E99D23), (0x2F149212, 0xC11DE885),
+    ),
+    "atan": (
+        (0x3D8D6B23, 0x3D8D31C3), (0xBD8D6B23, 0xBD8D31C3),
+    ),
+    "acos": (
+        (0x328885A3, 0x3FC90FDB), (0x39826222, 0x3FC907B5),
+    ),
+    "sinh": (
+        (0x3A1285FF, 0x3A1285FF), (0xBA1285FF, 0xBA1285FF),
+    ),
+    "erfc": (
+        (0xB76C9F62, 0x3F800085),
+    ),
+    "asinh": (
+        (0x4BDD65A5, 0x418F034B), (0x655890D3, 0x4254D1F9), (0x6EB1A8EC, 0x42845A89), (0xCBDD65A5, 0xC18F034B),
+        (0xE55890D3, 0xC254D1F9), (0xEEB1A8EC, 0xC2845A89),
+    ),
+    "acosh": (
+        (0x655890D3, 0x4254D1F9), (0x6EB1A8EC, 0x42845A89),
+    ),
+    "lgamma": (
+        (0x3B7C53AA, 0x40B1D661), (0xB0D6F2CA, 0x41A23559),
+    ),
+    "tgamma": (
+        (0x27DE86A9, 0x57134133), (0x27E05475, 0x57121211),
+    ),
+}
+
 FUNCTIONS = {  # names of core/tables/intrinsics.def: for float32, for float64
     "rsqrt": (_rounded(rsqrt64), rsqrt64),
     "cbrt": (_rounded(cbrt64), cbrt64),
@@ -1046,11 +1096,11 @@ FUNCTIONS = {  # names of core/tables/intrinsics.def: for float32, for float64
     "exp2": (exp2_32, exp2_64),
     "exp10": (exp10_32, exp10_64),
     "expm1": (_rounded(expm1_64), expm1_64),
-    "log": (_but(log32, (0x3C413D3A, 0xC08E158F), (0x41178FEB, 0x400FE5E7), (0x4C5D65A5, 0x418F034B), (0x65D890D3, 0x4254D1F9), (0x6F31A8EC, 0x42845A89)), log64),
+    "log": (log32, log64),
     "log2": (log2_32, log2_64),
     "log10": (log10_32, log10_64),
     "log1p": (_rounded(log1p_64), log1p_64),
-    "sin": (_but(sin32, (0x46199998, 0xBEB1FA5D), (0xC6199998, 0x3EB1FA5D)), sin64),
+    "sin": (sin32, sin64),
     "cos": (cos32, cos64),
     "tan": (tan32, tan64),
     "asin": (_rounded(asin64), asin64),
@@ -1070,3 +1120,4 @@ FUNCTIONS = {  # names of core/tables/intrinsics.def: for float32, for float64
     "tgamma": (_rounded(tgamma64), tgamma64),
     "lgamma": (_rounded(lgamma64), lgamma64),
 }
+FUNCTIONS.update((name, (_but(FUNCTIONS[name][0], exceptions), FUNCTIONS[name][1])) for name, exceptions in EXCEPTIONS.items())

@@ -146,8 +146,8 @@ emit_dynamic(lw_emitter *e)
 }
 
 /* Constant memory holds 64 KiB per module, of which 4 KiB are left to the compiler. What does
- * not fit is in global memory, as everything is on the host (space 0), and so is what lanes read
- * at different places: constant memory serves one address at a time. */
+ * not fit is in global memory, as everything is on the host (space 0), and so is what lanes
+ * read at different places: constant memory serves one address at a time. */
 static unsigned
 space_of(const lw_emitter *e, uint32_t number)
 {

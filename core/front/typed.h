@@ -11,7 +11,7 @@ typedef struct lw_front_options {
     uint32_t fast; /* LW_FAST_* of core/ir/ir.h */
     bool fma;      /* a*b+c may fuse */
     bool precise;
-    bool same_math; /* functions of math with the same bits on every target */
+    bool same_math;      /* functions of math with the same bits on every target */
     bool casting_unsafe; /* result float -> int allowed */
     bool promote_narrow; /* i32 with f32 gives f32 */
     uint32_t checks;     /* LW_CHECK_* */

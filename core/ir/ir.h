@@ -231,7 +231,8 @@ typedef struct lw_data {
     uint64_t address; /* of memory that host code of this process reads instead; 0: none */
     uint32_t n;
     uint8_t align_log2;
-    bool scattered; /* lanes of a warp read different elements: not in a GPU's constant memory */
+    bool
+        scattered; /* lanes of a warp read different elements: not in a GPU's constant memory */
 } lw_data;
 
 typedef struct lw_module {
@@ -241,8 +242,9 @@ typedef struct lw_module {
     LW_ARRAY(const char *) files; /* [0] unused */
     LW_ARRAY(lw_extern) externs;
     LW_ARRAY(lw_data) datas; /* equal contents are one */
-    uint32_t *same_math;     /* core/ir/same_math.h: numbers of functions + 1; NULL: not asked for */
-    const char *not_same;    /* what cannot be had so, with its place; NULL: nothing */
+    uint32_t
+        *same_math; /* core/ir/same_math.h: numbers of functions + 1; NULL: not asked for */
+    const char *not_same; /* what cannot be had so, with its place; NULL: nothing */
     uint32_t not_same_loc;
     bool failed; /* sticks: an emitter got no memory */
 } lw_module;

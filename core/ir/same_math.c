@@ -31,15 +31,15 @@ lw_same_math_replaces(lw_intrinsic which)
 void
 lw_same_math_set(lw_intrinsic which, lw_dtype dtype, const lw_module *module, uint32_t body)
 {
-    assert(lw_same_math_replaces(which) && body < module->funcs.n);
+    assert(lw_same_math_replaces(which) && (module == NULL || body < module->funcs.n));
     functions[which][width_of(dtype)] = (function){module, body};
 }
 
 void
 lw_same_math_begin(lw_module *module)
 {
-    module->same_math = lw_arena_take(
-        &module->arena, (size_t)LW_N_INTRINSICS * N_WIDTHS * sizeof *module->same_math);
+    module->same_math = lw_arena_take(&module->arena, (size_t)LW_N_INTRINSICS * N_WIDTHS *
+                                                          sizeof *module->same_math);
     if (module->same_math == NULL)
         module->failed = true;
 }

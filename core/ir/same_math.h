@@ -11,7 +11,7 @@
 /* Whether targets may give different bits for it: the row has an error bound. */
 bool lw_same_math_replaces(lw_intrinsic which);
 /* The function for f32 or f64: function `body` of a module, which stays for the rest of the
- * process. To be called before any module asks for it. */
+ * process. To be called before any module asks for it. NULL: there is none. */
 void lw_same_math_set(lw_intrinsic which, lw_dtype dtype, const lw_module *module,
                       uint32_t body);
 

@@ -4,6 +4,7 @@
 #include "core/ir/facts.h"
 #include "core/ir/operands.h"
 #include "core/ir/recursion.h"
+#include "core/ir/same_math.h"
 
 #include "tests/c/random_ir.h"
 
@@ -418,6 +419,64 @@ test_context(void)
     lw_module_free(module);
 }
 
+/* A module that asks for math="same": calls of the function that was set for a type, appended
+ * once; what has none is noted with the first name. */
+static void
+test_same_math(void)
+{
+    lw_module *library = NULL, *module = NULL;
+    lw_builder b;
+    lw_ref x, y;
+
+    CHECK(lw_module_new(&library, NULL) == LW_OK && lw_module_new(&module, NULL) == LW_OK,
+          "memory");
+    lw_builder_start(&b, library, "own_exp");
+    x = lw_ir_param_add(&b, LW_DT_f32, 0, "x");
+    lw_ir_result_add(&b, LW_DT_f32);
+    lw_ir_return(&b, &x, 1);
+    CHECK(lw_ir_finish(&b, NULL) == LW_OK, "finish");
+    lw_same_math_set(LW_IN_exp, LW_DT_f32, library, 0);
+    lw_same_math_begin(module);
+    lw_builder_start(&b, module, "f");
+    x = lw_ir_param_add(&b, LW_DT_f16, 0, "x");
+    lw_ir_result_add(&b, LW_DT_f16);
+    y = lw_ir_intrinsic(&b, LW_IN_exp, LW_DT_f16, &x, 1);
+    y = lw_ir_intrinsic(&b, LW_IN_exp, LW_DT_f16, &y, 1);
+    y = lw_ir_intrinsic(&b, LW_IN_sqrt, LW_DT_f16, &y, 1); /* exact everywhere */
+    lw_ir_return(&b, &y, 1);
+    CHECK(lw_ir_finish(&b, NULL) == LW_OK, "finish");
+    check_valid(module, 0);
+    CHECK(module->funcs.n == 2 && module->not_same == NULL, "%u functions", module->funcs.n);
+    CHECK(!lw_same_math_replaces(LW_IN_sqrt) && lw_same_math_replaces(LW_IN_exp), "bounds");
+    lw_builder_start(&b, module, "g");
+    x = lw_ir_param_add(&b, LW_DT_f64, 0, "x");
+    CHECK(lw_ir_intrinsic(&b, LW_IN_exp, LW_DT_f64, &x, 1) == 0, "there is none for f64");
+    lw_same_math_refuse(&b, "j0");
+    CHECK(module->not_same != NULL && strcmp(module->not_same, "exp") == 0, "the first name");
+    lw_same_math_set(LW_IN_exp, LW_DT_f32, NULL, 0);
+    lw_module_free(module);
+    lw_module_free(library);
+}
+
+static void
+test_scattered(void)
+{
+    static const char text[] = "data 2 align 4 scattered 0102\n";
+    lw_module *module = NULL, *copy = NULL;
+    lw_text printed = {0};
+
+    CHECK(lw_ir_parse(text, &module, NULL) == LW_OK && module->datas.n == 1 &&
+              module->datas.data[0].scattered,
+          "parsed");
+    CHECK(lw_module_copy(module, &copy, NULL) == LW_OK, "memory");
+    lw_ir_print(copy, false, &printed);
+    CHECK(strncmp(lw_text_get(&printed), text, sizeof text - 1) == 0, "%s",
+          lw_text_get(&printed));
+    lw_text_reset(&printed);
+    lw_module_free(module);
+    lw_module_free(copy);
+}
+
 static void
 test_local_bytes(void)
 {
@@ -613,6 +672,8 @@ main(void)
     int64_t live = lw_memory_live();
 
     test_context();
+    test_same_math();
+    test_scattered();
     test_local_bytes();
     test_recursion();
     test_variables();

@@ -46,7 +46,7 @@ def parse(text):
             words = line.split()
             if "at" in words:
                 raise Unsupported("memory of the process")
-            tables.append(bytes.fromhex("".join(words[4:])))
+            tables.append(bytes.fromhex("".join(word for word in words[4:] if word != "scattered")))
         if line.startswith("func "):
             function, body = Function(line.split()[2]), False
             functions[function.name] = function

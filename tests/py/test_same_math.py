@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise import _core, _same_math, cuda
+from lanewise import _core, _same_math, _verify, cuda
 from source_tree import ROOT, read
 
 pytest.importorskip("mpmath", reason="the reference")
@@ -65,6 +65,19 @@ def test_float32_is_correctly_rounded(name):
         return
     bits = np.arange(11, 1 << 32, 65_521, dtype=np.uint64).astype(np.uint32)
     assert single.wrong_of(name, flags(bits), [bits.view(np.float32)]) == []
+
+
+@pytest.mark.parametrize("name", sorted(_same_math.EXCEPTIONS))
+def test_listed_inputs(name):
+    bits = np.array([wrong for wrong, _ in _same_math.EXCEPTIONS[name]], np.uint32)
+    assert single.wrong_of(name, single.flagging(name, 8)(bits), [bits.view(np.float32)]) == []
+
+
+def test_verify_allows_no_distance():
+    report = lw.verify(made("math.sin(x) * math.exp(x)", math="same"), X, sample=300)
+    assert report.compared[0].startswith("CPU, optimised") and report.ok
+    (pair,) = [pair for pair in _verify._pairs(_verify._Subject(made("math.sin(x)", math="same")), False) if not pair.in_python]
+    assert _verify._allowed(_verify._Subject(made("math.sin(x)", math="same")), True, pair.in_python) == {4: 0.0, 8: 0.0}
 
 
 def test_every_function_with_a_bound_is_there():

@@ -168,7 +168,9 @@ scalar_binary(lw_lower_frame *f, lw_pyop op, lw_ref x, lw_ref y)
         return lw_ir_div(b, lw_ir_cast(b, LW_DT_f64, x), lw_ir_cast(b, LW_DT_f64, y));
     case LW_PY_FLOORDIV: return lw_num_floordiv(b, x, y);
     case LW_PY_MOD: return lw_num_mod(b, x, y);
-    case LW_PY_POW: return lw_num_power(b, x, y, f->l->typed->options.precise || f->l->typed->options.same_math);
+    case LW_PY_POW:
+        return lw_num_power(b, x, y,
+                            f->l->typed->options.precise || f->l->typed->options.same_math);
     case LW_PY_LSHIFT: return lw_int_shl(b, x, y);
     case LW_PY_RSHIFT: return lw_int_shr(b, x, y);
     case LW_PY_BITAND: return lw_ir_and(b, x, y);

@@ -1,8 +1,8 @@
-/* Reads FUNCTIONS of lanewise/_same_math.py, a dict from names of intrinsics.def to the functions
- * for float32 and float64, and lowers each to a module, which is kept for the process. They are
- * lowered with neither fused products nor guards, so that their arithmetic is what they say.
- * All are made at once, at the first decorator with math="same": how long it takes is in
- * docs/differences.md. */
+/* Reads FUNCTIONS of lanewise/_same_math.py, a dict from names of intrinsics.def to the
+ * functions for float32 and float64, and lowers each to a module, which is kept for the
+ * process. They are lowered with neither fused products nor guards, so that their arithmetic is
+ * what they say. All are made at once, at the first decorator with math="same": how long it
+ * takes is in docs/differences.md. */
 #include "core/py/compiled/same_math.h"
 
 #include "core/front/lower/lower.h"
