@@ -1084,6 +1084,9 @@ EXCEPTIONS = {  # float32 inputs whose results 53 bits do not decide: the bits o
     "lgamma": (
         (0x3B7C53AA, 0x40B1D661), (0xB0D6F2CA, 0x41A23559),
     ),
+    "tgamma": (
+        (0x27DE86A9, 0x57134133), (0x27E05475, 0x57121211),
+    ),
 }
 
 FUNCTIONS = {  # names of core/tables/intrinsics.def: for float32, for float64
