@@ -388,7 +388,7 @@ def from_text(text, name="g", **scope):
 
 def without_source():
     scope = {}
-    exec("def g(x):\n    s = 0\n    for i in range(3):\n        s += x\n    return s", scope)
+    exec("def g(x):\n    while x < 5:\n        x += 1\n    return x", scope)
     return lw.vectorize(scope["g"])(X)
 
 

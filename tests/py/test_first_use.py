@@ -277,7 +277,7 @@ def test_python_ints_of_any_size_compare(name):
 def test_results_that_are_no_accumulators(method, args):
     less, product = lw.vectorize(lambda a, b: a < b), lw.vectorize(lambda a, b: int(a * b))
     for ufunc, x in ((less, [1, 2, 3]), (lw.less, [1.0, 2.0]), (lw.equal, np.int8([1, 1])), (product, [1.5, 2.5])):
-        with pytest.raises(TypeError, match="a reduction takes results as operands again|No loop matching the specified signature"):
+        with pytest.raises(TypeError, match="a reduction takes results as operands again|[Nn]o loop matching the specified signature|did not contain a loop"):
             getattr(ufunc, method)(x, *args)
     assert np.array_equal(getattr(less, method)([True, False], *args), getattr(np.less, method)([True, False], *args))
     assert np.array_equal(getattr(lw.logical_and, method)([1, 2, 0], *args), getattr(np.logical_and, method)([1, 2, 0], *args))
