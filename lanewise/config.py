@@ -107,6 +107,7 @@ class Config:
         >>> import os
         >>> os.environ["NUMBA_NUM_THREADS"] = str(lw.config.NUMBA_NUM_THREADS)
         >>> lw.config.reload_config()
+        >>> del os.environ["NUMBA_NUM_THREADS"]; lw.config.threads = 0  # as it was
         """
         for variable, attribute, _field, how, _word in _core._numba_settings():
             value = _os.environ.get(variable)

@@ -251,13 +251,26 @@ mend_shift_left(mending *m, const instruction *i)
     return false;
 }
 
+static bool
+mend_own_sign(mending *m, const instruction *i)
+{
+    span r = i->operands[0], x = i->operands[1];
+
+    if (i->n_operands != 3 || !is_same(x, i->operands[2]))
+        return false;
+    lw_text_addf(&m->out, "mov.%.3s %.*s, %.*s;", i->opcode.at + strlen("copysign."), r.n, r.at,
+                 x.n, x.at);
+    return true;
+}
+
 static const struct rule {
     const char *opcode;
     bool (*mend)(mending *m, const instruction *i);
 } rules[] = {
     {"neg.s16", mend_narrow_negation}, {"abs.s32", mend_magnitude},
     {"abs.s64", mend_magnitude},       {"neg.s32", mend_compared_negation},
-    {"shl.b64", mend_shift_left},
+    {"shl.b64", mend_shift_left},      {"copysign.f32", mend_own_sign},
+    {"copysign.f64", mend_own_sign},
 };
 
 static bool

@@ -184,7 +184,7 @@ WORK = {
     "compile error": lambda: refused(lw.errors.CompileError, lw.vectorize(lambda x: [x]), X)(),
     "the same compile error": refused(lw.errors.CompileError, lw.vectorize(lambda x: [x]), X),
     "syntax refused": lambda: refused(lw.errors.CompileError, lw.explain, lambda x: {x}, "f8(f8)")(),
-    "no source": refused(OSError, lambda: lw.vectorize(eval("lambda x: x"))),
+    "no source": refused(OSError, lambda: lw.vectorize(eval("lambda x: sum(x for _ in (0,))"))),
 }
 
 

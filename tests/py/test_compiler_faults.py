@@ -2,6 +2,8 @@
 
 On a GPU the values are what counts; without one, what the PTX must not contain."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -106,6 +108,19 @@ def test_what_the_least_integer_becomes(target, dtype):
             np.testing.assert_array_equal(back(a), b.astype(back(a).dtype))
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_the_sign_of_what_has_its_own_sign(target, dtype):
+    x = np.array([0.0, -0.0, 1.5, -1.5, 40.0, -40.0, np.inf, -np.inf], dtype)
+    f = lw.vectorize(lambda x: (math.remainder(math.copysign(x, x), dtype_of(33.0)), math.copysign(2.0, np.copysign(x, x))))
+    dtype_of = {"f4": np.float32, "f8": np.float64}[dtype]
+    rest, sign = f(*on(target, (x,)))
+    finite = np.isfinite(x)
+    wanted = [math.remainder(v, 33.0) for v in x[finite]]
+    np.testing.assert_array_equal(back(rest)[finite], wanted)
+    np.testing.assert_array_equal(np.signbit(back(rest)[finite]), np.signbit(wanted))
+    np.testing.assert_array_equal(back(sign), np.copysign(2.0, x))
+
+
 @pytest.mark.parametrize("arch", ["sm_75", "sm_90", "sm_100"])
 def test_ptx_has_none_of_them(arch):
     def ptx(function, signature):
@@ -117,4 +132,5 @@ def test_ptx_has_none_of_them(arch):
         assert "neg.s32" not in text
     for function in SHIFTS[:-1]:
         assert "mul.lo.s64" in ptx(function, "(i8,)")
+    assert "copysign" not in ptx(lambda x: math.remainder(math.copysign(x, x), 33.0), "(f8,)")
     assert "mul.lo.s64" not in ptx(rotated, "(u8,)")  # a rotation stays one
