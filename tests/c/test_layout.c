@@ -78,7 +78,9 @@ int
 main(void)
 {
     reads_as("(m,n),(n)->(m)", "(m,n),(n)->(m) 2", "(m,n),(n)->(m)");
-    reads_as(" ( m , n ) , ( n ) -> ( ) ", "(m,n),(n)->() 2", "(m,n),(n)->()");
+    /* NumPy's errors show it as it was given */
+    reads_as(" ( m , n ) , ( n ) -> ( ) ", "(m,n),(n)->() 2", " ( m , n ) , ( n ) -> ( ) ");
+    reads_as("(n)", "(n) 1", "(n)"); /* in place: no outputs */
     reads_as("(),()->()", "(),()->() 0", "(),()->()");
     reads_as("->()", "->() 0", "->()");
     reads_as("->(n),(n)", "->(n*),(n*) 1", "->(n),(n)");
@@ -92,7 +94,7 @@ main(void)
     reads_as("(n,n)->(n)", "(n,n)->(n) 1", "(n,n)->(n)");
     reads_as("(_a1,B2)->()", "(_a1,B2)->() 2", "(_a1,B2)->()");
     fails_at("", 0, "expected `(` or `->`");
-    fails_at("(n)", 3, "expected `,` or `->`");
+    fails_at("(n) x", 4, "expected `,` or `->`");
     fails_at("(n)->", 5, "expected `(`");
     fails_at("(n,)->()", 3, "expected the name or the size");
     fails_at("(,n)->()", 1, "expected the name or the size");
