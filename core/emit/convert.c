@@ -228,6 +228,23 @@ top_bits_to_float(lw_emitter *e, lw_dtype from, lw_dtype to)
     return true;
 }
 
+/* float16 of an integer beyond its range. The infinity is written out, since LLVM (22.1 and
+ * before) takes the conversion of an integer of few significant bits for exact, whatever its
+ * size, and widens it again without the infinity: float(float16(x << 20)) was finite. The first
+ * such integer is 65520. */
+static lw_name
+within_f16(lw_emitter *e, lw_dtype from, lw_name value)
+{
+    lw_name test = lw_def(e, "fcmp oge float $s, 0x40EFFE0000000000", value.text);
+
+    value =
+        lw_def(e, "select i1 $s, float 0x7FF0000000000000, float $s", test.text, value.text);
+    if (!lw_is_signed(from))
+        return value;
+    test = lw_def(e, "fcmp ole float $s, 0xC0EFFE0000000000", value.text);
+    return lw_def(e, "select i1 $s, float 0xFFF0000000000000, float $s", test.text, value.text);
+}
+
 static void
 cast_to_float(lw_emitter *e, lw_dtype from, lw_dtype to, lw_name value)
 {
@@ -236,10 +253,15 @@ cast_to_float(lw_emitter *e, lw_dtype from, lw_dtype to, lw_name value)
     if (top_bits_to_float(e, from, to))
         return;
     /* integers beyond f32's 24 bits are infinite in f16, so going through f32 loses nothing */
-    if (to == LW_DT_f64)
+    if (to == LW_DT_f64) {
         lw_result(e, "$s $t $s to double", how, from, value.text);
-    else
+    } else if (to == LW_DT_f16 && lw_dtypes[from].bits >= 32) {
+        value = lw_def(e, "$s $t $s to float", how, from, value.text);
+        value = lw_narrow(e, to, within_f16(e, from, value));
+        lw_result(e, "bitcast $t $s to $t", to, value.text, to);
+    } else {
         lw_float_result(e, to, "$s $t $s to float", how, from, value.text);
+    }
 }
 
 static void

@@ -134,3 +134,18 @@ def test_ptx_has_none_of_them(arch):
         assert "mul.lo.s64" in ptx(function, "(i8,)")
     assert "copysign" not in ptx(lambda x: math.remainder(math.copysign(x, x), 33.0), "(f8,)")
     assert "mul.lo.s64" not in ptx(rotated, "(u8,)")  # a rotation stays one
+
+
+@pytest.mark.parametrize("dtype", ["i4", "u4", "i8", "u8"])
+def test_integers_beyond_float16_are_infinite(target, dtype):
+    """LLVM's: an integer of few significant bits, as float16 and back, was finite."""
+    x = np.array([0, 1, 2, 3, 1023, 2047], dtype)
+    f = lw.vectorize(lambda x: (float(np.float16(x << 20)), np.float32(np.float16(x * 4096)), np.float16(-(x << 17)) + np.float16(1)))
+    with np.errstate(all="ignore"):
+        wanted = (x << 20).astype("f2").astype("f8"), (x * np.dtype(dtype).type(4096)).astype("f2").astype("f4"), (-(x << 17)).astype("f2") + np.float16(1)
+        for got, want in zip(f(*on(target, (x,))), wanted):
+            np.testing.assert_array_equal(back(got), want)
+    limits = np.array([65503, 65504, 65519, 65520, 65536], dtype)
+    got = back(lw.vectorize(lambda x: np.float16(x))(*on(target, (limits,))))
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(got, limits.astype("f2"))
