@@ -27,6 +27,9 @@ def every_operand():
         yield np.array(values, dtype)
 
 
+NUMPY_2_5 = tuple(int(part) for part in np.__version__.split(".")[:2]) >= (2, 5)
+
+
 def outcome(function, *args, **keywords):
     """What a call gives: its arrays, or the class of its exception."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -76,6 +79,8 @@ def test_binary_ufuncs_are_numpys(name):
 
 @pytest.mark.parametrize("name", UNARY)
 def test_unary_ufuncs_are_numpys(name):
+    if name == "sign" and NUMPY_2_5:
+        pytest.skip("sign of timedelta64 is float64 from NumPy 2.5 on (docs/differences.md)")
     for x in every_operand():
         if x.dtype.kind in "mM":
             same(outcome(getattr(lw.ufuncs, name), x), outcome(getattr(np, name), x), (name, x.dtype))
@@ -103,6 +108,8 @@ def test_casts_between_units_are_numpys(kind):
             continue  # NumPy's ratio of the two wraps
         numpys = outcome(x.astype, dtype)
         cast = lw.vectorize(lambda v: v.astype(dtype))
+        if isinstance(numpys, OverflowError) and NUMPY_2_5:
+            continue  # it looks at the values; before, and here, they wrap (docs/differences.md)
         if isinstance(numpys, OverflowError):
             with pytest.raises(lw.errors.TypingError, match="E120"):
                 cast(x)

@@ -197,17 +197,35 @@ resolve(struct PyArrayMethodObject_tag *method, PyArray_DTypeMeta *const classes
 
 /* ---- registering ---- */
 
-/* The method that NumPy has just appended to its list. Borrowed. */
+/* What NumPy has added last: its loops are a list before 2.5, a dict by classes from then on.
+ */
+static PyObject *
+newest_entry(PyObject *loops)
+{
+    PyObject *key, *value, *last = NULL;
+    Py_ssize_t at = 0;
+
+    if (loops == NULL)
+        return NULL;
+    if (PyList_Check(loops) && PyList_GET_SIZE(loops) > 0)
+        return PyList_GET_ITEM(loops, PyList_GET_SIZE(loops) - 1);
+    while (PyDict_Check(loops) && PyDict_Next(loops, &at, &key, &value))
+        last = value;
+    return last;
+}
+
+/* The method that NumPy has just added to its loops. Borrowed. */
 static PyObject *
 newest_method(PyObject *inner)
 {
-    PyObject *loops = ((PyUFuncObject *)inner)->_loops;
-    Py_ssize_t n = loops != NULL && PyList_Check(loops) ? PyList_GET_SIZE(loops) : 0;
-    PyObject *pair = n > 0 ? PyList_GET_ITEM(loops, n - 1) : NULL;
+    PyObject *entry = newest_entry(((PyUFuncObject *)inner)->_loops);
 
-    if (pair != NULL && PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2)
-        return PyTuple_GET_ITEM(pair, 1);
-    PyErr_SetString(PyExc_RuntimeError, "NumPy keeps its loops in another way");
+    if (entry != NULL && PyTuple_Check(entry) && PyTuple_GET_SIZE(entry) == 2)
+        return PyTuple_GET_ITEM(entry, 1);
+    PyErr_SetString(
+        PyExc_RuntimeError,
+        "this version of NumPy keeps the loops of ufuncs in a way that lanewise does "
+        "not know: times need another version of one of the two");
     return NULL;
 }
 
