@@ -194,15 +194,11 @@ class Symbolic:
 
 
 def resized(a, signed, bits):
+    """The integer's value as a bit-vector of this width: wrapped, or widened by its sign."""
     more = bits - a.size()
     if more <= 0:
         return z3.Extract(bits - 1, 0, a)
     return z3.SignExt(more, a) if signed else z3.ZeroExt(more, a)
-
-
-def exact(a, signed, bits):
-    """The integer's value as a signed bit-vector that is wide enough for what is computed."""
-    return resized(a, signed, bits)
 
 
 def prove(claim, assuming=(), seconds=60):

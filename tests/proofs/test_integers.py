@@ -10,7 +10,7 @@ import pytest
 z3 = pytest.importorskip("z3", reason="z3 has no wheel for every platform")
 
 import lanewise as lw
-from symbolic import INTEGERS, Symbolic, exact, prove
+from symbolic import INTEGERS, Symbolic, prove, resized
 
 SHORT = {"i8": "i1", "u8": "u1", "i16": "i2", "u16": "u2", "i32": "i4", "u32": "u4", "i64": "i8", "u64": "u8"}
 NARROW = ["i8", "u8"]
@@ -53,7 +53,7 @@ def test_floor_division_and_remainder(t):
     (a, b), (q, r), _ = results(lambda a, b: (a // b, a % b), t, t)
     bits = INTEGERS[t][1]
     wide = 2 * bits + 2
-    A, B, Q, R = (exact(x, is_signed(t), wide) for x in (a, b, q, r))
+    A, B, Q, R = (resized(x, is_signed(t), wide) for x in (a, b, q, r))
     overflows = z3.And(a == 1 << bits - 1, b == -1) if is_signed(t) else z3.BoolVal(False)
     good = z3.And(A == Q * B + R, z3.If(B > 0, z3.And(R >= 0, R < B), z3.And(R <= 0, R > B)))
     wrapped = z3.And(q == a, r == 0)
@@ -104,7 +104,7 @@ def test_shifts_by_any_count(t):
 def test_comparisons_are_those_of_the_values(t, u):
     """Also of a negative integer with an unsigned one of 64 bits."""
     (a, b), values, _ = results(lambda a, b: (a < b, a <= b, a > b, a >= b, a == b, a != b), t, u)
-    A, B = exact(a, is_signed(t), 66), exact(b, is_signed(u), 66)
+    A, B = resized(a, is_signed(t), 66), resized(b, is_signed(u), 66)
     for value, want in zip(values, (A < B, A <= B, A > B, A >= B, A == B, A != B)):
         prove(value == want)
 
@@ -125,7 +125,7 @@ def test_casts_wrap(t):
     casts = {u: getattr(lw, f"{'u' if u[0] == 'u' else ''}int{u[1:]}") for u in INTEGERS}
     for u, cast in casts.items():
         (a,), (value,), _ = results(lambda a: cast(a), t)
-        prove(value == z3.Extract(INTEGERS[u][1] - 1, 0, exact(a, is_signed(t), 128)))
+        prove(value == z3.Extract(INTEGERS[u][1] - 1, 0, resized(a, is_signed(t), 128)))
 
 
 @pytest.mark.parametrize("t", NARROW)
