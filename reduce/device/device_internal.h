@@ -53,6 +53,9 @@ lane_range lw_reduce_lane_of_block(maker *m, bool in_order);
  * lanes have elements. */
 lane_range lw_reduce_take(maker *m, access *from);
 lane_range lw_reduce_take_narrow(maker *m, access *from);
+/* The same where the best element is looked for (device_best.c). Without key->columns the slots of
+ * a result's first lane stand for all its lanes then. */
+lane_range lw_reduce_take_best(maker *m, access *from);
 /* Takes the elements behind the last whole access, in one lane of the last block. */
 void lw_reduce_take_rest(maker *m, access *from);
 /* Combines the slots of a result's lanes into those of its first lane (device_join.c). */

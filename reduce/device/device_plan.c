@@ -15,7 +15,9 @@ enum {
     MOST_SHORT = 64,        /* most accesses of a short row, which part of a warp takes */
     LEAST_RESULTS = 64,     /* fewest results for which short rows have a kernel of their own */
     ROWS = 8,               /* short rows of a thread at a time, … */
-    LEAST_SHORT = 1 << 17   /* … where that leaves so many threads */
+    LEAST_SHORT = 1 << 17,  /* … where that leaves so many threads */
+    LEAST_COSTLY = 32,      /* fewest accesses of a lane where lanes are costly to combine, … */
+    FULL = 1 << 18          /* … and that leaves so many threads */
 };
 
 static uint32_t
@@ -129,7 +131,8 @@ vector_of(const lw_reduce_job *job, const lw_reduce_plan *plan)
             vector /= 2;
         return vector;
     }
-    if (!r->commutative || acc_bytes(job) > WIDEST || !all_lie_in_vectors(job, plan, vector))
+    if ((!r->commutative && !plan->key.best) || acc_bytes(job) > WIDEST ||
+        !all_lie_in_vectors(job, plan, vector))
         return 1;
     return plan->elements >= 16 * (int64_t)vector ? vector : 1;
 }
@@ -140,6 +143,42 @@ distance(int64_t stride)
     return stride < 0 ? -stride : stride;
 }
 
+/* Whether the best element can be found by comparing what decides. */
+static bool
+looks_for_best(const lw_reduce_job *job)
+{
+    const lw_extreme *best = &job->reduction->best;
+
+    return best->kind != LW_NO_EXTREME && !is_masked(job) &&
+           (best->nan_first || !lw_is_float(job->reduction->acc[best->part]));
+}
+
+/* Whether combining two accumulators takes more than an operation or two for each number. */
+static bool
+is_costly(const lw_reduce_job *job, const lw_reduce_plan *plan)
+{
+    const lw_reduction *r = job->reduction;
+
+    return plan->key.best || !(r->has_identity || r->exact);
+}
+
+/* log2 of the results of a block whose lanes lie along elements: each lane should have some
+ * accesses. */
+static uint32_t
+rows_log2(const lw_reduce_job *job, const lw_reduce_plan *plan, uint32_t threads)
+{
+    uint32_t results = 0;
+
+    while (results < threads && plan->results > 1 &&
+           plan->items < (INT64_C(4) << (threads - results)))
+        results++;
+    while (is_costly(job, plan) && threads - results > 5 &&
+           plan->items < (INT64_C(LEAST_COSTLY) << (threads - results)) &&
+           plan->results << (threads - results - 1) >= FULL)
+        results++;
+    return results;
+}
+
 /* Neighbouring threads take neighbouring elements, or neighbouring results where these are
  * nearer to each other. */
 static void
@@ -148,6 +187,7 @@ choose_block(const lw_reduce_job *job, lw_reduce_plan *plan)
     uint32_t threads = threads_log2(job), results = 0;
     int64_t wide;
 
+    plan->key.best = looks_for_best(job);
     plan->key.columns = plan->results > 1 && job->reduced.n > 0 &&
                         distance(kept_step(job, 0)) < distance(element_step(job, 0));
     plan->key.vector = (uint8_t)vector_of(job, plan);
@@ -158,9 +198,7 @@ choose_block(const lw_reduce_job *job, lw_reduce_plan *plan)
         if (results > COLUMNS_LOG2 + 1)
             results = COLUMNS_LOG2;
     } else
-        while (results < threads && plan->results > 1 &&
-               plan->items < (INT64_C(4) << (threads - results)))
-            results++;
+        results = rows_log2(job, plan, threads);
     if (results > threads)
         results = threads;
     plan->key.results_log2 = (uint8_t)results;
@@ -226,6 +264,7 @@ choose_short(const lw_reduce_job *job, lw_reduce_plan *plan)
         rows /= 2;
     plan->key.vector = (uint8_t)vector;
     plan->key.rows = (uint8_t)rows;
+    plan->key.best = 0;
     plan->key.lanes_log2 = (uint8_t)lanes;
     plan->key.results_log2 = (uint8_t)(threads - lanes);
     plan->threads = LW_REDUCE_THREADS;
