@@ -342,6 +342,6 @@ lw_reduce_take_best(maker *m, access *from)
     if (columns)
         return range;
     find_of_lanes(m, &w, range.last, from);
-    lw_reduce_take_rest(m, from);
+    lw_reduce_take_rest(m, is_equal(m, m->lane, 0), from);
     return range;
 }

@@ -6,8 +6,10 @@
 #include <string.h>
 
 enum {
-    SHARED = 32 * 1024, /* bytes of shared memory that a block may use */
-    LEAST_ITEMS = 16,   /* fewest accesses of a lane where elements are split over blocks */
+    SHARED = 32 * 1024,      /* bytes of shared memory for a block's accumulators, … */
+    MOST_SHARED = 47 * 1024, /* … and with its elements */
+    MOST_PIECE = 8,          /* neighbouring accesses of a lane that its warp reads together */
+    LEAST_ITEMS = 16, /* fewest accesses of a lane where elements are split over blocks */
     MOST_SPLITS = 1024,
     COLUMNS_LOG2 = 5, /* log2 of the threads along neighbouring results, where these are many */
     WIDEST = 32,      /* most bytes of such a thread's accumulators */
@@ -16,8 +18,8 @@ enum {
     LEAST_RESULTS = 64,     /* fewest results for which short rows have a kernel of their own */
     ROWS = 8,               /* short rows of a thread at a time, … */
     LEAST_SHORT = 1 << 17,  /* … where that leaves so many threads */
-    LEAST_COSTLY = 32,      /* fewest accesses of a lane where lanes are costly to combine, … */
-    FULL = 1 << 18          /* … and that leaves so many threads */
+    LEAST_COSTLY = 32, /* fewest accesses of a lane where lanes are costly to combine, … */
+    FULL = 1 << 18     /* … and that leaves so many threads */
 };
 
 static uint32_t
@@ -131,8 +133,7 @@ vector_of(const lw_reduce_job *job, const lw_reduce_plan *plan)
             vector /= 2;
         return vector;
     }
-    if ((!r->commutative && !plan->key.best) || acc_bytes(job) > WIDEST ||
-        !all_lie_in_vectors(job, plan, vector))
+    if (acc_bytes(job) > WIDEST || !all_lie_in_vectors(job, plan, vector))
         return 1;
     return plan->elements >= 16 * (int64_t)vector ? vector : 1;
 }
@@ -173,10 +174,53 @@ rows_log2(const lw_reduce_job *job, const lw_reduce_plan *plan, uint32_t threads
            plan->items < (INT64_C(4) << (threads - results)))
         results++;
     while (is_costly(job, plan) && threads - results > 5 &&
-           plan->items < (INT64_C(LEAST_COSTLY) << (threads - results)) &&
+           plan->items < ((int64_t)LEAST_COSTLY << (threads - results)) &&
            plan->results << (threads - results - 1) >= FULL)
         results++;
     return results;
+}
+
+/* log2 of the threads of a block along neighbouring results. */
+static uint32_t
+columns_log2(const lw_reduce_plan *plan)
+{
+    int64_t wide = plan->results / plan->key.vector;
+    uint32_t results = log2_of(2 * wide - 1); /* room for all results, unless there are many */
+
+    return results > COLUMNS_LOG2 + 1 ? COLUMNS_LOG2 : results;
+}
+
+/* Sets the threads of a block, which follow from the elements of an access. */
+static void
+set_lanes(const lw_reduce_job *job, lw_reduce_plan *plan)
+{
+    uint32_t threads = threads_log2(job), results;
+
+    plan->items = plan->key.columns ? plan->elements : plan->elements / plan->key.vector;
+    results = plan->key.columns ? columns_log2(plan) : rows_log2(job, plan, threads);
+    if (results > threads)
+        results = threads;
+    plan->key.results_log2 = (uint8_t)results;
+    plan->key.lanes_log2 = (uint8_t)(threads - results);
+    plan->threads = 1u << threads;
+}
+
+/* How many neighbouring accesses of a lane its warp reads together, for an operator that needs
+ * the order of elements; 0: lanes cannot be served in that way. */
+static uint32_t
+piece_of(const lw_reduce_job *job, const lw_reduce_plan *plan)
+{
+    const lw_reduction *r = job->reduction;
+    uint32_t bytes = 0, piece = MOST_PIECE;
+
+    for (uint32_t i = 0; i < r->n_in; i++)
+        bytes += lw_dtypes[r->loaded[i]].size_bytes * plan->key.vector;
+    if (plan->key.lanes_log2 < 5 || is_masked(job))
+        return 0;
+    while (piece > 1 &&
+           ((piece + 1) * bytes + acc_bytes(job)) * LW_REDUCE_THREADS > MOST_SHARED)
+        piece /= 2;
+    return piece > 1 ? piece : 0;
 }
 
 /* Neighbouring threads take neighbouring elements, or neighbouring results where these are
@@ -184,26 +228,20 @@ rows_log2(const lw_reduce_job *job, const lw_reduce_plan *plan, uint32_t threads
 static void
 choose_block(const lw_reduce_job *job, lw_reduce_plan *plan)
 {
-    uint32_t threads = threads_log2(job), results = 0;
-    int64_t wide;
+    bool in_order;
 
     plan->key.best = looks_for_best(job);
     plan->key.columns = plan->results > 1 && job->reduced.n > 0 &&
                         distance(kept_step(job, 0)) < distance(element_step(job, 0));
     plan->key.vector = (uint8_t)vector_of(job, plan);
-    plan->items = plan->key.columns ? plan->elements : plan->elements / plan->key.vector;
-    if (plan->key.columns) {
-        wide = plan->results / plan->key.vector;
-        results = log2_of(2 * wide - 1); /* room for all results, unless there are many */
-        if (results > COLUMNS_LOG2 + 1)
-            results = COLUMNS_LOG2;
-    } else
-        results = rows_log2(job, plan, threads);
-    if (results > threads)
-        results = threads;
-    plan->key.results_log2 = (uint8_t)results;
-    plan->key.lanes_log2 = (uint8_t)(threads - results);
-    plan->threads = 1u << threads;
+    in_order = !job->reduction->commutative && !plan->key.best && !plan->key.columns;
+    set_lanes(job, plan);
+    if (in_order && plan->key.vector > 1)
+        plan->key.piece = (uint8_t)piece_of(job, plan);
+    if (in_order && plan->key.piece == 0) {
+        plan->key.vector = 1;
+        set_lanes(job, plan);
+    }
     assert(plan->threads <= LW_REDUCE_THREADS && plan->key.vector <= 16);
 }
 
