@@ -55,6 +55,6 @@ def weighted(i, j, a, out):
 
 def test_two_dimensions():
     out = np.empty_like(X)
-    weighted(X, out)
+    weighted(X.shape, X, out)
     i, j = np.indices(X.shape)
     assert np.array_equal(out, X * i - j)
