@@ -48,7 +48,7 @@ def test_scans():
     assert np.array_equal(largest.accumulate(X, axis=0), np.maximum.accumulate(X, axis=0))
 
 
-@lw.forall
+@lw.forall(ndim=2)
 def weighted(i, j, a, out):
     out[i, j] = a[i, j] * i - j
 
