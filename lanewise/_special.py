@@ -314,6 +314,8 @@ def _zeta(x):
         return math.nan
     if 0.5 * x == np.floor(0.5 * x):
         return 0.0
+    if x < -330.0:
+        return math.copysign(math.inf, _sinpi(0.5 * x))
     # the functional equation (DLMF 25.4.1) with the duplication formula of gamma (DLMF 5.5.5)
     power = _lib_pow(_PI, x - 1.5) * (1.0 + (x - 1.5) * 3.8981718325193755e-17)  # pi is not a float
     return power * _sinpi(0.5 * x) * _gamma(0.5 - 0.5 * x) * _gamma(1.0 - 0.5 * x) * (1.0 + _zetac_right(1.0 - x))
@@ -493,6 +495,17 @@ def _beta_with_poles(a, b, log):
     return math.inf
 
 
+def _beta_reflected(a, b):
+    """What beta is where one argument is negative: sines / factor, times or divided by beta(c, d) with positive c and d (DLMF 5.5.3)."""
+    if a < 0.0 and b < 0.0:
+        return _PI * _sinpi(a + b) / (_sinpi(a) * _sinpi(b)), 1.0 - a - b, 1.0 - a, 1.0 - b, False
+    if b > 0.0:
+        a, b = b, a
+    if a + b < 0.0:
+        return _sinpi(a + b) / _sinpi(b), 1.0, a, 1.0 - a - b, True
+    return _PI / _sinpi(b), a, 1.0 - b, a + b, False
+
+
 def _beta(a, b):
     if a != a or b != b:
         return math.nan
@@ -504,9 +517,13 @@ def _beta(a, b):
         return _beta_with_poles(b, a, False)
     if _is_pole(a + b):
         return 0.0
+    if not (abs(a) < math.inf and abs(b) < math.inf):
+        return math.nan
     if a > -160.0 and a < 170.0 and b > -160.0 and b < 170.0 and a + b < 170.0:
         return _gamma(a) * (_gamma(b) * _rgamma(a + b))
-    return _gammasgn(a) * _gammasgn(b) * _gammasgn(a + b) * math.exp(_lib_lgamma(a) + _lib_lgamma(b) - _lib_lgamma(a + b))
+    sines, factor, c, d, is_above = _beta_reflected(a, b)
+    value = _beta_right(c if c > d else d, d if c > d else c)
+    return sines / factor * value if is_above else sines / factor / value
 
 
 def _betaln(a, b):
@@ -518,7 +535,15 @@ def _betaln(a, b):
         return _beta_with_poles(a, b, True)
     if _is_pole(b):
         return _beta_with_poles(b, a, True)
-    return _lib_lgamma(a) + _lib_lgamma(b) - _lib_lgamma(a + b)
+    if _is_pole(a + b):
+        return -math.inf
+    if not (abs(a) < math.inf and abs(b) < math.inf):
+        return math.nan
+    if abs(a) < 160.0 and abs(b) < 160.0:
+        return _lib_lgamma(a) + _lib_lgamma(b) - _lib_lgamma(a + b)
+    sines, factor, c, d, is_above = _beta_reflected(a, b)
+    value = _betaln_right(c if c > d else d, d if c > d else c)
+    return math.log(abs(sines) / factor) + (value if is_above else -value)
 
 
 def beta(a, b):
@@ -620,10 +645,14 @@ def _betainc_part(a, b, x, y):
 def _betainc_either(a, b, x, upper):
     if not (a >= 0.0 and b >= 0.0 and x >= 0.0 and x <= 1.0):
         return math.nan
-    if a == 0.0 or b == 0.0 or a > 1e150 or b > 1e150:
+    if (a > 1e150) != (b > 1e150) and a < math.inf and b < math.inf and x > 0.0 and x < 1.0:  # the limit (DLMF 8.17.2 and 8.2.4)
+        if b > a:
+            return _gammaincc(a, b * x) if upper else _gammainc(a, b * x)
+        return _gammainc(b, a * (1.0 - x)) if upper else _gammaincc(b, a * (1.0 - x))
+    if (a < 1e-300 and b > 1e-250) or (b < 1e-300 and a > 1e-250) or a == 0.0 or b == 0.0 or a > 1e150 or b > 1e150:
         if (a == 0.0 and b == 0.0) or (a > 1e150 and b > 1e150):
             return math.nan
-        low = 1.0 if a == 0.0 or b > 1e150 else 0.0
+        low = 1.0 if a < b else 0.0
         if (x == 0.0 and low == 1.0) or (x == 1.0 and low == 0.0):
             low = x
         return 1.0 - low if upper else low
@@ -652,6 +681,15 @@ def betaincc(a, b, x):
 # ---- factorials ----
 
 
+def _power_by_exp(x, y, e):
+    """x**y * exp(e), where one of the factors may be out of range."""
+    log = y * math.log(x) + e
+    if log > 715.0 or log < -750.0:
+        return math.inf if log > 0.0 else 0.0
+    root = _lib_pow(x, 0.5 * y)
+    return root * math.exp(e) * root
+
+
 def _poch(z, m):
     """gamma(z + m) / gamma(z)."""
     if m == np.floor(m) and abs(m) <= 180.0:
@@ -674,9 +712,9 @@ def _poch(z, m):
     if _is_pole(z + m):
         return math.inf
     if z >= 10.0 and m > 0.0:
-        return math.exp(-_log_gamma_ratio(z, m)) * _lib_pow(z + m, m)
+        return _power_by_exp(z + m, m, -_log_gamma_ratio(z, m))
     if z + m >= 10.0 and m < 0.0:
-        return math.exp(_log_gamma_ratio(z + m, -m)) * _lib_pow(z, m)
+        return _power_by_exp(z, m, _log_gamma_ratio(z + m, -m))
     return _gamma_quotient(z + m, z)
 
 
@@ -716,8 +754,6 @@ def _binom(n, k):
             return _gamma(n + 1.0) * _rgamma(k + 1.0) * _rgamma(n - k + 1.0)
         if abs(k) == math.inf:
             return math.nan
-        size = _lib_lgamma(n + 1.0) - _lib_lgamma(k + 1.0) - _lib_lgamma(n - k + 1.0)
-        return _gammasgn(n + 1.0) * _gammasgn(k + 1.0) * _gammasgn(n - k + 1.0) * math.exp(size)
     return 1.0 / ((n + 1.0) * _beta(1.0 + n - k, 1.0 + k))
 
 
@@ -996,24 +1032,34 @@ def boxcox1p(x, lmbda):
     t = _t2(x, lmbda)
     k = np.float64(lmbda)
     w = math.log1p(np.float64(x))
-    return t(w if abs(w) < 1e-16 or abs(k) < 1e-19 else math.expm1(k * w) / k)
+    return t(w if (w == 0.0 and k == k) or abs(k * w) < 1e-154 or abs(k) < 1e-19 else math.expm1(k * w) / k)
+
+
+def _log1p_of_product(k, v):
+    """log1p(k * v), also where the product is out of range."""
+    w = k * v
+    return math.log(abs(k)) + math.log(abs(v)) if w > 1e300 else math.log1p(w)
 
 
 def inv_boxcox(x, lmbda):
     t = _t2(x, lmbda)
     k = np.float64(lmbda)
     v = np.float64(x)
-    return t(math.exp(v) if k == 0.0 else math.exp(math.log1p(k * v) / k))
+    return t(math.exp(v if k == 0.0 or abs(k * v) < 1e-154 else _log1p_of_product(k, v) / k))
 
 
 def inv_boxcox1p(x, lmbda):
     t = _t2(x, lmbda)
     k = np.float64(lmbda)
     v = np.float64(x)
-    return t(math.expm1(v) if k == 0.0 else v if abs(k * v) < 1e-154 else math.expm1(math.log1p(k * v) / k))
+    return t(math.expm1(v) if k == 0.0 else v if abs(k * v) < 1e-154 else math.expm1(_log1p_of_product(k, v) / k))
 
 
 # ---- Bessel functions ----
+
+
+def _log_of_half(x):
+    return math.log(0.5 * x) if x > 1e-300 else math.log(x) - math.log(2.0)
 
 
 def _j0(x):
@@ -1052,7 +1098,7 @@ def _y0(x):
         return -math.inf if x == 0.0 else math.nan
     if x < 0.5:
         z = x * x
-        return _TWO_OVER_PI * math.log(0.5 * x) * fits.j0_left(z) + fits.y0_left(z)
+        return _TWO_OVER_PI * _log_of_half(x) * fits.j0_left(z) + fits.y0_left(z)
     if x < 8.0:
         return fits.y0_right(x)
     if x == math.inf:
@@ -1068,7 +1114,7 @@ def _y1(x):
         return -math.inf if x == 0.0 else math.nan
     if x < 0.5:
         z = x * x
-        return _TWO_OVER_PI * (math.log(0.5 * x) * (x * fits.j1_left(z)) - 1.0 / x) + x * fits.y1_left(z)
+        return _TWO_OVER_PI * (_log_of_half(x) * (x * fits.j1_left(z)) - 1.0 / x) + x * fits.y1_left(z)
     if x < 8.0:
         return fits.y1_right(x)
     if x == math.inf:
@@ -1234,7 +1280,7 @@ def _k0e(x):
         return math.inf if x == 0.0 else math.nan
     if x < 1.0:
         z = x * x
-        return math.exp(x) * (fits.k0_left(z) - math.log(0.5 * x) * fits.i0_left(z))
+        return math.exp(x) * (fits.k0_left(z) - _log_of_half(x) * fits.i0_left(z))
     return fits.k0_right(x) / math.sqrt(x)
 
 
@@ -1243,13 +1289,13 @@ def _k0(x):
         return math.inf if x == 0.0 else math.nan
     if x < 1.0:
         z = x * x
-        return fits.k0_left(z) - math.log(0.5 * x) * fits.i0_left(z)
+        return fits.k0_left(z) - _log_of_half(x) * fits.i0_left(z)
     return math.exp(-x) * (fits.k0_right(x) / math.sqrt(x))
 
 
 def _k1_left(x):
     z = x * x
-    return 1.0 / x + x * (math.log(0.5 * x) * fits.i1_left(z) + fits.k1_left(z))
+    return 1.0 / x + x * (_log_of_half(x) * fits.i1_left(z) + fits.k1_left(z))
 
 
 def _k1e(x):
