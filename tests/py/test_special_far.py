@@ -30,7 +30,7 @@ WANTED = {
 
 @pytest.mark.parametrize("name, arguments", FAR, ids=lambda value: value if isinstance(value, str) else "")
 def test_far(name, arguments):
-    with mp.workdps(400):  # of a sum of 1 and 1e-300, for one
+    with mp.workdps(400 if name == "boxcox1p" else 50):  # of a sum of 1 and 1e-300
         wanted = WANTED.get(name, getattr(mp, name, None))(*map(mp.mpf, arguments))
         got = float(getattr(lw.special, name)(*arguments))
         assert abs(mp.mpf(got) / wanted - 1) < 2e-13
