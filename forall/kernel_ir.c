@@ -410,8 +410,9 @@ row_loops(maker *m, lw_ref begin, lw_ref end)
     run_element(m, lw_ir_add(b, lw_ir_sub(b, loop.i, column), at));
     lw_ir_for_end(b, &loop);
     lw_ir_end(b);
+    lw_ir_set(b, slot, lw_ir_add(b, at, room));
     lw_ir_latch(b);
-    lw_ir_while_end(b, slot, room);
+    lw_ir_end(b);
 }
 
 /* The loop is a function of its own, so that what is known of its pointers holds throughout. */
