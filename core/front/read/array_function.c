@@ -340,8 +340,7 @@ inputs_of(lw_reader *r, PyObject *object)
     PyObject *n_in = NULL, *n_out = NULL, *signature = NULL;
     long result = 0;
 
-    if (object == NULL || (!lw_read_is_numpy(r, object, "ufunc") &&
-                           strcmp(Py_TYPE(object)->tp_name, "lanewise.Ufunc") != 0))
+    if (!lw_read_is_ufunc(r, object))
         return 0;
     n_in = PyObject_GetAttrString(object, "nin");
     n_out = n_in ? PyObject_GetAttrString(object, "nout") : NULL;
