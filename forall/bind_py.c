@@ -494,8 +494,6 @@ put_tuple(binder *r, PyObject *tuple)
     return 0;
 }
 
-/* ---- objects of the user's classes ---- */
-
 /* A value that the call uses while it runs: the object may be given another one meanwhile. */
 static int
 hold(lw_bound *bound, PyObject *value)
@@ -506,6 +504,33 @@ hold(lw_bound *bound, PyObject *value)
         return -1;
     return PyList_Append(bound->held, value);
 }
+
+/* A list given to a function that is called on the host: its items, as they are now. */
+static int
+put_list(binder *r, PyObject *list)
+{
+    PyObject *items = PyList_AsTuple(list); /* other threads may change the list */
+    Py_ssize_t n = items ? PyTuple_GET_SIZE(items) : 0;
+    const uint8_t key[] = {LW_KEY_LIST, (uint8_t)n};
+    int result = items && hold(r->bound, items) == 0 ? put_key(r->bound, key, sizeof key) : -1;
+
+    r->depth++;
+    for (Py_ssize_t i = 0; result == 0 && i < n; i++)
+        result = put(r, PyTuple_GET_ITEM(items, i));
+    r->depth--;
+    Py_XDECREF(items);
+    return result;
+}
+
+/* A longer one would be slow to compile, once for each length. */
+static bool
+is_short_list(const binder *r, PyObject *object)
+{
+    return PyList_Check(object) && r->self->gives_value && r->depth < MOST_DEPTH &&
+           PyList_GET_SIZE(object) <= LW_MAX_UNROLL;
+}
+
+/* ---- objects of the user's classes ---- */
 
 static int
 refuse_registered(const binder *r, const lw_object_shape *shape, Py_ssize_t i, PyObject *value)
@@ -635,7 +660,11 @@ refuse(const binder *r, PyObject *object)
 {
     PyObject *attribute = r->field ? NULL : lw_read_unknown_field(object);
 
-    const char *hint = PyList_Check(object) ? "; make it a tuple, or an array by np.asarray"
+    const char *hint = PyList_Check(object)
+                           ? r->self->gives_value
+                                 ? " (a list of up to 64 items, too); make it an array by "
+                                   "np.asarray"
+                                 : "; make it a tuple, or an array by np.asarray"
                        : PyFunction_Check(object) || PyUnicode_Check(object)
                            ? "; let the function find it as a global or closure variable"
                        : lw_is_sparse(object)
@@ -809,6 +838,8 @@ put(binder *r, PyObject *object)
     }
     if (PyTuple_Check(object))
         return put_tuple(r, object);
+    if (is_short_list(r, object))
+        return put_list(r, object);
     if (object == Py_None) {
         const uint8_t key = LW_KEY_NONE;
         return put_key(r->bound, &key, 1);

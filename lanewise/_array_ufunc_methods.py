@@ -18,7 +18,7 @@ from lanewise._new_arrays import _as_indices, _axes_first, _each_at, _place, _sa
 _arrays = intrinsics.arrays  # core/tables/array_names.def
 
 
-def only_binary(name, *args, **keywords):
+def only_binary(name, *args):
     raise ValueError(f"{name} only supported for binary functions")
 
 
@@ -246,6 +246,10 @@ def _reduceat(f, kind, dtype, out, a, places, w):
             _rows_first(f, kind, dtype, out[j], part, 1)
 
 
+def _replaced(shape, axis, n, i=0):
+    return () if i == len(shape) else (n if i == axis else shape[i], *_replaced(shape, axis, n, i + 1))
+
+
 def reduceat(f, kind, shown, array, indices, axis=0, dtype=None, out=None):
     a = _array_of(array)
     places = np.empty(0, np.int64) if isinstance(indices, (tuple, list)) and len(indices) == 0 else _array_of(indices)
@@ -257,7 +261,7 @@ def reduceat(f, kind, shown, array, indices, axis=0, dtype=None, out=None):
     k = _arrays.axis(axis, a.ndim)
     _check_places(places, a.shape[k], shown)
     moved = _axis_first(a, k)
-    result = np.empty((*a.shape[:k], places.shape[0], *a.shape[k + 1:]), t)
+    result = np.empty(_replaced(a.shape, k, places.shape[0]), t)
     _reduceat(f, kind, dtype, _axis_first(result, k), moved, places, w)
     return _given_same(result, out)
 
@@ -303,16 +307,21 @@ def _check_all(places, a, axis=0):
         _check_all(places[1:], a, axis + 1)
 
 
+def _joined(f, x, value):
+    return f(x) if value is None else f(x, value)
+
+
 def _update(f, a, value):
     t = a.dtype.type
     if a.ndim == 0:
-        a[()] = t(f(a[()], value[()] if isinstance(value, np.ndarray) else value))
-    for i in range(a.shape[0] if a.ndim > 0 else 0):
-        v = value[i] if isinstance(value, np.ndarray) else value
-        if a.ndim == 1:
-            a[i] = t(f(a[i], v))
-        elif a.ndim > 1:
-            _update(f, a[i], v)
+        a[()] = t(_joined(f, a[()], value[()] if isinstance(value, np.ndarray) else value))
+    else:
+        for i in range(a.shape[0]):
+            v = value[i] if isinstance(value, np.ndarray) else value
+            if a.ndim == 1:
+                a[i] = t(_joined(f, a[i], v))
+            else:
+                _update(f, a[i], v)
 
 
 def _update_at(f, a, places, j, value):
@@ -322,7 +331,7 @@ def _update_at(f, a, places, j, value):
     elif a.ndim > 1:
         _update(f, a[k], value)
     else:
-        a[k] = a.dtype.type(f(a[k], value))
+        a[k] = a.dtype.type(_joined(f, a[k], value))
 
 
 def _update_all(f, a, places, values):
@@ -334,9 +343,11 @@ def _update_all(f, a, places, values):
             _update_at(f, a, places, j, v)
 
 
-def _apart(x):
-    """The same in memory of its own: what is written must not change what is read later."""
-    return x.copy() if isinstance(x, np.ndarray) else x
+def _second(b):
+    """The second operand in memory of its own: what is written must not change what is read later."""
+    if not isinstance(b, np.ndarray):
+        return _strong(b)
+    return b[()] if b.ndim == 0 else b.copy()
 
 
 def _copies(arrays):
@@ -358,11 +369,10 @@ def _at(f, a, items, value):
 def at(f, a, indices, b=None):
     if b is None:
         raise ValueError("second operand needed for ufunc")
-    v = _apart(_array_of(b))
-    _at(f, a, indices if isinstance(indices, tuple) else (indices,), v if isinstance(v, np.ndarray) else _strong(v))
+    _at(f, a, indices if isinstance(indices, tuple) else (indices,), _second(_array_of(b)))
 
 
 def at_unary(f, a, indices, b=None):
     if b is not None:
         raise ValueError("second operand provided when ufunc is unary")
-    _at(lambda x, y: f(x), a, indices if isinstance(indices, tuple) else (indices,), 0)
+    _at(f, a, indices if isinstance(indices, tuple) else (indices,), None)

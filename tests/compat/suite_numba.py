@@ -144,6 +144,16 @@ EXPECTED = dict([
     """),
 ])
 
+
+
+def from_dtype(dtype):
+    """numba.np.numpy_support.from_dtype, whose error is one of its compiler."""
+    try:
+        return lanewise.from_dtype(dtype)
+    except TypeError as error:
+        raise errors.UnsupportedError(str(error)) from None
+
+
 UFUNC_LISTS = ["math_operations", "trigonometric_functions", "bit_twiddling_functions", "comparison_functions",
                "floating_functions", "logic_functions"]
 WARNINGS = ["NumbaWarning", "NumbaDeprecationWarning", "NumbaExperimentalFeatureWarning"]
@@ -276,7 +286,7 @@ def numba_modules(root):
 
     names = {name: getattr(lanewise, name) for name in dir(lanewise) if not name.startswith("_")}
     names.update({name: getattr(types, name) for name in types.__all__}, jit=numbas_jit, njit=numbas_jit)
-    numpy_support = module("numba.np.numpy_support", from_dtype=lanewise.from_dtype, as_dtype=lambda type_: getattr(type_, "dtype", type_),
+    numpy_support = module("numba.np.numpy_support", from_dtype=from_dtype, as_dtype=lambda type_: getattr(type_, "dtype", type_),
                            numpy_version=tuple(map(int, numpy.__version__.split(".")[:2])))
     made = [
         module("numba", **names), numba_errors(), numpy_support,
