@@ -46,9 +46,7 @@ lw_spec_print(const lw_arg_spec *spec, lw_text *out)
             lw_text_add(out, i ? ", " : "");
             lw_spec_print(&spec->items[i], out);
         }
-        lw_text_add(out, spec->is_list                         ? "]"
-                         : spec->n == 1 && !spec->class_name ? ",)"
-                                                             : ")");
+        lw_text_add(out, spec->is_list ? "]" : spec->n == 1 && !spec->class_name ? ",)" : ")");
         break;
     case LW_ARGK_CONSTANT: lw_text_add(out, "none"); break;
     }

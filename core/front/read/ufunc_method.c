@@ -1,6 +1,6 @@
 /* Methods of ufuncs, `np.maximum.reduce(x)`, `vec.at(x, i, v)`: they become calls of
- * lanewise/_array_ufunc_methods.py, which take the ufunc and what lanewise/_ufunc_calls.py knows
- * of it as their first arguments. */
+ * lanewise/_array_ufunc_methods.py, which take the ufunc and what lanewise/_ufunc_calls.py
+ * knows of it as their first arguments. */
 #include "core/front/read/read_internal.h"
 
 #include "core/front/read/services.h"
