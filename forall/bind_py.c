@@ -4,6 +4,7 @@
 #include "core/py/numpy_api.h"
 
 #include "core/py/object_shape.h"
+#include "core/py/raise.h"
 #include "core/py/record_intern.h"
 #include "forall/bind_copies_py.h"
 #include "forall/bind_key.h"
@@ -275,11 +276,19 @@ put_array(binder *r, PyObject *object, const array_facts *a, lw_operand *operand
 static int
 no_such_dtype(const binder *r, PyArray_Descr *descr)
 {
-    PyErr_Format(PyExc_TypeError,
-                 "%s: argument `%s` is an array of dtype %.200R, which compiled code does not "
-                 "know; expected bool, integers, floats, complex numbers, or a structured "
-                 "dtype of these, in native byte order",
-                 lw_function_name(r->self), name_of(r), (PyObject *)descr);
+    PyObject *text = PyUnicode_FromFormat(
+        "%s: argument `%s` is an array of dtype %.200R, which compiled code does not "
+        "know; expected bool, integers, floats, complex numbers, or a structured "
+        "dtype of these, in native byte order",
+        lw_function_name(r->self), name_of(r), (PyObject *)descr);
+    const char *utf8 = text ? PyUnicode_AsUTF8(text) : NULL;
+    lw_error err = {0};
+
+    if (utf8 != NULL) {
+        lw_fail(&err, LW_ERR_TYPING, "%s", utf8); /* a TypeError, too */
+        lw_py_raise(&err);
+    }
+    Py_XDECREF(text);
     return -1;
 }
 

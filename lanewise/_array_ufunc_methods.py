@@ -191,6 +191,12 @@ def reduce(f, kind, identity, reorderable, name, array, axis=0, dtype=None, out=
 # ---- accumulate and reduceat ----
 
 
+def _one_axis(axis, ndim):
+    if axis < -ndim or axis >= ndim:
+        raise ValueError(f"axis {axis} is out of bounds for array of dimension {ndim}")
+    return axis + ndim if axis < 0 else axis
+
+
 def _accumulate(f, kind, dtype, out, a):
     """Along the first axis."""
     for i in range(a.shape[0]):
@@ -222,7 +228,7 @@ def accumulate(f, kind, shown, array, axis=0, dtype=None, out=None):
         raise TypeError("cannot accumulate on a scalar")
     t = _result_type(f, kind, a, dtype)
     _check_loop(f, kind, t, a, shown)
-    k = _arrays.axis(axis, a.ndim)
+    k = _one_axis(axis, a.ndim)
     result = np.empty(a.shape, t)
     _accumulate(f, kind, dtype, _axis_first(result, k), _axis_first(a, k))
     return _given_same(result, out)
@@ -258,7 +264,7 @@ def reduceat(f, kind, shown, array, indices, axis=0, dtype=None, out=None):
     t = _result_type(f, kind, a, dtype)
     _check_loop(f, kind, t, a, shown)
     w = _running_type(kind, t)
-    k = _arrays.axis(axis, a.ndim)
+    k = _one_axis(axis, a.ndim)
     _check_places(places, a.shape[k], shown)
     moved = _axis_first(a, k)
     result = np.empty(_replaced(a.shape, k, places.shape[0]), t)
