@@ -13,7 +13,7 @@ import numpy as np
 
 from lanewise._array_functions import _array_of
 from lanewise._core import intrinsics
-from lanewise.random import (
+from lanewise.random import (  # type: ignore[attr-defined]
     _exponential_float64, _normal2_float64, uint64_to_unit_float64, xoroshiro128p_binomial, xoroshiro128p_dtype, xoroshiro128p_gamma_float64, xoroshiro128p_integers,
     xoroshiro128p_poisson,
 )
