@@ -78,7 +78,8 @@ lw_spec_fits(const lw_arg_spec *declared, const lw_arg_spec *given)
         return declared->record == given->record && !(given->readonly && !declared->readonly)
                    ? declared->readonly != given->readonly
                    : -1;
-    case LW_ARGK_TUPLE: return items_fit(declared, given);
+    case LW_ARGK_TUPLE:
+        return declared->is_list == given->is_list ? items_fit(declared, given) : -1;
     case LW_ARGK_CONSTANT: return declared->constant == given->constant ? 0 : -1;
     }
     return -1;

@@ -544,10 +544,10 @@ launcher_new(lw_jit *kernel, const lw_launch_shape *config, PyObject *stream)
 }
 
 static int
-refuse_device_function(const lw_jit *self)
+refuse_launch(const lw_jit *self)
 {
     if (!self->base.options.device)
-        return 0;
+        return lw_jit_refuse_varargs(self);
     PyErr_Format(PyExc_TypeError,
                  "`%s` was made with device=True: kernels call it, and it cannot be launched",
                  name_of(self));
@@ -587,7 +587,7 @@ lw_jit_configure(PyObject *object, PyObject *key)
     lw_launch_shape config;
     PyObject *stream;
 
-    if (refuse_device_function(self) < 0 || lw_jit_config_read(key, &config, &stream) < 0)
+    if (refuse_launch(self) < 0 || lw_jit_config_read(key, &config, &stream) < 0)
         return NULL;
     Py_BEGIN_CRITICAL_SECTION(object);
     made = find_kept(self, &config, stream);
@@ -608,7 +608,7 @@ lw_jit_forall(PyObject *object, PyObject *args, PyObject *kwargs)
     lw_launch_shape config = {0};
     lw_jit_launcher *made;
 
-    if (refuse_device_function((lw_jit *)object) < 0 ||
+    if (refuse_launch((lw_jit *)object) < 0 ||
         !PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOO:forall",
                                      is_short ? short_names : names, &n, &tpb, &stream,
                                      &shared) ||

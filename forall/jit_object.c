@@ -124,8 +124,14 @@ count_positional(lw_jit *self)
         self->n_positional++;
 }
 
-static int
-refuse_varargs(const lw_jit *self)
+static bool
+has_signatures(const lw_request *request)
+{
+    return request->signatures != NULL && request->signatures != Py_None;
+}
+
+int
+lw_jit_refuse_varargs(const lw_jit *self)
 {
     const lw_fn *fn = &self->base.tree->fns.data[1];
     lw_error err = {0};
@@ -174,7 +180,8 @@ build(lw_jit *self, const lw_request *request)
         return declare_device(self, request->signatures);
     if (!self->from_cuda)
         gives = lw_jit_signatures_give(request->signatures);
-    if (gives < 0 || refuse_varargs(self) < 0)
+    if (gives < 0 ||
+        ((self->from_cuda || has_signatures(request)) && lw_jit_refuse_varargs(self) < 0))
         return -1;
     self->signatures = Py_XNewRef(request->signatures);
     if (gives)

@@ -42,6 +42,8 @@ typedef struct lw_jit {
 /* ---- jit_object.c ---- */
 /* A new object without code, for lw_jit_call_value. */
 lw_jit *lw_jit_new_value(lw_jit *self);
+/* -1 with an exception where the function has `*args`, which kernels have not. */
+int lw_jit_refuse_varargs(const lw_jit *self);
 
 /* ---- jit_value_py.c ---- */
 /* _form_of_call(jit, *args): what a host call with arguments of these types gives. */

@@ -18,8 +18,11 @@ tuple_type(lw_types *types, const lw_arg_spec *spec)
     }
     if (spec->readonly)
         return lw_type_fields(types, items, spec->n, spec->names);
-    return lw_type_tuple_of_class(types, lw_type_tuple(types, items, spec->n, spec->names),
-                                  spec->user_class);
+    return lw_type_tuple_listed(
+        types,
+        lw_type_tuple_of_class(types, lw_type_tuple(types, items, spec->n, spec->names),
+                               spec->user_class),
+        spec->is_list);
 }
 
 static lw_type

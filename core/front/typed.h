@@ -64,6 +64,7 @@ typedef struct lw_arg_spec {
     uint8_t ndim, layout; /* ARRAY; layout: lw_layout */
     bool pointer;         /* ARRAY of one dimension: the caller has an address, and no size */
     bool readonly;        /* TUPLE: the fields of a record, by value */
+    bool is_list, packed; /* TUPLE: Python has a list there; it is all that `*args` takes */
     bool guarded;         /* ARRAY: under options.guards an index outside it raises */
     bool counts; /* WEAK int that is never negative, such as an element's index: it needs no
                     wrap-around */

@@ -388,11 +388,27 @@ has_meaning(const lw_infer_frame *f, lw_rule rule)
     case LW_RULE_LOCAL:
     case LW_RULE_NEW_ARRAY:
     case LW_RULE_AXIS:
+    case LW_RULE_RANDOM_STATE:
     case LW_RULE_CONST_ARRAY:
     case LW_RULE_LIBDEVICE: return true;
     case LW_RULE_ATOMIC: return options->procedure || options->threads;
     default: return options->threads;
     }
+}
+
+/* Functions that are called on the host alone make arrays that they return. */
+static lw_status
+type_random_state(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+{
+    if (!f->run->typed->options.returns_arrays)
+        return lw_complain(
+            f, lw_node_of(f, node)->loc, "E163", "there is no state of this thread here",
+            "lanewise.random has functions that draw from states, "
+            "`xoroshiro128p_uniform_float64(states, i)`, or from none, "
+            "`philox_uniform_float64(seed, i)`",
+            "`np.random` works in functions of `njit` that are called on the host");
+    out->type = lw_type_array(lw_types_of(f), LW_DT_u64, 1, LW_LAYOUT_C, false, NULL);
+    return LW_OK;
 }
 
 static lw_status
@@ -434,6 +450,7 @@ lw_infer_kernel(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg 
     case LW_RULE_AXIS:
         return lw_names[name].impl == LW_IMPL_AXIS ? lw_infer_axis(f, node, args, out)
                                                    : lw_infer_is_dense(f, node, args, out);
+    case LW_RULE_RANDOM_STATE: return type_random_state(f, node, out);
     case LW_RULE_SHARED: return type_shared(f, node, name, args, n, out);
     case LW_RULE_CONST_ARRAY: return type_const_array(f, name, args, out);
     case LW_RULE_ATOMIC: return lw_infer_atomic(f, node, name, args, n, out);
