@@ -631,6 +631,12 @@ PyMethodDef lw_jit_inspect_methods[] = {
                "\n\n"
                ">>> '.entry' in k.inspect_ptx('void(float64[:])')\n"
                "True")},
+    {"inspect_lto_ptx", LW_KEYWORDS(current_inspect_ptx),
+     PyDoc_STR("inspect_lto_ptx($self, /, signature=None, target=None)\n--\n\n"
+               "What inspect_ptx gives: numba's name for the PTX of code that is optimised as a "
+               "whole, as all code is here." ONE_OR_ALL "\n\n"
+               ">>> '.entry' in k.inspect_lto_ptx('void(float64[:])')\n"
+               "True")},
     {"inspect_asm", LW_KEYWORDS(current_inspect_asm),
      PyDoc_STR("inspect_asm($self, /, signature=None, target=None)\n--\n\n"
                "PTX, or with target='cpu' this CPU's instructions." ONE_OR_ALL "\n\n"
