@@ -27,6 +27,7 @@ typedef struct lw_jit {
     PyObject *declared;      /* device functions: their signatures, a list of str */
     PyObject *signatures;    /* of a function that returns numbers: as given, or NULL */
     PyObject *extensions; /* a list, which is in the keywords, too; NULL: none was asked for */
+    PyObject *specializations; /* what specialize() made, by signature; NULL: nothing */
     /* the same function for calls on the host, made when needed */
     _Atomic(struct lw_jit *) value;
     /* made by cuda.jit: runs on the GPU unless something else is said */
@@ -90,6 +91,7 @@ void lw_jit_device_key(bool noalias, lw_entry_key *key);
 int lw_jit_compile_declared(lw_jit *self);
 /* specialize(*args). */
 PyObject *lw_jit_specialize(PyObject *self, PyObject *args);
+PyObject *lw_jit_specializations(PyObject *self, void *closure);
 int lw_jit_launcher_register(PyObject *module);
 
 /* ---- jit_arguments_py.c ---- */

@@ -1,7 +1,8 @@
 """numba-cuda's own tests, with lanewise in the place of `numba` and `numba.cuda`.
 
 On a machine with a GPU they run as they are. Elsewhere they run on the CPU target, and what numba's simulator skips is
-skipped; LANEWISE_COMPAT_SKIP=0 runs it too, which tells more, because the CPU target compiles.
+skipped; LANEWISE_COMPAT_SKIP=0 runs it too, which tells more, because the CPU target compiles. With LANEWISE_COMPAT_SIM=0
+besides, `config.ENABLE_CUDASIM` is False: the files import and expect what they do where there is a GPU.
 
 What is put in place are modules of numba's names whose names are lanewise's. A name that is neither lanewise's nor
 public in numba (a linker, a pass of its compiler) is an `Internal`, which may be imported and derived from,
@@ -89,6 +90,8 @@ class Module(types.ModuleType):
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
+        if name == "config":  # the module of this file, through which ENABLE_CUDASIM is read
+            return importlib.import_module("numba.cuda.config")
         for source in self.sources:
             try:
                 value = source[name] if isinstance(source, dict) else getattr(source, name)
@@ -108,6 +111,11 @@ class Module(types.ModuleType):
 
 class Config(Module):
     """numba.config: what is read and assigned is lanewise.config's."""
+
+    def __getattr__(self, name):
+        if name == "ENABLE_CUDASIM" and os.environ.get("LANEWISE_COMPAT_SIM") == "0":
+            return False
+        return super().__getattr__(name)
 
     def __setattr__(self, name, value):
         if name.startswith("__"):
@@ -152,7 +160,8 @@ def _provide():
         ("numba.cuda.core.errors", [errors, warned], True), ("numba.cuda.errors", [errors, warned], True),
         ("numba.cuda.random", [lanewise.random], True), ("numba.cuda.libdevice", [cuda.libdevice], False),
         ("numba.extending", [extending], True), ("numba.core.extending", [extending], True),
-        ("numba.cuda.extending", [extending], True),
+        ("numba.cuda.extending", [{"core_models": extending.models}, extending], True),
+        ("numba.cuda.cudadecl", [{"registry": Registry()}], True), ("numba.cuda.cudaimpl", [{"lower": Registry()}], True),
         ("numba.cuda.memory_management", [runtime], True), ("numba.cuda.memory_management.nrt", [runtime], True),
         ("numba.cuda.np", [], True), ("numba.cuda.np.numpy_support", [support, cuda], True),
         ("numba.cuda.typing", [{"typeof": lanewise.typeof, "signature": signature}], True),
@@ -305,6 +314,18 @@ def testing_module():
         numba_cuda_dir=(pathlib.Path(os.environ["LANEWISE_COMPAT_ROOT"]) / TESTS).parent,
     )
     return module
+
+
+class Registry:
+    """numba's registries and the decorators that fill them: what builds LLVM IR is noted by nobody."""
+
+    def __call__(self, *args, **keywords):
+        return lambda function: function
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Registry()
 
 
 class Finder:
