@@ -42,6 +42,12 @@ def _method(name: str):
     return method
 
 
+def _attribute(array, name):
+    from lanewise import _device_arrays
+
+    return _device_arrays.attribute(array, name)
+
+
 class HostArray(np.ndarray):
     """A DeviceArray's stand-in: an ndarray with a DeviceArray's methods and no others.
 
@@ -67,6 +73,22 @@ class HostArray(np.ndarray):
     @property
     def stream(self) -> int:
         return 0
+
+    @property
+    def _numba_type_(self):
+        return _attribute(self, "_numba_type_")
+
+    @property
+    def alloc_size(self) -> int:
+        return _attribute(self, "alloc_size")
+
+    @property
+    def gpu_data(self):
+        return _attribute(self, "gpu_data")
+
+    @property
+    def device_ctypes_pointer(self):
+        return _attribute(self, "device_ctypes_pointer")
 
     def copy_to_host(self, ary=None, stream=0):
         _check_stream(stream)

@@ -77,6 +77,7 @@ PyObject *lw_array_get_real(PyObject *self, void *closure);
 PyObject *lw_array_get_imag(PyObject *self, void *closure);
 int lw_array_set_real(PyObject *self, PyObject *value, void *closure);
 int lw_array_set_imag(PyObject *self, PyObject *value, void *closure);
+PyObject *lw_array_get_service(PyObject *self, void *closure);
 extern PyMethodDef lw_array_service_methods[];
 
 /* ---- device_array_ops.c ---- */

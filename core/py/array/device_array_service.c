@@ -109,6 +109,13 @@ method_bind(PyObject *self, PyObject *args, PyObject *kwargs)
     return (PyObject *)view;
 }
 
+/* (numba) What numba's device arrays say of themselves; closure: the attribute's name. */
+PyObject *
+lw_array_get_service(PyObject *self, void *closure)
+{
+    return call("attribute", Py_BuildValue("(Os)", self, (const char *)closure), NULL);
+}
+
 #define ROW(name, function, doc) {#name, LW_KEYWORDS(method_##name), doc},
 
 PyMethodDef lw_array_service_methods[] = {
