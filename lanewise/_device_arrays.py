@@ -86,12 +86,24 @@ def _extent(x: Any) -> int:
 def attribute(x: Any, name: str) -> Any:
     """What numba's device arrays say of themselves: the type, the address, the memory."""
     if name == "_numba_type_":
-        return lw.typeof(x)
+        return lw.typeof(x) if x.ndim or x.dtype.names is None else lw.from_dtype(x.dtype)
     if name == "alloc_size":
         return _extent(x)
     if name == "device_ctypes_pointer":
         return ctypes.c_void_p(_address(x))
     return cuda.MemoryPointer(cuda.current_context(), _address(x), _extent(x), owner=x)
+
+
+def to_record(x: Any, record: Any, stream: Any = None) -> Any:
+    """copy_to_host(record), an np.void or np.record, whose fields are written."""
+    if x.shape != ():
+        raise ValueError("ary: its shape differs from the device array's")
+    if record.dtype != x.dtype:
+        raise TypeError(f"ary: expected dtype {x.dtype!r:.200}, got {record.dtype!r:.200}")
+    copy = np.array(x) if _is_host(x) else x.copy_to_host(None, *(() if stream is None else (stream,)))
+    for name in record.dtype.names:
+        record[name] = copy[name]
+    return record
 
 
 def zeros_like(x: Any) -> Any:

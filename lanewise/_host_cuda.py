@@ -94,6 +94,10 @@ class HostArray(np.ndarray):
         _check_stream(stream)
         if ary is None:
             return np.array(self, order="A", subok=False)
+        if isinstance(ary, np.void):
+            from lanewise import _device_arrays
+
+            return _device_arrays.to_record(_plain(self), ary)
         if not isinstance(ary, np.ndarray) or isinstance(ary, HostArray):
             raise TypeError(f"ary: expected a NumPy array, got {type(ary).__name__}")
         if ary.shape != self.shape:

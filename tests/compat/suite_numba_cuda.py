@@ -139,9 +139,11 @@ def _provide():
                "LinkerError": errors.LinkError, "NvvmError": errors.LinkError}
     driver = {**drivers, "Stream": cuda.Stream, "Event": cuda.Event, "Context": cuda.Context, "Device": cuda.Device,
               "MemoryPointer": cuda.MemoryPointer, "MappedMemory": cuda.MappedMemory, "_have_nvjitlink": lambda: True}
-    devices = {"DeviceNDArray": cuda.DeviceArray, "DeviceRecord": cuda.DeviceArray, "is_contiguous": is_contiguous,
+    devices = {"DeviceNDArray": DeviceNDArray, "DeviceRecord": DeviceRecord, "is_contiguous": is_contiguous,
                "array_core": array_core, "auto_device": lambda x, stream=0: (cuda.to_device(x, stream=stream), True)}
-    support = {"from_dtype": lanewise.from_dtype, "as_dtype": numpy_dtype,
+    devices.update(from_array_like=lambda ary, stream=0, gpu_data=None: cuda.device_array_like(ary),
+                   from_record_like=lambda rec, stream=0, gpu_data=None: cuda.device_array_like(rec))
+    support = {"carray": lanewise.carray, "farray": lanewise.farray, "from_dtype": lanewise.from_dtype, "as_dtype": numpy_dtype,
                "numpy_version": tuple(map(int, numpy.__version__.split(".")[:2]))}
     warned = {"NumbaPerformanceWarning": errors.PerformanceWarning, "NumbaWarning": UserWarning,
               "LoweringError": errors.UnsupportedError, "NumbaTypeError": errors.TypingError,
@@ -179,7 +181,7 @@ def _provide():
         ("numba.cuda.cudadrv.linkable_code", [cuda], True), ("numba.cuda.cudadrv.nvvm", [], True),
         ("numba.cuda.cudadrv.nvrtc", [], True), ("numba.cuda.cudadrv.runtime", [{"runtime": cuda}], True),
         ("numba.cuda.misc", [], True), ("numba.cuda.misc.special", [lanewise], True),
-        ("numba.cuda.kernels", [], True),
+        ("numba.cuda.kernels", [], True), ("numba.cuda.kernels.transpose", [{"transpose": transpose}], False),
         ("numba.cuda.vector_types", [{"vector_types": vector_types(cuda)}], True),
         ("numba.cuda.simulator", [], True), ("numba.cuda.simulator.vector_types", [{"vector_types": vector_types(cuda)}], True),
         ("numba.cuda.launchconfig", [], True),
@@ -211,7 +213,40 @@ INTERNAL = """
 
 
 # Programs and tables, which need nothing but public names
-FROM_THE_WHEEL = ("numba.cuda.kernels.transpose", "numba.cuda.libdevicefuncs")
+FROM_THE_WHEEL = ("numba.cuda.libdevicefuncs",)
+
+
+class _OfDevices(type):
+    def __instancecheck__(cls, array):
+        from lanewise import cuda
+
+        return isinstance(array, cuda.DeviceArray)
+
+
+class DeviceNDArray(metaclass=_OfDevices):
+    """The constructor of numba's device arrays."""
+
+    def __new__(cls, shape, strides, dtype, stream=0):
+        from lanewise import cuda
+
+        return cuda.device_array(shape, dtype, strides=strides)
+
+
+class DeviceRecord(metaclass=_OfDevices):
+    def __new__(cls, dtype, stream=0):
+        from lanewise import cuda
+
+        return cuda.device_array((), dtype)
+
+
+def transpose(a, b=None):
+    """numba's function of that name: the transpose of a device array, in b if it is given."""
+    from lanewise import cuda
+
+    if b is None:
+        b = cuda.device_array(a.shape[::-1], a.dtype)
+    b[...] = a.T
+    return b
 
 
 def numpy_dtype(type_):

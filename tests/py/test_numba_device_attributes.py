@@ -32,9 +32,23 @@ def test_memory(target):
     assert pointer != d[1:].gpu_data and pointer != at
 
 
+def test_copy_to_a_record(target):
+    rows = np.array([(1, 2.5), (3, 4.5)], [("a", np.int32), ("b", np.float32)])
+    record = rows[0].copy()
+    d = cuda.to_device(np.array(rows[1]))
+    assert d.copy_to_host(record) is record and record.tolist() == (3, 4.5)
+    with pytest.raises(TypeError, match="ary: expected dtype"):
+        d.copy_to_host(np.zeros(1, [("a", np.int32)])[0])
+    with pytest.raises(ValueError, match="ary: its shape"):
+        cuda.to_device(rows).copy_to_host(record)
+
+
 def test_len_of_types_of_tuples():
     assert len(types.Tuple((lw.float32, lw.int32))) == 2
     assert len(types.UniTuple(lw.int8, 3)) == 3
+    assert list(types.Tuple((lw.float32, lw.int32))) == [lw.float32, lw.int32]
+    with pytest.raises(TypeError, match="int8 is no tuple"):
+        iter(lw.int8)
     assert lw.float32 and lw.float32[:]
     with pytest.raises(TypeError, match="float32 is no tuple"):
         len(lw.float32)

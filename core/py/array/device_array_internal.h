@@ -69,6 +69,8 @@ extern PyMethodDef lw_array_reduce_methods[];
 bool lw_array_key_is_basic(PyObject *key);
 /* self[key] and self[key] = value for all others. */
 PyObject *lw_array_take(PyObject *self, PyObject *key);
+/* copy_to_host(record): the record, an np.void or np.record, whose fields are written. */
+PyObject *lw_array_to_record(PyObject *self, PyObject *record, PyObject *stream);
 int lw_array_put(PyObject *self, PyObject *key, PyObject *value);
 /* What does the work of NumPy's function for device arrays (new reference); NULL without an
  * exception: nothing of ours. */

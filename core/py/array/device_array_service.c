@@ -49,6 +49,13 @@ lw_array_take(PyObject *self, PyObject *key)
     return call("getitem", Py_BuildValue("(OO)", self, key), NULL);
 }
 
+PyObject *
+lw_array_to_record(PyObject *self, PyObject *record, PyObject *stream)
+{
+    return call("to_record", Py_BuildValue("(OOO)", self, record, stream ? stream : Py_None),
+                NULL);
+}
+
 int
 lw_array_put(PyObject *self, PyObject *key, PyObject *value)
 {

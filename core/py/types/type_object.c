@@ -389,7 +389,7 @@ type_length(PyObject *self)
 
     if (type->kind == LW_SIG_TUPLE)
         return (Py_ssize_t)type->n;
-    PyErr_Format(PyExc_TypeError, "%S is no tuple: it has no len()", self);
+    PyErr_Format(PyExc_TypeError, "%S is no tuple: it has no items", self);
     return -1;
 }
 
@@ -580,6 +580,17 @@ static PyGetSetDef type_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
+/* Over the types of a tuple's items. */
+static PyObject *
+type_iterate(PyObject *self)
+{
+    PyObject *types = type_length(self) < 0 ? NULL : type_get_types(self, NULL);
+    PyObject *iterator = types ? PyObject_GetIter(types) : NULL;
+
+    Py_XDECREF(types);
+    return iterator;
+}
+
 static PyMethodDef type_methods[] = {
     {"__reduce__", type_reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
@@ -597,6 +608,7 @@ static PyType_Slot type_slots[] = {
     {Py_tp_call, (void *)type_call},
     {Py_mp_subscript, (void *)type_subscript},
     {Py_mp_length, (void *)type_length},
+    {Py_tp_iter, (void *)type_iterate},
     {Py_nb_bool, (void *)type_truth},
     {Py_tp_getset, type_getset},
     {Py_tp_methods, type_methods},
