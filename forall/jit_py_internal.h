@@ -109,6 +109,9 @@ typedef struct lw_jit_travel { /* n is 0 and keep NULL: there is nothing to end 
 
 /* Whether one of them is a host array, or an In, Out or InOut. Cheap. */
 bool lw_jit_has_host(PyObject *const *args, Py_ssize_t n_args);
+/* The warnings that config.warn_occupancy and warn_copies ask for. -1: an exception. */
+int lw_jit_warn_of_grid(lw_jit *self, const lw_launch_shape *config);
+int lw_jit_warn_of_copies(const lw_jit *self, PyObject *const *args, Py_ssize_t n_args);
 /* Replaces host arrays in `args` by copies on the device. -1 with an exception; the travel must
  * be ended in any case. */
 int lw_jit_travel_start(lw_jit_travel *travel, lw_device *device, CUstream stream,
