@@ -494,6 +494,31 @@ REASONS = {
     "max_cooperative_grid_blocks asks the driver": """
         test_cooperative_groups.py::TestCudaCooperativeGroups:: test_max_cooperative_grid_blocks test_sync_at_matrix_row
     """,
+    "min and max keep Python's rule for NaN and zeros, so that they are no min.f64 and max.f64 of PTX": """
+        test_minmax.py::TestCudaMinMax:: test_max_f4f4 test_max_f4f8 test_max_f8f4 test_max_f8f8
+            test_min_f4f4 test_min_f4f8 test_min_f8f4 test_min_f8f8
+    """,
+    "float16 is rounded where it is written, add.rn.f16: add.f16 may become an FMA; neg and abs are operations on bits": """
+        test_intrinsics.py::TestCudaIntrinsic:: test_habs_ptx test_hadd_ptx test_hmul_ptx test_hneg_ptx test_hsub_ptx
+        test_operator.py::TestOperatorModule:: test_fp16_abs_ptx test_fp16_binary_ptx test_fp16_inplace_binary_ptx
+            test_fp16_int8_comparison_ptx test_fp16_neg_ptx
+    """,
+    "conversions between float16 and integers saturate and are exact, through float32": """
+        test_casting.py::TestCasting:: test_float16_to_int_ptx test_float16_to_uint_ptx test_int_to_float16_ptx
+            test_uint_to_float16_ptx
+    """,
+    "numba's graph of the flow of bytecode": """
+        test_flow_control.py::TestCFGraph:: test_backbone_loopless test_backbone_loops test_dead_nodes test_descendents
+            test_dominance_frontier test_dominator_tree test_dominators_loopless test_dominators_loops
+        test_flow_control.py::TestRealCodeDomFront:: test_if_else test_if_else_nested test_infinite_loop test_loop
+            test_loop_nested_and_break
+    """,
+    "numba's annotations of types and its compilation by hand": """
+        test_localmem.py::TestCudaLocalMem:: test_numba_dtype test_numpy_dtype test_string_dtype
+        test_sm_creation.py::TestSharedMemoryCreation:: test_numba_dtype test_numpy_dtype test_string_dtype
+        test_dispatcher.py::TestDispatcher:: test_capture_compile_config test_dispatcher_mark_launch_config_sensitive
+            test_launch_config_args_are_thread_local test_launch_config_available_during_compile
+    """,
     "expected to fail in numba, and works here": """
         test_record_dtype.py::TestNestedArrays:: test_set_array
     """,
