@@ -70,8 +70,7 @@ param_flags(const maker *m, uint32_t *flags)
     }
 }
 
-/* Of an address without a size: so many elements that an index is never beyond them, and that
- * one below zero, to which it is added, comes out right (elements of 4 bytes and more). */
+/* Of an address without a size (lw_type_row.endless): so many elements that no slice is cut. */
 static const int64_t endless = (int64_t)1 << 62;
 
 /* Whether the body's parameter has a value that no caller gives, the extent or the stride of

@@ -759,6 +759,7 @@ spec_of_sig(lw_specialisation *specialisation, const lw_sig_type *type, lw_arg_s
         out->layout = LW_LAYOUT_C;
         if (type->dtype == LW_DT_void) /* of host functions alone */
             out->dtype = LW_DT_u8;
+        out->endless = true;
         if (!specialisation->function->gives_value)
             out->pointer = specialisation->has_pointer = true;
         return 0;

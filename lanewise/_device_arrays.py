@@ -16,6 +16,7 @@ rows of an array with several axes are sorted at once: by their elements, then b
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import math
 from typing import Any
 
@@ -69,6 +70,40 @@ def _zeros(x: Any, shape: Any, dtype: Any, value: Any = 0) -> Any:
     made = _empty(x, shape, dtype)
     made[...] = value
     return made
+
+
+def _address(x: Any) -> int:
+    return x.__array_interface__["data"][0] if _is_host(x) else x.__cuda_array_interface__["data"][0]
+
+
+def _extent(x: Any) -> int:
+    """Bytes from the first element to the end of the last one."""
+    if x.size == 0:
+        return 0
+    return sum((n - 1) * abs(stride) for n, stride in zip(x.shape, x.strides)) + x.dtype.itemsize
+
+
+def attribute(x: Any, name: str) -> Any:
+    """What numba's device arrays say of themselves: the type, the address, the memory."""
+    if name == "_numba_type_":
+        return lw.typeof(x) if x.ndim or x.dtype.names is None else lw.from_dtype(x.dtype)
+    if name == "alloc_size":
+        return _extent(x)
+    if name == "device_ctypes_pointer":
+        return ctypes.c_void_p(_address(x))
+    return cuda.MemoryPointer(cuda.current_context(), _address(x), _extent(x), owner=x)
+
+
+def to_record(x: Any, record: Any, stream: Any = None) -> Any:
+    """copy_to_host(record), an np.void or np.record, whose fields are written."""
+    if x.shape != ():
+        raise ValueError("ary: its shape differs from the device array's")
+    if record.dtype != x.dtype:
+        raise TypeError(f"ary: expected dtype {x.dtype!r:.200}, got {record.dtype!r:.200}")
+    copy = np.array(x) if _is_host(x) else x.copy_to_host(None, *(() if stream is None else (stream,)))
+    for name in record.dtype.names:
+        record[name] = copy[name]
+    return record
 
 
 def zeros_like(x: Any) -> Any:

@@ -30,11 +30,13 @@ array_type(lw_types *types, const lw_arg_spec *spec)
 {
     lw_type element =
         spec->record ? lw_record_type(types, spec->record, false) : (lw_type)spec->dtype;
+    lw_type array;
 
     if (element == LW_T_BOTTOM || spec->ndim > LW_MAX_ARRAY_DIMS)
         return LW_T_BOTTOM;
-    return lw_type_array(types, element, spec->ndim, (lw_layout)spec->layout, spec->readonly,
-                         NULL);
+    array = lw_type_array(types, element, spec->ndim, (lw_layout)spec->layout, spec->readonly,
+                          NULL);
+    return spec->endless ? lw_type_array_endless(types, array) : array;
 }
 
 lw_type

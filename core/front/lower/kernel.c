@@ -217,6 +217,12 @@ array_row(const kernel_call *c)
     return lw_type_get(c->f->l->types, c->type);
 }
 
+static bool
+asks_for_alignment(const kernel_call *c)
+{
+    return given(c, 2) && !lw_argument_is_none(c->f, c->node, 2);
+}
+
 /* 16 bytes, so that neighbours can be loaded together, or the alignment that was asked for. */
 static uint32_t
 alignment_of(const kernel_call *c)
@@ -224,7 +230,7 @@ alignment_of(const kernel_call *c)
     uint32_t natural = lw_type_align(c->f->l->types, c->type);
     uint64_t wanted = 16;
 
-    if (given(c, 2) && !lw_argument_is_none(c->f, c->node, 2))
+    if (asks_for_alignment(c))
         lw_ir_is_const(c->b, argument_as(c, 2, LW_T_INDEX), &wanted);
     return wanted > natural ? (uint32_t)wanted : natural;
 }
@@ -258,6 +264,8 @@ lower_own_array(const kernel_call *c)
         return dynamic_array(c);
     memory = c->impl == LW_IMPL_SHARED ? lw_ir_shared(c->b, array_bytes(c), alignment_of(c))
                                        : lw_ir_local(c->b, array_bytes(c), alignment_of(c));
+    if (memory && c->impl != LW_IMPL_SHARED && asks_for_alignment(c))
+        c->b->func->insts.data[memory].flags |= LW_DECL_ALIGNED;
     return lw_value_of(c->f, c->type, &memory, 1);
 }
 
