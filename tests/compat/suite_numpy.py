@@ -51,7 +51,7 @@ def _stand_in(module):
     for name, value in module.__dict__.items():
         ours = ufuncs._for_numpy(value) if isinstance(value, numpy.ufunc) else None
         if ours is not None:
-            made.__dict__[name] = _in_use.setdefault(ours, OnDevice(ours, DEVICE == "fake") if DEVICE else ours)
+            made.__dict__[name] = _in_use.setdefault(ours, OnDevice(ours, DEVICE) if DEVICE else ours)
     made.__getattr__ = lambda name: getattr(module, name)
     return made
 

@@ -37,6 +37,7 @@ typedef struct lw_device_call {
     int64_t items; /* of the launch; 0: there was none */
     char order_letter;
     bool masked; /* where=: the last operand is its mask */
+    bool out_is_none; /* by keyword: with a mask it is meant that elements stay as they are */
     int n_read;  /* operands: inputs, outputs, the mask */
     int n_host;  /* of these, what must be copied to the device */
     int n_given; /* outputs */
