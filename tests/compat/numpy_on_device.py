@@ -40,6 +40,13 @@ def _is_of_hosts(value):
     return isinstance(value, (np.ndarray, np.generic)) and not _is_carried(value)
 
 
+def _has_no_device(dtype):
+    try:
+        return np.dtype(dtype).char in "gGO"
+    except TypeError:
+        return False
+
+
 def _address(array):
     return array.__array_interface__["data"][0]
 
@@ -111,8 +118,8 @@ class _Carrier:
         return np.asarray(value) if keep else value
 
 
-class OnDevice:
-    """A Ufunc whose arguments are carried."""
+class OnDevice:  # a Ufunc whose arguments are carried; its docstring is the Ufunc's
+    __doc__ = property(lambda self: self._ufunc.__doc__, lambda self, text: setattr(self._ufunc, "__doc__", text))
 
     def __init__(self, ufunc, mode):
         vars(self).update(_ufunc=ufunc, _fake=mode == "fake", _methods=mode == "methods")
@@ -129,6 +136,12 @@ class OnDevice:
 
     def __repr__(self):
         return repr(self._ufunc)
+
+    def __eq__(self, other):
+        return other is self or other is self._ufunc
+
+    def __hash__(self):
+        return hash(self._ufunc)
 
     def __reduce__(self):
         return _again, (self.__name__,)
@@ -155,7 +168,7 @@ class OnDevice:
         return self._carried(getattr(self._ufunc, name), args, kwargs, self._methods and name)
 
     def _carried(self, function, args, kwargs, method=None):
-        if _is_of_hosts((*args, *kwargs.values())):
+        if _is_of_hosts((*args, *kwargs.values())) or _has_no_device(kwargs.get("dtype")):
             return function(*args, **kwargs)
         carrier = _Carrier((*args, *kwargs.values()))
         on_device = [carrier.carry(value) for value in args]

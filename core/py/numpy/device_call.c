@@ -119,8 +119,7 @@ set_outputs(lw_device_call *call, PyObject *const *values, Py_ssize_t n,
 static int
 read_out(lw_device_call *call, PyObject *out)
 {
-    static const char in_tuple[] =
-        "must use `...` as `out=...` and not per-operand/in a tuple";
+    static const char in_tuple[] = "must use `...` as `out=...` and not per-operand/in a tuple";
     int nout = call->self->nout;
 
     if (!PyTuple_Check(out) && nout == 1)
@@ -507,10 +506,11 @@ warn_of_mask(const lw_device_call *call)
 {
     if (!call->masked || call->n_given || call->out != NULL || call->out_is_none)
         return 0;
-    return PyErr_WarnEx(PyExc_UserWarning,
-                        "'where' used without 'out', expect uninitialized memory in the output. "
-                        "If this is intentional, use out=None.",
-                        1);
+    return PyErr_WarnEx(
+        PyExc_UserWarning,
+        "'where' used without 'out', expect uninitialized memory in the output. "
+        "If this is intentional, use out=None.",
+        1);
 }
 
 /* ---- the call ---- */
