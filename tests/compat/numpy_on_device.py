@@ -5,12 +5,15 @@ results and what was written come back. Arrays that share memory share it on the
 (Python numbers, lists, objects) stays what it is. A call without any array is one on the host, and so is one with an
 array that no device can have: of long doubles, objects or texts, of a foreign byte order, of a subclass.
 
-With LANEWISE_COMPAT_DEVICE=methods, under LANEWISE_TARGET=cpu, methods of calls with device arrays are those that are written for
-a GPU (lanewise/_ufunc_methods.py) where NumPy's would do: the kernels run on the CPU.
+With LANEWISE_COMPAT_DEVICE=methods, under LANEWISE_TARGET=cpu, calls with device arrays do more of what they do on a GPU: their
+methods are those of lanewise/_ufunc_methods.py where NumPy's would do, and none raises a floating-point flag.
 
 On the fake driver (LANEWISE_COMPAT_DEVICE=fake), which runs no kernel, exceptions, dtypes and shapes are those
 of the call on the device and values those of the same call on the host.
 """
+
+import contextlib
+import functools
 
 import numpy as np
 
@@ -118,11 +121,14 @@ class _Carrier:
         return np.asarray(value) if keep else value
 
 
-class OnDevice:  # a Ufunc whose arguments are carried; its docstring is the Ufunc's
-    __doc__ = property(lambda self: self._ufunc.__doc__, lambda self, text: setattr(self._ufunc, "__doc__", text))
+class OnDevice:  # a Ufunc whose arguments are carried; its docstring and attributes are the Ufunc's
+    __slots__ = ("_ufunc", "_fake", "_methods")
+    __doc__ = property(lambda self: self._ufunc.__doc__)
+    __dict__ = property(lambda self: self._ufunc.__dict__)
 
     def __init__(self, ufunc, mode):
-        vars(self).update(_ufunc=ufunc, _fake=mode == "fake", _methods=mode == "methods")
+        for name, value in {"_ufunc": ufunc, "_fake": mode == "fake", "_methods": mode == "methods"}.items():
+            object.__setattr__(self, name, value)
         _made.setdefault(ufunc.__name__, self)
 
     def __getattr__(self, name):
@@ -176,8 +182,8 @@ class OnDevice:  # a Ufunc whose arguments are carried; its docstring is the Ufu
         if not carrier.any:
             return function(*args, **kwargs)
         if method and not _others((*args, *kwargs.values())):
-            result = getattr(_ufunc_methods, method)(self._ufunc, *on_device, **by_name)
-        else:
+            function = functools.partial(getattr(_ufunc_methods, method), self._ufunc)
+        with np.errstate(all="ignore") if self._methods else contextlib.nullcontext():
             result = function(*on_device, **by_name)
         if self._fake:
             return _checked(function(*args, **kwargs), result)
