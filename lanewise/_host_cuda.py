@@ -152,8 +152,6 @@ class HostArray(np.ndarray):
         return _sorted("argsort", _plain(self), axis, kind, order, stable).view(HostArray)
 
     def take(self, indices, axis=None, out=None, mode="raise"):
-        if mode != "raise":
-            raise errors.UnsupportedError(f"mode={mode!r:.50} of take is not supported on device arrays: use indices % size, or clip them")
         return super().take(indices, axis, out, mode)
 
     def nonzero(self):
