@@ -600,6 +600,13 @@ get_is_alive(PyObject *self, void *Py_UNUSED(closure))
     return PyBool_FromLong(block == NULL || lw_pool_check(block, NULL) == LW_OK);
 }
 
+/* Of blocks on the host and on a device, Dask asks the latter what to make. */
+static PyObject *
+get_priority(PyObject *Py_UNUSED(self), void *Py_UNUSED(closure))
+{
+    return PyFloat_FromDouble(100);
+}
+
 static PyGetSetDef getset[] = {
     {"shape", get_shape, NULL, "extents, a tuple", NULL},
     {"strides", get_strides, NULL, "bytes from one element to the next, an axis each", NULL},
@@ -617,6 +624,7 @@ static PyGetSetDef getset[] = {
     {"imag", lw_array_get_imag, lw_array_set_imag,
      "view of the imaginary parts; of real numbers an array of zeros", NULL},
     {"T", lw_array_get_transposed, NULL, "view with the axes reversed", NULL},
+    {"__array_priority__", get_priority, NULL, "above a NumPy array's", NULL},
     {"__cuda_array_interface__", get_interface, NULL, "CUDA Array Interface, version 3", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
@@ -650,7 +658,7 @@ static const char doc[] = "An array in the memory of a CUDA device.\n\nMade by c
 static PyMethodDef *
 collect_methods(void)
 {
-    static PyMethodDef all[64];
+    static PyMethodDef all[96];
     PyMethodDef *parts[] = {own_methods,
                             lw_array_copy_methods,
                             lw_array_index_methods,
@@ -661,7 +669,7 @@ collect_methods(void)
     size_t n = 0;
 
     for (size_t p = 0; p < sizeof parts / sizeof parts[0]; p++)
-        for (PyMethodDef *m = parts[p]; m->ml_name != NULL && n < 63; m++)
+        for (PyMethodDef *m = parts[p]; m->ml_name != NULL && n < 95; m++)
             all[n++] = *m;
     return all;
 }

@@ -70,9 +70,6 @@ bool lw_array_key_is_basic(PyObject *key);
 /* self[key] and self[key] = value for all others. */
 PyObject *lw_array_take(PyObject *self, PyObject *key);
 int lw_array_put(PyObject *self, PyObject *key, PyObject *value);
-/* What does the work of NumPy's function for device arrays (new reference); NULL without an
- * exception: nothing of ours. */
-PyObject *lw_array_function_of(PyObject *function);
 PyObject *lw_array_get_real(PyObject *self, void *closure);
 PyObject *lw_array_get_imag(PyObject *self, void *closure);
 int lw_array_set_real(PyObject *self, PyObject *value, void *closure);
