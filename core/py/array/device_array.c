@@ -373,7 +373,8 @@ int
 lw_array_stream(lw_device_array *array, PyObject *stream, CUstream *out)
 {
     *out = NULL;
-    if (stream != NULL && lw_stream_read(stream, out) < 0)
+    if (stream != NULL &&
+        (lw_stream_read(stream, out) < 0 || lw_stream_check(stream, array->device) < 0))
         return -1;
     if (*out == NULL)
         *out = lw_device_array_stream(array);
