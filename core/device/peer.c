@@ -1,3 +1,7 @@
+/* GPUs that reach each other's memory: what a copy between two of them needs to go from memory
+ * to memory. Peer access of contexts is for memory of cuMemAlloc; pools have access of their
+ * own. All of it is best effort, for the driver copies by way of the host where there is none.
+ */
 #include "core/device/device_internal.h"
 
 /* CUmemAccessDesc */
