@@ -316,7 +316,8 @@ prepare_device(lw_prepared *p, const lw_forall_keywords *keywords)
     if (p->device == NULL)
         return -1;
     p->stream = stream_of(&p->bound);
-    if (keywords->stream != NULL && lw_stream_read(keywords->stream, &p->stream) < 0)
+    if (keywords->stream != NULL && (lw_stream_read(keywords->stream, &p->stream) < 0 ||
+                                     lw_stream_check(keywords->stream, p->device) < 0))
         return -1;
     key_of(p, true, &key);
     p->entry = lw_specialisation_device(p->specialisation, p->device, &key);
@@ -506,11 +507,21 @@ bring_back(const travel *t, const lw_prepared *p)
     return 0;
 }
 
+/* The device of the first array that is on one, else the current one. */
+static lw_device *
+device_of(PyObject *const *args, Py_ssize_t n_args)
+{
+    for (Py_ssize_t i = 0; i < n_args; i++)
+        if (lw_is_device_array(args[i]))
+            return ((lw_device_array *)args[i])->device;
+    return lw_current_device();
+}
+
 static PyObject *
 call_travelling(lw_forall *self, PyObject *const *args, Py_ssize_t n_args,
                 const lw_forall_keywords *keywords)
 {
-    lw_device *device = lw_current_device();
+    lw_device *device = device_of(args, n_args);
     PyObject *result = NULL;
     CUstream stream = 0;
     lw_prepared p;

@@ -365,7 +365,8 @@ run_bound_on_device(const lw_jit_launcher *self, lw_bound *bound, lw_device *dev
     lw_device_entry *entry;
     lw_entry_key key;
 
-    if (specialisation == NULL)
+    if (specialisation == NULL ||
+        (self->stream != NULL && lw_stream_check(self->stream, device) < 0))
         return -1;
     lw_jit_device_key(lw_specialisation_noalias(specialisation->target, bound), &key);
     entry = lw_specialisation_device(specialisation->target, device, &key);

@@ -11,7 +11,7 @@ Importing touches no GPU and loads no compiler.
 """
 
 from lanewise import _toolchain as _toolchain  # holds up forks while a thread compiles: before any does
-from lanewise import errors
+from lanewise import _dask_blocks, errors
 from lanewise._core import (
     Forall,
     Gufunc,
@@ -62,7 +62,7 @@ __all__ = [
 
 # Where the extension module finds what is written in Python: core/tables/services.def.
 _set_services({
-    "array functions": "lanewise._array_functions", "array ufuncs": "lanewise._array_ufuncs", "new arrays": "lanewise._new_arrays", "array library": "lanewise._array_library",
+    "array functions": "lanewise._array_functions", "array protocol": "lanewise._array_protocol", "array ufuncs": "lanewise._array_ufuncs", "new arrays": "lanewise._new_arrays", "array library": "lanewise._array_library",
     "special": "lanewise._special", "callbacks": "lanewise._callbacks", "C functions": "lanewise._c_functions", "containers": "lanewise._containers", "cuda": "lanewise.cuda",
     "device arrays": "lanewise._device_arrays", "cuda on the host": "lanewise._host_cuda", "errors": "lanewise.errors", "extending": "lanewise.extending",
     "foreign functions": "lanewise._foreign", "generators": "lanewise._generator_expressions", "linking": "lanewise._linking", "memory": "lanewise._memory", "objects": "lanewise._objects",
@@ -138,6 +138,9 @@ def info():
     from lanewise._info import info as _info
 
     return _info()
+
+
+_dask_blocks.install()
 
 
 def __getattr__(name):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 from collections.abc import MutableSequence
 
 import numpy as np
 
-from lanewise import _core
+from lanewise import _core, _placing
 from lanewise._distributions import Distributions
-from lanewise._parameters import chances, common_shape, fits, integer, integers, is_scalar, kind_of, on_device, parameter, read_state, refuse_masked, spread
+from lanewise._parameters import chances, common_shape, fits, integer, integers, is_scalar, kind_of, on_device, parameter, read_state, refuse_masked, spread, there
 
 _LANES = 65536
 _kernels: dict[tuple[str, str, int], object] = {}  # by family, name and bytes of floats
@@ -209,7 +210,7 @@ class Generator(_core._Draws, Distributions):
 
     def _target_of(self, *values):
         """Where parameters on a device make the result lie, unless the generator or out say it."""
-        return "cuda" if self.target is None and any(map(on_device, values)) else None
+        return there(*values) if self.target is None else None
 
     def _integers(self, low, high=None, size=None, dtype=None, endpoint=False, out=None, *, stream=0):
         if high is None:
@@ -275,9 +276,11 @@ class Generator(_core._Draws, Distributions):
         if isinstance(out, np.ndarray):
             self.integers(low, high, size, out=out.view(np.uint8), stream=stream)
             return out
-        drawn = cuda.device_array(tuple(out.shape), np.uint8, stream=stream)
-        self.integers(low, high, size, out=drawn, stream=stream)
-        cuda.as_cuda_array(out)[...] = drawn.astype(np.bool_)
+        to = cuda.as_cuda_array(out)
+        with _placing.on_device_of(to):
+            drawn = cuda.device_array(tuple(out.shape), np.uint8, stream=stream)
+            self.integers(low, high, size, out=drawn, stream=stream)
+            to[...] = drawn.astype(np.bool_)
         return out
 
     def _gamma(self, shape, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
@@ -414,7 +417,8 @@ class Generator(_core._Draws, Distributions):
             return mixed
         from lanewise import cuda
 
-        return cuda.to_device(mixed, stream=stream)
+        with _placing.on_device_of(x):
+            return cuda.to_device(mixed, stream=stream)
 
     def shuffle(self, x, axis=0, *, stream=0):
         """Put the parts of x along the axis in random order, in place: a NumPy or device array, or a list or the like."""
@@ -539,12 +543,13 @@ class _Fill:
         self.shape = _shape(size) if out is None else tuple(out.shape)
         self.scalar = size is None and out is None
         self.on_host = isinstance(out, np.ndarray)
+        self.device = getattr(target, "device", None)
         if out is None:
             self.on_host = target != "cuda" if target else generator._is_here()
 
     def run(self, per_block, *parameters):
         """Fill it; per_block: numbers that one philox block gives. The place is as before if that fails."""
-        with _Alone(self.generator):
+        with _Alone(self.generator), self._there():
             place = self.generator._place
             try:
                 return self._run(per_block, parameters)
@@ -554,16 +559,21 @@ class _Fill:
 
     def made(self, name, draws, arrays, rows=0):
         """Fill it with the kernel of that name in _distribution_kernels; rows: where one index makes that many numbers."""
-        flat = self._flat()
-        with _Alone(self.generator):
-            place = self.generator._place
-            try:
-                if flat.size:
-                    self._made(name, draws, arrays, rows, flat)
-            except BaseException:
-                self.generator._place = place
-                raise
-        return self._result(flat)
+        with self._there():
+            flat = self._flat()
+            with _Alone(self.generator):
+                place = self.generator._place
+                try:
+                    if flat.size:
+                        self._made(name, draws, arrays, rows, flat)
+                except BaseException:
+                    self.generator._place = place
+                    raise
+            return self._result(flat)
+
+    def _there(self):
+        """The device of out, or of the parameters, is the current one meanwhile."""
+        return _placing.on_device_of(self.out) if self.out is not None else self.device or contextlib.nullcontext()
 
     def _made(self, name, draws, arrays, rows, flat):
         """Piece by piece where that is possible: the standard numbers then stay in the caches."""
@@ -708,8 +718,8 @@ class _Fill:
             g._states = states
         if self.on_host and not isinstance(g._states, np.ndarray):
             g._states = g._states.copy_to_host()
-        elif not self.on_host and isinstance(g._states, np.ndarray):
-            g._states = cuda.to_device(g._states, stream=self.stream)
+        elif not self.on_host:
+            g._states = cuda.to_device(g._states, stream=self.stream)  # no copy of what is on this device
         return g._states
 
 
