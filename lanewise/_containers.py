@@ -15,6 +15,11 @@ def _library(a: Any) -> str:
     return type(a).__module__.partition(".")[0]
 
 
+def is_dask(a: Any) -> bool:
+    """Is it a Dask array? Without importing Dask."""
+    return type(a).__module__.startswith("dask.array") and hasattr(type(a), "__dask_graph__")
+
+
 def _has_missing(a: Any) -> bool:
     """Values that are no values: NA of pandas, null of Arrow and Polars. NaN is a number."""
     nulls = getattr(a, "null_count", None)  # pyarrow's attribute, Polars' method

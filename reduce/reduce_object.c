@@ -8,6 +8,7 @@
 #include "core/py/array/device_array.h"
 #include "core/py/compiled/decorate.h"
 #include "core/py/compiled/in_python.h"
+#include "core/py/numpy/dask_operands.h"
 #include "core/py/numpy/object_operands.h"
 #include "core/py/method_table.h"
 #include "core/py/raise.h"
@@ -279,6 +280,8 @@ call_current(PyObject *object, int which, long_way call, PyObject *const *args,
     lw_reducer *self;
     PyObject *result = NULL;
 
+    if (lw_brings_dask(args, n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0)))
+        return lw_call_of_dask(name, object, args, n_args, kwnames);
     if (atomic_load_explicit(&((lw_compiled *)object)->objects, memory_order_relaxed) ||
         lw_brings_objects(args, n_args))
         return lw_call_of_objects(name, object, args, n_args, kwnames);
@@ -295,7 +298,8 @@ static PyObject *
 reducer_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     if (lw_runs_in_python((lw_compiled *)self) &&
-        ((lw_reducer *)self)->stage == LW_REDUCE_WHOLE)
+        ((lw_reducer *)self)->stage == LW_REDUCE_WHOLE &&
+        !lw_brings_dask(args, PyVectorcall_NARGS(nargsf)))
         return lw_run_in_python("reduce", self, args, PyVectorcall_NARGS(nargsf), kwnames);
     return call_current(self, LW_RECALL_CALL, lw_reducer_call, args, PyVectorcall_NARGS(nargsf),
                         kwnames);
@@ -519,8 +523,8 @@ static const PyMethodDef methods_head[] = {
      PyDoc_STR("_staged($self, stage, dtypes, dtype, /)\n--\n\n"
                "What makes accumulators of arrays of these dtypes (\"partial\"), merges them "
                "(\"merge\") or makes\nresults of them (\"finish\"), the dtypes of an "
-               "accumulator's numbers, whether elements may\nchange places, and whether map "
-               "takes the index.")},
+               "accumulator's numbers, whether elements may\nchange places, whether map takes "
+               "the index, the dtypes of the results, and whether there is an identity.")},
     {"_reorders", reducer_reorders, METH_O,
      PyDoc_STR("_reorders(dtype): may elements of this dtype change places?")},
 };

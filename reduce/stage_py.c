@@ -69,6 +69,44 @@ accumulator_dtypes(const lw_reduction *r)
     return all;
 }
 
+/* ---- the dtypes of results ---- */
+
+static int
+add_number(void *list, uint32_t Py_UNUSED(to), uint32_t from)
+{
+    const lw_reduce_call *call = *(lw_reduce_call *const *)list;
+    PyArray_Descr *descr = lw_descr_of(call->specialisation->reduction->out[from]);
+
+    return descr ? PyList_Append(((PyObject **)list)[1], (PyObject *)descr) : -1;
+}
+
+static int
+add_record(void *list, uint32_t Py_UNUSED(to), PyArray_Descr *descr, uint32_t Py_UNUSED(from),
+           uint32_t Py_UNUSED(n), const int64_t *Py_UNUSED(offset))
+{
+    return PyList_Append(((PyObject **)list)[1], (PyObject *)descr);
+}
+
+static PyObject *
+item(void *list, uint32_t i)
+{
+    return Py_XNewRef(PyList_GetItem(list, (Py_ssize_t)i));
+}
+
+/* One for each array of results, in the caller's tuples. */
+static PyObject *
+result_dtypes(const lw_reduce_call *call)
+{
+    static const lw_reduce_packing packing = {add_number, add_record};
+    const void *context[] = {call, PyList_New(0)};
+    PyObject *list = (PyObject *)context[1], *result = NULL;
+
+    if (list != NULL && lw_reduce_pack(call, &packing, context) == 0)
+        result = lw_reduce_arrange(call->specialisation->reduction, item, list);
+    Py_XDECREF(list);
+    return result;
+}
+
 /* The same functions and keywords; what differs is the stage. */
 static PyObject *
 new_stage(lw_reducer *whole, lw_reduce_stage stage, const lw_reduce_call *call, uint32_t n)
@@ -88,29 +126,40 @@ new_stage(lw_reducer *whole, lw_reduce_stage stage, const lw_reduce_call *call, 
     return (PyObject *)made;
 }
 
+/* Of a call of which the operands have been read. */
+static PyObject *
+describe_call(lw_reduce_call *call, lw_reduce_stage stage, uint32_t n)
+{
+    const lw_reduction *r = call->specialisation->reduction;
+    PyObject *made = new_stage(call->self, stage, call, n), *result = NULL;
+    PyObject *numbers = made ? accumulator_dtypes(r) : NULL;
+    PyObject *results = numbers ? result_dtypes(call) : NULL;
+
+    if (results != NULL && lw_reduce_read_initial(call) == 0)
+        result = PyTuple_Pack(6, made, numbers, r->commutative ? Py_True : Py_False,
+                              r->indexed ? Py_True : Py_False, results,
+                              call->has_empty ? Py_True : Py_False);
+    Py_XDECREF(results);
+    Py_XDECREF(numbers);
+    Py_XDECREF(made);
+    return result;
+}
+
 static PyObject *
 describe(lw_reducer *whole, const char *name, PyObject *dtypes, PyObject *dtype)
 {
     lw_reduce_stage stage = read_stage(name);
     lw_reduce_call *call = stage ? lw_alloc_zero(1, sizeof *call) : NULL;
-    PyObject *accumulator = NULL, *made = NULL, *result = NULL;
     uint32_t n = (uint32_t)PyTuple_GET_SIZE(dtypes);
+    PyObject *result = NULL;
 
     if (call == NULL)
         return stage ? PyErr_NoMemory() : NULL;
     call->self = whole;
     if (read_operands(call, dtypes, dtype) == 0)
         call->specialisation = lw_reducer_specialisation(whole, call->array, n, call->dtype);
-    if (call->specialisation != NULL) {
-        const lw_reduction *r = call->specialisation->reduction;
-        accumulator = accumulator_dtypes(r);
-        made = accumulator ? new_stage(whole, stage, call, n) : NULL;
-        if (made != NULL)
-            result = PyTuple_Pack(4, made, accumulator, r->commutative ? Py_True : Py_False,
-                                  r->indexed ? Py_True : Py_False);
-    }
-    Py_XDECREF(made);
-    Py_XDECREF(accumulator);
+    if (call->specialisation != NULL)
+        result = describe_call(call, stage, n);
     lw_free(call);
     return result;
 }
