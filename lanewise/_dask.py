@@ -32,12 +32,21 @@ class Shipped:
         self.made, self.function = made, function
         self.__name__ = name_of(made)
         self._packed: Any = None
+        self._token: Any = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.made(*args, **kwargs) if self.function is None else self.function(self.made, *args, **kwargs)
 
     def __dask_tokenize__(self) -> Any:
-        return "lanewise", tokenize(self.made), None if self.function is None else self.function.__qualname__
+        if self._token is None:
+            self._token = tokenize(self.made)
+        return "lanewise", self._token, None if self.function is None else self.function.__qualname__
+
+    def calls(self, function: Any) -> "Shipped":
+        """The same object for another function."""
+        other = Shipped(self.made, function)
+        other._token, other._packed = self._token, self._packed
+        return other
 
     def __reduce__(self) -> Any:
         if self._packed is None:
@@ -114,6 +123,29 @@ def empty_meta(x: Any, ndim: int, dtype: Any) -> Any:
     if meta is None or isinstance(meta, np.ndarray) or not hasattr(meta, "shape"):
         return np.empty(shape, dtype)
     return np.empty_like(meta, shape=shape, dtype=dtype)
+
+
+def blocks_of(function: Any, index: Any, pairs: Any, dtypes: Any, like: Any = None, **more: Any) -> Any:
+    """A Dask array of what the function gives of blocks, or, where dtypes is a tuple, one for each of its results, in tuples
+    as the dtypes are. pairs: arrays and their indices; like: whose type the blocks' results have."""
+    made = da.blockwise(function, index, *pairs, meta=empty_meta(like, len(index), _first(dtypes)), align_arrays=False, **more)
+    return _items(made, index, dtypes, like, more.get("token"))
+
+
+def _first(dtypes: Any) -> Any:
+    return _first(dtypes[0]) if isinstance(dtypes, tuple) else dtypes
+
+
+def _item(results: Any, i: int) -> Any:
+    """Of a block's results. Dask takes operator.getitem for a part of an array."""
+    return results[i]
+
+
+def _items(made: Any, index: Any, dtypes: Any, like: Any, token: Any) -> Any:
+    if not isinstance(dtypes, tuple):
+        return made
+    return tuple(_items(da.blockwise(_item, index, made, index, i, None, align_arrays=False, meta=empty_meta(like, len(index), _first(dtype)), token=token),
+                        index, dtype, like, token) for i, dtype in enumerate(dtypes))
 
 
 def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:

@@ -7,7 +7,8 @@ where the last accumulators are finished.
 
 from __future__ import annotations
 
-import functools
+import inspect
+import itertools
 import linecache
 import math
 import weakref
@@ -16,10 +17,12 @@ from typing import Any
 import dask.array as da
 import numpy as np
 from dask.array.core import unify_chunks
+from dask.base import tokenize
+from dask.highlevelgraph import HighLevelGraph
 
 import lanewise as lw
 from lanewise import _partials
-from lanewise._dask import Shipped, as_dask, axes_of, empty_meta, is_known, name_of, refuse_keywords, refuse_out
+from lanewise._dask import Shipped, as_dask, axes_of, blocks_of, is_known, name_of, refuse_keywords, refuse_out
 
 # ---- blocks ----
 
@@ -90,21 +93,18 @@ def _itself(p, axis, keepdims):
     return p
 
 
-def _finish(r, p, axis, keepdims, initial, which):
-    result = _partials.finished(r, p, axis, keepdims=keepdims, **initial)
-    for i in which:
-        result = result[i]
-    return result
+def _finish(r, p, axis, keepdims, initial):
+    return _partials.finished(r, p, axis, keepdims=keepdims, **initial)
 
 
 # ---- trees ----
 
 
-def _tree(r, parts, axis, split_every):
+def _tree(shipped, parts, axis, split_every):
     """Parts merged until there is one of each result along the axes."""
     if all(parts.numblocks[one] == 1 for one in axis):
         return parts
-    merge, name = Shipped(r, _merge), name_of(r)
+    merge, name = shipped.calls(_merge), shipped.__name__
     return da.reduction(parts, chunk=_itself, combine=merge, aggregate=merge, axis=axis, keepdims=True, dtype=parts.dtype, meta=parts._meta,
                         split_every=split_every, name=name, concatenate=True)
 
@@ -116,6 +116,8 @@ class _Call:
         if not arrays:
             raise TypeError(f"{name_of(r)}: {method} takes at least one array")
         self.r, self.n = r, len(arrays)
+        self.shipped = Shipped(r)
+        self.shipped.__dask_tokenize__()  # once for all tasks
         operands = [as_dask(x, f"argument {i + 1}") for i, x in enumerate(arrays)]
         self.ndim = max(x.ndim for x in operands)
         self.dtypes = tuple(x.dtype.newbyteorder("=") for x in operands)
@@ -143,7 +145,7 @@ class _Call:
             for one in whole_axes:
                 pairs += [_begins(self.chunks[one]), (one,)]
         record = _partials.record_of(numbers, self.dtypes, dtype)
-        return da.blockwise(Shipped(self.r, _block), tuple(range(self.ndim)), *pairs, axis=axis, converted=dtype, n=self.n,
+        return da.blockwise(self.shipped.calls(_block), tuple(range(self.ndim)), *pairs, axis=axis, converted=dtype, n=self.n,
                             masked=self.masked, offsets=offsets, meta=np.empty((0,) * self.ndim, record), adjust_chunks=dict.fromkeys(axis, 1),
                             align_arrays=False, token=name_of(self.r) + "_partial")
 
@@ -174,21 +176,21 @@ def reduce(r, *arrays, axis=None, dtype=None, out=None, keepdims=False, initial=
     if not has_identity and not _partials._initial(initial):
         _check_elements(r, call, axes)
     if commutes or all(len(call.chunks[one]) == 1 for one in axes[1:]):
-        merged = _tree(r, call.parts(axes, axes, dtype, indexed), axes, split_every)
+        merged = _tree(call.shipped, call.parts(axes, axes, dtype, indexed), axes, split_every)
     else:
         merged = _in_order(r, call, axes, dtype, indexed, split_every)
-    return _finished(r, merged, axes, bool(keepdims), _partials._initial(initial), results)
+    return _finished(call.shipped, merged, axes, bool(keepdims), _partials._initial(initial), results)
 
 
 def _in_order(r, call, axes, dtype, indexed, split_every):
     """An operator that needs the order of elements, and several blocks along more than the first axis: one axis after
     the other, the last first, so that what is merged is always what comes next."""
-    merged = _tree(r, call.parts(axes[-1:], axes, dtype, indexed), axes[-1:], split_every)
+    merged = _tree(call.shipped, call.parts(axes[-1:], axes, dtype, indexed), axes[-1:], split_every)
     for one in reversed(axes[:-1]):
         index = tuple(range(call.ndim))
-        merged = da.blockwise(Shipped(r, _merge), index, merged, index, axis=(one,), keepdims=True, meta=merged._meta,
+        merged = da.blockwise(call.shipped.calls(_merge), index, merged, index, axis=(one,), keepdims=True, meta=merged._meta,
                               adjust_chunks={one: 1}, token=name_of(r) + "_partial")
-        merged = _tree(r, merged, (one,), split_every)
+        merged = _tree(call.shipped, merged, (one,), split_every)
     return merged
 
 
@@ -201,14 +203,95 @@ def _check_elements(r, call, axes):
         raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
 
 
-def _finished(r, merged, axes, keepdims, initial, results):
+def _finished(shipped, merged, axes, keepdims, initial, results):
     index = tuple(range(merged.ndim))
     kept = index if keepdims else tuple(i for i in index if i not in axes)
+    return blocks_of(shipped.calls(_finish), kept, (merged, index), results, axis=axes, keepdims=keepdims, initial=initial,
+                     concatenate=True, token=shipped.__name__)
 
-    def give(dtype, which):
-        if isinstance(dtype, tuple):
-            return tuple(give(one, (*which, i)) for i, one in enumerate(dtype))
-        return da.blockwise(Shipped(r, _finish), kept, merged, index, axis=axes, keepdims=keepdims, initial=initial, which=which,
-                            concatenate=True, meta=empty_meta(None, len(kept), dtype), token=name_of(r))
 
-    return give(results, ())
+# ---- scans ----
+
+
+def accumulate(r, *arrays, axis=0, exclusive=False, dtype=None, out=None, initial=..., stream=0, **more):
+    """A Dask array, or a tuple of them, of the results on the way: the blocks' totals first, then what comes before each
+    block, then the blocks."""
+    refuse_out(f"{name_of(r)}.accumulate", out)
+    refuse_keywords(f"{name_of(r)}.accumulate", more)
+    n = len(inspect.signature(r.map).parameters) if r.map is not None else 1
+    n -= r.map is not None and n > 1 and list(inspect.signature(r.map).parameters)[-1] == "index"
+    arrays, (axis, exclusive) = arrays[:n], (*arrays[n:], *(axis, exclusive)[len(arrays[n:]):])[:2]
+    call = _Call(r, arrays, True, "accumulate")
+    axis = _scan_axis(axis, call.ndim)
+    _, _, _, indexed, results, _ = call.staged("partial", dtype)
+    parts = call.parts((axis,), (axis,), dtype, indexed)
+    before = _before(call.shipped, parts, axis, _partials._initial(initial))
+    index = tuple(range(call.ndim))
+    pairs = [before, index, *(one for x, own in zip(call.operands, call.indices) for one in (x, own))]
+    if indexed:
+        call._strides((axis,))
+        pairs += [_begins(call.chunks[axis]), (axis,)]
+    return blocks_of(call.shipped.calls(_scan), index, pairs, results, axis=axis, exclusive=bool(exclusive), converted=dtype, n=n,
+                     adjust_chunks={axis: call.chunks[axis]}, token=name_of(r) + "_accumulate")
+
+
+def _scan_axis(axis, ndim):
+    if ndim == 0:
+        raise TypeError("cannot accumulate on a scalar")
+    axes = axes_of(axis, ndim)
+    if len(axes) != 1:
+        raise ValueError("accumulate does not allow multiple axes")
+    return axes[0]
+
+
+def _before(shipped, parts, axis, initial):
+    """The accumulators of all that comes before each block along the axis; nothing before the first without initial=."""
+    name = f"{shipped.__name__}_before-{tokenize(shipped, parts, axis, initial)}"
+    begin, append = shipped.calls(_begin_scan), shipped.calls(_append)
+    tasks: dict[Any, Any] = {}
+    for place in itertools.product(*map(range, parts.numblocks)):
+        at = place[axis]
+        last = (*place[:axis], at - 1, *place[axis + 1 :])
+        if at == 0:
+            tasks[name, *place] = begin, (parts.name, *place), axis, initial
+        else:
+            tasks[name, *place] = append, (name, *last), (parts.name, *last), axis
+    graph = HighLevelGraph.from_collections(name, tasks, dependencies=[parts])
+    return da.Array(graph, name, parts.chunks, meta=parts._meta)
+
+
+def _begin_scan(r, part, axis, initial):
+    shape = list(part.shape)
+    shape[axis] = 0
+    nothing = np.empty(shape, part.dtype)
+    return _partials.merged(r, nothing, axis, keepdims=True, **initial) if initial else nothing
+
+
+def _append(r, before, part, axis):
+    return _merge(r, np.concatenate([before, part], axis), (axis,), True)
+
+
+def _scan(r, before, *blocks, axis, exclusive, converted, n):
+    """Results on the way in a block. blocks: n operands, and where the block begins if map takes the index."""
+    operands = [_partials.as_array(x, f"a block of argument {i + 1}") for i, x in enumerate(blocks[:n])]
+    if before.shape[axis] == 0:
+        return r.accumulate(*operands, axis=axis, exclusive=exclusive, dtype=converted)
+    shape = np.broadcast_shapes(*(x.shape for x in operands))
+    if len(shape) == 1 and len(before.dtype) == 1 and len(blocks) == n:
+        return r.accumulate(*operands, axis=axis, exclusive=exclusive, dtype=converted, initial=before["f0"][0])
+    elements = [x[np.newaxis] for x in operands]
+    if len(blocks) > n:
+        places = np.arange(shape[axis]).reshape([-1 if i == axis else 1 for i in range(len(shape))])
+        elements.append(places[np.newaxis] + int(blocks[n].reshape(-1)[0]))
+    made = _partials.partial(_with_offset(r, n) if len(blocks) > n else r, *elements, axis=0, dtype=converted)
+    joined = np.empty((*shape[:axis], shape[axis] + 1, *shape[axis + 1 :]), before.dtype)
+    first, rest = (tuple(part if i == axis else slice(None) for i in range(len(shape))) for part in (slice(1), slice(1, None)))
+    for name in joined.dtype.names:
+        joined[name][first], joined[name][rest] = before[name], made[name]
+    results = _partials.scanned(r, joined, axis)
+    part = tuple((slice(-1) if exclusive else slice(1, None)) if i == axis else slice(None) for i in range(len(shape)))
+    return _cut(results, part)
+
+
+def _cut(results, part):
+    return tuple(_cut(one, part) for one in results) if isinstance(results, tuple) else results[part]

@@ -11,6 +11,7 @@ import linecache
 import operator
 import sys
 import types
+import weakref
 
 _VERSION = 4
 _TRAVELLING = ("__lanewise_link__", "__numba_cuda_link__", "__lanewise_external__")  # what compiling reads of a function
@@ -146,6 +147,35 @@ def reduce(made):
     options = {key: _pack_option(value) for key, value in state["options"].items() if key != "source"}
     function = _pack_function(made.py_func, state["options"].get("source"), frozenset({id(made.py_func)}))
     return rebuild, (_VERSION, state["door"], function, state["signatures"], state["layout"], options, _loops(made))
+
+
+_sources = weakref.WeakKeyDictionary()  # by object, which keeps the text it was read from
+
+
+def token(made):
+    """What Dask's keys of equal objects have in common, in every process: the source and what it captured."""
+    state = made._state()
+    source = _sources.get(made)
+    if source is None:
+        _sources[made] = source = state["options"].get("source") or _source_of(made.py_func)
+    packed = _pack_function(made.py_func, source, frozenset({id(made.py_func)}))
+    options = {key: _pack_option(value) for key, value in state["options"].items() if key != "source"}
+    return "lanewise", state["door"], state["signatures"], state["layout"], _token(packed), _token(options)
+
+
+def _source_of(function):
+    from lanewise._core import _source_text
+
+    return _source_text(function)
+
+
+def _token(packed):
+    """What Dask makes tokens of quickly: modules by name, functions by their parts."""
+    if isinstance(packed, dict):
+        return [(key, _token(value)) for key, value in packed.items() if key not in ("doc", "attributes")]
+    if isinstance(packed, tuple) and len(packed) == 2 and isinstance(packed[0], str):
+        return packed[0], _token(packed[1]) if isinstance(packed[1], dict) else packed[1]
+    return packed
 
 
 def _loops(made):
