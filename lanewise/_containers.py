@@ -50,6 +50,8 @@ def what_is_lost(a: Any, labels: bool) -> "str | None":
         return f"{shown} with missing values, which compiled code would not see; pass {how}"
     if _is_category(a):
         return f"{shown}, whose elements are no numbers; pass their codes"
+    if is_dask(a) and not labels:
+        return f"{shown}, which a kernel takes block by block: call lw.map_blocks(kernel, x), or pass x.compute()"
     if not labels:
         return None
     if library == "xarray":
