@@ -42,15 +42,16 @@ def _named(a: Any) -> str:
     return f"a {_library(a)} {type(a).__name__}" + ("" if dtype is None else f" of dtype {dtype}")
 
 
-def what_is_lost(a: Any, labels: bool) -> "str | None":
-    """What stands behind "argument 1 is ", or None. labels: the result is made of `a` as a whole, and would not have its labels."""
+def what_is_lost(a: Any, labels: "bool | None") -> "str | None":
+    """What stands behind "argument 1 is ", or None. labels: the result is made of `a` as a whole, and would not have its labels;
+    None: a kernel's argument."""
     library, shown = _library(a), _named(a)
     if _has_missing(a):
         how = "x.fill_null(...).to_numpy()" if library in ("pyarrow", "polars") else "x.to_numpy(dtype=..., na_value=...), or x.dropna().to_numpy()"
         return f"{shown} with missing values, which compiled code would not see; pass {how}"
     if _is_category(a):
         return f"{shown}, whose elements are no numbers; pass their codes"
-    if is_dask(a) and not labels:
+    if is_dask(a) and labels is None:
         return f"{shown}, which a kernel takes block by block: call lw.map_blocks(kernel, x), or pass x.compute()"
     if not labels:
         return None

@@ -50,8 +50,8 @@ def draw(generator, name, method, args, kwargs, chunks):
             method(_copy(generator), **values)
         first, place = sample.some([], 0)
         numbers = _Numbers(generator, name, method, values, tuple(spread), shape)
+        sizes = da.core.normalize_chunks(chunks, shape, dtype=first.dtype)
         generator._place = place
-    sizes = da.core.normalize_chunks(chunks, shape, dtype=first.dtype)
     return _by_blocks(numbers, sizes, first, {key: da.from_array(np.asarray(value), chunks=-1) for key, value in spread.items()})
 
 

@@ -27,12 +27,12 @@ from lanewise._dask import Shipped, as_dask, axes_of, blocks_of, is_known, name_
 # ---- blocks ----
 
 
-def _block(r, *blocks, axis, converted, n, masked, offsets):
+def _block(r, *blocks, axis, converted, of, masked, offsets):
     """The accumulators of a block. blocks: n operands, the mask, and where each reduced axis of the block begins."""
-    operands = [_partials.as_array(x, f"a block of argument {i + 1}") for i, x in enumerate(blocks[:n])]
+    n = len(of)
+    operands = _operands(blocks[:n], of)
     shape = np.broadcast_shapes(*(x.shape for x in operands))
-    dtypes = tuple(x.dtype for x in operands)
-    record = _partials.record_of(_partials.stage_of(r, "partial", dtypes, converted)[1], dtypes, converted)
+    record = _partials.record_of(_partials.stage_of(r, "partial", of, converted)[1], of, converted)
     if 0 in [shape[one] for one in axis]:
         return np.empty([min(size, 1) if i in axis else size for i, size in enumerate(shape)], record)
     if offsets is not None:
@@ -42,6 +42,15 @@ def _block(r, *blocks, axis, converted, n, masked, offsets):
     where = blocks[n] if masked else True
     made = _partials.partial(r, *operands, axis=axis, dtype=converted, keepdims=True, where=where)
     return made if made.dtype == record else _partials.packed(tuple(made[name] for name in record.names), record)
+
+
+def _operands(blocks, dtypes):
+    operands = [_partials.as_array(x, f"a block of argument {i + 1}") for i, x in enumerate(blocks)]
+    for i, (x, dtype) in enumerate(zip(operands, dtypes)):
+        if x.dtype != dtype:
+            raise TypeError(f"a block of argument {i + 1} has dtype {x.dtype}, the Dask array {dtype}, so its blocks are of different types: "
+                            f"pass x.map_blocks(lambda block: block.astype({dtype.name!r})), or make the array with the right meta=")
+    return operands
 
 
 def _offset_of(shape, axis, begins, offsets):
@@ -145,7 +154,7 @@ class _Call:
             for one in whole_axes:
                 pairs += [_begins(self.chunks[one]), (one,)]
         record = _partials.record_of(numbers, self.dtypes, dtype)
-        return da.blockwise(self.shipped.calls(_block), tuple(range(self.ndim)), *pairs, axis=axis, converted=dtype, n=self.n,
+        return da.blockwise(self.shipped.calls(_block), tuple(range(self.ndim)), *pairs, axis=axis, converted=dtype, of=self.dtypes,
                             masked=self.masked, offsets=offsets, meta=np.empty((0,) * self.ndim, record), adjust_chunks=dict.fromkeys(axis, 1),
                             align_arrays=False, token=name_of(self.r) + "_partial")
 
@@ -231,7 +240,7 @@ def accumulate(r, *arrays, axis=0, exclusive=False, dtype=None, out=None, initia
     if indexed:
         call._strides((axis,))
         pairs += [_begins(call.chunks[axis]), (axis,)]
-    return blocks_of(call.shipped.calls(_scan), index, pairs, results, axis=axis, exclusive=bool(exclusive), converted=dtype, n=n,
+    return blocks_of(call.shipped.calls(_scan), index, pairs, results, axis=axis, exclusive=bool(exclusive), converted=dtype, of=call.dtypes,
                      adjust_chunks={axis: call.chunks[axis]}, token=name_of(r) + "_accumulate")
 
 
@@ -271,9 +280,10 @@ def _append(r, before, part, axis):
     return _merge(r, np.concatenate([before, part], axis), (axis,), True)
 
 
-def _scan(r, before, *blocks, axis, exclusive, converted, n):
+def _scan(r, before, *blocks, axis, exclusive, converted, of):
     """Results on the way in a block. blocks: n operands, and where the block begins if map takes the index."""
-    operands = [_partials.as_array(x, f"a block of argument {i + 1}") for i, x in enumerate(blocks[:n])]
+    n = len(of)
+    operands = _operands(blocks[:n], of)
     if before.shape[axis] == 0:
         return r.accumulate(*operands, axis=axis, exclusive=exclusive, dtype=converted)
     shape = np.broadcast_shapes(*(x.shape for x in operands))

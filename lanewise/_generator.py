@@ -132,6 +132,9 @@ class Generator(_core._Draws, Distributions):
     def __reduce__(self):
         return _blank, (type(self),), self.__getstate__()
 
+    def __dask_tokenize__(self):
+        return "lanewise", self.__getstate__()["state"], self.target
+
     def __getstate__(self):
         return {"state": self.state, "sequence": self._sequence, "target": self.target}
 

@@ -13,7 +13,7 @@ import sys
 import types
 import weakref
 
-_VERSION = 4
+_VERSION = 5
 _TRAVELLING = ("__lanewise_link__", "__numba_cuda_link__", "__lanewise_external__")  # what compiling reads of a function
 _FUTURE_ANNOTATIONS = 0x1000000  # annotations are not evaluated on the other side
 
@@ -43,6 +43,12 @@ def _pack(value, seen):
         if id(value) in seen:
             return ("recursion", value.__name__)
         return ("function", _pack_function(value, None, seen | {id(value)}))
+    if isinstance(value, type) and value.__module__ == "__main__" and _importable(value) is None:
+        source = _class_source(value)
+        if id(value) in seen:
+            return ("recursion", value.__name__)
+        if source is not None:
+            return ("class", _pack_class(value, source, seen | {id(value)}))
     return ("value", value)
 
 
@@ -53,7 +59,54 @@ def _unpack(packed):
         return sys.modules[value]
     if kind == "function":
         return _unpack_function(value)[0]
+    if kind == "class":
+        return _unpack_class(value)
     return value
+
+
+_class_sources = weakref.WeakKeyDictionary()  # of those that came by their source
+
+
+def _class_source(cls):
+    """The text of a class, or None: another process has no file of __main__ to read its methods from."""
+    import inspect
+    import textwrap
+
+    if cls in _class_sources:
+        return _class_sources[cls]
+    try:
+        return textwrap.dedent(inspect.getsource(cls))
+    except (OSError, TypeError, IndentationError):
+        return None
+
+
+def _pack_class(cls, source, seen):
+    """Its text, and what stands there for the names in it."""
+    around = vars(sys.modules[cls.__module__]) if cls not in _class_sources else _class_scopes[cls]
+    names = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+    scope = {name: _pack(around[name], seen) for name in sorted(names) if name in around and name != cls.__name__}
+    return {"name": cls.__name__, "module": cls.__module__, "source": source, "scope": scope}
+
+
+_class_scopes = weakref.WeakKeyDictionary()
+
+
+def _unpack_class(packed):
+    text, name = packed["source"], packed["name"]
+    filename = _as_file(name, text)
+    scope = {"__builtins__": builtins, "__name__": packed["module"]}
+    scope.update((key, _unpack(value)) for key, value in packed["scope"].items() if value[0] != "recursion")
+    exec(compile(text, filename, "exec"), scope)
+    made = scope[name]
+    _class_sources[made], _class_scopes[made] = text, {key: value for key, value in scope.items() if key != name}
+    return made
+
+
+def _as_file(name, text):
+    """A name under which the lines of the text are found."""
+    filename = f"<lanewise {name} {abs(hash(text)):x}>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    return filename
 
 
 def _pack_function(function, source, seen):
@@ -99,8 +152,7 @@ def _without_defaults(node):
 
 def _unpack_function(packed):
     text, name = packed["source"], packed["name"]
-    filename = f"<lanewise {name} {abs(hash(text)):x}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    filename = _as_file(name, text)
     scope = {"__builtins__": builtins, "__name__": packed["module"]}
     scope.update((key, _unpack(value)) for key, value in packed["scope"].items()
                  if value[0] != "recursion")

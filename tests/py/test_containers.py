@@ -81,9 +81,8 @@ def test_keepdims_reaches_them(name):
 
 @pytest.mark.parametrize("given", [{"where": False}, {"initial": True}, {"initial": False}], ids=str)
 def test_what_they_do_not_take_is_theirs_to_refuse(given):
-    for x in (COLUMNS["float64"], da.from_array(GRID, chunks=2)):
-        with pytest.raises((TypeError, ValueError), match="where|initial"):
-            reductions.sum(x, **given)
+    with pytest.raises((TypeError, ValueError), match="where|initial"):
+        reductions.sum(COLUMNS["float64"], **given)
     assert reductions.sum(COLUMNS["float64"], where=True, initial=np._NoValue, keepdims=np._NoValue) == 4
 
 
@@ -135,8 +134,7 @@ def test_columns_of_numbers_are_taken(door):
 @pytest.mark.parametrize("x, message", [
     (COLUMNS["DataArray"], "xarray DataArray .* dimensions and coordinates the result would not have; pass x.data"),
     (xr.Variable("t", [1.0]), "xarray Variable"), (COLUMNS["frame"], "columns the result would not have; pass x.to_numpy"),
-    (COLUMNS["dask"], "dask Array .* computed as a whole; pass x.compute"),
-], ids=["DataArray", "Variable", "frame", "dask"])
+], ids=["DataArray", "Variable", "frame"])
 def test_labels_are_not_lost(x, message):
     for door in ("call", "accumulate", "minmax", "logsumexp", "running_maximum"):
         with pytest.raises(TypeError, match=message):
