@@ -55,7 +55,7 @@ class Shipped:
 
 
 def _dumps(made: Any) -> bytes:
-    import cloudpickle  # Dask needs it, too
+    import cloudpickle  # type: ignore[import-untyped]  # Dask needs it, too
 
     return cloudpickle.dumps(made)
 

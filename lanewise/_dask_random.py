@@ -16,9 +16,13 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
+from lanewise import _generator
 from lanewise._dask import is_dask, refuse_out
-from lanewise._generator import Generator, _Alone, _shape
+from lanewise._generator import Generator
 from lanewise._parameters import kind_of
+
+alone: Any = getattr(_generator, "_Alone")  # which its stubs do not show
+shape_of: Any = getattr(_generator, "_shape")
 
 #: Parameters that are not broadcast with size: the same for every number.
 _WHOLE = {"multinomial": ("pvals",), "dirichlet": ("alpha",), "multivariate_hypergeometric": ("colors", "nsample", "method"),
@@ -39,13 +43,13 @@ def draw(generator, name, method, args, kwargs, chunks):
     size = values.pop("size")
     values = {key: _number(key, value) for key, value in values.items()}
     spread = {key: value for key, value in values.items() if key not in (*_WHOLE.get(name, ()), "dtype") and np.ndim(value)}
-    shape = np.broadcast_shapes(*(np.shape(value) for value in spread.values())) if size is None else _shape(size)
+    shape = np.broadcast_shapes(*(np.shape(value) for value in spread.values())) if size is None else shape_of(size)
     for value in spread.values():
         np.broadcast_to(value, shape)
     if name == "integers" and spread:
         values, spread = _bounds(values)
     sample = _Numbers(generator, name, method, {**values, **{key: np.asarray(value).reshape(-1)[:1] for key, value in spread.items()}}, (), shape)
-    with _Alone(generator):
+    with alone(generator):
         if spread:  # what is wrong with any of them is told now
             method(_copy(generator), **values)
         first, place = sample.some([], 0)

@@ -257,14 +257,11 @@ def _before(shipped, parts, axis, initial):
     """The accumulators of all that comes before each block along the axis; nothing before the first without initial=."""
     name = f"{shipped.__name__}_before-{tokenize(shipped, parts, axis, initial)}"
     begin, append = shipped.calls(_begin_scan), shipped.calls(_append)
-    tasks: dict[Any, Any] = {}
+    tasks = {}
     for place in itertools.product(*map(range, parts.numblocks)):
         at = place[axis]
-        last = (*place[:axis], at - 1, *place[axis + 1 :])
-        if at == 0:
-            tasks[name, *place] = begin, (parts.name, *place), axis, initial
-        else:
-            tasks[name, *place] = append, (name, *last), (parts.name, *last), axis
+        key, last = (name, *place), (*place[:axis], at - 1, *place[axis + 1 :])
+        tasks[key] = (append, (name, *last), (parts.name, *last), axis) if at else (begin, (parts.name, *place), axis, initial)
     graph = HighLevelGraph.from_collections(name, tasks, dependencies=[parts])
     return da.Array(graph, name, parts.chunks, meta=parts._meta)
 

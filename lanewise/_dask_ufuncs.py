@@ -285,6 +285,6 @@ class _Axes:
         core = len(self.outputs[i])
         if self.keepdims:
             core = len(self.inputs[0])
-            x = x[(..., *(np.newaxis,) * core)]
+            x = x[(Ellipsis,) + (np.newaxis,) * core]
         axes = None if self.axes is None else self.axes[len(self.inputs) + i]
         return x if not axes or not core else da.moveaxis(x, tuple(range(-core, 0)), axes)

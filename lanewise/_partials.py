@@ -92,10 +92,12 @@ def record_of(numbers, dtypes, dtype=None) -> np.dtype:
     return _record_of(tuple(numbers), tuple(dtypes), None if dtype is None else np.dtype(dtype))
 
 
-@functools.lru_cache(maxsize=1024)
-def _record_of(numbers, dtypes, dtype):
+def _new_record(numbers, dtypes, dtype):
     title = "of " + repr(([_text(one) for one in dtypes], None if dtype is None else _text(dtype)))
     return np.dtype([((title, "f0"), numbers[0]), *((f"f{i}", number) for i, number in enumerate(numbers) if i)])
+
+
+_record_of: Any = functools.lru_cache(maxsize=1024)(_new_record)
 
 
 def _text(dtype: np.dtype) -> Any:
@@ -105,15 +107,17 @@ def _text(dtype: np.dtype) -> Any:
     return dtype.str if dtype.kind in "mM" else dtype.name
 
 
-@functools.lru_cache(maxsize=1024)
-def _made_of(record: np.dtype) -> Any:
-    fields = record.fields or {}
+def _read_record(record: np.dtype) -> Any:
+    fields: Any = record.fields or {}
     title = fields["f0"][2] if len(fields.get("f0", ())) == 3 else ""
     if not title.startswith("of "):
         raise TypeError(f"expected accumulators that partial() has made, not an array of dtype {record}")
     dtypes, dtype = ast.literal_eval(title[3:])
     read = np.lib.format.descr_to_dtype
     return tuple(read(one) if isinstance(one, list) else np.dtype(one) for one in dtypes), None if dtype is None else np.dtype(dtype)
+
+
+_made_of: Any = functools.lru_cache(maxsize=1024)(_read_record)
 
 
 def _shown(record: np.dtype) -> str:
@@ -138,7 +142,7 @@ def packed(made: Any, record: np.dtype) -> Any:
     if hasattr(made[0], "copy_to_host") and not isinstance(made[0], np.ndarray):
         from lanewise import cuda
 
-        p = cuda.device_array(made[0].shape, record)
+        p: Any = cuda.device_array(made[0].shape, record)
     else:
         p = np.empty(np.shape(made[0]), record)
     for i, number in enumerate(made):

@@ -64,7 +64,7 @@ def _unpack(packed):
     return value
 
 
-_class_sources = weakref.WeakKeyDictionary()  # of those that came by their source
+_class_sources: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # of those that came by their source
 
 
 def _class_source(cls):
@@ -88,7 +88,7 @@ def _pack_class(cls, source, seen):
     return {"name": cls.__name__, "module": cls.__module__, "source": source, "scope": scope}
 
 
-_class_scopes = weakref.WeakKeyDictionary()
+_class_scopes: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
 def _unpack_class(packed):
@@ -201,7 +201,7 @@ def reduce(made):
     return rebuild, (_VERSION, state["door"], function, state["signatures"], state["layout"], options, _loops(made))
 
 
-_sources = weakref.WeakKeyDictionary()  # by object, which keeps the text it was read from
+_sources: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # by object, which keeps the text it was read from
 
 
 def token(made):

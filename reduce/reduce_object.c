@@ -8,7 +8,6 @@
 #include "core/py/array/device_array.h"
 #include "core/py/compiled/decorate.h"
 #include "core/py/compiled/in_python.h"
-#include "core/py/numpy/dask_operands.h"
 #include "core/py/numpy/object_operands.h"
 #include "core/py/method_table.h"
 #include "core/py/raise.h"
@@ -262,8 +261,8 @@ go_the_long_way(lw_reducer *self, long_way call, PyObject *const *args, Py_ssize
     return result;
 }
 
-/* A stage belongs to the captured values with which it was asked for: lanewise/_partials.py asks
- * for every call. New reference. */
+/* A stage belongs to the captured values with which it was asked for: lanewise/_partials.py
+ * asks for every call. New reference. */
 static lw_reducer *
 current(PyObject *object)
 {
@@ -494,18 +493,19 @@ static const PyMethodDef methods_head[] = {
      PyDoc_STR("_simulate_by_key($self, keys, /, *args, **kwargs)\n--\n\n"
                "The same for by_key; size= as for _simulate_scan.")},
     {"partial", LW_KEYWORDS(lw_reducer_partial),
-     PyDoc_STR("partial($self, a, /, *more, axis=None, dtype=None, keepdims=False, where=True)\n"
-               "--\n\n"
-               "The accumulators of these elements, which merge() and finish() take: an array "
-               "of records\nof the numbers `f0`, `f1`, ….\n\n"
-               ">>> mean = lw.reduce(map=lambda x: (x, 1), combine=lambda a, b: (a[0] + b[0], "
-               "a[1] + b[1]),\n"
-               "...                  finish=lambda s, n: s / n)\n"
-               ">>> p, q = mean.partial(np.arange(3.0)), mean.partial(np.arange(3.0, 5.0))\n"
-               ">>> p.tolist(), q.tolist()\n"
-               "((3.0, 3), (7.0, 2))\n"
-               ">>> mean.finish(mean.merge(p, q))\n"
-               "np.float64(2.0)")},
+     PyDoc_STR(
+         "partial($self, a, /, *more, axis=None, dtype=None, keepdims=False, where=True)\n"
+         "--\n\n"
+         "The accumulators of these elements, which merge() and finish() take: an array "
+         "of records\nof the numbers `f0`, `f1`, ….\n\n"
+         ">>> mean = lw.reduce(map=lambda x: (x, 1), combine=lambda a, b: (a[0] + b[0], "
+         "a[1] + b[1]),\n"
+         "...                  finish=lambda s, n: s / n)\n"
+         ">>> p, q = mean.partial(np.arange(3.0)), mean.partial(np.arange(3.0, 5.0))\n"
+         ">>> p.tolist(), q.tolist()\n"
+         "((3.0, 3), (7.0, 2))\n"
+         ">>> mean.finish(mean.merge(p, q))\n"
+         "np.float64(2.0)")},
     {"merge", LW_KEYWORDS(lw_reducer_merge),
      PyDoc_STR("merge($self, p, /, *more)\n--\n\n"
                "The accumulators of several parts, in the order of their elements, as those of "

@@ -105,11 +105,10 @@ new_reduction(const lw_reducer *self, const lw_reduce_source *source,
     LW_TRY(lw_reduction_new(source, self->of, self->n_of, self->of_dtype, &made, err));
     for (uint32_t i = 0; i < n; i++)
         if (dtype != LW_DT_void || arrays[i].dtype != made->in[i]) {
-            status = lw_fail(err, LW_ERR_TYPE,
-                             "reduce: number %u of the accumulators of `%s` is %s, not %s",
-                             (unsigned)i + 1, lw_reducer_name(self),
-                             lw_dtypes[made->in[i]].public_name,
-                             lw_dtypes[arrays[i].dtype].public_name);
+            status = lw_fail(
+                err, LW_ERR_TYPE, "reduce: number %u of the accumulators of `%s` is %s, not %s",
+                (unsigned)i + 1, lw_reducer_name(self), lw_dtypes[made->in[i]].public_name,
+                lw_dtypes[arrays[i].dtype].public_name);
             goto fail;
         }
     *out = made;

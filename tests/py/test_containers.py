@@ -184,3 +184,24 @@ def test_ufuncs_ask_them():
     assert add.accumulate(NA).dtype == "Int64"
     with pytest.raises(NotImplementedError, match="xarray"):
         add.reduce(COLUMNS["DataArray"])
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_columns_of_other_libraries(library):
+    module = pytest.importorskip(library)
+    column = getattr(module, "Series", None) or module.array
+    full, nulls, nan = column([1, 2, 3]), column([1, None, 3]), column([1.0, float("nan")])
+    assert reductions.sum(full) == 6 == total(full) and reductions.argmax(full) == 2
+    assert np.isnan(reductions.sum(nan)) and reductions.nansum(nan) == 1.0
+    for call in (total, reductions.argmax, reductions.nansum, reductions.logsumexp):
+        with pytest.raises(TypeError, match=f"a {library} .*with missing values.*fill_null"):
+            call(nulls)
+    if library == "polars":
+        assert reductions.sum(nulls) == 4 and reductions.var(nulls) == 1.0  # Polars' own: nulls are skipped
+        frame = module.DataFrame({"a": [1.0, 2.0], "b": [3.0, None]})
+        with pytest.raises(TypeError, match="DataFrame with missing values"):
+            reductions.sum(frame)
+        with pytest.raises(TypeError, match="DataFrame, whose columns the result would not have; pass x.to_numpy"):
+            total(frame.fill_null(0))
+        with pytest.raises(TypeError, match="LazyFrame, which has no values yet; pass x.collect"):
+            total(frame.lazy())

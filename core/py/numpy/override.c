@@ -9,7 +9,7 @@
 #include "core/base/text.h"
 #include "core/front/read/services.h"
 #include "core/py/array/args.h"
-#include "core/py/numpy/dask_operands.h"
+#include "core/py/numpy/object_operands.h"
 
 #include <string.h>
 
@@ -531,9 +531,8 @@ ask_all(const overrides *o, const lw_overridden *self, const char *method, PyObj
 
     while ((at = next_override(o, asked)) >= 0) {
         PyObject *object = o->objects[at];
-        PyObject *result = lw_is_dask(object)
-                               ? ask_for_dask(self, object, positional, kwargs)
-                               : ask(o->methods[at], object, positional, kwargs);
+        PyObject *result = lw_is_dask(object) ? ask_for_dask(self, object, positional, kwargs)
+                                              : ask(o->methods[at], object, positional, kwargs);
         asked[at] = true;
         if (result != Py_NotImplemented)
             return result;
