@@ -678,6 +678,7 @@ build(builder *b)
     set_stage(r, b->source->stage);
     if (can_raise(r))
         LW_TRY(lw_reduce_carry_raised(r, b->err));
+    lw_reduce_recognise_best(r);
 fail:
     return status;
 }
