@@ -512,7 +512,7 @@ static const PyMethodDef methods_head[] = {
                "one.\n\n"
                ">>> total = lw.reduce(lambda a, b: a + b)\n"
                ">>> total.merge(*map(total.partial, ([1, 2], [3], [4, 5])))[\"f0\"]\n"
-               "np.int64(15)")},
+               "array(15)")},
     {"finish", LW_KEYWORDS(lw_reducer_finish),
      PyDoc_STR("finish($self, p, /, *, initial=...)\n--\n\n"
                "The results of accumulators.\n\n"
