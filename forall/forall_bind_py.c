@@ -147,6 +147,21 @@ repr(PyObject *object)
     return PyUnicode_FromFormat("<bound call of %R>", ((bound_call *)object)->function);
 }
 
+/* Pickles with copies of its arrays, and without a stream, which belongs to this process. */
+static PyObject *
+reduce(PyObject *object, PyObject *Py_UNUSED(unused))
+{
+    const bound_call *self = (bound_call *)object;
+    PyObject *how = PyObject_GetAttrString(self->function, "bind");
+
+    return how ? Py_BuildValue("(NO)", how, self->args) : NULL;
+}
+
+static PyMethodDef methods[] = {
+    {"__reduce__", reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
 static PyMemberDef members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(bound_call, vectorcall), READONLY, NULL},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(bound_call, weakrefs), READONLY, NULL},
@@ -161,6 +176,7 @@ static PyType_Slot slots[] = {{Py_tp_doc, (void *)PyDoc_STR("A call made ready o
                               {Py_tp_traverse, traverse},
                               {Py_tp_repr, repr},
                               {Py_tp_call, PyVectorcall_Call},
+                              {Py_tp_methods, methods},
                               {Py_tp_members, members},
                               {0, NULL}};
 

@@ -801,29 +801,31 @@ get_stream(PyObject *self, void *Py_UNUSED(closure))
     return stream ? Py_NewRef(stream) : PyLong_FromLong(0);
 }
 
-/* Pickles as kernel[grid, block, 0, sharedmem, cluster], because a stream belongs to this
- * process. */
+/* Pickles as kernel[grid, block, 0, sharedmem, cluster], or as kernel.forall(n, tpb, 0,
+ * sharedmem), because a stream belongs to this process. */
 static PyObject *
 launcher_reduce(PyObject *object, PyObject *Py_UNUSED(unused))
 {
     const lw_jit_launcher *self = (lw_jit_launcher *)object;
-    PyObject *operators, *getitem, *result;
+    PyObject *how, *operators;
 
-    if (self->n_tasks >= 0 || self->config.stream != 0) {
-        PyErr_Format(PyExc_TypeError, "%.200R cannot be pickled: pickle the kernel, and %s",
-                     object,
-                     self->n_tasks >= 0 ? "call forall() there" : "give it a stream there");
-        return NULL;
+    if (self->config.stream != 0)
+        return PyErr_Format(
+            PyExc_TypeError,
+            "%.200R cannot be pickled: pickle the kernel, and give it a stream there", object);
+    if (self->n_tasks >= 0) {
+        how = PyObject_GetAttrString((PyObject *)self->kernel, "forall");
+        return how ? Py_BuildValue("(N(LIiI))", how, (long long)self->n_tasks, self->tpb, 0,
+                                   self->config.shared_bytes)
+                   : NULL;
     }
     operators = PyImport_ImportModule("operator");
-    getitem = operators ? PyObject_GetAttrString(operators, "getitem") : NULL;
+    how = operators ? PyObject_GetAttrString(operators, "getitem") : NULL;
     Py_XDECREF(operators);
-    if (getitem == NULL)
-        return NULL;
-    result = Py_BuildValue("(N(O(NNiIN)))", getitem, self->kernel, get_griddim(object, NULL),
-                           get_blockdim(object, NULL), 0, self->config.shared_bytes,
-                           get_clusterdim(object, NULL));
-    return result;
+    return how ? Py_BuildValue("(N(O(NNiIN)))", how, self->kernel, get_griddim(object, NULL),
+                               get_blockdim(object, NULL), 0, self->config.shared_bytes,
+                               get_clusterdim(object, NULL))
+               : NULL;
 }
 
 static PyGetSetDef launcher_getset[] = {

@@ -224,6 +224,7 @@ ask_overrides(lw_gufunc_object *self, const char *method, PyObject *const *args,
 {
     const lw_overridden face = {.object = lw_ufunc_head_face((lw_ufunc_head *)self),
                                 .face = lw_ufunc_head_face((lw_ufunc_head *)self),
+                                .called = (PyObject *)self,
                                 .name = self->base.table->name,
                                 .nin = nin,
                                 .has_layout = true,

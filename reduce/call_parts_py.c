@@ -502,6 +502,11 @@ lw_reduce_read_initial(lw_reduce_call *call)
         memcpy(call->empty, r->identity, sizeof call->empty);
         call->has_empty = r->has_identity;
     }
+    if (!call->has_empty && call->masked && call->self->stage == LW_REDUCE_PARTIAL &&
+        r->has_neutral) { /* initial= comes when all parts are merged */
+        memcpy(call->empty, r->neutral, sizeof call->empty);
+        call->has_empty = true;
+    }
     return 0;
 }
 

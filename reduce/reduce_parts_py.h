@@ -37,10 +37,15 @@ typedef struct lw_reducer {
     LW_COMPILED_HEAD
     PyObject *map, *finish; /* functions, or NULL */
     lw_tree *map_tree, *finish_tree;
-    PyObject *identity;                              /* as given, or NULL */
-    bool cpu_only, cuda_only;                        /* target= of the decorator */
-    int commutative;                                 /* -1: as combine shows itself */
-    lw_grown specialisations;                        /* lw_reduce_specialisation */
+    PyObject *identity;                   /* as given, or NULL */
+    lw_reduce_stage stage;                /* reduce/stage_py.h */
+    lw_reduce_operand of[LW_REDUCE_MOST]; /* of a later stage: what its accumulators are of */
+    uint32_t n_of, n_taken;               /* … how many arrays, and of how many numbers */
+    lw_dtype of_dtype;                    /* dtype= of those; void: not given */
+    PyObject *stages;                     /* dict: those that were made; or NULL */
+    bool cpu_only, cuda_only;             /* target= of the decorator */
+    int commutative;                      /* -1: as combine shows itself */
+    lw_grown specialisations;             /* lw_reduce_specialisation */
     struct lw_reduce_recall *recalled[LW_N_RECALLS]; /* the latest first */
 } lw_reducer;
 

@@ -49,6 +49,8 @@ lw_reducer_n_arrays(const lw_reducer *self)
 {
     const lw_tree *map = self->map_tree;
 
+    if (self->n_taken > 0)
+        return self->n_taken;
     return map ? map->fns.data[1].params.n - lw_reduce_is_indexed(map) : 0;
 }
 
@@ -80,12 +82,40 @@ source_of(const lw_reducer *self, lw_text *types)
                                .finish = self->finish_tree,
                                .options = &self->options.front,
                                .commutative = self->commutative,
-                               .types = types};
+                               .types = types,
+                               .stage = self->stage};
     uint32_t n = 0;
 
     if (self->identity != NULL)
         read_said(self->identity, &source, &n);
     return source;
+}
+
+/* Types and functions, of a later stage from what its accumulators are made of. */
+static lw_status
+new_reduction(const lw_reducer *self, const lw_reduce_source *source,
+              const lw_reduce_operand *arrays, uint32_t n, lw_dtype dtype, lw_reduction **out,
+              lw_error *err)
+{
+    lw_reduction *made = NULL;
+    lw_status status;
+
+    if (self->n_taken == 0)
+        return lw_reduction_new(source, arrays, n, dtype, out, err);
+    LW_TRY(lw_reduction_new(source, self->of, self->n_of, self->of_dtype, &made, err));
+    for (uint32_t i = 0; i < n; i++)
+        if (dtype != LW_DT_void || arrays[i].dtype != made->in[i]) {
+            status = lw_fail(
+                err, LW_ERR_TYPE, "reduce: number %u of the accumulators of `%s` is %s, not %s",
+                (unsigned)i + 1, lw_reducer_name(self), lw_dtypes[made->in[i]].public_name,
+                lw_dtypes[arrays[i].dtype].public_name);
+            goto fail;
+        }
+    *out = made;
+    return LW_OK;
+fail:
+    lw_reduction_free(made);
+    return status;
 }
 
 lw_status
@@ -95,8 +125,8 @@ lw_reducer_print_types(const lw_reducer *self, const lw_reduce_specialisation *s
     lw_reduce_source source = source_of(self, out);
     lw_reduction *again = NULL;
     lw_status status =
-        lw_reduction_new(&source, specialisation->array, specialisation->n_arrays,
-                         specialisation->dtype, &again, err);
+        new_reduction(self, &source, specialisation->array, specialisation->n_arrays,
+                      specialisation->dtype, &again, err);
 
     lw_reduction_free(again);
     return status;
@@ -126,7 +156,7 @@ make(lw_reducer *self, const lw_reduce_operand *arrays, uint32_t n, lw_dtype dty
     specialisation->n_arrays = n;
     specialisation->dtype = dtype;
     memcpy(specialisation->array, arrays, n * sizeof *arrays);
-    if (lw_reduction_new(&source, arrays, n, dtype, &specialisation->reduction, &err) !=
+    if (new_reduction(self, &source, arrays, n, dtype, &specialisation->reduction, &err) !=
         LW_OK) {
         lw_free(specialisation);
         return (lw_reduce_specialisation *)lw_py_raise(&err);

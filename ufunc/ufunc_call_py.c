@@ -93,6 +93,7 @@ ask_overrides(lw_ufunc_object *self, const char *method, PyObject *const *args,
 {
     const lw_overridden face = {.object = shown_as(self),
                                 .face = face_of(self),
+                                .called = (PyObject *)self,
                                 .name = self->base.table->name,
                                 .nin = nin,
                                 .inputs_by_name = self->base.family != NULL,

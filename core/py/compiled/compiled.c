@@ -199,6 +199,13 @@ reduce_by_source(PyObject *self, PyObject *Py_UNUSED(unused))
     return result;
 }
 
+/* dask.base.tokenize: what the function does, from its source and what it captured. */
+static PyObject *
+get_token(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    return lw_service_call(LW_SERVICE_PICKLING, "token", self, NULL, 0, NULL);
+}
+
 static PyObject *
 itself(PyObject *self, PyObject *Py_UNUSED(unused))
 {
@@ -208,6 +215,7 @@ itself(PyObject *self, PyObject *Py_UNUSED(unused))
 static PyMethodDef methods[] = {
     {"_state", get_state, METH_NOARGS, PyDoc_STR("what pickling needs")},
     {"__reduce__", reduce_by_source, METH_NOARGS, NULL},
+    {"__dask_tokenize__", get_token, METH_NOARGS, NULL},
     {"__copy__", itself, METH_NOARGS, NULL},
     {"__deepcopy__", itself, METH_O, NULL},
     {NULL, NULL, 0, NULL},
