@@ -3,6 +3,7 @@
 #include "forall/forall_py_internal.h"
 
 #include "core/base/memory.h"
+#include "core/py/compiled/entry.h"
 
 #include <stddef.h>
 #include <structmember.h>
@@ -38,6 +39,27 @@ call_anew(bound_call *self)
 }
 
 static PyObject *
+run(bound_call *self)
+{
+    return is_stale(self) ? call_anew(self) : lw_forall_fire(self->prepared);
+}
+
+/* While a profile is open. */
+static PyObject *
+call_measured(bound_call *self)
+{
+    lw_profile_frame frame;
+    bool measured =
+        lw_profile_call_begin(&frame, (lw_compiled *)self->function, NULL,
+                              PySequence_Fast_ITEMS(self->args), PyTuple_GET_SIZE(self->args));
+    PyObject *result = run(self);
+
+    if (measured)
+        lw_profile_call_end(&frame, result);
+    return result;
+}
+
+static PyObject *
 call(PyObject *object, PyObject *const *Py_UNUSED(args), size_t nargsf, PyObject *kwnames)
 {
     bound_call *self = (bound_call *)object;
@@ -46,7 +68,7 @@ call(PyObject *object, PyObject *const *Py_UNUSED(args), size_t nargsf, PyObject
         PyErr_SetString(PyExc_TypeError, "a bound call takes no arguments: bind() has them");
         return NULL;
     }
-    return is_stale(self) ? call_anew(self) : lw_forall_fire(self->prepared);
+    return lw_profiling() ? call_measured(self) : run(self);
 }
 
 static PyObject *

@@ -5,7 +5,7 @@
 #include "core/base/divider.h"
 #include "core/base/memory.h"
 #include "core/py/array/host_view.h"
-#include "core/py/compiled/in_python.h"
+#include "core/py/compiled/entry.h"
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
@@ -562,8 +562,11 @@ lw_forall_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject 
     lw_forall *current;
     PyObject *result;
 
-    if (lw_runs_in_python((lw_compiled *)object))
-        return lw_run_in_python("forall", object, args, PyVectorcall_NARGS(nargsf), kwnames);
+    if (lw_calls_go_round() &&
+        lw_went_round(&(lw_entry_call){"forall", lw_forall_call, (lw_compiled *)object, object,
+                                       args, nargsf, kwnames},
+                      &result))
+        return result;
     current = (lw_forall *)lw_function_current((lw_function *)object);
     result = current ? call(current, args, nargsf, kwnames) : NULL;
     Py_XDECREF((PyObject *)current);

@@ -56,7 +56,7 @@ from lanewise.errors import LanewiseError, PerformanceWarning, PrecisionWarning
 __all__ = [
     "CFunc", "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "PrecisionWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "carray", "cfunc", "compile",
     "complex64", "complex128", "config", "cuda", "errors", "explain", "extending", "farray", "float16", "float32", "float64", "forall", "from_dtype", "get_num_threads", "guvectorize", "info",
-    "int8", "int16", "int32", "int64", "intp", "jit", "literal_unroll", "local", "njit", "prange", "random", "reduce", "reductions", "runtime", "set_num_threads", "special", "typeof", "types",
+    "int8", "int16", "int32", "int64", "intp", "jit", "literal_unroll", "local", "njit", "prange", "profile", "random", "reduce", "reductions", "runtime", "set_num_threads", "special", "typeof", "types",
     "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "verify", "void",
 ]
 
@@ -147,6 +147,8 @@ def __getattr__(name):
         return importlib.import_module("lanewise." + name)
     if name in _C_FUNCTIONS:
         return getattr(importlib.import_module("lanewise._c_functions"), name)
+    if name == "profile":
+        return importlib.import_module("lanewise._profile").profile
     if name == "verify":
         return importlib.import_module("lanewise._verify").verify
     if not name.startswith("_"):

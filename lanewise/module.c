@@ -16,6 +16,7 @@
 #include "core/py/array/runtime_memory.h"
 #include "core/py/compiled/link_read.h"
 #include "core/py/compiled/compiled.h"
+#include "core/py/compiled/entry.h"
 #include "core/py/compiled/overload_ask.h"
 #include "core/py/compiled/settings_py.h"
 #include "core/py/cuda/cuda_py.h"
@@ -52,6 +53,7 @@ module_exec(PyObject *module)
         lw_cuda_register,
         lw_cuda_arrays_register,
         lw_compiled_register,
+        lw_profile_register,
         lw_ufunc_register,
         lw_aot_register,
         lw_explain_register,

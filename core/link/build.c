@@ -4,6 +4,7 @@
 #include "core/base/deep_thread.h"
 #include "core/base/env.h"
 #include "core/base/memory.h"
+#include "core/base/profile.h"
 #include "core/ir/ir.h"
 #include "core/link/compile_cuda.h"
 #include "core/link/host_llvm.h"
@@ -487,6 +488,7 @@ lw_build_host(const lw_module *module, const lw_build_options *options, lw_code 
     job j = {.module = module, .options = options};
     lw_blob *blob = NULL;
     lw_module *own;
+    int64_t begun = lw_compile_begin();
 
     LW_TRY(take_side(&j, &own, err));
     LW_TRY(get_blob(&j, LW_CACHE_OBJECT, &blob, report, err));
@@ -494,6 +496,7 @@ lw_build_host(const lw_module *module, const lw_build_options *options, lw_code 
 fail:
     lw_blob_unref(blob);
     lw_module_free(own);
+    lw_compile_end(begun);
     return status;
 }
 
@@ -504,6 +507,7 @@ lw_build_cuda(const lw_module *module, int cc, const lw_build_options *options, 
     job j = {.module = module, .options = options, .cc = cc};
     lw_module *own;
     lw_status status;
+    int64_t begun = lw_compile_begin();
 
     LW_TRY(take_side(&j, &own, err));
     LW_TRY(prepare_links(&j, err));
@@ -511,6 +515,7 @@ lw_build_cuda(const lw_module *module, int cc, const lw_build_options *options, 
 fail:
     release_links(&j);
     lw_module_free(own);
+    lw_compile_end(begun);
     return status;
 }
 
