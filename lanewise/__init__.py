@@ -24,7 +24,6 @@ from lanewise._core import (
     complex64,
     complex128,
     compile,
-    explain,
     float16,
     float32,
     float64,
@@ -65,13 +64,14 @@ _set_services({
     "array functions": "lanewise._array_functions", "array ufuncs": "lanewise._array_ufuncs", "new arrays": "lanewise._new_arrays", "array library": "lanewise._array_library",
     "special": "lanewise._special", "callbacks": "lanewise._callbacks", "C functions": "lanewise._c_functions", "containers": "lanewise._containers", "cuda": "lanewise.cuda",
     "device arrays": "lanewise._device_arrays", "cuda on the host": "lanewise._host_cuda", "errors": "lanewise.errors", "extending": "lanewise.extending",
-    "foreign functions": "lanewise._foreign", "generators": "lanewise._generator_expressions", "linking": "lanewise._linking", "memory": "lanewise._memory", "objects": "lanewise._objects",
+    "foreign functions": "lanewise._foreign", "html": "lanewise._html", "generators": "lanewise._generator_expressions", "linking": "lanewise._linking", "memory": "lanewise._memory", "objects": "lanewise._objects",
     "operands": "lanewise._operands", "overloads": "lanewise._overloads", "pickling": "lanewise._pickling", "python target": "lanewise._python_target", "reconstructed": "lanewise._reconstructed",
     "reduce": "lanewise._reduce", "reductions": "lanewise.reductions", "same math": "lanewise._same_math",
     "toolchain": "lanewise._toolchain", "ufunc methods": "lanewise._ufunc_methods", "ufuncs": "lanewise.ufuncs",
 })
 
 _C_FUNCTIONS = ("CFunc", "carray", "cfunc", "farray")
+_FUNCTIONS = ("explain", "profile", "verify")  # each in a module of its own, loaded when it is asked for
 _MODULES = ("cache", "cuda", "extending", "random", "reductions", "runtime", "special", "types", "ufuncs")
 local = _intrinsics.local
 njit = jit  # numba's names of the CPU
@@ -147,10 +147,8 @@ def __getattr__(name):
         return importlib.import_module("lanewise." + name)
     if name in _C_FUNCTIONS:
         return getattr(importlib.import_module("lanewise._c_functions"), name)
-    if name == "profile":
-        return importlib.import_module("lanewise._profile").profile
-    if name == "verify":
-        return importlib.import_module("lanewise._verify").verify
+    if name in _FUNCTIONS:
+        return getattr(importlib.import_module("lanewise._" + name), name)
     if not name.startswith("_"):
         types = importlib.import_module("lanewise.types")
         if name in types.__all__:  # numba's and NumPy's other spellings: f4, boolean, double

@@ -29,7 +29,6 @@ from lanewise._core import (
     compile as compile,
     complex64 as complex64,
     complex128 as complex128,
-    explain as explain,
     float16 as float16,
     float32 as float32,
     float64 as float64,
@@ -54,6 +53,7 @@ from lanewise._core import (
 )
 from lanewise.config import config as config
 from lanewise.errors import LanewiseError as LanewiseError, PerformanceWarning as PerformanceWarning, PrecisionWarning as PrecisionWarning
+from lanewise._explain import explain as explain
 from lanewise._profile import profile as profile
 from lanewise._verify import verify as verify
 from lanewise.types import (

@@ -18,7 +18,6 @@ _TOTALS = np.dtype([(name, "i8") for name in ("calls", "failed", "kernels", "com
 _TARGETS = ("cpu", "cuda", "python")
 _CALL, _COMPILE, _KERNEL = range(3)
 _COLUMNS = ("function", "generator", "target", "calls", "compile ms", "run ms", "run µs/call", "bytes", "GB/s")
-_GENERATORS = {"Ufunc": "vectorize", "Gufunc": "guvectorize", "Forall": "forall", "Kernel": "jit", "Reduction": "reduce"}
 _OUTSIDE = "(outside of calls)"
 
 
@@ -162,17 +161,16 @@ def _read(first: int) -> tuple[Any, ...]:
 
 def _describe(of: Any, method: str | None) -> tuple[str, str, str]:
     """Name, file:line and generator of a row."""
+    from lanewise._html import generator_of
+
     if of is None:
         return _OUTSIDE, "", ""
     name = _own_names().get(id(of)) or getattr(of, "__name__", None) or "?"
     code = getattr(getattr(of, "py_func", None), "__code__", None)
     place = f"{code.co_filename}:{code.co_firstlineno}" if code is not None else ""
-    generator = next((made for kind, made in _GENERATORS.items() if isinstance(of, getattr(_core, kind))), "")
-    if isinstance(of, _core.Gufunc):
-        generator = "guvectorize"
     if name == "<lambda>" and code is not None:
         name = f"<lambda> ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
-    return (f"{name}.{method}" if method else name), place, generator
+    return (f"{name}.{method}" if method else name), place, generator_of(of)
 
 
 def _own_names() -> dict[int, str]:

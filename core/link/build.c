@@ -471,7 +471,7 @@ get_blob(const job *j, lw_cache_kind kind, lw_blob **out, lw_build_report *repor
     LW_TRY(key_of(j, &request.key, err));
     LW_TRY(lw_cache_get_or_make(&request, out, &origin, err));
     if (report != NULL)
-        *report = (lw_build_report){origin, now_seconds() - start};
+        *report = (lw_build_report){origin, now_seconds() - start, j->cc != 0};
     if (lw_env_int(LW_ENV_log))
         fprintf(stderr, "lanewise: %s for %s: %s in %.2f ms\n",
                 j->options->name ? j->options->name : "?", j->cc ? "cuda" : "cpu",

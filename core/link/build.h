@@ -44,6 +44,7 @@ typedef struct lw_build_options {
 typedef struct lw_build_report {
     lw_cache_origin origin;
     double seconds;
+    bool cuda; /* for a GPU */
 } lw_build_report;
 
 /* Machine code for the host; lw_code_symbol(code, "<exported function>") finds the entry. */

@@ -56,8 +56,8 @@ typedef struct lw_renewal {          /* core/py/compiled/renew.h */
 } lw_renewal;
 
 typedef struct lw_compiled_counts {
-    uint32_t specialisations, compiled, from_memory, from_disk;
-    double seconds; /* spent compiling */
+    uint32_t specialisations, compiled, from_memory, from_disk, cuda; /* cuda: for GPUs */
+    double seconds;                                                   /* spent compiling */
 } lw_compiled_counts;
 
 /* vectorcall, as Python calls; py_func: the user's function, of a reduction the one that

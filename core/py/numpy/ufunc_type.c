@@ -185,9 +185,10 @@ get_stats(PyObject *object, void *Py_UNUSED(closure))
     lw_ufunc_head *self = head_of(object);
     lw_ufunc_stats s = self->kind->stats(self);
 
-    return Py_BuildValue("{s:I,s:I,s:I,s:I,s:I,s:I,s:d}", "loops", self->kind->n_loops(self),
-                         "compiled", s.compiled, "from_memory", s.from_memory, "from_disk",
-                         s.from_disk, "made", s.made, "failed", s.failed, "seconds", s.seconds);
+    return Py_BuildValue("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:d}", "loops",
+                         self->kind->n_loops(self), "compiled", s.compiled, "from_memory",
+                         s.from_memory, "from_disk", s.from_disk, "made", s.made, "failed",
+                         s.failed, "cuda", s.cuda, "seconds", s.seconds);
 }
 
 /* Operands by the user's names, then the keywords of every call. */
