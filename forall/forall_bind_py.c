@@ -82,6 +82,11 @@ bind(PyObject *object, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnam
 
     if (kwnames && lw_forall_keywords_read(self, &args, &n_args, kwnames, row, &keywords) < 0)
         return NULL;
+    if (keywords.progress != NULL) {
+        PyErr_Format(PyExc_TypeError, "%s.bind() takes no progress=: it is for calls",
+                     lw_function_name(&self->base));
+        return NULL;
+    }
     type = lw_state_class(lw_core->bound_forall_type);
     bound = type ? PyObject_GC_New(bound_call, type) : NULL;
     if (bound == NULL)

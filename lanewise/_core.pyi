@@ -17,6 +17,7 @@ _Signatures: TypeAlias = "_SignatureLike | Sequence[_SignatureLike]"
 _Casting: TypeAlias = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
 _Order: TypeAlias = Literal["C", "F", "A", "K"]
 _Axis: TypeAlias = SupportsIndex | tuple[SupportsIndex, ...] | None
+_Progress: TypeAlias = bool | Callable[[int, int], object] | None
 _DTypes: TypeAlias = "np.dtype[Any] | type[int] | type[float] | type[complex] | None"
 
 __version__: str
@@ -335,7 +336,9 @@ class Forall:
     def __wrapped__(self) -> Callable[..., Any]: ...
     @property
     def __code__(self) -> CodeType: ...
-    def __call__(self, space: _Space, /, *args: Any, stream: Any = 0, tpb: int = 0, sharedmem: int = 0) -> None: ...
+    def __call__(
+        self, space: _Space, /, *args: Any, stream: Any = 0, tpb: int = 0, sharedmem: int = 0, progress: _Progress = None
+    ) -> None: ...
     def bind(
         self, space: _Space, /, *args: Any, stream: Any = 0, tpb: int = 0, sharedmem: int = 0
     ) -> BoundForall: ...
@@ -425,6 +428,7 @@ class Reduction:
         size: SupportsIndex | None = None,
         res: Any = None,
         init: Any = ...,
+        progress: _Progress = None,
     ) -> Any: ...
     def accumulate(self, a: Any, /, *args: Any, **kwargs: Any) -> Any: ...
     def reduceat(self, a: Any, /, *args: Any, **kwargs: Any) -> Any: ...

@@ -39,6 +39,7 @@ static const struct keyword {
     {"where", offsetof(lw_reduce_keywords, where), LW_TAKES_REDUCE},
     {"size", offsetof(lw_reduce_keywords, size), LW_TAKES_REDUCE},
     {"res", offsetof(lw_reduce_keywords, res), LW_TAKES_REDUCE},
+    {"progress", offsetof(lw_reduce_keywords, progress), LW_TAKES_REDUCE},
     {"exclusive", offsetof(lw_reduce_keywords, exclusive), LW_TAKES_SCAN},
     {"indices", offsetof(lw_reduce_keywords, indices), LW_TAKES_SLICES},
 };

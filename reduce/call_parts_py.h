@@ -8,7 +8,7 @@
 /* The keywords, borrowed; NULL: not given. */
 typedef struct lw_reduce_keywords {
     PyObject *axis, *dtype, *out, *keepdims, *initial, *where, *stream, *size, *res, *exclusive;
-    PyObject *indices;
+    PyObject *indices, *progress;
     bool keeps_arrays; /* out=...: also those of no dimension */
 } lw_reduce_keywords;
 

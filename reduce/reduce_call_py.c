@@ -7,6 +7,7 @@
 #include "core/py/array/args.h"
 #include "core/py/array/host_view.h"
 #include "core/py/host_cuda.h"
+#include "core/py/progress.h"
 #include "core/py/raise.h"
 #include "core/py/signals.h"
 #include "reduce/call_parts_py.h"
@@ -60,6 +61,8 @@ check_target(const lw_reduce_call *call, bool on_device)
                      lw_reducer_name(self));
         return -1;
     }
+    if (on_device && lw_progress_refuse(call->keywords.progress, lw_reducer_name(self)) < 0)
+        return -1;
     if (!on_device || !self->cpu_only)
         return 0;
     lw_fail(&err, LW_ERR_UNSUPPORTED,
@@ -123,17 +126,35 @@ run_end(free_run *r, lw_reduce_job *job)
     PyEval_RestoreThread(r->state);
 }
 
+/* Of one operand, before they are masked: the work goes over as many. */
+static int64_t
+n_elements(const lw_reduce_call *call)
+{
+    int64_t n = 1;
+
+    for (int d = 0; d < call->ndim; d++)
+        n *= call->shape[d];
+    return n;
+}
+
 static int
 run_job(lw_reduce_call *call)
 {
+    lw_progress progress;
     lw_error err = {0};
     lw_status status;
     free_run run;
+    int failed;
 
+    if (lw_progress_begin(&progress, call->keywords.progress, n_elements(call),
+                          lw_reducer_name(call->self)) < 0)
+        return -1;
     run_begin(&run, &call->job);
+    lw_progress_watch(&progress, &run.stop);
     status = lw_reduce_run(&call->job, &err);
     run_end(&run, &call->job);
-    return raise_unless_ok(status, &err);
+    failed = raise_unless_ok(status, &err);
+    return lw_progress_end(&progress, failed == 0) < 0 ? -1 : failed;
 }
 
 /* ---- r(...) ---- */
