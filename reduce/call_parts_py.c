@@ -376,6 +376,8 @@ lw_reduce_read_operands(lw_reduce_call *call, PyObject *const *arrays, Py_ssize_
         lw_reducer_specialisation(call->self, call->array, (uint32_t)n, call->dtype);
     if (call->specialisation == NULL)
         return -1;
+    if (call->soon && !call->masked)
+        return 0;
     return call->masked ? lw_reducer_host_masked(call->self, call->specialisation)
                         : lw_reducer_host(call->self, call->specialisation);
 }
@@ -575,7 +577,7 @@ lw_reduce_fill_job(lw_reduce_call *call)
     lw_reduce_job *job = &call->job;
 
     job->reduction = call->specialisation->reduction;
-    job->code = &call->specialisation->host;
+    job->code = call->code ? call->code : &call->specialisation->host;
     job->kept.n = job->reduced.n = 0;
     for (int d = 0; d < call->ndim; d++)
         add_dimension(call, call->reduced[d] ? &job->reduced : &job->kept, d);

@@ -283,6 +283,12 @@ lw_build_kernel_name(const lw_module *module)
     return NULL;
 }
 
+static int
+host_level(const job *j)
+{
+    return !j->options->opt ? 0 : j->options->quick ? 1 : 3;
+}
+
 static lw_cuda_source
 cuda_source(const job *j, const char *nvvm_text)
 {
@@ -368,6 +374,8 @@ add_flags(lw_sha256 *sha, const job *j)
              j->options->fma, j->options->ftz, j->options->fast_div, j->options->max_registers,
              j->cc ? 0 : lw_host_vector_bits(), j->cc ? 0 : (int)j->options->watch,
              offers_nrt(j), has_variables(j) ? " variables" : "");
+    if (j->options->quick)
+        lw_sha256_add_text(sha, "quick");
     lw_sha256_add_text(sha, flags);
 }
 
@@ -427,7 +435,7 @@ make(void *context, lw_bytes *out, lw_error *err)
         lw_cuda_source source = cuda_source(j, lw_text_get(&text));
         LW_TRY(lw_compile_cuda(&source, &options, out, err));
     } else {
-        lw_host_options options = {.opt = j->options->opt ? 3 : 0};
+        lw_host_options options = {.opt = host_level(j)};
         LW_TRY(lw_compile_host(lw_text_get(&text), &options, LW_HOST_OBJECT, out, err));
     }
 fail:
@@ -589,7 +597,7 @@ fail:
 static lw_status
 host_output(const job *j, const char *output, const char *text, lw_bytes *out, lw_error *err)
 {
-    lw_host_options options = {.opt = j->options->opt ? 3 : 0};
+    lw_host_options options = {.opt = host_level(j)};
 
     if (strcmp(output, "object") == 0)
         return lw_compile_host(text, &options, LW_HOST_OBJECT, out, err);
