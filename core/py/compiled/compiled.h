@@ -52,6 +52,7 @@ enum { LW_RENEWED_KEPT = 4 }; /* values between which a program changes to and f
 typedef struct lw_renewal {          /* core/py/compiled/renew.h */
     PyObject *kept[LW_RENEWED_KEPT]; /* made anew, or NULL */
     uint32_t next;                   /* which of them goes next */
+    uint32_t n_made;                 /* how many have been */
     bool told;                       /* the warning was given */
 } lw_renewal;
 
