@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from typing_extensions import Self, disjoint_base
 
+from lanewise.cuda import DeviceArray
+
 _Target: TypeAlias = Literal["auto", "cpu", "cuda", "parallel"]
 _Parameters: TypeAlias = int | str | list[int | str] | tuple[int | str, ...] | None
 _FastMath: TypeAlias = bool | Iterable[Literal["nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc", "fast"]]
@@ -204,6 +206,56 @@ class Ufunc:
     def __code__(self) -> CodeType: ...
     @property
     def __signature__(self) -> Any: ...
+    @overload
+    def __call__(
+        self,
+        x: DeviceArray,
+        /,
+        *args: Any,
+        out: Any = None,
+        where: Any = True,
+        casting: _Casting = ...,
+        order: _Order = ...,
+        dtype: DTypeLike | None = None,
+        subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None,
+        sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0,
+    ) -> DeviceArray: ...
+    @overload
+    def __call__(
+        self,
+        x: NDArray[Any],
+        /,
+        *args: Any,
+        out: Any = None,
+        where: Any = True,
+        casting: _Casting = ...,
+        order: _Order = ...,
+        dtype: DTypeLike | None = None,
+        subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None,
+        sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0,
+    ) -> NDArray[Any]: ...
+    @overload
+    def __call__(
+        self,
+        x: complex | np.generic,
+        y: NDArray[Any],
+        /,
+        *args: Any,
+        out: Any = None,
+        where: Any = True,
+        casting: _Casting = ...,
+        order: _Order = ...,
+        dtype: DTypeLike | None = None,
+        subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None,
+        sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0,
+    ) -> NDArray[Any]: ...
+    @overload
     def __call__(
         self,
         *args: Any,
@@ -282,7 +334,63 @@ class Ufunc:
 class Gufunc(Ufunc):
     @property
     def signature(self) -> str: ...
-    def __call__(  # type: ignore[override]  # `where` is refused, as NumPy refuses it
+    @overload  # type: ignore[override]  # `where` is refused, as NumPy refuses it
+    def __call__(
+        self,
+        x: DeviceArray,
+        /,
+        *args: Any,
+        out: Any = None,
+        axes: list[Any] | None = None,
+        axis: SupportsIndex | None = None,
+        keepdims: bool = False,
+        casting: _Casting = ...,
+        order: _Order = ...,
+        dtype: DTypeLike | None = None,
+        subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None,
+        sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0,
+    ) -> DeviceArray: ...
+    @overload
+    def __call__(
+        self,
+        x: NDArray[Any],
+        /,
+        *args: Any,
+        out: Any = None,
+        axes: list[Any] | None = None,
+        axis: SupportsIndex | None = None,
+        keepdims: bool = False,
+        casting: _Casting = ...,
+        order: _Order = ...,
+        dtype: DTypeLike | None = None,
+        subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None,
+        sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0,
+    ) -> NDArray[Any]: ...
+    @overload
+    def __call__(
+        self,
+        x: complex | np.generic,
+        y: NDArray[Any],
+        /,
+        *args: Any,
+        out: Any = None,
+        axes: list[Any] | None = None,
+        axis: SupportsIndex | None = None,
+        keepdims: bool = False,
+        casting: _Casting = ...,
+        order: _Order = ...,
+        dtype: DTypeLike | None = None,
+        subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None,
+        sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0,
+    ) -> NDArray[Any]: ...
+    @overload
+    def __call__(
         self,
         *args: Any,
         out: Any = None,
@@ -414,6 +522,43 @@ def forall(
 class Reduction:
     @property
     def __signature__(self) -> Any: ...
+    @overload
+    def __call__(
+        self,
+        a: DeviceArray,
+        /,
+        *args: Any,
+        axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = ...,
+        where: Any = True,
+        stream: Any = 0,
+        size: SupportsIndex | None = None,
+        res: Any = None,
+        init: Any = ...,
+        progress: _Progress = None,
+    ) -> DeviceArray: ...
+    @overload
+    def __call__(
+        self,
+        a: NDArray[Any],
+        /,
+        *args: Any,
+        axis: SupportsIndex,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = ...,
+        where: Any = True,
+        stream: Any = 0,
+        size: SupportsIndex | None = None,
+        res: Any = None,
+        init: Any = ...,
+        progress: _Progress = None,
+    ) -> NDArray[Any]: ...
+    @overload
     def __call__(
         self,
         /,
@@ -430,7 +575,17 @@ class Reduction:
         init: Any = ...,
         progress: _Progress = None,
     ) -> Any: ...
+    @overload
+    def accumulate(self, a: DeviceArray, /, *args: Any, **kwargs: Any) -> DeviceArray: ...
+    @overload
+    def accumulate(self, a: NDArray[Any], /, *args: Any, **kwargs: Any) -> NDArray[Any]: ...
+    @overload
     def accumulate(self, a: Any, /, *args: Any, **kwargs: Any) -> Any: ...
+    @overload
+    def reduceat(self, a: DeviceArray, /, *args: Any, **kwargs: Any) -> DeviceArray: ...
+    @overload
+    def reduceat(self, a: NDArray[Any], /, *args: Any, **kwargs: Any) -> NDArray[Any]: ...
+    @overload
     def reduceat(self, a: Any, /, *args: Any, **kwargs: Any) -> Any: ...
     def _simulate(self, a: Any, /, *args: Any, **kwargs: Any) -> Any: ...
     def _simulate_by_key(self, keys: Any, /, *args: Any, **kwargs: Any) -> Any: ...

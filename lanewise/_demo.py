@@ -227,7 +227,7 @@ def run_black_scholes(small: bool, has_gpu: bool) -> bool:
         expected = numpy_black_scholes(*columns)
         rows.append(("NumPy", time.perf_counter() - start))
     with step("lanewise, CPU", rows):
-        results = [("CPU", function(*columns))]
+        results: list[tuple[str, Any]] = [("CPU", function(*columns))]
         rows.append(("lanewise, CPU", best(lambda: function(*columns))))
     if has_gpu:
         with step("lanewise, GPU", rows):
