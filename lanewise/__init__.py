@@ -65,9 +65,9 @@ _set_services({
     "special": "lanewise._special", "callbacks": "lanewise._callbacks", "C functions": "lanewise._c_functions", "containers": "lanewise._containers", "cuda": "lanewise.cuda",
     "device arrays": "lanewise._device_arrays", "cuda on the host": "lanewise._host_cuda", "errors": "lanewise.errors", "extending": "lanewise.extending",
     "foreign functions": "lanewise._foreign", "html": "lanewise._html", "generators": "lanewise._generator_expressions", "linking": "lanewise._linking", "memory": "lanewise._memory", "objects": "lanewise._objects",
-    "operands": "lanewise._operands", "overloads": "lanewise._overloads", "pickling": "lanewise._pickling", "progress": "lanewise._progress", "python target": "lanewise._python_target", "reconstructed": "lanewise._reconstructed",
+    "notebook": "lanewise._notebook", "operands": "lanewise._operands", "overloads": "lanewise._overloads", "pickling": "lanewise._pickling", "progress": "lanewise._progress", "python target": "lanewise._python_target", "reconstructed": "lanewise._reconstructed",
     "reduce": "lanewise._reduce", "reductions": "lanewise.reductions", "same math": "lanewise._same_math",
-    "toolchain": "lanewise._toolchain", "ufunc methods": "lanewise._ufunc_methods", "ufuncs": "lanewise.ufuncs",
+    "thread random": "lanewise._thread_random", "toolchain": "lanewise._toolchain", "ufunc calls": "lanewise._ufunc_calls", "ufunc methods": "lanewise._ufunc_methods", "ufuncs": "lanewise.ufuncs",
 })
 
 _C_FUNCTIONS = ("CFunc", "carray", "cfunc", "farray")

@@ -14,6 +14,8 @@ add_params(maker *m)
     m->elements = size_param(m, "elements");
     m->per_block = size_param(m, "per_block");
     m->splits = size_param(m, "splits");
+    if (key->head)
+        m->head = size_param(m, "head");
     if (key->nested)
         m->inner = size_param(m, "inner");
     if (key->folded)
@@ -181,8 +183,12 @@ reduce_block(maker *m, access *from)
 
     add_memory(m);
     find_place(m);
-    range = m->key->narrow ? lw_reduce_take_narrow(m, from) : lw_reduce_take(m, from);
-    lw_reduce_join_lanes(m, &range);
+    range = m->key->narrow  ? lw_reduce_take_narrow(m, from)
+            : m->key->best  ? lw_reduce_take_best(m, from)
+            : m->key->piece ? lw_reduce_take_in_order(m, from)
+                            : lw_reduce_take(m, from);
+    if (!m->key->best || m->key->columns)
+        lw_reduce_join_lanes(m, &range);
     lw_ir_if(&m->b, is_equal(m, m->splits, 1));
     deliver(m);
     lw_ir_else(&m->b);

@@ -497,7 +497,7 @@ begin_code(const lw_reduction *r, lw_reduce_code *out)
     out->n_operands = r->n_in + r->indexed;
     out->width = width_of(r);
     out->costly = is_costly(r);
-    out->extreme = lw_reduce_extreme_of(r);
+    out->extreme = r->best;
     if (out->extreme.kind != LW_NO_EXTREME)
         out->value_size = lw_dtypes[r->acc[out->extreme.part]].size_bytes;
 }
