@@ -37,4 +37,4 @@ def test_cells_of_a_kernel(monkeypatch):
     monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
     assert "--> In [7], line 4, column 16" in str(run(name))
     assert name_cells(f"line 3 of {name} adds up") == "line 3 of In [7] adds up"
-    assert name_cells("--> /home/me/program.py:4:16") == "--> /home/me/program.py:4:16"
+    assert name_cells("--> program.py:4:16") == "--> program.py:4:16"
