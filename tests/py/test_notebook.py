@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import sys
+import tempfile
 import types
 
 import numpy as np
@@ -31,7 +32,7 @@ def test_cells_of_ipython():
 
 
 def test_cells_of_a_kernel(monkeypatch):
-    name = "/tmp/ipykernel_42/123456.py"
+    name = f"{tempfile.gettempdir()}/ipykernel_42/123456.py"
     assert f"--> {name}:4:16" in str(run(name))  # no IPython that knows it
     shell = types.SimpleNamespace(compile=types.SimpleNamespace(_filename_map={name: 7}))
     monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
