@@ -6,7 +6,7 @@
 #include "core/front/read/critical.h"
 #include "core/front/read/services.h"
 #include "core/host/simulator.h"
-#include "core/py/compiled/in_python.h"
+#include "core/py/compiled/entry.h"
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
@@ -517,12 +517,16 @@ lw_jit_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kw
 {
     const lw_jit_launcher *self = (lw_jit_launcher *)object;
     const lw_jit *kernel = self->kernel;
+    PyObject *result;
 
     if (kernel->extensions != NULL && PyList_GET_SIZE(kernel->extensions) > 0)
         return lw_service_call(LW_SERVICE_OVERLOADS, "launch_extended", object, args,
                                PyVectorcall_NARGS(nargsf), kwnames);
-    if (lw_runs_in_python((lw_compiled *)self->kernel))
-        return lw_run_in_python("launch", object, args, PyVectorcall_NARGS(nargsf), kwnames);
+    if (lw_calls_go_round() &&
+        lw_went_round(&(lw_entry_call){"launch", lw_jit_call, (lw_compiled *)self->kernel,
+                                       object, args, nargsf, kwnames},
+                      &result))
+        return result;
     return (lw_function_is_stale(&self->kernel->base)
                 ? call_renewed(self, args, nargsf, kwnames)
                 : call_now(object, args, nargsf, kwnames));

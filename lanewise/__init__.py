@@ -24,7 +24,6 @@ from lanewise._core import (
     complex64,
     complex128,
     compile,
-    explain,
     float16,
     float32,
     float64,
@@ -56,7 +55,7 @@ from lanewise.errors import LanewiseError, PerformanceWarning, PrecisionWarning
 __all__ = [
     "CFunc", "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "PrecisionWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "carray", "cfunc", "compile",
     "complex64", "complex128", "config", "cuda", "errors", "explain", "extending", "farray", "float16", "float32", "float64", "forall", "from_dtype", "get_num_threads", "guvectorize", "info",
-    "int8", "int16", "int32", "int64", "intp", "jit", "literal_unroll", "local", "map_blocks", "njit", "prange", "random", "reduce", "reductions", "runtime", "set_num_threads", "special", "typeof", "types",
+    "int8", "int16", "int32", "int64", "intp", "jit", "literal_unroll", "local", "map_blocks", "njit", "prange", "profile", "random", "reduce", "reductions", "runtime", "set_num_threads", "special", "typeof", "types",
     "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "verify", "void",
 ]
 
@@ -65,13 +64,14 @@ _set_services({
     "array functions": "lanewise._array_functions", "array protocol": "lanewise._array_protocol", "array ufuncs": "lanewise._array_ufuncs", "new arrays": "lanewise._new_arrays", "array library": "lanewise._array_library",
     "special": "lanewise._special", "callbacks": "lanewise._callbacks", "C functions": "lanewise._c_functions", "containers": "lanewise._containers", "cuda": "lanewise.cuda",
     "device arrays": "lanewise._device_arrays", "cuda on the host": "lanewise._host_cuda", "errors": "lanewise.errors", "extending": "lanewise.extending",
-    "foreign functions": "lanewise._foreign", "generators": "lanewise._generator_expressions", "linking": "lanewise._linking", "memory": "lanewise._memory", "objects": "lanewise._objects",
-    "operands": "lanewise._operands", "overloads": "lanewise._overloads", "pickling": "lanewise._pickling", "python target": "lanewise._python_target", "reconstructed": "lanewise._reconstructed",
+    "foreign functions": "lanewise._foreign", "html": "lanewise._html", "generators": "lanewise._generator_expressions", "linking": "lanewise._linking", "memory": "lanewise._memory", "objects": "lanewise._objects",
+    "notebook": "lanewise._notebook", "operands": "lanewise._operands", "overloads": "lanewise._overloads", "pickling": "lanewise._pickling", "progress": "lanewise._progress", "python target": "lanewise._python_target", "reconstructed": "lanewise._reconstructed",
     "reduce": "lanewise._reduce", "partials": "lanewise._partials", "dask": "lanewise._dask", "reductions": "lanewise.reductions", "same math": "lanewise._same_math",
     "thread random": "lanewise._thread_random", "toolchain": "lanewise._toolchain", "ufunc calls": "lanewise._ufunc_calls", "ufunc methods": "lanewise._ufunc_methods", "ufuncs": "lanewise.ufuncs",
 })
 
 _C_FUNCTIONS = ("CFunc", "carray", "cfunc", "farray")
+_FUNCTIONS = ("explain", "profile", "verify")  # each in a module of its own, loaded when it is asked for
 _MODULES = ("cache", "cuda", "extending", "random", "reductions", "runtime", "special", "types", "ufuncs")
 local = _intrinsics.local
 njit = jit  # numba's names of the CPU
@@ -174,8 +174,8 @@ def __getattr__(name):
         return importlib.import_module("lanewise." + name)
     if name in _C_FUNCTIONS:
         return getattr(importlib.import_module("lanewise._c_functions"), name)
-    if name == "verify":
-        return importlib.import_module("lanewise._verify").verify
+    if name in _FUNCTIONS:
+        return getattr(importlib.import_module("lanewise._" + name), name)
     if not name.startswith("_"):
         types = importlib.import_module("lanewise.types")
         if name in types.__all__:  # numba's and NumPy's other spellings: f4, boolean, double

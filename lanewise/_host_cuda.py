@@ -59,6 +59,11 @@ class HostArray(np.ndarray):
     __lanewise_live__ = True  # code that captured it reads its memory, as of a device array, not a constant
 
     # So isinstance(x, cuda.DeviceArray) holds; type checkers take a plain property amiss.
+    def _repr_html_(self) -> str:
+        from lanewise._html import device_array
+
+        return device_array(self)
+
     vars()["__class__"] = property(lambda self: _cuda.DeviceArray)
 
     def __getattribute__(self, name: str):

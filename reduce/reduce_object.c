@@ -7,7 +7,7 @@
 #include "core/front/read/services.h"
 #include "core/py/array/device_array.h"
 #include "core/py/compiled/decorate.h"
-#include "core/py/compiled/in_python.h"
+#include "core/py/compiled/entry.h"
 #include "core/py/numpy/object_operands.h"
 #include "core/py/method_table.h"
 #include "core/py/raise.h"
@@ -296,10 +296,14 @@ call_current(PyObject *object, int which, long_way call, PyObject *const *args,
 static PyObject *
 reducer_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    if (lw_runs_in_python((lw_compiled *)self) &&
-        ((lw_reducer *)self)->stage == LW_REDUCE_WHOLE &&
-        !lw_brings_dask(args, PyVectorcall_NARGS(nargsf)))
-        return lw_run_in_python("reduce", self, args, PyVectorcall_NARGS(nargsf), kwnames);
+    PyObject *result;
+
+    if (lw_calls_go_round() && ((lw_reducer *)self)->stage == LW_REDUCE_WHOLE &&
+        !lw_brings_dask(args, PyVectorcall_NARGS(nargsf)) &&
+        lw_went_round(&(lw_entry_call){"reduce", reducer_call, (lw_compiled *)self, self, args,
+                                       nargsf, kwnames},
+                      &result))
+        return result;
     return call_current(self, LW_RECALL_CALL, lw_reducer_call, args, PyVectorcall_NARGS(nargsf),
                         kwnames);
 }
@@ -307,8 +311,16 @@ reducer_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwn
 static PyObject *
 reducer_accumulate(PyObject *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
 {
-    return call_current(self, LW_RECALL_ACCUMULATE, lw_reducer_accumulate, args, n_args,
-                        kwnames);
+    Py_ssize_t n_all = n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    lw_profile_frame frame;
+    bool measured = lw_profiling() && lw_profile_call_begin(&frame, (lw_compiled *)self,
+                                                            "accumulate", args, n_all);
+    PyObject *result =
+        call_current(self, LW_RECALL_ACCUMULATE, lw_reducer_accumulate, args, n_args, kwnames);
+
+    if (measured)
+        lw_profile_call_end(&frame, result);
+    return result;
 }
 
 /* The same with a tuple and a dictionary. */
@@ -333,7 +345,15 @@ call_tuple(PyObject *object, const char *name, PyCFunctionWithKeywords call, PyO
 static PyObject *
 reducer_reduceat(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    return call_tuple(self, "reduceat", lw_reducer_reduceat, args, kwargs);
+    lw_profile_frame frame;
+    bool measured = lw_profiling() &&
+                    lw_profile_call_begin(&frame, (lw_compiled *)self, "reduceat",
+                                          PySequence_Fast_ITEMS(args), PyTuple_GET_SIZE(args));
+    PyObject *result = call_tuple(self, "reduceat", lw_reducer_reduceat, args, kwargs);
+
+    if (measured)
+        lw_profile_call_end(&frame, result);
+    return result;
 }
 
 /* The other calls, each on the object that takes it. */

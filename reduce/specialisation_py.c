@@ -257,6 +257,72 @@ lw_reducer_host(lw_reducer *self, lw_reduce_specialisation *specialisation)
     return result;
 }
 
+/* Elements in all that a specialisation takes slowly before all is compiled: some milliseconds
+ * of work, where compiling takes 200. A call counts as some. */
+enum { QUICK_ELEMENTS = 1 << 22, QUICK_CALL = 1 << 10 };
+
+static bool
+is_quick(lw_reduce_specialisation *specialisation, int64_t n, bool scans)
+{
+    int64_t left = QUICK_ELEMENTS - specialisation->quick_elements - QUICK_CALL;
+
+    if (specialisation->host.code != NULL &&
+        (!scans || specialisation->host.scans.code != NULL))
+        return false;
+    if (n > left || !lw_reduce_host_may_be_quick(specialisation->reduction))
+        return false;
+    specialisation->quick_elements += n + QUICK_CALL;
+    return true;
+}
+
+static int
+build_quick(lw_reducer *self, const lw_reduction *reduction, bool scans, lw_reduce_code *to)
+{
+    lw_build_options options = lw_reducer_build_options(self);
+    lw_build_report report = {0};
+    lw_reduce_code made;
+    lw_error err = {0};
+    lw_status status;
+
+    if (to->code != NULL)
+        return 0;
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_reduce_host_build_quick(reduction, scans, &options, &made, &report, &err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK) {
+        lw_py_raise(&err);
+        return -1;
+    }
+    lw_compiled_count((lw_compiled *)self, &report);
+    if (to->code != NULL) /* another thread was faster */
+        lw_reduce_host_drop(&made);
+    else
+        *to = made;
+    return 0;
+}
+
+static int build_scans(lw_reducer *self, lw_reduce_specialisation *specialisation);
+
+lw_reduce_code *
+lw_reducer_soon(lw_reducer *self, lw_reduce_specialisation *specialisation, int64_t n,
+                bool scans)
+{
+    lw_reduce_code *code = &specialisation->host;
+    int failed;
+
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+    if (is_quick(specialisation, n, scans)) {
+        code = &specialisation->quick[scans];
+        failed = build_quick(self, specialisation->reduction, scans, code);
+    } else {
+        failed = build_host(self, specialisation->reduction, code);
+        if (!failed && scans)
+            failed = build_scans(self, specialisation);
+    }
+    Py_END_CRITICAL_SECTION();
+    return failed ? NULL : code;
+}
+
 /* In a critical section. */
 static int
 build_masked(lw_reducer *self, lw_reduce_specialisation *specialisation)
@@ -315,23 +381,14 @@ build_scans(lw_reducer *self, lw_reduce_specialisation *specialisation)
     return 0;
 }
 
-int
-lw_reducer_host_scans(lw_reducer *self, lw_reduce_specialisation *specialisation)
-{
-    int result;
-
-    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
-    result = build_scans(self, specialisation);
-    Py_END_CRITICAL_SECTION();
-    return result;
-}
-
 static void
 free_specialisation(void *item)
 {
     lw_reduce_specialisation *specialisation = item;
 
     lw_reduce_host_drop(&specialisation->host);
+    lw_reduce_host_drop(&specialisation->quick[0]);
+    lw_reduce_host_drop(&specialisation->quick[1]);
     lw_reduce_host_drop(&specialisation->masked_host);
     lw_reduction_masked_free(specialisation->masked);
     lw_grown_free(&specialisation->entries, lw_reduce_entry_free);

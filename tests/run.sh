@@ -12,8 +12,13 @@ rm -rf "$LANEWISE_CACHE_DIR"
 
 say() { printf '\n== %s (%d:%02d)\n' "$*" $((SECONDS / 60)) $((SECONDS % 60)); }
 
+# In an unpacked source archive there is no repository to ask.
+sources() {
+    git ls-files '*.c' '*.h' 2>/dev/null || find . \( -name build -o -name '.venv*' \) -prune -o -name '*.[ch]' -print
+}
+
 say "formatting"
-git ls-files '*.c' '*.h' | xargs clang-format --dry-run --Werror
+sources | xargs clang-format --dry-run --Werror
 
 say "C tests"
 cmake --preset dev -DPython_EXECUTABLE="$python" >/dev/null
@@ -36,4 +41,7 @@ say "Python suite, installed wheel"
 mkdir -p build/run
 cd build/run
 LW_C_BUILD="$root/build/dev" "$python" -m pytest -n auto --maxprocesses 4 -c "$root/pyproject.toml" --rootdir "$root" "$root/tests"
+say "the wheel in an environment of its own"
+cd "$root"
+bash tests/wheel.sh
 say "everything passed"

@@ -185,7 +185,7 @@ def test_program_of_an_error(code, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)  # `x is 3`
         warnings.simplefilter("error", lw.errors.PrecisionWarning)
-        warnings.filterwarnings("error", "W20[45]")
+        warnings.filterwarnings("error", "W20[456]")
         with pytest.raises(Exception) as caught:
             as_module(PROGRAMS[code], tmp_path / f"program_{code}.py")
     message = str(caught.value)
@@ -194,7 +194,7 @@ def test_program_of_an_error(code, tmp_path):
     if isinstance(caught.value, lw.errors.CompileError):
         assert caught.value.code == code
     else:
-        assert isinstance(caught.value, (TypeError, OSError, RuntimeWarning, lw.errors.PrecisionWarning)), type(caught.value)
+        assert isinstance(caught.value, (TypeError, OSError, RuntimeWarning, lw.errors.PrecisionWarning, lw.errors.PerformanceWarning)), type(caught.value)
 
 
 # ---- typing.md against the library ----

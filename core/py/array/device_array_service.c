@@ -132,7 +132,15 @@ lw_array_get_service(PyObject *self, void *closure)
 
 #define ROW(name, function, doc) {#name, LW_KEYWORDS(method_##name), doc},
 
+static PyObject *
+repr_html(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    return lw_service_call(LW_SERVICE_HTML, "device_array", self, NULL, 0, NULL);
+}
+
 PyMethodDef lw_array_service_methods[] = {
+    {"_repr_html_", repr_html, METH_NOARGS,
+     "what notebooks show: shape, dtype, size, device and contents"},
     METHODS(ROW){"bind", LW_KEYWORDS(method_bind),
                  "bind(stream=0): a view whose next work is on this stream"},
     {"__dask_tokenize__", method_dask_tokenize, METH_NOARGS,
