@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-SECTIONS = {"Keywords": "Other Parameters", "Parameters": "Parameters"}
+SECTIONS = {"Keywords": "Parameters", "Parameters": "Parameters"}
 LITERAL = re.compile(r"``[^`]+``|`[^`\n]+`")
 
 
