@@ -50,6 +50,11 @@ def main() -> int:
     api_pages.write(source / "api")
     environment = os.environ | {"DOCS_EXAMPLES": str(options.output / "examples"), "DOCS_GALLERY": "0" if options.no_gallery else "1", "MPLBACKEND": "agg"}
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q", "-d", str(options.output / "doctrees"), str(source), str(options.output / "html")]
+    results = sorted((ROOT / "bench" / "results").glob("*.json"))
+    if results:  # a page of their own, which figures.md leads to
+        subprocess.run([sys.executable, str(ROOT / "bench" / "report.py"), *map(str, results), "--output", str(source / "machines.html")], check=True)
+        with (source / "figures.md").open("a", encoding="utf-8") as page:
+            page.write("\n## Machines\n\n{download}`What several machines reached, with plots <machines.html>`.\n")
     done = subprocess.run(command, env=environment, cwd=options.output)
     print(f"{options.output / 'html' / 'index.html'}: {'built' if done.returncode == 0 else 'failed'} in {time.perf_counter() - start:.0f} s")
     return done.returncode

@@ -167,6 +167,16 @@ def test_generated_parts_are_fresh():
     assert done.returncode == 0, f"{done.stdout}{done.stderr}: run `python docs/generate.py`"
 
 
+GUIDES = {"vectorize": "vectorize", "guvectorize": "guvectorize", "forall": "kernels", "jit": "kernels", "reduce": "reduce"}
+
+
+@pytest.mark.parametrize("generator", GUIDES)
+def test_guides_explain_every_keyword(generator):
+    named = set(re.findall(r"`(\w+)`", re.sub(r"```.*?```", "", read(f"docs/{GUIDES[generator]}.md"), flags=re.S)))
+    lacking = set(inspect.signature(getattr(lw, generator)).parameters) - named - {"func_or_sig", "f", "layout"}
+    assert not lacking, f"docs/{GUIDES[generator]}.md does not name {sorted(lacking)}"
+
+
 # ---- errors.md ----
 
 
