@@ -48,8 +48,7 @@ def entry(module: str, name: str) -> list[str]:
         call = "()" if module == "lanewise" else ""  # their signature is that of an object
         return [f".. autoclass:: {module}.{name}{call}", "   :members:", ""]
     if callable(thing) and (inspect.isroutine(thing) or inspect.isfunction(thing)):
-        call = getattr(thing, "__text_signature__", None) or ""  # several lines where it is long
-        return [f".. autofunction:: {module}.{name}{' '.join(call.split()) if chr(10) in call else ''}", ""]
+        return [f".. autofunction:: {module}.{name}", ""]
     call = next(iter(re.findall(r"^[\w.]+(\(.*?\))", inspect.getdoc(thing) or "")), "")
     doc = [f"   {line}" if line else "" for line in as_text(thing, name)]
     return [f".. py:{'function' if call else 'data'}:: {module}.{name}{call}", "", *doc, ""]

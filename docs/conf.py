@@ -97,9 +97,17 @@ def within_the_site(app, name: str, source: list[str]) -> None:
     if name == "architecture":
         text = re.sub(r"\]\(docs/", "](", text)
         text = re.sub(r"\[([^\]]+)\]\((?!http|#)[\w./]*/?README\.md(?:#[\w-]+)?\)", r"\1", text)
-    source[0] = re.sub(r"\[([^\]]+)\]\(\.\./[^)]+\)", r"\1", text)
+    text = re.sub(r"\[([^\]]+)\]\(\.\./[^)]+\)", r"\1", text)
+    source[0] = re.sub(r"(?<=\n)\n```(?=\n)", "```", text) if name != "architecture" else text  # the empty line that ends a doctest
+
+
+def on_one_line(app, what, name, thing, options, signature, returned):
+    """Long signatures of C functions are written in several lines, which Sphinx cannot read."""
+    text = getattr(thing, "__text_signature__", None) or ""
+    return (" ".join(text.split()), returned) if "\n" in text else None
 
 
 def setup(app) -> None:
     app.connect("source-read", within_the_site)
     app.connect("autodoc-process-docstring", readable, priority=1)  # before numpydoc
+    app.connect("autodoc-process-signature", on_one_line, priority=1)
