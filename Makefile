@@ -12,7 +12,7 @@ demo: $(VENV)/bin/python
 	cd / && $(abspath $(VENV))/bin/python -m lanewise demo --output "$(CURDIR)/demo-output"
 
 test: $(VENV)/bin/python
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --config-settings=cmake.define.LW_WINDOWS=ON ".[test]"
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --config-settings=cmake.define.LW_WINDOWS=ON ".[test,docs]"
 	VENV="$(abspath $(VENV))" bash tests/run.sh
 
 # The site, in build/docs/html: pages, API reference and the examples, which are run. Its own environment, since it needs much that the tests do not.
