@@ -28,6 +28,12 @@ typedef struct access {
 
 /* Loads access number `item`, of `vector` elements, from all operands. */
 void lw_reduce_load_access(maker *m, lw_ref item, uint32_t vector, access *out);
+/* The same in two steps, for one operand and key->vector elements: the vector that is loaded,
+ * and its elements, whose scalars are values[v][place], and on. */
+lw_ref lw_reduce_load_whole(maker *m, uint32_t which, lw_ref item);
+void lw_reduce_spread_access(maker *m, uint32_t which, lw_ref all, uint32_t place, access *out);
+/* Sets the indices of the elements, where map takes them. */
+void lw_reduce_set_index(maker *m, lw_ref item, uint32_t vector, access *out);
 /* The accumulator that map makes of element v of an access. */
 void lw_reduce_map_element(maker *m, const access *from, uint32_t v, lw_ref *acc);
 
@@ -44,17 +50,23 @@ has_element(maker *m, const lane_range *range, lw_ref lane)
     return is_less(m, times(m, lane, range->each), range->n);
 }
 
-/* The lane's share of `begin` … `end` - 1. Neighbouring elements go to neighbouring lanes or,
- * if in_order, to the same lane. */
-lane_range lw_reduce_lane_of(maker *m, lw_ref begin, lw_ref end, bool in_order);
+/* The lane's share of `begin` … `end` - 1. Neighbouring elements go to neighbouring lanes (0)
+ * or, a multiple of `together` of them, to the same lane. */
+lane_range lw_reduce_lane_of(maker *m, lw_ref begin, lw_ref end, int64_t together);
 /* The lane's share of the block's accesses. */
 lane_range lw_reduce_lane_of_block(maker *m, bool in_order);
 /* Combines the lane's elements into its slots (device_take.c, device_narrow.c). Gives which
  * lanes have elements. */
 lane_range lw_reduce_take(maker *m, access *from);
 lane_range lw_reduce_take_narrow(maker *m, access *from);
-/* Takes the elements behind the last whole access, in one lane of the last block. */
-void lw_reduce_take_rest(maker *m, access *from);
+/* The same where the best element is looked for (device_best.c). Without key->columns the slots
+ * of a result's first lane stand for all its lanes then. */
+lane_range lw_reduce_take_best(maker *m, access *from);
+/* The same for key->piece (device_transpose.c). */
+lane_range lw_reduce_take_in_order(maker *m, access *from);
+/* Takes the elements behind the last whole access, in that lane of the last block for which
+ * `takes` is true. */
+void lw_reduce_take_rest(maker *m, lw_ref takes, access *from);
 /* Combines the slots of a result's lanes into those of its first lane (device_join.c). */
 void lw_reduce_join_lanes(maker *m, const lane_range *range);
 /* Opens an IF that only the last block of its results enters, with the accumulators of all of

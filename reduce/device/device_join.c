@@ -179,7 +179,7 @@ lw_reduce_join_blocks(maker *m)
     lw_for loop;
 
     meet(m);
-    range = lw_reduce_lane_of(m, i64(m, 0), m->splits, true);
+    range = lw_reduce_lane_of(m, i64(m, 0), m->splits, 1);
     lw_ir_if(b, is_less(m, range.first, range.last));
     for (uint32_t v = 0; v < n_results(m); v++) {
         load_parts(m, m->partial, partial_at(m, range.first, v), x);

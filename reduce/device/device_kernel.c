@@ -181,8 +181,12 @@ reduce_block(maker *m, access *from)
 
     add_memory(m);
     find_place(m);
-    range = m->key->narrow ? lw_reduce_take_narrow(m, from) : lw_reduce_take(m, from);
-    lw_reduce_join_lanes(m, &range);
+    range = m->key->narrow  ? lw_reduce_take_narrow(m, from)
+            : m->key->best  ? lw_reduce_take_best(m, from)
+            : m->key->piece ? lw_reduce_take_in_order(m, from)
+                            : lw_reduce_take(m, from);
+    if (!m->key->best || m->key->columns)
+        lw_reduce_join_lanes(m, &range);
     lw_ir_if(&m->b, is_equal(m, m->splits, 1));
     deliver(m);
     lw_ir_else(&m->b);

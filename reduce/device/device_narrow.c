@@ -122,7 +122,7 @@ lw_reduce_take_narrow(maker *m, access *from)
     take_until(m, &n, at, minus(m, range.last, ahead), range.step, UNROLL);
     take_until(m, &n, at, range.last, range.step, 1);
     finish(m, &n);
-    lw_reduce_take_rest(m, from);
+    lw_reduce_take_rest(m, is_equal(m, m->lane, 0), from);
     lw_ir_end(b);
     return range;
 }

@@ -6,8 +6,10 @@
 #include <string.h>
 
 enum {
-    SHARED = 32 * 1024, /* bytes of shared memory that a block may use */
-    LEAST_ITEMS = 16,   /* fewest accesses of a lane where elements are split over blocks */
+    SHARED = 32 * 1024,      /* bytes of shared memory for a block's accumulators, … */
+    MOST_SHARED = 47 * 1024, /* … and with its elements */
+    MOST_PIECE = 8,          /* neighbouring accesses of a lane that its warp reads together */
+    LEAST_ITEMS = 16, /* fewest accesses of a lane where elements are split over blocks */
     MOST_SPLITS = 1024,
     COLUMNS_LOG2 = 5, /* log2 of the threads along neighbouring results, where these are many */
     WIDEST = 32,      /* most bytes of such a thread's accumulators */
@@ -15,7 +17,9 @@ enum {
     MOST_SHORT = 64,        /* most accesses of a short row, which part of a warp takes */
     LEAST_RESULTS = 64,     /* fewest results for which short rows have a kernel of their own */
     ROWS = 8,               /* short rows of a thread at a time, … */
-    LEAST_SHORT = 1 << 17   /* … where that leaves so many threads */
+    LEAST_SHORT = 1 << 17,  /* … where that leaves so many threads */
+    LEAST_COSTLY = 32, /* fewest accesses of a lane where lanes are costly to combine, … */
+    FULL = 1 << 18     /* … and that leaves so many threads */
 };
 
 static uint32_t
@@ -129,7 +133,7 @@ vector_of(const lw_reduce_job *job, const lw_reduce_plan *plan)
             vector /= 2;
         return vector;
     }
-    if (!r->commutative || acc_bytes(job) > WIDEST || !all_lie_in_vectors(job, plan, vector))
+    if (acc_bytes(job) > WIDEST || !all_lie_in_vectors(job, plan, vector))
         return 1;
     return plan->elements >= 16 * (int64_t)vector ? vector : 1;
 }
@@ -140,32 +144,104 @@ distance(int64_t stride)
     return stride < 0 ? -stride : stride;
 }
 
-/* Neighbouring threads take neighbouring elements, or neighbouring results where these are
- * nearer to each other. */
-static void
-choose_block(const lw_reduce_job *job, lw_reduce_plan *plan)
+/* Whether the best element can be found by comparing what decides. */
+static bool
+looks_for_best(const lw_reduce_job *job)
 {
-    uint32_t threads = threads_log2(job), results = 0;
-    int64_t wide;
+    const lw_extreme *best = &job->reduction->best;
 
-    plan->key.columns = plan->results > 1 && job->reduced.n > 0 &&
-                        distance(kept_step(job, 0)) < distance(element_step(job, 0));
-    plan->key.vector = (uint8_t)vector_of(job, plan);
+    return best->kind != LW_NO_EXTREME && !is_masked(job) &&
+           (best->nan_first || !lw_is_float(job->reduction->acc[best->part]));
+}
+
+/* Whether combining two accumulators takes more than an operation or two for each number. */
+static bool
+is_costly(const lw_reduce_job *job, const lw_reduce_plan *plan)
+{
+    const lw_reduction *r = job->reduction;
+
+    return plan->key.best || !(r->has_identity || r->exact);
+}
+
+/* log2 of the results of a block whose lanes lie along elements: each lane should have some
+ * accesses. */
+static uint32_t
+rows_log2(const lw_reduce_job *job, const lw_reduce_plan *plan, uint32_t threads)
+{
+    uint32_t results = 0;
+
+    while (results < threads && plan->results > 1 &&
+           plan->items < (INT64_C(4) << (threads - results)))
+        results++;
+    while (is_costly(job, plan) && threads - results > 5 &&
+           plan->items < ((int64_t)LEAST_COSTLY << (threads - results)) &&
+           plan->results << (threads - results - 1) >= FULL)
+        results++;
+    return results;
+}
+
+/* log2 of the threads of a block along neighbouring results. */
+static uint32_t
+columns_log2(const lw_reduce_plan *plan)
+{
+    int64_t wide = plan->results / plan->key.vector;
+    uint32_t results = log2_of(2 * wide - 1); /* room for all results, unless there are many */
+
+    return results > COLUMNS_LOG2 + 1 ? COLUMNS_LOG2 : results;
+}
+
+/* Sets the threads of a block, which follow from the elements of an access. */
+static void
+set_lanes(const lw_reduce_job *job, lw_reduce_plan *plan)
+{
+    uint32_t threads = threads_log2(job), results;
+
     plan->items = plan->key.columns ? plan->elements : plan->elements / plan->key.vector;
-    if (plan->key.columns) {
-        wide = plan->results / plan->key.vector;
-        results = log2_of(2 * wide - 1); /* room for all results, unless there are many */
-        if (results > COLUMNS_LOG2 + 1)
-            results = COLUMNS_LOG2;
-    } else
-        while (results < threads && plan->results > 1 &&
-               plan->items < (INT64_C(4) << (threads - results)))
-            results++;
+    results = plan->key.columns ? columns_log2(plan) : rows_log2(job, plan, threads);
     if (results > threads)
         results = threads;
     plan->key.results_log2 = (uint8_t)results;
     plan->key.lanes_log2 = (uint8_t)(threads - results);
     plan->threads = 1u << threads;
+}
+
+/* How many neighbouring accesses of a lane its warp reads together, for an operator that needs
+ * the order of elements; 0: lanes cannot be served in that way. */
+static uint32_t
+piece_of(const lw_reduce_job *job, const lw_reduce_plan *plan)
+{
+    const lw_reduction *r = job->reduction;
+    uint32_t bytes = 0, piece = MOST_PIECE;
+
+    for (uint32_t i = 0; i < r->n_in; i++)
+        bytes += lw_dtypes[r->loaded[i]].size_bytes * plan->key.vector;
+    if (plan->key.lanes_log2 < 5 || is_masked(job))
+        return 0;
+    while (piece > 1 &&
+           ((piece + 1) * bytes + acc_bytes(job)) * LW_REDUCE_THREADS > MOST_SHARED)
+        piece /= 2;
+    return piece > 1 ? piece : 0;
+}
+
+/* Neighbouring threads take neighbouring elements, or neighbouring results where these are
+ * nearer to each other. */
+static void
+choose_block(const lw_reduce_job *job, lw_reduce_plan *plan)
+{
+    bool in_order;
+
+    plan->key.best = looks_for_best(job);
+    plan->key.columns = plan->results > 1 && job->reduced.n > 0 &&
+                        distance(kept_step(job, 0)) < distance(element_step(job, 0));
+    plan->key.vector = (uint8_t)vector_of(job, plan);
+    in_order = !job->reduction->commutative && !plan->key.best && !plan->key.columns;
+    set_lanes(job, plan);
+    if (in_order && plan->key.vector > 1)
+        plan->key.piece = (uint8_t)piece_of(job, plan);
+    if (in_order && plan->key.piece == 0) {
+        plan->key.vector = 1;
+        set_lanes(job, plan);
+    }
     assert(plan->threads <= LW_REDUCE_THREADS && plan->key.vector <= 16);
 }
 
@@ -226,6 +302,7 @@ choose_short(const lw_reduce_job *job, lw_reduce_plan *plan)
         rows /= 2;
     plan->key.vector = (uint8_t)vector;
     plan->key.rows = (uint8_t)rows;
+    plan->key.best = 0;
     plan->key.lanes_log2 = (uint8_t)lanes;
     plan->key.results_log2 = (uint8_t)(threads - lanes);
     plan->threads = LW_REDUCE_THREADS;

@@ -32,27 +32,39 @@ address_of(maker *m, uint32_t operand, lw_ref item, lw_ref step)
     return lw_ir_offset(&m->b, m->operand[operand], bytes);
 }
 
+lw_ref
+lw_reduce_load_whole(maker *m, uint32_t which, lw_ref item)
+{
+    lw_dtype dtype = m->r->loaded[which];
+    uint32_t vector = m->key->vector, bytes = lw_dtypes[dtype].size_bytes * vector;
+    lw_ref step = m->key->columns ? m->step[which] : i64(m, bytes);
+
+    assert(vector > 1 && bytes <= 16);
+    return lw_ir_load(&m->b, lw_dtype_memory_part(dtype), vector * lw_dtype_n_parts(dtype),
+                      address_of(m, which, item, step), bytes, operand_flags(m));
+}
+
+void
+lw_reduce_spread_access(maker *m, uint32_t which, lw_ref all, uint32_t place, access *out)
+{
+    lw_dtype dtype = m->r->loaded[which];
+    uint32_t parts = lw_dtype_n_parts(dtype);
+
+    for (uint32_t v = 0; v < m->key->vector; v++)
+        for (uint32_t k = 0; k < parts; k++)
+            out->values[v][place + k] = lane_of_access(m, dtype, all, v * parts + k);
+}
+
 /* Loads an operand for each element of an access; its scalars are values[v][place], and on. */
 static void
 load_operand(maker *m, uint32_t which, lw_ref item, uint32_t place, uint32_t vector,
              access *out)
 {
-    lw_dtype dtype = m->r->loaded[which];
-    uint32_t bytes = lw_dtypes[dtype].size_bytes * vector, parts = lw_dtype_n_parts(dtype);
-    bool side_by_side = vector > 1 && !m->key->columns;
-    lw_ref step = side_by_side ? i64(m, bytes) : m->step[which], all;
-    lw_ref address = address_of(m, which, item, step);
-
-    assert(vector == 1 || bytes <= 16);
-    if (vector == 1) {
-        lw_ir_load_parts(&m->b, dtype, address, operand_flags(m), &out->values[0][place]);
-        return;
-    }
-    all = lw_ir_load(&m->b, lw_dtype_memory_part(dtype), vector * parts, address, bytes,
-                     operand_flags(m));
-    for (uint32_t v = 0; v < vector; v++)
-        for (uint32_t k = 0; k < parts; k++)
-            out->values[v][place + k] = lane_of_access(m, dtype, all, v * parts + k);
+    if (vector == 1)
+        lw_ir_load_parts(&m->b, m->r->loaded[which], address_of(m, which, item, m->step[which]),
+                         operand_flags(m), &out->values[0][place]);
+    else
+        lw_reduce_spread_access(m, which, lw_reduce_load_whole(m, which, item), place, out);
 }
 
 /* Loads the mask, each byte of which becomes an i32, 0 or 1. */
@@ -74,6 +86,16 @@ load_mask(maker *m, lw_ref item, uint32_t vector, access *out)
 }
 
 void
+lw_reduce_set_index(maker *m, lw_ref item, uint32_t vector, access *out)
+{
+    uint32_t place = lw_reduce_count_parts(m->r->loaded, m->r->n_in);
+
+    for (uint32_t v = 0; v < vector && m->r->indexed; v++)
+        out->values[v][place] =
+            m->key->columns ? item : add(m, times(m, item, i64(m, vector)), i64(m, v));
+}
+
+void
 lw_reduce_load_access(maker *m, lw_ref item, uint32_t vector, access *out)
 {
     uint32_t place = 0;
@@ -83,9 +105,7 @@ lw_reduce_load_access(maker *m, lw_ref item, uint32_t vector, access *out)
         load_operand(m, i, item, place, vector, out);
         place += lw_dtype_n_parts(m->r->loaded[i]);
     }
-    for (uint32_t v = 0; v < vector && m->r->indexed; v++)
-        out->values[v][place] =
-            m->key->columns ? item : add(m, times(m, item, i64(m, vector)), i64(m, v));
+    lw_reduce_set_index(m, item, vector, out);
     if (m->key->masked)
         load_mask(m, item, vector, out);
 }
@@ -108,13 +128,14 @@ ceil_divide(maker *m, lw_ref x, lw_ref y)
 }
 
 lane_range
-lw_reduce_lane_of(maker *m, lw_ref begin, lw_ref end, bool in_order)
+lw_reduce_lane_of(maker *m, lw_ref begin, lw_ref end, int64_t together)
 {
     lw_ref lanes = i64(m, INT64_C(1) << m->key->lanes_log2);
     lane_range range = {.n = minus(m, end, begin)};
 
-    if (in_order) {
-        range.each = ceil_divide(m, range.n, lanes);
+    if (together) {
+        range.each = ceil_divide(m, range.n, times(m, lanes, i64(m, together)));
+        range.each = times(m, range.each, i64(m, together));
         range.first = add(m, begin, times(m, m->lane, range.each));
         range.last = smaller(m, end, add(m, range.first, range.each));
         range.step = i64(m, 1);
@@ -133,7 +154,7 @@ lw_reduce_lane_of_block(maker *m, bool in_order)
     lw_ref begin = times(m, m->split, m->per_block);
     lw_ref end = smaller(m, m->items, add(m, begin, m->per_block));
 
-    return lw_reduce_lane_of(m, begin, end, in_order);
+    return lw_reduce_lane_of(m, begin, end, in_order ? 1 : 0);
 }
 
 /* What a lane's loops over its accesses share. */
@@ -242,7 +263,7 @@ join_chains(maker *m, const walk *w)
 }
 
 void
-lw_reduce_take_rest(maker *m, access *from)
+lw_reduce_take_rest(maker *m, lw_ref takes, access *from)
 {
     lw_builder *b = &m->b;
     lw_ref last = lw_ir_compare(b, LW_OP_EQ, m->split, minus(m, m->splits, i64(m, 1)));
@@ -251,7 +272,7 @@ lw_reduce_take_rest(maker *m, access *from)
 
     if (m->key->vector == 1 || m->key->columns)
         return;
-    lw_ir_if(b, both(m, last, is_equal(m, m->lane, 0)));
+    lw_ir_if(b, both(m, last, takes));
     loop = lw_ir_for(b, times(m, m->items, i64(m, m->key->vector)), m->elements, i64(m, 1),
                      LW_LOOP_NO_UNROLL, 0);
     lw_reduce_load_access(m, loop.i, 1, from);
@@ -382,7 +403,7 @@ lw_reduce_take(maker *m, access *from)
     take_until(m, &w, at, range.last, 1);
     if (!m->key->columns)
         join_chains(m, &w);
-    lw_reduce_take_rest(m, from);
+    lw_reduce_take_rest(m, is_equal(m, m->lane, 0), from);
     lw_ir_end(b);
     return range;
 }

@@ -158,24 +158,24 @@ is_element(const lw_reduction *r, uint32_t part)
     return r->map == NULL || (made != NULL && made->op == LW_OP_PARAM);
 }
 
-lw_extreme
-lw_reduce_extreme_of(const lw_reduction *r)
+void
+lw_reduce_recognise_best(lw_reduction *r)
 {
     const lw_func *func = body_of(r->combine);
     uint32_t index = index_part(r);
-    lw_extreme made, none = {0};
+    lw_extreme made;
     lw_dtype dtype;
 
     if (func->results.n < 2 || func->results.n != r->n_acc)
-        return none;
+        return;
     made = lw_operator_extreme(func, index, r->commutative);
     if (made.kind == LW_NO_EXTREME || (r->commutative && index == LW_NO_PART) ||
         !is_element(r, made.part))
-        return none;
+        return;
     dtype = r->acc[made.part];
     if (dtype != LW_DT_f32 && dtype != LW_DT_f64 && !lw_is_integer(dtype) && dtype != LW_DT_b1)
-        return none;
-    return made;
+        return;
+    r->best = made;
 }
 
 lw_extreme_kind

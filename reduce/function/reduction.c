@@ -630,6 +630,7 @@ build(builder *b)
     LW_TRY(add_checks(b, &narrow));
     if (can_raise(r))
         LW_TRY(lw_reduce_carry_raised(r, b->err));
+    lw_reduce_recognise_best(r);
 fail:
     return status;
 }

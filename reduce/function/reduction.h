@@ -59,7 +59,10 @@ typedef struct lw_reduction {
     bool has_identity; /* combine has an identity, which its code shows */
     bool stops;        /* combine is `and` or `or` of bools: … */
     bool stop;         /* … nothing changes this value any more */
-    bool exact;        /* combine does not round: any order gives the same bits */
+    lw_extreme best;  /* what combine is, where it gives the better of its operands and that can
+                         be found by a search among the elements; of equal ones the one that
+                         comes first */
+    bool exact;       /* combine does not round: any order gives the same bits */
     bool has_neutral; /* there is a neutral value: combined with it, any other is unchanged, bit
                          by bit */
     lw_reduce_item identity[LW_REDUCE_MOST]; /* in the accumulator's dtypes */
@@ -92,9 +95,8 @@ void lw_reduce_recognise(lw_reduction *r);
 /* Whether map names its last parameter `index`. */
 bool lw_reduce_is_indexed(const lw_tree *map);
 
-/* What combine is, where it gives the better of its operands and that can be found by a search
- * among the elements; of equal ones the one that comes first. */
-lw_extreme lw_reduce_extreme_of(const lw_reduction *r);
+/* Finds out whether the best element can be searched for, and sets best. */
+void lw_reduce_recognise_best(lw_reduction *r);
 /* The same of accumulators of one integer. */
 lw_extreme_kind lw_reduce_picks(const lw_reduction *r);
 

@@ -1,5 +1,5 @@
 /* The loops that look for the best element, where combine gives the better of its operands
- * (lw_reduce_extreme_of). */
+ * (lw_reduction.best). */
 #include "reduce/host/host_kernel_parts.h"
 
 #include <assert.h>
@@ -169,7 +169,7 @@ lw_reduce_extreme_loops(maker *m, lw_error *err)
 {
     lw_status status;
 
-    m->extreme = lw_reduce_extreme_of(m->r);
+    m->extreme = m->r->best;
     if (m->extreme.kind == LW_NO_EXTREME)
         return LW_OK;
     m->value = m->r->acc[m->extreme.part];

@@ -467,7 +467,7 @@ lw_reduce_host_build(const lw_reduction *r, const lw_build_options *options,
     out->width = width_of(r);
     out->costly =
         may_take_long(r->map) || may_take_long(r->combine) || may_take_long(r->finish);
-    out->extreme = lw_reduce_extreme_of(r);
+    out->extreme = r->best;
     if (out->extreme.kind != LW_NO_EXTREME)
         out->value_size = lw_dtypes[r->acc[out->extreme.part]].size_bytes;
     LW_TRY(make_module(r, true, false, &module, err));

@@ -47,7 +47,7 @@ typedef void (*lw_reduce_segments_code)(char **args, int64_t n, const int64_t *s
 typedef void (*lw_reduce_slices_code)(char **args, int64_t n, const int64_t *strides,
                                       const int64_t *slices);
 
-/* Loops for a combine that gives the better of its operands (lw_reduce_extreme_of). The
+/* Loops for a combine that gives the better of its operands (lw_reduction.best). The
  * operands do not include the index: element 0 is number `first`. best: the best value of n
  * elements, four rows of lanes at least, goes to lane[0]; lane: room of LW_REDUCE_BEST_BYTES.
  * judge: args are two values and an int64, which becomes 1 where the first value is better, 2

@@ -232,7 +232,7 @@ void lw_reduce_four_rows(maker *m, const arrays *in, const arrays *to, lw_ref st
                          uint32_t loop_flags);
 /* The loop over whole chunks, where the operator allows it. */
 lw_status lw_reduce_chunk_loops(maker *m, lw_error *err);
-/* The loops of scans, and those that look for the best element (lw_reduce_extreme_of). */
+/* The loops of scans, and those that look for the best element (lw_reduction.best). */
 lw_status lw_reduce_scan_loops(maker *m, lw_error *err);
 lw_status lw_reduce_extreme_loops(maker *m, lw_error *err);
 

@@ -39,7 +39,7 @@ typedef struct run {
     int64_t block, chunk,
         n_chunks;    /* elements of a block, elements of a chunk, chunks of a result */
     int64_t several; /* elements that are taken together: those of one or more blocks */
-    bool best;       /* look for the best by the loops of lw_reduce_extreme_of */
+    bool best;       /* look for the best by the loops of lw_reduction.best */
     bool at_once;    /* one call of compiled code reduces a whole chunk, or several */
     bank partial;    /* accumulators of the group of results that is worked on */
     uint8_t

@@ -1,0 +1,258 @@
+"""Calls that users make often and that are hard to bring to the limit, beside their peers in one run on a GPU.
+
+    python bench/rows.py [part ...]          parts: extremes variances ordered scans rows masks formulas normals calls
+
+Each row is what a user would type, and computes what the peer computes: NaN and ties as NumPy has them, operators that
+are not declared commutative. Rates are fractions of a device-to-device copy's; results are checked before they are timed.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+
+import lanewise as lw
+from lanewise import cuda
+from lanewise._bench import black_scholes, gpu_seconds, host_seconds, mandelbrot
+from reduce import check, floats, of_copy, peer, row, with_peers
+
+warnings.filterwarnings("ignore")
+
+
+def extremes() -> None:
+    x = floats(1 << 26)
+    assert int(x.argmax()) == x.copy_to_host().argmax()
+    row("x.argmax() float32 2^26", with_peers({"lanewise": lambda: x.argmax()}, x, lambda c, v: c.argmax(v), lambda t, v: t.argmax(v)),
+        gpu_seconds, of_copy(x.nbytes))
+    x = floats(8192, 8192)
+    for axis in (1, 0):
+        assert (x.argmin(axis=axis).copy_to_host() == x.copy_to_host().argmin(axis=axis)).all()
+        row(f"x.argmin(axis={axis}) 8192^2", with_peers({"lanewise": lambda: x.argmin(axis=axis)}, x, lambda c, v: c.argmin(v, axis), lambda t, v: t.argmin(v, axis)),
+            gpu_seconds, of_copy(x.nbytes))
+    x = floats((1 << 26) + 3)
+    row("x[3:].sum() 2^26", with_peers({"lanewise": lambda: x[3:].sum()}, x, lambda c, v: c.sum(v[3:]), lambda t, v: t.sum(v[3:])),
+        gpu_seconds, of_copy(x.nbytes))
+    x = cuda.to_device(np.random.default_rng(1).integers(-128, 127, 1 << 26, np.int8))
+    assert int(x.max()) == 126
+    row("x.max() int8 2^26", with_peers({"lanewise": lambda: x.max()}, x, lambda c, v: c.max(v), lambda t, v: t.max(v)), gpu_seconds, of_copy(x.nbytes))
+
+
+def variances() -> None:
+    x = floats(8192, 8192)
+    for axis in (1, 0, None):
+        check(x.var(axis=axis), x.copy_to_host().var(axis=axis, dtype="f8"))
+        row(f"x.var(axis={axis}) 8192^2", with_peers({"lanewise": lambda: x.var(axis=axis)}, x, lambda c, v: c.var(v, axis),
+            lambda t, v: t.var(v, axis, correction=0)), gpu_seconds, of_copy(x.nbytes))
+
+
+def merge_exp(a, b):
+    top = max(a[0], b[0])
+    return top, a[1] * math.exp(a[0] - top) + b[1] * math.exp(b[0] - top)
+
+
+undeclared = lw.reduce(merge_exp, map=lambda x: (x, np.float32(1)), finish=lambda m, s: m + math.log(s))
+composed = lw.reduce(lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1]), map=lambda a, b: (a, b), finish=lambda a, b: b)
+
+
+def ordered() -> None:
+    x = floats(1 << 26)
+    check(undeclared(x), np.log(np.sum(np.exp(x.copy_to_host().astype("f8")))))
+    row("log-sum-exp pair, not declared commutative, 2^26",
+        with_peers({"lanewise": lambda: undeclared(x)}, x, lambda c, v: c.log(c.sum(c.exp(v))), lambda t, v: t.logsumexp(v, 0)), gpu_seconds, of_copy(x.nbytes))
+    y = floats(1 << 26)
+    row("affine maps composed, 2^26", {"lanewise": lambda: composed(x, y)}, gpu_seconds, of_copy(2 * x.nbytes))
+    x = floats(8192, 8192)
+    row("log-sum-exp pair of rows, not declared commutative, 8192^2",
+        with_peers({"lanewise": lambda: undeclared(x, axis=1)}, x, lambda c, v: c.log(c.sum(c.exp(v), 1)), lambda t, v: t.logsumexp(v, 1)),
+        gpu_seconds, of_copy(x.nbytes))
+
+
+def scans() -> None:
+    for shape, axis in (((1 << 26,), 0), ((1 << 21, 32), 0), ((8192, 8192), 1), ((8192, 8192), 0)):
+        x = floats(*shape)
+        row(f"cumsum float32 {shape} axis {axis}", with_peers({"lanewise": lambda: np.cumsum(x, axis=axis)}, x, lambda c, v: c.cumsum(v, axis), lambda t, v: t.cumsum(v, axis)),
+            gpu_seconds, of_copy(2 * x.nbytes))
+    x = cuda.to_device(1 + 1e-9 * np.random.default_rng(1).random(1 << 25))
+    row("cumprod float64 2^25", with_peers({"lanewise": lambda: np.cumprod(x)}, x, lambda c, v: c.cumprod(v), lambda t, v: t.cumprod(v, 0)), gpu_seconds, of_copy(2 * x.nbytes))
+
+
+@lw.guvectorize("(n)->(n)")
+def softmax(x, y):
+    top = x[0]
+    for i in range(x.shape[0]):
+        top = max(top, x[i])
+    total = x[0] * 0
+    for i in range(x.shape[0]):
+        y[i] = math.exp(x[i] - top)
+        total += y[i]
+    for i in range(x.shape[0]):
+        y[i] /= total
+
+
+@lw.guvectorize("(n)->(n)")
+def centre(x, y):
+    s = x[0] * 0
+    for i in range(x.shape[0]):
+        s += x[i]
+    s /= x.shape[0]
+    for i in range(x.shape[0]):
+        y[i] = x[i] - s
+
+
+@lw.guvectorize("(n),(n),(n)->(n)")
+def layer_norm(x, weight, bias, y):
+    s = x[0] * 0
+    for i in range(x.shape[0]):
+        s += x[i]
+    s /= x.shape[0]
+    v = x[0] * 0
+    for i in range(x.shape[0]):
+        v += (x[i] - s) * (x[i] - s)
+    scale = 1 / math.sqrt(v / x.shape[0] + 1e-5)
+    for i in range(x.shape[0]):
+        y[i] = (x[i] - s) * scale * weight[i] + bias[i]
+
+
+top1 = lw.reduce(lambda a, b: a if a[0] >= b[0] else b, map=lambda x, p: (x, p))
+
+
+def compiled(function: Any) -> Any:
+    torch = peer("torch")
+    return torch.compile(function) if torch is not None else None
+
+
+def rows() -> None:
+    x, w, b = floats(65536, 1024), floats(1024), floats(1024)
+    out = cuda.device_array_like(x)
+    torch = peer("torch")
+    host = x.copy_to_host().astype("f8")
+    e = np.exp(host - host.max(1, keepdims=True))
+    check(softmax(x), e / e.sum(1, keepdims=True))
+    runs: Any = {"lanewise": lambda: softmax(x, out=out)}
+    if torch is not None:
+        tx, tw, tb = map(torch.from_dlpack, (x, w, b))
+        their = torch.compile(lambda v: torch.softmax(v, 1))
+        runs |= {"torch": lambda: torch.softmax(tx, 1), "torch.compile": lambda: their(tx)}
+    row("softmax of rows, three loops, 65536 x 1024", runs, gpu_seconds, of_copy(2 * x.nbytes))
+    runs = {"lanewise": lambda: centre(x, out=out)}
+    if torch is not None:
+        centred = torch.compile(lambda v: v - v.mean(1, keepdim=True))
+        runs["torch.compile"] = lambda: centred(tx)
+    check(centre(x), host - host.mean(1, keepdims=True))
+    row("rows centred", runs, gpu_seconds, of_copy(2 * x.nbytes))
+    runs = {"lanewise": lambda: layer_norm(x, w, b, out=out)}
+    if torch is not None:
+        norm = torch.compile(lambda v: torch.nn.functional.layer_norm(v, (1024,), tw, tb))
+        runs |= {"torch": lambda: torch.nn.functional.layer_norm(tx, (1024,), tw, tb), "torch.compile": lambda: norm(tx)}
+    row("layer norm of rows", runs, gpu_seconds, of_copy(2 * x.nbytes))
+    p = cuda.to_device(np.arange(x.size, dtype="i4").reshape(x.shape))
+    row("top 1 of rows with a payload (int32)", {"lanewise": lambda: top1(x, p, axis=1)}, gpu_seconds, of_copy(2 * x.nbytes))
+
+
+def masks() -> None:
+    x = floats(8192, 8192)
+    out = cuda.device_array_like(x)
+    mask = cuda.to_device(np.random.default_rng(2).random((8192, 8192)) < 0.5)
+    add = lw.vectorize(lambda a, b: a + b)
+    torch = peer("torch")
+    runs: Any = {"lanewise": lambda: add(x, x.T, out=out)}
+    masked: Any = {"lanewise": lambda: add(x, x.T, out=out, where=mask)}
+    if torch is not None:
+        tx, tm, to = map(torch.from_dlpack, (x, mask.view(np.uint8), out))
+        tm = tm.bool()
+        their = torch.compile(lambda v: v + v.T)
+        runs["torch.compile"] = lambda: their(tx)
+        masked["torch.where"] = lambda: torch.where(tm, tx + tx.T, to, out=to)
+    row("x + x.T 8192^2", runs, gpu_seconds, of_copy(3 * x.nbytes))
+    row("the same where a mask is set (half)", masked, gpu_seconds, of_copy(3 * x.nbytes + mask.nbytes))
+
+
+def mandelbrot_grid(i, j, out):
+    c = complex(-2.0 + 3.0 * j / 4096, -1.5 + 3.0 * i / 4096)
+    z = 0j
+    for k in range(100):
+        z = z * z + c
+        if z.real * z.real + z.imag * z.imag > 4.0:
+            out[i, j] = k
+            return
+    out[i, j] = 100
+
+
+def formulas() -> None:
+    rng = np.random.default_rng(1)
+    for dtype in ("f4", "f8"):
+        n = 1 << 24
+        price, strike, years = (cuda.to_device(rng.uniform(low, high, n).astype(dtype)) for low, high in ((5, 30), (1, 100), (0.25, 10)))
+        call, put = cuda.device_array(n, dtype), cuda.device_array(n, dtype)
+        f = lw.vectorize(black_scholes)
+        rate, vol = np.dtype(dtype).type(0.02), np.dtype(dtype).type(0.3)
+        runs: Any = {"lanewise": lambda: f(price, strike, years, rate, vol, out=(call, put))}
+        torch = peer("torch")
+        if torch is not None:
+            tp, ts, ty = map(torch.from_dlpack, (price, strike, years))
+
+            def formula(p, s, y):
+                root = 0.3 * y.sqrt()
+                d1 = ((p / s).log() + (0.02 + 0.5 * 0.3 * 0.3) * y) / root
+                d2 = d1 - root
+                discounted = s * (-0.02 * y).exp()
+                n1 = 0.5 + 0.5 * (d1 * 0.7071067811865476).erf()
+                n2 = 0.5 + 0.5 * (d2 * 0.7071067811865476).erf()
+                value = p * n1 - discounted * n2
+                return value, value - p + discounted
+
+            theirs = torch.compile(formula)
+            runs["torch.compile"] = lambda: theirs(tp, ts, ty)
+        row(f"Black-Scholes {dtype} 2^24", runs, gpu_seconds, of_copy(5 * price.nbytes))
+    x = cuda.to_device(np.linspace(-2, 1, 4096))
+    y = cuda.to_device(np.linspace(-1.5, 1.5, 4096)[:, None])
+    out = cuda.device_array((4096, 4096), "i4")
+    f = lw.vectorize(["int32(float64,float64)"])(mandelbrot)
+    row("Mandelbrot 4096^2 x 100, complex128, int32 out", {"lanewise": lambda: f(x, y, out=out)}, gpu_seconds, lambda s: "")
+
+
+def normals() -> None:
+    g = lw.random.Generator(1)
+    cupy, torch = peer("cupy"), peer("torch")
+    for dtype in ("f4", "f8"):
+        out = cuda.device_array(1 << 27, dtype)
+        runs: Any = {"lanewise": lambda: g.standard_normal(out=out, dtype=dtype)}
+        if torch is not None:
+            to = torch.from_dlpack(out)
+            runs["torch"] = lambda: to.normal_()
+        row(f"standard_normal {dtype} 2^27", runs, gpu_seconds, of_copy(out.nbytes))
+    out = cuda.device_array(1 << 26, "f4")
+    row("standard_gamma(2) float32 2^26", {"lanewise": lambda: g.standard_gamma(2.0, out=out, dtype="f4")}, gpu_seconds, of_copy(out.nbytes))
+
+
+def calls() -> None:
+    cupy, torch = peer("cupy"), peer("torch")
+    add = lw.vectorize(lambda a, b: a + b)
+    a, b, out = floats(256), floats(256), floats(256)
+    add(a, b, out=out)
+    raw = min(lw._core._time_launch(add, 100, a, b) for _ in range(30) if cuda.synchronize() is None)
+    over = lambda s: f"raw {raw * 1e6:.2f} + {(s - raw) * 1e6:.2f} us"
+    x = floats(256, 4)
+    runs: Any = {"f(a, b, out=) lanewise": lambda: add(a, b, out=out), "f(a, b) lanewise": lambda: add(a, b)}
+    if cupy is not None:
+        ca, cb, co = map(cupy.from_dlpack, (a, b, out))
+        runs |= {"f(CuPy, out=)": lambda: add(ca, cb, out=co), "f(CuPy)": lambda: add(ca, cb), "cupy.add(out=)": lambda: cupy.add(ca, cb, out=co), "cupy a + b": lambda: ca + cb}
+    if torch is not None:
+        ta, tb, to = map(torch.from_dlpack, (a, b, out))
+        runs |= {"f(torch, out=)": lambda: add(ta, tb, out=to), "f(torch)": lambda: add(ta, tb), "torch.add(out=)": lambda: torch.add(ta, tb, out=to), "torch a + b": lambda: ta + tb}
+    runs |= {"lw.ufuncs.sin(x)": lambda: lw.ufuncs.sin(a), "np.sin(x)": lambda: np.sin(a), "x.sum()": lambda: a.sum(), "x.var(axis=1)": lambda: x.var(axis=1),
+             "np.add.reduce(x)": lambda: np.add.reduce(a), "x.astype('f8')": lambda: a.astype("f8")}
+    row("host time of calls on 256 elements", runs, host_seconds, over)
+    host = a.copy_to_host()
+    row("1 KB", {"copy_to_host": lambda: a.copy_to_host(), "to_device": lambda: cuda.to_device(host)}, host_seconds, lambda s: "")
+
+
+PARTS = {f.__name__: f for f in (extremes, variances, ordered, scans, rows, masks, formulas, normals, calls)}
+
+if __name__ == "__main__":
+    for part in sys.argv[1:] or PARTS:
+        PARTS[part]()

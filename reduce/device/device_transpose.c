@@ -1,0 +1,158 @@
+/* How a lane takes neighbouring elements, for operators that need their order. Lanes that read
+ * their own elements would each touch another line of memory with every load. So the lanes of a
+ * warp read the accesses of all of them together, key->piece neighbours for each lane at a
+ * time, and hand them over in shared memory. */
+#include "reduce/device/device_internal.h"
+
+#include "core/tables/kernel_ops.h"
+
+enum { MOST_PIECE = 8 };
+
+typedef struct exchange {
+    lane_range range;
+    lw_ref first_of_warp, last_access; /* of the warp's first lane; of the block */
+    lw_ref memory[LW_REDUCE_MOST]; /* shared, this warp's: a row for each lane, and a gap behind
+                                      it against bank conflicts */
+    lw_ref started;                /* slot: whether the accumulator has an element */
+} exchange;
+
+static uint32_t
+access_bytes(const maker *m, uint32_t operand)
+{
+    return lw_dtypes[m->r->loaded[operand]].size_bytes * m->key->vector;
+}
+
+/* The place of a lane's access in shared memory. */
+static lw_ref
+place_of(maker *m, const exchange *e, uint32_t operand, lw_ref lane, lw_ref number)
+{
+    lw_ref at = add(m, times(m, lane, i64(m, m->key->piece + 1)), number);
+
+    return lw_ir_offset(&m->b, e->memory[operand],
+                        times(m, at, i64(m, access_bytes(m, operand))));
+}
+
+static void
+wait_for_warp(maker *m)
+{
+    lw_ref all = i32(m, -1);
+
+    lw_ir_kernel_call(&m->b, LW_KOP_syncwarp, LW_DT_void, &all, 1);
+}
+
+/* Reads the accesses from number `done` of each lane on. Those behind the end are read as the
+ * last one, and not used. */
+static void
+read_together(maker *m, const exchange *e, lw_ref done)
+{
+    lw_builder *b = &m->b;
+    int64_t piece = m->key->piece;
+    lw_ref lane = low(m, m->tid, WARP), number = low(m, lane, piece);
+    lw_ref all[LW_REDUCE_MOST][MOST_PIECE], owner[MOST_PIECE];
+
+    assert(piece <= MOST_PIECE);
+    for (int64_t k = 0; k < piece; k++) {
+        lw_ref item;
+        owner[k] = high(m, add(m, lane, i64(m, k * WARP)), piece);
+        item = add(m, e->first_of_warp, times(m, owner[k], e->range.each));
+        item = smaller(m, add(m, item, add(m, done, number)), e->last_access);
+        for (uint32_t i = 0; i < m->r->n_in; i++)
+            all[i][k] = lw_reduce_load_whole(m, i, item);
+    }
+    for (int64_t k = 0; k < piece; k++)
+        for (uint32_t i = 0; i < m->r->n_in; i++)
+            lw_ir_store(b, place_of(m, e, i, owner[k], number), all[i][k], access_bytes(m, i),
+                        0);
+}
+
+/* Combines `count` accesses of the lane, from number `at` of the piece on, which is number
+ * `item` of the result. */
+static void
+take_accesses(maker *m, const exchange *e, lw_ref at, lw_ref item, uint32_t count, access *from)
+{
+    lw_builder *b = &m->b;
+    uint32_t vector = m->key->vector;
+    acc_parts x[2 * MOST_VECTOR];
+
+    assert(count <= 2);
+    for (uint32_t k = 0; k < count; k++) {
+        for (uint32_t i = 0, place = 0; i < m->r->n_in; i++) {
+            lw_dtype dtype = m->r->loaded[i];
+            lw_ref where = place_of(m, e, i, low(m, m->tid, WARP), add(m, at, i64(m, k)));
+            lw_ref all =
+                lw_ir_load(b, lw_dtype_memory_part(dtype), vector * lw_dtype_n_parts(dtype),
+                           where, access_bytes(m, i), 0);
+            lw_reduce_spread_access(m, i, all, place, &from[k]);
+            place += lw_dtype_n_parts(dtype);
+        }
+        lw_reduce_set_index(m, add(m, item, i64(m, k)), vector, &from[k]);
+        for (uint32_t v = 0; v < vector; v++)
+            lw_reduce_map_element(m, &from[k], v, x[k * vector + v]);
+    }
+    lw_reduce_combine_tree(m, count * vector, x);
+    lw_ir_if(b, lw_ir_get(b, e->started));
+    lw_reduce_combine_after(m, m->slot[0], x[0]);
+    lw_ir_else(b);
+    set(m, m->slot[0], x[0]);
+    lw_ir_end(b);
+    lw_ir_set(b, e->started, lw_ir_int(b, LW_DT_b1, 1));
+}
+
+/* Takes `count` accesses of a piece at a time, while the slot `at` is below `end`. */
+static void
+take_until(maker *m, const exchange *e, lw_ref at, lw_ref end, lw_ref done, uint32_t count,
+           access *from)
+{
+    lw_ref i = lw_ir_while(&m->b, at, end);
+
+    take_accesses(m, e, i, add(m, e->range.first, add(m, done, i)), count, from);
+    lw_ir_latch(&m->b);
+    lw_ir_while_end(&m->b, at, i64(m, count));
+}
+
+static exchange
+start(maker *m)
+{
+    lw_builder *b = &m->b;
+    lw_ref begin = times(m, m->split, m->per_block);
+    lw_ref end = smaller(m, m->items, add(m, begin, m->per_block));
+    lw_ref warp = lw_ir_shr(b, m->tid, i64(m, 5));
+    uint32_t threads = 1u << (m->key->lanes_log2 + m->key->results_log2);
+    exchange e = {.range = lw_reduce_lane_of(m, begin, end, m->key->piece)};
+
+    e.first_of_warp =
+        add(m, begin, times(m, minus(m, m->lane, low(m, m->lane, WARP)), e.range.each));
+    e.last_access = minus(m, end, i64(m, 1));
+    for (uint32_t i = 0; i < m->r->n_in; i++) {
+        uint32_t row = (m->key->piece + 1) * access_bytes(m, i);
+        e.memory[i] = lw_ir_shared(b, threads * row, 16);
+        e.memory[i] = lw_ir_offset(b, e.memory[i], times(m, warp, i64(m, WARP * row)));
+    }
+    e.started = lw_ir_slot(b, LW_DT_b1);
+    lw_ir_set(b, e.started, lw_ir_int(b, LW_DT_b1, 0));
+    return e;
+}
+
+lane_range
+lw_reduce_take_in_order(maker *m, access *from)
+{
+    lw_builder *b = &m->b;
+    exchange e = start(m);
+    lw_ref mine = minus(m, e.range.last, e.range.first), at = lw_ir_slot(b, LW_DT_i64), left;
+    lw_for loop;
+
+    loop = lw_ir_for(b, i64(m, 0), e.range.each, i64(m, m->key->piece), LW_LOOP_NO_UNROLL, 0);
+    read_together(m, &e, loop.i);
+    wait_for_warp(m);
+    left = smaller(m, minus(m, mine, loop.i), i64(m, m->key->piece));
+    lw_ir_set(b, at, i64(m, 0));
+    take_until(m, &e, at, minus(m, left, i64(m, 1)), loop.i, 2, from);
+    take_until(m, &e, at, left, loop.i, 1, from);
+    wait_for_warp(m);
+    lw_ir_for_end(b, &loop);
+    lw_reduce_take_rest(m,
+                        both(m, lw_ir_get(b, e.started),
+                             lw_ir_compare(b, LW_OP_GT, e.range.last, e.last_access)),
+                        from);
+    return e.range;
+}

@@ -1,0 +1,65 @@
+"""The best element as GPUs look for it (reduce/device/device_best.c), on the simulator: argmax and the like against NumPy,
+with ties, NaN, infinities and the ends of integers, over shapes that leave lanes, warps and blocks without elements."""
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from lanewise import reductions
+
+ELEMENTS = {"f4": [1, -2, np.inf, -np.inf, 0.0, -0.0], "f8": [1, -2, -np.inf, 5, 0.0, -0.0], "f2": [1, 2, np.inf, -3],
+            "i1": [-128, 127, 3], "u1": [0, 255, 7], "i2": [-32768, 32767, 0], "u4": [0, 2**32 - 1, 9], "i8": [-2**63, 2**63 - 1, 1],
+            "u8": [0, 2**64 - 1, 1], "?": [False, True]}
+
+# of equal values the first one, whatever the order in which elements are compared: the order of combine counts
+first_most = lw.reduce(lambda a, b: b if b[0] > a[0] else a, map=lambda x, p: (x, p))
+first_least = lw.reduce(lambda a, b: b if b[0] < a[0] else a, map=lambda x, p: (x, p), finish=lambda x, p: p)
+
+
+def drawn(rng, dtype, shape):
+    """Few different elements, so that there are ties; every other array is all of one value, or of the worst ones."""
+    values = np.array(ELEMENTS[dtype], dtype)
+    x = rng.choice(values[: rng.integers(1, len(values) + 1)], shape)
+    if dtype[0] == "f" and rng.random() < 0.3 and x.size:
+        x.reshape(-1)[rng.integers(0, x.size, 2)] = np.nan
+    return x
+
+
+@pytest.mark.parametrize("dtype", ELEMENTS)
+def test_best_of_all(dtype):
+    rng = np.random.default_rng(ord(dtype[0]) + 7 * ord(dtype[-1]))
+    for n in (1, 15, 64, 65, 257, 1025, 4096, 5003, 20_011):
+        x = drawn(rng, dtype, n)
+        for blocks in (1, 3, 64):
+            assert reductions._argmax._simulate(x, size=blocks) == x.argmax()
+            assert reductions._argmin._simulate(x[::-1].copy(), size=blocks) == x[::-1].argmin()
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i2", "?"])
+@pytest.mark.parametrize("shape", [(5, 3000), (300, 129), (3000, 6), (2, 50, 70)], ids=str)
+def test_best_along_an_axis(dtype, shape):
+    rng = np.random.default_rng(sum(shape))
+    x = drawn(rng, dtype, shape)
+    for axis in range(x.ndim):
+        assert np.array_equal(reductions._argmax._simulate(x, axis=axis, size=8), x.argmax(axis))
+        assert np.array_equal(reductions._argmin._simulate(x, axis=axis, size=8), x.argmin(axis))
+
+
+@pytest.mark.parametrize("n", [1, 63, 300, 4096, 9001])
+def test_payloads_in_order(n):
+    rng = np.random.default_rng(n)
+    x, tag = rng.integers(-3, 4, n, np.int32), rng.permutation(n)
+    table, tags = np.tile(x, (7, 1)), np.tile(tag, (7, 1))
+    for blocks in (1, 5):
+        assert first_most._simulate(x, tag, size=blocks) == (x.max(), tag[x.argmax()]) == first_most(x, tag)
+        assert first_least._simulate(x, tag, size=blocks) == tag[x.argmin()]
+        assert reductions._top1._simulate(x, tag, size=blocks) == (x.max(), tag[x.argmax()])
+        assert (first_least._simulate(table, tags, axis=1, size=blocks) == tag[x.argmin()]).all()
+        assert np.array_equal(first_least._simulate(table.T.copy(), tags.T.copy(), axis=0, size=blocks), np.full(7, tag[x.argmin()]))
+
+
+def test_the_kernel_compares_values_only():
+    """An element costs a maximum and half a test for NaN, not what combine does: its index is compared and chosen outside the loop."""
+    text = reductions._argmax.inspect_ptx("i8(f4)", "sm_90")
+    loop = text[text.index("ld.global.nc.v4.f32"):].split("bra")[0]
+    assert loop.count("max.f32") == 15 and loop.count("setp") <= 13 and loop.count("selp.b64") == 1
