@@ -24,7 +24,7 @@ def step(i, j, old, wall, new):
 
 
 # %%
-# A plate with a hot upper edge, a warm left edge, and a cold disc in the middle.
+# A plate with cold edges but for a warm one on the left, and a hot disc in the middle.
 
 n, m = 200, 300
 i, j = np.ogrid[:n, :m]
@@ -33,9 +33,8 @@ wall = disc.copy()
 wall[[0, -1], :] = wall[:, [0, -1]] = True
 
 now = np.zeros((n, m))
-now[0, :] = 100
 now[:, 0] = 60
-now[disc] = 0
+now[disc] = 100
 new = np.empty_like(now)
 
 pictures = []

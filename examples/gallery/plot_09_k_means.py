@@ -53,7 +53,7 @@ def k_means(points, k, seed):
 g = lw.random.Generator(20)
 middles = g.uniform(-6, 6, (7, 2))
 points = np.concatenate([m + g.standard_normal((30_000, 2)) @ g.uniform(-0.9, 0.9, (2, 2)) for m in middles])
-labels, path = k_means(points, 7, seed=4)
+labels, path = k_means(points, 7, seed=1)  # other seeds may end in a worse division
 print(len(points), "points,", len(path) - 1, "iterations")
 
 fig, ax = plt.subplots(figsize=(7, 5.4), layout="constrained")
