@@ -58,7 +58,8 @@ place_keyword(const lw_function *self, PyObject *name, PyObject *value, PyObject
     const lw_fn *fn = function_of(self);
 
     for (uint32_t i = self->n_index; i < fn->params.n; i++) {
-        if (PyUnicode_CompareWithASCIIString(name, fn->params.data[i].name) != 0)
+        if (fn->params.data[i].kind == LW_PARAM_VARARG ||
+            PyUnicode_CompareWithASCIIString(name, fn->params.data[i].name) != 0)
             continue;
         if (out[i - self->n_index] != NULL) {
             PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%.200U'",
@@ -72,7 +73,8 @@ place_keyword(const lw_function *self, PyObject *name, PyObject *value, PyObject
 }
 
 /* The default of a parameter that was left out before one that was given (borrowed: the
- * function keeps it). NULL with an exception. */
+ * function keeps it); of `*args` the empty tuple, of which Python has one for good. NULL with
+ * an exception. */
 static PyObject *
 default_of(const lw_function *self, uint32_t at)
 {
@@ -81,6 +83,11 @@ default_of(const lw_function *self, uint32_t at)
     bool by_name = param->kind == LW_PARAM_KEYWORD_ONLY;
     PyObject *all, *value = NULL;
 
+    if (param->kind == LW_PARAM_VARARG) {
+        value = PyTuple_New(0);
+        Py_XDECREF(value);
+        return value;
+    }
     all = PyObject_GetAttrString(self->py_func, by_name ? "__kwdefaults__" : "__defaults__");
     if (all == NULL)
         return NULL;

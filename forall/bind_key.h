@@ -3,9 +3,8 @@
  *   SCALAR dtype, WEAK dtype, NONE
  *   ARRAY dtype layout|readonly<<4 ndim [address of the lw_arg_record, where dtype is void]
  *   RECORD readonly<<4 address of the lw_arg_record
- *   TUPLE n, NAMED n address of the class, METHODS n address of the class (a namedtuple with
- *   methods), OBJECT address of the lw_object_shape
- *   STATIC address of its lw_static_entry
+ *   TUPLE n, LIST n, NAMED n address of the class, METHODS n address of the class (a namedtuple
+ * with methods), OBJECT address of the lw_object_shape STATIC address of its lw_static_entry
  * and one last byte, END: whether byte offsets fit 31 bits (NARROW), whether an index may be
  * negative (SIGNED). */
 #ifndef LW_FORALL_BIND_KEY_H
@@ -17,6 +16,7 @@ enum lw_key_tag {
     LW_KEY_ARRAY,
     LW_KEY_RECORD,
     LW_KEY_TUPLE,
+    LW_KEY_LIST,
     LW_KEY_NAMED,
     LW_KEY_METHODS,
     LW_KEY_OBJECT,

@@ -4,6 +4,7 @@
 #include "core/py/numpy_api.h"
 
 #include "core/py/object_shape.h"
+#include "core/py/raise.h"
 #include "core/py/record_intern.h"
 #include "forall/bind_copies_py.h"
 #include "forall/bind_key.h"
@@ -275,11 +276,19 @@ put_array(binder *r, PyObject *object, const array_facts *a, lw_operand *operand
 static int
 no_such_dtype(const binder *r, PyArray_Descr *descr)
 {
-    PyErr_Format(PyExc_TypeError,
-                 "%s: argument `%s` is an array of dtype %.200R, which compiled code does not "
-                 "know; expected bool, integers, floats, complex numbers, or a structured "
-                 "dtype of these, in native byte order",
-                 lw_function_name(r->self), name_of(r), (PyObject *)descr);
+    PyObject *text = PyUnicode_FromFormat(
+        "%s: argument `%s` is an array of dtype %.200R, which compiled code does not "
+        "know; expected bool, integers, floats, complex numbers, or a structured "
+        "dtype of these, in native byte order",
+        lw_function_name(r->self), name_of(r), (PyObject *)descr);
+    const char *utf8 = text ? PyUnicode_AsUTF8(text) : NULL;
+    lw_error err = {0};
+
+    if (utf8 != NULL) {
+        lw_fail(&err, LW_ERR_TYPING, "%s", utf8); /* a TypeError, too */
+        lw_py_raise(&err);
+    }
+    Py_XDECREF(text);
     return -1;
 }
 
@@ -494,8 +503,6 @@ put_tuple(binder *r, PyObject *tuple)
     return 0;
 }
 
-/* ---- objects of the user's classes ---- */
-
 /* A value that the call uses while it runs: the object may be given another one meanwhile. */
 static int
 hold(lw_bound *bound, PyObject *value)
@@ -506,6 +513,33 @@ hold(lw_bound *bound, PyObject *value)
         return -1;
     return PyList_Append(bound->held, value);
 }
+
+/* A list given to a function that is called on the host: its items, as they are now. */
+static int
+put_list(binder *r, PyObject *list)
+{
+    PyObject *items = PyList_AsTuple(list); /* other threads may change the list */
+    Py_ssize_t n = items ? PyTuple_GET_SIZE(items) : 0;
+    const uint8_t key[] = {LW_KEY_LIST, (uint8_t)n};
+    int result = items && hold(r->bound, items) == 0 ? put_key(r->bound, key, sizeof key) : -1;
+
+    r->depth++;
+    for (Py_ssize_t i = 0; result == 0 && i < n; i++)
+        result = put(r, PyTuple_GET_ITEM(items, i));
+    r->depth--;
+    Py_XDECREF(items);
+    return result;
+}
+
+/* A longer one would be slow to compile, once for each length. */
+static bool
+is_short_list(const binder *r, PyObject *object)
+{
+    return PyList_Check(object) && r->self->gives_value && r->depth < MOST_DEPTH &&
+           PyList_GET_SIZE(object) <= LW_MAX_UNROLL;
+}
+
+/* ---- objects of the user's classes ---- */
 
 static int
 refuse_registered(const binder *r, const lw_object_shape *shape, Py_ssize_t i, PyObject *value)
@@ -635,7 +669,11 @@ refuse(const binder *r, PyObject *object)
 {
     PyObject *attribute = r->field ? NULL : lw_read_unknown_field(object);
 
-    const char *hint = PyList_Check(object) ? "; make it a tuple, or an array by np.asarray"
+    const char *hint = PyList_Check(object)
+                           ? r->self->gives_value
+                                 ? " (a list of up to 64 items, too); make it an array by "
+                                   "np.asarray"
+                                 : "; make it a tuple, or an array by np.asarray"
                        : PyFunction_Check(object) || PyUnicode_Check(object)
                            ? "; let the function find it as a global or closure variable"
                        : lw_is_sparse(object)
@@ -809,6 +847,8 @@ put(binder *r, PyObject *object)
     }
     if (PyTuple_Check(object))
         return put_tuple(r, object);
+    if (is_short_list(r, object))
+        return put_list(r, object);
     if (object == Py_None) {
         const uint8_t key = LW_KEY_NONE;
         return put_key(r->bound, &key, 1);

@@ -78,7 +78,8 @@ lw_spec_fits(const lw_arg_spec *declared, const lw_arg_spec *given)
         return declared->record == given->record && !(given->readonly && !declared->readonly)
                    ? declared->readonly != given->readonly
                    : -1;
-    case LW_ARGK_TUPLE: return items_fit(declared, given);
+    case LW_ARGK_TUPLE:
+        return declared->is_list == given->is_list ? items_fit(declared, given) : -1;
     case LW_ARGK_CONSTANT: return declared->constant == given->constant ? 0 : -1;
     }
     return -1;
@@ -251,7 +252,8 @@ no_match(lw_function *self, const lw_specialisation *given)
     if (text != NULL && joined != NULL) {
         lw_fail(
             &err, LW_ERR_TYPE,
-            "E181: `%s` has no signature for (%s); it was made with (%s)%s\n  = help: convert "
+            "E181: No matching definition: `%s` has no signature for (%s); it was made with "
+            "(%s)%s\n  = help: convert "
             "the argument, or add its type to the signatures; a kernel made without any is "
             "compiled for each new type",
             lw_function_name(self), PyUnicode_AsUTF8(text), PyUnicode_AsUTF8(joined),

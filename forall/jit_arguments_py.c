@@ -1,11 +1,13 @@
 /* The arguments of a launch: host arrays are copied to the device on which the kernel runs. */
 #include "forall/jit_py_internal.h"
 
+#include "core/base/env.h"
 #include "core/py/array/host_view.h"
 #include "core/py/object_shape.h"
 #include "core/py/raise.h"
 #include "forall/jit_wrap_py.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- host arrays of a launch on a GPU ---- */
@@ -175,6 +177,40 @@ travel_object(lw_jit_travel *travel, PyObject *object, lw_device *device, CUstre
         made = lw_object_make(shape->type, shape->names, &PyTuple_GET_ITEM(values, 0));
     Py_XDECREF(values);
     return made;
+}
+
+/* ---- warnings that are asked for ---- */
+
+/* As few blocks as numba warns of: GPUs have about as many multiprocessors. */
+enum { FEW_BLOCKS = 128 };
+
+int
+lw_jit_warn_of_grid(lw_jit *self, const lw_launch_shape *config)
+{
+    uint64_t n = (uint64_t)config->grid[0] * config->grid[1] * config->grid[2];
+    char text[160];
+
+    if (!lw_env_int(LW_ENV_warn_occupancy) || n >= FEW_BLOCKS ||
+        lw_jit_target(self) != LW_CHOOSE_CUDA)
+        return 0;
+    snprintf(text, sizeof text,
+             "Grid size %llu: fewer than %d blocks leave most of a GPU idle (low occupancy)",
+             (unsigned long long)n, FEW_BLOCKS);
+    return lw_door_warn(&self->base.options, "PerformanceWarning", text);
+}
+
+int
+lw_jit_warn_of_copies(const lw_jit *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    lw_travel way;
+
+    for (Py_ssize_t i = 0; lw_env_int(LW_ENV_warn_copies) && i < n_args; i++)
+        if (lw_jit_unwrap(args[i], &way) == args[i] && holds_host(args[i]))
+            return lw_door_warn(
+                &self->base.options, "PerformanceWarning",
+                "Host array used in CUDA kernel will incur a copy to the device and back at "
+                "each launch, a copy overhead that cuda.to_device(array) before it avoids");
+    return 0;
 }
 
 int

@@ -416,7 +416,9 @@ run_with_host(const lw_jit_launcher *self, PyObject *const *args, Py_ssize_t n_a
         return -1;
     memcpy(row, args, (size_t)n_args * sizeof *row);
     travel.n = 0;
-    failed = lw_jit_travel_start(&travel, device, self->config.stream, row, n_args) < 0 ||
+    travel.keep = NULL;
+    failed = lw_jit_warn_of_copies(self->kernel, args, n_args) < 0 ||
+             lw_jit_travel_start(&travel, device, self->config.stream, row, n_args) < 0 ||
              bind_and_run(self, row, n_args, device) < 0 ||
              lw_jit_travel_back(&travel, device, self->config.stream) < 0;
     lw_jit_travel_end(&travel);
@@ -544,10 +546,10 @@ launcher_new(lw_jit *kernel, const lw_launch_shape *config, PyObject *stream)
 }
 
 static int
-refuse_device_function(const lw_jit *self)
+refuse_launch(const lw_jit *self)
 {
     if (!self->base.options.device)
-        return 0;
+        return lw_jit_refuse_varargs(self);
     PyErr_Format(PyExc_TypeError,
                  "`%s` was made with device=True: kernels call it, and it cannot be launched",
                  name_of(self));
@@ -586,14 +588,18 @@ lw_jit_configure(PyObject *object, PyObject *key)
     lw_jit_launcher *made;
     lw_launch_shape config;
     PyObject *stream;
+    bool is_new;
 
-    if (refuse_device_function(self) < 0 || lw_jit_config_read(key, &config, &stream) < 0)
+    if (refuse_launch(self) < 0 || lw_jit_config_read(key, &config, &stream) < 0)
         return NULL;
     Py_BEGIN_CRITICAL_SECTION(object);
     made = find_kept(self, &config, stream);
-    if (made == NULL)
+    is_new = made == NULL;
+    if (is_new)
         made = keep_new(self, &config, config.stream ? stream : NULL);
     Py_END_CRITICAL_SECTION();
+    if (made != NULL && is_new && lw_jit_warn_of_grid(self, &config) < 0)
+        Py_CLEAR(made);
     return (PyObject *)made;
 }
 
@@ -608,7 +614,7 @@ lw_jit_forall(PyObject *object, PyObject *args, PyObject *kwargs)
     lw_launch_shape config = {0};
     lw_jit_launcher *made;
 
-    if (refuse_device_function((lw_jit *)object) < 0 ||
+    if (refuse_launch((lw_jit *)object) < 0 ||
         !PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOO:forall",
                                      is_short ? short_names : names, &n, &tpb, &stream,
                                      &shared) ||

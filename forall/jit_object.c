@@ -124,8 +124,14 @@ count_positional(lw_jit *self)
         self->n_positional++;
 }
 
-static int
-refuse_varargs(const lw_jit *self)
+static bool
+has_signatures(const lw_request *request)
+{
+    return request->signatures != NULL && request->signatures != Py_None;
+}
+
+int
+lw_jit_refuse_varargs(const lw_jit *self)
 {
     const lw_fn *fn = &self->base.tree->fns.data[1];
     lw_error err = {0};
@@ -174,7 +180,8 @@ build(lw_jit *self, const lw_request *request)
         return declare_device(self, request->signatures);
     if (!self->from_cuda)
         gives = lw_jit_signatures_give(request->signatures);
-    if (gives < 0 || refuse_varargs(self) < 0)
+    if (gives < 0 ||
+        ((self->from_cuda || has_signatures(request)) && lw_jit_refuse_varargs(self) < 0))
         return -1;
     self->signatures = Py_XNewRef(request->signatures);
     if (gives)
@@ -260,6 +267,7 @@ kernel_traverse(PyObject *object, visitproc visit, void *arg)
     Py_VISIT(self->declared);
     Py_VISIT(self->signatures);
     Py_VISIT(self->extensions);
+    Py_VISIT(self->specializations);
     Py_VISIT((PyObject *)atomic_load_explicit(&self->value, memory_order_relaxed));
     for (int i = 0; i < LW_JIT_KEPT; i++)
         Py_VISIT(self->kept[i]);
@@ -275,6 +283,7 @@ kernel_clear(PyObject *object)
         Py_CLEAR(self->kept[i]);
     Py_CLEAR(self->signatures);
     Py_CLEAR(self->extensions);
+    Py_CLEAR(self->specializations);
     Py_XDECREF((PyObject *)atomic_exchange(&self->value, NULL));
     lw_compiled_clear((lw_compiled *)self);
     return 0;
@@ -436,6 +445,8 @@ static PyGetSetDef kernel_getset[] = {
     {"definitions", get_overloads, NULL, PyDoc_STR("overloads, by numba's older name"), NULL},
     {"specialized", get_specialized, NULL,
      PyDoc_STR("True when signatures were given: nothing else is compiled"), NULL},
+    {"specializations", lw_jit_specializations, NULL,
+     PyDoc_STR("what specialize() made, a dict whose keys are signatures"), NULL},
     {"extensions", lw_jit_get_extensions, NULL,
      PyDoc_STR("a list of objects whose prepare_args(type, value, stream, retr) gives what an "
                "argument becomes: (type, value); retr is a list of functions to call after the "
@@ -482,10 +493,14 @@ static PyMethodDef kernel_methods_head[] = {
                "occupancy.\n\n"
                ">>> k.forall(5)(np.arange(5.0))")},
     {"specialize", lw_jit_specialize, METH_VARARGS,
-     PyDoc_STR("specialize($self, /, *args)\n--\n\n"
-               "A kernel for the types of these arguments alone.\n\n"
-               ">>> k.specialize(np.arange(5.0)).signatures\n"
-               "['void(float64[::1])']")},
+     PyDoc_STR(
+         "specialize($self, /, *args)\n--\n\n"
+         "A kernel for the types of these arguments alone: arguments, or types. Asked for "
+         "again, it is the same object.\n\n"
+         ">>> k.specialize(np.arange(5.0)).signatures\n"
+         "['void(float64[::1])']\n"
+         ">>> k.specialize(lw.float64[::1]) is k.specialize(np.arange(5.0))\n"
+         "True")},
 };
 
 enum { N_HEAD = sizeof kernel_methods_head / sizeof *kernel_methods_head, MOST_INSPECT = 24 };

@@ -27,6 +27,7 @@ typedef struct lw_jit {
     PyObject *declared;      /* device functions: their signatures, a list of str */
     PyObject *signatures;    /* of a function that returns numbers: as given, or NULL */
     PyObject *extensions; /* a list, which is in the keywords, too; NULL: none was asked for */
+    PyObject *specializations; /* what specialize() made, by signature; NULL: nothing */
     /* the same function for calls on the host, made when needed */
     _Atomic(struct lw_jit *) value;
     /* made by cuda.jit: runs on the GPU unless something else is said */
@@ -42,6 +43,8 @@ typedef struct lw_jit {
 /* ---- jit_object.c ---- */
 /* A new object without code, for lw_jit_call_value. */
 lw_jit *lw_jit_new_value(lw_jit *self);
+/* -1 with an exception where the function has `*args`, which kernels have not. */
+int lw_jit_refuse_varargs(const lw_jit *self);
 
 /* ---- jit_value_py.c ---- */
 /* _form_of_call(jit, *args): what a host call with arguments of these types gives. */
@@ -90,6 +93,7 @@ void lw_jit_device_key(bool noalias, lw_entry_key *key);
 int lw_jit_compile_declared(lw_jit *self);
 /* specialize(*args). */
 PyObject *lw_jit_specialize(PyObject *self, PyObject *args);
+PyObject *lw_jit_specializations(PyObject *self, void *closure);
 int lw_jit_launcher_register(PyObject *module);
 
 /* ---- jit_arguments_py.c ---- */
@@ -107,6 +111,9 @@ typedef struct lw_jit_travel { /* n is 0 and keep NULL: there is nothing to end 
 
 /* Whether one of them is a host array, or an In, Out or InOut. Cheap. */
 bool lw_jit_has_host(PyObject *const *args, Py_ssize_t n_args);
+/* The warnings that config.warn_occupancy and warn_copies ask for. -1: an exception. */
+int lw_jit_warn_of_grid(lw_jit *self, const lw_launch_shape *config);
+int lw_jit_warn_of_copies(const lw_jit *self, PyObject *const *args, Py_ssize_t n_args);
 /* Replaces host arrays in `args` by copies on the device. -1 with an exception; the travel must
  * be ended in any case. */
 int lw_jit_travel_start(lw_jit_travel *travel, lw_device *device, CUstream stream,

@@ -397,18 +397,62 @@ lw_jit_form(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n_arg
     return result;
 }
 
+/* Where `*args` of the function is among its parameters; -1: it has none. */
+static Py_ssize_t
+place_of_rest(const lw_jit *value)
+{
+    const lw_fn *fn = &value->base.tree->fns.data[1];
+
+    return value->n_positional < (Py_ssize_t)fn->params.n &&
+                   fn->params.data[value->n_positional].kind == LW_PARAM_VARARG
+               ? value->n_positional
+               : -1;
+}
+
+/* The row of the arguments, in the order of the parameters, and how many they are; *rest: the
+ * tuple for `*args`, which the caller holds, or NULL. -1 with an exception. */
+static Py_ssize_t
+arrange(const lw_jit *value, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames,
+        PyObject **row, PyObject **rest)
+{
+    Py_ssize_t place = place_of_rest(value), n_rest = n_args - place, n;
+    PyObject *by_position[LW_MOST_ARRANGED];
+
+    if (place < 0 || n_rest <= 0)
+        return lw_function_arrange(&value->base, args, n_args, kwnames, NULL, row);
+    *rest = PyTuple_New(n_rest);
+    if (*rest == NULL)
+        return -1;
+    for (Py_ssize_t i = 0; i < n_rest; i++)
+        PyTuple_SET_ITEM(*rest, i, Py_NewRef(args[place + i]));
+    n = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    if (place + n > LW_MOST_ARRANGED) {
+        PyErr_Format(PyExc_TypeError, "%s() takes at most %d arguments by position and name",
+                     lw_function_name(&value->base), LW_MOST_ARRANGED);
+        return -1;
+    }
+    memcpy(by_position, args, (size_t)place * sizeof *args);
+    memcpy(by_position + place, args + n_args, (size_t)n * sizeof *args);
+    n = lw_function_arrange(&value->base, by_position, place, kwnames, NULL, row);
+    if (n > place)
+        row[place] = *rest;
+    return n;
+}
+
 static PyObject *
 call_now(lw_jit *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     lw_jit *value = lw_jit_companion(self);
     Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
-    PyObject *row[LW_MOST_ARRANGED], *keep = NULL, *result = NULL;
+    PyObject *row[LW_MOST_ARRANGED], *keep = NULL, *rest = NULL, *result = NULL;
     lw_bound bound;
 
     if (value != NULL)
-        n_args = lw_function_arrange(&value->base, args, n_args, kwnames, NULL, row);
-    if (value == NULL || n_args < 0)
+        n_args = arrange(value, args, n_args, kwnames, row, &rest);
+    if (value == NULL || n_args < 0) {
+        Py_XDECREF(rest);
         return NULL;
+    }
     lw_bound_init(&bound);
     if (lw_jit_unwrap_all(row, n_args, &keep) == 0 &&
         lw_bind(&value->base, row, n_args, &bound) == 0) {
@@ -416,6 +460,7 @@ call_now(lw_jit *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
         lw_bound_release(&bound);
     }
     Py_XDECREF(keep);
+    Py_XDECREF(rest);
     return result;
 }
 

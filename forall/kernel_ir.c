@@ -70,8 +70,7 @@ param_flags(const maker *m, uint32_t *flags)
     }
 }
 
-/* Of an address without a size: so many elements that an index is never beyond them, and that
- * one below zero, to which it is added, comes out right (elements of 4 bytes and more). */
+/* Of an address without a size (lw_type_row.endless): so many elements that no slice is cut. */
 static const int64_t endless = (int64_t)1 << 62;
 
 /* Whether the body's parameter has a value that no caller gives, the extent or the stride of
@@ -410,8 +409,9 @@ row_loops(maker *m, lw_ref begin, lw_ref end)
     run_element(m, lw_ir_add(b, lw_ir_sub(b, loop.i, column), at));
     lw_ir_for_end(b, &loop);
     lw_ir_end(b);
+    lw_ir_set(b, slot, lw_ir_add(b, at, room));
     lw_ir_latch(b);
-    lw_ir_while_end(b, slot, room);
+    lw_ir_end(b);
 }
 
 /* The loop is a function of its own, so that what is known of its pointers holds throughout. */

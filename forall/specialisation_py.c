@@ -153,7 +153,8 @@ decode_tuple(decoder *d, enum lw_key_tag tag, lw_arg_spec *out)
 {
     out->kind = LW_ARGK_TUPLE;
     out->n = *d->at++;
-    if (tag != LW_KEY_TUPLE) {
+    out->is_list = tag == LW_KEY_LIST;
+    if (tag == LW_KEY_NAMED || tag == LW_KEY_METHODS) {
         PyTypeObject *type = take_address(d);
         if (!hold(d->specialisation, (PyObject *)type) ||
             !read_names(d, type, PyObject_GetAttrString((PyObject *)type, "_fields"), out) ||
@@ -252,6 +253,7 @@ decode(decoder *d, lw_arg_spec *out)
         out->record = take_address(d);
         return set_record(d, out->record);
     case LW_KEY_TUPLE:
+    case LW_KEY_LIST:
     case LW_KEY_NAMED:
     case LW_KEY_METHODS: return decode_tuple(d, tag, out);
     case LW_KEY_OBJECT: return decode_object(d, out);
@@ -270,6 +272,17 @@ decode(decoder *d, lw_arg_spec *out)
     default: break;
     }
     Py_UNREACHABLE();
+}
+
+static bool
+decode_argument(decoder *d, lw_arg_spec *out)
+{
+    const lw_fn *fn = &d->tree->fns.data[1];
+
+    if (!decode(d, out))
+        return false;
+    out->packed = fn->params.data[d->self->n_index + d->arg].kind == LW_PARAM_VARARG;
+    return true;
 }
 
 /* The index has Python's kind of integer: it takes the type of the operands that it meets. */
@@ -327,7 +340,7 @@ decode_all(decoder *d, lw_arg_spec *specs, uint32_t n)
     d->at = d->specialisation->key;
     d->n_classes = 0;
     for (d->arg = 0; d->arg < n; d->arg++)
-        if (!decode(d, &specs[d->self->n_index + d->arg]))
+        if (!decode_argument(d, &specs[d->self->n_index + d->arg]))
             return false;
     return true;
 }
@@ -746,6 +759,7 @@ spec_of_sig(lw_specialisation *specialisation, const lw_sig_type *type, lw_arg_s
         out->layout = LW_LAYOUT_C;
         if (type->dtype == LW_DT_void) /* of host functions alone */
             out->dtype = LW_DT_u8;
+        out->endless = true;
         if (!specialisation->function->gives_value)
             out->pointer = specialisation->has_pointer = true;
         return 0;

@@ -40,12 +40,13 @@ lw_spec_print(const lw_arg_spec *spec, lw_text *out)
         break;
     case LW_ARGK_RECORD: lw_text_add(out, spec->record->name); break;
     case LW_ARGK_TUPLE:
-        lw_text_addf(out, "%s(", spec->class_name ? spec->class_name : "");
+        lw_text_addf(out, "%s%s", spec->class_name ? spec->class_name : "",
+                     spec->is_list ? "[" : "(");
         for (uint32_t i = 0; i < spec->n; i++) {
             lw_text_add(out, i ? ", " : "");
             lw_spec_print(&spec->items[i], out);
         }
-        lw_text_add(out, spec->n == 1 && !spec->class_name ? ",)" : ")");
+        lw_text_add(out, spec->is_list ? "]" : spec->n == 1 && !spec->class_name ? ",)" : ")");
         break;
     case LW_ARGK_CONSTANT: lw_text_add(out, "none"); break;
     }

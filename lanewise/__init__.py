@@ -68,7 +68,7 @@ _set_services({
     "foreign functions": "lanewise._foreign", "generators": "lanewise._generator_expressions", "linking": "lanewise._linking", "memory": "lanewise._memory", "objects": "lanewise._objects",
     "operands": "lanewise._operands", "overloads": "lanewise._overloads", "pickling": "lanewise._pickling", "python target": "lanewise._python_target", "reconstructed": "lanewise._reconstructed",
     "reduce": "lanewise._reduce", "reductions": "lanewise.reductions", "same math": "lanewise._same_math",
-    "toolchain": "lanewise._toolchain", "ufunc methods": "lanewise._ufunc_methods", "ufuncs": "lanewise.ufuncs",
+    "thread random": "lanewise._thread_random", "toolchain": "lanewise._toolchain", "ufunc calls": "lanewise._ufunc_calls", "ufunc methods": "lanewise._ufunc_methods", "ufuncs": "lanewise.ufuncs",
 })
 
 _C_FUNCTIONS = ("CFunc", "carray", "cfunc", "farray")

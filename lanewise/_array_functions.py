@@ -36,8 +36,8 @@ def _sum_type(t):
 
 
 def _mean_type(t):
-    if isinstance(t(0), np.inexact) or t == lw.bfloat16:
-        return t
+    if isinstance(t(0), (np.inexact, np.timedelta64, np.datetime64)) or t == lw.bfloat16:
+        return t  # dates cannot be added, which is said where they are
     return np.float64
 
 
@@ -296,9 +296,16 @@ def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=1):
     return _given(_reduced(a, axis, keepdims, t, _whole_prod, t, w(initial)), out)
 
 
+def _of_total(total, n):
+    """The mean of n elements."""
+    if isinstance(total, np.timedelta64):
+        return total / n
+    return total / type(total)(n)
+
+
 def _mean(a, t, x):
     w = _total_type(t)
-    return t(_add(a, w(0)) / w(a.size))
+    return t(_of_total(_add(a, w(0)), a.size))
 
 
 def mean(a, axis=None, dtype=None, out=None, keepdims=False):
@@ -306,7 +313,11 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False):
     w = _total_type(t)
     if not isinstance(axis, (tuple, list)) and _is_outer(a.ndim, axis):
         totals = _folded(a, axis, keepdims, w(0), _add_to)
-        totals /= w(a.shape[_arrays.axis(axis, a.ndim)])
+        n = a.shape[_arrays.axis(axis, a.ndim)]
+        if t == a.dtype.type and isinstance(t(0), np.timedelta64):
+            totals /= n
+        else:
+            totals /= w(n)
         return _given(_as(totals, t), out)
     return _given(_reduced(a, axis, keepdims, t, _mean, t), out)
 

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from lanewise._array_functions import (
-    _add, _array_of, _as, _axis_first, _dot, _each, _given, _is_less, _mean_type, _nan_count, _reduced, _small, _strong, _total_type, _without, mean, searchsorted,
+    _add, _array_of, _as, _axis_first, _dot, _each, _given, _is_less, _mean_type, _nan_count, _of_total, _reduced, _small, _strong, _total_type, _without, mean, searchsorted,
 )
 from lanewise._core import intrinsics
 from lanewise._new_arrays import _inserted, concatenate, copy, expand_dims, flatten, ravel, sorted_copy, zeros
@@ -117,12 +117,25 @@ def diff(a, n=1, axis=-1):
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n}")
     k = _arrays.axis(axis, a.ndim)
-    result = copy(a)
+    if isinstance(a.dtype.type(0), np.datetime64):
+        if n == 0:
+            raise ValueError("diff of dates in compiled code takes an order of at least 1: dates are no differences")
+        return _diff_again(_diff_once(a, k), n - 1, k)
+    return _diff_again(copy(a), n, k)
+
+
+def _diff_once(a, k):
+    m = a.shape[k] - 1
+    kind = type(a.dtype.type(0) - a.dtype.type(0)) if isinstance(a.dtype.type(0), np.datetime64) else a.dtype.type
+    out = np.empty(_inserted(_without(a.shape, k), k, m if m > 0 else 0), kind)
+    _differences(_axis_first(out, k), _axis_first(a, k))
+    return out
+
+
+def _diff_again(a, n, k):
+    result = a
     for _ in range(n):
-        m = result.shape[k] - 1
-        out = np.empty(_inserted(_without(a.shape, k), k, m if m > 0 else 0), a.dtype.type)
-        _differences(_axis_first(out, k), _axis_first(result, k))
-        result = out
+        result = _diff_once(result, k)
     return result
 
 
@@ -211,7 +224,7 @@ def _middle(a, t):
     last = row[n - 1]
     if last != last:
         return t(math.nan)
-    return t(row[n // 2]) if n % 2 else t((t(row[n // 2 - 1]) + t(row[n // 2])) / t(2))
+    return t(row[n // 2]) if n % 2 else t(_of_total(t(row[n // 2 - 1]) + t(row[n // 2]), 2))
 
 
 def _median(a, t, x):

@@ -155,6 +155,15 @@ def mark_first(i, x, equal_nan, out):
 
 
 @lw.forall
+def mark_first_rows(i, x, order, out):
+    differs = i == 0
+    for k in range(x.shape[1]):
+        if not differs and x[order[i], k] != x[order[i - 1], k]:
+            differs = True
+    out[i] = differs
+
+
+@lw.forall
 def put_number(i, order, ends, out):
     out[order[i]] = ends[i] - 1
 

@@ -15,6 +15,7 @@ count_up: Forall
 differences: Forall
 fill_where: Forall
 mark_first: Forall
+mark_first_rows: Forall
 put_each: Forall
 put_number: Forall
 put_rows: Forall

@@ -16,6 +16,7 @@ rows of an array with several axes are sorted at once: by their elements, then b
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import math
 from typing import Any
 
@@ -69,6 +70,40 @@ def _zeros(x: Any, shape: Any, dtype: Any, value: Any = 0) -> Any:
     made = _empty(x, shape, dtype)
     made[...] = value
     return made
+
+
+def _address(x: Any) -> int:
+    return x.__array_interface__["data"][0] if _is_host(x) else x.__cuda_array_interface__["data"][0]
+
+
+def _extent(x: Any) -> int:
+    """Bytes from the first element to the end of the last one."""
+    if x.size == 0:
+        return 0
+    return sum((n - 1) * abs(stride) for n, stride in zip(x.shape, x.strides)) + x.dtype.itemsize
+
+
+def attribute(x: Any, name: str) -> Any:
+    """What numba's device arrays say of themselves: the type, the address, the memory."""
+    if name == "_numba_type_":
+        return lw.typeof(x) if x.ndim or x.dtype.names is None else lw.from_dtype(x.dtype)
+    if name == "alloc_size":
+        return _extent(x)
+    if name == "device_ctypes_pointer":
+        return ctypes.c_void_p(_address(x))
+    return cuda.MemoryPointer(cuda.current_context(), _address(x), _extent(x), owner=x)
+
+
+def to_record(x: Any, record: Any, stream: Any = None) -> Any:
+    """copy_to_host(record), an np.void or np.record, whose fields are written."""
+    if x.shape != ():
+        raise ValueError("ary: its shape differs from the device array's")
+    if record.dtype != x.dtype:
+        raise TypeError(f"ary: expected dtype {x.dtype!r:.200}, got {record.dtype!r:.200}")
+    copy = np.array(x) if _is_host(x) else x.copy_to_host(None, *(() if stream is None else (stream,)))
+    for name in record.dtype.names:
+        record[name] = copy[name]
+    return record
 
 
 def zeros_like(x: Any) -> Any:
@@ -352,15 +387,34 @@ def argwhere(x: Any) -> Any:
     return out
 
 
+#: Of numpy.take: what becomes of indices that are out of bounds.
+_MODES: dict[Any, Any] = {
+    "raise": None,
+    None: None,
+    "wrap": lambda indices, size: lw.ufuncs.remainder(indices, size),
+    "clip": lambda indices, size: lw.ufuncs.minimum(lw.ufuncs.maximum(indices, 0), size - 1),
+}
+
+
 def take(x: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
     """The elements, or rows along an axis, at these indices, as numpy.take."""
-    if mode != "raise":
-        raise lw.errors.UnsupportedError(f"mode={mode!r:.50} of take is not supported on device arrays: use indices % size, or clip them")
-    if not cuda.is_cuda_array(indices):
-        indices = np.asarray(indices)
+    if mode not in _MODES:
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r:.50})")
+    if cuda.is_cuda_array(indices):
+        indices = cuda.as_cuda_array(indices)
+    else:
+        indices = np.asarray(indices, None if hasattr(indices, "dtype") else np.intp)
+    if not np.can_cast(indices.dtype, np.int64, "same_kind"):
+        raise TypeError(f"Cannot cast array data from {indices.dtype!r:.200} to dtype('int64') according to the rule 'same_kind'")
+    if indices.dtype.kind == "b":  # no mask here
+        indices = indices.astype(np.int64)
     if axis is None:
         x, axis = _flat(x), 0
     axis = _axis(axis, x.ndim)
+    if math.prod(indices.shape) and x.shape[axis] == 0:
+        raise IndexError("cannot do a non-empty take from an empty axes.")
+    if _MODES[mode] is not None and math.prod(indices.shape):
+        indices = _MODES[mode](indices.astype(np.int64), x.shape[axis])
     result = getitem(x, (slice(None),) * axis + (indices,))
     if out is None:
         return result
@@ -471,8 +525,7 @@ def _sorted_order(flat: Any, n: int) -> Any:
     if n == 1:
         return order
     for at, keys in enumerate(_keys_of(flat)):
-        bits = 2 if at == 2 else 1 if flat.dtype.kind == "b" else 8 * keys.dtype.itemsize
-        order = _radix(keys if at == 0 else _gather(keys, order), order, bits)
+        order = _radix(keys if at == 0 else _gather(keys, order), order, _key_bits(flat.dtype, keys, at))
     if n < size:
         rows = _empty(flat, size, np.uint32 if size < 2**32 else np.uint64)
         kernels.row_numbers(size, order, n, rows)
@@ -536,9 +589,11 @@ def sort_in_place(x: Any, axis: Any = -1, kind: Any = None, order: Any = None, *
 
 def unique(ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Any = None, *,
            equal_nan: bool = True, sorted: bool = True) -> Any:
-    """The different elements in their order, as numpy.unique; waits for their count."""
+    """The different elements, or rows along an axis, in their order, as numpy.unique; waits for their count."""
     if axis is not None:
-        raise lw.errors.UnsupportedError("unique(axis=…) is not supported on device arrays: use copy_to_host()")
+        axis = _axis(axis, ar.ndim)
+        if ar.ndim > 1:
+            return _unique_rows(ar, axis, return_index, return_inverse, return_counts)
     flat = _flat(ar)
     if not _is_host(flat) and not flat.is_c_contiguous():
         flat = flat.copy()
@@ -549,19 +604,67 @@ def unique(ar: Any, return_index: bool = False, return_inverse: bool = False, re
     if flat.size:
         kernels.mark_first(flat.size, values, bool(equal_nan), first)
     starts = _true_places(flat, first)
-    found = [_gather(values, starts).view(flat.dtype)]
+    more = _numbers_of_runs(order, first, starts, return_index, return_inverse, return_counts)
+    if return_inverse:
+        at = 1 if return_index else 0
+        more[at] = more[at].reshape(ar.shape)
+    found = _gather(values, starts).view(flat.dtype)
+    return (found, *more) if more else found
+
+
+def _numbers_of_runs(order: Any, first: Any, starts: Any, return_index: Any, return_inverse: Any, return_counts: Any) -> list[Any]:
+    """What unique gives beside the elements. first: which sorted elements differ from the one before; starts: where these are."""
+    n, found = order.size, []
     if return_index:
-        index = _empty(flat, starts.size, np.int64)
+        index = _empty(order, starts.size, np.int64)
         index[...] = _gather(order, starts)
         found.append(index)
     if return_inverse:
-        inverse = _empty(flat, flat.size, np.int64)
-        if flat.size:
-            kernels.put_number(flat.size, order, lw.reductions.cumsum(first, dtype=np.int64), inverse)
-        found.append(inverse.reshape(ar.shape))
+        inverse = _empty(order, n, np.int64)
+        if n:
+            kernels.put_number(n, order, lw.reductions.cumsum(first, dtype=np.int64), inverse)
+        found.append(inverse)
     if return_counts:
-        counts = _empty(flat, starts.size, np.int64)
+        counts = _empty(order, starts.size, np.int64)
         if starts.size:
-            kernels.differences(starts.size, starts, flat.size, counts)
+            kernels.differences(starts.size, starts, n, counts)
         found.append(counts)
-    return tuple(found) if len(found) > 1 else found[0]
+    return found
+
+
+def _unique_rows(ar: Any, axis: int, return_index: Any, return_inverse: Any, return_counts: Any) -> Any:
+    """numpy.unique(axis=): rows are sorted by their last column, then by the one before, and so on. Rows with a NaN differ from all others."""
+    front = [axis, *(d for d in range(ar.ndim) if d != axis)]
+    moved = ar.transpose(front)
+    n, width = moved.shape[0], math.prod(moved.shape[1:])
+    rows = moved.reshape((n, width))
+    numbers = rows.view(np.int64) if rows.dtype.kind in "mM" else rows
+    order = _empty(ar, n, np.int64)
+    first = _zeros(ar, n, np.bool_)
+    if n:
+        kernels.count_up(n, order)
+        columns = _empty(ar, (width, n), ar.dtype)
+        columns[...] = rows.transpose((1, 0))
+        for column in reversed(range(width)):
+            order = _order_by(columns[column], order)
+        kernels.mark_first_rows(n, numbers, order, first)
+    starts = _true_places(ar, first)
+    found = _empty(ar, (starts.size, width), numbers.dtype)
+    if found.size:
+        kernels.take_pairs(found.shape, numbers, _gather(order, starts), found)
+    found = found.view(ar.dtype).reshape((starts.size, *moved.shape[1:]))
+    back = list(range(1, ar.ndim))
+    back.insert(axis, 0)
+    more = _numbers_of_runs(order, first, starts, return_index, return_inverse, return_counts)
+    return (found.transpose(back), *more) if more else found.transpose(back)
+
+
+def _order_by(keys: Any, order: Any) -> Any:
+    """The order by these elements of one axis, where equal ones stay in the order that was given."""
+    for at, part in enumerate(_keys_of(keys)):
+        order = _radix(_gather(part, order), order, _key_bits(keys.dtype, part, at))
+    return order
+
+
+def _key_bits(dtype: Any, part: Any, at: int) -> int:
+    return 2 if at == 2 else 1 if dtype.kind == "b" else 8 * part.dtype.itemsize

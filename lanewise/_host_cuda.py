@@ -42,6 +42,12 @@ def _method(name: str):
     return method
 
 
+def _attribute(array, name):
+    from lanewise import _device_arrays
+
+    return _device_arrays.attribute(array, name)
+
+
 class HostArray(np.ndarray):
     """A DeviceArray's stand-in: an ndarray with a DeviceArray's methods and no others.
 
@@ -68,10 +74,30 @@ class HostArray(np.ndarray):
     def stream(self) -> int:
         return 0
 
+    @property
+    def _numba_type_(self):
+        return _attribute(self, "_numba_type_")
+
+    @property
+    def alloc_size(self) -> int:
+        return _attribute(self, "alloc_size")
+
+    @property
+    def gpu_data(self):
+        return _attribute(self, "gpu_data")
+
+    @property
+    def device_ctypes_pointer(self):
+        return _attribute(self, "device_ctypes_pointer")
+
     def copy_to_host(self, ary=None, stream=0):
         _check_stream(stream)
         if ary is None:
             return np.array(self, order="A", subok=False)
+        if isinstance(ary, np.void):
+            from lanewise import _device_arrays
+
+            return _device_arrays.to_record(_plain(self), ary)
         if not isinstance(ary, np.ndarray) or isinstance(ary, HostArray):
             raise TypeError(f"ary: expected a NumPy array, got {type(ary).__name__}")
         if ary.shape != self.shape:
@@ -126,8 +152,6 @@ class HostArray(np.ndarray):
         return _sorted("argsort", _plain(self), axis, kind, order, stable).view(HostArray)
 
     def take(self, indices, axis=None, out=None, mode="raise"):
-        if mode != "raise":
-            raise errors.UnsupportedError(f"mode={mode!r:.50} of take is not supported on device arrays: use indices % size, or clip them")
         return super().take(indices, axis, out, mode)
 
     def nonzero(self):

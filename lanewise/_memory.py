@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import ctypes
 import math
 import weakref
 from typing import Any
@@ -65,7 +66,15 @@ class MemoryPointer:
 
     @property
     def device_ctypes_pointer(self):
-        return self.device_pointer
+        return ctypes.c_void_p(_number(self.device_pointer))
+
+    def __eq__(self, other):
+        if not isinstance(other, MemoryPointer):
+            return NotImplemented
+        return (_number(self.device_pointer), self.size) == (_number(other.device_pointer), other.size)
+
+    def __hash__(self):
+        return hash((_number(self.device_pointer), self.size))
 
     @property
     def device_pointer_value(self):

@@ -409,7 +409,7 @@ def _wide_strides(shape, strides, wanted):
     if len(shape) == 0:
         return ()
     if shape[0] != wanted[0] and shape[0] != 1:
-        raise ValueError(f"operands could not be broadcast together: an axis of {shape[0]} does not become one of {wanted[0]}")
+        raise ValueError(f"operands could not be broadcast together with remapped shapes: an axis of {shape[0]} does not become one of {wanted[0]}")
     return (strides[0] if shape[0] == wanted[0] else 0, *_wide_strides(shape[1:], strides[1:], wanted[1:]))
 
 

@@ -456,40 +456,35 @@ def sine(r, tail, q):
     return -y if q & 2 else y
 
 
+def quarters_of(x):
+    """x less whole quarters of a turn, its tail, and how many; for finite x."""
+    if abs(x) < 2.0**30:
+        return near_reduced(x)
+    return far_reduced(x)
+
+
 def sin64(x):
-    a = abs(x)
-    if a < 2.0**-27:
+    if abs(x) < 2.0**-27:
         return x
-    if a < 2.0**30:
-        r, tail, q = near_reduced(x)
-    elif a < INF:
-        r, tail, q = far_reduced(x)
-    else:
+    if not (abs(x) < INF):
         return NAN
+    r, tail, q = quarters_of(x)
     return sine(r, tail, q)
 
 
 def cos64(x):
-    a = abs(x)
-    if a < 2.0**30:
-        r, tail, q = near_reduced(x)
-    elif a < INF:
-        r, tail, q = far_reduced(x)
-    else:
+    if not (abs(x) < INF):
         return NAN
+    r, tail, q = quarters_of(x)
     return sine(r, tail, q + 1)
 
 
 def tan64(x):
-    a = abs(x)
-    if a < 2.0**-27:
+    if abs(x) < 2.0**-27:
         return x
-    if a < 2.0**30:
-        r, tail, q = near_reduced(x)
-    elif a < INF:
-        r, tail, q = far_reduced(x)
-    else:
+    if not (abs(x) < INF):
         return NAN
+    r, tail, q = quarters_of(x)
     s, s_low = ordered_sum(r, sin_rest(r, tail))
     c, c_low = cos_pair(r, tail)
     c, c_low = ordered_sum(c, c_low)

@@ -14,6 +14,7 @@ Mathematical Functions, https://dlmf.nist.gov.
 
 from __future__ import annotations
 
+import cmath
 import math
 
 import numpy as np
@@ -69,6 +70,9 @@ def _lib_erfc(x):
 def _lib_expm1(x):
     return math.expm1(x)
 
+
+def _lib_exp(x):
+    return math.exp(x)
 
 
 def _exp_of_square(x):
@@ -314,6 +318,8 @@ def _zeta(x):
         return math.nan
     if 0.5 * x == np.floor(0.5 * x):
         return 0.0
+    if x < -330.0:
+        return math.copysign(math.inf, _sinpi(0.5 * x))
     # the functional equation (DLMF 25.4.1) with the duplication formula of gamma (DLMF 5.5.5)
     power = _lib_pow(_PI, x - 1.5) * (1.0 + (x - 1.5) * 3.8981718325193755e-17)  # pi is not a float
     return power * _sinpi(0.5 * x) * _gamma(0.5 - 0.5 * x) * _gamma(1.0 - 0.5 * x) * (1.0 + _zetac_right(1.0 - x))
@@ -493,6 +499,17 @@ def _beta_with_poles(a, b, log):
     return math.inf
 
 
+def _beta_reflected(a, b):
+    """What beta is where one argument is negative: sines / factor, times or divided by beta(c, d) with positive c and d (DLMF 5.5.3)."""
+    if a < 0.0 and b < 0.0:
+        return _PI * _sinpi(a + b) / (_sinpi(a) * _sinpi(b)), 1.0 - a - b, 1.0 - a, 1.0 - b, False
+    if b > 0.0:
+        a, b = b, a
+    if a + b < 0.0:
+        return _sinpi(a + b) / _sinpi(b), 1.0, a, 1.0 - a - b, True
+    return _PI / _sinpi(b), a, 1.0 - b, a + b, False
+
+
 def _beta(a, b):
     if a != a or b != b:
         return math.nan
@@ -504,9 +521,13 @@ def _beta(a, b):
         return _beta_with_poles(b, a, False)
     if _is_pole(a + b):
         return 0.0
+    if not (abs(a) < math.inf and abs(b) < math.inf):
+        return math.nan
     if a > -160.0 and a < 170.0 and b > -160.0 and b < 170.0 and a + b < 170.0:
         return _gamma(a) * (_gamma(b) * _rgamma(a + b))
-    return _gammasgn(a) * _gammasgn(b) * _gammasgn(a + b) * math.exp(_lib_lgamma(a) + _lib_lgamma(b) - _lib_lgamma(a + b))
+    sines, factor, c, d, is_above = _beta_reflected(a, b)
+    value = _beta_right(c if c > d else d, d if c > d else c)
+    return sines / factor * value if is_above else sines / factor / value
 
 
 def _betaln(a, b):
@@ -518,7 +539,15 @@ def _betaln(a, b):
         return _beta_with_poles(a, b, True)
     if _is_pole(b):
         return _beta_with_poles(b, a, True)
-    return _lib_lgamma(a) + _lib_lgamma(b) - _lib_lgamma(a + b)
+    if _is_pole(a + b):
+        return -math.inf
+    if not (abs(a) < math.inf and abs(b) < math.inf):
+        return math.nan
+    if abs(a) < 160.0 and abs(b) < 160.0:
+        return _lib_lgamma(a) + _lib_lgamma(b) - _lib_lgamma(a + b)
+    sines, factor, c, d, is_above = _beta_reflected(a, b)
+    value = _betaln_right(c if c > d else d, d if c > d else c)
+    return math.log(abs(sines) / factor) + (value if is_above else -value)
 
 
 def beta(a, b):
@@ -620,10 +649,14 @@ def _betainc_part(a, b, x, y):
 def _betainc_either(a, b, x, upper):
     if not (a >= 0.0 and b >= 0.0 and x >= 0.0 and x <= 1.0):
         return math.nan
-    if a == 0.0 or b == 0.0 or a > 1e150 or b > 1e150:
+    if (a > 1e150) != (b > 1e150) and a < math.inf and b < math.inf and x > 0.0 and x < 1.0:  # the limit (DLMF 8.17.2 and 8.2.4)
+        if b > a:
+            return _gammaincc(a, b * x) if upper else _gammainc(a, b * x)
+        return _gammainc(b, a * (1.0 - x)) if upper else _gammaincc(b, a * (1.0 - x))
+    if (a < 1e-300 and b > 1e-250) or (b < 1e-300 and a > 1e-250) or a == 0.0 or b == 0.0 or a > 1e150 or b > 1e150:
         if (a == 0.0 and b == 0.0) or (a > 1e150 and b > 1e150):
             return math.nan
-        low = 1.0 if a == 0.0 or b > 1e150 else 0.0
+        low = 1.0 if a < b else 0.0
         if (x == 0.0 and low == 1.0) or (x == 1.0 and low == 0.0):
             low = x
         return 1.0 - low if upper else low
@@ -652,6 +685,15 @@ def betaincc(a, b, x):
 # ---- factorials ----
 
 
+def _power_by_exp(x, y, e):
+    """x**y * exp(e), where one of the factors may be out of range."""
+    log = y * math.log(x) + e
+    if log > 715.0 or log < -750.0:
+        return math.inf if log > 0.0 else 0.0
+    root = _lib_pow(x, 0.5 * y)
+    return root * math.exp(e) * root
+
+
 def _poch(z, m):
     """gamma(z + m) / gamma(z)."""
     if m == np.floor(m) and abs(m) <= 180.0:
@@ -674,9 +716,9 @@ def _poch(z, m):
     if _is_pole(z + m):
         return math.inf
     if z >= 10.0 and m > 0.0:
-        return math.exp(-_log_gamma_ratio(z, m)) * _lib_pow(z + m, m)
+        return _power_by_exp(z + m, m, -_log_gamma_ratio(z, m))
     if z + m >= 10.0 and m < 0.0:
-        return math.exp(_log_gamma_ratio(z + m, -m)) * _lib_pow(z, m)
+        return _power_by_exp(z, m, _log_gamma_ratio(z + m, -m))
     return _gamma_quotient(z + m, z)
 
 
@@ -716,8 +758,6 @@ def _binom(n, k):
             return _gamma(n + 1.0) * _rgamma(k + 1.0) * _rgamma(n - k + 1.0)
         if abs(k) == math.inf:
             return math.nan
-        size = _lib_lgamma(n + 1.0) - _lib_lgamma(k + 1.0) - _lib_lgamma(n - k + 1.0)
-        return _gammasgn(n + 1.0) * _gammasgn(k + 1.0) * _gammasgn(n - k + 1.0) * math.exp(size)
     return 1.0 / ((n + 1.0) * _beta(1.0 + n - k, 1.0 + k))
 
 
@@ -996,24 +1036,34 @@ def boxcox1p(x, lmbda):
     t = _t2(x, lmbda)
     k = np.float64(lmbda)
     w = math.log1p(np.float64(x))
-    return t(w if abs(w) < 1e-16 or abs(k) < 1e-19 else math.expm1(k * w) / k)
+    return t(w if (w == 0.0 and k == k) or abs(k * w) < 1e-154 or abs(k) < 1e-19 else math.expm1(k * w) / k)
+
+
+def _log1p_of_product(k, v):
+    """log1p(k * v), also where the product is out of range."""
+    w = k * v
+    return math.log(abs(k)) + math.log(abs(v)) if w > 1e300 else math.log1p(w)
 
 
 def inv_boxcox(x, lmbda):
     t = _t2(x, lmbda)
     k = np.float64(lmbda)
     v = np.float64(x)
-    return t(math.exp(v) if k == 0.0 else math.exp(math.log1p(k * v) / k))
+    return t(math.exp(v if k == 0.0 or abs(k * v) < 1e-154 else _log1p_of_product(k, v) / k))
 
 
 def inv_boxcox1p(x, lmbda):
     t = _t2(x, lmbda)
     k = np.float64(lmbda)
     v = np.float64(x)
-    return t(math.expm1(v) if k == 0.0 else v if abs(k * v) < 1e-154 else math.expm1(math.log1p(k * v) / k))
+    return t(math.expm1(v) if k == 0.0 else v if abs(k * v) < 1e-154 else math.expm1(_log1p_of_product(k, v) / k))
 
 
 # ---- Bessel functions ----
+
+
+def _log_of_half(x):
+    return math.log(0.5 * x) if x > 1e-300 else math.log(x) - math.log(2.0)
 
 
 def _j0(x):
@@ -1052,7 +1102,7 @@ def _y0(x):
         return -math.inf if x == 0.0 else math.nan
     if x < 0.5:
         z = x * x
-        return _TWO_OVER_PI * math.log(0.5 * x) * fits.j0_left(z) + fits.y0_left(z)
+        return _TWO_OVER_PI * _log_of_half(x) * fits.j0_left(z) + fits.y0_left(z)
     if x < 8.0:
         return fits.y0_right(x)
     if x == math.inf:
@@ -1068,7 +1118,7 @@ def _y1(x):
         return -math.inf if x == 0.0 else math.nan
     if x < 0.5:
         z = x * x
-        return _TWO_OVER_PI * (math.log(0.5 * x) * (x * fits.j1_left(z)) - 1.0 / x) + x * fits.y1_left(z)
+        return _TWO_OVER_PI * (_log_of_half(x) * (x * fits.j1_left(z)) - 1.0 / x) + x * fits.y1_left(z)
     if x < 8.0:
         return fits.y1_right(x)
     if x == math.inf:
@@ -1149,9 +1199,7 @@ def _jn(n, x):
 
 def jv(v, z):
     n = np.float64(v)
-    if n != np.floor(n):
-        raise ValueError("scipy.special.jv in compiled code takes integers as orders")
-    return _t2(v, z)(_jn(n, np.float64(z)))
+    return _t2(v, z)(_jn(n, np.float64(z)) if n == np.floor(n) and abs(n) < math.inf else _jv(n, np.float64(z)))
 
 
 def _yn(n, x):
@@ -1178,9 +1226,7 @@ def yn(n, x):
 
 def yv(v, z):
     k = np.float64(v)
-    if k != np.floor(k):
-        raise ValueError("scipy.special.yv in compiled code takes integers as orders")
-    return _t2(v, z)(_yn(k, np.float64(z)))
+    return _t2(v, z)(_yn(k, np.float64(z)) if k == np.floor(k) and abs(k) < math.inf else _yv(k, np.float64(z)))
 
 
 def _i0e(x):
@@ -1234,7 +1280,7 @@ def _k0e(x):
         return math.inf if x == 0.0 else math.nan
     if x < 1.0:
         z = x * x
-        return math.exp(x) * (fits.k0_left(z) - math.log(0.5 * x) * fits.i0_left(z))
+        return math.exp(x) * (fits.k0_left(z) - _log_of_half(x) * fits.i0_left(z))
     return fits.k0_right(x) / math.sqrt(x)
 
 
@@ -1243,13 +1289,13 @@ def _k0(x):
         return math.inf if x == 0.0 else math.nan
     if x < 1.0:
         z = x * x
-        return fits.k0_left(z) - math.log(0.5 * x) * fits.i0_left(z)
+        return fits.k0_left(z) - _log_of_half(x) * fits.i0_left(z)
     return math.exp(-x) * (fits.k0_right(x) / math.sqrt(x))
 
 
 def _k1_left(x):
     z = x * x
-    return 1.0 / x + x * (math.log(0.5 * x) * fits.i1_left(z) + fits.k1_left(z))
+    return 1.0 / x + x * (_log_of_half(x) * fits.i1_left(z) + fits.k1_left(z))
 
 
 def _k1e(x):
@@ -1309,16 +1355,12 @@ def kn(n, x):
 
 def kv(v, z):
     k = np.float64(v)
-    if k != np.floor(k):
-        raise ValueError("scipy.special.kv in compiled code takes integers as orders")
-    return _t2(v, z)(_kn(k, np.float64(z)))
+    return _t2(v, z)(_kn(k, np.float64(z)) if k == np.floor(k) and abs(k) < math.inf else _kv(k, np.float64(z)))
 
 
 def kve(v, z):
     k = np.float64(v)
-    if k != np.floor(k):
-        raise ValueError("scipy.special.kve in compiled code takes integers as orders")
-    return _t2(v, z)(_kne(k, np.float64(z)))
+    return _t2(v, z)(_kne(k, np.float64(z)) if k == np.floor(k) and abs(k) < math.inf else _kve(k, np.float64(z)))
 
 
 def _ine_right(n, x):
@@ -1372,9 +1414,7 @@ def _ine(n, x):
 
 def ive(v, z):
     k = np.float64(v)
-    if k != np.floor(k):
-        raise ValueError("scipy.special.ive in compiled code takes integers as orders")
-    return _t2(v, z)(_ine(k, np.float64(z)))
+    return _t2(v, z)(_ine(k, np.float64(z)) if k == np.floor(k) and abs(k) < math.inf else _ive(k, np.float64(z)))
 
 
 def _in(n, x):
@@ -1386,9 +1426,292 @@ def _in(n, x):
 
 def iv(v, z):
     k = np.float64(v)
-    if k != np.floor(k):
-        raise ValueError("scipy.special.iv in compiled code takes integers as orders")
-    return _t2(v, z)(_in(k, np.float64(z)))
+    return _t2(v, z)(_in(k, np.float64(z)) if k == np.floor(k) and abs(k) < math.inf else _iv(k, np.float64(z)))
+
+
+# Orders that are no integers: mu + n with |mu| <= 0.5. Near 0 by N. M. Temme's series (J. Comput. Phys. 19, 1975, and 21, 1976).
+
+
+def _split_order(v):
+    """(mu, n) of v = mu + n, for v >= 0."""
+    n = np.floor(v + 0.5)
+    return v - n, n
+
+
+def _pair_near_zero(mu, x, sign):
+    """K(mu, x) and K(mu + 1, x) with sign = 1, Y(mu, x) and Y(mu + 1, x) with sign = -1; for x <= 2."""
+    log = -_log_of_half(x)
+    s = mu * log
+    left = fits.rgamma1p_rest(-mu)  # 1 / gamma(1 + t) = 1 + t * rest(t)
+    right = fits.rgamma1p_rest(mu)
+    even = 1.0 + 0.5 * mu * (right - left)
+    sinh_over = math.sinh(s) / s if abs(s) > 1e-8 else 1.0
+    pi_mu = _PI * mu
+    f = (math.cosh(s) * (-0.5 * (left + right)) + sinh_over * log * even) * (pi_mu / _sinpi(mu) if mu != 0.0 else 1.0)
+    p = 0.5 * math.exp(s) / (1.0 + mu * right)
+    q = 0.5 * math.exp(-s) / (1.0 - mu * left)
+    half = _sinpi(0.5 * mu)
+    of_q = 2.0 * half * half / mu if sign < 0.0 and mu != 0.0 else 0.0
+    if sign < 0.0:
+        f *= _TWO_OVER_PI
+        p *= _TWO_OVER_PI
+        q *= _TWO_OVER_PI
+    c = 1.0
+    k = 0.0
+    first = f + of_q * q
+    second = p
+    z = sign * 0.25 * x * x
+    while k < 60.0:
+        k += 1.0
+        f = (k * f + p + q) / (k * k - mu * mu)
+        p /= k - mu
+        q /= k + mu
+        c *= z / k
+        g = f + of_q * q
+        first += c * g
+        second += c * (p - k * g)
+        if abs(c * g) < 1e-17 * abs(first) and abs(c * k * g) + abs(c * p) < 1e-17 * abs(second):
+            break
+    return sign * first, sign * second * (2.0 / x)
+
+
+def _kmu_pair(mu, x):
+    """exp(x) * K(mu, x) and that of mu + 1, for x > 2: the integral of exp(-x * (cosh(t) - 1)) * cosh(mu * t) (DLMF 10.32.9) by equal steps."""
+    h = min(0.21, 0.65 / math.sqrt(x))
+    first = 0.5
+    second = 0.5
+    t = 0.0
+    weight = 1.0
+    while weight > 1e-19:
+        t += h
+        s = math.sinh(0.5 * t)
+        weight = math.exp(-2.0 * x * s * s)
+        first += weight * math.cosh(mu * t)
+        second += weight * math.cosh((mu + 1.0) * t)
+    return h * first, h * second
+
+
+def _k_pair(v, x):
+    """exp(x) * K(v, x) and that of v + 1, for v >= 0, x > 0 (DLMF 10.29.1)."""
+    mu, n = _split_order(v)
+    if x <= 2.0:
+        before, now = _pair_near_zero(mu, x, 1.0)
+        e = math.exp(x)
+        before *= e
+        now *= e
+    else:
+        before, now = _kmu_pair(mu, x)
+    k = 1.0
+    while k <= n and before < math.inf:
+        before, now = now, 2.0 * (mu + k) / x * now + before
+        k += 1.0
+    return before, now
+
+
+def _kve(v, x):
+    """exp(x) * K(v, x) of any order."""
+    if not (x > 0.0) or x == math.inf or not (abs(v) < math.inf):
+        return 0.0 if x == math.inf and abs(v) < math.inf else math.inf if x == 0.0 and v == v else math.nan
+    value, _ = _k_pair(abs(v), x)
+    return value
+
+
+def _kv(v, x):
+    e = math.exp(-0.5 * x)
+    return e * _kve(v, x) * e if x < 1500.0 or x != x else 0.0 if abs(v) < math.inf else math.nan
+
+
+def _power_series(v, x, sign):
+    """The series of J(v, x), sign = -1, and I(v, x), sign = 1 (DLMF 10.2.2, 10.25.2), for v > -1."""
+    z = sign * 0.25 * x * x
+    term = 1.0
+    total = 1.0
+    k = 0.0
+    while abs(term) > 1e-18 * abs(total):
+        k += 1.0
+        term *= z / (k * (v + k))
+        total += term
+    if v < 160.0:
+        return total * _lib_pow(0.5 * x, v) * _rgamma(v + 1.0)
+    return total * _power_over_gamma(v, 0.5 * x) * math.exp(0.5 * x)
+
+
+def _ive_right(v, x):
+    """exp(-x) * I(v, x) for v >= 0, x > 0."""
+    if x < 2.0 or x * x < v:
+        return math.exp(-x) * _power_series(v, x, 1.0)
+    if x > 50.0 and x > 2.0 * v * v:  # DLMF 10.40.1
+        term = 1.0
+        total = 1.0
+        k = 1.0
+        while abs(term) > 1e-17 and k < 60.0:
+            term *= -(2.0 * v - 2.0 * k + 1.0) * (2.0 * v + 2.0 * k - 1.0) / (8.0 * k * x)
+            total += term
+            k += 1.0
+        return total / math.sqrt(2.0 * _PI * x)
+    # I(v + 1) / I(v) (DLMF 10.33.1), and the Wronskian with K (DLMF 10.28.2)
+    d = x / (2.0 * (v + 1.0))
+    step = d
+    ratio = d
+    k = v + 1.0
+    while k < v + 100000.0:
+        k += 1.0
+        before = d
+        d = 1.0 / (2.0 * k / x + d)
+        step *= -before * d
+        ratio += step
+        if abs(step) < _EPS * ratio:
+            break
+    now, above = _k_pair(v, x)
+    return 1.0 / (x * (above + ratio * now))
+
+
+def _ive(v, x):
+    if not (x >= 0.0) or not (abs(v) < math.inf):
+        return 0.0 if abs(v) == math.inf and abs(x) < math.inf else math.nan
+    if x == 0.0:
+        return 0.0 if v > 0.0 else _gammasgn(v + 1.0) * math.inf
+    if x == math.inf:
+        return 0.0
+    if v > 0.0:
+        return _ive_right(v, x)
+    value = _ive_right(-v, x)
+    return value - _TWO_OVER_PI * _sinpi(v) * _kve(v, x) * math.exp(-2.0 * x)  # DLMF 10.27.2
+
+
+def _iv(v, x):
+    if x == math.inf and abs(v) < math.inf:
+        return x
+    e = math.exp(0.5 * abs(x))
+    return e * _ive(v, x) * e
+
+
+def _hankel(v, x):
+    """J(v, x) and Y(v, x) for large x (DLMF 10.17.3)."""
+    even = 1.0
+    odd = 0.0
+    term = 1.0
+    k = 0.0
+    while abs(term) > 1e-17 and k < 60.0:
+        term *= (2.0 * v - 2.0 * k - 1.0) * (2.0 * v + 2.0 * k + 1.0) / (8.0 * (k + 1.0) * x)
+        odd += term
+        term *= -(2.0 * v - 2.0 * k - 3.0) * (2.0 * v + 2.0 * k + 3.0) / (8.0 * (k + 2.0) * x)
+        even += term
+        k += 2.0
+    turn = math.fmod(0.5 * v + 0.25, 2.0)
+    s = math.sin(x)
+    c = math.cos(x)
+    cosine = _sinpi(turn + 0.5)
+    sine = _sinpi(turn)
+    root = math.sqrt(2.0 / (_PI * x))
+    at_c = c * cosine + s * sine
+    at_s = s * cosine - c * sine
+    return root * (even * at_c - odd * at_s), root * (even * at_s + odd * at_c)
+
+
+def _steed(v, x):
+    """J(v, x) and Y(v, x) for x >= 2 by two continued fractions (J. B. Campbell, 1979; DLMF 3.10.13)."""
+    mu, n = _split_order(v)
+    # J(v + 1) / J(v) (DLMF 10.10.1), and the sign of J(v)
+    d = x / (2.0 * (v + 1.0))
+    c = 1e300
+    ratio = d
+    sign = 1.0
+    k = v + 1.0
+    while k < v + 100000.0 + 2.0 * x:
+        k += 1.0
+        c = 2.0 * k / x - 1.0 / c
+        d = 2.0 * k / x - d
+        c = c if c != 0.0 else 1e-300
+        d = 1.0 / (d if d != 0.0 else 1e-300)
+        ratio *= c * d
+        if d < 0.0:
+            sign = -sign
+        if abs(c * d - 1.0) < _EPS:
+            break
+    now = sign
+    above = sign * ratio
+    size = 1.0
+    k = n
+    while k > 0.5:
+        above, now = now, 2.0 * (mu + k) / x * now - above
+        if abs(now) > 1e200:
+            now *= 1e-200
+            above *= 1e-200
+            size *= 1e-200
+        k -= 1.0
+    slope = mu / x - above / now  # J'(mu) / J(mu)
+    # (J' + i Y') / (J + i Y) of order mu
+    b = complex(2.0 * x, 2.0)
+    a = 0.25 - mu * mu
+    e = 1.0 / b
+    move = a * e
+    total = move
+    k = 1.0
+    while k < 10000.0:
+        k += 1.0
+        a += 2.0 * (k - 1.0)
+        b += 2j
+        e = 1.0 / (b + a * e)
+        move *= b * e - 1.0
+        total += move
+        if abs(move.real) + abs(move.imag) < _EPS * (abs(total.real) + abs(total.imag)):
+            break
+    p = -0.5 / x - total.imag / x
+    q = 1.0 + total.real / x
+    gamma = (p - slope) / q
+    j = math.copysign(math.sqrt(_TWO_OVER_PI / x / ((p - slope) * gamma + q)), now)
+    y = gamma * j
+    y_slope = q * j + p * y  # Y'
+    before = y
+    after = mu / x * y - y_slope
+    k = 1.0
+    while k <= n and abs(before) < math.inf:
+        before, after = after, 2.0 * (mu + k) / x * after - before
+        k += 1.0
+    return sign * size * (j / now), before
+
+
+def _jy(v, x):
+    """J(v, x) and Y(v, x) for v >= 0, 0 < x < inf."""
+    if x > 30.0 and x > 0.5 * v * v:
+        return _hankel(v, x)
+    j = 0.0
+    if x < 2.0:
+        mu, n = _split_order(v)
+        y, after = _pair_near_zero(mu, x, -1.0)
+        k = 1.0
+        while k <= n and y > -math.inf:
+            y, after = after, 2.0 * (mu + k) / x * after - y
+            k += 1.0
+    else:
+        j, y = _steed(v, x)
+    if x < 2.0 or x * x < v:
+        j = _power_series(v, x, -1.0)
+    return j, y
+
+
+def _jv(v, x):
+    if not (x >= 0.0) or not (abs(v) < math.inf):
+        return 0.0 if abs(v) == math.inf and x >= 0.0 and x < math.inf else math.nan
+    if x == 0.0 or x == math.inf:
+        return 0.0 if v > 0.0 or x > 0.0 else _gammasgn(v + 1.0) * math.inf
+    j, y = _jy(abs(v), x)
+    return j if v > 0.0 else _sinpi(0.5 - v) * j + _sinpi(v) * y  # DLMF 10.2.3
+
+
+def _yv(v, x):
+    if not (x >= 0.0) or not (abs(v) < math.inf):
+        return math.nan
+    if x == math.inf:
+        return 0.0
+    if x == 0.0:
+        return -math.inf if v > 0.0 else 0.0 if _sinpi(0.5 - v) == 0.0 else -math.copysign(math.inf, _sinpi(0.5 - v))
+    j, y = _jy(abs(v), x)
+    if v > 0.0:
+        return y
+    cosine = _sinpi(0.5 - v)
+    return (cosine * y if cosine != 0.0 else 0.0) - _sinpi(v) * j
 
 
 # ---- exponential and trigonometric integrals ----
@@ -1610,6 +1933,210 @@ def pdtr(k, m):
 
 def pdtrc(k, m):
     return _t2(k, m)(_gammainc(np.floor(np.float64(k)) + 1.0, np.float64(m)) if k >= 0.0 else math.nan)
+
+
+# ---- inverses ----
+
+
+def _newton(x, low, high, value, wanted, slope):
+    """One step for log(x), by the logarithm of the value; within low and high, which are moved before. slope: of the value."""
+    ratio = value / wanted
+    distance = math.log1p((value - wanted) / wanted) if abs(ratio - 1.0) < 0.5 else math.log(ratio) if ratio > 0.0 else -700.0
+    move = -distance * value / slope if slope != 0.0 and value > 0.0 else math.nan
+    if abs(move) < 1e-3:
+        after = x + x * move * (1.0 + 0.5 * move)
+    else:
+        after = x * math.exp(min(max(move, -50.0), 50.0))
+    if after > low and after < high:
+        return after
+    if low == 0.0:
+        return 1e-3 * high
+    return math.sqrt(low) * math.sqrt(high) if high < math.inf else 8.0 * low
+
+
+def _gamma_inverse(a, p, q):
+    """x of P(a, x) = p and Q(a, x) = q; the smaller of both counts."""
+    is_low = p <= q
+    wanted = p if is_low else q
+    below = (math.log(p) if p < 0.5 else math.log1p(-q)) + _lgamma1p(a)  # P(a, x) < x**a / gamma(a + 1)
+    x = _lib_exp(below / a)
+    if a > 0.5:
+        z = _ndtri(p) if is_low else -_ndtri(q)
+        w = 1.0 - 1.0 / (9.0 * a) + z / (3.0 * math.sqrt(a))  # Wilson and Hilferty, 1931
+        x = max(x, a * w * w * w) if w > 0.1 else x
+    elif not is_low:
+        x = max(x, -math.log(q) - 1.0)
+    if x < 1e-305:
+        return x
+    low = 0.0
+    high = math.inf
+    for _ in range(100):
+        value = _gammainc(a, x) if is_low else _gammaincc(a, x)
+        if value == wanted:
+            return x
+        if (value < wanted) == is_low:
+            low = x
+        else:
+            high = x
+        slope = a * _power_over_gamma(a, x)
+        before = x
+        x = _newton(x, low, high, value, wanted, slope if is_low else -slope)
+        if abs(x - before) <= 2e-16 * x or x == low or x == high:
+            return x
+    return x
+
+
+def _gamma_inverse_of(a, y, is_low):
+    if not (a >= 0.0 and y >= 0.0 and y <= 1.0):
+        return math.nan
+    if y == 0.0 or y == 1.0:
+        return 0.0 if (y == 0.0) == is_low else math.inf
+    if a == 0.0 or a == math.inf:
+        return math.nan
+    return _gamma_inverse(a, y, 1.0 - y) if is_low else _gamma_inverse(a, 1.0 - y, y)
+
+
+def gammaincinv(a, y):
+    return _t2(a, y)(_gamma_inverse_of(np.float64(a), np.float64(y), True))
+
+
+def gammainccinv(a, y):
+    return _t2(a, y)(_gamma_inverse_of(np.float64(a), np.float64(y), False))
+
+
+def chdtri(v, p):
+    return _t2(v, p)(2.0 * _gamma_inverse_of(0.5 * np.float64(v), np.float64(p), False))
+
+
+def _beta_inverse(a, b, p, q):
+    """x <= 0.5 of I_x(a, b) = p and 1 - I_x(a, b) = q; q counts where it is small."""
+    is_low = p <= 0.9
+    wanted = p if is_low else q
+    start = ((math.log(p) if p < 0.5 else math.log1p(-q)) + (_log_a_beta(a, b) if a <= 0.5 else math.log(a) + _betaln(a, b))) / a  # I_x(a, b) = x**a / (a * beta(a, b)) * (1 + ...)
+    x = min(_lib_exp(start), 0.5)
+    if x < 1e-305:
+        return x
+    low = 0.0
+    high = 0.5000000001
+    for _ in range(100):
+        value = _betainc_either(a, b, x, not is_low)
+        if value == wanted:
+            return x
+        if (value < wanted) == is_low:
+            low = x
+        else:
+            high = x
+        slope = _beta_power(a, b, x, 1.0 - x) / (1.0 - x)
+        before = x
+        x = _newton(x, low, high, value, wanted, slope if is_low else -slope)
+        if abs(x - before) <= 2e-16 * x or x == low or x == high:
+            return x
+    return x
+
+
+def _beta_inverse_of(a, b, y, is_low):
+    if not (a > 0.0 and b > 0.0 and a < math.inf and b < math.inf and y >= 0.0 and y <= 1.0):
+        return math.nan
+    if y == 0.0 or y == 1.0:
+        return y if is_low else 1.0 - y
+    p = y if is_low else 1.0 - y
+    q = 1.0 - y if is_low else y
+    half = _betainc_either(a, b, 0.5, not is_low)
+    if (y <= half) == is_low:
+        return _beta_inverse(a, b, p, q)
+    return 1.0 - _beta_inverse(b, a, q, p)
+
+
+def betaincinv(a, b, y):
+    return _t3(a, b, y)(_beta_inverse_of(np.float64(a), np.float64(b), np.float64(y), True))
+
+
+def betainccinv(a, b, y):
+    return _t3(a, b, y)(_beta_inverse_of(np.float64(a), np.float64(b), np.float64(y), False))
+
+
+# ---- Lambert's W ----
+
+_LAMBERT = (-1.0, 1.0, -1 / 3, 11 / 72, -43 / 540, 769 / 17280, -221 / 8505, 680863 / 43545600, -1963 / 204120)  # DLMF 4.13.6
+
+
+def _lambert_series(p):
+    value = 0.0 * p
+    for c in _LAMBERT[::-1]:
+        value = value * p + c
+    return value
+
+
+def _above_branch_point(x):
+    """e * x + 1."""
+    return _fma(x, math.e, 1.0) + x * 1.4456468917292502e-16
+
+
+def _lambert_real(x, is_lower):
+    """W(0, x) for x >= -1/e, W(-1, x) for -1/e <= x < 0: steps of F. N. Fritsch, R. E. Shafer and W. P. Crowley, 1973."""
+    if x == 0.0 or x == math.inf:
+        return -math.inf if is_lower else x
+    above = _above_branch_point(x)
+    p = math.sqrt(2.0 * above) if above > 0.0 else 0.0
+    w = _lambert_series(-p if is_lower else p)
+    if p < 0.02:
+        return w
+    if is_lower and x > -0.2:
+        a = math.log(-x)
+        b = math.log(-a)
+        w = a - b + b / a
+    elif not is_lower and x > -0.2:
+        if abs(x) < 1e-9:
+            return x - x * x
+        a = math.log1p(x)
+        w = a * (1.0 - math.log1p(a) / (2.0 + a))
+    for _ in range(8):
+        z = (math.log(x) - math.log(w) if x > 1e290 else math.log(x / w)) - w
+        q = 2.0 * (1.0 + w) * (1.0 + w + 2.0 * z / 3.0)
+        step = z / (1.0 + w) * ((q - z) / (q - 2.0 * z))
+        w += w * step
+        if abs(step) < 1e-7:
+            break
+    return w
+
+
+def _lambert_complex(x, k):
+    """W(k, x) where it is not real: Newton's method for w + log(w) = log(x) + 2 pi i k."""
+    wanted = complex(math.log(abs(x)), (_PI if x < 0.0 else 0.0) + 2.0 * _PI * k)
+    above = _above_branch_point(x)
+    if above < 0.0 and above > -1.0 and (k == 0.0 or k == -1.0):
+        p = complex(0.0, math.sqrt(-2.0 * above))
+        w = _lambert_series(p if k == 0.0 else -p)
+        if above > -2e-4:
+            return w
+    else:
+        w = wanted - cmath.log(wanted)
+    for _ in range(40):
+        step = (w + cmath.log(w) - wanted) * w / (1.0 + w)
+        w -= step
+        if abs(step.real) + abs(step.imag) < 1e-15 * (abs(w.real) + abs(w.imag)):
+            break
+    return w
+
+
+def _lambertw(x, k):
+    if x != x or k != np.floor(k):
+        return complex(math.nan, 0.0)
+    if k == 0.0 and (x >= 0.0 or _above_branch_point(x) >= 0.0):
+        return complex(_lambert_real(x, False), 0.0)
+    if k == -1.0 and x < 0.0 and _above_branch_point(x) >= 0.0:
+        return complex(_lambert_real(x, True), 0.0)
+    if x == 0.0:
+        return complex(-math.inf, 0.0)
+    if abs(x) == math.inf:
+        return complex(math.inf, (_PI if x < 0.0 else 0.0) + 2.0 * _PI * k)
+    return _lambert_complex(x, k)
+
+
+def lambertw(z, k=0, tol=1e-8):
+    v = _t(z)(z)
+    w = _lambertw(np.float64(z), np.float64(k))
+    return np.complex64(w) if type(v) == np.float32 else w
 
 
 # ---- names that are not here ----

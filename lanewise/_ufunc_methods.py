@@ -7,13 +7,14 @@ the like), `lanewise.reduce` does the work. Else the result is NumPy's left fold
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from typing import Any
 
 import numpy as np
 
 import lanewise as lw
-from lanewise import _core, cuda
+from lanewise import _core, _device_array_kernels, cuda
 
 #: Keywords of vectorize that say how code is made; they hold for the reduction as well.
 _OF_CODE = ("typing", "fastmath", "cache", "link", "debug", "lineinfo", "opt", "fma", "precise", "math", "max_registers")
@@ -139,6 +140,12 @@ def _only(out: Any) -> Any:
         if len(out) != 1:
             raise ValueError("The 'out' tuple must have exactly one entry")
         out = out[0]
+        if out is ...:
+            raise TypeError("must use `...` as `out=...` and not per-operand/in a tuple")
+    if out is ...:  # results are arrays, also those without dimensions
+        return None
+    if out is not None and not cuda.is_cuda_array(out):
+        raise TypeError(f"out= must be a device array when an operand is one, not {type(out).__name__}")
     return out
 
 
@@ -163,7 +170,7 @@ def _computed_in(ufunc: Any, own: _Reducer, array: Any, dtype: Any, out: Any) ->
         if written is not None:
             found = known.resolve_dtypes((written, given, written), casting="unsafe")[2]
         elif wanted is not None:
-            found = known.resolve_dtypes((None, given, None), reduction=True, signature=(wanted, None, None))[2]
+            found = known.resolve_dtypes((None, given, None), reduction=True, signature=(wanted, None, None), casting="unsafe")[2]
         else:
             found = known.resolve_dtypes((None, given, None), reduction=True)[2]
         own.dtypes[given, wanted, written] = found
@@ -197,8 +204,6 @@ def _rows(array: Any, axis: int, dtype: Any) -> Any:
 def _deliver(result: Any, out: Any) -> Any:
     if out is None:
         return result
-    if not cuda.is_cuda_array(out):
-        raise TypeError(f"out= must be a device array when an operand is one, not {type(out).__name__}")
     to = cuda.as_cuda_array(out)
     if to.shape != result.shape:
         raise ValueError(f"out= has shape {to.shape}, but the result has {result.shape}")
@@ -272,7 +277,7 @@ def _fold(own, array, axis, dtype, out, keepdims, initial, where, stream):
         own.fold("reduce_where")(rows.shape[0], rows, _rows(mask, axis, None), result, first, **more)
     elif first is not None:
         own.fold("reduce_from")(rows.shape[0], rows, result, first, **more)
-    elif rows.shape[1] == 0 and rows.shape[0] > 0:
+    elif rows.shape[1] == 0:
         raise ValueError(f"zero-size array to reduction operation {own.name} which has no identity")
     else:
         own.fold("reduce")(rows.shape[0], rows, result, **more)
@@ -354,13 +359,14 @@ def at(ufunc, a, indices, b=None, /):
     if not cuda.is_cuda_array(a):
         raise TypeError("the first operand must be a device array, as another one is")
     to = cuda.as_cuda_array(a)
-    if b is not None and not cuda.is_cuda_array(b) and not isinstance(b, (int, float, complex)):
+    if b is not None and not cuda.is_cuda_array(b) and type(b) not in (int, float, complex):
         b = np.asarray(b)
     is_numpys = ufunc.__module__ == "lanewise.ufuncs"
     computed = _computed_at(ufunc, is_numpys, to, b)
-    kernel = _atomic(ufunc.__name__) if is_numpys and to.dtype != np.float16 else None
-    if kernel is not None and computed[0] != to.dtype and ufunc.__name__ not in _CASTS_FIRST:
-        kernel = None
+    kernel = _atomic(ufunc.__name__) if is_numpys and to.dtype not in (np.float16, np.bool_) else None
+    if kernel is not None and computed[0] != to.dtype:
+        same = ufunc.__name__ in _CASTS_FIRST and np.can_cast(computed[-1], to.dtype, "same_kind")
+        kernel = kernel if same else None
     rows, shape, n_rows, block = _places(to, indices)
     values = None
     if b is not None:
@@ -381,15 +387,12 @@ def at(ufunc, a, indices, b=None, /):
 
 
 def _computed_at(ufunc, is_numpys, to, b):
-    """The dtypes of operands and result. TypeError where the result is none of the array's kind."""
+    """The dtypes of operands and result, which is cast to the array's, whatever that loses."""
     known = getattr(np, ufunc.__name__) if is_numpys else ufunc
     given = [to.dtype]
     if b is not None:
         given.append(type(b) if type(b) in (int, float, complex) else _dtype_of(b))
-    found = known.resolve_dtypes((*given, None))
-    if not np.can_cast(found[-1], to.dtype, "same_kind"):
-        raise TypeError(f"Cannot cast ufunc '{ufunc.__name__}' output from {found[-1]!r:.200} to {to.dtype!r:.200} with casting rule 'same_kind'")
-    return found
+    return known.resolve_dtypes((*given, None), casting="unsafe")
 
 
 def _in_order(ufunc, is_numpys, computed, flat, n_rows, block, rows, values):
@@ -401,20 +404,35 @@ def _in_order(ufunc, is_numpys, computed, flat, n_rows, block, rows, values):
     order = np.argsort(host, kind="stable")
     places, starts = np.unique(host[order], return_index=True)
     starts = cuda.to_device(np.append(starts, host.size))
-    fold = _ordered_kernel(ufunc, is_numpys, computed)
+    loses_imaginary = computed[-1].kind == "c" and flat.dtype.kind != "c"
+    if loses_imaginary:
+        warnings.warn("Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning, stacklevel=4)
+    fold = _ordered_kernel(ufunc, is_numpys, computed, loses_imaginary)
     operands = () if values is None else (cuda.to_device(order), values)
     fold(places.size * block, flat, block, cuda.to_device(places), starts, *operands)
 
 
-def _ordered_kernel(ufunc, is_numpys, computed):
-    kernels = _ordered.setdefault(ufunc, {})
-    if computed not in kernels:
+def _ordered_kernel(ufunc, is_numpys, computed, loses_imaginary):
+    kernels, key = _ordered.setdefault(ufunc, {}), (computed, loses_imaginary)
+    if key not in kernels:
         state = ufunc._state()
         options = {name: state["options"][name] for name in _OF_CODE if name in state["options"]}
         callee = getattr(np, ufunc.__name__) if is_numpys else ufunc.py_func
+        if loses_imaginary:
+            callee = _real_part(callee, ufunc.nin)
         make = _make_ordered_unary if ufunc.nin == 1 else _make_ordered_binary
-        kernels[computed] = make(callee, [dtype.type for dtype in computed], options)
-    return kernels[computed]
+        kernels[key] = make(callee, [dtype.type for dtype in computed], options)
+    return kernels[key]
+
+
+def _real_part(f, nin):
+    def of_one(x):
+        return f(x).real
+
+    def of_two(x, y):
+        return f(x, y).real
+
+    return of_one if nin == 1 else of_two
 
 
 _ordered: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
@@ -452,10 +470,9 @@ def _places(a, indices):
     if not any(cuda.is_cuda_array(index) for index in several):
         places = np.asarray(np.arange(a.size).reshape(a.shape)[indices])  # NumPy's rules and errors
         return cuda.to_device(places), places.shape, a.size, 1
-    integers = all(index.dtype.kind in "iu" for index in map(_indices_of, several))
-    if not integers or len(several) not in (1, a.ndim) or a.ndim == 0:
-        raise lw.errors.UnsupportedError(
-            "`at` with indices on a device takes one array of integers, or one for each dimension: use copy_to_host()")
+    arrays = all(isinstance(index, np.ndarray) or cuda.is_cuda_array(index) for index in several)
+    if not arrays or not all(index.dtype.kind in "iu" for index in map(_indices_of, several)) or len(several) not in (1, a.ndim) or a.ndim == 0:
+        return _places_of_any(a, indices)
     if len(several) == 1:
         rows = cuda.as_cuda_array(several[0])
         rows = rows if rows.is_c_contiguous() else rows.copy()
@@ -468,6 +485,15 @@ def _places(a, indices):
         if flat.size:
             _along_axis()(flat.size, flat, one.reshape(flat.size), a.shape[axis], axis)
     return places, shape, a.size, 1
+
+
+def _places_of_any(a, indices):
+    """Masks, arrays beside slices, and the like: where elements' numbers go if they are indexed so."""
+    numbers = cuda.device_array(a.size, np.int64)
+    if a.size:
+        _device_array_kernels.count_up(a.size, numbers)
+    places = numbers.reshape(a.shape)[indices]
+    return (places if places.is_c_contiguous() else places.copy()), places.shape, a.size, 1
 
 
 def _indices_of(index):

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 __all__ = [
-    "CompileError", "CompilerNotFound", "DriverError", "KernelError", "KeywordError", "LanewiseError",
+    "ArgumentError", "CompileError", "CompilerNotFound", "DriverError", "KernelError", "KeywordError", "LanewiseError",
     "LinkError", "PerformanceWarning", "PrecisionWarning", "SignatureError", "TypingError", "UnsupportedError",
 ]
 
@@ -26,6 +26,10 @@ class CompileError(LanewiseError):
 
 class TypingError(CompileError, TypeError):
     """The types in a function do not go together."""
+
+
+class ArgumentError(TypingError, ValueError):
+    """A constant that no named function takes for this parameter, such as an alignment of 3."""
 
 
 class UnsupportedError(CompileError):

@@ -8,6 +8,7 @@
 #include "core/host/print_host.h"
 #include "core/host/raise_note.h"
 #include "core/host/parallel_loop.h"
+#include "core/host/random_state.h"
 #include "core/host/recursion.h"
 #include "core/host/simulator.h"
 #include "core/py/array/counted_array.h"
@@ -83,6 +84,7 @@ module_exec(PyObject *module)
     lw_pieces_register();
     lw_recursion_register();
     lw_parallel_loop_register();
+    lw_random_state_register();
     lw_counted_register();
     lw_device_copy_register();
     lw_numpy_names_register();

@@ -20,9 +20,9 @@ from lanewise import _core
 _ALIASES = {"digamma": "psi", "jn": "jv"}
 
 _NAMES = (
-    "beta betainc betaincc betaln binom boxcox boxcox1p cbrt chdtr chdtrc comb cosm1 dawsn ellipe ellipk ellipkm1 entr erf erfc erfcinv erfcx "
-    "erfinv exp1 exp10 exp2 expi expit expm1 expn exprel factorial fresnel gamma gammainc gammaincc gammaln gammasgn huber i0 i0e i1 i1e "
-    "inv_boxcox inv_boxcox1p iv ive j0 j1 jv k0 k0e k1 k1e kl_div kn kv kve log1p log_expit log_ndtr loggamma logit ndtr ndtri pdtr pdtrc perm "
+    "beta betainc betaincc betainccinv betaincinv betaln binom boxcox boxcox1p cbrt chdtr chdtrc chdtri comb cosm1 dawsn ellipe ellipk ellipkm1 entr erf erfc erfcinv erfcx "
+    "erfinv exp1 exp10 exp2 expi expit expm1 expn exprel factorial fresnel gamma gammainc gammaincc gammainccinv gammaincinv gammaln gammasgn huber i0 i0e i1 i1e "
+    "inv_boxcox inv_boxcox1p iv ive j0 j1 jv k0 k0e k1 k1e kl_div kn kv kve lambertw log1p log_expit log_ndtr loggamma logit ndtr ndtri pdtr pdtrc perm "
     "poch polygamma pseudo_huber psi rel_entr rgamma shichi sici softplus xlog1py xlogy y0 y1 yn yv zeta zetac"
 ).split()
 

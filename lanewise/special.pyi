@@ -3,12 +3,13 @@
 from lanewise._core import Ufunc
 
 __all__ = [
-    "beta", "betainc", "betaincc", "betaln", "binom", "boxcox", "boxcox1p", "cbrt", "chdtr",
-    "chdtrc", "comb", "cosm1", "dawsn", "digamma", "ellipe", "ellipk", "ellipkm1", "entr",
-    "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp1", "exp10", "exp2", "expi", "expit",
-    "expm1", "expn", "exprel", "factorial", "fresnel", "gamma", "gammainc", "gammaincc",
-    "gammaln", "gammasgn", "huber", "i0", "i0e", "i1", "i1e", "inv_boxcox", "inv_boxcox1p",
-    "iv", "ive", "j0", "j1", "jn", "jv", "k0", "k0e", "k1", "k1e", "kl_div", "kn", "kv", "kve",
+    "beta", "betainc", "betaincc", "betainccinv", "betaincinv", "betaln", "binom", "boxcox",
+    "boxcox1p", "cbrt", "chdtr", "chdtrc", "chdtri", "comb", "cosm1", "dawsn", "digamma",
+    "ellipe", "ellipk", "ellipkm1", "entr", "erf", "erfc", "erfcinv", "erfcx", "erfinv",
+    "exp1", "exp10", "exp2", "expi", "expit", "expm1", "expn", "exprel", "factorial",
+    "fresnel", "gamma", "gammainc", "gammaincc", "gammainccinv", "gammaincinv", "gammaln",
+    "gammasgn", "huber", "i0", "i0e", "i1", "i1e", "inv_boxcox", "inv_boxcox1p", "iv", "ive",
+    "j0", "j1", "jn", "jv", "k0", "k0e", "k1", "k1e", "kl_div", "kn", "kv", "kve", "lambertw",
     "log1p", "log_expit", "log_ndtr", "loggamma", "logit", "ndtr", "ndtri", "pdtr", "pdtrc",
     "perm", "poch", "polygamma", "pseudo_huber", "psi", "rel_entr", "rgamma", "shichi", "sici",
     "softplus", "xlog1py", "xlogy", "y0", "y1", "yn", "yv", "zeta", "zetac",
@@ -17,6 +18,8 @@ __all__ = [
 beta: Ufunc
 betainc: Ufunc
 betaincc: Ufunc
+betainccinv: Ufunc
+betaincinv: Ufunc
 betaln: Ufunc
 binom: Ufunc
 boxcox: Ufunc
@@ -24,6 +27,7 @@ boxcox1p: Ufunc
 cbrt: Ufunc
 chdtr: Ufunc
 chdtrc: Ufunc
+chdtri: Ufunc
 comb: Ufunc
 cosm1: Ufunc
 dawsn: Ufunc
@@ -50,6 +54,8 @@ fresnel: Ufunc
 gamma: Ufunc
 gammainc: Ufunc
 gammaincc: Ufunc
+gammainccinv: Ufunc
+gammaincinv: Ufunc
 gammaln: Ufunc
 gammasgn: Ufunc
 huber: Ufunc
@@ -73,6 +79,7 @@ kl_div: Ufunc
 kn: Ufunc
 kv: Ufunc
 kve: Ufunc
+lambertw: Ufunc
 log1p: Ufunc
 log_expit: Ufunc
 log_ndtr: Ufunc

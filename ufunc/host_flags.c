@@ -9,29 +9,43 @@ enum { DIVIDED_BY_ZERO = FE_DIVBYZERO, OVERFLOWN = FE_OVERFLOW, NOT_VALID = FE_I
 
 /* ---- integers ---- */
 
-/* n values of `type` at `from`: whether one is zero. */
+/* Whether one of n values is zero; of contiguous ones in a loop that compilers vectorise. */
+#define LOOK(c_type, step)                                                                     \
+    for (int64_t i = 0; i < n; i++) {                                                          \
+        c_type value;                                                                          \
+        memcpy(&value, from + i * (step), sizeof value);                                       \
+        found |= value == 0;                                                                   \
+    }
+#define HAS_ZERO(name, c_type)                                                                 \
+    static bool name(const char *from, int64_t stride, int64_t n)                              \
+    {                                                                                          \
+        bool found = false;                                                                    \
+                                                                                               \
+        if (stride == (int64_t)sizeof(c_type))                                                 \
+            LOOK(c_type, (int64_t)sizeof(c_type))                                              \
+        else                                                                                   \
+            LOOK(c_type, stride)                                                               \
+        return found;                                                                          \
+    }
+HAS_ZERO(has_zero_byte, uint8_t)
+HAS_ZERO(has_zero_half, uint16_t)
+HAS_ZERO(has_zero_word, uint32_t)
+HAS_ZERO(has_zero_long, uint64_t)
+#undef HAS_ZERO
+#undef LOOK
+
+/* n values of `type` at `from`. */
 static bool
 has_zero(lw_dtype type, const char *from, int64_t stride, int64_t n)
 {
-    bool found = false;
-
-#define LOOK(c_type)                                                                           \
-    for (int64_t i = 0; i < n; i++) {                                                          \
-        c_type value;                                                                          \
-        memcpy(&value, from + i * stride, sizeof value);                                       \
-        found |= value == 0;                                                                   \
-    }                                                                                          \
-    return found;
-
     if (stride == 0 && n > 1)
         n = 1;
     switch (lw_dtypes[type].size_bytes) {
-    case 1: LOOK(uint8_t)
-    case 2: LOOK(uint16_t)
-    case 4: LOOK(uint32_t)
-    default: LOOK(uint64_t)
+    case 1: return has_zero_byte(from, stride, n);
+    case 2: return has_zero_half(from, stride, n);
+    case 4: return has_zero_word(from, stride, n);
+    default: return has_zero_long(from, stride, n);
     }
-#undef LOOK
 }
 
 /* A signed integer. */

@@ -365,16 +365,30 @@ piece_watched(void *context, int64_t begin, int64_t end)
     return true;
 }
 
+/* Elements between two looks of a rule: the code behind it finds what it read in L1. */
+enum { LOOKED_AT_ONCE = 64 * LW_HOST_BLOCK };
+
+static void
+chunk(run *r, int64_t begin, int64_t end)
+{
+    if (r->contiguous && !(r->in_place && r->kernel->doubts_flags))
+        straight(r, begin, end);
+    else
+        through_scratch(r, begin, end);
+}
+
 static bool
 piece(void *context, int64_t begin, int64_t end)
 {
     run *r = context;
 
-    raise_by_rule(r->kernel, r->args, r->strides, begin, end - begin);
-    if (r->contiguous && !(r->in_place && r->kernel->doubts_flags))
-        straight(r, begin, end);
-    else
-        through_scratch(r, begin, end);
+    for (int64_t i = begin; r->kernel->flag_rule != NULL && i < end; i += LOOKED_AT_ONCE) {
+        int64_t to = end - i < LOOKED_AT_ONCE ? end : i + LOOKED_AT_ONCE;
+        raise_by_rule(r->kernel, r->args, r->strides, i, to - i);
+        chunk(r, i, to);
+    }
+    if (r->kernel->flag_rule == NULL)
+        chunk(r, begin, end);
     return true;
 }
 

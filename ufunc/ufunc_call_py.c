@@ -501,7 +501,8 @@ lw_ufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *
         return call_with_floats(object, args, n_args, kwnames);
     }
     PyErr_Restore(kind, error, trace);
-    if (self->base.numpys != NULL && kwnames != NULL) {
+    if (self->base.numpys != NULL && kwnames != NULL &&
+        !(lw_look(args, n_args, kwnames, true).kinds & LW_CALL_KIND_DEVICE)) {
         PyErr_Clear();
         return lw_ufunc_ask_numpys(self->base.numpys, "__call__", args, n_args, kwnames);
     }

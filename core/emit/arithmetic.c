@@ -217,6 +217,27 @@ emit_fma(lw_emitter *e)
               bits, type, e->inst->a, type, e->inst->b, type, e->inst->c);
 }
 
+/* Whether both operands are one value: the same instruction, or a variable that is read twice.
+ */
+static bool
+is_with_itself(const lw_emitter *e)
+{
+    const lw_inst *insts = e->func->insts.data;
+    lw_ref a = e->inst->a, b = e->inst->b;
+
+    return a == b || (b == a + 1 && insts[a].op == LW_OP_GET && insts[b].op == LW_OP_GET &&
+                      insts[a].a == insts[b].a);
+}
+
+/* Of x with itself: whether x is a number. libNVVM takes constants that are computed, such as
+ * 0/0, for equal to themselves, but does not compare them with 0 before the program runs. */
+static void
+emit_is_number(lw_emitter *e, lw_dtype type, const char *x)
+{
+    lw_result(e, "fcmp$s $s $t $s, 0.0", lw_fast(e).text,
+              e->inst->op == LW_OP_NE ? "uno" : "ord", type, x);
+}
+
 static void
 emit_compare(lw_emitter *e)
 {
@@ -238,6 +259,10 @@ emit_compare(lw_emitter *e)
         x = lw_widen(e, type, x);
         y = lw_widen(e, type, y);
         type = LW_DT_f32;
+    }
+    if (e->gpu && e->inst->op != LW_OP_LT && e->inst->op != LW_OP_GT && is_with_itself(e)) {
+        emit_is_number(e, type, x.text);
+        return;
     }
     lw_result(e, "fcmp$s $s $t $s, $s", lw_fast(e).text, names[which].floats, type, x.text,
               y.text);

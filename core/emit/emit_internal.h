@@ -71,6 +71,7 @@ typedef struct lw_emitter {
     uint32_t invariant, sreg_ranges[5]; /* metadata numbers, 0 = not printed yet */
     lw_text globals;                    /* memory of the module: shared variables */
     uint32_t n_shared;                  /* GPU: variables printed */
+    uint32_t n_named_locals;            /* GPU: allocas with a name of their own */
     uint64_t shared_end;                /* CPU: bytes of shared memory given out */
     bool context;                       /* CPU: functions take %ctx */
     bool recurses;    /* there is a ROOM; CPU: functions take %stack, entry points make it */

@@ -91,6 +91,9 @@ as_pointer(lw_emitter *e, const char *kind, uint32_t bytes, unsigned space, cons
         lw_result(e, "$s ptr$s $s to ptr", kind, in_space, name);
 }
 
+/* On GPUs, local arrays for which the user's function asks for an alignment, and all shared
+ * ones, have the names that numba gives them: tools find them in the text by these. */
+
 static void
 emit_local(lw_emitter *e)
 {
@@ -98,11 +101,17 @@ emit_local(lw_emitter *e)
     lw_name memory;
 
     assert(e->inst->b < 32);
-    if (!e->typed) {
+    if (e->gpu && (e->inst->flags & LW_DECL_ALIGNED)) {
+        snprintf(memory.text, sizeof memory.text, "%%\"_cudapy_lmem.%u\"", e->n_named_locals);
+        if (e->n_named_locals++ == 0)
+            snprintf(memory.text, sizeof memory.text, "%%\"_cudapy_lmem\"");
+        lw_line(e, "$s = alloca [$u x i8], align $u", memory.text, e->inst->a, align);
+    } else if (e->typed) {
+        memory = lw_def(e, "alloca [$u x i8], align $u", e->inst->a, align);
+    } else {
         lw_result(e, "alloca [$u x i8], align $u", e->inst->a, align);
         return;
     }
-    memory = lw_def(e, "alloca [$u x i8], align $u", e->inst->a, align);
     as_pointer(e, "bitcast", e->inst->a, 0, memory.text);
 }
 
@@ -114,7 +123,7 @@ emit_shared(lw_emitter *e)
 
     assert(e->inst->b < 32 && (e->gpu || e->context));
     if (e->gpu) {
-        snprintf(name.text, sizeof name.text, "@lw_shared_%u", e->n_shared++);
+        snprintf(name.text, sizeof name.text, "@\"_cudapy_smem_%u\"", e->n_shared++);
         lw_text_addf(
             &e->globals,
             "%s = internal unnamed_addr addrspace(3) global [%u x i8] undef, align %u\n",

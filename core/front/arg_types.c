@@ -18,8 +18,11 @@ tuple_type(lw_types *types, const lw_arg_spec *spec)
     }
     if (spec->readonly)
         return lw_type_fields(types, items, spec->n, spec->names);
-    return lw_type_tuple_of_class(types, lw_type_tuple(types, items, spec->n, spec->names),
-                                  spec->user_class);
+    return lw_type_tuple_listed(
+        types,
+        lw_type_tuple_of_class(types, lw_type_tuple(types, items, spec->n, spec->names),
+                               spec->user_class),
+        spec->is_list);
 }
 
 static lw_type
@@ -27,11 +30,13 @@ array_type(lw_types *types, const lw_arg_spec *spec)
 {
     lw_type element =
         spec->record ? lw_record_type(types, spec->record, false) : (lw_type)spec->dtype;
+    lw_type array;
 
     if (element == LW_T_BOTTOM || spec->ndim > LW_MAX_ARRAY_DIMS)
         return LW_T_BOTTOM;
-    return lw_type_array(types, element, spec->ndim, (lw_layout)spec->layout, spec->readonly,
-                         NULL);
+    array = lw_type_array(types, element, spec->ndim, (lw_layout)spec->layout, spec->readonly,
+                          NULL);
+    return spec->endless ? lw_type_array_endless(types, array) : array;
 }
 
 lw_type

@@ -311,12 +311,15 @@ join_arrays(lw_types *types, const lw_type *set, uint32_t n, const char **proble
             all.shape = NULL;
         all.readonly |= row->readonly;
         all.owned |= row->owned;
+        all.endless &= row->endless;
         if (row->align && (align == 0 || row->align < align))
             align = row->align;
     }
     joined = lw_type_array(types, all.elements[0], all.ndim, (lw_layout)all.layout,
                            all.readonly, all.owned ? NULL : all.shape);
     joined = lw_type_array_owned(types, joined, all.owned);
+    if (all.endless)
+        joined = lw_type_array_endless(types, joined);
     return lw_type_array_aligned(types, joined, align);
 }
 

@@ -59,6 +59,7 @@ typedef enum lw_rule {
     LW_RULE_LOCAL,
     LW_RULE_NEW_ARRAY,
     LW_RULE_AXIS,
+    LW_RULE_RANDOM_STATE,
     LW_RULE_SHARED,
     LW_RULE_CONST_ARRAY,
     LW_RULE_ATOMIC,
@@ -284,6 +285,7 @@ typedef enum lw_impl {
     LW_IMPL_VIEWED,
     LW_IMPL_AXIS,
     LW_IMPL_IS_DENSE,
+    LW_IMPL_RANDOM_STATE,
     LW_IMPL_SHARED,
     LW_IMPL_CONST_ARRAY,
     LW_IMPL_ATOMIC_ADD, /* up to CAS in the order of lw_atomic_kind */

@@ -51,7 +51,7 @@ static bool
 same_shape(const lw_type_row *x, const lw_type_row *y)
 {
     if (x->ndim != y->ndim || x->layout != y->layout || x->readonly != y->readonly ||
-        x->align != y->align || x->owned != y->owned)
+        x->align != y->align || x->owned != y->owned || x->endless != y->endless)
         return false;
     if (x->shape == NULL || y->shape == NULL)
         return x->shape == y->shape;
@@ -327,6 +327,7 @@ lw_type_array_like(lw_types *types, lw_type array, uint32_t ndim, lw_layout layo
     row.layout =
         (uint8_t)(ndim == 0 || (ndim == 1 && layout == LW_LAYOUT_F) ? LW_LAYOUT_C : layout);
     row.shape = shape;
+    row.endless = false;
     return intern(types, &row);
 }
 
@@ -347,6 +348,19 @@ lw_type_array_readonly(lw_types *types, lw_type array)
 
     assert(row.kind == LW_TK_ARRAY);
     row.readonly = true;
+    return intern(types, &row);
+}
+
+lw_type
+lw_type_array_endless(lw_types *types, lw_type array)
+{
+    lw_type_row row;
+
+    if (lw_type_kind_of(types, array) != LW_TK_ARRAY)
+        return LW_T_BOTTOM;
+    row = *lw_type_get(types, array);
+    assert(row.ndim == 1 && row.shape == NULL && !row.owned);
+    row.endless = true;
     return intern(types, &row);
 }
 

@@ -91,6 +91,8 @@ typedef struct lw_type_row {
                       index and no result; nothing changes it */
     bool owned;    /* ARRAY: its memory was made in compiled code and is counted; the last
                       part of a value is the reference (ptr; NULL: memory of others) */
+    bool endless;  /* ARRAY: a pointer, of which no extent is known: an index below zero lies
+                      before it, as in C, and no index is outside. Views of it are ordinary */
     uint8_t align; /* ARRAY: bytes that every element is known to be aligned to, where that is
                       less than its type's own alignment (a field of packed records); else 0 */
     const int64_t *shape; /* ARRAY: constant extents (local, shared and captured tables; layout
@@ -140,6 +142,7 @@ lw_type lw_type_array_like(lw_types *types, lw_type array, uint32_t ndim, lw_lay
 /* An array over the same memory whose elements have another type and its own alignment. */
 lw_type lw_type_array_of(lw_types *types, lw_type array, lw_type element);
 lw_type lw_type_array_readonly(lw_types *types, lw_type array);
+lw_type lw_type_array_endless(lw_types *types, lw_type array);
 /* The same array, or a view of it, whose memory is counted or not. */
 lw_type lw_type_array_owned(lw_types *types, lw_type array, bool owned);
 /* Whether it is such an array, or a tuple that has one. */

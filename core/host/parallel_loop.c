@@ -1,6 +1,7 @@
 #include "core/host/parallel_loop.h"
 
 #include "core/base/clock.h"
+#include "core/host/random_state.h"
 #include "core/host/schedule.h"
 #include "core/host/thread_pool.h"
 #include "core/link/elf_loader.h"
@@ -20,6 +21,7 @@ typedef struct loop {
     uint64_t n, size; /* iterations; those of a part */
     int64_t parts, stride;
     char *records;
+    uint64_t fork;         /* of the random numbers of its parts */
     int64_t own_ns, own_n; /* the calling thread's share: time, iterations */
     _Atomic int64_t next;
     /* the lowest part that left the function; parts behind it need not run any more */
@@ -91,9 +93,12 @@ static void
 run_part(loop *l, int64_t part)
 {
     uint64_t begin = (uint64_t)part * l->size, end = begin + l->size;
+    lw_random_state saved;
 
+    lw_random_enter(l->fork, part, &saved);
     if (l->code(l->frame, begin, end < l->n ? end : l->n, l->records + part * l->stride))
         note_left(l, part);
+    lw_random_leave(&saved);
 }
 
 static bool
@@ -149,6 +154,7 @@ run(lw_part_code code, const void *frame, uint64_t n, int64_t parts, void *recor
               .frame = frame,
               .n = n,
               .parts = parts,
+              .fork = lw_random_fork(),
               .stride = stride,
               .records = records};
 

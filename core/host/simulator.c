@@ -69,6 +69,9 @@ page_bytes(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
+/* The most that a function may ask for, which is at most a page. */
+enum { SHARED_ALIGN = 4096 };
+
 static size_t
 shared_bytes(const lw_sim_launch *launch)
 {
@@ -370,14 +373,14 @@ thread_for_whole(sim_worker *worker, int64_t i)
 
     if (worker->thread != NULL)
         return true;
-    worker->thread = lw_alloc_zero(1, SIM_THREAD_BYTES + 16 + shared_bytes(launch));
+    worker->thread = lw_alloc_zero(1, SIM_THREAD_BYTES + SHARED_ALIGN + shared_bytes(launch));
     if (worker->thread == NULL) {
         lw_fail_memory(&error);
         note(worker->run, i, 0, NULL, &error);
         return false;
     }
     shared = (char *)worker->thread + SIM_THREAD_BYTES;
-    shared += -(uintptr_t)shared & 15;
+    shared += -(uintptr_t)shared & (SHARED_ALIGN - 1);
     bind(NULL, launch, worker->thread, 0);
     worker->thread->shadow = launch->checks ? &worker->shadow : NULL;
     bind_memory(&worker->thread->context, launch, shared);

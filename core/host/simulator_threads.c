@@ -346,18 +346,25 @@ lw_sim_grid_workspace(lw_kernel_context *context)
     return 0;
 }
 
-/* A thread leaves it when all blocks have arrived: simulator.c then resumes them. */
+/* Waits for other blocks, of which `arrived` counts this one's threads: simulator.c resumes
+ * them when all have arrived. */
+static void
+wait_for_blocks(sim_thread *thread, uint32_t wait, uint32_t *arrived)
+{
+    thread->wait = wait;
+    thread->mask = 0;
+    (*arrived)++;
+    unready(thread->block, thread->index / SIM_WARP, thread->index % SIM_WARP);
+    leave(thread);
+}
+
 void
 lw_sim_grid_sync(lw_kernel_context *context, void *counter)
 {
     sim_thread *thread = (sim_thread *)context;
 
     (void)counter; /* only GPU code uses it */
-    thread->wait = LW_KOP_grid_sync;
-    thread->mask = 0;
-    thread->block->n_at_grid++;
-    unready(thread->block, thread->index / SIM_WARP, thread->index % SIM_WARP);
-    leave(thread);
+    wait_for_blocks(thread, LW_KOP_grid_sync, &thread->block->n_at_grid);
 }
 
 /* ---- clusters ---- */
@@ -371,11 +378,7 @@ lw_sim_cluster_sync(lw_kernel_context *context)
         lw_sim_barrier(context);
         return;
     }
-    thread->wait = LW_KOP_cluster_sync;
-    thread->mask = 0;
-    thread->block->n_at_cluster++;
-    unready(thread->block, thread->index / SIM_WARP, thread->index % SIM_WARP);
-    leave(thread);
+    wait_for_blocks(thread, LW_KOP_cluster_sync, &thread->block->n_at_cluster);
 }
 
 int32_t

@@ -132,6 +132,8 @@ enum {
     /* ADD, SUB, MUL of signed integers: the emitter knows that it does not overflow
      * (addresses) */
     LW_NO_WRAP = 0x10000,
+    /* LOCAL: the user's function asks for this alignment */
+    LW_DECL_ALIGNED = 0x20000,
 };
 
 typedef struct lw_inst {

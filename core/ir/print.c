@@ -34,6 +34,7 @@ const lw_ir_flag lw_param_flags[] = {
 
 static const lw_ir_flag memory_flags[] = {
     {"invariant", LW_MEM_INVARIANT}, {"streaming", LW_MEM_STREAMING}, {NULL, 0}};
+static const lw_ir_flag local_flags[] = {{"aligned", LW_DECL_ALIGNED}, {NULL, 0}};
 static const lw_ir_flag loop_flags[] = {{"vectorize", LW_LOOP_VECTORIZE},
                                         {"no_vectorize", LW_LOOP_NO_VECTORIZE},
                                         {"no_unroll", LW_LOOP_NO_UNROLL},
@@ -59,6 +60,8 @@ lw_ir_flags_of(lw_op op)
 {
     if (lw_ir_is_memory(op))
         return memory_flags;
+    if (op == LW_OP_LOCAL)
+        return local_flags;
     return op == LW_OP_LOOP ? loop_flags : float_flags;
 }
 

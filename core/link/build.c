@@ -71,6 +71,18 @@ has_variables(const job *j)
     return j->options->variables && !j->options->opt && alone;
 }
 
+/* Debug builds look at every module that is compiled; release builds where they are asked to.
+ */
+static bool
+is_verified(void)
+{
+#ifdef NDEBUG
+    return lw_env_int(LW_ENV_verify) != 0;
+#else
+    return true;
+#endif
+}
+
 /* What code for the other side alone has goes before anything looks at the module. *own: a
  * copy, for the caller to free; or NULL. */
 static lw_status
@@ -84,7 +96,7 @@ take_side(job *j, lw_module **own, lw_error *err)
     LW_TRY(lw_module_copy(j->module, own, err));
     j->module = *own;
     LW_TRY(lw_opt_side(*own, j->cc != 0, err));
-    if (lw_env_int(LW_ENV_verify))
+    if (is_verified())
         LW_TRY(lw_ir_verify(*own, err));
 fail:
     return status;
@@ -465,7 +477,7 @@ get_blob(const job *j, lw_cache_kind kind, lw_blob **out, lw_build_report *repor
     double start = now_seconds();
 
     LW_TRY(dump_stages(j, err));
-    if (lw_env_int(LW_ENV_verify))
+    if (is_verified())
         LW_TRY(lw_ir_verify(j->module, err));
     LW_TRY(key_of(j, &request.key, err));
     LW_TRY(lw_cache_get_or_make(&request, out, &origin, err));

@@ -228,6 +228,7 @@ is_lasting(lw_status status)
     switch (status) {
     case LW_ERR_COMPILE:
     case LW_ERR_TYPING:
+    case LW_ERR_ARGUMENT:
     case LW_ERR_UNSUPPORTED:
     case LW_ERR_SIGNATURE:
     case LW_ERR_LINK:

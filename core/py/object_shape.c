@@ -309,16 +309,37 @@ lw_object_shape_seen(PyObject *object)
     return shape != NULL && fits(shape, object) ? shape : NULL;
 }
 
+/* The version tags of classes whose objects are arrays, as a tensor's is: a call asks for each
+ * of its operands. No two classes ever have the same tag, and a class that changes gets
+ * another. */
+static _Atomic(unsigned) array_versions[N_SEEN];
+
+static _Atomic(unsigned) *
+array_version_of(const PyTypeObject *type)
+{
+    return &array_versions[((uintptr_t)type >> 4) % N_SEEN];
+}
+
 /* Objects that say where their elements are, are arrays, good ones or not. */
 static bool
 is_array_like(PyObject *object)
 {
     static const char *const protocols[] = {"__cuda_array_interface__", "__dlpack__",
                                             "__array_interface__", "__array__"};
+    PyTypeObject *type = Py_TYPE(object);
+    unsigned version = type->tp_version_tag;
 
-    for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++)
-        if (PyObject_HasAttrString(object, protocols[i]))
-            return true;
+    if (version != 0 &&
+        atomic_load_explicit(array_version_of(type), memory_order_relaxed) == version)
+        return true;
+    for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++) {
+        if (!PyObject_HasAttrString(object, protocols[i]))
+            continue;
+        if (PyObject_HasAttrString((PyObject *)type, protocols[i]) &&
+            type->tp_version_tag == version)
+            atomic_store_explicit(array_version_of(type), version, memory_order_relaxed);
+        return true;
+    }
     return false;
 }
 

@@ -28,9 +28,10 @@ typedef struct access {
 
 /* Loads access number `item`, of `vector` elements, from all operands. */
 void lw_reduce_load_access(maker *m, lw_ref item, uint32_t vector, access *out);
-/* The same in two steps, for one operand and key->vector elements: the vector that is loaded,
- * and its elements, whose scalars are values[v][place], and on. */
-lw_ref lw_reduce_load_whole(maker *m, uint32_t which, lw_ref item);
+/* Where an operand's access of key->vector elements begins. */
+lw_ref lw_reduce_address(maker *m, uint32_t which, lw_ref item);
+/* The elements of an access that was loaded as one vector; their scalars are values[v][place],
+ * and on. */
 void lw_reduce_spread_access(maker *m, uint32_t which, lw_ref all, uint32_t place, access *out);
 /* Sets the indices of the elements, where map takes them. */
 void lw_reduce_set_index(maker *m, lw_ref item, uint32_t vector, access *out);
@@ -64,8 +65,8 @@ lane_range lw_reduce_take_narrow(maker *m, access *from);
 lane_range lw_reduce_take_best(maker *m, access *from);
 /* The same for key->piece (device_transpose.c). */
 lane_range lw_reduce_take_in_order(maker *m, access *from);
-/* Takes the elements behind the last whole access, in that lane of the last block for which
- * `takes` is true. */
+/* Takes the elements behind the last whole access, and before the first, in that lane of the
+ * last block for which `takes` is true. */
 void lw_reduce_take_rest(maker *m, lw_ref takes, access *from);
 /* Combines the slots of a result's lanes into those of its first lane (device_join.c). */
 void lw_reduce_join_lanes(maker *m, const lane_range *range);

@@ -14,6 +14,8 @@ add_params(maker *m)
     m->elements = size_param(m, "elements");
     m->per_block = size_param(m, "per_block");
     m->splits = size_param(m, "splits");
+    if (key->head)
+        m->head = size_param(m, "head");
     if (key->nested)
         m->inner = size_param(m, "inner");
     if (key->folded)

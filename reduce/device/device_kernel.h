@@ -39,6 +39,7 @@ typedef struct lw_reduce_key {
     uint8_t narrow;     /* the largest or smallest of integers of one or two bytes */
     uint8_t piece; /* a lane takes a multiple of so many neighbouring accesses, which its warp
                       reads together; 0: it reads its own */
+    uint8_t head;  /* some elements come before the first access */
     uint8_t best;  /* looks for the best element by its deciding value */
     uint8_t rows; /* rows are short, and a thread works on so many at a time; 0: they are not */
 } lw_reduce_key;
@@ -56,16 +57,15 @@ uint32_t lw_reduce_item_words(const lw_reduction *r, const lw_reduce_item *items
                               uint64_t *words);
 /* Makes the kernel. Its parameters, in order (each of 8 bytes where simulated):
  *   results, items (accesses: elements / vector), elements, items of a block, blocks of a
- *   result: i64; if nested, the results of a row (inner); if folded, the items of a row;
- *   with slices their number, the neighbouring results of each (inner), and the address of two
- *   i64 for each, its first element and how many it has;
- *   for each operand, and the mask: its address, the bytes from one result to the next (nested
- *   or with slices: from one outer result), the bytes from one element to the next, if nested
- *   or with slices the bytes from one inner result to the next, and if folded the bytes from
- *   one row of elements to the next;
- *   for each part of the accumulator the address of the split results; the counters' address;
- *   the addresses of the results; the parts of `initial` or, masked without one, of the result
- *   of no elements. */
+ *   result: i64; with head, the number of elements before those; if nested, the results of a
+ * row (inner); if folded, the items of a row; with slices their number, the neighbouring
+ * results of each (inner), and the address of two i64 for each, its first element and how many
+ * it has; for each operand, and the mask: its address, the bytes from one result to the next
+ * (nested or with slices: from one outer result), the bytes from one element to the next, if
+ * nested or with slices the bytes from one inner result to the next, and if folded the bytes
+ * from one row of elements to the next; for each part of the accumulator the address of the
+ * split results; the counters' address; the addresses of the results; the parts of `initial`
+ * or, masked without one, of the result of no elements. */
 lw_status lw_reduce_device_module(const lw_reduction *r, const lw_reduce_key *key,
                                   const char *symbol, lw_module **out, lw_error *err);
 

@@ -13,6 +13,8 @@ enum {
     MOST_SPLITS = 1024,
     COLUMNS_LOG2 = 5, /* log2 of the threads along neighbouring results, where these are many */
     WIDEST = 32,      /* most bytes of such a thread's accumulators */
+    WIDEST_COLUMNS = 96,    /* the same where they are those of neighbouring results */
+    LEAST_WITH_HEAD = 4096, /* fewest elements where some come before the first access */
     MOST_SHORT_BYTES = 128, /* most bytes of a thread's accumulators, where rows are short */
     MOST_SHORT = 64,        /* most accesses of a short row, which part of a warp takes */
     LEAST_RESULTS = 64,     /* fewest results for which short rows have a kernel of their own */
@@ -95,7 +97,9 @@ lies_in_vectors(const lw_reduce_job *job, const lw_reduce_plan *plan, uint32_t o
     return near == size && far % (size * vector) == 0 &&
            outer_step(job, operand) % (size * vector) == 0 &&
            row_step(job, operand) % (size * vector) == 0 &&
-           (uintptr_t)job->operand[operand] % (size * vector) == 0;
+           ((uintptr_t)job->operand[operand] + (uintptr_t)plan->head * size) %
+                   (size * vector) ==
+               0;
 }
 
 static bool
@@ -114,9 +118,25 @@ all_lie_in_vectors(const lw_reduce_job *job, const lw_reduce_plan *plan, uint32_
     return !is_masked(job) || lies_in_vectors(job, plan, r->n_in, 1, vector);
 }
 
+/* How many elements come before the first that an access can begin with: of all operands at
+ * once, and where their order does not matter. */
+static int64_t
+head_of(const lw_reduce_job *job, const lw_reduce_plan *plan, uint32_t vector)
+{
+    const lw_reduction *r = job->reduction;
+    uint32_t size = lw_dtypes[r->loaded[0]].size_bytes;
+    uintptr_t past = (uintptr_t)job->operand[0] % (size * vector);
+
+    if (!r->commutative || r->indexed || is_masked(job) || plan->key.best ||
+        plan->key.columns || job->reduced.n > 1 || plan->elements < LEAST_WITH_HEAD ||
+        past % size != 0)
+        return 0;
+    return past == 0 ? 0 : (int64_t)(vector - past / size);
+}
+
 /* How many elements an access of at most 16 bytes takes; 1 where they are not contiguous. */
 static uint32_t
-vector_of(const lw_reduce_job *job, const lw_reduce_plan *plan)
+vector_of(const lw_reduce_job *job, lw_reduce_plan *plan)
 {
     const lw_reduction *r = job->reduction;
     uint32_t largest = 1, vector;
@@ -128,14 +148,19 @@ vector_of(const lw_reduce_job *job, const lw_reduce_plan *plan)
     if (vector < 2)
         return 1;
     if (plan->key.columns) {
-        while (vector > 1 && (plan->inner % vector != 0 || acc_bytes(job) * vector > WIDEST ||
-                              !all_lie_in_vectors(job, plan, vector)))
+        while (vector > 1 &&
+               (plan->inner % vector != 0 || acc_bytes(job) * vector > WIDEST_COLUMNS ||
+                !all_lie_in_vectors(job, plan, vector)))
             vector /= 2;
         return vector;
     }
-    if (acc_bytes(job) > WIDEST || !all_lie_in_vectors(job, plan, vector))
+    plan->head = head_of(job, plan, vector);
+    if (acc_bytes(job) > WIDEST || plan->elements < 16 * (int64_t)vector ||
+        !all_lie_in_vectors(job, plan, vector)) {
+        plan->head = 0;
         return 1;
-    return plan->elements >= 16 * (int64_t)vector ? vector : 1;
+    }
+    return vector;
 }
 
 static int64_t
@@ -234,6 +259,8 @@ choose_block(const lw_reduce_job *job, lw_reduce_plan *plan)
     plan->key.columns = plan->results > 1 && job->reduced.n > 0 &&
                         distance(kept_step(job, 0)) < distance(element_step(job, 0));
     plan->key.vector = (uint8_t)vector_of(job, plan);
+    plan->key.head = plan->head > 0;
+    plan->elements -= plan->head;
     in_order = !job->reduction->commutative && !plan->key.best && !plan->key.columns;
     set_lanes(job, plan);
     if (in_order && plan->key.vector > 1)
@@ -408,6 +435,15 @@ lw_reduce_plan_of(lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *out)
     return true;
 }
 
+/* Bytes of an element of an operand, or of the mask. */
+static uint64_t
+size_of_operand(const lw_reduce_job *job, uint32_t i)
+{
+    const lw_reduction *r = job->reduction;
+
+    return i < r->n_in ? lw_dtypes[r->loaded[i]].size_bytes : 1;
+}
+
 static uint64_t
 address(const char *at)
 {
@@ -427,12 +463,14 @@ lw_reduce_plan_words(const lw_reduce_job *job, const lw_reduce_plan *plan, uint6
 
     for (int i = 0; i < 5; i++)
         words[n++] = (uint64_t)counts[i];
+    if (plan->key.head)
+        words[n++] = (uint64_t)plan->head;
     if (plan->key.nested)
         words[n++] = (uint64_t)plan->inner;
     if (plan->key.folded)
         words[n++] = (uint64_t)(plan->key.columns ? plan->row : plan->row / plan->key.vector);
     for (uint32_t i = 0; i < r->n_in + plan->key.masked; i++) {
-        words[n++] = address(job->operand[i]);
+        words[n++] = address(job->operand[i]) + (uint64_t)plan->head * size_of_operand(job, i);
         words[n++] = (uint64_t)(plan->key.nested ? outer_step(job, i) : kept_step(job, i));
         words[n++] = (uint64_t)element_step(job, i);
         if (plan->key.nested)

@@ -22,6 +22,7 @@ lane_of_access(maker *m, lw_dtype dtype, lw_ref all, uint32_t lane)
     return lw_ir_compare(b, LW_OP_NE, value, lw_ir_int(b, LW_DT_u8, 0));
 }
 
+/* step: from an access to the next. */
 static lw_ref
 address_of(maker *m, uint32_t operand, lw_ref item, lw_ref step)
 {
@@ -33,15 +34,12 @@ address_of(maker *m, uint32_t operand, lw_ref item, lw_ref step)
 }
 
 lw_ref
-lw_reduce_load_whole(maker *m, uint32_t which, lw_ref item)
+lw_reduce_address(maker *m, uint32_t which, lw_ref item)
 {
-    lw_dtype dtype = m->r->loaded[which];
-    uint32_t vector = m->key->vector, bytes = lw_dtypes[dtype].size_bytes * vector;
-    lw_ref step = m->key->columns ? m->step[which] : i64(m, bytes);
+    uint32_t bytes = lw_dtypes[m->r->loaded[which]].size_bytes * m->key->vector;
 
-    assert(vector > 1 && bytes <= 16);
-    return lw_ir_load(&m->b, lw_dtype_memory_part(dtype), vector * lw_dtype_n_parts(dtype),
-                      address_of(m, which, item, step), bytes, operand_flags(m));
+    assert(m->key->vector > 1 && bytes <= 16);
+    return address_of(m, which, item, m->key->columns ? m->step[which] : i64(m, bytes));
 }
 
 void
@@ -60,11 +58,18 @@ static void
 load_operand(maker *m, uint32_t which, lw_ref item, uint32_t place, uint32_t vector,
              access *out)
 {
-    if (vector == 1)
-        lw_ir_load_parts(&m->b, m->r->loaded[which], address_of(m, which, item, m->step[which]),
+    lw_dtype dtype = m->r->loaded[which];
+    lw_ref all;
+
+    if (vector == 1) {
+        lw_ir_load_parts(&m->b, dtype, address_of(m, which, item, m->step[which]),
                          operand_flags(m), &out->values[0][place]);
-    else
-        lw_reduce_spread_access(m, which, lw_reduce_load_whole(m, which, item), place, out);
+        return;
+    }
+    all = lw_ir_load(&m->b, lw_dtype_memory_part(dtype), vector * lw_dtype_n_parts(dtype),
+                     lw_reduce_address(m, which, item), lw_dtypes[dtype].size_bytes * vector,
+                     operand_flags(m));
+    lw_reduce_spread_access(m, which, all, place, out);
 }
 
 /* Loads the mask, each byte of which becomes an i32, 0 or 1. */
@@ -267,15 +272,19 @@ lw_reduce_take_rest(maker *m, lw_ref takes, access *from)
 {
     lw_builder *b = &m->b;
     lw_ref last = lw_ir_compare(b, LW_OP_EQ, m->split, minus(m, m->splits, i64(m, 1)));
+    lw_ref end = m->key->head ? add(m, m->elements, m->head) : m->elements, at;
     acc_parts x = {0};
     lw_for loop;
 
     if (m->key->vector == 1 || m->key->columns)
         return;
     lw_ir_if(b, both(m, last, takes));
-    loop = lw_ir_for(b, times(m, m->items, i64(m, m->key->vector)), m->elements, i64(m, 1),
+    loop = lw_ir_for(b, times(m, m->items, i64(m, m->key->vector)), end, i64(m, 1),
                      LW_LOOP_NO_UNROLL, 0);
-    lw_reduce_load_access(m, loop.i, 1, from);
+    at = loop.i;
+    if (m->key->head) /* behind the last element come those before the first */
+        at = lw_ir_select(b, is_less(m, at, m->elements), at, minus(m, at, end));
+    lw_reduce_load_access(m, at, 1, from);
     lw_reduce_map_element(m, from, 0, x);
     lw_reduce_combine_after(m, m->slot[0], x);
     lw_ir_for_end(b, &loop);

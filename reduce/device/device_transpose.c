@@ -6,14 +6,21 @@
 
 #include "core/tables/kernel_ops.h"
 
-enum { MOST_PIECE = 8 };
+enum { MOST_PIECE = 8, MOST_WORDS = 4 };
+
+/* An access as it lies in memory: words of 4 bytes, or one of fewer. */
+typedef struct words {
+    lw_dtype type;
+    uint32_t n;
+} words;
 
 typedef struct exchange {
     lane_range range;
     lw_ref first_of_warp, last_access; /* of the warp's first lane; of the block */
     lw_ref memory[LW_REDUCE_MOST]; /* shared, this warp's: a row for each lane, and a gap behind
                                       it against bank conflicts */
-    lw_ref started;                /* slot: whether the accumulator has an element */
+    lw_ref word[LW_REDUCE_MOST][MOST_PIECE][MOST_WORDS]; /* slots: what was read last */
+    lw_ref started; /* slot: whether the accumulator has an element */
 } exchange;
 
 static uint32_t
@@ -40,29 +47,61 @@ wait_for_warp(maker *m)
     lw_ir_kernel_call(&m->b, LW_KOP_syncwarp, LW_DT_void, &all, 1);
 }
 
+static words
+words_of(const maker *m, uint32_t operand)
+{
+    uint32_t bytes = access_bytes(m, operand);
+
+    assert(bytes <= 4 * MOST_WORDS && (bytes % 4 == 0 || bytes < 3));
+    if (bytes < 4)
+        return (words){bytes == 2 ? LW_DT_u16 : LW_DT_u8, 1};
+    return (words){LW_DT_u32, bytes / 4};
+}
+
+/* Which lane takes the access that this lane reads as its number k. */
+static lw_ref
+owner_of(maker *m, uint32_t k)
+{
+    return high(m, add(m, low(m, m->tid, WARP), i64(m, (int64_t)k * WARP)), m->key->piece);
+}
+
 /* Reads the accesses from number `done` of each lane on. Those behind the end are read as the
  * last one, and not used. */
 static void
 read_together(maker *m, const exchange *e, lw_ref done)
 {
     lw_builder *b = &m->b;
-    int64_t piece = m->key->piece;
-    lw_ref lane = low(m, m->tid, WARP), number = low(m, lane, piece);
-    lw_ref all[LW_REDUCE_MOST][MOST_PIECE], owner[MOST_PIECE];
+    lw_ref number = add(m, done, low(m, m->tid, m->key->piece));
 
-    assert(piece <= MOST_PIECE);
-    for (int64_t k = 0; k < piece; k++) {
-        lw_ref item;
-        owner[k] = high(m, add(m, lane, i64(m, k * WARP)), piece);
-        item = add(m, e->first_of_warp, times(m, owner[k], e->range.each));
-        item = smaller(m, add(m, item, add(m, done, number)), e->last_access);
-        for (uint32_t i = 0; i < m->r->n_in; i++)
-            all[i][k] = lw_reduce_load_whole(m, i, item);
+    for (uint32_t k = 0; k < m->key->piece; k++) {
+        lw_ref item = add(m, e->first_of_warp, times(m, owner_of(m, k), e->range.each));
+        item = smaller(m, add(m, item, number), e->last_access);
+        for (uint32_t i = 0; i < m->r->n_in; i++) {
+            words w = words_of(m, i);
+            lw_ref all = lw_ir_load(b, w.type, w.n, lw_reduce_address(m, i, item),
+                                    access_bytes(m, i), operand_flags(m));
+            for (uint32_t at = 0; at < w.n; at++)
+                lw_ir_set(b, e->word[i][k][at], w.n > 1 ? lw_ir_lane(b, all, at) : all);
+        }
     }
-    for (int64_t k = 0; k < piece; k++)
-        for (uint32_t i = 0; i < m->r->n_in; i++)
-            lw_ir_store(b, place_of(m, e, i, owner[k], number), all[i][k], access_bytes(m, i),
-                        0);
+}
+
+/* Writes what was read to the rows of those lanes that take it. */
+static void
+hand_over(maker *m, const exchange *e)
+{
+    lw_builder *b = &m->b;
+    lw_ref number = low(m, m->tid, m->key->piece), value[MOST_WORDS];
+
+    for (uint32_t k = 0; k < m->key->piece; k++)
+        for (uint32_t i = 0; i < m->r->n_in; i++) {
+            words w = words_of(m, i);
+            for (uint32_t at = 0; at < w.n; at++)
+                value[at] = lw_ir_get(b, e->word[i][k][at]);
+            lw_ir_store(b, place_of(m, e, i, owner_of(m, k), number),
+                        w.n > 1 ? lw_ir_pack(b, w.type, value, w.n) : value[0],
+                        access_bytes(m, i), 0);
+        }
 }
 
 /* Combines `count` accesses of the lane, from number `at` of the piece on, which is number
@@ -110,6 +149,17 @@ take_until(maker *m, const exchange *e, lw_ref at, lw_ref end, lw_ref done, uint
     lw_ir_while_end(&m->b, at, i64(m, count));
 }
 
+static void
+new_words(maker *m, uint32_t operand, exchange *e)
+{
+    words w = words_of(m, operand);
+
+    assert(m->key->piece <= MOST_PIECE);
+    for (uint32_t k = 0; k < m->key->piece; k++)
+        for (uint32_t at = 0; at < w.n; at++)
+            e->word[operand][k][at] = lw_ir_slot(&m->b, w.type);
+}
+
 static exchange
 start(maker *m)
 {
@@ -127,6 +177,7 @@ start(maker *m)
         uint32_t row = (m->key->piece + 1) * access_bytes(m, i);
         e.memory[i] = lw_ir_shared(b, threads * row, 16);
         e.memory[i] = lw_ir_offset(b, e.memory[i], times(m, warp, i64(m, WARP * row)));
+        new_words(m, i, &e);
     }
     e.started = lw_ir_slot(b, LW_DT_b1);
     lw_ir_set(b, e.started, lw_ir_int(b, LW_DT_b1, 0));
@@ -138,12 +189,18 @@ lw_reduce_take_in_order(maker *m, access *from)
 {
     lw_builder *b = &m->b;
     exchange e = start(m);
-    lw_ref mine = minus(m, e.range.last, e.range.first), at = lw_ir_slot(b, LW_DT_i64), left;
+    lw_ref mine = minus(m, e.range.last, e.range.first), at = lw_ir_slot(b, LW_DT_i64), left,
+           next;
     lw_for loop;
 
+    read_together(m, &e, i64(m, 0));
     loop = lw_ir_for(b, i64(m, 0), e.range.each, i64(m, m->key->piece), LW_LOOP_NO_UNROLL, 0);
-    read_together(m, &e, loop.i);
+    hand_over(m, &e);
     wait_for_warp(m);
+    next = add(m, loop.i, i64(m, m->key->piece));
+    lw_ir_if(b, is_less(m, next, e.range.each)); /* memory is busy while the lane combines */
+    read_together(m, &e, next);
+    lw_ir_end(b);
     left = smaller(m, minus(m, mine, loop.i), i64(m, m->key->piece));
     lw_ir_set(b, at, i64(m, 0));
     take_until(m, &e, at, minus(m, left, i64(m, 1)), loop.i, 2, from);

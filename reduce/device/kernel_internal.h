@@ -46,6 +46,7 @@ typedef struct maker {
     lw_ref results, items, per_block, splits;
     lw_ref kept_step[LW_REDUCE_MOST + 1];
     lw_ref n_slices, slices;                  /* of slices */
+    lw_ref head;                              /* with key->head */
     lw_ref row, row_step[LW_REDUCE_MOST + 1]; /* folded */
     acc_parts partial, initial;
     lw_ref counters;

@@ -121,8 +121,8 @@ push(maker *m, const chunk *c)
     lw_ir_set(b, c->depth, lw_ir_sub(b, lw_ir_get(b, c->depth), i64(m, 1)));
     level = level_at(m, c, lw_ir_get(b, c->depth));
     lw_reduce_combine_all(m, &level, &c->lanes, &c->lanes, i64(m, c->width), VECTORS);
-    lw_ir_latch(b);
     lw_ir_set(b, carry, lw_ir_shr(b, count, i64(m, 1)));
+    lw_ir_latch(b);
     lw_ir_end(b);
     level = level_at(m, c, lw_ir_get(b, c->depth));
     copy_lanes(m, &c->lanes, &level, i64(m, c->width));
@@ -167,8 +167,8 @@ join_lanes(maker *m, const arrays *lanes, lw_ref n)
     half = lw_ir_shr(b, now, i64(m, 1));
     right = moved(m, lanes, lw_ir_sub(b, now, half));
     lw_reduce_combine_all(m, lanes, &right, lanes, half, NUMBERS);
-    lw_ir_latch(b);
     lw_ir_set(b, left, lw_ir_sub(b, now, half));
+    lw_ir_latch(b);
     lw_ir_end(b);
 }
 

@@ -2,15 +2,22 @@
 
 Of each call and of each method, arrays and NumPy's scalars of dtypes that a device has become device arrays;
 results and what was written come back. Arrays that share memory share it on the device, too. What else is given
-(Python numbers, lists, objects, other dtypes) stays what it is; without any array the call is one on the host.
+(Python numbers, lists, objects) stays what it is. A call without any array is one on the host, and so is one with an
+array that no device can have: of long doubles, objects or texts, of a foreign byte order, of a subclass.
+
+With LANEWISE_COMPAT_DEVICE=methods, under LANEWISE_TARGET=cpu, calls with device arrays do more of what they do on a GPU: their
+methods are those of lanewise/_ufunc_methods.py where NumPy's would do, and none raises a floating-point flag.
 
 On the fake driver (LANEWISE_COMPAT_DEVICE=fake), which runs no kernel, exceptions, dtypes and shapes are those
 of the call on the device and values those of the same call on the host.
 """
 
+import contextlib
+import functools
+
 import numpy as np
 
-from lanewise import cuda
+from lanewise import _ufunc_methods, cuda
 
 
 def _is_carried(value):
@@ -27,6 +34,20 @@ class _Part:
         self.__cuda_array_interface__ = {
             "shape": array.shape, "strides": array.strides, "typestr": array.dtype.str, "version": 3,
             "data": (owner.__cuda_array_interface__["data"][0] + offset, not array.flags.writeable)}
+
+
+def _is_of_hosts(value):
+    """Whether it is an array, or has one in it, that no device can have."""
+    if type(value) in (tuple, list):
+        return any(map(_is_of_hosts, value))
+    return isinstance(value, (np.ndarray, np.generic)) and not _is_carried(value)
+
+
+def _has_no_device(dtype):
+    try:
+        return np.dtype(dtype).char in "gGO"
+    except TypeError:
+        return False
 
 
 def _address(array):
@@ -79,7 +100,9 @@ class _Carrier:
         offset = _address(array) - low
         if isinstance(root, np.ndarray):  # the CPU target's
             whole = np.ndarray(root.shape, np.uint8, root)
-            return np.ndarray(array.shape, array.dtype, whole, offset, array.strides).view(type(root))
+            part = np.ndarray(array.shape, array.dtype, whole, offset, array.strides).view(type(root))
+            part.flags.writeable = array.flags.writeable
+            return part
         return cuda.as_cuda_array(_Part(root, array, offset))
 
     def bring_back(self):
@@ -87,23 +110,28 @@ class _Carrier:
             if host.flags.writeable and host.size:
                 host[...] = made.copy_to_host()
 
-    def result(self, value):
+    def result(self, value, keep=False):
+        """keep: arrays without dimensions stay arrays (out=...)."""
         if isinstance(value, tuple):
-            return tuple(map(self.result, value))
+            return tuple(self.result(one, keep) for one in value)
         for host, made in self.carried:
             if value is made:
                 return host
         if isinstance(value, cuda.DeviceArray):
             host = value.copy_to_host()
-            return host[()] if host.ndim == 0 else host
-        return value
+            return host[()] if host.ndim == 0 and not keep else host
+        return np.asarray(value) if keep else value
 
 
-class OnDevice:
-    """A Ufunc whose arguments are carried."""
+class OnDevice:  # a Ufunc whose arguments are carried; its docstring and attributes are the Ufunc's
+    __slots__ = ("_ufunc", "_fake", "_methods")
+    __doc__ = property(lambda self: self._ufunc.__doc__)
+    __dict__ = property(lambda self: self._ufunc.__dict__)
 
-    def __init__(self, ufunc, fake):
-        vars(self).update(_ufunc=ufunc, _fake=fake)
+    def __init__(self, ufunc, mode):
+        for name, value in {"_ufunc": ufunc, "_fake": mode == "fake", "_methods": mode == "methods"}.items():
+            object.__setattr__(self, name, value)
+        _made.setdefault(ufunc.__name__, self)
 
     def __getattr__(self, name):
         return getattr(self._ufunc, name)
@@ -117,6 +145,12 @@ class OnDevice:
     def __repr__(self):
         return repr(self._ufunc)
 
+    def __eq__(self, other):
+        return other is self or other is self._ufunc
+
+    def __hash__(self):
+        return hash(self._ufunc)
+
     def __reduce__(self):
         return _again, (self.__name__,)
 
@@ -124,35 +158,55 @@ class OnDevice:
         return self._carried(self._ufunc, args, kwargs)
 
     def reduce(self, *args, **kwargs):
-        return self._carried(self._ufunc.reduce, args, kwargs)
+        return self._method("reduce", args, kwargs)
 
     def accumulate(self, *args, **kwargs):
-        return self._carried(self._ufunc.accumulate, args, kwargs)
+        return self._method("accumulate", args, kwargs)
 
     def reduceat(self, *args, **kwargs):
-        return self._carried(self._ufunc.reduceat, args, kwargs)
+        return self._method("reduceat", args, kwargs)
 
     def outer(self, *args, **kwargs):
-        return self._carried(self._ufunc.outer, args, kwargs)
+        return self._method("outer", args, kwargs)
 
     def at(self, *args, **kwargs):
-        return self._carried(self._ufunc.at, args, kwargs)
+        return self._method("at", args, kwargs)
 
-    def _carried(self, function, args, kwargs):
+    def _method(self, name, args, kwargs):
+        return self._carried(getattr(self._ufunc, name), args, kwargs, self._methods and name)
+
+    def _carried(self, function, args, kwargs, method=None):
+        if _is_of_hosts((*args, *kwargs.values())) or _has_no_device(kwargs.get("dtype")):
+            return function(*args, **kwargs)
         carrier = _Carrier((*args, *kwargs.values()))
         on_device = [carrier.carry(value) for value in args]
         by_name = {name: carrier.carry(value) for name, value in kwargs.items()}
         if not carrier.any:
             return function(*args, **kwargs)
-        result = function(*on_device, **by_name)
+        if method and not _others((*args, *kwargs.values())):
+            function = functools.partial(getattr(_ufunc_methods, method), self._ufunc)
+        with np.errstate(all="ignore") if self._methods else contextlib.nullcontext():
+            result = function(*on_device, **by_name)
         if self._fake:
             return _checked(function(*args, **kwargs), result)
         carrier.bring_back()
-        return carrier.result(result)
+        return carrier.result(result, kwargs.get("out") is ...)
+
+
+_made = {}
 
 
 def _again(name):
-    return getattr(np, name)
+    return _made[name]
+
+
+def _others(values):
+    """Whether an operand takes calls over (NEP 13)."""
+    for value in values:
+        for one in value if isinstance(value, (tuple, list)) else [value]:
+            if hasattr(one, "__array_ufunc__") and not isinstance(one, (np.ndarray, np.generic)):
+                return True
+    return False
 
 
 def _checked(host, device):

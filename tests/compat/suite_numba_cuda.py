@@ -1,7 +1,8 @@
 """numba-cuda's own tests, with lanewise in the place of `numba` and `numba.cuda`.
 
 On a machine with a GPU they run as they are. Elsewhere they run on the CPU target, and what numba's simulator skips is
-skipped; LANEWISE_COMPAT_SKIP=0 runs it too, which tells more, because the CPU target compiles.
+skipped; LANEWISE_COMPAT_SKIP=0 runs it too, which tells more, because the CPU target compiles. With LANEWISE_COMPAT_SIM=0
+besides, `config.ENABLE_CUDASIM` is False: the files import and expect what they do where there is a GPU.
 
 What is put in place are modules of numba's names whose names are lanewise's. A name that is neither lanewise's nor
 public in numba (a linker, a pass of its compiler) is an `Internal`, which may be imported and derived from,
@@ -89,6 +90,8 @@ class Module(types.ModuleType):
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
+        if name == "config":  # the module of this file, through which ENABLE_CUDASIM is read
+            return importlib.import_module("numba.cuda.config")
         for source in self.sources:
             try:
                 value = source[name] if isinstance(source, dict) else getattr(source, name)
@@ -108,6 +111,11 @@ class Module(types.ModuleType):
 
 class Config(Module):
     """numba.config: what is read and assigned is lanewise.config's."""
+
+    def __getattr__(self, name):
+        if name == "ENABLE_CUDASIM" and os.environ.get("LANEWISE_COMPAT_SIM") == "0":
+            return False
+        return super().__getattr__(name)
 
     def __setattr__(self, name, value):
         if name.startswith("__"):
@@ -131,9 +139,11 @@ def _provide():
                "LinkerError": errors.LinkError, "NvvmError": errors.LinkError}
     driver = {**drivers, "Stream": cuda.Stream, "Event": cuda.Event, "Context": cuda.Context, "Device": cuda.Device,
               "MemoryPointer": cuda.MemoryPointer, "MappedMemory": cuda.MappedMemory, "_have_nvjitlink": lambda: True}
-    devices = {"DeviceNDArray": cuda.DeviceArray, "DeviceRecord": cuda.DeviceArray, "is_contiguous": is_contiguous,
+    devices = {"DeviceNDArray": DeviceNDArray, "DeviceRecord": DeviceRecord, "is_contiguous": is_contiguous,
                "array_core": array_core, "auto_device": lambda x, stream=0: (cuda.to_device(x, stream=stream), True)}
-    support = {"from_dtype": lanewise.from_dtype, "as_dtype": numpy_dtype,
+    devices.update(from_array_like=lambda ary, stream=0, gpu_data=None: cuda.device_array_like(ary),
+                   from_record_like=lambda rec, stream=0, gpu_data=None: cuda.device_array_like(rec))
+    support = {"carray": lanewise.carray, "farray": lanewise.farray, "from_dtype": lanewise.from_dtype, "as_dtype": numpy_dtype,
                "numpy_version": tuple(map(int, numpy.__version__.split(".")[:2]))}
     warned = {"NumbaPerformanceWarning": errors.PerformanceWarning, "NumbaWarning": UserWarning,
               "LoweringError": errors.UnsupportedError, "NumbaTypeError": errors.TypingError,
@@ -152,7 +162,8 @@ def _provide():
         ("numba.cuda.core.errors", [errors, warned], True), ("numba.cuda.errors", [errors, warned], True),
         ("numba.cuda.random", [lanewise.random], True), ("numba.cuda.libdevice", [cuda.libdevice], False),
         ("numba.extending", [extending], True), ("numba.core.extending", [extending], True),
-        ("numba.cuda.extending", [extending], True),
+        ("numba.cuda.extending", [{"core_models": extending.models}, extending], True),
+        ("numba.cuda.cudadecl", [{"registry": Registry()}], True), ("numba.cuda.cudaimpl", [{"lower": Registry()}], True),
         ("numba.cuda.memory_management", [runtime], True), ("numba.cuda.memory_management.nrt", [runtime], True),
         ("numba.cuda.np", [], True), ("numba.cuda.np.numpy_support", [support, cuda], True),
         ("numba.cuda.typing", [{"typeof": lanewise.typeof, "signature": signature}], True),
@@ -170,7 +181,7 @@ def _provide():
         ("numba.cuda.cudadrv.linkable_code", [cuda], True), ("numba.cuda.cudadrv.nvvm", [], True),
         ("numba.cuda.cudadrv.nvrtc", [], True), ("numba.cuda.cudadrv.runtime", [{"runtime": cuda}], True),
         ("numba.cuda.misc", [], True), ("numba.cuda.misc.special", [lanewise], True),
-        ("numba.cuda.kernels", [], True),
+        ("numba.cuda.kernels", [], True), ("numba.cuda.kernels.transpose", [{"transpose": transpose}], False),
         ("numba.cuda.vector_types", [{"vector_types": vector_types(cuda)}], True),
         ("numba.cuda.simulator", [], True), ("numba.cuda.simulator.vector_types", [{"vector_types": vector_types(cuda)}], True),
         ("numba.cuda.launchconfig", [], True),
@@ -202,7 +213,40 @@ INTERNAL = """
 
 
 # Programs and tables, which need nothing but public names
-FROM_THE_WHEEL = ("numba.cuda.kernels.transpose", "numba.cuda.libdevicefuncs")
+FROM_THE_WHEEL = ("numba.cuda.libdevicefuncs",)
+
+
+class _OfDevices(type):
+    def __instancecheck__(cls, array):
+        from lanewise import cuda
+
+        return isinstance(array, cuda.DeviceArray)
+
+
+class DeviceNDArray(metaclass=_OfDevices):
+    """The constructor of numba's device arrays."""
+
+    def __new__(cls, shape, strides, dtype, stream=0):
+        from lanewise import cuda
+
+        return cuda.device_array(shape, dtype, strides=strides)
+
+
+class DeviceRecord(metaclass=_OfDevices):
+    def __new__(cls, dtype, stream=0):
+        from lanewise import cuda
+
+        return cuda.device_array((), dtype)
+
+
+def transpose(a, b=None):
+    """numba's function of that name: the transpose of a device array, in b if it is given."""
+    from lanewise import cuda
+
+    if b is None:
+        b = cuda.device_array(a.shape[::-1], a.dtype)
+    b[...] = a.T
+    return b
 
 
 def numpy_dtype(type_):
@@ -305,6 +349,18 @@ def testing_module():
         numba_cuda_dir=(pathlib.Path(os.environ["LANEWISE_COMPAT_ROOT"]) / TESTS).parent,
     )
     return module
+
+
+class Registry:
+    """numba's registries and the decorators that fill them: what builds LLVM IR is noted by nobody."""
+
+    def __call__(self, *args, **keywords):
+        return lambda function: function
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Registry()
 
 
 class Finder:
@@ -437,6 +493,31 @@ REASONS = {
     """,
     "max_cooperative_grid_blocks asks the driver": """
         test_cooperative_groups.py::TestCudaCooperativeGroups:: test_max_cooperative_grid_blocks test_sync_at_matrix_row
+    """,
+    "min and max keep Python's rule for NaN and zeros, so that they are no min.f64 and max.f64 of PTX": """
+        test_minmax.py::TestCudaMinMax:: test_max_f4f4 test_max_f4f8 test_max_f8f4 test_max_f8f8
+            test_min_f4f4 test_min_f4f8 test_min_f8f4 test_min_f8f8
+    """,
+    "float16 is rounded where it is written, add.rn.f16: add.f16 may become an FMA; neg and abs are operations on bits": """
+        test_intrinsics.py::TestCudaIntrinsic:: test_habs_ptx test_hadd_ptx test_hmul_ptx test_hneg_ptx test_hsub_ptx
+        test_operator.py::TestOperatorModule:: test_fp16_abs_ptx test_fp16_binary_ptx test_fp16_inplace_binary_ptx
+            test_fp16_int8_comparison_ptx test_fp16_neg_ptx
+    """,
+    "conversions between float16 and integers saturate and are exact, through float32": """
+        test_casting.py::TestCasting:: test_float16_to_int_ptx test_float16_to_uint_ptx test_int_to_float16_ptx
+            test_uint_to_float16_ptx
+    """,
+    "numba's graph of the flow of bytecode": """
+        test_flow_control.py::TestCFGraph:: test_backbone_loopless test_backbone_loops test_dead_nodes test_descendents
+            test_dominance_frontier test_dominator_tree test_dominators_loopless test_dominators_loops
+        test_flow_control.py::TestRealCodeDomFront:: test_if_else test_if_else_nested test_infinite_loop test_loop
+            test_loop_nested_and_break
+    """,
+    "numba's annotations of types and its compilation by hand": """
+        test_localmem.py::TestCudaLocalMem:: test_numba_dtype test_numpy_dtype test_string_dtype
+        test_sm_creation.py::TestSharedMemoryCreation:: test_numba_dtype test_numpy_dtype test_string_dtype
+        test_dispatcher.py::TestDispatcher:: test_capture_compile_config test_dispatcher_mark_launch_config_sensitive
+            test_launch_config_args_are_thread_local test_launch_config_available_during_compile
     """,
     "expected to fail in numba, and works here": """
         test_record_dtype.py::TestNestedArrays:: test_set_array

@@ -193,7 +193,7 @@ PLACES = [
     (lambda m: np.dot(m[0], np.ones(3)), ValueError, "shapes (4,) and (3,) not aligned: the lengths differ", None),
     (lambda m: m.reshape(5), ValueError, "cannot reshape array of size 12 into shape (5,)", None),
     (lambda m: m.reshape(5, 2), ValueError, "cannot reshape array of size 12 into a shape of 10 elements", None),
-    (lambda m: np.broadcast_to(m, (2, 4)), ValueError, "operands could not be broadcast together: an axis of 3 does not become one of 2", None),
+    (lambda m: np.broadcast_to(m, (2, 4)), ValueError, "operands could not be broadcast together with remapped shapes: an axis of 3 does not become one of 2", None),
     (lambda m: m[[0, 5]], IndexError, "index 5 is out of bounds for axis with size 3", None), (stored, IndexError, "index 5 is out of bounds for axis with size 3", None),
     (lambda m: m[m[0] > 0], IndexError, "boolean index did not match indexed array: the size of the axis is 3, that of the index 4", None),
     (lambda m: np.mean(m) + m[:0].max(), ValueError, "zero-size array to reduction operation maximum which has no identity", None),

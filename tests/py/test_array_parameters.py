@@ -13,11 +13,12 @@ import pytest
 
 from source_tree import rows
 
-MODULES = {"ARRAY_FUNCTIONS": "lanewise._array_functions", "NEW_ARRAYS": "lanewise._new_arrays", "ARRAY_LIBRARY": "lanewise._array_library", "SPECIAL": "lanewise._special"}
-OWNERS = {"NUMPY": [np], "BOTH": [np, np.ndarray], "METHOD": [np.ndarray], "LINALG": [np.linalg], "MATH": [math], "PYTHON": [builtins]}
+MODULES = {"ARRAY_FUNCTIONS": "lanewise._array_functions", "NEW_ARRAYS": "lanewise._new_arrays", "ARRAY_LIBRARY": "lanewise._array_library", "SPECIAL": "lanewise._special",
+           "THREAD_RANDOM": "lanewise._thread_random"}
+OWNERS = {"NUMPY": [np], "BOTH": [np, np.ndarray], "METHOD": [np.ndarray], "LINALG": [np.linalg], "MATH": [math], "PYTHON": [builtins], "RANDOM": [np.random]}
 BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 # NumPy takes it by position too, which its signature does not say
-UNSAID = {"arange": ["start", "stop", "step", "dtype"]}
+UNSAID = {"arange": ["start", "stop", "step", "dtype"], "ranf": ["size"], "sample": ["size"]}
 # NumPy has any number of arrays, `*arys`
 VARIADIC = {"atleast_1d", "atleast_2d", "meshgrid"}
 

@@ -3,6 +3,7 @@
 On a GPU the values are what counts; without one, what the PTX must not contain."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -149,3 +150,40 @@ def test_integers_beyond_float16_are_infinite(target, dtype):
     got = back(lw.vectorize(lambda x: np.float16(x))(*on(target, (limits,))))
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(got, limits.astype("f2"))
+
+
+def quotient(x):
+    v = np.float64(0) / np.float64(0)
+    return v == v, v >= v
+
+
+def narrow_difference(x):
+    v = np.float32(np.inf) - np.float32(np.inf)
+    return v == v, not (v != v)
+
+
+def in_a_variable(x):
+    v = np.float64(0)
+    for _ in range(2):
+        v = v / v
+    return v == v, v <= v
+
+
+def of_counters(x):
+    v = 0.0
+    for i in range(1):
+        v = float(i) / float(i)
+    return v == v, not (v != v)
+
+
+@pytest.mark.parametrize("opt", [True, False])
+@pytest.mark.parametrize("function", [quotient, narrow_difference, in_a_variable, of_counters])
+def test_a_computed_constant_nan_differs_from_itself(target, function, opt):
+    """libNVVM's: 0/0, which it leaves to the device to compute, is the same constant as 0/0 and so equal to it."""
+    f = lw.vectorize(function, opt=opt)
+    with np.errstate(invalid="ignore"):
+        assert [bool(back(part)[0]) for part in f(*on(target, (np.ones(1),)))] == [False, False]
+    for arch in ["sm_75", "sm_90", "sm_120"]:  # the last by another LLVM, which computes 0/0 itself
+        text = lw.compile(f, "(f8,)", target=arch, output="ptx")
+        true = re.findall(r"mov\.[ub]16\s+%rs\d+, 1;|mov\.pred\s+%p\d+, -1;|st\.\S+\s.*, 1;", text)
+        assert ".entry" in text and not true, (arch, true)

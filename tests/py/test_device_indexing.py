@@ -29,6 +29,7 @@ class Direct:
     get, put = staticmethod(functions.getitem), staticmethod(functions.setitem)
     sort, argsort, unique = staticmethod(functions.sort), staticmethod(functions.argsort), staticmethod(functions.unique)
     nonzero, argwhere, flatnonzero = staticmethod(functions.nonzero), staticmethod(functions.argwhere), staticmethod(functions.flatnonzero)
+    take = staticmethod(functions.take)
 
 
 class Device:
@@ -37,7 +38,7 @@ class Device:
     array = staticmethod(lambda a: cuda.to_device(np.array(a)))
     get, put = staticmethod(operator.getitem), staticmethod(operator.setitem)
     sort, argsort, unique = np.sort, np.argsort, np.unique
-    nonzero, argwhere, flatnonzero = np.nonzero, np.argwhere, np.flatnonzero
+    nonzero, argwhere, flatnonzero, take = np.nonzero, np.argwhere, np.flatnonzero, np.take
 
 
 @pytest.fixture(params=["functions", "cpu", pytest.param("cuda", marks=[pytest.mark.gpu, needs_device, needs_kernels])])
@@ -208,6 +209,37 @@ def test_unique(api, dtype):
         same(api.unique(api.array(a), equal_nan=False), np.unique(a, equal_nan=False))
 
 
+@pytest.mark.parametrize("dtype", ["?", "i2", "f4", "c16", "M8[s]"])
+def test_unique_rows(api, dtype):
+    for shape, axis in (((300, 2), 0), ((3, 40), 1), ((4, 6, 2), -2), ((5, 1), 0), ((0, 3), 0), ((3, 0), 0), ((9,), 0)):
+        a = numbers(shape, "i8").clip(-1, 1).astype(dtype)
+        if np.dtype(dtype).kind == "f" and a.size:
+            a.flat[::7] = np.nan
+        for got, expected in zip(api.unique(api.array(a), True, True, True, axis=axis), np.unique(a, True, True, True, axis=axis), strict=True):
+            same(got, expected)
+        same(api.unique(api.array(a), axis=axis), np.unique(a, axis=axis))
+    with pytest.raises(np.exceptions.AxisError):
+        api.unique(api.array(a), axis=2)
+
+
+@pytest.mark.parametrize("mode", ["wrap", "clip", "raise"])
+def test_take_with_modes(api, mode):
+    a = numbers((4, 5))
+    out = -3 if mode == "raise" else 11
+    for axis in (None, 0, 1):
+        for indices in ([[0, -1, out]], np.array([3, 1], np.uint8), [True, False], 2, np.zeros(0, np.int32)):
+            given = api.array(indices) if isinstance(indices, np.ndarray) else indices
+            same(api.take(api.array(a), given, axis, mode=mode), a.take(indices, axis, mode=mode))
+    to = api.array(np.zeros(2, int))
+    same(api.take(api.array(a), [1, out], out=to, mode=mode), a.take([1, out], mode=mode))
+    with pytest.raises(TypeError, match="Cannot cast array data"):
+        api.take(api.array(a), api.array([0.5]), mode=mode)
+    with pytest.raises(IndexError, match="empty axes"):
+        api.take(api.array(np.zeros((0, 3))), [0], 0, mode=mode)
+    with pytest.raises(ValueError, match="clipmode must be one of"):
+        api.take(api.array(a), [0], mode="foo")
+
+
 def test_nonzero(api):
     for a in (numbers(300), numbers((7, 5, 3), "f4"), numbers((4, 4)) > 0, np.zeros((2, 3)), np.zeros((0, 3)), numbers((3, 3), "c8")):
         for got, expected in zip(api.nonzero(api.array(a)), np.nonzero(a), strict=True):
@@ -246,8 +278,6 @@ def test_methods(target):
     same(d.take([[3, 0]]), np.sort(a, 0).take([[3, 0]]))
     same(np.take(d, [1], axis=0), np.take(np.sort(a, 0), [1], axis=0))
     same(d.nonzero()[1], np.sort(a, 0).nonzero()[1])
-    with pytest.raises(lw.errors.UnsupportedError, match="mode='clip'"):
-        d.take([1], mode="clip")
     assert isinstance(np.unique(d), cuda.DeviceArray) and isinstance(d[[0]], cuda.DeviceArray)
     d[d < 0] = 0
     d[[0, 1]] += 1

@@ -112,6 +112,11 @@ def test_specialize(cpu):
     assert out.tolist() == [2, 2, 2]
     with pytest.raises(TypeError):
         special[1, 32](np.ones(3, np.float32), out)
+    types = add_one.specialize(lw.float64[::1], lw.float64[::1])
+    assert types is special is add_one.specializations["void(float64[::1], float64[::1])"]
+    assert add_one.specialize(lw.float32[:], lw.float64[::1]) is not special and len(add_one.specializations) == 2
+    with pytest.raises(RuntimeError, match="add_one.specialize: Dispatcher already specialized"):
+        special.specialize(lw.float32[:], lw.float64[::1])
 
 
 # ---- life ----

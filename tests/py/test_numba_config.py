@@ -155,8 +155,6 @@ def test_an_override_gives_back_what_was():
 
 
 def test_what_has_one_value_here():
-    assert cuda.config.CUDA_LOW_OCCUPANCY_WARNINGS == 0
-    cuda.config.CUDA_LOW_OCCUPANCY_WARNINGS = False
     with pytest.raises(errors.UnsupportedError, match=r"CUDA_ARRAY_INTERFACE_SYNC is always 1, not 0: .*sync=False"):
         cuda.config.CUDA_ARRAY_INTERFACE_SYNC = 0
     with pytest.raises(errors.UnsupportedError, match="functions make arrays without it"):

@@ -148,3 +148,33 @@ def test_values_on_a_gpu():
     z = cuda.to_device(np.arange(10, dtype=np.uint8))
     add_one[1, 32](z.__cuda_array_interface__["data"][0], len(z))
     assert z.copy_to_host().tolist() == list(range(1, 11))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "float32", "complex128"])
+def test_indices_of_pointers_are_not_wrapped(dtype):
+    """p[-1] is what lies before p, whatever its items' size is; a function that gets it, too."""
+    x = np.arange(1, 9).astype(dtype)
+    out = np.zeros(4, dtype)
+
+    def before(p, i):
+        return p[i - 1]
+
+    @cuda.jit(f"void({dtype}*, {dtype}[:], int32)", target="cpu", debug=True)
+    def kernel(p, out, i):
+        out[0] = p[-1]
+        out[1] = p[i]
+        out[2] = before(p, i)
+        p[-2] = p[1]
+
+    kernel[1, 1](x.ctypes.data + 4 * x.itemsize, out, -2)
+    assert out.tolist() == [4, 3, 2, 0]
+    assert x.tolist() == [1, 2, 6, 4, 5, 6, 7, 8]
+
+
+def test_indices_of_pointers_of_c_are_not_wrapped():
+    @lw.cfunc("int16(CPointer(int16), intp)")
+    def at(p, i):
+        return p[i] + p[-1]
+
+    x = np.arange(8, dtype=np.int16)
+    assert at.ctypes(np.ctypeslib.as_ctypes(x[4:]), -3) == 1 + 3

@@ -514,3 +514,75 @@ def test_after_fork():
         print("good")
     """
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100).stdout == "good\n"
+
+
+@pytest.mark.parametrize("dtype", ["i4", "u4", "i8", "u8", "f4", "f8", "c16"])
+def test_no_update_of_a_place_from_memory_is_lost(dtype):
+    @njit
+    def counted(x, counts, n):
+        for _ in prange(n):
+            for j in range(len(x)):
+                counts[x[j]] += 1
+        return counts
+
+    x = np.random.default_rng(3).integers(-3, 3, 1000)
+    before = lw.get_num_threads()
+    try:
+        lw.set_num_threads(4)
+        got = counted(x, np.zeros(6, dtype), 4000)
+    finally:
+        lw.set_num_threads(before)
+    assert got.tolist() == (4000 * np.bincount(x % 6, minlength=6)).tolist()
+
+
+def test_updates_by_other_operations():
+    @njit
+    def f(x, a, b, c, d):
+        for i in prange(len(x)):
+            k = x[i]
+            a[k, i % 2] -= i
+            b[k] |= 1 << (i % 7)
+            c[k] ^= i
+            d[k] += 0.5 * i
+
+    def want(x, a, b, c, d):
+        for i in range(len(x)):
+            a[x[i], i % 2] -= i
+            b[x[i]] |= 1 << (i % 7)
+            c[x[i]] ^= i
+            d[x[i]] += 0.5 * i
+
+    x = np.random.default_rng(4).integers(0, 5, 5000)
+    results = []
+    for g in (f, want):
+        arrays = np.zeros((5, 2)), np.zeros(5, np.int64), np.zeros(5, np.uint32), np.zeros(5)
+        g(x, *arrays)
+        results.append(arrays)
+    for got, wanted in zip(*results):
+        np.testing.assert_array_equal(got, wanted)
+
+
+def test_an_iterations_own_array_needs_no_atomics():
+    @njit
+    def f(x, out):
+        for i in prange(len(out)):
+            own = np.zeros(4, np.int16)
+            for j in range(len(x)):
+                own[x[j]] += 1
+            out[i] = own[i % 4]
+
+    x = np.array([0, 1, 1, 3])
+    out = np.zeros(8, np.int64)
+    f(x, out)
+    assert out.tolist() == [1, 2, 0, 1, 1, 2, 0, 1]
+
+
+def test_narrow_elements_are_refused():
+    @njit
+    def f(x, counts):
+        for i in prange(len(x)):
+            counts[x[i]] += 1
+
+    for dtype in ("i1", "u2"):
+        with pytest.raises(errors.CompileError, match="E168: iterations of prange may update the same element, of 8 or 16 bits"):
+            f(np.array([0, 1]), np.zeros(2, dtype))

@@ -63,3 +63,22 @@ def test_the_kernel_compares_values_only():
     text = reductions._argmax.inspect_ptx("i8(f4)", "sm_90")
     loop = text[text.index("ld.global.nc.v4.f32"):].split("bra")[0]
     assert loop.count("max.f32") == 15 and loop.count("setp") <= 13 and loop.count("selp.b64") == 1
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i1", "u2", "f8", "c8"])
+def test_arrays_that_begin_anywhere(dtype):
+    """Contiguous arrays that begin between two 16-byte accesses are read by whole accesses, too, each element once."""
+    rng = np.random.default_rng(9)
+    whole = np.frombuffer(bytearray(16 * 40_000), dtype)
+    whole[:] = rng.integers(0, 100, whole.size).astype(dtype)
+    total, both = lw.reduce(lambda a, b: a + b), lw.reduce(lambda a, b: a + b, map=lambda x, y: x * y)
+    wide = "c16" if dtype == "c8" else "f8"
+    for begin in range(5):
+        x = whole[begin : begin + 9001]
+        for blocks in (1, 3):
+            assert total._simulate(x, size=blocks) == x.astype(wide).sum()
+            assert both._simulate(x, x, size=blocks, dtype=wide) == (x.astype(wide) ** 2).sum()
+        if dtype != "c8":
+            assert reductions._max._simulate(x, size=2) == x.max() and reductions._argmax._simulate(x, size=2) == x.argmax()
+        table = np.lib.stride_tricks.as_strided(whole[begin:], (3, 5000), (5120 * x.itemsize, x.itemsize))
+        assert np.array_equal(total._simulate(table, axis=1), table.astype(wide).sum(1))

@@ -57,7 +57,7 @@ def test_accuracy(name, dtype, request):
 
 
 def test_every_function_has_a_reference():
-    assert set(UFUNCS) == set(reference.CASES) | set(reference.SAME) | set(reference.EXACT)
+    assert set(UFUNCS) == {*map(reference.function, reference.CASES), *reference.SAME, *reference.EXACT, *reference.COMPLEX}
 
 
 @pytest.mark.parametrize("name", reference.SAME)
@@ -77,6 +77,8 @@ UNLIKE = {
     "fresnel": lambda z: np.abs(z) > 1e8, "zetac": lambda x: x > 100, "kl_div": lambda x, y: np.isinf(x) | np.isinf(y),
     "rel_entr": lambda x, y: np.isinf(x) & np.isinf(y),
     "pseudo_huber": lambda d, r: np.isinf(d) | np.isinf(r) | (np.abs(d) < 1e-200),
+    "chdtri": lambda v, p: v == 0, "gammaincinv": lambda a, y: (a == 0) | (y < 0), "gammainccinv": lambda a, y: (a == 0) | (y < 0) | (y > 1),
+    "betaincinv": lambda a, b, y: np.isinf(a) | np.isinf(b) | (a + b == 2e-10), "betainccinv": lambda a, b, y: np.isinf(a) | np.isinf(b) | (a + b == 2e-10),
     "betainc": lambda a, b, x: np.isinf(a) | np.isinf(b), "betaincc": lambda a, b, x: np.isinf(a) | np.isinf(b),
 }
 
@@ -91,7 +93,7 @@ def edges(name):
     return [np.array(x) for x in zip(*itertools.product(orders, EDGES))]
 
 
-@pytest.mark.parametrize("name", [name for name in UFUNCS if name not in ("binom", "comb", "perm", "poch", "beta", "betaln", "huber", "polygamma", "expn", "boxcox", "boxcox1p", "inv_boxcox", "inv_boxcox1p")])
+@pytest.mark.parametrize("name", [name for name in UFUNCS if name not in (*reference.COMPLEX, "binom", "comb", "perm", "poch", "beta", "betaln", "huber", "polygamma", "expn", "boxcox", "boxcox1p", "inv_boxcox", "inv_boxcox1p")])
 def test_special_values(name):
     arguments = edges(name)
     with np.errstate(all="ignore"):
@@ -250,7 +252,7 @@ def test_without_scipy(tmp_path):
 def test_code_for_gpus(name, target):
     function = getattr(lw.special, name).py_func
     for letter in ("f8", "f4"):
-        if letter == "f4" and target == "sm_75":
+        if letter == "f4" and (target == "sm_75" or name.endswith("inv")):  # computed in float64
             continue
         code = lw.compile(function, f"({', '.join([letter] * n_arguments(name))})", target=target, output="cubin")
         code = code[0] if isinstance(code, tuple) else code
@@ -310,7 +312,7 @@ def test_wrong_arguments():
     assert "needs a real number" in text and "special.gammaln(x, out)" in text
     assert "E153" in said(lw.vectorize(lambda x: special.gammaln(x, x, x)), 1.0)
     with pytest.raises(ValueError, match="takes integers as orders"):
-        lw.vectorize(lambda x: special.jv(0.5, x))(1.0)
+        lw.vectorize(lambda x: special.yn(0.5, x))(1.0)
 
 
 def _whole_array(x, out):

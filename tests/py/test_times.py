@@ -277,6 +277,7 @@ WHOLE = [
     lambda x: abs(x), lambda x: x / np.timedelta64(1, "h"), lambda x: x // np.timedelta64(2, "s"), lambda x: x * 2, lambda x: x * 0.5,
     lambda x: x % np.timedelta64(2, "s"), lambda x: np.clip(x, x, x), lambda x: np.roll(x, 2), lambda x: np.nonzero(x), lambda x: np.median(x),
     lambda x: x.mean(), lambda x: np.searchsorted(x, x), lambda x: x.prod(), lambda x: np.sqrt(x), lambda x: np.nanmax(x), lambda x: x @ x,
+    lambda x: x.mean(axis=0), lambda x: np.mean(x, axis=-1, keepdims=True), lambda x: np.median(x, axis=0), lambda x: np.diff(x, 2), lambda x: np.diff(x, axis=0),
 ]
 
 
@@ -292,7 +293,7 @@ def test_functions_of_whole_arrays():
                 refused += 1
                 continue
             same(ours, numpys, (function.__code__.co_consts, function.__code__.co_names, kind))
-    assert refused <= 40
+    assert refused <= 12, refused
 
 
 # ---- types and signatures ----

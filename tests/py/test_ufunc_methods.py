@@ -5,6 +5,8 @@ compared with NumPy without a GPU. On a device, or the fake driver, the calls th
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,6 @@ import lanewise as lw
 from fake_driver import FAKE, needs_device, needs_kernels
 from lanewise import _ufunc_methods as methods
 from lanewise import cuda
-from lanewise.errors import UnsupportedError
 
 ASSOCIATIVE = ["add", "multiply", "maximum", "minimum", "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or",
                "bitwise_xor", "logaddexp", "hypot", "gcd", "fmax"]
@@ -168,6 +169,41 @@ def test_at_takes_indices_on_the_device(indices, b, host):
         cuda.synchronize()
 
 
+MASK = np.arange(24).reshape(4, 6) % 5 == 0
+CASTS = [("divide", "i4", 3), ("power", "i8", 1.5), ("add", "i8", 0.7), ("equal", "i4", 2), ("add", "f8", 1j), ("multiply", "i1", 1.5 + 1j), ("add", "?", True), ("negative", "i4", None)]
+
+
+@pytest.mark.parametrize("indices", [(MASK,), (MASK[:, 0], slice(1, 4)), (slice(None), np.array([0, 0, -1])), (2, np.array([1, 1])), (Ellipsis, MASK[0])], ids=str)
+def test_at_takes_masks_and_slices_on_the_device(indices, host):
+    x = np.arange(24.0).reshape(4, 6)
+    device = cuda.to_device(x)
+    methods.at(lw.multiply, device, tuple(cuda.to_device(i) if isinstance(i, np.ndarray) else i for i in indices), 3)
+    np.multiply.at(x, indices, 3)
+    assert device.tolist() == x.tolist()
+
+
+@pytest.mark.parametrize("name, dtype, b", CASTS)
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+def test_at_casts_results_as_numpy(name, dtype, b, host):
+    x, more = np.arange(-3, 3).astype(dtype), () if b is None else (b,)
+    device = cuda.to_device(x)
+    methods.at(getattr(lw, name), device, [1, 4, 4], *more)
+    getattr(np, name).at(x, [1, 4, 4], *more)
+    assert device.tolist() == x.tolist()
+
+
+def test_at_warns_of_lost_imaginary_parts(host):
+    with pytest.warns(np.exceptions.ComplexWarning):
+        methods.at(lw.add, cuda.to_device(np.ones(3)), [0], 1j)
+
+
+@pytest.mark.parametrize("name", ["equal", "greater", "logical_or"])
+def test_truth_values_of_numbers(name, host):
+    x = np.array([0, 1, 1, 3, 0])
+    for method in ("reduce", "accumulate"):
+        same(np.asarray(getattr(methods, method)(getattr(lw, name), cuda.to_device(x), dtype="?")), np.asarray(getattr(getattr(np, name), method)(x, dtype="?")))
+
+
 @pytest.mark.parametrize("call, error, text", [
     (lambda x: methods.reduce(lw.exp, x), ValueError, "reduce only supported for binary functions"),
     (lambda x: methods.accumulate(lw.divmod, x), ValueError, "accumulate only supported for functions returning a single value"),
@@ -179,10 +215,11 @@ def test_at_takes_indices_on_the_device(indices, b, host):
     (lambda x: methods.reduceat(lw.subtract, x, [-1]), IndexError, "index -1 out-of-bounds in subtract.reduceat"),
     (lambda x: methods.reduceat(lw.subtract, x, np.ones(2)), TypeError, "according to the rule 'safe'"),
     (lambda x: methods.at(lw.add, x, [4], 1), IndexError, "index 4 is out of bounds"),
-    (lambda x: methods.at(lw.add, cuda.to_device([1, 2]), [1], 1.5), TypeError, "casting rule 'same_kind'"),
-    (lambda x: methods.at(lw.add, cuda.to_device([1, 2]), [1], np.ones(1)), TypeError, "casting rule 'same_kind'"),
     (lambda x: methods.at(lw.add, x, (0, 0), 1), IndexError, "too many indices"),
-    (lambda x: methods.at(lw.add, x, cuda.to_device(np.ones(1)), 1), UnsupportedError, "indices on a device takes one array of integers"),
+    (lambda x: methods.at(lw.add, x, cuda.to_device(np.ones(1)), 1), IndexError, "must be of integer"),
+    (lambda x: methods.reduce(lw.add, x, out="invalid"), TypeError, "out= must be a device array when an operand is one, not str"),
+    (lambda x: methods.reduce(lw.add, x, out=(...,)), TypeError, "must use `...` as `out=...`"),
+    (lambda x: methods.reduce(lw.divide, x[:0].reshape((0, 0, 5)), 1), ValueError, "zero-size array to reduction operation divide"),
     (lambda x: methods.reduce(lw.subtract, x, out=cuda.device_array((), "i4")), TypeError, "cannot take results"),
     (lambda x: methods.reduce(lw.subtract, x, out=cuda.device_array(3, "f8")), ValueError, "out= has shape"),
 ])
@@ -222,6 +259,31 @@ def test_calls_with_indices(name):
     for ufunc in (getattr(lw, name), numpys):
         is_like(ufunc.reduceat(device, [0, 2, 1], axis=1), numpys.reduceat(x, [0, 2, 1], axis=1))
         assert ufunc.at(device[0], np.array([0, 0, 4]), 2) is None and ufunc.at(device[0], cuda.to_device([1, 1]), cuda.to_device([5, 2])) is None
+
+
+@needs_device
+def test_arguments_of_calls():
+    f4, i8 = cuda.to_device(np.ones(3, "f4")), cuda.to_device(np.arange(3))
+    mask = np.array([True, False, True])
+    for where in (mask, cuda.to_device(mask), [1, 0, 1], None):
+        with pytest.warns(UserWarning, match="'where' used without 'out'"):
+            is_like(lw.add(f4, i8, where=where), np.ones(3))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            lw.add(f4, i8, where=where, out=None)
+            lw.add(f4, i8, where=where, out=cuda.device_array(3))
+    with pytest.raises(TypeError, match="rule 'safe'"):
+        lw.add(f4, i8, where=np.ones(3), out=None)
+    is_like(lw.ldexp(f4, i8, dtype="d"), np.ones(3))
+    is_like(lw.ldexp(f4, i8, signature=(None, None, "d")), np.ones(3))
+    with pytest.raises(TypeError, match="No loop matching"):
+        lw.ldexp(f4, cuda.to_device(np.ones(3, "u8")), dtype="d")
+    is_like(lw.equal(i8, 2**300, out=None, where=mask), mask)
+    is_like(lw.add(f4, f4, out=...), np.ones(3, "f4"))
+    with pytest.raises(TypeError, match="must use `...` as `out=...`"):
+        lw.add(f4, f4, out=(...,))
+    with pytest.raises(TypeError, match="only allowed as a keyword"):
+        lw.add(f4, f4, ...)
 
 
 @needs_device

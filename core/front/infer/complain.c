@@ -121,11 +121,13 @@ lw_complain_called(lw_infer_frame *f, uint32_t loc)
         lw_diagnose_called_from(run->tree, loc, f->fn->name, run->err);
 }
 
-/* Code that the language does not support is UnsupportedError, every other fault a
- * TypingError. */
+/* Code that the language does not support is UnsupportedError, a constant that is out of range
+ * an ArgumentError, every other fault a TypingError. */
 static lw_status
 status_of(const char *code)
 {
+    if (strcmp(code, "E125") == 0)
+        return LW_ERR_ARGUMENT;
     return strcmp(code, "E101") == 0 || strcmp(code, "E102") == 0 ||
                    strcmp(code, "E160") == 0 || strcmp(code, "E151") == 0
                ? LW_ERR_UNSUPPORTED

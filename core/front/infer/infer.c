@@ -457,7 +457,7 @@ bind_arguments(lw_infer_frame *scratch, const lw_arg_spec *specs, const lw_infer
     for (uint32_t i = 0; i < fn->params.n; i++) {
         const lw_fn_param *param = &fn->params.data[i];
 
-        if (param->kind == LW_PARAM_VARARG) {
+        if (param->kind == LW_PARAM_VARARG && !(at < n && specs[at].packed)) {
             out[i].type = lw_type_tuple(lw_types_of(scratch), types + at, n - at, NULL);
             at = n;
         } else if (at < n) {

@@ -82,7 +82,8 @@ type_grid(lw_infer_frame *f, lw_name_id name, const lw_arg *ndim, lw_infer_value
     if (!ndim->value.constant ||
         !lw_constant_int_value(lw_constant_of(f, ndim->value.constant), &n) || n < 1 || n > 3)
         return lw_complain_argument(f, name, ndim, "1, 2 or 3, as a constant",
-                                    "the number of dimensions of the launch");
+                                    "the number of dimensions of the launch; numba calls this "
+                                    "RequireLiteralValue");
     out->type = n == 1 ? types[0] : lw_type_tuple(lw_types_of(f), types, (uint32_t)n, NULL);
     return LW_OK;
 }
@@ -274,10 +275,16 @@ check_alignment(lw_infer_frame *f, lw_name_id name, const lw_arg *args, uint32_t
     if (n < 3 || args[2].entry == 0 || args[2].value.type == LW_T_NONE)
         return LW_OK;
     constant = args[2].value.constant ? lw_constant_of(f, args[2].value.constant) : NULL;
-    if (constant == NULL || !lw_constant_int_value(constant, &value) || value < 1 ||
-        value > 4096 || (value & (value - 1)) != 0)
-        return lw_complain_argument(
-            f, name, &args[2], "an alignment that is a constant power of two up to 4096", NULL);
+    if (constant == NULL || !lw_constant_int_value(constant, &value))
+        return lw_complain_argument(f, name, &args[2],
+                                    "an alignment that is a constant power of two up to 4096",
+                                    "numba's RequireLiteralValue: the alignment must be a "
+                                    "constant integer, such as 16");
+    if (value < 1 || value > 4096 || (value & (value - 1)) != 0)
+        return lw_complain(f, lw_node_of(f, args[2].node)->loc, "E125",
+                           lw_format_text(f, "this is %s", lw_describe_value(f, args[2].value)),
+                           "the next higher one keeps what the lower one promises",
+                           "Alignment must be a power of two from 1 to 4096");
     return LW_OK;
 }
 
@@ -388,11 +395,27 @@ has_meaning(const lw_infer_frame *f, lw_rule rule)
     case LW_RULE_LOCAL:
     case LW_RULE_NEW_ARRAY:
     case LW_RULE_AXIS:
+    case LW_RULE_RANDOM_STATE:
     case LW_RULE_CONST_ARRAY:
     case LW_RULE_LIBDEVICE: return true;
     case LW_RULE_ATOMIC: return options->procedure || options->threads;
     default: return options->threads;
     }
+}
+
+/* Functions that are called on the host alone make arrays that they return. */
+static lw_status
+type_random_state(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
+{
+    if (!f->run->typed->options.returns_arrays)
+        return lw_complain(
+            f, lw_node_of(f, node)->loc, "E163", "there is no state of this thread here",
+            "lanewise.random has functions that draw from states, "
+            "`xoroshiro128p_uniform_float64(states, i)`, or from none, "
+            "`philox_uniform_float64(seed, i)`",
+            "`np.random` works in functions of `njit` that are called on the host");
+    out->type = lw_type_array(lw_types_of(f), LW_DT_u64, 1, LW_LAYOUT_C, false, NULL);
+    return LW_OK;
 }
 
 static lw_status
@@ -434,6 +457,7 @@ lw_infer_kernel(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg 
     case LW_RULE_AXIS:
         return lw_names[name].impl == LW_IMPL_AXIS ? lw_infer_axis(f, node, args, out)
                                                    : lw_infer_is_dense(f, node, args, out);
+    case LW_RULE_RANDOM_STATE: return type_random_state(f, node, out);
     case LW_RULE_SHARED: return type_shared(f, node, name, args, n, out);
     case LW_RULE_CONST_ARRAY: return type_const_array(f, name, args, out);
     case LW_RULE_ATOMIC: return lw_infer_atomic(f, node, name, args, n, out);

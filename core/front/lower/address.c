@@ -398,10 +398,11 @@ lw_index_position(lw_lower_frame *f, lw_lower_value array, uint32_t axis, lw_low
     assert(axis < lw_array_row_of(f, array.type)->ndim);
     lw_builder *b = &f->b;
     lw_ref extent = lw_array_extent(f, array, axis);
-    bool negative = lw_may_be_negative(f, index);
-    bool guarded =
-        lw_guards(f, array) && !lw_surely_inside(f, index.n ? index.parts[0] : 0, extent);
-    bool checked = guarded || checks_bounds(f, array);
+    bool endless = lw_array_row_of(f, array.type)->endless;
+    bool negative = !endless && lw_may_be_negative(f, index);
+    bool guarded = !endless && lw_guards(f, array) &&
+                   !lw_surely_inside(f, index.n ? index.parts[0] : 0, extent);
+    bool checked = guarded || (!endless && checks_bounds(f, array));
     lw_dtype wide = position_type(f, array, index, type, checked || is_view_of_table(f, array));
     lw_ref i = index.n ? lw_offset_cast(b, wide, index.parts[0]) : 0, n, below;
     uint64_t known;

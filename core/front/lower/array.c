@@ -308,6 +308,8 @@ lw_lower_array_attribute(lw_lower_frame *f, uint32_t node, lw_lower_value array,
         return lw_value_scalar(f, type, lw_const64(f, lw_array_item_bytes(f, array.type)));
     default: break;
     }
+    if (name[0] == 'd') /* ctypes.data */
+        return lw_value_scalar(f, type, lw_ir_bitcast(&f->b, LW_DT_u64, lw_part_at(&array, 0)));
     if (name[1] == 'd') /* ndim */
         return lw_value_scalar(f, type, lw_const64(f, row->ndim));
     return lw_value_scalar(

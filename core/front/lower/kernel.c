@@ -8,6 +8,7 @@
 #include "core/front/numeric/floats.h"
 #include "core/front/numeric/integers.h"
 #include "core/front/named.h"
+#include "core/ir/random_words.h"
 #include "core/tables/intrinsics.h"
 
 #include <assert.h>
@@ -216,6 +217,12 @@ array_row(const kernel_call *c)
     return lw_type_get(c->f->l->types, c->type);
 }
 
+static bool
+asks_for_alignment(const kernel_call *c)
+{
+    return given(c, 2) && !lw_argument_is_none(c->f, c->node, 2);
+}
+
 /* 16 bytes, so that neighbours can be loaded together, or the alignment that was asked for. */
 static uint32_t
 alignment_of(const kernel_call *c)
@@ -223,7 +230,7 @@ alignment_of(const kernel_call *c)
     uint32_t natural = lw_type_align(c->f->l->types, c->type);
     uint64_t wanted = 16;
 
-    if (given(c, 2) && !lw_argument_is_none(c->f, c->node, 2))
+    if (asks_for_alignment(c))
         lw_ir_is_const(c->b, argument_as(c, 2, LW_T_INDEX), &wanted);
     return wanted > natural ? (uint32_t)wanted : natural;
 }
@@ -257,6 +264,8 @@ lower_own_array(const kernel_call *c)
         return dynamic_array(c);
     memory = c->impl == LW_IMPL_SHARED ? lw_ir_shared(c->b, array_bytes(c), alignment_of(c))
                                        : lw_ir_local(c->b, array_bytes(c), alignment_of(c));
+    if (memory && c->impl != LW_IMPL_SHARED && asks_for_alignment(c))
+        c->b->func->insts.data[memory].flags |= LW_DECL_ALIGNED;
     return lw_value_of(c->f, c->type, &memory, 1);
 }
 
@@ -291,6 +300,17 @@ lower_selp(const kernel_call *c)
     return lw_value_convert(c->f, lw_value_select(c->f, condition, yes, no), c->type);
 }
 
+static lw_lower_value
+lower_random_state(const kernel_call *c)
+{
+    uint32_t number = lw_ir_extern_add(c->b->module, "lw_random_state", LW_DT_ptr, NULL, 0);
+    lw_ref parts[] = {lw_ir_host_call(c->b, number, NULL, 0),
+                      lw_ir_int(c->b, LW_DT_i64, LW_RANDOM_WORDS),
+                      lw_ir_int(c->b, LW_DT_i64, 8)};
+
+    return lw_value_of(c->f, c->type, parts, 3);
+}
+
 /* ---- entry points ---- */
 
 lw_lower_value
@@ -322,6 +342,7 @@ lw_lower_kernel(lw_lower_frame *f, uint32_t node)
         return row->impl == LW_IMPL_EMPTY ? lw_lower_empty(f, node)
                                           : lw_lower_view(f, node, row->impl == LW_IMPL_SHAPED);
     case LW_RULE_AXIS: return lw_lower_axis(f, node);
+    case LW_RULE_RANDOM_STATE: return lower_random_state(&c);
     case LW_RULE_CONST_ARRAY: return lw_lower_argument(f, node, 0);
     case LW_RULE_ATOMIC: return lw_lower_atomic(f, node);
     case LW_RULE_LIBDEVICE: return lw_lower_libdevice(f, node);

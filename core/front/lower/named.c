@@ -38,6 +38,16 @@ static const struct simple_row {
 #undef REAL
 };
 
+static lw_complex
+complex_function(const lw_named_call *c, lw_complex_function which)
+{
+    lw_complex x = lw_named_complex(c, 0), value = lw_complex_call(c->b, which, x);
+    uint32_t name = lw_typed_at(c->f, c->node)->target;
+
+    return lw_names[name].rule == LW_RULE_COMPLEX ? lw_complex_as_cmath(c->b, which, x, value)
+                                                  : value;
+}
+
 static lw_lower_value
 lower_simple(const lw_named_call *c)
 {
@@ -45,8 +55,7 @@ lower_simple(const lw_named_call *c)
 
     if (lw_is_complex(c->dtype) && row->complex)
         return lw_named_complex_result(
-            c, lw_complex_call(c->b, (lw_complex_function)(row->complex - 1),
-                               lw_named_complex(c, 0)));
+            c, complex_function(c, (lw_complex_function)(row->complex - 1)));
     if (lw_is_complex(c->dtype))
         return lw_named_fail(c);
     if (!lw_is_float(c->dtype) && c->impl != LW_IMPL_FMOD)

@@ -223,7 +223,7 @@ lw_complex_rint(lw_builder *b, lw_complex x)
     return (lw_complex){lw_float_call(b, LW_IN_rint, x.re), lw_float_call(b, LW_IN_rint, x.im)};
 }
 
-/* rect(r, angle): an angle of 0 keeps its sign, whatever the radius is; where the angle has no
+/* rect(r, angle): an angle of 0 stays 0, whatever the radius is; where the angle has no
  * direction (inf, NaN), the result is known only for a radius of 0 and as an infinite size. */
 lw_complex
 lw_complex_rect(lw_builder *b, lw_ref radius, lw_ref angle)
@@ -233,8 +233,9 @@ lw_complex_rect(lw_builder *b, lw_ref radius, lw_ref angle)
     lw_ref flat = lw_ir_compare(b, LW_OP_EQ, angle, real(b, at, 0));
     lw_ref re = lw_ir_mul(b, radius, lw_float_call(b, LW_IN_cos, angle));
     lw_ref im = lw_ir_mul(b, radius, lw_float_call(b, LW_IN_sin, angle));
-    lw_ref still = lw_ir_select(b, lw_float_isfinite(b, radius), im, angle);
     lw_ref none = real(b, at, 0), nan = real(b, at, NAN);
+    lw_ref side = lw_float_call2(b, LW_IN_copysign, real(b, at, 1), radius);
+    lw_ref still = lw_ir_select(b, lw_float_isnan(b, radius), none, lw_ir_mul(b, angle, side));
     lw_ref is_point = lw_ir_compare(b, LW_OP_EQ, radius, none);
     lw_ref size = lw_ir_select(b, lw_float_isinf(b, radius), absolute(b, radius), nan);
     lw_ref finite = lw_float_isfinite(b, angle);

@@ -47,6 +47,9 @@ lw_complex lw_complex_select(lw_builder *b, lw_ref condition, lw_complex yes, lw
 lw_complex lw_complex_cast(lw_builder *b, lw_dtype part, lw_complex x);
 
 lw_complex lw_complex_call(lw_builder *b, lw_complex_function which, lw_complex x);
+/* A function's value with cmath's special values in place of those of NumPy. */
+lw_complex lw_complex_as_cmath(lw_builder *b, lw_complex_function which, lw_complex x,
+                               lw_complex value);
 lw_complex lw_complex_power(lw_builder *b, lw_complex x, lw_complex y); /* npy_cpow */
 lw_complex lw_complex_reciprocal(lw_builder *b, lw_complex x);
 lw_complex lw_complex_sign(lw_builder *b, lw_complex x); /* x / |x| */

@@ -174,7 +174,7 @@ hyperbolic_sine(lw_builder *b, lw_complex z)
 
     re = PICK(flat, CALL(sinh, x), re);
     im = PICK(flat, y, im);
-    re = PICK(BOTH(wild, EITHER(EQ(x, zero), IS_INF(x))), x, re);
+    re = PICK(BOTH(wild, EQ(x, zero)), x, PICK(BOTH(wild, IS_INF(x)), NUM(INFINITY), re));
     return (lw_complex){re, im};
 }
 
@@ -330,6 +330,25 @@ turned(lw_builder *b, lw_complex_function which, lw_complex z)
     return (lw_complex){value.im, NEG(value.re)};
 }
 
+/* The sign of an infinity whose other part is NaN is the C library's. */
+static lw_complex
+sine(lw_builder *b, lw_complex z)
+{
+    lw_complex value = turned(b, LW_COMPLEX_SINH, z);
+    lw_ref far = BOTH(IS_INF(z.im), NOT(FINITE(z.re)));
+
+    return (lw_complex){value.re, PICK(far, NUM(INFINITY), value.im)};
+}
+
+static lw_complex
+cosine(lw_builder *b, lw_complex z)
+{
+    lw_complex value = lw_complex_call(b, LW_COMPLEX_COSH, (lw_complex){NEG(z.im), z.re});
+    lw_ref flat = BOTH(EQ(z.re, NUM(0)), IS_NAN(z.im));
+
+    return (lw_complex){value.re, PICK(flat, z.re, value.im)};
+}
+
 lw_complex
 lw_complex_formula(lw_builder *b, lw_complex_function which, lw_complex z)
 {
@@ -344,9 +363,8 @@ lw_complex_formula(lw_builder *b, lw_complex_function which, lw_complex z)
     case LW_COMPLEX_LOG10:
         return scaled(b, lw_complex_call(b, LW_COMPLEX_LOG, z), 0.434294481903251827651128919);
     case LW_COMPLEX_LOG1P: return logarithm_plus_one(b, z);
-    case LW_COMPLEX_SIN: return turned(b, LW_COMPLEX_SINH, z);
-    case LW_COMPLEX_COS:
-        return lw_complex_call(b, LW_COMPLEX_COSH, (lw_complex){NEG(z.im), z.re});
+    case LW_COMPLEX_SIN: return sine(b, z);
+    case LW_COMPLEX_COS: return cosine(b, z);
     case LW_COMPLEX_TAN: return turned(b, LW_COMPLEX_TANH, z);
     case LW_COMPLEX_SINH: return hyperbolic_sine(b, z);
     case LW_COMPLEX_COSH: return hyperbolic_cosine(b, z);

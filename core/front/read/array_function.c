@@ -20,6 +20,7 @@ typedef enum array_owner {
     PYTHON,
     OPERATOR,
     SPECIAL,
+    RANDOM,
 } array_owner;
 
 typedef struct array_function {
@@ -82,21 +83,22 @@ static const struct {
     array_owner owner;
 } modules[] = {{"numpy", NUMPY}, {"numpy.linalg", LINALG}, {"math", MATH}};
 
-/* ---- scipy.special ---- */
+/* ---- scipy.special and numpy.random ---- */
 
-static const char special_module[] = "scipy.special";
+static const char special_module[] = "scipy.special", random_module[] = "numpy.random";
 
-/* The name by which scipy.special has the object, a new reference; NULL: it is not one of its
- * functions. Its ufuncs do not say where they are from. */
+/* The name by which the module has the object, a new reference; NULL: it is not one of its
+ * functions. SciPy's ufuncs do not say where they are from, and methods of other states than
+ * NumPy's one for the whole process say that they are from numpy.random. */
 static PyObject *
-name_in_special(PyObject *object)
+name_in(const char *module_name, PyObject *object)
 {
     PyObject *loaded, *key, *module, *name, *found;
 
     if (PyType_Check(object) || PyModule_Check(object))
         return NULL;
     loaded = PyImport_GetModuleDict(); /* if it is not loaded, nobody holds its functions */
-    key = loaded ? PyUnicode_FromString(special_module) : NULL;
+    key = loaded ? PyUnicode_FromString(module_name) : NULL;
     module = key ? lw_dict_item(loaded, key) : NULL;
     name = module ? PyObject_GetAttrString(object, "__name__") : NULL;
     found = name && PyUnicode_Check(name) ? PyObject_GetAttr(module, name) : NULL;
@@ -109,27 +111,27 @@ name_in_special(PyObject *object)
     return name;
 }
 
-/* The fn of a function of scipy.special; 0 and status OK: it is none, or not known. */
+/* The fn of a function of the module; 0 and status OK: it is none, or not known. */
 static uint32_t
-read_special(lw_reader *r, PyObject *object)
+read_member(lw_reader *r, const char *module, array_owner owner, PyObject *object)
 {
-    PyObject *name = name_in_special(object);
+    PyObject *name = name_in(module, object);
     const char *text = name ? PyUnicode_AsUTF8(name) : NULL;
-    const array_function *row = text ? find(SPECIAL, text) : NULL;
+    const array_function *row = text ? find(owner, text) : NULL;
     char shown[48];
 
     lw_read_clear();
     Py_XDECREF(name);
     if (row == NULL)
         return 0;
-    PyOS_snprintf(shown, sizeof shown, "%s.%s", special_module, row->name);
+    PyOS_snprintf(shown, sizeof shown, "%s.%s", module, row->name);
     return helper_of(r, row, shown);
 }
 
 bool
 lw_read_is_special(PyObject *object)
 {
-    PyObject *name = name_in_special(object);
+    PyObject *name = name_in(special_module, object);
 
     Py_XDECREF(name);
     return name != NULL;
@@ -138,7 +140,7 @@ lw_read_is_special(PyObject *object)
 const char *
 lw_read_special_hint(lw_reader *r, PyObject *object)
 {
-    PyObject *name = name_in_special(object);
+    PyObject *name = name_in(special_module, object);
     PyObject *near = name ? lw_service_find(LW_SERVICE_SPECIAL, "_hint") : NULL;
     PyObject *text = near ? PyObject_CallOneArg(near, name) : NULL;
     const char *hint = text ? lw_read_str(r, text) : NULL;
@@ -172,7 +174,9 @@ lw_read_array_function(lw_reader *r, PyObject *object)
         PyOS_snprintf(shown, sizeof shown, "%s.%s", modules[i].module, row->name);
         return helper_of(r, row, shown);
     }
-    return read_special(r, object);
+    if (is_from(object, random_module))
+        return read_member(r, random_module, RANDOM, object);
+    return read_member(r, special_module, SPECIAL, object);
 }
 
 /* Whether the argument may turn out to be an array when types are known. */
@@ -340,8 +344,7 @@ inputs_of(lw_reader *r, PyObject *object)
     PyObject *n_in = NULL, *n_out = NULL, *signature = NULL;
     long result = 0;
 
-    if (object == NULL || (!lw_read_is_numpy(r, object, "ufunc") &&
-                           strcmp(Py_TYPE(object)->tp_name, "lanewise.Ufunc") != 0))
+    if (!lw_read_is_ufunc(r, object))
         return 0;
     n_in = PyObject_GetAttrString(object, "nin");
     n_out = n_in ? PyObject_GetAttrString(object, "nout") : NULL;

@@ -362,7 +362,8 @@ lw_read_call(lw_reader *r, PyObject *node, uint32_t loc)
     result = lw_read_folded(r, lw_fold_call(r, callee, &items, &too_large), loc);
     if (too_large)
         result = lw_fold_refuse(r, node);
-    if (result == 0 && (!lw_read_array_ufunc(r, &callee, &items) ||
+    if (result == 0 && (!lw_read_ufunc_method(r, &callee, &items) ||
+                        !lw_read_array_ufunc(r, &callee, &items) ||
                         !lw_read_maybe_array_function(r, &callee, &items)))
         goto done;
     fields = namedtuple_fields(lw_read_object(r, callee));

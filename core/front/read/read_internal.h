@@ -8,6 +8,7 @@
  *   fold.c      exact folding with Python's own arithmetic
  *   expr.c      expressions     stmt.c  statements, patterns
  *   array_function.c  functions of whole arrays, ufuncs with an output
+ *   ufunc_method.c    reduce, accumulate, at and the like of ufuncs
  *   external.c  functions in other languages    declared.c  with signatures
  *   linked.c    code that callables bring along
  *   classes/    classes of the user's and their objects     struct.c  types with a model
@@ -97,6 +98,12 @@ bool lw_read_item(lw_reader *r, lw_read_items *items, uint32_t node); /* false: 
 /* ---- flags.c ---- */
 /* What its class needs for operators of members; constant: that of the member. false: stop. */
 bool lw_read_flags(lw_reader *r, PyObject *member, uint32_t constant);
+
+/* ---- ufunc_method.c ---- */
+bool lw_read_is_ufunc(lw_reader *r, PyObject *object); /* NumPy's or one of vectorize */
+/* A call of `np.add.reduce` and its like becomes a call of a function that loops; other calls
+ * do not change. false: stop. */
+bool lw_read_ufunc_method(lw_reader *r, uint32_t *callee, lw_read_items *items);
 
 /* ---- ufuncs with an output (array_function.c) ---- */
 /* A call of a ufunc with an output becomes a call of a function that loops over it; other calls

@@ -346,16 +346,123 @@ is_guarded(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
     return false;
 }
 
-/* Finds stores to one place by all iterations, and whether LLVM may take iterations as
- * independent in memory: it may not where the index comes from memory, so that `hist[b[i]] +=
- * 1` does no more harm than it has to. */
+/* ---- updates ---- */
+
+/* The operand of an update that is the old element: the only one of `x - e`, the last of
+ * `e * f + x`. 0: the operation is none that memory has. */
+static lw_ref
+old_of(const lw_parallel_loop *p, const lw_inst *made, lw_ref address)
+{
+    const lw_ref operands[] = {made->a, made->op == LW_OP_SUB ? 0 : made->b, 0};
+    bool is_bits = made->op == LW_OP_AND || made->op == LW_OP_OR || made->op == LW_OP_XOR;
+
+    if (made->lanes > 1 || (is_bits && !lw_is_integer((lw_dtype)made->type)))
+        return 0;
+    if (!is_bits && made->op != LW_OP_ADD && made->op != LW_OP_SUB && made->op != LW_OP_FMA)
+        return 0;
+    for (uint32_t k = 0; k < 2; k++) {
+        lw_ref old = made->op == LW_OP_FMA ? made->c : operands[k];
+        const lw_inst *load = lw_inst_at(&p->s, old);
+        if (old != 0 && load->op == LW_OP_LOAD && load->a == address &&
+            is_in_iteration(p, old) && lw_ir_count_uses(p->s.func, old) == 1)
+            return old;
+    }
+    return 0;
+}
+
+/* Where an element is: in memory from before the loop, in memory that the iteration has made,
+ * or not known: a function that it calls gives the array. */
+typedef enum memory { SHARED_MEMORY, OWN_MEMORY, SOME_MEMORY } memory;
+
+enum { MOST_ROOTS = 8 }; /* steps from an address to the memory that it is in */
+
+static memory memory_of(const lw_parallel_loop *p, lw_ref address, uint32_t depth);
+
+/* That of the arrays that a variable of the iteration's own is set to. */
+static memory
+memory_of_slot(const lw_parallel_loop *p, lw_ref slot, uint32_t depth)
+{
+    memory found = OWN_MEMORY;
+
+    if (p->use[slot] != LW_PART_MADE)
+        return SHARED_MEMORY;
+    for (uint32_t i = p->l.first; i < p->l.latch; i++) {
+        const lw_inst *inst = lw_inst_at(&p->s, i);
+        memory one;
+        if (inst->op != LW_OP_SET || inst->a != slot)
+            continue;
+        one = memory_of(p, inst->b, depth);
+        if (one == SHARED_MEMORY)
+            return SHARED_MEMORY;
+        found = one == SOME_MEMORY ? SOME_MEMORY : found;
+    }
+    return found;
+}
+
+static memory
+memory_of(const lw_parallel_loop *p, lw_ref address, uint32_t depth)
+{
+    const lw_inst *inst = lw_inst_at(&p->s, address);
+
+    if (depth == MOST_ROOTS)
+        return SOME_MEMORY;
+    switch (inst->op) {
+    case LW_OP_OFFSET: return memory_of(p, inst->a, depth + 1);
+    case LW_OP_GET: return memory_of_slot(p, inst->a, depth + 1);
+    case LW_OP_LOCAL: return p->use[address] == LW_PART_GIVEN ? SHARED_MEMORY : OWN_MEMORY;
+    case LW_OP_CONST: return OWN_MEMORY; /* NULL: none */
+    case LW_OP_NEW: return is_in_iteration(p, address) ? OWN_MEMORY : SHARED_MEMORY;
+    default: return is_in_iteration(p, address) ? SOME_MEMORY : SHARED_MEMORY;
+    }
+}
+
+/* Whether nothing else is written, and no other region begins or ends, from the load up to the
+ * store. */
 static bool
+is_one_step(const lw_parallel_loop *p, uint32_t load, uint32_t store)
+{
+    for (uint32_t i = load + 1; i < store; i++)
+        switch (lw_inst_at(&p->s, i)->op) {
+        case LW_OP_STORE:
+        case LW_OP_ATOMIC:
+        case LW_OP_CALL:
+        case LW_OP_HOST_CALL:
+        case LW_OP_LOOP:
+        case LW_OP_ELSE:
+        case LW_OP_END: return false;
+        default: break;
+        }
+    return true;
+}
+
+/* False: memory has no such operation for elements so narrow. */
+static bool
+take_update(lw_parallel_loop *p, uint32_t store)
+{
+    const lw_inst *inst = lw_inst_at(&p->s, store);
+    lw_ref old = old_of(p, lw_inst_at(&p->s, inst->b), inst->a);
+    memory where = memory_of(p, inst->a, 0);
+
+    if (old == 0 || where == OWN_MEMORY || lw_ir_count_uses(p->s.func, inst->b) != 1 ||
+        !is_one_step(p, old, store))
+        return true;
+    if (lw_dtypes[lw_inst_at(&p->s, old)->type].bits < 32)
+        return where == SOME_MEMORY;
+    p->atomics[old] = p->atomics[inst->b] = LW_ATOMIC_PART;
+    p->atomics[store] = LW_ATOMIC_STORE;
+    return true;
+}
+
+/* Finds stores to one place by all iterations, and whether LLVM may take iterations as
+ * independent in memory: it may not where the index comes from memory, as in `hist[b[i]] += 1`,
+ * which becomes an atomic operation. */
+static lw_parallel_fault
 check_stores(lw_parallel_loop *p, uint32_t *culprit)
 {
     uint8_t *on = lw_arena_take(&p->s.arena, p->s.func->insts.n + 1);
 
     if (on == NULL)
-        return true; /* the arena says so */
+        return LW_PARALLEL_GOOD; /* the arena says so */
     on[p->l.counter] = on[p->l.at + GET_AT] = ON_COUNTER;
     for (uint32_t i = 1; i < p->s.func->insts.n; i++)
         if (p->use[i] == LW_PART_MADE && lw_op_is_own_memory((lw_op)lw_inst_at(&p->s, i)->op))
@@ -370,13 +477,13 @@ check_stores(lw_parallel_loop *p, uint32_t *culprit)
         if (inst->op != LW_OP_STORE)
             continue;
         p->vectorizes &= (on[inst->a] & ON_MEMORY) == 0;
-        if (!(on[inst->a] & ON_COUNTER) && (on[inst->b] & ON_COUNTER) &&
-            !is_guarded(p, on, i)) {
-            *culprit = i;
-            return false;
-        }
+        *culprit = i;
+        if ((on[inst->a] & ON_MEMORY) && !take_update(p, i))
+            return LW_PARALLEL_NARROW;
+        if (!(on[inst->a] & ON_COUNTER) && (on[inst->b] & ON_COUNTER) && !is_guarded(p, on, i))
+            return LW_PARALLEL_MEMORY;
     }
-    return true;
+    return LW_PARALLEL_GOOD;
 }
 
 static lw_parallel_fault
@@ -391,7 +498,7 @@ analyse(lw_parallel_loop *p, uint32_t *culprit)
     fault = take_variables(p, culprit);
     if (fault != LW_PARALLEL_GOOD)
         return fault;
-    return check_stores(p, culprit) ? LW_PARALLEL_GOOD : LW_PARALLEL_MEMORY;
+    return check_stores(p, culprit);
 }
 
 /* ---- functions ---- */
@@ -441,10 +548,11 @@ outline(lw_module *module, uint32_t number, uint32_t at, fault_place *place, lw_
     lw_arena_init(&p.s.arena);
     p.use = lw_arena_take(&p.s.arena, n + 1);
     p.sums = lw_arena_take(&p.s.arena, n + 1);
+    p.atomics = lw_arena_take(&p.s.arena, n + 1);
     p.combines = lw_arena_take(&p.s.arena, (n + 1) * sizeof *p.combines);
     p.place = lw_arena_take(&p.s.arena, (n + 1) * sizeof *p.place);
-    if (p.use == NULL || p.sums == NULL || p.combines == NULL || p.place == NULL ||
-        !lw_ir_regions_init(&p.s.regions, p.s.func)) {
+    if (p.use == NULL || p.sums == NULL || p.atomics == NULL || p.combines == NULL ||
+        p.place == NULL || !lw_ir_regions_init(&p.s.regions, p.s.func)) {
         lw_arena_reset(&p.s.arena);
         return lw_fail_memory(err);
     }

@@ -10,6 +10,8 @@
  *   the variable is read behind the loop, the last iteration that has set it decides;
  * - updated by an associative operation and not read otherwise: each part makes a partial
  *   result, and these are combined in the order of the parts.
+ * An element whose place comes from memory, `counts[x[i]] += 1`, is updated by an atomic
+ * operation, because other iterations may update it too.
  * Any other variable is a fault, and so is an element to which all iterations store different
  * values. How many parts there are depends on the number of iterations and on the code alone,
  * so that results have the same bits for every number of threads. */
@@ -22,6 +24,8 @@ typedef enum lw_parallel_fault {
     LW_PARALLEL_GOOD,
     LW_PARALLEL_CARRIED, /* a variable is carried from one iteration to the next */
     LW_PARALLEL_MEMORY,  /* iterations store different values to one place */
+    LW_PARALLEL_NARROW,  /* places that memory decides about are updated, and too narrow for it
+                          */
     LW_PARALLEL_KEPT     /* an array made in an iteration is used behind the loop */
 } lw_parallel_fault;
 

@@ -107,6 +107,26 @@ copy_sum(writer *w, uint32_t at, lw_inst inst)
     w->to[at] = lw_ir_copy(&w->b, w->p->s.func, inst, w->to);
 }
 
+/* The update of an element by one atomic operation. */
+static void
+copy_update(writer *w, const lw_inst *store)
+{
+    const lw_inst *made = lw_inst_at(&w->p->s, store->b);
+    lw_builder *b = &w->b;
+    bool is_first = lw_inst_at(&w->p->s, made->a)->op == LW_OP_LOAD &&
+                    w->p->atomics[made->a] == LW_ATOMIC_PART;
+    lw_ref e = made->op == LW_OP_FMA ? lw_ir_mul(b, w->to[made->a], w->to[made->b])
+                                     : w->to[is_first ? made->b : made->a];
+    lw_atomic which = made->op == LW_OP_AND   ? LW_ATOMIC_AND
+                      : made->op == LW_OP_OR  ? LW_ATOMIC_OR
+                      : made->op == LW_OP_XOR ? LW_ATOMIC_XOR
+                                              : LW_ATOMIC_ADD;
+
+    if (made->op == LW_OP_SUB)
+        e = lw_ir_neg(b, e);
+    lw_ir_atomic(b, which, w->to[store->a], &e, 1);
+}
+
 static void
 copy_inst(writer *w, uint32_t at)
 {
@@ -120,6 +140,12 @@ copy_inst(writer *w, uint32_t at)
         inst.flags &= ~(uint32_t)LW_LOOP_PARALLEL;
     if (inst.op == LW_OP_RETURN) {
         copy_return(w, &inst);
+        return;
+    }
+    if (p->atomics[at] == LW_ATOMIC_PART)
+        return;
+    if (p->atomics[at] == LW_ATOMIC_STORE) {
+        copy_update(w, &inst);
         return;
     }
     if (p->sums[at]) {

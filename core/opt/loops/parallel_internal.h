@@ -15,6 +15,13 @@ typedef enum lw_part_use {
     LW_PART_TOTAL    /* a variable: a reduction */
 } lw_part_use;
 
+/* `counts[x[i]] += 1`, whose place other iterations may update too, is one atomic operation. */
+typedef enum lw_part_atomic {
+    LW_ATOMIC_NOT = 0,
+    LW_ATOMIC_PART, /* the load or the sum, which the operation makes */
+    LW_ATOMIC_STORE /* the store, in whose place it stands */
+} lw_part_atomic;
+
 typedef struct lw_parallel_loop {
     lw_spreader s; /* func and regions alone: what the analyses of carried.c look at */
     lw_spread_loop l;
@@ -22,6 +29,7 @@ typedef struct lw_parallel_loop {
     uint8_t *use;             /* by value: lw_part_use */
     lw_associative *combines; /* by slot that is a TOTAL */
     uint8_t *sums;            /* by value: it adds to, or multiplies, a TOTAL that is a float */
+    uint8_t *atomics;         /* by value: lw_part_atomic */
     uint32_t *place;          /* by value: GIVEN: its number in the frame; LAST, TOTAL: in the
                                  record */
     uint32_t n_frame;

@@ -617,6 +617,14 @@ static PyGetSetDef getset[] = {
     {"imag", lw_array_get_imag, lw_array_set_imag,
      "view of the imaginary parts; of real numbers an array of zeros", NULL},
     {"T", lw_array_get_transposed, NULL, "view with the axes reversed", NULL},
+    {"_numba_type_", lw_array_get_service, NULL, "what lw.typeof gives",
+     (void *)"_numba_type_"},
+    {"alloc_size", lw_array_get_service, NULL,
+     "bytes from the first element to the end of the last one", (void *)"alloc_size"},
+    {"gpu_data", lw_array_get_service, NULL, "the memory, a cuda.MemoryPointer",
+     (void *)"gpu_data"},
+    {"device_ctypes_pointer", lw_array_get_service, NULL,
+     "the address of the first element, a ctypes.c_void_p", (void *)"device_ctypes_pointer"},
     {"__cuda_array_interface__", get_interface, NULL, "CUDA Array Interface, version 3", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 

@@ -47,6 +47,8 @@ method_copy_to_host(PyObject *self, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:copy_to_host", names, &host,
                                      &stream_object))
         return NULL;
+    if (PyArray_IsScalar(host, Void))
+        return lw_array_to_record(self, host, stream_object);
     if ((stream_object != NULL && lw_stream_read(stream_object, &given) < 0) ||
         lw_array_stream(array, stream_object, &stream) < 0)
         return NULL;

@@ -49,6 +49,13 @@ lw_array_take(PyObject *self, PyObject *key)
     return call("getitem", Py_BuildValue("(OO)", self, key), NULL);
 }
 
+PyObject *
+lw_array_to_record(PyObject *self, PyObject *record, PyObject *stream)
+{
+    return call("to_record", Py_BuildValue("(OOO)", self, record, stream ? stream : Py_None),
+                NULL);
+}
+
 int
 lw_array_put(PyObject *self, PyObject *key, PyObject *value)
 {
@@ -107,6 +114,13 @@ method_bind(PyObject *self, PyObject *args, PyObject *kwargs)
     }
     view = lw_array_view_layout(array, &layout);
     return (PyObject *)view;
+}
+
+/* (numba) What numba's device arrays say of themselves; closure: the attribute's name. */
+PyObject *
+lw_array_get_service(PyObject *self, void *closure)
+{
+    return call("attribute", Py_BuildValue("(Os)", self, (const char *)closure), NULL);
 }
 
 #define ROW(name, function, doc) {#name, LW_KEYWORDS(method_##name), doc},

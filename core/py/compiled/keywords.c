@@ -600,17 +600,18 @@ read_carveout(reader *r, PyObject *value)
         return 0;
     if (PyUnicode_Check(value)) {
         PyObject *lower = PyObject_CallMethod(value, "lower", NULL);
-        for (size_t i = 0; lower != NULL && i < sizeof carveouts / sizeof *carveouts; i++)
+        if (lower == NULL)
+            return -1;
+        for (size_t i = 0; i < sizeof carveouts / sizeof *carveouts; i++)
             if (PyUnicode_CompareWithASCIIString(lower, carveouts[i].word) == 0) {
                 r->options->carveout = carveouts[i].percent;
                 Py_DECREF(lower);
                 return 0;
             }
-        Py_XDECREF(lower);
-        if (lower != NULL)
-            PyErr_Format(PyExc_ValueError,
-                         "Invalid carveout value: shared_memory_carveout= must be %s, not %R",
-                         expected, value);
+        Py_DECREF(lower);
+        PyErr_Format(PyExc_ValueError,
+                     "Invalid carveout value: shared_memory_carveout= must be %s, not %R",
+                     expected, value);
         return -1;
     }
     if (!PyLong_Check(value) || PyBool_Check(value))

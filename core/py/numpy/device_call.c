@@ -34,7 +34,7 @@ static const struct {
     {"subok", offsetof(lw_device_call, subok), true, ALL},
     {"signature", offsetof(lw_device_call, signature), true, ALL},
     {"sig", offsetof(lw_device_call, signature), true, ALL},
-    {"where", offsetof(lw_device_call, where), false, ELEMENTWISE},
+    {"where", offsetof(lw_device_call, where), true, ELEMENTWISE},
     {"axes", offsetof(lw_device_call, axes), true, GENERALIZED},
     {"axis", offsetof(lw_device_call, axis), true, GENERALIZED},
     {"keepdims", offsetof(lw_device_call, keepdims), true, GENERALIZED},
@@ -64,6 +64,8 @@ read_keyword(lw_device_call *call, PyObject *name, PyObject *value)
     }
     if (value != Py_None || keywords[k].keeps_none)
         *field = value;
+    else if (field == &call->out)
+        call->out_is_none = true;
     return 0;
 }
 
@@ -87,23 +89,42 @@ check_rules(const lw_device_call *call)
 
 /* ---- outputs ---- */
 
+/* 1: an output, 0: None. -1 with an exception: an ellipsis, with what is to be said of it. */
 static int
-set_output(PyObject **place, PyObject *value)
+set_output(PyObject **place, PyObject *value, const char *of_ellipsis)
 {
     if (value == Py_None)
         return 0;
+    if (value == Py_Ellipsis) {
+        PyErr_SetString(PyExc_TypeError, of_ellipsis);
+        return -1;
+    }
     *place = value;
     return 1;
 }
 
 static int
-read_out(PyObject *out, int nout, PyObject **objects)
+set_outputs(lw_device_call *call, PyObject *const *values, Py_ssize_t n,
+            const char *of_ellipsis)
 {
-    int n_given = 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        int given = set_output(&call->out_objects[i], values[i], of_ellipsis);
+        if (given < 0)
+            return -1;
+        call->n_given += given;
+    }
+    return 0;
+}
 
+static int
+read_out(lw_device_call *call, PyObject *out)
+{
+    static const char in_tuple[] = "must use `...` as `out=...` and not per-operand/in a tuple";
+    int nout = call->self->nout;
+
+    if (!PyTuple_Check(out) && nout == 1)
+        return set_outputs(call, &out, 1, in_tuple);
     if (!PyTuple_Check(out)) {
-        if (nout == 1)
-            return set_output(objects, out);
         PyErr_Format(PyExc_TypeError,
                      "'out' must be a tuple of %d arrays or None for a function with %d "
                      "outputs, not %.200s",
@@ -118,9 +139,7 @@ read_out(PyObject *out, int nout, PyObject **objects)
             nout, PyTuple_GET_SIZE(out));
         return -1;
     }
-    for (int i = 0; i < nout; i++)
-        n_given += set_output(&objects[i], PyTuple_GET_ITEM(out, i));
-    return n_given;
+    return set_outputs(call, &PyTuple_GET_ITEM(out, 0), nout, in_tuple);
 }
 
 static int
@@ -135,13 +154,12 @@ read_outputs(lw_device_call *call, PyObject *const *args, Py_ssize_t n_args)
                         "cannot specify 'out' as both a positional and keyword argument");
         return -1;
     }
-    if (call->out != NULL) {
-        call->n_given = read_out(call->out, call->self->nout, call->out_objects);
-        return call->n_given < 0 ? -1 : 0;
-    }
-    for (Py_ssize_t i = nin; i < n_args; i++)
-        call->n_given += set_output(&call->out_objects[i - nin], args[i]);
-    return 0;
+    if (call->out != NULL)
+        return read_out(call, call->out);
+    if (n_args <= nin)
+        return 0;
+    return set_outputs(call, args + nin, n_args - nin,
+                       "out=... is only allowed as a keyword argument.");
 }
 
 static int
@@ -210,7 +228,7 @@ read_mask(lw_device_call *call)
         return 0;
     }
     call->masked = true;
-    return read_one(call, call->where);
+    return read_one(call, call->where == Py_None ? Py_False : call->where);
 }
 
 /* Outputs that are not given take a place in operands[], which make_outputs fills. */
@@ -233,11 +251,13 @@ read_operands(lw_device_call *call, PyObject *const *args)
     return read_mask(call);
 }
 
-/* A host array beside device arrays is copied to their device, as numba does. */
+/* A host array beside device arrays is copied to their device, as numba does. A mask is made of
+ * bools, from lists of numbers, too. */
 static int
-bring_over(lw_device_call *call, lw_operand *operand)
+bring_over(lw_device_call *call, lw_operand *operand, bool is_mask)
 {
-    PyObject *array = PyArray_FROM_O(operand->object), *copy;
+    PyArray_Descr *bools = is_mask ? PyArray_DescrFromType(NPY_BOOL) : NULL;
+    PyObject *array = PyArray_FromAny(operand->object, bools, 0, 0, 0, NULL), *copy;
 
     lw_operand_release(operand);
     operand->kind = LW_OPERAND_OTHER;
@@ -262,7 +282,7 @@ bring_over_all(lw_device_call *call)
         if (lw_device_call_is_output(call, i) || operand->kind == LW_OPERAND_DEVICE ||
             (is_number && !is_mask))
             continue;
-        if (bring_over(call, operand) < 0)
+        if (bring_over(call, operand, is_mask) < 0)
             return -1;
     }
     if (call->masked && call->operands[call->n_read - 1].dtype != LW_DT_b1) {
@@ -480,6 +500,19 @@ results(lw_device_call *call)
     return tuple;
 }
 
+/* NumPy's warning: elements that the mask leaves out hold whatever lay there. */
+static int
+warn_of_mask(const lw_device_call *call)
+{
+    if (!call->masked || call->n_given || call->out != NULL || call->out_is_none)
+        return 0;
+    return PyErr_WarnEx(
+        PyExc_UserWarning,
+        "'where' used without 'out', expect uninitialized memory in the output. "
+        "If this is intentional, use out=None.",
+        1);
+}
+
 /* ---- the call ---- */
 
 int
@@ -508,7 +541,8 @@ int
 lw_device_call_prepare(lw_device_call *call, PyObject *const *args, Py_ssize_t n_args)
 {
     if (read_all(call, args, n_args) < 0 || find_resolution(call) < 0 ||
-        door_of(call)->match(call) < 0 || lw_device_call_make_outputs(call) < 0)
+        door_of(call)->match(call) < 0 || warn_of_mask(call) < 0 ||
+        lw_device_call_make_outputs(call) < 0)
         return -1;
     return lw_device_call_make_copies(call);
 }

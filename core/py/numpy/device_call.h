@@ -36,10 +36,11 @@ typedef struct lw_device_call {
     lw_resolved *resolution;
     int64_t items; /* of the launch; 0: there was none */
     char order_letter;
-    bool masked; /* where=: the last operand is its mask */
-    int n_read;  /* operands: inputs, outputs, the mask */
-    int n_host;  /* of these, what must be copied to the device */
-    int n_given; /* outputs */
+    bool masked;      /* where=: the last operand is its mask */
+    bool out_is_none; /* by keyword: with a mask it is meant that elements stay as they are */
+    int n_read;       /* operands: inputs, outputs, the mask */
+    int n_host;       /* of these, what must be copied to the device */
+    int n_given;      /* outputs */
     int n_owned, loop_ndim;
     /* from here on not cleared: filled as far as it is used */
     lw_operand operands[LW_WALK_OPERANDS];

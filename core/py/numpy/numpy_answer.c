@@ -16,10 +16,8 @@ lw_ufunc_stand_for(PyObject *self, PyObject *numpy_ufunc)
     Py_RETURN_NONE;
 }
 
-/* Whether the exception says that there is no loop: NumPy's errors of choosing one and of
- * casting to it, or one of the compiler's. */
-static bool
-has_no_loop(void)
+bool
+lw_says_no_loop(void)
 {
     PyObject *raised = PyErr_Occurred(), *compile_error; /* raised: borrowed */
     PyObject *type, *value, *trace;
@@ -56,7 +54,7 @@ lw_ufunc_numpys_answer(const lw_ufunc_head *self, const char *method, PyObject *
 {
     lw_seen s;
 
-    if (self->numpys == NULL || !has_no_loop())
+    if (self->numpys == NULL || !lw_says_no_loop())
         return NULL;
     s = lw_look(args, n_args, kwnames, true);
     if ((s.kinds & LW_CALL_KIND_DEVICE) || s.stream >= 0)

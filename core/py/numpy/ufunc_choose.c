@@ -652,6 +652,43 @@ loop_of_exactly(lw_ufunc_head *self, const lw_dtype *in)
     return loop;
 }
 
+/* The loop's input dtypes of a tuple that resolve_dtypes gave, which is stolen. false: one that
+ * kernels do not have. */
+static bool
+read_answer(const lw_ufunc_head *self, PyObject *answer, lw_dtype *in)
+{
+    bool known = true;
+
+    for (int i = 0; i < self->nin; i++) {
+        in[i] = lw_dtype_of_descr((PyArray_Descr *)PyTuple_GET_ITEM(answer, i));
+        known &= in[i] != LW_DT_void;
+    }
+    Py_DECREF(answer);
+    return known;
+}
+
+/* After a call for which no loop was found: that of NumPy's ufunc, and its error. Where the
+ * loop is one that kernels do not have, the exception stays. -1 with an exception. */
+static int
+ask_numpys(const lw_ufunc_head *self, const lw_dtype *dtypes, const char *weak,
+           const lw_call_rules *rules, lw_dtype *in)
+{
+    PyObject *type, *value, *trace, *answer;
+
+    if (self->numpys == NULL || !lw_says_no_loop())
+        return -1;
+    PyErr_Fetch(&type, &value, &trace);
+    answer = lw_numpy_resolve(self->numpys, self->nin, self->nout, dtypes, weak, rules);
+    if (answer != NULL && !read_answer(self, answer, in)) {
+        PyErr_Restore(type, value, trace);
+        return -1;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    return answer ? 0 : -1;
+}
+
 void *
 lw_loops_of_call(lw_ufunc_head *self, const lw_dtype *dtypes, const char *weak,
                  const lw_call_rules *rules)
@@ -668,10 +705,9 @@ lw_loops_of_call(lw_ufunc_head *self, const lw_dtype *dtypes, const char *weak,
     if (answer == NULL && lw_inner_should_ask_again(self, n_given))
         answer =
             lw_numpy_resolve(lw_inner_now(self), self->nin, self->nout, dtypes, weak, rules);
-    if (answer == NULL)
+    if (answer != NULL)
+        read_answer(self, answer, in);
+    else if (ask_numpys(self, dtypes, weak, rules, in) < 0)
         return NULL;
-    for (int i = 0; i < self->nin; i++)
-        in[i] = lw_dtype_of_descr((PyArray_Descr *)PyTuple_GET_ITEM(answer, i));
-    Py_DECREF(answer);
     return loop_of_exactly(self, in);
 }

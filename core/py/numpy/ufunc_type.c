@@ -153,6 +153,13 @@ get_identity(PyObject *object, void *Py_UNUSED(closure))
     return Py_NewRef(PyUnicode_Check(identity) ? Py_None : identity);
 }
 
+/* For the reader: a value, None, or "reorderable". */
+static PyObject *
+get_given_identity(PyObject *object, void *Py_UNUSED(closure))
+{
+    return Py_NewRef(head_of(object)->identity);
+}
+
 static bool
 has_cores(const char *layout)
 {
@@ -284,6 +291,7 @@ PyGetSetDef lw_ufunc_type_getset[] = {
      PyDoc_STR("the loops as signatures: ['float32(float32, float32)']"), NULL},
     {"_layout", get_layout, NULL, NULL, NULL},
     {"_declared_signatures", get_declared, NULL, NULL, NULL},
+    {"_identity", get_given_identity, NULL, NULL, NULL},
     {"identity", get_identity, NULL, PyDoc_STR("the value a reduction starts from, or None"),
      NULL},
     {"signature", get_signature, NULL,

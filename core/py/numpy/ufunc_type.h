@@ -146,6 +146,9 @@ PyObject *lw_ufunc_resolve_with_context(PyObject *self, PyObject *const *args,
                                         Py_ssize_t n_args, PyObject *kwnames);
 PyObject *lw_ufunc_strided_loop(PyObject *self, PyObject *const *args, Py_ssize_t n_args,
                                 PyObject *kwnames);
+/* Whether the exception that is set says that there is no loop: NumPy's errors of choosing one
+ * and of casting to it, or one of the compiler's. */
+bool lw_says_no_loop(void);
 /* After a host call that failed, with its exception set: where this stands for a numpy.ufunc
  * and has no loop for the call, what that one says. NULL with an exception, else. */
 PyObject *lw_ufunc_numpys_answer(const lw_ufunc_head *self, const char *method,

@@ -381,6 +381,26 @@ type_get_count(PyObject *self, void *closure)
     return PyLong_FromUnsignedLong(type->n);
 }
 
+/* Of a tuple, as numba's types of tuples have it. */
+static Py_ssize_t
+type_length(PyObject *self)
+{
+    const lw_sig_type *type = &((type_object *)self)->type;
+
+    if (type->kind == LW_SIG_TUPLE)
+        return (Py_ssize_t)type->n;
+    PyErr_Format(PyExc_TypeError, "%S is no tuple: it has no items", self);
+    return -1;
+}
+
+/* True, also of types that have no length. */
+static int
+type_truth(PyObject *self)
+{
+    (void)self;
+    return 1;
+}
+
 static PyObject *
 type_get_types(PyObject *self, void *closure)
 {
@@ -560,6 +580,17 @@ static PyGetSetDef type_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
+/* Over the types of a tuple's items. */
+static PyObject *
+type_iterate(PyObject *self)
+{
+    PyObject *types = type_length(self) < 0 ? NULL : type_get_types(self, NULL);
+    PyObject *iterator = types ? PyObject_GetIter(types) : NULL;
+
+    Py_XDECREF(types);
+    return iterator;
+}
+
 static PyMethodDef type_methods[] = {
     {"__reduce__", type_reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
@@ -576,6 +607,9 @@ static PyType_Slot type_slots[] = {
     {Py_tp_richcompare, (void *)type_compare},
     {Py_tp_call, (void *)type_call},
     {Py_mp_subscript, (void *)type_subscript},
+    {Py_mp_length, (void *)type_length},
+    {Py_tp_iter, (void *)type_iterate},
+    {Py_nb_bool, (void *)type_truth},
     {Py_tp_getset, type_getset},
     {Py_tp_methods, type_methods},
     {0, NULL},
