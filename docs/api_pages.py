@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import lanewise as lw
-from docstrings import escaped
+from docstrings import escaped, own_signature
 
 GENERATORS = ["vectorize", "guvectorize", "forall", "jit", "njit", "reduce", "cfunc"]
 OBJECTS = ["Ufunc", "Gufunc", "Forall", "Kernel", "Reduction", "CFunc"]
@@ -36,9 +36,10 @@ def title(text: str, under: str = "=") -> list[str]:
 
 
 def first_line(thing) -> str:
+    """The first sentence of a docstring, behind a signature that it may begin with."""
     doc = inspect.getdoc(thing) or ""
     text = re.sub(r"^[\w.]+\(.*?\)\n+", "", doc, count=1, flags=re.S) if re.match(r"[\w.]+\(", doc) else doc
-    return escaped(re.split(r"\n\n|(?<=\w[.:])\s", text, maxsplit=1)[0].replace("\n", " ").strip())
+    return escaped(re.split(r"\n\n|(?<=\w\.)\s(?=[A-Z])", text, maxsplit=1)[0].replace("\n", " ").strip())
 
 
 def entry(module: str, name: str) -> list[str]:
@@ -48,7 +49,8 @@ def entry(module: str, name: str) -> list[str]:
         call = "()" if module == "lanewise" else ""  # their signature is that of an object
         return [f".. autoclass:: {module}.{name}{call}", "   :members:", ""]
     if callable(thing) and (inspect.isroutine(thing) or inspect.isfunction(thing)):
-        return [f".. autofunction:: {module}.{name}", ""]
+        own = own_signature(name, inspect.getdoc(thing) or "")
+        return [f".. autofunction:: {module}.{name}{own[1] if own else ''}", ""]
     call = next(iter(re.findall(r"^[\w.]+(\(.*?\))", inspect.getdoc(thing) or "")), "")
     doc = [f"   {line}" if line else "" for line in as_text(thing, name)]
     return [f".. py:{'function' if call else 'data'}:: {module}.{name}{call}", "", *doc, ""]

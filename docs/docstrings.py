@@ -34,8 +34,16 @@ def section(name: str, body: list[str]) -> list[str]:
     return made
 
 
+def own_signature(name: str, doc: str) -> re.Match[str] | None:
+    """(arguments), meaning: where a docstring of C begins with "name(arguments): meaning"."""
+    return re.match(rf"{re.escape(name.rpartition('.')[2])}(\([^)]*\)): (.*)", doc)
+
+
 def readable(app, what, name, obj, options, lines: list[str]) -> None:
     """Hook of autodoc: rewrites `lines` in place."""
+    found = own_signature(name, lines[0]) if lines and what == "function" else None
+    if found:
+        lines[0] = found[2][:1].upper() + found[2][1:] + ("." if len(lines) == 1 or not lines[1].strip() else "")
     if is_numpydoc(lines):
         return
     paragraphs = "\n".join(lines).split("\n\n")
