@@ -234,8 +234,14 @@ block_end(const lw_finder *f, PyObject *lines, long last)
 static lw_source_result
 attempt_apart(lw_finder *f, PyObject *lines, long last, lw_source *out)
 {
-    Py_XSETREF(f->imports, PyUnicode_FromString(""));
-    return f->imports ? attempt_lines(f, lines, last, out) : LW_SOURCE_FAILED;
+    PyObject *seen = f->imports;
+    lw_source_result result;
+
+    f->imports = PyUnicode_FromString("");
+    result = f->imports ? attempt_lines(f, lines, last, out) : LW_SOURCE_FAILED;
+    Py_XDECREF(f->imports);
+    f->imports = seen;
+    return result;
 }
 
 static lw_source_result
