@@ -626,8 +626,8 @@ done:
 
 PyDoc_STRVAR(
     reduce_doc,
-    "Make a Reduction: f (or combine) makes one accumulator of two, map an accumulator "
-    "of an\nelement, finish the result of the last accumulator.\n\n"
+    "Make a Reduction of the function that merges two values, f (or combine). map turns each "
+    "element\ninto what is merged, and finish turns the last value into the result.\n\n"
     ">>> mean = lw.reduce(map=lambda x: (x, 1), combine=lambda a, b: (a[0] + b[0], "
     "a[1] + b[1]),\n"
     "...                  finish=lambda s, n: s / n)\n"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The whole test suite, on a machine without a GPU: style, static analysis, C tests, the Python
-# suite on the installed wheel, and both again under AddressSanitizer and UBSan. Called by
+# The whole test suite, on a machine without a GPU: style, static analysis, C tests, the site with its
+# examples, the Python suite on the installed wheel, and both again under AddressSanitizer and UBSan. Called by
 # `make test`, which has installed lanewise into $VENV.
 set -eu
 cd "$(dirname "$0")/.."
@@ -35,6 +35,9 @@ ctest --test-dir build/asan --output-on-failure
 
 say "Python suite, ASan + UBSan"
 bash tests/asan.sh
+
+say "site, its examples"
+"$python" docs/build.py --fresh
 
 say "Python suite, installed wheel"
 # From a folder without the sources, so that what is tested is what was installed.
