@@ -8,7 +8,6 @@
 enum {
     SHARED = 32 * 1024,      /* bytes of shared memory for a block's accumulators, … */
     MOST_SHARED = 47 * 1024, /* … and with its elements */
-    MOST_PIECE = 8,          /* neighbouring accesses of a lane that its warp reads together */
     LEAST_ITEMS = 16, /* fewest accesses of a lane where elements are split over blocks */
     MOST_SPLITS = 1024,
     COLUMNS_LOG2 = 5, /* log2 of the threads along neighbouring results, where these are many */
@@ -231,12 +230,12 @@ set_lanes(const lw_reduce_job *job, lw_reduce_plan *plan)
 }
 
 /* How many neighbouring accesses of a lane its warp reads together, for an operator that needs
- * the order of elements; 0: lanes cannot be served in that way. */
+ * the order of elements; 0: each lane must read its own. */
 static uint32_t
 piece_of(const lw_reduce_job *job, const lw_reduce_plan *plan)
 {
     const lw_reduction *r = job->reduction;
-    uint32_t bytes = 0, piece = MOST_PIECE;
+    uint32_t bytes = 0, piece = LW_REDUCE_MOST_PIECE;
 
     for (uint32_t i = 0; i < r->n_in; i++)
         bytes += lw_dtypes[r->loaded[i]].size_bytes * plan->key.vector;
@@ -376,8 +375,9 @@ choose_splits(const lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *plan)
     splits = splits > most ? most : splits;
     splits = splits > MOST_SPLITS ? MOST_SPLITS : splits < 1 ? 1 : splits;
     plan->per_block = (plan->items + splits - 1) / splits;
-    if (splits >
-        1) /* whole iterations, as accesses that are left over are waited for one by one */
+    /* Each lane gets whole iterations: accesses that are left over are waited for one by one.
+     */
+    if (splits > 1)
         plan->per_block = round_up(plan->per_block, lanes * LW_REDUCE_UNROLL);
     assert(plan->per_block > 0); /* there are elements */
     plan->splits = (plan->items + plan->per_block - 1) / plan->per_block;
