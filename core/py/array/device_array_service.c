@@ -116,7 +116,6 @@ method_bind(PyObject *self, PyObject *args, PyObject *kwargs)
     return (PyObject *)view;
 }
 
-/* (numba) What numba's device arrays say of themselves; closure: the attribute's name. */
 PyObject *
 lw_array_get_service(PyObject *self, void *closure)
 {
