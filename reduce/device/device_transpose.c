@@ -92,7 +92,7 @@ static void
 hand_over(maker *m, const exchange *e)
 {
     lw_builder *b = &m->b;
-    lw_ref number = low(m, m->tid, m->key->piece), value[MOST_WORDS];
+    lw_ref number = low(m, m->tid, m->key->piece), value[MOST_WORDS] = {0};
 
     for (uint32_t k = 0; k < m->key->piece; k++)
         for (uint32_t i = 0; i < m->r->n_in; i++) {
