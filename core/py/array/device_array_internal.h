@@ -72,9 +72,6 @@ PyObject *lw_array_take(PyObject *self, PyObject *key);
 int lw_array_put(PyObject *self, PyObject *key, PyObject *value);
 /* copy_to_host(record): writes the fields of an np.void or np.record, which it returns. */
 PyObject *lw_array_to_record(PyObject *self, PyObject *record, PyObject *stream);
-/* What does the work of NumPy's function for device arrays (new reference); NULL without an
- * exception: nothing of ours. */
-PyObject *lw_array_function_of(PyObject *function);
 PyObject *lw_array_get_real(PyObject *self, void *closure);
 PyObject *lw_array_get_imag(PyObject *self, void *closure);
 int lw_array_set_real(PyObject *self, PyObject *value, void *closure);
