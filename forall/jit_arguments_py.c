@@ -206,10 +206,10 @@ lw_jit_warn_of_copies(const lw_jit *self, PyObject *const *args, Py_ssize_t n_ar
 
     for (Py_ssize_t i = 0; lw_env_int(LW_ENV_warn_copies) && i < n_args; i++)
         if (lw_jit_unwrap(args[i], &way) == args[i] && holds_host(args[i]))
-            return lw_door_warn(
-                &self->base.options, "PerformanceWarning",
-                "Host array used in CUDA kernel will incur a copy to the device and back at "
-                "each launch, a copy overhead that cuda.to_device(array) before it avoids");
+            return lw_door_warn(&self->base.options, "PerformanceWarning",
+                                "Host array used in CUDA kernel will incur copy overhead: each "
+                                "launch copies it "
+                                "to the device and back; cuda.to_device(array) copies it once");
     return 0;
 }
 

@@ -156,9 +156,6 @@ class HostArray(np.ndarray):
     def argsort(self, axis=-1, kind=None, order=None, *, stable=None):
         return _sorted("argsort", _plain(self), axis, kind, order, stable).view(HostArray)
 
-    def take(self, indices, axis=None, out=None, mode="raise"):
-        return super().take(indices, axis, out, mode)
-
     def nonzero(self):
         return tuple(np.asarray(index).view(HostArray) for index in super().nonzero())
 

@@ -91,8 +91,9 @@ as_pointer(lw_emitter *e, const char *kind, uint32_t bytes, unsigned space, cons
         lw_result(e, "$s ptr$s $s to ptr", kind, in_space, name);
 }
 
-/* On GPUs, local arrays for which the user's function asks for an alignment, and all shared
- * ones, have the names that numba gives them: tools find them in the text by these. */
+/* On GPUs, shared arrays, and local ones whose alignment the user's function asks for, have
+ * numba's names, so that programs that search the LLVM text of kernels for them work here, too.
+ */
 
 static void
 emit_local(lw_emitter *e)

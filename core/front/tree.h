@@ -360,6 +360,9 @@ lw_status lw_tree_extend(lw_tree *tree, lw_tree **out, lw_error *err);
 bool lw_tree_publish(lw_tree *extended);
 /* The newest tree that extends this one, or itself. */
 lw_tree *lw_tree_latest(const lw_tree *base);
+/* Whether the node is `x.ctypes.data`, the address of an array; the node `x.ctypes` has the
+ * array as its value. */
+bool lw_tree_is_address(const lw_tree *tree, uint32_t node);
 /* One line a node; for golden tests, in builds with LW_WINDOWS. */
 void lw_tree_print(const lw_tree *tree, lw_text *out);
 /* A constant of the tree as Python would write it, or what it is. */

@@ -15,8 +15,8 @@
 typedef struct device_object {
     PyObject_HEAD
     lw_device *device; /* borrowed: devices live as long as the driver */
-    PyObject
-        *before; /* what each open `with` goes back to: a list of (thread, ordinal), or NULL */
+    /* what each open `with` goes back to: a list of (thread, ordinal), or NULL */
+    PyObject *before;
 } device_object;
 
 typedef struct context_object {
