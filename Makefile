@@ -1,21 +1,33 @@
-# The README's two commands. Both make their own virtual environment and need only Python
+# The README's two commands, and the site. All make their own virtual environment and need only Python
 # (3.10 or newer) and a C compiler; with a GPU and CUDA they use them.
 PYTHON ?= python3
 VENV   ?= .venv
+DOCS_VENV ?= .venv-docs
 EXTRAS  = $(shell command -v nvidia-smi >/dev/null 2>&1 && nvidia-smi -L >/dev/null 2>&1 && echo ,cu13)
 
-.PHONY: demo test clean
+.PHONY: demo needs test docs clean
 
 demo: $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check ".[demo$(EXTRAS)]"
 	cd / && $(abspath $(VENV))/bin/python -m lanewise demo --output "$(CURDIR)/demo-output"
 
-test: $(VENV)/bin/python
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --config-settings=cmake.define.LW_WINDOWS=ON ".[test]"
+test: needs $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --config-settings=cmake.define.LW_WINDOWS=ON ".[test,docs]"
 	VENV="$(abspath $(VENV))" bash tests/run.sh
+
+needs:
+	@bash tests/needs.sh "$(PYTHON)"
+
+# The site, in build/docs/html: pages, API reference and the examples, which are run. Its own environment, since it needs much that the tests do not.
+docs: $(DOCS_VENV)/bin/python
+	$(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check ".[docs]"
+	cd / && $(abspath $(DOCS_VENV))/bin/python "$(CURDIR)/docs/build.py" --fresh
+
+$(DOCS_VENV)/bin/python:
+	PYTHON="$(PYTHON)" bash tests/make_venv.sh "$(DOCS_VENV)"
 
 $(VENV)/bin/python:
 	PYTHON="$(PYTHON)" bash tests/make_venv.sh "$(VENV)"
 
 clean:
-	rm -rf build "$(VENV)" demo-output
+	rm -rf build "$(VENV)" "$(DOCS_VENV)" demo-output

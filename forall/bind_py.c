@@ -292,13 +292,20 @@ no_such_dtype(const binder *r, PyArray_Descr *descr)
     return -1;
 }
 
-static int
-mixed(const binder *r, bool host_now)
+/* That of the first array. */
+static const char *
+earlier_name(const binder *r)
 {
     const lw_bound *b = r->bound;
     const lw_fn *fn = &r->self->tree->fns.data[1];
-    const char *other =
-        b->n_arrays ? fn->params.data[r->self->n_index + b->arrays[0].arg].name : "";
+
+    return b->n_arrays ? fn->params.data[r->self->n_index + b->arrays[0].arg].name : "";
+}
+
+static int
+mixed(const binder *r, bool host_now)
+{
+    const char *other = earlier_name(r);
 
     PyErr_Format(PyExc_TypeError,
                  "%s: argument `%s` is in %s memory and `%s` in %s memory: move one of them "
@@ -312,15 +319,16 @@ static int
 check_device(const binder *r, lw_device *device)
 {
     lw_bound *b = r->bound;
+    char before[128], now[128];
 
     if (b->where == LW_WHERE_HOST)
         return mixed(r, false);
     if (b->device != NULL && b->device != device) {
-        PyErr_Format(PyExc_ValueError,
-                     "%s: argument `%s` is on device %d, and arrays before it on device %d",
-                     lw_function_name(r->self), name_of(r), device->ordinal,
-                     b->device->ordinal);
-        return -1;
+        PyOS_snprintf(before, sizeof before, "argument `%.100s`", earlier_name(r));
+        PyOS_snprintf(now, sizeof now, "argument `%.100s`", name_of(r));
+        return lw_operand_refuse_devices(lw_function_name(r->self),
+                                         (lw_located){before, b->device},
+                                         (lw_located){now, device});
     }
     b->where = LW_WHERE_DEVICE;
     b->device = device;

@@ -3,6 +3,7 @@
 #include "forall/forall_py_internal.h"
 
 #include "core/base/memory.h"
+#include "core/py/compiled/entry.h"
 
 #include <stddef.h>
 #include <structmember.h>
@@ -38,6 +39,27 @@ call_anew(bound_call *self)
 }
 
 static PyObject *
+run(bound_call *self)
+{
+    return is_stale(self) ? call_anew(self) : lw_forall_fire(self->prepared);
+}
+
+/* While a profile is open. */
+static PyObject *
+call_measured(bound_call *self)
+{
+    lw_profile_frame frame;
+    bool measured =
+        lw_profile_call_begin(&frame, (lw_compiled *)self->function, NULL,
+                              PySequence_Fast_ITEMS(self->args), PyTuple_GET_SIZE(self->args));
+    PyObject *result = run(self);
+
+    if (measured)
+        lw_profile_call_end(&frame, result);
+    return result;
+}
+
+static PyObject *
 call(PyObject *object, PyObject *const *Py_UNUSED(args), size_t nargsf, PyObject *kwnames)
 {
     bound_call *self = (bound_call *)object;
@@ -46,7 +68,7 @@ call(PyObject *object, PyObject *const *Py_UNUSED(args), size_t nargsf, PyObject
         PyErr_SetString(PyExc_TypeError, "a bound call takes no arguments: bind() has them");
         return NULL;
     }
-    return is_stale(self) ? call_anew(self) : lw_forall_fire(self->prepared);
+    return lw_profiling() ? call_measured(self) : run(self);
 }
 
 static PyObject *
@@ -60,6 +82,11 @@ bind(PyObject *object, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnam
 
     if (kwnames && lw_forall_keywords_read(self, &args, &n_args, kwnames, row, &keywords) < 0)
         return NULL;
+    if (keywords.progress != NULL) {
+        PyErr_Format(PyExc_TypeError, "%s.bind() takes no progress=: it is for calls",
+                     lw_function_name(&self->base));
+        return NULL;
+    }
     type = lw_state_class(lw_core->bound_forall_type);
     bound = type ? PyObject_GC_New(bound_call, type) : NULL;
     if (bound == NULL)
@@ -147,6 +174,21 @@ repr(PyObject *object)
     return PyUnicode_FromFormat("<bound call of %R>", ((bound_call *)object)->function);
 }
 
+/* Pickles with copies of its arrays, and without a stream, which belongs to this process. */
+static PyObject *
+reduce(PyObject *object, PyObject *Py_UNUSED(unused))
+{
+    const bound_call *self = (bound_call *)object;
+    PyObject *how = PyObject_GetAttrString(self->function, "bind");
+
+    return how ? Py_BuildValue("(NO)", how, self->args) : NULL;
+}
+
+static PyMethodDef methods[] = {
+    {"__reduce__", reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
 static PyMemberDef members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(bound_call, vectorcall), READONLY, NULL},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(bound_call, weakrefs), READONLY, NULL},
@@ -161,6 +203,7 @@ static PyType_Slot slots[] = {{Py_tp_doc, (void *)PyDoc_STR("A call made ready o
                               {Py_tp_traverse, traverse},
                               {Py_tp_repr, repr},
                               {Py_tp_call, PyVectorcall_Call},
+                              {Py_tp_methods, methods},
                               {Py_tp_members, members},
                               {0, NULL}};
 

@@ -5,9 +5,10 @@
 #include "core/base/divider.h"
 #include "core/base/memory.h"
 #include "core/py/array/host_view.h"
-#include "core/py/compiled/in_python.h"
+#include "core/py/compiled/entry.h"
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/print_py.h"
+#include "core/py/progress.h"
 #include "core/py/raise.h"
 #include "core/py/raise_row.h"
 #include "core/py/signals.h"
@@ -46,6 +47,7 @@ is_option(PyObject *name)
 {
     return PyUnicode_CompareWithASCIIString(name, "stream") == 0 ||
            PyUnicode_CompareWithASCIIString(name, "tpb") == 0 ||
+           PyUnicode_CompareWithASCIIString(name, "progress") == 0 ||
            PyUnicode_CompareWithASCIIString(name, "sharedmem") == 0;
 }
 
@@ -65,6 +67,8 @@ lw_forall_keywords_read(const lw_forall *self, PyObject *const **args, Py_ssize_
             out->stream = values[i];
             failed =
                 lw_stream_read(values[i], &handle); /* wrong ones are refused on CPUs too */
+        } else if (PyUnicode_CompareWithASCIIString(name, "progress") == 0) {
+            out->progress = values[i];
         } else if (PyUnicode_CompareWithASCIIString(name, "tpb") == 0) {
             failed = read_count(self, "tpb", values[i], 1024, &out->tpb);
         } else if (PyUnicode_CompareWithASCIIString(name, "sharedmem") == 0) {
@@ -172,6 +176,24 @@ tell_host(const lw_prepared *p, const lw_space_run *run)
     return lw_raise_at(&p->specialisation->scalar->raises[run->failure.status - 1], &place);
 }
 
+/* With progress=, which runs what is short without the GIL, too. */
+static int
+fire_telling(lw_prepared *p, lw_space_run *run)
+{
+    PyThreadState *state;
+    lw_progress progress;
+    int failed;
+
+    if (lw_progress_begin(&progress, p->progress, p->n, name_of(p->self)) < 0)
+        return -1;
+    lw_progress_watch(&progress, run->stop);
+    state = PyEval_SaveThread();
+    lw_space_run_all(run);
+    PyEval_RestoreThread(state);
+    failed = tell_host(p, run);
+    return lw_progress_end(&progress, failed == 0) < 0 ? -1 : failed;
+}
+
 static int
 fire_host(lw_prepared *p)
 {
@@ -188,6 +210,8 @@ fire_host(lw_prepared *p)
     if (p->host->key.watched)
         return lw_forall_run_watched(p, &run) < 0 ? -1 : tell_host(p, &run);
     run.stop = &stop;
+    if (p->progress != NULL)
+        return fire_telling(p, &run);
     if (lw_space_is_long(&run)) {
         state = PyEval_SaveThread();
         lw_space_run_all(&run);
@@ -315,8 +339,11 @@ prepare_device(lw_prepared *p, const lw_forall_keywords *keywords)
     p->device = p->bound.device ? p->bound.device : lw_current_device();
     if (p->device == NULL)
         return -1;
+    if (lw_progress_refuse(keywords->progress, name_of(p->self)) < 0)
+        return -1;
     p->stream = stream_of(&p->bound);
-    if (keywords->stream != NULL && lw_stream_read(keywords->stream, &p->stream) < 0)
+    if (keywords->stream != NULL && (lw_stream_read(keywords->stream, &p->stream) < 0 ||
+                                     lw_stream_check(keywords->stream, p->device) < 0))
         return -1;
     key_of(p, true, &key);
     p->entry = lw_specialisation_device(p->specialisation, p->device, &key);
@@ -385,6 +412,7 @@ lw_forall_prepare(lw_forall *self, PyObject *const *args, Py_ssize_t n_args,
            offsetof(lw_prepared, slots) - offsetof(lw_prepared, specialisation));
     p->params = p->param_store;
     p->self = self;
+    p->progress = keywords->progress;
     if (n_args < 1) {
         PyErr_Format(PyExc_TypeError, "%s() needs an index space, then its arguments",
                      name_of(self));
@@ -506,11 +534,21 @@ bring_back(const travel *t, const lw_prepared *p)
     return 0;
 }
 
+/* The device of the first array that is on one, else the current one. */
+static lw_device *
+device_of(PyObject *const *args, Py_ssize_t n_args)
+{
+    for (Py_ssize_t i = 0; i < n_args; i++)
+        if (lw_is_device_array(args[i]))
+            return ((lw_device_array *)args[i])->device;
+    return lw_current_device();
+}
+
 static PyObject *
 call_travelling(lw_forall *self, PyObject *const *args, Py_ssize_t n_args,
                 const lw_forall_keywords *keywords)
 {
-    lw_device *device = lw_current_device();
+    lw_device *device = device_of(args, n_args);
     PyObject *result = NULL;
     CUstream stream = 0;
     lw_prepared p;
@@ -562,8 +600,11 @@ lw_forall_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject 
     lw_forall *current;
     PyObject *result;
 
-    if (lw_runs_in_python((lw_compiled *)object))
-        return lw_run_in_python("forall", object, args, PyVectorcall_NARGS(nargsf), kwnames);
+    if (lw_calls_go_round() &&
+        lw_went_round(&(lw_entry_call){"forall", lw_forall_call, (lw_compiled *)object, object,
+                                       args, nargsf, kwnames},
+                      &result))
+        return result;
     current = (lw_forall *)lw_function_current((lw_function *)object);
     result = current ? call(current, args, nargsf, kwnames) : NULL;
     Py_XDECREF((PyObject *)current);

@@ -182,8 +182,10 @@ forall(PyObject *module, PyObject *args, PyObject *kwargs)
 }
 
 PyDoc_STRVAR(forall_function_doc,
-             "Make a Forall of a Python function whose first parameter is an element's index "
-             "(with\nndim=2: the first two).\n\n"
+             "Run a function once for each index of a space: a Forall. Its first parameter is "
+             "the index\n"
+             "(with ndim=2, its first two are); it reads and writes the arrays that it is "
+             "given.\n\n"
              ">>> @lw.forall\n"
              "... def saxpy(i, a, x, y, out):\n"
              "...     out[i] = a * x[i] + y[i]\n"

@@ -31,6 +31,7 @@ typedef struct lw_prepared {
     lw_space space;
     int64_t n; /* elements; 0: there is nothing to do */
     lw_specialisation *specialisation;
+    PyObject *progress;  /* borrowed, or NULL */
     lw_host_entry *host; /* NULL: it runs on the device */
     lw_device_entry *entry;
     lw_device *device;
@@ -43,7 +44,7 @@ typedef struct lw_prepared {
 } lw_prepared;
 
 typedef struct lw_forall_keywords {
-    PyObject *stream; /* NULL: not given */
+    PyObject *stream, *progress; /* NULL: not given */
     uint32_t tpb, shared_bytes;
 } lw_forall_keywords;
 

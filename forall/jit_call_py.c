@@ -6,7 +6,7 @@
 #include "core/front/read/critical.h"
 #include "core/front/read/services.h"
 #include "core/host/simulator.h"
-#include "core/py/compiled/in_python.h"
+#include "core/py/compiled/entry.h"
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
@@ -365,7 +365,8 @@ run_bound_on_device(const lw_jit_launcher *self, lw_bound *bound, lw_device *dev
     lw_device_entry *entry;
     lw_entry_key key;
 
-    if (specialisation == NULL)
+    if (specialisation == NULL ||
+        (self->stream != NULL && lw_stream_check(self->stream, device) < 0))
         return -1;
     lw_jit_device_key(lw_specialisation_noalias(specialisation->target, bound), &key);
     entry = lw_specialisation_device(specialisation->target, device, &key);
@@ -516,12 +517,16 @@ lw_jit_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kw
 {
     const lw_jit_launcher *self = (lw_jit_launcher *)object;
     const lw_jit *kernel = self->kernel;
+    PyObject *result;
 
     if (kernel->extensions != NULL && PyList_GET_SIZE(kernel->extensions) > 0)
         return lw_service_call(LW_SERVICE_OVERLOADS, "launch_extended", object, args,
                                PyVectorcall_NARGS(nargsf), kwnames);
-    if (lw_runs_in_python((lw_compiled *)self->kernel))
-        return lw_run_in_python("launch", object, args, PyVectorcall_NARGS(nargsf), kwnames);
+    if (lw_calls_go_round() &&
+        lw_went_round(&(lw_entry_call){"launch", lw_jit_call, (lw_compiled *)self->kernel,
+                                       object, args, nargsf, kwnames},
+                      &result))
+        return result;
     return (lw_function_is_stale(&self->kernel->base)
                 ? call_renewed(self, args, nargsf, kwnames)
                 : call_now(object, args, nargsf, kwnames));
@@ -800,29 +805,31 @@ get_stream(PyObject *self, void *Py_UNUSED(closure))
     return stream ? Py_NewRef(stream) : PyLong_FromLong(0);
 }
 
-/* Pickles as kernel[grid, block, 0, sharedmem, cluster], because a stream belongs to this
- * process. */
+/* Pickles as kernel[grid, block, 0, sharedmem, cluster], or as kernel.forall(n, tpb, 0,
+ * sharedmem), because a stream belongs to this process. */
 static PyObject *
 launcher_reduce(PyObject *object, PyObject *Py_UNUSED(unused))
 {
     const lw_jit_launcher *self = (lw_jit_launcher *)object;
-    PyObject *operators, *getitem, *result;
+    PyObject *how, *operators;
 
-    if (self->n_tasks >= 0 || self->config.stream != 0) {
-        PyErr_Format(PyExc_TypeError, "%.200R cannot be pickled: pickle the kernel, and %s",
-                     object,
-                     self->n_tasks >= 0 ? "call forall() there" : "give it a stream there");
-        return NULL;
+    if (self->config.stream != 0)
+        return PyErr_Format(
+            PyExc_TypeError,
+            "%.200R cannot be pickled: pickle the kernel, and give it a stream there", object);
+    if (self->n_tasks >= 0) {
+        how = PyObject_GetAttrString((PyObject *)self->kernel, "forall");
+        return how ? Py_BuildValue("(N(LIiI))", how, (long long)self->n_tasks, self->tpb, 0,
+                                   self->config.shared_bytes)
+                   : NULL;
     }
     operators = PyImport_ImportModule("operator");
-    getitem = operators ? PyObject_GetAttrString(operators, "getitem") : NULL;
+    how = operators ? PyObject_GetAttrString(operators, "getitem") : NULL;
     Py_XDECREF(operators);
-    if (getitem == NULL)
-        return NULL;
-    result = Py_BuildValue("(N(O(NNiIN)))", getitem, self->kernel, get_griddim(object, NULL),
-                           get_blockdim(object, NULL), 0, self->config.shared_bytes,
-                           get_clusterdim(object, NULL));
-    return result;
+    return how ? Py_BuildValue("(N(O(NNiIN)))", how, self->kernel, get_griddim(object, NULL),
+                               get_blockdim(object, NULL), 0, self->config.shared_bytes,
+                               get_clusterdim(object, NULL))
+               : NULL;
 }
 
 static PyGetSetDef launcher_getset[] = {

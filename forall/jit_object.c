@@ -611,11 +611,12 @@ jit_cuda(PyObject *module, PyObject *args, PyObject *kwargs)
     return lw_decorate_either(&cuda_door, module, "func_or_sig", args, kwargs);
 }
 
-PyDoc_STRVAR(jit_doc, "Make a Kernel of a function that threads run, or with device=True "
-                      "a function for kernels to call.\n\n"
-                      "It runs where its arrays are: on their GPU, or for NumPy arrays on "
-                      "the CPU. A function that uses nothing of a thread can be called on "
-                      "the host, for the numbers that it returns.\n\n"
+PyDoc_STRVAR(jit_doc, "Compile a function that many threads run: a Kernel, launched with "
+                      "kernel[blocks, threads](...).\n\n"
+                      "It runs where its arrays are: on their GPU, or on the CPU if they are "
+                      "NumPy arrays. A function that uses nothing of a thread can be called "
+                      "like any function, and returns its result. With device=True it is a "
+                      "function for kernels to call.\n\n"
                       ">>> @lw.jit('void(float64[:])')\n"
                       "... def halve(x):\n"
                       "...     i = lw.cuda.grid(1)\n"
@@ -625,8 +626,8 @@ PyDoc_STRVAR(jit_doc, "Make a Kernel of a function that threads run, or with dev
                       ">>> halve[1, 32](x)\n"
                       ">>> x\n"
                       "array([0.5, 0.5, 0.5])");
-PyDoc_STRVAR(jit_cuda_doc, "numba's cuda.jit: a Kernel for a GPU, to which NumPy arrays are "
-                           "copied and back.\n\n"
+PyDoc_STRVAR(jit_cuda_doc, "numba's cuda.jit: a Kernel for a GPU. NumPy arrays are copied "
+                           "there, and back.\n\n"
                            "With target='cpu' or lanewise.config.target 'cpu' (also in "
                            "LANEWISE_TARGET) it runs on the CPU.\n\n"
                            ">>> @cuda.jit(target='cpu')\n"

@@ -9,7 +9,7 @@
 #include "core/py/object_shape.h"
 #include "core/py/array/convert.h"
 #include "core/py/array/counted_array.h"
-#include "core/py/compiled/in_python.h"
+#include "core/py/compiled/entry.h"
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
 #include "core/py/raise_row.h"
@@ -473,8 +473,11 @@ lw_jit_call_value(PyObject *object, PyObject *const *args, size_t nargsf, PyObje
     PyObject *result;
     int goes_on;
 
-    if (lw_runs_in_python((lw_compiled *)object))
-        return lw_run_in_python("call", object, args, PyVectorcall_NARGS(nargsf), kwnames);
+    if (lw_calls_go_round() &&
+        lw_went_round(&(lw_entry_call){"call", lw_jit_call_value, (lw_compiled *)object, object,
+                                       args, nargsf, kwnames},
+                      &result))
+        return result;
     if (value == NULL || !lw_function_is_stale(&value->base))
         return call_now(self, args, nargsf, kwnames);
     goes_on = lw_compiled_frozen((lw_compiled *)value);

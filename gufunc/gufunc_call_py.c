@@ -5,7 +5,7 @@
 #include "gufunc/gufunc_parts_py.h"
 
 #include "core/py/array/args.h"
-#include "core/py/compiled/in_python.h"
+#include "core/py/compiled/entry.h"
 #include "core/py/host_cuda.h"
 #include "core/py/numpy/call_kinds.h"
 #include "core/py/numpy/host_loops.h"
@@ -224,6 +224,7 @@ ask_overrides(lw_gufunc_object *self, const char *method, PyObject *const *args,
 {
     const lw_overridden face = {.object = lw_ufunc_head_face((lw_ufunc_head *)self),
                                 .face = lw_ufunc_head_face((lw_ufunc_head *)self),
+                                .called = (PyObject *)self,
                                 .name = self->base.table->name,
                                 .nin = nin,
                                 .has_layout = true,
@@ -305,9 +306,11 @@ lw_gufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject 
 {
     PyObject *current, *result = NULL;
 
-    if (lw_runs_in_python((lw_compiled *)object))
-        return lw_run_in_python("guvectorize", object, args, PyVectorcall_NARGS(nargsf),
-                                kwnames);
+    if (lw_calls_go_round() &&
+        lw_went_round(&(lw_entry_call){"guvectorize", lw_gufunc_call, (lw_compiled *)object,
+                                       object, args, nargsf, kwnames},
+                      &result))
+        return result;
     current = lw_ufunc_current(object);
     if (current != NULL)
         result = call_now(current, args, nargsf, kwnames);

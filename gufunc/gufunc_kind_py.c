@@ -70,7 +70,7 @@ layout(const lw_ufunc_head *self)
 static lw_ufunc_stats
 stats(lw_ufunc_head *self)
 {
-    return lw_table_stats(self->table);
+    return lw_table_stats(self);
 }
 
 /* ---- inspection ---- */

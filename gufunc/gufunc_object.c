@@ -396,21 +396,24 @@ guvectorize(PyObject *module, PyObject *args, PyObject *kwargs)
     return result;
 }
 
-PyDoc_STRVAR(guvectorize_doc,
-             "Make a Gufunc of a Python function of small arrays.\n\n"
-             "layout names the core dimensions of each operand, '(m,n),(n)->(m)'; alone it may "
-             "be the first\n"
-             "argument. The function fills its output arguments, or returns outputs that are "
-             "numbers.\n"
-             "Without signatures it compiles for each new tuple of input dtypes.\n\n"
-             ">>> @lw.guvectorize(['void(float64[:], float64[:])'], '(n)->(n)')\n"
-             "... def total(x, out):\n"
-             "...     acc = 0.0\n"
-             "...     for i in range(x.shape[0]):\n"
-             "...         acc += x[i]\n"
-             "...         out[i] = acc\n"
-             ">>> total(np.arange(4.))\n"
-             "array([0., 1., 3., 6.])");
+PyDoc_STRVAR(
+    guvectorize_doc,
+    "Turn a function of rows or small matrices into a function of stacks of them: a "
+    "Gufunc, as numpy.matmul is.\n\n"
+    "The layout names the dimensions of one item, '(m,n),(n)->(m)'; without signatures "
+    "it may\n"
+    "be the first argument. The function fills its output arguments, or returns its "
+    "outputs if they are\n"
+    "numbers. Without signatures it is compiled for each new combination of input "
+    "dtypes.\n\n"
+    ">>> @lw.guvectorize(['void(float64[:], float64[:])'], '(n)->(n)')\n"
+    "... def total(x, out):\n"
+    "...     acc = 0.0\n"
+    "...     for i in range(x.shape[0]):\n"
+    "...         acc += x[i]\n"
+    "...         out[i] = acc\n"
+    ">>> total(np.arange(4.))\n"
+    "array([0., 1., 3., 6.])");
 
 static PyMethodDef decorator[] = {
     {"guvectorize", LW_KEYWORDS(guvectorize), NULL},

@@ -11,7 +11,7 @@ Importing touches no GPU and loads no compiler.
 """
 
 from lanewise import _toolchain as _toolchain  # holds up forks while a thread compiles: before any does
-from lanewise import errors
+from lanewise import _dask_blocks, errors
 from lanewise._core import (
     Forall,
     Gufunc,
@@ -24,7 +24,6 @@ from lanewise._core import (
     complex64,
     complex128,
     compile,
-    explain,
     float16,
     float32,
     float64,
@@ -56,22 +55,23 @@ from lanewise.errors import LanewiseError, PerformanceWarning, PrecisionWarning
 __all__ = [
     "CFunc", "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "PrecisionWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "carray", "cfunc", "compile",
     "complex64", "complex128", "config", "cuda", "errors", "explain", "extending", "farray", "float16", "float32", "float64", "forall", "from_dtype", "get_num_threads", "guvectorize", "info",
-    "int8", "int16", "int32", "int64", "intp", "jit", "literal_unroll", "local", "njit", "prange", "random", "reduce", "reductions", "runtime", "set_num_threads", "special", "typeof", "types",
+    "int8", "int16", "int32", "int64", "intp", "jit", "literal_unroll", "local", "map_blocks", "njit", "prange", "profile", "random", "reduce", "reductions", "runtime", "set_num_threads", "special", "typeof", "types",
     "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "verify", "void",
 ]
 
 # Where the extension module finds what is written in Python: core/tables/services.def.
 _set_services({
-    "array functions": "lanewise._array_functions", "array ufuncs": "lanewise._array_ufuncs", "new arrays": "lanewise._new_arrays", "array library": "lanewise._array_library",
+    "array functions": "lanewise._array_functions", "array protocol": "lanewise._array_protocol", "array ufuncs": "lanewise._array_ufuncs", "new arrays": "lanewise._new_arrays", "array library": "lanewise._array_library",
     "special": "lanewise._special", "callbacks": "lanewise._callbacks", "C functions": "lanewise._c_functions", "containers": "lanewise._containers", "cuda": "lanewise.cuda",
     "device arrays": "lanewise._device_arrays", "cuda on the host": "lanewise._host_cuda", "errors": "lanewise.errors", "extending": "lanewise.extending",
-    "foreign functions": "lanewise._foreign", "generators": "lanewise._generator_expressions", "linking": "lanewise._linking", "memory": "lanewise._memory", "objects": "lanewise._objects",
-    "operands": "lanewise._operands", "overloads": "lanewise._overloads", "pickling": "lanewise._pickling", "python target": "lanewise._python_target", "reconstructed": "lanewise._reconstructed",
-    "reduce": "lanewise._reduce", "reductions": "lanewise.reductions", "same math": "lanewise._same_math",
+    "foreign functions": "lanewise._foreign", "html": "lanewise._html", "generators": "lanewise._generator_expressions", "linking": "lanewise._linking", "memory": "lanewise._memory", "objects": "lanewise._objects",
+    "notebook": "lanewise._notebook", "operands": "lanewise._operands", "overloads": "lanewise._overloads", "pickling": "lanewise._pickling", "progress": "lanewise._progress", "python target": "lanewise._python_target", "reconstructed": "lanewise._reconstructed",
+    "reduce": "lanewise._reduce", "partials": "lanewise._partials", "dask": "lanewise._dask", "reductions": "lanewise.reductions", "same math": "lanewise._same_math",
     "thread random": "lanewise._thread_random", "toolchain": "lanewise._toolchain", "ufunc calls": "lanewise._ufunc_calls", "ufunc methods": "lanewise._ufunc_methods", "ufuncs": "lanewise.ufuncs",
 })
 
 _C_FUNCTIONS = ("CFunc", "carray", "cfunc", "farray")
+_FUNCTIONS = ("explain", "profile", "verify")  # each in a module of its own, loaded when it is asked for
 _MODULES = ("cache", "cuda", "extending", "random", "reductions", "runtime", "special", "types", "ufuncs")
 local = _intrinsics.local
 njit = jit  # numba's names of the CPU
@@ -133,11 +133,38 @@ def literal_unroll(items):
 literal_unroll.__lanewise_unroll__ = True
 
 
+def map_blocks(kernel, /, *args, depth=0, boundary="none", dtype=None):
+    """Run a function of ``forall`` or ``jit`` over Dask arrays, block by block: a Dask array for each of its parameters
+    behind the arguments, or a tuple of several.
+
+    A function of ``forall`` has the indices of the whole array. depth: how far from its own element it reads, for all axes or
+    for each; what is farther away than that reads as zero. boundary="periodic": indices run on at the other end. dtype: of the
+    results, one or one for each; None: as the first array. A kernel of ``jit`` sees its block and the halo of that depth, and
+    where these begin in its last parameter, if that is named ``offset``. Other arrays and numbers go to every block whole.
+
+    Needs Dask: ``pip install lanewise[dask]``.
+
+    >>> import dask.array as da
+    >>> @lw.forall
+    ... def slope(i, x, out):
+    ...     if 0 < i < x.size - 1:
+    ...         out[i] = (x[i + 1] - x[i - 1]) / 2
+    >>> lw.map_blocks(slope, da.arange(8.0, chunks=3) ** 2, depth=1).compute()
+    array([ 0.,  2.,  4.,  6.,  8., 10., 12.,  0.])
+    """
+    from lanewise._dask_kernels import map_blocks as by_blocks
+
+    return by_blocks(kernel, *args, depth=depth, boundary=boundary, dtype=dtype)
+
+
 def info():
     """What was found on this machine, as a dict: see ``python -m lanewise info``."""
     from lanewise._info import info as _info
 
     return _info()
+
+
+_dask_blocks.install()
 
 
 def __getattr__(name):
@@ -147,8 +174,8 @@ def __getattr__(name):
         return importlib.import_module("lanewise." + name)
     if name in _C_FUNCTIONS:
         return getattr(importlib.import_module("lanewise._c_functions"), name)
-    if name == "verify":
-        return importlib.import_module("lanewise._verify").verify
+    if name in _FUNCTIONS:
+        return getattr(importlib.import_module("lanewise._" + name), name)
     if not name.startswith("_"):
         types = importlib.import_module("lanewise.types")
         if name in types.__all__:  # numba's and NumPy's other spellings: f4, boolean, double

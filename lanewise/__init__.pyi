@@ -1,6 +1,7 @@
 """Scalar Python functions as machine-code kernels, on NVIDIA GPUs and on every core of a CPU."""
 
-from typing import Any, Protocol, TypeVar
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol, TypeVar
 from typing import Any, Protocol, SupportsIndex
 
 from lanewise import cache as cache
@@ -29,7 +30,6 @@ from lanewise._core import (
     compile as compile,
     complex64 as complex64,
     complex128 as complex128,
-    explain as explain,
     float16 as float16,
     float32 as float32,
     float64 as float64,
@@ -54,6 +54,8 @@ from lanewise._core import (
 )
 from lanewise.config import config as config
 from lanewise.errors import LanewiseError as LanewiseError, PerformanceWarning as PerformanceWarning, PrecisionWarning as PrecisionWarning
+from lanewise._explain import explain as explain
+from lanewise._profile import profile as profile
 from lanewise._verify import verify as verify
 from lanewise.types import (
     Signature as Signature, Type as Type,
@@ -94,7 +96,7 @@ from lanewise.ufuncs import (
 __all__ = [
     "CFunc", "Forall", "Gufunc", "Kernel", "LanewiseError", "PerformanceWarning", "PrecisionWarning", "Reduction", "Ufunc", "bfloat16", "bool_", "cache", "carray", "cfunc", "compile",
     "complex64", "complex128", "config", "cuda", "errors", "explain", "extending", "farray", "float16", "float32", "float64", "forall", "from_dtype", "get_num_threads", "guvectorize", "info",
-    "int8", "int16", "int32", "int64", "intp", "jit", "literal_unroll", "local", "njit", "prange", "random", "reduce", "reductions", "runtime", "set_num_threads", "special", "typeof", "types",
+    "int8", "int16", "int32", "int64", "intp", "jit", "literal_unroll", "local", "map_blocks", "njit", "prange", "profile", "random", "reduce", "reductions", "runtime", "set_num_threads", "special", "typeof", "types",
     "ufuncs", "uint8", "uint16", "uint32", "uint64", "uintp", "vectorize", "verify", "void",
 ]
 
@@ -110,6 +112,9 @@ _T = TypeVar("_T")
 def prange(*args: SupportsIndex) -> range: ...
 
 def literal_unroll(items: _T) -> _T: ...
+def map_blocks(
+    kernel: Any, /, *args: Any, depth: int | Sequence[int] | dict[int, int] = 0, boundary: Literal["none", "periodic"] = "none", dtype: Any = None
+) -> Any: ...
 def set_num_threads(n: SupportsIndex) -> None: ...
 def get_num_threads() -> int: ...
 def info() -> dict[str, Any]: ...

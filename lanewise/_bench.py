@@ -1,7 +1,15 @@
-"""``python -m lanewise bench``: what this machine reaches, as ratios measured in one run."""
+"""``python -m lanewise bench``: what this machine reaches, as ratios measured in one run.
+
+Peers are other libraries that do the same work on the same arrays in the same run. NumPy is always one; those that are
+not installed are named at the end.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import importlib.util
+import json
 import math
 import subprocess
 import sys
@@ -80,17 +88,87 @@ def black_scholes(price, strike, years, rate, volatility):
     return call, call - price + discounted
 
 
+CPU_PEERS, GPU_PEERS = ("numba", "numexpr", "torch"), ("cupy", "torch")
+
+
 class Report:
-    def __init__(self, only: str) -> None:
+    """rows: as `--json` writes them. value and peers are in the row's unit."""
+
+    def __init__(self, only: str, quiet: bool = False) -> None:
         self.only = only
+        self.quiet = quiet
         self.rows: list[dict[str, Any]] = []
+        self.failed: dict[str, str] = {}
 
     def wants(self, name: str) -> bool:
         return self.only in name
 
-    def add(self, name: str, seconds: float, note: str) -> None:
-        self.rows.append({"name": name, "seconds": seconds, "note": note})
-        print(f"{name:<46}{seconds * 1e6:>12.2f} us   {note}", flush=True)
+    def add(self, name: str, seconds: float, note: str, peers: dict[str, float] | None = None) -> None:
+        """peers: seconds of each."""
+        peers = {peer: time for peer, time in (peers or {}).items() if math.isfinite(time)}
+        self.rows.append({"name": name, "value": seconds * 1e6, "unit": "us", "note": note, "peers": {peer: time * 1e6 for peer, time in peers.items()}})
+        if not self.quiet:
+            said = ", ".join([note] * bool(note) + [f"{time / seconds:.2f} x {peer}" for peer, time in peers.items()])
+            print(f"{name:<46}{seconds * 1e6:>12.2f} us   {said}", flush=True)
+
+    def peer(self, name: str, make: Callable[[Any], Callable[[], Any]]) -> Callable[[], Any] | None:
+        """What the library named does, or None: it is not installed, or cannot do it."""
+        if importlib.util.find_spec(name) is None:
+            return None
+        try:
+            run = make(importlib.import_module(name))
+            run()  # compiles, where it compiles
+        except Exception as problem:  # whatever a peer cannot do is its own matter
+            self.failed[name] = f"{type(problem).__name__}: {problem}".splitlines()[0][:200]
+            return None
+        return run
+
+
+def together(mine: Callable[[], Any], peers: dict[str, Callable[[], Any] | None], rounds: int) -> tuple[float, dict[str, float]]:
+    """Seconds of each, interleaved, so that noise hits all of them."""
+    least = {name: math.inf for name, run in peers.items() if run is not None}
+    own = math.inf
+    for _ in range(rounds):
+        own = min(own, best_of(mine, 1))
+        for name in least:
+            least[name] = min(least[name], best_of(peers[name], 1))  # type: ignore[arg-type]
+    return own, least
+
+
+def gpu_peers(report: Report, dtype: str, a: Any, b: Any) -> dict[str, float]:
+    """a*b+a by the others, on arrays of their own."""
+    times: dict[str, float] = {}
+
+    def by_cupy(cupy: Any) -> Callable[[], Any]:
+        kernel = cupy.ElementwiseKernel("T a, T b", "T out", "out = a * b + a", "muladd")
+        x, y = cupy.asarray(a), cupy.asarray(b)
+        out = cupy.empty_like(x)
+        return lambda: kernel(x, y, out)
+
+    def by_torch(torch: Any) -> Callable[[], Any]:
+        x, y = torch.from_numpy(a).cuda(), torch.from_numpy(b).cuda()
+        out = torch.empty_like(x)
+        return lambda: torch.addcmul(x, x, y, out=out)
+
+    for name, make in (("cupy", by_cupy), ("torch", by_torch)):
+        run = report.peer(name, make)
+        if run is not None:  # on streams of their own: timed from outside
+            times[name] = host_rounds(importlib.import_module(name), run)
+    return times
+
+
+def host_rounds(module: Any, run: Callable[[], Any], number: int = 20) -> float:
+    """Seconds of one call of another library: rounds of many, each ended by its own wait."""
+    wait = module.cuda.Device().synchronize if module.__name__ == "cupy" else module.cuda.synchronize
+    rounds = []
+    for _ in range(7):
+        wait()
+        start = time.perf_counter()
+        for _ in range(number):
+            run()
+        wait()
+        rounds.append((time.perf_counter() - start) / number)
+    return sorted(rounds)[len(rounds) // 2]
 
 
 def copy_seconds(n_bytes: int) -> float:
@@ -106,14 +184,15 @@ def gpu_bandwidth(report: Report, dtype: str) -> None:
     n = 1 << 26
     f = lw.vectorize(muladd)
     rng = np.random.default_rng(1)
-    a, b = (lw.cuda.to_device(rng.random(n).astype(dtype)) for _ in range(2))
+    host = [rng.random(n).astype(dtype) for _ in range(2)]
+    a, b = map(lw.cuda.to_device, host)
     out = lw.cuda.device_array(n, dtype)
     seconds = gpu_seconds(lambda: f(a, b, out=out))
     expected = muladd(a.copy_to_host(), b.copy_to_host())
     np.testing.assert_allclose(out.copy_to_host(), expected, rtol=2e-3 if dtype == "float16" else 1e-6)
     moved = 3 * n * np.dtype(dtype).itemsize
     copy = copy_seconds(moved // 2)
-    report.add(name, seconds, f"{moved / seconds / 1e9:.0f} GB/s, {copy / seconds:.3f} of copy's rate")
+    report.add(name, seconds, f"{moved / seconds / 1e9:.0f} GB/s, {copy / seconds:.3f} of copy's rate", gpu_peers(report, dtype, *host))
 
 
 def gpu_strided(report: Report) -> None:
@@ -219,11 +298,32 @@ def cpu_math(report: Report) -> None:
             continue
         f = lw.vectorize(function)
         f(x, out=out)
-        mine, numpy = math.inf, math.inf
-        for _ in range(20):  # interleaved: noise hits both
-            mine = min(mine, best_of(lambda: f(x, out=out), 1))
-            numpy = min(numpy, best_of(reference, 1))
-        report.add(f"cpu {name} float64 10^6", mine, f"{numpy / mine:.2f} x NumPy")
+        text = "x**1.7" if name == "pow" else f"{name}(x)"
+        peers = cpu_peers(report, function, text, x, out=out)
+        report.add(f"cpu {name} float64 10^6", *plain(together(lambda: f(x, out=out), {"numpy": reference, **peers}, 20)))
+
+
+def cpu_peers(report: Report, function: Callable[..., Any], text: str, *arrays: Any, out: Any) -> dict[str, Callable[[], Any] | None]:
+    """The function by the others; text: as an expression of x and y."""
+    names = dict(zip("xy", arrays))
+
+    def by_numba(numba: Any) -> Callable[[], Any]:
+        made = numba.vectorize([f"f8({','.join(['f8'] * len(arrays))})"])(function)
+        return lambda: made(*arrays, out=out)
+
+    def by_numexpr(numexpr: Any) -> Callable[[], Any]:
+        return lambda: numexpr.evaluate(text, names, out=out)
+
+    def by_torch(torch: Any) -> Callable[[], Any]:
+        scope = {"exp": torch.exp, "sin": torch.sin, "log": torch.log, **{name: torch.from_numpy(array) for name, array in names.items()}}
+        code = compile(text, "peer", "eval")
+        return lambda: eval(code, scope)
+
+    return {name: report.peer(name, make) for name, make in (("numba", by_numba), ("numexpr", by_numexpr), ("torch", by_torch))}
+
+
+def plain(times: tuple[float, dict[str, float]]) -> tuple[float, str, dict[str, float]]:
+    return times[0], "", times[1]
 
 
 def cpu_muladd(report: Report) -> None:
@@ -233,16 +333,14 @@ def cpu_muladd(report: Report) -> None:
     a, b, out = (np.random.default_rng(5).random(n) for _ in range(3))
     f = lw.vectorize(muladd)
     f(a, b, out=out)
-    mine, numpy = math.inf, math.inf
 
     def by_numpy() -> None:
         np.multiply(a, b, out=out)
         np.add(out, a, out=out)
 
-    for _ in range(10):
-        mine = min(mine, best_of(lambda: f(a, b, out=out), 1))
-        numpy = min(numpy, best_of(by_numpy, 1))
-    report.add("cpu a*b+a float64 2*10^7", mine, f"{24 * n / mine / 1e9:.1f} GB/s, {numpy / mine:.2f} x NumPy")
+    peers = cpu_peers(report, muladd, "x*y+x", a, b, out=out)
+    mine, times = together(lambda: f(a, b, out=out), {"numpy": by_numpy, **peers}, 10)
+    report.add("cpu a*b+a float64 2*10^7", mine, f"{24 * n / mine / 1e9:.1f} GB/s", times)
 
 
 def cpu_small(report: Report) -> None:
@@ -255,7 +353,7 @@ def cpu_small(report: Report) -> None:
     for _ in range(50):
         mine = min(mine, best_of(lambda: f(x, x, out=out), 1, 1000))
         numpy = min(numpy, best_of(lambda: np.add(x, x, out=out), 1, 1000))
-    report.add("cpu call, 8 elements, out= given", mine, f"np.add {numpy * 1e9:.0f} ns, ratio {mine / numpy:.2f}")
+    report.add("cpu call, 8 elements, out= given", mine, "NumPy's is np.add", {"numpy": numpy})
 
 
 def cpu_compile(report: Report) -> None:
@@ -298,17 +396,44 @@ def cpu_disk(report: Report) -> None:
         report.add("import lanewise beyond NumPy", min(runs), "")
 
 
-def run(only: str = "") -> int:
-    """All cases whose name contains `only`."""
-    report = Report(only)
-    for case in (cpu_math, cpu_muladd, cpu_small, cpu_compile, cpu_disk):
-        case(report)
-    if lw.config.target not in ("cpu", "parallel") and lw.cuda.is_available():
-        gpu_bandwidth(report, "float32")
-        gpu_bandwidth(report, "float16")
-        gpu_bandwidth(report, "float64")
-        for case in (gpu_strided, gpu_calls, gpu_compile, gpu_compute):
+def machine() -> dict[str, Any]:
+    """What the figures belong to."""
+    from lanewise._info import info
+
+    found = info()
+    gpus = [text for name, text in found["cuda driver"].items() if name.startswith("device ")]
+    return {"cpu": found["cpu"], "gpus": gpus, "platform": found["platform"], "python": found["python"].split()[0],
+            "lanewise": found["lanewise"], "numpy": found["numpy"], "date": time.strftime("%Y-%m-%d")}
+
+
+def peers_found(gpu: bool) -> tuple[dict[str, str], list[str]]:
+    """Versions of the peers that are installed, and the names of the others."""
+    from lanewise._info import version
+
+    names = dict.fromkeys(CPU_PEERS + (GPU_PEERS if gpu else ()))
+    there = [name for name in names if importlib.util.find_spec(name) is not None]
+    return {"numpy": np.__version__, **{name: version(name) for name in there}}, [name for name in names if name not in there]
+
+
+def run(only: str = "", as_json: bool = False) -> int:
+    """All cases whose name contains `only`; as_json: as one JSON document on standard output."""
+    report = Report(only, quiet=as_json)
+    gpu = lw.config.target not in ("cpu", "parallel") and lw.cuda.is_available()
+    with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
+        for case in (cpu_math, cpu_muladd, cpu_small, cpu_compile, cpu_disk):
             case(report)
-    else:
+        if gpu:
+            for dtype in ("float32", "float16", "float64"):
+                gpu_bandwidth(report, dtype)
+            for case in (gpu_strided, gpu_calls, gpu_compile, gpu_compute):
+                case(report)
+    found, missing = peers_found(gpu)
+    if as_json:
+        print(json.dumps({"machine": machine(), "rows": report.rows, "peers": found, "peers not found": missing, "peers that failed": report.failed}, indent=1))
+        return 0
+    if not gpu:
         print("no GPU found: its cases are left out")
+    print("peers: " + ", ".join(f"{name} {of}" for name, of in found.items()) + ("; not found: " + ", ".join(missing) if missing else ""))
+    for name, problem in report.failed.items():
+        print(f"{name} failed: {problem}")
     return 0

@@ -15,12 +15,18 @@ def _library(a: Any) -> str:
     return type(a).__module__.partition(".")[0]
 
 
+def is_dask(a: Any) -> bool:
+    """Is it a Dask array? Without importing Dask."""
+    return type(a).__module__.startswith("dask.array") and hasattr(type(a), "__dask_graph__")
+
+
 def _has_missing(a: Any) -> bool:
     """Values that are no values: NA of pandas, null of Arrow and Polars. NaN is a number."""
     nulls = getattr(a, "null_count", None)  # pyarrow's attribute, Polars' method
     if nulls is not None:
         nulls = nulls() if callable(nulls) else nulls
-        return not isinstance(nulls, int) or nulls > 0  # a Polars frame counts by column
+        by_column = getattr(nulls, "row", None)  # of a Polars frame
+        return bool(any(by_column(0)) if by_column else nulls > 0) if by_column or isinstance(nulls, int) else False
     if _library(a) != "pandas":
         return False
     dtypes = a.dtypes if getattr(a, "ndim", 1) == 2 else [a.dtype]
@@ -37,14 +43,19 @@ def _named(a: Any) -> str:
     return f"a {_library(a)} {type(a).__name__}" + ("" if dtype is None else f" of dtype {dtype}")
 
 
-def what_is_lost(a: Any, labels: bool) -> "str | None":
-    """What stands behind "argument 1 is ", or None. labels: the result is made of `a` as a whole, and would not have its labels."""
+def what_is_lost(a: Any, labels: "bool | None") -> "str | None":
+    """What stands behind "argument 1 is ", or None. labels: the result is made of `a` as a whole, and would not have its labels;
+    None: a kernel's argument."""
     library, shown = _library(a), _named(a)
+    if library == "polars" and type(a).__name__ == "LazyFrame":
+        return f"{shown}, which has no values yet; pass x.collect().to_numpy()"
     if _has_missing(a):
         how = "x.fill_null(...).to_numpy()" if library in ("pyarrow", "polars") else "x.to_numpy(dtype=..., na_value=...), or x.dropna().to_numpy()"
         return f"{shown} with missing values, which compiled code would not see; pass {how}"
     if _is_category(a):
         return f"{shown}, whose elements are no numbers; pass their codes"
+    if is_dask(a) and labels is None:
+        return f"{shown}, which a kernel takes block by block: call lw.map_blocks(kernel, x), or pass x.compute()"
     if not labels:
         return None
     if library == "xarray":

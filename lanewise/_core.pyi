@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from typing_extensions import Self, disjoint_base
 
+from lanewise.cuda import DeviceArray
+
 _Target: TypeAlias = Literal["auto", "cpu", "cuda", "parallel"]
 _Parameters: TypeAlias = int | str | list[int | str] | tuple[int | str, ...] | None
 _FastMath: TypeAlias = bool | Iterable[Literal["nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc", "fast"]]
@@ -17,6 +19,7 @@ _Signatures: TypeAlias = "_SignatureLike | Sequence[_SignatureLike]"
 _Casting: TypeAlias = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
 _Order: TypeAlias = Literal["C", "F", "A", "K"]
 _Axis: TypeAlias = SupportsIndex | tuple[SupportsIndex, ...] | None
+_Progress: TypeAlias = bool | Callable[[int, int], object] | None
 _DTypes: TypeAlias = "np.dtype[Any] | type[int] | type[float] | type[complex] | None"
 
 __version__: str
@@ -206,6 +209,56 @@ class Ufunc:
     def __code__(self) -> CodeType: ...
     @property
     def __signature__(self) -> Any: ...
+    @overload
+    def __call__(
+        self,
+        x: DeviceArray,
+        /,
+        *args: Any,
+        out: Any = None,
+        where: Any = True,
+        casting: _Casting = ...,
+        order: _Order = ...,
+        dtype: DTypeLike | None = None,
+        subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None,
+        sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0,
+    ) -> DeviceArray: ...
+    @overload
+    def __call__(
+        self,
+        x: NDArray[Any],
+        /,
+        *args: Any,
+        out: Any = None,
+        where: Any = True,
+        casting: _Casting = ...,
+        order: _Order = ...,
+        dtype: DTypeLike | None = None,
+        subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None,
+        sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0,
+    ) -> NDArray[Any]: ...
+    @overload
+    def __call__(
+        self,
+        x: complex | np.generic,
+        y: NDArray[Any],
+        /,
+        *args: Any,
+        out: Any = None,
+        where: Any = True,
+        casting: _Casting = ...,
+        order: _Order = ...,
+        dtype: DTypeLike | None = None,
+        subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None,
+        sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0,
+    ) -> NDArray[Any]: ...
+    @overload
     def __call__(
         self,
         *args: Any,
@@ -284,7 +337,63 @@ class Ufunc:
 class Gufunc(Ufunc):
     @property
     def signature(self) -> str: ...
-    def __call__(  # type: ignore[override]  # `where` is refused, as NumPy refuses it
+    @overload  # type: ignore[override]  # `where` is refused, as NumPy refuses it
+    def __call__(
+        self,
+        x: DeviceArray,
+        /,
+        *args: Any,
+        out: Any = None,
+        axes: list[Any] | None = None,
+        axis: SupportsIndex | None = None,
+        keepdims: bool = False,
+        casting: _Casting = ...,
+        order: _Order = ...,
+        dtype: DTypeLike | None = None,
+        subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None,
+        sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0,
+    ) -> DeviceArray: ...
+    @overload
+    def __call__(
+        self,
+        x: NDArray[Any],
+        /,
+        *args: Any,
+        out: Any = None,
+        axes: list[Any] | None = None,
+        axis: SupportsIndex | None = None,
+        keepdims: bool = False,
+        casting: _Casting = ...,
+        order: _Order = ...,
+        dtype: DTypeLike | None = None,
+        subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None,
+        sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0,
+    ) -> NDArray[Any]: ...
+    @overload
+    def __call__(
+        self,
+        x: complex | np.generic,
+        y: NDArray[Any],
+        /,
+        *args: Any,
+        out: Any = None,
+        axes: list[Any] | None = None,
+        axis: SupportsIndex | None = None,
+        keepdims: bool = False,
+        casting: _Casting = ...,
+        order: _Order = ...,
+        dtype: DTypeLike | None = None,
+        subok: bool = True,
+        signature: str | tuple[DTypeLike | None, ...] | None = None,
+        sig: str | tuple[DTypeLike | None, ...] | None = None,
+        stream: Any = 0,
+    ) -> NDArray[Any]: ...
+    @overload
+    def __call__(
         self,
         *args: Any,
         out: Any = None,
@@ -338,7 +447,9 @@ class Forall:
     def __wrapped__(self) -> Callable[..., Any]: ...
     @property
     def __code__(self) -> CodeType: ...
-    def __call__(self, space: _Space, /, *args: Any, stream: Any = 0, tpb: int = 0, sharedmem: int = 0) -> None: ...
+    def __call__(
+        self, space: _Space, /, *args: Any, stream: Any = 0, tpb: int = 0, sharedmem: int = 0, progress: _Progress = None
+    ) -> None: ...
     def bind(
         self, space: _Space, /, *args: Any, stream: Any = 0, tpb: int = 0, sharedmem: int = 0
     ) -> BoundForall: ...
@@ -414,6 +525,43 @@ def forall(
 class Reduction:
     @property
     def __signature__(self) -> Any: ...
+    @overload
+    def __call__(
+        self,
+        a: DeviceArray,
+        /,
+        *args: Any,
+        axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = ...,
+        where: Any = True,
+        stream: Any = 0,
+        size: SupportsIndex | None = None,
+        res: Any = None,
+        init: Any = ...,
+        progress: _Progress = None,
+    ) -> DeviceArray: ...
+    @overload
+    def __call__(
+        self,
+        a: NDArray[Any],
+        /,
+        *args: Any,
+        axis: SupportsIndex,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = ...,
+        where: Any = True,
+        stream: Any = 0,
+        size: SupportsIndex | None = None,
+        res: Any = None,
+        init: Any = ...,
+        progress: _Progress = None,
+    ) -> NDArray[Any]: ...
+    @overload
     def __call__(
         self,
         /,
@@ -428,8 +576,19 @@ class Reduction:
         size: SupportsIndex | None = None,
         res: Any = None,
         init: Any = ...,
+        progress: _Progress = None,
     ) -> Any: ...
+    @overload
+    def accumulate(self, a: DeviceArray, /, *args: Any, **kwargs: Any) -> DeviceArray: ...
+    @overload
+    def accumulate(self, a: NDArray[Any], /, *args: Any, **kwargs: Any) -> NDArray[Any]: ...
+    @overload
     def accumulate(self, a: Any, /, *args: Any, **kwargs: Any) -> Any: ...
+    @overload
+    def reduceat(self, a: DeviceArray, /, *args: Any, **kwargs: Any) -> DeviceArray: ...
+    @overload
+    def reduceat(self, a: NDArray[Any], /, *args: Any, **kwargs: Any) -> NDArray[Any]: ...
+    @overload
     def reduceat(self, a: Any, /, *args: Any, **kwargs: Any) -> Any: ...
     def _simulate(self, a: Any, /, *args: Any, **kwargs: Any) -> Any: ...
     def _simulate_by_key(self, keys: Any, /, *args: Any, **kwargs: Any) -> Any: ...
@@ -459,8 +618,10 @@ class Reduction:
     def __code__(self) -> CodeType: ...
     @property
     def map(self) -> Callable[..., Any] | None: ...
-    @property
-    def finish(self) -> Callable[..., Any] | None: ...
+    def partial(self, a: Any, /, *more: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False, where: Any = True) -> Any: ...
+    def merge(self, p: Any, /, *more: Any) -> Any: ...
+    def finish(self, p: Any, /, *, initial: Any = ...) -> Any: ...
+    def _staged(self, stage: str, dtypes: tuple[Any, ...], dtype: Any, /) -> tuple[Any, ...]: ...
     @property
     def identity(self) -> Any: ...
     def _state(self) -> dict[str, Any]: ...
@@ -677,7 +838,7 @@ def compile(
     target: str,
     output: Literal["ir", "llvm", "nvvm", "ptx", "sass", "asm"],
 ) -> str: ...
-def explain(f: Callable[..., Any], sig: _SignatureLike) -> str: ...
+def _explain(f: Callable[..., Any], sig: _SignatureLike, /) -> str: ...
 def typeof(value: Any, /) -> Any: ...
 def from_dtype(dtype: DTypeLike, /) -> CoreType: ...
 
@@ -801,6 +962,11 @@ def _setting_set(field: str, value: str | None, /) -> None: ...
 def _driver_path() -> str: ...
 def _driver_version() -> int: ...
 def _toolchain_info() -> dict[str, Any]: ...
+def _profile_begin() -> None: ...
+def _profile_end() -> None: ...
+def _profile_read(first: int, /) -> tuple[list[tuple[Any, str | None]], bytes, bytes, int]: ...
+def _profile_n_events() -> int: ...
+def _profile_ranges(path: str | None, /) -> bool: ...
 def _simulate_gufuncs(on: bool, /) -> None: ...
 def _make_gufunc_outputs(on: bool, /) -> None: ...
 def _time_launch(ufunc: Ufunc, n: int, /, *operands: Any) -> float: ...

@@ -13,11 +13,6 @@ import numpy as np
 
 import lanewise as lw
 
-try:
-    from tqdm import tqdm
-except ImportError:  # lanewise[demo] brings it; without it the demo is only silent
-    tqdm = None
-
 ROWS = 200
 
 
@@ -80,12 +75,12 @@ def numpy_black_scholes(price, strike, years):
 
 
 @contextlib.contextmanager
-def step(title: str) -> Iterator[None]:
-    """Say what runs and how long it took."""
+def step(title: str, rows: list[tuple[str, float]]) -> Iterator[None]:
+    """Says what runs, and how long one run of it takes: what the block adds to the rows, as the table below has it."""
     print(f"  {title} ...", end=" ", flush=True)
-    start = time.perf_counter()
     yield
-    print(f"{time.perf_counter() - start:.2f} s", flush=True)
+    seconds = rows[-1][1]
+    print(f"{seconds:.2f} s" if seconds >= 0.1 else f"{seconds * 1e3:.2f} ms", flush=True)
 
 
 def best(run: Callable[[], Any], repeats: int = 3) -> float:
@@ -101,17 +96,10 @@ def scalar_time(function: Callable[..., Any], columns: list[np.ndarray], sample:
     """CPython's time for the whole arrays, from a sample spread over them."""
     rows = np.linspace(0, columns[0].size - 1, sample).astype(np.int64)
     picked = list(zip(*(column.reshape(-1)[rows].tolist() for column in columns)))
-    bar = tqdm(total=len(picked), desc="  CPython", leave=False) if tqdm else None
     start = time.perf_counter()
-    for at in range(0, len(picked), 1000):
-        for row in picked[at : at + 1000]:
-            function(*row)
-        if bar is not None:
-            bar.update(min(1000, len(picked) - at))
-    seconds = time.perf_counter() - start
-    if bar is not None:
-        bar.close()
-    return seconds * columns[0].size / sample
+    for row in picked:
+        function(*row)
+    return (time.perf_counter() - start) * columns[0].size / sample
 
 
 def gpu_time(function: lw.Ufunc, columns: list[np.ndarray]) -> tuple[float, Any]:
@@ -198,20 +186,20 @@ def run_mandelbrot(output: str, small: bool, has_gpu: bool) -> bool:
     y, x = (axis.astype(np.float64) for axis in np.ogrid[-1.0 : 1.0 : height * 1j, -2.0 : 1.0 : width * 1j])
     full = [np.broadcast_to(x, (height, width)), np.broadcast_to(y, (height, width))]
     function = lw.vectorize(mandelbrot)
-    rows = []
+    rows: list[tuple[str, float]] = []
     print(f"\nMandelbrot, {width} x {height}, up to {ROWS} iterations, complex128")
-    with step("CPython (a sample, scaled up)"):
+    with step("CPython (a sample, scaled up)", rows):
         rows.append(("CPython", scalar_time(mandelbrot, full, 2000 if small else 10000)))
-    with step("NumPy"):
+    with step("NumPy", rows):
         start = time.perf_counter()
         expected = numpy_mandelbrot(*full)
         rows.append(("NumPy", time.perf_counter() - start))
-    with step("lanewise, CPU"):
+    with step("lanewise, CPU", rows):
         count = function(x, y)
         rows.append(("lanewise, CPU", best(lambda: function(x, y))))
     results = [("CPU", count)]
     if has_gpu:
-        with step("lanewise, GPU"):
+        with step("lanewise, GPU", rows):
             seconds, on_gpu = gpu_time(function, [x, y])
             rows.append(("lanewise, GPU", seconds))
         results.append(("GPU", on_gpu.copy_to_host()))
@@ -230,19 +218,19 @@ def run_black_scholes(small: bool, has_gpu: bool) -> bool:
     rng = np.random.default_rng(7)
     columns = [rng.uniform(5.0, 30.0, n), rng.uniform(1.0, 100.0, n), rng.uniform(0.25, 10.0, n)]
     function = lw.vectorize(black_scholes)
-    rows = []
+    rows: list[tuple[str, float]] = []
     print(f"\nBlack-Scholes, {n:,} options, float64, call and put")
-    with step("CPython (a sample, scaled up)"):
+    with step("CPython (a sample, scaled up)", rows):
         rows.append(("CPython", scalar_time(black_scholes, columns, 20_000 if small else 100_000)))
-    with step("NumPy"):
+    with step("NumPy", rows):
         start = time.perf_counter()
         expected = numpy_black_scholes(*columns)
         rows.append(("NumPy", time.perf_counter() - start))
-    with step("lanewise, CPU"):
-        results = [("CPU", function(*columns))]
+    with step("lanewise, CPU", rows):
+        results: list[tuple[str, Any]] = [("CPU", function(*columns))]
         rows.append(("lanewise, CPU", best(lambda: function(*columns))))
     if has_gpu:
-        with step("lanewise, GPU"):
+        with step("lanewise, GPU", rows):
             seconds, on_gpu = gpu_time(function, columns)
             rows.append(("lanewise, GPU", seconds))
         results.append(("GPU", tuple(array.copy_to_host() for array in on_gpu)))

@@ -171,3 +171,8 @@ def put_number(i, order, ends, out):
 @lw.forall
 def differences(i, starts, end, out):
     out[i] = (starts[i + 1] if i + 1 < starts.size else end) - starts[i]
+
+
+@lw.vectorize
+def choose(condition, x, y):
+    return x if condition else y

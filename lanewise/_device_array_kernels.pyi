@@ -1,4 +1,4 @@
-from lanewise._core import Forall, Kernel
+from lanewise._core import Forall, Kernel, Ufunc
 
 BLOCK: int
 WARPS: int
@@ -6,6 +6,7 @@ PART: int
 TILE: int
 count_digits: Kernel
 scatter: Kernel
+choose: Ufunc
 claim: Forall
 combine: Forall
 compact: Forall

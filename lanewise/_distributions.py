@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from lanewise import _placing
 from lanewise._host_distributions import HostDistributions
-from lanewise._parameters import check, common_shape, fits, integers, on_device, parameter
+from lanewise._parameters import check, common_shape, fits, integers, parameter, there
 
 
 class Distributions(HostDistributions):
@@ -95,7 +96,7 @@ class Distributions(HostDistributions):
 
         given = [("n", n, "positive shape"), ("p", p, "positive chance")]
         size = common_shape(_tuple(size), [parameter(*one) for one in given], out)
-        target = None if self.target or not any(map(on_device, (n, p))) else "cuda"
+        target = None if self.target else there(n, p)
         if out is not None and size is None:
             size = tuple(out.shape)
         start = self._start("random", size, np.float64, None, "f", stream, target or (None if out is None else _where(out)))
@@ -136,7 +137,7 @@ class Distributions(HostDistributions):
         if not some.size:
             raise ValueError("alpha must have an element above 0: all are 0")
         size = (*(_tuple(size) or ()), some.size)
-        fill = self._start("random", size, np.float64, None, "f", stream, "cuda" if on_device(alpha) and not self.target else None)
+        fill = self._start("random", size, np.float64, None, "f", stream, None if self.target else there(alpha))
         made = fill.made("dirichlet", [("gamma", 0, 1.0, 1.0), "exponential"], [some], rows=some.size)
         return made if some.size == shapes.size else _with_zeros(made, shapes > 0, stream)
 
@@ -147,7 +148,7 @@ class Distributions(HostDistributions):
             number = self._one(name, draws, given, integers)
             if number is not None:
                 return number
-        target = None if self.target or not any(on_device(value) for _, value, _ in given) else "cuda"
+        target = None if self.target else there(*(value for _, value, _ in given))
         arrays = [parameter(*one) for one in given]
         size = common_shape(_tuple(size), arrays, out)
         if integers:
@@ -209,7 +210,8 @@ def _with_zeros(rows, places, stream):
         return wide
     from lanewise import cuda
 
-    return cuda.to_device(wide, stream=stream)
+    with _placing.on_device_of(rows):
+        return cuda.to_device(wide, stream=stream)
 
 
 def _where(out):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import inspect
 import math
 import threading
 from collections.abc import MutableSequence
 
 import numpy as np
 
-from lanewise import _core
+from lanewise import _core, _placing
 from lanewise._distributions import Distributions
-from lanewise._parameters import chances, common_shape, fits, integer, integers, is_scalar, kind_of, on_device, parameter, read_state, refuse_masked, spread
+from lanewise._parameters import chances, common_shape, fits, integer, integers, is_scalar, kind_of, on_device, parameter, read_state, refuse_masked, spread, there
 
 _LANES = 65536
 _kernels: dict[tuple[str, str, int], object] = {}  # by family, name and bytes of floats
@@ -55,6 +58,10 @@ class Generator(_core._Draws, Distributions):
     >>> bool(np.all(Generator(7).random(6) == Generator(7).random(6)))
     True
     """
+
+    #: While a block of a larger array is drawn (lanewise/_dask_random.py): where each run of its items begins, the items of
+    #: a run, and those of the whole array. Draws give these items' numbers, and move the place as all would.
+    _window = None
 
     # So that isinstance(g, numpy.random.Generator) holds: scipy.stats takes it as random_state=, and calls its methods.
     vars()["__class__"] = property(lambda self: np.random.Generator)
@@ -125,6 +132,9 @@ class Generator(_core._Draws, Distributions):
 
     def __reduce__(self):
         return _blank, (type(self),), self.__getstate__()
+
+    def __dask_tokenize__(self):
+        return "lanewise", self.__getstate__()["state"], self.target
 
     def __getstate__(self):
         return {"state": self.state, "sequence": self._sequence, "target": self.target}
@@ -209,7 +219,7 @@ class Generator(_core._Draws, Distributions):
 
     def _target_of(self, *values):
         """Where parameters on a device make the result lie, unless the generator or out say it."""
-        return "cuda" if self.target is None and any(map(on_device, values)) else None
+        return there(*values) if self.target is None else None
 
     def _integers(self, low, high=None, size=None, dtype=None, endpoint=False, out=None, *, stream=0):
         if high is None:
@@ -257,7 +267,7 @@ class Generator(_core._Draws, Distributions):
             raise ValueError(f"high is out of bounds for {kind}: it must be at most {int(bounds.max) + (not endpoint)}, not {high.max()}")
         if not ((low <= high) if endpoint else (low < high)).all():
             raise ValueError(f"low {'> high: low must be at most' if endpoint else '>= high: low must be below'} high everywhere")
-        if low.size and high.size and (low == low.flat[0]).all() and (high == high.flat[0]).all():
+        if self._window is None and low.size and high.size and (low == low.flat[0]).all() and (high == high.flat[0]).all():
             return self._integers_one(int(low.flat[0]), int(high.flat[0]) + endpoint, size, kind, out, stream, target)
         span = high.astype(np.uint64) - low.astype(np.uint64) + np.uint64(endpoint)
         fill = self._start("integers_each", size, kind, out, (kind,), stream, target)
@@ -275,9 +285,11 @@ class Generator(_core._Draws, Distributions):
         if isinstance(out, np.ndarray):
             self.integers(low, high, size, out=out.view(np.uint8), stream=stream)
             return out
-        drawn = cuda.device_array(tuple(out.shape), np.uint8, stream=stream)
-        self.integers(low, high, size, out=drawn, stream=stream)
-        cuda.as_cuda_array(out)[...] = drawn.astype(np.bool_)
+        to = cuda.as_cuda_array(out)
+        with _placing.on_device_of(to):
+            drawn = cuda.device_array(tuple(out.shape), np.uint8, stream=stream)
+            self.integers(low, high, size, out=drawn, stream=stream)
+            to[...] = drawn.astype(np.bool_)
         return out
 
     def _gamma(self, shape, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
@@ -414,7 +426,8 @@ class Generator(_core._Draws, Distributions):
             return mixed
         from lanewise import cuda
 
-        return cuda.to_device(mixed, stream=stream)
+        with _placing.on_device_of(x):
+            return cuda.to_device(mixed, stream=stream)
 
     def shuffle(self, x, axis=0, *, stream=0):
         """Put the parts of x along the axis in random order, in place: a NumPy or device array, or a list or the like."""
@@ -477,8 +490,33 @@ class Generator(_core._Draws, Distributions):
         return _Fill(self, name, size, _dtype_of(dtype, out, default), out, kinds, stream, target)
 
 
-for _name in ("random", "uniform", "standard_normal", "normal", "standard_exponential", "exponential", "integers", "gamma", "standard_gamma", "poisson"):
+def _with_chunks(name, method):
+    """The method with chunks=, for a Dask array: lanewise/_dask_random.py."""
+
+    @functools.wraps(method)
+    def draw(self, *args, chunks=None, **kwargs):
+        if chunks is None:
+            return method(self, *args, **kwargs)
+        from lanewise._dask_random import draw as lazily
+
+        return lazily(self, name, method, args, kwargs, chunks)
+
+    shown = inspect.signature(method)
+    chunks = inspect.Parameter("chunks", inspect.Parameter.KEYWORD_ONLY, default=None)
+    draw.__signature__ = shown.replace(parameters=[*shown.parameters.values(), chunks])
+    return draw
+
+
+_QUICK = ("random", "uniform", "standard_normal", "normal", "standard_exponential", "exponential", "integers", "gamma", "standard_gamma", "poisson")
+for _name in _QUICK:
     getattr(Generator, f"_{_name}").__qualname__ = f"Generator.{_name}"  # what TypeErrors name
+    setattr(Generator, f"_{_name}", _with_chunks(_name, getattr(Generator, f"_{_name}")))
+for _name in (
+    "lognormal", "laplace", "logistic", "gumbel", "rayleigh", "weibull", "pareto", "power", "standard_cauchy", "standard_t", "chisquare", "f", "beta",
+    "triangular", "wald", "geometric", "negative_binomial", "multinomial", "dirichlet", "noncentral_chisquare", "noncentral_f", "logseries", "zipf", "vonmises",
+    "hypergeometric", "multivariate_hypergeometric", "multivariate_normal", "binomial", "choice",
+):
+    setattr(Generator, _name, _with_chunks(_name, getattr(Generator, _name)))
 
 
 def _blank(kind):
@@ -526,7 +564,7 @@ class _Fill:
 
     def __init__(self, generator, name, size, dtype, out, kinds, stream, target):
         self.given, out = out, _target(out)
-        self.place = None
+        self.place, self.window = None, generator._window
         self.generator, self.name, self.out, self.stream = generator, name, out, stream
         self.dtype = dtype
         if dtype not in kinds if isinstance(kinds, tuple) else dtype.kind not in kinds:
@@ -539,12 +577,13 @@ class _Fill:
         self.shape = _shape(size) if out is None else tuple(out.shape)
         self.scalar = size is None and out is None
         self.on_host = isinstance(out, np.ndarray)
+        self.device = getattr(target, "device", None)
         if out is None:
             self.on_host = target != "cuda" if target else generator._is_here()
 
     def run(self, per_block, *parameters):
         """Fill it; per_block: numbers that one philox block gives. The place is as before if that fails."""
-        with _Alone(self.generator):
+        with _Alone(self.generator), self._there():
             place = self.generator._place
             try:
                 return self._run(per_block, parameters)
@@ -554,16 +593,23 @@ class _Fill:
 
     def made(self, name, draws, arrays, rows=0):
         """Fill it with the kernel of that name in _distribution_kernels; rows: where one index makes that many numbers."""
-        flat = self._flat()
-        with _Alone(self.generator):
-            place = self.generator._place
-            try:
-                if flat.size:
-                    self._made(name, draws, arrays, rows, flat)
-            except BaseException:
-                self.generator._place = place
-                raise
-        return self._result(flat)
+        with self._there():
+            flat = self._flat()
+            with _Alone(self.generator):
+                place = self.generator._place
+                try:
+                    if self.window is not None:
+                        self._made_part(name, draws, arrays, rows, flat)
+                    elif flat.size:
+                        self._made(name, draws, arrays, rows, flat)
+                except BaseException:
+                    self.generator._place = place
+                    raise
+            return self._result(flat)
+
+    def _there(self):
+        """The device of out, or of the parameters, is the current one meanwhile."""
+        return _placing.on_device_of(self.out) if self.out is not None else self.device or contextlib.nullcontext()
 
     def _made(self, name, draws, arrays, rows, flat):
         """Piece by piece where that is possible: the standard numbers then stay in the caches."""
@@ -584,6 +630,39 @@ class _Fill:
             own = given if rows else [a[part] if a.size > 1 else a for a in given]
             self._piece(name, draws, rooms, [a if a is None or a.size == 1 else a[part] for a in shapes], own, rows, flat[part], places)
         g._place = starts[0] + sum(lengths)
+
+    def _made_part(self, name, draws, arrays, rows, flat):
+        """The same for the window's numbers."""
+        g, (starts, run, total) = self.generator, self._runs()
+        lengths = [total if isinstance(d, tuple) else (total + 1) // 2 for d in draws]
+        places = [g._place + sum(lengths[:k]) for k in range(len(draws))]
+        shapes = [spread(d[2] * arrays[d[1]] + d[3], self.shape, np.float64) if isinstance(d, tuple) else None for d in draws]
+        given = arrays if rows else [spread(a, self.shape, np.float64) for a in arrays]
+        g._window = None
+        try:
+            for i, first in enumerate(starts if run else ()):
+                part = slice(i * run, (i + 1) * run)
+                self._made_run(name, draws, places, first, [a if a is None or a.size == 1 else a[part] for a in shapes],
+                               given if rows else [a if a.size == 1 else a[part] for a in given], rows, flat[part])
+        finally:
+            g._window = self.window
+        g._place = places[0] + sum(lengths)
+
+    def _made_run(self, name, draws, places, first, shapes, given, rows, flat):
+        """Numbers from the first one on: from that on with which its block begins."""
+        before = first % (2 * max(rows, 1))
+        at, room = first - before, self._new(before + flat.size)
+        places = [place + (at if isinstance(d, tuple) else at // 2) for place, d in zip(places, draws)]
+        given = self._moved(given if rows else [_repeated(a, before) for a in given])
+        rooms = [self._new(room.size, np.float64) for _ in draws]
+        self._piece(name, draws, rooms, [a if a is None else _repeated(a, before) for a in shapes], given, rows, room, places)
+        flat[...] = room[before:]
+
+    def _runs(self):
+        """The window, in numbers."""
+        starts, run, total = self.window
+        each = math.prod(self.shape[1:])
+        return [start * each for start in starts], run * each, total * each
 
     def _piece(self, name, draws, rooms, shapes, given, rows, flat, places=None):
         """Numbers of `flat`; places: where each of the standard numbers begin."""
@@ -611,11 +690,14 @@ class _Fill:
 
     def _run(self, per_block, parameters):
         flat = self._flat()
-        if flat.size:
+        if self.window is not None:
+            self._philox_part(flat, per_block, parameters)
+        elif flat.size:
             if self.generator.bit_generator == "philox":
                 self._philox(flat, per_block, parameters)
             else:
                 self._lanes(flat, parameters)
+        if flat.size:
             if self.place is not None:
                 from lanewise._random_kernels import place
 
@@ -676,6 +758,27 @@ class _Fill:
             self._blocks(1, parameters, last)
             flat[whole * per_block :] = last[: flat.size - whole * per_block]
 
+    def _philox_part(self, flat, per_block, parameters):
+        """The window's numbers."""
+        g, (starts, run, total) = self.generator, self._runs()
+        place, own = g._place, parameters
+        for i, first in enumerate(starts if run else ()):
+            part = slice(i * run, (i + 1) * run)
+            if self.name.endswith("_each"):
+                own = [a[part] if isinstance(a, np.ndarray) and a.size > 1 else a for a in parameters]
+            g._place = place + first // per_block
+            self._philox_run(flat[part], first % per_block, per_block, own)
+        g._place = place + -(-total // per_block)
+
+    def _philox_run(self, flat, begin, per_block, parameters):
+        """Numbers from number `begin` of a block on."""
+        inside = min(-begin % per_block, flat.size)
+        if inside:
+            block = self._new(per_block)
+            self._blocks(1, parameters if self.on_host else _on_device(parameters), block)
+            flat[:inside] = block[begin : begin + inside]
+        self._philox(flat[inside:], per_block, parameters)
+
     def _blocks(self, count, parameters, part):
         g = self.generator
         kernel = self._kernel("philox")
@@ -708,9 +811,14 @@ class _Fill:
             g._states = states
         if self.on_host and not isinstance(g._states, np.ndarray):
             g._states = g._states.copy_to_host()
-        elif not self.on_host and isinstance(g._states, np.ndarray):
-            g._states = cuda.to_device(g._states, stream=self.stream)
+        elif not self.on_host:
+            g._states = cuda.to_device(g._states, stream=self.stream)  # no copy of what is on this device
         return g._states
+
+
+def _repeated(array, before):
+    """As many of the first elements once more in front: numbers of theirs are thrown away."""
+    return array if array.size == 1 or not before else np.concatenate([array[:before], array])
 
 
 def _jumped(states, jumps):

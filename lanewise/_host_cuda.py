@@ -24,19 +24,19 @@ _UNSET = 0xCD  # what fresh memory holds: zeros would hide that nothing was writ
 
 # What ndarray has and a DeviceArray has not: it would fail on a GPU, so it fails here.
 _ABSENT = frozenset(name for name in set(dir(np.ndarray)) - set(dir(_cuda.DeviceArray)) if not name.startswith("_"))
-# NumPy's functions that a DeviceArray knows without a method of that name.
-_FUNCTIONS = {"amax", "amin", "argwhere", "count_nonzero", "flatnonzero", "unique"}
-# Those that NumPy makes of functions that a DeviceArray has not.
-_ON_PLAIN = {"argwhere", "flatnonzero", "sort", "unique"}
+
+
+def reduced(function, array, *args, **kwargs):
+    """A reduction whose result is an array, also where it has no dimension."""
+    result = function(_plain(array), *args, **kwargs)
+    return result if isinstance(result, HostArray) else np.asarray(result).view(HostArray)
 
 
 def _method(name: str):
-    """A reduction whose result is an array, also where it has no dimension."""
     def method(self, *args, **kwargs):
         from lanewise import reductions
 
-        result = getattr(reductions, name)(_plain(self), *args, **kwargs)
-        return result if isinstance(result, HostArray) else np.asarray(result).view(HostArray)
+        return reduced(getattr(reductions, name), self, *args, **kwargs)
 
     method.__name__ = name
     return method
@@ -59,6 +59,11 @@ class HostArray(np.ndarray):
     __lanewise_live__ = True  # code that captured it reads its memory, as of a device array, not a constant
 
     # So isinstance(x, cuda.DeviceArray) holds; type checkers take a plain property amiss.
+    def _repr_html_(self) -> str:
+        from lanewise._html import device_array
+
+        return device_array(self)
+
     vars()["__class__"] = property(lambda self: _cuda.DeviceArray)
 
     def __getattribute__(self, name: str):
@@ -176,6 +181,8 @@ class HostArray(np.ndarray):
         _check_index(key)
         super().__setitem__(key, value)
 
+    __array_priority__ = 100.0
+
     sum, prod, min, max = _method("sum"), _method("prod"), _method("min"), _method("max")
     any, all, mean, var, std = _method("any"), _method("all"), _method("mean"), _method("var"), _method("std")
     argmin, argmax, cumsum, cumprod = _method("argmin"), _method("argmax"), _method("cumsum"), _method("cumprod")
@@ -191,17 +198,15 @@ class HostArray(np.ndarray):
     def __format__(self, spec: str) -> str:
         return format(_plain(self)[()], spec)
 
+    def __dask_tokenize__(self):
+        from lanewise import _dask_blocks
+
+        return _dask_blocks.token(self)
+
     def __array_function__(self, function, types, args, kwargs):
-        if not hasattr(_cuda.DeviceArray, function.__name__) and function.__name__ not in _FUNCTIONS:
-            name = f"{function.__module__}.{function.__name__}"
-            raise TypeError(f"{name} does not take a DeviceArray: call copy_to_host() first")
-        if function.__name__ in _ON_PLAIN:
-            plain = tuple(_plain(a) if isinstance(a, HostArray) else a for a in args)
-            result = _sort(*plain, **kwargs) if function is np.sort else function(*plain, **kwargs)
-            return tuple(r.view(HostArray) for r in result) if isinstance(result, tuple) else result.view(HostArray)
-        if function is np.count_nonzero:
-            return _method("count_nonzero")(*args, **kwargs)
-        return super().__array_function__(function, types, args, kwargs)
+        from lanewise import _array_protocol
+
+        return _array_protocol.array_function(self, function, types, args, kwargs)
 
 
 class HostMappedArray(np.ndarray):
@@ -223,10 +228,6 @@ def _sorted(name, array, axis, kind, order, stable):
     if array.dtype.kind in "biufcmM":
         return getattr(np, name)(array, axis, kind="stable")
     return getattr(_device_arrays, name)(array, axis)
-
-
-def _sort(a, axis=-1, kind=None, order=None, *, stable=None):
-    return _sorted("sort", a, axis, kind, order, stable)
 
 
 def _check_index(key):

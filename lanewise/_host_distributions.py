@@ -141,7 +141,7 @@ class HostDistributions:
                 raise ValueError("covariance is not symmetric positive-semidefinite.")
             warnings.warn("covariance is not symmetric positive-semidefinite.", RuntimeWarning, stacklevel=2)
         shape = (*(_tuple(size) or ()), mean.size)
-        return self.standard_normal(out=np.empty(shape), stream=stream) @ factor + mean
+        return _by_tiles(self.standard_normal(out=np.empty(shape), stream=stream), factor, self._window) + mean
 
     # ---- parts of them ----
 
@@ -169,6 +169,23 @@ class HostDistributions:
                 result[open_places[good]] = values[good].astype(dtype)
                 open_places = open_places[~good]
         return result.reshape(shape) if size is not None or shape else result[0].item()
+
+
+_TILE = 64
+
+
+def _by_tiles(vectors, factor, window):
+    """vectors @ factor in tiles of rows that begin at multiples of _TILE of the whole array, so that a row's bits depend on its
+    place alone: a product of other rows may round otherwise."""
+    rows = vectors.reshape(-1, vectors.shape[-1])
+    starts, run, _ = window or ([0], len(rows), 0)
+    made = np.empty_like(rows)
+    for i, first in enumerate(starts):
+        before, part = first % _TILE, slice(i * run, (i + 1) * run)
+        tiles = np.zeros((-(-(before + run) // _TILE) * _TILE, rows.shape[1]))
+        tiles[before : before + run] = rows[part]
+        made[part] = (tiles.reshape(-1, _TILE, rows.shape[1]) @ factor).reshape(tiles.shape)[before : before + run]
+    return made.reshape(vectors.shape)
 
 
 class _Together:

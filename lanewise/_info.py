@@ -11,7 +11,7 @@ from typing import Any
 from lanewise import _core
 
 
-def _version(package: str) -> str:
+def version(package: str) -> str:
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
@@ -44,31 +44,71 @@ def _gpu() -> dict[str, Any]:
         return {"problem": str(problem)}
 
 
-def info() -> dict[str, Any]:
+class Info(dict[str, Any]):
+    """What lanewise.info() returns: a dict, which notebooks show as a table."""
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from lanewise._html import pairs
+
+        return pairs({name: escape(text) for name, text in short(self).items()}, "lanewise on this machine")
+
+
+def info() -> Info:
     """Versions, where each library was looked for and found, devices, cache; never fails for
     something that is not there."""
     found = _core._toolchain_info()
     tried = found.pop("tried")
-    return {
+    return Info({
         "lanewise": _core.__version__,
         "python": sys.version.split()[0] + " " + sys.executable,
         "platform": platform.platform(),
-        "numpy": _version("numpy"),
-        "llvmlite": _version("llvmlite"),
-        "cuda-pathfinder": _version("cuda-pathfinder"),
+        "numpy": version("numpy"),
+        "llvmlite": version("llvmlite"),
+        "cuda-pathfinder": version("cuda-pathfinder"),
         "cpu": f"{_cpu_name()}, {len(os.sched_getaffinity(0))} cores, vectors of {_core._vector_bits} bits",
         "cuda libraries": found,
         "looked in": tried,
         "cuda driver": _gpu(),
         "cache": _core._cache_info(),
         "settings": {field: _core._setting_get(field) for field, *_ in _core._settings()},
+    })
+
+
+def short(found: dict[str, Any]) -> dict[str, str]:
+    """What one wants to know first."""
+    driver = found["cuda driver"]
+    gpus = [text for name, text in driver.items() if name.startswith("device ")]
+    missing = [name for name, item in found["cuda libraries"].items() if isinstance(item, tuple) and not item[0]]
+    cache, set_by_user = found["cache"], {field: found["settings"][field] for field, _, _, fallback, _ in _core._settings()
+                                           if str(found["settings"][field]) != str(fallback)}
+    return {
+        "lanewise": found["lanewise"],
+        "python": found["python"],
+        "packages": f"numpy {found['numpy']}, llvmlite {found['llvmlite']}",
+        "cpu": found["cpu"],
+        "gpu": "; ".join(gpus) if gpus else "none: " + str(driver.get("problem", "no device")).split("\n")[0].split("; looked")[0],
+        "cuda compiler": "not found: " + ", ".join(missing) if missing else "found",
+        "cache": cache.get("problem") or f"{cache['folder']}, {cache['disk_entries']} kernels, {cache['disk_bytes'] / 2**20:.1f} MiB",
+        "settings": ", ".join(f"{field}={value}" for field, value in set_by_user.items()) or "all as they are by default",
     }
 
 
-def report() -> str:
-    """The same as text, for bug reports."""
+def as_json(found: dict[str, Any]) -> str:
+    """info() as JSON: a library is a dict of path, place and version."""
+    import json
+
+    libraries = {name: dict(zip(("path", "place", "version"), item)) if isinstance(item, tuple) else item
+                 for name, item in found["cuda libraries"].items()}
+    return json.dumps({**found, "cuda libraries": libraries}, indent=1, default=str)
+
+
+def report(everything: bool = True) -> str:
+    """The same as text; everything: for bug reports."""
     lines = []
-    for key, value in info().items():
+    found = info()
+    for key, value in found.items() if everything else short(found).items():
         if isinstance(value, dict):
             lines.append(f"{key}:")
             for name, item in value.items():

@@ -40,6 +40,22 @@ def on_device(value):
     return cuda.is_cuda_array(value)
 
 
+class _There(str):
+    """The target "cuda", and on which device."""
+
+
+def there(*values):
+    """The target for what is drawn with parameters among which one lies on a GPU: there. Else None."""
+    first = next((value for value in values if on_device(value)), None)
+    if first is None:
+        return None
+    from lanewise import cuda
+
+    target = _There("cuda")
+    target.device = cuda.as_cuda_array(first).device
+    return target
+
+
 def refuse_masked(name, value):
     """TypeError for an array of numpy.ma, or a table with missing values."""
     if isinstance(value, np.ndarray) and type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray):

@@ -11,8 +11,9 @@ import linecache
 import operator
 import sys
 import types
+import weakref
 
-_VERSION = 4
+_VERSION = 5
 _TRAVELLING = ("__lanewise_link__", "__numba_cuda_link__", "__lanewise_external__")  # what compiling reads of a function
 _FUTURE_ANNOTATIONS = 0x1000000  # annotations are not evaluated on the other side
 
@@ -42,6 +43,12 @@ def _pack(value, seen):
         if id(value) in seen:
             return ("recursion", value.__name__)
         return ("function", _pack_function(value, None, seen | {id(value)}))
+    if isinstance(value, type) and value.__module__ == "__main__" and _importable(value) is None:
+        source = _class_source(value)
+        if id(value) in seen:
+            return ("recursion", value.__name__)
+        if source is not None:
+            return ("class", _pack_class(value, source, seen | {id(value)}))
     return ("value", value)
 
 
@@ -52,7 +59,54 @@ def _unpack(packed):
         return sys.modules[value]
     if kind == "function":
         return _unpack_function(value)[0]
+    if kind == "class":
+        return _unpack_class(value)
     return value
+
+
+_class_sources: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # of those that came by their source
+
+
+def _class_source(cls):
+    """The text of a class, or None: another process has no file of __main__ to read its methods from."""
+    import inspect
+    import textwrap
+
+    if cls in _class_sources:
+        return _class_sources[cls]
+    try:
+        return textwrap.dedent(inspect.getsource(cls))
+    except (OSError, TypeError, IndentationError):
+        return None
+
+
+def _pack_class(cls, source, seen):
+    """Its text, and what stands there for the names in it."""
+    around = vars(sys.modules[cls.__module__]) if cls not in _class_sources else _class_scopes[cls]
+    names = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+    scope = {name: _pack(around[name], seen) for name in sorted(names) if name in around and name != cls.__name__}
+    return {"name": cls.__name__, "module": cls.__module__, "source": source, "scope": scope}
+
+
+_class_scopes: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+
+
+def _unpack_class(packed):
+    text, name = packed["source"], packed["name"]
+    filename = _as_file(name, text)
+    scope = {"__builtins__": builtins, "__name__": packed["module"]}
+    scope.update((key, _unpack(value)) for key, value in packed["scope"].items() if value[0] != "recursion")
+    exec(compile(text, filename, "exec"), scope)
+    made = scope[name]
+    _class_sources[made], _class_scopes[made] = text, {key: value for key, value in scope.items() if key != name}
+    return made
+
+
+def _as_file(name, text):
+    """A name under which the lines of the text are found."""
+    filename = f"<lanewise {name} {abs(hash(text)):x}>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    return filename
 
 
 def _pack_function(function, source, seen):
@@ -98,8 +152,7 @@ def _without_defaults(node):
 
 def _unpack_function(packed):
     text, name = packed["source"], packed["name"]
-    filename = f"<lanewise {name} {abs(hash(text)):x}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    filename = _as_file(name, text)
     scope = {"__builtins__": builtins, "__name__": packed["module"]}
     scope.update((key, _unpack(value)) for key, value in packed["scope"].items()
                  if value[0] != "recursion")
@@ -146,6 +199,35 @@ def reduce(made):
     options = {key: _pack_option(value) for key, value in state["options"].items() if key != "source"}
     function = _pack_function(made.py_func, state["options"].get("source"), frozenset({id(made.py_func)}))
     return rebuild, (_VERSION, state["door"], function, state["signatures"], state["layout"], options, _loops(made))
+
+
+_sources: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # by object, which keeps the text it was read from
+
+
+def token(made):
+    """What Dask's keys of equal objects have in common, in every process: the source and what it captured."""
+    state = made._state()
+    source = _sources.get(made)
+    if source is None:
+        _sources[made] = source = state["options"].get("source") or _source_of(made.py_func)
+    packed = _pack_function(made.py_func, source, frozenset({id(made.py_func)}))
+    options = {key: _pack_option(value) for key, value in state["options"].items() if key != "source"}
+    return "lanewise", state["door"], state["signatures"], state["layout"], _token(packed), _token(options)
+
+
+def _source_of(function):
+    from lanewise._core import _source_text
+
+    return _source_text(function)
+
+
+def _token(packed):
+    """What Dask makes tokens of quickly: modules by name, functions by their parts."""
+    if isinstance(packed, dict):
+        return [(key, _token(value)) for key, value in packed.items() if key not in ("doc", "attributes")]
+    if isinstance(packed, tuple) and len(packed) == 2 and isinstance(packed[0], str):
+        return packed[0], _token(packed[1]) if isinstance(packed[1], dict) else packed[1]
+    return packed
 
 
 def _loops(made):

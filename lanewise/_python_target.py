@@ -12,14 +12,16 @@ import ast
 import functools
 import inspect
 import itertools
+import math
 import operator
 import textwrap
+import time
 import types
 import weakref
 
 import numpy as np
 
-from lanewise import _core, _elements, _python_threads, errors
+from lanewise import _core, _elements, _progress, _python_threads, errors
 from lanewise._python_intrinsics import intrinsic as intrinsic, value as value
 
 _cuda = _core.cuda
@@ -88,7 +90,7 @@ def _is_needed(parameter) -> bool:
 
 
 @_quietly
-def forall(compiled, n, *args, stream=0, tpb=0, sharedmem=0, **kwargs):
+def forall(compiled, n, *args, stream=0, tpb=0, sharedmem=0, progress=None, **kwargs):
     """The body for one index after the other."""
     spaces = n if isinstance(n, tuple) else (n,)
     ndim = _options(compiled).get("ndim", 1)
@@ -97,9 +99,28 @@ def forall(compiled, n, *args, stream=0, tpb=0, sharedmem=0, **kwargs):
     taken = _Arguments()
     args = [taken.take(value) for value in args]
     kwargs = {name: taken.take(value) for name, value in kwargs.items()}
-    for index in itertools.product(*map(_indices, spaces)):
+    ranges = [_indices(space) for space in spaces]
+    for index in _told(itertools.product(*ranges), progress, math.prod(map(len, ranges)), compiled.__name__):
         compiled.py_func(*index, *args, **kwargs)
     taken.give_back()
+
+
+def _told(items, progress, total, name):
+    """The items; progress= is told about them on the way."""
+    if progress is None or progress is False:
+        yield from items
+        return
+    reporter, done, good, next_time = _progress.reporter(progress, total, name), 0, False, time.monotonic() + 0.05
+    try:
+        for item in items:
+            if time.monotonic() > next_time:
+                reporter.tell(done)
+                next_time = time.monotonic() + 0.05
+            yield item
+            done += 1
+        good = True
+    finally:
+        reporter.end(good)
 
 
 def _indices(space) -> range:
@@ -519,7 +540,7 @@ def _fold(reduction, elements, start):
 
 @_quietly
 def reduce(reduction, *arrays, axis=None, dtype=None, out=None, keepdims=False, initial=_NOTHING, where=True,
-           stream=0, size=None, res=None, init=_NOTHING):
+           stream=0, size=None, res=None, init=_NOTHING, progress=None):
     """Element by element, from left to right."""
     taken = _Arguments()
     on_device = any(map(_is_device, arrays))
@@ -541,7 +562,8 @@ def reduce(reduction, *arrays, axis=None, dtype=None, out=None, keepdims=False, 
     if known is not None and not _options(reduction).get("map") and not _options(reduction).get("finish"):
         views = [v.astype(known) for v in views]
     results = {}
-    for place in np.ndindex(tuple(shape[d] for d in kept)):
+    places = tuple(shape[d] for d in kept)
+    for place in _told(np.ndindex(places), progress, math.prod(places), reduction.__name__):
         rows = [v[place] for v in views]
         inside = [i for i in np.ndindex(rows[0].shape) if mask[place][i]]
         start = initial

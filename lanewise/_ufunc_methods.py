@@ -7,6 +7,7 @@ the like), `lanewise.reduce` does the work. Else the result is NumPy's left fold
 
 from __future__ import annotations
 
+import functools
 import warnings
 import weakref
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import lanewise as lw
-from lanewise import _core, _device_array_kernels, cuda
+from lanewise import _core, _device_array_kernels, _placing, cuda
 
 #: Keywords of vectorize that say how code is made; they hold for the reduction as well.
 _OF_CODE = ("typing", "fastmath", "cache", "link", "debug", "lineinfo", "opt", "fma", "precise", "math", "max_registers")
@@ -240,6 +241,18 @@ def call_wrapping(ufunc, *operands):
 # ---- the methods ----
 
 
+def _where_they_lie(method):
+    """What the method makes lies on the device of its arrays, which must be one."""
+    @functools.wraps(method)
+    def call(ufunc, *args, **kwargs):
+        arrays = [*_placing.arrays_in(args), *_placing.arrays_in(kwargs.values())]
+        with _placing.on_device_of(*arrays, what=f"{ufunc.__name__}.{method.__name__}"):
+            return method(ufunc, *args, **kwargs)
+
+    return call
+
+
+@_where_they_lie
 def reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
     _check_arity(ufunc, "reduce")
     own, out = _reducer(ufunc), _only(out)
@@ -286,6 +299,7 @@ def _fold(own, array, axis, dtype, out, keepdims, initial, where, stream):
     return _deliver(result.reshape(tuple(shape)), out)
 
 
+@_where_they_lie
 def accumulate(ufunc, array, axis=0, dtype=None, out=None, *, stream=None):
     _check_arity(ufunc, "accumulate")
     own, out = _reducer(ufunc), _only(out)
@@ -311,6 +325,7 @@ def _back(rows: Any, shape: Any, axis: int, n: int) -> Any:
     return rows.reshape((*kept, n)).transpose(order)
 
 
+@_where_they_lie
 def reduceat(ufunc, array, indices, axis=0, dtype=None, out=None, *, stream=None):
     _check_arity(ufunc, "reduceat")
     own, out = _reducer(ufunc), _only(out)
@@ -337,6 +352,7 @@ def reduceat(ufunc, array, indices, axis=0, dtype=None, out=None, *, stream=None
     return _deliver(_back(result, array.shape, axis, host.size), out)
 
 
+@_where_they_lie
 def outer(ufunc, A, B, /, **kwargs):
     if ufunc.nin != 2:
         raise ValueError("outer product only supported for binary functions")
@@ -347,6 +363,7 @@ def outer(ufunc, A, B, /, **kwargs):
     return ufunc(A.reshape(tuple(A.shape) + (1,) * len(B.shape)), B, **kwargs)
 
 
+@_where_they_lie
 def at(ufunc, a, indices, b=None, /):
     """By atomics where there are some for the operator, which repeated indices reach in any order. Else, and for float16, in
     NumPy's order: indices are sorted on the host, and one thread does what belongs to one place."""

@@ -217,6 +217,9 @@ class DeviceArray:
     def __array_function__(
         self, function: Any, types: Any, args: Any, kwargs: Any, /
     ) -> Any: ...
+    @property
+    def __array_priority__(self) -> float: ...
+    def __dask_tokenize__(self) -> Any: ...
     def copy_to_host(
         self, ary: NDArray[Any] | None = None, stream: _StreamLike = 0
     ) -> NDArray[Any]: ...
@@ -620,7 +623,7 @@ def event_elapsed_time(evtstart: Event, evtend: Event, /) -> float: ...
 
 # generated: kernels
 class _grid(Protocol):
-    """The place of this thread in the whole grid: an int for ndim 1, a tuple of 2 or 3 ints else."""
+    """The position of this thread in the whole grid: an int for ndim 1, otherwise a tuple of 2 or 3 ints."""
 
     def __call__(self, ndim: Any) -> Any: ...
 
@@ -630,47 +633,47 @@ class _gridsize(Protocol):
     def __call__(self, ndim: Any) -> Any: ...
 
 class _syncthreads(Protocol):
-    """Wait until all threads of the block are here; their writes are then seen by all of them."""
+    """Wait until all threads of the block have arrived; afterwards all of them see what the others wrote before."""
 
     def __call__(self) -> Any: ...
 
 class _syncthreads_count(Protocol):
-    """syncthreads(), and the number of threads whose predicate is true."""
+    """Wait as syncthreads() does, and return the number of threads whose predicate is true."""
 
     def __call__(self, predicate: Any) -> Any: ...
 
 class _syncthreads_and(Protocol):
-    """syncthreads(), and 1 if the predicate is true in all threads, else 0."""
+    """Wait as syncthreads() does, and return 1 if the predicate is true in all threads, else 0."""
 
     def __call__(self, predicate: Any) -> Any: ...
 
 class _syncthreads_or(Protocol):
-    """syncthreads(), and 1 if the predicate is true in any thread, else 0."""
+    """Wait as syncthreads() does, and return 1 if the predicate is true in any thread, else 0."""
 
     def __call__(self, predicate: Any) -> Any: ...
 
 class _syncwarp(Protocol):
-    """Wait until all lanes of the warp that the mask names are here."""
+    """Wait until all lanes of the warp that are in the mask have arrived."""
 
     def __call__(self, mask: Any = ...) -> Any: ...
 
 class _threadfence(Protocol):
-    """Writes before it are seen by the whole device before writes after it."""
+    """The whole device sees the writes before it earlier than those after it."""
 
     def __call__(self) -> Any: ...
 
 class _threadfence_block(Protocol):
-    """Writes before it are seen by the block before writes after it."""
+    """The block sees the writes before it earlier than those after it."""
 
     def __call__(self) -> Any: ...
 
 class _threadfence_system(Protocol):
-    """Writes before it are seen by all devices and the host before writes after it."""
+    """All devices and the host see the writes before it earlier than those after it."""
 
     def __call__(self) -> Any: ...
 
 class _nanosleep(Protocol):
-    """Let the thread sleep for about so many nanoseconds, at most about a millisecond."""
+    """Let the thread sleep for about this number of nanoseconds, at most about a millisecond."""
 
     def __call__(self, ns: Any) -> Any: ...
 
@@ -680,7 +683,7 @@ class _cg_this_grid(Protocol):
     def __call__(self) -> Any: ...
 
 class _cg_GridGroup_sync(Protocol):
-    """this_grid().sync(): wait until all threads of the grid are here. Kernels with it are launched cooperatively: as many blocks as fit on the device at once."""
+    """this_grid().sync(): wait until all threads of the grid have arrived. Kernels with it are launched cooperatively: the grid may have as many blocks as fit on the device at once."""
 
     def __call__(self) -> Any: ...
 
@@ -690,7 +693,7 @@ class _cg_this_cluster(Protocol):
     def __call__(self) -> Any: ...
 
 class _cg_ClusterGroup_sync(Protocol):
-    """this_cluster().sync(): wait until all threads of the cluster are here; their writes are then seen by all of them."""
+    """this_cluster().sync(): wait until all threads of the cluster have arrived; afterwards all of them see what the others wrote before."""
 
     def __call__(self) -> Any: ...
 
@@ -705,12 +708,12 @@ class _cg_ClusterGroup_num_blocks(Protocol):
     def __call__(self) -> Any: ...
 
 class _cg_ClusterGroup_map_shared_rank(Protocol):
-    """this_cluster().map_shared_rank(array, rank): a shared array as another block of the cluster has it; sync() before that block ends."""
+    """this_cluster().map_shared_rank(array, rank): the shared array of another block of the cluster; call sync() before that block ends."""
 
     def __call__(self, array: Any, rank: Any) -> Any: ...
 
 class _shfl_sync(Protocol):
-    """The value that lane src_lane of the warp has."""
+    """The value of lane src_lane of the warp."""
 
     def __call__(self, mask: Any, value: Any, src_lane: Any, width: Any = ...) -> Any: ...
 
@@ -725,7 +728,7 @@ class _shfl_down_sync(Protocol):
     def __call__(self, mask: Any, value: Any, delta: Any, width: Any = ...) -> Any: ...
 
 class _shfl_xor_sync(Protocol):
-    """The value of the lane whose index is this one's xor lane_mask."""
+    """The value of the lane whose index is the index of this lane xor lane_mask."""
 
     def __call__(self, mask: Any, value: Any, lane_mask: Any, width: Any = ...) -> Any: ...
 
@@ -745,7 +748,7 @@ class _eq_sync(Protocol):
     def __call__(self, mask: Any, predicate: Any) -> Any: ...
 
 class _ballot_sync(Protocol):
-    """The lanes of the mask whose predicate is true, one bit each."""
+    """The lanes of the mask whose predicate is true, as one bit each."""
 
     def __call__(self, mask: Any, predicate: Any) -> Any: ...
 
@@ -755,7 +758,7 @@ class _match_any_sync(Protocol):
     def __call__(self, mask: Any, value: Any) -> Any: ...
 
 class _match_all_sync(Protocol):
-    """The mask and True if all its lanes have the same value, else (0, False)."""
+    """A tuple of the mask and True if all its lanes have the same value, else (0, False)."""
 
     def __call__(self, mask: Any, value: Any) -> Any: ...
 
@@ -775,7 +778,7 @@ class _popc(Protocol):
     def __call__(self, x: Any) -> Any: ...
 
 class _clz(Protocol):
-    """The number of zero bits above the highest one; of 0 the width."""
+    """The number of zero bits above the highest bit that is set; for 0, the width of the type."""
 
     def __call__(self, x: Any) -> Any: ...
 
@@ -785,7 +788,7 @@ class _brev(Protocol):
     def __call__(self, x: Any) -> Any: ...
 
 class _ffs(Protocol):
-    """The place of the lowest set bit counted from 1; of 0 it is 0."""
+    """The position of the lowest bit that is set, counted from 1; for 0, 0."""
 
     def __call__(self, x: Any) -> Any: ...
 
@@ -805,7 +808,7 @@ class _rsqrt(Protocol):
     def __call__(self, x: Any) -> Any: ...
 
 class _sqrt_normal(Protocol):
-    """math.sqrt(x), its very bits, for x from 1e-30 to 1e30: on GPUs float32 goes without the tests for other numbers, which come out wrong."""
+    """The same bits as math.sqrt(x) for x from 1e-30 to 1e30; for other numbers the result is wrong, since on GPUs float32 skips the tests for them."""
 
     def __call__(self, x: Any) -> Any: ...
 
@@ -815,12 +818,12 @@ class _selp(Protocol):
     def __call__(self, condition: Any, a: Any, b: Any) -> Any: ...
 
 class _local_array(Protocol):
-    """An array of this thread alone, uninitialised; the shape is a constant."""
+    """An uninitialised array of this thread alone; the shape is a constant."""
 
     def __call__(self, shape: Any, dtype: Any, alignment: Any = ...) -> Any: ...
 
 class _shared_array(Protocol):
-    """An array of the block, uninitialised; the shape is a constant, or 0 for the shared memory that the launch asks for."""
+    """An uninitialised array that the block shares; the shape is a constant, or 0 for the dynamic shared memory of the launch."""
 
     def __call__(self, shape: Any, dtype: Any, alignment: Any = ...) -> Any: ...
 
@@ -830,72 +833,72 @@ class _const_array_like(Protocol):
     def __call__(self, array: Any) -> Any: ...
 
 class _atomic_add(Protocol):
-    """ary[idx] += val; the old value. Numbers of every type; complex ones part by part."""
+    """Add val to ary[idx], and return the old value. Numbers of every type; complex ones part by part."""
 
     def __call__(self, ary: Any, idx: Any, val: Any) -> Any: ...
 
 class _atomic_sub(Protocol):
-    """ary[idx] -= val; the old value."""
+    """Subtract val from ary[idx], and return the old value."""
 
     def __call__(self, ary: Any, idx: Any, val: Any) -> Any: ...
 
 class _atomic_and_(Protocol):
-    """ary[idx] &= val; the old value. Integers and bool."""
+    """Store ary[idx] & val in ary[idx], and return the old value. Integers and bool."""
 
     def __call__(self, ary: Any, idx: Any, val: Any) -> Any: ...
 
 class _atomic_or_(Protocol):
-    """ary[idx] |= val; the old value. Integers and bool."""
+    """Store ary[idx] | val in ary[idx], and return the old value. Integers and bool."""
 
     def __call__(self, ary: Any, idx: Any, val: Any) -> Any: ...
 
 class _atomic_xor(Protocol):
-    """ary[idx] ^= val; the old value. Integers and bool."""
+    """Store ary[idx] ^ val in ary[idx], and return the old value. Integers and bool."""
 
     def __call__(self, ary: Any, idx: Any, val: Any) -> Any: ...
 
 class _atomic_inc(Protocol):
-    """ary[idx] becomes 0 if it is val or more, else one more; the old value. Unsigned integers."""
+    """Increment ary[idx], or set it to 0 if it is val or more; return the old value. Unsigned integers."""
 
     def __call__(self, ary: Any, idx: Any, val: Any) -> Any: ...
 
 class _atomic_dec(Protocol):
-    """ary[idx] becomes val if it is 0 or above val, else one less; the old value. Unsigned integers."""
+    """Decrement ary[idx], or set it to val if it is 0 or above val; return the old value. Unsigned integers."""
 
     def __call__(self, ary: Any, idx: Any, val: Any) -> Any: ...
 
 class _atomic_exch(Protocol):
-    """ary[idx] = val; the old value. Real numbers and bool."""
+    """Store val in ary[idx], and return the old value. Real numbers and bool."""
 
     def __call__(self, ary: Any, idx: Any, val: Any) -> Any: ...
 
 class _atomic_max(Protocol):
-    """The larger one of ary[idx] and val; the old value. A NaN in the array stays, a NaN val changes nothing."""
+    """Store the larger of ary[idx] and val in ary[idx], and return the old value. A NaN in the array stays, and a NaN as val changes nothing."""
 
     def __call__(self, ary: Any, idx: Any, val: Any) -> Any: ...
 
 class _atomic_min(Protocol):
-    """The smaller one of ary[idx] and val; the old value. A NaN in the array stays, a NaN val changes nothing."""
+    """Store the smaller of ary[idx] and val in ary[idx], and return the old value. A NaN in the array stays, and a NaN as val changes nothing."""
 
     def __call__(self, ary: Any, idx: Any, val: Any) -> Any: ...
 
 class _atomic_nanmax(Protocol):
-    """As max, and a NaN in the array is replaced."""
+    """The same as max, except that a NaN in the array is replaced."""
 
     def __call__(self, ary: Any, idx: Any, val: Any) -> Any: ...
 
 class _atomic_nanmin(Protocol):
-    """As min, and a NaN in the array is replaced."""
+    """The same as min, except that a NaN in the array is replaced."""
 
     def __call__(self, ary: Any, idx: Any, val: Any) -> Any: ...
 
 class _atomic_cas(Protocol):
-    """ary[idx] = val if it is old, bit for bit; what was there. Real numbers and bool."""
+    """Store val in ary[idx] if it equals old, bit for bit; return what was there. Real numbers and bool."""
 
     def __call__(self, ary: Any, idx: Any, old: Any, val: Any) -> Any: ...
 
 class _atomic_compare_and_swap(Protocol):
-    """ary[0] = val if it is old, bit for bit; what was there. Real numbers and bool."""
+    """Store val in ary[0] if it equals old, bit for bit; return what was there. Real numbers and bool."""
 
     def __call__(self, ary: Any, old: Any, val: Any) -> Any: ...
 

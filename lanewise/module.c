@@ -17,6 +17,7 @@
 #include "core/py/array/runtime_memory.h"
 #include "core/py/compiled/link_read.h"
 #include "core/py/compiled/compiled.h"
+#include "core/py/compiled/entry.h"
 #include "core/py/compiled/overload_ask.h"
 #include "core/py/compiled/settings_py.h"
 #include "core/py/cuda/cuda_py.h"
@@ -44,29 +45,14 @@ static int
 module_exec(PyObject *module)
 {
     static int (*const registers[])(PyObject *) = {
-        lw_state_register,
-        lw_services_register,
-        lw_types_register,
-        lw_type_make_register,
-        lw_settings_register,
-        lw_device_array_register,
-        lw_cuda_register,
-        lw_cuda_arrays_register,
-        lw_compiled_register,
-        lw_ufunc_register,
-        lw_aot_register,
-        lw_explain_register,
-        lw_intrinsics_register,
-        lw_counted_array_register,
-        lw_random_register,
-        lw_gufunc_register,
-        lw_gufunc_large_register,
-        lw_forall_register,
-        lw_jit_register,
-        lw_link_register,
-        lw_reduce_register,
-        lw_overload_ask_register,
-        lw_runtime_memory_register,
+        lw_state_register,        lw_services_register,     lw_types_register,
+        lw_type_make_register,    lw_settings_register,     lw_device_array_register,
+        lw_cuda_register,         lw_cuda_arrays_register,  lw_compiled_register,
+        lw_profile_register,      lw_ufunc_register,        lw_aot_register,
+        lw_explain_register,      lw_intrinsics_register,   lw_counted_array_register,
+        lw_random_register,       lw_gufunc_register,       lw_gufunc_large_register,
+        lw_forall_register,       lw_jit_register,          lw_link_register,
+        lw_reduce_register,       lw_overload_ask_register, lw_runtime_memory_register,
         lw_object_shape_register,
 #ifdef LW_WINDOWS
         lw_windows_register,

@@ -680,13 +680,14 @@ def init_xoroshiro128p_states(states, seed, subsequence_start=0, stream=0):
     if isinstance(states, np.ndarray):
         init_xoroshiro128p_states_cpu(states, seed, subsequence_start)
         return
-    from lanewise import _random_kernels as kernels, cuda
+    from lanewise import _placing, _random_kernels as kernels, cuda
 
     array = states if isinstance(states, cuda.DeviceArray) else cuda.as_cuda_array(states)
     if array.dtype != xoroshiro128p_dtype or array.ndim != 1:
         raise TypeError("states must be a one-dimensional array of xoroshiro128p_dtype, "
                         f"not {array.ndim}-dimensional {array.dtype}")
-    kernels.fill_states(array, *_core._xoroshiro_seed(seed, subsequence_start), stream)
+    with _placing.on_device_of(array):
+        kernels.fill_states(array, *_core._xoroshiro_seed(seed, subsequence_start), stream)
 
 
 def create_xoroshiro128p_states(n, seed, subsequence_start=0, stream=0):

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import lanewise as lw
-from lanewise._containers import answers_itself, refuse_loss
+from lanewise._containers import answers_itself, is_dask, refuse_loss
 
 __all__ = [
     "affine_scan", "all", "any", "argmax", "argmin", "count_nonzero", "cumprod", "cumsum", "logsumexp", "max",
@@ -191,9 +191,11 @@ def _moments(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.
 
     if kind is not None:
         variance, deviation = variance_cast, deviation_cast
-    return lw.reduce(_merge_complex_moments if is_complex else _merge_moments,
+    made = lw.reduce(_merge_complex_moments if is_complex else _merge_moments,
                      map=_moments_of_complex if is_complex else _moments_of_one,
                      finish=deviation if root else variance, identity=(0, math.nan, math.nan), commutative=True)
+    made.__name__ = "reductions.std" if root else "reductions.var"  # in the table of lanewise.profile()
+    return made
 
 
 # ---- their arguments ----
@@ -210,7 +212,7 @@ def _theirs(a: Any, name: str, axis: Any, **given: Any) -> Any:
 
     Arguments that have their default are not handed on: few methods take all of them.
     """
-    if type(a) in _PLAIN or not answers_itself(a) or not hasattr(a, name):
+    if type(a) in _PLAIN or is_dask(a) or not answers_itself(a) or not hasattr(a, name):
         return NotImplemented
     given = {key: value for key, value in given.items() if value is not np._NoValue and value is not _DEFAULTS.get(key, np._NoValue)}
     if axis is not None or len(a.shape if hasattr(a, "shape") else ()) != 1:
@@ -219,8 +221,8 @@ def _theirs(a: Any, name: str, axis: Any, **given: Any) -> Any:
 
 
 def _array(a: Any) -> Any:
-    """`a` if it is an array, wherever it lies."""
-    if type(a) not in _PLAIN:
+    """`a` if it is an array, wherever it lies, or a lazy one of Dask's."""
+    if type(a) not in _PLAIN and not is_dask(a):
         refuse_loss("argument 1", a, labels=True)
         if answers_itself(a):
             return np.asarray(a)

@@ -715,7 +715,7 @@ static PyGetSetDef getters[] = {
     {                                                                                          \
         name, (PyCFunction)(void (*)(void))(function), METH_FASTCALL | METH_KEYWORDS,          \
             PyDoc_STR(name "($self, " parameters                                               \
-                           "size=None, dtype=None, out=None, *, stream=0)\n"                   \
+                           "size=None, dtype=None, out=None, *, stream=0, chunks=None)\n"      \
                            "--\n\n" text)                                                      \
     }
 
@@ -741,7 +741,7 @@ static PyMethodDef methods[] = {
     {"integers", (PyCFunction)(void (*)(void))draw_integers_alone,
      METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("integers($self, low, high=None, size=None, dtype=None, endpoint=False, "
-               "out=None, *, stream=0)\n--\n\n"
+               "out=None, *, stream=0, chunks=None)\n--\n\n"
                "Integers from low up to high (endpoint: including it), without bias; from 0 up "
                "to low where high is None.")},
     {"_sample", lw_draws_sample, METH_VARARGS,

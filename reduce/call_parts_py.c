@@ -39,6 +39,7 @@ static const struct keyword {
     {"where", offsetof(lw_reduce_keywords, where), LW_TAKES_REDUCE},
     {"size", offsetof(lw_reduce_keywords, size), LW_TAKES_REDUCE},
     {"res", offsetof(lw_reduce_keywords, res), LW_TAKES_REDUCE},
+    {"progress", offsetof(lw_reduce_keywords, progress), LW_TAKES_REDUCE},
     {"exclusive", offsetof(lw_reduce_keywords, exclusive), LW_TAKES_SCAN},
     {"indices", offsetof(lw_reduce_keywords, indices), LW_TAKES_SLICES},
 };
@@ -375,6 +376,8 @@ lw_reduce_read_operands(lw_reduce_call *call, PyObject *const *arrays, Py_ssize_
         lw_reducer_specialisation(call->self, call->array, (uint32_t)n, call->dtype);
     if (call->specialisation == NULL)
         return -1;
+    if (call->soon && !call->masked)
+        return 0;
     return call->masked ? lw_reducer_host_masked(call->self, call->specialisation)
                         : lw_reducer_host(call->self, call->specialisation);
 }
@@ -502,6 +505,11 @@ lw_reduce_read_initial(lw_reduce_call *call)
         memcpy(call->empty, r->identity, sizeof call->empty);
         call->has_empty = r->has_identity;
     }
+    if (!call->has_empty && call->masked && call->self->stage == LW_REDUCE_PARTIAL &&
+        r->has_neutral) { /* initial= comes when all parts are merged */
+        memcpy(call->empty, r->neutral, sizeof call->empty);
+        call->has_empty = true;
+    }
     return 0;
 }
 
@@ -574,7 +582,7 @@ lw_reduce_fill_job(lw_reduce_call *call)
     lw_reduce_job *job = &call->job;
 
     job->reduction = call->specialisation->reduction;
-    job->code = &call->specialisation->host;
+    job->code = call->code ? call->code : &call->specialisation->host;
     job->kept.n = job->reduced.n = 0;
     for (int d = 0; d < call->ndim; d++)
         add_dimension(call, call->reduced[d] ? &job->reduced : &job->kept, d);

@@ -8,7 +8,7 @@
 /* The keywords, borrowed; NULL: not given. */
 typedef struct lw_reduce_keywords {
     PyObject *axis, *dtype, *out, *keepdims, *initial, *where, *stream, *size, *res, *exclusive;
-    PyObject *indices;
+    PyObject *indices, *progress;
     bool keeps_arrays; /* out=...: also those of no dimension */
 } lw_reduce_keywords;
 
@@ -20,6 +20,8 @@ typedef struct lw_reduce_call {
     uint32_t n_in;      /* numbers of records are operands of their own */
     lw_reduce_operand array[LW_REDUCE_MOST]; /* as they came */
     bool masked;                             /* where= is an array */
+    bool soon;                               /* the caller asks for the code itself, … */
+    lw_reduce_code *code;                    /* … which is this; NULL: the specialisation's */
     int ndim;                                /* of the operands broadcast together */
     int64_t shape[LW_REDUCE_DIMS];
     bool reduced[LW_REDUCE_DIMS]; /* by axis */

@@ -377,10 +377,19 @@ take_numbers(device_call *d, uint32_t i, uint32_t at)
 }
 
 static int
+refuse_device(const device_call *d, const char *name, const lw_device *device)
+{
+    return lw_operand_refuse_devices(lw_reducer_name(d->call->self),
+                                     (lw_located){"argument 1", d->device},
+                                     (lw_located){name, device});
+}
+
+static int
 read_one(device_call *d, uint32_t i, PyObject *object)
 {
     uint32_t at = d->n_read;
     lw_operand *operand = &d->operand[at];
+    char name[32];
 
     if (lw_operand_read(operand, object) < 0)
         return -1;
@@ -394,8 +403,8 @@ read_one(device_call *d, uint32_t i, PyObject *object)
     if (d->device == NULL)
         d->device = operand->device;
     if (d->device != operand->device) {
-        PyErr_SetString(PyExc_ValueError, "the arrays are on different devices");
-        return -1;
+        PyOS_snprintf(name, sizeof name, "argument %u", (unsigned)i + 1);
+        return refuse_device(d, name, operand->device);
     }
     return take_numbers(d, i, at) < 0
                ? -1
@@ -437,10 +446,8 @@ read_mask(device_call *d)
                                                   : lw_dtypes[operand->dtype].public_name);
         return -1;
     }
-    if (operand->device != d->device) {
-        PyErr_SetString(PyExc_ValueError, "where= is on another device than the array");
-        return -1;
-    }
+    if (operand->device != d->device)
+        return refuse_device(d, "where=", operand->device);
     d->call->masked = true;
     return lw_reduce_fits_shape(d->call, operand->ndim, operand->shape, "where=");
 }
@@ -450,14 +457,18 @@ look_at_out(device_call *d, lw_dtype loaded)
 {
     PyObject *object = lw_reduce_only_out(d->call);
     lw_operand out;
+    int status = 0;
 
     if (object == NULL || !lw_is_device_operand(object))
         return 0;
     if (lw_operand_look(&out, object) < 0)
         return -1;
-    lw_reduce_widen_by_out(d->call, loaded, (lw_dtype)out.dtype);
+    if (out.kind == LW_OPERAND_DEVICE && out.device != d->device)
+        status = refuse_device(d, "out=", out.device);
+    else
+        lw_reduce_widen_by_out(d->call, loaded, (lw_dtype)out.dtype);
     lw_operand_release(&out);
-    return 0;
+    return status;
 }
 
 int
@@ -471,7 +482,9 @@ lw_reduce_device_read(device_call *d, PyObject *const *arrays, Py_ssize_t n)
         if (read_one(d, (uint32_t)i, arrays[i]) < 0)
             return -1;
     d->stream = d->operand[0].library == LW_LIB_OWN ? 0 : d->operand[0].stream;
-    if (call->keywords.stream != NULL && lw_stream_read(call->keywords.stream, &d->stream) < 0)
+    if (call->keywords.stream != NULL &&
+        (lw_stream_read(call->keywords.stream, &d->stream) < 0 ||
+         lw_stream_check(call->keywords.stream, d->device) < 0))
         return -1;
     if (lw_reduce_warn_of_complex(call, n) < 0 || read_mask(d) < 0 ||
         look_at_out(d, call->array[0].dtype) < 0)

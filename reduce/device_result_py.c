@@ -97,7 +97,7 @@ lw_reduce_check_out_count(const device_call *d)
 }
 
 static int
-check_out(const lw_device_array *out, const lw_device_array *result)
+check_out(const device_call *d, const lw_device_array *out, const lw_device_array *result)
 {
     bool same = out->ndim == result->ndim;
 
@@ -108,7 +108,9 @@ check_out(const lw_device_array *out, const lw_device_array *result)
     else if (out->readonly)
         PyErr_SetString(PyExc_ValueError, "out= is read-only");
     else if (out->device != result->device)
-        PyErr_SetString(PyExc_ValueError, "out= is on another device");
+        return lw_operand_refuse_devices(lw_reducer_name(d->call->self),
+                                         (lw_located){"the array", result->device},
+                                         (lw_located){"out=", out->device});
     else if (result->dtype == LW_DT_void || out->dtype == LW_DT_void
                  ? !PyArray_EquivTypes(out->descr, result->descr)
                  : !lw_can_cast_same_kind((lw_dtype)result->dtype, (lw_dtype)out->dtype))
@@ -139,7 +141,7 @@ put_out(device_call *d, uint32_t i, PyObject *object)
     if (lw_operand_look(&operand, object) < 0)
         return -1;
     out = lw_operand_as_array(object);
-    if (out != NULL && check_out(out, d->result[i]) == 0) {
+    if (out != NULL && check_out(d, out, d->result[i]) == 0) {
         if (lw_device_array_use(out, d->stream, &err) != LW_OK)
             lw_py_raise(&err);
         else if (out->size == 0 ||

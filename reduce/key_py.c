@@ -139,7 +139,9 @@ read_keys(lw_reduce_device *d, PyObject *object)
         PyErr_SetString(PyExc_TypeError, "the keys are not on a device, but the values are: "
                                          "copy them there");
     else if (keys->device != d->device)
-        PyErr_SetString(PyExc_ValueError, "keys and values are on different devices");
+        (void)lw_operand_refuse_devices(lw_reducer_name(d->call->self),
+                                        (lw_located){"the first array of values", d->device},
+                                        (lw_located){"the keys", keys->device});
     else if (check_keys(d->call, keys->ndim, keys->ndim == 1 ? keys->shape[0] : 0,
                         (lw_dtype)keys->dtype) == 0)
         return keys;

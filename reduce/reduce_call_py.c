@@ -7,6 +7,7 @@
 #include "core/py/array/args.h"
 #include "core/py/array/host_view.h"
 #include "core/py/host_cuda.h"
+#include "core/py/progress.h"
 #include "core/py/raise.h"
 #include "core/py/signals.h"
 #include "reduce/call_parts_py.h"
@@ -60,6 +61,8 @@ check_target(const lw_reduce_call *call, bool on_device)
                      lw_reducer_name(self));
         return -1;
     }
+    if (on_device && lw_progress_refuse(call->keywords.progress, lw_reducer_name(self)) < 0)
+        return -1;
     if (!on_device || !self->cpu_only)
         return 0;
     lw_fail(&err, LW_ERR_UNSUPPORTED,
@@ -123,17 +126,35 @@ run_end(free_run *r, lw_reduce_job *job)
     PyEval_RestoreThread(r->state);
 }
 
+/* Of one operand, before they are masked: the work goes over as many. */
+static int64_t
+n_elements(const lw_reduce_call *call)
+{
+    int64_t n = 1;
+
+    for (int d = 0; d < call->ndim; d++)
+        n *= call->shape[d];
+    return n;
+}
+
 static int
 run_job(lw_reduce_call *call)
 {
+    lw_progress progress;
     lw_error err = {0};
     lw_status status;
     free_run run;
+    int failed;
 
+    if (lw_progress_begin(&progress, call->keywords.progress, n_elements(call),
+                          lw_reducer_name(call->self)) < 0)
+        return -1;
     run_begin(&run, &call->job);
+    lw_progress_watch(&progress, &run.stop);
     status = lw_reduce_run(&call->job, &err);
     run_end(&run, &call->job);
-    return raise_unless_ok(status, &err);
+    failed = raise_unless_ok(status, &err);
+    return lw_progress_end(&progress, failed == 0) < 0 ? -1 : failed;
 }
 
 /* ---- r(...) ---- */
@@ -210,6 +231,21 @@ put_in_res(PyObject *res, PyObject *result)
     return failed < 0 ? NULL : Py_NewRef(Py_None);
 }
 
+/* Of one result, code that is compiled soon. */
+static int
+choose_code(lw_reduce_call *call)
+{
+    bool one = !call->masked;
+
+    for (int d = 0; d < call->ndim; d++)
+        one &= call->reduced[d] || call->shape[d] == 1;
+    if (call->masked)
+        return 0;
+    call->code = lw_reducer_soon(call->self, call->specialisation,
+                                 one ? n_elements(call) : INT64_MAX, false);
+    return call->code ? 0 : -1;
+}
+
 static PyObject *
 call_on_host(lw_reduce_call *call, PyObject *args)
 {
@@ -217,10 +253,12 @@ call_on_host(lw_reduce_call *call, PyObject *args)
     int64_t shape[LW_REDUCE_DIMS];
     int keepdims = lw_reduce_read_flag(call->keywords.keepdims, "keepdims"), ndim;
 
+    call->soon = true;
     if (keepdims < 0 ||
         lw_reduce_read_operands(call, arrays, PyTuple_GET_SIZE(args), call->keywords.where) <
             0 ||
-        lw_reduce_read_axes(call, call->keywords.axis) < 0 || lw_reduce_read_initial(call) < 0)
+        lw_reduce_read_axes(call, call->keywords.axis) < 0 || choose_code(call) < 0 ||
+        lw_reduce_read_initial(call) < 0)
         return NULL;
     ndim = lw_reduce_shape(call, keepdims, shape);
     if (lw_reduce_check_empty(call) < 0 || lw_reduce_new_results(call, ndim, shape) < 0)
@@ -374,7 +412,8 @@ scan_job(lw_reduce_call *call, int axis, bool exclusive)
     free_run run;
     const lw_reduction *r = call->specialisation->reduction;
 
-    if (lw_reducer_host_scans(call->self, call->specialisation) < 0)
+    call->code = lw_reducer_soon(call->self, call->specialisation, n_elements(call), true);
+    if (call->code == NULL)
         return -1;
     for (int pass = 0; pass < 2; pass++) /* the axis last */
         for (int d = 0; d < call->ndim; d++) {
@@ -408,6 +447,7 @@ accumulate(lw_reduce_call *call, PyObject *args)
         return NULL;
     if (on_device)
         return accumulate_on_device(call, arrays, n);
+    call->soon = true;
     if (lw_reduce_read_operands(call, arrays, n, NULL) < 0 ||
         lw_reduce_read_scan(call, &axis, &exclusive) < 0 ||
         lw_reduce_new_results(call, call->ndim, call->shape) < 0)
@@ -519,13 +559,17 @@ run_all_slices(slices *s)
     lw_error err = {0};
     lw_status status;
     free_run run;
+    bool alone;
 
     for (int d = s->axis + 1; d < call->ndim; d++)
         inner *= call->shape[d];
-    if (inner >= WIDE || s->n == 0 || call->shape[s->axis] / s->n >= LONG)
-        return run_slices(s);
-    if (lw_reducer_host_scans(call->self, call->specialisation) < 0)
+    alone = inner >= WIDE || s->n == 0 || call->shape[s->axis] / s->n >= LONG;
+    call->code = lw_reducer_soon(call->self, call->specialisation,
+                                 call->ndim == 1 ? n_elements(call) : INT64_MAX, !alone);
+    if (call->code == NULL)
         return -1;
+    if (alone)
+        return run_slices(s);
     lw_reduce_fill_job(call);
     run_begin(&run, &call->job);
     status = lw_reduce_slices_run(&call->job, s->index, s->n, inner);
@@ -573,6 +617,7 @@ reduceat(lw_reduce_call *call, PyObject *args)
     indices = lw_reduce_read_indices(given);
     if (indices == NULL)
         return NULL;
+    call->soon = true;
     if (lw_reduce_read_operands(call, PySequence_Fast_ITEMS(args), n, NULL) == 0)
         result = reduce_slices(call, indices);
     Py_DECREF(indices);

@@ -7,7 +7,7 @@
 #include "core/front/read/services.h"
 #include "core/py/array/device_array.h"
 #include "core/py/compiled/decorate.h"
-#include "core/py/compiled/in_python.h"
+#include "core/py/compiled/entry.h"
 #include "core/py/numpy/object_operands.h"
 #include "core/py/method_table.h"
 #include "core/py/raise.h"
@@ -19,6 +19,7 @@
 #include "reduce/reduce_parts_py.h"
 #include "reduce/scan_py.h"
 #include "reduce/slice_py.h"
+#include "reduce/stage_py.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -201,6 +202,7 @@ reducer_traverse(PyObject *object, visitproc visit, void *arg)
     Py_VISIT(self->map);
     Py_VISIT(self->finish);
     Py_VISIT(self->identity);
+    Py_VISIT(self->stages);
     return lw_compiled_traverse((lw_compiled *)self, visit, arg);
 }
 
@@ -213,6 +215,7 @@ reducer_clear(PyObject *object)
     Py_CLEAR(self->map);
     Py_CLEAR(self->finish);
     Py_CLEAR(self->identity);
+    Py_CLEAR(self->stages);
     return 0;
 }
 
@@ -258,6 +261,16 @@ go_the_long_way(lw_reducer *self, long_way call, PyObject *const *args, Py_ssize
     return result;
 }
 
+/* A stage belongs to the captured values with which it was asked for: lanewise/_partials.py
+ * asks for every call. New reference. */
+static lw_reducer *
+current(PyObject *object)
+{
+    if (((lw_reducer *)object)->stage != LW_REDUCE_WHOLE)
+        return (lw_reducer *)Py_NewRef(object);
+    return (lw_reducer *)lw_compiled_current((lw_compiled *)object);
+}
+
 static PyObject *
 call_current(PyObject *object, int which, long_way call, PyObject *const *args,
              Py_ssize_t n_args, PyObject *kwnames)
@@ -266,10 +279,12 @@ call_current(PyObject *object, int which, long_way call, PyObject *const *args,
     lw_reducer *self;
     PyObject *result = NULL;
 
+    if (lw_brings_dask(args, n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0)))
+        return lw_call_of_dask(name, object, args, n_args, kwnames);
     if (atomic_load_explicit(&((lw_compiled *)object)->objects, memory_order_relaxed) ||
         lw_brings_objects(args, n_args))
         return lw_call_of_objects(name, object, args, n_args, kwnames);
-    self = (lw_reducer *)lw_compiled_current((lw_compiled *)object);
+    self = current(object);
     if (self != NULL && !lw_reduce_recall(self, which, args, n_args, kwnames, &result))
         result = go_the_long_way(self, call, args, n_args, kwnames);
     Py_XDECREF((PyObject *)self);
@@ -281,8 +296,14 @@ call_current(PyObject *object, int which, long_way call, PyObject *const *args,
 static PyObject *
 reducer_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    if (lw_runs_in_python((lw_compiled *)self))
-        return lw_run_in_python("reduce", self, args, PyVectorcall_NARGS(nargsf), kwnames);
+    PyObject *result;
+
+    if (lw_calls_go_round() && ((lw_reducer *)self)->stage == LW_REDUCE_WHOLE &&
+        !lw_brings_dask(args, PyVectorcall_NARGS(nargsf)) &&
+        lw_went_round(&(lw_entry_call){"reduce", reducer_call, (lw_compiled *)self, self, args,
+                                       nargsf, kwnames},
+                      &result))
+        return result;
     return call_current(self, LW_RECALL_CALL, lw_reducer_call, args, PyVectorcall_NARGS(nargsf),
                         kwnames);
 }
@@ -290,8 +311,16 @@ reducer_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwn
 static PyObject *
 reducer_accumulate(PyObject *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
 {
-    return call_current(self, LW_RECALL_ACCUMULATE, lw_reducer_accumulate, args, n_args,
-                        kwnames);
+    Py_ssize_t n_all = n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    lw_profile_frame frame;
+    bool measured = lw_profiling() && lw_profile_call_begin(&frame, (lw_compiled *)self,
+                                                            "accumulate", args, n_all);
+    PyObject *result =
+        call_current(self, LW_RECALL_ACCUMULATE, lw_reducer_accumulate, args, n_args, kwnames);
+
+    if (measured)
+        lw_profile_call_end(&frame, result);
+    return result;
 }
 
 /* The same with a tuple and a dictionary. */
@@ -305,7 +334,7 @@ call_tuple(PyObject *object, const char *name, PyCFunctionWithKeywords call, PyO
     if (atomic_load_explicit(&((lw_compiled *)object)->objects, memory_order_relaxed) ||
         lw_brings_objects(PySequence_Fast_ITEMS(args), PyTuple_GET_SIZE(args)))
         return lw_call_of_objects_by(name, object, args, kwargs);
-    self = (lw_reducer *)lw_compiled_current((lw_compiled *)object);
+    self = current(object);
     result = self ? call((PyObject *)self, args, kwargs) : NULL;
     Py_XDECREF((PyObject *)self);
     if (result == NULL && lw_gives_objects((lw_compiled *)object))
@@ -316,7 +345,15 @@ call_tuple(PyObject *object, const char *name, PyCFunctionWithKeywords call, PyO
 static PyObject *
 reducer_reduceat(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    return call_tuple(self, "reduceat", lw_reducer_reduceat, args, kwargs);
+    lw_profile_frame frame;
+    bool measured = lw_profiling() &&
+                    lw_profile_call_begin(&frame, (lw_compiled *)self, "reduceat",
+                                          PySequence_Fast_ITEMS(args), PyTuple_GET_SIZE(args));
+    PyObject *result = call_tuple(self, "reduceat", lw_reducer_reduceat, args, kwargs);
+
+    if (measured)
+        lw_profile_call_end(&frame, result);
+    return result;
 }
 
 /* The other calls, each on the object that takes it. */
@@ -326,6 +363,7 @@ OF_CURRENT(simulate)
 OF_CURRENT(simulate_scan)
 OF_CURRENT(simulate_slices)
 OF_CURRENT(simulate_by_key)
+OF_CURRENT(staged)
 #undef OF_CURRENT
 
 /* ---- attributes and methods ---- */
@@ -436,8 +474,6 @@ static PyGetSetDef reducer_getset[] = {
 static PyMemberDef reducer_members[] = {
     {"map", T_OBJECT, offsetof(lw_reducer, map), READONLY,
      PyDoc_STR("the function that makes an accumulator of an element, or None")},
-    {"finish", T_OBJECT, offsetof(lw_reducer, finish), READONLY,
-     PyDoc_STR("the function that makes the result of the last accumulator, or None")},
     {"identity", T_OBJECT, offsetof(lw_reducer, identity), READONLY,
      PyDoc_STR("what was given as identity=, or None")},
     {NULL, 0, 0, 0, NULL}};
@@ -476,6 +512,39 @@ static const PyMethodDef methods_head[] = {
     {"_simulate_by_key", LW_KEYWORDS(reducer_simulate_by_key),
      PyDoc_STR("_simulate_by_key($self, keys, /, *args, **kwargs)\n--\n\n"
                "The same for by_key; size= as for _simulate_scan.")},
+    {"partial", LW_KEYWORDS(lw_reducer_partial),
+     PyDoc_STR(
+         "partial($self, a, /, *more, axis=None, dtype=None, keepdims=False, where=True)\n"
+         "--\n\n"
+         "The accumulators of these elements, which merge() and finish() take: an array "
+         "of records\nof the numbers `f0`, `f1`, ….\n\n"
+         ">>> mean = lw.reduce(map=lambda x: (x, 1), combine=lambda a, b: (a[0] + b[0], "
+         "a[1] + b[1]),\n"
+         "...                  finish=lambda s, n: s / n)\n"
+         ">>> p, q = mean.partial(np.arange(3.0)), mean.partial(np.arange(3.0, 5.0))\n"
+         ">>> p.tolist(), q.tolist()\n"
+         "((3.0, 3), (7.0, 2))\n"
+         ">>> mean.finish(mean.merge(p, q))\n"
+         "np.float64(2.0)")},
+    {"merge", LW_KEYWORDS(lw_reducer_merge),
+     PyDoc_STR("merge($self, p, /, *more)\n--\n\n"
+               "The accumulators of several parts, in the order of their elements, as those of "
+               "one.\n\n"
+               ">>> total = lw.reduce(lambda a, b: a + b)\n"
+               ">>> total.merge(*map(total.partial, ([1, 2], [3], [4, 5])))[\"f0\"]\n"
+               "array(15)")},
+    {"finish", LW_KEYWORDS(lw_reducer_finish),
+     PyDoc_STR("finish($self, p, /, *, initial=...)\n--\n\n"
+               "The results of accumulators.\n\n"
+               ">>> total = lw.reduce(lambda a, b: a + b)\n"
+               ">>> total.finish(total.partial([[1, 2], [3, 4]], axis=0))\n"
+               "array([4, 6])")},
+    {"_staged", LW_KEYWORDS(reducer_staged),
+     PyDoc_STR("_staged($self, stage, dtypes, dtype, /)\n--\n\n"
+               "What makes accumulators of arrays of these dtypes (\"partial\"), merges them "
+               "(\"merge\") or makes\nresults of them (\"finish\"), the dtypes of an "
+               "accumulator's numbers, whether elements may\nchange places, whether map takes "
+               "the index, the dtypes of the results, and whether there is an identity.")},
     {"_reorders", reducer_reorders, METH_O,
      PyDoc_STR("_reorders(dtype): may elements of this dtype change places?")},
 };
@@ -557,8 +626,8 @@ done:
 
 PyDoc_STRVAR(
     reduce_doc,
-    "Make a Reduction: f (or combine) makes one accumulator of two, map an accumulator "
-    "of an\nelement, finish the result of the last accumulator.\n\n"
+    "Make a Reduction of the function that merges two values, f (or combine). map turns each "
+    "element\ninto what is merged, and finish turns the last value into the result.\n\n"
     ">>> mean = lw.reduce(map=lambda x: (x, 1), combine=lambda a, b: (a[0] + b[0], "
     "a[1] + b[1]),\n"
     "...                  finish=lambda s, n: s / n)\n"

@@ -25,9 +25,11 @@ typedef struct lw_reduce_specialisation {
     lw_reduce_operand array[LW_REDUCE_MOST];
     lw_dtype dtype; /* dtype=; void: not given */
     lw_reduction *reduction;
-    lw_reduce_code host;        /* code NULL until it is used */
-    bool looked_at_masks;       /* masked stands, if there can be one */
-    lw_reduction *masked;       /* with where= as an operand, on the host; or NULL */
+    lw_reduce_code host;     /* code NULL until it is used */
+    lw_reduce_code quick[2]; /* before that, for few elements; [1]: with the loops of scans */
+    int64_t quick_elements;  /* that have been given to `quick` */
+    bool looked_at_masks;    /* masked stands, if there can be one */
+    lw_reduction *masked;    /* with where= as an operand, on the host; or NULL */
     lw_reduce_code masked_host; /* of it */
     lw_grown entries;           /* GPU kernels, lw_reduce_entry: reduce/device_py.c */
 } lw_reduce_specialisation;
@@ -37,10 +39,15 @@ typedef struct lw_reducer {
     LW_COMPILED_HEAD
     PyObject *map, *finish; /* functions, or NULL */
     lw_tree *map_tree, *finish_tree;
-    PyObject *identity;                              /* as given, or NULL */
-    bool cpu_only, cuda_only;                        /* target= of the decorator */
-    int commutative;                                 /* -1: as combine shows itself */
-    lw_grown specialisations;                        /* lw_reduce_specialisation */
+    PyObject *identity;                   /* as given, or NULL */
+    lw_reduce_stage stage;                /* reduce/stage_py.h */
+    lw_reduce_operand of[LW_REDUCE_MOST]; /* of a later stage: what its accumulators are of */
+    uint32_t n_of, n_taken;               /* … how many arrays, and of how many numbers */
+    lw_dtype of_dtype;                    /* dtype= of those; void: not given */
+    PyObject *stages;                     /* dict: those that were made; or NULL */
+    bool cpu_only, cuda_only;             /* target= of the decorator */
+    int commutative;                      /* -1: as combine shows itself */
+    lw_grown specialisations;             /* lw_reduce_specialisation */
     struct lw_reduce_recall *recalled[LW_N_RECALLS]; /* the latest first */
 } lw_reducer;
 
@@ -61,9 +68,13 @@ lw_status lw_reducer_print_types(const lw_reducer *self,
                                  lw_error *err);
 /* Machine code for this CPU; that of scans and slices. -1 with an exception. */
 int lw_reducer_host(lw_reducer *self, lw_reduce_specialisation *specialisation);
+/* The loops for one result of so many elements, or with `scans` for scans of them: those of the
+ * above, or while elements are few others, which are compiled sooner. NULL with an exception.
+ */
+lw_reduce_code *lw_reducer_soon(lw_reducer *self, lw_reduce_specialisation *specialisation,
+                                int64_t n, bool scans);
 /* The same for where=: masked and its code, where that is possible, else the usual. */
 int lw_reducer_host_masked(lw_reducer *self, lw_reduce_specialisation *specialisation);
-int lw_reducer_host_scans(lw_reducer *self, lw_reduce_specialisation *specialisation);
 void lw_reducer_drop_specialisations(lw_reducer *self);
 
 /* r(a, *more, …), r.accumulate, r.reduceat */

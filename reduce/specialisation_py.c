@@ -49,6 +49,8 @@ lw_reducer_n_arrays(const lw_reducer *self)
 {
     const lw_tree *map = self->map_tree;
 
+    if (self->n_taken > 0)
+        return self->n_taken;
     return map ? map->fns.data[1].params.n - lw_reduce_is_indexed(map) : 0;
 }
 
@@ -80,12 +82,40 @@ source_of(const lw_reducer *self, lw_text *types)
                                .finish = self->finish_tree,
                                .options = &self->options.front,
                                .commutative = self->commutative,
-                               .types = types};
+                               .types = types,
+                               .stage = self->stage};
     uint32_t n = 0;
 
     if (self->identity != NULL)
         read_said(self->identity, &source, &n);
     return source;
+}
+
+/* Types and functions, of a later stage from what its accumulators are made of. */
+static lw_status
+new_reduction(const lw_reducer *self, const lw_reduce_source *source,
+              const lw_reduce_operand *arrays, uint32_t n, lw_dtype dtype, lw_reduction **out,
+              lw_error *err)
+{
+    lw_reduction *made = NULL;
+    lw_status status;
+
+    if (self->n_taken == 0)
+        return lw_reduction_new(source, arrays, n, dtype, out, err);
+    LW_TRY(lw_reduction_new(source, self->of, self->n_of, self->of_dtype, &made, err));
+    for (uint32_t i = 0; i < n; i++)
+        if (dtype != LW_DT_void || arrays[i].dtype != made->in[i]) {
+            status = lw_fail(
+                err, LW_ERR_TYPE, "reduce: number %u of the accumulators of `%s` is %s, not %s",
+                (unsigned)i + 1, lw_reducer_name(self), lw_dtypes[made->in[i]].public_name,
+                lw_dtypes[arrays[i].dtype].public_name);
+            goto fail;
+        }
+    *out = made;
+    return LW_OK;
+fail:
+    lw_reduction_free(made);
+    return status;
 }
 
 lw_status
@@ -95,8 +125,8 @@ lw_reducer_print_types(const lw_reducer *self, const lw_reduce_specialisation *s
     lw_reduce_source source = source_of(self, out);
     lw_reduction *again = NULL;
     lw_status status =
-        lw_reduction_new(&source, specialisation->array, specialisation->n_arrays,
-                         specialisation->dtype, &again, err);
+        new_reduction(self, &source, specialisation->array, specialisation->n_arrays,
+                      specialisation->dtype, &again, err);
 
     lw_reduction_free(again);
     return status;
@@ -126,7 +156,7 @@ make(lw_reducer *self, const lw_reduce_operand *arrays, uint32_t n, lw_dtype dty
     specialisation->n_arrays = n;
     specialisation->dtype = dtype;
     memcpy(specialisation->array, arrays, n * sizeof *arrays);
-    if (lw_reduction_new(&source, arrays, n, dtype, &specialisation->reduction, &err) !=
+    if (new_reduction(self, &source, arrays, n, dtype, &specialisation->reduction, &err) !=
         LW_OK) {
         lw_free(specialisation);
         return (lw_reduce_specialisation *)lw_py_raise(&err);
@@ -227,6 +257,72 @@ lw_reducer_host(lw_reducer *self, lw_reduce_specialisation *specialisation)
     return result;
 }
 
+/* Elements in all that a specialisation takes slowly before all is compiled: some milliseconds
+ * of work, where compiling takes 200. A call counts as some. */
+enum { QUICK_ELEMENTS = 1 << 22, QUICK_CALL = 1 << 10 };
+
+static bool
+is_quick(lw_reduce_specialisation *specialisation, int64_t n, bool scans)
+{
+    int64_t left = QUICK_ELEMENTS - specialisation->quick_elements - QUICK_CALL;
+
+    if (specialisation->host.code != NULL &&
+        (!scans || specialisation->host.scans.code != NULL))
+        return false;
+    if (n > left || !lw_reduce_host_may_be_quick(specialisation->reduction))
+        return false;
+    specialisation->quick_elements += n + QUICK_CALL;
+    return true;
+}
+
+static int
+build_quick(lw_reducer *self, const lw_reduction *reduction, bool scans, lw_reduce_code *to)
+{
+    lw_build_options options = lw_reducer_build_options(self);
+    lw_build_report report = {0};
+    lw_reduce_code made;
+    lw_error err = {0};
+    lw_status status;
+
+    if (to->code != NULL)
+        return 0;
+    Py_BEGIN_ALLOW_THREADS
+    status = lw_reduce_host_build_quick(reduction, scans, &options, &made, &report, &err);
+    Py_END_ALLOW_THREADS
+    if (status != LW_OK) {
+        lw_py_raise(&err);
+        return -1;
+    }
+    lw_compiled_count((lw_compiled *)self, &report);
+    if (to->code != NULL) /* another thread was faster */
+        lw_reduce_host_drop(&made);
+    else
+        *to = made;
+    return 0;
+}
+
+static int build_scans(lw_reducer *self, lw_reduce_specialisation *specialisation);
+
+lw_reduce_code *
+lw_reducer_soon(lw_reducer *self, lw_reduce_specialisation *specialisation, int64_t n,
+                bool scans)
+{
+    lw_reduce_code *code = &specialisation->host;
+    int failed;
+
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+    if (is_quick(specialisation, n, scans)) {
+        code = &specialisation->quick[scans];
+        failed = build_quick(self, specialisation->reduction, scans, code);
+    } else {
+        failed = build_host(self, specialisation->reduction, code);
+        if (!failed && scans)
+            failed = build_scans(self, specialisation);
+    }
+    Py_END_CRITICAL_SECTION();
+    return failed ? NULL : code;
+}
+
 /* In a critical section. */
 static int
 build_masked(lw_reducer *self, lw_reduce_specialisation *specialisation)
@@ -285,23 +381,14 @@ build_scans(lw_reducer *self, lw_reduce_specialisation *specialisation)
     return 0;
 }
 
-int
-lw_reducer_host_scans(lw_reducer *self, lw_reduce_specialisation *specialisation)
-{
-    int result;
-
-    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
-    result = build_scans(self, specialisation);
-    Py_END_CRITICAL_SECTION();
-    return result;
-}
-
 static void
 free_specialisation(void *item)
 {
     lw_reduce_specialisation *specialisation = item;
 
     lw_reduce_host_drop(&specialisation->host);
+    lw_reduce_host_drop(&specialisation->quick[0]);
+    lw_reduce_host_drop(&specialisation->quick[1]);
     lw_reduce_host_drop(&specialisation->masked_host);
     lw_reduction_masked_free(specialisation->masked);
     lw_grown_free(&specialisation->entries, lw_reduce_entry_free);

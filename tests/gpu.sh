@@ -48,7 +48,7 @@ tests="$python -m pytest -c $root/pyproject.toml --rootdir $root --maxfail=40 $w
     -o faulthandler_timeout=60 -o timeout=100 -o timeout_method=thread"
 # -k sees marks too: what is marked gpu, and the files whose tests ask for a device by themselves
 chosen="gpu or device or cuda or operand or vectorize or test_forall or test_jit or test_kernel or test_random or test_print
-    or test_records or test_arrays or test_atomic"
+    or test_records or test_arrays or test_atomic or test_launch"
 wants suite && part suite $tests "$root/tests/py" -k "${chosen//$'\n'/ }"
 # a file of these stays in one process: its last test looks at what the others did
 wants oracle && part oracle $tests ${workers:+--dist loadfile} "$root/tests/oracle" --device

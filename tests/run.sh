@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The whole test suite, on a machine without a GPU: style, static analysis, C tests, the Python
-# suite on the installed wheel, and both again under AddressSanitizer and UBSan. Called by
+# The whole test suite, on a machine without a GPU: style, static analysis, C tests, the site with its
+# examples, the Python suite on the installed wheel, and both again under AddressSanitizer and UBSan. Called by
 # `make test`, which has installed lanewise into $VENV.
 set -eu
 cd "$(dirname "$0")/.."
@@ -12,8 +12,13 @@ rm -rf "$LANEWISE_CACHE_DIR"
 
 say() { printf '\n== %s (%d:%02d)\n' "$*" $((SECONDS / 60)) $((SECONDS % 60)); }
 
+# In an unpacked source archive there is no repository to ask.
+sources() {
+    git ls-files '*.c' '*.h' 2>/dev/null || find . \( -name build -o -name '.venv*' \) -prune -o -name '*.[ch]' -print
+}
+
 say "formatting"
-git ls-files '*.c' '*.h' | xargs clang-format --dry-run --Werror
+sources | xargs clang-format --dry-run --Werror
 
 say "C tests"
 cmake --preset dev -DPython_EXECUTABLE="$python" >/dev/null
@@ -31,9 +36,15 @@ ctest --test-dir build/asan --output-on-failure
 say "Python suite, ASan + UBSan"
 bash tests/asan.sh
 
+say "site, its examples"
+"$python" docs/build.py --fresh
+
 say "Python suite, installed wheel"
 # From a folder without the sources, so that what is tested is what was installed.
 mkdir -p build/run
 cd build/run
 LW_C_BUILD="$root/build/dev" "$python" -m pytest -n auto --maxprocesses 4 -c "$root/pyproject.toml" --rootdir "$root" "$root/tests"
+say "the wheel in an environment of its own"
+cd "$root"
+bash tests/wheel.sh
 say "everything passed"

@@ -12,7 +12,7 @@ analyzer=()
 for word in -Xclang -analyzer-config -Xclang max-nodes=$nodes; do analyzer+=("--extra-arg=$word"); done
 # The wheel of clang-tidy has no compiler headers of its own.
 headers=$(gcc -print-file-name=include)
-[ $# -gt 0 ] || mapfile -t files < <(git ls-files '*.c' ':!tests/')
+[ $# -gt 0 ] || mapfile -t files < <(git ls-files '*.c' ':!tests/' 2>/dev/null || find . \( -name build -o -name '.venv*' -o -name tests \) -prune -o -name '*.c' -print)
 [ $# -eq 0 ] || files=("$@")
 [ ${#files[@]} -gt 0 ]
 if ! printf '%s\0' "${files[@]}" | xargs -0 -P "$(nproc)" -n 1 clang-tidy -p build/tidy --quiet \

@@ -7,20 +7,6 @@
 #include "ufunc/ufunc_aot_py.h"
 #include "ufunc/ufunc_parts.h"
 
-PyDoc_STRVAR(
-    explain_doc,
-    "explain(f, sig)\n--\n\n"
-    "How every expression of a function is typed, as text: in weak and in numba mode, and\n"
-    "where they differ.\n\n"
-    "f: a Python function, a lanewise.Ufunc, Gufunc, Kernel or Forall. sig: one signature, as\n"
-    "their decorators take it; of arrays for kernels. Only its argument types are looked "
-    "at.\n\n"
-    "Raises CompileError for a function that cannot be typed, SignatureError for a signature\n"
-    "that cannot be read.\n\n"
-    ">>> import lanewise as lw\n"
-    ">>> 'float32' in lw.explain(lambda x: x * 0.5, 'float32(float32)')\n"
-    "True\n");
-
 /* The input types of one signature. -1 with an exception. */
 static int
 read_types(PyObject *sig, const lw_tree *tree, lw_arg_spec *specs, uint32_t *n)
@@ -94,30 +80,28 @@ kernel_of(PyObject *module, PyObject *f, PyObject *sig, PyObject **kernel)
     return arrays;
 }
 
-/* Kernels explain themselves. */
+/* _explain(f, sig) -> text, for lanewise/_explain.py. Kernels explain themselves. */
 static PyObject *
-explain(PyObject *module, PyObject *args, PyObject *kwargs)
+explain(PyObject *module, PyObject *args)
 {
-    static char *names[] = {"f", "sig", NULL};
     PyObject *f, *sig, *kernel = NULL, *result;
     int arrays;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO:explain", names, &f, &sig))
+    if (!PyArg_ParseTuple(args, "OO:_explain", &f, &sig))
         return NULL;
     if (PyObject_HasAttrString(f, "_explain"))
-        return PyObject_CallMethod(f, "_explain", "O", sig);
+        return PyObject_CallMethod(f, "_explain", "(O)", sig);
     arrays = kernel_of(module, f, sig, &kernel);
     if (arrays < 0)
         return NULL;
     result =
-        arrays ? PyObject_CallMethod(kernel, "_explain", "O", sig) : explain_numbers(f, sig);
+        arrays ? PyObject_CallMethod(kernel, "_explain", "(O)", sig) : explain_numbers(f, sig);
     Py_XDECREF(kernel);
     return result;
 }
 
 static PyMethodDef methods[] = {
-    {"explain", (PyCFunction)(void (*)(void))explain, METH_VARARGS | METH_KEYWORDS,
-     explain_doc},
+    {"_explain", explain, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -6,7 +6,7 @@
 
 #include "core/front/read/critical.h"
 #include "core/front/read/services.h"
-#include "core/py/compiled/in_python.h"
+#include "core/py/compiled/entry.h"
 #include "core/py/host_cuda.h"
 #include "core/py/numpy/call_kinds.h"
 #include "core/py/numpy/host_loops.h"
@@ -93,6 +93,7 @@ ask_overrides(lw_ufunc_object *self, const char *method, PyObject *const *args,
 {
     const lw_overridden face = {.object = shown_as(self),
                                 .face = face_of(self),
+                                .called = (PyObject *)self,
                                 .name = self->base.table->name,
                                 .nin = nin,
                                 .inputs_by_name = self->base.family != NULL,
@@ -478,8 +479,11 @@ lw_ufunc_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *
     Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
     PyObject *kind, *error, *trace, *result;
 
-    if (lw_runs_in_python((lw_compiled *)self))
-        return lw_run_in_python("vectorize", object, args, n_args, kwnames);
+    if (lw_calls_go_round() &&
+        lw_went_round(&(lw_entry_call){"vectorize", lw_ufunc_call, (lw_compiled *)object,
+                                       object, args, nargsf, kwnames},
+                      &result))
+        return result;
     if (atomic_load_explicit(&self->base.objects, memory_order_relaxed))
         return lw_call_of_objects("vectorize", object, args, n_args, kwnames);
     result = lw_ufunc_is_stale((lw_ufunc_head *)self)

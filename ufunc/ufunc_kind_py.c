@@ -92,7 +92,7 @@ layout(const lw_ufunc_head *Py_UNUSED(self))
 static lw_ufunc_stats
 stats(lw_ufunc_head *self)
 {
-    return lw_table_stats(self->table);
+    return lw_table_stats(self);
 }
 
 /* ---- inspection ---- */

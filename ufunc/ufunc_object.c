@@ -472,8 +472,10 @@ vectorize(PyObject *module, PyObject *args, PyObject *kwargs)
 
 PyDoc_STRVAR(
     vectorize_doc,
-    "Make a Ufunc of a Python function of scalars.\n\n"
-    "Without signatures it compiles for each new tuple of input dtypes. Signatures are "
+    "Turn a function of numbers into a function of arrays: a Ufunc, which has everything that "
+    "numpy.ufunc has.\n\n"
+    "Without signatures it is compiled for each new combination of input dtypes. Signatures "
+    "are "
     "strings\n"
     "('float32(float32, float32)', 'ff->f'), types, or a list of these, in any "
     "order.\n\n"

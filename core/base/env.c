@@ -148,3 +148,9 @@ lw_env_version(void)
 {
     return atomic_load(&version);
 }
+
+void
+lw_env_touch(void)
+{
+    atomic_fetch_add(&version, 1);
+}

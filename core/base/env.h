@@ -29,5 +29,7 @@ int64_t lw_env_int(lw_env_id id);
 bool lw_env_set(lw_env_id id, const char *value);
 /* Counts changes, so that a cached decision can be checked and made again. */
 uint64_t lw_env_version(void);
+/* Counts one, for what is cached along with settings and is none. */
+void lw_env_touch(void);
 
 #endif

@@ -5,7 +5,8 @@
 
 #include <assert.h>
 
-#define MAX_DEVICES 128
+/* What a thread without a current context goes back to. */
+#define NO_CONTEXT ((CUcontext)(uintptr_t)1)
 
 typedef struct attribute_row {
     size_t offset;
@@ -54,9 +55,9 @@ static const attribute_row attributes[] = {
 #undef ROW
 
 static lw_lock lock = LW_LOCK_INIT; /* the list, contexts and their users */
-static _Atomic(lw_device *) devices[MAX_DEVICES];
+static _Atomic(lw_device *) devices[LW_MOST_DEVICES];
 /* all contexts that the device has had, newest first */
-static lw_context *contexts[MAX_DEVICES];
+static lw_context *contexts[LW_MOST_DEVICES];
 /* ordinal of the device of a thread that has no current context */
 static _Thread_local int selected;
 
@@ -67,8 +68,8 @@ lw_device_count(int *out, lw_error *err)
 
     if (status == LW_OK)
         status = LW_CUDA(DeviceGetCount, (out), -1, err);
-    if (status == LW_OK && *out > MAX_DEVICES)
-        *out = MAX_DEVICES;
+    if (status == LW_OK && *out > LW_MOST_DEVICES)
+        *out = LW_MOST_DEVICES;
     return status;
 }
 
@@ -119,7 +120,8 @@ lw_device_get(int ordinal, lw_device **out, lw_error *err)
     int n = 0;
 
     LW_TRY(lw_driver_need(err));
-    if (ordinal >= 0 && ordinal < MAX_DEVICES && (device = atomic_load(&devices[ordinal]))) {
+    if (ordinal >= 0 && ordinal < LW_MOST_DEVICES &&
+        (device = atomic_load(&devices[ordinal]))) {
         *out = device;
         return LW_OK;
     }
@@ -170,6 +172,15 @@ release(lw_context *context)
                   NULL);
 }
 
+/* Makes a context current again, or none. Tried twice: a call may report what went wrong before
+ * it. */
+static void
+put_back(CUcontext context)
+{
+    if (LW_CUDA(CtxSetCurrent, (context), -1, NULL) != LW_OK)
+        (void)LW_CUDA(CtxSetCurrent, (context), -1, NULL);
+}
+
 static lw_status
 context_new(lw_device *device, lw_context **out, lw_error *err)
 {
@@ -190,7 +201,7 @@ context_new(lw_device *device, lw_context **out, lw_error *err)
     LW_TRY(LW_CUDA(CtxGetCurrent, (&before), device->ordinal, err));
     LW_TRY(LW_CUDA(CtxSetCurrent, (context->handle), device->ordinal, err));
     status = lw_pool_open_(&context->pool, context, err);
-    (void)LW_CUDA(CtxSetCurrent, (before), device->ordinal, NULL);
+    put_back(before);
     if (status == LW_OK) {
         *out = context;
         return LW_OK;
@@ -237,7 +248,8 @@ need_context(lw_device *device, lw_context **out, lw_error *err)
     return status;
 }
 
-/* Called when another context is current: it is kept if it belongs to the same device. */
+/* Called when another context is current: it is kept if it belongs to the same device. A thread
+ * without one gets that of the device it has selected for good, and any other for the visit. */
 static lw_status
 change(lw_device *device, CUcontext wanted, CUcontext current, CUcontext *before, lw_error *err)
 {
@@ -246,7 +258,7 @@ change(lw_device *device, CUcontext wanted, CUcontext current, CUcontext *before
     if (current != NULL && LW_CUDA(CtxGetDevice, (&of), device->ordinal, NULL) == LW_OK &&
         of == device->handle)
         return LW_OK;
-    *before = current;
+    *before = current == NULL && device->ordinal != selected ? NO_CONTEXT : current;
     return LW_CUDA(CtxSetCurrent, (wanted), device->ordinal, err);
 }
 
@@ -271,7 +283,7 @@ void
 lw_device_leave(CUcontext before)
 {
     if (before != NULL)
-        (void)LW_CUDA(CtxSetCurrent, (before), -1, NULL);
+        put_back(before == NO_CONTEXT ? NULL : before);
 }
 
 lw_status
@@ -474,7 +486,7 @@ lw_context_visit(lw_context *context, CUcontext *before)
     (void)LW_CUDA(CtxGetCurrent, (&current), ordinal, NULL);
     if (current == context->handle)
         return true;
-    *before = current;
+    *before = current == NULL && ordinal != selected ? NO_CONTEXT : current;
     return LW_CUDA(CtxSetCurrent, (context->handle), ordinal, NULL) == LW_OK ||
            LW_CUDA(CtxSetCurrent, (context->handle), ordinal, NULL) == LW_OK;
 }
@@ -484,7 +496,7 @@ lw_devices_close_(void)
 {
     int ordinal;
 
-    for (ordinal = 0; ordinal < MAX_DEVICES; ordinal++) {
+    for (ordinal = 0; ordinal < LW_MOST_DEVICES; ordinal++) {
         lw_device *device = atomic_load(&devices[ordinal]);
         if (device == NULL)
             continue;

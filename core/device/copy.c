@@ -66,6 +66,7 @@ lw_copy_between(const lw_copy_queue *queue, lw_device *to_device, CUdeviceptr to
     LW_TRY(lw_context_hold(to_device, &to_context, err));
     LW_TRY(lw_context_hold(queue->device, &from_context, err));
     LW_TRY(lw_device_visit(queue->device, &before, err));
+    lw_peer_prepare_(from_context, to_context);
     if (n_bytes > 0)
         status = LW_CUDA(
             MemcpyPeerAsync,

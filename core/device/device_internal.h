@@ -8,6 +8,8 @@
 
 #include <stdatomic.h>
 
+#define LW_MOST_DEVICES 128
+
 typedef struct lw_bin lw_bin;
 
 /* The free lists of one context. Lives as long as the lw_context struct. */
@@ -43,6 +45,8 @@ struct lw_context {
     int64_t n_users;
     lw_heap heap;
     atomic_bool dead; /* the handle is invalid: nothing in it may be destroyed */
+    /* by ordinals: whose memory this device has been allowed to reach, where it can */
+    _Atomic(const lw_context *) peers[LW_MOST_DEVICES];
     lw_context *next; /* earlier contexts of the device, kept until lw_driver_close */
 };
 
@@ -70,6 +74,11 @@ lw_status lw_pool_take_ours_(lw_device *device, size_t size_bytes, CUstream stre
 
 lw_status lw_heap_prepare_(lw_context *context, lw_error *err); /* which is current */
 void lw_heap_destroy_(lw_heap *heap);                           /* with its context */
+
+/* Before copies: lets the device of `from` write to the memory of `to` by itself, where the
+ * machine connects them; where it does not, the driver copies by way of the host. Asked once.
+ */
+void lw_peer_prepare_(lw_context *from, lw_context *to);
 
 void lw_devices_close_(void); /* all devices, all structs */
 /* Makes `later` wait for the work that `earlier` has now; both contexts are usable. */

@@ -2,7 +2,9 @@
 
 #include "core/base/lock.h"
 #include "core/base/memory.h"
+#include "core/base/profile.h"
 #include "core/device/device_internal.h"
+#include "core/device/launch_times.h"
 #include "core/device/module_internal.h"
 
 #include <assert.h>
@@ -98,12 +100,11 @@ launch_clusters(bool together, lw_kernel *kernel, const lw_launch_shape *shape, 
                : status;
 }
 
-lw_status
-lw_launch(lw_kernel *kernel, const lw_launch_shape *shape, void **params, lw_error *err)
+static lw_status
+launch_one(lw_kernel *kernel, const lw_launch_shape *shape, void **params, lw_error *err)
 {
     CUresult code;
 
-    assert(kernel->function != NULL && params != NULL);
     if (shape->cluster[0] != 0)
         return launch_clusters(false, kernel, shape, params, err);
     code = launch(kernel->function, shape, params);
@@ -116,15 +117,45 @@ lw_launch(lw_kernel *kernel, const lw_launch_shape *shape, void **params, lw_err
     return explain(code, LW_CALL_LaunchKernel, kernel, shape, err);
 }
 
-lw_status
-lw_launch_together(lw_kernel *kernel, const lw_launch_shape *shape, void **params,
-                   lw_error *err)
+static lw_status
+launch_together(lw_kernel *kernel, const lw_launch_shape *shape, void **params, lw_error *err)
 {
     CUlaunchAttribute attribute = {.id = COOPERATIVE, .value.flag = 1};
 
     if (shape->cluster[0] != 0)
         return launch_clusters(true, kernel, shape, params, err);
     return launch_with(&attribute, 1, kernel, shape, params, err);
+}
+
+/* While a profile is open. */
+static lw_status
+launch_timed(bool together, lw_kernel *kernel, const lw_launch_shape *shape, void **params,
+             lw_error *err)
+{
+    lw_timed_launch timed;
+    lw_status status;
+
+    lw_launch_time_begin(kernel->device, shape->stream, &timed);
+    status = together ? launch_together(kernel, shape, params, err)
+                      : launch_one(kernel, shape, params, err);
+    lw_launch_time_end(kernel->device, shape->stream, &timed);
+    return status;
+}
+
+lw_status
+lw_launch(lw_kernel *kernel, const lw_launch_shape *shape, void **params, lw_error *err)
+{
+    assert(kernel->function != NULL && params != NULL);
+    return lw_profiling() ? launch_timed(false, kernel, shape, params, err)
+                          : launch_one(kernel, shape, params, err);
+}
+
+lw_status
+lw_launch_together(lw_kernel *kernel, const lw_launch_shape *shape, void **params,
+                   lw_error *err)
+{
+    return lw_profiling() ? launch_timed(true, kernel, shape, params, err)
+                          : launch_together(kernel, shape, params, err);
 }
 
 /* ---- occupancy ------------------------------------------------------------------------------

@@ -250,6 +250,29 @@ print_both(const lw_typed *weak, const lw_typed *numba, uint32_t index, lw_text 
     lw_array_free(&all);
 }
 
+static const char *
+path_of(const lw_tree *tree, uint32_t fn)
+{
+    const char *path = tree->files.data[tree->fns.data[fn].file].path;
+
+    return path ? path : "";
+}
+
+/* Whether it is one of the package's functions of whole arrays, or what these call: they share
+ * its files. */
+static bool
+is_packages(const lw_tree *tree, uint32_t fn)
+{
+    const char *path = path_of(tree, fn);
+    bool is = false;
+
+    for (uint32_t i = 1; i < tree->fns.n && !is; i++)
+        is = tree->fns.data[i].implements != NULL && strcmp(path_of(tree, i), path) == 0;
+    for (uint32_t i = 0; i < tree->array_functions.n && !is; i++)
+        is = strcmp(path_of(tree, tree->array_functions.data[i].fn), path) == 0;
+    return is && strcmp(path_of(tree, 1), path) != 0;
+}
+
 static void
 print_failure(const char *mode, lw_error *err, lw_text *out)
 {
@@ -284,6 +307,8 @@ lw_explain(const lw_tree *tree, const lw_front_options *given, const lw_arg_spec
     for (uint32_t i = 1; i < weak->instances.n && i < numba->instances.n; i++) {
         if (weak->instances.data[i].fn != numba->instances.data[i].fn)
             break;
+        if (is_packages(weak->tree, weak->instances.data[i].fn))
+            continue;
         if (i > 1)
             lw_text_add(out, "\n");
         print_both(weak, numba, i, out);

@@ -16,7 +16,8 @@ typedef struct lw_stop {
     /* Asked in the thread that began the work, some 20 times a second at most: true ends it. */
     bool (*ask)(void *context);
     void *context;
-    atomic_bool stopped; /* out: it ended early */
+    atomic_bool stopped;   /* out: it ended early */
+    _Atomic int64_t *done; /* counts the steps of pieces that have been run; or NULL */
 } lw_stop;
 
 /* How long a thread works, or waits for other threads, before it asks again. */

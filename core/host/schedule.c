@@ -44,8 +44,13 @@ static bool
 run_piece(void *context, int64_t begin, int64_t end)
 {
     job *j = context;
-    bool good = j->work->body(j->work->context, begin, end);
+    const lw_work *work = j->work;
+    bool good = work->body(work->context, begin, end);
 
+    if (work->stop != NULL && work->stop->done != NULL)
+        atomic_fetch_add_explicit(work->stop->done,
+                                  (end - begin) * (work->steps > 0 ? work->steps : 1),
+                                  memory_order_relaxed);
     if (!good)
         atomic_store_explicit(&j->failed, true, memory_order_relaxed);
     return good;

@@ -4,6 +4,7 @@
 #include "core/base/deep_thread.h"
 #include "core/base/env.h"
 #include "core/base/memory.h"
+#include "core/base/profile.h"
 #include "core/ir/ir.h"
 #include "core/link/compile_cuda.h"
 #include "core/link/host_llvm.h"
@@ -294,6 +295,12 @@ lw_build_kernel_name(const lw_module *module)
     return NULL;
 }
 
+static int
+host_level(const job *j)
+{
+    return !j->options->opt ? 0 : j->options->quick ? 1 : 3;
+}
+
 static lw_cuda_source
 cuda_source(const job *j, const char *nvvm_text)
 {
@@ -379,6 +386,8 @@ add_flags(lw_sha256 *sha, const job *j)
              j->options->fma, j->options->ftz, j->options->fast_div, j->options->max_registers,
              j->cc ? 0 : lw_host_vector_bits(), j->cc ? 0 : (int)j->options->watch,
              offers_nrt(j), has_variables(j) ? " variables" : "");
+    if (j->options->quick)
+        lw_sha256_add_text(sha, "quick");
     lw_sha256_add_text(sha, flags);
 }
 
@@ -438,7 +447,7 @@ make(void *context, lw_bytes *out, lw_error *err)
         lw_cuda_source source = cuda_source(j, lw_text_get(&text));
         LW_TRY(lw_compile_cuda(&source, &options, out, err));
     } else {
-        lw_host_options options = {.opt = j->options->opt ? 3 : 0};
+        lw_host_options options = {.opt = host_level(j)};
         LW_TRY(lw_compile_host(lw_text_get(&text), &options, LW_HOST_OBJECT, out, err));
     }
 fail:
@@ -482,7 +491,7 @@ get_blob(const job *j, lw_cache_kind kind, lw_blob **out, lw_build_report *repor
     LW_TRY(key_of(j, &request.key, err));
     LW_TRY(lw_cache_get_or_make(&request, out, &origin, err));
     if (report != NULL)
-        *report = (lw_build_report){origin, now_seconds() - start};
+        *report = (lw_build_report){origin, now_seconds() - start, j->cc != 0};
     if (lw_env_int(LW_ENV_log))
         fprintf(stderr, "lanewise: %s for %s: %s in %.2f ms\n",
                 j->options->name ? j->options->name : "?", j->cc ? "cuda" : "cpu",
@@ -499,6 +508,7 @@ lw_build_host(const lw_module *module, const lw_build_options *options, lw_code 
     job j = {.module = module, .options = options};
     lw_blob *blob = NULL;
     lw_module *own;
+    int64_t begun = lw_compile_begin();
 
     LW_TRY(take_side(&j, &own, err));
     LW_TRY(get_blob(&j, LW_CACHE_OBJECT, &blob, report, err));
@@ -506,6 +516,7 @@ lw_build_host(const lw_module *module, const lw_build_options *options, lw_code 
 fail:
     lw_blob_unref(blob);
     lw_module_free(own);
+    lw_compile_end(begun);
     return status;
 }
 
@@ -516,6 +527,7 @@ lw_build_cuda(const lw_module *module, int cc, const lw_build_options *options, 
     job j = {.module = module, .options = options, .cc = cc};
     lw_module *own;
     lw_status status;
+    int64_t begun = lw_compile_begin();
 
     LW_TRY(take_side(&j, &own, err));
     LW_TRY(prepare_links(&j, err));
@@ -523,6 +535,7 @@ lw_build_cuda(const lw_module *module, int cc, const lw_build_options *options, 
 fail:
     release_links(&j);
     lw_module_free(own);
+    lw_compile_end(begun);
     return status;
 }
 
@@ -596,7 +609,7 @@ fail:
 static lw_status
 host_output(const job *j, const char *output, const char *text, lw_bytes *out, lw_error *err)
 {
-    lw_host_options options = {.opt = j->options->opt ? 3 : 0};
+    lw_host_options options = {.opt = host_level(j)};
 
     if (strcmp(output, "object") == 0)
         return lw_compile_host(text, &options, LW_HOST_OBJECT, out, err);

@@ -26,6 +26,7 @@ typedef struct lw_build_options {
     bool use_disk;    /* cache= of the decorator */
     bool precise;     /* CPU: scalar libm, no vector functions */
     bool opt;         /* false: -O0 */
+    bool quick;       /* CPU: soon made, and slower: without vectors of the compiler's own */
     bool lineinfo;    /* CUDA */
     bool variables;   /* debug information, without optimisation */
     lw_watched watch; /* CPU: accesses that are checked for races */
@@ -44,6 +45,7 @@ typedef struct lw_build_options {
 typedef struct lw_build_report {
     lw_cache_origin origin;
     double seconds;
+    bool cuda; /* for a GPU */
 } lw_build_report;
 
 /* Machine code for the host; lw_code_symbol(code, "<exported function>") finds the entry. */

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 typedef struct lw_host_options {
-    int opt; /* 0 ... 3; from 2 on the vectorisers run */
+    int opt; /* 0 ... 3; from 2 on the vectorisers run; 1 selects machine code as 0 does */
     /* code for every CPU of this architecture (x86-64) instead of this machine's */
     bool baseline;
 } lw_host_options;

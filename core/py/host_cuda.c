@@ -1,29 +1,32 @@
 #include "core/py/host_cuda.h"
 
 #include "core/base/env.h"
+#include "core/base/profile.h"
 #include "core/front/read/services.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
-enum { ON_HOST = 1, ON_PYTHON = 2 };
+enum { ON_HOST = 1, ON_PYTHON = 2, ON_PROFILE = 4, ALL = 7 };
 
-/* What the setting says, in bits. */
+/* What the setting says, in bits; and whether a profile is open, which changes the settings'
+ * version. */
 static unsigned
 setting(void)
 {
-    static _Atomic uint64_t known; /* 4 * (the settings' version + 1) + the bits */
-    uint64_t version = 4 * (lw_env_version() + 1);
+    static _Atomic uint64_t known; /* 8 * (the settings' version + 1) + the bits */
+    uint64_t version = 8 * (lw_env_version() + 1);
     uint64_t answer = atomic_load_explicit(&known, memory_order_relaxed);
 
-    if ((answer & ~(uint64_t)3) != version) {
+    if ((answer & ~(uint64_t)ALL) != version) {
         const char *target = lw_env_text(LW_ENV_target);
         bool python = strcmp(target, "python") == 0;
         bool host = python || strcmp(target, "cpu") == 0 || strcmp(target, "parallel") == 0;
-        answer = version | (host ? ON_HOST : 0) | (python ? ON_PYTHON : 0);
+        answer = version | (host ? ON_HOST : 0) | (python ? ON_PYTHON : 0) |
+                 (lw_profiling() ? ON_PROFILE : 0);
         atomic_store_explicit(&known, answer, memory_order_relaxed);
     }
-    return (unsigned)(answer & 3);
+    return (unsigned)(answer & ALL);
 }
 
 bool
@@ -36,6 +39,12 @@ bool
 lw_on_python(void)
 {
     return setting() & ON_PYTHON;
+}
+
+bool
+lw_calls_go_round(void)
+{
+    return setting() & (ON_PYTHON | ON_PROFILE);
 }
 
 bool

@@ -12,6 +12,8 @@
 bool lw_on_host(void);
 /* Whether it is "python": functions run as plain Python (core/py/compiled/in_python.h). */
 bool lw_on_python(void);
+/* Whether it is, or a profile is open: core/py/compiled/entry.h. */
+bool lw_calls_go_round(void);
 /* stream= of a call with host arrays: None and 0 say nothing, and without a GPU no stream does.
  */
 bool lw_stream_says_nothing(PyObject *stream);

@@ -77,6 +77,25 @@ describe(PyObject *exception, const lw_error *err)
     }
 }
 
+/* The text, with the numbers of a notebook's cells for their files' names. */
+static PyObject *
+message_of(const lw_error *err)
+{
+    PyObject *text = text_or_none(lw_error_text(err)), *named;
+
+    if (text == NULL || err->file == NULL ||
+        (strncmp(err->file, "<ipython-input-", 15) != 0 &&
+         strstr(err->file, "ipykernel_") == NULL))
+        return text;
+    named = lw_service_call(LW_SERVICE_NOTEBOOK, "name_cells", text, NULL, 0, NULL);
+    if (named == NULL) {
+        PyErr_Clear();
+        return text;
+    }
+    Py_DECREF(text);
+    return named;
+}
+
 PyObject *
 lw_py_raise(lw_error *err)
 {
@@ -92,7 +111,7 @@ lw_py_raise(lw_error *err)
         goto done;
     }
     class = class_of(err->status);
-    text = class ? text_or_none(lw_error_text(err)) : NULL;
+    text = class ? message_of(err) : NULL;
     exception = text ? PyObject_CallOneArg(class, text) : NULL;
     if (exception != NULL) {
         describe(exception, err);

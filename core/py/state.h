@@ -56,7 +56,6 @@ typedef struct lw_state_found {
     lw_found functions[LW_STATE_METHODS],
         reductions[LW_STATE_METHODS]; /* lanewise.reductions */
     lw_found numpy_functions[LW_STATE_METHODS];
-    lw_found count_nonzero, numpy_count_nonzero; /* lanewise.reductions', NumPy's */
     lw_found accumulate, keyword_names[4]; /* texts: core/py/array/device_array_reduce.c */
     lw_found ufunc_methods[LW_STATE_UFUNC_METHODS]; /* lanewise._ufunc_methods */
     lw_found cupy_current_stream;

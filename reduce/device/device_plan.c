@@ -9,7 +9,9 @@ enum {
     SHARED = 32 * 1024,      /* bytes of shared memory for a block's accumulators, … */
     MOST_SHARED = 47 * 1024, /* … and with its elements */
     MOST_PIECE = 8,          /* neighbouring accesses of a lane that its warp reads together */
-    LEAST_ITEMS = 16, /* fewest accesses of a lane where elements are split over blocks */
+    MOST_THREADS_LOG2 = 8,
+    LEAST_THREADS = 64, /* fewest threads of a block that is smaller on account of these */
+    LEAST_ITEMS = 16,   /* fewest accesses of a lane where elements are split over blocks */
     MOST_SPLITS = 1024,
     COLUMNS_LOG2 = 5, /* log2 of the threads along neighbouring results, where these are many */
     WIDEST = 32,      /* most bytes of such a thread's accumulators */
@@ -215,12 +217,14 @@ columns_log2(const lw_reduce_plan *plan)
     return results > COLUMNS_LOG2 + 1 ? COLUMNS_LOG2 : results;
 }
 
-/* Sets the threads of a block, which follow from the elements of an access. */
+/* Sets the threads of a block, 2 ** most at most, which follow from the elements of an access.
+ */
 static void
-set_lanes(const lw_reduce_job *job, lw_reduce_plan *plan)
+set_lanes(const lw_reduce_job *job, lw_reduce_plan *plan, uint32_t most)
 {
     uint32_t threads = threads_log2(job), results;
 
+    threads = threads < most ? threads : most;
     plan->items = plan->key.columns ? plan->elements : plan->elements / plan->key.vector;
     results = plan->key.columns ? columns_log2(plan) : rows_log2(job, plan, threads);
     if (results > threads)
@@ -230,22 +234,36 @@ set_lanes(const lw_reduce_job *job, lw_reduce_plan *plan)
     plan->threads = 1u << threads;
 }
 
-/* How many neighbouring accesses of a lane its warp reads together, for an operator that needs
- * the order of elements; 0: lanes cannot be served in that way. */
+/* Bytes of shared memory that a thread needs whose warp reads `piece` accesses of it together.
+ */
 static uint32_t
-piece_of(const lw_reduce_job *job, const lw_reduce_plan *plan)
+piece_bytes(const lw_reduce_job *job, const lw_reduce_plan *plan, uint32_t piece)
 {
     const lw_reduction *r = job->reduction;
-    uint32_t bytes = 0, piece = MOST_PIECE;
+    uint32_t bytes = 0;
 
     for (uint32_t i = 0; i < r->n_in; i++)
         bytes += lw_dtypes[r->loaded[i]].size_bytes * plan->key.vector;
-    if (plan->key.lanes_log2 < 5 || is_masked(job))
-        return 0;
-    while (piece > 1 &&
-           ((piece + 1) * bytes + acc_bytes(job)) * LW_REDUCE_THREADS > MOST_SHARED)
-        piece /= 2;
-    return piece > 1 ? piece : 0;
+    return (piece + 1) * bytes + acc_bytes(job);
+}
+
+/* For an operator that needs the order of elements: chooses how many neighbouring accesses of a
+ * lane its warp reads together, in smaller blocks where that takes much shared memory. False:
+ * lanes cannot be served in that way. */
+static bool
+choose_piece(const lw_reduce_job *job, lw_reduce_plan *plan)
+{
+    for (uint32_t piece = MOST_PIECE; piece > 1; piece /= 2) {
+        uint32_t threads = LW_REDUCE_THREADS;
+        while (threads > LEAST_THREADS && piece_bytes(job, plan, piece) * threads > MOST_SHARED)
+            threads /= 2;
+        if (piece_bytes(job, plan, piece) * threads > MOST_SHARED)
+            continue;
+        set_lanes(job, plan, log2_of(threads));
+        plan->key.piece = (uint8_t)piece;
+        return plan->key.lanes_log2 >= 5 && !is_masked(job) && plan->items <= INT32_MAX;
+    }
+    return false;
 }
 
 /* Neighbouring threads take neighbouring elements, or neighbouring results where these are
@@ -262,12 +280,12 @@ choose_block(const lw_reduce_job *job, lw_reduce_plan *plan)
     plan->key.head = plan->head > 0;
     plan->elements -= plan->head;
     in_order = !job->reduction->commutative && !plan->key.best && !plan->key.columns;
-    set_lanes(job, plan);
-    if (in_order && plan->key.vector > 1)
-        plan->key.piece = (uint8_t)piece_of(job, plan);
-    if (in_order && plan->key.piece == 0) {
+    if (!in_order) {
+        set_lanes(job, plan, MOST_THREADS_LOG2);
+    } else if (plan->key.vector == 1 || !choose_piece(job, plan)) {
+        plan->key.piece = 0;
         plan->key.vector = 1;
-        set_lanes(job, plan);
+        set_lanes(job, plan, MOST_THREADS_LOG2);
     }
     assert(plan->threads <= LW_REDUCE_THREADS && plan->key.vector <= 16);
 }

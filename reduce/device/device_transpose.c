@@ -16,7 +16,10 @@ typedef struct words {
 
 typedef struct exchange {
     lane_range range;
-    lw_ref first_of_warp, last_access; /* of the warp's first lane; of the block */
+    lw_ref begin;       /* the block's first access */
+    lw_ref first, last; /* i32, counted from there: the first access that this lane reads, and
+                           the block's last one */
+    lw_ref block[LW_REDUCE_MOST]; /* where the block's accesses begin, unless they are folded */
     lw_ref memory[LW_REDUCE_MOST]; /* shared, this warp's: a row for each lane, and a gap behind
                                       it against bank conflicts */
     lw_ref word[LW_REDUCE_MOST][MOST_PIECE][MOST_WORDS]; /* slots: what was read last */
@@ -58,30 +61,46 @@ words_of(const maker *m, uint32_t operand)
     return (words){LW_DT_u32, bytes / 4};
 }
 
-/* Which lane takes the access that this lane reads as its number k. */
+/* Which lane takes the access that this lane reads as its number k: number 0 with k = 0, and so
+ * many lanes further on for each k. */
 static lw_ref
 owner_of(maker *m, uint32_t k)
 {
-    return high(m, add(m, low(m, m->tid, WARP), i64(m, (int64_t)k * WARP)), m->key->piece);
+    lw_ref lane = low(m, m->tid, WARP);
+
+    return add(m, high(m, lane, m->key->piece), i64(m, k * (WARP / m->key->piece)));
 }
 
-/* Reads the accesses from number `done` of each lane on. Those behind the end are read as the
- * last one, and not used. */
+/* The number of that access, in the block, once `done` accesses of each lane are read: of those
+ * behind the end, the last one. All in 32 bits, of which the plan takes care. */
+static lw_ref
+access_of(maker *m, const exchange *e, uint32_t k, lw_ref done)
+{
+    lw_builder *b = &m->b;
+    lw_ref each = lw_ir_cast(b, LW_DT_i32, e->range.each), at;
+
+    at = lw_ir_mul(b, each, i32(m, (int64_t)k * (WARP / m->key->piece)));
+    at = lw_ir_add(b, at, lw_ir_add(b, e->first, lw_ir_cast(b, LW_DT_i32, done)));
+    return smaller(m, at, e->last);
+}
+
+/* Reads the accesses from number `done` of each lane on. */
 static void
 read_together(maker *m, const exchange *e, lw_ref done)
 {
     lw_builder *b = &m->b;
-    lw_ref number = add(m, done, low(m, m->tid, m->key->piece));
 
     for (uint32_t k = 0; k < m->key->piece; k++) {
-        lw_ref item = add(m, e->first_of_warp, times(m, owner_of(m, k), e->range.each));
-        item = smaller(m, add(m, item, number), e->last_access);
+        lw_ref at = lw_ir_cast(b, LW_DT_i64, access_of(m, e, k, done));
         for (uint32_t i = 0; i < m->r->n_in; i++) {
             words w = words_of(m, i);
-            lw_ref all = lw_ir_load(b, w.type, w.n, lw_reduce_address(m, i, item),
-                                    access_bytes(m, i), operand_flags(m));
-            for (uint32_t at = 0; at < w.n; at++)
-                lw_ir_set(b, e->word[i][k][at], w.n > 1 ? lw_ir_lane(b, all, at) : all);
+            uint32_t bytes = access_bytes(m, i);
+            lw_ref from = m->key->folded
+                              ? lw_reduce_address(m, i, add(m, e->begin, at))
+                              : lw_ir_offset(b, e->block[i], times(m, at, i64(m, bytes)));
+            lw_ref all = lw_ir_load(b, w.type, w.n, from, bytes, operand_flags(m));
+            for (uint32_t n = 0; n < w.n; n++)
+                lw_ir_set(b, e->word[i][k][n], w.n > 1 ? lw_ir_lane(b, all, n) : all);
         }
     }
 }
@@ -160,23 +179,35 @@ new_words(maker *m, uint32_t operand, exchange *e)
             e->word[operand][k][at] = lw_ir_slot(&m->b, w.type);
 }
 
+/* Where this warp's lanes hand over an operand's accesses. */
+static lw_ref
+room_of_warp(maker *m, uint32_t operand)
+{
+    lw_builder *b = &m->b;
+    uint32_t threads = 1u << (m->key->lanes_log2 + m->key->results_log2);
+    uint32_t row = (m->key->piece + 1) * access_bytes(m, operand);
+    lw_ref warp = lw_ir_shr(b, m->tid, i64(m, 5));
+
+    return lw_ir_offset(b, lw_ir_shared(b, threads * row, 16),
+                        times(m, warp, i64(m, WARP * row)));
+}
+
 static exchange
 start(maker *m)
 {
     lw_builder *b = &m->b;
     lw_ref begin = times(m, m->split, m->per_block);
-    lw_ref end = smaller(m, m->items, add(m, begin, m->per_block));
-    lw_ref warp = lw_ir_shr(b, m->tid, i64(m, 5));
-    uint32_t threads = 1u << (m->key->lanes_log2 + m->key->results_log2);
-    exchange e = {.range = lw_reduce_lane_of(m, begin, end, m->key->piece)};
+    lw_ref end = smaller(m, m->items, add(m, begin, m->per_block)), first;
+    exchange e = {.begin = begin, .range = lw_reduce_lane_of(m, begin, end, m->key->piece)};
 
-    e.first_of_warp =
-        add(m, begin, times(m, minus(m, m->lane, low(m, m->lane, WARP)), e.range.each));
-    e.last_access = minus(m, end, i64(m, 1));
+    first = add(m, minus(m, m->lane, low(m, m->lane, WARP)), owner_of(m, 0));
+    first = add(m, times(m, first, e.range.each), low(m, m->tid, m->key->piece));
+    e.first = lw_ir_cast(b, LW_DT_i32, first);
+    e.last = lw_ir_cast(b, LW_DT_i32, minus(m, e.range.n, i64(m, 1)));
     for (uint32_t i = 0; i < m->r->n_in; i++) {
-        uint32_t row = (m->key->piece + 1) * access_bytes(m, i);
-        e.memory[i] = lw_ir_shared(b, threads * row, 16);
-        e.memory[i] = lw_ir_offset(b, e.memory[i], times(m, warp, i64(m, WARP * row)));
+        e.memory[i] = room_of_warp(m, i);
+        if (!m->key->folded)
+            e.block[i] = lw_reduce_address(m, i, begin);
         new_words(m, i, &e);
     }
     e.started = lw_ir_slot(b, LW_DT_b1);
@@ -190,7 +221,7 @@ lw_reduce_take_in_order(maker *m, access *from)
     lw_builder *b = &m->b;
     exchange e = start(m);
     lw_ref mine = minus(m, e.range.last, e.range.first), at = lw_ir_slot(b, LW_DT_i64), left,
-           next;
+           next, last;
     lw_for loop;
 
     read_together(m, &e, i64(m, 0));
@@ -207,9 +238,9 @@ lw_reduce_take_in_order(maker *m, access *from)
     take_until(m, &e, at, left, loop.i, 1, from);
     wait_for_warp(m);
     lw_ir_for_end(b, &loop);
-    lw_reduce_take_rest(m,
-                        both(m, lw_ir_get(b, e.started),
-                             lw_ir_compare(b, LW_OP_GT, e.range.last, e.last_access)),
-                        from);
+    last = add(m, e.begin, e.range.n);
+    lw_reduce_take_rest(
+        m, both(m, lw_ir_get(b, e.started), lw_ir_compare(b, LW_OP_EQ, e.range.last, last)),
+        from);
     return e.range;
 }

@@ -601,6 +601,53 @@ add_checks(builder *b, const shape *narrow)
     return status;
 }
 
+/* ---- stages ---- */
+
+/* Numbers side by side, whatever their structure in the accumulator. */
+static void
+be_flat(lw_reduce_form *form, uint32_t n)
+{
+    form->n_nodes = 0;
+    if (n > 1)
+        form->node[form->n_nodes++] = (lw_reduce_node){LW_REDUCE_TUPLE, n, NULL};
+    for (uint32_t i = 0; i < n; i++)
+        form->node[form->n_nodes++] = (lw_reduce_node){LW_REDUCE_NUMBER, 0, NULL};
+}
+
+static void
+give_accumulators(lw_reduction *r)
+{
+    lw_scalar_free(r->finish);
+    r->finish = NULL;
+    r->n_out = r->n_acc;
+    memcpy(r->out, r->acc, sizeof r->out);
+    be_flat(&r->out_form, r->n_out);
+}
+
+static void
+take_accumulators(lw_reduction *r)
+{
+    lw_scalar_free(r->map);
+    r->map = NULL;
+    r->indexed = false;
+    r->n_arrays = r->n_in = r->n_acc;
+    for (uint32_t i = 0; i < r->n_acc; i++) {
+        r->array[i] = (lw_reduce_operand){.dtype = r->acc[i]};
+        r->loaded[i] = r->in[i] = r->acc[i];
+    }
+}
+
+/* The types are those of the whole reduction: an accumulator of float16 stays a float32, and a
+ * count that is a Python int stays weak. */
+static void
+set_stage(lw_reduction *r, lw_reduce_stage stage)
+{
+    if (stage == LW_REDUCE_PARTIAL || stage == LW_REDUCE_MERGE)
+        give_accumulators(r);
+    if (stage == LW_REDUCE_MERGE || stage == LW_REDUCE_FINISH)
+        take_accumulators(r);
+}
+
 static lw_status
 build(builder *b)
 {
@@ -628,6 +675,7 @@ build(builder *b)
     if (b->source->commutative >= 0)
         r->commutative = b->source->commutative;
     LW_TRY(add_checks(b, &narrow));
+    set_stage(r, b->source->stage);
     if (can_raise(r))
         LW_TRY(lw_reduce_carry_raised(r, b->err));
     lw_reduce_recognise_best(r);

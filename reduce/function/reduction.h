@@ -17,6 +17,15 @@ typedef struct lw_reduce_item { /* one number, as in memory */
     _Alignas(16) uint8_t bytes[16];
 } lw_reduce_item;
 
+/* What is made of the three functions. Dask reduces by blocks: the accumulators of each, then
+ * accumulators of several blocks into one, and finish at the end. */
+typedef enum lw_reduce_stage {
+    LW_REDUCE_WHOLE,
+    LW_REDUCE_PARTIAL, /* without finish: results are accumulators, number by number, … */
+    LW_REDUCE_MERGE,   /* … and so are the operands; without map */
+    LW_REDUCE_FINISH   /* the operands are accumulators, and the results those of the whole */
+} lw_reduce_stage;
+
 /* A reduction as the user wrote it. Trees are borrowed. */
 typedef struct lw_reduce_source {
     const lw_tree *map, *combine, *finish; /* map and finish may be NULL */
@@ -26,6 +35,7 @@ typedef struct lw_reduce_source {
     /* The dtypes of identity=, number by number, where a record counts as one number of dtype
      * void. void: not given. */
     lw_dtype said[LW_REDUCE_MOST];
+    lw_reduce_stage stage;
 } lw_reduce_source;
 
 /* An array that a call reduces. */
@@ -69,7 +79,8 @@ typedef struct lw_reduction {
     lw_reduce_item neutral[LW_REDUCE_MOST];  /* -0 of float sums, infinities of extremes */
 } lw_reduction;
 
-/* dtype: what operands are converted to first; void: they are not. Fails with the user's
+/* arrays: at every stage those of which the accumulators are made, which decide the types.
+ * dtype: what operands are converted to first; void: they are not. Fails with the user's
  * diagnostics, with LW_ERR_TYPE where the functions do not fit together, and with
  * LW_ERR_UNSUPPORTED if they print. */
 lw_status lw_reduction_new(const lw_reduce_source *source, const lw_reduce_operand *arrays,

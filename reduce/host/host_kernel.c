@@ -357,6 +357,22 @@ fail:
 }
 
 static lw_status
+quick_loops(maker *m, lw_error *err)
+{
+    lw_status status;
+
+    LW_TRY(one_row(m, "lw_seed", true, false, err));
+    LW_TRY(one_row(m, "lw_columns", false, false, err));
+    LW_TRY(lanes(m, err));
+    LW_TRY(fold(m, err));
+    LW_TRY(merge(m, err));
+    LW_TRY(finish(m, err));
+    LW_TRY(lw_reduce_extreme_loops(m, err));
+fail:
+    return status;
+}
+
+static lw_status
 other_loops(maker *m, lw_error *err)
 {
     lw_status status;
@@ -377,8 +393,10 @@ fail:
     return status;
 }
 
+typedef enum loops { NO_OTHERS, QUICK_OTHERS, ALL_OTHERS } loops;
+
 static lw_status
-make_module(const lw_reduction *r, bool others, bool scans, lw_module **out, lw_error *err)
+make_module(const lw_reduction *r, loops others, bool scans, lw_module **out, lw_error *err)
 {
     maker m = {.r = r, .body.reduction = r, .n_operands = r->n_in + r->indexed};
     lw_status status;
@@ -386,8 +404,8 @@ make_module(const lw_reduction *r, bool others, bool scans, lw_module **out, lw_
     memcpy(m.operand, r->loaded, r->n_in * sizeof *r->loaded);
     m.operand[r->n_in] = LW_DT_i64;
     LW_TRY(lw_reduction_module(r, &m.module, m.body.funcs, err));
-    if (others)
-        LW_TRY(other_loops(&m, err));
+    if (others != NO_OTHERS)
+        LW_TRY(others == ALL_OTHERS ? other_loops(&m, err) : quick_loops(&m, err));
     if (scans)
         LW_TRY(scan_loops(&m, err));
     *out = m.module;
@@ -400,7 +418,7 @@ fail:
 lw_status
 lw_reduce_host_module(const lw_reduction *r, lw_module **out, lw_error *err)
 {
-    return make_module(r, true, true, out, err);
+    return make_module(r, ALL_OTHERS, true, out, err);
 }
 
 typedef struct loop_place {
@@ -422,14 +440,14 @@ find_loops(const lw_code *code, const loop_place *found, size_t n, lw_error *err
 }
 
 static lw_status
-find_other_loops(lw_reduce_code *out, lw_error *err)
+find_other_loops(lw_reduce_code *out, bool quick, lw_error *err)
 {
     const loop_place found[] = {{"lw_seed", &out->seed, false},
-                                {"lw_seed_strided", &out->seed_strided, false},
+                                {"lw_seed_strided", &out->seed_strided, quick},
                                 {"lw_columns", &out->columns, false},
-                                {"lw_columns_strided", &out->columns_strided, false},
-                                {"lw_rows", &out->rows, false},
-                                {"lw_rows_strided", &out->rows_strided, false},
+                                {"lw_columns_strided", &out->columns_strided, quick},
+                                {"lw_rows", &out->rows, quick},
+                                {"lw_rows_strided", &out->rows_strided, quick},
                                 {"lw_lanes", &out->lanes, false},
                                 {"lw_fold", &out->fold, false},
                                 {"lw_merge", &out->merge, false},
@@ -440,6 +458,17 @@ find_other_loops(lw_reduce_code *out, lw_error *err)
                                 {"lw_find", &out->find, true}};
 
     return find_loops(out->code, found, sizeof found / sizeof *found, err);
+}
+
+static lw_status
+find_scans(const lw_code *code, lw_reduce_scan_loops_code *out, lw_error *err)
+{
+    const loop_place found[] = {{"lw_scan", &out->scan, false},
+                                {"lw_totals", &out->totals, false},
+                                {"lw_scan_segments", &out->segments, false},
+                                {"lw_slices", &out->slices, false}};
+
+    return find_loops(code, found, sizeof found / sizeof *found, err);
 }
 
 /* Whether a function has a loop, or so much code that the clock should be looked at more
@@ -455,6 +484,68 @@ may_take_long(const lw_scalar *function)
     return n > MANY || (n > 0 && lw_ir_repeats(function->module));
 }
 
+static bool
+is_costly(const lw_reduction *r)
+{
+    return may_take_long(r->map) || may_take_long(r->combine) || may_take_long(r->finish);
+}
+
+static void
+begin_code(const lw_reduction *r, lw_reduce_code *out)
+{
+    memset(out, 0, sizeof *out);
+    out->n_operands = r->n_in + r->indexed;
+    out->width = width_of(r);
+    out->costly = is_costly(r);
+    out->extreme = r->best;
+    if (out->extreme.kind != LW_NO_EXTREME)
+        out->value_size = lw_dtypes[r->acc[out->extreme.part]].size_bytes;
+}
+
+/* Whether it has functions whose last bits depend on whether vectors of them are computed. */
+static bool
+is_inexact(const lw_scalar *function)
+{
+    for (uint32_t f = 0; function != NULL && f < function->module->funcs.n; f++) {
+        const lw_func *func = function->module->funcs.data[f];
+        for (uint32_t i = 0; i < func->insts.n; i++)
+            if (func->insts.data[i].op == LW_OP_INTRINSIC &&
+                (lw_intrinsics[func->insts.data[i].a].ulp_host_f64 != 0 ||
+                 lw_intrinsics[func->insts.data[i].a].ulp_host_f32 != 0))
+                return true;
+    }
+    return false;
+}
+
+bool
+lw_reduce_host_may_be_quick(const lw_reduction *r)
+{
+    return !is_costly(r) && !is_inexact(r->map) && !is_inexact(r->combine) &&
+           !is_inexact(r->finish);
+}
+
+lw_status
+lw_reduce_host_build_quick(const lw_reduction *r, bool scans, const lw_build_options *options,
+                           lw_reduce_code *out, lw_build_report *report, lw_error *err)
+{
+    lw_build_options quick = *options;
+    lw_module *module = NULL;
+    lw_status status;
+
+    quick.quick = true;
+    begin_code(r, out);
+    LW_TRY(make_module(r, QUICK_OTHERS, scans, &module, err));
+    LW_TRY(lw_build_host(module, &quick, &out->code, report, err));
+    status = find_other_loops(out, true, err);
+    if (status == LW_OK && scans)
+        status = find_scans(out->code, &out->scans, err);
+    if (status != LW_OK)
+        lw_reduce_host_drop(out);
+fail:
+    lw_module_free(module);
+    return status;
+}
+
 lw_status
 lw_reduce_host_build(const lw_reduction *r, const lw_build_options *options,
                      lw_reduce_code *out, lw_build_report *report, lw_error *err)
@@ -462,17 +553,10 @@ lw_reduce_host_build(const lw_reduction *r, const lw_build_options *options,
     lw_module *module = NULL;
     lw_status status;
 
-    memset(out, 0, sizeof *out);
-    out->n_operands = r->n_in + r->indexed;
-    out->width = width_of(r);
-    out->costly =
-        may_take_long(r->map) || may_take_long(r->combine) || may_take_long(r->finish);
-    out->extreme = r->best;
-    if (out->extreme.kind != LW_NO_EXTREME)
-        out->value_size = lw_dtypes[r->acc[out->extreme.part]].size_bytes;
-    LW_TRY(make_module(r, true, false, &module, err));
+    begin_code(r, out);
+    LW_TRY(make_module(r, ALL_OTHERS, false, &module, err));
     LW_TRY(lw_build_host(module, options, &out->code, report, err));
-    status = find_other_loops(out, err);
+    status = find_other_loops(out, false, err);
     if (status != LW_OK)
         lw_reduce_host_drop(out);
 fail:
@@ -485,17 +569,13 @@ lw_reduce_host_build_scans(const lw_reduction *r, const lw_build_options *option
                            lw_reduce_scan_loops_code *out, lw_build_report *report,
                            lw_error *err)
 {
-    const loop_place found[] = {{"lw_scan", &out->scan, false},
-                                {"lw_totals", &out->totals, false},
-                                {"lw_scan_segments", &out->segments, false},
-                                {"lw_slices", &out->slices, false}};
     lw_module *module = NULL;
     lw_status status;
 
     memset(out, 0, sizeof *out);
-    LW_TRY(make_module(r, false, true, &module, err));
+    LW_TRY(make_module(r, NO_OTHERS, true, &module, err));
     LW_TRY(lw_build_host(module, options, &out->code, report, err));
-    status = find_loops(out->code, found, sizeof found / sizeof *found, err);
+    status = find_scans(out->code, out, err);
     if (status != LW_OK) {
         lw_code_free(out->code);
         out->code = NULL;

@@ -12,6 +12,25 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* 600 bytes to the other device. */
+static lw_status
+copy_to_peer(lw_device *device, CUdeviceptr from, lw_error *err)
+{
+    lw_device *peer = NULL;
+    lw_block *block = NULL;
+    lw_status status;
+
+    LW_TRY(lw_device_get(1, &peer, err));
+    LW_TRY(lw_pool_take(peer, 600, NULL, &block, err));
+    LW_TRY(lw_stream_after_on(device, NULL, peer, NULL, err));
+    LW_TRY(lw_copy_between(&(lw_copy_queue){device, NULL, false}, peer, block->address, from,
+                           600, err));
+    LW_TRY(lw_stream_after_on(peer, NULL, device, NULL, err));
+fail:
+    lw_pool_put(block);
+    return status;
+}
+
 /* Uses each part once; whatever fails, it gives back all that it got. */
 static lw_status
 scenario(lw_error *err)
@@ -50,6 +69,7 @@ scenario(lw_error *err)
     LW_TRY(lw_stream_after(device, NULL, stream->handle, err));
     LW_TRY(lw_copy_on_device(&(lw_copy_queue){device, NULL, false}, b->address, a->address, 600,
                              err));
+    LW_TRY(copy_to_peer(device, b->address, err));
     LW_TRY(lw_image_load(device, &image, sizeof image, &loaded, err));
     LW_TRY(lw_image_kernel(loaded, "add", &add, err));
     LW_TRY(lw_image_global(loaded, "table", &address, &n_bytes, err));
@@ -98,6 +118,9 @@ absorbed(const char *name, int code)
         "cuStreamWaitEvent",     /* the same */
         "cuCtxGetDevice",        /* then the primary context is made current */
         "cuCtxSynchronize",      /* in trimming */
+        "cuDeviceCanAccessPeer", /* then the driver copies by way of the host */
+        "cuCtxEnablePeerAccess", /* the same */
+        "cuMemPoolSetAccess",    /* the same */
     };
     size_t i;
 
@@ -334,6 +357,7 @@ main(int argc, char **argv)
     int64_t heap;
 
     fake_open(argc, argv);
+    fake.set("devices", 2);
     heap = lw_memory_live();
     test_sweep();
     test_memory_sweep();

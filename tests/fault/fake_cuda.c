@@ -31,8 +31,12 @@ static struct {
 } counts[N_NAMES];
 static int n_calls;
 
-fake_state fake = {
-    .n_devices = 1, .version = 13000, .cc = 90, .has_pools = 1, .memory_bytes = 16LL << 30};
+fake_state fake = {.n_devices = 1,
+                   .version = 13000,
+                   .cc = 90,
+                   .has_pools = 1,
+                   .has_peers = 1,
+                   .memory_bytes = 16LL << 30};
 _Thread_local void *fake_chosen;
 _Thread_local fake_object *fake_current;
 
@@ -200,6 +204,15 @@ fake_holder(uintptr_t address, size_t n_bytes)
     return NULL;
 }
 
+int
+fake_reaches(uintptr_t address, size_t n_bytes)
+{
+    fake_object *item = fake_holder(address, n_bytes);
+
+    return item != NULL &&
+           (item->kind == HOST || item->everywhere || item->ordinal == fake_current->ordinal);
+}
+
 static fake_object null_stream;
 
 /* 0, 1 and 2 are the default streams. */
@@ -223,7 +236,10 @@ fake_usable(void *stream)
         return NOT_INITIALIZED;
     if (fake_current == NULL)
         return fake_chosen ? CONTEXT_IS_DESTROYED : INVALID_CONTEXT;
-    return fake_stream_of(stream) == NULL ? INVALID_HANDLE : SUCCESS;
+    return fake_stream_of(stream) == NULL ||
+                   fake_stream_of(stream)->ordinal != fake_current->ordinal
+               ? INVALID_HANDLE
+               : SUCCESS;
 }
 
 /* ---- the environment ---- */
@@ -256,6 +272,7 @@ read_environment(void)
     fake.cc = number("FAKE_CUDA_CC", fake.cc);
     fake.memory_bytes = number("FAKE_CUDA_MEMORY", fake.memory_bytes);
     fake.has_pools = number("FAKE_CUDA_POOLS", fake.has_pools);
+    fake.has_peers = number("FAKE_CUDA_PEERS", fake.has_peers);
     get_proc = number("FAKE_CUDA_GETPROC", get_proc);
     if (getenv("FAKE_CUDA_ABSENT") != NULL)
         fake_cuda_absent(getenv("FAKE_CUDA_ABSENT"));
@@ -359,7 +376,8 @@ fake_cuda_set(const char *what, long long value)
         long long *slot;
     } rows[] = {
         {"devices", &fake.n_devices},   {"version", &fake.version}, {"cc", &fake.cc},
-        {"memory", &fake.memory_bytes}, {"pools", &fake.has_pools}, {"getproc", &get_proc}};
+        {"memory", &fake.memory_bytes}, {"pools", &fake.has_pools}, {"peers", &fake.has_peers},
+        {"getproc", &get_proc}};
     size_t i;
 
     pthread_mutex_lock(&mutex);
@@ -418,6 +436,12 @@ int
 fake_cuda_n_launches(void)
 {
     return fake.n_launches;
+}
+
+int
+fake_cuda_n_launches_on(int ordinal)
+{
+    return fake.n_launches_on[ordinal];
 }
 
 int

@@ -1,12 +1,21 @@
 /* The controls of the fake driver (fake_*.c), found in it by dlsym. The environment sets the
  * same things when it is loaded:
  *
- *   FAKE_CUDA_DEVICES=1      number of devices            FAKE_CUDA_VERSION=13000  as the
- * driver says FAKE_CUDA_CC=90          compute capability           FAKE_CUDA_MEMORY=... bytes
- * a device FAKE_CUDA_POOLS=1        stream-ordered allocation    FAKE_CUDA_GETPROC=1      0:
- * refuses to answer FAKE_CUDA_ABSENT=cuA,cuB calls that do not exist FAKE_CUDA_FAIL=cuA:2:700
- * the 2nd cuA gives 700 FAKE_CUDA_LOG=-|path     one line a call FAKE_CUDA_REPORT=1       live
- * counts at exit
+ *   FAKE_CUDA_DEVICES=1          number of devices
+ *   FAKE_CUDA_VERSION=13000      as the driver says
+ *   FAKE_CUDA_CC=90              compute capability
+ *   FAKE_CUDA_MEMORY=...         bytes a device
+ *   FAKE_CUDA_POOLS=1            stream-ordered allocation
+ *   FAKE_CUDA_PEERS=1            devices can reach each other's memory
+ *   FAKE_CUDA_GETPROC=1          0: refuses to answer
+ *   FAKE_CUDA_ABSENT=cuA,cuB     calls that do not exist
+ *   FAKE_CUDA_FAIL=cuA:2:700     the 2nd cuA gives 700
+ *   FAKE_CUDA_LOG=-|path         one line a call
+ *   FAKE_CUDA_REPORT=1           live counts at exit
+ *   CUDA_VISIBLE_DEVICES=1,0     read by cuInit, as the driver reads it
+ *
+ * Work of one device with memory, a stream, an event or a kernel of another is an error; only
+ * copies between peers name two.
  */
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
@@ -42,6 +51,7 @@ long long fake_cuda_used_bytes(int ordinal);
 int fake_cuda_calls(const char *name);
 void fake_cuda_reset_calls(void);
 int fake_cuda_n_launches(void);
+int fake_cuda_n_launches_on(int ordinal);    /* of one device */
 int fake_cuda_last_launch(fake_launch *out); /* 0 when there was none */
 /* Streams that say that they capture; allocation and freeing on them is then an error. */
 void fake_cuda_set_capturing(void *stream, int capturing);

@@ -1,17 +1,48 @@
 /* The fake driver: errors, devices, contexts. */
 #include "tests/fault/fake_internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static int retained[MAX_DEVICES]; /* outlives a reset, which does not release */
+static int visible[MAX_DEVICES];  /* by ordinal: which of the machine's devices it is */
+static int n_machine;             /* its devices; the others are hidden */
 
 /* ---- start, devices ---- */
+
+/* CUDA_VISIBLE_DEVICES, as far as Dask writes it: ordinals and UUIDs in a row. What is none
+ * ends it. */
+static void
+choose_visible(void)
+{
+    const char *at = getenv("CUDA_VISIBLE_DEVICES");
+    char *end;
+    long which;
+
+    n_machine = (int)fake.n_devices;
+    for (int i = 0; i < MAX_DEVICES; i++)
+        visible[i] = i;
+    if (at == NULL)
+        return;
+    for (fake.n_devices = 0; *at != 0 && fake.n_devices < n_machine; fake.n_devices++) {
+        if (strncmp(at, "GPU-", 4) == 0) /* the UUID has the same byte, 0x10 + i, 16 times */
+            which = strtol((char[]){at[4], at[5], 0}, NULL, 16) - 0x10, end = (char *)at + 40;
+        else
+            which = strtol(at, &end, 10);
+        if (end == at || which < 0 || which >= n_machine)
+            return;
+        visible[fake.n_devices] = (int)which;
+        at = *end == ',' ? end + 1 : end;
+    }
+}
 
 int
 cuInit(unsigned flags)
 {
     BEGIN("cuInit");
     NEED(flags == 0, INVALID_VALUE);
+    if (!fake.initialized)
+        choose_visible();
     NEED(fake.n_devices > 0, NO_DEVICE);
     fake.initialized = 1;
 done:
@@ -110,7 +141,7 @@ cuDeviceGetName(char *name, int n_bytes, int device)
 {
     BEGIN("cuDeviceGetName");
     NEED(device >= 0 && device < fake.n_devices, INVALID_DEVICE);
-    snprintf(name, (size_t)n_bytes, "Fake GPU %d", device);
+    snprintf(name, (size_t)n_bytes, "Fake GPU %d", visible[device]);
 done:
     return fake_leave(code);
 }
@@ -120,7 +151,7 @@ cuDeviceGetUuid_v2(unsigned char *uuid, int device)
 {
     BEGIN("cuDeviceGetUuid_v2");
     NEED(device >= 0 && device < fake.n_devices, INVALID_DEVICE);
-    memset(uuid, 0x10 + device, 16);
+    memset(uuid, 0x10 + visible[device], 16);
 done:
     return fake_leave(code);
 }
@@ -332,6 +363,34 @@ cuCtxGetStreamPriorityRange(int *least, int *greatest)
     NEED(fake_current != NULL, INVALID_CONTEXT);
     *least = 0;
     *greatest = -5;
+done:
+    return fake_leave(code);
+}
+
+/* ---- memory of other devices ---- */
+
+int
+cuDeviceCanAccessPeer(int *out, int device, int peer)
+{
+    BEGIN("cuDeviceCanAccessPeer");
+    NEED(device >= 0 && device < fake.n_devices && peer >= 0 && peer < fake.n_devices,
+         INVALID_DEVICE);
+    *out = device != peer && fake.has_peers;
+done:
+    return fake_leave(code);
+}
+
+int
+cuCtxEnablePeerAccess(void *peer, unsigned flags)
+{
+    fake_object *item;
+    BEGIN("cuCtxEnablePeerAccess");
+    item = fake_find(CONTEXT, (uintptr_t)peer);
+    NEED(fake_current != NULL && item != NULL && item != fake_current, INVALID_CONTEXT);
+    NEED(flags == 0, INVALID_VALUE);
+    NEED(fake.has_peers, PEER_ACCESS_UNSUPPORTED);
+    NEED((fake_current->peers >> item->ordinal & 1) == 0, PEER_ACCESS_ALREADY_ENABLED);
+    fake_current->peers |= 1u << item->ordinal;
 done:
     return fake_leave(code);
 }

@@ -29,6 +29,9 @@ enum {
     NOT_READY = 600,
     CONTEXT_IS_DESTROYED = 709,
     NOT_SUPPORTED = 801,
+    PEER_ACCESS_UNSUPPORTED = 217,
+    PEER_ACCESS_ALREADY_ENABLED = 704,
+    ILLEGAL_ADDRESS = 700,
     CAPTURE_UNSUPPORTED = 900,
 };
 
@@ -55,6 +58,8 @@ typedef struct fake_object {
     uintptr_t handle;
     size_t n_bytes;
     int registered, pooled, n_opened, timing, recorded, capturing, busy, is_library;
+    int everywhere;            /* managed memory, which every device reaches */
+    unsigned peers;            /* of a context or a pool: the devices that have access */
     struct fake_object *owner; /* of a function: its module */
     char *name;
     unsigned char *image;
@@ -65,8 +70,8 @@ typedef struct fake_state {
     fake_object *buckets[N_BUCKETS]; /* by handle */
     fake_object *primary[MAX_DEVICES];
     long long used_bytes[MAX_DEVICES];
-    long long n_devices, version, cc, has_pools, memory_bytes; /* set by the tests */
-    int initialized, n_launches;
+    long long n_devices, version, cc, has_pools, has_peers, memory_bytes; /* set by the tests */
+    int initialized, n_launches, n_launches_on[MAX_DEVICES];
     fake_launch last_launch;
     FILE *log_file;
 } fake_state;
@@ -115,6 +120,10 @@ void fake_free_memory(fake_object *item);
 
 /* The memory that holds this range, or NULL. */
 fake_object *fake_holder(uintptr_t address, size_t n_bytes);
+
+/* Whether memory of ours holds this range and the current context reaches it: page-locked and
+ * managed memory, or its own device's. */
+int fake_reaches(uintptr_t address, size_t n_bytes);
 
 fake_object *fake_stream_of(void *handle); /* 0, 1 and 2 are the default streams */
 

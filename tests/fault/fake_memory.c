@@ -25,6 +25,8 @@ cuMemAllocManaged(unsigned long long *out, size_t n_bytes, unsigned flags)
     code = flags == 1 || flags == 2 ? fake_usable(NULL) : INVALID_VALUE;
     if (code == SUCCESS)
         code = fake_new_memory(MEMORY, fake_current->ordinal, n_bytes, &address);
+    if (code == SUCCESS)
+        fake_find(MEMORY, address)->everywhere = 1;
     *out = address;
     return fake_leave(code);
 }
@@ -98,6 +100,19 @@ done:
 }
 
 int
+cuMemPoolSetAccess(void *pool, const int *access, size_t n)
+{
+    fake_object *item;
+    BEGIN("cuMemPoolSetAccess");
+    item = fake_find(POOL, (uintptr_t)pool);
+    NEED(item != NULL && n == 1 && access[0] == 1 && access[2] == 3, INVALID_VALUE);
+    NEED(access[1] >= 0 && access[1] < fake.n_devices, INVALID_DEVICE);
+    item->peers |= 1u << access[1];
+done:
+    return fake_leave(code);
+}
+
+int
 cuMemPoolTrimTo(void *pool, size_t keep)
 {
     BEGIN("cuMemPoolTrimTo");
@@ -117,7 +132,7 @@ cuMemAllocFromPoolAsync(unsigned long long *out, size_t n_bytes, void *pool, voi
     code = fake_usable(stream);
     NEED(code == SUCCESS, code);
     item = fake_find(POOL, (uintptr_t)pool);
-    NEED(item != NULL, INVALID_VALUE);
+    NEED(item != NULL && item->ordinal == fake_current->ordinal, INVALID_VALUE);
     NEED(!fake_stream_of(stream)->capturing, CAPTURE_UNSUPPORTED);
     code = fake_new_memory(MEMORY, item->ordinal, n_bytes, &address);
     if (code == SUCCESS)
@@ -286,8 +301,8 @@ copy(void *to, const void *from, size_t n_bytes, int on_device, void *stream)
 
     if (code != SUCCESS)
         return code;
-    if (((on_device & 1) && fake_holder((uintptr_t)to, n_bytes) == NULL) ||
-        ((on_device & 2) && fake_holder((uintptr_t)from, n_bytes) == NULL) || to == NULL ||
+    if (((on_device & 1) && !fake_reaches((uintptr_t)to, n_bytes)) ||
+        ((on_device & 2) && !fake_reaches((uintptr_t)from, n_bytes)) || to == NULL ||
         from == NULL)
         return INVALID_VALUE;
     memmove(to, from, n_bytes);
@@ -323,11 +338,16 @@ int
 cuMemcpyPeerAsync(unsigned long long to, void *to_context, unsigned long long from,
                   void *from_context, size_t n_bytes, void *stream)
 {
+    fake_object *holder[2], *context[2];
     BEGIN("cuMemcpyPeerAsync");
-    NEED(fake_find(CONTEXT, (uintptr_t)to_context) &&
-             fake_find(CONTEXT, (uintptr_t)from_context),
-         INVALID_CONTEXT);
-    code = copy((void *)(uintptr_t)to, (void *)(uintptr_t)from, n_bytes, 3, stream);
+    context[0] = fake_find(CONTEXT, (uintptr_t)to_context);
+    context[1] = fake_find(CONTEXT, (uintptr_t)from_context);
+    NEED(context[0] != NULL && context[1] != NULL, INVALID_CONTEXT);
+    holder[0] = fake_holder((uintptr_t)to, n_bytes);
+    holder[1] = fake_holder((uintptr_t)from, n_bytes);
+    for (int i = 0; i < 2; i++)
+        NEED(holder[i] != NULL && holder[i]->ordinal == context[i]->ordinal, INVALID_VALUE);
+    code = copy((void *)(uintptr_t)to, (void *)(uintptr_t)from, n_bytes, 0, stream);
 done:
     return fake_leave(code);
 }
@@ -340,7 +360,7 @@ set(unsigned long long to, const void *item, size_t item_bytes, size_t n, void *
 
     if (code != SUCCESS)
         return code;
-    if (to % item_bytes != 0 || fake_holder((uintptr_t)to, n * item_bytes) == NULL)
+    if (to % item_bytes != 0 || !fake_reaches((uintptr_t)to, n * item_bytes))
         return INVALID_VALUE;
     for (i = 0; i < n; i++)
         memcpy((char *)(uintptr_t)to + i * item_bytes, item, item_bytes);

@@ -220,6 +220,23 @@ log_values(const fake_object *image, const fake_launch *launch)
     fprintf(fake.log_file, "\n");
 }
 
+/* Whether a parameter is an address of another device's memory, which the kernel would not
+ * reach. */
+static int
+strays(const fake_launch *launch)
+{
+    for (int i = 0; i < launch->n_params && i < 64; i++) {
+        unsigned long long value;
+        if (launch->sizes[i] != sizeof value ||
+            launch->offsets[i] + sizeof value > launch->n_bytes)
+            continue;
+        memcpy(&value, launch->values + launch->offsets[i], sizeof value);
+        if (fake_holder((uintptr_t)value, 1) != NULL && !fake_reaches((uintptr_t)value, 1))
+            return 1;
+    }
+    return 0;
+}
+
 static void
 record(const fake_object *function, const launch_config *config, void **params, int together)
 {
@@ -270,8 +287,11 @@ launch(const launch_config *config, void *function, void **params)
     for (i = 0; i < config->n_attributes; i++)
         if (config->attributes[i].id == 2)
             together = config->attributes[i].value.flag;
+    if (item->ordinal != fake_current->ordinal)
+        return INVALID_HANDLE;
     record(item, config, params, together);
-    return SUCCESS;
+    fake.n_launches_on[fake_current->ordinal]++;
+    return strays(&fake.last_launch) ? ILLEGAL_ADDRESS : SUCCESS;
 }
 
 int

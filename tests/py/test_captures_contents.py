@@ -537,3 +537,26 @@ def test_bound_calls_see_changes_as_any_call_does(target):
         assert [results() for _ in range(6)] == [[[10.0] * 4] * 4] * 6
     large = large.copy()
     assert results() == [[16.0] * 4] * 4
+
+
+STEP = 0
+
+
+def stepped(x):
+    return x + STEP
+
+
+@pytest.mark.parametrize("make, call", [
+    (lambda: lw.vectorize(stepped), lambda f: f(1.0)), (lambda: lw.jit(stepped), lambda f: f(1.0)),
+    (lambda: lw.reduce(map=stepped, combine=lambda a, b: a + b), lambda f: f(np.ones(1)))], ids=["vectorize", "jit", "reduce"])
+def test_many_values_are_told_of_once(make, call):
+    global STEP
+    STEP, results = 0, []
+    f = make()
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for STEP in (0, 1, 2, 3, 4, 5, 0, 5):
+            results.append(call(f))
+            assert len(seen) == (STEP > 2 or len(results) > 4), STEP
+    assert results == [1, 2, 3, 4, 5, 6, 1, 6]
+    assert seen[0].category is lw.PerformanceWarning and "W206" in str(seen[0].message) and "`STEP`" in str(seen[0].message)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 
@@ -20,11 +21,61 @@ NOTHING = {
 
 
 def test_info(run_python):
-    text = run_python("-m", "lanewise", "info").stdout
+    text = run_python("-m", "lanewise", "info", "--all").stdout
     for word in ("lanewise", "python", "numpy", "llvmlite", "cuda-pathfinder", "cpu", "libNVVM", "nvJitLink", "looked in", "cuda driver", "cache", "settings"):
         assert word in text, word
     assert lw.__version__ in text
     assert "Traceback" not in text
+
+
+def test_info_is_short_unless_asked(run_python):
+    lines = run_python("-m", "lanewise", "info").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["lanewise", "python", "packages", "cpu", "gpu", "cuda", "cache", "settings"]
+    assert all(len(line) < 200 for line in lines)
+
+
+def test_info_as_json(run_python):
+    found = json.loads(run_python("-m", "lanewise", "info", "--json").stdout)
+    assert found["lanewise"] == lw.__version__ and set(found) == set(lw.info())
+    assert set(found["cuda libraries"]["libNVVM"]) == {"path", "place", "version"}
+
+
+def test_bench_as_json(run_python):
+    done = run_python("-m", "lanewise", "bench", "--only", "cpu exp", "--json")
+    found = json.loads(done.stdout)
+    [row] = found["rows"]
+    assert row["name"] == "cpu exp float64 10^6" and row["unit"] == "us" and row["value"] > 0 and row["peers"]["numpy"] > 0
+    assert found["machine"]["cpu"] and found["machine"]["lanewise"] == lw.__version__
+    assert set(found["peers"]) | set(found["peers not found"]) >= {"numpy", "numba", "numexpr", "torch"}
+
+
+EXPLAINED = """
+import lanewise as lw
+@lw.vectorize(["float32(float32)"])
+def f(x):
+    return x * 0.5
+def g(x, y):
+    y[0] = x
+def wrong(x):
+    return x + "a"
+assert __name__ != "__main__"
+"""
+
+
+def test_explain(run_python, tmp_path):
+    (tmp_path / "program.py").write_text(EXPLAINED)
+    page = tmp_path / "page.html"
+    done = run_python("-m", "lanewise", "explain", f"{tmp_path}/program.py:f", "--html", str(page))
+    assert "x * 0.5   float32   <- numba: float64" in done.stdout and "program.py:3" in page.read_text()
+    done = run_python("-m", "lanewise", "explain", f"{tmp_path}/program.py:g", "--sig", "void(float32, float64[:])")
+    assert "g(x: float32, y: float64[:]) -> None" in done.stdout
+    done = run_python("-m", "lanewise", "explain", f"{tmp_path}/program.py:g")
+    assert "--sig" in done.stdout and "g(x: float64, y: float64[:]) -> None" in done.stdout
+    for name, word in (("wrong", "TypingError: E1"), ("h", "its functions are: f, g, wrong")):
+        done = run_python("-m", "lanewise", "explain", f"{tmp_path}/program.py:{name}", check=False)
+        assert done.returncode != 0 and word in done.stderr and "Traceback" not in done.stderr
+    done = run_python("-m", "lanewise", "explain", "nowhere.py:f", check=False)
+    assert done.returncode == 2 and "existing file" in done.stderr
 
 
 def test_version(run_python):
@@ -103,7 +154,7 @@ def test_demo(run_python, tmp_path):
 def test_bench_only(run_python):
     done = run_python("-m", "lanewise", "bench", "--only", "cpu call", LANEWISE_NO_CUDA="1", timeout=300 * SLOW)
     rows = [line for line in done.stdout.splitlines() if re.search(r"\d+\.\d\d us", line)]
-    assert len(rows) == 1 and "ratio" in rows[0]
+    assert len(rows) == 1 and "x numpy" in rows[0]
     done = run_python("-m", "lanewise", "bench", "--only", "import", LANEWISE_NO_CUDA="1", timeout=300 * SLOW)
     assert "import lanewise" in done.stdout
 

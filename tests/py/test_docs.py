@@ -118,7 +118,10 @@ def as_module(text: str, path):
     return module
 
 
-@pytest.mark.parametrize("name", [name for name in DOCUMENTS if name != "docs/errors.md"])
+TUTORIAL = "docs/start.md"  # one program, told in parts
+
+
+@pytest.mark.parametrize("name", [name for name in DOCUMENTS if name not in ("docs/errors.md", TUTORIAL)])
 def test_examples_of_documents(name, tmp_path):
     names = {"np": np, "lw": lw}
     for line, text in blocks(name):
@@ -130,11 +133,27 @@ def test_examples_of_documents(name, tmp_path):
             as_module(text, tmp_path / f"block_{line}.py")
 
 
+def test_the_tutorial_is_one_program(tmp_path, run_python):
+    """Its part for GPUs runs on the CPU here."""
+    program = "".join(text for _, text in blocks(TUTORIAL) if ">>>" not in text)
+    (tmp_path / "start.py").write_text(program, encoding="utf-8")
+    said = run_python(str(tmp_path / "start.py"), LANEWISE_TARGET="cpu").stdout.splitlines()
+    assert said[:2] == ["5.0", "[10. 10. 10.]"] and float(said[2]) > 0
+
+
+def test_the_tutorial_shows_an_error_as_it_is(tmp_path):
+    shown = "".join(re.findall(r"^(?:>>>|\.\.\.) (.*\n)", "".join(text for _, text in blocks(TUTORIAL) if ">>>" in text), re.M))
+    (tmp_path / "program.py").write_text("import lanewise as lw\n\n" + shown, encoding="utf-8")
+    failed = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True).stderr
+    message = re.search(r"^```text\n(lanewise.errors.*?)^```", read(TUTORIAL), re.M | re.S)[1]
+    assert failed.replace(f"{tmp_path}/", "").replace(":5:", ":4:").replace("5 |", "4 |").endswith(message), failed
+
+
 def test_readme_has_an_example():
     assert blocks("README.md")
 
 
-@pytest.mark.parametrize("name", sorted(name for name in files() if name.startswith("examples/") and name.endswith(".py")))
+@pytest.mark.parametrize("name", sorted(name for name in files() if re.fullmatch(r"examples/\w+\.py", name)))  # `make docs` runs the gallery
 def test_examples_run(name, run_python):
     assert run_python(str(ROOT / name)).stdout
 
@@ -146,6 +165,16 @@ def test_kernels_run_with_the_cpu_in_the_place_of_a_gpu(run_python):
 def test_generated_parts_are_fresh():
     done = subprocess.run([sys.executable, str(ROOT / "docs" / "generate.py"), "--check"], capture_output=True, text=True)
     assert done.returncode == 0, f"{done.stdout}{done.stderr}: run `python docs/generate.py`"
+
+
+GUIDES = {"vectorize": "vectorize", "guvectorize": "guvectorize", "forall": "kernels", "jit": "kernels", "reduce": "reduce"}
+
+
+@pytest.mark.parametrize("generator", GUIDES)
+def test_guides_explain_every_keyword(generator):
+    named = set(re.findall(r"`(\w+)`", re.sub(r"```.*?```", "", read(f"docs/{GUIDES[generator]}.md"), flags=re.S)))
+    lacking = set(inspect.signature(getattr(lw, generator)).parameters) - named - {"func_or_sig", "f", "layout"}
+    assert not lacking, f"docs/{GUIDES[generator]}.md does not name {sorted(lacking)}"
 
 
 # ---- errors.md ----
@@ -185,7 +214,7 @@ def test_program_of_an_error(code, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)  # `x is 3`
         warnings.simplefilter("error", lw.errors.PrecisionWarning)
-        warnings.filterwarnings("error", "W20[45]")
+        warnings.filterwarnings("error", "W20[456]")
         with pytest.raises(Exception) as caught:
             as_module(PROGRAMS[code], tmp_path / f"program_{code}.py")
     message = str(caught.value)
@@ -194,7 +223,7 @@ def test_program_of_an_error(code, tmp_path):
     if isinstance(caught.value, lw.errors.CompileError):
         assert caught.value.code == code
     else:
-        assert isinstance(caught.value, (TypeError, OSError, RuntimeWarning, lw.errors.PrecisionWarning)), type(caught.value)
+        assert isinstance(caught.value, (TypeError, OSError, RuntimeWarning, lw.errors.PrecisionWarning, lw.errors.PerformanceWarning)), type(caught.value)
 
 
 # ---- typing.md against the library ----

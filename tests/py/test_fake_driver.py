@@ -22,21 +22,64 @@ def fake_driver(tmp_path_factory):
 LONG = {"test_reductions_device", "test_guvectorize_scan", "test_guvectorize_pairs", "test_products"}
 ON_ONE = LONG | {"test_dlpack_malformed", "test_guvectorize_tiles", "test_reduce_records", "test_ufunc_methods", "test_scan_device",
                  "test_gufunc_examples", "test_in_place_cores", "test_given_outputs", "test_excluded_device", "test_excluded_cores_device", "test_misaligned_device", "test_captures_change_device",
-                 "test_vectorize_device", "test_threads_device"}
+                 "test_vectorize_device", "test_threads_device", "test_profile", "test_explain", "test_progress"}
 ON_TWO = {"test_device_array", "test_clusters", "test_device_indexing", "test_launch_attributes", "test_pointer_arguments", "test_device_array_life", "test_operands", "test_cuda", "test_forall_device", "test_jit_device",
           "test_guvectorize_device", "test_reduce_device", "test_memory_manager", "test_numba_names",
           "test_link_callbacks"}
 
 
-@pytest.mark.parametrize("name, devices", [(name, 1) for name in sorted(ON_ONE | ON_TWO)] + [(name, 2) for name in sorted(ON_TWO)])
+ONLY_ON_TWO = {"test_two_devices"}  # with all cases
+
+
+@pytest.mark.parametrize("name, devices", [(name, 1) for name in sorted(ON_ONE | ON_TWO)] + [(name, 2) for name in sorted(ON_TWO | ONLY_ON_TWO)])
 def test_on_fake_driver(name, devices, fake_driver, run_python):
     """Each with a few cases of every parametrised test: the simulator and tests/gpu.sh run all."""
     if name in LONG and "LW_ASAN" in os.environ:
         pytest.skip("runs without the sanitizer")
     done = run_python("-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), str(ROOT / f"tests/py/{name}.py"),
-                      "--cases", "2" if name in LONG else "6", check=False, LANEWISE_CUDA_DRIVER=str(fake_driver), LW_FAKE_DRIVER="1", FAKE_CUDA_DEVICES=str(devices))
+                      "--cases", "2" if name in LONG else "0" if name in ONLY_ON_TWO else "6", check=False, LANEWISE_CUDA_DRIVER=str(fake_driver), LW_FAKE_DRIVER="1", FAKE_CUDA_DEVICES=str(devices))
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 5
+
+
+VISIBLE = """
+import ctypes, os
+import lanewise as lw
+from lanewise import cuda
+
+@lw.vectorize(["float64(float64)"], target="auto")
+def twice(x):
+    return 2 * x
+
+fake = ctypes.CDLL(os.environ["LANEWISE_CUDA_DRIVER"])
+assert fake.fake_cuda_calls(b"cuInit") == 0  # until a device is needed
+os.environ["CUDA_VISIBLE_DEVICES"] = os.environ["WANTED"]  # as dask-cuda does in a worker
+x = cuda.to_device([1.0])
+assert cuda.get_current_device().id == x.device.id == 0 and twice(x).device.id == 0
+print(*(device.name for device in cuda.gpus), sep=", ")
+"""
+
+
+@pytest.mark.parametrize("wanted, names", [("2,0", "Fake GPU 2, Fake GPU 0"), ("1", "Fake GPU 1"),
+                                           ("GPU-12121212-1212-1212-1212-121212121212,0", "Fake GPU 2, Fake GPU 0")])
+def test_visible_devices(wanted, names, fake_driver, run_python, tmp_path):
+    """What is set before the first use of a device holds: nothing asks for one at import or when functions are decorated."""
+    program = tmp_path / "visible.py"
+    program.write_text(VISIBLE)
+    done = run_python(str(program), LANEWISE_CUDA_DRIVER=str(fake_driver), LW_FAKE_DRIVER="1", FAKE_CUDA_DEVICES="3", WANTED=wanted)
+    assert done.stdout.strip() == names
+
+
+def test_without_peer_access(fake_driver, run_python, tmp_path):
+    """Where devices cannot reach each other the driver copies all the same."""
+    program = tmp_path / "apart.py"
+    program.write_text("import numpy as np\nfrom lanewise import cuda\n"
+                       "x = cuda.to_device(np.arange(5.0))\n"
+                       "with cuda.gpus[1]:\n    y = cuda.to_device(x)\n"
+                       "print(y.device.id, y.copy_to_host().sum())\n")
+    for peers in ("0", "1"):
+        done = run_python(str(program), LANEWISE_CUDA_DRIVER=str(fake_driver), LW_FAKE_DRIVER="1", FAKE_CUDA_DEVICES="2", FAKE_CUDA_PEERS=peers)
+        assert done.stdout.split() == ["1", "10.0"]
 
 
 def test_reports_that_no_kernel_wrote(fake_driver, run_python, tmp_path):

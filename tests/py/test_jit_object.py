@@ -249,8 +249,10 @@ def test_configured_kernels_pickle(cpu):
     assert again.griddim == (2, 1, 1) and again.blockdim == (3, 1, 1) and again.sharedmem == 64
     again(np.arange(6, dtype=np.float32), out)
     assert out.tolist() == [1, 2, 3, 4, 5, 6]
-    with pytest.raises(TypeError, match="cannot be pickled: pickle the kernel, and call forall"):
-        pickle.dumps(add_one.forall(6))
+    covering = pickle.loads(pickle.dumps(add_one.forall(6, tpb=2)))
+    assert covering.ntasks == 6 and covering.thread_per_block == 2
+    covering(np.arange(6, dtype=np.float32), out)
+    assert out.tolist() == [1, 2, 3, 4, 5, 6]
 
 
 def test_memory_is_read_again_behind_a_barrier():

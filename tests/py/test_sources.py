@@ -200,6 +200,21 @@ def asserting(x):
     return x + 1
 
 
+def test_blocks_of_a_file_that_are_compiled_one_by_one(tmp_path):
+    """As sphinx-gallery runs examples: the compiler sees no import of another block, and calls a.b(...) by other bytecode then."""
+    path = tmp_path / "gallery.py"
+    first, second = "import math\nimport lanewise as lw\n", "@lw.vectorize\ndef f(x):\n    return math.sqrt(x)\n"
+    path.write_text(first + second)
+    names = {"__name__": "__main__"}
+    for text in (first, "\n" * 2 + second):
+        exec(compile(text, str(path), "exec"), names)
+    assert names["f"](16.0) == 4
+    path.write_text(first + second.replace("sqrt", "exp"))
+    linecache.checkcache(str(path))
+    with pytest.raises(OSError, match="E171"):
+        exec(compile("\n" * 2 + second.replace("sqrt", "sin"), str(path), "exec"), names)
+
+
 def test_what_pytest_rewrites():
     assert lw.vectorize(asserting)(1.0) == 2
     with pytest.raises(AssertionError, match="pytest has rewritten this"):

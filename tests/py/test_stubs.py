@@ -158,3 +158,16 @@ def test_signatures_of_the_runtime():
             lw.vectorize(**{name: shown.parameters[name].default})(lambda x: x)
     assert list(inspect.signature(lw.compile).parameters) == ["f", "sig", "target", "output"]
     assert list(inspect.signature(lw.vectorize(lambda a, b: a + b)).parameters)[:2] == ["a", "b"]
+
+
+def test_examples_are_clean_and_results_are_arrays(tmp_path):
+    """mypy --strict on examples/, whose compiled functions have no annotations; calls with arrays give arrays."""
+    (tmp_path / "results.py").write_text(
+        "from typing import Any\nimport numpy as np\nfrom numpy.typing import NDArray\nimport lanewise as lw\nfrom lanewise import cuda\n"
+        "def results(x: NDArray[np.float64], d: cuda.DeviceArray, f: lw.Ufunc, g: lw.Gufunc, r: lw.Reduction) -> None:\n"
+        + "".join(f"    reveal_type({call})\n" for call in ("f(x, 2.0)", "f(2.0, x)", "g(x)", "r(x, axis=0)", "r.accumulate(x)", "f(d)", "g(d)", "r(d)")))
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file", str(ROOT / "pyproject.toml")]
+    done = subprocess.run([*command, str(tmp_path / "results.py"), *map(str, sorted((ROOT / "examples").glob("*.py")))],
+                          capture_output=True, text=True, env=dict(os.environ, MYPYPATH=str(ROOT)), cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("numpy.ndarray") == 5 and done.stdout.count('"lanewise.cuda.DeviceArray"') == 3, done.stdout

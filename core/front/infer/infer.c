@@ -3,6 +3,8 @@
  * infer_internal.h. */
 #include "core/front/infer/infer_internal.h"
 
+#include "core/base/profile.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -587,9 +589,9 @@ fail:
     return status;
 }
 
-lw_status
-lw_infer_specs(const lw_tree *tree, const lw_front_options *options, const lw_arg_spec *specs,
-               uint32_t n_args, lw_typed **out, lw_error *err)
+static lw_status
+infer_all(const lw_tree *tree, const lw_front_options *options, const lw_arg_spec *specs,
+          uint32_t n_args, lw_typed **out, lw_error *err)
 {
     restart again = {0};
 
@@ -612,6 +614,17 @@ lw_infer_specs(const lw_tree *tree, const lw_front_options *options, const lw_ar
     return lw_fail(err, LW_ERR_UNSUPPORTED,
                    "overloads were asked for more than %d times for one signature",
                    LW_MAX_QUESTIONS);
+}
+
+lw_status
+lw_infer_specs(const lw_tree *tree, const lw_front_options *options, const lw_arg_spec *specs,
+               uint32_t n_args, lw_typed **out, lw_error *err)
+{
+    int64_t begun = lw_compile_begin();
+    lw_status status = infer_all(tree, options, specs, n_args, out, err);
+
+    lw_compile_end(begun);
+    return status;
 }
 
 void

@@ -2,6 +2,7 @@
  * and the choice of how guards are reported. */
 #include "core/front/lower/lower_internal.h"
 
+#include "core/base/profile.h"
 #include "core/front/diagnose.h"
 #include "core/front/named.h"
 #include "core/ir/same_math.h"
@@ -746,9 +747,9 @@ may_defer(const lw_module *module)
 /* There are three ways to handle guards, and the first possible one is taken: nothing can
  * raise, because every index is known to be inside; a bad index is reported at the end of the
  * function, so that loops over the function have no branch; or it is reported at once. */
-lw_status
-lw_lower(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out, lw_scalar **out,
-         lw_error *err)
+static lw_status
+lower(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out, lw_scalar **out,
+      lw_error *err)
 {
     bool guards = typed->options.guards && !typed->options.ignore_errors;
     bool defer = guards && typed->all_guarded && !carries_numbers(typed->tree);
@@ -772,6 +773,17 @@ lw_lower(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out, lw_sc
     *out = NULL;
     l.defer = false;
     return lower_all(l, out);
+}
+
+lw_status
+lw_lower(const lw_typed *typed, const lw_dtype *out_types, uint32_t n_out, lw_scalar **out,
+         lw_error *err)
+{
+    int64_t begun = lw_compile_begin();
+    lw_status status = lower(typed, out_types, n_out, out, err);
+
+    lw_compile_end(begun);
+    return status;
 }
 
 void

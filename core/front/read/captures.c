@@ -648,6 +648,19 @@ lw_captures_changed(lw_captures *captures)
     return changed;
 }
 
+PyObject *
+lw_captures_changed_name(lw_captures *captures)
+{
+    for (; captures != NULL; captures = after(captures))
+        for (uint32_t i = 0; i < captures->guards.n; i++) {
+            const guard *g = &captures->guards.data[i];
+            if (g->name != NULL && PyUnicode_Check(g->name) &&
+                has_changed(&captures->guards.data[i]))
+                return Py_NewRef(g->name);
+        }
+    return NULL;
+}
+
 bool
 lw_captures_outdated(lw_captures *captures)
 {

@@ -1,5 +1,6 @@
 #include "core/front/read/read_internal.h"
 
+#include "core/base/profile.h"
 #include "core/front/diagnose.h"
 #include "core/front/read/kept_text.h"
 #include "core/front/read/services.h"
@@ -646,9 +647,9 @@ lw_read_function(PyObject *object, PyObject *source, lw_tree **out, lw_captures 
     return lw_read_function_given(object, source, NULL, out, captures, err);
 }
 
-lw_status
-lw_read_function_given(PyObject *object, PyObject *source, PyObject *classes, lw_tree **out,
-                       lw_captures **captures, lw_error *err)
+static lw_status
+read_given_function(PyObject *object, PyObject *source, PyObject *classes, lw_tree **out,
+                    lw_captures **captures, lw_error *err)
 {
     PyObject *function = lw_python_function(object);
     PyObject *self = PyMethod_Check(object) ? PyMethod_GET_SELF(object) : NULL;
@@ -688,4 +689,15 @@ lw_read_function_given(PyObject *object, PyObject *source, PyObject *classes, lw
     if (r.status == LW_ERR_PYTHON && err->status == LW_OK)
         err->status = LW_ERR_PYTHON;
     return r.status;
+}
+
+lw_status
+lw_read_function_given(PyObject *object, PyObject *source, PyObject *classes, lw_tree **out,
+                       lw_captures **captures, lw_error *err)
+{
+    int64_t begun = lw_compile_begin();
+    lw_status status = read_given_function(object, source, classes, out, captures, err);
+
+    lw_compile_end(begun);
+    return status;
 }

@@ -97,6 +97,9 @@ PyObject *lw_read_source_text(PyObject *function);
 bool lw_captures_changed(lw_captures *captures);
 /* The same, but all contents are compared. */
 bool lw_captures_outdated(lw_captures *captures);
+/* The first name that is bound to something else, as a new str. NULL: there is none that has a
+ * name, or with an exception. */
+PyObject *lw_captures_changed_name(lw_captures *captures);
 /* The first of the large lists and arrays of a function that has changed, as a message names it
  * (new str); for each function it is looked for only once. NULL: none has changed, or with an
  * exception. */

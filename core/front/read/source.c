@@ -229,12 +229,27 @@ block_end(const lw_finder *f, PyObject *lines, long last)
     return last;
 }
 
+/* Blocks of a file that are compiled one by one, as sphinx-gallery does: the compiler saw the
+ * imports of none of the others. */
+static lw_source_result
+attempt_apart(lw_finder *f, PyObject *lines, long last, lw_source *out)
+{
+    PyObject *seen = f->imports;
+    lw_source_result result;
+
+    f->imports = PyUnicode_FromString("");
+    result = f->imports ? attempt_lines(f, lines, last, out) : LW_SOURCE_FAILED;
+    Py_XDECREF(f->imports);
+    f->imports = seen;
+    return result;
+}
+
 static lw_source_result
 attempt_all(lw_finder *f, PyObject *lines, lw_source *out)
 {
     lw_source_result result = LW_SOURCE_CHANGED;
     lw_code_span span;
-    long block;
+    long block = 0;
 
     if (f->first_line >= 1 && f->first_line <= PyList_GET_SIZE(lines)) {
         lw_code_positions(f->code, true, &span);
@@ -251,6 +266,8 @@ attempt_all(lw_finder *f, PyObject *lines, lw_source *out)
     if (result == LW_SOURCE_CHANGED)
         result = attempt(f, lines, join_lines(lines, 1, PyList_GET_SIZE(lines), "", "\n"), 0,
                          true, out);
+    if (result == LW_SOURCE_CHANGED && block > 0)
+        result = attempt_apart(f, lines, block, out);
     return result;
 }
 

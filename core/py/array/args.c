@@ -436,3 +436,14 @@ lw_operand_item(const lw_operand *operand, lw_dtype dtype, lw_value *out)
     lw_value_cast(&wide, from, out, dtype);
     return 0;
 }
+
+int
+lw_operand_refuse_devices(const char *function, lw_located first, lw_located other)
+{
+    PyErr_Format(PyExc_ValueError,
+                 "%s: %s is on device %d and %s on device %d, but all arrays of a call must be "
+                 "on one device: in `with cuda.gpus[%d]:`, `cuda.to_device(x)` copies x there",
+                 function, first.what, first.device->ordinal, other.what, other.device->ordinal,
+                 first.device->ordinal);
+    return -1;
+}

@@ -91,6 +91,14 @@ int lw_operand_look(lw_operand *out, PyObject *object);
 /* `copy` stands for the operand's array from now on, which it gives back. original: where what
  * is written goes back to, or NULL. Steals both arrays. */
 void lw_operand_replace(lw_operand *operand, lw_device_array *original, lw_device_array *copy);
+/* An argument of a call, for a message: "argument 2", "argument `x`", "out=". */
+typedef struct lw_located {
+    const char *what;
+    const lw_device *device;
+} lw_located;
+
+/* ValueError: the arrays of one call are on several devices. Gives -1. */
+int lw_operand_refuse_devices(const char *function, lw_located first, lw_located other);
 /* For readers: ValueError and -1 where the claimed layout reaches beyond the address space.
  * Sets c_contiguous and misaligned; strides of extents of 1 are made harmless. */
 int lw_operand_check(lw_operand *operand);

@@ -67,6 +67,24 @@ fill_to(PyObject *to, PyObject *object, PyObject *stream, bool copy)
     return Py_NewRef(to);
 }
 
+/* (numba) No copy of an array that is there already; one of another GPU is copied to the
+ * current one. */
+static PyObject *
+to_current(PyObject *object, CUstream stream)
+{
+    lw_device_array *array = lw_operand_as_array(object), *copy;
+    lw_device *device = array != NULL ? lw_current_device() : NULL;
+
+    if (device == NULL || device == array->device) {
+        if (device == NULL)
+            Py_CLEAR(array);
+        return (PyObject *)array;
+    }
+    copy = lw_device_array_to(array, device, stream);
+    Py_DECREF(array);
+    return (PyObject *)copy;
+}
+
 static PyObject *
 to_device(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
 {
@@ -83,8 +101,8 @@ to_device(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
         return NULL;
     if (to != Py_None)
         return fill_to(to, object, stream_object, copy);
-    if (lw_is_device_operand(object)) /* (numba) it is there already: no copy */
-        return (PyObject *)lw_operand_as_array(object);
+    if (lw_is_device_operand(object))
+        return to_current(object, stream);
     host = on_host(object);
     device = host != NULL ? lw_current_device() : NULL;
     if (device == NULL)

@@ -373,7 +373,8 @@ int
 lw_array_stream(lw_device_array *array, PyObject *stream, CUstream *out)
 {
     *out = NULL;
-    if (stream != NULL && lw_stream_read(stream, out) < 0)
+    if (stream != NULL &&
+        (lw_stream_read(stream, out) < 0 || lw_stream_check(stream, array->device) < 0))
         return -1;
     if (*out == NULL)
         *out = lw_device_array_stream(array);
@@ -600,6 +601,13 @@ get_is_alive(PyObject *self, void *Py_UNUSED(closure))
     return PyBool_FromLong(block == NULL || lw_pool_check(block, NULL) == LW_OK);
 }
 
+/* Of blocks on the host and on a device, Dask asks the latter what to make. */
+static PyObject *
+get_priority(PyObject *Py_UNUSED(self), void *Py_UNUSED(closure))
+{
+    return PyFloat_FromDouble(100);
+}
+
 static PyGetSetDef getset[] = {
     {"shape", get_shape, NULL, "extents, a tuple", NULL},
     {"strides", get_strides, NULL, "bytes from one element to the next, an axis each", NULL},
@@ -617,6 +625,7 @@ static PyGetSetDef getset[] = {
     {"imag", lw_array_get_imag, lw_array_set_imag,
      "view of the imaginary parts; of real numbers an array of zeros", NULL},
     {"T", lw_array_get_transposed, NULL, "view with the axes reversed", NULL},
+    {"__array_priority__", get_priority, NULL, "above a NumPy array's", NULL},
     {"_numba_type_", lw_array_get_service, NULL, "what lw.typeof gives",
      (void *)"_numba_type_"},
     {"alloc_size", lw_array_get_service, NULL,
@@ -658,7 +667,7 @@ static const char doc[] = "An array in the memory of a CUDA device.\n\nMade by c
 static PyMethodDef *
 collect_methods(void)
 {
-    static PyMethodDef all[64];
+    static PyMethodDef all[96];
     PyMethodDef *parts[] = {own_methods,
                             lw_array_copy_methods,
                             lw_array_index_methods,
@@ -669,7 +678,7 @@ collect_methods(void)
     size_t n = 0;
 
     for (size_t p = 0; p < sizeof parts / sizeof parts[0]; p++)
-        for (PyMethodDef *m = parts[p]; m->ml_name != NULL && n < 63; m++)
+        for (PyMethodDef *m = parts[p]; m->ml_name != NULL && n < 95; m++)
             all[n++] = *m;
     return all;
 }

@@ -110,6 +110,8 @@ lw_device_array_use(lw_device_array *array, CUstream stream, lw_error *err)
 PyObject *lw_device_array_to_host(lw_device_array *array, CUstream stream);
 /* A dense copy on the device in order 'C' or 'F', on the stream the array was last used on. */
 lw_device_array *lw_device_array_copy(lw_device_array *array, char order);
+/* A dense copy on another device, ready on that stream of it; the host does not wait. */
+lw_device_array *lw_device_array_to(lw_device_array *array, lw_device *device, CUstream stream);
 /* A new device array with the host array's contents and dtype; F order when it has that. */
 lw_device_array *lw_device_array_from_host(PyArrayObject *host, lw_device *device,
                                            CUstream stream);

@@ -491,28 +491,76 @@ lw_array_copy_same_shape(lw_device_array *to, lw_device_array *from, CUstream st
     return copy_by_kernel(to, from, stream);
 }
 
-/* Bring a dense copy over to another device; returns it, ready on `stream` of that device. */
-static lw_device_array *
-bring_over(lw_device_array *from, lw_device *device, CUstream stream)
+/* All bytes of `from` to another device: both are dense and of one layout. The copy is work of
+ * the source's stream, behind what `stream` of the target has; `stream` goes on behind it. */
+static int
+copy_over(lw_device_array *to, lw_device_array *from, CUstream stream)
 {
-    lw_device_array *dense = lw_device_array_copy(from, 'C'), *here = NULL;
+    CUstream source = lw_device_array_stream(from);
+    const lw_copy_queue queue = {from->device, source, false};
     lw_error err = {0};
-    CUstream source;
 
-    if (dense == NULL)
-        return NULL;
-    source = lw_device_array_stream(dense);
-    here = lw_device_array_new_descr(device, stream, from->descr, from->ndim, from->shape, 'C');
-    if (here != NULL && here->size > 0 &&
-        (lw_stream_after_on(from->device, source, device, stream, &err) != LW_OK ||
-         lw_copy_between(&(lw_copy_queue){from->device, source, false}, device, here->data,
-                         dense->data, (size_t)lw_array_n_bytes(here), &err) != LW_OK ||
-         lw_stream_after_on(device, stream, from->device, source, &err) != LW_OK)) {
-        (void)lw_py_raise(&err);
-        Py_CLEAR(here);
-    }
-    Py_DECREF(dense);
-    return here;
+    if (use(from, source) < 0 || use(to, stream) < 0)
+        return -1;
+    if (lw_stream_after_on(from->device, source, to->device, stream, &err) != LW_OK ||
+        lw_copy_between(&queue, to->device, to->data, from->data, (size_t)lw_array_n_bytes(to),
+                        &err) != LW_OK ||
+        lw_stream_after_on(to->device, stream, from->device, source, &err) != LW_OK)
+        return lw_array_fail(&err);
+    return 0;
+}
+
+/* An array of another device, as it is on this one, in its order. */
+static lw_device_array *
+new_over(lw_device_array *from, lw_device *device, CUstream stream)
+{
+    bool is_f = from->f_contiguous && !from->c_contiguous;
+    lw_device_array *made = lw_device_array_new_descr(device, stream, from->descr, from->ndim,
+                                                      from->shape, is_f ? 'F' : 'C');
+
+    if (made != NULL)
+        made->dtype = from->dtype; /* bfloat16 stored as raw bytes */
+    return made;
+}
+
+lw_device_array *
+lw_device_array_to(lw_device_array *from, lw_device *device, CUstream stream)
+{
+    bool dense = from->c_contiguous || from->f_contiguous;
+    lw_device_array *source = dense ? (lw_device_array *)Py_NewRef((PyObject *)from)
+                                    : lw_device_array_copy(from, 'C');
+    lw_device_array *made = source != NULL ? new_over(source, device, stream) : NULL;
+
+    if (made != NULL && made->size > 0 && copy_over(made, source, stream) < 0)
+        Py_CLEAR(made);
+    Py_XDECREF(source);
+    return made;
+}
+
+static bool
+is_same_layout(const lw_device_array *a, const lw_device_array *b)
+{
+    bool same = a->ndim == b->ndim &&
+                ((a->c_contiguous && b->c_contiguous) || (a->f_contiguous && b->f_contiguous));
+
+    for (int i = 0; same && i < a->ndim; i++)
+        same = a->shape[i] == b->shape[i];
+    return same;
+}
+
+/* By way of an array on the target's device, where the bytes do not lie as they must. */
+static int
+assign_over(lw_device_array *to, lw_device_array *from, CUstream stream)
+{
+    lw_device_array *here;
+    int result;
+
+    if (same_dtype(to, from) && is_same_layout(to, from))
+        return to->size > 0 ? copy_over(to, from, stream) : 0;
+    here = lw_device_array_to(from, to->device, stream);
+    result = here != NULL ? assign_device(to, here, stream) : -1;
+    Py_XDECREF(here);
+    return result;
 }
 
 static int
@@ -522,12 +570,8 @@ assign_device(lw_device_array *to, lw_device_array *from, CUstream stream)
     int result = -1;
     bool in_place;
 
-    if (from->device != to->device) {
-        copy = bring_over(from, to->device, stream);
-        result = copy != NULL ? assign_device(to, copy, stream) : -1;
-        Py_XDECREF(copy);
-        return result;
-    }
+    if (from->device != to->device)
+        return assign_over(to, from, stream);
     if (to->size == 0) {
         source = broadcast(from, to);
         Py_XDECREF(source);

@@ -72,9 +72,6 @@ PyObject *lw_array_take(PyObject *self, PyObject *key);
 /* copy_to_host(record): the record, an np.void or np.record, whose fields are written. */
 PyObject *lw_array_to_record(PyObject *self, PyObject *record, PyObject *stream);
 int lw_array_put(PyObject *self, PyObject *key, PyObject *value);
-/* What does the work of NumPy's function for device arrays (new reference); NULL without an
- * exception: nothing of ours. */
-PyObject *lw_array_function_of(PyObject *function);
 PyObject *lw_array_get_real(PyObject *self, void *closure);
 PyObject *lw_array_get_imag(PyObject *self, void *closure);
 int lw_array_set_real(PyObject *self, PyObject *value, void *closure);

@@ -1,5 +1,5 @@
 /* sum, mean, argmax and the like: lanewise.reductions' functions as methods. numpy.sum(a) calls
- * a.sum; of NumPy's functions that have no method __array_function__ (NEP 18) knows the rest.
+ * a.sum; lanewise/_array_protocol.py has NumPy's functions that are no methods (NEP 18).
  *
  * With no arguments, or axis= alone, a method calls the Reduction that the function would, or
  * its accumulate. */
@@ -228,20 +228,10 @@ method_of(PyObject *function, PyObject *args, PyObject *kwargs)
     return NULL;
 }
 
-static bool
-is_count_nonzero(PyObject *function)
-{
-    lw_found *place = &lw_core->found.numpy_count_nonzero;
-
-    return lw_found_of(place, "numpy", "count_nonzero") == function;
-}
-
-/* (function, types, args, kwargs): most of NumPy's functions call methods, as on any other
- * object. */
+/* (function, types, args, kwargs): where there is more to it, lanewise/_array_protocol.py. */
 static PyObject *
-method_array_function(PyObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t n_args)
+method_array_function(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
-    PyObject *function, *result;
     const method *m;
 
     if (n_args != 4 || !PyTuple_Check(args[2]) || !PyDict_Check(args[3])) {
@@ -254,19 +244,10 @@ method_array_function(PyObject *Py_UNUSED(self), PyObject *const *args, Py_ssize
     if (m != NULL)
         return forward(m, PyTuple_GET_ITEM(args[2], 0), &PyTuple_GET_ITEM(args[2], 1),
                        PyTuple_GET_SIZE(args[2]) - 1, NULL);
-    if (is_count_nonzero(args[0]))
-        function = Py_XNewRef(find("count_nonzero", &lw_core->found.count_nonzero));
-    else
-        function = PyErr_Occurred() ? NULL : lw_array_function_of(args[0]);
-    if (function == NULL && !PyErr_Occurred())
-        function = PyObject_GetAttrString(args[0], "_implementation");
-    if (function == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
-        PyErr_Clear();
-        Py_RETURN_NOTIMPLEMENTED;
-    }
-    result = function ? PyObject_Call(function, args[2], args[3]) : NULL;
-    Py_XDECREF(function);
-    return result;
+    if (PyErr_Occurred())
+        return NULL;
+    return lw_service_call(LW_SERVICE_ARRAY_PROTOCOL, "array_function", self, args, n_args,
+                           NULL);
 }
 
 #define ROW(name, reduction, rule, has_dtype, is_scan)                                         \

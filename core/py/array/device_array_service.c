@@ -1,5 +1,5 @@
 /* What lanewise/_device_arrays.py does for device arrays: subscripts with arrays among them,
- * sorting, and NumPy's functions that go with it. */
+ * sorting, and the rest that goes with it. */
 #include "core/py/array/device_array_internal.h"
 
 #include "core/front/read/services.h"
@@ -116,6 +116,13 @@ method_bind(PyObject *self, PyObject *args, PyObject *kwargs)
     return (PyObject *)view;
 }
 
+/* What Dask names a graph's part by: equal contents, equal names. */
+static PyObject *
+method_dask_tokenize(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    return lw_service_call(LW_SERVICE_ARRAY_PROTOCOL, "dask_token", self, NULL, 0, NULL);
+}
+
 /* (numba) What numba's device arrays say of themselves; closure: the attribute's name. */
 PyObject *
 lw_array_get_service(PyObject *self, void *closure)
@@ -125,33 +132,20 @@ lw_array_get_service(PyObject *self, void *closure)
 
 #define ROW(name, function, doc) {#name, LW_KEYWORDS(method_##name), doc},
 
+static PyObject *
+repr_html(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    return lw_service_call(LW_SERVICE_HTML, "device_array", self, NULL, 0, NULL);
+}
+
 PyMethodDef lw_array_service_methods[] = {
+    {"_repr_html_", repr_html, METH_NOARGS,
+     "what notebooks show: shape, dtype, size, device and contents"},
     METHODS(ROW){"bind", LW_KEYWORDS(method_bind),
                  "bind(stream=0): a view whose next work is on this stream"},
+    {"__dask_tokenize__", method_dask_tokenize, METH_NOARGS,
+     "Dask's token: of the contents, which are copied to the host for it"},
     {NULL, NULL, 0, NULL}};
-
-/* ---- NumPy's functions (NEP 18) ---- */
-
-static const char *const functions[] = {"sort", "unique", "flatnonzero", "argwhere", NULL};
-
-/* The function in its place; NULL: there is none, or an exception. */
-PyObject *
-lw_array_function_of(PyObject *function)
-{
-    PyObject *numpy = PyImport_ImportModule("numpy"), *found = NULL;
-
-    for (int i = 0; numpy != NULL && functions[i] != NULL; i++) {
-        PyObject *one = PyObject_GetAttrString(numpy, functions[i]);
-        bool same = one == function;
-        Py_XDECREF(one);
-        if (one == NULL || same) {
-            found = one ? lw_service_find(LW_SERVICE_DEVICE_ARRAYS, functions[i]) : NULL;
-            break;
-        }
-    }
-    Py_XDECREF(numpy);
-    return found;
-}
 
 /* ---- parts of complex numbers ---- */
 

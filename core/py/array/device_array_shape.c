@@ -377,6 +377,40 @@ done:
     return (PyObject *)view;
 }
 
+/* ---- any strides ---- */
+
+/* For lanewise/_array_protocol.py: broadcast arrays, diagonals, windows. Elements may be there
+ * more than once, so that the view cannot be written to. It must stay within the array. */
+static PyObject *
+method_strided(PyObject *self, PyObject *args)
+{
+    lw_device_array *array = (lw_device_array *)self, *view;
+    int64_t low = 0, high = 0, new_low = 0, new_high = 0;
+    PyObject *shape, *strides;
+    lw_layout layout = {0};
+    int n;
+
+    if (!PyArg_ParseTuple(args, "OO:_strided", &shape, &strides))
+        return NULL;
+    layout.ndim = lw_shape_read(shape, layout.shape, false);
+    n = layout.ndim < 0 ? -1 : lw_strides_read(strides, layout.strides);
+    if (n < 0)
+        return NULL;
+    (void)lw_layout_reach(array->ndim, array->shape, array->strides, array->itemsize, &low,
+                          &high);
+    if (n != layout.ndim ||
+        !lw_layout_reach(n, layout.shape, layout.strides, array->itemsize, &new_low,
+                         &new_high) ||
+        new_low < low || new_high > high) {
+        PyErr_SetString(PyExc_ValueError, "the view would leave the array");
+        return NULL;
+    }
+    view = lw_array_view_layout(array, &layout);
+    if (view != NULL)
+        view->readonly = true;
+    return (PyObject *)view;
+}
+
 PyMethodDef lw_array_shape_methods[] = {
     {"reshape", LW_KEYWORDS(method_reshape),
      "reshape(*shape, order='C'): a view where strides allow it, else a copy"},
@@ -385,4 +419,5 @@ PyMethodDef lw_array_shape_methods[] = {
     {"transpose", method_transpose, METH_VARARGS, "transpose(*axes): a view"},
     {"squeeze", LW_KEYWORDS(method_squeeze), "squeeze(axis=None): a view without axes of 1"},
     {"view", method_view, METH_VARARGS, "view(dtype): the same bytes as another dtype"},
+    {"_strided", method_strided, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL}};

@@ -45,8 +45,9 @@ by_dlpack(PyObject *object)
     return lw_args_dlpack_device(object, &type) < 0 ? NULL : lw_dlpack_host_array(object);
 }
 
-int
-lw_refuse_container(PyObject *object, bool labels, const char *what)
+/* labels: as lanewise/_containers.py has it. */
+static int
+refuse(PyObject *object, PyObject *labels, const char *what)
 {
     PyObject *module, *lost;
 
@@ -55,9 +56,7 @@ lw_refuse_container(PyObject *object, bool labels, const char *what)
         PyTuple_CheckExact(object) || lw_is_device_operand(object))
         return 0;
     module = lw_service_module(LW_SERVICE_CONTAINERS);
-    lost = module ? PyObject_CallMethod(module, "what_is_lost", "OO", object,
-                                        labels ? Py_True : Py_False)
-                  : NULL;
+    lost = module ? PyObject_CallMethod(module, "what_is_lost", "OO", object, labels) : NULL;
     if (lost != NULL && lost != Py_None)
         PyErr_Format(PyExc_TypeError, "%s is %U", what, lost);
     Py_XDECREF(lost);
@@ -65,11 +64,17 @@ lw_refuse_container(PyObject *object, bool labels, const char *what)
     return PyErr_Occurred() ? -1 : 0;
 }
 
+int
+lw_refuse_container(PyObject *object, bool labels, const char *what)
+{
+    return refuse(object, labels ? Py_True : Py_False, what);
+}
+
 PyArrayObject *
 lw_host_view(PyObject *object, const char *what)
 {
     bool may_share = shares(object) || is_on_cpu(object);
-    PyObject *array = lw_refuse_container(object, false, what) < 0 ? NULL
+    PyObject *array = refuse(object, Py_None, what) < 0 ? NULL
                       : !shares(object) && may_share
                           ? by_dlpack(object)
                           : PyArray_FromAny(object, NULL, 0, 0, 0, NULL);

@@ -88,6 +88,7 @@ lw_compiled_count(lw_compiled *self, const lw_build_report *report)
     self->counts.compiled++;
     self->counts.from_memory += report->origin == LW_CACHE_MEMORY;
     self->counts.from_disk += report->origin == LW_CACHE_DISK;
+    self->counts.cuda += report->cuda;
     self->counts.seconds += report->seconds;
     Py_END_CRITICAL_SECTION();
 }
@@ -151,11 +152,22 @@ lw_compiled_dealloc(PyObject *object)
 static PyObject *
 get_stats(PyObject *object, void *Py_UNUSED(closure))
 {
-    const lw_compiled_counts *counts = &head_of(object)->counts;
+    lw_compiled *self = head_of(object), *other;
+    lw_compiled_counts counts = self->counts;
 
-    return Py_BuildValue("{s:I,s:I,s:I,s:I,s:d}", "specialisations", counts->specialisations,
-                         "compiled", counts->compiled, "from_memory", counts->from_memory,
-                         "from_disk", counts->from_disk, "seconds", counts->seconds);
+    other = self->door->asked ? self->door->asked(self) : self;
+    if (other != self) { /* it takes some of the calls */
+        counts.specialisations += other->counts.specialisations;
+        counts.compiled += other->counts.compiled;
+        counts.from_memory += other->counts.from_memory;
+        counts.from_disk += other->counts.from_disk;
+        counts.cuda += other->counts.cuda;
+        counts.seconds += other->counts.seconds;
+    }
+    return Py_BuildValue("{s:I,s:I,s:I,s:I,s:I,s:d}", "specialisations", counts.specialisations,
+                         "compiled", counts.compiled, "from_memory", counts.from_memory,
+                         "from_disk", counts.from_disk, "cuda", counts.cuda, "seconds",
+                         counts.seconds);
 }
 
 static PyObject *
@@ -199,15 +211,31 @@ reduce_by_source(PyObject *self, PyObject *Py_UNUSED(unused))
     return result;
 }
 
+/* dask.base.tokenize: what the function does, from its source and what it captured. */
+static PyObject *
+get_token(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    return lw_service_call(LW_SERVICE_PICKLING, "token", self, NULL, 0, NULL);
+}
+
 static PyObject *
 itself(PyObject *self, PyObject *Py_UNUSED(unused))
 {
     return Py_NewRef(self);
 }
 
+static PyObject *
+repr_html(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    return lw_service_call(LW_SERVICE_HTML, "compiled", self, NULL, 0, NULL);
+}
+
 static PyMethodDef methods[] = {
+    {"_repr_html_", repr_html, METH_NOARGS,
+     PyDoc_STR("what notebooks show: types, targets, what was compiled and how long it took")},
     {"_state", get_state, METH_NOARGS, PyDoc_STR("what pickling needs")},
     {"__reduce__", reduce_by_source, METH_NOARGS, NULL},
+    {"__dask_tokenize__", get_token, METH_NOARGS, NULL},
     {"__copy__", itself, METH_NOARGS, NULL},
     {"__deepcopy__", itself, METH_O, NULL},
     {NULL, NULL, 0, NULL},

@@ -52,12 +52,13 @@ enum { LW_RENEWED_KEPT = 4 }; /* values between which a program changes to and f
 typedef struct lw_renewal {          /* core/py/compiled/renew.h */
     PyObject *kept[LW_RENEWED_KEPT]; /* made anew, or NULL */
     uint32_t next;                   /* which of them goes next */
+    uint32_t n_made;                 /* how many have been */
     bool told;                       /* the warning was given */
 } lw_renewal;
 
 typedef struct lw_compiled_counts {
-    uint32_t specialisations, compiled, from_memory, from_disk;
-    double seconds; /* spent compiling */
+    uint32_t specialisations, compiled, from_memory, from_disk, cuda; /* cuda: for GPUs */
+    double seconds;                                                   /* spent compiling */
 } lw_compiled_counts;
 
 /* vectorcall, as Python calls; py_func: the user's function, of a reduction the one that

@@ -230,6 +230,36 @@ again(lw_compiled *self)
     return made;
 }
 
+/* After three values: one that is another in each step would have the program compile for ever.
+ */
+static int
+tell_many(lw_compiled *self)
+{
+    enum { MANY = 3 };
+    lw_compiled *asked = self->door->asked ? self->door->asked(self) : self;
+    PyObject *name, *text;
+    uint32_t n;
+    int result;
+
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+    n = ++self->renewal.n_made;
+    Py_END_CRITICAL_SECTION();
+    if (n != MANY || lw_door_checks_changed(&self->options))
+        return 0;
+    name = lw_captures_changed_name(asked->captures);
+    if (name == NULL)
+        return PyErr_Occurred() ? -1 : 0;
+    text = PyUnicode_FromFormat("W206: `%.200s` is compiled for a value of `%U` that it "
+                                "captured, and is now for the fourth one\n  = help: make `%U` "
+                                "an argument; code of the last %d values is kept",
+                                lw_compiled_name(self), name, name, LW_RENEWED_KEPT + 1);
+    result =
+        text ? lw_door_warn(&self->options, "PerformanceWarning", PyUnicode_AsUTF8(text)) : -1;
+    Py_XDECREF(text);
+    Py_DECREF(name);
+    return result;
+}
+
 PyObject *
 lw_compiled_renewed(lw_compiled *self)
 {
@@ -243,6 +273,8 @@ lw_compiled_renewed(lw_compiled *self)
     found = find(self, &made);
     if (found != 0)
         return made;
+    if (tell_many(self) < 0)
+        return NULL;
     told = lw_door_told(self->options.told_sums);
     made = again(self);
     lw_door_told(told);

@@ -158,7 +158,7 @@ load(const lw_resolved *resolved, const void *key, lw_resolved_module make, lw_l
 
     LW_TRY(make(resolved, key, &module, err));
     LW_TRY(lw_image_build(resolved->device, module, &resolved->options, &loaded->image,
-                          &loaded->kernel, NULL, err));
+                          &loaded->kernel, &loaded->report, err));
 fail:
     lw_module_free(module);
     return status;

@@ -29,6 +29,7 @@ typedef struct lw_loaded {
     lw_grown_item item;
     lw_kernel *kernel;
     lw_image *image; /* held: keeps the kernel loaded */
+    lw_build_report report;
     alignas(8) unsigned char key[];
 } lw_loaded;
 

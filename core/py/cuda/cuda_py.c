@@ -15,7 +15,8 @@
 typedef struct device_object {
     PyObject_HEAD
     lw_device *device; /* borrowed: devices live as long as the driver */
-    PyObject *before;  /* list of ordinals: what each open `with` goes back to; NULL: none */
+    PyObject
+        *before; /* what each open `with` goes back to: a list of (thread, ordinal), or NULL */
 } device_object;
 
 typedef struct context_object {
@@ -231,22 +232,22 @@ enter(PyObject *self)
     device_object *object = (device_object *)self;
     lw_device *now, *next;
     lw_error err = {0};
-    PyObject *ordinal;
+    PyObject *entry;
 
     if (lw_device_current(&now, &err) != LW_OK)
         return lw_py_raise(&err);
     if (object->before == NULL && (object->before = PyList_New(0)) == NULL)
         return NULL;
-    ordinal = PyLong_FromLong(now->ordinal);
-    if (ordinal == NULL || PyList_Append(object->before, ordinal) < 0) {
-        Py_XDECREF(ordinal);
+    if (lw_device_select(object->device->ordinal, &next, &err) != LW_OK)
+        return lw_py_raise(&err);
+    entry = Py_BuildValue("(ki)", PyThread_get_thread_ident(), now->ordinal);
+    if (entry == NULL || PyList_Append(object->before, entry) < 0) {
+        Py_XDECREF(entry);
+        (void)lw_device_select(now->ordinal, &next, NULL);
         return NULL;
     }
-    Py_DECREF(ordinal);
-    if (lw_device_select(object->device->ordinal, &next, &err) == LW_OK)
-        return Py_NewRef(self);
-    PyList_SetSlice(object->before, PyList_GET_SIZE(object->before) - 1, PY_SSIZE_T_MAX, NULL);
-    return lw_py_raise(&err);
+    Py_DECREF(entry);
+    return Py_NewRef(self);
 }
 
 static PyObject *
@@ -265,19 +266,24 @@ static PyObject *
 leave(PyObject *self)
 {
     PyObject *before = ((device_object *)self)->before;
-    Py_ssize_t n = before != NULL ? PyList_GET_SIZE(before) : 0;
+    Py_ssize_t at = before != NULL ? PyList_GET_SIZE(before) - 1 : -1;
+    unsigned long thread = 0;
     lw_device *device;
     lw_error err = {0};
-    long ordinal;
+    int ordinal = 0;
 
-    if (n == 0) {
+    for (; at >= 0; at--)
+        if (!PyArg_ParseTuple(PyList_GET_ITEM(before, at), "ki", &thread, &ordinal))
+            return NULL;
+        else if (thread == PyThread_get_thread_ident())
+            break;
+    if (at < 0) {
         PyErr_SetString(PyExc_RuntimeError, "the device was not entered");
         return NULL;
     }
-    ordinal = PyLong_AsLong(PyList_GET_ITEM(before, n - 1));
-    if (PyList_SetSlice(before, n - 1, n, NULL) < 0)
+    if (PyList_SetSlice(before, at, at + 1, NULL) < 0)
         return NULL;
-    if (lw_device_select((int)ordinal, &device, &err) != LW_OK)
+    if (lw_device_select(ordinal, &device, &err) != LW_OK)
         return lw_py_raise(&err);
     Py_RETURN_FALSE;
 }

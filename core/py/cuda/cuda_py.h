@@ -21,6 +21,9 @@ bool lw_stream_of(PyObject *object, CUstream *out);
 /* The `stream=` argument: None or 0 (the default stream), an int handle, our Stream, or any
  * object with __cuda_stream__. -1 with an exception. The legacy stream's handle 1 becomes 0. */
 int lw_stream_read(PyObject *object, CUstream *out);
+/* Whether work of this device can go there: -1 with ValueError for a Stream that was made on
+ * another device. Whatever else it is is not known. */
+int lw_stream_check(PyObject *object, const lw_device *device);
 /* The Device object of a device (new reference; one per ordinal). */
 PyObject *lw_device_object(lw_device *device);
 /* The calling thread's device, entered. NULL with an exception. */

@@ -125,6 +125,21 @@ lw_stream_of(PyObject *object, CUstream *out)
     return true;
 }
 
+int
+lw_stream_check(PyObject *object, const lw_device *device)
+{
+    const lw_stream *stream =
+        Py_TYPE(object) == lw_core->stream_type ? ((stream_object *)object)->stream : NULL;
+
+    if (stream == NULL || !stream->owned || stream->device == device)
+        return 0;
+    PyErr_Format(PyExc_ValueError,
+                 "stream= was made on device %d, and the arrays are on device %d: make it in "
+                 "`with cuda.gpus[%d]:`",
+                 stream->device->ordinal, device->ordinal, device->ordinal);
+    return -1;
+}
+
 /* Steals stream. */
 static PyObject *
 stream_new(lw_stream *stream)

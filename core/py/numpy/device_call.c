@@ -187,6 +187,36 @@ check_output(const lw_operand *operand, PyObject *object)
 
 /* ---- reading operands ---- */
 
+/* "argument 2", "out=" or "where=". */
+static void
+put_operand_name(const lw_device_call *call, int i, char *to, size_t n)
+{
+    if (i < call->self->nin)
+        PyOS_snprintf(to, n, "argument %d", i + 1);
+    else
+        PyOS_snprintf(to, n, "%s", i < call->self->nin + call->self->nout ? "out=" : "where=");
+}
+
+/* The operand that was read last is on another device than the first that is on one. */
+static int
+refuse_devices(const lw_device_call *call)
+{
+    const lw_ufunc_head *self = call->self;
+    int first = 0, last = call->n_read - 1;
+    char names[2][32];
+
+    while (call->operands[first].kind != LW_OPERAND_DEVICE)
+        first++;
+    if (first < last)
+        put_operand_name(call, first, names[0], sizeof names[0]);
+    else /* the call began with the device of excluded arrays */
+        PyOS_snprintf(names[0], sizeof names[0], "an excluded argument");
+    put_operand_name(call, last, names[1], sizeof names[1]);
+    return lw_operand_refuse_devices(door_of(call)->name(self),
+                                     (lw_located){names[0], call->device},
+                                     (lw_located){names[1], call->operands[last].device});
+}
+
 static int
 check_device(lw_device_call *call, const lw_operand *operand)
 {
@@ -200,10 +230,7 @@ check_device(lw_device_call *call, const lw_operand *operand)
         call->device = operand->device;
     if (call->device == operand->device)
         return 0;
-    PyErr_Format(PyExc_ValueError,
-                 "operands are on devices %d and %d: all must be on one device",
-                 call->device->ordinal, operand->device->ordinal);
-    return -1;
+    return refuse_devices(call);
 }
 
 static int
@@ -299,7 +326,11 @@ read_stream(lw_device_call *call)
     bool foreign = call->first.object != NULL && call->first.library != LW_LIB_OWN;
 
     call->stream = foreign ? call->first.stream : 0;
-    return call->stream_object ? lw_stream_read(call->stream_object, &call->stream) : 0;
+    if (call->stream_object == NULL)
+        return 0;
+    return lw_stream_read(call->stream_object, &call->stream) < 0
+               ? -1
+               : lw_stream_check(call->stream_object, call->device);
 }
 
 static int

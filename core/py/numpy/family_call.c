@@ -438,17 +438,18 @@ device_of(const lw_family_args *c)
 static int
 bring_over(lw_family_args *c, lw_device *device, CUstream stream)
 {
+    char name[128];
+
     for (int i = 0; i < c->n_arrays; i++) {
         lw_whole_array *array = &c->arrays[i];
         if (array->device == device)
             continue;
         if (array->device != NULL) {
-            PyErr_Format(PyExc_ValueError,
-                         "%s: excluded argument `%s` is on device %d, other operands on device "
-                         "%d: all must be on one device",
-                         lw_family_name(c->self), lw_family_param(c, (uint32_t)c->params[i]),
-                         array->device->ordinal, device->ordinal);
-            return -1;
+            PyOS_snprintf(name, sizeof name, "excluded argument `%.100s`",
+                          lw_family_param(c, (uint32_t)c->params[i]));
+            return lw_operand_refuse_devices(lw_family_name(c->self),
+                                             (lw_located){"another argument", device},
+                                             (lw_located){name, array->device});
         }
         c->copies[i] = (PyObject *)lw_device_array_from_host((PyArrayObject *)array->object,
                                                              device, stream);

@@ -127,6 +127,7 @@ stats(lw_ufunc_head *self)
         sum.from_disk += one.from_disk;
         sum.made += one.made;
         sum.failed += one.failed;
+        sum.cuda += one.cuda;
         sum.seconds += one.seconds;
     }
     return sum;

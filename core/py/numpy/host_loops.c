@@ -21,14 +21,10 @@ static void
 count(lw_loop_table *table, bool good, const lw_build_report *report)
 {
     lw_lock_take(&table->lock);
-    table->stats.compiled += good;
-    table->stats.failed += !good;
-    table->stats.seconds += report->seconds;
-    if (good) {
-        table->stats.from_memory += report->origin == LW_CACHE_MEMORY;
-        table->stats.from_disk += report->origin == LW_CACHE_DISK;
-        table->stats.made += report->origin == LW_CACHE_MADE;
-    }
+    if (good)
+        lw_ufunc_count(&table->stats, report);
+    else
+        table->stats.failed++;
     lw_lock_give(&table->lock);
 }
 

@@ -7,7 +7,9 @@
 #include "core/py/numpy/override.h"
 
 #include "core/base/text.h"
+#include "core/front/read/services.h"
 #include "core/py/array/args.h"
+#include "core/py/numpy/object_operands.h"
 
 #include <string.h>
 
@@ -351,7 +353,8 @@ positional_of(const lw_overridden *self, const char *method, PyObject *const *ar
 
 static const char *const names_of_any[] = {"out",   "casting",   "order", "dtype",
                                            "subok", "signature", "sig",   "stream"};
-static const char *const names_of_layouts[] = {"axes", "axis", "keepdims"};
+/* allow_rechunk: of Dask's. */
+static const char *const names_of_layouts[] = {"axes", "axis", "keepdims", "allow_rechunk"};
 
 static bool
 is_among(PyObject *name, const char *const *names, size_t n)
@@ -434,6 +437,23 @@ next_override(const overrides *o, const bool *asked)
     return -1;
 }
 
+/* Dask refuses ufuncs of several outputs, where= and outer(): lanewise/_dask.py answers in its
+ * place. */
+static PyObject *
+ask_for_dask(const lw_overridden *self, PyObject *object, PyObject *positional,
+             PyObject *kwargs)
+{
+    PyObject *args = PyTuple_GetSlice(positional, 1, PyTuple_GET_SIZE(positional));
+    PyObject *result = NULL;
+
+    if (args != NULL) {
+        Py_SETREF(PyTuple_GET_ITEM(args, 0), Py_NewRef(self->called));
+        result = lw_service_call_by(LW_SERVICE_DASK, "array_ufunc", object, args, kwargs);
+    }
+    Py_XDECREF(args);
+    return result;
+}
+
 static PyObject *
 ask(PyObject *method, PyObject *object, PyObject *positional, PyObject *kwargs)
 {
@@ -510,7 +530,9 @@ ask_all(const overrides *o, const lw_overridden *self, const char *method, PyObj
     int at;
 
     while ((at = next_override(o, asked)) >= 0) {
-        PyObject *result = ask(o->methods[at], o->objects[at], positional, kwargs);
+        PyObject *object = o->objects[at];
+        PyObject *result = lw_is_dask(object) ? ask_for_dask(self, object, positional, kwargs)
+                                              : ask(o->methods[at], object, positional, kwargs);
         asked[at] = true;
         if (result != Py_NotImplemented)
             return result;

@@ -11,6 +11,7 @@
 typedef struct lw_overridden {
     PyObject *object; /* for messages */
     PyObject *face;   /* what the receiver sees as the ufunc */
+    PyObject *called; /* … and what Dask arrays' blocks are given to */
     const char *name;
     int nin, nout;
     bool has_layout;     /* axes=, axis= and keepdims= instead of where= */

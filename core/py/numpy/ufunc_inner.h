@@ -41,7 +41,10 @@ typedef struct lw_loop_table {
 lw_loop_table *lw_table_new(size_t bytes, lw_ufunc_head *owner, const char *name,
                             const char *doc);
 void lw_table_drop(lw_loop_table *table); /* one reference; NULL is allowed */
-lw_ufunc_stats lw_table_stats(lw_loop_table *table);
+/* Something was compiled. */
+void lw_ufunc_count(lw_ufunc_stats *stats, const lw_build_report *report);
+/* What was compiled for the host, and the kernels of its device calls. */
+lw_ufunc_stats lw_table_stats(lw_ufunc_head *self);
 /* A new loop, for the table and for the rows of its ufunc. Takes the loop. -1 with an
  * exception. */
 int lw_table_add(lw_ufunc_head *self, lw_loop_head *loop);

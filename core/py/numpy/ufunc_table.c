@@ -68,14 +68,31 @@ lw_table_drop(lw_loop_table *table)
     lw_free(table);
 }
 
-lw_ufunc_stats
-lw_table_stats(lw_loop_table *table)
+void
+lw_ufunc_count(lw_ufunc_stats *stats, const lw_build_report *report)
 {
+    stats->compiled++;
+    stats->from_memory += report->origin == LW_CACHE_MEMORY;
+    stats->from_disk += report->origin == LW_CACHE_DISK;
+    stats->made += report->origin == LW_CACHE_MADE;
+    stats->cuda += report->cuda;
+    stats->seconds += report->seconds;
+}
+
+lw_ufunc_stats
+lw_table_stats(lw_ufunc_head *self)
+{
+    lw_loop_table *table = self->table;
     lw_ufunc_stats result;
 
     lw_lock_take(&table->lock);
     result = table->stats;
     lw_lock_give(&table->lock);
+    for (const lw_resolved *plan = lw_grown_first(&self->plans.all); plan != NULL;
+         plan = lw_grown_next(plan))
+        for (const lw_loaded *kernel = lw_grown_first(&plan->kernels); kernel != NULL;
+             kernel = lw_grown_next(kernel))
+            lw_ufunc_count(&result, &kernel->report);
     return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/front/read/critical.h"
 #include "core/front/read/python.h"
+#include "core/py/compiled/entry.h"
 #include "core/py/numpy/family.h"
 #include "core/py/numpy/loop_rows.h"
 #include "core/py/numpy/ufunc_inspect.h"
@@ -191,9 +192,10 @@ get_stats(PyObject *object, void *Py_UNUSED(closure))
     lw_ufunc_head *self = head_of(object);
     lw_ufunc_stats s = self->kind->stats(self);
 
-    return Py_BuildValue("{s:I,s:I,s:I,s:I,s:I,s:I,s:d}", "loops", self->kind->n_loops(self),
-                         "compiled", s.compiled, "from_memory", s.from_memory, "from_disk",
-                         s.from_disk, "made", s.made, "failed", s.failed, "seconds", s.seconds);
+    return Py_BuildValue("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:d}", "loops",
+                         self->kind->n_loops(self), "compiled", s.compiled, "from_memory",
+                         s.from_memory, "from_disk", s.from_disk, "made", s.made, "failed",
+                         s.failed, "cuda", s.cuda, "seconds", s.seconds);
 }
 
 /* Operands by the user's names, then the keywords of every call. */
@@ -399,13 +401,28 @@ method_bind(PyObject *object, PyObject *args)
     return result;
 }
 
+static PyObject *
+call_method(lw_ufunc_head *self, lw_ufunc_method id, PyObject *const *args, Py_ssize_t n_args,
+            PyObject *kwnames)
+{
+    Py_ssize_t n_all = n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    lw_profile_frame frame;
+    bool measured = lw_profiling() && id != LW_METHOD_resolve_dtypes &&
+                    lw_profile_call_begin(&frame, (lw_compiled *)self,
+                                          lw_ufunc_method_names[id], args, n_all);
+    PyObject *result = self->kind->call_method(self, id, args, n_args, kwnames);
+
+    if (measured)
+        lw_profile_call_end(&frame, result);
+    return result;
+}
+
 /* The methods that numpy.ufunc has. */
 #define METHOD(name)                                                                           \
     static PyObject *method_##name(PyObject *self, PyObject *const *args, Py_ssize_t n_args,   \
                                    PyObject *kwnames)                                          \
     {                                                                                          \
-        return head_of(self)->kind->call_method(head_of(self), LW_METHOD_##name, args, n_args, \
-                                                kwnames);                                      \
+        return call_method(head_of(self), LW_METHOD_##name, args, n_args, kwnames);            \
     }
 METHOD(reduce)
 METHOD(accumulate)

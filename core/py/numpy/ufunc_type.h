@@ -63,7 +63,7 @@ typedef struct lw_ufunc_head {
 } lw_ufunc_head;
 
 typedef struct lw_ufunc_stats {
-    uint32_t compiled, from_memory, from_disk, made, failed;
+    uint32_t compiled, from_memory, from_disk, made, failed, cuda;
     double seconds;
 } lw_ufunc_stats;
 

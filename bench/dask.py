@@ -1,0 +1,150 @@
+"""Dask arrays: reductions of more than memory holds, with two processes; what a block costs; random numbers in blocks.
+
+    python bench/dask.py [elements, 10**9]
+
+Peers are NumPy by the same blocks, in the same processes. Memory is each process's peak of resident memory less what it has
+after its first small call, in which everything is loaded and compiled.
+"""
+
+import os
+import resource
+import sys
+import threading
+import time
+
+sys.path[:] = [path for path in sys.path if os.path.abspath(path or ".") != os.path.dirname(os.path.abspath(__file__))]  # whose dask.py this is
+
+import dask  # noqa: E402
+import dask.array as da  # noqa: E402
+import numpy as np  # noqa: E402
+
+import lanewise as lw  # noqa: E402
+
+BLOCKS, PROCESSES = 64, 2
+square = lw.reduce(map=lambda x: (x * x, 1), combine=lambda a, b: (a[0] + b[0], a[1] + b[1]), finish=lambda total, n: np.sqrt(total / n))
+sine = lw.vectorize(lambda x: np.sin(x))
+
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize() / 1e6
+
+
+class Watch:
+    """The most resident memory meanwhile, in MB above that of now."""
+
+    def __enter__(self):
+        self.before = self.most = resident()
+        self.going = True
+        self.thread = threading.Thread(target=self.look)
+        self.thread.start()
+        return self
+
+    def look(self):
+        while self.going:
+            self.most = max(self.most, resident())
+            time.sleep(0.005)
+
+    def __exit__(self, *raised):
+        self.going = False
+        self.thread.join()
+        self.above = self.most - self.before
+
+
+def made(block, size=0):
+    """A block of an array that is nowhere: made where it is reduced, as from a file."""
+    return np.full(size, 1.0 + float(block[0]), np.float64)
+
+
+def array(elements):
+    size = elements // BLOCKS
+    return da.arange(BLOCKS, chunks=1, dtype="f8").map_blocks(made, size=size, chunks=((size,) * BLOCKS,), dtype="f8")
+
+
+def numpy_sum(block):
+    return np.atleast_1d(np.sum(block))
+
+
+def numpy_var(block):
+    return np.atleast_1d(np.var(block))
+
+
+def numpy_square(block):
+    return np.atleast_1d(np.sqrt(np.mean(block * block)))
+
+
+def median_time(call, times=3):
+    found = []
+    for _ in range(times):
+        begin = time.perf_counter()
+        call()
+        found.append(time.perf_counter() - begin)
+    return sorted(found)[len(found) // 2]
+
+
+def reductions(elements):
+    from distributed import Client, LocalCluster
+
+    with LocalCluster(n_workers=PROCESSES, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        client.run(small)
+        x, block = array(elements), elements // BLOCKS * 8 / 1e6
+        print(f"{elements:.0e} float64 in {BLOCKS} blocks of {block:.0f} MB, {PROCESSES} processes")
+        for name, lazy, numpys in (("sum", lw.reductions.sum(x), numpy_sum), ("var", lw.reductions.var(x), numpy_var), ("root mean square", square(x), numpy_square)):
+            peer = x.map_blocks(numpys, dtype="f8", chunks=((1,) * BLOCKS,))
+            lazy.compute(), peer.compute()
+            client.run(watch)
+            with Watch() as here:
+                ours = median_time(lazy.compute)
+            above = max(client.run(watched).values())
+            theirs = median_time(peer.compute)
+            print(f"  {name:18} {ours:7.2f} s, NumPy by blocks {theirs:7.2f} s ({theirs / ours:.2f} x); peak of a worker {above / block:.1f} blocks, of the client {here.above:.0f} MB")
+
+
+def small():
+    lw.reductions.sum(np.ones(10)), lw.reductions.var(np.ones(10)), square(np.ones(10))
+
+
+def watch():
+    """In a worker, which has this file's functions by value: a module keeps it."""
+    dask._watch = Watch().__enter__()
+
+
+def watched():
+    dask._watch.__exit__()
+    return dask._watch.above
+
+
+def overhead(blocks=2000):
+    """Of small blocks, where what is counted is what surrounds them; in time of the CPU, for a few per cent are looked for."""
+    x = da.ones(blocks * 10, chunks=10)
+    ours, numpys = sine(x), x.map_blocks(np.sin, dtype="f8")
+    run = {"ours": lambda: dask.compute(ours, scheduler="synchronous"), "numpy": lambda: dask.compute(numpys, scheduler="synchronous")}
+    for call in run.values():
+        call()
+    found = {name: [] for name in run}
+    for _ in range(9):
+        for name, call in run.items():
+            begin = time.process_time()
+            call()
+            found[name].append(time.process_time() - begin)
+    a, b = (sorted(found[name])[4] for name in ("ours", "numpy"))
+    print(f"a block of 10 elements: {a / blocks * 1e6:.0f} us, map_blocks(np.sin) {b / blocks * 1e6:.0f} us ({a / b:.2f} x)")
+
+
+def random_numbers(elements):
+    g = lw.random.Generator(1)
+    n = min(elements, 10**8)
+    at_once = median_time(lambda: lw.random.Generator(1).standard_normal(n), 1)
+    whole = lw.random.Generator(1).standard_normal(n)
+    for chunks in (n // 64, n // 7):
+        lazy = g.jumped(0).standard_normal(n, chunks=chunks)
+        begin = time.perf_counter()
+        equal = bool(da.all(lazy == da.from_array(whole, chunks=chunks)).compute(scheduler="threads"))
+        print(f"{n:.0e} normal numbers in blocks of {chunks}: {time.perf_counter() - begin:.2f} s with the comparison, at once {at_once:.2f} s; equal: {equal}")
+
+
+if __name__ == "__main__":
+    count = int(float(sys.argv[1])) if len(sys.argv) > 1 else 10**9
+    overhead()
+    random_numbers(count)
+    reductions(count)

@@ -1,0 +1,69 @@
+"""
+Option surface
+==============
+
+The price of an option by Black and Scholes (1973), for a whole surface of strikes and maturities, and the way back: which volatility explains a price?
+"""
+
+import math
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import lanewise as lw
+
+# %%
+# The price and its derivative by the volatility. Parameters with a default, such as ``rate``, may be left out of a call.
+
+
+def normal(d):
+    return 0.5 * math.erfc(-d / math.sqrt(2.0))
+
+
+def price_and_slope(spot, strike, years, volatility, rate):
+    root = volatility * math.sqrt(years)
+    d1 = (math.log(spot / strike) + (rate + 0.5 * volatility * volatility) * years) / root
+    price = spot * normal(d1) - strike * math.exp(-rate * years) * normal(d1 - root)
+    slope = spot * math.sqrt(years) * math.exp(-0.5 * d1 * d1) / math.sqrt(2 * math.pi)
+    return price, slope
+
+
+@lw.vectorize
+def call_price(spot, strike, years, volatility, rate=0.02):
+    price, slope = price_and_slope(spot, strike, years, volatility, rate)
+    return price
+
+
+strike, years = np.meshgrid(np.linspace(60, 150, 300), np.linspace(0.05, 2, 300))
+smile = 0.18 + 0.25 * np.log(strike / 100) ** 2 / np.sqrt(years + 0.2)
+price = call_price(100.0, strike, years, smile)
+
+fig, ax = plt.subplots(subplot_kw={"projection": "3d"}, figsize=(6, 4.6), layout="constrained")
+ax.plot_surface(strike, years, price, cmap="viridis", rcount=60, ccount=60)
+ax.set(xlabel="strike", ylabel="years", zlabel="price")
+
+# %%
+# The implied volatility of each price by Newton's method. Each of the 90,000 options stops after as many steps as it needs.
+
+
+@lw.vectorize
+def implied(price, spot, strike, years, rate=0.02):
+    volatility = 0.3
+    for steps in range(50):
+        value, slope = price_and_slope(spot, strike, years, volatility, rate)
+        if abs(value - price) < 1e-10 or slope < 1e-9:
+            break
+        volatility = min(max(volatility - (value - price) / slope, 0.01), 3.0)
+    return volatility, steps
+
+
+found, steps = implied(price, 100.0, strike, years)
+certain = price > np.maximum(100 - strike * np.exp(-0.02 * years), 0) + 1e-6  # else any volatility explains it
+print("largest error:", np.abs(found - smile)[certain].max())
+
+fig, axes = plt.subplots(1, 2, figsize=(10, 3.5), layout="constrained")
+extent = (60, 150, 0.05, 2)
+for ax, values, name in ((axes[0], np.where(certain, found, np.nan), "implied volatility"), (axes[1], steps, "steps of Newton's method")):
+    fig.colorbar(ax.imshow(values, origin="lower", extent=extent, aspect="auto"), ax=ax)
+    ax.set(title=name, xlabel="strike", ylabel="years")
+plt.show()

@@ -1,0 +1,65 @@
+"""
+K-means
+=======
+
+Lloyd's algorithm: give each point to its nearest centre, then move each centre to the mean of its points, until nothing changes. The first step is a function of a
+point and all centres (`lw.guvectorize`), the second a reduction by key.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import lanewise as lw
+
+# %%
+# ``(d),(k,d)->()`` says: one point of d coordinates, k centres of d coordinates, one number. The loop over the points is not written; it is what a generalized ufunc adds.
+
+
+@lw.guvectorize("(d),(k,d)->()")
+def nearest(point, centres):
+    best, best_at = np.inf, 0
+    for k in range(centres.shape[0]):
+        distance = 0.0
+        for c in range(point.shape[0]):
+            distance += (point[c] - centres[k, c]) ** 2
+        if distance < best:
+            best, best_at = distance, k
+    return best_at
+
+
+# %%
+# The mean of each coordinate for each key: pairs of a sum and a count.
+
+mean = lw.reduce(map=lambda x: (x, 1), combine=lambda a, b: (a[0] + b[0], a[1] + b[1]), finish=lambda total, n: total / n)
+
+
+def k_means(points, k, seed):
+    centres = points[lw.random.Generator(seed).choice(len(points), k, replace=False)]
+    path = [centres]
+    while True:
+        labels = nearest(points, centres)
+        order = np.argsort(labels, kind="stable")  # equal keys become neighbours
+        keys = labels[order]
+        moved = centres.copy()
+        for c in range(points.shape[1]):
+            used, means = mean.by_key(keys, points[order, c])
+            moved[used, c] = means
+        path.append(moved)
+        if np.allclose(moved, centres):
+            return labels, np.array(path)
+        centres = moved
+
+
+g = lw.random.Generator(20)
+middles = g.uniform(-6, 6, (7, 2))
+points = np.concatenate([m + g.standard_normal((30_000, 2)) @ g.uniform(-0.9, 0.9, (2, 2)) for m in middles])
+labels, path = k_means(points, 7, seed=1)  # other seeds may end in a worse division
+print(len(points), "points,", len(path) - 1, "iterations")
+
+fig, ax = plt.subplots(figsize=(7, 5.4), layout="constrained")
+ax.scatter(*points[::15].T, c=labels[::15], s=2, cmap="Set2")
+for k in range(path.shape[1]):
+    ax.plot(*path[:, k].T, "-", color="black", linewidth=0.9)
+ax.plot(*path[-1].T, "*", color="black", markersize=13)
+ax.set(title="seven clusters, and the paths of their centres", aspect="equal")
+plt.show()

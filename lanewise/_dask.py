@@ -1,0 +1,192 @@
+"""Dask arrays as operands: lazily, block by block, with the results of the whole. Imported with the first such operand.
+
+lanewise schedules nothing. A call becomes tasks of Dask's, whose keys begin with the function's name. What is here is
+shared by `_dask_ufuncs`, `_dask_reductions`, `_dask_random` and `_dask_kernels`, and is what `core/` and the other modules
+call: `array_ufunc`, `reduce`, `accumulate`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from dask.base import tokenize
+
+
+def is_dask(x: Any) -> bool:
+    return isinstance(x, da.Array)
+
+
+# ---- objects on their way to other processes ----
+
+
+class Shipped:
+    """A compiled object as Dask's tasks hold it. However many tasks a process receives with it, it is made, and finds its
+    machine code, once there. Calling it calls the object, or a function of this package with the object in front."""
+
+    def __init__(self, made: Any, function: Any = None) -> None:
+        self.made, self.function = made, function
+        self.__name__ = name_of(made)
+        self._packed: Any = None
+        self._token: Any = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.made(*args, **kwargs) if self.function is None else self.function(self.made, *args, **kwargs)
+
+    def __dask_tokenize__(self) -> Any:
+        if self._token is None:
+            self._token = tokenize(self.made)
+        return "lanewise", self._token, None if self.function is None else self.function.__qualname__
+
+    def calls(self, function: Any) -> "Shipped":
+        """The same object for another function."""
+        other = Shipped(self.made, function)
+        other._token, other._packed = self._token, self._packed
+        return other
+
+    def __reduce__(self) -> Any:
+        if self._packed is None:
+            self._packed = _dumps(self.made)
+        return _receive, (hashlib.sha1(self._packed).hexdigest(), self._packed, self.function)
+
+
+def _dumps(made: Any) -> bytes:
+    import cloudpickle  # type: ignore[import-untyped]  # Dask needs it, too
+
+    return cloudpickle.dumps(made)
+
+
+_KEPT = 256
+_received: OrderedDict[str, Any] = OrderedDict()  # by digest, the latest last
+_receiving = threading.Lock()
+
+
+def _receive(digest: str, packed: bytes, function: Any) -> Shipped:
+    import pickle
+
+    with _receiving:
+        made = _received.pop(digest, None)
+        if made is None:
+            made = pickle.loads(packed)
+        _received[digest] = made
+        if len(_received) > _KEPT:
+            _received.popitem(last=False)
+    return Shipped(made, function)
+
+
+# ---- what the calls have in common ----
+
+
+def name_of(made: Any) -> str:
+    """What stands before the token in keys, and so in the dashboard: without hyphens, at which Dask cuts names."""
+    name = getattr(made, "__name__", type(made).__name__).strip("_")
+    return "lambda" if name == "<lambda>" else name.replace("-", "_")
+
+
+def refuse_out(name: str, out: Any) -> None:
+    given = out if isinstance(out, tuple) else (out,)
+    if any(one is not None and one is not ... for one in given):
+        raise TypeError(f"{name}: out= cannot be given with Dask arrays, which are made when they are computed: use the result of the call")
+
+
+def refuse_keywords(name: str, given: dict[str, Any]) -> None:
+    for key in given:
+        raise TypeError(f"{name}() got {key}=, which is not for Dask arrays")
+
+
+def as_dask(x: Any, what: str) -> da.Array:
+    """An operand as a Dask array; those of other libraries as they are asked elsewhere."""
+    from lanewise._partials import as_array
+
+    if is_dask(x):
+        if not isinstance(x.dtype, np.dtype):
+            raise TypeError(f"{what} is a Dask array of dtype {x.dtype}, which compiled code does not compute in")
+        return x
+    if hasattr(type(x), "__dask_graph__"):
+        raise TypeError(f"{what} is a {type(x).__module__.partition('.')[0]} {type(x).__name__}; pass its Dask array")
+    return da.asanyarray(as_array(x, what))
+
+
+def is_known(*arrays: da.Array) -> bool:
+    """Are the sizes of all blocks known?"""
+    return not any(np.isnan(size) for x in arrays for sizes in x.chunks for size in sizes)
+
+
+def empty_meta(x: Any, ndim: int, dtype: Any) -> Any:
+    """What stands for a block of a result: an empty array of the type that the blocks of x have."""
+    meta = getattr(x, "_meta", x)
+    shape = (0,) * ndim
+    if meta is None or isinstance(meta, np.ndarray) or not hasattr(meta, "shape"):
+        return np.empty(shape, dtype)
+    return np.empty_like(meta, shape=shape, dtype=dtype)
+
+
+def blocks_of(function: Any, index: Any, pairs: Any, dtypes: Any, like: Any = None, **more: Any) -> Any:
+    """A Dask array of what the function gives of blocks, or, where dtypes is a tuple, one for each of its results, in tuples
+    as the dtypes are. pairs: arrays and their indices; like: whose type the blocks' results have."""
+    made = da.blockwise(function, index, *pairs, meta=empty_meta(like, len(index), _first(dtypes)), align_arrays=False, **more)
+    return _items(made, index, dtypes, like, more.get("token"))
+
+
+def _first(dtypes: Any) -> Any:
+    return _first(dtypes[0]) if isinstance(dtypes, tuple) else dtypes
+
+
+def _item(results: Any, i: int) -> Any:
+    """Of a block's results. Dask takes operator.getitem for a part of an array."""
+    return results[i]
+
+
+def _items(made: Any, index: Any, dtypes: Any, like: Any, token: Any) -> Any:
+    if not isinstance(dtypes, tuple):
+        return made
+    return tuple(_items(da.blockwise(_item, index, made, index, i, None, align_arrays=False, meta=empty_meta(like, len(index), _first(dtype)), token=token),
+                        index, dtype, like, token) for i, dtype in enumerate(dtypes))
+
+
+def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
+    """The axes that are reduced, in order; NumPy's errors."""
+    if axis is None or (ndim == 0 and axis in (0, -1) and not isinstance(axis, bool)):
+        return tuple(range(ndim))
+    if isinstance(axis, bool):
+        raise TypeError("an integer is required for the axis, not a bool")
+    found = tuple(np.lib.array_utils.normalize_axis_tuple(axis, ndim))
+    return tuple(sorted(found))
+
+
+# ---- where the calls come from ----
+
+
+def array_ufunc(x, ufunc, method, *inputs, **kwargs):
+    """What `x.__array_ufunc__` is asked for a ufunc or gufunc of lanewise, with all arguments as they were given."""
+    from lanewise import _dask_ufuncs
+
+    if any(_answers_first(one) for one in (*inputs, *kwargs.get("out", ()))):
+        return NotImplemented
+    return _dask_ufuncs.call(ufunc, method, inputs, kwargs)
+
+
+def _answers_first(x: Any) -> bool:
+    """xarray, pandas: they wrap Dask arrays, and ask for the call with these."""
+    from dask.array.core import is_valid_array_chunk
+
+    method = getattr(type(x), "__array_ufunc__", None)
+    return method is not None and not is_dask(x) and not is_valid_array_chunk(x)
+
+
+def reduce(r, *arrays, **kwargs):
+    """r(*arrays, ...)"""
+    from lanewise import _dask_reductions
+
+    return _dask_reductions.reduce(r, *arrays, **kwargs)
+
+
+def accumulate(r, *arrays, **kwargs):
+    """r.accumulate(*arrays, ...)"""
+    from lanewise import _dask_reductions
+
+    return _dask_reductions.accumulate(r, *arrays, **kwargs)

@@ -1,0 +1,290 @@
+"""Ufuncs and gufuncs of Dask arrays, block by block; their methods.
+
+Dask's own answer to `__array_ufunc__` has no ufuncs of several outputs, no `where=`, no `outer`, and reads simple layouts only.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from dask.array.core import unify_chunks
+
+from lanewise import _dask_reductions
+from lanewise._dask import Shipped, as_dask, blocks_of, is_dask, name_of, refuse_out
+
+# ---- which argument is what ----
+
+
+def call(ufunc, method, inputs, kwargs):
+    """The lazy result of a call, or of a method of that name."""
+    given = dict(kwargs)
+    name = name_of(ufunc) if method == "__call__" else f"{name_of(ufunc)}.{method}"
+    if method != "at":
+        refuse_out(name, given.pop("out", None))
+    if method == "__call__":
+        return _call_by_blocks(ufunc, *_arguments(ufunc, inputs, given))
+    if method == "outer":
+        return _outer(ufunc, inputs, given)
+    if method in ("reduce", "accumulate"):
+        return _by_reduction(ufunc, method, *inputs, **given)
+    raise TypeError(f"{name}() does not take Dask arrays: call it on their blocks, as in x.map_blocks(...), or on x.compute()")
+
+
+def _arguments(ufunc, inputs, given):
+    """The arguments in the order of the parameters, which of them are whole (excluded or static), and the other keywords."""
+    options = ufunc._state()["options"]
+    marked = [one for key in ("excluded", "static") for one in options.get(key, ())]
+    if not marked:
+        return list(inputs), [False] * len(inputs), given
+    values, whole = list(inputs), []
+    for i, parameter in enumerate(list(inspect.signature(ufunc.py_func).parameters)[: ufunc.nin + len(marked)]):
+        whole.append(parameter in marked or i in marked)
+        if i >= len(values):
+            if parameter not in given:
+                default = inspect.signature(ufunc.py_func).parameters[parameter].default
+                if default is inspect.Parameter.empty:
+                    raise TypeError(f"{name_of(ufunc)}() misses its argument '{parameter}'")
+                values.append(default)
+            else:
+                values.append(given.pop(parameter))
+    return values, whole, given
+
+
+def _call_by_blocks(ufunc, values, whole, given):
+    if not any(is_dask(value) for value, is_whole in zip(values, whole) if not is_whole) and not is_dask(given.get("where")):
+        read = [np.asarray(value) if is_dask(value) else value for value in values]  # a table of Dask's, and nothing else
+        return ufunc(*read, **given)
+    return (_elementwise if ufunc.signature is None else _by_layout)(ufunc, values, whole, given)
+
+
+# ---- elements ----
+
+
+def _is_literal(value) -> bool:
+    """Numbers go to every block as they are: Python's are weak."""
+    return isinstance(value, (bool, int, float, complex, np.generic)) or value is None
+
+
+def _elementwise(ufunc, values, whole, given):
+    mask = given.pop("where", True)
+    operands = [value if is_whole or _is_literal(value) else as_dask(value, f"argument {i + 1}") for i, (value, is_whole) in enumerate(zip(values, whole))]
+    lie = [not (is_whole or _is_literal(value)) for value, is_whole in zip(operands, whole)]
+    if mask is not True:
+        mask = as_dask(mask, "where=")
+        operands.append(mask if mask.dtype == np.bool_ else mask.astype(np.bool_))
+        lie.append(True)
+    ndim = max(x.ndim for x, is_array in zip(operands, lie) if is_array)
+    pairs = _unified(operands, [tuple(range(ndim - x.ndim, ndim)) if is_array else None for x, is_array in zip(operands, lie)])
+    sample = [_zero_of(value, is_array) for value, is_array in zip(operands[: len(values)], lie)]
+    dtypes = _dtypes_of(ufunc(*sample, **given))
+    more = {"keywords": given} if given else {}
+    if mask is not True:
+        more |= {"keywords": given, "given": dtypes}
+    function = _masked if mask is not True else _with_keywords if given else None
+    return blocks_of(Shipped(ufunc, function), tuple(range(ndim)), pairs, dtypes, _like(operands), token=name_of(ufunc), **more)
+
+
+def _with_keywords(ufunc, *blocks, keywords):
+    """Dask's functions have keywords of the same names, as dtype=."""
+    return ufunc(*blocks, **keywords)
+
+
+def _unified(operands, indices):
+    """Arrays of common chunks, and their indices; None: the same for every block."""
+    arrays = [one for x, index in zip(operands, indices) if index is not None for one in (x, index)]
+    _, unified = unify_chunks(*arrays)
+    left = iter(unified)
+    return [one for x, index in zip(operands, indices) for one in (x if index is None else next(left), index)]
+
+
+def _zero_of(value, is_array):
+    """What stands for an operand where dtypes are asked for."""
+    if not is_array:
+        return np.asarray(value) if is_dask(value) else value
+    meta = value._meta
+    shape = (0,) * max(value.ndim, 1)
+    return np.empty(shape, value.dtype) if isinstance(meta, np.ndarray) or not hasattr(meta, "shape") else meta.reshape(shape)
+
+
+def _dtypes_of(results):
+    return tuple(map(_dtypes_of, results)) if isinstance(results, tuple) else results.dtype
+
+
+def _like(operands):
+    return next(x for x in operands if is_dask(x))
+
+
+def _masked(ufunc, *blocks, keywords, given):
+    """Elements that the mask leaves out are 0: nobody's memory, whatever the chunks."""
+    *operands, mask = blocks
+    dtypes = given if isinstance(given, tuple) else (given,)
+    shape = np.broadcast_shapes(*(np.shape(x) for x in operands), mask.shape)
+    like = next((x for x in operands if hasattr(x, "copy_to_host") and not isinstance(x, np.ndarray)), None)
+    if like is None:
+        outputs = tuple(np.zeros(shape, one) for one in dtypes)
+    else:
+        from lanewise import cuda
+
+        outputs = tuple(cuda.to_device(np.zeros(shape, one)) for one in dtypes)
+    return ufunc(*operands, where=mask, out=outputs, **keywords)
+
+
+def _outer(ufunc, inputs, given):
+    x, y = (as_dask(value, f"argument {i + 1}") for i, value in enumerate(inputs))
+    dtypes = _dtypes_of(ufunc.outer(np.empty(0, x.dtype), np.empty(0, y.dtype), **given))
+    first, second = tuple(range(x.ndim)), tuple(range(x.ndim, x.ndim + y.ndim))
+    return blocks_of(Shipped(ufunc, _outer_of), first + second, [x, first, y, second], dtypes, x, token=name_of(ufunc), keywords=given)
+
+
+def _outer_of(ufunc, x, y, keywords):
+    return ufunc.outer(x, y, **keywords)
+
+
+def _by_reduction(ufunc, method, x, axis=0, **given):
+    from lanewise._ufunc_methods import _check_arity, _reducer
+
+    _check_arity(ufunc, method)
+    reducer = _reducer(ufunc)
+    x = as_dask(x, "argument 1")
+    if reducer.identity is None and not reducer.reduction._reorders(x.dtype):
+        raise TypeError(f"{name_of(ufunc)}.{method}() of a Dask array needs an operator that is known to be associative: give vectorize identity=, or call lw.reduce(f)")
+    made = getattr(_dask_reductions, method)
+    return made(reducer.reduction, x, axis=axis, **given)
+
+
+# ---- layouts ----
+
+
+def _layout(signature):
+    """Names of the core dimensions of each operand, inputs and outputs: "(m,n?),(n|1)->(m)"."""
+    sides = []
+    for side in signature.replace(" ", "").split("->"):
+        groups = [part.split(")")[0] for part in side.split("(")[1:]]
+        sides.append([[name for name in group.split(",") if name] for group in groups])
+    return sides
+
+
+def _by_layout(ufunc, values, whole, given):
+    allow = bool(given.pop("allow_rechunk", False))
+    name = name_of(ufunc)
+    places = [i for i, is_whole in enumerate(whole) if not is_whole]
+    arrays = [as_dask(values[i], f"argument {i + 1}") for i in places]
+    inputs, outputs = _present(_layout(ufunc.signature), arrays)
+    moves = _Axes(name, given, inputs, outputs)
+    arrays = [moves.to_end(x, k) for k, x in enumerate(arrays)]
+    arrays = [_in_one_chunk(name, x, names, i, allow) for x, names, i in zip(arrays, inputs, places)]
+    loops = max(x.ndim - len(names) for x, names in zip(arrays, inputs))
+    operands, indices = list(values), [None] * len(values)
+    core = loops
+    for i, x, names in zip(places, arrays, inputs):
+        own = x.ndim - len(names)
+        operands[i], indices[i] = x, (*range(loops - own, loops), *range(core, core + len(names)))
+        core += len(names)
+    sample = list(values)
+    for i, x, names in zip(places, arrays, inputs):
+        sample[i] = np.empty((0, *map(int, x.shape[x.ndim - len(names):])), x.dtype)
+    probe = ufunc(*(np.asarray(one) if is_dask(one) else one for one in sample), **given)
+    made = _layout_blocks(ufunc, _unified(operands, indices), loops, core, probe, given)
+    return moves.results(made)
+
+
+def _present(sides, arrays):
+    """Without the optional dimensions that an operand does not have."""
+    missing = {name for names, x in zip(sides[0], arrays) if x.ndim < len(names) for name in names if name.endswith("?")}
+    return [[[name for name in names if name not in missing] for names in side] for side in sides]
+
+
+def _in_one_chunk(name, x, names, i, allow):
+    for k, core in enumerate(names):
+        axis = x.ndim - len(names) + k
+        if x.ndim < len(names):
+            raise ValueError(f"{name}: argument {i + 1} has {x.ndim} dimensions, its core ({','.join(names)}) {len(names)}")
+        if x.numblocks[axis] > 1:
+            if not allow:
+                raise ValueError(f"{name}: argument {i + 1} has its core dimension '{core}', axis {axis}, in {x.numblocks[axis]} chunks: pass "
+                                 f"x.rechunk({{{axis}: -1}}), or allow_rechunk=True, which makes blocks larger")
+            x = x.rechunk({axis: -1})
+        if np.isnan(x.shape[axis]):
+            raise ValueError(f"{name}: argument {i + 1} has its core dimension '{core}', axis {axis}, of an unknown size: call x.compute_chunk_sizes() first")
+    return x
+
+
+def _layout_blocks(ufunc, pairs, loops, core, probe, given):
+    index = tuple(range(loops))
+    several = isinstance(probe, tuple)
+    function, token = Shipped(ufunc, _on_blocks), name_of(ufunc)
+    results = probe if several else (probe,)
+    sizes = [dict(enumerate(one.shape[1:], core)) for one in results]
+    like = _like(pairs[::2])
+    if not several:
+        return blocks_of(function, index + tuple(sizes[0]), pairs, probe.dtype, like, new_axes=sizes[0], token=token, keywords=given)
+    made = blocks_of(function, index, pairs, probe[0].dtype, like, token=token, keywords=given)
+    return tuple(_result(made, index, i, size, one.dtype, like, token) for i, (size, one) in enumerate(zip(sizes, results)))
+
+
+def _result(made, index, i, size, dtype, like, token):
+    return blocks_of(_one_of, index + tuple(size), [made, index, i, None], dtype, like, new_axes=size, token=token)
+
+
+def _one_of(results, i):
+    return results[i]
+
+
+def _on_blocks(ufunc, *blocks, keywords):
+    """Dask gives the blocks along a dimension that the result does not have in lists, here of one."""
+    return ufunc(*map(_out_of_lists, blocks), **keywords)
+
+
+def _out_of_lists(block):
+    while isinstance(block, list):
+        block = block[0]
+    return block
+
+
+class _Axes:
+    """axes=, axis= and keepdims=, as NumPy's gufuncs have them: core dimensions go to the end, and results' to their places."""
+
+    def __init__(self, name, given, inputs, outputs):
+        axes, axis, self.keepdims = given.pop("axes", None), given.pop("axis", None), bool(given.pop("keepdims", False))
+        self.inputs, self.outputs, self.name = inputs, outputs, name
+        if self.keepdims and (any(outputs) or len({len(names) for names in inputs}) != 1):
+            raise TypeError(f"{name} does not support keepdims: its signature {inputs}->{outputs} requires multiple core dimensions or outputs that have some")
+        if axis is not None:
+            if any(len(names) > 1 for names in inputs + outputs):
+                raise TypeError(f"{name}: axis can only be used with a single shared core dimension")
+            axes = [(axis,) if names else () for names in inputs + outputs]
+        self.axes = None if axes is None else self._checked(axes)
+
+    def _checked(self, axes):
+        if not isinstance(axes, list):
+            raise TypeError("axes should be a list.")
+        axes = [one if isinstance(one, tuple) else (one,) for one in axes]
+        cores = [len(names) for names in self.inputs + self.outputs]
+        if len(axes) == len(self.inputs) and not any(self.outputs):
+            axes += [axes[0] if self.keepdims else ()] * len(self.outputs)
+        elif len(axes) != len(cores):
+            raise ValueError("axes should be a list with an entry for all inputs and outputs; entries for outputs can only be omitted if none of them has core axes.")
+        for i, (one, core) in enumerate(zip(axes, cores)):
+            wanted = len(self.inputs[0]) if self.keepdims and i >= len(self.inputs) and not core else core
+            if len(one) != wanted and not (i >= len(self.inputs) and not core and not self.keepdims):
+                raise np.exceptions.AxisError(f"{self.name}: axes item {i} has {len(one)} elements, {wanted} were expected")
+        return axes
+
+    def to_end(self, x, k):
+        return x if self.axes is None or not self.axes[k] else da.moveaxis(x, self.axes[k], tuple(range(-len(self.axes[k]), 0)))
+
+    def results(self, made):
+        if isinstance(made, tuple):
+            return tuple(self._placed(one, i) for i, one in enumerate(made))
+        return self._placed(made, 0)
+
+    def _placed(self, x, i):
+        core = len(self.outputs[i])
+        if self.keepdims:
+            core = len(self.inputs[0])
+            x = x[(Ellipsis,) + (np.newaxis,) * core]
+        axes = None if self.axes is None else self.axes[len(self.inputs) + i]
+        return x if not axes or not core else da.moveaxis(x, tuple(range(-core, 0)), axes)

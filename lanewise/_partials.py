@@ -1,0 +1,165 @@
+"""Accumulators of parts of arrays: `r.partial`, `r.merge` and `r.finish` of a Reduction.
+
+An array of accumulators is an array of records, whose fields `f0`, `f1`, … are the numbers of one accumulator. What they
+are accumulators of decides their types together with the functions: a count that is a Python int stays weak when it is
+merged, and a sum of float16 is a float32 that becomes a float16 at the end. Records of equal fields may differ in that,
+so the title of the first field says it.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from typing import Any
+
+import numpy as np
+
+from lanewise._containers import refuse_loss
+
+
+def partial(r, a, /, *more, axis=None, dtype=None, keepdims=False, where=True):
+    """The accumulators of these elements."""
+    arrays = [as_array(x, f"argument {i + 1}") for i, x in enumerate((a, *more))]
+    stage, numbers, *_ = stage_of(r, "partial", tuple(x.dtype for x in arrays), dtype)
+    made = stage(*arrays, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
+    return packed(made, record_of(numbers, tuple(x.dtype for x in arrays), dtype))
+
+
+def merge(r, p, /, *more):
+    """The accumulators of several parts as those of one."""
+    parts = [accumulators(one, "merge", i) for i, one in enumerate((p, *more))]
+    for i, part in enumerate(parts):
+        if part.dtype != parts[0].dtype:
+            raise TypeError(f"merge(): argument {i + 1} has accumulators {_shown(part.dtype)}, argument 1 has {_shown(parts[0].dtype)}")
+    shape = np.broadcast_shapes(*(part.shape for part in parts))
+    if len(parts) == 1:
+        return parts[0].copy()
+    return merged(r, np.stack([np.broadcast_to(part, shape) for part in parts]), 0)
+
+
+def finish(r, p, /, *, initial=...):
+    """The results of accumulators."""
+    return finished(r, accumulators(p, "finish", 0)[np.newaxis], 0, initial=initial)
+
+
+# ---- along axes, for what is merged block by block ----
+
+
+def merged(r, p, axis, keepdims=False, initial=...):
+    """The accumulators of `p`, which are merged along the axes."""
+    dtypes, dtype = _made_of(p.dtype)
+    stage, numbers, *_ = stage_of(r, "merge", dtypes, dtype)
+    return packed(stage(*_numbers(p, numbers), axis=axis, keepdims=keepdims, **_initial(initial)), p.dtype)
+
+
+def finished(r, p, axis, keepdims=False, initial=...):
+    """The results of the accumulators of `p`, which are merged along the axes first."""
+    dtypes, dtype = _made_of(p.dtype)
+    stage, numbers, *_ = stage_of(r, "finish", dtypes, dtype)
+    return _as_given(stage(*_numbers(p, numbers), axis=axis, keepdims=keepdims, **_initial(initial)), dtypes)
+
+
+def scanned(r, p, axis, exclusive=False):
+    """The results on the way, of accumulators of single elements."""
+    dtypes, dtype = _made_of(p.dtype)
+    stage, numbers, *_ = stage_of(r, "finish", dtypes, dtype)
+    return _as_given(stage.accumulate(*_numbers(p, numbers), axis=axis, exclusive=exclusive), dtypes)
+
+
+# ---- arrays of accumulators ----
+
+
+def stage_of(r, stage, dtypes, dtype):
+    """(what calls it, dtypes of an accumulator's numbers, whether elements may change places, whether map has an index)"""
+    return r._staged(stage, dtypes, None if dtype is None else np.dtype(dtype))
+
+
+def as_array(x: Any, what: str) -> Any:
+    """An array of the machine's byte order, wherever it lies."""
+    from lanewise import cuda
+
+    if isinstance(x, np.ma.MaskedArray):
+        raise TypeError(f"{what} is a masked array, whose mask compiled code would not see; pass its .data, and where=~x.mask")
+    if cuda.is_cuda_array(x):
+        return cuda.as_cuda_array(x)
+    refuse_loss(what, x, labels=True)
+    x = np.asanyarray(x) if hasattr(x, "copy_to_host") else np.asarray(x)
+    return x if x.dtype.isnative else x.astype(x.dtype.newbyteorder("="))
+
+
+def record_of(numbers, dtypes, dtype=None) -> np.dtype:
+    """The dtype of accumulators of these numbers. dtypes: of the arrays that they are made of."""
+    return _record_of(tuple(numbers), tuple(dtypes), None if dtype is None else np.dtype(dtype))
+
+
+def _new_record(numbers, dtypes, dtype):
+    title = "of " + repr(([_text(one) for one in dtypes], None if dtype is None else _text(dtype)))
+    return np.dtype([((title, "f0"), numbers[0]), *((f"f{i}", number) for i, number in enumerate(numbers) if i)])
+
+
+_record_of: Any = functools.lru_cache(maxsize=1024)(_new_record)
+
+
+def _text(dtype: np.dtype) -> Any:
+    """What numpy.dtype makes this dtype of, as a literal."""
+    if dtype.names is not None:
+        return np.lib.format.dtype_to_descr(dtype)
+    return dtype.str if dtype.kind in "mM" else dtype.name
+
+
+def _read_record(record: np.dtype) -> Any:
+    fields: Any = record.fields or {}
+    title = fields["f0"][2] if len(fields.get("f0", ())) == 3 else ""
+    if not title.startswith("of "):
+        raise TypeError(f"expected accumulators that partial() has made, not an array of dtype {record}")
+    dtypes, dtype = ast.literal_eval(title[3:])
+    read = np.lib.format.descr_to_dtype
+    return tuple(read(one) if isinstance(one, list) else np.dtype(one) for one in dtypes), None if dtype is None else np.dtype(dtype)
+
+
+_made_of: Any = functools.lru_cache(maxsize=1024)(_read_record)
+
+
+def _shown(record: np.dtype) -> str:
+    dtypes, dtype = _made_of(record)
+    return "of " + ", ".join(map(str, dtypes)) + ("" if dtype is None else f" as {dtype}")
+
+
+def accumulators(p: Any, method: str, i: int) -> Any:
+    if not hasattr(p, "dtype"):
+        raise TypeError(f"{method}(): argument {i + 1} must be accumulators, as partial() makes them, not {type(p).__name__}")
+    _made_of(p.dtype)
+    return p if hasattr(p, "copy_to_host") else np.asarray(p)
+
+
+def _numbers(p: Any, numbers: Any) -> list[Any]:
+    return [p[f"f{i}"] for i in range(len(numbers))]
+
+
+def packed(made: Any, record: np.dtype) -> Any:
+    """The numbers of accumulators as records."""
+    made = made if isinstance(made, tuple) else (made,)
+    if hasattr(made[0], "copy_to_host") and not isinstance(made[0], np.ndarray):
+        from lanewise import cuda
+
+        p: Any = cuda.device_array(made[0].shape, record)
+    else:
+        p = np.empty(np.shape(made[0]), record)
+    for i, number in enumerate(made):
+        p[f"f{i}"] = number
+    return p
+
+
+def _initial(value: Any) -> dict[str, Any]:
+    return {} if value is ... or value is np._NoValue else {"initial": value}
+
+
+def _as_given(result: Any, dtypes: Any) -> Any:
+    """Records that are results have the dtype that came, where it has their fields."""
+    found = getattr(result, "dtype", None)
+    if found is None or found.names is None:
+        return result
+    for dtype in dtypes:
+        if dtype.names == found.names and dtype != found and all(dtype[name] == found[name] for name in found.names):
+            return result.astype(dtype)
+    return result

@@ -1,0 +1,43 @@
+"""Which device a call runs on: that of its arrays. Functions of the package that make arrays enter it first."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from lanewise import cuda
+
+_HERE = contextlib.nullcontext()
+
+
+def arrays_in(values: Iterable[Any]) -> Iterator[Any]:
+    """The device arrays among these values, and in their lists and tuples."""
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from arrays_in(value)
+        elif isinstance(value, cuda.DeviceArray):
+            yield value
+
+
+def on_device_of(*values: Any, what: str = "the call") -> Any:
+    """A context in which the device of these arrays is the current one. ValueError for arrays of several devices.
+
+    Arrays that stand for device arrays on the CPU have no other device to be on.
+    """
+    first = None
+    for value in values:
+        if not isinstance(value, cuda.DeviceArray) or isinstance(value, np.ndarray):
+            continue
+        if first is None:
+            first = value.device
+        elif value.device != first:
+            raise ValueError(
+                f"{what}: arrays are on devices {first.id} and {value.device.id}, but all must be on one: bring them together with "
+                f"`with cuda.gpus[{first.id}]: y = cuda.to_device(x)`"
+            )
+    if first is None or first == cuda.get_current_device():
+        return _HERE
+    return cuda.gpus[first.id]

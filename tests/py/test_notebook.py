@@ -1,0 +1,41 @@
+"""Errors name the notebook's cell, as IPython's own tracebacks do."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+import tempfile
+import types
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from lanewise._notebook import name_cells
+
+CELL = "import numpy as np, lanewise as lw\n@lw.vectorize\ndef f(x):\n    return x + 'a'\n"
+
+
+def run(name):
+    linecache.cache[name] = (len(CELL), None, CELL.splitlines(True), name)
+    scope = {}
+    exec(compile(CELL, name, "exec"), scope)
+    with pytest.raises(lw.errors.TypingError) as raised:
+        scope["f"](np.arange(3.0))
+    return raised.value
+
+
+def test_cells_of_ipython():
+    problem = run("<ipython-input-3-0123456789ab>")
+    assert "--> In [3], line 4, column 16 in `f(x: float64)`" in str(problem)
+    assert problem.filename == "<ipython-input-3-0123456789ab>" and problem.lineno == 4
+
+
+def test_cells_of_a_kernel(monkeypatch):
+    name = f"{tempfile.gettempdir()}/ipykernel_42/123456.py"
+    assert f"--> {name}:4:16" in str(run(name))  # no IPython that knows it
+    shell = types.SimpleNamespace(compile=types.SimpleNamespace(_filename_map={name: 7}))
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
+    assert "--> In [7], line 4, column 16" in str(run(name))
+    assert name_cells(f"line 3 of {name} adds up") == "line 3 of In [7] adds up"
+    assert name_cells("--> program.py:4:16") == "--> program.py:4:16"

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# The wheel, in an environment that has nothing else: built from what `make test` has compiled
+# already, installed with what it depends on, and called. $VENV: the tests' environment.
+set -eu
+cd "$(dirname "$0")/.."
+python="$VENV/bin/python"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+"$python" -m pip wheel . --no-deps --quiet --disable-pip-version-check --config-settings=cmake.define.LW_WINDOWS=ON -w "$work/dist"
+PYTHON="$python" bash tests/make_venv.sh "$work/venv"
+"$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check "$work"/dist/lanewise-*.whl
+"$work/venv/bin/python" -m pip check
+cd "$work"
+unset PYTHONPATH
+export LANEWISE_CACHE_DIR="$work/cache"
+"$work/venv/bin/python" -m lanewise info
+"$work/venv/bin/python" - <<'PROGRAM'
+import numpy as np
+import lanewise as lw
+
+x = np.arange(1000.0)
+assert (lw.vectorize(lambda a: a * 2 + 1)(x) == x * 2 + 1).all()
+assert lw.reductions.sum(x) == x.sum()
+print("the wheel works:", lw.__file__)
+PROGRAM
