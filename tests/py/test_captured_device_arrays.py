@@ -132,10 +132,3 @@ def test_code_for_the_other_place_is_refused():
     where = {"target": "cpu", "output": "asm"} if ON_GPU else {"target": "sm_90", "output": "ptx"}
     with pytest.raises(UnsupportedError, match="E169: an array that the function captured"):
         lw.compile(f, "float64(int64)", **where)
-
-
-@pytest.mark.skipif(not ON_GPU, reason="its address is a GPU's, or the fake driver's")
-def test_the_address_is_in_the_code():
-    captured = cuda.to_device(np.arange(3.0))
-    ptx = lw.compile(lambda i: captured[i], "float64(int64)", target="sm_90", output="ptx")
-    assert str(captured.__cuda_array_interface__["data"][0]) in str(ptx)
