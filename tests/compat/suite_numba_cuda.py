@@ -457,6 +457,7 @@ REASONS = {
     'a float is not stored in an integer array without being asked to: E142; typing="numba" cuts it': """
         test_alignment.py::TestAlignment:: test_record_alignment
         test_dispatcher.py::TestDispatcher:: test_explicit_signatures_device_unsafe
+        test_device_func.py::TestDeviceFunc:: test_device_casting
         test_ssa.py::TestReportedSSAIssues:: test_issue5493_unneeded_phi
     """,
     'a variable that has no value on some path: E110; typing="numba" warns': """
@@ -607,6 +608,9 @@ REASONS = {
     """,
     "the target context, the modules and the statistics of numba's compiler": """
         test_const_string.py::TestConstStringCodegen:: test_const_string
+        test_device_func.py::TestDeviceFunc:: test_inspect_asm test_inspect_llvm
+        test_cooperative_groups.py::TestCudaCooperativeGroups:: test_external_cooperative_func
+            test_false_cooperative_doesnt_link_cudadevrt test_sync_group_is_cooperative test_this_grid_is_cooperative
         test_enums.py::EnumTest:: test_int_enum_no_conversion
         test_module_callbacks.py::TestModuleCallbacksBasic:: test_basic
         test_managed_alloc.py::TestManagedAlloc:: test_managed_alloc_driver_host_attach
@@ -622,7 +626,7 @@ REASONS = {
         test_module_callbacks.py::TestModuleCallbacks:: test_decldevice_arg test_jitarg
         test_module_callbacks.py
     """,
-    "np.count_nonzero of an array without dimensions in literal_unroll, and a bfloat16's bits: not there": """
+    "np.count_nonzero of a frozen array without dimensions: E124": """
         test_array_reductions.py::TestArrayReductions:: test_count_nonzero_basic
     """,
     "CuPy's arrays of times have neither interface": """
@@ -630,6 +634,8 @@ REASONS = {
     """,
     "the words of numba's typing errors; E120, E181 and E150 say it with the place": """
         test_errors.py::TestJitErrors:: test_typing_error
+        test_device_func.py::TestDeviceFunc:: test_device_func_as_kernel_disallowed test_inspect_sass_disallowed
+        test_inspect.py::TestInspect:: test_monotyped
         test_alignment.py::TestAlignment:: test_record_alignment_error
         test_localmem.py::TestCudaLocalMem:: test_invalid_string_dtype
         test_sm.py::TestSharedMemory:: test_invalid_array_type
@@ -646,6 +652,7 @@ REASONS = {
         test_sm_creation.py::TestSharedMemoryCreation:: test_global_build_list
         test_dispatcher.py::TestDispatcher:: test_explicit_signatures_ambiguous_resolution
         test_gufunc.py::TestCUDAGufunc:: test_not_supported_call_from_jit
+        test_device_func.py::TestDeviceFunc:: test_cpu_dispatcher_invalid
         test_exception.py::TestException:: test_raise_in_device_function
         test_flow_control.py::TestFlowControl:: test_for_loop8 test_for_loop8_npm
     """,
