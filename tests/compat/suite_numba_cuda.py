@@ -505,6 +505,7 @@ REASONS = {
         test_cuda_ndarray.py::TestCudaNDArray:: test_device_array_interface
         test_host_alloc.py::TestHostAlloc:: test_host_alloc_driver test_host_alloc_mapped test_host_alloc_pinned
         test_reset_device.py::TestResetDevice:: test_reset_device
+        test_cuda_jit_no_types.py::TestCudaJitNoTypes:: test_jit_debug_simulator
         test_runtime.py::TestVisibleDevices:: test_visible_devices_set_after_import
         test_cudasim_issues.py::TestCudaSimIssues:: test_deadlock_on_exception
     """,
@@ -596,6 +597,9 @@ REASONS = {
         test_optimization.py::TestOptimization:: test_device_noopt test_eager_noopt test_eager_opt test_lazy_noopt
         test_nrt.py::TestNrtBasic:: test_nrt_ptx_contains_refcount
     """,
+    "nopython= of vectorize(target=\"cuda\") is taken without a warning": """
+        test_vectorize_decor.py::TestVectorizeNopythonArg:: test_target_cuda_nopython
+    """,
     "a division by zero raises with fastmath as without it": """
         test_fastmath.py::TestFastMathOption:: test_divf_exception
     """,
@@ -604,7 +608,6 @@ REASONS = {
         test_warning.py::TestWarnings:: test_no_warn_on_debug_and_opt_with_config test_warn_on_debug_and_opt
             test_warn_on_debug_and_opt_default test_warn_on_debug_and_opt_with_config
         test_ssa.py::TestSSA:: test_undefined_var
-        test_cuda_jit_no_types.py::TestCudaJitNoTypes:: test_jit_debug_simulator
     """,
     "the target context, the modules and the statistics of numba's compiler": """
         test_const_string.py::TestConstStringCodegen:: test_const_string
@@ -629,7 +632,7 @@ REASONS = {
     "np.count_nonzero of a frozen array without dimensions: E124": """
         test_array_reductions.py::TestArrayReductions:: test_count_nonzero_basic
     """,
-    "CuPy's arrays of times have neither interface": """
+    "CuPy's arrays of times are not taken for arrays on a GPU; the cause was not looked into": """
         test_datetime.py::TestCudaDateTime:: test_datetime_cupy_inputs
     """,
     "the words of numba's typing errors; E120, E181 and E150 say it with the place": """
@@ -663,7 +666,6 @@ REASONS = {
     "a low occupancy is warned of by the launch of a kernel, not by its configuration, and not by gufuncs": """
         test_gufunc.py::TestCUDAGufunc:: test_inefficient_launch_configuration
         test_warning.py::TestWarnings:: test_inefficient_launch_configuration
-        test_vectorize_decor.py::TestVectorizeNopythonArg:: test_target_cuda_nopython
     """,
     "operands of gufuncs are cast and broadcast as those of NumPy's": """
         test_gufunc_scalar.py::TestGUFuncScalar:: test_gufunc_old_style_scalar_as_array test_gufunc_scalar_cast
