@@ -123,6 +123,17 @@ def test_arrays_of_other_libraries():
     assert captured.array.copy_to_host().tolist() == [0, 2, 4]
 
 
+@runs
+def test_an_index_outside_raises_in_a_ufunc():
+    captured = cuda.to_device(np.arange(10.0)[::2])
+    f = lw.vectorize(["f8(i8)"])(lambda i: captured[i])
+    i = cuda.to_device(np.arange(-5, 5))
+    assert np.array(f(i).copy_to_host()).tolist() == [0, 2, 4, 6, 8] * 2
+    with pytest.raises(IndexError):
+        f(cuda.to_device(np.arange(7)))
+        cuda.synchronize()
+
+
 def test_code_for_the_other_place_is_refused():
     captured = cuda.to_device(np.arange(3.0))
 
