@@ -301,8 +301,9 @@ print_array(const lw_constant *constant, lw_text *out)
     lw_text_addf(out, "array %s[",
                  constant->record ? "of records" : lw_dtypes[constant->dtype].public_name);
     for (uint32_t i = 0; i < constant->n; i++)
-        lw_text_addf(out, "%s%" PRIu32, i ? ", " : "", constant->items[i]);
-    lw_text_add(out, "]");
+        lw_text_addf(out, "%s%" PRId64, i ? ", " : "",
+                     constant->live ? constant->live->shape[i] : (int64_t)constant->items[i]);
+    lw_text_add(out, constant->live ? "] where it lies" : "]");
 }
 
 static void
