@@ -72,6 +72,9 @@ void *lw_times_declared(lw_ufunc_head *self, const struct lw_wanted *wanted);
 int lw_times_give(lw_ufunc_head *self, PyObject *inner, const lw_loop_head *loop,
                   PyArrayMethod_Spec *spec);
 void lw_times_forget(lw_loop_table *table);
+/* With the compiler's answer to a call set as the exception: the same answer for the units of
+ * the arguments, where some are times. NumPy asked for a loop of their classes only. */
+void lw_times_explain(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args);
 
 /* ---- ufunc_inner.c ---- */
 
