@@ -6,6 +6,7 @@
 #include "core/py/object_shape.h"
 #include "core/py/raise.h"
 #include "core/py/record_intern.h"
+#include "forall/address_py.h"
 #include "forall/bind_copies_py.h"
 #include "forall/bind_key.h"
 #include "forall/kernel_py.h"
@@ -791,6 +792,20 @@ new_operand(lw_bound *b)
     return operand;
 }
 
+/* Whether it was an address, of which *result says how it went. */
+static bool
+put_address(binder *r, PyObject *object, int *result)
+{
+    PyObject *address;
+
+    if (r->depth != 0 || r->field != NULL || !lw_takes_address(r->self, r->arg))
+        return false;
+    address = lw_address_of(object);
+    *result = address ? put_int(r, address) : -1;
+    Py_XDECREF(address);
+    return address != NULL || PyErr_Occurred();
+}
+
 static int
 put_other(binder *r, PyObject *object)
 {
@@ -838,6 +853,7 @@ static int
 put(binder *r, PyObject *object)
 {
     const lw_object_shape *shape;
+    int result;
 
     if (lw_is_device_array(object) && !((lw_device_array *)object)->misaligned)
         return put_own(r, (lw_device_array *)object);
@@ -863,6 +879,8 @@ put(binder *r, PyObject *object)
     }
     if (PyArray_IsScalar(object, Void))
         return put_record(r, object);
+    if (put_address(r, object, &result))
+        return result;
     shape = lw_object_shape_seen(object);
     if (shape != NULL)
         return put_object(r, object, shape);
