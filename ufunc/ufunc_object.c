@@ -243,6 +243,8 @@ take_numpys_habits(lw_ufunc_object *self, const char *name)
                      strcmp(name, "greater") == 0;
 }
 
+static const char OURS[] = "lanewise."; /* before names that mean something to others */
+
 static int
 make_inner(lw_ufunc_object *self)
 {
@@ -252,13 +254,15 @@ make_inner(lw_ufunc_object *self)
 
     self->name_taken = means_something(name) && !is_numpys(self);
     take_numpys_habits(self, name);
-    lw_text_addf(&inner_name, "%s%s", self->name_taken ? "lanewise." : "", name);
+    lw_text_addf(&inner_name, "%s%s", self->name_taken ? OURS : "", name);
     if (inner_name.failed)
         PyErr_NoMemory();
     else
         head->table = lw_table_new(sizeof(lw_loop_table), head, lw_text_get(&inner_name),
                                    lw_ufunc_text(head, "__doc__"));
     lw_text_reset(&inner_name);
+    if (head->table != NULL && self->name_taken)
+        head->table->name += strlen(OURS); /* what messages say */
     return head->table ? lw_inner_make(head) : -1;
 }
 

@@ -268,7 +268,7 @@ new_without_loops(const lw_ufunc_head *self)
     else if (PyUnicode_Check(self->identity))
         kind = PyUFunc_ReorderableNone;
     return PyUFunc_FromFuncAndDataAndSignatureAndIdentity(
-        NULL, (void *const *)table, NULL, 0, self->nin, self->nout, kind, table->name,
+        NULL, (void *const *)table, NULL, 0, self->nin, self->nout, kind, table->numpy_name,
         table->doc, 0, table->numpy_layout,
         kind == PyUFunc_IdentityValue ? self->identity : NULL);
 }
