@@ -6,6 +6,7 @@ stays of NumPy's class, and says which argument it was.
 
 from __future__ import annotations
 
+import enum
 import inspect
 from typing import Any
 
@@ -25,6 +26,8 @@ def hint(name: str, value: Any) -> str:
         return f"a missing number is numpy.nan; static=({name!r},) compiles None in"
     if is_sparse(value):
         return f"`{name}.toarray()` is an array; of functions that map zero to zero `{name}.data` has what they change"
+    if isinstance(value, enum.Enum):
+        return f"static=({name!r},) compiles a member in; those of an `enum.IntEnum` are numbers"
     if isinstance(value, str):
         return f"a number is `float({name})`; static=({name!r},) compiles a text in"
     if dtype.kind in "USTa":

@@ -1,4 +1,6 @@
-"""Errors of functions that are named like a ufunc of NumPy say the user's own name."""
+"""Errors of functions that are named like a ufunc of NumPy, and of operands that are no numbers."""
+
+import enum
 
 import numpy as np
 import pytest
@@ -31,3 +33,23 @@ def test_results_that_no_loop_gives():
         add(ONES, 1, signature="dd->i")
     with pytest.raises(TypeError, match="E181"):
         add.reduce(ONES, dtype="i4")
+
+
+class Colour(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+
+def test_members_of_enum_classes():
+    @lw.vectorize
+    def f(x, m):
+        return x if m is Colour.RED else -x
+
+    @lw.njit
+    def either(x):
+        return (Colour.RED if x > 0 else Colour.BLUE) == Colour.RED
+
+    with pytest.raises(TypeError, match=r"argument `m` is a Colour; .*static=\('m',\) compiles a member in"):
+        f(1.0, Colour.RED)
+    with pytest.raises(lw.errors.LanewiseError, match=r"(?s)E104.*enum\.IntEnum"):
+        either(1)
