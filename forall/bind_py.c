@@ -3,10 +3,10 @@
  * when no specialisation has it yet; its grammar is in bind_key.h. */
 #include "core/py/numpy_api.h"
 
+#include "core/py/ctypes_address.h"
 #include "core/py/object_shape.h"
 #include "core/py/raise.h"
 #include "core/py/record_intern.h"
-#include "forall/address_py.h"
 #include "forall/bind_copies_py.h"
 #include "forall/bind_key.h"
 #include "forall/kernel_py.h"
@@ -792,13 +792,26 @@ new_operand(lw_bound *b)
     return operand;
 }
 
+/* Whether a declared signature has a pointer for this argument. */
+static bool
+takes_address(const lw_function *self, uint32_t arg)
+{
+    if (self->lazy)
+        return false;
+    for (const lw_specialisation *at = lw_grown_first(&self->specialisations); at != NULL;
+         at = lw_grown_next(at))
+        if (at->declared && at->specs[self->n_index + arg].pointer)
+            return true;
+    return false;
+}
+
 /* Whether it was an address, of which *result says how it went. */
 static bool
 put_address(binder *r, PyObject *object, int *result)
 {
     PyObject *address;
 
-    if (r->depth != 0 || r->field != NULL || !lw_takes_address(r->self, r->arg))
+    if (r->depth != 0 || r->field != NULL || !takes_address(r->self, r->arg))
         return false;
     address = lw_address_of(object);
     *result = address ? put_int(r, address) : -1;

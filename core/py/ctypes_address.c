@@ -1,18 +1,7 @@
-#include "forall/address_py.h"
+#include "core/py/ctypes_address.h"
 
+#include <stdbool.h>
 #include <string.h>
-
-bool
-lw_takes_address(const lw_function *self, uint32_t arg)
-{
-    if (self->lazy)
-        return false;
-    for (const lw_specialisation *at = lw_grown_first(&self->specialisations); at != NULL;
-         at = lw_grown_next(at))
-        if (at->declared && at->specs[self->n_index + arg].pointer)
-            return true;
-    return false;
-}
 
 static bool
 is_of_ctypes(PyObject *object, const char *base)
