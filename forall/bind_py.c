@@ -3,6 +3,7 @@
  * when no specialisation has it yet; its grammar is in bind_key.h. */
 #include "core/py/numpy_api.h"
 
+#include "core/py/ctypes_address.h"
 #include "core/py/object_shape.h"
 #include "core/py/raise.h"
 #include "core/py/record_intern.h"
@@ -809,6 +810,33 @@ new_operand(lw_bound *b)
     return operand;
 }
 
+/* Whether a declared signature has a pointer for this argument. */
+static bool
+takes_address(const lw_function *self, uint32_t arg)
+{
+    if (self->lazy)
+        return false;
+    for (const lw_specialisation *at = lw_grown_first(&self->specialisations); at != NULL;
+         at = lw_grown_next(at))
+        if (at->declared && at->specs[self->n_index + arg].pointer)
+            return true;
+    return false;
+}
+
+/* Whether it was an address, of which *result says how it went. */
+static bool
+put_address(binder *r, PyObject *object, int *result)
+{
+    PyObject *address;
+
+    if (r->depth != 0 || r->field != NULL || !takes_address(r->self, r->arg))
+        return false;
+    address = lw_address_of(object);
+    *result = address ? put_int(r, address) : -1;
+    Py_XDECREF(address);
+    return address != NULL || PyErr_Occurred();
+}
+
 static int
 put_other(binder *r, PyObject *object)
 {
@@ -856,6 +884,7 @@ static int
 put(binder *r, PyObject *object)
 {
     const lw_object_shape *shape;
+    int result;
 
     if (lw_is_device_array(object) && !((lw_device_array *)object)->misaligned)
         return put_own(r, (lw_device_array *)object);
@@ -881,6 +910,8 @@ put(binder *r, PyObject *object)
     }
     if (PyArray_IsScalar(object, Void))
         return put_record(r, object);
+    if (put_address(r, object, &result))
+        return result;
     shape = lw_object_shape_seen(object);
     if (shape != NULL)
         return put_object(r, object, shape);

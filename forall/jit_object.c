@@ -584,6 +584,7 @@ cuda_check(const lw_request *request)
 
 static const lw_compiled_door door = {.id = LW_DOOR_JIT,
                                       .path = "jit",
+                                      .binding = LW_BINDS_CALL,
                                       .check = check,
                                       .make = jit_new,
                                       .declared = declared,

@@ -196,8 +196,10 @@ spec_of(const lw_gufunc_loop *loop, int k, lw_arg_spec *out)
                          .readonly = k < loop->nin && !loop->writable[k]};
 }
 
+/* guess: the dtypes of outputs are not known yet, and take whatever is stored. */
 static lw_status
-infer(lw_gufunc_object *self, const lw_gufunc_loop *loop, lw_typed **out, lw_error *err)
+infer(lw_gufunc_object *self, const lw_gufunc_loop *loop, bool guess, lw_typed **out,
+      lw_error *err)
 {
     const lw_fn *fn = &self->base.tree->fns.data[1];
     lw_front_options options = self->base.options.front;
@@ -208,6 +210,7 @@ infer(lw_gufunc_object *self, const lw_gufunc_loop *loop, lw_typed **out, lw_err
     if (specs == NULL)
         return lw_fail_memory(err);
     options.procedure = self->fills;
+    options.guess = guess;
     options.readonly_help = "inputs are read only; name it in writable_args= to write to it";
     for (uint32_t i = 0; i < fn->params.n; i++)
         if (member != NULL && member->specs[i].kind == LW_ARGK_ARRAY)
@@ -229,7 +232,7 @@ lw_gufunc_infer(lw_gufunc_object *self, const lw_gufunc_loop *loop)
     lw_typed *typed = NULL;
     lw_error err = {0};
 
-    if (infer(self, loop, &typed, &err) != LW_OK)
+    if (infer(self, loop, false, &typed, &err) != LW_OK)
         return (lw_typed *)lw_py_raise(&err);
     return typed;
 }
@@ -268,10 +271,11 @@ set_free(lw_gufunc_loop *loop, const bool *is_free, const lw_dtype *dtypes, lw_d
 
 /* The dtypes that it stores when the free outputs have those of `loop`. */
 static lw_status
-stores_of(lw_gufunc_object *self, const lw_gufunc_loop *loop, lw_dtype *out, lw_error *err)
+stores_of(lw_gufunc_object *self, const lw_gufunc_loop *loop, bool guess, lw_dtype *out,
+          lw_error *err)
 {
     lw_typed *typed = NULL;
-    lw_status status = infer(self, loop, &typed, err);
+    lw_status status = infer(self, loop, guess, &typed, err);
 
     for (int k = 0; status == LW_OK && k < loop->nout; k++) {
         lw_dtype stored = lw_body_stores(typed, var_of(self, loop->nin + k));
@@ -281,33 +285,41 @@ stores_of(lw_gufunc_object *self, const lw_gufunc_loop *loop, lw_dtype *out, lw_
     return status;
 }
 
-/* What is stored may depend on what is read back: typed again until it does not change. The
- * first guess is the inputs' common dtype, then wider ones that take more. */
+/* What is stored may depend on what is read back, which has the dtype `guess` at first: typed
+ * again with the dtypes that were stored, which are checked then. */
+static lw_status
+outputs_from(lw_gufunc_object *self, lw_gufunc_loop *loop, const bool *is_free, lw_dtype guess,
+             lw_error *err)
+{
+    lw_dtype stored[LW_MAX_OPERANDS] = {0}, again[LW_MAX_OPERANDS] = {0};
+    lw_status status;
+
+    set_free(loop, is_free, NULL, guess);
+    LW_TRY(stores_of(self, loop, true, stored, err));
+    set_free(loop, is_free, stored, 0);
+    LW_TRY(stores_of(self, loop, false, again, err));
+    for (int k = 0; k < loop->nout; k++)
+        stored[k] = stored[k] == again[k] ? stored[k] : lw_promote_dtypes(stored[k], again[k]);
+    set_free(loop, is_free, stored, 0);
+fail:
+    return status;
+}
+
+/* The first guess is the inputs' common dtype, then wider ones that take more. */
 static lw_status
 guess_outputs(lw_gufunc_object *self, lw_gufunc_loop *loop, const bool *is_free, lw_error *err)
 {
     const lw_dtype guesses[] = {common_input(loop), LW_DT_f64, LW_DT_c128};
-    lw_dtype stored[LW_MAX_OPERANDS] = {0}, again[LW_MAX_OPERANDS] = {0};
     lw_error later = {0};
-    lw_status status;
+    lw_status status = outputs_from(self, loop, is_free, guesses[0], err);
 
-    set_free(loop, is_free, NULL, guesses[0]);
-    status = stores_of(self, loop, stored, err);
     for (int i = 1; status != LW_OK && status != LW_ERR_OUT_OF_MEMORY && i < 3; i++) {
-        set_free(loop, is_free, NULL, guesses[i]);
-        status = stores_of(self, loop, stored, &later);
+        status = outputs_from(self, loop, is_free, guesses[i], &later);
         lw_error_reset(&later);
     }
-    if (status != LW_OK)
-        return status; /* of the first guess */
-    lw_error_reset(err);
-    set_free(loop, is_free, stored, 0);
-    status = stores_of(self, loop, again, err);
-    for (int k = 0; status == LW_OK && k < loop->nout; k++)
-        stored[k] = stored[k] == again[k] ? stored[k] : lw_promote_dtypes(stored[k], again[k]);
     if (status == LW_OK)
-        set_free(loop, is_free, stored, 0);
-    return status;
+        lw_error_reset(err);
+    return status; /* of the first guess */
 }
 
 /* ---- lowering ---- */
@@ -422,7 +434,7 @@ lower(lw_gufunc_object *self, lw_gufunc_loop *loop, const lw_dtype *out, lw_erro
     lw_typed *typed = NULL;
     lw_status status;
 
-    LW_TRY(infer(self, loop, &typed, err));
+    LW_TRY(infer(self, loop, false, &typed, err));
     dump_typed(self, typed);
     if (n_out)
         LW_TRY(lw_infer_check_results(typed, out, n_out, err));

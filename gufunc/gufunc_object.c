@@ -309,6 +309,7 @@ layout_of(const lw_compiled *self)
 }
 
 static const lw_compiled_door door = {.id = LW_DOOR_GUVECTORIZE,
+                                      .binding = LW_BINDS_OPERAND,
                                       .path = "guvectorize",
                                       .check = check,
                                       .make = new_for_user,

@@ -77,7 +77,7 @@ class HostArray(np.ndarray):
 
     @property
     def stream(self) -> int:
-        return 0
+        return vars(self).get("_stream", 0)
 
     @property
     def _numba_type_(self):
@@ -142,7 +142,10 @@ class HostArray(np.ndarray):
 
     def bind(self, stream=0):
         _check_stream(stream)
-        return self.view()
+        bound = self.view()
+        if stream is not None:
+            vars(bound)["_stream"] = int(stream) if hasattr(stream, "__int__") else stream.__cuda_stream__()[1]
+        return bound
 
     def split(self, section, stream=0):
         from lanewise import _device_arrays

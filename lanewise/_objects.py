@@ -11,6 +11,7 @@ What the user's function gives for these types is asked of `lanewise.jit` (`_cor
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import keyword
 import linecache
@@ -309,7 +310,17 @@ def _check_output(compiled, out, dtype):
         raise TypeError(f"`{compiled.__name__}`: out= is an array of {given!r:.100}; expected one of {dtype!r:.200}")
 
 
+def _by_names(compiled, args, kwargs, n):
+    """The operands of a call, those given by name in their places."""
+    for name in list(inspect.signature(compiled.py_func).parameters)[len(args):n]:
+        if name not in kwargs:
+            break
+        args = (*args, kwargs.pop(name))
+    return args
+
+
 def vectorize(ufunc, *args, out=_ABSENT, **kwargs):
+    args = _by_names(ufunc, args, kwargs, ufunc.nin)
     state = ufunc._state()
     _refuse_options(ufunc, state, ("excluded", "static"))
     _refuse_keywords(ufunc, kwargs, ("out", "where", "casting", "order", "subok", "stream"))
@@ -462,9 +473,10 @@ def _output_dtypes(gufunc, operands, dims, returned):
 def guvectorize(gufunc, *args, out=_ABSENT, stream=None, **kwargs):
     state = gufunc._state()
     _refuse_options(gufunc, state, ("excluded", "static", "writable_args", "sizes"))
-    _refuse_keywords(gufunc, kwargs, ("out", "stream"))
     dims = _layout(gufunc)
     nin, nout = len(dims[0]), len(dims[1])
+    args = _by_names(gufunc, args, kwargs, nin)
+    _refuse_keywords(gufunc, kwargs, ("out", "stream"))
     operands = [_readonly(x if hasattr(x, "shape") else np.asarray(x)) for x in map(_array, args[:nin])]
     if len(operands) < nin:
         raise TypeError(f"`{gufunc.__name__}` takes {nin} operands, {len(operands)} given")

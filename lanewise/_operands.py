@@ -6,6 +6,7 @@ stays of NumPy's class, and says which argument it was.
 
 from __future__ import annotations
 
+import enum
 import inspect
 from typing import Any
 
@@ -25,6 +26,8 @@ def hint(name: str, value: Any) -> str:
         return f"a missing number is numpy.nan; static=({name!r},) compiles None in"
     if is_sparse(value):
         return f"`{name}.toarray()` is an array; of functions that map zero to zero `{name}.data` has what they change"
+    if isinstance(value, enum.Enum):
+        return f"static=({name!r},) compiles a member in; those of an `enum.IntEnum` are numbers"
     if isinstance(value, str):
         return f"a number is `float({name})`; static=({name!r},) compiles a text in"
     if dtype.kind in "USTa":
@@ -69,18 +72,33 @@ def _text(problem: Exception) -> str:
 def explained(ufunc: Any, problem: Exception, args: tuple[Any, ...]) -> Exception:
     """The exception of a call for whose operands NumPy has found no loop; the same where they are all numbers."""
     if not hasattr(problem, "dtypes"):  # one of casts
-        return problem
+        return _named(ufunc, problem)
     for at, value in enumerate(args[:ufunc.nin]):
         if _is_known(value):
             continue
         name = list(inspect.signature(ufunc).parameters)[at]
-        kind: Any = type(problem)
-        if kind not in _classes:
-            _classes[kind] = type(kind.__name__, (kind,), {"__str__": _text, "__module__": kind.__module__, "__qualname__": kind.__qualname__})
-        made = _classes[kind].__new__(_classes[kind])
-        made.args = problem.args
-        made.__dict__.update(problem.__dict__)
-        made.text = (f"`{ufunc.__name__}`: argument `{name}` is {shown(value)}; expected numbers or arrays of bool, integers, floats or "
-                     f"complex numbers: {hint(name, value)} ({problem})")
-        return made
-    return problem
+        return _saying(problem, f"`{ufunc.__name__}`: argument `{name}` is {shown(value)}; expected numbers or arrays of bool, integers, floats or "
+                                f"complex numbers: {hint(name, value)} ({_named_text(ufunc, problem)})")
+    return _named(ufunc, problem)
+
+
+def _saying(problem: Exception, text: str) -> Exception:
+    """The exception, of NumPy's class, with this text."""
+    kind: Any = type(problem)
+    if kind not in _classes:
+        _classes[kind] = type(kind.__name__, (kind,), {"__str__": _text, "__module__": kind.__module__, "__qualname__": kind.__qualname__})
+    made: Any = _classes[kind].__new__(_classes[kind])
+    made.args = problem.args
+    made.__dict__.update(problem.__dict__)
+    made.text = text
+    return made
+
+
+def _named_text(ufunc: Any, problem: Exception) -> str:
+    """NumPy's text, with the user's own name where NumPy and pandas know another ufunc by that one."""
+    return str(problem).replace(f"'lanewise.{ufunc.__name__}'", f"'{ufunc.__name__}'")
+
+
+def _named(ufunc: Any, problem: Exception) -> Exception:
+    text = _named_text(ufunc, problem)
+    return problem if text == str(problem) else _saying(problem, text)

@@ -73,6 +73,36 @@ check_target(const lw_reduce_call *call, bool on_device)
 
 /* target="cuda" with host arrays: lanewise/_reduce.py copies them there, and results back. */
 static bool
+is_axis(PyObject *object)
+{
+    bool good = PyTuple_Check(object) && PyTuple_GET_SIZE(object) > 0;
+
+    for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(object); i++)
+        good = PyLong_Check(PyTuple_GET_ITEM(object, i)) ||
+               PyArray_IsScalar(PyTuple_GET_ITEM(object, i), Integer);
+    return good || object == Py_None || (PyLong_Check(object) && !PyBool_Check(object)) ||
+           PyArray_IsScalar(object, Integer);
+}
+
+/* Without a map any number of arrays are the accumulator's numbers: what stands before an axis
+ * or a truth value, and before the indices, where such are among them. */
+static Py_ssize_t
+leading_arrays(PyObject *args, bool with_indices)
+{
+    Py_ssize_t n = 1, more;
+
+    while (n < PyTuple_GET_SIZE(args)) {
+        PyObject *object = PyTuple_GET_ITEM(args, n);
+        if ((is_axis(object) && !(with_indices && PyTuple_Check(object))) ||
+            PyBool_Check(object))
+            break;
+        n++;
+    }
+    more = n - with_indices;
+    return more > 1 ? more : 1;
+}
+
+static bool
 goes_through_device(PyObject *self, PyObject *args)
 {
     return ((lw_reducer *)self)->cuda_only && PyTuple_GET_SIZE(args) > 0 &&
@@ -82,12 +112,16 @@ goes_through_device(PyObject *self, PyObject *args)
 static PyObject *
 through_device(PyObject *self, const char *method, PyObject *args, PyObject *kwargs)
 {
+    bool indices = strcmp(method, "reduceat") == 0 &&
+                   (kwargs == NULL || PyDict_GetItemString(kwargs, "indices") == NULL);
     uint32_t n = lw_reducer_n_arrays((lw_reducer *)self);
     PyObject *module = lw_service_module(LW_SERVICE_REDUCE), *result;
 
     if (module == NULL)
         return NULL;
-    n = n ? n : strcmp(method, "__call__") == 0 ? LW_REDUCE_MOST : 1;
+    if (n == 0)
+        n = strcmp(method, "__call__") == 0 ? LW_REDUCE_MOST
+                                            : (uint32_t)leading_arrays(args, indices);
     result = PyObject_CallMethod(module, "through_device", "OsIOO", self, method, n, args,
                                  kwargs ? kwargs : Py_None);
     Py_DECREF(module);
@@ -304,18 +338,6 @@ reduceat_on_device(lw_reduce_call *call, PyObject *const *arrays, Py_ssize_t n,
     return result;
 }
 
-static bool
-is_axis(PyObject *object)
-{
-    bool good = PyTuple_Check(object) && PyTuple_GET_SIZE(object) > 0;
-
-    for (Py_ssize_t i = 0; good && i < PyTuple_GET_SIZE(object); i++)
-        good = PyLong_Check(PyTuple_GET_ITEM(object, i)) ||
-               PyArray_IsScalar(PyTuple_GET_ITEM(object, i), Integer);
-    return good || object == Py_None || (PyLong_Check(object) && !PyBool_Check(object)) ||
-           PyArray_IsScalar(object, Integer);
-}
-
 /* NumPy's r(a, 0): what stands behind the arrays here are more arrays. */
 static int
 refuse_axis(const lw_reducer *self, PyObject *args)
@@ -389,11 +411,14 @@ end_of(PyObject *args, Py_ssize_t at, const char *function)
     return -1;
 }
 
+/* How many arrays come first; indices: behind them, by position. */
 static Py_ssize_t
-arrays_of(const lw_reduce_call *call, PyObject *args, const char *function)
+arrays_of(const lw_reduce_call *call, PyObject *args, const char *function, bool indices)
 {
     uint32_t n = lw_reducer_n_arrays(call->self);
 
+    if (n == 0 && PyTuple_GET_SIZE(args) > 0)
+        return leading_arrays(args, indices);
     if (PyTuple_GET_SIZE(args) >= (Py_ssize_t)(n ? n : 1))
         return n ? n : 1;
     PyErr_Format(PyExc_TypeError, "%s() takes %u array%s first", function,
@@ -437,7 +462,7 @@ static PyObject *
 accumulate(lw_reduce_call *call, PyObject *args)
 {
     PyObject *const *arrays = PySequence_Fast_ITEMS(args);
-    Py_ssize_t n = arrays_of(call, args, "accumulate"), at = n;
+    Py_ssize_t n = arrays_of(call, args, "accumulate", false), at = n;
     bool exclusive, on_device = any_on_device(args);
     int axis;
 
@@ -596,7 +621,8 @@ reduce_slices(lw_reduce_call *call, PyArrayObject *indices)
 static PyObject *
 reduceat(lw_reduce_call *call, PyObject *args)
 {
-    Py_ssize_t n = arrays_of(call, args, "reduceat"), at = n;
+    Py_ssize_t n = arrays_of(call, args, "reduceat", call->keywords.indices == NULL);
+    Py_ssize_t at = n;
     PyObject *given = call->keywords.indices, *result = NULL;
     PyArrayObject *indices;
     bool on_device;

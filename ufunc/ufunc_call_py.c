@@ -70,7 +70,7 @@ face_of(lw_ufunc_object *self)
                         NULL);
     if (face == NULL)
         return NULL;
-    name = PyUnicode_FromString(self->base.table->name); /* "lanewise.add" */
+    name = PyUnicode_FromString(self->base.table->numpy_name); /* "lanewise.add" */
     if (name == NULL || PyDict_SetItemString(((lw_ufunc *)face)->dict, "__name__", name) < 0)
         Py_CLEAR(face);
     Py_XDECREF(name);

@@ -53,9 +53,15 @@ set_nin(lw_ufunc_object *self, const lw_signature_list *signatures)
         return -1;
     n = signatures->n ? signatures->data[0].n_args : required;
     if (n < required || n > most) {
-        PyErr_Format(PyExc_TypeError, "signature `%.100s` has %u argument%s, but `%s` takes %u",
+        bool method = n + 1 == required && strcmp(fn->params.data[0].name, "self") == 0;
+        PyErr_Format(PyExc_TypeError,
+                     "signature `%.100s` has %u argument%s, but `%s` takes %u%s",
                      signatures->data[0].text, (unsigned)n, n == 1 ? "" : "s", fn->name,
-                     (unsigned)required);
+                     (unsigned)required,
+                     method ? ": the object of a method is an operand, which no signature can "
+                              "name; leave the signatures out, or decorate the method of one "
+                              "object: `lanewise.vectorize(signatures)(made.f)`"
+                            : "");
         return -1;
     }
     if (n == 0 || n >= LW_MAX_ARGS) {
@@ -243,6 +249,8 @@ take_numpys_habits(lw_ufunc_object *self, const char *name)
                      strcmp(name, "greater") == 0;
 }
 
+static const char OURS[] = "lanewise."; /* before names that mean something to others */
+
 static int
 make_inner(lw_ufunc_object *self)
 {
@@ -252,13 +260,15 @@ make_inner(lw_ufunc_object *self)
 
     self->name_taken = means_something(name) && !is_numpys(self);
     take_numpys_habits(self, name);
-    lw_text_addf(&inner_name, "%s%s", self->name_taken ? "lanewise." : "", name);
+    lw_text_addf(&inner_name, "%s%s", self->name_taken ? OURS : "", name);
     if (inner_name.failed)
         PyErr_NoMemory();
     else
         head->table = lw_table_new(sizeof(lw_loop_table), head, lw_text_get(&inner_name),
                                    lw_ufunc_text(head, "__doc__"));
     lw_text_reset(&inner_name);
+    if (head->table != NULL && self->name_taken)
+        head->table->name += strlen(OURS); /* what messages say */
     return head->table ? lw_inner_make(head) : -1;
 }
 
@@ -458,6 +468,7 @@ check(const lw_request *request)
 }
 
 static const lw_compiled_door door = {.id = LW_DOOR_VECTORIZE,
+                                      .binding = LW_BINDS_OPERAND,
                                       .path = "vectorize",
                                       .check = check,
                                       .make = new_for_user,

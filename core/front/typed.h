@@ -13,6 +13,8 @@ typedef struct lw_front_options {
     bool precise;
     bool same_math;      /* functions of math with the same bits on every target */
     bool casting_unsafe; /* result float -> int allowed */
+    bool guess; /* what is stored is not checked: asks what a function stores into outputs
+                   whose dtypes are not known yet */
     bool promote_narrow; /* i32 with f32 gives f32 */
     uint32_t checks;     /* LW_CHECK_* */
     bool ignore_errors;  /* errors="ignore": assert and raise are dropped */

@@ -53,7 +53,7 @@ note_type(search *s, lw_type type)
     if ((kind == LW_TK_SCALAR || kind == LW_TK_WEAK || kind == LW_TK_LITERAL) &&
         s->n_stored < MOST_STORES)
         s->stored[s->n_stored++] = type;
-    else if (kind == LW_TK_ARRAY) /* out[:] = row */
+    else if (kind == LW_TK_ARRAY || kind == LW_TK_ELEMENTWISE) /* out[:] = row, row + 1 */
         note_type(s, lw_type_get(&s->typed->types, type)->elements[0]);
 }
 
@@ -79,12 +79,8 @@ note_stores(search *s, uint32_t at)
     if (node->kind == LW_NODE_ASSIGN)
         for (uint32_t i = 0; i < node->c; i++)
             note_target(s, s->tree->lists.data[node->b + i], node->a);
-    if (node->kind == LW_NODE_AUGASSIGN &&
-        (is_element(s, node->a) || is_var(s, node->a))) { /* the value that is added */
-        note_type(s, typed_node(s, node->b)->type);
-        if (node->op == LW_PY_DIV)
-            note_type(s, LW_T_PYFLOAT);
-    }
+    if (node->kind == LW_NODE_AUGASSIGN && (is_element(s, node->a) || is_var(s, node->a)))
+        note_type(s, typed_node(s, at)->type); /* the sum, not what is added */
 }
 
 /* ---- walking ---- */

@@ -595,3 +595,9 @@ def _states_of_the_host(n):
 def test_names_that_are_not_there():
     with pytest.raises(AttributeError, match="has no attribute 'nonsense'$"):
         cuda.nonsense
+
+
+def test_bind_names_the_stream():
+    with lw.config(target="cpu"):
+        d, stream = cuda.to_device(np.arange(3.0)), cuda.stream()
+        assert d.bind(stream).stream == stream and d.bind(5).stream == 5 and d.bind().stream == d.stream == 0

@@ -216,6 +216,8 @@ lw_check_conversion(lw_infer_frame *f, uint32_t loc, lw_type type, lw_dtype to,
     lw_dtype from = lw_type_stored(lw_types_of(f), type);
     const char *to_name = lw_dtypes[to].public_name, *lost = "fraction";
 
+    if (f->run->typed->options.guess)
+        return LW_OK;
     if (does_not_fit(f, type, to))
         return lw_complain(
             f, loc, "E130",

@@ -233,7 +233,8 @@ join_set(lw_infer_frame *f, uint32_t node, const lw_infer_value *set, uint32_t n
     if (is_constant)
         return lw_complain(f, lw_node_of(f, node)->loc, "E104",
                            "one of several texts or objects, chosen by numbers",
-                           "compiled code chooses among numbers: give each a number",
+                           "compiled code chooses among numbers: give each a number, as an "
+                           "`enum.IntEnum` does",
                            "which constant this is would be known only at run time");
     return lw_complain(
         f, lw_node_of(f, node)->loc, strcmp(problem, "E112") == 0 ? "E140" : problem,

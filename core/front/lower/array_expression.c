@@ -10,6 +10,8 @@
 #include "core/front/lower/cursor.h"
 #include "core/front/lower/overlap.h"
 
+#include "core/ir/counted.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -301,6 +303,39 @@ move_buffer(lw_lower_frame *f, const array_store *s, const lw_elementwise *w, lw
     lw_elementwise_close(b, w, &p);
 }
 
+/* All results to memory of their own first, which the function keeps until it returns. */
+static void
+store_by_memory(lw_lower_frame *f, const array_store *s, const lw_elementwise *w)
+{
+    lw_builder *b = &f->b;
+    lw_ref bytes = lw_const64(f, w->arrays[0].item_bytes), memory, buffer;
+
+    for (uint32_t i = 0; i < w->ndim; i++)
+        bytes = lw_ir_mul(b, bytes, w->extents[i]);
+    memory = lw_ir_new(b, lw_ir_owner(b), bytes);
+    lw_lower_raise(f, lw_ir_compare(b, LW_OP_EQ, memory, lw_ir_zero(b, LW_DT_ptr)),
+                   "MemoryError", LW_COUNTED_NO_MEMORY);
+    buffer = lw_ir_offset(b, memory, lw_const64(f, LW_COUNTED_HEADER));
+    move_buffer(f, s, w, buffer, false);
+    move_buffer(f, s, w, buffer, true);
+}
+
+/* Where no order is safe. A GPU's threads would each take memory of the device's heap: there it
+ * is an error. */
+static void
+store_without_order(lw_lower_frame *f, const array_store *s, const lw_order *o)
+{
+    lw_builder *b = &f->b;
+
+    lw_ir_if(b, lw_ir_emit(b, LW_OP_ON_GPU, LW_DT_b1, 0, 0, 0));
+    lw_lower_raise(f, o->fails, "ValueError", LW_NO_ORDER LW_NO_ORDER_HELP);
+    lw_ir_else(b);
+    lw_ir_if(b, o->fails);
+    store_by_memory(f, s, &o->operation);
+    lw_ir_end(b);
+    lw_ir_end(b);
+}
+
 static void
 store_in_order(lw_lower_frame *f, const array_store *s)
 {
@@ -311,7 +346,7 @@ store_in_order(lw_lower_frame *f, const array_store *s)
 
     lw_elementwise_order(b, &s->operation, &o);
     if (lw_raises_errors(f))
-        lw_lower_raise(f, o.fails, "ValueError", LW_NO_ORDER);
+        store_without_order(f, s, &o);
     lw_ir_if(b, o.in_pairs);
     store_pairs(f, s, &o);
     lw_ir_else(b);

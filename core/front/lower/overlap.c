@@ -15,8 +15,8 @@
  * An array that is reversed or transposed onto itself has no such order, but each position has
  * a partner: T(i) = F(j) and T(j) = F(i). Both elements of a pair are read before either is
  * written. Anything else (a rotation by 90 degrees, a stencil from both directions) has no
- * order here: its results are first written to a small buffer, and if there are too many for it
- * the caller raises. */
+ * order here: its results are first written to a small buffer; if there are too many for it,
+ * the caller takes memory, or raises. */
 #include "core/front/lower/overlap.h"
 
 #include <assert.h>

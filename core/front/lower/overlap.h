@@ -12,6 +12,8 @@ enum { LW_BUFFER_BYTES = 512 };
 #define LW_NO_ORDER                                                                            \
     "the output overlaps what is read, and no order of the elements gives NumPy's result: "    \
     "copy what is read to memory of its own first"
+/* More of it, for an expression. */
+#define LW_NO_ORDER_HELP ", as in `t = x + y`, then `out[:] = t`"
 
 /* An array in the shape of the operation: a stride of 0 repeats it. */
 typedef struct lw_strided {

@@ -448,6 +448,23 @@ lw_python_function(PyObject *object)
     return function;
 }
 
+PyObject *
+lw_python_method(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    PyObject *function, *self, *method = NULL;
+
+    if (strcmp(type->tp_name, "BoundUfunc") != 0 || !comes_from((PyObject *)type, "lanewise"))
+        return Py_NewRef(object);
+    function = PyObject_GetAttrString(object, "py_func");
+    self = PyObject_GetAttrString(object, "__self__");
+    if (function != NULL && self != NULL)
+        method = PyMethod_New(function, self);
+    Py_XDECREF(function);
+    Py_XDECREF(self);
+    return method;
+}
+
 /* The Python function that a call of `object` runs (new reference), or NULL. *self, borrowed:
  * what it is bound to, whose attributes are constants. */
 static PyObject *
@@ -483,17 +500,21 @@ guard_call(lw_reader *r, PyObject *object, PyObject *function)
 static uint32_t
 from_source(lw_reader *r, PyObject *object)
 {
-    PyObject *self, *function = function_behind(object, &self);
+    PyObject *method = lw_python_method(object), *self;
+    PyObject *function = method ? function_behind(method, &self) : NULL;
     uint32_t fn = 0, linked = 0;
 
-    if (function == NULL)
+    if (function == NULL) {
+        Py_XDECREF(method);
         return 0;
+    }
     if ((self != object || guard_call(r, object, function)) &&
         lw_read_linked(r, object, function, &linked))
-        fn = lw_read_declared(r, object, function, self);
+        fn = lw_read_declared(r, method, function, self);
     if (fn != 0 && linked == 0 && self != NULL && self != object)
         (void)lw_read_linked_method(r, self, fn, &linked);
     Py_DECREF(function);
+    Py_DECREF(method);
     if (r->status != LW_OK)
         return 0;
     return fn ? lw_read_push(r, object,

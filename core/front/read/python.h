@@ -82,6 +82,9 @@ int lw_overloads_register(PyObject *module);
 
 /* The Python function behind an accepted object (new reference), or NULL with TypeError set. */
 PyObject *lw_python_function(PyObject *object);
+/* The object itself, or of a Ufunc that is a method of an object (lanewise/_methods.py)
+ * Python's method. A new reference; NULL with an exception. */
+PyObject *lw_python_method(PyObject *object);
 /* What to do with a callable object that is no Python function: for messages. */
 const char *lw_call_hint(PyObject *object);
 

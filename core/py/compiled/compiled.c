@@ -33,12 +33,15 @@ lw_compiled_alloc(PyTypeObject *type, const lw_compiled_door *door, vectorcallfu
 int
 lw_compiled_init(lw_compiled *self, const lw_request *request, lw_door_arguments *arguments)
 {
-    PyObject *function = request->function;
+    PyObject *function = lw_python_method(request->function);
 
+    if (function == NULL)
+        return -1;
     self->lazy = true;
     self->keywords = request->keywords ? PyDict_Copy(request->keywords) : PyDict_New();
     self->py_func = PyMethod_Check(function) ? Py_NewRef(function) /* with its self */
                                              : lw_python_function(function);
+    Py_DECREF(function);
     if (self->keywords == NULL || self->py_func == NULL ||
         lw_door_read(self->door->id, request->signatures, self->keywords, &self->options,
                      arguments) < 0)
@@ -304,13 +307,17 @@ static PyObject *
 bind(PyObject *object, PyObject *instance, PyObject *Py_UNUSED(type))
 {
     const lw_compiled *self = head_of(object);
-    bool binds = self->door->id == LW_DOOR_VECTORIZE || self->door->id == LW_DOOR_GUVECTORIZE;
+    lw_binding binding = self->door->binding;
 
     if (instance == NULL || instance == Py_None)
         return Py_NewRef(object);
-    if (PyType_Check(instance) || (binds && is_method(self)))
+    if (PyType_Check(instance))
         return PyMethod_New(object, instance);
-    return Py_NewRef(object);
+    if (binding == LW_BINDS_NOT || !is_method(self))
+        return Py_NewRef(object);
+    return binding == LW_BINDS_OPERAND
+               ? lw_service_call(LW_SERVICE_METHODS, "BoundUfunc", object, &instance, 1, NULL)
+               : PyMethod_New(object, instance);
 }
 
 static PyType_Slot slots[] = {{Py_tp_dealloc, lw_compiled_dealloc},

@@ -24,9 +24,17 @@ typedef struct lw_request {
     PyObject *keywords;   /* dict */
 } lw_request;
 
+/* What a function in a class with a parameter `self` is as an attribute of an object. */
+typedef enum lw_binding {
+    LW_BINDS_NOT,    /* itself, as NumPy's ufuncs and kernels that are launched */
+    LW_BINDS_CALL,   /* a method of Python's */
+    LW_BINDS_OPERAND /* a BoundUfunc: the object is the first operand */
+} lw_binding;
+
 typedef struct lw_compiled_door {
     lw_door id;
     const char *path; /* of the decorator in lanewise._core: "cuda.jit" */
+    lw_binding binding;
     /* What can be told before the function comes. -1 with an exception. */
     int (*check)(const lw_request *request);
     /* The object, of this type. NULL with an exception. */

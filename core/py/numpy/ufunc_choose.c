@@ -226,6 +226,13 @@ operand_name(const lw_ufunc_head *self, int i)
     return (uint32_t)i < fn->params.n ? fn->params.data[i].name : NULL;
 }
 
+/* Whether it is the results that a call with dtype= or signature= does not want. */
+static bool
+gives_other(const lw_ufunc_head *self, const void *loop, const lw_wanted *wanted)
+{
+    return wanted->out[0] != LW_DT_void && wanted->out[0] != types_of(loop)[self->nin];
+}
+
 static void
 add_loop_line(lw_text *text, lw_ufunc_head *self, void *loop, const lw_wanted *wanted)
 {
@@ -236,6 +243,9 @@ add_loop_line(lw_text *text, lw_ufunc_head *self, void *loop, const lw_wanted *w
     if (unsafe >= 0)
         lw_no_loop_argument(text, unsafe, operand_name(self, unsafe), wanted->in[unsafe],
                             wanted->weak[unsafe], types_of(loop)[unsafe]);
+    else if (gives_other(self, loop, wanted))
+        lw_text_addf(text, ": its result is %s",
+                     lw_dtypes[types_of(loop)[self->nin]].public_name);
     else if (wanted->reduction)
         lw_text_addf(text, ": its result, %s, cannot be the next first argument, %s",
                      lw_dtypes[types_of(loop)[self->nin]].public_name,
@@ -295,7 +305,10 @@ lw_loops_raise_none(lw_ufunc_head *self, const lw_wanted *wanted)
     lw_text_addf(&text, "E181: `%s` has no loop for (", self->table->name);
     for (int i = 0; i < lw_ufunc_shown_inputs(self); i++)
         add_operand(&text, wanted, i);
-    lw_text_add(&text, "), casting=\"safe\"; loops tried in order:");
+    lw_text_add(&text, ")");
+    if (wanted->out[0] != LW_DT_void)
+        lw_text_addf(&text, " that gives %s", lw_dtypes[wanted->out[0]].public_name);
+    lw_text_add(&text, ", casting=\"safe\"; loops tried in order:");
     for (uint32_t i = 0; i < n && i < SHOWN; i++)
         add_loop_line(&text, self, self->kind->loop_at(self, i), wanted);
     if (n > SHOWN)
@@ -436,7 +449,7 @@ choose_declared(lw_ufunc_head *self, const lw_wanted *wanted)
         loop = best_fit(self, wanted, lw_can_cast_same_kind);
     if (loop == NULL && out_wanted)
         loop = best_fit(self, wanted, can_cast_somehow);
-    if (loop == NULL && !out_wanted)
+    if (loop == NULL && (!out_wanted || self->numpys == NULL))
         lw_loops_raise_none(self, wanted);
     return loop;
 }

@@ -268,7 +268,7 @@ new_without_loops(const lw_ufunc_head *self)
     else if (PyUnicode_Check(self->identity))
         kind = PyUFunc_ReorderableNone;
     return PyUFunc_FromFuncAndDataAndSignatureAndIdentity(
-        NULL, (void *const *)table, NULL, 0, self->nin, self->nout, kind, table->name,
+        NULL, (void *const *)table, NULL, 0, self->nin, self->nout, kind, table->numpy_name,
         table->doc, 0, table->numpy_layout,
         kind == PyUFunc_IdentityValue ? self->identity : NULL);
 }
@@ -387,7 +387,9 @@ lw_inner_call(lw_ufunc_head *self, PyObject *const *args, size_t nargsf, PyObjec
     if (result == NULL && lw_inner_should_ask_again(self, n_given))
         result = PyObject_Vectorcall(inner, args, nargsf, kwnames);
     Py_DECREF(inner);
-    if (result == NULL)
+    if (result == NULL) {
         explain(self, args, PyVectorcall_NARGS(nargsf));
+        lw_times_explain(self, args, PyVectorcall_NARGS(nargsf));
+    }
     return result;
 }

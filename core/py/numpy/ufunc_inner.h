@@ -13,16 +13,19 @@
 /* What NumPy's callbacks find behind an inner numpy.ufunc: shared by the Ufunc and every
  * numpy.ufunc made for it; owns the loops. A kind may keep more behind this head.
  *
- * owner: borrowed, NULL once the Ufunc is gone; owner_ref: a weak reference to it, where there
- * is no GIL that would keep it alive while it is looked at; name, doc: numpy.ufunc borrows
- * them; loops: newest first, read without a lock; can_raise: some loop can. */
+ * name: the user's; numpy_name: of numpy.ufunc, the same or "lanewise.add", which NumPy and
+ * pandas do not take for their own. owner: borrowed, NULL once the Ufunc is gone; owner_ref: a
+ * weak reference to it, where there is no GIL that would keep it alive while it is looked at;
+ * numpy_name, doc: numpy.ufunc borrows them; loops: newest first, read without a lock;
+ * can_raise: some loop can. */
 #define LW_LOOP_TABLE_HEAD                                                                     \
     _Atomic uint32_t references;                                                               \
     const lw_ufunc_kind *kind;                                                                 \
     _Atomic(lw_ufunc_head *) owner;                                                            \
     PyObject *owner_ref;                                                                       \
     PyObject *time_methods; /* list of methods of NumPy's: ufunc_times.c; or NULL */           \
-    char *name, *doc;                                                                          \
+    const char *name;                                                                          \
+    char *numpy_name, *doc;                                                                    \
     const char *numpy_layout; /* as NumPy reads it; NULL: no core dimensions */                \
     _Atomic(lw_loop_head *) loops;                                                             \
     _Atomic(lw_loop_head *) last;                                                              \
@@ -37,7 +40,7 @@ typedef struct lw_loop_table {
 
 /* ---- ufunc_table.c ---- */
 
-/* Of so many bytes, zero behind the head. NULL with an exception. */
+/* Of so many bytes, zero behind the head. name: of numpy.ufunc. NULL with an exception. */
 lw_loop_table *lw_table_new(size_t bytes, lw_ufunc_head *owner, const char *name,
                             const char *doc);
 void lw_table_drop(lw_loop_table *table); /* one reference; NULL is allowed */
@@ -72,6 +75,9 @@ void *lw_times_declared(lw_ufunc_head *self, const struct lw_wanted *wanted);
 int lw_times_give(lw_ufunc_head *self, PyObject *inner, const lw_loop_head *loop,
                   PyArrayMethod_Spec *spec);
 void lw_times_forget(lw_loop_table *table);
+/* With the compiler's answer to a call set as the exception: the same answer for the units of
+ * the arguments, where some are times. NumPy asked for a loop of their classes only. */
+void lw_times_explain(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args);
 
 /* ---- ufunc_inner.c ---- */
 

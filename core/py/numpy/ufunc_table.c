@@ -33,7 +33,7 @@ lw_table_new(size_t bytes, lw_ufunc_head *owner, const char *name, const char *d
     table->references = 1;
     table->kind = owner->kind;
     table->lock = (lw_lock)LW_LOCK_INIT;
-    table->name = lw_strdup(name);
+    table->name = table->numpy_name = lw_strdup(name);
     table->doc = lw_strdup(doc);
     if (table->name == NULL || table->doc == NULL)
         PyErr_NoMemory();
@@ -63,7 +63,7 @@ lw_table_drop(lw_loop_table *table)
     if (table->kind->free_table != NULL)
         table->kind->free_table(table);
     Py_XDECREF(table->owner_ref);
-    lw_free(table->name);
+    lw_free(table->numpy_name);
     lw_free(table->doc);
     lw_free(table);
 }

@@ -98,6 +98,58 @@ lw_times_typed(lw_ufunc_head *self, const lw_wanted *wanted)
     return loop;
 }
 
+/* ---- what is wrong with a call, by its own units ---- */
+
+static char
+weak_of(PyObject *object)
+{
+    return PyLong_CheckExact(object)      ? 'i'
+           : PyFloat_CheckExact(object)   ? 'f'
+           : PyComplex_CheckExact(object) ? 'c'
+                                          : 0;
+}
+
+/* false: no inputs of which some are times, or not all of dtypes that compiled code has. */
+static bool
+read_units(const lw_ufunc_head *self, PyObject *const *args, lw_wanted *wanted)
+{
+    bool any = false, known = true;
+
+    for (int i = 0; i < self->nin && known; i++) {
+        PyArrayObject *array = NULL;
+        wanted->weak[i] = weak_of(args[i]);
+        if (wanted->weak[i])
+            continue;
+        array = (PyArrayObject *)PyArray_FROM_O(args[i]);
+        wanted->in[i] = array ? lw_dtype_of_descr(PyArray_DESCR(array)) : LW_DT_void;
+        known = wanted->in[i] != LW_DT_void;
+        any |= lw_is_time(wanted->in[i]);
+        Py_XDECREF(array);
+    }
+    PyErr_Clear();
+    return any && known;
+}
+
+void
+lw_times_explain(lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args)
+{
+    PyObject *type, *value, *traceback;
+    lw_wanted wanted = {0};
+
+    if (n_args < self->nin || !lw_py_refused())
+        return;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (read_units(self, args, &wanted) && lw_loops_choose(self, &wanted) == NULL &&
+        lw_py_refused()) {
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(traceback);
+        return;
+    }
+    PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+}
+
 /* ---- what NumPy asks a method ---- */
 
 /* Methods by identity, which live as long as their table. New reference to the owner. */

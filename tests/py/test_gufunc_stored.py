@@ -1,0 +1,66 @@
+"""The dtype of an output without a signature: what the function stores into it."""
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+
+DAYS = np.array(["2020-01-03", "2020-01-01", "2020-01-08"], "M8[D]")
+
+
+def test_stored_timedelta():
+    @lw.guvectorize("(n)->()")
+    def span(t, o):
+        o[0] = t.max() - t.min()
+
+    assert span(DAYS) == np.timedelta64(7, "D") and span(DAYS).dtype == "m8[D]"
+    out = np.empty((), "m8[D]")
+    assert span(DAYS, out=out) is out and out == np.timedelta64(7, "D")
+    assert span(DAYS.astype("M8[ns]")).dtype == "m8[ns]"
+
+
+def test_outputs_of_several_kinds():
+    @lw.guvectorize("(n)->(),(),()")
+    def facts(t, first, span, days):
+        first[0] = t.min()
+        span[0] = t.max() - t.min()
+        days[0] = (t.max() - t.min()) / np.timedelta64(1, "D")
+
+    first, span, days = facts(DAYS)
+    assert (first.dtype, span.dtype, days.dtype) == ("M8[D]", "m8[D]", "f8")
+    assert (first, span, days) == (DAYS[1], np.timedelta64(7, "D"), 7.0)
+
+
+def test_read_back():
+    @lw.guvectorize("(n)->()", warn=False)
+    def count(v, o):
+        o[0] = 0
+        for x in v:
+            if x > 1:
+                o[0] += 1
+
+    @lw.guvectorize("(n)->()", warn=False)
+    def half(v, o):
+        o[0] = 0
+        for x in v:
+            if x > 1:
+                o[0] += 0.5
+
+    for dtype in "f4", "f8", "i2", "i8":
+        values = np.arange(5).astype(dtype)
+        assert (count(values), count(values).dtype) == (3, dtype)
+    for dtype, of in {"f4": "f4", "f8": "f8", "i8": "f8"}.items():
+        values = np.arange(5).astype(dtype)
+        assert (half(values), half(values).dtype) == (1.5, of)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i8"])
+def test_whole_arrays(dtype):
+    @lw.guvectorize("(n)->(n)")
+    def scaled(v, o):
+        o[:] = v * 1.5
+        o += v
+
+    values = np.arange(4).astype(dtype)
+    result = scaled(values)
+    np.testing.assert_array_equal(result, values * 2.5, strict=True)
