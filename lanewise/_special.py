@@ -267,15 +267,8 @@ def _power(x, y, whole):
     return 1.0 / value
 
 
-def _hurwitz(s, q):
-    """sum (k + q)**-s over k >= 0, by the Euler-Maclaurin formula (DLMF 25.11.5 and 2.10.1)."""
-    if not (s > 1.0) or q != q:
-        return math.inf if s == 1.0 and q == q else math.nan
-    if q <= 0.0:
-        if q == np.floor(q):
-            return math.inf
-        if s != np.floor(s):
-            return math.nan
+def _hurwitz_sum(s, q):
+    """sum (k + q)**-s over k >= 0, for s > 1, by the Euler-Maclaurin formula (DLMF 25.11.5 and 2.10.1)."""
     if q > 1e8:
         return (1.0 / (s - 1.0) + 0.5 / q) * _lib_pow(q, 1.0 - s)
     w = q
@@ -286,9 +279,14 @@ def _hurwitz(s, q):
         w += 1.0
         term = _power(w, -s, whole)
         total += term
-        if abs(term) < 1e-18 * abs(total):
+        if w > 0.0 and abs(term) <= 1e-18 * abs(total):
             return total
-    total += term * w / (s - 1.0) - 0.5 * term
+    return total + _rest_of_sum(s, w, term)
+
+
+def _rest_of_sum(s, w, term):
+    """The sum of what follows on term, in proportion to w**-s."""
+    total = term * w / (s - 1.0) - 0.5 * term
     rising = s
     term /= w
     i = 1.0
@@ -298,6 +296,25 @@ def _hurwitz(s, q):
         term /= w * w
         i += 2.0
     return total
+
+
+def _hurwitz(s, q):
+    """The Hurwitz zeta function; where q is negative the sum of the terms, of integer s only."""
+    if not (s > 1.0) or q != q:
+        return math.inf if s == 1.0 and q == q else math.nan
+    if q <= 0.0:
+        if q == np.floor(q):
+            return math.inf
+        if s != np.floor(s):
+            return math.nan
+    if s == math.inf:
+        return 0.0 if q > 1.0 else 1.0 if q == 1.0 else math.inf
+    if q >= -40.0:
+        return _hurwitz_sum(s, q)
+    f = q - np.floor(q)  # the terms below 0 are a difference of two such sums
+    mirrored = _hurwitz_sum(s, 1.0 - f)
+    rest = _hurwitz_sum(s, 1.0 - q)
+    return _hurwitz_sum(s, f) + mirrored - rest if math.fmod(s, 2.0) == 0.0 else _hurwitz_sum(s, f) - mirrored + rest
 
 
 def _zetac_right(x):
@@ -336,13 +353,35 @@ def zetac(x):
     return _t(x)(_zetac_right(v) if v >= -0.5 else _zeta(v) - 1.0)
 
 
+def _large_polygamma(n, x):
+    """n! * zeta(n + 1, x), where one of the factors may be out of range: n! / x**(n + 1) times the sum of (x / (x + k))**(n + 1)."""
+    power = n * (math.log(n / x) - 1.0)
+    if power > 720.0 or power < -800.0:
+        return math.inf if power > 0.0 else 0.0
+    s = n + 1.0
+    w = x
+    term = 1.0
+    total = 1.0
+    while w < 12.0 + 0.5 * s and term > 1e-18 * total:
+        w += 1.0
+        term = math.exp(-s * math.log1p((w - x) / x))
+        total += term
+    if term > 1e-18 * total:
+        total += _rest_of_sum(s, w, term)
+    e = math.exp(0.5 * power)
+    return e * (math.sqrt(2.0 * _PI * n) * math.exp(_stirling(n)) * (total / x)) * e
+
+
 def _polygamma(n, x):
     """DLMF 25.11.12."""
     if n == 0.0:
         return _psi(x)
     if not (n > 0.0) or n != np.floor(n):
         return math.nan
-    value = _gamma(n + 1.0) * _hurwitz(n + 1.0, x)
+    if n > 100.0 and x > 0.0 and n < math.inf and x < math.inf:
+        value = _large_polygamma(n, x)
+    else:
+        value = _gamma(n + 1.0) * _hurwitz(n + 1.0, x)
     return value if math.fmod(n, 2.0) == 1.0 else -value
 
 
@@ -1193,7 +1232,7 @@ def _jn(n, x):
     if x != x:
         return x
     m = abs(n)
-    value = _j0(v) if m == 0.0 else _j1_right(v) if m == 1.0 else 0.0 if v == 0.0 else _jn_right(m, v)
+    value = _j0(v) if m == 0.0 else _j1_right(v) if m == 1.0 else 0.0 if v == 0.0 else _jn_right(m, v) if m < 1000.0 or v == math.inf else _large_jy(m, v)[0]
     return -value if (n < 0.0) != (x < 0.0) and math.fmod(m, 2.0) == 1.0 else value
 
 
@@ -1206,6 +1245,9 @@ def _yn(n, x):
     m = abs(n)
     if not (x > 0.0) or x == math.inf:
         return -math.inf if x == 0.0 and n >= 0.0 else math.inf if x == 0.0 and math.fmod(m, 2.0) == 1.0 else -math.inf if x == 0.0 else 0.0 if x == math.inf else math.nan
+    if m >= 1000.0:
+        now = _large_jy(m, x)[1] if m < math.inf else -math.inf
+        return -now if n < 0.0 and math.fmod(m, 2.0) == 1.0 else now
     before = _y0(x)
     if m == 0.0:
         return before
@@ -1332,6 +1374,8 @@ def _kne(n, x):
     m = abs(n)
     if m == 0.0 or not (x > 0.0):
         return before
+    if m >= 200.0:
+        return (_large_k(m, x, 0.0) if m < math.inf else math.inf) if x < math.inf else 0.0
     now = _k1e(x)
     k = 1.0
     while k < m and now < math.inf:
@@ -1341,6 +1385,9 @@ def _kne(n, x):
 
 
 def _kn(n, x):
+    m = abs(n)
+    if m >= 200.0 and m < math.inf and x > 0.0 and x < math.inf:
+        return _large_k(m, x, x)
     if not (x < 650.0):
         return math.exp(-0.5 * x) * _kne(n, x) * math.exp(-0.5 * x) if x == x and x < math.inf else 0.0 if x == x else x
     return math.exp(-x) * _kne(n, x)
@@ -1408,7 +1455,7 @@ def _ine(n, x):
     m = abs(n)
     if x != x or v == math.inf:
         return x if x != x else 0.0
-    value = _i0e(v) if m == 0.0 else _i1e(v) if m == 1.0 else 0.0 if v == 0.0 else _ine_right(m, v)
+    value = _i0e(v) if m == 0.0 else _i1e(v) if m == 1.0 else 0.0 if v == 0.0 else _ine_right(m, v) if m < 200.0 else _large_i(m, v, 0.0)
     return -value if x < 0.0 and math.fmod(m, 2.0) == 1.0 else value
 
 
@@ -1420,6 +1467,9 @@ def ive(v, z):
 def _in(n, x):
     if abs(x) == math.inf:
         return -math.inf if x < 0.0 and math.fmod(n, 2.0) != 0.0 else math.inf
+    if abs(n) >= 200.0 and abs(x) > 0.0:
+        value = _large_i(abs(n), abs(x), abs(x))
+        return -value if x < 0.0 and math.fmod(n, 2.0) != 0.0 else value
     e = math.exp(0.5 * abs(x))
     return e * _ine(n, x) * e
 
@@ -1427,6 +1477,47 @@ def _in(n, x):
 def iv(v, z):
     k = np.float64(v)
     return _t2(v, z)(_in(k, np.float64(z)) if k == np.floor(k) and abs(k) < math.inf else _iv(k, np.float64(z)))
+
+
+# Large orders: recurrence would take as many steps as the order, and exp(-x) * I may be out of range where I is not.
+
+def _debye_sum(w, q):
+    """The sum of U(k, p) / v**k (DLMF 10.41.10), w = p / v, q = p**2."""
+    u1 = 1 / 8 - 5 / 24 * q
+    u2 = (385 / 1152 * q - 77 / 192) * q + 9 / 128
+    u3 = ((-85085 / 82944 * q + 17017 / 9216) * q - 4563 / 5120) * q + 75 / 1024
+    u4 = (((37182145 / 7962624 * q - 7436429 / 663552) * q + 144001 / 16384) * q - 96833 / 40960) * q + 3675 / 32768
+    u5 = ((((-5391411025 / 191102976 * q + 5391411025 / 63700992) * q - 108313205 / 1179648) * q + 250881631 / 5898240) * q - 67608983 / 9175040) * q + 59535 / 262144
+    u6 = (5849680962125 / 27518828544 * q - 1169936192425 / 1528823808) * q + 4445922195 / 4194304
+    u6 = (((u6 * q - 33010308331 / 47185920) * q + 1441372804469 / 6606028800) * q - 388895895 / 14680064) * q + 2401245 / 4194304
+    return 1.0 + w * (u1 + w * (u2 + w * (u3 + w * (u4 + w * (u5 + w * u6)))))
+
+
+def _debye_exponent(v, x):
+    """log(exp(-x) * I(v, x)) but for a factor: what exp(-x) takes away is not subtracted but left out."""
+    return v * (v / (math.hypot(v, x) + x) - math.asinh(v / x))
+
+
+def _large_i(v, x, shift):
+    """exp(shift - x) * I(v, x) for v >= 200, 0 < x < inf (DLMF 10.41.3)."""
+    power = _debye_exponent(v, x) + shift
+    if power > 760.0 or power < -760.0:
+        return math.inf if power > 0.0 else 0.0
+    root = math.hypot(v, x)
+    p = v / root
+    e = math.exp(0.5 * power)
+    return e * (_debye_sum(1.0 / root, p * p) / (math.sqrt(2.0 * _PI) * math.sqrt(root))) * e
+
+
+def _large_k(v, x, shift):
+    """exp(x - shift) * K(v, x) for v >= 200, 0 < x < inf (DLMF 10.41.4)."""
+    power = -_debye_exponent(v, x) - shift
+    if power > 760.0 or power < -1200.0:
+        return math.inf if power > 0.0 else 0.0
+    root = math.hypot(v, x)
+    p = v / root
+    e = math.exp(0.5 * power)
+    return e * (_debye_sum(-1.0 / root, p * p) * (math.sqrt(_HALF_PI) / math.sqrt(root))) * e
 
 
 # Orders that are no integers: mu + n with |mu| <= 0.5. Near 0 by N. M. Temme's series (J. Comput. Phys. 19, 1975, and 21, 1976).
@@ -1512,11 +1603,15 @@ def _kve(v, x):
     """exp(x) * K(v, x) of any order."""
     if not (x > 0.0) or x == math.inf or not (abs(v) < math.inf):
         return 0.0 if x == math.inf and abs(v) < math.inf else math.inf if x == 0.0 and v == v else math.nan
+    if abs(v) >= 200.0:
+        return _large_k(abs(v), x, 0.0)
     value, _ = _k_pair(abs(v), x)
     return value
 
 
 def _kv(v, x):
+    if abs(v) >= 200.0 and abs(v) < math.inf and x > 0.0 and x < math.inf:
+        return _large_k(abs(v), x, x)
     e = math.exp(-0.5 * x)
     return e * _kve(v, x) * e if x < 1500.0 or x != x else 0.0 if abs(v) < math.inf else math.nan
 
@@ -1566,6 +1661,14 @@ def _ive_right(v, x):
     return 1.0 / (x * (above + ratio * now))
 
 
+def _large_i_either(v, x, shift):
+    """exp(shift - x) * I(v, x) for abs(v) >= 200, 0 < x < inf."""
+    value = _large_i(abs(v), x, shift)
+    if v > 0.0:
+        return value
+    return value - _TWO_OVER_PI * _sinpi(v) * _large_k(-v, x, 2.0 * x - shift)  # DLMF 10.27.2
+
+
 def _ive(v, x):
     if not (x >= 0.0) or not (abs(v) < math.inf):
         return 0.0 if abs(v) == math.inf and abs(x) < math.inf else math.nan
@@ -1573,6 +1676,8 @@ def _ive(v, x):
         return 0.0 if v > 0.0 else _gammasgn(v + 1.0) * math.inf
     if x == math.inf:
         return 0.0
+    if abs(v) >= 200.0:
+        return _large_i_either(v, x, 0.0)
     if v > 0.0:
         return _ive_right(v, x)
     value = _ive_right(-v, x)
@@ -1582,6 +1687,8 @@ def _ive(v, x):
 def _iv(v, x):
     if x == math.inf and abs(v) < math.inf:
         return x
+    if abs(v) >= 200.0 and abs(v) < math.inf and x > 0.0 and x < math.inf:
+        return _large_i_either(v, x, x)
     e = math.exp(0.5 * abs(x))
     return e * _ive(v, x) * e
 
@@ -1672,8 +1779,8 @@ def _steed(v, x):
     return sign * size * (j / now), before
 
 
-def _jy(v, x):
-    """J(v, x) and Y(v, x) for v >= 0, 0 < x < inf."""
+def _small_jy(v, x):
+    """J(v, x) and Y(v, x) for 0 <= v < 1000, 0 < x < inf."""
     if x > 30.0 and x > 0.5 * v * v:
         return _hankel(v, x)
     j = 0.0
@@ -1689,6 +1796,167 @@ def _jy(v, x):
     if x < 2.0 or x * x < v:
         j = _power_series(v, x, -1.0)
     return j, y
+
+
+# Large orders of J and Y: the expansion in Airy functions, which holds for all x (DLMF 10.20).
+
+_AIRY_A1 = (  # in powers of zeta
+    -0.00444444444424822, -0.001463709425826472, 0.0007064180393889388, 0.0006730163914662742, 0.0001539513415185641, -5.979636673893284e-05, -4.904264531329048e-05,
+)  # fmt: skip
+_AIRY_B0 = (
+    0.017998872141355333, 0.008888888888859787, 0.0016256871626930485, -0.0003642848604607755, -0.0003020604506687435, -5.844379100788781e-05, 1.6769949205535e-05,
+    1.3020512408592756e-05, 2.4453322391572198e-06, -8.067813074313687e-07, -5.66933976818537e-07,
+)  # fmt: skip
+_AIRY_B1 = (
+    -0.0014928295318285872, -0.0013940661367536913, -0.00038209611232223816, 0.00016929206621580815, 0.00017102887233631122, 3.777822066328556e-05,
+    -1.7772321769909974e-05,
+)  # fmt: skip
+
+
+def _airy_coefficients(zeta, s, sign):
+    """A1, B0 and B1 of DLMF 10.20.10 and 10.20.11; sign is that of zeta, s = sqrt(abs(1 - z * z))."""
+    a1 = 0.0
+    b0 = 0.0
+    b1 = 0.0
+    if abs(zeta) < 0.35:
+        for c in _AIRY_A1[::-1]:
+            a1 = a1 * zeta + c
+        for c in _AIRY_B0[::-1]:
+            b0 = b0 * zeta + c
+        for c in _AIRY_B1[::-1]:
+            b1 = b1 * zeta + c
+        return a1, b0, b1
+    root = math.sqrt(abs(zeta))
+    w = 1.5 / (root * root * root)
+    p = 1.0 / s
+    q = sign * p * p
+    h1 = 1 / 8 - 5 / 24 * q
+    h2 = (385 / 1152 * q - 77 / 192) * q + 9 / 128
+    h3 = ((-85085 / 82944 * q + 17017 / 9216) * q - 4563 / 5120) * q + 75 / 1024
+    a1 = q * h2 - 7 / 72 * w * p * h1 - 455 / 10368 * sign * w * w
+    b0 = -(sign * p * h1 + 5 / 72 * w) / root
+    b1 = -(sign * p * q * h3 + 5 / 72 * w * q * h2 + 385 / 10368 * w * w * p * h1 + 85085 / 2239488 * sign * w * w * w) / root
+    return a1, b0, b1
+
+
+def _airy_series(y):
+    """Ai, Ai', Bi and Bi' (DLMF 9.4)."""
+    z = y * y * y
+    t = 1.0
+    u = y
+    f = t
+    g = u
+    f_slope = 0.0
+    g_slope = 1.0
+    k = 0.0
+    while k < 300.0:
+        k += 3.0
+        f_slope += t * y * y / (k - 1.0)
+        g_slope += u * y * y / k
+        t *= z / (k * (k - 1.0))
+        u *= z / (k * (k + 1.0))
+        f += t
+        g += u
+        if abs(t) * (k + 1.0) < 1e-18 and abs(u) * (k + 1.0) < 1e-18 or (y > 2.1 and t < 1e-17 * f and u < 1e-17 * g):
+            break
+    f *= 0.355028053887817239
+    f_slope *= 0.355028053887817239
+    g *= 0.258819403792806799
+    g_slope *= 0.258819403792806799
+    return f - g, f_slope - g_slope, math.sqrt(3.0) * (f + g), math.sqrt(3.0) * (f_slope + g_slope)
+
+
+def _airy_right(y, xi):
+    """exp(xi) * Ai(y) and Ai', exp(-xi) * Bi(y) and Bi', for y > 2, xi = y**1.5 / 1.5 (DLMF 9.6.2, 9.6.3, 9.7.7 and 9.7.8)."""
+    one_third, four_thirds = _kmu_pair(1 / 3, xi)
+    two_thirds = four_thirds - one_third / (1.5 * xi)
+    a = math.sqrt(y / 3.0) / _PI * one_third
+    a_slope = -y / (_PI * math.sqrt(3.0)) * two_thirds
+    if xi < 20.0:
+        _, _, b, b_slope = _airy_series(y)
+        e = math.exp(-xi)
+        return a, a_slope, b * e, b_slope * e
+    u = 1.0
+    b = 1.0
+    b_slope = 1.0
+    k = 0.0
+    while u > 1e-18 and k < 30.0:
+        k += 1.0
+        u *= (6.0 * k - 5.0) * (6.0 * k - 3.0) * (6.0 * k - 1.0) / (216.0 * k * (2.0 * k - 1.0) * xi)
+        b += u
+        b_slope -= u * (6.0 * k + 1.0) / (6.0 * k - 1.0)
+    root = math.sqrt(math.sqrt(y))
+    return a, a_slope, b / (math.sqrt(_PI) * root), b_slope * (root / math.sqrt(_PI))
+
+
+def _airy_left(y, xi):
+    """Ai, Ai', Bi and Bi' of -y, y > 2, xi = y**1.5 / 1.5 (DLMF 9.6.6 to 9.6.9)."""
+    root = math.sqrt(y)
+    j, other = _small_jy(1 / 3, xi)
+    opposite = 0.5 * j - 0.5 * math.sqrt(3.0) * other  # J(-1/3)
+    k, other = _small_jy(2 / 3, xi)
+    k_opposite = -0.5 * k - 0.5 * math.sqrt(3.0) * other
+    return root / 3.0 * (j + opposite), y / 3.0 * (k - k_opposite), root / math.sqrt(3.0) * (opposite - j), y / math.sqrt(3.0) * (k + k_opposite)
+
+
+def _log_less(s, sign):
+    """3 * (atanh(s) - s) / s**3 for sign = 1, 3 * (s - atan(s)) / s**3 for sign = -1, of 0 <= s < 1 or any s."""
+    u = sign * s * s
+    if s < 0.3:
+        total = 0.0
+        power = 3.0
+        k = 3.0
+        while k < 37.0:
+            total += power / k
+            power *= u
+            k += 2.0
+        return total
+    return 3.0 * sign * (math.atanh(s) - s if sign > 0.0 else math.atan(s) - s) / (s * s * s)
+
+
+def _large_jy(v, x):
+    """J(v, x) and Y(v, x) for 1000 <= v < inf, 0 < x < inf."""
+    if x > 0.5 * v * v:
+        return _hankel(v, x)
+    z = x / v
+    square = (x - v) / v * (z + 1.0)
+    sign = -1.0 if square > 0.0 else 1.0
+    s = math.sqrt(abs(square))
+    if sign > 0.0 and s > 0.9:
+        xi = math.log((1.0 + s) / z) - s if z > 0.0 else math.inf
+        stretch = 0.0
+        if xi * v > 1500.0:
+            return 0.0, -math.inf
+        stretch = 3.0 * xi / (s * s * s)
+    else:
+        stretch = _log_less(s, sign)
+    ratio = np.cbrt(0.25 * stretch * stretch)  # abs(zeta) / s**2
+    zeta = sign * s * s * ratio
+    xi = v * (s * s * s * stretch / 3.0)
+    if sign > 0.0 and xi > 1500.0:
+        return 0.0, -math.inf
+    third = np.cbrt(v)
+    y = third * third * zeta
+    low = 0.0
+    if y > 2.0:
+        a, a_slope, b, b_slope = _airy_right(y, xi)
+        low = -xi
+    elif y < -2.0:
+        a, a_slope, b, b_slope = _airy_left(-y, xi)
+    else:
+        a, a_slope, b, b_slope = _airy_series(y)
+    a1, b0, b1 = _airy_coefficients(zeta, s, sign)
+    first = (1.0 + a1 / v / v) / third
+    second = (b0 + b1 / v / v) / (third * third * v)
+    factor = math.sqrt(2.0 * math.sqrt(ratio))
+    e = math.exp(0.5 * low)
+    inverse = 1.0 / e
+    return e * (factor * (a * first + a_slope * second)) * e, -inverse * (factor * (b * first + b_slope * second)) * inverse
+
+
+def _jy(v, x):
+    """J(v, x) and Y(v, x) for v >= 0, 0 < x < inf."""
+    return _small_jy(v, x) if v < 1000.0 else _large_jy(v, x)
 
 
 def _jv(v, x):
