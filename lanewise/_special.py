@@ -597,10 +597,17 @@ def betaln(a, b):
     return _t2(a, b)(_betaln(np.float64(a), np.float64(b)))
 
 
-def _beta_power(a, b, x, y):
-    """x**a * y**b / beta(a, b), y = 1 - x."""
+def _beyond_mean(a, b, x):
+    """(a + b) * x - a, rounded once: 1 - x, which is itself rounded, times a large b would lose it."""
+    total = a + b
+    part = total - a
+    rest = (a - (total - part)) + (b - part)  # of a + b
+    return _fma(x, total, -a) + x * rest
+
+
+def _beta_power(a, b, x, y, c):
+    """x**a * y**b / beta(a, b), y = 1 - x, c = (a + b) * x - a."""
     if a >= 10.0 and b >= 10.0:
-        c = x * b - y * a
         d = c / a
         e = -c / b
         power = a * (_log1pmx(d) if d >= -0.5 else math.log(x * (a + b) / a) - d) + b * (_log1pmx(e) if e >= -0.5 else math.log(y * (a + b) / b) - e)
@@ -616,30 +623,30 @@ def _beta_power(a, b, x, y):
     return by_x * by_y / (_beta_right(a, b) if a > b else _beta_right(b, a))
 
 
-def _betainc_fraction(a, b, x, y):
-    """I_x(a, b) for x below (a + 1) / (a + b + 2) (DLMF 8.17.22)."""
-    s = a + b
-    d = 1.0
-    step = 1.0
-    h = 1.0
-    m = 0.0
+def _betainc_fraction(a, b, x, y, c):
+    """I_x(a, b) for x below (a + 1) / (a + b + 2): the even part of the continued fraction DLMF 8.17.22, written with c = (a + b) * x - a."""
+    n = a + 1.0
+    base = (1.0 - c) / n
+    d = 1.0 / (base if base != 0.0 else 1e-300)
+    step = d
+    h = d
+    odd = (a + b) / n * x  # with a minus sign, the coefficient of the fraction of odd number
+    m = 1.0
     while m < 20000.0:
-        k = -(a + m) * ((s + m) * x) / ((a + 2.0 * m) * (a + 2.0 * m + 1.0))
+        n = a + 2.0 * m
+        even = m / n * ((b - m) / (n - 1.0)) * x
+        k = odd * even
+        base = even + (a + m) / n * ((1.0 - c + m * (1.0 + y)) / (n + 1.0)) + m / n
+        odd = (a + m) / n * ((a + b + m) / (n + 1.0)) * x
         before = d
-        d = 1.0 + k * d
+        d = k * d + base
         d = 1.0 / (d if d != 0.0 else 1e-300)
         step *= -k * before * d
         h += step
         m += 1.0
-        k = m * ((b - m) * x) / ((a + 2.0 * m - 1.0) * (a + 2.0 * m))
-        before = d
-        d = 1.0 + k * d
-        d = 1.0 / (d if d != 0.0 else 1e-300)
-        step *= -k * before * d
-        h += step
         if abs(step) < _EPS * abs(h):
             break
-    return h * _beta_power(a, b, x, y) / a
+    return h * (_beta_power(a, b, x, y, c) / a)
 
 
 def _betainc_terms(a, b, x):
@@ -667,33 +674,55 @@ def _log_a_beta(a, b):
     return _lgamma1p(a) + math.log1p(a / b) - rest
 
 
-def _betainc_series(a, b, x, y):
+def _betainc_series(a, b, x, y, c):
     """I_x(a, b) for b * x <= 1."""
     total = 1.0 / a + _betainc_terms(a, b, x)
-    return total * (_beta_power(a, b, x, y) * math.exp(-b * math.log1p(-x)))
+    return total * (_beta_power(a, b, x, y, c) * math.exp(-b * math.log1p(-x)))
 
 
-def _betaincc_near(a, b, x, y):
+def _betaincc_near(a, b, x, y, c):
     """1 - I_x(a, b) where it is small: for small a in the way of _gammaincc_series."""
     if a <= 0.5 and x <= 0.95 and b * x <= 1.0:
         power = a * math.log(x) - _log_a_beta(a, b)
         return -_lib_expm1(power) - math.exp(power) * a * _betainc_terms(a, b, x)
-    return _betainc_fraction(b, a, y, x)
+    return _betainc_fraction(b, a, y, x, -c)
 
 
-def _betainc_part(a, b, x, y):
-    return _betainc_series(a, b, x, y) if x <= 0.95 and b * x <= 1.0 else _betainc_fraction(a, b, x, y)
+def _betainc_part(a, b, x, y, c):
+    return _betainc_series(a, b, x, y, c) if x <= 0.95 and b * x <= 1.0 else _betainc_fraction(a, b, x, y, c)
+
+
+def _betainc_uniform(a, b, c, sign):
+    """I_x(a, b) for sign = 1, 1 - I_x(a, b) for -1, for large a and b, c = (a + b) * x - a: the error function and two terms of an asymptotic
+    expansion, by partial integration (DLMF 8.18(ii); Temme, "Uniform asymptotic expansions of the incomplete gamma functions and the incomplete beta
+    function", 1975)."""
+    half = -(a * _log1pmx(c / a) + b * _log1pmx(-c / b)) if c > -a and c < b else math.inf
+    if not (half < 750.0):
+        return 1.0 if (c > 0.0) == (sign > 0.0) else 0.0
+    z = math.copysign(math.sqrt(2.0 * half), c)
+    spread = math.sqrt(a) * math.sqrt(b / (a + b))  # c / spread is about z
+    r = 1.0 / (a + b)
+    e = (b - a) * r / spread
+    # g(z) = z * spread / c = 1 + g1 * z + g2 * z**2 ...; first = (g - 1) / z, second = (first' - first'(0)) / z
+    g3 = -e * (r / 15.0 + e * e * (2.0 / 135.0))
+    g4 = r * r / 96.0 + e * e * (r / 144.0 + e * e / 864.0)
+    if abs(z) < 1.0:
+        first = ((g4 * z + g3) * z + (0.25 * r + e * e / 12.0)) * z - e / 3.0
+    else:
+        first = spread / c - 1.0 / z
+    rest = math.exp(_stirling(a + b) - _stirling(a) - _stirling(b) - half) / _SQRT_2_PI * (first + (2.0 * g3 + 3.0 * g4 * z))
+    return 0.5 * _lib_erfc(-sign * z * _SQRT_HALF) - sign * rest
 
 
 def _betainc_either(a, b, x, upper):
     if not (a >= 0.0 and b >= 0.0 and x >= 0.0 and x <= 1.0):
         return math.nan
-    if (a > 1e150) != (b > 1e150) and a < math.inf and b < math.inf and x > 0.0 and x < 1.0:  # the limit (DLMF 8.17.2 and 8.2.4)
+    if (a > 1e150) != (b > 1e150) and min(a, b) < 1e7 and max(a, b) < math.inf and x > 0.0 and x < 1.0:  # the limit (DLMF 8.17.2 and 8.2.4)
         if b > a:
             return _gammaincc(a, b * x) if upper else _gammainc(a, b * x)
         return _gammainc(b, a * (1.0 - x)) if upper else _gammaincc(b, a * (1.0 - x))
-    if (a < 1e-300 and b > 1e-250) or (b < 1e-300 and a > 1e-250) or a == 0.0 or b == 0.0 or a > 1e150 or b > 1e150:
-        if (a == 0.0 and b == 0.0) or (a > 1e150 and b > 1e150):
+    if (a < 1e-300 and b > 1e-250) or (b < 1e-300 and a > 1e-250) or a == 0.0 or b == 0.0 or a == math.inf or b == math.inf:
+        if (a == 0.0 and b == 0.0) or (a == math.inf and b == math.inf):
             return math.nan
         low = 1.0 if a < b else 0.0
         if (x == 0.0 and low == 1.0) or (x == 1.0 and low == 0.0):
@@ -702,15 +731,21 @@ def _betainc_either(a, b, x, upper):
     if x == 0.0 or x == 1.0:
         return 1.0 - x if upper else x
     y = 1.0 - x
+    if a + b == math.inf:  # all is on one side of x
+        a *= 0.25
+        b *= 0.25
+    c = _beyond_mean(a, b, x)
+    if a >= 1e7 and b >= 1e7:
+        return _betainc_uniform(a, b, c, -1.0 if upper else 1.0)
     if (x <= 0.95 and b * x <= 1.0) or x <= (a + 1.0) / (a + b + 2.0):
-        part = _betainc_part(a, b, x, y)
+        part = _betainc_part(a, b, x, y, c)
         if not upper or part <= 0.6:
             return 1.0 - part if upper else part
-        return _betaincc_near(a, b, x, y)
-    part = _betainc_part(b, a, y, x)
+        return _betaincc_near(a, b, x, y, c)
+    part = _betainc_part(b, a, y, x, -c)
     if upper or part <= 0.6:
         return part if upper else 1.0 - part
-    return _betaincc_near(b, a, y, x)
+    return _betaincc_near(b, a, y, x, -c)
 
 
 def betainc(a, b, x):
@@ -2294,7 +2329,7 @@ def _beta_inverse(a, b, p, q):
             low = x
         else:
             high = x
-        slope = _beta_power(a, b, x, 1.0 - x) / (1.0 - x)
+        slope = _beta_power(a, b, x, 1.0 - x, _beyond_mean(a, b, x)) / (1.0 - x)
         before = x
         x = _newton(x, low, high, value, wanted, slope if is_low else -slope)
         if abs(x - before) <= 2e-16 * x or x == low or x == high:
@@ -2307,6 +2342,9 @@ def _beta_inverse_of(a, b, y, is_low):
         return math.nan
     if y == 0.0 or y == 1.0:
         return y if is_low else 1.0 - y
+    if a + b == math.inf:
+        a *= 0.25
+        b *= 0.25
     p = y if is_low else 1.0 - y
     q = 1.0 - y if is_low else y
     half = _betainc_either(a, b, 0.5, not is_low)

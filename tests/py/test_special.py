@@ -257,7 +257,7 @@ def test_code_for_gpus(name, target):
         code = lw.compile(function, f"({', '.join([letter] * n_arguments(name))})", target=target, output="cubin")
         code = code[0] if isinstance(code, tuple) else code
         assert bytes(code[:4]) == b"\x7fELF"
-        assert len(code) < 700_000  # parts that are called several times are there once
+        assert len(code) < 800_000  # parts that are called several times are there once
 
 
 def test_large_functions_are_compiled_once():
