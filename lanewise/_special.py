@@ -534,7 +534,7 @@ def _beta_with_poles(a, b, log):
         if log:
             return _betaln_right(c if c > b else b, b if c > b else c) if b > 0.0 else math.inf
         value = _beta_right(c if c > b else b, b if c > b else c) if b > 0.0 else math.inf
-        return value if math.fmod(b, 2.0) == 0.0 else -value
+        return value if math.fmod(b, 2.0) == 0.0 or b == -math.inf else -value
     return math.inf
 
 
@@ -560,12 +560,17 @@ def _beta(a, b):
         return _beta_with_poles(b, a, False)
     if _is_pole(a + b):
         return 0.0
-    if not (abs(a) < math.inf and abs(b) < math.inf):
+    if a == math.inf or b == math.inf:  # the sign of gamma of the other one, which is negative
+        return math.copysign(math.inf, _gammasgn(min(a, b))) if min(a, b) > -math.inf else math.nan
+    if a == -math.inf or b == -math.inf:
         return math.nan
     if a > -160.0 and a < 170.0 and b > -160.0 and b < 170.0 and a + b < 170.0:
         return _gamma(a) * (_gamma(b) * _rgamma(a + b))
     sines, factor, c, d, is_above = _beta_reflected(a, b)
     value = _beta_right(c if c > d else d, d if c > d else c)
+    if value < 1e-300:  # the quotient may be in the range
+        log = _betaln_right(c if c > d else d, d if c > d else c)
+        return math.copysign(math.exp(math.log(abs(sines)) - math.log(factor) + (log if is_above else -log)), sines)
     return sines / factor * value if is_above else sines / factor / value
 
 
@@ -580,7 +585,9 @@ def _betaln(a, b):
         return _beta_with_poles(b, a, True)
     if _is_pole(a + b):
         return -math.inf
-    if not (abs(a) < math.inf and abs(b) < math.inf):
+    if a == math.inf or b == math.inf:
+        return math.inf if min(a, b) > -math.inf else math.nan
+    if a == -math.inf or b == -math.inf:
         return math.nan
     if abs(a) < 160.0 and abs(b) < 160.0:
         return _lib_lgamma(a) + _lib_lgamma(b) - _lib_lgamma(a + b)
@@ -780,6 +787,10 @@ def _poch(z, m):
             below *= z + m
             m += 1.0
         return value / below if below != 0.0 else math.inf
+    if z != z or m != m or z == -math.inf or (abs(z) == math.inf and abs(m) == math.inf):
+        return math.nan
+    if z == math.inf or (z > 0.0 and m == math.inf):
+        return math.inf if m > 0.0 else 0.0
     if _is_pole(z):
         if m != np.floor(m):
             return 0.0
@@ -825,6 +836,12 @@ def _binom(n, k):
                 value = value * (n - (i - j)) / j
                 j += 1.0
             return value
+    if n == math.inf or k == math.inf:
+        return math.nan if n == k or n < -1.0 else 0.0 if k == math.inf or k < 0.0 else math.inf
+    if n > 1e20 and abs(k) < 100.0:  # gamma(n + 1) / gamma(n - k + 1) is a power (DLMF 5.11.12)
+        return _lib_pow(n, k) * _rgamma(k + 1.0)
+    if k > 2.0**53 and n != np.floor(n):  # k is even
+        return _lib_pow(k, -n - 1.0) * _rgamma(-n)
     if n < 0.0 or k < 0.0 or k > n:  # reflection
         if _is_pole(k + 1.0) or _is_pole(n - k + 1.0):
             return 0.0
@@ -1110,7 +1127,7 @@ def boxcox1p(x, lmbda):
     t = _t2(x, lmbda)
     k = np.float64(lmbda)
     w = math.log1p(np.float64(x))
-    return t(w if (w == 0.0 and k == k) or abs(k * w) < 1e-154 or abs(k) < 1e-19 else math.expm1(k * w) / k)
+    return t(w if (w == 0.0 and abs(k) < math.inf) or abs(k * w) < 1e-154 or abs(k) < 1e-19 else math.expm1(k * w) / k)
 
 
 def _log1p_of_product(k, v):
@@ -2338,10 +2355,12 @@ def _beta_inverse(a, b, p, q):
 
 
 def _beta_inverse_of(a, b, y, is_low):
-    if not (a > 0.0 and b > 0.0 and a < math.inf and b < math.inf and y >= 0.0 and y <= 1.0):
+    if not (a > 0.0 and b > 0.0 and y >= 0.0 and y <= 1.0):
         return math.nan
     if y == 0.0 or y == 1.0:
         return y if is_low else 1.0 - y
+    if a == math.inf or b == math.inf:
+        return math.nan
     if a + b == math.inf:
         a *= 0.25
         b *= 0.25
