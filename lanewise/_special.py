@@ -2236,6 +2236,10 @@ def ellipe(m):
     return _t(m)(_ellipe(np.float64(m)))
 
 
+def sinc(x):
+    return np.sinc(x)
+
+
 # ---- distributions that are other names of functions above ----
 
 
@@ -2472,7 +2476,10 @@ def _hint(name):
     import difflib
 
     from lanewise.special import __all__ as known
+    from lanewise.special import _ELSEWHERE as elsewhere
 
+    if name in elsewhere:
+        return f"scipy.special.{name} is a function of whole arrays: call `{elsewhere[name]}` outside of compiled functions"
     near = difflib.get_close_matches(name, known, 4, 0.6)
     listed = f"; near names that are: {', '.join(near)}" if near else ""
     return f"scipy.special.{name} is not among the functions of scipy.special that compiled code has{listed}; docs/special.md lists them"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 import lanewise as lw
@@ -26,3 +27,38 @@ LIMITS = [
 @pytest.mark.parametrize("name, arguments, wanted", LIMITS, ids=lambda value: value if isinstance(value, str) else "")
 def test_limits(name, arguments, wanted):
     assert float(getattr(lw.special, name)(*arguments)) == pytest.approx(wanted, rel=2e-13, abs=0, nan_ok=True)
+
+
+@pytest.mark.parametrize("name, arguments", [("gammaln", (1j,)), ("lambertw", (1 + 1j,)), ("jv", (2, np.array([1j]))), ("jv", (1j, 2.0))])
+def test_complex_arguments(name, arguments):
+    with pytest.raises(lw.errors.TypingError, match=f"`lanewise.special.{name}` needs a real number") as caught:
+        getattr(lw.special, name)(*arguments)
+    text = str(caught.value)
+    assert "complex arguments are not supported" in text and "_special.py" not in text
+
+
+def test_complex_argument_in_compiled_code():
+    @lw.vectorize
+    def f(x):
+        return lw.special.gammaln(x)
+
+    with pytest.raises(lw.errors.TypingError, match="`lanewise.special.gammaln` needs a real number") as caught:
+        f(1j)
+    assert "test_special_limits.py" in str(caught.value) and "return lw.special.gammaln(x)" in str(caught.value)
+    assert float(f(3.0)) == math.log(2.0)
+
+
+def test_sinc():
+    x = np.array([-1.5, 0.0, 0.25, 1.0])
+    assert np.allclose(lw.special.sinc(x), np.sinc(x), rtol=1e-15, atol=1e-16)
+    assert lw.special.sinc(np.float32(0.5)).dtype == np.float32
+    assert lw.special.sinc(0.5 + 1j) == pytest.approx(np.sinc(0.5 + 1j), rel=1e-14)
+    assert lw.vectorize(lambda x: lw.special.sinc(x))(0.5) == lw.special.sinc(0.5)
+
+
+def test_logsumexp_is_elsewhere():
+    special = pytest.importorskip("scipy.special")
+    with pytest.raises(AttributeError, match="lanewise.reductions.logsumexp"):
+        lw.special.logsumexp
+    with pytest.raises(lw.errors.CompileError, match="lanewise.reductions.logsumexp"):
+        lw.vectorize(lambda x: special.logsumexp(x))(1.0)
