@@ -348,8 +348,8 @@ is_guarded(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
 
 /* ---- updates ---- */
 
-/* The operand of an update that is the old element: the only one of `x - e`, the last of
- * `e * f + x`. 0: the operation is none that memory has. */
+/* The operand of an update that is the old element: the first of `x - e`, the last of
+ * `e * f + x`, either of others. 0: the operation is none that can be atomic. */
 static lw_ref
 old_of(const lw_parallel_loop *p, const lw_inst *made, lw_ref address)
 {
@@ -371,14 +371,14 @@ old_of(const lw_parallel_loop *p, const lw_inst *made, lw_ref address)
 }
 
 /* Where an element is: in memory from before the loop, in memory that the iteration has made,
- * or not known: a function that it calls gives the array. */
+ * or in either, as where a function that the iteration calls returns the array. */
 typedef enum memory { SHARED_MEMORY, OWN_MEMORY, SOME_MEMORY } memory;
 
 enum { MOST_ROOTS = 8 }; /* steps from an address to the memory that it is in */
 
 static memory memory_of(const lw_parallel_loop *p, lw_ref address, uint32_t depth);
 
-/* That of the arrays that a variable of the iteration's own is set to. */
+/* The memory of the arrays that are assigned to a variable of the iteration's own. */
 static memory
 memory_of_slot(const lw_parallel_loop *p, lw_ref slot, uint32_t depth)
 {
@@ -416,8 +416,8 @@ memory_of(const lw_parallel_loop *p, lw_ref address, uint32_t depth)
     }
 }
 
-/* Whether nothing else is written, and no other region begins or ends, from the load up to the
- * store. */
+/* Whether nothing else is written, and no loop begins and no region ends, from the load up to
+ * the store: then one operation in the store's place does the same. */
 static bool
 is_one_step(const lw_parallel_loop *p, uint32_t load, uint32_t store)
 {
@@ -435,7 +435,8 @@ is_one_step(const lw_parallel_loop *p, uint32_t load, uint32_t store)
     return true;
 }
 
-/* False: memory has no such operation for elements so narrow. */
+/* Makes the update that ends in this store an atomic one, if it is one and needs that. false:
+ * its elements are too narrow. */
 static bool
 take_update(lw_parallel_loop *p, uint32_t store)
 {

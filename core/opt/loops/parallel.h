@@ -24,8 +24,8 @@ typedef enum lw_parallel_fault {
     LW_PARALLEL_GOOD,
     LW_PARALLEL_CARRIED, /* a variable is carried from one iteration to the next */
     LW_PARALLEL_MEMORY,  /* iterations store different values to one place */
-    LW_PARALLEL_NARROW,  /* places that memory decides about are updated, and too narrow for it
-                          */
+    LW_PARALLEL_NARROW,  /* elements are updated whose index comes from memory, and which are
+                            too narrow for atomic operations */
     LW_PARALLEL_KEPT     /* an array made in an iteration is used behind the loop */
 } lw_parallel_fault;
 
