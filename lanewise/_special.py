@@ -267,15 +267,8 @@ def _power(x, y, whole):
     return 1.0 / value
 
 
-def _hurwitz(s, q):
-    """sum (k + q)**-s over k >= 0, by the Euler-Maclaurin formula (DLMF 25.11.5 and 2.10.1)."""
-    if not (s > 1.0) or q != q:
-        return math.inf if s == 1.0 and q == q else math.nan
-    if q <= 0.0:
-        if q == np.floor(q):
-            return math.inf
-        if s != np.floor(s):
-            return math.nan
+def _hurwitz_sum(s, q):
+    """sum (k + q)**-s over k >= 0, for s > 1, by the Euler-Maclaurin formula (DLMF 25.11.5 and 2.10.1)."""
     if q > 1e8:
         return (1.0 / (s - 1.0) + 0.5 / q) * _lib_pow(q, 1.0 - s)
     w = q
@@ -286,9 +279,14 @@ def _hurwitz(s, q):
         w += 1.0
         term = _power(w, -s, whole)
         total += term
-        if abs(term) < 1e-18 * abs(total):
+        if w > 0.0 and abs(term) <= 1e-18 * abs(total):
             return total
-    total += term * w / (s - 1.0) - 0.5 * term
+    return total + _rest_of_sum(s, w, term)
+
+
+def _rest_of_sum(s, w, term):
+    """The sum of what follows on term, in proportion to w**-s."""
+    total = term * w / (s - 1.0) - 0.5 * term
     rising = s
     term /= w
     i = 1.0
@@ -298,6 +296,25 @@ def _hurwitz(s, q):
         term /= w * w
         i += 2.0
     return total
+
+
+def _hurwitz(s, q):
+    """The Hurwitz zeta function; where q is negative the sum of the terms, of integer s only."""
+    if not (s > 1.0) or q != q:
+        return math.inf if s == 1.0 and q == q else math.nan
+    if q <= 0.0:
+        if q == np.floor(q):
+            return math.inf
+        if s != np.floor(s):
+            return math.nan
+    if s == math.inf:
+        return 0.0 if q > 1.0 else 1.0 if q == 1.0 else math.inf
+    if q >= -40.0:
+        return _hurwitz_sum(s, q)
+    f = q - np.floor(q)  # the terms below 0 are a difference of two such sums
+    mirrored = _hurwitz_sum(s, 1.0 - f)
+    rest = _hurwitz_sum(s, 1.0 - q)
+    return _hurwitz_sum(s, f) + mirrored - rest if math.fmod(s, 2.0) == 0.0 else _hurwitz_sum(s, f) - mirrored + rest
 
 
 def _zetac_right(x):
@@ -336,13 +353,35 @@ def zetac(x):
     return _t(x)(_zetac_right(v) if v >= -0.5 else _zeta(v) - 1.0)
 
 
+def _large_polygamma(n, x):
+    """n! * zeta(n + 1, x), where one of the factors may be out of range: n! / x**(n + 1) times the sum of (x / (x + k))**(n + 1)."""
+    power = n * (math.log(n / x) - 1.0)
+    if power > 720.0 or power < -800.0:
+        return math.inf if power > 0.0 else 0.0
+    s = n + 1.0
+    w = x
+    term = 1.0
+    total = 1.0
+    while w < 12.0 + 0.5 * s and term > 1e-18 * total:
+        w += 1.0
+        term = math.exp(-s * math.log1p((w - x) / x))
+        total += term
+    if term > 1e-18 * total:
+        total += _rest_of_sum(s, w, term)
+    e = math.exp(0.5 * power)
+    return e * (math.sqrt(2.0 * _PI * n) * math.exp(_stirling(n)) * (total / x)) * e
+
+
 def _polygamma(n, x):
     """DLMF 25.11.12."""
     if n == 0.0:
         return _psi(x)
     if not (n > 0.0) or n != np.floor(n):
         return math.nan
-    value = _gamma(n + 1.0) * _hurwitz(n + 1.0, x)
+    if n > 100.0 and x > 0.0 and n < math.inf and x < math.inf:
+        value = _large_polygamma(n, x)
+    else:
+        value = _gamma(n + 1.0) * _hurwitz(n + 1.0, x)
     return value if math.fmod(n, 2.0) == 1.0 else -value
 
 
@@ -495,7 +534,7 @@ def _beta_with_poles(a, b, log):
         if log:
             return _betaln_right(c if c > b else b, b if c > b else c) if b > 0.0 else math.inf
         value = _beta_right(c if c > b else b, b if c > b else c) if b > 0.0 else math.inf
-        return value if math.fmod(b, 2.0) == 0.0 else -value
+        return value if math.fmod(b, 2.0) == 0.0 or b == -math.inf else -value
     return math.inf
 
 
@@ -521,12 +560,17 @@ def _beta(a, b):
         return _beta_with_poles(b, a, False)
     if _is_pole(a + b):
         return 0.0
-    if not (abs(a) < math.inf and abs(b) < math.inf):
+    if a == math.inf or b == math.inf:  # the sign of gamma of the other one, which is negative
+        return math.copysign(math.inf, _gammasgn(min(a, b))) if min(a, b) > -math.inf else math.nan
+    if a == -math.inf or b == -math.inf:
         return math.nan
     if a > -160.0 and a < 170.0 and b > -160.0 and b < 170.0 and a + b < 170.0:
         return _gamma(a) * (_gamma(b) * _rgamma(a + b))
     sines, factor, c, d, is_above = _beta_reflected(a, b)
     value = _beta_right(c if c > d else d, d if c > d else c)
+    if value < 1e-300:  # the quotient may be in the range
+        log = _betaln_right(c if c > d else d, d if c > d else c)
+        return math.copysign(math.exp(math.log(abs(sines)) - math.log(factor) + (log if is_above else -log)), sines)
     return sines / factor * value if is_above else sines / factor / value
 
 
@@ -541,7 +585,9 @@ def _betaln(a, b):
         return _beta_with_poles(b, a, True)
     if _is_pole(a + b):
         return -math.inf
-    if not (abs(a) < math.inf and abs(b) < math.inf):
+    if a == math.inf or b == math.inf:
+        return math.inf if min(a, b) > -math.inf else math.nan
+    if a == -math.inf or b == -math.inf:
         return math.nan
     if abs(a) < 160.0 and abs(b) < 160.0:
         return _lib_lgamma(a) + _lib_lgamma(b) - _lib_lgamma(a + b)
@@ -558,10 +604,17 @@ def betaln(a, b):
     return _t2(a, b)(_betaln(np.float64(a), np.float64(b)))
 
 
-def _beta_power(a, b, x, y):
-    """x**a * y**b / beta(a, b), y = 1 - x."""
+def _beyond_mean(a, b, x):
+    """(a + b) * x - a, rounded once: 1 - x, which is itself rounded, times a large b would lose it."""
+    total = a + b
+    part = total - a
+    rest = (a - (total - part)) + (b - part)  # of a + b
+    return _fma(x, total, -a) + x * rest
+
+
+def _beta_power(a, b, x, y, c):
+    """x**a * y**b / beta(a, b), y = 1 - x, c = (a + b) * x - a."""
     if a >= 10.0 and b >= 10.0:
-        c = x * b - y * a
         d = c / a
         e = -c / b
         power = a * (_log1pmx(d) if d >= -0.5 else math.log(x * (a + b) / a) - d) + b * (_log1pmx(e) if e >= -0.5 else math.log(y * (a + b) / b) - e)
@@ -577,30 +630,30 @@ def _beta_power(a, b, x, y):
     return by_x * by_y / (_beta_right(a, b) if a > b else _beta_right(b, a))
 
 
-def _betainc_fraction(a, b, x, y):
-    """I_x(a, b) for x below (a + 1) / (a + b + 2) (DLMF 8.17.22)."""
-    s = a + b
-    d = 1.0
-    step = 1.0
-    h = 1.0
-    m = 0.0
+def _betainc_fraction(a, b, x, y, c):
+    """I_x(a, b) for x below (a + 1) / (a + b + 2): the even part of the continued fraction DLMF 8.17.22, written with c = (a + b) * x - a."""
+    n = a + 1.0
+    base = (1.0 - c) / n
+    d = 1.0 / (base if base != 0.0 else 1e-300)
+    step = d
+    h = d
+    odd = (a + b) / n * x  # with a minus sign, the coefficient of the fraction of odd number
+    m = 1.0
     while m < 20000.0:
-        k = -(a + m) * ((s + m) * x) / ((a + 2.0 * m) * (a + 2.0 * m + 1.0))
+        n = a + 2.0 * m
+        even = m / n * ((b - m) / (n - 1.0)) * x
+        k = odd * even
+        base = even + (a + m) / n * ((1.0 - c + m * (1.0 + y)) / (n + 1.0)) + m / n
+        odd = (a + m) / n * ((a + b + m) / (n + 1.0)) * x
         before = d
-        d = 1.0 + k * d
+        d = k * d + base
         d = 1.0 / (d if d != 0.0 else 1e-300)
         step *= -k * before * d
         h += step
         m += 1.0
-        k = m * ((b - m) * x) / ((a + 2.0 * m - 1.0) * (a + 2.0 * m))
-        before = d
-        d = 1.0 + k * d
-        d = 1.0 / (d if d != 0.0 else 1e-300)
-        step *= -k * before * d
-        h += step
         if abs(step) < _EPS * abs(h):
             break
-    return h * _beta_power(a, b, x, y) / a
+    return h * (_beta_power(a, b, x, y, c) / a)
 
 
 def _betainc_terms(a, b, x):
@@ -628,33 +681,55 @@ def _log_a_beta(a, b):
     return _lgamma1p(a) + math.log1p(a / b) - rest
 
 
-def _betainc_series(a, b, x, y):
+def _betainc_series(a, b, x, y, c):
     """I_x(a, b) for b * x <= 1."""
     total = 1.0 / a + _betainc_terms(a, b, x)
-    return total * (_beta_power(a, b, x, y) * math.exp(-b * math.log1p(-x)))
+    return total * (_beta_power(a, b, x, y, c) * math.exp(-b * math.log1p(-x)))
 
 
-def _betaincc_near(a, b, x, y):
+def _betaincc_near(a, b, x, y, c):
     """1 - I_x(a, b) where it is small: for small a in the way of _gammaincc_series."""
     if a <= 0.5 and x <= 0.95 and b * x <= 1.0:
         power = a * math.log(x) - _log_a_beta(a, b)
         return -_lib_expm1(power) - math.exp(power) * a * _betainc_terms(a, b, x)
-    return _betainc_fraction(b, a, y, x)
+    return _betainc_fraction(b, a, y, x, -c)
 
 
-def _betainc_part(a, b, x, y):
-    return _betainc_series(a, b, x, y) if x <= 0.95 and b * x <= 1.0 else _betainc_fraction(a, b, x, y)
+def _betainc_part(a, b, x, y, c):
+    return _betainc_series(a, b, x, y, c) if x <= 0.95 and b * x <= 1.0 else _betainc_fraction(a, b, x, y, c)
+
+
+def _betainc_uniform(a, b, c, sign):
+    """I_x(a, b) for sign = 1, 1 - I_x(a, b) for -1, for large a and b, c = (a + b) * x - a: the error function and two terms of an asymptotic
+    expansion, by partial integration (DLMF 8.18(ii); Temme, "Uniform asymptotic expansions of the incomplete gamma functions and the incomplete beta
+    function", 1975)."""
+    half = -(a * _log1pmx(c / a) + b * _log1pmx(-c / b)) if c > -a and c < b else math.inf
+    if not (half < 750.0):
+        return 1.0 if (c > 0.0) == (sign > 0.0) else 0.0
+    z = math.copysign(math.sqrt(2.0 * half), c)
+    spread = math.sqrt(a) * math.sqrt(b / (a + b))  # c / spread is about z
+    r = 1.0 / (a + b)
+    e = (b - a) * r / spread
+    # g(z) = z * spread / c = 1 + g1 * z + g2 * z**2 ...; first = (g - 1) / z, second = (first' - first'(0)) / z
+    g3 = -e * (r / 15.0 + e * e * (2.0 / 135.0))
+    g4 = r * r / 96.0 + e * e * (r / 144.0 + e * e / 864.0)
+    if abs(z) < 1.0:
+        first = ((g4 * z + g3) * z + (0.25 * r + e * e / 12.0)) * z - e / 3.0
+    else:
+        first = spread / c - 1.0 / z
+    rest = math.exp(_stirling(a + b) - _stirling(a) - _stirling(b) - half) / _SQRT_2_PI * (first + (2.0 * g3 + 3.0 * g4 * z))
+    return 0.5 * _lib_erfc(-sign * z * _SQRT_HALF) - sign * rest
 
 
 def _betainc_either(a, b, x, upper):
     if not (a >= 0.0 and b >= 0.0 and x >= 0.0 and x <= 1.0):
         return math.nan
-    if (a > 1e150) != (b > 1e150) and a < math.inf and b < math.inf and x > 0.0 and x < 1.0:  # the limit (DLMF 8.17.2 and 8.2.4)
+    if (a > 1e150) != (b > 1e150) and min(a, b) < 1e7 and max(a, b) < math.inf and x > 0.0 and x < 1.0:  # the limit (DLMF 8.17.2 and 8.2.4)
         if b > a:
             return _gammaincc(a, b * x) if upper else _gammainc(a, b * x)
         return _gammainc(b, a * (1.0 - x)) if upper else _gammaincc(b, a * (1.0 - x))
-    if (a < 1e-300 and b > 1e-250) or (b < 1e-300 and a > 1e-250) or a == 0.0 or b == 0.0 or a > 1e150 or b > 1e150:
-        if (a == 0.0 and b == 0.0) or (a > 1e150 and b > 1e150):
+    if (a < 1e-300 and b > 1e-250) or (b < 1e-300 and a > 1e-250) or a == 0.0 or b == 0.0 or a == math.inf or b == math.inf:
+        if (a == 0.0 and b == 0.0) or (a == math.inf and b == math.inf):
             return math.nan
         low = 1.0 if a < b else 0.0
         if (x == 0.0 and low == 1.0) or (x == 1.0 and low == 0.0):
@@ -663,15 +738,21 @@ def _betainc_either(a, b, x, upper):
     if x == 0.0 or x == 1.0:
         return 1.0 - x if upper else x
     y = 1.0 - x
+    if a + b == math.inf:  # all is on one side of x
+        a *= 0.25
+        b *= 0.25
+    c = _beyond_mean(a, b, x)
+    if a >= 1e7 and b >= 1e7:
+        return _betainc_uniform(a, b, c, -1.0 if upper else 1.0)
     if (x <= 0.95 and b * x <= 1.0) or x <= (a + 1.0) / (a + b + 2.0):
-        part = _betainc_part(a, b, x, y)
+        part = _betainc_part(a, b, x, y, c)
         if not upper or part <= 0.6:
             return 1.0 - part if upper else part
-        return _betaincc_near(a, b, x, y)
-    part = _betainc_part(b, a, y, x)
+        return _betaincc_near(a, b, x, y, c)
+    part = _betainc_part(b, a, y, x, -c)
     if upper or part <= 0.6:
         return part if upper else 1.0 - part
-    return _betaincc_near(b, a, y, x)
+    return _betaincc_near(b, a, y, x, -c)
 
 
 def betainc(a, b, x):
@@ -706,6 +787,10 @@ def _poch(z, m):
             below *= z + m
             m += 1.0
         return value / below if below != 0.0 else math.inf
+    if z != z or m != m or z == -math.inf or (abs(z) == math.inf and abs(m) == math.inf):
+        return math.nan
+    if z == math.inf or (z > 0.0 and m == math.inf):
+        return math.inf if m > 0.0 else 0.0
     if _is_pole(z):
         if m != np.floor(m):
             return 0.0
@@ -751,6 +836,12 @@ def _binom(n, k):
                 value = value * (n - (i - j)) / j
                 j += 1.0
             return value
+    if n == math.inf or k == math.inf:
+        return math.nan if n == k or n < -1.0 else 0.0 if k == math.inf or k < 0.0 else math.inf
+    if n > 1e20 and abs(k) < 100.0:  # gamma(n + 1) / gamma(n - k + 1) is a power (DLMF 5.11.12)
+        return _lib_pow(n, k) * _rgamma(k + 1.0)
+    if k > 2.0**53 and n != np.floor(n):  # k is even
+        return _lib_pow(k, -n - 1.0) * _rgamma(-n)
     if n < 0.0 or k < 0.0 or k > n:  # reflection
         if _is_pole(k + 1.0) or _is_pole(n - k + 1.0):
             return 0.0
@@ -1036,7 +1127,7 @@ def boxcox1p(x, lmbda):
     t = _t2(x, lmbda)
     k = np.float64(lmbda)
     w = math.log1p(np.float64(x))
-    return t(w if (w == 0.0 and k == k) or abs(k * w) < 1e-154 or abs(k) < 1e-19 else math.expm1(k * w) / k)
+    return t(w if (w == 0.0 and abs(k) < math.inf) or abs(k * w) < 1e-154 or abs(k) < 1e-19 else math.expm1(k * w) / k)
 
 
 def _log1p_of_product(k, v):
@@ -1193,7 +1284,7 @@ def _jn(n, x):
     if x != x:
         return x
     m = abs(n)
-    value = _j0(v) if m == 0.0 else _j1_right(v) if m == 1.0 else 0.0 if v == 0.0 else _jn_right(m, v)
+    value = _j0(v) if m == 0.0 else _j1_right(v) if m == 1.0 else 0.0 if v == 0.0 else _jn_right(m, v) if m < 1000.0 or v == math.inf else _large_jy(m, v)[0]
     return -value if (n < 0.0) != (x < 0.0) and math.fmod(m, 2.0) == 1.0 else value
 
 
@@ -1206,6 +1297,9 @@ def _yn(n, x):
     m = abs(n)
     if not (x > 0.0) or x == math.inf:
         return -math.inf if x == 0.0 and n >= 0.0 else math.inf if x == 0.0 and math.fmod(m, 2.0) == 1.0 else -math.inf if x == 0.0 else 0.0 if x == math.inf else math.nan
+    if m >= 1000.0:
+        now = _large_jy(m, x)[1] if m < math.inf else -math.inf
+        return -now if n < 0.0 and math.fmod(m, 2.0) == 1.0 else now
     before = _y0(x)
     if m == 0.0:
         return before
@@ -1332,6 +1426,8 @@ def _kne(n, x):
     m = abs(n)
     if m == 0.0 or not (x > 0.0):
         return before
+    if m >= 200.0:
+        return (_large_k(m, x, 0.0) if m < math.inf else math.inf) if x < math.inf else 0.0
     now = _k1e(x)
     k = 1.0
     while k < m and now < math.inf:
@@ -1341,6 +1437,9 @@ def _kne(n, x):
 
 
 def _kn(n, x):
+    m = abs(n)
+    if m >= 200.0 and m < math.inf and x > 0.0 and x < math.inf:
+        return _large_k(m, x, x)
     if not (x < 650.0):
         return math.exp(-0.5 * x) * _kne(n, x) * math.exp(-0.5 * x) if x == x and x < math.inf else 0.0 if x == x else x
     return math.exp(-x) * _kne(n, x)
@@ -1417,7 +1516,7 @@ def _ine(n, x):
     m = abs(n)
     if x != x or v == math.inf:
         return x if x != x else 0.0
-    value = _i0e(v) if m == 0.0 else _i1e(v) if m == 1.0 else 0.0 if v == 0.0 else _ine_right(m, v)
+    value = _i0e(v) if m == 0.0 else _i1e(v) if m == 1.0 else 0.0 if v == 0.0 else _ine_right(m, v) if m < 200.0 else _large_i(m, v, 0.0)
     return -value if x < 0.0 and math.fmod(m, 2.0) == 1.0 else value
 
 
@@ -1429,6 +1528,9 @@ def ive(v, z):
 def _in(n, x):
     if abs(x) == math.inf:
         return -math.inf if x < 0.0 and math.fmod(n, 2.0) != 0.0 else math.inf
+    if abs(n) >= 200.0 and abs(x) > 0.0:
+        value = _large_i(abs(n), abs(x), abs(x))
+        return -value if x < 0.0 and math.fmod(n, 2.0) != 0.0 else value
     e = math.exp(0.5 * abs(x))
     return e * _ine(n, x) * e
 
@@ -1436,6 +1538,47 @@ def _in(n, x):
 def iv(v, z):
     k = np.float64(v)
     return _t2(v, z)(_in(k, np.float64(z)) if k == np.floor(k) and abs(k) < math.inf else _iv(k, np.float64(z)))
+
+
+# Large orders: recurrence would take as many steps as the order, and exp(-x) * I may be out of range where I is not.
+
+def _debye_sum(w, q):
+    """The sum of U(k, p) / v**k (DLMF 10.41.10), w = p / v, q = p**2."""
+    u1 = 1 / 8 - 5 / 24 * q
+    u2 = (385 / 1152 * q - 77 / 192) * q + 9 / 128
+    u3 = ((-85085 / 82944 * q + 17017 / 9216) * q - 4563 / 5120) * q + 75 / 1024
+    u4 = (((37182145 / 7962624 * q - 7436429 / 663552) * q + 144001 / 16384) * q - 96833 / 40960) * q + 3675 / 32768
+    u5 = ((((-5391411025 / 191102976 * q + 5391411025 / 63700992) * q - 108313205 / 1179648) * q + 250881631 / 5898240) * q - 67608983 / 9175040) * q + 59535 / 262144
+    u6 = (5849680962125 / 27518828544 * q - 1169936192425 / 1528823808) * q + 4445922195 / 4194304
+    u6 = (((u6 * q - 33010308331 / 47185920) * q + 1441372804469 / 6606028800) * q - 388895895 / 14680064) * q + 2401245 / 4194304
+    return 1.0 + w * (u1 + w * (u2 + w * (u3 + w * (u4 + w * (u5 + w * u6)))))
+
+
+def _debye_exponent(v, x):
+    """log(exp(-x) * I(v, x)) but for a factor: what exp(-x) takes away is not subtracted but left out."""
+    return v * (v / (math.hypot(v, x) + x) - math.asinh(v / x))
+
+
+def _large_i(v, x, shift):
+    """exp(shift - x) * I(v, x) for v >= 200, 0 < x < inf (DLMF 10.41.3)."""
+    power = _debye_exponent(v, x) + shift
+    if power > 760.0 or power < -760.0:
+        return math.inf if power > 0.0 else 0.0
+    root = math.hypot(v, x)
+    p = v / root
+    e = math.exp(0.5 * power)
+    return e * (_debye_sum(1.0 / root, p * p) / (math.sqrt(2.0 * _PI) * math.sqrt(root))) * e
+
+
+def _large_k(v, x, shift):
+    """exp(x - shift) * K(v, x) for v >= 200, 0 < x < inf (DLMF 10.41.4)."""
+    power = -_debye_exponent(v, x) - shift
+    if power > 760.0 or power < -1200.0:
+        return math.inf if power > 0.0 else 0.0
+    root = math.hypot(v, x)
+    p = v / root
+    e = math.exp(0.5 * power)
+    return e * (_debye_sum(-1.0 / root, p * p) * (math.sqrt(_HALF_PI) / math.sqrt(root))) * e
 
 
 # Orders that are no integers: mu + n with |mu| <= 0.5. Near 0 by N. M. Temme's series (J. Comput. Phys. 19, 1975, and 21, 1976).
@@ -1527,11 +1670,15 @@ def _kve(v, x):
     """exp(x) * K(v, x) of any order."""
     if not (x > 0.0) or x == math.inf or not (abs(v) < math.inf):
         return 0.0 if x == math.inf and abs(v) < math.inf else math.inf if x == 0.0 and v == v else math.nan
+    if abs(v) >= 200.0:
+        return _large_k(abs(v), x, 0.0)
     value, _ = _k_pair(abs(v), x)
     return value
 
 
 def _kv(v, x):
+    if abs(v) >= 200.0 and abs(v) < math.inf and x > 0.0 and x < math.inf:
+        return _large_k(abs(v), x, x)
     e = math.exp(-0.5 * x)
     return e * _kve(v, x) * e if x < 1500.0 or x != x else 0.0 if abs(v) < math.inf else math.nan
 
@@ -1561,6 +1708,14 @@ def _ive_right(v, x):
     return 1.0 / (x * (above + _i_ratio(v + 1.0, x) * now))  # the Wronskian of I and K (DLMF 10.28.2)
 
 
+def _large_i_either(v, x, shift):
+    """exp(shift - x) * I(v, x) for abs(v) >= 200, 0 < x < inf."""
+    value = _large_i(abs(v), x, shift)
+    if v > 0.0:
+        return value
+    return value - _TWO_OVER_PI * _sinpi(v) * _large_k(-v, x, 2.0 * x - shift)  # DLMF 10.27.2
+
+
 def _ive(v, x):
     if not (x >= 0.0) or not (abs(v) < math.inf):
         return 0.0 if abs(v) == math.inf and abs(x) < math.inf else math.nan
@@ -1568,6 +1723,8 @@ def _ive(v, x):
         return 0.0 if v > 0.0 else _gammasgn(v + 1.0) * math.inf
     if x == math.inf:
         return 0.0
+    if abs(v) >= 200.0:
+        return _large_i_either(v, x, 0.0)
     if v > 0.0:
         return _ive_right(v, x)
     value = _ive_right(-v, x)
@@ -1577,6 +1734,8 @@ def _ive(v, x):
 def _iv(v, x):
     if x == math.inf and abs(v) < math.inf:
         return x
+    if abs(v) >= 200.0 and abs(v) < math.inf and x > 0.0 and x < math.inf:
+        return _large_i_either(v, x, x)
     e = math.exp(0.5 * abs(x))
     return e * _ive(v, x) * e
 
@@ -1674,8 +1833,8 @@ def _steed(v, x):
     return sign * size * (j / now), value
 
 
-def _jy(v, x):
-    """J(v, x) and Y(v, x) for v >= 0, 0 < x < inf."""
+def _small_jy(v, x):
+    """J(v, x) and Y(v, x) for 0 <= v < 1000, 0 < x < inf."""
     if x > 30.0 and x > 0.5 * v * v:
         return _hankel(v, x)
     j = 0.0
@@ -1687,6 +1846,167 @@ def _jy(v, x):
     if x < 2.0 or x * x < v:
         j = _power_series(v, x, -1.0)
     return j, y
+
+
+# Large orders of J and Y: the expansion in Airy functions, which holds for all x (DLMF 10.20).
+
+_AIRY_A1 = (  # in powers of zeta
+    -0.00444444444424822, -0.001463709425826472, 0.0007064180393889388, 0.0006730163914662742, 0.0001539513415185641, -5.979636673893284e-05, -4.904264531329048e-05,
+)  # fmt: skip
+_AIRY_B0 = (
+    0.017998872141355333, 0.008888888888859787, 0.0016256871626930485, -0.0003642848604607755, -0.0003020604506687435, -5.844379100788781e-05, 1.6769949205535e-05,
+    1.3020512408592756e-05, 2.4453322391572198e-06, -8.067813074313687e-07, -5.66933976818537e-07,
+)  # fmt: skip
+_AIRY_B1 = (
+    -0.0014928295318285872, -0.0013940661367536913, -0.00038209611232223816, 0.00016929206621580815, 0.00017102887233631122, 3.777822066328556e-05,
+    -1.7772321769909974e-05,
+)  # fmt: skip
+
+
+def _airy_coefficients(zeta, s, sign):
+    """A1, B0 and B1 of DLMF 10.20.10 and 10.20.11; sign is that of zeta, s = sqrt(abs(1 - z * z))."""
+    a1 = 0.0
+    b0 = 0.0
+    b1 = 0.0
+    if abs(zeta) < 0.35:
+        for c in _AIRY_A1[::-1]:
+            a1 = a1 * zeta + c
+        for c in _AIRY_B0[::-1]:
+            b0 = b0 * zeta + c
+        for c in _AIRY_B1[::-1]:
+            b1 = b1 * zeta + c
+        return a1, b0, b1
+    root = math.sqrt(abs(zeta))
+    w = 1.5 / (root * root * root)
+    p = 1.0 / s
+    q = sign * p * p
+    h1 = 1 / 8 - 5 / 24 * q
+    h2 = (385 / 1152 * q - 77 / 192) * q + 9 / 128
+    h3 = ((-85085 / 82944 * q + 17017 / 9216) * q - 4563 / 5120) * q + 75 / 1024
+    a1 = q * h2 - 7 / 72 * w * p * h1 - 455 / 10368 * sign * w * w
+    b0 = -(sign * p * h1 + 5 / 72 * w) / root
+    b1 = -(sign * p * q * h3 + 5 / 72 * w * q * h2 + 385 / 10368 * w * w * p * h1 + 85085 / 2239488 * sign * w * w * w) / root
+    return a1, b0, b1
+
+
+def _airy_series(y):
+    """Ai, Ai', Bi and Bi' (DLMF 9.4)."""
+    z = y * y * y
+    t = 1.0
+    u = y
+    f = t
+    g = u
+    f_slope = 0.0
+    g_slope = 1.0
+    k = 0.0
+    while k < 300.0:
+        k += 3.0
+        f_slope += t * y * y / (k - 1.0)
+        g_slope += u * y * y / k
+        t *= z / (k * (k - 1.0))
+        u *= z / (k * (k + 1.0))
+        f += t
+        g += u
+        if abs(t) * (k + 1.0) < 1e-18 and abs(u) * (k + 1.0) < 1e-18 or (y > 2.1 and t < 1e-17 * f and u < 1e-17 * g):
+            break
+    f *= 0.355028053887817239
+    f_slope *= 0.355028053887817239
+    g *= 0.258819403792806799
+    g_slope *= 0.258819403792806799
+    return f - g, f_slope - g_slope, math.sqrt(3.0) * (f + g), math.sqrt(3.0) * (f_slope + g_slope)
+
+
+def _airy_right(y, xi):
+    """exp(xi) * Ai(y) and Ai', exp(-xi) * Bi(y) and Bi', for y > 2, xi = y**1.5 / 1.5 (DLMF 9.6.2, 9.6.3, 9.7.7 and 9.7.8)."""
+    one_third, four_thirds = _kmu_pair(1 / 3, xi)
+    two_thirds = four_thirds - one_third / (1.5 * xi)
+    a = math.sqrt(y / 3.0) / _PI * one_third
+    a_slope = -y / (_PI * math.sqrt(3.0)) * two_thirds
+    if xi < 20.0:
+        _, _, b, b_slope = _airy_series(y)
+        e = math.exp(-xi)
+        return a, a_slope, b * e, b_slope * e
+    u = 1.0
+    b = 1.0
+    b_slope = 1.0
+    k = 0.0
+    while u > 1e-18 and k < 30.0:
+        k += 1.0
+        u *= (6.0 * k - 5.0) * (6.0 * k - 3.0) * (6.0 * k - 1.0) / (216.0 * k * (2.0 * k - 1.0) * xi)
+        b += u
+        b_slope -= u * (6.0 * k + 1.0) / (6.0 * k - 1.0)
+    root = math.sqrt(math.sqrt(y))
+    return a, a_slope, b / (math.sqrt(_PI) * root), b_slope * (root / math.sqrt(_PI))
+
+
+def _airy_left(y, xi):
+    """Ai, Ai', Bi and Bi' of -y, y > 2, xi = y**1.5 / 1.5 (DLMF 9.6.6 to 9.6.9)."""
+    root = math.sqrt(y)
+    j, other = _small_jy(1 / 3, xi)
+    opposite = 0.5 * j - 0.5 * math.sqrt(3.0) * other  # J(-1/3)
+    k, other = _small_jy(2 / 3, xi)
+    k_opposite = -0.5 * k - 0.5 * math.sqrt(3.0) * other
+    return root / 3.0 * (j + opposite), y / 3.0 * (k - k_opposite), root / math.sqrt(3.0) * (opposite - j), y / math.sqrt(3.0) * (k + k_opposite)
+
+
+def _log_less(s, sign):
+    """3 * (atanh(s) - s) / s**3 for sign = 1, 3 * (s - atan(s)) / s**3 for sign = -1, of 0 <= s < 1 or any s."""
+    u = sign * s * s
+    if s < 0.3:
+        total = 0.0
+        power = 3.0
+        k = 3.0
+        while k < 37.0:
+            total += power / k
+            power *= u
+            k += 2.0
+        return total
+    return 3.0 * sign * (math.atanh(s) - s if sign > 0.0 else math.atan(s) - s) / (s * s * s)
+
+
+def _large_jy(v, x):
+    """J(v, x) and Y(v, x) for 1000 <= v < inf, 0 < x < inf."""
+    if x > 0.5 * v * v:
+        return _hankel(v, x)
+    z = x / v
+    square = (x - v) / v * (z + 1.0)
+    sign = -1.0 if square > 0.0 else 1.0
+    s = math.sqrt(abs(square))
+    if sign > 0.0 and s > 0.9:
+        xi = math.log((1.0 + s) / z) - s if z > 0.0 else math.inf
+        stretch = 0.0
+        if xi * v > 1500.0:
+            return 0.0, -math.inf
+        stretch = 3.0 * xi / (s * s * s)
+    else:
+        stretch = _log_less(s, sign)
+    ratio = np.cbrt(0.25 * stretch * stretch)  # abs(zeta) / s**2
+    zeta = sign * s * s * ratio
+    xi = v * (s * s * s * stretch / 3.0)
+    if sign > 0.0 and xi > 1500.0:
+        return 0.0, -math.inf
+    third = np.cbrt(v)
+    y = third * third * zeta
+    low = 0.0
+    if y > 2.0:
+        a, a_slope, b, b_slope = _airy_right(y, xi)
+        low = -xi
+    elif y < -2.0:
+        a, a_slope, b, b_slope = _airy_left(-y, xi)
+    else:
+        a, a_slope, b, b_slope = _airy_series(y)
+    a1, b0, b1 = _airy_coefficients(zeta, s, sign)
+    first = (1.0 + a1 / v / v) / third
+    second = (b0 + b1 / v / v) / (third * third * v)
+    factor = math.sqrt(2.0 * math.sqrt(ratio))
+    e = math.exp(0.5 * low)
+    inverse = 1.0 / e
+    return e * (factor * (a * first + a_slope * second)) * e, -inverse * (factor * (b * first + b_slope * second)) * inverse
+
+
+def _jy(v, x):
+    """J(v, x) and Y(v, x) for v >= 0, 0 < x < inf."""
+    return _small_jy(v, x) if v < 1000.0 else _large_jy(v, x)
 
 
 def _jv(v, x):
@@ -1914,6 +2234,10 @@ def ellipe(m):
     return _t(m)(_ellipe(np.float64(m)))
 
 
+def sinc(x):
+    return np.sinc(x)
+
+
 # ---- distributions that are other names of functions above ----
 
 
@@ -2025,7 +2349,7 @@ def _beta_inverse(a, b, p, q):
             low = x
         else:
             high = x
-        slope = _beta_power(a, b, x, 1.0 - x) / (1.0 - x)
+        slope = _beta_power(a, b, x, 1.0 - x, _beyond_mean(a, b, x)) / (1.0 - x)
         before = x
         x = _newton(x, low, high, value, wanted, slope if is_low else -slope)
         if abs(x - before) <= 2e-16 * x or x == low or x == high:
@@ -2034,10 +2358,15 @@ def _beta_inverse(a, b, p, q):
 
 
 def _beta_inverse_of(a, b, y, is_low):
-    if not (a > 0.0 and b > 0.0 and a < math.inf and b < math.inf and y >= 0.0 and y <= 1.0):
+    if not (a > 0.0 and b > 0.0 and y >= 0.0 and y <= 1.0):
         return math.nan
     if y == 0.0 or y == 1.0:
         return y if is_low else 1.0 - y
+    if a == math.inf or b == math.inf:
+        return math.nan
+    if a + b == math.inf:
+        a *= 0.25
+        b *= 0.25
     p = y if is_low else 1.0 - y
     q = 1.0 - y if is_low else y
     half = _betainc_either(a, b, 0.5, not is_low)
@@ -2146,7 +2475,10 @@ def _hint(name):
     import difflib
 
     from lanewise.special import __all__ as known
+    from lanewise.special import _ELSEWHERE as elsewhere
 
+    if name in elsewhere:
+        return f"scipy.special.{name} is a function of whole arrays: call `{elsewhere[name]}` outside of compiled functions"
     near = difflib.get_close_matches(name, known, 4, 0.6)
     listed = f"; near names that are: {', '.join(near)}" if near else ""
     return f"scipy.special.{name} is not among the functions of scipy.special that compiled code has{listed}; docs/special.md lists them"

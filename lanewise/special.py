@@ -19,11 +19,14 @@ from lanewise import _core
 #: Spellings that share one function, as SciPy's do.
 _ALIASES = {"digamma": "psi", "jn": "jv"}
 
+#: What has another name here.
+_ELSEWHERE = {"logsumexp": "lanewise.reductions.logsumexp"}
+
 _NAMES = (
     "beta betainc betaincc betainccinv betaincinv betaln binom boxcox boxcox1p cbrt chdtr chdtrc chdtri comb cosm1 dawsn ellipe ellipk ellipkm1 entr erf erfc erfcinv erfcx "
     "erfinv exp1 exp10 exp2 expi expit expm1 expn exprel factorial fresnel gamma gammainc gammaincc gammainccinv gammaincinv gammaln gammasgn huber i0 i0e i1 i1e "
     "inv_boxcox inv_boxcox1p iv ive j0 j1 jv k0 k0e k1 k1e kl_div kn kv kve lambertw log1p log_expit log_ndtr loggamma logit ndtr ndtri pdtr pdtrc perm "
-    "poch polygamma pseudo_huber psi rel_entr rgamma shichi sici softplus xlog1py xlogy y0 y1 yn yv zeta zetac"
+    "poch polygamma pseudo_huber psi rel_entr rgamma shichi sici sinc softplus xlog1py xlogy y0 y1 yn yv zeta zetac"
 ).split()
 
 __all__ = sorted([*_NAMES, *_ALIASES])
@@ -32,7 +35,8 @@ __all__ = sorted([*_NAMES, *_ALIASES])
 def __getattr__(name: str) -> "_core.Ufunc":
     real = _ALIASES.get(name, name)
     if real not in _NAMES:
-        raise AttributeError(f"module 'lanewise.special' has no attribute {name!r:.200}")
+        there = f": call `{_ELSEWHERE[name]}`" if name in _ELSEWHERE else ""
+        raise AttributeError(f"module 'lanewise.special' has no attribute {name!r:.200}{there}")
     made: "_core.Ufunc | None" = globals().get(real)
     if made is None:
         from lanewise import _special

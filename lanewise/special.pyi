@@ -12,7 +12,7 @@ __all__ = [
     "j0", "j1", "jn", "jv", "k0", "k0e", "k1", "k1e", "kl_div", "kn", "kv", "kve", "lambertw",
     "log1p", "log_expit", "log_ndtr", "loggamma", "logit", "ndtr", "ndtri", "pdtr", "pdtrc",
     "perm", "poch", "polygamma", "pseudo_huber", "psi", "rel_entr", "rgamma", "shichi", "sici",
-    "softplus", "xlog1py", "xlogy", "y0", "y1", "yn", "yv", "zeta", "zetac",
+    "sinc", "softplus", "xlog1py", "xlogy", "y0", "y1", "yn", "yv", "zeta", "zetac",
 ]
 
 beta: Ufunc
@@ -98,6 +98,7 @@ rel_entr: Ufunc
 rgamma: Ufunc
 shichi: Ufunc
 sici: Ufunc
+sinc: Ufunc
 softplus: Ufunc
 xlog1py: Ufunc
 xlogy: Ufunc

@@ -279,8 +279,9 @@ typedef struct lw_fn {
                                user calls it ("np.dot"); or NULL */
     bool inlined;           /* inlined into its caller, because doors must see its loops */
     uint8_t shared;         /* lw_shared of core/ir/ir.h: one copy for several calls */
-    const char *takes; /* what the leading parameters of such a function are: the letters of
-                          core/tables/array_functions.def; or NULL */
+    const char *takes;      /* what the leading parameters of such a function, or of one of
+                               lanewise.special, are: the letters of
+                               core/tables/array_functions.def; or NULL */
     const struct lw_signature *declared; /* n_declared; a call converts to one of them */
     uint32_t n_declared;
     bool declared_safe; /* by safe casts only, as a ufunc chooses its loop */

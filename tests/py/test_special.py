@@ -257,7 +257,7 @@ def test_code_for_gpus(name, target):
         code = lw.compile(function, f"({', '.join([letter] * n_arguments(name))})", target=target, output="cubin")
         code = code[0] if isinstance(code, tuple) else code
         assert bytes(code[:4]) == b"\x7fELF"
-        assert len(code) < 700_000  # parts that are called several times are there once
+        assert len(code) < 800_000  # parts that are called several times are there once
 
 
 def test_large_functions_are_compiled_once():
@@ -307,7 +307,8 @@ def test_missing_names_are_told():
 def test_wrong_arguments():
     from scipy import special
 
-    assert "needs a real number" in said(lw.vectorize(lambda x: special.gammaln(x)), 1 + 2j)
+    text = said(lw.vectorize(lambda x: special.gammaln(x)), 1 + 2j)
+    assert "needs a real number" in text and "complex arguments are not supported" in text
     text = said(lw.guvectorize("(n)->(n)")(_whole_array), X)
     assert "needs a real number" in text and "special.gammaln(x, out)" in text
     assert "E153" in said(lw.vectorize(lambda x: special.gammaln(x, x, x)), 1.0)
@@ -324,7 +325,7 @@ def _whole_array(x, out):
 
 def test_table_is_complete():
     named = {name.strip('"') for owner, name, *_ in rows("array_functions", "ARRAY_FUNCTION") if owner == "SPECIAL"}
-    assert {of_scipy(name).__name__ for name in lw.special.__all__} <= named
+    assert {of_scipy(name).__name__ for name in lw.special.__all__ if name != "sinc"} <= named  # which is NumPy's
     assert all(hasattr(scipy_special, name) for name in named)
 
 

@@ -222,7 +222,7 @@ SAME = {"loggamma": "gammaln", "yv": "yn", "kv": "kn"}
 #: Compared with SciPy alone.
 EXACT = ("gammasgn",)
 #: Compared in a test of its own.
-COMPLEX = ("lambertw",)
+COMPLEX = ("lambertw", "sinc")
 
 
 def function(case):

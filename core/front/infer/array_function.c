@@ -56,19 +56,27 @@ lw_is_own_attribute(lw_infer_frame *f, lw_infer_value object, const char *name)
     return false;
 }
 
+static const char real[] = "a real number";
+
+/* A function of lanewise.special that is called by this name implements nothing else. */
 static lw_status
 complain(lw_infer_frame *f, const lw_fn *fn, const lw_arg *arg, const char *wanted)
 {
+    const char *name =
+        fn->implements ? fn->implements : lw_format_text(f, "lanewise.special.%s", fn->name);
+
     return lw_complain(
         f, lw_node_of(f, arg->node)->loc, "E120",
         lw_format_text(f, "this is %s", lw_describe_value(f, arg->value)),
-        lw_tuple_row(f, arg->value.type)
+        lw_type_is_complex(arg->value.type) && strcmp(wanted, real) == 0
+            ? "complex arguments are not supported; pass `.real`, `.imag` or `abs(...)`"
+        : lw_tuple_row(f, arg->value.type)
             ? lw_format_text(f, "`np.array(%s)` is an array", lw_describe_source(f, arg->node))
         : lw_array_row(f, arg->value.type) && fn->takes[0] == 'f'
             ? "call it for each element in a loop; a function of one or two arguments also "
               "loops by itself, with an output: `special.gammaln(x, out)`"
             : lw_help_for_number(f, arg->value),
-        "`%s` needs %s in compiled code", fn->implements, wanted);
+        "`%s` needs %s in compiled code", name, wanted);
 }
 
 /* Whether it is a tuple or a list of numbers, or of such lists. */
@@ -112,7 +120,7 @@ misfit(lw_infer_frame *f, const lw_arg *arg, char wanted)
         return is_array || arg->value.type == LW_T_NONE ? NULL : "an array of numbers, or None";
     case 'r': return is_row ? NULL : is_array ? "an array of one axis" : "an array of numbers";
     case 's': return is_number ? NULL : "a number";
-    case 'f': return is_number && !lw_type_is_complex(arg->value.type) ? NULL : "a real number";
+    case 'f': return is_number && !lw_type_is_complex(arg->value.type) ? NULL : real;
     case 'x': return is_number || is_array ? NULL : "a number or an array of numbers";
     case 'v':
         return is_number || is_row ? NULL : "a number, or an array of one axis, of numbers";
@@ -137,6 +145,24 @@ lw_takes_arrays(lw_infer_frame *f, const lw_fn *fn, const lw_arg *args, uint32_t
         }
     }
     return true;
+}
+
+lw_status
+lw_check_entry(lw_infer_frame *f, const lw_infer_value *args, uint32_t n)
+{
+    lw_arg *given = lw_arena_take(f->run->arena, (n + 1) * sizeof *given);
+    bool reports = f->report;
+    lw_status status = LW_OK;
+
+    if (given == NULL)
+        return lw_out_of_memory(f);
+    for (uint32_t i = 0; i < n; i++)
+        given[i] = (lw_arg){.value = args[i]}; /* of no node: nothing in the code is at fault */
+    f->report = true;
+    if (f->fn->takes != NULL)
+        lw_takes_arrays(f, f->fn, given, n, &status);
+    f->report = reports;
+    return status;
 }
 
 lw_type

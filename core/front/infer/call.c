@@ -567,7 +567,7 @@ call_as(lw_infer_frame *f, binding b, lw_type function, const lw_arg_list *args,
     b.name = b.name ? b.name : row->name;
     if (row->problem)
         return complain_of_callee(f, node, row);
-    if (row->implements && !lw_takes_arrays(f, row, args->data, args->n, &status))
+    if (row->takes && !lw_takes_arrays(f, row, args->data, args->n, &status))
         return status;
     if (row->implements && strcmp(row->implements, "math.prod") == 0) {
         LW_TRY(lw_fold_product(f, node, args->data, args->n, out));

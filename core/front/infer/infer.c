@@ -568,6 +568,7 @@ infer_once(const lw_tree *tree, const lw_front_options *options, const lw_arg_sp
     }
     LW_TRY(values_of_specs(scratch, specs, n_args, args, err));
     run->lint = is_narrow(scratch, args, n_args);
+    LW_TRY(lw_check_entry(scratch, args, n_args));
     LW_TRY(bind_arguments(scratch, specs, args, n_args, params, err));
     LW_TRY(lw_infer_instance(run, &(lw_instance_key){1, n_params, params, NULL},
                              scratch->fn->loc, &memo));

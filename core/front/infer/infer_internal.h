@@ -575,6 +575,8 @@ lw_status lw_fold_product(lw_infer_frame *f, uint32_t node, const lw_arg *args, 
  * call. */
 bool lw_takes_arrays(lw_infer_frame *f, const lw_fn *fn, const lw_arg *args, uint32_t n,
                      lw_status *status);
+/* Whether the arguments of a call from outside suit a function of lanewise.special. */
+lw_status lw_check_entry(lw_infer_frame *f, const lw_infer_value *args, uint32_t n);
 /* E160. what: "`+`", "`math.sin`"; help may be NULL. */
 lw_status lw_complain_whole_array(lw_infer_frame *f, uint32_t node, const char *what,
                                   lw_type type, const char *help);

@@ -138,6 +138,14 @@ lw_read_is_special(PyObject *object)
 }
 
 const char *
+lw_read_special_takes(const char *name)
+{
+    const array_function *row = name[0] == '_' ? NULL : find(SPECIAL, name);
+
+    return row ? row->takes : NULL;
+}
+
+const char *
 lw_read_special_hint(lw_reader *r, PyObject *object)
 {
     PyObject *name = name_in(special_module, object);

@@ -245,6 +245,8 @@ enqueue(lw_reader *r, PyObject *function, PyObject *self)
     r->tree->fns.data[fn].inlined =
         is_of(function, lw_service_name(LW_SERVICE_ARRAY_FUNCTIONS));
     r->tree->fns.data[fn].shared = (uint8_t)sharing_of(function, r->tree->fns.data[fn].name);
+    if (r->tree->fns.data[fn].shared == LW_SHARED_BY_CALLEE) /* lanewise.special.name */
+        r->tree->fns.data[fn].takes = lw_read_special_takes(r->tree->fns.data[fn].name);
     if (r->queue.n >= LW_READ_MAX_FUNCTIONS) {
         r->tree->fns.data[fn].problem = lw_read_diag(
             r, 0,

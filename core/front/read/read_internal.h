@@ -117,6 +117,10 @@ uint32_t lw_read_array_function(lw_reader *r, PyObject *object);
 /* Whether it is a function of scipy.special; what to say where compiled code does not have it.
  */
 bool lw_read_is_special(PyObject *object);
+/* What the leading parameters of lanewise.special's function are (lw_fn.takes); NULL: it is
+ * none.
+ */
+const char *lw_read_special_takes(const char *name);
 const char *lw_read_special_hint(lw_reader *r,
                                  PyObject *object); /* NULL: it is none, or stop */
 /* For a call of sum, min, max, any, all or a method whose argument may be an array: reads the
