@@ -1,6 +1,7 @@
 /* Calls of functions of whole arrays, which loop over the elements: which function of
  * lanewise/_array_functions.py implements the call, and whether the arguments suit it. */
 #include "core/front/infer/infer_internal.h"
+#include "core/front/records.h"
 
 #include <string.h>
 
@@ -56,6 +57,16 @@ lw_is_own_attribute(lw_infer_frame *f, lw_infer_value object, const char *name)
     return false;
 }
 
+/* Arrays of records: NULL: it is none. */
+static const char *
+help_for_records(lw_infer_frame *f, lw_type type)
+{
+    if (lw_array_row(f, type) == NULL || lw_record_of(lw_types_of(f), type) == NULL)
+        return NULL;
+    return "the fields are such arrays, `a[\"x\"]`; arrays of records are copied and made "
+           "outside of the function, or by `np.empty(n, dtype)`";
+}
+
 static lw_status
 complain(lw_infer_frame *f, const lw_fn *fn, const lw_arg *arg, const char *wanted)
 {
@@ -64,6 +75,7 @@ complain(lw_infer_frame *f, const lw_fn *fn, const lw_arg *arg, const char *want
         lw_format_text(f, "this is %s", lw_describe_value(f, arg->value)),
         lw_tuple_row(f, arg->value.type)
             ? lw_format_text(f, "`np.array(%s)` is an array", lw_describe_source(f, arg->node))
+        : help_for_records(f, arg->value.type) ? help_for_records(f, arg->value.type)
         : lw_array_row(f, arg->value.type) && fn->takes[0] == 'f'
             ? "call it for each element in a loop; a function of one or two arguments also "
               "loops by itself, with an output: `special.gammaln(x, out)`"
