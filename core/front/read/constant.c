@@ -195,10 +195,8 @@ from_sequence(lw_reader *r, PyObject *object, PyObject *now)
     if (r->status == LW_OK && fields != NULL && PyTuple_GET_SIZE(fields) == n) {
         constant.names = copy_names(r, fields, n);
         constant.text = lw_read_text(r, Py_TYPE(object)->tp_name);
-        if (lw_read_class_has_code(Py_TYPE(object))) {
-            uint32_t class = lw_read_constant(r, (PyObject *)Py_TYPE(object));
-            constant.user_class = class ? r->tree->constants.data[class].user_class : NULL;
-        }
+        uint32_t class = lw_read_constant(r, (PyObject *)Py_TYPE(object));
+        constant.user_class = class ? r->tree->constants.data[class].user_class : NULL;
     }
     Py_XDECREF(fields);
     if (PyList_CheckExact(object) && lw_captures_add_list(r->captures, object) < 0)
