@@ -120,11 +120,6 @@ def layer_norm(x, weight, bias, y):
 top1 = lw.reduce(lambda a, b: a if a[0] >= b[0] else b, map=lambda x, p: (x, p))
 
 
-def compiled(function: Any) -> Any:
-    torch = peer("torch")
-    return torch.compile(function) if torch is not None else None
-
-
 def rows() -> None:
     x, w, b = floats(65536, 1024), floats(1024), floats(1024)
     out = cuda.device_array_like(x)
@@ -217,7 +212,7 @@ def formulas() -> None:
 
 def normals() -> None:
     g = lw.random.Generator(1)
-    cupy, torch = peer("cupy"), peer("torch")
+    torch = peer("torch")
     for dtype in ("f4", "f8"):
         out = cuda.device_array(1 << 27, dtype)
         runs: Any = {"lanewise": lambda: g.standard_normal(out=out, dtype=dtype)}

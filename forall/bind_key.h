@@ -3,8 +3,10 @@
  *   SCALAR dtype, WEAK dtype, NONE
  *   ARRAY dtype layout|readonly<<4 ndim [address of the lw_arg_record, where dtype is void]
  *   RECORD readonly<<4 address of the lw_arg_record
- *   TUPLE n, LIST n, NAMED n address of the class, METHODS n address of the class (a namedtuple
- * with methods), OBJECT address of the lw_object_shape STATIC address of its lw_static_entry
+ *   TUPLE n, LIST n, NAMED n address of the class
+ *   METHODS n address of the class (a namedtuple with methods)
+ *   OBJECT address of the lw_object_shape
+ *   STATIC address of its lw_static_entry
  * and one last byte, END: whether byte offsets fit 31 bits (NARROW), whether an index may be
  * negative (SIGNED). */
 #ifndef LW_FORALL_BIND_KEY_H

@@ -484,6 +484,7 @@ put_record(binder *r, PyObject *object)
 }
 
 static int put(binder *r, PyObject *object);
+static int refuse(const binder *r, PyObject *object);
 
 static int
 put_tuple(binder *r, PyObject *tuple)
@@ -522,20 +523,32 @@ hold(lw_bound *bound, PyObject *value)
     return PyList_Append(bound->held, value);
 }
 
-/* A list given to a function that is called on the host: its items, as they are now. */
 static int
-put_list(binder *r, PyObject *list)
+put_items(binder *r, PyObject *items)
 {
-    PyObject *items = PyList_AsTuple(list); /* other threads may change the list */
-    Py_ssize_t n = items ? PyTuple_GET_SIZE(items) : 0;
+    Py_ssize_t n = PyTuple_GET_SIZE(items);
     const uint8_t key[] = {LW_KEY_LIST, (uint8_t)n};
-    int result = items && hold(r->bound, items) == 0 ? put_key(r->bound, key, sizeof key) : -1;
+    int result = hold(r->bound, items) < 0 ? -1 : put_key(r->bound, key, sizeof key);
 
     r->depth++;
     for (Py_ssize_t i = 0; result == 0 && i < n; i++)
         result = put(r, PyTuple_GET_ITEM(items, i));
     r->depth--;
-    Py_XDECREF(items);
+    return result;
+}
+
+/* A list given to a function that is called on the host: its items, as they are now, for other
+ * threads may change it meanwhile, and its length, too. */
+static int
+put_list(binder *r, PyObject *list)
+{
+    PyObject *items = PyList_AsTuple(list);
+    int result;
+
+    if (items == NULL)
+        return -1;
+    result = PyTuple_GET_SIZE(items) > LW_MAX_UNROLL ? refuse(r, list) : put_items(r, items);
+    Py_DECREF(items);
     return result;
 }
 
@@ -672,22 +685,27 @@ refuse_attribute(const binder *r, PyObject *object, PyObject *attribute)
     return -1;
 }
 
+/* What there is in place of an object that is no argument; follows "a tuple of these". */
+static const char *
+hint_of(const binder *r, PyObject *object)
+{
+    static_assert(LW_MAX_UNROLL == 64, "a hint has this number");
+    if (PyList_Check(object))
+        return r->self->gives_value
+                   ? ", or a list of up to 64 items; make it an array by np.asarray"
+                   : "; make it a tuple, or an array by np.asarray";
+    if (PyFunction_Check(object) || PyUnicode_Check(object))
+        return "; let the function find it as a global or closure variable";
+    if (lw_is_sparse(object))
+        return "; its method toarray() makes an array, and its attributes data, indices and "
+               "indptr are such";
+    return "";
+}
+
 static int
 refuse(const binder *r, PyObject *object)
 {
     PyObject *attribute = r->field ? NULL : lw_read_unknown_field(object);
-
-    const char *hint = PyList_Check(object)
-                           ? r->self->gives_value
-                                 ? " (a list of up to 64 items, too); make it an array by "
-                                   "np.asarray"
-                                 : "; make it a tuple, or an array by np.asarray"
-                       : PyFunction_Check(object) || PyUnicode_Check(object)
-                           ? "; let the function find it as a global or closure variable"
-                       : lw_is_sparse(object)
-                           ? "; its method toarray() makes an array, and its attributes data, "
-                             "indices and indptr are such"
-                           : "";
     const char *type = Py_TYPE(object)->tp_name;
 
     if (attribute != NULL)
@@ -705,7 +723,7 @@ refuse(const binder *r, PyObject *object)
                  "%s: argument `%s` is %s %.100s; expected an array, a number, a record, None, "
                  "an object whose fields are such, or a tuple of these%s",
                  lw_function_name(r->self), name_of(r),
-                 strchr("aeiouAEIOU", *type) ? "an" : "a", type, hint);
+                 strchr("aeiouAEIOU", *type) ? "an" : "a", type, hint_of(r, object));
     return -1;
 }
 

@@ -250,14 +250,13 @@ no_match(lw_function *self, const lw_specialisation *given)
         joined = PyUnicode_Join(comma, all);
     add_misfit(self, given, &misfit);
     if (text != NULL && joined != NULL) {
-        lw_fail(
-            &err, LW_ERR_TYPE,
-            "E181: No matching definition: `%s` has no signature for (%s); it was made with "
-            "(%s)%s\n  = help: convert "
-            "the argument, or add its type to the signatures; a kernel made without any is "
-            "compiled for each new type",
-            lw_function_name(self), PyUnicode_AsUTF8(text), PyUnicode_AsUTF8(joined),
-            lw_text_get(&misfit));
+        lw_fail(&err, LW_ERR_TYPE,
+                "E181: No matching definition of `%s` for (%s); it was made with (%s)%s\n"
+                "  = help: convert "
+                "the argument, or add its type to the signatures; a kernel made without any is "
+                "compiled for each new type",
+                lw_function_name(self), PyUnicode_AsUTF8(text), PyUnicode_AsUTF8(joined),
+                lw_text_get(&misfit));
         lw_py_raise(&err);
     }
     lw_text_reset(&misfit);

@@ -2,6 +2,7 @@
 #include "forall/jit_py_internal.h"
 
 #include "core/base/env.h"
+#include "core/py/array/cuda_arrays.h"
 #include "core/py/array/host_view.h"
 #include "core/py/object_shape.h"
 #include "core/py/raise.h"
@@ -121,8 +122,12 @@ travel_one(lw_jit_travel *travel, PyObject *object, lw_device *device, CUstream 
         }
         Py_DECREF(inner); /* the list holds it */
     }
-    if (PyArray_Check(inner))
+    if (PyArray_Check(inner)) {
+        PyObject *there = (PyObject *)lw_mapped_as_array(inner); /* the device reaches it */
+        if (there != NULL || PyErr_Occurred())
+            return there;
         return Py_XNewRef(travel_add(travel, (PyArrayObject *)inner, way, device, stream));
+    }
     if (PyTuple_Check(inner) &&
         lw_jit_has_host(&PyTuple_GET_ITEM(inner, 0), PyTuple_GET_SIZE(inner)))
         return travel_tuple(travel, inner, device, stream);
@@ -199,17 +204,30 @@ lw_jit_warn_of_grid(lw_jit *self, const lw_launch_shape *config)
     return lw_door_warn(&self->base.options, "PerformanceWarning", text);
 }
 
+/* An array of cuda.mapped_array or managed_array, which launches on a GPU do not copy. */
+static bool
+is_mapped(PyObject *object)
+{
+    lw_device_array *there = PyArray_Check(object) ? lw_mapped_as_array(object) : NULL;
+    bool is = there != NULL;
+
+    Py_XDECREF(there);
+    PyErr_Clear(); /* it is raised when the argument is bound */
+    return is;
+}
+
 int
 lw_jit_warn_of_copies(const lw_jit *self, PyObject *const *args, Py_ssize_t n_args)
 {
     lw_travel way;
 
     for (Py_ssize_t i = 0; lw_env_int(LW_ENV_warn_copies) && i < n_args; i++)
-        if (lw_jit_unwrap(args[i], &way) == args[i] && holds_host(args[i]))
-            return lw_door_warn(
-                &self->base.options, "PerformanceWarning",
-                "Host array used in CUDA kernel will incur a copy to the device and back at "
-                "each launch, a copy overhead that cuda.to_device(array) before it avoids");
+        if (lw_jit_unwrap(args[i], &way) == args[i] && !is_mapped(args[i]) &&
+            holds_host(args[i]))
+            return lw_door_warn(&self->base.options, "PerformanceWarning",
+                                "Host array used in CUDA kernel will incur copy overhead: each "
+                                "launch copies it "
+                                "to the device and back; cuda.to_device(array) copies it once");
     return 0;
 }
 

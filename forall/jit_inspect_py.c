@@ -541,7 +541,7 @@ text_for(lw_jit *self, PyObject **row, Py_ssize_t n)
     return text;
 }
 
-/* The same for types, where all arguments are types: a new str. None: some argument is none. */
+/* The same where all arguments are types: a new str. None: some argument is no type. */
 static PyObject *
 text_of_types(PyObject *const *row, Py_ssize_t n)
 {
@@ -620,10 +620,11 @@ lw_jit_specialize(PyObject *object, PyObject *args)
     PyObject *text, *result;
 
     if (!self->base.lazy) {
-        PyErr_Format(
-            PyExc_RuntimeError,
-            "%s.specialize: Dispatcher already specialized: it was made with signatures",
-            lw_function_name(&self->base));
+        PyErr_Format(PyExc_RuntimeError,
+                     "%s.specialize(): Dispatcher already specialized by the signatures that "
+                     "it was made "
+                     "with",
+                     lw_function_name(&self->base));
         return NULL;
     }
     text = specialized_text(self, args);
@@ -638,7 +639,6 @@ PyObject *
 lw_jit_specializations(PyObject *object, void *Py_UNUSED(closure))
 {
     const lw_jit *self = (lw_jit *)object;
-
     PyObject *copy;
 
     Py_BEGIN_CRITICAL_SECTION(object);

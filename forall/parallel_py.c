@@ -42,9 +42,8 @@ static const struct {
     [LW_PARALLEL_NARROW] =
         {"iterations of prange may update the same element, of 8 or 16 bits",
          "its index comes from memory, so that other iterations may have the same one",
-         "make the array one of 32 or 64 bits, whose elements are updated one at a time; "
-         "`range` "
-         "runs the iterations in order"},
+         "make the array one of 32 or 64 bits, whose elements are updated by atomic "
+         "operations; `range` runs the iterations in order"},
     [LW_PARALLEL_DISTANCE] =
         {"iterations of prange depend on each other", "another iteration writes this element",
          "write the results to another array than the one that is read; `range` runs the "

@@ -47,7 +47,13 @@ def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any)
         found = functools.partial(found, self)
     arrays = list(_placing.arrays_in(args)) + list(_placing.arrays_in(kwargs.values()))
     with _placing.on_device_of(*(arrays or [self]), what=f"numpy.{function.__name__}"):
-        return found(*args, **kwargs)
+        try:
+            return found(*args, **kwargs)
+        except TypeError as error:
+            # NumPy's functions of methods turn to a NumPy array where the method raises a TypeError, which is the one to tell
+            if isinstance(error.__context__, TypeError) and "converted to a NumPy array by itself" in str(error):
+                raise error.__context__ from None
+            raise
 
 
 def _is_known(kind: type) -> bool:

@@ -156,9 +156,6 @@ class HostArray(np.ndarray):
     def argsort(self, axis=-1, kind=None, order=None, *, stable=None):
         return _sorted("argsort", _plain(self), axis, kind, order, stable).view(HostArray)
 
-    def take(self, indices, axis=None, out=None, mode="raise"):
-        return super().take(indices, axis, out, mode)
-
     def nonzero(self):
         return tuple(np.asarray(index).view(HostArray) for index in super().nonzero())
 
@@ -512,6 +509,7 @@ class HostDevice:
     id = 0
     uuid = "CPU-00000000-0000-0000-0000-000000000000"
     compute_capability = (9, 0)
+    supports_float16 = True
     total_memory = _MEMORY
     MULTIPROCESSOR_COUNT = len(os.sched_getaffinity(0))
     WARP_SIZE = 32
@@ -598,6 +596,9 @@ class HostContext:
 
     def trim(self) -> None:
         """No memory is kept back."""
+
+    def get_ipc_handle(self, memory):
+        _no_gpu("get_ipc_handle")
 
     def __repr__(self) -> str:
         return "<context of the CPU>"

@@ -387,6 +387,16 @@ def defer_cleanup():
 # ---- memory shared between processes ----
 
 
+class _DriverHandle(bytes):
+    """The 64 bytes of the driver's handle, with the name that its C struct has for them."""
+
+    __slots__ = ()
+
+    @property
+    def reserved(self) -> bytes:
+        return bytes(self)
+
+
 class IpcHandle:
     """Memory of a device array, for other processes of this machine: pickle it, and `open` it there.
 
@@ -396,7 +406,7 @@ class IpcHandle:
 
     def __init__(self, base, handle, size, source_info=None, offset=0):
         self.base = base
-        self.handle = bytes(handle)
+        self.handle = _DriverHandle(handle)
         self.size = size
         self.source_info = source_info
         self.offset = offset
@@ -405,7 +415,7 @@ class IpcHandle:
     def open(self, context=None):
         """The memory, a MemoryPointer, until `close`. context: where; None: the current one."""
         if self._opened is not None:
-            raise ValueError("the handle is open already")
+            raise ValueError("IpcHandle is already opened: close() it first")
         if _cuda._on_host():
             _no_gpu("IpcHandle.open")
         context = _cuda.current_context() if context is None else context
@@ -428,14 +438,35 @@ class IpcHandle:
         self._opened = None
 
     def __reduce__(self):
-        return _rebuild, (self.handle, self.size, self.source_info, self.offset)
+        return _rebuild, (bytes(self.handle), self.size, self.source_info, self.offset)
 
 
-IpcHandle.__module__ = BaseCUDAMemoryManager.__module__ = "lanewise.cuda"
+class IpcArrayHandle(IpcHandle):
+    """An `IpcHandle` that knows its array: in another process, `with handle as array:`."""
+
+    def _describe(self, shape, dtype, strides):
+        self.shape, self.dtype, self.strides = shape, dtype, strides
+        return self
+
+    def __enter__(self):
+        return self.open_array(None, self.shape, self.dtype, self.strides)
+
+    def __exit__(self, *problem) -> None:
+        self.close()
+
+    def __reduce__(self):
+        return _rebuild_array, (bytes(self.handle), self.size, self.source_info, self.offset, self.shape, self.dtype, self.strides)
+
+
+IpcArrayHandle.__module__ = IpcHandle.__module__ = BaseCUDAMemoryManager.__module__ = "lanewise.cuda"
 
 
 def _rebuild(handle, size, source_info, offset):
     return IpcHandle(None, handle, size, source_info, offset)
+
+
+def _rebuild_array(handle, size, source_info, offset, *array):
+    return IpcArrayHandle(None, handle, size, source_info, offset)._describe(*array)
 
 
 def _check_fits(shape, dtype, strides, size) -> None:
@@ -461,11 +492,23 @@ def _handle_of(base, address: int, size: int) -> IpcHandle:
 def _array_handle(array, address: int, size: int) -> IpcHandle:
     """DeviceArray.get_ipc_handle."""
     if _plugin is None:
-        return _handle_of(array, address, size)
+        made = _handle_of(array, address, size)
+        if any(s < 0 for s in array.strides):
+            return made  # open_array says what it takes: shape and strides are given there
+        made = IpcArrayHandle(array, made.handle, size, made.source_info, made.offset)
+        return made._describe(array.shape, array.dtype, None if array.is_c_contiguous() else array.strides)
     with _current(array.device.id) as manager:
         handle = manager.get_ipc_handle(MemoryPointer(manager.context, address, size, owner=array))
     handle.base = array
     return handle
+
+
+def _memory_handle(context, memory) -> IpcHandle:
+    """Context.get_ipc_handle."""
+    if _plugin is None:
+        return _handle_of(memory, _number(memory.device_pointer), memory.size)
+    with _current(context.device.id) as manager:
+        return manager.get_ipc_handle(memory)
 
 
 @contextlib.contextmanager

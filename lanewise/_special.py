@@ -1363,34 +1363,43 @@ def kve(v, z):
     return _t2(v, z)(_kne(k, np.float64(z)) if k == np.floor(k) and abs(k) < math.inf else _kve(k, np.float64(z)))
 
 
-def _ine_right(n, x):
-    """exp(-x) * I(n, x) for n >= 2, x > 0."""
-    if x * x < 1e-16 * n:  # DLMF 10.25.2
-        return math.exp(-x) * _lib_pow(0.5 * x, n) * _rgamma(n + 1.0)
-    if x > 50.0 and x > 2.0 * n * n:  # DLMF 10.40.1
-        term = 1.0
-        total = 1.0
-        k = 1.0
-        while abs(term) > 1e-17 and k < 60.0:
-            term *= -(2.0 * n - 2.0 * k + 1.0) * (2.0 * n + 2.0 * k - 1.0) / (8.0 * k * x)
-            total += term
-            k += 1.0
-        return total / math.sqrt(2.0 * _PI * x)
-    # the continued fraction of I(n) / I(n - 1) (DLMF 10.33.1), and downwards
-    d = x / (2.0 * n)
+def _ie_far(v, x):
+    """exp(-x) * I(v, x) for x that is large beside v * v (DLMF 10.40.1)."""
+    term = 1.0
+    total = 1.0
+    k = 1.0
+    while abs(term) > 1e-17 and k < 60.0:
+        term *= -(2.0 * v - 2.0 * k + 1.0) * (2.0 * v + 2.0 * k - 1.0) / (8.0 * k * x)
+        total += term
+        k += 1.0
+    return total / math.sqrt(2.0 * _PI * x)
+
+
+def _i_ratio(v, x):
+    """I(v, x) / I(v - 1, x) by its continued fraction (DLMF 10.33.1)."""
+    d = x / (2.0 * v)
     step = d
-    h = d
-    k = n
-    while k < n + 100000.0:
+    ratio = d
+    k = v
+    while k < v + 100000.0:
         k += 1.0
         before = d
         d = 1.0 / (2.0 * k / x + d)
         step *= -before * d
-        h += step
-        if abs(step) < _EPS * h:
+        ratio += step
+        if abs(step) < _EPS * ratio:
             break
-    result = h
-    above = h
+    return ratio
+
+
+def _ine_right(n, x):
+    """exp(-x) * I(n, x) for n >= 2, x > 0."""
+    if x * x < 1e-16 * n:  # DLMF 10.25.2
+        return math.exp(-x) * _lib_pow(0.5 * x, n) * _rgamma(n + 1.0)
+    if x > 50.0 and x > 2.0 * n * n:
+        return _ie_far(n, x)
+    result = _i_ratio(n, x)
+    above = result
     now = 1.0
     k = n - 1.0
     while k > 0.5:
@@ -1436,6 +1445,16 @@ def _split_order(v):
     """(mu, n) of v = mu + n, for v >= 0."""
     n = np.floor(v + 0.5)
     return v - n, n
+
+
+def _upwards(mu, n, x, sign, pair):
+    """From K (sign = 1) or Y (sign = -1) of the orders mu and mu + 1 to those of mu + n and mu + n + 1 (DLMF 10.29.1, 10.6.1)."""
+    now, above = pair
+    k = 1.0
+    while k <= n and abs(now) < math.inf:
+        now, above = above, 2.0 * (mu + k) / x * above + sign * now
+        k += 1.0
+    return now, above
 
 
 def _pair_near_zero(mu, x, sign):
@@ -1492,7 +1511,7 @@ def _kmu_pair(mu, x):
 
 
 def _k_pair(v, x):
-    """exp(x) * K(v, x) and that of v + 1, for v >= 0, x > 0 (DLMF 10.29.1)."""
+    """exp(x) * K(v, x) and that of v + 1, for v >= 0, x > 0."""
     mu, n = _split_order(v)
     if x <= 2.0:
         before, now = _pair_near_zero(mu, x, 1.0)
@@ -1501,11 +1520,7 @@ def _k_pair(v, x):
         now *= e
     else:
         before, now = _kmu_pair(mu, x)
-    k = 1.0
-    while k <= n and before < math.inf:
-        before, now = now, 2.0 * (mu + k) / x * now + before
-        k += 1.0
-    return before, now
+    return _upwards(mu, n, x, 1.0, (before, now))
 
 
 def _kve(v, x):
@@ -1540,30 +1555,10 @@ def _ive_right(v, x):
     """exp(-x) * I(v, x) for v >= 0, x > 0."""
     if x < 2.0 or x * x < v:
         return math.exp(-x) * _power_series(v, x, 1.0)
-    if x > 50.0 and x > 2.0 * v * v:  # DLMF 10.40.1
-        term = 1.0
-        total = 1.0
-        k = 1.0
-        while abs(term) > 1e-17 and k < 60.0:
-            term *= -(2.0 * v - 2.0 * k + 1.0) * (2.0 * v + 2.0 * k - 1.0) / (8.0 * k * x)
-            total += term
-            k += 1.0
-        return total / math.sqrt(2.0 * _PI * x)
-    # I(v + 1) / I(v) (DLMF 10.33.1), and the Wronskian with K (DLMF 10.28.2)
-    d = x / (2.0 * (v + 1.0))
-    step = d
-    ratio = d
-    k = v + 1.0
-    while k < v + 100000.0:
-        k += 1.0
-        before = d
-        d = 1.0 / (2.0 * k / x + d)
-        step *= -before * d
-        ratio += step
-        if abs(step) < _EPS * ratio:
-            break
+    if x > 50.0 and x > 2.0 * v * v:
+        return _ie_far(v, x)
     now, above = _k_pair(v, x)
-    return 1.0 / (x * (above + ratio * now))
+    return 1.0 / (x * (above + _i_ratio(v + 1.0, x) * now))  # the Wronskian of I and K (DLMF 10.28.2)
 
 
 def _ive(v, x):
@@ -1609,10 +1604,8 @@ def _hankel(v, x):
     return root * (even * at_c - odd * at_s), root * (even * at_s + odd * at_c)
 
 
-def _steed(v, x):
-    """J(v, x) and Y(v, x) for x >= 2 by two continued fractions (J. B. Campbell, 1979; DLMF 3.10.13)."""
-    mu, n = _split_order(v)
-    # J(v + 1) / J(v) (DLMF 10.10.1), and the sign of J(v)
+def _j_ratio(v, x):
+    """J(v + 1, x) / J(v, x) by its continued fraction (DLMF 10.10.1), and the sign of J(v, x)."""
     d = x / (2.0 * (v + 1.0))
     c = 1e300
     ratio = d
@@ -1629,8 +1622,11 @@ def _steed(v, x):
             sign = -sign
         if abs(c * d - 1.0) < _EPS:
             break
-    now = sign
-    above = sign * ratio
+    return ratio, sign
+
+
+def _j_downwards(mu, n, x, now, above):
+    """From J of the orders mu + n and mu + n + 1 to those of mu and mu + 1, and the power of ten by which they are too large."""
     size = 1.0
     k = n
     while k > 0.5:
@@ -1640,8 +1636,11 @@ def _steed(v, x):
             above *= 1e-200
             size *= 1e-200
         k -= 1.0
-    slope = mu / x - above / now  # J'(mu) / J(mu)
-    # (J' + i Y') / (J + i Y) of order mu
+    return now, above, size
+
+
+def _hankel_slope(mu, x):
+    """(J' + i Y') / (J + i Y) of order mu by its continued fraction: the real and the imaginary part."""
     b = complex(2.0 * x, 2.0)
     a = 0.25 - mu * mu
     e = 1.0 / b
@@ -1657,19 +1656,22 @@ def _steed(v, x):
         total += move
         if abs(move.real) + abs(move.imag) < _EPS * (abs(total.real) + abs(total.imag)):
             break
-    p = -0.5 / x - total.imag / x
-    q = 1.0 + total.real / x
+    return -0.5 / x - total.imag / x, 1.0 + total.real / x
+
+
+def _steed(v, x):
+    """J(v, x) and Y(v, x) for x >= 2 by two continued fractions (J. B. Campbell, 1979; DLMF 3.10.13)."""
+    mu, n = _split_order(v)
+    ratio, sign = _j_ratio(v, x)
+    now, above, size = _j_downwards(mu, n, x, sign, sign * ratio)
+    slope = mu / x - above / now  # J'(mu) / J(mu)
+    p, q = _hankel_slope(mu, x)
     gamma = (p - slope) / q
     j = math.copysign(math.sqrt(_TWO_OVER_PI / x / ((p - slope) * gamma + q)), now)
     y = gamma * j
     y_slope = q * j + p * y  # Y'
-    before = y
-    after = mu / x * y - y_slope
-    k = 1.0
-    while k <= n and abs(before) < math.inf:
-        before, after = after, 2.0 * (mu + k) / x * after - before
-        k += 1.0
-    return sign * size * (j / now), before
+    value, _ = _upwards(mu, n, x, -1.0, (y, mu / x * y - y_slope))
+    return sign * size * (j / now), value
 
 
 def _jy(v, x):
@@ -1679,11 +1681,7 @@ def _jy(v, x):
     j = 0.0
     if x < 2.0:
         mu, n = _split_order(v)
-        y, after = _pair_near_zero(mu, x, -1.0)
-        k = 1.0
-        while k <= n and y > -math.inf:
-            y, after = after, 2.0 * (mu + k) / x * after - y
-            k += 1.0
+        y, _ = _upwards(mu, n, x, -1.0, _pair_near_zero(mu, x, -1.0))
     else:
         j, y = _steed(v, x)
     if x < 2.0 or x * x < v:
@@ -2012,8 +2010,9 @@ def _beta_inverse(a, b, p, q):
     """x <= 0.5 of I_x(a, b) = p and 1 - I_x(a, b) = q; q counts where it is small."""
     is_low = p <= 0.9
     wanted = p if is_low else q
-    start = ((math.log(p) if p < 0.5 else math.log1p(-q)) + (_log_a_beta(a, b) if a <= 0.5 else math.log(a) + _betaln(a, b))) / a  # I_x(a, b) = x**a / (a * beta(a, b)) * (1 + ...)
-    x = min(_lib_exp(start), 0.5)
+    below = math.log(p) if p < 0.5 else math.log1p(-q)
+    below += _log_a_beta(a, b) if a <= 0.5 else math.log(a) + _betaln(a, b)  # I_x(a, b) = x**a / (a * beta(a, b)) * (1 + ...)
+    x = min(_lib_exp(below / a), 0.5)
     if x < 1e-305:
         return x
     low = 0.0

@@ -15,7 +15,7 @@ from lanewise._array_functions import _array_of
 from lanewise._core import intrinsics
 from lanewise.random import (  # type: ignore[attr-defined]
     _exponential_float64, _normal2_float64, uint64_to_unit_float64, xoroshiro128p_binomial, xoroshiro128p_dtype, xoroshiro128p_gamma_float64, xoroshiro128p_integers,
-    xoroshiro128p_poisson,
+    xoroshiro128p_next, xoroshiro128p_poisson,
 )
 
 _arrays = intrinsics.arrays  # core/tables/array_names.def
@@ -50,13 +50,7 @@ def _states(w):
 
 
 def _next(w):
-    s0 = w[0]
-    s1 = w[1]
-    result = s0 + s1
-    s1 = s1 ^ s0
-    w[0] = ((s0 << np.uint64(55)) | (s0 >> np.uint64(9))) ^ (s1 << np.uint64(14)) ^ s1
-    w[1] = (s1 << np.uint64(36)) | (s1 >> np.uint64(28))
-    return result
+    return xoroshiro128p_next(_states(w), 0)
 
 
 def _uniform(w):
@@ -448,7 +442,7 @@ def _check_chances(n, p):
     for i in range(n):
         _check(p[i] >= 0, "Probabilities are not non-negative")
         total += p[i]
-    _check(abs(total - 1.0) < 1e-8, "Probabilities do not sum to 1. See Notes section of docstring for more information.")
+    _check(abs(total - 1.0) < 1e-8, "Probabilities do not sum to 1.")
 
 
 def _without_replacement(w, places, n, p):
@@ -485,14 +479,14 @@ def _one(w, n, p):
 
 def choice(a, size=None, replace=True, p=None):
     w = _arrays.random_state()
-    from_ = _array_of(a)
+    source = _array_of(a)
     chances = _array_of(p)
-    n = from_.shape[0] if isinstance(from_, np.ndarray) else from_
+    n = source.shape[0] if isinstance(source, np.ndarray) else source
     _check(n > 0, "a must be a positive integer, or not empty")
     if chances is not None:
         _check_chances(n, chances)
     if size is None:
-        return _picked(from_, _one(w, n, chances))
+        return _picked(source, _one(w, n, chances))
     out = np.empty(size, np.int64)
     places = out.reshape(out.size)
     if replace:
@@ -500,20 +494,16 @@ def choice(a, size=None, replace=True, p=None):
     else:
         _check(out.size <= n, "Cannot take a larger sample than population when replace is False")
         _without_replacement(w, places, n, chances)
-    return from_[out] if isinstance(from_, np.ndarray) else out
+    return source[out] if isinstance(source, np.ndarray) else out
 
 
-def _picked(from_, place):
-    return from_[place] if isinstance(from_, np.ndarray) else np.int64(place)
+def _picked(source, place):
+    return source[place] if isinstance(source, np.ndarray) else np.int64(place)
 
 
 def dirichlet(alpha, size=None):
     shares = _array_of(alpha)
     w = _arrays.random_state()
-    if size is None:
-        row = np.empty(shares.shape[0])
-        _dirichlet(w, row, shares)
-        return row
     out = np.empty((*_shape_of(size), shares.shape[0]))
     rows = out.reshape(-1, shares.shape[0])
     for i in range(rows.shape[0]):
@@ -522,6 +512,8 @@ def dirichlet(alpha, size=None):
 
 
 def _shape_of(size):
+    if size is None:
+        return ()
     return size if isinstance(size, (tuple, list)) else (size,)
 
 
@@ -539,10 +531,6 @@ def multinomial(n, pvals, size=None):
     chances = _array_of(pvals)
     w = _arrays.random_state()
     _check(n >= 0, "n < 0")
-    if size is None:
-        row = np.empty(chances.shape[0], np.int64)
-        _multinomial(w, row, n, chances)
-        return row
     out = np.empty((*_shape_of(size), chances.shape[0]), np.int64)
     rows = out.reshape(-1, chances.shape[0])
     for i in range(rows.shape[0]):

@@ -46,6 +46,7 @@ from lanewise._memory import (
     BaseCUDAMemoryManager,
     GetIpcHandleMixin,
     HostOnlyCUDAMemoryManager,
+    IpcArrayHandle,
     IpcHandle,
     MappedMemory,
     MemoryPointer,
@@ -118,7 +119,7 @@ _sys.modules[__name__ + ".libdevice"] = _intrinsics.cuda.libdevice
 
 __all__ = [
     "Archive", "BaseCUDAMemoryManager", "CUSource", "Context", "Cubin", "Device", "DeviceArray", "Event", "Fatbin", "GetIpcHandleMixin", "HostOnlyCUDAMemoryManager", "In",
-    "InOut", "IpcHandle", "LTOIR", "LinkableCode", "MappedArray", "MappedMemory", "MemoryInfo",
+    "InOut", "IpcArrayHandle", "IpcHandle", "LTOIR", "LinkableCode", "MappedArray", "MappedMemory", "MemoryInfo",
     "MemoryPointer", "Object", "Out", "PTXSource", "PinnedMemory",
     "Reduce", "Stream", "as_cuda_array", "bf16", "close", "compile", "compile_all", "compile_for_current_device",
     "compile_ptx", "compile_ptx_for_current_device", "config", "current_context", "declare_device",

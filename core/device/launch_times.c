@@ -4,11 +4,9 @@
 #include "core/base/lock.h"
 #include "core/base/memory.h"
 #include "core/base/profile.h"
+#include "core/device/device_internal.h"
 
-enum {
-    MOST_WAITING = 1024, /* launches: then those that have passed are read */
-    MOST_DEVICES = 64
-};
+enum { MOST_WAITING = 1024 }; /* launches: then those that have passed are read */
 
 typedef struct waiting { /* a launch that nobody has read */
     struct waiting *next;
@@ -28,7 +26,7 @@ typedef struct anchor {
 static lw_lock lock = LW_LOCK_INIT; /* guards the rest */
 static waiting *first, **last = &first;
 static uint32_t n_waiting;
-static anchor anchors[MOST_DEVICES];
+static anchor anchors[LW_MOST_DEVICES];
 
 static bool
 is_capturing(CUstream stream)
@@ -77,7 +75,7 @@ lw_launch_time_begin(lw_device *device, CUstream stream, lw_timed_launch *out)
     out->row = frame ? frame->row : LW_PROFILE_NO_CALL;
     if (frame != NULL)
         frame->n_launches++;
-    if (!can_measure() || device->ordinal >= MOST_DEVICES || is_capturing(stream))
+    if (!can_measure() || is_capturing(stream))
         return;
     lw_lock_take(&lock);
     make_anchor(device, stream);
@@ -183,7 +181,7 @@ lw_launch_time_end(lw_device *device, CUstream stream, const lw_timed_launch *ti
 static void
 drop_anchors(void)
 {
-    for (int i = 0; i < MOST_DEVICES; i++) {
+    for (int i = 0; i < LW_MOST_DEVICES; i++) {
         CUcontext before;
         if (anchors[i].context == NULL)
             continue;

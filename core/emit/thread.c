@@ -91,8 +91,9 @@ as_pointer(lw_emitter *e, const char *kind, uint32_t bytes, unsigned space, cons
         lw_result(e, "$s ptr$s $s to ptr", kind, in_space, name);
 }
 
-/* On GPUs, local arrays for which the user's function asks for an alignment, and all shared
- * ones, have the names that numba gives them: tools find them in the text by these. */
+/* On GPUs, shared arrays, and local ones whose alignment the user's function asks for, have
+ * numba's names, so that programs that search the LLVM text of kernels for them work here, too.
+ */
 
 static void
 emit_local(lw_emitter *e)
@@ -173,10 +174,44 @@ space_of(const lw_emitter *e, uint32_t number)
                : 1;
 }
 
-static bool
-is_live(const lw_emitter *e, const lw_data *data)
+/* Memory from outside is a GPU's, or this process's: code for another place cannot use it. */
+static void
+refuse_elsewhere(lw_emitter *e, const lw_data *data)
 {
-    return data->address != 0 && !e->gpu && !e->options->frozen;
+    const lw_ir_loc *loc = &e->module->locs.data[e->inst->loc];
+
+    if (e->status != LW_OK)
+        return;
+    e->status =
+        lw_fail(e->err, LW_ERR_UNSUPPORTED,
+                "E169: an array that the function captured from outside lies in %s, which %s "
+                "cannot use\n"
+                "  --> line %u of %s\n"
+                "  = help: %spass the array as an argument",
+                data->on_gpu ? "a GPU's memory" : "this process's memory",
+                e->gpu ? "code for a GPU" : "code for the CPU", e->inst->loc ? loc->line : 0,
+                e->inst->loc ? e->module->files.data[loc->file] : "?",
+                data->on_gpu && !e->gpu ? "run it on the GPU (target=\"cuda\"), or " : "");
+    if (e->err != NULL && e->err->code[0] == 0)
+        memcpy(e->err->code, "E169", 5);
+}
+
+static void
+emit_live_data(lw_emitter *e, const lw_data *data)
+{
+    lw_name name;
+
+    if (data->on_gpu != e->gpu || (!e->gpu && e->options->frozen))
+        refuse_elsewhere(e, data);
+    snprintf(name.text, sizeof name.text, "%" PRIu64, data->address);
+    if (!e->gpu) {
+        lw_result(e, "inttoptr i64 $s to ptr", name.text);
+        return;
+    }
+    /* through global memory, so that loads and stores are of that and not of any memory */
+    name = lw_def(e, "inttoptr i64 $s to $s", name.text,
+                  e->typed ? "[1 x i8] addrspace(1)*" : "ptr addrspace(1)");
+    as_pointer(e, "addrspacecast", 1, 1, name.text);
 }
 
 static void
@@ -186,9 +221,8 @@ emit_data(lw_emitter *e)
     lw_name name;
 
     assert(e->inst->a < e->module->datas.n);
-    if (is_live(e, data)) {
-        snprintf(name.text, sizeof name.text, "%" PRIu64, data->address);
-        lw_result(e, "inttoptr i64 $s to ptr", name.text);
+    if (data->address != 0) {
+        emit_live_data(e, data);
         return;
     }
     snprintf(name.text, sizeof name.text, "@lw_data_%u", e->inst->a);
@@ -237,7 +271,7 @@ lw_globals_print(lw_emitter *e)
     for (uint32_t i = 0; i < e->module->datas.n; i++) {
         const lw_data *data = &e->module->datas.data[i];
         unsigned space = space_of(e, i);
-        if (is_live(e, data))
+        if (data->address != 0)
             continue;
         lw_text_addf(e->out, "\n@lw_data_%u = %s unnamed_addr ", i,
                      e->gpu ? "internal" : "private");

@@ -202,6 +202,24 @@ lw_tree_latest(const lw_tree *base)
     return latest != NULL ? latest : (lw_tree *)base;
 }
 
+/* Whether the node is an attribute of this name. */
+static bool
+is_attribute(const lw_tree *tree, uint32_t node, const char *name)
+{
+    const lw_node *n = &tree->nodes.data[node];
+
+    return n->kind == LW_NODE_ATTRIBUTE && n->b < tree->constants.n &&
+           tree->constants.data[n->b].kind == LW_K_STR &&
+           strcmp(tree->constants.data[n->b].text, name) == 0;
+}
+
+bool
+lw_tree_is_address(const lw_tree *tree, uint32_t node)
+{
+    return is_attribute(tree, node, "data") &&
+           is_attribute(tree, tree->nodes.data[node].a, "ctypes");
+}
+
 /* The shortest digits that read back as the same double. */
 static void
 print_double(double d, lw_text *out)
@@ -283,8 +301,9 @@ print_array(const lw_constant *constant, lw_text *out)
     lw_text_addf(out, "array %s[",
                  constant->record ? "of records" : lw_dtypes[constant->dtype].public_name);
     for (uint32_t i = 0; i < constant->n; i++)
-        lw_text_addf(out, "%s%" PRIu32, i ? ", " : "", constant->items[i]);
-    lw_text_add(out, "]");
+        lw_text_addf(out, "%s%" PRId64, i ? ", " : "",
+                     constant->live ? constant->live->shape[i] : (int64_t)constant->items[i]);
+    lw_text_add(out, constant->live ? "] where it lies" : "]");
 }
 
 static void

@@ -180,8 +180,8 @@ typedef enum lw_constant_kind {
     LW_K_RECORD, /* a structured dtype as a value: bytes = its lw_arg_record (typed.h), text its
                     name */
     LW_K_ARRAY,  /* a small constant table: dtype, n = ndim, items = shape, bytes in C order; of
-                    records: dtype void, and record. u: the address of live memory that host code
-                    of this process reads instead, or 0 */
+                    records: dtype void, and record. live: it is used where it lies, and has
+                    neither items nor bytes */
     LW_K_ELLIPSIS,
     LW_K_CLASS,     /* a class of the user's: user_class, text its name */
     LW_K_EXCEPTION, /* text = class name ("ValueError"; "module:Outer.Bad" for others than
@@ -202,6 +202,14 @@ typedef struct lw_flag_set {
     } * flags;
 } lw_flag_set;
 
+/* An array from outside that code reads and writes where it lies: a device array. Of `n` axes,
+ * as its constant says. */
+typedef struct lw_live_array {
+    uint64_t address;
+    const int64_t *shape, *strides; /* in bytes */
+    bool readonly, on_gpu;
+} lw_live_array;
+
 typedef struct lw_constant {
     lw_constant_kind kind;
     lw_dtype dtype;
@@ -218,6 +226,7 @@ typedef struct lw_constant {
     const void *bytes; /* OBJECT: of a class, its identity; see lw_class.id; INT, UINT: of a
                           member of an enum class, its identity, or NULL */
     const struct lw_arg_record *record; /* ARRAY of records */
+    const lw_live_array *live;          /* ARRAY, or NULL */
     uint32_t linked; /* a callable's provider of code to link (lw_captures_linked), from 1; 0:
                         it has none */
     const lw_class *user_class; /* CLASS; TUPLE: its class, or NULL */
@@ -360,6 +369,9 @@ lw_status lw_tree_extend(lw_tree *tree, lw_tree **out, lw_error *err);
 bool lw_tree_publish(lw_tree *extended);
 /* The newest tree that extends this one, or itself. */
 lw_tree *lw_tree_latest(const lw_tree *base);
+/* Whether the node is `x.ctypes.data`, the address of an array; the node `x.ctypes` has the
+ * array as its value. */
+bool lw_tree_is_address(const lw_tree *tree, uint32_t node);
 /* One line a node; for golden tests, in builds with LW_WINDOWS. */
 void lw_tree_print(const lw_tree *tree, lw_text *out);
 /* A constant of the tree as Python would write it, or what it is. */

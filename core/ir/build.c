@@ -710,18 +710,22 @@ lw_ir_data_add(lw_module *module, uint64_t address, const void *bytes, uint32_t 
 }
 
 lw_ref
-lw_ir_live_data(lw_builder *b, uint64_t address, const void *bytes, uint32_t n,
-                uint32_t align_bytes)
+lw_ir_live_data(lw_builder *b, uint64_t address, bool on_gpu)
 {
-    uint32_t number = lw_ir_data_add(b->module, address, bytes, n, log2_of(align_bytes));
+    assert(address != 0);
+    uint32_t number = lw_ir_data_add(b->module, address, NULL, 0, 0);
 
+    if (number < b->module->datas.n)
+        b->module->datas.data[number].on_gpu = on_gpu;
     return lw_ir_emit(b, LW_OP_DATA, LW_DT_ptr, number, 0, 0);
 }
 
 lw_ref
 lw_ir_data(lw_builder *b, const void *bytes, uint32_t n, uint32_t align_bytes)
 {
-    return lw_ir_live_data(b, 0, bytes, n, align_bytes);
+    uint32_t number = lw_ir_data_add(b->module, 0, bytes, n, log2_of(align_bytes));
+
+    return lw_ir_emit(b, LW_OP_DATA, LW_DT_ptr, number, 0, 0);
 }
 
 /* ---- between threads ---- */

@@ -108,10 +108,9 @@ lw_ref lw_ir_shared(lw_builder *b, uint32_t bytes, uint32_t align_bytes);
 lw_ref lw_ir_dynamic(lw_builder *b);
 lw_ref lw_ir_data(lw_builder *b, const void *bytes, uint32_t n,
                   uint32_t align_bytes); /* copies */
-/* The same, but host code that runs in this process reads memory at `address` (0: none)
- * instead, which may change and may be less aligned. */
-lw_ref lw_ir_live_data(lw_builder *b, uint64_t address, const void *bytes, uint32_t n,
-                       uint32_t align_bytes);
+/* The address, not 0, of memory from outside: of a GPU's, or for host code that runs in this
+ * process. */
+lw_ref lw_ir_live_data(lw_builder *b, uint64_t address, bool on_gpu);
 /* Host only: the thread's lw_kernel_context, for code that runs a block's threads in a loop. */
 lw_ref lw_ir_context(lw_builder *b);
 /* operands: those that the lw_atomic takes after the address. */

@@ -239,7 +239,9 @@ typedef struct lw_extern {
 
 typedef struct lw_data {
     const uint8_t *bytes;
-    uint64_t address; /* of memory that host code of this process reads instead; 0: none */
+    uint64_t address; /* of memory from outside, which is used where it lies, without bytes; 0:
+                         none */
+    bool on_gpu;      /* code for GPUs uses it; otherwise host code of this process */
     uint32_t n;
     uint8_t align_log2;
     bool

@@ -576,7 +576,7 @@ read_data(parser *p)
     uint32_t wanted = number(p), before = p->module->datas.n, align, n, at = 0;
     LW_ARRAY(uint8_t) bytes = {0};
     uint64_t address = 0;
-    bool scattered = false;
+    bool scattered = false, on_gpu = false;
 
     next(p);
     if (!is(p, "align"))
@@ -585,6 +585,10 @@ read_data(parser *p)
     while (!p->failed && (next(p), !at_line_end(p))) {
         if (is(p, "scattered")) {
             scattered = true;
+            continue;
+        }
+        if (is(p, "on_gpu")) {
+            on_gpu = true;
             continue;
         }
         if (is(p, "at")) {
@@ -606,8 +610,10 @@ read_data(parser *p)
     if (!p->failed && !p->module->failed &&
         lw_ir_data_add(p->module, address, bytes.data, at, align) != before)
         complain(p, "each datum once");
-    if (scattered && before < p->module->datas.n)
-        p->module->datas.data[before].scattered = true;
+    if (before < p->module->datas.n) {
+        p->module->datas.data[before].scattered = scattered;
+        p->module->datas.data[before].on_gpu = on_gpu;
+    }
     lw_array_free(&bytes);
 }
 

@@ -462,7 +462,7 @@ is_for_this_process(const job *j)
 {
     bool live = false;
 
-    for (uint32_t i = 0; j->cc == 0 && i < j->module->datas.n; i++)
+    for (uint32_t i = 0; i < j->module->datas.n; i++)
         live |= j->module->datas.data[i].address != 0;
     for (uint32_t i = 0; j->cc == 0 && i < j->module->externs.n; i++)
         live |= j->module->externs.data[i].address != 0;

@@ -137,6 +137,15 @@ unary(const frame *f, const lw_inst *inst)
     }
 }
 
+/* Memory from outside may be an argument, too. */
+static value
+data_value(const tracer *t, const lw_inst *inst)
+{
+    return t->module->datas.data[inst->a].address
+               ? anywhere
+               : (value){.kind = POINTER, .array = ELSEWHERE};
+}
+
 static value
 binary(const frame *f, const lw_inst *inst)
 {
@@ -378,8 +387,8 @@ step(tracer *t, frame *f, uint32_t at)
         return;
     case LW_OP_OWNER:
     case LW_OP_NEW:
-    case LW_OP_LOCAL:
-    case LW_OP_DATA: *out = (value){.kind = POINTER, .array = ELSEWHERE}; return;
+    case LW_OP_LOCAL: *out = (value){.kind = POINTER, .array = ELSEWHERE}; return;
+    case LW_OP_DATA: *out = data_value(t, inst); return;
     case LW_OP_ATOMIC:
     case LW_OP_KERNEL_CALL:
     case LW_OP_HOST_CALL:

@@ -59,6 +59,7 @@ typedef struct lw_state_found {
     lw_found accumulate, keyword_names[4]; /* texts: core/py/array/device_array_reduce.c */
     lw_found ufunc_methods[LW_STATE_UFUNC_METHODS]; /* lanewise._ufunc_methods */
     lw_found cupy_current_stream;
+    lw_found dask_graph;                   /* a text: core/py/numpy/object_operands.c */
     lw_found_pair ufuncs[LW_STATE_UFUNCS]; /* ufunc/numpy_names_py.c */
 } lw_state_found;
 

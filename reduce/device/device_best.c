@@ -1,11 +1,13 @@
 /* The best element, where combine gives the better of its operands (lw_reduction.best): argmax
- * and the like, with what map makes of the index or of other operands beside the value.
+ * and the like, whose accumulators hold a value and what map makes of the index or of other
+ * operands.
  *
- * A lane compares deciding values only: those of some accesses by plain maxima, and their best
- * with the best so far. Beside it, it keeps the access with which those began. When all lanes
- * have been compared, the accesses of the best one are read once more and their elements
- * combined by the user's function, which finds the element and what goes with it. So an element
- * costs about as much as in a plain maximum, and operands that do not decide are hardly read.
+ * A lane compares only the values that decide: it takes the maximum of some accesses' values
+ * and compares it with its best value so far, beside which it keeps the first of those
+ * accesses. When the lanes have been compared with each other, the accesses of the best one are
+ * read once more, and the user's function combines their elements: so it finds the element and
+ * what goes with it. An element costs about as much as in a plain maximum, and of operands that
+ * do not decide, only those accesses are read.
  */
 #include "core/block/shuffle.h"
 #include "reduce/device/device_internal.h"
@@ -43,7 +45,7 @@ better_number(maker *m, const best *w, lw_ref x, lw_ref y)
     return lw_ir_select(&m->b, lw_ir_compare(&m->b, w->op, x, y), x, y);
 }
 
-/* The value that decides of element v of an access. */
+/* The deciding value of element v of an access. */
 static lw_ref
 deciding(maker *m, const best *w, const access *from, uint32_t v)
 {
@@ -70,7 +72,7 @@ any_nan(maker *m, const lw_ref *x, uint32_t n)
     return any;
 }
 
-/* The best of n values, or NaN where one of them is. x is lost. */
+/* The best of n values, or NaN where one of them is NaN. x is overwritten. */
 static lw_ref
 best_of(maker *m, const best *w, lw_ref *x, uint32_t n)
 {
@@ -161,8 +163,8 @@ take_whole(maker *m, uint32_t result, lw_ref item, access *from, bool fresh)
         lw_reduce_combine_after(m, m->slot[result], x);
 }
 
-/* Begins a loop over the accesses among which the lane's best element is, of which the lane has
- * those below `last`, from number `skipped` of them on. */
+/* Begins a loop over the accesses among which the lane's best element is, without the first
+ * `skipped` of them; the lane has those below `last`. */
 static lw_for
 among_accesses(maker *m, const best *w, uint32_t result, int64_t skipped, lw_ref last)
 {
@@ -187,8 +189,8 @@ find_of_lane(maker *m, const best *w, uint32_t result, lw_ref last, access *from
 
 /* ---- lanes of one result ---- */
 
-/* Writes what a warp's lanes have to shared memory, and lets lane k read what warp k of the
- * result has; behind the last warp comes the first again. */
+/* Writes each warp's value to shared memory; then lane k reads that of warp k of the result,
+ * counted modulo their number. */
 static void
 spread(maker *m, lw_ref slot, lw_ref memory)
 {
@@ -208,8 +210,8 @@ spread(maker *m, lw_ref slot, lw_ref memory)
     lw_ir_set(b, slot, lw_ir_load(b, type, 1, at, 0, 0));
 }
 
-/* Lets lanes that are less than `n` apart have the better of their values, or the earlier of
- * their accesses. */
+/* Gives each of n neighbouring lanes the best of their values, or, where the slot is not that
+ * of the best value, the earliest of their accesses. */
 static void
 join_warp(maker *m, const best *w, int64_t n, lw_ref slot)
 {
@@ -284,7 +286,7 @@ find_of_lanes(maker *m, const best *w, lw_ref last, access *from)
 
 /* ---- the whole ---- */
 
-/* What nothing is worse than. */
+/* The value that no other is worse than. */
 static lw_ref
 worst(maker *m, const best *w)
 {

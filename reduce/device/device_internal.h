@@ -51,8 +51,8 @@ has_element(maker *m, const lane_range *range, lw_ref lane)
     return is_less(m, times(m, lane, range->each), range->n);
 }
 
-/* The lane's share of `begin` … `end` - 1. Neighbouring elements go to neighbouring lanes (0)
- * or, a multiple of `together` of them, to the same lane. */
+/* The lane's share of `begin` … `end` - 1. Where together is 0, neighbouring elements go to
+ * neighbouring lanes; else a lane takes contiguous ones, a multiple of `together`. */
 lane_range lw_reduce_lane_of(maker *m, lw_ref begin, lw_ref end, int64_t together);
 /* The lane's share of the block's accesses. */
 lane_range lw_reduce_lane_of_block(maker *m, bool in_order);

@@ -12,7 +12,8 @@
 
 enum {
     LW_REDUCE_THREADS = 256,
-    LW_REDUCE_UNROLL = 4 /* accesses of a lane that are under way */
+    LW_REDUCE_UNROLL = 4,    /* accesses of a lane that are under way */
+    LW_REDUCE_MOST_PIECE = 8 /* the most that key.piece may be */
 };
 
 /* Compared as bytes: make it with = {0} or a designated initialiser. */

@@ -8,9 +8,8 @@
 enum {
     SHARED = 32 * 1024,      /* bytes of shared memory for a block's accumulators, … */
     MOST_SHARED = 47 * 1024, /* … and with its elements */
-    MOST_PIECE = 8,          /* neighbouring accesses of a lane that its warp reads together */
     MOST_THREADS_LOG2 = 8,
-    LEAST_THREADS = 64, /* fewest threads of a block that is smaller on account of these */
+    LEAST_THREADS = 64, /* fewest threads of a block that is made smaller so that these fit */
     LEAST_ITEMS = 16,   /* fewest accesses of a lane where elements are split over blocks */
     MOST_SPLITS = 1024,
     COLUMNS_LOG2 = 5, /* log2 of the threads along neighbouring results, where these are many */
@@ -234,7 +233,7 @@ set_lanes(const lw_reduce_job *job, lw_reduce_plan *plan, uint32_t most)
     plan->threads = 1u << threads;
 }
 
-/* Bytes of shared memory that a thread needs whose warp reads `piece` accesses of it together.
+/* Bytes of shared memory for a thread, where its warp reads `piece` of its accesses together.
  */
 static uint32_t
 piece_bytes(const lw_reduce_job *job, const lw_reduce_plan *plan, uint32_t piece)
@@ -249,11 +248,11 @@ piece_bytes(const lw_reduce_job *job, const lw_reduce_plan *plan, uint32_t piece
 
 /* For an operator that needs the order of elements: chooses how many neighbouring accesses of a
  * lane its warp reads together, in smaller blocks where that takes much shared memory. False:
- * lanes cannot be served in that way. */
+ * each lane must read its own. */
 static bool
 choose_piece(const lw_reduce_job *job, lw_reduce_plan *plan)
 {
-    for (uint32_t piece = MOST_PIECE; piece > 1; piece /= 2) {
+    for (uint32_t piece = LW_REDUCE_MOST_PIECE; piece > 1; piece /= 2) {
         uint32_t threads = LW_REDUCE_THREADS;
         while (threads > LEAST_THREADS && piece_bytes(job, plan, piece) * threads > MOST_SHARED)
             threads /= 2;
@@ -261,7 +260,8 @@ choose_piece(const lw_reduce_job *job, lw_reduce_plan *plan)
             continue;
         set_lanes(job, plan, log2_of(threads));
         plan->key.piece = (uint8_t)piece;
-        return plan->key.lanes_log2 >= 5 && !is_masked(job) && plan->items <= INT32_MAX;
+        /* accesses are counted in 32 bits, lanes' behind the end among them */
+        return plan->key.lanes_log2 >= 5 && !is_masked(job) && plan->items <= INT32_MAX / 2;
     }
     return false;
 }
@@ -394,8 +394,8 @@ choose_splits(const lw_reduce_job *job, int64_t n_blocks, lw_reduce_plan *plan)
     splits = splits > most ? most : splits;
     splits = splits > MOST_SPLITS ? MOST_SPLITS : splits < 1 ? 1 : splits;
     plan->per_block = (plan->items + splits - 1) / splits;
-    if (splits >
-        1) /* whole iterations, as accesses that are left over are waited for one by one */
+    /* whole iterations: accesses that are left over are waited for one by one */
+    if (splits > 1)
         plan->per_block = round_up(plan->per_block, lanes * LW_REDUCE_UNROLL);
     assert(plan->per_block > 0); /* there are elements */
     plan->splits = (plan->items + plan->per_block - 1) / plan->per_block;

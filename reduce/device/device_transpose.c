@@ -1,12 +1,12 @@
-/* How a lane takes neighbouring elements, for operators that need their order. Lanes that read
- * their own elements would each touch another line of memory with every load. So the lanes of a
- * warp read the accesses of all of them together, key->piece neighbours for each lane at a
- * time, and hand them over in shared memory. */
+/* How a lane takes neighbouring elements, for operators that need their order. If every lane
+ * read its own elements, each load of a warp would touch 32 cache lines. So the warp reads the
+ * accesses of all its lanes together, key->piece neighbouring ones for each lane at a time, and
+ * hands them over in shared memory. */
 #include "reduce/device/device_internal.h"
 
 #include "core/tables/kernel_ops.h"
 
-enum { MOST_PIECE = 8, MOST_WORDS = 4 };
+enum { MOST_WORDS = 4 }; /* of an access of at most 16 bytes */
 
 /* An access as it lies in memory: words of 4 bytes, or one of fewer. */
 typedef struct words {
@@ -22,8 +22,9 @@ typedef struct exchange {
     lw_ref block[LW_REDUCE_MOST]; /* where the block's accesses begin, unless they are folded */
     lw_ref memory[LW_REDUCE_MOST]; /* shared, this warp's: a row for each lane, and a gap behind
                                       it against bank conflicts */
-    lw_ref word[LW_REDUCE_MOST][MOST_PIECE][MOST_WORDS]; /* slots: what was read last */
-    lw_ref started; /* slot: whether the accumulator has an element */
+    lw_ref word[LW_REDUCE_MOST][LW_REDUCE_MOST_PIECE]
+               [MOST_WORDS]; /* slots: what was read last */
+    lw_ref started;          /* slot: whether the accumulator has an element */
 } exchange;
 
 static uint32_t
@@ -61,8 +62,8 @@ words_of(const maker *m, uint32_t operand)
     return (words){LW_DT_u32, bytes / 4};
 }
 
-/* Which lane takes the access that this lane reads as its number k: number 0 with k = 0, and so
- * many lanes further on for each k. */
+/* The lane for which this lane reads its access number k. The distance between two of them is
+ * constant. */
 static lw_ref
 owner_of(maker *m, uint32_t k)
 {
@@ -71,8 +72,8 @@ owner_of(maker *m, uint32_t k)
     return add(m, high(m, lane, m->key->piece), i64(m, k * (WARP / m->key->piece)));
 }
 
-/* The number of that access, in the block, once `done` accesses of each lane are read: of those
- * behind the end, the last one. All in 32 bits, of which the plan takes care. */
+/* The number of that access in the block when `done` accesses of each lane have been read, or
+ * of the last access where it is behind that. In 32 bits, which suffice: see choose_piece. */
 static lw_ref
 access_of(maker *m, const exchange *e, uint32_t k, lw_ref done)
 {
@@ -105,12 +106,12 @@ read_together(maker *m, const exchange *e, lw_ref done)
     }
 }
 
-/* Writes what was read to the rows of those lanes that take it. */
+/* Writes what was read to the rows of the lanes that it was read for. */
 static void
 hand_over(maker *m, const exchange *e)
 {
     lw_builder *b = &m->b;
-    lw_ref number = low(m, m->tid, m->key->piece), value[MOST_WORDS];
+    lw_ref number = low(m, m->tid, m->key->piece), value[MOST_WORDS] = {0};
 
     for (uint32_t k = 0; k < m->key->piece; k++)
         for (uint32_t i = 0; i < m->r->n_in; i++) {
@@ -123,8 +124,8 @@ hand_over(maker *m, const exchange *e)
         }
 }
 
-/* Combines `count` accesses of the lane, from number `at` of the piece on, which is number
- * `item` of the result. */
+/* Combines `count` accesses of the lane, from number `at` of the piece on, which is access
+ * number `item` of the result. */
 static void
 take_accesses(maker *m, const exchange *e, lw_ref at, lw_ref item, uint32_t count, access *from)
 {
@@ -173,7 +174,7 @@ new_words(maker *m, uint32_t operand, exchange *e)
 {
     words w = words_of(m, operand);
 
-    assert(m->key->piece <= MOST_PIECE);
+    assert(m->key->piece <= LW_REDUCE_MOST_PIECE);
     for (uint32_t k = 0; k < m->key->piece; k++)
         for (uint32_t at = 0; at < w.n; at++)
             e->word[operand][k][at] = lw_ir_slot(&m->b, w.type);

@@ -398,8 +398,8 @@ test_context(void)
     one = lw_ir_data(&b, bytes, 3, 1);
     CHECK(lw_ir_data(&b, bytes, 2, 4) != one, "%u", one);
     lw_ir_data(&b, bytes, 3, 8);
-    lw_ir_live_data(&b, UINT64_C(0x7fff00001000), bytes, 2, 4); /* the bytes do not tell */
-    lw_ir_live_data(&b, UINT64_C(0x7fff00001000), bytes, 2, 4);
+    lw_ir_live_data(&b, UINT64_C(0x7fff00001000), true);
+    lw_ir_live_data(&b, UINT64_C(0x7fff00001000), true);
     CHECK(module->datas.n == 3 && module->datas.data[0].align_log2 == 3, "%u datas",
           module->datas.n);
     lw_ir_local(&b, 8, 8);

@@ -190,6 +190,8 @@ def _provide():
     enum += [(name, Config, [lanewise.config, constants], False) for name in ("numba.config", "numba.core.config", "numba.cuda.config", "numba.cuda.core.config")]
     if importlib.util.find_spec("cuda") is None or importlib.util.find_spec("cuda.core") is None:
         enum += [("cuda.core" + name, Module, [{"CUDAError": errors.DriverError}], True) for name in ("", "._utils", "._utils.cuda_utils")]
+    if importlib.util.find_spec("cffi") is None:  # files import it for one test of theirs
+        enum.append(("cffi", Module, [{"FFI": _NoFFI}], True))
     for name in INTERNAL.split():
         parts = name.split(".")
         for i in range(2, len(parts) + 1):
@@ -316,7 +318,7 @@ def testing_module():
 
     class ForeignArray:
         def __init__(self, array):
-            self._array = array
+            self._arr = array
             self.__cuda_array_interface__ = array.__cuda_array_interface__
 
     def capability(major, minor):
@@ -349,6 +351,15 @@ def testing_module():
         numba_cuda_dir=(pathlib.Path(os.environ["LANEWISE_COMPAT_ROOT"]) / TESTS).parent,
     )
     return module
+
+
+class _NoFFI:
+    """cffi.FFI where cffi is not installed: what uses it fails, the rest of the file runs."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise unittest.SkipTest("cffi is not installed")
 
 
 class Registry:
@@ -402,6 +413,7 @@ def install(root):
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     if child not in paths:
         os.environ["PYTHONPATH"] = os.pathsep.join([child, *paths])
+    os.environ.setdefault("LANEWISE_IPC", "1")  # numba's device memory can always be shared with other processes
     from lanewise import config, cuda
 
     if not cuda.is_available():
@@ -422,7 +434,7 @@ def install(root):
     sys.modules["numba_cuda"].__version__ = WHEEL.split("==")[1]
 
 
-# What fails without a GPU, by its reason. What fails on a GPU is not listed, as it was not measured with this suite.
+# What fails, without a GPU or on one, by its reason.
 REASONS = {
     "the file imports these names of numba.cuda.bf16 only where there is no simulator": """
         test_bfloat16.py::TestBfloat16HighLevelBindings:: test_arithmetic_intrinsics_basic
@@ -432,6 +444,7 @@ REASONS = {
             test_to_integer_conversions test_use_type_in_kernel
     """,
     "arrays of texts (S, U) are no operands": """
+        test_cuda_devicerecord.py::TestRecordDtypeWithStructArrays:: test_structured_array1
         test_const_string.py::TestConstString:: test_assign_const_byte_string test_assign_const_bytes_in_record
             test_assign_const_string_in_record test_assign_const_unicode_string
     """,
@@ -443,10 +456,14 @@ REASONS = {
     """,
     'a float is not stored in an integer array without being asked to: E142; typing="numba" cuts it': """
         test_alignment.py::TestAlignment:: test_record_alignment
+        test_dispatcher.py::TestDispatcher:: test_explicit_signatures_device_unsafe
+        test_device_func.py::TestDeviceFunc:: test_device_casting
         test_ssa.py::TestReportedSSAIssues:: test_issue5493_unneeded_phi
     """,
     'a variable that has no value on some path: E110; typing="numba" warns': """
         test_ssa.py::TestSSA:: test_unhandled_undefined
+        test_flow_control.py::TestFlowControl:: test_for_loop10 test_for_loop10_npm
+        test_warp_ops.py::TestCudaWarpOperations:: test_independent_scheduling
         test_ssa.py::TestReportedSSAIssues:: test_issue5482_missing_variable_init
     """,
     "an int that does not fit the type in the signature is an OverflowError, where numba wraps": """
@@ -488,6 +505,7 @@ REASONS = {
         test_cuda_ndarray.py::TestCudaNDArray:: test_device_array_interface
         test_host_alloc.py::TestHostAlloc:: test_host_alloc_driver test_host_alloc_mapped test_host_alloc_pinned
         test_reset_device.py::TestResetDevice:: test_reset_device
+        test_cuda_jit_no_types.py::TestCudaJitNoTypes:: test_jit_debug_simulator
         test_runtime.py::TestVisibleDevices:: test_visible_devices_set_after_import
         test_cudasim_issues.py::TestCudaSimIssues:: test_deadlock_on_exception
     """,
@@ -509,6 +527,9 @@ REASONS = {
     """,
     "numba's graph of the flow of bytecode": """
         test_flow_control.py::TestCFGraph:: test_backbone_loopless test_backbone_loops test_dead_nodes test_descendents
+            test_equals test_exit_points test_immediate_dominators test_loop_dfs_pathological test_loops
+            test_post_dominators_infinite_loops test_post_dominators_loopless test_post_dominators_loops
+            test_simple_properties test_topo_order test_topo_sort
             test_dominance_frontier test_dominator_tree test_dominators_loopless test_dominators_loops
         test_flow_control.py::TestRealCodeDomFront:: test_if_else test_if_else_nested test_infinite_loop test_loop
             test_loop_nested_and_break
@@ -518,6 +539,137 @@ REASONS = {
         test_sm_creation.py::TestSharedMemoryCreation:: test_numba_dtype test_numpy_dtype test_string_dtype
         test_dispatcher.py::TestDispatcher:: test_capture_compile_config test_dispatcher_mark_launch_config_sensitive
             test_launch_config_args_are_thread_local test_launch_config_available_during_compile
+    """,
+    "an IpcHandle is opened where the memory is: no staging, and numba's functions of its driver": """
+        test_ipc.py::TestIpcStaged:: test_staged
+    """,
+    "memory managers are set by cuda.set_memory_manager before the first array; a context has none to assign": """
+        test_emm_plugins.py::TestDeviceOnlyEMMPlugin:: test_get_ipc_handle test_get_memory_info test_initialized_in_context
+            test_memalloc test_reset
+        test_emm_plugins.py::TestBadEMMPluginVersion:: test_bad_plugin_version
+        test_cuda_array_interface.py::TestCudaArrayInterface:: test_ownership
+    """,
+    "a launch beyond launch_bounds= is a ValueError before it reaches the driver": """
+        test_dispatcher.py::TestLaunchBounds:: test_launch_bounds_scalar test_launch_bounds_tuple
+            test_launch_bounds_with_max_cluster_rank test_launch_bounds_with_min_cta
+    """,
+    "a small array from outside that has changed is compiled anew, where numba keeps what it was: docs/differences.md": """
+        test_globals.py::TestGlobals:: test_ex_globals_constant_capture
+    """,
+    "device arrays become NumPy arrays by copy_to_host() alone; the words of what is refused": """
+        test_cuda_ndarray.py::TestCudaNDArray:: test_bug6697 test_devicearray_view_bad_itemsize
+            test_devicearray_view_bad_not_c_contig
+        test_cuda_ndarray.py::TestArrayMethod:: test_np_array_copy_false
+        test_cuda_devicerecord.py::TestRecordDtypeWithStructArrays:: test_structured_array3
+        test_bfloat16.py::TestBfloat16HighLevelBindings:: test_to_integer_conversions
+        test_multithreads.py::TestMultiThreadCompiling:: test_concurrent_compiling test_spawn_concurrent_compilation
+    """,
+    "what numba cannot do with device arrays works here (ravel, transposition by axes, copies of negative strides)": """
+        test_cuda_ndarray.py::TestCudaNDArray:: test_devicearray_transpose_wrongdim
+        test_array_attr.py::TestArrayAttr:: test_ravel_stride_1d test_ravel_stride_c test_ravel_stride_f
+        test_cuda_array_interface.py::TestCudaArrayInterface:: test_negative_strided_copy_to_host
+    """,
+    "the strides of empty, repeated and like-made arrays are NumPy's": """
+        test_cuda_ndarray.py::TestCudaNDArray:: test_issue_8477 test_devicearray_typing_order_broadcasted
+        test_array.py::TestCudaArray:: test_array_like_2d_view_transpose_device
+        test_transpose.py::TestTranspose:: test_transpose_view
+    """,
+    "calls of numba's Stream.synchronize are counted; streams are waited for here by events, or in the driver": """
+        test_cuda_array_interface.py::TestCudaArrayInterface:: test_consume_stream test_consume_sync
+            test_consume_sync_disabled test_launch_sync test_launch_sync_disabled test_launch_sync_two_streams
+        test_cuda_array_slicing.py::CudaArraySetting:: test_sync
+    """,
+    "an array's interface names the stream that its memory is ordered on, also the default stream": """
+        test_cuda_array_interface.py::TestCudaArrayInterface:: test_produce_managed_no_stream test_produce_no_stream
+    """,
+    "masked arrays are refused with a ValueError of other words; record types are equal when their fields are": """
+        test_cuda_array_interface.py::TestCudaArrayInterface:: test_masked_array
+            test_from_dtype_caching_distiguish_custom_dtypes
+    """,
+    "an output that is given is returned as it is: the object of another library that the caller passed": """
+        test_cuda_array_interface.py::TestCudaArrayInterface:: test_gufunc_arg test_ufunc_arg
+    """,
+    "the PTX text of numba's code generator: names of memory, forms of instructions, the state space of atomics": """
+        test_atomics.py::TestCudaAtomics:: test_atomic_add_double_global test_atomic_add_double_global_2
+            test_atomic_add_double_global_3
+        test_casting.py::TestCasting:: test_native_cast
+        test_fastmath.py::TestFastMathOption:: test_divf test_tanhf test_tanhf_compile_ptx
+        test_optimization.py::TestOptimization:: test_device_noopt test_eager_noopt test_eager_opt test_lazy_noopt
+        test_nrt.py::TestNrtBasic:: test_nrt_ptx_contains_refcount
+    """,
+    "nopython= of vectorize(target=\"cuda\") is taken without a warning": """
+        test_vectorize_decor.py::TestVectorizeNopythonArg:: test_target_cuda_nopython
+    """,
+    "a division by zero raises with fastmath as without it": """
+        test_fastmath.py::TestFastMathOption:: test_divf_exception
+    """,
+    "numba's dumps of its bytecode, control flow, IR, LLVM text and assembly, and its levels of optimisation": """
+        test_debug.py::TestDebugOutput:: test_dump_assembly test_dump_bytecode test_dump_cfg test_dump_ir test_dump_llvm
+        test_warning.py::TestWarnings:: test_no_warn_on_debug_and_opt_with_config test_warn_on_debug_and_opt
+            test_warn_on_debug_and_opt_default test_warn_on_debug_and_opt_with_config
+        test_ssa.py::TestSSA:: test_undefined_var
+    """,
+    "the target context, the modules and the statistics of numba's compiler": """
+        test_const_string.py::TestConstStringCodegen:: test_const_string
+        test_device_func.py::TestDeviceFunc:: test_inspect_asm test_inspect_llvm
+        test_cooperative_groups.py::TestCudaCooperativeGroups:: test_external_cooperative_func
+            test_false_cooperative_doesnt_link_cudadevrt test_sync_group_is_cooperative test_this_grid_is_cooperative
+        test_enums.py::EnumTest:: test_int_enum_no_conversion
+        test_module_callbacks.py::TestModuleCallbacksBasic:: test_basic
+        test_managed_alloc.py::TestManagedAlloc:: test_managed_alloc_driver_host_attach
+            test_managed_alloc_driver_undersubscribe
+        test_vectorize.py::TestCUDAVectorize:: test_no_transfer_for_device_data
+        test_nrt.py::TestNrtLinking:: test_nrt_detect_linked_ptx_file
+        test_nrt.py::TestNrtStatistics:: test_nrt_toggle_enabled
+        test_overload.py::TestOverload:: test_overload_attribute_target
+        test_localmem.py::TestCudaLocalMem:: test_struct_model_type_arr test_type_with_struct_data_model
+        test_sm_creation.py::TestSharedMemoryCreation:: test_type_with_struct_data_model
+    """,
+    "a module's handle is a CUmodule, for cuModuleGetGlobal; the driver crashes where cuLibraryGetGlobal gets one": """
+        test_module_callbacks.py::TestModuleCallbacks:: test_decldevice_arg test_jitarg
+        test_module_callbacks.py
+    """,
+    "np.count_nonzero of a frozen array without dimensions: E124": """
+        test_array_reductions.py::TestArrayReductions:: test_count_nonzero_basic
+    """,
+    "CuPy's arrays of times are not taken for arrays on a GPU; the cause was not looked into": """
+        test_datetime.py::TestCudaDateTime:: test_datetime_cupy_inputs
+    """,
+    "the words of numba's typing errors; E120, E181 and E150 say it with the place": """
+        test_errors.py::TestJitErrors:: test_typing_error
+        test_device_func.py::TestDeviceFunc:: test_device_func_as_kernel_disallowed test_inspect_sass_disallowed
+        test_inspect.py::TestInspect:: test_monotyped
+        test_alignment.py::TestAlignment:: test_record_alignment_error
+        test_localmem.py::TestCudaLocalMem:: test_invalid_string_dtype
+        test_sm.py::TestSharedMemory:: test_invalid_array_type
+        test_sm_creation.py::TestSharedMemoryCreation:: test_invalid_1 test_invalid_2 test_invalid_3 test_invalid_4
+            test_invalid_string_dtype
+        test_warp_ops.py::TestCudaWarpOperations:: test_vote_sync_const_mode_val test_vote_sync_type_validation
+        test_recursion.py::TestSelfRecursion:: test_growing_return_tuple test_runaway
+        test_dispatcher.py::TestDispatcher:: test_explicit_signatures_device
+        test_gufunc.py::TestCUDAGufunc:: test_bad_return_type test_invalid_flags
+        test_multiprocessing.py::TestMultiprocessing:: test_fork
+        test_print.py::TestPrint:: test_bfloat16 test_too_many_args
+    """,
+    "what numba refuses works here": """
+        test_sm_creation.py::TestSharedMemoryCreation:: test_global_build_list
+        test_dispatcher.py::TestDispatcher:: test_explicit_signatures_ambiguous_resolution
+        test_gufunc.py::TestCUDAGufunc:: test_not_supported_call_from_jit
+        test_device_func.py::TestDeviceFunc:: test_cpu_dispatcher_invalid
+        test_exception.py::TestException:: test_raise_in_device_function
+        test_flow_control.py::TestFlowControl:: test_for_loop8 test_for_loop8_npm
+    """,
+    "a gufunc that never writes an output: E185": """
+        test_gufunc.py::TestCUDAGufunc:: test_duplicated_output test_incorrect_number_of_pos_args test_nopython_flag
+        test_gufunc.py::TestMultipleOutputs:: test_incorrect_number_of_pos_args
+    """,
+    "a low occupancy is warned of by the launch of a kernel, not by its configuration, and not by gufuncs": """
+        test_gufunc.py::TestCUDAGufunc:: test_inefficient_launch_configuration
+        test_warning.py::TestWarnings:: test_inefficient_launch_configuration
+    """,
+    "operands of gufuncs are cast and broadcast as those of NumPy's": """
+        test_gufunc_scalar.py::TestGUFuncScalar:: test_gufunc_old_style_scalar_as_array test_gufunc_scalar_cast
+            test_gufunc_scalar_output
     """,
     "expected to fail in numba, and works here": """
         test_record_dtype.py::TestNestedArrays:: test_set_array

@@ -29,7 +29,7 @@ def test_addresses_are_aligned(dtype, alignment):
 
 
 def test_names_in_the_text():
-    """Tools find arrays by numba's names; a local one has its name where its alignment is asked for."""
+    """In LLVM text, shared arrays have numba's names, and so have local ones whose alignment is asked for."""
     def body(alignment):
         def k(out):
             own = cuda.local.array(3, lw.float32, alignment=alignment)

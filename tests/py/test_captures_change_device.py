@@ -119,3 +119,25 @@ def test_a_bound_call_sees_the_change():
     for call in (bound, lambda: f(3, d)):
         with pytest.raises(lw.errors.CompileError):
             call()
+
+
+@pytest.mark.skipif(cuda.config.ENABLE_CUDASIM, reason="the array lies in the host's memory")
+def test_a_captured_device_array_is_in_the_code():
+    """Its address, as of global memory; code for the CPU cannot read it."""
+    captured = cuda.to_device(np.arange(3.0))
+    ptx = str(lw.compile(lambda i: captured[i], "float64(int64)", target="sm_90", output="ptx"))
+    assert str(captured.__cuda_array_interface__["data"][0]) in ptx and "ld.global" in ptx
+    with pytest.raises(lw.errors.UnsupportedError, match="E169: an array that the function captured.* GPU's memory"):
+        lw.compile(lambda i: captured[i], "float64(int64)", target="cpu", output="asm")
+
+
+@pytest.mark.skipif(cuda.config.ENABLE_CUDASIM, reason="the array lies in the host's memory")
+def test_another_librarys_array_is_captured():
+    class Foreign:
+        def __init__(self, array):
+            self.array = array
+            self.__cuda_array_interface__ = array.__cuda_array_interface__
+
+    captured = Foreign(cuda.to_device(np.arange(6, dtype="i4"))[2:])
+    ptx = str(lw.compile(lambda i: captured[i], "int32(int64)", target="sm_90", output="ptx"))
+    assert str(captured.__cuda_array_interface__["data"][0]) in ptx

@@ -115,7 +115,7 @@ def test_specialize(cpu):
     types = add_one.specialize(lw.float64[::1], lw.float64[::1])
     assert types is special is add_one.specializations["void(float64[::1], float64[::1])"]
     assert add_one.specialize(lw.float32[:], lw.float64[::1]) is not special and len(add_one.specializations) == 2
-    with pytest.raises(RuntimeError, match="add_one.specialize: Dispatcher already specialized"):
+    with pytest.raises(RuntimeError, match=r"add_one.specialize\(\): Dispatcher already specialized by the signatures"):
         special.specialize(lw.float32[:], lw.float64[::1])
 
 

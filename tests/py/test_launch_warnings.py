@@ -39,6 +39,13 @@ def test_copies_of_host_arrays():
         with lw.config(warn_copies=1):
             kernel[1, 128](cuda.InOut(x))
             kernel[1, 128](cuda.to_device(x))
-    with lw.config(CUDA_WARN_ON_IMPLICIT_COPY=1), pytest.warns(errors.PerformanceWarning, match="will incur .* copy overhead"):
+            for make in cuda.mapped_array, cuda.managed_array:
+                there = make(100)
+                there[...] = 0
+                kernel[1, 128](there)
+                kernel[1, 64](there[:64])
+                cuda.synchronize()
+                assert there.tolist() == [2] * 64 + [1] * 36
+    with lw.config(CUDA_WARN_ON_IMPLICIT_COPY=1), pytest.warns(errors.PerformanceWarning, match="will incur copy overhead"):
         kernel[1, 128](x)
     assert (x == 3).all()

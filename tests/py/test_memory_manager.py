@@ -335,7 +335,7 @@ def test_ipc_in_one_process(driver):
     assert array.copy_to_host().tolist() == [[4, 5, 6, 7], [8, 9, 10, 11]]
     array[0, 0] = 77
     assert a.copy_to_host()[1, 0] == 77
-    with pytest.raises(ValueError, match="open already"):
+    with pytest.raises(ValueError, match="already opened"):
         there.open()
     there.close()
     with pytest.raises(ValueError, match="not open"):
@@ -377,8 +377,33 @@ def test_ipc_of_our_own_memory(run_python):
             "    a = cuda.to_device(np.arange(6.0))\n"
             "    h = a.get_ipc_handle()\n"
             "    assert h.size == 48 and len(h.handle) == 64 and h.offset == 0\n"
-            "    del a, h\n"
+            "    assert (h.shape, h.dtype, h.strides) == ((6,), np.float64, None)\n"
+            "    g = cuda.current_context().get_ipc_handle(a.gpu_data)\n"
+            "    assert type(g) is cuda.IpcHandle and g.handle.reserved == h.handle and g.size == 48\n"
+            "    del a, h, g\n"
             "assert cuda.current_context().pool_statistics()['n_hits'] == 2\n")
+    run_python("-c", code, LANEWISE_IPC="1")
+
+
+@needs_device
+@pytest.mark.skipif(not FAKE, reason="the driver does not open a process's own handles")
+def test_ipc_handle_as_a_context(run_python):
+    """The handle of an array knows its shape, and opens as the array."""
+    code = ("import pickle\n"
+            "import numpy as np\n"
+            "from lanewise import cuda\n"
+            "a = cuda.to_device(np.arange(12.0).reshape(3, 4))\n"
+            "for part in a, a[1:], a.T[1:3]:\n"
+            "    there = pickle.loads(pickle.dumps(part.get_ipc_handle()))\n"
+            "    assert type(there) is cuda.IpcArrayHandle and there.base is None\n"
+            "    with there as array:\n"
+            "        assert (array.copy_to_host() == part.copy_to_host()).all()\n"
+            "        try:\n"
+            "            there.__enter__()\n"
+            "        except ValueError as problem:\n"
+            "            assert 'already opened' in str(problem)\n"
+            "        else:\n"
+            "            raise AssertionError\n")
     run_python("-c", code, LANEWISE_IPC="1")
 
 

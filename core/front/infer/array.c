@@ -386,16 +386,6 @@ transposed(lw_infer_frame *f, lw_type type)
     return lw_type_array_like(lw_types_of(f), type, row.ndim, layout, NULL);
 }
 
-/* Whether the node is `x.ctypes.data`; x.ctypes is the array. */
-static bool
-is_address(lw_infer_frame *f, uint32_t node, const char *name)
-{
-    const lw_node *object = lw_node_of(f, lw_node_of(f, node)->a);
-
-    return strcmp(name, "data") == 0 && object->kind == LW_NODE_ATTRIBUTE &&
-           strcmp(lw_constant_text(f, object->b), "ctypes") == 0;
-}
-
 /* *found: whether the array has this attribute. */
 lw_status
 lw_infer_array_attribute(lw_infer_frame *f, uint32_t node, lw_type array, const char *name,
@@ -406,7 +396,7 @@ lw_infer_array_attribute(lw_infer_frame *f, uint32_t node, lw_type array, const 
     lw_constant dtype = {.kind = LW_K_DTYPE, .dtype = (lw_dtype)row.elements[0]};
 
     *found = true;
-    if (is_address(f, node, name)) {
+    if (lw_tree_is_address(f->run->tree, node)) {
         out->type = LW_DT_u64;
         return LW_OK;
     }

@@ -126,12 +126,19 @@ lw_complain_called(lw_infer_frame *f, uint32_t loc)
 static lw_status
 status_of(const char *code)
 {
-    if (strcmp(code, "E125") == 0)
-        return LW_ERR_ARGUMENT;
-    return strcmp(code, "E101") == 0 || strcmp(code, "E102") == 0 ||
-                   strcmp(code, "E160") == 0 || strcmp(code, "E151") == 0
-               ? LW_ERR_UNSUPPORTED
-               : LW_ERR_TYPING;
+    static const struct {
+        const char *code;
+        lw_status status;
+    } others[] = {{"E101", LW_ERR_UNSUPPORTED},
+                  {"E102", LW_ERR_UNSUPPORTED},
+                  {"E125", LW_ERR_ARGUMENT},
+                  {"E151", LW_ERR_UNSUPPORTED},
+                  {"E160", LW_ERR_UNSUPPORTED}};
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(code, others[i].code) == 0)
+            return others[i].status;
+    return LW_ERR_TYPING;
 }
 
 lw_status

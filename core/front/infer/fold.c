@@ -103,6 +103,44 @@ tuple_type(lw_infer_frame *f, const lw_constant *constant)
     return lw_type_tuple_listed(lw_types_of(f), type, constant->is_list);
 }
 
+/* Whether the elements of an array lie next to each other, the last axis (or the first) first.
+ */
+static bool
+is_contiguous(const lw_live_array *live, uint32_t n, int64_t bytes, bool last_first)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (live->shape[i] == 0)
+            return true;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t axis = last_first ? n - 1 - i : i;
+        if (live->shape[axis] != 1 && live->strides[axis] != bytes)
+            return false;
+        bytes *= live->shape[axis];
+    }
+    return true;
+}
+
+/* An array that is used where it lies. */
+static lw_type
+live_type(lw_infer_frame *f, const lw_constant *constant, lw_type element)
+{
+    const lw_live_array *live = constant->live;
+    lw_types *types = lw_types_of(f);
+    int64_t bytes = lw_type_bytes(types, element);
+    uint32_t align = lw_type_align(types, element);
+    lw_layout layout = is_contiguous(live, constant->n, bytes, true)    ? LW_LAYOUT_C
+                       : is_contiguous(live, constant->n, bytes, false) ? LW_LAYOUT_F
+                                                                        : LW_LAYOUT_ANY;
+    lw_type type = lw_type_array(types, element, constant->n, layout, live->readonly, NULL);
+    uint64_t places = live->address;
+
+    for (uint32_t i = 0; i < constant->n; i++)
+        places |= (uint64_t)live->strides[i];
+    return places % align == 0
+               ? type
+               : lw_type_array_aligned(types, type, (uint32_t)(places & (0 - places)));
+}
+
 /* An array that was frozen: its extents are constant, and nobody may write to it. */
 static lw_type
 table_type(lw_infer_frame *f, const lw_constant *constant)
@@ -112,10 +150,12 @@ table_type(lw_infer_frame *f, const lw_constant *constant)
 
     if (constant->n > LW_MAX_ARRAY_DIMS)
         return LW_T_STATIC;
-    for (uint32_t i = 0; i < constant->n; i++)
-        shape[i] = constant->items[i];
     element = constant->record ? lw_record_type(lw_types_of(f), constant->record, false)
                                : (lw_type)constant->dtype;
+    if (constant->live != NULL)
+        return live_type(f, constant, element);
+    for (uint32_t i = 0; i < constant->n; i++)
+        shape[i] = constant->items[i];
     return lw_type_array(lw_types_of(f), element, constant->n, LW_LAYOUT_C, true, shape);
 }
 
@@ -236,7 +276,7 @@ same_constant(lw_infer_frame *f, const lw_constant *a, const lw_constant *b)
     case LW_K_DTYPE: return true;
     case LW_K_EXTERNAL:
     case LW_K_RECORD: return a->bytes == b->bytes; /* field offsets may differ */
-    case LW_K_ARRAY: return a->bytes == b->bytes && a->items == b->items;
+    case LW_K_ARRAY: return a->live == b->live && a->bytes == b->bytes && a->items == b->items;
     case LW_K_OBJECT:
         if (a->n == 2 && b->n == 2 && !same_class_of_members(a, b))
             return false;

@@ -82,8 +82,8 @@ type_grid(lw_infer_frame *f, lw_name_id name, const lw_arg *ndim, lw_infer_value
     if (!ndim->value.constant ||
         !lw_constant_int_value(lw_constant_of(f, ndim->value.constant), &n) || n < 1 || n > 3)
         return lw_complain_argument(f, name, ndim, "1, 2 or 3, as a constant",
-                                    "the number of dimensions of the launch; numba calls this "
-                                    "RequireLiteralValue");
+                                    "the number of dimensions of the launch (numba raises "
+                                    "RequireLiteralValue)");
     out->type = n == 1 ? types[0] : lw_type_tuple(lw_types_of(f), types, (uint32_t)n, NULL);
     return LW_OK;
 }
@@ -278,12 +278,12 @@ check_alignment(lw_infer_frame *f, lw_name_id name, const lw_arg *args, uint32_t
     if (constant == NULL || !lw_constant_int_value(constant, &value))
         return lw_complain_argument(f, name, &args[2],
                                     "an alignment that is a constant power of two up to 4096",
-                                    "numba's RequireLiteralValue: the alignment must be a "
-                                    "constant integer, such as 16");
+                                    "write a number, such as 16 (numba raises "
+                                    "RequireLiteralValue)");
     if (value < 1 || value > 4096 || (value & (value - 1)) != 0)
         return lw_complain(f, lw_node_of(f, args[2].node)->loc, "E125",
                            lw_format_text(f, "this is %s", lw_describe_value(f, args[2].value)),
-                           "the next higher one keeps what the lower one promises",
+                           "elements are then aligned to any smaller power of two, too",
                            "Alignment must be a power of two from 1 to 4096");
     return LW_OK;
 }

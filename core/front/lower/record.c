@@ -250,16 +250,6 @@ is_array_attribute(const char *name)
     return false;
 }
 
-/* Whether the node is `x.ctypes.data`, the address of an array. */
-static bool
-is_address(const lw_lower_frame *f, const lw_node *n, const char *name)
-{
-    const lw_node *object = lw_node_at(f, n->a);
-
-    return strcmp(name, "data") == 0 && object->kind == LW_NODE_ATTRIBUTE &&
-           strcmp(lw_typed_constant(f->l->typed, object->b)->text, "ctypes") == 0;
-}
-
 const char *
 lw_lower_field_name(const lw_lower_frame *f, uint32_t node, lw_type type)
 {
@@ -276,7 +266,7 @@ lw_lower_field_name(const lw_lower_frame *f, uint32_t node, lw_type type)
         return NULL;
     if (n->kind != LW_NODE_ATTRIBUTE || single)
         return k->text;
-    return is_array_attribute(k->text) || is_address(f, n, k->text) ? NULL : k->text;
+    return is_array_attribute(k->text) || lw_tree_is_address(f->l->tree, node) ? NULL : k->text;
 }
 
 lw_ref

@@ -353,13 +353,31 @@ tuple_constant(lw_lower_frame *f, const lw_constant *k, lw_type type)
     return wrap(type, parts, at);
 }
 
-/* The bytes of a table are part of the module, as is the address of live memory. */
+/* The address, the extents and the strides of an array are part of the module. */
+static lw_lower_value
+live_array(lw_lower_frame *f, const lw_constant *k, lw_type type)
+{
+    lw_ref *parts = room_for(f, 1 + 2 * k->n);
+
+    assert(lw_parts_of(f->l->types, type) == 1 + 2 * k->n);
+    if (parts != NULL)
+        parts[0] = lw_ir_live_data(&f->b, k->live->address, k->live->on_gpu);
+    for (uint32_t i = 0; parts != NULL && i < k->n; i++) {
+        parts[1 + i] = lw_ir_int(&f->b, LW_DT_i64, k->live->shape[i]);
+        parts[1 + k->n + i] = lw_ir_int(&f->b, LW_DT_i64, k->live->strides[i]);
+    }
+    return wrap(type, parts, 1 + 2 * k->n);
+}
+
+/* The bytes of a table are part of the module. */
 static lw_lower_value
 table_constant(lw_lower_frame *f, const lw_constant *k, lw_type type)
 {
     uint32_t n = (uint32_t)lw_type_bytes(f->l->types, type);
 
-    return lw_value_scalar(f, type, lw_ir_live_data(&f->b, k->u, k->bytes, n, TABLE_ALIGN));
+    if (k->live != NULL)
+        return live_array(f, k, type);
+    return lw_value_scalar(f, type, lw_ir_data(&f->b, k->bytes, n, TABLE_ALIGN));
 }
 
 lw_lower_value

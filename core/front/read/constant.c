@@ -4,7 +4,6 @@
 #include "core/front/read/read_internal.h"
 
 #include "core/front/named.h"
-#include "core/front/read/record.h"
 #include "core/front/signature.h"
 #include "core/tables/names.h"
 
@@ -41,8 +40,10 @@ lw_read_object(const lw_reader *r, uint32_t node)
 {
     const lw_node *n = &r->tree->nodes.data[node];
 
-    return node && n->kind == LW_NODE_CONSTANT && n->a < r->objects.n ? r->objects.data[n->a]
-                                                                      : NULL;
+    if (node == 0 || n->kind != LW_NODE_CONSTANT || n->a >= r->objects.n ||
+        r->tree->constants.data[n->a].live != NULL) /* nothing in it is known now */
+        return NULL;
+    return r->objects.data[n->a];
 }
 
 uint32_t
@@ -663,6 +664,8 @@ from_object(lw_reader *r, PyObject *object)
         return from_other(r, object);
     if (PyType_Check(object))
         constant = from_type(r, object);
+    else if (lw_read_is_live(object))
+        constant = lw_read_live_array(r, object);
     else if (lw_read_is_numpy(r, object, "generic"))
         constant = lw_read_numpy_scalar(r, object);
     else if (lw_read_is_numpy(r, object, "ndarray"))

@@ -2,8 +2,6 @@
  * one of its types, and reading works where NumPy is not installed. */
 #include "core/front/read/read_internal.h"
 
-#include "core/front/read/record.h"
-
 enum { MAX_TABLE_BYTES = 64 * 1024 }; /* the constant memory of a GPU */
 
 /* The loaded numpy module, borrowed, or NULL. */
@@ -194,25 +192,6 @@ lw_read_numpy_scalar(lw_reader *r, PyObject *object)
     return result;
 }
 
-/* An array that stands in for a device array on the host (lanewise/_host_cuda.py); its contents
- * may change as those of a device array do. */
-static bool
-is_live(PyObject *object)
-{
-    return PyObject_HasAttrString((PyObject *)Py_TYPE(object), "__lanewise_live__");
-}
-
-/* Compiled code addresses live memory as an aligned array in C order. */
-static bool
-can_be_read(PyObject *object, const Py_buffer *view, lw_dtype dtype,
-            const lw_arg_record *record)
-{
-    uintptr_t align = record ? record->align : lw_dtypes[lw_dtypes[dtype].parts].size_bytes;
-
-    return !is_live(object) ||
-           (PyBuffer_IsContiguous(view, 'C') && (uintptr_t)view->buf % align == 0);
-}
-
 static uint32_t
 push_array(lw_reader *r, PyObject *object, const Py_buffer *view, lw_dtype dtype,
            const lw_arg_record *record)
@@ -230,7 +209,6 @@ push_array(lw_reader *r, PyObject *object, const Py_buffer *view, lw_dtype dtype
                         (lw_constant){.kind = LW_K_ARRAY,
                                       .dtype = dtype,
                                       .n = (uint32_t)view->ndim,
-                                      .u = is_live(object) ? (uint64_t)(uintptr_t)view->buf : 0,
                                       .items = shape,
                                       .bytes = bytes,
                                       .record = record});
@@ -247,9 +225,8 @@ lender(PyObject *object, lw_dtype dtype)
                                : Py_NewRef(object);
 }
 
-/* NULL: the dtype has no fields, or some that compiled code does not know. */
-static lw_arg_record *
-record_of(lw_reader *r, PyObject *dtype)
+lw_arg_record *
+lw_read_record_of(lw_reader *r, PyObject *dtype)
 {
     PyObject *names = PyObject_GetAttrString(dtype, "names");
     lw_arg_record *record = NULL;
@@ -292,7 +269,7 @@ lw_read_numpy_array(lw_reader *r, PyObject *object)
     dtype_object = PyObject_GetAttrString(object, "dtype");
     dtype = dtype_object ? lw_read_numpy_dtype(dtype_object) : LW_DT_void;
     if (dtype == LW_DT_void && dtype_object != NULL && !PyErr_Occurred())
-        record = record_of(r, dtype_object);
+        record = lw_read_record_of(r, dtype_object);
     Py_XDECREF(dtype_object);
     if (dtype != LW_DT_void || record != NULL)
         source = lender(object, dtype);
@@ -301,11 +278,168 @@ lw_read_numpy_array(lw_reader *r, PyObject *object)
         lw_read_clear();
         return 0;
     }
-    if (view.len <= MAX_TABLE_BYTES && can_be_read(object, &view, dtype, record))
+    if (view.len <= MAX_TABLE_BYTES)
         constant = push_array(r, object, &view, dtype, record);
     PyBuffer_Release(&view);
     Py_DECREF(source);
-    if (constant != 0 && !is_live(object) && lw_captures_add_array(r->captures, object) < 0)
+    if (constant != 0 && lw_captures_add_array(r->captures, object) < 0)
         return lw_read_failed(r);
+    return constant;
+}
+
+/* ---- device arrays ----
+ *
+ * A device array that a function captures is used where it lies. On a machine without a GPU, so
+ * are their stand-ins (lanewise/_host_cuda.py). Other libraries' arrays become device arrays
+ * first, by lanewise.cuda.as_cuda_array: what their streams have still to do is waited for, and
+ * what is wrong with them is told. */
+
+static bool
+type_has(PyObject *object, const char *name)
+{
+    return PyObject_HasAttrString((PyObject *)Py_TYPE(object), name);
+}
+
+static bool
+is_stand_in(PyObject *object)
+{
+    return type_has(object, "__lanewise_live__");
+}
+
+static bool
+is_ours(PyObject *object)
+{
+    return strcmp(Py_TYPE(object)->tp_name, "lanewise.cuda.DeviceArray") == 0;
+}
+
+/* Whether the class or the object itself has the attribute: `__getattr__` is not asked. */
+static bool
+has_interface(PyObject *object)
+{
+    static const char name[] = "__cuda_array_interface__";
+    PyObject *own = type_has(object, name) ? NULL : PyObject_GetAttrString(object, "__dict__");
+    bool named = own != NULL ? PyDict_Check(own) && PyDict_GetItemString(own, name) != NULL
+                             : type_has(object, name);
+
+    Py_XDECREF(own);
+    PyErr_Clear();
+    return named && PyObject_HasAttrString(object, name); /* PyTorch's are on a CPU, too */
+}
+
+/* Arrays of NumPy that GPUs can read as well (mapped, managed) are tables, as all of NumPy's.
+ */
+bool
+lw_read_is_live(PyObject *object)
+{
+    return is_stand_in(object) || is_ours(object) ||
+           (!PyObject_CheckBuffer(object) && has_interface(object));
+}
+
+/* The device array over the memory of another library's. New reference; NULL with an exception.
+ */
+static PyObject *
+device_array_of(PyObject *object)
+{
+    PyObject *core, *cuda, *array;
+
+    if (is_stand_in(object) || is_ours(object))
+        return Py_NewRef(object);
+    core = PyImport_ImportModule("lanewise._core");
+    cuda = core ? PyObject_GetAttrString(core, "cuda") : NULL;
+    array = cuda ? PyObject_CallMethod(cuda, "as_cuda_array", "O", object) : NULL;
+    Py_XDECREF(core);
+    Py_XDECREF(cuda);
+    return array;
+}
+
+/* n numbers of a tuple. False: with an exception, or memory is out. */
+static bool
+read_numbers(lw_reader *r, PyObject *tuple, Py_ssize_t n, const int64_t **out)
+{
+    int64_t *numbers = lw_arena_take(&r->tree->arena, ((size_t)n + 1) * sizeof *numbers);
+
+    for (Py_ssize_t i = 0; numbers != NULL && i < n; i++)
+        numbers[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(tuple, i));
+    *out = numbers;
+    return numbers != NULL && !PyErr_Occurred();
+}
+
+static bool
+read_places(lw_reader *r, PyObject *array, lw_live_array *live, uint32_t *n)
+{
+    PyObject *shape = PyObject_GetAttrString(array, "shape");
+    PyObject *strides = shape ? PyObject_GetAttrString(array, "strides") : NULL;
+    bool done = strides != NULL && PyTuple_Check(shape) && PyTuple_Check(strides) &&
+                PyTuple_GET_SIZE(shape) == PyTuple_GET_SIZE(strides);
+
+    if (done) {
+        *n = (uint32_t)PyTuple_GET_SIZE(shape);
+        done = read_numbers(r, shape, *n, &live->shape) &&
+               read_numbers(r, strides, *n, &live->strides);
+    }
+    Py_XDECREF(shape);
+    Py_XDECREF(strides);
+    return done;
+}
+
+/* (address, whether it is read-only), of either interface of arrays. */
+static bool
+read_address(PyObject *array, lw_live_array *live)
+{
+    const char *name = live->on_gpu ? "__cuda_array_interface__" : "__array_interface__";
+    PyObject *face = PyObject_GetAttrString(array, name);
+    PyObject *data = face ? PyMapping_GetItemString(face, "data") : NULL;
+    unsigned long long address = 0;
+    int readonly = 0;
+    bool done = data != NULL && PyTuple_Check(data) &&
+                PyArg_ParseTuple(data, "Kp", &address, &readonly);
+
+    live->address = address;
+    live->readonly = readonly;
+    Py_XDECREF(face);
+    Py_XDECREF(data);
+    return done;
+}
+
+/* 0: the dtype is one that compiled code does not know, or the array is empty: there is nothing
+ * to read. */
+static uint32_t
+push_live(lw_reader *r, PyObject *object, PyObject *array)
+{
+    lw_live_array *live = lw_arena_take(&r->tree->arena, sizeof *live);
+    PyObject *dtype = PyObject_GetAttrString(array, "dtype");
+    lw_constant constant = {.kind = LW_K_ARRAY, .live = live};
+    bool known = false;
+
+    if (live == NULL) {
+        Py_XDECREF(dtype);
+        return lw_read_no_memory(r);
+    }
+    *live = (lw_live_array){.on_gpu = !is_stand_in(array)};
+    if (dtype != NULL) {
+        constant.dtype = lw_read_numpy_dtype(dtype);
+        if (constant.dtype == LW_DT_void && !PyErr_Occurred())
+            constant.record = lw_read_record_of(r, dtype);
+        known = constant.dtype != LW_DT_void || constant.record != NULL;
+        Py_DECREF(dtype);
+    }
+    if (!known || !read_places(r, array, live, &constant.n) || !read_address(array, live) ||
+        live->address == 0)
+        return 0;
+    return lw_read_push(r, object, constant);
+}
+
+uint32_t
+lw_read_live_array(lw_reader *r, PyObject *object)
+{
+    PyObject *array = device_array_of(object);
+    uint32_t constant;
+
+    if (array == NULL)
+        return lw_read_failed(r);
+    constant = push_live(r, object, array);
+    Py_DECREF(array);
+    if (constant == 0)
+        lw_read_clear();
     return constant;
 }

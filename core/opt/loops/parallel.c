@@ -357,8 +357,8 @@ lw_parallel_uncast(const lw_parallel_loop *p, lw_ref value)
                : value;
 }
 
-/* The operand of an update that is the old element, perhaps widened: the only one of `x - e`,
- * the last of `e * f + x`. 0: the operation is none that memory has. */
+/* The operand of an update that is the old element, perhaps widened: the first of `x - e`, the
+ * last of `e * f + x`, either of others. 0: the operation is none that can be atomic. */
 static lw_ref
 old_of(const lw_parallel_loop *p, const lw_inst *made, lw_ref address)
 {
@@ -385,7 +385,7 @@ enum { MOST_ROOTS = 8 }; /* steps from an address to the memory that it is in */
 
 static lw_part_memory memory_of(const lw_parallel_loop *p, lw_ref address, uint32_t depth);
 
-/* That of the arrays that a variable of the iteration's own is set to. */
+/* The memory of the arrays that are assigned to a variable of the iteration's own. */
 static lw_part_memory
 memory_of_slot(const lw_parallel_loop *p, lw_ref slot, uint32_t depth)
 {
@@ -440,8 +440,8 @@ is_other_part(const lw_parallel_loop *p, const lw_inst *first, const lw_inst *se
            lw_inst_at(&p->s, at->b)->op == LW_OP_CONST;
 }
 
-/* Whether nothing else is written, and no other region begins or ends, from the load up to the
- * store. */
+/* Whether nothing else is written, and no loop begins and no region ends, from the load up to
+ * the store: then one operation in the store's place does the same. */
 static bool
 is_one_step(const lw_parallel_loop *p, uint32_t load, uint32_t store)
 {
@@ -462,7 +462,8 @@ is_one_step(const lw_parallel_loop *p, uint32_t load, uint32_t store)
     return true;
 }
 
-/* False: memory has no such operation for elements so narrow. */
+/* Makes the update that ends in this store an atomic one, if it is one and needs that. false:
+ * its elements are too narrow. */
 static bool
 take_update(lw_parallel_loop *p, uint32_t store)
 {

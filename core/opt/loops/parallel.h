@@ -26,10 +26,10 @@ typedef enum lw_parallel_fault {
     LW_PARALLEL_GOOD,
     LW_PARALLEL_CARRIED,  /* a variable is carried from one iteration to the next */
     LW_PARALLEL_MEMORY,   /* iterations store different values to one place */
-    LW_PARALLEL_NARROW,   /* places that memory decides about are updated, and too narrow for it
-                           */
+    LW_PARALLEL_NARROW,   /* elements are updated whose index comes from memory, and which are
+                             too narrow for atomic operations */
     LW_PARALLEL_DISTANCE, /* an iteration reads or writes what another one writes */
-    LW_PARALLEL_UPDATE,   /* elements whose places come from memory are computed from themselves
+    LW_PARALLEL_UPDATE,   /* elements whose index comes from memory are computed from themselves
                            */
     LW_PARALLEL_KEPT      /* an array made in an iteration is used behind the loop */
 } lw_parallel_fault;

@@ -27,7 +27,7 @@ typedef enum lw_part_atomic {
 enum { LW_ON_COUNTER = 1, LW_ON_MEMORY = 2, LW_ON_PLACES = 4 };
 
 /* Where an element is: in memory from before the loop, in memory that the iteration has made,
- * or not known: a function that it calls gives the array. */
+ * or in either, as where a function that the iteration calls returns the array. */
 typedef enum lw_part_memory { LW_SHARED_MEMORY, LW_OWN_MEMORY, LW_SOME_MEMORY } lw_part_memory;
 
 typedef struct lw_parallel_loop {

@@ -69,13 +69,14 @@ extern PyMethodDef lw_array_reduce_methods[];
 bool lw_array_key_is_basic(PyObject *key);
 /* self[key] and self[key] = value for all others. */
 PyObject *lw_array_take(PyObject *self, PyObject *key);
-/* copy_to_host(record): the record, an np.void or np.record, whose fields are written. */
-PyObject *lw_array_to_record(PyObject *self, PyObject *record, PyObject *stream);
 int lw_array_put(PyObject *self, PyObject *key, PyObject *value);
+/* copy_to_host(record): writes the fields of an np.void or np.record, which it returns. */
+PyObject *lw_array_to_record(PyObject *self, PyObject *record, PyObject *stream);
 PyObject *lw_array_get_real(PyObject *self, void *closure);
 PyObject *lw_array_get_imag(PyObject *self, void *closure);
 int lw_array_set_real(PyObject *self, PyObject *value, void *closure);
 int lw_array_set_imag(PyObject *self, PyObject *value, void *closure);
+/* An attribute that Python computes; closure: its name. */
 PyObject *lw_array_get_service(PyObject *self, void *closure);
 extern PyMethodDef lw_array_service_methods[];
 

@@ -123,7 +123,6 @@ method_dask_tokenize(PyObject *self, PyObject *Py_UNUSED(unused))
     return lw_service_call(LW_SERVICE_ARRAY_PROTOCOL, "dask_token", self, NULL, 0, NULL);
 }
 
-/* (numba) What numba's device arrays say of themselves; closure: the attribute's name. */
 PyObject *
 lw_array_get_service(PyObject *self, void *closure)
 {

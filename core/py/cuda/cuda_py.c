@@ -15,8 +15,8 @@
 typedef struct device_object {
     PyObject_HEAD
     lw_device *device; /* borrowed: devices live as long as the driver */
-    PyObject
-        *before; /* what each open `with` goes back to: a list of (thread, ordinal), or NULL */
+    /* what each open `with` goes back to: a list of (thread, ordinal), or NULL */
+    PyObject *before;
 } device_object;
 
 typedef struct context_object {
@@ -299,6 +299,12 @@ device_exit(PyObject *self, PyObject *Py_UNUSED(args))
     return result;
 }
 
+static PyObject *
+device_get_float16(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyBool_FromLong(((device_object *)self)->device->cc_major >= 6);
+}
+
 #define INT(name, field, doc)                                                                  \
     {                                                                                          \
         name, device_get_int, NULL, doc, (void *)offsetof(lw_device, field)                    \
@@ -310,6 +316,7 @@ static PyGetSetDef device_getset[] = {
     {"uuid", device_get_uuid, NULL, "as nvidia-smi writes it", NULL},
     {"compute_capability", device_get_capability, NULL, "(major, minor)", NULL},
     {"total_memory", device_get_total, NULL, "bytes", NULL},
+    {"supports_float16", device_get_float16, NULL, "whether it computes in float16", NULL},
     INT("MULTIPROCESSOR_COUNT", n_sms, "streaming multiprocessors"),
     INT("WARP_SIZE", warp_size, "threads a warp"),
     INT("MAX_THREADS_PER_BLOCK", max_threads_per_block, NULL),
@@ -435,6 +442,12 @@ context_pool(PyObject *self, PyObject *Py_UNUSED(unused))
 }
 
 static PyObject *
+context_ipc(PyObject *self, PyObject *memory)
+{
+    return lw_memory_call("_memory_handle", "(OO)", self, memory);
+}
+
+static PyObject *
 context_get_device(PyObject *self, void *Py_UNUSED(closure))
 {
     return lw_device_object(((context_object *)self)->device);
@@ -453,6 +466,8 @@ static PyMethodDef context_methods[] = {
     {"reset", context_reset, METH_NOARGS, "Reset the device for the whole process."},
     {"trim", context_trim, METH_NOARGS, "Give cached memory back to the system; waits."},
     {"pool_statistics", context_pool, METH_NOARGS, "What the memory pool holds, a dict."},
+    {"get_ipc_handle", context_ipc, METH_O,
+     "A cuda.IpcHandle of a MemoryPointer, for other processes."},
     {NULL, NULL, 0, NULL}};
 static PyGetSetDef context_getset[] = {
     {"device", context_get_device, NULL, "the context's device", NULL},

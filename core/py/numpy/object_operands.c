@@ -1,7 +1,6 @@
 #include "core/py/numpy/object_operands.h"
 
 #include "core/front/read/python.h"
-#include "core/front/read/record.h"
 #include "core/front/read/services.h"
 #include "core/py/array/device_array.h"
 #include "core/py/numpy_api.h"
@@ -141,6 +140,17 @@ is_of_dask(PyTypeObject *type)
     return is;
 }
 
+/* "__dask_graph__", made once, as reductions ask at each call (borrowed); NULL with an
+ * exception. */
+static PyObject *
+graph_name(void)
+{
+    lw_found *place = &lw_core->found.dask_graph;
+    PyObject *name = lw_found_get(place);
+
+    return name ? name : lw_found_set(place, PyUnicode_InternFromString("__dask_graph__"));
+}
+
 bool
 lw_is_dask(PyObject *object)
 {
@@ -148,11 +158,11 @@ lw_is_dask(PyObject *object)
     PyObject *name;
     bool found;
 
-    if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || PyArray_Check(object))
+    if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || PyArray_Check(object) ||
+        lw_is_device_array(object))
         return false;
-    name = PyUnicode_InternFromString("__dask_graph__");
+    name = graph_name();
     found = name != NULL && _PyType_Lookup(type, name) != NULL;
-    Py_XDECREF(name);
     PyErr_Clear();
     return found && is_of_dask(type);
 }
