@@ -15,6 +15,7 @@ enum {
     MOST_TERMS = 12,
     MOST_FACTORS = 4,
     MOST_DEPTH = 16,
+    MOST_STEPS = 8, /* where each step has several ways: through the SETs of a variable */
     MOST_PLACES = 128,
     NEAR = 2 /* iterations: conditions on the number let some that are so near meet */
 };
@@ -483,7 +484,7 @@ lw_parallel_collects(const lw_parallel_loop *p, const uint8_t *on, uint32_t stor
     bool loaded = false;
 
     for (uint32_t k = 0; inst_of(p, root)->op == LW_OP_OFFSET && k < MOST_DEPTH; k++) {
-        loaded |= is_loaded(p, inst_of(p, root)->b, MOST_DEPTH);
+        loaded |= is_loaded(p, inst_of(p, root)->b, MOST_STEPS);
         root = inst_of(p, root)->a;
     }
     if (inst_of(p, inst->b)->op == LW_OP_LOAD &&
@@ -491,11 +492,11 @@ lw_parallel_collects(const lw_parallel_loop *p, const uint8_t *on, uint32_t stor
         return false; /* the other part of a complex element, which stays */
     if (!loaded || (on[root] & LW_ON_COUNTER) || !(on[inst->b] & LW_ON_COUNTER))
         return false;
-    if (reads(p, inst->b, address, MOST_DEPTH))
+    if (reads(p, inst->b, address, MOST_STEPS))
         return true;
     for (uint32_t i = p->l.first; i < store; i++)
         if (inst_of(p, i)->op == LW_OP_IF && arm_of(p, i, store) != 0 &&
-            reads(p, inst_of(p, i)->a, address, MOST_DEPTH))
+            reads(p, inst_of(p, i)->a, address, MOST_STEPS))
             return true;
     return false;
 }
