@@ -20,7 +20,6 @@ enum lw_key_tag {
     LW_KEY_TUPLE,
     LW_KEY_LIST,
     LW_KEY_NAMED,
-    LW_KEY_METHODS,
     LW_KEY_OBJECT,
     LW_KEY_NONE,
     LW_KEY_STATIC,

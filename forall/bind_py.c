@@ -499,7 +499,7 @@ put_tuple(binder *r, PyObject *tuple)
         return refuse_layout(r, n > UINT8_MAX ? "a tuple of more than 255 items"
                                               : "tuples nested more than 8 deep");
     if (type != &PyTuple_Type && PyObject_HasAttrString((PyObject *)type, "_fields")) {
-        key[0] = lw_read_class_has_code(type) ? LW_KEY_METHODS : LW_KEY_NAMED;
+        key[0] = LW_KEY_NAMED;
         memcpy(key + 2, &type, sizeof type);
         n_key = sizeof key;
     }

@@ -29,9 +29,9 @@ static int
 items_fit(const lw_arg_spec *declared, const lw_arg_spec *given)
 {
     int cost = declared->class_name == NULL && given->class_name != NULL;
-    const lw_class *class = given->user_class;
+    const lw_class *class = given->user_class ? given->user_class : declared->user_class;
 
-    if (class != declared->user_class && (!class->is_tuple || class->has_special))
+    if (given->user_class != declared->user_class && (!class->is_tuple || class->has_special))
         return -1;
     if (declared->n != given->n || (declared->class_name && !same_names(declared, given)))
         return -1;

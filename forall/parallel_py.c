@@ -44,6 +44,16 @@ static const struct {
          "its index comes from memory, so that other iterations may have the same one",
          "make the array one of 32 or 64 bits, whose elements are updated by atomic "
          "operations; `range` runs the iterations in order"},
+    [LW_PARALLEL_DISTANCE] =
+        {"iterations of prange depend on each other", "another iteration writes this element",
+         "write the results to another array than the one that is read; `range` runs the "
+         "iterations in order"},
+    [LW_PARALLEL_UPDATE] =
+        {"iterations of prange may update the same element",
+         "its index comes from memory, so that other iterations may have the same one",
+         "`+=`, `-=`, `&=`, `|=` and `^=` update such elements one at a time; `range` runs the "
+         "iterations in order; where all indices differ, write the results to another array "
+         "than the one that is read"},
     [LW_PARALLEL_KEPT] =
         {"an array that an iteration of prange makes is used outside of the iteration",
          "this array belongs to one iteration",

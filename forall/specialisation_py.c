@@ -154,11 +154,11 @@ decode_tuple(decoder *d, enum lw_key_tag tag, lw_arg_spec *out)
     out->kind = LW_ARGK_TUPLE;
     out->n = *d->at++;
     out->is_list = tag == LW_KEY_LIST;
-    if (tag == LW_KEY_NAMED || tag == LW_KEY_METHODS) {
+    if (tag == LW_KEY_NAMED) {
         PyTypeObject *type = take_address(d);
         if (!hold(d->specialisation, (PyObject *)type) ||
             !read_names(d, type, PyObject_GetAttrString((PyObject *)type, "_fields"), out) ||
-            (tag == LW_KEY_METHODS && !set_class(d, (PyObject *)type, out)))
+            !set_class(d, (PyObject *)type, out))
             return false;
     }
     return decode_items(d, out);
@@ -254,8 +254,7 @@ decode(decoder *d, lw_arg_spec *out)
         return set_record(d, out->record);
     case LW_KEY_TUPLE:
     case LW_KEY_LIST:
-    case LW_KEY_NAMED:
-    case LW_KEY_METHODS: return decode_tuple(d, tag, out);
+    case LW_KEY_NAMED: return decode_tuple(d, tag, out);
     case LW_KEY_OBJECT: return decode_object(d, out);
     case LW_KEY_NONE:
         out->kind = LW_ARGK_CONSTANT;

@@ -184,3 +184,11 @@ def __getattr__(name):
         if name in ufuncs.__all__:
             return getattr(ufuncs, name)
     raise AttributeError(f"module 'lanewise' has no attribute {name!r:.200}")
+
+
+def __dir__():
+    """Every public name, also of what is loaded when it is asked for."""
+    import importlib
+
+    others = (importlib.import_module("lanewise." + name).__all__ for name in ("types", "ufuncs"))
+    return sorted({name for name in globals() if not name.startswith("_") or name.endswith("__")}.union(__all__, *others))

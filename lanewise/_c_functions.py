@@ -115,6 +115,8 @@ def cfunc(sig, **options):
         >>> round(integrate.quad(LowLevelCallable(f.ctypes), 0, 3)[0], 9)
         9.0
     """
+    if hasattr(sig, "__code__"):
+        raise TypeError(f'cfunc needs a signature, because C has no types to infer: @lw.cfunc("float64(float64)") above {sig.__name__}')
     text = _core._device_signature(sig, True)
     return lambda function: CFunc(function, text, options)
 

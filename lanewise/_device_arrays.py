@@ -533,7 +533,10 @@ def _sorted_order(flat: Any, n: int) -> Any:
     return order
 
 
-def _check_kind(kind: Any, order: Any, stable: Any) -> None:
+def _check_kind(x: Any, kind: Any, order: Any, stable: Any) -> None:
+    if order is not None and x.dtype.names:
+        field = order if isinstance(order, str) else x.dtype.names[0]
+        raise lw.errors.UnsupportedError(f"device arrays of records are not sorted by order=: a[numpy.argsort(a[{field!r}])] is in the order of one field")
     if order is not None:
         raise ValueError("Cannot specify order when the array has no fields.")
     if kind is not None and stable is not None:
@@ -558,7 +561,7 @@ def _ordered(x: Any, axis: Any, finish: Any) -> Any:
 
 def argsort(x: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: bool = False) -> Any:
     """The indices that sort along an axis, as numpy.argsort; always stable."""
-    _check_kind(kind, order, stable)
+    _check_kind(x, kind, order, stable)
     if descending:
         raise lw.errors.UnsupportedError("descending=True is not supported on device arrays: reverse the result")
     if axis is None or x.ndim == 0:
@@ -575,7 +578,7 @@ def argsort(x: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stab
 
 def sort(x: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     """A sorted copy along an axis, as numpy.sort: NaN last; always stable."""
-    _check_kind(kind, order, stable)
+    _check_kind(x, kind, order, stable)
     if axis is None:
         x, axis = _flat(x), -1
     return _ordered(x, axis, lambda flat, found, n: _gather(flat.view(np.int64), found).view(flat.dtype) if flat.dtype.kind in "mM"

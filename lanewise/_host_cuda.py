@@ -224,7 +224,7 @@ def _sorted(name, array, axis, kind, order, stable):
     """As device arrays sort, stably: by NumPy, but for bfloat16, of which it has no stable order."""
     from lanewise import _device_arrays
 
-    _device_arrays._check_kind(kind, order, stable)
+    _device_arrays._check_kind(array, kind, order, stable)
     if array.dtype.kind in "biufcmM":
         return getattr(np, name)(array, axis, kind="stable")
     return getattr(_device_arrays, name)(array, axis)

@@ -22,6 +22,8 @@ def is_sparse(value: Any) -> bool:
 def hint(name: str, value: Any) -> str:
     """What to write instead."""
     dtype = getattr(value, "dtype", None) or np.asarray(value).dtype
+    if dtype.names:
+        return f"pass its fields, `{name}[{dtype.names[0]!r}]`; functions of `forall` and `jit` take arrays of records"
     if value is None:
         return f"a missing number is numpy.nan; static=({name!r},) compiles None in"
     if is_sparse(value):
@@ -47,6 +49,8 @@ def hint(name: str, value: Any) -> str:
 
 def shown(value: Any) -> str:
     """What the value is, in words."""
+    if getattr(getattr(value, "dtype", None), "names", None):
+        return f"an array of records, {value.dtype}" if hasattr(value, "ndim") and value.ndim else f"a record, {value.dtype}"
     if isinstance(value, np.ndarray):
         return f"an array of dtype {value.dtype}"
     kind = type(value).__name__
@@ -62,7 +66,7 @@ def _is_known(value: Any) -> bool:
             dtype = np.asarray(value).dtype
         except ValueError:
             return True  # NumPy's error says it
-    return not isinstance(dtype, np.dtype) or dtype.kind in "biufcV" and dtype.char not in "gG"
+    return not isinstance(dtype, np.dtype) or dtype.kind in "biufcV" and dtype.char not in "gG" and dtype.names is None
 
 
 def _text(problem: Exception) -> str:

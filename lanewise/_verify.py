@@ -65,6 +65,8 @@ class Report:
         self.n_checked = self.n_different = 0
         self.worst_ulp = 0.0
         self.allowed_ulp = 0.0
+        self.atol = 0.0
+        self.has_cancelled = False  # perhaps: some floats differ by a finite distance
         self.differences: list[Difference] = []
         self.compared: list[str] = []
 
@@ -78,10 +80,13 @@ class Report:
     def __repr__(self) -> str:
         state = "agrees" if self.ok else f"DIFFERS in {self.n_different}"
         lines = [f"{self.name} {state}: {self.n_checked} elements compared, at most {self.worst_ulp:g} ULP apart, {self.allowed_ulp:g} allowed"]
+        if self.has_cancelled:
+            lines[0] += " (cancellation may be the reason, where a result is much smaller than what it is the sum or difference of: ulp= and atol= allow more)"
         lines += [f"  {way}" for way in self.compared]
         for one in self.differences[:5]:
             inputs = f", inputs {', '.join(map(repr, one.inputs))}" if one.inputs else ""
-            lines.append(f"  {one.where}[{', '.join(map(str, one.index))}]: got {one.got!r}, expected {one.expected!r} ({one.ulp:g} ULP){inputs}")
+            at = f"[{', '.join(map(str, one.index))}]" if one.index else ""
+            lines.append(f"  {one.where}{at}: got {one.got!r}, expected {one.expected!r} ({one.ulp:g} ULP){inputs}")
         if self.n_different > 5:
             lines.append(f"  … and {self.n_different - 5} more")
         return "\n".join(lines)
@@ -106,23 +111,49 @@ def _twin(made, **changed):
     return kept[key][1]
 
 
+def _is_of_reductions(function) -> bool:
+    return isinstance(function, types.FunctionType) and function.__module__ in ("lanewise.reductions", "lanewise._nan_reductions") and not function.__name__.startswith("_")
+
+
+def _names_prange(function, seen) -> bool:
+    """Whether a Python function, or one that it names, has a loop over prange, which adds up in an order of its own."""
+    code = getattr(function, "__code__", None)
+    if code is None or code in seen:
+        return False
+    seen.add(code)
+    if "prange" in code.co_names:
+        return True
+    named = [function.__globals__.get(name) for name in code.co_names]
+    return any(_names_prange(getattr(value, "py_func", value), seen) for value in named)
+
+
 class _Subject:
     """What is verified: a compiled function, and a kernel's grid."""
 
     def __init__(self, function) -> None:
+        self.launcher = None
+        self.is_library = _is_of_reductions(function)
+        if self.is_library:
+            self.made, self.options, self.name = function, {}, f"reductions.{function.__name__}"
+            self.writes = self.is_gufunc = self.sums = False
+            self.is_reduction = True
+            return
         self.launcher = function if isinstance(function, _core.Launcher) else None
         self.made = self.launcher.kernel if self.launcher is not None else function
         kinds = (_core.Ufunc, _core.Reduction, _core.Forall, _core.Kernel)
         if not isinstance(self.made, kinds):
-            raise TypeError("lanewise.verify takes a function made by vectorize, guvectorize, reduce, forall or jit, or a kernel with its grid "
+            raise TypeError("lanewise.verify takes a function made by vectorize, guvectorize, reduce, forall or jit, one of lanewise.reductions, or a kernel with its grid "
                             f"(k[grid, block], k.forall(n)), not {type(function).__name__}")
         self.options = self.made._state()["options"]
         self.writes = isinstance(self.made, (_core.Forall, _core.Kernel)) or bool(self.options.get("writable_args"))
         self.is_reduction = isinstance(self.made, _core.Reduction)
         self.is_gufunc = isinstance(self.made, _core.Gufunc)
         self.name = getattr(self.made, "__name__", "function")
+        self.sums = isinstance(self.made, _core.Kernel) and self.launcher is None and _names_prange(self.made.py_func, set())
 
     def runner(self, **changed) -> Callable[..., Any]:
+        if self.is_library:  # where the arguments are decides
+            return self.made
         made = _twin(self.made, **changed) if changed else self.made
         at = self.launcher
         if at is None:
@@ -252,7 +283,7 @@ def _callees(function, seen) -> "collections.Counter[str]":
 
 def _allowed(subject, on_gpu: bool, with_python: bool) -> dict[int, float]:
     """Units in the last place that two runs may be apart, by bytes of the float type."""
-    parts = [subject.made.py_func, *(subject.options.get(name) for name in ("map", "combine", "finish"))]
+    parts = [getattr(subject.made, "py_func", subject.made), *(subject.options.get(name) for name in ("map", "combine", "finish"))]
     seen: set = set()
     found = sum((_callees(part, seen) for part in parts), collections.Counter())
     bounds = _core._error_bounds()
@@ -321,14 +352,14 @@ def _bound_of(dtype, allowed) -> float:
 
 
 def _compare(report, name, got, expected, allowed, inputs, index_of, slack=None) -> None:
-    """Adds what differs to the report. slack: how far values may be apart in absolute terms."""
+    """Adds what differs to the report. slack: how far values may be apart in absolute terms, beside the report's `atol`."""
     if got.shape != expected.shape:
         raise Mismatch(f"{report.name}: {name} has shape {got.shape}, and {expected.shape} where it is computed again")
     if got.dtype != expected.dtype:
         if got.dtype.names or expected.dtype.names:
             raise Mismatch(f"{report.name}: {name} has dtype {got.dtype}, and {expected.dtype} where it is computed again")
         expected = expected.astype(got.dtype)
-    apart = _distance(got, expected)
+    apart = _distance(got, expected).reshape(got.shape)
     bound = _bound_of(got.dtype, allowed)
     finite = apart[np.isfinite(apart)]
     report.n_checked += got.size
@@ -336,8 +367,11 @@ def _compare(report, name, got, expected, allowed, inputs, index_of, slack=None)
     if finite.size:
         report.worst_ulp = max(report.worst_ulp, float(finite.max()))
     wrong = apart > bound
-    if slack is not None and wrong.any() and got.dtype.kind in "fc":
-        wrong &= ~(np.abs(got - expected) <= slack(name))
+    if wrong.any() and got.dtype.kind in "fc":
+        with np.errstate(all="ignore"):
+            difference = np.abs(got - expected)
+        wrong = wrong & ~(difference <= np.maximum(0.0 if slack is None else slack(name), report.atol))
+        report.has_cancelled |= bool((wrong & np.isfinite(apart)).any())
     if (wrong & np.isinf(apart)).any() and got.dtype.kind in "fc":
         report.worst_ulp = math.inf
     report.n_different += int(wrong.sum())
@@ -425,13 +459,15 @@ def _can_draw(subject, args, kwargs) -> bool:
 # ---- verify ----
 
 
-def _check_arguments(sample, target, ulp) -> None:
+def _check_arguments(sample, target, ulp, atol) -> None:
     if isinstance(sample, bool) or not isinstance(sample, (int, np.integer)):
         raise TypeError(f"sample must be an int, the number of elements to compute again, not {type(sample).__name__}")
     if sample < 1:
         raise ValueError(f"sample must be at least 1, not {sample}")
     if target not in (None, "auto", "cpu", "cuda"):
         raise ValueError(f"target must be None, 'auto', 'cpu' or 'cuda', not {target!r:.200}")
+    if not (isinstance(atol, (int, float, np.number)) and atol >= 0):
+        raise ValueError(f"atol must be a number that is not negative, not {atol!r:.200}")
     if ulp is not None and not (isinstance(ulp, (int, float, np.number)) and ulp >= 0):
         raise ValueError(f"ulp must be None or a number that is not negative, not {ulp!r:.200}")
 
@@ -456,6 +492,12 @@ def _in_python(runner):
 def _pairs(subject, on_gpu) -> list[_Pair]:
     if on_gpu:
         return [_Pair("GPU beside CPU", None, subject.runner(target="cpu"), False)]
+    if subject.is_library:
+        numpys = getattr(np, subject.made.__name__, None)
+        if numpys is None:
+            raise TypeError(f"lanewise.verify compares {subject.name} of a GPU's arrays with the CPU; on the host, functions of "
+                            "lanewise.reductions are compared with NumPy's, which has none of this name")
+        return [_Pair("CPU beside NumPy", None, numpys, False)]
     plain = {} if subject.options.get("fma") is False else {"fma": False}
     return [_Pair("CPU, optimised beside not optimised", None, subject.runner(target="cpu", opt=False), False),
             _Pair("CPU with fma=False beside Python", subject.runner(target="cpu", **plain), _in_python(subject.made if subject.launcher is None
@@ -464,7 +506,7 @@ def _pairs(subject, on_gpu) -> list[_Pair]:
 
 def _slack(subject, second, args, kwargs):
     """Of sums, whose order is each target's own: how far apart they may be, from the sum of the sizes."""
-    if not (subject.is_reduction or subject.is_gufunc):
+    if not (subject.is_reduction or subject.is_gufunc or subject.sums):
         return None
     known: dict[str, Any] = {}
 
@@ -475,14 +517,24 @@ def _slack(subject, second, args, kwargs):
     def bound(name):
         if not known:
             try:
-                known.update(_leaves(second(*map(size, args), **{k: v for k, v in kwargs.items() if k not in ("out", "stream")}), "result"))
+                named = {k: v for k, v in kwargs.items() if k not in ("out", "stream")}
+                known.update(_everything(subject, second, [*map(size, args)], named, True))
             except Exception:
                 known[""] = None
         scale = known.get(name)
         if scale is None or scale.dtype.kind not in "fc":
             return 0.0
-        most = max((np.asarray(_to_host(a)).size for a in args), default=1)
-        return (8 + 2 * math.ceil(math.log2(most + 2))) * np.spacing(np.abs(scale))
+        most = max((leaf.size for a in args for _, leaf in _leaves(a, "")), default=1)
+        if subject.sums:  # one after the other in each of the two orders
+            most = max([most, *(abs(int(a)) for a in args if isinstance(a, (int, np.integer)))])
+            return (8 + most) * np.spacing(np.abs(scale))
+        scale = np.abs(scale)
+        if subject.is_library and subject.made.__name__[-3:] in ("var", "std"):  # squares of what elements and their mean differ by
+            largest = np.nanmax(np.abs(np.asarray(_to_host(args[0]))), initial=0.0)
+            scale = np.maximum(scale, scale.dtype.type(largest**2 if subject.made.__name__.endswith("var") else largest))
+        if subject.is_library and ("cum" in subject.made.__name__ or "prod" in subject.made.__name__):  # NumPy's are one after the other
+            return (8 + most) * np.spacing(scale)
+        return (8 + 2 * math.ceil(math.log2(most + 2))) * np.spacing(scale)
 
     return bound
 
@@ -510,10 +562,11 @@ def _run_pair(report, pair, subject, args, kwargs, result, drawn, allowed) -> No
         _compare(report, name, got, expected, allowed, inputs, index_of, slack)
 
 
-def _verify(f, args, kwargs, sample, target, raise_, ulp) -> Report:
-    _check_arguments(sample, target, ulp)
+def _verify(f, args, kwargs, sample, target, raise_, ulp, atol) -> Report:
+    _check_arguments(sample, target, ulp, atol)
     subject = _Subject(f)
     report = Report(subject.name)
+    report.atol = float(atol)
     on_gpu = _runs_on_gpu(subject, args, kwargs, target)
     runner = subject.runner() if target in (None, "auto") else subject.runner(target=target)
     to_host = target == "cpu" and _any_device((*args, *kwargs.values()))
@@ -554,6 +607,8 @@ def _runs_on_gpu(subject, args, kwargs, target) -> bool:
     """Whether the function runs on a GPU."""
     if target == "cpu" or config.target == "cpu":
         return False
+    if subject.is_library:
+        return _any_device((*args, *kwargs.values()))
     named = subject.options.get("target", "auto") if target in (None, "auto") else target
     if named == "auto" and config.target == "cuda":
         named = "cuda"
@@ -585,9 +640,11 @@ class _Verify:
     most `sample` elements and is left out of calls of kernels and reductions that have more.
 
     Integers and booleans must be equal, NaN equals NaN, and floats may be as far apart as the functions in
-    use account for (docs/differences.md); `ulp=` sets that distance. Of reductions and gufuncs, the order of
-    sums is free: they may also be apart by some roundings of the sum of the elements' absolute values. Runs
-    are made on copies: arguments stay as they are.
+    use account for (docs/differences.md); `ulp=` sets that distance, and `atol=` one in absolute terms: where
+    a small result is the difference of large numbers (cancellation), their roundings are many units in its last
+    place. Of reductions, gufuncs and functions with prange, the order of sums is free: they may also be apart by
+    some roundings of the sum of the elements' absolute values. Runs are made on copies: arguments stay as they are.
+    Functions of lanewise.reductions are taken, too; on the host they are compared with NumPy's.
 
     Returns a report with `ok`, `n_checked`, `worst_ulp` and `differences`. With ``raise_=True`` a difference
     is a `lanewise.verify.Mismatch`. While Python computes, the setting `target` is "python" for the process.
@@ -605,8 +662,8 @@ class _Verify:
     Report = Report
     Difference = Difference
 
-    def __call__(self, f, /, *args, sample=10_000, target=None, raise_=False, ulp=None, **kwargs):
-        return _verify(f, args, kwargs, sample, target, raise_, ulp)
+    def __call__(self, f, /, *args, sample=10_000, target=None, raise_=False, ulp=None, atol=0.0, **kwargs):
+        return _verify(f, args, kwargs, sample, target, raise_, ulp, atol)
 
 
 verify = _Verify()

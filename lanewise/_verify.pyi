@@ -41,6 +41,7 @@ class _Verify:
         target: Literal["auto", "cpu", "cuda"] | None = None,
         raise_: bool = False,
         ulp: float | None = None,
+        atol: float = 0.0,
         **kwargs: Any,
     ) -> _Report: ...
 

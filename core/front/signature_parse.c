@@ -354,8 +354,12 @@ static lw_status
 parse_named(lw_signature_parser *s, lw_sig_type *out, const char *start, const char *end)
 {
     if ((is_word(start, end, "Tuple") || is_word(start, end, "tuple")) && accept(s, "(")) {
+        bool in_tuple = accept(s, "("); /* numba's functions take one: "Tuple((i8, f8))" */
+        lw_status status = parse_types(s, &out->items, &out->n);
         out->kind = LW_SIG_TUPLE;
-        return parse_types(s, &out->items, &out->n);
+        if (status != LW_OK || !in_tuple)
+            return status;
+        return accept(s, ")") ? LW_OK : expected(s, "`)`");
     }
     if (is_word(start, end, "UniTuple") && accept(s, "("))
         return parse_uni_tuple(s, out, start);

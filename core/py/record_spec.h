@@ -1,4 +1,4 @@
-/* Structured dtypes for doors: lw_read_record of core/front/read/record.h by NumPy's type. */
+/* Structured dtypes for doors: lw_read_record of core/front/read/python.h by NumPy's type. */
 #ifndef LW_PY_RECORD_SPEC_H
 #define LW_PY_RECORD_SPEC_H
 

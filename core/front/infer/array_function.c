@@ -1,6 +1,7 @@
 /* Calls of functions of whole arrays, which loop over the elements: which function of
  * lanewise/_array_functions.py implements the call, and whether the arguments suit it. */
 #include "core/front/infer/infer_internal.h"
+#include "core/front/records.h"
 
 #include <string.h>
 
@@ -56,6 +57,16 @@ lw_is_own_attribute(lw_infer_frame *f, lw_infer_value object, const char *name)
     return false;
 }
 
+/* Arrays of records: NULL: it is none. */
+static const char *
+help_for_records(lw_infer_frame *f, lw_type type)
+{
+    if (lw_array_row(f, type) == NULL || lw_record_of(lw_types_of(f), type) == NULL)
+        return NULL;
+    return "the fields are such arrays, `a[\"x\"]`; arrays of records are copied and made "
+           "outside of the function, or by `np.empty(n, dtype)`";
+}
+
 static const char real[] = "a real number";
 
 /* A function of lanewise.special that is called by this name implements nothing else. */
@@ -72,6 +83,7 @@ complain(lw_infer_frame *f, const lw_fn *fn, const lw_arg *arg, const char *want
             ? "complex arguments are not supported; pass `.real`, `.imag` or `abs(...)`"
         : lw_tuple_row(f, arg->value.type)
             ? lw_format_text(f, "`np.array(%s)` is an array", lw_describe_source(f, arg->node))
+        : help_for_records(f, arg->value.type) ? help_for_records(f, arg->value.type)
         : lw_array_row(f, arg->value.type) && fn->takes[0] == 'f'
             ? "call it for each element in a loop; a function of one or two arguments also "
               "loops by itself, with an output: `special.gammaln(x, out)`"

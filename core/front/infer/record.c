@@ -4,6 +4,8 @@
 #include "core/front/infer/infer_internal.h"
 #include "core/front/records.h"
 
+#include <string.h>
+
 static lw_status
 complain_no_field(lw_infer_frame *f, uint32_t node, lw_type type, const char *name)
 {
@@ -15,6 +17,14 @@ complain_no_field(lw_infer_frame *f, uint32_t node, lw_type type, const char *na
     for (uint32_t i = 0; i < record->n; i++)
         names[i] = record->fields[i].name;
     near = lw_nearest(name, names, record->n);
+    if (strcmp(name, "dtype") == 0 && lw_record_row(lw_types_of(f), type) == NULL)
+        return lw_complain(
+            f, lw_node_of(f, node)->loc, "E161",
+            lw_format_text(f, "this is %s", lw_describe_type(f, type)),
+            "make it outside of the function and pass it in; `np.empty(n, dtype)` with a dtype "
+            "from outside makes one here, whose fields are then set in a loop",
+            "arrays of records have no `dtype` in compiled code, and are not filled or copied "
+            "as a whole");
     return lw_complain(f, lw_node_of(f, node)->loc, "E161",
                        lw_format_text(f, "the object is %s", lw_describe_type(f, type)),
                        near ? lw_format_text(f, "did you mean `%s`?", near) : NULL,

@@ -4,7 +4,6 @@
 #include "core/front/read/read_internal.h"
 
 #include "core/front/named.h"
-#include "core/front/read/record.h"
 #include "core/front/signature.h"
 #include "core/tables/names.h"
 
@@ -197,10 +196,8 @@ from_sequence(lw_reader *r, PyObject *object, PyObject *now)
     if (r->status == LW_OK && fields != NULL && PyTuple_GET_SIZE(fields) == n) {
         constant.names = copy_names(r, fields, n);
         constant.text = lw_read_text(r, Py_TYPE(object)->tp_name);
-        if (lw_read_class_has_code(Py_TYPE(object))) {
-            uint32_t class = lw_read_constant(r, (PyObject *)Py_TYPE(object));
-            constant.user_class = class ? r->tree->constants.data[class].user_class : NULL;
-        }
+        uint32_t class = lw_read_constant(r, (PyObject *)Py_TYPE(object));
+        constant.user_class = class ? r->tree->constants.data[class].user_class : NULL;
     }
     Py_XDECREF(fields);
     if (PyList_CheckExact(object) && lw_captures_add_list(r->captures, object) < 0)
@@ -235,20 +232,6 @@ lw_read_push_dtype(lw_reader *r, PyObject *object, lw_dtype dtype)
                                       .text = lw_dtypes[dtype].public_name});
 }
 
-/* "numba.core.types.scalars" and the like begin with this package. */
-static bool
-comes_from(PyObject *object, const char *package)
-{
-    PyObject *module = PyObject_GetAttrString(object, "__module__");
-    const char *text = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
-    size_t n = strlen(package);
-    bool result = text && strncmp(text, package, n) == 0 && (text[n] == '\0' || text[n] == '.');
-
-    Py_XDECREF(module);
-    lw_read_clear();
-    return result;
-}
-
 /* Type objects of ours have an attribute for it; numba's are known by their name. */
 static lw_dtype
 of_type_object(PyObject *object)
@@ -264,7 +247,7 @@ of_type_object(PyObject *object)
         dtype = (row > 0 && row < LW_DT_ptr) || (row >= LW_DT_FIRST_TIME && row < LW_N_SCALARS)
                     ? (lw_dtype)row
                     : LW_DT_void;
-    } else if (comes_from((PyObject *)Py_TYPE(object), "numba")) {
+    } else if (lw_comes_from((PyObject *)Py_TYPE(object), "numba")) {
         name = PyObject_Str(object);
         text = name ? PyUnicode_AsUTF8(name) : NULL;
         dtype = text ? lw_scalar_from_name(text, strlen(text)) : LW_DT_void;
@@ -306,7 +289,7 @@ from_type(lw_reader *r, PyObject *object)
     dtype = lw_read_numpy_class(r, object);
     if (dtype != LW_DT_void)
         return lw_read_push_dtype(r, object, dtype);
-    if (comes_from(object, "numpy") && lw_read_named(r, object) != 0) /* np.ndindex */
+    if (lw_comes_from(object, "numpy") && lw_read_named(r, object) != 0) /* np.ndindex */
         return 0;
     return lw_read_class(r, object);
 }
@@ -388,7 +371,7 @@ python_function_of(PyObject *object)
     static const char *const names[] = {"py_func", "__wrapped__"};
     PyObject *function = NULL;
 
-    if (PyType_Check(object) || comes_from((PyObject *)Py_TYPE(object), "numpy"))
+    if (PyType_Check(object) || lw_comes_from((PyObject *)Py_TYPE(object), "numpy"))
         return NULL;
     for (int i = 0; i < 2 && function == NULL; i++) {
         function = PyObject_GetAttrString(object, names[i]);
@@ -397,31 +380,6 @@ python_function_of(PyObject *object)
             Py_CLEAR(function);
     }
     return function;
-}
-
-/* The method that a call of this object runs; NULL, borrowed: it has none with Python source.
- */
-static PyObject *
-call_method_of(PyObject *object)
-{
-    PyTypeObject *type = Py_TYPE(object);
-    PyObject *name, *method;
-
-    if (PyType_Check(object) || comes_from((PyObject *)type, "lanewise") ||
-        (type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0)
-        return NULL;
-    name = PyUnicode_InternFromString("__call__");
-    method = name ? _PyType_Lookup(type, name) : NULL;
-    Py_XDECREF(name); /* the type's own dict keeps the method */
-    return method != NULL && PyFunction_Check(method) ? method : NULL;
-}
-
-const char *
-lw_call_hint(PyObject *object)
-{
-    return call_method_of(object)
-               ? "pass its method, as in `f.__call__`"
-               : "call it in a function of yours, as in `lambda x: math.erf(x)`";
 }
 
 PyObject *
@@ -476,7 +434,7 @@ function_behind(PyObject *object, PyObject **self)
     function = PyFunction_Check(object) || PyMethod_Check(object) ? lw_python_function(object)
                                                                   : python_function_of(object);
     lw_read_clear();
-    if (function == NULL && (function = Py_XNewRef(call_method_of(object))) != NULL)
+    if (function == NULL && (function = Py_XNewRef(lw_call_method_of(object))) != NULL)
         *self = object;
     return function;
 }
@@ -544,23 +502,16 @@ from_callable(lw_reader *r, PyObject *object)
     fn = lw_read_foreign(r, object);
     if (fn != 0 || r->status != LW_OK)
         return fn;
-    if (PyFunction_Check(object) && (comes_from(object, "numpy") || lw_read_is_special(object)))
+    if (PyFunction_Check(object) &&
+        (lw_comes_from(object, "numpy") || lw_comes_from(object, "lanewise.reductions") ||
+         lw_read_is_special(object)))
         return 0; /* a function of whole arrays, which was not written to be compiled */
+    if (PyMethod_Check(object) && lw_is_random(PyMethod_GET_SELF(object)))
+        return 0; /* its source says nothing that helps */
     return from_source(r, object);
 }
 
 /* ---- anything else ---- */
-
-static PyObject *
-attribute_text(PyObject *object, const char *name)
-{
-    PyObject *text = PyObject_GetAttrString(object, name);
-
-    if (text != NULL && !PyUnicode_Check(text))
-        Py_CLEAR(text);
-    lw_read_clear();
-    return text;
-}
 
 /* "an array of int64 with 800000 bytes"; new reference. */
 static PyObject *
@@ -581,11 +532,11 @@ describe_array(PyObject *array)
 static PyObject *
 describe(lw_reader *r, PyObject *object)
 {
-    PyObject *module = attribute_text(object, "__module__");
-    PyObject *name = attribute_text(object, "__qualname__"), *result;
+    PyObject *module = lw_attribute_text(object, "__module__");
+    PyObject *name = lw_attribute_text(object, "__qualname__"), *result;
 
     if (name == NULL)
-        name = attribute_text(object, "__name__");
+        name = lw_attribute_text(object, "__name__");
     if (lw_read_is_numpy(r, object, "ndarray"))
         result = describe_array(object);
     else if (lw_fold_is_member(object))
@@ -599,107 +550,6 @@ describe(lw_reader *r, PyObject *object)
     Py_XDECREF(module);
     Py_XDECREF(name);
     return result;
-}
-
-static bool
-is_one_of(const char *name, const char *const *names)
-{
-    for (; *names != NULL; names++)
-        if (strcmp(name, *names) == 0)
-            return true;
-    return false;
-}
-
-/* list(x), sorted(x), set(): they need memory from a heap. */
-static const char *
-hint_for_container(PyObject *object)
-{
-    static const char *const makers[] = {"list",   "dict",      "set", "frozenset",
-                                         "sorted", "bytearray", NULL};
-    PyObject *text = comes_from(object, "builtins") ? attribute_text(object, "__name__") : NULL;
-    const char *name = text ? PyUnicode_AsUTF8(text) : NULL, *hint = NULL;
-
-    if (name != NULL && is_one_of(name, makers))
-        hint = "it needs memory allocation; compiled code has tuples, and "
-               "`lw.local(shape, dtype)` for a small array of this call";
-    lw_read_clear();
-    Py_XDECREF(text);
-    return hint;
-}
-
-/* random.random, np.random.normal: methods of a generator that lives on the host. */
-static const char *
-hint_for_random(PyObject *object)
-{
-    PyObject *self = PyObject_GetAttrString(object, "__self__");
-    const char *type = self ? Py_TYPE(self)->tp_name : "", *hint = NULL;
-
-    lw_read_clear();
-    if (strncmp(type, "numpy.random.", 13) == 0 || strcmp(type, "Random") == 0)
-        hint = "functions of lanewise.random draw inside compiled functions, as in "
-               "`philox_uniform_float64(seed, i)`";
-    Py_XDECREF(self);
-    return hint;
-}
-
-/* breakpoint(), pdb.set_trace(): a debugger stops Python code, not machine code. */
-static const char *
-hint_for_debugger(PyObject *object)
-{
-    static const char *const packages[] = {
-        "pdb", "bdb", "ipdb", "pudb", "IPython", "_pytest" /* which replaces pdb's */, NULL};
-    PyObject *text = attribute_text(object, "__name__");
-    const char *name = text ? PyUnicode_AsUTF8(text) : NULL;
-    bool stops =
-        name != NULL && strcmp(name, "breakpoint") == 0 && comes_from(object, "builtins");
-
-    for (int i = 0; packages[i] && name != NULL && strcmp(name, "set_trace") == 0; i++)
-        stops = stops || comes_from(object, packages[i]);
-    lw_read_clear();
-    Py_XDECREF(text);
-    return stops ? "LANEWISE_TARGET=python, or `with lw.config(target=\"python\"):` around the "
-                   "call, runs the function as plain Python, where debuggers stop"
-                 : NULL;
-}
-
-/* A method of a text whose arguments are known only at run time. */
-static bool
-is_text_method(PyObject *object)
-{
-    PyObject *self = PyCFunction_Check(object) ? PyCFunction_GET_SELF(object) : NULL;
-
-    return self != NULL && PyUnicode_Check(self);
-}
-
-static const char *
-hint_for(lw_reader *r, PyObject *object)
-{
-    const char *hint = hint_for_container(object);
-
-    if (hint == NULL)
-        hint = hint_for_random(object);
-    if (hint == NULL)
-        hint = hint_for_debugger(object);
-    if (hint == NULL)
-        hint = lw_read_special_hint(r, object);
-    if (hint != NULL)
-        return hint;
-    if (is_text_method(object))
-        return "methods of texts take constants here; in `print`, `raise` and `assert` an "
-               "f-string shows numbers: f\"{x:.3f}\"";
-    if (lw_read_is_masked(object))
-        return "compiled code would not see the mask of a masked array: capture its `.data` or "
-               "`.filled(value)`, and the mask as an array of its own";
-    if (lw_read_is_numpy(r, object, "ndarray"))
-        return "arrays up to 64 KiB of numbers or records in native byte order can be "
-               "constants; pass "
-               "others as an argument";
-    if (PyDict_Check(object) || PyAnySet_Check(object))
-        return "a dict can be indexed with constant keys only; use a tuple or an array";
-    if (PyCallable_Check(object))
-        return "write it as a Python function, or an overload of it (lanewise.extending); "
-               "docs/supported.md lists the functions of math and NumPy that are known";
-    return NULL;
 }
 
 /* What inference may ask of a member that a parameter stands for. */
@@ -735,7 +585,7 @@ from_other(lw_reader *r, PyObject *object)
 {
     PyObject *text;
     lw_constant constant = {.kind = LW_K_OBJECT,
-                            .help = hint_for(r, object),
+                            .help = lw_hint_for(r, object),
                             .n = object == Py_NotImplemented,
                             .bytes = PyType_Check(object) ? object : NULL};
 
@@ -818,7 +668,7 @@ is_callable_object(PyObject *object)
     bool links = has_attribute(object, "__lanewise_link__") ||
                  has_attribute(object, "__numba_cuda_link__");
 
-    return !links && !PyFunction_Check(object) && call_method_of(object) != NULL;
+    return !links && !PyFunction_Check(object) && lw_call_method_of(object) != NULL;
 }
 
 /* All objects other than plain Python numbers, texts and sequences; 0 and status OK:
@@ -831,7 +681,7 @@ from_object(lw_reader *r, PyObject *object)
 
     if (PyModule_Check(object))
         return from_module(r, object);
-    if (hint_for_debugger(object) != NULL)
+    if (lw_hint_for_debugger(object) != NULL)
         return from_other(r, object);
     if (PyType_Check(object))
         constant = from_type(r, object);

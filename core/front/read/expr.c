@@ -488,14 +488,14 @@ read_lambda(lw_reader *r, PyObject *node, uint32_t loc)
     return fn ? lw_read_node(r, (lw_node){LW_NODE_LAMBDA, .loc = loc, .a = fn}) : 0;
 }
 
-/* E103: the expression would need memory from a heap. */
+/* E103: the expression would need memory that Python's objects have. */
 static uint32_t
 needs_memory(lw_reader *r, PyObject *node, const char *what, const char *help)
 {
     char label[160];
 
     snprintf(label, sizeof label,
-             "%s needs memory allocation; compiled code has fixed-size values only", what);
+             "%s needs memory that grows; compiled code has tuples and arrays", what);
     return lw_read_error(r, node,
                          (lw_fault){LW_ERR_UNSUPPORTED, "E103", .label = label, .help = help},
                          "%s cannot be compiled", what);
@@ -504,8 +504,9 @@ needs_memory(lw_reader *r, PyObject *node, const char *what, const char *help)
 static uint32_t
 read_unsupported(lw_reader *r, PyObject *node)
 {
-    static const char small[] = "write a tuple, `(x, y)`, or fill a small array of this call, "
-                                "`lw.local(shape, dtype)`";
+    static const char small[] =
+        "write `np.array([x, y])`, a tuple, `(x, y)`, or fill a small array of this call, "
+        "`lw.local(shape, dtype)`";
     static const char iterated[] = "write a loop that fills `np.empty(n)`, or a tuple; "
                                    "directly in `sum`, `min`, `max`, `any`, `all` or "
                                    "`math.prod` it is a loop";

@@ -2,8 +2,6 @@
  * one of its types, and reading works where NumPy is not installed. */
 #include "core/front/read/read_internal.h"
 
-#include "core/front/read/record.h"
-
 enum { MAX_TABLE_BYTES = 64 * 1024 }; /* the constant memory of a GPU */
 
 /* The loaded numpy module, borrowed, or NULL. */

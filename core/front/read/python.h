@@ -12,6 +12,7 @@
 #include <Python.h>
 
 #include "core/front/overload.h"
+#include "core/front/typed.h"
 #include "core/front/tree.h"
 
 /* What a tree froze: each (namespace, name) with the object that was found there, each closure
@@ -125,5 +126,16 @@ void lw_captures_free(lw_captures *captures); /* NULL is allowed */
 void lw_captures_replace(lw_captures *captures, lw_captures *older);
 /* For tp_traverse of the owner. */
 int lw_captures_traverse(const lw_captures *captures, visitproc visit, void *arg);
+
+/* ---- record.c: NumPy's structured dtypes as lw_arg_record ---- */
+
+/* From a numpy.dtype with fields; everything is copied into the arena. `align` is the alignment
+ * of every item in an array that NumPy allocated: that of its widest part if every field has an
+ * offset that is a multiple of its own alignment, else 1. A caller that takes an array of
+ * records checks that its address and strides are multiples of it. 0, or -1 with TypeError that
+ * names a field whose dtype compiled code does not know. */
+int lw_read_record(PyObject *dtype, lw_arena *arena, lw_arg_record **out);
+/* The attribute of a dtype's type that names the class whose objects the records are. */
+#define LW_CLASS_OF_RECORDS "__lanewise_class__"
 
 #endif

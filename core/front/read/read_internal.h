@@ -408,4 +408,19 @@ void lw_captures_is_own(lw_captures *captures, PyObject *space, PyObject *name,
 int lw_captures_add_attribute(lw_captures *captures, PyObject *object, PyObject *name,
                               PyObject *value);
 
+/* ---- hint.c: what may help where an object cannot be compiled ---- */
+
+/* Whether its module is of this package: "numba.core.types.scalars" is of "numba". */
+bool lw_comes_from(PyObject *object, const char *package);
+/* The attribute, if it is a text: new reference, or NULL without an exception. */
+PyObject *lw_attribute_text(PyObject *object, const char *name);
+/* Whether it is a generator of Python's module random. */
+bool lw_is_random(PyObject *object);
+/* The method that a call of this object runs; NULL, borrowed: it has none with Python source.
+ */
+PyObject *lw_call_method_of(PyObject *object);
+/* NULL: it starts no debugger. */
+const char *lw_hint_for_debugger(PyObject *object);
+const char *lw_hint_for(lw_reader *r, PyObject *object);
+
 #endif

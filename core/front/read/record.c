@@ -1,6 +1,5 @@
 /* NumPy's structured dtypes, read through their attributes: like the whole reader, this does
  * without NumPy's C interface. */
-#include "core/front/read/record.h"
 
 #include "core/front/read/read_internal.h"
 

@@ -278,10 +278,7 @@ take_variables(lw_parallel_loop *p, uint32_t *culprit)
 
 /* ---- stores ---- */
 
-/* What a value of an iteration depends on. ON_PLACES: on where arrays are; a condition that
- * does asks whether they overlap, which tells iterations apart as little as anything outside.
- */
-enum { ON_COUNTER = 1, ON_MEMORY = 2, ON_PLACES = 4, MOST_OPEN = 64 };
+enum { MOST_OPEN = 64 };
 
 static uint8_t
 depends(const lw_parallel_loop *p, const uint8_t *on, const lw_inst *inst)
@@ -292,18 +289,18 @@ depends(const lw_parallel_loop *p, const uint8_t *on, const lw_inst *inst)
 
     while (lw_ir_next_operand(p->s.func, inst, &k, &operand))
         result |= on[operand];
-    if (inst->type == LW_DT_b1 && (result & ON_PLACES))
-        return ON_PLACES;
+    if (inst->type == LW_DT_b1 && (result & LW_ON_PLACES))
+        return LW_ON_PLACES;
     switch (inst->op) {
     case LW_OP_DISTANCE:
-    case LW_OP_MEET: return ON_PLACES;
+    case LW_OP_MEET: return LW_ON_PLACES;
     case LW_OP_LOAD:
     case LW_OP_CALL:
     case LW_OP_HOST_CALL:
-    case LW_OP_ATOMIC: return result | ON_COUNTER | ON_MEMORY;
+    case LW_OP_ATOMIC: return result | LW_ON_COUNTER | LW_ON_MEMORY;
     case LW_OP_LOCAL:
     case LW_OP_OWNER:
-    case LW_OP_NEW: return result | ON_COUNTER; /* memory of the iteration's own */
+    case LW_OP_NEW: return result | LW_ON_COUNTER; /* memory of the iteration's own */
     default: return result;
     }
 }
@@ -341,15 +338,27 @@ is_guarded(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
 {
     for (uint32_t i = p->l.first; i < store; i++)
         if (lw_inst_at(&p->s, i)->op == LW_OP_IF && p->s.regions.ends[i] > store &&
-            (on[lw_inst_at(&p->s, i)->a] & ON_COUNTER))
+            (on[lw_inst_at(&p->s, i)->a] & LW_ON_COUNTER))
             return true;
     return false;
 }
 
 /* ---- updates ---- */
 
-/* The operand of an update that is the old element: the first of `x - e`, the last of
- * `e * f + x`, either of others. 0: the operation is none that can be atomic. */
+lw_ref
+lw_parallel_uncast(const lw_parallel_loop *p, lw_ref value)
+{
+    const lw_inst *inst = lw_inst_at(&p->s, value), *from = lw_inst_at(&p->s, inst->a);
+
+    return inst->op == LW_OP_CAST && is_in_iteration(p, value) &&
+                   lw_is_integer((lw_dtype)inst->type) && lw_is_integer((lw_dtype)from->type) &&
+                   lw_ir_count_uses(p->s.func, value) == 1
+               ? inst->a
+               : value;
+}
+
+/* The operand of an update that is the old element, perhaps widened: the first of `x - e`, the
+ * last of `e * f + x`, either of others. 0: the operation is none that can be atomic. */
 static lw_ref
 old_of(const lw_parallel_loop *p, const lw_inst *made, lw_ref address)
 {
@@ -362,58 +371,73 @@ old_of(const lw_parallel_loop *p, const lw_inst *made, lw_ref address)
         return 0;
     for (uint32_t k = 0; k < 2; k++) {
         lw_ref old = made->op == LW_OP_FMA ? made->c : operands[k];
-        const lw_inst *load = lw_inst_at(&p->s, old);
-        if (old != 0 && load->op == LW_OP_LOAD && load->a == address &&
+        const lw_inst *load;
+        old = lw_parallel_uncast(p, old);
+        load = lw_inst_at(&p->s, old);
+        if (old != 0 && load->op == LW_OP_LOAD && lw_parallel_same(p, load->a, address) &&
             is_in_iteration(p, old) && lw_ir_count_uses(p->s.func, old) == 1)
             return old;
     }
     return 0;
 }
 
-/* Where an element is: in memory from before the loop, in memory that the iteration has made,
- * or in either, as where a function that the iteration calls returns the array. */
-typedef enum memory { SHARED_MEMORY, OWN_MEMORY, SOME_MEMORY } memory;
-
 enum { MOST_ROOTS = 8 }; /* steps from an address to the memory that it is in */
 
-static memory memory_of(const lw_parallel_loop *p, lw_ref address, uint32_t depth);
+static lw_part_memory memory_of(const lw_parallel_loop *p, lw_ref address, uint32_t depth);
 
 /* The memory of the arrays that are assigned to a variable of the iteration's own. */
-static memory
+static lw_part_memory
 memory_of_slot(const lw_parallel_loop *p, lw_ref slot, uint32_t depth)
 {
-    memory found = OWN_MEMORY;
+    lw_part_memory found = LW_OWN_MEMORY;
 
     if (p->use[slot] != LW_PART_MADE)
-        return SHARED_MEMORY;
+        return LW_SHARED_MEMORY;
     for (uint32_t i = p->l.first; i < p->l.latch; i++) {
         const lw_inst *inst = lw_inst_at(&p->s, i);
-        memory one;
+        lw_part_memory one;
         if (inst->op != LW_OP_SET || inst->a != slot)
             continue;
         one = memory_of(p, inst->b, depth);
-        if (one == SHARED_MEMORY)
-            return SHARED_MEMORY;
-        found = one == SOME_MEMORY ? SOME_MEMORY : found;
+        if (one == LW_SHARED_MEMORY)
+            return LW_SHARED_MEMORY;
+        found = one == LW_SOME_MEMORY ? LW_SOME_MEMORY : found;
     }
     return found;
 }
 
-static memory
+static lw_part_memory
 memory_of(const lw_parallel_loop *p, lw_ref address, uint32_t depth)
 {
     const lw_inst *inst = lw_inst_at(&p->s, address);
 
     if (depth == MOST_ROOTS)
-        return SOME_MEMORY;
+        return LW_SOME_MEMORY;
     switch (inst->op) {
     case LW_OP_OFFSET: return memory_of(p, inst->a, depth + 1);
     case LW_OP_GET: return memory_of_slot(p, inst->a, depth + 1);
-    case LW_OP_LOCAL: return p->use[address] == LW_PART_GIVEN ? SHARED_MEMORY : OWN_MEMORY;
-    case LW_OP_CONST: return OWN_MEMORY; /* NULL: none */
-    case LW_OP_NEW: return is_in_iteration(p, address) ? OWN_MEMORY : SHARED_MEMORY;
-    default: return is_in_iteration(p, address) ? SOME_MEMORY : SHARED_MEMORY;
+    case LW_OP_LOCAL:
+        return p->use[address] == LW_PART_GIVEN ? LW_SHARED_MEMORY : LW_OWN_MEMORY;
+    case LW_OP_CONST: return LW_OWN_MEMORY; /* NULL: none */
+    case LW_OP_NEW: return is_in_iteration(p, address) ? LW_OWN_MEMORY : LW_SHARED_MEMORY;
+    default: return is_in_iteration(p, address) ? LW_SOME_MEMORY : LW_SHARED_MEMORY;
     }
+}
+
+lw_part_memory
+lw_parallel_memory(const lw_parallel_loop *p, lw_ref address)
+{
+    return memory_of(p, address, 0);
+}
+
+/* Whether the two STOREs write the parts of one complex element. */
+static bool
+is_other_part(const lw_parallel_loop *p, const lw_inst *first, const lw_inst *second)
+{
+    const lw_inst *at = lw_inst_at(&p->s, second->a);
+
+    return first->op == LW_OP_STORE && at->op == LW_OP_OFFSET && at->a == first->a &&
+           lw_inst_at(&p->s, at->b)->op == LW_OP_CONST;
 }
 
 /* Whether nothing else is written, and no loop begins and no region ends, from the load up to
@@ -424,6 +448,9 @@ is_one_step(const lw_parallel_loop *p, uint32_t load, uint32_t store)
     for (uint32_t i = load + 1; i < store; i++)
         switch (lw_inst_at(&p->s, i)->op) {
         case LW_OP_STORE:
+            if (is_other_part(p, lw_inst_at(&p->s, i), lw_inst_at(&p->s, store)))
+                break;
+            return false;
         case LW_OP_ATOMIC:
         case LW_OP_CALL:
         case LW_OP_HOST_CALL:
@@ -441,15 +468,22 @@ static bool
 take_update(lw_parallel_loop *p, uint32_t store)
 {
     const lw_inst *inst = lw_inst_at(&p->s, store);
-    lw_ref old = old_of(p, lw_inst_at(&p->s, inst->b), inst->a);
-    memory where = memory_of(p, inst->a, 0);
+    lw_ref value = lw_parallel_uncast(p, inst->b);
+    const lw_inst *made = lw_inst_at(&p->s, value);
+    lw_ref old = old_of(p, made, inst->a);
+    lw_part_memory where = memory_of(p, inst->a, 0);
 
-    if (old == 0 || where == OWN_MEMORY || lw_ir_count_uses(p->s.func, inst->b) != 1 ||
+    if (old == 0 || where == LW_OWN_MEMORY || lw_ir_count_uses(p->s.func, value) != 1 ||
+        lw_inst_at(&p->s, old)->type != lw_inst_at(&p->s, inst->b)->type ||
         !is_one_step(p, old, store))
         return true;
     if (lw_dtypes[lw_inst_at(&p->s, old)->type].bits < 32)
-        return where == SOME_MEMORY;
-    p->atomics[old] = p->atomics[inst->b] = LW_ATOMIC_PART;
+        return where == LW_SOME_MEMORY;
+    p->atomics[old] = p->atomics[value] = p->atomics[inst->b] = LW_ATOMIC_PART;
+    if (lw_parallel_uncast(p, made->a) == old) /* the CAST */
+        p->atomics[made->a] = LW_ATOMIC_PART;
+    else if (made->op != LW_OP_FMA && lw_parallel_uncast(p, made->b) == old)
+        p->atomics[made->b] = LW_ATOMIC_PART;
     p->atomics[store] = LW_ATOMIC_STORE;
     return true;
 }
@@ -464,10 +498,10 @@ check_stores(lw_parallel_loop *p, uint32_t *culprit)
 
     if (on == NULL)
         return LW_PARALLEL_GOOD; /* the arena says so */
-    on[p->l.counter] = on[p->l.at + GET_AT] = ON_COUNTER;
+    on[p->l.counter] = on[p->l.at + GET_AT] = LW_ON_COUNTER;
     for (uint32_t i = 1; i < p->s.func->insts.n; i++)
         if (p->use[i] == LW_PART_MADE && lw_op_is_own_memory((lw_op)lw_inst_at(&p->s, i)->op))
-            on[i] = ON_COUNTER;
+            on[i] = LW_ON_COUNTER;
     while (spread_once(p, on))
         ;
     p->vectorizes = !p->heavy;
@@ -477,14 +511,18 @@ check_stores(lw_parallel_loop *p, uint32_t *culprit)
                          inst->op != LW_OP_NEW && inst->op != LW_OP_LOCAL;
         if (inst->op != LW_OP_STORE)
             continue;
-        p->vectorizes &= (on[inst->a] & ON_MEMORY) == 0;
+        p->vectorizes &= (on[inst->a] & LW_ON_MEMORY) == 0;
         *culprit = i;
-        if ((on[inst->a] & ON_MEMORY) && !take_update(p, i))
+        if ((on[inst->a] & LW_ON_MEMORY) && !take_update(p, i))
             return LW_PARALLEL_NARROW;
-        if (!(on[inst->a] & ON_COUNTER) && (on[inst->b] & ON_COUNTER) && !is_guarded(p, on, i))
+        if (!(on[inst->a] & LW_ON_COUNTER) && (on[inst->b] & LW_ON_COUNTER) &&
+            !is_guarded(p, on, i))
             return LW_PARALLEL_MEMORY;
+        if (!p->atomics[i] && lw_parallel_memory(p, inst->a) == LW_SHARED_MEMORY &&
+            lw_parallel_collects(p, on, i))
+            return LW_PARALLEL_UPDATE;
     }
-    return LW_PARALLEL_GOOD;
+    return lw_parallel_depends(p, on, culprit) ? LW_PARALLEL_DISTANCE : LW_PARALLEL_GOOD;
 }
 
 static lw_parallel_fault

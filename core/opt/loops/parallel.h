@@ -13,8 +13,10 @@
  * An element whose place comes from memory, `counts[x[i]] += 1`, is updated by an atomic
  * operation, because other iterations may update it too.
  * Any other variable is a fault, and so is an element to which all iterations store different
- * values. How many parts there are depends on the number of iterations and on the code alone,
- * so that results have the same bits for every number of threads. */
+ * values, one that an iteration a constant number away reads or writes, too (`x[i] = x[i -
+ * 1]`), and another update of an element whose place comes from memory. How many parts there
+ * are depends on the number of iterations and on the code alone, so that results have the same
+ * bits for every number of threads. */
 #ifndef LW_OPT_LOOPS_PARALLEL_H
 #define LW_OPT_LOOPS_PARALLEL_H
 
@@ -22,11 +24,14 @@
 
 typedef enum lw_parallel_fault {
     LW_PARALLEL_GOOD,
-    LW_PARALLEL_CARRIED, /* a variable is carried from one iteration to the next */
-    LW_PARALLEL_MEMORY,  /* iterations store different values to one place */
-    LW_PARALLEL_NARROW,  /* elements are updated whose index comes from memory, and which are
-                            too narrow for atomic operations */
-    LW_PARALLEL_KEPT     /* an array made in an iteration is used behind the loop */
+    LW_PARALLEL_CARRIED,  /* a variable is carried from one iteration to the next */
+    LW_PARALLEL_MEMORY,   /* iterations store different values to one place */
+    LW_PARALLEL_NARROW,   /* elements are updated whose index comes from memory, and which are
+                             too narrow for atomic operations */
+    LW_PARALLEL_DISTANCE, /* an iteration reads or writes what another one writes */
+    LW_PARALLEL_UPDATE,   /* elements whose index comes from memory are computed from themselves
+                           */
+    LW_PARALLEL_KEPT      /* an array made in an iteration is used behind the loop */
 } lw_parallel_fault;
 
 /* Rewrites all such loops of the module. *fault: why one cannot be; *loc: the place, a number

@@ -111,10 +111,10 @@ copy_sum(writer *w, uint32_t at, lw_inst inst)
 static void
 copy_update(writer *w, const lw_inst *store)
 {
-    const lw_inst *made = lw_inst_at(&w->p->s, store->b);
+    const lw_inst *made = lw_inst_at(&w->p->s, lw_parallel_uncast(w->p, store->b));
+    lw_dtype type = (lw_dtype)lw_inst_at(&w->p->s, store->b)->type;
     lw_builder *b = &w->b;
-    bool is_first = lw_inst_at(&w->p->s, made->a)->op == LW_OP_LOAD &&
-                    w->p->atomics[made->a] == LW_ATOMIC_PART;
+    bool is_first = w->p->atomics[made->a] == LW_ATOMIC_PART;
     lw_ref e = made->op == LW_OP_FMA ? lw_ir_mul(b, w->to[made->a], w->to[made->b])
                                      : w->to[is_first ? made->b : made->a];
     lw_atomic which = made->op == LW_OP_AND   ? LW_ATOMIC_AND
@@ -124,6 +124,8 @@ copy_update(writer *w, const lw_inst *store)
 
     if (made->op == LW_OP_SUB)
         e = lw_ir_neg(b, e);
+    if (lw_is_integer(type)) /* the low bits of the result follow from those of the operands */
+        e = lw_ir_cast(b, type, e);
     lw_ir_atomic(b, which, w->to[store->a], &e, 1);
 }
 

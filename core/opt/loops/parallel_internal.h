@@ -22,6 +22,14 @@ typedef enum lw_part_atomic {
     LW_ATOMIC_STORE /* the store, in whose place it stands */
 } lw_part_atomic;
 
+/* What a value of an iteration depends on. PLACES: on where arrays are; a condition that does
+ * asks whether they overlap, which tells iterations apart as little as anything outside. */
+enum { LW_ON_COUNTER = 1, LW_ON_MEMORY = 2, LW_ON_PLACES = 4 };
+
+/* Where an element is: in memory from before the loop, in memory that the iteration has made,
+ * or in either, as where a function that the iteration calls returns the array. */
+typedef enum lw_part_memory { LW_SHARED_MEMORY, LW_OWN_MEMORY, LW_SOME_MEMORY } lw_part_memory;
+
 typedef struct lw_parallel_loop {
     lw_spreader s; /* func and regions alone: what the analyses of carried.c look at */
     lw_spread_loop l;
@@ -46,5 +54,21 @@ enum { LW_PARALLEL_PARTS = 256 }; /* the most; also the most records on the stac
 lw_status lw_parallel_part(lw_parallel_loop *p, uint32_t *part, lw_error *err);
 /* Emits the call in place of the loop. to: by value of the function, its copy. */
 void lw_parallel_call(lw_parallel_loop *p, lw_builder *b, uint32_t part, lw_ref *to);
+
+/* Of an integer that is CAST from another one, which nothing else uses, the other one. */
+lw_ref lw_parallel_uncast(const lw_parallel_loop *p, lw_ref value);
+lw_part_memory lw_parallel_memory(const lw_parallel_loop *p, lw_ref address);
+
+/* dependence.c. on: by value, the LW_ON_ of it. */
+
+/* Whether two values are computed in the same way from the same ones, loads included. */
+bool lw_parallel_same(const lw_parallel_loop *p, lw_ref x, lw_ref y);
+
+/* Whether an iteration stores what another, a constant number of iterations away, loads or
+ * stores. *culprit: the load or store. */
+bool lw_parallel_depends(lw_parallel_loop *p, const uint8_t *on, uint32_t *culprit);
+/* Whether this STORE writes to a place that comes from memory what is computed from, or decided
+ * by, the element that was there. */
+bool lw_parallel_collects(const lw_parallel_loop *p, const uint8_t *on, uint32_t store);
 
 #endif

@@ -1,7 +1,6 @@
 #include "core/py/numpy/object_operands.h"
 
 #include "core/front/read/python.h"
-#include "core/front/read/record.h"
 #include "core/front/read/services.h"
 #include "core/py/array/device_array.h"
 #include "core/py/numpy_api.h"

@@ -245,7 +245,7 @@ lw_ufunc_names_show(const lw_ufunc_head *self, bool all, PyObject *defaults, lw_
     for (; i < n && (i < first || i >= n_named); i++)
         if (show_one(self, i, i < n_named, defaults, out) < 0)
             return -1;
-    lw_text_add(out, n > n_named ? "/, out=None, *, " : "out=None, *, ");
+    lw_text_add(out, n > n_named ? "/, *, out=None, " : "*, out=None, ");
     for (; i < n; i++)
         if (show_one(self, i, true, defaults, out) < 0)
             return -1;

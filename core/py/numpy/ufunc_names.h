@@ -28,7 +28,7 @@ bool lw_ufunc_names_any(const lw_ufunc_head *self, Py_ssize_t n_args, PyObject *
 int lw_ufunc_names_place(const lw_ufunc_head *self, PyObject *const *args, Py_ssize_t n_args,
                          PyObject *kwnames, int nin, lw_placed *out);
 void lw_placed_drop(lw_placed *placed);
-/* The parameters of inspect.signature as those of a lambda, up to `out=None, *, `; all: also
+/* The parameters of inspect.signature as those of a lambda, up to `*, out=None, `; all: also
  * those that have defaults and are no operands. Their defaults go to the list. -1: exception.
  */
 int lw_ufunc_names_show(const lw_ufunc_head *self, bool all, PyObject *defaults, lw_text *out);

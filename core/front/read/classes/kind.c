@@ -252,7 +252,7 @@ lw_class_is_readable(PyObject *object)
         lw_class_defines(object, "__setattr__") || lw_class_defines(object, "__delattr__"))
         return false;
     if (lw_class_is_namedtuple(object))
-        return lw_read_class_has_code(type);
+        return true;
     return has_plain_objects(type) &&
            (lw_class_is_made(object) ||
             (type->tp_init == PyBaseObject_Type.tp_init && lw_read_class_has_code(type)));

@@ -1,0 +1,206 @@
+/* What may help where an object cannot be compiled or called in compiled code. */
+#include "core/front/read/read_internal.h"
+
+#include <string.h>
+
+bool
+lw_comes_from(PyObject *object, const char *package)
+{
+    PyObject *module = PyObject_GetAttrString(object, "__module__");
+    const char *text = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
+    size_t n = strlen(package);
+    bool result = text && strncmp(text, package, n) == 0 && (text[n] == '\0' || text[n] == '.');
+
+    Py_XDECREF(module);
+    lw_read_clear();
+    return result;
+}
+
+PyObject *
+lw_attribute_text(PyObject *object, const char *name)
+{
+    PyObject *text = PyObject_GetAttrString(object, name);
+
+    if (text != NULL && !PyUnicode_Check(text))
+        Py_CLEAR(text);
+    lw_read_clear();
+    return text;
+}
+
+PyObject *
+lw_call_method_of(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    PyObject *name, *method;
+
+    if (PyType_Check(object) || lw_comes_from((PyObject *)type, "lanewise") ||
+        (type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0)
+        return NULL;
+    name = PyUnicode_InternFromString("__call__");
+    method = name ? _PyType_Lookup(type, name) : NULL;
+    Py_XDECREF(name); /* the type's own dict keeps the method */
+    return method != NULL && PyFunction_Check(method) ? method : NULL;
+}
+
+bool
+lw_is_random(PyObject *object)
+{
+    return object != NULL && strcmp(Py_TYPE(object)->tp_name, "Random") == 0;
+}
+
+/* Functions of two numbers that are given as operators: how a function of one's own says it. */
+static const struct {
+    const char *name, *hint;
+} operators[] = {
+    {"max", "write `lambda a, b: max(a, b)`"},
+    {"min", "write `lambda a, b: min(a, b)`"},
+    {"add", "write `lambda a, b: a + b`"},
+    {"mul", "write `lambda a, b: a * b`"},
+    {"multiply", "write `lambda a, b: a * b`"},
+    {"maximum", "write `lambda a, b: np.maximum(a, b)`"},
+    {"minimum", "write `lambda a, b: np.minimum(a, b)`"},
+    {"hypot", "write `lambda a, b: np.hypot(a, b)`"},
+    {"and_", "write `lambda a, b: a & b`"},
+    {"or_", "write `lambda a, b: a | b`"},
+    {"xor", "write `lambda a, b: a ^ b`"},
+    {"bitwise_and", "write `lambda a, b: a & b`"},
+    {"bitwise_or", "write `lambda a, b: a | b`"},
+    {"bitwise_xor", "write `lambda a, b: a ^ b`"},
+    {"logical_and", "write `lambda a, b: a and b`"},
+    {"logical_or", "write `lambda a, b: a or b`"},
+};
+
+static const char *
+hint_for_operator(PyObject *object)
+{
+    PyObject *text = PyFunction_Check(object) ? NULL : lw_attribute_text(object, "__name__");
+    const char *name = text ? PyUnicode_AsUTF8(text) : NULL, *hint = NULL;
+
+    for (size_t i = 0; name != NULL && i < sizeof operators / sizeof *operators; i++)
+        if (strcmp(name, operators[i].name) == 0)
+            hint = operators[i].hint;
+    lw_read_clear();
+    Py_XDECREF(text);
+    return hint;
+}
+
+const char *
+lw_call_hint(PyObject *object)
+{
+    const char *hint = hint_for_operator(object);
+
+    if (hint != NULL)
+        return hint;
+    return lw_call_method_of(object)
+               ? "pass its method, as in `f.__call__`"
+               : "call it in a function of yours, as in `lambda x: math.erf(x)`";
+}
+
+static bool
+is_one_of(const char *name, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        if (strcmp(name, *names) == 0)
+            return true;
+    return false;
+}
+
+/* list(x), sorted(x), set(): they need memory from a heap. */
+static const char *
+hint_for_container(PyObject *object)
+{
+    static const char *const makers[] = {"list",   "dict",      "set", "frozenset",
+                                         "sorted", "bytearray", NULL};
+    PyObject *text =
+        lw_comes_from(object, "builtins") ? lw_attribute_text(object, "__name__") : NULL;
+    const char *name = text ? PyUnicode_AsUTF8(text) : NULL, *hint = NULL;
+
+    if (name != NULL && is_one_of(name, makers))
+        hint = "it needs memory allocation; compiled code has tuples, and "
+               "`lw.local(shape, dtype)` for a small array of this call";
+    lw_read_clear();
+    Py_XDECREF(text);
+    return hint;
+}
+
+/* random.random, np.random.normal: methods of a generator that lives on the host. */
+static const char *
+hint_for_random(PyObject *object)
+{
+    PyObject *self = PyObject_GetAttrString(object, "__self__");
+    const char *type = self ? Py_TYPE(self)->tp_name : "", *hint = NULL;
+
+    lw_read_clear();
+    if (lw_is_random(self))
+        hint = "`np.random.random()` draws in functions of `njit` that are called on the host; "
+               "elsewhere functions of lanewise.random do, as in "
+               "`philox_uniform_float64(seed, i)`";
+    else if (strncmp(type, "numpy.random.", 13) == 0)
+        hint = "functions of lanewise.random draw inside compiled functions, as in "
+               "`philox_uniform_float64(seed, i)`";
+    Py_XDECREF(self);
+    return hint;
+}
+
+/* breakpoint(), pdb.set_trace(): a debugger stops Python code, not machine code. */
+const char *
+lw_hint_for_debugger(PyObject *object)
+{
+    static const char *const packages[] = {
+        "pdb", "bdb", "ipdb", "pudb", "IPython", "_pytest" /* which replaces pdb's */, NULL};
+    PyObject *text = lw_attribute_text(object, "__name__");
+    const char *name = text ? PyUnicode_AsUTF8(text) : NULL;
+    bool stops =
+        name != NULL && strcmp(name, "breakpoint") == 0 && lw_comes_from(object, "builtins");
+
+    for (int i = 0; packages[i] && name != NULL && strcmp(name, "set_trace") == 0; i++)
+        stops = stops || lw_comes_from(object, packages[i]);
+    lw_read_clear();
+    Py_XDECREF(text);
+    return stops ? "LANEWISE_TARGET=python, or `with lw.config(target=\"python\"):` around the "
+                   "call, runs the function as plain Python, where debuggers stop"
+                 : NULL;
+}
+
+/* A method of a text whose arguments are known only at run time. */
+static bool
+is_text_method(PyObject *object)
+{
+    PyObject *self = PyCFunction_Check(object) ? PyCFunction_GET_SELF(object) : NULL;
+
+    return self != NULL && PyUnicode_Check(self);
+}
+
+const char *
+lw_hint_for(lw_reader *r, PyObject *object)
+{
+    const char *hint = hint_for_container(object);
+
+    if (hint == NULL)
+        hint = hint_for_random(object);
+    if (hint == NULL)
+        hint = lw_hint_for_debugger(object);
+    if (hint == NULL)
+        hint = lw_read_special_hint(r, object);
+    if (hint != NULL)
+        return hint;
+    if (lw_comes_from(object, "lanewise.reductions"))
+        return "functions of lanewise.reductions are called outside of compiled code; NumPy's, "
+               "as in `np.sum(x)`, work here";
+    if (is_text_method(object))
+        return "methods of texts take constants here; in `print`, `raise` and `assert` an "
+               "f-string shows numbers: f\"{x:.3f}\"";
+    if (lw_read_is_masked(object))
+        return "compiled code would not see the mask of a masked array: capture its `.data` or "
+               "`.filled(value)`, and the mask as an array of its own";
+    if (lw_read_is_numpy(r, object, "ndarray"))
+        return "arrays up to 64 KiB of numbers or records in native byte order can be "
+               "constants; pass "
+               "others as an argument";
+    if (PyDict_Check(object) || PyAnySet_Check(object))
+        return "a dict can be indexed with constant keys only; use a tuple or an array";
+    if (PyCallable_Check(object))
+        return "write it as a Python function, or an overload of it (lanewise.extending); "
+               "docs/supported.md lists the functions of math and NumPy that are known";
+    return NULL;
+}

@@ -1,0 +1,502 @@
+/* Places as polynomials: an address is its array's and a sum of terms, each a constant times
+ * values that the iterations share (extents, counters of inner loops) and, perhaps, the
+ * iteration's number. Two places that differ by d times what one iteration adds are d
+ * iterations apart (the distance test of K. Kennedy, R. Allen, "Optimizing compilers for modern
+ * architectures", 2001, with symbols among the strides). Whatever is not of that form is
+ * taken as independent. */
+#include "core/opt/loops/parallel_internal.h"
+
+#include "core/ir/operands.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST_TERMS = 12,
+    MOST_FACTORS = 4,
+    MOST_DEPTH = 16,
+    MOST_STEPS = 8, /* where each step has several ways: through the SETs of a variable */
+    MOST_PLACES = 128,
+    NEAR = 2 /* iterations: conditions on the number let some that are so near meet */
+};
+
+static const int64_t MOST_SCALE = INT64_C(1) << 30;
+
+typedef struct term {
+    int64_t scale;
+    uint32_t n;
+    lw_ref factors[MOST_FACTORS];
+} term;
+
+typedef struct sum {
+    uint32_t n;
+    term terms[MOST_TERMS];
+} sum;
+
+typedef struct place {
+    uint32_t at; /* the LOAD or STORE */
+    lw_ref root;
+    sum offset;
+} place;
+
+static const lw_inst *
+inst_of(const lw_parallel_loop *p, lw_ref ref)
+{
+    return &p->s.func->insts.data[ref];
+}
+
+static bool
+is_counter(const lw_parallel_loop *p, lw_ref ref)
+{
+    return inst_of(p, ref)->op == LW_OP_GET && inst_of(p, ref)->a == p->l.counter;
+}
+
+/* ---- equal values ---- */
+
+/* Whether the variable has one value at both GETs, of one iteration of all loops around. */
+static bool
+is_same_get(const lw_parallel_loop *p, lw_ref x, lw_ref y)
+{
+    lw_ref first = x < y ? x : y, last = x < y ? y : x, slot = inst_of(p, x)->a;
+
+    if (slot != inst_of(p, y)->a)
+        return false;
+    for (uint32_t i = p->l.first; i < p->l.latch; i++) {
+        const lw_inst *inst = inst_of(p, i);
+        bool between = i > first && i < last;
+        if (between && inst->op == LW_OP_SET && inst->a == slot)
+            return false;
+        if (inst->op == LW_OP_LOOP && (i < first && p->s.regions.ends[i] > first) !=
+                                          (i < last && p->s.regions.ends[i] > last))
+            return false;
+    }
+    return true;
+}
+
+static bool
+is_same(const lw_parallel_loop *p, lw_ref x, lw_ref y, uint32_t depth)
+{
+    const lw_inst *u = inst_of(p, x), *v = inst_of(p, y);
+    uint32_t at = 0, beside = 0;
+    lw_ref a, b;
+
+    if (x == y || (is_counter(p, x) && is_counter(p, y)))
+        return true;
+    if (depth == 0 || u->op != v->op || u->type != v->type || u->lanes != v->lanes)
+        return false;
+    if (u->op == LW_OP_CONST)
+        return p->s.func->constants.data[u->a].bits == p->s.func->constants.data[v->a].bits;
+    if (u->op == LW_OP_GET)
+        return is_same_get(p, x, y);
+    if (u->op == LW_OP_PARAM)
+        return u->a == v->a;
+    if ((lw_ops[u->op].class != LW_CLASS_PURE && u->op != LW_OP_LOAD) ||
+        u->op == LW_OP_RESULT || u->op == LW_OP_LANE || u->op == LW_OP_INTRINSIC ||
+        u->op == LW_OP_SLOT)
+        return false;
+    while (lw_ir_next_operand(p->s.func, u, &at, &a))
+        if (!lw_ir_next_operand(p->s.func, v, &beside, &b) || !is_same(p, a, b, depth - 1))
+            return false;
+    return true;
+}
+
+bool
+lw_parallel_same(const lw_parallel_loop *p, lw_ref x, lw_ref y)
+{
+    return is_same(p, x, y, MOST_DEPTH);
+}
+
+static bool
+are_same_factors(const lw_parallel_loop *p, const term *x, const term *y)
+{
+    uint32_t taken = 0;
+
+    if (x->n != y->n)
+        return false;
+    for (uint32_t i = 0; i < x->n; i++) {
+        uint32_t k = 0;
+        while (k < y->n &&
+               ((taken >> k & 1) || !is_same(p, x->factors[i], y->factors[k], MOST_DEPTH)))
+            k++;
+        if (k == y->n)
+            return false;
+        taken |= 1u << k;
+    }
+    return true;
+}
+
+/* ---- sums ---- */
+
+static bool
+add_term(const lw_parallel_loop *p, sum *s, const term *more, int64_t scale)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        if (are_same_factors(p, &s->terms[i], more)) {
+            s->terms[i].scale += more->scale * scale;
+            if (s->terms[i].scale == 0)
+                s->terms[i] = s->terms[--s->n];
+            return true;
+        }
+    if (s->n == MOST_TERMS || llabs(more->scale) > MOST_SCALE || llabs(scale) > MOST_SCALE)
+        return false;
+    s->terms[s->n] = *more;
+    s->terms[s->n++].scale *= scale;
+    return true;
+}
+
+static bool
+add_sum(const lw_parallel_loop *p, sum *s, const sum *more, int64_t scale)
+{
+    for (uint32_t i = 0; i < more->n; i++)
+        if (!add_term(p, s, &more->terms[i], scale))
+            return false;
+    return true;
+}
+
+static bool
+multiply(const lw_parallel_loop *p, const sum *x, const sum *y, sum *out)
+{
+    *out = (sum){0};
+    for (uint32_t i = 0; i < x->n; i++)
+        for (uint32_t k = 0; k < y->n; k++) {
+            term one = x->terms[i];
+            if (one.n + y->terms[k].n > MOST_FACTORS || llabs(one.scale) > MOST_SCALE)
+                return false;
+            memcpy(one.factors + one.n, y->terms[k].factors,
+                   y->terms[k].n * sizeof *one.factors);
+            one.n += y->terms[k].n;
+            if (!add_term(p, out, &one, y->terms[k].scale))
+                return false;
+        }
+    return true;
+}
+
+/* `i + n if i < 0 else i`: an index that may count from the end. 0: it is none. */
+static lw_ref
+unwrapped(const lw_parallel_loop *p, const lw_inst *inst)
+{
+    const lw_inst *test = inst_of(p, inst->a), *wrapped = inst_of(p, inst->b);
+
+    return test->op == LW_OP_LT && wrapped->op == LW_OP_ADD &&
+                   (wrapped->a == inst->c || wrapped->b == inst->c)
+               ? inst->c
+               : 0;
+}
+
+static bool
+sum_of(const lw_parallel_loop *p, lw_ref value, uint32_t depth, sum *out)
+{
+    const lw_inst *inst = inst_of(p, value);
+    sum x, y;
+
+    *out = (sum){0};
+    if (depth == 0 || !lw_is_integer((lw_dtype)inst->type) || inst->lanes > 1)
+        return false;
+    switch (inst->op) {
+    case LW_OP_CONST: {
+        term one = {.scale = (int64_t)p->s.func->constants.data[inst->a].bits};
+        return one.scale == 0 || add_term(p, out, &one, 1);
+    }
+    case LW_OP_CAST:
+        if (lw_is_integer((lw_dtype)inst_of(p, inst->a)->type))
+            return sum_of(p, inst->a, depth - 1, out);
+        break;
+    case LW_OP_SELECT:
+        if (unwrapped(p, inst) != 0)
+            return sum_of(p, unwrapped(p, inst), depth - 1, out);
+        break;
+    case LW_OP_ADD:
+    case LW_OP_SUB:
+        return sum_of(p, inst->a, depth - 1, out) && sum_of(p, inst->b, depth - 1, &x) &&
+               add_sum(p, out, &x, inst->op == LW_OP_ADD ? 1 : -1);
+    case LW_OP_MUL:
+        return sum_of(p, inst->a, depth - 1, &x) && sum_of(p, inst->b, depth - 1, &y) &&
+               multiply(p, &x, &y, out);
+    default: break;
+    }
+    return add_term(p, out, &(term){.scale = 1, .n = 1, .factors = {value}}, 1);
+}
+
+/* ---- places ---- */
+
+static bool
+place_of(const lw_parallel_loop *p, const uint8_t *on, uint32_t at, place *out)
+{
+    lw_ref root = inst_of(p, at)->a;
+
+    *out = (place){.at = at};
+    for (uint32_t depth = 0; inst_of(p, root)->op == LW_OP_OFFSET; depth++) {
+        sum more;
+        if (depth == MOST_DEPTH || !sum_of(p, inst_of(p, root)->b, MOST_DEPTH, &more) ||
+            !add_sum(p, &out->offset, &more, 1))
+            return false;
+        root = inst_of(p, root)->a;
+    }
+    out->root = root;
+    if (on[root] & LW_ON_COUNTER)
+        return false;
+    for (uint32_t i = 0; i < out->offset.n; i++)
+        for (uint32_t k = 0; k < out->offset.terms[i].n; k++) {
+            lw_ref factor = out->offset.terms[i].factors[k];
+            if (!is_counter(p, factor) && (on[factor] & LW_ON_COUNTER))
+                return false;
+        }
+    return true;
+}
+
+/* What one iteration adds to the place; false: it is not the same for all. */
+static bool
+step_of(const lw_parallel_loop *p, const sum *s, sum *step)
+{
+    *step = (sum){0};
+    for (uint32_t i = 0; i < s->n; i++) {
+        term one = s->terms[i];
+        uint32_t n = 0, counters = 0;
+        for (uint32_t k = 0; k < one.n; k++)
+            if (is_counter(p, one.factors[k]))
+                counters++;
+            else
+                one.factors[n++] = one.factors[k];
+        one.n = n;
+        if (counters > 1 || (counters == 1 && !add_term(p, step, &one, 1)))
+            return false;
+    }
+    return step->n > 0;
+}
+
+/* How many iterations one place is behind the other; 0: none, or no constant number. */
+static int64_t
+distance(const lw_parallel_loop *p, const place *from, const place *to)
+{
+    sum step, apart = to->offset;
+    int64_t d = 0;
+
+    if (!is_same(p, from->root, to->root, MOST_DEPTH) || !step_of(p, &from->offset, &step) ||
+        !add_sum(p, &apart, &from->offset, -1))
+        return 0;
+    for (uint32_t i = 0; i < apart.n; i++)
+        if (are_same_factors(p, &apart.terms[i], &step.terms[0]) &&
+            apart.terms[i].scale % step.terms[0].scale == 0)
+            d = apart.terms[i].scale / step.terms[0].scale;
+    return d != 0 && llabs(d) <= MOST_SCALE && add_sum(p, &apart, &step, -d) && apart.n == 0
+               ? d
+               : 0;
+}
+
+/* ---- conditions ---- */
+
+/* Whether the condition compares the iteration's number, so that neighbours mostly agree. */
+static bool
+is_range_test(const lw_parallel_loop *p, const uint8_t *on, lw_ref condition, uint32_t depth)
+{
+    const lw_inst *inst = inst_of(p, condition);
+    const lw_ref sides[] = {inst->a, inst->b};
+    sum s;
+
+    if (!(on[condition] & LW_ON_COUNTER))
+        return true;
+    if (depth == 0 || (on[condition] & LW_ON_MEMORY))
+        return false;
+    if (inst->op == LW_OP_NOT)
+        return is_range_test(p, on, inst->a, depth - 1);
+    if (inst->op == LW_OP_AND)
+        return is_range_test(p, on, inst->a, depth - 1) &&
+               is_range_test(p, on, inst->b, depth - 1);
+    if (inst->op != LW_OP_LT && inst->op != LW_OP_LE && inst->op != LW_OP_GT &&
+        inst->op != LW_OP_GE)
+        return false;
+    for (int side = 0; side < 2; side++) {
+        if (!sum_of(p, sides[side], MOST_DEPTH, &s))
+            return false;
+        for (uint32_t i = 0; i < s.n; i++)
+            for (uint32_t k = 0; k < s.terms[i].n; k++)
+                if (!is_counter(p, s.terms[i].factors[k]) &&
+                    (on[s.terms[i].factors[k]] & LW_ON_COUNTER))
+                    return false;
+    }
+    return true;
+}
+
+/* The arm of the IF that the instruction is in: 1, 2; 0: it is outside. */
+static int
+arm_of(const lw_parallel_loop *p, uint32_t branch, uint32_t at)
+{
+    uint32_t middle = p->s.regions.middles[branch];
+
+    if (at < branch || at > p->s.regions.ends[branch])
+        return 0;
+    return middle != 0 && at > middle ? 2 : 1;
+}
+
+/* Whether some iterations reach both, as far as conditions on their numbers tell. *tested:
+ * there are such conditions. */
+static bool
+may_meet(const lw_parallel_loop *p, const uint8_t *on, uint32_t x, uint32_t y, bool *tested)
+{
+    bool only_x = false, only_y = false;
+
+    *tested = false;
+    for (uint32_t i = p->l.first; i < p->l.latch; i++) {
+        const lw_inst *inst = inst_of(p, i);
+        bool leaves = false;
+        int a, b;
+        if (inst->op != LW_OP_IF || !(on[inst->a] & LW_ON_COUNTER))
+            continue;
+        for (uint32_t k = i; k < p->s.regions.ends[i]; k++)
+            leaves |= inst_of(p, k)->op == LW_OP_BREAK || inst_of(p, k)->op == LW_OP_CONTINUE;
+        a = arm_of(p, i, x);
+        b = arm_of(p, i, y);
+        if (a == 0 && b == 0 && !leaves)
+            continue;
+        if ((a && b && a != b) || !is_range_test(p, on, inst->a, MOST_DEPTH))
+            return false;
+        *tested = true;
+        only_x |= a && !b;
+        only_y |= b && !a;
+    }
+    return !(only_x && only_y);
+}
+
+/* Whether the loop is known to be too short for iterations so far apart. */
+static bool
+is_shorter(const lw_parallel_loop *p, int64_t d)
+{
+    const lw_inst *limit = inst_of(p, p->l.limit);
+
+    return limit->op == LW_OP_CONST &&
+           p->s.func->constants.data[limit->a].bits <= (uint64_t)llabs(d);
+}
+
+static bool
+depend(const lw_parallel_loop *p, const uint8_t *on, const place *store, const place *other)
+{
+    int64_t d = distance(p, store, other);
+    bool tested;
+
+    return d != 0 && !is_shorter(p, d) && may_meet(p, on, store->at, other->at, &tested) &&
+           (!tested || llabs(d) <= NEAR);
+}
+
+bool
+lw_parallel_depends(lw_parallel_loop *p, const uint8_t *on, uint32_t *culprit)
+{
+    place *places = lw_arena_take(&p->s.arena, MOST_PLACES * sizeof *places);
+    uint32_t n = 0;
+
+    if (places == NULL)
+        return false; /* the arena says so */
+    for (uint32_t i = p->l.first; i < p->l.latch && n < MOST_PLACES; i++) {
+        lw_op op = (lw_op)inst_of(p, i)->op;
+        if ((op == LW_OP_LOAD || op == LW_OP_STORE) && place_of(p, on, i, &places[n]) &&
+            lw_parallel_memory(p, inst_of(p, i)->a) == LW_SHARED_MEMORY)
+            n++;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < n; k++)
+            if (inst_of(p, places[i].at)->op == LW_OP_STORE &&
+                depend(p, on, &places[i], &places[k])) {
+                *culprit = places[k].at;
+                return true;
+            }
+    return false;
+}
+
+/* ---- updates of places that come from memory ---- */
+
+static bool is_loaded_or_fixed(const lw_parallel_loop *p, lw_ref value, uint32_t depth);
+
+/* Whether the index is an element of an array, and not, say, the counter of an inner loop that
+ * starts at one. */
+static bool
+is_loaded(const lw_parallel_loop *p, lw_ref value, uint32_t depth)
+{
+    const lw_inst *inst = inst_of(p, value);
+    bool all = true, some = false;
+
+    if (depth == 0)
+        return false;
+    if (inst->op == LW_OP_LOAD)
+        return lw_is_integer((lw_dtype)inst->type);
+    if (inst->op == LW_OP_GET) {
+        for (uint32_t i = p->l.first; i < p->l.latch; i++)
+            if (inst_of(p, i)->op == LW_OP_SET && inst_of(p, i)->a == inst->a) {
+                some = true;
+                all = all && is_loaded(p, inst_of(p, i)->b, depth - 1);
+            }
+        return some && all;
+    }
+    if (inst->op == LW_OP_SELECT)
+        return unwrapped(p, inst) != 0 && is_loaded(p, unwrapped(p, inst), depth - 1);
+    if (inst->op == LW_OP_CAST)
+        return is_loaded(p, inst->a, depth - 1);
+    if (inst->op != LW_OP_MUL && inst->op != LW_OP_ADD && inst->op != LW_OP_SUB)
+        return false;
+    return (is_loaded(p, inst->a, depth - 1) && is_loaded_or_fixed(p, inst->b, depth - 1)) ||
+           (is_loaded(p, inst->b, depth - 1) && is_loaded_or_fixed(p, inst->a, depth - 1));
+}
+
+/* Whether no inner loop counts in the value. */
+static bool
+is_loaded_or_fixed(const lw_parallel_loop *p, lw_ref value, uint32_t depth)
+{
+    uint32_t at = 0;
+    lw_ref operand;
+
+    if (depth == 0)
+        return false;
+    if (inst_of(p, value)->op == LW_OP_LOAD || is_counter(p, value))
+        return true;
+    if (inst_of(p, value)->op == LW_OP_GET)
+        return is_loaded(p, value, depth);
+    while (lw_ir_next_operand(p->s.func, inst_of(p, value), &at, &operand))
+        if (!is_loaded_or_fixed(p, operand, depth - 1))
+            return false;
+    return true;
+}
+
+/* Whether the value is computed from what is at the address. */
+static bool
+reads(const lw_parallel_loop *p, lw_ref value, lw_ref address, uint32_t depth)
+{
+    const lw_inst *inst = inst_of(p, value);
+    uint32_t at = 0;
+    lw_ref operand;
+
+    if (depth == 0 || value < p->l.first || value >= p->l.latch)
+        return false;
+    if (inst->op == LW_OP_LOAD)
+        return is_same(p, inst->a, address, MOST_DEPTH);
+    for (uint32_t i = p->l.first; inst->op == LW_OP_GET && i < value; i++)
+        if (inst_of(p, i)->op == LW_OP_SET && inst_of(p, i)->a == inst->a &&
+            reads(p, inst_of(p, i)->b, address, depth - 1))
+            return true;
+    while (lw_ir_next_operand(p->s.func, inst, &at, &operand))
+        if (reads(p, operand, address, depth - 1))
+            return true;
+    return false;
+}
+
+bool
+lw_parallel_collects(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
+{
+    const lw_inst *inst = inst_of(p, store);
+    lw_ref address = inst->a, root = address;
+    bool loaded = false;
+
+    for (uint32_t k = 0; inst_of(p, root)->op == LW_OP_OFFSET && k < MOST_DEPTH; k++) {
+        loaded |= is_loaded(p, inst_of(p, root)->b, MOST_STEPS);
+        root = inst_of(p, root)->a;
+    }
+    if (inst_of(p, inst->b)->op == LW_OP_LOAD &&
+        is_same(p, inst_of(p, inst->b)->a, address, MOST_DEPTH))
+        return false; /* the other part of a complex element, which stays */
+    if (!loaded || (on[root] & LW_ON_COUNTER) || !(on[inst->b] & LW_ON_COUNTER))
+        return false;
+    if (reads(p, inst->b, address, MOST_STEPS))
+        return true;
+    for (uint32_t i = p->l.first; i < store; i++)
+        if (inst_of(p, i)->op == LW_OP_IF && arm_of(p, i, store) != 0 &&
+            reads(p, inst_of(p, i)->a, address, MOST_STEPS))
+            return true;
+    return false;
+}

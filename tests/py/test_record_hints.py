@@ -1,0 +1,67 @@
+"""Arrays of records where they are not taken: errors that say what to write."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+
+DT = np.dtype([("x", "f8"), ("n", "i4")])
+R = np.zeros(4, DT)
+R["x"] = [3, 1, 2, 0]
+
+
+def _zeros(r):
+    return np.zeros(3, DT)[0].x
+
+
+def _full(r):
+    return np.full(3, r[0], DT)[0].x
+
+
+def _own_dtype(r):
+    return np.empty(3, r.dtype)[0].x
+
+
+@pytest.mark.parametrize("f", [_zeros, _full, _own_dtype])
+def test_arrays_of_records_are_not_filled(f):
+    with pytest.raises(lw.errors.TypingError, match=r"E161: arrays of records have no `dtype`(.|\n)*np.empty\(n, dtype\)"):
+        lw.njit(f)(R)
+
+
+@pytest.mark.parametrize("f", [lambda r: r.copy(), lambda r: np.zeros_like(r), lambda r: np.sort(r)])
+def test_functions_of_numbers(f):
+    with pytest.raises(lw.errors.TypingError, match=r'E120(.|\n)*the fields are such arrays, `a\["x"\]`'):
+        lw.njit(f)(R)
+
+
+def test_empty_makes_one_that_a_loop_fills():
+    @lw.njit
+    def total(n):
+        a = np.empty(n, DT)
+        s = 0.0
+        for i in range(n):
+            a[i].x = 2.0 * i
+            a[i].n = i
+        for i in range(n):
+            s += a[i].x + a[i].n
+        return s
+
+    assert total(4) == 18.0
+
+
+@pytest.mark.parametrize("made", [lw.vectorize(lambda a: a.x * 2), lw.vectorize(["f8(f8)"])(lambda a: a * 2),
+                                  lw.guvectorize("(n)->()")(lambda a, out: None)])
+def test_ufuncs_name_the_fields(made):
+    with pytest.raises(TypeError, match=r"argument `a` is an array of records(.|\n)*`a\['x'\]`; functions of `forall`"):
+        made(R)
+
+
+def test_device_records_are_sorted_by_a_field():
+    with lw.config(target="cpu"):
+        d = lw.cuda.to_device(R)
+        for sort in (np.sort, np.argsort):
+            with pytest.raises(lw.errors.UnsupportedError, match=r"a\[numpy.argsort\(a\['x'\]\)\]"):
+                sort(d, order="x")
+        assert np.asarray(d[np.argsort(d["x"])])["x"].tolist() == [0, 1, 2, 3]
