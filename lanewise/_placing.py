@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lanewise import cuda
+from lanewise.errors import DriverError
 
 _HERE = contextlib.nullcontext()
 
@@ -22,12 +23,20 @@ def arrays_in(values: Iterable[Any]) -> Iterator[Any]:
             yield value
 
 
+def is_alone() -> bool:
+    """Whether there is one device at most, so that no array lies anywhere else."""
+    try:
+        return len(cuda.gpus) < 2
+    except DriverError:
+        return True
+
+
 def on_device_of(*values: Any, what: str = "the call") -> Any:
     """A context in which the device of these arrays is the current one. ValueError for arrays of several devices.
 
     Arrays that stand for device arrays on the CPU have no other device to be on.
     """
-    if len(cuda.gpus) < 2:
+    if is_alone():
         return _HERE
     first = None
     for value in values:

@@ -245,7 +245,7 @@ def _where_they_lie(method):
     """What the method makes lies on the device of its arrays, which must be one."""
     @functools.wraps(method)
     def call(ufunc, *args, **kwargs):
-        if len(cuda.gpus) < 2:
+        if _placing.is_alone():
             return method(ufunc, *args, **kwargs)
         arrays = [*_placing.arrays_in(args), *_placing.arrays_in(kwargs.values())]
         with _placing.on_device_of(*arrays, what=f"{ufunc.__name__}.{method.__name__}"):
