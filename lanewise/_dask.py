@@ -148,6 +148,19 @@ def _items(made: Any, index: Any, dtypes: Any, like: Any, token: Any) -> Any:
                         index, dtype, like, token) for i, dtype in enumerate(dtypes))
 
 
+def where_counted(result: Any, counted: Any) -> Any:
+    """The result of nanargmax and nanargmin; NumPy's error at the computation where no element of a slice was counted."""
+    index = tuple(range(result.ndim))
+    return da.blockwise(_counted_or_error, index, result, index, counted, index, dtype=result.dtype, meta=result._meta, align_arrays=False,
+                        token=result.name.rpartition("-")[0])
+
+
+def _counted_or_error(result: Any, counted: Any) -> Any:
+    if not np.all(counted):
+        raise ValueError("All-NaN slice encountered")
+    return result
+
+
 def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
     """The axes that are reduced, in order; NumPy's errors."""
     if axis is None or (ndim == 0 and axis in (0, -1) and not isinstance(axis, bool)):
