@@ -111,6 +111,14 @@ def as_dask(x: Any, what: str) -> da.Array:
     return da.asanyarray(as_array(x, what))
 
 
+def as_mask(where: Any) -> da.Array:
+    """What where= says, with NumPy's error for anything but truth values."""
+    mask = as_dask(where, "where=")
+    if mask.dtype != np.bool_:
+        raise TypeError(f"where= must be an array of bool, not of {mask.dtype}: Cannot cast array data from {mask.dtype!r} to dtype('bool') according to the rule 'safe'")
+    return mask
+
+
 def is_known(*arrays: da.Array) -> bool:
     """Are the sizes of all blocks known?"""
     return not any(np.isnan(size) for x in arrays for sizes in x.chunks for size in sizes)

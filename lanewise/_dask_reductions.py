@@ -22,7 +22,7 @@ from dask.highlevelgraph import HighLevelGraph
 
 import lanewise as lw
 from lanewise import _partials
-from lanewise._dask import Shipped, as_dask, axes_of, blocks_of, is_known, name_of, refuse_keywords, refuse_out
+from lanewise._dask import Shipped, as_dask, as_mask, axes_of, blocks_of, is_known, name_of, refuse_keywords, refuse_out
 
 # ---- blocks ----
 
@@ -132,10 +132,10 @@ class _Call:
         self.dtypes = tuple(x.dtype.newbyteorder("=") for x in operands)
         self.masked = where is not True and where is not None and where is not np._NoValue
         if self.masked:
-            mask = as_dask(where, "where=")
+            mask = as_mask(where)
             if mask.ndim > self.ndim:
                 raise ValueError(f"where= of shape {mask.shape} cannot be broadcast to {operands[0].shape}")
-            operands.append(mask if mask.dtype == np.bool_ else mask.astype(np.bool_))
+            operands.append(mask)
         pairs = [one for x in operands for one in (x, tuple(range(self.ndim - x.ndim, self.ndim)))]
         sizes, self.operands = unify_chunks(*pairs)
         self.chunks = tuple(sizes[i] for i in range(self.ndim))
@@ -149,7 +149,7 @@ class _Call:
         numbers = self.staged("partial", dtype)[1]
         pairs = [one for x, index in zip(self.operands, self.indices) for one in (x, index)]
         offsets = None
-        if indexed:
+        if indexed and whole_axes:
             offsets = self._strides(whole_axes)
             for one in whole_axes:
                 pairs += [_begins(self.chunks[one]), (one,)]

@@ -13,7 +13,7 @@ import numpy as np
 from dask.array.core import unify_chunks
 
 from lanewise import _dask_reductions
-from lanewise._dask import Shipped, as_dask, blocks_of, is_dask, name_of, refuse_out
+from lanewise._dask import Shipped, as_dask, as_mask, blocks_of, is_dask, name_of, refuse_out
 
 # ---- which argument is what ----
 
@@ -73,8 +73,7 @@ def _elementwise(ufunc, values, whole, given):
     operands = [value if is_whole or _is_literal(value) else as_dask(value, f"argument {i + 1}") for i, (value, is_whole) in enumerate(zip(values, whole))]
     lie = [not (is_whole or _is_literal(value)) for value, is_whole in zip(operands, whole)]
     if mask is not True:
-        mask = as_dask(mask, "where=")
-        operands.append(mask if mask.dtype == np.bool_ else mask.astype(np.bool_))
+        operands.append(as_mask(mask))
         lie.append(True)
     ndim = max(x.ndim for x, is_array in zip(operands, lie) if is_array)
     pairs = _unified(operands, [tuple(range(ndim - x.ndim, ndim)) if is_array else None for x, is_array in zip(operands, lie)])
@@ -143,8 +142,8 @@ def _outer_of(ufunc, x, y, keywords):
     return ufunc.outer(x, y, **keywords)
 
 
-def _by_reduction(ufunc, method, x, axis=0, **given):
-    from lanewise._ufunc_methods import _check_arity, _reducer
+def _by_reduction(ufunc, method, x, axis=0, dtype=None, **given):
+    from lanewise._ufunc_methods import _check_arity, _computed_in, _reducer
 
     _check_arity(ufunc, method)
     reducer = _reducer(ufunc)
@@ -152,7 +151,7 @@ def _by_reduction(ufunc, method, x, axis=0, **given):
     if reducer.identity is None and not reducer.reduction._reorders(x.dtype):
         raise TypeError(f"{name_of(ufunc)}.{method}() of a Dask array needs an operator that is known to be associative: give vectorize identity=, or call lw.reduce(f)")
     made = getattr(_dask_reductions, method)
-    return made(reducer.reduction, x, axis=axis, **given)
+    return made(reducer.reduction, x, axis=axis, dtype=_computed_in(ufunc, reducer, x, dtype, None), **given)
 
 
 # ---- layouts ----
@@ -255,7 +254,7 @@ class _Axes:
         if axis is not None:
             if any(len(names) > 1 for names in inputs + outputs):
                 raise TypeError(f"{name}: axis can only be used with a single shared core dimension")
-            axes = [(axis,) if names else () for names in inputs + outputs]
+            axes = [(axis,) if names or self.keepdims else () for names in inputs + outputs]
         self.axes = None if axes is None else self._checked(axes)
 
     def _checked(self, axes):

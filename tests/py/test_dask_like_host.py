@@ -22,3 +22,51 @@ def test_nanarg_of_nothing_but_nan_raises_when_it_is_computed(f):
     pairs.add(f(x[0]), f(d[0]))
     pairs.add(f(x[:1], axis=1, keepdims=True), f(d[:1], axis=1, keepdims=True))
     pairs.check()
+
+
+add = lw.vectorize(lambda a, b: a + b)
+
+
+def test_methods_of_a_ufunc_have_the_dtype_of_the_host():
+    x, pairs = np.full(10, 100, np.int8), Pairs()
+    d = da.from_array(x, chunks=3)
+    for f in (add, lw.add):
+        for given in ({}, {"dtype": "i2"}):
+            pairs.add(f.reduce(x, **given), f.reduce(d, **given), (f, given))
+            pairs.add(f.accumulate(x, **given), f.accumulate(d, **given), (f, given))
+    pairs.check()
+
+
+def test_axis_and_keepdims_of_a_gufunc():
+    @lw.guvectorize("(n)->()")
+    def largest(x, out):
+        out[0] = x.max()
+
+    x, pairs = np.arange(12.0).reshape(3, 4), Pairs()
+    for axis in (0, 1, -2):
+        pairs.add(largest(x, axis=axis, keepdims=True), largest(da.from_array(x, chunks=(-1, -1)), axis=axis, keepdims=True), axis)
+    pairs.check()
+
+
+def test_an_index_where_nothing_is_reduced():
+    placed, pairs = lw.reduce(lambda a, b: a + b, map=lambda x, index: x + index), Pairs()
+    x = np.arange(5.0)
+    d = da.from_array(x, chunks=2)
+    pairs.add(placed(x, axis=()), placed(d, axis=()))
+    pairs.add(placed(x[3]), placed(d[3]))
+    pairs.check()
+
+
+@pytest.mark.filterwarnings("ignore:.where. used without:UserWarning")
+def test_where_takes_truth_values_only():
+    x = np.ones(4)
+    d, mask = da.from_array(x, chunks=2), np.array([1.0, 0.0, 0.5, 0.0])
+    for call in (lambda a, mask: add(a, 1, where=mask), lambda a, mask: R.sum(a, where=mask), lambda a, mask: lw.add.reduce(a, where=mask)):
+        for where in (mask, da.from_array(mask, chunks=2), mask > 0):
+            if where.dtype == bool:
+                call(d, where).compute(scheduler="synchronous")
+                continue
+            with pytest.raises(TypeError, match="Cannot cast array data"):
+                call(d, where)
+        with pytest.raises(TypeError, match="Cannot cast array data"):
+            call(x, mask)
