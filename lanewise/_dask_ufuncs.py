@@ -171,7 +171,9 @@ def _by_layout(ufunc, values, whole, given):
     name = name_of(ufunc)
     places = [i for i, is_whole in enumerate(whole) if not is_whole]
     arrays = [as_dask(values[i], f"argument {i + 1}") for i in places]
-    inputs, outputs = _present(_layout(ufunc.signature), arrays)
+    layout = _layout(ufunc.signature)
+    missing = _missing(layout[0], arrays)
+    inputs, outputs = ([[name for name in names if name not in missing] for names in side] for side in layout)
     moves = _Axes(name, given, inputs, outputs)
     arrays = [moves.to_end(x, k) for k, x in enumerate(arrays)]
     arrays = [_in_one_chunk(name, x, names, i, allow) for x, names, i in zip(arrays, inputs, places)]
@@ -183,17 +185,19 @@ def _by_layout(ufunc, values, whole, given):
         operands[i], indices[i] = x, (*range(loops - own, loops), *range(core, core + len(names)))
         core += len(names)
     sample = list(values)
-    for i, x, names in zip(places, arrays, inputs):
-        sample[i] = np.empty((0, *map(int, x.shape[x.ndim - len(names):])), x.dtype)
+    for i, x, names, whole_core in zip(places, arrays, inputs, layout[0]):
+        sizes = iter(x.shape[x.ndim - len(names):])
+        sample[i] = np.empty((0, *(1 if one in missing else int(next(sizes)) for one in whole_core)), x.dtype)
     probe = ufunc(*(np.asarray(one) if is_dask(one) else one for one in sample), **given)
-    made = _layout_blocks(ufunc, _unified(operands, indices), loops, core, probe, given)
+    results = [(one.dtype, [n for n, core_name in zip(one.shape[1:], names) if core_name not in missing])
+               for one, names in zip(probe if isinstance(probe, tuple) else (probe,), layout[1])]
+    made = _layout_blocks(ufunc, _unified(operands, indices), loops, core, results, given)
     return moves.results(made)
 
 
-def _present(sides, arrays):
-    """Without the optional dimensions that an operand does not have."""
-    missing = {name for names, x in zip(sides[0], arrays) if x.ndim < len(names) for name in names if name.endswith("?")}
-    return [[[name for name in names if name not in missing] for names in side] for side in sides]
+def _missing(inputs, arrays):
+    """The optional dimensions that an operand does not have."""
+    return {name for names, x in zip(inputs, arrays) if x.ndim < len(names) for name in names if name.endswith("?")}
 
 
 def _in_one_chunk(name, x, names, i, allow):
@@ -211,17 +215,16 @@ def _in_one_chunk(name, x, names, i, allow):
     return x
 
 
-def _layout_blocks(ufunc, pairs, loops, core, probe, given):
+def _layout_blocks(ufunc, pairs, loops, core, results, given):
+    """results: dtype and sizes of the core dimensions of each."""
     index = tuple(range(loops))
-    several = isinstance(probe, tuple)
     function, token = Shipped(ufunc, _on_blocks), name_of(ufunc)
-    results = probe if several else (probe,)
-    sizes = [dict(enumerate(one.shape[1:], core)) for one in results]
+    sizes = [dict(enumerate(own, core)) for _, own in results]
     like = _like(pairs[::2])
-    if not several:
-        return blocks_of(function, index + tuple(sizes[0]), pairs, probe.dtype, like, new_axes=sizes[0], token=token, keywords=given)
-    made = blocks_of(function, index, pairs, probe[0].dtype, like, token=token, keywords=given)
-    return tuple(_result(made, index, i, size, one.dtype, like, token) for i, (size, one) in enumerate(zip(sizes, results)))
+    if len(results) == 1:
+        return blocks_of(function, index + tuple(sizes[0]), pairs, results[0][0], like, new_axes=sizes[0], token=token, keywords=given)
+    made = blocks_of(function, index, pairs, results[0][0], like, token=token, keywords=given)
+    return tuple(_result(made, index, i, size, dtype, like, token) for i, (size, (dtype, _)) in enumerate(zip(sizes, results)))
 
 
 def _result(made, index, i, size, dtype, like, token):

@@ -70,3 +70,23 @@ def test_where_takes_truth_values_only():
                 call(d, where)
         with pytest.raises(TypeError, match="Cannot cast array data"):
             call(x, mask)
+
+
+@pytest.mark.parametrize("left, right", [((7,), (7, 4)), ((3, 7), (7,)), ((7,), (7,)), ((3, 7), (7, 4)), ((2, 3, 7), (7,)), ((7,), (2, 7, 4)), ((2, 3, 7), (7, 4))])
+def test_optional_dimensions(left, right):
+    pair = lw.guvectorize("(m?,n),(n,p?)->(m?,p?),()")(_both)
+    x, y, pairs = np.arange(np.prod(left) * 1.0).reshape(left), np.arange(np.prod(right) * 1.0).reshape(right), Pairs()
+    d, e = da.from_array(x, chunks=(1,) * (x.ndim > 2) + (-1,) * min(x.ndim, 2)), da.from_array(y, chunks=-1)
+    pairs.add(np.matmul(x, y), lw.matmul(d, e), "both of Dask")
+    pairs.add(np.matmul(x, y), lw.matmul(d, y), "one of Dask")
+    pairs.add(pair(x, y), pair(d, e), "two results")
+    pairs.check()
+
+
+def _both(x, y, product, size):
+    size[0] = x.shape[1]
+    for i in range(x.shape[0]):
+        for j in range(y.shape[1]):
+            product[i, j] = 0
+            for k in range(x.shape[1]):
+                product[i, j] += x[i, k] * y[k, j]
