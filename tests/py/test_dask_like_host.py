@@ -90,3 +90,14 @@ def _both(x, y, product, size):
             product[i, j] = 0
             for k in range(x.shape[1]):
                 product[i, j] += x[i, k] * y[k, j]
+
+
+@pytest.mark.parametrize("marked", [{"static": ("c",)}, {"excluded": ("c",)}])
+def test_ufuncs_of_values_pickle_after_a_call(marked):
+    cloudpickle = pytest.importorskip("cloudpickle")
+    f = lw.vectorize(lambda x, c: x * c[0] + c[1], **marked)
+    c, x, pairs = (2.0, 3.0) if "static" in marked else np.array([2.0, 3.0]), np.arange(5.0), Pairs()
+    expected = f(x, c)
+    np.testing.assert_array_equal(cloudpickle.loads(cloudpickle.dumps(f))(x, c), expected)
+    pairs.add(expected, f(da.from_array(x, chunks=2), c))
+    pairs.check()
