@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import linecache
 import math
-import weakref
-from typing import Any
 
 import dask.array as da
 import numpy as np
@@ -20,7 +17,6 @@ from dask.array.core import unify_chunks
 from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph
 
-import lanewise as lw
 from lanewise import _partials
 from lanewise._dask import Shipped, as_dask, as_mask, axes_of, blocks_of, is_known, name_of, refuse_keywords, refuse_out
 
@@ -38,9 +34,9 @@ def _block(r, *blocks, axis, converted, of, masked, offsets):
     if offsets is not None:
         begins = [int(one.reshape(-1)[0]) for one in blocks[len(blocks) - len(offsets):]]
         operands.append(_offset_of(shape, axis, begins, offsets))
-        r = _with_offset(r, n)
+        r = _partials.with_offset(r, n)
     where = blocks[n] if masked else True
-    made = _partials.partial(r, *operands, axis=axis, dtype=converted, keepdims=True, where=where)
+    made = _partials.taken(r, *operands, axis=axis, dtype=converted, keepdims=True, where=where)
     return made if made.dtype == record else _partials.packed(tuple(made[name] for name in record.names), record)
 
 
@@ -65,28 +61,6 @@ def _offset_of(shape, axis, begins, offsets):
             steps[one] = shape[one]
             total = total + (np.arange(shape[one]) * (stride - local.get(one, 0))).reshape(steps)
     return np.asarray(total, np.int64)
-
-
-_shifted: Any = weakref.WeakKeyDictionary()  # by Reduction: map's function, and the Reduction with an offset
-
-
-def _with_offset(r, n):
-    """The same reduction, of one array more: what is added to the index."""
-    known = _shifted.get(r)
-    if known is None or known[0] is not r.map:
-        keywords = {key: value for key, value in r._state()["options"].items() if key not in ("map", "source")}
-        _shifted[r] = known = r.map, lw.reduce(r.py_func, map=_map_with_offset(r.map, n), **keywords)
-    return known[1]
-
-
-def _map_with_offset(element, n):
-    names = ", ".join(f"x{i}" for i in range(n))
-    text = f"def map_with_offset({names}, offset, index):\n    return element({names}, int(index + offset))\n"
-    filename = f"<lanewise map with an offset, {n}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-    scope = {"element": element}
-    exec(compile(text, filename, "exec"), scope)
-    return scope["map_with_offset"]
 
 
 def _merge(r, p, axis, keepdims):
@@ -290,7 +264,7 @@ def _scan(r, before, *blocks, axis, exclusive, converted, of):
     if len(blocks) > n:
         places = np.arange(shape[axis]).reshape([-1 if i == axis else 1 for i in range(len(shape))])
         elements.append(places[np.newaxis] + int(blocks[n].reshape(-1)[0]))
-    made = _partials.partial(_with_offset(r, n) if len(blocks) > n else r, *elements, axis=0, dtype=converted)
+    made = _partials.taken(_partials.with_offset(r, n) if len(blocks) > n else r, *elements, axis=0, dtype=converted)
     joined = np.empty((*shape[:axis], shape[axis] + 1, *shape[axis + 1 :]), before.dtype)
     first, rest = (tuple(part if i == axis else slice(None) for i in range(len(shape))) for part in (slice(1), slice(1, None)))
     for name in joined.dtype.names:

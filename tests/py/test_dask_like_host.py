@@ -101,3 +101,20 @@ def test_ufuncs_of_values_pickle_after_a_call(marked):
     np.testing.assert_array_equal(cloudpickle.loads(cloudpickle.dumps(f))(x, c), expected)
     pairs.add(expected, f(da.from_array(x, chunks=2), c))
     pairs.check()
+
+
+def test_partial_of_a_map_with_an_index_asks_where_the_part_begins():
+    x = np.array([4, 1, 3, 9, 9, 2])
+    largest = lw.reduce(lambda a, b: a if a[0] >= b[0] else b, map=lambda x, index: (x, index), finish=lambda value, at: at)
+    p, q = largest.partial(x[:2], offset=0), largest.partial(x[2:], offset=2)
+    assert p.dtype == q.dtype and q.tolist() == (9, 3)
+    assert largest.finish(largest.merge(p, q)) == 3 == largest(x)
+    rows = x.reshape(3, 2)
+    parts = largest.partial(rows[:2], axis=0, offset=0), largest.partial(rows[2:], axis=0, offset=2)
+    np.testing.assert_array_equal(largest.finish(largest.merge(*parts)), largest(rows, axis=0))
+    with pytest.raises(ValueError, match="begins anew in each part: pass offset="):
+        largest.partial(x[:2])
+    with pytest.raises(TypeError, match="its map has no index"):
+        R._max.partial(x, offset=2)
+    with pytest.raises(TypeError, match="float"):
+        largest.partial(x, offset=1.5)
