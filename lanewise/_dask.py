@@ -119,6 +119,17 @@ def as_mask(where: Any) -> da.Array:
     return mask
 
 
+def check_shapes(shapes: Any) -> None:
+    """NumPy's error for arrays that have no common shape; sizes that are not known are not looked at."""
+    for axis in range(1, max(map(len, shapes)) + 1):
+        if len({shape[-axis] for shape in shapes if len(shape) >= axis and shape[-axis] != 1 and not np.isnan(shape[-axis])}) > 1:
+            raise ValueError("operands could not be broadcast together with shapes " + " ".join(_shown(shape) for shape in shapes))
+
+
+def _shown(shape: Any) -> str:
+    return "(" + ",".join(str(size) for size in shape) + ("," if len(shape) == 1 else "") + ")"
+
+
 def is_known(*arrays: da.Array) -> bool:
     """Are the sizes of all blocks known?"""
     return not any(np.isnan(size) for x in arrays for sizes in x.chunks for size in sizes)

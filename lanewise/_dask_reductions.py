@@ -18,7 +18,7 @@ from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph
 
 from lanewise import _partials
-from lanewise._dask import Shipped, as_dask, as_mask, axes_of, blocks_of, is_known, name_of, refuse_keywords, refuse_out
+from lanewise._dask import Shipped, as_dask, as_mask, axes_of, blocks_of, check_shapes, is_known, name_of, refuse_keywords, refuse_out
 
 # ---- blocks ----
 
@@ -101,6 +101,9 @@ class _Call:
         self.r, self.n = r, len(arrays)
         self.shipped = Shipped(r)
         self.shipped.__dask_tokenize__()  # once for all tasks
+        for i, x in enumerate(arrays[1:] if r.map is None and len(inspect.signature(r.py_func).parameters) == 2 else ()):
+            if isinstance(x, int):
+                raise TypeError(f"argument {i + 2} of `{r.__name__}` must be an array, not {x!r}; did you mean axis={x}?")
         operands = [as_dask(x, f"argument {i + 1}") for i, x in enumerate(arrays)]
         self.ndim = max(x.ndim for x in operands)
         self.dtypes = tuple(x.dtype.newbyteorder("=") for x in operands)
@@ -110,6 +113,7 @@ class _Call:
             if mask.ndim > self.ndim:
                 raise ValueError(f"where= of shape {mask.shape} cannot be broadcast to {operands[0].shape}")
             operands.append(mask)
+        check_shapes([x.shape for x in operands])
         pairs = [one for x in operands for one in (x, tuple(range(self.ndim - x.ndim, self.ndim)))]
         sizes, self.operands = unify_chunks(*pairs)
         self.chunks = tuple(sizes[i] for i in range(self.ndim))

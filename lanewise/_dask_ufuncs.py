@@ -13,7 +13,7 @@ import numpy as np
 from dask.array.core import unify_chunks
 
 from lanewise import _dask_reductions
-from lanewise._dask import Shipped, as_dask, as_mask, blocks_of, is_dask, name_of, refuse_out
+from lanewise._dask import Shipped, as_dask, as_mask, blocks_of, check_shapes, is_dask, name_of, refuse_out
 
 # ---- which argument is what ----
 
@@ -75,6 +75,7 @@ def _elementwise(ufunc, values, whole, given):
     if mask is not True:
         operands.append(as_mask(mask))
         lie.append(True)
+    check_shapes([x.shape for x, is_array in zip(operands, lie) if is_array])
     ndim = max(x.ndim for x, is_array in zip(operands, lie) if is_array)
     pairs = _unified(operands, [tuple(range(ndim - x.ndim, ndim)) if is_array else None for x, is_array in zip(operands, lie)])
     sample = [_zero_of(value, is_array) for value, is_array in zip(operands[: len(values)], lie)]
@@ -176,7 +177,8 @@ def _by_layout(ufunc, values, whole, given):
     inputs, outputs = ([[name for name in names if name not in missing] for names in side] for side in layout)
     moves = _Axes(name, given, inputs, outputs)
     arrays = [moves.to_end(x, k) for k, x in enumerate(arrays)]
-    arrays = [_in_one_chunk(name, x, names, i, allow) for x, names, i in zip(arrays, inputs, places)]
+    arrays = [_in_one_chunk(name, x, names, i, allow, moves.of_operand(x, k)) for k, (x, names, i) in enumerate(zip(arrays, inputs, places))]
+    check_shapes([x.shape[: x.ndim - len(names)] for x, names in zip(arrays, inputs)])
     loops = max(x.ndim - len(names) for x, names in zip(arrays, inputs))
     operands, indices = list(values), [None] * len(values)
     core = loops
@@ -200,18 +202,20 @@ def _missing(inputs, arrays):
     return {name for names, x in zip(inputs, arrays) if x.ndim < len(names) for name in names if name.endswith("?")}
 
 
-def _in_one_chunk(name, x, names, i, allow):
+def _in_one_chunk(name, x, names, i, allow, given):
+    """given: where the operand had its core dimensions when it came, for what errors say."""
     for k, core in enumerate(names):
+        core = core.rstrip("?")
         axis = x.ndim - len(names) + k
         if x.ndim < len(names):
             raise ValueError(f"{name}: argument {i + 1} has {x.ndim} dimensions, its core ({','.join(names)}) {len(names)}")
         if x.numblocks[axis] > 1:
             if not allow:
-                raise ValueError(f"{name}: argument {i + 1} has its core dimension '{core}', axis {axis}, in {x.numblocks[axis]} chunks: pass "
-                                 f"x.rechunk({{{axis}: -1}}), or allow_rechunk=True, which makes blocks larger")
+                raise ValueError(f"{name}: argument {i + 1} has its core dimension '{core}', axis {given[k]}, in {x.numblocks[axis]} chunks: pass "
+                                 f"x.rechunk({{{given[k]}: -1}}), or allow_rechunk=True, which makes blocks larger")
             x = x.rechunk({axis: -1})
         if np.isnan(x.shape[axis]):
-            raise ValueError(f"{name}: argument {i + 1} has its core dimension '{core}', axis {axis}, of an unknown size: call x.compute_chunk_sizes() first")
+            raise ValueError(f"{name}: argument {i + 1} has its core dimension '{core}', axis {given[k]}, of an unknown size: call x.compute_chunk_sizes() first")
     return x
 
 
@@ -277,6 +281,11 @@ class _Axes:
 
     def to_end(self, x, k):
         return x if self.axes is None or not self.axes[k] else da.moveaxis(x, self.axes[k], tuple(range(-len(self.axes[k]), 0)))
+
+    def of_operand(self, x, k):
+        """The axes of its core dimensions, counted as the caller does."""
+        names = self.inputs[k]
+        return [one % x.ndim for one in self.axes[k]] if self.axes is not None else range(x.ndim - len(names), x.ndim)
 
     def results(self, made):
         if isinstance(made, tuple):

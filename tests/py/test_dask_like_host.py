@@ -118,3 +118,25 @@ def test_partial_of_a_map_with_an_index_asks_where_the_part_begins():
         R._max.partial(x, offset=2)
     with pytest.raises(TypeError, match="float"):
         largest.partial(x, offset=1.5)
+
+
+def _raises(error, text, call):
+    with pytest.raises(error) as caught:
+        call()
+    assert text in str(caught.value)
+
+
+def test_errors_speak_of_what_the_caller_gave():
+    x = da.ones((7, 10), chunks=(3, 4))
+    inner = lw.guvectorize("(n)->()")(lambda x: x.sum())
+    total, product = lw.reduce(lambda a, b: a + b), lw.reduce(lambda a, b: a + b, map=lambda x, y: x * y)
+    _raises(ValueError, "core dimension 'n', axis 0, in 3 chunks: pass x.rechunk({0: -1})", lambda: inner(x, axis=0))
+    _raises(ValueError, "core dimension 'n', axis 0, in 3 chunks", lambda: inner(x, axes=[(-2,), ()]))
+    _raises(ValueError, "core dimension 'n', axis 1, in 3 chunks", lambda: inner(x))
+    _raises(TypeError, "argument 2 of `<lambda>` must be an array, not 0; did you mean axis=0?", lambda: total(x, 0))
+    assert product(x, 2).compute(scheduler="synchronous") == 140
+    for other in (np.ones(9), da.ones(9, chunks=3)):
+        for call in (lambda: add(x, other), lambda: product(x, other)):
+            _raises(ValueError, "operands could not be broadcast together with shapes (7,10) (9,)", call)
+    _raises(ValueError, "could not be broadcast together with shapes (2,) (5,)",
+            lambda: lw.matmul(da.ones((2, 3, 4), chunks=-1), da.ones((5, 4, 4), chunks=-1)))
