@@ -111,6 +111,25 @@ def as_dask(x: Any, what: str) -> da.Array:
     return da.asanyarray(as_array(x, what))
 
 
+def as_mask(where: Any) -> da.Array:
+    """What where= says, with NumPy's error for anything but truth values."""
+    mask = as_dask(where, "where=")
+    if mask.dtype != np.bool_:
+        raise TypeError(f"where= must be an array of bool, not of {mask.dtype}: Cannot cast array data from {mask.dtype!r} to dtype('bool') according to the rule 'safe'")
+    return mask
+
+
+def check_shapes(shapes: Any) -> None:
+    """NumPy's error for arrays that have no common shape; sizes that are not known are not looked at."""
+    for axis in range(1, max(map(len, shapes)) + 1):
+        if len({shape[-axis] for shape in shapes if len(shape) >= axis and shape[-axis] != 1 and not np.isnan(shape[-axis])}) > 1:
+            raise ValueError("operands could not be broadcast together with shapes " + " ".join(_shown(shape) for shape in shapes))
+
+
+def _shown(shape: Any) -> str:
+    return "(" + ",".join(str(size) for size in shape) + ("," if len(shape) == 1 else "") + ")"
+
+
 def is_known(*arrays: da.Array) -> bool:
     """Are the sizes of all blocks known?"""
     return not any(np.isnan(size) for x in arrays for sizes in x.chunks for size in sizes)
@@ -146,6 +165,19 @@ def _items(made: Any, index: Any, dtypes: Any, like: Any, token: Any) -> Any:
         return made
     return tuple(_items(da.blockwise(_item, index, made, index, i, None, align_arrays=False, meta=empty_meta(like, len(index), _first(dtype)), token=token),
                         index, dtype, like, token) for i, dtype in enumerate(dtypes))
+
+
+def where_counted(result: Any, counted: Any) -> Any:
+    """The result of nanargmax and nanargmin; NumPy's error at the computation where no element of a slice was counted."""
+    index = tuple(range(result.ndim))
+    return da.blockwise(_counted_or_error, index, result, index, counted, index, dtype=result.dtype, meta=result._meta, align_arrays=False,
+                        token=result.name.rpartition("-")[0])
+
+
+def _counted_or_error(result: Any, counted: Any) -> Any:
+    if not np.all(counted):
+        raise ValueError("All-NaN slice encountered")
+    return result
 
 
 def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:

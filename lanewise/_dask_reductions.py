@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import linecache
 import math
-import weakref
-from typing import Any
 
 import dask.array as da
 import numpy as np
@@ -20,9 +17,8 @@ from dask.array.core import unify_chunks
 from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph
 
-import lanewise as lw
 from lanewise import _partials
-from lanewise._dask import Shipped, as_dask, axes_of, blocks_of, is_known, name_of, refuse_keywords, refuse_out
+from lanewise._dask import Shipped, as_dask, as_mask, axes_of, blocks_of, check_shapes, is_known, name_of, refuse_keywords, refuse_out
 
 # ---- blocks ----
 
@@ -38,9 +34,9 @@ def _block(r, *blocks, axis, converted, of, masked, offsets):
     if offsets is not None:
         begins = [int(one.reshape(-1)[0]) for one in blocks[len(blocks) - len(offsets):]]
         operands.append(_offset_of(shape, axis, begins, offsets))
-        r = _with_offset(r, n)
+        r = _partials.with_offset(r, n)
     where = blocks[n] if masked else True
-    made = _partials.partial(r, *operands, axis=axis, dtype=converted, keepdims=True, where=where)
+    made = _partials.taken(r, *operands, axis=axis, dtype=converted, keepdims=True, where=where)
     return made if made.dtype == record else _partials.packed(tuple(made[name] for name in record.names), record)
 
 
@@ -65,28 +61,6 @@ def _offset_of(shape, axis, begins, offsets):
             steps[one] = shape[one]
             total = total + (np.arange(shape[one]) * (stride - local.get(one, 0))).reshape(steps)
     return np.asarray(total, np.int64)
-
-
-_shifted: Any = weakref.WeakKeyDictionary()  # by Reduction: map's function, and the Reduction with an offset
-
-
-def _with_offset(r, n):
-    """The same reduction, of one array more: what is added to the index."""
-    known = _shifted.get(r)
-    if known is None or known[0] is not r.map:
-        keywords = {key: value for key, value in r._state()["options"].items() if key not in ("map", "source")}
-        _shifted[r] = known = r.map, lw.reduce(r.py_func, map=_map_with_offset(r.map, n), **keywords)
-    return known[1]
-
-
-def _map_with_offset(element, n):
-    names = ", ".join(f"x{i}" for i in range(n))
-    text = f"def map_with_offset({names}, offset, index):\n    return element({names}, int(index + offset))\n"
-    filename = f"<lanewise map with an offset, {n}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-    scope = {"element": element}
-    exec(compile(text, filename, "exec"), scope)
-    return scope["map_with_offset"]
 
 
 def _merge(r, p, axis, keepdims):
@@ -127,15 +101,19 @@ class _Call:
         self.r, self.n = r, len(arrays)
         self.shipped = Shipped(r)
         self.shipped.__dask_tokenize__()  # once for all tasks
+        for i, x in enumerate(arrays[1:] if r.map is None and len(inspect.signature(r.py_func).parameters) == 2 else ()):
+            if isinstance(x, int):
+                raise TypeError(f"argument {i + 2} of `{r.__name__}` must be an array, not {x!r}; did you mean axis={x}?")
         operands = [as_dask(x, f"argument {i + 1}") for i, x in enumerate(arrays)]
         self.ndim = max(x.ndim for x in operands)
         self.dtypes = tuple(x.dtype.newbyteorder("=") for x in operands)
         self.masked = where is not True and where is not None and where is not np._NoValue
         if self.masked:
-            mask = as_dask(where, "where=")
+            mask = as_mask(where)
             if mask.ndim > self.ndim:
                 raise ValueError(f"where= of shape {mask.shape} cannot be broadcast to {operands[0].shape}")
-            operands.append(mask if mask.dtype == np.bool_ else mask.astype(np.bool_))
+            operands.append(mask)
+        check_shapes([x.shape for x in operands])
         pairs = [one for x in operands for one in (x, tuple(range(self.ndim - x.ndim, self.ndim)))]
         sizes, self.operands = unify_chunks(*pairs)
         self.chunks = tuple(sizes[i] for i in range(self.ndim))
@@ -149,7 +127,7 @@ class _Call:
         numbers = self.staged("partial", dtype)[1]
         pairs = [one for x, index in zip(self.operands, self.indices) for one in (x, index)]
         offsets = None
-        if indexed:
+        if indexed and whole_axes:
             offsets = self._strides(whole_axes)
             for one in whole_axes:
                 pairs += [_begins(self.chunks[one]), (one,)]
@@ -290,7 +268,7 @@ def _scan(r, before, *blocks, axis, exclusive, converted, of):
     if len(blocks) > n:
         places = np.arange(shape[axis]).reshape([-1 if i == axis else 1 for i in range(len(shape))])
         elements.append(places[np.newaxis] + int(blocks[n].reshape(-1)[0]))
-    made = _partials.partial(_with_offset(r, n) if len(blocks) > n else r, *elements, axis=0, dtype=converted)
+    made = _partials.taken(_partials.with_offset(r, n) if len(blocks) > n else r, *elements, axis=0, dtype=converted)
     joined = np.empty((*shape[:axis], shape[axis] + 1, *shape[axis + 1 :]), before.dtype)
     first, rest = (tuple(part if i == axis else slice(None) for i in range(len(shape))) for part in (slice(1), slice(1, None)))
     for name in joined.dtype.names:

@@ -13,7 +13,7 @@ import numpy as np
 from dask.array.core import unify_chunks
 
 from lanewise import _dask_reductions
-from lanewise._dask import Shipped, as_dask, blocks_of, is_dask, name_of, refuse_out
+from lanewise._dask import Shipped, as_dask, as_mask, blocks_of, check_shapes, is_dask, name_of, refuse_out
 
 # ---- which argument is what ----
 
@@ -73,9 +73,9 @@ def _elementwise(ufunc, values, whole, given):
     operands = [value if is_whole or _is_literal(value) else as_dask(value, f"argument {i + 1}") for i, (value, is_whole) in enumerate(zip(values, whole))]
     lie = [not (is_whole or _is_literal(value)) for value, is_whole in zip(operands, whole)]
     if mask is not True:
-        mask = as_dask(mask, "where=")
-        operands.append(mask if mask.dtype == np.bool_ else mask.astype(np.bool_))
+        operands.append(as_mask(mask))
         lie.append(True)
+    check_shapes([x.shape for x, is_array in zip(operands, lie) if is_array])
     ndim = max(x.ndim for x, is_array in zip(operands, lie) if is_array)
     pairs = _unified(operands, [tuple(range(ndim - x.ndim, ndim)) if is_array else None for x, is_array in zip(operands, lie)])
     sample = [_zero_of(value, is_array) for value, is_array in zip(operands[: len(values)], lie)]
@@ -143,8 +143,8 @@ def _outer_of(ufunc, x, y, keywords):
     return ufunc.outer(x, y, **keywords)
 
 
-def _by_reduction(ufunc, method, x, axis=0, **given):
-    from lanewise._ufunc_methods import _check_arity, _reducer
+def _by_reduction(ufunc, method, x, axis=0, dtype=None, **given):
+    from lanewise._ufunc_methods import _check_arity, _computed_in, _reducer
 
     _check_arity(ufunc, method)
     reducer = _reducer(ufunc)
@@ -152,7 +152,7 @@ def _by_reduction(ufunc, method, x, axis=0, **given):
     if reducer.identity is None and not reducer.reduction._reorders(x.dtype):
         raise TypeError(f"{name_of(ufunc)}.{method}() of a Dask array needs an operator that is known to be associative: give vectorize identity=, or call lw.reduce(f)")
     made = getattr(_dask_reductions, method)
-    return made(reducer.reduction, x, axis=axis, **given)
+    return made(reducer.reduction, x, axis=axis, dtype=_computed_in(ufunc, reducer, x, dtype, None), **given)
 
 
 # ---- layouts ----
@@ -172,10 +172,13 @@ def _by_layout(ufunc, values, whole, given):
     name = name_of(ufunc)
     places = [i for i, is_whole in enumerate(whole) if not is_whole]
     arrays = [as_dask(values[i], f"argument {i + 1}") for i in places]
-    inputs, outputs = _present(_layout(ufunc.signature), arrays)
+    layout = _layout(ufunc.signature)
+    missing = _missing(layout[0], arrays)
+    inputs, outputs = ([[name for name in names if name not in missing] for names in side] for side in layout)
     moves = _Axes(name, given, inputs, outputs)
     arrays = [moves.to_end(x, k) for k, x in enumerate(arrays)]
-    arrays = [_in_one_chunk(name, x, names, i, allow) for x, names, i in zip(arrays, inputs, places)]
+    arrays = [_in_one_chunk(name, x, names, i, allow, moves.of_operand(x, k)) for k, (x, names, i) in enumerate(zip(arrays, inputs, places))]
+    check_shapes([x.shape[: x.ndim - len(names)] for x, names in zip(arrays, inputs)])
     loops = max(x.ndim - len(names) for x, names in zip(arrays, inputs))
     operands, indices = list(values), [None] * len(values)
     core = loops
@@ -184,45 +187,48 @@ def _by_layout(ufunc, values, whole, given):
         operands[i], indices[i] = x, (*range(loops - own, loops), *range(core, core + len(names)))
         core += len(names)
     sample = list(values)
-    for i, x, names in zip(places, arrays, inputs):
-        sample[i] = np.empty((0, *map(int, x.shape[x.ndim - len(names):])), x.dtype)
+    for i, x, names, whole_core in zip(places, arrays, inputs, layout[0]):
+        sizes = iter(x.shape[x.ndim - len(names):])
+        sample[i] = np.empty((0, *(1 if one in missing else int(next(sizes)) for one in whole_core)), x.dtype)
     probe = ufunc(*(np.asarray(one) if is_dask(one) else one for one in sample), **given)
-    made = _layout_blocks(ufunc, _unified(operands, indices), loops, core, probe, given)
+    results = [(one.dtype, [n for n, core_name in zip(one.shape[1:], names) if core_name not in missing])
+               for one, names in zip(probe if isinstance(probe, tuple) else (probe,), layout[1])]
+    made = _layout_blocks(ufunc, _unified(operands, indices), loops, core, results, given)
     return moves.results(made)
 
 
-def _present(sides, arrays):
-    """Without the optional dimensions that an operand does not have."""
-    missing = {name for names, x in zip(sides[0], arrays) if x.ndim < len(names) for name in names if name.endswith("?")}
-    return [[[name for name in names if name not in missing] for names in side] for side in sides]
+def _missing(inputs, arrays):
+    """The optional dimensions that an operand does not have."""
+    return {name for names, x in zip(inputs, arrays) if x.ndim < len(names) for name in names if name.endswith("?")}
 
 
-def _in_one_chunk(name, x, names, i, allow):
+def _in_one_chunk(name, x, names, i, allow, given):
+    """given: where the operand had its core dimensions when it came, for what errors say."""
     for k, core in enumerate(names):
+        core = core.rstrip("?")
         axis = x.ndim - len(names) + k
         if x.ndim < len(names):
             raise ValueError(f"{name}: argument {i + 1} has {x.ndim} dimensions, its core ({','.join(names)}) {len(names)}")
         if x.numblocks[axis] > 1:
             if not allow:
-                raise ValueError(f"{name}: argument {i + 1} has its core dimension '{core}', axis {axis}, in {x.numblocks[axis]} chunks: pass "
-                                 f"x.rechunk({{{axis}: -1}}), or allow_rechunk=True, which makes blocks larger")
+                raise ValueError(f"{name}: argument {i + 1} has its core dimension '{core}', axis {given[k]}, in {x.numblocks[axis]} chunks: pass "
+                                 f"x.rechunk({{{given[k]}: -1}}), or allow_rechunk=True, which makes blocks larger")
             x = x.rechunk({axis: -1})
         if np.isnan(x.shape[axis]):
-            raise ValueError(f"{name}: argument {i + 1} has its core dimension '{core}', axis {axis}, of an unknown size: call x.compute_chunk_sizes() first")
+            raise ValueError(f"{name}: argument {i + 1} has its core dimension '{core}', axis {given[k]}, of an unknown size: call x.compute_chunk_sizes() first")
     return x
 
 
-def _layout_blocks(ufunc, pairs, loops, core, probe, given):
+def _layout_blocks(ufunc, pairs, loops, core, results, given):
+    """results: dtype and sizes of the core dimensions of each."""
     index = tuple(range(loops))
-    several = isinstance(probe, tuple)
     function, token = Shipped(ufunc, _on_blocks), name_of(ufunc)
-    results = probe if several else (probe,)
-    sizes = [dict(enumerate(one.shape[1:], core)) for one in results]
+    sizes = [dict(enumerate(own, core)) for _, own in results]
     like = _like(pairs[::2])
-    if not several:
-        return blocks_of(function, index + tuple(sizes[0]), pairs, probe.dtype, like, new_axes=sizes[0], token=token, keywords=given)
-    made = blocks_of(function, index, pairs, probe[0].dtype, like, token=token, keywords=given)
-    return tuple(_result(made, index, i, size, one.dtype, like, token) for i, (size, one) in enumerate(zip(sizes, results)))
+    if len(results) == 1:
+        return blocks_of(function, index + tuple(sizes[0]), pairs, results[0][0], like, new_axes=sizes[0], token=token, keywords=given)
+    made = blocks_of(function, index, pairs, results[0][0], like, token=token, keywords=given)
+    return tuple(_result(made, index, i, size, dtype, like, token) for i, (size, (dtype, _)) in enumerate(zip(sizes, results)))
 
 
 def _result(made, index, i, size, dtype, like, token):
@@ -255,7 +261,7 @@ class _Axes:
         if axis is not None:
             if any(len(names) > 1 for names in inputs + outputs):
                 raise TypeError(f"{name}: axis can only be used with a single shared core dimension")
-            axes = [(axis,) if names else () for names in inputs + outputs]
+            axes = [(axis,) if names or self.keepdims else () for names in inputs + outputs]
         self.axes = None if axes is None else self._checked(axes)
 
     def _checked(self, axes):
@@ -275,6 +281,11 @@ class _Axes:
 
     def to_end(self, x, k):
         return x if self.axes is None or not self.axes[k] else da.moveaxis(x, self.axes[k], tuple(range(-len(self.axes[k]), 0)))
+
+    def of_operand(self, x, k):
+        """The axes of its core dimensions, counted as the caller does."""
+        names = self.inputs[k]
+        return [one % x.ndim for one in self.axes[k]] if self.axes is not None else range(x.ndim - len(names), x.ndim)
 
     def results(self, made):
         if isinstance(made, tuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 import warnings
 from typing import Any
 
@@ -229,7 +230,17 @@ def _argument(name, plain, of_complex, a, axis, out, keepdims, stream):
     kind = _all_elements._kind(a)
     if kind in "fc" and isinstance(a, np.ndarray) and not isinstance(a, lw.cuda.DeviceArray) and np.any(_counted(a, axis=axis) == 0):
         raise ValueError("All-NaN slice encountered")
-    return (of_complex if kind == "c" else plain)(a, axis=axis, **_all_elements._options(out=out, keepdims=keepdims, stream=stream))
+    result = (of_complex if kind == "c" else plain)(a, axis=axis, **_all_elements._options(out=out, keepdims=keepdims, stream=stream))
+    if kind in "fc" and _is_dask(a):
+        from lanewise import _dask
+
+        return _dask.where_counted(result, _counted(a, axis=axis, keepdims=keepdims))
+    return result
+
+
+def _is_dask(a):
+    module = sys.modules.get("dask.array")
+    return module is not None and isinstance(a, module.Array)
 
 
 def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stream=None):

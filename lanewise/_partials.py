@@ -10,16 +10,50 @@ from __future__ import annotations
 
 import ast
 import functools
+import linecache
+import operator
+import weakref
 from typing import Any
 
 import numpy as np
 
+import lanewise as lw
 from lanewise._containers import refuse_loss
 
 
-def partial(r, a, /, *more, axis=None, dtype=None, keepdims=False, where=True):
-    """The accumulators of these elements."""
+def partial(r, a, /, *more, axis=None, dtype=None, keepdims=False, where=True, offset=None):
+    """The accumulators of these elements. offset: the index of the first one."""
     arrays = [as_array(x, f"argument {i + 1}") for i, x in enumerate((a, *more))]
+    *_, indexed, _, _ = stage_of(r, "partial", tuple(x.dtype for x in arrays), dtype)
+    if not indexed:
+        if offset is not None:
+            raise TypeError(f"{_name(r)}: offset= is the index of the first element, and its map has no index")
+        return taken(r, *arrays, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
+    if offset is None:
+        raise ValueError(f"{_name(r)}: its map takes the element's index, which begins anew in each part: pass offset=, the index of the "
+                         f"part's first element in the whole (0 for the first part)")
+    offset = operator.index(offset)
+    record = record_of(stage_of(r, "partial", tuple(x.dtype for x in arrays), dtype)[1], tuple(x.dtype for x in arrays), dtype)
+    begin = _at_each(arrays[0], offset)
+    made = taken(with_offset(r, len(arrays)), *arrays, begin, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
+    return packed(tuple(made[name] for name in record.names), record)
+
+
+def _name(r):
+    return f"{getattr(r, '__name__', 'a reduction')}.partial"
+
+
+def _at_each(like, offset):
+    """A number where the array lies."""
+    if not hasattr(like, "copy_to_host") or isinstance(like, np.ndarray):
+        return np.asarray(offset, np.int64)
+    from lanewise import cuda
+
+    return cuda.to_device(np.asarray(offset, np.int64))
+
+
+def taken(r, *arrays, axis=None, dtype=None, keepdims=False, where=True):
+    """The accumulators of arrays that as_array() has read; an index of map begins at 0."""
     stage, numbers, *_ = stage_of(r, "partial", tuple(x.dtype for x in arrays), dtype)
     made = stage(*arrays, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
     return packed(made, record_of(numbers, tuple(x.dtype for x in arrays), dtype))
@@ -40,6 +74,30 @@ def merge(r, p, /, *more):
 def finish(r, p, /, *, initial=...):
     """The results of accumulators."""
     return finished(r, accumulators(p, "finish", 0)[np.newaxis], 0, initial=initial)
+
+
+# ---- where a part begins ----
+
+_shifted: Any = weakref.WeakKeyDictionary()  # by Reduction: map's function, and the Reduction with an offset
+
+
+def with_offset(r, n):
+    """The same reduction, of one array more: what is added to the index."""
+    known = _shifted.get(r)
+    if known is None or known[0] is not r.map:
+        keywords = {key: value for key, value in r._state()["options"].items() if key not in ("map", "source")}
+        _shifted[r] = known = r.map, lw.reduce(r.py_func, map=_map_with_offset(r.map, n), **keywords)
+    return known[1]
+
+
+def _map_with_offset(element, n):
+    names = ", ".join(f"x{i}" for i in range(n))
+    text = f"def map_with_offset({names}, offset, index):\n    return element({names}, int(index + offset))\n"
+    filename = f"<lanewise map with an offset, {n}>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    scope = {"element": element}
+    exec(compile(text, filename, "exec"), scope)
+    return scope["map_with_offset"]
 
 
 # ---- along axes, for what is merged block by block ----

@@ -231,9 +231,11 @@ def _token(packed):
 
 
 def _loops(made):
-    """The loops that a ufunc without signatures has compiled, and whether there will be no more; None of other objects."""
+    """The loops that a ufunc without signatures has compiled, and whether there will be no more; None of other objects, and
+    of those with static= or excluded= parameters, whose loops belong to values that a call gives."""
     dynamic = getattr(made, "is_dynamic", None)
-    if dynamic is None or made._state()["signatures"] is not None:
+    state = made._state()
+    if dynamic is None or state["signatures"] is not None or state["options"].get("static") or state["options"].get("excluded"):
         return None
     return (list(made.signatures), not dynamic)
 

@@ -514,10 +514,12 @@ static const PyMethodDef methods_head[] = {
                "The same for by_key; size= as for _simulate_scan.")},
     {"partial", LW_KEYWORDS(lw_reducer_partial),
      PyDoc_STR(
-         "partial($self, a, /, *more, axis=None, dtype=None, keepdims=False, where=True)\n"
+         "partial($self, a, /, *more, axis=None, dtype=None, keepdims=False, where=True, "
+         "offset=None)\n"
          "--\n\n"
          "The accumulators of these elements, which merge() and finish() take: an array "
-         "of records\nof the numbers `f0`, `f1`, ….\n\n"
+         "of records\nof the numbers `f0`, `f1`, ….\n"
+         "offset: the index of the first element in the whole, for a map with an index.\n\n"
          ">>> mean = lw.reduce(map=lambda x: (x, 1), combine=lambda a, b: (a[0] + b[0], "
          "a[1] + b[1]),\n"
          "...                  finish=lambda s, n: s / n)\n"
