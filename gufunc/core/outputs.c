@@ -79,8 +79,12 @@ note_stores(search *s, uint32_t at)
     if (node->kind == LW_NODE_ASSIGN)
         for (uint32_t i = 0; i < node->c; i++)
             note_target(s, s->tree->lists.data[node->b + i], node->a);
-    if (node->kind == LW_NODE_AUGASSIGN && (is_element(s, node->a) || is_var(s, node->a)))
-        note_type(s, typed_node(s, at)->type); /* the sum, not what is added */
+    if (node->kind == LW_NODE_AUGASSIGN &&
+        (is_element(s, node->a) || is_var(s, node->a))) { /* the value that is added */
+        note_type(s, typed_node(s, node->b)->type);
+        if (node->op == LW_PY_DIV)
+            note_type(s, LW_T_PYFLOAT);
+    }
 }
 
 /* ---- walking ---- */

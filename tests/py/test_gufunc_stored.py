@@ -48,10 +48,8 @@ def test_read_back():
 
     for dtype in "f4", "f8", "i2", "i8":
         values = np.arange(5).astype(dtype)
-        assert (count(values), count(values).dtype) == (3, dtype)
-    for dtype, of in {"f4": "f4", "f8": "f8", "i8": "f8"}.items():
-        values = np.arange(5).astype(dtype)
-        assert (half(values), half(values).dtype) == (1.5, of)
+        assert (count(values), count(values).dtype) == (3, np.int64)
+        assert (half(values), half(values).dtype) == (1.5, np.float64)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "i8"])

@@ -412,7 +412,8 @@ lw_python_method(PyObject *object)
     PyTypeObject *type = Py_TYPE(object);
     PyObject *function, *self, *method = NULL;
 
-    if (strcmp(type->tp_name, "BoundUfunc") != 0 || !lw_comes_from((PyObject *)type, "lanewise"))
+    if (strcmp(type->tp_name, "BoundUfunc") != 0 ||
+        !lw_comes_from((PyObject *)type, "lanewise"))
         return Py_NewRef(object);
     function = PyObject_GetAttrString(object, "py_func");
     self = PyObject_GetAttrString(object, "__self__");
