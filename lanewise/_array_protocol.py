@@ -40,6 +40,8 @@ def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any)
     found = _FUNCTIONS.get(function)
     if found is None and getattr(function, "__name__", None) in _BY_METHOD and function is getattr(np, function.__name__, None):
         found = getattr(function, "_implementation")  # type checkers see a plain function
+    if found is None and not str(getattr(function, "__module__", "")).startswith("numpy"):
+        return NotImplemented
     if found is None:
         name = f"{getattr(function, '__module__', 'numpy')}.{getattr(function, '__name__', function)}"
         raise TypeError(f"{name} does not take a DeviceArray: call copy_to_host() first, which gives a NumPy array")

@@ -136,7 +136,7 @@ def kernel(out, n):
 runtime.rtsys.initialize()
 runtime.memsys_enable_stats()
 kernel[1, 1](cuda.device_array(1), 5)
-state = words(words(int(modules[0].get_global("lw_heap_state").device_ctypes_pointer))[0])
+state = words(words(int(modules[0].get_global("lw_heap_state").device_ctypes_pointer.value))[0])
 print(state[0], *runtime.get_allocation_stats(target="cuda"))
 state[1:5] = [7, 6, 5, 4]
 print(*runtime.get_allocation_stats(target="cuda"))

@@ -108,10 +108,9 @@ def test_records_and_slices(cpu):
     assert f(np.arange(2)).tolist() == [4.5, 110.0]
 
 
-def test_what_has_no_order_is_refused(cpu):
+def test_any_strides(cpu):
     strided = cuda.to_device(np.arange(6.0))[::2]
-    with pytest.raises(TypingError, match="E104"):
-        lw.vectorize(lambda i: strided[i])(0)
+    assert lw.vectorize(lambda i: strided[i])(np.arange(3)).tolist() == [0, 2, 4]
 
 
 def test_large_numpy_arrays_are_constants(cpu):
@@ -122,14 +121,14 @@ def test_large_numpy_arrays_are_constants(cpu):
     assert f(1) == 1
 
 
-def test_code_for_elsewhere_holds_the_values(table):
+def test_code_for_elsewhere_is_refused(table):
     """An object file must not name memory of this process."""
     f = lw.vectorize(["l->d"])(lambda i: GLOBAL[1, i])
     there = table.__array_interface__["data"][0]
     f(1)
     assert f"inttoptr i64 {there} to ptr" in str(f.inspect_llvm(target="cpu"))
-    code = lw.compile(f, "l->d", target="cpu", output="object")
-    assert table.copy_to_host().tobytes() in code and int(there).to_bytes(8, "little") not in code
+    with pytest.raises(lw.errors.UnsupportedError, match="E169"):
+        lw.compile(f, "l->d", target="cpu", output="object")
 
 
 def test_code_that_names_memory_is_not_kept_for_other_processes(table, tmp_path):

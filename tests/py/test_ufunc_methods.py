@@ -170,7 +170,7 @@ def test_at_takes_indices_on_the_device(indices, b, host):
 
 
 MASK = np.arange(24).reshape(4, 6) % 5 == 0
-CASTS = [("divide", "i4", 3), ("power", "i8", 1.5), ("add", "i8", 0.7), ("equal", "i4", 2), ("add", "f8", 1j), ("multiply", "i1", 1.5 + 1j), ("add", "?", True), ("negative", "i4", None)]
+CASTS = [("divide", "i4", 3), ("add", "i8", 0.7), ("equal", "i4", 2), ("add", "f8", 1j), ("multiply", "i1", 1.5 + 1j), ("add", "?", True), ("negative", "i4", None)]
 
 
 @pytest.mark.parametrize("indices", [(MASK,), (MASK[:, 0], slice(1, 4)), (slice(None), np.array([0, 0, -1])), (2, np.array([1, 1])), (Ellipsis, MASK[0])], ids=str)

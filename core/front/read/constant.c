@@ -482,6 +482,16 @@ from_source(lw_reader *r, PyObject *object)
 }
 
 /* 0 and status OK: compiled code cannot call it. */
+/* A public function of lanewise.reductions; their map, combine and finish are compiled. */
+static bool
+is_of_reductions(PyObject *function)
+{
+    PyObject *name = ((PyFunctionObject *)function)->func_name;
+    Py_UCS4 first = PyUnicode_GET_LENGTH(name) > 0 ? PyUnicode_READ_CHAR(name, 0) : '_';
+
+    return lw_comes_from(function, "lanewise.reductions") && first != '_' && first != '<';
+}
+
 static uint32_t
 from_callable(lw_reader *r, PyObject *object)
 {
@@ -503,9 +513,8 @@ from_callable(lw_reader *r, PyObject *object)
     fn = lw_read_foreign(r, object);
     if (fn != 0 || r->status != LW_OK)
         return fn;
-    if (PyFunction_Check(object) &&
-        (lw_comes_from(object, "numpy") || lw_comes_from(object, "lanewise.reductions") ||
-         lw_read_is_special(object)))
+    if (PyFunction_Check(object) && (lw_comes_from(object, "numpy") ||
+                                     is_of_reductions(object) || lw_read_is_special(object)))
         return 0; /* a function of whole arrays, which was not written to be compiled */
     if (PyMethod_Check(object) && lw_is_random(PyMethod_GET_SELF(object)))
         return 0; /* its source says nothing that helps */
