@@ -15,7 +15,7 @@ cd "$work"
 unset PYTHONPATH
 export LANEWISE_CACHE_DIR="$work/cache"
 "$work/venv/bin/python" -m lanewise info
-"$work/venv/bin/python" - <<'PROGRAM'
+cat >program.py <<'PROGRAM'
 import numpy as np
 import lanewise as lw
 
@@ -24,3 +24,4 @@ assert (lw.vectorize(lambda a: a * 2 + 1)(x) == x * 2 + 1).all()
 assert lw.reductions.sum(x) == x.sum()
 print("the wheel works:", lw.__file__)
 PROGRAM
+"$work/venv/bin/python" program.py

@@ -8,7 +8,6 @@ import pytest
 
 import lanewise as lw
 from lanewise import cuda
-from lanewise.errors import TypingError
 
 GLOBAL = None
 
