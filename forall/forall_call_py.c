@@ -534,21 +534,11 @@ bring_back(const travel *t, const lw_prepared *p)
     return 0;
 }
 
-/* The device of the first array that is on one, else the current one. */
-static lw_device *
-device_of(PyObject *const *args, Py_ssize_t n_args)
-{
-    for (Py_ssize_t i = 0; i < n_args; i++)
-        if (lw_is_device_array(args[i]))
-            return ((lw_device_array *)args[i])->device;
-    return lw_current_device();
-}
-
 static PyObject *
 call_travelling(lw_forall *self, PyObject *const *args, Py_ssize_t n_args,
                 const lw_forall_keywords *keywords)
 {
-    lw_device *device = device_of(args, n_args);
+    lw_device *device = lw_device_of_arrays(args, n_args);
     PyObject *result = NULL;
     CUstream stream = 0;
     lw_prepared p;

@@ -394,21 +394,11 @@ bind_and_run(const lw_jit_launcher *self, PyObject *const *args, Py_ssize_t n_ar
     return result;
 }
 
-/* The device of the first array that is on one, else the current one. */
-static lw_device *
-device_of(PyObject *const *args, Py_ssize_t n_args)
-{
-    for (Py_ssize_t i = 0; i < n_args; i++)
-        if (lw_is_device_array(args[i]))
-            return ((lw_device_array *)args[i])->device;
-    return lw_current_device();
-}
-
 /* Copies host arrays to the device and back. */
 static int
 run_with_host(const lw_jit_launcher *self, PyObject *const *args, Py_ssize_t n_args)
 {
-    lw_device *device = device_of(args, n_args);
+    lw_device *device = lw_device_of_arrays(args, n_args);
     PyObject *row[LW_MOST_ARRANGED];
     lw_jit_travel travel;
     int failed;

@@ -221,7 +221,8 @@ lw_reducer_specialisation(lw_reducer *self, const lw_reduce_operand *arrays, uin
 }
 
 static int
-build_host(lw_reducer *self, const lw_reduction *reduction, lw_reduce_code *to)
+build_host(lw_reducer *self, const lw_reduction *reduction, lw_reduce_loops which,
+           lw_reduce_code *to)
 {
     lw_build_options options = lw_reducer_build_options(self);
     lw_build_report report = {0};
@@ -232,7 +233,7 @@ build_host(lw_reducer *self, const lw_reduction *reduction, lw_reduce_code *to)
     if (to->code != NULL)
         return 0;
     Py_BEGIN_ALLOW_THREADS
-    status = lw_reduce_host_build(reduction, &options, &made, &report, &err);
+    status = lw_reduce_host_build(reduction, which, &options, &made, &report, &err);
     Py_END_ALLOW_THREADS
     if (status != LW_OK) {
         lw_py_raise(&err);
@@ -252,7 +253,8 @@ lw_reducer_host(lw_reducer *self, lw_reduce_specialisation *specialisation)
     int result;
 
     Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
-    result = build_host(self, specialisation->reduction, &specialisation->host);
+    result =
+        build_host(self, specialisation->reduction, LW_REDUCE_LOOPS, &specialisation->host);
     Py_END_CRITICAL_SECTION();
     return result;
 }
@@ -275,32 +277,6 @@ is_quick(lw_reduce_specialisation *specialisation, int64_t n, bool scans)
     return true;
 }
 
-static int
-build_quick(lw_reducer *self, const lw_reduction *reduction, bool scans, lw_reduce_code *to)
-{
-    lw_build_options options = lw_reducer_build_options(self);
-    lw_build_report report = {0};
-    lw_reduce_code made;
-    lw_error err = {0};
-    lw_status status;
-
-    if (to->code != NULL)
-        return 0;
-    Py_BEGIN_ALLOW_THREADS
-    status = lw_reduce_host_build_quick(reduction, scans, &options, &made, &report, &err);
-    Py_END_ALLOW_THREADS
-    if (status != LW_OK) {
-        lw_py_raise(&err);
-        return -1;
-    }
-    lw_compiled_count((lw_compiled *)self, &report);
-    if (to->code != NULL) /* another thread was faster */
-        lw_reduce_host_drop(&made);
-    else
-        *to = made;
-    return 0;
-}
-
 static int build_scans(lw_reducer *self, lw_reduce_specialisation *specialisation);
 
 lw_reduce_code *
@@ -313,9 +289,10 @@ lw_reducer_soon(lw_reducer *self, lw_reduce_specialisation *specialisation, int6
     Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
     if (is_quick(specialisation, n, scans)) {
         code = &specialisation->quick[scans];
-        failed = build_quick(self, specialisation->reduction, scans, code);
+        failed = build_host(self, specialisation->reduction,
+                            scans ? LW_REDUCE_QUICK_SCANS : LW_REDUCE_QUICK, code);
     } else {
-        failed = build_host(self, specialisation->reduction, code);
+        failed = build_host(self, specialisation->reduction, LW_REDUCE_LOOPS, code);
         if (!failed && scans)
             failed = build_scans(self, specialisation);
     }
@@ -337,9 +314,10 @@ build_masked(lw_reducer *self, lw_reduce_specialisation *specialisation)
         }
         specialisation->looked_at_masks = true;
     }
-    return specialisation->masked
-               ? build_host(self, specialisation->masked, &specialisation->masked_host)
-               : build_host(self, specialisation->reduction, &specialisation->host);
+    return specialisation->masked ? build_host(self, specialisation->masked, LW_REDUCE_LOOPS,
+                                               &specialisation->masked_host)
+                                  : build_host(self, specialisation->reduction, LW_REDUCE_LOOPS,
+                                               &specialisation->host);
 }
 
 int

@@ -525,38 +525,22 @@ lw_reduce_host_may_be_quick(const lw_reduction *r)
 }
 
 lw_status
-lw_reduce_host_build_quick(const lw_reduction *r, bool scans, const lw_build_options *options,
-                           lw_reduce_code *out, lw_build_report *report, lw_error *err)
+lw_reduce_host_build(const lw_reduction *r, lw_reduce_loops which,
+                     const lw_build_options *options, lw_reduce_code *out,
+                     lw_build_report *report, lw_error *err)
 {
-    lw_build_options quick = *options;
+    bool quick = which != LW_REDUCE_LOOPS, scans = which == LW_REDUCE_QUICK_SCANS;
+    lw_build_options build = *options;
     lw_module *module = NULL;
     lw_status status;
 
-    quick.quick = true;
+    build.quick |= quick;
     begin_code(r, out);
-    LW_TRY(make_module(r, QUICK_OTHERS, scans, &module, err));
-    LW_TRY(lw_build_host(module, &quick, &out->code, report, err));
-    status = find_other_loops(out, true, err);
+    LW_TRY(make_module(r, quick ? QUICK_OTHERS : ALL_OTHERS, scans, &module, err));
+    LW_TRY(lw_build_host(module, &build, &out->code, report, err));
+    status = find_other_loops(out, quick, err);
     if (status == LW_OK && scans)
         status = find_scans(out->code, &out->scans, err);
-    if (status != LW_OK)
-        lw_reduce_host_drop(out);
-fail:
-    lw_module_free(module);
-    return status;
-}
-
-lw_status
-lw_reduce_host_build(const lw_reduction *r, const lw_build_options *options,
-                     lw_reduce_code *out, lw_build_report *report, lw_error *err)
-{
-    lw_module *module = NULL;
-    lw_status status;
-
-    begin_code(r, out);
-    LW_TRY(make_module(r, ALL_OTHERS, false, &module, err));
-    LW_TRY(lw_build_host(module, options, &out->code, report, err));
-    status = find_other_loops(out, false, err);
     if (status != LW_OK)
         lw_reduce_host_drop(out);
 fail:

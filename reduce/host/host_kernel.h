@@ -106,17 +106,20 @@ typedef struct lw_reduce_code {
 
 /* Makes the IR of all loops, for inspection. */
 lw_status lw_reduce_host_module(const lw_reduction *r, lw_module **out, lw_error *err);
-/* Compiles loops or takes them from the cache: those that are not of scans, and those of
- * scans. */
-lw_status lw_reduce_host_build(const lw_reduction *r, const lw_build_options *options,
-                               lw_reduce_code *out, lw_build_report *report, lw_error *err);
-/* The loops that one result of contiguous elements needs, and with `scans` those of scans,
- * soon: in a fifth of the time, and some times slower. The others are NULL. Results have the
- * same bits, which lw_reduce_host_may_be_quick says of a reduction. */
+/* Which loops are compiled, and how. */
+typedef enum lw_reduce_loops {
+    LW_REDUCE_LOOPS, /* all but those of scans */
+    LW_REDUCE_QUICK, /* those that one result of contiguous elements needs, soon: in a fifth
+                        of the time, and some times slower. The others are NULL */
+    LW_REDUCE_QUICK_SCANS /* the same, and those of scans */
+} lw_reduce_loops;
+
+/* Whether the loops that are compiled soon give the same bits. */
 bool lw_reduce_host_may_be_quick(const lw_reduction *r);
-lw_status lw_reduce_host_build_quick(const lw_reduction *r, bool scans,
-                                     const lw_build_options *options, lw_reduce_code *out,
-                                     lw_build_report *report, lw_error *err);
+/* Compiles loops or takes them from the cache; those of scans alone: the next one. */
+lw_status lw_reduce_host_build(const lw_reduction *r, lw_reduce_loops which,
+                               const lw_build_options *options, lw_reduce_code *out,
+                               lw_build_report *report, lw_error *err);
 lw_status lw_reduce_host_build_scans(const lw_reduction *r, const lw_build_options *options,
                                      lw_reduce_scan_loops_code *out, lw_build_report *report,
                                      lw_error *err);

@@ -733,3 +733,12 @@ lw_device_array_register(PyObject *module)
     lw_core->device_array_type = (PyTypeObject *)type;
     return PyModule_AddObjectRef(module, "DeviceArray", type);
 }
+
+lw_device *
+lw_device_of_arrays(PyObject *const *args, Py_ssize_t n_args)
+{
+    for (Py_ssize_t i = 0; i < n_args; i++)
+        if (lw_is_device_array(args[i]))
+            return ((lw_device_array *)args[i])->device;
+    return lw_current_device();
+}

@@ -63,6 +63,10 @@ lw_is_device_array(PyObject *object)
     return Py_TYPE(object) == lw_core->device_array_type; /* it cannot be subclassed */
 }
 
+/* The device of the first of these objects that is a DeviceArray, else the current one; NULL
+ * with an exception. */
+lw_device *lw_device_of_arrays(PyObject *const *args, Py_ssize_t n_args);
+
 /* Uninitialised memory, belonging to `stream`. order 'C' or 'F'. */
 lw_device_array *lw_device_array_new(lw_device *device, CUstream stream, lw_dtype dtype,
                                      int ndim, const int64_t *shape, char order);
