@@ -47,8 +47,7 @@ def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any)
         raise TypeError(f"{name} does not take a DeviceArray: call copy_to_host() first, which gives a NumPy array")
     if found in _MAKERS:
         found = functools.partial(found, self)
-    arrays = list(_placing.arrays_in(args)) + list(_placing.arrays_in(kwargs.values()))
-    with _placing.on_device_of(*(arrays or [self]), what=f"numpy.{function.__name__}"):
+    with _placing.on_device_of_arguments(args, kwargs, f"numpy.{function.__name__}", (self,)):
         try:
             return found(*args, **kwargs)
         except TypeError as error:

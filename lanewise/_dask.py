@@ -135,6 +135,14 @@ def is_known(*arrays: da.Array) -> bool:
     return not any(np.isnan(size) for x in arrays for sizes in x.chunks for size in sizes)
 
 
+def bounds_of(sizes: Any) -> Any:
+    """Where each block along an axis begins and ends, as an array with a block for each."""
+    ends = np.cumsum(sizes, dtype=np.int64)
+    bounds = np.empty(len(sizes), [("begin", np.int64), ("end", np.int64)])
+    bounds["begin"], bounds["end"] = ends - np.asarray(sizes, np.int64), ends
+    return da.from_array(bounds, chunks=1)
+
+
 def empty_meta(x: Any, ndim: int, dtype: Any) -> Any:
     """What stands for a block of a result: an empty array of the type that the blocks of x have."""
     meta = getattr(x, "_meta", x)

@@ -19,8 +19,7 @@ import numpy as np
 from dask.array.core import unify_chunks
 
 import lanewise as lw
-from lanewise._dask import Shipped, blocks_of, is_dask, name_of
-from lanewise._dask_random import _bounds_of
+from lanewise._dask import Shipped, blocks_of, bounds_of, is_dask, name_of
 
 
 def map_blocks(kernel, *args, depth=0, boundary="none", dtype=None):
@@ -39,7 +38,7 @@ def map_blocks(kernel, *args, depth=0, boundary="none", dtype=None):
              for x in plan.arrays]
     sizes = plan.chunks if not any(depth) else _without_halo(whole[0].chunks[: plan.ndim], depth, boundary)
     index = tuple(range(plan.ndim))
-    pairs = [one for axis, own in enumerate(sizes) for one in (_bounds_of(own), (axis,))]
+    pairs = [one for axis, own in enumerate(sizes) for one in (bounds_of(own), (axis,))]
     left = iter(whole)
     for x in args:
         x = next(left) if is_dask(x) else x

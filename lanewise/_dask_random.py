@@ -17,7 +17,7 @@ import dask.array as da
 import numpy as np
 
 from lanewise import _generator
-from lanewise._dask import is_dask, refuse_out
+from lanewise._dask import bounds_of, is_dask, refuse_out
 from lanewise._generator import Generator
 from lanewise._parameters import kind_of
 
@@ -62,18 +62,10 @@ def draw(generator, name, method, args, kwargs, chunks):
 def _by_blocks(numbers, sizes, first, arrays):
     """An array of these blocks. first: no items of it; arrays: parameters, which every block gets as a whole."""
     index, tail = tuple(range(len(sizes))), dict(enumerate(first.shape[1:], len(sizes)))
-    pairs = [one for axis, own in enumerate(sizes) for one in (_bounds_of(own), (axis,))] or [0, None]
+    pairs = [one for axis, own in enumerate(sizes) for one in (bounds_of(own), (axis,))] or [0, None]
     meta = np.empty((0,) * (len(sizes) + len(tail)), first.dtype)
     return da.blockwise(numbers, (*index, *tail), *pairs, adjust_chunks=dict(zip(index, sizes)), new_axes=tail, align_arrays=False, meta=meta,
                         token=numbers.__name__, **arrays)
-
-
-def _bounds_of(sizes):
-    """Where each block along an axis begins and ends, as an array with a block for each."""
-    ends = np.cumsum(sizes, dtype=np.int64)
-    bounds = np.empty(len(sizes), [("begin", np.int64), ("end", np.int64)])
-    bounds["begin"], bounds["end"] = ends - np.asarray(sizes, np.int64), ends
-    return da.from_array(bounds, chunks=1)
 
 
 def _refuse(generator, name, values):
@@ -103,7 +95,12 @@ def _bounds(values):
 
 
 def _copy(generator):
-    return _made({"bit_generator": "philox", "key": generator._key, "jumps": generator._jumps, "place": generator._place, "states": None}, generator.target)
+    return _made(_state_of(generator), generator.target)
+
+
+def _state_of(generator):
+    """Its state, of whoever is alone with it."""
+    return {"bit_generator": "philox", "key": generator._key, "jumps": generator._jumps, "place": generator._place, "states": None}
 
 
 def _made(state, target):
@@ -117,7 +114,7 @@ class _Numbers:
     block takes its part."""
 
     def __init__(self, generator, name, method, values, spread, shape):
-        self.state = {"bit_generator": "philox", "key": generator._key, "jumps": generator._jumps, "place": generator._place, "states": None}
+        self.state = _state_of(generator)
         self.target, self.__name__, self.shape = generator.target, name, tuple(shape)
         self.values = {key: value for key, value in values.items() if key not in spread}
 

@@ -18,7 +18,7 @@ from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph
 
 from lanewise import _partials
-from lanewise._dask import Shipped, as_dask, as_mask, axes_of, blocks_of, check_shapes, is_known, name_of, refuse_keywords, refuse_out
+from lanewise._dask import Shipped, as_dask, as_mask, axes_of, blocks_of, bounds_of, check_shapes, is_known, name_of, refuse_keywords, refuse_out
 
 # ---- blocks ----
 
@@ -32,12 +32,17 @@ def _block(r, *blocks, axis, converted, of, masked, offsets):
     if 0 in [shape[one] for one in axis]:
         return np.empty([min(size, 1) if i in axis else size for i, size in enumerate(shape)], record)
     if offsets is not None:
-        begins = [int(one.reshape(-1)[0]) for one in blocks[len(blocks) - len(offsets):]]
+        begins = [_begin_of(one) for one in blocks[len(blocks) - len(offsets):]]
         operands.append(_offset_of(shape, axis, begins, offsets))
         r = _partials.with_offset(r, n)
     where = blocks[n] if masked else True
     made = _partials.taken(r, *operands, axis=axis, dtype=converted, keepdims=True, where=where)
     return made if made.dtype == record else _partials.packed(tuple(made[name] for name in record.names), record)
+
+
+def _begin_of(bounds):
+    """Where a block begins, of the bounds_of() its axis."""
+    return int(bounds.reshape(-1)["begin"][0])
 
 
 def _operands(blocks, dtypes):
@@ -130,7 +135,7 @@ class _Call:
         if indexed and whole_axes:
             offsets = self._strides(whole_axes)
             for one in whole_axes:
-                pairs += [_begins(self.chunks[one]), (one,)]
+                pairs += [bounds_of(self.chunks[one]), (one,)]
         record = _partials.record_of(numbers, self.dtypes, dtype)
         return da.blockwise(self.shipped.calls(_block), tuple(range(self.ndim)), *pairs, axis=axis, converted=dtype, of=self.dtypes,
                             masked=self.masked, offsets=offsets, meta=np.empty((0,) * self.ndim, record), adjust_chunks=dict.fromkeys(axis, 1),
@@ -141,11 +146,6 @@ class _Call:
         if any(np.isnan(size) for size in sizes.values()):
             raise ValueError(f"{name_of(self.r)}: map takes the element's index, but the sizes of the chunks are not known: call x.compute_chunk_sizes() first")
         return tuple((one, math.prod(sizes[other] for other in axes if other > one)) for one in axes)
-
-
-def _begins(sizes):
-    """Where each block along an axis begins, as an array with one block for each."""
-    return da.from_array(np.concatenate(([0], np.cumsum(sizes[:-1]))).astype(np.int64), chunks=1)
 
 
 # ---- calls ----
@@ -217,7 +217,7 @@ def accumulate(r, *arrays, axis=0, exclusive=False, dtype=None, out=None, initia
     pairs = [before, index, *(one for x, own in zip(call.operands, call.indices) for one in (x, own))]
     if indexed:
         call._strides((axis,))
-        pairs += [_begins(call.chunks[axis]), (axis,)]
+        pairs += [bounds_of(call.chunks[axis]), (axis,)]
     return blocks_of(call.shipped.calls(_scan), index, pairs, results, axis=axis, exclusive=bool(exclusive), converted=dtype, of=call.dtypes,
                      adjust_chunks={axis: call.chunks[axis]}, token=name_of(r) + "_accumulate")
 
@@ -267,7 +267,7 @@ def _scan(r, before, *blocks, axis, exclusive, converted, of):
     elements = [x[np.newaxis] for x in operands]
     if len(blocks) > n:
         places = np.arange(shape[axis]).reshape([-1 if i == axis else 1 for i in range(len(shape))])
-        elements.append(places[np.newaxis] + int(blocks[n].reshape(-1)[0]))
+        elements.append(places[np.newaxis] + _begin_of(blocks[n]))
     made = _partials.taken(_partials.with_offset(r, n) if len(blocks) > n else r, *elements, axis=0, dtype=converted)
     joined = np.empty((*shape[:axis], shape[axis] + 1, *shape[axis + 1 :]), before.dtype)
     first, rest = (tuple(part if i == axis else slice(None) for i in range(len(shape))) for part in (slice(1), slice(1, None)))

@@ -52,3 +52,9 @@ def on_device_of(*values: Any, what: str = "the call") -> Any:
     if first is None or first == cuda.get_current_device():
         return _HERE
     return cuda.gpus[first.id]
+
+
+def on_device_of_arguments(args: Any, kwargs: Any, what: str, otherwise: Any = ()) -> Any:
+    """on_device_of() for the arrays among the arguments of a call; `otherwise` stands for none."""
+    arrays = [*arrays_in(args), *arrays_in(kwargs.values())]
+    return on_device_of(*(arrays or otherwise), what=what)

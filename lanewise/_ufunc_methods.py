@@ -247,8 +247,7 @@ def _where_they_lie(method):
     def call(ufunc, *args, **kwargs):
         if _placing.is_alone():
             return method(ufunc, *args, **kwargs)
-        arrays = [*_placing.arrays_in(args), *_placing.arrays_in(kwargs.values())]
-        with _placing.on_device_of(*arrays, what=f"{ufunc.__name__}.{method.__name__}"):
+        with _placing.on_device_of_arguments(args, kwargs, f"{ufunc.__name__}.{method.__name__}"):
             return method(ufunc, *args, **kwargs)
 
     return call
