@@ -51,14 +51,14 @@ class Explanation(str):
         return f"<explanation of {self.sections[0].name if self.sections else '?'}, {self.place}>"
 
     def _repr_html_(self) -> str:
-        return _style() + _body(self)
+        return _STYLE + _body(self)
 
     def to_html(self) -> str:
         """A page of its own, for browsers."""
         name = html.escape(self.sections[0].name if self.sections else "function")
         return ("<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">"
                 f"<title>{name}: types</title>\n<style>:root {{ color-scheme: light dark; }} body {{ font-family: sans-serif; margin: 1.5em; }}</style></head>\n"
-                f"<body>\n{_style()}{_body(self)}\n</body>\n</html>\n")
+                f"<body>\n{_STYLE}{_body(self)}\n</body>\n</html>\n")
 
 
 def explain(f: Any, *arguments: Any, sig: Any = None) -> Explanation:
@@ -263,10 +263,6 @@ _STYLE = """<style>
 .lanewise-explain .place { opacity: 0.65; padding: 0 0.6em; }
 </style>
 """
-
-
-def _style() -> str:
-    return _STYLE
 
 
 def _body(made: Explanation) -> str:

@@ -64,7 +64,7 @@ def _unpack(packed):
     return value
 
 
-_class_sources: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # of those that came by their source
+_classes: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # of those that came by their source: it, and what stands for its names
 
 
 def _class_source(cls):
@@ -72,8 +72,8 @@ def _class_source(cls):
     import inspect
     import textwrap
 
-    if cls in _class_sources:
-        return _class_sources[cls]
+    if cls in _classes:
+        return _classes[cls][0]
     try:
         return textwrap.dedent(inspect.getsource(cls))
     except (OSError, TypeError, IndentationError):
@@ -82,13 +82,10 @@ def _class_source(cls):
 
 def _pack_class(cls, source, seen):
     """Its text, and what stands there for the names in it."""
-    around = vars(sys.modules[cls.__module__]) if cls not in _class_sources else _class_scopes[cls]
+    around = _classes[cls][1] if cls in _classes else vars(sys.modules[cls.__module__])
     names = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
     scope = {name: _pack(around[name], seen) for name in sorted(names) if name in around and name != cls.__name__}
     return {"name": cls.__name__, "module": cls.__module__, "source": source, "scope": scope}
-
-
-_class_scopes: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
 def _unpack_class(packed):
@@ -98,7 +95,7 @@ def _unpack_class(packed):
     scope.update((key, _unpack(value)) for key, value in packed["scope"].items() if value[0] != "recursion")
     exec(compile(text, filename, "exec"), scope)
     made = scope[name]
-    _class_sources[made], _class_scopes[made] = text, {key: value for key, value in scope.items() if key != name}
+    _classes[made] = text, {key: value for key, value in scope.items() if key != name}
     return made
 
 

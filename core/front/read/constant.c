@@ -481,7 +481,6 @@ from_source(lw_reader *r, PyObject *object)
               : 0;
 }
 
-/* 0 and status OK: compiled code cannot call it. */
 /* A public function of lanewise.reductions; their map, combine and finish are compiled. */
 static bool
 is_of_reductions(PyObject *function)
@@ -492,6 +491,7 @@ is_of_reductions(PyObject *function)
     return lw_comes_from(function, "lanewise.reductions") && first != '_' && first != '<';
 }
 
+/* 0 and status OK: compiled code cannot call it. */
 static uint32_t
 from_callable(lw_reader *r, PyObject *object)
 {
