@@ -10,7 +10,7 @@ import pytest
 
 import lanewise as lw
 from lanewise import cuda, errors, float32
-from test_threads import compiled, forks, together
+from test_threads import compiled, forks, fresh, together
 
 DTYPES = ["f4", "f8", "i4", "i8", "u2", "c8", "c16", "i1"]
 X = np.arange(1, 65)
@@ -39,6 +39,16 @@ def plain(x, out):
 def test_new_specialisations_at_once(kind, tmp_path):
     """Sixteen threads, eight types: eight specialisations, eight compiles, right results."""
     with lw.config(cache_dir=str(tmp_path)):
+        number = fresh()
+
+        def body(i, x, out):
+            if i < number:
+                out[i] = x[i] * 2 + 1
+
+        def plain(x, out):
+            i = cuda.grid(1)
+            if i < min(out.size, number):
+                out[i] = x[i] * 2 + 1
         kernel = lw.forall(body) if kind == "forall" else cuda.jit(target="cpu")(plain)
         call = (lambda x, out: kernel(64, x, out)) if kind == "forall" else (lambda x, out: kernel[2, 32](x, out))
         before = compiled()
