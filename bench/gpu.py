@@ -8,7 +8,6 @@ removed: it is put back here for its sake. GPU times are medians of rounds betwe
 
 from __future__ import annotations
 
-import math
 import warnings
 from typing import Any, Callable
 

@@ -26,7 +26,6 @@ Files that are left out, because they test how numba is made and not what a prog
     test_gufunc_scheduling, test_launch_config_sensitive   the scheduler of its gufuncs, its rewrites
 """
 
-import fnmatch
 import importlib.machinery
 import importlib.util
 import os

@@ -13,7 +13,7 @@ import pytest
 import lanewise as lw
 
 pytest.importorskip("distributed")
-from dask_checks import da, dask  # noqa: E402
+from dask_checks import dask  # noqa: E402
 
 offset = np.arange(3.0)
 spread = lw.reduce(map=lambda x: (x, x), combine=lambda a, b: (min(a[0], b[0]), max(a[1], b[1])), finish=lambda low, high: high - low)

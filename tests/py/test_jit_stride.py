@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import lanewise as lw
 from lanewise import cuda
 
 SIZES = (0, 1, 7, 32, 4 * 32, 4 * 32 + 1, 5 * 32 - 1, 1000)

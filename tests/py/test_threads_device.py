@@ -7,7 +7,6 @@ import contextlib
 import gc
 
 import numpy as np
-import pytest
 
 import lanewise as lw
 from fake_driver import needs_device

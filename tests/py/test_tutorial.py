@@ -12,7 +12,6 @@ import time
 import numpy as np
 import pytest
 
-import lanewise as nb
 from lanewise import cuda, errors, float32, float64, guvectorize, int32, int64, jit, njit, prange, vectorize, void
 from lanewise.cuda.random import create_xoroshiro128p_states, xoroshiro128p_uniform_float32
 
