@@ -152,6 +152,15 @@ def empty_meta(x: Any, ndim: int, dtype: Any) -> Any:
     return np.empty_like(meta, shape=shape, dtype=dtype)
 
 
+def zeros_where(blocks: Any, shape: Any, dtype: Any) -> Any:
+    """Zeros on the GPU if one of the blocks is there."""
+    from lanewise import cuda
+    from lanewise._partials import on_gpu
+
+    zeros = np.zeros(shape, dtype)
+    return cuda.to_device(zeros) if any(map(on_gpu, blocks)) else zeros
+
+
 def blocks_of(function: Any, index: Any, pairs: Any, dtypes: Any, like: Any = None, **more: Any) -> Any:
     """A Dask array of what the function gives of blocks, or, where dtypes is a tuple, one for each of its results, in tuples
     as the dtypes are. pairs: arrays and their indices; like: whose type the blocks' results have."""
@@ -163,7 +172,7 @@ def _first(dtypes: Any) -> Any:
     return _first(dtypes[0]) if isinstance(dtypes, tuple) else dtypes
 
 
-def _item(results: Any, i: int) -> Any:
+def item_of(results: Any, i: int) -> Any:
     """Of a block's results. Dask takes operator.getitem for a part of an array."""
     return results[i]
 
@@ -171,7 +180,7 @@ def _item(results: Any, i: int) -> Any:
 def _items(made: Any, index: Any, dtypes: Any, like: Any, token: Any) -> Any:
     if not isinstance(dtypes, tuple):
         return made
-    return tuple(_items(da.blockwise(_item, index, made, index, i, None, align_arrays=False, meta=empty_meta(like, len(index), _first(dtype)), token=token),
+    return tuple(_items(da.blockwise(item_of, index, made, index, i, None, align_arrays=False, meta=empty_meta(like, len(index), _first(dtype)), token=token),
                         index, dtype, like, token) for i, dtype in enumerate(dtypes))
 
 

@@ -12,14 +12,13 @@ import inspect
 import itertools
 import math
 import mmap
-from typing import Any
 
 import dask.array as da
 import numpy as np
 from dask.array.core import unify_chunks
 
 import lanewise as lw
-from lanewise._dask import Shipped, blocks_of, bounds_of, is_dask, name_of
+from lanewise._dask import Shipped, blocks_of, bounds_of, is_dask, name_of, zeros_where
 
 
 def map_blocks(kernel, *args, depth=0, boundary="none", dtype=None):
@@ -156,21 +155,13 @@ def _local(kernel, *values, shape, depth, periodic, kinds, begins):
     halos = [_halo(*one) for one in zip(own, shape, depth, itertools.repeat(periodic))]
     args = values[len(shape) :]
     sizes = tuple(end - begin for begin, end in halos)
-    made = [_zeros_as(args, sizes, kind) for kind in kinds]
+    made = [zeros_where(args, sizes, kind) for kind in kinds]
     where = tuple(begin for begin, _ in halos)
     if math.prod(sizes):
         _launched(kernel, sizes)(*args, *made, *((where if len(where) > 1 else where[0],) if begins else ()))
     part = tuple(slice(one[0] - halo[0], one[1] - halo[0]) for one, halo in zip(own, halos))
     results = tuple(one[part] for one in made)
     return results if len(results) > 1 else results[0]
-
-
-def _zeros_as(args, sizes, kind):
-    """Where the blocks lie."""
-    for x in args:
-        if hasattr(x, "copy_to_host") and not isinstance(x, np.ndarray):
-            return lw.cuda.to_device(np.zeros(sizes, kind))
-    return np.zeros(sizes, kind)
 
 
 def _launched(kernel, sizes):

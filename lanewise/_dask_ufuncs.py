@@ -6,14 +6,13 @@ Dask's own answer to `__array_ufunc__` has no ufuncs of several outputs, no `whe
 from __future__ import annotations
 
 import inspect
-from typing import Any
 
 import dask.array as da
 import numpy as np
 from dask.array.core import unify_chunks
 
 from lanewise import _dask_reductions
-from lanewise._dask import Shipped, as_dask, as_mask, blocks_of, check_shapes, is_dask, name_of, refuse_out
+from lanewise._dask import Shipped, as_dask, as_mask, blocks_of, check_shapes, is_dask, item_of, name_of, refuse_out, zeros_where
 
 # ---- which argument is what ----
 
@@ -122,14 +121,7 @@ def _masked(ufunc, *blocks, keywords, given):
     *operands, mask = blocks
     dtypes = given if isinstance(given, tuple) else (given,)
     shape = np.broadcast_shapes(*(np.shape(x) for x in operands), mask.shape)
-    like = next((x for x in operands if hasattr(x, "copy_to_host") and not isinstance(x, np.ndarray)), None)
-    if like is None:
-        outputs = tuple(np.zeros(shape, one) for one in dtypes)
-    else:
-        from lanewise import cuda
-
-        outputs = tuple(cuda.to_device(np.zeros(shape, one)) for one in dtypes)
-    return ufunc(*operands, where=mask, out=outputs, **keywords)
+    return ufunc(*operands, where=mask, out=tuple(zeros_where(operands, shape, one) for one in dtypes), **keywords)
 
 
 def _outer(ufunc, inputs, given):
@@ -232,11 +224,7 @@ def _layout_blocks(ufunc, pairs, loops, core, results, given):
 
 
 def _result(made, index, i, size, dtype, like, token):
-    return blocks_of(_one_of, index + tuple(size), [made, index, i, None], dtype, like, new_axes=size, token=token)
-
-
-def _one_of(results, i):
-    return results[i]
+    return blocks_of(item_of, index + tuple(size), [made, index, i, None], dtype, like, new_axes=size, token=token)
 
 
 def _on_blocks(ufunc, *blocks, keywords):

@@ -6,13 +6,12 @@ to the user's function directly. Otherwise the answer is a function whose text i
 
 from __future__ import annotations
 
-import linecache
 import weakref
 from typing import Any
 
 import numpy as np
 
-from lanewise import types
+from lanewise import _texts, types
 from lanewise._core import intrinsics
 from lanewise._python_target import _layout
 
@@ -226,10 +225,8 @@ def _text(gufunc: Any, operands: list, wanted: list | None) -> str:
 
 def _function(gufunc: Any, text: str) -> Any:
     path = f"<lanewise loops of {gufunc.__name__} {abs(hash(text)):x}>"
-    linecache.cache[path] = (len(text), None, text.splitlines(True), path)
     scope = {"core": gufunc.py_func, "local": intrinsics.local, "__name__": __name__, **{name: getattr(types, name) for name in _DTYPES}}
-    exec(compile(text, path, "exec"), scope)
-    return scope["loops"]
+    return _texts.run(text, path, scope)["loops"]
 
 
 _DTYPES = ("bool_", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128")

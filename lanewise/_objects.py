@@ -14,14 +14,13 @@ from __future__ import annotations
 import inspect
 import itertools
 import keyword
-import linecache
 import re
 import weakref
 
 import numpy as np
 
 import lanewise as lw
-from lanewise import _core, _elements, _struct_types
+from lanewise import _core, _elements, _struct_types, _texts
 
 _cuda = _core.cuda
 _made: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # compiled object -> {key: what was made for it}
@@ -206,10 +205,7 @@ class _Writer:
         """The function, which inspect and the compiler find the text of."""
         path = f"<lanewise objects {next(_number)}>"
         text = f"def {self.name}({', '.join(parameters)}):\n" + "".join(f"    {line}\n" for line in self.lines)
-        linecache.cache[path] = (len(text), None, text.splitlines(True), path)
-        space = dict(self.names)
-        exec(compile(text, path, "exec"), space)
-        made = space[self.name]
+        made = _texts.run(text, path, dict(self.names))[self.name]
         made.__module__ = getattr(like, "__module__", __name__)
         made.__name__ = getattr(like, "__name__", self.name)
         return made

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import linecache
 import operator
 import weakref
 from typing import Any
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import lanewise as lw
+from lanewise import _texts
 from lanewise._containers import refuse_loss
 
 
@@ -43,9 +43,14 @@ def _name(r):
     return f"{getattr(r, '__name__', 'a reduction')}.partial"
 
 
+def on_gpu(x: Any) -> bool:
+    """Whether it is a device array that does not stand for one on the CPU."""
+    return hasattr(x, "copy_to_host") and not isinstance(x, np.ndarray)
+
+
 def _at_each(like, offset):
     """A number where the array lies."""
-    if not hasattr(like, "copy_to_host") or isinstance(like, np.ndarray):
+    if not on_gpu(like):
         return np.asarray(offset, np.int64)
     from lanewise import cuda
 
@@ -94,10 +99,7 @@ def _map_with_offset(element, n):
     names = ", ".join(f"x{i}" for i in range(n))
     text = f"def map_with_offset({names}, offset, index):\n    return element({names}, int(index + offset))\n"
     filename = f"<lanewise map with an offset, {n}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-    scope = {"element": element}
-    exec(compile(text, filename, "exec"), scope)
-    return scope["map_with_offset"]
+    return _texts.run(text, filename, {"element": element})["map_with_offset"]
 
 
 # ---- along axes, for what is merged block by block ----
@@ -197,7 +199,7 @@ def _numbers(p: Any, numbers: Any) -> list[Any]:
 def packed(made: Any, record: np.dtype) -> Any:
     """The numbers of accumulators as records."""
     made = made if isinstance(made, tuple) else (made,)
-    if hasattr(made[0], "copy_to_host") and not isinstance(made[0], np.ndarray):
+    if on_gpu(made[0]):
         from lanewise import cuda
 
         p: Any = cuda.device_array(made[0].shape, record)

@@ -7,11 +7,12 @@ usual.
 
 import ast
 import builtins
-import linecache
 import operator
 import sys
 import types
 import weakref
+
+from lanewise import _texts
 
 _VERSION = 5
 _TRAVELLING = ("__lanewise_link__", "__numba_cuda_link__", "__lanewise_external__")  # what compiling reads of a function
@@ -90,20 +91,21 @@ def _pack_class(cls, source, seen):
 
 def _unpack_class(packed):
     text, name = packed["source"], packed["name"]
-    filename = _as_file(name, text)
-    scope = {"__builtins__": builtins, "__name__": packed["module"]}
-    scope.update((key, _unpack(value)) for key, value in packed["scope"].items() if value[0] != "recursion")
-    exec(compile(text, filename, "exec"), scope)
-    made = scope[name]
+    scope = _scope_of(packed)
+    made = _texts.run(text, _file_of(name, text), scope)[name]
     _classes[made] = text, {key: value for key, value in scope.items() if key != name}
     return made
 
 
-def _as_file(name, text):
-    """A name under which the lines of the text are found."""
-    filename = f"<lanewise {name} {abs(hash(text)):x}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-    return filename
+def _file_of(name, text):
+    """A file name for the text of a function or a class."""
+    return f"<lanewise {name} {abs(hash(text)):x}>"
+
+
+def _scope_of(packed):
+    """The globals of a function or a class, but for names that lead back to it, which running its text defines."""
+    names = {key: _unpack(value) for key, value in packed["scope"].items() if value[0] != "recursion"}
+    return {"__builtins__": builtins, "__name__": packed["module"], **names}
 
 
 def _pack_function(function, source, seen):
@@ -149,10 +151,9 @@ def _without_defaults(node):
 
 def _unpack_function(packed):
     text, name = packed["source"], packed["name"]
-    filename = _as_file(name, text)
-    scope = {"__builtins__": builtins, "__name__": packed["module"]}
-    scope.update((key, _unpack(value)) for key, value in packed["scope"].items()
-                 if value[0] != "recursion")
+    filename = _file_of(name, text)
+    _texts.keep(text, filename)
+    scope = _scope_of(packed)
     flags = ast.PyCF_ONLY_AST | _FUTURE_ANNOTATIONS
     if name == "<lambda>":
         tree = compile(text.strip(), filename, "eval", flags)

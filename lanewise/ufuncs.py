@@ -11,12 +11,11 @@ dtypes and errors are NumPy's, but for what docs/differences.md lists.
 from __future__ import annotations
 
 import itertools
-import linecache
 from typing import Any
 
 import numpy as np
 
-from lanewise import _core, special
+from lanewise import _core, _texts, special
 
 #: Spellings that share one function, as NumPy's own aliases do.
 _ALIASES = {
@@ -73,9 +72,7 @@ def _make(name: str) -> "_core.Ufunc":
     source = _SOURCES.get(name, f"def {name}({parameters}):\n    return np.{name}({parameters})\n")
     scope: dict[str, Any] = {"np": np, "__name__": __name__}
     file = f"<lanewise.ufuncs.{name}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(True), file)  # where a compiled function calls it
-    exec(compile(source, file, "exec"), scope)
-    function = scope[name]
+    function = _texts.run(source, file, scope)[name]  # with a text for where a compiled function calls it
     function.__doc__ = f"{reference.__doc__}\n\nIn lanewise: numpy.{name} for host and device arrays, with `stream=`."
     identity = reference.identity
     if identity is None and name in ("maximum", "minimum", "fmax", "fmin"):
