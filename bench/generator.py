@@ -33,16 +33,19 @@ DRAWS: dict[str, Callable[[Any], Any]] = {
 
 
 def calls_in(run: Callable[[], Any], seconds: float) -> int:
-    """How many calls take that long, after one that compiles."""
+    """How many calls take that long, by the lesser of two times, after one that compiles."""
     run()
-    n, took = 1, 0.0
-    while took < seconds:
-        n = n if took == 0.0 else 2 * n
-        start = time.perf_counter()
-        for _ in range(n):
-            run()
-        took = time.perf_counter() - start
+    n = 1
+    while min(seconds_of(run, n), seconds_of(run, n)) < seconds:
+        n *= 2
     return n
+
+
+def seconds_of(run: Callable[[], Any], n: int) -> float:
+    start = time.perf_counter()
+    for _ in range(n):
+        run()
+    return time.perf_counter() - start
 
 
 def best_of_both(ours: Callable[[], Any], theirs: Callable[[], Any], rounds: int = 9) -> list[float]:
@@ -51,10 +54,7 @@ def best_of_both(ours: Callable[[], Any], theirs: Callable[[], Any], rounds: int
     best = [float("inf")] * 2
     for _ in range(rounds):
         for k, (run, n) in enumerate(runs):
-            start = time.perf_counter()
-            for _ in range(n):
-                run()
-            best[k] = min(best[k], (time.perf_counter() - start) / n)
+            best[k] = min(best[k], seconds_of(run, n) / n)
     return best
 
 
