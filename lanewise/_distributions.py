@@ -92,11 +92,15 @@ class Distributions(HostDistributions):
         fits("1 / p", _dtype_of(dtype, out, np.int64), lambda: 70.0 / parameter("p", p, "positive chance"))
         return self._made("geometric", ["exponential"], [("p", p, "positive chance")], size, dtype, out, stream, integers=True)
 
-    def negative_binomial(self, n, p, size=None, dtype=None, out=None, *, stream=0):
+    def _negative_binomial(self, n, p, size=None, dtype=None, out=None, *, stream=0):
         """Failures before n > 0 successes: Poisson numbers whose means are gamma numbers; 0 < p <= 1."""
         from lanewise._generator import _Alone
 
         given = [("n", n, "positive shape"), ("p", p, "positive chance")]
+        if self._is_single(size, dtype, out, stream, n, p):
+            number = self._one("negative_binomial", (n, p), 2, lambda place, count: self._few_negative(given, place, count))
+            if number is not None:
+                return number
         size = common_shape(_tuple(size), [parameter(*one) for one in given], out)
         target = None if self.target else there(n, p)
         if out is not None and size is None:
@@ -110,6 +114,15 @@ class Distributions(HostDistributions):
             except BaseException:
                 self._place = place
                 raise
+
+    def _few_negative(self, given, place, count):
+        from lanewise._random_kernels import philox_poisson_each
+
+        mean = self._several("failures", [("gamma", 0, 1.0, 0.0)], [parameter(*one) for one in given], place, count)
+        if not (mean + 12.0 * np.sqrt(mean) + 60.0 < 2.0**63).all():
+            return None
+        philox_poisson_each(count, self._keys(), np.uint32(2 * self._jumps), np.uint64(place + 1), mean, out := np.empty(count, np.int64))
+        return out, np.full(count, 2)
 
     def multinomial(self, n, pvals, size=None, *, stream=0):
         """How often each of len(pvals) outcomes comes in n trials: an int64 NumPy array of the shape (*size, len(pvals)).
@@ -146,8 +159,12 @@ class Distributions(HostDistributions):
     def _made(self, name, draws, given, size, dtype, out, stream, integers=False):
         """Numbers by the kernel of that name. draws: "uniform", "normal", "exponential" or ("gamma", k, factor, more):
         of the shape factor * parameter k + more. given: name, value and rule of each parameter."""
-        if size is dtype is out is None and stream == 0 and self._is_near() and all(type(value) in (float, int) for _, value, _ in given):
-            number = self._one(name, draws, given, integers)
+        if self._is_single(size, dtype, out, stream, *(value for _, value, _ in given)):
+            def make(place, count):
+                made = self._several(name, draws, [parameter(*one) for one in given], place, count, np.int64 if integers else np.float64)
+                return made, np.full(count, len(draws))
+
+            number = self._one(name, [value for _, value, _ in given], len(draws), make)
             if number is not None:
                 return number
         target = None if self.target else there(*(value for _, value, _ in given))
@@ -161,29 +178,38 @@ class Distributions(HostDistributions):
         """May numbers be made ahead: on the host, by place, in one launch?"""
         return self._is_philox and self._is_here() and (self._place + 4096) >> 32 == self._place >> 32
 
-    def _one(self, name, draws, given, integers):
-        """One number. Where the last ones of these parameters have been used up, more are made, for each place that may
-        come, and kept for `_Draws`. None: another thread draws."""
-        changes, known, place = self._changes, self._formulas, self._take_blocks(len(draws))
+    def _is_single(self, size, dtype, out, stream, *values):
+        """Is it a call for one number, with plain numbers as parameters, that may be made ahead?"""
+        return size is dtype is out is None and type(stream) is int and stream == 0 and self._is_near() and all(type(value) in (float, int) for value in values)
+
+    def _one(self, name, values, blocks, make):
+        """One number, which takes so many blocks or more. make(place, count) -> the numbers of calls at each of the next
+        places, and how many blocks each takes (0: not known); None where it cannot. Where the last ones of these parameters
+        have been used up, more are made, and kept for `_Draws`. None: make cannot, or another thread draws."""
+        changes, known, place = self._changes, self._formulas, self._take_blocks(blocks)
         if place is None:
             return None
-        values = tuple(float(value) for _, value, _ in given)
-        start, count = known.get((name, values), (place, 0))
+        key = name, values = name, tuple(map(float, values))
+        start, count = known.get(key, (place, 0))
+        follows = count and 0 <= place - start < count + 16
+        count = min(max(2 * count, 8), 512 * blocks) if follows else 1
         try:
-            arrays = [parameter(*one) for one in given]
-            follows = count and 0 <= place - start < count + 16
-            count = min(max(2 * count, 8), 512 * len(draws)) if follows else 1
-            made = self._several(name, draws, arrays, integers, place, count)
+            made = make(place, count)
+            taken = 0 if made is None else int(made[1][0])
         except BaseException:
-            self._give_back(place, len(draws))
+            self._give_back(place, blocks)
             raise
+        if taken != blocks:  # more of them, or none
+            self._give_back(place, blocks)
+            if taken == 0 or self._take_blocks(taken) != place:
+                return None
         if len(known) >= 16:
             known.clear()
-        known[name, values] = place, count
-        self._keep(changes, name, values, place, len(draws), made)
-        return made[0].item()
+        known[key] = place, count
+        self._keep(changes, name, values, place, *made)
+        return made[0][0].item()
 
-    def _several(self, name, draws, arrays, integers, place, count):
+    def _several(self, name, draws, arrays, place, count, dtype=np.float64):
         """What a call for one number gives at each of the next places: its standard numbers are a block's first each."""
         from lanewise import _distribution_kernels as shared, _random_host as host
 
@@ -193,7 +219,7 @@ class Distributions(HostDistributions):
                 drawn.append(self._ahead("gamma", place + k, count, draw[2] * arrays[draw[1]] + draw[3], 1.0))
             else:
                 drawn.append(np.ascontiguousarray(self._ahead(draw, place + k, count, 0.0, 0.0)[::2]))
-        out = np.empty(count, np.int64 if integers else np.float64)
+        out = np.empty(count, dtype)
         getattr(host if name == "beta" else shared, name)(count, *drawn, *[a.reshape(1) for a in arrays], out)
         return out
 

@@ -513,13 +513,12 @@ def _with_chunks(name, method):
 for _name in (
     "random", "uniform", "standard_normal", "normal", "standard_exponential", "exponential", "integers", "gamma", "standard_gamma", "poisson", "binomial",
     "lognormal", "laplace", "logistic", "gumbel", "rayleigh", "weibull", "pareto", "power", "standard_cauchy", "standard_t", "chisquare", "f", "beta",
-    "triangular", "wald", "geometric", "logseries",
+    "triangular", "wald", "geometric", "logseries", "negative_binomial", "noncentral_chisquare", "hypergeometric", "zipf", "vonmises",
 ):
     getattr(Generator, f"_{_name}").__qualname__ = f"Generator.{_name}"  # what TypeErrors name
     setattr(Generator, f"_{_name}", _with_chunks(_name, getattr(Generator, f"_{_name}")))
 for _name in (
-    "negative_binomial", "multinomial", "dirichlet", "noncentral_chisquare", "noncentral_f", "zipf", "vonmises", "hypergeometric",
-    "multivariate_hypergeometric", "multivariate_normal", "choice",
+    "multinomial", "dirichlet", "noncentral_f", "multivariate_hypergeometric", "multivariate_normal", "choice",
 ):
     setattr(Generator, _name, _with_chunks(_name, getattr(Generator, _name)))
 

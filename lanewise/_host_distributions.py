@@ -13,8 +13,12 @@ from lanewise._parameters import common_shape, integers, parameter
 class HostDistributions:
     """Methods of `Generator`. What is made on the host is a NumPy array, whatever the target."""
 
-    def noncentral_chisquare(self, df, nonc, size=None, dtype=None, out=None, *, stream=0):
+    def _noncentral_chisquare(self, df, nonc, size=None, dtype=None, out=None, *, stream=0):
         """Chi-square numbers whose degrees of freedom are df + 2 K with Poisson numbers K of the mean nonc / 2; df > 0, nonc >= 0."""
+        if self._is_single(size, dtype, out, stream, df, nonc):
+            number = self._one("noncentral_chisquare", (df, nonc), 2, lambda place, count: self._few_noncentral(df, nonc, place, count))
+            if number is not None:
+                return number
         df, nonc, size = self._mixed_parameters("df", df, nonc, size, out)
         with self._all_or_nothing():
             more = self._host_poisson(nonc / 2.0, size, stream)
@@ -37,7 +41,7 @@ class HostDistributions:
             raise ValueError(f"p < 0, p >= 1 or p is NaN: p must be at least 0 and below 1, not {p}")
         return self._made("logseries", ["uniform", "uniform"], [("p", p, "chance")], size, dtype, out, stream, integers=True)
 
-    def zipf(self, a, size=None, *, stream=0):
+    def _zipf(self, a, size=None, *, stream=0):
         """Zipf numbers: k with the chance k**-a / zeta(a), by rejection (Devroye, 1986, X.6.1); a > 1. An int64 NumPy array."""
         power = parameter("a", a, "positive")
         if not (power > 1).all():
@@ -50,9 +54,9 @@ class HostDistributions:
                 good = (x < 2.0**63) & (v * x * (t - 1.0) / (b - 1.0) <= t / b)
             return np.where(good, x, 1.0), good
 
-        return self._rejected(candidates, 2, [np.minimum(power, 1000.0)], size, np.int64, stream)  # above: all are 1
+        return self._rejected("zipf", [a], candidates, 2, [np.minimum(power, 1000.0)], size, np.int64, stream)  # above: all are 1
 
-    def vonmises(self, mu, kappa, size=None, *, stream=0):
+    def _vonmises(self, mu, kappa, size=None, *, stream=0):
         """Angles from -pi to pi around mu, by rejection (Best and Fisher, 1979); kappa >= 0. A float64 NumPy array."""
         mean, width = parameter("mu", mu), parameter("kappa", kappa, "not negative")
 
@@ -73,10 +77,14 @@ class HostDistributions:
                 angle = np.where(large, np.sqrt(-2.0 * np.log1p(-u) / np.maximum(kappa, 1.0)) * np.cos(2.0 * np.pi * w), angle)
             return np.remainder(angle + mean + np.pi, 2.0 * np.pi) - np.pi, good
 
-        return self._rejected(candidates, 3, [mean, width], size, np.float64, stream)
+        return self._rejected("vonmises", [mu, kappa], candidates, 3, [mean, width], size, np.float64, stream)
 
-    def hypergeometric(self, ngood, nbad, nsample, size=None, *, stream=0):
+    def _hypergeometric(self, ngood, nbad, nsample, size=None, *, stream=0):
         """Good ones among nsample of ngood + nbad, by inversion: an int64 NumPy array. Each parameter is less than 10**9."""
+        if self._is_single(size, None, None, stream, ngood, nbad, nsample):
+            number = self._one("hypergeometric", (ngood, nbad, nsample), 1, lambda place, count: self._few_hypergeometric(ngood, nbad, nsample, place, count))
+            if number is not None:
+                return number
         given = [integers(name, value, "count") for name, value in (("ngood", ngood), ("nbad", nbad), ("nsample", nsample))]
         if any((one >= 10**9).any() for one in given):
             raise ValueError("ngood, nbad and nsample must be less than 10**9")
@@ -156,8 +164,40 @@ class HostDistributions:
     def _all_or_nothing(self):
         return _Together(self)
 
-    def _rejected(self, candidates, n_uniform, given, size, dtype, stream):
+    def _few_noncentral(self, df, nonc, place, count):
+        from lanewise._distribution_kernels import chisquare
+        from lanewise._random_kernels import philox_gamma_each
+
+        df, nonc = parameter("df", df, "positive shape"), parameter("nonc", nonc, "mean")
+        total = df + 2.0 * self._ahead("poisson", place, count, nonc / 2.0, 0.0)
+        stream = self._keys(), np.uint32(2 * self._jumps), np.uint64(place + 1)
+        philox_gamma_each(count, *stream, 0.5 * total, np.ones(1), gamma := np.empty(count))
+        chisquare(count, gamma, total, out := np.empty(count))
+        return out, np.full(count, 2)
+
+    def _few_hypergeometric(self, ngood, nbad, nsample, place, count):
+        if not all(type(one) is int and 0 <= one < 10**9 for one in (ngood, nbad, nsample)) or nsample > ngood + nbad:
+            return None
+        uniform = self._ahead("uniform", place, count, 0.0, 0.0)[::2]
+        return _draw_hypergeometric(ngood, nbad, nsample, uniform).astype(np.int64), np.ones(count, np.int64)
+
+    def _few_rejected(self, candidates, n_uniform, given, dtype, place, count):
+        """At each place the first candidate that is accepted, of those here."""
+        blocks = (n_uniform + 1) // 2
+        uniform = self._ahead("uniform", place, count + blocks - 1, 0.0, 0.0)
+        values, good = candidates(*(uniform[k : 2 * count + k : 2] for k in range(n_uniform)), *(np.full(count, one) for one in given))
+        numbers, taken = np.where(good, values, 0).astype(dtype), np.where(good, blocks, 0)
+        for at in np.flatnonzero(~good)[::-1].tolist():  # is the number of the next attempt, which is settled
+            if at + blocks < count and taken[at + blocks]:
+                numbers[at], taken[at] = numbers[at + blocks], taken[at + blocks] + blocks
+        return numbers, taken
+
+    def _rejected(self, name, values, candidates, n_uniform, given, size, dtype, stream):
         """Numbers by candidates(uniform numbers…, parameters…) -> values, accepted: those not accepted are drawn again."""
+        if self._is_single(size, None, None, stream, *values):
+            number = self._one(name, values, (n_uniform + 1) // 2, lambda place, count: self._few_rejected(candidates, n_uniform, given, dtype, place, count))
+            if number is not None:
+                return number
         shape = common_shape(_tuple(size), given, None) or ()
         spread = [np.broadcast_to(one, shape).ravel() for one in given]
         result = np.empty(math.prod(shape), dtype)

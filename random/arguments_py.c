@@ -86,3 +86,18 @@ lw_read_few(const lw_method *m, PyObject *const *args, Py_ssize_t n, PyObject *k
     }
     return (seen & needed) == needed;
 }
+
+bool
+lw_few_as_floats(const lw_method *m, lw_few *out)
+{
+    const int64_t most = INT64_C(1) << 53;
+
+    for (int k = 0; k < m->n_parameters; k++) {
+        if ((m->integers >> k & 1) == 0)
+            continue;
+        if (out->integer[k] > most || out->integer[k] < -most)
+            return false;
+        out->p[k] = (double)out->integer[k];
+    }
+    return true;
+}

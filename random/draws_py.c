@@ -494,7 +494,7 @@ draw_formula(PyObject *object, lw_formula_kind which, const lw_method *m, PyObje
     PyObject *number = NULL;
     lw_few asked;
 
-    if (is_quick(self, m, args, n, kwnames, &asked) && asked.one)
+    if (is_quick(self, m, args, n, kwnames, &asked) && asked.one && lw_few_as_floats(m, &asked))
         number = lw_formula_take(&self->formulas, &self->base.place, which, &asked);
     return number != NULL || PyErr_Occurred() ? number : slow(self, m, args, n, kwnames);
 }
@@ -646,31 +646,32 @@ static PyMemberDef members[] = {
 #define DRAW(name, function, parameters, text)                                                 \
     {                                                                                          \
         name, (PyCFunction)(void (*)(void))(function), METH_FASTCALL | METH_KEYWORDS,          \
-            PyDoc_STR(name "($self, " parameters                                               \
-                           "size=None, dtype=None, out=None, *, stream=0, chunks=None)\n"      \
-                           "--\n\n" text)                                                      \
+            PyDoc_STR(name "($self, " parameters ", *, stream=0, chunks=None)\n--\n\n" text)   \
     }
+#define FILL "size=None, dtype=None, out=None"
+#define HOST "size=None"
 
 static PyMethodDef methods[] = {
-    DRAW("random", draw_random_alone, "",
+    DRAW("random", draw_random_alone, FILL,
          "Uniform numbers in [0, 1): float32 with 24, float64 with 53 random bits."),
-    DRAW("uniform", draw_uniform_alone, "low=0.0, high=1.0, ",
+    DRAW("uniform", draw_uniform_alone, "low=0.0, high=1.0, " FILL,
          "Uniform numbers: low + (high - low) * u with u in [0, 1)."),
-    DRAW("standard_normal", draw_standard_normal_alone, "",
+    DRAW("standard_normal", draw_standard_normal_alone, FILL,
          "Normal numbers of mean 0 and variance 1: Box and Muller's pairs."),
-    DRAW("normal", draw_normal_alone, "loc=0.0, scale=1.0, ",
+    DRAW("normal", draw_normal_alone, "loc=0.0, scale=1.0, " FILL,
          "Normal numbers of mean loc and standard deviation scale >= 0."),
-    DRAW("standard_exponential", draw_standard_exponential_alone, "",
+    DRAW("standard_exponential", draw_standard_exponential_alone, FILL,
          "Exponential numbers of mean 1."),
-    DRAW("exponential", draw_exponential_alone, "scale=1.0, ",
+    DRAW("exponential", draw_exponential_alone, "scale=1.0, " FILL,
          "Exponential numbers of mean scale >= 0: the logarithm of a uniform number."),
-    DRAW("gamma", draw_gamma_alone, "shape, scale=1.0, ",
+    DRAW("gamma", draw_gamma_alone, "shape, scale=1.0, " FILL,
          "Gamma numbers; shape >= 0, scale >= 0 (Marsaglia and Tsang, 2000)."),
-    DRAW("standard_gamma", draw_standard_gamma_alone, "shape, ", "Gamma numbers of scale 1."),
-    DRAW("poisson", draw_poisson_alone, "lam=1.0, ",
+    DRAW("standard_gamma", draw_standard_gamma_alone, "shape, " FILL,
+         "Gamma numbers of scale 1."),
+    DRAW("poisson", draw_poisson_alone, "lam=1.0, " FILL,
          "Poisson numbers of mean lam: multiplication below 10, Hormann's PTRS (1993) from "
          "there on."),
-    DRAW("binomial", draw_binomial_alone, "n, p, ",
+    DRAW("binomial", draw_binomial_alone, "n, p, " FILL,
          "Successes in n >= 0 trials of probability p: inversion below n * p = 10, Hormann's "
          "BTRS "
          "(1993) above."),
@@ -694,8 +695,9 @@ static PyMethodDef methods[] = {
          "_fill_uniform(place, low, width, out): with the numbers from the place on, which "
          "does not move")},
     {"_keep", draw_keep, METH_VARARGS,
-     PyDoc_STR("_keep(changes, name, parameters, place, blocks, numbers): of a formula, for "
-               "calls at the place and behind it, unless _changes has become another")},
+     PyDoc_STR("_keep(changes, name, parameters, place, numbers, blocks): of a formula, for "
+               "calls at the place and behind it, which take so many blocks, unless _changes "
+               "has become another")},
     {"_give_back", draw_give_back, METH_VARARGS,
      PyDoc_STR("_give_back(place, count): blocks that were not used after all")},
     {"_mix", lw_draws_mix, METH_VARARGS,

@@ -38,6 +38,9 @@ typedef struct lw_method {
 bool lw_read_few(const lw_method *m, PyObject *const *args, Py_ssize_t n, PyObject *kwnames,
                  lw_few *out);
 
+/* Writes integers to p as well. False: one of them has no exact float. */
+bool lw_few_as_floats(const lw_method *m, lw_few *out);
+
 /* ---- formulas_py.c: single numbers of distributions that are formulas of standard numbers,
  * which lanewise/_distributions.py has computed ahead for the last parameters ---- */
 
@@ -52,8 +55,9 @@ typedef enum lw_formula_kind {
 typedef struct lw_formula {
     lw_formula_kind kind;
     double p[LW_MOST_PARAMETERS];
-    uint64_t place, blocks; /* numbers[i]: of a call at place + i, which moves on by blocks */
+    uint64_t place;         /* numbers[i]: of a call at place + i, */
     PyArrayObject *numbers; /* NULL: nothing is kept */
+    PyArrayObject *blocks;  /* which moves on by blocks[i]; 0: the number is not known */
 } lw_formula;
 
 typedef struct lw_formulas {
@@ -65,7 +69,7 @@ typedef struct lw_formulas {
  * is kept for the parameters and the place. */
 PyObject *lw_formula_take(lw_formulas *all, uint64_t *place, lw_formula_kind kind,
                           const lw_few *asked);
-/* _keep(changes, name, parameters, place, blocks, numbers), parameters being floats. -1 with an
+/* _keep(changes, name, parameters, place, numbers, blocks), parameters being floats. -1 with an
  * exception. Keeps nothing where the name is of no formula, or changes is not `now`. */
 int lw_formula_keep(lw_formulas *all, uint64_t now, PyObject *args);
 void lw_formulas_forget(lw_formulas *all);

@@ -56,7 +56,8 @@ def test_few_numbers_of_many_kinds_and_parameters_by_turns():
 
 ONE = [("lognormal", (0.0, 1.0)), ("laplace", (1, 2)), ("logistic", ()), ("gumbel", ()), ("rayleigh", (2.0,)), ("weibull", (1.5,)), ("pareto", (3.0,)),
        ("power", (3.0,)), ("standard_cauchy", ()), ("standard_t", (3.0,)), ("chisquare", (3.0,)), ("f", (3.0, 4.0)), ("beta", (0.5, 2)),
-       ("triangular", (0, 1, 3)), ("wald", (1.0, 2.0)), ("geometric", (0.2,)), ("logseries", (0.6,))]
+       ("triangular", (0, 1, 3)), ("wald", (1.0, 2.0)), ("geometric", (0.2,)), ("logseries", (0.6,)), ("negative_binomial", (3, 0.4)), ("noncentral_chisquare", (3.0, 1)), ("hypergeometric", (5, 6, 7)),
+       ("hypergeometric", (50, 600, 200)), ("zipf", (1.4,)), ("vonmises", (0.5, 2.0)), ("vonmises", (0, 0.0))]
 
 
 @pytest.mark.parametrize("name, parameters", ONE)
@@ -75,7 +76,7 @@ def test_one_number_of_a_formula(name, parameters, monkeypatch):
     assert [getattr(quick, name)(*parameters) for _ in range(40)] == [getattr(slow, name)(*parameters) for _ in range(40)]
     if parameters:
         with pytest.raises(ValueError, match="must be"):
-            getattr(quick, name)(*[-1.0] * len(parameters))
+            getattr(quick, name)(*(-type(p)(1) for p in parameters))
 
 
 def test_one_number_of_formulas_with_parameters_by_turns():
@@ -94,20 +95,21 @@ def test_one_number_of_formulas_with_parameters_by_turns():
 
 
 def test_numbers_of_formulas_are_kept_for_the_stream_they_are_of():
-    g, numbers = Generator(5), np.arange(1.0, 5.0)
+    g, numbers, blocks = Generator(5), np.arange(1.0, 5.0), np.array([4, 0, 0, 4])
     at = g._place
-    g._keep(g._changes, "beta", (2.0, 3.0), at, 4, numbers)
+    g._keep(g._changes, "beta", (2.0, 3.0), at, numbers, blocks)
     assert g.beta(2, 3) == 1.0 and g._place == at + 4
     g._place = at + 3
     assert g.beta(2, 3) == 4.0 and g._place == at + 7
     g = Generator(5)
     changes = g._changes
     g.state = Generator(6).state
-    g._keep(changes, "beta", (2.0, 3.0), g._place, 4, numbers)
+    g._keep(changes, "beta", (2.0, 3.0), g._place, numbers, blocks)
     assert g.beta(2, 3) == Generator(6).beta(2, 3)
-    g._keep(g._changes, "no formula", (), g._place, 1, numbers)
-    for arguments, problem in [(("beta", (1.0,) * 4, 0, 1, numbers), ValueError), (("beta", ("a",), 0, 1, numbers), TypeError),
-                               (("beta", (1.0,), 0, 1, numbers.astype("f4")), TypeError), (("beta", (1.0,), 0, 1, numbers[::2]), TypeError)]:
+    g._keep(g._changes, "no formula", (), g._place, numbers, blocks)
+    for arguments, problem in [(("beta", (1.0,) * 4, 0, numbers, blocks), ValueError), (("beta", ("a",), 0, numbers, blocks), TypeError),
+                               (("beta", (1.0,), 0, numbers.astype("f4"), blocks), TypeError), (("beta", (1.0,), 0, numbers[::2], blocks[::2]), TypeError),
+                               (("beta", (1.0,), 0, numbers, blocks[:3]), TypeError), (("beta", (1.0,), 0, numbers, numbers), TypeError)]:
         with pytest.raises(problem):
             g._keep(g._changes, *arguments)
 
