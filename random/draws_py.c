@@ -38,7 +38,7 @@ static const struct {
 static bool
 is_here(const lw_draws_object *self)
 {
-    if (!self->is_philox)
+    if (!self->base.is_philox)
         return false;
     if (self->target == NULL || self->target == Py_None)
         return strcmp(lw_env_text(LW_ENV_target), "cuda") != 0;
@@ -629,13 +629,14 @@ dealloc(PyObject *object)
 
     PyObject_GC_UnTrack(object);
     lw_draws_forget((lw_draws_object *)object);
+    PyMem_Free(((lw_draws_object *)object)->base.bits);
     clear(object);
     type->tp_free(object);
     Py_DECREF(type);
 }
 
 static PyMemberDef members[] = {
-    {"_is_philox", T_BOOL, offsetof(lw_draws_object, is_philox), 0,
+    {"_is_philox", T_BOOL, offsetof(lw_draws_object, base.is_philox), 0,
      PyDoc_STR("numbers by place")},
     {"_changes", T_ULONGLONG, offsetof(lw_draws_object, stream), READONLY,
      PyDoc_STR("how often the key or the stream has been set")},

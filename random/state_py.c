@@ -10,6 +10,7 @@ lw_draws_forget(lw_draws_object *self)
 {
     self->stream++;
     lw_formulas_forget(&self->formulas);
+    lw_bit_stream_forget(self->base.bits);
     for (int k = 0; k < LW_DRAW_KINDS; k++) {
         PyObject *made = (PyObject *)self->ahead[k].made;
         self->ahead[k] = (lw_ahead){0};
@@ -139,4 +140,9 @@ PyGetSetDef lw_draws_getters[] = {
     {"_place", get_place, set_place, PyDoc_STR("the next block"), NULL},
     {"_is_busy", get_busy, set_busy, PyDoc_STR("calls go to Python's code"), NULL},
     {"_jumps", get_jumps, set_jumps, PyDoc_STR("which stream of the key"), NULL},
+    {"capsule", lw_draws_capsule, NULL,
+     PyDoc_STR("NumPy's interface of a bit generator: numpy.random.default_rng(g) and rng=g of "
+               "SciPy draw from this stream through it, 64 blocks at a time. A TypeError with "
+               "xoroshiro128p, whose lanes have no order of single words."),
+     NULL},
     {NULL, NULL, NULL, NULL, NULL}};
