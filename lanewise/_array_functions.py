@@ -233,7 +233,7 @@ def _folded(a, axis, keepdims, start, step):
 
 
 def _as(totals, t):
-    if totals.dtype.type == t:
+    if totals.dtype == t:
         return totals
     out = np.empty(totals.shape, t)
     _cast_to(out, totals)

@@ -94,7 +94,7 @@ static lw_type
 record_type(lw_types *types, const lw_arg_record *spec, bool readonly, uint32_t align)
 {
     lw_record_field *fields = lw_arena_take(types->arena, (spec->n + 1) * sizeof *fields);
-    lw_record record = {.name = spec->name, .n = spec->n, .itemsize = spec->itemsize};
+    lw_record record = {.name = spec->name, .n = spec->n, .itemsize = spec->itemsize, .spec = spec};
 
     if (fields == NULL)
         return LW_T_BOTTOM;

@@ -73,6 +73,7 @@ typedef struct lw_record {
     const struct lw_class *user_class; /* whose objects these are, or NULL */
     lw_type object;                    /* the type of such an object by value; else BOTTOM */
     lw_type items; /* the same, but objects in its fields are records; for namedtuples */
+    const struct lw_arg_record *spec; /* what describes the dtype; no part of the identity */
 } lw_record;
 
 typedef struct lw_type_row {

@@ -393,7 +393,6 @@ lw_infer_array_attribute(lw_infer_frame *f, uint32_t node, lw_type array, const 
 {
     const lw_type_row row = *lw_array_row(f, array);
     int64_t item = lw_type_bytes(lw_types_of(f), row.elements[0]);
-    lw_constant dtype = {.kind = LW_K_DTYPE, .dtype = (lw_dtype)row.elements[0]};
 
     *found = true;
     if (lw_tree_is_address(f->run->tree, node)) {
@@ -408,10 +407,8 @@ lw_infer_array_attribute(lw_infer_frame *f, uint32_t node, lw_type array, const 
         return constant_shape(f, node, &row, out);
     if (strcmp(name, "shape") == 0 || strcmp(name, "strides") == 0)
         return weak_ints(f, row.ndim, &out->type);
-    if (strcmp(name, "dtype") == 0 && lw_type_is_dtype(row.elements[0])) {
-        dtype.text = lw_dtypes[dtype.dtype].public_name;
-        out->type = LW_T_STATIC;
-        out->constant = lw_constant_add(f, f->nodes[node].constant, &dtype);
+    if (strcmp(name, "dtype") == 0) {
+        *out = lw_infer_dtype_of(f, node, row.elements[0]);
         return LW_OK;
     }
     if (strcmp(name, "T") == 0) {
@@ -558,10 +555,9 @@ check_copy(lw_infer_frame *f, lw_type to, uint32_t source, lw_type from)
             y->ndim ? "select the elements that are meant with an index"
                     : "store its element, `a[()]`",
             "the value has more axes than the array it is stored in");
-    if (!lw_type_is_dtype(x->elements[0]) || !lw_type_is_dtype(y->elements[0]))
-        return lw_complain_whole_array(f, source, "an assignment of records", from,
-                                       "assign field by field");
     f->can_raise |= !f->run->typed->options.ignore_errors; /* shapes differ, or no order */
+    if (!lw_type_is_dtype(x->elements[0]) || !lw_type_is_dtype(y->elements[0]))
+        return lw_infer_store_records(f, source, to, from);
     return lw_check_conversion(f, loc, y->elements[0], (lw_dtype)x->elements[0], "array");
 }
 

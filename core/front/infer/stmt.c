@@ -284,14 +284,14 @@ has_memory(lw_infer_frame *f, lw_type type)
     return false;
 }
 
-/* Whether it is an array of numbers, or a tuple of such arrays and of what has no memory. */
+/* Whether it is an array, or a tuple of arrays and of what has no memory. */
 static bool
 is_array_result(lw_infer_frame *f, lw_type type)
 {
     const lw_type_row *row = lw_type_get(lw_types_of(f), type);
 
     if (row == NULL || row->kind == LW_TK_ARRAY)
-        return row == NULL || lw_type_is_dtype(row->elements[0]);
+        return true;
     for (uint32_t i = 0; row->kind == LW_TK_TUPLE && i < row->n; i++)
         if (!is_array_result(f, row->elements[i]))
             return false;

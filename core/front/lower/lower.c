@@ -5,6 +5,7 @@
 #include "core/base/profile.h"
 #include "core/front/diagnose.h"
 #include "core/front/named.h"
+#include "core/front/records.h"
 #include "core/ir/same_math.h"
 #include "core/opt/apart.h"
 #include "core/opt/contract.h"
@@ -612,13 +613,17 @@ describe_outputs(lw_lowering *l, lw_scalar *scalar)
     scalar->result = form;
     for (uint32_t i = 0; i < n; i++) {
         const lw_type_row *row = lw_type_get_kind(l->types, leaves[i], LW_TK_ARRAY);
+        const lw_record *record;
+
         out[i] = l->out_types ? l->out_types[i] : lw_type_stored(l->types, leaves[i]);
         scalar->n_out_parts += lw_parts_of(l->types, leaves[i]);
         any |= row != NULL;
         if (row == NULL)
             continue;
-        out[i] = (lw_dtype)row->elements[0];
-        arrays[i] = (lw_array_result){true, row->readonly, row->owned, row->ndim};
+        record = lw_record_of(l->types, leaves[i]);
+        out[i] = record ? LW_DT_void : (lw_dtype)row->elements[0];
+        arrays[i] = (lw_array_result){true, row->readonly, row->owned, row->ndim,
+                                      record ? record->spec->descr : NULL};
     }
     scalar->arrays = any ? arrays : NULL;
     scalar->out = out;

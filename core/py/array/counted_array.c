@@ -165,7 +165,8 @@ mem_info_of(char *memory)
 static PyObject *
 array_over(const lw_array_result *kind, lw_dtype dtype, const uint64_t *parts, PyObject *base)
 {
-    PyArray_Descr *descr = lw_descr_of(dtype);
+    PyArray_Descr *descr =
+        kind->descr ? (PyArray_Descr *)(uintptr_t)kind->descr : lw_descr_of(dtype);
     npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
     PyObject *array;
 
