@@ -652,6 +652,10 @@ def _zero(arrays):
     return _common_zero(arrays[0].dtype.type(0), _zero(arrays[1:]))
 
 
+def _common_type(arrays):
+    return type(_zero(arrays)) if arrays[0].dtype.names is None else arrays[0].dtype
+
+
 def _extent(arrays, axis):
     return 0 if len(arrays) == 0 else arrays[0].shape[axis] + _extent(arrays[1:], axis)
 
@@ -668,7 +672,7 @@ def _write_rows(rows, arrays, axis, at):
     if len(arrays) > 0 and arrays[0].ndim == rows.ndim:  # _check_all has raised if not
         part = _axis_first(arrays[0], axis)
         end = at + part.shape[0]
-        rows[at:end] = part if part.dtype.type == rows.dtype.type else _as(part, rows.dtype.type)
+        rows[at:end] = part if part.dtype.names is not None or part.dtype == rows.dtype else _as(part, rows.dtype)
         _write_rows(rows, arrays[1:], axis, end)
 
 
@@ -681,7 +685,7 @@ def _check_all(arrays, first, axis):
 def _joined(arrays, axis):
     k = _arrays.axis(axis, arrays[0].ndim)
     _check_all(arrays[1:], arrays[0], k)
-    out = np.empty(_inserted(_without(arrays[0].shape, k), k, _extent(arrays, k)), type(_zero(arrays)))
+    out = np.empty(_inserted(_without(arrays[0].shape, k), k, _extent(arrays, k)), _common_type(arrays))
     _write_rows(_axis_first(out, k), arrays, k, 0)
     return out
 

@@ -257,14 +257,16 @@ view_type(lw_infer_frame *f, lw_type array, const lw_index *index)
                               known ? row.shape + first : NULL);
 }
 
-/* The type of an element as a value; a record is read-only if its array is. */
+/* The type of an element as a value; a record is read-only if its array is, and as the array
+ * its memory may be counted. */
 static lw_type
 element_type(lw_infer_frame *f, const lw_type_row *row)
 {
     const lw_type_row *record = lw_type_get(lw_types_of(f), row->elements[0]);
 
-    if (record && record->kind == LW_TK_RECORD && row->readonly && !record->readonly)
-        return lw_type_record(lw_types_of(f), record->record, true);
+    if (record && record->kind == LW_TK_RECORD)
+        return lw_type_record_like(lw_types_of(f), row->elements[0],
+                                   row->readonly || record->readonly, row->owned);
     return row->elements[0];
 }
 

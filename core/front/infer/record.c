@@ -35,8 +35,7 @@ lw_infer_field(lw_infer_frame *f, uint32_t node, lw_type type, const char *name,
     if (lw_record_row(types, type) == NULL)
         *out = lw_record_view(types, type, field);
     else
-        *out = lw_record_row(types, type)->readonly ? lw_record_readonly(types, field->type)
-                                                    : field->type;
+        *out = lw_record_field_type(types, type, field);
     return LW_OK;
 }
 
@@ -121,8 +120,7 @@ lw_infer_record_dtype(lw_infer_frame *f, uint32_t node, const lw_arg_record *rec
         return names_of_fields(f, node, record, out);
     if (strcmp(name, "itemsize") != 0)
         return false;
-    *out =
-        lw_constant_value(f, lw_constant_int(f, f->nodes[node].constant, record->itemsize));
+    *out = lw_constant_value(f, lw_constant_int(f, f->nodes[node].constant, record->itemsize));
     return true;
 }
 
