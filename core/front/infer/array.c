@@ -546,7 +546,7 @@ static lw_status
 check_copy(lw_infer_frame *f, lw_type to, uint32_t source, lw_type from)
 {
     assert(lw_array_row(f, to) != NULL &&
-           lw_array_row(f, from) != NULL); /* check_store asked */
+           lw_array_row(f, from) != NULL); /* lw_infer_check_store asked */
     const lw_type_row *x = lw_array_row(f, to), *y = lw_array_row(f, from);
     uint32_t loc = lw_node_of(f, source)->loc;
 
@@ -622,8 +622,8 @@ check_tuple(lw_infer_frame *f, lw_type to, uint32_t source, lw_infer_value value
     return check_items(f, to, source, value.type, axes);
 }
 
-static lw_status
-check_store(lw_infer_frame *f, lw_type to, uint32_t source, lw_infer_value value)
+lw_status
+lw_infer_check_store(lw_infer_frame *f, lw_type to, uint32_t source, lw_infer_value value)
 {
     lw_type from = value.type;
     const lw_type_row *row = lw_array_row(f, to);
@@ -782,7 +782,7 @@ lw_infer_store(lw_infer_frame *f, uint32_t target, lw_infer_value value)
     if (places != NULL && type != LW_T_BOTTOM)
         return store_to_places(f, target, type, places, value);
     if (type != LW_T_BOTTOM && value.type != LW_T_BOTTOM)
-        LW_TRY(check_store(f, type, source, value));
+        LW_TRY(lw_infer_check_store(f, type, source, value));
 fail:
     return status;
 }

@@ -161,6 +161,32 @@ fail:
     return status;
 }
 
+/* r[i] = (1, 2.5): an item for each field. */
+static lw_status
+check_items(lw_infer_frame *f, uint32_t source, lw_type to, lw_type value, bool *taken)
+{
+    const lw_record *record = lw_record_of(lw_types_of(f), to);
+    const lw_type_row *tuple = lw_tuple_row(f, value);
+    const lw_node *n = lw_node_of(f, source);
+    bool literal = n->kind == LW_NODE_TUPLE && tuple && n->c == tuple->n;
+    lw_status status = LW_OK;
+
+    *taken = tuple != NULL && !tuple->is_list && record->user_class == NULL;
+    if (*taken && tuple->n != record->n)
+        return lw_complain(f, n->loc, "E120",
+                           lw_format_text(f, "this is %s", lw_describe_type(f, value)), NULL,
+                           "a tuple of %u items cannot be assigned to a record with %u fields",
+                           tuple->n, record->n);
+    for (uint32_t i = 0; *taken && i < record->n; i++) {
+        uint32_t item = literal ? f->run->tree->lists.data[n->b + i] : source;
+        LW_TRY(lw_infer_check_store(
+            f, record->fields[i].type, item,
+            (lw_infer_value){lw_type_get(lw_types_of(f), value)->elements[i], 0}));
+    }
+fail:
+    return status;
+}
+
 lw_status
 lw_infer_store_record(lw_infer_frame *f, uint32_t source, lw_type to, lw_type value)
 {
@@ -170,6 +196,8 @@ lw_infer_store_record(lw_infer_frame *f, uint32_t source, lw_type to, lw_type va
     if (value == LW_T_BOTTOM || lw_record_same(lw_types_of(f), to, value))
         return LW_OK;
     LW_TRY(check_object(f, source, to, value, &taken));
+    if (!taken)
+        LW_TRY(check_items(f, source, to, value, &taken));
     if (taken)
         return LW_OK;
     return lw_complain(f, lw_node_of(f, source)->loc, "E120",
@@ -177,7 +205,8 @@ lw_infer_store_record(lw_infer_frame *f, uint32_t source, lw_type to, lw_type va
                        lw_class_of(f, to)
                            ? lw_format_text(f, "assign an object of `%s`, or its fields",
                                             lw_class_of(f, to)->name)
-                           : "assign field by field: `R[i].x = ...`",
+                           : "assign a tuple with an item for each field, or field by field: "
+                             "`R[i].x = ...`",
                        "an item of type %s cannot receive this", lw_describe_type(f, to));
 fail:
     return status;

@@ -326,7 +326,10 @@ store_tuple(lw_lower_frame *f, lw_lower_value to, lw_lower_value value)
 void
 lw_lower_fill(lw_lower_frame *f, lw_lower_value to, lw_lower_value value)
 {
-    if (lw_value_is_tuple(&value, f)) {
+    bool items = lw_record_row(f->l->types, lw_array_row_of(f, to.type)->elements[0]) &&
+                 lw_value_is_tuple(&value, f);
+
+    if (lw_value_is_tuple(&value, f) && !items) {
         store_tuple(f, to, value);
         return;
     }
@@ -340,7 +343,7 @@ lw_lower_fill(lw_lower_frame *f, lw_lower_value to, lw_lower_value value)
         from = lw_cursor_of(f, value);
         differs = lw_cursor_broadcast(f, &from, to);
         lw_cursor_raise(f, differs);
-    } else {
+    } else if (!items) { /* those of a record are converted when they are stored */
         value = lw_value_convert(f, value, lw_array_row_of(f, to.type)->elements[0]);
     }
     if (array || record) {

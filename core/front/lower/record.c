@@ -62,6 +62,16 @@ lw_lower_item_in(lw_lower_frame *f, lw_type type, lw_ref address, uint32_t align
                                             : lw_lower_load(f, type, address, align);
 }
 
+/* What the address of a field is known to be a multiple of. */
+static uint32_t
+align_of_field(const lw_record *record, const lw_record_field *field, const lw_types *types)
+{
+    uint32_t here = lw_common_align(record->align, field->offset);
+    uint32_t own = lw_type_align(types, field->type);
+
+    return own < here ? own : here;
+}
+
 /* All of the object is read before its fields are written. */
 static void
 store_object(lw_lower_frame *f, lw_type type, lw_ref address, lw_lower_value value)
@@ -79,6 +89,25 @@ store_object(lw_lower_frame *f, lw_type type, lw_ref address, lw_lower_value val
 
         if (field != NULL)
             lw_lower_store(f, field->type, place, lw_value_element(f, value, i), align);
+    }
+}
+
+/* The items of a tuple in the fields, in their order. */
+static void
+store_items(lw_lower_frame *f, lw_type type, lw_ref address, lw_lower_value value)
+{
+    const lw_record *record = lw_record_of(f->l->types, type);
+
+    for (uint32_t i = 0; i < record->n; i++) {
+        const lw_record_field *field = &record->fields[i];
+        lw_ref place = moved(&f->b, address, field->offset);
+
+        if (lw_type_kind_of(f->l->types, field->type) == LW_TK_ARRAY)
+            lw_lower_fill(f, lw_value_scalar(f, field->type, place),
+                          lw_value_element(f, value, i));
+        else
+            lw_lower_store(f, field->type, place, lw_value_element(f, value, i),
+                           align_of_field(record, field, f->l->types));
     }
 }
 
@@ -130,7 +159,10 @@ lw_lower_store(lw_lower_frame *f, lw_type type, lw_ref address, lw_lower_value v
     lw_dtype dtype = lw_type_stored(f->l->types, type), part = lw_dtypes[dtype].parts;
 
     if (lw_record_row(f->l->types, type) && lw_value_is_tuple(&value, f)) {
-        store_object(f, type, address, value);
+        if (lw_record_of(f->l->types, type)->user_class)
+            store_object(f, type, address, value);
+        else
+            store_items(f, type, address, value);
         return;
     }
     if (lw_record_row(f->l->types, type)) {
@@ -250,15 +282,6 @@ lw_lower_record_swap(lw_lower_frame *f, lw_type type, lw_ref x, lw_ref y)
 }
 
 /* ---- fields ---- */
-
-static uint32_t
-align_of_field(const lw_record *record, const lw_record_field *field, const lw_types *types)
-{
-    uint32_t here = lw_common_align(record->align, field->offset);
-    uint32_t own = lw_type_align(types, field->type);
-
-    return own < here ? own : here;
-}
 
 /* Extents and strides of the array, followed by those of an array in the field. */
 static lw_lower_value
