@@ -652,8 +652,16 @@ def _zero(arrays):
     return _common_zero(arrays[0].dtype.type(0), _zero(arrays[1:]))
 
 
+def _record_type(arrays):
+    """The dtype of the first that has records; None: all have numbers."""
+    if len(arrays) == 0:
+        return None
+    return _record_type(arrays[1:]) if arrays[0].dtype.names is None else arrays[0].dtype
+
+
 def _common_type(arrays):
-    return type(_zero(arrays)) if arrays[0].dtype.names is None else arrays[0].dtype
+    t = _record_type(arrays)
+    return type(_zero(arrays)) if t is None else t
 
 
 def _extent(arrays, axis):
@@ -672,7 +680,7 @@ def _write_rows(rows, arrays, axis, at):
     if len(arrays) > 0 and arrays[0].ndim == rows.ndim:  # _check_all has raised if not
         part = _axis_first(arrays[0], axis)
         end = at + part.shape[0]
-        rows[at:end] = part if part.dtype.names is not None or part.dtype == rows.dtype else _as(part, rows.dtype)
+        rows[at:end] = part if _record_type((part, rows)) is not None or part.dtype == rows.dtype else _as(part, rows.dtype)
         _write_rows(rows, arrays[1:], axis, end)
 
 

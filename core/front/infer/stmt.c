@@ -4,6 +4,7 @@
  * of their bodies. */
 #include "core/front/infer/infer_internal.h"
 #include "core/front/records.h"
+#include "core/front/records.h"
 
 #include <assert.h>
 #include <string.h>
@@ -339,7 +340,13 @@ check_entry_returned(lw_infer_frame *f, uint32_t node, lw_type type)
     if (has_memory(f, type))
         return lw_complain(
             f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
-            "return numbers: elements, fields", "an array or record cannot be a result");
+            lw_record_row(lw_types_of(f), type) && f->run->typed->options.returns_arrays
+                ? lw_format_text(f,
+                                 "return its fields, or an array of it: `y = np.empty(1, "
+                                 "dtype)`, then `y[0] = %s`",
+                                 lw_describe_source(f, node))
+                : "return numbers: elements, fields",
+            "an array or record cannot be a result");
     return LW_OK;
 }
 

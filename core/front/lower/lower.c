@@ -623,7 +623,7 @@ describe_outputs(lw_lowering *l, lw_scalar *scalar)
         record = lw_record_of(l->types, leaves[i]);
         out[i] = record ? LW_DT_void : (lw_dtype)row->elements[0];
         arrays[i] = (lw_array_result){true, row->readonly, row->owned, row->ndim,
-                                      record ? record->spec->descr : NULL};
+                                      record ? record->spec : NULL};
     }
     scalar->arrays = any ? arrays : NULL;
     scalar->out = out;

@@ -32,7 +32,7 @@ typedef struct lw_array_result {
     bool is_array; /* else it is a number */
     bool readonly, owned;
     uint8_t ndim;
-    const void *descr; /* of records: NumPy's dtype (lw_arg_record.descr); else NULL */
+    const struct lw_arg_record *record; /* what its elements are; NULL: numbers */
 } lw_array_result;
 
 /* How the outputs make up the result of the user's function. */

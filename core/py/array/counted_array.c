@@ -2,7 +2,6 @@
 
 #include "core/host/counted_memory.h"
 #include "core/ir/counted.h"
-#include "core/py/descr.h"
 #include "core/py/state.h"
 
 #include <structmember.h>
@@ -163,10 +162,9 @@ mem_info_of(char *memory)
 
 /* base: stolen; NULL: an exception is set. */
 static PyObject *
-array_over(const lw_array_result *kind, lw_dtype dtype, const uint64_t *parts, PyObject *base)
+array_over(const lw_array_result *kind, PyArray_Descr *descr, const uint64_t *parts,
+           PyObject *base)
 {
-    PyArray_Descr *descr =
-        kind->descr ? (PyArray_Descr *)(uintptr_t)kind->descr : lw_descr_of(dtype);
     npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
     PyObject *array;
 
@@ -188,15 +186,15 @@ array_over(const lw_array_result *kind, lw_dtype dtype, const uint64_t *parts, P
 }
 
 PyObject *
-lw_counted_array(const lw_array_result *kind, lw_dtype dtype, const uint64_t *parts,
+lw_counted_array(const lw_array_result *kind, PyArray_Descr *descr, const uint64_t *parts,
                  PyObject *base)
 {
     char *memory = kind->owned ? (char *)(uintptr_t)parts[1 + 2 * kind->ndim] : NULL;
     PyObject *view, *copy;
 
     if (memory != NULL)
-        return array_over(kind, dtype, parts, mem_info_of(memory));
-    view = array_over(kind, dtype, parts, Py_NewRef(base ? base : Py_None));
+        return array_over(kind, descr, parts, mem_info_of(memory));
+    view = array_over(kind, descr, parts, Py_NewRef(base ? base : Py_None));
     if (view == NULL || base != NULL)
         return view;
     copy = PyArray_NewCopy((PyArrayObject *)view, NPY_KEEPORDER);
