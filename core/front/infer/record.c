@@ -161,7 +161,7 @@ fail:
     return status;
 }
 
-/* r[i] = (1, 2.5): an item for each field. */
+/* r[i] = (1, 2.5): an item for each field. r[i] = 0: the number in all of them. */
 static lw_status
 check_items(lw_infer_frame *f, uint32_t source, lw_type to, lw_type value, bool *taken)
 {
@@ -169,19 +169,22 @@ check_items(lw_infer_frame *f, uint32_t source, lw_type to, lw_type value, bool 
     const lw_type_row *tuple = lw_tuple_row(f, value);
     const lw_node *n = lw_node_of(f, source);
     bool literal = n->kind == LW_NODE_TUPLE && tuple && n->c == tuple->n;
+    lw_type item = value;
     lw_status status = LW_OK;
 
-    *taken = tuple != NULL && !tuple->is_list && record->user_class == NULL;
-    if (*taken && tuple->n != record->n)
+    *taken = record->user_class == NULL &&
+             (tuple != NULL ? !tuple->is_list : lw_type_is_scalar(f, value));
+    if (*taken && tuple != NULL && tuple->n != record->n)
         return lw_complain(f, n->loc, "E120",
                            lw_format_text(f, "this is %s", lw_describe_type(f, value)), NULL,
                            "a tuple of %u items cannot be assigned to a record with %u fields",
                            tuple->n, record->n);
     for (uint32_t i = 0; *taken && i < record->n; i++) {
-        uint32_t item = literal ? f->run->tree->lists.data[n->b + i] : source;
-        LW_TRY(lw_infer_check_store(
-            f, record->fields[i].type, item,
-            (lw_infer_value){lw_type_get(lw_types_of(f), value)->elements[i], 0}));
+        if (lw_tuple_row(f, value))
+            item = lw_tuple_row(f, value)->elements[i];
+        LW_TRY(lw_infer_check_store(f, record->fields[i].type,
+                                    literal ? f->run->tree->lists.data[n->b + i] : source,
+                                    (lw_infer_value){item, 0}));
     }
 fail:
     return status;

@@ -326,15 +326,15 @@ store_tuple(lw_lower_frame *f, lw_lower_value to, lw_lower_value value)
 void
 lw_lower_fill(lw_lower_frame *f, lw_lower_value to, lw_lower_value value)
 {
-    bool items = lw_record_row(f->l->types, lw_array_row_of(f, to.type)->elements[0]) &&
-                 lw_value_is_tuple(&value, f);
+    bool array = lw_is_array(f, value);
+    bool record = lw_type_kind_of(f->l->types, value.type) == LW_TK_RECORD;
+    bool in_fields = !array && !record &&
+                     lw_record_row(f->l->types, lw_array_row_of(f, to.type)->elements[0]);
 
-    if (lw_value_is_tuple(&value, f) && !items) {
+    if (lw_value_is_tuple(&value, f) && !in_fields) {
         store_tuple(f, to, value);
         return;
     }
-    bool array = lw_is_array(f, value);
-    bool record = lw_type_kind_of(f->l->types, value.type) == LW_TK_RECORD;
     lw_cursor from = {.array = value};
     lw_ref differs = 0;
     lw_elementwise w;
@@ -343,7 +343,7 @@ lw_lower_fill(lw_lower_frame *f, lw_lower_value to, lw_lower_value value)
         from = lw_cursor_of(f, value);
         differs = lw_cursor_broadcast(f, &from, to);
         lw_cursor_raise(f, differs);
-    } else if (!items) { /* those of a record are converted when they are stored */
+    } else if (!in_fields) { /* items of records are converted when they are stored */
         value = lw_value_convert(f, value, lw_array_row_of(f, to.type)->elements[0]);
     }
     if (array || record) {

@@ -92,21 +92,22 @@ store_object(lw_lower_frame *f, lw_type type, lw_ref address, lw_lower_value val
     }
 }
 
-/* The items of a tuple in the fields, in their order. */
+/* The items of a tuple in the fields, in their order; a number in all of them. */
 static void
 store_items(lw_lower_frame *f, lw_type type, lw_ref address, lw_lower_value value)
 {
     const lw_record *record = lw_record_of(f->l->types, type);
+    bool tuple = lw_value_is_tuple(&value, f);
 
     for (uint32_t i = 0; i < record->n; i++) {
         const lw_record_field *field = &record->fields[i];
+        lw_lower_value item = tuple ? lw_value_element(f, value, i) : value;
         lw_ref place = moved(&f->b, address, field->offset);
 
         if (lw_type_kind_of(f->l->types, field->type) == LW_TK_ARRAY)
-            lw_lower_fill(f, lw_value_scalar(f, field->type, place),
-                          lw_value_element(f, value, i));
+            lw_lower_fill(f, lw_value_scalar(f, field->type, place), item);
         else
-            lw_lower_store(f, field->type, place, lw_value_element(f, value, i),
+            lw_lower_store(f, field->type, place, item,
                            align_of_field(record, field, f->l->types));
     }
 }
@@ -158,15 +159,13 @@ lw_lower_store(lw_lower_frame *f, lw_type type, lw_ref address, lw_lower_value v
     lw_builder *b = &f->b;
     lw_dtype dtype = lw_type_stored(f->l->types, type), part = lw_dtypes[dtype].parts;
 
-    if (lw_record_row(f->l->types, type) && lw_value_is_tuple(&value, f)) {
-        if (lw_record_of(f->l->types, type)->user_class)
+    if (lw_record_row(f->l->types, type)) {
+        if (lw_record_row(f->l->types, value.type))
+            lw_lower_record_copy(f, type, address, value);
+        else if (lw_record_of(f->l->types, type)->user_class)
             store_object(f, type, address, value);
         else
             store_items(f, type, address, value);
-        return;
-    }
-    if (lw_record_row(f->l->types, type)) {
-        lw_lower_record_copy(f, type, address, value);
         return;
     }
     value = lw_value_convert(f, value, type);
