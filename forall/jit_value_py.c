@@ -150,7 +150,7 @@ n_parts_of(const lw_scalar *scalar, uint32_t i)
     const lw_array_result *array = scalar->arrays ? &scalar->arrays[i] : NULL;
 
     if (array != NULL && array->is_array)
-        return 1 + 2u * array->ndim + array->owned;
+        return array->shape ? 1 : 1 + 2u * array->ndim + array->owned;
     return lw_is_complex(scalar->out[i]) ? 2 : 1;
 }
 

@@ -170,6 +170,18 @@ def test_dtypes_of_results():
     assert njit(kind[::1](lw.int64))(lambda n: np.ones(n, plain))(2).tolist() == [(1, 1), (1, 1)]
 
 
+NUMBERS = np.arange(6.0).reshape(2, 3)
+TABLE = filled(PACKED, 3)
+
+
+def test_arrays_of_constant_shape_are_results():
+    x = filled(PACKED, 3)
+    for f in (lambda r: r["v"], lambda r: r["v"][1], lambda r: (r["v"], 1)):
+        same(njit(f)(x[1]), f(x[1]))
+    assert np.shares_memory(njit(lambda x: x[1]["v"])(x), x)
+    like_numpy(lambda n: (NUMBERS, NUMBERS[n], TABLE, TABLE[1:], TABLE[n]["v"]), 1)
+
+
 def in_thread(x, out):
     i = cuda.grid(1)
     if i < out.size:

@@ -594,6 +594,17 @@ describe_result(lw_lowering *l, lw_type type, lw_result *out)
     }
 }
 
+static const int64_t *
+shape_of(lw_lowering *l, const lw_type_row *array)
+{
+    size_t bytes = (array->ndim + 1u) * sizeof *array->shape;
+    int64_t *shape = array->shape ? lw_arena_take(l->arena, bytes) : NULL;
+
+    if (shape != NULL)
+        memcpy(shape, array->shape, array->ndim * sizeof *shape);
+    return shape;
+}
+
 static lw_status
 describe_outputs(lw_lowering *l, lw_scalar *scalar)
 {
@@ -622,8 +633,12 @@ describe_outputs(lw_lowering *l, lw_scalar *scalar)
             continue;
         record = lw_record_of(l->types, leaves[i]);
         out[i] = record ? LW_DT_void : (lw_dtype)row->elements[0];
-        arrays[i] = (lw_array_result){true, row->readonly, row->owned, row->ndim,
-                                      record ? record->spec : NULL};
+        arrays[i] = (lw_array_result){true,
+                                      row->readonly,
+                                      row->owned,
+                                      row->ndim,
+                                      record ? record->spec : NULL,
+                                      shape_of(l, row)};
     }
     scalar->arrays = any ? arrays : NULL;
     scalar->out = out;

@@ -171,12 +171,12 @@ array_over(const lw_array_result *kind, PyArray_Descr *descr, const uint64_t *pa
     if (base == NULL)
         return NULL;
     for (unsigned i = 0; i < kind->ndim; i++) {
-        shape[i] = (npy_intp)parts[1 + i];
-        strides[i] = (npy_intp)parts[1 + kind->ndim + i];
+        shape[i] = (npy_intp)(kind->shape ? (uint64_t)kind->shape[i] : parts[1 + i]);
+        strides[i] = kind->shape ? 0 : (npy_intp)parts[1 + kind->ndim + i];
     }
     Py_INCREF(descr);
-    array = PyArray_NewFromDescr(&PyArray_Type, descr, kind->ndim, shape, strides,
-                                 (void *)(uintptr_t)parts[0],
+    array = PyArray_NewFromDescr(&PyArray_Type, descr, kind->ndim, shape,
+                                 kind->shape ? NULL : strides, (void *)(uintptr_t)parts[0],
                                  kind->readonly ? 0 : NPY_ARRAY_WRITEABLE, NULL);
     if (array == NULL)
         Py_DECREF(base);
