@@ -56,7 +56,7 @@ def full(shape, fill_value, dtype=None):
         return full(shape, _array_of(fill_value), dtype)
     if isinstance(fill_value, np.ndarray):
         rows = np.empty(shape, fill_value.dtype if dtype is None else dtype)
-        rows[...] = _as(fill_value, rows.dtype)
+        rows[...] = _as(fill_value, rows.dtype) if rows.dtype.names is None else fill_value
         return rows
     if isinstance(fill_value, np.void):  # a record
         records = np.empty(shape, fill_value.dtype if dtype is None else dtype)

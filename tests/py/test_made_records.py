@@ -114,6 +114,15 @@ def test_tuples_and_numbers_are_stored_in_records(dtype):
     like_numpy(stores, filled(dtype, 3))
 
 
+def of_tuples(x):
+    return (np.array([(1, 2, 3, (4, 5)), (x[0]["a"], 2, x[1]["v"], x[2]["n"])], x.dtype), np.array([[(1, 2, 3, (4, 5))], [(6, 7, 8, (9, 0))]], dtype=PACKED),
+            np.array((1, 2, 3, (4, 5)), x.dtype), np.array([x[0], x[2]]), np.append(x, np.array([x[1]], x.dtype)), np.array([], x.dtype), np.array([5, 6], x.dtype))
+
+
+def test_arrays_of_tuples():
+    like_numpy(of_tuples, filled(PACKED, 3))
+
+
 def test_padding_is_zeroed():
     assert not njit(lambda n: np.zeros(n, ALIGNED))(50).view(np.uint8).any()
 
@@ -165,6 +174,7 @@ def test_dtypes_of_results():
     copy, _, view = f(x)
     assert copy.flags.writeable and not view.flags.writeable and np.shares_memory(view, x)
     made = njit(lambda n: np.ones(n, titled))
+    assert "-> Record(a: float64, b: int32)[::1]" in lw.explain(made, 2)
     assert pickle.loads(pickle.dumps(made))(2).dtype == titled
     kind = lw.from_dtype(plain)
     assert njit(kind[::1](lw.int64))(lambda n: np.ones(n, plain))(2).tolist() == [(1, 1), (1, 1)]

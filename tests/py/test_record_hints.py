@@ -36,6 +36,8 @@ def _truncates(r):
     (_other_dtype, "E120", 'assign field by field, `out["x"] = r["x"]`'),
     (_truncates, "E142", "`int(...)` or `round(...)`"),
     (lambda r: np.concatenate((r, r["x"])), "E120", "arrays of the same dtype"),
+    (lambda r: np.full(3, (1, 2), r.dtype), "E120", "arrays of the same dtype"),
+    (lambda r: np.array([(1, 2, 3)], r.dtype), "E120", "3 items cannot be assigned to a record with 2 fields"),
     (lambda r: r[1], "E183", "then `y[0] = r[1]`"),
     (lambda r: r.dtype.fields, "E161", "no attribute `fields`"),
 ])
