@@ -113,6 +113,27 @@ uniforms(lw_draws_object *self, const lw_few *asked, double low, double width)
 }
 
 static PyObject *
+uniforms32(lw_draws_object *self, const lw_few *asked)
+{
+    uint64_t place = self->base.place;
+    lw_philox philox = self->base.philox;
+    PyObject *array;
+    float *to = room_for(asked, NPY_FLOAT, NULL, &array);
+
+    if (to == NULL)
+        return NULL;
+    self->base.place += ((uint64_t)asked->n + 3) / 4;
+    if (asked->n <= MOST_COMPUTED) {
+        lw_philox_uniforms32(&philox, place, asked->n, to);
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        lw_philox_uniforms32(&philox, place, asked->n, to);
+        Py_END_ALLOW_THREADS
+    }
+    return array;
+}
+
+static PyObject *
 bounded(lw_draws_object *self, const lw_few *asked, int64_t low, int64_t high)
 {
     uint64_t span = (uint64_t)high - (uint64_t)low;
@@ -153,12 +174,38 @@ static const lw_method integers_method = {.most = INT32_MAX,
                                           .integers = 3,
                                           .names = {"low", "high"}};
 
+static bool
+is_float32(PyObject *dtype)
+{
+    if (PyArray_DescrCheck(dtype))
+        return ((PyArray_Descr *)dtype)->type_num == NPY_FLOAT &&
+               PyArray_ISNBO(((PyArray_Descr *)dtype)->byteorder);
+    return dtype == (PyObject *)&PyFloatArrType_Type ||
+           (PyUnicode_Check(dtype) && PyUnicode_CompareWithASCIIString(dtype, "float32") == 0);
+}
+
+/* (size, dtype) or (size, dtype=) */
+static bool
+asks_for_float32(PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
+{
+    Py_ssize_t n_named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+
+    if (n < 1 || n + n_named != 2 || args[0] == Py_None)
+        return false;
+    return (n_named == 0 ||
+            PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "dtype") == 0) &&
+           is_float32(args[1]);
+}
+
 static PyObject *
 draw_random(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
 {
     lw_draws_object *self = (lw_draws_object *)object;
     lw_few asked;
 
+    if (asks_for_float32(args, n, kwnames) &&
+        is_quick(self, &random_method, args, 1, NULL, &asked))
+        return uniforms32(self, &asked);
     if (!is_quick(self, &random_method, args, n, kwnames, &asked))
         return slow(self, &random_method, args, n, kwnames);
     return uniforms(self, &asked, 0.0, 1.0);

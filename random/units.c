@@ -72,3 +72,41 @@ lw_philox_uniforms(const lw_philox *stream, uint64_t place, double low, double w
     else
         groups(&j, 0, all, 0);
 }
+
+/* ---- float32 ---- */
+
+typedef struct job32 {
+    const lw_philox *stream;
+    uint64_t place;
+    int64_t n;
+    float *out;
+} job32;
+
+static lw_status
+groups32(void *context, int64_t begin, int64_t end, uint32_t worker)
+{
+    const job32 *j = context;
+    uint32_t words[4 * LW_PHILOX_BATCH];
+    int64_t n = end * GROUP < j->n ? end * GROUP : j->n;
+
+    (void)worker;
+    for (int64_t at = begin * GROUP; at < n; at += 4 * LW_PHILOX_BATCH) {
+        int here = n - at < 4 * LW_PHILOX_BATCH ? (int)(n - at) : 4 * LW_PHILOX_BATCH;
+        lw_philox_blocks(j->stream, j->place + (uint64_t)at / 4, (here + 3) / 4, words);
+        for (int k = 0; k < here; k++)
+            j->out[at + k] = (float)(int32_t)(words[k] >> 8) * 0x1p-24f;
+    }
+    return LW_OK;
+}
+
+void
+lw_philox_uniforms32(const lw_philox *stream, uint64_t place, int64_t n, float *out)
+{
+    job32 j = {stream, place, n, out};
+    int64_t all = n / GROUP + (n % GROUP != 0);
+
+    if (all > 2 * GROUPS)
+        lw_parallel_for(all, GROUPS, groups32, &j);
+    else
+        groups32(&j, 0, all, 0);
+}

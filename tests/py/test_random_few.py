@@ -396,3 +396,17 @@ def test_alias_tables_of_far_weights():
     probability, alias = r.alias_table(weights)
     np.add.at(probability, alias, 1.0 - probability)
     np.testing.assert_allclose(probability / 2000, weights / weights.sum(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 4, 255, 257, 1024, 9_000, 70_001, 200_003])
+def test_float32_numbers_are_the_kernels(n):
+    for dtype in (np.float32, np.dtype("f4"), "float32"):
+        g, twin = Generator(11), Generator(11)
+        for _ in range(2):
+            x = g.random(n, dtype=dtype)
+            assert x.dtype == np.float32 and x.tobytes() == twin._random(n, dtype=np.float32).tobytes()
+        assert g.state["place"] == twin.state["place"]
+    assert g.random(3, np.float32).tobytes() == twin._random(3, np.float32).tobytes()
+    assert g.random(None, np.float32) == twin._random(None, np.float32)
+    with pytest.raises(TypeError, match="dtype must be float32 or float64, not >f4"):
+        g.random(3, dtype=">f4")
