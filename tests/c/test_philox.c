@@ -17,7 +17,7 @@ enum { BLOCKS = 64, COUNT = (int)(sizeof ways / sizeof *ways) };
 static bool
 can_run(int which)
 {
-#if defined(__x86_64__)
+#ifdef HAS_LANES
     return which == 0 || (which == 1 && __builtin_cpu_supports("avx2")) ||
            (which == 2 && __builtin_cpu_supports("avx512f"));
 #else
