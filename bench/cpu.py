@@ -102,6 +102,52 @@ def muladd_row() -> None:
     show("a*b+a float64 2*10^7", times, f"{24 * n / times['lanewise'] / 1e9:.1f} GB/s")
 
 
+def cached_rows() -> None:
+    """Operands that stay in the caches: what a second thread gains, or costs where its core is busy."""
+    function = lambda x, y: x * y + x  # noqa: E731
+    mine = lw.vectorize(function)
+    for name in ("float32", "float64"):
+        x, y, out = (np.full(10**6, value, name) for value in (1.5, 0.5, 0.0))
+        runners = {"lanewise": lambda: mine(x, y, out=out), "NumPy": lambda: np.multiply(x, y, out=out)}
+        if numba is not None:
+            theirs = numba.vectorize([f"{name}({name}, {name})"])(function)
+            runners["numba, one thread"] = lambda: theirs(x, y, out=out)
+        show(f"a*b+a {name} 10^6", race(runners, 200), "NumPy: a*b alone")
+
+
+def matvec_row() -> None:
+    """A matrix by a vector as loops: each addition waits for the one before, with fma=True for a multiplication as well."""
+
+    def matvec(m, v, out):
+        for i in range(m.shape[0]):
+            total = 0.0
+            for j in range(m.shape[1]):
+                total += m[i, j] * v[j]
+            out[i] = total
+
+    m, v, out, repeat = np.ones((100, 100)), np.ones(100), np.zeros(100), range(100)
+    layout = "(m,n),(n)->(m)"
+    mine, split = lw.guvectorize(layout)(matvec), lw.guvectorize(layout, fma=False)(matvec)
+    runners = {"lanewise": lambda: [mine(m, v, out=out) for _ in repeat], "fma=False": lambda: [split(m, v, out=out) for _ in repeat]}
+    if numba is not None:
+        kinds = ["float64[:, :], float64[:], float64[:]"]
+        theirs, fused = (numba.guvectorize(kinds, layout, fastmath=flags)(matvec) for flags in (False, {"contract"}))
+        runners |= {"numba": lambda: [theirs(m, v, out) for _ in repeat], "numba, contracted": lambda: [fused(m, v, out) for _ in repeat]}
+    show("100 matvecs of 100 x 100", race(runners))
+
+
+def compile_row() -> None:
+    """Process time of the first call of a function, LLVM being loaded."""
+    x, times = np.ones(100), []
+    with lw.config(cache_size_mb=0):
+        for k in range(10):
+            mine = lw.vectorize(eval(f"lambda a, b: a * b + {k}.25"))
+            start = time.process_time()
+            mine(x, x)
+            times.append(time.process_time() - start)
+    print(f"{'first call of a*b+k':<28} lanewise {min(times) * 1e3:.1f} ms of processor time")
+
+
 def small_row() -> None:
     x, out = np.ones(8), np.ones(8)
     mine = lw.vectorize(["f8(f8, f8)"])(lambda a, b: a + b)
@@ -145,5 +191,8 @@ elif __name__ == "__main__":
     print(f"NumPy {np.__version__}, numba {numba.__version__ if numba else '-'}, {lw._core._vector_bits}-bit vectors")
     math_rows()
     muladd_row()
+    cached_rows()
+    matvec_row()
+    compile_row()
     small_row()
     barrier_row()
