@@ -119,16 +119,15 @@ enum { N_HEAD = sizeof forall_methods_head / sizeof *forall_methods_head, MOST_I
 
 static PyMethodDef forall_methods[N_HEAD + MOST_INSPECT + 1]; /* filled once, at import */
 
-PyDoc_STRVAR(forall_doc,
-             "A function of an element's index, run for every index of a space: on the CPU's "
-             "cores or on a GPU.\n\n"
-             "Made by forall.\n\n"
-             ">>> import numpy as np, lanewise as lw\n"
-             ">>> @lw.forall\n"
-             "... def square(i, x, out):\n"
-             "...     out[i] = x[i] * x[i]\n"
-             ">>> x = np.arange(4.0); square(x.size, x, x); x\n"
-             "array([0., 1., 4., 9.])");
+PyDoc_STRVAR(forall_doc, "A function that runs once for each index, on all CPU cores or on a "
+                         "GPU, made by lanewise.forall.\n"
+                         "\n"
+                         ">>> import numpy as np, lanewise as lw\n"
+                         ">>> @lw.forall\n"
+                         "... def square(i, x, out):\n"
+                         "...     out[i] = x[i] * x[i]\n"
+                         ">>> x = np.arange(4.0); square(x.size, x, x); x\n"
+                         "array([0., 1., 4., 9.])");
 
 static PyType_Slot forall_slots[] = {{Py_tp_doc, (void *)forall_doc},
                                      {Py_tp_dealloc, lw_compiled_dealloc},
@@ -182,10 +181,16 @@ forall(PyObject *module, PyObject *args, PyObject *kwargs)
 }
 
 PyDoc_STRVAR(forall_function_doc,
-             "Run a function once for each index of a space: a Forall. Its first parameter is "
-             "the index\n"
-             "(with ndim=2, its first two are); it reads and writes the arrays that it is "
-             "given.\n\n"
+             "Run a function once for each index, on all CPU cores or on a GPU.\n"
+             "\n"
+             "The first parameter of the decorated function is the index (with ndim=2, the "
+             "first two are). The\n"
+             "function reads and writes the arrays that it is given, at any position, and "
+             "returns nothing. A call\n"
+             "passes the number of indices first. The calls for different indices run in any "
+             "order, so none of them\n"
+             "may read or write what another one writes.\n"
+             "\n"
              ">>> @lw.forall\n"
              "... def saxpy(i, a, x, y, out):\n"
              "...     out[i] = a * x[i] + y[i]\n"

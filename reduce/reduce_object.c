@@ -555,13 +555,14 @@ enum { N_HEAD = sizeof methods_head / sizeof *methods_head };
 
 static PyMethodDef reducer_methods[N_HEAD + LW_REDUCE_INSPECTIONS + 1]; /* filled at import */
 
-PyDoc_STRVAR(reducer_doc,
-             "A reduction: elements mapped, combined two by two, and finished.\n\n"
-             "Made by reduce. Called as r(a, *more, axis=None, dtype=None, out=None,\n"
-             "keepdims=False, initial=..., where=True, stream=0).\n\n"
-             ">>> total = lw.reduce(lambda a, b: a + b)\n"
-             ">>> total(np.arange(6).reshape(2, 3), axis=1)\n"
-             "array([ 3, 12])");
+PyDoc_STRVAR(reducer_doc, "A reduction, made by lanewise.reduce.\n"
+                          "\n"
+                          "It is called as r(a, *more, axis=None, dtype=None, out=None,\n"
+                          "keepdims=False, initial=..., where=True, stream=0).\n"
+                          "\n"
+                          ">>> total = lw.reduce(lambda a, b: a + b)\n"
+                          ">>> total(np.arange(6).reshape(2, 3), axis=1)\n"
+                          "array([ 3, 12])");
 
 static PyType_Slot reducer_slots[] = {
     {Py_tp_doc, (void *)reducer_doc},   {Py_tp_dealloc, lw_compiled_dealloc},
@@ -628,10 +629,20 @@ done:
 
 PyDoc_STRVAR(
     reduce_doc,
-    "Make a Reduction of the function that merges two values, f (or combine). map turns each "
-    "element\ninto what is merged, and finish turns the last value into the result.\n\n"
-    ">>> mean = lw.reduce(map=lambda x: (x, 1), combine=lambda a, b: (a[0] + b[0], "
-    "a[1] + b[1]),\n"
+    "Make a reduction, like np.sum, from a function that combines two values: f, or combine.\n"
+    "\n"
+    "map turns each element into an accumulator, which is a number, a tuple or a record; f "
+    "combines two\n"
+    "accumulators into one; finish turns the last accumulator into the result. map and finish "
+    "may be\n"
+    "left out. f must be associative, because parts of the array are reduced at the same "
+    "time.\n"
+    "\n"
+    ">>> largest = lw.reduce(lambda a, b: max(a, b))\n"
+    ">>> largest(np.array([[3, 9], [5, 2]]), axis=1)\n"
+    "array([9, 5])\n"
+    ">>> mean = lw.reduce(map=lambda x: (x, 1), combine=lambda a, b: (a[0] + b[0], a[1] + "
+    "b[1]),\n"
     "...                  finish=lambda s, n: s / n)\n"
     ">>> float(mean(np.arange(5.0)))\n"
     "2.0");

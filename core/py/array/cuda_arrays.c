@@ -316,13 +316,17 @@ static PyMethodDef functions[] = {
     {"_host_of_dlpack", host_of_dlpack, METH_O, NULL},
     {"_dtype", dtype_of, METH_O, NULL},
     {"to_device", LW_KEYWORDS(to_device_there),
-     "to_device(obj, stream=0, copy=True, to=None): a device array with the contents of obj"},
+     "to_device(obj, stream=0, copy=True, to=None): copy obj to the current GPU, or into the "
+     "device array to, and return the device array"},
     {"device_array", LW_KEYWORDS(device_array_there),
-     "device_array(shape, dtype=float64, strides=None, order='C', stream=0): uninitialised"},
+     "device_array(shape, dtype=float64, strides=None, order='C', stream=0): a new, "
+     "uninitialised device array"},
     {"device_array_like", LW_KEYWORDS(device_array_like_there),
-     "device_array_like(ary, stream=0): uninitialised, shape and dtype as ary's"},
+     "device_array_like(ary, stream=0): a new, uninitialised device array with the shape and "
+     "dtype of ary"},
     {"as_cuda_array", LW_KEYWORDS(as_cuda_array_there),
-     "as_cuda_array(obj, sync=True): a device array over obj's memory"},
+     "as_cuda_array(obj, sync=True): a device array that uses the memory of obj, an array of "
+     "another library, without a copy"},
     {"is_cuda_array", is_cuda_array_there, METH_O,
      "is_cuda_array(obj): is it an array on a device?"},
     {"_from_dlpack", LW_KEYWORDS(from_dlpack), NULL},
