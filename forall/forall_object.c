@@ -97,9 +97,10 @@ declared(lw_compiled *self)
 
 static PyGetSetDef forall_getset[] = {
     {"signatures", get_signatures, NULL,
-     PyDoc_STR("the argument types it is compiled for: ['(float, float64[::1])']"), NULL},
+     PyDoc_STR("the argument types for which it has been compiled: ['(float, float64[::1])']"),
+     NULL},
     {"specialisations", get_signatures, NULL, PyDoc_STR("the same as signatures"), NULL},
-    {"ndim", get_ndim, NULL, PyDoc_STR("dimensions of the index space"), NULL},
+    {"ndim", get_ndim, NULL, PyDoc_STR("the number of dimensions of the index space"), NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 /* ---- methods ---- */
@@ -107,7 +108,7 @@ static PyGetSetDef forall_getset[] = {
 static PyMethodDef forall_methods_head[] = {
     {"bind", (PyCFunction)(void (*)(void))lw_forall_bind, METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("bind($self, space, /, *args, stream=0, tpb=0, sharedmem=0)\n--\n\n"
-               "A callable that repeats this call with the least overhead.\n\n"
+               "Return a callable that repeats this call with the least overhead.\n\n"
                ">>> @lw.forall\n"
                "... def twice(i, x):\n"
                "...     x[i] *= 2\n"
