@@ -39,11 +39,9 @@ def on_device_of(*values: Any, what: str = "the call") -> Any:
     arrays = [value for value in values if not isinstance(value, np.ndarray) and isinstance(value, cuda.DeviceArray)]
     if not arrays or is_alone():  # in this order: without a driver, asking for the devices looks for one in all folders
         return _HERE
-    first = None
+    first = arrays[0].device
     for value in arrays:
-        if first is None:
-            first = value.device
-        elif value.device != first:
+        if value.device != first:
             raise ValueError(
                 f"{what}: arrays are on devices {first.id} and {value.device.id}, but all must be on one: bring them together with "
                 f"`with cuda.gpus[{first.id}]: y = cuda.to_device(x)`"
