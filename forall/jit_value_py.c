@@ -229,6 +229,24 @@ object_of(const lw_result *form, PyObject *items)
     return object;
 }
 
+/* The captures of the tree hold its class. */
+static PyObject *
+member_of(const lw_result *form, result_reader *r)
+{
+    PyObject *class = (PyObject *)(uintptr_t)form->members->id;
+    PyObject *names = PyObject_GetAttrString(class, "_member_names_");
+    PyObject *map = PyObject_GetAttrString(class, "_member_map_");
+    PyObject *number = next_result(r);
+    PyObject *name = names && number ? PyObject_GetItem(names, number) : NULL;
+    PyObject *member = map && name ? PyObject_GetItem(map, name) : NULL;
+
+    Py_XDECREF(name);
+    Py_XDECREF(number);
+    Py_XDECREF(map);
+    Py_XDECREF(names);
+    return member;
+}
+
 static PyObject *
 result_of(const lw_result *form, result_reader *r)
 {
@@ -237,6 +255,7 @@ result_of(const lw_result *form, result_reader *r)
     switch (form->kind) {
     case LW_FORM_NONE: Py_RETURN_NONE;
     case LW_FORM_NUMBER: return next_result(r);
+    case LW_FORM_MEMBER: return member_of(form, r);
     case LW_FORM_TUPLE: break;
     }
     items = items_of(form, r);

@@ -358,6 +358,12 @@ print_constant(const lw_tree *tree, uint32_t index, uint32_t depth, lw_text *out
     }
 }
 
+const lw_enum *
+lw_constant_enum(const lw_constant *constant)
+{
+    return constant->kind == LW_K_OBJECT && constant->n == 2 ? constant->bytes : NULL;
+}
+
 void
 lw_constant_print(const lw_tree *tree, uint32_t constant, lw_text *out)
 {

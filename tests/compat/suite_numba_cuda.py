@@ -447,9 +447,6 @@ REASONS = {
         test_const_string.py::TestConstString:: test_assign_const_byte_string test_assign_const_bytes_in_record
             test_assign_const_string_in_record test_assign_const_unicode_string
     """,
-    "a member of an Enum that is chosen at run time (of an IntEnum it is a number)": """
-        test_enums.py::EnumTest:: test_return_from_device_func
-    """,
     "types of vectors: docs/kernels.md names tuples, records and namedtuples for them": """
         test_vector_type.py::TestCudaVectorType:: test_basic
     """,

@@ -495,6 +495,8 @@ lower_attribute(lw_lower_frame *f, uint32_t node)
     lw_lower_value item;
     if (lw_value_is_tuple(&object, f) && named_element(f, object, name, &item))
         return lw_value_convert(f, item, type);
+    if (lw_type_kind_of(f->l->types, object.type) == LW_TK_MEMBER)
+        return lw_lower_member_value(f, node, object);
     bool imaginary = strcmp(name, "imag") == 0;
     if (object.n == 2 && (imaginary || strcmp(name, "real") == 0)) {
         lw_ref part = object.parts[imaginary];

@@ -554,7 +554,7 @@ lw_reader_reset(lw_reader *r)
     }
     lw_array_free(&r->objects);
     lw_array_free(&r->queue);
-    lw_array_free(&r->flag_sets);
+    lw_array_free(&r->enums);
     Py_CLEAR(r->constant_of);
     Py_CLEAR(r->function_of);
     Py_CLEAR(r->named);
