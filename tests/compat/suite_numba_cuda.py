@@ -490,9 +490,6 @@ REASONS = {
         test_exception.py::TestException:: test_zero_division_error_in_debug
         test_detect.py::TestCudaDetect:: test_cuda_detect
     """,
-    "cuda.threadIdx as a value": """
-        test_print.py::TestPrint:: test_dim3
-    """,
     "what numba's simulator cannot do works here": """
         test_array_alignment.py::TestCudasimUnsupportedAlignment:: test_local_unsupported test_shared_unsupported
         test_stream_api.py::TestStreamAPI:: test_external_stream_simulator_unavailable
