@@ -387,6 +387,11 @@ form_of(const lw_scalar *scalar, const lw_result *form, uint32_t *i)
         Py_RETURN_NONE;
     if (form->kind == LW_FORM_TUPLE)
         return form_of_items(scalar, form, i);
+    if (form->kind == LW_FORM_MEMBER)
+        return PyErr_Format(PyExc_TypeError,
+                            "a result has a member of %s, which no array can hold: use its "
+                            "`.value`, or an `enum.IntEnum`",
+                            form->members->name);
     ++*i;
     if (scalar->arrays != NULL && scalar->arrays[number].is_array)
         return PyUnicode_FromString("array");

@@ -343,6 +343,7 @@ typedef struct lw_tree {
     LW_ARRAY(lw_file) files;
     LW_ARRAY(lw_array_function) array_functions;
     LW_ARRAY(const lw_class *) given; /* the classes of arguments that are objects; or NULL */
+    LW_ARRAY(const lw_enum *) enums;  /* the classes of members */
     LW_ARRAY(lw_overloaded_name) overloaded;
     LW_ARRAY(lw_overload_answer) answers;
     struct lw_tree *base; /* the tree that this one extends by answers (lw_tree_extend); NULL:
@@ -381,6 +382,8 @@ lw_tree *lw_tree_latest(const lw_tree *base);
 bool lw_tree_is_address(const lw_tree *tree, uint32_t node);
 /* One line a node; for golden tests, in builds with LW_WINDOWS. */
 void lw_tree_print(const lw_tree *tree, lw_text *out);
+/* The enum class of this identity, or NULL. */
+const lw_enum *lw_tree_enum(const lw_tree *tree, const void *id);
 /* The class of a constant that is a member of one (see LW_K_OBJECT), or NULL. */
 const lw_enum *lw_constant_enum(const lw_constant *constant);
 /* A constant of the tree as Python would write it, or what it is. */

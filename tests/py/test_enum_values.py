@@ -338,6 +338,61 @@ def test_stores_and_signatures_are_refused():
             make()
 
 
+def test_in_tuples_and_objects_that_are_arguments():
+    """There they are values: one specialisation for all members."""
+    @njit
+    def first(t):
+        return t[0], t[0] is Color.RED, t
+
+    @njit
+    def of_tag(t):
+        return t.kind, t.signed(), t
+
+    @njit
+    def of_pair(p):
+        return p.color, p.color.value, p
+
+    @njit
+    def packed(*members):
+        return members[0] is members[1], members
+
+    for c in Color:
+        assert first((c, 2)) == (c, c is Color.RED, (c, 2)) and first((c, 2))[0] is c
+        assert of_tag(Tag(c, 2.0)) == of_tag.py_func(Tag(c, 2.0))
+        assert of_pair(Pair(c, 5)) == of_pair.py_func(Pair(c, 5))
+        assert packed(c, Color.RED) == packed.py_func(c, Color.RED)
+    assert first.signatures == ["(Color, bool, Color, int64)((Color, int))"]
+    assert njit(lambda ms: ms[0].value + ms[1].value)([Color.RED, Color.BLUE]) == 4
+
+    out = np.zeros(3)
+    kernel = lw.jit(lambda tag, t, out: out.fill(tag.signed() + t[0].value), target="cpu")
+    for c in Color:
+        kernel[1, 1](Tag(c, 2.0), (c,), out)
+        assert out[0] == Tag(c, 2.0).signed() + c.value
+    for member in (Equal.A, Flags.A):
+        with pytest.raises(TypeError, match=f"a member of {type(member).__name__} in a tuple or an object is not supported"):
+            first((member, 1))
+    with pytest.raises(TypeError, match="is a Flags; expected"):
+        first((Flags.A | Flags.B, 1))
+
+
+def test_classes_of_arguments_are_told_apart():
+    @njit
+    def second(t):
+        return t[1].value
+
+    def make(i):
+        class Local(enum.Enum):
+            A = 10 * i
+            B = 20 * i
+
+        return second((1, Local.B)), second((1, Local.A))
+
+    for i in range(1, 5):
+        assert make(i) == (20 * i, 10 * i)
+        gc.collect()
+
+
 def scaled(x):
     c, p = pick(x), Planet.EARTH if x > 0 else Planet.MARS
     return c.value * x if c is not Color.BLUE else p.value[0]

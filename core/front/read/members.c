@@ -212,17 +212,16 @@ describe(lw_reader *r, PyObject *class, lw_enum *out)
     return out->name != NULL && r->status == LW_OK && read_flags(r, class, out);
 }
 
-/* NULL: stop. */
-static const lw_enum *
-enum_of(lw_reader *r, PyObject *class)
+const lw_enum *
+lw_read_enum_class(lw_reader *r, PyObject *class)
 {
-    lw_enum *made, **slot;
+    const lw_enum *known = lw_tree_enum(r->tree, class), **slot;
+    lw_enum *made;
 
-    for (uint32_t i = 0; i < r->enums.n; i++)
-        if (r->enums.data[i]->id == class)
-            return r->enums.data[i];
+    if (known != NULL)
+        return known;
     made = lw_arena_take(&r->tree->arena, sizeof *made);
-    slot = made ? lw_array_push(&r->enums, NULL) : NULL;
+    slot = made ? lw_array_push(&r->tree->enums, &r->tree->arena) : NULL;
     if (slot == NULL) {
         lw_read_no_memory(r);
         return NULL;
@@ -240,7 +239,7 @@ lw_read_enum(lw_reader *r, PyObject *member, uint32_t constant)
     assert(r->tree->constants.data[constant].kind == LW_K_OBJECT);
     if (PyLong_Check(member))
         return true;
-    of = enum_of(r, (PyObject *)Py_TYPE(member));
+    of = lw_read_enum_class(r, (PyObject *)Py_TYPE(member));
     r->tree->constants.data[constant].bytes = of;
     return of != NULL;
 }

@@ -68,9 +68,8 @@ typedef struct lw_reader {
     PyObject *globals, *builtins; /* borrowed from the function */
     const char *self_name;        /* parameter bound to self, or NULL */
     lw_scope *scope;
-    LW_ARRAY(lw_enum *) enums; /* of the classes whose members were read */
-    uint32_t n_copies;         /* bodies that unroll.c has read */
-    bool continue_is_break;    /* in a loop that unroll.c has written out */
+    uint32_t n_copies;      /* bodies that unroll.c has read */
+    bool continue_is_break; /* in a loop that unroll.c has written out */
     uint32_t file;
     int32_t line_offset;
 } lw_reader;
@@ -96,6 +95,8 @@ bool lw_read_each(lw_reader *r, PyObject *ast_node, PyObject *field,
 bool lw_read_item(lw_reader *r, lw_read_items *items, uint32_t node); /* false: stop */
 
 /* ---- members.c ---- */
+/* The class and its members; NULL: stop. */
+const lw_enum *lw_read_enum_class(lw_reader *r, PyObject *class);
 /* Reads the class of a member with it; constant: that of the member. false: stop. */
 bool lw_read_enum(lw_reader *r, PyObject *member, uint32_t constant);
 
