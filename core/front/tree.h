@@ -200,6 +200,7 @@ typedef struct lw_enum {
                    none may (core/front/read/members.c) */
     const uint32_t *members; /* n constants, in the order of the class, without aliases */
     int truth;               /* what all of these have, or -1 */
+    bool refuses;            /* a call of it with another value than theirs is a ValueError */
     uint32_t n_flags; /* of a class that is derived from enum.Flag and has its operators: all
                          members, combinations included; of others none */
     struct lw_flag {

@@ -68,6 +68,19 @@ class Equal(enum.Enum):
     __hash__ = enum.Enum.__hash__
 
 
+class Texts(enum.Enum):
+    A = "x"
+    B = "y"
+
+
+class Missing(enum.Enum):
+    A = 1
+
+    @classmethod
+    def _missing_(cls, value):
+        return cls.A
+
+
 class Flags(enum.Flag):
     A = 1
     B = 2
@@ -313,6 +326,10 @@ def test_effects_are_kept(capsys):
     (lambda x: np.zeros(4)[pick(x)], "E120", "must be an integer, not Color"),
     (lambda x: type(pick(x)) is int, "E120", "this is Color"),
     (lambda x: 1 if (Falsy.NO if x else Falsy.YES) else 2, "E104", "no truth value"),
+    (lambda x: Mixed(x), "E120", r"`Mixed\(...\)` finds a member by a number"),
+    (lambda x: Many(x), "E120", "at most 64 values that are numbers"),
+    (lambda x: Color(x, x), "E153", r"`Color\(...\)` takes one value(?s:.)*2 given"),
+    (lambda x: Missing(x), "E152", "cannot be called"),
     (lambda x: Equal.A if x else Equal.B, "E104", "choose among numbers, or members of an `enum.Enum`"),
     (lambda x: Flags.A if x else Flags.B, "E104", "choose among numbers, or members of an `enum.Enum`"),
     (lambda x: "a" if x else "b", "E104", "choose among numbers, or members of an `enum.Enum`"),
@@ -336,6 +353,42 @@ def test_stores_and_signatures_are_refused():
                  lambda: lw.compile(lambda x: pick(x), "int64(int64)", target="cpu", output="llvm")):
         with pytest.raises(lw.errors.TypingError, match="E183: a member of an enum class cannot be a result here"):
             make()
+
+
+@njit
+def two():
+    return 2
+
+
+@njit
+def by_value(v):
+    return Color(v)
+
+
+@pytest.mark.parametrize("v", [1, 2, 3, 1.0, True, np.int8(3), np.uint64(2), np.float32(1), 1 + 0j, 4, -1, 2.5, np.float64("nan"), 1j, 2**62])
+def test_members_by_value(v):
+    try:
+        want = Color(v)
+    except ValueError:
+        with pytest.raises(ValueError, match="is not a valid Color"):
+            by_value(v)
+    else:
+        assert by_value(v) is want
+
+
+def test_members_by_value_elsewhere(target):
+    x = np.array([3, 1, 2], np.int16)
+    place = cuda.to_device if target == "cuda" else np.array
+    double = lw.vectorize(lambda v: Color(v).value * 2 if Color(v) is not Color.RED else 0)
+    got = double(place(x))
+    assert np.asarray(got.copy_to_host() if target == "cuda" else got).tolist() == [6, 0, 4]
+    with pytest.raises(ValueError, match="is not a valid Color"):
+        np.asarray(double(np.array([1, 9, 2])))
+    assert lw.compile(lambda v: Halves(v).value, "float64(float32)", target="sm_90", output="cubin")
+    assert njit(lambda v: Halves(v))(2.5) is Halves.B and njit(lambda v: Halves(v))(1) is Halves.A
+    assert njit(lambda t: Texts(t))("x") is Texts.A and njit(lambda x: Color(two()).name == "GREEN")(1)
+    with pytest.raises(ValueError):
+        njit(lambda v: Halves(v))(2)
 
 
 def test_in_tuples_and_objects_that_are_arguments():

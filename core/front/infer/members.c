@@ -99,6 +99,87 @@ lw_infer_member_attribute(lw_infer_frame *f, uint32_t node, lw_type type, const 
         "no attribute `%s` in compiled code", name);
 }
 
+/* ---- E(x) ---- */
+
+/* Whether all values are numbers, of which there are few enough for a comparison with each. */
+static bool
+are_found(lw_infer_frame *f, lw_type values)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), values);
+
+    for (uint32_t i = 0; i < row->n; i++)
+        if (!lw_type_is_number(f, row->elements[i]))
+            return false;
+    return row->n <= LW_MAX_UNROLL;
+}
+
+static lw_status
+complain_call(lw_infer_frame *f, uint32_t node, const lw_enum *members, const lw_arg *args,
+              uint32_t n)
+{
+    if (n == 1 && args[0].keyword == NULL)
+        return lw_complain(
+            f, lw_node_of(f, node)->loc, "E120",
+            lw_format_text(f, "this is %s", lw_describe_value(f, args[0].value)),
+            "compare it in a chain of `if`",
+            "`%s(...)` finds a member by a number, among at most %d values that are numbers",
+            members->name, LW_MAX_UNROLL);
+    return lw_complain(f, lw_node_of(f, node)->loc, "E153", lw_format_text(f, "%u given", n),
+                       NULL, "`%s(...)` takes one value", members->name);
+}
+
+/* The member whose value is this constant. */
+static bool
+find_known(lw_infer_frame *f, const lw_enum *members, uint32_t values, uint32_t constant,
+           lw_infer_value *out)
+{
+    const uint32_t *items = lw_constant_of(f, values)->items;
+
+    for (uint32_t i = 0; i < members->n; i++)
+        if (lw_fold_compare_constant(f, LW_PY_EQ, constant, items[i]) == 1) {
+            *out = lw_constant_value(f, members->members[i]);
+            return true;
+        }
+    return false;
+}
+
+lw_status
+lw_infer_member_call(lw_infer_frame *f, uint32_t node, const lw_enum *members,
+                     const lw_arg *args, uint32_t n, lw_infer_value *out)
+{
+    lw_typed_node *t = &f->nodes[node];
+    lw_type x = n == 1 ? args[0].value.type : (lw_type)LW_T_BOTTOM;
+    lw_type *operands = lw_arena_take(f->run->arena, (members->n + 1) * sizeof *operands);
+    lw_type all;
+    uint32_t values;
+    lw_status status;
+
+    if (operands == NULL)
+        return lw_out_of_memory(f);
+    if (n == 1 && x == LW_T_BOTTOM)
+        return LW_OK;
+    LW_TRY(values_of(f, node, members, &values));
+    if (n == 1 && args[0].keyword == NULL && args[0].value.constant && values &&
+        find_known(f, members, values, args[0].value.constant, out))
+        return LW_OK;
+    all = values ? lw_constant_value(f, values).type : (lw_type)LW_T_BOTTOM;
+    if (values == 0 || n != 1 || args[0].keyword != NULL || !lw_type_is_number(f, x) ||
+        !are_found(f, all))
+        return complain_call(f, node, members, args, n);
+    for (uint32_t i = 0; i < members->n; i++)
+        operands[i] = lw_equality_operand(f, x, lw_type_get(lw_types_of(f), all)->elements[i]);
+    out->type = lw_type_member(lw_types_of(f), members);
+    f->can_raise |= !f->run->typed->options.ignore_errors;
+    t->operand = lw_type_tuple(lw_types_of(f), operands, members->n, NULL);
+    t->target = values;
+    if (!f->report)
+        return LW_OK;
+    t->call = LW_CALL_MEMBER;
+    status = lw_call_arguments(f, node, args, 1);
+fail:
+    return status;
+}
+
 lw_type
 lw_without_known_members(lw_infer_frame *f, lw_type type)
 {

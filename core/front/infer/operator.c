@@ -801,6 +801,15 @@ compare_types(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, lw_type *oper
     return equality ? (op == LW_PY_EQ ? NEVER : ALWAYS) : NO_ORDER;
 }
 
+lw_type
+lw_equality_operand(lw_infer_frame *f, lw_type x, lw_type y)
+{
+    lw_type operand;
+
+    (void)compare_types(f, LW_PY_EQ, x, y, &operand);
+    return operand;
+}
+
 /* An object that is no number, text or None, and equal to nothing else. */
 static bool
 is_object_constant(lw_infer_frame *f, lw_infer_value x)

@@ -13,12 +13,12 @@ enum { MOST_BITS = 6, MOST_MEMBERS = 1024 };
 
 /* ---- flags ---- */
 
-/* Whether the class has this attribute from enum.Flag. */
+/* Whether the class has this attribute from its base, enum.Enum or enum.Flag. */
 static bool
-inherits(PyObject *class, PyObject *flag, const char *name)
+inherits(PyObject *class, PyObject *base, const char *name)
 {
     PyObject *own = PyObject_GetAttrString(class, name);
-    PyObject *inherited = PyObject_GetAttrString(flag, name);
+    PyObject *inherited = PyObject_GetAttrString(base, name);
     bool same = own != NULL && own == inherited;
 
     if (own && inherited && PyMethod_Check(own) && PyMethod_Check(inherited))
@@ -197,18 +197,23 @@ read_members(lw_reader *r, PyObject *class, PyObject *names, lw_enum *out)
 static bool
 describe(lw_reader *r, PyObject *class, lw_enum *out)
 {
+    PyObject *module = PyImport_ImportModule("enum");
+    PyObject *base = module ? PyObject_GetAttrString(module, "Enum") : NULL;
     PyObject *names = PyObject_GetAttrString(class, "_member_names_");
     PyObject *copy =
         names && PyList_Check(names) ? PyList_GetSlice(names, 0, PY_SSIZE_T_MAX) : NULL;
 
     lw_read_clear();
     out->id = class;
+    out->refuses = base != NULL && inherits(class, base, "_missing_");
     out->name = lw_read_text(r, ((PyTypeObject *)class)->tp_name);
     if (out->name != NULL && copy != NULL && PyList_GET_SIZE(copy) <= MOST_MEMBERS &&
         is_plain(class))
         read_members(r, class, copy, out);
     Py_XDECREF(copy);
     Py_XDECREF(names);
+    Py_XDECREF(base);
+    Py_XDECREF(module);
     return out->name != NULL && r->status == LW_OK && read_flags(r, class, out);
 }
 
