@@ -87,6 +87,11 @@ class Generator(_core._Draws, Distributions):
     def __repr__(self):
         return f"Generator({self.bit_generator!r}, place={self._place})"
 
+    @property
+    def lock(self):
+        """The lock that NumPy holds while it draws from this stream (`capsule`)."""
+        return self._lock
+
     # ---- streams ----
 
     def spawn(self, n_children):

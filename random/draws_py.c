@@ -41,8 +41,8 @@ typedef struct ahead {
 typedef struct draws {
     lw_drawing base;
     PyObject *target;
-    /* busy: another method is drawing, and it alone advances the place */
-    char is_philox, is_busy;
+    /* another method is drawing, and it alone advances the place */
+    char is_busy;
     /* counts the changes of the stream, which make the numbers ahead invalid */
     uint64_t stream;
     ahead ahead[N_KINDS];
@@ -52,7 +52,7 @@ typedef struct draws {
 static bool
 is_here(const draws *self)
 {
-    if (!self->is_philox)
+    if (!self->base.is_philox)
         return false;
     if (self->target == NULL || self->target == Py_None)
         return strcmp(lw_env_text(LW_ENV_target), "cuda") != 0;
@@ -547,6 +547,7 @@ static void
 forget(draws *self)
 {
     self->stream++;
+    lw_bit_stream_forget(self->base.bits);
     for (int k = 0; k < N_KINDS; k++) {
         PyObject *made = (PyObject *)self->ahead[k].made;
         self->ahead[k] = (ahead){0};
@@ -693,13 +694,14 @@ dealloc(PyObject *object)
 
     PyObject_GC_UnTrack(object);
     forget((draws *)object);
+    PyMem_Free(((draws *)object)->base.bits);
     clear(object);
     type->tp_free(object);
     Py_DECREF(type);
 }
 
 static PyMemberDef members[] = {
-    {"_is_philox", T_BOOL, offsetof(draws, is_philox), 0, PyDoc_STR("numbers by place")},
+    {"_is_philox", T_BOOL, offsetof(draws, base.is_philox), 0, PyDoc_STR("numbers by place")},
     {"target", T_OBJECT, offsetof(draws, target), 0,
      PyDoc_STR("where results are made: None, \"cpu\" or \"cuda\"")},
     {NULL, 0, 0, 0, NULL}};
@@ -709,6 +711,11 @@ static PyGetSetDef getters[] = {
     {"_place", get_place, set_place, PyDoc_STR("the next block"), NULL},
     {"_is_busy", get_busy, set_busy, PyDoc_STR("calls go to Python's code"), NULL},
     {"_jumps", get_jumps, set_jumps, PyDoc_STR("which stream of the key"), NULL},
+    {"capsule", lw_draws_capsule, NULL,
+     PyDoc_STR("NumPy's interface of a bit generator: numpy.random.default_rng(g) and rng=g of "
+               "SciPy draw from this stream through it, 64 blocks at a time. A TypeError with "
+               "xoroshiro128p, whose lanes have no order of single words."),
+     NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 #define DRAW(name, function, parameters, text)                                                 \

@@ -8,11 +8,23 @@
 
 #include "random/philox.h"
 
+typedef struct lw_bit_stream lw_bit_stream;
+
 typedef struct lw_drawing { /* the first part of `_Draws` */
     PyObject_HEAD
     lw_philox philox;
-    uint64_t place; /* the next block */
+    uint64_t place;      /* the next block */
+    lw_bit_stream *bits; /* NULL until NumPy asks for it */
+    char is_philox;
 } lw_drawing;
+
+/* ---- bit_stream_py.c ---- */
+
+/* The getter of `capsule`. */
+PyObject *lw_draws_capsule(PyObject *object, void *closure);
+/* The stream has changed: words that were computed in advance are not used. bits may be NULL.
+ */
+void lw_bit_stream_forget(lw_bit_stream *bits);
 
 /* ---- arguments_py.c ---- */
 

@@ -95,7 +95,9 @@ add_star(lw_infer_frame *f, uint32_t node, values *items)
                    ? LW_OK
                    : lw_complain(f, lw_node_of(f, node)->loc, "E120",
                                  lw_format_text(f, "this is %s", lw_describe_value(f, value)),
-                                 NULL, "only a tuple can be unpacked with `*`");
+                                 NULL,
+                                 "only a tuple can be unpacked with `*`, or be the argument "
+                                 "of `tuple`");
     n = row->n;
     for (uint32_t i = 0; i < n; i++)
         LW_TRY(add_item(f, node, items, lw_element(f, value, i)));
