@@ -292,6 +292,18 @@ def test_classes_made_in_functions():
     assert f(0).name == "B" and g(1).value == 1 and type(f(0)) is not type(g(0))
 
 
+def test_identity_prunes():
+    """What is no member of the class is not identical to one, which is known when the function is compiled."""
+    @njit
+    def first(a):
+        if a is Color.RED or a is Shake.MINT:
+            return 1
+        return a[0]
+
+    assert first(Color.RED) == first(Shake.MINT) == 1 and first(np.array([7, 8])) == first((7, 8)) == 7
+    assert njit(lambda t: t is not Color.RED)(Tag(Color.RED, 1.0)) and njit(lambda x: x is Color.RED)(None) is False
+
+
 def test_effects_are_kept(capsys):
     @njit
     def shown(x):

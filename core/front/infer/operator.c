@@ -826,7 +826,7 @@ member_of(lw_infer_frame *f, lw_infer_value x)
     return k && (k->kind == LW_K_INT || k->kind == LW_K_UINT) ? k->bytes : NULL;
 }
 
-/* == or != where that is known, or asks a class that has no `__eq__`. */
+/* `is` of a member and something else: == of its number with that of a member of its class. */
 static lw_status
 infer_equality(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infer_value y,
                int *truth)
@@ -834,9 +834,9 @@ infer_equality(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, l
     compared how = compare_types(f, op, x.type, y.type, &f->nodes[node].operand);
 
     *truth = x.constant && y.constant ? lw_fold_compare_constant(f, op, x.constant, y.constant)
-             : how == ALWAYS          ? 1
-             : how == NEVER           ? 0
-                                      : -1;
+             : how == COMPARED        ? -1
+             : how == NO_ORDER        ? op == LW_PY_NE
+                                      : how == ALWAYS;
     return LW_OK;
 }
 
