@@ -468,6 +468,19 @@ def test_for_gpus(capability):
     assert lw.compile(scaled, "float64(float64)", target=capability, output="cubin")
 
 
+def test_with_debug_information():
+    """Debuggers are shown the number of the member."""
+    @lw.jit(target="cpu", debug=True, opt=False)
+    def kernel(x, out):
+        c, pair = pick(x), (pick(-x), x)
+        out[0] = c.value + 10 * pair[0].value
+
+    out = np.zeros(1)
+    kernel[1, 1](2.0, out)
+    assert out[0] == 21
+    assert lw.compile(lw.vectorize(scaled, debug=True), "float64(float64)", target="sm_90", output="cubin")
+
+
 def test_every_generator(target):
     place = cuda.to_device if target == "cuda" else np.array
     x = np.array([1.0, 0.0, -2.0])
