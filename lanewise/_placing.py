@@ -40,7 +40,7 @@ def on_device_of(*values: Any, what: str = "the call") -> Any:
     if not arrays or is_alone():  # in this order: without a driver, asking for the devices looks for one in all folders
         return _HERE
     first = arrays[0].device
-    for value in arrays[1:]:
+    for value in arrays:
         if value.device != first:
             raise ValueError(
                 f"{what}: arrays are on devices {first.id} and {value.device.id}, but all must be on one: bring them together with "
