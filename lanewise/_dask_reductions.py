@@ -29,15 +29,19 @@ def _block(r, *blocks, axis, converted, of, masked, offsets):
     operands = _operands(blocks[:n], of)
     shape = np.broadcast_shapes(*(x.shape for x in operands))
     record = _partials.record_of(_partials.stage_of(r, "partial", of, converted)[1], of, converted)
+    full = _partials.with_selected(record) if masked else record
     if 0 in [shape[one] for one in axis]:
-        return np.empty([min(size, 1) if i in axis else size for i, size in enumerate(shape)], record)
+        return _partials.new_like(operands[0], [min(size, 1) if i in axis else size for i, size in enumerate(shape)], full)
     if offsets is not None:
         begins = [_begin_of(one) for one in blocks[len(blocks) - len(offsets):]]
         operands.append(_offset_of(shape, axis, begins, offsets))
         r = _partials.with_offset(r, n)
     where = blocks[n] if masked else True
     made = _partials.taken(r, *operands, axis=axis, dtype=converted, keepdims=True, where=where)
-    return made if made.dtype == record else _partials.packed(tuple(made[name] for name in record.names), record)
+    if made.dtype == full:
+        return made
+    some = (_partials.any_selected(where, shape, axis, True),) if masked else ()
+    return _partials.packed((*(made[name] for name in record.names), *some), full)
 
 
 def _begin_of(bounds):
@@ -71,7 +75,7 @@ def _offset_of(shape, axis, begins, offsets):
 def _merge(r, p, axis, keepdims):
     """Accumulators merged along the axes; nothing stays nothing."""
     if 0 in [p.shape[one] for one in axis]:
-        return np.empty([min(size, 1) if i in axis else size for i, size in enumerate(p.shape)], p.dtype)
+        return _partials.new_like(p, [min(size, 1) if i in axis else size for i, size in enumerate(p.shape)], p.dtype)
     if all(p.shape[one] == 1 for one in axis):
         return p
     return _partials.merged(r, p, axis, keepdims=True)
@@ -137,6 +141,8 @@ class _Call:
             for one in whole_axes:
                 pairs += [bounds_of(self.chunks[one]), (one,)]
         record = _partials.record_of(numbers, self.dtypes, dtype)
+        if self.masked:
+            record = _partials.with_selected(record)
         return da.blockwise(self.shipped.calls(_block), tuple(range(self.ndim)), *pairs, axis=axis, converted=dtype, of=self.dtypes,
                             masked=self.masked, offsets=offsets, meta=np.empty((0,) * self.ndim, record), adjust_chunks=dict.fromkeys(axis, 1),
                             align_arrays=False, token=name_of(self.r) + "_partial")
@@ -159,7 +165,7 @@ def reduce(r, *arrays, axis=None, dtype=None, out=None, keepdims=False, initial=
         initial = init
     call = _Call(r, arrays, where, "a reduction")
     axes = axes_of(axis, call.ndim)
-    _, _, commutes, indexed, results, has_identity = call.staged("partial", dtype)
+    _, _, commutes, indexed, results, has_identity, _ = call.staged("partial", dtype)
     if not has_identity and not _partials._initial(initial):
         _check_elements(r, call, axes)
     if commutes or all(len(call.chunks[one]) == 1 for one in axes[1:]):
@@ -210,7 +216,7 @@ def accumulate(r, *arrays, axis=0, exclusive=False, dtype=None, out=None, initia
     arrays, (axis, exclusive) = arrays[:n], (*arrays[n:], *(axis, exclusive)[len(arrays[n:]):])[:2]
     call = _Call(r, arrays, True, "accumulate")
     axis = _scan_axis(axis, call.ndim)
-    _, _, _, indexed, results, _ = call.staged("partial", dtype)
+    _, _, _, indexed, results, *_ = call.staged("partial", dtype)
     parts = call.parts((axis,), (axis,), dtype, indexed)
     before = _before(call.shipped, parts, axis, _partials._initial(initial))
     index = tuple(range(call.ndim))

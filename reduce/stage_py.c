@@ -136,9 +136,10 @@ describe_call(lw_reduce_call *call, lw_reduce_stage stage, uint32_t n)
     PyObject *results = numbers ? result_dtypes(call) : NULL;
 
     if (results != NULL && lw_reduce_read_initial(call) == 0)
-        result = PyTuple_Pack(6, made, numbers, r->commutative ? Py_True : Py_False,
+        result = PyTuple_Pack(7, made, numbers, r->commutative ? Py_True : Py_False,
                               r->indexed ? Py_True : Py_False, results,
-                              call->has_empty ? Py_True : Py_False);
+                              call->has_empty ? Py_True : Py_False,
+                              call->has_empty || r->has_neutral ? Py_True : Py_False);
     Py_XDECREF(results);
     Py_XDECREF(numbers);
     Py_XDECREF(made);
