@@ -12,7 +12,7 @@ import numpy as np
 from dask.array.core import unify_chunks
 
 from lanewise import _dask_reductions
-from lanewise._dask import Shipped, as_dask, as_mask, blocks_of, check_shapes, is_dask, item_of, name_of, refuse_out, zeros_where
+from lanewise._dask import Shipped, as_dask, as_mask, blocks_of, check_shapes, is_dask, is_host, item_of, name_of, refuse_out, zeros_where
 
 # ---- which argument is what ----
 
@@ -105,7 +105,7 @@ def _zero_of(value, is_array):
         return np.asarray(value) if is_dask(value) else value
     meta = value._meta
     shape = (0,) * max(value.ndim, 1)
-    return np.empty(shape, value.dtype) if isinstance(meta, np.ndarray) or not hasattr(meta, "shape") else meta.reshape(shape)
+    return np.empty(shape, value.dtype) if is_host(meta) or not hasattr(meta, "shape") else meta.reshape(shape)
 
 
 def _dtypes_of(results):
@@ -113,7 +113,9 @@ def _dtypes_of(results):
 
 
 def _like(operands):
-    return next(x for x in operands if is_dask(x))
+    """Whose type the blocks of results have: a device array, where there is one."""
+    arrays = [x for x in operands if is_dask(x)]
+    return next((x for x in arrays if not is_host(x._meta)), arrays[0])
 
 
 def _masked(ufunc, *blocks, keywords, given):

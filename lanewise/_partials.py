@@ -36,7 +36,7 @@ def partial(r, a, /, *more, axis=None, dtype=None, keepdims=False, where=True, o
                          f"part's first element in the whole (0 for the first part)")
     offset = operator.index(offset)
     record = record_of(stage_of(r, "partial", tuple(x.dtype for x in arrays), dtype)[1], tuple(x.dtype for x in arrays), dtype)
-    begin = _at_each(arrays[0], offset)
+    begin = where_lies(arrays[0], np.asarray(offset, np.int64))
     made = taken(with_offset(r, len(arrays)), *arrays, begin, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
     return packed(tuple(made[name] for name in record.names), record)
 
@@ -62,13 +62,13 @@ def on_gpu(x: Any) -> bool:
     return hasattr(x, "copy_to_host") and not isinstance(x, np.ndarray)
 
 
-def _at_each(like, offset):
-    """A number where the array lies."""
+def where_lies(like, array):
+    """A NumPy array, where the other one lies."""
     if not on_gpu(like):
-        return np.asarray(offset, np.int64)
+        return array
     from lanewise import cuda
 
-    return cuda.to_device(np.asarray(offset, np.int64))
+    return cuda.to_device(array)
 
 
 def taken(r, *arrays, axis=None, dtype=None, keepdims=False, where=True):
@@ -185,7 +185,8 @@ SELECTED = "selected"
 def with_selected(record: np.dtype) -> np.dtype:
     """The dtype of accumulators that say so."""
     fields: Any = record.fields
-    return np.dtype([((fields[name][2], name) if len(fields[name]) == 3 else name, fields[name][0]) for name in record.names or ()] + [(SELECTED, np.bool_)])
+    return np.dtype([((fields[name][2], name) if len(fields[name]) == 3 else name, fields[name][0]) for name in record.names or ()] + [(SELECTED, np.bool_)],
+                    align=True)
 
 
 _record_of: Any = functools.lru_cache(maxsize=1024)(_new_record)
