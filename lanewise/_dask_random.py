@@ -27,8 +27,6 @@ shape_of: Any = getattr(_generator, "_shape")
 #: Parameters that are not broadcast with size: the same for every number.
 _WHOLE = {"multinomial": ("pvals",), "dirichlet": ("alpha",), "multivariate_hypergeometric": ("colors", "nsample", "method"),
           "multivariate_normal": ("mean", "cov", "check_valid", "tol", "method"), "choice": ("a", "replace", "p", "axis", "shuffle"), "integers": ("endpoint",)}
-#: Distributions that draw again what they do not accept: where they end is known only when all are drawn.
-_REJECTED = ("zipf", "vonmises")
 
 
 def draw(generator, name, method, args, kwargs, chunks):
@@ -71,8 +69,6 @@ def _by_blocks(numbers, sizes, first, arrays):
 def _refuse(generator, name, values):
     if generator.bit_generator != "philox":
         raise TypeError('chunks= needs a generator of "philox", whose numbers depend on their places alone; of "xoroshiro128p", spawn() one for each block')
-    if name in _REJECTED:
-        raise TypeError(f"{name}() draws as often as its numbers need it, so where they lie in the stream is no formula: no chunks=; spawn() a generator for each block")
     if name == "choice" and not values["replace"]:
         raise TypeError("choice() without replacement has no chunks=: each element depends on all before")
     if name == "choice" and values["axis"] != 0:
