@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import lanewise as lw
-from lanewise import _texts
+from lanewise import _profile, _texts
 from lanewise._containers import refuse_loss
 
 
@@ -105,7 +105,9 @@ def with_offset(r, n):
     known = _shifted.get(r)
     if known is None or known[0] is not r.map:
         keywords = {key: value for key, value in r._state()["options"].items() if key not in ("map", "source")}
-        _shifted[r] = known = r.map, lw.reduce(r.py_func, map=_map_with_offset(r.map, n), **keywords)
+        made = lw.reduce(r.py_func, map=_map_with_offset(r.map, n), **keywords)
+        made.__name__ = _profile.name_of(r)
+        _shifted[r] = known = r.map, made
     return known[1]
 
 

@@ -165,12 +165,17 @@ def _describe(of: Any, method: str | None) -> tuple[str, str, str]:
 
     if of is None:
         return _OUTSIDE, "", ""
-    name = _own_names().get(id(of)) or getattr(of, "__name__", None) or "?"
+    name = name_of(of)
     code = getattr(getattr(of, "py_func", None), "__code__", None)
     place = f"{code.co_filename}:{code.co_firstlineno}" if code is not None else ""
     if name == "<lambda>" and code is not None:
         name = f"<lambda> ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
     return (f"{name}.{method}" if method else name), place, generator_of(of)
+
+
+def name_of(of: Any) -> str:
+    """Of an object that is called."""
+    return _own_names().get(id(of)) or getattr(of, "__name__", None) or "?"
 
 
 def _own_names() -> dict[int, str]:

@@ -8,9 +8,16 @@
 
 #include <string.h>
 
-static const char *const stages[] = {[LW_REDUCE_PARTIAL] = "partial",
+static const char *const stages[] = {[LW_REDUCE_WHOLE] = NULL,
+                                     [LW_REDUCE_PARTIAL] = "partial",
                                      [LW_REDUCE_MERGE] = "merge",
                                      [LW_REDUCE_FINISH] = "finish"};
+
+const char *
+lw_reduce_stage_name(lw_reduce_stage stage)
+{
+    return stages[stage];
+}
 
 /* LW_REDUCE_WHOLE with an exception. */
 static lw_reduce_stage
@@ -117,6 +124,7 @@ new_stage(lw_reducer *whole, lw_reduce_stage stage, const lw_reduce_call *call, 
     if (made == NULL)
         return NULL;
     made->stage = stage;
+    made->whole = Py_NewRef((PyObject *)whole);
     if (stage != LW_REDUCE_PARTIAL) {
         memcpy(made->of, call->array, n * sizeof *made->of);
         made->n_of = n;
