@@ -95,7 +95,8 @@ def refuse_out(name: str, out: Any) -> None:
 
 def refuse_keywords(name: str, given: dict[str, Any]) -> None:
     for key in given:
-        raise TypeError(f"{name}() got {key}=, which is not for Dask arrays")
+        hint = ": use dask.diagnostics.ProgressBar" if key == "progress" else ""
+        raise TypeError(f"{name}() got {key}=, which is not for Dask arrays{hint}")
 
 
 def as_dask(x: Any, what: str) -> da.Array:
@@ -214,8 +215,20 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
         return tuple(range(ndim))
     if isinstance(axis, bool):
         raise TypeError("an integer is required for the axis, not a bool")
+    for one in axis if isinstance(axis, (tuple, list)) else (axis,):
+        if isinstance(one, bool) or not hasattr(one, "__index__"):
+            raise TypeError(f"axis= must be an int or a tuple of ints, not {axis!r:.200}")
     found = tuple(np.lib.array_utils.normalize_axis_tuple(axis, ndim))
     return tuple(sorted(found))
+
+
+def check_dtypes(blocks: Any, dtypes: Any) -> None:
+    """TypeError where a block has another dtype than its Dask array. dtypes: None for what is no block of one."""
+    for i, (x, dtype) in enumerate(zip(blocks, dtypes)):
+        found = getattr(x, "dtype", None)
+        if dtype is not None and found != dtype and isinstance(found, np.dtype):
+            raise TypeError(f"a block of argument {i + 1} has dtype {found}, the Dask array {dtype}, so its blocks are of different types: "
+                            f"pass x.map_blocks(lambda block: block.astype({dtype.name!r})), or make the array with the right meta=")
 
 
 # ---- where the calls come from ----

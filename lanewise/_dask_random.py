@@ -39,6 +39,7 @@ def draw(generator, name, method, args, kwargs, chunks):
     refuse_out(f"Generator.{name}", values.pop("out", None))
     _refuse(generator, name, values)
     size = values.pop("size")
+    _refuse_unknown(size, chunks)
     values = {key: _number(key, value) for key, value in values.items()}
     spread = {key: value for key, value in values.items() if key not in (*_WHOLE.get(name, ()), "dtype") and np.ndim(value)}
     shape = np.broadcast_shapes(*(np.shape(value) for value in spread.values())) if size is None else shape_of(size)
@@ -73,6 +74,16 @@ def _refuse(generator, name, values):
         raise TypeError("choice() without replacement has no chunks=: each element depends on all before")
     if name == "choice" and values["axis"] != 0:
         raise TypeError("choice() has chunks= for axis=0 only")
+
+
+def _refuse_unknown(size, chunks):
+    """Of sizes that are NaN, as those of x[x > 0]."""
+    def unknown(x):
+        return any(map(unknown, x)) if isinstance(x, (tuple, list)) else isinstance(x, float) and math.isnan(x)
+
+    for name, value in (("size", size), ("chunks", chunks)):
+        if unknown(value):
+            raise ValueError(f"{name}= must be numbers, not {value!r:.200}: of an array x whose sizes are not known, pass them after x.compute_chunk_sizes()")
 
 
 def _number(name, value):

@@ -18,7 +18,7 @@ from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph
 
 from lanewise import _partials
-from lanewise._dask import Shipped, as_dask, as_mask, axes_of, blocks_of, bounds_of, check_shapes, empty_meta, is_host, is_known, name_of, refuse_keywords, refuse_out
+from lanewise._dask import Shipped, as_dask, as_mask, axes_of, blocks_of, bounds_of, check_dtypes, check_shapes, empty_meta, is_host, is_known, name_of, refuse_keywords, refuse_out
 
 # ---- blocks ----
 
@@ -51,10 +51,7 @@ def _begin_of(bounds):
 
 def _operands(blocks, dtypes):
     operands = [_partials.as_array(x, f"a block of argument {i + 1}") for i, x in enumerate(blocks)]
-    for i, (x, dtype) in enumerate(zip(operands, dtypes)):
-        if x.dtype != dtype:
-            raise TypeError(f"a block of argument {i + 1} has dtype {x.dtype}, the Dask array {dtype}, so its blocks are of different types: "
-                            f"pass x.map_blocks(lambda block: block.astype({dtype.name!r})), or make the array with the right meta=")
+    check_dtypes(operands, dtypes)
     return operands
 
 
@@ -191,7 +188,7 @@ def _in_order(r, call, axes, dtype, indexed, split_every):
 
 def _check_elements(r, call, axes):
     """Of an operator without an identity: the errors of the whole array, at once where the sizes are known."""
-    name = name_of(r)
+    name = r.__name__.lstrip("_")
     if call.masked:
         raise ValueError(f"reduction operation '{name}' does not have an identity, so to use a where mask one has to specify 'initial' (or identity=)")
     if is_known(*call.operands) and any(sum(call.chunks[one]) == 0 for one in axes):

@@ -125,6 +125,11 @@ _nanargmin_complex = lw.reduce(_smaller_pair, map=lambda x, index: (x.real, x.im
                                finish=lambda real, imag, at: at, commutative=True)
 
 
+for _made, _name in ((_nansum, "nansum"), (_nanprod, "nanprod"), (_nanmean, "nanmean"), (_nanargmax, "nanargmax"), (_nanargmin, "nanargmin"),
+                     (_nanargmax_complex, "nanargmax"), (_nanargmin_complex, "nanargmin")):
+    _made.__name__ = _name
+
+
 @functools.lru_cache(maxsize=None)
 def _moments(is_complex: bool, root: bool, ddof: float) -> lw.Reduction:
     def variance(n, mean, squares):
@@ -133,9 +138,11 @@ def _moments(is_complex: bool, root: bool, ddof: float) -> lw.Reduction:
     def deviation(n, mean, squares):
         return np.sqrt(squares / (n - ddof)) if n > ddof else squares * math.nan
 
-    return lw.reduce(_merge_complex_moments if is_complex else _merge_moments,
+    made = lw.reduce(_merge_complex_moments if is_complex else _merge_moments,
                      map=_moments_of_complex if is_complex else _moments_of_one,
                      finish=deviation if root else variance, identity=(0, math.nan, math.nan), commutative=True)
+    made.__name__ = "reductions.nanstd" if root else "reductions.nanvar"
+    return made
 
 
 # ---- warnings, on the host alone: on a device nobody waits for the result ----

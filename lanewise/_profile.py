@@ -182,9 +182,9 @@ def _own_names() -> dict[int, str]:
     """lanewise.reductions' objects by identity: the functions that they are made of are named after what they do."""
     import sys
 
-    module = sys.modules.get("lanewise.reductions")
-    return {id(value): "reductions." + name.lstrip("_") for name, value in vars(module).items()
-            if isinstance(value, _core.Reduction)} if module else {}
+    modules = [sys.modules[name] for name in ("lanewise.reductions", "lanewise._nan_reductions") if name in sys.modules]
+    return {id(value): "reductions." + name.lstrip("_") for module in modules for name, value in vars(module).items()
+            if isinstance(value, _core.Reduction)}
 
 
 # ---- tables ----
