@@ -166,7 +166,10 @@ def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., wher
     >>> lw.reductions.nansum([1.0, np.nan, 3.0])
     np.float64(4.0)
     """
-    return _nansum(_all_elements._array(a), axis=axis, where=where, **_all_elements._initial(initial),
+    a = _all_elements._array(a)
+    if _all_elements._kind(a) == "m":  # NaT is no NaN, neither is it one for NumPy
+        return _all_elements.sum(a, axis, dtype, out, keepdims, initial, where, stream=stream)
+    return _nansum(a, axis=axis, where=where, **_all_elements._initial(initial),
                    **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
 
 
@@ -257,7 +260,7 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, s
     np.float64(3.5)
     """
     a = _all_elements._array(a)
-    if _all_elements._kind(a) in "biu":
+    if _all_elements._kind(a) in "bium":
         return _all_elements.mean(a, axis, dtype, out, keepdims, where=where, stream=stream)
     result = _nanmean(a, axis=axis, where=where, **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
     _warn_of_few(a, result, axis, where, 0, "Mean of empty slice")
@@ -306,6 +309,8 @@ def nancumsum(a, axis=None, dtype=None, out=None, *, stream=None):
     array([1., 1., 4.])
     """
     a, axis = _all_elements._flat(a, axis)
+    if _all_elements._kind(a) == "m":
+        return _all_elements.cumsum(a, axis, dtype, out, stream=stream)
     return _nansum.accumulate(a, axis, **_all_elements._options(dtype=dtype, out=out, stream=stream))
 
 

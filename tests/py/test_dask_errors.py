@@ -87,3 +87,13 @@ def test_axes_and_keywords():
 def test_keys_have_the_names_of_the_functions():
     for name in ("argmax", "mean", "any", "logsumexp", "nansum", "nanargmin"):
         assert getattr(R, name)(X).name.startswith(f"{name}-")
+
+
+def test_columns_of_dask_and_of_arrow():
+    dd, pd, pa = (pytest.importorskip(name) for name in ("dask.dataframe", "pandas", "pyarrow"))
+    frame = dd.from_pandas(pd.DataFrame({"a": [1.0, 2.0, 4.0]}), npartitions=2)
+    with pytest.raises(TypeError, match=r"a dask Series of dtype float64.*pass x.to_dask_array\(lengths=True\), or x.compute\(\)"):
+        total(frame.a)
+    assert float(total(frame.a.to_dask_array(lengths=True))) == 7 and float(R.sum(frame.a).compute()) == 7
+    with pytest.raises(TypeError, match=r"a pyarrow Table.*pass a column, or x.to_pandas\(\).to_numpy\(\)"):
+        R.sum(pa.table({"a": [1.0]}))
