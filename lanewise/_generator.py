@@ -82,10 +82,15 @@ class Generator(_core._Draws, Distributions):
         self._key = (k0, k1)
         self._round_keys = None, None  # of which key, and they
         self._lock = _new_lock()
-        self._formulas = {}  # their numbers made ahead: by name and parameters, the first's place and a list
+        self._formulas = {}  # of their numbers made ahead: by name and parameters, the first's place and how many
 
     def __repr__(self):
         return f"Generator({self.bit_generator!r}, place={self._place})"
+
+    @property
+    def lock(self):
+        """The lock that NumPy holds while it draws from this stream (`capsule`)."""
+        return self._lock
 
     # ---- streams ----
 
@@ -190,7 +195,9 @@ class Generator(_core._Draws, Distributions):
 
             (fill_gamma if blocks >= _FEW else kernels.philox_gamma)(blocks, *stream, first, second, out := np.empty(blocks, np.float64))
         elif name == "uniform":
-            kernels.philox_random_float64(blocks, *stream, np.float64(0.0), np.float64(1.0), out := np.empty(2 * blocks, np.float64))
+            self._fill_uniform(place, 0.0, 1.0, out := np.empty(2 * blocks, np.float64))
+        elif name == "binomial":
+            kernels.philox_binomial(blocks, *stream, np.int64(first), second, out := np.empty(blocks, np.int64))
         else:
             kernels.philox_poisson(blocks, *stream, first, out := np.empty(blocks, np.int64))
         return out
@@ -306,7 +313,7 @@ class Generator(_core._Draws, Distributions):
         fits("lam", _dtype_of(dtype, out, np.int64), lambda: lam + 12.0 * np.sqrt(lam) + 60.0)  # what 1e-30 of all exceed
         return self._each("poisson", (lam,), "iu", size, dtype, out, stream, target, np.int64)
 
-    def binomial(self, n, p, size=None, dtype=None, out=None, *, stream=0):
+    def _binomial(self, n, p, size=None, dtype=None, out=None, *, stream=0):
         """Successes in n >= 0 trials of probability p: inversion below n * p = 10, Hormann's BTRS (1993) above."""
         target = self._target_of(n, p)
         arrays = integers("n", n, "count"), parameter("p", p, "chance")
@@ -507,14 +514,17 @@ def _with_chunks(name, method):
     return draw
 
 
-_QUICK = ("random", "uniform", "standard_normal", "normal", "standard_exponential", "exponential", "integers", "gamma", "standard_gamma", "poisson")
-for _name in _QUICK:
+# The rest of `_Draws`' methods: lanewise/_core calls them by these names.
+for _name in (
+    "random", "uniform", "standard_normal", "normal", "standard_exponential", "exponential", "integers", "gamma", "standard_gamma", "poisson", "binomial",
+    "lognormal", "laplace", "logistic", "gumbel", "rayleigh", "weibull", "pareto", "power", "standard_cauchy", "standard_t", "chisquare", "f", "beta",
+    "triangular", "wald", "geometric", "logseries",
+):
     getattr(Generator, f"_{_name}").__qualname__ = f"Generator.{_name}"  # what TypeErrors name
     setattr(Generator, f"_{_name}", _with_chunks(_name, getattr(Generator, f"_{_name}")))
 for _name in (
-    "lognormal", "laplace", "logistic", "gumbel", "rayleigh", "weibull", "pareto", "power", "standard_cauchy", "standard_t", "chisquare", "f", "beta",
-    "triangular", "wald", "geometric", "negative_binomial", "multinomial", "dirichlet", "noncentral_chisquare", "noncentral_f", "logseries", "zipf", "vonmises",
-    "hypergeometric", "multivariate_hypergeometric", "multivariate_normal", "binomial", "choice",
+    "negative_binomial", "multinomial", "dirichlet", "noncentral_chisquare", "noncentral_f", "zipf", "vonmises", "hypergeometric",
+    "multivariate_hypergeometric", "multivariate_normal", "choice",
 ):
     setattr(Generator, _name, _with_chunks(_name, getattr(Generator, _name)))
 
@@ -781,6 +791,10 @@ class _Fill:
 
     def _blocks(self, count, parameters, part):
         g = self.generator
+        if self.on_host and self.name == "random" and self.dtype == np.float64 and type(self.stream) is int and self.stream == 0 and part.flags.carray:
+            g._fill_uniform(g._place, *parameters, part)
+            g._place += count
+            return
         kernel = self._kernel("philox")
         if self.on_host and self.name.startswith("gamma") and count >= _FEW:
             from lanewise._random_host import fill_gamma as kernel

@@ -19,6 +19,7 @@ from lanewise import _core, _numba_config
 
 
 _TARGETS = ("auto", "cpu", "cuda", "parallel", "python")
+_TYPINGS = ("weak", "numba")
 _CHECKS = tuple(_core._checks())
 _STAGES = ("typed", "ir", "llvm", "nvvm", "ptx", "sass", "asm")
 
@@ -31,6 +32,8 @@ def _expected(name: str, value: Any) -> str | None:
     """What a setting of a few words should be, where `value` is none of them."""
     if name == "target" and value not in _TARGETS:
         return "'auto', 'cpu', 'cuda', 'parallel' or 'python'"
+    if name == "typing" and value not in _TYPINGS:
+        return "'weak' or 'numba'"
     if name == "check" and not _are_words(value, _CHECKS):
         return "checks with commas between them: " + ", ".join(_CHECKS)
     if name == "dump" and not _are_words(value, _STAGES):

@@ -17,7 +17,7 @@ import contextlib as _contextlib
 import functools as _functools
 import sys as _sys
 
-from lanewise import bf16, fp16, random
+from lanewise import _vector_names, bf16, fp16, random
 from lanewise._core import cuda as _cuda
 from lanewise._core import intrinsics as _intrinsics
 from lanewise._core import reduce
@@ -107,8 +107,16 @@ globals().update({name: getattr(_intrinsics.cuda, name) for name in dir(_intrins
 def __getattr__(name):
     if name in _VALUES:
         return getattr(_intrinsics.cuda, name)
+    if name in _vector_names.NAMES:
+        from lanewise import _vector_types
+
+        globals().update(_vector_types.NAMES)
+        return _vector_types.NAMES[name]
     raise AttributeError(f"module 'lanewise.cuda' has no attribute {name!r:.200}")
 
+
+def __dir__():
+    return sorted({*globals(), *_VALUES, *_vector_names.NAMES})
 
 
 # numba's modules: `from lanewise.cuda.random import create_xoroshiro128p_states`
@@ -127,7 +135,7 @@ __all__ = [
     "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream", "fp16", "from_cuda_array_interface", "from_dlpack", "get_current_device", "gpus", "is_available",
     "is_bfloat16_supported", "is_cuda_array", "is_float16_supported", "is_supported_version", "jit", "legacy_default_stream", "list_devices",
     "managed_array", "mapped", "mapped_array", "mapped_array_like", "open_ipc_array", "open_ipc_handle", "per_thread_default_stream", "pinned", "pinned_array", "pinned_array_like", "profile_start",
-    "profile_stop", "profiling", "random", "reduce", "require_context", "select_device", "set_memory_manager", "stream", "synchronize", "to_device", *sorted(dir(_intrinsics.cuda)),
+    "profile_stop", "profiling", "random", "reduce", "require_context", "select_device", "set_memory_manager", "stream", "synchronize", "to_device", *sorted({*dir(_intrinsics.cuda), *_vector_names.NAMES}),
 ]
 
 

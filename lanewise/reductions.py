@@ -289,6 +289,28 @@ def _initial(value: Any) -> dict[str, Any]:
     return {} if value is ... or value is np._NoValue else {"initial": value}
 
 
+_ARRAYS = frozenset((np.ndarray, lw.cuda.DeviceArray))
+_AXIS = {"axis"}
+
+
+def _at_once(reduction: lw.Reduction, kinds: str, **always: Any) -> Any:
+    """The usual call, of one array of these kinds and at most axis=, goes to the reduction; all others go to the function."""
+    def of(function):
+        @functools.wraps(function)
+        def call(*arrays, **given):
+            if len(arrays) == 1 and type(a := arrays[0]) in _ARRAYS and a.dtype.kind in kinds and a.size:
+                if not given:
+                    return reduction(a, **always)
+                if given.keys() == _AXIS and type(given["axis"]) is int:
+                    return reduction(a, axis=given["axis"], **always)
+            return function(*arrays, **given)
+
+        return call
+
+    return of
+
+
+@_at_once(_sum, "biufc")
 def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
     """The sum of elements, as numpy.sum.
 
@@ -303,6 +325,7 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=T
     return (_sum_of_times if _kind(a) == "m" else _sum)(a, axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
 
 
+@_at_once(_prod, "biufc")
 def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
     """The product of elements, as numpy.prod.
 
@@ -314,6 +337,7 @@ def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=
     return _prod(_array(a), axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
 
 
+@_at_once(_min, "biufc")
 def min(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
     """The smallest element, or NaN where there is one, as numpy.min.
 
@@ -325,6 +349,7 @@ def min(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stre
     return _min(_array(a), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream))
 
 
+@_at_once(_max, "biufc")
 def max(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
     """The largest element, or NaN where there is one, as numpy.max.
 
@@ -336,6 +361,7 @@ def max(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stre
     return _max(_array(a), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream))
 
 
+@_at_once(_any, "biufc", dtype=np.bool_)
 def any(a, axis=None, out=None, keepdims=False, *, where=True, stream=None):
     """Is any element true? As numpy.any.
 
@@ -347,6 +373,7 @@ def any(a, axis=None, out=None, keepdims=False, *, where=True, stream=None):
     return _any(_array(a), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream))
 
 
+@_at_once(_all, "biufc", dtype=np.bool_)
 def all(a, axis=None, out=None, keepdims=False, *, where=True, stream=None):
     """Are all elements true? As numpy.all.
 
@@ -368,6 +395,7 @@ def count_nonzero(a, axis=None, *, keepdims=False, stream=None):
     return (_count_times if _kind(a) in "mM" else _count)(a, axis=axis, **_options(keepdims=keepdims, stream=stream))
 
 
+@_at_once(_argmax, "biuf")
 def argmax(a, axis=None, out=None, *, keepdims=False, stream=None):
     """Where the largest element is: the first of equal ones, the first NaN if there is one; as numpy.argmax.
 
@@ -377,6 +405,7 @@ def argmax(a, axis=None, out=None, *, keepdims=False, stream=None):
     return _argument("argmax", _argmax, _argmax_complex, a, axis, out, keepdims, stream)
 
 
+@_at_once(_argmin, "biuf")
 def argmin(a, axis=None, out=None, *, keepdims=False, stream=None):
     """Where the smallest element is, as numpy.argmin.
 
