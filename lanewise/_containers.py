@@ -61,9 +61,10 @@ def what_is_lost(a: Any, labels: "bool | None") -> "str | None":
     if library == "xarray":
         return f"{shown}, whose dimensions and coordinates the result would not have; pass x.data, or let it call the reduction, x.reduce(f)"
     if library == "dask":
-        return f"{shown}, which would be computed as a whole; pass x.compute()"
+        how = "x.compute()" if is_dask(a) else "x.to_dask_array(lengths=True), or x.compute()"
+        return f"{shown}, which would be computed as a whole; pass {how}"
     if hasattr(a, "columns"):
-        return f"{shown}, whose columns the result would not have; pass x.to_numpy()"
+        return f"{shown}, whose columns the result would not have; pass {'a column, or x.to_pandas()' if library == 'pyarrow' else 'x'}.to_numpy()"
     return None
 
 

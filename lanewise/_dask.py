@@ -95,7 +95,8 @@ def refuse_out(name: str, out: Any) -> None:
 
 def refuse_keywords(name: str, given: dict[str, Any]) -> None:
     for key in given:
-        raise TypeError(f"{name}() got {key}=, which is not for Dask arrays")
+        hint = ": use dask.diagnostics.ProgressBar" if key == "progress" else ""
+        raise TypeError(f"{name}() got {key}=, which is not for Dask arrays{hint}")
 
 
 def as_dask(x: Any, what: str) -> da.Array:
@@ -147,25 +148,36 @@ def empty_meta(x: Any, ndim: int, dtype: Any) -> Any:
     """What stands for a block of a result: an empty array of the type that the blocks of x have."""
     meta = getattr(x, "_meta", x)
     shape = (0,) * ndim
-    if meta is None or isinstance(meta, np.ndarray) or not hasattr(meta, "shape"):
+    if meta is None or is_host(meta) or not hasattr(meta, "shape"):
         return np.empty(shape, dtype)
     return np.empty_like(meta, shape=shape, dtype=dtype)
 
 
+def is_host(x: Any) -> bool:
+    """Is it a NumPy array, and none that stands for a device array on the CPU?"""
+    return isinstance(x, np.ndarray) and not hasattr(x, "copy_to_host")
+
+
 def zeros_where(blocks: Any, shape: Any, dtype: Any) -> Any:
-    """Zeros on the GPU if one of the blocks is there."""
+    """Zeros in a device array if one of the blocks is one."""
     from lanewise import cuda
-    from lanewise._partials import on_gpu
 
     zeros = np.zeros(shape, dtype)
-    return cuda.to_device(zeros) if any(map(on_gpu, blocks)) else zeros
+    return cuda.to_device(zeros) if any(hasattr(block, "copy_to_host") for block in blocks) else zeros
 
 
 def blocks_of(function: Any, index: Any, pairs: Any, dtypes: Any, like: Any = None, **more: Any) -> Any:
     """A Dask array of what the function gives of blocks, or, where dtypes is a tuple, one for each of its results, in tuples
     as the dtypes are. pairs: arrays and their indices; like: whose type the blocks' results have."""
-    made = da.blockwise(function, index, *pairs, meta=empty_meta(like, len(index), _first(dtypes)), align_arrays=False, **more)
+    made = _by_block(function, index, *pairs, meta=empty_meta(like, len(index), _first(dtypes)), align_arrays=False, **more)
     return _items(made, index, dtypes, like, more.get("token"))
+
+
+def _by_block(function: Any, index: Any, *pairs: Any, meta: Any, **more: Any) -> Any:
+    made: Any = da.blockwise(function, index, *pairs, meta=meta, **more)
+    if type(made._meta) is not type(meta):  # Dask makes a NumPy array of what an index without dimensions gives
+        made._meta = meta
+    return made
 
 
 def _first(dtypes: Any) -> Any:
@@ -180,15 +192,15 @@ def item_of(results: Any, i: int) -> Any:
 def _items(made: Any, index: Any, dtypes: Any, like: Any, token: Any) -> Any:
     if not isinstance(dtypes, tuple):
         return made
-    return tuple(_items(da.blockwise(item_of, index, made, index, i, None, align_arrays=False, meta=empty_meta(like, len(index), _first(dtype)), token=token),
+    return tuple(_items(_by_block(item_of, index, made, index, i, None, align_arrays=False, meta=empty_meta(like, len(index), _first(dtype)), token=token),
                         index, dtype, like, token) for i, dtype in enumerate(dtypes))
 
 
 def where_counted(result: Any, counted: Any) -> Any:
     """The result of nanargmax and nanargmin; NumPy's error at the computation where no element of a slice was counted."""
     index = tuple(range(result.ndim))
-    return da.blockwise(_counted_or_error, index, result, index, counted, index, dtype=result.dtype, meta=result._meta, align_arrays=False,
-                        token=result.name.rpartition("-")[0])
+    return _by_block(_counted_or_error, index, result, index, counted, index, dtype=result.dtype, meta=result._meta, align_arrays=False,
+                     token=result.name.rpartition("-")[0])
 
 
 def _counted_or_error(result: Any, counted: Any) -> Any:
@@ -203,8 +215,20 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
         return tuple(range(ndim))
     if isinstance(axis, bool):
         raise TypeError("an integer is required for the axis, not a bool")
+    for one in axis if isinstance(axis, (tuple, list)) else (axis,):
+        if isinstance(one, bool) or not hasattr(one, "__index__"):
+            raise TypeError(f"axis= must be an int or a tuple of ints, not {axis!r:.200}")
     found = tuple(np.lib.array_utils.normalize_axis_tuple(axis, ndim))
     return tuple(sorted(found))
+
+
+def check_dtypes(blocks: Any, dtypes: Any) -> None:
+    """TypeError where a block has another dtype than its Dask array. dtypes: None for what is no block of one."""
+    for i, (x, dtype) in enumerate(zip(blocks, dtypes)):
+        found = getattr(x, "dtype", None)
+        if dtype is not None and found != dtype and isinstance(found, np.dtype):
+            raise TypeError(f"a block of argument {i + 1} has dtype {found}, the Dask array {dtype}, so its blocks are of different types: "
+                            f"pass x.map_blocks(lambda block: block.astype({dtype.name!r})), or make the array with the right meta=")
 
 
 # ---- where the calls come from ----

@@ -18,7 +18,7 @@ import numpy as np
 from dask.array.core import unify_chunks
 
 import lanewise as lw
-from lanewise._dask import Shipped, blocks_of, bounds_of, is_dask, name_of, zeros_where
+from lanewise._dask import Shipped, blocks_of, bounds_of, check_dtypes, is_dask, name_of, zeros_where
 
 
 def map_blocks(kernel, *args, depth=0, boundary="none", dtype=None):
@@ -45,7 +45,7 @@ def map_blocks(kernel, *args, depth=0, boundary="none", dtype=None):
     function = _global if isinstance(kernel, lw.Forall) else _local
     return blocks_of(Shipped(kernel, function), index, pairs, kinds if len(kinds) > 1 else kinds[0], whole[0], token=name_of(kernel), shape=plan.shape,
                      depth=depth, periodic=boundary == "periodic", kinds=kinds, adjust_chunks=dict(enumerate(sizes)), concatenate=True,
-                     **({"blocked": tuple(map(is_dask, args))} if function is _global else {"begins": plan.takes_offset}))
+                     of=tuple(x.dtype if is_dask(x) else None for x in args), **({} if function is _global else {"begins": plan.takes_offset}))
 
 
 class _Plan:
@@ -106,11 +106,12 @@ def _without_halo(chunks, depth, boundary):
 # ---- blocks ----
 
 
-def _global(kernel, *values, shape, depth, periodic, kinds, blocked):
-    """Of forall: the indices of the whole array."""
+def _global(kernel, *values, shape, depth, periodic, kinds, of):
+    """Of forall: the indices of the whole array. of: dtypes of the arguments that are blocks, None of others."""
+    check_dtypes(values[len(shape) :], of)
     own = [tuple(one.reshape(-1)[0].tolist()) for one in values[: len(shape)]]
     halos = [_halo(*one) for one in zip(own, shape, depth, itertools.repeat(periodic))]
-    args = [_placed(x, shape, halos) if is_block else x for x, is_block in zip(values[len(shape) :], blocked)]
+    args = [x if dtype is None else _placed(x, shape, halos) for x, dtype in zip(values[len(shape) :], of)]
     part = tuple(slice(*one) for one in own)
     made = [_sparse(shape, kind) for kind in kinds]
     if all(begin < end for begin, end in own):
@@ -149,8 +150,9 @@ def _placed(block, shape, halos):
     return whole
 
 
-def _local(kernel, *values, shape, depth, periodic, kinds, begins):
+def _local(kernel, *values, shape, depth, periodic, kinds, of, begins):
     """Of jit: the block and its halo as they are."""
+    check_dtypes(values[len(shape) :], of)
     own = [tuple(one.reshape(-1)[0].tolist()) for one in values[: len(shape)]]
     halos = [_halo(*one) for one in zip(own, shape, depth, itertools.repeat(periodic))]
     args = values[len(shape) :]

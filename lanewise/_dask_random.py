@@ -27,8 +27,6 @@ shape_of: Any = getattr(_generator, "_shape")
 #: Parameters that are not broadcast with size: the same for every number.
 _WHOLE = {"multinomial": ("pvals",), "dirichlet": ("alpha",), "multivariate_hypergeometric": ("colors", "nsample", "method"),
           "multivariate_normal": ("mean", "cov", "check_valid", "tol", "method"), "choice": ("a", "replace", "p", "axis", "shuffle"), "integers": ("endpoint",)}
-#: Distributions that draw again what they do not accept: where they end is known only when all are drawn.
-_REJECTED = ("zipf", "vonmises")
 
 
 def draw(generator, name, method, args, kwargs, chunks):
@@ -41,6 +39,7 @@ def draw(generator, name, method, args, kwargs, chunks):
     refuse_out(f"Generator.{name}", values.pop("out", None))
     _refuse(generator, name, values)
     size = values.pop("size")
+    _refuse_unknown(size, chunks)
     values = {key: _number(key, value) for key, value in values.items()}
     spread = {key: value for key, value in values.items() if key not in (*_WHOLE.get(name, ()), "dtype") and np.ndim(value)}
     shape = np.broadcast_shapes(*(np.shape(value) for value in spread.values())) if size is None else shape_of(size)
@@ -71,12 +70,20 @@ def _by_blocks(numbers, sizes, first, arrays):
 def _refuse(generator, name, values):
     if generator.bit_generator != "philox":
         raise TypeError('chunks= needs a generator of "philox", whose numbers depend on their places alone; of "xoroshiro128p", spawn() one for each block')
-    if name in _REJECTED:
-        raise TypeError(f"{name}() draws as often as its numbers need it, so where they lie in the stream is no formula: no chunks=; spawn() a generator for each block")
     if name == "choice" and not values["replace"]:
         raise TypeError("choice() without replacement has no chunks=: each element depends on all before")
     if name == "choice" and values["axis"] != 0:
         raise TypeError("choice() has chunks= for axis=0 only")
+
+
+def _refuse_unknown(size, chunks):
+    """Of sizes that are NaN, as those of x[x > 0]."""
+    def unknown(x):
+        return any(map(unknown, x)) if isinstance(x, (tuple, list)) else isinstance(x, float) and math.isnan(x)
+
+    for name, value in (("size", size), ("chunks", chunks)):
+        if unknown(value):
+            raise ValueError(f"{name}= must be numbers, not {value!r:.200}: of an array x whose sizes are not known, pass them after x.compute_chunk_sizes()")
 
 
 def _number(name, value):

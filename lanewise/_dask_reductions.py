@@ -18,7 +18,7 @@ from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph
 
 from lanewise import _partials
-from lanewise._dask import Shipped, as_dask, as_mask, axes_of, blocks_of, bounds_of, check_shapes, is_known, name_of, refuse_keywords, refuse_out
+from lanewise._dask import Shipped, as_dask, as_mask, axes_of, blocks_of, bounds_of, check_dtypes, check_shapes, empty_meta, is_host, is_known, name_of, refuse_keywords, refuse_out
 
 # ---- blocks ----
 
@@ -29,15 +29,19 @@ def _block(r, *blocks, axis, converted, of, masked, offsets):
     operands = _operands(blocks[:n], of)
     shape = np.broadcast_shapes(*(x.shape for x in operands))
     record = _partials.record_of(_partials.stage_of(r, "partial", of, converted)[1], of, converted)
+    full = _partials.with_selected(record) if masked else record
     if 0 in [shape[one] for one in axis]:
-        return np.empty([min(size, 1) if i in axis else size for i, size in enumerate(shape)], record)
+        return _partials.new_like(operands[0], [min(size, 1) if i in axis else size for i, size in enumerate(shape)], full)
     if offsets is not None:
         begins = [_begin_of(one) for one in blocks[len(blocks) - len(offsets):]]
-        operands.append(_offset_of(shape, axis, begins, offsets))
+        operands.append(_partials.where_lies(operands[0], _offset_of(shape, axis, begins, offsets)))
         r = _partials.with_offset(r, n)
     where = blocks[n] if masked else True
     made = _partials.taken(r, *operands, axis=axis, dtype=converted, keepdims=True, where=where)
-    return made if made.dtype == record else _partials.packed(tuple(made[name] for name in record.names), record)
+    if made.dtype == full:
+        return made
+    some = (_partials.any_selected(where, shape, axis, True),) if masked else ()
+    return _partials.packed((*(made[name] for name in record.names), *some), full)
 
 
 def _begin_of(bounds):
@@ -47,10 +51,7 @@ def _begin_of(bounds):
 
 def _operands(blocks, dtypes):
     operands = [_partials.as_array(x, f"a block of argument {i + 1}") for i, x in enumerate(blocks)]
-    for i, (x, dtype) in enumerate(zip(operands, dtypes)):
-        if x.dtype != dtype:
-            raise TypeError(f"a block of argument {i + 1} has dtype {x.dtype}, the Dask array {dtype}, so its blocks are of different types: "
-                            f"pass x.map_blocks(lambda block: block.astype({dtype.name!r})), or make the array with the right meta=")
+    check_dtypes(operands, dtypes)
     return operands
 
 
@@ -71,7 +72,7 @@ def _offset_of(shape, axis, begins, offsets):
 def _merge(r, p, axis, keepdims):
     """Accumulators merged along the axes; nothing stays nothing."""
     if 0 in [p.shape[one] for one in axis]:
-        return np.empty([min(size, 1) if i in axis else size for i, size in enumerate(p.shape)], p.dtype)
+        return _partials.new_like(p, [min(size, 1) if i in axis else size for i, size in enumerate(p.shape)], p.dtype)
     if all(p.shape[one] == 1 for one in axis):
         return p
     return _partials.merged(r, p, axis, keepdims=True)
@@ -123,6 +124,8 @@ class _Call:
         sizes, self.operands = unify_chunks(*pairs)
         self.chunks = tuple(sizes[i] for i in range(self.ndim))
         self.indices = pairs[1::2]
+        #: Whose type the blocks of results have: a device array, where there is one.
+        self.like = next((x for x in operands if not is_host(x._meta)), operands[0])
 
     def staged(self, stage, dtype):
         return _partials.stage_of(self.r, stage, self.dtypes, dtype)
@@ -137,8 +140,10 @@ class _Call:
             for one in whole_axes:
                 pairs += [bounds_of(self.chunks[one]), (one,)]
         record = _partials.record_of(numbers, self.dtypes, dtype)
+        if self.masked:
+            record = _partials.with_selected(record)
         return da.blockwise(self.shipped.calls(_block), tuple(range(self.ndim)), *pairs, axis=axis, converted=dtype, of=self.dtypes,
-                            masked=self.masked, offsets=offsets, meta=np.empty((0,) * self.ndim, record), adjust_chunks=dict.fromkeys(axis, 1),
+                            masked=self.masked, offsets=offsets, meta=empty_meta(self.like, self.ndim, record), adjust_chunks=dict.fromkeys(axis, 1),
                             align_arrays=False, token=name_of(self.r) + "_partial")
 
     def _strides(self, axes):
@@ -159,14 +164,14 @@ def reduce(r, *arrays, axis=None, dtype=None, out=None, keepdims=False, initial=
         initial = init
     call = _Call(r, arrays, where, "a reduction")
     axes = axes_of(axis, call.ndim)
-    _, _, commutes, indexed, results, has_identity = call.staged("partial", dtype)
+    _, _, commutes, indexed, results, has_identity, _ = call.staged("partial", dtype)
     if not has_identity and not _partials._initial(initial):
         _check_elements(r, call, axes)
     if commutes or all(len(call.chunks[one]) == 1 for one in axes[1:]):
         merged = _tree(call.shipped, call.parts(axes, axes, dtype, indexed), axes, split_every)
     else:
         merged = _in_order(r, call, axes, dtype, indexed, split_every)
-    return _finished(call.shipped, merged, axes, bool(keepdims), _partials._initial(initial), results)
+    return _finished(call, merged, axes, bool(keepdims), _partials._initial(initial), results)
 
 
 def _in_order(r, call, axes, dtype, indexed, split_every):
@@ -183,17 +188,17 @@ def _in_order(r, call, axes, dtype, indexed, split_every):
 
 def _check_elements(r, call, axes):
     """Of an operator without an identity: the errors of the whole array, at once where the sizes are known."""
-    name = name_of(r)
+    name = r.__name__.lstrip("_")
     if call.masked:
         raise ValueError(f"reduction operation '{name}' does not have an identity, so to use a where mask one has to specify 'initial' (or identity=)")
     if is_known(*call.operands) and any(sum(call.chunks[one]) == 0 for one in axes):
         raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
 
 
-def _finished(shipped, merged, axes, keepdims, initial, results):
-    index = tuple(range(merged.ndim))
+def _finished(call, merged, axes, keepdims, initial, results):
+    shipped, index = call.shipped, tuple(range(merged.ndim))
     kept = index if keepdims else tuple(i for i in index if i not in axes)
-    return blocks_of(shipped.calls(_finish), kept, (merged, index), results, axis=axes, keepdims=keepdims, initial=initial,
+    return blocks_of(shipped.calls(_finish), kept, (merged, index), results, call.like, axis=axes, keepdims=keepdims, initial=initial,
                      concatenate=True, token=shipped.__name__)
 
 
@@ -210,7 +215,7 @@ def accumulate(r, *arrays, axis=0, exclusive=False, dtype=None, out=None, initia
     arrays, (axis, exclusive) = arrays[:n], (*arrays[n:], *(axis, exclusive)[len(arrays[n:]):])[:2]
     call = _Call(r, arrays, True, "accumulate")
     axis = _scan_axis(axis, call.ndim)
-    _, _, _, indexed, results, _ = call.staged("partial", dtype)
+    _, _, _, indexed, results, *_ = call.staged("partial", dtype)
     parts = call.parts((axis,), (axis,), dtype, indexed)
     before = _before(call.shipped, parts, axis, _partials._initial(initial))
     index = tuple(range(call.ndim))
@@ -218,7 +223,7 @@ def accumulate(r, *arrays, axis=0, exclusive=False, dtype=None, out=None, initia
     if indexed:
         call._strides((axis,))
         pairs += [bounds_of(call.chunks[axis]), (axis,)]
-    return blocks_of(call.shipped.calls(_scan), index, pairs, results, axis=axis, exclusive=bool(exclusive), converted=dtype, of=call.dtypes,
+    return blocks_of(call.shipped.calls(_scan), index, pairs, results, call.like, axis=axis, exclusive=bool(exclusive), converted=dtype, of=call.dtypes,
                      adjust_chunks={axis: call.chunks[axis]}, token=name_of(r) + "_accumulate")
 
 
@@ -247,7 +252,7 @@ def _before(shipped, parts, axis, initial):
 def _begin_scan(r, part, axis, initial):
     shape = list(part.shape)
     shape[axis] = 0
-    nothing = np.empty(shape, part.dtype)
+    nothing = _partials.new_like(part, shape, part.dtype)
     return _partials.merged(r, nothing, axis, keepdims=True, **initial) if initial else nothing
 
 
@@ -267,9 +272,9 @@ def _scan(r, before, *blocks, axis, exclusive, converted, of):
     elements = [x[np.newaxis] for x in operands]
     if len(blocks) > n:
         places = np.arange(shape[axis]).reshape([-1 if i == axis else 1 for i in range(len(shape))])
-        elements.append(places[np.newaxis] + _begin_of(blocks[n]))
+        elements.append(_partials.where_lies(operands[0], places[np.newaxis] + _begin_of(blocks[n])))
     made = _partials.taken(_partials.with_offset(r, n) if len(blocks) > n else r, *elements, axis=0, dtype=converted)
-    joined = np.empty((*shape[:axis], shape[axis] + 1, *shape[axis + 1 :]), before.dtype)
+    joined = _partials.new_like(made, (*shape[:axis], shape[axis] + 1, *shape[axis + 1 :]), before.dtype)
     first, rest = (tuple(part if i == axis else slice(None) for i in range(len(shape))) for part in (slice(1), slice(1, None)))
     for name in joined.dtype.names:
         joined[name][first], joined[name][rest] = before[name], made[name]

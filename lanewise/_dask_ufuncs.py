@@ -12,7 +12,7 @@ import numpy as np
 from dask.array.core import unify_chunks
 
 from lanewise import _dask_reductions
-from lanewise._dask import Shipped, as_dask, as_mask, blocks_of, check_shapes, is_dask, item_of, name_of, refuse_out, zeros_where
+from lanewise._dask import Shipped, as_dask, as_mask, blocks_of, check_dtypes, check_shapes, is_dask, is_host, item_of, name_of, refuse_out, zeros_where
 
 # ---- which argument is what ----
 
@@ -79,15 +79,19 @@ def _elementwise(ufunc, values, whole, given):
     pairs = _unified(operands, [tuple(range(ndim - x.ndim, ndim)) if is_array else None for x, is_array in zip(operands, lie)])
     sample = [_zero_of(value, is_array) for value, is_array in zip(operands[: len(values)], lie)]
     dtypes = _dtypes_of(ufunc(*sample, **given))
-    more = {"keywords": given} if given else {}
-    if mask is not True:
-        more |= {"keywords": given, "given": dtypes}
-    function = _masked if mask is not True else _with_keywords if given else None
-    return blocks_of(Shipped(ufunc, function), tuple(range(ndim)), pairs, dtypes, _like(operands), token=name_of(ufunc), **more)
+    more = {"given": dtypes} if mask is not True else {}
+    return blocks_of(Shipped(ufunc, _masked if mask is not True else _on_elements), tuple(range(ndim)), pairs, dtypes, _like(operands),
+                     token=name_of(ufunc), of=_of(operands), keywords=given, **more)
 
 
-def _with_keywords(ufunc, *blocks, keywords):
+def _of(operands):
+    """The dtypes that blocks must have, for check_dtypes()."""
+    return tuple(x.dtype if is_dask(x) else None for x in operands)
+
+
+def _on_elements(ufunc, *blocks, of, keywords):
     """Dask's functions have keywords of the same names, as dtype=."""
+    check_dtypes(blocks, of)
     return ufunc(*blocks, **keywords)
 
 
@@ -105,7 +109,7 @@ def _zero_of(value, is_array):
         return np.asarray(value) if is_dask(value) else value
     meta = value._meta
     shape = (0,) * max(value.ndim, 1)
-    return np.empty(shape, value.dtype) if isinstance(meta, np.ndarray) or not hasattr(meta, "shape") else meta.reshape(shape)
+    return np.empty(shape, value.dtype) if is_host(meta) or not hasattr(meta, "shape") else meta.reshape(shape)
 
 
 def _dtypes_of(results):
@@ -113,11 +117,14 @@ def _dtypes_of(results):
 
 
 def _like(operands):
-    return next(x for x in operands if is_dask(x))
+    """Whose type the blocks of results have: a device array, where there is one."""
+    arrays = [x for x in operands if is_dask(x)]
+    return next((x for x in arrays if not is_host(x._meta)), arrays[0])
 
 
-def _masked(ufunc, *blocks, keywords, given):
+def _masked(ufunc, *blocks, of, keywords, given):
     """Elements that the mask leaves out are 0: nobody's memory, whatever the chunks."""
+    check_dtypes(blocks, of)
     *operands, mask = blocks
     dtypes = given if isinstance(given, tuple) else (given,)
     shape = np.broadcast_shapes(*(np.shape(x) for x in operands), mask.shape)
@@ -128,10 +135,12 @@ def _outer(ufunc, inputs, given):
     x, y = (as_dask(value, f"argument {i + 1}") for i, value in enumerate(inputs))
     dtypes = _dtypes_of(ufunc.outer(np.empty(0, x.dtype), np.empty(0, y.dtype), **given))
     first, second = tuple(range(x.ndim)), tuple(range(x.ndim, x.ndim + y.ndim))
-    return blocks_of(Shipped(ufunc, _outer_of), first + second, [x, first, y, second], dtypes, x, token=name_of(ufunc), keywords=given)
+    return blocks_of(Shipped(ufunc, _outer_of), first + second, [x, first, y, second], dtypes, x, token=name_of(ufunc), of=(x.dtype, y.dtype),
+                     keywords=given)
 
 
-def _outer_of(ufunc, x, y, keywords):
+def _outer_of(ufunc, x, y, of, keywords):
+    check_dtypes((x, y), of)
     return ufunc.outer(x, y, **keywords)
 
 
@@ -201,13 +210,13 @@ def _in_one_chunk(name, x, names, i, allow, given):
         axis = x.ndim - len(names) + k
         if x.ndim < len(names):
             raise ValueError(f"{name}: argument {i + 1} has {x.ndim} dimensions, its core ({','.join(names)}) {len(names)}")
+        if np.isnan(x.shape[axis]):
+            raise ValueError(f"{name}: argument {i + 1} has its core dimension '{core}', axis {given[k]}, of an unknown size: call x.compute_chunk_sizes() first")
         if x.numblocks[axis] > 1:
             if not allow:
                 raise ValueError(f"{name}: argument {i + 1} has its core dimension '{core}', axis {given[k]}, in {x.numblocks[axis]} chunks: pass "
                                  f"x.rechunk({{{given[k]}: -1}}), or allow_rechunk=True, which makes blocks larger")
             x = x.rechunk({axis: -1})
-        if np.isnan(x.shape[axis]):
-            raise ValueError(f"{name}: argument {i + 1} has its core dimension '{core}', axis {given[k]}, of an unknown size: call x.compute_chunk_sizes() first")
     return x
 
 
@@ -216,10 +225,10 @@ def _layout_blocks(ufunc, pairs, loops, core, results, given):
     index = tuple(range(loops))
     function, token = Shipped(ufunc, _on_blocks), name_of(ufunc)
     sizes = [dict(enumerate(own, core)) for _, own in results]
-    like = _like(pairs[::2])
+    like, of = _like(pairs[::2]), _of(pairs[::2])
     if len(results) == 1:
-        return blocks_of(function, index + tuple(sizes[0]), pairs, results[0][0], like, new_axes=sizes[0], token=token, keywords=given)
-    made = blocks_of(function, index, pairs, results[0][0], like, token=token, keywords=given)
+        return blocks_of(function, index + tuple(sizes[0]), pairs, results[0][0], like, new_axes=sizes[0], token=token, of=of, keywords=given)
+    made = blocks_of(function, index, pairs, results[0][0], like, token=token, of=of, keywords=given)
     return tuple(_result(made, index, i, size, dtype, like, token) for i, (size, (dtype, _)) in enumerate(zip(sizes, results)))
 
 
@@ -227,9 +236,11 @@ def _result(made, index, i, size, dtype, like, token):
     return blocks_of(item_of, index + tuple(size), [made, index, i, None], dtype, like, new_axes=size, token=token)
 
 
-def _on_blocks(ufunc, *blocks, keywords):
+def _on_blocks(ufunc, *blocks, of, keywords):
     """Dask gives the blocks along a dimension that the result does not have in lists, here of one."""
-    return ufunc(*map(_out_of_lists, blocks), **keywords)
+    blocks = [_out_of_lists(block) for block in blocks]
+    check_dtypes(blocks, of)
+    return ufunc(*blocks, **keywords)
 
 
 def _out_of_lists(block):

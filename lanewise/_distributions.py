@@ -122,7 +122,7 @@ class Distributions(HostDistributions):
         if not (mean + 12.0 * np.sqrt(mean) + 60.0 < 2.0**63).all():
             return None
         philox_poisson_each(count, self._keys(), np.uint32(2 * self._jumps), np.uint64(place + 1), mean, out := np.empty(count, np.int64))
-        return out, np.full(count, 2)
+        return out
 
     def multinomial(self, n, pvals, size=None, *, stream=0):
         """How often each of len(pvals) outcomes comes in n trials: an int64 NumPy array of the shape (*size, len(pvals)).
@@ -161,8 +161,7 @@ class Distributions(HostDistributions):
         of the shape factor * parameter k + more. given: name, value and rule of each parameter."""
         if self._is_single(size, dtype, out, stream, *(value for _, value, _ in given)):
             def make(place, count):
-                made = self._several(name, draws, [parameter(*one) for one in given], place, count, np.int64 if integers else np.float64)
-                return made, np.full(count, len(draws))
+                return self._several(name, draws, [parameter(*one) for one in given], place, count, np.int64 if integers else np.float64)
 
             number = self._one(name, [value for _, value, _ in given], len(draws), make)
             if number is not None:
@@ -183,9 +182,9 @@ class Distributions(HostDistributions):
         return size is dtype is out is None and type(stream) is int and stream == 0 and self._is_near() and all(type(value) in (float, int) for value in values)
 
     def _one(self, name, values, blocks, make):
-        """One number, which takes so many blocks or more. make(place, count) -> the numbers of calls at each of the next
-        places, and how many blocks each takes (0: not known); None where it cannot. Where the last ones of these parameters
-        have been used up, more are made, and kept for `_Draws`. None: make cannot, or another thread draws."""
+        """One number, which takes so many blocks. make(place, count) -> the numbers of calls at each of the next places; None
+        where it cannot. Where the last ones of these parameters have been used up, more are made, and kept for `_Draws`. None:
+        make cannot, or another thread draws."""
         changes, known, place = self._changes, self._formulas, self._take_blocks(blocks)
         if place is None:
             return None
@@ -193,21 +192,19 @@ class Distributions(HostDistributions):
         start, count = known.get(key, (place, 0))
         follows = count and 0 <= place - start < count + 16
         count = min(max(2 * count, 8), 512 * blocks) if follows else 1
+        made = None
         try:
             made = make(place, count)
-            taken = 0 if made is None else int(made[1][0])
-        except BaseException:
-            self._give_back(place, blocks)
-            raise
-        if taken != blocks:  # more of them, or none
-            self._give_back(place, blocks)
-            if taken == 0 or self._take_blocks(taken) != place:
-                return None
+        finally:
+            if made is None:
+                self._give_back(place, blocks)
+        if made is None:
+            return None
         if len(known) >= 16:
             known.clear()
         known[key] = place, count
-        self._keep(changes, name, values, place, *made)
-        return made[0][0].item()
+        self._keep(changes, name, values, place, blocks, made)
+        return made[0].item()
 
     def _several(self, name, draws, arrays, place, count, dtype=np.float64):
         """What a call for one number gives at each of the next places: its standard numbers are a block's first each."""

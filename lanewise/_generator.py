@@ -749,7 +749,7 @@ class _Fill:
             from lanewise import _random_kernels as kernels
 
             name = f"{family}_{self.name}"
-            if self.dtype.kind == "f" and not self.name.startswith("gamma"):
+            if self.dtype.kind == "f" and not self.name.startswith(("gamma", "vonmises")):
                 name += f"_{self.dtype.name}"
             _kernels[key] = getattr(kernels, name)
         return _kernels[key]

@@ -41,43 +41,26 @@ class HostDistributions:
             raise ValueError(f"p < 0, p >= 1 or p is NaN: p must be at least 0 and below 1, not {p}")
         return self._made("logseries", ["uniform", "uniform"], [("p", p, "chance")], size, dtype, out, stream, integers=True)
 
-    def _zipf(self, a, size=None, *, stream=0):
-        """Zipf numbers: k with the chance k**-a / zeta(a), by rejection (Devroye, 1986, X.6.1); a > 1. An int64 NumPy array."""
+    def _zipf(self, a, size=None, dtype=None, out=None, *, stream=0):
+        """Zipf numbers: k with the chance k**-a / zeta(a), by rejection (Devroye, 1986, X.6.1); a > 1. None reaches 2**63."""
         power = parameter("a", a, "positive")
         if not (power > 1).all():
             raise ValueError(f"a <= 1 or a is NaN: a must be above 1, not {a}")
+        if self._is_single(size, dtype, out, stream, a):
+            number = self._one("zipf", (a,), 1, lambda place, count: self._few_each("zipf", (power,), place, np.empty(count, np.int64)))
+            if number is not None:
+                return number
+        return self._each("zipf", (power,), (np.dtype(np.int64), np.dtype(np.uint64)), size, dtype, out, stream, self._target_of(a), np.int64)
 
-        def candidates(u, v, a):
-            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-                x = np.floor((1.0 - u) ** (-1.0 / (a - 1.0)))
-                t, b = (1.0 + 1.0 / x) ** (a - 1.0), 2.0 ** (a - 1.0)
-                good = (x < 2.0**63) & (v * x * (t - 1.0) / (b - 1.0) <= t / b)
-            return np.where(good, x, 1.0), good
-
-        return self._rejected("zipf", [a], candidates, 2, [np.minimum(power, 1000.0)], size, np.int64, stream)  # above: all are 1
-
-    def _vonmises(self, mu, kappa, size=None, *, stream=0):
-        """Angles from -pi to pi around mu, by rejection (Best and Fisher, 1979); kappa >= 0. A float64 NumPy array."""
-        mean, width = parameter("mu", mu), parameter("kappa", kappa, "not negative")
-
-        def candidates(u, v, w, mean, kappa):
-            small, large = kappa < 1e-8, kappa > 1e6
-            k = np.where(small | large, 1.0, kappa)
-            tau = 1.0 + np.sqrt(1.0 + 4.0 * k * k)
-            rho = (tau - np.sqrt(2.0 * tau)) / (2.0 * k)
-            s = (1.0 + rho * rho) / (2.0 * rho)
-            s = np.where(k < 1e-5, 1.0 / k + k, s)  # without the difference
-            z = np.cos(np.pi * u)
-            f = (1.0 + s * z) / (s + z)
-            c = k * (s - f)
-            with np.errstate(divide="ignore"):
-                good = (c * (2.0 - c) - v > 0.0) | (np.log(c / v) + 1.0 - c >= 0.0) | small | large
-            angle = np.where(w < 0.5, -1.0, 1.0) * np.arccos(np.clip(np.where(small, z, f), -1.0, 1.0))
-            if large.any():  # a normal number's, by the same two uniform ones
-                angle = np.where(large, np.sqrt(-2.0 * np.log1p(-u) / np.maximum(kappa, 1.0)) * np.cos(2.0 * np.pi * w), angle)
-            return np.remainder(angle + mean + np.pi, 2.0 * np.pi) - np.pi, good
-
-        return self._rejected("vonmises", [mu, kappa], candidates, 3, [mean, width], size, np.float64, stream)
+    def _vonmises(self, mu, kappa, size=None, dtype=None, out=None, *, stream=0):
+        """Angles from -pi to pi around mu, by rejection (Best and Fisher, 1979); kappa >= 0."""
+        arrays = parameter("mu", mu), parameter("kappa", kappa, "not negative")
+        if self._is_single(size, dtype, out, stream, mu, kappa):
+            number = self._one("vonmises", (mu, kappa), 1, lambda place, count: self._few_each("vonmises", arrays, place, np.empty(count)))
+            if number is not None:
+                return number
+        floats = np.dtype(np.float32), np.dtype(np.float64)
+        return self._each("vonmises", arrays, floats, size, dtype, out, stream, self._target_of(mu, kappa))
 
     def _hypergeometric(self, ngood, nbad, nsample, size=None, *, stream=0):
         """Good ones among nsample of ngood + nbad, by inversion: an int64 NumPy array. Each parameter is less than 10**9."""
@@ -161,8 +144,12 @@ class HostDistributions:
     def _host_poisson(self, mean, shape, stream):
         return np.asarray(self._poisson(mean, shape, out=np.empty(shape, np.int64), stream=stream))
 
-    def _all_or_nothing(self):
-        return _Together(self)
+    def _few_each(self, name, arrays, place, out):
+        from lanewise import _random_kernels as kernels
+
+        kernel = getattr(kernels, f"philox_{name}")
+        kernel(out.size, self._keys(), np.uint32(2 * self._jumps), np.uint64(place), *(a.dtype.type(a) for a in arrays), out)
+        return out
 
     def _few_noncentral(self, df, nonc, place, count):
         from lanewise._distribution_kernels import chisquare
@@ -173,42 +160,16 @@ class HostDistributions:
         stream = self._keys(), np.uint32(2 * self._jumps), np.uint64(place + 1)
         philox_gamma_each(count, *stream, 0.5 * total, np.ones(1), gamma := np.empty(count))
         chisquare(count, gamma, total, out := np.empty(count))
-        return out, np.full(count, 2)
+        return out
 
     def _few_hypergeometric(self, ngood, nbad, nsample, place, count):
         if not all(type(one) is int and 0 <= one < 10**9 for one in (ngood, nbad, nsample)) or nsample > ngood + nbad:
             return None
         uniform = self._ahead("uniform", place, count, 0.0, 0.0)[::2]
-        return _draw_hypergeometric(ngood, nbad, nsample, uniform).astype(np.int64), np.ones(count, np.int64)
+        return _draw_hypergeometric(ngood, nbad, nsample, uniform).astype(np.int64)
 
-    def _few_rejected(self, candidates, n_uniform, given, dtype, place, count):
-        """At each place the first candidate that is accepted, of those here."""
-        blocks = (n_uniform + 1) // 2
-        uniform = self._ahead("uniform", place, count + blocks - 1, 0.0, 0.0)
-        values, good = candidates(*(uniform[k : 2 * count + k : 2] for k in range(n_uniform)), *(np.full(count, one) for one in given))
-        numbers, taken = np.where(good, values, 0).astype(dtype), np.where(good, blocks, 0)
-        for at in np.flatnonzero(~good)[::-1].tolist():  # is the number of the next attempt, which is settled
-            if at + blocks < count and taken[at + blocks]:
-                numbers[at], taken[at] = numbers[at + blocks], taken[at + blocks] + blocks
-        return numbers, taken
-
-    def _rejected(self, name, values, candidates, n_uniform, given, size, dtype, stream):
-        """Numbers by candidates(uniform numbers…, parameters…) -> values, accepted: those not accepted are drawn again."""
-        if self._is_single(size, None, None, stream, *values):
-            number = self._one(name, values, (n_uniform + 1) // 2, lambda place, count: self._few_rejected(candidates, n_uniform, given, dtype, place, count))
-            if number is not None:
-                return number
-        shape = common_shape(_tuple(size), given, None) or ()
-        spread = [np.broadcast_to(one, shape).ravel() for one in given]
-        result = np.empty(math.prod(shape), dtype)
-        open_places = np.arange(result.size)
-        with self._all_or_nothing():
-            while open_places.size:
-                uniform = self.random(out=np.empty((n_uniform, open_places.size)), stream=stream)
-                values, good = candidates(*uniform, *(one[open_places] for one in spread))
-                result[open_places[good]] = values[good].astype(dtype)
-                open_places = open_places[~good]
-        return result.reshape(shape) if size is not None or shape else result[0].item()
+    def _all_or_nothing(self):
+        return _Together(self)
 
 
 _TILE = 64

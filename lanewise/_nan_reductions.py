@@ -125,6 +125,11 @@ _nanargmin_complex = lw.reduce(_smaller_pair, map=lambda x, index: (x.real, x.im
                                finish=lambda real, imag, at: at, commutative=True)
 
 
+for _made, _name in ((_nansum, "nansum"), (_nanprod, "nanprod"), (_nanmean, "nanmean"), (_nanargmax, "nanargmax"), (_nanargmin, "nanargmin"),
+                     (_nanargmax_complex, "nanargmax"), (_nanargmin_complex, "nanargmin")):
+    _made.__name__ = _name
+
+
 @functools.lru_cache(maxsize=None)
 def _moments(is_complex: bool, root: bool, ddof: float) -> lw.Reduction:
     def variance(n, mean, squares):
@@ -133,9 +138,11 @@ def _moments(is_complex: bool, root: bool, ddof: float) -> lw.Reduction:
     def deviation(n, mean, squares):
         return np.sqrt(squares / (n - ddof)) if n > ddof else squares * math.nan
 
-    return lw.reduce(_merge_complex_moments if is_complex else _merge_moments,
+    made = lw.reduce(_merge_complex_moments if is_complex else _merge_moments,
                      map=_moments_of_complex if is_complex else _moments_of_one,
                      finish=deviation if root else variance, identity=(0, math.nan, math.nan), commutative=True)
+    made.__name__ = "reductions.nanstd" if root else "reductions.nanvar"
+    return made
 
 
 # ---- warnings, on the host alone: on a device nobody waits for the result ----
@@ -159,7 +166,10 @@ def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., wher
     >>> lw.reductions.nansum([1.0, np.nan, 3.0])
     np.float64(4.0)
     """
-    return _nansum(_all_elements._array(a), axis=axis, where=where, **_all_elements._initial(initial),
+    a = _all_elements._array(a)
+    if _all_elements._kind(a) == "m":  # NaT is no NaN, neither is it one for NumPy
+        return _all_elements.sum(a, axis, dtype, out, keepdims, initial, where, stream=stream)
+    return _nansum(a, axis=axis, where=where, **_all_elements._initial(initial),
                    **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
 
 
@@ -250,7 +260,7 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, s
     np.float64(3.5)
     """
     a = _all_elements._array(a)
-    if _all_elements._kind(a) in "biu":
+    if _all_elements._kind(a) in "bium":
         return _all_elements.mean(a, axis, dtype, out, keepdims, where=where, stream=stream)
     result = _nanmean(a, axis=axis, where=where, **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
     _warn_of_few(a, result, axis, where, 0, "Mean of empty slice")
@@ -299,6 +309,8 @@ def nancumsum(a, axis=None, dtype=None, out=None, *, stream=None):
     array([1., 1., 4.])
     """
     a, axis = _all_elements._flat(a, axis)
+    if _all_elements._kind(a) == "m":
+        return _all_elements.cumsum(a, axis, dtype, out, stream=stream)
     return _nansum.accumulate(a, axis, **_all_elements._options(dtype=dtype, out=out, stream=stream))
 
 

@@ -17,14 +17,16 @@ from typing import Any
 import numpy as np
 
 import lanewise as lw
-from lanewise import _texts
+from lanewise import _profile, _texts
 from lanewise._containers import refuse_loss
 
 
 def partial(r, a, /, *more, axis=None, dtype=None, keepdims=False, where=True, offset=None):
     """The accumulators of these elements. offset: the index of the first one."""
     arrays = [as_array(x, f"argument {i + 1}") for i, x in enumerate((a, *more))]
-    *_, indexed, _, _ = stage_of(r, "partial", tuple(x.dtype for x in arrays), dtype)
+    *_, indexed, _, _, has_neutral = stage_of(r, "partial", tuple(x.dtype for x in arrays), dtype)
+    if where is not True and where is not None and not has_neutral:
+        _check_selected(r, arrays, axis, where)
     if not indexed:
         if offset is not None:
             raise TypeError(f"{_name(r)}: offset= is the index of the first element, and its map has no index")
@@ -34,9 +36,21 @@ def partial(r, a, /, *more, axis=None, dtype=None, keepdims=False, where=True, o
                          f"part's first element in the whole (0 for the first part)")
     offset = operator.index(offset)
     record = record_of(stage_of(r, "partial", tuple(x.dtype for x in arrays), dtype)[1], tuple(x.dtype for x in arrays), dtype)
-    begin = _at_each(arrays[0], offset)
+    begin = where_lies(arrays[0], np.asarray(offset, np.int64))
     made = taken(with_offset(r, len(arrays)), *arrays, begin, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
     return packed(tuple(made[name] for name in record.names), record)
+
+
+def _check_selected(r, arrays, axis, where):
+    """An operator without an identity has no accumulator of no element."""
+    if not bool(np.all(any_selected(where, np.broadcast_shapes(*(x.shape for x in arrays)), axis, False))):
+        raise ValueError(f"{_name(r)}: where= selects no element for one of the accumulators, and the operator has no identity: give identity= to reduce")
+
+
+def any_selected(where, shape, axis, keepdims):
+    """Whether a mask that is broadcast to the shape selects an element for each accumulator, wherever the mask lies."""
+    mask = where if hasattr(where, "copy_to_host") else np.asarray(where)
+    return lw.reductions.any(np.broadcast_to(mask, shape) if mask.shape != tuple(shape) else mask, axis=axis, keepdims=keepdims)
 
 
 def _name(r):
@@ -48,13 +62,13 @@ def on_gpu(x: Any) -> bool:
     return hasattr(x, "copy_to_host") and not isinstance(x, np.ndarray)
 
 
-def _at_each(like, offset):
-    """A number where the array lies."""
+def where_lies(like, array):
+    """A NumPy array, where the other one lies."""
     if not on_gpu(like):
-        return np.asarray(offset, np.int64)
+        return array
     from lanewise import cuda
 
-    return cuda.to_device(np.asarray(offset, np.int64))
+    return cuda.to_device(array)
 
 
 def taken(r, *arrays, axis=None, dtype=None, keepdims=False, where=True):
@@ -91,7 +105,9 @@ def with_offset(r, n):
     known = _shifted.get(r)
     if known is None or known[0] is not r.map:
         keywords = {key: value for key, value in r._state()["options"].items() if key not in ("map", "source")}
-        _shifted[r] = known = r.map, lw.reduce(r.py_func, map=_map_with_offset(r.map, n), **keywords)
+        made = lw.reduce(r.py_func, map=_map_with_offset(r.map, n), **keywords)
+        made.__name__ = _profile.name_of(r)
+        _shifted[r] = known = r.map, made
     return known[1]
 
 
@@ -106,17 +122,23 @@ def _map_with_offset(element, n):
 
 
 def merged(r, p, axis, keepdims=False, initial=...):
-    """The accumulators of `p`, which are merged along the axes."""
+    """The accumulators of `p`, which are merged along the axes; of those marked by with_selected(), the ones with elements."""
     dtypes, dtype = _made_of(p.dtype)
     stage, numbers, *_ = stage_of(r, "merge", dtypes, dtype)
-    return packed(stage(*_numbers(p, numbers), axis=axis, keepdims=keepdims, **_initial(initial)), p.dtype)
+    if SELECTED not in p.dtype.names:
+        return packed(stage(*_numbers(p, numbers), axis=axis, keepdims=keepdims, **_initial(initial)), p.dtype)
+    some = p[SELECTED]
+    made = stage(*_numbers(p, numbers), axis=axis, keepdims=keepdims, where=some, **_initial(initial))
+    made = made if isinstance(made, tuple) else (made,)
+    return packed((*made, lw.reductions.any(some, axis=axis, keepdims=keepdims)), p.dtype)
 
 
 def finished(r, p, axis, keepdims=False, initial=...):
-    """The results of the accumulators of `p`, which are merged along the axes first."""
+    """The results of the accumulators of `p`, which are merged along the axes first, as merged() does."""
     dtypes, dtype = _made_of(p.dtype)
     stage, numbers, *_ = stage_of(r, "finish", dtypes, dtype)
-    return _as_given(stage(*_numbers(p, numbers), axis=axis, keepdims=keepdims, **_initial(initial)), dtypes)
+    masked = {"where": p[SELECTED]} if SELECTED in p.dtype.names else {}
+    return _as_given(stage(*_numbers(p, numbers), axis=axis, keepdims=keepdims, **masked, **_initial(initial)), dtypes)
 
 
 def scanned(r, p, axis, exclusive=False):
@@ -130,7 +152,8 @@ def scanned(r, p, axis, exclusive=False):
 
 
 def stage_of(r, stage, dtypes, dtype):
-    """(what calls it, dtypes of an accumulator's numbers, whether elements may change places, whether map has an index)"""
+    """(what calls it, dtypes of an accumulator's numbers, whether elements may change places, whether map has an index, dtypes of
+    results, whether there is an identity, whether there is one or a value that changes no other)"""
     return r._staged(stage, dtypes, None if dtype is None else np.dtype(dtype))
 
 
@@ -155,6 +178,17 @@ def record_of(numbers, dtypes, dtype=None) -> np.dtype:
 def _new_record(numbers, dtypes, dtype):
     title = "of " + repr(([_text(one) for one in dtypes], None if dtype is None else _text(dtype)))
     return np.dtype([((title, "f0"), numbers[0]), *((f"f{i}", number) for i, number in enumerate(numbers) if i)])
+
+
+#: The last field of accumulators that a mask may have left without any element: whether there was one.
+SELECTED = "selected"
+
+
+def with_selected(record: np.dtype) -> np.dtype:
+    """The dtype of accumulators that say so."""
+    fields: Any = record.fields
+    return np.dtype([((fields[name][2], name) if len(fields[name]) == 3 else name, fields[name][0]) for name in record.names or ()] + [(SELECTED, np.bool_)],
+                    align=True)
 
 
 _record_of: Any = functools.lru_cache(maxsize=1024)(_new_record)
@@ -199,15 +233,19 @@ def _numbers(p: Any, numbers: Any) -> list[Any]:
 def packed(made: Any, record: np.dtype) -> Any:
     """The numbers of accumulators as records."""
     made = made if isinstance(made, tuple) else (made,)
-    if on_gpu(made[0]):
+    p = new_like(made[0], np.shape(made[0]), record)
+    for name, number in zip(record.names or (), made):
+        p[name] = number
+    return p
+
+
+def new_like(x: Any, shape: Any, dtype: Any) -> Any:
+    """An array without contents where x lies."""
+    if on_gpu(x):
         from lanewise import cuda
 
-        p: Any = cuda.device_array(made[0].shape, record)
-    else:
-        p = np.empty(np.shape(made[0]), record)
-    for i, number in enumerate(made):
-        p[f"f{i}"] = number
-    return p
+        return cuda.device_array(tuple(shape), dtype)
+    return np.empty_like(x, dtype, shape=tuple(shape)) if hasattr(x, "copy_to_host") else np.empty(shape, dtype)
 
 
 def _initial(value: Any) -> dict[str, Any]:

@@ -165,7 +165,7 @@ def _describe(of: Any, method: str | None) -> tuple[str, str, str]:
 
     if of is None:
         return _OUTSIDE, "", ""
-    name = _own_names().get(id(of)) or getattr(of, "__name__", None) or "?"
+    name = name_of(of)
     code = getattr(getattr(of, "py_func", None), "__code__", None)
     place = f"{code.co_filename}:{code.co_firstlineno}" if code is not None else ""
     if name == "<lambda>" and code is not None:
@@ -173,13 +173,18 @@ def _describe(of: Any, method: str | None) -> tuple[str, str, str]:
     return (f"{name}.{method}" if method else name), place, generator_of(of)
 
 
+def name_of(of: Any) -> str:
+    """Of an object that is called."""
+    return _own_names().get(id(of)) or getattr(of, "__name__", None) or "?"
+
+
 def _own_names() -> dict[int, str]:
     """lanewise.reductions' objects by identity: the functions that they are made of are named after what they do."""
     import sys
 
-    module = sys.modules.get("lanewise.reductions")
-    return {id(value): "reductions." + name.lstrip("_") for name, value in vars(module).items()
-            if isinstance(value, _core.Reduction)} if module else {}
+    modules = [sys.modules[name] for name in ("lanewise.reductions", "lanewise._nan_reductions") if name in sys.modules]
+    return {id(value): "reductions." + name.lstrip("_") for module in modules for name, value in vars(module).items()
+            if isinstance(value, _core.Reduction)}
 
 
 # ---- tables ----

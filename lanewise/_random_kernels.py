@@ -314,6 +314,82 @@ def philox_binomial_each(i, keys, c3, base, n, p, out):
     out[i] = _binomial(keys, c3, base + np.uint64(i), r._at(n, i), r._at(p, i))
 
 
+def _zipf_try(a, u, v):
+    """One attempt (Devroye, 1986, X.6.1), by a power of a uniform number that stays below 2**63; -1: rejected. u, v in (0, 1)."""
+    power = min(a, 1000.0) - 1.0  # above: all numbers are 1
+    x = np.floor(math.exp(-math.log1p(u * math.expm1(-power * _LOG_MOST)) / power))
+    if x >= 2.0**63:
+        return np.int64(-1)
+    t, b = power * math.log1p(1.0 / x), power * math.log(2.0)
+    return np.int64(x) if v * x * math.expm1(t) / math.expm1(b) <= math.exp(t - b) else np.int64(-1)
+
+
+_LOG_MOST = 63.0 * math.log(2.0)
+
+
+@forall(math="same")
+def philox_zipf(i, keys, c3, base, power, out):
+    out[i] = _zipf(keys, c3, base + np.uint64(i), power)
+
+
+@forall(math="same")
+def philox_zipf_each(i, keys, c3, base, power, out):
+    out[i] = _zipf(keys, c3, base + np.uint64(i), r._at(power, i))
+
+
+def _zipf(keys, c3, element, power):
+    attempt = 0
+    result = np.int64(-1)
+    while result < 0:
+        a, b, c, d = _draw(keys, c3, element, attempt)
+        result = _zipf_try(power, r._open_float64(_long(a, b)), r._open_float64(_long(c, d)))
+        attempt += 1
+    return result
+
+
+def _vonmises_try(kappa, first, second):
+    """One attempt (Best and Fisher, 1979) of the angle from the mean, by two words; 4: rejected."""
+    if kappa > 1e6:
+        return r._normal2_float64(first, second)[0] / math.sqrt(kappa)
+    sine, z = r._sincos_float64(first)
+    f = z
+    if kappa >= 1e-8:
+        tau = 1.0 + math.sqrt(1.0 + 4.0 * kappa * kappa)
+        rho = (tau - math.sqrt(2.0 * tau)) / (2.0 * kappa)
+        s = (1.0 + rho * rho) / (2.0 * rho) if kappa >= 1e-5 else 1.0 / kappa + kappa  # without the difference
+        f = (1.0 + s * z) / (s + z)
+        c = kappa * (s - f)
+        v = r._open_float64(second)
+        if c * (2.0 - c) - v <= 0.0 and math.log(c / v) + 1.0 - c < 0.0:
+            return 4.0
+    angle = math.acos(min(max(f, -1.0), 1.0))
+    return -angle if sine < 0.0 else angle
+
+
+def _turned(mean, angle):
+    return (mean + angle + math.pi) % (2.0 * math.pi) - math.pi
+
+
+def _vonmises(keys, c3, element, mean, kappa):
+    attempt = 0
+    angle = 4.0
+    while angle == 4.0:
+        a, b, c, d = _draw(keys, c3, element, attempt)
+        angle = _vonmises_try(kappa, _long(a, b), _long(c, d))
+        attempt += 1
+    return _turned(mean, angle)
+
+
+@forall(math="same")
+def philox_vonmises(i, keys, c3, base, mean, kappa, out):
+    out[i] = _vonmises(keys, c3, base + np.uint64(i), mean, kappa)
+
+
+@forall(math="same")
+def philox_vonmises_each(i, keys, c3, base, mean, kappa, out):
+    out[i] = _vonmises(keys, c3, base + np.uint64(i), r._at(mean, i), r._at(kappa, i))
+
+
 @forall
 def philox_integers_each(i, keys, c3, base, low, span, out):
     """A span of 0 is all of 2**64."""
@@ -469,6 +545,46 @@ def lanes_binomial(i, states, lanes, n, p, out):
 def lanes_binomial_each(i, states, lanes, n, p, out):
     for j in range(i, len(out), lanes):
         out[j] = _lane_binomial(states, i, r._at(n, j), r._at(p, j))
+
+
+def _lane_zipf(states, i, power):
+    result = np.int64(-1)
+    while result < 0:
+        u = r._open_float64(r.xoroshiro128p_next(states, i))
+        result = _zipf_try(power, u, r._open_float64(r.xoroshiro128p_next(states, i)))
+    return result
+
+
+@forall(math="same")
+def lanes_zipf(i, states, lanes, power, out):
+    for j in range(i, len(out), lanes):
+        out[j] = _lane_zipf(states, i, power)
+
+
+@forall(math="same")
+def lanes_zipf_each(i, states, lanes, power, out):
+    for j in range(i, len(out), lanes):
+        out[j] = _lane_zipf(states, i, r._at(power, j))
+
+
+def _lane_vonmises(states, i, mean, kappa):
+    angle = 4.0
+    while angle == 4.0:
+        first = r.xoroshiro128p_next(states, i)
+        angle = _vonmises_try(kappa, first, r.xoroshiro128p_next(states, i))
+    return _turned(mean, angle)
+
+
+@forall(math="same")
+def lanes_vonmises(i, states, lanes, mean, kappa, out):
+    for j in range(i, len(out), lanes):
+        out[j] = _lane_vonmises(states, i, mean, kappa)
+
+
+@forall(math="same")
+def lanes_vonmises_each(i, states, lanes, mean, kappa, out):
+    for j in range(i, len(out), lanes):
+        out[j] = _lane_vonmises(states, i, r._at(mean, j), r._at(kappa, j))
 
 
 @forall

@@ -199,6 +199,13 @@ def _moments(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.
     return made
 
 
+#: What Dask's keys and what errors of Dask arrays call those whose operators have no names of NumPy's.
+for _name, _made in (("any", _any), ("all", _all), ("minmax", _minmax), ("count_nonzero", _count), ("count_nonzero", _count_times),
+                     ("argmax", _argmax), ("argmin", _argmin), ("argmax", _argmax_complex), ("argmin", _argmin_complex), ("mean", _mean),
+                     ("logsumexp", _logsumexp), ("top1", _top1), ("affine_scan", _affine), ("segmented_sum", _segmented)):
+    _made.__name__ = _name
+
+
 # ---- their arguments ----
 
 

@@ -743,9 +743,10 @@ static PyMethodDef methods[] = {
          "_fill_uniform(place, low, width, out): with the numbers from the place on, which "
          "does not move")},
     {"_keep", draw_keep, METH_VARARGS,
-     PyDoc_STR("_keep(changes, name, parameters, place, numbers, blocks): of a formula, for "
-               "calls at the place and behind it, which take so many blocks, unless _changes "
-               "has become another")},
+     PyDoc_STR(
+         "_keep(changes, name, parameters, place, blocks, numbers): of a formula, for calls at "
+         "the place and behind it, which take so many blocks, unless _changes has become "
+         "another")},
     {"_give_back", draw_give_back, METH_VARARGS,
      PyDoc_STR("_give_back(place, count): blocks that were not used after all")},
     {"_mix", lw_draws_mix, METH_VARARGS,

@@ -67,9 +67,8 @@ typedef enum lw_formula_kind {
 typedef struct lw_formula {
     lw_formula_kind kind;
     double p[LW_MOST_PARAMETERS];
-    uint64_t place;         /* numbers[i]: of a call at place + i, */
+    uint64_t place, blocks; /* numbers[i]: of a call at place + i, which moves on by blocks */
     PyArrayObject *numbers; /* NULL: nothing is kept */
-    PyArrayObject *blocks;  /* which moves on by blocks[i]; 0: the number is not known */
 } lw_formula;
 
 typedef struct lw_formulas {
@@ -81,7 +80,7 @@ typedef struct lw_formulas {
  * is kept for the parameters and the place. */
 PyObject *lw_formula_take(lw_formulas *all, uint64_t *place, lw_formula_kind kind,
                           const lw_few *asked);
-/* _keep(changes, name, parameters, place, numbers, blocks), parameters being floats. -1 with an
+/* _keep(changes, name, parameters, place, blocks, numbers), parameters being floats. -1 with an
  * exception. Keeps nothing where the name is of no formula, or changes is not `now`. */
 int lw_formula_keep(lw_formulas *all, uint64_t now, PyObject *args);
 void lw_formulas_forget(lw_formulas *all);

@@ -17,17 +17,11 @@ is_for(const lw_formula *one, lw_formula_kind kind, const double *p)
     return one->numbers != NULL && one->kind == kind && memcmp(one->p, p, sizeof one->p) == 0;
 }
 
-static int64_t
-integer_at(PyArrayObject *array, uint64_t at)
-{
-    return ((const int64_t *)PyArray_DATA(array))[at];
-}
-
 static PyObject *
 number_at(PyArrayObject *numbers, uint64_t at)
 {
     if (PyArray_TYPE(numbers) == NPY_INT64)
-        return PyLong_FromLongLong(integer_at(numbers, at));
+        return PyLong_FromLongLong(((const int64_t *)PyArray_DATA(numbers))[at]);
     return PyFloat_FromDouble(((const double *)PyArray_DATA(numbers))[at]);
 }
 
@@ -39,23 +33,22 @@ lw_formula_take(lw_formulas *all, uint64_t *place, lw_formula_kind kind, const l
         uint64_t at = *place - one->place; /* wraps before the first place */
         PyObject *number;
 
-        if (!is_for(one, kind, asked->p) || at >= (uint64_t)PyArray_SIZE(one->numbers) ||
-            integer_at(one->blocks, at) <= 0)
+        if (!is_for(one, kind, asked->p) || at >= (uint64_t)PyArray_SIZE(one->numbers))
             continue;
         number = number_at(one->numbers, at);
-        *place += number ? (uint64_t)integer_at(one->blocks, at) : 0;
+        *place += number ? one->blocks : 0;
         return number;
     }
     return NULL;
 }
 
 static bool
-is_fitting(PyArrayObject *array, bool floats)
+is_fitting(PyArrayObject *numbers)
 {
-    int type = PyArray_TYPE(array);
+    int type = PyArray_TYPE(numbers);
 
-    return PyArray_NDIM(array) == 1 && PyArray_ISCARRAY_RO(array) &&
-           ((floats && type == NPY_DOUBLE) || type == NPY_INT64);
+    return PyArray_NDIM(numbers) == 1 && PyArray_ISCARRAY_RO(numbers) &&
+           (type == NPY_DOUBLE || type == NPY_INT64);
 }
 
 /* Those of these parameters, or the oldest ones. */
@@ -66,13 +59,6 @@ room_for(lw_formulas *all, lw_formula_kind kind, const double *p)
         if (is_for(&all->kept[k], kind, p))
             return &all->kept[k];
     return &all->kept[all->next++ % LW_FORMULAS_KEPT];
-}
-
-static void
-release(lw_formula *one)
-{
-    Py_XDECREF((PyObject *)one->numbers);
-    Py_XDECREF((PyObject *)one->blocks);
 }
 
 static int
@@ -91,20 +77,18 @@ int
 lw_formula_keep(lw_formulas *all, uint64_t now, PyObject *args)
 {
     lw_formula one = {0}, *room;
-    lw_formula before;
+    PyArrayObject *before;
     PyObject *parameters;
-    unsigned long long changes, place;
+    unsigned long long changes, place, blocks;
     const char *name;
     int kind = 0;
 
-    if (!PyArg_ParseTuple(args, "KsO!KO!O!:_keep", &changes, &name, &PyTuple_Type, &parameters,
-                          &place, &PyArray_Type, &one.numbers, &PyArray_Type, &one.blocks) ||
+    if (!PyArg_ParseTuple(args, "KsO!KKO!:_keep", &changes, &name, &PyTuple_Type, &parameters,
+                          &place, &blocks, &PyArray_Type, &one.numbers) ||
         read_parameters(parameters, one.p) < 0)
         return -1;
-    if (!is_fitting(one.numbers, true) || !is_fitting(one.blocks, false) ||
-        PyArray_SIZE(one.numbers) != PyArray_SIZE(one.blocks)) {
-        PyErr_SetString(PyExc_TypeError,
-                        "numbers and blocks must be arrays of float64 or int64, and of int64");
+    if (!is_fitting(one.numbers)) {
+        PyErr_SetString(PyExc_TypeError, "numbers must be an array of float64 or int64");
         return -1;
     }
     while (kind < LW_N_FORMULAS && strcmp(names[kind], name) != 0)
@@ -113,12 +97,12 @@ lw_formula_keep(lw_formulas *all, uint64_t now, PyObject *args)
         return 0;
     one.kind = (lw_formula_kind)kind;
     one.place = place;
+    one.blocks = blocks;
     Py_INCREF(one.numbers);
-    Py_INCREF(one.blocks);
     room = room_for(all, one.kind, one.p);
-    before = *room;
+    before = room->numbers;
     *room = one;
-    release(&before);
+    Py_XDECREF((PyObject *)before);
     return 0;
 }
 
@@ -126,8 +110,8 @@ void
 lw_formulas_forget(lw_formulas *all)
 {
     for (int k = 0; k < LW_FORMULAS_KEPT; k++) {
-        lw_formula before = all->kept[k];
+        PyObject *numbers = (PyObject *)all->kept[k].numbers;
         all->kept[k] = (lw_formula){0};
-        release(&before);
+        Py_XDECREF(numbers);
     }
 }

@@ -508,8 +508,10 @@ lw_reduce_read_initial(lw_reduce_call *call)
         memcpy(call->empty, r->identity, sizeof call->empty);
         call->has_empty = r->has_identity;
     }
-    if (!call->has_empty && call->masked && call->self->stage == LW_REDUCE_PARTIAL &&
-        r->has_neutral) { /* initial= comes when all parts are merged */
+    if (!call->has_empty && call->masked &&
+        (call->self->stage == LW_REDUCE_PARTIAL || call->self->stage == LW_REDUCE_MERGE)) {
+        /* Who merges parts knows which have no element (lanewise/_partials.py), and leaves them
+         * out; initial= comes when all parts are merged. */
         memcpy(call->empty, r->neutral, sizeof call->empty);
         call->has_empty = true;
     }

@@ -203,6 +203,7 @@ reducer_traverse(PyObject *object, visitproc visit, void *arg)
     Py_VISIT(self->finish);
     Py_VISIT(self->identity);
     Py_VISIT(self->stages);
+    Py_VISIT(self->whole);
     return lw_compiled_traverse((lw_compiled *)self, visit, arg);
 }
 
@@ -216,6 +217,7 @@ reducer_clear(PyObject *object)
     Py_CLEAR(self->finish);
     Py_CLEAR(self->identity);
     Py_CLEAR(self->stages);
+    Py_CLEAR(self->whole);
     return 0;
 }
 
@@ -293,34 +295,47 @@ call_current(PyObject *object, int which, long_way call, PyObject *const *args,
     return result;
 }
 
+/* A call of a stage, or of accumulate, which a profile measures. Those of Dask arrays are
+ * measured block by block. */
+static PyObject *
+call_measured(PyObject *self, int which, PyObject *const *args, Py_ssize_t n_args,
+              PyObject *kwnames)
+{
+    Py_ssize_t n_all = n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    PyObject *whole = ((lw_reducer *)self)->whole;
+    const char *stage = lw_reduce_stage_name(((lw_reducer *)self)->stage);
+    long_way call = which == LW_RECALL_CALL ? lw_reducer_call : lw_reducer_accumulate;
+    lw_profile_frame frame;
+    bool measured = lw_profiling() && !lw_brings_dask(args, n_all) &&
+                    lw_profile_call_begin(&frame, (lw_compiled *)(whole ? whole : self),
+                                          stage ? stage : "accumulate", args, n_all);
+    PyObject *result = call_current(self, which, call, args, n_args, kwnames);
+
+    if (measured)
+        lw_profile_call_end(&frame, result);
+    return result;
+}
+
 static PyObject *
 reducer_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
+    Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
     PyObject *result;
 
-    if (lw_calls_go_round() && ((lw_reducer *)self)->stage == LW_REDUCE_WHOLE &&
-        !lw_brings_dask(args, PyVectorcall_NARGS(nargsf)) &&
+    if (((lw_reducer *)self)->stage != LW_REDUCE_WHOLE)
+        return call_measured(self, LW_RECALL_CALL, args, n_args, kwnames);
+    if (lw_calls_go_round() && !lw_brings_dask(args, n_args) &&
         lw_went_round(&(lw_entry_call){"reduce", reducer_call, (lw_compiled *)self, self, args,
                                        nargsf, kwnames},
                       &result))
         return result;
-    return call_current(self, LW_RECALL_CALL, lw_reducer_call, args, PyVectorcall_NARGS(nargsf),
-                        kwnames);
+    return call_current(self, LW_RECALL_CALL, lw_reducer_call, args, n_args, kwnames);
 }
 
 static PyObject *
 reducer_accumulate(PyObject *self, PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
 {
-    Py_ssize_t n_all = n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-    lw_profile_frame frame;
-    bool measured = lw_profiling() && lw_profile_call_begin(&frame, (lw_compiled *)self,
-                                                            "accumulate", args, n_all);
-    PyObject *result =
-        call_current(self, LW_RECALL_ACCUMULATE, lw_reducer_accumulate, args, n_args, kwnames);
-
-    if (measured)
-        lw_profile_call_end(&frame, result);
-    return result;
+    return call_measured(self, LW_RECALL_ACCUMULATE, args, n_args, kwnames);
 }
 
 /* The same with a tuple and a dictionary. */

@@ -45,6 +45,7 @@ typedef struct lw_reducer {
     uint32_t n_of, n_taken;               /* … how many arrays, and of how many numbers */
     lw_dtype of_dtype;                    /* dtype= of those; void: not given */
     PyObject *stages;                     /* dict: those that were made; or NULL */
+    PyObject *whole;                      /* of a stage: what it is a stage of; or NULL */
     bool cpu_only, cuda_only;             /* target= of the decorator */
     int commutative;                      /* -1: as combine shows itself */
     lw_grown specialisations;             /* lw_reduce_specialisation */

@@ -8,9 +8,16 @@
 
 #include <string.h>
 
-static const char *const stages[] = {[LW_REDUCE_PARTIAL] = "partial",
+static const char *const stages[] = {[LW_REDUCE_WHOLE] = NULL,
+                                     [LW_REDUCE_PARTIAL] = "partial",
                                      [LW_REDUCE_MERGE] = "merge",
                                      [LW_REDUCE_FINISH] = "finish"};
+
+const char *
+lw_reduce_stage_name(lw_reduce_stage stage)
+{
+    return stages[stage];
+}
 
 /* LW_REDUCE_WHOLE with an exception. */
 static lw_reduce_stage
@@ -117,6 +124,7 @@ new_stage(lw_reducer *whole, lw_reduce_stage stage, const lw_reduce_call *call, 
     if (made == NULL)
         return NULL;
     made->stage = stage;
+    made->whole = Py_NewRef((PyObject *)whole);
     if (stage != LW_REDUCE_PARTIAL) {
         memcpy(made->of, call->array, n * sizeof *made->of);
         made->n_of = n;
@@ -136,9 +144,10 @@ describe_call(lw_reduce_call *call, lw_reduce_stage stage, uint32_t n)
     PyObject *results = numbers ? result_dtypes(call) : NULL;
 
     if (results != NULL && lw_reduce_read_initial(call) == 0)
-        result = PyTuple_Pack(6, made, numbers, r->commutative ? Py_True : Py_False,
+        result = PyTuple_Pack(7, made, numbers, r->commutative ? Py_True : Py_False,
                               r->indexed ? Py_True : Py_False, results,
-                              call->has_empty ? Py_True : Py_False);
+                              call->has_empty ? Py_True : Py_False,
+                              call->has_empty || r->has_neutral ? Py_True : Py_False);
     Py_XDECREF(results);
     Py_XDECREF(numbers);
     Py_XDECREF(made);

@@ -49,11 +49,26 @@ def test_of_integers(name, args, of):
 
 
 def test_targets_agree():
-    for name, args in (("noncentral_chisquare", (0.7, 3.0)), ("noncentral_f", (3.0, 4.0, 1.0)), ("logseries", (0.9,))):
+    for name, args in (("noncentral_chisquare", (0.7, 3.0)), ("noncentral_f", (3.0, 4.0, 1.0)), ("logseries", (0.9,)), ("zipf", (1.5,)), ("vonmises", (0.5, 2.0))):
         whole = getattr(Generator(5), name)(*args, 1000)
         again = getattr(Generator(5), name)(*args, out=np.empty(1000, whole.dtype))
         assert (whole == again).all()
         assert np.ndim(getattr(Generator(5), name)(*args)) == 0
+
+
+def test_zipf_and_vonmises_as_other_distributions():
+    """Their numbers have places in the stream: parameters that are arrays change none, and all of dtype, out and lanes is there."""
+    for bits in ("philox", "xoroshiro128p"):
+        angles = Generator(8, bits).vonmises(0.5, 2.0, 500)
+        assert (Generator(8, bits).vonmises([0.5], np.full(500, 2.0)) == angles).all() and np.abs(angles).max() <= np.pi
+        assert (Generator(8, bits).vonmises(0.5, 2.0, out=np.empty(500, np.float32)) == angles.astype(np.float32)).all()
+        numbers = Generator(8, bits).zipf(2.0, 500)
+        assert (Generator(8, bits).zipf(np.full(500, 2.0)) == numbers).all() and numbers.dtype == np.int64 and numbers.min() == 1
+        assert (Generator(8, bits).zipf(2.0, out=np.empty(500, np.uint64)) == numbers.astype(np.uint64)).all()
+    for a in (np.nextafter(1.0, 2.0), 1.01, 1e300):  # no number is too large, and none is never found
+        assert (Generator(2).zipf(a, 200) >= 1).all()
+    with pytest.raises(TypeError, match="dtype must be int64 or uint64, not int32"):
+        Generator(1).zipf(2.0, 3, np.int32)
 
 
 def test_parameters_broadcast():

@@ -101,3 +101,10 @@ def test_arrays_of_a_device():
             np.testing.assert_allclose(result.copy_to_host(), getattr(np, name)(a, axis=0), rtol=1e-5)
         nothing = lw.cuda.to_device(np.full((2, 3), np.nan))
         assert lw.reductions.nanargmax(nothing, axis=1).copy_to_host().tolist() == [0, 0]
+
+
+def test_times_are_no_nan():
+    for times in (np.array([1, 2, 4], "m8[s]"), np.array([1, 2, "NaT"], "m8[s]")):
+        for name in ("nansum", "nanmean", "nancumsum", "nanmax", "nanmin"):
+            mine, theirs = getattr(lw.reductions, name)(times), getattr(np, name)(times)
+            assert mine.dtype == theirs.dtype and str(mine) == str(theirs), name

@@ -222,3 +222,29 @@ def test_costs_nothing_when_off():
     with lw.profile():
         triple(x)
     assert fastest() < 1.5 * before  # leaves no trace in later calls
+
+
+def test_parts_of_reductions_are_rows():
+    mean = lw.reduce(map=lambda x: (x, 1), combine=lambda a, b: (a[0] + b[0], a[1] + b[1]), finish=lambda s, n: s / n)
+    mean.__name__ = "mean"
+    placed = lw.reduce(lambda a, b: a + b, map=lambda x, index: x * index)
+    placed.__name__ = "placed"
+    x = np.arange(1000.0)
+    with lw.profile() as p:
+        parts = [mean.partial(x), mean.partial(x.astype(np.float32).astype(np.float64))]
+        mean.finish(mean.merge(*parts))
+        placed.partial(x, offset=0)
+    calls = {row["function"]: (row["calls"], row["failed"]) for row in p.table().rows if row["calls"]}
+    assert calls == {"mean.partial": (2, 0), "mean.merge": (1, 0), "mean.finish": (1, 0), "placed.partial": (1, 0)}
+    assert next(row["bytes"] for row in p.table().rows if row["function"] == "mean.partial") >= 2 * x.nbytes
+
+
+def test_blocks_of_dask_arrays_are_rows():
+    da = pytest.importorskip("dask.array")
+    total = lw.reduce(lambda a, b: a * b + 1)
+    total.__name__ = "total"
+    with lw.profile() as p:
+        total(da.arange(100.0, chunks=10)).compute(scheduler="synchronous")
+        total.accumulate(da.arange(100.0, chunks=10))  # nothing is computed
+    calls = {row["function"]: row["calls"] for row in p.table().rows if row["calls"]}
+    assert calls["total.partial"] == 10 and calls["total.finish"] == 1 and "total.accumulate" not in calls and "total" not in calls

@@ -198,11 +198,11 @@ def test_kernels_compile_for_gpus():
     g = Generator(1)
     for name, parameters in FORMULAS:
         getattr(g, name)(*parameters, 8)
-    g.poisson([1.0, 2.0]), g.binomial([1, 2], 0.5), g.gamma([1.0, 2.0]), g.integers([0, 1], 4), g.dirichlet([1.0, 2.0]), g.normal([0, 1])
+    g.poisson([1.0, 2.0]), g.binomial([1, 2], 0.5), g.gamma([1.0, 2.0]), g.integers([0, 1], 4), g.dirichlet([1.0, 2.0]), g.normal([0, 1]), g.zipf([2.0, 3.0]), g.vonmises(0.0, 1.0)
     x, rows = np.ones(2), np.ones((1, 2))  # those that the CPU has kernels of its own for
     made.beta(2, x, x, x, x, x, x, x.copy()), made.dirichlet(1, rows.copy(), rows, x, rows.copy())
     found = {name: f for module in (made, kernels) for name, f in vars(module).items() if isinstance(f, lw._core.Forall) and f.signatures}
-    assert {"beta", "wald", "f", "place", "philox_poisson_each", "dirichlet"} <= found.keys()
+    assert {"beta", "wald", "f", "place", "philox_poisson_each", "dirichlet", "philox_zipf_each", "philox_vonmises"} <= found.keys()
     for kernel in found.values():
         try:
             text = kernel.inspect_ptx(target="sm_90")

@@ -95,21 +95,20 @@ def test_one_number_of_formulas_with_parameters_by_turns():
 
 
 def test_numbers_of_formulas_are_kept_for_the_stream_they_are_of():
-    g, numbers, blocks = Generator(5), np.arange(1.0, 5.0), np.array([4, 0, 0, 4])
+    g, numbers = Generator(5), np.arange(1.0, 5.0)
     at = g._place
-    g._keep(g._changes, "beta", (2.0, 3.0), at, numbers, blocks)
+    g._keep(g._changes, "beta", (2.0, 3.0), at, 4, numbers)
     assert g.beta(2, 3) == 1.0 and g._place == at + 4
     g._place = at + 3
     assert g.beta(2, 3) == 4.0 and g._place == at + 7
     g = Generator(5)
     changes = g._changes
     g.state = Generator(6).state
-    g._keep(changes, "beta", (2.0, 3.0), g._place, numbers, blocks)
+    g._keep(changes, "beta", (2.0, 3.0), g._place, 4, numbers)
     assert g.beta(2, 3) == Generator(6).beta(2, 3)
-    g._keep(g._changes, "no formula", (), g._place, numbers, blocks)
-    for arguments, problem in [(("beta", (1.0,) * 4, 0, numbers, blocks), ValueError), (("beta", ("a",), 0, numbers, blocks), TypeError),
-                               (("beta", (1.0,), 0, numbers.astype("f4"), blocks), TypeError), (("beta", (1.0,), 0, numbers[::2], blocks[::2]), TypeError),
-                               (("beta", (1.0,), 0, numbers, blocks[:3]), TypeError), (("beta", (1.0,), 0, numbers, numbers), TypeError)]:
+    g._keep(g._changes, "no formula", (), g._place, 4, numbers)
+    for arguments, problem in [(("beta", (1.0,) * 4, 0, 1, numbers), ValueError), (("beta", ("a",), 0, 1, numbers), TypeError),
+                               (("beta", (1.0,), 0, 1, numbers.astype("f4")), TypeError), (("beta", (1.0,), 0, 1, numbers[::2]), TypeError)]:
         with pytest.raises(problem):
             g._keep(g._changes, *arguments)
 
