@@ -6,6 +6,7 @@
  *   TUPLE n, LIST n, NAMED n address of the class
  *   METHODS n address of the class (a namedtuple with methods)
  *   OBJECT address of the lw_object_shape
+ *   MEMBER address of the enum class
  *   STATIC address of its lw_static_entry
  * and one last byte, END: whether byte offsets fit 31 bits (NARROW), whether an index may be
  * negative (SIGNED). */
@@ -21,6 +22,7 @@ enum lw_key_tag {
     LW_KEY_LIST,
     LW_KEY_NAMED,
     LW_KEY_OBJECT,
+    LW_KEY_MEMBER,
     LW_KEY_NONE,
     LW_KEY_STATIC,
     LW_KEY_END /* the low bits of the last byte */

@@ -810,6 +810,29 @@ new_operand(lw_bound *b)
     return operand;
 }
 
+/* A member of an enum class in a tuple or an object: its number in the class. Arguments that
+ * are members themselves are static. */
+static int
+put_member(binder *r, PyObject *member)
+{
+    PyTypeObject *class = Py_TYPE(member);
+    uint8_t key[1 + sizeof class] = {LW_KEY_MEMBER};
+    PyObject *names = PyObject_GetAttrString((PyObject *)class, "_member_names_");
+    PyObject *name = PyObject_GetAttrString(member, "_name_");
+    Py_ssize_t number = names && name ? PySequence_Index(names, name) : -1;
+
+    Py_XDECREF(name);
+    Py_XDECREF(names);
+    if (number < 0) { /* a combination of flags */
+        PyErr_Clear();
+        return refuse(r, member);
+    }
+    memcpy(key + 1, &class, sizeof class);
+    if (hold(r->bound, (PyObject *)class) < 0 || put_key(r->bound, key, sizeof key) < 0)
+        return -1;
+    return put_value(r->bound, (uint64_t)number);
+}
+
 /* Whether a declared signature has a pointer for this argument. */
 static bool
 takes_address(const lw_function *self, uint32_t arg)
@@ -870,6 +893,8 @@ put_other(binder *r, PyObject *object)
         double value = PyFloat_AS_DOUBLE(object);
         return put_number(r, LW_KEY_WEAK, LW_DT_f64, &value);
     }
+    if (lw_is_member(object))
+        return put_member(r, object);
     if (lw_is_foreign_host(object))
         return refuse_masked(r, object) < 0 ? -1 : put_foreign_host(r, object);
     shape = lw_object_shape_of(object);

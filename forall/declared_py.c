@@ -81,6 +81,7 @@ lw_spec_fits(const lw_arg_spec *declared, const lw_arg_spec *given)
     case LW_ARGK_TUPLE:
         return declared->is_list == given->is_list ? items_fit(declared, given) : -1;
     case LW_ARGK_CONSTANT: return declared->constant == given->constant ? 0 : -1;
+    case LW_ARGK_MEMBER: break; /* signatures have no such type */
     }
     return -1;
 }
@@ -117,7 +118,8 @@ count_values(const lw_arg_spec *spec)
     case LW_ARGK_SCALAR:
     case LW_ARGK_WEAK: return lw_is_complex(spec->dtype) ? 2 : 1;
     case LW_ARGK_ARRAY: return spec->pointer ? 1 : 1 + 2u * spec->ndim;
-    case LW_ARGK_RECORD: return 1;
+    case LW_ARGK_RECORD:
+    case LW_ARGK_MEMBER: return 1;
     case LW_ARGK_TUPLE:
         for (uint32_t i = 0; i < spec->n; i++)
             n += count_values(&spec->items[i]);

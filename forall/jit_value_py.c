@@ -251,6 +251,24 @@ object_of(const lw_result *form, PyObject *items)
     return object;
 }
 
+/* The captures of the tree hold its class. */
+static PyObject *
+member_of(const lw_result *form, result_reader *r)
+{
+    PyObject *class = (PyObject *)(uintptr_t)form->members->id;
+    PyObject *names = PyObject_GetAttrString(class, "_member_names_");
+    PyObject *map = PyObject_GetAttrString(class, "_member_map_");
+    PyObject *number = next_result(r);
+    PyObject *name = names && number ? PyObject_GetItem(names, number) : NULL;
+    PyObject *member = map && name ? PyObject_GetItem(map, name) : NULL;
+
+    Py_XDECREF(name);
+    Py_XDECREF(number);
+    Py_XDECREF(map);
+    Py_XDECREF(names);
+    return member;
+}
+
 static PyObject *
 result_of(const lw_result *form, result_reader *r)
 {
@@ -259,6 +277,7 @@ result_of(const lw_result *form, result_reader *r)
     switch (form->kind) {
     case LW_FORM_NONE: Py_RETURN_NONE;
     case LW_FORM_NUMBER: return next_result(r);
+    case LW_FORM_MEMBER: return member_of(form, r);
     case LW_FORM_TUPLE: break;
     }
     items = items_of(form, r);
@@ -390,6 +409,11 @@ form_of(const lw_scalar *scalar, const lw_result *form, uint32_t *i)
         Py_RETURN_NONE;
     if (form->kind == LW_FORM_TUPLE)
         return form_of_items(scalar, form, i);
+    if (form->kind == LW_FORM_MEMBER)
+        return PyErr_Format(PyExc_TypeError,
+                            "a result has a member of %s, which no array can hold: use its "
+                            "`.value`, or an `enum.IntEnum`",
+                            form->members->name);
     ++*i;
     if (scalar->arrays != NULL && scalar->arrays[number].is_array)
         return PyUnicode_FromString("array");

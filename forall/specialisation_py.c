@@ -226,6 +226,28 @@ decode_object(decoder *d, lw_arg_spec *out)
            set_class(d, shape->given, out) && decode_items(d, out) && check_members(d, out);
 }
 
+/* The tree has the class once it is read for these arguments. */
+static bool
+decode_member(decoder *d, lw_arg_spec *out)
+{
+    PyTypeObject *class = take_address(d);
+    lw_arg_spec unused;
+
+    *out = (lw_arg_spec){.kind = LW_ARGK_MEMBER, .dtype = LW_DT_i64};
+    if (!hold(d->specialisation, (PyObject *)class) ||
+        !set_class(d, (PyObject *)class, &unused))
+        return false;
+    out->members = lw_tree_enum(d->tree, class);
+    if (d->tree != d->specialisation->tree || (out->members && out->members->n))
+        return true;
+    PyErr_Format(PyExc_TypeError,
+                 "%s: a member of %.100s in a tuple or an object is not supported, because it "
+                 "is a class of flags, has a method __eq__ or has very many members; pass the "
+                 "member as an argument of its own",
+                 lw_function_name(d->self), class->tp_name);
+    return false;
+}
+
 static bool
 decode(decoder *d, lw_arg_spec *out)
 {
@@ -256,6 +278,7 @@ decode(decoder *d, lw_arg_spec *out)
     case LW_KEY_LIST:
     case LW_KEY_NAMED: return decode_tuple(d, tag, out);
     case LW_KEY_OBJECT: return decode_object(d, out);
+    case LW_KEY_MEMBER: return decode_member(d, out);
     case LW_KEY_NONE:
         out->kind = LW_ARGK_CONSTANT;
         out->constant = lw_none_constant(d->tree);

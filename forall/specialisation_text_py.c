@@ -49,6 +49,9 @@ lw_spec_print(const lw_arg_spec *spec, lw_text *out)
         lw_text_add(out, spec->is_list ? "]" : spec->n == 1 && !spec->class_name ? ",)" : ")");
         break;
     case LW_ARGK_CONSTANT: lw_text_add(out, "none"); break;
+    case LW_ARGK_MEMBER:
+        lw_text_add(out, spec->members ? spec->members->name : "member");
+        break;
     }
 }
 
@@ -139,6 +142,7 @@ sig_of(const lw_arg_spec *spec, lw_arena *arena, lw_sig_type *out)
     case LW_ARGK_WEAK: out->dtype = dtype_of_weak(spec->dtype); break;
     case LW_ARGK_RECORD: out->kind = LW_SIG_RECORD; break;
     case LW_ARGK_CONSTANT: out->kind = LW_SIG_VOID; break;
+    case LW_ARGK_MEMBER: out->kind = LW_SIG_NONE; break; /* signatures have no such type */
     case LW_ARGK_TUPLE: return sig_of_tuple(spec, arena, out);
     case LW_ARGK_ARRAY:
         out->kind = spec->pointer ? LW_SIG_POINTER : LW_SIG_ARRAY;
@@ -184,17 +188,31 @@ lw_specialisation_types(const lw_specialisation *specialisation)
     return types;
 }
 
+/* at: how many outputs have been printed. */
+static void
+print_form(const lw_scalar *scalar, const lw_result *form, uint32_t *at, lw_text *out)
+{
+    for (uint32_t i = 0; form->kind == LW_FORM_TUPLE && i < form->n; i++)
+        print_form(scalar, &form->items[i], at, out);
+    if (form->kind == LW_FORM_TUPLE || form->kind == LW_FORM_NONE)
+        return;
+    lw_text_addf(out, "%s%s",
+                 *at                 ? ", "
+                 : scalar->n_out > 1 ? "("
+                                     : "",
+                 form->members ? form->members->name : lw_dtypes[scalar->out[*at]].public_name);
+    ++*at;
+}
+
 static void
 print_results(const lw_scalar *scalar, lw_text *out)
 {
+    uint32_t n = 0;
+
     if (scalar == NULL || scalar->n_out == 0)
         lw_text_add(out, "void");
-    for (uint32_t i = 0; scalar != NULL && i < scalar->n_out; i++)
-        lw_text_addf(out, "%s%s",
-                     i                   ? ", "
-                     : scalar->n_out > 1 ? "("
-                                         : "",
-                     lw_dtypes[scalar->out[i]].public_name);
+    if (scalar != NULL)
+        print_form(scalar, scalar->result, &n, out);
     if (scalar != NULL && scalar->n_out > 1)
         lw_text_add(out, ")");
 }

@@ -31,22 +31,23 @@ def _new_lock():
 
 
 class Generator(_core._Draws, Distributions):
-    """Fills arrays with random numbers, with the method names and keywords of `numpy.random.Generator`.
+    """A generator of arrays of random numbers, with the method names and keywords of `numpy.random.Generator`.
 
     Parameters
     ----------
     seed : None, int, sequence of ints or numpy.random.SeedSequence
-        From 0 on. None takes entropy from the system.
+        Ints must not be negative. With None, the seed comes from the operating system.
     bit_generator : "philox" or "xoroshiro128p"
-        Philox-4x32-10 (Salmon and others, 2011): a number depends on the seed and its place in the stream alone.
-        xoroshiro128+ (Blackman and Vigna, 2018): 65,536 lanes, lane i draws elements i, i + 65536, ….
+        With Philox-4x32-10 (Salmon and others, 2011), a number depends on the seed and its position in the stream alone.
+        xoroshiro128+ (Blackman and Vigna, 2018) has 65,536 lanes; lane i draws the elements i, i + 65536, ….
     target : None, "cpu" or "cuda"
-        Where results are made when no ``out=`` says so; None: as ``lanewise.config.target``, where "auto" means NumPy arrays.
+        Where results are created if no ``out=`` is given. With None, the setting ``lanewise.config.target`` decides; its
+        default "auto" means NumPy arrays.
 
-    Every method takes ``size`` (None: one number, an int or a tuple), ``dtype`` (None: that of out, or float64, or int64),
-    ``out=`` (a NumPy or device array; size may be left out) and ``stream=``. Parameters of distributions are numbers or
-    arrays, of the host or a device, broadcast with size as NumPy does; where one lies on a device the result does too.
-    The numbers do not depend on the target, the launch or the number of threads.
+    Every method accepts ``size=`` (an int, a tuple, or None for one number), ``dtype=`` (None means the dtype of ``out``, or
+    else float64 or int64), ``out=`` (a NumPy or device array; ``size`` may then be left out) and ``stream=``. Parameters of
+    distributions are numbers, or arrays on the host or a device, which broadcast with ``size`` as in NumPy. If one of them is
+    on a device, the result is there, too. The numbers do not depend on the target, the launch or the number of threads.
 
     Raises TypeError and ValueError for arguments of the wrong kind or outside of the distribution's domain.
 
@@ -535,11 +536,11 @@ def _blank(kind):
 
 
 def default_rng(seed=None):
-    """A `Generator`, as `numpy.random.default_rng` gives one.
+    """Return a `Generator`, as `numpy.random.default_rng` does.
 
-    seed: an int, a SeedSequence or None, as for `Generator`; a `Generator`, which is returned as it is.
+    seed: an int, a SeedSequence or None, as for `Generator`; or a `Generator`, which is returned unchanged.
 
-    Raises TypeError for a generator of NumPy, whose numbers are others.
+    Raises TypeError for a generator of NumPy, because it would draw other numbers.
 
         >>> lw.random.default_rng(7).random() == lw.random.Generator(7).random()
         True

@@ -52,14 +52,13 @@ def _unknown(name: str) -> str:
 
 
 class Config:
-    """The settings as attributes; call it with some of them for a ``with`` override.
+    """The settings, as attributes. ``with lw.config(target="cpu"):`` changes settings for a block.
 
-    The attributes of numba.config and numba.cuda.config, which this also stands for, are other
-    names of settings: ``cuda.config.DISABLE_JIT = 1``.
+    ``print(lw.config)`` lists all settings with their values. The attributes of numba.config and
+    numba.cuda.config are other names of settings: ``cuda.config.DISABLE_JIT = 1``.
 
-    Raises AttributeError for a setting that does not exist, ValueError for a value of the
-    wrong kind, UnsupportedError for an attribute of numba's that has one value here.
-    ``print(lw.config)`` lists all of them with their values.
+    Raises AttributeError for a setting that does not exist, ValueError for an invalid value, and
+    UnsupportedError for another value of an attribute of numba that is fixed in lanewise.
     """
 
     __slots__ = ()

@@ -163,7 +163,7 @@ def pinned(*arrays):
 def mapped(*arrays, stream=0):
     """Device arrays over the memory of NumPy arrays inside a ``with`` block: one, or a list of them.
 
-    The kernels that write there are waited for at the end of the block. Raises as `pinned` does.
+    The end of the block waits for the kernels that write to this memory. Raises the same exceptions as `pinned`.
 
     >>> import numpy as np, lanewise as lw
     >>> from lanewise import cuda
@@ -239,22 +239,22 @@ def from_cuda_array_interface(desc, owner=None, sync=True):
 
 
 def is_float16_supported():
-    """True: float16 is in kernels of every device."""
+    """Return True: kernels can use float16 on every device."""
     return True
 
 
 def is_bfloat16_supported():
-    """True: bfloat16 is in kernels of every device; where the GPU has no instructions for it, by way of float32."""
+    """Return True: kernels can use bfloat16 on every device, by way of float32 if the GPU has no instructions for it."""
     return True
 
 
 def list_devices():
-    """The CUDA devices of this machine, a list. With target="cpu" the CPU is one."""
+    """Return a list of the CUDA devices of this machine. With target="cpu", the CPU counts as one."""
     return list(gpus)
 
 
 def legacy_default_stream():
-    """`default_stream()`: the one that waits for other streams, and they for it."""
+    """The same as `default_stream()`. This stream waits for the other streams, and they wait for it."""
     return default_stream()
 
 
@@ -275,12 +275,12 @@ def mapped_array_like(ary, stream=0, portable=False, wc=False):
 
 
 def is_supported_version():
-    """True: whatever CUDA this machine has, lanewise brings its own compilers, and the driver is asked for what is used."""
+    """Return True, whatever version of CUDA this machine has, because lanewise brings its own compilers and asks the driver for the functions that it uses."""
     return True
 
 
 def detect():
-    """Print the CUDA devices of this machine; True if there is one that can be used. With target="cpu" the CPU is one."""
+    """Print the CUDA devices of this machine, and return whether one of them can be used. With target="cpu", the CPU counts as one."""
     devices = list(gpus) if is_available() else []
     print(f"Found {len(devices)} CUDA device{'' if len(devices) == 1 else 's'}")
     for device in devices:

@@ -1,13 +1,14 @@
-"""The usual reductions and scans, on host and device arrays: each made with `lanewise.reduce` and nothing else.
+"""The usual reductions and scans, for host and device arrays. Each is made with `lanewise.reduce` alone.
 
     >>> import numpy as np
     >>> import lanewise as lw
     >>> lw.reductions.mean(np.arange(6.0).reshape(2, 3), axis=1)
     array([1., 4.])
 
-Arguments, dtypes, ties and what NaN does are NumPy's. On device arrays results are device arrays, of no dimension
-where all axes are reduced, and nothing waits; these functions are the methods of DeviceArray, so
-`numpy.sum(device)` comes here as well. `stream=` is for device arrays.
+Functions that NumPy also has accept the same arguments, return the same dtypes, choose the same one of several equal elements, and
+treat NaN in the same way. For device arrays, the results are device arrays, with zero dimensions if all axes are reduced, and calls do
+not wait for the device. `stream=` is for device arrays. A DeviceArray has these functions as methods, which `numpy.sum(device)` and so on
+call.
 """
 
 from __future__ import annotations
@@ -312,7 +313,7 @@ def _at_once(reduction: lw.Reduction, kinds: str, **always: Any) -> Any:
 
 @_at_once(_sum, "biufc")
 def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
-    """The sum of elements, as numpy.sum.
+    """The sum of the elements, like numpy.sum.
 
     >>> lw.reductions.sum(np.arange(6).reshape(2, 3), axis=0)
     array([3, 5, 7])
@@ -518,7 +519,7 @@ def logsumexp(a, axis=None, out=None, keepdims=False, *, where=True, stream=None
 
 
 def top1(a, payload, axis=None, out=None, keepdims=False, *, stream=None):
-    """The largest element and what stands at the same place in `payload`: (value, payload).
+    """The largest element, and the element of `payload` at the same position, as a tuple.
 
     >>> lw.reductions.top1([0.5, 2.0, 1.0], [10, 20, 30])
     (np.float64(2.0), np.int64(20))
@@ -570,7 +571,7 @@ def cumprod(a, axis=None, dtype=None, out=None, *, stream=None):
 
 
 def running_maximum(a, axis=0, out=None, *, stream=None):
-    """The largest element so far, as numpy.maximum.accumulate.
+    """The largest element so far at each position, like numpy.maximum.accumulate.
 
     >>> lw.reductions.running_maximum([3, 1, 4, 1, 5])
     array([3, 3, 4, 4, 5])
@@ -579,7 +580,7 @@ def running_maximum(a, axis=0, out=None, *, stream=None):
 
 
 def affine_scan(a, b, axis=0, out=None, *, initial=0, stream=None):
-    """y[i] = y[i - 1] * a[i] + b[i], with y[-1] = initial: a linear recurrence, in parallel.
+    """The linear recurrence y[i] = y[i - 1] * a[i] + b[i], which starts from `initial`; computed in parallel.
 
     >>> lw.reductions.affine_scan([0.5, 0.5, 0.5], [1.0, 1.0, 1.0])
     array([1.  , 1.5 , 1.75])
@@ -588,7 +589,7 @@ def affine_scan(a, b, axis=0, out=None, *, initial=0, stream=None):
 
 
 def segmented_sum(values, starts, axis=0, out=None, *, stream=None):
-    """Sums on the way that begin anew where `starts` is true.
+    """Running sums that start again from zero wherever `starts` is true.
 
     >>> lw.reductions.segmented_sum([1, 2, 3, 4], [True, False, True, False])
     array([1, 3, 3, 7])

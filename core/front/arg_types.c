@@ -54,6 +54,8 @@ lw_type_of_spec(lw_types *types, const lw_arg_spec *spec)
     case LW_ARGK_RECORD:
         return spec->record ? lw_record_type(types, spec->record, spec->readonly) : LW_T_BOTTOM;
     case LW_ARGK_TUPLE: return tuple_type(types, spec);
+    case LW_ARGK_MEMBER:
+        return spec->members ? lw_type_member(types, spec->members) : LW_T_BOTTOM;
     case LW_ARGK_CONSTANT: return LW_T_NONE; /* an item of a tuple */
     default: return LW_T_BOTTOM;
     }

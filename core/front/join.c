@@ -150,7 +150,16 @@ differ_in_fields(const lw_types *types, const lw_type *set, uint32_t n)
     return differ;
 }
 
-/* The type of a number in the class, which objects have that lack a field of this name. */
+static lw_type
+type_of_member(lw_types *types, const lw_constant *k)
+{
+    const lw_enum *of = lw_constant_enum(k);
+
+    return of && of->n ? lw_type_member(types, of) : (lw_type)LW_T_ABSENT;
+}
+
+/* The type of a number or a member in the class, which objects have that lack a field of this
+ * name. */
 static lw_type
 type_in_class(lw_types *types, const lw_class *class, const char *name)
 {
@@ -162,6 +171,7 @@ type_in_class(lw_types *types, const lw_class *class, const char *name)
     case LW_K_FLOAT: return LW_T_PYFLOAT;
     case LW_K_COMPLEX: return LW_T_PYCOMPLEX;
     case LW_K_SCALAR: return (lw_type)k->dtype;
+    case LW_K_OBJECT: return type_of_member(types, k);
     default: return LW_T_ABSENT;
     }
 }
@@ -350,6 +360,9 @@ static lw_type_kind
 class_of(const lw_types *types, lw_type type)
 {
     lw_type_kind kind = lw_type_kind_of(types, type);
+
+    if (kind == LW_TK_STATIC && lw_type_enum(types, type) != NULL)
+        return LW_TK_MEMBER;
     return kind == LW_TK_WEAK || kind == LW_TK_LITERAL ? LW_TK_SCALAR : kind;
 }
 
@@ -366,6 +379,20 @@ join_times(const lw_type *set, uint32_t n, const char **problem)
     if (joined == LW_T_BOTTOM)
         *problem = "E140";
     return joined;
+}
+
+/* Members of one class, known or not. */
+static lw_type
+join_members(lw_types *types, const lw_type *set, uint32_t n, const char **problem)
+{
+    const lw_enum *first = lw_type_enum(types, set[0]);
+
+    for (uint32_t i = 1; i < n; i++)
+        if (lw_type_enum(types, set[i])->id != first->id) {
+            *problem = "E140";
+            return LW_T_BOTTOM;
+        }
+    return lw_type_member(types, first);
 }
 
 static bool
@@ -395,6 +422,7 @@ join_same_class(lw_types *types, lw_typing typing, lw_type_kind class, const lw_
     case LW_TK_FUNCTION: return join_elements(types, typing, set, n, problem);
     case LW_TK_ARRAY: return join_arrays(types, set, n, problem);
     case LW_TK_RECORD: return join_records(types, set, n, problem);
+    case LW_TK_MEMBER: return join_members(types, set, n, problem);
     default: *problem = "E140"; return LW_T_BOTTOM;
     }
 }

@@ -78,7 +78,8 @@ sig_type_of(const collector *c, lw_type type, lw_sig_type *out)
     else if (row != NULL && row->kind == LW_TK_RECORD)
         *out = (lw_sig_type){.kind = record_of(c, type) ? LW_SIG_RECORD : LW_SIG_NONE,
                              .record = record_of(c, type)};
-    else if (stored != LW_DT_void && type != LW_T_BOTTOM)
+    else if (stored != LW_DT_void && type != LW_T_BOTTOM &&
+             lw_type_enum(&c->typed->types, type) == NULL)
         *out = (lw_sig_type){.kind = LW_SIG_SCALAR, .dtype = stored};
     return true;
 }

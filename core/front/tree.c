@@ -177,6 +177,7 @@ lw_tree_extend(lw_tree *tree, lw_tree **out, lw_error *err)
     COPY(files);
     COPY(array_functions);
     COPY(given);
+    COPY(enums);
     COPY(overloaded);
     COPY(answers);
     *out = made;
@@ -356,6 +357,21 @@ print_constant(const lw_tree *tree, uint32_t index, uint32_t depth, lw_text *out
         break;
     case LW_K_OBJECT: lw_text_addf(out, "object %s", constant->text); break;
     }
+}
+
+const lw_enum *
+lw_tree_enum(const lw_tree *tree, const void *id)
+{
+    for (uint32_t i = 0; i < tree->enums.n; i++)
+        if (tree->enums.data[i]->id == id)
+            return tree->enums.data[i];
+    return NULL;
+}
+
+const lw_enum *
+lw_constant_enum(const lw_constant *constant)
+{
+    return constant->kind == LW_K_OBJECT && constant->n == 2 ? constant->bytes : NULL;
 }
 
 void

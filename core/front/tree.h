@@ -187,20 +187,27 @@ typedef enum lw_constant_kind {
     LW_K_EXCEPTION, /* text = class name ("ValueError"; "module:Outer.Bad" for others than
                        builtins), help = constant message or NULL */
     LW_K_OBJECT, /* anything else: text = how to name it in E152, help = hint or NULL; a member
-                  * of an enum class: n = 2, items = its value and name, i = its truth or -1,
-                  * bytes = its lw_flag_set; n = 1: NotImplemented */
+                  * of an enum class: n = 2, items = its value (0: it is none that code can
+                  * use) and name, i = its truth or -1, bytes = its lw_enum; n = 1:
+                  * NotImplemented */
 } lw_constant_kind;
 
-/* The class of a member, and if it is derived from enum.Flag and has its operators all members,
- * combinations included; of others none. */
-typedef struct lw_flag_set {
-    const void *id; /* of the class */
-    uint32_t n;
+/* The class of a member of an enum class. */
+typedef struct lw_enum {
+    const void *id; /* of the class; its captures hold it */
+    const char *name;
+    uint32_t n; /* members that a value at run time may be: it is the number of one of these; 0:
+                   none may (core/front/read/members.c) */
+    const uint32_t *members; /* n constants, in the order of the class, without aliases */
+    int truth;               /* what all of these have, or -1 */
+    bool refuses;            /* a call of it with another value than theirs is a ValueError */
+    uint32_t n_flags; /* of a class that is derived from enum.Flag and has its operators: all
+                         members, combinations included; of others none */
     struct lw_flag {
         int64_t value, inverse; /* inverse: of ~member */
         uint32_t constant;
     } * flags;
-} lw_flag_set;
+} lw_enum;
 
 /* An array from outside that code reads and writes where it lies: a device array. Of `n` axes,
  * as its constant says. */
@@ -337,6 +344,7 @@ typedef struct lw_tree {
     LW_ARRAY(lw_file) files;
     LW_ARRAY(lw_array_function) array_functions;
     LW_ARRAY(const lw_class *) given; /* the classes of arguments that are objects; or NULL */
+    LW_ARRAY(const lw_enum *) enums;  /* the classes of members */
     LW_ARRAY(lw_overloaded_name) overloaded;
     LW_ARRAY(lw_overload_answer) answers;
     struct lw_tree *base; /* the tree that this one extends by answers (lw_tree_extend); NULL:
@@ -375,6 +383,10 @@ lw_tree *lw_tree_latest(const lw_tree *base);
 bool lw_tree_is_address(const lw_tree *tree, uint32_t node);
 /* One line a node; for golden tests, in builds with LW_WINDOWS. */
 void lw_tree_print(const lw_tree *tree, lw_text *out);
+/* The enum class of this identity, or NULL. */
+const lw_enum *lw_tree_enum(const lw_tree *tree, const void *id);
+/* The class of a constant that is a member of one (see LW_K_OBJECT), or NULL. */
+const lw_enum *lw_constant_enum(const lw_constant *constant);
 /* A constant of the tree as Python would write it, or what it is. */
 void lw_constant_print(const lw_tree *tree, uint32_t constant, lw_text *out);
 

@@ -39,6 +39,7 @@ typedef enum lw_arg_kind {
     LW_ARGK_ARRAY,    /* of dtype, or of record when that is not NULL */
     LW_ARGK_RECORD,   /* a record in memory, passed by address */
     LW_ARGK_TUPLE,    /* n items; names: of a namedtuple or an object */
+    LW_ARGK_MEMBER,   /* of the enum class `members`; dtype i64: its number there */
     LW_ARGK_CONSTANT, /* known at compile time: a constant of the tree (None, str, function,
                          dtype) */
 } lw_arg_kind;
@@ -79,6 +80,7 @@ typedef struct lw_arg_spec {
     const char *const *names;
     const char *class_name;     /* of a namedtuple or an object */
     const lw_class *user_class; /* TUPLE: its class, of the tree; or NULL */
+    const lw_enum *members;     /* of the tree */
 } lw_arg_spec;
 
 enum { LW_MAX_UNROLL = 64 }; /* iterations up to which a for loop over a tuple is unrolled */
@@ -109,6 +111,8 @@ typedef enum lw_call_kind {
     LW_CALL_CAST,     /* target: lw_dtype; one argument (or none: zero) */
     LW_CALL_VIEW,     /* x.view(dtype): target: lw_dtype of x's size; args[0] is x */
     LW_CALL_EXTERNAL, /* target: constant of the tree, an LW_K_EXTERNAL */
+    LW_CALL_MEMBER,   /* E(x): target: constant of the tuple of all values; operand: of types in
+                         which x is compared with them */
     LW_CALL_METHOD, /* target: names.def row of the same meaning (x.conjugate()); args[0] is the
                        object */
 } lw_call_kind;

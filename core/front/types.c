@@ -47,6 +47,13 @@ same_record(const lw_record *x, const lw_record *y)
     return true;
 }
 
+/* A tree that extends another one may describe a class again. */
+static bool
+same_enum(const lw_enum *x, const lw_enum *y)
+{
+    return x == y || (x != NULL && y != NULL && x->id == y->id);
+}
+
 static bool
 same_shape(const lw_type_row *x, const lw_type_row *y)
 {
@@ -65,7 +72,7 @@ same_row(const lw_type_row *x, const lw_type_row *y)
            x->fn == y->fn && x->user_class == y->user_class && x->is_list == y->is_list &&
            (x->n == 0 || memcmp(x->elements, y->elements, x->n * sizeof *x->elements) == 0) &&
            same_names(x->names, y->names, x->n) && same_shape(x, y) &&
-           same_record(x->record, y->record);
+           same_record(x->record, y->record) && same_enum(x->members, y->members);
 }
 
 static uint64_t
@@ -203,10 +210,26 @@ lw_type_literal(lw_types *types, __int128 lo, __int128 hi)
 }
 
 lw_type
-lw_type_static(lw_types *types, uint32_t constant)
+lw_type_static(lw_types *types, uint32_t constant, const lw_enum *members)
 {
-    lw_type_row row = {.kind = LW_TK_STATIC, .fn = constant};
+    lw_type_row row = {.kind = LW_TK_STATIC, .fn = constant, .members = members};
     return intern(types, &row);
+}
+
+lw_type
+lw_type_member(lw_types *types, const lw_enum *members)
+{
+    assert(members->n != 0);
+    lw_type_row row = {.kind = LW_TK_MEMBER, .members = members};
+    return intern(types, &row);
+}
+
+const lw_enum *
+lw_type_enum(const lw_types *types, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(types, type);
+
+    return row ? row->members : NULL;
 }
 
 lw_type
@@ -500,6 +523,7 @@ lw_type_stored(const lw_types *types, lw_type type)
                                                          : LW_DT_f64;
     case LW_TK_WEAK:
         return type == LW_T_INDEX ? LW_DT_i64 : type == LW_T_PYFLOAT ? LW_DT_f64 : LW_DT_c128;
+    case LW_TK_MEMBER: return LW_DT_i64;
     default: return LW_DT_void;
     }
 }
@@ -583,6 +607,7 @@ print_compound(const lw_types *types, const lw_type_row *row, lw_text *out)
         lw_text_add(out, ")");
         break;
     case LW_TK_STATIC: lw_text_add(out, "constant"); break;
+    case LW_TK_MEMBER: lw_text_add(out, row->members->name); break;
     case LW_TK_FUNCTION: lw_text_add(out, "function"); break;
     case LW_TK_RANGE: lw_text_add(out, "range"); break;
     case LW_TK_ARRAY: print_array(types, row, out); break;

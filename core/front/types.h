@@ -31,7 +31,9 @@ typedef enum lw_type_kind {
                       2^63 on as u64. An int outside both is stored as the nearest f64: beside
                       integers it is E130, beside floats it takes their type */
     LW_TK_NONE,
-    LW_TK_STATIC,   /* as a field of an object: `fn` is the constant. Also ABSENT */
+    LW_TK_STATIC,   /* as a field of an object: `fn` is the constant, and `members` its class if
+                       it is a member of one. Also ABSENT */
+    LW_TK_MEMBER,   /* a member of an enum class, `members`: stored as i64, its number there */
     LW_TK_TUPLE,    /* elements */
     LW_TK_FUNCTION, /* a nested function as a value: fn index; elements: types of what it
                        captures. In the function that defines it nothing is stored, because
@@ -99,8 +101,9 @@ typedef struct lw_type_row {
                       less than its type's own alignment (a field of packed records); else 0 */
     const int64_t *shape; /* ARRAY: constant extents (local, shared and captured tables; layout
                              C), or NULL. An extent of a dynamic shared array is not constant */
-    const lw_record *record; /* RECORD */
-    uint32_t next;           /* the next row with the same hash: row number + 1 */
+    const lw_record *record;       /* RECORD */
+    const struct lw_enum *members; /* MEMBER; STATIC: or NULL */
+    uint32_t next;                 /* the next row with the same hash: row number + 1 */
 } lw_type_row;
 
 typedef struct lw_types {
@@ -116,8 +119,13 @@ typedef enum lw_typing { LW_TYPING_WEAK, LW_TYPING_NUMBA } lw_typing;
 
 void lw_types_init(lw_types *types, lw_arena *arena);
 lw_type lw_type_literal(lw_types *types, __int128 lo, __int128 hi);
-/* The type of a field whose value exists only as this constant (lw_typed_constant). */
-lw_type lw_type_static(lw_types *types, uint32_t constant);
+/* The type of a field whose value exists only as this constant (lw_typed_constant). members:
+ * the class whose member it is, or NULL. */
+lw_type lw_type_static(lw_types *types, uint32_t constant, const struct lw_enum *members);
+/* A member of this class, whichever. */
+lw_type lw_type_member(lw_types *types, const struct lw_enum *members);
+/* The class of a MEMBER, or of a STATIC that is one of it; else NULL. */
+const struct lw_enum *lw_type_enum(const lw_types *types, lw_type type);
 lw_type lw_type_tuple(lw_types *types, const lw_type *elements, uint32_t n,
                       const char *const *names);
 /* The same tuple as the fields of an object of a class (NULL: of none). */
@@ -174,8 +182,8 @@ uint32_t lw_type_field(const lw_type_row *tuple, const char *name);
 /* The same if it is of this kind, else NULL. */
 const lw_type_row *lw_type_get_kind(const lw_types *types, lw_type type, lw_type_kind kind);
 /* The scalar in which a value of this type is stored: weak int i64 (constants from 2^63 on u64,
- * outside both f64), weak float f64, weak complex c128, a scalar itself; LW_DT_void for tuples
- * and compile-time types. */
+ * outside both f64), weak float f64, weak complex c128, a scalar itself, a member i64;
+ * LW_DT_void for tuples and compile-time types. */
 lw_dtype lw_type_stored(const lw_types *types, lw_type type);
 /* "float32", "int (weak)", "tuple(float32, int64)": as messages and explain() show it. */
 void lw_type_print(const lw_types *types, lw_type type, lw_text *out);

@@ -448,9 +448,6 @@ REASONS = {
         test_const_string.py::TestConstString:: test_assign_const_byte_string test_assign_const_bytes_in_record
             test_assign_const_string_in_record test_assign_const_unicode_string
     """,
-    "a member of an Enum that is chosen at run time (of an IntEnum it is a number)": """
-        test_enums.py::EnumTest:: test_return_from_device_func
-    """,
     'a float is not stored in an integer array without being asked to: E142; typing="numba" cuts it': """
         test_alignment.py::TestAlignment:: test_record_alignment
         test_dispatcher.py::TestDispatcher:: test_explicit_signatures_device_unsafe
@@ -490,9 +487,6 @@ REASONS = {
         test_userexc.py::TestUserExc:: test_user_exception
         test_exception.py::TestException:: test_zero_division_error_in_debug
         test_detect.py::TestCudaDetect:: test_cuda_detect
-    """,
-    "cuda.threadIdx as a value": """
-        test_print.py::TestPrint:: test_dim3
     """,
     "what numba's simulator cannot do works here": """
         test_array_alignment.py::TestCudasimUnsupportedAlignment:: test_local_unsupported test_shared_unsupported

@@ -651,7 +651,7 @@ def indexed(x):
 
 
 def two_kinds(x):
-    p = Tagged(Kind.A, "a", x) if x > 0 else Tagged(Kind.B, "a", x)
+    p = Tagged(Kind.A, "a", x) if x > 0 else Tagged(Kind.A, "b", x)
     return p.x
 
 
@@ -699,7 +699,7 @@ def joined(x):
     (generating, r"E165: `__iter__` of `Generating` does not return `iter\(...\)`"),
     (returning, r"E165: `__iter__` of `Returning` does not return `iter\(...\)`"),
     (indexed, "E165: `Indexed` has no `__iter__`"),
-    (two_kinds, "E140(.|\\n)*kind: constant"),
+    (two_kinds, "E140(.|\\n)*name: constant"),
     (method_kept, "E165: `twice` of `Derived` is not called"),
     (iterated, "E165: `Plain` has no `__iter__`(.|\\n)*give it a method `__iter__`"),
     (joined, "E140"),

@@ -7,6 +7,7 @@ import pytest
 
 import lanewise as lw
 import lanewise.errors
+from lanewise import cuda
 
 
 def plain(x):
@@ -122,6 +123,32 @@ def joined_error(x):
 def constant_text(x):
     assert x < 5, f"at most {SIZE + 1}"
     return x
+
+
+def test_triples_of_indices(capsys):
+    """cuda.threadIdx and its like are tuples with names where they are values."""
+    @lw.jit(device=True)
+    def total(t):
+        return t.x + 10 * t.y + 100 * t.z
+
+    @lw.jit(target="cpu")
+    def kernel(out):
+        t, (bx, by, bz) = cuda.threadIdx, cuda.blockDim
+        if cuda.threadIdx == (1, 0, 1):
+            print(cuda.threadIdx, cuda.blockIdx, cuda.blockDim, cuda.gridDim)
+        out[t.z, t.y, t.x] = total(cuda.threadIdx) + 1000 * (bx + by + bz)
+
+    out = np.zeros((2, 2, 2))
+    kernel[1, (2, 2, 2)](out)
+    assert capsys.readouterr().out == "(1, 0, 1) (0, 0, 0) (2, 2, 2) (1, 1, 1)\n"
+    assert out.tolist() == [[[6000, 6001], [6010, 6011]], [[6100, 6101], [6110, 6111]]]
+
+    @lw.jit(target="cpu")
+    def other(out):
+        print(cuda.shared)
+
+    with pytest.raises(lw.errors.TypingError, match="E120"):
+        other[1, 1](out)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "u1"])

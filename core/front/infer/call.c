@@ -175,25 +175,27 @@ is_short_tuple(lw_infer_frame *f, const lw_constant *constant)
 }
 
 /* What distinguishes instances: the type of an argument, and its constant if that exists only
- * at compile time, decides conditions or may be a shape; in lanewise's own functions under
- * numba's typing, too. */
+ * at compile time, is a member of an enum class, decides conditions or may be a shape; in
+ * lanewise's own functions under numba's typing, too. */
 static lw_infer_value
 key_of(const binding *b, lw_infer_value value)
 {
     lw_infer_frame *f = b->f;
     const lw_constant *constant = value.constant ? lw_constant_of(f, value.constant) : NULL;
     __int128 i;
+    bool stays = constant && (lw_constant_is_static(f, value.constant) ||
+                              lw_constant_has_member(f, value.constant));
     bool keep =
-        constant && (constant->kind == LW_K_NONE || lw_constant_int_value(constant, &i) ||
-                     is_short_tuple(f, constant) || lw_constant_is_static(f, value.constant));
+        constant && (constant->kind == LW_K_NONE || stays ||
+                     lw_constant_int_value(constant, &i) || is_short_tuple(f, constant));
 
     if (constant && constant->kind == LW_K_TUPLE && constant->user_class && constant->n == 0)
         return value; /* an object without fields yet, or ever */
     if (!keep || (!lw_weak_mode(f) && !b->row->inlined && value.type != LW_DT_b1 &&
-                  value.type != LW_T_NONE && !lw_constant_is_static(f, value.constant)))
+                  value.type != LW_T_NONE && !stays))
         value.constant = 0;
     if (lw_recursion_is_general(f->run, b->fn) && lw_tuple_row(f, value.type) != NULL &&
-        value.constant && !lw_constant_is_static(f, value.constant))
+        value.constant && !stays)
         value.constant = 0;
     if (lw_recursion_is_general(f->run, b->fn) && lw_type_is_int(f, value.type)) {
         value.constant = 0;
@@ -416,6 +418,16 @@ note_link(lw_infer_frame *f, uint32_t node, uint32_t linked, const lw_type *type
     return LW_OK;
 }
 
+/* Whether an argument is no more than a variable or a constant. */
+static bool
+is_read(const lw_infer_frame *f, uint32_t entry)
+{
+    uint32_t tag = entry & LW_ARG_TAG;
+
+    return tag ? tag == LW_ARG_WEB || tag == LW_ARG_CONSTANT
+               : entry == 0 || lw_is_pure(f, entry);
+}
+
 /* The value of a call, of which arguments and effects are dropped where it is a constant. */
 static lw_status
 value_of_call(binding *b, const lw_memo *row, const lw_instance *instance, lw_infer_value *out)
@@ -425,6 +437,7 @@ value_of_call(binding *b, const lw_memo *row, const lw_instance *instance, lw_in
     bool pure = !instance->can_raise && !instance->allocates && !instance->prints &&
                 !row->busy && !instance->recurses;
     bool changes = instance->n_changed > 0;
+    bool stays = lw_type_is_member(f, result.type) && pure; /* so that its name can be read */
 
     out->type = result.type;
     if (b->makes) {
@@ -435,9 +448,11 @@ value_of_call(binding *b, const lw_memo *row, const lw_instance *instance, lw_in
         out->type = result.type;
         changes = instance->n_changed > 1;
     }
-    for (uint32_t i = 0; i < b->n; i++)
+    for (uint32_t i = 0; i < b->n; i++) {
         pure = pure && (b->values[i].constant || b->entries[i] == 0);
-    if (result.constant && ((out->type == LW_T_STATIC && !changes) || (pure && !changes)))
+        stays = stays && is_read(f, b->entries[i]);
+    }
+    if (result.constant && (out->type == LW_T_STATIC || stays || pure) && !changes)
         *out = result;
     else if (out->type == LW_T_STATIC)
         return lw_complain(f, lw_node_of(f, b->node)->loc, "E104", NULL, NULL,

@@ -141,6 +141,7 @@ call_constant(lw_infer_frame *f, uint32_t node, uint32_t number, const lw_arg_li
 {
     const lw_constant *constant = lw_constant_of(f, number);
     uint32_t loc = lw_node_of(f, lw_node_of(f, node)->a)->loc;
+    const lw_enum *members;
     lw_status status;
 
     switch (constant->kind) {
@@ -167,6 +168,9 @@ call_constant(lw_infer_frame *f, uint32_t node, uint32_t number, const lw_arg_li
         return lw_call_linked(f, node, constant->user_class->make, constant->user_class->linked,
                               args, out);
     case LW_K_OBJECT:
+        members = constant->n == 0 ? lw_tree_enum(f->run->tree, constant->bytes) : NULL;
+        if (members != NULL && members->n != 0 && members->refuses)
+            return lw_infer_member_call(f, node, members, args->data, args->n, out);
         return lw_complain(
             f, loc, "E152",
             lw_format_text(f, "%s", constant->text ? constant->text : "this object"),

@@ -36,6 +36,8 @@ lw_truth_of(lw_infer_frame *f, lw_infer_value x)
         return 1;
     if (x.constant)
         return lw_fold_truth_constant(f, x.constant);
+    if (row && row->kind == LW_TK_MEMBER)
+        return row->members->truth;
     if (x.type == LW_T_NONE)
         return 0;
     if (row && row->kind == LW_TK_TUPLE)
@@ -233,8 +235,7 @@ join_set(lw_infer_frame *f, uint32_t node, const lw_infer_value *set, uint32_t n
     if (is_constant)
         return lw_complain(f, lw_node_of(f, node)->loc, "E104",
                            "one of several texts or objects, chosen by numbers",
-                           "compiled code chooses among numbers: give each a number, as an "
-                           "`enum.IntEnum` does",
+                           "choose among numbers, or members of an `enum.Enum`, instead",
                            "which constant this is would be known only at run time");
     return lw_complain(
         f, lw_node_of(f, node)->loc, strcmp(problem, "E112") == 0 ? "E140" : problem,

@@ -162,18 +162,29 @@ table_type(lw_infer_frame *f, const lw_constant *constant)
 lw_type
 lw_field_type(lw_infer_frame *f, lw_infer_value value)
 {
+    const lw_enum *members = lw_type_enum(lw_types_of(f), value.type);
     uint32_t *slot;
 
-    if (value.type != LW_T_STATIC || value.constant == 0)
+    if ((value.type != LW_T_STATIC && members == NULL) || value.constant == 0)
         return value.type;
     for (uint32_t i = 0; i < f->run->statics.n; i++)
         if (lw_constant_same(f, f->run->statics.data[i], value.constant))
-            return lw_type_static(lw_types_of(f), f->run->statics.data[i]);
+            return lw_type_static(lw_types_of(f), f->run->statics.data[i], members);
     slot = lw_array_push(&f->run->statics, f->run->arena);
     if (slot == NULL)
         return LW_T_BOTTOM;
     *slot = value.constant;
-    return lw_type_static(lw_types_of(f), value.constant);
+    return lw_type_static(lw_types_of(f), value.constant, members);
+}
+
+/* Of a member whose class can be chosen from at run time; other objects are constants only. */
+static lw_type
+object_type(lw_infer_frame *f, const lw_constant *constant)
+{
+    const lw_enum *members = lw_constant_enum(constant);
+
+    return members && members->n ? lw_type_member(lw_types_of(f), members)
+                                 : (lw_type)LW_T_STATIC;
 }
 
 lw_infer_value
@@ -193,6 +204,7 @@ lw_constant_value(lw_infer_frame *f, uint32_t index)
     case LW_K_SCALAR: value.type = constant->dtype; break;
     case LW_K_TUPLE: value.type = tuple_type(f, constant); break;
     case LW_K_ARRAY: value.type = table_type(f, constant); break;
+    case LW_K_OBJECT: value.type = object_type(f, constant); break;
     default: break;
     }
     return value;
@@ -212,6 +224,7 @@ lw_constant_is_static(lw_infer_frame *f, uint32_t index)
     case LW_K_COMPLEX:
     case LW_K_SCALAR:
     case LW_K_ARRAY: return false;
+    case LW_K_OBJECT: return object_type(f, constant) == LW_T_STATIC;
     case LW_K_TUPLE:
         for (uint32_t i = 0; i < constant->n; i++)
             if (lw_constant_is_static(f, constant->items[i]))
@@ -219,6 +232,17 @@ lw_constant_is_static(lw_infer_frame *f, uint32_t index)
         return false;
     default: return true;
     }
+}
+
+bool
+lw_constant_has_member(lw_infer_frame *f, uint32_t index)
+{
+    const lw_constant *constant = lw_constant_of(f, index);
+    bool has = lw_constant_enum(constant) != NULL;
+
+    for (uint32_t i = 0; constant->kind == LW_K_TUPLE && !has && i < constant->n; i++)
+        has = lw_constant_has_member(f, constant->items[i]);
+    return has;
 }
 
 static bool
@@ -247,7 +271,7 @@ same_items(lw_infer_frame *f, const lw_constant *a, const lw_constant *b)
 static bool
 same_class_of_members(const lw_constant *a, const lw_constant *b)
 {
-    const lw_flag_set *x = a->bytes, *y = b->bytes;
+    const lw_enum *x = lw_constant_enum(a), *y = lw_constant_enum(b);
 
     return x == y || (x && y && x->id == y->id);
 }

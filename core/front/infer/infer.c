@@ -433,7 +433,7 @@ static bool
 is_number(const lw_arg_spec *spec)
 {
     return spec->kind == LW_ARGK_SCALAR || spec->kind == LW_ARGK_WEAK ||
-           spec->kind == LW_ARGK_CONSTANT;
+           spec->kind == LW_ARGK_CONSTANT || spec->kind == LW_ARGK_MEMBER;
 }
 
 /* Parameters without an argument take their defaults; *args takes the remaining arguments. */

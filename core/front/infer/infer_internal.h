@@ -398,6 +398,8 @@ uint32_t lw_fold_cast_constant(lw_infer_frame *f, uint32_t old, uint32_t x, lw_d
                                bool weak);
 /* Whether it has a part that exists only at compile time (function, str, module, type). */
 bool lw_constant_is_static(lw_infer_frame *f, uint32_t constant);
+/* Whether it is a member of an enum class, or a tuple that has one. */
+bool lw_constant_has_member(lw_infer_frame *f, uint32_t constant);
 
 /* ---- times.c ---- */
 /* type: of the result. The node's operand becomes a time, which says that each operand is
@@ -431,6 +433,8 @@ lw_status lw_infer_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_
 /* One comparison; the type of its operands goes to nodes[node].operand. *truth: 0, 1 or -1. */
 lw_status lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x,
                            lw_infer_operand y, int *truth);
+/* The operand of `x == y` between two numbers. */
+lw_type lw_equality_operand(lw_infer_frame *f, lw_type x, lw_type y);
 bool lw_type_is_int(lw_infer_frame *f, lw_type type); /* weak or strong, not bool */
 bool lw_type_is_int_or_bool(lw_infer_frame *f, lw_type type);
 bool lw_type_is_real(lw_infer_frame *f, lw_type type); /* a float */
@@ -481,12 +485,6 @@ lw_status lw_join_values(lw_infer_frame *f, uint32_t x_node, lw_type x, uint32_t
 
 /* ---- comparison.c ---- */
 lw_status lw_infer_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
-
-/* ---- flags.c ---- */
-/* x & y, x | y, x ^ y and ~x of members of a Flag class. 0: they are none, or not known. */
-uint32_t lw_fold_flags(lw_infer_frame *f, lw_pyop op, uint32_t x, uint32_t y);
-uint32_t lw_fold_inverted_flag(lw_infer_frame *f, uint32_t x);
-int lw_fold_in_flag(lw_infer_frame *f, uint32_t x, uint32_t y); /* x in y; -1: likewise */
 
 /* ---- tuple.c ---- */
 lw_status lw_infer_tuple(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
@@ -637,6 +635,8 @@ const lw_class *lw_class_of(lw_infer_frame *f, lw_type type);
 const lw_class *lw_class_by_value(lw_infer_frame *f, lw_type type);
 /* The type when what is in arrays is by value, at any depth of tuples. */
 lw_type lw_by_value(lw_infer_frame *f, lw_type type);
+/* A tuple of these elements whose names, class and kind are those of another one. */
+lw_type lw_tuple_like(lw_infer_frame *f, const lw_type_row *like, const lw_type *elements);
 const lw_class_member *lw_member_of(const lw_class *class,
                                     const char *name); /* NULL: it has none */
 /* Whether `class` (or NULL) is the class of this identity or derived from it. */
@@ -871,5 +871,25 @@ lw_status lw_infer_kernel(lw_infer_frame *f, uint32_t node, lw_name_id name, con
 /* ---- named_atomic.c ---- */
 lw_status lw_infer_atomic(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
                           uint32_t n, lw_infer_value *out);
+
+/* ---- members.c ---- */
+/* `m.value` and others, of a MEMBER that is not constant. */
+lw_status lw_infer_member_attribute(lw_infer_frame *f, uint32_t node, lw_type type,
+                                    const char *name, lw_infer_value *out);
+/* E(x): the member of this value, if the class finds members by numbers. */
+lw_status lw_infer_member_call(lw_infer_frame *f, uint32_t node, const lw_enum *members,
+                               const lw_arg *args, uint32_t n, lw_infer_value *out);
+/* The same type, with any member of their classes where fields are known members. */
+lw_type lw_without_known_members(lw_infer_frame *f, lw_type type);
+bool lw_type_is_member(lw_infer_frame *f, lw_type type); /* MEMBER */
+bool lw_has_member(lw_infer_frame *f, lw_type type); /* it is one, or a tuple that has one */
+/* Whether both are members of one class, known or not. */
+bool lw_are_members_of_one(lw_infer_frame *f, lw_type x, lw_type y);
+/* 1: x is a member of the class that y is; -1: this is not known. */
+int lw_fold_in_enum(lw_infer_frame *f, lw_infer_value x, lw_infer_value y);
+/* x & y, x | y, x ^ y and ~x of members of a Flag class. 0: they are none, or not known. */
+uint32_t lw_fold_flags(lw_infer_frame *f, lw_pyop op, uint32_t x, uint32_t y);
+uint32_t lw_fold_inverted_flag(lw_infer_frame *f, uint32_t x);
+int lw_fold_in_flag(lw_infer_frame *f, uint32_t x, uint32_t y); /* x in y; -1: likewise */
 
 #endif

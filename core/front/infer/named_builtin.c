@@ -418,6 +418,8 @@ python_class(lw_infer_frame *f, lw_type type)
 {
     lw_dtype stored = lw_type_stored(lw_types_of(f), type);
 
+    if (lw_type_is_member(f, type))
+        return -1;
     if (lw_type_is_int(f, type))
         return 0;
     switch (lw_dtypes[stored].kind) {
@@ -499,6 +501,14 @@ is_object_instance(lw_infer_frame *f, lw_infer_value x, const char *class)
     return is_numpy_instance(f, x, class);
 }
 
+static bool
+is_member_of(lw_infer_frame *f, lw_type type, const void *class)
+{
+    const lw_enum *members = lw_type_enum(lw_types_of(f), type);
+
+    return members != NULL && members->id == class;
+}
+
 /* 1, 0, or -1: the class is not known here. */
 static int
 is_instance(lw_infer_frame *f, lw_infer_value x, uint32_t class_constant)
@@ -514,7 +524,8 @@ is_instance(lw_infer_frame *f, lw_infer_value x, uint32_t class_constant)
                 lw_type_is_time(x.type) &&
                 lw_dtypes[x.type].kind == lw_dtypes[class->dtype].kind);
     case LW_K_OBJECT:
-        if (lw_class_is(lw_class_of(f, x.type), class->bytes))
+        if (lw_class_is(lw_class_of(f, x.type), class->bytes) ||
+            is_member_of(f, x.type, class->bytes))
             return 1;
         return is_object_instance(f, x, class->text ? class->text : "");
     case LW_K_CLASS:

@@ -31,7 +31,7 @@ lw_by_value(lw_infer_frame *f, lw_type type)
 {
     const lw_type_row *row = lw_type_get(lw_types_of(f), type);
     lw_type_row copy;
-    lw_type *elements, made;
+    lw_type *elements;
 
     if (row == NULL || row->kind != LW_TK_TUPLE)
         return lw_record_object(lw_types_of(f), type);
@@ -43,9 +43,16 @@ lw_by_value(lw_infer_frame *f, lw_type type)
         elements[i] = lw_by_value(f, copy.elements[i]);
     if (memcmp(elements, copy.elements, copy.n * sizeof *elements) == 0)
         return type;
-    made = lw_type_tuple(lw_types_of(f), elements, copy.n, copy.names);
-    made = lw_type_tuple_listed(lw_types_of(f), made, copy.is_list);
-    return lw_type_tuple_of_class(lw_types_of(f), made, copy.user_class);
+    return lw_tuple_like(f, &copy, elements);
+}
+
+lw_type
+lw_tuple_like(lw_infer_frame *f, const lw_type_row *like, const lw_type *elements)
+{
+    lw_type made = lw_type_tuple(lw_types_of(f), elements, like->n, like->names);
+
+    made = lw_type_tuple_listed(lw_types_of(f), made, like->is_list);
+    return lw_type_tuple_of_class(lw_types_of(f), made, like->user_class);
 }
 
 const lw_class_member *
@@ -478,6 +485,13 @@ is_mixed(lw_infer_frame *f, lw_pyop op, bool negated, const choice *c, lw_type x
            method_of(f, other, "__eq__");
 }
 
+/* None, texts, members: what `is` compares an object with. */
+static bool
+is_no_object(lw_infer_frame *f, lw_type type)
+{
+    return type == LW_T_NONE || type == LW_T_STATIC || lw_type_is_member(f, type);
+}
+
 lw_status
 lw_infer_object_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, lw_arg y,
                         bool *found, lw_infer_value *out)
@@ -507,9 +521,8 @@ lw_infer_object_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_arg x, 
         return complain_operator(f, node, op, a, b);
     if (c.left || c.right)
         LW_TRY(call_operator(f, node, op, &c, x, y, out));
-    else if (compares_fields(f, op, a, b) ||
-             ((op == LW_PY_IS || op == LW_PY_IS_NOT) &&
-              (a == LW_T_NONE || b == LW_T_NONE || a == LW_T_STATIC || b == LW_T_STATIC)))
+    else if (compares_fields(f, op, a, b) || ((op == LW_PY_IS || op == LW_PY_IS_NOT) &&
+                                              (is_no_object(f, a) || is_no_object(f, b))))
         *found = false;
     else
         return complain_operator(f, node, op, a, b);

@@ -80,7 +80,7 @@ lw_type_is_number(lw_infer_frame *f, lw_type type)
 bool
 lw_type_is_scalar(lw_infer_frame *f, lw_type type)
 {
-    return lw_type_stored(lw_types_of(f), type) != LW_DT_void;
+    return lw_type_stored(lw_types_of(f), type) != LW_DT_void && !lw_type_is_member(f, type);
 }
 
 lw_type
@@ -749,7 +749,8 @@ compare_tuples(lw_infer_frame *f, lw_pyop op, const lw_type_row *x, const lw_typ
         if (equality && one == NEVER && elements[i] == LW_T_BOTTOM &&
             !(is_bits(f, xs[i]) && is_bits(f, ys[i])))
             return op == LW_PY_EQ ? NEVER : ALWAYS;
-        if (!equality && (lw_type_is_complex(xs[i]) || lw_type_is_complex(ys[i])))
+        if (!equality && (lw_type_is_complex(xs[i]) || lw_type_is_complex(ys[i]) ||
+                          lw_type_is_member(f, xs[i]) || lw_type_is_member(f, ys[i])))
             return NO_ORDER;
         if (is_memory(f, xs[i]) || is_memory(f, ys[i]))
             return NO_ORDER;
@@ -776,7 +777,7 @@ static compared
 compare_types(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, lw_type *operand)
 {
     bool equality = op == LW_PY_EQ || op == LW_PY_NE;
-    const lw_types *types = lw_types_of(f);
+    lw_types *types = lw_types_of(f);
 
     *operand = LW_T_BOTTOM;
     if (lw_type_is_time(x) || lw_type_is_time(y)) {
@@ -789,11 +790,24 @@ compare_types(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, lw_type *oper
         return compare_tuples(f, op, lw_type_get(types, x), lw_type_get(types, y), operand);
     if (is_memory(f, x) || is_memory(f, y))
         return NO_ORDER;
+    if (equality && lw_are_members_of_one(f, x, y) && !(is_known(f, x) && is_known(f, y))) {
+        *operand = lw_type_member(types, lw_type_enum(types, x));
+        return COMPARED;
+    }
     if (equality && x == y && (x == LW_T_NONE || is_known(f, x)))
         return op == LW_PY_EQ ? ALWAYS : NEVER;
     if (equality && is_static(f, x) && is_static(f, y) && !(is_known(f, x) && is_known(f, y)))
         return NO_ORDER; /* it is not known which texts these are */
     return equality ? (op == LW_PY_EQ ? NEVER : ALWAYS) : NO_ORDER;
+}
+
+lw_type
+lw_equality_operand(lw_infer_frame *f, lw_type x, lw_type y)
+{
+    lw_type operand;
+
+    (void)compare_types(f, LW_PY_EQ, x, y, &operand);
+    return operand;
 }
 
 /* An object that is no number, text or None, and equal to nothing else. */
@@ -812,6 +826,20 @@ member_of(lw_infer_frame *f, lw_infer_value x)
     return k && (k->kind == LW_K_INT || k->kind == LW_K_UINT) ? k->bytes : NULL;
 }
 
+/* `is` of a member and something else: == of its number with that of a member of its class. */
+static lw_status
+infer_equality(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infer_value y,
+               int *truth)
+{
+    compared how = compare_types(f, op, x.type, y.type, &f->nodes[node].operand);
+
+    *truth = x.constant && y.constant ? lw_fold_compare_constant(f, op, x.constant, y.constant)
+             : how == COMPARED        ? -1
+             : how == NO_ORDER        ? op == LW_PY_NE
+                                      : how == ALWAYS;
+    return LW_OK;
+}
+
 static lw_status
 infer_is(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infer_value y,
          int *truth)
@@ -821,6 +849,8 @@ infer_is(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infe
         x.constant && y.constant && x.type == LW_T_STATIC && y.type == LW_T_STATIC;
     bool same;
 
+    if (lw_type_is_member(f, x.type) || lw_type_is_member(f, y.type))
+        return infer_equality(f, node, op == LW_PY_IS ? LW_PY_EQ : LW_PY_NE, x, y, truth);
     if (member_of(f, x) && member_of(f, y)) {
         *truth = (op == LW_PY_IS) == (member_of(f, x) == member_of(f, y));
         return LW_OK;
@@ -882,6 +912,8 @@ infer_in(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infe
     lw_type *operands = lw_arena_take(f->run->arena, (n + 1) * sizeof *operands);
     int found = fold_in(f, x, y);
 
+    if (found < 0)
+        found = lw_fold_in_enum(f, x, y);
     if (operands == NULL)
         return lw_out_of_memory(f);
     if (found >= 0) {

@@ -331,12 +331,17 @@ check_entry_returned(lw_infer_frame *f, uint32_t node, lw_type type)
             f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
             "return a tuple, `return x, y`, or an array", "a list cannot be a result");
     if (f->run->typed->options.returns_arrays && is_of_compile_time(f, type))
-        return lw_complain(
-            f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
-            "return a number that stands for it, such as a member of an `enum.IntEnum`",
-            "what exists only while code is compiled cannot be a result");
+        return lw_complain(f, loc, "E183",
+                           lw_format_text(f, "this is %s", lw_describe_type(f, type)),
+                           "return a number that stands for it, or a member of an enum class",
+                           "what exists only while code is compiled cannot be a result");
     if (f->run->typed->options.returns_arrays && is_array_result(f, type))
         return LW_OK;
+    if (!f->run->typed->options.returns_arrays && lw_has_member(f, type))
+        return lw_complain(
+            f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
+            "return its `.value`, or use an `enum.IntEnum`, whose members are numbers",
+            "a member of an enum class cannot be a result here");
     if (has_memory(f, type))
         return lw_complain(
             f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
@@ -361,7 +366,7 @@ infer_return(lw_infer_frame *f, uint32_t node)
     if (n->a) {
         LW_TRY(lw_infer_returned(f, n->a, &value));
         if (f->caller == NULL)
-            value.type = lw_by_value(f, value.type);
+            value.type = lw_without_known_members(f, lw_by_value(f, value.type));
         LW_TRY(check_returned(f, lw_node_of(f, n->a)->loc, value.type));
         LW_TRY(check_entry_returned(f, n->a, value.type));
     }

@@ -576,7 +576,7 @@ member_attribute(lw_infer_frame *f, lw_infer_value object, const char *name,
     bool is_name = strcmp(name, "name") == 0;
 
     if (member == NULL || member->kind != LW_K_OBJECT || member->n != 2 ||
-        (!is_name && strcmp(name, "value") != 0))
+        (!is_name && strcmp(name, "value") != 0) || member->items[is_name] == 0)
         return false;
     *out = lw_constant_value(f, member->items[is_name]);
     return true;
@@ -613,6 +613,8 @@ infer_attribute_of(lw_infer_frame *f, uint32_t node, lw_infer_value object, lw_i
         member_attribute(f, object, name, out) || named_element(f, object, name, out) ||
         (lw_type_is_scalar(f, object.type) && number_attribute(f, node, object, name, out)))
         return LW_OK;
+    if (lw_type_is_member(f, object.type) && object.constant == 0)
+        return lw_infer_member_attribute(f, node, object.type, name, out);
     if (is_field_of_record(f, object.type, name))
         return lw_infer_field(f, node, object.type, name, &out->type);
     if (lw_is_own_attribute(f, object, name)) {

@@ -608,8 +608,8 @@ complain_constants(lw_infer_frame *f, uint32_t var, uint32_t loc)
 
     return lw_complain(f, loc, "E104",
                        lw_format_text(f, "different constants reach this use of `%s`", name),
-                       "use the constant inside each branch instead; members of an "
-                       "`enum.IntEnum` are numbers, which may differ",
+                       "use the constant inside each branch instead; numbers and members of "
+                       "an `enum.Enum` may differ",
                        "which constant `%s` is would be known only at run time", name);
 }
 

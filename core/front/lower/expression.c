@@ -317,6 +317,34 @@ lower_call_view(lw_lower_frame *f, uint32_t node)
     return lw_value_scalar(f, to, lw_ir_bitcast(&f->b, lw_dtypes[to].parts, x.parts[0]));
 }
 
+/* E(x): the number of the value that is equal to x. */
+static lw_lower_value
+lower_call_member(lw_lower_frame *f, uint32_t node)
+{
+    const lw_typed_node *t = lw_typed_at(f, node);
+    const lw_constant *values = lw_typed_constant(f->l->typed, t->target);
+    const lw_type_row *operands = lw_type_get(f->l->types, t->operand);
+    lw_lower_value x = lw_lower_argument(f, node, 0);
+    lw_ref found = lw_ir_int(&f->b, LW_DT_b1, 0), number = lw_ir_int(&f->b, LW_DT_i64, 0);
+    lw_text text = {0};
+
+    for (uint32_t i = 0; i < values->n; i++) {
+        uint32_t k = values->items[i];
+        lw_lower_value value = lw_value_constant(f, k, type_of_constant(f, k));
+        lw_ref same = lw_lower_compare(f, LW_PY_EQ, x, value, operands->elements[i]);
+
+        number = lw_ir_select(&f->b, same, lw_ir_int(&f->b, LW_DT_i64, i), number);
+        found = lw_ir_or(&f->b, found, same);
+    }
+    lw_text_addf(&text, "this is not a valid %s",
+                 lw_type_get(f->l->types, t->type)->members->name);
+    if (f->can_raise && !text.failed)
+        lw_lower_raise_deferred(f, lw_ir_not(&f->b, found), "ValueError",
+                                lw_arena_strdup(f->l->arena, lw_text_get(&text)));
+    lw_text_reset(&text);
+    return lw_value_scalar(f, t->type, number);
+}
+
 static lw_lower_value
 lower_call(lw_lower_frame *f, uint32_t node)
 {
@@ -324,6 +352,7 @@ lower_call(lw_lower_frame *f, uint32_t node)
     case LW_CALL_INSTANCE: return lower_call_instance(f, node);
     case LW_CALL_CAST: return lower_call_cast(f, node);
     case LW_CALL_VIEW: return lower_call_view(f, node);
+    case LW_CALL_MEMBER: return lower_call_member(f, node);
     case LW_CALL_EXTERNAL:
     case LW_CALL_NAMED:
     case LW_CALL_METHOD: {
@@ -495,6 +524,8 @@ lower_attribute(lw_lower_frame *f, uint32_t node)
     lw_lower_value item;
     if (lw_value_is_tuple(&object, f) && named_element(f, object, name, &item))
         return lw_value_convert(f, item, type);
+    if (lw_type_kind_of(f->l->types, object.type) == LW_TK_MEMBER)
+        return lw_lower_member_value(f, node, object);
     bool imaginary = strcmp(name, "imag") == 0;
     if (object.n == 2 && (imaginary || strcmp(name, "real") == 0)) {
         lw_ref part = object.parts[imaginary];

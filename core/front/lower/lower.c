@@ -577,7 +577,10 @@ describe_result(lw_lowering *l, lw_type type, lw_result *out)
     lw_result *items;
     const char **names;
 
-    out->kind = lw_parts_of(l->types, type) ? LW_FORM_NUMBER : LW_FORM_NONE;
+    out->members = lw_type_enum(l->types, type);
+    out->kind = out->members                  ? LW_FORM_MEMBER
+                : lw_parts_of(l->types, type) ? LW_FORM_NUMBER
+                                              : LW_FORM_NONE;
     if (row == NULL)
         return;
     items = lw_arena_take(l->arena, (row->n + 1) * sizeof *items);

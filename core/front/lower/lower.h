@@ -40,15 +40,16 @@ typedef struct lw_array_result {
 /* How the outputs make up the result of the user's function. */
 typedef struct lw_result {
     enum {
-        LW_FORM_NUMBER,
+        LW_FORM_NUMBER, /* the next output, which may be an array */
+        LW_FORM_MEMBER, /* the next output is its number in `members` */
         LW_FORM_NONE,
         LW_FORM_TUPLE
-    } kind;     /* NUMBER: the next output, which
-                    may be an array */
+    } kind;
     uint32_t n; /* TUPLE: items; names: of an object's fields */
     const struct lw_result *items;
     const char *const *names;
     const lw_class *user_class; /* of the tree; NULL: a plain tuple */
+    const lw_enum *members;     /* likewise */
 } lw_result;
 
 typedef struct lw_scalar {

@@ -422,6 +422,7 @@ typedef struct lw_table {
 bool lw_table_of_constant(lw_lower_frame *f, uint32_t constant, lw_type type, lw_table *table);
 /* The items of any tuple, stored in memory of the call. */
 bool lw_table_of_value(lw_lower_frame *f, lw_lower_value tuple, lw_type type, lw_table *table);
+lw_lower_value lw_lower_member_value(lw_lower_frame *f, uint32_t node, lw_lower_value member);
 lw_lower_value lw_table_item(lw_lower_frame *f, const lw_table *table,
                              lw_ref index); /* from 0, below n */
 /* tuple[index], with an index that is known only at run time. */

@@ -380,6 +380,23 @@ is_integer(const lw_types *types, lw_type type)
     return lw_type_is_integer(types, type) || lw_literal_is_wide(types, type);
 }
 
+/* Members of one class by their numbers; a member and anything else are not equal. */
+static lw_ref
+compare_members(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value y)
+{
+    const lw_types *types = f->l->types;
+    const lw_enum *a = lw_type_enum(types, x.type), *b = lw_type_enum(types, y.type);
+    lw_op how = machine_compare(op);
+
+    if (a == NULL || b == NULL || a->id != b->id)
+        return constant_bool(f, how == LW_OP_NE);
+    if (x.n == 0 && y.n == 0) /* both are known */
+        return constant_bool(f, (x.type == y.type) == (how == LW_OP_EQ));
+    x = lw_value_convert(f, x, x.n ? x.type : y.type);
+    y = lw_value_convert(f, y, x.type);
+    return lw_int_compare(&f->b, how, x.parts[0], y.parts[0]);
+}
+
 static lw_ref
 contains(lw_lower_frame *f, lw_lower_value x, lw_lower_value tuple, lw_type operand)
 {
@@ -408,6 +425,8 @@ lw_lower_compare(lw_lower_frame *f, lw_pyop op, lw_lower_value x, lw_lower_value
     }
     x = lw_lower_by_value(f, x);
     y = lw_lower_by_value(f, y);
+    if (lw_type_enum(types, x.type) || lw_type_enum(types, y.type))
+        return compare_members(f, op, x, y);
     if (lw_value_is_tuple(&x, f) && lw_value_is_tuple(&y, f))
         return compare_tuples(f, op, x, y, operand);
     if (x.n == 0 && y.n == 0 && x.type == y.type) /* None, or one text, in two tuples */

@@ -145,6 +145,20 @@ select_item(lw_lower_frame *f, lw_lower_value tuple, uint32_t n, lw_ref i, lw_ty
     return chosen;
 }
 
+/* `m.value`: one of all values of its class. */
+lw_lower_value
+lw_lower_member_value(lw_lower_frame *f, uint32_t node, lw_lower_value member)
+{
+    const lw_typed_node *t = lw_typed_at(f, node);
+    uint32_t n = lw_type_get(f->l->types, t->operand)->n;
+    lw_ref number = member.n ? member.parts[0] : 0;
+    lw_table table;
+
+    if (n > LW_SELECTED_ITEMS && lw_table_of_constant(f, t->target, t->type, &table))
+        return lw_table_item(f, &table, number);
+    return select_item(f, lw_value_constant(f, t->target, t->operand), n, number, t->type);
+}
+
 static lw_ref
 wrapped_index(lw_lower_frame *f, lw_lower_value tuple, lw_lower_value index, uint32_t n)
 {

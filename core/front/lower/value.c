@@ -299,6 +299,16 @@ type_before_cast(const lw_constant *k, lw_type type)
                                                           : (lw_type)LW_T_BOTTOM;
 }
 
+static uint64_t
+member_number(const lw_lower_frame *f, const lw_enum *of, const lw_constant *k)
+{
+    for (uint32_t i = 0; i < of->n; i++)
+        if (lw_typed_constant(f->l->typed, of->members[i]) == k)
+            return i;
+    assert(!"a member of another class");
+    return 0;
+}
+
 uint32_t
 lw_constant_part_bits(lw_lower_frame *f, uint32_t constant, lw_type type, uint64_t *out)
 {
@@ -318,6 +328,10 @@ lw_constant_part_bits(lw_lower_frame *f, uint32_t constant, lw_type type, uint64
     dtype = lw_type_stored(f->l->types, type);
     if (type_before_cast(k, type) != LW_T_BOTTOM && lw_is_time(k->dtype) && lw_is_time(dtype)) {
         out[0] = (uint64_t)lw_time_value(k->dtype, dtype, k->i); /* in a long tuple */
+        return 1;
+    }
+    if (kind == LW_TK_MEMBER) {
+        out[0] = member_number(f, row->members, k);
         return 1;
     }
     if (!constant_fits(f, k, dtype))
@@ -505,6 +519,8 @@ lw_value_convert(lw_lower_frame *f, lw_lower_value value, lw_type to)
         return convert_tuple(f, value, to);
     if (kind == LW_TK_ARRAY && lw_type_kind_of(f->l->types, value.type) == kind)
         return lw_array_convert(f, value, to);
+    if (kind == LW_TK_MEMBER && value.n == 0 && lw_type_enum(f->l->types, value.type))
+        return lw_value_constant(f, lw_type_get(f->l->types, value.type)->fn, to);
     if (kind == LW_TK_RECORD && value.n > 0)
         return lw_lower_in_memory(f, to, value.parts[0], value);
     if (value.n == 0)

@@ -314,13 +314,15 @@ unfold_partial(lw_reader *r, uint32_t *callee, lw_read_items *items)
 
 /* ---- calls ---- */
 
-/* A call of a class makes an object. false: stop. */
+/* A call of a class makes an object, or finds a member. false: stop. */
 static bool
 read_called_class(lw_reader *r, uint32_t callee)
 {
     PyObject *class = lw_read_object(r, callee);
     uint32_t constant;
 
+    if (class != NULL && lw_fold_is_enum(class))
+        return lw_read_enum_class(r, class) != NULL;
     if (class == NULL || Py_TYPE(class) != &PyType_Type ||
         r->tree->constants.data[r->tree->nodes.data[callee].a].kind != LW_K_OBJECT)
         return true;

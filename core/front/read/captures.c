@@ -45,6 +45,7 @@ struct lw_captures {
     PyObject *seen;         /* set of (kind, id, name), while functions are read */
     PyObject *linked;       /* list of what brings code of its own (linked.c), or NULL */
     PyObject *dtypes;  /* list: NumPy's dtypes of records, which the tree points to; or NULL */
+    PyObject *enums;   /* list of classes whose members the tree has, or NULL */
     PyObject *watched; /* set: ids of callables and names of attributes, whose overloads
                           count as captured; or NULL */
     _Atomic uint64_t overloads; /* the version of the overloads that were looked at last */
@@ -101,6 +102,7 @@ lw_captures_free(lw_captures *captures)
     Py_XDECREF(captures->seen);
     Py_XDECREF(captures->linked);
     Py_XDECREF(captures->dtypes);
+    Py_XDECREF(captures->enums);
     Py_XDECREF(captures->watched);
     Py_XDECREF(captures->kept);
     lw_array_free(&captures->guards);
@@ -150,6 +152,7 @@ lw_captures_traverse(const lw_captures *captures, visitproc visit, void *arg)
     }
     Py_VISIT(captures->linked);
     Py_VISIT(captures->dtypes);
+    Py_VISIT(captures->enums);
     Py_VISIT(captures->watched);
     Py_VISIT(captures->kept);
     if (lw_captures_traverse(atomic_load(&captures->extended), visit, arg))
@@ -218,6 +221,16 @@ lw_captures_add_linked(lw_captures *captures, PyObject *provider)
     if (captures->linked == NULL || PyList_Append(captures->linked, provider) < 0)
         return -1;
     return PyList_GET_SIZE(captures->linked);
+}
+
+int
+lw_captures_add_enum(lw_captures *captures, PyObject *class)
+{
+    if (captures == NULL)
+        return 0;
+    if (captures->enums == NULL)
+        captures->enums = PyList_New(0);
+    return captures->enums ? PyList_Append(captures->enums, class) : -1;
 }
 
 PyObject *

@@ -579,9 +579,9 @@ describe_member(lw_reader *r, PyObject *member, lw_constant *out)
         lw_read_clear();
         if (r->status != LW_OK)
             return false;
-        if (!known)
-            return true; /* an object that compiled code cannot use */
     }
+    if (items[1] == 0)
+        return true; /* an object that compiled code cannot use */
     *out = (lw_constant){.kind = LW_K_OBJECT,
                          .help = out->help,
                          .n = 2,
@@ -770,7 +770,7 @@ lw_read_constant(lw_reader *r, PyObject *object)
     }
     Py_XDECREF(id);
     if (constant != 0 && r->tree->constants.data[constant].kind == LW_K_OBJECT &&
-        r->tree->constants.data[constant].n == 2 && !lw_read_flags(r, object, constant))
+        r->tree->constants.data[constant].n == 2 && !lw_read_enum(r, object, constant))
         return 0;
     return constant || r->status != LW_OK ? constant : lw_read_failed(r);
 }

@@ -187,6 +187,34 @@ lw_read_iterable(lw_reader *r, PyObject *node)
     return lw_read_expr(r, node);
 }
 
+/* cuda.threadIdx and the like where they are values, `print(cuda.threadIdx)`: a tuple with the
+ * names x, y and z. Other nodes are returned as they are. */
+static uint32_t
+read_triple(lw_reader *r, uint32_t at, uint32_t loc)
+{
+    static const char *const axes[] = {"x", "y", "z"};
+    static const uint32_t nones[3];
+    PyObject *object = at ? lw_read_object(r, at) : NULL;
+    uint32_t items[3] = {0}, names;
+
+    if (object == NULL ||
+        strcmp(Py_TYPE(object)->tp_name, "lanewise._core.IntrinsicGroup") != 0)
+        return at;
+    for (int i = 0; i < 3; i++) {
+        PyObject *value = PyObject_GetAttrString(object, axes[i]);
+        items[i] = value ? lw_read_constant_node(r, value, loc) : 0;
+        Py_XDECREF(value);
+        lw_read_clear();
+        if (items[i] == 0)
+            return r->status == LW_OK ? at : 0;
+    }
+    names = lw_read_push(
+        r, NULL, (lw_constant){.kind = LW_K_TUPLE, .n = 3, .items = nones, .names = axes});
+    return names ? lw_read_list_node(r, (lw_node){LW_NODE_TUPLE, .loc = loc, .a = names}, items,
+                                     3)
+                 : 0;
+}
+
 /* So is a list, with the lists in it, that is an argument, the value of a variable, an index or
  * an operand: a tuple whose type says that it is a list. Nothing in compiled code changes it.
  */
@@ -197,7 +225,7 @@ lw_read_list_value(lw_reader *r, PyObject *node)
 
     if (kind == LW_AST_List || kind == LW_AST_Tuple)
         return read_sequence(r, node, lw_read_loc(r, node), true);
-    return lw_read_expr(r, node);
+    return read_triple(r, lw_read_expr(r, node), lw_read_loc(r, node));
 }
 
 static uint32_t

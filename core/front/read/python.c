@@ -554,7 +554,6 @@ lw_reader_reset(lw_reader *r)
     }
     lw_array_free(&r->objects);
     lw_array_free(&r->queue);
-    lw_array_free(&r->flag_sets);
     Py_CLEAR(r->constant_of);
     Py_CLEAR(r->function_of);
     Py_CLEAR(r->named);
@@ -583,9 +582,10 @@ static void
 read_given(lw_reader *r, PyObject *classes)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes) && r->status == LW_OK; i++) {
-        uint32_t constant = lw_read_class_of_objects(r, PyTuple_GET_ITEM(classes, i));
+        PyObject *class = PyTuple_GET_ITEM(classes, i);
+        uint32_t constant = lw_read_class_of_objects(r, class);
         const lw_class **slot = lw_array_push(&r->tree->given, &r->tree->arena);
-        if (constant == 0)
+        if (constant == 0 || (lw_fold_is_enum(class) && lw_read_enum_class(r, class) == NULL))
             return;
         if (slot == NULL)
             lw_read_no_memory(r);

@@ -68,9 +68,8 @@ typedef struct lw_reader {
     PyObject *globals, *builtins; /* borrowed from the function */
     const char *self_name;        /* parameter bound to self, or NULL */
     lw_scope *scope;
-    LW_ARRAY(lw_flag_set *) flag_sets; /* of the classes whose members were read */
-    uint32_t n_copies;                 /* bodies that unroll.c has read */
-    bool continue_is_break;            /* in a loop that unroll.c has written out */
+    uint32_t n_copies;      /* bodies that unroll.c has read */
+    bool continue_is_break; /* in a loop that unroll.c has written out */
     uint32_t file;
     int32_t line_offset;
 } lw_reader;
@@ -95,9 +94,11 @@ bool lw_read_each(lw_reader *r, PyObject *ast_node, PyObject *field,
                   uint32_t *error);
 bool lw_read_item(lw_reader *r, lw_read_items *items, uint32_t node); /* false: stop */
 
-/* ---- flags.c ---- */
-/* What its class needs for operators of members; constant: that of the member. false: stop. */
-bool lw_read_flags(lw_reader *r, PyObject *member, uint32_t constant);
+/* ---- members.c ---- */
+/* The class and its members; NULL: stop. */
+const lw_enum *lw_read_enum_class(lw_reader *r, PyObject *class);
+/* Reads the class of a member with it; constant: that of the member. false: stop. */
+bool lw_read_enum(lw_reader *r, PyObject *member, uint32_t constant);
 
 /* ---- ufunc_method.c ---- */
 bool lw_read_is_ufunc(lw_reader *r, PyObject *object); /* NumPy's or one of vectorize */
@@ -393,6 +394,8 @@ int lw_captures_add_name(lw_captures *captures, PyObject *dict, PyObject *name,
                          PyObject *value);
 /* A provider of code to link; its number, from 1; 0 without captures; -1 with an exception. */
 Py_ssize_t lw_captures_add_linked(lw_captures *captures, PyObject *provider);
+/* Keeps the class of members alive, which results of calls need. */
+int lw_captures_add_enum(lw_captures *captures, PyObject *class);
 /* The function's code, and the defaults of its parameters. */
 int lw_captures_add_function(lw_captures *captures, PyObject *function);
 /* The contents of a list or array; the names under which they were found have guards of their

@@ -261,7 +261,8 @@ static PyMethodDef methods[] = {
 };
 
 static PyGetSetDef getset[] = {
-    {"stats", get_stats, NULL, PyDoc_STR("what was compiled, from where, and how long it took"),
+    {"stats", get_stats, NULL,
+     PyDoc_STR("how often code was compiled or found in a cache, and how long that took"),
      NULL},
     {"__lanewise_link__", get_link, NULL, PyDoc_STR("link=: code that calls it needs it too"),
      NULL},

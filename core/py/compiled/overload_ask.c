@@ -133,7 +133,7 @@ object_of_argument(const lw_typed *typed, const lw_overload_argument *argument,
                    lw_overload_literals literals)
 {
     if (argument->constant != 0 &&
-        (argument->type == LW_T_STATIC ||
+        (argument->type == LW_T_STATIC || lw_type_enum(&typed->types, argument->type) ||
          (literals != LW_LITERALS_NONE && lw_overload_is_literal(typed, argument))))
         return literal_of(typed, argument->constant);
     return object_of_type(typed, argument->type);

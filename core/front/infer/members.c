@@ -1,0 +1,289 @@
+/* Members of enum classes. Those that are chosen at run time: their attributes, and results
+ * that are members. A constant that is a member has the type of its class, too, so that it
+ * becomes a value where others of the class may be (core/front/join.c). And operators of
+ * members of one Flag class that are known when the code is compiled. The reader has read all
+ * of them (core/front/read/members.c). */
+#include "core/front/infer/infer_internal.h"
+
+#include <string.h>
+
+bool
+lw_type_is_member(lw_infer_frame *f, lw_type type)
+{
+    return lw_type_get_kind(lw_types_of(f), type, LW_TK_MEMBER) != NULL;
+}
+
+bool
+lw_are_members_of_one(lw_infer_frame *f, lw_type x, lw_type y)
+{
+    const lw_enum *a = lw_type_enum(lw_types_of(f), x), *b = lw_type_enum(lw_types_of(f), y);
+
+    return a != NULL && b != NULL && a->id == b->id;
+}
+
+/* The values of all members, as a tuple; 0 and LW_OK: one of them is none that code can use. */
+static lw_status
+values_of(lw_infer_frame *f, uint32_t node, const lw_enum *members, uint32_t *out)
+{
+    lw_constant constant = {.kind = LW_K_TUPLE, .n = members->n};
+    uint32_t *items = lw_arena_take(f->run->arena, (members->n + 1) * sizeof *items);
+
+    *out = 0;
+    if (items == NULL)
+        return lw_out_of_memory(f);
+    for (uint32_t i = 0; i < members->n; i++) {
+        items[i] = lw_constant_of(f, members->members[i])->items[0];
+        if (items[i] == 0)
+            return LW_OK;
+    }
+    constant.items = items;
+    *out = lw_constant_add(f, f->nodes[node].target, &constant);
+    return *out ? LW_OK : lw_out_of_memory(f);
+}
+
+static lw_status
+complain_value(lw_infer_frame *f, uint32_t node, const lw_enum *members)
+{
+    return lw_complain(f, lw_node_of(f, node)->loc, "E104",
+                       lw_format_text(f,
+                                      "the values of `%s` are not all numbers of one type, "
+                                      "or tuples of such numbers",
+                                      members->name),
+                       "compare the member itself: `m is E.A`",
+                       "`.value` of a member that is known only at run time");
+}
+
+/* The node's target and operand become the tuple of all values and its type. */
+static lw_status
+infer_value(lw_infer_frame *f, uint32_t node, const lw_enum *members, lw_infer_value *out)
+{
+    lw_typed_node *t = &f->nodes[node];
+    const char *problem = NULL;
+    const lw_type_row *row;
+    uint32_t values;
+    lw_status status;
+
+    LW_TRY(values_of(f, node, members, &values));
+    if (values == 0)
+        return complain_value(f, node, members);
+    t->target = values;
+    t->operand = lw_constant_value(f, values).type;
+    row = lw_type_get(lw_types_of(f), t->operand);
+    out->type =
+        lw_join(lw_types_of(f), f->run->typed->options.typing, row->elements, row->n, &problem);
+    if (problem != NULL || lw_constant_is_static(f, values) || !lw_can_be_shown(f, out->type)) {
+        out->type = LW_T_BOTTOM;
+        return complain_value(f, node, members);
+    }
+fail:
+    return status;
+}
+
+lw_status
+lw_infer_member_attribute(lw_infer_frame *f, uint32_t node, lw_type type, const char *name,
+                          lw_infer_value *out)
+{
+    const lw_enum *members = lw_type_enum(lw_types_of(f), type);
+
+    if (strcmp(name, "value") == 0)
+        return infer_value(f, node, members, out);
+    if (strcmp(name, "name") == 0)
+        return lw_complain(f, lw_node_of(f, node)->loc, "E104",
+                           lw_format_text(f, "this is a member of `%s`", members->name),
+                           "compare the member itself: `m is E.A`",
+                           "`.name` of a member that is known only at run time");
+    return lw_complain(
+        f, lw_node_of(f, node)->loc, "E161",
+        lw_format_text(f, "this is a member of `%s`, known only at run time", members->name),
+        "use `.value`, or compare the member itself: `m is E.A`",
+        "no attribute `%s` in compiled code", name);
+}
+
+/* ---- E(x) ---- */
+
+/* Whether all values are numbers, of which there are few enough for a comparison with each. */
+static bool
+are_found(lw_infer_frame *f, lw_type values)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), values);
+
+    for (uint32_t i = 0; i < row->n; i++)
+        if (!lw_type_is_number(f, row->elements[i]))
+            return false;
+    return row->n <= LW_MAX_UNROLL;
+}
+
+static lw_status
+complain_call(lw_infer_frame *f, uint32_t node, const lw_enum *members, const lw_arg *args,
+              uint32_t n)
+{
+    if (n == 1 && args[0].keyword == NULL)
+        return lw_complain(
+            f, lw_node_of(f, node)->loc, "E120",
+            lw_format_text(f, "this is %s", lw_describe_value(f, args[0].value)),
+            "compare it in a chain of `if`",
+            "`%s(...)` finds a member by a number, among at most %d values that are numbers",
+            members->name, LW_MAX_UNROLL);
+    return lw_complain(f, lw_node_of(f, node)->loc, "E153", lw_format_text(f, "%u given", n),
+                       NULL, "`%s(...)` takes one value", members->name);
+}
+
+/* The member whose value is this constant. */
+static bool
+find_known(lw_infer_frame *f, const lw_enum *members, uint32_t values, uint32_t constant,
+           lw_infer_value *out)
+{
+    const uint32_t *items = lw_constant_of(f, values)->items;
+
+    for (uint32_t i = 0; i < members->n; i++)
+        if (lw_fold_compare_constant(f, LW_PY_EQ, constant, items[i]) == 1) {
+            *out = lw_constant_value(f, members->members[i]);
+            return true;
+        }
+    return false;
+}
+
+lw_status
+lw_infer_member_call(lw_infer_frame *f, uint32_t node, const lw_enum *members,
+                     const lw_arg *args, uint32_t n, lw_infer_value *out)
+{
+    lw_typed_node *t = &f->nodes[node];
+    lw_type x = n == 1 ? args[0].value.type : (lw_type)LW_T_BOTTOM;
+    lw_type *operands = lw_arena_take(f->run->arena, (members->n + 1) * sizeof *operands);
+    lw_type all;
+    uint32_t values;
+    lw_status status;
+
+    if (operands == NULL)
+        return lw_out_of_memory(f);
+    if (n == 1 && x == LW_T_BOTTOM)
+        return LW_OK;
+    LW_TRY(values_of(f, node, members, &values));
+    if (n == 1 && args[0].keyword == NULL && args[0].value.constant && values &&
+        find_known(f, members, values, args[0].value.constant, out))
+        return LW_OK;
+    all = values ? lw_constant_value(f, values).type : (lw_type)LW_T_BOTTOM;
+    if (values == 0 || n != 1 || args[0].keyword != NULL || !lw_type_is_number(f, x) ||
+        !are_found(f, all))
+        return complain_call(f, node, members, args, n);
+    for (uint32_t i = 0; i < members->n; i++)
+        operands[i] = lw_equality_operand(f, x, lw_type_get(lw_types_of(f), all)->elements[i]);
+    out->type = lw_type_member(lw_types_of(f), members);
+    f->can_raise |= !f->run->typed->options.ignore_errors;
+    t->operand = lw_type_tuple(lw_types_of(f), operands, members->n, NULL);
+    t->target = values;
+    if (!f->report)
+        return LW_OK;
+    t->call = LW_CALL_MEMBER;
+    status = lw_call_arguments(f, node, args, 1);
+fail:
+    return status;
+}
+
+lw_type
+lw_without_known_members(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
+    lw_type *elements;
+    lw_type_row copy;
+
+    if (row != NULL && row->members != NULL && row->members->n != 0)
+        return lw_type_member(lw_types_of(f), row->members);
+    if (row == NULL || row->kind != LW_TK_TUPLE)
+        return type;
+    copy = *row;
+    elements = lw_arena_take(f->run->arena, (copy.n + 1) * sizeof *elements);
+    if (elements == NULL)
+        return type;
+    for (uint32_t i = 0; i < copy.n; i++)
+        elements[i] = lw_without_known_members(f, copy.elements[i]);
+    if (memcmp(elements, copy.elements, copy.n * sizeof *elements) == 0)
+        return type;
+    return lw_tuple_like(f, &copy, elements);
+}
+
+bool
+lw_has_member(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
+    bool has = row != NULL && row->kind == LW_TK_MEMBER;
+
+    for (uint32_t i = 0; row && row->kind == LW_TK_TUPLE && !has && i < row->n; i++)
+        has = lw_has_member(f, row->elements[i]);
+    return has;
+}
+
+int
+lw_fold_in_enum(lw_infer_frame *f, lw_infer_value x, lw_infer_value y)
+{
+    const lw_constant *class = y.constant ? lw_constant_of(f, y.constant) : NULL;
+    const lw_enum *members = lw_type_enum(lw_types_of(f), x.type);
+
+    if (class == NULL || class->kind != LW_K_OBJECT || class->n != 0 || members == NULL ||
+        members->id != class->bytes)
+        return -1;
+    return 1;
+}
+
+/* ---- flags ---- */
+
+static const lw_enum *
+set_of(lw_infer_frame *f, uint32_t constant)
+{
+    return constant ? lw_constant_enum(lw_constant_of(f, constant)) : NULL;
+}
+
+/* Its row; NULL: it is no member of the set. */
+static const struct lw_flag *
+flag_of(lw_infer_frame *f, const lw_enum *set, uint32_t constant)
+{
+    const lw_enum *own = set_of(f, constant);
+
+    for (uint32_t i = 0; own && set && own->id == set->id && i < set->n_flags; i++)
+        if (lw_constant_same(f, set->flags[i].constant, constant))
+            return &set->flags[i];
+    return NULL;
+}
+
+static uint32_t
+of_value(const lw_enum *set, int64_t value)
+{
+    for (uint32_t i = 0; i < set->n_flags; i++)
+        if (set->flags[i].value == value)
+            return set->flags[i].constant;
+    return 0;
+}
+
+uint32_t
+lw_fold_flags(lw_infer_frame *f, lw_pyop op, uint32_t x, uint32_t y)
+{
+    const lw_enum *set = set_of(f, x);
+    const struct lw_flag *a = flag_of(f, set, x), *b = flag_of(f, set, y);
+
+    if (a == NULL || b == NULL)
+        return 0;
+    switch (op) {
+    case LW_PY_BITAND: return of_value(set, a->value & b->value);
+    case LW_PY_BITOR: return of_value(set, a->value | b->value);
+    case LW_PY_BITXOR: return of_value(set, a->value ^ b->value);
+    default: return 0;
+    }
+}
+
+uint32_t
+lw_fold_inverted_flag(lw_infer_frame *f, uint32_t x)
+{
+    const lw_enum *set = set_of(f, x);
+    const struct lw_flag *a = flag_of(f, set, x);
+
+    return a ? of_value(set, a->inverse) : 0;
+}
+
+int
+lw_fold_in_flag(lw_infer_frame *f, uint32_t x, uint32_t y)
+{
+    const lw_enum *set = set_of(f, y);
+    const struct lw_flag *a = flag_of(f, set, x), *b = flag_of(f, set, y);
+
+    return a && b ? (a->value & b->value) == a->value : -1;
+}
