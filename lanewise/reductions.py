@@ -538,6 +538,10 @@ def _flat(a: Any, axis: Any) -> tuple[Any, int]:
     a = _array(a)
     if axis is not None:
         return a, axis
+    if is_dask(a) and 0 in a.shape:  # which Dask's reshape does not take
+        import dask.array as da
+
+        return da.empty_like(a, shape=(0,)), 0
     return (a.reshape(1, -1), 1) if isinstance(a, np.matrix) else (a.reshape(-1), 0)
 
 

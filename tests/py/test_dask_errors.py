@@ -71,6 +71,7 @@ def test_no_elements_and_no_identity():
     for x in (da.ones((0, 4), chunks=(1, 2)), X[X > 99]):
         with pytest.raises(ValueError, match="zero-size array to reduction operation <lambda> which has no identity"):
             last(x, axis=0).compute(scheduler="synchronous")
+    assert R.cumsum(da.ones((0, 3), chunks=1)).compute(scheduler="synchronous").shape == (0,)
     some = da.concatenate([da.ones(0, chunks=0), da.ones(3, chunks=3), da.ones(0, chunks=0)])
     assert last(some).compute(scheduler="synchronous") == 1 and R.argmax(some).compute(scheduler="synchronous") == 0
     with pytest.raises(ValueError, match="operation '<lambda>' does not have an identity, so to use a where mask one has to specify 'initial'"):
