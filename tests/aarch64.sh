@@ -20,7 +20,7 @@ unset PYTHONPATH
 
 # What runs without arguments: each door, the simulator, exceptions and numbers, some cases of each.
 chosen=(py/test_vectorize_host.py py/test_guvectorize.py py/test_forall.py py/test_jit.py py/test_reduce.py py/test_simulator.py
-    py/test_prange.py py/test_random_host.py py/test_kernel_errors.py py/test_same_math.py py/test_threads.py oracle/test_ops.py
+    py/test_prange.py py/test_random_host.py py/test_kernel_errors.py py/test_same_math.py oracle/test_ops.py
     oracle/test_numeric.py oracle/test_intrinsics.py oracle/test_vector_math.py oracle/test_kernel_ops.py)
 
 say() { printf '\n== %s (%d:%02d)\n' "$*" $((SECONDS / 60)) $((SECONDS % 60)); }

@@ -25,11 +25,11 @@ static const char *const pathfinder_names[LW_N_COMPONENTS] = {"nvvm", "libdevice
 /* A distribution's folder of libraries for this processor, and a toolkit's folder of a target:
  * sbsa is Arm's Server Base System Architecture (Grace, DGX Spark). */
 #if defined(__aarch64__)
-#define SYSTEM_LIB "lib/aarch64-linux-gnu/"
-#define TARGET     "targets/sbsa-linux/"
+#define SYSTEM(name) ("lib/aarch64-linux-gnu/" name)
+#define TARGET(name) ("targets/sbsa-linux/" name)
 #else
-#define SYSTEM_LIB "lib/x86_64-linux-gnu/"
-#define TARGET     "targets/x86_64-linux/"
+#define SYSTEM(name) ("lib/x86_64-linux-gnu/" name)
+#define TARGET(name) ("targets/x86_64-linux/" name)
 #endif
 
 enum { MAX_LAYOUTS = 12 };
@@ -39,14 +39,14 @@ enum { MAX_LAYOUTS = 12 };
 static const char *const layouts[LW_N_COMPONENTS][MAX_LAYOUTS] = {
     {"nvvm/lib64/libnvvm.so.4", "lib/libnvvm.so.4", "lib64/libnvvm.so.4",
      "nvvm/lib64/libnvvm.so", "cuda_nvcc/nvvm/lib64/libnvvm.so",
-     "cuda_nvcc/nvvm/lib64/libnvvm.so.4", SYSTEM_LIB "libnvvm.so.4", "libnvvm.so.4"},
+     "cuda_nvcc/nvvm/lib64/libnvvm.so.4", SYSTEM("libnvvm.so.4"), "libnvvm.so.4"},
     {"nvvm/libdevice/libdevice.10.bc", "cuda_nvcc/nvvm/libdevice/libdevice.10.bc",
      "lib/nvidia-cuda-toolkit/libdevice/libdevice.10.bc", "../nvvm/libdevice/libdevice.10.bc",
      "libdevice.10.bc"},
     {"lib64/libnvJitLink.so.13", "lib/libnvJitLink.so.13", "lib64/libnvJitLink.so.12",
      "lib/libnvJitLink.so.12", "nvjitlink/lib/libnvJitLink.so.12",
-     TARGET "lib/libnvJitLink.so.13", TARGET "lib/libnvJitLink.so.12",
-     SYSTEM_LIB "libnvJitLink.so.12", "libnvJitLink.so.13", "libnvJitLink.so.12",
+     TARGET("lib/libnvJitLink.so.13"), TARGET("lib/libnvJitLink.so.12"),
+     SYSTEM("libnvJitLink.so.12"), "libnvJitLink.so.13", "libnvJitLink.so.12",
      "lib64/libnvJitLink.so"}};
 
 typedef struct place {
@@ -644,18 +644,19 @@ lw_toolchain_program(const char *name, lw_text *path, lw_text *tried)
 
 static const char *const nvrtc_layouts[] = {"lib64/libnvrtc.so.13",
                                             "lib/libnvrtc.so.13",
-                                            TARGET "lib/libnvrtc.so.13",
-                                            SYSTEM_LIB "libnvrtc.so.13",
+                                            TARGET("lib/libnvrtc.so.13"),
+                                            SYSTEM("libnvrtc.so.13"),
                                             "lib64/libnvrtc.so.12",
                                             "lib/libnvrtc.so.12",
-                                            TARGET "lib/libnvrtc.so.12",
-                                            SYSTEM_LIB "libnvrtc.so.12",
+                                            TARGET("lib/libnvrtc.so.12"),
+                                            SYSTEM("libnvrtc.so.12"),
                                             "libnvrtc.so.13",
                                             "libnvrtc.so.12"};
 
 /* In CUDA 12's wheels the headers are in another folder than the compiler. */
-static const char *const header_layouts[] = {
-    "include/cuda_fp16.h", TARGET "include/cuda_fp16.h", "../cuda_runtime/include/cuda_fp16.h"};
+static const char *const header_layouts[] = {"include/cuda_fp16.h",
+                                             TARGET("include/cuda_fp16.h"),
+                                             "../cuda_runtime/include/cuda_fp16.h"};
 
 static bool
 nvrtc_below(search *s, const char *root, lw_text *path)
