@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -40,7 +41,7 @@ def settings() -> str:
 def numba_settings() -> str:
     body = []
     for variable, attribute, field, how, word, doc in (map(unquote, row) for row in rows("numba_settings", "NUMBA")):
-        value = {"FLAG": f"`{word}`", "WORDS": f"with `{word}`", "FOLDER": f"the folder `{word}` in it", "LEVEL": "`0` or `1`"}.get(how, "the same")
+        value = {"FLAG": f"`{word}`", "WORDS": f"with `{word}`", "FOLDER": f"the folder `{word}` in this folder", "LEVEL": "`0` or `1`"}.get(how, "the same")
         body.append([f"`{variable}`", f"`config.{attribute}`", f"`config.{field}`", value, doc])
     return table(["variable", "attribute", "setting", "its value", "what it does"], body)
 
@@ -236,6 +237,18 @@ def promotion(typing: str) -> str:
     return table(["∘", *(SHORT[name] for name in PROMOTION)], body)
 
 
+def vector_names() -> tuple[dict[str, tuple[str, int]], dict[str, str]]:
+    """The classes of vectors, and their names in CUDA C."""
+    found = runpy.run_path(str(DOCS.parent / "lanewise" / "_vector_names.py"))
+    return found["CLASSES"], found["ALIASES"]
+
+
+def vector_stubs() -> str:
+    classes, aliases = vector_names()
+    return "\n".join([*(f"class {name}(Vector{count}): ..." for name, (_base, count) in classes.items()), "",
+                      *(f"{alias} = {name}" for alias, name in aliases.items())])
+
+
 PARTS = {
     "settings": settings, "checks": checks, "keywords": keywords, "names": names, "arrays": arrays, "special": special, "kernels": kernels, "libdevice": libdevice, "statements": statements, "exceptions": exceptions, "dtypes": dtypes, "intrinsics": intrinsics, "numba settings": numba_settings, "numba unlike": numba_unlike,
     "promotion weak": lambda: promotion("weak"), "promotion numba": lambda: promotion("numba"),
@@ -253,7 +266,8 @@ def renewed_stub(text: str) -> str:
     text = re.sub(r"(    # generated: keywords of (\w+)(?: but (\w+))?\n).*?    # end",
                   lambda match: f"{match[1]}{keyword_stubs(match[2], match[3])}    # end", text, flags=re.S)
     part = f"# generated: kernels\n{kernel_stubs()}\n# end"
-    names = sorted({path[1] for path, _signature, _doc in kernel_rows() if path[0] == "cuda"} | {"libdevice"})
+    text = re.sub(r"# generated: vectors\n.*?# end", lambda _match: f"# generated: vectors\n{vector_stubs()}\n# end", text, flags=re.S)
+    names = sorted({path[1] for path, _signature, _doc in kernel_rows() if path[0] == "cuda"} | {"libdevice"}.union(*vector_names()))
     listed = ["    # generated: names", *(f'    "{name}",' for name in names), "    # end"]
     text = re.sub(r"# generated: kernels\n.*?# end", lambda _match: part, text, flags=re.S)
     return re.sub(r"    # generated: names\n.*?    # end", lambda _match: "\n".join(listed), text, flags=re.S)

@@ -34,8 +34,8 @@ def escape(x, y):
     return 100
 
 
-# An identity makes reductions of empty arrays legal.
-@lw.vectorize(["int64(int64, int64)"], identity=0)
+# Reductions start from the identity, so it must not be larger than any number: 0 would be wrong for negative ones.
+@lw.vectorize(["int64(int64, int64)"], identity=-(2**63))
 def larger(a, b):
     return a if a > b else b
 

@@ -137,20 +137,21 @@ PyMethodDef lw_forall_inspect_methods[] = {
     {"_explain", lw_function_explain, METH_O, NULL},
     {"inspect_types", LW_KEYWORDS(current_inspect_types),
      PyDoc_STR("inspect_types($self, /, sig=None)\n--\n\n"
-               "Each expression with its type, as text.")},
+               "Return a text that shows each expression with its type.")},
     {"inspect_ir", LW_KEYWORDS(current_inspect_ir),
      PyDoc_STR("inspect_ir($self, /, sig=None, target='cpu')\n--\n\n"
-               "Our own intermediate form of the kernel.")},
+               "Return lanewise's intermediate representation of the kernel.")},
     {"inspect_llvm", LW_KEYWORDS(current_inspect_llvm),
      PyDoc_STR("inspect_llvm($self, /, sig=None, target='cpu')\n--\n\n"
-               "LLVM text of the host loop, or of the kernel for 'sm_90'.")},
+               "Return the LLVM IR of the loop for the CPU, or of the kernel for a GPU such as "
+               "'sm_90'.")},
     {"inspect_nvvm", LW_KEYWORDS(current_inspect_nvvm),
      PyDoc_STR("inspect_nvvm($self, /, sig=None, target='sm_90')\n--\n\n"
-               "NVVM IR of the kernel.")},
+               "Return the NVVM IR of the kernel.")},
     LW_MACHINE_CODE_ROWS(current_),
     {"resources", LW_KEYWORDS(current_resources),
      PyDoc_STR("resources($self, /, sig=None, target='sm_90')\n--\n\n"
-               "What the code needs, as a dict: registers, memory, occupancy with blocks of "
-               "256.")},
+               "Return what the code needs as a dict: registers, memory, and occupancy with "
+               "blocks of 256 threads.")},
     {NULL, NULL, 0, NULL},
 };

@@ -97,9 +97,10 @@ declared(lw_compiled *self)
 
 static PyGetSetDef forall_getset[] = {
     {"signatures", get_signatures, NULL,
-     PyDoc_STR("the argument types it is compiled for: ['(float, float64[::1])']"), NULL},
+     PyDoc_STR("the argument types for which it has been compiled: ['(float, float64[::1])']"),
+     NULL},
     {"specialisations", get_signatures, NULL, PyDoc_STR("the same as signatures"), NULL},
-    {"ndim", get_ndim, NULL, PyDoc_STR("dimensions of the index space"), NULL},
+    {"ndim", get_ndim, NULL, PyDoc_STR("the number of dimensions of the index space"), NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 /* ---- methods ---- */
@@ -107,7 +108,7 @@ static PyGetSetDef forall_getset[] = {
 static PyMethodDef forall_methods_head[] = {
     {"bind", (PyCFunction)(void (*)(void))lw_forall_bind, METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("bind($self, space, /, *args, stream=0, tpb=0, sharedmem=0)\n--\n\n"
-               "A callable that repeats this call with the least overhead.\n\n"
+               "Return a callable that repeats this call with the least overhead.\n\n"
                ">>> @lw.forall\n"
                "... def twice(i, x):\n"
                "...     x[i] *= 2\n"
@@ -119,16 +120,15 @@ enum { N_HEAD = sizeof forall_methods_head / sizeof *forall_methods_head, MOST_I
 
 static PyMethodDef forall_methods[N_HEAD + MOST_INSPECT + 1]; /* filled once, at import */
 
-PyDoc_STRVAR(forall_doc,
-             "A function of an element's index, run for every index of a space: on the CPU's "
-             "cores or on a GPU.\n\n"
-             "Made by forall.\n\n"
-             ">>> import numpy as np, lanewise as lw\n"
-             ">>> @lw.forall\n"
-             "... def square(i, x, out):\n"
-             "...     out[i] = x[i] * x[i]\n"
-             ">>> x = np.arange(4.0); square(x.size, x, x); x\n"
-             "array([0., 1., 4., 9.])");
+PyDoc_STRVAR(forall_doc, "A function that runs once for each index, on all CPU cores or on a "
+                         "GPU, made by lanewise.forall.\n"
+                         "\n"
+                         ">>> import numpy as np, lanewise as lw\n"
+                         ">>> @lw.forall\n"
+                         "... def square(i, x, out):\n"
+                         "...     out[i] = x[i] * x[i]\n"
+                         ">>> x = np.arange(4.0); square(x.size, x, x); x\n"
+                         "array([0., 1., 4., 9.])");
 
 static PyType_Slot forall_slots[] = {{Py_tp_doc, (void *)forall_doc},
                                      {Py_tp_dealloc, lw_compiled_dealloc},
@@ -182,10 +182,16 @@ forall(PyObject *module, PyObject *args, PyObject *kwargs)
 }
 
 PyDoc_STRVAR(forall_function_doc,
-             "Run a function once for each index of a space: a Forall. Its first parameter is "
-             "the index\n"
-             "(with ndim=2, its first two are); it reads and writes the arrays that it is "
-             "given.\n\n"
+             "Run a function once for each index, on all CPU cores or on a GPU.\n"
+             "\n"
+             "The first parameter of the decorated function is the index (with ndim=2, the "
+             "first two are). The\n"
+             "function reads and writes the arrays that it is given, at any position, and "
+             "returns nothing. A call\n"
+             "passes the number of indices first. The calls for different indices run in any "
+             "order, so none of them\n"
+             "may read or write what another one writes.\n"
+             "\n"
              ">>> @lw.forall\n"
              "... def saxpy(i, a, x, y, out):\n"
              "...     out[i] = a * x[i] + y[i]\n"

@@ -679,32 +679,35 @@ OF_CURRENT(get_max_threads_per_block)
 OF_CURRENT(max_cooperative_grid_blocks)
 #undef OF_CURRENT
 
-#define ONE_OR_ALL "\n\nWithout a signature: a dict of all there are."
+#define ONE_OR_ALL "\n\nWithout a signature, a dict with the code for all signatures."
 #define NUMBERS                                                                                \
-    "\n\nWithout a signature: the number of a kernel that was declared for one, else a dict "  \
-    "whose keys are tuples of the arguments' types."
+    "\n\nWithout a signature, the result is one number if the kernel was declared for one "    \
+    "signature, and otherwise a dict whose keys are tuples of argument types."
 
 PyMethodDef lw_jit_inspect_methods[] = {
     {"compile", LW_KEYWORDS(current_kernel_compile),
      PyDoc_STR("compile($self, /, signature, target=None)\n--\n\n"
-               "Make the machine code now instead of at the first launch.\n\n"
+               "Compile the machine code now instead of at the first launch.\n\n"
                ">>> k.compile('void(float64[:])', 'cpu')")},
     {"_explain", lw_function_explain, METH_O, NULL},
     {"_argument_types", argument_types, METH_NOARGS, NULL}, /* by signature */
     {"inspect_types", LW_KEYWORDS(current_inspect_types),
-     PyDoc_STR("inspect_types($self, /, file=None, signature=None)\n--\n\n"
-               "Each expression with its type, as text, or written to a file.\n\n"
-               ">>> 'float64' in k.inspect_types(signature='void(float64[:])')\n"
-               "True")},
+     PyDoc_STR(
+         "inspect_types($self, /, file=None, signature=None)\n--\n\n"
+         "Return a text that shows each expression with its type, or write it to a file.\n\n"
+         ">>> 'float64' in k.inspect_types(signature='void(float64[:])')\n"
+         "True")},
     {"inspect_ir", LW_KEYWORDS(current_inspect_ir),
-     PyDoc_STR("inspect_ir($self, /, signature=None, target=None)\n--\n\n"
-               "The intermediate form that code is made of, before LLVM." ONE_OR_ALL "\n\n"
-               ">>> 'func kernel' in k.inspect_ir('void(float64[:])')\n"
-               "True")},
+     PyDoc_STR(
+         "inspect_ir($self, /, signature=None, target=None)\n--\n\n"
+         "Return lanewise's intermediate representation, from which LLVM IR is made." ONE_OR_ALL
+         "\n\n"
+         ">>> 'func kernel' in k.inspect_ir('void(float64[:])')\n"
+         "True")},
     {"inspect_llvm", LW_KEYWORDS(current_inspect_llvm),
      PyDoc_STR("inspect_llvm($self, /, signature=None, target=None)\n--\n\n"
-               "LLVM text: of the current GPU or 'sm_90', or with target='cpu' of the "
-               "host." ONE_OR_ALL "\n\n"
+               "Return the LLVM IR for the current GPU or a target such as 'sm_90', or with "
+               "target='cpu' for the CPU." ONE_OR_ALL "\n\n"
                ">>> 'define' in k.inspect_llvm('void(float64[:])', 'cpu')\n"
                "True")},
     {"inspect_nvvm", LW_KEYWORDS(current_inspect_nvvm),
@@ -726,46 +729,48 @@ PyMethodDef lw_jit_inspect_methods[] = {
          "True")},
     {"inspect_asm", LW_KEYWORDS(current_inspect_asm),
      PyDoc_STR("inspect_asm($self, /, signature=None, target=None)\n--\n\n"
-               "PTX, or with target='cpu' this CPU's instructions." ONE_OR_ALL "\n\n"
+               "Return the PTX, or with target='cpu' the instructions for this CPU." ONE_OR_ALL
+               "\n\n"
                ">>> 'ret' in k.inspect_asm('void(float64[:])', 'cpu')\n"
                "True")},
     {"inspect_sass", LW_KEYWORDS(current_inspect_sass),
      PyDoc_STR("inspect_sass($self, /, signature=None, target=None)\n--\n\n"
-               "The GPU's instructions." ONE_OR_ALL "\n\n"
+               "Return the instructions for the GPU (SASS)." ONE_OR_ALL "\n\n"
                ">>> 'EXIT' in k.inspect_sass('void(float64[:])')\n"
                "True")},
     {"inspect_cubin", LW_KEYWORDS(current_inspect_cubin),
      PyDoc_STR("inspect_cubin($self, /, signature=None, target=None)\n--\n\n"
-               "The machine code as bytes." ONE_OR_ALL "\n\n"
+               "Return the machine code as bytes." ONE_OR_ALL "\n\n"
                ">>> k.inspect_cubin('void(float64[:])', 'cpu')[1:4]\n"
                "b'ELF'")},
     {"inspect_ltoir", LW_KEYWORDS(current_inspect_ltoir),
      PyDoc_STR("inspect_ltoir($self, /, signature=None, target=None)\n--\n\n"
-               "LTO-IR as bytes." ONE_OR_ALL)},
+               "Return the LTO-IR as bytes." ONE_OR_ALL)},
     {"resources", LW_KEYWORDS(current_resources),
      PyDoc_STR("resources($self, /, signature, target=None, block=None)\n--\n\n"
-               "What the code needs, as a dict; occupancy is that of blocks of `block` "
-               "threads.\n\n"
+               "Return what the code needs (registers, memory and so on) as a dict; the "
+               "occupancy is that of blocks of `block` threads.\n\n"
                ">>> k.resources('void(float64[:])', 'sm_90')['shared_bytes']\n"
                "0")},
     {"get_regs_per_thread", LW_KEYWORDS(current_get_regs_per_thread),
-     PyDoc_STR("get_regs_per_thread($self, /, signature=None)\n--\n\nRegisters." NUMBERS)},
+     PyDoc_STR("get_regs_per_thread($self, /, signature=None)\n--\n\nReturn the number of "
+               "registers of a thread." NUMBERS)},
     {"get_const_mem_size", LW_KEYWORDS(current_get_const_mem_size),
      PyDoc_STR("get_const_mem_size($self, /, signature=None)\n--\n\n"
-               "Bytes of constant memory, the arguments included." NUMBERS)},
+               "Return the bytes of constant memory, including the arguments." NUMBERS)},
     {"get_shared_mem_per_block", LW_KEYWORDS(current_get_shared_mem_per_block),
      PyDoc_STR("get_shared_mem_per_block($self, /, signature=None)\n--\n\n"
-               "Bytes of static shared memory." NUMBERS)},
+               "Return the bytes of static shared memory." NUMBERS)},
     {"get_local_mem_per_thread", LW_KEYWORDS(current_get_local_mem_per_thread),
      PyDoc_STR("get_local_mem_per_thread($self, /, signature=None)\n--\n\n"
-               "Bytes of local memory, spilled registers included." NUMBERS)},
+               "Return the bytes of local memory, including spilled registers." NUMBERS)},
     {"get_max_threads_per_block", LW_KEYWORDS(current_get_max_threads_per_block),
      PyDoc_STR("get_max_threads_per_block($self, /, signature=None)\n--\n\n"
-               "Threads that a block can have." NUMBERS)},
+               "Return how many threads a block can have." NUMBERS)},
     {"max_cooperative_grid_blocks", LW_KEYWORDS(current_max_cooperative_grid_blocks),
      PyDoc_STR("max_cooperative_grid_blocks($self, /, blockdim, dynsmemsize=0, "
                "signature=None)\n--\n\n"
-               "Blocks that the current GPU holds at one time.")},
+               "Return how many blocks the current GPU can run at the same time.")},
 };
 
 const size_t lw_jit_n_inspect_methods =

@@ -438,21 +438,26 @@ static PyGetSetDef kernel_getset[] = {
     {"native_name", get_c_attribute, NULL, PyDoc_STR("the name of that function in its code"),
      (void *)"native_name"},
     {"signatures", get_signatures, NULL,
-     PyDoc_STR("what it is compiled for: ['void(float32[::1], int64)']"), NULL},
+     PyDoc_STR("the signatures that have been compiled: ['void(float32[::1], int64)']"), NULL},
     {"_declared_signatures", get_declared, NULL, NULL, NULL},
     {"overloads", get_overloads, NULL,
-     PyDoc_STR("what it is compiled for, a mapping from signatures to objects to ask"), NULL},
-    {"definitions", get_overloads, NULL, PyDoc_STR("overloads, by numba's older name"), NULL},
+     PyDoc_STR(
+         "a mapping from the compiled signatures to objects that describe the code for each"),
+     NULL},
+    {"definitions", get_overloads, NULL,
+     PyDoc_STR("the same as overloads, under numba's older name"), NULL},
     {"specialized", get_specialized, NULL,
-     PyDoc_STR("True when signatures were given: nothing else is compiled"), NULL},
+     PyDoc_STR("whether signatures were given, so that nothing else is compiled"), NULL},
     {"specializations", lw_jit_specializations, NULL,
-     PyDoc_STR("what specialize() made, a dict whose keys are signatures"), NULL},
+     PyDoc_STR("the kernels that specialize() has made, a dict whose keys are signatures"),
+     NULL},
     {"extensions", lw_jit_get_extensions, NULL,
      PyDoc_STR("a list of objects whose prepare_args(type, value, stream, retr) gives what an "
                "argument becomes: (type, value); retr is a list of functions to call after the "
                "launch"),
      NULL},
-    {"is_device", get_device, NULL, PyDoc_STR("made with device=True"), NULL},
+    {"is_device", get_device, NULL, PyDoc_STR("whether the function was made with device=True"),
+     NULL},
     {"__signature__", get_text_signature, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
@@ -489,18 +494,17 @@ static PyMethodDef kernel_methods_head[] = {
          "True")},
     {"forall", LW_KEYWORDS(lw_jit_forall),
      PyDoc_STR("forall($self, /, ntasks, tpb=0, stream=0, sharedmem=0)\n--\n\n"
-               "A launch of at least ntasks threads, in blocks of tpb or, with 0, of the best "
-               "occupancy.\n\n"
+               "Return a launch of at least ntasks threads, in blocks of tpb threads; with 0, "
+               "in blocks of the size with the best occupancy.\n\n"
                ">>> k.forall(5)(np.arange(5.0))")},
     {"specialize", lw_jit_specialize, METH_VARARGS,
-     PyDoc_STR(
-         "specialize($self, /, *args)\n--\n\n"
-         "A kernel for the types of these arguments alone: arguments, or types. Asked for "
-         "again, it is the same object.\n\n"
-         ">>> k.specialize(np.arange(5.0)).signatures\n"
-         "['void(float64[::1])']\n"
-         ">>> k.specialize(lw.float64[::1]) is k.specialize(np.arange(5.0))\n"
-         "True")},
+     PyDoc_STR("specialize($self, /, *args)\n--\n\n"
+               "Return a kernel for only the types of these arguments, which may also be "
+               "types. Called again with the same types, it returns the same kernel.\n\n"
+               ">>> k.specialize(np.arange(5.0)).signatures\n"
+               "['void(float64[::1])']\n"
+               ">>> k.specialize(lw.float64[::1]) is k.specialize(np.arange(5.0))\n"
+               "True")},
 };
 
 enum { N_HEAD = sizeof kernel_methods_head / sizeof *kernel_methods_head, MOST_INSPECT = 24 };
@@ -612,25 +616,46 @@ jit_cuda(PyObject *module, PyObject *args, PyObject *kwargs)
     return lw_decorate_either(&cuda_door, module, "func_or_sig", args, kwargs);
 }
 
-PyDoc_STRVAR(jit_doc, "Compile a function that many threads run: a Kernel, launched with "
-                      "kernel[blocks, threads](...).\n\n"
-                      "It runs where its arrays are: on their GPU, or on the CPU if they are "
-                      "NumPy arrays. A function that uses nothing of a thread can be called "
-                      "like any function, and returns its result. With device=True it is a "
-                      "function for kernels to call.\n\n"
-                      ">>> @lw.jit('void(float64[:])')\n"
-                      "... def halve(x):\n"
-                      "...     i = lw.cuda.grid(1)\n"
-                      "...     if i < x.size:\n"
-                      "...         x[i] /= 2\n"
-                      ">>> x = np.ones(3)\n"
-                      ">>> halve[1, 32](x)\n"
-                      ">>> x\n"
-                      "array([0.5, 0.5, 0.5])");
-PyDoc_STRVAR(jit_cuda_doc, "numba's cuda.jit: a Kernel for a GPU. NumPy arrays are copied "
-                           "there, and back.\n\n"
-                           "With target='cpu' or lanewise.config.target 'cpu' (also in "
-                           "LANEWISE_TARGET) it runs on the CPU.\n\n"
+PyDoc_STRVAR(
+    jit_doc,
+    "Compile a function that is called like any other, or a kernel that many threads run.\n"
+    "\n"
+    "A function that does not ask for thread indices, barriers or shared memory is called like "
+    "a Python\n"
+    "function. It runs on the CPU and returns its result; loops over lanewise.prange use all "
+    "cores.\n"
+    "\n"
+    "A function that does ask for these is a kernel. It is launched as kernel[blocks, "
+    "threads](...), and runs\n"
+    "where its arrays are: on their GPU, or on the CPU if they are NumPy arrays. With "
+    "device=True, the function\n"
+    "is one that kernels call.\n"
+    "\n"
+    ">>> @lw.jit\n"
+    "... def total(x):\n"
+    "...     s = 0.0\n"
+    "...     for v in x:\n"
+    "...         s += v\n"
+    "...     return s\n"
+    ">>> total(np.arange(4.0))\n"
+    "6.0\n"
+    ">>> @lw.jit('void(float64[:])')\n"
+    "... def halve(x):\n"
+    "...     i = lw.cuda.grid(1)\n"
+    "...     if i < x.size:\n"
+    "...         x[i] /= 2\n"
+    ">>> x = np.ones(3)\n"
+    ">>> halve[1, 32](x)\n"
+    ">>> x\n"
+    "array([0.5, 0.5, 0.5])");
+PyDoc_STRVAR(jit_cuda_doc, "Compile a kernel for a GPU, as numba's cuda.jit does. It is "
+                           "launched as kernel[blocks, threads](...).\n"
+                           "\n"
+                           "NumPy arrays among the arguments are copied to the GPU and back. "
+                           "With target='cpu', or if the setting\n"
+                           "target is \"cpu\" (lanewise.config.target, LANEWISE_TARGET), the "
+                           "kernel runs on the CPU instead.\n"
+                           "\n"
                            ">>> @cuda.jit(target='cpu')\n"
                            "... def halve(x):\n"
                            "...     x[cuda.grid(1)] /= 2\n"

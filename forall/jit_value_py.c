@@ -10,9 +10,11 @@
 #include "core/py/array/convert.h"
 #include "core/py/array/counted_array.h"
 #include "core/py/compiled/entry.h"
+#include "core/py/descr.h"
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
 #include "core/py/raise_row.h"
+#include "core/py/record_intern.h"
 #include "core/py/text_py.h"
 
 #include <stdatomic.h>
@@ -148,7 +150,7 @@ n_parts_of(const lw_scalar *scalar, uint32_t i)
     const lw_array_result *array = scalar->arrays ? &scalar->arrays[i] : NULL;
 
     if (array != NULL && array->is_array)
-        return 1 + 2u * array->ndim + array->owned;
+        return array->shape ? 1 : 1 + 2u * array->ndim + array->owned;
     return lw_is_complex(scalar->out[i]) ? 2 : 1;
 }
 
@@ -164,6 +166,24 @@ argument_at(const lw_bound *bound, uint64_t address)
     return NULL;
 }
 
+/* NumPy's dtype of records (borrowed): that of an argument with such records, of which several
+ * dtypes may be one type in compiled code, with titles and without; else what has made them. */
+static PyArray_Descr *
+descr_of_records(const lw_bound *bound, const lw_arg_record *record)
+{
+    for (uint32_t i = 0; i < bound->n_arrays; i++) {
+        PyObject *object = bound->arrays[i].object;
+        PyArray_Descr *descr = PyArray_Check(object) ? PyArray_DESCR((PyArrayObject *)object)
+                               : bound->arrays[i].record
+                                   ? (PyArray_Descr *)((PyVoidScalarObject *)object)->descr
+                                   : NULL;
+
+        if (descr != NULL && PyDataType_HASFIELDS(descr) && lw_record_intern(descr) == record)
+            return descr;
+    }
+    return (PyArray_Descr *)(uintptr_t)record->descr;
+}
+
 static PyObject *
 next_result(result_reader *r)
 {
@@ -173,8 +193,10 @@ next_result(result_reader *r)
 
     r->parts += n_parts_of(r->scalar, i);
     if (arrays != NULL && arrays[i].is_array)
-        return lw_counted_array(&arrays[i], r->scalar->out[i], parts,
-                                argument_at(r->bound, parts[0]));
+        return lw_counted_array(&arrays[i],
+                                arrays[i].record ? descr_of_records(r->bound, arrays[i].record)
+                                                 : lw_descr_of(r->scalar->out[i]),
+                                parts, argument_at(r->bound, parts[0]));
     return number(r->scalar->out[i], parts);
 }
 

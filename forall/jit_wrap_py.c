@@ -78,21 +78,20 @@ static PyMemberDef members[] = {{"value", T_OBJECT_EX, offsetof(wrapper, value),
                                  PyDoc_STR("what it was made of")},
                                 {NULL, 0, 0, 0, NULL}};
 
-PyDoc_STRVAR(in_doc,
-             "In(array)\n--\n\n"
-             "A host array that a kernel only reads: it is copied to the device and not "
-             "back.\n\n"
-             ">>> cuda.In(np.arange(2)).value\n"
-             "array([0, 1])");
-PyDoc_STRVAR(out_doc,
-             "Out(array)\n--\n\n"
-             "A host array that a kernel writes all of: it is copied back and not to the "
-             "device.\n\n"
-             ">>> cuda.Out(np.arange(2)).value\n"
-             "array([0, 1])");
+PyDoc_STRVAR(
+    in_doc,
+    "In(array)\n--\n\n"
+    "A host array that a kernel only reads. It is copied to the device, but not back.\n\n"
+    ">>> cuda.In(np.arange(2)).value\n"
+    "array([0, 1])");
+PyDoc_STRVAR(out_doc, "Out(array)\n--\n\n"
+                      "A host array of which a kernel writes all elements. It is copied back, "
+                      "but not to the device.\n\n"
+                      ">>> cuda.Out(np.arange(2)).value\n"
+                      "array([0, 1])");
 PyDoc_STRVAR(in_out_doc, "InOut(array)\n--\n\n"
-                         "A host array that a kernel reads and writes: what an array without a "
-                         "wrapper is.\n\n"
+                         "A host array that a kernel reads and writes. It is copied to the "
+                         "device and back, as an array without this wrapper is.\n\n"
                          ">>> cuda.InOut(np.arange(2)).value\n"
                          "array([0, 1])");
 

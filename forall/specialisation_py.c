@@ -927,6 +927,7 @@ explain_signature(lw_function *self, const lw_signature *signature)
     if (specialisation == NULL)
         return NULL;
     options.procedure = self->n_index > 0 || signature->result.kind == LW_SIG_VOID;
+    options.returns_arrays = !options.procedure;
     if (lw_explain(self->tree, &options, specialisation->specs, specialisation->n_specs, &text,
                    &err) != LW_OK) {
         lw_text_reset(&text);

@@ -397,24 +397,30 @@ guvectorize(PyObject *module, PyObject *args, PyObject *kwargs)
     return result;
 }
 
-PyDoc_STRVAR(
-    guvectorize_doc,
-    "Turn a function of rows or small matrices into a function of stacks of them: a "
-    "Gufunc, as numpy.matmul is.\n\n"
-    "The layout names the dimensions of one item, '(m,n),(n)->(m)'; without signatures "
-    "it may\n"
-    "be the first argument. The function fills its output arguments, or returns its "
-    "outputs if they are\n"
-    "numbers. Without signatures it is compiled for each new combination of input "
-    "dtypes.\n\n"
-    ">>> @lw.guvectorize(['void(float64[:], float64[:])'], '(n)->(n)')\n"
-    "... def total(x, out):\n"
-    "...     acc = 0.0\n"
-    "...     for i in range(x.shape[0]):\n"
-    "...         acc += x[i]\n"
-    "...         out[i] = acc\n"
-    ">>> total(np.arange(4.))\n"
-    "array([0., 1., 3., 6.])");
+PyDoc_STRVAR(guvectorize_doc,
+             "Turn a function of rows or small matrices into a function of stacks of them, "
+             "like np.matmul.\n"
+             "\n"
+             "The layout gives the dimensions that one call of the decorated function works "
+             "on: with '(m,n),(n)->(m)',\n"
+             "it receives a matrix, a vector, and the result to fill. The compiled function "
+             "loops over all dimensions\n"
+             "in front of these, and broadcasts them. If all outputs are numbers, '()', the "
+             "decorated function may\n"
+             "return them instead of having parameters for them.\n"
+             "\n"
+             "Signatures are optional, and so the layout may be the first argument. Without "
+             "signatures, the function\n"
+             "is compiled at the first call with each new combination of input dtypes.\n"
+             "\n"
+             ">>> @lw.guvectorize('(n)->(n)')\n"
+             "... def total(x, out):\n"
+             "...     acc = 0.0\n"
+             "...     for i in range(x.shape[0]):\n"
+             "...         acc += x[i]\n"
+             "...         out[i] = acc\n"
+             ">>> total(np.arange(4.))\n"
+             "array([0., 1., 3., 6.])");
 
 static PyMethodDef decorator[] = {
     {"guvectorize", LW_KEYWORDS(guvectorize), NULL},

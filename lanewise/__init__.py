@@ -1,4 +1,4 @@
-"""Scalar Python functions as machine-code kernels, on NVIDIA GPUs and on every core of a CPU.
+"""Compile Python functions that work on elements, rows or indices of arrays, for NVIDIA GPUs and for all cores of a CPU.
 
     >>> import numpy as np, lanewise as lw
     >>> @lw.vectorize
@@ -7,7 +7,8 @@
     >>> axpy(np.float32(2), np.arange(3, dtype=np.float32), np.float32(1))
     array([1., 3., 5.], dtype=float32)
 
-Importing touches no GPU and loads no compiler.
+The decorators are `vectorize` (elements), `guvectorize` (rows and small matrices), `reduce` (sums and the like), `forall` (indices) and
+`jit` (threads, or whole functions). Importing lanewise uses no GPU and loads no compiler.
 """
 
 from lanewise import _toolchain as _toolchain  # holds up forks while a thread compiles: before any does
@@ -158,7 +159,7 @@ def map_blocks(kernel, /, *args, depth=0, boundary="none", dtype=None):
 
 
 def info():
-    """What was found on this machine, as a dict: see ``python -m lanewise info``."""
+    """Return what was found on this machine (GPUs, libraries, settings) as a dict, as ``python -m lanewise info`` prints it."""
     from lanewise._info import info as _info
 
     return _info()

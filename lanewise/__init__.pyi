@@ -1,4 +1,4 @@
-"""Scalar Python functions as machine-code kernels, on NVIDIA GPUs and on every core of a CPU."""
+"""Compile Python functions that work on elements, rows or indices of arrays, for NVIDIA GPUs and for all cores of a CPU."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, Protocol, TypeVar

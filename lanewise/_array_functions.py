@@ -233,7 +233,7 @@ def _folded(a, axis, keepdims, start, step):
 
 
 def _as(totals, t):
-    if totals.dtype.type == t:
+    if totals.dtype == t:
         return totals
     out = np.empty(totals.shape, t)
     _cast_to(out, totals)
@@ -829,9 +829,48 @@ def _array_of(values, dtype=None):
         return values
     if len(values) == 0:
         return np.empty(0, np.float64 if dtype is None else dtype)
+    of_records = _record_type_of(values, dtype)
+    if of_records is not None:
+        records = np.empty(_record_shape(values), of_records)
+        _put_records(records, values)
+        return records
     out = np.empty(_shape(values), type(_item(values)) if dtype is None else dtype)
     _put(out, values)
     return out
+
+
+def _record_type_of(values, dtype):
+    """The dtype of records; None: the values are numbers."""
+    if dtype is not None:
+        return None if np.empty(0, dtype).dtype.names is None else dtype
+    if isinstance(values, (tuple, list)):
+        return _record_type_of(values[0], None) if len(values) > 0 else None
+    return values.dtype if isinstance(values, np.void) else None
+
+
+def _record_shape(values):
+    """Each tuple is a record, as are elements of arrays; lists are axes."""
+    return (len(values), *_record_shape(values[0])) if isinstance(values, list) else ()
+
+
+def _put_records(out, values):
+    if out.ndim == 0:
+        out[()] = values
+        return
+    if len(values) != out.shape[0]:
+        raise ValueError("rows of different lengths make no array")
+    if len(values) > 64:  # as many as a loop over a tuple may have
+        half = len(values) // 2
+        _put_records(out[:half], values[:half])
+        _put_records(out[half:], values[half:])
+    elif len(values) > 8:
+        i = 0
+        for value in values:
+            _put_records(out[i, ...], value)
+            i += 1
+    elif len(values) > 0:  # whose types may differ
+        _put_records(out[0, ...], values[0])
+        _put_records(out[1:], values[1:])
 
 
 def _shape(values):

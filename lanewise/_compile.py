@@ -60,7 +60,7 @@ def _compiled(pyfunc, sig, debug, lineinfo, device, fastmath, cc, opt, abi, abi_
 
 def compile(pyfunc, sig, debug=None, lineinfo=False, device=True, fastmath=False, cc=None, opt=None,
             abi=None, abi_info=None, output="ptx", forceinline=False, launch_bounds=None):
-    """Compile a function for a GPU ahead of time: its code and the type of its result.
+    """Compile a function for a GPU ahead of time, and return its code and the type of its result.
 
     sig: the types of the arguments, or a whole signature. device: True for a function that other
     code calls (abi "c"), False for a kernel (abi "numba"). cc: the compute capability as
@@ -83,13 +83,13 @@ def _current_capability():
 
 
 def compile_for_current_device(pyfunc, sig, **keywords):
-    """compile() for the compute capability of the current device."""
+    """Do the same as compile(), for the compute capability of the current device."""
     return compile(pyfunc, sig, cc=_current_capability(), **keywords)
 
 
 def compile_ptx(pyfunc, sig, debug=None, lineinfo=False, device=False, fastmath=False, cc=None,
                 opt=None, abi=None, abi_info=None, forceinline=False, launch_bounds=None):
-    """compile() to PTX, by default of a kernel.
+    """Do the same as compile(), with PTX as the output, by default for a kernel.
 
         >>> ptx, result = cuda.compile_ptx(k.py_func, (float64[:],))
         >>> '.entry' in ptx, result
@@ -100,7 +100,7 @@ def compile_ptx(pyfunc, sig, debug=None, lineinfo=False, device=False, fastmath=
 
 
 def compile_ptx_for_current_device(pyfunc, sig, **keywords):
-    """compile_ptx() for the compute capability of the current device."""
+    """Do the same as compile_ptx(), for the compute capability of the current device."""
     return compile_ptx(pyfunc, sig, cc=_current_capability(), **keywords)
 
 

@@ -10,63 +10,65 @@ from lanewise._parameters import check, common_shape, fits, integers, parameter,
 
 
 class Distributions(HostDistributions):
-    """Methods of `Generator`. Draws come from the stream in the order of the formula's standard numbers."""
+    """Methods of `Generator`. Draws come from the stream in the order of the formula's standard numbers.
 
-    def lognormal(self, mean=0.0, sigma=1.0, size=None, dtype=None, out=None, *, stream=0):
+    Those with an underscore are what `_Draws` leaves of its methods of the same names (random/formulas.def)."""
+
+    def _lognormal(self, mean=0.0, sigma=1.0, size=None, dtype=None, out=None, *, stream=0):
         """exp of normal numbers; sigma >= 0."""
         return self._made("lognormal", ["normal"], [("mean", mean, "number"), ("sigma", sigma, "not negative")], size, dtype, out, stream)
 
-    def laplace(self, loc=0.0, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
+    def _laplace(self, loc=0.0, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
         """Double exponential numbers; scale >= 0."""
         return self._made("laplace", ["uniform"], _placed(loc, scale), size, dtype, out, stream)
 
-    def logistic(self, loc=0.0, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
+    def _logistic(self, loc=0.0, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
         """Logistic numbers, by inversion; scale >= 0."""
         return self._made("logistic", ["uniform"], _placed(loc, scale), size, dtype, out, stream)
 
-    def gumbel(self, loc=0.0, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
+    def _gumbel(self, loc=0.0, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
         """Numbers of the largest extreme value, by inversion; scale >= 0."""
         return self._made("gumbel", ["exponential"], _placed(loc, scale), size, dtype, out, stream)
 
-    def rayleigh(self, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
+    def _rayleigh(self, scale=1.0, size=None, dtype=None, out=None, *, stream=0):
         """Lengths of two-dimensional normal vectors; scale >= 0."""
         return self._made("rayleigh", ["exponential"], [("scale", scale, "not negative")], size, dtype, out, stream)
 
-    def weibull(self, a, size=None, dtype=None, out=None, *, stream=0):
+    def _weibull(self, a, size=None, dtype=None, out=None, *, stream=0):
         """Powers 1 / a of exponential numbers; a >= 0."""
         return self._made("weibull", ["exponential"], [("a", a, "not negative")], size, dtype, out, stream)
 
-    def pareto(self, a, size=None, dtype=None, out=None, *, stream=0):
+    def _pareto(self, a, size=None, dtype=None, out=None, *, stream=0):
         """Lomax numbers (Pareto II), by inversion; a > 0."""
         return self._made("pareto", ["exponential"], [("a", a, "positive")], size, dtype, out, stream)
 
-    def power(self, a, size=None, dtype=None, out=None, *, stream=0):
+    def _power(self, a, size=None, dtype=None, out=None, *, stream=0):
         """Powers 1 / a of uniform numbers; a > 0."""
         return self._made("power", ["exponential"], [("a", a, "positive")], size, dtype, out, stream)
 
-    def standard_cauchy(self, size=None, dtype=None, out=None, *, stream=0):
+    def _standard_cauchy(self, size=None, dtype=None, out=None, *, stream=0):
         """Quotients of two normal numbers."""
         return self._made("standard_cauchy", ["normal", "normal"], [], size, dtype, out, stream)
 
-    def standard_t(self, df, size=None, dtype=None, out=None, *, stream=0):
+    def _standard_t(self, df, size=None, dtype=None, out=None, *, stream=0):
         """Student's t with df > 0 degrees of freedom: a normal number by the root of a gamma one."""
         return self._made("standard_t", ["normal", ("gamma", 0, 0.5, 0.0)], [("df", df, "positive shape")], size, dtype, out, stream)
 
-    def chisquare(self, df, size=None, dtype=None, out=None, *, stream=0):
+    def _chisquare(self, df, size=None, dtype=None, out=None, *, stream=0):
         """Gamma numbers of the shape df / 2 and the scale 2; df > 0."""
         return self._made("chisquare", [("gamma", 0, 0.5, 0.0)], [("df", df, "positive shape")], size, dtype, out, stream)
 
-    def f(self, dfnum, dfden, size=None, dtype=None, out=None, *, stream=0):
+    def _f(self, dfnum, dfden, size=None, dtype=None, out=None, *, stream=0):
         """Fisher's F: quotients of two chi-square numbers by their degrees of freedom, which are > 0."""
         draws = [("gamma", 0, 0.5, 0.0), ("gamma", 1, 0.5, 0.0)]
         return self._made("f", draws, [("dfnum", dfnum, "positive shape"), ("dfden", dfden, "positive shape")], size, dtype, out, stream)
 
-    def beta(self, a, b, size=None, dtype=None, out=None, *, stream=0):
+    def _beta(self, a, b, size=None, dtype=None, out=None, *, stream=0):
         """X / (X + Y) of gamma numbers of the shapes a > 0 and b > 0."""
         draws = [("gamma", 0, 1.0, 1.0), "exponential", ("gamma", 1, 1.0, 1.0), "exponential"]
         return self._made("beta", draws, [("a", a, "positive shape"), ("b", b, "positive shape")], size, dtype, out, stream)
 
-    def triangular(self, left, mode, right, size=None, dtype=None, out=None, *, stream=0):
+    def _triangular(self, left, mode, right, size=None, dtype=None, out=None, *, stream=0):
         """Numbers whose density rises from left to mode and falls to right, by inversion."""
         corners = [parameter(name, value) for name, value in (("left", left), ("mode", mode), ("right", right))]
         common_shape(None, corners, None)
@@ -79,11 +81,11 @@ class Distributions(HostDistributions):
         given = [("left", left, "number"), ("mode", mode, "number"), ("right", right, "number")]
         return self._made("triangular", ["uniform"], given, size, dtype, out, stream)
 
-    def wald(self, mean, scale, size=None, dtype=None, out=None, *, stream=0):
+    def _wald(self, mean, scale, size=None, dtype=None, out=None, *, stream=0):
         """Inverse Gaussian numbers (Michael, Schucany and Haas, 1976); mean > 0, scale > 0."""
         return self._made("wald", ["normal", "uniform"], [("mean", mean, "positive"), ("scale", scale, "positive")], size, dtype, out, stream)
 
-    def geometric(self, p, size=None, dtype=None, out=None, *, stream=0):
+    def _geometric(self, p, size=None, dtype=None, out=None, *, stream=0):
         """Trials up to the first success, by inversion; 0 < p <= 1. At most 2**63 - 1, which only tiny p reach."""
         from lanewise._generator import _dtype_of
 
@@ -157,30 +159,29 @@ class Distributions(HostDistributions):
 
     def _is_near(self):
         """May numbers be made ahead: on the host, by place, in one launch?"""
-        return self._is_philox and self._is_here() and (self._place + 1024) >> 32 == self._place >> 32
+        return self._is_philox and self._is_here() and (self._place + 4096) >> 32 == self._place >> 32
 
     def _one(self, name, draws, given, integers):
-        """One number: of those that were made ahead with these parameters, for each place that may come. None: another
-        thread draws."""
-        known, place = self._formulas, self._take_blocks(len(draws))
+        """One number. Where the last ones of these parameters have been used up, more are made, for each place that may
+        come, and kept for `_Draws`. None: another thread draws."""
+        changes, known, place = self._changes, self._formulas, self._take_blocks(len(draws))
         if place is None:
             return None
-        key = name, *[value for _, value, _ in given]
-        start, made = known.get(key, (place, ()))
-        at = place - start
-        if 0 <= at < len(made):
-            return made[at]
+        values = tuple(float(value) for _, value, _ in given)
+        start, count = known.get((name, values), (place, 0))
         try:
             arrays = [parameter(*one) for one in given]
-            follows = made and 0 <= at < len(made) + 16
-            made = self._several(name, draws, arrays, integers, place, min(max(2 * len(made), 8), 512) if follows else 1)
+            follows = count and 0 <= place - start < count + 16
+            count = min(max(2 * count, 8), 512 * len(draws)) if follows else 1
+            made = self._several(name, draws, arrays, integers, place, count)
         except BaseException:
             self._give_back(place, len(draws))
             raise
         if len(known) >= 16:
             known.clear()
-        known[key] = place, made
-        return made[0]
+        known[name, values] = place, count
+        self._keep(changes, name, values, place, len(draws), made)
+        return made[0].item()
 
     def _several(self, name, draws, arrays, integers, place, count):
         """What a call for one number gives at each of the next places: its standard numbers are a block's first each."""
@@ -194,7 +195,7 @@ class Distributions(HostDistributions):
                 drawn.append(np.ascontiguousarray(self._ahead(draw, place + k, count, 0.0, 0.0)[::2]))
         out = np.empty(count, np.int64 if integers else np.float64)
         getattr(host if name == "beta" else shared, name)(count, *drawn, *[a.reshape(1) for a in arrays], out)
-        return out.tolist()
+        return out
 
 
 def _placed(loc, scale):

@@ -62,13 +62,13 @@ class Explanation(str):
 
 
 def explain(f: Any, *arguments: Any, sig: Any = None) -> Explanation:
-    """Prints how every expression of a function is typed, in weak and in numba mode, and where they differ.
+    """Print the type of every expression of a function, and where numba would give another type.
 
-    f: a Python function, or what any decorator made. arguments: one signature, as its decorator takes it, the types
-    of the arguments, or arguments as a call has them, of which only the types are looked at. Of a reduction the types
-    are those of the arrays' elements.
+    f: a Python function, or one that a decorator compiled. arguments: one signature, as for the decorator; or the types
+    of the arguments; or arguments as in a call, of which only the types are used. For a reduction, these are the types
+    of the arrays' elements.
 
-    Returns what was printed, a text that notebooks show as the annotated source, and do not print.
+    Returns the printed text. In a notebook nothing is printed, and the text is shown as the annotated source.
 
     Raises CompileError for a function that cannot be typed, SignatureError for a signature that cannot be read.
 

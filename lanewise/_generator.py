@@ -31,22 +31,23 @@ def _new_lock():
 
 
 class Generator(_core._Draws, Distributions):
-    """Fills arrays with random numbers, with the method names and keywords of `numpy.random.Generator`.
+    """A generator of arrays of random numbers, with the method names and keywords of `numpy.random.Generator`.
 
     Parameters
     ----------
     seed : None, int, sequence of ints or numpy.random.SeedSequence
-        From 0 on. None takes entropy from the system.
+        Ints must not be negative. With None, the seed comes from the operating system.
     bit_generator : "philox" or "xoroshiro128p"
-        Philox-4x32-10 (Salmon and others, 2011): a number depends on the seed and its place in the stream alone.
-        xoroshiro128+ (Blackman and Vigna, 2018): 65,536 lanes, lane i draws elements i, i + 65536, ….
+        With Philox-4x32-10 (Salmon and others, 2011), a number depends on the seed and its position in the stream alone.
+        xoroshiro128+ (Blackman and Vigna, 2018) has 65,536 lanes; lane i draws the elements i, i + 65536, ….
     target : None, "cpu" or "cuda"
-        Where results are made when no ``out=`` says so; None: as ``lanewise.config.target``, where "auto" means NumPy arrays.
+        Where results are created if no ``out=`` is given. With None, the setting ``lanewise.config.target`` decides; its
+        default "auto" means NumPy arrays.
 
-    Every method takes ``size`` (None: one number, an int or a tuple), ``dtype`` (None: that of out, or float64, or int64),
-    ``out=`` (a NumPy or device array; size may be left out) and ``stream=``. Parameters of distributions are numbers or
-    arrays, of the host or a device, broadcast with size as NumPy does; where one lies on a device the result does too.
-    The numbers do not depend on the target, the launch or the number of threads.
+    Every method accepts ``size=`` (an int, a tuple, or None for one number), ``dtype=`` (None means the dtype of ``out``, or
+    else float64 or int64), ``out=`` (a NumPy or device array; ``size`` may then be left out) and ``stream=``. Parameters of
+    distributions are numbers, or arrays on the host or a device, which broadcast with ``size`` as in NumPy. If one of them is
+    on a device, the result is there, too. The numbers do not depend on the target, the launch or the number of threads.
 
     Raises TypeError and ValueError for arguments of the wrong kind or outside of the distribution's domain.
 
@@ -82,10 +83,15 @@ class Generator(_core._Draws, Distributions):
         self._key = (k0, k1)
         self._round_keys = None, None  # of which key, and they
         self._lock = _new_lock()
-        self._formulas = {}  # their numbers made ahead: by name and parameters, the first's place and a list
+        self._formulas = {}  # of their numbers made ahead: by name and parameters, the first's place and how many
 
     def __repr__(self):
         return f"Generator({self.bit_generator!r}, place={self._place})"
+
+    @property
+    def lock(self):
+        """The lock that NumPy holds while it draws from this stream (`capsule`)."""
+        return self._lock
 
     # ---- streams ----
 
@@ -190,7 +196,9 @@ class Generator(_core._Draws, Distributions):
 
             (fill_gamma if blocks >= _FEW else kernels.philox_gamma)(blocks, *stream, first, second, out := np.empty(blocks, np.float64))
         elif name == "uniform":
-            kernels.philox_random_float64(blocks, *stream, np.float64(0.0), np.float64(1.0), out := np.empty(2 * blocks, np.float64))
+            self._fill_uniform(place, 0.0, 1.0, out := np.empty(2 * blocks, np.float64))
+        elif name == "binomial":
+            kernels.philox_binomial(blocks, *stream, np.int64(first), second, out := np.empty(blocks, np.int64))
         else:
             kernels.philox_poisson(blocks, *stream, first, out := np.empty(blocks, np.int64))
         return out
@@ -306,7 +314,7 @@ class Generator(_core._Draws, Distributions):
         fits("lam", _dtype_of(dtype, out, np.int64), lambda: lam + 12.0 * np.sqrt(lam) + 60.0)  # what 1e-30 of all exceed
         return self._each("poisson", (lam,), "iu", size, dtype, out, stream, target, np.int64)
 
-    def binomial(self, n, p, size=None, dtype=None, out=None, *, stream=0):
+    def _binomial(self, n, p, size=None, dtype=None, out=None, *, stream=0):
         """Successes in n >= 0 trials of probability p: inversion below n * p = 10, Hormann's BTRS (1993) above."""
         target = self._target_of(n, p)
         arrays = integers("n", n, "count"), parameter("p", p, "chance")
@@ -507,14 +515,17 @@ def _with_chunks(name, method):
     return draw
 
 
-_QUICK = ("random", "uniform", "standard_normal", "normal", "standard_exponential", "exponential", "integers", "gamma", "standard_gamma", "poisson")
-for _name in _QUICK:
+# The rest of `_Draws`' methods: lanewise/_core calls them by these names.
+for _name in (
+    "random", "uniform", "standard_normal", "normal", "standard_exponential", "exponential", "integers", "gamma", "standard_gamma", "poisson", "binomial",
+    "lognormal", "laplace", "logistic", "gumbel", "rayleigh", "weibull", "pareto", "power", "standard_cauchy", "standard_t", "chisquare", "f", "beta",
+    "triangular", "wald", "geometric", "logseries",
+):
     getattr(Generator, f"_{_name}").__qualname__ = f"Generator.{_name}"  # what TypeErrors name
     setattr(Generator, f"_{_name}", _with_chunks(_name, getattr(Generator, f"_{_name}")))
 for _name in (
-    "lognormal", "laplace", "logistic", "gumbel", "rayleigh", "weibull", "pareto", "power", "standard_cauchy", "standard_t", "chisquare", "f", "beta",
-    "triangular", "wald", "geometric", "negative_binomial", "multinomial", "dirichlet", "noncentral_chisquare", "noncentral_f", "logseries", "zipf", "vonmises",
-    "hypergeometric", "multivariate_hypergeometric", "multivariate_normal", "binomial", "choice",
+    "negative_binomial", "multinomial", "dirichlet", "noncentral_chisquare", "noncentral_f", "zipf", "vonmises", "hypergeometric",
+    "multivariate_hypergeometric", "multivariate_normal", "choice",
 ):
     setattr(Generator, _name, _with_chunks(_name, getattr(Generator, _name)))
 
@@ -525,11 +536,11 @@ def _blank(kind):
 
 
 def default_rng(seed=None):
-    """A `Generator`, as `numpy.random.default_rng` gives one.
+    """Return a `Generator`, as `numpy.random.default_rng` does.
 
-    seed: an int, a SeedSequence or None, as for `Generator`; a `Generator`, which is returned as it is.
+    seed: an int, a SeedSequence or None, as for `Generator`; or a `Generator`, which is returned unchanged.
 
-    Raises TypeError for a generator of NumPy, whose numbers are others.
+    Raises TypeError for a generator of NumPy, because it would draw other numbers.
 
         >>> lw.random.default_rng(7).random() == lw.random.Generator(7).random()
         True
@@ -781,6 +792,10 @@ class _Fill:
 
     def _blocks(self, count, parameters, part):
         g = self.generator
+        if self.on_host and self.name == "random" and self.dtype == np.float64 and type(self.stream) is int and self.stream == 0 and part.flags.carray:
+            g._fill_uniform(g._place, *parameters, part)
+            g._place += count
+            return
         kernel = self._kernel("philox")
         if self.on_host and self.name.startswith("gamma") and count >= _FEW:
             from lanewise._random_host import fill_gamma as kernel

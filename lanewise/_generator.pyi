@@ -15,6 +15,10 @@ class Generator:
     bit_generator: str
     target: str | None
     state: dict[str, Any]
+    @property
+    def lock(self) -> Any: ...
+    @property
+    def capsule(self) -> Any: ...
     def __init__(
         self,
         seed: int | np.random.SeedSequence | None = None,

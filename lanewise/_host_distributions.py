@@ -31,7 +31,7 @@ class HostDistributions:
                 given, size = [(name, float(value), rule) for name, value, rule in given], None
             return self._made("noncentral_f", [("gamma", 0, 1.0, 0.0), ("gamma", 1, 0.5, 0.0)], given, size, dtype, out, stream)
 
-    def logseries(self, p, size=None, dtype=None, out=None, *, stream=0):
+    def _logseries(self, p, size=None, dtype=None, out=None, *, stream=0):
         """Logarithmic series numbers, from 1 on (Kemp, 1981, LK); 0 <= p < 1."""
         if not (parameter("p", p, "chance") < 1).all():
             raise ValueError(f"p < 0, p >= 1 or p is NaN: p must be at least 0 and below 1, not {p}")

@@ -118,7 +118,7 @@ class Module(_Handle):
 
 
 class LinkableCode:
-    """Code that a kernel is linked with: link=[...] of any decorator, or declare_device.
+    """Code to link a kernel with, passed as link= to any decorator or to declare_device.
 
     data: bytes (or str, for text), or an io.BytesIO or io.StringIO. name: shown in messages.
     setup_callback, teardown_callback: called once with each module that holds the code (a Module,
@@ -186,7 +186,7 @@ class LinkableCode:
 
 
 class PTXSource(LinkableCode):
-    """PTX text. It is called, not inlined."""
+    """PTX text. Its functions are called, not inlined."""
 
     kind, _binary = "ptx", False
 
@@ -241,7 +241,7 @@ class Object(LinkableCode):
 
 
 class LTOIR(LinkableCode):
-    """What link-time optimisation takes (nvcc -dlto, NVRTC's -dlto): it is inlined."""
+    """LTO-IR, the output of nvcc -dlto or of NVRTC with -dlto. Its functions are inlined."""
 
     kind = "ltoir"
 
@@ -425,7 +425,7 @@ def _check_symbol(name):
 
 
 def declare_device(name, sig, link=None, use_cooperative=False, abi="numba", *, host=None):
-    """A function written in another language, for kernels to call.
+    """Declare a function that is written in another language, so that kernels can call it.
 
     name: its symbol. sig: its types, with the result, as "float32(float32, int32)"; pointers are
     "float32*" and take arrays. link: the code it is in, as link= of cuda.jit; kernels that call

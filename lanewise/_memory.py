@@ -115,7 +115,7 @@ class MemoryPointer:
 
 
 class MappedMemory(MemoryPointer):
-    """Page-locked host memory at `pointer` that the device reaches as well."""
+    """Page-locked host memory at `pointer` that the device can access, too."""
 
     def __init__(self, context, pointer, size, owner=None, finalizer=None):
         self.owned = owner
@@ -162,7 +162,7 @@ def _array(keeper, address, shape, dtype, strides):
 
 
 class BaseCUDAMemoryManager(abc.ABC):
-    """What a memory manager is: a subclass of this, given to `set_memory_manager`."""
+    """The base class of memory managers. Pass a subclass to `set_memory_manager`."""
 
     def __init__(self, *args, **kwargs):
         if "context" not in kwargs:
@@ -277,7 +277,7 @@ def _no_gpu(what: str):
 
 
 def set_memory_manager(mm_plugin) -> None:
-    """Device memory comes from this class's objects from now on; None: from lanewise's own pool.
+    """Use objects of this class to allocate device memory from now on, or, with None, lanewise's own pool.
 
     Arrays that are there go back to where they came from. Raises RuntimeError for a plugin of
     another version of the interface.
@@ -376,7 +376,7 @@ def _close() -> None:
 
 @contextlib.contextmanager
 def defer_cleanup():
-    """Nothing is freed inside the ``with`` block that would make the device wait: lanewise's own pool never does, memory managers are asked."""
+    """Do not free memory inside the ``with`` block if this would make the device wait. Freeing memory of lanewise's own pool never does; for a memory manager, its own defer_cleanup is used."""
     if _plugin is None or _cuda._on_host():
         yield
         return

@@ -26,30 +26,49 @@ _arrays = intrinsics.arrays  # core/tables/array_names.def
 
 def zeros(shape, dtype=float):
     out = np.empty(shape, dtype)
-    out[...] = out.dtype.type(0)
+    if out.dtype.names is None:
+        out[...] = out.dtype.type(0)
+    else:  # records: the bytes between their fields, too
+        _arrays.shaped(out, (out.nbytes,), np.uint8)[...] = np.uint8(0)
     return out
 
 
 def ones(shape, dtype=None):
     out = np.empty(shape, dtype)
-    out[...] = out.dtype.type(1)
-    return out
+    if out.dtype.names is None:
+        out[...] = out.dtype.type(1)
+        return out
+    records = zeros(shape, dtype)
+    _set_fields(records, records.dtype.names, 1)
+    return records
+
+
+def _set_fields(a, names, value):
+    """All fields of all records become the number."""
+    if len(names) > 0:
+        name = names[0]
+        fill(a[name], value)
+        _set_fields(a, names[1:], value)
 
 
 def full(shape, fill_value, dtype=None):
     if isinstance(fill_value, (tuple, list)):
         return full(shape, _array_of(fill_value), dtype)
     if isinstance(fill_value, np.ndarray):
-        rows = np.empty(shape, fill_value.dtype.type if dtype is None else dtype)
-        rows[...] = _as(fill_value, rows.dtype.type)
+        rows = np.empty(shape, fill_value.dtype if dtype is None else dtype)
+        rows[...] = _as(fill_value, rows.dtype) if rows.dtype.names is None else fill_value
         return rows
+    if isinstance(fill_value, np.void):  # a record
+        records = np.empty(shape, fill_value.dtype if dtype is None else dtype)
+        records[...] = fill_value
+        return records
     out = np.empty(shape, type(_strong(fill_value)) if dtype is None else dtype)
-    out[...] = out.dtype.type(fill_value)
+    fill(out, fill_value)
     return out
 
 
 def _of(dtype, a):
-    return a.dtype.type if dtype is None else dtype
+    return a.dtype if dtype is None else dtype
 
 
 def empty_like(prototype, dtype=None):
@@ -133,7 +152,7 @@ def identity(n, dtype=None):
 
 
 def copy(a):
-    out = np.empty(a.shape, a.dtype.type)
+    out = np.empty(a.shape, a.dtype)
     out[...] = a
     return out
 
@@ -154,7 +173,12 @@ def _cast(a, dtype):
 
 
 def fill(a, value):
-    a[...] = a.dtype.type(value)
+    if a.dtype.names is None:
+        a[...] = a.dtype.type(value)
+    elif isinstance(value, np.void):
+        a[...] = value
+    else:
+        _set_fields(a, a.dtype.names, value)
 
 
 def clip(a, min=None, max=None):
@@ -302,7 +326,7 @@ def flat(a):
 def ascontiguousarray(a, dtype=None):
     if not isinstance(a, np.ndarray):
         return array((a,), dtype)
-    if dtype is not None and dtype != a.dtype.type:
+    if dtype is not None and dtype != a.dtype:
         return _cast(a, dtype)
     return reshape(a, a.shape)
 
@@ -310,7 +334,7 @@ def ascontiguousarray(a, dtype=None):
 def asarray(a, dtype=None):
     if not isinstance(a, np.ndarray):
         return array(a, dtype)
-    if dtype is None or dtype == a.dtype.type:
+    if dtype is None or dtype == a.dtype:
         return a
     return _cast(a, dtype)
 
@@ -449,7 +473,7 @@ def diag(v, k=0):
     if v.ndim == 2:
         return copy(diagonal(v, k))
     n = v.shape[0] + (k if k >= 0 else -k)
-    out = zeros((n, n), v.dtype.type)
+    out = zeros((n, n), v.dtype)
     for i in range(v.shape[0]):
         out[i if k >= 0 else i - k, i + k if k >= 0 else i] = v[i]
     return out
@@ -552,7 +576,7 @@ def sorted_copy(a, axis=-1, kind=None, *, stable=None):
         _sort(from_[low:low + _RUN])
     if n <= _RUN:
         return from_
-    to = np.empty(n, a.dtype.type)
+    to = np.empty(n, a.dtype)
     width = _RUN
     while width < n:
         for low in range(0, n, 2 * width):
@@ -628,6 +652,18 @@ def _zero(arrays):
     return _common_zero(arrays[0].dtype.type(0), _zero(arrays[1:]))
 
 
+def _record_type(arrays):
+    """The dtype of the first that has records; None: all have numbers."""
+    if len(arrays) == 0:
+        return None
+    return _record_type(arrays[1:]) if arrays[0].dtype.names is None else arrays[0].dtype
+
+
+def _common_type(arrays):
+    t = _record_type(arrays)
+    return type(_zero(arrays)) if t is None else t
+
+
 def _extent(arrays, axis):
     return 0 if len(arrays) == 0 else arrays[0].shape[axis] + _extent(arrays[1:], axis)
 
@@ -644,7 +680,7 @@ def _write_rows(rows, arrays, axis, at):
     if len(arrays) > 0 and arrays[0].ndim == rows.ndim:  # _check_all has raised if not
         part = _axis_first(arrays[0], axis)
         end = at + part.shape[0]
-        rows[at:end] = part if part.dtype.type == rows.dtype.type else _as(part, rows.dtype.type)
+        rows[at:end] = part if _record_type((part, rows)) is not None or part.dtype == rows.dtype else _as(part, rows.dtype)
         _write_rows(rows, arrays[1:], axis, end)
 
 
@@ -657,7 +693,7 @@ def _check_all(arrays, first, axis):
 def _joined(arrays, axis):
     k = _arrays.axis(axis, arrays[0].ndim)
     _check_all(arrays[1:], arrays[0], k)
-    out = np.empty(_inserted(_without(arrays[0].shape, k), k, _extent(arrays, k)), type(_zero(arrays)))
+    out = np.empty(_inserted(_without(arrays[0].shape, k), k, _extent(arrays, k)), _common_type(arrays))
     _write_rows(_axis_first(out, k), arrays, k, 0)
     return out
 
@@ -735,7 +771,7 @@ def repeat(a, repeats, axis=None):
         return _repeated(a, _array_of(repeats), k)
     if repeats < 0:
         raise ValueError("repeats may not contain negative values.")
-    out = np.empty(_inserted(_without(a.shape, k), k, a.shape[k] * repeats), a.dtype.type)
+    out = np.empty(_inserted(_without(a.shape, k), k, a.shape[k] * repeats), a.dtype)
     rows = _axis_first(out, k)
     of = _axis_first(a, k)
     for i in range(of.shape[0]):
@@ -754,7 +790,7 @@ def _repeated(a, counts, k):
         if counts[i * step] < 0:
             raise ValueError("repeats may not contain negative values.")
         n += int(counts[i * step])
-    out = np.empty(_inserted(_without(a.shape, k), k, n), a.dtype.type)
+    out = np.empty(_inserted(_without(a.shape, k), k, n), a.dtype)
     rows = _axis_first(out, k)
     of = _axis_first(a, k)
     at = 0
@@ -777,7 +813,7 @@ def tile(A, reps):
 def _tiled(a, reps, axis):
     if len(reps) == 0:
         return copy(a)
-    out = np.empty(_inserted(_without(a.shape, axis), axis, a.shape[axis] * reps[0]), a.dtype.type)
+    out = np.empty(_inserted(_without(a.shape, axis), axis, a.shape[axis] * reps[0]), a.dtype)
     rows = _axis_first(out, axis)
     for i in range(reps[0]):
         rows[i * a.shape[axis]:(i + 1) * a.shape[axis]] = _axis_first(a, axis)
@@ -788,7 +824,7 @@ def roll(a, shift, axis=None):
     if axis is None:
         return reshape(roll(ravel(a), shift, 0), a.shape)
     k = _arrays.axis(axis, a.ndim)
-    out = np.empty(a.shape, a.dtype.type)
+    out = np.empty(a.shape, a.dtype)
     rows = _axis_first(out, k)
     of = _axis_first(a, k)
     n = a.shape[k]
@@ -816,7 +852,7 @@ def _copied(a, dtype):
 
 
 def _uncopied(a, dtype):
-    if dtype is not None and dtype != a.dtype.type:
+    if dtype is not None and dtype != a.dtype:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
     return a
 
@@ -947,7 +983,7 @@ def _copy_true(out, a, mask, at):
 def _under(a, mask):
     """a[mask], where the mask has all axes of the array."""
     _check_mask(mask, a, 0)
-    out = np.empty(_true_count(mask), a.dtype.type)
+    out = np.empty(_true_count(mask), a.dtype)
     _copy_true(out, a, mask, 0)
     return out
 
@@ -962,7 +998,7 @@ def taken(a, axis, *arrays):
     _same_shapes(places)
     n = len(places)
     m = places[0].ndim
-    out = np.empty((*a.shape[:axis], *places[0].shape, *a.shape[axis + n:]), a.dtype.type)
+    out = np.empty((*a.shape[:axis], *places[0].shape, *a.shape[axis + n:]), a.dtype)
     _take_into(_axes_first(out, axis, m) if axis > 0 else out, _axes_first(a, axis, n) if axis > 0 else a, places)
     return out
 

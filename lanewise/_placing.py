@@ -36,20 +36,17 @@ def on_device_of(*values: Any, what: str = "the call") -> Any:
 
     Arrays that stand for device arrays on the CPU have no other device to be on.
     """
-    if is_alone():
+    arrays = [value for value in values if not isinstance(value, np.ndarray) and isinstance(value, cuda.DeviceArray)]
+    if not arrays or is_alone():  # in this order: without a driver, asking for the devices looks for one in all folders
         return _HERE
-    first = None
-    for value in values:
-        if not isinstance(value, cuda.DeviceArray) or isinstance(value, np.ndarray):
-            continue
-        if first is None:
-            first = value.device
-        elif value.device != first:
+    first = arrays[0].device
+    for value in arrays:
+        if value.device != first:
             raise ValueError(
                 f"{what}: arrays are on devices {first.id} and {value.device.id}, but all must be on one: bring them together with "
                 f"`with cuda.gpus[{first.id}]: y = cuda.to_device(x)`"
             )
-    if first is None or first == cuda.get_current_device():
+    if first == cuda.get_current_device():
         return _HERE
     return cuda.gpus[first.id]
 

@@ -1,4 +1,4 @@
-"""The cache of compiled kernels: one file an entry, keyed by what it was compiled from.
+"""The cache of compiled code on disk, with one file for each entry.
 
     >>> import lanewise as lw
     >>> sorted(lw.cache.info())[:3]

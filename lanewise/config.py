@@ -19,6 +19,7 @@ from lanewise import _core, _numba_config
 
 
 _TARGETS = ("auto", "cpu", "cuda", "parallel", "python")
+_TYPINGS = ("weak", "numba")
 _CHECKS = tuple(_core._checks())
 _STAGES = ("typed", "ir", "llvm", "nvvm", "ptx", "sass", "asm")
 
@@ -31,6 +32,8 @@ def _expected(name: str, value: Any) -> str | None:
     """What a setting of a few words should be, where `value` is none of them."""
     if name == "target" and value not in _TARGETS:
         return "'auto', 'cpu', 'cuda', 'parallel' or 'python'"
+    if name == "typing" and value not in _TYPINGS:
+        return "'weak' or 'numba'"
     if name == "check" and not _are_words(value, _CHECKS):
         return "checks with commas between them: " + ", ".join(_CHECKS)
     if name == "dump" and not _are_words(value, _STAGES):
@@ -49,14 +52,13 @@ def _unknown(name: str) -> str:
 
 
 class Config:
-    """The settings as attributes; call it with some of them for a ``with`` override.
+    """The settings, as attributes. ``with lw.config(target="cpu"):`` changes settings for a block.
 
-    The attributes of numba.config and numba.cuda.config, which this also stands for, are other
-    names of settings: ``cuda.config.DISABLE_JIT = 1``.
+    ``print(lw.config)`` lists all settings with their values. The attributes of numba.config and
+    numba.cuda.config are other names of settings: ``cuda.config.DISABLE_JIT = 1``.
 
-    Raises AttributeError for a setting that does not exist, ValueError for a value of the
-    wrong kind, UnsupportedError for an attribute of numba's that has one value here.
-    ``print(lw.config)`` lists all of them with their values.
+    Raises AttributeError for a setting that does not exist, ValueError for an invalid value, and
+    UnsupportedError for another value of an attribute of numba that is fixed in lanewise.
     """
 
     __slots__ = ()

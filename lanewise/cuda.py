@@ -17,7 +17,7 @@ import contextlib as _contextlib
 import functools as _functools
 import sys as _sys
 
-from lanewise import bf16, fp16, random
+from lanewise import _vector_names, bf16, fp16, random
 from lanewise._core import cuda as _cuda
 from lanewise._core import intrinsics as _intrinsics
 from lanewise._core import reduce
@@ -107,8 +107,16 @@ globals().update({name: getattr(_intrinsics.cuda, name) for name in dir(_intrins
 def __getattr__(name):
     if name in _VALUES:
         return getattr(_intrinsics.cuda, name)
+    if name in _vector_names.NAMES:
+        from lanewise import _vector_types
+
+        globals().update(_vector_types.NAMES)
+        return _vector_types.NAMES[name]
     raise AttributeError(f"module 'lanewise.cuda' has no attribute {name!r:.200}")
 
+
+def __dir__():
+    return sorted({*globals(), *_VALUES, *_vector_names.NAMES})
 
 
 # numba's modules: `from lanewise.cuda.random import create_xoroshiro128p_states`
@@ -127,7 +135,7 @@ __all__ = [
     "device_array", "device_array_like", "event", "event_elapsed_time", "external_stream", "fp16", "from_cuda_array_interface", "from_dlpack", "get_current_device", "gpus", "is_available",
     "is_bfloat16_supported", "is_cuda_array", "is_float16_supported", "is_supported_version", "jit", "legacy_default_stream", "list_devices",
     "managed_array", "mapped", "mapped_array", "mapped_array_like", "open_ipc_array", "open_ipc_handle", "per_thread_default_stream", "pinned", "pinned_array", "pinned_array_like", "profile_start",
-    "profile_stop", "profiling", "random", "reduce", "require_context", "select_device", "set_memory_manager", "stream", "synchronize", "to_device", *sorted(dir(_intrinsics.cuda)),
+    "profile_stop", "profiling", "random", "reduce", "require_context", "select_device", "set_memory_manager", "stream", "synchronize", "to_device", *sorted({*dir(_intrinsics.cuda), *_vector_names.NAMES}),
 ]
 
 
@@ -155,7 +163,7 @@ def pinned(*arrays):
 def mapped(*arrays, stream=0):
     """Device arrays over the memory of NumPy arrays inside a ``with`` block: one, or a list of them.
 
-    The kernels that write there are waited for at the end of the block. Raises as `pinned` does.
+    The end of the block waits for the kernels that write to this memory. Raises the same exceptions as `pinned`.
 
     >>> import numpy as np, lanewise as lw
     >>> from lanewise import cuda
@@ -231,22 +239,22 @@ def from_cuda_array_interface(desc, owner=None, sync=True):
 
 
 def is_float16_supported():
-    """True: float16 is in kernels of every device."""
+    """Return True: kernels can use float16 on every device."""
     return True
 
 
 def is_bfloat16_supported():
-    """True: bfloat16 is in kernels of every device; where the GPU has no instructions for it, by way of float32."""
+    """Return True: kernels can use bfloat16 on every device, by way of float32 if the GPU has no instructions for it."""
     return True
 
 
 def list_devices():
-    """The CUDA devices of this machine, a list. With target="cpu" the CPU is one."""
+    """Return a list of the CUDA devices of this machine. With target="cpu", the CPU counts as one."""
     return list(gpus)
 
 
 def legacy_default_stream():
-    """`default_stream()`: the one that waits for other streams, and they for it."""
+    """The same as `default_stream()`. This stream waits for the other streams, and they wait for it."""
     return default_stream()
 
 
@@ -267,12 +275,12 @@ def mapped_array_like(ary, stream=0, portable=False, wc=False):
 
 
 def is_supported_version():
-    """True: whatever CUDA this machine has, lanewise brings its own compilers, and the driver is asked for what is used."""
+    """Return True, whatever version of CUDA this machine has, because lanewise brings its own compilers and asks the driver for the functions that it uses."""
     return True
 
 
 def detect():
-    """Print the CUDA devices of this machine; True if there is one that can be used. With target="cpu" the CPU is one."""
+    """Print the CUDA devices of this machine, and return whether one of them can be used. With target="cpu", the CPU counts as one."""
     devices = list(gpus) if is_available() else []
     print(f"Found {len(devices)} CUDA device{'' if len(devices) == 1 else 's'}")
     for device in devices:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from lanewise import bf16 as bf16
 from lanewise import fp16 as fp16
 from lanewise import random as random
+from lanewise._vector_types import Vector1, Vector2, Vector3, Vector4
 from lanewise.config import config as config
 
 __all__ = [
@@ -35,18 +36,66 @@ __all__ = [
     "brev",
     "cbrt",
     "cg",
+    "char1",
+    "char2",
+    "char3",
+    "char4",
     "clz",
     "const",
+    "double1",
+    "double2",
+    "double3",
+    "double4",
     "eq_sync",
     "ffs",
+    "float1",
+    "float2",
+    "float3",
+    "float32x1",
+    "float32x2",
+    "float32x3",
+    "float32x4",
+    "float4",
+    "float64x1",
+    "float64x2",
+    "float64x3",
+    "float64x4",
     "fma",
     "grid",
     "gridDim",
     "gridsize",
+    "int1",
+    "int16x1",
+    "int16x2",
+    "int16x3",
+    "int16x4",
+    "int2",
+    "int3",
+    "int32x1",
+    "int32x2",
+    "int32x3",
+    "int32x4",
+    "int4",
+    "int64x1",
+    "int64x2",
+    "int64x3",
+    "int64x4",
+    "int8x1",
+    "int8x2",
+    "int8x3",
+    "int8x4",
     "laneid",
     "lanemask_lt",
     "libdevice",
     "local",
+    "long1",
+    "long2",
+    "long3",
+    "long4",
+    "longlong1",
+    "longlong2",
+    "longlong3",
+    "longlong4",
     "match_all_sync",
     "match_any_sync",
     "nanosleep",
@@ -58,6 +107,10 @@ __all__ = [
     "shfl_sync",
     "shfl_up_sync",
     "shfl_xor_sync",
+    "short1",
+    "short2",
+    "short3",
+    "short4",
     "sqrt_normal",
     "syncthreads",
     "syncthreads_and",
@@ -68,6 +121,42 @@ __all__ = [
     "threadfence",
     "threadfence_block",
     "threadfence_system",
+    "uchar1",
+    "uchar2",
+    "uchar3",
+    "uchar4",
+    "uint1",
+    "uint16x1",
+    "uint16x2",
+    "uint16x3",
+    "uint16x4",
+    "uint2",
+    "uint3",
+    "uint32x1",
+    "uint32x2",
+    "uint32x3",
+    "uint32x4",
+    "uint4",
+    "uint64x1",
+    "uint64x2",
+    "uint64x3",
+    "uint64x4",
+    "uint8x1",
+    "uint8x2",
+    "uint8x3",
+    "uint8x4",
+    "ulong1",
+    "ulong2",
+    "ulong3",
+    "ulong4",
+    "ulonglong1",
+    "ulonglong2",
+    "ulonglong3",
+    "ulonglong4",
+    "ushort1",
+    "ushort2",
+    "ushort3",
+    "ushort4",
     "warpsize",
     # end
 ]
@@ -620,6 +709,98 @@ def per_thread_default_stream() -> Stream: ...
 def external_stream(ptr: SupportsIndex, /) -> Stream: ...
 def event(timing: bool = True) -> Event: ...
 def event_elapsed_time(evtstart: Event, evtend: Event, /) -> float: ...
+
+# generated: vectors
+class int8x1(Vector1): ...
+class int8x2(Vector2): ...
+class int8x3(Vector3): ...
+class int8x4(Vector4): ...
+class int16x1(Vector1): ...
+class int16x2(Vector2): ...
+class int16x3(Vector3): ...
+class int16x4(Vector4): ...
+class int32x1(Vector1): ...
+class int32x2(Vector2): ...
+class int32x3(Vector3): ...
+class int32x4(Vector4): ...
+class int64x1(Vector1): ...
+class int64x2(Vector2): ...
+class int64x3(Vector3): ...
+class int64x4(Vector4): ...
+class uint8x1(Vector1): ...
+class uint8x2(Vector2): ...
+class uint8x3(Vector3): ...
+class uint8x4(Vector4): ...
+class uint16x1(Vector1): ...
+class uint16x2(Vector2): ...
+class uint16x3(Vector3): ...
+class uint16x4(Vector4): ...
+class uint32x1(Vector1): ...
+class uint32x2(Vector2): ...
+class uint32x3(Vector3): ...
+class uint32x4(Vector4): ...
+class uint64x1(Vector1): ...
+class uint64x2(Vector2): ...
+class uint64x3(Vector3): ...
+class uint64x4(Vector4): ...
+class float32x1(Vector1): ...
+class float32x2(Vector2): ...
+class float32x3(Vector3): ...
+class float32x4(Vector4): ...
+class float64x1(Vector1): ...
+class float64x2(Vector2): ...
+class float64x3(Vector3): ...
+class float64x4(Vector4): ...
+
+char1 = int8x1
+char2 = int8x2
+char3 = int8x3
+char4 = int8x4
+short1 = int16x1
+short2 = int16x2
+short3 = int16x3
+short4 = int16x4
+int1 = int32x1
+int2 = int32x2
+int3 = int32x3
+int4 = int32x4
+long1 = int64x1
+long2 = int64x2
+long3 = int64x3
+long4 = int64x4
+longlong1 = int64x1
+longlong2 = int64x2
+longlong3 = int64x3
+longlong4 = int64x4
+uchar1 = uint8x1
+uchar2 = uint8x2
+uchar3 = uint8x3
+uchar4 = uint8x4
+ushort1 = uint16x1
+ushort2 = uint16x2
+ushort3 = uint16x3
+ushort4 = uint16x4
+uint1 = uint32x1
+uint2 = uint32x2
+uint3 = uint32x3
+uint4 = uint32x4
+ulong1 = uint64x1
+ulong2 = uint64x2
+ulong3 = uint64x3
+ulong4 = uint64x4
+ulonglong1 = uint64x1
+ulonglong2 = uint64x2
+ulonglong3 = uint64x3
+ulonglong4 = uint64x4
+float1 = float32x1
+float2 = float32x2
+float3 = float32x3
+float4 = float32x4
+double1 = float64x1
+double2 = float64x2
+double3 = float64x3
+double4 = float64x4
+# end
 
 # generated: kernels
 class _grid(Protocol):

@@ -1,4 +1,4 @@
-"""The exceptions of lanewise. Python's own classes are used where they say it already
+"""The exceptions of lanewise. Where one of Python's own classes fits, it is raised instead
 (ValueError, TypeError, OverflowError, MemoryError, …)."""
 
 from __future__ import annotations

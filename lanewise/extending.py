@@ -83,6 +83,11 @@ def _have_changed(keys):
     _changed.update(dict.fromkeys(keys, _core._overloads_changed()))
 
 
+def _is_new(func):
+    """No function has been compiled that knows this callable: its overloads put none out of date."""
+    _changed.pop(id(func), None)
+
+
 def _add(candidates, key, candidate):
     keys, name = [key], _OPERATOR_NAMES.get(key)
     candidates.append(candidate)

@@ -1,22 +1,22 @@
-"""Random numbers inside kernels, and filled into arrays.
+"""Random numbers as whole arrays, and inside compiled functions.
 
-Three ways, from the familiar to the new:
+There are three ways to draw them:
 
-* ``numba.cuda.random``'s interface, bit for bit: states of xoroshiro128+ made by
-  `create_xoroshiro128p_states`, one a thread, drawn from with the ``xoroshiro128p_*`` functions.
-* `philox`: a function of (seed, index, counter) without any state.
-* `Generator`: fills whole arrays like `numpy.random.Generator`, the same numbers on CPU and GPU.
+* `Generator` returns whole arrays, like `numpy.random.Generator`; the numbers are the same on CPU and GPU.
+* `philox` and its relatives compute random numbers from a seed, an index and a counter, without a state.
+* The ``xoroshiro128p_*`` functions draw from states made by `create_xoroshiro128p_states`, one for each thread. They have the
+  interface of ``numba.cuda.random``, and the same bits.
 
     >>> import numpy as np, lanewise as lw
     >>> from lanewise.random import Generator
     >>> Generator(1).random(3).dtype
     dtype('float64')
 
-The ``xoroshiro128p_*`` functions, `philox` and `philox_uniform_*` are written in the language of kernels: call them in any
-function that lanewise compiles. Their intervals: uniform numbers lie in [0, 1), never 1.0.
+The ``xoroshiro128p_*`` functions, `philox` and ``philox_*`` can be called in every function that lanewise compiles. Uniform numbers
+are in [0, 1) and never 1.0.
 
-Known weakness of xoroshiro128+: the lowest bits of `xoroshiro128p_next` are linear (they fail tests of matrix rank and
-linear complexity; Lemire and O'Neill, 2019). All functions here use the top bits; take them too.
+The lowest bits of `xoroshiro128p_next` have a known weakness: they are linear, and fail tests of matrix rank and
+linear complexity (Lemire and O'Neill, 2019). All functions here use the highest bits, and so should you.
 """
 
 from __future__ import annotations
@@ -319,10 +319,11 @@ def xoroshiro128p_choice(states, index, probability, alias):
 
 
 def philox(seed, index, counter=0):
-    """Four uint32 words that depend on the three numbers alone: Philox-4x32-10.
+    """Return four random uint32 words that are computed from the three arguments alone, by Philox-4x32-10.
 
-    seed, index and counter are integers of up to 64 bits; equal arguments give equal words on every device. Words differ
-    for every (index, counter) of a seed: number the elements by index and the draws of one by counter.
+    seed, index and counter are integers of up to 64 bits. Equal arguments give equal words on every device, and different pairs
+    (index, counter) give different words for the same seed. Pass the number of the element as index; if an element needs several
+    numbers, pass 0, 1, 2, ... as counter.
 
     Source: Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3", 2011; equal to Random123's
     known answers with the counter (counter, index) and the key seed, low words first.

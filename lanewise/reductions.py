@@ -1,13 +1,14 @@
-"""The usual reductions and scans, on host and device arrays: each made with `lanewise.reduce` and nothing else.
+"""The usual reductions and scans, for host and device arrays. Each is made with `lanewise.reduce` alone.
 
     >>> import numpy as np
     >>> import lanewise as lw
     >>> lw.reductions.mean(np.arange(6.0).reshape(2, 3), axis=1)
     array([1., 4.])
 
-Arguments, dtypes, ties and what NaN does are NumPy's. On device arrays results are device arrays, of no dimension
-where all axes are reduced, and nothing waits; these functions are the methods of DeviceArray, so
-`numpy.sum(device)` comes here as well. `stream=` is for device arrays.
+Functions that NumPy also has accept the same arguments, return the same dtypes, choose the same one of several equal elements, and
+treat NaN in the same way. For device arrays, the results are device arrays, with zero dimensions if all axes are reduced, and calls do
+not wait for the device. `stream=` is for device arrays. A DeviceArray has these functions as methods, which `numpy.sum(device)` and so on
+call.
 """
 
 from __future__ import annotations
@@ -282,8 +283,30 @@ def _initial(value: Any) -> dict[str, Any]:
     return {} if value is ... or value is np._NoValue else {"initial": value}
 
 
+_ARRAYS = frozenset((np.ndarray, lw.cuda.DeviceArray))
+_AXIS = {"axis"}
+
+
+def _at_once(reduction: lw.Reduction, kinds: str, **always: Any) -> Any:
+    """The usual call, of one array of these kinds and at most axis=, goes to the reduction; all others go to the function."""
+    def of(function):
+        @functools.wraps(function)
+        def call(*arrays, **given):
+            if len(arrays) == 1 and type(a := arrays[0]) in _ARRAYS and a.dtype.kind in kinds and a.size:
+                if not given:
+                    return reduction(a, **always)
+                if given.keys() == _AXIS and type(given["axis"]) is int:
+                    return reduction(a, axis=given["axis"], **always)
+            return function(*arrays, **given)
+
+        return call
+
+    return of
+
+
+@_at_once(_sum, "biufc")
 def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
-    """The sum of elements, as numpy.sum.
+    """The sum of the elements, like numpy.sum.
 
     >>> lw.reductions.sum(np.arange(6).reshape(2, 3), axis=0)
     array([3, 5, 7])
@@ -296,6 +319,7 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=T
     return (_sum_of_times if _kind(a) == "m" else _sum)(a, axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
 
 
+@_at_once(_prod, "biufc")
 def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
     """The product of elements, as numpy.prod.
 
@@ -307,6 +331,7 @@ def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=
     return _prod(_array(a), axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
 
 
+@_at_once(_min, "biufc")
 def min(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
     """The smallest element, or NaN where there is one, as numpy.min.
 
@@ -318,6 +343,7 @@ def min(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stre
     return _min(_array(a), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream))
 
 
+@_at_once(_max, "biufc")
 def max(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
     """The largest element, or NaN where there is one, as numpy.max.
 
@@ -329,6 +355,7 @@ def max(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stre
     return _max(_array(a), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream))
 
 
+@_at_once(_any, "biufc", dtype=np.bool_)
 def any(a, axis=None, out=None, keepdims=False, *, where=True, stream=None):
     """Is any element true? As numpy.any.
 
@@ -340,6 +367,7 @@ def any(a, axis=None, out=None, keepdims=False, *, where=True, stream=None):
     return _any(_array(a), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream))
 
 
+@_at_once(_all, "biufc", dtype=np.bool_)
 def all(a, axis=None, out=None, keepdims=False, *, where=True, stream=None):
     """Are all elements true? As numpy.all.
 
@@ -361,6 +389,7 @@ def count_nonzero(a, axis=None, *, keepdims=False, stream=None):
     return (_count_times if _kind(a) in "mM" else _count)(a, axis=axis, **_options(keepdims=keepdims, stream=stream))
 
 
+@_at_once(_argmax, "biuf")
 def argmax(a, axis=None, out=None, *, keepdims=False, stream=None):
     """Where the largest element is: the first of equal ones, the first NaN if there is one; as numpy.argmax.
 
@@ -370,6 +399,7 @@ def argmax(a, axis=None, out=None, *, keepdims=False, stream=None):
     return _argument("argmax", _argmax, _argmax_complex, a, axis, out, keepdims, stream)
 
 
+@_at_once(_argmin, "biuf")
 def argmin(a, axis=None, out=None, *, keepdims=False, stream=None):
     """Where the smallest element is, as numpy.argmin.
 
@@ -482,7 +512,7 @@ def logsumexp(a, axis=None, out=None, keepdims=False, *, where=True, stream=None
 
 
 def top1(a, payload, axis=None, out=None, keepdims=False, *, stream=None):
-    """The largest element and what stands at the same place in `payload`: (value, payload).
+    """The largest element, and the element of `payload` at the same position, as a tuple.
 
     >>> lw.reductions.top1([0.5, 2.0, 1.0], [10, 20, 30])
     (np.float64(2.0), np.int64(20))
@@ -530,7 +560,7 @@ def cumprod(a, axis=None, dtype=None, out=None, *, stream=None):
 
 
 def running_maximum(a, axis=0, out=None, *, stream=None):
-    """The largest element so far, as numpy.maximum.accumulate.
+    """The largest element so far at each position, like numpy.maximum.accumulate.
 
     >>> lw.reductions.running_maximum([3, 1, 4, 1, 5])
     array([3, 3, 4, 4, 5])
@@ -539,7 +569,7 @@ def running_maximum(a, axis=0, out=None, *, stream=None):
 
 
 def affine_scan(a, b, axis=0, out=None, *, initial=0, stream=None):
-    """y[i] = y[i - 1] * a[i] + b[i], with y[-1] = initial: a linear recurrence, in parallel.
+    """The linear recurrence y[i] = y[i - 1] * a[i] + b[i], which starts from `initial`; computed in parallel.
 
     >>> lw.reductions.affine_scan([0.5, 0.5, 0.5], [1.0, 1.0, 1.0])
     array([1.  , 1.5 , 1.75])
@@ -548,7 +578,7 @@ def affine_scan(a, b, axis=0, out=None, *, initial=0, stream=None):
 
 
 def segmented_sum(values, starts, axis=0, out=None, *, stream=None):
-    """Sums on the way that begin anew where `starts` is true.
+    """Running sums that start again from zero wherever `starts` is true.
 
     >>> lw.reductions.segmented_sum([1, 2, 3, 4], [True, False, True, False])
     array([1, 3, 3, 7])

@@ -4,7 +4,7 @@
     >>> lw.special.gammaln(np.array([1.0, 3.0, 100.0]))
     array([  0.        ,   0.69314718, 359.13420537])
 
-Each is made the first time it is asked for. In compiled functions both spellings can be called, `special.gammaln(x)` of SciPy and
+Each is compiled when it is first used. In compiled functions both spellings can be called, `special.gammaln(x)` of SciPy and
 `lw.special.gammaln(x)`; docs/special.md has their list, accuracy and differences.
 """
 

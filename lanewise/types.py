@@ -1,5 +1,5 @@
-"""The types of compiled code. A type called with a value casts it; called with types it makes a
-signature; indexed with slices it makes an array type.
+"""The types of compiled code. Called with a number, a type converts it; called with types, it makes a
+signature, whose result it is; with slices as a subscript, it makes the type of an array.
 
     >>> float32(1.5), float64(float64, int32), float32[:, ::1]
     (np.float32(1.5), float64(float64, int32), float32[:, ::1])

@@ -4,7 +4,7 @@
     >>> lw.add(np.arange(3.0), 1)
     array([1., 2., 3.])
 
-Each is made the first time it is asked for; `lanewise.add` is `lanewise.ufuncs.add`. Results,
+Each is compiled when it is first used; `lanewise.add` is `lanewise.ufuncs.add`. Results,
 dtypes and errors are NumPy's, but for what docs/differences.md lists.
 """
 

@@ -47,8 +47,8 @@ read_one(const lw_method *m, int k, PyObject *object, lw_few *out)
     if (k == m->n_parameters)
         return read_size(object, m->most, out);
     out->n_given = k + 1 > out->n_given ? k + 1 : out->n_given;
-    return m->integers ? read_integer(object, &out->integer[k])
-                       : read_number(object, &out->p[k]);
+    return m->integers >> k & 1 ? read_integer(object, &out->integer[k])
+                                : read_number(object, &out->p[k]);
 }
 
 static int

@@ -16,43 +16,29 @@
 #include "core/front/read/critical.h"
 #include "random/integers.h"
 #include "random/random_py.h"
+#include "random/units.h"
 
-/* From MOST_COMPUTED numbers on, a kernel on the pool's threads is worth its call. */
+/* MOST_COMPUTED: with the GIL. MOST_TAKEN: from here on a kernel is worth its call. */
 enum { MOST_COMPUTED = 8192, MOST_TAKEN = 512, FIRST_AHEAD = 8, MOST_AHEAD = 1024 };
 
-typedef enum kind { NORMAL, EXPONENTIAL, GAMMA, POISSON, N_KINDS } kind;
+typedef enum kind { NORMAL, EXPONENTIAL, GAMMA, POISSON, BINOMIAL } kind;
 
 /* per: numbers per block. fitted: made for the parameters; else standard numbers. */
 static const struct {
     const char *name;
     int per;
     bool fitted, integers;
-} kinds[N_KINDS] = {[NORMAL] = {"normal", 2, false, false},
-                    [EXPONENTIAL] = {"exponential", 2, false, false},
-                    [GAMMA] = {"gamma", 1, true, false},
-                    [POISSON] = {"poisson", 1, true, true}};
-
-typedef struct ahead {
-    PyArrayObject *made; /* NULL: nothing */
-    uint64_t place, blocks;
-    double parameters[LW_MOST_PARAMETERS];
-} ahead;
-
-typedef struct draws {
-    lw_drawing base;
-    PyObject *target;
-    /* busy: another method is drawing, and it alone advances the place */
-    char is_philox, is_busy;
-    /* counts the changes of the stream, which make the numbers ahead invalid */
-    uint64_t stream;
-    ahead ahead[N_KINDS];
-} draws;
+} kinds[LW_DRAW_KINDS] = {[NORMAL] = {"normal", 2, false, false},
+                          [EXPONENTIAL] = {"exponential", 2, false, false},
+                          [GAMMA] = {"gamma", 1, true, false},
+                          [POISSON] = {"poisson", 1, true, true},
+                          [BINOMIAL] = {"binomial", 1, true, true}};
 
 /* Whether the result is on the host. */
 static bool
-is_here(const draws *self)
+is_here(const lw_draws_object *self)
 {
-    if (!self->is_philox)
+    if (!self->base.is_philox)
         return false;
     if (self->target == NULL || self->target == Py_None)
         return strcmp(lw_env_text(LW_ENV_target), "cuda") != 0;
@@ -61,7 +47,7 @@ is_here(const draws *self)
 }
 
 static bool
-is_quick(const draws *self, const lw_method *m, PyObject *const *args, Py_ssize_t n,
+is_quick(const lw_draws_object *self, const lw_method *m, PyObject *const *args, Py_ssize_t n,
          PyObject *kwnames, lw_few *out)
 {
     return !self->is_busy && is_here(self) && lw_read_few(m, args, n, kwnames, out) &&
@@ -69,7 +55,8 @@ is_quick(const draws *self, const lw_method *m, PyObject *const *args, Py_ssize_
 }
 
 static PyObject *
-slow(draws *self, const lw_method *m, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
+slow(lw_draws_object *self, const lw_method *m, PyObject *const *args, Py_ssize_t n,
+     PyObject *kwnames)
 {
     PyObject *bound = PyObject_GetAttrString((PyObject *)self, m->slow);
     PyObject *result = bound ? PyObject_Vectorcall(bound, args, (size_t)n, kwnames) : NULL;
@@ -101,41 +88,53 @@ numpy_integer(int64_t value)
     return PyArray_Return((PyArrayObject *)array);
 }
 
-/* Scales as the kernels do, with one rounding. */
-static void
-move(double *x, int64_t n, double loc, double scale)
-{
-    if (loc == 0.0 && scale == 1.0)
-        return;
-    for (int64_t i = 0; i < n; i++)
-        x[i] = fma(scale, x[i], loc);
-}
-
 /* ---- computed here ---- */
 
 static PyObject *
-uniforms(draws *self, const lw_few *asked, double low, double width)
+uniforms(lw_draws_object *self, const lw_few *asked, double low, double width)
 {
-    uint32_t words[4 * LW_PHILOX_BATCH];
+    uint64_t place = self->base.place;
+    lw_philox philox = self->base.philox;
     double one = 0, *to;
     PyObject *array;
 
     to = room_for(asked, NPY_DOUBLE, &one, &array);
     if (to == NULL)
         return NULL;
-    for (int at = 0, n = (int)asked->n; at < n; at += 2 * LW_PHILOX_BATCH) {
-        int here = n - at < 2 * LW_PHILOX_BATCH ? n - at : 2 * LW_PHILOX_BATCH;
-        lw_philox_blocks(&self->base.philox, self->base.place, (here + 1) / 2, words);
-        self->base.place += (uint64_t)(here + 1) / 2;
-        for (int k = 0; k < here; k++)
-            to[at + k] = lw_philox_unit(words + 2 * k);
+    self->base.place += ((uint64_t)asked->n + 1) / 2;
+    if (asked->n <= MOST_COMPUTED) {
+        lw_philox_uniforms(&philox, place, low, width, asked->n, to);
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        lw_philox_uniforms(&philox, place, low, width, asked->n, to);
+        Py_END_ALLOW_THREADS
     }
-    move(to, asked->n, low, width);
     return asked->one ? PyFloat_FromDouble(one) : array;
 }
 
 static PyObject *
-bounded(draws *self, const lw_few *asked, int64_t low, int64_t high)
+uniforms32(lw_draws_object *self, const lw_few *asked)
+{
+    uint64_t place = self->base.place;
+    lw_philox philox = self->base.philox;
+    PyObject *array;
+    float *to = room_for(asked, NPY_FLOAT, NULL, &array);
+
+    if (to == NULL)
+        return NULL;
+    self->base.place += ((uint64_t)asked->n + 3) / 4;
+    if (asked->n <= MOST_COMPUTED) {
+        lw_philox_uniforms32(&philox, place, asked->n, to);
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        lw_philox_uniforms32(&philox, place, asked->n, to);
+        Py_END_ALLOW_THREADS
+    }
+    return array;
+}
+
+static PyObject *
+bounded(lw_draws_object *self, const lw_few *asked, int64_t low, int64_t high)
 {
     uint64_t span = (uint64_t)high - (uint64_t)low;
     int64_t one = 0, *to;
@@ -163,24 +162,50 @@ bounded(draws *self, const lw_few *asked, int64_t low, int64_t high)
     return asked->one ? numpy_integer(one) : array;
 }
 
-static const lw_method uniform_method = {.most = MOST_COMPUTED,
+static const lw_method uniform_method = {.most = INT32_MAX,
                                          .slow = "_uniform",
                                          .n_parameters = 2,
                                          .names = {"low", "high"},
                                          .fallback = {0, 1}};
-static const lw_method random_method = {.most = MOST_COMPUTED, .slow = "_random"};
+static const lw_method random_method = {.most = INT32_MAX, .slow = "_random"};
 static const lw_method integers_method = {.most = INT32_MAX,
                                           .slow = "_integers",
                                           .n_parameters = 2,
-                                          .integers = true,
+                                          .integers = 3,
                                           .names = {"low", "high"}};
+
+static bool
+is_float32(PyObject *dtype)
+{
+    if (PyArray_DescrCheck(dtype))
+        return ((PyArray_Descr *)dtype)->type_num == NPY_FLOAT &&
+               PyArray_ISNBO(((PyArray_Descr *)dtype)->byteorder);
+    return dtype == (PyObject *)&PyFloatArrType_Type ||
+           (PyUnicode_Check(dtype) && PyUnicode_CompareWithASCIIString(dtype, "float32") == 0);
+}
+
+/* (size, dtype) or (size, dtype=) */
+static bool
+asks_for_float32(PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
+{
+    Py_ssize_t n_named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+
+    if (n < 1 || n + n_named != 2 || args[0] == Py_None)
+        return false;
+    return (n_named == 0 ||
+            PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "dtype") == 0) &&
+           is_float32(args[1]);
+}
 
 static PyObject *
 draw_random(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
 {
-    draws *self = (draws *)object;
+    lw_draws_object *self = (lw_draws_object *)object;
     lw_few asked;
 
+    if (asks_for_float32(args, n, kwnames) &&
+        is_quick(self, &random_method, args, 1, NULL, &asked))
+        return uniforms32(self, &asked);
     if (!is_quick(self, &random_method, args, n, kwnames, &asked))
         return slow(self, &random_method, args, n, kwnames);
     return uniforms(self, &asked, 0.0, 1.0);
@@ -189,7 +214,7 @@ draw_random(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kwn
 static PyObject *
 draw_uniform(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
 {
-    draws *self = (draws *)object;
+    lw_draws_object *self = (lw_draws_object *)object;
     lw_few asked;
 
     if (!is_quick(self, &uniform_method, args, n, kwnames, &asked) ||
@@ -201,7 +226,7 @@ draw_uniform(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kw
 static PyObject *
 draw_integers(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
 {
-    draws *self = (draws *)object;
+    lw_draws_object *self = (lw_draws_object *)object;
     int64_t low, high;
     lw_few asked;
 
@@ -218,13 +243,13 @@ draw_integers(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *k
 /* ---- made ahead ---- */
 
 static bool
-is_fitting(const ahead *a, kind k, const double *p)
+is_fitting(const lw_ahead *a, kind k, const double *p)
 {
     return !kinds[k].fitted || (a->parameters[0] == p[0] && a->parameters[1] == p[1]);
 }
 
 static bool
-has_blocks(const ahead *a, kind k, const double *p, uint64_t place, uint64_t blocks)
+has_blocks(const lw_ahead *a, kind k, const double *p, uint64_t place, uint64_t blocks)
 {
     return a->made != NULL && place >= a->place && place + blocks <= a->place + a->blocks &&
            is_fitting(a, k, p);
@@ -233,7 +258,7 @@ has_blocks(const ahead *a, kind k, const double *p, uint64_t place, uint64_t blo
 /* How many blocks to compute from here: twice as many as last time if those have been used
  * up. */
 static uint64_t
-blocks_ahead(const ahead *a, kind k, const double *p, uint64_t place, uint64_t needed)
+blocks_ahead(const lw_ahead *a, kind k, const double *p, uint64_t place, uint64_t needed)
 {
     uint64_t blocks = FIRST_AHEAD, rest = (UINT64_C(1) << 32) - place % (UINT64_C(1) << 32);
 
@@ -248,7 +273,8 @@ blocks_ahead(const ahead *a, kind k, const double *p, uint64_t place, uint64_t n
 /* Computes `needed` blocks from a place on, or some more; made: a new reference. -1 with an
  * exception. */
 static int
-make_ahead(draws *self, kind k, const double *p, uint64_t place, uint64_t needed, ahead *out)
+make_ahead(lw_draws_object *self, kind k, const double *p, uint64_t place, uint64_t needed,
+           lw_ahead *out)
 {
     uint64_t blocks = blocks_ahead(&self->ahead[k], k, p, place, needed);
     int type = kinds[k].integers ? NPY_INT64 : NPY_DOUBLE;
@@ -266,13 +292,13 @@ make_ahead(draws *self, kind k, const double *p, uint64_t place, uint64_t needed
         Py_DECREF(made);
         return -1;
     }
-    *out = (ahead){(PyArrayObject *)made, place, blocks, {p[0], p[1]}};
+    *out = (lw_ahead){(PyArrayObject *)made, place, blocks, {p[0], p[1]}};
     return 0;
 }
 
 /* Keeps the numbers for the next calls, unless the stream has changed meanwhile. */
 static void
-keep(draws *self, kind k, const ahead *made, uint64_t stream)
+keep(lw_draws_object *self, kind k, const lw_ahead *made, uint64_t stream)
 {
     PyArrayObject *old = self->ahead[k].made;
 
@@ -285,7 +311,7 @@ keep(draws *self, kind k, const ahead *made, uint64_t stream)
 }
 
 static void
-copy_from(const ahead *a, kind k, uint64_t place, int64_t n, void *to)
+copy_from(const lw_ahead *a, kind k, uint64_t place, int64_t n, void *to)
 {
     size_t from = (size_t)(place - a->place) * (size_t)kinds[k].per;
 
@@ -294,7 +320,7 @@ copy_from(const ahead *a, kind k, uint64_t place, int64_t n, void *to)
 
 /* Gives blocks back, unless another thread has taken the following ones. */
 static void
-give_back(draws *self, uint64_t place, uint64_t blocks)
+give_back(lw_draws_object *self, uint64_t place, uint64_t blocks)
 {
     if (!self->is_busy && self->base.place == place + blocks)
         self->base.place = place;
@@ -303,11 +329,11 @@ give_back(draws *self, uint64_t place, uint64_t blocks)
 /* Takes n numbers of the blocks at the place, which is advanced before Python's code runs,
  * because other threads may draw then. -1 with an exception. */
 static int
-take(draws *self, kind k, const double *p, int64_t n, void *to)
+take(lw_draws_object *self, kind k, const double *p, int64_t n, void *to)
 {
     uint64_t blocks = ((uint64_t)n + (uint64_t)kinds[k].per - 1) / (uint64_t)kinds[k].per;
     uint64_t place = self->base.place, stream = self->stream;
-    ahead made;
+    lw_ahead made;
 
     self->base.place += blocks;
     if (has_blocks(&self->ahead[k], k, p, place, blocks)) {
@@ -325,13 +351,13 @@ take(draws *self, kind k, const double *p, int64_t n, void *to)
 
 /* Whether the numbers may come from one launch. */
 static bool
-is_near(const draws *self, const lw_few *asked)
+is_near(const lw_draws_object *self, const lw_few *asked)
 {
     return (self->base.place + MOST_TAKEN) >> 32 == self->base.place >> 32 || asked->n == 1;
 }
 
 static PyObject *
-placed(draws *self, kind k, const lw_few *asked, double loc, double scale)
+placed(lw_draws_object *self, kind k, const lw_few *asked, double loc, double scale)
 {
     PyObject *array;
     double one = 0, *to;
@@ -341,13 +367,13 @@ placed(draws *self, kind k, const lw_few *asked, double loc, double scale)
         Py_XDECREF(array);
         return NULL;
     }
-    move(to, asked->n, loc, scale);
+    lw_move_numbers(to, asked->n, loc, scale); /* rounds as the kernels do */
     return asked->one ? PyFloat_FromDouble(one) : array;
 }
 
 /* Numbers that were made for the parameters need no scaling. */
 static PyObject *
-fitted(draws *self, kind k, const lw_few *asked)
+fitted(lw_draws_object *self, kind k, const lw_few *asked)
 {
     bool integers = kinds[k].integers;
     PyObject *array;
@@ -399,7 +425,7 @@ static const lw_method poisson_method = {.most = MOST_TAKEN,
 static PyObject *
 draw_normal(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
 {
-    draws *self = (draws *)object;
+    lw_draws_object *self = (lw_draws_object *)object;
     lw_few asked;
 
     if (!is_quick(self, &normal_method, args, n, kwnames, &asked) || isnan(asked.p[0]) ||
@@ -411,7 +437,7 @@ draw_normal(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kwn
 static PyObject *
 draw_standard_normal(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
 {
-    draws *self = (draws *)object;
+    lw_draws_object *self = (lw_draws_object *)object;
     lw_few asked;
 
     if (!is_quick(self, &standard_normal_method, args, n, kwnames, &asked) ||
@@ -423,7 +449,7 @@ draw_standard_normal(PyObject *object, PyObject *const *args, Py_ssize_t n, PyOb
 static PyObject *
 draw_exponential(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
 {
-    draws *self = (draws *)object;
+    lw_draws_object *self = (lw_draws_object *)object;
     lw_few asked;
 
     if (!is_quick(self, &exponential_method, args, n, kwnames, &asked) || !(asked.p[0] >= 0) ||
@@ -436,7 +462,7 @@ static PyObject *
 draw_standard_exponential(PyObject *object, PyObject *const *args, Py_ssize_t n,
                           PyObject *kwnames)
 {
-    draws *self = (draws *)object;
+    lw_draws_object *self = (lw_draws_object *)object;
     lw_few asked;
 
     if (!is_quick(self, &standard_exponential_method, args, n, kwnames, &asked) ||
@@ -446,7 +472,8 @@ draw_standard_exponential(PyObject *object, PyObject *const *args, Py_ssize_t n,
 }
 
 static PyObject *
-gammas(draws *self, const lw_method *m, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
+gammas(lw_draws_object *self, const lw_method *m, PyObject *const *args, Py_ssize_t n,
+       PyObject *kwnames)
 {
     lw_few asked;
 
@@ -462,19 +489,19 @@ gammas(draws *self, const lw_method *m, PyObject *const *args, Py_ssize_t n, PyO
 static PyObject *
 draw_gamma(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
 {
-    return gammas((draws *)self, &gamma_method, args, n, kwnames);
+    return gammas((lw_draws_object *)self, &gamma_method, args, n, kwnames);
 }
 
 static PyObject *
 draw_standard_gamma(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
 {
-    return gammas((draws *)self, &standard_gamma_method, args, n, kwnames);
+    return gammas((lw_draws_object *)self, &standard_gamma_method, args, n, kwnames);
 }
 
 static PyObject *
 draw_poisson(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
 {
-    draws *self = (draws *)object;
+    lw_draws_object *self = (lw_draws_object *)object;
     lw_few asked;
 
     if (!is_quick(self, &poisson_method, args, n, kwnames, &asked) ||
@@ -482,6 +509,52 @@ draw_poisson(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kw
         return slow(self, &poisson_method, args, n, kwnames);
     return fitted(self, POISSON, &asked);
 }
+
+static const lw_method binomial_method = {.most = MOST_TAKEN,
+                                          .slow = "_binomial",
+                                          .n_parameters = 2,
+                                          .integers = 1,
+                                          .names = {"n", "p"},
+                                          .fallback = {NAN, NAN}};
+
+static PyObject *
+draw_binomial(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
+{
+    lw_draws_object *self = (lw_draws_object *)object;
+    lw_few asked;
+
+    if (!is_quick(self, &binomial_method, args, n, kwnames, &asked) || asked.integer[0] < 0 ||
+        asked.integer[0] > INT64_C(1) << 53 || !(asked.p[1] >= 0 && asked.p[1] <= 1) ||
+        !is_near(self, &asked))
+        return slow(self, &binomial_method, args, n, kwnames);
+    asked.p[0] = (double)asked.integer[0];
+    return fitted(self, BINOMIAL, &asked);
+}
+
+/* ---- formulas ---- */
+
+static PyObject *
+draw_formula(PyObject *object, lw_formula_kind which, const lw_method *m, PyObject *const *args,
+             Py_ssize_t n, PyObject *kwnames)
+{
+    lw_draws_object *self = (lw_draws_object *)object;
+    PyObject *number = NULL;
+    lw_few asked;
+
+    if (is_quick(self, m, args, n, kwnames, &asked) && asked.one)
+        number = lw_formula_take(&self->formulas, &self->base.place, which, &asked);
+    return number != NULL || PyErr_Occurred() ? number : slow(self, m, args, n, kwnames);
+}
+
+#define BARE(...) __VA_ARGS__
+#define FORMULA(name, fields, ...)                                                             \
+    static PyObject *draw_##name(PyObject *self, PyObject *const *args, Py_ssize_t n,          \
+                                 PyObject *kwnames)                                            \
+    {                                                                                          \
+        static const lw_method method = {.slow = "_" #name, BARE fields};                      \
+        return draw_formula(self, LW_FORMULA_##name, &method, args, n, kwnames);               \
+    }
+#include "random/formulas.def"
 
 /* The methods, each in a critical section: another thread that draws, or takes the generator
  * for itself (is_busy), comes before or behind. */
@@ -506,6 +579,9 @@ IN_SECTION(draw_exponential)
 IN_SECTION(draw_gamma)
 IN_SECTION(draw_standard_gamma)
 IN_SECTION(draw_poisson)
+IN_SECTION(draw_binomial)
+#define FORMULA(name, ...) IN_SECTION(draw_##name)
+#include "random/formulas.def"
 #undef IN_SECTION
 
 /* ---- blocks for Python's code ---- */
@@ -513,7 +589,7 @@ IN_SECTION(draw_poisson)
 static PyObject *
 draw_take_blocks(PyObject *object, PyObject *count)
 {
-    draws *self = (draws *)object;
+    lw_draws_object *self = (lw_draws_object *)object;
     uint64_t place, blocks = PyLong_AsUnsignedLongLong(count);
     bool busy;
 
@@ -535,154 +611,61 @@ draw_give_back(PyObject *object, PyObject *args)
     if (!PyArg_ParseTuple(args, "KK:_give_back", &place, &blocks))
         return NULL;
     Py_BEGIN_CRITICAL_SECTION(object);
-    give_back((draws *)object, place, blocks);
+    give_back((lw_draws_object *)object, place, blocks);
     Py_END_CRITICAL_SECTION();
     Py_RETURN_NONE;
 }
 
+static PyObject *
+draw_fill(PyObject *object, PyObject *args)
+{
+    PyArrayObject *out;
+    unsigned long long place;
+    double low, width;
+    lw_philox philox;
+
+    if (!PyArg_ParseTuple(args, "KddO!:_fill_uniform", &place, &low, &width, &PyArray_Type,
+                          &out))
+        return NULL;
+    if (PyArray_TYPE(out) != NPY_DOUBLE || !PyArray_ISCARRAY(out)) {
+        PyErr_SetString(PyExc_TypeError, "out must be a contiguous array of float64");
+        return NULL;
+    }
+    Py_BEGIN_CRITICAL_SECTION(object);
+    philox = ((lw_draws_object *)object)->base.philox;
+    Py_END_CRITICAL_SECTION();
+    Py_BEGIN_ALLOW_THREADS
+    lw_philox_uniforms(&philox, place, low, width, PyArray_SIZE(out), PyArray_DATA(out));
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+draw_keep(PyObject *object, PyObject *args)
+{
+    lw_draws_object *self = (lw_draws_object *)object;
+    int failed;
+
+    Py_BEGIN_CRITICAL_SECTION(object);
+    failed = lw_formula_keep(&self->formulas, self->stream, args);
+    Py_END_CRITICAL_SECTION();
+    return failed ? NULL : Py_NewRef(Py_None);
+}
+
 /* ---- the object ---- */
-
-/* In a critical section. */
-static void
-forget(draws *self)
-{
-    self->stream++;
-    for (int k = 0; k < N_KINDS; k++) {
-        PyObject *made = (PyObject *)self->ahead[k].made;
-        self->ahead[k] = (ahead){0};
-        Py_XDECREF(made);
-    }
-}
-
-static PyObject *
-get_key(PyObject *object, void *Py_UNUSED(closure))
-{
-    const lw_philox *philox = &((draws *)object)->base.philox;
-
-    return Py_BuildValue("(II)", (unsigned)philox->key[0], (unsigned)philox->key[1]);
-}
-
-static int
-read_word32(PyObject *object, uint32_t most, const char *name, uint32_t *out)
-{
-    unsigned long value = PyLong_Check(object) ? PyLong_AsUnsignedLong(object) : 0;
-
-    if (!PyErr_Occurred() && PyLong_Check(object) && value <= most) {
-        *out = (uint32_t)value;
-        return 0;
-    }
-    PyErr_Clear();
-    PyErr_Format(PyExc_ValueError, "%s must be ints from 0 to %lu, not %.100R", name,
-                 (unsigned long)most, object);
-    return -1;
-}
-
-static int
-set_key(PyObject *object, PyObject *value, void *Py_UNUSED(closure))
-{
-    draws *self = (draws *)object;
-    uint32_t key[2];
-
-    if (value == NULL || !PyTuple_Check(value) || PyTuple_GET_SIZE(value) != 2) {
-        PyErr_SetString(PyExc_ValueError, "key must be a tuple of two ints");
-        return -1;
-    }
-    for (int k = 0; k < 2; k++)
-        if (read_word32(PyTuple_GET_ITEM(value, k), UINT32_MAX, "key", &key[k]) < 0)
-            return -1;
-    Py_BEGIN_CRITICAL_SECTION(object);
-    self->base.philox.key[0] = key[0];
-    self->base.philox.key[1] = key[1];
-    forget(self);
-    Py_END_CRITICAL_SECTION();
-    return 0;
-}
-
-static PyObject *
-get_jumps(PyObject *object, void *Py_UNUSED(closure))
-{
-    return PyLong_FromUnsignedLong(((draws *)object)->base.philox.c3 / 2);
-}
-
-static int
-set_jumps(PyObject *object, PyObject *value, void *Py_UNUSED(closure))
-{
-    draws *self = (draws *)object;
-    uint32_t jumps;
-
-    if (value == NULL || read_word32(value, (1u << 30) - 1, "jumps", &jumps) < 0)
-        return -1;
-    Py_BEGIN_CRITICAL_SECTION(object);
-    self->base.philox.c3 = 2 * jumps;
-    forget(self);
-    Py_END_CRITICAL_SECTION();
-    return 0;
-}
-
-static PyObject *
-get_place(PyObject *object, void *Py_UNUSED(closure))
-{
-    uint64_t place;
-
-    Py_BEGIN_CRITICAL_SECTION(object);
-    place = ((draws *)object)->base.place;
-    Py_END_CRITICAL_SECTION();
-    return PyLong_FromUnsignedLongLong(place);
-}
-
-static int
-set_place(PyObject *object, PyObject *value, void *Py_UNUSED(closure))
-{
-    uint64_t place = value ? PyLong_AsUnsignedLongLong(value) : 0;
-
-    if (value == NULL)
-        PyErr_SetString(PyExc_TypeError, "_place cannot be deleted");
-    if (PyErr_Occurred())
-        return -1;
-    Py_BEGIN_CRITICAL_SECTION(object);
-    ((draws *)object)->base.place = place;
-    Py_END_CRITICAL_SECTION();
-    return 0;
-}
-
-static PyObject *
-get_busy(PyObject *object, void *Py_UNUSED(closure))
-{
-    bool busy;
-
-    Py_BEGIN_CRITICAL_SECTION(object);
-    busy = ((draws *)object)->is_busy;
-    Py_END_CRITICAL_SECTION();
-    return PyBool_FromLong(busy);
-}
-
-static int
-set_busy(PyObject *object, PyObject *value, void *Py_UNUSED(closure))
-{
-    int busy = value ? PyObject_IsTrue(value) : -1;
-
-    if (value == NULL)
-        PyErr_SetString(PyExc_TypeError, "_is_busy cannot be deleted");
-    if (busy < 0)
-        return -1;
-    Py_BEGIN_CRITICAL_SECTION(object);
-    ((draws *)object)->is_busy = busy > 0;
-    Py_END_CRITICAL_SECTION();
-    return 0;
-}
 
 static int
 traverse(PyObject *object, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(object));
-    Py_VISIT(((draws *)object)->target);
+    Py_VISIT(((lw_draws_object *)object)->target);
     return 0;
 }
 
 static int
 clear(PyObject *object)
 {
-    Py_CLEAR(((draws *)object)->target);
+    Py_CLEAR(((lw_draws_object *)object)->target);
     return 0;
 }
 
@@ -692,24 +675,21 @@ dealloc(PyObject *object)
     PyTypeObject *type = Py_TYPE(object);
 
     PyObject_GC_UnTrack(object);
-    forget((draws *)object);
+    lw_draws_forget((lw_draws_object *)object);
+    PyMem_Free(((lw_draws_object *)object)->base.bits);
     clear(object);
     type->tp_free(object);
     Py_DECREF(type);
 }
 
 static PyMemberDef members[] = {
-    {"_is_philox", T_BOOL, offsetof(draws, is_philox), 0, PyDoc_STR("numbers by place")},
-    {"target", T_OBJECT, offsetof(draws, target), 0,
+    {"_is_philox", T_BOOL, offsetof(lw_draws_object, base.is_philox), 0,
+     PyDoc_STR("numbers by place")},
+    {"_changes", T_ULONGLONG, offsetof(lw_draws_object, stream), READONLY,
+     PyDoc_STR("how often the key or the stream has been set")},
+    {"target", T_OBJECT, offsetof(lw_draws_object, target), 0,
      PyDoc_STR("where results are made: None, \"cpu\" or \"cuda\"")},
     {NULL, 0, 0, 0, NULL}};
-
-static PyGetSetDef getters[] = {
-    {"_key", get_key, set_key, PyDoc_STR("Philox's key"), NULL},
-    {"_place", get_place, set_place, PyDoc_STR("the next block"), NULL},
-    {"_is_busy", get_busy, set_busy, PyDoc_STR("calls go to Python's code"), NULL},
-    {"_jumps", get_jumps, set_jumps, PyDoc_STR("which stream of the key"), NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
 
 #define DRAW(name, function, parameters, text)                                                 \
     {                                                                                          \
@@ -738,6 +718,13 @@ static PyMethodDef methods[] = {
     DRAW("poisson", draw_poisson_alone, "lam=1.0, ",
          "Poisson numbers of mean lam: multiplication below 10, Hormann's PTRS (1993) from "
          "there on."),
+    DRAW("binomial", draw_binomial_alone, "n, p, ",
+         "Successes in n >= 0 trials of probability p: inversion below n * p = 10, Hormann's "
+         "BTRS "
+         "(1993) above."),
+#define FORMULA(name, fields, signature, text)                                                 \
+    DRAW(#name, draw_##name##_alone, signature, text),
+#include "random/formulas.def"
     {"integers", (PyCFunction)(void (*)(void))draw_integers_alone,
      METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("integers($self, low, high=None, size=None, dtype=None, endpoint=False, "
@@ -750,6 +737,13 @@ static PyMethodDef methods[] = {
     {"_take_blocks", draw_take_blocks, METH_O,
      PyDoc_STR(
          "_take_blocks(count): the place, which moves on; None while the generator is busy")},
+    {"_fill_uniform", draw_fill, METH_VARARGS,
+     PyDoc_STR(
+         "_fill_uniform(place, low, width, out): with the numbers from the place on, which "
+         "does not move")},
+    {"_keep", draw_keep, METH_VARARGS,
+     PyDoc_STR("_keep(changes, name, parameters, place, blocks, numbers): of a formula, for "
+               "calls at the place and behind it, unless _changes has become another")},
     {"_give_back", draw_give_back, METH_VARARGS,
      PyDoc_STR("_give_back(place, count): blocks that were not used after all")},
     {"_mix", lw_draws_mix, METH_VARARGS,
@@ -762,12 +756,12 @@ static PyType_Slot slots[] = {{Py_tp_doc, (void *)PyDoc_STR("Draws of few number
                               {Py_tp_traverse, traverse},
                               {Py_tp_clear, clear},
                               {Py_tp_members, members},
-                              {Py_tp_getset, getters},
+                              {Py_tp_getset, lw_draws_getters},
                               {Py_tp_methods, methods},
                               {0, NULL}};
 
 static PyType_Spec spec = {.name = "lanewise._core._Draws",
-                           .basicsize = sizeof(draws),
+                           .basicsize = sizeof(lw_draws_object),
                            .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
                                     Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE,
                            .slots = slots};

@@ -8,15 +8,27 @@
 
 #include "random/philox.h"
 
+typedef struct lw_bit_stream lw_bit_stream;
+
 typedef struct lw_drawing { /* the first part of `_Draws` */
     PyObject_HEAD
     lw_philox philox;
-    uint64_t place; /* the next block */
+    uint64_t place;      /* the next block */
+    lw_bit_stream *bits; /* NULL until NumPy asks for it */
+    char is_philox;
 } lw_drawing;
+
+/* ---- bit_stream_py.c ---- */
+
+/* The getter of `capsule`. */
+PyObject *lw_draws_capsule(PyObject *object, void *closure);
+/* The stream has changed: words that were computed in advance are not used. bits may be NULL.
+ */
+void lw_bit_stream_forget(lw_bit_stream *bits);
 
 /* ---- arguments_py.c ---- */
 
-enum { LW_MOST_PARAMETERS = 2 };
+enum { LW_MOST_PARAMETERS = 3 };
 
 typedef struct lw_few {
     double p[LW_MOST_PARAMETERS];
@@ -29,7 +41,7 @@ typedef struct lw_few {
 typedef struct lw_method {
     const char *slow;       /* name of the method in Python */
     int n_parameters, most; /* most: numbers at once */
-    bool integers;
+    unsigned integers;      /* bit k: parameter k is an integer */
     const char *names[LW_MOST_PARAMETERS];
     double fallback[LW_MOST_PARAMETERS];
 } lw_method;
@@ -37,6 +49,65 @@ typedef struct lw_method {
 /* Reads a call. False: it is not for this fast path, or it is wrong. */
 bool lw_read_few(const lw_method *m, PyObject *const *args, Py_ssize_t n, PyObject *kwnames,
                  lw_few *out);
+
+/* ---- formulas_py.c: single numbers of distributions that are formulas of standard numbers,
+ * which lanewise/_distributions.py has computed ahead for the last parameters ---- */
+
+enum { LW_FORMULAS_KEPT = 16 };
+
+typedef enum lw_formula_kind {
+#define FORMULA(name, ...) LW_FORMULA_##name,
+#include "random/formulas.def"
+    LW_N_FORMULAS
+} lw_formula_kind;
+
+typedef struct lw_formula {
+    lw_formula_kind kind;
+    double p[LW_MOST_PARAMETERS];
+    uint64_t place, blocks; /* numbers[i]: of a call at place + i, which moves on by blocks */
+    PyArrayObject *numbers; /* NULL: nothing is kept */
+} lw_formula;
+
+typedef struct lw_formulas {
+    lw_formula kept[LW_FORMULAS_KEPT];
+    unsigned next; /* is replaced next */
+} lw_formulas;
+
+/* A number of this formula at the place, which moves on; NULL without an exception where none
+ * is kept for the parameters and the place. */
+PyObject *lw_formula_take(lw_formulas *all, uint64_t *place, lw_formula_kind kind,
+                          const lw_few *asked);
+/* _keep(changes, name, parameters, place, blocks, numbers), parameters being floats. -1 with an
+ * exception. Keeps nothing where the name is of no formula, or changes is not `now`. */
+int lw_formula_keep(lw_formulas *all, uint64_t now, PyObject *args);
+void lw_formulas_forget(lw_formulas *all);
+
+/* ---- draws_py.c ---- */
+
+enum { LW_DRAW_KINDS = 5 }; /* of numbers that a kernel makes ahead */
+
+typedef struct lw_ahead {
+    PyArrayObject *made; /* NULL: nothing */
+    uint64_t place, blocks;
+    double parameters[LW_MOST_PARAMETERS];
+} lw_ahead;
+
+typedef struct lw_draws_object {
+    lw_drawing base;
+    PyObject *target;
+    /* another method is drawing, and it alone advances the place */
+    char is_busy;
+    /* counts the changes of the stream, which make the numbers ahead invalid */
+    uint64_t stream;
+    lw_ahead ahead[LW_DRAW_KINDS]; /* by kind */
+    lw_formulas formulas;
+} lw_draws_object;
+
+/* ---- state_py.c: the attributes that the numbers depend on ---- */
+
+/* Drops all numbers that were made ahead. In a critical section. */
+void lw_draws_forget(lw_draws_object *self);
+extern PyGetSetDef lw_draws_getters[];
 
 /* ---- orders_py.c: rows of METH_VARARGS ---- */
 

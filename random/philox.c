@@ -1,6 +1,11 @@
 #include "random/philox.h"
 
-enum { ROUNDS = 10, LANES = 16 };
+#include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+enum { ROUNDS = 10, MOST_AT_ONCE = 8 };
 
 static const uint32_t KEY_0 = 0x9E3779B9u, KEY_1 = 0xBB67AE85u; /* added after each round */
 
@@ -13,55 +18,6 @@ one_round(uint32_t *c0, uint32_t *c1, uint32_t *c2, uint32_t *c3, uint32_t k0, u
     *c1 = (uint32_t)y;
     *c2 = (uint32_t)(x >> 32) ^ *c3 ^ k1;
     *c3 = (uint32_t)x;
-}
-
-/* `LANES` blocks at once, which the compiler keeps in vector registers. */
-typedef struct lanes {
-    uint32_t c0[LANES], c1[LANES], c2[LANES], c3[LANES];
-} lanes;
-
-static inline __attribute__((always_inline)) void
-blocks_of(const lw_philox *stream, uint64_t first, lanes *c)
-{
-    uint32_t k0 = stream->key[0], k1 = stream->key[1];
-
-    for (int i = 0; i < LANES; i++) {
-        uint64_t counter = first + (uint64_t)i;
-        c->c0[i] = (uint32_t)counter;
-        c->c1[i] = (uint32_t)(counter >> 32);
-        c->c2[i] = 0;
-        c->c3[i] = stream->c3;
-    }
-    for (int r = 0; r < ROUNDS; r++, k0 += KEY_0, k1 += KEY_1) {
-        for (int i = 0; i < LANES; i++)
-            one_round(&c->c0[i], &c->c1[i], &c->c2[i], &c->c3[i], k0, k1);
-    }
-}
-
-static void
-blocks_any(const lw_philox *stream, uint64_t first, lanes *c)
-{
-    blocks_of(stream, first, c);
-}
-
-#if defined(__x86_64__)
-__attribute__((target("avx2"))) static void
-blocks_avx2(const lw_philox *stream, uint64_t first, lanes *c)
-{
-    blocks_of(stream, first, c);
-}
-#endif
-
-static void
-some_blocks(const lw_philox *stream, uint64_t first, lanes *c)
-{
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2")) {
-        blocks_avx2(stream, first, c);
-        return;
-    }
-#endif
-    blocks_any(stream, first, c);
 }
 
 static void
@@ -78,26 +34,155 @@ one_block(const lw_philox *stream, uint64_t counter, uint32_t c2, uint32_t c3, u
     out[3] = c3;
 }
 
+/* ---- many blocks at once ---- */
+
+#if defined(__x86_64__)
+/* The words of N blocks, each in the lower half of a lane of 64 bits; what is in the upper
+ * halves does not count, and is ignored by the multiplication. The lanes have the blocks in the
+ * order that `low` and `high`, which interleave the even and the odd lanes of two vectors,
+ * undo. */
+#define DEFINE_LANES(N, cpu, vector, multiply, low, high, ...)                                 \
+    typedef uint64_t lanes##N __attribute__((vector_size(8 * N)));                             \
+    typedef double doubles##N __attribute__((vector_size(8 * N)));                             \
+    typedef struct blocks##N {                                                                 \
+        lanes##N c0, c1, c2, c3;                                                               \
+    } blocks##N;                                                                               \
+                                                                                               \
+    __attribute__((target(cpu), always_inline)) static inline void rounds##N(                  \
+        const lw_philox *stream, uint64_t first, blocks##N *c)                                 \
+    {                                                                                          \
+        const lanes##N m0 = (lanes##N){0} + 0xD2511F53u, m1 = (lanes##N){0} + 0xCD9E8D57u;     \
+        uint32_t k0 = stream->key[0], k1 = stream->key[1];                                     \
+                                                                                               \
+        c->c0 = (lanes##N){__VA_ARGS__} + first;                                               \
+        c->c1 = c->c0 >> 32;                                                                   \
+        c->c2 = (lanes##N){0};                                                                 \
+        c->c3 = c->c2 + stream->c3;                                                            \
+        for (int r = 0; r < ROUNDS; r++, k0 += KEY_0, k1 += KEY_1) {                           \
+            lanes##N x = (lanes##N)multiply((vector)c->c0, (vector)m0);                        \
+            lanes##N y = (lanes##N)multiply((vector)c->c2, (vector)m1);                        \
+            c->c0 = (y >> 32) ^ c->c1 ^ k0;                                                    \
+            c->c1 = y;                                                                         \
+            c->c2 = (x >> 32) ^ c->c3 ^ k1;                                                    \
+            c->c3 = x;                                                                         \
+        }                                                                                      \
+    }                                                                                          \
+                                                                                               \
+    __attribute__((target(cpu))) static void words##N(const lw_philox *stream, uint64_t first, \
+                                                      uint32_t *out)                           \
+    {                                                                                          \
+        blocks##N c;                                                                           \
+        vector front, back, parts[2];                                                          \
+                                                                                               \
+        rounds##N(stream, first, &c);                                                          \
+        front = (vector)((c.c0 & UINT32_MAX) | c.c1 << 32);                                    \
+        back = (vector)((c.c2 & UINT32_MAX) | c.c3 << 32);                                     \
+        parts[0] = low(front, back);                                                           \
+        parts[1] = high(front, back);                                                          \
+        memcpy(out, parts, sizeof parts);                                                      \
+    }                                                                                          \
+                                                                                               \
+    /* An integer below 2^52 in the lower bits of the double 2^52 adds its value to it, so all \
+     * steps are exact. */                                                                     \
+    __attribute__((target(cpu), always_inline)) static inline lanes##N unit##N(                \
+        lanes##N high_word, lanes##N low_word)                                                 \
+    {                                                                                          \
+        const lanes##N one = (lanes##N){0} + UINT64_C(0x4330000000000000);                     \
+        doubles##N x = (doubles##N)(((high_word & UINT32_MAX) >> 5) | one) - 0x1p52;           \
+        doubles##N y = (doubles##N)(((low_word & UINT32_MAX) >> 6) | one) - 0x1p52;            \
+                                                                                               \
+        return (lanes##N)(x * 0x1p-27 + y * 0x1p-53);                                          \
+    }                                                                                          \
+                                                                                               \
+    __attribute__((target(cpu))) static void units##N(const lw_philox *stream, uint64_t first, \
+                                                      double *out)                             \
+    {                                                                                          \
+        blocks##N c;                                                                           \
+        vector front, back, parts[2];                                                          \
+                                                                                               \
+        rounds##N(stream, first, &c);                                                          \
+        front = (vector)unit##N(c.c0, c.c1);                                                   \
+        back = (vector)unit##N(c.c2, c.c3);                                                    \
+        parts[0] = low(front, back);                                                           \
+        parts[1] = high(front, back);                                                          \
+        memcpy(out, parts, sizeof parts);                                                      \
+    }
+
+DEFINE_LANES(4, "avx2", __m256i, _mm256_mul_epu32, _mm256_unpacklo_epi64, _mm256_unpackhi_epi64,
+             0, 2, 1, 3)
+DEFINE_LANES(8, "avx512f", __m512i, _mm512_mul_epu32, _mm512_unpacklo_epi64,
+             _mm512_unpackhi_epi64, 0, 4, 1, 5, 2, 6, 3, 7)
+#undef DEFINE_LANES
+#endif
+
+static void
+words1(const lw_philox *stream, uint64_t first, uint32_t *out)
+{
+    one_block(stream, first, 0, stream->c3, out);
+}
+
+static void
+units1(const lw_philox *stream, uint64_t first, double *out)
+{
+    uint32_t words[4];
+
+    words1(stream, first, words);
+    out[0] = lw_philox_unit(words);
+    out[1] = lw_philox_unit(words + 2);
+}
+
+/* What this CPU computes at once. */
+static const struct way {
+    int n;
+    void (*words)(const lw_philox *stream, uint64_t first, uint32_t *out); /* of n blocks */
+    void (*units)(const lw_philox *stream, uint64_t first, double *out);
+} ways[] = {{1, words1, units1},
+#if defined(__x86_64__)
+            {4, words4, units4},
+            {8, words8, units8}
+#endif
+};
+
+static const struct way *
+way_here(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f"))
+        return &ways[2];
+    if (__builtin_cpu_supports("avx2"))
+        return &ways[1];
+#endif
+    return &ways[0];
+}
+
 void
 lw_philox_blocks(const lw_philox *stream, uint64_t first, int n, uint32_t *words)
 {
-    lanes c;
+    const struct way *way = n > 3 ? way_here() : &ways[0];
+    uint32_t last[4 * MOST_AT_ONCE];
+    int at = 0;
 
-    if (n <= 3) {
-        for (int k = 0; k < n; k++)
-            one_block(stream, first + (uint64_t)k, 0, stream->c3, words + 4 * k);
-        return;
+    for (; at + way->n <= n; at += way->n)
+        way->words(stream, first + (uint64_t)at, words + 4 * at);
+    if (at < n) {
+        way->words(stream, first + (uint64_t)at, last);
+        memcpy(words + 4 * at, last, (size_t)(n - at) * 16);
     }
-    for (int at = 0; at < n; at += LANES) {
-        int here = n - at < LANES ? n - at : LANES;
-        some_blocks(stream, first + (uint64_t)at, &c);
-        for (int i = 0; i < here; i++) {
-            uint32_t *to = words + 4 * (at + i);
-            to[0] = c.c0[i];
-            to[1] = c.c1[i];
-            to[2] = c.c2[i];
-            to[3] = c.c3[i];
-        }
+}
+
+void
+lw_philox_units(const lw_philox *stream, uint64_t first, int n, double *out)
+{
+    const struct way *way = n > 6 ? way_here() : &ways[0];
+    double last[2 * MOST_AT_ONCE];
+    int at = 0;
+
+    for (; at + 2 * way->n <= n; at += 2 * way->n)
+        way->units(stream, first + (uint64_t)at / 2, out + at);
+    for (; at < n; at += 2 * way->n) {
+        int here = n - at < 2 * way->n ? n - at : 2 * way->n;
+        way->units(stream, first + (uint64_t)at / 2, last);
+        memcpy(out + at, last, (size_t)here * 8);
     }
 }
 

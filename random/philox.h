@@ -12,10 +12,12 @@ typedef struct lw_philox {
     uint32_t c3; /* twice the number of jumps */
 } lw_philox;
 
-enum { LW_PHILOX_BATCH = 64 };
+enum { LW_PHILOX_BATCH = 64 }; /* blocks that callers with a room for words ask for at once */
 
-/* The words of `n` blocks from block `first` on, four each; n <= LW_PHILOX_BATCH + 1. */
+/* The words of `n` blocks from block `first` on, four each. */
 void lw_philox_blocks(const lw_philox *stream, uint64_t first, int n, uint32_t *words);
+/* n numbers with 53 random bits in [0, 1), two of each block. */
+void lw_philox_units(const lw_philox *stream, uint64_t first, int n, double *out);
 /* word * span >> 32 without bias, as `_below32` of the kernels: words that would cause a bias
  * are drawn again. 0 < span <= 2^32. */
 uint64_t lw_philox_below32(const lw_philox *stream, uint64_t element, uint32_t word,

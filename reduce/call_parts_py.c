@@ -291,9 +291,12 @@ take_numbers(lw_reduce_call *call, uint32_t i, PyArrayObject *array)
 static int
 refuse_container(const lw_reduce_call *call, uint32_t i, PyObject *object)
 {
-    int masked = PyArray_CheckExact(object) ? 0 : lw_is_masked_array(object);
+    int masked;
     char what[128];
 
+    if (PyArray_CheckExact(object))
+        return 0;
+    masked = lw_is_masked_array(object);
     PyOS_snprintf(what, sizeof what, "%.90s: argument %u", shown_name(call->self),
                   (unsigned)i + 1);
     if (lw_refuse_container(object, true, what) < 0)
@@ -784,13 +787,4 @@ lw_reduce_hand_out(lw_reduce_call *call)
     if (lw_reduce_pack(call, &packing, call) < 0 || put_outs(call) < 0)
         return NULL;
     return lw_reduce_arrange(r, one_result, call);
-}
-
-void
-lw_reduce_call_reset(lw_reduce_call *call)
-{
-    for (uint32_t i = 0; i <= LW_REDUCE_MOST; i++)
-        Py_CLEAR(call->in[i]);
-    for (uint32_t i = 0; i < LW_REDUCE_MOST; i++)
-        Py_CLEAR(call->result[i]);
 }

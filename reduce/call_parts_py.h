@@ -30,7 +30,7 @@ typedef struct lw_reduce_call {
     bool has_initial, has_empty;
     lw_reduce_item initial[LW_REDUCE_MOST], empty[LW_REDUCE_MOST];
     PyArrayObject *result[LW_REDUCE_MOST]; /* owned */
-    lw_reduce_job job;
+    lw_reduce_job job;                     /* at the end, as its spaces are in it */
 } lw_reduce_call;
 
 enum { /* which keywords a call takes */
@@ -40,6 +40,8 @@ enum { /* which keywords a call takes */
        LW_TAKES_KEYS = 8
 };
 
+/* A call without operands, whose job has spaces without dimensions; NULL with an exception. */
+lw_reduce_call *lw_reduce_call_new(PyObject *self);
 /* For all: 0 or -1 with an exception. */
 int lw_reduce_read_keywords(lw_reduce_keywords *out, PyObject *kwargs, int takes,
                             const char *function);
@@ -87,6 +89,7 @@ PyObject *lw_reduce_hand_out(lw_reduce_call *call);
 /* What the functions raised: the exception, and -1, or 0. numbers: those that carry it, r's
  * last results, as contiguous arrays. */
 int lw_reduce_raise(const lw_reduction *r, PyArrayObject *const *numbers);
-void lw_reduce_call_reset(lw_reduce_call *call);
+/* Frees it, and gives the result. call: or NULL. */
+PyObject *lw_reduce_call_end(lw_reduce_call *call, PyObject *result);
 
 #endif

@@ -241,14 +241,13 @@ code_of(lw_reduce_call *call, int64_t cc)
 PyObject *
 lw_reducer_simulate(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    lw_reduce_call *call = lw_alloc_zero(1, sizeof *call);
+    lw_reduce_call *call = lw_reduce_call_new(self);
     int64_t shape[LW_REDUCE_DIMS], size = 0;
     PyObject *result = NULL, *given;
     int ndim;
 
     if (call == NULL)
-        return PyErr_NoMemory();
-    call->self = (lw_reducer *)self;
+        return NULL;
     if (lw_reduce_read_keywords(&call->keywords, kwargs, LW_TAKES_REDUCE, "_simulate") < 0)
         goto done;
     given = call->keywords.res ? call->keywords.res : call->keywords.size;
@@ -267,9 +266,7 @@ lw_reducer_simulate(PyObject *self, PyObject *args, PyObject *kwargs)
     else if (simulate_call(call, size) == 0)
         result = lw_reduce_hand_out(call);
 done:
-    lw_reduce_call_reset(call);
-    lw_free(call);
-    return result;
+    return lw_reduce_call_end(call, result);
 }
 
 /* ---- device arrays ---- */

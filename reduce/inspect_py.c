@@ -432,19 +432,23 @@ resources(PyObject *object, PyObject *args, PyObject *kwargs)
 
 const PyMethodDef lw_reducer_inspections[LW_REDUCE_INSPECTIONS] = {
     {"inspect_types", LW_KEYWORDS(inspect_types),
-     PyDoc_STR("inspect_types($self, /, sig=None)\n--\n\n"
-               "Map, combine and finish: each expression with its type, as text.")},
+     PyDoc_STR(
+         "inspect_types($self, /, sig=None)\n--\n\n"
+         "Return a text that shows each expression of map, combine and finish with its type.")},
     {"inspect_ir", LW_KEYWORDS(inspect_ir),
      PyDoc_STR("inspect_ir($self, /, sig=None, target='cpu')\n--\n\n"
-               "Our own intermediate form of the loops, or of the kernel for 'sm_90'.")},
+               "Return lanewise's intermediate representation of the loops for the CPU, or of "
+               "the kernel for a GPU such as 'sm_90'.")},
     {"inspect_llvm", LW_KEYWORDS(inspect_llvm),
      PyDoc_STR("inspect_llvm($self, /, sig=None, target='cpu')\n--\n\n"
-               "LLVM text of the host's loops, or of the kernel for 'sm_90'.")},
+               "Return the LLVM IR of the loops for the CPU, or of the kernel for a GPU such "
+               "as 'sm_90'.")},
     {"inspect_nvvm", LW_KEYWORDS(inspect_nvvm),
      PyDoc_STR("inspect_nvvm($self, /, sig=None, target='sm_90')\n--\n\n"
-               "NVVM IR of the kernel: many contiguous elements to one result.")},
+               "Return the NVVM IR of the kernel that reduces many contiguous elements to one "
+               "result.")},
     LW_MACHINE_CODE_ROWS(),
     {"resources", LW_KEYWORDS(resources),
      PyDoc_STR("resources($self, /, sig=None, target='sm_90')\n--\n\n"
-               "What the code needs, as a dict: registers, memory, occupancy.")},
+               "Return what the code needs as a dict: registers, memory, and occupancy.")},
 };

@@ -2,7 +2,6 @@
 
 #include "reduce/key_py.h"
 
-#include "core/base/memory.h"
 #include "core/device/copy.h"
 #include "core/py/raise.h"
 #include "reduce/scan_py.h"
@@ -12,17 +11,11 @@
 static lw_reduce_call *
 new_call(PyObject *self, PyObject *args)
 {
-    lw_reduce_call *call;
-
     if (PyTuple_GET_SIZE(args) < 2) {
         PyErr_SetString(PyExc_TypeError, "by_key() takes keys and values");
         return NULL;
     }
-    call = lw_alloc_zero(1, sizeof *call);
-    if (call == NULL)
-        return (lw_reduce_call *)PyErr_NoMemory();
-    call->self = (lw_reducer *)self;
-    return call;
+    return lw_reduce_call_new(self);
 }
 
 static int
@@ -118,9 +111,7 @@ lw_reducer_simulate_by_key(PyObject *self, PyObject *args, PyObject *kwargs)
     if (keys != NULL)
         result = simulate(call, (PyArrayObject *)keys, args);
     Py_XDECREF(keys);
-    lw_reduce_call_reset(call);
-    lw_free(call);
-    return result;
+    return lw_reduce_call_end(call, result);
 }
 
 /* ---- device arrays ---- */
@@ -280,7 +271,5 @@ lw_reducer_by_key_on_device(PyObject *self, PyObject *args, PyObject *kwargs)
         lw_reduce_refuse("by_key() of a reduction made with target=\"cpu\"");
     else
         result = lw_reduce_device_call(call, by_key, args);
-    lw_reduce_call_reset(call);
-    lw_free(call);
-    return result;
+    return lw_reduce_call_end(call, result);
 }

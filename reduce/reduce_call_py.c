@@ -17,27 +17,6 @@
 
 #include <string.h>
 
-static lw_reduce_call *
-call_new(PyObject *self)
-{
-    lw_reduce_call *call = lw_alloc_zero(1, sizeof *call); /* some 40 KB */
-
-    if (call == NULL)
-        PyErr_NoMemory();
-    else
-        call->self = (lw_reducer *)self;
-    return call;
-}
-
-static PyObject *
-call_end(lw_reduce_call *call, PyObject *result)
-{
-    if (call != NULL)
-        lw_reduce_call_reset(call);
-    lw_free(call);
-    return result;
-}
-
 static bool
 any_on_device(PyObject *args)
 {
@@ -367,14 +346,14 @@ lw_reducer_call(PyObject *self, PyObject *args, PyObject *kwargs)
         return NULL;
     if (goes_through_device(self, args))
         return through_device(self, "__call__", args, kwargs);
-    call = call_new(self);
+    call = lw_reduce_call_new(self);
     if (call == NULL || lw_reduce_read_keywords(&call->keywords, kwargs, LW_TAKES_REDUCE,
                                                 lw_reducer_name(call->self)) < 0)
-        return call_end(call, NULL);
+        return lw_reduce_call_end(call, NULL);
     if (call->keywords.size != NULL && call->keywords.size != Py_None) {
         part = first_elements(args, call->keywords.size);
         if (part == NULL)
-            return call_end(call, NULL);
+            return lw_reduce_call_end(call, NULL);
         args = part;
     }
     if (check_target(call, any_on_device(args)) == 0)
@@ -382,7 +361,7 @@ lw_reducer_call(PyObject *self, PyObject *args, PyObject *kwargs)
     if (call->keywords.res != NULL && call->keywords.res != Py_None && result != NULL)
         result = put_in_res(call->keywords.res, result);
     Py_XDECREF(part);
-    return call_end(call, result);
+    return lw_reduce_call_end(call, result);
 }
 
 /* ---- what accumulate and reduceat take behind the arrays ---- */
@@ -431,7 +410,7 @@ arrays_of(const lw_reduce_call *call, PyObject *args, const char *function, bool
 static int
 scan_job(lw_reduce_call *call, int axis, bool exclusive)
 {
-    lw_reduce_space results = {0};
+    lw_reduce_space results; /* strides beyond `n` are not read */
     lw_error err = {0};
     lw_status status;
     free_run run;
@@ -440,6 +419,7 @@ scan_job(lw_reduce_call *call, int axis, bool exclusive)
     call->code = lw_reducer_soon(call->self, call->specialisation, n_elements(call), true);
     if (call->code == NULL)
         return -1;
+    results.n = 0;
     for (int pass = 0; pass < 2; pass++) /* the axis last */
         for (int d = 0; d < call->ndim; d++) {
             if ((d == axis) != pass)
@@ -488,11 +468,11 @@ lw_reducer_accumulate(PyObject *self, PyObject *args, PyObject *kwargs)
 
     if (goes_through_device(self, args))
         return through_device(self, "accumulate", args, kwargs);
-    call = call_new(self);
+    call = lw_reduce_call_new(self);
     if (call == NULL ||
         lw_reduce_read_keywords(&call->keywords, kwargs, LW_TAKES_SCAN, "accumulate") < 0)
-        return call_end(call, NULL);
-    return call_end(call, accumulate(call, args));
+        return lw_reduce_call_end(call, NULL);
+    return lw_reduce_call_end(call, accumulate(call, args));
 }
 
 /* ---- reduceat ---- */
@@ -657,9 +637,9 @@ lw_reducer_reduceat(PyObject *self, PyObject *args, PyObject *kwargs)
 
     if (goes_through_device(self, args))
         return through_device(self, "reduceat", args, kwargs);
-    call = call_new(self);
+    call = lw_reduce_call_new(self);
     if (call == NULL ||
         lw_reduce_read_keywords(&call->keywords, kwargs, LW_TAKES_SLICES, "reduceat") < 0)
-        return call_end(call, NULL);
-    return call_end(call, reduceat(call, args));
+        return lw_reduce_call_end(call, NULL);
+    return lw_reduce_call_end(call, reduceat(call, args));
 }

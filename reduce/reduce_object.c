@@ -468,22 +468,22 @@ get_text_signature(PyObject *Py_UNUSED(self), void *Py_UNUSED(closure))
 static PyGetSetDef reducer_getset[] = {
     {"__signature__", get_text_signature, NULL, NULL, NULL},
     {"signatures", lw_reducer_signatures, NULL,
-     PyDoc_STR("what it is compiled for: ['float64(float32)']"), NULL},
+     PyDoc_STR("the signatures that have been compiled: ['float64(float32)']"), NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 static PyMemberDef reducer_members[] = {
     {"map", T_OBJECT, offsetof(lw_reducer, map), READONLY,
-     PyDoc_STR("the function that makes an accumulator of an element, or None")},
+     PyDoc_STR("the function that turns an element into an accumulator, or None")},
     {"identity", T_OBJECT, offsetof(lw_reducer, identity), READONLY,
-     PyDoc_STR("what was given as identity=, or None")},
+     PyDoc_STR("the value given as identity=, or None")},
     {NULL, 0, 0, 0, NULL}};
 
 static const PyMethodDef methods_head[] = {
     {"accumulate", (PyCFunction)(void (*)(void))reducer_accumulate,
      METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("accumulate($self, a, /, *args, **kwargs)\n--\n\n"
-               "accumulate(a, axis=0, exclusive=False, *, dtype=None, out=None): every result "
-               "on the way.\n\n"
+               "accumulate(a, axis=0, exclusive=False, *, dtype=None, out=None): all partial "
+               "results.\n\n"
                ">>> total = lw.reduce(lambda a, b: a + b)\n"
                ">>> total.accumulate(np.arange(5))\n"
                "array([ 0,  1,  3,  6, 10])\n"
@@ -497,7 +497,8 @@ static const PyMethodDef methods_head[] = {
                "array([ 6, 22])")},
     {"by_key", LW_KEYWORDS(reducer_by_key),
      PyDoc_STR("by_key($self, keys, /, *values, stream=0)\n--\n\n"
-               "Of neighbouring values with equal keys: (keys, results).\n\n"
+               "Reduce the values of each run of equal keys, and return (keys, results). Sort "
+               "by key first.\n\n"
                ">>> lw.reduce(lambda a, b: a + b).by_key([1, 1, 2], [10, 20, 30])\n"
                "(array([1, 2]), array([30, 30]))")},
     {"_simulate", LW_KEYWORDS(reducer_simulate),
@@ -517,8 +518,8 @@ static const PyMethodDef methods_head[] = {
          "partial($self, a, /, *more, axis=None, dtype=None, keepdims=False, where=True, "
          "offset=None)\n"
          "--\n\n"
-         "The accumulators of these elements, which merge() and finish() take: an array "
-         "of records\nof the numbers `f0`, `f1`, ….\n"
+         "Return the accumulators of these elements, for merge() and finish(), as an array of "
+         "records\nof the numbers `f0`, `f1`, ….\n"
          "offset: the index of the first element in the whole, for a map with an index.\n\n"
          ">>> mean = lw.reduce(map=lambda x: (x, 1), combine=lambda a, b: (a[0] + b[0], "
          "a[1] + b[1]),\n"
@@ -530,14 +531,14 @@ static const PyMethodDef methods_head[] = {
          "np.float64(2.0)")},
     {"merge", LW_KEYWORDS(lw_reducer_merge),
      PyDoc_STR("merge($self, p, /, *more)\n--\n\n"
-               "The accumulators of several parts, in the order of their elements, as those of "
-               "one.\n\n"
+               "Combine the accumulators of several parts, in the order of their elements, as "
+               "if they were one part.\n\n"
                ">>> total = lw.reduce(lambda a, b: a + b)\n"
                ">>> total.merge(*map(total.partial, ([1, 2], [3], [4, 5])))[\"f0\"]\n"
                "array(15)")},
     {"finish", LW_KEYWORDS(lw_reducer_finish),
      PyDoc_STR("finish($self, p, /, *, initial=...)\n--\n\n"
-               "The results of accumulators.\n\n"
+               "Return the results of accumulators, such as partial() returns.\n\n"
                ">>> total = lw.reduce(lambda a, b: a + b)\n"
                ">>> total.finish(total.partial([[1, 2], [3, 4]], axis=0))\n"
                "array([4, 6])")},
@@ -555,13 +556,14 @@ enum { N_HEAD = sizeof methods_head / sizeof *methods_head };
 
 static PyMethodDef reducer_methods[N_HEAD + LW_REDUCE_INSPECTIONS + 1]; /* filled at import */
 
-PyDoc_STRVAR(reducer_doc,
-             "A reduction: elements mapped, combined two by two, and finished.\n\n"
-             "Made by reduce. Called as r(a, *more, axis=None, dtype=None, out=None,\n"
-             "keepdims=False, initial=..., where=True, stream=0).\n\n"
-             ">>> total = lw.reduce(lambda a, b: a + b)\n"
-             ">>> total(np.arange(6).reshape(2, 3), axis=1)\n"
-             "array([ 3, 12])");
+PyDoc_STRVAR(reducer_doc, "A reduction, made by lanewise.reduce.\n"
+                          "\n"
+                          "It is called as r(a, *more, axis=None, dtype=None, out=None,\n"
+                          "keepdims=False, initial=..., where=True, stream=0).\n"
+                          "\n"
+                          ">>> total = lw.reduce(lambda a, b: a + b)\n"
+                          ">>> total(np.arange(6).reshape(2, 3), axis=1)\n"
+                          "array([ 3, 12])");
 
 static PyType_Slot reducer_slots[] = {
     {Py_tp_doc, (void *)reducer_doc},   {Py_tp_dealloc, lw_compiled_dealloc},
@@ -628,10 +630,20 @@ done:
 
 PyDoc_STRVAR(
     reduce_doc,
-    "Make a Reduction of the function that merges two values, f (or combine). map turns each "
-    "element\ninto what is merged, and finish turns the last value into the result.\n\n"
-    ">>> mean = lw.reduce(map=lambda x: (x, 1), combine=lambda a, b: (a[0] + b[0], "
-    "a[1] + b[1]),\n"
+    "Make a reduction, like np.sum, from a function that combines two values: f, or combine.\n"
+    "\n"
+    "map turns each element into an accumulator, which is a number, a tuple or a record; f "
+    "combines two\n"
+    "accumulators into one; finish turns the last accumulator into the result. map and finish "
+    "may be\n"
+    "left out. f must be associative, because parts of the array are reduced at the same "
+    "time.\n"
+    "\n"
+    ">>> largest = lw.reduce(lambda a, b: max(a, b))\n"
+    ">>> largest(np.array([[3, 9], [5, 2]]), axis=1)\n"
+    "array([9, 5])\n"
+    ">>> mean = lw.reduce(map=lambda x: (x, 1), combine=lambda a, b: (a[0] + b[0], a[1] + "
+    "b[1]),\n"
     "...                  finish=lambda s, n: s / n)\n"
     ">>> float(mean(np.arange(5.0)))\n"
     "2.0");

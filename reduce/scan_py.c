@@ -160,18 +160,15 @@ simulate_call(lw_reduce_call *call, PyObject *args)
 PyObject *
 lw_reducer_simulate_scan(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    lw_reduce_call *call = lw_alloc_zero(1, sizeof *call);
+    lw_reduce_call *call = lw_reduce_call_new(self);
     PyObject *result = NULL;
 
     if (call == NULL)
-        return PyErr_NoMemory();
-    call->self = (lw_reducer *)self;
+        return NULL;
     if (lw_reduce_read_keywords(&call->keywords, kwargs, LW_TAKES_REDUCE | LW_TAKES_SCAN,
                                 "_simulate_scan") == 0)
         result = simulate_call(call, args);
-    lw_reduce_call_reset(call);
-    lw_free(call);
-    return result;
+    return lw_reduce_call_end(call, result);
 }
 
 /* ---- device arrays ---- */

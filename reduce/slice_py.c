@@ -151,22 +151,19 @@ reset(slices *s)
 PyObject *
 lw_reducer_simulate_slices(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    lw_reduce_call *call = lw_alloc_zero(1, sizeof *call);
+    lw_reduce_call *call = lw_reduce_call_new(self);
     PyObject *result = NULL;
     slices s = {0};
 
     if (call == NULL)
-        return PyErr_NoMemory();
-    call->self = (lw_reducer *)self;
+        return NULL;
     if (PyTuple_GET_SIZE(args) < 2)
         PyErr_SetString(PyExc_TypeError, "_simulate_slices() takes arrays, then indices");
     else if (lw_reduce_read_keywords(&call->keywords, kwargs, LW_TAKES_REDUCE,
                                      "_simulate_slices") == 0)
         result = simulate_call(call, &s, args);
     reset(&s);
-    lw_reduce_call_reset(call);
-    lw_free(call);
-    return result;
+    return lw_reduce_call_end(call, result);
 }
 
 /* ---- device arrays ---- */

@@ -149,18 +149,17 @@ static PyObject *
 describe(lw_reducer *whole, const char *name, PyObject *dtypes, PyObject *dtype)
 {
     lw_reduce_stage stage = read_stage(name);
-    lw_reduce_call *call = stage ? lw_alloc_zero(1, sizeof *call) : NULL;
+    lw_reduce_call *call = stage ? lw_reduce_call_new((PyObject *)whole) : NULL;
     uint32_t n = (uint32_t)PyTuple_GET_SIZE(dtypes);
     PyObject *result = NULL;
 
     if (call == NULL)
-        return stage ? PyErr_NoMemory() : NULL;
-    call->self = whole;
+        return NULL;
     if (read_operands(call, dtypes, dtype) == 0)
         call->specialisation = lw_reducer_specialisation(whole, call->array, n, call->dtype);
     if (call->specialisation != NULL)
         result = describe_call(call, stage, n);
-    lw_free(call);
+    lw_reduce_call_end(call, NULL);
     return result;
 }
 

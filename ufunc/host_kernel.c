@@ -208,12 +208,16 @@ plain_loop(maker *m, lw_module *module, bool strided, uint32_t more, lw_error *e
     /* a function that writes to tables goes through scalar libm everywhere, as padded blocks
      * would write twice */
     bool in_order = strided || m->loop->uniforms.stores || lw_ir_prints(module);
+    uint32_t flags = in_order ? LW_LOOP_NO_VECTORIZE : LW_LOOP_VECTORIZE | more;
     lw_for loop;
 
+    /* the strided one runs few elements, or dependent ones, and unrolled eight times it would
+     * be a quarter of the time to compile a short function */
+    if (strided)
+        flags |= LW_LOOP_NO_UNROLL;
     memset(m->strides, 0, sizeof m->strides);
     start(m, module, strided ? "lw_loop_strided" : "lw_loop_contiguous", strided);
-    loop = lw_ir_for(&m->b, constant(m, 0), m->n, constant(m, 1),
-                     in_order ? LW_LOOP_NO_VECTORIZE : LW_LOOP_VECTORIZE | more, 0);
+    loop = lw_ir_for(&m->b, constant(m, 0), m->n, constant(m, 1), flags, 0);
     element(m, loop.i);
     lw_ir_for_end(&m->b, &loop);
     finish(m);

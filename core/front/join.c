@@ -329,7 +329,7 @@ static lw_type
 join_records(lw_types *types, const lw_type *set, uint32_t n, const char **problem)
 {
     lw_type least = set[0];
-    bool readonly = false;
+    bool readonly = false, owned = false;
 
     for (uint32_t i = 0; i < n; i++) {
         if (!lw_record_same(types, set[0], set[i]) ||
@@ -341,8 +341,9 @@ join_records(lw_types *types, const lw_type *set, uint32_t n, const char **probl
         if (lw_type_align(types, set[i]) < lw_type_align(types, least))
             least = set[i];
         readonly |= lw_type_get(types, set[i])->readonly;
+        owned |= lw_type_get(types, set[i])->owned;
     }
-    return readonly ? lw_record_readonly(types, least) : least;
+    return lw_type_record_like(types, least, readonly, owned);
 }
 
 static lw_type_kind

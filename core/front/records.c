@@ -94,7 +94,8 @@ static lw_type
 record_type(lw_types *types, const lw_arg_record *spec, bool readonly, uint32_t align)
 {
     lw_record_field *fields = lw_arena_take(types->arena, (spec->n + 1) * sizeof *fields);
-    lw_record record = {.name = spec->name, .n = spec->n, .itemsize = spec->itemsize};
+    lw_record record = {
+        .name = spec->name, .n = spec->n, .itemsize = spec->itemsize, .spec = spec};
 
     if (fields == NULL)
         return LW_T_BOTTOM;
@@ -176,10 +177,38 @@ lw_record_readonly(lw_types *types, lw_type type)
     const lw_type_row *row = lw_type_get(types, type);
 
     if (row != NULL && row->kind == LW_TK_RECORD)
-        return lw_type_record(types, row->record, true);
+        return lw_type_record_like(types, type, true, row->owned);
     if (row != NULL && row->kind == LW_TK_ARRAY)
         return lw_type_array_readonly(types, type);
     return type;
+}
+
+/* A record or an array in a record whose memory is counted. */
+static lw_type
+owned_field(lw_types *types, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(types, type);
+    uint32_t align = row ? row->align : 0u;
+    lw_type array;
+
+    if (row == NULL)
+        return type;
+    if (row->kind == LW_TK_RECORD)
+        return lw_type_record_like(types, type, row->readonly, true);
+    assert(row->kind == LW_TK_ARRAY);
+    array = lw_type_array(types, row->elements[0], row->ndim, LW_LAYOUT_C, row->readonly, NULL);
+    return lw_type_array_aligned(types, lw_type_array_owned(types, array, true), align);
+}
+
+lw_type
+lw_record_field_type(lw_types *types, lw_type record, const lw_record_field *field)
+{
+    bool owned = lw_record_row(types, record)->owned;
+    lw_type type = field->type;
+
+    if (lw_record_row(types, record)->readonly)
+        type = lw_record_readonly(types, type);
+    return owned ? owned_field(types, type) : type;
 }
 
 lw_type

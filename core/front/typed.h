@@ -58,6 +58,8 @@ typedef struct lw_arg_record {
     const lw_arg_field *fields;
     const void
         *class_id; /* of the class whose objects these are (lw_class.id); NULL: of none */
+    const void
+        *descr; /* NumPy's dtype, whose reference belongs to whoever has made the record */
 } lw_arg_record;
 
 typedef struct lw_arg_spec {

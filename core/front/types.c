@@ -382,7 +382,7 @@ lw_type_is_owned(const lw_types *types, lw_type type)
 {
     const lw_type_row *row = lw_type_get(types, type);
 
-    if (row == NULL || row->kind == LW_TK_ARRAY)
+    if (row == NULL || row->kind == LW_TK_ARRAY || row->kind == LW_TK_RECORD)
         return row != NULL && row->owned;
     if (row->kind != LW_TK_TUPLE && row->kind != LW_TK_FUNCTION)
         return false;
@@ -397,6 +397,17 @@ lw_type_record(lw_types *types, const lw_record *record, bool readonly)
 {
     assert(record != NULL);
     lw_type_row row = {.kind = LW_TK_RECORD, .record = record, .readonly = readonly};
+    return intern(types, &row);
+}
+
+lw_type
+lw_type_record_like(lw_types *types, lw_type record, bool readonly, bool owned)
+{
+    lw_type_row row = *lw_type_get(types, record);
+
+    assert(row.kind == LW_TK_RECORD);
+    row.readonly = readonly;
+    row.owned = owned;
     return intern(types, &row);
 }
 

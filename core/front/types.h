@@ -47,7 +47,8 @@ typedef enum lw_type_kind {
                           each element of its operands. elements[0]: type of an element, a
                           strong scalar; ndim. Only inference knows it, between the operands and
                           the store (core/front/infer/array_expression.c) */
-    LW_TK_RECORD, /* a structured item in memory: a value is its address (ptr). Reading a field
+    LW_TK_RECORD, /* a structured item in memory: a value is its address (ptr), followed by the
+                     reference of an array that is `owned`, in which it lies. Reading a field
                      loads, assigning one stores */
 } lw_type_kind;
 
@@ -73,6 +74,7 @@ typedef struct lw_record {
     const struct lw_class *user_class; /* whose objects these are, or NULL */
     lw_type object;                    /* the type of such an object by value; else BOTTOM */
     lw_type items; /* the same, but objects in its fields are records; for namedtuples */
+    const struct lw_arg_record *spec; /* what describes the dtype; no part of the identity */
 } lw_record;
 
 typedef struct lw_type_row {
@@ -89,8 +91,8 @@ typedef struct lw_type_row {
                              fields of a record, by value: t["name"] reads one, too */
     bool is_list;  /* TUPLE: Python made a list of them, which is not equal to a tuple, is no
                       index and no result; nothing changes it */
-    bool owned;    /* ARRAY: its memory was made in compiled code and is counted; the last
-                      part of a value is the reference (ptr; NULL: memory of others) */
+    bool owned;    /* ARRAY and RECORD: its memory was made in compiled code and is counted; the
+                      last part of a value is the reference (ptr; NULL: memory of others) */
     bool endless;  /* ARRAY: a pointer, of which no extent is known: an index below zero lies
                       before it, as in C, and no index is outside. Views of it are ordinary */
     uint8_t align; /* ARRAY: bytes that every element is known to be aligned to, where that is
@@ -145,10 +147,12 @@ lw_type lw_type_array_readonly(lw_types *types, lw_type array);
 lw_type lw_type_array_endless(lw_types *types, lw_type array);
 /* The same array, or a view of it, whose memory is counted or not. */
 lw_type lw_type_array_owned(lw_types *types, lw_type array, bool owned);
-/* Whether it is such an array, or a tuple that has one. */
+/* Whether it is such an array or record, or a tuple that has one. */
 bool lw_type_is_owned(const lw_types *types, lw_type type);
 /* Copies what `record` points to. */
 lw_type lw_type_record(lw_types *types, const lw_record *record, bool readonly);
+/* The same record, read-only or not, in memory that is counted or not. */
+lw_type lw_type_record_like(lw_types *types, lw_type record, bool readonly, bool owned);
 /* Bytes of an item in memory: of a scalar, a record, or an array of constant shape. */
 int64_t lw_type_bytes(const lw_types *types, lw_type type);
 /* The natural alignment of an item in memory: of a scalar's part, of a record (its align), or

@@ -123,8 +123,8 @@ take_parts(void *context, int64_t begin, int64_t end, uint32_t worker)
             n += (int64_t)l->size;
         }
     if (worker == 0) {
-        l->own_ns = lw_now_ns() - since;
-        l->own_n = n;
+        l->own_ns += lw_now_ns() - since;
+        l->own_n += n;
     }
     return LW_OK;
 }

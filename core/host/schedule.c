@@ -17,8 +17,8 @@ enum {
 
 typedef struct job {
     const lw_work *work;
-    int64_t first;         /* number of the piece at which the pool's loop begins */
-    int64_t own_ns, own_n; /* the caller's share of the pool's loop */
+    int64_t first;                   /* number of the piece at which the pool's loop begins */
+    _Atomic int64_t spent_ns, n_run; /* the pool's loop: the time of its threads, and pieces */
     atomic_bool failed;
 } job;
 
@@ -95,13 +95,14 @@ static lw_status
 part(void *context, int64_t begin, int64_t end, uint32_t worker)
 {
     job *j = context;
-    int64_t since = worker == 0 ? lw_now_ns() : 0;
+    int64_t since = lw_now_ns();
 
+    (void)worker;
+    if (j->work->stop != NULL && j->work->stop->stopped)
+        return LW_OK;
     run_part(j, j->first + begin, j->first + end);
-    if (worker == 0) {
-        j->own_ns += lw_now_ns() - since;
-        j->own_n += end - begin;
-    }
+    atomic_fetch_add_explicit(&j->spent_ns, lw_now_ns() - since, memory_order_relaxed);
+    atomic_fetch_add_explicit(&j->n_run, end - begin, memory_order_relaxed);
     return LW_OK;
 }
 
@@ -219,7 +220,7 @@ lw_work_run(const lw_work *work)
     }
     lw_parallel_until(left, grain_of(work, cost_of(work)), part, &j, work->stop);
     /* the wait for threads is not counted, which would make parts of few pieces permanent */
-    if (j.own_n > 0)
-        learn(&j, j.own_ns, j.own_n);
+    if (j.n_run > 0)
+        learn(&j, j.spent_ns, j.n_run);
     return all_run(&j);
 }

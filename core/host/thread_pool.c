@@ -25,24 +25,34 @@
  * process could use. */
 #define SPIN_NS 30000
 
-/* A worker and what it needs, on its own cache lines. `ticket` counts the loops to which it was
- * called; `asleep` is true while it may be in the futex. */
+/* The most steps that a chunk is divided into. A thread that is held up keeps the others
+ * waiting for one step, and a step takes more than 20 us, beside which taking it is cheap. */
+enum { STEPS = 16 };
+
+/* Of a worker that is not in a loop; that was called to one and has not begun; that works. */
+enum { IDLE, CALLED, AT_WORK };
+
+/* A worker and what it needs, on its own cache lines. `asleep` is true while it may be in the
+ * futex. */
 typedef struct worker {
-    _Alignas(128) atomic_uint ticket;
+    _Alignas(128) atomic_uint state;
     atomic_uint asleep;
-    lw_status status; /* of its chunk of the last loop */
+    atomic_uint_fast64_t left; /* steps of its chunk that nobody has taken: first << 32 | end */
+    lw_status status;          /* of the first step that failed, among those that it ran, */
+    int64_t failed_at;         /* and where that begins */
     int fp_flags;
     uint32_t index;
     pthread_t thread;
 } worker;
 
-/* The loop under way: the caller writes it before it changes the tickets, workers read it
- * afterwards. */
+/* The loop under way: the caller writes it before it calls workers, which read it afterwards.
+ */
 typedef struct loop {
     lw_loop_body body;
     void *context;
-    int64_t n, chunk; /* chunk i is [i * chunk, min(n, (i + 1) * chunk)) */
+    int64_t n, chunk, step; /* chunk i is [i * chunk, min(n, (i + 1) * chunk)) */
     uint32_t n_chunks;
+    int core; /* the caller's */
     fenv_t environment;
     bool stop;
 } loop;
@@ -51,8 +61,9 @@ static lw_lock pool_lock = LW_LOCK_INIT; /* held during a loop; loops only try t
 static worker *workers;                  /* [n_workers]; 0 is the caller's and has no thread */
 static uint32_t n_workers, n_wanted;     /* fewer than wanted where threads cannot be started */
 static loop current;
-_Alignas(128) static atomic_uint pending; /* chunks that other threads still work on */
+_Alignas(128) static atomic_uint pending; /* workers that were called and have not ended */
 _Alignas(128) static atomic_uint caller_asleep;
+static atomic_bool crowded; /* a worker of the loop under way is on the caller's core */
 static _Thread_local bool inside;
 static _Thread_local bool is_worker; /* a thread of the pool */
 
@@ -95,25 +106,25 @@ spin_until_not(atomic_uint *word, unsigned old)
     return false;
 }
 
-/* Waits until the word differs from `old`. The exchange pairs with the load in `rouse`: either
- * the other side sees us asleep, or we see its store. Asks `stop` meanwhile, where there is
- * one.
+/* Waits until `pending` differs from `left`. The exchange pairs with the load in `rouse`:
+ * either the other side sees us asleep, or we see its store. Asks `stop` meanwhile, where there
+ * is one.
  */
 static void
-wait_until_not(atomic_uint *word, unsigned old, atomic_uint *asleep, lw_stop *stop)
+await_end_of(unsigned left, lw_stop *stop)
 {
     static const struct timespec look = {.tv_nsec = LW_LOOK_NS};
 
-    if (spin_until_not(word, old))
+    if (!atomic_load_explicit(&crowded, memory_order_relaxed) && spin_until_not(&pending, left))
         return;
     for (;;) {
-        atomic_exchange(asleep, 1);
-        if (atomic_load(word) != old)
+        atomic_exchange(&caller_asleep, 1);
+        if (atomic_load(&pending) != left)
             break;
-        futex_wait(word, old, stop ? &look : NULL);
+        futex_wait(&pending, left, stop ? &look : NULL);
         lw_stop_asked(stop);
     }
-    atomic_store(asleep, 0);
+    atomic_store(&caller_asleep, 0);
 }
 
 static void
@@ -136,47 +147,130 @@ rouse_below(uint32_t index)
     uint32_t i;
 
     for (i = 2 * index + 1; i <= 2 * index + 2 && i < current.n_chunks; i++)
-        rouse(&workers[i].ticket, &workers[i].asleep);
+        rouse(&workers[i].state, &workers[i].asleep);
 }
 
-static lw_status
-run_chunk(uint32_t index)
+static int64_t
+least(int64_t a, int64_t b)
 {
-    int64_t begin = index * current.chunk, end = begin + current.chunk;
+    return a < b ? a : b;
+}
 
-    return current.body(current.context, begin, end < current.n ? end : current.n, index);
+static int64_t
+divide_up(int64_t a, int64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+/* Takes a step of the chunk of `owner`: its first one, or its last one. -1: there is none left.
+ */
+static int64_t
+take_step(worker *owner, bool first)
+{
+    uint64_t left = atomic_load_explicit(&owner->left, memory_order_relaxed), rest;
+    uint32_t begin, end;
+
+    do {
+        begin = (uint32_t)(left >> 32);
+        end = (uint32_t)left;
+        if (begin == end)
+            return -1;
+        rest = first ? left + ((uint64_t)1 << 32) : left - 1;
+    } while (!atomic_compare_exchange_weak(&owner->left, &left, rest));
+    return first ? begin : end - 1;
 }
 
 static void
-finish_chunk(void)
+run_step(worker *self, uint32_t chunk, int64_t step)
 {
-    if (atomic_fetch_sub(&pending, 1) == 1)
+    int64_t begin = chunk * current.chunk + step * current.step;
+    int64_t end = least(begin + current.step, (chunk + 1) * current.chunk);
+    lw_status status = current.body(current.context, begin, least(end, current.n), self->index);
+
+    if (status != LW_OK && (self->status == LW_OK || begin < self->failed_at)) {
+        self->status = status;
+        self->failed_at = begin;
+    }
+}
+
+/* The own chunk from its first step on, then what others have not begun of theirs, from its
+ * last step on. */
+static void
+run_steps(worker *self)
+{
+    for (uint32_t i = 0; i < current.n_chunks; i++) {
+        uint32_t chunk = (self->index + i) % current.n_chunks;
+        for (int64_t step; (step = take_step(&workers[chunk], i == 0)) >= 0;)
+            run_step(self, chunk, step);
+    }
+}
+
+/* n workers are not waited for any more. */
+static void
+settle(uint32_t n)
+{
+    if (atomic_fetch_sub(&pending, n) == n)
         rouse(&pending, &caller_asleep);
+}
+
+/* A worker that came too late to its last loop sleeps at once: its core has other work. */
+static void
+await_call(worker *self, bool spins)
+{
+    unsigned called = CALLED;
+
+    if (spins)
+        spin_until_not(&self->state, IDLE);
+    while (!atomic_compare_exchange_strong(&self->state, &called, AT_WORK)) {
+        atomic_exchange(&self->asleep, 1);
+        if (atomic_load(&self->state) == IDLE)
+            futex_wait(&self->state, IDLE, NULL);
+        called = CALLED;
+    }
+    if (atomic_load_explicit(&self->asleep, memory_order_relaxed) != 0)
+        atomic_store(&self->asleep, 0);
+}
+
+static void
+take_part(worker *self)
+{
+    fesetenv(&current.environment);
+    feclearexcept(FE_ALL_EXCEPT);
+    run_steps(self);
+    self->fp_flags = fetestexcept(FE_ALL_EXCEPT);
 }
 
 static void *
 work(void *argument)
 {
     worker *self = argument;
-    unsigned ticket = 0;
-    bool stop;
+    bool stop = false, shares = false;
 
     inside = is_worker = true; /* an inner loop runs in its worker alone */
-    for (;;) {
-        wait_until_not(&self->ticket, ticket, &self->asleep, NULL);
-        ticket++;
+    while (!stop) {
+        await_call(self, !shares);
         rouse_below(self->index);
+        shares = sched_getcpu() == current.core;
+        if (shares)
+            atomic_store_explicit(&crowded, true, memory_order_relaxed);
         stop = current.stop;
-        if (!stop) {
-            fesetenv(&current.environment);
-            feclearexcept(FE_ALL_EXCEPT);
-            self->status = run_chunk(self->index);
-            self->fp_flags = fetestexcept(FE_ALL_EXCEPT);
-        }
-        finish_chunk(); /* nothing of the loop may be touched after this */
-        if (stop)
-            return NULL;
+        if (!stop)
+            take_part(self);
+        atomic_store(&self->state, IDLE);
+        settle(1); /* nothing of the loop may be touched after this */
     }
+    return NULL;
+}
+
+static void
+prepare(worker *one)
+{
+    int64_t begin = one->index * current.chunk, n = least(current.chunk, current.n - begin);
+
+    one->status = LW_OK;
+    one->fp_flags = 0;
+    atomic_store_explicit(&one->left, (uint64_t)divide_up(n, current.step),
+                          memory_order_relaxed);
 }
 
 static void
@@ -188,8 +282,24 @@ call_workers(uint32_t n_chunks)
     /* from the last one to the first: a worker that is called wakes others with higher indices,
      * which must have been called by then, or they would go back to sleep */
     for (i = n_chunks - 1; i > 0; i--)
-        atomic_fetch_add(&workers[i].ticket, 1);
+        atomic_fetch_add(&workers[i].state, CALLED - IDLE);
     rouse_below(0);
+}
+
+/* Once no step is left: a worker that has not begun, because its core does something else, is
+ * not waited for. */
+static void
+recall_workers(uint32_t n_chunks)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 1; i < n_chunks; i++) {
+        unsigned called = CALLED;
+        n += atomic_load(&workers[i].state) == CALLED &&
+             atomic_compare_exchange_strong(&workers[i].state, &called, IDLE);
+    }
+    if (n > 0)
+        settle(n);
 }
 
 static void
@@ -198,7 +308,7 @@ await_workers(lw_stop *stop)
     unsigned left;
 
     while ((left = atomic_load(&pending)) != 0)
-        wait_until_not(&pending, left, &caller_asleep, stop);
+        await_end_of(left, stop);
 }
 
 bool
@@ -352,51 +462,54 @@ lw_host_threads(void)
 /* ---- loops
  * ------------------------------------------------------------------------------------ */
 
-/* The size of equal chunks that begin at multiples of grain. */
-static int64_t
-chunk_size(int64_t n, int64_t grain, uint32_t n_threads)
+/* needs: the pool's lock, two workers or more */
+static void
+describe_loop(int64_t n, int64_t grain, lw_loop_body body, void *context)
 {
-    int64_t n_grains = n / grain + (n % grain != 0);
-
-    return (n_grains + n_threads - 1) / n_threads * grain;
-}
-
-static lw_status
-first_failure(lw_status status, uint32_t n_chunks, int *fp_flags)
-{
-    uint32_t i;
-
-    for (i = 1; i < n_chunks; i++) {
-        *fp_flags |= workers[i].fp_flags;
-        if (status == LW_OK)
-            status = workers[i].status;
-    }
-    return status;
-}
-
-/* needs: the pool's lock, workers for all chunks */
-static lw_status
-run_loop(int64_t n, int64_t chunk, lw_loop_body body, void *context, lw_stop *stop)
-{
-    uint32_t n_chunks = (uint32_t)((n + chunk - 1) / chunk);
-    int fp_flags = 0;
-    lw_status status;
+    int64_t grains = divide_up(divide_up(n, grain), n_workers); /* of a chunk */
 
     current.body = body;
     current.context = context;
     current.n = n;
-    current.chunk = chunk;
-    current.n_chunks = n_chunks;
+    current.chunk = grains * grain;
+    current.step = divide_up(grains, least(grains, STEPS)) * grain;
+    current.n_chunks = (uint32_t)divide_up(n, current.chunk);
+    current.core = sched_getcpu();
+    atomic_store_explicit(&crowded, false, memory_order_relaxed);
     fegetenv(&current.environment);
+    for (uint32_t i = 0; i < current.n_chunks; i++)
+        prepare(&workers[i]);
+}
+
+static lw_status
+first_failure(uint32_t n_chunks)
+{
+    const worker *first = &workers[0];
+
+    for (uint32_t i = 1; i < n_chunks; i++)
+        if (workers[i].status != LW_OK &&
+            (first->status == LW_OK || workers[i].failed_at < first->failed_at))
+            first = &workers[i];
+    return first->status;
+}
+
+/* needs: the pool's lock, a loop that is described */
+static lw_status
+run_loop(lw_stop *stop)
+{
+    int fp_flags = 0;
+
     inside = true;
-    call_workers(n_chunks);
-    status = run_chunk(0);
+    call_workers(current.n_chunks);
+    run_steps(&workers[0]);
+    recall_workers(current.n_chunks);
     await_workers(stop);
     inside = false;
-    status = first_failure(status, n_chunks, &fp_flags);
+    for (uint32_t i = 1; i < current.n_chunks; i++)
+        fp_flags |= workers[i].fp_flags;
     if (fp_flags != 0)
         feraiseexcept(fp_flags);
-    return status;
+    return first_failure(current.n_chunks);
 }
 
 lw_status
@@ -418,7 +531,8 @@ lw_parallel_until(int64_t n, int64_t grain, lw_loop_body body, void *context, lw
         lw_lock_give(&pool_lock);
         return body(context, 0, n, 0);
     }
-    status = run_loop(n, chunk_size(n, grain, n_workers), body, context, stop);
+    describe_loop(n, grain, body, context);
+    status = run_loop(stop);
     lw_lock_give(&pool_lock);
     return status;
 }

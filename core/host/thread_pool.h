@@ -4,8 +4,10 @@
  *
  * Work is cut into equal chunks, one per worker, at multiples of `grain`, in order: the same n,
  * grain and thread count always give the same chunks (so that the thread that touches a buffer
- * first also works on it later). The caller takes chunk 0. Waiting is a short spin, then a
- * futex.
+ * first also works on it later, as a rule). The caller has chunk 0. A worker goes through its
+ * chunk in steps of some grains; who has no more steps takes those that others have not begun.
+ * So where a core is busy with other work, its worker does less, or nothing, and nobody waits
+ * for a worker that has not begun. Waiting is a short spin, then a futex.
  *
  * Floating-point environment: workers run with the caller's (rounding mode, flush-to-zero), and
  * exception flags that they raise are raised in the caller at the end, as NumPy expects. */
@@ -17,14 +19,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Works on [begin, end). worker: 0 is the caller, < lw_host_threads(). Must not touch Python.
+/* Works on [begin, end), a step of a chunk. worker: the thread; 0 is the caller,
+ * < lw_host_threads(). Called several times in a thread, or not at all. Must not touch Python.
  */
 typedef lw_status (*lw_loop_body)(void *context, int64_t begin, int64_t end, uint32_t worker);
 
 /* Runs the body over [0, n), in the caller alone when n <= grain, with one thread, inside
  * another lw_parallel_for, while another thread's loop holds the pool, or where threads cannot
- * be started. All chunks run, also when one fails; the status of the failing chunk with the
- * lowest index is returned. n <= 0 does nothing; grain < 1 counts as 1. */
+ * be started. All steps run, also when one fails; the status of the first failing step in the
+ * order of [0, n) is returned. n <= 0 does nothing; grain < 1 counts as 1. */
 lw_status lw_parallel_for(int64_t n, int64_t grain, lw_loop_body body, void *context);
 /* The same; a caller that waits for the others asks `stop` meanwhile (core/host/pieces.h),
  * which their bodies look at. NULL: it is asked nothing. */

@@ -22,19 +22,21 @@
  * prefix##inspect_ptx and so on. */
 #define LW_MACHINE_CODE_ROWS(prefix)                                                           \
     {"inspect_ptx", LW_KEYWORDS(prefix##inspect_ptx),                                          \
-     PyDoc_STR("inspect_ptx($self, /, sig=None, target='sm_90')\n--\n\nPTX of the kernel.")},  \
+     PyDoc_STR("inspect_ptx($self, /, sig=None, target='sm_90')\n--\n\nReturn the PTX of the " \
+               "kernel.")},                                                                    \
         {"inspect_sass", LW_KEYWORDS(prefix##inspect_sass),                                    \
          PyDoc_STR("inspect_sass($self, /, sig=None, target='sm_90')\n--\n\n"                  \
-                   "The GPU's instructions.")},                                                \
+                   "Return the instructions for the GPU (SASS).")},                            \
         {"inspect_cubin", LW_KEYWORDS(prefix##inspect_cubin),                                  \
          PyDoc_STR("inspect_cubin($self, /, sig=None, target='sm_90')\n--\n\n"                 \
-                   "The machine code as bytes; for 'cpu' an object file.")},                   \
+                   "Return the machine code as bytes; for 'cpu', this is an object file.")},   \
         {"inspect_ltoir", LW_KEYWORDS(prefix##inspect_ltoir),                                  \
          PyDoc_STR("inspect_ltoir($self, /, sig=None, target='sm_90')\n--\n\nLTO-IR as "       \
                    "bytes.")},                                                                 \
     {                                                                                          \
         "inspect_asm", LW_KEYWORDS(prefix##inspect_asm),                                       \
-            PyDoc_STR("inspect_asm($self, /, sig=None)\n--\n\nThis CPU's instructions.")       \
+            PyDoc_STR("inspect_asm($self, /, sig=None)\n--\n\nReturn the instructions for "    \
+                      "this CPU.")                                                             \
     }
 
 #endif

@@ -23,6 +23,7 @@
 #pragma GCC diagnostic ignored "-Wstrict-prototypes"
 #include <numpy/arrayobject.h>
 #include <numpy/arrayscalars.h>
+#include <numpy/random/bitgen.h>
 #include <numpy/ufuncobject.h>
 #pragma GCC diagnostic pop
 

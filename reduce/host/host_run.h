@@ -21,8 +21,7 @@ typedef struct lw_reduce_space { /* dimensions, outermost first */
 
 typedef struct lw_reduce_job {
     const lw_reduction *reduction;
-    lw_reduce_code *code; /* nothing of it changes but the costs that it learns */
-    lw_reduce_space kept, reduced;
+    lw_reduce_code *code;              /* nothing of it changes but the costs that it learns */
     char *operand[LW_REDUCE_MOST + 1]; /* [n_in]: the mask (bools), or NULL */
     char *out[LW_REDUCE_MOST];     /* contiguous over `kept`; those of a scan over `kept`, then
                                       `reduced` */
@@ -33,6 +32,7 @@ typedef struct lw_reduce_job {
     /* For a lw_reduction_masked, whose last operand is the mask: what elements that are left
      * out count as; else NULL. */
     const lw_reduce_item *neutral;
+    lw_reduce_space kept, reduced; /* at the end: many bytes, of which most are not used */
 } lw_reduce_job;
 
 /* Merges dimensions that can be walked as one. Where elements may be reordered, the dimensions

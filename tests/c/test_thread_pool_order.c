@@ -1,6 +1,7 @@
 /* A caller that is held up between two calls of its workers, at each of them: the pool's own
- * source with a pause after every call. Whoever is called already rouses those behind it; if
- * they are not called by then they go back to sleep, and the loop never ends. */
+ * source with a pause after every call. Whoever is called already rouses those behind it, and
+ * they must find their call then, or they go back to sleep. Every step is run once, also where
+ * a worker comes when others have run all of them. */
 #define _GNU_SOURCE /* for the source below, which says so too late here */
 #include <stdatomic.h>
 #include <unistd.h>
@@ -28,8 +29,8 @@ work_unevenly(void *context, int64_t begin, int64_t end, uint32_t index)
 {
     int64_t until = lw_now_ns() + (index == 1 ? 5 * SPIN_NS : 0);
 
-    (void)begin, (void)end;
-    ((int *)context)[index]++;
+    (void)end;
+    ((int *)context)[begin]++;
     while (lw_now_ns() < until)
         continue;
     return LW_OK;

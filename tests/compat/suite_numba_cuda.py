@@ -277,10 +277,11 @@ def wrap_arg(value, default=None):
 
 
 def vector_types(cuda):
-    """numba's table of vector types, of those that lanewise has."""
-    names = [f"{base}{n}" for base in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
-             for n in "x1 x2 x3 x4".split()]
-    return {name: getattr(cuda, name) for name in names if hasattr(cuda, name)}
+    """numba's table of vector types."""
+    names = [f"{base}x{n}" for base in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64") for n in (1, 2, 3, 4)]
+    found = {name: getattr(cuda, name) for name in names}
+    return {name: types.SimpleNamespace(name=name, base_type=cls.base_type, num_elements=cls.num_elements, user_facing_object=cls)
+            for name, cls in found.items()}
 
 
 def on_gpu():
@@ -449,9 +450,6 @@ REASONS = {
     """,
     "a member of an Enum that is chosen at run time (of an IntEnum it is a number)": """
         test_enums.py::EnumTest:: test_return_from_device_func
-    """,
-    "types of vectors: docs/kernels.md names tuples, records and namedtuples for them": """
-        test_vector_type.py::TestCudaVectorType:: test_basic
     """,
     'a float is not stored in an integer array without being asked to: E142; typing="numba" cuts it': """
         test_alignment.py::TestAlignment:: test_record_alignment

@@ -31,7 +31,7 @@ POOL = len(os.sched_getaffinity(0))
 
 def n_threads():
     """Those of the system, once those that have ended are gone; the pool's may start late."""
-    for _ in range(100):
+    for _ in range(1000):
         n = len(os.listdir("/proc/self/task"))
         if n <= threading.active_count() + POOL:
             break

@@ -20,7 +20,7 @@ from random_checks import KINDS, chi2
 
 FEW = [("random", ()), ("uniform", (0.3, 7.7)), ("uniform", (-1e9, 3)), ("normal", (1.7, 0.3)), ("normal", (np.float64(-3.0), 10)),
        ("standard_normal", ()), ("exponential", (2.5,)), ("standard_exponential", ()), ("gamma", (0.4, 1.3)), ("gamma", (3.4, 2)),
-       ("standard_gamma", (2.2,)), ("poisson", (3.3,)), ("poisson", (33.3,)), ("integers", (10,)), ("integers", (3 * 2**30,)),
+       ("standard_gamma", (2.2,)), ("poisson", (3.3,)), ("poisson", (33.3,)), ("binomial", (10, 0.3)), ("binomial", (300, 0.9)), ("integers", (10,)), ("integers", (3 * 2**30,)),
        ("integers", (2**32,)), ("integers", (-5, 2**40)), ("integers", (-(2**63), 2**63 - 1)), ("integers", (0, 3 * 2**61))]
 
 
@@ -56,7 +56,7 @@ def test_few_numbers_of_many_kinds_and_parameters_by_turns():
 
 ONE = [("lognormal", (0.0, 1.0)), ("laplace", (1, 2)), ("logistic", ()), ("gumbel", ()), ("rayleigh", (2.0,)), ("weibull", (1.5,)), ("pareto", (3.0,)),
        ("power", (3.0,)), ("standard_cauchy", ()), ("standard_t", (3.0,)), ("chisquare", (3.0,)), ("f", (3.0, 4.0)), ("beta", (0.5, 2)),
-       ("triangular", (0, 1, 3)), ("wald", (1.0, 2.0)), ("geometric", (0.2,))]
+       ("triangular", (0, 1, 3)), ("wald", (1.0, 2.0)), ("geometric", (0.2,)), ("logseries", (0.6,))]
 
 
 @pytest.mark.parametrize("name, parameters", ONE)
@@ -76,6 +76,40 @@ def test_one_number_of_a_formula(name, parameters, monkeypatch):
     if parameters:
         with pytest.raises(ValueError, match="must be"):
             getattr(quick, name)(*[-1.0] * len(parameters))
+
+
+def test_one_number_of_formulas_with_parameters_by_turns():
+    quick, slow = Generator(5), Generator(5)
+    slow._is_near = lambda: False
+    for k in range(300):
+        for name, parameters in [("beta", (0.5, 2)), ("chisquare", (1.0 + k % 20,)), ("f", (3, 4.0)), ("laplace", (k % 3, 1.0)), ("binomial", (k % 5, 0.5))]:
+            assert same(getattr(quick, name)(*parameters), getattr(slow, "_" + name)(*parameters)) and quick.state == slow.state, k
+    assert quick.beta(b=2, a=0.5) == slow._beta(0.5, 2) and quick.triangular(0, right=2.0, mode=1) == slow._triangular(0, 1, 2)
+    assert quick.beta(0.5, 2, size=(3, 2)).tolist() == slow._beta(0.5, 2, (3, 2)).tolist() and quick.state == slow.state
+    for call, problem in [(lambda: quick.beta(0.5), TypeError), (lambda: quick.beta(0.5, 2, b=3), TypeError), (lambda: quick.beta(0.5, -2), ValueError),
+                          (lambda: quick.binomial(2.5, 0.5), TypeError), (lambda: quick.binomial(-1, 0.5), ValueError), (lambda: quick.binomial(3, 1.5), ValueError)]:
+        with pytest.raises(problem):
+            call()
+        assert quick.state == slow.state
+
+
+def test_numbers_of_formulas_are_kept_for_the_stream_they_are_of():
+    g, numbers = Generator(5), np.arange(1.0, 5.0)
+    at = g._place
+    g._keep(g._changes, "beta", (2.0, 3.0), at, 4, numbers)
+    assert g.beta(2, 3) == 1.0 and g._place == at + 4
+    g._place = at + 3
+    assert g.beta(2, 3) == 4.0 and g._place == at + 7
+    g = Generator(5)
+    changes = g._changes
+    g.state = Generator(6).state
+    g._keep(changes, "beta", (2.0, 3.0), g._place, 4, numbers)
+    assert g.beta(2, 3) == Generator(6).beta(2, 3)
+    g._keep(g._changes, "no formula", (), g._place, 1, numbers)
+    for arguments, problem in [(("beta", (1.0,) * 4, 0, 1, numbers), ValueError), (("beta", ("a",), 0, 1, numbers), TypeError),
+                               (("beta", (1.0,), 0, 1, numbers.astype("f4")), TypeError), (("beta", (1.0,), 0, 1, numbers[::2]), TypeError)]:
+        with pytest.raises(problem):
+            g._keep(g._changes, *arguments)
 
 
 def test_few_numbers_follow_the_state():
@@ -360,3 +394,17 @@ def test_alias_tables_of_far_weights():
     probability, alias = r.alias_table(weights)
     np.add.at(probability, alias, 1.0 - probability)
     np.testing.assert_allclose(probability / 2000, weights / weights.sum(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 4, 255, 257, 1024, 9_000, 70_001, 200_003])
+def test_float32_numbers_are_the_kernels(n):
+    for dtype in (np.float32, np.dtype("f4"), "float32"):
+        g, twin = Generator(11), Generator(11)
+        for _ in range(2):
+            x = g.random(n, dtype=dtype)
+            assert x.dtype == np.float32 and x.tobytes() == twin._random(n, dtype=np.float32).tobytes()
+        assert g.state["place"] == twin.state["place"]
+    assert g.random(3, np.float32).tobytes() == twin._random(3, np.float32).tobytes()
+    assert g.random(None, np.float32) == twin._random(None, np.float32)
+    with pytest.raises(TypeError, match="dtype must be float32 or float64, not >f4"):
+        g.random(3, dtype=">f4")

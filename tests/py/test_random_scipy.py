@@ -1,9 +1,10 @@
-"""lanewise.random.Generator as scipy.stats' random_state."""
+"""lanewise.random.Generator in SciPy and NumPy: as `random_state=`, as `rng=`, and under NumPy's own Generator."""
 
 from __future__ import annotations
 
 import copy
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -38,3 +39,53 @@ def test_it_is_still_itself():
     assert type(g) is lw.random.Generator and isinstance(g, lw.random.Generator) and lw.random.default_rng(g) is g
     assert type(pickle.loads(pickle.dumps(g))) is type(copy.copy(g)) is lw.random.Generator
     assert pickle.loads(pickle.dumps(g)).random() == g.random()
+
+
+def test_numpy_draws_from_the_stream():
+    g, twin = lw.random.default_rng(5), lw.random.default_rng(5)
+    rng = np.random.default_rng(g)
+    assert type(rng) is np.random.Generator and rng.bit_generator is g
+    x = rng.random(1000)
+    assert x.tolist() == twin.random(1000).tolist()
+    twin.random(24)  # NumPy has taken eight times 64 blocks of two words
+    assert g.random() == twin.random()
+    assert (rng.integers(0, 256, 100_000, dtype=np.uint32) < 256).all() and abs(rng.normal(size=100_000).mean()) < 0.02
+    assert rng.spawn(2)[0].bit_generator.random() != rng.spawn(2)[0].bit_generator.random()
+
+
+def test_scipy_takes_rng():
+    g = lw.random.default_rng(1)
+    first = st.bootstrap((np.arange(20.0),), np.mean, rng=g, n_resamples=99).confidence_interval
+    again = st.bootstrap((np.arange(20.0),), np.mean, rng=lw.random.default_rng(1), n_resamples=99).confidence_interval
+    assert first == again and 5 < first.low < 9.5 < first.high < 14
+
+
+def test_a_new_state_drops_the_words_taken():
+    g = lw.random.default_rng(2)
+    rng = np.random.default_rng(g)
+    state = g.state
+    first = rng.random(3).tolist()
+    g.state = state
+    assert rng.random(3).tolist() == first
+
+
+def test_threads_share_the_stream():
+    g = lw.random.default_rng(3)
+    rng = np.random.default_rng(g)
+    made = [None] * 8
+
+    def draw(i):
+        made[i] = rng.random(5000) if i % 2 else np.concatenate([g.random(50) for _ in range(100)])
+
+    threads = [threading.Thread(target=draw, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    numbers = np.concatenate(made)
+    assert len(np.unique(numbers)) == len(numbers)
+
+
+def test_lanes_are_refused():
+    with pytest.raises(TypeError, match="xoroshiro128p, whose lanes have no order"):
+        np.random.default_rng(lw.random.Generator(1, "xoroshiro128p"))

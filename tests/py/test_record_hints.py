@@ -12,28 +12,39 @@ R = np.zeros(4, DT)
 R["x"] = [3, 1, 2, 0]
 
 
-def _zeros(r):
-    return np.zeros(3, DT)[0].x
-
-
-def _full(r):
-    return np.full(3, r[0], DT)[0].x
-
-
-def _own_dtype(r):
-    return np.empty(3, r.dtype)[0].x
-
-
-@pytest.mark.parametrize("f", [_zeros, _full, _own_dtype])
-def test_arrays_of_records_are_not_filled(f):
-    with pytest.raises(lw.errors.TypingError, match=r"E161: arrays of records have no `dtype`(.|\n)*np.empty\(n, dtype\)"):
-        lw.njit(f)(R)
-
-
-@pytest.mark.parametrize("f", [lambda r: r.copy(), lambda r: np.zeros_like(r), lambda r: np.sort(r)])
+@pytest.mark.parametrize("f", [lambda r: np.sort(r), lambda r: r.sum(), lambda r: r.astype(np.float64)])
 def test_functions_of_numbers(f):
-    with pytest.raises(lw.errors.TypingError, match=r'E120(.|\n)*the fields are such arrays, `a\["x"\]`'):
+    with pytest.raises(lw.errors.TypingError, match=r'E120(.|\n)*the fields are such arrays: `a\["x"\]`'):
         lw.njit(f)(R)
+
+
+OTHER = np.dtype([("x", "f8"), ("n", "f8")])
+
+
+def _other_dtype(r):
+    out = np.empty(4, OTHER)
+    out[:] = r
+    return out
+
+
+def _truncates(r):
+    r[0] = (1, 2.5)
+    return r
+
+
+@pytest.mark.parametrize(("f", "code", "says"), [
+    (_other_dtype, "E120", 'assign field by field, `out["x"] = r["x"]`'),
+    (_truncates, "E142", "`int(...)` or `round(...)`"),
+    (lambda r: np.concatenate((r, r["x"])), "E120", "arrays of the same dtype"),
+    (lambda r: np.full(3, (1, 2), r.dtype), "E120", "arrays of the same dtype"),
+    (lambda r: np.array([(1, 2, 3)], r.dtype), "E120", "3 items cannot be assigned to a record with 2 fields"),
+    (lambda r: r[1], "E183", "then `y[0] = r[1]`"),
+    (lambda r: r.dtype.fields, "E161", "no attribute `fields`"),
+])
+def test_what_records_do_not_do(f, code, says):
+    with pytest.raises(lw.errors.TypingError, match=code) as caught:
+        lw.njit(f)(R)
+    assert says in str(caught.value)
 
 
 def test_empty_makes_one_that_a_loop_fills():

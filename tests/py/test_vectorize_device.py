@@ -426,8 +426,11 @@ def test_leak():
     for _ in range(50):
         muladd(a, a)
     cuda.synchronize()
-    before = cuda.current_context().get_memory_info().free
-    for _ in range(20_000):
-        muladd(a, a)
-    cuda.synchronize()
-    assert before - cuda.current_context().get_memory_info().free < 64 << 20
+    taken = []
+    for _ in range(3):  # other processes use the device, too: a leak shows each time
+        before = cuda.current_context().get_memory_info().free
+        for _ in range(20_000):
+            muladd(a, a)
+        cuda.synchronize()
+        taken.append(before - cuda.current_context().get_memory_info().free)
+    assert min(taken) < 64 << 20, taken

@@ -257,14 +257,16 @@ view_type(lw_infer_frame *f, lw_type array, const lw_index *index)
                               known ? row.shape + first : NULL);
 }
 
-/* The type of an element as a value; a record is read-only if its array is. */
+/* The type of an element as a value; a record is read-only if its array is, and as the array
+ * its memory may be counted. */
 static lw_type
 element_type(lw_infer_frame *f, const lw_type_row *row)
 {
     const lw_type_row *record = lw_type_get(lw_types_of(f), row->elements[0]);
 
-    if (record && record->kind == LW_TK_RECORD && row->readonly && !record->readonly)
-        return lw_type_record(lw_types_of(f), record->record, true);
+    if (record && record->kind == LW_TK_RECORD)
+        return lw_type_record_like(lw_types_of(f), row->elements[0],
+                                   row->readonly || record->readonly, row->owned);
     return row->elements[0];
 }
 
@@ -393,7 +395,6 @@ lw_infer_array_attribute(lw_infer_frame *f, uint32_t node, lw_type array, const 
 {
     const lw_type_row row = *lw_array_row(f, array);
     int64_t item = lw_type_bytes(lw_types_of(f), row.elements[0]);
-    lw_constant dtype = {.kind = LW_K_DTYPE, .dtype = (lw_dtype)row.elements[0]};
 
     *found = true;
     if (lw_tree_is_address(f->run->tree, node)) {
@@ -408,10 +409,8 @@ lw_infer_array_attribute(lw_infer_frame *f, uint32_t node, lw_type array, const 
         return constant_shape(f, node, &row, out);
     if (strcmp(name, "shape") == 0 || strcmp(name, "strides") == 0)
         return weak_ints(f, row.ndim, &out->type);
-    if (strcmp(name, "dtype") == 0 && lw_type_is_dtype(row.elements[0])) {
-        dtype.text = lw_dtypes[dtype.dtype].public_name;
-        out->type = LW_T_STATIC;
-        out->constant = lw_constant_add(f, f->nodes[node].constant, &dtype);
+    if (strcmp(name, "dtype") == 0) {
+        *out = lw_infer_dtype_of(f, node, row.elements[0]);
         return LW_OK;
     }
     if (strcmp(name, "T") == 0) {
@@ -547,7 +546,7 @@ static lw_status
 check_copy(lw_infer_frame *f, lw_type to, uint32_t source, lw_type from)
 {
     assert(lw_array_row(f, to) != NULL &&
-           lw_array_row(f, from) != NULL); /* check_store asked */
+           lw_array_row(f, from) != NULL); /* lw_infer_check_store asked */
     const lw_type_row *x = lw_array_row(f, to), *y = lw_array_row(f, from);
     uint32_t loc = lw_node_of(f, source)->loc;
 
@@ -558,10 +557,9 @@ check_copy(lw_infer_frame *f, lw_type to, uint32_t source, lw_type from)
             y->ndim ? "select the elements that are meant with an index"
                     : "store its element, `a[()]`",
             "the value has more axes than the array it is stored in");
-    if (!lw_type_is_dtype(x->elements[0]) || !lw_type_is_dtype(y->elements[0]))
-        return lw_complain_whole_array(f, source, "an assignment of records", from,
-                                       "assign field by field");
     f->can_raise |= !f->run->typed->options.ignore_errors; /* shapes differ, or no order */
+    if (!lw_type_is_dtype(x->elements[0]) || !lw_type_is_dtype(y->elements[0]))
+        return lw_infer_store_records(f, source, to, from);
     return lw_check_conversion(f, loc, y->elements[0], (lw_dtype)x->elements[0], "array");
 }
 
@@ -624,8 +622,8 @@ check_tuple(lw_infer_frame *f, lw_type to, uint32_t source, lw_infer_value value
     return check_items(f, to, source, value.type, axes);
 }
 
-static lw_status
-check_store(lw_infer_frame *f, lw_type to, uint32_t source, lw_infer_value value)
+lw_status
+lw_infer_check_store(lw_infer_frame *f, lw_type to, uint32_t source, lw_infer_value value)
 {
     lw_type from = value.type;
     const lw_type_row *row = lw_array_row(f, to);
@@ -784,7 +782,7 @@ lw_infer_store(lw_infer_frame *f, uint32_t target, lw_infer_value value)
     if (places != NULL && type != LW_T_BOTTOM)
         return store_to_places(f, target, type, places, value);
     if (type != LW_T_BOTTOM && value.type != LW_T_BOTTOM)
-        LW_TRY(check_store(f, type, source, value));
+        LW_TRY(lw_infer_check_store(f, type, source, value));
 fail:
     return status;
 }

@@ -63,8 +63,7 @@ help_for_records(lw_infer_frame *f, lw_type type)
 {
     if (lw_array_row(f, type) == NULL || lw_record_of(lw_types_of(f), type) == NULL)
         return NULL;
-    return "the fields are such arrays, `a[\"x\"]`; arrays of records are copied and made "
-           "outside of the function, or by `np.empty(n, dtype)`";
+    return "the fields are such arrays: `a[\"x\"]`";
 }
 
 static const char real[] = "a real number";
@@ -124,6 +123,7 @@ misfit(lw_infer_frame *f, const lw_arg *arg, char wanted)
     }
     switch (wanted) {
     case 'a': return is_array ? NULL : "an array of numbers";
+    case 'i': return array ? NULL : "an array";
     case 'e':
         return is_array || (array && lw_type_is_time(array->elements[0]))
                    ? NULL

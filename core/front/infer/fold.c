@@ -274,8 +274,10 @@ same_constant(lw_infer_frame *f, const lw_constant *a, const lw_constant *b)
                same_items(f, a, b);
     case LW_K_CLASS: return a->user_class == b->user_class;
     case LW_K_DTYPE: return true;
-    case LW_K_EXTERNAL:
-    case LW_K_RECORD: return a->bytes == b->bytes; /* field offsets may differ */
+    case LW_K_EXTERNAL: return a->bytes == b->bytes;
+    case LW_K_RECORD: /* types of records are interned */
+        return a->bytes == b->bytes || lw_record_type(lw_types_of(f), a->bytes, false) ==
+                                           lw_record_type(lw_types_of(f), b->bytes, false);
     case LW_K_ARRAY: return a->live == b->live && a->bytes == b->bytes && a->items == b->items;
     case LW_K_OBJECT:
         if (a->n == 2 && b->n == 2 && !same_class_of_members(a, b))

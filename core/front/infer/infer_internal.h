@@ -507,6 +507,16 @@ lw_status lw_infer_field_name(lw_infer_frame *f, uint32_t node, lw_type type,
                               const char **name);
 lw_status lw_infer_field_target(lw_infer_frame *f, uint32_t target, lw_type type,
                                 const char *name, lw_type *out);
+/* The dtype of elements of this type, as a value. */
+lw_infer_value lw_infer_dtype_of(lw_infer_frame *f, uint32_t node, lw_type element);
+/* A.dtype.itemsize, A.dtype.names of an array of records; false: there is no such attribute. */
+bool lw_infer_record_dtype(lw_infer_frame *f, uint32_t node, const lw_arg_record *record,
+                           const char *name, lw_infer_value *out);
+/* Whether the value can be stored in an element, a field or a view of this type. */
+lw_status lw_infer_check_store(lw_infer_frame *f, lw_type to, uint32_t source,
+                               lw_infer_value value);
+/* An array of records is copied into one of the same dtype: fields are not converted. */
+lw_status lw_infer_store_records(lw_infer_frame *f, uint32_t source, lw_type to, lw_type from);
 /* E120 when a record of type `value` cannot be copied to one of type `to`. */
 lw_status lw_infer_store_record(lw_infer_frame *f, uint32_t source, lw_type to, lw_type value);
 

@@ -1,6 +1,7 @@
 /* Typing of Python's own functions: conversions, min and max, len, range and its like, and the
  * questions that are answered at compile time. */
 #include "core/front/infer/infer_internal.h"
+#include "core/front/records.h"
 
 #include <string.h>
 
@@ -493,6 +494,8 @@ is_object_instance(lw_infer_frame *f, lw_infer_value x, const char *class)
         return 1;
     if (strcmp(class, "numpy.ndarray") == 0)
         return is_array;
+    if (strcmp(class, "numpy.void") == 0)
+        return lw_record_row(lw_types_of(f), x.type) != NULL;
     return is_numpy_instance(f, x, class);
 }
 

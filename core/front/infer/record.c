@@ -17,14 +17,6 @@ complain_no_field(lw_infer_frame *f, uint32_t node, lw_type type, const char *na
     for (uint32_t i = 0; i < record->n; i++)
         names[i] = record->fields[i].name;
     near = lw_nearest(name, names, record->n);
-    if (strcmp(name, "dtype") == 0 && lw_record_row(lw_types_of(f), type) == NULL)
-        return lw_complain(
-            f, lw_node_of(f, node)->loc, "E161",
-            lw_format_text(f, "this is %s", lw_describe_type(f, type)),
-            "make it outside of the function and pass it in; `np.empty(n, dtype)` with a dtype "
-            "from outside makes one here, whose fields are then set in a loop",
-            "arrays of records have no `dtype` in compiled code, and are not filled or copied "
-            "as a whole");
     return lw_complain(f, lw_node_of(f, node)->loc, "E161",
                        lw_format_text(f, "the object is %s", lw_describe_type(f, type)),
                        near ? lw_format_text(f, "did you mean `%s`?", near) : NULL,
@@ -43,8 +35,7 @@ lw_infer_field(lw_infer_frame *f, uint32_t node, lw_type type, const char *name,
     if (lw_record_row(types, type) == NULL)
         *out = lw_record_view(types, type, field);
     else
-        *out = lw_record_row(types, type)->readonly ? lw_record_readonly(types, field->type)
-                                                    : field->type;
+        *out = lw_record_field_type(types, type, field);
     return LW_OK;
 }
 
@@ -84,6 +75,55 @@ fail:
     return status;
 }
 
+/* ---- dtypes ---- */
+
+lw_infer_value
+lw_infer_dtype_of(lw_infer_frame *f, uint32_t node, lw_type element)
+{
+    const lw_record *record = lw_record_of(lw_types_of(f), element);
+    lw_constant constant = {.kind = record ? LW_K_RECORD : LW_K_DTYPE};
+
+    if (record != NULL) {
+        constant.bytes = record->spec;
+        constant.text = record->name;
+    } else {
+        constant.dtype = (lw_dtype)element;
+        constant.text = lw_dtypes[constant.dtype].public_name;
+    }
+    return (lw_infer_value){LW_T_STATIC,
+                            lw_constant_add(f, f->nodes[node].constant, &constant)};
+}
+
+/* A.dtype.names: a tuple of texts. */
+static bool
+names_of_fields(lw_infer_frame *f, uint32_t node, const lw_arg_record *record,
+                lw_infer_value *out)
+{
+    lw_constant constant = {.kind = LW_K_TUPLE, .n = record->n};
+    uint32_t *items = lw_arena_take(f->run->arena, (record->n + 1) * sizeof *items);
+
+    for (uint32_t i = 0; items && i < record->n; i++) {
+        lw_constant name = {.kind = LW_K_STR, .text = record->fields[i].name};
+        items[i] = lw_constant_add(f, 0, &name);
+    }
+    constant.items = items;
+    if (items != NULL)
+        *out = lw_constant_value(f, lw_constant_add(f, f->nodes[node].constant, &constant));
+    return items != NULL;
+}
+
+bool
+lw_infer_record_dtype(lw_infer_frame *f, uint32_t node, const lw_arg_record *record,
+                      const char *name, lw_infer_value *out)
+{
+    if (strcmp(name, "names") == 0)
+        return names_of_fields(f, node, record, out);
+    if (strcmp(name, "itemsize") != 0)
+        return false;
+    *out = lw_constant_value(f, lw_constant_int(f, f->nodes[node].constant, record->itemsize));
+    return true;
+}
+
 /* ---- writing ---- */
 
 /* Whether an object can be stored in an item: its class is that of the item, and it has the
@@ -121,6 +161,35 @@ fail:
     return status;
 }
 
+/* r[i] = (1, 2.5): an item for each field. r[i] = 0: the number in all of them. */
+static lw_status
+check_items(lw_infer_frame *f, uint32_t source, lw_type to, lw_type value, bool *taken)
+{
+    const lw_record *record = lw_record_of(lw_types_of(f), to);
+    const lw_type_row *tuple = lw_tuple_row(f, value);
+    const lw_node *n = lw_node_of(f, source);
+    bool literal = n->kind == LW_NODE_TUPLE && tuple && n->c == tuple->n;
+    lw_type item = value;
+    lw_status status = LW_OK;
+
+    *taken = record->user_class == NULL &&
+             (tuple != NULL ? !tuple->is_list : lw_type_is_scalar(f, value));
+    if (*taken && tuple != NULL && tuple->n != record->n)
+        return lw_complain(f, n->loc, "E120",
+                           lw_format_text(f, "this is %s", lw_describe_type(f, value)), NULL,
+                           "a tuple of %u items cannot be assigned to a record with %u fields",
+                           tuple->n, record->n);
+    for (uint32_t i = 0; *taken && i < record->n; i++) {
+        if (lw_tuple_row(f, value))
+            item = lw_tuple_row(f, value)->elements[i];
+        LW_TRY(lw_infer_check_store(f, record->fields[i].type,
+                                    literal ? f->run->tree->lists.data[n->b + i] : source,
+                                    (lw_infer_value){item, 0}));
+    }
+fail:
+    return status;
+}
+
 lw_status
 lw_infer_store_record(lw_infer_frame *f, uint32_t source, lw_type to, lw_type value)
 {
@@ -130,6 +199,8 @@ lw_infer_store_record(lw_infer_frame *f, uint32_t source, lw_type to, lw_type va
     if (value == LW_T_BOTTOM || lw_record_same(lw_types_of(f), to, value))
         return LW_OK;
     LW_TRY(check_object(f, source, to, value, &taken));
+    if (!taken)
+        LW_TRY(check_items(f, source, to, value, &taken));
     if (taken)
         return LW_OK;
     return lw_complain(f, lw_node_of(f, source)->loc, "E120",
@@ -137,10 +208,29 @@ lw_infer_store_record(lw_infer_frame *f, uint32_t source, lw_type to, lw_type va
                        lw_class_of(f, to)
                            ? lw_format_text(f, "assign an object of `%s`, or its fields",
                                             lw_class_of(f, to)->name)
-                           : "assign field by field: `R[i].x = ...`",
+                           : "assign a tuple with an item for each field, or field by field: "
+                             "`R[i].x = ...`",
                        "an item of type %s cannot receive this", lw_describe_type(f, to));
 fail:
     return status;
+}
+
+lw_status
+lw_infer_store_records(lw_infer_frame *f, uint32_t source, lw_type to, lw_type from)
+{
+    lw_type x = lw_array_row(f, to)->elements[0], y = lw_array_row(f, from)->elements[0];
+    const char *name = lw_describe_source(f, source);
+
+    if (lw_record_same(lw_types_of(f), x, y))
+        return LW_OK;
+    return lw_complain(
+        f, lw_node_of(f, source)->loc, "E120",
+        lw_format_text(f, "%s into %s", lw_describe_type(f, from), lw_describe_type(f, to)),
+        lw_record_of(lw_types_of(f), y)
+            ? lw_format_text(f, "assign field by field, `out[\"x\"] = %s[\"x\"]`",
+                             name ? name : "a")
+            : "assign to the fields, `out[\"x\"] = a`",
+        "records are copied from arrays of the same dtype");
 }
 
 /* The field that is assigned to; in an array of records, that field of every item. */

@@ -4,6 +4,7 @@
  * of their bodies. */
 #include "core/front/infer/infer_internal.h"
 #include "core/front/records.h"
+#include "core/front/records.h"
 
 #include <assert.h>
 #include <string.h>
@@ -284,14 +285,14 @@ has_memory(lw_infer_frame *f, lw_type type)
     return false;
 }
 
-/* Whether it is an array of numbers, or a tuple of such arrays and of what has no memory. */
+/* Whether it is an array, or a tuple of arrays and of what has no memory. */
 static bool
 is_array_result(lw_infer_frame *f, lw_type type)
 {
     const lw_type_row *row = lw_type_get(lw_types_of(f), type);
 
     if (row == NULL || row->kind == LW_TK_ARRAY)
-        return row == NULL || lw_type_is_dtype(row->elements[0]);
+        return true;
     for (uint32_t i = 0; row->kind == LW_TK_TUPLE && i < row->n; i++)
         if (!is_array_result(f, row->elements[i]))
             return false;
@@ -339,7 +340,13 @@ check_entry_returned(lw_infer_frame *f, uint32_t node, lw_type type)
     if (has_memory(f, type))
         return lw_complain(
             f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
-            "return numbers: elements, fields", "an array or record cannot be a result");
+            lw_record_row(lw_types_of(f), type) && f->run->typed->options.returns_arrays
+                ? lw_format_text(f,
+                                 "return its fields, or an array of it: `y = np.empty(1, "
+                                 "dtype)`, then `y[0] = %s`",
+                                 lw_describe_source(f, node))
+                : "return numbers: elements, fields",
+            "an array or record cannot be a result");
     return LW_OK;
 }
 

@@ -95,7 +95,9 @@ add_star(lw_infer_frame *f, uint32_t node, values *items)
                    ? LW_OK
                    : lw_complain(f, lw_node_of(f, node)->loc, "E120",
                                  lw_format_text(f, "this is %s", lw_describe_value(f, value)),
-                                 NULL, "only a tuple can be unpacked with `*`");
+                                 NULL,
+                                 "only a tuple can be unpacked with `*`, or be the argument "
+                                 "of `tuple`");
     n = row->n;
     for (uint32_t i = 0; i < n; i++)
         LW_TRY(add_item(f, node, items, lw_element(f, value, i)));
@@ -541,17 +543,22 @@ number_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object, const 
     return true;
 }
 
-/* A.dtype.type(0), A.dtype.itemsize */
+/* A.dtype.type(0), A.dtype.itemsize, A.dtype.names */
 static bool
 dtype_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char *name,
                 lw_infer_value *out)
 {
     const lw_constant *constant = object.constant ? lw_constant_of(f, object.constant) : NULL;
+    lw_constant none = {.kind = LW_K_NONE};
 
+    if (constant != NULL && constant->kind == LW_K_RECORD)
+        return lw_infer_record_dtype(f, node, constant->bytes, name, out);
     if (constant == NULL || constant->kind != LW_K_DTYPE)
         return false;
     if (strcmp(name, "type") == 0)
         *out = object;
+    else if (strcmp(name, "names") == 0)
+        *out = lw_constant_value(f, lw_constant_add(f, f->nodes[node].constant, &none));
     else if (strcmp(name, "itemsize") == 0)
         *out = lw_constant_value(f, lw_constant_int(f, f->nodes[node].constant,
                                                     lw_dtypes[constant->dtype].size_bytes));
@@ -618,6 +625,11 @@ infer_attribute_of(lw_infer_frame *f, uint32_t node, lw_infer_value object, lw_i
     LW_TRY(lw_infer_object_attribute(f, node, object, name, &found, out));
     if (found)
         return LW_OK;
+    if (strcmp(name, "dtype") == 0 && lw_record_row(lw_types_of(f), object.type) &&
+        !lw_record_field_of(lw_types_of(f), object.type, name)) {
+        *out = lw_infer_dtype_of(f, node, object.type);
+        return LW_OK;
+    }
     if (lw_record_of(lw_types_of(f), object.type))
         return lw_infer_field(f, node, object.type, name, &out->type);
     return lw_complain(f, n->loc, "E161",

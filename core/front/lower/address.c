@@ -542,7 +542,7 @@ lw_lower_element(lw_lower_frame *f, lw_lower_value array, const lw_index_items *
         f->outside = outside;
     address = lw_index_address(f, array, it);
     f->outside = NULL;
-    value = lw_lower_load(f, type, address, align);
+    value = lw_lower_item_in(f, type, address, align, array);
     for (uint32_t i = 0; i < LW_MAX_ARRAY_DIMS; i++)
         if (outside[i])
             raise_outside(f, array, outside[i], i, lw_lower_raise_deferred);

@@ -328,7 +328,7 @@ lw_lower_array_item(lw_lower_frame *f, lw_lower_value array, lw_ref k, lw_type t
     view_parts v = view_of(f, array, lw_address_moved(&f->b, lw_part_at(&array, 0), bytes));
 
     if (lw_array_row_of(f, array.type)->ndim == 1)
-        return lw_lower_load(f, type, v.address, lw_array_align_of(f, array.type));
+        return lw_lower_item_in(f, type, v.address, lw_array_align_of(f, array.type), array);
     for (uint32_t i = 1; i < lw_array_row_of(f, array.type)->ndim; i++)
         keep_axis(&v, lw_array_extent(f, array, i), lw_array_stride(f, array, i));
     return view_value(f, &v, type);

@@ -4,6 +4,7 @@
  * overlap.h; there is one such function for each pair of element types and number of axes. */
 #include "core/front/lower/cursor.h"
 #include "core/front/lower/overlap.h"
+#include "core/front/records.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -74,12 +75,16 @@ copy_pairs(lw_lower_frame *g, const copy_function *c, const lw_order *o)
     to[0] = lw_elementwise_address(b, &o->operation, 0, p.at);
     to[1] = lw_elementwise_address(b, &o->partners, 0, p.at);
     lw_ir_if(b, lw_in_front(b, to[0], to[1]));
-    from[0] = lw_elementwise_address(b, &o->operation, 1, p.at);
-    from[1] = lw_elementwise_address(b, &o->partners, 1, p.at);
-    for (int k = 0; k < 2; k++)
-        values[k] = lw_lower_load(g, c->from, from[k], c->from_align);
-    for (int k = 0; k < 2; k++)
-        lw_lower_store(g, c->to, to[k], values[k], c->to_align);
+    if (lw_record_row(g->l->types, c->to)) {
+        lw_lower_record_swap(g, c->to, to[0], to[1]);
+    } else {
+        from[0] = lw_elementwise_address(b, &o->operation, 1, p.at);
+        from[1] = lw_elementwise_address(b, &o->partners, 1, p.at);
+        for (int k = 0; k < 2; k++)
+            values[k] = lw_lower_load(g, c->from, from[k], c->from_align);
+        for (int k = 0; k < 2; k++)
+            lw_lower_store(g, c->to, to[k], values[k], c->to_align);
+    }
     lw_ir_end(b);
     lw_elementwise_close(b, &o->operation, &p);
 }
@@ -137,30 +142,25 @@ static void
 write_copy_function(lw_lower_frame *g, const copy_function *c, const lw_elementwise *like)
 {
     lw_builder *b = &g->b;
-    bool swaps = lw_type_kind_of(g->l->types, c->from) != LW_TK_RECORD;
-    lw_ref failed;
     lw_elementwise w;
     lw_order o;
 
     take_operation(b, like, &w);
     lw_ir_result_add(b, LW_DT_b1);
     lw_elementwise_order(b, &w, &o);
-    failed = swaps ? o.fails : lw_ir_or(b, o.fails, o.in_pairs);
-    lw_ir_if(b, failed);
-    lw_ir_return(b, &failed, 1);
+    lw_ir_if(b, o.fails);
+    lw_ir_return(b, &o.fails, 1);
     lw_ir_end(b);
-    if (swaps) {
-        lw_ir_if(b, o.in_pairs);
-        copy_pairs(g, c, &o);
-        lw_ir_return(b, &failed, 1);
-        lw_ir_end(b);
-    }
+    lw_ir_if(b, o.in_pairs);
+    copy_pairs(g, c, &o);
+    lw_ir_return(b, &o.fails, 1);
+    lw_ir_end(b);
     lw_ir_if(b, o.in_buffer);
     copy_by_buffer(g, c, &o.operation);
-    lw_ir_return(b, &failed, 1);
+    lw_ir_return(b, &o.fails, 1);
     lw_ir_end(b);
     copy_one_by_one(g, c, &o.operation);
-    lw_ir_return(b, &failed, 1);
+    lw_ir_return(b, &o.fails, 1);
 }
 
 /* The number of the function that copies in order; its result says whether that was
@@ -326,12 +326,15 @@ store_tuple(lw_lower_frame *f, lw_lower_value to, lw_lower_value value)
 void
 lw_lower_fill(lw_lower_frame *f, lw_lower_value to, lw_lower_value value)
 {
-    if (lw_value_is_tuple(&value, f)) {
+    bool array = lw_is_array(f, value);
+    bool record = lw_type_kind_of(f->l->types, value.type) == LW_TK_RECORD;
+    bool in_fields = !array && !record &&
+                     lw_record_row(f->l->types, lw_array_row_of(f, to.type)->elements[0]);
+
+    if (lw_value_is_tuple(&value, f) && !in_fields) {
         store_tuple(f, to, value);
         return;
     }
-    bool array = lw_is_array(f, value);
-    bool record = lw_type_kind_of(f->l->types, value.type) == LW_TK_RECORD;
     lw_cursor from = {.array = value};
     lw_ref differs = 0;
     lw_elementwise w;
@@ -340,7 +343,7 @@ lw_lower_fill(lw_lower_frame *f, lw_lower_value to, lw_lower_value value)
         from = lw_cursor_of(f, value);
         differs = lw_cursor_broadcast(f, &from, to);
         lw_cursor_raise(f, differs);
-    } else {
+    } else if (!in_fields) { /* items of records are converted when they are stored */
         value = lw_value_convert(f, value, lw_array_row_of(f, to.type)->elements[0]);
     }
     if (array || record) {

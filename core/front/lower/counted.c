@@ -27,7 +27,7 @@ each_reference(lw_lower_frame *f, const lw_lower_value *value, lw_type type, uin
 
     if (!lw_type_is_owned(types, type))
         return n;
-    if (row->kind == LW_TK_ARRAY) {
+    if (row->kind == LW_TK_ARRAY || row->kind == LW_TK_RECORD) {
         if (act != NULL)
             act(f, owners ? owners[n] : 0,
                 value ? lw_part_at(value, at + 1 + 2u * row->ndim) : 0);

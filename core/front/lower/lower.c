@@ -5,6 +5,7 @@
 #include "core/base/profile.h"
 #include "core/front/diagnose.h"
 #include "core/front/named.h"
+#include "core/front/records.h"
 #include "core/ir/same_math.h"
 #include "core/opt/apart.h"
 #include "core/opt/contract.h"
@@ -593,6 +594,17 @@ describe_result(lw_lowering *l, lw_type type, lw_result *out)
     }
 }
 
+static const int64_t *
+shape_of(lw_lowering *l, const lw_type_row *array)
+{
+    size_t bytes = (array->ndim + 1u) * sizeof *array->shape;
+    int64_t *shape = array->shape ? lw_arena_take(l->arena, bytes) : NULL;
+
+    if (shape != NULL)
+        memcpy(shape, array->shape, array->ndim * sizeof *shape);
+    return shape;
+}
+
 static lw_status
 describe_outputs(lw_lowering *l, lw_scalar *scalar)
 {
@@ -612,13 +624,21 @@ describe_outputs(lw_lowering *l, lw_scalar *scalar)
     scalar->result = form;
     for (uint32_t i = 0; i < n; i++) {
         const lw_type_row *row = lw_type_get_kind(l->types, leaves[i], LW_TK_ARRAY);
+        const lw_record *record;
+
         out[i] = l->out_types ? l->out_types[i] : lw_type_stored(l->types, leaves[i]);
         scalar->n_out_parts += lw_parts_of(l->types, leaves[i]);
         any |= row != NULL;
         if (row == NULL)
             continue;
-        out[i] = (lw_dtype)row->elements[0];
-        arrays[i] = (lw_array_result){true, row->readonly, row->owned, row->ndim};
+        record = lw_record_of(l->types, leaves[i]);
+        out[i] = record ? LW_DT_void : (lw_dtype)row->elements[0];
+        arrays[i] = (lw_array_result){true,
+                                      row->readonly,
+                                      row->owned,
+                                      row->ndim,
+                                      record ? record->spec : NULL,
+                                      shape_of(l, row)};
     }
     scalar->arrays = any ? arrays : NULL;
     scalar->out = out;

@@ -32,6 +32,9 @@ typedef struct lw_array_result {
     bool is_array; /* else it is a number */
     bool readonly, owned;
     uint8_t ndim;
+    const struct lw_arg_record *record; /* what its elements are; NULL: numbers */
+    const int64_t *shape; /* in the order C, in the module's arena: the address is its only
+                             part; NULL: extents and strides are parts, too */
 } lw_array_result;
 
 /* How the outputs make up the result of the user's function. */

@@ -337,6 +337,12 @@ void lw_check_escapes(lw_lower_frame *f);
 /* ---- record.c ---- */
 /* An item in memory; `align` is the known alignment of its address (0: that of its type). The
  * value of a record, and of an array in a record, is its address. */
+/* The record at this address, which lies in the memory of `in`, a record or an array. */
+lw_lower_value lw_lower_in_memory(lw_lower_frame *f, lw_type type, lw_ref address,
+                                  lw_lower_value in);
+/* The item at this address in the memory of `in`. */
+lw_lower_value lw_lower_item_in(lw_lower_frame *f, lw_type type, lw_ref address, uint32_t align,
+                                lw_lower_value in);
 lw_lower_value lw_lower_load(lw_lower_frame *f, lw_type type, lw_ref address, uint32_t align);
 void lw_lower_store(lw_lower_frame *f, lw_type type, lw_ref address, lw_lower_value value,
                     uint32_t align);
@@ -347,6 +353,8 @@ lw_lower_value lw_lower_by_value(lw_lower_frame *f, lw_lower_value value);
 /* A namedtuple in an array as the tuple of its items; objects in them stay where they are. */
 lw_lower_value lw_lower_items(lw_lower_frame *f, lw_lower_value value);
 void lw_lower_record_copy(lw_lower_frame *f, lw_type type, lw_ref to, lw_lower_value value);
+/* Exchanges two records of this type, which lie apart or are the same. */
+void lw_lower_record_swap(lw_lower_frame *f, lw_type type, lw_ref x, lw_ref y);
 /* object.name and object["name"]; for arrays of records the view. */
 lw_lower_value lw_lower_field(lw_lower_frame *f, lw_lower_value object, const char *name,
                               lw_type type);

@@ -33,6 +33,45 @@ lw_lower_load(lw_lower_frame *f, lw_type type, lw_ref address, uint32_t align)
     return lw_value_complex(f, type, both);
 }
 
+/* The reference to the memory that the array or record lies in; NULL: it is not counted. */
+static lw_ref
+reference_of(lw_lower_frame *f, lw_lower_value value)
+{
+    const lw_type_row *row = lw_type_get(f->l->types, value.type);
+
+    return row && row->owned && value.n > 0 ? value.parts[value.n - 1]
+                                            : lw_ir_zero(&f->b, LW_DT_ptr);
+}
+
+lw_lower_value
+lw_lower_in_memory(lw_lower_frame *f, lw_type type, lw_ref address, lw_lower_value in)
+{
+    lw_ref parts[2] = {address};
+    bool owned = lw_record_row(f->l->types, type)->owned;
+
+    if (owned)
+        parts[1] = reference_of(f, in);
+    return lw_value_of(f, type, parts, 1 + owned);
+}
+
+lw_lower_value
+lw_lower_item_in(lw_lower_frame *f, lw_type type, lw_ref address, uint32_t align,
+                 lw_lower_value in)
+{
+    return lw_record_row(f->l->types, type) ? lw_lower_in_memory(f, type, address, in)
+                                            : lw_lower_load(f, type, address, align);
+}
+
+/* What the address of a field is known to be a multiple of. */
+static uint32_t
+align_of_field(const lw_record *record, const lw_record_field *field, const lw_types *types)
+{
+    uint32_t here = lw_common_align(record->align, field->offset);
+    uint32_t own = lw_type_align(types, field->type);
+
+    return own < here ? own : here;
+}
+
 /* All of the object is read before its fields are written. */
 static void
 store_object(lw_lower_frame *f, lw_type type, lw_ref address, lw_lower_value value)
@@ -50,6 +89,26 @@ store_object(lw_lower_frame *f, lw_type type, lw_ref address, lw_lower_value val
 
         if (field != NULL)
             lw_lower_store(f, field->type, place, lw_value_element(f, value, i), align);
+    }
+}
+
+/* The items of a tuple in the fields, in their order; a number in all of them. */
+static void
+store_items(lw_lower_frame *f, lw_type type, lw_ref address, lw_lower_value value)
+{
+    const lw_record *record = lw_record_of(f->l->types, type);
+    bool tuple = lw_value_is_tuple(&value, f);
+
+    for (uint32_t i = 0; i < record->n; i++) {
+        const lw_record_field *field = &record->fields[i];
+        lw_lower_value item = tuple ? lw_value_element(f, value, i) : value;
+        lw_ref place = moved(&f->b, address, field->offset);
+
+        if (lw_type_kind_of(f->l->types, field->type) == LW_TK_ARRAY)
+            lw_lower_fill(f, lw_value_scalar(f, field->type, place), item);
+        else
+            lw_lower_store(f, field->type, place, item,
+                           align_of_field(record, field, f->l->types));
     }
 }
 
@@ -86,6 +145,8 @@ lw_lower_items(lw_lower_frame *f, lw_lower_value value)
 {
     const lw_type_row *row = lw_record_row(f->l->types, value.type);
 
+    if (row && row->record->items != LW_T_BOTTOM)
+        (void)lw_lower_guard(f, value); /* objects in its fields have no references */
     return row && row->record->items != LW_T_BOTTOM
                ? lw_value_convert(f, value, row->record->items)
                : value;
@@ -98,12 +159,13 @@ lw_lower_store(lw_lower_frame *f, lw_type type, lw_ref address, lw_lower_value v
     lw_builder *b = &f->b;
     lw_dtype dtype = lw_type_stored(f->l->types, type), part = lw_dtypes[dtype].parts;
 
-    if (lw_record_row(f->l->types, type) && lw_value_is_tuple(&value, f)) {
-        store_object(f, type, address, value);
-        return;
-    }
     if (lw_record_row(f->l->types, type)) {
-        lw_lower_record_copy(f, type, address, value);
+        if (lw_record_row(f->l->types, value.type))
+            lw_lower_record_copy(f, type, address, value);
+        else if (lw_record_of(f->l->types, type)->user_class)
+            store_object(f, type, address, value);
+        else
+            store_items(f, type, address, value);
         return;
     }
     value = lw_value_convert(f, value, type);
@@ -199,16 +261,26 @@ lw_lower_record_copy(lw_lower_frame *f, lw_type type, lw_ref to, lw_lower_value 
         copy_long(&c, n);
 }
 
-/* ---- fields ---- */
-
-static uint32_t
-align_of_field(const lw_record *record, const lw_record_field *field, const lw_types *types)
+/* Word by word. */
+void
+lw_lower_record_swap(lw_lower_frame *f, lw_type type, lw_ref x, lw_ref y)
 {
-    uint32_t here = lw_common_align(record->align, field->offset);
-    uint32_t own = lw_type_align(types, field->type);
+    lw_builder *b = &f->b;
+    record_copy c = copy_of(f, type, x, lw_value_scalar(f, type, y));
+    lw_for loop =
+        lw_ir_for(b, lw_const64(f, 0),
+                  lw_const64(f, lw_record_of(f->l->types, type)->itemsize / c.word_bytes),
+                  lw_const64(f, 1), 0, 0);
+    lw_ref bytes = lw_ir_mul(b, loop.i, lw_const64(f, c.word_bytes));
+    lw_ref first = lw_ir_offset(b, x, bytes), second = lw_ir_offset(b, y, bytes);
+    lw_ref word = lw_ir_load(b, c.word, 1, first, 0, 0);
 
-    return own < here ? own : here;
+    lw_ir_store(b, first, lw_ir_load(b, c.word, 1, second, 0, 0), 0, 0);
+    lw_ir_store(b, second, word, 0, 0);
+    lw_ir_for_end(b, &loop);
 }
+
+/* ---- fields ---- */
 
 /* Extents and strides of the array, followed by those of an array in the field. */
 static lw_lower_value
@@ -235,6 +307,24 @@ field_of_every_item(lw_lower_frame *f, lw_lower_value array, const lw_record_fie
     if (owned)
         parts[1 + 2 * m] = lw_part_at(&array, 1 + 2 * n);
     return lw_value_of(f, type, parts, 1 + 2 * m + owned);
+}
+
+/* The array in a record whose memory is counted. */
+static lw_lower_value
+array_in_memory(lw_lower_frame *f, lw_type type, lw_ref address, const lw_record_field *field,
+                lw_lower_value record)
+{
+    const lw_type_row *row = lw_type_get(f->l->types, field->type);
+    lw_ref parts[2 + 2 * LW_MAX_ARRAY_DIMS] = {address};
+    int64_t step = lw_type_bytes(f->l->types, row->elements[0]);
+
+    for (uint32_t i = row->ndim; i-- > 0;) {
+        parts[1 + i] = lw_ir_int(&f->b, LW_DT_i64, row->shape[i]);
+        parts[1 + row->ndim + i] = lw_ir_int(&f->b, LW_DT_i64, step);
+        step *= row->shape[i];
+    }
+    parts[1 + 2 * row->ndim] = reference_of(f, record);
+    return lw_value_of(f, type, parts, 2 + 2u * row->ndim);
 }
 
 /* Attributes that arrays have besides the fields of their items. */
@@ -297,5 +387,7 @@ lw_lower_field(lw_lower_frame *f, lw_lower_value object, const char *name, lw_ty
     if (lw_record_row(types, object.type) == NULL)
         return field_of_every_item(f, object, field, type);
     lw_ref address = lw_lower_field_address(f, object, name, &align);
-    return lw_lower_load(f, type, address, align);
+    if (lw_type_is_owned(types, type) && lw_record_row(types, type) == NULL)
+        return array_in_memory(f, type, address, field, object);
+    return lw_lower_item_in(f, type, address, align, object);
 }

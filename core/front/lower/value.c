@@ -37,13 +37,14 @@ is_address(lw_type_kind kind)
     return kind == LW_TK_ARRAY || kind == LW_TK_RECORD;
 }
 
-/* Whether this part of an array is the reference to its memory. */
+/* Whether this part of an array or a record is the reference to its memory. */
 static bool
 is_reference(const lw_types *types, lw_type type, uint32_t i)
 {
-    const lw_type_row *row = lw_type_get_kind(types, type, LW_TK_ARRAY);
+    const lw_type_row *row = lw_type_get(types, type);
 
-    return row != NULL && row->owned && i == 1 + 2u * row->ndim;
+    assert(row->kind == LW_TK_ARRAY || row->ndim == 0);
+    return row->owned && i == 1 + 2u * row->ndim;
 }
 
 uint32_t
@@ -63,7 +64,7 @@ lw_parts_of(const lw_types *types, lw_type type)
     if (kind == LW_TK_ARRAY && lw_type_get(types, type)->shape == NULL)
         return 1 + 2u * lw_type_get(types, type)->ndim + lw_type_get(types, type)->owned;
     if (is_address(kind))
-        return 1;
+        return 1 + (uint32_t)lw_type_get(types, type)->owned;
     return lw_is_complex(lw_type_stored(types, type)) ? 2 : 1;
 }
 
@@ -504,8 +505,8 @@ lw_value_convert(lw_lower_frame *f, lw_lower_value value, lw_type to)
         return convert_tuple(f, value, to);
     if (kind == LW_TK_ARRAY && lw_type_kind_of(f->l->types, value.type) == kind)
         return lw_array_convert(f, value, to);
-    if (kind == LW_TK_RECORD && value.n == 1)
-        return (lw_lower_value){.type = to, .n = 1, .parts = value.parts};
+    if (kind == LW_TK_RECORD && value.n > 0)
+        return lw_lower_in_memory(f, to, value.parts[0], value);
     if (value.n == 0)
         return lw_lower_fail(f, f->node,
                              "a value that only exists at compile time is converted");

@@ -183,6 +183,8 @@ add_leaves(lw_lower_frame *f, lw_lower_value value, leaves *out)
             add_leaf(f, out, lw_array_extent(f, value, i));
         for (uint32_t i = 0; i < ndim; i++)
             add_leaf(f, out, lw_array_stride(f, value, i));
+    } else if (kind == LW_TK_RECORD) { /* without the reference */
+        add_leaf(f, out, value.parts[0]);
     } else if (kind == LW_TK_TUPLE || kind == LW_TK_FUNCTION) {
         for (uint32_t i = 0, n = row->n; i < n; i++)
             add_leaves(f, lw_value_element(f, value, i), out);

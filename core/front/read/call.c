@@ -330,6 +330,25 @@ read_called_class(lw_reader *r, uint32_t callee)
     return constant != 0;
 }
 
+/* tuple(x), as (*x,); 0: another call, or stop. */
+static uint32_t
+read_tuple(lw_reader *r, uint32_t callee, const lw_read_items *items, uint32_t loc)
+{
+    uint32_t star = 0;
+
+    if (lw_read_object(r, callee) != (PyObject *)&PyTuple_Type || items->n > 1)
+        return 0;
+    if (items->n == 1) {
+        lw_node_kind kind = r->tree->nodes.data[items->data[0]].kind;
+        if (kind == LW_NODE_STAR || kind == LW_NODE_ARG_KEYWORD)
+            return 0;
+        star = lw_read_node(r, (lw_node){LW_NODE_STAR, .loc = loc, .a = items->data[0]});
+        if (star == 0)
+            return 0;
+    }
+    return lw_read_list_node(r, (lw_node){LW_NODE_TUPLE, .loc = loc}, &star, items->n);
+}
+
 uint32_t
 lw_read_call(lw_reader *r, PyObject *node, uint32_t loc)
 {
@@ -366,6 +385,8 @@ lw_read_call(lw_reader *r, PyObject *node, uint32_t loc)
                         !lw_read_array_ufunc(r, &callee, &items) ||
                         !lw_read_maybe_array_function(r, &callee, &items)))
         goto done;
+    if (result == 0)
+        result = read_tuple(r, callee, &items, loc);
     fields = namedtuple_fields(lw_read_object(r, callee));
     if (result == 0 && r->status == LW_OK && fields != NULL)
         result = read_namedtuple(r, node, lw_read_object(r, callee), fields, &items, loc);

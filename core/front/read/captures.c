@@ -44,8 +44,9 @@ struct lw_captures {
     bool untold;            /* a check has found that what is frozen has changed */
     PyObject *seen;         /* set of (kind, id, name), while functions are read */
     PyObject *linked;       /* list of what brings code of its own (linked.c), or NULL */
-    PyObject *watched;      /* set: ids of callables and names of attributes, whose overloads
-                               count as captured; or NULL */
+    PyObject *dtypes;  /* list: NumPy's dtypes of records, which the tree points to; or NULL */
+    PyObject *watched; /* set: ids of callables and names of attributes, whose overloads
+                          count as captured; or NULL */
     _Atomic uint64_t overloads; /* the version of the overloads that were looked at last */
     PyObject *kept;             /* what the reader needs to extend the tree, or NULL */
     lw_tree *tree;              /* whose `reading` they are, or NULL */
@@ -99,6 +100,7 @@ lw_captures_free(lw_captures *captures)
     lw_captures_free(captures->more);
     Py_XDECREF(captures->seen);
     Py_XDECREF(captures->linked);
+    Py_XDECREF(captures->dtypes);
     Py_XDECREF(captures->watched);
     Py_XDECREF(captures->kept);
     lw_array_free(&captures->guards);
@@ -147,6 +149,7 @@ lw_captures_traverse(const lw_captures *captures, visitproc visit, void *arg)
         Py_VISIT(captures->frozen.data[i].value);
     }
     Py_VISIT(captures->linked);
+    Py_VISIT(captures->dtypes);
     Py_VISIT(captures->watched);
     Py_VISIT(captures->kept);
     if (lw_captures_traverse(atomic_load(&captures->extended), visit, arg))
@@ -221,6 +224,16 @@ PyObject *
 lw_captures_linked(const lw_captures *captures)
 {
     return captures ? captures->linked : NULL;
+}
+
+int
+lw_captures_hold_dtype(lw_captures *captures, PyObject *dtype)
+{
+    if (captures == NULL)
+        return 0;
+    if (captures->dtypes == NULL)
+        captures->dtypes = PyList_New(0);
+    return captures->dtypes != NULL ? PyList_Append(captures->dtypes, dtype) : -1;
 }
 
 /* ---- overloads ---- */

@@ -632,6 +632,8 @@ from_record_dtype(lw_reader *r, PyObject *object)
     }
     if (!lw_read_classes_of(r, record))
         return 0;
+    if (lw_captures_hold_dtype(r->captures, object) < 0)
+        return lw_read_failed(r);
     return lw_read_push(
         r, object, (lw_constant){.kind = LW_K_RECORD, .bytes = record, .text = record->name});
 }

@@ -232,7 +232,8 @@ lw_read_record_of(lw_reader *r, PyObject *dtype)
     lw_arg_record *record = NULL;
 
     if (names == NULL || !PyTuple_Check(names) ||
-        lw_read_record(dtype, &r->tree->arena, &record) < 0 || !lw_read_classes_of(r, record))
+        lw_read_record(dtype, &r->tree->arena, &record) < 0 || !lw_read_classes_of(r, record) ||
+        lw_captures_hold_dtype(r->captures, dtype) < 0)
         record = NULL;
     lw_read_clear();
     Py_XDECREF(names);

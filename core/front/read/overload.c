@@ -59,6 +59,16 @@ add_names(lw_reader *r, PyObject *names)
     return true;
 }
 
+/* The first overloads of a process may be registered while a function is read, by a module that
+ * is imported for an attribute: lanewise._vector_types. */
+static PyObject *
+registered(lw_reader *r)
+{
+    if (r->overloaded == NULL && lw_overloads_version() != 0)
+        r->overloaded = lw_service_find(LW_SERVICE_EXTENDING, "_functions");
+    return r->overloaded;
+}
+
 bool
 lw_read_overloads(lw_reader *r)
 {
@@ -67,7 +77,7 @@ lw_read_overloads(lw_reader *r)
 
     if (lw_overloads_version() == 0)
         return true;
-    r->overloaded = lw_service_find(LW_SERVICE_EXTENDING, "_functions");
+    registered(r);
     names = lw_service_find(LW_SERVICE_EXTENDING, "_overloaded_names");
     if (r->overloaded != NULL && names != NULL)
         result = PyObject_CallNoArgs(names);
@@ -82,7 +92,7 @@ lw_read_overloads(lw_reader *r)
 bool
 lw_read_is_overloaded(lw_reader *r, PyObject *object)
 {
-    PyObject *id = r->overloaded ? PyLong_FromVoidPtr(object) : NULL;
+    PyObject *id = registered(r) ? PyLong_FromVoidPtr(object) : NULL;
     bool found = id != NULL && PyDict_Contains(r->overloaded, id) == 1;
 
     lw_read_clear();

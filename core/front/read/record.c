@@ -230,6 +230,7 @@ fill(record_reader *w, PyObject *descr, PyObject *names, const char *path,
     record->fields = fields;
     record->align = record_align(record);
     record->class_id = class_of_records(descr);
+    record->descr = descr;
     record->name = record_name(w, record);
     if (record->name == NULL)
         PyErr_NoMemory();

@@ -2,7 +2,6 @@
 
 #include "core/host/counted_memory.h"
 #include "core/ir/counted.h"
-#include "core/py/descr.h"
 #include "core/py/state.h"
 
 #include <structmember.h>
@@ -163,21 +162,21 @@ mem_info_of(char *memory)
 
 /* base: stolen; NULL: an exception is set. */
 static PyObject *
-array_over(const lw_array_result *kind, lw_dtype dtype, const uint64_t *parts, PyObject *base)
+array_over(const lw_array_result *kind, PyArray_Descr *descr, const uint64_t *parts,
+           PyObject *base)
 {
-    PyArray_Descr *descr = lw_descr_of(dtype);
     npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
     PyObject *array;
 
     if (base == NULL)
         return NULL;
     for (unsigned i = 0; i < kind->ndim; i++) {
-        shape[i] = (npy_intp)parts[1 + i];
-        strides[i] = (npy_intp)parts[1 + kind->ndim + i];
+        shape[i] = (npy_intp)(kind->shape ? (uint64_t)kind->shape[i] : parts[1 + i]);
+        strides[i] = kind->shape ? 0 : (npy_intp)parts[1 + kind->ndim + i];
     }
     Py_INCREF(descr);
-    array = PyArray_NewFromDescr(&PyArray_Type, descr, kind->ndim, shape, strides,
-                                 (void *)(uintptr_t)parts[0],
+    array = PyArray_NewFromDescr(&PyArray_Type, descr, kind->ndim, shape,
+                                 kind->shape ? NULL : strides, (void *)(uintptr_t)parts[0],
                                  kind->readonly ? 0 : NPY_ARRAY_WRITEABLE, NULL);
     if (array == NULL)
         Py_DECREF(base);
@@ -187,15 +186,15 @@ array_over(const lw_array_result *kind, lw_dtype dtype, const uint64_t *parts, P
 }
 
 PyObject *
-lw_counted_array(const lw_array_result *kind, lw_dtype dtype, const uint64_t *parts,
+lw_counted_array(const lw_array_result *kind, PyArray_Descr *descr, const uint64_t *parts,
                  PyObject *base)
 {
     char *memory = kind->owned ? (char *)(uintptr_t)parts[1 + 2 * kind->ndim] : NULL;
     PyObject *view, *copy;
 
     if (memory != NULL)
-        return array_over(kind, dtype, parts, mem_info_of(memory));
-    view = array_over(kind, dtype, parts, Py_NewRef(base ? base : Py_None));
+        return array_over(kind, descr, parts, mem_info_of(memory));
+    view = array_over(kind, descr, parts, Py_NewRef(base ? base : Py_None));
     if (view == NULL || base != NULL)
         return view;
     copy = PyArray_NewCopy((PyArrayObject *)view, NPY_KEEPORDER);

@@ -6,11 +6,12 @@
 
 #include "core/front/lower/lower.h"
 
-/* The array of which these are the parts. Its .base is a MemInfo, which takes over the
- * reference; without one it is `base` (borrowed), the array whose memory this is; NULL: nobody
- * knows, and the elements are copied. NULL on failure: the reference is released, too. */
-PyObject *lw_counted_array(const lw_array_result *kind, lw_dtype dtype, const uint64_t *parts,
-                           PyObject *base);
+/* The array of which these are the parts. descr is borrowed. Its .base is a MemInfo, which
+ * takes over the reference; without one it is `base` (borrowed), the array whose memory this
+ * is; NULL: nobody knows, and the elements are copied. NULL on failure: the reference is
+ * released, too. */
+PyObject *lw_counted_array(const lw_array_result *kind, PyArray_Descr *descr,
+                           const uint64_t *parts, PyObject *base);
 
 int lw_counted_array_register(PyObject *module);
 

@@ -316,18 +316,23 @@ static PyMethodDef functions[] = {
     {"_host_of_dlpack", host_of_dlpack, METH_O, NULL},
     {"_dtype", dtype_of, METH_O, NULL},
     {"to_device", LW_KEYWORDS(to_device_there),
-     "to_device(obj, stream=0, copy=True, to=None): a device array with the contents of obj"},
+     "to_device(obj, stream=0, copy=True, to=None): return a device array with the contents of "
+     "obj, on the current GPU; to=array copies them to an existing device array instead"},
     {"device_array", LW_KEYWORDS(device_array_there),
-     "device_array(shape, dtype=float64, strides=None, order='C', stream=0): uninitialised"},
+     "device_array(shape, dtype=float64, strides=None, order='C', stream=0): return a new, "
+     "uninitialised device array"},
     {"device_array_like", LW_KEYWORDS(device_array_like_there),
-     "device_array_like(ary, stream=0): uninitialised, shape and dtype as ary's"},
+     "device_array_like(ary, stream=0): return a new, uninitialised device array with the "
+     "shape and dtype of ary"},
     {"as_cuda_array", LW_KEYWORDS(as_cuda_array_there),
-     "as_cuda_array(obj, sync=True): a device array over obj's memory"},
+     "as_cuda_array(obj, sync=True): return a device array that uses the memory of obj, an "
+     "array of another library, without a copy"},
     {"is_cuda_array", is_cuda_array_there, METH_O,
-     "is_cuda_array(obj): is it an array on a device?"},
+     "is_cuda_array(obj): return whether obj is an array on a device"},
     {"_from_dlpack", LW_KEYWORDS(from_dlpack), NULL},
     {"from_dlpack", LW_KEYWORDS(from_dlpack_there),
-     "from_dlpack(x, /, *, copy=None): a device array over the memory of a DLPack exporter"},
+     "from_dlpack(x, /, *, copy=None): return a device array that uses the memory of x, an "
+     "object with __dlpack__"},
     {NULL, NULL, 0, NULL}};
 
 int

@@ -265,8 +265,8 @@ static PyGetSetDef mapped_getset[] = {{"__cuda_array_interface__", mapped_interf
 static PyType_Slot mapped_slots[] = {
     {Py_tp_getset, mapped_getset},
     {Py_tp_methods, mapped_methods},
-    {Py_tp_doc, "A NumPy array whose memory the device reaches as well. Made by "
-                "cuda.mapped_array and cuda.managed_array."},
+    {Py_tp_doc, "A NumPy array whose memory the device can access, too, made by "
+                "cuda.mapped_array or cuda.managed_array."},
     {0, NULL}};
 static PyType_Spec mapped_spec = {"lanewise.cuda.MappedArray", 0, 0,
                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, mapped_slots};
@@ -446,13 +446,15 @@ LW_ON_HOST_MANY(map_array)
 
 static PyMethodDef functions[] = {
     {"pinned_array", LW_KEYWORDS(pinned_array_there),
-     "pinned_array(shape, dtype=float64, strides=None, order='C'): a page-locked NumPy array"},
+     "pinned_array(shape, dtype=float64, strides=None, order='C'): return a page-locked NumPy "
+     "array"},
     {"mapped_array", LW_KEYWORDS(mapped_array_there),
      "mapped_array(shape, dtype=float64, strides=None, order='C', stream=0, portable=False, "
-     "wc=False): a page-locked NumPy array that is a device operand too"},
+     "wc=False): return a page-locked NumPy array whose memory the device can access, too"},
     {"managed_array", LW_KEYWORDS(managed_array_there),
      "managed_array(shape, dtype=float64, strides=None, order='C', stream=0, "
-     "attach_global=True): a NumPy array that migrates between host and device"},
+     "attach_global=True): return a NumPy array in managed memory, which migrates between host "
+     "and device"},
     {"_page_lock", page_lock_there, METH_O, NULL},
     {"_map", map_array_there, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL}};

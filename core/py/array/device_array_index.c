@@ -309,7 +309,7 @@ method_setitem(PyObject *self, PyObject *args, PyObject *kwargs)
 
 PyMethodDef lw_array_index_methods[] = {
     {"getitem", (PyCFunction)(void (*)(void))method_getitem, METH_VARARGS | METH_KEYWORDS,
-     "getitem(item, stream=0): self[item]"},
+     "getitem(item, stream=0): return self[item], computed on this stream"},
     {"setitem", (PyCFunction)(void (*)(void))method_setitem, METH_VARARGS | METH_KEYWORDS,
      "setitem(key, value, stream=0): self[key] = value"},
     {NULL, NULL, 0, NULL}};

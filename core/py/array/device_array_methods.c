@@ -262,15 +262,19 @@ method_reduce(PyObject *self, PyObject *Py_UNUSED(unused))
 
 PyMethodDef lw_array_copy_methods[] = {
     {"copy_to_host", LW_KEYWORDS(method_copy_to_host),
-     "copy_to_host(ary=None, stream=0): a NumPy array with the contents; into ary if given"},
+     "copy_to_host(ary=None, stream=0): return a NumPy array with the contents, or copy them "
+     "to the NumPy array ary"},
     {"copy_to_device", LW_KEYWORDS(method_copy_to_device),
-     "copy_to_device(ary, stream=0): take the contents of a host or device array"},
+     "copy_to_device(ary, stream=0): copy the contents of a host or device array to this "
+     "array"},
     {"fill", LW_KEYWORDS(method_fill), "fill(value, stream=0): set all elements"},
-    {"copy", LW_KEYWORDS(method_copy), "copy(order='C'): a dense copy on the same device"},
+    {"copy", LW_KEYWORDS(method_copy),
+     "copy(order='C'): return a contiguous copy on the same device"},
     {"astype", LW_KEYWORDS(method_astype),
-     "astype(dtype, order='K', *, copy=True): a copy with another dtype"},
-    {"item", method_item, METH_VARARGS, "item(*index): one element as a Python scalar"},
-    {"tolist", method_tolist, METH_NOARGS, "nested lists of Python scalars"},
+     "astype(dtype, order='K', *, copy=True): return a copy with another dtype"},
+    {"item", method_item, METH_VARARGS, "item(*index): return one element as a Python number"},
+    {"tolist", method_tolist, METH_NOARGS,
+     "Return the elements as nested lists of Python numbers."},
     {"__array__", LW_KEYWORDS(method_array),
      "__array__(dtype=None, copy=True): explicit only; numpy.asarray is refused"},
     {"__copy__", method_deepcopy, METH_NOARGS, NULL},

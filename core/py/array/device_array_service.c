@@ -80,9 +80,9 @@ forward(const char *name, PyObject *self, PyObject *args, PyObject *kwargs)
 #define METHODS(X)                                                                             \
     X(sort, "sort_in_place", "sort(axis=-1, kind=None, order=None, *, stable=None): in place") \
     X(argsort, "argsort", "argsort(axis=-1, kind=None, order=None, *, stable=None)")           \
-    X(nonzero, "nonzero", "nonzero(): the indices of elements that are not zero")              \
+    X(nonzero, "nonzero", "nonzero(): return the indices of the elements that are not zero")   \
     X(take, "take", "take(indices, axis=None, out=None, mode='raise')")                        \
-    X(split, "split", "split(section, stream=0): views of so many elements each")
+    X(split, "split", "split(section, stream=0): return views of `section` elements each")
 
 #define DEFINE(name, function, doc)                                                            \
     static PyObject *method_##name(PyObject *self, PyObject *args, PyObject *kwargs)           \
@@ -141,7 +141,7 @@ PyMethodDef lw_array_service_methods[] = {
     {"_repr_html_", repr_html, METH_NOARGS,
      "what notebooks show: shape, dtype, size, device and contents"},
     METHODS(ROW){"bind", LW_KEYWORDS(method_bind),
-                 "bind(stream=0): a view whose next work is on this stream"},
+                 "bind(stream=0): return a view whose next operations run on this stream"},
     {"__dask_tokenize__", method_dask_tokenize, METH_NOARGS,
      "Dask's token: of the contents, which are copied to the host for it"},
     {NULL, NULL, 0, NULL}};

@@ -413,11 +413,16 @@ method_strided(PyObject *self, PyObject *args)
 
 PyMethodDef lw_array_shape_methods[] = {
     {"reshape", LW_KEYWORDS(method_reshape),
-     "reshape(*shape, order='C'): a view where strides allow it, else a copy"},
-    {"ravel", LW_KEYWORDS(method_ravel), "ravel(order='C'): one axis; a view where possible"},
-    {"flatten", LW_KEYWORDS(method_flatten), "flatten(order='C'): one axis, always a copy"},
+     "reshape(*shape, order='C'): return an array with this shape; a view if the strides allow "
+     "it, otherwise a copy"},
+    {"ravel", LW_KEYWORDS(method_ravel),
+     "ravel(order='C'): return the elements as a one-dimensional array; a view if possible"},
+    {"flatten", LW_KEYWORDS(method_flatten),
+     "flatten(order='C'): return a one-dimensional copy"},
     {"transpose", method_transpose, METH_VARARGS, "transpose(*axes): a view"},
-    {"squeeze", LW_KEYWORDS(method_squeeze), "squeeze(axis=None): a view without axes of 1"},
-    {"view", method_view, METH_VARARGS, "view(dtype): the same bytes as another dtype"},
+    {"squeeze", LW_KEYWORDS(method_squeeze),
+     "squeeze(axis=None): return a view without the dimensions of size 1"},
+    {"view", method_view, METH_VARARGS,
+     "view(dtype): return a view of the same bytes with another dtype"},
     {"_strided", method_strided, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL}};

@@ -190,18 +190,34 @@ get_code(PyObject *object, void *Py_UNUSED(closure))
     return function ? PyObject_GetAttrString(function, "__code__") : Py_NewRef(Py_None);
 }
 
+/* The keywords, typing= among them: the setting of that name may be another one where an object
+ * is made of them. New reference. */
+static PyObject *
+state_options(lw_compiled *self)
+{
+    const char *typing = self->options.front.typing == LW_TYPING_NUMBA ? "numba" : "weak";
+    PyObject *options = PyDict_Copy(self->keywords);
+
+    if (options != NULL && lw_keywords_default(options, "typing", typing) < 0)
+        Py_CLEAR(options);
+    return options;
+}
+
 /* For lanewise/_pickling.py. */
 static PyObject *
 get_state(PyObject *object, PyObject *Py_UNUSED(unused))
 {
     lw_compiled *self = head_of(object);
     PyObject *signatures = self->door->declared(self);
+    PyObject *options = signatures ? state_options(self) : NULL;
 
-    if (signatures == NULL)
+    if (options == NULL) {
+        Py_XDECREF(signatures);
         return NULL;
+    }
     return Py_BuildValue(
-        "{s:s,s:N,s:z,s:O}", "door", self->door->path, "signatures", signatures, "layout",
-        self->door->layout ? self->door->layout(self) : NULL, "options", self->keywords);
+        "{s:s,s:N,s:z,s:N}", "door", self->door->path, "signatures", signatures, "layout",
+        self->door->layout ? self->door->layout(self) : NULL, "options", options);
 }
 
 static PyObject *
@@ -245,7 +261,8 @@ static PyMethodDef methods[] = {
 };
 
 static PyGetSetDef getset[] = {
-    {"stats", get_stats, NULL, PyDoc_STR("what was compiled, from where, and how long it took"),
+    {"stats", get_stats, NULL,
+     PyDoc_STR("how often code was compiled or found in a cache, and how long that took"),
      NULL},
     {"__lanewise_link__", get_link, NULL, PyDoc_STR("link=: code that calls it needs it too"),
      NULL},

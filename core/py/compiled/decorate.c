@@ -1,7 +1,10 @@
 #include "core/py/compiled/decorate.h"
 
+#include "core/base/env.h"
 #include "core/py/compiled/in_python.h"
 #include "core/py/host_cuda.h"
+
+#include <string.h>
 
 bool
 lw_is_function(PyObject *object)
@@ -33,8 +36,25 @@ make_for_python(const lw_compiled_door *door, PyTypeObject *type, const lw_reque
     return result;
 }
 
+/* The keywords, with the setting `typing` if it is not the default: objects that are made anew
+ * of them keep it when the setting has changed. Functions of the package have one typing. New
+ * reference. */
 static PyObject *
-make(const lw_compiled_door *door, PyObject *module, const lw_request *request)
+keywords_with_settings(const lw_request *request)
+{
+    const char *typing = lw_env_text(LW_ENV_typing);
+    PyObject *keywords;
+
+    if (strcmp(typing, "weak") == 0 || lw_is_of_package(request->function))
+        return request->keywords ? Py_NewRef(request->keywords) : PyDict_New();
+    keywords = request->keywords ? PyDict_Copy(request->keywords) : PyDict_New();
+    if (keywords != NULL && lw_keywords_default(keywords, "typing", typing) < 0)
+        Py_CLEAR(keywords);
+    return keywords;
+}
+
+static PyObject *
+make_of_type(const lw_compiled_door *door, PyObject *module, const lw_request *request)
 {
     PyObject *type = PyObject_GetAttrString(module, lw_door_type(door->id)), *result = NULL;
 
@@ -44,6 +64,20 @@ make(const lw_compiled_door *door, PyObject *module, const lw_request *request)
         lw_only_compiling_failed())
         result = make_for_python(door, (PyTypeObject *)type, request);
     Py_XDECREF(type);
+    return result;
+}
+
+static PyObject *
+make(const lw_compiled_door *door, PyObject *module, const lw_request *request)
+{
+    lw_request full = *request;
+    PyObject *keywords = keywords_with_settings(request), *result;
+
+    if (keywords == NULL)
+        return NULL;
+    full.keywords = keywords;
+    result = make_of_type(door, module, &full);
+    Py_DECREF(keywords);
     return result;
 }
 

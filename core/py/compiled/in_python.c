@@ -6,9 +6,8 @@
 
 #include <string.h>
 
-/* Whether the function is one of the package's modules. */
-static bool
-is_own(PyObject *function)
+bool
+lw_is_of_package(PyObject *function)
 {
     PyObject *module = PyObject_GetAttrString(function, "__module__");
     const char *text = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
@@ -22,7 +21,7 @@ is_own(PyObject *function)
 bool
 lw_runs_in_python(const lw_compiled *self)
 {
-    return lw_on_python() && !is_own(self->py_func);
+    return lw_on_python() && !lw_is_of_package(self->py_func);
 }
 
 PyObject *

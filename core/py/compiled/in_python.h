@@ -5,6 +5,8 @@
 
 #include "core/py/compiled/compiled.h"
 
+/* Whether the Python function is one of the package's modules. */
+bool lw_is_of_package(PyObject *function);
 /* Whether calls of this object do. The package's own functions stay compiled. */
 bool lw_runs_in_python(const lw_compiled *self);
 /* The module's function of that name, called with the object and the arguments. */

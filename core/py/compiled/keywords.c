@@ -811,6 +811,19 @@ lw_door_read(lw_door door, PyObject *signatures, PyObject *keywords, lw_door_opt
     return check_together(options);
 }
 
+int
+lw_keywords_default(PyObject *keywords, const char *name, const char *word)
+{
+    PyObject *key = PyUnicode_FromString(name), *value = PyUnicode_FromString(word);
+    int result = -1;
+
+    if (key != NULL && value != NULL)
+        result = PyDict_SetDefault(keywords, key, value) != NULL ? 0 : -1;
+    Py_XDECREF(key);
+    Py_XDECREF(value);
+    return result;
+}
+
 /* ---- docstrings ---- */
 
 enum { LINE = 90 };

@@ -357,7 +357,7 @@ static PyMethodDef device_methods[] = {
 
 static PyType_Slot device_slots[] = {
     {Py_tp_dealloc, device_dealloc},
-    {Py_tp_doc, "A CUDA device. As a context manager it is the current device inside."},
+    {Py_tp_doc, "A CUDA device. In a ``with`` block, it is the current device of the thread."},
     {Py_tp_repr, device_repr},
     {Py_tp_hash, device_hash},
     {Py_tp_richcompare, device_compare},
@@ -722,19 +722,19 @@ LW_ON_HOST_KEYWORDS(current_context)
 
 static PyMethodDef functions[] = {
     {"is_available", is_available_there, METH_NOARGS,
-     "Is there a usable driver and a device? Never raises."},
+     "Return whether there is a usable driver and a device. It never raises an exception."},
     {"select_device", select_device_there, METH_O,
-     "select_device(device_id): the calling thread's device from now on"},
+     "select_device(device_id): make this device the current one of the calling thread"},
     {"get_current_device", get_current_device_there, METH_NOARGS,
-     "The calling thread's device."},
+     "Return the current device of the calling thread."},
     {"current_context", LW_KEYWORDS(current_context_there),
-     "current_context(devnum=None): the context of a device"},
+     "current_context(devnum=None): return the context of a device"},
     {"close", close_all, METH_NOARGS,
-     "Let go of all devices; the next use takes them up again."},
+     "Release all devices. The next use of one opens it again."},
     {"synchronize", synchronize_there, METH_NOARGS,
-     "Wait for everything on the current device."},
+     "Wait until all work on the current device is done."},
     {"profile_start", profile_start_there, METH_NOARGS,
-     "Tell a profiler such as Nsight Systems to record from here on."},
+     "Tell a profiler such as Nsight Systems to start recording."},
     {"profile_stop", profile_stop_there, METH_NOARGS, "Tell a profiler to stop recording."},
     {NULL, NULL, 0, NULL}};
 

@@ -779,14 +779,15 @@ PyMethodDef lw_cuda_stream_functions[] = {
     {"stream", LW_KEYWORDS(make_stream_there),
      "stream(*, blocking=True, priority=0): a new stream; blocking: ordered with the default "
      "stream"},
-    {"default_stream", default_stream_there, METH_NOARGS, "The (legacy) default stream."},
+    {"default_stream", default_stream_there, METH_NOARGS, "Return the legacy default stream."},
     {"per_thread_default_stream", per_thread_default_stream_there, METH_NOARGS,
-     "The calling thread's own default stream."},
+     "Return the calling thread's own default stream."},
     {"external_stream", external_stream_there, METH_O,
-     "external_stream(ptr): somebody else's stream; it is never destroyed"},
-    {"event", LW_KEYWORDS(make_event_there), "event(timing=True): a new event"},
+     "external_stream(ptr): return a Stream for a stream of another library"},
+    {"event", LW_KEYWORDS(make_event_there), "event(timing=True): return a new event"},
     {"event_elapsed_time", event_elapsed_time_there, METH_VARARGS,
-     "event_elapsed_time(evtstart, evtend): milliseconds between two recorded events"},
+     "event_elapsed_time(evtstart, evtend): return the milliseconds between two recorded "
+     "events"},
     {NULL, NULL, 0, NULL}};
 
 int

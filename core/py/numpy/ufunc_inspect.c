@@ -318,47 +318,50 @@ OF_CURRENT(export)
 PyMethodDef lw_ufunc_inspections[LW_N_UFUNC_INSPECTIONS] = {
     {"compile", LW_KEYWORDS(method_compile),
      PyDoc_STR("compile($self, /, sig=None, target=None)\n--\n\n"
-               "Make the machine code now instead of at the first call; without sig of the "
-               "only loop.\n\n"
+               "Compile the machine code now instead of at the first call. sig may be left out "
+               "if there is only one signature.\n\n"
                ">>> f.compile('float32(float32)', 'cpu')")},
     {"inspect_types", LW_KEYWORDS(inspect_types),
      PyDoc_STR("inspect_types($self, /, sig=None)\n--\n\n"
-               "Each expression with its type, as text.\n\n"
+               "Return a text that shows each expression with its type.\n\n"
                ">>> 'float32' in f.inspect_types('f->f')\n"
                "True")},
     {"inspect_llvm", LW_KEYWORDS(inspect_llvm),
      PyDoc_STR("inspect_llvm($self, /, sig=None, target='cpu')\n--\n\n"
-               "LLVM text of the host loop (dense cores), or of the kernel for 'sm_90'.\n\n"
+               "Return the LLVM IR of the loop for the CPU (with contiguous cores), or of the "
+               "kernel for a GPU such as 'sm_90'.\n\n"
                ">>> 'fadd' in f.inspect_llvm('f->f')\n"
                "True")},
     {"inspect_nvvm", LW_KEYWORDS(inspect_nvvm),
      PyDoc_STR("inspect_nvvm($self, /, sig=None, target='sm_90')\n--\n\n"
-               "NVVM IR of the kernel.\n\n"
+               "Return the NVVM IR of the kernel.\n\n"
                ">>> 'nvvm.annotations' in f.inspect_nvvm('f->f')\n"
                "True")},
     {"inspect_ptx", LW_KEYWORDS(inspect_ptx),
      PyDoc_STR("inspect_ptx($self, /, sig=None, target='sm_90')\n--\n\n"
-               "PTX of the kernel.\n\n"
+               "Return the PTX of the kernel.\n\n"
                ">>> '.entry' in f.inspect_ptx('f->f')\n"
                "True")},
     {"inspect_sass", LW_KEYWORDS(inspect_sass),
      PyDoc_STR("inspect_sass($self, /, sig=None, target='sm_90')\n--\n\n"
-               "The GPU's instructions.\n\n"
+               "Return the instructions for the GPU (SASS).\n\n"
                ">>> 'FADD' in f.inspect_sass('f->f')\n"
                "True")},
     {"inspect_asm", LW_KEYWORDS(inspect_asm),
      PyDoc_STR("inspect_asm($self, /, sig=None)\n--\n\n"
-               "This CPU's instructions.\n\n"
+               "Return the instructions for this CPU.\n\n"
                ">>> 'ret' in f.inspect_asm('f->f')\n"
                "True")},
     {"resources", LW_KEYWORDS(method_resources),
      PyDoc_STR("resources($self, /, sig=None, target=None)\n--\n\n"
-               "What the code needs, as a dict; without sig that of the only loop.\n\n"
+               "Return what the code needs (registers, memory and so on) as a dict. sig may be "
+               "left out if there is only one signature.\n\n"
                ">>> f.resources('f->f', 'cpu')['code_bytes'] > 0\n"
                "True")},
     {"export", LW_KEYWORDS(method_export),
      PyDoc_STR("export($self, /, sigs, archs)\n--\n\n"
-               "Object code and cubins ahead of time: {(types, arch): bytes}.\n\n"
+               "Compile object code or cubins ahead of time, and return them as a dict "
+               "{(types, arch): bytes}.\n\n"
                ">>> sorted(f.export(['f->f', 'd->d'], ['host']))\n"
                "[('d->d', 'host'), ('f->f', 'host')]")},
 };

@@ -285,34 +285,40 @@ get_itself(PyObject *self, void *Py_UNUSED(closure))
 }
 
 PyGetSetDef lw_ufunc_type_getset[] = {
-    {"nargs", get_nargs, NULL, PyDoc_STR("inputs and outputs together"), NULL},
-    {"ntypes", get_ntypes, NULL, PyDoc_STR("how many loops there are"), NULL},
+    {"nargs", get_nargs, NULL, PyDoc_STR("the number of inputs and outputs together"), NULL},
+    {"ntypes", get_ntypes, NULL,
+     PyDoc_STR("the number of compiled loops, one for each combination of types"), NULL},
     {"types", get_types, NULL,
-     PyDoc_STR("the loops, narrow to wide, as NumPy writes them: ['ff->f', 'dd->d']"), NULL},
+     PyDoc_STR("the types that have been compiled, from narrow to wide, as NumPy writes them: "
+               "['ff->f', 'dd->d']"),
+     NULL},
     {"signatures", get_signatures, NULL,
-     PyDoc_STR("the loops as signatures: ['float32(float32, float32)']"), NULL},
+     PyDoc_STR("the signatures that have been compiled: ['float32(float32, float32)']"), NULL},
     {"_layout", get_layout, NULL, NULL, NULL},
     {"_declared_signatures", get_declared, NULL, NULL, NULL},
     {"_identity", get_given_identity, NULL, NULL, NULL},
-    {"identity", get_identity, NULL, PyDoc_STR("the value a reduction starts from, or None"),
-     NULL},
+    {"identity", get_identity, NULL,
+     PyDoc_STR("the value from which a reduction starts, or None"), NULL},
     {"signature", get_signature, NULL,
      PyDoc_STR("the layout of core dimensions, '(m,n),(n)->(m)', or None"), NULL},
     {"is_dynamic", get_dynamic, NULL,
-     PyDoc_STR("whether it compiles for dtypes that it has not seen"), NULL},
+     PyDoc_STR("whether a call with new dtypes compiles the function for them"), NULL},
     {"_frozen", get_frozen, set_frozen, NULL, NULL},
     {"_sigs", get_signatures, NULL, NULL, NULL},
-    {"ufunc", get_itself, NULL, PyDoc_STR("itself, by numba's name of what is called"), NULL},
-    {"gufunc_builder", get_itself, NULL, PyDoc_STR("itself, by numba's name of what compiles"),
+    {"ufunc", get_itself, NULL, PyDoc_STR("the object itself, under a name that numba uses"),
      NULL},
-    {"stats", get_stats, NULL, PyDoc_STR("what was compiled, from where, and how long it took"),
+    {"gufunc_builder", get_itself, NULL,
+     PyDoc_STR("the object itself, under a name that numba uses"), NULL},
+    {"stats", get_stats, NULL,
+     PyDoc_STR("how often code was compiled or found in a cache, and how long that took"),
      NULL},
     {"__signature__", get_text_signature, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 PyMemberDef lw_ufunc_type_members[] = {
-    {"nin", T_INT, offsetof(lw_ufunc_head, nin), READONLY, PyDoc_STR("number of inputs")},
-    {"nout", T_INT, offsetof(lw_ufunc_head, nout), READONLY, PyDoc_STR("number of outputs")},
+    {"nin", T_INT, offsetof(lw_ufunc_head, nin), READONLY, PyDoc_STR("the number of inputs")},
+    {"nout", T_INT, offsetof(lw_ufunc_head, nout), READONLY,
+     PyDoc_STR("the number of outputs")},
     {NULL, 0, 0, 0, NULL}};
 
 /* ---- methods ---- */
@@ -438,38 +444,44 @@ METHOD(resolve_dtypes)
 static const PyMethodDef methods_head[] = {
     {OF_NUMPY(reduce),
      PyDoc_STR("reduce(array, axis=0, dtype=None, out=None, keepdims=False, initial=<none>, "
-               "where=True)\n\nFold an axis, as numpy.ufunc.reduce.\n\n"
+               "where=True)\n\nReduce one or more axes, as numpy.ufunc.reduce does.\n\n"
                ">>> total = lw.vectorize(lambda a, b: a + b)\n"
                ">>> total.reduce(np.arange(4)).item()\n6")},
     {OF_NUMPY(accumulate),
-     PyDoc_STR("accumulate(array, axis=0, dtype=None, out=None)\n\nThe running fold, as "
-               "numpy.ufunc.accumulate.\n\n>>> total.accumulate(np.arange(4))\n"
-               "array([0, 1, 3, 6])")},
+     PyDoc_STR(
+         "accumulate(array, axis=0, dtype=None, out=None)\n\nReturn all partial results of a "
+         "reduction, as numpy.ufunc.accumulate does.\n\n>>> total.accumulate(np.arange(4))\n"
+         "array([0, 1, 3, 6])")},
     {OF_NUMPY(reduceat),
-     PyDoc_STR("reduceat(array, indices, axis=0, dtype=None, out=None)\n\nFolds of slices, as "
-               "numpy.ufunc.reduceat.\n\n>>> total.reduceat(np.arange(4), [0, 2])\n"
-               "array([1, 5])")},
-    {OF_NUMPY(outer), PyDoc_STR("outer(A, B, /, **kwargs)\n\nEach element of A with each of B, "
-                                "as numpy.ufunc.outer.\n\n>>> total.outer([0, 10], [1, 2])\n"
-                                "array([[ 1,  2],\n       [11, 12]])")},
+     PyDoc_STR(
+         "reduceat(array, indices, axis=0, dtype=None, out=None)\n\nReduce slices of one axis, "
+         "as numpy.ufunc.reduceat does.\n\n>>> total.reduceat(np.arange(4), [0, 2])\n"
+         "array([1, 5])")},
+    {OF_NUMPY(outer),
+     PyDoc_STR(
+         "outer(A, B, /, **kwargs)\n\nApply the function to each pair of an element of A and "
+         "an element of B, as numpy.ufunc.outer does.\n\n>>> total.outer([0, 10], [1, 2])\n"
+         "array([[ 1,  2],\n       [11, 12]])")},
     {OF_NUMPY(at),
-     PyDoc_STR("at(a, indices, b=None, /)\n\nUnbuffered in place, as numpy.ufunc.at: repeated "
-               "indices add up.\n\n>>> x = np.zeros(2, int); total.at(x, [0, 0, 1], 1); x\n"
+     PyDoc_STR("at(a, indices, b=None, /)\n\nApply the function to the elements a[indices], in "
+               "place, as numpy.ufunc.at does: an index that is repeated counts each "
+               "time.\n\n>>> x = np.zeros(2, int); total.at(x, [0, 0, 1], 1); x\n"
                "array([2, 1])")},
     {OF_NUMPY(resolve_dtypes),
-     PyDoc_STR("resolve_dtypes(dtypes, *, signature=None, casting=None, reduction=False)\n\n"
-               "The dtypes a call would use, as numpy.ufunc.resolve_dtypes.\n\n"
-               ">>> total.resolve_dtypes((np.dtype('f4'), float, None))\n"
-               "(dtype('float32'), dtype('float32'), dtype('float32'))")},
+     PyDoc_STR(
+         "resolve_dtypes(dtypes, *, signature=None, casting=None, reduction=False)\n\n"
+         "Return the dtypes that a call would use, as numpy.ufunc.resolve_dtypes does.\n\n"
+         ">>> total.resolve_dtypes((np.dtype('f4'), float, None))\n"
+         "(dtype('float32'), dtype('float32'), dtype('float32'))")},
     {"add", method_add, METH_O,
-     PyDoc_STR("add($self, sig, /)\n--\n\nCompile for one more signature.\n\n"
+     PyDoc_STR("add($self, sig, /)\n--\n\nCompile the function for one more signature.\n\n"
                ">>> f.add('float32(float32)').objectmode\nFalse")},
     {"build_ufunc", method_build_ufunc, METH_NOARGS,
-     PyDoc_STR("build_ufunc($self, /)\n--\n\nThe object itself, which numba's builders make "
-               "of what add() collected.\n\n>>> f.build_ufunc() is f\nTrue")},
+     PyDoc_STR("build_ufunc($self, /)\n--\n\nReturn the object itself, for programs that use "
+               "numba's builders of ufuncs.\n\n>>> f.build_ufunc() is f\nTrue")},
     {"disable_compile", method_disable_compile, METH_NOARGS,
-     PyDoc_STR("disable_compile($self, /)\n--\n\nCompile for no more dtypes: calls take the "
-               "loops that there are, as where signatures\nwere given.\n\n"
+     PyDoc_STR("disable_compile($self, /)\n--\n\nCompile for no further dtypes. Calls use what "
+               "has been compiled so far, as if signatures\nhad been given.\n\n"
                ">>> g = lw.vectorize(lambda x: x + 1); _ = g(1.0); g.disable_compile()\n"
                ">>> g(1)\nnp.float64(2.0)")},
     {"_load_loops", method_load_loops, METH_O, NULL},
@@ -479,7 +491,7 @@ static const PyMethodDef methods_head[] = {
     {"_get_strided_loop", (PyCFunction)(void (*)(void))lw_ufunc_strided_loop,
      METH_FASTCALL | METH_KEYWORDS, NULL},
     {"bind", method_bind, METH_VARARGS,
-     PyDoc_STR("bind($self, /, *args)\n--\n\nA callable that repeats this call.\n\n"
+     PyDoc_STR("bind($self, /, *args)\n--\n\nReturn a callable that repeats this call.\n\n"
                ">>> step = f.bind(np.arange(3)); step()\n"
                "array([1, 2, 3])")},
 };
