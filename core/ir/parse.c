@@ -450,6 +450,17 @@ read_var(parser *p)
 }
 
 static void
+read_result(parser *p)
+{
+    lw_dtype type = dtype(p);
+
+    if (!p->failed && (type == LW_DT_void || lw_is_complex(type)))
+        complain(p, "the type of a number");
+    if (!p->failed)
+        lw_ir_result_add(&p->b, type);
+}
+
+static void
 read_head_line(parser *p)
 {
     lw_func *func = p->b.func;
@@ -458,7 +469,7 @@ read_head_line(parser *p)
         read_param(p);
     } else if (is(p, "result")) {
         next(p);
-        lw_ir_result_add(&p->b, dtype(p));
+        read_result(p);
     } else if (is(p, "python")) {
         read_python(p);
     } else if (is(p, "var")) {

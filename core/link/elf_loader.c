@@ -1,6 +1,4 @@
-/* Source of the relocation rules: System V ABI, AMD64 supplement 1.0 (2023), section 4.4.
- *
- * One mapping holds three page-aligned groups, so that every part of an object is within reach
+/* One mapping holds three page-aligned groups, so that every part of an object is within reach
  * of a 32-bit displacement: code with its trampolines (read and execute), constants with the
  * global offset table (read), data (read and write). Calls out of the object go through a
  * trampoline when the target is too far away. .eh_frame is not loaded, because kernels throw no
@@ -90,8 +88,9 @@ lw_mvec_has(const char *symbol)
     return libraries[1] != NULL && dlsym(libraries[1], symbol) != NULL;
 }
 
-#if defined(__x86_64__) && defined(__linux__)
+#if (defined(__x86_64__) || defined(__AARCH64EL__)) && defined(__linux__)
 
+#include "core/link/elf_relocation.h"
 #include "core/link/elf_view.h"
 #include "core/link/gdb_entry.h"
 
@@ -99,7 +98,7 @@ lw_mvec_has(const char *symbol)
 #include <unistd.h>
 
 enum { GROUP_CODE, GROUP_CONST, GROUP_DATA, N_GROUPS, NO_GROUP = N_GROUPS };
-enum { TRAMPOLINE_BYTES = 16, MAX_CODE_BYTES = 256 << 20, MAX_SYMBOLS = 1 << 20 };
+enum { MAX_CODE_BYTES = 256 << 20, MAX_SYMBOLS = 1 << 20 };
 
 typedef struct defined {
     char *name;
@@ -212,7 +211,7 @@ map_groups(load *l)
     size_t trampolines_at = round_up(l->group_size[GROUP_CODE], 16);
     size_t table_at = round_up(l->group_size[GROUP_CONST], 8);
 
-    l->group_size[GROUP_CODE] = trampolines_at + l->n_symbols * TRAMPOLINE_BYTES;
+    l->group_size[GROUP_CODE] = trampolines_at + l->n_symbols * LW_TRAMPOLINE_BYTES;
     l->group_size[GROUP_CONST] = table_at + l->n_symbols * sizeof(void *);
     for (int g = 0; g < N_GROUPS; g++) {
         l->group_start[g] = total;
@@ -325,16 +324,13 @@ symbol_address(load *l, uint64_t index, void **out)
     return LW_OK;
 }
 
-/* Writes jmp *[rip+0], followed by the address. */
 static void *
 trampoline(load *l, uint64_t index)
 {
-    static const uint8_t jump[6] = {0xff, 0x25};
-    uint8_t *at = l->trampolines + index * TRAMPOLINE_BYTES;
+    uint8_t *at = l->trampolines + index * LW_TRAMPOLINE_BYTES;
 
     if (!(l->state[index] & 2)) {
-        memcpy(at, jump, sizeof jump);
-        memcpy(at + sizeof jump, &l->addresses[index], sizeof(void *));
+        lw_trampoline_write(lw_elf_this_machine, at, l->addresses[index]);
         l->state[index] |= 2;
     }
     return at;
@@ -352,69 +348,54 @@ table_slot(load *l, uint64_t index)
     return at;
 }
 
-static bool
-fits_int32(int64_t value)
-{
-    return value >= INT32_MIN && value <= INT32_MAX;
-}
-
+/* The address that the relocation is about. On x86-64 an addend says how far from its end an
+ * instruction counts, so it is also added to the address of a slot or a trampoline; on AArch64
+ * it belongs to the symbol, and compilers write none where a slot or a trampoline takes its
+ * place. */
 static lw_status
-store_32(const load *l, uint8_t *at, int64_t value, bool is_unsigned)
+find_target(load *l, const lw_relocation *relocation, uint64_t index, int64_t addend,
+            uint64_t place, uint64_t *out)
 {
-    if (is_unsigned ? value < 0 || value > UINT32_MAX : !fits_int32(value))
-        return lw_fail(l->err, LW_ERR_LINK, "an address is out of reach of its instruction");
-    memcpy(at, &value, 4);
+    void *address = NULL, *instead;
+    lw_status status = symbol_address(l, index, &address);
+    uint64_t near;
+
+    if (status != LW_OK)
+        return status;
+    *out = (uint64_t)(uintptr_t)address + (uint64_t)addend;
+    near = lw_relocation_value(relocation, *out, place);
+    if (relocation->to == LW_RELOC_SYMBOL ||
+        (relocation->to == LW_RELOC_CALL && lw_relocation_fits(relocation, near)))
+        return LW_OK;
+    if (addend != 0 && lw_elf_this_machine == EM_AARCH64)
+        return lw_fail(l->err, LW_ERR_LINK,
+                       "relocation type %u with an addend is not supported", relocation->type);
+    instead = relocation->to == LW_RELOC_SLOT ? table_slot(l, index) : trampoline(l, index);
+    *out = (uint64_t)(uintptr_t)instead + (uint64_t)addend;
     return LW_OK;
 }
 
-static size_t
-width_of(uint32_t type)
+static lw_status
+apply(load *l, const lw_relocation *relocation, uint8_t *at, const Elf64_Rela *rela)
 {
-    switch (type) {
-    case R_X86_64_NONE: return 0;
-    case R_X86_64_64:
-    case R_X86_64_PC64: return 8;
-    default: return 4;
-    }
+    uint64_t place = (uint64_t)(uintptr_t)at, target, value;
+    lw_status status =
+        find_target(l, relocation, ELF64_R_SYM(rela->r_info), rela->r_addend, place, &target);
+
+    if (status != LW_OK)
+        return status;
+    value = lw_relocation_value(relocation, target, place);
+    if (!lw_relocation_fits(relocation, value))
+        return lw_fail(l->err, LW_ERR_LINK, "an address is out of reach of its instruction");
+    lw_relocation_write(relocation, at, value);
+    return LW_OK;
 }
 
-/* Sums are computed in uint64_t: hostile addends may wrap around, and the range check
- * decides. */
-static lw_status
-apply(load *l, uint8_t *at, const Elf64_Rela *rela)
+/* The number of NONE is the same for both machines; old AArch64 tools also wrote 256. */
+static bool
+does_nothing(uint32_t type)
 {
-    uint32_t type = (uint32_t)ELF64_R_TYPE(rela->r_info);
-    uint64_t index = ELF64_R_SYM(rela->r_info), here = (uint64_t)(uintptr_t)at;
-    uint64_t addend = (uint64_t)rela->r_addend, value;
-    void *address = NULL;
-    lw_status status;
-
-    if (type == R_X86_64_NONE)
-        return LW_OK;
-    LW_TRY(symbol_address(l, index, &address));
-    value = (uint64_t)(uintptr_t)address + addend;
-    switch (type) {
-    case R_X86_64_64: memcpy(at, &value, 8); return LW_OK;
-    case R_X86_64_PC64:
-        value -= here;
-        memcpy(at, &value, 8);
-        return LW_OK;
-    case R_X86_64_32: return store_32(l, at, (int64_t)value, true);
-    case R_X86_64_32S: return store_32(l, at, (int64_t)value, false);
-    case R_X86_64_PC32: return store_32(l, at, (int64_t)(value - here), false);
-    case R_X86_64_PLT32:
-        if (!fits_int32((int64_t)(value - here)))
-            value = (uint64_t)(uintptr_t)trampoline(l, index) + addend;
-        return store_32(l, at, (int64_t)(value - here), false);
-    case R_X86_64_GOTPCREL:
-    case R_X86_64_GOTPCRELX:
-    case R_X86_64_REX_GOTPCRELX:
-        value = (uint64_t)(uintptr_t)table_slot(l, index) + addend;
-        return store_32(l, at, (int64_t)(value - here), false);
-    default: return lw_fail(l->err, LW_ERR_LINK, "relocation type %u is not supported", type);
-    }
-fail:
-    return status;
+    return type == R_X86_64_NONE || (lw_elf_this_machine == EM_AARCH64 && type == 256);
 }
 
 static lw_status
@@ -431,12 +412,18 @@ relocate_section(load *l, const Elf64_Shdr *table)
         table->sh_entsize != sizeof rela)
         return damaged(l, "a relocation table");
     for (uint64_t i = 0; lw_elf_entry(&l->elf, table, i, &rela, sizeof rela); i++) {
-        size_t width = width_of((uint32_t)ELF64_R_TYPE(rela.r_info));
+        uint32_t type = (uint32_t)ELF64_R_TYPE(rela.r_info);
+        const lw_relocation *relocation = lw_relocation_of(lw_elf_this_machine, type);
         lw_status status;
 
-        if (rela.r_offset > l->sizes[target] || width > l->sizes[target] - rela.r_offset)
+        if (does_nothing(type))
+            continue;
+        if (relocation == NULL)
+            return lw_fail(l->err, LW_ERR_LINK, "relocation type %u is not supported", type);
+        if (rela.r_offset > l->sizes[target] ||
+            lw_relocation_bytes(relocation) > l->sizes[target] - rela.r_offset)
             return damaged(l, "a relocation outside its section");
-        status = apply(l, l->sections[target] + rela.r_offset, &rela);
+        status = apply(l, relocation, l->sections[target] + rela.r_offset, &rela);
         if (status != LW_OK)
             return status;
     }
@@ -503,7 +490,10 @@ protect(load *l)
     static const int rights[N_GROUPS] = {PROT_READ | PROT_EXEC, PROT_READ,
                                          PROT_READ | PROT_WRITE};
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *code = (char *)l->code->memory + l->group_start[GROUP_CODE];
 
+    /* not every processor's instruction cache sees what was written; nothing on x86-64 */
+    __builtin___clear_cache(code, code + l->group_size[GROUP_CODE]);
     for (int g = 0; g < N_GROUPS; g++) {
         size_t size = round_up(l->group_size[g], page);
         if (size > 0 && mprotect(l->code->memory + l->group_start[g], size, rights[g]) != 0)
@@ -520,7 +510,7 @@ open_object(load *l, const void *object, size_t n)
 
     if (!lw_elf_open(&l->elf, object, n) || l->elf.n_sections == 0)
         return damaged(l, "it is not a 64-bit ELF file");
-    if (h->e_machine != EM_X86_64 || h->e_type != ET_REL)
+    if (h->e_machine != lw_elf_this_machine || h->e_type != ET_REL)
         return lw_fail(l->err, LW_ERR_LINK,
                        "the object file is for another machine or not relocatable");
     return LW_OK;
@@ -608,9 +598,9 @@ lw_code_load(const void *object, size_t n, const lw_code_extern *externs, size_t
 {
     (void)object, (void)n, (void)externs, (void)n_externs;
     *out = NULL;
-    return lw_fail(
-        err, LW_ERR_LINK,
-        "compiled CPU code can be loaded on x86-64 Linux only, not on this platform");
+    return lw_fail(err, LW_ERR_LINK,
+                   "compiled CPU code can be loaded on x86-64 and AArch64 Linux only, not on "
+                   "this platform");
 }
 
 void *

@@ -1,5 +1,5 @@
-/* Our own loader for relocatable x86-64 ELF objects, with which a cached kernel runs without
- * LLVM.
+/* Our own loader for relocatable ELF objects of x86-64 and AArch64 Linux, with which a cached
+ * kernel runs without LLVM.
  *
  * Everything read from the object is bounds-checked: damaged input is LW_ERR_LINK, never a
  * crash of the loader. Memory is written first and made executable afterwards, never both at

@@ -22,18 +22,31 @@ static const lw_env_id settings[LW_N_COMPONENTS] = {LW_ENV_libnvvm, LW_ENV_libde
                                                     LW_ENV_nvjitlink};
 static const char *const pathfinder_names[LW_N_COMPONENTS] = {"nvvm", "libdevice", "nvJitLink"};
 
+/* A distribution's folder of libraries for this processor, and a toolkit's folder of a target:
+ * sbsa is Arm's Server Base System Architecture (Grace, DGX Spark). */
+#if defined(__aarch64__)
+#define SYSTEM(name) ("lib/aarch64-linux-gnu/" name)
+#define TARGET(name) ("targets/sbsa-linux/" name)
+#else
+#define SYSTEM(name) ("lib/x86_64-linux-gnu/" name)
+#define TARGET(name) ("targets/x86_64-linux/" name)
+#endif
+
+enum { MAX_LAYOUTS = 12 };
+
 /* Where a file is under the root of a place: a toolkit, a CUDA 13 wheel (the same tree), the
  * nvidia/ folder of CUDA 12 wheels, a distribution's /usr, or a library folder itself. */
-static const char *const layouts[LW_N_COMPONENTS][9] = {
+static const char *const layouts[LW_N_COMPONENTS][MAX_LAYOUTS] = {
     {"nvvm/lib64/libnvvm.so.4", "lib/libnvvm.so.4", "lib64/libnvvm.so.4",
      "nvvm/lib64/libnvvm.so", "cuda_nvcc/nvvm/lib64/libnvvm.so",
-     "cuda_nvcc/nvvm/lib64/libnvvm.so.4", "lib/x86_64-linux-gnu/libnvvm.so.4", "libnvvm.so.4"},
+     "cuda_nvcc/nvvm/lib64/libnvvm.so.4", SYSTEM("libnvvm.so.4"), "libnvvm.so.4"},
     {"nvvm/libdevice/libdevice.10.bc", "cuda_nvcc/nvvm/libdevice/libdevice.10.bc",
      "lib/nvidia-cuda-toolkit/libdevice/libdevice.10.bc", "../nvvm/libdevice/libdevice.10.bc",
      "libdevice.10.bc"},
     {"lib64/libnvJitLink.so.13", "lib/libnvJitLink.so.13", "lib64/libnvJitLink.so.12",
      "lib/libnvJitLink.so.12", "nvjitlink/lib/libnvJitLink.so.12",
-     "lib/x86_64-linux-gnu/libnvJitLink.so.12", "libnvJitLink.so.13", "libnvJitLink.so.12",
+     TARGET("lib/libnvJitLink.so.13"), TARGET("lib/libnvJitLink.so.12"),
+     SYSTEM("libnvJitLink.so.12"), "libnvJitLink.so.13", "libnvJitLink.so.12",
      "lib64/libnvJitLink.so"}};
 
 typedef struct place {
@@ -265,7 +278,8 @@ look_into(search *s, place *p)
         return;
     }
     for (int c = 0; c < LW_N_COMPONENTS; c++) {
-        for (size_t i = 0; i < 9 && layouts[c][i] != NULL && p->files[c] == NULL; i++) {
+        for (size_t i = 0; i < MAX_LAYOUTS && layouts[c][i] != NULL && p->files[c] == NULL;
+             i++) {
             char *path = join(&s->arena, p->root, layouts[c][i]);
             if (is_file(path))
                 p->files[c] = path;
@@ -628,13 +642,20 @@ lw_toolchain_program(const char *name, lw_text *path, lw_text *tried)
 
 /* ---- NVRTC ---- */
 
-static const char *const nvrtc_layouts[] = {
-    "lib64/libnvrtc.so.13", "lib/libnvrtc.so.13", "lib/x86_64-linux-gnu/libnvrtc.so.13",
-    "lib64/libnvrtc.so.12", "lib/libnvrtc.so.12", "lib/x86_64-linux-gnu/libnvrtc.so.12",
-    "libnvrtc.so.13",       "libnvrtc.so.12"};
+static const char *const nvrtc_layouts[] = {"lib64/libnvrtc.so.13",
+                                            "lib/libnvrtc.so.13",
+                                            TARGET("lib/libnvrtc.so.13"),
+                                            SYSTEM("libnvrtc.so.13"),
+                                            "lib64/libnvrtc.so.12",
+                                            "lib/libnvrtc.so.12",
+                                            TARGET("lib/libnvrtc.so.12"),
+                                            SYSTEM("libnvrtc.so.12"),
+                                            "libnvrtc.so.13",
+                                            "libnvrtc.so.12"};
 
 /* In CUDA 12's wheels the headers are in another folder than the compiler. */
 static const char *const header_layouts[] = {"include/cuda_fp16.h",
+                                             TARGET("include/cuda_fp16.h"),
                                              "../cuda_runtime/include/cuda_fp16.h"};
 
 static bool

@@ -264,15 +264,12 @@ make_plan(lw_core_plan *plan, const lw_gufunc_loop *loop, int64_t *sizes, int64_
     const int64_t *rows[3];
     int64_t steps[3];
 
+    *plan = (lw_core_plan){.loop = loop, .sizes = sizes};
     sizes[0] = m;
     sizes[1] = k;
-    plan->loop = loop;
     plan->walk.n_operands = 3;
-    plan->can_spread = false;
-    plan->sizes = sizes;
     for (int i = 0; i < 3; i++) {
         plan->walk.operands[i].data = (uint64_t)(i + 1) << 36;
-        plan->walk.operands[i].by_value = plan->operands[i].keep = false;
         memcpy(plan->operands[i].core, core[i], sizeof core[i]);
         steps[i] = lw_core_plan_bytes(plan, i);
         rows[i] = &steps[i];

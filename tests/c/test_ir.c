@@ -237,8 +237,10 @@ test_damaged_texts(void)
         size_t n = strlen(text);
         lw_error err = {0};
 
-        for (unsigned i = 0; i < 1 + seed % 4; i++)
-            text[random_below(&r, (unsigned)n)] = "0%x(){} \n\"19abf"[random_below(&r, 15)];
+        for (unsigned i = 0; i < 1 + seed % 4; i++) {
+            unsigned at = random_below(&r, (unsigned)n);
+            text[at] = "0%x(){} \n\"19abf"[random_below(&r, 15)];
+        }
         if (seed % 3 == 0)
             text[random_below(&r, (unsigned)n)] = 0;
         if (lw_ir_parse(text, &back, &err) == LW_OK) {
@@ -352,6 +354,7 @@ test_bad_texts(void)
         {"func internal f {\n", "expected }"},
         {"func somehow f {\n}\n", "a linkage"},
         {"gunk\n", "func, file, extern, device or data"},
+        {"func internal f {\n result void\n}\n", "the type of a number"},
         {"func internal f {\nbody\n frob\n}\n",
          "line 3: expected an instruction, got \"frob\""},
         {"func internal f {\nbody\n %2 = const i32 0\n}\n", "numbered by position"},

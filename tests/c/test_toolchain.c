@@ -12,6 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#if defined(__aarch64__)
+#define TARGET "sbsa"
+#else
+#define TARGET "x86_64"
+#endif
+
 static int n_failed;
 
 #define CHECK(condition)                                                                       \
@@ -184,6 +190,14 @@ test_environment(void)
     setenv("CONDA_PREFIX", path, 1);
     lw_toolchain_forget();
     CHECK(strcmp(look()->found[0].place, "conda") == 0);
+    make_file("conda/nvvm/lib64/libnvvm.so.4", 0644);
+    make_file("conda/nvvm/libdevice/libdevice.10.bc", 0644);
+    make_file("conda/targets/" TARGET "-linux/lib/libnvJitLink.so.13", 0644);
+    snprintf(path, sizeof path, "%s/conda", root);
+    setenv("CONDA_PREFIX", path, 1);
+    lw_toolchain_forget();
+    CHECK(is_at(look(), LW_COMPONENT_NVJITLINK,
+                "conda/targets/" TARGET "-linux/lib/libnvJitLink.so.13"));
     unsetenv("CONDA_PREFIX");
     lw_toolchain_forget();
 }
