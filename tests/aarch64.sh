@@ -23,7 +23,7 @@ unset PYTHONPATH
 # test_reduce.py is left out for its time, test_threads.py for a test with a deadline.
 chosen=(py/test_vectorize_host.py py/test_guvectorize.py py/test_forall.py py/test_jit.py py/test_reduce_in_order.py py/test_reduce_raises.py
     py/test_simulator.py py/test_prange.py py/test_random_host.py py/test_kernel_errors.py py/test_same_math.py
-    oracle/test_ops.py oracle/test_intrinsics.py oracle/test_vector_math.py oracle/test_atomics.py)
+    oracle/test_ops.py oracle/test_intrinsics.py oracle/test_vector_math.py oracle/test_atomics.py oracle/test_numeric.py oracle/test_flow.py)
 
 say() { printf '\n== %s (%d:%02d)\n' "$*" $((SECONDS / 60)) $((SECONDS % 60)); }
 
