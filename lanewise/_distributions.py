@@ -185,10 +185,13 @@ class Distributions(HostDistributions):
         """One number, which takes so many blocks. make(place, count) -> the numbers of calls at each of the next places; None
         where it cannot. Where the last ones of these parameters have been used up, more are made, and kept for `_Draws`. None:
         make cannot, or another thread draws."""
+        try:
+            key = name, values = name, tuple(map(float, values))
+        except OverflowError:  # which the other path says with the parameter's name
+            return None
         changes, known, place = self._changes, self._formulas, self._take_blocks(blocks)
         if place is None:
             return None
-        key = name, values = name, tuple(map(float, values))
         start, count = known.get(key, (place, 0))
         follows = count and 0 <= place - start < count + 16
         count = min(max(2 * count, 8), 512 * blocks) if follows else 1

@@ -116,8 +116,12 @@ class Generator(_core._Draws, Distributions):
 
     @property
     def state(self):
-        """All that the next numbers depend on, as a dict that can be kept and assigned again."""
+        """All that the next numbers depend on, as a dict that can be kept and assigned again.
+
+        Where NumPy draws from the stream (`numpy.random.default_rng(g)`), it goes on with the next 64 blocks after this.
+        """
         with _Alone(self):
+            self._drop_words()
             states = self._states
             if states is not None:
                 states = np.array(states if isinstance(states, np.ndarray) else states.copy_to_host())

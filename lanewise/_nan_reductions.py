@@ -128,6 +128,7 @@ _nanargmin_complex = lw.reduce(_smaller_pair, map=lambda x, index: (x.real, x.im
 for _made, _name in ((_nansum, "nansum"), (_nanprod, "nanprod"), (_nanmean, "nanmean"), (_nanargmax, "nanargmax"), (_nanargmin, "nanargmin"),
                      (_nanargmax_complex, "nanargmax"), (_nanargmin_complex, "nanargmin")):
     _made.__name__ = _name
+del _name, _made
 
 
 @functools.lru_cache(maxsize=None)

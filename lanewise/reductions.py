@@ -204,6 +204,7 @@ for _name, _made in (("any", _any), ("all", _all), ("minmax", _minmax), ("count_
                      ("argmax", _argmax), ("argmin", _argmin), ("argmax", _argmax_complex), ("argmin", _argmin_complex), ("mean", _mean),
                      ("logsumexp", _logsumexp), ("top1", _top1), ("affine_scan", _affine), ("segmented_sum", _segmented)):
     _made.__name__ = _name
+del _name, _made
 
 
 # ---- their arguments ----

@@ -82,6 +82,16 @@ lw_bit_stream_forget(lw_bit_stream *bits)
     bits->has_half = false;
 }
 
+PyObject *
+lw_draws_drop_words(PyObject *object, PyObject *none)
+{
+    (void)none;
+    Py_BEGIN_CRITICAL_SECTION(object);
+    lw_bit_stream_forget(((lw_drawing *)object)->bits);
+    Py_END_CRITICAL_SECTION();
+    Py_RETURN_NONE;
+}
+
 /* In a critical section. NULL with an exception. */
 static lw_bit_stream *
 bits_of(lw_drawing *owner)

@@ -6,6 +6,7 @@
  * computed. */
 #include "random/draws_py_internal.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,10 +19,12 @@
 #include "random/random_py.h"
 #include "random/units.h"
 
-/* MOST_COMPUTED: with the GIL. MOST_TAKEN: from here on a kernel is worth its call. */
+/* Up to MOST_COMPUTED numbers are computed without releasing the GIL. Up to MOST_TAKEN are
+ * taken from numbers that were made ahead; for more, a kernel is worth its call. */
 enum { MOST_COMPUTED = 8192, MOST_TAKEN = 512, FIRST_AHEAD = 8, MOST_AHEAD = 1024 };
 
 typedef enum kind { NORMAL, EXPONENTIAL, GAMMA, POISSON, BINOMIAL } kind;
+static_assert(BINOMIAL + 1 == LW_DRAW_KINDS, "each kind has numbers that are made ahead");
 
 /* per: numbers per block. fitted: made for the parameters; else standard numbers. */
 static const struct {
@@ -93,14 +96,16 @@ numpy_integer(int64_t value)
 static PyObject *
 uniforms(lw_draws_object *self, const lw_few *asked, double low, double width)
 {
-    uint64_t place = self->base.place;
-    lw_philox philox = self->base.philox;
     double one = 0, *to;
     PyObject *array;
+    lw_philox philox;
+    uint64_t place;
 
     to = room_for(asked, NPY_DOUBLE, &one, &array);
     if (to == NULL)
         return NULL;
+    philox = self->base.philox; /* behind the allocation, which may leave the section */
+    place = self->base.place;
     self->base.place += ((uint64_t)asked->n + 1) / 2;
     if (asked->n <= MOST_COMPUTED) {
         lw_philox_uniforms(&philox, place, low, width, asked->n, to);
@@ -115,13 +120,15 @@ uniforms(lw_draws_object *self, const lw_few *asked, double low, double width)
 static PyObject *
 uniforms32(lw_draws_object *self, const lw_few *asked)
 {
-    uint64_t place = self->base.place;
-    lw_philox philox = self->base.philox;
     PyObject *array;
     float *to = room_for(asked, NPY_FLOAT, NULL, &array);
+    lw_philox philox;
+    uint64_t place;
 
     if (to == NULL)
         return NULL;
+    philox = self->base.philox;
+    place = self->base.place;
     self->base.place += ((uint64_t)asked->n + 3) / 4;
     if (asked->n <= MOST_COMPUTED) {
         lw_philox_uniforms32(&philox, place, asked->n, to);
@@ -738,6 +745,8 @@ static PyMethodDef methods[] = {
     {"_take_blocks", draw_take_blocks, METH_O,
      PyDoc_STR(
          "_take_blocks(count): the place, which moves on; None while the generator is busy")},
+    {"_drop_words", lw_draws_drop_words, METH_NOARGS,
+     PyDoc_STR("_drop_words(): NumPy draws next from the generator's place on")},
     {"_fill_uniform", draw_fill, METH_VARARGS,
      PyDoc_STR(
          "_fill_uniform(place, low, width, out): with the numbers from the place on, which "

@@ -25,6 +25,8 @@ PyObject *lw_draws_capsule(PyObject *object, void *closure);
 /* The stream has changed: words that were computed in advance are not used. bits may be NULL.
  */
 void lw_bit_stream_forget(lw_bit_stream *bits);
+/* _drop_words(): the same, for Python's code. METH_NOARGS. */
+PyObject *lw_draws_drop_words(PyObject *object, PyObject *none);
 
 /* ---- arguments_py.c ---- */
 

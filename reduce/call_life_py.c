@@ -4,11 +4,17 @@
 #include "core/base/memory.h"
 #include "reduce/call_parts_py.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
-/* Some 20 KB, most of them the strides of dimensions that there are not, which are not zeroed.
- */
+static_assert(offsetof(lw_reduce_call, job) + sizeof(lw_reduce_job) == sizeof(lw_reduce_call),
+              "the job is at the end");
+static_assert(offsetof(lw_reduce_job, kept) + 2 * sizeof(lw_reduce_space) ==
+                  sizeof(lw_reduce_job),
+              "its spaces are at the end");
+
+/* Most of its 20 KB are strides of unused dimensions, which are left uninitialised. */
 lw_reduce_call *
 lw_reduce_call_new(PyObject *self)
 {

@@ -510,8 +510,8 @@ lw_reduce_read_initial(lw_reduce_call *call)
     }
     if (!call->has_empty && call->masked &&
         (call->self->stage == LW_REDUCE_PARTIAL || call->self->stage == LW_REDUCE_MERGE)) {
-        /* Who merges parts knows which have no element (lanewise/_partials.py), and leaves them
-         * out; initial= comes when all parts are merged. */
+        /* lanewise/_partials.py marks accumulators without elements and ignores their values,
+         * so that any value will do here. */
         memcpy(call->empty, r->neutral, sizeof call->empty);
         call->has_empty = true;
     }

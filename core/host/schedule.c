@@ -113,10 +113,10 @@ all_run(const job *j)
            (j->work->stop == NULL || !j->work->stop->stopped);
 }
 
-/* A short run may have been disturbed by a page fault or by another process, so that it may at
- * most double the known cost. */
+/* took_ns: of all threads together. A short run may have been disturbed by a page fault or by
+ * another process, so that it may at most double the known cost. */
 static void
-learn(const job *j, int64_t took_ns, int64_t n)
+learn(const job *j, int64_t took_ns, int64_t n, int64_t n_threads)
 {
     const lw_work *work = j->work;
     double before = atomic_load_explicit(work->cost_ps, memory_order_relaxed);
@@ -125,7 +125,7 @@ learn(const job *j, int64_t took_ns, int64_t n)
 
     if (!all_run(j))
         return;
-    if (before > 0 && cost > 2 * before && took_ns < SURE_NS)
+    if (before > 0 && cost > 2 * before && took_ns < n_threads * SURE_NS)
         cost = 2 * before;
     cost = cost < 1 ? 1 : cost > MOST_PS ? MOST_PS : cost;
     atomic_store_explicit(work->cost_ps, (uint32_t)cost, memory_order_relaxed);
@@ -152,7 +152,7 @@ sample(void *context, int64_t begin, int64_t end)
         took = lw_now_ns() - start;
         if (took < SAMPLE_NS && s->n < end)
             continue;
-        learn(s->j, took, s->n);
+        learn(s->j, took, s->n, 1);
         break;
     }
     return true;
@@ -194,7 +194,7 @@ run_here(job *j, int64_t n)
     run_part(j, j->first, j->work->n);
     took = (exact ? lw_now_ns() : lw_about_now_ns()) - begin;
     if (took > 0)
-        learn(j, took, n);
+        learn(j, took, n, 1);
 }
 
 bool
@@ -221,6 +221,6 @@ lw_work_run(const lw_work *work)
     lw_parallel_until(left, grain_of(work, cost_of(work)), part, &j, work->stop);
     /* the wait for threads is not counted, which would make parts of few pieces permanent */
     if (j.n_run > 0)
-        learn(&j, j.spent_ns, j.n_run);
+        learn(&j, j.spent_ns, j.n_run, lw_host_threads());
     return all_run(&j);
 }

@@ -26,11 +26,16 @@
 #define SPIN_NS 30000
 
 /* The most steps that a chunk is divided into. A thread that is held up keeps the others
- * waiting for one step, and a step takes more than 20 us, beside which taking it is cheap. */
+ * waiting for one step. With the grains that callers choose, a step takes more than 20 us, and
+ * taking it costs little beside that. */
 enum { STEPS = 16 };
 
-/* Of a worker that is not in a loop; that was called to one and has not begun; that works. */
-enum { IDLE, CALLED, AT_WORK };
+/* What a worker does. */
+enum {
+    IDLE,   /* It is in no loop. */
+    CALLED, /* It was called to a loop, and has not begun. */
+    AT_WORK /* It runs steps of the loop. */
+};
 
 /* A worker and what it needs, on its own cache lines. `asleep` is true while it may be in the
  * futex. */
@@ -38,8 +43,8 @@ typedef struct worker {
     _Alignas(128) atomic_uint state;
     atomic_uint asleep;
     atomic_uint_fast64_t left; /* steps of its chunk that nobody has taken: first << 32 | end */
-    lw_status status;          /* of the first step that failed, among those that it ran, */
-    int64_t failed_at;         /* and where that begins */
+    lw_status status;          /* of the first step that failed among those that it ran */
+    int64_t failed_at;         /* where that step begins */
     int fp_flags;
     uint32_t index;
     pthread_t thread;

@@ -5,9 +5,9 @@
  * Work is cut into equal chunks, one per worker, at multiples of `grain`, in order: the same n,
  * grain and thread count always give the same chunks (so that the thread that touches a buffer
  * first also works on it later, as a rule). The caller has chunk 0. A worker goes through its
- * chunk in steps of some grains; who has no more steps takes those that others have not begun.
- * So where a core is busy with other work, its worker does less, or nothing, and nobody waits
- * for a worker that has not begun. Waiting is a short spin, then a futex.
+ * chunk in steps of some grains; a thread that has no steps left takes steps that others have
+ * not begun. So where a core is busy with other work, its worker does less, or nothing, and
+ * nobody waits for a worker that has not begun. Waiting is a short spin, then a futex.
  *
  * Floating-point environment: workers run with the caller's (rounding mode, flush-to-zero), and
  * exception flags that they raise are raised in the caller at the end, as NumPy expects. */

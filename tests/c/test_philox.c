@@ -76,5 +76,5 @@ main(void)
                 check_way(&ways[which], &stream, firsts[i]);
         check_counts(&stream, firsts[i]);
     }
-    return 0;
+    return n_failures != 0;
 }

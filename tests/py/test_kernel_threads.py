@@ -29,12 +29,6 @@ def reverse(x):
     x[i] = own[63 - i]
 
 
-def plain(x, out):
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = x[i] * 2 + 1
-
-
 @pytest.mark.parametrize("kind", ["forall", "jit"])
 def test_new_specialisations_at_once(kind, tmp_path):
     """Sixteen threads, eight types: eight specialisations, eight compiles, right results."""

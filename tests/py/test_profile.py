@@ -78,6 +78,16 @@ def test_all_generators():
     assert 'triple' in p.table() and "<table" in p.table()._repr_html_()
 
 
+def test_names_of_reductions():
+    x = np.arange(6.0)
+    with lw.profile() as p:
+        lw.reductions.segmented_sum(x, x == 2)
+        lw.reductions.nanargmin(x + 1j)
+    names = {row["function"] for row in p.table().rows}
+    assert any("segmented" in name for name in names) and any("nanargmin" in name for name in names), names
+    assert not any("made" in name for name in names)
+
+
 def test_compiling_is_apart_from_running():
     def fresh(x):
         return x * 7 - 2

@@ -409,3 +409,11 @@ def test_float32_numbers_are_the_kernels(n):
     assert g.random(None, np.float32) == twin._random(None, np.float32)
     with pytest.raises(TypeError, match="dtype must be float32 or float64, not >f4"):
         g.random(3, dtype=">f4")
+
+
+@pytest.mark.parametrize("draw", [lambda g: g.lognormal(10**400), lambda g: g.beta(10**400, 2.0), lambda g: g.laplace(0, 10**400)])
+def test_a_parameter_that_is_no_float_is_named(draw):
+    g = Generator(1)
+    with pytest.raises((OverflowError, ValueError), match="mean|a is|scale|a must|scale must"):
+        draw(g)
+    assert g.state["place"] == 0

@@ -69,6 +69,17 @@ def test_a_new_state_drops_the_words_taken():
     assert rng.random(3).tolist() == first
 
 
+def test_reading_the_state_drops_the_words_taken_too():
+    g = lw.random.default_rng(2)
+    rng = np.random.default_rng(g)
+    rng.random(3)
+    rng.integers(9, size=3, dtype=np.uint32)
+    saved, copy_of_g = g.state, pickle.loads(pickle.dumps(g))
+    following = rng.random(5).tolist()
+    g.state = saved
+    assert rng.random(5).tolist() == np.random.default_rng(copy_of_g).random(5).tolist() == following
+
+
 def test_threads_share_the_stream():
     g = lw.random.default_rng(3)
     rng = np.random.default_rng(g)

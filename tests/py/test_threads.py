@@ -4,8 +4,8 @@ do not spill over. What may hang runs in a process of its own with a time limit.
 from __future__ import annotations
 
 import gc
+import itertools
 import os
-import random
 import threading
 import time
 
@@ -45,9 +45,12 @@ def compiled():
     return lw.cache.info()["compiled"]
 
 
+_fresh = itertools.count((1 << 20) + 1, 2)
+
+
 def fresh():
     """A number that no other test of this process has compiled into a kernel: equal texts share one."""
-    return random.randrange(1 << 20, 1 << 30)
+    return next(_fresh)
 
 
 @pytest.mark.parametrize("cache", [True, False])

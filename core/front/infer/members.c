@@ -1,8 +1,7 @@
-/* Members of enum classes. Those that are chosen at run time: their attributes, and results
- * that are members. A constant that is a member has the type of its class, too, so that it
- * becomes a value where others of the class may be (core/front/join.c). And operators of
- * members of one Flag class that are known when the code is compiled. The reader has read all
- * of them (core/front/read/members.c). */
+/* Members of enum classes. This file types the attributes of members that are chosen at run
+ * time, results that are members, and the operators of members of one Flag class that are known
+ * when the code is compiled. A constant member has the type of its class, so that it joins with
+ * other members of it (core/front/join.c). core/front/read/members.c reads the classes. */
 #include "core/front/infer/infer_internal.h"
 
 #include <string.h>

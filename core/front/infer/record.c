@@ -228,7 +228,7 @@ lw_infer_store_records(lw_infer_frame *f, uint32_t source, lw_type to, lw_type f
         lw_format_text(f, "%s into %s", lw_describe_type(f, from), lw_describe_type(f, to)),
         lw_record_of(lw_types_of(f), y)
             ? lw_format_text(f, "assign field by field, `out[\"x\"] = %s[\"x\"]`",
-                             name ? name : "a")
+                             name[0] ? name : "a")
             : "assign to the fields, `out[\"x\"] = a`",
         "records are copied from arrays of the same dtype");
 }

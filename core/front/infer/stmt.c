@@ -4,7 +4,6 @@
  * of their bodies. */
 #include "core/front/infer/infer_internal.h"
 #include "core/front/records.h"
-#include "core/front/records.h"
 
 #include <assert.h>
 #include <string.h>
@@ -319,6 +318,7 @@ static lw_status
 check_entry_returned(lw_infer_frame *f, uint32_t node, lw_type type)
 {
     uint32_t loc = lw_node_of(f, node)->loc;
+    const char *source;
 
     if (f->caller != NULL || type == LW_T_BOTTOM || type == LW_T_NONE)
         return LW_OK;
@@ -342,6 +342,7 @@ check_entry_returned(lw_infer_frame *f, uint32_t node, lw_type type)
             f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
             "return its `.value`, or use an `enum.IntEnum`, whose members are numbers",
             "a member of an enum class cannot be a result here");
+    source = lw_describe_source(f, node);
     if (has_memory(f, type))
         return lw_complain(
             f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
@@ -349,7 +350,7 @@ check_entry_returned(lw_infer_frame *f, uint32_t node, lw_type type)
                 ? lw_format_text(f,
                                  "return its fields, or an array of it: `y = np.empty(1, "
                                  "dtype)`, then `y[0] = %s`",
-                                 lw_describe_source(f, node))
+                                 source[0] ? source : "a")
                 : "return numbers: elements, fields",
             "an array or record cannot be a result");
     return LW_OK;

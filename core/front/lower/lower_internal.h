@@ -335,14 +335,14 @@ lw_lower_value lw_lower_view(lw_lower_frame *f, uint32_t node, bool is_dense);
 void lw_check_escapes(lw_lower_frame *f);
 
 /* ---- record.c ---- */
-/* An item in memory; `align` is the known alignment of its address (0: that of its type). The
- * value of a record, and of an array in a record, is its address. */
 /* The record at this address, which lies in the memory of `in`, a record or an array. */
 lw_lower_value lw_lower_in_memory(lw_lower_frame *f, lw_type type, lw_ref address,
                                   lw_lower_value in);
 /* The item at this address in the memory of `in`. */
 lw_lower_value lw_lower_item_in(lw_lower_frame *f, lw_type type, lw_ref address, uint32_t align,
                                 lw_lower_value in);
+/* An item in memory; `align` is the known alignment of its address (0: that of its type). The
+ * value of a record, and of an array in a record, is its address. */
 lw_lower_value lw_lower_load(lw_lower_frame *f, lw_type type, lw_ref address, uint32_t align);
 void lw_lower_store(lw_lower_frame *f, lw_type type, lw_ref address, lw_lower_value value,
                     uint32_t align);

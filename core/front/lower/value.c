@@ -300,12 +300,12 @@ type_before_cast(const lw_constant *k, lw_type type)
 }
 
 static uint64_t
-member_number(const lw_lower_frame *f, const lw_enum *of, const lw_constant *k)
+member_number(lw_lower_frame *f, const lw_enum *of, const lw_constant *k)
 {
     for (uint32_t i = 0; i < of->n; i++)
         if (lw_typed_constant(f->l->typed, of->members[i]) == k)
             return i;
-    assert(!"a member of another class");
+    lw_lower_fail(f, f->node, "a member is none of its class");
     return 0;
 }
 

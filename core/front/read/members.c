@@ -1,10 +1,8 @@
-/* The classes of enum members: which members a value at run time may be, and the members of
- * Flag classes. The number of a member in its class stands for it at run time, so that a class
- * whose members are equal to something else than themselves, or of which more can be made
- * (enum.Flag), has none. Of a Flag class all combinations are read, so that inference finds
- * what
- * `&`, `|`, `^` and `~` of members give that variables and parameters stand for. Each of them
- * is made, named and inverted by Python. */
+/* The classes of enum members. At run time the number of a member in its class stands for it.
+ * Classes whose members may be equal to other objects, or of which more members can be made
+ * (enum.Flag), have no such numbers. Of a Flag class all combinations are read, because
+ * inference must find the members that `&`, `|`, `^` and `~` give. Python makes, names and
+ * inverts each of them. */
 #include "core/front/read/read_internal.h"
 
 #include <assert.h>
@@ -187,8 +185,6 @@ read_members(lw_reader *r, PyObject *class, PyObject *names, lw_enum *out)
         out->members = members;
         out->n = n;
         out->truth = truth_of(r, out);
-        if (lw_captures_add_enum(r->captures, class) < 0)
-            lw_read_failed(r);
     }
     Py_XDECREF(map);
     return r->status == LW_OK;
@@ -204,6 +200,8 @@ describe(lw_reader *r, PyObject *class, lw_enum *out)
         names && PyList_Check(names) ? PyList_GetSlice(names, 0, PY_SSIZE_T_MAX) : NULL;
 
     lw_read_clear();
+    if (lw_captures_add_enum(r->captures, class) < 0)
+        lw_read_failed(r);
     out->id = class;
     out->refuses = base != NULL && inherits(class, base, "_missing_");
     out->name = lw_read_text(r, ((PyTypeObject *)class)->tp_name);
