@@ -7,6 +7,7 @@ usual.
 
 import ast
 import builtins
+import contextlib
 import operator
 import sys
 import types
@@ -66,6 +67,7 @@ def _unpack(packed):
 
 
 _classes: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # of those that came by their source: it, and what stands for its names
+_arrived: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # the same classes, by module, name and source
 
 
 def _class_source(cls):
@@ -86,15 +88,37 @@ def _pack_class(cls, source, seen):
     around = _classes[cls][1] if cls in _classes else vars(sys.modules[cls.__module__])
     names = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
     scope = {name: _pack(around[name], seen) for name in sorted(names) if name in around and name != cls.__name__}
-    return {"name": cls.__name__, "module": cls.__module__, "source": source, "scope": scope}
+    tracked = _cloudpickle()
+    return {"name": cls.__name__, "module": cls.__module__, "source": source, "scope": scope,
+            "identity": tracked._get_or_create_tracker_id(cls) if tracked else None}
 
 
 def _unpack_class(packed):
-    text, name = packed["source"], packed["name"]
-    scope = _scope_of(packed)
-    made = _texts.run(text, _file_of(name, text), scope)[name]
-    _classes[made] = text, {key: value for key, value in scope.items() if key != name}
-    return made
+    """The class: the one that is in this process already, so that its objects and members are the same, or one made of the text."""
+    text, name, identity = packed["source"], packed["name"], packed.get("identity")
+    if identity is not None:
+        with contextlib.suppress(ImportError):
+            import cloudpickle  # noqa: F401  # it was there where the class was packed
+    tracked = _cloudpickle()
+    identity = identity if tracked else None
+    found = tracked._DYNAMIC_CLASS_TRACKER_BY_ID.get(identity) if identity else None
+    if found is None:
+        found = getattr(sys.modules.get(packed["module"]), name, None)
+        found = found if isinstance(found, type) and _class_source(found) == text else _arrived.get((packed["module"], name, text))
+    if found is None:
+        scope = _scope_of(packed)
+        found = _texts.run(text, _file_of(name, text), scope)[name]
+        _classes[found] = text, {key: value for key, value in scope.items() if key != name}
+        _arrived[packed["module"], name, text] = found
+    return tracked._lookup_class_or_track(identity, found) if identity else found
+
+
+def _cloudpickle():
+    """cloudpickle, which Dask pickles arguments with, where it is imported: classes of `__main__` have an identity there, by
+    which those that come by it and those that come by us are one."""
+    module = sys.modules.get("cloudpickle.cloudpickle")
+    needed = "_get_or_create_tracker_id", "_lookup_class_or_track", "_DYNAMIC_CLASS_TRACKER_BY_ID"
+    return module if module is not None and all(hasattr(module, one) for one in needed) else None
 
 
 def _file_of(name, text):
@@ -222,7 +246,7 @@ def _source_of(function):
 def _token(packed):
     """What Dask makes tokens of quickly: modules by name, functions by their parts."""
     if isinstance(packed, dict):
-        return [(key, _token(value)) for key, value in packed.items() if key not in ("doc", "attributes")]
+        return [(key, _token(value)) for key, value in packed.items() if key not in ("doc", "attributes", "identity")]
     if isinstance(packed, tuple) and len(packed) == 2 and isinstance(packed[0], str):
         return packed[0], _token(packed[1]) if isinstance(packed[1], dict) else packed[1]
     return packed
