@@ -30,6 +30,21 @@ def _new_lock():
         raise MemoryError("no memory for a Generator's lock") from error
 
 
+class _BitGenerator(str):
+    """The name of a generator's bit generator, which is also what SciPy reads the stream from, as of NumPy's bit generators."""
+
+    def __new__(cls, name, generator):
+        self = str.__new__(cls, name)
+        self._generator = generator
+        return self
+
+    capsule = property(lambda self: self._generator.capsule)
+    lock = property(lambda self: self._generator.lock)
+
+    def __reduce__(self):
+        return str, (str(self),)
+
+
 class Generator(_core._Draws, Distributions):
     """A generator of arrays of random numbers, with the method names and keywords of `numpy.random.Generator`.
 
@@ -73,7 +88,7 @@ class Generator(_core._Draws, Distributions):
         if target not in (None, "cpu", "cuda"):
             raise ValueError(f'target must be None, "cpu" or "cuda", not {target!r:.200}')
         self._sequence = seed if isinstance(seed, np.random.SeedSequence) else _sequence(seed)
-        self.bit_generator = bit_generator
+        self._name = str(bit_generator)
         self._is_philox = bit_generator == "philox"
         self.target = target
         self._jumps = 0
@@ -86,7 +101,12 @@ class Generator(_core._Draws, Distributions):
         self._formulas = {}  # of their numbers made ahead: by name and parameters, the first's place and how many
 
     def __repr__(self):
-        return f"Generator({self.bit_generator!r}, place={self._place})"
+        return f"Generator({self._name!r}, place={self._place})"
+
+    @property
+    def bit_generator(self):
+        """The name of the bit generator."""
+        return _BitGenerator(self._name, self)
 
     @property
     def lock(self):
@@ -100,14 +120,14 @@ class Generator(_core._Draws, Distributions):
         n_children = integer("n_children", n_children)
         if n_children < 0:
             raise ValueError(f"n_children must not be negative, not {n_children}")
-        return [Generator(child, self.bit_generator, self.target) for child in self._sequence.spawn(n_children)]
+        return [Generator(child, self._name, self.target) for child in self._sequence.spawn(n_children)]
 
     def jumped(self, jumps=1):
         """A generator at this one's place in another of its seed's streams, none of which overlap: jumped(0) is a copy."""
         jumps = integer("jumps", jumps)
         if not 0 <= jumps < 2**30 - self._jumps:
             raise ValueError(f"jumps must be from 0 to {2**30 - 1 - self._jumps}, not {jumps}: a seed has 2**30 streams")
-        new, state = Generator(self._sequence, self.bit_generator, self.target), self.state
+        new, state = Generator(self._sequence, self._name, self.target), self.state
         state["jumps"] += jumps
         if state["states"] is not None:
             state["states"] = _jumped(state["states"], jumps * _LANES)
@@ -125,12 +145,12 @@ class Generator(_core._Draws, Distributions):
             states = self._states
             if states is not None:
                 states = np.array(states if isinstance(states, np.ndarray) else states.copy_to_host())
-            return {"bit_generator": self.bit_generator, "key": self._key, "jumps": self._jumps,
+            return {"bit_generator": self._name, "key": self._key, "jumps": self._jumps,
                     "place": self._place, "states": states}
 
     @state.setter
     def state(self, value):
-        new = read_state(value, self.bit_generator, _LANES)
+        new = read_state(value, self._name, _LANES)
         with _Alone(self):
             before = self._key, self._jumps, self._place, self._states
             try:
@@ -224,7 +244,7 @@ class Generator(_core._Draws, Distributions):
         lanes = name == "random" and per_block == 4 and not self._is_philox  # whose kernel rounds once more
         if not is_scalar(loc, scale) or lanes and not (loc == 0 and scale == 1):
             fill.place, loc, scale = (loc, scale), 0.0, 1.0
-        if name == "normal" and per_block == 4 and loc == 0 and scale == 1 and self.bit_generator == "philox":
+        if name == "normal" and per_block == 4 and loc == 0 and scale == 1 and self._is_philox:
             fill.name = "standard_normal"
             return fill.run(4)
         return fill.run(per_block, *([cast(scale)] if name == "exponential" else [cast(loc), cast(scale)]))
@@ -252,7 +272,7 @@ class Generator(_core._Draws, Distributions):
     def _integers_one(self, low, high, size, kind, out, stream, target=None):
         """Bounds that are ints, the same for every number: up to 2**32 numbers apart 32 bits make one."""
         span, wide = high - low, np.uint64 if kind == np.uint64 else np.int64
-        one = self.bit_generator == "philox" and span <= 2**32
+        one = self._is_philox and span <= 2**32
         fill = self._start("integers32" if one else "integers64", size, kind, out, (kind,), stream, target)
         if span == 2**64:
             fill.name = "bits"

@@ -12,7 +12,8 @@ _Parameter: TypeAlias = ArrayLike | DeviceArray
 
 # Results: a number where size and out are left out, else an array of the target.
 class Generator:
-    bit_generator: str
+    @property
+    def bit_generator(self) -> str: ...
     target: str | None
     state: dict[str, Any]
     @property

@@ -100,3 +100,13 @@ def test_threads_share_the_stream():
 def test_lanes_are_refused():
     with pytest.raises(TypeError, match="xoroshiro128p, whose lanes have no order"):
         np.random.default_rng(lw.random.Generator(1, "xoroshiro128p"))
+
+
+@pytest.mark.parametrize("of", [st.nchypergeom_wallenius(20, 7, 12, 0.5), st.nchypergeom_fisher(20, 7, 12, 0.5), st.random_table([2, 3], [1, 4])],
+                         ids=["wallenius", "fisher", "table"])
+def test_what_reads_the_bit_generator(of):
+    """Code of SciPy in C, which draws from random_state.bit_generator.capsule."""
+    x = np.asarray(of.rvs(size=5, random_state=lw.random.default_rng(1)))
+    assert (x == np.asarray(of.rvs(size=5, random_state=lw.random.default_rng(1)))).all() and x.shape[0] == 5
+    g = lw.random.default_rng(1)
+    assert g.bit_generator == "philox" and type(pickle.loads(pickle.dumps(g.bit_generator))) is str and type(g.state["bit_generator"]) is str
