@@ -158,3 +158,8 @@ def test_environment(word, dtype, told, tmp_path):
     (tmp_path / "program.py").write_text("import numpy as np, lanewise as lw\nprint(lw.vectorize(lambda x: x * 0.5)(np.float32([1])).dtype)")
     done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, env={**os.environ, "LANEWISE_TYPING": word}, capture_output=True, text=True)
     assert done.stdout == dtype + "\n" and told in done.stderr and bool(told) == bool(done.stderr)
+
+
+def test_an_empty_variable_is_as_none(run_python):
+    done = run_python("-c", "import lanewise as lw; print(lw.vectorize(['f8(f8)'])(lambda x: x + 1)(1.0))", LANEWISE_TYPING="")
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "2.0", "")

@@ -45,7 +45,7 @@ keywords_with_settings(const lw_request *request)
     const char *typing = lw_env_text(LW_ENV_typing);
     PyObject *keywords;
 
-    if (strcmp(typing, "weak") == 0 || lw_is_of_package(request->function))
+    if (*typing == '\0' || strcmp(typing, "weak") == 0 || lw_is_of_package(request->function))
         return request->keywords ? Py_NewRef(request->keywords) : PyDict_New();
     keywords = request->keywords ? PyDict_Copy(request->keywords) : PyDict_New();
     if (keywords != NULL && lw_keywords_default(keywords, "typing", typing) < 0)
