@@ -199,13 +199,26 @@ static PyType_Spec intrinsic_spec = {
 
 /* ---- IntrinsicGroup ---- */
 
+/* laneid, threadIdx and threadIdx.x, but no function and no group of functions. */
+static bool
+is_value(PyObject *member)
+{
+    PyObject *x;
+
+    if (Py_IS_TYPE(member, lw_core->intrinsic_type))
+        return *row_of(member)->signature == 0;
+    x = Py_IS_TYPE(member, lw_core->intrinsic_group_type)
+            ? PyDict_GetItemString(((group_object *)member)->members, "x")
+            : NULL;
+    return x != NULL && Py_IS_TYPE(x, lw_core->intrinsic_type) && *row_of(x)->signature == 0;
+}
+
 static PyObject *
 group_getattro(PyObject *self, PyObject *name)
 {
     PyObject *member = lw_dict_item(((group_object *)self)->members, name);
 
-    if (member != NULL && Py_IS_TYPE(member, lw_core->intrinsic_type) &&
-        *row_of(member)->signature == 0 && lw_on_python())
+    if (member != NULL && lw_on_python() && is_value(member))
         return value_in_python(member);
     if (member != NULL)
         return member;
