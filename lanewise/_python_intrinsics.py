@@ -19,11 +19,16 @@ def _path(name) -> str:
     return name.__module__.removeprefix("lanewise.").replace("lanewise", "") + "." * (name.__module__ != "lanewise") + name.__qualname__
 
 
+class _Printed:
+    """Printed as compiled code prints tuples."""
+
+    __slots__ = ()
+    __str__ = tuple.__repr__
+
+
 def _triple(name):
-    """The class of threadIdx: a tuple with names, printed as compiled code prints it."""
-    made = collections.namedtuple(name, "x y z")
-    made.__str__ = tuple.__repr__
-    return made
+    """The class of threadIdx: a tuple with names."""
+    return type(name, (_Printed, collections.namedtuple(name, "x y z")), {"__slots__": (), "__module__": "lanewise.cuda"})
 
 
 _TRIPLES = {name: _triple(name) for name in ("threadIdx", "blockIdx", "blockDim", "gridDim")}

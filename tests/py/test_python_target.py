@@ -213,6 +213,30 @@ def test_indices_are_tuples(capsys):
     assert repr(cuda.threadIdx) == "<cuda.threadIdx: works in kernels>" and cuda.threadIdx != (1, 0, 0)
 
 
+def test_indices_under_another_name(python):
+    t, shape = cuda.threadIdx, cuda.blockDim
+
+    @lw.jit
+    def k(out, seen):
+        x, *_ = t
+        match t:
+            case (2, 0, z):
+                out[x] = z + 5
+        out[x] += 100 * ((1, 0, 0) == t) + 1000 * (t != (0, 0, 0)) + isinstance(t, tuple) + len(t[1:])
+        seen.append((f"{t} {t!r}", (7,) + t + shape, hash(t) == hash((x, 0, 0)), t < (1, 0, 0), max(shape)))
+        with pytest.raises(TypeError, match="write cuda.threadIdx, or tuple"):
+            out[t]
+
+    out, seen = np.zeros(3, int), []
+    with lw.config(target="python"):
+        k[1, 3](out, seen)
+    assert out.tolist() == [3, 1103, 1008]
+    assert seen[2] == ("(2, 0, 0) threadIdx(x=2, y=0, z=0)", (7, 2, 0, 0, 3, 1, 1), True, False, 3) and seen[0][3]
+    assert t != (0, 0, 0) and hash(t) == hash(cuda.threadIdx) and not isinstance(t, tuple) and t.__class__ is type(t)
+    with pytest.raises(TypeError, match="threadIdx has no items outside of kernels"):
+        len(t)
+
+
 def test_meeting_of_all_blocks_and_dynamic_memory():
     @cuda.jit
     def k(x):
