@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import sys
 
@@ -18,8 +19,23 @@ def _path(name) -> str:
     return name.__module__.removeprefix("lanewise.").replace("lanewise", "") + "." * (name.__module__ != "lanewise") + name.__qualname__
 
 
+class _Printed:
+    """Printed as compiled code prints tuples."""
+
+    __slots__ = ()
+    __str__ = tuple.__repr__
+
+
+def _triple(name):
+    """The class of threadIdx: a tuple with names."""
+    return type(name, (_Printed, collections.namedtuple(name, "x y z")), {"__slots__": (), "__module__": "lanewise.cuda"})
+
+
+_TRIPLES = {name: _triple(name) for name in ("threadIdx", "blockIdx", "blockDim", "gridDim")}
+
+
 def value(name):
-    """threadIdx.x and the like: this thread's number; outside of kernels the name itself."""
+    """threadIdx, threadIdx.x and the like: this thread's numbers; outside of kernels the name itself."""
     thread = current()
     if thread is None:
         return name
@@ -30,7 +46,8 @@ def value(name):
         return thread.lane
     of = {"threadIdx": thread.index, "blockIdx": thread.block.index, "blockDim": thread.block.shape,
           "gridDim": thread.block.grid}
-    return int(of[group]["xyz".index(axis)])
+    numbers = _TRIPLES[group](*map(int, of[group]))
+    return getattr(numbers, axis) if axis else numbers
 
 
 def intrinsic(name):

@@ -99,8 +99,8 @@ event = _cuda.event
 event_elapsed_time = _cuda.event_elapsed_time
 
 # What kernels call: cuda.grid, cuda.shared.array, … (core/tables/kernel_names.def)
-# laneid and warpsize are numbers of a thread where functions run as plain Python: asked for by __getattr__
-_VALUES = ("laneid", "warpsize")
+# These are numbers of a thread where functions run as plain Python: asked for by __getattr__
+_VALUES = ("laneid", "warpsize", "threadIdx", "blockIdx", "blockDim", "gridDim")
 globals().update({name: getattr(_intrinsics.cuda, name) for name in dir(_intrinsics.cuda) if name not in _VALUES})
 
 

@@ -180,6 +180,63 @@ def test_threads():
     same(run)
 
 
+def test_indices_are_tuples(capsys):
+    """cuda.threadIdx and its like, read where they stand."""
+    @lw.jit
+    def k(out):
+        i = cuda.threadIdx.x
+        x, y, z = cuda.threadIdx
+        match cuda.threadIdx:
+            case (0, 0, 0):
+                out[i, 0] = 1
+            case (x, 0, 0):
+                out[i, 0] = 10 * x
+        if cuda.threadIdx == (1, 0, 0) and cuda.threadIdx in ((1, 0, 0),):
+            print(cuda.threadIdx, f"{cuda.blockDim}")
+            out[i, 1] = 1
+        out[i, 2] = cuda.threadIdx != (1, 0, 0)
+        out[i, 3] = isinstance(cuda.threadIdx, tuple) and not (not cuda.threadIdx)
+        out[i, 4] = len(cuda.threadIdx) + max(cuda.blockDim) + (cuda.threadIdx + (7,))[3]
+        for a, b in zip(cuda.threadIdx, cuda.blockDim):
+            out[i, 5] += a * b
+        for a in cuda.threadIdx:
+            out[i, 6] += a
+        out[i, 7] = cuda.threadIdx[0] + 10 * len(cuda.threadIdx[1:]) + 100 * (0, *cuda.blockDim)[1]
+
+    def run():
+        out = np.zeros((3, 8), int)
+        k[1, 3](out)
+        return out
+
+    assert same(run).tolist() == [[1, 0, 1, 1, 13, 0, 0, 320], [10, 1, 0, 1, 13, 3, 1, 321], [20, 0, 1, 1, 13, 6, 2, 322]]
+    assert capsys.readouterr().out == 2 * "(1, 0, 0) (3, 1, 1)\n"
+    assert repr(cuda.threadIdx) == "<cuda.threadIdx: works in kernels>" and cuda.threadIdx != (1, 0, 0)
+
+
+def test_indices_under_another_name(python):
+    t, shape = cuda.threadIdx, cuda.blockDim
+
+    @lw.jit
+    def k(out, seen):
+        x, *_ = t
+        match t:
+            case (2, 0, z):
+                out[x] = z + 5
+        out[x] += 100 * ((1, 0, 0) == t) + 1000 * (t != (0, 0, 0)) + isinstance(t, tuple) + len(t[1:])
+        seen.append((f"{t} {t!r}", (7,) + t + shape, hash(t) == hash((x, 0, 0)), t < (1, 0, 0), max(shape)))
+        with pytest.raises(TypeError, match="write cuda.threadIdx, or tuple"):
+            out[t]
+
+    out, seen = np.zeros(3, int), []
+    with lw.config(target="python"):
+        k[1, 3](out, seen)
+    assert out.tolist() == [3, 1103, 1008]
+    assert seen[2] == ("(2, 0, 0) threadIdx(x=2, y=0, z=0)", (7, 2, 0, 0, 3, 1, 1), True, False, 3) and seen[0][3]
+    assert t != (0, 0, 0) and hash(t) == hash(cuda.threadIdx) and not isinstance(t, tuple) and t.__class__ is type(t)
+    with pytest.raises(TypeError, match="threadIdx has no items outside of kernels"):
+        len(t)
+
+
 def test_meeting_of_all_blocks_and_dynamic_memory():
     @cuda.jit
     def k(x):
@@ -347,7 +404,7 @@ def debug(tmp_path):
 def test_breakpoint_in_a_thread_that_waited(debug):
     stops = BARRIER.replace("    y = own", "    if i == 1:\n        breakpoint()\n    y = own")
     said = debug(text=stops, commands="p i; p cuda.threadIdx; p cuda.gridDim; n; p y; n; c")
-    assert "<cuda.threadIdx: x=1, y=0, z=0>" in said and "<cuda.gridDim: x=1, y=1, z=1>" in said and "-> x[i] = y" in said and "4.0" in said and RESULT in said, said
+    assert "threadIdx(x=1, y=0, z=0)" in said and "gridDim(x=1, y=1, z=1)" in said and "-> x[i] = y" in said and "4.0" in said and RESULT in said, said
 
 
 def test_stepping_over_a_barrier(debug):

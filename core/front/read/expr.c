@@ -168,6 +168,7 @@ fold_chain(lw_reader *r, uint32_t left, const lw_read_items *links)
 }
 
 static uint32_t read_sequence(lw_reader *r, PyObject *node, uint32_t loc, bool lists);
+static uint32_t read_owner(lw_reader *r, PyObject *node);
 
 static bool
 is_display(const lw_reader *r, PyObject *node)
@@ -187,34 +188,6 @@ lw_read_iterable(lw_reader *r, PyObject *node)
     return lw_read_expr(r, node);
 }
 
-/* cuda.threadIdx and the like where they are values, `print(cuda.threadIdx)`: a tuple with the
- * names x, y and z. Other nodes are returned as they are. */
-static uint32_t
-read_triple(lw_reader *r, uint32_t at, uint32_t loc)
-{
-    static const char *const axes[] = {"x", "y", "z"};
-    static const uint32_t nones[3];
-    PyObject *object = at ? lw_read_object(r, at) : NULL;
-    uint32_t items[3] = {0}, names;
-
-    if (object == NULL ||
-        strcmp(Py_TYPE(object)->tp_name, "lanewise._core.IntrinsicGroup") != 0)
-        return at;
-    for (int i = 0; i < 3; i++) {
-        PyObject *value = PyObject_GetAttrString(object, axes[i]);
-        items[i] = value ? lw_read_constant_node(r, value, loc) : 0;
-        Py_XDECREF(value);
-        lw_read_clear();
-        if (items[i] == 0)
-            return r->status == LW_OK ? at : 0;
-    }
-    names = lw_read_push(
-        r, NULL, (lw_constant){.kind = LW_K_TUPLE, .n = 3, .items = nones, .names = axes});
-    return names ? lw_read_list_node(r, (lw_node){LW_NODE_TUPLE, .loc = loc, .a = names}, items,
-                                     3)
-                 : 0;
-}
-
 /* So is a list, with the lists in it, that is an argument, the value of a variable, an index or
  * an operand: a tuple whose type says that it is a list. Nothing in compiled code changes it.
  */
@@ -225,7 +198,7 @@ lw_read_list_value(lw_reader *r, PyObject *node)
 
     if (kind == LW_AST_List || kind == LW_AST_Tuple)
         return read_sequence(r, node, lw_read_loc(r, node), true);
-    return read_triple(r, lw_read_expr(r, node), lw_read_loc(r, node));
+    return lw_read_expr(r, node);
 }
 
 static uint32_t
@@ -386,7 +359,8 @@ static uint32_t
 read_attribute(lw_reader *r, PyObject *node, uint32_t loc)
 {
     PyObject *name = lw_ast_get(node, r->ast.attr), *value, *object;
-    uint32_t a = lw_read_field(r, node, r->ast.value), constant;
+    PyObject *owner = lw_ast_get(node, r->ast.value);
+    uint32_t a = owner ? read_owner(r, owner) : 0, constant;
     int found;
 
     object = lw_read_object(r, a);
@@ -612,8 +586,38 @@ read_expr(lw_reader *r, PyObject *node)
     }
 }
 
-uint32_t
-lw_read_expr(lw_reader *r, PyObject *node)
+/* cuda.threadIdx and the like where they are values, `print(cuda.threadIdx)`: a tuple with the
+ * names x, y and z. Other nodes are returned as they are. */
+static uint32_t
+read_triple(lw_reader *r, uint32_t at)
+{
+    static const char *const axes[] = {"x", "y", "z"};
+    static const uint32_t nones[3];
+    PyObject *object = at ? lw_read_object(r, at) : NULL;
+    uint32_t items[3] = {0}, names, loc;
+
+    if (object == NULL ||
+        strcmp(Py_TYPE(object)->tp_name, "lanewise._core.IntrinsicGroup") != 0)
+        return at;
+    loc = r->tree->nodes.data[at].loc;
+    for (int i = 0; i < 3; i++) {
+        PyObject *value = PyObject_GetAttrString(object, axes[i]);
+        items[i] = value ? lw_read_constant_node(r, value, loc) : 0;
+        Py_XDECREF(value);
+        lw_read_clear();
+        if (items[i] == 0)
+            return r->status == LW_OK ? at : 0;
+    }
+    names = lw_read_push(
+        r, NULL, (lw_constant){.kind = LW_K_TUPLE, .n = 3, .items = nones, .names = axes});
+    return names ? lw_read_list_node(r, (lw_node){LW_NODE_TUPLE, .loc = loc, .a = names}, items,
+                                     3)
+                 : 0;
+}
+
+/* An expression of which an attribute is read: cuda.threadIdx is the group of names there. */
+static uint32_t
+read_owner(lw_reader *r, PyObject *node)
 {
     uint32_t result;
 
@@ -625,6 +629,12 @@ lw_read_expr(lw_reader *r, PyObject *node)
         return lw_read_error(r, node, (lw_fault){.status = LW_ERR_UNSUPPORTED, .code = "E101"},
                              "this syntax (%.100s) cannot be compiled", Py_TYPE(node)->tp_name);
     return result;
+}
+
+uint32_t
+lw_read_expr(lw_reader *r, PyObject *node)
+{
+    return read_triple(r, read_owner(r, node));
 }
 
 /* ---- targets ---- */
@@ -682,8 +692,8 @@ read_target_subscript(lw_reader *r, PyObject *node)
 static uint32_t
 read_target_attribute(lw_reader *r, PyObject *node)
 {
-    PyObject *name = lw_ast_get(node, r->ast.attr);
-    uint32_t a = lw_read_field(r, node, r->ast.value);
+    PyObject *name = lw_ast_get(node, r->ast.attr), *owner = lw_ast_get(node, r->ast.value);
+    uint32_t a = owner ? read_owner(r, owner) : 0;
     uint32_t constant = a && name ? lw_read_constant(r, name) : 0;
 
     if (constant == 0)

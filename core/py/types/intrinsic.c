@@ -199,13 +199,26 @@ static PyType_Spec intrinsic_spec = {
 
 /* ---- IntrinsicGroup ---- */
 
+/* laneid, threadIdx and threadIdx.x, but no function and no group of functions. */
+static bool
+is_value(PyObject *member)
+{
+    PyObject *x;
+
+    if (Py_IS_TYPE(member, lw_core->intrinsic_type))
+        return *row_of(member)->signature == 0;
+    x = Py_IS_TYPE(member, lw_core->intrinsic_group_type)
+            ? PyDict_GetItemString(((group_object *)member)->members, "x")
+            : NULL;
+    return x != NULL && Py_IS_TYPE(x, lw_core->intrinsic_type) && *row_of(x)->signature == 0;
+}
+
 static PyObject *
 group_getattro(PyObject *self, PyObject *name)
 {
     PyObject *member = lw_dict_item(((group_object *)self)->members, name);
 
-    if (member != NULL && Py_IS_TYPE(member, lw_core->intrinsic_type) &&
-        *row_of(member)->signature == 0 && lw_on_python())
+    if (member != NULL && lw_on_python() && is_value(member))
         return value_in_python(member);
     if (member != NULL)
         return member;
@@ -230,36 +243,149 @@ group_dir(PyObject *self, PyObject *Py_UNUSED(unused))
     return PyDict_Keys(((group_object *)self)->members);
 }
 
-/* threadIdx and the like with the numbers of the thread that runs as plain Python, for
- * debuggers. NULL without an exception: there are none. */
-static PyObject *
-numbers_repr(PyObject *self)
-{
-    static const char *const names[] = {"x", "y", "z"};
-    PyObject *axes[3] = {NULL}, *result = NULL;
-    bool all = true;
+/* ---- threadIdx under another name, in a thread that runs as plain Python: its numbers ---- */
 
-    for (int i = 0; all && i < 3; i++) {
-        axes[i] = PyObject_GetAttrString(self, names[i]);
-        PyErr_Clear();
-        all = axes[i] != NULL && PyLong_Check(axes[i]);
-    }
-    if (all)
-        result = PyUnicode_FromFormat("<%U: x=%S, y=%S, z=%S>", ((group_object *)self)->path,
-                                      axes[0], axes[1], axes[2]);
-    for (int i = 0; i < 3; i++)
-        Py_XDECREF(axes[i]);
+/* The named tuple of a thread; elsewhere NULL without an exception. */
+static PyObject *
+numbers_of(PyObject *self)
+{
+    PyObject *result =
+        lw_on_python() && is_value(self) ? value_in_python(Py_NewRef(self)) : NULL;
+
+    if (result == self)
+        Py_CLEAR(result);
     return result;
 }
 
 static PyObject *
 group_repr(PyObject *self)
 {
-    PyObject *numbers = lw_on_python() ? numbers_repr(self) : NULL;
+    PyObject *numbers = numbers_of(self), *result = NULL;
 
-    if (numbers != NULL || PyErr_Occurred())
-        return numbers;
-    return PyUnicode_FromFormat("<%U: works in kernels>", ((group_object *)self)->path);
+    if (numbers != NULL)
+        result = PyObject_Repr(numbers);
+    else if (!PyErr_Occurred())
+        result = PyUnicode_FromFormat("<%U: works in kernels>", ((group_object *)self)->path);
+    Py_XDECREF(numbers);
+    return result;
+}
+
+static PyObject *
+group_str(PyObject *self)
+{
+    PyObject *numbers = numbers_of(self), *result = NULL;
+
+    if (numbers != NULL || !PyErr_Occurred())
+        result = numbers ? PyObject_Str(numbers) : PyObject_Repr(self);
+    Py_XDECREF(numbers);
+    return result;
+}
+
+/* The same, where there must be one. */
+static PyObject *
+need_numbers(PyObject *self)
+{
+    PyObject *result = numbers_of(self);
+
+    if (result == NULL && !PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "%U has no items outside of kernels",
+                     ((group_object *)self)->path);
+    return result;
+}
+
+static PyObject *
+group_compare(PyObject *self, PyObject *other, int op)
+{
+    PyObject *numbers = numbers_of(self), *result;
+
+    if (numbers == NULL)
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_NotImplemented);
+    result = PyObject_RichCompare(numbers, other, op);
+    Py_DECREF(numbers);
+    return result;
+}
+
+static Py_hash_t
+group_hash(PyObject *self)
+{
+    PyObject *numbers = numbers_of(self);
+    Py_hash_t result = -1;
+
+    if (numbers != NULL)
+        result = PyObject_Hash(numbers);
+    else if (!PyErr_Occurred())
+        result = PyBaseObject_Type.tp_hash(self);
+    Py_XDECREF(numbers);
+    return result;
+}
+
+static PyObject *
+group_iter(PyObject *self)
+{
+    PyObject *numbers = need_numbers(self),
+             *result = numbers ? PyObject_GetIter(numbers) : NULL;
+
+    Py_XDECREF(numbers);
+    return result;
+}
+
+static PyObject *
+group_item(PyObject *self, PyObject *index)
+{
+    PyObject *numbers = need_numbers(self);
+    PyObject *result = numbers ? PyObject_GetItem(numbers, index) : NULL;
+
+    Py_XDECREF(numbers);
+    return result;
+}
+
+static Py_ssize_t
+group_length(PyObject *self)
+{
+    PyObject *numbers = need_numbers(self);
+    Py_ssize_t result = numbers ? PyObject_Size(numbers) : -1;
+
+    Py_XDECREF(numbers);
+    return result;
+}
+
+static PyObject *
+group_add(PyObject *a, PyObject *b)
+{
+    PyTypeObject *type = lw_core->intrinsic_group_type;
+    PyObject *x = Py_IS_TYPE(a, type) ? numbers_of(a) : Py_NewRef(a);
+    PyObject *y = x == NULL ? NULL : Py_IS_TYPE(b, type) ? numbers_of(b) : Py_NewRef(b);
+    PyObject *result = NULL;
+
+    if (y != NULL)
+        result = PyNumber_Add(x, y);
+    else if (!PyErr_Occurred())
+        result = Py_NewRef(Py_NotImplemented);
+    Py_XDECREF(x);
+    Py_XDECREF(y);
+    return result;
+}
+
+/* As an index, NumPy would take it for a list of rows, not for a place. */
+static PyObject *
+group_array(PyObject *self, PyObject *Py_UNUSED(args))
+{
+    PyErr_Format(PyExc_TypeError,
+                 "%U under another name is no index or array in plain Python: write %U, or "
+                 "tuple() around the name",
+                 ((group_object *)self)->path, ((group_object *)self)->path);
+    return NULL;
+}
+
+static PyObject *
+group_class(PyObject *self, void *Py_UNUSED(closure))
+{
+    PyObject *numbers = numbers_of(self), *result = NULL;
+
+    if (numbers != NULL || !PyErr_Occurred())
+        result = Py_NewRef((PyObject *)Py_TYPE(numbers ? numbers : self));
+    Py_XDECREF(numbers);
+    return result;
 }
 
 static PyObject *
@@ -312,6 +438,7 @@ group_dealloc(PyObject *self)
 }
 
 static PyGetSetDef group_getset[] = {
+    {"__class__", group_class, NULL, NULL, NULL},
     {"__qualname__", group_get_qualname, NULL, NULL, NULL},
     {"__module__", group_get_module, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
@@ -319,6 +446,7 @@ static PyGetSetDef group_getset[] = {
 
 static PyMethodDef group_methods[] = {
     {"__dir__", group_dir, METH_NOARGS, NULL},
+    {"__array__", group_array, METH_VARARGS, NULL},
     {"__reduce__", group_reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
@@ -329,18 +457,25 @@ static PyType_Slot group_slots[] = {
     {Py_tp_traverse, (void *)group_traverse},
     {Py_tp_clear, (void *)group_clear},
     {Py_tp_repr, (void *)group_repr},
+    {Py_tp_str, (void *)group_str},
     {Py_tp_getattro, (void *)group_getattro},
     {Py_tp_setattro, (void *)group_setattro},
     {Py_tp_getset, group_getset},
     {Py_tp_methods, group_methods},
+    {Py_tp_richcompare, (void *)group_compare},
+    {Py_tp_hash, (void *)group_hash},
+    {Py_tp_iter, (void *)group_iter},
+    {Py_mp_subscript, (void *)group_item},
+    {Py_mp_length, (void *)group_length},
+    {Py_nb_add, (void *)group_add},
     {0, NULL},
 };
 
 static PyType_Spec group_spec = {
     .name = "lanewise._core.IntrinsicGroup",
     .basicsize = sizeof(group_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE |
-             Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_SEQUENCE | Py_TPFLAGS_HAVE_GC |
+             Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = group_slots,
 };
 
