@@ -236,18 +236,19 @@ _WITHOUT_WHERE = frozenset(("count_nonzero", "argmax", "argmin", "nanargmax", "n
 _ENDS = frozenset(("min", "max"))
 
 
-def _array(a: Any, name: str | None) -> Any:
-    """`a` if it is an array, wherever it lies, or a lazy one of Dask's. Function `name` takes no records and no masked arrays; None does."""
+def _array(a: Any, name: str, place: int = 1, records: bool = False) -> Any:
+    """`a`, the argument at `place` of function `name`, if it is an array, wherever it lies, or a lazy one of Dask's; TypeError if it is
+    masked or, unless the function takes them, has records."""
     if type(a) not in _PLAIN and not is_dask(a):
-        if name and isinstance(a, np.ma.MaskedArray):
+        if isinstance(a, np.ma.MaskedArray):
             instead = "x.filled(value)" if name in _WITHOUT_WHERE else "its .data, and where=~x.mask"
-            raise TypeError(f"{name}: argument 1 is a masked array, whose mask compiled code would not see; pass {instead}")
-        refuse_loss("argument 1", a, labels=True)
+            raise TypeError(f"{name}: argument {place} is a masked array, whose mask compiled code would not see; pass {instead}")
+        refuse_loss(f"argument {place}", a, labels=True)
         if answers_itself(a):
             a = np.asarray(a)
     if not hasattr(a, "dtype"):
         a = lw.cuda.as_cuda_array(a) if lw.cuda.is_cuda_array(a) else np.asarray(a)
-    if name and getattr(a.dtype, "names", None):
+    if not records and getattr(a.dtype, "names", None):
         order = ", which have an order; records have none" if name[-3:] in _ENDS else ", not records"
         raise TypeError(f"{name}() needs numbers{order}: take a field, as in a[{a.dtype.names[0]!r}]")
     return a
@@ -562,7 +563,7 @@ def top1(a, payload, axis=None, out=None, keepdims=False, *, stream=None):
     >>> lw.reductions.top1([0.5, 2.0, 1.0], [10, 20, 30])
     (np.float64(2.0), np.int64(20))
     """
-    a, payload = _array(a, "top1"), _array(payload, None)
+    a, payload = _array(a, "top1"), _array(payload, "top1", 2, records=True)
     axis = _whole(axis)
     shape = a.shape if a.shape == payload.shape else np.broadcast_shapes(a.shape, payload.shape)
     _check_not_empty(shape, axis, "zero-size array to reduction operation top1 which has no identity")
@@ -627,7 +628,7 @@ def affine_scan(a, b, axis=0, out=None, *, initial=0, stream=None):
     >>> lw.reductions.affine_scan([0.5, 0.5, 0.5], [1.0, 1.0, 1.0])
     array([1.  , 1.5 , 1.75])
     """
-    return _affine.accumulate(_array(a, "affine_scan"), _array(b, "affine_scan"), axis=_whole(axis), initial=(1, initial), **_options(out=out, stream=stream))
+    return _affine.accumulate(_array(a, "affine_scan"), _array(b, "affine_scan", 2), axis=_whole(axis), initial=(1, initial), **_options(out=out, stream=stream))
 
 
 def segmented_sum(values, starts, axis=0, out=None, *, stream=None):
@@ -636,7 +637,7 @@ def segmented_sum(values, starts, axis=0, out=None, *, stream=None):
     >>> lw.reductions.segmented_sum([1, 2, 3, 4], [True, False, True, False])
     array([1, 3, 3, 7])
     """
-    return _segmented.accumulate(_array(values, "segmented_sum"), _array(starts, "segmented_sum"), axis=_whole(axis), **_options(out=out, stream=stream))
+    return _segmented.accumulate(_array(values, "segmented_sum"), _array(starts, "segmented_sum", 2), axis=_whole(axis), **_options(out=out, stream=stream))
 
 
 from lanewise._nan_reductions import (  # noqa: E402: they use what stands above

@@ -310,7 +310,8 @@ def test_records_and_masked_arrays_are_refused_by_the_public_name(name):
 
 def test_a_payload_may_be_records():
     payload = np.array([(1.5, 1), (2.5, 2)], RECORDS.dtype)
-    assert lw.reductions.top1(np.array([1.0, 3.0]), payload["id"]) == (3.0, 2)
+    value, record = lw.reductions.top1(np.array([1.0, 3.0]), payload)
+    assert value == 3.0 and record == payload[1]
     with pytest.raises(TypeError, match="take a field"):
         lw.reductions.top1(payload, payload["id"])
 
@@ -354,6 +355,8 @@ def test_an_axis_is_no_operand(name):
     assert np.array_equal(call(a, a > 1, axis=np.array(1)), call(a, a > 1, axis=1))
     with pytest.raises(TypeError, match="'list' object cannot be interpreted as an integer"):
         call(a, a > 1, axis=[0])
+    with pytest.raises(TypeError, match=f"^{name}: argument 2 is a masked array"):
+        call(a, np.ma.array(a))
 
 
 @pytest.mark.parametrize("name", ["argmax", "argmin", "nanargmax", "nanargmin"])
