@@ -132,17 +132,55 @@ del _name, _made
 
 
 @functools.lru_cache(maxsize=None)
-def _moments(is_complex: bool, root: bool, ddof: float) -> lw.Reduction:
+def _nansum_in(kind: Any) -> lw.Reduction:
+    """dtype=int or bool: NaN is left out before elements become such numbers, of which none is NaN."""
+    made = lw.reduce(lambda a, b: kind(a + b), map=lambda x: kind(0) if x != x else kind(x), identity=kind(0))
+    made.__name__ = "nansum"
+    return made
+
+
+@functools.lru_cache(maxsize=None)
+def _nanprod_in(kind: Any) -> lw.Reduction:
+    made = lw.reduce(lambda a, b: kind(a * b), map=lambda x: kind(1) if x != x else kind(x), identity=kind(1))
+    made.__name__ = "nanprod"
+    return made
+
+
+def _of_dtype(usual: lw.Reduction, made_in: Any, a: Any, dtype: Any) -> tuple[lw.Reduction, Any]:
+    """The reduction for dtype=, and the dtype= that it is given."""
+    kind = _all_elements._asked_for(dtype)
+    if kind is not None and (kind.kind == "b" or (kind.kind in "iu" and _all_elements._kind(a) == "f")):
+        return made_in(kind.type), None
+    return usual, dtype
+
+
+def _check_inexact(dtype: Any) -> None:
+    kind = _all_elements._asked_for(dtype)
+    if kind is not None and kind.kind in "biu":
+        raise TypeError(f"If a is inexact, then dtype must be inexact, not {kind}")
+
+
+@functools.lru_cache(maxsize=None)
+def _moments(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.Reduction:
+    """kind: the complex type that the result is cast to, or None."""
     def variance(n, mean, squares):
         return squares / (n - ddof) if n > ddof else squares * math.nan
 
     def deviation(n, mean, squares):
         return np.sqrt(squares / (n - ddof)) if n > ddof else squares * math.nan
 
+    def variance_cast(n, mean, squares):
+        return kind(squares / (n - ddof) if n > ddof else squares * math.nan)
+
+    def deviation_cast(n, mean, squares):
+        return kind(np.sqrt(squares / (n - ddof)) if n > ddof else squares * math.nan)
+
+    if kind is not None:
+        variance, deviation = variance_cast, deviation_cast
     made = lw.reduce(_merge_complex_moments if is_complex else _merge_moments,
                      map=_moments_of_complex if is_complex else _moments_of_one,
                      finish=deviation if root else variance, identity=(0, math.nan, math.nan), commutative=True)
-    made.__name__ = "reductions.nanstd" if root else "reductions.nanvar"
+    made.__name__ = "nanstd" if root else "nanvar"
     return made
 
 
@@ -167,11 +205,12 @@ def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., wher
     >>> lw.reductions.nansum([1.0, np.nan, 3.0])
     np.float64(4.0)
     """
-    a = _all_elements._array(a)
+    a = _all_elements._array(a, "nansum")
     if _all_elements._kind(a) == "m":  # NaT is no NaN, neither is it one for NumPy
         return _all_elements.sum(a, axis, dtype, out, keepdims, initial, where, stream=stream)
-    return _nansum(a, axis=axis, where=where, **_all_elements._initial(initial),
-                   **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
+    reduction, dtype = _of_dtype(_nansum, _nansum_in, a, dtype)
+    return reduction(a, axis=axis, where=where, **_all_elements._initial(initial),
+                     **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
 
 
 def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
@@ -180,8 +219,10 @@ def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., whe
     >>> lw.reductions.nanprod([2.0, np.nan, 3.0])
     np.float64(6.0)
     """
-    return _nanprod(_all_elements._array(a), axis=axis, where=where, **_all_elements._initial(initial),
-                    **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
+    a = _all_elements._array(a, "nanprod")
+    reduction, dtype = _of_dtype(_nanprod, _nanprod_in, a, dtype)
+    return reduction(a, axis=axis, where=where, **_all_elements._initial(initial),
+                     **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
 
 
 def nanmin(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
@@ -190,7 +231,7 @@ def nanmin(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, s
     >>> lw.reductions.nanmin([[3.0, np.nan], [np.nan, 5.0]], axis=1)
     array([3., 5.])
     """
-    return _end(_nanmin, "fmin", a, axis, out, keepdims, initial, where, stream)
+    return _end("nanmin", _nanmin, "fmin", a, axis, out, keepdims, initial, where, stream)
 
 
 def nanmax(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
@@ -199,13 +240,13 @@ def nanmax(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, s
     >>> lw.reductions.nanmax([3.0, np.nan, 1.0])
     np.float64(3.0)
     """
-    return _end(_nanmax, "fmax", a, axis, out, keepdims, initial, where, stream)
+    return _end("nanmax", _nanmax, "fmax", a, axis, out, keepdims, initial, where, stream)
 
 
-def _end(reduction, name, a, axis, out, keepdims, initial, where, stream):
-    a = _all_elements._array(a)
+def _end(name, reduction, operator, a, axis, out, keepdims, initial, where, stream):
+    a, axis = _all_elements._array(a, name), _all_elements._whole(axis)
     if not _all_elements._initial(initial):
-        _all_elements._check_not_empty(a.shape, axis, f"zero-size array to reduction operation {name} which has no identity")
+        _all_elements._check_not_empty(a.shape, axis, f"zero-size array to reduction operation {operator} which has no identity")
     result = reduction(a, axis=axis, where=where, **_all_elements._initial(initial),
                        **_all_elements._options(out=out, keepdims=keepdims, stream=stream))
     if _has_nan(result):
@@ -234,9 +275,11 @@ def nanargmin(a, axis=None, out=None, *, keepdims=False, stream=None):
 
 
 def _argument(name, plain, of_complex, a, axis, out, keepdims, stream):
-    a = _all_elements._array(a)
+    a = _all_elements._array(a, name)
     if isinstance(axis, tuple):
         raise TypeError("axis= must be an int or None, not a tuple")
+    axis = _all_elements._whole(axis)
+    _all_elements._check_takes_indices(out)
     _all_elements._check_not_empty(a.shape, axis, f"attempt to get {name[3:]} of an empty sequence")
     kind = _all_elements._kind(a)
     if kind in "fc" and isinstance(a, np.ndarray) and not isinstance(a, lw.cuda.DeviceArray) and np.any(_counted(a, axis=axis) == 0):
@@ -260,9 +303,10 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, s
     >>> lw.reductions.nanmean([1.0, np.nan, 6.0])
     np.float64(3.5)
     """
-    a = _all_elements._array(a)
+    a = _all_elements._array(a, "nanmean")
     if _all_elements._kind(a) in "bium":
         return _all_elements.mean(a, axis, dtype, out, keepdims, where=where, stream=stream)
+    _check_inexact(dtype)
     result = _nanmean(a, axis=axis, where=where, **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
     _warn_of_few(a, result, axis, where, 0, "Mean of empty slice")
     return result
@@ -287,7 +331,7 @@ def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=
 
 
 def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, correction, stream):
-    a = _all_elements._array(a)
+    a = _all_elements._array(a, "nanstd" if root else "nanvar")
     if _all_elements._kind(a) in "biu":
         of_all = _all_elements.std if root else _all_elements.var
         return of_all(a, axis, dtype, out, ddof, keepdims, where=where, correction=correction, stream=stream)
@@ -296,9 +340,11 @@ def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, correction, strea
             raise ValueError("ddof= and correction= are the same: give one")
         ddof = _all_elements._degrees("correction", correction)
     ddof = _all_elements._degrees("ddof", ddof)
+    _check_inexact(dtype)
+    kind = _all_elements._asked_for(dtype)
     is_complex = (_all_elements._kind(a) if dtype is None else np.dtype(dtype).kind) == "c"
-    result = _moments(is_complex, root, ddof)(a, axis=axis, where=where,
-                                              **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
+    reduction = _moments(is_complex, root, ddof, kind.type if kind is not None and kind.kind == "c" else None)
+    result = reduction(a, axis=axis, where=where, **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
     _warn_of_few(a, result, axis, where, ddof, "Degrees of freedom <= 0 for slice.")
     return result
 
@@ -309,10 +355,11 @@ def nancumsum(a, axis=None, dtype=None, out=None, *, stream=None):
     >>> lw.reductions.nancumsum([1.0, np.nan, 3.0])
     array([1., 1., 4.])
     """
-    a, axis = _all_elements._flat(a, axis)
+    a, axis = _all_elements._flat(a, axis, "nancumsum")
     if _all_elements._kind(a) == "m":
         return _all_elements.cumsum(a, axis, dtype, out, stream=stream)
-    return _nansum.accumulate(a, axis, **_all_elements._options(dtype=dtype, out=out, stream=stream))
+    reduction, dtype = _of_dtype(_nansum, _nansum_in, a, dtype)
+    return reduction.accumulate(a, axis=axis, **_all_elements._options(dtype=dtype, out=out, stream=stream))
 
 
 def nancumprod(a, axis=None, dtype=None, out=None, *, stream=None):
@@ -321,5 +368,6 @@ def nancumprod(a, axis=None, dtype=None, out=None, *, stream=None):
     >>> lw.reductions.nancumprod([2.0, np.nan, 3.0])
     array([2., 2., 6.])
     """
-    a, axis = _all_elements._flat(a, axis)
-    return _nanprod.accumulate(a, axis, **_all_elements._options(dtype=dtype, out=out, stream=stream))
+    a, axis = _all_elements._flat(a, axis, "nancumprod")
+    reduction, dtype = _of_dtype(_nanprod, _nanprod_in, a, dtype)
+    return reduction.accumulate(a, axis=axis, **_all_elements._options(dtype=dtype, out=out, stream=stream))

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 import warnings
 from typing import Any
 
@@ -195,7 +196,7 @@ def _moments(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.
     made = lw.reduce(_merge_complex_moments if is_complex else _merge_moments,
                      map=_moments_of_complex if is_complex else _moments_of_one,
                      finish=deviation if root else variance, identity=(0, math.nan, math.nan), commutative=True)
-    made.__name__ = "reductions.std" if root else "reductions.var"  # in the table of lanewise.profile()
+    made.__name__ = "std" if root else "var"  # in the table of lanewise.profile()
     return made
 
 
@@ -229,15 +230,43 @@ def _theirs(a: Any, name: str, axis: Any, **given: Any) -> Any:
     return getattr(a, name)(**given)
 
 
-def _array(a: Any) -> Any:
-    """`a` if it is an array, wherever it lies, or a lazy one of Dask's."""
+#: These have no where= that a mask could be given to.
+_WITHOUT_WHERE = frozenset(("count_nonzero", "argmax", "argmin", "nanargmax", "nanargmin", "top1", "cumsum", "cumprod", "nancumsum",
+                            "nancumprod", "running_maximum", "affine_scan", "segmented_sum"))
+_ENDS = frozenset(("min", "max"))
+
+
+def _array(a: Any, name: str, place: int = 1, records: bool = False) -> Any:
+    """`a`, the argument at `place` of function `name`, if it is an array, wherever it lies, or a lazy one of Dask's; TypeError if it is
+    masked or, unless the function takes them, has records."""
     if type(a) not in _PLAIN and not is_dask(a):
-        refuse_loss("argument 1", a, labels=True)
+        if isinstance(a, np.ma.MaskedArray):
+            instead = "x.filled(value)" if name in _WITHOUT_WHERE else "its .data, and where=~x.mask"
+            raise TypeError(f"{name}: argument {place} is a masked array, whose mask compiled code would not see; pass {instead}")
+        refuse_loss(f"argument {place}", a, labels=True)
         if answers_itself(a):
-            return np.asarray(a)
-    if hasattr(a, "dtype"):
-        return a
-    return lw.cuda.as_cuda_array(a) if lw.cuda.is_cuda_array(a) else np.asarray(a)
+            a = np.asarray(a)
+    if not hasattr(a, "dtype"):
+        a = lw.cuda.as_cuda_array(a) if lw.cuda.is_cuda_array(a) else np.asarray(a)
+    if not records and getattr(a.dtype, "names", None):
+        order = ", which have an order; records have none" if name[-3:] in _ENDS else ", not records"
+        raise TypeError(f"{name}() needs numbers{order}: take a field, as in a[{a.dtype.names[0]!r}]")
+    return a
+
+
+def _whole(axis: Any) -> Any:
+    """axis= as an int, a tuple of ints or None; TypeError in NumPy's words if it is nothing of these."""
+    if axis is None or type(axis) is int:
+        return axis
+    if isinstance(axis, bool):
+        raise TypeError("an integer is required for the axis")
+    return tuple(operator.index(one) for one in axis) if isinstance(axis, tuple) else operator.index(axis)
+
+
+def _check_within(a: Any, axis: Any) -> None:
+    """AxisError for an axis of an array without axes, of which NumPy's reductions take 0 and -1, but neither its means nor its scans."""
+    if axis is not None and axis != () and len(a.shape) == 0:
+        raise np.exceptions.AxisError(axis[0] if isinstance(axis, tuple) else axis, 0)
 
 
 def _kind(a: Any) -> str:
@@ -323,7 +352,7 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=T
     """
     if (answer := _theirs(a, "sum", axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
         return answer
-    a = _array(a)
+    a = _array(a, "sum")
     return (_sum_of_times if _kind(a) == "m" else _sum)(a, axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
 
 
@@ -336,7 +365,7 @@ def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=
     """
     if (answer := _theirs(a, "prod", axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
         return answer
-    return _prod(_array(a), axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
+    return _prod(_array(a, "prod"), axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
 
 
 @_at_once(_min, "biufc")
@@ -348,7 +377,7 @@ def min(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stre
     """
     if (answer := _theirs(a, "min", axis, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
         return answer
-    return _min(_array(a), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream))
+    return _min(_array(a, "min"), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream))
 
 
 @_at_once(_max, "biufc")
@@ -360,7 +389,7 @@ def max(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stre
     """
     if (answer := _theirs(a, "max", axis, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
         return answer
-    return _max(_array(a), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream))
+    return _max(_array(a, "max"), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream))
 
 
 @_at_once(_any, "biufc", dtype=np.bool_)
@@ -372,7 +401,7 @@ def any(a, axis=None, out=None, keepdims=False, *, where=True, stream=None):
     """
     if (answer := _theirs(a, "any", axis, out=out, keepdims=keepdims, where=where)) is not NotImplemented:
         return answer
-    return _any(_array(a), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream))
+    return _any(_array(a, "any"), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream))
 
 
 @_at_once(_all, "biufc", dtype=np.bool_)
@@ -384,7 +413,7 @@ def all(a, axis=None, out=None, keepdims=False, *, where=True, stream=None):
     """
     if (answer := _theirs(a, "all", axis, out=out, keepdims=keepdims, where=where)) is not NotImplemented:
         return answer
-    return _all(_array(a), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream))
+    return _all(_array(a, "all"), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream))
 
 
 def count_nonzero(a, axis=None, *, keepdims=False, stream=None):
@@ -393,7 +422,7 @@ def count_nonzero(a, axis=None, *, keepdims=False, stream=None):
     >>> lw.reductions.count_nonzero([[0, 1], [2, 3]], axis=0)
     array([1, 2])
     """
-    a = _array(a)
+    a = _array(a, "count_nonzero")
     return (_count_times if _kind(a) in "mM" else _count)(a, axis=axis, **_options(keepdims=keepdims, stream=stream))
 
 
@@ -420,14 +449,21 @@ def argmin(a, axis=None, out=None, *, keepdims=False, stream=None):
 def _argument(name, plain, of_complex, a, axis, out, keepdims, stream):
     if (answer := _theirs(a, name, axis, out=out, keepdims=keepdims)) is not NotImplemented:
         return answer
-    a = _array(a)
-    if _kind(a) == "V" and getattr(a.dtype, "names", None):
-        raise TypeError(f"{name}() needs numbers, which have an order; records have none: take a field, as in a[{a.dtype.names[0]!r}]")
+    a = _array(a, name)
     if isinstance(axis, tuple):
         raise TypeError("axis= must be an int or None, not a tuple")
+    axis = _whole(axis)
+    _check_takes_indices(out)
     _check_not_empty(a.shape, axis, f"attempt to get {name} of an empty sequence")
     reduction = of_complex if _kind(a) == "c" else plain
     return reduction(a, axis=axis, **_options(out=out, keepdims=keepdims, stream=stream))
+
+
+def _check_takes_indices(out: Any) -> None:
+    """TypeError in NumPy's words, whose out= of argmax has integers that int64 can hold."""
+    dtype = getattr(out, "dtype", None)
+    if isinstance(dtype, np.dtype) and not np.can_cast(dtype, np.intp):
+        raise TypeError(f"Cannot cast array data from {dtype!r} to {np.dtype(np.intp)!r} according to the rule 'safe'")
 
 
 def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stream=None):
@@ -438,7 +474,8 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stre
     """
     if (answer := _theirs(a, "mean", axis, dtype=dtype, out=out, keepdims=keepdims, where=where)) is not NotImplemented:
         return answer
-    a = _array(a)
+    a, axis = _array(a, "mean"), _whole(axis)
+    _check_within(a, axis)
     _warn_of_nothing(a, axis, where, 0, "Mean of empty slice")
     kind = _asked_for(dtype)
     reduction = _mean_in(kind.type) if kind is not None and kind.kind in "biu" else _mean
@@ -482,7 +519,8 @@ def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, correction, strea
     given = {"dtype": dtype, "out": out, "ddof": ddof, "keepdims": keepdims, "where": where}
     if (answer := _theirs(a, "std" if root else "var", axis, **given)) is not NotImplemented:
         return answer
-    a = _array(a)
+    a, axis = _array(a, "std" if root else "var"), _whole(axis)
+    _check_within(a, axis)
     _warn_of_nothing(a, axis, where, ddof, "Degrees of freedom <= 0 for slice", above=1)
     kind = _asked_for(dtype)
     if kind is not None and kind.kind in "biu":  # NumPy's deviations are not those of integers either
@@ -501,7 +539,7 @@ def minmax(a, axis=None, out=None, keepdims=False, *, initial=..., where=True, s
     >>> lw.reductions.minmax([3, 9, 1])
     (np.int64(1), np.int64(9))
     """
-    a = _array(a)
+    a, axis = _array(a, "minmax"), _whole(axis)
     if not _initial(initial):
         _check_not_empty(a.shape, axis, "zero-size array to reduction operation minmax which has no identity")
         if where is not True:
@@ -515,7 +553,7 @@ def logsumexp(a, axis=None, out=None, keepdims=False, *, where=True, stream=None
     >>> lw.reductions.logsumexp([1000.0, 1000.0])
     np.float64(1000.6931471805599)
     """
-    a = _array(a)
+    a = _array(a, "logsumexp")
     return _logsumexp(a, axis=axis, where=where, **_options(dtype=_in_floats(a, None), out=out, keepdims=keepdims, stream=stream))
 
 
@@ -525,7 +563,8 @@ def top1(a, payload, axis=None, out=None, keepdims=False, *, stream=None):
     >>> lw.reductions.top1([0.5, 2.0, 1.0], [10, 20, 30])
     (np.float64(2.0), np.int64(20))
     """
-    a, payload = _array(a), _array(payload)
+    a, payload = _array(a, "top1"), _array(payload, "top1", 2, records=True)
+    axis = _whole(axis)
     shape = a.shape if a.shape == payload.shape else np.broadcast_shapes(a.shape, payload.shape)
     _check_not_empty(shape, axis, "zero-size array to reduction operation top1 which has no identity")
     return _top1(a, payload, axis=axis, **_options(out=out, keepdims=keepdims, stream=stream))
@@ -534,11 +573,11 @@ def top1(a, payload, axis=None, out=None, keepdims=False, *, stream=None):
 # ---- scans ----
 
 
-def _flat(a: Any, axis: Any) -> tuple[Any, int]:
-    """Without an axis, NumPy's cumsum goes over all elements in order."""
-    a = _array(a)
+def _flat(a: Any, axis: Any, name: str) -> tuple[Any, int]:
+    """Without an axis, NumPy's cumsum goes over all elements in order; an array without axes has one for it."""
+    a = _array(a, name)
     if axis is not None:
-        return a, axis
+        return a if len(a.shape) else a.reshape(1), operator.index(_whole(axis))
     if is_dask(a) and 0 in a.shape:  # which Dask's reshape does not take
         import dask.array as da
 
@@ -554,8 +593,8 @@ def cumsum(a, axis=None, dtype=None, out=None, *, stream=None):
     """
     if (answer := _theirs(a, "cumsum", axis, dtype=dtype, out=out)) is not NotImplemented:
         return answer
-    a, axis = _flat(a, axis)
-    return _sum.accumulate(a, axis, **_options(dtype=dtype, out=out, stream=stream))
+    a, axis = _flat(a, axis, "cumsum")
+    return _sum.accumulate(a, axis=axis, **_options(dtype=dtype, out=out, stream=stream))
 
 
 def cumprod(a, axis=None, dtype=None, out=None, *, stream=None):
@@ -567,8 +606,8 @@ def cumprod(a, axis=None, dtype=None, out=None, *, stream=None):
     """
     if (answer := _theirs(a, "cumprod", axis, dtype=dtype, out=out)) is not NotImplemented:
         return answer
-    a, axis = _flat(a, axis)
-    return _prod.accumulate(a, axis, **_options(dtype=dtype, out=out, stream=stream))
+    a, axis = _flat(a, axis, "cumprod")
+    return _prod.accumulate(a, axis=axis, **_options(dtype=dtype, out=out, stream=stream))
 
 
 def running_maximum(a, axis=0, out=None, *, stream=None):
@@ -577,7 +616,10 @@ def running_maximum(a, axis=0, out=None, *, stream=None):
     >>> lw.reductions.running_maximum([3, 1, 4, 1, 5])
     array([3, 3, 4, 4, 5])
     """
-    return _max.accumulate(_array(a), axis, **_options(out=out, stream=stream))
+    a, axis = _array(a, "running_maximum"), _whole(axis)
+    if axis not in (0, -1):
+        _check_within(a, axis)
+    return _max.accumulate(a, axis=axis, **_options(out=out, stream=stream))
 
 
 def affine_scan(a, b, axis=0, out=None, *, initial=0, stream=None):
@@ -586,7 +628,7 @@ def affine_scan(a, b, axis=0, out=None, *, initial=0, stream=None):
     >>> lw.reductions.affine_scan([0.5, 0.5, 0.5], [1.0, 1.0, 1.0])
     array([1.  , 1.5 , 1.75])
     """
-    return _affine.accumulate(_array(a), _array(b), axis, initial=(1, initial), **_options(out=out, stream=stream))
+    return _affine.accumulate(_array(a, "affine_scan"), _array(b, "affine_scan", 2), axis=_whole(axis), initial=(1, initial), **_options(out=out, stream=stream))
 
 
 def segmented_sum(values, starts, axis=0, out=None, *, stream=None):
@@ -595,7 +637,7 @@ def segmented_sum(values, starts, axis=0, out=None, *, stream=None):
     >>> lw.reductions.segmented_sum([1, 2, 3, 4], [True, False, True, False])
     array([1, 3, 3, 7])
     """
-    return _segmented.accumulate(_array(values), _array(starts), axis, **_options(out=out, stream=stream))
+    return _segmented.accumulate(_array(values, "segmented_sum"), _array(starts, "segmented_sum", 2), axis=_whole(axis), **_options(out=out, stream=stream))
 
 
 from lanewise._nan_reductions import (  # noqa: E402: they use what stands above

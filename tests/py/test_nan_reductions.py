@@ -108,3 +108,39 @@ def test_times_are_no_nan():
         for name in ("nansum", "nanmean", "nancumsum", "nanmax", "nanmin"):
             mine, theirs = getattr(lw.reductions, name)(times), getattr(np, name)(times)
             assert mine.dtype == theirs.dtype and str(mine) == str(theirs), name
+
+
+def answer(call):
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return call()
+    except TypeError:
+        return TypeError
+
+
+@pytest.mark.parametrize("name", ["nansum", "nanprod", "nancumsum", "nancumprod", "nanmean", "nanvar", "nanstd"])
+def test_every_dtype_asked_for(name):
+    call, numpys = getattr(lw.reductions, name), getattr(np, name)
+    for a in (np.array([[1.5, np.nan, 2.0], [np.nan, 0.0, 3.0]]), np.array([[1.0, np.nan, 2.0]], "f4"), np.array([[3, 2, 1]])):
+        for dtype in ("?", "i2", "i4", "u8", "f4", "f8", "c8", "c16"):
+            for axis in (None, 1):
+                got, wanted = answer(lambda: call(a, axis=axis, dtype=dtype)), answer(lambda: numpys(a, axis=axis, dtype=dtype))
+                if name == "nanstd" and np.dtype(dtype).kind in "biu" and a.dtype.kind == "i":  # NumPy has errors if results are arrays
+                    continue
+                if wanted is TypeError:
+                    assert got is TypeError, (a.dtype, dtype, got)
+                else:
+                    assert got.dtype == wanted.dtype and np.allclose(got, wanted), (a, dtype, axis, got, wanted)
+
+
+def test_a_dtype_of_integers_with_the_other_arguments():
+    a = np.array([[2.0, np.nan, 3.0], [4.0, 5.0, np.nan]])
+    mask = np.array([[True, True, False], [True, True, True]])
+    for dtype in ("i4", "?"):
+        for name in ("nansum", "nanprod"):
+            call, numpys = getattr(lw.reductions, name), getattr(np, name)
+            for more in ({"where": mask}, {"initial": 2}, {"keepdims": True}, {"axis": 0, "where": mask, "initial": 3}, {"axis": 0, "out": np.zeros(3, dtype)}):
+                got, wanted = call(a, dtype=dtype, **more), np.array(numpys(a, dtype=dtype, **more))
+                assert got.dtype == wanted.dtype and np.array_equal(got, wanted), (name, dtype, more, got, wanted)
+    assert lw.reductions.nansum(a[:, :0], dtype=bool) == np.False_ and lw.reductions.nanprod(a[:, :0], dtype="i4") == 1

@@ -294,3 +294,74 @@ def test_sums_on_the_way_over_a_matrix():
 def test_records_have_no_order(name):
     with pytest.raises(TypeError, match="records have none: take a field, as in a..height.."):
         getattr(lw.reductions, name)(np.zeros(3, [("height", "f8"), ("id", "i4")]))
+
+
+RECORDS = np.zeros(3, [("height", "f8"), ("id", "i4")])
+
+
+@pytest.mark.parametrize("name", [name for name in lw.reductions.__all__ if name not in ("affine_scan", "segmented_sum", "top1")])
+def test_records_and_masked_arrays_are_refused_by_the_public_name(name):
+    call = getattr(lw.reductions, name)
+    with pytest.raises(TypeError, match=rf"^{name}\(\) needs numbers.*: take a field, as in a..height..$"):
+        call(RECORDS)
+    with pytest.raises(TypeError, match=f"^{name}: argument 1 is a masked array"):
+        call(np.ma.array([1.0, 2.0], mask=[False, True]))
+
+
+def test_a_payload_may_be_records():
+    payload = np.array([(1.5, 1), (2.5, 2)], RECORDS.dtype)
+    value, record = lw.reductions.top1(np.array([1.0, 3.0]), payload)
+    assert value == 3.0 and record == payload[1]
+    with pytest.raises(TypeError, match="take a field"):
+        lw.reductions.top1(payload, payload["id"])
+
+
+class Index:
+    def __index__(self):
+        return 1
+
+
+AXES = [np.array(0), np.array([0]), np.array([0, 1]), [0], [0, 1], (), (0, 1), "a", 1.0, np.array(0.0), np.int8(1), Index(), True, 2, -3]
+OF_NUMPY = [name for name in lw.reductions.__all__ if hasattr(np, name)]
+
+
+def outcome(call):
+    """What a call gives, or the class of NumPy's that its error has."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            result = call()
+    except (TypeError, ValueError) as error:
+        return next(kind for kind in (np.exceptions.AxisError, TypeError, ValueError) if isinstance(error, kind))
+    return result.dtype, result.shape, np.asarray(result, "f8").round(12).tolist()
+
+
+@pytest.mark.parametrize("name", [*OF_NUMPY, "running_maximum"])
+def test_every_kind_of_axis(name):
+    x = np.array([[1.0, 2, 3], [4, 5, 7]])
+    call, numpys = getattr(lw.reductions, name), getattr(np, name, np.maximum.accumulate)
+    for axis in AXES:
+        assert outcome(lambda: call(x, axis=axis)) == outcome(lambda: numpys(x, axis=axis)), axis
+    for axis in (None, 0, -1, 1, -2):
+        for one in (3.0, np.array(3)):
+            if name != "running_maximum" or axis is not None:
+                assert outcome(lambda: call(one, axis=axis)) == outcome(lambda: numpys(one, axis=axis)), (one, axis)
+
+
+@pytest.mark.parametrize("name", ["affine_scan", "segmented_sum", "top1"])
+def test_an_axis_is_no_operand(name):
+    a = np.array([[1.0, 2.0], [3.0, 4.0]])
+    call = getattr(lw.reductions, name)
+    assert np.array_equal(call(a, a > 1, axis=np.array(1)), call(a, a > 1, axis=1))
+    with pytest.raises(TypeError, match="'list' object cannot be interpreted as an integer"):
+        call(a, a > 1, axis=[0])
+    with pytest.raises(TypeError, match=f"^{name}: argument 2 is a masked array"):
+        call(a, np.ma.array(a))
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin", "nanargmax", "nanargmin"])
+def test_where_places_can_be_written(name):
+    x = np.array([[1.0, 5.0, 3.0], [4.0, 2.0, 6.0]])
+    call, numpys = getattr(lw.reductions, name), getattr(np, name)
+    for dtype in ("i8", "i4", "f4", "f8", "c16", "u8"):
+        assert outcome(lambda: call(x, axis=1, out=np.zeros(2, dtype))) == outcome(lambda: numpys(x, axis=1, out=np.zeros(2, dtype))), dtype
