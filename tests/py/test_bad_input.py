@@ -165,7 +165,8 @@ def test_signature_texts(text):
     for work in (lambda: lw.vectorize(text)(one), lambda: lw.vectorize([text])(one)):
         refused(work, errors)
     refused(lambda: lw.compile(one, text), (TypingError, *errors))  # of arrays: a kernel that returns a value
-    refused(lambda: lw.explain(one, text), (CompileError, *errors))
+    if text != "f8(f8[:])":  # of a function of njit, which may return an array
+        refused(lambda: lw.explain(one, text), (CompileError, *errors))
     u = lw.vectorize(["f8(f8)"])(one)
     refused(lambda: u.add(text), errors)
     assert u.types == ["d->d"]

@@ -395,8 +395,8 @@ lw_lower_bind_parameters(lw_lower_frame *f)
         if (constant) {
             value = lw_value_constant(f, constant, value.type);
         } else {
-            value.n = lw_parts_of(f->l->types, value.type);
-            value.parts = f->webs[web];
+            value.parts = f->webs[web]; /* NULL: there was no memory */
+            value.n = value.parts ? lw_parts_of(f->l->types, value.type) : 0;
             f->webs[web] = NULL;
         }
         lw_lower_web_write(f, web, value);
