@@ -24,4 +24,4 @@ ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stac
 LW_ASAN=1 LW_C_BUILD="$root/build/asan" LANEWISE_CACHE_DIR="$root/build/test-cache-asan" \
     "$real" -m pytest -n auto --maxprocesses 4 -c "$root/pyproject.toml" --rootdir "$root" --maxfail=20 --durations=10 "$root/tests" \
     --ignore="$root/tests/oracle" --ignore="$root/tests/proofs" --ignore="$root/tests/same_math" --ignore="$root/tests/special" \
-    --ignore="$root/tests/stat" --ignore="$root/tests/leak" --ignore-glob="*/test_times*" --ignore-glob="*/test_special*" --ignore-glob="*/test_dask*" --cases "$cases"
+    --ignore="$root/tests/stat" --ignore="$root/tests/leak" --ignore-glob="$root/tests/py/test_times*" --ignore-glob="$root/tests/py/test_special*" --ignore-glob="$root/tests/py/test_dask*" --cases "$cases"
