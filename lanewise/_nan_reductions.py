@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import sys
 import warnings
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 
 import lanewise as lw
 from lanewise import reductions as _all_elements
+from lanewise._containers import is_dask
 
 # ---- what the operators are ----
 
@@ -285,16 +285,11 @@ def _argument(name, plain, of_complex, a, axis, out, keepdims, stream):
     if kind in "fc" and isinstance(a, np.ndarray) and not isinstance(a, lw.cuda.DeviceArray) and np.any(_counted(a, axis=axis) == 0):
         raise ValueError("All-NaN slice encountered")
     result = (of_complex if kind == "c" else plain)(a, axis=axis, **_all_elements._options(out=out, keepdims=keepdims, stream=stream))
-    if kind in "fc" and _is_dask(a):
+    if kind in "fc" and is_dask(a):
         from lanewise import _dask
 
         return _dask.where_counted(result, _counted(a, axis=axis, keepdims=keepdims))
     return result
-
-
-def _is_dask(a):
-    module = sys.modules.get("dask.array")
-    return module is not None and isinstance(a, module.Array)
 
 
 def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stream=None):

@@ -60,17 +60,25 @@ groups(void *context, int64_t begin, int64_t end, uint32_t worker)
     return LW_OK;
 }
 
+/* Every group is run, and none fails. */
+static void
+run_groups(int64_t n, lw_loop_body body, void *context)
+{
+    int64_t all = n / GROUP + (n % GROUP != 0);
+
+    if (all > 2 * GROUPS)
+        lw_parallel_for(all, GROUPS, body, context);
+    else
+        body(context, 0, all, 0);
+}
+
 void
 lw_philox_uniforms(const lw_philox *stream, uint64_t place, double low, double width, int64_t n,
                    double *out)
 {
     job j = {stream, place, low, width, n, out};
-    int64_t all = n / GROUP + (n % GROUP != 0);
 
-    if (all > 2 * GROUPS)
-        lw_parallel_for(all, GROUPS, groups, &j); /* every group is run, and none fails */
-    else
-        groups(&j, 0, all, 0);
+    run_groups(n, groups, &j);
 }
 
 /* ---- float32 ---- */
@@ -103,10 +111,6 @@ void
 lw_philox_uniforms32(const lw_philox *stream, uint64_t place, int64_t n, float *out)
 {
     job32 j = {stream, place, n, out};
-    int64_t all = n / GROUP + (n % GROUP != 0);
 
-    if (all > 2 * GROUPS)
-        lw_parallel_for(all, GROUPS, groups32, &j);
-    else
-        groups32(&j, 0, all, 0);
+    run_groups(n, groups32, &j);
 }

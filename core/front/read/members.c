@@ -26,15 +26,24 @@ inherits(PyObject *class, PyObject *base, const char *name)
     return same;
 }
 
+/* enum.Flag or enum.Enum; a new reference, or NULL with an exception. */
+static PyObject *
+base_class(const char *name)
+{
+    PyObject *module = PyImport_ImportModule("enum");
+    PyObject *base = module ? PyObject_GetAttrString(module, name) : NULL;
+
+    Py_XDECREF(module);
+    return base;
+}
+
 static bool
 is_flag(PyObject *class)
 {
-    PyObject *module = PyImport_ImportModule("enum");
-    PyObject *flag = module ? PyObject_GetAttrString(module, "Flag") : NULL;
+    PyObject *flag = base_class("Flag");
     bool result = flag && PyType_Check(class) && PyObject_IsSubclass(class, flag) == 1;
 
     Py_XDECREF(flag);
-    Py_XDECREF(module);
     lw_read_clear();
     return result;
 }
@@ -46,14 +55,12 @@ is_flag_class(PyObject *class)
     static const char *const names[] = {"__and__",    "__or__",       "__xor__",
                                         "__rand__",   "__ror__",      "__rxor__",
                                         "__invert__", "__contains__", "_missing_"};
-    PyObject *module = PyImport_ImportModule("enum");
-    PyObject *flag = module ? PyObject_GetAttrString(module, "Flag") : NULL;
+    PyObject *flag = base_class("Flag");
     bool result = flag && is_flag(class);
 
     for (size_t i = 0; result && i < sizeof names / sizeof *names; i++)
         result = inherits(class, flag, names[i]);
     Py_XDECREF(flag);
-    Py_XDECREF(module);
     lw_read_clear();
     return result;
 }
@@ -193,8 +200,7 @@ read_members(lw_reader *r, PyObject *class, PyObject *names, lw_enum *out)
 static bool
 describe(lw_reader *r, PyObject *class, lw_enum *out)
 {
-    PyObject *module = PyImport_ImportModule("enum");
-    PyObject *base = module ? PyObject_GetAttrString(module, "Enum") : NULL;
+    PyObject *base = base_class("Enum");
     PyObject *names = PyObject_GetAttrString(class, "_member_names_");
     PyObject *copy =
         names && PyList_Check(names) ? PyList_GetSlice(names, 0, PY_SSIZE_T_MAX) : NULL;
@@ -211,7 +217,6 @@ describe(lw_reader *r, PyObject *class, lw_enum *out)
     Py_XDECREF(copy);
     Py_XDECREF(names);
     Py_XDECREF(base);
-    Py_XDECREF(module);
     return out->name != NULL && r->status == LW_OK && read_flags(r, class, out);
 }
 
