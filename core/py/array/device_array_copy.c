@@ -355,8 +355,8 @@ fill_dense(lw_device_array *to, CUdeviceptr at, const char *item, int64_t n_byte
     return 0;
 }
 
-static int
-fill(lw_device_array *to, const char *item, CUstream stream)
+int
+lw_array_fill(lw_device_array *to, const char *item, CUstream stream)
 {
     int64_t low, at = 0, same = 0;
     runs run;
@@ -660,7 +660,7 @@ assign_host(lw_device_array *to, PyObject *value, CUstream stream, bool wait)
     if (host == NULL)
         return -1;
     if (PyArray_NDIM(host) == 0)
-        result = fill(to, PyArray_BYTES(host), stream);
+        result = lw_array_fill(to, PyArray_BYTES(host), stream);
     else
         result = copy_in(to, host, stream, wait);
     Py_DECREF(host);
