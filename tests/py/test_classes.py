@@ -694,7 +694,7 @@ def joined(x):
     (lambda x: Plain(x), "E167: an object of `Plain` cannot be the result"),
     (lambda x: (x, Plain(x)), "E167: an object of `Plain` cannot be the result"),
     (lambda x: 1.0 if Counting(x) else 2.0, "E165: `__bool__` changes the object"),
-    (lambda x: 1.0 if Untrue(x) else 2.0, "E165: `__bool__` of `Untrue` gives no truth"),
+    (lambda x: 1.0 if Untrue(x) else 2.0, "E165: `__bool__` of `Untrue` does not return a truth value"),
     (lambda x: bool(Indexed(x)), "E165: `bool` of an object(.|\\n)*write `len"),
     (generating, r"E165: `__iter__` of `Generating` does not return `iter\(...\)`"),
     (returning, r"E165: `__iter__` of `Returning` does not return `iter\(...\)`"),
