@@ -682,7 +682,7 @@ def joined(x):
     (lambda x: (Plain(x), 1) == (Plain(x), 1), "E165: no class defines `==`"),
     (lambda x: Plain(1) in (Plain(1), Plain(2)), "E165: no class defines `in`"),
     (lambda x: x in Plain(x), "E165: no class defines `in`"),
-    (lambda x: Plain(x) is Plain(x), "E165: `is` of objects: they are values in compiled code(.|\\n)*`__eq__`"),
+    (lambda x: Plain(x) is Plain(x), "E165: `is` of objects: in compiled code they are values(.|\\n)*`__eq__`"),
     (lambda x: (Plain(x) + 1).x, r"E165: no class defines `\+`(.|\n)*__add__"),
     (lambda x: (-Plain(x)).x, "E120"),
     (lambda x: len(Plain(x)), "E165: `Plain` has no `__len__`"),
