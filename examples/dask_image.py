@@ -3,9 +3,9 @@
 # Functions that lanewise compiles are typed by their calls, and have no annotations.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
-import dask
 import dask.array as da
 import numpy as np
+from dask.base import compute
 
 import lanewise as lw
 
@@ -49,9 +49,9 @@ def program(image):
 if __name__ == "__main__":
     y, x = np.ogrid[:600, :800]
     picture = np.sin(x / 40.0) * np.cos(y / 30.0) + lw.random.Generator(seed=1).normal(scale=0.1, size=(600, 800))
-    lazy = program(da.from_array(picture, chunks=(200, 300)))
-    one = dask.compute(*lazy, scheduler="synchronous")
-    four = dask.compute(*lazy, scheduler="processes", num_workers=4)
+    lazy = program(da.from_array(picture, chunks=(200, 300)))  # pyright: ignore[reportArgumentType] (dask annotates chunks as str)
+    one = compute(*lazy, scheduler="synchronous")
+    four = compute(*lazy, scheduler="processes", num_workers=4)
     assert all(np.array_equal(a, b) for a, b in zip(one, four))
     whole = np.empty_like(picture)
     blur(picture.shape, picture, whole)

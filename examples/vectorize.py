@@ -64,7 +64,7 @@ def main() -> None:
         print("the same on the GPU:", np.array_equal(on_gpu.copy_to_host(), count))
 
     # ahead of time, for any machine: here assembler text of this CPU's loop
-    assembler = lw.compile(math_free, "float32(float32, float32)", target="host", output="asm")
+    assembler = lw.compile(math_free, "float32(float32, float32)", target="cpu", output="asm")
     print("assembler:", len(assembler.splitlines()), "lines")
 
 

@@ -699,7 +699,7 @@ hint_of(const binder *r, PyObject *object)
         return "; let the function find it as a global or closure variable";
     if (lw_is_sparse(object))
         return "; its method toarray() makes an array, and its attributes data, indices and "
-               "indptr are such";
+               "indptr are arrays";
     return "";
 }
 
@@ -714,15 +714,14 @@ refuse(const binder *r, PyObject *object)
     if (r->field != NULL) {
         PyErr_Format(PyExc_TypeError,
                      "%s: argument `%s`: its field `%U` is %s %.100s; expected an array, a "
-                     "number, a record, None, an object whose fields are such, or a tuple of "
-                     "these",
+                     "number, a record, None, or an object or tuple of these",
                      lw_function_name(r->self), name_of(r), r->field,
                      strchr("aeiouAEIOU", *type) ? "an" : "a", type);
         return -1;
     }
     PyErr_Format(PyExc_TypeError,
                  "%s: argument `%s` is %s %.100s; expected an array, a number, a record, None, "
-                 "an object whose fields are such, or a tuple of these%s",
+                 "or an object or tuple of these%s",
                  lw_function_name(r->self), name_of(r),
                  strchr("aeiouAEIOU", *type) ? "an" : "a", type, hint_of(r, object));
     return -1;
@@ -736,8 +735,8 @@ refuse_masked(const binder *r, PyObject *object)
 
     if (masked > 0)
         PyErr_Format(PyExc_TypeError,
-                     "%s: argument `%s` is a masked array, whose mask compiled code would not "
-                     "see; pass its .data and its .mask",
+                     "%s: argument `%s` is a masked array, whose mask compiled code would "
+                     "ignore; pass its .data and its .mask",
                      lw_function_name(r->self), name_of(r));
     return masked ? -1 : 0;
 }

@@ -21,22 +21,23 @@ refuse(const lw_specialisation *specialisation, const lw_race_store *race, uint3
     lw_error err = {0};
     char label[128];
 
-    snprintf(label, sizeof label, "the same place for every `%.80s`",
+    snprintf(label, sizeof label, "the same element for every `%.80s`",
              fn->params.data[dim].name);
     lw_diagnose(
         tree, loc ? loc : fn->loc,
         (lw_fault){LW_ERR_COMPILE, "E164", .label = label,
                    .help =
                        race->augmented
-                           ? "`cuda.atomic.add(array, index, value)` adds without losing any; "
-                             "`lw.reduce` reduces"
+                           ? "`cuda.atomic.add(array, index, value)` loses no update; "
+                             "`lw.reduce` computes sums and other reductions"
                            : "store at the element's own index, or under `if index == 0:`; "
-                             "`cuda.atomic` and `lw.reduce` combine what elements have",
+                             "`cuda.atomic` and `lw.reduce` combine the values of all indices",
                    .where = fn->name},
         &err,
-        race->augmented ? "elements of `%s` change the same place, and lose each "
-                          "other's changes"
-                        : "elements of `%s` store different values at the same place",
+        race->augmented
+            ? "calls of `%s` for different indices update the same element, and updates are "
+              "lost"
+            : "calls of `%s` for different indices store different values in the same element",
         fn->name);
     lw_py_raise(&err);
 }

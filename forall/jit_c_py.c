@@ -99,7 +99,7 @@ static int
 refuse(const lw_function *self, const char *what)
 {
     PyErr_Format(PyExc_TypeError,
-                 "%s: a function of C's takes numbers (bool, integers, float32, float64) and "
+                 "%s: a C function takes numbers (bool, integers, float32, float64) and "
                  "pointers, and returns one number or nothing; got %s",
                  lw_function_name(self), what);
     return -1;
@@ -172,8 +172,8 @@ only_one(lw_function *self)
             continue;
         if (found != NULL) {
             PyErr_Format(PyExc_ValueError,
-                         "%s is compiled for several types: lanewise.cfunc(sig)(f) is one "
-                         "function of C's",
+                         "%s is compiled for several types; lanewise.cfunc(sig)(f) is a C "
+                         "function for one of them",
                          lw_function_name(self));
             return NULL;
         }

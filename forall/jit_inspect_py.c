@@ -84,9 +84,10 @@ specialisation_of(lw_jit *self, PyObject *sig)
     lw_specialisation *specialisation;
 
     if (self->base.options.device) {
-        PyErr_Format(PyExc_TypeError,
-                     "`%s` was made with device=True: it has code in the kernels that call it",
-                     lw_function_name(&self->base));
+        PyErr_Format(
+            PyExc_TypeError,
+            "`%s` was made with device=True: its code is part of the kernels that call it",
+            lw_function_name(&self->base));
         return NULL;
     }
     specialisation = find_called(self, sig);
@@ -181,11 +182,10 @@ check_there(lw_jit *self, int cc, const char *host_form)
 {
     if (!holder(self)->gives_value || (cc == 0 && host_form != NULL))
         return 0;
-    PyErr_Format(
-        PyExc_TypeError,
-        "`%s` returns a value: on a GPU it has code in the kernels that call it, of its "
-        "own on the CPU alone (target='cpu')",
-        lw_function_name(&self->base));
+    PyErr_Format(PyExc_TypeError,
+                 "`%s` returns a value: on a GPU, its code is part of the kernels that call "
+                 "it; only for the CPU is it compiled by itself (target='cpu')",
+                 lw_function_name(&self->base));
     return -1;
 }
 

@@ -430,12 +430,14 @@ get_c_attribute(PyObject *object, void *closure)
 
 static PyGetSetDef kernel_getset[] = {
     {"address", get_c_attribute, NULL,
-     PyDoc_STR("the address of the function of C's that it is for its only signature"),
+     PyDoc_STR(
+         "the address of the C function that it was compiled to, if it has a single signature"),
      (void *)"address"},
-    {"ctypes", get_c_attribute, NULL, PyDoc_STR("that function for ctypes"), (void *)"ctypes"},
-    {"cffi", get_c_attribute, NULL, PyDoc_STR("that function for cffi"), (void *)"cffi"},
-    {"native_name", get_c_attribute, NULL, PyDoc_STR("the name of that function in its code"),
-     (void *)"native_name"},
+    {"ctypes", get_c_attribute, NULL, PyDoc_STR("the C function, for ctypes"),
+     (void *)"ctypes"},
+    {"cffi", get_c_attribute, NULL, PyDoc_STR("the C function, for cffi"), (void *)"cffi"},
+    {"native_name", get_c_attribute, NULL,
+     PyDoc_STR("the name of the C function in the compiled code"), (void *)"native_name"},
     {"signatures", get_signatures, NULL,
      PyDoc_STR("the signatures that have been compiled: ['void(float32[::1], int64)']"), NULL},
     {"_declared_signatures", get_declared, NULL, NULL, NULL},

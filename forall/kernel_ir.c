@@ -564,7 +564,7 @@ make_value(maker *m, const char *symbol, lw_error *err)
 
 /* ---- host: a function of C's ---- */
 
-/* A pointer is an array of one axis that ends where addresses do. */
+/* A pointer is a one-dimensional array that ends where addresses do. */
 static const int64_t POINTER_EXTENT = (int64_t)1 << 48;
 
 static void

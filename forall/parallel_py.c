@@ -35,8 +35,8 @@ static const struct {
                              "else reads them; `range` "
                              "runs the iterations in order"},
     [LW_PARALLEL_MEMORY] =
-        {"iterations of prange store different values at the same place",
-         "the same place in every iteration",
+        {"iterations of prange store different values in the same element",
+         "the same element in every iteration",
          "add up in a variable (`total += x[i]`) and store it behind the loop, or store at the "
          "iteration's own index"},
     [LW_PARALLEL_NARROW] =
@@ -46,14 +46,14 @@ static const struct {
          "operations; `range` runs the iterations in order"},
     [LW_PARALLEL_DISTANCE] =
         {"iterations of prange depend on each other", "another iteration writes this element",
-         "write the results to another array than the one that is read; `range` runs the "
+         "write the results to a different array from the one that is read; `range` runs the "
          "iterations in order"},
     [LW_PARALLEL_UPDATE] =
         {"iterations of prange may update the same element",
          "its index comes from memory, so that other iterations may have the same one",
          "`+=`, `-=`, `&=`, `|=` and `^=` update such elements one at a time; `range` runs the "
-         "iterations in order; where all indices differ, write the results to another array "
-         "than the one that is read"},
+         "iterations in order; where all indices differ, write the results to a different "
+         "array from the one that is read"},
     [LW_PARALLEL_KEPT] =
         {"an array that an iteration of prange makes is used outside of the iteration",
          "this array belongs to one iteration",

@@ -77,7 +77,8 @@ read_names(decoder *d, PyTypeObject *type, PyObject *fields, lw_arg_spec *out)
     for (uint32_t i = 0; good && i < out->n; i++)
         good = (names[i] = copy_text(d, PySequence_Fast_GET_ITEM(list, i))) != NULL;
     if (!good && !PyErr_Occurred())
-        PyErr_Format(PyExc_TypeError, "`%.100s` has not one name for each item", type->tp_name);
+        PyErr_Format(PyExc_TypeError, "`%.100s` does not have one name for each item",
+                     type->tp_name);
     out->names = names;
     out->class_name = lw_arena_strdup(&d->specialisation->arena, type->tp_name);
     Py_XDECREF(list);

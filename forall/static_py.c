@@ -49,7 +49,7 @@ name_one(void *context, PyObject *name)
         return -1;
     }
     if (at < 0) {
-        PyErr_Format(PyExc_ValueError, "static= names %.200R, which is no parameter of `%s`",
+        PyErr_Format(PyExc_ValueError, "static= names %.200R, which is not a parameter of `%s`",
                      name, lw_function_name(self));
         return -1;
     }

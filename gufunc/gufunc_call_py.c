@@ -198,7 +198,7 @@ refuse_masked(lw_gufunc_object *self, PyObject *object)
             return -1;
     if (masked > 0)
         PyErr_Format(PyExc_TypeError,
-                     "`%s` got a masked array, whose mask compiled code would not see; pass "
+                     "`%s` got a masked array, whose mask compiled code would ignore; pass "
                      "its .data, or .filled(...)",
                      self->base.table->name);
     return masked ? -1 : 0;

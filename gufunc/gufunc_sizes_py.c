@@ -25,8 +25,8 @@ check_rule(const lw_gufunc *self, PyObject *name, PyObject *rule)
     if (dim < 0 || !self->layout.dims[dim].only_in_outputs) {
         PyErr_Format(
             PyExc_ValueError,
-            "sizes=: %.200R is no dimension that stands in outputs only of layout `%s`", name,
-            self->layout.text);
+            "sizes=: %.200R is not a dimension that occurs only in outputs of layout `%s`",
+            name, self->layout.text);
         return -1;
     }
     if (PyLong_Check(rule) && !PyBool_Check(rule))
@@ -73,8 +73,8 @@ argument(const lw_gufunc *self, PyObject *name, const int64_t *sizes)
         return PyLong_FromLongLong(sizes[dim]);
     return PyErr_Format(
         PyExc_ValueError,
-        dim < 0 ? "sizes=: `%.200U` is no dimension of layout `%s`"
-                : "sizes=: `%.200U` of layout `%s` is not known where it is asked for",
+        dim < 0 ? "sizes=: `%.200U` is not a dimension of layout `%s`"
+                : "sizes=: `%.200U` of layout `%s` is not known when the function is called",
         name, self->layout.text);
 }
 
@@ -155,11 +155,11 @@ lw_gufunc_fill_sizes(lw_gufunc *self, int64_t *sizes)
             return -1;
     for (uint32_t d = 0; d < self->layout.n_dims; d++)
         if (sizes[d] < 0) {
-            PyErr_Format(
-                PyExc_ValueError,
-                "`%s`: the size of dimension `%s`, which stands in outputs only, is not "
-                "known: give out=, or sizes={\"%s\": ...} to guvectorize",
-                lw_gufunc_name(self), self->layout.dims[d].name, self->layout.dims[d].name);
+            PyErr_Format(PyExc_ValueError,
+                         "`%s`: the size of dimension `%s`, which occurs only in outputs, is "
+                         "not known: give out=, or sizes={\"%s\": ...} to guvectorize",
+                         lw_gufunc_name(self), self->layout.dims[d].name,
+                         self->layout.dims[d].name);
             return -1;
         }
     return 0;

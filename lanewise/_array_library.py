@@ -145,7 +145,7 @@ def ediff1d(ary):
 
 def trapezoid(y, x=None, dx=1.0):
     if y.ndim != 1:
-        raise ValueError(f"trapezoid in compiled code takes an array of one axis, not {y.ndim}")
+        raise ValueError(f"trapezoid in compiled code takes a one-dimensional array, not one of {y.ndim} dimensions")
     zero = y.dtype.type(0) * dx / 2.0 if x is None else y.dtype.type(0) * (x.dtype.type(0) if isinstance(x, np.ndarray) else x) / 2.0
     s = zero
     for i in range(1, y.shape[0]):
@@ -319,7 +319,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None):
         return _covariances(concatenate((_variables(m, rowvar), _variables(y, rowvar))), less)
     rows = _variables(m, rowvar)
     if rows.shape[0] == 1:
-        raise ValueError("the covariance of a matrix of one variable is a number: pass the variable as an array of one axis")
+        raise ValueError("the covariance of a matrix of one variable is a number: pass the variable as a one-dimensional array")
     return _covariances(rows, less)
 
 

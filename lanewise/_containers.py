@@ -51,7 +51,7 @@ def what_is_lost(a: Any, labels: "bool | None") -> "str | None":
         return f"{shown}, which has no values yet; pass x.collect().to_numpy()"
     if _has_missing(a):
         how = "x.fill_null(...).to_numpy()" if library in ("pyarrow", "polars") else "x.to_numpy(dtype=..., na_value=...), or x.dropna().to_numpy()"
-        return f"{shown} with missing values, which compiled code would not see; pass {how}"
+        return f"{shown} with missing values, which compiled code would ignore; pass {how}"
     if _is_category(a):
         return f"{shown}, whose elements are no numbers; pass their codes"
     if is_dask(a) and labels is None:

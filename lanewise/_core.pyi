@@ -224,6 +224,7 @@ class Ufunc:
         signature: str | tuple[DTypeLike | None, ...] | None = None,
         sig: str | tuple[DTypeLike | None, ...] | None = None,
         stream: Any = 0,
+        **parameters: Any,
     ) -> DeviceArray: ...
     @overload
     def __call__(
@@ -240,6 +241,7 @@ class Ufunc:
         signature: str | tuple[DTypeLike | None, ...] | None = None,
         sig: str | tuple[DTypeLike | None, ...] | None = None,
         stream: Any = 0,
+        **parameters: Any,
     ) -> NDArray[Any]: ...
     @overload
     def __call__(
@@ -257,6 +259,7 @@ class Ufunc:
         signature: str | tuple[DTypeLike | None, ...] | None = None,
         sig: str | tuple[DTypeLike | None, ...] | None = None,
         stream: Any = 0,
+        **parameters: Any,
     ) -> NDArray[Any]: ...
     @overload
     def __call__(
@@ -271,6 +274,7 @@ class Ufunc:
         signature: str | tuple[DTypeLike | None, ...] | None = None,
         sig: str | tuple[DTypeLike | None, ...] | None = None,
         stream: Any = 0,
+        **parameters: Any,
     ) -> Any: ...
     def reduce(
         self,
@@ -337,7 +341,7 @@ class Ufunc:
 class Gufunc(Ufunc):
     @property
     def signature(self) -> str: ...
-    @overload  # type: ignore[override]  # `where` is refused, as NumPy refuses it
+    @overload  # `where` is refused, as NumPy refuses it
     def __call__(
         self,
         x: DeviceArray,
@@ -354,6 +358,7 @@ class Gufunc(Ufunc):
         signature: str | tuple[DTypeLike | None, ...] | None = None,
         sig: str | tuple[DTypeLike | None, ...] | None = None,
         stream: Any = 0,
+        **parameters: Any,
     ) -> DeviceArray: ...
     @overload
     def __call__(
@@ -372,6 +377,7 @@ class Gufunc(Ufunc):
         signature: str | tuple[DTypeLike | None, ...] | None = None,
         sig: str | tuple[DTypeLike | None, ...] | None = None,
         stream: Any = 0,
+        **parameters: Any,
     ) -> NDArray[Any]: ...
     @overload
     def __call__(
@@ -391,6 +397,7 @@ class Gufunc(Ufunc):
         signature: str | tuple[DTypeLike | None, ...] | None = None,
         sig: str | tuple[DTypeLike | None, ...] | None = None,
         stream: Any = 0,
+        **parameters: Any,
     ) -> NDArray[Any]: ...
     @overload
     def __call__(
@@ -407,6 +414,7 @@ class Gufunc(Ufunc):
         signature: str | tuple[DTypeLike | None, ...] | None = None,
         sig: str | tuple[DTypeLike | None, ...] | None = None,
         stream: Any = 0,
+        **parameters: Any,
     ) -> Any: ...
     def reduce(self, *args: Any, **kwargs: Any) -> NoReturn: ...
     def accumulate(self, *args: Any, **kwargs: Any) -> NoReturn: ...

@@ -69,11 +69,11 @@ def _by_blocks(numbers, sizes, first, arrays):
 
 def _refuse(generator, name, values):
     if generator.bit_generator != "philox":
-        raise TypeError('chunks= needs a generator of "philox", whose numbers depend on their places alone; of "xoroshiro128p", spawn() one for each block')
+        raise TypeError('chunks= needs a "philox" generator, whose numbers depend only on their positions; with "xoroshiro128p", use spawn() to make one generator for each block')
     if name == "choice" and not values["replace"]:
-        raise TypeError("choice() without replacement has no chunks=: each element depends on all before")
+        raise TypeError("choice(replace=False) does not accept chunks=: each element depends on those before it")
     if name == "choice" and values["axis"] != 0:
-        raise TypeError("choice() has chunks= for axis=0 only")
+        raise TypeError("choice() accepts chunks= only for axis=0")
 
 
 def _refuse_unknown(size, chunks):

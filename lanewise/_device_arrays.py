@@ -467,7 +467,7 @@ _KEYS = {
 
 
 def _keys_of(flat: Any) -> list[Any]:
-    """Unsigned keys of an array of one axis, the least significant first."""
+    """Unsigned keys of a one-dimensional array, the least significant first."""
     dtype = flat.dtype
     if not _has_order(dtype):
         what = "records, which have no order: sort a field" if dtype.names else f"dtype {dtype!r:.100}: use copy_to_host()"

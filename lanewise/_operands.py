@@ -39,7 +39,7 @@ def hint(name: str, value: Any) -> str:
     if dtype.char == "G":
         return f"`{name}.astype(numpy.complex128)`"
     if isinstance(value, np.ndarray) and dtype == object:
-        return f"`{name}.astype(float)` makes an array of numbers, where all elements are such"
+        return f"`{name}.astype(float)` makes an array of numbers, if all elements are numbers"
     if isinstance(value, dict) or not hasattr(value, "__float__") and hasattr(value, "__iter__"):
         return f"make it an array of numbers, as `numpy.fromiter({name}, float)` does"
     if hasattr(value, "__float__"):

@@ -59,7 +59,7 @@ def there(*values):
 def refuse_masked(name, value):
     """TypeError for an array of numpy.ma, or a table with missing values."""
     if isinstance(value, np.ndarray) and type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray):
-        raise TypeError(f"{name} is a masked array, whose mask a Generator would not see; pass its .data")
+        raise TypeError(f"{name} is a masked array, whose mask a Generator would ignore; pass its .data")
     refuse_loss(name, value, labels=False)
 
 

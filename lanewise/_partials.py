@@ -162,7 +162,7 @@ def as_array(x: Any, what: str) -> Any:
     from lanewise import cuda
 
     if isinstance(x, np.ma.MaskedArray):
-        raise TypeError(f"{what} is a masked array, whose mask compiled code would not see; pass its .data, and where=~x.mask")
+        raise TypeError(f"{what} is a masked array, whose mask compiled code would ignore; pass its .data, and where=~x.mask")
     if cuda.is_cuda_array(x):
         return cuda.as_cuda_array(x)
     refuse_loss(what, x, labels=True)

@@ -20,7 +20,7 @@ def _there(array):
     from lanewise import cuda
 
     if isinstance(array, np.ma.MaskedArray):
-        raise TypeError("compiled code would not see the mask of a masked array; pass its .data, and where=~x.mask")
+        raise TypeError("compiled code would ignore the mask of a masked array; pass its .data, and where=~x.mask")
     refuse_loss("an argument", array, labels=True)
     array = np.asarray(array)
     return cuda.to_device(array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("=")))

@@ -491,16 +491,16 @@ def _in_python(runner):
 
 def _pairs(subject, on_gpu) -> list[_Pair]:
     if on_gpu:
-        return [_Pair("GPU beside CPU", None, subject.runner(target="cpu"), False)]
+        return [_Pair("GPU against CPU", None, subject.runner(target="cpu"), False)]
     if subject.is_library:
         numpys = getattr(np, subject.made.__name__, None)
         if numpys is None:
             raise TypeError(f"lanewise.verify compares {subject.name} of a GPU's arrays with the CPU; on the host, functions of "
                             "lanewise.reductions are compared with NumPy's, which has none of this name")
-        return [_Pair("CPU beside NumPy", None, numpys, False)]
+        return [_Pair("CPU against NumPy", None, numpys, False)]
     plain = {} if subject.options.get("fma") is False else {"fma": False}
-    return [_Pair("CPU, optimised beside not optimised", None, subject.runner(target="cpu", opt=False), False),
-            _Pair("CPU with fma=False beside Python", subject.runner(target="cpu", **plain), _in_python(subject.made if subject.launcher is None
+    return [_Pair("CPU: optimised against unoptimised code", None, subject.runner(target="cpu", opt=False), False),
+            _Pair("CPU with fma=False against Python", subject.runner(target="cpu", **plain), _in_python(subject.made if subject.launcher is None
                                                                                                  else subject.launcher), True)]
 
 

@@ -24,6 +24,17 @@ _CHECKS = tuple(_core._checks())
 _STAGES = ("typed", "ir", "llvm", "nvvm", "ptx", "sass", "asm")
 
 
+_WORDS = {"check": _CHECKS, "dump": _STAGES}  # settings that are lists of words: a str with commas, or any collection of str
+
+
+def _joined(name: str, value: Any) -> Any:
+    """The words of a collection in one str, in the order of the table; anything else as it is."""
+    words = _WORDS.get(name)
+    if words is None or not isinstance(value, (set, frozenset, list, tuple)) or not set(value) <= set(words):
+        return value
+    return ",".join(word for word in words if word in value)
+
+
 def _are_words(value: Any, words: tuple[str, ...]) -> bool:
     return value is None or value == "" or (isinstance(value, str) and set(value.split(",")) <= set(words))
 
@@ -35,9 +46,9 @@ def _expected(name: str, value: Any) -> str | None:
     if name == "typing" and value not in _TYPINGS:
         return "'weak' or 'numba'"
     if name == "check" and not _are_words(value, _CHECKS):
-        return "checks with commas between them: " + ", ".join(_CHECKS)
+        return "checks, as a set or as a str with commas: " + ", ".join(_CHECKS)
     if name == "dump" and not _are_words(value, _STAGES):
-        return "stages with commas between them: " + ", ".join(_STAGES)
+        return "stages, as a set or as a str with commas: " + ", ".join(_STAGES)
     return None
 
 
@@ -78,6 +89,7 @@ class Config:
             name, value = setting
         elif name.isupper():
             raise AttributeError(_unknown(name))
+        value = _joined(name, value)
         expected = _expected(name, value)
         if expected is not None:
             raise ValueError(f"lanewise.config.{name} must be {expected}, not {value!r:.200}")

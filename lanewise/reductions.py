@@ -249,7 +249,7 @@ def _array(a: Any, name: str, place: int = 1, records: bool = False) -> Any:
     if type(a) not in _PLAIN and not is_dask(a):
         if isinstance(a, np.ma.MaskedArray):
             instead = "x.filled(value)" if name in _WITHOUT_WHERE else "its .data, and where=~x.mask"
-            raise TypeError(f"{name}: argument {place} is a masked array, whose mask compiled code would not see; pass {instead}")
+            raise TypeError(f"{name}: argument {place} is a masked array, whose mask compiled code would ignore; pass {instead}")
         refuse_loss(f"argument {place}", a, labels=True)
         if answers_itself(a):
             a = np.asarray(a)

@@ -173,6 +173,10 @@ class Array(_Kind):
     (float32[:, ::1], True)
     """
 
+    dtype: Any
+    ndim: int
+    layout: str
+
     def __new__(cls, dtype: Any, ndim: int, layout: str) -> Any:
         _check_made(cls)
         if layout not in ("A", "C", "F"):
@@ -193,6 +197,10 @@ def _items(type_: CoreType) -> tuple[Type, ...] | None:
 
 class Tuple(_Kind):
     """A tuple of these types: ``Tuple((int64, float64))``. All tuples are of this kind."""
+
+    types: tuple[Any, ...]
+    count: int
+    dtype: Any
 
     def __new__(cls, types: Iterable[Any]) -> Any:
         _check_made(cls)

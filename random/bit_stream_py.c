@@ -125,9 +125,10 @@ lw_draws_capsule(PyObject *object, void *closure)
 
     (void)closure;
     if (!owner->is_philox) {
-        PyErr_SetString(PyExc_TypeError,
-                        "NumPy cannot draw from a Generator of xoroshiro128p, whose lanes have "
-                        "no order of single words; use Generator(seed), which is of philox");
+        PyErr_SetString(
+            PyExc_TypeError,
+            "NumPy cannot draw from a Generator of xoroshiro128p, whose parallel sequences "
+            "have no common order; use Generator(seed), which uses philox");
         return NULL;
     }
     Py_BEGIN_CRITICAL_SECTION(object);

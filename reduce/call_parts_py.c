@@ -84,10 +84,9 @@ refuse_masked_where(PyObject *where)
     int masked = plain ? 0 : lw_is_masked_array(where);
 
     if (masked > 0)
-        PyErr_SetString(
-            PyExc_TypeError,
-            "where= is a masked array, whose mask compiled code would not see; pass "
-            "where.filled(False)");
+        PyErr_SetString(PyExc_TypeError,
+                        "where= is a masked array, whose mask compiled code would ignore; pass "
+                        "where.filled(False)");
     return masked ? -1 : plain ? 0 : lw_refuse_container(where, true, "where=");
 }
 
@@ -237,7 +236,7 @@ lw_reduce_check_count(const lw_reduce_call *call, Py_ssize_t n)
                      lw_reducer_name(call->self), LW_REDUCE_MOST, n);
     else
         PyErr_Format(PyExc_TypeError,
-                     "`%s` reduces %u array%s (its map takes %s), but %zd came",
+                     "`%s` reduces %u array%s (its map takes %s), but %zd were given",
                      lw_reducer_name(call->self), (unsigned)wanted, wanted == 1 ? "" : "s",
                      wanted == 1 ? "one" : "so many", n);
     return -1;
@@ -303,8 +302,8 @@ refuse_container(const lw_reduce_call *call, uint32_t i, PyObject *object)
         return -1;
     if (masked > 0)
         PyErr_Format(PyExc_TypeError,
-                     "%s: argument %u is a masked array, whose mask compiled code would not "
-                     "see; pass its .data, and where=~x.mask",
+                     "%s: argument %u is a masked array, whose mask compiled code would "
+                     "ignore; pass its .data, and where=~x.mask",
                      shown_name(call->self), (unsigned)i + 1);
     return masked ? -1 : 0;
 }

@@ -104,7 +104,7 @@ check_out(const device_call *d, const lw_device_array *out, const lw_device_arra
     for (int a = 0; same && a < out->ndim; a++)
         same = out->shape[a] == result->shape[a];
     if (!same)
-        PyErr_SetString(PyExc_ValueError, "out= has another shape than the result");
+        PyErr_SetString(PyExc_ValueError, "out= has a different shape from the result");
     else if (out->readonly)
         PyErr_SetString(PyExc_ValueError, "out= is read-only");
     else if (out->device != result->device)

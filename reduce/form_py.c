@@ -336,7 +336,7 @@ refuse_masked(const reader *self, PyObject *object)
 
     if (masked > 0)
         PyErr_Format(PyExc_TypeError,
-                     "%s= is a masked array, whose mask compiled code would not see; pass its "
+                     "%s= is a masked array, whose mask compiled code would ignore; pass its "
                      ".data",
                      self->keyword);
     return masked ? -1 : 0;

@@ -24,7 +24,7 @@ check_keys(const lw_reduce_call *call, int ndim, int64_t n, lw_dtype dtype)
     if (ndim != 1)
         PyErr_Format(PyExc_ValueError, "keys must have one dimension, not %d", ndim);
     else if (call->ndim == 0 || call->shape[0] != n)
-        PyErr_Format(PyExc_ValueError, "values of %lld rows do not go with %lld keys",
+        PyErr_Format(PyExc_ValueError, "%lld rows of values do not match %lld keys",
                      (long long)(call->ndim ? call->shape[0] : 0), (long long)n);
     else if (dtype == LW_DT_void)
         PyErr_SetString(PyExc_TypeError, "keys have a dtype that kernels do not compute in");

@@ -244,7 +244,7 @@ put_in_res(PyObject *res, PyObject *result)
     return failed < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-/* Of one result, code that is compiled soon. */
+/* At first code that is compiled soon. */
 static int
 choose_code(lw_reduce_call *call)
 {
@@ -254,8 +254,8 @@ choose_code(lw_reduce_call *call)
         one &= call->reduced[d] || call->shape[d] == 1;
     if (call->masked)
         return 0;
-    call->code = lw_reducer_soon(call->self, call->specialisation,
-                                 one ? n_elements(call) : INT64_MAX, false);
+    call->code = lw_reducer_soon(call->self, call->specialisation, n_elements(call),
+                                 one ? LW_REDUCE_QUICK : LW_REDUCE_QUICK_ROWS);
     return call->code ? 0 : -1;
 }
 
@@ -416,7 +416,8 @@ scan_job(lw_reduce_call *call, int axis, bool exclusive)
     free_run run;
     const lw_reduction *r = call->specialisation->reduction;
 
-    call->code = lw_reducer_soon(call->self, call->specialisation, n_elements(call), true);
+    call->code = lw_reducer_soon(call->self, call->specialisation, n_elements(call),
+                                 LW_REDUCE_QUICK_SCANS);
     if (call->code == NULL)
         return -1;
     results.n = 0;
@@ -570,7 +571,8 @@ run_all_slices(slices *s)
         inner *= call->shape[d];
     alone = inner >= WIDE || s->n == 0 || call->shape[s->axis] / s->n >= LONG;
     call->code = lw_reducer_soon(call->self, call->specialisation,
-                                 call->ndim == 1 ? n_elements(call) : INT64_MAX, !alone);
+                                 call->ndim == 1 ? n_elements(call) : INT64_MAX,
+                                 alone ? LW_REDUCE_QUICK : LW_REDUCE_QUICK_SCANS);
     if (call->code == NULL)
         return -1;
     if (alone)

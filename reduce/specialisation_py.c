@@ -281,16 +281,18 @@ static int build_scans(lw_reducer *self, lw_reduce_specialisation *specialisatio
 
 lw_reduce_code *
 lw_reducer_soon(lw_reducer *self, lw_reduce_specialisation *specialisation, int64_t n,
-                bool scans)
+                lw_reduce_loops which)
 {
-    lw_reduce_code *code = &specialisation->host;
+    lw_reduce_code *quick = specialisation->quick, *code = &specialisation->host;
+    bool scans = which == LW_REDUCE_QUICK_SCANS;
     int failed;
 
     Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+    if (which == LW_REDUCE_QUICK && quick[LW_REDUCE_QUICK_ROWS - LW_REDUCE_QUICK].code != NULL)
+        which = LW_REDUCE_QUICK_ROWS;
     if (is_quick(specialisation, n, scans)) {
-        code = &specialisation->quick[scans];
-        failed = build_host(self, specialisation->reduction,
-                            scans ? LW_REDUCE_QUICK_SCANS : LW_REDUCE_QUICK, code);
+        code = &quick[which - LW_REDUCE_QUICK];
+        failed = build_host(self, specialisation->reduction, which, code);
     } else {
         failed = build_host(self, specialisation->reduction, LW_REDUCE_LOOPS, code);
         if (!failed && scans)
@@ -365,8 +367,8 @@ free_specialisation(void *item)
     lw_reduce_specialisation *specialisation = item;
 
     lw_reduce_host_drop(&specialisation->host);
-    lw_reduce_host_drop(&specialisation->quick[0]);
-    lw_reduce_host_drop(&specialisation->quick[1]);
+    for (int i = 0; i < LW_REDUCE_QUICK_KINDS; i++)
+        lw_reduce_host_drop(&specialisation->quick[i]);
     lw_reduce_host_drop(&specialisation->masked_host);
     lw_reduction_masked_free(specialisation->masked);
     lw_grown_free(&specialisation->entries, lw_reduce_entry_free);

@@ -18,7 +18,7 @@ PyDoc_STRVAR(
     "f: a Python function, or one that a decorator compiled. A Python function is compiled\n"
     "as a kernel of jit if its signature has arrays, and otherwise as by vectorize.\n"
     "sig: one signature, as the decorator takes it.\n"
-    "target: 'sm_75' … 'sm_121' for a GPU, or 'host' for the CPU.\n"
+    "target: 'sm_75' … 'sm_121' for a GPU, or 'cpu' for this CPU.\n"
     "output: one of ir, llvm, nvvm, ptx, ltoir, cubin, sass for a GPU, and one of ir, llvm,\n"
     "object, asm for the CPU. A Kernel, Forall or Reduction has those outputs for which it "
     "has\n"
@@ -35,7 +35,7 @@ PyDoc_STRVAR(
     "target or output, and CompilerNotFound if the compiler that is needed was not found.\n"
     "\n"
     ">>> import lanewise as lw\n"
-    ">>> 'define' in lw.compile(lambda x: x + 1, 'f4(f4)', target='host', output='llvm')\n"
+    ">>> 'define' in lw.compile(lambda x: x + 1, 'f4(f4)', target='cpu', output='llvm')\n"
     "True\n");
 
 static int

@@ -164,7 +164,7 @@ lw_ufunc_check_identity(const lw_ufunc_object *self)
     if (kept == 0)
         PyErr_Format(
             PyExc_ValueError,
-            "identity=%.100R is no identity of `%.100s`, which makes %.100R of it and 1",
+            "identity=%.100R is not an identity of `%.100s`, which returns %.100R for it and 1",
             identity, lw_ufunc_text((const lw_ufunc_head *)self, "__name__"), result);
     Py_XDECREF(result);
     Py_XDECREF(one);

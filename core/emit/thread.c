@@ -184,7 +184,7 @@ refuse_elsewhere(lw_emitter *e, const lw_data *data)
         return;
     e->status =
         lw_fail(e->err, LW_ERR_UNSUPPORTED,
-                "E169: an array that the function captured from outside lies in %s, which %s "
+                "E169: an array that the function captured is in %s, which %s "
                 "cannot use\n"
                 "  --> line %u of %s\n"
                 "  = help: %spass the array as an argument",

@@ -49,8 +49,8 @@ for t in range(10_001):
 
 fig, axes = plt.subplots(1, 3, figsize=(11, 3), layout="constrained", sharey=True)
 for ax, (t, values) in zip(axes, pictures):
-    shown = ax.imshow(values, cmap="inferno", vmin=0, vmax=100)
+    ax.imshow(values, cmap="inferno", vmin=0, vmax=100)
     ax.contour(values, levels=[10, 25, 50, 75], colors="white", linewidths=0.6)
     ax.set_title(f"after {t} steps")
-fig.colorbar(shown, ax=axes, label="temperature")
+fig.colorbar(axes[0].images[0], ax=axes, label="temperature")
 plt.show()

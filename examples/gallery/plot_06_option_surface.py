@@ -48,7 +48,7 @@ ax.set(xlabel="strike", ylabel="years", zlabel="price")
 
 @lw.vectorize
 def implied(price, spot, strike, years, rate=0.02):
-    volatility = 0.3
+    volatility, steps = 0.3, 0
     for steps in range(50):
         value, slope = price_and_slope(spot, strike, years, volatility, rate)
         if abs(value - price) < 1e-10 or slope < 1e-9:

@@ -97,7 +97,8 @@ def pixel(u, v, sun=(0.48, 0.74, -0.47)):
 
 
 v, u = np.ogrid[0.75:-0.75:450j, -1.2:1.2:720j]
-image = np.dstack(pixel(u, v)).clip(0, 1) ** 0.6
+red, green, blue = pixel(u, v)
+image = np.dstack((red, green, blue)).clip(0, 1) ** 0.6
 
 fig, ax = plt.subplots(figsize=(8, 5), layout="constrained")
 ax.imshow(image)

@@ -281,7 +281,7 @@ infer_map(builder *b, lw_typed **out)
     r->indexed = wanted == r->n_arrays + 1 && lw_reduce_is_indexed(tree);
     if (wanted != r->n_arrays + r->indexed)
         return lw_fail(b->err, LW_ERR_TYPE,
-                       "reduce: map function `%s` takes %u parameters, but %u array%s came "
+                       "reduce: map function `%s` takes %u parameters, but %u array%s given "
                        "(one more parameter, `index`, gets the element's index)",
                        name_of(tree), (unsigned)wanted, (unsigned)r->n_arrays,
                        r->n_arrays == 1 ? "" : "s");
@@ -368,7 +368,7 @@ widen(builder *b, bool *changed)
         if (problem != NULL || joined == LW_T_BOTTOM) {
             status = lw_fail(b->err, LW_ERR_TYPE,
                              "reduce: number %u of the accumulator is %s, but combine "
-                             "function `%s` makes %s of it: no type holds both",
+                             "function `%s` returns %s for it: no type holds both",
                              (unsigned)i + 1, lw_dtypes[lw_reduce_stored(both[0])].public_name,
                              name_of(b->source->combine),
                              lw_dtypes[lw_reduce_stored(both[1])].public_name);

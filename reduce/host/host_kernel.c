@@ -373,27 +373,42 @@ fail:
 }
 
 static lw_status
+row_loops(maker *m, lw_error *err)
+{
+    lw_status status;
+
+    LW_TRY(quick_loops(m, err));
+    LW_TRY(one_row(m, "lw_seed_strided", true, true, err));
+    LW_TRY(one_row(m, "lw_columns_strided", false, true, err));
+    LW_TRY(four_rows(m, false, err));
+    LW_TRY(four_rows(m, true, err));
+fail:
+    return status;
+}
+
+static lw_status
 other_loops(maker *m, lw_error *err)
 {
     lw_status status;
 
-    LW_TRY(one_row(m, "lw_seed", true, false, err));
-    LW_TRY(one_row(m, "lw_seed_strided", true, true, err));
-    LW_TRY(one_row(m, "lw_columns", false, false, err));
-    LW_TRY(one_row(m, "lw_columns_strided", false, true, err));
-    LW_TRY(four_rows(m, false, err));
-    LW_TRY(four_rows(m, true, err));
-    LW_TRY(lanes(m, err));
-    LW_TRY(fold(m, err));
-    LW_TRY(merge(m, err));
-    LW_TRY(finish(m, err));
-    LW_TRY(lw_reduce_extreme_loops(m, err));
+    LW_TRY(row_loops(m, err));
     LW_TRY(lw_reduce_chunk_loops(m, err));
 fail:
     return status;
 }
 
-typedef enum loops { NO_OTHERS, QUICK_OTHERS, ALL_OTHERS } loops;
+typedef enum loops { NO_OTHERS, QUICK_OTHERS, ROW_OTHERS, ALL_OTHERS } loops;
+
+static lw_status
+add_others(maker *m, loops others, lw_error *err)
+{
+    switch (others) {
+    case NO_OTHERS: return LW_OK;
+    case QUICK_OTHERS: return quick_loops(m, err);
+    case ROW_OTHERS: return row_loops(m, err);
+    default: return other_loops(m, err);
+    }
+}
 
 static lw_status
 make_module(const lw_reduction *r, loops others, bool scans, lw_module **out, lw_error *err)
@@ -404,8 +419,7 @@ make_module(const lw_reduction *r, loops others, bool scans, lw_module **out, lw
     memcpy(m.operand, r->loaded, r->n_in * sizeof *r->loaded);
     m.operand[r->n_in] = LW_DT_i64;
     LW_TRY(lw_reduction_module(r, &m.module, m.body.funcs, err));
-    if (others != NO_OTHERS)
-        LW_TRY(others == ALL_OTHERS ? other_loops(&m, err) : quick_loops(&m, err));
+    LW_TRY(add_others(&m, others, err));
     if (scans)
         LW_TRY(scan_loops(&m, err));
     *out = m.module;
@@ -440,14 +454,14 @@ find_loops(const lw_code *code, const loop_place *found, size_t n, lw_error *err
 }
 
 static lw_status
-find_other_loops(lw_reduce_code *out, bool quick, lw_error *err)
+find_other_loops(lw_reduce_code *out, bool one_result, lw_error *err)
 {
     const loop_place found[] = {{"lw_seed", &out->seed, false},
-                                {"lw_seed_strided", &out->seed_strided, quick},
+                                {"lw_seed_strided", &out->seed_strided, one_result},
                                 {"lw_columns", &out->columns, false},
-                                {"lw_columns_strided", &out->columns_strided, quick},
-                                {"lw_rows", &out->rows, quick},
-                                {"lw_rows_strided", &out->rows_strided, quick},
+                                {"lw_columns_strided", &out->columns_strided, one_result},
+                                {"lw_rows", &out->rows, one_result},
+                                {"lw_rows_strided", &out->rows_strided, one_result},
                                 {"lw_lanes", &out->lanes, false},
                                 {"lw_fold", &out->fold, false},
                                 {"lw_merge", &out->merge, false},
@@ -529,16 +543,20 @@ lw_reduce_host_build(const lw_reduction *r, lw_reduce_loops which,
                      const lw_build_options *options, lw_reduce_code *out,
                      lw_build_report *report, lw_error *err)
 {
-    bool quick = which != LW_REDUCE_LOOPS, scans = which == LW_REDUCE_QUICK_SCANS;
+    bool scans = which == LW_REDUCE_QUICK_SCANS, one_result = scans || which == LW_REDUCE_QUICK;
     lw_build_options build = *options;
     lw_module *module = NULL;
     lw_status status;
 
-    build.quick |= quick;
+    build.quick |= which != LW_REDUCE_LOOPS;
     begin_code(r, out);
-    LW_TRY(make_module(r, quick ? QUICK_OTHERS : ALL_OTHERS, scans, &module, err));
+    LW_TRY(make_module(r,
+                       one_result                      ? QUICK_OTHERS
+                       : which == LW_REDUCE_QUICK_ROWS ? ROW_OTHERS
+                                                       : ALL_OTHERS,
+                       scans, &module, err));
     LW_TRY(lw_build_host(module, &build, &out->code, report, err));
-    status = find_other_loops(out, quick, err);
+    status = find_other_loops(out, one_result, err);
     if (status == LW_OK && scans)
         status = find_scans(out->code, &out->scans, err);
     if (status != LW_OK)

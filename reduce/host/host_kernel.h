@@ -111,8 +111,11 @@ typedef enum lw_reduce_loops {
     LW_REDUCE_LOOPS, /* all but those of scans */
     LW_REDUCE_QUICK, /* those that one result of contiguous elements needs, soon: in a fifth
                         of the time, and some times slower. The others are NULL */
-    LW_REDUCE_QUICK_SCANS /* the same, and those of scans */
+    LW_REDUCE_QUICK_ROWS, /* the same, and those that several results need: all but `chunks` */
+    LW_REDUCE_QUICK_SCANS /* those of LW_REDUCE_QUICK, and those of scans */
 } lw_reduce_loops;
+
+enum { LW_REDUCE_QUICK_KINDS = LW_REDUCE_QUICK_SCANS - LW_REDUCE_QUICK + 1 };
 
 /* Whether the loops that are compiled soon give the same bits. */
 bool lw_reduce_host_may_be_quick(const lw_reduction *r);

@@ -115,16 +115,23 @@ def test_reductions():
             total(np.full(3, 2**62))
 
 
-@pytest.mark.parametrize("value", [0, False, {"nan"}, ["nan"], 3.5])
-def test_checks_are_text(value):
-    with pytest.raises(ValueError, match="lanewise.config.check must be checks with commas"):
+@pytest.mark.parametrize("value", [0, False, {"nan", "none"}, ["bound"], {3}, 3.5])
+def test_checks_are_words(value):
+    with pytest.raises(ValueError, match="lanewise.config.check must be checks, as a set or as a str with commas"):
         lw.config.check = value
+    assert lw.config.check == ""
+
+
+@pytest.mark.parametrize("value, text", [({"nan", "bounds"}, "nan,bounds"), (["divide"], "divide"), ((), ""), (frozenset({"race"}), "race")])
+def test_checks_are_sets_as_those_of_decorators(value, text):
+    with lw.config(check=value):
+        assert lw.config.check == text
     assert lw.config.check == ""
 
 
 @pytest.mark.parametrize("text", ["bound", "bounds overflow", "bounds,,nan", "all"])
 def test_words_that_are_none(text):
-    with pytest.raises(ValueError, match=f"lanewise.config.check must be checks with commas between them: divide, overflow, nan, bounds, race, not '{text}'"):
+    with pytest.raises(ValueError, match=f"lanewise.config.check must be checks, as a set or as a str with commas: divide, overflow, nan, bounds, race, not '{text}'"):
         lw.config.check = text
     with pytest.raises(ValueError, match="check= must be a set of divide overflow nan bounds race"):
         lw.vectorize(quotient, check={text})

@@ -405,7 +405,7 @@ def test_copies_that_nobody_can_tell():
     ("a[i] += Interval(1.0, 2.0)", r"E165: an augmented assignment to an object in an array(.|\n)*a\[i\] = a\[i\] \+ \.\.\."),
     ("num[i] = a[i].foo", "E161: no attribute `foo`"),
     ("p = Plain(1.0)\n    if i > 0: p.late = 2.0\n    plain[i] = p", "E110: field `late` of `Plain` may have no value|E165: an item of"),
-    ("p = Plain(1.0)\n    p.more = 2.0\n    plain[i] = p", r"E165: an item of Plain\(x: float64\) has other fields than the object"),
+    ("p = Plain(1.0)\n    p.more = 2.0\n    plain[i] = p", r"E165: an item of Plain\(x: float64\) does not have the fields of the object"),
     ("slotted[i].x = 1.0", "E165: the dataclass `Slotted` is frozen"),
 ])
 def test_refused(statement, said, tmp_path):

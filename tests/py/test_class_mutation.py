@@ -633,7 +633,7 @@ REFUSED = [
     (deep, "h.v.x += 1", "`h` may have another name since line"),
     (of_a_field, "h.v.x += 1", "`h` may have another name since line"),
     (of_a_loop, "p.x += 1", "`p` may have another name"),
-    (of_an_item, "ps[0].x = 3", "no variable holds the object alone"),
+    (of_an_item, "ps[0].x = 3", "no single variable holds the object"),
     (read_by_augmented, "p.x += p.scale(2.0).y", "`p` is read before in the same expression"),
     (in_arguments, "p.x = 2", "`p` may have another name since line"),
     (of_frozen, "f.x = b", "the dataclass `Frozen` is frozen"),
@@ -651,7 +651,7 @@ def test_with_other_names(f, line, label, target):
 
 @pytest.mark.parametrize("f", [of_global, of_global_by_method])
 def test_frozen_objects_do_not_change(f):
-    with pytest.raises(lw.errors.CompileError, match="E162: assignment to an attribute of a constant(.|\n)*frozen"):
+    with pytest.raises(lw.errors.CompileError, match="E162: assignment to an attribute of a constant(.|\n)*fixed"):
         lw.compile(f, SIGNATURE, target="cpu", output="llvm")
 
 

@@ -372,11 +372,11 @@ def test_signatures():
 
 
 @pytest.mark.parametrize(("options", "exception", "message"), [
-    ({"excluded": "z"}, ValueError, "excluded= names 'z', which is no parameter of"),
+    ({"excluded": "z"}, ValueError, "excluded= names 'z', which is not a parameter of"),
     ({"static": ("y", "y")}, ValueError, "static= names 'y', which it names already"),
     ({"static": "y", "excluded": "y"}, ValueError, "static= names 'y', which excluded= names too"),
-    ({"excluded": 2}, ValueError, "excluded= names 2, which is no parameter of"),
-    ({"excluded": -1}, ValueError, "excluded= names -1, which is no parameter of"),
+    ({"excluded": 2}, ValueError, "excluded= names 2, which is not a parameter of"),
+    ({"excluded": -1}, ValueError, "excluded= names -1, which is not a parameter of"),
     ({"excluded": 1.0}, TypeError, "excluded= must be a parameter's name"),
     ({"static": True}, TypeError, "static= must be a parameter's name"),
     ({"static": {"x": 1}}, TypeError, "static= must be a parameter's name"),

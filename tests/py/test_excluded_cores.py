@@ -179,10 +179,10 @@ def plain(x, t, out):
 
 
 @pytest.mark.parametrize("options, exception, message", [
-    ({"excluded": "nothing"}, ValueError, "excluded= names 'nothing', which is no parameter of `plain`"),
+    ({"excluded": "nothing"}, ValueError, "excluded= names 'nothing', which is not a parameter of `plain`"),
     ({"excluded": "t", "static": "t"}, ValueError, "static= names 't', which excluded= names too"),
     ({"excluded": ("t", "out")}, ValueError, "excluded= names 'out', a keyword of every ufunc call"),
-    ({"static": 7}, ValueError, "static= names 7, which is no parameter"),
+    ({"static": 7}, ValueError, "static= names 7, which is not a parameter"),
 ])
 def test_bad_names(options, exception, message):
     with pytest.raises(exception, match=message):
@@ -203,9 +203,9 @@ def test_operands_must_fit_the_layout():
     (lambda: look_up(X, TABLE, np.zeros(3)), TypeError, "`times` must be hashable .* an output comes behind all arguments or by out="),
     (lambda: look_up(X, 3.0), TypeError, "excluded argument `table` must be an array"),
     (lambda: look_up(X, TABLE, other=1), TypeError, "unexpected keyword argument 'other'"),
-    (lambda: look_up(X, TABLE, keepdims=True), TypeError, "keepdims= cannot be given beside excluded arrays"),
+    (lambda: look_up(X, TABLE, keepdims=True), TypeError, "keepdims= cannot be given together with excluded arrays"),
     (lambda: look_up(3.0, TABLE), ValueError, "does not have enough dimensions"),
-    (lambda: look_up.reduce(X), TypeError, "and no reduce: guvectorize a function of the operands alone"),
+    (lambda: look_up.reduce(X), TypeError, "and no reduce: guvectorize a function of only the operands"),
     (lambda: look_up(TABLE, TABLE, out=TABLE), ValueError, "an output shares memory with excluded argument `table`"),
 ])
 def test_refusals(call, exception, message):

@@ -310,7 +310,7 @@ def test_a_variable_with_a_good_value_is_quiet(variable, value):
 
 
 def test_a_dump_of_no_stage_is_refused():
-    with pytest.raises(ValueError, match="config.dump must be stages with commas"):
+    with pytest.raises(ValueError, match="config.dump must be stages, as a set or as a str with commas"):
         with lw.config(dump="everything"):
             pass
     assert lw.config.dump == ""

@@ -286,7 +286,7 @@ def test_a_race_is_an_error_before_anything_runs(function):
     x, o, q, m = arguments()
     kernel = lw.forall(function)
     for _ in range(2):
-        with pytest.raises(lw.errors.CompileError, match="E164: elements of (.|\n)*the same place for every `i`(.|\n)*cuda.atomic(.|\n)*lw.reduce"):
+        with pytest.raises(lw.errors.CompileError, match="E164: calls of (.|\n)*the same element for every `i`(.|\n)*cuda.atomic(.|\n)*lw.reduce"):
             kernel(12, x, o, q, m)
     assert not o.any() and not q.any() and not m.any()
 

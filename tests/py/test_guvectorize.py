@@ -314,7 +314,7 @@ def test_masked_arrays():
     double = lw.guvectorize(["void(f8[:], f8[:])"], "(n)->(n)")(lambda x, out: _double(x, out))
     for call in (lambda: total_of(m), lambda: total_of(m[0]), lambda: double(m), lambda: double(m.data, m.copy()),
                  lambda: double(m.data, out=m.copy()), lambda: double(m.data, out=(m.copy(),)), lambda: lw.matmul(m, m.T)):
-        with pytest.raises(TypeError, match="^`.*` got a masked array, whose mask compiled code would not see; pass its .data"):
+        with pytest.raises(TypeError, match="^`.*` got a masked array, whose mask compiled code would ignore; pass its .data"):
             call()
     assert double(m.data).tolist() == (2 * m.data).tolist()
     same = lw.guvectorize(["void(f8, f8[:])"], "()->()")(lambda x, out: _first(x, out))
@@ -527,7 +527,7 @@ BAD = [
     (returns, ("void(f8[:])", "(n)->()"), {}, lw.errors.SignatureError, "void is no output"),
     (returns, ("(f8, f8)(f8[:])", "(n)->()"), {}, lw.errors.SignatureError, "E1"),
     (fills, ([F8, "void(f8[:], f4[:])"], "(n)->()"), {}, ValueError, "E182"),
-    (fills, (None, "(n)->()"), {"sizes": {"n": 3}}, ValueError, "stands in outputs only"),
+    (fills, (None, "(n)->()"), {"sizes": {"n": 3}}, ValueError, "occurs only in outputs"),
     (fills, (None, "(n)->()"), {"sizes": 3}, TypeError, "must be a dict"),
     (fills, (None, "(n)->(k)"), {"sizes": {"k": "n"}}, TypeError, "an int or a function"),
     (fills, (None, "(n)->()"), {"writable_args": (3,)}, ValueError, "neither the number"),

@@ -301,11 +301,11 @@ SQUARE = np.zeros((2, 2))
 
 @pytest.mark.parametrize("f, message", [
     (lambda x: np.interp(ROW, ROW, ROW), "numpy.interp` needs a number"),
-    (lambda x: np.interp(x, SQUARE, ROW), "needs an array of one axis"),
-    (lambda x: np.interp(x, ROW, x), "needs an array of one axis"),
+    (lambda x: np.interp(x, SQUARE, ROW), "needs a one-dimensional array"),
+    (lambda x: np.interp(x, ROW, x), "needs a one-dimensional array"),
     (lambda x: np.interp(x, ROW, ROW, period=3), "period"),
-    (lambda x: np.polyval(x, x), "needs a tuple or an array of one axis"),
-    (lambda x: np.searchsorted(x, x), "needs an array of one axis"),
+    (lambda x: np.polyval(x, x), "needs a tuple or a one-dimensional array"),
+    (lambda x: np.searchsorted(x, x), "needs a one-dimensional array"),
     (lambda x: np.searchsorted(ROW, "a"), "needs a number"),
     (lambda x: np.searchsorted(ROW, x, sorter=ROW), "sorter"),
     (lambda x: np.isclose(ROW, x), "needs a number"),

@@ -34,6 +34,8 @@ def test_every_python_has_a_wheel():
     linux = PROJECT["tool"]["cibuildwheel"]["linux"]
     assert linux["archs"] == ["x86_64", "aarch64"]
     assert {linux["manylinux-x86_64-image"], linux["manylinux-aarch64-image"]} == {"manylinux_2_28"}
+    # 3.13t needs an option that cibuildwheel 4 no longer has, and rejects
+    assert PROJECT["tool"]["cibuildwheel"]["enable"] == ["cpython-freethreading"] and "'cibuildwheel>=3.1,<4'" in read("packaging/README.md")
     for name in re.findall(r"\{project\}/(\S+)", PROJECT["tool"]["cibuildwheel"]["test-command"]):
         assert (ROOT / name).exists(), name
 

@@ -66,7 +66,7 @@ MASKED = np.ma.masked_array([1, 2, 3, 4], [True, False, False, False])
 ])
 def test_masked_arrays(call, name):
     g = Generator(1)
-    with pytest.raises(TypeError, match=f"^{name} is a masked array, whose mask a Generator would not see; pass its .data$"):
+    with pytest.raises(TypeError, match=f"^{name} is a masked array, whose mask a Generator would ignore; pass its .data$"):
         call(g)
     assert g._place == 0 and MASKED.tolist() == [None, 2, 3, 4]
 

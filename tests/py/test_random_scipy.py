@@ -98,7 +98,7 @@ def test_threads_share_the_stream():
 
 
 def test_lanes_are_refused():
-    with pytest.raises(TypeError, match="xoroshiro128p, whose lanes have no order"):
+    with pytest.raises(TypeError, match="xoroshiro128p, whose parallel sequences have no common order"):
         np.random.default_rng(lw.random.Generator(1, "xoroshiro128p"))
 
 

@@ -486,7 +486,7 @@ def test_closures_are_read_at_the_first_call():
     (lambda r, x: reductions.sum(x, keepdims=None), TypeError, "keepdims= must be True or False, not NoneType None"),
     (lambda r, x: r.accumulate(x, exclusive="a"), TypeError, "exclusive= must be True or False, not str 'a'"),
     (lambda r, x: r.accumulate(x, 0, None), TypeError, "exclusive= must be True or False, not NoneType None"),
-    (lambda r, x: r(x, where=np.ma.array(x > 2, mask=x > 3)), TypeError, "where= is a masked array, whose mask compiled code would not see"),
+    (lambda r, x: r(x, where=np.ma.array(x > 2, mask=x > 3)), TypeError, "where= is a masked array, whose mask compiled code would ignore"),
     (lambda r, x: r(x, stream=types.SimpleNamespace(ptr=0)), TypeError, "stream= is for device arrays; `sum_of` was called with host operands only"),
     (lambda r, x: r.accumulate(x, stream=types.SimpleNamespace(ptr=0)), TypeError, "stream= is for device arrays"),
     (lambda r, x: r.reduceat(x, [0], stream=types.SimpleNamespace(ptr=0)), TypeError, "stream= is for device arrays"),

@@ -60,7 +60,7 @@ def test_several_results_and_streams():
     (lambda x: biggest(x, where=[True] * 10), ValueError, "where mask one has to specify"),
     (lambda x: total(x, where=[True] * 9), ValueError, "where= of shape .9,. cannot be broadcast to .10,."),
     (lambda x: total(x, where=x), TypeError, "where= must be a bool array, not one of float64"),
-    (lambda x: total(x, out=x), ValueError, "another shape"),
+    (lambda x: total(x, out=x), ValueError, "a different shape"),
     (lambda x: total(x, out=np.zeros(())), TypeError, "must be a device array"),
     (lambda x: total(x, out=cuda.to_device(np.array(0))), TypeError, "cannot take results"),
     (lambda x: total(x, out=(x, x)), TypeError, "tuple of 1 arrays"),

@@ -27,14 +27,17 @@ def test_same_bits(name, dtype):
     cases = [rng.choice(np.array([0.0, -0.0, 1.5, -2.25, 3.125]), size=n).astype(dtype) for n in (1, 2, 7, 64, 129, 5000)]
     cases += [(100 * rng.standard_normal(n)).astype(dtype)[::step] for n in (1, 1000, 40_000) for step in (1, 3)]
     cases += [np.ascontiguousarray((10 * rng.standard_normal((30, 40))).astype(dtype)), np.arange(64).reshape(8, 8).astype(dtype).T]
+    cases += [(10 * rng.standard_normal(shape)).astype(dtype) for shape in ((3, 5, 700), (1000, 3), (4, 9000))]
+    cases += [(10 * rng.standard_normal((40, 60, 6))).astype(dtype)[::2, 1:, ::3]]
 
     def bits():
         once = [np.asarray(r(case)).tobytes() for case in cases]
+        once += [np.asarray(r(case, axis=axis)).tobytes() for case in cases if case.ndim > 1 for axis in range(case.ndim)]
         rows = [r.accumulate(case[:500]).tobytes() for case in cases if case.ndim == 1]
         return once, rows, [r.reduceat(case, [0]).tobytes() for case in cases if case.ndim == 1]
 
     first, compiled = bits(), r.stats["compiled"]
-    assert compiled == 2  # with the loops of scans, and without
+    assert compiled == 3  # for one result, for several, and with the loops of scans
     r(np.zeros(BIG, dtype))
     r.accumulate(np.zeros(BIG, dtype))
     assert r.stats["compiled"] == compiled + 2
@@ -42,9 +45,9 @@ def test_same_bits(name, dtype):
 
 
 def test_what_is_compiled_in_full_at_once():
-    """Several results, masks, loops, and functions whose last bits depend on vectors."""
+    """Masks, loops, and functions whose last bits depend on vectors."""
     r = lw.reduce(lambda a, b: a + b)
-    assert (r(np.ones((6, 7)), axis=0) == 6).all() and r(np.ones(9), where=np.arange(9) < 4) == 4
+    assert (r(np.ones((BIG // 4, 5)), axis=0) == BIG // 4).all() and r(np.ones(9), where=np.arange(9) < 4) == 4
     full = r.stats["compiled"]
     r(np.ones(10))
     assert r.stats["compiled"] == full

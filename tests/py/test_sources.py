@@ -127,7 +127,7 @@ def test_a_module_without_its_file(tmp_path):
     py_compile.compile(str(tmp_path / "bare.py"), cfile=str(tmp_path / "bare.pyc"))
     (tmp_path / "bare.py").unlink()
     done = run("-c", "import bare, lanewise as lw\nlw.vectorize(bare.g)(1.0)", check=False, cwd=tmp_path)
-    assert "E170" in done.stderr and "its file is not there" in done.stderr and "put the .py file beside the .pyc" in done.stderr
+    assert "E170" in done.stderr and "its file is not there" in done.stderr and "put the .py file next to the .pyc" in done.stderr
 
 
 def test_an_archive(tmp_path, monkeypatch):

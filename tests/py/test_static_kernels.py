@@ -181,8 +181,8 @@ def test_unrolled_and_inspected():
 
 
 @pytest.mark.parametrize("call, error, text", [
-    (lambda: lw.forall(static="nothing")(horner), ValueError, "static= names 'nothing', which is no parameter of `horner`"),
-    (lambda: lw.forall(static=7)(horner), ValueError, "static= names 7, which is no parameter"),
+    (lambda: lw.forall(static="nothing")(horner), ValueError, "static= names 'nothing', which is not a parameter of `horner`"),
+    (lambda: lw.forall(static=7)(horner), ValueError, "static= names 7, which is not a parameter"),
     (lambda: lw.forall(static="i")(horner), ValueError, "static= names 'i', which is the index of `horner`"),
     (lambda: lw.forall(static=("x", "x"))(horner), ValueError, "static= names 'x', which it names already"),
     (lambda: lw.forall(static=3.5)(horner), TypeError, "static= must be"),

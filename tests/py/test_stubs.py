@@ -160,14 +160,29 @@ def test_signatures_of_the_runtime():
     assert list(inspect.signature(lw.vectorize(lambda a, b: a + b)).parameters)[:2] == ["a", "b"]
 
 
+# An overload and a model, as in docs/extending.md.
+KINDS = '''
+@lw.extending.overload_attribute(lw.types.Array, "middle")
+def select(row: Any) -> Any:
+    if isinstance(row, lw.types.Array) and row.ndim == 1 and row.layout == "C":
+        return lambda row: row[row.size // 2]
+
+
+class Model(lw.extending.models.StructModel):
+    def __init__(self, dmm: Any, fe_type: lw.types.Type) -> None:
+        lw.extending.models.StructModel.__init__(self, dmm, fe_type, [("lo", lw.float64)])
+'''
+
+
 def test_examples_are_clean_and_results_are_arrays(tmp_path):
     """mypy --strict on examples/, whose compiled functions have no annotations; calls with arrays give arrays."""
     (tmp_path / "results.py").write_text(
         "from typing import Any\nimport numpy as np\nfrom numpy.typing import NDArray\nimport lanewise as lw\nfrom lanewise import cuda\n"
         "def results(x: NDArray[np.float64], d: cuda.DeviceArray, f: lw.Ufunc, g: lw.Gufunc, r: lw.Reduction) -> None:\n"
-        + "".join(f"    reveal_type({call})\n" for call in ("f(x, 2.0)", "f(2.0, x)", "g(x)", "r(x, axis=0)", "r.accumulate(x)", "f(d)", "g(d)", "r(d)")))
-    command = [sys.executable, "-m", "mypy", "--strict", "--config-file", str(ROOT / "pyproject.toml")]
-    done = subprocess.run([*command, str(tmp_path / "results.py"), *map(str, sorted((ROOT / "examples").glob("*.py")))],
+        + "".join(f"    reveal_type({call})\n" for call in ("f(x, 2.0)", "f(2.0, x)", "g(x)", "r(x, axis=0)", "r.accumulate(x)", "f(x, table=x)", "f(d)", "g(d)", "r(d)")) + KINDS)
+    command = [sys.executable, "-m", "mypy", "--strict", "--disable-error-code=no-untyped-def", "--disable-error-code=no-untyped-call", "--config-file", str(ROOT / "pyproject.toml")]
+    examples = [*sorted((ROOT / "examples").glob("*.py")), *sorted((ROOT / "examples" / "gallery").glob("plot_*.py"))]
+    done = subprocess.run([*command, str(tmp_path / "results.py"), *map(str, examples)],
                           capture_output=True, text=True, env=dict(os.environ, MYPYPATH=str(ROOT)), cwd=tmp_path)
     assert done.returncode == 0, done.stdout
-    assert done.stdout.count("numpy.ndarray") == 5 and done.stdout.count('"lanewise.cuda.DeviceArray"') == 3, done.stdout
+    assert done.stdout.count("numpy.ndarray") == 6 and done.stdout.count('"lanewise.cuda.DeviceArray"') == 3, done.stdout

@@ -563,7 +563,7 @@ def test_identity():
     largest = lw.vectorize(identity=-5)(lambda a, b: max(a, b))
     assert largest.identity == -5
     assert largest.reduce(np.array([], float)) == -5
-    with pytest.raises(ValueError, match="identity=5 is no identity of `_add`, which makes 6 of it and 1"):
+    with pytest.raises(ValueError, match="identity=5 is not an identity of `_add`, which returns 6 for it and 1"):
         lw.vectorize(identity=5)(_add)
     maximum = lw.vectorize(identity="reorderable")(lambda a, b: max(a, b))
     assert maximum.identity is None

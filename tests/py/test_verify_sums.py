@@ -49,7 +49,7 @@ def test_cancellation_is_named_in_the_first_line_and_atol_allows_it():
 @pytest.mark.parametrize("name", ["sum", "var", "nanstd", "argmax", "prod", "cumsum"])
 def test_functions_of_reductions(name):
     report = lw.verify(getattr(lw.reductions, name), X[:500])
-    assert report.ok and report.n_checked and report.compared == ["CPU beside NumPy"]
+    assert report.ok and report.n_checked and report.compared == ["CPU against NumPy"]
     assert report.name == "reductions." + name
 
 

@@ -130,16 +130,17 @@ misfit(lw_infer_frame *f, const lw_arg *arg, char wanted)
                    : "an array of numbers";
     case 'o':
         return is_array || arg->value.type == LW_T_NONE ? NULL : "an array of numbers, or None";
-    case 'r': return is_row ? NULL : is_array ? "an array of one axis" : "an array of numbers";
+    case 'r':
+        return is_row ? NULL : is_array ? "a one-dimensional array" : "an array of numbers";
     case 's': return is_number ? NULL : "a number";
     case 'f': return is_number && !lw_type_is_complex(arg->value.type) ? NULL : real;
     case 'x': return is_number || is_array ? NULL : "a number or an array of numbers";
     case 'v':
-        return is_number || is_row ? NULL : "a number, or an array of one axis, of numbers";
+        return is_number || is_row ? NULL : "a number or a one-dimensional array of numbers";
     case 'p':
         return is_row || lw_tuple_row(f, arg->value.type)
                    ? NULL
-                   : "a tuple or an array of one axis, of numbers";
+                   : "a tuple or a one-dimensional array of numbers";
     default: return NULL;
     }
 }

@@ -221,7 +221,7 @@ change_argument(lw_infer_frame *f, const lw_call_site *site, uint32_t i, uint32_
     if (node == 0)
         return lw_complain(f, loc, "E165", "the object is a constant, or captured, or packed",
                            "make a new object and pass that",
-                           "`%s` changes an object that no variable here holds alone",
+                           "`%s` changes an object that no single variable here holds",
                            site->name);
     if (is_given_twice(f, site, i, root_of_entry(f, node)))
         return complain_twice(f, loc, site->name);

@@ -183,7 +183,7 @@ complain_no_match(lw_infer_frame *f, uint32_t node, const lw_fn *fn,
                          lw_format_text(f, "(%s) given; it was made with %s",
                                         lw_text_get(&given), lw_text_get(&made)),
                          fn->declared_safe ? "cast the argument, or add its type to the "
-                                             "signatures: ufuncs cast safely alone"
+                                             "signatures: ufuncs only cast safely"
                                            : "cast the argument, or add its type to the "
                                              "signatures",
                          "`%s` has no signature for these arguments", fn->name);

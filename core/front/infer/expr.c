@@ -548,7 +548,7 @@ dispatch(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     case LW_NODE_SUPER:
         return lw_complain(f, n->loc, "E165", NULL,
                            "call a method of it: `super().method(...)`",
-                           "`super()` is no value in compiled code");
+                           "`super()` is not a value in compiled code");
     default:
         return lw_complain(f, n->loc, "E101", NULL, NULL, "`%s` is not allowed here",
                            n->kind < LW_N_NODE_KINDS ? lw_node_text[n->kind] : "?");

@@ -47,7 +47,7 @@ check_written(const external_arguments *c, const lw_arg *arg, bool readonly)
         return LW_OK;
     return lw_complain(c->f, lw_node_of(c->f, arg->node)->loc, "E162",
                        lw_format_text(c->f, "this is %s", lw_describe_value(c->f, arg->value)),
-                       "pass a copy that may be written", "`%s` may write through its pointers",
+                       "pass a writable copy", "`%s` may write through its pointers",
                        c->external->name);
 }
 
@@ -179,8 +179,8 @@ check_unique(const external_arguments *c)
                            lw_format_text(c->f, "%s here, and %s elsewhere",
                                           describe_declaration(c->f, c->external),
                                           describe_declaration(c->f, other)),
-                           "one symbol is one function: give each its own, and choose by an "
-                           "overload",
+                           "a symbol names one function: give each function its own symbol, "
+                           "and choose between them by an overload",
                            "`%s` is declared in two different ways", other->name);
     }
     return LW_OK;

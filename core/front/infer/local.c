@@ -95,7 +95,7 @@ lw_infer_local(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *
     if (bytes > MAX_LOCAL_BYTES)
         return lw_complain(f, lw_node_of(f, node)->loc, "E103",
                            lw_format_text(f, "more than %d KiB", MAX_LOCAL_BYTES / 1024),
-                           "pass an array from outside",
+                           "pass an array as an argument",
                            "this is too large for an array of one thread");
     out->type = lw_type_array(lw_types_of(f), element, ndim, LW_LAYOUT_C, false, shape);
 fail:

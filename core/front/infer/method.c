@@ -94,8 +94,9 @@ lw_help_for_list(lw_infer_frame *f, lw_infer_value object, const char *name)
     for (size_t i = 0; lw_tuple_row(f, object.type) && i < sizeof methods / sizeof *methods;
          i++)
         if (strcmp(name, methods[i]) == 0)
-            return "a list or tuple stays as it is; fill a small array of this call, "
-                   "`lw.local(shape, dtype)`, and count what is in it";
+            return "lists and tuples cannot change in compiled code; fill an array, "
+                   "`np.empty(n)`, or a small one, `lw.local(shape, dtype)`, and count its "
+                   "items";
     return NULL;
 }
 

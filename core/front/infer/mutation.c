@@ -171,7 +171,7 @@ check_changed(lw_infer_frame *f, uint32_t node, uint32_t loc, bool deep, bool *a
     deep |= !is_whole;
     *allowed = *var ? may_change(f, *var, deep) : f->notes[node].fresh > deep;
     if (!*allowed && *var == 0)
-        return lw_complain(f, loc, "E165", "no variable holds the object alone",
+        return lw_complain(f, loc, "E165", "no single variable holds the object",
                            "change the object before it is put there",
                            "a field of `%s` is assigned", class ? class->name : "an object");
     if (!*allowed)

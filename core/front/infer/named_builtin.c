@@ -385,7 +385,7 @@ type_indices(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *ar
         return lw_complain_argument(f, name, &args[0], "an array of numbers", NULL);
     if (n_axes == 0)
         return lw_complain_argument(f, name, &args[0],
-                                    has_element ? "an array of one axis at least"
+                                    has_element ? "an array of at least one axis"
                                                 : "extents: integers, or a tuple of them",
                                     NULL);
     for (uint32_t i = 0; i < n_axes; i++)

@@ -131,7 +131,7 @@ lw_infer_object_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value objec
     else if (member->kind == LW_MEMBER_PROPERTY)
         return lw_infer_call_member(f, node, member, &self, 1, out);
     else
-        return lw_complain(f, loc, "E165", "a method is no value in compiled code",
+        return lw_complain(f, loc, "E165", "a method is not a value in compiled code",
                            "call it here", "`%s` of `%s` is not called", name, class->name);
     return LW_OK;
 }
@@ -191,7 +191,7 @@ lw_infer_super_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     else if (member->kind == LW_MEMBER_PROPERTY)
         return lw_infer_call_member(f, node, member, &self, 1, out);
     else
-        return lw_complain(f, n->loc, "E165", "a method is no value in compiled code",
+        return lw_complain(f, n->loc, "E165", "a method is not a value in compiled code",
                            "call it here", "`%s` behind `super()` is not called", member->name);
 fail:
     return status;
@@ -245,8 +245,7 @@ complain_operator(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_type x, lw_ty
         return lw_complain(
             f, loc, "E165", label,
             "compare fields, or give the class a method `__eq__` and write `==`",
-            "`%s` of objects: they are values in compiled code, and no places in "
-            "memory",
+            "`%s` of objects: in compiled code they are values without an identity",
             lw_pyop_text[op]);
     return lw_complain(f, loc, "E165", label,
                        op == LW_PY_NE && defined ? "give both classes a method `__ne__`"
@@ -550,7 +549,8 @@ truth_of_contains(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_type containe
     if (!lw_type_is_number(f, out->type) && out->type != LW_T_NONE)
         return lw_complain(f, lw_node_of(f, node)->loc, "E165",
                            lw_format_text(f, "it returns %s", lw_describe_value(f, *out)),
-                           "return a bool", "`__contains__` of `%s` gives no truth",
+                           "return a bool",
+                           "`__contains__` of `%s` does not return a truth value",
                            lw_class_of(f, container)->name);
     truth = lw_truth_of(f, *out);
     *out = (lw_infer_value){LW_DT_b1, 0};
@@ -627,7 +627,8 @@ lw_infer_object_truth(lw_infer_frame *f, uint32_t node, lw_infer_value value, in
     if (!is_truth(f, result, by_length))
         return lw_complain(f, lw_node_of(f, node)->loc, "E165",
                            lw_format_text(f, "it returns %s", lw_describe_value(f, result)),
-                           NULL, "`%s` of `%s` gives no truth", method->name, class->name);
+                           NULL, "`%s` of `%s` does not return a truth value", method->name,
+                           class->name);
 fail:
     return status;
 }

@@ -151,7 +151,8 @@ check_object(lw_infer_frame *f, uint32_t source, lw_type to, lw_type value, bool
                 f, loc, "E165",
                 lw_format_text(f, "the object is %s", lw_describe_type(f, value)),
                 "make the dtype with all fields that objects have",
-                "an item of %s has other fields than the object", lw_describe_type(f, to));
+                "an item of %s does not have the fields of the object",
+                lw_describe_type(f, to));
         if (lw_type_is_dtype(field->type) && lw_type_is_scalar(f, from))
             LW_TRY(lw_check_conversion(f, loc, from, (lw_dtype)field->type, "field"));
         else

@@ -93,7 +93,7 @@ lw_recursion_again(lw_infer_frame *f, bool *again)
                            lw_format_text(f, "returns %s, which depends on what it returns",
                                           lw_describe_type(f, result.type)),
                            "return the same type on every level",
-                           "the result of `%s` has another type on each level of recursion",
+                           "the result of `%s` has a different type on each level of recursion",
                            f->fn->name);
     }
     run->memos.data[f->memo].result.type = result.type;
@@ -282,13 +282,13 @@ complain_changing(lw_run *run, lw_infer_frame *f, uint32_t loc)
 
     lw_text_addf(&label, "called with (%s), it calls itself with (%s), and so on",
                  before ? describe_types(before) : "", describe_types(f));
-    status =
-        lw_diagnose(run->tree, loc,
-                    (lw_fault){LW_ERR_UNSUPPORTED, "E151", .label = lw_text_get(&label),
-                               .help = "pass arguments of the same types on each level",
-                               .where = run->frame->fn->name},
-                    run->quiet ? NULL : run->err,
-                    "`%s` calls itself with other argument types on each level", f->fn->name);
+    status = lw_diagnose(run->tree, loc,
+                         (lw_fault){LW_ERR_UNSUPPORTED, "E151", .label = lw_text_get(&label),
+                                    .help = "pass arguments of the same types on each level",
+                                    .where = run->frame->fn->name},
+                         run->quiet ? NULL : run->err,
+                         "`%s` calls itself with different argument types on each level",
+                         f->fn->name);
     lw_text_reset(&label);
     return status;
 }

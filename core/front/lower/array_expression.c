@@ -500,7 +500,7 @@ check_mask(lw_lower_frame *f, const array_store *s, uint32_t n)
     }
     if (lw_raises_errors(f))
         lw_lower_raise(f, lw_ir_not(b, all), "IndexError",
-                       "the mask has another shape than the array");
+                       "the mask has a different shape from the array");
 }
 
 /* node: an AUGASSIGN, or 0. NULL: memory is out. */

@@ -496,8 +496,8 @@ needs_memory(lw_reader *r, PyObject *node, const char *what, const char *help)
 {
     char label[160];
 
-    snprintf(label, sizeof label,
-             "%s needs memory that grows; compiled code has tuples and arrays", what);
+    snprintf(label, sizeof label, "%s can grow; compiled code has only tuples and arrays",
+             what);
     return lw_read_error(r, node,
                          (lw_fault){LW_ERR_UNSUPPORTED, "E103", .label = label, .help = help},
                          "%s cannot be compiled", what);
@@ -666,10 +666,11 @@ refuse_store(lw_reader *r, PyObject *node, const char *what, const char *help)
 {
     return lw_read_error(
         r, node,
-        (lw_fault){LW_ERR_UNSUPPORTED, "E162",
-                   .label =
-                       "captured from outside: its value was frozen when this was compiled",
-                   .help = help},
+        (lw_fault){
+            LW_ERR_UNSUPPORTED, "E162",
+            .label =
+                "captured from an enclosing scope: its value was fixed when this was compiled",
+            .help = help},
         "%s", what);
 }
 

@@ -191,8 +191,8 @@ lw_hint_for(lw_reader *r, PyObject *object)
         return "methods of texts take constants here; in `print`, `raise` and `assert` an "
                "f-string shows numbers: f\"{x:.3f}\"";
     if (lw_read_is_masked(object))
-        return "compiled code would not see the mask of a masked array: capture its `.data` or "
-               "`.filled(value)`, and the mask as an array of its own";
+        return "compiled code would ignore the mask of a masked array: capture its `.data` or "
+               "`.filled(value)`, and the mask as a separate array";
     if (lw_read_is_numpy(r, object, "ndarray"))
         return "arrays up to 64 KiB of numbers or records in native byte order can be "
                "constants; pass "

@@ -309,7 +309,7 @@ lw_why_no_text(PyObject *filename)
                   "pass the text with `source=`, or define the function in "
                   "a file"},
         missing = {"its file is not there",
-                   "put the .py file beside the .pyc, or pass the text "
+                   "put the .py file next to the .pyc, or pass the text "
                    "with `source=`"},
         other = {"Python keeps none for it",
                  "pass the text with `source=`, or define the function in "

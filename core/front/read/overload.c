@@ -502,7 +502,7 @@ operator_overloaded(PyObject *Py_UNUSED(module), PyObject *args)
     if (!PyArg_ParseTuple(args, "sp", &name, &prefers_literals))
         return NULL;
     if (!lw_overload_operator(name, prefers_literals))
-        return PyErr_Format(PyExc_SystemError, "lanewise: `%s` is no operator", name);
+        return PyErr_Format(PyExc_SystemError, "lanewise: `%s` is not an operator", name);
     Py_RETURN_NONE;
 }
 

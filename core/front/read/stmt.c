@@ -620,8 +620,8 @@ read_unsupported(lw_reader *r, PyObject *node)
     case LW_AST_Try:
     case LW_AST_TryStar:
         return keyword_error(r, node, "try", "compiled code has no exception handling",
-                             "test the condition with `if`; `raise` is supported and reports "
-                             "after the launch");
+                             "test the condition with `if`; `raise` is supported, and the "
+                             "exception is raised by the call");
     case LW_AST_With:
     case LW_AST_AsyncWith:
         return keyword_error(r, node, "with", "compiled code has no context managers", NULL);

@@ -457,7 +457,7 @@ lw_operand_item(const lw_operand *operand, lw_dtype dtype, lw_value *out)
         from = LW_DT_f64;
     }
     if (from == LW_DT_void) {
-        PyErr_Format(PyExc_TypeError, "a scalar of type %.200s has no place in a kernel",
+        PyErr_Format(PyExc_TypeError, "a scalar of type %.200s cannot be used in a kernel",
                      Py_TYPE(operand->object)->tp_name);
         return -1;
     }

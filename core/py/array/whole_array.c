@@ -64,7 +64,7 @@ refuse_masked(const facts *f, PyObject *object)
     if (masked > 0)
         PyErr_Format(PyExc_TypeError,
                      "%s: excluded argument `%s` is a masked array, whose mask compiled code "
-                     "would not see; pass its .data and its .mask",
+                     "would ignore; pass its .data and its .mask",
                      f->function, f->parameter);
     return masked ? -1 : 0;
 }

@@ -65,7 +65,7 @@ name_one(void *context, PyObject *name)
     int i = number_of(family, name);
 
     if (i < 0 || fn->params.data[i].kind == LW_PARAM_VARARG) {
-        PyErr_Format(PyExc_ValueError, "%s= names %.200R, which is no parameter of `%s`",
+        PyErr_Format(PyExc_ValueError, "%s= names %.200R, which is not a parameter of `%s`",
                      keyword, name, fn->name);
         return -1;
     }
@@ -372,8 +372,8 @@ PyObject *
 lw_family_refuse(const lw_ufunc_head *self, const char *method)
 {
     PyErr_Format(PyExc_TypeError,
-                 "`%s` has excluded= or static= parameters, and no %s: %s a function of "
-                 "the operands alone for that (tables and constants may be globals or closure "
+                 "`%s` has excluded= or static= parameters, and no %s: %s a function of only "
+                 "the operands for that (tables and constants may be globals or closure "
                  "variables)",
                  lw_family_name(self), method, self->family->door->name);
     return NULL;

@@ -276,10 +276,11 @@ check_keepdims(const lw_family_args *c, PyObject *name, PyObject *value)
         return 0;
     truth = PyObject_IsTrue(value);
     if (truth > 0)
-        PyErr_Format(PyExc_TypeError,
-                     "%s(): keepdims= cannot be given beside excluded arrays: insert the "
-                     "dimension with numpy.expand_dims",
-                     lw_family_name(c->self));
+        PyErr_Format(
+            PyExc_TypeError,
+            "%s(): keepdims= cannot be given together with excluded arrays: insert the "
+            "dimension with numpy.expand_dims",
+            lw_family_name(c->self));
     return truth == 0 ? 0 : -1;
 }
 

@@ -140,7 +140,7 @@ lw_ufunc_freeze(lw_ufunc_head *self)
 
     if (self->family != NULL) {
         PyErr_SetString(PyExc_TypeError,
-                        "disable_compile: beside excluded= and static= each call may compile");
+                        "disable_compile: with excluded= or static=, any call may compile");
         return -1;
     }
     Py_BEGIN_CRITICAL_SECTION((PyObject *)self);

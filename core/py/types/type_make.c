@@ -63,7 +63,7 @@ read_item_names(PyObject *fields, lw_arena *arena, lw_sig_type *out)
         return PyErr_NoMemory() != NULL;
     out->names = names;
     if (!PyTuple_Check(fields) || PyTuple_GET_SIZE(fields) != (Py_ssize_t)out->n) {
-        PyErr_Format(PyExc_TypeError, "%s has not one name for each of %u types",
+        PyErr_Format(PyExc_TypeError, "%s does not have one name for each of %u types",
                      out->class_name, (unsigned)out->n);
         return false;
     }
