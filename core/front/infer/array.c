@@ -682,6 +682,7 @@ store_to_places(lw_infer_frame *f, uint32_t target, lw_type view, const lw_index
                 lw_infer_value value)
 {
     uint32_t source = f->source ? f->source : target;
+    lw_type element = lw_array_row(f, view)->elements[0];
     lw_infer_value nothing;
     lw_arg stored;
     lw_status status;
@@ -690,7 +691,9 @@ store_to_places(lw_infer_frame *f, uint32_t target, lw_type view, const lw_index
         return LW_OK;
     if (lw_type_kind_of(lw_types_of(f), value.type) == LW_TK_ELEMENTWISE)
         LW_TRY(lw_infer_made_array(f, source, &value));
-    if (!lw_array_row(f, value.type) && !lw_type_is_number(f, value.type))
+    if (!lw_type_is_dtype(element) && !lw_array_row(f, value.type))
+        LW_TRY(lw_infer_store_record(f, source, element, value.type));
+    else if (!lw_array_row(f, value.type) && !lw_type_is_scalar(f, value.type))
         return lw_complain(
             f, lw_node_of(f, source)->loc, "E120",
             lw_format_text(f, "this is %s", lw_describe_value(f, value)), NULL,

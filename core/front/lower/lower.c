@@ -157,7 +157,7 @@ entry_parts(lw_lower_frame *f, lw_lower_value value, lw_ref *out)
         return 0;
     leaves_of(types, f->inst->result, leaves);
     for (uint32_t i = 0; i < n; i++) {
-        if (lw_type_kind_of(types, leaves[i]) == LW_TK_ARRAY) {
+        if (lw_type_stored(types, leaves[i]) == LW_DT_void) { /* an array or a record */
             for (uint32_t k = 0; k < lw_parts_of(types, leaves[i]) && from < value.n; k++)
                 out[to++] = value.parts[from++];
             continue;
@@ -608,6 +608,26 @@ shape_of(lw_lowering *l, const lw_type_row *array)
     return shape;
 }
 
+/* A result that is an array or a record; false: it is a number. */
+static bool
+describe_memory(lw_lowering *l, lw_type type, lw_array_result *out)
+{
+    const lw_type_row *row = lw_type_get(l->types, type);
+    const lw_record *record;
+
+    if (row == NULL || (row->kind != LW_TK_ARRAY && row->kind != LW_TK_RECORD))
+        return false;
+    record = lw_record_of(l->types, type);
+    *out = (lw_array_result){.is_array = true,
+                             .readonly = row->readonly,
+                             .owned = row->owned,
+                             .is_item = row->kind == LW_TK_RECORD,
+                             .ndim = row->ndim,
+                             .record = record ? record->spec : NULL,
+                             .shape = shape_of(l, row)};
+    return true;
+}
+
 static lw_status
 describe_outputs(lw_lowering *l, lw_scalar *scalar)
 {
@@ -626,22 +646,14 @@ describe_outputs(lw_lowering *l, lw_scalar *scalar)
     describe_result(l, result, form);
     scalar->result = form;
     for (uint32_t i = 0; i < n; i++) {
-        const lw_type_row *row = lw_type_get_kind(l->types, leaves[i], LW_TK_ARRAY);
-        const lw_record *record;
-
         out[i] = l->out_types ? l->out_types[i] : lw_type_stored(l->types, leaves[i]);
         scalar->n_out_parts += lw_parts_of(l->types, leaves[i]);
-        any |= row != NULL;
-        if (row == NULL)
+        if (!describe_memory(l, leaves[i], &arrays[i]))
             continue;
-        record = lw_record_of(l->types, leaves[i]);
-        out[i] = record ? LW_DT_void : (lw_dtype)row->elements[0];
-        arrays[i] = (lw_array_result){true,
-                                      row->readonly,
-                                      row->owned,
-                                      row->ndim,
-                                      record ? record->spec : NULL,
-                                      shape_of(l, row)};
+        any = true;
+        out[i] = arrays[i].record
+                     ? LW_DT_void
+                     : (lw_dtype)lw_type_get(l->types, leaves[i])->elements[0];
     }
     scalar->arrays = any ? arrays : NULL;
     scalar->out = out;

@@ -31,6 +31,7 @@ typedef struct lw_arg_parts {
 typedef struct lw_array_result {
     bool is_array; /* else it is a number */
     bool readonly, owned;
+    bool is_item; /* a record: the only element of an array without dimensions */
     uint8_t ndim;
     const struct lw_arg_record *record; /* what its elements are; NULL: numbers */
     const int64_t *shape; /* in the order C, in the module's arena: the address is its only
