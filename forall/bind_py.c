@@ -810,8 +810,8 @@ new_operand(lw_bound *b)
     return operand;
 }
 
-/* A member of an enum class in a tuple or an object: its number in the class. Arguments that
- * are members themselves are static. */
+/* A member of an enum class in a tuple or an object: its number in the class, or the number
+ * that it is. Arguments that are members themselves are static. */
 static int
 put_member(binder *r, PyObject *member)
 {
@@ -825,12 +825,25 @@ put_member(binder *r, PyObject *member)
     Py_XDECREF(names);
     if (number < 0) { /* a combination of flags */
         PyErr_Clear();
-        return refuse(r, member);
+        return PyLong_Check(member) ? put_int(r, member) : refuse(r, member);
     }
     memcpy(key + 1, &class, sizeof class);
     if (hold(r->bound, (PyObject *)class) < 0 || put_key(r->bound, key, sizeof key) < 0)
         return -1;
-    return put_value(r->bound, (uint64_t)number);
+    return put_value(r->bound, PyLong_Check(member) ? (uint64_t)PyLong_AsLongLong(member)
+                                                    : (uint64_t)number);
+}
+
+/* An int of a class derived from int. In a tuple or an object it may be a member. */
+static int
+put_derived_int(binder *r, PyObject *object)
+{
+    int overflow = 0;
+
+    if (r->depth == 0 || !lw_is_member(object))
+        return put_int(r, object);
+    (void)PyLong_AsLongLongAndOverflow(object, &overflow);
+    return overflow ? put_int(r, object) : put_member(r, object);
 }
 
 /* Whether a declared signature has a pointer for this argument. */
@@ -888,7 +901,7 @@ put_other(binder *r, PyObject *object)
     default: break;
     }
     if (PyLong_Check(object))
-        return put_int(r, object);
+        return put_derived_int(r, object);
     if (PyFloat_Check(object)) {
         double value = PyFloat_AS_DOUBLE(object);
         return put_number(r, LW_KEY_WEAK, LW_DT_f64, &value);

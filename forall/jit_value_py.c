@@ -275,6 +275,19 @@ member_of(const lw_result *form, result_reader *r)
     return member;
 }
 
+/* A member that is the number. */
+static PyObject *
+numbered_of(const lw_result *form, result_reader *r)
+{
+    PyObject *number = next_result(r), *member;
+
+    if (number == NULL)
+        return NULL;
+    member = PyObject_CallOneArg((PyObject *)(uintptr_t)form->numbers->id, number);
+    Py_DECREF(number);
+    return member;
+}
+
 static PyObject *
 result_of(const lw_result *form, result_reader *r)
 {
@@ -282,7 +295,7 @@ result_of(const lw_result *form, result_reader *r)
 
     switch (form->kind) {
     case LW_FORM_NONE: Py_RETURN_NONE;
-    case LW_FORM_NUMBER: return next_result(r);
+    case LW_FORM_NUMBER: return form->numbers ? numbered_of(form, r) : next_result(r);
     case LW_FORM_MEMBER: return member_of(form, r);
     case LW_FORM_TUPLE: break;
     }

@@ -330,8 +330,7 @@ check_entry_returned(lw_infer_frame *f, uint32_t node, lw_type type)
     if (has_memory(f, type))
         return lw_complain(
             f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
-            "return numbers: elements, fields",
-            "an array or record cannot be a result");
+            "return numbers: elements, fields", "an array or record cannot be a result");
     return LW_OK;
 }
 

@@ -578,6 +578,7 @@ describe_result(lw_lowering *l, lw_type type, lw_result *out)
     const char **names;
 
     out->members = lw_type_enum(l->types, type);
+    out->numbers = lw_type_numbers(l->types, type);
     out->kind = out->members                  ? LW_FORM_MEMBER
                 : lw_parts_of(l->types, type) ? LW_FORM_NUMBER
                                               : LW_FORM_NONE;
@@ -651,9 +652,8 @@ describe_outputs(lw_lowering *l, lw_scalar *scalar)
         if (!describe_memory(l, leaves[i], &arrays[i]))
             continue;
         any = true;
-        out[i] = arrays[i].record
-                     ? LW_DT_void
-                     : (lw_dtype)lw_type_get(l->types, leaves[i])->elements[0];
+        out[i] = arrays[i].record ? LW_DT_void
+                                  : (lw_dtype)lw_type_get(l->types, leaves[i])->elements[0];
     }
     scalar->arrays = any ? arrays : NULL;
     scalar->out = out;
@@ -661,14 +661,28 @@ describe_outputs(lw_lowering *l, lw_scalar *scalar)
     return LW_OK;
 }
 
+/* Whether it is E(x), whose exception names x. */
+static bool
+finds_member(const lw_tree *tree, const lw_node *n)
+{
+    const lw_node *callee = n->kind == LW_NODE_CALL ? &tree->nodes.data[n->a] : NULL;
+    const lw_constant *k =
+        callee && callee->kind == LW_NODE_CONSTANT ? &tree->constants.data[callee->a] : NULL;
+
+    return k != NULL && k->kind == LW_K_OBJECT && k->n == 0 &&
+           lw_tree_enum(tree, k->bytes) != NULL;
+}
+
 /* Whether any function has a `raise` with more than a constant text, called or not: numbers
  * that are never used cost nothing. */
 static bool
 carries_numbers(const lw_tree *tree)
 {
-    for (uint32_t i = 1; i < tree->nodes.n; i++)
-        if (tree->nodes.data[i].kind == LW_NODE_RAISE && tree->nodes.data[i].c > 0)
+    for (uint32_t i = 1; i < tree->nodes.n; i++) {
+        const lw_node *n = &tree->nodes.data[i];
+        if ((n->kind == LW_NODE_RAISE && n->c > 0) || finds_member(tree, n))
             return true;
+    }
     return false;
 }
 

@@ -51,6 +51,7 @@ typedef struct lw_result {
     const char *const *names;
     const lw_class *user_class; /* of the tree; NULL: a plain tuple */
     const lw_enum *members;     /* likewise */
+    const lw_enum *numbers;     /* NUMBER: the class whose member it is, likewise; or NULL */
 } lw_result;
 
 typedef struct lw_scalar {

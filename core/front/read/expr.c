@@ -216,6 +216,9 @@ read_compare(lw_reader *r, PyObject *node, uint32_t loc)
         PyObject *right = PyList_GET_ITEM(rights, i);
         bool looks_into = op == LW_PY_IN || op == LW_PY_NOT_IN;
         uint32_t value = looks_into ? lw_read_iterable(r, right) : lw_read_list_value(r, right);
+        PyObject *class = value && looks_into ? lw_read_object(r, value) : NULL;
+        if (class != NULL && lw_fold_is_enum(class) && lw_read_enum_class(r, class) == NULL)
+            goto done;
         uint32_t link =
             value ? lw_read_node(r, (lw_node){LW_NODE_LINK, .op = op,
                                               .loc = lw_read_loc(r, right), .a = value})
