@@ -1,4 +1,5 @@
-"""``sum(e for v in it)`` in compiled code: the loop that it stands for, as a function of Python's AST.
+"""``sum(e for v in it)`` and ``np.array([e for v in it])`` in compiled code: the loop that it stands for, as a function
+of Python's AST.
 
 The front end reads that function in the place of the call (core/front/read/array_function.c).
 """
@@ -20,6 +21,18 @@ def widened(x):
     if isinstance(x, (np.uint8, np.uint16, np.uint32)):
         return np.uint64(x)
     return x
+
+
+def grown(a):
+    """Compiled, never called: the same elements, and room for as many again."""
+    b = np.empty(2 * len(a), a.dtype)
+    b[: len(a)] = a
+    return b
+
+
+def kept(a, n):
+    """Compiled, never called: the first n elements, in memory of their own."""
+    return a[:n].copy()
 
 
 def _load(name: str) -> ast.expr:
@@ -69,6 +82,25 @@ def _parts(name: str, element: ast.expr, start: ast.expr | None):
     return _find(name == "any", element)
 
 
+def _fill(element: ast.expr, dtype: ast.expr | None, loops) -> list[ast.stmt]:
+    """An array that grows. All of it stands in a loop, although that runs once: so the values that the variable may
+    have where the array is made are those of the elements, and its type is theirs. The bool in front of the loop has
+    the type of the numbers beside it."""
+    room = ast.Call(_constant(np.empty), [_constant(8), dtype or ast.Call(_constant(type), [_load(_VALUE)], [])], [])
+    is_full = ast.Compare(_load(_FOUND), [ast.Eq()], [ast.Call(_constant(len), [_load(_TOTAL)], [])])
+    place = ast.Subscript(_load(_TOTAL), _load(_FOUND), ast.Store())
+    body = [
+        _set(_VALUE, element),
+        ast.If(is_full, [_set(_TOTAL, ast.Call(_constant(grown), [_load(_TOTAL)], []))], []),
+        ast.Assign([place], _load(_VALUE)),
+        ast.AugAssign(ast.Name(_FOUND, ast.Store()), ast.Add(), _constant(1)),
+    ]
+    made = ast.Return(ast.Call(_constant(kept), [_load(_TOTAL), _load(_FOUND)], []))
+    always = ast.Compare(_load(_FOUND), [ast.GtE()], [_constant(0)])
+    once = [_set(_TOTAL, room), _set(_FOUND, _constant(0)), *loops(body), ast.If(always, [made], [])]
+    return [_set(_VALUE, _constant(False)), ast.While(_constant(True), once, [])]
+
+
 def _start(name: str, call: ast.Call) -> ast.expr | None:
     if len(call.args) == 2:
         return call.args[1]
@@ -82,6 +114,8 @@ def _suits(name: str, call: ast.Call) -> bool:
     if any(one.is_async for one in call.args[0].generators):  # type: ignore[attr-defined]
         return False
     others = len(call.args) - 1 + len(call.keywords)
+    if name == "array":
+        return others == 0 or (others == 1 and all(keyword.arg == "dtype" for keyword in call.keywords))
     by_name = all(keyword.arg == "start" for keyword in call.keywords)
     if name == "prod":
         return len(call.args) == 1 and by_name and others <= 1
@@ -93,11 +127,22 @@ def loop(name: str, call: ast.Call) -> ast.FunctionDef | None:
     generator = call.args[0] if call.args else None
     if not isinstance(generator, (ast.GeneratorExp, ast.ListComp)) or not _suits(name, call):
         return None
-    before, body, behind = _parts(name, generator.elt, _start(name, call))
-    for one in reversed(generator.generators):
-        for condition in reversed(one.ifs):
-            body = [ast.If(condition, body, [])]
-        body = [ast.For(one.target, one.iter, body, [])]
+    rows = (ast.Tuple, ast.List, ast.ListComp)
+    if name == "array" and (isinstance(generator, ast.GeneratorExp) or isinstance(generator.elt, rows)):
+        return None
+
+    def loops(body: list[ast.stmt]) -> list[ast.stmt]:
+        for one in reversed(generator.generators):
+            for condition in reversed(one.ifs):
+                body = [ast.If(condition, body, [])]
+            body = [ast.For(one.target, one.iter, body, [])]
+        return body
+
+    if name == "array":
+        statements = _fill(generator.elt, _start(name, call), loops)
+    else:
+        before, body, behind = _parts(name, generator.elt, _start(name, call))
+        statements = [*before, *loops(body), *behind]
     nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-    function = ast.FunctionDef(f"<{name} of a generator expression>", nothing, [*before, *body, *behind], [])
+    function = ast.FunctionDef(f"<{name} of a generator expression>", nothing, statements, [])
     return ast.fix_missing_locations(ast.copy_location(function, call))
