@@ -553,10 +553,14 @@ lw_status lw_infer_element(lw_infer_frame *f, uint32_t array, lw_type type, uint
 /* node: a SUBSCRIPT of an array. */
 lw_status lw_infer_array_subscript(lw_infer_frame *f, uint32_t node, lw_type array,
                                    const lw_index **places, lw_type *out);
-/* ---- places.c: subscripts with arrays. view: what the rest of the index selects. stored: the
- * value that is assigned, or NULL. ---- */
+/* ---- places.c: subscripts with arrays. view: what the rest of the index selects. stored: what
+ * is assigned, or NULL. ---- */
+typedef struct lw_stored {
+    lw_arg value;
+    lw_pyop op; /* of an augmented assignment, or NONE */
+} lw_stored;
 lw_status lw_infer_places(lw_infer_frame *f, uint32_t node, lw_type view, const lw_index *index,
-                          const lw_arg *stored, lw_infer_value *out);
+                          const lw_stored *stored, lw_infer_value *out);
 lw_status lw_infer_array_attribute(lw_infer_frame *f, uint32_t node, lw_type array,
                                    const char *name, bool *found, lw_infer_value *out);
 lw_status lw_infer_array_len(lw_infer_frame *f, uint32_t node, uint32_t array, lw_type type,
