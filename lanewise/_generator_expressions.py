@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-_TOTAL, _VALUE, _FOUND = ".total", ".value", ".found"  # no names of the user's
+_TOTAL, _VALUE, _FOUND, _ROWS, _LENGTH = ".total", ".value", ".found", ".rows", ".length"  # no names of the user's
+_SEQUENCES = (ast.Tuple, ast.List, ast.ListComp)
 
 
 def widened(x):
@@ -33,6 +34,11 @@ def grown(a):
 def kept(a, n):
     """Compiled, never called: the first n elements, in memory of their own."""
     return a[:n].copy()
+
+
+def rows_of(a, n, length):
+    """Compiled, never called: the first n rows of this length."""
+    return a[: n * length].copy().reshape(n, length)
 
 
 def _load(name: str) -> ast.expr:
@@ -82,23 +88,78 @@ def _parts(name: str, element: ast.expr, start: ast.expr | None):
     return _find(name == "any", element)
 
 
-def _fill(element: ast.expr, dtype: ast.expr | None, loops) -> list[ast.stmt]:
-    """An array that grows. All of it stands in a loop, although that runs once: so the values that the variable may
-    have where the array is made are those of the elements, and its type is theirs. The bool in front of the loop has
-    the type of the numbers beside it."""
-    room = ast.Call(_constant(np.empty), [_constant(8), dtype or ast.Call(_constant(type), [_load(_VALUE)], [])], [])
+def _append(value: str, element: ast.expr) -> list[ast.stmt]:
     is_full = ast.Compare(_load(_FOUND), [ast.Eq()], [ast.Call(_constant(len), [_load(_TOTAL)], [])])
     place = ast.Subscript(_load(_TOTAL), _load(_FOUND), ast.Store())
-    body = [
-        _set(_VALUE, element),
+    return [
+        _set(value, element),
         ast.If(is_full, [_set(_TOTAL, ast.Call(_constant(grown), [_load(_TOTAL)], []))], []),
-        ast.Assign([place], _load(_VALUE)),
+        ast.Assign([place], _load(value)),
         ast.AugAssign(ast.Name(_FOUND, ast.Store()), ast.Add(), _constant(1)),
     ]
-    made = ast.Return(ast.Call(_constant(kept), [_load(_TOTAL), _load(_FOUND)], []))
+
+
+def _end_row() -> list[ast.stmt]:
+    """Counts rows, and compares their lengths."""
+    next_row = ast.BinOp(_load(_ROWS), ast.Add(), _constant(1))
+    differs = ast.Compare(_load(_FOUND), [ast.NotEq()], [ast.BinOp(next_row, ast.Mult(), _load(_LENGTH))])
+    is_first = ast.Compare(_load(_ROWS), [ast.Eq()], [_constant(0)])
+    ragged = "setting an array element with a sequence. The rows have different lengths"
+    return [
+        ast.If(is_first, [_set(_LENGTH, _load(_FOUND))], [ast.If(differs, [_raise(ragged)], [])]),
+        ast.AugAssign(ast.Name(_ROWS, ast.Store()), ast.Add(), _constant(1)),
+    ]
+
+
+def _joined_type(values: list[str]) -> ast.expr:
+    """The type that has room for all of these variables."""
+    value = _load(values[0])
+    for other in values[1:]:
+        either = ast.Compare(_load(other), [ast.Eq()], [_load(other)])
+        value = ast.IfExp(either, value, _load(other))
+    return ast.Call(_constant(type), [value], [])
+
+
+def _fill(comprehension: ast.ListComp, dtype: ast.expr | None) -> list[ast.stmt]:
+    """An array that grows. All of it stands in a loop, although that runs once: so the values that the variables may
+    have where the array is made are those of the elements, and its type is theirs. The bool in front of the loop has
+    the type of the numbers beside it."""
+    element = comprehension.elt
+    items = element.elts if isinstance(element, (ast.Tuple, ast.List)) else [element]
+    values = [f"{_VALUE}{i}" for i in range(len(items))]
+    if isinstance(element, ast.ListComp):
+        body = _loops(element, _append(values[0], element.elt))
+    else:
+        body = [statement for value, item in zip(values, items) for statement in _append(value, item)]
+    is_row = element is not items[0]
+    if is_row or isinstance(element, ast.ListComp):
+        body += _end_row()
+        made = ast.Call(_constant(rows_of), [_load(_TOTAL), _load(_ROWS), _load(_LENGTH)], [])
+    else:
+        made = ast.Call(_constant(kept), [_load(_TOTAL), _load(_FOUND)], [])
+    room = ast.Call(_constant(np.empty), [_constant(8), dtype or _joined_type(values)], [])
     always = ast.Compare(_load(_FOUND), [ast.GtE()], [_constant(0)])
-    once = [_set(_TOTAL, room), _set(_FOUND, _constant(0)), *loops(body), ast.If(always, [made], [])]
-    return [_set(_VALUE, _constant(False)), ast.While(_constant(True), once, [])]
+    counts = [_set(name, _constant(0)) for name in (_FOUND, _ROWS, _LENGTH)]
+    once = [_set(_TOTAL, room), *counts, *_loops(comprehension, body), ast.If(always, [ast.Return(made)], [])]
+    return [*(_set(value, _constant(False)) for value in values), ast.While(_constant(True), once, [])]
+
+
+def _loops(generator: ast.GeneratorExp | ast.ListComp, body: list[ast.stmt]) -> list[ast.stmt]:
+    for one in reversed(generator.generators):
+        for condition in reversed(one.ifs):
+            body = [ast.If(condition, body, [])]
+        body = [ast.For(one.target, one.iter, body, [])]
+    return body
+
+
+def _is_filled(generator: ast.expr) -> bool:
+    """Is it a list of numbers, or of rows of numbers?"""
+    if not isinstance(generator, ast.ListComp):
+        return False
+    row = generator.elt
+    if isinstance(row, (ast.Tuple, ast.List)):
+        return bool(row.elts) and not any(isinstance(item, _SEQUENCES) for item in row.elts)
+    return not (isinstance(row, ast.ListComp) and isinstance(row.elt, _SEQUENCES))
 
 
 def _start(name: str, call: ast.Call) -> ast.expr | None:
@@ -111,7 +172,7 @@ def _suits(name: str, call: ast.Call) -> bool:
     """Are the call's other arguments ones that the loop understands?"""
     if any(isinstance(node, (ast.NamedExpr, ast.Starred)) for node in ast.walk(call)):
         return False
-    if any(one.is_async for one in call.args[0].generators):  # type: ignore[attr-defined]
+    if any(node.is_async for node in ast.walk(call) if isinstance(node, ast.comprehension)):
         return False
     others = len(call.args) - 1 + len(call.keywords)
     if name == "array":
@@ -127,22 +188,13 @@ def loop(name: str, call: ast.Call) -> ast.FunctionDef | None:
     generator = call.args[0] if call.args else None
     if not isinstance(generator, (ast.GeneratorExp, ast.ListComp)) or not _suits(name, call):
         return None
-    rows = (ast.Tuple, ast.List, ast.ListComp)
-    if name == "array" and (isinstance(generator, ast.GeneratorExp) or isinstance(generator.elt, rows)):
+    if name == "array" and not _is_filled(generator):
         return None
-
-    def loops(body: list[ast.stmt]) -> list[ast.stmt]:
-        for one in reversed(generator.generators):
-            for condition in reversed(one.ifs):
-                body = [ast.If(condition, body, [])]
-            body = [ast.For(one.target, one.iter, body, [])]
-        return body
-
     if name == "array":
-        statements = _fill(generator.elt, _start(name, call), loops)
+        statements = _fill(generator, _start(name, call))
     else:
         before, body, behind = _parts(name, generator.elt, _start(name, call))
-        statements = [*before, *loops(body), *behind]
+        statements = [*before, *_loops(generator, body), *behind]
     nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     function = ast.FunctionDef(f"<{name} of a generator expression>", nothing, statements, [])
     return ast.fix_missing_locations(ast.copy_location(function, call))

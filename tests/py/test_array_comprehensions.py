@@ -29,6 +29,14 @@ CASES = [
     (lambda x: np.array([v for v in x]) + np.array([v * x[0] for v in x]), X),
     (lambda x: np.array([v for v in np.array([u * 2 for u in x])]).reshape(1, -1), X),
     (lambda x: np.array([1.5 if v > 1 else v for v in x]), X),
+    (lambda x: np.array([(v, v * 2, i) for i, v in enumerate(x)]), X),
+    (lambda x: np.array([[i, v] for i, v in enumerate(x) if i]), X),
+    (lambda x: np.array([[i, i > 1] for i in range(20)]), X),
+    (lambda x: np.array([[i > 1] for i in range(3)], np.uint8), X),
+    (lambda x: np.array([[v * u for v in x] for u in x[1:]]), X),
+    (lambda x: np.array([[i for i in range(4)] for i in range(3)], dtype=np.float32), X),
+    (lambda x: np.array([[np.sum(x[x > i]) for j in range(2) if j < 5] for i in range(3) if i != 1]), X),
+    (lambda x: np.array([[v for v in x if v > 9] for u in x]), X),
 ]
 
 
@@ -60,6 +68,12 @@ def test_order_of_evaluation():
     assert njit(f)(mine).tolist() == f(wanted).tolist() and mine.tolist() == wanted.tolist() == [21, 11]
 
 
+def test_rows_of_different_lengths():
+    with pytest.raises(ValueError, match="The rows have different lengths"):
+        njit(lambda n: np.array([[j for j in range(i)] for i in range(n)]))(3)
+    assert njit(lambda n: np.array([[i, j] for i in range(n) for j in range(i)]))(0).shape == (0, 0)
+
+
 def test_in_kernels(target):
     @cuda.jit
     def k(x, out):
@@ -79,7 +93,7 @@ def test_numba_typing():
 
 
 @pytest.mark.parametrize("f", [
-    lambda x: np.array([(v, v) for v in x]), lambda x: np.array([[v * u for v in x] for u in x]), lambda x: [v for v in x],
+    lambda x: np.array([((v,), v) for v in x]), lambda x: np.array([[[v * u for v in x] for u in x] for w in x]), lambda x: [v for v in x],
     lambda x: np.array([v for v in x], copy=True), lambda x: np.array(v for v in x), lambda x: np.zeros([v for v in x]),
 ])
 def test_what_is_refused(f):
