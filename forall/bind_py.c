@@ -686,6 +686,36 @@ refuse_attribute(const binder *r, PyObject *object, PyObject *attribute)
     return -1;
 }
 
+/* By the name of its type. */
+static const char *
+hint_of_type(PyObject *object)
+{
+    static const char filled[] = "; make it an array by np.fromiter";
+    static const char drawn[] = "; call the functions of np.random in the function, or pass "
+                                "states of lanewise.random";
+    static const struct {
+        const char *type, *hint;
+    } rows[] = {
+        {"dict",
+         "; make its keys and its values arrays, by np.fromiter, or let the function find "
+         "it as a global or closure variable, if the keys are known there"},
+        {"set", filled},
+        {"frozenset", filled},
+        {"generator", filled},
+        {"bytes", "; make it an array by np.frombuffer"},
+        {"bytearray", "; make it an array by np.frombuffer"},
+        {"range", "; pass its bounds, and let the function make the range"},
+        {"slice", "; pass its bounds"},
+        {"numpy.random._generator.Generator", drawn},
+        {"numpy.random.mtrand.RandomState", drawn},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(Py_TYPE(object)->tp_name, rows[i].type) == 0)
+            return rows[i].hint;
+    return "";
+}
+
 /* What there is in place of an object that is no argument; follows "a tuple of these". */
 static const char *
 hint_of(const binder *r, PyObject *object)
@@ -700,7 +730,7 @@ hint_of(const binder *r, PyObject *object)
     if (lw_is_sparse(object))
         return "; its method toarray() makes an array, and its attributes data, indices and "
                "indptr are such";
-    return "";
+    return hint_of_type(object);
 }
 
 static int

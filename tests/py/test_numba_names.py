@@ -45,3 +45,12 @@ def test_names_of_a_dispatcher():
 
     f(np.float32(1))
     assert f.nopython_signatures == f.signatures == ["float32(float32)"]
+
+
+@pytest.mark.parametrize("value, says", [
+    ({"a": 1}, "keys and its values arrays, by np.fromiter"), ({1, 2}, "by np.fromiter"), (b"ab", "by np.frombuffer"), (range(3), "pass its bounds"),
+    (np.random.default_rng(1), "call the functions of np.random in the function"), (np.random.RandomState(1), "states of lanewise.random"),
+])
+def test_arguments_that_only_numba_takes(value, says):
+    with pytest.raises(TypeError, match=f"argument `x` is a .*; expected an array, .*or a tuple of these; .*{says}"):
+        lw.njit(lambda x: 1)(value)
