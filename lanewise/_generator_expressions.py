@@ -152,10 +152,8 @@ def _loops(generator: ast.GeneratorExp | ast.ListComp, body: list[ast.stmt]) -> 
     return body
 
 
-def _is_filled(generator: ast.expr) -> bool:
+def _is_filled(generator: ast.ListComp) -> bool:
     """Is it a list of numbers, or of rows of numbers?"""
-    if not isinstance(generator, ast.ListComp):
-        return False
     row = generator.elt
     if isinstance(row, (ast.Tuple, ast.List)):
         return bool(row.elts) and not any(isinstance(item, _SEQUENCES) for item in row.elts)
@@ -188,9 +186,9 @@ def loop(name: str, call: ast.Call) -> ast.FunctionDef | None:
     generator = call.args[0] if call.args else None
     if not isinstance(generator, (ast.GeneratorExp, ast.ListComp)) or not _suits(name, call):
         return None
-    if name == "array" and not _is_filled(generator):
-        return None
     if name == "array":
+        if not isinstance(generator, ast.ListComp) or not _is_filled(generator):
+            return None
         statements = _fill(generator, _start(name, call))
     else:
         before, body, behind = _parts(name, generator.elt, _start(name, call))
