@@ -209,6 +209,14 @@ def test_arrays_and_elements(target):
     assert lw.compile(store, "void(int16[:], float64[:])", target="sm_90", output="cubin")
 
 
+def test_declared_results_and_other_typing():
+    """A signature that says int64 gives numbers; with numba's typing ints are int64, and members only while they are known."""
+    declared = njit("int64(int64)")(pick)
+    assert declared(1) == 3 and type(declared(1)) is int
+    assert njit(lambda s: (s.value, s.name == "RUN"), typing="numba")(State.RUN) == (3, True)
+    assert type(njit(pick, typing="numba")(1)) is int
+
+
 def test_a_changed_method_is_compiled_again():
     class Mode(enum.Enum):
         A = 1

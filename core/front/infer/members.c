@@ -95,29 +95,17 @@ fail:
     return status;
 }
 
-/* The value of a member that is a number, and the name of one that is known. */
+/* The value of a member that is a number; its name is known only of a constant. */
 static bool
-infer_numbered(lw_infer_frame *f, uint32_t node, const lw_enum *members, lw_infer_value object,
-               const char *name, lw_infer_value *out)
+infer_numbered(lw_infer_frame *f, const lw_enum *members, lw_type type, const char *name,
+               lw_infer_value *out)
 {
-    const lw_type_row *row = lw_type_get(lw_types_of(f), object.type);
-    uint32_t known = 0;
+    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
 
-    if (members->n_numbers == 0)
+    if (members->n_numbers == 0 || strcmp(name, "value") != 0)
         return false;
-    if (strcmp(name, "value") == 0) {
-        known = row->lo == row->hi
-                    ? lw_constant_int(f, f->nodes[node].constant, (int64_t)row->lo)
-                    : 0;
-        out->type = lw_type_literal(lw_types_of(f), row->lo, row->hi);
-    } else {
-        for (uint32_t i = 0; i < members->n_numbers && row->lo == row->hi; i++)
-            if (members->numbers[i].value == row->lo)
-                known = members->numbers[i].name;
-    }
-    if (known != 0)
-        *out = lw_constant_value(f, known);
-    return out->type != LW_T_BOTTOM;
+    out->type = lw_type_literal(lw_types_of(f), row->lo, row->hi);
+    return true;
 }
 
 lw_status
@@ -135,7 +123,7 @@ lw_infer_member_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value objec
         return lw_complain(f, lw_node_of(f, node)->loc, "E165",
                            "a method is no value in compiled code", "call it here",
                            "`%s` of `%s` is not called", name, members->name);
-    if (infer_numbered(f, node, members, object, name, out))
+    if (infer_numbered(f, members, object.type, name, out))
         return LW_OK;
     if (strcmp(name, "value") == 0)
         return infer_value(f, node, members, out);

@@ -578,7 +578,7 @@ describe_result(lw_lowering *l, lw_type type, lw_result *out)
     const char **names;
 
     out->members = lw_type_enum(l->types, type);
-    out->numbers = lw_type_numbers(l->types, type);
+    out->numbers = l->out_types ? NULL : lw_type_numbers(l->types, type);
     out->kind = out->members                  ? LW_FORM_MEMBER
                 : lw_parts_of(l->types, type) ? LW_FORM_NUMBER
                                               : LW_FORM_NONE;
