@@ -686,6 +686,36 @@ refuse_attribute(const binder *r, PyObject *object, PyObject *attribute)
     return -1;
 }
 
+/* By the name of its type. */
+static const char *
+hint_of_type(PyObject *object)
+{
+    static const char filled[] = "; make it an array by np.fromiter";
+    static const char drawn[] = "; call the functions of np.random in the function, or pass "
+                                "states of lanewise.random";
+    static const struct {
+        const char *type, *hint;
+    } rows[] = {
+        {"dict",
+         "; make its keys and its values arrays, by np.fromiter, or let the function find "
+         "it as a global or closure variable, if the keys are known there"},
+        {"set", filled},
+        {"frozenset", filled},
+        {"generator", filled},
+        {"bytes", "; make it an array by np.frombuffer"},
+        {"bytearray", "; make it an array by np.frombuffer"},
+        {"range", "; pass its bounds, and let the function make the range"},
+        {"slice", "; pass its bounds"},
+        {"numpy.random._generator.Generator", drawn},
+        {"numpy.random.mtrand.RandomState", drawn},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(Py_TYPE(object)->tp_name, rows[i].type) == 0)
+            return rows[i].hint;
+    return "";
+}
+
 /* What there is in place of an object that is no argument; follows "a tuple of these". */
 static const char *
 hint_of(const binder *r, PyObject *object)
@@ -700,7 +730,7 @@ hint_of(const binder *r, PyObject *object)
     if (lw_is_sparse(object))
         return "; its method toarray() makes an array, and its attributes data, indices and "
                "indptr are arrays";
-    return "";
+    return hint_of_type(object);
 }
 
 static int
@@ -809,8 +839,8 @@ new_operand(lw_bound *b)
     return operand;
 }
 
-/* A member of an enum class in a tuple or an object: its number in the class. Arguments that
- * are members themselves are static. */
+/* A member of an enum class in a tuple or an object: its number in the class, or the number
+ * that it is. Arguments that are members themselves are static. */
 static int
 put_member(binder *r, PyObject *member)
 {
@@ -824,12 +854,25 @@ put_member(binder *r, PyObject *member)
     Py_XDECREF(names);
     if (number < 0) { /* a combination of flags */
         PyErr_Clear();
-        return refuse(r, member);
+        return PyLong_Check(member) ? put_int(r, member) : refuse(r, member);
     }
     memcpy(key + 1, &class, sizeof class);
     if (hold(r->bound, (PyObject *)class) < 0 || put_key(r->bound, key, sizeof key) < 0)
         return -1;
-    return put_value(r->bound, (uint64_t)number);
+    return put_value(r->bound, PyLong_Check(member) ? (uint64_t)PyLong_AsLongLong(member)
+                                                    : (uint64_t)number);
+}
+
+/* An int of a class derived from int. In a tuple or an object it may be a member. */
+static int
+put_derived_int(binder *r, PyObject *object)
+{
+    int overflow = 0;
+
+    if (r->depth == 0 || !lw_is_member(object))
+        return put_int(r, object);
+    (void)PyLong_AsLongLongAndOverflow(object, &overflow);
+    return overflow ? put_int(r, object) : put_member(r, object);
 }
 
 /* Whether a declared signature has a pointer for this argument. */
@@ -887,7 +930,7 @@ put_other(binder *r, PyObject *object)
     default: break;
     }
     if (PyLong_Check(object))
-        return put_int(r, object);
+        return put_derived_int(r, object);
     if (PyFloat_Check(object)) {
         double value = PyFloat_AS_DOUBLE(object);
         return put_number(r, LW_KEY_WEAK, LW_DT_f64, &value);

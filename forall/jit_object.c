@@ -440,6 +440,8 @@ static PyGetSetDef kernel_getset[] = {
      PyDoc_STR("the name of the C function in the compiled code"), (void *)"native_name"},
     {"signatures", get_signatures, NULL,
      PyDoc_STR("the signatures that have been compiled: ['void(float32[::1], int64)']"), NULL},
+    {"nopython_signatures", get_signatures, NULL,
+     PyDoc_STR("the same as signatures, under a name of numba's"), NULL},
     {"_declared_signatures", get_declared, NULL, NULL, NULL},
     {"overloads", get_overloads, NULL,
      PyDoc_STR(

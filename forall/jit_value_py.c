@@ -191,14 +191,19 @@ next_result(result_reader *r)
     const lw_array_result *arrays = r->scalar->arrays;
     const uint64_t *parts = r->parts;
     uint32_t i = r->i++;
+    PyObject *array;
 
     r->parts += n_parts_of(r->scalar, i);
-    if (arrays != NULL && arrays[i].is_array)
-        return lw_counted_array(&arrays[i],
-                                arrays[i].record ? descr_of_records(r->bound, arrays[i].record)
-                                                 : lw_descr_of(r->scalar->out[i]),
-                                parts, argument_at(r->bound, parts[0]));
-    return number(r->scalar->out[i], parts);
+    if (arrays == NULL || !arrays[i].is_array)
+        return number(r->scalar->out[i], parts);
+    array = lw_counted_array(&arrays[i],
+                             arrays[i].record ? descr_of_records(r->bound, arrays[i].record)
+                                              : lw_descr_of(r->scalar->out[i]),
+                             parts, argument_at(r->bound, parts[0]));
+    if (array == NULL || !arrays[i].is_item)
+        return array;
+    /* as `y[i]` does in NumPy, it shows what its array holds, and keeps it alive */
+    return PyArray_Return((PyArrayObject *)array);
 }
 
 /* What becomes no array of Python's, because another result failed. */
@@ -270,6 +275,19 @@ member_of(const lw_result *form, result_reader *r)
     return member;
 }
 
+/* A member that is the number. */
+static PyObject *
+numbered_of(const lw_result *form, result_reader *r)
+{
+    PyObject *number = next_result(r), *member;
+
+    if (number == NULL)
+        return NULL;
+    member = PyObject_CallOneArg((PyObject *)(uintptr_t)form->numbers->id, number);
+    Py_DECREF(number);
+    return member;
+}
+
 static PyObject *
 result_of(const lw_result *form, result_reader *r)
 {
@@ -277,7 +295,7 @@ result_of(const lw_result *form, result_reader *r)
 
     switch (form->kind) {
     case LW_FORM_NONE: Py_RETURN_NONE;
-    case LW_FORM_NUMBER: return next_result(r);
+    case LW_FORM_NUMBER: return form->numbers ? numbered_of(form, r) : next_result(r);
     case LW_FORM_MEMBER: return member_of(form, r);
     case LW_FORM_TUPLE: break;
     }

@@ -215,6 +215,10 @@ decode_member(decoder *d, lw_arg_spec *out)
         !set_class(d, (PyObject *)class, &unused))
         return false;
     out->members = lw_tree_enum(d->tree, class);
+    if (PyType_IsSubtype(class, &PyLong_Type)) { /* the value is the number that it is */
+        out->kind = LW_ARGK_WEAK;
+        return true;
+    }
     if (d->tree != d->specialisation->tree || (out->members && out->members->n))
         return true;
     PyErr_Format(PyExc_TypeError,

@@ -12,7 +12,7 @@ The decorators are `vectorize` (elements), `guvectorize` (rows and small matrice
 """
 
 from lanewise import _toolchain as _toolchain  # holds up forks while a thread compiles: before any does
-from lanewise import _dask_blocks, errors
+from lanewise import _dask_blocks, _numba_names, errors
 from lanewise._core import (
     Forall,
     Gufunc,
@@ -166,10 +166,12 @@ def info():
 
 
 _dask_blocks.install()
+_numba_names.install()
 
 
 def __getattr__(name):
     import importlib
+    import sys
 
     if name in _MODULES:
         return importlib.import_module("lanewise." + name)
@@ -184,7 +186,7 @@ def __getattr__(name):
         ufuncs = importlib.import_module("lanewise.ufuncs")
         if name in ufuncs.__all__:
             return getattr(ufuncs, name)
-    raise AttributeError(f"module 'lanewise' has no attribute {name!r:.200}")
+    _numba_names.refuse(name, sys._getframe(1))
 
 
 def __dir__():

@@ -100,6 +100,136 @@ def norm(x, ord=None, axis=None, keepdims=False):
     return _reduced(x, axis, keepdims, type(zero), _length, type(zero), ord)
 
 
+# ---- linear systems ----
+
+
+def _linear(a):
+    """A number of the type that LAPACK would compute in."""
+    if isinstance(a.dtype.type(0), np.float16):
+        raise TypeError("array type float16 is unsupported in linalg")
+    return np.float64(0) if isinstance(a.dtype.type(0), (np.integer, np.bool_)) else a.dtype.type(0)
+
+
+def _check_square(a):
+    if a.shape[0] != a.shape[1]:
+        raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
+
+
+def _magnitude(z):
+    return abs(z.real) + abs(z.imag)
+
+
+def _pivot_row(u, k):
+    p = k
+    for i in range(k + 1, u.shape[0]):
+        if _magnitude(u[i, k]) > _magnitude(u[p, k]):
+            p = i
+    return p
+
+
+def _swap_rows(a, i, j):
+    for k in range(a.shape[1]):
+        t = a[i, k]
+        a[i, k] = a[j, k]
+        a[j, k] = t
+
+
+def _eliminate(u, x):
+    """Makes u an upper triangle, and does to x what is done to u. Returns how often the sign of the determinant
+    has changed, or -1 for a singular matrix."""
+    n = 0
+    for k in range(u.shape[0]):
+        p = _pivot_row(u, k)
+        if u[p, k] == 0:
+            return -1
+        if p != k:
+            _swap_rows(u, k, p)
+            _swap_rows(x, k, p)
+            n += 1
+        for i in range(k + 1, u.shape[0]):
+            f = u[i, k] / u[k, k]
+            for j in range(k + 1, u.shape[0]):
+                u[i, j] -= f * u[k, j]
+            for j in range(x.shape[1]):
+                x[i, j] -= f * x[k, j]
+    return n
+
+
+def _solved(u, x):
+    if _eliminate(u, x) < 0:
+        raise np.linalg.LinAlgError("Singular matrix")
+    for i in range(u.shape[0] - 1, -1, -1):
+        for j in range(x.shape[1]):
+            for k in range(i + 1, u.shape[0]):
+                x[i, j] -= u[i, k] * x[k, j]
+            x[i, j] /= u[i, i]
+
+
+def solve(a, b):
+    if a.ndim != 2:
+        raise ValueError(f"solve in compiled code takes one matrix, not an array with {a.ndim} axes")
+    _check_square(a)
+    if b.ndim > 2:
+        raise ValueError(f"solve in compiled code takes one vector or matrix, not an array with {b.ndim} axes")
+    if b.shape[0] != a.shape[0]:
+        raise ValueError(f"solve: {b.shape[0]} rows on the right, the matrix has {a.shape[0]}")
+    t = type(_linear(a) + _linear(b))
+    x = np.empty(b.shape, t)
+    x[...] = b
+    u = np.empty(a.shape, t)
+    u[...] = a
+    _solved(u, x if b.ndim == 2 else expand_dims(x, 1))
+    return x
+
+
+def inv(a):
+    if a.ndim != 2:
+        raise ValueError(f"inv in compiled code takes one matrix, not an array with {a.ndim} axes")
+    _check_square(a)
+    t = type(_linear(a))
+    x = zeros(a.shape, t)
+    for i in range(a.shape[0]):
+        x[i, i] = t(1)
+    u = np.empty(a.shape, t)
+    u[...] = a
+    _solved(u, x)
+    return x
+
+
+def det(a):
+    if a.ndim != 2:
+        raise ValueError(f"det in compiled code takes one matrix, not an array with {a.ndim} axes")
+    _check_square(a)
+    t = type(_linear(a))
+    u = np.empty(a.shape, t)
+    u[...] = a
+    n = _eliminate(u, np.empty((a.shape[0], 0), t))
+    product = t(0) if n < 0 else t(1) if n % 2 == 0 else t(-1)
+    for i in range(a.shape[0]):
+        product *= u[i, i] if n >= 0 else t(1)
+    return product
+
+
+def cholesky(a):
+    if a.ndim != 2:
+        raise ValueError(f"cholesky in compiled code takes one matrix, not an array with {a.ndim} axes")
+    _check_square(a)
+    t = type(_linear(a))
+    low = zeros(a.shape, t)
+    for i in range(a.shape[0]):
+        for j in range(i + 1):
+            low[i, j] = a[i, j] if i != j else a[i, j].real
+            for k in range(j):
+                low[i, j] -= low[i, k] * low[j, k].conjugate()
+            if i != j:
+                low[i, j] /= low[j, j]
+            elif low[i, i].real > 0:
+                low[i, i] = np.sqrt(low[i, i].real)
+            else:
+                raise np.linalg.LinAlgError("Matrix is not positive definite")
+    return low
+
+
 # ---- differences and sums of neighbours ----
 
 

@@ -1,4 +1,5 @@
-"""``sum(e for v in it)`` in compiled code: the loop that it stands for, as a function of Python's AST.
+"""``sum(e for v in it)`` and ``np.array([e for v in it])`` in compiled code: the loop that it stands for, as a function
+of Python's AST.
 
 The front end reads that function in the place of the call (core/front/read/array_function.c).
 """
@@ -10,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-_TOTAL, _VALUE, _FOUND = ".total", ".value", ".found"  # no names of the user's
+_TOTAL, _VALUE, _FOUND, _ROWS, _LENGTH = ".total", ".value", ".found", ".rows", ".length"  # no names of the user's
+_SEQUENCES = (ast.Tuple, ast.List, ast.ListComp)
 
 
 def widened(x):
@@ -20,6 +22,23 @@ def widened(x):
     if isinstance(x, (np.uint8, np.uint16, np.uint32)):
         return np.uint64(x)
     return x
+
+
+def grown(a):
+    """Compiled, never called: the same elements, and room for as many again."""
+    b = np.empty(2 * len(a), a.dtype)
+    b[: len(a)] = a
+    return b
+
+
+def kept(a, n):
+    """Compiled, never called: the first n elements, in memory of their own."""
+    return a[:n].copy()
+
+
+def rows_of(a, n, length):
+    """Compiled, never called: the first n rows of this length."""
+    return a[: n * length].copy().reshape(n, length)
 
 
 def _load(name: str) -> ast.expr:
@@ -69,6 +88,78 @@ def _parts(name: str, element: ast.expr, start: ast.expr | None):
     return _find(name == "any", element)
 
 
+def _append(value: str, element: ast.expr) -> list[ast.stmt]:
+    is_full = ast.Compare(_load(_FOUND), [ast.Eq()], [ast.Call(_constant(len), [_load(_TOTAL)], [])])
+    place = ast.Subscript(_load(_TOTAL), _load(_FOUND), ast.Store())
+    return [
+        _set(value, element),
+        ast.If(is_full, [_set(_TOTAL, ast.Call(_constant(grown), [_load(_TOTAL)], []))], []),
+        ast.Assign([place], _load(value)),
+        ast.AugAssign(ast.Name(_FOUND, ast.Store()), ast.Add(), _constant(1)),
+    ]
+
+
+def _end_row() -> list[ast.stmt]:
+    """Counts rows, and compares their lengths."""
+    next_row = ast.BinOp(_load(_ROWS), ast.Add(), _constant(1))
+    differs = ast.Compare(_load(_FOUND), [ast.NotEq()], [ast.BinOp(next_row, ast.Mult(), _load(_LENGTH))])
+    is_first = ast.Compare(_load(_ROWS), [ast.Eq()], [_constant(0)])
+    ragged = "setting an array element with a sequence. The rows have different lengths"
+    return [
+        ast.If(is_first, [_set(_LENGTH, _load(_FOUND))], [ast.If(differs, [_raise(ragged)], [])]),
+        ast.AugAssign(ast.Name(_ROWS, ast.Store()), ast.Add(), _constant(1)),
+    ]
+
+
+def _joined_type(values: list[str]) -> ast.expr:
+    """The type that has room for all of these variables."""
+    value = _load(values[0])
+    for other in values[1:]:
+        either = ast.Compare(_load(other), [ast.Eq()], [_load(other)])
+        value = ast.IfExp(either, value, _load(other))
+    return ast.Call(_constant(type), [value], [])
+
+
+def _fill(comprehension: ast.ListComp, dtype: ast.expr | None) -> list[ast.stmt]:
+    """An array that grows. All of it stands in a loop, although that runs once: so the values that the variables may
+    have where the array is made are those of the elements, and its type is theirs. The bool in front of the loop has
+    the type of the numbers beside it."""
+    element = comprehension.elt
+    items = element.elts if isinstance(element, (ast.Tuple, ast.List)) else [element]
+    values = [f"{_VALUE}{i}" for i in range(len(items))]
+    if isinstance(element, ast.ListComp):
+        body = _loops(element, _append(values[0], element.elt))
+    else:
+        body = [statement for value, item in zip(values, items) for statement in _append(value, item)]
+    is_row = element is not items[0]
+    if is_row or isinstance(element, ast.ListComp):
+        body += _end_row()
+        made = ast.Call(_constant(rows_of), [_load(_TOTAL), _load(_ROWS), _load(_LENGTH)], [])
+    else:
+        made = ast.Call(_constant(kept), [_load(_TOTAL), _load(_FOUND)], [])
+    room = ast.Call(_constant(np.empty), [_constant(8), dtype or _joined_type(values)], [])
+    always = ast.Compare(_load(_FOUND), [ast.GtE()], [_constant(0)])
+    counts = [_set(name, _constant(0)) for name in (_FOUND, _ROWS, _LENGTH)]
+    once = [_set(_TOTAL, room), *counts, *_loops(comprehension, body), ast.If(always, [ast.Return(made)], [])]
+    return [*(_set(value, _constant(False)) for value in values), ast.While(_constant(True), once, [])]
+
+
+def _loops(generator: ast.GeneratorExp | ast.ListComp, body: list[ast.stmt]) -> list[ast.stmt]:
+    for one in reversed(generator.generators):
+        for condition in reversed(one.ifs):
+            body = [ast.If(condition, body, [])]
+        body = [ast.For(one.target, one.iter, body, [])]
+    return body
+
+
+def _is_filled(generator: ast.ListComp) -> bool:
+    """Is it a list of numbers, or of rows of numbers?"""
+    row = generator.elt
+    if isinstance(row, (ast.Tuple, ast.List)):
+        return bool(row.elts) and not any(isinstance(item, _SEQUENCES) for item in row.elts)
+    return not (isinstance(row, ast.ListComp) and isinstance(row.elt, _SEQUENCES))
+
+
 def _start(name: str, call: ast.Call) -> ast.expr | None:
     if len(call.args) == 2:
         return call.args[1]
@@ -79,9 +170,11 @@ def _suits(name: str, call: ast.Call) -> bool:
     """Are the call's other arguments ones that the loop understands?"""
     if any(isinstance(node, (ast.NamedExpr, ast.Starred)) for node in ast.walk(call)):
         return False
-    if any(one.is_async for one in call.args[0].generators):  # type: ignore[attr-defined]
+    if any(node.is_async for node in ast.walk(call) if isinstance(node, ast.comprehension)):
         return False
     others = len(call.args) - 1 + len(call.keywords)
+    if name == "array":
+        return others == 0 or (others == 1 and all(keyword.arg == "dtype" for keyword in call.keywords))
     by_name = all(keyword.arg == "start" for keyword in call.keywords)
     if name == "prod":
         return len(call.args) == 1 and by_name and others <= 1
@@ -93,11 +186,13 @@ def loop(name: str, call: ast.Call) -> ast.FunctionDef | None:
     generator = call.args[0] if call.args else None
     if not isinstance(generator, (ast.GeneratorExp, ast.ListComp)) or not _suits(name, call):
         return None
-    before, body, behind = _parts(name, generator.elt, _start(name, call))
-    for one in reversed(generator.generators):
-        for condition in reversed(one.ifs):
-            body = [ast.If(condition, body, [])]
-        body = [ast.For(one.target, one.iter, body, [])]
+    if name == "array":
+        if not isinstance(generator, ast.ListComp) or not _is_filled(generator):
+            return None
+        statements = _fill(generator, _start(name, call))
+    else:
+        before, body, behind = _parts(name, generator.elt, _start(name, call))
+        statements = [*before, *_loops(generator, body), *behind]
     nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-    function = ast.FunctionDef(f"<{name} of a generator expression>", nothing, [*before, *body, *behind], [])
+    function = ast.FunctionDef(f"<{name} of a generator expression>", nothing, statements, [])
     return ast.fix_missing_locations(ast.copy_location(function, call))

@@ -1043,6 +1043,40 @@ def put(a, axis, value, *arrays):
         _store_number(view, places, value)
 
 
+def _change(a, op, value):
+    if op == "+":
+        a += value
+    elif op == "-":
+        a -= value
+    elif op == "*":
+        a *= value
+    elif op == "/":
+        a /= value
+    elif op == "//":
+        a //= value
+    elif op == "%":
+        a %= value
+    elif op == "**":
+        a **= value
+    elif op == "<<":
+        a <<= value
+    elif op == ">>":
+        a >>= value
+    elif op == "&":
+        a &= value
+    elif op == "|":
+        a |= value
+    else:
+        a ^= value
+
+
+def augment(a, axis, op, value, *arrays):
+    """a[:, arrays[0], arrays[1]] += value, or another operator."""
+    changed = taken(a, axis, *arrays)
+    _change(changed, op, value)
+    put(a, axis, changed, *arrays)
+
+
 def take(a, indices, axis=None):
     if axis is None:
         return take(ravel(a), indices, 0)

@@ -47,6 +47,8 @@ lw_type_of_spec(lw_types *types, const lw_arg_spec *spec)
         return spec->dtype < LW_DT_ptr || lw_is_time(spec->dtype) ? (lw_type)spec->dtype
                                                                   : LW_T_BOTTOM;
     case LW_ARGK_WEAK:
+        if (spec->members && spec->members->n_numbers)
+            return lw_type_numbered(types, spec->members->lo, spec->members->hi, spec->members);
         return lw_is_complex(spec->dtype) ? LW_T_PYCOMPLEX
                : lw_is_float(spec->dtype) ? LW_T_PYFLOAT
                                           : LW_T_INDEX;

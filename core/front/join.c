@@ -11,7 +11,8 @@ typedef struct numbers {
     lw_dtype integer, real; /* joins of the strong ones; void: none */
     bool has_bool, has_signed, has_unsigned64, has_literal, has_index, has_pyfloat,
         has_pycomplex;
-    __int128 lo, hi; /* bounds of the literals */
+    __int128 lo, hi;        /* bounds of the literals … */
+    const lw_enum *members; /* … and the class of which all of them are members, or NULL */
 } numbers;
 
 static lw_dtype
@@ -44,6 +45,7 @@ add_number(const lw_types *types, numbers *set, lw_type type)
     if (row) {
         set->lo = !set->has_literal || row->lo < set->lo ? row->lo : set->lo;
         set->hi = !set->has_literal || row->hi > set->hi ? row->hi : set->hi;
+        set->members = !set->has_literal || set->members == row->members ? row->members : NULL;
         set->has_literal = true;
     } else if (type == LW_T_INDEX) {
         set->has_index = true;
@@ -62,6 +64,9 @@ join_integers(lw_types *types, lw_typing typing, numbers *set, const char **prob
 {
     lw_type literal = LW_T_BOTTOM;
 
+    if (set->has_literal && set->members && !set->has_bool && !set->has_index &&
+        set->integer == LW_DT_void)
+        return lw_type_numbered(types, set->members->lo, set->members->hi, set->members);
     if (set->has_literal) {
         if (set->has_bool) {
             set->lo = set->lo > 0 ? 0 : set->lo;

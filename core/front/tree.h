@@ -207,6 +207,14 @@ typedef struct lw_enum {
         int64_t value, inverse; /* inverse: of ~member */
         uint32_t constant;
     } * flags;
+    uint32_t n_numbers; /* of a class whose members are the integers that their values are, as
+                           of enum.IntEnum: its members; of others none */
+    struct lw_numbered {
+        int64_t value;
+        uint32_t name, constant;
+    } * numbers;
+    int64_t lo, hi;          /* of these values */
+    const lw_class *methods; /* methods and properties of members; NULL: they have none */
 } lw_enum;
 
 /* An array from outside that code reads and writes where it lies: a device array. Of `n` axes,
@@ -232,6 +240,7 @@ typedef struct lw_constant {
     const char *text, *help;
     const void *bytes; /* OBJECT: of a class, its identity; see lw_class.id; INT, UINT: of a
                           member of an enum class, its identity, or NULL */
+    const struct lw_enum *members;      /* INT: the class whose member it is, or NULL */
     const struct lw_arg_record *record; /* ARRAY of records */
     const lw_live_array *live;          /* ARRAY, or NULL */
     uint32_t linked; /* a callable's provider of code to link (lw_captures_linked), from 1; 0:

@@ -112,7 +112,7 @@ typedef enum lw_call_kind {
     LW_CALL_VIEW,     /* x.view(dtype): target: lw_dtype of x's size; args[0] is x */
     LW_CALL_EXTERNAL, /* target: constant of the tree, an LW_K_EXTERNAL */
     LW_CALL_MEMBER,   /* E(x): target: constant of the tuple of all values; operand: of types in
-                         which x is compared with them */
+                         which x is compared with them. target 0: x is the member itself */
     LW_CALL_METHOD, /* target: names.def row of the same meaning (x.conjugate()); args[0] is the
                        object */
 } lw_call_kind;

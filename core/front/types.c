@@ -210,6 +210,31 @@ lw_type_literal(lw_types *types, __int128 lo, __int128 hi)
 }
 
 lw_type
+lw_type_numbered(lw_types *types, __int128 lo, __int128 hi, const lw_enum *members)
+{
+    assert(lo <= hi && members->n_numbers != 0);
+    lw_type_row row = {.kind = LW_TK_LITERAL, .lo = lo, .hi = hi, .members = members};
+    return intern(types, &row);
+}
+
+const lw_enum *
+lw_type_numbers(const lw_types *types, lw_type type)
+{
+    const lw_type_row *row = lw_type_get_kind(types, type, LW_TK_LITERAL);
+
+    return row ? row->members : NULL;
+}
+
+lw_type
+lw_type_unbounded(lw_types *types, lw_type type)
+{
+    const lw_enum *members = lw_type_numbers(types, type);
+
+    return members ? lw_type_numbered(types, members->lo, members->hi, members)
+                   : (lw_type)LW_T_INDEX;
+}
+
+lw_type
 lw_type_static(lw_types *types, uint32_t constant, const lw_enum *members)
 {
     lw_type_row row = {.kind = LW_TK_STATIC, .fn = constant, .members = members};
@@ -229,7 +254,7 @@ lw_type_enum(const lw_types *types, lw_type type)
 {
     const lw_type_row *row = lw_type_get(types, type);
 
-    return row ? row->members : NULL;
+    return row && row->kind != LW_TK_LITERAL ? row->members : NULL;
 }
 
 lw_type
@@ -590,6 +615,10 @@ print_compound(const lw_types *types, const lw_type_row *row, lw_text *out)
 {
     switch (row->kind) {
     case LW_TK_LITERAL:
+        if (row->members != NULL) {
+            lw_text_add(out, row->members->name);
+            break;
+        }
         lw_text_add(out, "int ");
         print_int(row->lo, out);
         if (row->hi != row->lo) {

@@ -102,7 +102,7 @@ typedef struct lw_type_row {
     const int64_t *shape; /* ARRAY: constant extents (local, shared and captured tables; layout
                              C), or NULL. An extent of a dynamic shared array is not constant */
     const lw_record *record;       /* RECORD */
-    const struct lw_enum *members; /* MEMBER; STATIC: or NULL */
+    const struct lw_enum *members; /* MEMBER; STATIC, LITERAL: or NULL */
     uint32_t next;                 /* the next row with the same hash: row number + 1 */
 } lw_type_row;
 
@@ -119,12 +119,21 @@ typedef enum lw_typing { LW_TYPING_WEAK, LW_TYPING_NUMBA } lw_typing;
 
 void lw_types_init(lw_types *types, lw_arena *arena);
 lw_type lw_type_literal(lw_types *types, __int128 lo, __int128 hi);
+/* A member of a class of numbers (lw_enum.numbers) that is one int, or any in lo … hi. */
+lw_type lw_type_numbered(lw_types *types, __int128 lo, __int128 hi,
+                         const struct lw_enum *members);
+/* The class of such a type; NULL: it is another. */
+const struct lw_enum *lw_type_numbers(const lw_types *types, lw_type type);
+/* The type that a LITERAL becomes in loops and recursion, where its range might grow: INDEX, or
+ * any member of its class. */
+lw_type lw_type_unbounded(lw_types *types, lw_type type);
 /* The type of a field whose value exists only as this constant (lw_typed_constant). members:
  * the class whose member it is, or NULL. */
 lw_type lw_type_static(lw_types *types, uint32_t constant, const struct lw_enum *members);
 /* A member of this class, whichever. */
 lw_type lw_type_member(lw_types *types, const struct lw_enum *members);
-/* The class of a MEMBER, or of a STATIC that is one of it; else NULL. */
+/* The class of a MEMBER, or of a STATIC that is one of it; else NULL. Members that are numbers
+ * have none: see lw_type_numbers. */
 const struct lw_enum *lw_type_enum(const lw_types *types, lw_type type);
 lw_type lw_type_tuple(lw_types *types, const lw_type *elements, uint32_t n,
                       const char *const *names);

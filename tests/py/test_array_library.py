@@ -383,9 +383,3 @@ def test_lists_do_not_change():
         of_a_tuple(1.0)
     with pytest.raises(errors.CompileError):
         lw.jit(lambda x, p: x[p].__iadd__(1))(np.zeros(3), np.array([0]))
-
-    def augmented(x, p):
-        x[p] += 1
-
-    with pytest.raises(errors.UnsupportedError, match="E160: `\\+=` under an array of indices"):
-        lw.jit(augmented)(np.zeros(3), np.array([0]))

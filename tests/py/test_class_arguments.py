@@ -368,7 +368,6 @@ def assigning(i, line, out):
     (lambda: lw.jit(lambda p: p.x)(Text(1.0, "n")), TypeError, "argument `p`: its field `name` is a str"),
     (lambda: lw.jit(lambda p: p)(Dynamic()), TypeError, "."),
     (lambda: lw.jit(lambda p: p.none)(Line(1.0)), lw.errors.CompileError, "E161"),
-    (lambda: lw.jit(lambda t, a: (t, a[0]))(Table(np.zeros(3), 1.0), np.zeros(2, [("x", "f8")])), lw.errors.CompileError, "E183: an array"),
     (lambda: lw.jit([lw.float64(lw.types.UniTuple(lw.float64, 2))])(lambda p: p[0])(Line(1.0, 2.0)), TypeError, "E181"),
     (lambda: lw.vectorize(lambda p: p.none)(Line(1.0)), lw.errors.CompileError, "E161"),
 ])

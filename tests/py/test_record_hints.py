@@ -38,7 +38,6 @@ def _truncates(r):
     (lambda r: np.concatenate((r, r["x"])), "E120", "arrays of the same dtype"),
     (lambda r: np.full(3, (1, 2), r.dtype), "E120", "arrays of the same dtype"),
     (lambda r: np.array([(1, 2, 3)], r.dtype), "E120", "3 items cannot be assigned to a record with 2 fields"),
-    (lambda r: r[1], "E183", "then `y[0] = r[1]`"),
     (lambda r: r.dtype.fields, "E161", "no attribute `fields`"),
 ])
 def test_what_records_do_not_do(f, code, says):

@@ -676,26 +676,30 @@ masks_elements(lw_infer_frame *f, uint32_t target, lw_type array)
     return lw_type_get(lw_types_of(f), mask)->ndim == lw_array_row(f, array)->ndim;
 }
 
-/* A[places] = v. Several targets would evaluate the value more than once. */
+/* A[places] = v, or A[places] += v for another operator than NONE. Several targets would
+ * evaluate the value more than once. */
 static lw_status
 store_to_places(lw_infer_frame *f, uint32_t target, lw_type view, const lw_index *places,
-                lw_infer_value value)
+                lw_stored stored)
 {
-    uint32_t source = f->source ? f->source : target;
-    lw_infer_value nothing;
-    lw_arg stored;
+    lw_infer_value value = stored.value.value, nothing;
+    uint32_t source = stored.value.node;
+    lw_type element = lw_array_row(f, view)->elements[0];
     lw_status status;
 
     if (value.type == LW_T_BOTTOM)
         return LW_OK;
     if (lw_type_kind_of(lw_types_of(f), value.type) == LW_TK_ELEMENTWISE)
         LW_TRY(lw_infer_made_array(f, source, &value));
-    if (!lw_array_row(f, value.type) && !lw_type_is_number(f, value.type))
+    if (!lw_type_is_dtype(element) && !lw_array_row(f, value.type) && stored.op == LW_PY_NONE)
+        LW_TRY(lw_infer_store_record(f, source, element, value.type));
+    else if (!lw_array_row(f, value.type) && !lw_type_is_scalar(f, value.type))
         return lw_complain(
             f, lw_node_of(f, source)->loc, "E120",
             lw_format_text(f, "this is %s", lw_describe_value(f, value)), NULL,
             "what is stored under arrays of indices must be a number or an array");
-    stored = (lw_arg){.node = source, .entry = LW_ARG_STORED, .value = {value.type, 0}};
+    stored.value.entry = LW_ARG_STORED;
+    stored.value.value = (lw_infer_value){value.type, 0};
     LW_TRY(lw_infer_places(f, target, view, places, &stored, &nothing));
 fail:
     return status;
@@ -780,7 +784,8 @@ lw_infer_store(lw_infer_frame *f, uint32_t target, lw_infer_value value)
     }
     LW_TRY(infer_target(f, target, &places, &type));
     if (places != NULL && type != LW_T_BOTTOM)
-        return store_to_places(f, target, type, places, value);
+        return store_to_places(f, target, type, places,
+                               (lw_stored){.value = {.node = source, .value = value}});
     if (type != LW_T_BOTTOM && value.type != LW_T_BOTTOM)
         LW_TRY(lw_infer_check_store(f, type, source, value));
 fail:
@@ -807,6 +812,41 @@ fail:
     return status;
 }
 
+static lw_infer_value
+element_of(lw_infer_frame *f, lw_infer_value value)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), value.type);
+
+    return row && lw_is_elementwise(f, value.type) ? (lw_infer_value){row->elements[0], 0}
+                                                   : value;
+}
+
+/* A[places] += v: as in NumPy, the elements are taken, changed and stored again. */
+static lw_status
+infer_augmented_places(lw_infer_frame *f, uint32_t node, lw_type view, const lw_index *places,
+                       lw_infer_value y)
+{
+    const lw_node *n = lw_node_of(f, node);
+    lw_infer_value x = {lw_array_row(f, view)->elements[0], 0}, result;
+    lw_stored stored = {.value = {.node = n->b, .value = y}, .op = (lw_pyop)n->op};
+    lw_status status;
+
+    if (!lw_type_is_dtype(x.type))
+        return lw_complain_whole_array(f, node, lw_format_text(f, "`%s=`", lw_pyop_text[n->op]),
+                                       view, "write a loop over the elements");
+    LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, x},
+                           (lw_infer_operand){n->b, element_of(f, y)}, &result));
+    f->nodes[node].type = LW_T_NONE;
+    f->nodes[node].constant = 0;
+    if (result.type == LW_T_BOTTOM)
+        return LW_OK;
+    LW_TRY(lw_check_conversion(f, lw_node_of(f, n->b)->loc, result.type, (lw_dtype)x.type,
+                               "array"));
+    LW_TRY(store_to_places(f, n->a, view, places, stored));
+fail:
+    return status;
+}
+
 /* A[mask] += v: of the elements under the mask. */
 static lw_status
 infer_augmented_mask(lw_infer_frame *f, uint32_t node, lw_type array)
@@ -818,9 +858,13 @@ infer_augmented_mask(lw_infer_frame *f, uint32_t node, lw_type array)
     LW_TRY(check_writable(f, n->loc, lw_node_of(f, n->a)->a, array));
     f->nodes[n->a].operand = element.type;
     LW_TRY(lw_infer_expr(f, n->b, &y));
-    if (lw_is_elementwise(f, y.type))
-        return lw_infer_masked_store(f, n->a, n->b, array,
-                                     y); /* which says that it is no number */
+    if (lw_is_elementwise(f, y.type)) {
+        const lw_index *places;
+        lw_type view;
+        LW_TRY(infer_target(f, n->a, &places, &view));
+        return places && view != LW_T_BOTTOM ? infer_augmented_places(f, node, view, places, y)
+                                             : LW_OK;
+    }
     LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, element},
                            (lw_infer_operand){n->b, y}, &result));
     f->nodes[node].type = result.type;
@@ -851,17 +895,12 @@ lw_infer_augmented_store(lw_infer_frame *f, uint32_t node)
     if (to.kind == TO_MASK)
         return infer_augmented_mask(f, node, to.array);
     LW_TRY(infer_target(f, n->a, &places, &x.type));
-    if (places != NULL)
-        return lw_complain(f, n->loc, "E160", NULL,
-                           lw_format_text(f, "write `%s = %s %s %s`",
-                                          lw_describe_source(f, n->a),
-                                          lw_describe_source(f, n->a), lw_pyop_text[n->op],
-                                          lw_describe_source(f, n->b)),
-                           "`%s=` under an array of indices", lw_pyop_text[n->op]);
     f->nodes[n->a].operand = x.type;
     LW_TRY(lw_infer_operand_expr(f, n->b, &y));
     if (x.type == LW_T_BOTTOM || y.type == LW_T_BOTTOM)
         return LW_OK;
+    if (places != NULL)
+        return infer_augmented_places(f, node, x.type, places, y);
     if (lw_is_elementwise(f, x.type))
         return lw_infer_augmented_array(f, node, x, y);
     if (lw_is_elementwise(f, y.type))

@@ -200,7 +200,7 @@ key_of(const binding *b, lw_infer_value value)
     if (lw_recursion_is_general(f->run, b->fn) && lw_type_is_int(f, value.type)) {
         value.constant = 0;
         if (lw_type_kind_of(lw_types_of(f), value.type) == LW_TK_LITERAL)
-            value.type = LW_T_INDEX;
+            value.type = lw_type_unbounded(lw_types_of(f), value.type);
     }
     return value;
 }

@@ -169,7 +169,7 @@ call_constant(lw_infer_frame *f, uint32_t node, uint32_t number, const lw_arg_li
                               args, out);
     case LW_K_OBJECT:
         members = constant->n == 0 ? lw_tree_enum(f->run->tree, constant->bytes) : NULL;
-        if (members != NULL && members->n != 0 && members->refuses)
+        if (members != NULL && (members->n || members->n_numbers) && members->refuses)
             return lw_infer_member_call(f, node, members, args->data, args->n, out);
         return lw_complain(
             f, loc, "E152",
@@ -250,6 +250,10 @@ call_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char 
     lw_arg_list all = {0};
     lw_status status;
 
+    if (member == NULL)
+        member = lw_method_of_member(f, object.type, name);
+    if (member != NULL && member->kind == LW_MEMBER_PROPERTY)
+        member = NULL;
     if (lw_is_overloaded_method(f, name) && !is_own_method(f, object, name)) {
         bool found;
         LW_TRY(put_in_front(f, of, object, args, &all));

@@ -76,6 +76,8 @@ int_type(lw_infer_frame *f, const lw_constant *constant)
 
     if (!lw_constant_int_value(constant, &value))
         value = constant->d < 0 ? -LW_LITERAL_FAR : LW_LITERAL_FAR;
+    if (constant->members != NULL && lw_weak_mode(f))
+        return lw_type_numbered(lw_types_of(f), value, value, constant->members);
     if (lw_weak_mode(f) || value > UINT64_MAX || value < INT64_MIN)
         return lw_type_literal(lw_types_of(f), value, value);
     return value > INT64_MAX ? LW_DT_u64 : LW_DT_i64;
@@ -284,8 +286,8 @@ same_constant(lw_infer_frame *f, const lw_constant *a, const lw_constant *b)
     switch (a->kind) {
     case LW_K_NONE:
     case LW_K_ELLIPSIS: return true;
+    case LW_K_INT: return a->i == b->i && a->members == b->members;
     case LW_K_BOOL:
-    case LW_K_INT:
     case LW_K_UINT:
     case LW_K_PYTYPE:
     case LW_K_NAMED: return a->u == b->u;

@@ -398,6 +398,10 @@ uint32_t lw_fold_cast_constant(lw_infer_frame *f, uint32_t old, uint32_t x, lw_d
                                bool weak);
 /* Whether it has a part that exists only at compile time (function, str, module, type). */
 bool lw_constant_is_static(lw_infer_frame *f, uint32_t constant);
+/* The enum class of a value that is a member, also of members that are numbers; or NULL. */
+const lw_enum *lw_enum_of(lw_infer_frame *f, lw_type type);
+/* The method or property `name` of such a member, or NULL. */
+const lw_class_member *lw_method_of_member(lw_infer_frame *f, lw_type type, const char *name);
 /* Whether it is a member of an enum class, or a tuple that has one. */
 bool lw_constant_has_member(lw_infer_frame *f, uint32_t constant);
 
@@ -549,10 +553,14 @@ lw_status lw_infer_element(lw_infer_frame *f, uint32_t array, lw_type type, uint
 /* node: a SUBSCRIPT of an array. */
 lw_status lw_infer_array_subscript(lw_infer_frame *f, uint32_t node, lw_type array,
                                    const lw_index **places, lw_type *out);
-/* ---- places.c: subscripts with arrays. view: what the rest of the index selects. stored: the
- * value that is assigned, or NULL. ---- */
+/* ---- places.c: subscripts with arrays. view: what the rest of the index selects. stored: what
+ * is assigned, or NULL. ---- */
+typedef struct lw_stored {
+    lw_arg value;
+    lw_pyop op; /* of an augmented assignment, or NONE */
+} lw_stored;
 lw_status lw_infer_places(lw_infer_frame *f, uint32_t node, lw_type view, const lw_index *index,
-                          const lw_arg *stored, lw_infer_value *out);
+                          const lw_stored *stored, lw_infer_value *out);
 lw_status lw_infer_array_attribute(lw_infer_frame *f, uint32_t node, lw_type array,
                                    const char *name, bool *found, lw_infer_value *out);
 lw_status lw_infer_array_len(lw_infer_frame *f, uint32_t node, uint32_t array, lw_type type,
@@ -873,8 +881,8 @@ lw_status lw_infer_atomic(lw_infer_frame *f, uint32_t node, lw_name_id name, con
                           uint32_t n, lw_infer_value *out);
 
 /* ---- members.c ---- */
-/* `m.value` and others, of a MEMBER that is not constant. */
-lw_status lw_infer_member_attribute(lw_infer_frame *f, uint32_t node, lw_type type,
+/* `m.value` and others, of a member that is not constant or is a number. */
+lw_status lw_infer_member_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object,
                                     const char *name, lw_infer_value *out);
 /* E(x): the member of this value, if the class finds members by numbers. */
 lw_status lw_infer_member_call(lw_infer_frame *f, uint32_t node, const lw_enum *members,

@@ -20,18 +20,35 @@ lw_are_members_of_one(lw_infer_frame *f, lw_type x, lw_type y)
     return a != NULL && b != NULL && a->id == b->id;
 }
 
+const lw_enum *
+lw_enum_of(lw_infer_frame *f, lw_type type)
+{
+    const lw_enum *numbers = lw_type_numbers(lw_types_of(f), type);
+
+    return numbers ? numbers : lw_type_enum(lw_types_of(f), type);
+}
+
+const lw_class_member *
+lw_method_of_member(lw_infer_frame *f, lw_type type, const char *name)
+{
+    const lw_enum *members = lw_enum_of(f, type);
+
+    return members ? lw_member_of(members->methods, name) : NULL;
+}
+
 /* The values of all members, as a tuple; 0 and LW_OK: one of them is none that code can use. */
 static lw_status
 values_of(lw_infer_frame *f, uint32_t node, const lw_enum *members, uint32_t *out)
 {
-    lw_constant constant = {.kind = LW_K_TUPLE, .n = members->n};
-    uint32_t *items = lw_arena_take(f->run->arena, (members->n + 1) * sizeof *items);
+    lw_constant constant = {.kind = LW_K_TUPLE, .n = members->n + members->n_numbers};
+    uint32_t *items = lw_arena_take(f->run->arena, (constant.n + 1) * sizeof *items);
 
     *out = 0;
     if (items == NULL)
         return lw_out_of_memory(f);
-    for (uint32_t i = 0; i < members->n; i++) {
-        items[i] = lw_constant_of(f, members->members[i])->items[0];
+    for (uint32_t i = 0; i < constant.n; i++) {
+        items[i] = members->n ? lw_constant_of(f, members->members[i])->items[0]
+                              : lw_constant_int(f, 0, members->numbers[i].value);
         if (items[i] == 0)
             return LW_OK;
     }
@@ -78,12 +95,36 @@ fail:
     return status;
 }
 
-lw_status
-lw_infer_member_attribute(lw_infer_frame *f, uint32_t node, lw_type type, const char *name,
-                          lw_infer_value *out)
+/* The value of a member that is a number; its name is known only of a constant. */
+static bool
+infer_numbered(lw_infer_frame *f, const lw_enum *members, lw_type type, const char *name,
+               lw_infer_value *out)
 {
-    const lw_enum *members = lw_type_enum(lw_types_of(f), type);
+    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
 
+    if (members->n_numbers == 0 || strcmp(name, "value") != 0)
+        return false;
+    out->type = lw_type_literal(lw_types_of(f), row->lo, row->hi);
+    return true;
+}
+
+lw_status
+lw_infer_member_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object,
+                          const char *name, lw_infer_value *out)
+{
+    const lw_enum *members = lw_enum_of(f, object.type);
+    const lw_class_member *member = lw_method_of_member(f, object.type, name);
+    uint32_t of = lw_node_of(f, node)->a;
+    lw_arg self = {.node = of, .entry = of, .value = object};
+
+    if (member != NULL && member->kind == LW_MEMBER_PROPERTY)
+        return lw_infer_call_member(f, node, member, &self, 1, out);
+    if (member != NULL)
+        return lw_complain(f, lw_node_of(f, node)->loc, "E165",
+                           "a method is no value in compiled code", "call it here",
+                           "`%s` of `%s` is not called", name, members->name);
+    if (infer_numbered(f, members, object.type, name, out))
+        return LW_OK;
     if (strcmp(name, "value") == 0)
         return infer_value(f, node, members, out);
     if (strcmp(name, "name") == 0)
@@ -132,14 +173,27 @@ static bool
 find_known(lw_infer_frame *f, const lw_enum *members, uint32_t values, uint32_t constant,
            lw_infer_value *out)
 {
-    const uint32_t *items = lw_constant_of(f, values)->items;
+    const lw_constant *all = lw_constant_of(f, values);
 
-    for (uint32_t i = 0; i < members->n; i++)
-        if (lw_fold_compare_constant(f, LW_PY_EQ, constant, items[i]) == 1) {
-            *out = lw_constant_value(f, members->members[i]);
+    for (uint32_t i = 0; i < all->n; i++)
+        if (lw_fold_compare_constant(f, LW_PY_EQ, constant, all->items[i]) == 1) {
+            *out = lw_constant_value(f, members->n ? members->members[i]
+                                                   : members->numbers[i].constant);
             return true;
         }
     return false;
+}
+
+/* E(member): the member itself. */
+static lw_status
+find_itself(lw_infer_frame *f, uint32_t node, const lw_arg *arg, lw_infer_value *out)
+{
+    *out = arg->value;
+    f->nodes[node].target = 0;
+    if (!f->report)
+        return LW_OK;
+    f->nodes[node].call = LW_CALL_MEMBER;
+    return lw_call_arguments(f, node, arg, 1);
 }
 
 lw_status
@@ -148,7 +202,8 @@ lw_infer_member_call(lw_infer_frame *f, uint32_t node, const lw_enum *members,
 {
     lw_typed_node *t = &f->nodes[node];
     lw_type x = n == 1 ? args[0].value.type : (lw_type)LW_T_BOTTOM;
-    lw_type *operands = lw_arena_take(f->run->arena, (members->n + 1) * sizeof *operands);
+    uint32_t n_members = members->n + members->n_numbers; /* it has one kind of them */
+    lw_type *operands = lw_arena_take(f->run->arena, (n_members + 1) * sizeof *operands);
     lw_type all;
     uint32_t values;
     lw_status status;
@@ -157,6 +212,9 @@ lw_infer_member_call(lw_infer_frame *f, uint32_t node, const lw_enum *members,
         return lw_out_of_memory(f);
     if (n == 1 && x == LW_T_BOTTOM)
         return LW_OK;
+    if (n == 1 && args[0].keyword == NULL && lw_enum_of(f, x) &&
+        lw_enum_of(f, x)->id == members->id)
+        return find_itself(f, node, &args[0], out);
     LW_TRY(values_of(f, node, members, &values));
     if (n == 1 && args[0].keyword == NULL && args[0].value.constant && values &&
         find_known(f, members, values, args[0].value.constant, out))
@@ -165,11 +223,13 @@ lw_infer_member_call(lw_infer_frame *f, uint32_t node, const lw_enum *members,
     if (values == 0 || n != 1 || args[0].keyword != NULL || !lw_type_is_number(f, x) ||
         !are_found(f, all))
         return complain_call(f, node, members, args, n);
-    for (uint32_t i = 0; i < members->n; i++)
+    for (uint32_t i = 0; i < n_members; i++)
         operands[i] = lw_equality_operand(f, x, lw_type_get(lw_types_of(f), all)->elements[i]);
-    out->type = lw_type_member(lw_types_of(f), members);
+    out->type = members->n
+                    ? lw_type_member(lw_types_of(f), members)
+                    : lw_type_numbered(lw_types_of(f), members->lo, members->hi, members);
     f->can_raise |= !f->run->typed->options.ignore_errors;
-    t->operand = lw_type_tuple(lw_types_of(f), operands, members->n, NULL);
+    t->operand = lw_type_tuple(lw_types_of(f), operands, n_members, NULL);
     t->target = values;
     if (!f->report)
         return LW_OK;
@@ -212,16 +272,31 @@ lw_has_member(lw_infer_frame *f, lw_type type)
     return has;
 }
 
+/* Whether the values of all members are numbers, which no member of another Enum is equal to.
+ */
+static bool
+are_numbers(lw_infer_frame *f, const lw_enum *members)
+{
+    for (uint32_t i = 0; i < members->n; i++) {
+        uint32_t value = lw_constant_of(f, members->members[i])->items[0];
+        if (value == 0 || !lw_type_is_number(f, lw_constant_value(f, value).type))
+            return false;
+    }
+    return members->n + members->n_numbers != 0;
+}
+
 int
 lw_fold_in_enum(lw_infer_frame *f, lw_infer_value x, lw_infer_value y)
 {
     const lw_constant *class = y.constant ? lw_constant_of(f, y.constant) : NULL;
-    const lw_enum *members = lw_type_enum(lw_types_of(f), x.type);
+    const lw_enum *members = lw_enum_of(f, x.type), *others;
 
-    if (class == NULL || class->kind != LW_K_OBJECT || class->n != 0 || members == NULL ||
-        members->id != class->bytes)
+    if (class == NULL || class->kind != LW_K_OBJECT || class->n != 0 || members == NULL)
         return -1;
-    return 1;
+    if (members->id == class->bytes)
+        return 1;
+    others = lw_tree_enum(f->run->tree, class->bytes);
+    return others && members->n && are_numbers(f, others) ? 0 : -1;
 }
 
 /* ---- flags ---- */

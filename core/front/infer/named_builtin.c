@@ -504,7 +504,7 @@ is_object_instance(lw_infer_frame *f, lw_infer_value x, const char *class)
 static bool
 is_member_of(lw_infer_frame *f, lw_type type, const void *class)
 {
-    const lw_enum *members = lw_type_enum(lw_types_of(f), type);
+    const lw_enum *members = lw_enum_of(f, type);
 
     return members != NULL && members->id == class;
 }

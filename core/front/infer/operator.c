@@ -855,6 +855,12 @@ infer_is(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infe
         *truth = (op == LW_PY_IS) == (member_of(f, x) == member_of(f, y));
         return LW_OK;
     }
+    if (lw_type_numbers(lw_types_of(f), x.type) && lw_type_numbers(lw_types_of(f), y.type)) {
+        if (lw_enum_of(f, x.type)->id == lw_enum_of(f, y.type)->id)
+            return infer_equality(f, node, op == LW_PY_IS ? LW_PY_EQ : LW_PY_NE, x, y, truth);
+        *truth = op == LW_PY_IS_NOT;
+        return LW_OK;
+    }
     if (is_object_constant(f, x) != is_object_constant(f, y)) {
         *truth = op == LW_PY_IS_NOT;
         return LW_OK;

@@ -1,8 +1,8 @@
-/* Subscripts with arrays, x[mask], x[:, places], x[rows, columns] = v: functions of
- * lanewise/_new_arrays.py take the elements, or store to them. They get the view that the
- * slices and integers of the subscript select, the axis of it that the arrays belong to, and
- * the arrays. NumPy puts the axes of the result where the arrays stand if they and the integers
- * stand side by side, and in front otherwise; only the first is compiled. */
+/* Subscripts with arrays, x[mask], x[:, places], x[rows, columns] = v, x[places] += v:
+ * functions of lanewise/_new_arrays.py take the elements, or store to them. They get the view
+ * that the slices and integers of the subscript select, the axis of it that the arrays belong
+ * to, and the arrays. NumPy puts the axes of the result where the arrays stand if they and the
+ * integers stand side by side, and in front otherwise; only the first is compiled. */
 #include "core/front/infer/infer_internal.h"
 #include "core/front/subscript.h"
 
@@ -50,12 +50,22 @@ add_array(lw_infer_frame *f, const lw_index_item *item, lw_arg *arg)
     return LW_OK;
 }
 
+static lw_arg
+constant_argument(lw_infer_frame *f, uint32_t node, uint32_t constant)
+{
+    return (lw_arg){.node = node,
+                    .entry = LW_ARG_CONSTANT | constant,
+                    .value = lw_constant_value(f, constant)};
+}
+
 lw_status
 lw_infer_places(lw_infer_frame *f, uint32_t node, lw_type view, const lw_index *index,
-                const lw_arg *stored, lw_infer_value *out)
+                const lw_stored *stored, lw_infer_value *out)
 {
-    lw_arg *args = lw_arena_take(f->run->arena, (index->n_places + 3u) * sizeof *args);
-    uint32_t axis, n = 0, constant;
+    bool augmented = stored && stored->op != LW_PY_NONE;
+    lw_arg *args = lw_arena_take(f->run->arena, (index->n_places + 4u) * sizeof *args);
+    lw_constant op = {.kind = LW_K_STR, .text = augmented ? lw_pyop_text[stored->op] : ""};
+    uint32_t axis, n = 0;
     lw_status status;
 
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
@@ -65,18 +75,21 @@ lw_infer_places(lw_infer_frame *f, uint32_t node, lw_type view, const lw_index *
         return lw_complain(f, lw_node_of(f, node)->loc, "E160", NULL,
                            "take one axis after the other: `y = x[:, :, places]`, `y[rows]`",
                            "arrays and integers that do not stand side by side in an index");
-    constant = lw_constant_int(f, 0, axis);
     args[n++] = (lw_arg){.node = node, .entry = LW_ARG_VIEW | node, .value = {view, 0}};
-    args[n++] = (lw_arg){.node = node,
-                         .entry = LW_ARG_CONSTANT | constant,
-                         .value = lw_constant_value(f, constant)};
+    args[n++] = constant_argument(f, node, lw_constant_int(f, 0, axis));
+    if (augmented)
+        args[n++] = constant_argument(f, node, lw_constant_add(f, 0, &op));
     if (stored != NULL)
-        args[n++] = *stored;
+        args[n++] = stored->value;
     for (uint32_t i = 0; i < index->n; i++)
         if (index->items[i].kind == LW_INDEX_PLACES)
             LW_TRY(add_array(f, &index->items[i], &args[n++]));
-    assert(n == index->n_places + (stored ? 3u : 2u));
-    status = lw_infer_own(f, node, stored ? "x[places] = v" : "x[places]", args, n, out);
+    assert(n == index->n_places + 2u + (stored != NULL) + augmented);
+    status = lw_infer_own(f, node,
+                          augmented ? "x[places] += v"
+                          : stored  ? "x[places] = v"
+                                    : "x[places]",
+                          args, n, out);
 fail:
     return status;
 }

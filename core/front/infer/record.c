@@ -82,6 +82,7 @@ lw_infer_dtype_of(lw_infer_frame *f, uint32_t node, lw_type element)
 {
     const lw_record *record = lw_record_of(lw_types_of(f), element);
     lw_constant constant = {.kind = record ? LW_K_RECORD : LW_K_DTYPE};
+    uint32_t known;
 
     if (record != NULL) {
         constant.bytes = record->spec;
@@ -90,14 +91,13 @@ lw_infer_dtype_of(lw_infer_frame *f, uint32_t node, lw_type element)
         constant.dtype = (lw_dtype)element;
         constant.text = lw_dtypes[constant.dtype].public_name;
     }
-    return (lw_infer_value){LW_T_STATIC,
-                            lw_constant_add(f, f->nodes[node].constant, &constant)};
+    known = lw_constant_add(f, f->nodes[node].constant, &constant);
+    return (lw_infer_value){known ? (lw_type)LW_T_STATIC : (lw_type)LW_T_BOTTOM, known};
 }
 
-/* A.dtype.names: a tuple of texts. */
-static bool
-names_of_fields(lw_infer_frame *f, uint32_t node, const lw_arg_record *record,
-                lw_infer_value *out)
+/* A.dtype.names: a tuple of texts; 0: no memory, of which the walk over the function tells. */
+static uint32_t
+names_of_fields(lw_infer_frame *f, uint32_t node, const lw_arg_record *record)
 {
     lw_constant constant = {.kind = LW_K_TUPLE, .n = record->n};
     uint32_t *items = lw_arena_take(f->run->arena, (record->n + 1) * sizeof *items);
@@ -105,22 +105,26 @@ names_of_fields(lw_infer_frame *f, uint32_t node, const lw_arg_record *record,
     for (uint32_t i = 0; items && i < record->n; i++) {
         lw_constant name = {.kind = LW_K_STR, .text = record->fields[i].name};
         items[i] = lw_constant_add(f, 0, &name);
+        if (items[i] == 0)
+            return 0;
     }
     constant.items = items;
-    if (items != NULL)
-        *out = lw_constant_value(f, lw_constant_add(f, f->nodes[node].constant, &constant));
-    return items != NULL;
+    return items ? lw_constant_add(f, f->nodes[node].constant, &constant) : 0;
 }
 
 bool
 lw_infer_record_dtype(lw_infer_frame *f, uint32_t node, const lw_arg_record *record,
                       const char *name, lw_infer_value *out)
 {
+    uint32_t known;
+
     if (strcmp(name, "names") == 0)
-        return names_of_fields(f, node, record, out);
-    if (strcmp(name, "itemsize") != 0)
+        known = names_of_fields(f, node, record);
+    else if (strcmp(name, "itemsize") == 0)
+        known = lw_constant_int(f, f->nodes[node].constant, record->itemsize);
+    else
         return false;
-    *out = lw_constant_value(f, lw_constant_int(f, f->nodes[node].constant, record->itemsize));
+    *out = known ? lw_constant_value(f, known) : (lw_infer_value){LW_T_BOTTOM, 0};
     return true;
 }
 

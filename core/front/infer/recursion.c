@@ -21,7 +21,7 @@ widened(lw_infer_frame *f, lw_type type)
     lw_type *elements, wide;
 
     if (lw_type_kind_of(lw_types_of(f), type) == LW_TK_LITERAL)
-        return LW_T_INDEX;
+        return lw_type_unbounded(lw_types_of(f), type);
     if (row == NULL)
         return type;
     elements = lw_arena_take(f->run->arena, (row->n + 1) * sizeof *elements);

@@ -284,20 +284,6 @@ has_memory(lw_infer_frame *f, lw_type type)
     return false;
 }
 
-/* Whether it is an array, or a tuple of arrays and of what has no memory. */
-static bool
-is_array_result(lw_infer_frame *f, lw_type type)
-{
-    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
-
-    if (row == NULL || row->kind == LW_TK_ARRAY)
-        return true;
-    for (uint32_t i = 0; row->kind == LW_TK_TUPLE && i < row->n; i++)
-        if (!is_array_result(f, row->elements[i]))
-            return false;
-    return row->kind != LW_TK_RECORD;
-}
-
 /* Whether it is a text, a class, a function or a module, or a tuple with one: they exist only
  * while code is compiled. */
 static bool
@@ -318,7 +304,6 @@ static lw_status
 check_entry_returned(lw_infer_frame *f, uint32_t node, lw_type type)
 {
     uint32_t loc = lw_node_of(f, node)->loc;
-    const char *source;
 
     if (f->caller != NULL || type == LW_T_BOTTOM || type == LW_T_NONE)
         return LW_OK;
@@ -335,24 +320,17 @@ check_entry_returned(lw_infer_frame *f, uint32_t node, lw_type type)
                            lw_format_text(f, "this is %s", lw_describe_type(f, type)),
                            "return a number that stands for it, or a member of an enum class",
                            "what exists only while code is compiled cannot be a result");
-    if (f->run->typed->options.returns_arrays && is_array_result(f, type))
+    if (f->run->typed->options.returns_arrays)
         return LW_OK;
-    if (!f->run->typed->options.returns_arrays && lw_has_member(f, type))
+    if (lw_has_member(f, type))
         return lw_complain(
             f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
             "return its `.value`, or use an `enum.IntEnum`, whose members are numbers",
             "a member of an enum class cannot be a result here");
-    source = lw_describe_source(f, node);
     if (has_memory(f, type))
         return lw_complain(
             f, loc, "E183", lw_format_text(f, "this is %s", lw_describe_type(f, type)),
-            lw_record_row(lw_types_of(f), type) && f->run->typed->options.returns_arrays
-                ? lw_format_text(f,
-                                 "return its fields, or an array of it: `y = np.empty(1, "
-                                 "dtype)`, then `y[0] = %s`",
-                                 source[0] ? source : "a")
-                : "return numbers: elements, fields",
-            "an array or record cannot be a result");
+            "return numbers: elements, fields", "an array or record cannot be a result");
     return LW_OK;
 }
 

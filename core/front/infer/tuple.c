@@ -567,16 +567,36 @@ dtype_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object, const c
     return true;
 }
 
+/* The same of a member that is a number. */
+static bool
+number_of_member(lw_infer_frame *f, uint32_t node, const lw_constant *member, bool is_name,
+                 lw_infer_value *out)
+{
+    const lw_enum *of = member->members;
+
+    for (uint32_t i = 0; of && i < of->n_numbers; i++)
+        if (of->numbers[i].value == member->i) {
+            *out = lw_constant_value(
+                f, is_name ? of->numbers[i].name
+                           : lw_constant_int(f, f->nodes[node].constant, member->i));
+            return true;
+        }
+    return false;
+}
+
 /* The value and the name of an enum member. */
 static bool
-member_attribute(lw_infer_frame *f, lw_infer_value object, const char *name,
+member_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value object, const char *name,
                  lw_infer_value *out)
 {
     const lw_constant *member = object.constant ? lw_constant_of(f, object.constant) : NULL;
     bool is_name = strcmp(name, "name") == 0;
 
-    if (member == NULL || member->kind != LW_K_OBJECT || member->n != 2 ||
-        (!is_name && strcmp(name, "value") != 0) || member->items[is_name] == 0)
+    if (member == NULL || (!is_name && strcmp(name, "value") != 0))
+        return false;
+    if (member->kind == LW_K_INT)
+        return number_of_member(f, node, member, is_name, out);
+    if (member->kind != LW_K_OBJECT || member->n != 2 || member->items[is_name] == 0)
         return false;
     *out = lw_constant_value(f, member->items[is_name]);
     return true;
@@ -610,11 +630,13 @@ infer_attribute_of(lw_infer_frame *f, uint32_t node, lw_infer_value object, lw_i
     if (lw_array_row(f, object.type))
         LW_TRY(lw_infer_array_attribute(f, node, object.type, name, &found, out));
     if (found || object.type == LW_T_BOTTOM || dtype_attribute(f, node, object, name, out) ||
-        member_attribute(f, object, name, out) || named_element(f, object, name, out) ||
+        member_attribute(f, node, object, name, out) || named_element(f, object, name, out) ||
         (lw_type_is_scalar(f, object.type) && number_attribute(f, node, object, name, out)))
         return LW_OK;
-    if (lw_type_is_member(f, object.type) && object.constant == 0)
-        return lw_infer_member_attribute(f, node, object.type, name, out);
+    if (lw_enum_of(f, object.type) &&
+        (object.constant == 0 || lw_type_numbers(lw_types_of(f), object.type) ||
+         lw_method_of_member(f, object.type, name)))
+        return lw_infer_member_attribute(f, node, object, name, out);
     if (is_field_of_record(f, object.type, name))
         return lw_infer_field(f, node, object.type, name, &out->type);
     if (lw_is_own_attribute(f, object, name)) {

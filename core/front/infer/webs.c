@@ -271,7 +271,7 @@ widen(lw_infer_frame *f, const lw_def *def, lw_infer_value value)
     if (problem)
         return value;
     if (joined != def->value.type && lw_type_kind_of(lw_types_of(f), joined) == LW_TK_LITERAL)
-        joined = LW_T_INDEX;
+        joined = lw_type_unbounded(lw_types_of(f), joined);
     value.constant = value.constant == def->value.constant ? value.constant : 0;
     value.type = joined;
     return value;

@@ -414,6 +414,10 @@ lw_lower_augmented_store(lw_lower_frame *f, uint32_t node)
         return;
     }
     const lw_node *n = lw_node_at(f, node);
+    if (lw_lower_calls_method(f, n->a)) { /* A[places] += v */
+        lw_lower_memory_store(f, n->a, lw_lower_expression(f, n->b));
+        return;
+    }
     lw_type type = lw_typed_at(f, n->a)->type;
     lw_lower_value object = lw_lower_expression(f, lw_node_at(f, n->a)->a), before;
     const char *name = lw_lower_field_name(f, n->a, object.type);

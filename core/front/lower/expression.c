@@ -325,22 +325,25 @@ lower_call_member(lw_lower_frame *f, uint32_t node)
     const lw_constant *values = lw_typed_constant(f->l->typed, t->target);
     const lw_type_row *operands = lw_type_get(f->l->types, t->operand);
     lw_lower_value x = lw_lower_argument(f, node, 0);
+    const lw_type_row *type = lw_type_get(f->l->types, t->type);
     lw_ref found = lw_ir_int(&f->b, LW_DT_b1, 0), number = lw_ir_int(&f->b, LW_DT_i64, 0);
     lw_text text = {0};
 
+    if (t->target == 0)
+        return lw_value_convert(f, x, t->type);
     for (uint32_t i = 0; i < values->n; i++) {
         uint32_t k = values->items[i];
         lw_lower_value value = lw_value_constant(f, k, type_of_constant(f, k));
         lw_ref same = lw_lower_compare(f, LW_PY_EQ, x, value, operands->elements[i]);
 
-        number = lw_ir_select(&f->b, same, lw_ir_int(&f->b, LW_DT_i64, i), number);
+        int64_t member = type->kind == LW_TK_LITERAL ? type->members->numbers[i].value : i;
+
+        number = lw_ir_select(&f->b, same, lw_ir_int(&f->b, LW_DT_i64, member), number);
         found = lw_ir_or(&f->b, found, same);
     }
-    lw_text_addf(&text, "this is not a valid %s",
-                 lw_type_get(f->l->types, t->type)->members->name);
+    lw_text_addf(&text, " is not a valid %s", type->members->name);
     if (f->can_raise && !text.failed)
-        lw_lower_raise_deferred(f, lw_ir_not(&f->b, found), "ValueError",
-                                lw_arena_strdup(f->l->arena, lw_text_get(&text)));
+        lw_lower_raise_value(f, lw_ir_not(&f->b, found), "ValueError", x, lw_text_get(&text));
     lw_text_reset(&text);
     return lw_value_scalar(f, t->type, number);
 }
@@ -534,7 +537,8 @@ lower_attribute(lw_lower_frame *f, uint32_t node)
     }
     if (object.n == 1 && imaginary)
         return lw_value_zero(f, type);
-    if (object.n == 1 && strcmp(name, "real") == 0)
+    if (object.n == 1 &&
+        (strcmp(name, "real") == 0 || lw_type_numbers(f->l->types, object.type) != NULL))
         return lw_value_convert(f, object, type);
     return lw_lower_fail(f, node, "an attribute");
 }

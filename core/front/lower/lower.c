@@ -157,7 +157,7 @@ entry_parts(lw_lower_frame *f, lw_lower_value value, lw_ref *out)
         return 0;
     leaves_of(types, f->inst->result, leaves);
     for (uint32_t i = 0; i < n; i++) {
-        if (lw_type_kind_of(types, leaves[i]) == LW_TK_ARRAY) {
+        if (lw_type_stored(types, leaves[i]) == LW_DT_void) { /* an array or a record */
             for (uint32_t k = 0; k < lw_parts_of(types, leaves[i]) && from < value.n; k++)
                 out[to++] = value.parts[from++];
             continue;
@@ -578,6 +578,7 @@ describe_result(lw_lowering *l, lw_type type, lw_result *out)
     const char **names;
 
     out->members = lw_type_enum(l->types, type);
+    out->numbers = l->out_types ? NULL : lw_type_numbers(l->types, type);
     out->kind = out->members                  ? LW_FORM_MEMBER
                 : lw_parts_of(l->types, type) ? LW_FORM_NUMBER
                                               : LW_FORM_NONE;
@@ -608,6 +609,26 @@ shape_of(lw_lowering *l, const lw_type_row *array)
     return shape;
 }
 
+/* A result that is an array or a record; false: it is a number. */
+static bool
+describe_memory(lw_lowering *l, lw_type type, lw_array_result *out)
+{
+    const lw_type_row *row = lw_type_get(l->types, type);
+    const lw_record *record;
+
+    if (row == NULL || (row->kind != LW_TK_ARRAY && row->kind != LW_TK_RECORD))
+        return false;
+    record = lw_record_of(l->types, type);
+    *out = (lw_array_result){.is_array = true,
+                             .readonly = row->readonly,
+                             .owned = row->owned,
+                             .is_item = row->kind == LW_TK_RECORD,
+                             .ndim = row->ndim,
+                             .record = record ? record->spec : NULL,
+                             .shape = shape_of(l, row)};
+    return true;
+}
+
 static lw_status
 describe_outputs(lw_lowering *l, lw_scalar *scalar)
 {
@@ -626,22 +647,13 @@ describe_outputs(lw_lowering *l, lw_scalar *scalar)
     describe_result(l, result, form);
     scalar->result = form;
     for (uint32_t i = 0; i < n; i++) {
-        const lw_type_row *row = lw_type_get_kind(l->types, leaves[i], LW_TK_ARRAY);
-        const lw_record *record;
-
         out[i] = l->out_types ? l->out_types[i] : lw_type_stored(l->types, leaves[i]);
         scalar->n_out_parts += lw_parts_of(l->types, leaves[i]);
-        any |= row != NULL;
-        if (row == NULL)
+        if (!describe_memory(l, leaves[i], &arrays[i]))
             continue;
-        record = lw_record_of(l->types, leaves[i]);
-        out[i] = record ? LW_DT_void : (lw_dtype)row->elements[0];
-        arrays[i] = (lw_array_result){true,
-                                      row->readonly,
-                                      row->owned,
-                                      row->ndim,
-                                      record ? record->spec : NULL,
-                                      shape_of(l, row)};
+        any = true;
+        out[i] = arrays[i].record ? LW_DT_void
+                                  : (lw_dtype)lw_type_get(l->types, leaves[i])->elements[0];
     }
     scalar->arrays = any ? arrays : NULL;
     scalar->out = out;
@@ -649,14 +661,28 @@ describe_outputs(lw_lowering *l, lw_scalar *scalar)
     return LW_OK;
 }
 
+/* Whether it is E(x), whose exception names x. */
+static bool
+finds_member(const lw_tree *tree, const lw_node *n)
+{
+    const lw_node *callee = n->kind == LW_NODE_CALL ? &tree->nodes.data[n->a] : NULL;
+    const lw_constant *k =
+        callee && callee->kind == LW_NODE_CONSTANT ? &tree->constants.data[callee->a] : NULL;
+
+    return k != NULL && k->kind == LW_K_OBJECT && k->n == 0 &&
+           lw_tree_enum(tree, k->bytes) != NULL;
+}
+
 /* Whether any function has a `raise` with more than a constant text, called or not: numbers
  * that are never used cost nothing. */
 static bool
 carries_numbers(const lw_tree *tree)
 {
-    for (uint32_t i = 1; i < tree->nodes.n; i++)
-        if (tree->nodes.data[i].kind == LW_NODE_RAISE && tree->nodes.data[i].c > 0)
+    for (uint32_t i = 1; i < tree->nodes.n; i++) {
+        const lw_node *n = &tree->nodes.data[i];
+        if ((n->kind == LW_NODE_RAISE && n->c > 0) || finds_member(tree, n))
             return true;
+    }
     return false;
 }
 

@@ -31,6 +31,7 @@ typedef struct lw_arg_parts {
 typedef struct lw_array_result {
     bool is_array; /* else it is a number */
     bool readonly, owned;
+    bool is_item; /* a record: the only element of an array without dimensions */
     uint8_t ndim;
     const struct lw_arg_record *record; /* what its elements are; NULL: numbers */
     const int64_t *shape; /* in the order C, in the module's arena: the address is its only
@@ -50,6 +51,7 @@ typedef struct lw_result {
     const char *const *names;
     const lw_class *user_class; /* of the tree; NULL: a plain tuple */
     const lw_enum *members;     /* likewise */
+    const lw_enum *numbers;     /* NUMBER: the class whose member it is, likewise; or NULL */
 } lw_result;
 
 typedef struct lw_scalar {

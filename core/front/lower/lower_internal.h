@@ -523,6 +523,10 @@ lw_lower_value lw_lower_print(lw_lower_frame *f, uint32_t node);
 /* The arguments of an exception as str() shows them: returns the number of the format, 0 when
  * memory is out. words has room for LW_RAISE_WORDS, of which *n are used. */
 uint64_t lw_lower_raise_format(lw_lower_frame *f, uint32_t node, lw_ref *words, uint32_t *n);
+/* Leave the function with an exception if the condition holds, whose message is the value and
+ * the text behind it; the text alone if values cannot be carried. */
+void lw_lower_raise_value(lw_lower_frame *f, lw_ref condition, const char *exception,
+                          lw_lower_value value, const char *behind);
 
 /* ---- libdevice.c ---- */
 lw_lower_value lw_lower_libdevice(lw_lower_frame *f, uint32_t node);

@@ -287,7 +287,7 @@ lw_read_own_function(lw_reader *r, const char *name)
 /* ---- generator expressions ---- */
 
 /* The name of a function that has a form for generators: "sum" for builtins.sum, "prod" for
- * math.prod; NULL: it has none. */
+ * math.prod, "array" for np.array and np.asarray; NULL: it has none. */
 static const char *
 name_of_consumer(PyObject *callee)
 {
@@ -298,6 +298,9 @@ name_of_consumer(PyObject *callee)
     name = ((PyCFunctionObject *)callee)->m_ml->ml_name;
     if (is_from(callee, "builtins"))
         return find(PYTHON, name) ? name : NULL;
+    if (is_from(callee, "numpy") &&
+        (strcmp(name, "array") == 0 || strcmp(name, "asarray") == 0))
+        return "array";
     return strcmp(name, "prod") == 0 && is_from(callee, "math") ? name : NULL;
 }
 

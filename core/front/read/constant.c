@@ -741,6 +741,12 @@ constant_new(lw_reader *r, PyObject *object)
     return constant;
 }
 
+static bool
+is_member(const lw_constant *k)
+{
+    return (k->kind == LW_K_OBJECT && k->n == 2) || (k->kind == LW_K_INT && k->bytes != NULL);
+}
+
 /* Each object has one constant, so that equal constant numbers mean the same enum member or
  * function. */
 uint32_t
@@ -769,8 +775,8 @@ lw_read_constant(lw_reader *r, PyObject *object)
         Py_XDECREF(number);
     }
     Py_XDECREF(id);
-    if (constant != 0 && r->tree->constants.data[constant].kind == LW_K_OBJECT &&
-        r->tree->constants.data[constant].n == 2 && !lw_read_enum(r, object, constant))
+    if (constant != 0 && is_member(&r->tree->constants.data[constant]) &&
+        !lw_read_enum(r, object, constant))
         return 0;
     return constant || r->status != LW_OK ? constant : lw_read_failed(r);
 }

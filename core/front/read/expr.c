@@ -216,6 +216,9 @@ read_compare(lw_reader *r, PyObject *node, uint32_t loc)
         PyObject *right = PyList_GET_ITEM(rights, i);
         bool looks_into = op == LW_PY_IN || op == LW_PY_NOT_IN;
         uint32_t value = looks_into ? lw_read_iterable(r, right) : lw_read_list_value(r, right);
+        PyObject *class = value && looks_into ? lw_read_object(r, value) : NULL;
+        if (class != NULL && lw_fold_is_enum(class) && lw_read_enum_class(r, class) == NULL)
+            goto done;
         uint32_t link =
             value ? lw_read_node(r, (lw_node){LW_NODE_LINK, .op = op,
                                               .loc = lw_read_loc(r, right), .a = value})
@@ -509,9 +512,10 @@ read_unsupported(lw_reader *r, PyObject *node)
     static const char small[] =
         "write `np.array([x, y])`, a tuple, `(x, y)`, or fill a small array of this call, "
         "`lw.local(shape, dtype)`";
-    static const char iterated[] = "write a loop that fills `np.empty(n)`, or a tuple; "
-                                   "directly in `sum`, `min`, `max`, `any`, `all` or "
-                                   "`math.prod` it is a loop";
+    static const char iterated[] =
+        "write a loop that fills `np.empty(n)`, or a tuple; "
+        "directly in `sum`, `min`, `max`, `any`, `all` or "
+        "`math.prod` it is a loop, and in `np.array` an array of numbers";
     lw_ast_kind kind = lw_ast_kind_of(&r->ast, node);
 
     switch (kind) {

@@ -170,6 +170,62 @@ is_member_constant(const lw_reader *r, uint32_t constant)
     return constant != 0 && k->kind == LW_K_OBJECT && k->n == 2;
 }
 
+/* ---- members that are numbers ---- */
+
+/* Whether a call of the class with its value gives the member itself. */
+static bool
+is_found(PyObject *class, PyObject *member)
+{
+    PyObject *value = PyObject_GetAttrString(member, "value");
+    PyObject *found =
+        value && PyLong_CheckExact(value) && PyObject_RichCompareBool(value, member, Py_EQ) == 1
+            ? PyObject_CallOneArg(class, value)
+            : NULL;
+    bool same = found == member;
+
+    Py_XDECREF(found);
+    Py_XDECREF(value);
+    lw_read_clear();
+    return same;
+}
+
+/* The members of a class derived from int, if all of them are what their values are. false:
+ * stop. */
+static bool
+read_numbers(lw_reader *r, PyObject *class, PyObject *names, lw_enum *out)
+{
+    PyObject *map = PyObject_GetAttrString(class, "_member_map_");
+    uint32_t n = (uint32_t)PyList_GET_SIZE(names);
+    bool known;
+
+    lw_read_clear();
+    out->numbers = lw_arena_take(&r->tree->arena, (n + 1) * sizeof *out->numbers);
+    known = map != NULL && PyDict_Check(map);
+    if (out->numbers == NULL)
+        lw_read_no_memory(r);
+    for (uint32_t i = 0; known && r->status == LW_OK && i < n; i++) {
+        PyObject *name = PyList_GET_ITEM(names, i);
+        PyObject *member = lw_dict_item(map, name);
+        int64_t value = member && PyLong_Check(member) ? PyLong_AsLongLong(member) : 0;
+
+        known = !PyErr_Occurred() && member && PyLong_Check(member) && is_found(class, member);
+        lw_read_clear();
+        out->numbers[i] = (struct lw_numbered){.value = value};
+        if (known) {
+            out->numbers[i].name = lw_read_constant(r, name);
+            out->numbers[i].constant = lw_read_constant(r, member);
+        }
+        Py_XDECREF(member);
+        out->lo = i == 0 || value < out->lo ? value : out->lo;
+        out->hi = i == 0 || value > out->hi ? value : out->hi;
+    }
+    Py_XDECREF(map);
+    out->n_numbers = known && r->status == LW_OK ? n : 0;
+    for (uint32_t i = 0; i < out->n_numbers; i++) /* it was not known when they were read */
+        r->tree->constants.data[out->numbers[i].constant].members = out;
+    return r->status == LW_OK;
+}
+
 /* names: of the members without aliases, in the order of the class. false: stop. */
 static bool
 read_members(lw_reader *r, PyObject *class, PyObject *names, lw_enum *out)
@@ -197,6 +253,21 @@ read_members(lw_reader *r, PyObject *class, PyObject *names, lw_enum *out)
     return r->status == LW_OK;
 }
 
+/* What its author has written besides the members. false: stop. */
+static bool
+read_methods(lw_reader *r, PyObject *class, lw_enum *out)
+{
+    lw_class *methods = lw_arena_take(&r->tree->arena, sizeof *methods);
+
+    if (methods == NULL)
+        return lw_read_no_memory(r);
+    *methods = (lw_class){.name = out->name, .id = class};
+    if (!lw_read_members(r, class, methods))
+        return false;
+    out->methods = methods->n_members ? methods : NULL;
+    return true;
+}
+
 static bool
 describe(lw_reader *r, PyObject *class, lw_enum *out)
 {
@@ -211,13 +282,17 @@ describe(lw_reader *r, PyObject *class, lw_enum *out)
     out->id = class;
     out->refuses = base != NULL && inherits(class, base, "_missing_");
     out->name = lw_read_text(r, ((PyTypeObject *)class)->tp_name);
-    if (out->name != NULL && copy != NULL && PyList_GET_SIZE(copy) <= MOST_MEMBERS &&
-        is_plain(class))
-        read_members(r, class, copy, out);
+    if (out->name != NULL && copy != NULL && PyList_GET_SIZE(copy) <= MOST_MEMBERS) {
+        if (PyType_IsSubtype((PyTypeObject *)class, &PyLong_Type) && !is_flag(class))
+            read_numbers(r, class, copy, out);
+        else if (is_plain(class))
+            read_members(r, class, copy, out);
+    }
     Py_XDECREF(copy);
     Py_XDECREF(names);
     Py_XDECREF(base);
-    return out->name != NULL && r->status == LW_OK && read_flags(r, class, out);
+    return out->name != NULL && r->status == LW_OK && read_flags(r, class, out) &&
+           read_methods(r, class, out);
 }
 
 const lw_enum *
@@ -244,10 +319,12 @@ lw_read_enum(lw_reader *r, PyObject *member, uint32_t constant)
 {
     const lw_enum *of;
 
-    assert(r->tree->constants.data[constant].kind == LW_K_OBJECT);
-    if (PyLong_Check(member))
-        return true;
+    assert(r->tree->constants.data[constant].kind == LW_K_OBJECT ||
+           r->tree->constants.data[constant].kind == LW_K_INT);
     of = lw_read_enum_class(r, (PyObject *)Py_TYPE(member));
-    r->tree->constants.data[constant].bytes = of;
+    if (of != NULL && PyLong_Check(member))
+        r->tree->constants.data[constant].members = of->n_numbers ? of : NULL;
+    else
+        r->tree->constants.data[constant].bytes = of;
     return of != NULL;
 }

@@ -103,6 +103,17 @@ guard_member(member_reader *m, PyObject *name, PyObject *raw)
     return m->r->status == LW_OK;
 }
 
+/* Whether an attribute of an enum class is a method or a property of its members: those with
+ * names such as `_missing_` and `__new__` are for enum itself. */
+static bool
+is_of_members(const char *name, PyObject *raw)
+{
+    lw_class_member_kind kind;
+
+    return !(name[0] == '_' && name[strlen(name) - 1] == '_') &&
+           lw_class_function_in(raw, &kind) != NULL;
+}
+
 static bool
 add_member(member_reader *m, PyObject *name, PyObject *raw)
 {
@@ -111,7 +122,8 @@ add_member(member_reader *m, PyObject *name, PyObject *raw)
     lw_class_member *slot;
     bool known;
 
-    if (text == NULL || lw_class_skips(text)) {
+    if (text == NULL || lw_class_skips(text) ||
+        (lw_fold_is_enum(m->class) && !is_of_members(text, raw))) {
         lw_read_clear(); /* a name that is no text */
         return true;
     }
@@ -167,6 +179,18 @@ uses_super(PyTypeObject *type)
     return uses;
 }
 
+/* Whether it is one of the classes of the module enum, or a built-in one that is mixed in. */
+static bool
+is_of_enum(PyTypeObject *owner)
+{
+    PyObject *module = PyObject_GetAttrString((PyObject *)owner, "__module__");
+    bool is = lw_class_text_is(module, "enum") || !(owner->tp_flags & Py_TPFLAGS_HEAPTYPE);
+
+    Py_XDECREF(module);
+    lw_read_clear();
+    return is;
+}
+
 bool
 lw_read_members(lw_reader *r, PyObject *object, lw_class *out)
 {
@@ -178,7 +202,9 @@ lw_read_members(lw_reader *r, PyObject *object, lw_class *out)
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro) && r->status == LW_OK; i++) {
         m.owner = (PyTypeObject *)PyTuple_GET_ITEM(mro, i);
         m.number = (uint32_t)i;
-        PyObject *dict = lw_class_is_base(m.owner) ? NULL : lw_class_dict(m.owner);
+        bool skipped =
+            lw_class_is_base(m.owner) || (lw_fold_is_enum(object) && is_of_enum(m.owner));
+        PyObject *dict = skipped ? NULL : lw_class_dict(m.owner);
         PyObject *items = dict ? PyDict_Items(dict) : NULL;
 
         for (Py_ssize_t j = 0; items && j < PyList_GET_SIZE(items); j++)

@@ -1,0 +1,65 @@
+"""Names of numba that lanewise does not have: what to write instead, in the error of their import.
+
+`from lanewise import stencil` and `from lanewise.typed import List` are what is left of a program of numba in which the
+name of the package was replaced. Python's own error would say only that there is no such name.
+"""
+
+import opcode
+import sys
+
+_CONTAINERS = "compiled functions have no lists, dicts and sets that grow; use arrays, `np.empty(n)` and a count of what is in it, and do the rest in Python"
+_OBJECTS = "there is no object mode: keep code that cannot be compiled in a Python function that calls the compiled one"
+
+HINTS = {
+    "typed": _CONTAINERS,
+    "stencil": "write the loop as `@lw.forall(ndim=2)`; your function says what happens at the border",
+    "objmode": _OBJECTS,
+    "experimental": "a class needs no decorator: compiled functions take its objects (docs/classes.md)",
+    "jitclass": "a class needs no decorator: compiled functions take its objects (docs/classes.md)",
+    "generated_jit": "use `lanewise.extending.overload`, or `isinstance` in the function, which is decided when it is compiled",
+    "core": "`numba.core.types` is `lanewise.types`, `numba.core.errors` is `lanewise.errors`, `numba.core.runtime` is `lanewise.runtime`",
+    "np": "`numba.np.numpy_support.from_dtype` is `lanewise.from_dtype`; the ufuncs are `lanewise.vectorize` and `lanewise.guvectorize`",
+    "misc": "`numba.misc.special.literal_unroll` is `lanewise.literal_unroll`, `prange` is `lanewise.prange`",
+    "pycc": "`lanewise.compile` makes code ahead of time",
+    "gdb": "set breakpoints with the setting `target=\"python\"` (docs/debugging.md)",
+}
+
+
+def _imports(frame):
+    """Whether the frame is at `from lanewise import name`, whose own error would drop the hint of an AttributeError."""
+    return frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] == opcode.opmap["IMPORT_FROM"]
+
+
+def refuse(name, frame):
+    """Raise the error of a name that the package does not have."""
+    said = f"module 'lanewise' has no attribute {name!r:.200}"
+    if name not in HINTS:
+        raise AttributeError(said)
+    if _imports(frame):
+        raise ImportError(f"lanewise has no {name!r}, which numba has: {HINTS[name]}", name="lanewise")
+    raise AttributeError(f"{said}, which numba has: {HINTS[name]}")
+
+
+class _Finder:
+    """Is asked for modules that no other finder has found."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        package, _, rest = name.partition(".")
+        if package == "lanewise" and rest in HINTS and _is_imported():
+            raise ModuleNotFoundError(f"No module named {name!r}, which numba has: {HINTS[rest]}", name=name)
+        return None
+
+
+def _is_imported():
+    """Whether an import statement has named this module: `importlib.util.find_spec` asks whether there is one, and
+    `from lanewise import name` asks for the attribute after it."""
+    frame, names = sys._getframe(2), set()
+    while frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
+        names.add(frame.f_code.co_name)
+        frame = frame.f_back
+    return "_find_and_load_unlocked" in names and "_handle_fromlist" not in names
+
+
+def install():
+    sys.meta_path.append(_Finder)

@@ -1,0 +1,101 @@
+"""``np.array([e for v in it])`` in compiled code: an array that grows, of NumPy's dtype."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from lanewise import cuda, njit
+
+X = np.array([3.0, 1.0, 2.0])
+
+CASES = [
+    (lambda x: np.array([i * i for i in range(len(x))]), X),
+    (lambda x: np.array([i * 0.5 for i in range(1000)]), X),
+    (lambda x: np.array([i for i in range(8)]), X),
+    (lambda x: np.array([i for i in range(9)]), X),
+    (lambda x: np.array([v + 1 for v in x]), X.astype(np.float32)),
+    (lambda x: np.array([v for v in x]), X.astype(np.uint8)),
+    (lambda x: np.array([v > 1 for v in x]), X),
+    (lambda x: np.array([v * 1j for v in x]), X),
+    (lambda x: np.array([v for v in x if v > 1 if v < 3]), X),
+    (lambda x: np.array([i * 10 + j for i in range(5) for j in range(i) if j != 2]), X),
+    (lambda x: np.array([v for v in x], dtype=np.float32), X),
+    (lambda x: np.array([i for i in range(4)], np.int8), X),
+    (lambda x: np.asarray([i * v for i, v in enumerate(x)]), X),
+    (lambda x: np.array([a * b for a, b in zip(x, x[::-1])]), X),
+    (lambda x: np.array([np.sum(x[:i]) for i in range(3)]), X),
+    (lambda x: np.array([v for v in x]) + np.array([v * x[0] for v in x]), X),
+    (lambda x: np.array([v for v in np.array([u * 2 for u in x])]).reshape(1, -1), X),
+    (lambda x: np.array([1.5 if v > 1 else v for v in x]), X),
+    (lambda x: np.array([(v, v * 2, i) for i, v in enumerate(x)]), X),
+    (lambda x: np.array([[i, v] for i, v in enumerate(x) if i]), X),
+    (lambda x: np.array([[i, i > 1] for i in range(20)]), X),
+    (lambda x: np.array([[i > 1] for i in range(3)], np.uint8), X),
+    (lambda x: np.array([[v * u for v in x] for u in x[1:]]), X),
+    (lambda x: np.array([[i for i in range(4)] for i in range(3)], dtype=np.float32), X),
+    (lambda x: np.array([[np.sum(x[x > i]) for j in range(2) if j < 5] for i in range(3) if i != 1]), X),
+    (lambda x: np.array([[v for v in x if v > 9] for u in x]), X),
+]
+
+
+@pytest.mark.parametrize("f, x", CASES)
+def test_as_in_numpy(f, x):
+    mine, wanted = njit(f)(x), f(x)
+    assert (mine.dtype, mine.shape, mine.tolist()) == (wanted.dtype, wanted.shape, wanted.tolist())
+
+
+def test_without_elements():
+    assert njit(lambda n: np.array([i for i in range(n)]))(0).dtype == np.int64
+    assert njit(lambda x: np.array([v for v in x if v > 9]))(X.astype(np.float32)).dtype == np.float32
+
+
+def test_order_of_evaluation():
+    """Conditions and elements are evaluated once, as in Python."""
+    def f(counts):
+        def asked(i):
+            counts[0] += 1
+            return i % 2 == 0
+
+        def given(i):
+            counts[1] += 1
+            return i
+
+        return np.array([given(i) for i in range(21) if asked(i)])
+
+    mine, wanted = np.zeros(2), np.zeros(2)
+    assert njit(f)(mine).tolist() == f(wanted).tolist() and mine.tolist() == wanted.tolist() == [21, 11]
+
+
+def test_rows_of_different_lengths():
+    with pytest.raises(ValueError, match="The rows have different lengths"):
+        njit(lambda n: np.array([[j for j in range(i)] for i in range(n)]))(3)
+    assert njit(lambda n: np.array([[i, j] for i in range(n) for j in range(i)]))(0).shape == (0, 0)
+
+
+def test_in_kernels(target):
+    @cuda.jit
+    def k(x, out):
+        i = cuda.grid(1)
+        if i < len(out):
+            out[i] = np.array([v * i for v in x if v > 1]).sum()
+
+    out = np.zeros(3)
+    k[1, 3](X, out)
+    assert out.tolist() == [0, 5, 10]
+    assert lw.compile(k, "void(float64[:], float64[:])", target="sm_80", output="cubin")
+
+
+def test_numba_typing():
+    f = njit(lambda x: np.array([v * 2 for v in x]), typing="numba")
+    assert f(X.astype(np.int32)).dtype == np.int64 and f(X.astype(np.float32)).dtype == np.float64
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: np.array([((v,), v) for v in x]), lambda x: np.array([[[v * u for v in x] for u in x] for w in x]), lambda x: [v for v in x],
+    lambda x: np.array([v for v in x], copy=True), lambda x: np.array(v for v in x), lambda x: np.zeros([v for v in x]),
+])
+def test_what_is_refused(f):
+    with pytest.raises(lw.errors.CompileError, match="E103: a .* cannot be compiled(?s:.)*in `np.array` an array of numbers"):
+        njit(f)(X)
