@@ -1,4 +1,4 @@
-"""The usual reductions and scans, for host and device arrays. Each is made with `lanewise.reduce` alone.
+"""The usual reductions and scans, for host and device arrays. All but `topk` and `argtopk` are made with `lanewise.reduce` alone.
 
     >>> import numpy as np
     >>> import lanewise as lw
@@ -25,9 +25,9 @@ import lanewise as lw
 from lanewise._containers import answers_itself, is_dask, refuse_loss
 
 __all__ = [
-    "affine_scan", "all", "any", "argmax", "argmin", "count_nonzero", "cumprod", "cumsum", "logsumexp", "max",
+    "affine_scan", "all", "any", "argmax", "argmin", "argtopk", "count_nonzero", "cumprod", "cumsum", "logsumexp", "max",
     "mean", "min", "minmax", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmin", "nanprod",
-    "nanstd", "nansum", "nanvar", "prod", "running_maximum", "segmented_sum", "std", "sum", "top1", "var",
+    "nanstd", "nansum", "nanvar", "prod", "running_maximum", "segmented_sum", "std", "sum", "top1", "topk", "var",
 ]
 
 
@@ -643,3 +643,4 @@ def segmented_sum(values, starts, axis=0, out=None, *, stream=None):
 from lanewise._nan_reductions import (  # noqa: E402: they use what stands above
     nanargmax, nanargmin, nancumprod, nancumsum, nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar,
 )
+from lanewise._topk import argtopk, topk  # noqa: E402

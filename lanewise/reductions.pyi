@@ -1,13 +1,13 @@
-"""The usual reductions and scans, on host and device arrays: each made with `lanewise.reduce` and nothing else."""
+"""The usual reductions and scans, on host and device arrays: all but topk and argtopk made with `lanewise.reduce` alone."""
 
 from typing import Any, SupportsIndex
 
 from numpy.typing import DTypeLike
 
 __all__ = [
-    "affine_scan", "all", "any", "argmax", "argmin", "count_nonzero", "cumprod", "cumsum", "logsumexp", "max",
+    "affine_scan", "all", "any", "argmax", "argmin", "argtopk", "count_nonzero", "cumprod", "cumsum", "logsumexp", "max",
     "mean", "min", "minmax", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmin", "nanprod",
-    "nanstd", "nansum", "nanvar", "prod", "running_maximum", "segmented_sum", "std", "sum", "top1", "var",
+    "nanstd", "nansum", "nanvar", "prod", "running_maximum", "segmented_sum", "std", "sum", "top1", "topk", "var",
 ]
 
 _Axes = SupportsIndex | tuple[SupportsIndex, ...] | None
@@ -73,6 +73,8 @@ def logsumexp(
 def top1(
     a: Any, payload: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, *, stream: Any = None,
 ) -> tuple[Any, Any]: ...
+def topk(a: Any, k: SupportsIndex, axis: SupportsIndex = -1, split_every: Any = None) -> Any: ...
+def argtopk(a: Any, k: SupportsIndex, axis: SupportsIndex = -1, split_every: Any = None) -> Any: ...
 def running_maximum(a: Any, axis: SupportsIndex = 0, out: Any = None, *, stream: Any = None) -> Any: ...
 def affine_scan(
     a: Any, b: Any, axis: SupportsIndex = 0, out: Any = None, *, initial: Any = 0, stream: Any = None,
