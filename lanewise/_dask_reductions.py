@@ -12,6 +12,7 @@ import inspect
 import itertools
 import math
 
+import dask
 import dask.array as da
 import numpy as np
 from dask.array.core import unify_chunks
@@ -96,7 +97,18 @@ def _tree(shipped, parts, axis, split_every):
         return parts
     merge, name = shipped.calls(_merge), shipped.__name__
     return da.reduction(parts, chunk=_itself, combine=merge, aggregate=merge, axis=axis, keepdims=True, dtype=parts.dtype, meta=parts._meta,
-                        split_every=split_every, name=name, concatenate=True)
+                        split_every=_merged_at_once(parts, split_every), name=name, concatenate=True)
+
+
+_AT_ONCE, _FEW_BYTES = 16, 4096
+
+
+def _merged_at_once(parts, split_every):
+    """How many blocks' accumulators a task merges, unless the call or Dask's setting says it: of small ones more than Dask's four, for
+    then there are fewer tasks, and a task costs Dask more than their merging."""
+    if split_every is None and math.prod(map(max, parts.chunks)) * parts.dtype.itemsize <= _FEW_BYTES:  # False of sizes that are NaN
+        return dask.config.get("split_every", _AT_ONCE)
+    return split_every
 
 
 class _Call:
@@ -305,7 +317,7 @@ def top(name, x, k, axis, split_every):
     parts = da.blockwise(_best_of_block, index, x, index, *pairs, k=k, axis=axis, of=record["value"], record=record, meta=empty_meta(x, x.ndim, record),
                          adjust_chunks={axis: sizes}, align_arrays=False, token=f"{name}_partial")
     if len(sizes) > 1:
-        merge = functools.partial(_best_of_parts, k=k)
+        merge, split_every = functools.partial(_best_of_parts, k=k), _merged_at_once(parts, split_every)
         parts = da.reduction(parts, chunk=_itself, combine=merge, aggregate=merge, axis=(axis,), keepdims=True, dtype=record, meta=parts._meta,
                              split_every=split_every, name=name, concatenate=True, output_size=best)
     field = "index" if indexed else "value"
