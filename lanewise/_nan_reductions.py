@@ -109,6 +109,15 @@ def _merge_complex_moments(a, b):
     return n, a[1] + delta * weight, a[2] + b[2] + square * (a[0] * weight)
 
 
+def _merge_spread(a, b):
+    """Of counts and sums of squares, where a part may have no elements."""
+    if a[0] == 0:
+        return b
+    if b[0] == 0:
+        return a
+    return a[0] + b[0], a[1] + b[1]
+
+
 # ---- the reductions ----
 
 _nansum = lw.reduce(_add, map=_or_zero, identity=0)
@@ -160,26 +169,48 @@ def _check_inexact(dtype: Any) -> None:
         raise TypeError(f"If a is inexact, then dtype must be inexact, not {kind}")
 
 
-@functools.lru_cache(maxsize=None)
-def _moments(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.Reduction:
-    """kind: the complex type that the result is cast to, or None."""
-    def variance(n, mean, squares):
+def _variance(root: bool, ddof: float, kind: Any) -> Any:
+    """finish of the variance, or of its root. kind: the complex type that the result is cast to, or None."""
+    def _of_two(n, squares):
         return squares / (n - ddof) if n > ddof else squares * math.nan
 
-    def deviation(n, mean, squares):
+    def _root_of_two(n, squares):
         return np.sqrt(squares / (n - ddof)) if n > ddof else squares * math.nan
 
-    def variance_cast(n, mean, squares):
+    def _cast_of_two(n, squares):
         return kind(squares / (n - ddof) if n > ddof else squares * math.nan)
 
-    def deviation_cast(n, mean, squares):
+    def _cast_root_of_two(n, squares):
         return kind(np.sqrt(squares / (n - ddof)) if n > ddof else squares * math.nan)
 
     if kind is not None:
-        variance, deviation = variance_cast, deviation_cast
+        return _cast_root_of_two if root else _cast_of_two
+    return _root_of_two if root else _of_two
+
+
+@functools.lru_cache(maxsize=None)
+def _moments(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.Reduction:
+    of = _variance(root, ddof, kind)
     made = lw.reduce(_merge_complex_moments if is_complex else _merge_moments,
                      map=_moments_of_complex if is_complex else _moments_of_one,
-                     finish=deviation if root else variance, identity=(0, math.nan, math.nan), commutative=True)
+                     finish=lambda n, mean, squares: of(n, squares), identity=(0, math.nan, math.nan), commutative=True)
+    made.__name__ = "nanstd" if root else "nanvar"
+    return made
+
+
+def _square_of(x, mean):
+    return (0, (mean - mean) * (x - x)) if x != x else (1, (x - mean) * (x - mean))
+
+
+def _square_of_complex(x, mean):
+    d = x - mean
+    return (0, d.real - d.real) if x != x else (1, d.real * d.real + d.imag * d.imag)
+
+
+@functools.lru_cache(maxsize=None)
+def _spread(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.Reduction:
+    """The same around a mean that is given."""
+    made = lw.reduce(_merge_spread, map=_square_of_complex if is_complex else _square_of, finish=_variance(root, ddof, kind), identity=(0, math.nan))
     made.__name__ = "nanstd" if root else "nanvar"
     return made
 
@@ -307,29 +338,29 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, s
     return result
 
 
-def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, correction=..., stream=None):
+def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=..., correction=..., stream=None):
     """The variance of what is not NaN, as numpy.nanvar; NaN where no more than `ddof` elements are left.
 
     >>> lw.reductions.nanvar([1.0, 2.0, np.nan, 3.0, 4.0])
     np.float64(1.25)
     """
-    return _deviate(False, a, axis, dtype, out, ddof, keepdims, where, correction, stream)
+    return _deviate(False, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream)
 
 
-def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, correction=..., stream=None):
+def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=..., correction=..., stream=None):
     """The standard deviation of what is not NaN, as numpy.nanstd.
 
     >>> lw.reductions.nanstd([[1.0, 3.0], [2.0, np.nan]], axis=1)
     array([1., 0.])
     """
-    return _deviate(True, a, axis, dtype, out, ddof, keepdims, where, correction, stream)
+    return _deviate(True, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream)
 
 
-def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, correction, stream):
+def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream):
     a = _all_elements._array(a, "nanstd" if root else "nanvar")
     if _all_elements._kind(a) in "biu":
         of_all = _all_elements.std if root else _all_elements.var
-        return of_all(a, axis, dtype, out, ddof, keepdims, where=where, correction=correction, stream=stream)
+        return of_all(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction, stream=stream)
     if correction is not ... and correction is not np._NoValue:
         if ddof != 0:
             raise ValueError("ddof= and correction= are the same: give one")
@@ -338,8 +369,13 @@ def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, correction, strea
     _check_inexact(dtype)
     kind = _all_elements._asked_for(dtype)
     is_complex = (_all_elements._kind(a) if dtype is None else np.dtype(dtype).kind) == "c"
-    reduction = _moments(is_complex, root, ddof, kind.type if kind is not None and kind.kind == "c" else None)
-    result = reduction(a, axis=axis, where=where, **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
+    kind = kind.type if kind is not None and kind.kind == "c" else None
+    if (mean := _all_elements._around(a, mean, "nanstd" if root else "nanvar")) is not None:
+        arrays, reduction = (a, mean), _spread(is_complex, root, ddof, kind)
+        dtype = a.dtype if dtype is None else dtype  # that of mean= does not count for NumPy
+    else:
+        arrays, reduction = (a,), _moments(is_complex, root, ddof, kind)
+    result = reduction(*arrays, axis=axis, where=where, **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
     _warn_of_few(a, result, axis, where, ddof, "Degrees of freedom <= 0 for slice.")
     return result
 

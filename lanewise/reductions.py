@@ -13,6 +13,7 @@ call.
 
 from __future__ import annotations
 
+import builtins
 import functools
 import math
 import operator
@@ -176,27 +177,50 @@ def _mean_in(kind: Any) -> lw.Reduction:
                      finish=lambda total, n: kind(total / n), identity=(0, 0))
 
 
-@functools.lru_cache(maxsize=None)
-def _moments(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.Reduction:
-    """The variance, or its root: ddof is compiled in. kind: what the result is cast to, or None."""
-    def variance(n, mean, squares):
+def _square_of(d):
+    return 1, d * d
+
+
+def _square_of_complex(d):
+    return 1, d.real * d.real + d.imag * d.imag
+
+
+def _variance(root: bool, ddof: float, kind: Any) -> Any:
+    """finish of the variance, or of its root: ddof is compiled in. kind: what the result is cast to, or None."""
+    def _of_two(n, squares):
         return squares / (n - ddof if n > ddof else 0)
 
-    def deviation(n, mean, squares):
+    def _root_of_two(n, squares):
         return np.sqrt(squares / (n - ddof if n > ddof else 0))
 
-    def variance_cast(n, mean, squares):
+    def _cast_of_two(n, squares):
         return kind(squares / (n - ddof if n > ddof else 0))
 
-    def deviation_cast(n, mean, squares):
+    def _cast_root_of_two(n, squares):
         return kind(np.sqrt(squares / (n - ddof if n > ddof else 0)))
 
     if kind is not None:
-        variance, deviation = variance_cast, deviation_cast
+        return _cast_root_of_two if root else _cast_of_two
+    return _root_of_two if root else _of_two
+
+
+@functools.lru_cache(maxsize=None)
+def _moments(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.Reduction:
+    of = _variance(root, ddof, kind)
     made = lw.reduce(_merge_complex_moments if is_complex else _merge_moments,
                      map=_moments_of_complex if is_complex else _moments_of_one,
-                     finish=deviation if root else variance, identity=(0, math.nan, math.nan), commutative=True)
+                     finish=lambda n, mean, squares: of(n, squares), identity=(0, math.nan, math.nan), commutative=True)
     made.__name__ = "std" if root else "var"  # in the table of lanewise.profile()
+    return made
+
+
+@functools.lru_cache(maxsize=None)
+def _spread(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.Reduction:
+    """The same around a mean that is given."""
+    square = _square_of_complex if is_complex else _square_of
+    made = lw.reduce(map=lambda x, mean: square(x - mean), combine=lambda a, b: (a[0] + b[0], a[1] + b[1]),
+                     finish=_variance(root, ddof, kind), identity=(0, 0))
+    made.__name__ = "std" if root else "var"
     return made
 
 
@@ -482,24 +506,24 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stre
     return reduction(a, axis=axis, where=where, **_options(dtype=_in_floats(a, dtype), out=out, keepdims=keepdims, stream=stream))
 
 
-def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, correction=..., stream=None):
-    """The variance, as numpy.var: in one pass over the elements, by merging moments.
+def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=..., correction=..., stream=None):
+    """The variance, as numpy.var: in one pass over the elements, by merging moments; around `mean=` if it is given, with reduced axes kept.
 
     >>> lw.reductions.var([1.0, 2.0, 3.0, 4.0])
     np.float64(1.25)
     >>> lw.reductions.var([1.0, 2.0, 3.0], ddof=1)
     np.float64(1.0)
     """
-    return _deviate(False, a, axis, dtype, out, ddof, keepdims, where, correction, stream)
+    return _deviate(False, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream)
 
 
-def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, correction=..., stream=None):
+def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=..., correction=..., stream=None):
     """The standard deviation, as numpy.std.
 
     >>> lw.reductions.std([[1.0, 3.0], [2.0, 8.0]], axis=1)
     array([1., 3.])
     """
-    return _deviate(True, a, axis, dtype, out, ddof, keepdims, where, correction, stream)
+    return _deviate(True, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream)
 
 
 def _degrees(name: str, value: Any) -> Any:
@@ -510,13 +534,35 @@ def _degrees(name: str, value: Any) -> Any:
     return value
 
 
-def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, correction, stream):
+def _around(a, mean, name):
+    """mean= as an array beside `a`, or None where the mean is computed. Python's numbers are of a's dtype if it has fractions."""
+    if mean is ... or mean is None or mean is np._NoValue:
+        return None
+    if isinstance(mean, (int, float, complex)) and not isinstance(mean, np.generic):
+        is_weak = a.dtype.kind == "c" or (a.dtype.kind == "f" and not isinstance(mean, complex))
+        mean = np.asarray(mean, a.dtype if is_weak else complex if isinstance(mean, complex) else float)
+        if lw.cuda.is_cuda_array(a) and not isinstance(a, np.ndarray):
+            return lw.cuda.to_device(mean)
+    try:
+        mean = _array(mean, name, "mean")
+    except TypeError as error:
+        raise TypeError(str(error).replace("argument mean", "mean=")) from None
+    _broadcast_within(mean.shape, a.shape)
+    return mean
+
+
+def _broadcast_within(shape, whole):
+    if len(shape) > len(whole) or builtins.any(one not in (1, size) for one, size in zip(reversed(shape), reversed(whole)) if one == one and size == size):
+        raise ValueError(f"mean= of shape {shape} cannot be broadcast to the array's {whole}: its mean over axis= with keepdims=True can")
+
+
+def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream):
     if correction is not ... and correction is not np._NoValue:
         if ddof != 0:
             raise ValueError("ddof= and correction= are the same: give one")
         ddof = _degrees("correction", correction)
     ddof = _degrees("ddof", ddof)
-    given = {"dtype": dtype, "out": out, "ddof": ddof, "keepdims": keepdims, "where": where}
+    given = {"dtype": dtype, "out": out, "ddof": ddof, "keepdims": keepdims, "where": where, **({} if mean is ... else {"mean": mean})}
     if (answer := _theirs(a, "std" if root else "var", axis, **given)) is not NotImplemented:
         return answer
     a, axis = _array(a, "std" if root else "var"), _whole(axis)
@@ -529,7 +575,11 @@ def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, correction, strea
             warnings.warn(np.exceptions.ComplexWarning("Casting complex values to real discards the imaginary part"), stacklevel=3)
     dtype = _in_floats(a, dtype)
     is_complex = (_kind(a) if dtype is None else np.dtype(dtype).kind) == "c"
-    reduction = _moments(is_complex, root, ddof, kind.type if kind is not None and kind.kind in "biuc" else None)
+    kind = kind.type if kind is not None and kind.kind in "biuc" else None
+    if (mean := _around(a, mean, "std" if root else "var")) is not None:
+        is_complex = is_complex or (dtype is None and _kind(mean) == "c")
+        return _spread(is_complex, root, ddof, kind)(a, mean, axis=axis, where=where, **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
+    reduction = _moments(is_complex, root, ddof, kind)
     return reduction(a, axis=axis, where=where, **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
 
 

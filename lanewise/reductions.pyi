@@ -42,11 +42,11 @@ def mean(
 ) -> Any: ...
 def var(
     a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
-    where: Any = True, correction: Any = ..., stream: Any = None,
+    where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None,
 ) -> Any: ...
 def std(
     a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
-    where: Any = True, correction: Any = ..., stream: Any = None,
+    where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None,
 ) -> Any: ...
 def argmin(
     a: Any, axis: SupportsIndex | None = None, out: Any = None, *, keepdims: bool = False, stream: Any = None,
@@ -102,11 +102,11 @@ def nanmean(
 ) -> Any: ...
 def nanvar(
     a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
-    where: Any = True, correction: Any = ..., stream: Any = None,
+    where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None,
 ) -> Any: ...
 def nanstd(
     a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
-    where: Any = True, correction: Any = ..., stream: Any = None,
+    where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None,
 ) -> Any: ...
 def nanargmin(
     a: Any, axis: SupportsIndex | None = None, out: Any = None, *, keepdims: bool = False, stream: Any = None,
