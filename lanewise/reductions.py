@@ -366,7 +366,7 @@ def _at_once(reduction: lw.Reduction, kinds: str, **always: Any) -> Any:
 
 
 @_at_once(_sum, "biufc")
-def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
+def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None, progress=None):
     """The sum of the elements, like numpy.sum.
 
     >>> lw.reductions.sum(np.arange(6).reshape(2, 3), axis=0)
@@ -377,11 +377,11 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=T
     if (answer := _theirs(a, "sum", axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
         return answer
     a = _array(a, "sum")
-    return (_sum_of_times if _kind(a) == "m" else _sum)(a, axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
+    return (_sum_of_times if _kind(a) == "m" else _sum)(a, axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 @_at_once(_prod, "biufc")
-def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
+def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None, progress=None):
     """The product of elements, as numpy.prod.
 
     >>> lw.reductions.prod([1.5, 4.0])
@@ -389,11 +389,11 @@ def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=
     """
     if (answer := _theirs(a, "prod", axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
         return answer
-    return _prod(_array(a, "prod"), axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
+    return _prod(_array(a, "prod"), axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 @_at_once(_min, "biufc")
-def min(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
+def min(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stream=None, progress=None):
     """The smallest element, or NaN where there is one, as numpy.min.
 
     >>> lw.reductions.min([[3, 1], [2, 5]], axis=1)
@@ -401,11 +401,11 @@ def min(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stre
     """
     if (answer := _theirs(a, "min", axis, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
         return answer
-    return _min(_array(a, "min"), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream))
+    return _min(_array(a, "min"), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 @_at_once(_max, "biufc")
-def max(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
+def max(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stream=None, progress=None):
     """The largest element, or NaN where there is one, as numpy.max.
 
     >>> lw.reductions.max([3, 9, 1], initial=5)
@@ -413,11 +413,11 @@ def max(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stre
     """
     if (answer := _theirs(a, "max", axis, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
         return answer
-    return _max(_array(a, "max"), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream))
+    return _max(_array(a, "max"), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 @_at_once(_any, "biufc", dtype=np.bool_)
-def any(a, axis=None, out=None, keepdims=False, *, where=True, stream=None):
+def any(a, axis=None, out=None, keepdims=False, *, where=True, stream=None, progress=None):
     """Is any element true? As numpy.any.
 
     >>> lw.reductions.any([[0, 0], [0, 2]], axis=1)
@@ -425,11 +425,11 @@ def any(a, axis=None, out=None, keepdims=False, *, where=True, stream=None):
     """
     if (answer := _theirs(a, "any", axis, out=out, keepdims=keepdims, where=where)) is not NotImplemented:
         return answer
-    return _any(_array(a, "any"), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream))
+    return _any(_array(a, "any"), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 @_at_once(_all, "biufc", dtype=np.bool_)
-def all(a, axis=None, out=None, keepdims=False, *, where=True, stream=None):
+def all(a, axis=None, out=None, keepdims=False, *, where=True, stream=None, progress=None):
     """Are all elements true? As numpy.all.
 
     >>> lw.reductions.all([1.0, 0.5])
@@ -437,40 +437,40 @@ def all(a, axis=None, out=None, keepdims=False, *, where=True, stream=None):
     """
     if (answer := _theirs(a, "all", axis, out=out, keepdims=keepdims, where=where)) is not NotImplemented:
         return answer
-    return _all(_array(a, "all"), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream))
+    return _all(_array(a, "all"), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
-def count_nonzero(a, axis=None, *, keepdims=False, stream=None):
+def count_nonzero(a, axis=None, *, keepdims=False, stream=None, progress=None):
     """How many elements are not zero, as numpy.count_nonzero.
 
     >>> lw.reductions.count_nonzero([[0, 1], [2, 3]], axis=0)
     array([1, 2])
     """
     a = _array(a, "count_nonzero")
-    return (_count_times if _kind(a) in "mM" else _count)(a, axis=axis, **_options(keepdims=keepdims, stream=stream))
+    return (_count_times if _kind(a) in "mM" else _count)(a, axis=axis, **_options(keepdims=keepdims, stream=stream, progress=progress))
 
 
 @_at_once(_argmax, "biuf")
-def argmax(a, axis=None, out=None, *, keepdims=False, stream=None):
+def argmax(a, axis=None, out=None, *, keepdims=False, stream=None, progress=None):
     """Where the largest element is: the first of equal ones, the first NaN if there is one; as numpy.argmax.
 
     >>> lw.reductions.argmax([3, 9, 9, 1])
     np.int64(1)
     """
-    return _argument("argmax", _argmax, _argmax_complex, a, axis, out, keepdims, stream)
+    return _argument("argmax", _argmax, _argmax_complex, a, axis, out, keepdims, stream, progress)
 
 
 @_at_once(_argmin, "biuf")
-def argmin(a, axis=None, out=None, *, keepdims=False, stream=None):
+def argmin(a, axis=None, out=None, *, keepdims=False, stream=None, progress=None):
     """Where the smallest element is, as numpy.argmin.
 
     >>> lw.reductions.argmin([[3, 1], [2, 5]], axis=1)
     array([1, 0])
     """
-    return _argument("argmin", _argmin, _argmin_complex, a, axis, out, keepdims, stream)
+    return _argument("argmin", _argmin, _argmin_complex, a, axis, out, keepdims, stream, progress)
 
 
-def _argument(name, plain, of_complex, a, axis, out, keepdims, stream):
+def _argument(name, plain, of_complex, a, axis, out, keepdims, stream, progress):
     if (answer := _theirs(a, name, axis, out=out, keepdims=keepdims)) is not NotImplemented:
         return answer
     a = _array(a, name)
@@ -480,7 +480,7 @@ def _argument(name, plain, of_complex, a, axis, out, keepdims, stream):
     _check_takes_indices(out)
     _check_not_empty(a.shape, axis, f"attempt to get {name} of an empty sequence")
     reduction = of_complex if _kind(a) == "c" else plain
-    return reduction(a, axis=axis, **_options(out=out, keepdims=keepdims, stream=stream))
+    return reduction(a, axis=axis, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 def _check_takes_indices(out: Any) -> None:
@@ -490,7 +490,7 @@ def _check_takes_indices(out: Any) -> None:
         raise TypeError(f"Cannot cast array data from {dtype!r} to {np.dtype(np.intp)!r} according to the rule 'safe'")
 
 
-def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stream=None):
+def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stream=None, progress=None):
     """The mean, as numpy.mean; NaN of nothing.
 
     >>> lw.reductions.mean([1, 2, 6])
@@ -503,10 +503,10 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stre
     _warn_of_nothing(a, axis, where, 0, "Mean of empty slice")
     kind = _asked_for(dtype)
     reduction = _mean_in(kind.type) if kind is not None and kind.kind in "biu" else _mean
-    return reduction(a, axis=axis, where=where, **_options(dtype=_in_floats(a, dtype), out=out, keepdims=keepdims, stream=stream))
+    return reduction(a, axis=axis, where=where, **_options(dtype=_in_floats(a, dtype), out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
-def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=..., correction=..., stream=None):
+def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=..., correction=..., stream=None, progress=None):
     """The variance, as numpy.var: in one pass over the elements, by merging moments; around `mean=` if it is given, with reduced axes kept.
 
     >>> lw.reductions.var([1.0, 2.0, 3.0, 4.0])
@@ -514,16 +514,16 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Tru
     >>> lw.reductions.var([1.0, 2.0, 3.0], ddof=1)
     np.float64(1.0)
     """
-    return _deviate(False, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream)
+    return _deviate(False, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress)
 
 
-def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=..., correction=..., stream=None):
+def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=..., correction=..., stream=None, progress=None):
     """The standard deviation, as numpy.std.
 
     >>> lw.reductions.std([[1.0, 3.0], [2.0, 8.0]], axis=1)
     array([1., 3.])
     """
-    return _deviate(True, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream)
+    return _deviate(True, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress)
 
 
 def _degrees(name: str, value: Any) -> Any:
@@ -556,7 +556,7 @@ def _broadcast_within(shape, whole):
         raise ValueError(f"mean= of shape {shape} cannot be broadcast to the array's {whole}: its mean over axis= with keepdims=True can")
 
 
-def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream):
+def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress):
     if correction is not ... and correction is not np._NoValue:
         if ddof != 0:
             raise ValueError("ddof= and correction= are the same: give one")
@@ -578,12 +578,12 @@ def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, mean, correction,
     kind = kind.type if kind is not None and kind.kind in "biuc" else None
     if (mean := _around(a, mean, "std" if root else "var")) is not None:
         is_complex = is_complex or (dtype is None and _kind(mean) == "c")
-        return _spread(is_complex, root, ddof, kind)(a, mean, axis=axis, where=where, **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
+        return _spread(is_complex, root, ddof, kind)(a, mean, axis=axis, where=where, **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
     reduction = _moments(is_complex, root, ddof, kind)
-    return reduction(a, axis=axis, where=where, **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
+    return reduction(a, axis=axis, where=where, **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
-def minmax(a, axis=None, out=None, keepdims=False, *, initial=..., where=True, stream=None):
+def minmax(a, axis=None, out=None, keepdims=False, *, initial=..., where=True, stream=None, progress=None):
     """The smallest and the largest element, in one pass.
 
     >>> lw.reductions.minmax([3, 9, 1])
@@ -594,20 +594,20 @@ def minmax(a, axis=None, out=None, keepdims=False, *, initial=..., where=True, s
         _check_not_empty(a.shape, axis, "zero-size array to reduction operation minmax which has no identity")
         if where is not True:
             raise ValueError("reduction operation 'minmax' does not have an identity, so to use a where mask one has to specify 'initial'")
-    return _minmax(a, axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream))
+    return _minmax(a, axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
-def logsumexp(a, axis=None, out=None, keepdims=False, *, where=True, stream=None):
+def logsumexp(a, axis=None, out=None, keepdims=False, *, where=True, stream=None, progress=None):
     """log(sum(exp(a))), in one pass and without overflow.
 
     >>> lw.reductions.logsumexp([1000.0, 1000.0])
     np.float64(1000.6931471805599)
     """
     a = _array(a, "logsumexp")
-    return _logsumexp(a, axis=axis, where=where, **_options(dtype=_in_floats(a, None), out=out, keepdims=keepdims, stream=stream))
+    return _logsumexp(a, axis=axis, where=where, **_options(dtype=_in_floats(a, None), out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
-def top1(a, payload, axis=None, out=None, keepdims=False, *, stream=None):
+def top1(a, payload, axis=None, out=None, keepdims=False, *, stream=None, progress=None):
     """The largest element, and the element of `payload` at the same position, as a tuple.
 
     >>> lw.reductions.top1([0.5, 2.0, 1.0], [10, 20, 30])
@@ -617,7 +617,7 @@ def top1(a, payload, axis=None, out=None, keepdims=False, *, stream=None):
     axis = _whole(axis)
     shape = a.shape if a.shape == payload.shape else np.broadcast_shapes(a.shape, payload.shape)
     _check_not_empty(shape, axis, "zero-size array to reduction operation top1 which has no identity")
-    return _top1(a, payload, axis=axis, **_options(out=out, keepdims=keepdims, stream=stream))
+    return _top1(a, payload, axis=axis, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 # ---- scans ----
