@@ -19,7 +19,6 @@ import numpy as np
 from lanewise import _generator
 from lanewise._dask import bounds_of, is_dask, refuse_out
 from lanewise._generator import Generator
-from lanewise._parameters import kind_of
 
 alone: Any = getattr(_generator, "_Alone")  # which its stubs do not show
 shape_of: Any = getattr(_generator, "_shape")
@@ -53,7 +52,7 @@ def draw(generator, name, method, args, kwargs, chunks):
             method(_copy(generator), **values)
         first, place = sample.some([], 0)
         numbers = _Numbers(generator, name, method, values, tuple(spread), shape)
-        sizes = da.core.normalize_chunks(chunks, shape, dtype=first.dtype)
+        sizes = _sizes(chunks, shape, first.dtype)
         generator._place = place
     return _by_blocks(numbers, sizes, first, {key: da.from_array(np.asarray(value), chunks=-1) for key, value in spread.items()})
 
@@ -71,7 +70,8 @@ def _refuse(generator, name, values):
     if generator.bit_generator != "philox":
         raise TypeError('chunks= needs a "philox" generator, whose numbers depend only on their positions; with "xoroshiro128p", use spawn() to make one generator for each block')
     if name == "choice" and not values["replace"]:
-        raise TypeError("choice(replace=False) does not accept chunks=: each element depends on those before it")
+        raise TypeError("choice(replace=False) does not accept chunks=: each element depends on those before it. "
+                        "dask.array.from_array(g.choice(...), chunks=...) divides what was drawn into blocks")
     if name == "choice" and values["axis"] != 0:
         raise TypeError("choice() accepts chunks= only for axis=0")
 
@@ -86,9 +86,38 @@ def _refuse_unknown(size, chunks):
             raise ValueError(f"{name}= must be numbers, not {value!r:.200}: of an array x whose sizes are not known, pass them after x.compute_chunk_sizes()")
 
 
+def _sizes(chunks, shape, dtype):
+    """The sizes of blocks along each axis; ValueError for what says none."""
+    for one, size in _named(chunks, shape):
+        parts = one if isinstance(one, (tuple, list)) else (one,)
+        for part in parts:
+            if isinstance(part, bool) or part is not None and not isinstance(part, str) and not hasattr(part, "__index__"):
+                raise TypeError(f"chunks= must be ints, tuples of ints, -1, None or strings of Dask's, not {chunks!r:.200}")
+            if hasattr(part, "__index__") and (part < 0 if one is parts else part < -1 or part == 0 != size):
+                raise ValueError(f"chunks= must be sizes of blocks, at least 1, or -1 for the whole axis, not {chunks!r:.200}")
+    try:
+        return da.core.normalize_chunks(chunks, shape, dtype=dtype)
+    except (ValueError, TypeError, ArithmeticError) as error:
+        raise ValueError(f"chunks={chunks!r:.200} does not divide an array of shape {shape}: {error}") from error
+
+
+def _named(chunks, shape):
+    """What chunks= says of axes, and their sizes, as far as there is one."""
+    if isinstance(chunks, dict):
+        for axis in chunks:
+            if isinstance(axis, bool) or not hasattr(axis, "__index__") or not -len(shape) <= axis < len(shape):
+                raise ValueError(f"chunks= has axis {axis!r:.50}, but an array of shape {shape} has {len(shape)} axes")
+        return [(one, shape[axis]) for axis, one in chunks.items()]
+    if isinstance(chunks, (tuple, list)):
+        if len(shape) == 1 and len(chunks) > 1:  # the sizes of all blocks
+            return [(chunks, None)]
+        return list(itertools.zip_longest(chunks, shape[: len(chunks)]))
+    return [(chunks, size) for size in shape]
+
+
 def _number(name, value):
     if is_dask(value):
-        raise TypeError(f"{name} must be numbers, not {kind_of(value, np.empty(0))}: with chunks=, parameters are numbers or NumPy arrays")
+        raise TypeError(f"{name} must be numbers, not a Dask array: with chunks=, parameters are numbers or NumPy arrays")
     return value
 
 

@@ -7,17 +7,19 @@ where the last accumulators are finished.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import itertools
 import math
 
+import dask
 import dask.array as da
 import numpy as np
 from dask.array.core import unify_chunks
 from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph
 
-from lanewise import _partials
+from lanewise import _partials, _topk
 from lanewise._dask import Shipped, as_dask, as_mask, axes_of, blocks_of, bounds_of, check_dtypes, check_shapes, empty_meta, is_host, is_known, name_of, refuse_keywords, refuse_out
 
 # ---- blocks ----
@@ -95,7 +97,18 @@ def _tree(shipped, parts, axis, split_every):
         return parts
     merge, name = shipped.calls(_merge), shipped.__name__
     return da.reduction(parts, chunk=_itself, combine=merge, aggregate=merge, axis=axis, keepdims=True, dtype=parts.dtype, meta=parts._meta,
-                        split_every=split_every, name=name, concatenate=True)
+                        split_every=_merged_at_once(parts, split_every), name=name, concatenate=True)
+
+
+_AT_ONCE, _FEW_BYTES = 16, 4096
+
+
+def _merged_at_once(parts, split_every):
+    """How many blocks' accumulators a task merges, unless the call or Dask's setting says it: of small ones more than Dask's four, for
+    then there are fewer tasks, and a task costs Dask more than their merging."""
+    if split_every is None and math.prod(map(max, parts.chunks)) * parts.dtype.itemsize <= _FEW_BYTES:  # False of sizes that are NaN
+        return dask.config.get("split_every", _AT_ONCE)
+    return split_every
 
 
 class _Call:
@@ -285,3 +298,51 @@ def _scan(r, before, *blocks, axis, exclusive, converted, of):
 
 def _cut(results, part):
     return tuple(_cut(one, part) for one in results) if isinstance(results, tuple) else results[part]
+
+
+# ---- the largest and the smallest ----
+
+
+def top(name, x, k, axis, split_every):
+    """topk and argtopk: records of the best elements of each block and their indices, from which merged ones are chosen."""
+    x = as_dask(x, "argument 1")
+    indexed = name == "argtopk"
+    size = sum(x.chunks[axis])
+    if indexed and np.isnan(size):
+        raise ValueError("argtopk: the sizes of the chunks are not known: call x.compute_chunk_sizes() first")
+    index, best = tuple(range(x.ndim)), size if np.isnan(size) else min(abs(k), size)
+    record = np.dtype([("value", x.dtype.newbyteorder("=")), *([("index", np.int64)] if indexed else ())], align=True)
+    pairs = [bounds_of(x.chunks[axis]), (axis,)] if indexed else []
+    sizes = tuple(one if np.isnan(one) else min(abs(k), one) for one in x.chunks[axis])
+    parts = da.blockwise(_best_of_block, index, x, index, *pairs, k=k, axis=axis, of=record["value"], record=record, meta=empty_meta(x, x.ndim, record),
+                         adjust_chunks={axis: sizes}, align_arrays=False, token=f"{name}_partial")
+    if len(sizes) > 1:
+        merge, split_every = functools.partial(_best_of_parts, k=k), _merged_at_once(parts, split_every)
+        parts = da.reduction(parts, chunk=_itself, combine=merge, aggregate=merge, axis=(axis,), keepdims=True, dtype=record, meta=parts._meta,
+                             split_every=split_every, name=name, concatenate=True, output_size=best)
+    field = "index" if indexed else "value"
+    return blocks_of(_field_of, index, (parts, index), record[field], x, field=field, token=name)
+
+
+def _best_of_block(block, *bounds, k, axis, of, record):
+    (block,) = _operands([block], (of,))
+    places = _topk.places(block, k, axis)
+    made = _partials.new_like(block, places.shape, record)
+    made["value"] = np.take_along_axis(block, places, axis)
+    if bounds:
+        made["index"] = places + _begin_of(bounds[0])
+    return made
+
+
+def _best_of_parts(parts, axis, keepdims, k):
+    """Blocks are in their order, so that of equal elements the one with the lower index stands first here, too."""
+    axis = axis[0]
+    places = _topk.places(parts["value"], k, axis)
+    made = _partials.new_like(parts, places.shape, parts.dtype)
+    for name in parts.dtype.names:
+        made[name] = np.take_along_axis(parts[name], places, axis)
+    return made
+
+
+def _field_of(parts, field):
+    return parts[field].copy()

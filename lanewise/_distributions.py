@@ -101,7 +101,9 @@ class Distributions(HostDistributions):
             number = self._one("negative_binomial", (n, p), 2, lambda place, count: self._few_negative(given, place, count))
             if number is not None:
                 return number
-        size = common_shape(_tuple(size), [parameter(*one) for one in given], out)
+        arrays = [parameter(*one) for one in given]
+        size = common_shape(_tuple(size), arrays, out)
+        _check_failures(*arrays)
         target = None if self.target else there(n, p)
         if out is not None and size is None:
             size = tuple(out.shape)
@@ -109,8 +111,8 @@ class Distributions(HostDistributions):
         with _Alone(self):
             place = self._place
             try:
-                mean = start.made("failures", [("gamma", 0, 1.0, 0.0)], [parameter(*one) for one in given])
-                return self._poisson(mean, size, dtype, out, stream=stream)
+                mean = start.made("failures", [("gamma", 0, 1.0, 0.0)], arrays)
+                return self._poisson_numbers("n * (1 - p) / p", parameter("n", mean), size, dtype, out, stream, None if self.target else there(mean))
             except BaseException:
                 self._place = place
                 raise
@@ -118,9 +120,9 @@ class Distributions(HostDistributions):
     def _few_negative(self, given, place, count):
         from lanewise._random_kernels import philox_poisson_each
 
-        mean = self._several("failures", [("gamma", 0, 1.0, 0.0)], [parameter(*one) for one in given], place, count)
-        if not (mean + 12.0 * np.sqrt(mean) + 60.0 < 2.0**63).all():
-            return None
+        arrays = [parameter(*one) for one in given]
+        _check_failures(*arrays)
+        mean = self._several("failures", [("gamma", 0, 1.0, 0.0)], arrays, place, count)
         philox_poisson_each(count, self._keys(), np.uint32(2 * self._jumps), np.uint64(place + 1), mean, out := np.empty(count, np.int64))
         return out
 
@@ -222,6 +224,13 @@ class Distributions(HostDistributions):
         out = np.empty(count, dtype)
         getattr(host if name == "beta" else shared, name)(count, *drawn, *[a.reshape(1) for a in arrays], out)
         return out
+
+
+def _check_failures(n, p):
+    """ValueError where the mean of a Poisson number would be too large: ten deviations above its own mean."""
+    most = (n + 10.0 * np.sqrt(n)) * ((1.0 - p) / p)
+    if not (most <= 1e15).all():
+        raise ValueError(f"n too large or p too small: n * (1 - p) / p must be at most about 1e+15, not {(n * ((1.0 - p) / p)).max():.16g}")
 
 
 def _placed(loc, scale):

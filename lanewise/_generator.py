@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copyreg
 import functools
 import inspect
 import math
@@ -12,6 +13,7 @@ from collections.abc import MutableSequence
 import numpy as np
 
 from lanewise import _core, _placing
+from lanewise._containers import is_dask
 from lanewise._distributions import Distributions
 from lanewise._parameters import chances, common_shape, fits, integer, integers, is_scalar, kind_of, on_device, parameter, read_state, refuse_masked, spread, there
 
@@ -103,6 +105,16 @@ class Generator(_core._Draws, Distributions):
     def bit_generator(self):
         """The name of the bit generator."""
         return _BitGenerator(self._name, self)
+
+    @property
+    def capsule(self):
+        """What NumPy draws words of this stream with; TypeError for xoroshiro128+."""
+        copyreg.pickle(np.random.Generator, _reduced)
+        return super().capsule
+
+    #: By these, scipy.stats.qmc makes children: of a bit generator, the sequence that seeds it; of a Generator, its bit generator.
+    _seed_seq = property(lambda self: self._sequence)
+    _bit_generator = property(lambda self: self)
 
     @property
     def lock(self):
@@ -334,10 +346,12 @@ class Generator(_core._Draws, Distributions):
         return self._gamma(shape, 1.0, size, dtype, out, stream=stream)
 
     def _poisson(self, lam=1.0, size=None, dtype=None, out=None, *, stream=0):
-        target = self._target_of(lam)
-        lam = parameter("lam", lam, "mean")
-        fits("lam", _dtype_of(dtype, out, np.int64), lambda: lam + 12.0 * np.sqrt(lam) + 60.0)  # what 1e-30 of all exceed
-        return self._each("poisson", (lam,), "iu", size, dtype, out, stream, target, np.int64)
+        return self._poisson_numbers("lam", parameter("lam", lam, "mean"), size, dtype, out, stream, self._target_of(lam))
+
+    def _poisson_numbers(self, name, means, size, dtype, out, stream, target):
+        """name: what a narrow dtype is too narrow for."""
+        fits(name, _dtype_of(dtype, out, np.int64), lambda: means + 12.0 * np.sqrt(means) + 60.0)  # what 1e-30 of all exceed
+        return self._each("poisson", (means,), "iu", size, dtype, out, stream, target, np.int64)
 
     def _binomial(self, n, p, size=None, dtype=None, out=None, *, stream=0):
         """Successes in n >= 0 trials of probability p: inversion below n * p = 10, Hormann's BTRS (1993) above."""
@@ -363,11 +377,14 @@ class Generator(_core._Draws, Distributions):
         "Weighted Random Sampling with a Reservoir", 2006). shuffle is there for NumPy's sake: the order is always random.
         """
         refuse_masked("a", a)
+        _refuse_dask("a", a, "choice(len(a), size)")
         items = None if type(a) is int or np.ndim(a) == 0 and not on_device(a) else np.asarray(a)
         if items is None:
             if isinstance(a, (bool, np.bool_)) or not hasattr(a, "__index__") or isinstance(a, np.ndarray) and a.dtype.kind not in "iu":
                 raise ValueError(f"a must be an int or an array with a dimension, not {kind_of(a, np.asarray(a))}")
             n = max(a.__index__(), 0)
+            if n >= 2**63:
+                raise ValueError(f"a must be at most 2**63 - 1, not {n}")
             if axis != 0 or isinstance(axis, bool):
                 _axis(axis, np.empty(0))
         else:
@@ -445,6 +462,7 @@ class Generator(_core._Draws, Distributions):
     def permutation(self, x, axis=0, *, stream=0):
         """A copy of x with its parts along the axis in random order (an int: of arange(x))."""
         refuse_masked("x", x)
+        _refuse_dask("x", x, "permutation(len(x))")
         if type(x) is int or np.ndim(x) == 0 and not on_device(x):
             if not hasattr(x, "__index__"):
                 raise TypeError(f"x must be an int or an array with a dimension, not {type(x).__name__}")
@@ -470,6 +488,7 @@ class Generator(_core._Draws, Distributions):
             for k, item in enumerate([x[k] for k in self._order(len(x), stream).tolist()]):
                 x[k] = item
             return
+        _refuse_dask("x", x, "permutation(len(x))")
         x = _target(x, "x", "a NumPy or device array, or a mutable sequence")
         if x is None or not x.ndim:
             raise TypeError(f"x must be a NumPy or device array with a dimension, or a mutable sequence, not {type(x).__name__}")
@@ -484,6 +503,7 @@ class Generator(_core._Draws, Distributions):
         """A NumPy array like x where each line along the axis is in a random order of its own (None: all elements in one).
         out: an array of x's shape for it, perhaps x itself."""
         refuse_masked("x", x)
+        _refuse_dask("x", x, "permutation(len(x))")
         x = np.asarray(x)
         if not x.ndim:
             raise TypeError("x must be an array with a dimension")
@@ -557,6 +577,11 @@ for _name in (
 def _blank(kind):
     """A Generator before its state is set."""
     return kind.__new__(kind)
+
+
+def _reduced(rng):
+    """How copy and pickle make a NumPy Generator again: NumPy's own way knows no bit generators but its own."""
+    return (np.random.Generator, (rng.bit_generator,)) if type(rng.bit_generator) is Generator else rng.__reduce__()
 
 
 def default_rng(seed=None):
@@ -873,6 +898,12 @@ def _jumped(states, jumps):
 
 def _out_of_bounds(kind, low, high, endpoint):
     return ValueError(f"low and high must be within {kind} and low {'at most' if endpoint else 'below'} high, not {low} and {high}")
+
+
+def _refuse_dask(name, x, indices):
+    """TypeError for what would be computed here, as a whole. indices: what draws the indices of elements."""
+    if is_dask(x):
+        raise TypeError(f"{name} is a Dask array, which would be computed as a whole: pass {name}.compute(), or draw indices, as in {name}[g.{indices}]")
 
 
 def _axis(axis, array):

@@ -50,7 +50,12 @@ class HostDistributions:
             number = self._one("zipf", (a,), 1, lambda place, count: self._few_each("zipf", (power,), place, np.empty(count, np.int64)))
             if number is not None:
                 return number
-        return self._each("zipf", (power,), (np.dtype(np.int64), np.dtype(np.uint64)), size, dtype, out, stream, self._target_of(a), np.int64)
+        from lanewise._generator import _dtype_of
+
+        kind = _dtype_of(dtype, out, np.int64)
+        if kind.kind in "iu" and kind.itemsize < 8 and power.size and power.min() < 1.0 + 30.0 * math.log(10.0) / math.log(np.iinfo(kind).max):
+            raise ValueError(f"a is too small for numbers of {kind}, of which more than 1e-30 would be too large: take a wider dtype")
+        return self._each("zipf", (power,), "iu", size, dtype, out, stream, self._target_of(a), np.int64)
 
     def _vonmises(self, mu, kappa, size=None, dtype=None, out=None, *, stream=0):
         """Angles from -pi to pi around mu, by rejection (Best and Fisher, 1979); kappa >= 0."""
@@ -68,9 +73,7 @@ class HostDistributions:
             number = self._one("hypergeometric", (ngood, nbad, nsample), 1, lambda place, count: self._few_hypergeometric(ngood, nbad, nsample, place, count))
             if number is not None:
                 return number
-        given = [integers(name, value, "count") for name, value in (("ngood", ngood), ("nbad", nbad), ("nsample", nsample))]
-        if any((one >= 10**9).any() for one in given):
-            raise ValueError("ngood, nbad and nsample must be less than 10**9")
+        given = [integers(name, value, "in an urn") for name, value in (("ngood", ngood), ("nbad", nbad), ("nsample", nsample))]
         if not (given[2] <= given[0] + given[1]).all():
             raise ValueError(f"ngood + nbad < nsample: nsample must be at most ngood + nbad, not {nsample}")
         shape = common_shape(_tuple(size), given, None) or ()
@@ -86,11 +89,13 @@ class HostDistributions:
         """How many of each colour are among nsample of sum(colors): an int64 NumPy array of the shape (*size, len(colors))."""
         if method not in ("count", "marginals"):
             raise ValueError(f'method must be "count" or "marginals", not {method!r:.200}')
-        counts = integers("colors", colors, "count")
-        sample = integers("nsample", nsample, "count")
+        counts = integers("colors", colors, "in an urn")
+        sample = integers("nsample", nsample, "in an urn")
         if counts.ndim != 1 or sample.ndim != 0:
             raise ValueError("colors must be a one-dimensional sequence of ints, and nsample an int")
         total, left = int(counts.sum()), int(sample)
+        if total >= 10**9:
+            raise ValueError(f"sum(colors) must be less than 10**9, not {total}")
         if left > total:
             raise ValueError(f"nsample > sum(colors): nsample must be at most {total}, not {left}")
         shape = _tuple(size) or ()

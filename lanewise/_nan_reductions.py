@@ -109,6 +109,15 @@ def _merge_complex_moments(a, b):
     return n, a[1] + delta * weight, a[2] + b[2] + square * (a[0] * weight)
 
 
+def _merge_spread(a, b):
+    """Of counts and sums of squares, where a part may have no elements."""
+    if a[0] == 0:
+        return b
+    if b[0] == 0:
+        return a
+    return a[0] + b[0], a[1] + b[1]
+
+
 # ---- the reductions ----
 
 _nansum = lw.reduce(_add, map=_or_zero, identity=0)
@@ -160,26 +169,48 @@ def _check_inexact(dtype: Any) -> None:
         raise TypeError(f"If a is inexact, then dtype must be inexact, not {kind}")
 
 
-@functools.lru_cache(maxsize=None)
-def _moments(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.Reduction:
-    """kind: the complex type that the result is cast to, or None."""
-    def variance(n, mean, squares):
+def _variance(root: bool, ddof: float, kind: Any) -> Any:
+    """finish of the variance, or of its root. kind: the complex type that the result is cast to, or None."""
+    def _of_two(n, squares):
         return squares / (n - ddof) if n > ddof else squares * math.nan
 
-    def deviation(n, mean, squares):
+    def _root_of_two(n, squares):
         return np.sqrt(squares / (n - ddof)) if n > ddof else squares * math.nan
 
-    def variance_cast(n, mean, squares):
+    def _cast_of_two(n, squares):
         return kind(squares / (n - ddof) if n > ddof else squares * math.nan)
 
-    def deviation_cast(n, mean, squares):
+    def _cast_root_of_two(n, squares):
         return kind(np.sqrt(squares / (n - ddof)) if n > ddof else squares * math.nan)
 
     if kind is not None:
-        variance, deviation = variance_cast, deviation_cast
+        return _cast_root_of_two if root else _cast_of_two
+    return _root_of_two if root else _of_two
+
+
+@functools.lru_cache(maxsize=None)
+def _moments(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.Reduction:
+    of = _variance(root, ddof, kind)
     made = lw.reduce(_merge_complex_moments if is_complex else _merge_moments,
                      map=_moments_of_complex if is_complex else _moments_of_one,
-                     finish=deviation if root else variance, identity=(0, math.nan, math.nan), commutative=True)
+                     finish=lambda n, mean, squares: of(n, squares), identity=(0, math.nan, math.nan), commutative=True)
+    made.__name__ = "nanstd" if root else "nanvar"
+    return made
+
+
+def _square_of(x, mean):
+    return (0, (mean - mean) * (x - x)) if x != x else (1, (x - mean) * (x - mean))
+
+
+def _square_of_complex(x, mean):
+    d = x - mean
+    return (0, d.real - d.real) if x != x else (1, d.real * d.real + d.imag * d.imag)
+
+
+@functools.lru_cache(maxsize=None)
+def _spread(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.Reduction:
+    """The same around a mean that is given."""
+    made = lw.reduce(_merge_spread, map=_square_of_complex if is_complex else _square_of, finish=_variance(root, ddof, kind), identity=(0, math.nan))
     made.__name__ = "nanstd" if root else "nanvar"
     return made
 
@@ -199,7 +230,7 @@ def _warn_of_few(a: Any, result: Any, axis: Any, where: Any, least: float, text:
 # ---- with NumPy's arguments ----
 
 
-def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
+def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None, progress=None):
     """The sum of what is not NaN, as numpy.nansum.
 
     >>> lw.reductions.nansum([1.0, np.nan, 3.0])
@@ -207,13 +238,13 @@ def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., wher
     """
     a = _all_elements._array(a, "nansum")
     if _all_elements._kind(a) == "m":  # NaT is no NaN, neither is it one for NumPy
-        return _all_elements.sum(a, axis, dtype, out, keepdims, initial, where, stream=stream)
+        return _all_elements.sum(a, axis, dtype, out, keepdims, initial, where, stream=stream, progress=progress)
     reduction, dtype = _of_dtype(_nansum, _nansum_in, a, dtype)
     return reduction(a, axis=axis, where=where, **_all_elements._initial(initial),
-                     **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
+                     **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
-def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
+def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None, progress=None):
     """The product of what is not NaN, as numpy.nanprod.
 
     >>> lw.reductions.nanprod([2.0, np.nan, 3.0])
@@ -222,39 +253,39 @@ def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., whe
     a = _all_elements._array(a, "nanprod")
     reduction, dtype = _of_dtype(_nanprod, _nanprod_in, a, dtype)
     return reduction(a, axis=axis, where=where, **_all_elements._initial(initial),
-                     **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
+                     **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
-def nanmin(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
+def nanmin(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stream=None, progress=None):
     """The smallest element that is not NaN, as numpy.nanmin; NaN, with a warning on the host, where there is none.
 
     >>> lw.reductions.nanmin([[3.0, np.nan], [np.nan, 5.0]], axis=1)
     array([3., 5.])
     """
-    return _end("nanmin", _nanmin, "fmin", a, axis, out, keepdims, initial, where, stream)
+    return _end("nanmin", _nanmin, "fmin", a, axis, out, keepdims, initial, where, stream, progress)
 
 
-def nanmax(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
+def nanmax(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stream=None, progress=None):
     """The largest element that is not NaN, as numpy.nanmax.
 
     >>> lw.reductions.nanmax([3.0, np.nan, 1.0])
     np.float64(3.0)
     """
-    return _end("nanmax", _nanmax, "fmax", a, axis, out, keepdims, initial, where, stream)
+    return _end("nanmax", _nanmax, "fmax", a, axis, out, keepdims, initial, where, stream, progress)
 
 
-def _end(name, reduction, operator, a, axis, out, keepdims, initial, where, stream):
+def _end(name, reduction, operator, a, axis, out, keepdims, initial, where, stream, progress):
     a, axis = _all_elements._array(a, name), _all_elements._whole(axis)
     if not _all_elements._initial(initial):
         _all_elements._check_not_empty(a.shape, axis, f"zero-size array to reduction operation {operator} which has no identity")
     result = reduction(a, axis=axis, where=where, **_all_elements._initial(initial),
-                       **_all_elements._options(out=out, keepdims=keepdims, stream=stream))
+                       **_all_elements._options(out=out, keepdims=keepdims, stream=stream, progress=progress))
     if _has_nan(result):
         warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=3)
     return result
 
 
-def nanargmax(a, axis=None, out=None, *, keepdims=False, stream=None):
+def nanargmax(a, axis=None, out=None, *, keepdims=False, stream=None, progress=None):
     """Where the largest element is that is not NaN, as numpy.nanargmax.
 
     On device arrays a slice of nothing but NaN gives its first place, on the host it is NumPy's ValueError.
@@ -262,19 +293,19 @@ def nanargmax(a, axis=None, out=None, *, keepdims=False, stream=None):
     >>> lw.reductions.nanargmax([np.nan, 9.0, 9.0, 1.0])
     np.int64(1)
     """
-    return _argument("nanargmax", _nanargmax, _nanargmax_complex, a, axis, out, keepdims, stream)
+    return _argument("nanargmax", _nanargmax, _nanargmax_complex, a, axis, out, keepdims, stream, progress)
 
 
-def nanargmin(a, axis=None, out=None, *, keepdims=False, stream=None):
+def nanargmin(a, axis=None, out=None, *, keepdims=False, stream=None, progress=None):
     """Where the smallest element is that is not NaN, as numpy.nanargmin.
 
     >>> lw.reductions.nanargmin([[np.nan, 1.0], [2.0, 5.0]], axis=1)
     array([1, 0])
     """
-    return _argument("nanargmin", _nanargmin, _nanargmin_complex, a, axis, out, keepdims, stream)
+    return _argument("nanargmin", _nanargmin, _nanargmin_complex, a, axis, out, keepdims, stream, progress)
 
 
-def _argument(name, plain, of_complex, a, axis, out, keepdims, stream):
+def _argument(name, plain, of_complex, a, axis, out, keepdims, stream, progress):
     a = _all_elements._array(a, name)
     if isinstance(axis, tuple):
         raise TypeError("axis= must be an int or None, not a tuple")
@@ -284,7 +315,7 @@ def _argument(name, plain, of_complex, a, axis, out, keepdims, stream):
     kind = _all_elements._kind(a)
     if kind in "fc" and isinstance(a, np.ndarray) and not isinstance(a, lw.cuda.DeviceArray) and np.any(_counted(a, axis=axis) == 0):
         raise ValueError("All-NaN slice encountered")
-    result = (of_complex if kind == "c" else plain)(a, axis=axis, **_all_elements._options(out=out, keepdims=keepdims, stream=stream))
+    result = (of_complex if kind == "c" else plain)(a, axis=axis, **_all_elements._options(out=out, keepdims=keepdims, stream=stream, progress=progress))
     if kind in "fc" and is_dask(a):
         from lanewise import _dask
 
@@ -292,7 +323,7 @@ def _argument(name, plain, of_complex, a, axis, out, keepdims, stream):
     return result
 
 
-def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stream=None):
+def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stream=None, progress=None):
     """The mean of what is not NaN, as numpy.nanmean.
 
     >>> lw.reductions.nanmean([1.0, np.nan, 6.0])
@@ -300,36 +331,36 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, s
     """
     a = _all_elements._array(a, "nanmean")
     if _all_elements._kind(a) in "bium":
-        return _all_elements.mean(a, axis, dtype, out, keepdims, where=where, stream=stream)
+        return _all_elements.mean(a, axis, dtype, out, keepdims, where=where, stream=stream, progress=progress)
     _check_inexact(dtype)
-    result = _nanmean(a, axis=axis, where=where, **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
+    result = _nanmean(a, axis=axis, where=where, **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
     _warn_of_few(a, result, axis, where, 0, "Mean of empty slice")
     return result
 
 
-def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, correction=..., stream=None):
+def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=..., correction=..., stream=None, progress=None):
     """The variance of what is not NaN, as numpy.nanvar; NaN where no more than `ddof` elements are left.
 
     >>> lw.reductions.nanvar([1.0, 2.0, np.nan, 3.0, 4.0])
     np.float64(1.25)
     """
-    return _deviate(False, a, axis, dtype, out, ddof, keepdims, where, correction, stream)
+    return _deviate(False, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress)
 
 
-def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, correction=..., stream=None):
+def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=..., correction=..., stream=None, progress=None):
     """The standard deviation of what is not NaN, as numpy.nanstd.
 
     >>> lw.reductions.nanstd([[1.0, 3.0], [2.0, np.nan]], axis=1)
     array([1., 0.])
     """
-    return _deviate(True, a, axis, dtype, out, ddof, keepdims, where, correction, stream)
+    return _deviate(True, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress)
 
 
-def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, correction, stream):
+def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress):
     a = _all_elements._array(a, "nanstd" if root else "nanvar")
     if _all_elements._kind(a) in "biu":
         of_all = _all_elements.std if root else _all_elements.var
-        return of_all(a, axis, dtype, out, ddof, keepdims, where=where, correction=correction, stream=stream)
+        return of_all(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction, stream=stream, progress=progress)
     if correction is not ... and correction is not np._NoValue:
         if ddof != 0:
             raise ValueError("ddof= and correction= are the same: give one")
@@ -338,8 +369,13 @@ def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, correction, strea
     _check_inexact(dtype)
     kind = _all_elements._asked_for(dtype)
     is_complex = (_all_elements._kind(a) if dtype is None else np.dtype(dtype).kind) == "c"
-    reduction = _moments(is_complex, root, ddof, kind.type if kind is not None and kind.kind == "c" else None)
-    result = reduction(a, axis=axis, where=where, **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
+    kind = kind.type if kind is not None and kind.kind == "c" else None
+    if (mean := _all_elements._around(a, mean, "nanstd" if root else "nanvar")) is not None:
+        arrays, reduction = (a, mean), _spread(is_complex, root, ddof, kind)
+        dtype = a.dtype if dtype is None else dtype  # that of mean= does not count for NumPy
+    else:
+        arrays, reduction = (a,), _moments(is_complex, root, ddof, kind)
+    result = reduction(*arrays, axis=axis, where=where, **_all_elements._options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
     _warn_of_few(a, result, axis, where, ddof, "Degrees of freedom <= 0 for slice.")
     return result
 

@@ -19,7 +19,8 @@ _RULES = {
     "chance": (lambda a: (a >= 0) & (a <= 1), "{0} < 0, {0} > 1 or {0} is NaN", "from 0 to 1"),
     "positive chance": (lambda a: (a > 0) & (a <= 1), "{0} <= 0, {0} > 1 or {0} contains NaNs", "above 0 and at most 1"),
     "mean": (lambda a: (a >= 0) & (a <= 1e15), "{0} < 0, {0} too large or {0} is NaN", "from 0 to 1e+15"),
-    "count": (lambda a: (a >= 0) & (a < 2**53), "{0} < 0 or {0} too large", "from 0 to 2**53"),
+    "count": (lambda a: (a >= 0) & (a <= 2**53), "{0} < 0 or {0} too large", "from 0 to 2**53"),
+    "in an urn": (lambda a: (a >= 0) & (a < 10**9), "{0} < 0 or {0} too large", "at least 0 and less than 10**9"),
 }
 
 
@@ -27,7 +28,7 @@ _RULES = {
 _LEAST, _MOST = 5e-324, sys.float_info.max
 _LIMITS = {
     "number": (-math.inf, math.inf), "not negative": (0.0, math.inf), "positive": (_LEAST, math.inf),
-    "shape": (0.0, _MOST), "positive shape": (_LEAST, _MOST), "chance": (0.0, 1.0), "positive chance": (_LEAST, 1.0), "mean": (0.0, 1e15), "count": (0.0, 2.0**53 - 1),
+    "shape": (0.0, _MOST), "positive shape": (_LEAST, _MOST), "chance": (0.0, 1.0), "positive chance": (_LEAST, 1.0), "mean": (0.0, 1e15), "count": (0.0, 2.0**53), "in an urn": (0.0, 1e9 - 1),
 }
 
 

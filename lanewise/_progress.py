@@ -9,6 +9,7 @@ from typing import Any, Callable
 
 def reporter(value: Any, total: int, name: str) -> Any:
     """For core/py/progress.c: something with tell(done), some times a second, and end(good), once."""
+    name = name.strip("_")  # of lanewise's own operators
     if value is True:
         try:
             from tqdm.auto import tqdm

@@ -283,11 +283,11 @@ class DeviceArray:
     ) -> Any: ...
     def var(
         self, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
-        where: Any = True, correction: Any = ..., stream: _StreamLike | None = None,
+        where: Any = True, mean: Any = ..., correction: Any = ..., stream: _StreamLike | None = None,
     ) -> Any: ...
     def std(
         self, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
-        where: Any = True, correction: Any = ..., stream: _StreamLike | None = None,
+        where: Any = True, mean: Any = ..., correction: Any = ..., stream: _StreamLike | None = None,
     ) -> Any: ...
     def argmin(
         self, axis: SupportsIndex | None = None, out: Any = None, *, keepdims: bool = False, stream: _StreamLike | None = None,

@@ -1,4 +1,4 @@
-"""The usual reductions and scans, for host and device arrays. Each is made with `lanewise.reduce` alone.
+"""The usual reductions and scans, for host and device arrays. All but `topk` and `argtopk` are made with `lanewise.reduce` alone.
 
     >>> import numpy as np
     >>> import lanewise as lw
@@ -13,6 +13,7 @@ call.
 
 from __future__ import annotations
 
+import builtins
 import functools
 import math
 import operator
@@ -25,9 +26,9 @@ import lanewise as lw
 from lanewise._containers import answers_itself, is_dask, refuse_loss
 
 __all__ = [
-    "affine_scan", "all", "any", "argmax", "argmin", "count_nonzero", "cumprod", "cumsum", "logsumexp", "max",
+    "affine_scan", "all", "any", "argmax", "argmin", "argtopk", "count_nonzero", "cumprod", "cumsum", "logsumexp", "max",
     "mean", "min", "minmax", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmin", "nanprod",
-    "nanstd", "nansum", "nanvar", "prod", "running_maximum", "segmented_sum", "std", "sum", "top1", "var",
+    "nanstd", "nansum", "nanvar", "prod", "running_maximum", "segmented_sum", "std", "sum", "top1", "topk", "var",
 ]
 
 
@@ -176,27 +177,50 @@ def _mean_in(kind: Any) -> lw.Reduction:
                      finish=lambda total, n: kind(total / n), identity=(0, 0))
 
 
-@functools.lru_cache(maxsize=None)
-def _moments(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.Reduction:
-    """The variance, or its root: ddof is compiled in. kind: what the result is cast to, or None."""
-    def variance(n, mean, squares):
+def _square_of(d):
+    return 1, d * d
+
+
+def _square_of_complex(d):
+    return 1, d.real * d.real + d.imag * d.imag
+
+
+def _variance(root: bool, ddof: float, kind: Any) -> Any:
+    """finish of the variance, or of its root: ddof is compiled in. kind: what the result is cast to, or None."""
+    def _of_two(n, squares):
         return squares / (n - ddof if n > ddof else 0)
 
-    def deviation(n, mean, squares):
+    def _root_of_two(n, squares):
         return np.sqrt(squares / (n - ddof if n > ddof else 0))
 
-    def variance_cast(n, mean, squares):
+    def _cast_of_two(n, squares):
         return kind(squares / (n - ddof if n > ddof else 0))
 
-    def deviation_cast(n, mean, squares):
+    def _cast_root_of_two(n, squares):
         return kind(np.sqrt(squares / (n - ddof if n > ddof else 0)))
 
     if kind is not None:
-        variance, deviation = variance_cast, deviation_cast
+        return _cast_root_of_two if root else _cast_of_two
+    return _root_of_two if root else _of_two
+
+
+@functools.lru_cache(maxsize=None)
+def _moments(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.Reduction:
+    of = _variance(root, ddof, kind)
     made = lw.reduce(_merge_complex_moments if is_complex else _merge_moments,
                      map=_moments_of_complex if is_complex else _moments_of_one,
-                     finish=deviation if root else variance, identity=(0, math.nan, math.nan), commutative=True)
+                     finish=lambda n, mean, squares: of(n, squares), identity=(0, math.nan, math.nan), commutative=True)
     made.__name__ = "std" if root else "var"  # in the table of lanewise.profile()
+    return made
+
+
+@functools.lru_cache(maxsize=None)
+def _spread(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.Reduction:
+    """The same around a mean that is given."""
+    square = _square_of_complex if is_complex else _square_of
+    made = lw.reduce(map=lambda x, mean: square(x - mean), combine=lambda a, b: (a[0] + b[0], a[1] + b[1]),
+                     finish=_variance(root, ddof, kind), identity=(0, 0))
+    made.__name__ = "std" if root else "var"
     return made
 
 
@@ -349,7 +373,7 @@ def _at_once(reduction: lw.Reduction, kinds: str, **always: Any) -> Any:
 
 
 @_at_once(_sum, "biufc")
-def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
+def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None, progress=None):
     """The sum of the elements, like numpy.sum.
 
     >>> lw.reductions.sum(np.arange(6).reshape(2, 3), axis=0)
@@ -360,11 +384,11 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=T
     if (answer := _theirs(a, "sum", axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
         return answer
     a = _array(a, "sum")
-    return (_sum_of_times if _kind(a) == "m" else _sum)(a, axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
+    return (_sum_of_times if _kind(a) == "m" else _sum)(a, axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 @_at_once(_prod, "biufc")
-def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
+def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None, progress=None):
     """The product of elements, as numpy.prod.
 
     >>> lw.reductions.prod([1.5, 4.0])
@@ -372,11 +396,11 @@ def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=
     """
     if (answer := _theirs(a, "prod", axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
         return answer
-    return _prod(_array(a, "prod"), axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
+    return _prod(_array(a, "prod"), axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 @_at_once(_min, "biufc")
-def min(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
+def min(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stream=None, progress=None):
     """The smallest element, or NaN where there is one, as numpy.min.
 
     >>> lw.reductions.min([[3, 1], [2, 5]], axis=1)
@@ -384,11 +408,11 @@ def min(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stre
     """
     if (answer := _theirs(a, "min", axis, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
         return answer
-    return _min(_array(a, "min"), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream))
+    return _min(_array(a, "min"), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 @_at_once(_max, "biufc")
-def max(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stream=None):
+def max(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stream=None, progress=None):
     """The largest element, or NaN where there is one, as numpy.max.
 
     >>> lw.reductions.max([3, 9, 1], initial=5)
@@ -396,11 +420,11 @@ def max(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stre
     """
     if (answer := _theirs(a, "max", axis, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
         return answer
-    return _max(_array(a, "max"), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream))
+    return _max(_array(a, "max"), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 @_at_once(_any, "biufc", dtype=np.bool_)
-def any(a, axis=None, out=None, keepdims=False, *, where=True, stream=None):
+def any(a, axis=None, out=None, keepdims=False, *, where=True, stream=None, progress=None):
     """Is any element true? As numpy.any.
 
     >>> lw.reductions.any([[0, 0], [0, 2]], axis=1)
@@ -408,11 +432,11 @@ def any(a, axis=None, out=None, keepdims=False, *, where=True, stream=None):
     """
     if (answer := _theirs(a, "any", axis, out=out, keepdims=keepdims, where=where)) is not NotImplemented:
         return answer
-    return _any(_array(a, "any"), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream))
+    return _any(_array(a, "any"), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 @_at_once(_all, "biufc", dtype=np.bool_)
-def all(a, axis=None, out=None, keepdims=False, *, where=True, stream=None):
+def all(a, axis=None, out=None, keepdims=False, *, where=True, stream=None, progress=None):
     """Are all elements true? As numpy.all.
 
     >>> lw.reductions.all([1.0, 0.5])
@@ -420,40 +444,40 @@ def all(a, axis=None, out=None, keepdims=False, *, where=True, stream=None):
     """
     if (answer := _theirs(a, "all", axis, out=out, keepdims=keepdims, where=where)) is not NotImplemented:
         return answer
-    return _all(_array(a, "all"), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream))
+    return _all(_array(a, "all"), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
-def count_nonzero(a, axis=None, *, keepdims=False, stream=None):
+def count_nonzero(a, axis=None, *, keepdims=False, stream=None, progress=None):
     """How many elements are not zero, as numpy.count_nonzero.
 
     >>> lw.reductions.count_nonzero([[0, 1], [2, 3]], axis=0)
     array([1, 2])
     """
     a = _array(a, "count_nonzero")
-    return (_count_times if _kind(a) in "mM" else _count)(a, axis=axis, **_options(keepdims=keepdims, stream=stream))
+    return (_count_times if _kind(a) in "mM" else _count)(a, axis=axis, **_options(keepdims=keepdims, stream=stream, progress=progress))
 
 
 @_at_once(_argmax, "biuf")
-def argmax(a, axis=None, out=None, *, keepdims=False, stream=None):
+def argmax(a, axis=None, out=None, *, keepdims=False, stream=None, progress=None):
     """Where the largest element is: the first of equal ones, the first NaN if there is one; as numpy.argmax.
 
     >>> lw.reductions.argmax([3, 9, 9, 1])
     np.int64(1)
     """
-    return _argument("argmax", _argmax, _argmax_complex, a, axis, out, keepdims, stream)
+    return _argument("argmax", _argmax, _argmax_complex, a, axis, out, keepdims, stream, progress)
 
 
 @_at_once(_argmin, "biuf")
-def argmin(a, axis=None, out=None, *, keepdims=False, stream=None):
+def argmin(a, axis=None, out=None, *, keepdims=False, stream=None, progress=None):
     """Where the smallest element is, as numpy.argmin.
 
     >>> lw.reductions.argmin([[3, 1], [2, 5]], axis=1)
     array([1, 0])
     """
-    return _argument("argmin", _argmin, _argmin_complex, a, axis, out, keepdims, stream)
+    return _argument("argmin", _argmin, _argmin_complex, a, axis, out, keepdims, stream, progress)
 
 
-def _argument(name, plain, of_complex, a, axis, out, keepdims, stream):
+def _argument(name, plain, of_complex, a, axis, out, keepdims, stream, progress):
     if (answer := _theirs(a, name, axis, out=out, keepdims=keepdims)) is not NotImplemented:
         return answer
     a = _array(a, name)
@@ -463,7 +487,7 @@ def _argument(name, plain, of_complex, a, axis, out, keepdims, stream):
     _check_takes_indices(out)
     _check_not_empty(a.shape, axis, f"attempt to get {name} of an empty sequence")
     reduction = of_complex if _kind(a) == "c" else plain
-    return reduction(a, axis=axis, **_options(out=out, keepdims=keepdims, stream=stream))
+    return reduction(a, axis=axis, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 def _check_takes_indices(out: Any) -> None:
@@ -473,7 +497,7 @@ def _check_takes_indices(out: Any) -> None:
         raise TypeError(f"Cannot cast array data from {dtype!r} to {np.dtype(np.intp)!r} according to the rule 'safe'")
 
 
-def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stream=None):
+def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stream=None, progress=None):
     """The mean, as numpy.mean; NaN of nothing.
 
     >>> lw.reductions.mean([1, 2, 6])
@@ -486,27 +510,27 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stre
     _warn_of_nothing(a, axis, where, 0, "Mean of empty slice")
     kind = _asked_for(dtype)
     reduction = _mean_in(kind.type) if kind is not None and kind.kind in "biu" else _mean
-    return reduction(a, axis=axis, where=where, **_options(dtype=_in_floats(a, dtype), out=out, keepdims=keepdims, stream=stream))
+    return reduction(a, axis=axis, where=where, **_options(dtype=_in_floats(a, dtype), out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
-def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, correction=..., stream=None):
-    """The variance, as numpy.var: in one pass over the elements, by merging moments.
+def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=..., correction=..., stream=None, progress=None):
+    """The variance, as numpy.var: in one pass over the elements, by merging moments; around `mean=` if it is given, with reduced axes kept.
 
     >>> lw.reductions.var([1.0, 2.0, 3.0, 4.0])
     np.float64(1.25)
     >>> lw.reductions.var([1.0, 2.0, 3.0], ddof=1)
     np.float64(1.0)
     """
-    return _deviate(False, a, axis, dtype, out, ddof, keepdims, where, correction, stream)
+    return _deviate(False, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress)
 
 
-def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, correction=..., stream=None):
+def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=..., correction=..., stream=None, progress=None):
     """The standard deviation, as numpy.std.
 
     >>> lw.reductions.std([[1.0, 3.0], [2.0, 8.0]], axis=1)
     array([1., 3.])
     """
-    return _deviate(True, a, axis, dtype, out, ddof, keepdims, where, correction, stream)
+    return _deviate(True, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress)
 
 
 def _degrees(name: str, value: Any) -> Any:
@@ -517,13 +541,35 @@ def _degrees(name: str, value: Any) -> Any:
     return value
 
 
-def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, correction, stream):
+def _around(a, mean, name):
+    """mean= as an array beside `a`, or None where the mean is computed. Python's numbers are of a's dtype if it has fractions."""
+    if mean is ... or mean is None or mean is np._NoValue:
+        return None
+    if isinstance(mean, (int, float, complex)) and not isinstance(mean, np.generic):
+        is_weak = a.dtype.kind == "c" or (a.dtype.kind == "f" and not isinstance(mean, complex))
+        mean = np.asarray(mean, a.dtype if is_weak else complex if isinstance(mean, complex) else float)
+        if lw.cuda.is_cuda_array(a) and not isinstance(a, np.ndarray):
+            return lw.cuda.to_device(mean)
+    try:
+        mean = _array(mean, name, "mean")
+    except TypeError as error:
+        raise TypeError(str(error).replace("argument mean", "mean=")) from None
+    _broadcast_within(mean.shape, a.shape)
+    return mean
+
+
+def _broadcast_within(shape, whole):
+    if len(shape) > len(whole) or builtins.any(one not in (1, size) for one, size in zip(reversed(shape), reversed(whole)) if one == one and size == size):
+        raise ValueError(f"mean= of shape {shape} cannot be broadcast to the array's {whole}: its mean over axis= with keepdims=True can")
+
+
+def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress):
     if correction is not ... and correction is not np._NoValue:
         if ddof != 0:
             raise ValueError("ddof= and correction= are the same: give one")
         ddof = _degrees("correction", correction)
     ddof = _degrees("ddof", ddof)
-    given = {"dtype": dtype, "out": out, "ddof": ddof, "keepdims": keepdims, "where": where}
+    given = {"dtype": dtype, "out": out, "ddof": ddof, "keepdims": keepdims, "where": where, **({} if mean is ... else {"mean": mean})}
     if (answer := _theirs(a, "std" if root else "var", axis, **given)) is not NotImplemented:
         return answer
     a, axis = _array(a, "std" if root else "var"), _whole(axis)
@@ -536,11 +582,15 @@ def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, correction, strea
             warnings.warn(np.exceptions.ComplexWarning("Casting complex values to real discards the imaginary part"), stacklevel=3)
     dtype = _in_floats(a, dtype)
     is_complex = (_kind(a) if dtype is None else np.dtype(dtype).kind) == "c"
-    reduction = _moments(is_complex, root, ddof, kind.type if kind is not None and kind.kind in "biuc" else None)
-    return reduction(a, axis=axis, where=where, **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream))
+    kind = kind.type if kind is not None and kind.kind in "biuc" else None
+    if (mean := _around(a, mean, "std" if root else "var")) is not None:
+        is_complex = is_complex or (dtype is None and _kind(mean) == "c")
+        return _spread(is_complex, root, ddof, kind)(a, mean, axis=axis, where=where, **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
+    reduction = _moments(is_complex, root, ddof, kind)
+    return reduction(a, axis=axis, where=where, **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
-def minmax(a, axis=None, out=None, keepdims=False, *, initial=..., where=True, stream=None):
+def minmax(a, axis=None, out=None, keepdims=False, *, initial=..., where=True, stream=None, progress=None):
     """The smallest and the largest element, in one pass.
 
     >>> lw.reductions.minmax([3, 9, 1])
@@ -551,20 +601,20 @@ def minmax(a, axis=None, out=None, keepdims=False, *, initial=..., where=True, s
         _check_not_empty(a.shape, axis, "zero-size array to reduction operation minmax which has no identity")
         if where is not True:
             raise ValueError("reduction operation 'minmax' does not have an identity, so to use a where mask one has to specify 'initial'")
-    return _minmax(a, axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream))
+    return _minmax(a, axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
-def logsumexp(a, axis=None, out=None, keepdims=False, *, where=True, stream=None):
+def logsumexp(a, axis=None, out=None, keepdims=False, *, where=True, stream=None, progress=None):
     """log(sum(exp(a))), in one pass and without overflow.
 
     >>> lw.reductions.logsumexp([1000.0, 1000.0])
     np.float64(1000.6931471805599)
     """
     a = _array(a, "logsumexp")
-    return _logsumexp(a, axis=axis, where=where, **_options(dtype=_in_floats(a, None), out=out, keepdims=keepdims, stream=stream))
+    return _logsumexp(a, axis=axis, where=where, **_options(dtype=_in_floats(a, None), out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
-def top1(a, payload, axis=None, out=None, keepdims=False, *, stream=None):
+def top1(a, payload, axis=None, out=None, keepdims=False, *, stream=None, progress=None):
     """The largest element, and the element of `payload` at the same position, as a tuple.
 
     >>> lw.reductions.top1([0.5, 2.0, 1.0], [10, 20, 30])
@@ -574,7 +624,7 @@ def top1(a, payload, axis=None, out=None, keepdims=False, *, stream=None):
     axis = _whole(axis)
     shape = a.shape if a.shape == payload.shape else np.broadcast_shapes(a.shape, payload.shape)
     _check_not_empty(shape, axis, "zero-size array to reduction operation top1 which has no identity")
-    return _top1(a, payload, axis=axis, **_options(out=out, keepdims=keepdims, stream=stream))
+    return _top1(a, payload, axis=axis, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 # ---- scans ----
@@ -650,3 +700,4 @@ def segmented_sum(values, starts, axis=0, out=None, *, stream=None):
 from lanewise._nan_reductions import (  # noqa: E402: they use what stands above
     nanargmax, nanargmin, nancumprod, nancumsum, nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar,
 )
+from lanewise._topk import argtopk, topk  # noqa: E402

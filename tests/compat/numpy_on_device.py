@@ -100,9 +100,9 @@ class _Carrier:
         offset = _address(array) - low
         if isinstance(root, np.ndarray):  # the CPU target's
             whole = np.ndarray(root.shape, np.uint8, root)
-            part = np.ndarray(array.shape, array.dtype, whole, offset, array.strides).view(type(root))
+            part = np.ndarray(array.shape, array.dtype, whole, offset, array.strides)
             part.flags.writeable = array.flags.writeable
-            return part
+            return part.view(type(root))
         return cuda.as_cuda_array(_Part(root, array, offset))
 
     def bring_back(self):

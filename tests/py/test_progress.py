@@ -68,6 +68,26 @@ def test_reductions_tell_and_have_the_same_bits(r, n):
     told.check(n)
 
 
+WITHOUT = {"cumsum", "cumprod", "running_maximum", "affine_scan", "segmented_sum", "nancumsum", "nancumprod", "topk", "argtopk"}
+
+
+@pytest.mark.parametrize("name", sorted(set(lw.reductions.__all__) - WITHOUT))
+def test_ready_made_reductions_tell(name):
+    x, told = np.random.default_rng(4).random((30, 20)), Told()
+    arrays = (x, x) if name == "top1" else (x,)
+    found, expected = getattr(lw.reductions, name)(*arrays, axis=1, progress=told), getattr(lw.reductions, name)(*arrays, axis=1)
+    told.check(600)
+    np.testing.assert_array_equal(found, expected)
+    with pytest.raises(TypeError, match="progress= must be True, False, None or a function"):
+        getattr(lw.reductions, name)(*arrays, progress=5)
+
+
+def test_a_bar_has_a_public_name(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    lw.reductions.max(np.ones(1000), progress=True)
+    assert capsys.readouterr().err.startswith("maximum: 100 %")
+
+
 def test_two_dimensions_and_nothing_to_do():
     @lw.forall(ndim=2)
     def both(i, j, out):

@@ -380,7 +380,7 @@ def test_out_of_other_kinds_of_arrays():
     (lambda g: g.poisson(1000, dtype=np.int8), ValueError, "lam is too large for numbers of int8: take a wider dtype"),
     (lambda g: g.binomial([3, 40000], 0.5, dtype=np.int16), ValueError, "n is too large for numbers of int16"),
     (lambda g: g.geometric(1e-3, out=np.empty(3, np.uint8)), ValueError, "1 / p is too large for numbers of uint8"),
-    (lambda g: g.negative_binomial(3, 1e-6, 4, np.uint16), ValueError, "lam is too large for numbers of uint16"),
+    (lambda g: g.negative_binomial(3, 1e-6, 4, np.uint16), ValueError, r"n \* \(1 - p\) / p is too large for numbers of uint16"),
     (lambda g: g.normal(10**400), OverflowError, "loc is too large for a float"),
     (lambda g: g.permutation(np.arange(3), 2), np.exceptions.AxisError, "axis must be from -1 to 0, not 2"),
     (lambda g: g.permuted(5), TypeError, "x must be an array with a dimension"),

@@ -110,3 +110,28 @@ def test_what_reads_the_bit_generator(of):
     assert (x == np.asarray(of.rvs(size=5, random_state=lw.random.default_rng(1)))).all() and x.shape[0] == 5
     g = lw.random.default_rng(1)
     assert g.bit_generator == "philox" and type(pickle.loads(pickle.dumps(g.bit_generator))) is str and type(g.state["bit_generator"]) is str
+
+
+def test_engines_of_qmc():
+    """They copy what they are given, and make children of it, which NumPy's own Generators can do with their own bit generators alone."""
+    qmc = st.qmc
+    for make in (lambda rng: qmc.Sobol(2, rng=rng), lambda rng: qmc.Halton(2, rng=rng), lambda rng: qmc.LatinHypercube(2, rng=rng),
+                 lambda rng: qmc.PoissonDisk(2, rng=rng), lambda rng: qmc.MultivariateNormalQMC([0.0, 1.0], rng=rng)):
+        for given in (lambda: lw.random.default_rng(3), lambda: np.random.default_rng(lw.random.default_rng(3))):
+            engine = make(given())
+            x = engine.random(4)
+            assert x.shape == (4, 2) and (make(given()).random(4) == x).all()
+            if hasattr(engine, "reset"):
+                assert (engine.reset().random(4) == x).all()
+
+
+def test_numpys_generator_is_copied_and_pickled():
+    rng = np.random.default_rng(lw.random.default_rng(9))
+    rng.random(5)
+    for other in (copy.deepcopy(rng), pickle.loads(pickle.dumps(rng))):
+        assert type(other) is np.random.Generator and type(other.bit_generator) is lw.random.Generator and other.bit_generator is not rng.bit_generator
+    twin = copy.deepcopy(rng)
+    assert (twin.random(100) == rng.random(100)).all()
+    own = np.random.default_rng(1)  # NumPy's own are copied as before
+    assert (pickle.loads(pickle.dumps(own)).random(3) == copy.deepcopy(own).random(3)).all()
+    assert type(pickle.loads(pickle.dumps(own)).bit_generator) is np.random.PCG64

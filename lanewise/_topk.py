@@ -1,0 +1,141 @@
+"""The largest or smallest elements along an axis, in order: `topk` and `argtopk` of `lanewise.reductions`.
+
+Everything goes by places. The order of elements is NumPy's: NaN and NaT count as the largest, -0.0 and 0.0 are equal, and of equal
+elements the one with the lower index comes first. So a result does not depend on how an array was divided, and `topk` takes the
+elements at the places of `argtopk`, with their bits.
+
+On the host lines are partitioned (introselect) and only what that selects is sorted, if this is a small part; all else is sorted stably, device arrays by the
+radix sort of `_device_arrays`. Of a Dask array, each block gives its own best, and a tree chooses among those of several blocks.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+from typing import Any
+
+import numpy as np
+
+import lanewise as lw
+from lanewise._containers import is_dask
+
+_LONG = 16  # elements of a line from which on partitioning it pays
+
+
+def topk(a, k, axis=-1, split_every=None):
+    """The k largest elements along an axis, the largest first; with k < 0, the -k smallest, the smallest first.
+
+    NaN counts as larger than all numbers, as where NumPy sorts. If there are fewer than `abs(k)` elements, the result has all of them.
+    `split_every=` is for Dask arrays: how many blocks are merged at once.
+
+    >>> lw.reductions.topk([5, 1, 3, 6], 2)
+    array([6, 5])
+    >>> lw.reductions.topk([[5.0, 1.0], [3.0, np.nan]], -1, axis=0)
+    array([[3., 1.]])
+    """
+    return _top("topk", a, k, axis, split_every)
+
+
+def argtopk(a, k, axis=-1, split_every=None):
+    """The indices of the elements that `topk` returns: of equal elements, the one with the lower index comes first.
+
+    >>> lw.reductions.argtopk([5, 1, 6, 6], 2)
+    array([2, 3])
+    >>> lw.reductions.argtopk([5, 1, 6, 6], -2)
+    array([1, 0])
+    """
+    return _top("argtopk", a, k, axis, split_every)
+
+
+def _top(name: str, a: Any, k: Any, axis: Any, split_every: Any) -> Any:
+    reductions: Any = lw.reductions  # whose stubs show public names only; it imports this module
+    given, a = a, reductions._array(a, name)
+    if isinstance(k, (bool, np.bool_)) or not hasattr(k, "__index__"):
+        raise TypeError(f"{name}: k must be an int, the number of elements, not {k!r:.200}")
+    if axis is None or isinstance(axis, (tuple, list)):
+        raise TypeError(f"{name}: axis= must be an int, not {axis!r:.200}" + (": pass x.reshape(-1) to select from all elements" if axis is None else ""))
+    k, axis = operator.index(k), reductions._whole(axis)
+    if not is_dask(a) and lw.cuda.is_cuda_array(a) and not isinstance(a, np.ndarray):
+        a = lw.cuda.as_cuda_array(a)
+    if a.dtype.kind not in "biufcmM" and a.dtype.name != "bfloat16":
+        raise TypeError(f"{name}() needs numbers, dates or differences of dates, not elements of dtype {a.dtype}")
+    axis = np.lib.array_utils.normalize_axis_index(axis, len(a.shape))
+    if is_dask(a):
+        from lanewise import _dask_reductions
+
+        return _dask_reductions.top(name, a, k, axis, split_every)
+    if split_every is not None:
+        raise TypeError(f"{name}: split_every= is for Dask arrays, not for {type(given).__name__}")
+    return _as_given((best if name == "topk" else places)(a, k, axis), given)
+
+
+def _as_given(result: Any, given: Any) -> Any:
+    """In the library that the device array came from."""
+    if isinstance(result, np.ndarray) or isinstance(given, lw.cuda.DeviceArray):
+        return result
+    library = sys.modules.get(type(given).__module__.partition(".")[0])
+    taken = getattr(library, "from_dlpack", None)
+    return result if taken is None else taken(result)
+
+
+# ---- of arrays in memory ----
+
+
+def best(a: Any, k: int, axis: int) -> Any:
+    """The elements themselves, of an array wherever it lies."""
+    return np.take_along_axis(a, places(a, k, axis), axis)
+
+
+def places(a: Any, k: int, axis: int) -> Any:
+    """Their indices along the axis, int64."""
+    n = a.shape[axis]
+    if hasattr(a, "copy_to_host") and not isinstance(a, np.ndarray):
+        return _sorted(a, k, axis)
+    lies = type(a) if hasattr(a, "copy_to_host") else np.ndarray
+    a = a.view(np.ndarray)
+    if n >= _LONG and 0 < abs(k) * 4 <= n and a.dtype.kind not in "cV":
+        found = np.moveaxis(_selected(np.moveaxis(a, axis, -1), k), -1, axis)
+    else:
+        found = _sorted(a, k, axis)
+    return found.view(lies) if lies is not np.ndarray else found
+
+
+def _sorted(a: Any, k: int, axis: int) -> Any:
+    """By a stable sort of all. For the largest, of the reversed line, so that the lower one of equal elements is the later."""
+    back: Any = tuple(slice(None, None, -1) if one == axis else slice(None) for one in range(len(a.shape)))
+    part = tuple(slice(abs(k)) if one == axis else slice(None) for one in range(len(a.shape)))
+    n = a.shape[axis]
+    if k <= 0:
+        return _order(a, axis)[part]
+    return n - 1 - _order(a[back], axis)[back][part]
+
+
+def _order(a: Any, axis: int) -> Any:
+    if not isinstance(a, np.ndarray):
+        return a.argsort(axis)
+    if a.dtype.kind == "V":  # bfloat16
+        from lanewise import _device_arrays
+
+        return _device_arrays.argsort(a, axis)
+    return np.argsort(a, axis, kind="stable")
+
+
+def _selected(lines: Any, k: int) -> Any:
+    """Of lines along the last axis: what lies beyond the last element that is taken, then the first of those equal to it; in order."""
+    count, is_largest = abs(k), k > 0
+    at = lines.shape[-1] - k if is_largest else count - 1
+    last = np.partition(lines, at)[..., at : at + 1]
+    equal, beyond = lines == last, ~(lines <= last) if is_largest else lines < last
+    if lines.dtype.kind in "fmM" and (ends := last != last).any():  # in NaN and NaT, than which nothing is larger
+        missing = lines != lines
+        np.logical_and(ends, missing, out=equal, where=ends)
+        np.logical_and(not is_largest, ~missing, out=beyond, where=ends)
+    left = count - np.count_nonzero(beyond, axis=-1)
+    many = np.count_nonzero(equal, axis=-1) > left
+    if many.any():
+        some = equal[many]
+        equal[many] = some & (np.cumsum(some, axis=-1, dtype=np.int32 if lines.shape[-1] < 2**31 else np.int64) <= left[many][..., np.newaxis])
+    beyond |= equal
+    found = np.flatnonzero(beyond).reshape(*lines.shape[:-1], count) % lines.shape[-1]
+    order = _sorted(np.take_along_axis(lines, found, -1), k, lines.ndim - 1)
+    return np.take_along_axis(found, order, -1)
