@@ -181,7 +181,7 @@ lane_by_lane(maker *m, const lw_inst *inst, const lw_ref *args)
     lw_builder *b = m->b;
     lw_dtype type = lw_ir_type(b, args[0]), result = (lw_dtype)inst->type;
     bool own = m->choice.host.is_own((lw_intrinsic)inst->a, type);
-    lw_ref memory[3], one[3], out, value;
+    lw_ref memory[3] = {0}, one[3] = {0}, out, value;
     lw_for loop;
 
     for (uint32_t i = 0; i < inst->c; i++) {
@@ -215,9 +215,9 @@ intrinsic(maker *m, uint32_t i)
 {
     const lw_inst *inst = inst_at(m, i);
     const uint32_t *list = m->f->facts.func->lists.data + inst->b;
-    lw_ref args[3];
+    lw_ref args[3] = {0};
 
-    assert(inst->c <= 3);
+    assert(inst->c > 0 && inst->c <= 3);
     for (uint32_t k = 0; k < inst->c; k++) {
         args[k] = m->f->now[list[k]];
         if (!has(m, i, LW_LANES_UNIFORM))
@@ -339,6 +339,7 @@ leave_together(maker *m, uint32_t at)
 {
     target *t = m->f->targets;
 
+    assert(t != NULL); /* lw_lanes_facts: the IF stands in a loop */
     lw_ir_if(m->b, m->f->now[inst_at(m, at)->a]);
     if (t->broke)
         set_mask(m, t->broke, joined(m, lw_ir_get(m->b, t->broke), m->live));
@@ -469,8 +470,9 @@ jump(maker *m, uint32_t i)
     for (uint32_t k = 0; inst->op == LW_OP_RETURN && k < inst->c; k++)
         assign(m, m->f->results[k], m->f->now[list[k]], false);
     if (inst->op != LW_OP_RETURN) {
-        while (t->at != to)
+        while (t != NULL && t->at != to)
             t = t->outer;
+        assert(t != NULL);
         slot = inst->op == LW_OP_BREAK ? t->broke : t->continued;
         if (slot)
             set_mask(m, slot, joined(m, lw_ir_get(m->b, slot), m->live));

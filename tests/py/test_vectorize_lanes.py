@@ -131,6 +131,14 @@ def distance(a, b):
     return n
 
 
+def clipped(a, b):
+    n = 0
+    while a < 9 and n < 40:
+        a = np.minimum(np.maximum(a * 1.5 - b, -1), np.copysign(7, b + n) + 3)
+        n += 1
+    return np.floor(a * 4) + n
+
+
 def behind(a, b):
     x = a
     n = 0
@@ -140,7 +148,7 @@ def behind(a, b):
     return n + math.exp(-abs(x)) + math.sin(x) + math.sqrt(abs(x))
 
 
-FUNCTIONS = [escape, escape_while, newton, nested, two_exits, arms, outer_break, kept, until, distance, behind]
+FUNCTIONS = [escape, escape_while, newton, nested, two_exits, arms, outer_break, kept, until, distance, clipped, behind]
 
 
 def operands(dtype, n):
