@@ -15,6 +15,7 @@
 
 #include "core/base/env.h"
 #include "core/front/read/critical.h"
+#include "core/py/signals.h"
 #include "random/integers.h"
 #include "random/random_py.h"
 #include "random/units.h"
@@ -96,6 +97,15 @@ numpy_integer(int64_t value)
     return PyArray_Return((PyArrayObject *)array);
 }
 
+/* A call that Ctrl-C has ended: the generator is where it was before. */
+static PyObject *
+not_drawn(lw_draws_object *self, uint64_t place, uint64_t blocks, PyObject *array)
+{
+    lw_draws_give_back(self, place, blocks);
+    Py_XDECREF(array);
+    return NULL;
+}
+
 /* ---- computed here ---- */
 
 static PyObject *
@@ -105,6 +115,7 @@ uniforms(lw_draws_object *self, const lw_few *asked, double low, double width)
     PyObject *array;
     lw_philox philox;
     uint64_t place;
+    lw_stop stop = {.ask = lw_signal_raised_anyhow};
 
     to = room_for(asked, NPY_DOUBLE, &one, &array);
     if (to == NULL)
@@ -113,12 +124,14 @@ uniforms(lw_draws_object *self, const lw_few *asked, double low, double width)
     place = self->base.place;
     self->base.place += ((uint64_t)asked->n + 1) / 2;
     if (asked->n <= MOST_COMPUTED) {
-        lw_philox_uniforms(&philox, place, low, width, asked->n, to);
+        lw_philox_uniforms(&philox, place, low, width, asked->n, to, NULL);
     } else {
         Py_BEGIN_ALLOW_THREADS
-        lw_philox_uniforms(&philox, place, low, width, asked->n, to);
+        lw_philox_uniforms(&philox, place, low, width, asked->n, to, &stop);
         Py_END_ALLOW_THREADS
     }
+    if (stop.stopped)
+        return not_drawn(self, place, ((uint64_t)asked->n + 1) / 2, array);
     return asked->one ? PyFloat_FromDouble(one) : array;
 }
 
@@ -129,6 +142,7 @@ uniforms32(lw_draws_object *self, const lw_few *asked)
     float *to = room_for(asked, NPY_FLOAT, NULL, &array);
     lw_philox philox;
     uint64_t place;
+    lw_stop stop = {.ask = lw_signal_raised_anyhow};
 
     if (to == NULL)
         return NULL;
@@ -136,12 +150,14 @@ uniforms32(lw_draws_object *self, const lw_few *asked)
     place = self->base.place;
     self->base.place += ((uint64_t)asked->n + 3) / 4;
     if (asked->n <= MOST_COMPUTED) {
-        lw_philox_uniforms32(&philox, place, asked->n, to);
+        lw_philox_uniforms32(&philox, place, asked->n, to, NULL);
     } else {
         Py_BEGIN_ALLOW_THREADS
-        lw_philox_uniforms32(&philox, place, asked->n, to);
+        lw_philox_uniforms32(&philox, place, asked->n, to, &stop);
         Py_END_ALLOW_THREADS
     }
+    if (stop.stopped)
+        return not_drawn(self, place, ((uint64_t)asked->n + 3) / 4, array);
     return array;
 }
 
@@ -162,14 +178,17 @@ bounded(lw_draws_object *self, const lw_few *asked, int64_t low, int64_t high)
     } else {
         uint64_t place = self->base.place;
         lw_philox philox = self->base.philox;
+        lw_stop stop = {.ask = lw_signal_raised_anyhow};
         self->base.place += ((uint64_t)asked->n + 3) / 4;
         if (asked->n <= MOST_COMPUTED) {
-            lw_philox_integers32(&philox, place, (uint64_t)low, span, asked->n, to);
+            lw_philox_integers32(&philox, place, (uint64_t)low, span, asked->n, to, NULL);
         } else {
             Py_BEGIN_ALLOW_THREADS
-            lw_philox_integers32(&philox, place, (uint64_t)low, span, asked->n, to);
+            lw_philox_integers32(&philox, place, (uint64_t)low, span, asked->n, to, &stop);
             Py_END_ALLOW_THREADS
         }
+        if (stop.stopped)
+            return not_drawn(self, place, ((uint64_t)asked->n + 3) / 4, array);
     }
     return asked->one ? numpy_integer(one) : array;
 }
@@ -644,6 +663,7 @@ draw_fill(PyObject *object, PyObject *args)
     unsigned long long place;
     double low, width;
     lw_philox philox;
+    lw_stop stop = {.ask = lw_signal_raised_anyhow};
 
     if (!PyArg_ParseTuple(args, "KddO!:_fill_uniform", &place, &low, &width, &PyArray_Type,
                           &out))
@@ -656,8 +676,10 @@ draw_fill(PyObject *object, PyObject *args)
     philox = ((lw_draws_object *)object)->base.philox;
     Py_END_CRITICAL_SECTION();
     Py_BEGIN_ALLOW_THREADS
-    lw_philox_uniforms(&philox, place, low, width, PyArray_SIZE(out), PyArray_DATA(out));
+    lw_philox_uniforms(&philox, place, low, width, PyArray_SIZE(out), PyArray_DATA(out), &stop);
     Py_END_ALLOW_THREADS
+    if (stop.stopped)
+        return NULL;
     Py_RETURN_NONE;
 }
 

@@ -1,6 +1,6 @@
 #include "random/integers.h"
 
-#include "core/host/thread_pool.h"
+#include "random/groups.h"
 
 #include <stdbool.h>
 
@@ -52,13 +52,9 @@ groups(void *context, int64_t begin, int64_t end, uint32_t worker)
 
 void
 lw_philox_integers32(const lw_philox *stream, uint64_t place, uint64_t low, uint64_t span,
-                     int64_t n, int64_t *out)
+                     int64_t n, int64_t *out, lw_stop *stop)
 {
     job j = {stream, place, low, span, n, out};
-    int64_t all = n / GROUP + (n % GROUP != 0);
 
-    if (all > 2 * GROUPS)
-        lw_parallel_for(all, GROUPS, groups, &j); /* every chunk runs, and none fails */
-    else
-        groups(&j, 0, all, 0);
+    lw_run_groups(n / GROUP + (n % GROUP != 0), GROUPS, groups, &j, stop);
 }

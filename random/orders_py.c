@@ -5,6 +5,7 @@
 
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/raise.h"
+#include "core/py/signals.h"
 #include "random/shuffle.h"
 
 enum { LONG = 10000 }; /* steps from which on other threads are let run */
@@ -47,6 +48,7 @@ lw_draws_sample(PyObject *object, PyObject *args)
     PyObject *words, *stream, *result;
     lw_status status;
     lw_error err = {0};
+    lw_stop stop = {.ask = lw_signal_raised_anyhow};
     lw_draws from;
 
     if (!PyArg_ParseTuple(args, "LLOO:_sample", &n, &count, &words, &stream) ||
@@ -61,12 +63,15 @@ lw_draws_sample(PyObject *object, PyObject *args)
         Py_XDECREF(result);
         return NULL;
     }
+    from.stop = &stop;
     Py_BEGIN_ALLOW_THREADS
     status = lw_sample(&from, PyArray_DATA((PyArrayObject *)result), n, count, &err);
     Py_END_ALLOW_THREADS
-    if (status == LW_OK)
+    if (status == LW_OK && !stop.stopped)
         return result;
     Py_DECREF(result);
+    if (status == LW_OK)
+        return NULL;
     return lw_py_raise(&err);
 }
 
@@ -85,7 +90,8 @@ shuffle_lines(const lw_draws *from, const lines *l)
     size_t stride = (size_t)l->inner * l->bytes;
 
     for (int64_t a = 0; a < l->outer; a++)
-        for (int64_t b = 0; b < l->inner; b++, step += (uint64_t)l->length)
+        for (int64_t b = 0; b < l->inner && (!from->stop || !from->stop->stopped);
+             b++, step += (uint64_t)l->length)
             lw_shuffle(from, step,
                        &(lw_shuffled){.items = l->items + (size_t)(a * l->length) * stride +
                                                (size_t)b * l->bytes,
@@ -125,6 +131,7 @@ lw_draws_mix(PyObject *object, PyObject *args)
     PyObject *words, *array, *stream;
     int axis, together;
     int64_t steps;
+    lw_stop stop = {.ask = lw_signal_raised_anyhow};
     lw_draws from;
     lines l;
 
@@ -137,9 +144,12 @@ lw_draws_mix(PyObject *object, PyObject *args)
     if (steps < LONG || PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)array))) {
         shuffle_lines(&from, &l);
     } else {
+        from.stop = &stop;
         Py_BEGIN_ALLOW_THREADS
         shuffle_lines(&from, &l);
         Py_END_ALLOW_THREADS
+        if (stop.stopped)
+            return NULL;
     }
     Py_RETURN_NONE;
 }

@@ -8,6 +8,7 @@
 /* ---- the numbers of some steps ---- */
 
 enum { STEPS = 2 * LW_PHILOX_BATCH }; /* at once: their words fit one batch at either width */
+enum { LOOKS = 1 << 12 };             /* times STEPS, between two looks for Ctrl-C */
 
 static bool
 is_narrow(int64_t n)
@@ -102,6 +103,8 @@ lw_shuffle(const lw_draws *draws, uint64_t step, const lw_shuffled *of, int64_t 
 
     for (int64_t i = 0; i < count; i += STEPS) {
         int here = count - i < STEPS ? (int)(count - i) : STEPS;
+        if (i / STEPS % LOOKS == 0 && lw_stop_asked(draws->stop))
+            return;
         draw_steps(draws, step + (uint64_t)i, narrow, (uint64_t)(of->n - i), here, by);
         exchange_all(of->items + (size_t)i * of->stride, of->bytes, of->stride, by, here);
     }
@@ -143,6 +146,8 @@ take_steps(const lw_draws *draws, table *t, int64_t *out, int64_t n, int64_t cou
     for (int64_t i = 0; i < count; i++) {
         moved *here, *there;
         int64_t own, k = i % STEPS;
+        if (i % (LOOKS * STEPS) == 0 && lw_stop_asked(draws->stop))
+            return;
         if (k == 0)
             draw_steps(draws, (uint64_t)i, is_narrow(n), (uint64_t)(n - i),
                        count - i < STEPS ? (int)(count - i) : STEPS, by);
@@ -185,8 +190,11 @@ sample_many(const lw_draws *draws, int64_t *out, int64_t n, int64_t count, lw_er
 
     if (all == NULL)
         return lw_fail_memory(err);
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
+        if (i % (LOOKS * STEPS) == 0 && lw_stop_asked(draws->stop))
+            break;
         all[i] = i;
+    }
     lw_shuffle(draws, 0, &(lw_shuffled){(char *)all, sizeof *all, sizeof *all, n}, count);
     if (all != out) {
         memcpy(out, all, (size_t)count * sizeof *all);

@@ -11,12 +11,15 @@
 
 #include <stddef.h>
 
+#include "core/host/pieces.h"
+
 /* Where the numbers of steps 0, 1, … come from: Philox's words (32 bits per step for fewer than
  * 2^32 elements, else 64) from block `place` on, or `words`. */
 typedef struct lw_draws {
     lw_philox philox;
     uint64_t place;
     const uint64_t *words; /* NULL: Philox's */
+    lw_stop *stop;         /* core/host/pieces.h: it may end early; or NULL */
 } lw_draws;
 
 /* How many of Philox's blocks `count` steps among n elements take. */

@@ -1,6 +1,6 @@
 #include "random/units.h"
 
-#include "core/host/thread_pool.h"
+#include "random/groups.h"
 
 #include <math.h>
 
@@ -60,25 +60,13 @@ groups(void *context, int64_t begin, int64_t end, uint32_t worker)
     return LW_OK;
 }
 
-/* Every group is run, and none fails. */
-static void
-run_groups(int64_t n, lw_loop_body body, void *context)
-{
-    int64_t all = n / GROUP + (n % GROUP != 0);
-
-    if (all > 2 * GROUPS)
-        lw_parallel_for(all, GROUPS, body, context);
-    else
-        body(context, 0, all, 0);
-}
-
 void
 lw_philox_uniforms(const lw_philox *stream, uint64_t place, double low, double width, int64_t n,
-                   double *out)
+                   double *out, lw_stop *stop)
 {
     job j = {stream, place, low, width, n, out};
 
-    run_groups(n, groups, &j);
+    lw_run_groups(n / GROUP + (n % GROUP != 0), GROUPS, groups, &j, stop);
 }
 
 /* ---- float32 ---- */
@@ -108,9 +96,10 @@ groups32(void *context, int64_t begin, int64_t end, uint32_t worker)
 }
 
 void
-lw_philox_uniforms32(const lw_philox *stream, uint64_t place, int64_t n, float *out)
+lw_philox_uniforms32(const lw_philox *stream, uint64_t place, int64_t n, float *out,
+                     lw_stop *stop)
 {
     job32 j = {stream, place, n, out};
 
-    run_groups(n, groups32, &j);
+    lw_run_groups(n / GROUP + (n % GROUP != 0), GROUPS, groups32, &j, stop);
 }

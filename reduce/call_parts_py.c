@@ -3,6 +3,7 @@
 #include "reduce/call_parts_py.h"
 
 #include "core/base/memory.h"
+#include "core/base/memory_span.h"
 #include "core/py/array/args.h"
 #include "core/py/array/convert.h"
 #include "core/py/array/device_array.h"
@@ -614,11 +615,52 @@ lw_reduce_mask_job(lw_reduce_call *call)
 
 /* ---- results ---- */
 
+static lw_memory_span
+span_of(PyArrayObject *array)
+{
+    return lw_memory_span_of(PyArray_NDIM(array), (const int64_t *)PyArray_SHAPE(array),
+                             (const int64_t *)PyArray_STRIDES(array), PyArray_ITEMSIZE(array),
+                             (uint64_t)(uintptr_t)PyArray_BYTES(array));
+}
+
+static bool
+is_apart(const lw_reduce_call *call, PyArrayObject *out)
+{
+    for (uint32_t i = 0; i <= call->n_in; i++)
+        if (call->in[i] != NULL && lw_memory_spans_overlap(span_of(out), span_of(call->in[i])))
+            return false;
+    return true;
+}
+
+/* The array given as out= if the only result can be computed in it: what a result of ours would
+ * be, and nothing of the operands. NULL: it is copied there, or refused, at the end. */
+static PyArrayObject *
+usable_out(const lw_reduce_call *call, int ndim, const int64_t *shape)
+{
+    const lw_reduction *r = call->specialisation->reduction;
+    PyArrayObject *out = (PyArrayObject *)call->keywords.out;
+    PyArray_Descr *descr = out ? lw_descr_of(r->out[0]) : NULL;
+
+    if (out == NULL || r->n_out != 1 || r->n_raised > 0 || !PyArray_CheckExact(out) ||
+        PyArray_NDIM(out) != ndim || !PyArray_ISCARRAY(out) || descr == NULL ||
+        !PyArray_EquivTypes(PyArray_DESCR(out), descr))
+        return NULL;
+    for (int d = 0; d < ndim; d++)
+        if (PyArray_DIM(out, d) != shape[d])
+            return NULL;
+    return is_apart(call, out) ? out : NULL;
+}
+
 int
 lw_reduce_new_results(lw_reduce_call *call, int ndim, const int64_t *shape)
 {
     const lw_reduction *r = call->specialisation->reduction;
+    PyArrayObject *out = usable_out(call, ndim, shape);
 
+    if (out != NULL) {
+        call->result[0] = (PyArrayObject *)Py_NewRef((PyObject *)out);
+        return 0;
+    }
     for (uint32_t i = 0; i < r->n_out; i++) {
         PyArray_Descr *descr = lw_descr_of(r->out[i]);
         if (descr == NULL)
@@ -637,6 +679,8 @@ put_out(lw_reduce_call *call, PyObject *out, uint32_t which)
 {
     PyArrayObject *result = call->result[which];
 
+    if (out == (PyObject *)result) /* it was computed there */
+        return 0;
     if (!PyArray_Check(out)) {
         PyErr_Format(PyExc_TypeError, "out= must be an ndarray, not %.100s",
                      Py_TYPE(out)->tp_name);

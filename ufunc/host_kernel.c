@@ -1,6 +1,7 @@
 #include "ufunc/host_kernel.h"
 
 #include "core/ir/report.h"
+#include "core/opt/lanes.h"
 #include "core/tables/intrinsics.h"
 #include "ufunc/device_kernel.h"
 #include "ufunc/host_internal.h"
@@ -17,6 +18,12 @@ typedef struct facts {
     bool branches; /* anything that may be computed and thrown away, or libm's own flags */
 } facts;
 
+static bool
+is_own(lw_intrinsic which, lw_dtype type)
+{
+    return lw_host_has_fma() && lw_emit_is_own(which, type);
+}
+
 static void
 look_at(const lw_func *func, const lw_inst *inst, facts *f)
 {
@@ -30,8 +37,7 @@ look_at(const lw_func *func, const lw_inst *inst, facts *f)
     case LW_OP_INTRINSIC:
         if (lw_intrinsics[inst->a].vector_stem[0] == 0)
             ;
-        else if (lw_host_has_fma() &&
-                 lw_emit_is_own((lw_intrinsic)inst->a, (lw_dtype)inst->type))
+        else if (is_own((lw_intrinsic)inst->a, (lw_dtype)inst->type))
             f->own_math++;
         else
             f->vector_math = true;
@@ -244,6 +250,140 @@ block_loop(maker *m, lw_module *module, lw_error *err)
     return lw_ir_finish(&m->b, err);
 }
 
+/* ---- vectors ---- */
+
+/* The lanes of one part of an operand, of which the element at `at` is the first. Parts of
+ * complex numbers lie side by side with the other part. */
+static lw_ref
+load_lanes(maker *m, lw_dtype dtype, lw_ref at, unsigned part, unsigned lanes)
+{
+    lw_ref scalars[LW_MOST_LANES];
+
+    if (lw_dtype_n_parts(dtype) == 1)
+        return lw_ir_load(&m->b, dtype, lanes, at, 0, 0);
+    at = lw_ir_part_address(&m->b, dtype, at, part);
+    for (unsigned i = 0; i < lanes; i++)
+        scalars[i] = lw_ir_load(
+            &m->b, lw_dtypes[dtype].parts, 1,
+            lw_ir_offset(&m->b, at, constant(m, (int64_t)i * lw_dtypes[dtype].size_bytes)), 0,
+            0);
+    return lw_ir_pack(&m->b, lw_dtypes[dtype].parts, scalars, lanes);
+}
+
+static void
+store_lanes(maker *m, lw_dtype dtype, lw_ref at, unsigned part, lw_ref value, unsigned lanes)
+{
+    if (lw_dtype_n_parts(dtype) == 1) {
+        lw_ir_store(&m->b, at, value, 0, 0);
+        return;
+    }
+    at = lw_ir_part_address(&m->b, dtype, at, part);
+    for (unsigned i = 0; i < lanes; i++)
+        lw_ir_store(
+            &m->b,
+            lw_ir_offset(&m->b, at, constant(m, (int64_t)i * lw_dtypes[dtype].size_bytes)),
+            lw_ir_lane(&m->b, value, i), 0, 0);
+}
+
+/* The function lw_lanes: the body for as many elements, given the addresses of their operands,
+ * and of memory for what they raise: lanes words for the statuses, and for each word that an
+ * exception carries. */
+static lw_status
+lanes_function(maker *m, lw_module *module, const lw_lanes_choice *choice, uint32_t *number,
+               lw_error *err)
+{
+    const lw_loop *loop = m->loop;
+    const lw_scalar *scalar = loop->scalar;
+    lw_ref values[2 * LW_MAX_ARGS], results[2 * LW_MAX_ARGS + LW_RAISE_WORDS + 1];
+    lw_ref addresses[LW_MAX_ARGS], noted = 0;
+    uint32_t n = 0, which = 0;
+    lw_status status;
+
+    lw_builder_start(&m->b, module, "lw_lanes");
+    *number = m->b.func_number;
+    for (int i = 0; i < loop->nin + loop->nout; i++)
+        addresses[i] = lw_ir_param_add(&m->b, LW_DT_ptr, 0, "operand");
+    if (scalar->can_raise)
+        noted = lw_ir_param_add(&m->b, LW_DT_ptr, 0, "noted");
+    for (int j = 0; j < loop->nin; j++) {
+        int k = loop->uniforms.order[j];
+        for (unsigned part = 0; part < lw_dtype_n_parts(loop->types[k]); part++)
+            values[n++] = load_lanes(m, loop->types[k], addresses[k], part, choice->lanes);
+    }
+    LW_TRY(lw_lanes_inline(&m->b, scalar->body, choice, values, results, err));
+    for (; scalar->can_raise && which <= scalar->n_raise_words; which++)
+        lw_ir_store(&m->b,
+                    lw_ir_offset(&m->b, noted, constant(m, (int64_t)which * 8 * LW_MOST_LANES)),
+                    lw_ir_cast(&m->b, LW_DT_u64, results[which]), 8, 0);
+    for (int k = loop->nin; k < loop->nin + loop->nout; k++)
+        for (unsigned part = 0; part < lw_dtype_n_parts(loop->types[k]); part++)
+            store_lanes(m, loop->types[k], addresses[k], part, results[which++], choice->lanes);
+    LW_TRY(lw_ir_finish(&m->b, err));
+fail:
+    return status;
+}
+
+/* What the lanes whose first element is i have raised. */
+static void
+note_lanes(maker *m, lw_ref noted, lw_ref i, unsigned lanes)
+{
+    lw_builder *b = &m->b;
+    lw_ref words[LW_RAISE_WORDS] = {0};
+    lw_for lane = lw_ir_for(b, constant(m, 0), constant(m, lanes), constant(m, 1),
+                            LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    lw_ref at = lw_ir_offset(b, noted, lw_ir_mul(b, lane.i, constant(m, 8)));
+    lw_ref status = lw_ir_cast(b, LW_DT_i32, lw_ir_load(b, LW_DT_u64, 1, at, 8, 0));
+
+    for (uint32_t w = 0; w < m->loop->scalar->n_raise_words; w++)
+        words[w] = lw_ir_load(
+            b, LW_DT_u64, 1,
+            lw_ir_offset(b, at, constant(m, (int64_t)(w + 1) * 8 * LW_MOST_LANES)), 8, 0);
+    note_failure(m, status, lw_ir_add(b, i, lane.i), words);
+    lw_ir_for_end(b, &lane);
+}
+
+/* Vectors of elements, where the function has a loop that ends at a different time for each of
+ * them. */
+static lw_status
+lanes_loop(maker *m, lw_module *module, const lw_lanes_choice *choice, lw_error *err)
+{
+    const lw_loop *loop = m->loop;
+    lw_ref addresses[LW_MAX_ARGS + 1];
+    uint32_t function, n = (uint32_t)(loop->nin + loop->nout);
+    lw_status status;
+    lw_for blocks;
+
+    LW_TRY(lanes_function(m, module, choice, &function, err));
+    start(m, module, "lw_loop_contiguous", false);
+    if (loop->scalar->can_raise)
+        addresses[n] =
+            lw_ir_local(&m->b, 8 * LW_MOST_LANES * (loop->scalar->n_raise_words + 1), 64);
+    blocks = lw_ir_for(&m->b, constant(m, 0), m->n, constant(m, choice->lanes),
+                       LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    for (uint32_t k = 0; k < n; k++)
+        addresses[k] = address(m, (int)k, blocks.i);
+    lw_ir_call(&m->b, function, addresses, n + loop->scalar->can_raise);
+    if (loop->scalar->can_raise)
+        note_lanes(m, addresses[n], blocks.i, choice->lanes);
+    lw_ir_for_end(&m->b, &blocks);
+    finish(m);
+    LW_TRY(lw_ir_finish(&m->b, err));
+fail:
+    return status;
+}
+
+/* Not with excluded arrays, whose elements the function reads one at a time. */
+static bool
+runs_in_lanes(const lw_loop *loop, bool precise, lw_lanes_choice *choice)
+{
+    const lw_lanes_host host = {.vector_bits = lw_host_vector_bits(), .is_own = is_own};
+
+    for (int i = 0; i < loop->nin + loop->nout; i++)
+        if (is_uniform(loop, i))
+            return false;
+    return !precise && lw_lanes_fit(loop->scalar->module, loop->scalar->body, &host, choice);
+}
+
 lw_status
 lw_host_module(const lw_loop *loop, bool precise, lw_module **out, lw_error *err)
 {
@@ -251,11 +391,14 @@ lw_host_module(const lw_loop *loop, bool precise, lw_module **out, lw_error *err
     lw_module *module = NULL;
     maker m = {.loop = loop};
     facts f = facts_of(loop);
+    lw_lanes_choice choice;
     /* one chain of a hundred dependent operations leaves half the processor idle */
     uint32_t more = f.own_math > 0 && f.own_math <= 2 && !precise ? LW_LOOP_INTERLEAVE : 0;
 
     LW_TRY(lw_module_copy(loop->scalar->module, &module, err));
-    if (f.vector_math && !precise) {
+    if (runs_in_lanes(loop, precise, &choice)) {
+        LW_TRY(lanes_loop(&m, module, &choice, err));
+    } else if (f.vector_math && !precise) {
         LW_TRY(block_loop(&m, module, err));
     } else {
         LW_TRY(plain_loop(&m, module, false, more, err));

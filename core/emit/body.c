@@ -15,6 +15,10 @@ emit_distance(lw_emitter *e)
 static void
 emit_inst(lw_emitter *e)
 {
+    if (lw_is_vector_op(e)) {
+        lw_emit_vector(e);
+        return;
+    }
     switch ((lw_op)e->inst->op) {
     case LW_OP_ADD:
     case LW_OP_SUB:
@@ -64,6 +68,8 @@ emit_inst(lw_emitter *e)
     case LW_OP_PREFETCH: lw_emit_prefetch(e); break;
     case LW_OP_PACK: lw_emit_pack(e); break;
     case LW_OP_LANE: lw_emit_lane(e); break;
+    case LW_OP_SPLAT:
+    case LW_OP_ANY: lw_emit_vector(e); break;
     case LW_OP_CALL:
         lw_emit_watch(e);
         lw_emit_call(e);
@@ -144,7 +150,7 @@ emit_entry(lw_emitter *e)
     lw_text_add(e->out, "entry:\n");
     for (uint32_t i = 1; i < e->func->insts.n; i++)
         if (e->func->insts.data[i].op == LW_OP_SLOT)
-            lw_line(e, "%s$u = alloca $t", i, (lw_dtype)e->func->insts.data[i].type);
+            lw_line(e, "%s$u = alloca $s", i, lw_value_type(e, i).text);
     lw_recursion_begin(e);
     lw_variables_begin(e);
     lw_leave_begin(e);

@@ -137,6 +137,12 @@ void lw_emit_pack(lw_emitter *e);
 void lw_emit_lane(lw_emitter *e);
 void lw_emit_slot(lw_emitter *e, lw_ref slot, bool is_set); /* SET, GET */
 
+/* ---- vectors.c ---- */
+lw_name lw_value_type(const lw_emitter *e, lw_ref value); /* with its lanes */
+/* Whether the instruction is an operation on vectors, or makes or asks one. */
+bool lw_is_vector_op(const lw_emitter *e);
+void lw_emit_vector(lw_emitter *e);
+
 /* ---- looks.c ---- */
 /* What a LOOP does for Ctrl-C. */
 typedef enum lw_loop_looks {

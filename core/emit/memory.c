@@ -211,13 +211,13 @@ lw_emit_lane(lw_emitter *e)
 void
 lw_emit_slot(lw_emitter *e, lw_ref slot, bool is_set)
 {
-    lw_dtype type = lw_operand_type(e, slot);
-    const char *star = e->typed ? "*" : "", *pointer = e->typed ? lw_type(e, type) : "ptr";
+    lw_name type = lw_value_type(e, slot);
+    const char *star = e->typed ? "*" : "", *pointer = e->typed ? type.text : "ptr";
 
     assert(e->func->insts.data[slot].op == LW_OP_SLOT);
-    assert(!is_set || lw_operand_type(e, e->inst->b) == type);
+    assert(!is_set || lw_operand_type(e, e->inst->b) == lw_operand_type(e, slot));
     if (is_set)
-        lw_line(e, "store $t $v, $s$s %s$u", type, e->inst->b, pointer, star, slot);
+        lw_line(e, "store $s $v, $s$s %s$u", type.text, e->inst->b, pointer, star, slot);
     else
-        lw_result(e, "load $t, $s$s %s$u", type, pointer, star, slot);
+        lw_result(e, "load $s, $s$s %s$u", type.text, pointer, star, slot);
 }

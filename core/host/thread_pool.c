@@ -155,6 +155,20 @@ rouse_below(uint32_t index)
         rouse(&workers[i].state, &workers[i].asleep);
 }
 
+/* A worker that was called and has not begun, because its core does something else, wakes
+ * nobody: those behind it are woken in its stead. */
+static void
+rouse_past(uint32_t index)
+{
+    uint32_t i;
+
+    for (i = 2 * index + 1; i <= 2 * index + 2 && i < current.n_chunks; i++)
+        if (atomic_load_explicit(&workers[i].state, memory_order_relaxed) == CALLED) {
+            rouse_below(i);
+            rouse_past(i);
+        }
+}
+
 static int64_t
 least(int64_t a, int64_t b)
 {
@@ -205,8 +219,11 @@ run_steps(worker *self)
 {
     for (uint32_t i = 0; i < current.n_chunks; i++) {
         uint32_t chunk = (self->index + i) % current.n_chunks;
-        for (int64_t step; (step = take_step(&workers[chunk], i == 0)) >= 0;)
+        for (int64_t step; (step = take_step(&workers[chunk], i == 0)) >= 0;) {
             run_step(self, chunk, step);
+            if (i == 0)
+                rouse_past(self->index);
+        }
     }
 }
 

@@ -190,6 +190,17 @@ float_flags(const lw_builder *b, lw_op op, lw_dtype type, lw_dtype operand)
     }
 }
 
+/* Operations on vectors give vectors; a GET gives what its slot holds. */
+static uint8_t
+lanes_of_result(const lw_builder *b, lw_op op, uint32_t a, uint32_t list)
+{
+    if (op == LW_OP_INTRINSIC)
+        a = list < b->func->lists.n ? b->func->lists.data[list] : 0;
+    else if (op != LW_OP_GET && !lw_op_is_elementwise(op))
+        return 0;
+    return inst_of(b, a)->lanes;
+}
+
 lw_ref
 lw_ir_emit(lw_builder *b, lw_op op, lw_dtype type, uint32_t a, uint32_t a2, uint32_t a3)
 {
@@ -210,6 +221,7 @@ lw_ir_emit(lw_builder *b, lw_op op, lw_dtype type, uint32_t a, uint32_t a2, uint
         type = LW_DT_void;
     *inst = (lw_inst){.op = (uint16_t)op,
                       .type = (uint8_t)type,
+                      .lanes = lanes_of_result(b, op, a, a2),
                       .flags = float_flags(b, op, type, (lw_dtype)first->type),
                       .a = a,
                       .b = a2,
@@ -583,6 +595,40 @@ lw_ir_pack(lw_builder *b, lw_dtype type, const lw_ref *values, unsigned lanes)
     assert(has_type(b, values[0], type));
     set_lanes(b, value, lanes, 0);
     return value;
+}
+
+unsigned
+lw_ir_lanes(const lw_builder *b, lw_ref value)
+{
+    unsigned lanes = inst_of(b, value)->lanes;
+
+    return lanes > 1 ? lanes : 1;
+}
+
+lw_ref
+lw_ir_vector_slot(lw_builder *b, lw_dtype type, unsigned lanes)
+{
+    lw_ref slot = lw_ir_slot(b, type);
+
+    set_lanes(b, slot, lanes, 0);
+    return slot;
+}
+
+lw_ref
+lw_ir_splat(lw_builder *b, lw_ref scalar, unsigned lanes)
+{
+    lw_ref value = lw_ir_emit(b, LW_OP_SPLAT, lw_ir_type(b, scalar), scalar, 0, 0);
+
+    assert(lw_ir_lanes(b, scalar) == 1);
+    set_lanes(b, value, lanes, 0);
+    return value;
+}
+
+lw_ref
+lw_ir_any(lw_builder *b, lw_ref mask)
+{
+    assert(has_type(b, mask, LW_DT_b1));
+    return lw_ir_emit(b, LW_OP_ANY, LW_DT_b1, mask, 0, 0);
 }
 
 lw_ref

@@ -77,6 +77,7 @@ lw_ref lw_ir_sreg(lw_builder *b, lw_sreg which);
 
 /* variables: slots live for the whole function, whatever region is open when they are made */
 lw_ref lw_ir_slot(lw_builder *b, lw_dtype type);
+lw_ref lw_ir_vector_slot(lw_builder *b, lw_dtype type, unsigned lanes);
 lw_ref lw_ir_get(lw_builder *b, lw_ref slot);
 void lw_ir_set(lw_builder *b, lw_ref slot, lw_ref value);
 
@@ -95,6 +96,9 @@ void lw_ir_load_parts(lw_builder *b, lw_dtype dtype, lw_ref address, uint32_t fl
 void lw_ir_store_parts(lw_builder *b, lw_dtype dtype, lw_ref address, const lw_ref *parts);
 lw_ref lw_ir_pack(lw_builder *b, lw_dtype type, const lw_ref *values, unsigned lanes);
 lw_ref lw_ir_lane(lw_builder *b, lw_ref vector, unsigned lane);
+unsigned lw_ir_lanes(const lw_builder *b, lw_ref value); /* 1: a scalar */
+lw_ref lw_ir_splat(lw_builder *b, lw_ref scalar, unsigned lanes);
+lw_ref lw_ir_any(lw_builder *b, lw_ref mask);
 
 /* memory that belongs to the function or module; align_bytes is a power of two */
 lw_ref lw_ir_local(lw_builder *b, uint32_t bytes, uint32_t align_bytes);

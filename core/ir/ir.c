@@ -468,6 +468,12 @@ lw_ir_repeats(const lw_module *module)
 }
 
 bool
+lw_op_is_elementwise(lw_op op)
+{
+    return op >= LW_OP_ADD && op <= LW_OP_INTRINSIC && op != LW_OP_MULHI;
+}
+
+bool
 lw_op_is_own_memory(lw_op op)
 {
     return op == LW_OP_LOCAL || op == LW_OP_OWNER;

@@ -52,6 +52,8 @@ typedef struct lw_op_row {
 
 extern const lw_op_row lw_ops[LW_N_OPS];
 
+/* Whether the operation exists for vectors, lane by lane, on the host. */
+bool lw_op_is_elementwise(lw_op op);
 /* LOCAL and OWNER: variables of a function, which are the same in every iteration of a loop. */
 bool lw_op_is_own_memory(lw_op op);
 /* CALL and RECUR. */

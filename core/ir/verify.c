@@ -3,6 +3,7 @@
 #include "core/ir/ir.h"
 
 #include "core/ir/format.h"
+#include "core/ir/operands.h"
 #include "core/tables/intrinsics.h"
 #include "core/tables/kernel_ops.h"
 
@@ -101,7 +102,7 @@ check_list(checker *c)
     for (uint32_t i = 0; i < c->inst->c && status == LW_OK; i++) {
         lw_ref value = func->lists.data[c->inst->b + i];
         status = check_value(c, value);
-        if (status == LW_OK && lanes_of(c, value) > 1)
+        if (status == LW_OK && lanes_of(c, value) > 1 && c->inst->op != LW_OP_INTRINSIC)
             status = broken(c, "%%%u is a vector; only scalars stand in lists", value);
     }
     return status;
@@ -139,6 +140,14 @@ check_operand(checker *c, char letter, uint32_t value)
     }
 }
 
+/* Whether operand i of the operation may be a vector. */
+static bool
+takes_vector(lw_op op, int i)
+{
+    return lw_op_is_elementwise(op) || op == LW_OP_LANE || op == LW_OP_ANY ||
+           ((op == LW_OP_STORE || op == LW_OP_SET) && i == 1);
+}
+
 static lw_status
 check_operands(checker *c)
 {
@@ -151,7 +160,7 @@ check_operands(checker *c)
             return check_list(c);
         status = check_operand(c, letters[i], operands[i]);
         if (status == LW_OK && letters[i] == 'v' && lanes_of(c, operands[i]) > 1 &&
-            c->inst->op != LW_OP_LANE && !(c->inst->op == LW_OP_STORE && i == 1))
+            !takes_vector((lw_op)c->inst->op, i))
             status = broken(c, "operand %%%u is a vector", operands[i]);
     }
     return status;
@@ -254,16 +263,33 @@ check_intrinsic(checker *c)
     return LW_OK;
 }
 
+static bool
+makes_vector(lw_op op)
+{
+    return lw_op_is_elementwise(op) || op == LW_OP_LOAD || op == LW_OP_PACK ||
+           op == LW_OP_SPLAT || op == LW_OP_SLOT || op == LW_OP_GET;
+}
+
 static lw_status
 check_vector_shape(checker *c)
 {
     unsigned lanes = c->inst->lanes;
+    uint32_t at = 0;
+    lw_ref operand;
 
-    RULE(lanes <= 1 || c->inst->op == LW_OP_LOAD || c->inst->op == LW_OP_PACK,
-         "it cannot make a vector");
+    RULE(lanes <= 1 || makes_vector((lw_op)c->inst->op), "it cannot make a vector");
     RULE(lanes <= 1 || lanes == 2 || lanes == 4 || lanes == 8 || lanes == 16,
          "%u lanes; 2, 4, 8 and 16 exist", lanes);
     RULE(lanes <= 1 || c->inst->type != LW_DT_ptr, "a vector of pointers");
+    lanes = lanes > 1 ? lanes : 1;
+    while (lw_op_is_elementwise((lw_op)c->inst->op) &&
+           lw_ir_next_operand(c->func, c->inst, &at, &operand))
+        RULE(lanes_of(c, operand) == lanes, "%%%u has %u lanes and the result %u", operand,
+             lanes_of(c, operand), lanes);
+    RULE((c->inst->op != LW_OP_GET && c->inst->op != LW_OP_SET) ||
+             lanes_of(c, c->inst->a) ==
+                 (c->inst->op == LW_OP_GET ? lanes : lanes_of(c, c->inst->b)),
+         "its slot has other lanes");
     return LW_OK;
 }
 
@@ -475,6 +501,13 @@ check_types(checker *c)
     case LW_OP_CONTEXT: return check_memory_decl(c);
     case LW_OP_ATOMIC: return check_atomic(c);
     case LW_OP_KERNEL_CALL: return check_kernel_call(c);
+    case LW_OP_SPLAT:
+        RULE(type_of(c, inst->a) == inst->type && inst->lanes > 1, "no vector of its operand");
+        return LW_OK;
+    case LW_OP_ANY:
+        RULE(type_of(c, inst->a) == LW_DT_b1 && lanes_of(c, inst->a) > 1,
+             "its operand is no vector of bools");
+        return LW_OK;
     case LW_OP_LANE:
         RULE(inst->b < lanes_of(c, inst->a) && inst->type == type_of(c, inst->a),
              "no lane %u of this type in %%%u", inst->b, inst->a);

@@ -35,3 +35,13 @@ lw_intrinsic_result(lw_intrinsic which, lw_dtype dtype)
 {
     return lw_intrinsics[which].result == 'i' ? LW_DT_i32 : dtype;
 }
+
+bool
+lw_intrinsic_has_vectors(lw_intrinsic which)
+{
+    const lw_intrinsic_row *row = &lw_intrinsics[which];
+
+    return row->kind == LW_INTRINSIC_FLOAT &&
+           (row->host_how == LW_HOW_LLVM || which == LW_IN_fabs || which == LW_IN_copysign ||
+            which == LW_IN_minimum || which == LW_IN_maximum);
+}

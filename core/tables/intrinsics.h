@@ -31,6 +31,8 @@ extern const lw_intrinsic_row lw_intrinsics[LW_N_INTRINSICS];
 
 /* Whether the intrinsic exists for this type of `v`. */
 bool lw_intrinsic_takes(lw_intrinsic which, lw_dtype dtype);
+/* Whether the host has it for vectors, lane by lane (core/ir/ir.h: lw_op_is_elementwise). */
+bool lw_intrinsic_has_vectors(lw_intrinsic which);
 /* The result's type when v is dtype. */
 lw_dtype lw_intrinsic_result(lw_intrinsic which, lw_dtype dtype);
 

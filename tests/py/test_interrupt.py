@@ -181,6 +181,33 @@ assert min(late) < 0.1, late
     run_python(str(script), timeout=110)
 
 
+@pytest.mark.parametrize("call", ["g.permutation(2 * 10**7)", "g.shuffle(order)", "g.choice(10**9, 10**7, replace=False)"])
+def test_control_c_ends_random_orders(call, run_python, tmp_path):
+    """Fills with uniform numbers: tests/c/test_groups."""
+    script = tmp_path / "interrupted.py"
+    script.write_text(f"""
+import signal, time
+import numpy as np
+import lanewise as lw
+
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+order = np.arange(5 * 10**7).astype(np.uint8)
+g = lw.random.default_rng(7)
+ended = 0
+for _ in range(9):
+    signal.setitimer(signal.ITIMER_REAL, 0.06)
+    try:
+        {call}
+    except KeyboardInterrupt:
+        ended += signal.setitimer(signal.ITIMER_REAL, 0)[0] == 0
+        break
+    signal.setitimer(signal.ITIMER_REAL, 0)
+assert ended == 1
+assert (np.bincount(order) == np.bincount(np.arange(5 * 10**7).astype(np.uint8))).all()
+""")
+    run_python(str(script), timeout=60)
+
+
 def test_control_c_in_accumulate(run_python, tmp_path):
     """What is there already stays."""
     script = tmp_path / "accumulate.py"

@@ -282,6 +282,16 @@ def test_dtype_and_out():
     square = some((20, 20))
     wanted = np.add.reduce(square.copy(), axis=0)
     close(total(square, axis=0, out=square[0]), wanted)  # out is part of the input
+    read_only, other = np.zeros(20), np.full(20, 7.0)
+    read_only.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        total(a, axis=0, out=read_only)
+    with pytest.raises(ValueError, match="out= has shape"):
+        total(a, axis=0, out=other[:5])
+    assert not read_only.any() and (other == 7).all()
+    assert (total(square, axis=0, out=np.zeros(40)[::2]) == total(square, axis=0)).all()
+    assert (total(square, axis=0, out=np.zeros(20, ">f8")) == total(square, axis=0)).all()
+    assert (total(square, axis=0, out=np.zeros(20, np.float32)) == total(square, axis=0).astype(np.float32)).all()
     for more in ({"initial": np._NoValue}, {"out": ...}):
         assert repr(total(square, **more)) == repr(np.add.reduce(square, axis=None, **more))
     zero = np.zeros(())
