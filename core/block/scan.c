@@ -229,17 +229,32 @@ lw_block_total(lw_builder *b, const lw_thread_block *block, const lw_associative
     lw_ir_barrier(b);
     number = lw_ir_and(b, lane, lw_ir_int(b, LW_DT_i32, n_warps - 1));
     value = lw_ir_load(b, type, 1, cell(b, shared, number, size), 0, 0);
-    lw_ir_barrier(b); /* the next call may store there */
+    if (!block->once)
+        lw_ir_barrier(b); /* the next call may store there */
     return lanes_total(b, one, value, n_warps);
 }
 
+void
+lw_block_wait(lw_builder *b, const lw_thread_block *block)
+{
+    lw_ref all = lw_ir_int(b, LW_DT_i32, -1);
+
+    if (block->n_threads > WARP)
+        lw_ir_barrier(b);
+    else
+        lw_ir_kernel_call(b, LW_KOP_syncwarp, LW_DT_void, &all, 1);
+}
+
 lw_ref
-lw_block_share(lw_builder *b, lw_ref value, lw_ref tid)
+lw_block_share(lw_builder *b, const lw_thread_block *block, lw_ref value)
 {
     lw_dtype type = lw_ir_type(b, value);
-    lw_ref shared = lw_ir_shared(b, lw_dtypes[type].size_bytes, 16);
+    lw_ref shared;
 
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_EQ, tid, lw_ir_int(b, LW_DT_u64, 0)));
+    if (block->n_threads == WARP)
+        return of_lane(b, value, lw_ir_int(b, LW_DT_i32, 0));
+    shared = lw_ir_shared(b, lw_dtypes[type].size_bytes, 16);
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_EQ, block->tid, lw_ir_int(b, LW_DT_u64, 0)));
     lw_ir_store(b, shared, value, 0, 0);
     lw_ir_end(b);
     lw_ir_barrier(b);
@@ -289,7 +304,7 @@ comes_first(lw_builder *b, const lw_preference *pick, picked x, picked y)
 static picked
 pick_of(lw_builder *b, const lw_preference *pick, picked x, picked y)
 {
-    lw_ref zero = lw_ir_int(b, LW_DT_i64, 0), stays;
+    lw_ref zero = lw_ir_zero(b, lw_ir_type(b, x.iteration)), stays;
 
     if (x.best == 0) {
         stays = lw_ir_compare(b, LW_OP_GT, x.iteration, y.iteration);
@@ -326,7 +341,7 @@ widened(lw_builder *b, lw_ref value)
 
     if (lw_dtypes[type].size_bytes >= 4)
         return value;
-    return lw_ir_cast(b, LW_DT_i32, value);
+    return lw_ir_cast(b, lw_is_float(type) ? LW_DT_f32 : LW_DT_i32, value);
 }
 
 lw_ref
@@ -354,14 +369,36 @@ lw_block_pick(lw_builder *b, const lw_thread_block *block, const lw_preference *
     number = lw_ir_and(b, lane, lw_ir_int(b, LW_DT_i32, n_warps - 1));
     if (best)
         mine.best = lw_ir_load(b, lw_ir_type(b, mine.best), 1, cell(b, bests, number, 8), 0, 0);
-    mine.iteration = lw_ir_load(b, LW_DT_i64, 1, cell(b, iterations, number, 8), 0, 0);
+    mine.iteration =
+        lw_ir_load(b, lw_ir_type(b, mine.iteration), 1, cell(b, iterations, number, 8), 0, 0);
     return warp_pick(b, pick, mine, n_warps).iteration;
 }
 
-void
-lw_block_give(lw_builder *b, lw_ref *values, uint32_t n, lw_ref mine)
+/* The first lane of the warp for which `mine` is true, or lane 0. */
+static lw_ref
+first_lane(lw_builder *b, lw_ref mine)
 {
-    lw_ref shared = lw_ir_shared(b, 8 * n, 16);
+    lw_ref args[2] = {lw_ir_int(b, LW_DT_i32, -1), mine}, lanes, none;
+
+    lanes = lw_ir_kernel_call(b, LW_KOP_ballot, LW_DT_i32, args, 2);
+    none = lw_ir_compare(b, LW_OP_EQ, lanes, lw_ir_int(b, LW_DT_i32, 0));
+    lanes = lw_ir_intrinsic(b, LW_IN_ctz, LW_DT_i32, &lanes, 1);
+    return lw_ir_select(b, none, lw_ir_int(b, LW_DT_i32, 0), lanes);
+}
+
+void
+lw_block_give(lw_builder *b, const lw_thread_block *block, lw_ref *values, uint32_t n,
+              lw_ref mine)
+{
+    lw_ref shared;
+
+    if (block->n_threads == WARP) {
+        mine = first_lane(b, mine);
+        for (uint32_t i = 0; i < n; i++)
+            values[i] = of_lane(b, values[i], mine);
+        return;
+    }
+    shared = lw_ir_shared(b, 8 * n, 16);
 
     lw_ir_if(b, mine);
     for (uint32_t i = 0; i < n; i++)

@@ -193,8 +193,7 @@ take_choice(const lw_spreader *s, const lw_spread_loop *l, uint32_t set, lw_upda
 static bool
 is_number_type(lw_dtype type)
 {
-    return type == LW_DT_f32 || type == LW_DT_f64 || type == LW_DT_i32 || type == LW_DT_u32 ||
-           type == LW_DT_i64 || type == LW_DT_u64;
+    return lw_is_float(type) || (lw_is_integer(type) && lw_dtypes[type].size_bytes >= 4);
 }
 
 static bool

@@ -3,6 +3,7 @@
 #include "core/base/memory.h"
 #include "core/opt/loops/carried.h"
 #include "core/opt/loops/access_pattern.h"
+#include "core/opt/loops/kept.h"
 #include "core/opt/loops/plain.h"
 
 #include <assert.h>
@@ -93,6 +94,15 @@ is_stride_of(const lw_spreader *s, int operand, lw_ref ref)
            number < first + array->ndim;
 }
 
+/* The value, where SELECTs of strides ask whether the array is broadcast, which it never is. */
+static lw_ref
+settled(const lw_spreader *s, lw_ref ref)
+{
+    while (lw_inst_at(s, ref)->op == LW_OP_SELECT && lw_is_never(s, lw_inst_at(s, ref)->a))
+        ref = lw_inst_at(s, ref)->c;
+    return ref;
+}
+
 static bool
 add_terms(const lw_spreader *s, lw_access_pattern *p, lw_ref bytes)
 {
@@ -106,14 +116,12 @@ add_terms(const lw_spreader *s, lw_access_pattern *p, lw_ref bytes)
     case LW_OP_MUL:
         if (p->n_terms == LW_MOST_TERMS)
             return false;
-        if (is_stride_of(s, p->operand, inst->b)) {
-            p->terms[p->n_terms].stride = lw_inst_at(s, inst->b)->a;
-            p->terms[p->n_terms++].index = inst->a;
-            return true;
-        }
-        if (is_stride_of(s, p->operand, inst->a)) {
-            p->terms[p->n_terms].stride = lw_inst_at(s, inst->a)->a;
-            p->terms[p->n_terms++].index = inst->b;
+        for (int k = 0; k < 2; k++) {
+            lw_ref stride = settled(s, k ? inst->a : inst->b);
+            if (!is_stride_of(s, p->operand, stride))
+                continue;
+            p->terms[p->n_terms].stride = lw_inst_at(s, stride)->a;
+            p->terms[p->n_terms++].index = k ? inst->b : inst->a;
             return true;
         }
         return false;
@@ -682,8 +690,14 @@ lw_spread_of(const lw_spread_source *of)
     result.joins = joins(s);
     for (uint32_t i = 0; i < s->n_loops; i++)
         result.searches |= s->loops[i].searches;
-    if (!result.possible && s->blocked != 0)
+    if (result.possible) {
+        lw_kept kept = lw_kept_find(s);
+        result.kept_dim = kept.dim;
+        result.kept_bytes = kept.bytes;
+        result.kept_weight = kept.weight;
+    } else if (s->blocked != 0) {
         tell_place(s, &result);
+    }
     lw_spreader_free(s);
     return result;
 }
