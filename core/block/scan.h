@@ -33,14 +33,23 @@ typedef struct lw_thread_block {
     bool once;          /* no thread runs the code of one of these operations twice */
 } lw_thread_block;
 
+/* What is scanned: a value; or, if there is a factor, the map x -> factor * x + value, so that
+ * the total of two of them is the one after the other. */
+typedef struct lw_scan_term {
+    lw_ref value, factor; /* factor: 0, or of the same type */
+} lw_scan_term;
+
 /* One variable of a scan. */
 typedef struct lw_scan {
-    const lw_associative *one;
+    const lw_associative *one; /* of values without factors */
     lw_dtype type;
-    lw_ref value;  /* in: this thread's */
-    lw_ref before; /* out: the total of all values before it */
-    lw_ref total;  /* out, only in the first value of the variable: the total of all values */
+    lw_scan_term term;   /* in: this thread's */
+    lw_scan_term before; /* out: the total of all terms before it */
+    lw_scan_term total;  /* out, only in the first term of the variable: that of all terms */
 } lw_scan;
+
+/* The variable's value x after a term. */
+lw_ref lw_scan_apply(lw_builder *b, const lw_associative *one, lw_scan_term term, lw_ref x);
 
 /* Called by all threads of a block. Each thread has `times` values of each of n variables:
  * scans[k * n + i] is its k-th value of variable i. The first values of all threads of a warp

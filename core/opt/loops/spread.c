@@ -5,6 +5,7 @@
 #include "core/opt/loops/access_pattern.h"
 #include "core/opt/loops/kept.h"
 #include "core/opt/loops/plain.h"
+#include "core/opt/loops/previous.h"
 
 #include <assert.h>
 #include <string.h>
@@ -71,6 +72,14 @@ find_counter(const lw_spreader *s, lw_spread_loop *l)
         first = i;
     }
     return first != 0;
+}
+
+bool
+lw_spread_loop_at(const lw_spreader *s, uint32_t at, lw_spread_loop *l)
+{
+    *l = (lw_spread_loop){
+        .at = at, .latch = s->regions.middles[at], .end = s->regions.ends[at], .first = at + 7};
+    return l->latch != 0 && find_counter(s, l);
 }
 
 /* ---- addresses ---- */
@@ -570,11 +579,7 @@ take_loop(lw_spreader *s, uint32_t at)
     lw_spread_loop *l = &s->loops[s->n_loops];
 
     s->blocked = at;
-    if (s->n_loops == LW_MOST_LOOPS || s->regions.middles[at] == 0)
-        return refuse(s, at, counter);
-    *l = (lw_spread_loop){
-        .at = at, .latch = s->regions.middles[at], .end = s->regions.ends[at], .first = at + 7};
-    if (!find_counter(s, l))
+    if (s->n_loops == LW_MOST_LOOPS || !lw_spread_loop_at(s, at, l))
         return refuse(s, at, counter);
     if (!take_iteration(s, l) && !lw_search_take(s, l))
         return false;
@@ -620,16 +625,23 @@ take_body(lw_spreader *s)
 bool
 lw_spreader_find(lw_spreader *s, const lw_spread_source *of)
 {
-    const lw_func *body = of->module->funcs.data[of->func];
-    uint32_t n;
+    const lw_func *body = of->module->funcs.data[of->func], *plain;
 
     s->of = of;
     s->func = lw_plain_body(of->module, body, &s->arena);
     if (s->func == NULL)
         s->func = body;
-    n = s->func->insts.n;
-    s->waits = lw_alloc_zero(n + 1, 1);
-    if (s->waits == NULL || !lw_ir_regions_init(&s->regions, s->func))
+    if (!lw_ir_regions_init(&s->regions, s->func))
+        return false;
+    plain = lw_previous_body(s);
+    if (plain != NULL && plain != s->func) {
+        lw_ir_regions_reset(&s->regions);
+        s->func = plain;
+        if (!lw_ir_regions_init(&s->regions, s->func))
+            return false;
+    }
+    s->waits = lw_alloc_zero(s->func->insts.n + 1, 1);
+    if (s->waits == NULL)
         return false;
     return s->regions.deepest <= MOST_REGIONS && take_body(s);
 }

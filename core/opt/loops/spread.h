@@ -2,7 +2,7 @@
  *
  * A body can be spread when each of its outermost loops has iterations that are independent of
  * each other, except for loop-carried variables that each iteration updates by an associative
- * operation (loops.h). An iteration may read anything that
+ * operation (loops.h) or by a linear recurrence (affine.h). An iteration may read anything that
  * the loop does not write, and of what the loop writes only its own element; what the analysis
  * does not understand counts as dependent. Where iterations read such a variable, the block
  * takes as many of them as it has threads, walks them once for what each adds to it, scans that

@@ -205,6 +205,8 @@ start_carried(copier *c, lw_spread_loop *l)
             lw_ref kept = lw_ir_slot(&c->b, lw_copier_type(c, one->slot));
             lw_ir_set(&c->b, kept, one->before);
             one->before = kept;
+            if (one->affine)
+                one->factor = lw_ir_slot(&c->b, lw_copier_type(c, one->slot));
         }
     }
 }
