@@ -177,6 +177,20 @@ def sometimes(x, y):
             y[i] = 0
 
 
+@lw.guvectorize("(n),(n)->()")
+def largest_of_both(x, w):
+    m = x[0]
+    for i in range(len(x)):
+        m = max(m, x[i])
+        m = max(m, w[i])  # the length of w is not used
+    return m
+
+
+def test_two_updates_by_arrays_of_one_length():
+    check(largest_of_both, data((3, 100)), data((3, 100), seed=1))
+    assert mapping(largest_of_both, "dd->d").startswith(ALONE)
+
+
 @pytest.mark.parametrize("function", [second_order, squared, sometimes])
 def test_others_stay_with_one_thread(function):
     x = data((3, 64), low=-2, high=3) / 4
