@@ -909,6 +909,8 @@ static int
 put(binder *r, PyObject *object)
 {
     const lw_object_shape *shape;
+    lw_dtype dtype;
+    lw_value value;
     int result;
 
     if (lw_is_device_array(object) && !((lw_device_array *)object)->misaligned)
@@ -916,13 +918,13 @@ put(binder *r, PyObject *object)
     if (PyArray_CheckExact(object))
         return put_host(r, (PyArrayObject *)object);
     if (PyFloat_CheckExact(object)) {
-        double value = PyFloat_AS_DOUBLE(object);
+        value.f64 = PyFloat_AS_DOUBLE(object);
         return put_number(r, LW_KEY_WEAK, LW_DT_f64, &value);
     }
     if (PyLong_CheckExact(object))
         return put_int(r, object);
     if (PyBool_Check(object)) {
-        uint8_t value = object == Py_True;
+        value.bytes[0] = object == Py_True;
         return put_number(r, LW_KEY_SCALAR, LW_DT_b1, &value);
     }
     if (PyTuple_Check(object))
@@ -937,6 +939,8 @@ put(binder *r, PyObject *object)
         return put_record(r, object);
     if (put_address(r, object, &result))
         return result;
+    if (lw_scalar_read(object, &dtype, &value))
+        return put_number(r, LW_KEY_SCALAR, dtype, &value);
     shape = lw_object_shape_seen(object);
     if (shape != NULL)
         return put_object(r, object, shape);

@@ -64,7 +64,7 @@ __all__ = [
 _set_services({
     "array functions": "lanewise._array_functions", "array protocol": "lanewise._array_protocol", "array ufuncs": "lanewise._array_ufuncs", "new arrays": "lanewise._new_arrays", "array library": "lanewise._array_library",
     "special": "lanewise._special", "callbacks": "lanewise._callbacks", "C functions": "lanewise._c_functions", "containers": "lanewise._containers", "cuda": "lanewise.cuda",
-    "device arrays": "lanewise._device_arrays", "cuda on the host": "lanewise._host_cuda", "errors": "lanewise.errors", "extending": "lanewise.extending",
+    "device arrays": "lanewise._device_arrays", "device array kernels": "lanewise._device_array_kernels", "cuda on the host": "lanewise._host_cuda", "errors": "lanewise.errors", "extending": "lanewise.extending",
     "foreign functions": "lanewise._foreign", "html": "lanewise._html", "generators": "lanewise._generator_expressions", "linking": "lanewise._linking", "memory": "lanewise._memory", "methods": "lanewise._methods", "objects": "lanewise._objects",
     "notebook": "lanewise._notebook", "operands": "lanewise._operands", "overloads": "lanewise._overloads", "pickling": "lanewise._pickling", "progress": "lanewise._progress", "python target": "lanewise._python_target", "reconstructed": "lanewise._reconstructed",
     "reduce": "lanewise._reduce", "partials": "lanewise._partials", "dask": "lanewise._dask", "reductions": "lanewise.reductions", "same math": "lanewise._same_math",

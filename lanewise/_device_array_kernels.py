@@ -176,3 +176,8 @@ def differences(i, starts, end, out):
 @lw.vectorize
 def choose(condition, x, y):
     return x if condition else y
+
+
+@lw.vectorize
+def clip(x, low, high):
+    return np.minimum(np.maximum(x, low), high)

@@ -7,6 +7,7 @@ TILE: int
 count_digits: Kernel
 scatter: Kernel
 choose: Ufunc
+clip: Ufunc
 claim: Forall
 combine: Forall
 compact: Forall

@@ -75,10 +75,6 @@ class Generator(_core._Draws, Distributions):
     True
     """
 
-    #: While a block of a larger array is drawn (lanewise/_dask_random.py): where each run of its items begins, the items of
-    #: a run, and those of the whole array. Draws give these items' numbers, and move the place as all would.
-    _window = None
-
     # So that isinstance(g, numpy.random.Generator) holds: scipy.stats takes it as random_state=, and calls its methods.
     vars()["__class__"] = property(lambda self: np.random.Generator)
 
@@ -226,6 +222,11 @@ class Generator(_core._Draws, Distributions):
         else:
             kernels.philox_poisson(blocks, *stream, first, out := np.empty(blocks, np.int64))
         return out
+
+    def _kernel_named(self, name):
+        from lanewise import _random_kernels as kernels
+
+        return getattr(kernels, name)
 
     def _keys(self):
         key, (known, keys) = self._key, self._round_keys
@@ -895,9 +896,26 @@ def _target(out, name="out", expected="a NumPy or device array"):
 
 
 def _on_device(parameters):
+    return tuple(_moved(p) if isinstance(p, np.ndarray) else p for p in parameters)
+
+
+_numbers: dict[tuple[int, str, bytes], object] = {}  # on devices, which kernels read: by device, dtype and value
+_MOST_NUMBERS = 256
+
+
+def _moved(parameter):
+    """The parameter on the current device. Arrays of one number are kept there: calls with the same ones copy nothing."""
     from lanewise import cuda
 
-    return tuple(cuda.to_device(p) if isinstance(p, np.ndarray) else p for p in parameters)
+    if parameter.size != 1 or parameter.ndim != 1:
+        return cuda.to_device(parameter)
+    key = cuda.get_current_device().id, parameter.dtype.char, parameter.tobytes()
+    found = _numbers.get(key)
+    if found is None or not found._is_alive:
+        if len(_numbers) >= _MOST_NUMBERS:
+            _numbers.clear()
+        found = _numbers[key] = cuda.to_device(parameter)
+    return found
 
 
 def _sequence(seed):

@@ -200,6 +200,13 @@ def _moments(is_complex: bool, root: bool, ddof: float, kind: Any = None) -> lw.
     return made
 
 
+def __getattr__(name: str) -> Any:
+    """`_var` and `_std`, which the methods of device arrays call: made when they are first asked for."""
+    if name not in ("_var", "_std"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _moments(False, name == "_std", 0)
+
+
 #: What Dask's keys and what errors of Dask arrays call those whose operators have no names of NumPy's.
 for _name, _made in (("any", _any), ("all", _all), ("minmax", _minmax), ("count_nonzero", _count), ("count_nonzero", _count_times),
                      ("argmax", _argmax), ("argmin", _argmin), ("argmax", _argmax_complex), ("argmin", _argmin_complex), ("mean", _mean),

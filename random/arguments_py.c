@@ -40,15 +40,21 @@ read_size(PyObject *object, int most, lw_few *out)
     return out->one || (read_integer(object, &out->n) && out->n >= 0 && out->n <= most);
 }
 
+bool
+lw_read_parameter(const lw_method *m, int k, PyObject *object, lw_few *out)
+{
+    out->n_given = k + 1 > out->n_given ? k + 1 : out->n_given;
+    return m->integers >> k & 1 ? read_integer(object, &out->integer[k])
+                                : read_number(object, &out->p[k]);
+}
+
 /* Reads argument k: a parameter, or the size after the parameters. */
 static bool
 read_one(const lw_method *m, int k, PyObject *object, lw_few *out)
 {
     if (k == m->n_parameters)
         return read_size(object, m->most, out);
-    out->n_given = k + 1 > out->n_given ? k + 1 : out->n_given;
-    return m->integers >> k & 1 ? read_integer(object, &out->integer[k])
-                                : read_number(object, &out->p[k]);
+    return lw_read_parameter(m, k, object, out);
 }
 
 static int

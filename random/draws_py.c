@@ -61,8 +61,13 @@ static PyObject *
 slow(lw_draws_object *self, const lw_method *m, PyObject *const *args, Py_ssize_t n,
      PyObject *kwnames)
 {
-    PyObject *bound = PyObject_GetAttrString((PyObject *)self, m->slow);
-    PyObject *result = bound ? PyObject_Vectorcall(bound, args, (size_t)n, kwnames) : NULL;
+    bool done;
+    PyObject *result = lw_draws_on_device(self, m, args, n, kwnames, &done), *bound;
+
+    if (done)
+        return result;
+    bound = PyObject_GetAttrString((PyObject *)self, m->slow);
+    result = bound ? PyObject_Vectorcall(bound, args, (size_t)n, kwnames) : NULL;
 
     Py_XDECREF(bound);
     return result;
@@ -171,12 +176,15 @@ bounded(lw_draws_object *self, const lw_few *asked, int64_t low, int64_t high)
 
 static const lw_method uniform_method = {.most = INT32_MAX,
                                          .slow = "_uniform",
+                                         .device = LW_DRAW_UNIFORM,
                                          .n_parameters = 2,
                                          .names = {"low", "high"},
                                          .fallback = {0, 1}};
-static const lw_method random_method = {.most = INT32_MAX, .slow = "_random"};
+static const lw_method random_method = {
+    .most = INT32_MAX, .slow = "_random", .device = LW_DRAW_RANDOM};
 static const lw_method integers_method = {.most = INT32_MAX,
                                           .slow = "_integers",
+                                          .device = LW_DRAW_INTEGERS,
                                           .n_parameters = 2,
                                           .integers = 3,
                                           .names = {"low", "high"}};
@@ -325,9 +333,8 @@ copy_from(const lw_ahead *a, kind k, uint64_t place, int64_t n, void *to)
     memcpy(to, (const char *)PyArray_DATA(a->made) + 8 * from, (size_t)n * 8);
 }
 
-/* Gives blocks back, unless another thread has taken the following ones. */
-static void
-give_back(lw_draws_object *self, uint64_t place, uint64_t blocks)
+void
+lw_draws_give_back(lw_draws_object *self, uint64_t place, uint64_t blocks)
 {
     if (!self->is_busy && self->base.place == place + blocks)
         self->base.place = place;
@@ -348,7 +355,7 @@ take(lw_draws_object *self, kind k, const double *p, int64_t n, void *to)
         return 0;
     }
     if (make_ahead(self, k, p, place, blocks, &made) < 0) {
-        give_back(self, place, blocks);
+        lw_draws_give_back(self, place, blocks);
         return -1;
     }
     copy_from(&made, k, place, n, to);
@@ -401,30 +408,36 @@ fitted(lw_draws_object *self, kind k, const lw_few *asked)
 
 static const lw_method normal_method = {.most = MOST_TAKEN,
                                         .slow = "_normal",
+                                        .device = LW_DRAW_NORMAL,
                                         .n_parameters = 2,
                                         .names = {"loc", "scale"},
                                         .fallback = {0, 1}};
-static const lw_method standard_normal_method = {.most = MOST_TAKEN,
-                                                 .slow = "_standard_normal"};
+static const lw_method standard_normal_method = {
+    .most = MOST_TAKEN, .slow = "_standard_normal", .device = LW_DRAW_STANDARD_NORMAL};
 static const lw_method exponential_method = {.most = MOST_TAKEN,
                                              .slow = "_exponential",
+                                             .device = LW_DRAW_EXPONENTIAL,
                                              .n_parameters = 1,
                                              .names = {"scale"},
                                              .fallback = {1}};
 static const lw_method standard_exponential_method = {.most = MOST_TAKEN,
-                                                      .slow = "_standard_exponential"};
+                                                      .slow = "_standard_exponential",
+                                                      .device = LW_DRAW_STANDARD_EXPONENTIAL};
 static const lw_method gamma_method = {.most = MOST_TAKEN,
                                        .slow = "_gamma",
+                                       .device = LW_DRAW_GAMMA,
                                        .n_parameters = 2,
                                        .names = {"shape", "scale"},
                                        .fallback = {NAN, 1}};
 static const lw_method standard_gamma_method = {.most = MOST_TAKEN,
                                                 .slow = "_standard_gamma",
+                                                .device = LW_DRAW_STANDARD_GAMMA,
                                                 .n_parameters = 1,
                                                 .names = {"shape"},
                                                 .fallback = {NAN, 1}};
 static const lw_method poisson_method = {.most = MOST_TAKEN,
                                          .slow = "_poisson",
+                                         .device = LW_DRAW_POISSON,
                                          .n_parameters = 1,
                                          .names = {"lam"},
                                          .fallback = {1}};
@@ -519,6 +532,7 @@ draw_poisson(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kw
 
 static const lw_method binomial_method = {.most = MOST_TAKEN,
                                           .slow = "_binomial",
+                                          .device = LW_DRAW_BINOMIAL,
                                           .n_parameters = 2,
                                           .integers = 1,
                                           .names = {"n", "p"},
@@ -618,7 +632,7 @@ draw_give_back(PyObject *object, PyObject *args)
     if (!PyArg_ParseTuple(args, "KK:_give_back", &place, &blocks))
         return NULL;
     Py_BEGIN_CRITICAL_SECTION(object);
-    give_back((lw_draws_object *)object, place, blocks);
+    lw_draws_give_back((lw_draws_object *)object, place, blocks);
     Py_END_CRITICAL_SECTION();
     Py_RETURN_NONE;
 }
@@ -666,6 +680,10 @@ traverse(PyObject *object, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(object));
     Py_VISIT(((lw_draws_object *)object)->target);
+    Py_VISIT(((lw_draws_object *)object)->window);
+    Py_VISIT(((lw_draws_object *)object)->keys);
+    for (int k = 0; k < LW_DRAW_KERNELS; k++)
+        Py_VISIT(((lw_draws_object *)object)->kernels[k]);
     return 0;
 }
 
@@ -673,6 +691,10 @@ static int
 clear(PyObject *object)
 {
     Py_CLEAR(((lw_draws_object *)object)->target);
+    Py_CLEAR(((lw_draws_object *)object)->window);
+    Py_CLEAR(((lw_draws_object *)object)->keys);
+    for (int k = 0; k < LW_DRAW_KERNELS; k++)
+        Py_CLEAR(((lw_draws_object *)object)->kernels[k]);
     return 0;
 }
 
@@ -696,6 +718,9 @@ static PyMemberDef members[] = {
      PyDoc_STR("how often the key or the stream has been set")},
     {"target", T_OBJECT, offsetof(lw_draws_object, target), 0,
      PyDoc_STR("where results are made: None, \"cpu\" or \"cuda\"")},
+    {"_window", T_OBJECT, offsetof(lw_draws_object, window), 0,
+     PyDoc_STR("while a block of a larger array is drawn: where each run of its items begins, "
+               "the items of a run, and those of the whole array")},
     {NULL, 0, 0, 0, NULL}};
 
 #define DRAW(name, function, parameters, text)                                                 \

@@ -40,8 +40,25 @@ typedef struct lw_few {
     bool one;    /* one number instead of an array */
 } lw_few;
 
+/* What a method draws into device memory; those of integers are last. */
+typedef enum lw_draw_on_device {
+    LW_DRAW_NOT, /* Python's code does it */
+    LW_DRAW_RANDOM,
+    LW_DRAW_UNIFORM,
+    LW_DRAW_STANDARD_NORMAL,
+    LW_DRAW_NORMAL,
+    LW_DRAW_STANDARD_EXPONENTIAL,
+    LW_DRAW_EXPONENTIAL,
+    LW_DRAW_STANDARD_GAMMA,
+    LW_DRAW_GAMMA,
+    LW_DRAW_INTEGERS,
+    LW_DRAW_POISSON,
+    LW_DRAW_BINOMIAL
+} lw_draw_on_device;
+
 typedef struct lw_method {
-    const char *slow;       /* name of the method in Python */
+    const char *slow; /* name of the method in Python */
+    lw_draw_on_device device;
     int n_parameters, most; /* most: numbers at once */
     unsigned integers;      /* bit k: parameter k is an integer */
     const char *names[LW_MOST_PARAMETERS];
@@ -51,6 +68,9 @@ typedef struct lw_method {
 /* Reads a call. False: it is not for this fast path, or it is wrong. */
 bool lw_read_few(const lw_method *m, PyObject *const *args, Py_ssize_t n, PyObject *kwnames,
                  lw_few *out);
+
+/* Reads parameter k. False: it is no plain number, or too large for one. */
+bool lw_read_parameter(const lw_method *m, int k, PyObject *object, lw_few *out);
 
 /* Writes integers to p as well. False: one of them has no exact float. */
 bool lw_few_as_floats(const lw_method *m, lw_few *out);
@@ -97,9 +117,34 @@ typedef struct lw_ahead {
     double parameters[LW_MOST_PARAMETERS];
 } lw_ahead;
 
+/* Kernels of lanewise/_random_kernels.py; that for float64 follows that for float32. */
+#define LW_DRAWING_KERNELS(X)                                                                  \
+    X(philox_random_float32)                                                                   \
+    X(philox_random_float64)                                                                   \
+    X(philox_normal_float32)                                                                   \
+    X(philox_normal_float64)                                                                   \
+    X(philox_standard_normal_float32)                                                          \
+    X(philox_exponential_float32)                                                              \
+    X(philox_exponential_float64)                                                              \
+    X(philox_gamma)                                                                            \
+    X(philox_poisson)                                                                          \
+    X(philox_binomial)                                                                         \
+    X(philox_integers32)                                                                       \
+    X(philox_integers64)
+
+typedef enum lw_drawing_kernel {
+#define X(name) LW_KERNEL_##name,
+    LW_DRAWING_KERNELS(X)
+#undef X
+        LW_DRAW_KERNELS
+} lw_drawing_kernel;
+
 typedef struct lw_draws_object {
     lw_drawing base;
     PyObject *target;
+    PyObject *window; /* of a larger array: only Python's code draws it; NULL or None: none */
+    PyObject *keys;   /* what Philox's rounds add, for kernels; NULL: not made yet */
+    PyObject *kernels[LW_DRAW_KERNELS]; /* or NULL */
     /* another method is drawing, and it alone advances the place */
     char is_busy;
     /* counts the changes of the stream, which make the numbers ahead invalid */
@@ -107,6 +152,17 @@ typedef struct lw_draws_object {
     lw_ahead ahead[LW_DRAW_KINDS]; /* by kind */
     lw_formulas formulas;
 } lw_draws_object;
+
+/* Gives blocks back, unless another thread has taken the following ones. In a critical section.
+ */
+void lw_draws_give_back(lw_draws_object *self, uint64_t place, uint64_t blocks);
+
+/* ---- on_device_py.c ---- */
+
+/* A call of the method on device memory. *done is false where it is left to Python's code; then
+ * there is no exception. In a critical section. */
+PyObject *lw_draws_on_device(lw_draws_object *self, const lw_method *m, PyObject *const *args,
+                             Py_ssize_t n, PyObject *kwnames, bool *done);
 
 /* ---- state_py.c: the attributes that the numbers depend on ---- */
 

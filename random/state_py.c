@@ -9,6 +9,7 @@ void
 lw_draws_forget(lw_draws_object *self)
 {
     self->stream++;
+    Py_CLEAR(self->keys);
     lw_formulas_forget(&self->formulas);
     lw_bit_stream_forget(self->base.bits);
     for (int k = 0; k < LW_DRAW_KINDS; k++) {

@@ -40,12 +40,14 @@ typedef struct lw_found_pair {
 
 /* Lengths of the arrays below; the files that use them assert that they are right. */
 enum {
-    LW_STATE_TRAVELS = 4,       /* lw_travel */
-    LW_STATE_NAMES = 13,        /* LW_N_ATTRS */
-    LW_STATE_OPERATORS = 27,    /* of device arrays */
-    LW_STATE_METHODS = 13,      /* of device arrays that reduce */
-    LW_STATE_UFUNC_METHODS = 6, /* LW_N_METHODS */
-    LW_STATE_UFUNCS = 256       /* more than twice as many as NumPy has */
+    LW_STATE_TRAVELS = 4,          /* lw_travel */
+    LW_STATE_NAMES = 15,           /* LW_N_ATTRS */
+    LW_STATE_OPERATORS = 27,       /* of device arrays */
+    LW_STATE_METHODS = 13,         /* of device arrays that reduce */
+    LW_STATE_REDUCING_UFUNCS = 6,  /* core/py/array/device_array_reduce.c */
+    LW_STATE_ARRAY_FUNCTIONS = 18, /* core/py/array/array_function.c */
+    LW_STATE_UFUNC_METHODS = 6,    /* LW_N_METHODS */
+    LW_STATE_UFUNCS = 256          /* more than twice as many as NumPy has */
 };
 
 /* Each of them is a lw_found, and nothing else is: core/py/state.c walks them as one array. */
@@ -56,9 +58,12 @@ typedef struct lw_state_found {
     lw_found functions[LW_STATE_METHODS],
         reductions[LW_STATE_METHODS]; /* lanewise.reductions */
     lw_found numpy_functions[LW_STATE_METHODS];
+    lw_found reducing_ufuncs[LW_STATE_REDUCING_UFUNCS];
+    lw_found array_functions[LW_STATE_ARRAY_FUNCTIONS], array_kernels[2];
     lw_found accumulate, keyword_names[4]; /* texts: core/py/array/device_array_reduce.c */
     lw_found ufunc_methods[LW_STATE_UFUNC_METHODS]; /* lanewise._ufunc_methods */
-    lw_found cupy_current_stream;
+    lw_found cupy_current_stream, cupy_stream_ptr;  /* the latter: None where CuPy has none */
+    lw_found cupy_makers[4];                        /* core/py/array/args_result.c */
     lw_found dask_graph;                   /* a text: core/py/numpy/object_operands.c */
     lw_found_pair ufuncs[LW_STATE_UFUNCS]; /* ufunc/numpy_names_py.c */
 } lw_state_found;

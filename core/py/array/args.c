@@ -71,15 +71,34 @@ read_int(lw_operand *out, PyObject *object)
     return 0;
 }
 
-static int
-read_numpy_scalar(lw_operand *out, PyObject *object)
+bool
+lw_scalar_read(PyObject *object, lw_dtype *dtype, lw_value *out)
 {
-    PyArray_Descr *descr = PyArray_DescrFromScalar(object);
+    const lw_args_row *row = lw_args_type(Py_TYPE(object));
+
+    if (row->item_offset == 0)
+        return false;
+    *dtype = (lw_dtype)row->item_dtype;
+    memcpy(out->bytes, (const char *)object + row->item_offset, lw_dtypes[*dtype].size_bytes);
+    return true;
+}
+
+static int
+read_numpy_scalar(lw_operand *out, PyObject *object, const lw_args_row *row)
+{
+    PyArray_Descr *descr;
     PyObject *number;
 
+    out->kind = LW_OPERAND_SCALAR;
+    if (row->item_offset != 0) {
+        out->dtype = row->item_dtype;
+        memcpy(out->value.bytes, (const char *)object + row->item_offset,
+               lw_dtypes[row->item_dtype].size_bytes);
+        return 0;
+    }
+    descr = PyArray_DescrFromScalar(object);
     if (descr == NULL)
         return -1;
-    out->kind = LW_OPERAND_SCALAR;
     out->dtype = (uint8_t)lw_dtype_of_descr(descr);
     if (out->dtype == LW_DT_bf16) { /* another package's type: by its number */
         number = PyNumber_Float(object);
@@ -126,7 +145,7 @@ read_foreign(lw_operand *out, PyObject *object, bool retain)
     out->library = (uint8_t)row->library;
     switch (row->class) {
     case LW_ARGS_HOST: return lw_args_read_host(out, object);
-    case LW_ARGS_SCALAR: return read_numpy_scalar(out, object);
+    case LW_ARGS_SCALAR: return read_numpy_scalar(out, object, row);
     case LW_ARGS_EXCHANGE: return lw_args_read_exchange(out, object, row, retain);
     case LW_ARGS_CUPY: return lw_args_read_cupy(out, object);
     case LW_ARGS_DLPACK: return lw_args_read_dlpack(out, object);
@@ -268,6 +287,15 @@ lw_operand_check(lw_operand *operand)
     operand->c_contiguous =
         lw_layout_is_c(operand->ndim, operand->shape, strides, operand->itemsize);
     return 0;
+}
+
+bool
+lw_is_read_directly(PyObject *object)
+{
+    const lw_args_row *row = lw_args_type(Py_TYPE(object));
+
+    return row->class == LW_ARGS_CUPY ||
+           (row->class == LW_ARGS_EXCHANGE && row->library == LW_LIB_TORCH);
 }
 
 bool

@@ -113,6 +113,8 @@ bool lw_is_device_operand(PyObject *object);
 int lw_is_masked_array(PyObject *object);
 /* Whether it is a sparse array of SciPy, or of a library like it, which no array is made of. */
 bool lw_is_sparse(PyObject *object);
+/* Whether it is an array of PyTorch or CuPy, which are read without calling Python's code. */
+bool lw_is_read_directly(PyObject *object);
 /* An array type that we read ourselves, whatever override it brings for NumPy's ufuncs. */
 bool lw_is_known_library(PyObject *object);
 
@@ -122,6 +124,9 @@ lw_status lw_operand_use(lw_operand *operand, CUstream stream, lw_error *err);
  * back, and where the operand is another library's and the stream another than its own, the
  * producer's stream waits for it. */
 lw_status lw_operand_done(lw_operand *operand, CUstream stream, lw_error *err);
+
+/* Whether it is a number of one of NumPy's own scalar classes, and which. Never raises. */
+bool lw_scalar_read(PyObject *object, lw_dtype *dtype, lw_value *out);
 
 /* The value of a scalar operand as an item of `dtype`, by NumPy 2's rules: a weak int that does
  * not fit an integer type is an OverflowError. -1 with an exception. */

@@ -23,6 +23,8 @@ typedef struct lw_args_row {
     lw_args_class class;
     lw_array_library library;
     const DLPackExchangeAPI *exchange;
+    bool tells_contiguity;           /* CuPy's: it has _c_contiguous */
+    uint8_t item_dtype, item_offset; /* of a scalar class of NumPy's own; offset 0: another */
 } lw_args_row;
 
 #define LW_ARGS_ATTRS(X)                                                                       \
@@ -38,6 +40,8 @@ typedef struct lw_args_row {
     X(size)                                                                                    \
     X(shape)                                                                                   \
     X(strides)                                                                                 \
+    X(_c_contiguous)                                                                           \
+    X(_init)                                                                                   \
     X(get_current_stream)
 
 typedef enum lw_args_attr {

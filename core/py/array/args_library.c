@@ -5,6 +5,10 @@
 #include "core/py/state.h"
 
 #include "core/base/memory.h"
+#include "core/py/array/convert.h"
+
+/* By which Cython calls a function without arguments that gives an intptr_t. */
+#define STREAM_FUNCTION "intptr_t (void)"
 
 /* ---- CuPy ---- */
 
@@ -54,81 +58,178 @@ cupy_get_current_stream(void)
     return lw_found_set(place, function);
 }
 
+/* Cython's C interface of CuPy: the handle of the current stream without a Python object.
+ * Borrowed capsule, or None where this CuPy has no such function. NULL with an exception. */
+static PyObject *
+cupy_stream_capsule(void)
+{
+    lw_found *place = &lw_core->found.cupy_stream_ptr;
+    PyObject *capsule = lw_found_get(place), *module, *table;
+
+    if (capsule != NULL)
+        return capsule;
+    module = loaded_module("cupy_backends.cuda.stream");
+    table = module ? PyObject_GetAttrString(module, "__pyx_capi__") : NULL;
+    capsule = table && PyDict_Check(table)
+                  ? PyDict_GetItemString(table, "get_current_stream_ptr")
+                  : NULL;
+    PyErr_Clear();
+    if (capsule == NULL || !PyCapsule_IsValid(capsule, STREAM_FUNCTION))
+        capsule = Py_None;
+    capsule = lw_found_set(place, Py_NewRef(capsule));
+    Py_XDECREF(table);
+    return capsule;
+}
+
 static int
-cupy_stream(CUstream *out)
+cupy_stream_by_object(unsigned long long *handle)
 {
     PyObject *function = cupy_get_current_stream();
     PyObject *stream = function != NULL ? PyObject_CallNoArgs(function) : NULL;
-    unsigned long long handle = 0;
-    int result = stream != NULL ? attribute_int(stream, LW_ATTR_ptr, &handle) : -1;
+    int result = stream != NULL ? attribute_int(stream, LW_ATTR_ptr, handle) : -1;
 
-    *out = handle <= 1 ? NULL : (CUstream)(uintptr_t)handle;
     Py_XDECREF(stream);
     return result;
 }
 
 static int
-read_tuple(PyObject *object, lw_args_attr which, int64_t *out, int n)
+cupy_stream(CUstream *out)
 {
-    PyObject *tuple = lw_args_get(object, which);
+    PyObject *capsule = cupy_stream_capsule();
+    unsigned long long handle = 0;
+    intptr_t (*current)(void);
+
+    if (capsule == NULL)
+        return -1;
+    if (capsule != Py_None) {
+        current = (intptr_t(*)(void))PyCapsule_GetPointer(capsule, STREAM_FUNCTION);
+        handle = (unsigned long long)current();
+        if (handle == (unsigned long long)-1 && PyErr_Occurred())
+            return -1;
+    } else if (cupy_stream_by_object(&handle) < 0) {
+        return -1;
+    }
+    *out = handle <= 1 ? NULL : (CUstream)(uintptr_t)handle;
+    return 0;
+}
+
+static int
+read_ints(PyObject *tuple, lw_args_attr which, int64_t *out, Py_ssize_t n)
+{
+    if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) != n) {
+        PyErr_Format(PyExc_TypeError, "%s: expected a tuple of %zd ints, got %.200R",
+                     lw_args_name_text(which), n, tuple);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (lw_args_int64(PyTuple_GET_ITEM(tuple, i), lw_args_name_text(which), &out[i]) < 0)
+            return -1;
+    return 0;
+}
+
+/* Its strides. Those of a contiguous array follow from its shape, which costs less than a
+ * tuple.
+ */
+static int
+read_strides(lw_operand *out, PyObject *object, int64_t *strides)
+{
+    PyObject *value = lw_args_type(Py_TYPE(object))->tells_contiguity
+                          ? lw_args_get(object, LW_ATTR__c_contiguous)
+                          : NULL;
+    bool contiguous = value == Py_True;
     int result = -1;
 
-    if (tuple != NULL && PyTuple_Check(tuple) && PyTuple_GET_SIZE(tuple) == n) {
-        result = 0;
-        for (int i = 0; i < n && result == 0; i++)
-            result =
-                lw_args_int64(PyTuple_GET_ITEM(tuple, i), lw_args_name_text(which), &out[i]);
-    } else if (tuple != NULL) {
-        PyErr_Format(PyExc_TypeError, "%s: expected a tuple of %d ints, got %.200R",
-                     lw_args_name_text(which), n, tuple);
+    if (PyErr_Occurred())
+        return -1;
+    Py_XDECREF(value);
+    if (contiguous) {
+        lw_layout_fill(out->ndim, out->shape, out->itemsize, 'C', strides);
+        return 0;
     }
-    Py_XDECREF(tuple);
+    value = lw_args_get(object, LW_ATTR_strides);
+    if (value != NULL)
+        result = read_ints(value, LW_ATTR_strides, strides, out->ndim);
+    Py_XDECREF(value);
     return result;
 }
 
-int
-lw_args_read_cupy(lw_operand *out, PyObject *object)
+/* The shape, of ndim extents. The only extent is the size, which costs less than a tuple. */
+static int
+read_shape(PyObject *object, int ndim, int64_t *dims)
 {
-    PyObject *memory = NULL, *descr = NULL;
-    unsigned long long address, ordinal, ndim, size;
-    lw_error err = {0};
-    int64_t *dims = out->dims;
-    int result = -1;
+    unsigned long long size = 0;
+    PyObject *shape;
+    int result;
 
-    out->kind = LW_OPERAND_DEVICE;
-    memory = lw_args_get(object, LW_ATTR_data);
-    descr = memory != NULL ? lw_args_get(object, LW_ATTR_dtype) : NULL;
-    if (descr == NULL || attribute_int(memory, LW_ATTR_ptr, &address) < 0 ||
-        attribute_int(memory, LW_ATTR_device_id, &ordinal) < 0 ||
-        attribute_int(object, LW_ATTR_ndim, &ndim) < 0 ||
-        attribute_int(object, LW_ATTR_size, &size) < 0)
-        goto done;
-    if (!PyArray_DescrCheck(descr) || ndim > LW_MAX_DIMS) {
+    if (ndim == 1) {
+        result = attribute_int(object, LW_ATTR_size, &size);
+        dims[0] = (int64_t)size;
+        return result;
+    }
+    shape = lw_args_get(object, LW_ATTR_shape);
+    result = shape != NULL ? read_ints(shape, LW_ATTR_shape, dims, ndim) : -1;
+    Py_XDECREF(shape);
+    return result;
+}
+
+/* Shape, strides and size, of an array whose dtype is known. */
+static int
+read_cupy_layout(lw_operand *out, PyObject *object)
+{
+    int64_t *dims = out->dims, n_bytes;
+    unsigned long long ndim;
+
+    if (attribute_int(object, LW_ATTR_ndim, &ndim) < 0)
+        return -1;
+    if (ndim > LW_MAX_DIMS) {
         PyErr_SetString(PyExc_TypeError, "not a CuPy array that can be read");
-        goto done;
+        return -1;
     }
     if (ndim > LW_INLINE_DIMS) {
         dims = out->heap = lw_alloc(2 * ndim * sizeof *dims);
         if (dims == NULL) {
             PyErr_NoMemory();
-            goto done;
+            return -1;
         }
     }
-    if (read_tuple(object, LW_ATTR_shape, dims, (int)ndim) < 0 ||
-        read_tuple(object, LW_ATTR_strides, dims + ndim, (int)ndim) < 0 ||
-        cupy_stream(&out->stream) < 0)
+    out->ndim = (int)ndim;
+    out->shape = dims;
+    out->strides = dims + ndim;
+    if (read_shape(object, out->ndim, dims) < 0)
+        return -1;
+    if (!lw_shape_size(out->ndim, dims, out->itemsize, &out->size, &n_bytes)) {
+        PyErr_SetString(PyExc_ValueError, "shape: the array is larger than the address space");
+        return -1;
+    }
+    return read_strides(out, object, dims + ndim);
+}
+
+int
+lw_args_read_cupy(lw_operand *out, PyObject *object)
+{
+    PyObject *memory = lw_args_get(object, LW_ATTR_data);
+    PyObject *descr = memory != NULL ? lw_args_get(object, LW_ATTR_dtype) : NULL;
+    unsigned long long address, ordinal;
+    lw_error err = {0};
+    int result = -1;
+
+    out->kind = LW_OPERAND_DEVICE;
+    if (descr == NULL || attribute_int(memory, LW_ATTR_ptr, &address) < 0 ||
+        attribute_int(memory, LW_ATTR_device_id, &ordinal) < 0)
+        goto done;
+    if (!PyArray_DescrCheck(descr)) {
+        PyErr_SetString(PyExc_TypeError, "not a CuPy array that can be read");
+        goto done;
+    }
+    out->itemsize = PyDataType_ELSIZE((PyArray_Descr *)descr);
+    if (read_cupy_layout(out, object) < 0 || cupy_stream(&out->stream) < 0)
         goto done;
     if (lw_device_get((int)ordinal, &out->device, &err) != LW_OK) {
         (void)lw_py_raise(&err);
         goto done;
     }
     out->ordered = true;
-    out->ndim = (int)ndim;
-    out->size = (int64_t)size;
-    out->shape = dims;
-    out->strides = dims + ndim;
     out->data = address;
-    out->itemsize = PyDataType_ELSIZE((PyArray_Descr *)descr);
     out->dtype = (uint8_t)lw_dtype_of_descr((PyArray_Descr *)descr);
     out->owned_descr = out->descr = (PyArray_Descr *)Py_NewRef(descr);
     result = lw_operand_check(out);

@@ -7,6 +7,8 @@
 
 #include "core/base/memory.h"
 
+#include <string.h>
+
 /* ---- foreign memory as our own array ---- */
 
 static void
@@ -123,35 +125,124 @@ wrap_by_exchange(const DLPackExchangeAPI *exchange, lw_device_array *result)
     return object;
 }
 
-/* cupy.ndarray(shape, dtype, MemoryPointer(UnownedMemory(address, n, result, device), 0)) */
+/* What makes CuPy's arrays. `array_base` is None where that class is not as we know it. */
+enum { CUPY_ndarray, CUPY_memory, CUPY_pointer, CUPY_array_base, N_CUPY_MAKERS };
+
+/* Borrowed; found once: a module that is in use is not replaced. NULL with an exception. */
+static PyObject *
+cupy_maker(int which)
+{
+    static const char *const names[] = {"ndarray", "UnownedMemory", "MemoryPointer"};
+    lw_found *place = &lw_core->found.cupy_makers[which];
+    PyObject *found = lw_found_get(place), *cupy, *from;
+
+    if (found != NULL)
+        return found;
+    cupy = lw_args_module("cupy");
+    from = which == CUPY_ndarray ? Py_XNewRef(cupy)
+           : cupy != NULL        ? PyObject_GetAttrString(cupy, "cuda")
+                                 : NULL;
+    found = from != NULL ? PyObject_GetAttrString(from, names[which]) : NULL;
+    Py_XDECREF(from);
+    return lw_found_set(place, found);
+}
+
+/* The base class of cupy.ndarray, whose `_init` cupy.ndarray.__new__ calls, more slowly.
+ * Borrowed; None: there is none. NULL with an exception. */
+static PyObject *
+cupy_array_base(PyObject *ndarray)
+{
+    lw_found *place = &lw_core->found.cupy_makers[CUPY_array_base];
+    PyObject *found = lw_found_get(place);
+    PyTypeObject *base;
+
+    if (found != NULL)
+        return found;
+    base = PyType_Check(ndarray) ? ((PyTypeObject *)ndarray)->tp_base : NULL;
+    found = base != NULL && strcmp(base->tp_name, "cupy._core.core._ndarray_base") == 0 &&
+                    lw_args_type_has(base, "_init") && base->tp_new != NULL
+                ? (PyObject *)base
+                : Py_None;
+    return lw_found_set(place, Py_NewRef(found));
+}
+
+/* cupy.ndarray(shape, dtype, pointer) */
+static PyObject *
+contiguous_cupy(PyObject *shape, PyObject *descr, PyObject *pointer)
+{
+    PyObject *ndarray = cupy_maker(CUPY_ndarray);
+    PyObject *base = ndarray ? cupy_array_base(ndarray) : NULL;
+    PyObject *args[] = {NULL, shape, descr, pointer}, *none, *result;
+
+    if (base == NULL)
+        return NULL;
+    if (base == Py_None)
+        return PyObject_Vectorcall(ndarray, args + 1, 3, NULL);
+    none = PyTuple_New(0);
+    args[0] = none ? ((PyTypeObject *)base)->tp_new((PyTypeObject *)ndarray, none, NULL) : NULL;
+    Py_XDECREF(none);
+    if (args[0] == NULL)
+        return NULL;
+    result = PyObject_VectorcallMethod(lw_args_name(LW_ATTR__init), args, 4, NULL);
+    if (result == NULL)
+        Py_CLEAR(args[0]);
+    Py_XDECREF(result);
+    return args[0];
+}
+
+/* MemoryPointer(UnownedMemory(address, n, result, device), 0) */
+static PyObject *
+cupy_pointer(lw_device_array *result)
+{
+    PyObject *make_memory = cupy_maker(CUPY_memory), *make_pointer = cupy_maker(CUPY_pointer);
+    PyObject *args[] = {PyLong_FromUnsignedLongLong(result->data),
+                        PyLong_FromLongLong(result->size * result->itemsize),
+                        (PyObject *)result, PyLong_FromLong(result->device->ordinal)};
+    PyObject *memory = NULL, *pointer = NULL, *none = PyLong_FromLong(0);
+
+    if (make_memory != NULL && make_pointer != NULL && args[0] != NULL && args[1] != NULL &&
+        args[3] != NULL && none != NULL)
+        memory = PyObject_Vectorcall(make_memory, args, 4, NULL);
+    if (memory != NULL)
+        pointer = PyObject_Vectorcall(make_pointer, (PyObject *[]){memory, none}, 2, NULL);
+    Py_XDECREF(args[0]);
+    Py_XDECREF(args[1]);
+    Py_XDECREF(args[3]);
+    Py_XDECREF(memory);
+    Py_XDECREF(none);
+    return pointer;
+}
+
 static PyObject *
 wrap_cupy(lw_device_array *result)
 {
-    PyObject *cupy = lw_args_module("cupy"), *cuda, *memory = NULL, *pointer = NULL;
-    PyObject *shape = NULL, *strides = NULL, *out = NULL;
+    PyObject *ndarray = cupy_maker(CUPY_ndarray), *descr = (PyObject *)result->descr;
+    PyObject *shape = NULL, *strides = NULL, *pointer = NULL, *out = NULL;
 
-    cuda = cupy != NULL ? PyObject_GetAttrString(cupy, "cuda") : NULL;
-    if (cuda == NULL)
+    if (ndarray == NULL)
         return NULL;
     shape = PyObject_GetAttrString((PyObject *)result, "shape");
-    strides = PyObject_GetAttrString((PyObject *)result, "strides");
-    if (shape != NULL && strides != NULL && result->size == 0) {
-        out = PyObject_CallMethod(cupy, "ndarray", "OO", shape, (PyObject *)result->descr);
-    } else if (shape != NULL && strides != NULL) {
-        memory = PyObject_CallMethod(cuda, "UnownedMemory", "KLOi", result->data,
-                                     (long long)result->size * result->itemsize,
-                                     (PyObject *)result, result->device->ordinal);
-        pointer =
-            memory != NULL ? PyObject_CallMethod(cuda, "MemoryPointer", "Oi", memory, 0) : NULL;
-        out = pointer != NULL ? PyObject_CallMethod(cupy, "ndarray", "OOOO", shape,
-                                                    (PyObject *)result->descr, pointer, strides)
-                              : NULL;
+    if (shape == NULL)
+        return NULL;
+    if (result->size == 0) {
+        out = PyObject_Vectorcall(ndarray, (PyObject *[]){shape, descr}, 2, NULL);
+        goto done;
     }
-    Py_XDECREF(cuda);
-    Py_XDECREF(memory);
-    Py_XDECREF(pointer);
+    pointer = cupy_pointer(result);
+    if (pointer == NULL)
+        goto done;
+    if (result->c_contiguous) {
+        out = contiguous_cupy(shape, descr, pointer);
+        goto done;
+    }
+    strides = PyObject_GetAttrString((PyObject *)result, "strides");
+    if (strides != NULL)
+        out = PyObject_Vectorcall(ndarray, (PyObject *[]){shape, descr, pointer, strides}, 4,
+                                  NULL);
+done:
     Py_XDECREF(shape);
     Py_XDECREF(strides);
+    Py_XDECREF(pointer);
     return out;
 }
 

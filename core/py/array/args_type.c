@@ -1,11 +1,14 @@
 /* What a type is, as operands go: asked once. */
 #include "core/py/array/args_internal.h"
 
+#include "core/py/type_num.h"
+
 #ifdef Py_GIL_DISABLED
 #include "core/base/memory.h"
 
 #include <stdatomic.h>
 #endif
+#include <stddef.h>
 #include <string.h>
 
 #define N_TYPES 64
@@ -62,6 +65,34 @@ library_of(PyTypeObject *type)
     return LW_LIB_OTHER;
 }
 
+/* Where a scalar of one of NumPy's own classes has its value. */
+static void
+find_item(lw_args_row *row)
+{
+#define ITEM(class, number)                                                                    \
+    {                                                                                          \
+        &Py##class##ArrType_Type, number, offsetof(Py##class##ScalarObject, obval)             \
+    }
+    const struct { /* not static: NumPy's addresses are known after its import */
+        const PyTypeObject *type;
+        int number;
+        size_t offset;
+    } items[] = {
+        ITEM(Bool, NPY_BOOL),         ITEM(Byte, NPY_BYTE),           ITEM(UByte, NPY_UBYTE),
+        ITEM(Short, NPY_SHORT),       ITEM(UShort, NPY_USHORT),       ITEM(Int, NPY_INT),
+        ITEM(UInt, NPY_UINT),         ITEM(Long, NPY_LONG),           ITEM(ULong, NPY_ULONG),
+        ITEM(LongLong, NPY_LONGLONG), ITEM(ULongLong, NPY_ULONGLONG), ITEM(Half, NPY_HALF),
+        ITEM(Float, NPY_FLOAT),       ITEM(Double, NPY_DOUBLE),       ITEM(CFloat, NPY_CFLOAT),
+        ITEM(CDouble, NPY_CDOUBLE)};
+#undef ITEM
+
+    for (size_t i = 0; i < sizeof items / sizeof *items; i++)
+        if (row->type == items[i].type) {
+            row->item_dtype = (uint8_t)lw_dtype_from_num(items[i].number);
+            row->item_offset = (uint8_t)items[i].offset;
+        }
+}
+
 static lw_args_row
 classify(PyTypeObject *type)
 {
@@ -72,6 +103,7 @@ classify(PyTypeObject *type)
         row.class = LW_ARGS_NOTHING;
     } else if (PyType_IsSubtype(type, &PyGenericArrType_Type)) {
         row.class = LW_ARGS_SCALAR;
+        find_item(&row);
     } else if (PyType_IsSubtype(type, &PyArray_Type)) {
         row.class = lw_args_type_has(type, "__cuda_array_interface__") ? LW_ARGS_INTERFACE
                                                                        : LW_ARGS_HOST;
@@ -81,7 +113,8 @@ classify(PyTypeObject *type)
         if (row.exchange != NULL)
             row.class = LW_ARGS_EXCHANGE;
         else if (row.library == LW_LIB_CUPY)
-            row.class = LW_ARGS_CUPY;
+            row.class = LW_ARGS_CUPY,
+            row.tells_contiguity = lw_args_type_has(type, "_c_contiguous");
         else if (lw_args_type_has(type, "__dlpack__") &&
                  lw_args_type_has(type, "__dlpack_device__"))
             row.class = LW_ARGS_DLPACK;

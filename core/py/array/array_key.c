@@ -31,14 +31,29 @@ lw_array_key_of_array(const lw_device_array *array)
     return key_of(key, array->shape, array->strides, array->data);
 }
 
+static bool
+has_layout(const lw_array_key *key, const int64_t *shape, const int64_t *strides)
+{
+    for (int d = 0; d < key->ndim; d++)
+        if (key->shape[d] != shape[d] || key->strides[d] != strides[d])
+            return false;
+    return true;
+}
+
 bool
 lw_array_key_is(const lw_array_key *key, const lw_device_array *array)
 {
-    if (key->dtype != array->dtype || key->ndim != array->ndim ||
-        key->device != array->device || key->misaligned != array->data % LW_ARRAY_KEY_ALIGN)
-        return false;
-    for (int d = 0; d < array->ndim; d++)
-        if (key->shape[d] != array->shape[d] || key->strides[d] != array->strides[d])
-            return false;
-    return true;
+    return key->dtype == array->dtype && key->ndim == array->ndim &&
+           key->device == array->device &&
+           key->misaligned == array->data % LW_ARRAY_KEY_ALIGN &&
+           has_layout(key, array->shape, array->strides);
+}
+
+bool
+lw_array_key_is_of(const lw_array_key *key, const lw_operand *operand)
+{
+    return key->dtype == operand->dtype && key->ndim == operand->ndim &&
+           key->device == operand->device &&
+           key->misaligned == operand->data % LW_ARRAY_KEY_ALIGN &&
+           has_layout(key, operand->shape, operand->strides);
 }

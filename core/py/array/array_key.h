@@ -15,9 +15,10 @@ typedef struct lw_array_key {
     uint8_t dtype, ndim, misaligned; /* misaligned: address modulo LW_ARRAY_KEY_ALIGN */
 } lw_array_key;
 
-/* The key of an own array of at most LW_ARRAY_KEY_DIMS dimensions. */
+/* The key of an array of at most LW_ARRAY_KEY_DIMS dimensions. */
 lw_array_key lw_array_key_of(const lw_operand *operand);
 lw_array_key lw_array_key_of_array(const lw_device_array *array); /* likewise */
 bool lw_array_key_is(const lw_array_key *key, const lw_device_array *array);
+bool lw_array_key_is_of(const lw_array_key *key, const lw_operand *operand); /* likewise */
 
 #endif

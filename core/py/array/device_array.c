@@ -9,6 +9,7 @@
 #include "core/base/memory.h"
 #include "core/front/read/critical.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <string.h>
@@ -201,6 +202,18 @@ lw_device_array_new(lw_device *device, CUstream stream, lw_dtype dtype, int ndim
                     const int64_t *shape, char order)
 {
     return array_new(device, stream, dtype, lw_descr_of(dtype), ndim, shape, NULL, order);
+}
+
+void
+lw_device_array_cut(lw_device_array *array, int ndim, const int64_t *shape)
+{
+    int64_t most = array->size, n_bytes;
+
+    assert(array->shape == array->dims && ndim <= LW_INLINE_DIMS && array->c_contiguous);
+    array->ndim = ndim;
+    (void)set_layout(array, shape, NULL, 'C', &n_bytes); /* smaller ones exist */
+    assert(array->size <= most);
+    (void)most;
 }
 
 lw_device_array *

@@ -78,6 +78,9 @@ lw_device_array *lw_device_array_new_strided(lw_device *device, CUstream stream,
 lw_device_array *lw_device_array_new_descr(lw_device *device, CUstream stream,
                                            PyArray_Descr *descr, int ndim, const int64_t *shape,
                                            char order);
+/* Gives a new C-contiguous array another shape, of up to LW_INLINE_DIMS dimensions and at most
+ * as many elements. Nobody else has seen the array yet. */
+void lw_device_array_cut(lw_device_array *array, int ndim, const int64_t *shape);
 /* An array over memory that `keeper` (a new reference is taken) keeps alive; last used on
  * `stream`. dtype gives the kernel type, descr NumPy's (borrowed; NULL: that of dtype). */
 lw_device_array *lw_device_array_over(lw_device *device, CUstream stream, CUdeviceptr data,

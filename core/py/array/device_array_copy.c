@@ -195,10 +195,16 @@ lw_device_array_to_host(lw_device_array *array, CUstream stream)
 
 /* ---- host to device ---- */
 
+/* Bytes that are copied on the host first. The driver has read pageable memory when it returns,
+ * so that nobody waits for the device, whereas memory of the caller's may be page-locked. Only
+ * on the default stream: another one may be captured, and would read the memory later. */
+enum { FEW_BYTES = 16384 };
+
 static int
 push(lw_device_array *to, CUdeviceptr at, const void *from, int64_t n_bytes, CUstream stream,
      bool wait)
 {
+    char few[FEW_BYTES];
     lw_error err = {0};
     lw_status status;
 
@@ -206,6 +212,10 @@ push(lw_device_array *to, CUdeviceptr at, const void *from, int64_t n_bytes, CUs
         return 0;
     if (use(to, stream) < 0)
         return -1;
+    if (wait && stream == NULL && n_bytes <= FEW_BYTES) {
+        from = memcpy(few, from, (size_t)n_bytes);
+        wait = false;
+    }
     Py_BEGIN_ALLOW_THREADS
     status = lw_copy_to_device(&(lw_copy_queue){to->device, stream, wait}, at, from,
                                (size_t)n_bytes, &err);
@@ -355,8 +365,8 @@ fill_dense(lw_device_array *to, CUdeviceptr at, const char *item, int64_t n_byte
     return 0;
 }
 
-static int
-fill(lw_device_array *to, const char *item, CUstream stream)
+int
+lw_array_fill(lw_device_array *to, const char *item, CUstream stream)
 {
     int64_t low, at = 0, same = 0;
     runs run;
@@ -660,7 +670,7 @@ assign_host(lw_device_array *to, PyObject *value, CUstream stream, bool wait)
     if (host == NULL)
         return -1;
     if (PyArray_NDIM(host) == 0)
-        result = fill(to, PyArray_BYTES(host), stream);
+        result = lw_array_fill(to, PyArray_BYTES(host), stream);
     else
         result = copy_in(to, host, stream, wait);
     Py_DECREF(host);

@@ -43,6 +43,8 @@ PyObject *lw_array_item(lw_device_array *array);
 int lw_array_copy_out(lw_device_array *array, PyArrayObject *host, CUstream stream, bool wait);
 /* Anything as an ndarray of to's dtype; casting is NumPy's assignment casting. */
 PyArrayObject *lw_array_host_value(lw_device_array *to, PyObject *value);
+/* to[...] = one item of to's dtype. */
+int lw_array_fill(lw_device_array *to, const char *item, CUstream stream);
 /* to[...] = from[...] of the same shape, with a cast where the dtypes differ. */
 int lw_array_copy_same_shape(lw_device_array *to, lw_device_array *from, CUstream stream);
 
@@ -63,6 +65,10 @@ PyObject *lw_array_get_transposed(PyObject *self, void *closure);
 
 /* ---- device_array_reduce.c ---- */
 extern PyMethodDef lw_array_reduce_methods[];
+/* ufunc.reduce(array) or accumulate(array) where a method of the array does the same: args as
+ * of
+ * __array_ufunc__. NULL without an exception: there is more to it. */
+PyObject *lw_array_reduce_by(PyObject *ufunc, PyObject *name, PyObject *args, PyObject *kwargs);
 
 /* ---- device_array_service.c ---- */
 /* Whether a subscript, or a tuple of them, gives a view: no array, list or bool. */

@@ -329,7 +329,7 @@ call_method(PyObject *ours, PyObject *name, PyObject *args, PyObject *kwargs)
 static PyObject *
 method_array_ufunc(PyObject *Py_UNUSED(self), PyObject *args, PyObject *kwargs)
 {
-    PyObject *ufunc, *ours, *name;
+    PyObject *ufunc, *ours, *name, *result;
 
     if (PyTuple_GET_SIZE(args) < 2 || !PyUnicode_Check(PyTuple_GET_ITEM(args, 1))) {
         PyErr_SetString(PyExc_TypeError,
@@ -345,6 +345,9 @@ method_array_ufunc(PyObject *Py_UNUSED(self), PyObject *args, PyObject *kwargs)
     name = PyTuple_GET_ITEM(args, 1);
     if (PyUnicode_CompareWithASCIIString(name, "__call__") == 0)
         return call_it(ours, args, kwargs);
+    result = lw_array_reduce_by(ufunc, name, args, kwargs);
+    if (result != NULL || PyErr_Occurred())
+        return result;
     return call_method(ours, name, args, kwargs);
 }
 

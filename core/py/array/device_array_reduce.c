@@ -6,6 +6,9 @@
 #include "core/py/array/device_array_internal.h"
 
 #include "core/front/read/services.h"
+#include "core/py/array/array_function.h"
+
+#include <string.h>
 
 /* Whether the function does no more, for arrays of this dtype, than call its Reduction.
  * *computed: the dtype= that it gives, where it gives one. */
@@ -33,6 +36,13 @@ as_inexact(lw_dtype dtype, lw_dtype *computed)
     return dtype != LW_DT_void;
 }
 
+/* The same, but complex numbers have another operator. */
+static bool
+as_inexact_real(lw_dtype dtype, lw_dtype *computed)
+{
+    return as_inexact(dtype, computed) && !lw_is_complex(dtype);
+}
+
 /* Complex numbers have another operator. */
 static bool
 as_real(lw_dtype dtype, lw_dtype *Py_UNUSED(computed))
@@ -42,7 +52,7 @@ as_real(lw_dtype dtype, lw_dtype *Py_UNUSED(computed))
 
 typedef struct method {
     const char *name;
-    const char *reduction; /* in lanewise.reductions, or NULL: the function does more */
+    const char *reduction; /* in lanewise.reductions */
     direct_rule is_direct;
     bool has_dtype; /* takes dtype= */
     bool is_scan;   /* cum… */
@@ -58,8 +68,8 @@ typedef struct method {
     X(argmax, "_argmax", as_real, false, false)                                                \
     X(any, "_any", as_bool, false, false)                                                      \
     X(all, "_all", as_bool, false, false)                                                      \
-    X(var, NULL, NULL, false, false)                                                           \
-    X(std, NULL, NULL, false, false)                                                           \
+    X(var, "_var", as_inexact_real, true, false)                                               \
+    X(std, "_std", as_inexact_real, true, false)                                               \
     X(cumsum, "_sum", as_it_is, true, true)                                                    \
     X(cumprod, "_prod", as_it_is, true, true)
 
@@ -191,7 +201,7 @@ forward(const method *m, PyObject *self, PyObject *const *args, Py_ssize_t n_arg
     lw_dtype computed = LW_DT_void;
     PyObject *axis;
 
-    if (m->reduction == NULL || !m->is_direct((lw_dtype)array->dtype, &computed) ||
+    if (!m->is_direct((lw_dtype)array->dtype, &computed) ||
         !read_axis(m, args, n_args, kwnames, &axis))
         return call_function(m, self, args, n_args, kwnames);
     if (!m->is_scan)
@@ -211,21 +221,104 @@ forward(const method *m, PyObject *self, PyObject *const *args, Py_ssize_t n_arg
 
 METHODS(DEFINE)
 
+/* ---- numpy.add.reduce and the like (NEP 13) ---- */
+
+static const struct {
+    const char *ufunc;
+    int reduce, accumulate; /* methods; N_METHODS: none */
+} ufuncs[] = {
+    {"add", METHOD_sum, METHOD_cumsum},     {"multiply", METHOD_prod, METHOD_cumprod},
+    {"minimum", METHOD_min, N_METHODS},     {"maximum", METHOD_max, N_METHODS},
+    {"logical_and", METHOD_all, N_METHODS}, {"logical_or", METHOD_any, N_METHODS},
+};
+
+enum { N_UFUNCS = sizeof ufuncs / sizeof *ufuncs };
+_Static_assert((int)N_UFUNCS == LW_STATE_REDUCING_UFUNCS, "a place for each");
+
+/* N_METHODS: none, or an exception. */
+static int
+method_of_ufunc(PyObject *ufunc, PyObject *name)
+{
+    bool reduces = PyUnicode_CompareWithASCIIString(name, "reduce") == 0;
+
+    if (!reduces && PyUnicode_CompareWithASCIIString(name, "accumulate") != 0)
+        return N_METHODS;
+    for (int i = 0; i < N_UFUNCS; i++)
+        if (lw_found_of(&lw_core->found.reducing_ufuncs[i], "numpy", ufuncs[i].ufunc) == ufunc)
+            return reduces ? ufuncs[i].reduce : ufuncs[i].accumulate;
+    return N_METHODS;
+}
+
+PyObject *
+lw_array_reduce_by(PyObject *ufunc, PyObject *name, PyObject *args, PyObject *kwargs)
+{
+    PyObject *array, *axis = NULL, *zero, *result;
+    Py_ssize_t n_keywords = kwargs ? PyDict_GET_SIZE(kwargs) : 0;
+    int which;
+
+    if (PyTuple_GET_SIZE(args) != 3 || n_keywords > 1)
+        return NULL;
+    array = PyTuple_GET_ITEM(args, 2);
+    if (n_keywords == 1)
+        axis = PyDict_GetItemString(kwargs, "axis");
+    if (!lw_is_device_array(array) || ((lw_device_array *)array)->size == 0 ||
+        ((lw_device_array *)array)->ndim == 0 ||
+        (n_keywords == 1 && (axis == NULL || !PyLong_CheckExact(axis))))
+        return NULL;
+    which = method_of_ufunc(ufunc, name);
+    zero = which < N_METHODS ? PyLong_FromLong(0) : NULL;
+    if (zero == NULL)
+        return NULL;
+    result = forward(&methods[which], array, axis ? &axis : &zero, 1, NULL);
+    Py_DECREF(zero);
+    return result;
+}
+
 /* ---- NEP 18 ---- */
 
 /* The method that NumPy's function would call of one array, and its axis; NULL: it may do more.
  */
 static const method *
-method_of(PyObject *function, PyObject *args, PyObject *kwargs)
+method_of(PyObject *function, PyObject *args)
 {
     if (PyTuple_GET_SIZE(args) < 1 || PyTuple_GET_SIZE(args) > 2 ||
-        PyDict_GET_SIZE(kwargs) > 0 || !lw_is_device_array(PyTuple_GET_ITEM(args, 0)))
+        !lw_is_device_array(PyTuple_GET_ITEM(args, 0)))
         return NULL;
     for (int i = 0; i < N_METHODS; i++)
-        if (methods[i].reduction != NULL && lw_found_of(&lw_core->found.numpy_functions[i],
-                                                        "numpy", methods[i].name) == function)
+        if (lw_found_of(&lw_core->found.numpy_functions[i], "numpy", methods[i].name) ==
+            function)
             return &methods[i];
     return NULL;
+}
+
+/* Calls it with the keywords that NumPy's function passes on. NULL without an exception: there
+ * are others. */
+static PyObject *
+call_by_keywords(const method *m, PyObject *args, PyObject *kwargs)
+{
+    static const char *const known[] = {"axis", "dtype", "out", "keepdims"};
+    enum { N_KNOWN = sizeof known / sizeof *known };
+    PyObject *all[2 + N_KNOWN], *name, *value, *names = NULL, *result = NULL;
+    Py_ssize_t n = PyTuple_GET_SIZE(args), n_names = PyDict_GET_SIZE(kwargs), at = 0, k = 0;
+
+    if (n_names > N_KNOWN || (names = n_names ? PyTuple_New(n_names) : NULL) == NULL)
+        return NULL;
+    for (Py_ssize_t i = 0; i < n; i++)
+        all[i] = PyTuple_GET_ITEM(args, i);
+    while (PyDict_Next(kwargs, &at, &name, &value)) {
+        int i = 0;
+        while (i < N_KNOWN && PyUnicode_CompareWithASCIIString(name, known[i]) != 0)
+            i++;
+        if (i == N_KNOWN || (i == 1 && !m->has_dtype) ||
+            strcmp(Py_TYPE(value)->tp_name, "_NoValueType") == 0)
+            goto done;
+        PyTuple_SET_ITEM(names, k, Py_NewRef(name));
+        all[n + k++] = value;
+    }
+    result = forward(m, all[0], all + 1, n - 1, names);
+done:
+    Py_DECREF(names);
+    return result;
 }
 
 /* (function, types, args, kwargs): where there is more to it, lanewise/_array_protocol.py. */
@@ -233,6 +326,7 @@ static PyObject *
 method_array_function(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
 {
     const method *m;
+    PyObject *result;
 
     if (n_args != 4 || !PyTuple_Check(args[2]) || !PyDict_Check(args[3])) {
         PyErr_SetString(PyExc_TypeError,
@@ -240,12 +334,15 @@ method_array_function(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
                         "dict are expected at the end");
         return NULL;
     }
-    m = method_of(args[0], args[2], args[3]);
-    if (m != NULL)
+    m = method_of(args[0], args[2]);
+    if (m != NULL && PyDict_GET_SIZE(args[3]) == 0)
         return forward(m, PyTuple_GET_ITEM(args[2], 0), &PyTuple_GET_ITEM(args[2], 1),
                        PyTuple_GET_SIZE(args[2]) - 1, NULL);
-    if (PyErr_Occurred())
-        return NULL;
+    result = m != NULL          ? call_by_keywords(m, args[2], args[3])
+             : PyErr_Occurred() ? NULL
+                                : lw_array_function(args[0], args[2], args[3]);
+    if (result != NULL || PyErr_Occurred())
+        return result;
     return lw_service_call(LW_SERVICE_ARRAY_PROTOCOL, "array_function", self, args, n_args,
                            NULL);
 }

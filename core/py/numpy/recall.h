@@ -1,12 +1,12 @@
-/* Device calls of ufuncs and gufuncs that are remembered. A call on our own arrays, of the same
+/* Device calls of ufuncs and gufuncs that are remembered. A call on arrays of the same
  * dtypes, shapes, strides and alignment as one before, goes straight to the launch, whose
  * record gets the new addresses and numbers: everything between was decided, and checked, when
  * the call was first made. Entries hold nothing of Python, and change in a critical section on
  * the ufunc.
  *
- * Remembered are calls with one result and no keyword but out=, whose inputs are arrays, Python
- * floats and ints of 64 bits, and whose output is apart from them or one of them. Any other
- * takes the long way each time. */
+ * Remembered are calls with one result and no keyword but out=, whose inputs are arrays of
+ * ours, of CuPy or of PyTorch, Python floats and ints of 64 bits, and whose output is apart
+ * from them or one of them. Any other takes the long way each time. */
 #ifndef LW_PY_RECALL_H
 #define LW_PY_RECALL_H
 
@@ -21,8 +21,10 @@ typedef struct lw_recalled {
     bool gone;      /* the loops have changed since: it is not used any more */
     uint8_t missed; /* in the latest: calls since then that were not remembered */
     bool has_out;
-    bool is_out[LW_RECALL_INPUTS]; /* the input is the output */
-    int n;                         /* inputs */
+    bool has_foreign;                      /* some array is another library's */
+    bool is_out[LW_RECALL_INPUTS];         /* the input is the output */
+    uint8_t library[LW_RECALL_INPUTS + 1]; /* lw_array_library, of inputs and output */
+    int n;                                 /* inputs */
     lw_array_key input[LW_RECALL_INPUTS], result;
     uint8_t number[LW_RECALL_INPUTS + 1]; /* the loop's dtypes, which numbers are passed in */
     int64_t offset[LW_RECALL_INPUTS + 1]; /* from an array's address to where the walk begins */

@@ -55,6 +55,7 @@ extern const char *const lw_ufunc_method_names[LW_N_METHODS];
     struct lw_member *member; /* of a family, else NULL */                                     \
     lw_resolved_list plans;   /* of device calls: loops and kernels for them */                \
     struct lw_recalled *recalled; /* of those, the latest: recall.h */                         \
+    bool recalls_foreign;         /* some of those are on arrays of other libraries */         \
     PyObject *numpys; /* the numpy.ufunc that it stands for, or NULL: numpy_answer.c */        \
     int nin, nout;
 

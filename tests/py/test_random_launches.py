@@ -1,0 +1,193 @@
+"""Draws of a `Generator` into device memory whose parameters are numbers go past the Python methods: they launch the same
+kernels on the same blocks as these. On the fake driver the launches are compared, on a GPU the numbers."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+import numpy as np
+import pytest
+
+from fake_driver import FAKE, needs_device
+from lanewise import cuda
+from lanewise.random import Generator
+
+pytestmark = [pytest.mark.gpu, needs_device]
+
+
+class Launch(ctypes.Structure):  # tests/fault/fake_cuda.h
+    _fields_ = [("name", ctypes.c_char * 256), ("shape", ctypes.c_uint * 7), ("stream", ctypes.c_void_p), ("n_params", ctypes.c_int),
+                ("together", ctypes.c_int), ("n_bytes", ctypes.c_uint), ("values", ctypes.c_ubyte * 4096), ("offsets", ctypes.c_uint * 64), ("sizes", ctypes.c_uint * 64)]
+
+
+def launch_of(call):
+    """The result of a call that launches one kernel; what was launched; its parameters."""
+    driver, launch = ctypes.CDLL(os.environ["LANEWISE_CUDA_DRIVER"]), Launch()
+    before = driver.fake_cuda_n_launches()
+    result = call()
+    assert driver.fake_cuda_n_launches() == before + 1
+    assert driver.fake_cuda_last_launch(ctypes.byref(launch))
+    values = bytes(launch.values)
+    return result, (launch.name, tuple(launch.shape), launch.stream), [values[at:at + n] for at, n in zip(launch.offsets[:launch.n_params], launch.sizes)]
+
+
+def n_different(x, y):
+    assert len(x) == len(y) > 20
+    return sum(a != b for a, b in zip(x, y))
+
+
+CALLS = {
+    "random": lambda g, draw, **k: draw("random")(8, **k),
+    "random float32": lambda g, draw, **k: draw("random")((2, 4), dtype=np.float32, **k),
+    "random by name": lambda g, draw, **k: draw("random")(size=[8, (8,)][g._place % 2], dtype="f4", **k),
+    "uniform": lambda g, draw, **k: draw("uniform")(-1, high=3.5, size=16, **k),
+    "uniform float32": lambda g, draw, **k: draw("uniform")(2.0, 3.0, (4, 4), np.dtype("f4"), **k),
+    "standard_normal": lambda g, draw, **k: draw("standard_normal")(64, **k),
+    "standard_normal float32": lambda g, draw, **k: draw("standard_normal")(64, np.float32, **k),
+    "normal": lambda g, draw, **k: draw("normal")(1, 2, 64, **k),
+    "normal float32": lambda g, draw, **k: draw("normal")(0.5, 2, 64, "float32", **k),
+    "normal standard": lambda g, draw, **k: draw("normal")(size=64, dtype="float32", **k),
+    "standard_exponential": lambda g, draw, **k: draw("standard_exponential")((2, 2, 2), **k),
+    "exponential": lambda g, draw, **k: draw("exponential")(3.0, 8, **k),
+    "exponential float32": lambda g, draw, **k: draw("exponential")(3, 8, np.float32, **k),
+    "standard_gamma": lambda g, draw, **k: draw("standard_gamma")(2, 7, **k),
+    "gamma": lambda g, draw, **k: draw("gamma")(2.5, 3.0, 7, np.float32, **k),
+    "poisson": lambda g, draw, **k: draw("poisson")(3.5, 9, **k),
+    "poisson uint8": lambda g, draw, **k: draw("poisson")(3.5, 9, np.uint8, **k),
+    "binomial": lambda g, draw, **k: draw("binomial")(10, 0.25, 9, **k),
+    "binomial int16": lambda g, draw, **k: draw("binomial")(n=10, p=1, size=(3, 3), dtype=np.int16, **k),
+    "integers": lambda g, draw, **k: draw("integers")(10, size=8, **k),
+    "integers int8": lambda g, draw, **k: draw("integers")(-5, 5, (2, 8), np.int8, **k),
+    "integers all": lambda g, draw, **k: draw("integers")(0, 2**32 - 1, 8, np.uint32, True, **k),
+    "integers wide": lambda g, draw, **k: draw("integers")(-2**62, 2**62, 5, **k),
+    "integers uint64": lambda g, draw, **k: draw("integers")(1, 2**63 - 1, 5, "uint64", endpoint=True, **k),
+}
+
+
+def through_python(g):
+    return lambda name: getattr(g, f"_{name}")
+
+
+def directly(g):
+    return lambda name: getattr(g, name)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_same_as_the_python_methods(name):
+    one, two, stream = Generator(3, target="cuda"), Generator(3, target="cuda"), cuda.stream()
+    for given in ({}, {}, {"stream": stream}, {"stream": 0}, {"out": None}):
+        def run(g, draw):
+            return CALLS[name](g, draw(g), **given)
+
+        if FAKE:
+            (x, shape, values), (y, wanted_shape, wanted) = (launch_of(lambda: run(g, draw)) for g, draw in ((one, directly), (two, through_python)))
+            assert shape == wanted_shape and n_different(values, wanted) <= 1  # where the result lies
+        else:
+            x, y = run(one, directly), run(two, through_python)
+            cuda.synchronize()
+            np.testing.assert_array_equal(x.copy_to_host(), y.copy_to_host())
+        assert (x.shape, x.dtype, x.strides, x.device) == (y.shape, y.dtype, y.strides, y.device)
+        assert x.flags == {**y.flags, "OWNDATA": True}
+        assert one.state == two.state
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 7, 1001])
+def test_the_rest_of_a_block(n):
+    """A result's memory has room for the whole last block, and its shape is what was asked for."""
+    for draw, dtype, per_block in [("random", "f4", 4), ("random", "f8", 2), ("standard_normal", "f4", 4), ("exponential", "f8", 2)]:
+        one, two = Generator(8, target="cuda"), Generator(8)
+        x = getattr(one, draw)(size=n, dtype=dtype)
+        assert x.shape == (n,) and x.nbytes == n * x.itemsize and one._place == -(-n // per_block)
+        y = getattr(one, draw)(size=(n, 1), dtype=dtype)
+        assert y.shape == (n, 1) and one._place == 2 * -(-n // per_block)
+        if not FAKE:
+            np.testing.assert_array_equal(x.copy_to_host(), getattr(two, draw)(size=n, dtype=dtype))
+            np.testing.assert_array_equal(y.copy_to_host()[:, 0], getattr(two, draw)(size=n, dtype=dtype))
+
+
+def test_out():
+    """Contiguous arrays of the dtype are filled where they are; all others as before."""
+    g, whole = Generator(1), cuda.to_device(np.zeros((6, 8), np.float32))
+    for out in (whole, whole[2:4], whole.reshape(-1), whole[:3, :].reshape(2, 12), whole[0, 1:4], whole.T, whole[:, ::2], whole[:0]):
+        place = g._place
+        assert g.random(out=out, dtype=np.float32) is out
+        assert g._place == place + -(-out.size // 4)
+        assert g.standard_normal(dtype="f4", out=out, size=None, stream=cuda.stream()) is out
+        assert g.random(out=out, size=out.shape, dtype="f4") is out
+    if not FAKE:
+        h = Generator(1)
+        h.state = {**g.state}
+        got = g.random(out=whole, dtype="f4").copy_to_host()
+        np.testing.assert_array_equal(got, h.random(48, dtype="f4").reshape(6, 8))
+
+
+def test_what_is_wrong_is_refused():
+    g = Generator(1, target="cuda")
+    out = cuda.device_array(8, np.float32)
+    for call, error, words in [
+        (lambda: g.random(9, dtype="f4", out=out), ValueError, "shape"),
+        (lambda: g.random(8, dtype="i4"), TypeError, "dtype must be"),
+        (lambda: g.random(-1), ValueError, "negative"),
+        (lambda: g.random(True), TypeError, "size"),
+        (lambda: g.random(8, size=8), TypeError, None),
+        (lambda: g.random(8, stream="first"), TypeError, None),
+        (lambda: g.random(8, wrong=1), TypeError, "wrong"),
+        (lambda: g.normal(0, -1, 8), ValueError, "scale < 0"),
+        (lambda: g.normal(float("nan"), 1, 8), ValueError, "NaN"),
+        (lambda: g.uniform(3, 1, 8), ValueError, "low"),
+        (lambda: g.uniform(-1e308, 1e308, 8), OverflowError, "finite"),
+        (lambda: g.integers(5, 5, 8), ValueError, "low"),
+        (lambda: g.integers(300, size=8, dtype="u1"), ValueError, "uint8"),
+        (lambda: g.integers(-1, 5, size=8, dtype="u8"), ValueError, "uint64"),
+        (lambda: g.integers(8, dtype="f4", size=3), TypeError, "integer"),
+        (lambda: g.integers(size=3), TypeError, "low"),
+        (lambda: g.poisson(250, 8, np.uint8), ValueError, "uint8"),
+        (lambda: g.poisson(-1.0, 8), ValueError, "lam"),
+        (lambda: g.binomial(300, 0.5, 8, np.uint8), ValueError, "uint8"),
+        (lambda: g.binomial(-1, 0.5, 8), ValueError, "n < 0"),
+        (lambda: g.binomial(1, 1.5, 8), ValueError, "p"),
+        (lambda: g.standard_gamma(-2.0, 8), ValueError, "shape < 0"),
+        (lambda: g.gamma(2.0, float("inf") - float("inf"), 8), ValueError, "scale"),
+    ]:
+        place = g._place
+        with pytest.raises(error, match=words):
+            call()
+        assert g._place == place
+    assert g.random(out=out) is out  # in its dtype
+
+
+def test_what_python_does():
+    """Sizes of no numbers, NumPy's ints, single numbers, arrays as parameters, bools."""
+    g = Generator(4, target="cuda")
+    assert g.random(0).shape == (0,) and g.random((2, 0), dtype="f4").shape == (2, 0)
+    assert g.random(np.int64(5)).shape == (5,) and g.random(()).shape == () and g.random().shape == ()
+    assert g.normal(np.zeros(3), 1.0, 3).shape == (3,) and g.integers(0, 2, 5, bool).dtype == bool
+    assert g.normal(1e300, 1.0, 4, dtype="f8").dtype == np.float64
+    assert g.random((1,) * 9).ndim == 9
+
+
+def test_a_place_near_a_carry():
+    """One launch never crosses a multiple of 2**32 blocks."""
+    one, two = Generator(5, target="cuda"), Generator(5, target="cuda")
+    for g in (one, two):
+        g.state = {**g.state, "place": 2**32 - 3}
+    for size in (8, 8, 8):
+        x, y = one.random(size, dtype="f4"), two._random(size, dtype="f4")
+        assert one.state == two.state
+        if not FAKE:
+            np.testing.assert_array_equal(x.copy_to_host(), y.copy_to_host())
+
+
+def test_the_key_may_change():
+    """Kernels get the keys of the state that is set."""
+    one, two = Generator(5, target="cuda"), Generator(6, target="cuda")
+    one.random(8)
+    one.state = two.state
+    if FAKE:
+        (_, _, a), (_, _, b) = (launch_of(lambda: g.random(64)) for g in (one, two))
+        assert n_different(a, b) <= 1
+    else:
+        np.testing.assert_array_equal(one.random(64).copy_to_host(), two.random(64).copy_to_host())
+    child = one.jumped()
+    assert child.random(8).shape == (8,) and child.state["jumps"] == one.state["jumps"] + 1
