@@ -117,6 +117,13 @@ def layer_norm(x, weight, bias, y):
         y[i] = (x[i] - s) * scale * weight[i] + bias[i]
 
 
+@lw.guvectorize("(n),(n)->(n)")
+def recurrence(a, b, y):
+    y[0] = b[0]
+    for i in range(1, a.shape[0]):
+        y[i] = a[i] * y[i - 1] + b[i]
+
+
 top1 = lw.reduce(lambda a, b: a if a[0] >= b[0] else b, map=lambda x, p: (x, p))
 
 
@@ -145,6 +152,13 @@ def rows() -> None:
         runs |= {"torch": lambda: torch.nn.functional.layer_norm(tx, (1024,), tw, tb), "torch.compile": lambda: norm(tx)}
     row("layer norm of rows", runs, gpu_seconds, of_copy(2 * x.nbytes))
     p = cuda.to_device(np.arange(x.size, dtype="i4").reshape(x.shape))
+    for count, n in ((65536, 1024), (128, 1 << 18)):
+        a, y = floats(count, n), cuda.device_array((count, n), "f4")
+        expected = np.zeros(n)
+        for i, (factor, term) in enumerate(zip(a[0].copy_to_host().tolist(), a[1].copy_to_host().tolist())):
+            expected[i] = factor * expected[i - 1] + term
+        check(recurrence(a[:1], a[1:2])[0], expected)
+        row(f"linear recurrence of rows, {count} x {n}", {"lanewise": lambda: recurrence(a, a, out=y)}, gpu_seconds, of_copy(2 * a.nbytes))
     row("top 1 of rows with a payload (int32)", {"lanewise": lambda: top1(x, p, axis=1)}, gpu_seconds, of_copy(2 * x.nbytes))
 
 

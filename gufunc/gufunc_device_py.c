@@ -122,6 +122,9 @@ make_plan(lw_device_gufunc *w)
     plan->can_spread = spread->possible;
     plan->joins = spread->joins;
     plan->searches = spread->searches;
+    plan->kept_dim = spread->kept_dim;
+    plan->kept_bytes = spread->kept_bytes;
+    plan->kept_weight = spread->kept_weight;
     plan->sizes = w->shape.sizes;
     if (lw_device_call_fill(call, &plan->walk) < 0)
         return -1;
@@ -186,7 +189,7 @@ items_of(const lw_device_gufunc *w, uint32_t block)
     uint32_t most;
 
     if (!w->key.tiled)
-        return w->key.spread ? 1 : block;
+        return w->key.warps ? w->key.warps : w->key.spread ? 1 : block;
     most = lw_core_plan_tile(&w->plan, &w->key);
     few = (w->plan.walk.n + blocks - 1) / blocks;
     return few < most ? (uint32_t)few : most;

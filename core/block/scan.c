@@ -79,17 +79,69 @@ of_lane(lw_builder *b, lw_ref value, lw_ref lane)
     return lw_warp_shuffle(b, LW_KOP_shfl_idx, value, lane);
 }
 
+/* ---- terms of scans ---- */
+
+typedef lw_scan_term term;
+
+lw_ref
+lw_scan_apply(lw_builder *b, const lw_associative *one, term t, lw_ref x)
+{
+    if (!t.factor)
+        return lw_block_combine(b, one, x, t.value);
+    if (lw_is_float(lw_ir_type(b, x)))
+        return lw_ir_fma(b, t.factor, x, t.value);
+    return lw_ir_add(b, lw_ir_mul(b, t.factor, x), t.value);
+}
+
+/* x, then y. */
+static term
+combined(lw_builder *b, const lw_associative *one, term x, term y)
+{
+    return (term){.value = lw_scan_apply(b, one, y, x.value),
+                  .factor = y.factor ? lw_ir_mul(b, x.factor, y.factor) : 0};
+}
+
+static term
+identity_like(lw_builder *b, const lw_scan *scan)
+{
+    const lw_associative product = {.op = LW_OP_MUL};
+
+    return (term){.value = lw_block_identity(b, scan->one, scan->type),
+                  .factor = scan->term.factor ? lw_block_identity(b, &product, scan->type) : 0};
+}
+
+static term
+chosen(lw_builder *b, lw_ref condition, term yes, term no)
+{
+    return (term){.value = lw_ir_select(b, condition, yes.value, no.value),
+                  .factor = yes.factor ? lw_ir_select(b, condition, yes.factor, no.factor) : 0};
+}
+
+static term
+term_from_below(lw_builder *b, term t, int64_t lanes)
+{
+    return (term){.value = from_below(b, t.value, lanes),
+                  .factor = t.factor ? from_below(b, t.factor, lanes) : 0};
+}
+
+static term
+term_of_lane(lw_builder *b, term t, lw_ref lane)
+{
+    return (term){.value = of_lane(b, t.value, lane),
+                  .factor = t.factor ? of_lane(b, t.factor, lane) : 0};
+}
+
 /* A scan within a warp (Hillis and Steele, 1986): each of the first `n` lanes gets the total of
  * all lanes up to it. */
-static lw_ref
-warp_scan(lw_builder *b, const lw_associative *one, lw_ref value, lw_ref lane, int64_t n)
+static term
+warp_scan(lw_builder *b, const lw_associative *one, term t, lw_ref lane, int64_t n)
 {
     for (int64_t d = 1; d < n; d *= 2) {
-        lw_ref below = from_below(b, value, d);
+        term below = term_from_below(b, t, d);
         lw_ref far = lw_ir_compare(b, LW_OP_GE, lane, lw_ir_int(b, LW_DT_i32, d));
-        value = lw_ir_select(b, far, lw_block_combine(b, one, below, value), value);
+        t = chosen(b, far, combined(b, one, below, t), t);
     }
-    return value;
+    return t;
 }
 
 /* ---- blocks ---- */
@@ -120,17 +172,16 @@ scan_warp(lw_builder *b, lw_scan *scans, uint32_t n, uint32_t times, lw_ref lane
     lw_ref is_first = lw_ir_compare(b, LW_OP_EQ, lane, lw_ir_int(b, LW_DT_i32, 0));
     lw_ref last = lw_ir_int(b, LW_DT_i32, WARP - 1);
     const lw_associative *one = scans->one;
-    lw_ref total = 0, ends[MOST_TIMES], below[MOST_TIMES];
+    term total = {0}, ends[MOST_TIMES], below[MOST_TIMES];
 
     for (uint32_t k = 0; k < times; k++) {
-        lw_ref all = warp_scan(b, one, scans[k * n].value, lane, WARP);
-        below[k] = lw_ir_select(b, is_first, lw_block_identity(b, one, scans->type),
-                                from_below(b, all, 1));
-        ends[k] = of_lane(b, all, last);
+        term all = warp_scan(b, one, scans[k * n].term, lane, WARP);
+        below[k] = chosen(b, is_first, identity_like(b, scans), term_from_below(b, all, 1));
+        ends[k] = term_of_lane(b, all, last);
     }
     for (uint32_t k = 0; k < times; k++) {
-        scans[k * n].before = total ? lw_block_combine(b, one, total, below[k]) : below[k];
-        total = total ? lw_block_combine(b, one, total, ends[k]) : ends[k];
+        scans[k * n].before = k ? combined(b, one, total, below[k]) : below[k];
+        total = k ? combined(b, one, total, ends[k]) : ends[k];
     }
     scans->total = total;
 }
@@ -142,23 +193,28 @@ typedef struct warp_place {
 } warp_place;
 
 /* Combines the warps' totals, which are in shared memory: each warp scans all of them, so that
- * no further barrier is needed. */
-static void
-scan_warps(lw_builder *b, lw_scan *s, lw_ref shared, const warp_place *at, lw_ref *front)
+ * no further barrier is needed. `factors` is the distance of factors from values. Returns the
+ * total of the warps before this one. */
+static term
+scan_warps(lw_builder *b, lw_scan *s, lw_ref shared, int64_t factors, const warp_place *at)
 {
     lw_ref lane = at->lane, warp = at->warp;
     int64_t n_warps = at->n_warps;
-    lw_ref number = lw_ir_and(b, lane, lw_ir_int(b, LW_DT_i32, n_warps - 1)), total;
+    lw_ref number = lw_ir_and(b, lane, lw_ir_int(b, LW_DT_i32, n_warps - 1));
+    term total = {0}, front;
     lw_ref is_first = lw_ir_compare(b, LW_OP_EQ, warp, lw_ir_int(b, LW_DT_i32, 0));
     lw_ref previous = lw_ir_select(b, is_first, lw_ir_int(b, LW_DT_i32, 0),
                                    lw_ir_sub(b, warp, lw_ir_int(b, LW_DT_i32, 1)));
 
-    total =
-        lw_ir_load(b, s->type, 1, cell(b, shared, number, lw_dtypes[s->type].size_bytes), 0, 0);
+    shared = cell(b, shared, number, lw_dtypes[s->type].size_bytes);
+    total.value = lw_ir_load(b, s->type, 1, shared, 0, 0);
+    if (s->term.factor)
+        total.factor = lw_ir_load(
+            b, s->type, 1, lw_ir_offset(b, shared, lw_ir_int(b, LW_DT_i64, factors)), 0, 0);
     total = warp_scan(b, s->one, total, lane, n_warps);
-    *front = lw_ir_select(b, is_first, lw_block_identity(b, s->one, s->type),
-                          of_lane(b, total, previous));
-    s->total = of_lane(b, total, lw_ir_int(b, LW_DT_i32, n_warps - 1));
+    front = chosen(b, is_first, identity_like(b, s), term_of_lane(b, total, previous));
+    s->total = term_of_lane(b, total, lw_ir_int(b, LW_DT_i32, n_warps - 1));
+    return front;
 }
 
 void
@@ -166,8 +222,9 @@ lw_block_scan(lw_builder *b, const lw_thread_block *block, lw_scan *scans, uint3
               uint32_t times, lw_ref turn)
 {
     warp_place at = {.n_warps = block->n_threads / WARP};
-    int64_t row = 8 * at.n_warps;
-    lw_ref thread = lw_ir_cast(b, LW_DT_i32, block->tid), shared, front;
+    int64_t row = 8 * at.n_warps, rows = n;
+    lw_ref thread = lw_ir_cast(b, LW_DT_i32, block->tid), shared;
+    term front;
 
     assert(times >= 1 && times <= MOST_TIMES && n > 0);
     assert(is_whole(block));
@@ -177,21 +234,26 @@ lw_block_scan(lw_builder *b, const lw_thread_block *block, lw_scan *scans, uint3
         scan_warp(b, &scans[i], n, times, at.lane);
     if (at.n_warps == 1)
         return;
-    shared = cell(b, lw_ir_shared(b, (uint32_t)(2 * n * row), 16), turn, n * row);
+    for (uint32_t i = 0; i < n; i++)
+        rows = scans[i].term.factor ? 2 * n : rows;
+    shared = cell(b, lw_ir_shared(b, (uint32_t)(2 * rows * row), 16), turn, rows * row);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_EQ, at.lane, lw_ir_int(b, LW_DT_i32, WARP - 1)));
     for (uint32_t i = 0; i < n; i++) {
         lw_ref mine = cell(b, lw_ir_offset(b, shared, lw_ir_int(b, LW_DT_i64, i * row)),
                            at.warp, lw_dtypes[scans[i].type].size_bytes);
-        lw_ir_store(b, mine, scans[i].total, 0, 0);
+        lw_ir_store(b, mine, scans[i].total.value, 0, 0);
+        if (scans[i].term.factor)
+            lw_ir_store(b, lw_ir_offset(b, mine, lw_ir_int(b, LW_DT_i64, n * row)),
+                        scans[i].total.factor, 0, 0);
     }
     lw_ir_end(b);
     lw_ir_barrier(b);
     for (uint32_t i = 0; i < n; i++) {
-        scan_warps(b, &scans[i], lw_ir_offset(b, shared, lw_ir_int(b, LW_DT_i64, i * row)), &at,
-                   &front);
+        front =
+            scan_warps(b, &scans[i], lw_ir_offset(b, shared, lw_ir_int(b, LW_DT_i64, i * row)),
+                       n * row, &at);
         for (uint32_t k = 0; k < times; k++)
-            scans[k * n + i].before =
-                lw_block_combine(b, scans[i].one, front, scans[k * n + i].before);
+            scans[k * n + i].before = combined(b, scans[i].one, front, scans[k * n + i].before);
     }
 }
 
@@ -229,17 +291,32 @@ lw_block_total(lw_builder *b, const lw_thread_block *block, const lw_associative
     lw_ir_barrier(b);
     number = lw_ir_and(b, lane, lw_ir_int(b, LW_DT_i32, n_warps - 1));
     value = lw_ir_load(b, type, 1, cell(b, shared, number, size), 0, 0);
-    lw_ir_barrier(b); /* the next call may store there */
+    if (!block->once)
+        lw_ir_barrier(b); /* the next call may store there */
     return lanes_total(b, one, value, n_warps);
 }
 
+void
+lw_block_wait(lw_builder *b, const lw_thread_block *block)
+{
+    lw_ref all = lw_ir_int(b, LW_DT_i32, -1);
+
+    if (block->n_threads > WARP)
+        lw_ir_barrier(b);
+    else
+        lw_ir_kernel_call(b, LW_KOP_syncwarp, LW_DT_void, &all, 1);
+}
+
 lw_ref
-lw_block_share(lw_builder *b, lw_ref value, lw_ref tid)
+lw_block_share(lw_builder *b, const lw_thread_block *block, lw_ref value)
 {
     lw_dtype type = lw_ir_type(b, value);
-    lw_ref shared = lw_ir_shared(b, lw_dtypes[type].size_bytes, 16);
+    lw_ref shared;
 
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_EQ, tid, lw_ir_int(b, LW_DT_u64, 0)));
+    if (block->n_threads == WARP)
+        return of_lane(b, value, lw_ir_int(b, LW_DT_i32, 0));
+    shared = lw_ir_shared(b, lw_dtypes[type].size_bytes, 16);
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_EQ, block->tid, lw_ir_int(b, LW_DT_u64, 0)));
     lw_ir_store(b, shared, value, 0, 0);
     lw_ir_end(b);
     lw_ir_barrier(b);
@@ -289,7 +366,7 @@ comes_first(lw_builder *b, const lw_preference *pick, picked x, picked y)
 static picked
 pick_of(lw_builder *b, const lw_preference *pick, picked x, picked y)
 {
-    lw_ref zero = lw_ir_int(b, LW_DT_i64, 0), stays;
+    lw_ref zero = lw_ir_zero(b, lw_ir_type(b, x.iteration)), stays;
 
     if (x.best == 0) {
         stays = lw_ir_compare(b, LW_OP_GT, x.iteration, y.iteration);
@@ -326,7 +403,7 @@ widened(lw_builder *b, lw_ref value)
 
     if (lw_dtypes[type].size_bytes >= 4)
         return value;
-    return lw_ir_cast(b, LW_DT_i32, value);
+    return lw_ir_cast(b, lw_is_float(type) ? LW_DT_f32 : LW_DT_i32, value);
 }
 
 lw_ref
@@ -354,14 +431,36 @@ lw_block_pick(lw_builder *b, const lw_thread_block *block, const lw_preference *
     number = lw_ir_and(b, lane, lw_ir_int(b, LW_DT_i32, n_warps - 1));
     if (best)
         mine.best = lw_ir_load(b, lw_ir_type(b, mine.best), 1, cell(b, bests, number, 8), 0, 0);
-    mine.iteration = lw_ir_load(b, LW_DT_i64, 1, cell(b, iterations, number, 8), 0, 0);
+    mine.iteration =
+        lw_ir_load(b, lw_ir_type(b, mine.iteration), 1, cell(b, iterations, number, 8), 0, 0);
     return warp_pick(b, pick, mine, n_warps).iteration;
 }
 
-void
-lw_block_give(lw_builder *b, lw_ref *values, uint32_t n, lw_ref mine)
+/* The first lane of the warp for which `mine` is true, or lane 0. */
+static lw_ref
+first_lane(lw_builder *b, lw_ref mine)
 {
-    lw_ref shared = lw_ir_shared(b, 8 * n, 16);
+    lw_ref args[2] = {lw_ir_int(b, LW_DT_i32, -1), mine}, lanes, none;
+
+    lanes = lw_ir_kernel_call(b, LW_KOP_ballot, LW_DT_i32, args, 2);
+    none = lw_ir_compare(b, LW_OP_EQ, lanes, lw_ir_int(b, LW_DT_i32, 0));
+    lanes = lw_ir_intrinsic(b, LW_IN_ctz, LW_DT_i32, &lanes, 1);
+    return lw_ir_select(b, none, lw_ir_int(b, LW_DT_i32, 0), lanes);
+}
+
+void
+lw_block_give(lw_builder *b, const lw_thread_block *block, lw_ref *values, uint32_t n,
+              lw_ref mine)
+{
+    lw_ref shared;
+
+    if (block->n_threads == WARP) {
+        mine = first_lane(b, mine);
+        for (uint32_t i = 0; i < n; i++)
+            values[i] = of_lane(b, values[i], mine);
+        return;
+    }
+    shared = lw_ir_shared(b, 8 * n, 16);
 
     lw_ir_if(b, mine);
     for (uint32_t i = 0; i < n; i++)

@@ -29,17 +29,27 @@ lw_ref lw_block_identity(lw_builder *b, const lw_associative *one, lw_dtype type
 /* The threads of a block, as the code of one of them sees them. */
 typedef struct lw_thread_block {
     lw_ref tid;         /* the thread's number in the block */
-    uint32_t n_threads; /* a power of two, at least a warp */
+    uint32_t n_threads; /* a power of two, at least a warp: of a block, or a warp of a block */
+    bool once;          /* no thread runs the code of one of these operations twice */
 } lw_thread_block;
+
+/* What is scanned: a value; or, if there is a factor, the map x -> factor * x + value, so that
+ * the total of two of them is the one after the other. */
+typedef struct lw_scan_term {
+    lw_ref value, factor; /* factor: 0, or of the same type */
+} lw_scan_term;
 
 /* One variable of a scan. */
 typedef struct lw_scan {
-    const lw_associative *one;
+    const lw_associative *one; /* of values without factors */
     lw_dtype type;
-    lw_ref value;  /* in: this thread's */
-    lw_ref before; /* out: the total of all values before it */
-    lw_ref total;  /* out, only in the first value of the variable: the total of all values */
+    lw_scan_term term;   /* in: this thread's */
+    lw_scan_term before; /* out: the total of all terms before it */
+    lw_scan_term total;  /* out, only in the first term of the variable: that of all terms */
 } lw_scan;
+
+/* The variable's value x after a term. */
+lw_ref lw_scan_apply(lw_builder *b, const lw_associative *one, lw_scan_term term, lw_ref x);
 
 /* Called by all threads of a block. Each thread has `times` values of each of n variables:
  * scans[k * n + i] is its k-th value of variable i. The first values of all threads of a warp
@@ -56,14 +66,17 @@ lw_ref lw_scan_index(lw_builder *b, lw_ref tid, uint32_t times, uint32_t k);
  * shuffles, then the warps' totals through shared memory. */
 lw_ref lw_block_total(lw_builder *b, const lw_thread_block *block, const lw_associative *one,
                       lw_ref value);
-/* Selects one of the iterations that threads have picked (i64, negative: none); all threads get
- * it. best: this thread's value, or 0 where the last iteration is selected. */
+/* Selects one of the iterations that threads have picked (i32 or i64, negative: none); all
+ * threads get it. best: this thread's value, or 0 where the last iteration is selected. */
 lw_ref lw_block_pick(lw_builder *b, const lw_thread_block *block, const lw_preference *pick,
                      lw_ref best, lw_ref iteration);
 /* values[i] becomes the value of the one thread for which `mine` is true; if there is none, it
  * is undefined. */
-void lw_block_give(lw_builder *b, lw_ref *values, uint32_t n, lw_ref mine);
+void lw_block_give(lw_builder *b, const lw_thread_block *block, lw_ref *values, uint32_t n,
+                   lw_ref mine);
 /* Gives all threads the value of thread 0. */
-lw_ref lw_block_share(lw_builder *b, lw_ref value, lw_ref tid);
+lw_ref lw_block_share(lw_builder *b, const lw_thread_block *block, lw_ref value);
+/* The threads wait for each other, and what they have written is seen by all. */
+void lw_block_wait(lw_builder *b, const lw_thread_block *block);
 
 #endif

@@ -11,6 +11,12 @@
 
 enum { MOST_PARTS = LW_MAKER_PARTS, MOST_LANES = 16 };
 
+/* Where loops keep elements, and a block has so many threads, or each has so many iterations:
+ * with more registers an SM would have a single block, whose warps load and wait all at the
+ * same time. Measured on an H200: layer norm of rows of 16384 float32 at 0.78 and 0.93 of a
+ * copy. */
+enum { MANY_THREADS = 512, MUCH_KEPT = 17, REGISTERS = 64 };
+
 typedef lw_core_maker kernel;
 
 size_t
@@ -610,11 +616,31 @@ plain_item(kernel *k)
     lw_ir_end(b);
 }
 
-/* Each block works on one item. */
+/* Each block, or each warp of it, works on one item. */
 static void
 spread_item(kernel *k)
 {
-    lw_maker_item(k, lw_ir_cast(&k->b, LW_DT_u32, lw_ir_sreg(&k->b, LW_SREG_CTAID_X)));
+    lw_builder *b = &k->b;
+    lw_ref item = lw_ir_cast(b, LW_DT_u32, lw_ir_sreg(b, LW_SREG_CTAID_X));
+
+    if (!k->key->warps) {
+        lw_maker_item(k, item);
+        return;
+    }
+    item = lw_ir_add(b, lw_ir_mul(b, item, u32(k, k->key->warps)),
+                     lw_ir_shr(b, k->tid, u32(k, 5)));
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, item, k->items));
+    lw_maker_item(k, item);
+    lw_ir_end(b);
+}
+
+static lw_spread_threads
+threads_of(const lw_core_key *key)
+{
+    return (lw_spread_threads){.n = key->warps ? 32 : key->block,
+                               .n_groups = key->warps,
+                               .kept = key->kept,
+                               .whole = key->whole};
 }
 
 static lw_status
@@ -627,12 +653,15 @@ build(kernel *k, const char *symbol, int max_registers, lw_error *err)
 
     k->body = scalar->body;
     if (k->key->spread)
-        LW_TRY(lw_core_spread_body(k->loop, k->key->block, module, &k->body, err));
+        LW_TRY(lw_core_spread_body(k->loop, threads_of(k->key), module, &k->body, err));
     lw_builder_start(&k->b, module, symbol);
     if (k->b.func != NULL) {
         k->b.func->linkage = LW_KERNEL;
         k->b.func->max_threads = k->key->block ? k->key->block : LW_CORE_THREADS;
         k->b.func->max_registers = (uint32_t)max_registers;
+        if (max_registers == 0 && k->key->kept &&
+            (k->key->block >= MANY_THREADS || k->key->kept >= MUCH_KEPT))
+            k->b.func->max_registers = REGISTERS;
     }
     k->args = lw_arena_take(&module->arena, (n_params + 1) * sizeof *k->args);
     if (k->args == NULL) {

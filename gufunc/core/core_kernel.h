@@ -50,6 +50,9 @@ typedef struct lw_core_key {
     uint8_t ndim;     /* loop dimensions, at least 1 */
     uint8_t wide;     /* byte offsets of items do not fit 31 bits */
     uint8_t spread;   /* a block works on each item, whose loops it shares (core_spread.h) */
+    uint8_t kept;     /* SPREAD: the iterations of a thread whose elements stay in registers */
+    uint8_t warps;    /* SPREAD: items of a block of several, which have a warp each; or 0 */
+    uint8_t whole;    /* kept: no thread has fewer */
     uint8_t tiled;    /* some operand is TILED */
     uint16_t block; /* threads of a block, which are as many items if some operand is STAGED; 0:
                        LW_CORE_THREADS */

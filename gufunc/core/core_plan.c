@@ -8,12 +8,22 @@
  * barriers. */
 #define STAGE_FROM 4096
 /* Iterations of a loop from which on an item is worth a block, whatever the number of items;
- * and where there are few. */
+ * and where there are few, or where elements are kept. */
 #define SPREAD_FROM 64
 #define SPREAD_FEW  32
 /* Threads that keep a large GPU busy: some 24 warps on each of 132 SMs. */
 #define FULL_THREADS 100000
 #define MOST_THREADS 512 /* for an item */
+/* Items of a block that get a warp each, of so many items: an SM takes 32 blocks, which would
+ * be half of its warps. */
+#define WARPS      4
+#define WARPS_FROM 2048
+/* Of a thread whose loops keep elements in registers: the bytes of these, the code of its
+ * iterations, and their number; such a block may have this many threads. */
+#define KEPT_BYTES   128
+#define KEPT_WEIGHT  4096
+#define KEPT_MOST    32
+#define KEPT_THREADS 1024
 #define LARGE_CORE   128 /* elements; of fewer nobody is warned */
 /* Bytes of an operand's core from which on tiles pay; with constant sizes loops unroll, and
  * loads are under way together. */
@@ -293,7 +303,7 @@ spread_threads(const lw_core_plan *plan)
         return 0;
     for (uint32_t d = 0; d < plan->loop->layout->n_dims; d++)
         longest = plan->sizes[d] > longest ? plan->sizes[d] : longest;
-    if (longest < (plan->walk.n < LW_CORE_FEW ? SPREAD_FEW : SPREAD_FROM))
+    if (longest < (plan->walk.n < LW_CORE_FEW || plan->kept_dim ? SPREAD_FEW : SPREAD_FROM))
         return 0;
     for (int i = 0; i < plan->walk.n_operands; i++)
         if ((is_output(plan, i) || plan->loop->writable[i]) && !is_dense(plan, i))
@@ -306,9 +316,32 @@ spread_threads(const lw_core_plan *plan)
                                            : 32);
 }
 
+/* Iterations of each thread where loops keep their elements in registers; 0: too many for that.
+ * *threads: as many as there would be otherwise, or more. */
+static uint32_t
+kept_share(const lw_core_plan *plan, uint32_t *threads)
+{
+    int64_t size = plan->kept_dim ? plan->sizes[plan->kept_dim - 1] : 0, most;
+
+    if (size < 1)
+        return 0;
+    most = KEPT_BYTES / plan->kept_bytes;
+    if (most > KEPT_WEIGHT / (plan->kept_weight + 1))
+        most = KEPT_WEIGHT / (plan->kept_weight + 1);
+    if (most > KEPT_MOST)
+        most = KEPT_MOST;
+    if (size > most * KEPT_THREADS)
+        return 0;
+    while (size > most * *threads)
+        *threads *= 2;
+    return (uint32_t)((size + *threads - 1) / *threads);
+}
+
 void
 lw_core_plan_key(const lw_core_plan *plan, lw_core_key *key)
 {
+    uint32_t threads = spread_threads(plan);
+
     memset(key, 0, sizeof *key);
     key->n_operands = (uint8_t)plan->walk.n_operands;
     key->ndim = (uint8_t)plan->walk.ndim;
@@ -316,7 +349,12 @@ lw_core_plan_key(const lw_core_plan *plan, lw_core_key *key)
     key->wide = lw_walk_spans(&plan->walk, INT32_MAX);
     for (int i = 0; i < plan->walk.n_operands; i++)
         key->operands[i].access = (uint8_t)access_of(plan, key, i);
-    key->block = (uint16_t)spread_threads(plan);
+    if (threads)
+        key->kept = (uint8_t)kept_share(plan, &threads);
+    key->whole = key->kept && plan->sizes[plan->kept_dim - 1] == (int64_t)key->kept * threads;
+    if (threads == 32 && plan->walk.n >= WARPS_FROM)
+        key->warps = WARPS;
+    key->block = (uint16_t)(key->warps ? threads * key->warps : threads);
     key->spread = key->block != 0;
     if (!key->spread && key->constant && plan->walk.n >= STAGE_FROM)
         stage(plan, key);

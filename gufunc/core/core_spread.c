@@ -20,10 +20,12 @@ describe(const lw_gufunc_loop *loop, described *out)
                                  .writes_there = loop->writes_excluded};
     for (int i = 0; i < loop->nin + loop->nout; i++) {
         const lw_arg_parts *parts = &loop->scalar->args[i];
+        const lw_core_operand *core = &loop->layout->operands[i];
         if (loop->form[i] == LW_CORE_ARRAY)
             out->arrays[source->n_arrays++] =
                 (lw_spread_array){.first = parts->first,
                                   .ndim = (parts->n - 1) / 2,
+                                  .dims = core->n ? core->dims : NULL,
                                   .size_bytes = lw_dtypes[loop->types[i]].size_bytes};
         else if (i < loop->nin && loop->address[i])
             out->addresses[source->n_addresses++] = parts->first;
@@ -40,11 +42,11 @@ lw_core_spread(const lw_gufunc_loop *loop)
 }
 
 lw_status
-lw_core_spread_body(const lw_gufunc_loop *loop, uint32_t n_threads, lw_module *module,
+lw_core_spread_body(const lw_gufunc_loop *loop, lw_spread_threads threads, lw_module *module,
                     uint32_t *function, lw_error *err)
 {
     described of;
 
     describe(loop, &of);
-    return lw_spread_body(&of.source, n_threads, module, function, err);
+    return lw_spread_body(&of.source, threads, module, function, err);
 }

@@ -9,7 +9,7 @@
 /* What can be shared. If memory runs out, nothing can. */
 lw_spread lw_core_spread(const lw_gufunc_loop *loop);
 /* Applies lw_spread_body to the loop's body. */
-lw_status lw_core_spread_body(const lw_gufunc_loop *loop, uint32_t n_threads, lw_module *module,
-                              uint32_t *function, lw_error *err);
+lw_status lw_core_spread_body(const lw_gufunc_loop *loop, lw_spread_threads threads,
+                              lw_module *module, uint32_t *function, lw_error *err);
 
 #endif

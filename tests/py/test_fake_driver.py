@@ -19,7 +19,7 @@ def fake_driver(tmp_path_factory):
 
 
 # Half a minute each, in the compilers: under the sanitizer test_guvectorize_device, test_reductions and the C tests go the same ways.
-LONG = {"test_reductions_device", "test_guvectorize_scan", "test_guvectorize_pairs", "test_products"}
+LONG = {"test_reductions_device", "test_guvectorize_scan", "test_guvectorize_pairs", "test_guvectorize_rows", "test_guvectorize_recurrence", "test_products"}
 ON_ONE = LONG | {"test_dlpack_malformed", "test_guvectorize_tiles", "test_reduce_records", "test_ufunc_methods", "test_scan_device",
                  "test_gufunc_examples", "test_in_place_cores", "test_given_outputs", "test_excluded_device", "test_excluded_cores_device", "test_misaligned_device", "test_captures_change_device",
                  "test_vectorize_device", "test_random_launches", "test_array_function_calls", "test_remembered_foreign", "test_threads_device", "test_profile", "test_explain", "test_progress"}

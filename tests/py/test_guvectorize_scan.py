@@ -364,21 +364,27 @@ def largest_or_not(x, y):
         y[i] = m
 
 
-NEVER = [reset, saturating, reads_behind, reads_itself, reads_shifted, two_of_them, not_from_now, only_the_last, mixed,
-         subtracted_from, doubled, stops, steps_by_total, rounds_by_total, chosen_by_total, skips_by_total,
+NEVER = [reset, saturating, reads_behind, reads_itself, reads_shifted, two_of_them, not_from_now, only_the_last, stops, steps_by_total, rounds_by_total, chosen_by_total, skips_by_total,
          nan_takes_over, another, largest_or_not]
 
 
 @pytest.mark.parametrize("function", NEVER, ids=lambda f: f.__name__)
 def test_never(function):
     for n in (33, 200):
-        x = data((3, n), seed=n, low=-1 if function is mixed else -9, high=2 if function is mixed else 9)
+        x = data((3, n), seed=n)
         if function is nan_takes_over:
             x[:, ::7] = np.nan
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", lw.errors.PerformanceWarning)
             check(function, x)
     assert mapping(function, "d->d").startswith(ALONE)
+
+
+@pytest.mark.parametrize("function, lengths, low, high", [(mixed, (33, 200), -1, 2), (subtracted_from, (33, 200), -9, 9), (doubled, (33, 40), -9, 9)])
+def test_recurrences(function, lengths, low, high):
+    for n in lengths:
+        check(function, data((3, n), seed=n, low=low, high=high))
+    assert mapping(function, "d->d") == SHARED
 
 
 @lw.guvectorize("(n),()->(n),()")

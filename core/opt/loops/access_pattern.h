@@ -17,6 +17,9 @@ typedef struct lw_access_pattern {
 } lw_access_pattern;
 
 bool lw_access_pattern_of(const lw_spreader *s, lw_ref pointer, lw_access_pattern *p);
+/* Whether a condition is false because of the dimensions that arrays have in common: those of
+ * one number have one extent, and so nothing is broadcast along them. */
+bool lw_is_never(const lw_spreader *s, lw_ref condition);
 /* The index itself. *wraps: a negative index counts from the end of the array. */
 lw_ref lw_index_of(const lw_spreader *s, lw_ref index, bool *wraps);
 /* Adds a value to an index; false: the value is not understood. */

@@ -3,6 +3,7 @@
 #include "core/ir/operands.h"
 #include "core/tables/intrinsics.h"
 #include "core/opt/loops/access_pattern.h"
+#include "core/opt/loops/affine.h"
 
 #include <assert.h>
 
@@ -193,8 +194,7 @@ take_choice(const lw_spreader *s, const lw_spread_loop *l, uint32_t set, lw_upda
 static bool
 is_number_type(lw_dtype type)
 {
-    return type == LW_DT_f32 || type == LW_DT_f64 || type == LW_DT_i32 || type == LW_DT_u32 ||
-           type == LW_DT_i64 || type == LW_DT_u64;
+    return lw_is_float(type) || (lw_is_integer(type) && lw_dtypes[type].size_bytes >= 4);
 }
 
 static bool
@@ -438,6 +438,26 @@ guard_lazy(const lw_spreader *s, lw_spread_loop *l, uint32_t lazy)
     return true;
 }
 
+/* Whether all SETs of the variable in the loop are updates of a linear recurrence. */
+static bool
+is_recurrence(const lw_spreader *s, const lw_spread_loop *l, lw_ref slot)
+{
+    for (uint32_t i = l->first; i < l->latch; i++)
+        if (lw_inst_at(s, i)->op == LW_OP_SET && lw_inst_at(s, i)->a == slot &&
+            !lw_affine_is(s, l, i))
+            return false;
+    return true;
+}
+
+static bool
+take_recurrence(lw_spread_loop *l, lw_ref slot)
+{
+    l->scans = true;
+    l->carried[l->n_carried++] = (lw_carried){
+        .slot = slot, .how = LW_CARRY_SCAN, .affine = true, .combine = {.op = LW_OP_ADD}};
+    return true;
+}
+
 bool
 lw_carried_take(const lw_spreader *s, lw_spread_loop *l, lw_ref slot)
 {
@@ -457,7 +477,10 @@ lw_carried_take(const lw_spreader *s, lw_spread_loop *l, lw_ref slot)
             continue;
         if (!lw_carried_update(s, l, i, &u) ||
             (n_set && (u.op != one.combine.op || u.intrinsic != one.combine.intrinsic)))
-            return lw_pick_last(s, l, slot);
+            return is_recurrence(s, l, slot) ? take_recurrence(l, slot)
+                                             : lw_pick_last(s, l, slot);
+        if (lw_affine_adds_itself(s, l, i, &u) && is_recurrence(s, l, slot))
+            return take_recurrence(l, slot);
         if (!guard_lazy(s, l, u.lazy))
             return false;
         one.combine.op = u.op;
@@ -546,13 +569,16 @@ static bool
 is_brought(const lw_spreader *s, const lw_spread_loop *l, uint32_t set)
 {
     const lw_inst *w = lw_inst_at(s, lw_inst_at(s, set)->b);
-    lw_update u;
+    bool affine = lw_carried_find(l, lw_inst_at(s, set)->a)->affine;
+    lw_update u = {0};
 
-    if (!lw_carried_update(s, l, set, &u))
+    if (!affine && !lw_carried_update(s, l, set, &u))
         return false;
     for (uint32_t i = l->first; i < set; i++)
         if (s->regions.ends[i] > set && s->waits[i] && i != u.choice)
             return false;
+    if (affine)
+        return lw_affine_is_known(s, l, set);
     if (u.e)
         return !s->waits[u.e];
     return w->op == LW_OP_SUB ? !s->waits[w->b] : !s->waits[w->a] && !s->waits[w->b];
@@ -615,6 +641,8 @@ lw_carried_settle(lw_spreader *s, const lw_spread_loop *l)
         const lw_carried *one = inst->op == LW_OP_SET ? lw_carried_find(l, inst->a) : NULL;
         if (one != NULL && one->how == LW_CARRY_SCAN && !is_brought(s, l, i))
             return false;
+        if (one != NULL && one->affine && l->n_picks)
+            return false; /* one thread could not run some of the iterations for all */
     }
     return true;
 }

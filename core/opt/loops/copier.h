@@ -3,7 +3,7 @@
 #define LW_OPT_LOOPS_COPIER_H
 
 #include "core/ir/build.h"
-#include "core/opt/loops/loops.h"
+#include "core/opt/loops/kept.h"
 
 typedef struct lw_copier {
     lw_builder b;
@@ -11,6 +11,11 @@ typedef struct lw_copier {
     lw_ref *to;            /* by value of the body: its copy */
     lw_ref *params;        /* by number of the parameter */
     lw_thread_block block; /* tid: u64 */
+    lw_kept kept;
+    uint32_t share; /* iterations of a thread in kept loops; 0: nothing is kept */
+    bool whole;     /* each thread has all of them */
+    lw_ref (*slots)[LW_MOST_SHARE]; /* by array: the element of each of its iterations */
+    bool *filled;                   /* by array: its slots have the elements */
 } lw_copier;
 
 static inline lw_dtype
@@ -26,6 +31,22 @@ void lw_copier_inst(lw_copier *c, uint32_t at);
 void lw_copier_note_pick(lw_copier *c, const lw_spread_loop *l, uint32_t at);
 /* Sets the counted variables to their values at the start of iteration `number`. */
 void lw_copier_counts(lw_copier *c, const lw_spread_loop *l, lw_ref number);
+
+/* Copies an instruction of an iteration that one thread runs by itself. *eager: 0 before the
+ * first. */
+void lw_copier_shared_inst(lw_copier *c, const lw_spread_loop *l, uint32_t at, uint32_t *eager);
+
+/* ---- spread_kept.c ---- */
+
+/* Finds what can be kept by these threads. */
+lw_status lw_copier_start_kept(lw_copier *c, lw_spread_threads threads, lw_error *err);
+/* Whether the loop is one of those. */
+bool lw_copier_keeps(const lw_copier *c, const lw_spread_loop *l);
+/* Whether threads must wait for each other before and after the loop. */
+bool lw_copier_waits(const lw_copier *c, const lw_spread_loop *l);
+/* Gives each thread every n_threads-th iteration, each with code of its own, so that its
+ * elements stay in registers. */
+void lw_copier_kept(lw_copier *c, const lw_spread_loop *l);
 
 /* ---- spread_scan.c ---- */
 

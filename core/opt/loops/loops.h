@@ -32,8 +32,10 @@ typedef struct lw_carried {
     lw_ref by;     /* COUNT */
     bool minus;    /* COUNT: by -by */
     uint32_t pick; /* PICKED */
+    bool affine;   /* SCAN: of a linear recurrence (affine.h) */
     /* while the loop is written: its value before the loop; SCAN: the slot of that */
     lw_ref before;
+    lw_ref factor; /* affine: the slot of the factor of a thread's iteration */
 } lw_carried;
 
 /* Which of the iterations that set a variable is the one whose values stay. */
@@ -103,6 +105,10 @@ typedef struct lw_spreader {
 /* Fills a cleared spreader; false: the body cannot be spread, or memory ran out. */
 bool lw_spreader_find(lw_spreader *s, const lw_spread_source *of);
 void lw_spreader_free(lw_spreader *s);
+
+/* Fills in the places, the counter and the limit of the loop at a LOOP; false: it does not
+ * count from 0 by 1 to a limit. */
+bool lw_spread_loop_at(const lw_spreader *s, uint32_t at, lw_spread_loop *l);
 
 /* How many BLOCKs and LOOPs of the iteration enclose instruction `at`. */
 uint32_t lw_loops_around(const lw_spreader *s, const lw_spread_loop *l, uint32_t at);

@@ -243,8 +243,7 @@ is_element_type(const lw_inst *inst)
 {
     lw_dtype type = (lw_dtype)inst->type;
 
-    return inst->lanes <= 1 && type != LW_DT_b1 &&
-           (lw_is_integer(type) || type == LW_DT_f32 || type == LW_DT_f64);
+    return inst->lanes <= 1 && type != LW_DT_b1 && (lw_is_integer(type) || lw_is_float(type));
 }
 
 /* Compares x[i] with x[k]. */

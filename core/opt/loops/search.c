@@ -58,15 +58,15 @@ take_found(const lw_spreader *s, lw_spread_loop *l, uint32_t set)
     return true;
 }
 
+/* The PARAM of a parameter; 0: the function does not use it. */
 static lw_ref
 param_ref(const lw_spreader *s, uint32_t number)
 {
-    lw_ref ref = 1;
-
-    assert(number < s->func->params.n); /* each has its PARAM, in front of all else */
-    while (lw_inst_at(s, ref)->op != LW_OP_PARAM || lw_inst_at(s, ref)->a != number)
-        ref++;
-    return ref;
+    assert(number < s->func->params.n);
+    for (lw_ref ref = 1; ref < s->func->insts.n; ref++)
+        if (lw_inst_at(s, ref)->op == LW_OP_PARAM && lw_inst_at(s, ref)->a == number)
+            return ref;
+    return 0;
 }
 
 /* Guards that the sum of the pattern's indices along a dimension is not negative, and less than
@@ -92,6 +92,8 @@ guard_inside(const lw_spreader *s, lw_spread_loop *l, const lw_access_pattern *p
     if (rest.n + 2 > LW_MOST_SHIFTS)
         return false;
     rest.terms[rest.n].value = param_ref(s, stride - ndim);
+    if (rest.terms[rest.n].value == 0)
+        return false;
     rest.terms[rest.n++].minus = false;
     rest.terms[rest.n].value = one;
     rest.terms[rest.n++].minus = true;

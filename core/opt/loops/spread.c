@@ -3,7 +3,9 @@
 #include "core/base/memory.h"
 #include "core/opt/loops/carried.h"
 #include "core/opt/loops/access_pattern.h"
+#include "core/opt/loops/kept.h"
 #include "core/opt/loops/plain.h"
+#include "core/opt/loops/previous.h"
 
 #include <assert.h>
 #include <string.h>
@@ -72,6 +74,14 @@ find_counter(const lw_spreader *s, lw_spread_loop *l)
     return first != 0;
 }
 
+bool
+lw_spread_loop_at(const lw_spreader *s, uint32_t at, lw_spread_loop *l)
+{
+    *l = (lw_spread_loop){
+        .at = at, .latch = s->regions.middles[at], .end = s->regions.ends[at], .first = at + 7};
+    return l->latch != 0 && find_counter(s, l);
+}
+
 /* ---- addresses ---- */
 
 static int
@@ -93,6 +103,15 @@ is_stride_of(const lw_spreader *s, int operand, lw_ref ref)
            number < first + array->ndim;
 }
 
+/* The value, where SELECTs of strides ask whether the array is broadcast, which it never is. */
+static lw_ref
+settled(const lw_spreader *s, lw_ref ref)
+{
+    while (lw_inst_at(s, ref)->op == LW_OP_SELECT && lw_is_never(s, lw_inst_at(s, ref)->a))
+        ref = lw_inst_at(s, ref)->c;
+    return ref;
+}
+
 static bool
 add_terms(const lw_spreader *s, lw_access_pattern *p, lw_ref bytes)
 {
@@ -106,14 +125,12 @@ add_terms(const lw_spreader *s, lw_access_pattern *p, lw_ref bytes)
     case LW_OP_MUL:
         if (p->n_terms == LW_MOST_TERMS)
             return false;
-        if (is_stride_of(s, p->operand, inst->b)) {
-            p->terms[p->n_terms].stride = lw_inst_at(s, inst->b)->a;
-            p->terms[p->n_terms++].index = inst->a;
-            return true;
-        }
-        if (is_stride_of(s, p->operand, inst->a)) {
-            p->terms[p->n_terms].stride = lw_inst_at(s, inst->a)->a;
-            p->terms[p->n_terms++].index = inst->b;
+        for (int k = 0; k < 2; k++) {
+            lw_ref stride = settled(s, k ? inst->a : inst->b);
+            if (!is_stride_of(s, p->operand, stride))
+                continue;
+            p->terms[p->n_terms].stride = lw_inst_at(s, stride)->a;
+            p->terms[p->n_terms++].index = k ? inst->b : inst->a;
             return true;
         }
         return false;
@@ -562,11 +579,7 @@ take_loop(lw_spreader *s, uint32_t at)
     lw_spread_loop *l = &s->loops[s->n_loops];
 
     s->blocked = at;
-    if (s->n_loops == LW_MOST_LOOPS || s->regions.middles[at] == 0)
-        return refuse(s, at, counter);
-    *l = (lw_spread_loop){
-        .at = at, .latch = s->regions.middles[at], .end = s->regions.ends[at], .first = at + 7};
-    if (!find_counter(s, l))
+    if (s->n_loops == LW_MOST_LOOPS || !lw_spread_loop_at(s, at, l))
         return refuse(s, at, counter);
     if (!take_iteration(s, l) && !lw_search_take(s, l))
         return false;
@@ -612,16 +625,23 @@ take_body(lw_spreader *s)
 bool
 lw_spreader_find(lw_spreader *s, const lw_spread_source *of)
 {
-    const lw_func *body = of->module->funcs.data[of->func];
-    uint32_t n;
+    const lw_func *body = of->module->funcs.data[of->func], *plain;
 
     s->of = of;
     s->func = lw_plain_body(of->module, body, &s->arena);
     if (s->func == NULL)
         s->func = body;
-    n = s->func->insts.n;
-    s->waits = lw_alloc_zero(n + 1, 1);
-    if (s->waits == NULL || !lw_ir_regions_init(&s->regions, s->func))
+    if (!lw_ir_regions_init(&s->regions, s->func))
+        return false;
+    plain = lw_previous_body(s);
+    if (plain != NULL && plain != s->func) {
+        lw_ir_regions_reset(&s->regions);
+        s->func = plain;
+        if (!lw_ir_regions_init(&s->regions, s->func))
+            return false;
+    }
+    s->waits = lw_alloc_zero(s->func->insts.n + 1, 1);
+    if (s->waits == NULL)
         return false;
     return s->regions.deepest <= MOST_REGIONS && take_body(s);
 }
@@ -682,8 +702,14 @@ lw_spread_of(const lw_spread_source *of)
     result.joins = joins(s);
     for (uint32_t i = 0; i < s->n_loops; i++)
         result.searches |= s->loops[i].searches;
-    if (!result.possible && s->blocked != 0)
+    if (result.possible) {
+        lw_kept kept = lw_kept_find(s);
+        result.kept_dim = kept.dim;
+        result.kept_bytes = kept.bytes;
+        result.kept_weight = kept.weight;
+    } else if (s->blocked != 0) {
         tell_place(s, &result);
+    }
     lw_spreader_free(s);
     return result;
 }

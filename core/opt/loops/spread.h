@@ -2,16 +2,16 @@
  *
  * A body can be spread when each of its outermost loops has iterations that are independent of
  * each other, except for loop-carried variables that each iteration updates by an associative
- * operation (loops.h). An iteration may read anything that the loop does not write, and of what
- * the loop writes only its own element; what the analysis does not understand counts as
- * dependent. Where iterations read such a variable, the block takes as many of them as it has
- * threads, walks them once for what each adds to it, scans that (the scan of W. D. Hillis and
- * G. L. Steele, "Data Parallel Algorithms", 1986, within warps), and walks them again with the
- * values that result.
- * A variable may also keep the values of one iteration, the best by a comparison or the last
- * (pick.c): threads remember the numbers of their iterations, and the block selects one.
- * A loop that only searches for the iteration that ends it is shared too: all threads run the
- * first one found again. The body is analysed as plain.c rewrites it, with calls inlined.
+ * operation (loops.h) or by a linear recurrence (affine.h). An iteration may read anything that
+ * the loop does not write, and of what the loop writes only its own element; what the analysis
+ * does not understand counts as dependent. Where iterations read such a variable, the block
+ * takes as many of them as it has threads, walks them once for what each adds to it, scans that
+ * (the scan of W. D. Hillis and G. L. Steele, "Data Parallel Algorithms", 1986, within warps),
+ * and walks them again with the values that result. A variable may also keep the values of one
+ * iteration, the best by a comparison or the last (pick.c): threads remember the numbers of
+ * their iterations, and the block selects one. A loop that only searches for the iteration that
+ * ends it is shared too: all threads run the first one found again. The body is analysed as
+ * plain.c rewrites it, with calls inlined.
  *
  * All threads run the code between the loops, with the same values, and take the same branches,
  * inside which there may be loops; one thread does the stores there. Sums are added in another
@@ -30,6 +30,8 @@ typedef struct lw_spread_array {
     uint32_t first; /* parameter: the address */
     uint32_t ndim;
     uint32_t size_bytes; /* of an element */
+    /* the numbers of its dimensions, those of one number having one extent; NULL: not known */
+    const uint16_t *dims;
 } lw_spread_array;
 
 /* The function to spread; borrowed. */
@@ -49,6 +51,10 @@ typedef struct lw_spread {
     /* threads wait for each other at every step, or do little but combine values */
     bool joins;
     bool searches; /* some loop searches for the iteration that ends it */
+    /* 1 + the number of the dimension along which elements can stay in registers from loop to
+     * loop (kept.h), 0: none; the bytes of an iteration that do so at the same time;
+     * instructions, roughly, of an iteration of all these loops */
+    uint32_t kept_dim, kept_bytes, kept_weight;
     /* of the loop that prevents it; 0: there is none, or its line is not known */
     uint32_t line;
     uint32_t culprit; /* the line in it, or 0 */
@@ -62,9 +68,19 @@ void lw_spread_tell(const lw_spread *spread, bool with_file, lw_text *text);
 /* Whether and how the function can be spread. If memory runs out, the result is that it
  * cannot. */
 lw_spread lw_spread_of(const lw_spread_source *of);
+/* The threads that share the function: a power of two, at least a warp. */
+typedef struct lw_spread_threads {
+    uint32_t n;
+    uint32_t n_groups; /* a block has so many groups of them; more than 1: they are warps */
+    /* 0, or the iterations of each thread where loops keep elements in registers: the extent of
+     * the dimension is more than (kept - 1) * n, and at most kept * n */
+    uint32_t kept;
+    bool whole; /* the extent is kept * n */
+} lw_spread_threads;
+
 /* Adds the spread function to a copy of the module: *function has the parameters and results of
- * the body, and is called by all threads of a block, which are a power of two. */
-lw_status lw_spread_body(const lw_spread_source *of, uint32_t n_threads, lw_module *module,
-                         uint32_t *function, lw_error *err);
+ * the body, and is called by all threads of a block. */
+lw_status lw_spread_body(const lw_spread_source *of, lw_spread_threads threads,
+                         lw_module *module, uint32_t *function, lw_error *err);
 
 #endif

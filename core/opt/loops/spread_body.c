@@ -50,11 +50,11 @@ fixed(copier *c, const lw_spread_loop *l, lw_ref value)
 static void
 copy_store(copier *c, uint32_t at)
 {
-    lw_ir_barrier(&c->b);
+    lw_block_wait(&c->b, &c->block);
     lw_ir_if(&c->b, is_first_thread(c));
     lw_copier_inst(c, at);
     lw_ir_end(&c->b);
-    lw_ir_barrier(&c->b);
+    lw_block_wait(&c->b, &c->block);
 }
 
 /* ---- carried variables ---- */
@@ -63,9 +63,11 @@ copy_store(copier *c, uint32_t at)
 static void
 start_picks(copier *c, lw_spread_loop *l)
 {
+    lw_dtype type = lw_copier_keeps(c, l) ? LW_DT_i32 : LW_DT_i64;
+
     for (uint32_t i = 0; i < l->n_picks; i++) {
-        l->picks[i].iteration = lw_ir_slot(&c->b, LW_DT_i64);
-        lw_ir_set(&c->b, l->picks[i].iteration, lw_ir_int(&c->b, LW_DT_i64, -1));
+        l->picks[i].iteration = lw_ir_slot(&c->b, type);
+        lw_ir_set(&c->b, l->picks[i].iteration, lw_ir_int(&c->b, type, -1));
     }
 }
 
@@ -76,8 +78,9 @@ lw_copier_note_pick(copier *c, const lw_spread_loop *l, uint32_t at)
 
     for (uint32_t i = 0; i < l->n_picks && inst->op == LW_OP_SET; i++)
         if (l->picks[i].leader == inst->a)
-            lw_ir_set(&c->b, l->picks[i].iteration,
-                      lw_ir_cast(&c->b, LW_DT_i64, c->to[l->at + 1]));
+            lw_ir_set(
+                &c->b, l->picks[i].iteration,
+                lw_ir_cast(&c->b, lw_ir_type(&c->b, l->picks[i].iteration), c->to[l->at + 1]));
 }
 
 /* Computes a value of the iteration after the loop, from variables and from what is the same in
@@ -108,7 +111,7 @@ deciding_value(copier *c, const lw_spread_loop *l, const lw_pick *pick, lw_ref i
         return pick->best ? lw_ir_get(b, c->to[pick->best]) : 0;
     made = lw_ir_slot(b, lw_copier_type(c, pick->place));
     lw_ir_set(b, made, lw_ir_zero(b, lw_copier_type(c, pick->place)));
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, iteration, lw_ir_int(b, LW_DT_i64, 0)));
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, iteration, lw_ir_zero(b, lw_ir_type(b, iteration))));
     copy_value(c, l, pick->place);
     lw_ir_set(b, made, c->to[pick->place]);
     lw_ir_end(b);
@@ -118,7 +121,7 @@ deciding_value(copier *c, const lw_spread_loop *l, const lw_pick *pick, lw_ref i
 /* Gives all threads the values that the selected iteration has set, or leaves the old ones if
  * no iteration was selected. */
 static void
-finish_pick(copier *c, const lw_spread_loop *l, uint32_t number)
+select_iteration(copier *c, const lw_spread_loop *l, uint32_t number)
 {
     lw_builder *b = &c->b;
     const lw_pick *pick = &l->picks[number];
@@ -129,7 +132,7 @@ finish_pick(copier *c, const lw_spread_loop *l, uint32_t number)
 
     assert(number < l->n_picks);
     stays = lw_block_pick(b, &c->block, &pick->prefers, best, mine);
-    any = lw_ir_compare(b, LW_OP_GE, stays, lw_ir_int(b, LW_DT_i64, 0));
+    any = lw_ir_compare(b, LW_OP_GE, stays, lw_ir_zero(b, lw_ir_type(b, stays)));
     for (uint32_t i = 0; i < l->n_carried; i++)
         if (l->carried[i].how == LW_CARRY_PICKED && l->carried[i].pick == number) {
             slots[n] = c->to[l->carried[i].slot];
@@ -137,10 +140,50 @@ finish_pick(copier *c, const lw_spread_loop *l, uint32_t number)
             n++;
         }
     mine = lw_ir_and(b, any, lw_ir_compare(b, LW_OP_EQ, mine, stays));
-    lw_block_give(b, values, n, mine);
+    lw_block_give(b, &c->block, values, n, mine);
     lw_ir_if(b, any);
     for (uint32_t i = 0; i < n; i++)
         lw_ir_set(b, slots[i], values[i]);
+    lw_ir_end(b);
+}
+
+/* Whether all that the loop wants to know is the largest or the smallest value, where no NaN is
+ * ever the best. */
+static bool
+wants_value_only(const copier *c, const lw_spread_loop *l, uint32_t number)
+{
+    const lw_pick *pick = &l->picks[number];
+
+    if (pick->best == 0 || pick->place || pick->has || pick->first || pick->prefers.nan_best ||
+        pick->prefers.nan_worst || !lw_is_float(lw_copier_type(c, pick->best)))
+        return false;
+    for (uint32_t i = 0; i < l->n_carried; i++)
+        if (l->carried[i].how == LW_CARRY_PICKED && l->carried[i].pick == number &&
+            l->carried[i].slot != pick->best)
+            return false;
+    return true;
+}
+
+/* Equal values are the same value, except for zeros, whose sign is that of the first or the
+ * last one: then it matters which iteration is selected. */
+static void
+finish_pick(copier *c, const lw_spread_loop *l, uint32_t number)
+{
+    lw_builder *b = &c->b;
+    const lw_pick *pick = &l->picks[number];
+    const lw_associative better = {.op = pick->prefers.op};
+    lw_ref best, zero;
+
+    if (!wants_value_only(c, l, number)) {
+        select_iteration(c, l, number);
+        return;
+    }
+    best = lw_block_total(b, &c->block, &better, lw_ir_get(b, c->to[pick->best]));
+    zero = lw_ir_zero(b, lw_ir_type(b, best));
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_EQ, best, zero));
+    select_iteration(c, l, number);
+    lw_ir_else(b);
+    lw_ir_set(b, c->to[pick->best], best);
     lw_ir_end(b);
 }
 
@@ -162,6 +205,8 @@ start_carried(copier *c, lw_spread_loop *l)
             lw_ref kept = lw_ir_slot(&c->b, lw_copier_type(c, one->slot));
             lw_ir_set(&c->b, kept, one->before);
             one->before = kept;
+            if (one->affine)
+                one->factor = lw_ir_slot(&c->b, lw_copier_type(c, one->slot));
         }
     }
 }
@@ -268,6 +313,7 @@ static void
 copy_search(copier *c, lw_spread_loop *l)
 {
     const lw_associative smaller = {.op = LW_OP_LT};
+    const lw_thread_block again = {.tid = c->block.tid, .n_threads = c->block.n_threads};
     lw_builder *b = &c->b;
     lw_dtype type = lw_copier_type(c, l->counter);
     lw_ref limit = c->to[l->limit], base = lw_ir_slot(b, type), found = lw_ir_slot(b, type);
@@ -286,7 +332,7 @@ copy_search(copier *c, lw_spread_loop *l)
     iterations =
         lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, left, iterations), left, iterations);
     copy_looking(c, l, start, lw_ir_add(b, start, iterations), found);
-    lw_ir_set(b, found, lw_block_total(b, &c->block, &smaller, lw_ir_get(b, found)));
+    lw_ir_set(b, found, lw_block_total(b, &again, &smaller, lw_ir_get(b, found)));
     lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, lw_ir_get(b, found), limit));
     lw_ir_break(b, 0);
     lw_ir_end(b);
@@ -359,9 +405,8 @@ copy_eager(copier *c, const lw_spread_loop *l, uint32_t set)
     lw_ir_set(b, c->to[old->a], both);
 }
 
-/* Copies an instruction of an iteration that one thread runs by itself. */
-static void
-copy_shared_inst(copier *c, const lw_spread_loop *l, uint32_t at, uint32_t *eager)
+void
+lw_copier_shared_inst(copier *c, const lw_spread_loop *l, uint32_t at, uint32_t *eager)
 {
     const lw_inst *inst = lw_inst_at(c->s, at);
     uint32_t set = inst->op == LW_OP_IF ? lazy_set(c, l, at) : 0;
@@ -394,7 +439,7 @@ copy_sharing(copier *c, const lw_spread_loop *l)
     for (uint32_t i = l->at; i <= l->latch; i++) {
         if (i == l->first)
             lw_copier_counts(c, l, c->to[l->at + 1]);
-        copy_shared_inst(c, l, i, &eager);
+        lw_copier_shared_inst(c, l, i, &eager);
     }
     lw_ir_set(b, counter,
               lw_ir_add(b, lw_ir_get(b, counter), lw_ir_int(b, type, c->block.n_threads)));
@@ -413,7 +458,7 @@ copy_alone(copier *c, const lw_spread_loop *l)
     lw_ir_end(b);
     for (uint32_t i = 0; i < l->n_carried; i++) {
         lw_ref slot = c->to[l->carried[i].slot];
-        lw_ir_set(b, slot, lw_block_share(b, lw_ir_get(b, slot), c->block.tid));
+        lw_ir_set(b, slot, lw_block_share(b, &c->block, lw_ir_get(b, slot)));
     }
 }
 
@@ -452,6 +497,8 @@ copy_shared(copier *c, lw_spread_loop *l)
     start_carried(c, l);
     if (l->scans)
         lw_copier_scan(c, l);
+    else if (lw_copier_keeps(c, l))
+        lw_copier_kept(c, l);
     else
         copy_sharing(c, l);
     finish_carried(c, l);
@@ -472,8 +519,10 @@ copy_unshared(copier *c, const lw_spread_loop *l)
 static void
 copy_loop(copier *c, lw_spread_loop *l)
 {
-    if (l->stores)
-        lw_ir_barrier(&c->b);
+    bool waits = lw_copier_waits(c, l);
+
+    if (waits)
+        lw_block_wait(&c->b, &c->block);
     if (l->n_guards) {
         lw_ir_if(&c->b, no_guard_speaks(c, l));
         copy_shared(c, l);
@@ -483,8 +532,8 @@ copy_loop(copier *c, lw_spread_loop *l)
     } else {
         copy_shared(c, l);
     }
-    if (l->stores)
-        lw_ir_barrier(&c->b);
+    if (waits)
+        lw_block_wait(&c->b, &c->block);
 }
 
 static void
@@ -505,9 +554,10 @@ copy_body(copier *c)
 }
 
 static lw_status
-start_function(copier *c, lw_module *module, lw_error *err)
+start_function(copier *c, uint32_t n_groups, lw_module *module, lw_error *err)
 {
     const lw_func *func = c->s->func;
+    lw_ref tid;
 
     c->to = lw_arena_take(&module->arena, (func->insts.n + 1) * sizeof *c->to);
     c->params = lw_arena_take(&module->arena, (func->params.n + 1) * sizeof *c->params);
@@ -523,27 +573,31 @@ start_function(copier *c, lw_module *module, lw_error *err)
                                        func->params.data[i].flags, func->params.data[i].name);
     for (uint32_t i = 0; i < func->results.n; i++)
         lw_ir_result_add(&c->b, func->results.data[i]);
-    c->block.tid = lw_ir_cast(&c->b, LW_DT_u64,
-                              lw_ir_cast(&c->b, LW_DT_u32, lw_ir_sreg(&c->b, LW_SREG_TID_X)));
+    tid = lw_ir_cast(&c->b, LW_DT_u32, lw_ir_sreg(&c->b, LW_SREG_TID_X));
+    if (n_groups > 1)
+        tid = lw_ir_and(&c->b, tid, lw_ir_int(&c->b, LW_DT_u32, c->block.n_threads - 1));
+    c->block.tid = lw_ir_cast(&c->b, LW_DT_u64, tid);
     return LW_OK;
 }
 
 lw_status
-lw_spread_body(const lw_spread_source *of, uint32_t n_threads, lw_module *module,
+lw_spread_body(const lw_spread_source *of, lw_spread_threads threads, lw_module *module,
                uint32_t *function, lw_error *err)
 {
     lw_spreader *s = lw_alloc_zero(1, sizeof *s);
-    copier c = {.s = s, .block = {.n_threads = n_threads}};
+    copier c = {.s = s, .block = {.n_threads = threads.n, .once = true}};
     lw_status status = LW_OK;
 
-    assert(n_threads >= 32 && (n_threads & (n_threads - 1)) == 0);
+    assert(threads.n_groups <= 1 || threads.n == 32);
+    assert(threads.n >= 32 && (threads.n & (threads.n - 1)) == 0);
     if (s == NULL)
         return lw_fail_memory(err);
     if (!lw_spreader_find(s, of)) {
         status = lw_fail(err, LW_ERR_INTERNAL, "a body that cannot be spread");
         goto fail;
     }
-    LW_TRY(start_function(&c, module, err));
+    LW_TRY(start_function(&c, threads.n_groups, module, err));
+    LW_TRY(lw_copier_start_kept(&c, threads, err));
     copy_body(&c);
     LW_TRY(lw_ir_finish(&c.b, err));
     *function = c.b.func_number;

@@ -2,6 +2,7 @@
  * first walk computes what each iteration adds, lw_block_scan combines it, a second walk
  * runs the iteration with the value that results. Loads of the first walk are kept for the
  * second. */
+#include "core/opt/loops/affine.h"
 #include "core/opt/loops/carried.h"
 #include "core/opt/loops/copier.h"
 #include "core/block/scan.h"
@@ -44,6 +45,10 @@ copy_update(copier *c, const lw_spread_loop *l, uint32_t set)
     lw_ref slot = c->to[old.a];
     lw_update u;
 
+    if (lw_carried_find(l, old.a)->affine) {
+        lw_affine_copy(c, l, set, lw_carried_find(l, old.a)->factor);
+        return;
+    }
     if (!lw_carried_update(c->s, l, set, &u)) {
         b->module->failed = true;
         return;
@@ -148,15 +153,45 @@ lw_copier_iteration(copier *c, const lw_spread_loop *l, bool early, lw_ref *kept
         lw_ir_end(&c->b);
 }
 
-static lw_ref
+static const lw_associative product = {.op = LW_OP_MUL};
+
+/* What an iteration that does nothing adds. */
+static lw_scan_term
+nothing(copier *c, const lw_carried *one)
+{
+    lw_dtype type = lw_copier_type(c, one->slot);
+
+    return (lw_scan_term){.value = lw_block_identity(&c->b, &one->combine, type),
+                          .factor = one->affine ? lw_block_identity(&c->b, &product, type) : 0};
+}
+
+static lw_scan_term
 brought(copier *c, const lw_carried *one, lw_ref valid)
 {
-    lw_ref value = lw_ir_get(&c->b, c->to[one->slot]);
+    lw_builder *b = &c->b;
+    lw_scan_term term = {.value = lw_ir_get(b, c->to[one->slot])}, none;
 
+    if (one->affine)
+        term.factor = lw_ir_get(b, one->factor);
     if (!valid)
-        return value;
-    return lw_ir_select(&c->b, valid, value,
-                        lw_block_identity(&c->b, &one->combine, lw_copier_type(c, one->slot)));
+        return term;
+    none = nothing(c, one);
+    term.value = lw_ir_select(b, valid, term.value, none.value);
+    if (one->affine)
+        term.factor = lw_ir_select(b, valid, term.factor, none.factor);
+    return term;
+}
+
+static void
+start_terms(copier *c, const lw_spread_loop *l)
+{
+    for (uint32_t i = 0; i < n_scans(l); i++) {
+        const lw_carried *one = scanned(l, i);
+        lw_scan_term none = nothing(c, one);
+        lw_ir_set(&c->b, c->to[one->slot], none.value);
+        if (one->affine)
+            lw_ir_set(&c->b, one->factor, none.factor);
+    }
 }
 
 /* The first walk of the counter's iteration, which computes what it adds. valid: 0, or whether
@@ -167,11 +202,7 @@ walk_early(copier *c, const lw_spread_loop *l, lw_ref valid, lw_ref *kept, lw_sc
     lw_builder *b = &c->b;
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < l->n_carried; i++)
-        if (l->carried[i].how == LW_CARRY_SCAN)
-            lw_ir_set(b, c->to[l->carried[i].slot],
-                      lw_block_identity(b, &l->carried[i].combine,
-                                        lw_copier_type(c, l->carried[i].slot)));
+    start_terms(c, l);
     if (valid && !kept)
         lw_ir_if(b, valid);
     lw_copier_iteration(c, l, true, kept);
@@ -181,7 +212,7 @@ walk_early(copier *c, const lw_spread_loop *l, lw_ref valid, lw_ref *kept, lw_sc
         if (l->carried[i].how == LW_CARRY_SCAN)
             scans[n++] = (lw_scan){.one = &l->carried[i].combine,
                                    .type = lw_copier_type(c, l->carried[i].slot),
-                                   .value = brought(c, &l->carried[i], kept ? valid : 0)};
+                                   .term = brought(c, &l->carried[i], kept ? valid : 0)};
 }
 
 /* The second walk, with the values of the variables: their totals so far, combined with what
@@ -194,12 +225,54 @@ walk_again(copier *c, const lw_spread_loop *l, lw_ref valid, lw_ref *kept, const
 
     for (uint32_t i = 0; i < n_scans(l); i++)
         lw_ir_set(b, c->to[scanned(l, i)->slot],
-                  lw_block_combine(b, scans[i].one, so_far[i], scans[i].before));
+                  lw_scan_apply(b, scans[i].one, scans[i].before, so_far[i]));
     if (valid)
         lw_ir_if(b, valid);
     lw_copier_iteration(c, l, false, kept);
     if (valid)
         lw_ir_end(b);
+}
+
+/* Whether the variables of linear recurrences, and what the step adds to them, are finite; 0:
+ * there are none of floats. Where something is not, 0 * infinity would be NaN, although one
+ * thread may never compute this product. */
+static lw_ref
+are_finite(copier *c, const lw_scan *scans, uint32_t n, const lw_ref *so_far)
+{
+    lw_builder *b = &c->b;
+    lw_ref all = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const lw_ref values[3] = {scans[i].total.factor, scans[i].total.value, so_far[i]};
+        for (int k = 0; k < 3 && values[0] && lw_is_float(scans[i].type); k++) {
+            lw_ref difference = lw_ir_sub(b, values[k], values[k]), is;
+            is = lw_ir_compare(b, LW_OP_EQ, difference, lw_ir_zero(b, scans[i].type));
+            all = all ? lw_ir_and(b, all, is) : is;
+        }
+    }
+    return all;
+}
+
+/* One thread runs the iterations from `start` to before `end`, as they are. */
+static void
+walk_alone(copier *c, const lw_spread_loop *l, lw_ref start, lw_ref end, const lw_ref *so_far)
+{
+    lw_builder *b = &c->b;
+    lw_ref limit = c->to[l->limit];
+
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_EQ, c->block.tid, lw_ir_int(b, LW_DT_u64, 0)));
+    for (uint32_t i = 0; i < n_scans(l); i++)
+        lw_ir_set(b, c->to[scanned(l, i)->slot], so_far[i]);
+    lw_ir_set(b, c->to[l->counter], start);
+    lw_copier_counts(c, l, start);
+    c->to[l->limit] = end;
+    for (uint32_t i = l->at; i <= l->end; i++)
+        lw_copier_inst(c, i);
+    c->to[l->limit] = limit;
+    lw_ir_end(b);
+    for (uint32_t i = 0; i < n_scans(l); i++)
+        lw_ir_set(b, scanned(l, i)->before,
+                  lw_block_share(b, &c->block, lw_ir_get(b, c->to[scanned(l, i)->slot])));
 }
 
 /* Runs `times` iterations a thread, from `start` on. asks: whether each of them exists is
@@ -211,7 +284,7 @@ copy_step(copier *c, const lw_spread_loop *l, lw_ref start, uint32_t times, bool
 {
     lw_builder *b = &c->b;
     lw_dtype type = lw_ir_type(b, start);
-    lw_ref counter = c->to[l->counter], mine[TIMES], valid[TIMES] = {0}, last;
+    lw_ref counter = c->to[l->counter], mine[TIMES], valid[TIMES] = {0}, last, finite, end;
     lw_ref kept[TIMES][SHORT_ITERATION] = {{0}};
     lw_ref so_far[LW_MOST_CARRIED] = {0};
     lw_scan scans[LW_MOST_CARRIED];
@@ -232,12 +305,21 @@ copy_step(copier *c, const lw_spread_loop *l, lw_ref start, uint32_t times, bool
     for (uint32_t i = 0; i < n; i++) {
         so_far[i] = lw_ir_get(b, scanned(l, i)->before);
         lw_ir_set(b, scanned(l, i)->before,
-                  lw_block_combine(b, scans[i].one, so_far[i], scans[i].total));
+                  lw_scan_apply(b, scans[i].one, scans[i].total, so_far[i]));
     }
+    finite = are_finite(c, scans, n, so_far);
+    if (finite)
+        lw_ir_if(b, finite);
     for (uint32_t k = 0; k < times; k++) {
         lw_ir_set(b, counter, mine[k]);
         walk_again(c, l, valid[k], times == 1 ? NULL : kept[k], scans + k * n, so_far);
     }
+    if (!finite)
+        return;
+    lw_ir_else(b);
+    end = lw_ir_add(b, start, lw_ir_int(b, type, (int64_t)times * c->block.n_threads));
+    walk_alone(c, l, start, asks ? c->to[l->limit] : end, so_far);
+    lw_ir_end(b);
 }
 
 /* Whether the code is short, so that several iterations a thread pay off. */
