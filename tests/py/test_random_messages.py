@@ -58,7 +58,7 @@ def test_what_has_no_chunks():
         (lambda: g.permuted(x), "x is a Dask array"), (lambda: g.shuffle(x), "x is a Dask array"),
         (lambda: g.permutation(9, chunks=2), r"permutation\(\) got an unexpected keyword argument 'chunks'"),
         (lambda: g.shuffle(np.arange(9), chunks=2), r"shuffle\(\) got an unexpected keyword argument 'chunks'"),
-        (lambda: lw.random.Generator(1, "xoroshiro128p").random(9, chunks=2), r"xoroshiro128p.*spawn\(\) one for each block"),
+        (lambda: lw.random.Generator(1, "xoroshiro128p").random(9, chunks=2), r"xoroshiro128p.*spawn\(\) to make one generator for each block"),
         (lambda: g.random(9, chunks=2.5), "chunks= must be ints"), (lambda: g.random(9, chunks=True), "chunks= must be ints"),
         (lambda: g.normal(x, chunks=2, size=9), "loc must be numbers, not a Dask array"),
     ):
