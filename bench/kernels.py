@@ -70,6 +70,30 @@ def pi_jit(states, iterations, out):
     out[thread] = np.float32(4.0) * inside / iterations
 
 
+@cuda.jit
+def pi_pairs(states, iterations, out):
+    """Two float32 of one draw."""
+    thread = cuda.grid(1)
+    inside = 0
+    for _ in range(iterations):
+        x, y = lr.xoroshiro128p_uniform2_float32(states, thread)
+        if x * x + y * y <= np.float32(1.0):
+            inside += 1
+    out[thread] = np.float32(4.0) * inside / iterations
+
+
+def filling(jit, grid, gridsize, draw):
+    """The program of numba's documents: one draw for each element, from a state for each thread."""
+
+    @jit
+    def fill(states, out):
+        start = grid(1)
+        for i in range(start, out.size, gridsize(1)):
+            out[i] = draw(states, start)
+
+    return fill
+
+
 @lw.forall
 def pi_forall(i, seed, iterations, out):
     inside = 0
@@ -251,12 +275,29 @@ def fills() -> None:
             row(f"{name} {dtype} 2^27", runs, gpu_seconds, lambda s: f"{n / s / 1e9:.0f} G/s, {copy / s:.3f} of copy")
 
 
+def programs() -> None:
+    n, threads = 1 << 27, 270_336
+    theirs, their_cuda = peer("numba.cuda.random"), peer("numba.cuda")
+    st = lr.create_xoroshiro128p_states(threads, 1)
+    for name in ("uniform_float32", "uniform_float64", "normal_float32", "normal_float64"):
+        out = cuda.device_array(n, name.split("_")[1])
+        ours = filling(cuda.jit, cuda.grid, cuda.gridsize, getattr(lr, f"xoroshiro128p_{name}"))[threads // 256, 256]
+        runs: dict[str, Callable[[], Any]] = {"lanewise": lambda ours=ours: ours(st, out)}
+        if theirs is not None and their_cuda is not None:
+            nst, no = theirs.create_xoroshiro128p_states(threads, 1), their_cuda.device_array(n, out.dtype)
+            fill = filling(their_cuda.jit, their_cuda.grid, their_cuda.gridsize, getattr(theirs, f"xoroshiro128p_{name}"))[threads // 256, 256]
+            runs["numba-cuda"] = lambda fill=fill, nst=nst, no=no: fill(nst, no)
+        copy = copy_seconds(out.nbytes // 2)
+        row(f"a loop of xoroshiro128p_{name}, 2^27", runs, gpu_seconds, lambda s: f"{n / s / 1e9:.0f} G/s, {copy / s:.3f} of copy")
+
+
 def monte_carlo() -> None:
     threads, points = 270_336, 10_000
     out = cuda.device_array(threads, np.float32)
     st = lr.create_xoroshiro128p_states(threads, 1)
     runs: dict[str, Callable[[], Any]] = {
         "lanewise xoroshiro128p": lambda: pi_jit[threads // 256, 256](st, points, out),
+        "lanewise, two of one draw": lambda: pi_pairs[threads // 256, 256](st, points, out),
         "lanewise philox": lambda: pi_forall(threads, 1, points, out),
     }
     numba_cuda, numba_random = peer("numba.cuda"), peer("numba.cuda.random")
@@ -528,7 +569,7 @@ if __name__ == "__main__":
     which = sys.argv[1:] or ["gpu", "cpu"]
     if "gpu" in which and cuda.is_available():
         print(f"{cuda.get_current_device().name}; NumPy {np.__version__}")
-        parts = (launches, gufuncs, moving_averages, states, fills, monte_carlo, histograms)
+        parts = (launches, gufuncs, moving_averages, states, fills, programs, monte_carlo, histograms)
         for part in [p for p in parts if p.__name__ in which] or parts:
             try:
                 part()

@@ -20,6 +20,7 @@ from lanewise._parameters import chances, common_shape, fits, integer, integers,
 _LANES = 65536
 _kernels: dict[tuple[str, str, int], object] = {}  # by family, name and bytes of floats
 _FEW = 32  # numbers for which a kernel that may be drawn twice is not worth its second launch
+_FEW_ON_DEVICE = 1 << 14  # blocks, up to which one kernel serves all targets: random/on_device_py.c
 _PIECE = 1 << 16  # numbers of a formula's parts at once on the host
 _ZERO, _ONE = np.zeros(()), np.ones(())
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
@@ -239,6 +240,11 @@ class Generator(_core._Draws, Distributions):
         from lanewise import _random_kernels as kernels
 
         return getattr(kernels, name)
+
+    def _kernel_of_many(self, name):
+        from lanewise._random_device import fitting
+
+        return fitting(self._kernel_named(name))
 
     def _keys(self):
         key, (known, keys) = self._key, self._round_keys
@@ -753,7 +759,7 @@ class _Fill:
         if self.window is not None:
             self._philox_part(flat, per_block, parameters)
         elif flat.size:
-            if self.generator.bit_generator == "philox":
+            if self.generator._is_philox:
                 self._philox(flat, per_block, parameters)
             else:
                 self._lanes(flat, parameters)
@@ -767,7 +773,7 @@ class _Fill:
 
     def _result(self, flat):
         if self.out is None:
-            result = flat.reshape(self.shape)
+            result = flat if self.shape == flat.shape else flat.reshape(self.shape)
             if not (self.scalar and self.on_host):
                 return result
             # as NumPy: integers() gives a scalar of its dtype, all others Python's float or int
@@ -780,6 +786,8 @@ class _Fill:
         """A contiguous one-dimensional array: a view of out where that is possible."""
         self._shares = self.out is not None and self.out.flags["C_CONTIGUOUS"]
         if self._shares:
+            if self.out.ndim == 1:
+                return self.out
             flat = self.out.reshape(-1)
             if flat.ndim == 1:  # not of a matrix
                 return flat
@@ -811,7 +819,8 @@ class _Fill:
         done = 0
         while done < whole:  # one launch of blocks never crosses a multiple of 2**32: `_block` relies on it
             count = min(whole - done, 2**32 - self.generator._place % 2**32) if per_block > 1 else whole
-            self._blocks(count, parameters, flat[done * per_block : (done + count) * per_block])
+            part = flat if count * per_block == flat.size else flat[done * per_block : (done + count) * per_block]
+            self._blocks(count, parameters, part)
             done += count
         if whole * per_block < flat.size:
             last = self._new(per_block)
@@ -848,6 +857,10 @@ class _Fill:
         kernel = self._kernel("philox")
         if self.on_host and self.name.startswith("gamma") and count >= _FEW:
             from lanewise._random_host import fill_gamma as kernel
+        elif not self.on_host and count > _FEW_ON_DEVICE:
+            from lanewise._random_device import fitting
+
+            kernel = fitting(kernel)
         kernel(count, g._keys(), np.uint32(2 * g._jumps), np.uint64(g._place), *parameters, part,
                **self._where())
         g._place += count
@@ -916,10 +929,14 @@ def _axis(axis, array):
 
 def _target(out, name="out", expected="a NumPy or device array"):
     """out as one of the two kinds of arrays that are filled; another library's is viewed."""
+    if out is None or type(out) is np.ndarray:
+        return out
     from lanewise import cuda
 
+    if type(out) is cuda.DeviceArray:
+        return out
     refuse_masked(name, out)
-    if out is None or isinstance(out, (np.ndarray, cuda.DeviceArray)):
+    if isinstance(out, (np.ndarray, cuda.DeviceArray)):
         return out
     if not cuda.is_cuda_array(out) and not hasattr(out, "__dlpack__"):
         raise TypeError(f"{name} must be {expected}, not {type(out).__name__}")
@@ -942,7 +959,7 @@ def _moved(parameter):
         return cuda.to_device(parameter)
     key = cuda.get_current_device().id, parameter.dtype.char, parameter.tobytes()
     found = _numbers.get(key)
-    if found is None or not found._is_alive:
+    if found is None or not getattr(found, "_is_alive", True):
         if len(_numbers) >= _MOST_NUMBERS:
             _numbers.clear()
         found = _numbers[key] = cuda.to_device(parameter)
@@ -974,6 +991,10 @@ def _dtype_of(dtype, out, default):
 def _shape(size):
     if size is None:
         return ()
+    if type(size) is int and size >= 0:
+        return (size,)
+    if type(size) is tuple and all(type(part) is int and part >= 0 for part in size):
+        return size
     refuse_masked("size", size)
     if isinstance(size, np.ndarray) and size.ndim == 1:
         size = size.tolist()

@@ -239,10 +239,13 @@ def _gamma(keys, c3, element, shape, scale):
         if v <= 0.0:
             continue
         v = v * v * v
-        u = r._open_float64(_long(a, b))
-        if r._log_float64(u) < 0.5 * x * x + third * (1.0 - v + r._log_float64(v)):
+        if _accepts(_long(a, b), x, third, v):
             break
     return boost * third * v * scale if shape > 0.0 else 0.0
+
+
+def _accepts(word, x, third, v):
+    return r._log_float64(r._open_float64(word)) < 0.5 * x * x + third * (1.0 - v + r._log_float64(v))
 
 
 @forall

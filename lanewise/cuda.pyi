@@ -42,6 +42,7 @@ __all__ = [
     "char4",
     "clz",
     "const",
+    "div_normal",
     "double1",
     "double2",
     "double3",
@@ -989,9 +990,14 @@ class _rsqrt(Protocol):
     def __call__(self, x: Any) -> Any: ...
 
 class _sqrt_normal(Protocol):
-    """The same bits as math.sqrt(x) for x from 1e-30 to 1e30; for other numbers the result is wrong, since on GPUs float32 skips the tests for them."""
+    """The same bits as math.sqrt(x) for x from 1e-30 to 1e30; for other numbers the result is wrong, since GPUs skip the tests for them."""
 
     def __call__(self, x: Any) -> Any: ...
+
+class _div_normal(Protocol):
+    """The same bits as x / y where the sizes of x and y are from 1e-15 to 1e15 (float64: 1e-100 to 1e100), or x is 0.0; for other numbers the result is wrong, since GPUs skip the tests for them."""
+
+    def __call__(self, x: Any, y: Any) -> Any: ...
 
 class _selp(Protocol):
     """a if the condition is true, else b; both are evaluated."""
@@ -1535,6 +1541,7 @@ fma: _fma
 cbrt: _cbrt
 rsqrt: _rsqrt
 sqrt_normal: _sqrt_normal
+div_normal: _div_normal
 selp: _selp
 threadIdx: _threadIdx_group
 blockIdx: _blockIdx_group

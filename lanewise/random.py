@@ -37,7 +37,7 @@ __all__ = [
     "xoroshiro128p_jump", "xoroshiro128p_next", "xoroshiro128p_normal2_float32",
     "xoroshiro128p_normal2_float64", "xoroshiro128p_normal_float32",
     "xoroshiro128p_normal_float64", "xoroshiro128p_poisson", "xoroshiro128p_type",
-    "xoroshiro128p_uniform_float32", "xoroshiro128p_uniform_float64",
+    "xoroshiro128p_uniform2_float32", "xoroshiro128p_uniform_float32", "xoroshiro128p_uniform_float64",
 ]
 
 #: A state: two 64-bit words, 16 bytes, aligned to 8; numba's layout.
@@ -48,6 +48,16 @@ _TWO_PI = 2.0 * math.pi
 _TWO_PI_F32 = np.float32(2.0 * math.pi)
 _FACTORIALS = tuple(float(math.factorial(i)) for i in range(13))
 _sqrt_normal = _core.intrinsics.cuda.sqrt_normal
+# Coefficients of the float64 polynomials below, the first those of the highest powers; kernels may pass them as parameters.
+_LOG = (-2.0 * 1.479819860511658591e-01, -2.0 * 1.531383769920937332e-01, -2.0 * 1.818357216161805012e-01, -2.0 * 2.222219843214978396e-01,
+        -2.0 * 2.857142874366239149e-01, -2.0 * 3.999999999940941908e-01, -2.0 * 6.666666666666735130e-01,
+        -2.0 * 1.90821492927058770002e-10, 2.0 * 6.93147180369123816490e-01)
+_SINE = (1.58969099521155010221e-10, -2.50507602534068634195e-08, 2.75573137070700676789e-06, -1.98412698298579493134e-04,
+         8.33333333332248946124e-03, -1.66666666666666324348e-01, math.pi / 2**65)
+_COSINE = (-1.13596475577881948265e-11, 2.08757232129817482790e-09, -2.75573143513906633035e-07, 2.48015872894767294178e-05,
+           -1.38888888888741095749e-03, 4.16666666666666019037e-02)
+_div_normal = _core.intrinsics.cuda.div_normal
+_fma = _core.intrinsics.cuda.fma
 _BELOW_ONE_F32 = np.float32(1.0 - 2.0**-24)
 
 
@@ -127,6 +137,25 @@ def uint64_to_unit_float32(x):
 def xoroshiro128p_uniform_float32(states, index):
     """A float32 in [0, 1) from ``states[index]``; never 1.0."""
     return uint64_to_unit_float32(xoroshiro128p_next(states, index))
+
+
+def xoroshiro128p_uniform2_float32(states, index):
+    """Two float32 in [0, 1) with 24 random bits each, from one step of ``states[index]``: half the work of two calls.
+
+    They are made of the upper 24 bits of the two halves of `xoroshiro128p_next`.
+
+    >>> from lanewise.random import create_xoroshiro128p_states, xoroshiro128p_uniform2_float32
+    >>> @lw.forall
+    ... def points(i, states, out):
+    ...     out[i, 0], out[i, 1] = xoroshiro128p_uniform2_float32(states, i)
+    >>> out = np.empty((1000, 2), np.float32)
+    >>> with lw.config(target="cpu"):
+    ...     points(1000, create_xoroshiro128p_states(1000, seed=1), out)
+    >>> bool(abs(out.mean() - 0.5) < 0.05)
+    True
+    """
+    x = xoroshiro128p_next(states, index)
+    return _unit_float32(np.uint32(x >> np.uint64(32))), _unit_float32(np.uint32(x & np.uint64(0xFFFFFFFF)))
 
 
 def xoroshiro128p_uniform_float64(states, index):
@@ -457,7 +486,7 @@ def _log_float64(x):
     k = np.float64(np.int32(bits >> np.uint64(52)) - np.int32(1023))
     m = ((bits & np.uint64(0xFFFFFFFFFFFFF)) + np.uint64(0x3FE6A09E667F3BCD)).view(np.float64)
     f = m - 1.0
-    s = f / (2.0 + f)
+    s = _div_normal(f, 2.0 + f)
     z = s * s
     r = 1.479819860511658591e-01
     r = r * z + 1.531383769920937332e-01
@@ -469,6 +498,31 @@ def _log_float64(x):
     r = r * z
     half = 0.5 * f * f
     return k * 6.93147180369123816490e-01 - ((half - (s * (half + r) + k * 1.90821492927058770002e-10)) - f)
+
+
+def _minus_2_log_float64(word, c=_LOG):
+    """-2 `_log_float64` of `_open_float64`, bit for bit.
+
+    The number stays an integer and a half, so its exponent is 53 too large, and each term is the other's times -2. Both halves
+    of the number are handled on their own: the lower one is that of m, and takes part in the choice of k alone.
+    """
+    n = (np.float64(word >> np.uint64(11)) + 0.5).view(np.uint64)
+    high = np.uint32((n + np.uint64(0x3FF0000000000000 - 0x3FE6A09E667F3BCD)) >> np.uint64(32))
+    k = np.float64(np.int32(high >> np.uint32(20)) - np.int32(1023 + 53))
+    top = np.uint32(n >> np.uint64(32)) - (high & np.uint32(0xFFF00000)) + np.uint32(0x3FF00000)
+    f = _join(top, np.uint32(n & np.uint64(0xFFFFFFFF))).view(np.float64) - 1.0
+    s = _div_normal(f, 2.0 + f)
+    z = s * s
+    square = f * f
+    r = c[0]
+    for i in range(1, 7):
+        r = _fma(r, z, c[i])
+    tail = _fma(s, _fma(r, z, -square), k * c[7])
+    return -_fma(k, c[8], _fma(2.0, f, -(square + tail)))
+
+
+def _join(high, low):
+    return (np.uint64(high) << np.uint64(32)) | np.uint64(low)
 
 
 def _exp_float64(x):
@@ -520,27 +574,31 @@ def _at(p, i):
     return p[min(i, len(p) - 1)]
 
 
-def _sincos_float64(word):
+def _sincos_float64(word, a=_SINE, b=_COSINE):
     """Sine and cosine of 2 pi word / 2**64: octants exactly, then fdlibm's polynomials (Sun, 1993)."""
-    turned = word + np.uint64(0x2000000000000000)
-    y = np.float64(np.int64(word << np.uint64(2))) * (math.pi / 2**65)
+    turned = np.uint32(word >> np.uint64(32)) + np.uint32(0x20000000)
+    y = np.float64(np.int64(word << np.uint64(2))) * a[6]
     z = y * y
-    s = 1.58969099521155010221e-10 * z - 2.50507602534068634195e-08
-    s = s * z + 2.75573137070700676789e-06
-    s = s * z - 1.98412698298579493134e-04
-    s = s * z + 8.33333333332248946124e-03
-    s = s * z - 1.66666666666666324348e-01
-    s = s * (z * y) + y
-    c = -1.13596475577881948265e-11 * z + 2.08757232129817482790e-09
-    c = c * z - 2.75573143513906633035e-07
-    c = c * z + 2.48015872894767294178e-05
-    c = c * z - 1.38888888888741095749e-03
-    c = c * z + 4.16666666666666019037e-02
-    c = c * (z * z) + (1.0 - 0.5 * z)
-    swap = (turned & np.uint64(0x4000000000000000)) != np.uint64(0)
-    sine = (c if swap else s).view(np.uint64) ^ (turned & np.uint64(0x8000000000000000))
-    cosine = (s if swap else c).view(np.uint64) ^ ((turned ^ (turned << np.uint64(1))) & np.uint64(0x8000000000000000))
-    return sine.view(np.float64), cosine.view(np.float64)
+    s = _fma(a[0], z, a[1])
+    s = _fma(s, z, a[2])
+    s = _fma(s, z, a[3])
+    s = _fma(s, z, a[4])
+    s = _fma(s, z, a[5])
+    s = _fma(s, z * y, y)
+    c = _fma(b[0], z, b[1])
+    c = _fma(c, z, b[2])
+    c = _fma(c, z, b[3])
+    c = _fma(c, z, b[4])
+    c = _fma(c, z, b[5])
+    c = _fma(c, z * z, _fma(-0.5, z, 1.0))
+    swap = (turned & np.uint32(0x40000000)) != np.uint32(0)
+    top = np.uint32(0x80000000)
+    return _with_sign(c if swap else s, turned & top), _with_sign(s if swap else c, (turned ^ (turned << np.uint32(1))) & top)
+
+
+def _with_sign(x, bit):
+    """x, whose sign the bit turns round."""
+    return (x.view(np.uint64) ^ _join(bit, np.uint32(0))).view(np.float64)
 
 
 def _open_float64(word):
@@ -552,9 +610,9 @@ def _normal2_float32(first, second):
     return _times_sincos_float32(_sqrt_normal(_minus_2_log_float32(first)), second)
 
 
-def _normal2_float64(first, second):
-    radius = math.sqrt(-2.0 * _log_float64(_open_float64(first)))
-    sine, cosine = _sincos_float64(second)
+def _normal2_float64(first, second, log=_LOG, sine_of=_SINE, cosine_of=_COSINE):
+    radius = _sqrt_normal(_minus_2_log_float64(first, log))
+    sine, cosine = _sincos_float64(second, sine_of, cosine_of)
     return radius * cosine, radius * sine
 
 
@@ -562,8 +620,8 @@ def _exponential_float32(word):
     return np.float32(0.5) * _minus_2_log_float32(word)
 
 
-def _exponential_float64(word):
-    return -_log_float64(_open_float64(word))
+def _exponential_float64(word, log=_LOG):
+    return 0.5 * _minus_2_log_float64(word, log)
 
 
 def _log_factorial(k):

@@ -18,8 +18,9 @@
 #include "core/py/type_num.h"
 
 enum {
-    MOST_NUMBERS = 3,              /* of a kernel, behind the place */
-    MOST_KERNEL = 5 + MOST_NUMBERS /* its arguments */
+    MOST_NUMBERS = 3,               /* of a kernel, behind the place */
+    MOST_KERNEL = 5 + MOST_NUMBERS, /* its arguments */
+    FEW = 1 << 14 /* blocks, up to which the kernel of every target serves: _generator.py */
 };
 static const int64_t most_drawn = INT64_C(1) << 40; /* in one call */
 
@@ -397,20 +398,24 @@ word_of(lw_dtype dtype, uint64_t value)
     return scalar_of(&p.numbers[0]);
 }
 
-/* Borrowed; NULL with an exception. */
+/* A new reference, or NULL with an exception: the kernel, or what lanewise/_random_device.py
+ * has in its place for so many blocks. */
 static PyObject *
-kernel_of(lw_draws_object *self, lw_drawing_kernel kernel)
+kernel_of(lw_draws_object *self, lw_drawing_kernel kernel, int64_t blocks)
 {
     PyObject **kept = &self->kernels[kernel];
     PyObject *found;
 
+    if (blocks > FEW)
+        return PyObject_CallMethod((PyObject *)self, "_kernel_of_many", "s",
+                                   kernel_names[kernel]);
     if (*kept == NULL) {
         found =
             PyObject_CallMethod((PyObject *)self, "_kernel_named", "s", kernel_names[kernel]);
         if (found != NULL)
             Py_XSETREF(*kept, found);
     }
-    return *kept;
+    return Py_XNewRef(*kept);
 }
 
 /* A new reference: what Philox's rounds add, for the key. */
@@ -434,11 +439,12 @@ launch(lw_draws_object *self, const plan *p, const request *r, lw_device_array *
        uint64_t place)
 {
     PyObject *args[MOST_KERNEL + 1], *named = NULL, *result = NULL;
-    PyObject *kernel = kernel_of(self, p->kernel);
+    int64_t blocks = flat->size / p->per_block;
+    PyObject *kernel = kernel_of(self, p->kernel, blocks);
     int n = 0;
     bool good = kernel != NULL;
 
-    args[n++] = good ? PyLong_FromLongLong(flat->size / p->per_block) : NULL;
+    args[n++] = good ? PyLong_FromLongLong(blocks) : NULL;
     args[n++] = good ? keys_of(self) : NULL;
     args[n++] = good ? word_of(LW_DT_u32, self->base.philox.c3) : NULL;
     args[n++] = good ? word_of(LW_DT_u64, place) : NULL;
@@ -457,6 +463,7 @@ launch(lw_draws_object *self, const plan *p, const request *r, lw_device_array *
     for (int i = 0; i < n; i++)
         Py_XDECREF(args[i]);
     Py_XDECREF(named);
+    Py_XDECREF(kernel);
     Py_XDECREF(result);
     return result != NULL ? 0 : -1;
 }

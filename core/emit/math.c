@@ -364,18 +364,92 @@ emit_rsqrt(lw_emitter *e, const op *o)
     lw_float_result(e, o->type, "fdiv$s $t 1.0, $s", fast.text, o->wide, root.text);
 }
 
+/* a * b + c, and c - a * b. */
+static lw_name
+fused(lw_emitter *e, lw_dtype type, const char *a, const char *b, const char *c)
+{
+    uint32_t bits = lw_dtypes[type].bits;
+
+    return lw_def(e, "call $t @llvm.fma.f$u($t $s, $t $s, $t $s)", type, bits, type, a, type, b,
+                  type, c);
+}
+
+static lw_name
+rest_of(lw_emitter *e, lw_dtype type, const char *a, const char *b, const char *c)
+{
+    lw_name minus = lw_def(e, "fsub $t -0.0, $s", type, a);
+
+    return fused(e, type, minus.text, b, c);
+}
+
+/* An approximation that looks at the upper half of a float64. */
+static lw_name
+approximate(lw_emitter *e, const char *what, const char *x)
+{
+    return lw_def(
+        e, "call double asm \"$s.approx.ftz.f64 $$0, $$1;\", \"=d,d\"(double $s)" LW_PURE_ASM,
+        what, x);
+}
+
+/* Half of a normal float64, by its exponent: that is not the work of the float64 unit. */
+static lw_name
+half_of(lw_emitter *e, const char *x)
+{
+    lw_name pair = lw_def(e, "bitcast double $s to <2 x i32>", x);
+    lw_name high = lw_def(e, "extractelement <2 x i32> $s, i32 1", pair.text);
+
+    high = lw_def(e, "sub i32 $s, 1048576", high.text);
+    pair = lw_def(e, "insertelement <2 x i32> $s, i32 $s, i32 1", pair.text, high.text);
+    return lw_def(e, "bitcast <2 x i32> $s to double", pair.text);
+}
+
+/* Of 0, an approximation that looks at the upper half would be infinite; of the least normal
+ * number it is not, and the steps that follow give 0 its own root and sign. */
+static lw_name
+above_zero(lw_emitter *e, const char *x)
+{
+    lw_name pair = lw_def(e, "bitcast double $s to <2 x i32>", x);
+    lw_name high = lw_def(e, "extractelement <2 x i32> $s, i32 1", pair.text);
+    lw_name above = lw_def(e, "icmp sgt i32 $s, 1048576", high.text);
+
+    high = lw_def(e, "select i1 $s, i32 $s, i32 1048576", above.text, high.text);
+    pair = lw_def(e, "insertelement <2 x i32> $s, i32 $s, i32 1", pair.text, high.text);
+    return lw_def(e, "bitcast <2 x i32> $s to double", pair.text);
+}
+
+/* What ptxas makes of sqrt.rn.f64 where neither scaling nor a special value is needed: 1 / sqrt
+ * to 20 bits, a step of third order, and one with the exact remainder. */
+static void
+emit_sqrt_normal_double(lw_emitter *e, const op *o)
+{
+    const char *x = o->args[0].text;
+    lw_name y, square, rest, more, root, half;
+
+    lw_declare(e, "double @llvm.fma.f64(double, double, double)");
+    y = approximate(e, "rsqrt", above_zero(e, x).text);
+    square = lw_def(e, "fmul double $s, $s", y.text, y.text);
+    rest = rest_of(e, LW_DT_f64, square.text, x, "1.0");
+    more = fused(e, LW_DT_f64, rest.text, "0.375", "0.5");
+    rest = lw_def(e, "fmul double $s, $s", rest.text, y.text);
+    y = fused(e, LW_DT_f64, more.text, rest.text, y.text);
+    root = lw_def(e, "fmul double $s, $s", x, y.text);
+    half = half_of(e, y.text);
+    rest = rest_of(e, LW_DT_f64, root.text, root.text, x);
+    lw_float_result(e, o->type, "call double @llvm.fma.f64(double $s, double $s, double $s)",
+                    rest.text, half.text, root.text);
+}
+
 /* What ptxas makes of sqrt.rn.f32 where neither scaling nor a special value is needed: a root
  * within 2^-22, and one step of Newton's method with the exact remainder, which rounds
- * correctly (P. Markstein, "IA-64 and Elementary Functions", 2000). float64 is left to LLVM. */
+ * correctly (P. Markstein, "IA-64 and Elementary Functions", 2000). */
 static void
 emit_sqrt_normal(lw_emitter *e, const op *o)
 {
     const char *x = o->args[0].text;
-    lw_name inverse, root, half, minus, rest;
+    lw_name inverse, root, half, rest;
 
     if (o->wide == LW_DT_f64) {
-        lw_declare(e, "double @llvm.sqrt.f64(double)");
-        lw_float_result(e, o->type, "call double @llvm.sqrt.f64(double $s)", x);
+        emit_sqrt_normal_double(e, o);
         return;
     }
     lw_declare(e, "float @llvm.nvvm.rsqrt.approx.ftz.f(float)");
@@ -383,11 +457,55 @@ emit_sqrt_normal(lw_emitter *e, const op *o)
     inverse = lw_def(e, "call float @llvm.nvvm.rsqrt.approx.ftz.f(float $s)", x);
     root = lw_def(e, "fmul float $s, $s", x, inverse.text);
     half = lw_def(e, "fmul float $s, 0.5", inverse.text);
-    minus = lw_def(e, "fsub float -0.0, $s", root.text);
-    rest = lw_def(e, "call float @llvm.fma.f32(float $s, float $s, float $s)", minus.text,
-                  root.text, x);
+    rest = rest_of(e, LW_DT_f32, root.text, root.text, x);
     lw_float_result(e, o->type, "call float @llvm.fma.f32(float $s, float $s, float $s)",
                     rest.text, half.text, root.text);
+}
+
+/* The inverse of y: float64 to the last bit but few, by a step of third and one of second
+ * order; float32 by one of second order. */
+static lw_name
+inverse_of(lw_emitter *e, lw_dtype type, const char *y)
+{
+    lw_name inverse, rest;
+
+    if (type == LW_DT_f64) {
+        inverse = approximate(e, "rcp", y);
+        rest = rest_of(e, type, inverse.text, y, "1.0");
+        rest = fused(e, type, rest.text, rest.text, rest.text);
+        inverse = fused(e, type, rest.text, inverse.text, inverse.text);
+    } else {
+        inverse = lw_def(
+            e,
+            "call float asm \"rcp.approx.ftz.f32 $$0, $$1;\", \"=f,f\"(float $s)" LW_PURE_ASM,
+            y);
+    }
+    rest = rest_of(e, type, inverse.text, y, "1.0");
+    return fused(e, type, rest.text, inverse.text, inverse.text);
+}
+
+/* What ptxas makes of div.rn where no number needs scaling: Markstein's division, as above. */
+static void
+emit_div_normal(lw_emitter *e, const op *o)
+{
+    const char *x = o->args[0].text, *y = o->args[1].text;
+    uint32_t bits = lw_dtypes[o->wide].bits;
+    lw_name inverse, quotient, rest;
+
+    if (!e->gpu) {
+        lw_float_result(e, o->type, "fdiv $t $s, $s", o->wide, x, y);
+        return;
+    }
+    lw_declare(e, "$t @llvm.fma.f$u($t, $t, $t)", o->wide, bits, o->wide, o->wide, o->wide);
+    inverse = inverse_of(e, o->wide, y);
+    quotient = lw_def(e, "fmul $t $s, $s", o->wide, x, inverse.text);
+    rest = rest_of(e, o->wide, quotient.text, y, x);
+    if (bits == 32) {
+        quotient = fused(e, o->wide, rest.text, inverse.text, quotient.text);
+        rest = rest_of(e, o->wide, quotient.text, y, x);
+    }
+    lw_float_result(e, o->type, "call $t @llvm.fma.f$u($t $s, $t $s, $t $s)", o->wide, bits,
+                    o->wide, rest.text, o->wide, inverse.text, o->wide, quotient.text);
 }
 
 /* The operand, or the other one if it is NaN. */
@@ -467,6 +585,7 @@ emit_open(lw_emitter *e, op *o, lw_intrinsic which)
     switch (which) {
     case LW_IN_rsqrt: emit_rsqrt(e, o); break;
     case LW_IN_sqrt_normal: emit_sqrt_normal(e, o); break;
+    case LW_IN_div_normal: emit_div_normal(e, o); break;
     case LW_IN_fmin: emit_extreme(e, o, true, false); break;
     case LW_IN_fmax: emit_extreme(e, o, false, false); break;
     case LW_IN_minimum: emit_extreme(e, o, true, true); break;

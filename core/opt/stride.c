@@ -13,7 +13,8 @@
 #include <assert.h>
 #include <string.h>
 
-enum { UNROLL = 4, SHORT_ITERATION = 80, HEAD = 7, MOST_INNER = 8 };
+/* DRAW: instructions of a function that draws a number, and of those that it calls. */
+enum { UNROLL = 4, SHORT_ITERATION = 80, DRAW = 160, HEAD = 7, MOST_INNER = 8 };
 
 typedef LW_ARRAY(lw_inst) lw_insts;
 
@@ -120,10 +121,61 @@ is_small_loop(const rewriter *r, uint32_t at)
     return limit->op == LW_OP_CONST && r->b.func->constants.data[limit->a].bits <= MOST_INNER;
 }
 
+typedef struct drawing {
+    uint32_t size; /* instructions */
+    bool loads, stores;
+} drawing;
+
+/* Whether a function is straight-line code but for IFs, and what it does, is added to d. */
+static bool
+is_drawing(const rewriter *r, uint32_t func, drawing *d)
+{
+    const lw_func *f = r->b.module->funcs.data[func];
+
+    d->size += f->insts.n;
+    for (uint32_t i = 1; d->size <= DRAW && i < f->insts.n; i++) {
+        const lw_inst *inst = &f->insts.data[i];
+        switch (inst->op) {
+        case LW_OP_LOAD: d->loads = true; break;
+        case LW_OP_STORE: d->stores = true; break;
+        case LW_OP_CALL:
+            if (!is_drawing(r, inst->a, d))
+                return false;
+            break;
+        case LW_OP_GET:
+        case LW_OP_SET:
+        case LW_OP_SLOT:
+        case LW_OP_IF:
+        case LW_OP_ELSE:
+        case LW_OP_END:
+        case LW_OP_RETURN: break;
+        default:
+            if (lw_ops[inst->op].class != LW_CLASS_PURE)
+                return false;
+        }
+    }
+    return d->size <= DRAW;
+}
+
+/* Whether an iteration calls nothing but one short function that reads and writes memory: the
+ * next number of a generator whose state is an array. What the loop itself does is half of
+ * such an iteration. */
+static bool
+draws(const rewriter *r, const strided *s)
+{
+    drawing d = {0};
+    uint32_t calls = 0;
+
+    for (uint32_t i = s->first; i < s->latch; i++)
+        if (r->old[i].op == LW_OP_CALL && (++calls > 1 || !is_drawing(r, r->old[i].a, &d)))
+            return false;
+    return d.loads && d.stores;
+}
+
 /* Whether an iteration is straight-line code but for IFs and small loops, and does not leave
  * the loop. */
 static bool
-is_straight(const rewriter *r, const strided *s)
+is_straight(const rewriter *r, const strided *s, bool with_calls)
 {
     uint32_t inside = 0, ends[SHORT_ITERATION], latch;
 
@@ -155,7 +207,8 @@ is_straight(const rewriter *r, const strided *s)
         case LW_OP_ELSE:
         case LW_OP_END: break;
         default:
-            if (lw_ops[inst->op].class != LW_CLASS_PURE)
+            if (lw_ops[inst->op].class != LW_CLASS_PURE &&
+                !(with_calls && inst->op == LW_OP_CALL))
                 return false;
         }
     }
@@ -165,8 +218,15 @@ is_straight(const rewriter *r, const strided *s)
 static bool
 is_worth(const rewriter *r, const strided *s)
 {
-    if (s->latch - s->first > SHORT_ITERATION || !is_straight(r, s))
+    bool draw;
+
+    if (s->latch - s->first > SHORT_ITERATION)
         return false;
+    draw = draws(r, s);
+    if (!is_straight(r, s, draw))
+        return false;
+    if (draw)
+        return true;
     for (uint32_t i = s->first; i < s->latch; i++) {
         const lw_inst *inst = &r->old[i];
         uint32_t root = inst->op == LW_OP_LOAD ? root_of(r, inst->a) : UINT32_MAX;

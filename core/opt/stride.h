@@ -10,7 +10,7 @@
 
 /* Rewrites the loops of lw_ir_for whose step is not a constant and whose iterations are short,
  * neither end the loop nor contain a barrier, a call or a loop that is not short, and load from
- * a parameter that the function does not write to. */
+ * a parameter that the function does not write to; and those that draw one random number. */
 lw_status lw_opt_stride(lw_module *module, uint32_t func, lw_error *err);
 
 #endif

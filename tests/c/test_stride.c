@@ -19,6 +19,9 @@ typedef enum round_kind {
     IS_LONG,  /* many instructions */
     LOOPS,    /* adds it four times, in a loop */
     RUNS,     /* the same, as often as there are rounds */
+    DRAWS,    /* out[i] = next(x), which also writes to x */
+    TWICE,    /* two such calls */
+    ASKS,     /* out[i] = next(x), which only reads x */
     CONSTANT  /* COPIES by a step of 2 */
 } round_kind;
 
@@ -36,6 +39,11 @@ make_round(lw_builder *b, round_kind kind, lw_ref x, lw_ref out, lw_ref i)
 
     if (kind == FILLS) {
         lw_ir_store(b, element(b, out, i), i, 0, 0);
+        return;
+    }
+    if (kind == DRAWS || kind == TWICE || kind == ASKS) {
+        for (int k = kind == TWICE ? 0 : 1; k < 2; k++)
+            lw_ir_store(b, element(b, out, i), lw_ir_call(b, 0, &x, 1), 0, 0);
         return;
     }
     value = lw_ir_load(b, LW_DT_i64, 1, element(b, x, i), 0, 0);
@@ -64,6 +72,22 @@ make_round(lw_builder *b, round_kind kind, lw_ref x, lw_ref out, lw_ref i)
         lw_ir_end(b);
 }
 
+static void
+make_next(lw_module *module, bool writes)
+{
+    lw_builder b;
+    lw_ref x, value;
+
+    lw_builder_start(&b, module, "next");
+    lw_ir_result_add(&b, LW_DT_i64);
+    x = lw_ir_param_add(&b, LW_DT_ptr, 0, "x");
+    value = lw_ir_load(&b, LW_DT_i64, 1, x, 0, 0);
+    if (writes)
+        lw_ir_store(&b, x, lw_ir_add(&b, value, value), 0, 0);
+    lw_ir_return(&b, &value, 1);
+    CHECK(lw_ir_finish(&b, NULL) == LW_OK);
+}
+
 static lw_module *
 module_of(round_kind kind)
 {
@@ -73,6 +97,7 @@ module_of(round_kind kind)
     lw_for loop;
 
     CHECK(lw_module_new(&module, NULL) == LW_OK);
+    make_next(module, kind != ASKS);
     lw_builder_start(&b, module, "f");
     x = lw_ir_param_add(&b, LW_DT_ptr, LW_PARAM_NOALIAS, "x");
     out = lw_ir_param_add(&b, LW_DT_ptr, LW_PARAM_NOALIAS, "out");
@@ -90,7 +115,7 @@ module_of(round_kind kind)
 static int
 count(const lw_module *module, lw_op op)
 {
-    const lw_func *func = module->funcs.data[0];
+    const lw_func *func = module->funcs.data[1];
     int n = 0;
 
     for (uint32_t i = 1; i < func->insts.n; i++)
@@ -102,12 +127,12 @@ static void
 test_kinds(void)
 {
     for (int kind = COPIES; kind <= CONSTANT; kind++) {
-        bool rewritten = kind == COPIES || kind == BRANCHES || kind == LOOPS;
+        bool rewritten = kind == COPIES || kind == BRANCHES || kind == LOOPS || kind == DRAWS;
         lw_module *module = module_of((round_kind)kind);
         int loads = count(module, LW_OP_LOAD), stores = count(module, LW_OP_STORE);
         int inner = count(module, LW_OP_LOOP) - 1;
 
-        CHECK(lw_opt_stride(module, 0, NULL) == LW_OK);
+        CHECK(lw_opt_stride(module, 1, NULL) == LW_OK);
         CHECK(lw_ir_verify(module, NULL) == LW_OK);
         CHECK(count(module, LW_OP_LOOP) == (rewritten ? 2 + 5 * inner : 1 + inner));
         CHECK(count(module, LW_OP_LOAD) == (rewritten ? 5 * loads : loads));
@@ -138,7 +163,7 @@ test_out_of_memory(void)
     for (int64_t n = 0; status != LW_OK && n < 100; n++) {
         lw_module *module = module_of(COPIES);
         lw_memory_fail_at(n);
-        status = lw_opt_stride(module, 0, NULL);
+        status = lw_opt_stride(module, 1, NULL);
         lw_memory_fail_at(-1);
         lw_module_free(module);
     }

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import lanewise as lw
 from lanewise import cuda
 
 FULL = 0xFFFFFFFF
@@ -296,6 +297,52 @@ def test_sqrt_normal_is_correctly_rounded(start, count, target):
     roots[(count + 255) // 256, 256](first, out)
     x = (first + np.arange(count, dtype=np.uint32)).view(np.float32)
     np.testing.assert_array_equal(out, np.sqrt(x))
+
+
+@cuda.jit
+def normal_operations(x, y, root, quotient):
+    i = cuda.grid(1)
+    if i < x.size:
+        root[i] = cuda.sqrt_normal(x[i])
+        quotient[i] = cuda.div_normal(y[i], x[i])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_normal_operations_are_correctly_rounded(dtype, target):
+    """Random numbers, squares and products and their neighbours, 0 as dividend, and 0 as float64 radicand."""
+    n = 1 << (20 if target == "cuda" else 12)
+    rng = np.random.default_rng(7)
+    a, b = (rng.uniform(1, 2, n).astype(dtype) for _ in range(2))
+    short = np.floor(a * 512) / 512
+    scale = (2.0 ** rng.integers(-40, 40, n)).astype(dtype)
+    x = np.concatenate([a, np.nextafter(short * short, 2), short * short, np.nextafter(b * a, 0)]) * np.tile(scale, 4)
+    y = np.concatenate([b, -a, np.nextafter(a * short, 4), np.zeros_like(a)])
+    root, quotient = np.zeros_like(x), np.zeros_like(x)
+    normal_operations[(x.size + 255) // 256, 256](x, y, root, quotient)
+    np.testing.assert_array_equal(root, np.sqrt(x))
+    np.testing.assert_array_equal(quotient, y / x)
+    assert (np.signbit(quotient) == np.signbit(y / x)).all()
+    if dtype == "float64":
+        x, root = np.array([0.0, -0.0]), np.ones(2)
+        normal_operations[1, 32](x, np.ones(2), root, np.ones(2))
+        assert (root == 0.0).all() and (np.signbit(root) == [False, True]).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_normal_operations_as_gpu_code(dtype):
+    """None of the instructions that branch; every architecture has those that are left."""
+    kernel = cuda.jit(normal_operations.py_func)
+    with lw.config(target="cpu"):
+        kernel[1, 32](*(np.ones(32, dtype) for _ in range(4)))
+    for sm in ("sm_75", "sm_90", "sm_120"):
+        try:
+            ptx = kernel.inspect_ptx(target=sm)
+        except lw.errors.CompilerNotFound as problem:
+            pytest.skip(str(problem).splitlines()[0])
+        ptx = "\n".join(ptx.values()) if isinstance(ptx, dict) else ptx
+        assert "rsqrt.approx.ftz.f" in ptx and "rcp.approx.ftz.f" in ptx and ".rn.f" in ptx
+        assert "sqrt.rn" not in ptx and "div.rn" not in ptx
+        assert kernel.inspect_cubin(target=sm)
 
 
 # ---- memory ----

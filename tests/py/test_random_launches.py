@@ -191,3 +191,16 @@ def test_the_key_may_change():
         np.testing.assert_array_equal(one.random(64).copy_to_host(), two.random(64).copy_to_host())
     child = one.jumped()
     assert child.random(8).shape == (8,) and child.state["jumps"] == one.state["jumps"] + 1
+
+
+@pytest.mark.skipif(not FAKE, reason="looks at launches")
+@pytest.mark.parametrize("name, parameters, kernel", [
+    ("standard_normal", (), b"normal_float64"), ("exponential", (2.0,), b"exponential_float64"), ("standard_gamma", (2.0,), b"gamma")])
+def test_large_arrays_have_kernels_of_their_own(name, parameters, kernel):
+    """lanewise/_random_device.py: half as many threads as blocks, or a number of lanes."""
+    n = 1 << 15 if "gamma" not in name else 4 * 2048 * cuda.get_current_device().MULTIPROCESSOR_COUNT
+    g = Generator(1, target="cuda")
+    _, (small, *_), _ = launch_of(lambda: getattr(g, name)(*parameters, 64))
+    _, (large, *_), _ = launch_of(lambda: getattr(g, name)(*parameters, 2 * n))
+    assert small.startswith(b"philox_" + kernel) and large.startswith(kernel)
+    assert g._place == (64 + 2 * n) // (1 if "gamma" in name else 2)

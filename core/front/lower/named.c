@@ -101,6 +101,14 @@ lower_hypot(const lw_named_call *c)
     return lw_named_result(c, size);
 }
 
+static lw_lower_value
+lower_div_normal(const lw_named_call *c)
+{
+    lw_ref x = lw_named_scalar(c, 0), y = lw_named_scalar(c, 1);
+
+    return lw_named_result(c, lw_float_call2(c->b, LW_IN_div_normal, x, y));
+}
+
 /* ---- tests ---- */
 
 /* An infinity is not an integer, although trunc returns it unchanged. */
@@ -530,6 +538,7 @@ lower_by_impl(const lw_named_call *c)
     switch (c->impl) {
     case LW_IMPL_LOG: return lower_log(c);
     case LW_IMPL_HYPOT: return lower_hypot(c);
+    case LW_IMPL_DIV_NORMAL: return lower_div_normal(c);
     case LW_IMPL_ISNAN:
     case LW_IMPL_ISINF:
     case LW_IMPL_ISFINITE: return lower_test(c);
