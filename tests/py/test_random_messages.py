@@ -28,7 +28,7 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_values(name):
     call, text = BAD[name]
-    if "chunks" in name:
+    if "chunk" in name:
         pytest.importorskip("dask.array")
     g = lw.random.Generator(1)
     with pytest.raises(ValueError, match=text):
