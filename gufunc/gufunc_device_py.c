@@ -122,6 +122,7 @@ make_plan(lw_device_gufunc *w)
     plan->can_spread = spread->possible;
     plan->joins = spread->joins;
     plan->searches = spread->searches;
+    plan->reads_rows = spread->reads_rows;
     plan->sizes = w->shape.sizes;
     if (lw_device_call_fill(call, &plan->walk) < 0)
         return -1;

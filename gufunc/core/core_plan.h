@@ -21,6 +21,7 @@ typedef struct lw_core_plan {
     bool can_spread;      /* lw_core_spread says so of the loop */
     bool joins;           /* so it does of this */
     bool searches;        /* and of this */
+    uint64_t reads_rows;  /* and of these operands */
     const int64_t *sizes; /* of the layout's core dimensions */
     lw_core_plan_operand operands[LW_MAX_OPERANDS];
     lw_walk walk; /* over items, of the same operands; at least 1 dimension once normalised */

@@ -49,6 +49,10 @@ typedef struct lw_spread {
     /* threads wait for each other at every step, or do little but combine values */
     bool joins;
     bool searches; /* some loop searches for the iteration that ends it */
+    /* By array: has two axes, and an iteration reads along the last one, so that threads which
+     * share the loop read at one time elements of different rows, and never neighbours. Of the
+     * first 64 arrays. */
+    uint64_t reads_rows;
     /* of the loop that prevents it; 0: there is none, or its line is not known */
     uint32_t line;
     uint32_t culprit; /* the line in it, or 0 */
