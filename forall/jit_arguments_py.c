@@ -6,7 +6,6 @@
 #include "core/py/array/host_view.h"
 #include "core/py/object_shape.h"
 #include "core/py/raise.h"
-#include "forall/jit_wrap_py.h"
 
 #include <stdio.h>
 #include <string.h>

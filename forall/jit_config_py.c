@@ -1,4 +1,5 @@
-#include "forall/jit_config_py.h"
+/* Reads the shape of a launch from kernel[grid, block, stream, sharedmem]. */
+#include "forall/jit_py_internal.h"
 
 #include "core/py/cuda/cuda_py.h"
 

@@ -9,7 +9,6 @@
 #include "core/py/text_py.h"
 #include "core/py/types/signature_read.h"
 #include "forall/forall_py.h"
-#include "forall/jit_wrap_py.h"
 #include "forall/specialisation_py_internal.h"
 
 #include <stdatomic.h>

@@ -4,7 +4,6 @@
 
 #include "core/py/numpy_api.h"
 
-#include "forall/jit_config_py.h"
 #include "forall/kernel_py.h"
 
 enum { LW_JIT_KEPT = 8 }; /* configured kernels that a kernel remembers */
@@ -135,5 +134,29 @@ extern const size_t lw_jit_n_inspect_methods;
 PyObject *lw_jit_compile_device(PyObject *module, PyObject *args);
 /* _linked(kernel, signature, cc): the LinkableCode that a function is linked with, a tuple. */
 PyObject *lw_jit_linked(PyObject *module, PyObject *args);
+
+/* ---- jit_config_py.c: the shape of a launch as numba writes it: kernel[grid, block, stream,
+ * sharedmem] ---- */
+/* Reads the key of kernel[key]: (grid, block[, stream[, sharedmem]]). *stream_object: what the
+ * user gave for the stream (borrowed from key) or NULL. -1 with a ValueError or TypeError that
+ * names the part, what was expected and what was given. */
+int lw_jit_config_read(PyObject *key, lw_launch_shape *out, PyObject **stream_object);
+/* Reads an int from 0 to `most`; what: its name in messages. -1 with an exception. */
+int lw_jit_count_read(PyObject *value, const char *what, int64_t most, int64_t *out);
+
+/* ---- jit_wrap_py.c: cuda.In, cuda.Out and cuda.InOut, which say in which direction a host
+ * array is copied around a launch ---- */
+typedef enum lw_travel { /* bits */
+                         LW_TRAVEL_IN = 1,
+                         LW_TRAVEL_OUT = 2,
+                         LW_TRAVEL_BOTH = 3
+} lw_travel;
+
+/* The array inside of a wrapper (borrowed), with *travel set; any other object itself, with
+ * LW_TRAVEL_BOTH. */
+PyObject *lw_jit_unwrap(PyObject *object, lw_travel *travel);
+
+/* Adds the three types to the module. -1 with an exception. */
+int lw_jit_wrap_register(PyObject *module);
 
 #endif

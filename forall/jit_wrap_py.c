@@ -1,4 +1,5 @@
-#include "forall/jit_wrap_py.h"
+/* cuda.In, cuda.Out and cuda.InOut as types. */
+#include "forall/jit_py_internal.h"
 
 #include "core/py/state.h"
 

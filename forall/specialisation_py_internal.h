@@ -1,5 +1,6 @@
-/* What the files of specialisations (specialisation_py.c, declared_py.c,
- * specialisation_text_py.c, entry_py.c) share with each other and with the jit files. */
+/* What the files of specialisations (specialisation_py.c, specialisation_key_py.c,
+ * specialisation_sig_py.c, specialisation_text_py.c, declared_py.c, entry_py.c) share with each
+ * other and with the jit files. */
 #ifndef LW_FORALL_SPECIAL_PARTS_PY_H
 #define LW_FORALL_SPECIAL_PARTS_PY_H
 
@@ -21,6 +22,20 @@ lw_specialisation_captures(const lw_specialisation *specialisation)
     return specialisation->origin ? specialisation->origin->captures : specialisation->captures;
 }
 
+/* An empty specialisation, whose types of arguments, *specs, are still to be filled in but for
+ * the index. NULL with an exception. */
+lw_specialisation *lw_specialisation_new(lw_function *self, lw_arg_spec **specs);
+/* Says of the index whether it counts from 0, by the specialisation's `negative`. */
+void lw_specialisation_set_counts(const lw_specialisation *specialisation, lw_arg_spec *specs);
+/* The parameters from `from` on take their defaults. */
+void lw_specialisation_set_defaults(const lw_specialisation *specialisation, uint32_t from,
+                                    lw_arg_spec *specs);
+/* The specialisation of a call's key, not yet lowered. NULL with an exception. */
+lw_specialisation *lw_specialisation_of_key(lw_function *self, const lw_bound *bound);
+/* Infers the types and lowers the body; gives the warnings. -1 with an exception. */
+int lw_specialisation_lower(lw_specialisation *specialisation);
+/* Adds it to those that calls find. */
+void lw_specialisation_publish(lw_function *self, lw_specialisation *specialisation);
 /* The tree's constant None, added where it has none. 0: no memory. */
 uint32_t lw_none_constant(lw_tree *tree);
 /* Infers the types again, for lowering and for inspection. NULL with an exception. */
