@@ -198,7 +198,7 @@ prefetches(const lw_reduce_scan *scan, const lw_reduce_key *key)
     for (uint32_t i = 0; i < scan->reduction->n_in; i++)
         bytes += lw_dtypes[scan->reduction->loaded[i]].size_bytes;
     return key->vector != 0 &&
-           (scan->max_items != 0 || scan->outer * scan->elements >= PREFETCH_FROM / bytes);
+           (scan->max_items != 0 || scan->outer * scan->elements * bytes >= PREFETCH_FROM);
 }
 
 static int64_t
