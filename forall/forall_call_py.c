@@ -16,6 +16,9 @@
 #include <stddef.h>
 #include <string.h>
 
+/* Threads of a grid whose threads take a batch of elements at a time. One batch each is best,
+ * as far as a grid can be that large. */
+enum { MOST_BATCH_THREADS = 1 << 28 };
 enum { MOST_WAVES = 16 }; /* more blocks than this times the resident ones gain nothing */
 
 static const char *
@@ -274,8 +277,18 @@ fill_params(lw_prepared *p, const lw_entry_key *key)
     return 0;
 }
 
+/* At most `most` blocks that share the work of `blocks`, each with the same number of them. */
+static uint64_t
+shared_evenly(uint64_t blocks, uint64_t most)
+{
+    uint64_t each = (blocks + most - 1) / most;
+
+    return (blocks + each - 1) / each;
+}
+
 /* A few elements are spread over all SMs by smaller blocks. Many elements are walked by as many
- * blocks as keep the device full, several times over for balance. */
+ * blocks as keep the device full, several times over for balance, of which each does the same
+ * number of whole batches. */
 static void
 choose_grid(lw_prepared *p, const lw_launch_config *config, bool given)
 {
@@ -287,14 +300,16 @@ choose_grid(lw_prepared *p, const lw_launch_config *config, bool given)
     block = (block + 31) / 32 * 32;
     blocks = ((uint64_t)p->n + block - 1) / block;
     resident = (uint64_t)config->full_grid * config->block / block;
-    most = resident * MOST_WAVES;
+    most = p->entry->batch > 1 ? MOST_BATCH_THREADS / block : resident * MOST_WAVES;
     /* the same number of iterations for each thread, but no SM without work */
     if (blocks > resident) {
         batches = (blocks + p->entry->batch - 1) / p->entry->batch;
         blocks = batches > resident ? batches : resident;
     }
     p->block = given ? config->block : block;
-    p->grid = (uint32_t)(blocks < most || most == 0 ? blocks : most);
+    if (most != 0 && blocks > most)
+        blocks = shared_evenly(blocks, most);
+    p->grid = (uint32_t)blocks;
 }
 
 static int

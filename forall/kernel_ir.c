@@ -3,6 +3,7 @@
 #include "core/ir/kernel_context.h"
 #include "core/ir/report.h"
 #include "core/opt/apart.h"
+#include "core/opt/batch.h"
 #include "core/opt/stride.h"
 
 #include <stddef.h>
@@ -17,6 +18,7 @@ typedef struct maker {
     const lw_func *body;
     uint32_t n_index; /* how many of the body's first parameters are the index */
     lw_ref *args;     /* the arguments of the call of the body */
+    uint32_t split;   /* GPU: where the bodies of a batch are divided; 0: nowhere */
     lw_ref index[LW_MAX_INDEX];
     lw_ref control;
     lw_ref space, status; /* host: pointers */
@@ -49,7 +51,7 @@ lw_space_order(const lw_entry_key *key, int order[LW_MAX_INDEX])
 
 /* ---- parameters ---- */
 
-enum { BATCH = 4, SHORT_BODY = 200 };
+enum { SHORT_BODY = 200 };
 enum { IS_ARRAY = 1u << 31 };
 
 /* What is known of each parameter of the body: LW_PARAM_*, IS_ARRAY. Where threads wait for
@@ -99,6 +101,8 @@ add_body_params(maker *m, lw_error *err)
     if (flags == NULL)
         return lw_fail_memory(err);
     param_flags(m, flags);
+    if (m->key->form == LW_ENTRY_FORALL && lw_kernel_batch(m->scalar) > 1)
+        m->split = lw_batch_split(m->body, flags, m->noalias);
     for (uint32_t i = m->n_index; i < n; i++) {
         lw_ir_param *param;
         if (is_fixed(m, i, &m->args[i]))
@@ -234,7 +238,40 @@ lw_kernel_batch(const lw_scalar *scalar)
             if (func->insts.data[k].op == LW_OP_LOOP)
                 return 1;
     }
-    return n <= SHORT_BODY && !scalar->can_raise ? BATCH : 1;
+    return n <= SHORT_BODY && !scalar->can_raise ? LW_BATCH : 1;
+}
+
+/* Adds the bodies of the items at `item`, a stride apart, and returns the item after them. */
+static lw_ref
+divided_bodies(maker *m, lw_ref item, lw_ref stride)
+{
+    uint32_t n = m->body->params.n;
+    lw_ref *args[LW_BATCH];
+
+    for (int i = 0; i < LW_BATCH; i++) {
+        args[i] = lw_arena_take(&m->module->arena, (n + 1) * sizeof **args);
+        if (args[i] == NULL) {
+            m->module->failed = true;
+            return item;
+        }
+        index_of_item(m, item);
+        memcpy(args[i], m->args, n * sizeof **args);
+        memcpy(args[i], m->index, m->n_index * sizeof **args);
+        item = lw_ir_add(&m->b, item, stride);
+    }
+    lw_batch_emit(&m->b, m->body, m->split, args);
+    return item;
+}
+
+static lw_ref
+bodies(maker *m, lw_ref item, lw_ref stride, int n)
+{
+    for (int i = 0; i < n; i++) {
+        index_of_item(m, item);
+        report(m, call_body(m), m->index, m->n_index);
+        item = lw_ir_add(&m->b, item, stride);
+    }
+    return item;
 }
 
 /* A loop whose iterations take `batch` items, a stride apart, while all of them are below
@@ -243,19 +280,17 @@ static void
 make_iterations(maker *m, lw_ref slot, lw_ref stride, lw_ref end, int batch)
 {
     lw_builder *b = &m->b;
-    lw_ref item, call;
+    lw_ref item;
 
     lw_ir_loop(b, LW_LOOP_NO_UNROLL, 0);
     item = lw_ir_get(b, slot);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_GE, lw_ir_cast(b, lw_ir_type(b, end), item), end));
     lw_ir_break(b, 0);
     lw_ir_end(b);
-    for (int i = 0; i < batch; i++) {
-        index_of_item(m, item);
-        call = call_body(m);
-        report(m, call, m->index, m->n_index);
-        item = lw_ir_add(b, item, stride);
-    }
+    if (batch > 1 && m->split)
+        item = divided_bodies(m, item, stride);
+    else
+        item = bodies(m, item, stride, batch);
     lw_ir_set(b, slot, item);
     lw_ir_latch(b);
     lw_ir_end(b);
@@ -275,9 +310,9 @@ stride_loop(maker *m, lw_ref items)
               lw_ir_add(b, thread_product(m, type, LW_SREG_CTAID_X, LW_SREG_NTID_X),
                         lw_ir_cast(b, type, lw_ir_sreg(b, LW_SREG_TID_X))));
     if (lw_kernel_batch(m->scalar) > 1) {
-        lw_ref ahead = lw_ir_mul(b, lw_ir_cast(b, LW_DT_i64, stride), i64(m, BATCH - 1));
+        lw_ref ahead = lw_ir_mul(b, lw_ir_cast(b, LW_DT_i64, stride), i64(m, LW_BATCH - 1));
         make_iterations(m, slot, stride, lw_ir_sub(b, lw_ir_cast(b, LW_DT_i64, items), ahead),
-                        BATCH);
+                        LW_BATCH);
     }
     make_iterations(m, slot, stride, items, 1);
 }

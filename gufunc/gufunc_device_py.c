@@ -125,6 +125,7 @@ make_plan(lw_device_gufunc *w)
     plan->kept_dim = spread->kept_dim;
     plan->kept_bytes = spread->kept_bytes;
     plan->kept_weight = spread->kept_weight;
+    plan->reads_rows = spread->reads_rows;
     plan->sizes = w->shape.sizes;
     if (lw_device_call_fill(call, &plan->walk) < 0)
         return -1;

@@ -112,6 +112,7 @@ lw_reduce_scan_simulate(lw_reduce_call *call, const lw_reduce_scan *scan)
 
     lw_reduce_scan_plan_of(scan, &plan);
     plan.key.simulated = 1;
+    plan.distance = 1;
     entry = lw_reduce_entry_of(call, NULL, &plan.key);
     if (entry == NULL)
         return -1;
@@ -234,14 +235,32 @@ fail:
     return status;
 }
 
+/* To a tile that starts some microseconds later: an eighth of the tiles that are under way at
+ * the same time. Measured on an H200 with 2^26 float32: 154 us by a hand-written kernel for a
+ * distance of 120 and 240 of 792 tiles, 157 for 400, 188 for 792, and 165 without. */
 static lw_status
-launch(lw_reduce_device *d, const lw_reduce_scan *scan, const lw_reduce_scan_plan *plan,
+set_distance(const lw_reduce_entry *entry, lw_reduce_scan_plan *plan, lw_error *err)
+{
+    lw_launch_config config = {0};
+    lw_status status = LW_OK;
+
+    if (!plan->key.prefetch)
+        return LW_OK;
+    LW_TRY(lw_launch_config_of(entry->kernel, plan->threads, 0, &config, err));
+    plan->distance = config.full_grid / 8 + 1;
+fail:
+    return status;
+}
+
+static lw_status
+launch(lw_reduce_device *d, const lw_reduce_scan *scan, lw_reduce_scan_plan *plan,
        const lw_reduce_entry *entry, lw_error *err)
 {
     lw_status status = LW_OK;
     CUcontext before = NULL;
 
     LW_TRY(lw_device_visit(d->device, &before, err));
+    LW_TRY(set_distance(entry, plan, err));
     LW_TRY(lw_reduce_order_behind(d, err));
     LW_TRY(lw_reduce_launch_scan(entry, plan, scan, d->stream, &d->memory, err));
     LW_TRY(lw_reduce_order_after(d, err));

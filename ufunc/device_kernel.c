@@ -317,28 +317,56 @@ store_site(kernel *k, const site *s, unsigned width, lw_ref (*out)[MOST_ELEMENTS
 /* ---- the two ways through a block ---- */
 
 typedef struct workspace {
+    lw_ref mask; /* the byte of one element; 0: there is none */
     lw_ref in[LW_MAX_ARGS][MOST_ELEMENTS], out[LW_MAX_ARGS][MOST_ELEMENTS];
     site site;
 } workspace;
+
+/* Loads the mask's byte for an element; 0: there is no mask. */
+static lw_ref
+load_mask(kernel *k, const site *s)
+{
+    int mask = k->key->n_operands - 1;
+
+    if (!k->key->masked)
+        return 0;
+    return lw_ir_load(&k->b, LW_DT_u8, 1, is_constant(k, mask) ? k->pointer[mask] : s->at[mask],
+                      0, 0);
+}
+
+static void
+if_selected(kernel *k, lw_ref byte)
+{
+    if (k->key->masked)
+        lw_ir_if(&k->b, lw_ir_compare(&k->b, LW_OP_NE, byte, lw_ir_int(&k->b, LW_DT_u8, 0)));
+}
 
 /* One element, or with a mask perhaps none. */
 static void
 walk_one(kernel *k, workspace *w, lw_ref item)
 {
     lw_builder *b = &k->b;
-    int mask = k->key->n_operands - 1;
 
     locate(k, item, 1, &w->site);
-    if (k->key->masked) {
-        lw_ref at = is_constant(k, mask) ? k->pointer[mask] : w->site.at[mask];
-        lw_ref byte = lw_ir_load(b, LW_DT_u8, 1, at, 0, 0);
-        lw_ir_if(b, lw_ir_compare(b, LW_OP_NE, byte, lw_ir_int(b, LW_DT_u8, 0)));
-    }
+    if_selected(k, load_mask(k, &w->site));
     load_site(k, &w->site, 1, w->in);
     run_body(k, w->in, 0, w->site.element, w->out);
     store_site(k, &w->site, 1, w->out);
     if (k->key->masked)
         lw_ir_end(b);
+}
+
+/* The body of an element whose mask and operands are loaded, and the store of its results.
+ * Operands are loaded whatever the mask says: only the body must not run where it is not set,
+ * and loads that do not wait for the mask are under way together. */
+static void
+walk_selected(kernel *k, workspace *w)
+{
+    if_selected(k, w->mask);
+    run_body(k, w->in, 0, w->site.element, w->out);
+    store_site(k, &w->site, 1, w->out);
+    if (k->key->masked)
+        lw_ir_end(&k->b);
 }
 
 /* A block that lies wholly inside: no tests, loads of all groups before the first body. */
@@ -355,12 +383,15 @@ walk_full(kernel *k, lw_ref first, lw_dtype index, lw_error *err)
             g ? lw_ir_add(&k->b, first, lw_ir_int(&k->b, index, (int64_t)g * LW_PLAN_BLOCK))
               : first;
         locate(k, item, width, &w[g].site);
+        w[g].mask = load_mask(k, &w[g].site);
         load_site(k, &w[g].site, width, w[g].in);
     }
-    for (unsigned g = 0; g < groups; g++)
+    for (unsigned g = 0; g < groups && k->key->masked; g++)
+        walk_selected(k, &w[g]);
+    for (unsigned g = 0; g < groups && !k->key->masked; g++)
         for (unsigned e = 0; e < width; e++)
             run_body(k, w[g].in, e, w[g].site.element, w[g].out);
-    for (unsigned g = 0; g < groups; g++)
+    for (unsigned g = 0; g < groups && !k->key->masked; g++)
         store_site(k, &w[g].site, width, w[g].out);
     return LW_OK;
 }
@@ -447,10 +478,13 @@ strided_blocks(kernel *k, lw_ref tid, lw_ref block, lw_error *err)
             return lw_fail_memory(err);
         lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, item, k->items));
         locate(k, item, k->key->width, &s);
+        if_selected(k, load_mask(k, &s));
         load_site(k, &s, k->key->width, w->in);
         for (unsigned e = 0; e < k->key->width; e++)
             run_body(k, w->in, e, s.element, w->out);
         store_site(k, &s, k->key->width, w->out);
+        if (k->key->masked)
+            lw_ir_end(b);
         lw_ir_end(b);
     }
     lw_ir_end(b);
@@ -512,12 +546,11 @@ walk_patches(kernel *k, lw_ref *coordinate, bool inside, lw_error *err)
                 locate_at(k, coordinate, &w[p].site);
                 if (k->scalar->can_raise)
                     w[p].site.element = patch_element(k, coordinate);
+                w[p].mask = load_mask(k, &w[p].site);
                 load_site(k, &w[p].site, 1, w[p].in);
             }
-            if (stage == 1 || !inside) {
-                run_body(k, w[p].in, 0, w[p].site.element, w[p].out);
-                store_site(k, &w[p].site, 1, w[p].out);
-            }
+            if (stage == 1 || !inside)
+                walk_selected(k, &w[p]);
             if (!inside)
                 lw_ir_end(b);
         }
@@ -563,7 +596,7 @@ emit_kernel(kernel *k, lw_error *err)
     load_constants(k);
     if (k->key->tiled)
         return tiled_blocks(k, tid, block, err);
-    if (k->key->width * k->key->groups == 1 || k->key->masked) {
+    if (k->key->width * k->key->groups == 1) {
         lw_ref first = lw_ir_mul(b, block, lw_ir_int(b, index, LW_PLAN_BLOCK));
         return walk_single(k, lw_ir_add(b, first, tid), err);
     }

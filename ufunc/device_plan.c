@@ -150,7 +150,7 @@ lw_plan_key(lw_plan *plan, uint32_t cost, bool has_loop, lw_kernel_key *key)
     key->wide = key->ndim && lw_walk_spans(walk, narrow);
     key->width = 1;
     key->groups = 1;
-    if (has_loop || plan->masked || walk->n <= SMALL)
+    if (has_loop || walk->n <= SMALL)
         return;
     tiled = tiled_dim(plan, key);
     if (tiled) {
@@ -159,7 +159,8 @@ lw_plan_key(lw_plan *plan, uint32_t cost, bool has_loop, lw_kernel_key *key)
         key->tiled = 1;
         return;
     }
-    key->width = (uint8_t)width_of(plan, key);
+    if (!plan->masked) /* elements are stored one by one, so neighbours by one warp */
+        key->width = (uint8_t)width_of(plan, key);
     key->groups = (uint8_t)groups_of(plan, key);
     while (key->groups > 1 && cost * key->width * key->groups > COST_PER_THREAD)
         key->groups /= 2;

@@ -164,11 +164,13 @@ lw_emit_store(lw_emitter *e)
 void
 lw_emit_prefetch(lw_emitter *e)
 {
-    lw_name pointer;
+    lw_name pointer = lw_operand(e, e->inst->a);
 
-    if (e->gpu)
+    if (e->gpu) {
+        lw_line(e, "call void asm sideeffect \"prefetch.global.L2 [$$0];\", \"l\"(i8* $s)",
+                pointer.text);
         return;
-    pointer = lw_operand(e, e->inst->a);
+    }
     lw_declare(e, "void @llvm.prefetch.p0(ptr, i32, i32, i32)");
     lw_line(e, "call void @llvm.prefetch.p0(ptr $s, i32 0, i32 3, i32 1)", pointer.text);
 }

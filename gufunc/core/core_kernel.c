@@ -30,7 +30,8 @@ lw_core_has_loop_strides(const lw_core_key *key, int operand)
 {
     return key->operands[operand].access == LW_ACCESS_STRIDED ||
            key->operands[operand].access == LW_ACCESS_DENSE ||
-           key->operands[operand].access == LW_ACCESS_TILED;
+           key->operands[operand].access == LW_ACCESS_TILED ||
+           key->operands[operand].access == LW_ACCESS_ROWS;
 }
 
 uint32_t
@@ -231,6 +232,7 @@ locate(kernel *k, int operand, lw_ref item, const lw_ref *coordinate)
     case LW_ACCESS_TILED:
         return lw_ir_offset(b, k->shared[operand],
                             lw_ir_cast(b, LW_DT_i64, lw_ir_mul(b, k->tid, k->pitch[operand])));
+    case LW_ACCESS_ROWS: return k->shared[operand];
     default: return lw_maker_address(k, operand, coordinate);
     }
 }
@@ -262,7 +264,9 @@ core_parts(kernel *k, int operand, uint32_t at)
             continue;
         }
         k->args[at + core->n + d] = step;
-        step = lw_ir_mul(&k->b, step, k->args[at + d]);
+        step = access_of(k, operand) == LW_ACCESS_ROWS
+                   ? k->pitch[operand]
+                   : lw_ir_mul(&k->b, step, k->args[at + d]);
     }
 }
 
@@ -624,6 +628,8 @@ spread_item(kernel *k)
     lw_ref item = lw_ir_cast(b, LW_DT_u32, lw_ir_sreg(b, LW_SREG_CTAID_X));
 
     if (!k->key->warps) {
+        if (k->key->rows_kb)
+            lw_maker_rows(k, item);
         lw_maker_item(k, item);
         return;
     }

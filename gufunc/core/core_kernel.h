@@ -6,7 +6,9 @@
  * stored in the same way. There all core sizes are constants, so that the body's loops unroll
  * and cores live in registers. TILED operands of larger cores come by way of shared memory as
  * well: a block takes `tile` items, as many as its shared memory holds, its warps fetch core
- * after core, and a thread works on each.
+ * after core, and a thread works on each. ROWS operands of a spread kernel are fetched whole by
+ * the block that works on the item, with a gap between rows, because its threads read down a
+ * column of them at one time.
  *
  * Parameters of the kernel, in order:
  *   items                   u32
@@ -32,7 +34,8 @@ enum {
     LW_CORE_SHARED = 49152 /* static shared memory of a block, on every GPU */
 };
 
-/* A kernel's access pattern for an operand. STRIDED, DENSE and TILED have loop strides. */
+/* A kernel's access pattern for an operand. STRIDED, DENSE, TILED and ROWS have loop
+ * strides. */
 typedef enum lw_core_access {
     LW_ACCESS_VALUE,    /* in the parameter block */
     LW_ACCESS_CONSTANT, /* one core for every item, C-contiguous */
@@ -40,7 +43,8 @@ typedef enum lw_core_access {
     LW_ACCESS_DENSE,    /* the core is C-contiguous, loop strides are any */
     LW_ACCESS_RUN,      /* one loop dimension, items one behind the other; constant sizes */
     LW_ACCESS_STAGED,   /* like RUN, by way of shared memory */
-    LW_ACCESS_TILED     /* like DENSE, by way of shared memory */
+    LW_ACCESS_TILED,    /* like DENSE, by way of shared memory */
+    LW_ACCESS_ROWS /* with key->spread: like DENSE, by way of shared memory, row after row */
 } lw_core_access;
 
 /* Compared as bytes, up to lw_core_key_size: cleared before it is filled. */
@@ -57,6 +61,7 @@ typedef struct lw_core_key {
     uint16_t block; /* threads of a block, which are as many items if some operand is STAGED; 0:
                        LW_CORE_THREADS */
     uint8_t sizes[LW_CORE_KEY_DIMS];
+    uint8_t rows_kb; /* KiB of shared memory for the operands that are ROWS */
     struct {
         uint8_t access;
         uint8_t chunk; /* STAGED: bytes of one access to memory */

@@ -1,4 +1,5 @@
-/* What the files that emit a gufunc's kernel share: core_kernel.c and core_tile.c. Pure C. */
+/* What the files that emit a gufunc's kernel share: core_kernel.c, core_tile.c and
+ * core_rows.c. Pure C. */
 #ifndef LW_GUFUNC_CORE_CORE_MAKER_H
 #define LW_GUFUNC_CORE_CORE_MAKER_H
 
@@ -18,11 +19,12 @@ typedef struct lw_core_maker {
     lw_ref stride[LW_MAX_OPERANDS][LW_CORE_LOOP_DIMS];
     lw_ref *core_size;                    /* for each core dimension; 0: it is a constant */
     lw_ref *core_stride[LW_MAX_OPERANDS]; /* STRIDED: for each core dimension */
-    lw_ref shared[LW_MAX_OPERANDS];       /* STAGED, TILED: the address of the block's items */
-    lw_ref pitch[LW_MAX_OPERANDS];        /* TILED: bytes from one item to the next (u32) */
-    lw_ref *args;                         /* arguments of the body */
-    lw_ref tid;                           /* u32 */
-    uint32_t body;                        /* number of the function that is called */
+    lw_ref shared[LW_MAX_OPERANDS]; /* STAGED, TILED, ROWS: the address of the block's items */
+    lw_ref pitch[LW_MAX_OPERANDS];  /* TILED: bytes from one item to the next (u32); ROWS: from
+                                       one row to the next (i64) */
+    lw_ref *args;                   /* arguments of the body */
+    lw_ref tid;                     /* u32 */
+    uint32_t body;                  /* number of the function that is called */
 } lw_core_maker;
 
 /* Sets coordinate[d] of item number `item` (u32), innermost dimension first. */
@@ -32,6 +34,8 @@ lw_ref lw_maker_address(lw_core_maker *k, int operand, const lw_ref *coordinate)
 lw_ref lw_maker_extent(lw_core_maker *k, uint32_t dim);
 /* Emits the thread's work on an item. */
 void lw_maker_item(lw_core_maker *k, lw_ref item);
+/* Fetches the operands that are ROWS of the item of the block. */
+void lw_maker_rows(lw_core_maker *k, lw_ref item);
 /* Emits the block's work on its tile. */
 void lw_maker_tile(lw_core_maker *k);
 

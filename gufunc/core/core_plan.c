@@ -33,6 +33,11 @@
  * it only where there are few items anyway. */
 #define TILE_MOST  8192
 #define TILE_ITEMS 1024
+/* Shared memory for operands that are ROWS; the rest is for what the loops share. Of fewer rows
+ * the lines of all stay in the first-level cache. */
+#define ROWS_SHARED      (LW_CORE_SHARED - 4096)
+#define ROWS_FROM        16
+#define MOST_ROW_THREADS 128
 
 static bool
 is_output(const lw_core_plan *plan, int operand)
@@ -337,6 +342,44 @@ kept_share(const lw_core_plan *plan, uint32_t *threads)
     return (uint32_t)((size + *threads - 1) / *threads);
 }
 
+/* ---- rows ---- */
+
+/* Whether the operand of a spread kernel goes by way of shared memory. */
+static bool
+wants_rows(const lw_core_plan *plan, const lw_core_key *key, int operand)
+{
+    uint8_t access = key->operands[operand].access;
+
+    return plan->reads_rows >> operand & 1 && !is_output(plan, operand) &&
+           !plan->loop->writable[operand] &&
+           (access == LW_ACCESS_DENSE || access == LW_ACCESS_CONSTANT);
+}
+
+/* In the order of the operands, as long as they fit. */
+static void
+take_rows(const lw_core_plan *plan, lw_core_key *key)
+{
+    int64_t used = 0, most_rows = 0;
+
+    for (int i = 0; i < plan->walk.n_operands && !plan->loop->writes_excluded; i++) {
+        const lw_core_operand *core = &plan->loop->layout->operands[i];
+        int64_t rows, bytes;
+        if (core->n != 2 || !wants_rows(plan, key, i))
+            continue;
+        rows = plan->sizes[core->dims[0]];
+        bytes = lw_core_pitch_of(plan->sizes[core->dims[1]] * itemsize_of(plan, i),
+                                 itemsize_of(plan, i));
+        if (rows < ROWS_FROM || bytes > ROWS_SHARED || bytes * rows > ROWS_SHARED - used)
+            continue;
+        used += (bytes * rows + 15) / 16 * 16;
+        most_rows = rows > most_rows ? rows : most_rows;
+        key->operands[i].access = LW_ACCESS_ROWS;
+    }
+    key->rows_kb = (uint8_t)((used + 1023) / 1024);
+    while (key->rows_kb && key->block < most_rows && key->block < MOST_ROW_THREADS)
+        key->block *= 2;
+}
+
 void
 lw_core_plan_key(const lw_core_plan *plan, lw_core_key *key)
 {
@@ -352,10 +395,14 @@ lw_core_plan_key(const lw_core_plan *plan, lw_core_key *key)
     if (threads)
         key->kept = (uint8_t)kept_share(plan, &threads);
     key->whole = key->kept && plan->sizes[plan->kept_dim - 1] == (int64_t)key->kept * threads;
-    if (threads == 32 && plan->walk.n >= WARPS_FROM)
-        key->warps = WARPS;
-    key->block = (uint16_t)(key->warps ? threads * key->warps : threads);
+    key->block = (uint16_t)threads;
     key->spread = key->block != 0;
+    if (key->spread && !key->kept)
+        take_rows(plan, key);
+    if (key->block == 32 && !key->rows_kb && plan->walk.n >= WARPS_FROM) {
+        key->warps = WARPS;
+        key->block *= WARPS;
+    }
     if (!key->spread && key->constant && plan->walk.n >= STAGE_FROM)
         stage(plan, key);
     if (!key->block)

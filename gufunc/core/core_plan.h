@@ -23,6 +23,7 @@ typedef struct lw_core_plan {
     bool searches;   /* and of this */
     /* as lw_spread has them */
     uint32_t kept_dim, kept_bytes, kept_weight;
+    uint64_t reads_rows;
     const int64_t *sizes; /* of the layout's core dimensions */
     lw_core_plan_operand operands[LW_MAX_OPERANDS];
     lw_walk walk; /* over items, of the same operands; at least 1 dimension once normalised */

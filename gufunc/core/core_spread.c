@@ -36,9 +36,17 @@ lw_spread
 lw_core_spread(const lw_gufunc_loop *loop)
 {
     described of;
+    lw_spread spread;
+    uint64_t rows = 0;
+    int array = 0;
 
     describe(loop, &of);
-    return lw_spread_of(&of.source);
+    spread = lw_spread_of(&of.source);
+    for (int i = 0; i < loop->nin + loop->nout; i++) /* by operand, not by array */
+        if (loop->form[i] == LW_CORE_ARRAY && spread.reads_rows >> array++ & 1)
+            rows |= UINT64_C(1) << i;
+    spread.reads_rows = rows;
+    return spread;
 }
 
 lw_status

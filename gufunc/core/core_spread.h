@@ -6,7 +6,7 @@
 #include "core/opt/loops/spread.h"
 #include "gufunc/core/gufunc_loop.h"
 
-/* What can be shared. If memory runs out, nothing can. */
+/* What can be shared. If memory runs out, nothing can. reads_rows is by operand. */
 lw_spread lw_core_spread(const lw_gufunc_loop *loop);
 /* Applies lw_spread_body to the loop's body. */
 lw_status lw_core_spread_body(const lw_gufunc_loop *loop, lw_spread_threads threads,

@@ -42,6 +42,7 @@ typedef struct lw_reduce_key {
                       reads together; 0: it reads its own */
     uint8_t head;  /* some elements come before the first access */
     uint8_t best;  /* looks for the best element by its deciding value */
+    uint8_t prefetch; /* of a scan: blocks bring elements of later tiles into the cache */
     uint8_t rows; /* rows are short, and a thread works on so many at a time; 0: they are not */
 } lw_reduce_key;
 

@@ -62,6 +62,7 @@ typedef struct maker {
     acc_parts seed;
     lw_ref keys, key_step, keys_out, n_runs; /* with key->keyed */
     lw_ref counter, state;
+    lw_ref distance; /* with key->prefetch: to the tile whose elements are brought */
     uint32_t n_loaded;
     /* sizes of a block: threads of a row, rows, elements of a thread, threads. pad: elements
      * from one thread's to the next in shared memory, with a gap against bank conflicts */

@@ -5,6 +5,7 @@
 
 enum {
     FEW_WARPS = 7,
+    LINE = 128, /* bytes of a cache line */
     MOST_BLOCKS = 5,
     SMALL_BLOCK = 64, /* threads */
     MOST_SMALL_BLOCKS = 10,
@@ -49,6 +50,8 @@ add_params(maker *m)
         return;
     m->counter = lw_reduce_param(m, LW_DT_ptr, 0, "counter");
     m->state = lw_reduce_param(m, LW_DT_ptr, 0, "state");
+    if (key->prefetch)
+        m->distance = size_param(m, "distance");
 }
 
 /* ---- where the thread works ---- */
@@ -89,6 +92,44 @@ find_row(maker *m)
     m->row_out = add(m, times(m, times(m, outer, m->elements), m->inner), inner);
 }
 
+/* Has the elements of a later tile of operand i brought into the second-level cache. row: that
+ * of the tile. */
+static void
+prefetch_tile(maker *m, uint32_t i, lw_ref tile, lw_ref row)
+{
+    lw_builder *b = &m->b;
+    int64_t size = lw_dtypes[m->r->loaded[i]].size_bytes;
+    int64_t bytes = m->lanes * m->thread_items * size, n = (bytes - 1) / LINE + 1;
+    lw_ref at = lw_ir_offset(b, m->operand[i], times(m, row, m->outer_step[i]));
+
+    at = lw_ir_offset(b, at, times(m, tile, i64(m, bytes)));
+    for (int64_t from = 0; from < n; from += m->threads) {
+        lw_ref line = smaller(m, add(m, m->tid, i64(m, from)), i64(m, n - 1));
+        lw_ir_prefetch(b, lw_ir_offset(b, at, times(m, line, i64(m, LINE))));
+    }
+}
+
+/* A tile waits for the slowest of the tiles before it. Loads from the second-level cache take
+ * less time than loads from memory, and less different times. So each block brings the tile of
+ * a block that starts a little later. There are fewer than 2^31 tiles in all rows. */
+static void
+prefetch_later(maker *m)
+{
+    lw_builder *b = &m->b;
+    lw_ref later = add(m, m->number, m->distance), tile, end;
+
+    assert(m->key->vector && m->strip_rows == 1);
+    lw_ir_if(b, is_less(m, later, times(m, m->tiles, m->strips)));
+    tile = lw_ir_div(b, lw_ir_cast(b, LW_DT_u32, later), lw_ir_cast(b, LW_DT_u32, m->strips));
+    tile = lw_ir_cast(b, LW_DT_i64, tile);
+    end = times(m, add(m, tile, i64(m, 1)), i64(m, m->lanes * m->thread_items));
+    lw_ir_if(b, lw_ir_compare(b, LW_OP_LE, end, m->elements));
+    for (uint32_t i = 0; i < m->r->n_in; i++)
+        prefetch_tile(m, i, tile, minus(m, later, times(m, tile, m->strips)));
+    lw_ir_end(b);
+    lw_ir_end(b);
+}
+
 static void
 find_place(maker *m)
 {
@@ -99,6 +140,8 @@ find_place(maker *m)
     m->in_block = m->key->columns ? low(m, m->tid, m->strip_rows) : high(m, m->tid, m->lanes);
     m->lane = m->key->columns ? high(m, m->tid, m->strip_rows) : low(m, m->tid, m->lanes);
     m->number = draw_number(m);
+    if (m->key->prefetch)
+        prefetch_later(m);
     m->tile = m->key->waits ? lw_ir_div(b, m->number, m->strips) : i64(m, 0);
     m->strip = m->key->waits ? minus(m, m->number, times(m, m->tile, m->strips)) : m->number;
     find_row(m);

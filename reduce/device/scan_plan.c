@@ -15,6 +15,7 @@ enum {
     LONG_LEAST_THREADS_LOG2 = 6, /* rather than fewer than 2^MOST_ITEMS_LOG2 items */
     SIDE_LOG2 = 3,               /* fewest lanes that load neighbouring elements */
     WIDE_LOG2 = 5,               /* neighbouring rows of a block */
+    PREFETCH_FROM = 1 << 27,     /* bytes of the operands */
     SUMS_AT = 128                /* bytes from the counter to the sums in device memory */
 };
 
@@ -187,6 +188,19 @@ vector_of(const lw_reduce_scan *scan)
     return vector;
 }
 
+/* Whether blocks bring later tiles into the second-level cache: of arrays that are much larger
+ * than it. Tests use small tiles. */
+static bool
+prefetches(const lw_reduce_scan *scan, const lw_reduce_key *key)
+{
+    int64_t bytes = 0;
+
+    for (uint32_t i = 0; i < scan->reduction->n_in; i++)
+        bytes += lw_dtypes[scan->reduction->loaded[i]].size_bytes;
+    return key->vector != 0 &&
+           (scan->max_items != 0 || scan->outer * scan->elements * bytes >= PREFETCH_FROM);
+}
+
 static int64_t
 groups_of(int64_t n, int64_t size)
 {
@@ -227,6 +241,7 @@ lw_reduce_scan_plan_of(const lw_reduce_scan *scan, lw_reduce_scan_plan *out)
     out->key.waits = out->tiles > 1;
     if (!out->key.waits)
         return;
+    out->key.prefetch = prefetches(scan, &out->key);
     out->bytes = SUMS_AT + ((size_t)sums_of(out) << out->key.results_log2) *
                                lw_reduce_scan_state_bytes(scan->reduction, &out->key);
 }
@@ -267,6 +282,8 @@ lw_reduce_scan_words(const lw_reduce_scan *scan, const lw_reduce_scan_plan *plan
     if (plan->key.waits) {
         words[n++] = memory;
         words[n++] = memory + SUMS_AT;
+        if (plan->key.prefetch)
+            words[n++] = (uint64_t)plan->distance;
     }
     assert(n <= LW_SCAN_MOST_PARAMS);
     return n;

@@ -24,11 +24,12 @@ typedef struct lw_reduce_scan {
     uint32_t max_items;   /* of a thread; 0: no limit. For tests, which use small tiles */
 } lw_reduce_scan;
 
-enum { LW_SCAN_MOST_PARAMS = 12 + 5 * LW_REDUCE_MOST + 4 * LW_REDUCE_MOST };
+enum { LW_SCAN_MOST_PARAMS = 12 + 5 * LW_REDUCE_MOST + 4 * LW_REDUCE_MOST + 1 };
 
 typedef struct lw_reduce_scan_plan {
     lw_reduce_key key;
     int64_t tiles, strips; /* the grid has a block for each pair of a tile and a strip */
+    int64_t distance;      /* key.prefetch: from a block's tile to the one that it brings */
     uint32_t threads;      /* of a block */
     size_t bytes;          /* device memory that has to be cleared before; 0: none */
 } lw_reduce_scan_plan;

@@ -470,6 +470,48 @@ test_tiles(void)
     }
 }
 
+/* The matrix goes by way of shared memory if it fits there. */
+static void
+test_rows(void)
+{
+    static const struct {
+        int64_t rows, columns;
+        bool many;
+        int kb, block; /* kb of float32; 0: it is read where it is */
+    } cases[] = {{100, 30, false, 13, 128}, {64, 64, true, 17, 64},  {40, 64, false, 11, 64},
+                 {16, 100, true, 7, 32},    {15, 100, true, 0, 128}, {600, 30, false, 0, 128},
+                 {40, 300, false, 0, 64},   {200, 40, true, 33, 128}};
+    lw_core_layout layout = matvec_layout();
+
+    for (int t = 0; t < 16; t++) {
+        lw_arg_parts parts[3] = {{0}};
+        lw_scalar scalar = {0};
+        lw_gufunc_loop loop;
+        lw_core_plan plan;
+        lw_core_key key;
+        int64_t sizes[2];
+        bool wide = t >= 8, fits = cases[t % 8].kb > 0 && !(wide && cases[t % 8].kb > 22);
+        matvec_body(&scalar, wide ? LW_DT_f64 : LW_DT_f32, false, parts);
+        make_loop(&loop, &layout, wide ? LW_DT_f64 : LW_DT_f32, &scalar);
+        CHECK(lw_core_spread(&loop).reads_rows == 1);
+        make_plan(&plan, &loop, sizes, cases[t % 8].rows, cases[t % 8].columns,
+                  cases[t % 8].many ? 1 << 16 : 100);
+        plan.can_spread = true;
+        plan.reads_rows = 1;
+        lw_core_plan_key(&plan, &key);
+        CHECK(key.spread && (key.rows_kb > 0) == fits);
+        CHECK((key.operands[0].access == LW_ACCESS_ROWS) == fits);
+        CHECK(key.operands[1].access == LW_ACCESS_DENSE);
+        CHECK(wide || (key.rows_kb == cases[t % 8].kb && key.block == cases[t % 8].block));
+        if (fits && have_compiler)
+            CHECK(try_kernel(&loop, &key).shared_bytes >= 1024 * key.rows_kb);
+        plan.reads_rows = 0;
+        lw_core_plan_key(&plan, &key);
+        CHECK(key.spread && key.rows_kb == 0 && key.operands[0].access == LW_ACCESS_DENSE);
+        lw_module_free(scalar.module);
+    }
+}
+
 static void
 test_spread(void)
 {
@@ -714,6 +756,7 @@ main(void)
     test_plain();
     test_tiles();
     test_keep();
+    test_rows();
     test_spread();
     test_scan();
     test_normalise();

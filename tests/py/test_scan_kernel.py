@@ -177,6 +177,12 @@ def test_it_compiles_for_gpus(cc):
         assert r._simulate_scan(*arrays, axis=axis, size=cc, res=0)[:4] == b"\x7fELF"
 
 
+def test_large_arrays_are_prefetched():
+    pytest.importorskip("cuda.pathfinder", reason="no compiler for GPUs")
+    small, large = (total._simulate_scan(np.zeros(n, "f4"), size=75, res=0) for n in (1 << 20, 1 << 25))
+    assert large[:4] == b"\x7fELF" and large != small
+
+
 # ---- slices ----
 
 

@@ -690,6 +690,43 @@ joins(const lw_spreader *s)
     return only;
 }
 
+/* Sorts the arrays that a loop loads from: those with a row for each iteration, along which
+ * an inner loop runs, and those whose neighbours threads read at one time. Elements that all
+ * iterations read count as neither. */
+static void
+note_rows(const lw_spreader *s, lw_spread_loop *l, uint64_t *rows, uint64_t *others)
+{
+    for (uint32_t i = l->at + 1; i < l->latch; i++) {
+        const lw_inst *inst = lw_inst_at(s, i);
+        int operand = inst->op == LW_OP_LOAD ? lw_root_of(s, inst->a) : -1;
+        const lw_spread_array *array;
+        lw_access_pattern p;
+        uint32_t stride;
+        lw_shift shift;
+        if (operand < 0 || operand >= 64)
+            continue;
+        array = &s->of->arrays[operand];
+        if (!lw_access_pattern_of(s, inst->a, &p) || array->ndim != 2)
+            *others |= UINT64_C(1) << operand;
+        else if (!runs_along(s, l, &p, &stride, &shift))
+            continue;
+        else if (stride != array->first + 1 + array->ndim)
+            *others |= UINT64_C(1) << operand;
+        else if (lw_loops_around(s, l, i) > 0)
+            *rows |= UINT64_C(1) << operand;
+    }
+}
+
+static uint64_t
+reads_rows(lw_spreader *s)
+{
+    uint64_t rows = 0, others = 0;
+
+    for (uint32_t i = 0; i < s->n_loops; i++)
+        note_rows(s, &s->loops[i], &rows, &others);
+    return rows & ~others;
+}
+
 lw_spread
 lw_spread_of(const lw_spread_source *of)
 {
@@ -707,6 +744,7 @@ lw_spread_of(const lw_spread_source *of)
         result.kept_dim = kept.dim;
         result.kept_bytes = kept.bytes;
         result.kept_weight = kept.weight;
+        result.reads_rows = reads_rows(s);
     } else if (s->blocked != 0) {
         tell_place(s, &result);
     }

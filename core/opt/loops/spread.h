@@ -55,6 +55,10 @@ typedef struct lw_spread {
      * loop (kept.h), 0: none; the bytes of an iteration that do so at the same time;
      * instructions, roughly, of an iteration of all these loops */
     uint32_t kept_dim, kept_bytes, kept_weight;
+    /* By array: has two axes, and an iteration reads along the last one, so that threads which
+     * share the loop read at one time elements of different rows, and never neighbours. Of the
+     * first 64 arrays. */
+    uint64_t reads_rows;
     /* of the loop that prevents it; 0: there is none, or its line is not known */
     uint32_t line;
     uint32_t culprit; /* the line in it, or 0 */

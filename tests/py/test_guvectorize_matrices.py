@@ -1,0 +1,79 @@
+"""guvectorize on GPUs: cores whose rows are shared by threads, and go by way of shared memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from fake_driver import needs_device
+from lanewise import cuda
+
+pytestmark = needs_device
+
+
+@lw.guvectorize("(m,n),(n)->(m)", warn=False)
+def matvec(m, x, y):
+    for i in range(m.shape[0]):
+        total = m[0, 0] * x[0] * 0
+        for k in range(m.shape[1]):
+            total += m[i, k] * x[k]
+        y[i] = total
+
+
+@lw.guvectorize("(m,n),(k,n)->(m),(k)", warn=False)
+def row_sums(a, b, x, y):
+    for i in range(a.shape[0]):
+        x[i] = 0
+        for k in range(a.shape[1]):
+            x[i] += a[i, k]
+    for i in range(b.shape[0]):
+        y[i] = 0
+        for k in range(b.shape[1]):
+            if b[i, k] > 2:
+                y[i] += b[i, k]
+
+
+@lw.guvectorize("(m,n)->(m)", warn=False)
+def both_ways(a, x):
+    """Not by rows alone: threads read neighbours of the first row, too."""
+    for i in range(a.shape[0]):
+        x[i] = a[0, i]
+        for k in range(a.shape[1]):
+            x[i] += a[i, k]
+
+
+SHAPES = [(1, 64, 64), (3, 64, 64), (5, 40, 50), (2, 100, 33), (2, 33, 100), (2, 128, 80), (1, 200, 40), (3, 16, 70), (2, 1, 90), (1, 300, 300)]
+
+
+def integers(*shape, dtype="f4"):
+    return np.random.default_rng(shape[-1]).integers(0, 5, shape).astype(dtype)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_matrices_times_vectors(shape, simulated):
+    items, m, n = shape
+    for dtype in ("f4", "f8", "i2", "i1", "c8"):
+        a, x = integers(*shape, dtype=dtype), integers(items, n, dtype=dtype)
+        y = matvec(cuda.to_device(a), cuda.to_device(x))
+        np.testing.assert_array_equal(y.copy_to_host(), np.einsum("imn,in->im", a, x))
+    y = matvec(cuda.to_device(a[0]), cuda.to_device(x))  # one matrix for all vectors
+    np.testing.assert_array_equal(y.copy_to_host(), np.einsum("mn,in->im", a[0], x))
+
+
+def test_strides_and_other_loops(simulated):
+    a, x = integers(4, 3, 40, 70), integers(3, 4, 70)
+    y = matvec(cuda.to_device(a).transpose(1, 0, 2, 3), cuda.to_device(x))
+    np.testing.assert_array_equal(y.copy_to_host(), np.einsum("jimn,ijn->ijm", a, x))
+    wide = integers(2, 40, 80)
+    y = matvec(cuda.to_device(wide)[:, :, ::2], cuda.to_device(x[:2, 0, :40]))  # rows are not contiguous
+    np.testing.assert_array_equal(y.copy_to_host(), np.einsum("imn,in->im", wide[:, :, ::2], x[:2, 0, :40]))
+
+
+def test_several_operands(simulated):
+    a, b = integers(3, 50, 40), integers(3, 35, 40)
+    x, y = row_sums(cuda.to_device(a), cuda.to_device(b))
+    np.testing.assert_array_equal(x.copy_to_host(), a.sum(2))
+    np.testing.assert_array_equal(y.copy_to_host(), (b * (b > 2)).sum(2))
+    square = integers(3, 48, 48)
+    np.testing.assert_array_equal(both_ways(cuda.to_device(square)).copy_to_host(), square.sum(2) + square[:, 0])
