@@ -288,7 +288,7 @@ static const struct {
     {"%1 = slot f32\n %2 = neg f32 %1\n return (%2)", "is no value"},
     {"%1 = const i32 1\n %2 = load i32 %1\n return (%2)", "does not take i32"},
     {"%1 = const ptr 0\n %2 = load i32x3 %1\n return ()", "3 lanes"},
-    {"%1 = const ptr 0\n %2 = load i32x4 %1\n %3 = add i32 %2 %2\n return (%3)", "is a vector"},
+    {"%1 = const ptr 0\n %2 = load i32x4 %1\n %3 = add i32 %2 %2\n return (%3)", "%2 has 4 lanes and the result 1"},
     {"%1 = const ptr 0\n %2 = load i32x4 %1\n return (%2)", "is a vector"},
     {"%1 = const ptr 0\n %2 = load i32x4 %1\n %3 = lane i32 %2 4\n return (%3)", "no lane 4"},
     {"%1 = const f32 0\n %2 = intrin f32 pow (%1)\n return ()", "pow takes 2 arguments"},
