@@ -223,10 +223,10 @@ def cholesky(a):
                 low[i, j] -= low[i, k] * low[j, k].conjugate()
             if i != j:
                 low[i, j] /= low[j, j]
-            elif low[i, i].real > 0:
-                low[i, i] = np.sqrt(low[i, i].real)
-            else:
+            elif low[i, i].real <= 0:
                 raise np.linalg.LinAlgError("Matrix is not positive definite")
+            else:
+                low[i, i] = np.sqrt(low[i, i].real)  # NaN stays NaN, as in NumPy
     return low
 
 
