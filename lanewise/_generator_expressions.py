@@ -36,6 +36,16 @@ def kept(a, n):
     return a[:n].copy()
 
 
+def converted(x, a):
+    """Compiled, never called: x as an element of a, whose dtype was asked for."""
+    t = a.dtype.type
+    if isinstance(x, (float, np.floating)) and isinstance(t(0), np.integer) and not isinstance(t(0), np.timedelta64):
+        return t(x)
+    if isinstance(x, (int, float, complex, np.number)) and isinstance(t(0), np.bool_) and not isinstance(x, np.timedelta64):
+        return x != 0
+    return x
+
+
 def rows_of(a, n, length):
     """Compiled, never called: the first n rows of this length."""
     return a[: n * length].copy().reshape(n, length)
@@ -78,7 +88,7 @@ def _find(answer: bool, element: ast.expr):
 
 
 def _parts(name: str, element: ast.expr, start: ast.expr | None):
-    """What stands before the loop, in it, and behind it."""
+    """What stands before the loop, in it, and after it."""
     if name == "sum":
         return _accumulate(ast.Add(), start or _constant(0), element)
     if name == "prod":
@@ -88,13 +98,14 @@ def _parts(name: str, element: ast.expr, start: ast.expr | None):
     return _find(name == "any", element)
 
 
-def _append(value: str, element: ast.expr) -> list[ast.stmt]:
+def _append(value: str, element: ast.expr, converts: bool) -> list[ast.stmt]:
     is_full = ast.Compare(_load(_FOUND), [ast.Eq()], [ast.Call(_constant(len), [_load(_TOTAL)], [])])
     place = ast.Subscript(_load(_TOTAL), _load(_FOUND), ast.Store())
+    stored = ast.Call(_constant(converted), [_load(value), _load(_TOTAL)], []) if converts else _load(value)
     return [
         _set(value, element),
         ast.If(is_full, [_set(_TOTAL, ast.Call(_constant(grown), [_load(_TOTAL)], []))], []),
-        ast.Assign([place], _load(value)),
+        ast.Assign([place], stored),
         ast.AugAssign(ast.Name(_FOUND, ast.Store()), ast.Add(), _constant(1)),
     ]
 
@@ -122,15 +133,15 @@ def _joined_type(values: list[str]) -> ast.expr:
 
 def _fill(comprehension: ast.ListComp, dtype: ast.expr | None) -> list[ast.stmt]:
     """An array that grows. All of it stands in a loop, although that runs once: so the values that the variables may
-    have where the array is made are those of the elements, and its type is theirs. The bool in front of the loop has
-    the type of the numbers beside it."""
+    have where the array is made are those of the elements, and its type is theirs. The bool before the loop has the
+    type of the numbers beside it."""
     element = comprehension.elt
     items = element.elts if isinstance(element, (ast.Tuple, ast.List)) else [element]
     values = [f"{_VALUE}{i}" for i in range(len(items))]
     if isinstance(element, ast.ListComp):
-        body = _loops(element, _append(values[0], element.elt))
+        body = _loops(element, _append(values[0], element.elt, dtype is not None))
     else:
-        body = [statement for value, item in zip(values, items) for statement in _append(value, item)]
+        body = [statement for value, item in zip(values, items) for statement in _append(value, item, dtype is not None)]
     is_row = element is not items[0]
     if is_row or isinstance(element, ast.ListComp):
         body += _end_row()
@@ -191,8 +202,8 @@ def loop(name: str, call: ast.Call) -> ast.FunctionDef | None:
             return None
         statements = _fill(generator, _start(name, call))
     else:
-        before, body, behind = _parts(name, generator.elt, _start(name, call))
-        statements = [*before, *_loops(generator, body), *behind]
-    nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-    function = ast.FunctionDef(f"<{name} of a generator expression>", nothing, statements, [])
+        before, body, after = _parts(name, generator.elt, _start(name, call))
+        statements = [*before, *_loops(generator, body), *after]
+    no_parameters = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    function = ast.FunctionDef(f"<{name} of a generator expression>", no_parameters, statements, [])
     return ast.fix_missing_locations(ast.copy_location(function, call))

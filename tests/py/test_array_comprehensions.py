@@ -37,6 +37,13 @@ CASES = [
     (lambda x: np.array([[i for i in range(4)] for i in range(3)], dtype=np.float32), X),
     (lambda x: np.array([[np.sum(x[x > i]) for j in range(2) if j < 5] for i in range(3) if i != 1]), X),
     (lambda x: np.array([[v for v in x if v > 9] for u in x]), X),
+    (lambda x: np.array([1.7 for v in x], dtype=np.int64), X),
+    (lambda x: np.array([-v * 0.7 for v in x], dtype=int), X),
+    (lambda x: np.array([[v * u * 0.3 for v in x] for u in x], dtype=np.uint8), X),
+    (lambda x: np.array([(v * 0.7, 1) for v in x], dtype=np.int16), X),
+    (lambda x: np.array([v - 1 for v in x], dtype=bool), X),
+    (lambda x: np.array([0.0 for v in x], dtype=np.bool_), X),
+    (lambda x: np.array([i for i in range(3)], dtype=bool), X),
 ]
 
 
