@@ -1,5 +1,6 @@
 #include "core/py/raise.h"
 
+#include "core/front/read/ast.h"
 #include "core/front/read/services.h"
 
 #include <stdbool.h>
@@ -101,6 +102,8 @@ lw_py_raise(lw_error *err)
 {
     PyObject *class = NULL, *text = NULL, *exception = NULL;
 
+    if (lw_read_lost_interrupt()) /* it may be the cause of the error */
+        goto done;
     if (err->status == LW_ERR_PYTHON) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_SystemError, "an error was reported without an exception");

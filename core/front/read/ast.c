@@ -82,12 +82,44 @@ lw_ast_reset(lw_ast *ast)
 }
 
 static _Thread_local bool lost_memory_error;
+static _Thread_local PyObject *lost_interrupt;
+
+/* Takes the exception that is set. */
+static void
+keep_interrupt(void)
+{
+    PyObject *type, *traceback;
+
+    PyErr_Fetch(&type, &lost_interrupt, &traceback);
+    PyErr_NormalizeException(&type, &lost_interrupt, &traceback);
+    if (lost_interrupt != NULL && traceback != NULL)
+        PyException_SetTraceback(lost_interrupt, traceback);
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+}
 
 void
 lw_read_clear(void)
 {
-    lost_memory_error |= PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_MemoryError);
+    if (PyErr_Occurred()) {
+        lost_memory_error |= PyErr_ExceptionMatches(PyExc_MemoryError);
+        if (lost_interrupt == NULL && !PyErr_ExceptionMatches(PyExc_Exception))
+            keep_interrupt();
+    }
     PyErr_Clear();
+}
+
+bool
+lw_read_lost_interrupt(void)
+{
+    PyObject *lost = lost_interrupt;
+
+    if (lost == NULL)
+        return false;
+    lost_interrupt = NULL;
+    PyErr_SetObject((PyObject *)Py_TYPE(lost), lost);
+    Py_DECREF(lost);
+    return true;
 }
 
 bool

@@ -71,10 +71,14 @@ Py_ssize_t lw_ast_list(PyObject *node, PyObject *field, PyObject **list);
 /* A position field; 0 when absent. */
 uint32_t lw_ast_number(PyObject *node, PyObject *field);
 
-/* PyErr_Clear for code that goes on without the value. A MemoryError is remembered for this
- * thread: the value may have mattered, so that the reading as a whole must fail. */
+/* PyErr_Clear for code that goes on without the value. A MemoryError and what is no Exception,
+ * such as a KeyboardInterrupt, are remembered for this thread: the value may have mattered, so
+ * that the reading as a whole must fail. */
 void lw_read_clear(void);
-/* Whether one was cleared since this was last asked. */
+/* Whether a KeyboardInterrupt or the like was cleared since this was last asked; it is set
+ * again. */
+bool lw_read_lost_interrupt(void);
+/* Whether a MemoryError was cleared since this was last asked. */
 bool lw_read_lost_memory(void);
 
 #endif

@@ -384,7 +384,8 @@ extend(lw_tree *tree, const reply *given, bool *done, lw_error *err)
     *done = false;
     if (kept == NULL) /* it has been extended */
         return LW_OK;
-    if (lw_reader_init(&r, err) && go_on(&r, tree, kept, err) && add_answer(&r, given)) {
+    if (lw_reader_init(&r, err) && go_on(&r, tree, kept, err) && add_answer(&r, given) &&
+        !lw_read_interrupted(&r)) {
         lw_captures_finish(r.captures);
         lw_captures_extend(r.captures);
         *done = lw_tree_publish(r.tree);

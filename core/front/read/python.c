@@ -649,6 +649,16 @@ lw_read_function(PyObject *object, PyObject *source, lw_tree **out, lw_captures 
     return lw_read_function_given(object, source, NULL, out, captures, err);
 }
 
+bool
+lw_read_interrupted(lw_reader *r)
+{
+    if (!lw_read_lost_interrupt())
+        return false;
+    lw_error_reset(r->err);
+    r->status = LW_ERR_PYTHON;
+    return true;
+}
+
 static lw_status
 read_given_function(PyObject *object, PyObject *source, PyObject *classes, lw_tree **out,
                     lw_captures **captures, lw_error *err)
@@ -666,11 +676,12 @@ read_given_function(PyObject *object, PyObject *source, PyObject *classes, lw_tr
     if (start(&r, err))
         read_all(&r, function, self, source, classes);
     Py_DECREF(function);
-    if (r.status == LW_OK)
+    if (!lw_read_interrupted(&r) && r.status == LW_OK)
         lw_read_keep(&r, captures == NULL);
     lw_reader_reset(&r);
     if (r.status == LW_OK) /* it looks at attributes, which would clear an exception */
         lw_captures_finish(r.captures);
+    lw_read_interrupted(&r);
     /* also if code that was read after it has cleared the MemoryError */
     if (lw_read_lost_memory() && (r.status != LW_ERR_PYTHON || !PyErr_Occurred())) {
         lw_error_reset(err);

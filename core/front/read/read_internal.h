@@ -355,6 +355,9 @@ uint32_t lw_read_bare_loc(lw_reader *r, const char *path);
 /* ---- the work list (python.c) ---- */
 /* false: r->status says why; lw_reader_reset follows in any case. */
 bool lw_reader_init(lw_reader *r, lw_error *err);
+/* Whether Ctrl-C has come in the middle, which then is what r fails with: lw_read_clear may
+ * have taken it for an object that lacks some attribute. */
+bool lw_read_interrupted(lw_reader *r);
 void lw_reader_reset(lw_reader *r);
 /* Reads what is on the work list, which grows meanwhile; text: of the first function, or
  * NULL. */
