@@ -400,6 +400,8 @@ def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = 
         arrays, axis = [x.ravel() for x in arrays], 0
     if any(x.ndim == 0 for x in arrays):
         raise ValueError("zero-dimensional arrays cannot be concatenated")
+    if isinstance(axis, bool):  # which other functions take for an int, in NumPy, too
+        raise TypeError("an integer is required for the axis")
     axis = normalize_axis_index(axis, arrays[0].ndim)
     _check_joined(arrays, axis)
     shape = list(arrays[0].shape)

@@ -139,6 +139,7 @@ def test_host_arrays_come_along(target):
     (lambda d: np.partition(d, 1), TypeError, "numpy.partition does not take"),
     (lambda d: np.concatenate([d, d[0]]), ValueError, r"array at index 0 has 2 dimension\(s\) and the array at index 1 has 1"),
     (lambda d: np.concatenate([d, d[:, :2]]), ValueError, "along dimension 1, the array at index 0 has size 5 and the array at index 1 has size 2"),
+    (lambda d: np.concatenate([d, d], True), TypeError, "an integer is required for the axis"),
     (lambda d: np.concatenate([d, d], 2), np.exceptions.AxisError, "out of bounds"),
     (lambda d: np.concatenate([d, d], dtype="i4"), TypeError, "according to the rule 'same_kind'"),
     (lambda d: np.concatenate([d, d], out=d), ValueError, "wrong shape"),
