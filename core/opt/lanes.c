@@ -22,7 +22,7 @@ enum { LONG_ARM = 32 };
 /* A BLOCK or LOOP that is open. */
 typedef struct target {
     uint32_t at;
-    lw_ref broke;     /* slot: the lanes that a BREAK has taken out of it; 0: nobody asks */
+    lw_ref broke;     /* slot: the lanes that a BREAK has taken out of it; 0: not needed */
     lw_ref continued; /* slot: the lanes that wait at the latch */
     lw_ref inside;    /* slot of a LOOP: the lanes in it */
     lw_ref top;       /* LOOP: the mask at the top of the body */
@@ -499,7 +499,7 @@ called(maker *m, uint32_t i)
     for (uint32_t k = 0; k < inst->c; k++)
         args[k] = m->f->now[list[k]];
     function(m, inst->a, args, args + inst->c);
-    /* the RESULTs follow; lw_lanes_fit has looked that none follows another call */
+    /* its RESULTs, which may stand anywhere after it */
     for (uint32_t k = i; k < m->f->facts.func->insts.n; k++) {
         const lw_inst *result = inst_at(m, k);
         if (result->op == LW_OP_RESULT && result->a == i)

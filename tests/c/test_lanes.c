@@ -80,9 +80,48 @@ check_fits(const char *middle, const char *leave, bool fits)
     }
 }
 
+/* Two calls with two results each, which are read after both, in another order: the quotient of
+ * -x of the first call and y * y of the second one. */
+static const char *const PAIRS =
+    "func internal f {\n    param f64 \"x\"\n    param f64 \"y\"\n    result f64\nbody\n"
+    "    %1 = param f64 0\n    %2 = param f64 1\n    %3 = call void @pair (%1)\n"
+    "    %4 = call void @pair (%2)\n    %5 = result f64 %4 1\n    %6 = result f64 %3 0\n"
+    "    %7 = div f64 %6 %5\n    return (%7)\n}\n"
+    "func internal pair {\n    param f64 \"x\"\n    result f64\n    result f64\nbody\n"
+    "    %1 = param f64 0\n    %2 = slot f64\n    set %2 %1\n    loop\n"
+    "        %5 = get f64 %2\n        %6 = gt b1 %5 %1\n        if %6\n            break 0\n"
+    "        end\n        %10 = add f64 %5 %5\n        set %2 %10\n    latch\n    end\n"
+    "    %14 = neg f64 %1\n    %15 = mul f64 %1 %1\n    return (%14 %15)\n}\n";
+
+static void
+check_pairs(void)
+{
+    static const char *const lines[] = {"%49 = neg f64x8 %2\n",  "set %7 %49\n",
+                                        "%53 = get f64x8 %7\n",  "%98 = mul f64x8 %4 %4\n",
+                                        "set %56 %98\n",         "%102 = get f64x8 %56\n",
+                                        "= div f64x8 %53 %102\n"};
+    lw_lanes_host host = {.vector_bits = 256, .is_own = is_own};
+    lw_module *module = NULL;
+    lw_lanes_choice choice;
+    lw_error err = {0};
+    lw_text text;
+
+    CHECK(lw_ir_parse(PAIRS, &module, &err) == LW_OK);
+    CHECK(lw_ir_verify(module, &err) == LW_OK);
+    CHECK(lw_lanes_fit(module, 0, &host, &choice));
+    check_inlined(module, &choice, false);
+    lw_text_init(&text);
+    lw_ir_print(module, false, &text);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        CHECK(strstr(lw_text_get(&text), lines[i]) != NULL);
+    lw_text_reset(&text);
+    lw_module_free(module);
+}
+
 int
 main(void)
 {
+    check_pairs();
     check_fits("mul f64 %16 %16", "break 0", true);
     check_fits("mul f64 %16 %16", "return (%17)", true);
     check_fits("div f64 %1 %16", "continue 0", true);
