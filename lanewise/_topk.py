@@ -91,13 +91,13 @@ def places(a: Any, k: int, axis: int) -> Any:
     n = a.shape[axis]
     if hasattr(a, "copy_to_host") and not isinstance(a, np.ndarray):
         return _sorted(a, k, axis)
-    lies = type(a) if hasattr(a, "copy_to_host") else np.ndarray
+    kind = type(a) if hasattr(a, "copy_to_host") else np.ndarray
     a = a.view(np.ndarray)
     if n >= _LONG and 0 < abs(k) * 4 <= n and a.dtype.kind not in "cV":
         found = np.moveaxis(_selected(np.moveaxis(a, axis, -1), k), -1, axis)
     else:
         found = _sorted(a, k, axis)
-    return found.view(lies) if lies is not np.ndarray else found
+    return found.view(kind) if kind is not np.ndarray else found
 
 
 def _sorted(a: Any, k: int, axis: int) -> Any:

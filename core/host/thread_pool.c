@@ -155,8 +155,8 @@ rouse_below(uint32_t index)
         rouse(&workers[i].state, &workers[i].asleep);
 }
 
-/* A worker that was called and has not begun, because its core does something else, wakes
- * nobody: those behind it are woken in its stead. */
+/* A worker that was called and has not begun, because its core does something else, cannot wake
+ * the workers below it, so this worker does. */
 static void
 rouse_past(uint32_t index)
 {

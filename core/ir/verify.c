@@ -506,7 +506,7 @@ check_types(checker *c)
         return LW_OK;
     case LW_OP_ANY:
         RULE(type_of(c, inst->a) == LW_DT_b1 && lanes_of(c, inst->a) > 1,
-             "its operand is no vector of bools");
+             "its operand is not a vector of bools");
         return LW_OK;
     case LW_OP_LANE:
         RULE(inst->b < lanes_of(c, inst->a) && inst->type == type_of(c, inst->a),

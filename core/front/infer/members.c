@@ -121,7 +121,7 @@ lw_infer_member_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value objec
         return lw_infer_call_member(f, node, member, &self, 1, out);
     if (member != NULL)
         return lw_complain(f, lw_node_of(f, node)->loc, "E165",
-                           "a method is no value in compiled code", "call it here",
+                           "a method is not a value in compiled code", "call it here",
                            "`%s` of `%s` is not called", name, members->name);
     if (infer_numbered(f, members, object.type, name, out))
         return LW_OK;
