@@ -7,6 +7,7 @@ fake driver.
 
 from __future__ import annotations
 
+import enum
 import gc
 import pickle
 import sys
@@ -41,6 +42,37 @@ def calls(x):
     for _ in range(3):
         total += helper(x)
     return total
+
+
+POINTS = np.zeros(3, [("x", "f8"), ("n", "i4")])
+
+
+def moved(points):
+    out = np.empty(len(points), POINTS.dtype)
+    for i in range(len(points)):
+        out[i] = (points[i].x + 2, points[i].n - 1)
+    return out
+
+
+class Colour(enum.IntEnum):
+    RED = 1
+    BLUE = 4
+
+    def twice(self):
+        return self.value * 2
+
+    @property
+    def half(self):
+        return self.value / 2
+
+
+def of_members(i):
+    return Colour(i).twice() + Colour.BLUE.half
+
+
+def compiled_is(f, x, wanted):
+    got = lw.njit(f)(x)
+    assert np.asarray(got).tolist() == wanted, got
 
 
 KEPT = lw.vectorize(axpy, identity=None)
@@ -170,6 +202,8 @@ HOST = {
     "pickle": (lambda: equal(pickle.loads(pickle.dumps(SUM))(1.0, 2.0), "three"), None),
     "types": (lambda: (lw.float32[:, ::1], lw.float64(lw.int32), lw.typeof(X), lw.from_dtype("f4")), None),
     "settings": (lambda: settings(), None),
+    "records": (lambda: compiled_is(moved, POINTS, [(2.0, -1)] * 3), forget),
+    "members of an Enum": (lambda: compiled_is(of_members, 4, 10.0), forget),
     "bind": (lambda: KEPT.bind(X, X)(), None),
 }
 
