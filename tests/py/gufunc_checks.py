@@ -15,14 +15,17 @@ def data(shape, dtype="float64", seed=0, low=-9, high=9):
 
 
 def check(function, *arrays):
-    """The device gives what the host does, also in inputs that are written to."""
+    """The device gives what the host does, with the signs of zeros, also in inputs that are written to."""
     host = [a.copy() if isinstance(a, np.ndarray) else a for a in arrays]
     device = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in arrays]
     want, got = function(*host), function(*device)
     pairs = list(zip(want, got)) if isinstance(want, tuple) else [(want, got)]
     pairs += [(h, d) for h, d in zip(host, device) if isinstance(h, np.ndarray)]
     for w, g in pairs:
-        np.testing.assert_array_equal(g.copy_to_host(), w)
+        g = g.copy_to_host()
+        np.testing.assert_array_equal(g, w)
+        if g.dtype.kind == "f":
+            np.testing.assert_array_equal(np.signbit(g) & (g == 0), np.signbit(w) & (w == 0))
 
 
 def mapping(function, types):

@@ -1,6 +1,8 @@
 """Linear recurrences, and loops that read what the iteration before has written, shared by a block, against the host side of the same
 function."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -116,6 +118,64 @@ def test_infinite_values_stay_infinite(dtype):
     np.testing.assert_array_equal(by_variable(cuda.to_device(a), cuda.to_device(b)).copy_to_host(), by_variable(a, b))
 
 
+# ---- what one thread would compute exactly ----
+
+
+@lw.guvectorize("(n),(n)->(n)")
+def unstable(a, b, y):
+    s = a[0]
+    for i in range(len(a)):
+        s = 3 * s - 2 * b[i]
+        y[i] = s
+
+
+@lw.guvectorize("(n),(n)->(n)")
+def loan(a, b, y):
+    s = 2 * a[0]
+    for i in range(len(a)):
+        s = s * 1.5 - b[i]
+        y[i] = s
+
+
+@lw.guvectorize("(n),(n)->(n)")
+def negated(a, b, y):
+    s = a[0] - b[0]
+    for i in range(len(a)):
+        s = -s
+        y[i] = s
+
+
+@lw.guvectorize("(n),(n)->(n)")
+def halved(a, b, y):
+    s = b[0]
+    for i in range(len(a)):
+        y[i] = s
+        s = s * a[i] + 0
+        s = s * 0.5
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [64, 2100])
+def test_values_that_are_exact_on_one_thread(dtype, n):
+    """Factors that grow would enlarge rounding errors; products that underflow would lose large values, and signs of zeros."""
+    ones = np.ones((2, n), dtype)
+    huge = np.full((2, n), np.finfo(dtype).max / 2)
+    for function in (unstable, loan, negated):
+        check(function, ones, ones)
+        assert mapping(function, "dd->d") == SHARED
+    check(halved, ones, huge.astype(dtype))
+    check(halved, -ones, ones)
+    check(halved, np.where(np.arange(n) % 7 == 3, -0.0, ones).astype(dtype), ones)
+
+
+def test_small_factors_are_shared_and_accurate():
+    """A product of all factors that underflows costs neither accuracy nor the shared loop."""
+    x = np.random.default_rng(1).uniform(1, 2, (2, 5000))
+    got, want = by_variable(cuda.to_device(x / 4), cuda.to_device(x)).copy_to_host(), by_variable(x / 4, x)
+    np.testing.assert_allclose(got, want, rtol=1e-15)
+    assert (got != want).any()  # one thread would compute the same bits
+
+
 # ---- other loops that read the element before ----
 
 
@@ -175,6 +235,66 @@ def sometimes(x, y):
             y[i] = y[i - 1] + 1
         else:
             y[i] = 0
+
+
+@lw.guvectorize("(n),(n)->(n)")
+def skip(a, b, y):
+    y[:] = b
+    for i in range(1, len(a)):
+        if a[i] < 0:
+            continue
+        y[i] = a[i] * y[i - 1] + b[i]
+
+
+@lw.guvectorize("(n),(n)->(n)")
+def skip2(a, b, y):
+    y[:] = b
+    for i in range(1, len(a)):
+        t = a[i] * y[i - 1] + b[i]
+        if a[i] < 0:
+            continue
+        y[i] = t
+
+
+@lw.guvectorize("(n),(n)->(n)")
+def skip_inside(a, b, y):
+    y[:] = b
+    for i in range(1, len(a)):
+        k = 0
+        for j in range(3):
+            if a[i] > j:
+                continue
+            if b[i] > j:
+                break
+            k += 1
+        y[i] = y[i - 1] * 0.5 + k
+
+
+@pytest.mark.parametrize("n", [64, 700])
+def test_iterations_that_end_before_the_store(n):
+    """The element that such an iteration leaves is not the one before: only what an inner loop skips does not matter."""
+    a, b = data((3, n), seed=n, low=-1, high=2), data((3, n), seed=1, low=-3, high=4)
+    for function in (skip, skip2):
+        check(function, a, b)
+        assert mapping(function, "dd->d").startswith(ALONE)
+    np.testing.assert_allclose(skip_inside(cuda.to_device(a), cuda.to_device(b)).copy_to_host(), skip_inside(a, b), rtol=1e-14)
+    assert mapping(skip_inside, "dd->d") == SHARED
+
+
+RECURRENCE = "def drawn(a, b, y):\n    s = 0.0\n    for i in range(len(a)):\n        t = b[i]\n{}        s = a[i] * s + t\n        y[i] = s\n"
+INDEX = "def drawn(a, b, y):\n    for i in range(len(a)):\n        t = i * 0 + 1\n{}        y[i] = y[i - 1] + b[i + t * 0]\n"
+FACTOR = "def drawn(a, b, y):\n    s = 0.0\n    for i in range(len(a)):\n        t = s\n{}        s = t + a[i]\n        y[i] = s\n"
+
+
+@pytest.mark.parametrize("text, line", [(RECURRENCE, "t = t * t + t"), (INDEX, "t = t * t + t"), (FACTOR, "t = t * b[i] + t")])
+def test_values_that_are_used_twice(text, line):
+    """Each analysis visits a value once, however many paths lead to it: 2 ** 40 here."""
+    names, text = {}, text.format(f"        {line}\n" * 40)
+    exec(compile(text, "<drawn>", "exec"), {"__builtins__": __builtins__}, names)
+    function = lw.guvectorize("(n),(n)->(n)", source=text)(names["drawn"])
+    start = time.process_time()
+    assert mapping(function, "dd->d")
+    assert time.process_time() - start < 5
 
 
 @lw.guvectorize("(n),(n)->()")

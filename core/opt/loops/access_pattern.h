@@ -1,5 +1,6 @@
-/* The addresses that a body's accesses go to, as affine forms of indices (spread.c), and loops
- * that search (search.c). Pure C. */
+/* The addresses that a body's accesses go to, as affine forms of indices (spread.c), the
+ * dimensions that arrays have in common (access_pattern.c), and loops that search (search.c).
+ * Pure C. */
 #ifndef LW_OPT_LOOPS_ACCESS_PATTERN_H
 #define LW_OPT_LOOPS_ACCESS_PATTERN_H
 
@@ -16,6 +17,8 @@ typedef struct lw_access_pattern {
     } terms[LW_MOST_TERMS];
 } lw_access_pattern;
 
+/* The dimension whose extent a parameter is; −1: it is none. */
+int lw_dim_of_param(const lw_spreader *s, uint32_t param);
 bool lw_access_pattern_of(const lw_spreader *s, lw_ref pointer, lw_access_pattern *p);
 /* Whether a condition is false because of the dimensions that arrays have in common: those of
  * one number have one extent, and so nothing is broadcast along them. */

@@ -4,37 +4,23 @@
 
 #include <assert.h>
 
-enum { MOST_DEPTH = 24 };
+/* What is noted about the values of an iteration, for one SET of a variable. Each is visited
+ * once, after its operands: an expression may use the same value many times. */
+enum {
+    /* computed from the variable within the iteration, as far as values are not stored in other
+     * variables (which wait for the scan then) */
+    FOLLOWS = 1,
+    AFFINE = 2, /* FOLLOWS, by a map that affine.h describes */
+    KNOWN = 4,  /* all but the variable itself is known before the scan */
+    NEEDED = 8  /* FOLLOWS, and the SET is computed from it */
+};
 
 /* ---- which updates ---- */
 
-/* Whether the value is computed from the variable within the iteration, as far as values are
- * not stored in other variables (which wait for the scan then). */
 static bool
-follows(const lw_spreader *s, const lw_spread_loop *l, lw_ref slot, lw_ref ref, int depth)
+follows(const lw_spreader *s, const lw_spread_loop *l, lw_ref ref)
 {
-    const lw_inst *inst = lw_inst_at(s, ref);
-    uint32_t at = 0;
-    lw_ref operand;
-
-    if (ref < l->first)
-        return false;
-    if (inst->op == LW_OP_GET)
-        return inst->a == slot;
-    if (lw_ops[inst->op].class != LW_CLASS_PURE)
-        return false;
-    if (depth == 0)
-        return true;
-    while (lw_ir_next_operand(s->func, inst, &at, &operand))
-        if (follows(s, l, slot, operand, depth - 1))
-            return true;
-    return false;
-}
-
-static bool
-follows_any(const lw_spreader *s, const lw_spread_loop *l, lw_ref slot, lw_ref ref)
-{
-    return follows(s, l, slot, ref, MOST_DEPTH);
+    return ref >= l->first && (s->marks[ref] & FOLLOWS);
 }
 
 /* Whether the GET reads the value from before the SET, in the same iteration. */
@@ -51,46 +37,72 @@ reads_before(const lw_spreader *s, uint32_t get, uint32_t set)
     return true;
 }
 
+/* Whether the value is an affine map of the variable, or does not follow from it. */
 static bool
-is_affine(const lw_spreader *s, const lw_spread_loop *l, uint32_t set, lw_ref ref, int depth)
+fits(const lw_spreader *s, const lw_spread_loop *l, lw_ref ref)
+{
+    return !follows(s, l, ref) || (s->marks[ref] & AFFINE);
+}
+
+/* Whether a value that follows from the variable is an affine map of it, if its operands are.
+ */
+static bool
+is_affine(const lw_spreader *s, const lw_spread_loop *l, uint32_t set, lw_ref ref)
 {
     const lw_inst *inst = lw_inst_at(s, ref);
-    lw_ref slot = lw_inst_at(s, set)->a;
     bool x, y;
 
-    if (!follows_any(s, l, slot, ref))
-        return true;
-    if (depth == 0 || inst->lanes > 1 || inst->type != lw_inst_at(s, slot)->type)
+    if (inst->lanes > 1 || inst->type != lw_inst_at(s, lw_inst_at(s, set)->a)->type)
         return false;
-    x = inst->op != LW_OP_GET && follows_any(s, l, slot, inst->a);
     switch (inst->op) {
     case LW_OP_GET: return reads_before(s, ref, set);
-    case LW_OP_NEG: return is_affine(s, l, set, inst->a, depth - 1);
+    case LW_OP_NEG: return fits(s, l, inst->a);
     case LW_OP_ADD:
-    case LW_OP_SUB:
-        return is_affine(s, l, set, inst->a, depth - 1) &&
-               is_affine(s, l, set, inst->b, depth - 1);
+    case LW_OP_SUB: return fits(s, l, inst->a) && fits(s, l, inst->b);
     case LW_OP_MUL:
-        y = follows_any(s, l, slot, inst->b);
-        return !(x && y) && is_affine(s, l, set, x ? inst->a : inst->b, depth - 1);
+        x = follows(s, l, inst->a);
+        y = follows(s, l, inst->b);
+        return !(x && y) && fits(s, l, inst->a) && fits(s, l, inst->b);
     case LW_OP_DIV:
-        return lw_is_float((lw_dtype)inst->type) && !follows_any(s, l, slot, inst->b) &&
-               is_affine(s, l, set, inst->a, depth - 1);
+        return lw_is_float((lw_dtype)inst->type) && !follows(s, l, inst->b) &&
+               fits(s, l, inst->a);
     case LW_OP_FMA:
-        y = follows_any(s, l, slot, inst->b);
-        return !(x && y) && is_affine(s, l, set, x ? inst->a : inst->b, depth - 1) &&
-               is_affine(s, l, set, inst->c, depth - 1);
+        x = follows(s, l, inst->a);
+        y = follows(s, l, inst->b);
+        return !(x && y) && fits(s, l, inst->a) && fits(s, l, inst->b) && fits(s, l, inst->c);
     case LW_OP_SELECT:
-        return !x && is_affine(s, l, set, inst->b, depth - 1) &&
-               is_affine(s, l, set, inst->c, depth - 1);
+        return !follows(s, l, inst->a) && fits(s, l, inst->b) && fits(s, l, inst->c);
     default: return false;
     }
 }
 
-static bool
-is_number_type(lw_dtype type)
+/* The marks of a value whose operands have theirs. */
+static uint8_t
+marks_of(const lw_spreader *s, const lw_spread_loop *l, uint32_t set, lw_ref ref)
 {
-    return lw_is_float(type) || (lw_is_integer(type) && lw_dtypes[type].size_bytes >= 4);
+    const lw_inst *inst = lw_inst_at(s, ref);
+    bool is = inst->op == LW_OP_GET && inst->a == lw_inst_at(s, set)->a, known = true;
+    uint32_t at = 0;
+    lw_ref operand;
+
+    if (inst->op != LW_OP_GET && lw_ops[inst->op].class != LW_CLASS_PURE)
+        return 0;
+    while (inst->op != LW_OP_GET && lw_ir_next_operand(s->func, inst, &at, &operand)) {
+        is |= follows(s, l, operand);
+        known &= follows(s, l, operand) ? (s->marks[operand] & KNOWN) != 0 : !s->waits[operand];
+    }
+    if (!is)
+        return 0;
+    return (uint8_t)(FOLLOWS | (is_affine(s, l, set, ref) ? AFFINE : 0) | (known ? KNOWN : 0));
+}
+
+/* Fills the marks of all values of the iteration that precede the SET. */
+static void
+mark_values(const lw_spreader *s, const lw_spread_loop *l, uint32_t set)
+{
+    assert(lw_inst_at(s, set)->op == LW_OP_SET && set >= l->first && set < l->latch);
+    for (uint32_t i = l->first; i < set; i++)
+        s->marks[i] = marks_of(s, l, set, i);
 }
 
 bool
@@ -99,8 +111,10 @@ lw_affine_is(const lw_spreader *s, const lw_spread_loop *l, uint32_t set)
     const lw_inst *inst = lw_inst_at(s, set);
 
     assert(inst->op == LW_OP_SET);
-    return is_number_type((lw_dtype)lw_inst_at(s, inst->a)->type) &&
-           follows_any(s, l, inst->a, inst->b) && is_affine(s, l, set, inst->b, MOST_DEPTH);
+    if (!lw_is_number_type((lw_dtype)lw_inst_at(s, inst->a)->type))
+        return false;
+    mark_values(s, l, set);
+    return follows(s, l, inst->b) && fits(s, l, inst->b);
 }
 
 bool
@@ -113,98 +127,91 @@ lw_affine_adds_itself(const lw_spreader *s, const lw_spread_loop *l, uint32_t se
 
     if (u->op != LW_OP_ADD)
         return false;
+    mark_values(s, l, set);
     while (lw_ir_next_operand(s->func, lw_inst_at(s, inst->b), &at, &operand))
-        if (operand != u->get && follows_any(s, l, inst->a, operand))
+        if (operand != u->get && follows(s, l, operand))
             return true;
     return false;
-}
-
-static bool
-is_known(const lw_spreader *s, const lw_spread_loop *l, lw_ref slot, lw_ref ref)
-{
-    uint32_t at = 0;
-    lw_ref operand;
-
-    if (!follows_any(s, l, slot, ref))
-        return !s->waits[ref];
-    if (lw_inst_at(s, ref)->op == LW_OP_GET)
-        return true;
-    while (lw_ir_next_operand(s->func, lw_inst_at(s, ref), &at, &operand))
-        if (!is_known(s, l, slot, operand))
-            return false;
-    return true;
 }
 
 bool
 lw_affine_is_known(const lw_spreader *s, const lw_spread_loop *l, uint32_t set)
 {
-    return is_known(s, l, lw_inst_at(s, set)->a, lw_inst_at(s, set)->b);
+    lw_ref made = lw_inst_at(s, set)->b;
+
+    mark_values(s, l, set);
+    return follows(s, l, made) ? (s->marks[made] & KNOWN) != 0 : !s->waits[made];
 }
 
 /* ---- code ---- */
 
-/* The factor of a value; 0: the value does not follow from the variable. */
+/* The factor of a value, whose operands have theirs in `factors`; 0: it does not follow from
+ * the variable. */
 static lw_ref
-factor_of(lw_copier *c, const lw_spread_loop *l, lw_ref slot, lw_ref ref)
+factor_of(lw_copier *c, const lw_spread_loop *l, lw_ref ref, const lw_ref *factors)
 {
     const lw_inst *inst = lw_inst_at(c->s, ref);
-    lw_dtype type = lw_copier_type(c, slot);
+    lw_dtype type = (lw_dtype)inst->type;
     lw_builder *b = &c->b;
-    lw_ref x, y;
+    lw_ref x, y, z;
 
-    if (!follows_any(c->s, l, slot, ref))
-        return 0;
     if (inst->op == LW_OP_GET)
         return lw_is_float(type) ? lw_ir_float(b, type, 1.0) : lw_ir_int(b, type, 1);
-    x = factor_of(c, l, slot, inst->a);
+    x = follows(c->s, l, inst->a) ? factors[inst->a] : 0;
+    y = inst->op != LW_OP_NEG && follows(c->s, l, inst->b) ? factors[inst->b] : 0;
     switch (inst->op) {
     case LW_OP_NEG: return lw_ir_neg(b, x);
     case LW_OP_DIV: return lw_ir_div(b, x, c->to[inst->b]);
-    case LW_OP_ADD:
-        y = factor_of(c, l, slot, inst->b);
-        return x && y ? lw_ir_add(b, x, y) : (x ? x : y);
-    case LW_OP_SUB:
-        y = factor_of(c, l, slot, inst->b);
-        return y ? lw_ir_sub(b, x ? x : lw_ir_zero(b, type), y) : x;
+    case LW_OP_ADD: return x && y ? lw_ir_add(b, x, y) : (x ? x : y);
+    case LW_OP_SUB: return y ? lw_ir_sub(b, x ? x : lw_ir_zero(b, type), y) : x;
     case LW_OP_MUL:
-        return x ? lw_ir_mul(b, x, c->to[inst->b])
-                 : lw_ir_mul(b, c->to[inst->a], factor_of(c, l, slot, inst->b));
-    case LW_OP_FMA:
-        y = factor_of(c, l, slot, inst->b);
-        x = x ? lw_ir_mul(b, x, c->to[inst->b]) : y ? lw_ir_mul(b, c->to[inst->a], y) : 0;
-        y = factor_of(c, l, slot, inst->c);
-        return x && y ? lw_ir_add(b, x, y) : (x ? x : y);
-    default:
-        assert(inst->op == LW_OP_SELECT);
-        x = factor_of(c, l, slot, inst->b);
-        y = factor_of(c, l, slot, inst->c);
-        return lw_ir_select(b, c->to[inst->a], x ? x : lw_ir_zero(b, type),
-                            y ? y : lw_ir_zero(b, type));
+        return x ? lw_ir_mul(b, x, c->to[inst->b]) : lw_ir_mul(b, c->to[inst->a], y);
+    default: break;
     }
+    z = follows(c->s, l, inst->c) ? factors[inst->c] : 0;
+    if (inst->op == LW_OP_FMA) {
+        x = x ? lw_ir_mul(b, x, c->to[inst->b]) : y ? lw_ir_mul(b, c->to[inst->a], y) : 0;
+        return x && z ? lw_ir_add(b, x, z) : (x ? x : z);
+    }
+    assert(inst->op == LW_OP_SELECT);
+    return lw_ir_select(b, c->to[inst->a], y ? y : lw_ir_zero(b, type),
+                        z ? z : lw_ir_zero(b, type));
 }
 
+/* Marks the values that the SET is computed from, as far as these follow from the variable. */
 static void
-copy_path(lw_copier *c, const lw_spread_loop *l, lw_ref slot, lw_ref ref)
+mark_needed(const lw_spreader *s, const lw_spread_loop *l, uint32_t set)
 {
-    const lw_inst *inst = lw_inst_at(c->s, ref);
-    uint32_t at = 0;
-    lw_ref operand;
-
-    if (!follows_any(c->s, l, slot, ref))
-        return;
-    while (inst->op != LW_OP_GET && lw_ir_next_operand(c->s->func, inst, &at, &operand))
-        copy_path(c, l, slot, operand);
-    lw_copier_inst(c, ref);
+    mark_values(s, l, set);
+    s->marks[lw_inst_at(s, set)->b] |= NEEDED;
+    for (uint32_t i = set; i-- > l->first;) {
+        uint32_t at = 0;
+        lw_ref operand;
+        if (!(s->marks[i] & NEEDED) || lw_inst_at(s, i)->op == LW_OP_GET)
+            continue;
+        while (lw_ir_next_operand(s->func, lw_inst_at(s, i), &at, &operand))
+            if (follows(s, l, operand))
+                s->marks[operand] |= NEEDED;
+    }
 }
 
 void
 lw_affine_copy(lw_copier *c, const lw_spread_loop *l, uint32_t set, lw_ref factor)
 {
     const lw_inst *inst = lw_inst_at(c->s, set);
-    lw_ref by = factor_of(c, l, inst->a, inst->b);
+    lw_ref *factors = lw_arena_take(&c->s->arena, (set + 1) * sizeof *factors);
 
-    assert(by != 0);
-    lw_ir_set(&c->b, factor, lw_ir_mul(&c->b, lw_ir_get(&c->b, factor), by));
-    copy_path(c, l, inst->a, inst->b);
+    if (factors == NULL) {
+        c->b.module->failed = true;
+        return;
+    }
+    mark_needed(c->s, l, set);
+    for (uint32_t i = l->first; i < set; i++)
+        if (c->s->marks[i] & NEEDED)
+            factors[i] = factor_of(c, l, i, factors);
+    lw_ir_set(&c->b, factor, lw_ir_mul(&c->b, lw_ir_get(&c->b, factor), factors[inst->b]));
+    for (uint32_t i = l->first; i < set; i++)
+        if (c->s->marks[i] & NEEDED)
+            lw_copier_inst(c, i);
     lw_copier_inst(c, set);
 }

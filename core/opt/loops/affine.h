@@ -3,9 +3,9 @@
  *
  * Each such update is a map v -> factor * v + value, where neither depends on v; the maps of
  * consecutive iterations are combined like the terms of a sum, so that a block can scan them
- * (G. E. Blelloch, "Prefix Sums and Their Applications", 1990, section 1.4). Products of
- * factors that are not finite say nothing about the variable: then one thread runs the
- * iterations. */
+ * (G. E. Blelloch, "Prefix Sums and Their Applications", 1990, section 1.4). Where a
+ * map enlarges the variable, or products of factors say too little about it, one thread runs
+ * the iterations (is_sound in spread_scan.c). */
 #ifndef LW_OPT_LOOPS_AFFINE_H
 #define LW_OPT_LOOPS_AFFINE_H
 

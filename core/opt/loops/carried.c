@@ -192,12 +192,6 @@ take_choice(const lw_spreader *s, const lw_spread_loop *l, uint32_t set, lw_upda
 }
 
 static bool
-is_number_type(lw_dtype type)
-{
-    return lw_is_float(type) || (lw_is_integer(type) && lw_dtypes[type].size_bytes >= 4);
-}
-
-static bool
 take_operation(const lw_spreader *s, lw_ref slot, const lw_inst *w, lw_update *u)
 {
     u->op = (lw_op)w->op;
@@ -296,7 +290,7 @@ static bool
 fits_type(const lw_update *u, lw_dtype type)
 {
     return type == LW_DT_b1 ? u->op == LW_OP_AND || u->op == LW_OP_OR || u->op == LW_OP_XOR
-                            : is_number_type(type);
+                            : lw_is_number_type(type);
 }
 
 bool
@@ -404,15 +398,6 @@ keeps_order(const lw_spreader *s, lw_ref slot, const lw_update *u)
            lw_is_float((lw_dtype)lw_inst_at(s, slot)->type);
 }
 
-static bool
-is_in_region(const lw_spreader *s, const lw_spread_loop *l, uint32_t at)
-{
-    for (uint32_t i = l->first; i < at; i++)
-        if (s->regions.ends[i] > at)
-            return true;
-    return false;
-}
-
 /* Whether the variable grows by the same amount in every iteration. */
 static bool
 counts(const lw_spreader *s, const lw_spread_loop *l, uint32_t set, const lw_update *u,
@@ -424,7 +409,7 @@ counts(const lw_spreader *s, const lw_spread_loop *l, uint32_t set, const lw_upd
     one->minus = w->op == LW_OP_SUB;
     one->by = one->minus ? w->b : u->e;
     return u->op == LW_OP_ADD && lw_is_integer((lw_dtype)w->type) && one->by != 0 &&
-           lw_is_fixed(s, l, one->by) && !l->continues && !is_in_region(s, l, set);
+           lw_is_fixed(s, l, one->by) && !l->continues && !lw_is_in_branch(s, l, set);
 }
 
 /* Guards the loads of an expression that is evaluated in more iterations than one thread would

@@ -28,42 +28,6 @@ is_zero(const lw_spreader *s, lw_ref ref)
     return inst->op == LW_OP_CONST && s->func->constants.data[inst->a].bits == 0;
 }
 
-/* The dimension whose extent a parameter is; −1: it is none. */
-static int
-dim_of_param(const lw_spreader *s, uint32_t param)
-{
-    for (uint32_t i = 0; i < s->of->n_arrays; i++) {
-        const lw_spread_array *array = &s->of->arrays[i];
-        if (array->dims != NULL && param > array->first && param <= array->first + array->ndim)
-            return array->dims[param - array->first - 1];
-    }
-    return -1;
-}
-
-/* Whether two values are extents of dimensions of one number. */
-static bool
-are_one_extent(const lw_spreader *s, lw_ref x, lw_ref y)
-{
-    const lw_inst *a = lw_inst_at(s, x), *b = lw_inst_at(s, y);
-    int dim = a->op == LW_OP_PARAM ? dim_of_param(s, a->a) : -1;
-
-    return dim >= 0 && b->op == LW_OP_PARAM && dim_of_param(s, b->a) == dim;
-}
-
-bool
-lw_is_never(const lw_spreader *s, lw_ref condition)
-{
-    const lw_inst *inst = lw_inst_at(s, condition);
-
-    switch (inst->op) {
-    case LW_OP_CONST: return s->func->constants.data[inst->a].bits == 0;
-    case LW_OP_NE: return are_one_extent(s, inst->a, inst->b);
-    case LW_OP_AND: return lw_is_never(s, inst->a) || lw_is_never(s, inst->b);
-    case LW_OP_OR: return lw_is_never(s, inst->a) && lw_is_never(s, inst->b);
-    default: return false;
-    }
-}
-
 /* The extent that the loop counts to: n, or 0 < n ? n - 0 : 0, as `range` computes it. */
 static int
 dim_of(const lw_spreader *s, const lw_spread_loop *l)
@@ -83,7 +47,7 @@ dim_of(const lw_spreader *s, const lw_spread_loop *l)
             return -1;
     }
     inst = lw_inst_at(s, limit);
-    return inst->op == LW_OP_PARAM ? dim_of_param(s, inst->a) : -1;
+    return inst->op == LW_OP_PARAM ? lw_dim_of_param(s, inst->a) : -1;
 }
 
 /* ---- accesses ---- */
@@ -342,9 +306,8 @@ lw_kept_is_dead(const lw_spreader *s, const lw_kept *kept, const lw_spread_loop 
 
     if (array < 0 || !kept->arrays[array].kept || !lw_kept_is_certain(s, l))
         return false;
-    for (uint32_t i = l->first; i < store; i++)
-        if (s->regions.ends[i] > store)
-            return false;
+    if (lw_is_in_branch(s, l, store))
+        return false;
     for (const lw_spread_loop *next = l + 1; next < s->loops + s->n_loops; next++) {
         if (may_leave(s, from, next->at) || next->searches)
             return false;

@@ -95,6 +95,8 @@ typedef struct lw_spreader {
      * variable, or on something else that is not known before the scan, and so waits for the
      * second walk */
     uint8_t *waits;
+    /* by instruction: for one analysis at a time, which goes through an iteration once */
+    uint8_t *marks;
     uint32_t n_loops;
     lw_spread_loop loops[LW_MOST_LOOPS];
     uint32_t blocked; /* the LOOP that cannot be spread, or the IF that contains it */
@@ -129,6 +131,23 @@ static inline const lw_inst *
 lw_inst_at(const lw_spreader *s, lw_ref ref)
 {
     return &s->func->insts.data[ref];
+}
+
+/* Whether a branch or an inner loop of the iteration encloses instruction `at`. */
+static inline bool
+lw_is_in_branch(const lw_spreader *s, const lw_spread_loop *l, uint32_t at)
+{
+    for (uint32_t i = l->first; i < at; i++)
+        if (s->regions.ends[i] > at)
+            return true;
+    return false;
+}
+
+/* Whether variables of the type can be scanned, apart from bools. */
+static inline bool
+lw_is_number_type(lw_dtype type)
+{
+    return lw_is_float(type) || (lw_is_integer(type) && lw_dtypes[type].size_bytes >= 4);
 }
 
 /* Whether the value is the same in all iterations and available before the loop, or

@@ -530,8 +530,8 @@ settle_first(const picker *p, lw_pick *pick)
     if (!p->has || pick->prefers.nan_best || pick->prefers.nan_worst || !may_be_nan(p))
         return true;
     pick->first = true;
-    return p->n_events == 1 && p->n_free == 0 && region_of(p, p->events[0].at) == 0 &&
-           !p->l->continues;
+    return p->n_events == 1 && p->n_free == 0 &&
+           !lw_is_in_branch(p->s, p->l, p->events[0].at) && !p->l->continues;
 }
 
 static bool

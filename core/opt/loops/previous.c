@@ -7,8 +7,6 @@
 #include <assert.h>
 #include <string.h>
 
-enum { MOST_DEPTH = 24 };
-
 /* A store of each iteration, and the load of what the iteration before has stored. */
 typedef struct previous {
     lw_spread_loop loop;
@@ -24,15 +22,6 @@ typedef struct rewriter {
 } rewriter;
 
 /* ---- finding them ---- */
-
-static bool
-is_in_branch(const lw_spreader *s, const lw_spread_loop *l, uint32_t at)
-{
-    for (uint32_t i = l->first; i < at; i++)
-        if (s->regions.ends[i] > at)
-            return true;
-    return false;
-}
 
 /* Splits the sum that an index adds to the counter: its constants, and whether all else is the
  * same in both. */
@@ -68,22 +57,19 @@ differ_by(const lw_spreader *s, const lw_shift *x, const lw_shift *y, int64_t di
 
 /* Whether a value can be computed before the loop for its first iteration. */
 static bool
-can_precede(const lw_spreader *s, const lw_spread_loop *l, lw_ref ref, int depth)
+can_precede(const lw_spreader *s, const lw_spread_loop *l, lw_ref ref)
 {
-    const lw_inst *inst = lw_inst_at(s, ref);
-    const char *args = lw_ops[inst->op].args;
-    uint32_t at = 0;
-    lw_ref operand;
-
-    if (ref < l->at || (inst->op == LW_OP_GET && inst->a == l->counter))
-        return true;
-    if (depth == 0 || args[1] == 'L' || inst->op == LW_OP_SREG ||
-        lw_ops[inst->op].class != LW_CLASS_PURE)
-        return false;
-    while (lw_ir_next_operand(s->func, inst, &at, &operand))
-        if (!can_precede(s, l, operand, depth - 1))
-            return false;
-    return true;
+    for (uint32_t i = l->at; i <= ref; i++) {
+        const lw_inst *inst = lw_inst_at(s, i);
+        bool can = lw_ops[inst->op].args[1] != 'L' && inst->op != LW_OP_SREG &&
+                   lw_ops[inst->op].class == LW_CLASS_PURE;
+        uint32_t at = 0;
+        lw_ref operand;
+        while (can && lw_ir_next_operand(s->func, inst, &at, &operand))
+            can = operand < l->at || s->marks[operand];
+        s->marks[i] = can || (inst->op == LW_OP_GET && inst->a == l->counter);
+    }
+    return ref < l->at || s->marks[ref];
 }
 
 static bool
@@ -107,12 +93,25 @@ is_previous(const lw_spreader *s, lw_spread_loop *l, uint32_t load, uint32_t sto
 
     return x->op == LW_OP_LOAD && load < store && x->lanes <= 1 &&
            x->type == lw_inst_at(s, y->b)->type && lw_root_of(s, x->a) >= 0 &&
-           lw_root_of(s, x->a) == lw_root_of(s, y->a) && !is_in_branch(s, l, load) &&
+           lw_root_of(s, x->a) == lw_root_of(s, y->a) && !lw_is_in_branch(s, l, load) &&
            index_of(s, l, load, &loaded) && index_of(s, l, store, &stored) &&
-           differ_by(s, &stored, &loaded, -1) && can_precede(s, l, x->a, MOST_DEPTH);
+           differ_by(s, &stored, &loaded, -1) && can_precede(s, l, x->a);
 }
 
-/* The only store to the array of this one. */
+/* Whether an iteration may end before it makes the store, which no branch encloses. */
+static bool
+may_skip(const lw_spreader *s, const lw_spread_loop *l, uint32_t store)
+{
+    for (uint32_t i = l->first; i < store; i++) {
+        const lw_inst *inst = lw_inst_at(s, i);
+        if (lw_ends_loop(s, l, i) ||
+            (inst->op == LW_OP_CONTINUE && inst->a >= lw_loops_around(s, l, i)))
+            return true;
+    }
+    return false;
+}
+
+/* The only store to the array of this one, which every iteration makes. */
 static bool
 is_only_store(const lw_spreader *s, const lw_spread_loop *l, uint32_t store)
 {
@@ -122,7 +121,7 @@ is_only_store(const lw_spreader *s, const lw_spread_loop *l, uint32_t store)
         if (i != store && lw_inst_at(s, i)->op == LW_OP_STORE &&
             lw_root_of(s, lw_inst_at(s, i)->a) == root)
             return false;
-    return root >= 0 && !is_in_branch(s, l, store);
+    return root >= 0 && !lw_is_in_branch(s, l, store) && !may_skip(s, l, store);
 }
 
 /* Finds the pair of a loop; one for each loop is enough. */
@@ -191,14 +190,15 @@ compute(rewriter *r, const previous *p, lw_ref ref)
     const char *args = lw_ops[inst.op].args;
     uint32_t *operands[3] = {&inst.a, &inst.b, &inst.c};
 
-    if (ref < p->loop.at)
+    if (ref < p->loop.at || r->to[ref] != 0)
         return r->to[ref];
     if (inst.op == LW_OP_GET)
         return r->to[p->first];
     for (int k = 0; k < 3; k++)
         if (args[k] == 'v')
             *operands[k] = compute(r, p, *operands[k]);
-    return emit(r, inst);
+    r->to[ref] = emit(r, inst); /* until the loop itself is copied */
+    return r->to[ref];
 }
 
 /* Writes `if 0 < limit: v = what the first iteration loads`. */

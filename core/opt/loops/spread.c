@@ -622,6 +622,14 @@ take_body(lw_spreader *s)
     return s->n_loops > 0;
 }
 
+/* Prepares the analyses of s->func. */
+static bool
+start_func(lw_spreader *s)
+{
+    s->marks = lw_arena_take(&s->arena, s->func->insts.n + 1);
+    return s->marks != NULL && lw_ir_regions_init(&s->regions, s->func);
+}
+
 bool
 lw_spreader_find(lw_spreader *s, const lw_spread_source *of)
 {
@@ -631,13 +639,13 @@ lw_spreader_find(lw_spreader *s, const lw_spread_source *of)
     s->func = lw_plain_body(of->module, body, &s->arena);
     if (s->func == NULL)
         s->func = body;
-    if (!lw_ir_regions_init(&s->regions, s->func))
+    if (!start_func(s))
         return false;
     plain = lw_previous_body(s);
     if (plain != NULL && plain != s->func) {
         lw_ir_regions_reset(&s->regions);
         s->func = plain;
-        if (!lw_ir_regions_init(&s->regions, s->func))
+        if (!start_func(s))
             return false;
     }
     s->waits = lw_alloc_zero(s->func->insts.n + 1, 1);

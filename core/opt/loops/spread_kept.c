@@ -171,10 +171,7 @@ note_filled(const copier *c, const lw_spread_loop *l, uint32_t at, bool *filled)
 {
     int array = kept_access(c, l, at);
 
-    for (uint32_t i = l->first; i < at && array >= 0; i++)
-        if (c->s->regions.ends[i] > at)
-            return;
-    if (array >= 0)
+    if (array >= 0 && !lw_is_in_branch(c->s, l, at))
         filled[array] = true;
 }
 

@@ -6,8 +6,11 @@
 #include "core/opt/loops/carried.h"
 #include "core/opt/loops/copier.h"
 #include "core/block/scan.h"
+#include "core/tables/intrinsics.h"
 
 #include <assert.h>
+#include <float.h>
+#include <math.h>
 
 /* Each thread takes four iterations at a time if they have at most this many instructions. */
 enum { SHORT_ITERATION = 64, TIMES = 4 };
@@ -233,24 +236,92 @@ walk_again(copier *c, const lw_spread_loop *l, lw_ref valid, lw_ref *kept, const
         lw_ir_end(b);
 }
 
-/* Whether the variables of linear recurrences, and what the step adds to them, are finite; 0:
- * there are none of floats. Where something is not, 0 * infinity would be NaN, although one
- * thread may never compute this product. */
 static lw_ref
-are_finite(copier *c, const lw_scan *scans, uint32_t n, const lw_ref *so_far)
+is_within(lw_builder *b, lw_ref value, lw_op op, lw_ref bound)
+{
+    lw_dtype type = lw_ir_type(b, value);
+
+    return lw_ir_compare(b, op, lw_ir_intrinsic(b, LW_IN_fabs, type, &value, 1), bound);
+}
+
+/* The magnitudes that a recurrence of floats may have in a step that is shared. */
+typedef struct bounds {
+    lw_ref least, most;
+} bounds;
+
+/* A product of factors that underflows is wrong by up to the smallest subnormal number. If none
+ * can have underflowed, since not even the product of all has, the variable may be any normal
+ * number; else only one which is neither so large nor so small that the error reaches its
+ * digits (of float16: none). Signs of zeros and subnormal numbers follow from the order of the
+ * operations. */
+static bounds
+bounds_of(copier *c, const lw_scan *scan)
+{
+    static const struct {
+        double normal, largest, least, most;
+    } of[3] = {{0x1p-14, 65504, HUGE_VAL, 65504},
+               {FLT_MIN, FLT_MAX, 0x1p-48, 0x1p48},
+               {DBL_MIN, DBL_MAX, 0x1p-480, 0x1p480}};
+    lw_builder *b = &c->b;
+    lw_dtype type = scan->type;
+    int k = type == LW_DT_f64 ? 2 : type == LW_DT_f32;
+    lw_ref normal = lw_ir_float(b, type, of[k].normal);
+    lw_ref is_normal = is_within(b, scan->total.factor, LW_OP_GE, normal);
+
+    return (bounds){.least =
+                        lw_ir_select(b, is_normal, normal, lw_ir_float(b, type, of[k].least)),
+                    .most = lw_ir_select(b, is_normal, lw_ir_float(b, type, of[k].largest),
+                                         lw_ir_float(b, type, of[k].most))};
+}
+
+/* Whether a variable keeps its digits in this thread's iterations. No factor may exceed 1,
+ * which would enlarge rounding errors of values that cancel each other (`s = 3*s - 2` from 1
+ * on); what is not finite, or zero, fails the comparisons. The step's first value alone is
+ * exact. */
+static lw_ref
+keeps_digits(copier *c, const lw_scan *scans, uint32_t n, uint32_t times, lw_ref so_far)
 {
     lw_builder *b = &c->b;
-    lw_ref all = 0;
+    lw_ref one = lw_ir_float(b, scans->type, 1.0), all, is;
+    lw_ref first = lw_ir_compare(b, LW_OP_EQ, c->block.tid, lw_ir_int(b, LW_DT_u64, 0));
+    lw_ref last = lw_scan_apply(b, scans->one, scans->total, so_far);
+    bounds s = bounds_of(c, scans);
 
-    for (uint32_t i = 0; i < n; i++) {
-        const lw_ref values[3] = {scans[i].total.factor, scans[i].total.value, so_far[i]};
-        for (int k = 0; k < 3 && values[0] && lw_is_float(scans[i].type); k++) {
-            lw_ref difference = lw_ir_sub(b, values[k], values[k]), is;
-            is = lw_ir_compare(b, LW_OP_EQ, difference, lw_ir_zero(b, scans[i].type));
-            all = all ? lw_ir_and(b, all, is) : is;
-        }
+    all = lw_ir_and(b, is_within(b, last, LW_OP_LE, s.most),
+                    is_within(b, last, LW_OP_GE, s.least));
+    all = lw_ir_and(b, all, is_within(b, scans->total.value, LW_OP_LE, s.most));
+    for (uint32_t k = 0; k < times; k++) {
+        lw_ref value = lw_scan_apply(b, scans->one, scans[k * n].before, so_far);
+        is = is_within(b, value, LW_OP_GE, s.least);
+        if (k == 0)
+            is = lw_ir_or(b, is, first);
+        all = lw_ir_and(b, all, is);
+        all = lw_ir_and(b, all, is_within(b, value, LW_OP_LE, s.most));
+        all = lw_ir_and(b, all, is_within(b, scans[k * n].term.factor, LW_OP_LE, one));
     }
     return all;
+}
+
+/* Whether the step can be shared, because this is so of all its recurrences in all threads; 0:
+ * there are none of floats. */
+static lw_ref
+is_sound(copier *c, const lw_scan *scans, uint32_t n, uint32_t times, const lw_ref *so_far)
+{
+    const lw_associative both = {.op = LW_OP_AND};
+    lw_builder *b = &c->b;
+    lw_ref all = 0, zero = lw_ir_int(b, LW_DT_i32, 0);
+
+    for (uint32_t i = 0; i < n; i++) {
+        lw_ref is;
+        if (!scans[i].term.factor || !lw_is_float(scans[i].type))
+            continue;
+        is = keeps_digits(c, scans + i, n, times, so_far[i]);
+        all = all ? lw_ir_and(b, all, is) : is;
+    }
+    if (!all)
+        return 0;
+    all = lw_ir_select(b, all, lw_ir_int(b, LW_DT_i32, 1), zero);
+    return lw_ir_compare(b, LW_OP_NE, lw_block_total(b, &c->block, &both, all), zero);
 }
 
 /* One thread runs the iterations from `start` to before `end`, as they are. */
@@ -284,7 +355,7 @@ copy_step(copier *c, const lw_spread_loop *l, lw_ref start, uint32_t times, bool
 {
     lw_builder *b = &c->b;
     lw_dtype type = lw_ir_type(b, start);
-    lw_ref counter = c->to[l->counter], mine[TIMES], valid[TIMES] = {0}, last, finite, end;
+    lw_ref counter = c->to[l->counter], mine[TIMES], valid[TIMES] = {0}, last, sound, end;
     lw_ref kept[TIMES][SHORT_ITERATION] = {{0}};
     lw_ref so_far[LW_MOST_CARRIED] = {0};
     lw_scan scans[LW_MOST_CARRIED];
@@ -307,14 +378,14 @@ copy_step(copier *c, const lw_spread_loop *l, lw_ref start, uint32_t times, bool
         lw_ir_set(b, scanned(l, i)->before,
                   lw_scan_apply(b, scans[i].one, scans[i].total, so_far[i]));
     }
-    finite = are_finite(c, scans, n, so_far);
-    if (finite)
-        lw_ir_if(b, finite);
+    sound = is_sound(c, scans, n, times, so_far);
+    if (sound)
+        lw_ir_if(b, sound);
     for (uint32_t k = 0; k < times; k++) {
         lw_ir_set(b, counter, mine[k]);
         walk_again(c, l, valid[k], times == 1 ? NULL : kept[k], scans + k * n, so_far);
     }
-    if (!finite)
+    if (!sound)
         return;
     lw_ir_else(b);
     end = lw_ir_add(b, start, lw_ir_int(b, type, (int64_t)times * c->block.n_threads));
