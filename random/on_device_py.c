@@ -509,7 +509,7 @@ fill(lw_draws_object *self, const plan *p, const request *r, lw_device_array *fl
     return Py_NewRef((PyObject *)r->out);
 }
 
-/* Whether results that are not given lie on a device. */
+/* Whether new results are made on a device. */
 static bool
 is_there(const lw_draws_object *self)
 {
