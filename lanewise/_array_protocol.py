@@ -195,8 +195,13 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subo
         raise TypeError(f"a: expected a DeviceArray, got {type(a).__name__}")
     out = empty_like(a, dtype, order, subok, shape, device=device)
     if out.size:
-        out[...] = fill_value
+        out[...] = _as_fill(fill_value, out.dtype)
     return out
+
+
+def _as_fill(value: Any, dtype: Any) -> Any:
+    """What a new array of that dtype is filled with: NumPy converts floats to integers with a warning, where an assignment raises."""
+    return np.full((), value, dtype)[()] if dtype.kind in "iu" and isinstance(value, (float, complex, np.inexact)) else value
 
 
 # ---- arrays by like= ----
@@ -256,7 +261,7 @@ def full(like: Any, shape: Any, fill_value: Any, dtype: Any = None, order: str =
     _host_device(device)
     if dtype is None:
         dtype = fill_value.dtype if hasattr(fill_value, "dtype") else np.asarray(fill_value).dtype
-    return _filled(like, shape, dtype, fill_value, order)
+    return _filled(like, shape, dtype, _as_fill(fill_value, np.dtype(dtype)), order)
 
 
 def _from_host(function: Any) -> None:
@@ -584,6 +589,13 @@ def clip(a: Any, a_min: Any = np._NoValue, a_max: Any = np._NoValue, out: Any = 
         low = None if type(low) is int and low <= limits.min else low
         high = None if type(high) is int and high >= limits.max else high
     to = {} if dtype is None else {"dtype": dtype}
+    if low is not None and high is not None and _is_own(a):
+        low, high = _kept(low, a), _kept(high, a)
+        found = _result_type(a, low, high) if dtype is None else _dtype(dtype)
+        if found.kind == "f":
+            for x in (a, low, high):
+                _check_cast(getattr(x, "dtype", found), found, kwargs.get("casting", "same_kind"))
+            return _kernels.clip(*(x.astype(found, copy=False) if _is_own(x) else found.type(x) for x in (a, low, high)), out=out, **kwargs)
     if low is None and high is None:
         return lw.ufuncs.positive(a, out=out, **to, **kwargs) if not _is_bool(a) else array(a, a)
     if high is None:

@@ -180,4 +180,6 @@ def choose(condition, x, y):
 
 @lw.vectorize
 def clip(x, low, high):
-    return np.minimum(np.maximum(x, low), high)
+    """x stays where it equals a bound: zeros keep their sign, as in NumPy."""
+    x = low if x < low or low != low else x
+    return high if x > high or high != high else x

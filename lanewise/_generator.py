@@ -752,7 +752,7 @@ class _Fill:
         return getattr(self.generator, {"uniform": "random"}.get(draw, f"standard_{draw}"))(out=out, stream=self.stream)
 
     def _moved(self, arrays):
-        return arrays if self.on_host else _on_device(arrays)
+        return arrays if self.on_host else _on_device(arrays, self.stream)
 
     def _run(self, per_block, parameters):
         flat = self._flat()
@@ -815,7 +815,7 @@ class _Fill:
     def _philox(self, flat, per_block, parameters):
         whole = flat.size // per_block
         if not self.on_host:
-            parameters = _on_device(parameters)
+            parameters = _on_device(parameters, self.stream)
         done = 0
         while done < whole:  # one launch of blocks never crosses a multiple of 2**32: `_block` relies on it
             count = min(whole - done, 2**32 - self.generator._place % 2**32) if per_block > 1 else whole
@@ -844,7 +844,7 @@ class _Fill:
         inside = min(-begin % per_block, flat.size)
         if inside:
             block = self._new(per_block)
-            self._blocks(1, parameters if self.on_host else _on_device(parameters), block)
+            self._blocks(1, parameters if self.on_host else _on_device(parameters, self.stream), block)
             flat[:inside] = block[begin : begin + inside]
         self._philox(flat[inside:], per_block, parameters)
 
@@ -868,7 +868,7 @@ class _Fill:
     def _lanes(self, flat, parameters):
         self.name = {"integers64": "integers", "integers32": "integers"}.get(self.name, self.name)
         if not self.on_host:
-            parameters = _on_device(parameters)
+            parameters = _on_device(parameters, self.stream)
         self._kernel("lanes")(min(flat.size, _LANES), self._take_states(), _LANES, *parameters, flat, **self._where())
         self.generator._place += flat.size
 
@@ -943,20 +943,29 @@ def _target(out, name="out", expected="a NumPy or device array"):
     return cuda.as_cuda_array(out)
 
 
-def _on_device(parameters):
-    return tuple(_moved(p) if isinstance(p, np.ndarray) else p for p in parameters)
+def _on_device(parameters, stream):
+    return tuple(_moved(p, stream) if isinstance(p, np.ndarray) else p for p in parameters)
 
 
 _numbers: dict[tuple[int, str, bytes], object] = {}  # on devices, which kernels read: by device, dtype and value
+_in_graphs: list[object] = []  # those that captured graphs may read for as long as they are launched: kept for good
 _MOST_NUMBERS = 256
 
 
-def _moved(parameter):
-    """The parameter on the current device. Arrays of one number are kept there: calls with the same ones copy nothing."""
+def _moved(parameter, stream):
+    """The parameter on the current device."""
     from lanewise import cuda
 
-    if parameter.size != 1 or parameter.ndim != 1:
-        return cuda.to_device(parameter)
+    made = _number(parameter) if parameter.shape == (1,) else cuda.to_device(parameter)
+    if stream is not None and not (type(stream) is int and stream == 0) and _core.cuda._is_capturing(stream) and not any(made is one for one in _in_graphs):
+        _in_graphs.append(made)
+    return made
+
+
+def _number(parameter):
+    """An array of one number: it is kept on the device, so that calls with the same ones copy nothing."""
+    from lanewise import cuda
+
     key = cuda.get_current_device().id, parameter.dtype.char, parameter.tobytes()
     found = _numbers.get(key)
     if found is None or not getattr(found, "_is_alive", True):

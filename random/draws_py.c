@@ -6,7 +6,6 @@
  * computed. */
 #include "random/draws_py_internal.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,21 +21,7 @@
 
 /* Up to MOST_COMPUTED numbers are computed without releasing the GIL. Up to MOST_TAKEN are
  * taken from numbers that were made ahead; for more, a kernel is worth its call. */
-enum { MOST_COMPUTED = 8192, MOST_TAKEN = 512, FIRST_AHEAD = 8, MOST_AHEAD = 1024 };
-
-typedef enum kind { NORMAL, EXPONENTIAL, GAMMA, POISSON, BINOMIAL } kind;
-static_assert(BINOMIAL + 1 == LW_DRAW_KINDS, "each kind has numbers that are made ahead");
-
-/* per: numbers per block. fitted: made for the parameters; else standard numbers. */
-static const struct {
-    const char *name;
-    int per;
-    bool fitted, integers;
-} kinds[LW_DRAW_KINDS] = {[NORMAL] = {"normal", 2, false, false},
-                          [EXPONENTIAL] = {"exponential", 2, false, false},
-                          [GAMMA] = {"gamma", 1, true, false},
-                          [POISSON] = {"poisson", 1, true, true},
-                          [BINOMIAL] = {"binomial", 1, true, true}};
+enum { MOST_COMPUTED = 8192, MOST_TAKEN = 512 };
 
 /* Whether the result is on the host. */
 static bool
@@ -95,6 +80,13 @@ numpy_integer(int64_t value)
         return NULL;
     *(int64_t *)PyArray_DATA((PyArrayObject *)array) = value;
     return PyArray_Return((PyArrayObject *)array);
+}
+
+void
+lw_draws_give_back(lw_draws_object *self, uint64_t place, uint64_t blocks)
+{
+    if (!self->is_busy && self->base.place == place + blocks)
+        self->base.place = place;
 }
 
 /* A call that Ctrl-C has ended: the generator is where it was before. */
@@ -276,112 +268,6 @@ draw_integers(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *k
 
 /* ---- made ahead ---- */
 
-static bool
-is_fitting(const lw_ahead *a, kind k, const double *p)
-{
-    return !kinds[k].fitted || (a->parameters[0] == p[0] && a->parameters[1] == p[1]);
-}
-
-static bool
-has_blocks(const lw_ahead *a, kind k, const double *p, uint64_t place, uint64_t blocks)
-{
-    return a->made != NULL && place >= a->place && place + blocks <= a->place + a->blocks &&
-           is_fitting(a, k, p);
-}
-
-/* How many blocks to compute from here: twice as many as last time if those have been used
- * up. */
-static uint64_t
-blocks_ahead(const lw_ahead *a, kind k, const double *p, uint64_t place, uint64_t needed)
-{
-    uint64_t blocks = FIRST_AHEAD, rest = (UINT64_C(1) << 32) - place % (UINT64_C(1) << 32);
-
-    if (a->made != NULL && a->place + a->blocks == place && is_fitting(a, k, p))
-        blocks = 2 * a->blocks < MOST_AHEAD ? 2 * a->blocks : MOST_AHEAD;
-    if (blocks < needed)
-        blocks = needed;
-    /* one launch must not cross a carry into the counter's upper word */
-    return blocks < rest ? blocks : rest;
-}
-
-/* Computes `needed` blocks from a place on, or some more; made: a new reference. -1 with an
- * exception. */
-static int
-make_ahead(lw_draws_object *self, kind k, const double *p, uint64_t place, uint64_t needed,
-           lw_ahead *out)
-{
-    uint64_t blocks = blocks_ahead(&self->ahead[k], k, p, place, needed);
-    int type = kinds[k].integers ? NPY_INT64 : NPY_DOUBLE;
-    PyObject *made;
-
-    made =
-        PyObject_CallMethod((PyObject *)self, "_ahead", "sKKdd", kinds[k].name,
-                            (unsigned long long)place, (unsigned long long)blocks, p[0], p[1]);
-    if (made == NULL)
-        return -1;
-    if (!PyArray_Check(made) || PyArray_TYPE((PyArrayObject *)made) != type ||
-        !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)made) ||
-        PyArray_SIZE((PyArrayObject *)made) < (npy_intp)blocks * kinds[k].per) {
-        PyErr_SetString(PyExc_TypeError, "_ahead must give an array of the numbers asked for");
-        Py_DECREF(made);
-        return -1;
-    }
-    *out = (lw_ahead){(PyArrayObject *)made, place, blocks, {p[0], p[1]}};
-    return 0;
-}
-
-/* Keeps the numbers for the next calls, unless the stream has changed meanwhile. */
-static void
-keep(lw_draws_object *self, kind k, const lw_ahead *made, uint64_t stream)
-{
-    PyArrayObject *old = self->ahead[k].made;
-
-    if (stream != self->stream) {
-        Py_DECREF(made->made);
-        return;
-    }
-    self->ahead[k] = *made;
-    Py_XDECREF(old);
-}
-
-static void
-copy_from(const lw_ahead *a, kind k, uint64_t place, int64_t n, void *to)
-{
-    size_t from = (size_t)(place - a->place) * (size_t)kinds[k].per;
-
-    memcpy(to, (const char *)PyArray_DATA(a->made) + 8 * from, (size_t)n * 8);
-}
-
-void
-lw_draws_give_back(lw_draws_object *self, uint64_t place, uint64_t blocks)
-{
-    if (!self->is_busy && self->base.place == place + blocks)
-        self->base.place = place;
-}
-
-/* Takes n numbers of the blocks at the place, which is advanced before Python's code runs,
- * because other threads may draw then. -1 with an exception. */
-static int
-take(lw_draws_object *self, kind k, const double *p, int64_t n, void *to)
-{
-    uint64_t blocks = ((uint64_t)n + (uint64_t)kinds[k].per - 1) / (uint64_t)kinds[k].per;
-    uint64_t place = self->base.place, stream = self->stream;
-    lw_ahead made;
-
-    self->base.place += blocks;
-    if (has_blocks(&self->ahead[k], k, p, place, blocks)) {
-        copy_from(&self->ahead[k], k, place, n, to);
-        return 0;
-    }
-    if (make_ahead(self, k, p, place, blocks, &made) < 0) {
-        lw_draws_give_back(self, place, blocks);
-        return -1;
-    }
-    copy_from(&made, k, place, n, to);
-    keep(self, k, &made, stream);
-    return 0;
-}
-
 /* Whether the numbers may come from one launch. */
 static bool
 is_near(const lw_draws_object *self, const lw_few *asked)
@@ -390,13 +276,13 @@ is_near(const lw_draws_object *self, const lw_few *asked)
 }
 
 static PyObject *
-placed(lw_draws_object *self, kind k, const lw_few *asked, double loc, double scale)
+placed(lw_draws_object *self, lw_ahead_kind k, const lw_few *asked, double loc, double scale)
 {
     PyObject *array;
     double one = 0, *to;
 
     to = room_for(asked, NPY_DOUBLE, &one, &array);
-    if (to == NULL || take(self, k, asked->p, asked->n, to) < 0) {
+    if (to == NULL || lw_ahead_take(self, k, asked->p, asked->n, to) < 0) {
         Py_XDECREF(array);
         return NULL;
     }
@@ -406,9 +292,9 @@ placed(lw_draws_object *self, kind k, const lw_few *asked, double loc, double sc
 
 /* Numbers that were made for the parameters need no scaling. */
 static PyObject *
-fitted(lw_draws_object *self, kind k, const lw_few *asked)
+fitted(lw_draws_object *self, lw_ahead_kind k, const lw_few *asked)
 {
-    bool integers = kinds[k].integers;
+    bool integers = lw_ahead_has_integers(k);
     PyObject *array;
     int64_t integer = 0;
     double one = 0;
@@ -416,7 +302,7 @@ fitted(lw_draws_object *self, kind k, const lw_few *asked)
 
     to = room_for(asked, integers ? NPY_INT64 : NPY_DOUBLE,
                   integers ? (void *)&integer : (void *)&one, &array);
-    if (to == NULL || take(self, k, asked->p, asked->n, to) < 0) {
+    if (to == NULL || lw_ahead_take(self, k, asked->p, asked->n, to) < 0) {
         Py_XDECREF(array);
         return NULL;
     }
@@ -470,7 +356,7 @@ draw_normal(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kwn
     if (!is_quick(self, &normal_method, args, n, kwnames, &asked) || isnan(asked.p[0]) ||
         !(asked.p[1] >= 0) || !is_near(self, &asked))
         return slow(self, &normal_method, args, n, kwnames);
-    return placed(self, NORMAL, &asked, asked.p[0], asked.p[1]);
+    return placed(self, LW_AHEAD_NORMAL, &asked, asked.p[0], asked.p[1]);
 }
 
 static PyObject *
@@ -482,7 +368,7 @@ draw_standard_normal(PyObject *object, PyObject *const *args, Py_ssize_t n, PyOb
     if (!is_quick(self, &standard_normal_method, args, n, kwnames, &asked) ||
         !is_near(self, &asked))
         return slow(self, &standard_normal_method, args, n, kwnames);
-    return placed(self, NORMAL, &asked, 0.0, 1.0);
+    return placed(self, LW_AHEAD_NORMAL, &asked, 0.0, 1.0);
 }
 
 static PyObject *
@@ -494,7 +380,7 @@ draw_exponential(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject
     if (!is_quick(self, &exponential_method, args, n, kwnames, &asked) || !(asked.p[0] >= 0) ||
         !is_near(self, &asked))
         return slow(self, &exponential_method, args, n, kwnames);
-    return placed(self, EXPONENTIAL, &asked, 0.0, asked.p[0]);
+    return placed(self, LW_AHEAD_EXPONENTIAL, &asked, 0.0, asked.p[0]);
 }
 
 static PyObject *
@@ -507,7 +393,7 @@ draw_standard_exponential(PyObject *object, PyObject *const *args, Py_ssize_t n,
     if (!is_quick(self, &standard_exponential_method, args, n, kwnames, &asked) ||
         !is_near(self, &asked))
         return slow(self, &standard_exponential_method, args, n, kwnames);
-    return placed(self, EXPONENTIAL, &asked, 0.0, 1.0);
+    return placed(self, LW_AHEAD_EXPONENTIAL, &asked, 0.0, 1.0);
 }
 
 static PyObject *
@@ -522,7 +408,7 @@ gammas(lw_draws_object *self, const lw_method *m, PyObject *const *args, Py_ssiz
         asked.p[1] = 1.0;
     if (!(asked.p[0] >= 0 && isfinite(asked.p[0]) && asked.p[1] >= 0) || !is_near(self, &asked))
         return slow(self, m, args, n, kwnames);
-    return fitted(self, GAMMA, &asked);
+    return fitted(self, LW_AHEAD_GAMMA, &asked);
 }
 
 static PyObject *
@@ -546,7 +432,7 @@ draw_poisson(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *kw
     if (!is_quick(self, &poisson_method, args, n, kwnames, &asked) ||
         !(asked.p[0] >= 0 && asked.p[0] <= 1e15) || !is_near(self, &asked))
         return slow(self, &poisson_method, args, n, kwnames);
-    return fitted(self, POISSON, &asked);
+    return fitted(self, LW_AHEAD_POISSON, &asked);
 }
 
 static const lw_method binomial_method = {.most = MOST_TAKEN,
@@ -568,7 +454,7 @@ draw_binomial(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *k
         !is_near(self, &asked))
         return slow(self, &binomial_method, args, n, kwnames);
     asked.p[0] = (double)asked.integer[0];
-    return fitted(self, BINOMIAL, &asked);
+    return fitted(self, LW_AHEAD_BINOMIAL, &asked);
 }
 
 /* ---- formulas ---- */

@@ -109,7 +109,14 @@ void lw_formulas_forget(lw_formulas *all);
 
 /* ---- draws_py.c ---- */
 
-enum { LW_DRAW_KINDS = 5 }; /* of numbers that a kernel makes ahead */
+typedef enum lw_ahead_kind { /* of numbers that a kernel makes ahead */
+                             LW_AHEAD_NORMAL,
+                             LW_AHEAD_EXPONENTIAL,
+                             LW_AHEAD_GAMMA,
+                             LW_AHEAD_POISSON,
+                             LW_AHEAD_BINOMIAL,
+                             LW_DRAW_KINDS
+} lw_ahead_kind;
 
 typedef struct lw_ahead {
     PyArrayObject *made; /* NULL: nothing */
@@ -156,6 +163,13 @@ typedef struct lw_draws_object {
 /* Gives blocks back, unless another thread has taken the following ones. In a critical section.
  */
 void lw_draws_give_back(lw_draws_object *self, uint64_t place, uint64_t blocks);
+
+/* ---- ahead_py.c ---- */
+
+bool lw_ahead_has_integers(lw_ahead_kind k); /* int64; else float64 */
+/* Takes n numbers of the blocks at the place, which is advanced before Python's code runs,
+ * because other threads may draw then. -1 with an exception. In a critical section. */
+int lw_ahead_take(lw_draws_object *self, lw_ahead_kind k, const double *p, int64_t n, void *to);
 
 /* ---- on_device_py.c ---- */
 

@@ -6,8 +6,8 @@
 #include "core/host/pieces.h"
 #include "core/host/thread_pool.h"
 
-/* Runs the body for the groups 0 … n - 1, `grain` of them per thread at least. The body fails
- * never. stop: see core/host/pieces.h; or NULL. */
+/* Runs the body for the groups 0 … n - 1, `grain` of them per thread at least. The body never
+ * fails. stop: see core/host/pieces.h; or NULL. */
 void lw_run_groups(int64_t n, int64_t grain, lw_loop_body body, void *context, lw_stop *stop);
 
 #endif

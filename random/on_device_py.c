@@ -433,37 +433,41 @@ keys_of(lw_draws_object *self)
     return made;
 }
 
+/* What a launch needs. The place, c3 and the keys are of one stream, whose number is `stream`.
+ */
+typedef struct work {
+    PyObject *kernel, *keys;
+    lw_device_array *flat;
+    uint64_t place, blocks, stream;
+    uint32_t c3;
+} work;
+
 /* kernel(blocks, keys, c3, place, numbers …, out, stream=). */
 static int
-launch(lw_draws_object *self, const plan *p, const request *r, lw_device_array *flat,
-       uint64_t place)
+launch(const plan *p, const request *r, const work *w)
 {
     PyObject *args[MOST_KERNEL + 1], *named = NULL, *result = NULL;
-    int64_t blocks = flat->size / p->per_block;
-    PyObject *kernel = kernel_of(self, p->kernel, blocks);
     int n = 0;
-    bool good = kernel != NULL;
+    bool good = true;
 
-    args[n++] = good ? PyLong_FromLongLong(blocks) : NULL;
-    args[n++] = good ? keys_of(self) : NULL;
-    args[n++] = good ? word_of(LW_DT_u32, self->base.philox.c3) : NULL;
-    args[n++] = good ? word_of(LW_DT_u64, place) : NULL;
-    for (int i = 0; i < p->n_numbers; i++)
-        args[n++] = good ? scalar_of(&p->numbers[i]) : NULL;
-    args[n++] = Py_NewRef((PyObject *)flat);
-    for (int i = 0; i < n; i++)
-        good &= args[i] != NULL;
+    args[n++] = PyLong_FromUnsignedLongLong(w->blocks);
+    args[n++] = Py_NewRef(w->keys);
+    args[n++] = args[0] ? word_of(LW_DT_u32, w->c3) : NULL;
+    args[n++] = args[2] ? word_of(LW_DT_u64, w->place) : NULL;
+    for (int i = 0; i < p->n_numbers; i++, n++)
+        args[n] = args[n - 1] ? scalar_of(&p->numbers[i]) : NULL;
+    good = args[n - 1] != NULL;
+    args[n++] = Py_NewRef((PyObject *)w->flat);
     if (r->stream != NULL) {
         named = good ? Py_BuildValue("(s)", "stream") : NULL;
         good &= named != NULL;
         args[n] = r->stream; /* borrowed */
     }
     if (good)
-        result = PyObject_Vectorcall(kernel, args, (size_t)n, named);
+        result = PyObject_Vectorcall(w->kernel, args, (size_t)n, named);
     for (int i = 0; i < n; i++)
         Py_XDECREF(args[i]);
     Py_XDECREF(named);
-    Py_XDECREF(kernel);
     Py_XDECREF(result);
     return result != NULL ? 0 : -1;
 }
@@ -490,26 +494,53 @@ flat_of(lw_device_array *out)
     return lw_device_array_view(out, out->data, 1, &out->size, &out->itemsize);
 }
 
-static PyObject *
-fill(lw_draws_object *self, const plan *p, const request *r, lw_device_array *flat)
+/* Whether so many numbers, from the place on, may come from one launch now. */
+static bool
+is_free(const lw_draws_object *self, const plan *p, uint64_t room)
 {
-    uint64_t blocks = (uint64_t)(flat->size / p->per_block), place = self->base.place;
+    uint64_t place = self->base.place;
 
-    self->base.place += blocks;
-    if (launch(self, p, r, flat, place) < 0) {
-        lw_draws_give_back(self, place, blocks);
-        Py_DECREF(flat);
-        return NULL;
-    }
-    if (r->out == NULL) {
-        lw_device_array_cut(flat, r->ndim, r->shape);
-        return (PyObject *)flat;
-    }
-    Py_DECREF(flat);
-    return Py_NewRef((PyObject *)r->out);
+    /* A launch must not cross a carry into the counter's upper word. */
+    return !self->is_busy && (self->window == NULL || self->window == Py_None) &&
+           place <= UINT64_MAX - 2 * (uint64_t)most_drawn &&
+           (p->per_block == 1 || place >> 32 == (place + room) >> 32);
 }
 
-/* Whether results that are not given lie on a device. */
+/* Takes the blocks. False: not of these keys any more, or not in one launch. While Python's
+ * code ran, other threads may have drawn, or set the stream; here none runs. */
+static bool
+take_blocks(lw_draws_object *self, const plan *p, work *w)
+{
+    if (w->keys != self->keys || !is_free(self, p, (uint64_t)w->flat->size))
+        return false;
+    w->place = self->base.place;
+    w->c3 = self->base.philox.c3;
+    w->stream = self->stream;
+    self->base.place += w->blocks;
+    return true;
+}
+
+/* Draws into w->flat. *done is false where it is left after all. */
+static PyObject *
+fill(lw_draws_object *self, const plan *p, const request *r, work *w, bool *done)
+{
+    w->kernel = kernel_of(self, p->kernel, (int64_t)w->blocks);
+    w->keys = w->kernel ? keys_of(self) : NULL;
+    *done = w->keys == NULL || take_blocks(self, p, w);
+    if (w->keys == NULL || !*done)
+        return NULL;
+    if (launch(p, r, w) < 0) {
+        if (w->stream == self->stream)
+            lw_draws_give_back(self, w->place, w->blocks);
+        return NULL;
+    }
+    if (r->out != NULL)
+        return Py_NewRef((PyObject *)r->out);
+    lw_device_array_cut(w->flat, r->ndim, r->shape);
+    return Py_NewRef((PyObject *)w->flat);
+}
+
+/* Whether new results are made on a device. */
 static bool
 is_there(const lw_draws_object *self)
 {
@@ -523,30 +554,30 @@ PyObject *
 lw_draws_on_device(lw_draws_object *self, const lw_method *m, PyObject *const *args,
                    Py_ssize_t n, PyObject *kwnames, bool *done)
 {
-    lw_device_array *flat;
+    PyObject *result;
+    work w = {0};
     request r;
     plan p;
     int64_t room;
 
     *done = false;
     if (m->device == LW_DRAW_NOT || self->is_busy || !self->base.is_philox || lw_on_host() ||
-        (self->window != NULL && self->window != Py_None) ||
         !read_call(m, args, n, kwnames, &r) ||
         !(r.out != NULL ? read_out(&r) : is_there(self) && read_size(&r)) ||
         !make_plan(m, &r, &p))
         return NULL;
     room = (r.given.n + p.per_block - 1) / p.per_block * p.per_block;
-    /* A launch must not cross a carry into the counter's upper word. */
-    if (self->base.place > UINT64_MAX - 2 * (uint64_t)most_drawn ||
-        (p.per_block > 1 &&
-         self->base.place >> 32 != (self->base.place + (uint64_t)room) >> 32) ||
-        (r.out != NULL && room != r.given.n))
+    if (!is_free(self, &p, (uint64_t)room) || (r.out != NULL && room != r.given.n))
         return NULL;
-    flat = r.out != NULL ? flat_of(r.out) : new_flat(&r, room);
-    if (flat == NULL) {
+    w.blocks = (uint64_t)(room / p.per_block);
+    w.flat = r.out != NULL ? flat_of(r.out) : new_flat(&r, room);
+    if (w.flat == NULL) {
         PyErr_Clear();
         return NULL;
     }
-    *done = true;
-    return fill(self, &p, &r, flat);
+    result = fill(self, &p, &r, &w, done);
+    Py_XDECREF(w.kernel);
+    Py_XDECREF(w.keys);
+    Py_DECREF(w.flat);
+    return result;
 }

@@ -22,6 +22,8 @@ static int fail_in, fail_code, fail_done;
 static char failed_name[128];
 static char log_text[65536];
 static size_t log_n;
+static char order_text[65536];
+static size_t order_n;
 static int null_capturing, null_busy;
 
 #define N_NAMES 256
@@ -62,6 +64,17 @@ count(const char *name)
         fprintf(fake.log_file, "%s\n", name);
     if (log_n + strlen(name) + 2 < sizeof log_text)
         log_n += (size_t)snprintf(log_text + log_n, sizeof log_text - log_n, "%s\n", name);
+}
+
+void
+fake_note(const char *what, const void *stream, const void *event)
+{
+    enum { LONGEST = 64 }; /* of a line */
+
+    if (order_n + LONGEST < sizeof order_text)
+        order_n += (size_t)snprintf(
+            order_text + order_n, sizeof order_text - order_n, "%s %llx %llx\n", what,
+            (unsigned long long)(uintptr_t)stream, (unsigned long long)(uintptr_t)event);
 }
 
 /* The code that this call must give, 0 for none. */
@@ -429,6 +442,8 @@ fake_cuda_reset_calls(void)
     n_calls = 0;
     log_n = 0;
     log_text[0] = 0;
+    order_n = 0;
+    order_text[0] = 0;
     pthread_mutex_unlock(&mutex);
 }
 
@@ -479,4 +494,10 @@ const char *
 fake_cuda_log(void)
 {
     return log_text;
+}
+
+const char *
+fake_cuda_order(void)
+{
+    return order_text;
 }

@@ -59,5 +59,8 @@ void fake_cuda_set_capturing(void *stream, int capturing);
 void fake_cuda_set_busy(void *stream, int busy);
 /* The calls since the last reset, one "cuName" a line, at most about 64 KB. */
 const char *fake_cuda_log(void);
+/* What was put on streams since then, a line each: "record", "wait", "copy" or "launch", the
+ * stream, and the event or 0, both in hexadecimal digits. */
+const char *fake_cuda_order(void);
 
 #endif

@@ -84,6 +84,8 @@ extern _Thread_local fake_object
 /* The code that this call must give, 0 for none; takes the mutex. */
 int fake_enter(const char *name);
 int fake_leave(int code); /* gives code */
+/* A line of fake_cuda_order; event: or NULL. */
+void fake_note(const char *what, const void *stream, const void *event);
 
 /* Every call runs between BEGIN and fake_leave, under the mutex. A call that takes down goes on
  * after an injected failure, and gives that code at the end. */

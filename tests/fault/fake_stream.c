@@ -55,6 +55,8 @@ cuStreamWaitEvent(void *stream, void *event, unsigned flags)
     code = flags == 0 ? fake_usable(stream) : INVALID_VALUE;
     if (code == SUCCESS && fake_find(EVENT, (uintptr_t)event) == NULL)
         code = INVALID_HANDLE;
+    if (code == SUCCESS)
+        fake_note("wait", stream, event);
     return fake_leave(code);
 }
 
@@ -115,6 +117,7 @@ cuEventRecord(void *event, void *stream)
     NEED(item != NULL && item->ordinal == fake_stream_of(stream)->ordinal, INVALID_HANDLE);
     item->recorded = 1;
     item->busy = fake_stream_of(stream)->busy;
+    fake_note("record", stream, event);
 done:
     return fake_leave(code);
 }
@@ -290,6 +293,7 @@ launch(const launch_config *config, void *function, void **params)
     if (item->ordinal != fake_current->ordinal)
         return INVALID_HANDLE;
     record(item, config, params, together);
+    fake_note("launch", config->stream, NULL);
     fake.n_launches_on[fake_current->ordinal]++;
     return strays(&fake.last_launch) ? ILLEGAL_ADDRESS : SUCCESS;
 }

@@ -1,7 +1,12 @@
 """NumPy's functions, and ufuncs' methods, of device arrays in the forms that the extension does without Python's code: like the
-Python functions, which do all forms, and like NumPy. On the fake driver, which runs no kernels, copies and fills are compared."""
+Python functions, which do all forms, and like NumPy. On the fake driver, copies, fills and what the simulator runs are compared; of all others the dtype and the shape."""
 
 from __future__ import annotations
+
+import ctypes
+import itertools
+import os
+import re
 
 import numpy as np
 import pytest
@@ -10,7 +15,7 @@ import lanewise as lw
 from fake_driver import FAKE, needs_device
 from lanewise import _array_protocol, cuda
 
-pytestmark = [pytest.mark.gpu, needs_device]
+pytestmark = [pytest.mark.gpu, needs_device, pytest.mark.usefixtures("simulated")]
 
 A = np.arange(12, dtype="f4").reshape(3, 4)
 B, V, M, I, U, H, C = A[::-1] * 3, np.arange(4, dtype="f4"), A % 2 == 0, A.astype("i8") - 5, A.astype("u1"), A.astype("f2"), A + 1j * A
@@ -50,6 +55,7 @@ KERNELS = [
     (np.maximum.reduce, [A]), (np.minimum.reduce, [I], {"axis": -1}), (np.logical_and.reduce, [A]), (np.logical_or.reduce, [M], {"axis": 1}), (np.add.accumulate, [A]), (np.add.accumulate, [U], {"axis": 1}), (np.multiply.accumulate, [A], {"axis": 0}),
     (np.maximum.accumulate, [A]), (np.subtract.reduce, [A]), (np.add.reduce, [A], {"dtype": "f8"}), (np.add.reduce, [V], {"initial": 5}),
 ]
+SIMULATED = [np.where, np.clip, np.dot]  # the fake driver runs no other kernels
 
 
 def check(got, want, values):
@@ -70,10 +76,11 @@ def test_as_numpy(row):
             function(*map(to_device, args), **kwargs)
         return
     device = [to_device(x) for x in args]
+    values = not FAKE or function in SIMULATED or any(row is one for one in COPIES)
     for got in (function(*device, **kwargs), function(*device, **kwargs)):
-        check(got, want, not FAKE or any(row is one for one in COPIES))
+        check(got, want, values)
     if isinstance(function, type(np.sum)):
-        check(by_python(function, *device, **kwargs), want, not FAKE)
+        check(by_python(function, *device, **kwargs), want, values)
 
 
 def test_views_are_views():
@@ -128,9 +135,65 @@ def test_order_of_streams():
     stream = cuda.stream()
     x = cuda.to_device(A, stream=stream)
     lw.ufuncs.add(x, x, out=x, stream=stream)
-    made = np.concatenate([x, x])
+    made, order = noted(lambda: np.concatenate([x, x]))
     made2 = np.zeros_like(x)
     assert made.shape == (6, 4) and made2.shape == (3, 4)
     stream.synchronize()
+    np.testing.assert_array_equal(made.copy_to_host(), np.concatenate([A, A]) * 2)
+    if FAKE:
+        (what, where, event), *then = order
+        assert (what, where) == ("record", stream.handle)
+        assert then == [("wait", 0, event), ("copy", 0, 0), ("copy", 0, 0)]
+        assert noted(lambda: np.concatenate([x, x]))[1] == [("copy", 0, 0)] * 2  # x is there now
+
+
+def noted(call):
+    """The result, and what the call put on which streams, with which events, where the fake driver tells it."""
     if not FAKE:
-        np.testing.assert_array_equal(made.copy_to_host(), np.concatenate([A, A]) * 2)
+        return call(), []
+    driver = ctypes.CDLL(os.environ["LANEWISE_CUDA_DRIVER"])
+    driver.fake_cuda_order.restype = ctypes.c_char_p
+    driver.fake_cuda_reset_calls()
+    result = call()
+    lines = [line.split() for line in driver.fake_cuda_order().decode().splitlines()]
+    return result, [(what, int(stream, 16), int(event, 16)) for what, stream, event in lines]
+
+
+def bits(x):
+    """Of each number, the sign of a zero included; NaNs are alike."""
+    x = x.copy_to_host() if isinstance(x, cuda.DeviceArray) else x
+    return x.dtype, [None if np.isnan(value) else (float(value), bool(np.signbit(value))) for value in np.ravel(x)]
+
+
+@pytest.mark.parametrize("dtype", "efd")
+def test_clip_of_zeros_and_nans(dtype):
+    """An element that equals a bound stays, so that a zero keeps its sign."""
+    numbers = [-0.0, 0.0, 1.0, -1.0, np.nan, np.inf]
+    x = np.array(numbers, dtype)
+    on_device = cuda.to_device(x)
+    for low, high in itertools.product(numbers, numbers):
+        want = bits(np.clip(x, low, high))
+        out = cuda.device_array(x.shape, dtype)
+        assert np.clip(on_device, low, high, out=out) is out
+        for got in (np.clip(on_device, low, high), np.clip(on_device, min=low, max=high), by_python(np.clip, on_device, low, high), out):
+            assert bits(got) == want, (low, high)
+    assert bits(np.clip(on_device, np.float64(0), 1)) == bits(np.clip(x, np.float64(0), 1))
+    if dtype == "f":
+        assert bits(np.clip(on_device, 0, 1, dtype="f8")) == bits(np.clip(x, 0, 1, dtype="f8"))
+        with pytest.raises(TypeError):
+            np.clip(on_device, 0, 1, dtype="i4")
+
+
+@pytest.mark.parametrize("call", [
+    lambda x, **like: np.full_like(x, np.inf), lambda x, **like: np.full_like(x, np.nan), lambda x, **like: np.full_like(x, -np.inf, "i4"), lambda x, **like: np.full_like(x, np.float32(np.inf)),
+    lambda x, **like: np.full_like(x, 1e30, np.int16), lambda x, **like: np.full_like(x, 2.5j), lambda x, **like: np.full((2, 2), np.inf, np.int64, **like),
+])
+def test_floats_that_no_integer_is(call):
+    """NumPy converts them, and warns."""
+    x = np.arange(3)
+    with pytest.warns() as expected:
+        want = call(x)
+    device = cuda.to_device(x)
+    with pytest.warns(expected[0].category, match=re.escape(str(expected[0].message))):
+        got = call(device, like=device)
+    assert got.dtype == want.dtype and got.copy_to_host().tolist() == want.tolist()

@@ -81,6 +81,25 @@ def test_arrays_come_from_it(driver):
 
 
 @needs_device
+@pytest.mark.parametrize("join", [np.concatenate, np.stack, np.hstack, np.vstack])
+def test_list_of_arrays_that_it_empties(driver, join):
+    """The arrays are held while their result is allocated, which runs the manager's code."""
+    parts = [cuda.to_device(np.full(1000, float(i + 1))) for i in range(3)]
+    wanted = join([part.copy_to_host() for part in parts])
+
+    def memalloc(self, size):
+        parts.clear()
+        gc.collect()
+        return Plain.memalloc(self, size)
+
+    cuda.set_memory_manager(plain(driver, memalloc=memalloc))
+    made = join(parts)
+    cuda.set_memory_manager(None)
+    assert not parts
+    np.testing.assert_array_equal(made.copy_to_host(), wanted)
+
+
+@needs_device
 def test_back_to_where_it_came_from(driver):
     before = cuda.to_device([1, 2])
     manager = plain(driver)

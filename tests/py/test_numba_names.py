@@ -52,5 +52,5 @@ def test_names_of_a_dispatcher():
     (np.random.default_rng(1), "call the functions of np.random in the function"), (np.random.RandomState(1), "states of lanewise.random"),
 ])
 def test_arguments_that_only_numba_takes(value, says):
-    with pytest.raises(TypeError, match=f"argument `x` is a .*; expected an array, .*or a tuple of these; .*{says}"):
+    with pytest.raises(TypeError, match=f"argument `x` is a .*; expected an array, .*or an object or tuple of these; .*{says}"):
         lw.njit(lambda x: 1)(value)

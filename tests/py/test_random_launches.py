@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fake_driver import FAKE, needs_device
-from lanewise import cuda
+from lanewise import _generator, cuda
 from lanewise.random import Generator
 
 pytestmark = [pytest.mark.gpu, needs_device]
@@ -21,12 +21,12 @@ class Launch(ctypes.Structure):  # tests/fault/fake_cuda.h
                 ("together", ctypes.c_int), ("n_bytes", ctypes.c_uint), ("values", ctypes.c_ubyte * 4096), ("offsets", ctypes.c_uint * 64), ("sizes", ctypes.c_uint * 64)]
 
 
-def launch_of(call):
-    """The result of a call that launches one kernel; what was launched; its parameters."""
+def launch_of(call, launches=1):
+    """The result of a call that launches so many kernels; what was launched last; its parameters."""
     driver, launch = ctypes.CDLL(os.environ["LANEWISE_CUDA_DRIVER"]), Launch()
     before = driver.fake_cuda_n_launches()
     result = call()
-    assert driver.fake_cuda_n_launches() == before + 1
+    assert driver.fake_cuda_n_launches() == before + launches
     assert driver.fake_cuda_last_launch(ctypes.byref(launch))
     values = bytes(launch.values)
     return result, (launch.name, tuple(launch.shape), launch.stream), [values[at:at + n] for at, n in zip(launch.offsets[:launch.n_params], launch.sizes)]
@@ -191,6 +191,86 @@ def test_the_key_may_change():
         np.testing.assert_array_equal(one.random(64).copy_to_host(), two.random(64).copy_to_host())
     child = one.jumped()
     assert child.random(8).shape == (8,) and child.state["jumps"] == one.state["jumps"] + 1
+
+
+@pytest.mark.skipif(not FAKE, reason="looks at launches")
+def test_parameters_that_a_graph_reads():
+    """Arrays of a captured call stay, however many other parameters come after them."""
+    driver, stream, g = ctypes.CDLL(os.environ["LANEWISE_CUDA_DRIVER"]), cuda.stream(), Generator(5, target="cuda")
+    handle = ctypes.c_void_p(stream.handle)
+    driver.fake_cuda_set_capturing(handle, 1)
+    before, launched = len(_generator._in_graphs), []
+    for shape in (np.array([1234.5]), np.array([1234.5, 2345.5]), np.array([1234.5])):
+        launched += launch_of(lambda: g.standard_gamma(shape, 2, stream=stream))[2]
+    driver.fake_cuda_set_capturing(handle, 0)
+    addresses = [held.__cuda_array_interface__["data"][0] for held in _generator._in_graphs[before:]]
+    read = [address for address in addresses if address.to_bytes(8, "little") in launched]
+    numbers = [ctypes.c_double.from_address(address).value for address in read]
+    assert numbers.count(1234.5) == 2  # the one array is there once
+    for k in range(300):
+        g.standard_gamma(np.array([float(k)]), 2, stream=stream)
+    others = [cuda.to_device(np.zeros(n)) for n in (1, 2) for _ in range(600)]
+    assert [ctypes.c_double.from_address(address).value for address in read] == numbers and len(others) == 1200
+    assert len(_generator._in_graphs) == before + len(addresses)
+
+
+@pytest.mark.parametrize("method", ["_kernel_named", "_keys", "_kernel_of_many"])
+def test_the_state_may_change_during_a_call(method):
+    """As another thread may set it while Python's code runs: the place and the keys are of one state."""
+    other = Generator(6, target="cuda").jumped(3)
+    other.state = {**other.state, "place": 1000}
+    size = 1 << 17 if method == "_kernel_of_many" else 64
+    changes = []
+
+    def changed(self, *args):
+        if not changes:
+            changes.append(self)
+            self.state = other.state
+        return getattr(Generator, method)(self, *args)
+
+    g = type("Changing", (Generator,), {method: changed})(5, target="cuda")
+    if FAKE:
+        (_, _, a), (_, _, b) = (launch_of(lambda: one.random(size, dtype="f4")) for one in (g, other))
+        assert n_different(a, b) <= 1
+    else:
+        np.testing.assert_array_equal(g.random(size, dtype="f4").copy_to_host(), other.random(size, dtype="f4").copy_to_host())
+    assert changes and g.state == other.state
+
+
+def test_a_draw_during_a_call():
+    """It takes the blocks at the place, and the call those behind it."""
+    places = []
+
+    def drawing(self, *args):
+        if not places:
+            places.append(self._place)
+            inner.append(self.random(64, dtype="f4"))
+        return Generator._keys(self, *args)
+
+    g, plain, inner = type("Drawing", (Generator,), {"_keys": drawing})(5, target="cuda"), Generator(5, target="cuda"), []
+    first = plain.random(64, dtype="f4")
+    if FAKE:
+        (_, _, a), (_, _, b) = (launch_of(lambda: plain.random(64, dtype="f4")), launch_of(lambda: g.random(64, dtype="f4"), 2))
+        assert n_different(a, b) <= 1
+    else:
+        outer = g.random(64, dtype="f4")
+        np.testing.assert_array_equal(inner[0].copy_to_host(), first.copy_to_host())
+        np.testing.assert_array_equal(outer.copy_to_host(), plain.random(64, dtype="f4").copy_to_host())
+    assert places == [0] and g._place == 32
+
+
+def test_a_failing_call_after_a_change():
+    def failing(self, name):
+        def kernel(*args, **kwargs):
+            self.state = {**self.state, "place": 16}  # where the failing call would end
+            raise RuntimeError("no launch")
+
+        return kernel
+
+    g = type("Failing", (Generator,), {"_kernel_named": failing})(5, target="cuda")
+    with pytest.raises(RuntimeError, match="no launch"):
+        g.random(64, dtype="f4")
+    assert g._place == 16
 
 
 @pytest.mark.skipif(not FAKE, reason="looks at launches")

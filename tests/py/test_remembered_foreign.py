@@ -192,3 +192,71 @@ def test_the_function_may_change():
 
 
 SCALE = 1.0
+
+
+STREAM_LATER = """
+import ctypes, sys, types
+import numpy as np
+import lanewise as lw
+import test_remembered_foreign as here
+from lanewise import cuda
+
+modules = sys.modules
+asked = []
+module = types.ModuleType("cupy")
+module.ndarray = here.ndarray
+module.cuda = types.SimpleNamespace(UnownedMemory=here.Memory, MemoryPointer=here.Pointer, get_current_stream=lambda: asked.append("object") or here.HERE)
+modules["cupy"] = module
+x = here.foreign(here.own())
+f = lw.vectorize(lambda a, b: a + b)
+f(x, x)
+assert set(asked) == {"object"}
+asked.clear()
+
+function = ctypes.CFUNCTYPE(ctypes.c_ssize_t)(lambda: asked.append("capsule") or 0)
+new = ctypes.pythonapi.PyCapsule_New
+new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+name = b"intptr_t (void)"
+
+
+class Odd:
+    @property
+    def __pyx_capi__(self):
+        raise MemoryError("no table")
+
+
+modules["cupy_backends.cuda.stream"] = Odd()
+try:
+    f(x, x)
+except MemoryError as problem:
+    assert "no table" in str(problem)
+else:
+    raise AssertionError("nothing was raised")
+modules["cupy_backends.cuda.stream"] = types.SimpleNamespace(__pyx_capi__={"get_current_stream_ptr": new(ctypes.cast(function, ctypes.c_void_p), name, None)})
+f(x, x)
+assert set(asked) == {"capsule"}
+
+print("as it should be")
+"""
+
+
+def test_stream_function_that_is_loaded_later(run_python):
+    """It is looked for again, and what goes wrong in that is not lost."""
+    done = run_python("-c", STREAM_LATER, LANEWISE_CUDA_DRIVER=os.environ["LANEWISE_CUDA_DRIVER"], LW_FAKE_DRIVER="1",
+                      PYTHONPATH=os.pathsep.join([os.path.dirname(__file__), *filter(None, [os.environ.get("PYTHONPATH")])]))
+    assert done.stdout.strip() == "as it should be"
+
+
+@pytest.mark.parametrize("missing", ["UnownedMemory", "MemoryPointer"])
+def test_maker_that_is_missing(run_python, missing):
+    """The error names it."""
+    program = STREAM_LATER[:STREAM_LATER.index("f(x, x)")] + f"""
+del module.cuda.{missing}
+try:
+    f(x, x)
+except AttributeError as problem:
+    print(problem.name)
+"""
+    done = run_python("-c", program, LANEWISE_CUDA_DRIVER=os.environ["LANEWISE_CUDA_DRIVER"], LW_FAKE_DRIVER="1",
+                      PYTHONPATH=os.pathsep.join([os.path.dirname(__file__), *filter(None, [os.environ.get("PYTHONPATH")])]))
+    assert done.stdout.strip() == missing

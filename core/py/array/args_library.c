@@ -12,11 +12,15 @@
 
 /* ---- CuPy ---- */
 
-/* A module that is loaded already (borrowed), NULL without an exception. */
+/* A module that is loaded already (borrowed); NULL: it is not, or there is an exception. */
 static PyObject *
 loaded_module(const char *name)
 {
-    return PyDict_GetItemString(PyImport_GetModuleDict(), name);
+    PyObject *text = PyUnicode_FromString(name), *module;
+
+    module = text ? PyDict_GetItemWithError(PyImport_GetModuleDict(), text) : NULL;
+    Py_XDECREF(text);
+    return module;
 }
 
 PyObject *
@@ -58,27 +62,43 @@ cupy_get_current_stream(void)
     return lw_found_set(place, function);
 }
 
+/* The capsule of that function in the module's table for Cython: a new reference; None: there
+ * is none. NULL with an exception. */
+static PyObject *
+stream_function_of(PyObject *module)
+{
+    PyObject *table = PyObject_GetAttrString(module, "__pyx_capi__"), *function = NULL;
+
+    if (table == NULL && !PyErr_ExceptionMatches(PyExc_AttributeError))
+        return NULL;
+    PyErr_Clear();
+    if (table != NULL && PyDict_Check(table)) {
+        PyObject *name = PyUnicode_FromString("get_current_stream_ptr");
+        function = name ? PyDict_GetItemWithError(table, name) : NULL;
+        Py_XDECREF(name);
+    }
+    if (!PyErr_Occurred())
+        function = Py_NewRef(
+            function && PyCapsule_IsValid(function, STREAM_FUNCTION) ? function : Py_None);
+    Py_XDECREF(table);
+    return PyErr_Occurred() ? NULL : function;
+}
+
 /* Cython's C interface of CuPy: the handle of the current stream without a Python object.
- * Borrowed capsule, or None where this CuPy has no such function. NULL with an exception. */
+ * Borrowed capsule, or None where this CuPy has no such function, or its module is not loaded
+ * yet, which the next call looks for again. NULL with an exception. */
 static PyObject *
 cupy_stream_capsule(void)
 {
     lw_found *place = &lw_core->found.cupy_stream_ptr;
-    PyObject *capsule = lw_found_get(place), *module, *table;
+    PyObject *capsule = lw_found_get(place), *module;
 
     if (capsule != NULL)
         return capsule;
     module = loaded_module("cupy_backends.cuda.stream");
-    table = module ? PyObject_GetAttrString(module, "__pyx_capi__") : NULL;
-    capsule = table && PyDict_Check(table)
-                  ? PyDict_GetItemString(table, "get_current_stream_ptr")
-                  : NULL;
-    PyErr_Clear();
-    if (capsule == NULL || !PyCapsule_IsValid(capsule, STREAM_FUNCTION))
-        capsule = Py_None;
-    capsule = lw_found_set(place, Py_NewRef(capsule));
-    Py_XDECREF(table);
-    return capsule;
+    if (module == NULL)
+        return PyErr_Occurred() ? NULL : Py_None;
+    return lw_found_set(place, stream_function_of(module));
 }
 
 static int

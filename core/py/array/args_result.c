@@ -194,17 +194,18 @@ contiguous_cupy(PyObject *shape, PyObject *descr, PyObject *pointer)
 static PyObject *
 cupy_pointer(lw_device_array *result)
 {
-    PyObject *make_memory = cupy_maker(CUPY_memory), *make_pointer = cupy_maker(CUPY_pointer);
-    PyObject *args[] = {PyLong_FromUnsignedLongLong(result->data),
-                        PyLong_FromLongLong(result->size * result->itemsize),
-                        (PyObject *)result, PyLong_FromLong(result->device->ordinal)};
-    PyObject *memory = NULL, *pointer = NULL, *none = PyLong_FromLong(0);
+    PyObject *make_memory = cupy_maker(CUPY_memory);
+    PyObject *make_pointer = make_memory ? cupy_maker(CUPY_pointer) : NULL;
+    PyObject *args[4] = {NULL}, *memory, *pointer, *none;
 
-    if (make_memory != NULL && make_pointer != NULL && args[0] != NULL && args[1] != NULL &&
-        args[3] != NULL && none != NULL)
-        memory = PyObject_Vectorcall(make_memory, args, 4, NULL);
-    if (memory != NULL)
-        pointer = PyObject_Vectorcall(make_pointer, (PyObject *[]){memory, none}, 2, NULL);
+    args[0] = make_pointer ? PyLong_FromUnsignedLongLong(result->data) : NULL;
+    args[1] = args[0] ? PyLong_FromLongLong(result->size * result->itemsize) : NULL;
+    args[2] = (PyObject *)result;
+    args[3] = args[1] ? PyLong_FromLong(result->device->ordinal) : NULL;
+    memory = args[3] ? PyObject_Vectorcall(make_memory, args, 4, NULL) : NULL;
+    none = memory ? PyLong_FromLong(0) : NULL;
+    pointer =
+        none ? PyObject_Vectorcall(make_pointer, (PyObject *[]){memory, none}, 2, NULL) : NULL;
     Py_XDECREF(args[0]);
     Py_XDECREF(args[1]);
     Py_XDECREF(args[3]);

@@ -110,16 +110,17 @@ classify(PyTypeObject *type)
     } else {
         row.library = library_of(type);
         row.exchange = lw_dlpack_exchange(type);
-        if (row.exchange != NULL)
+        if (row.exchange != NULL) {
             row.class = LW_ARGS_EXCHANGE;
-        else if (row.library == LW_LIB_CUPY)
-            row.class = LW_ARGS_CUPY,
+        } else if (row.library == LW_LIB_CUPY) {
+            row.class = LW_ARGS_CUPY;
             row.tells_contiguity = lw_args_type_has(type, "_c_contiguous");
-        else if (lw_args_type_has(type, "__dlpack__") &&
-                 lw_args_type_has(type, "__dlpack_device__"))
+        } else if (lw_args_type_has(type, "__dlpack__") &&
+                   lw_args_type_has(type, "__dlpack_device__")) {
             row.class = LW_ARGS_DLPACK;
-        else if (lw_args_type_has(type, "__cuda_array_interface__"))
+        } else if (lw_args_type_has(type, "__cuda_array_interface__")) {
             row.class = LW_ARGS_INTERFACE;
+        }
     }
     if (row.class == LW_ARGS_INTERFACE && row.library == LW_LIB_NONE)
         row.library = LW_LIB_OTHER;

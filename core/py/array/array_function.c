@@ -197,18 +197,13 @@ typedef struct joined {
 } joined;
 
 static bool
-read_joined(const call *c, joined *j)
+read_joined(PyObject *tuple, joined *j)
 {
-    PyObject *list = c->n > 0 ? c->args[0] : NULL;
-
-    if (list == NULL || !(PyList_CheckExact(list) || PyTuple_CheckExact(list)) ||
-        has_keywords(c))
-        return false;
-    j->n = PySequence_Fast_GET_SIZE(list);
+    j->n = PyTuple_GET_SIZE(tuple);
     if (j->n < 1 || j->n > MOST_JOINED)
         return false;
     for (Py_ssize_t i = 0; i < j->n; i++) {
-        PyObject *object = PySequence_Fast_GET_ITEM(list, i);
+        PyObject *object = PyTuple_GET_ITEM(tuple, i);
         lw_device_array *array = (lw_device_array *)object, *first;
         if (!lw_is_device_array(object))
             return false;
@@ -319,42 +314,80 @@ stack(const joined *j, int axis)
     return put_all(j, new_joined(j, j->ndim + 1, shape), axis, true);
 }
 
+/* Joins what is read of the call; NULL without an exception: it is left. */
+typedef PyObject *(*joining)(const call *c, const joined *j);
+
+/* The arrays are held by a tuple until the end: a memory manager runs Python's code, which may
+ * take them from the list, as other threads may. */
+static PyObject *
+join(const call *c, joining run)
+{
+    PyObject *list = c->n > 0 ? c->args[0] : NULL, *held, *result;
+    joined j;
+
+    if (list == NULL || !(PyList_CheckExact(list) || PyTuple_CheckExact(list)) ||
+        has_keywords(c))
+        return NULL;
+    held = PySequence_Tuple(list);
+    if (held == NULL)
+        return NULL;
+    result = read_joined(held, &j) ? run(c, &j) : NULL;
+    Py_DECREF(held);
+    return result;
+}
+
+static PyObject *
+join_concatenate(const call *c, const joined *j)
+{
+    int axis;
+
+    return j->ndim > 0 && read_axis(c, j->ndim, &axis) ? concatenate(j, axis) : NULL;
+}
+
+static PyObject *
+join_stack(const call *c, const joined *j)
+{
+    int axis;
+
+    return read_axis(c, j->ndim + 1, &axis) ? stack(j, axis) : NULL;
+}
+
+static PyObject *
+join_hstack(const call *c, const joined *j)
+{
+    return c->n == 1 && j->ndim > 0 ? concatenate(j, j->ndim > 1) : NULL;
+}
+
+static PyObject *
+join_vstack(const call *c, const joined *j)
+{
+    if (c->n != 1 || j->ndim == 0)
+        return NULL;
+    return j->ndim > 1 ? concatenate(j, 0) : stack(j, 0);
+}
+
 static PyObject *
 of_concatenate(const call *c)
 {
-    joined j;
-    int axis;
-
-    return read_joined(c, &j) && j.ndim > 0 && read_axis(c, j.ndim, &axis)
-               ? concatenate(&j, axis)
-               : NULL;
+    return join(c, join_concatenate);
 }
 
 static PyObject *
 of_stack(const call *c)
 {
-    joined j;
-    int axis;
-
-    return read_joined(c, &j) && read_axis(c, j.ndim + 1, &axis) ? stack(&j, axis) : NULL;
+    return join(c, join_stack);
 }
 
 static PyObject *
 of_hstack(const call *c)
 {
-    joined j;
-
-    return c->n == 1 && read_joined(c, &j) && j.ndim > 0 ? concatenate(&j, j.ndim > 1) : NULL;
+    return join(c, join_hstack);
 }
 
 static PyObject *
 of_vstack(const call *c)
 {
-    joined j;
-
-    if (c->n != 1 || !read_joined(c, &j) || j.ndim == 0)
-        return NULL;
-    return j.ndim > 1 ? concatenate(&j, 0) : stack(&j, 0);
+    return join(c, join_vstack);
 }
 
 /* ---- arrays like another ---- */
@@ -446,9 +479,14 @@ of_ones_like(const call *c)
 static PyObject *
 of_full_like(const call *c)
 {
+    lw_device_array *made;
+
     if (c->n < 2 || !(PyFloat_CheckExact(c->args[1]) || PyLong_CheckExact(c->args[1])))
         return NULL;
-    return filled(new_like(c, 3, c->n > 2 ? c->args[2] : NULL), c->args[1]);
+    made = new_like(c, 3, c->n > 2 ? c->args[2] : NULL);
+    if (made != NULL && PyFloat_CheckExact(c->args[1]) && lw_is_integer((lw_dtype)made->dtype))
+        Py_CLEAR(made); /* NumPy converts it, and warns: Python's code */
+    return filled(made, c->args[1]);
 }
 
 /* ---- others ---- */

@@ -767,6 +767,24 @@ event_elapsed_time(PyObject *Py_UNUSED(module), PyObject *args)
     return elapsed(from, to);
 }
 
+/* Also true where a capture forbids the question. */
+static PyObject *
+is_capturing(PyObject *Py_UNUSED(module), PyObject *object)
+{
+    lw_device *device;
+    CUstream stream = NULL;
+    bool capturing = false;
+
+    if (lw_on_host())
+        Py_RETURN_FALSE;
+    device = lw_current_device();
+    if (device == NULL || lw_stream_read(object, &stream) < 0)
+        return NULL;
+    if (stream != NULL && lw_stream_capturing(device, stream, &capturing, NULL) != LW_OK)
+        capturing = true;
+    return PyBool_FromLong(capturing);
+}
+
 /* What has its like without a GPU. */
 LW_ON_HOST_KEYWORDS(make_stream)
 LW_ON_HOST_NOARGS(default_stream)
@@ -788,6 +806,8 @@ PyMethodDef lw_cuda_stream_functions[] = {
     {"event_elapsed_time", event_elapsed_time_there, METH_VARARGS,
      "event_elapsed_time(evtstart, evtend): return the milliseconds between two recorded "
      "events"},
+    {"_is_capturing", is_capturing, METH_O,
+     "_is_capturing(stream): whether its work goes into a graph"},
     {NULL, NULL, 0, NULL}};
 
 int
