@@ -556,6 +556,8 @@ def _around(a, mean, name):
         mean = _array(mean, name, "mean")
     except TypeError as error:
         raise TypeError(str(error).replace("argument mean", "mean=")) from None
+    if isinstance(mean.dtype, np.dtype) and mean.dtype.kind in "OSU":
+        raise TypeError(f"{name}: mean= must be a number or an array of numbers, not of dtype {mean.dtype}")
     _broadcast_within(mean.shape, a.shape)
     return mean
 
@@ -586,7 +588,8 @@ def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, mean, correction,
     is_complex = (_kind(a) if dtype is None else np.dtype(dtype).kind) == "c"
     kind = kind.type if kind is not None and kind.kind in "biuc" else None
     if (mean := _around(a, mean, "std" if root else "var")) is not None:
-        is_complex = is_complex or (dtype is None and _kind(mean) == "c")
+        if _kind(mean) == "c" and _kind(a) != "c":
+            raise TypeError(f"{'std' if root else 'var'}: mean= is complex, but the array has the dtype {a.dtype}: pass mean.real, or a.astype(complex)")
         return _spread(is_complex, root, ddof, kind)(a, mean, axis=axis, where=where, **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
     reduction = _moments(is_complex, root, ddof, kind)
     return reduction(a, axis=axis, where=where, **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))

@@ -191,3 +191,9 @@ def test_refused_on_a_device():
         quick(5, x, x, progress=True)
     with pytest.raises(TypeError, match="progress= is for arrays of the host"):
         total(x, progress=True)
+
+
+def test_bools_of_numpy_are_bools(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    assert lw.reductions.sum(np.ones(9), progress=np.False_) == 9 and capsys.readouterr().err == ""
+    assert lw.reductions.sum(np.ones(9), progress=np.True_) == 9 and capsys.readouterr().err.startswith("sum: 100 %")
