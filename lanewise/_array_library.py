@@ -106,11 +106,26 @@ def norm(x, ord=None, axis=None, keepdims=False):
 def _linear(a):
     """A number of the type that LAPACK would compute in."""
     if isinstance(a.dtype.type(0), np.float16):
-        raise TypeError("array type float16 is unsupported in linalg")
+        return np.float32(0)
     return np.float64(0) if isinstance(a.dtype.type(0), (np.integer, np.bool_)) else a.dtype.type(0)
 
 
+def _check_type(a):
+    """size >= 0 holds always, but unknown to the compiler: so what follows has types."""
+    if isinstance(a.dtype.type(0), np.float16) and a.size >= 0:
+        raise TypeError("array type float16 is unsupported in linalg")
+
+
+def _refuse_axes(a, name):
+    """Of an array that is no matrix."""
+    if a.ndim < 2 and a.size >= 0:
+        raise np.linalg.LinAlgError(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
+    if a.ndim > 2 and a.size >= 0:
+        raise ValueError(f"{name} in compiled code takes one matrix, not an array with {a.ndim} axes")
+
+
 def _check_square(a):
+    _check_type(a)
     if a.shape[0] != a.shape[1]:
         raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
 
@@ -167,10 +182,12 @@ def _solved(u, x):
 
 def solve(a, b):
     if a.ndim != 2:
-        raise ValueError(f"solve in compiled code takes one matrix, not an array with {a.ndim} axes")
+        _refuse_axes(a, "solve")
+        return np.empty(b.shape, type(_linear(a) + _linear(b)))
     _check_square(a)
     if b.ndim > 2:
         raise ValueError(f"solve in compiled code takes one vector or matrix, not an array with {b.ndim} axes")
+    _check_type(b)
     if b.shape[0] != a.shape[0]:
         raise ValueError(f"solve: {b.shape[0]} rows on the right, the matrix has {a.shape[0]}")
     t = type(_linear(a) + _linear(b))
@@ -184,7 +201,8 @@ def solve(a, b):
 
 def inv(a):
     if a.ndim != 2:
-        raise ValueError(f"inv in compiled code takes one matrix, not an array with {a.ndim} axes")
+        _refuse_axes(a, "inv")
+        return np.empty(a.shape, type(_linear(a)))
     _check_square(a)
     t = type(_linear(a))
     x = zeros(a.shape, t)
@@ -198,7 +216,8 @@ def inv(a):
 
 def det(a):
     if a.ndim != 2:
-        raise ValueError(f"det in compiled code takes one matrix, not an array with {a.ndim} axes")
+        _refuse_axes(a, "det")
+        return type(_linear(a))(0)
     _check_square(a)
     t = type(_linear(a))
     u = np.empty(a.shape, t)
@@ -212,7 +231,8 @@ def det(a):
 
 def cholesky(a):
     if a.ndim != 2:
-        raise ValueError(f"cholesky in compiled code takes one matrix, not an array with {a.ndim} axes")
+        _refuse_axes(a, "cholesky")
+        return np.empty(a.shape, type(_linear(a)))
     _check_square(a)
     t = type(_linear(a))
     low = zeros(a.shape, t)

@@ -93,6 +93,11 @@ def refuse_out(name: str, out: Any) -> None:
         raise TypeError(f"{name}: out= cannot be given with Dask arrays, which are made when they are computed: use the result of the call")
 
 
+def refuse_stream(name: str, stream: Any) -> None:
+    if stream is not None and not (type(stream) is int and stream == 0):
+        raise TypeError(f"{name}: stream= is for device arrays, not for Dask arrays, whose blocks are computed later")
+
+
 def refuse_keywords(name: str, given: dict[str, Any]) -> None:
     for key in given:
         hint = ": use dask.diagnostics.ProgressBar" if key == "progress" else ""

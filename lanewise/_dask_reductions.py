@@ -20,7 +20,7 @@ from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph
 
 from lanewise import _partials, _topk
-from lanewise._dask import Shipped, as_dask, as_mask, axes_of, blocks_of, bounds_of, check_dtypes, check_shapes, empty_meta, is_host, is_known, name_of, refuse_keywords, refuse_out
+from lanewise._dask import Shipped, as_dask, as_mask, axes_of, blocks_of, bounds_of, check_dtypes, check_shapes, empty_meta, is_host, is_known, name_of, refuse_keywords, refuse_out, refuse_stream
 
 # ---- blocks ----
 
@@ -173,6 +173,7 @@ def reduce(r, *arrays, axis=None, dtype=None, out=None, keepdims=False, initial=
     """A Dask array, or a tuple of them, of the results."""
     refuse_out(name_of(r), out)
     refuse_keywords(name_of(r), more)
+    refuse_stream(name_of(r), stream)
     if init is not ...:
         initial = init
     call = _Call(r, arrays, where, "a reduction")
@@ -201,7 +202,7 @@ def _in_order(r, call, axes, dtype, indexed, split_every):
 
 def _check_elements(r, call, axes):
     """Of an operator without an identity: the errors of the whole array, at once where the sizes are known."""
-    name = r.__name__.lstrip("_")
+    name = r.py_func.__name__.lstrip("_")
     if call.masked:
         raise ValueError(f"reduction operation '{name}' does not have an identity, so to use a where mask one has to specify 'initial' (or identity=)")
     if is_known(*call.operands) and any(sum(call.chunks[one]) == 0 for one in axes):
@@ -223,6 +224,7 @@ def accumulate(r, *arrays, axis=0, exclusive=False, dtype=None, out=None, initia
     block, then the blocks."""
     refuse_out(f"{name_of(r)}.accumulate", out)
     refuse_keywords(f"{name_of(r)}.accumulate", more)
+    refuse_stream(f"{name_of(r)}.accumulate", stream)
     n = len(inspect.signature(r.map).parameters) if r.map is not None else 1
     n -= r.map is not None and n > 1 and list(inspect.signature(r.map).parameters)[-1] == "index"
     arrays, (axis, exclusive) = arrays[:n], (*arrays[n:], *(axis, exclusive)[len(arrays[n:]):])[:2]

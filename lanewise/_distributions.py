@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lanewise import _placing
-from lanewise._host_distributions import HostDistributions
+from lanewise._host_distributions import HostDistributions, _shape_of
 from lanewise._parameters import check, common_shape, fits, integers, parameter, there
 
 
@@ -106,7 +106,7 @@ class Distributions(HostDistributions):
         _check_failures(*arrays)
         target = None if self.target else there(n, p)
         if out is not None and size is None:
-            size = tuple(out.shape)
+            size = _shape_of(out)
         start = self._start("random", size, np.float64, None, "f", stream, target or (None if out is None else _where(out)))
         with _Alone(self):
             place = self._place

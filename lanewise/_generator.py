@@ -577,6 +577,7 @@ for _name in (
 for _name in (
     "multinomial", "dirichlet", "noncentral_f", "multivariate_hypergeometric", "multivariate_normal", "choice",
 ):
+    getattr(Generator, _name).__qualname__ = f"Generator.{_name}"
     setattr(Generator, _name, _with_chunks(_name, getattr(Generator, _name)))
 
 

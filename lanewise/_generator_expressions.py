@@ -149,7 +149,7 @@ def _fill(comprehension: ast.ListComp, dtype: ast.expr | None) -> list[ast.stmt]
     else:
         made = ast.Call(_constant(kept), [_load(_TOTAL), _load(_FOUND)], [])
     room = ast.Call(_constant(np.empty), [_constant(8), dtype or _joined_type(values)], [])
-    always = ast.Compare(_load(_FOUND), [ast.GtE()], [_constant(0)])
+    always = ast.Compare(ast.Call(_constant(len), [_load(_TOTAL)], []), [ast.GtE()], [_constant(0)])  # which the compiler doesn't know
     counts = [_set(name, _constant(0)) for name in (_FOUND, _ROWS, _LENGTH)]
     once = [_set(_TOTAL, room), *counts, *_loops(comprehension, body), ast.If(always, [ast.Return(made)], [])]
     return [*(_set(value, _constant(False)) for value in values), ast.While(_constant(True), once, [])]

@@ -19,21 +19,23 @@ class HostDistributions:
             number = self._one("noncentral_chisquare", (df, nonc), 2, lambda place, count: self._few_noncentral(df, nonc, place, count))
             if number is not None:
                 return number
-        df, nonc, size = self._mixed_parameters("df", df, nonc, size, out)
+        df, nonc, shape = self._mixed_parameters("df", df, nonc, size, out)
+        is_one = size is out is None and shape == ()
         with self._all_or_nothing():
-            more = self._host_poisson(nonc / 2.0, size, stream)
-            return self.chisquare(df + 2.0 * more if size != () else float(df + 2.0 * more), None if size == () else size, dtype, out, stream=stream)
+            total = df + 2.0 * self._host_poisson(nonc / 2.0, shape, stream)
+            return self.chisquare(float(total) if is_one else total, None if is_one else shape, dtype, out, stream=stream)
 
     def noncentral_f(self, dfnum, dfden, nonc, size=None, dtype=None, out=None, *, stream=0):
         """Quotients of noncentral chi-square numbers and chi-square numbers, each by its degrees of freedom, which are > 0; nonc >= 0."""
         below = parameter("dfden", dfden, "positive shape")
-        above, nonc, size = self._mixed_parameters("dfnum", dfnum, nonc, size, out, below)
+        above, nonc, shape = self._mixed_parameters("dfnum", dfnum, nonc, size, out, below)
+        is_one = size is out is None and shape == ()
         with self._all_or_nothing():
-            more = self._host_poisson(nonc / 2.0, size, stream)
+            more = self._host_poisson(nonc / 2.0, shape, stream)
             given = [("shape", above / 2.0 + more, "positive shape"), ("dfden", below, "positive shape"), ("dfnum", above, "positive shape")]
-            if size == ():
-                given, size = [(name, float(value), rule) for name, value, rule in given], None
-            return self._made("noncentral_f", [("gamma", 0, 1.0, 0.0), ("gamma", 1, 0.5, 0.0)], given, size, dtype, out, stream)
+            if is_one:
+                given = [(name, float(value), rule) for name, value, rule in given]
+            return self._made("noncentral_f", [("gamma", 0, 1.0, 0.0), ("gamma", 1, 0.5, 0.0)], given, None if is_one else shape, dtype, out, stream)
 
     def _logseries(self, p, size=None, dtype=None, out=None, *, stream=0):
         """Logarithmic series numbers, from 1 on (Kemp, 1981, LK); 0 <= p < 1."""
@@ -144,7 +146,7 @@ class HostDistributions:
     def _mixed_parameters(self, name, df, nonc, size, out, *more):
         df, nonc = parameter(name, df, "positive shape"), parameter("nonc", nonc, "mean")
         shape = common_shape(_tuple(size), [df, nonc, *more], out)
-        return df, nonc, tuple(out.shape) if shape is None and out is not None else shape or ()
+        return df, nonc, _shape_of(out) if shape is None and out is not None else shape or ()
 
     def _host_poisson(self, mean, shape, stream):
         return np.asarray(self._poisson(mean, shape, out=np.empty(shape, np.int64), stream=stream))
@@ -226,6 +228,12 @@ def _draw_hypergeometric(good, bad, sample, uniform):
     below = np.cumprod(down * (bad - sample + down) / ((good - down + 1.0) * (sample - down + 1.0)))
     chances = np.cumsum(np.concatenate((below[::-1], [1.0], above)))
     return low + np.minimum(np.searchsorted(chances, uniform * chances[-1], side="right"), high - low)
+
+
+def _shape_of(out):
+    from lanewise._generator import _target
+
+    return tuple(_target(out).shape)
 
 
 def _tuple(size):

@@ -134,7 +134,7 @@ _nanargmin_complex = lw.reduce(_smaller_pair, map=lambda x, index: (x.real, x.im
                                finish=lambda real, imag, at: at, commutative=True)
 
 
-for _made, _name in ((_nansum, "nansum"), (_nanprod, "nanprod"), (_nanmean, "nanmean"), (_nanargmax, "nanargmax"), (_nanargmin, "nanargmin"),
+for _made, _name in ((_nansum, "nansum"), (_nanprod, "nanprod"), (_nanmin, "nanmin"), (_nanmax, "nanmax"), (_nanmean, "nanmean"), (_nanargmax, "nanargmax"), (_nanargmin, "nanargmin"),
                      (_nanargmax_complex, "nanargmax"), (_nanargmin_complex, "nanargmin")):
     _made.__name__ = _name
 del _name, _made
@@ -390,7 +390,7 @@ def nancumsum(a, axis=None, dtype=None, out=None, *, stream=None):
     if _all_elements._kind(a) == "m":
         return _all_elements.cumsum(a, axis, dtype, out, stream=stream)
     reduction, dtype = _of_dtype(_nansum, _nansum_in, a, dtype)
-    return reduction.accumulate(a, axis=axis, **_all_elements._options(dtype=dtype, out=out, stream=stream))
+    return _all_elements._scan("nancumsum", reduction, a, axis=axis, **_all_elements._options(dtype=dtype, out=out, stream=stream))
 
 
 def nancumprod(a, axis=None, dtype=None, out=None, *, stream=None):
@@ -401,4 +401,4 @@ def nancumprod(a, axis=None, dtype=None, out=None, *, stream=None):
     """
     a, axis = _all_elements._flat(a, axis, "nancumprod")
     reduction, dtype = _of_dtype(_nanprod, _nanprod_in, a, dtype)
-    return reduction.accumulate(a, axis=axis, **_all_elements._options(dtype=dtype, out=out, stream=stream))
+    return _all_elements._scan("nancumprod", reduction, a, axis=axis, **_all_elements._options(dtype=dtype, out=out, stream=stream))

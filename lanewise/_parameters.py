@@ -135,6 +135,8 @@ def common_shape(size, arrays, out):
         raise ValueError(f"parameters of the shapes {', '.join(str(a.shape) for a in arrays)} cannot be broadcast together") from None
     if size is None and out is None:
         return shape
+    if out is not None and not hasattr(out, "shape"):
+        raise TypeError(f"out must be a NumPy or device array, not {type(out).__name__}")
     whole = tuple(getattr(out, "shape", ())) if size is None else size
     if len(shape) > len(whole) or any(a not in (1, b) for a, b in zip(shape[::-1], whole[::-1])):
         raise ValueError(f"Output size {whole} is not compatible with broadcast dimensions of inputs {shape}.")

@@ -10,7 +10,7 @@ from typing import Any, Callable
 def reporter(value: Any, total: int, name: str) -> Any:
     """For core/py/progress.c: something with tell(done), some times a second, and end(good), once."""
     name = name.strip("_")  # of lanewise's own operators
-    if value is True:
+    if value is True or type(value).__name__ in ("bool", "bool_") and type(value).__module__ == "numpy":
         try:
             from tqdm.auto import tqdm
         except ImportError:

@@ -173,8 +173,10 @@ _segmented = lw.reduce(_sum_of_segment, map=lambda value, start: (start, value),
 @functools.lru_cache(maxsize=None)
 def _mean_in(kind: Any) -> lw.Reduction:
     """dtype=int: sums of integers, and the mean is cut off to one."""
-    return lw.reduce(map=lambda x: (x, 1), combine=lambda a, b: (a[0] + b[0], a[1] + b[1]),
+    made = lw.reduce(map=lambda x: (x, 1), combine=lambda a, b: (a[0] + b[0], a[1] + b[1]),
                      finish=lambda total, n: kind(total / n), identity=(0, 0))
+    made.__name__ = "mean"
+    return made
 
 
 def _square_of(d):
@@ -231,8 +233,8 @@ def __getattr__(name: str) -> Any:
     return _moments(False, name == "_std", 0)
 
 
-#: What Dask's keys and what errors of Dask arrays call those whose operators have no names of NumPy's.
-for _name, _made in (("any", _any), ("all", _all), ("minmax", _minmax), ("count_nonzero", _count), ("count_nonzero", _count_times),
+#: What users call them: in errors, in what progress= shows and in Dask's keys. Errors of nothing to reduce have the operators' names, as NumPy's.
+for _name, _made in (("sum", _sum), ("sum", _sum_of_times), ("prod", _prod), ("min", _min), ("max", _max), ("any", _any), ("all", _all), ("minmax", _minmax), ("count_nonzero", _count), ("count_nonzero", _count_times),
                      ("argmax", _argmax), ("argmin", _argmin), ("argmax", _argmax_complex), ("argmin", _argmin_complex), ("mean", _mean),
                      ("logsumexp", _logsumexp), ("top1", _top1), ("affine_scan", _affine), ("segmented_sum", _segmented)):
     _made.__name__ = _name
@@ -554,6 +556,8 @@ def _around(a, mean, name):
         mean = _array(mean, name, "mean")
     except TypeError as error:
         raise TypeError(str(error).replace("argument mean", "mean=")) from None
+    if isinstance(mean.dtype, np.dtype) and mean.dtype.kind in "OSU":
+        raise TypeError(f"{name}: mean= must be a number or an array of numbers, not of dtype {mean.dtype}")
     _broadcast_within(mean.shape, a.shape)
     return mean
 
@@ -584,7 +588,8 @@ def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, mean, correction,
     is_complex = (_kind(a) if dtype is None else np.dtype(dtype).kind) == "c"
     kind = kind.type if kind is not None and kind.kind in "biuc" else None
     if (mean := _around(a, mean, "std" if root else "var")) is not None:
-        is_complex = is_complex or (dtype is None and _kind(mean) == "c")
+        if _kind(mean) == "c" and _kind(a) != "c":
+            raise TypeError(f"{'std' if root else 'var'}: mean= is complex, but the array has the dtype {a.dtype}: pass mean.real, or a.astype(complex)")
         return _spread(is_complex, root, ddof, kind)(a, mean, axis=axis, where=where, **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
     reduction = _moments(is_complex, root, ddof, kind)
     return reduction(a, axis=axis, where=where, **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
@@ -642,6 +647,18 @@ def _flat(a: Any, axis: Any, name: str) -> tuple[Any, int]:
     return (a.reshape(1, -1), 1) if isinstance(a, np.matrix) else (a.reshape(-1), 0)
 
 
+def _scan(name: str, reduction: lw.Reduction, *arrays: Any, **given: Any) -> Any:
+    """reduction.accumulate(…), whose errors of arguments have the name of the function that was called."""
+    try:
+        return reduction.accumulate(*arrays, **given)
+    except TypeError as error:
+        text, own = str(error), reduction.__name__
+        told = name + text[len(own) + 11:] if text.startswith(f"{own}.accumulate") else text.replace(f"`{own}`", f"`{name}`")
+        if told == text:
+            raise
+        raise TypeError(told) from None
+
+
 def cumsum(a, axis=None, dtype=None, out=None, *, stream=None):
     """Sums on the way, as numpy.cumsum.
 
@@ -651,7 +668,7 @@ def cumsum(a, axis=None, dtype=None, out=None, *, stream=None):
     if (answer := _theirs(a, "cumsum", axis, dtype=dtype, out=out)) is not NotImplemented:
         return answer
     a, axis = _flat(a, axis, "cumsum")
-    return _sum.accumulate(a, axis=axis, **_options(dtype=dtype, out=out, stream=stream))
+    return _scan("cumsum", _sum, a, axis=axis, **_options(dtype=dtype, out=out, stream=stream))
 
 
 def cumprod(a, axis=None, dtype=None, out=None, *, stream=None):
@@ -664,7 +681,7 @@ def cumprod(a, axis=None, dtype=None, out=None, *, stream=None):
     if (answer := _theirs(a, "cumprod", axis, dtype=dtype, out=out)) is not NotImplemented:
         return answer
     a, axis = _flat(a, axis, "cumprod")
-    return _prod.accumulate(a, axis=axis, **_options(dtype=dtype, out=out, stream=stream))
+    return _scan("cumprod", _prod, a, axis=axis, **_options(dtype=dtype, out=out, stream=stream))
 
 
 def running_maximum(a, axis=0, out=None, *, stream=None):
@@ -676,7 +693,7 @@ def running_maximum(a, axis=0, out=None, *, stream=None):
     a, axis = _array(a, "running_maximum"), _whole(axis)
     if axis not in (0, -1):
         _check_within(a, axis)
-    return _max.accumulate(a, axis=axis, **_options(out=out, stream=stream))
+    return _scan("running_maximum", _max, a, axis=axis, **_options(out=out, stream=stream))
 
 
 def affine_scan(a, b, axis=0, out=None, *, initial=0, stream=None):
@@ -685,7 +702,7 @@ def affine_scan(a, b, axis=0, out=None, *, initial=0, stream=None):
     >>> lw.reductions.affine_scan([0.5, 0.5, 0.5], [1.0, 1.0, 1.0])
     array([1.  , 1.5 , 1.75])
     """
-    return _affine.accumulate(_array(a, "affine_scan"), _array(b, "affine_scan", 2), axis=_whole(axis), initial=(1, initial), **_options(out=out, stream=stream))
+    return _scan("affine_scan", _affine, _array(a, "affine_scan"), _array(b, "affine_scan", 2), axis=_whole(axis), initial=(1, initial), **_options(out=out, stream=stream))
 
 
 def segmented_sum(values, starts, axis=0, out=None, *, stream=None):
@@ -694,7 +711,7 @@ def segmented_sum(values, starts, axis=0, out=None, *, stream=None):
     >>> lw.reductions.segmented_sum([1, 2, 3, 4], [True, False, True, False])
     array([1, 3, 3, 7])
     """
-    return _segmented.accumulate(_array(values, "segmented_sum"), _array(starts, "segmented_sum", 2), axis=_whole(axis), **_options(out=out, stream=stream))
+    return _scan("segmented_sum", _segmented, _array(values, "segmented_sum"), _array(starts, "segmented_sum", 2), axis=_whole(axis), **_options(out=out, stream=stream))
 
 
 from lanewise._nan_reductions import (  # noqa: E402: they use what stands above

@@ -26,6 +26,45 @@ any_on_device(PyObject *args)
     return false;
 }
 
+/* What users call it: its __name__, which is not always that of its operator. A new reference,
+ * or NULL with an exception. */
+static PyObject *
+shown_name(const lw_reducer *self)
+{
+    PyObject *name = PyObject_GetAttrString((PyObject *)self, "__name__");
+
+    if (name == NULL || !PyUnicode_Check(name)) {
+        PyErr_Clear();
+        Py_XSETREF(name, PyUnicode_FromString(lw_reducer_name(self)));
+    }
+    return name;
+}
+
+/* -1: this asks for progress= of a call on a device. */
+static int
+refuse_progress(const lw_reduce_call *call)
+{
+    PyObject *name = shown_name(call->self);
+    const char *text = name ? PyUnicode_AsUTF8(name) : NULL;
+    int result = text ? lw_progress_refuse(call->keywords.progress, text) : -1;
+
+    Py_XDECREF(name);
+    return result;
+}
+
+static int
+refuse_stream(const lw_reducer *self)
+{
+    PyObject *name = shown_name(self);
+
+    if (name != NULL)
+        PyErr_Format(PyExc_TypeError,
+                     "stream= is for device arrays; `%U` was called with host operands only",
+                     name);
+    Py_XDECREF(name);
+    return -1;
+}
+
 /* target="cpu" is for host arrays, stream= for those of a device. */
 static int
 check_target(const lw_reduce_call *call, bool on_device)
@@ -34,13 +73,9 @@ check_target(const lw_reduce_call *call, bool on_device)
     lw_error err = {0};
 
     if (!on_device && call->keywords.stream != NULL &&
-        !lw_stream_says_nothing(call->keywords.stream)) {
-        PyErr_Format(PyExc_TypeError,
-                     "stream= is for device arrays; `%s` was called with host operands only",
-                     lw_reducer_name(self));
-        return -1;
-    }
-    if (on_device && lw_progress_refuse(call->keywords.progress, lw_reducer_name(self)) < 0)
+        !lw_stream_says_nothing(call->keywords.stream))
+        return refuse_stream(self);
+    if (on_device && call->keywords.progress != NULL && refuse_progress(call) < 0)
         return -1;
     if (!on_device || !self->cpu_only)
         return 0;
@@ -151,6 +186,20 @@ n_elements(const lw_reduce_call *call)
 }
 
 static int
+begin_progress(lw_progress *progress, const lw_reduce_call *call)
+{
+    PyObject *name = call->keywords.progress ? shown_name(call->self) : NULL;
+    const char *text = name ? PyUnicode_AsUTF8(name) : NULL;
+    int result =
+        text || call->keywords.progress == NULL
+            ? lw_progress_begin(progress, call->keywords.progress, n_elements(call), text)
+            : -1;
+
+    Py_XDECREF(name);
+    return result;
+}
+
+static int
 run_job(lw_reduce_call *call)
 {
     lw_progress progress;
@@ -159,8 +208,7 @@ run_job(lw_reduce_call *call)
     free_run run;
     int failed;
 
-    if (lw_progress_begin(&progress, call->keywords.progress, n_elements(call),
-                          lw_reducer_name(call->self)) < 0)
+    if (begin_progress(&progress, call) < 0)
         return -1;
     run_begin(&run, &call->job);
     lw_progress_watch(&progress, &run.stop);

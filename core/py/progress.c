@@ -4,11 +4,16 @@
 #include "core/py/signals.h"
 
 #include <fenv.h>
+#include <string.h>
 
+/* numpy.False_ asks for nothing, either. */
 static bool
 is_wanted(PyObject *value)
 {
-    return value != NULL && value != Py_None && value != Py_False;
+    if (value == NULL || value == Py_None || value == Py_False)
+        return false;
+    return strncmp(Py_TYPE(value)->tp_name, "numpy.bool", strlen("numpy.bool")) != 0 ||
+           PyObject_Not(value) == 0;
 }
 
 int

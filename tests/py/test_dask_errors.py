@@ -98,3 +98,30 @@ def test_columns_of_dask_and_of_arrow():
     assert float(total(frame.a.to_dask_array(lengths=True))) == 7 and float(R.sum(frame.a).compute()) == 7
     with pytest.raises(TypeError, match=r"a pyarrow Table.*pass a column, or x.to_pandas\(\).to_numpy\(\)"):
         R.sum(pa.table({"a": [1.0]}))
+
+
+@pytest.mark.parametrize("name", sorted(set(R.__all__) - {"topk", "argtopk"}))
+def test_stream_is_refused(name):
+    arrays = (X, X) if name in ("top1", "affine_scan", "segmented_sum") else (X,)
+    with pytest.raises(TypeError, match=rf"^{name}: stream= is for device arrays, not for Dask arrays"):
+        getattr(R, name)(*arrays, stream=5)
+    assert isinstance(getattr(R, name)(*arrays, stream=0), (da.Array, tuple))
+
+
+def test_stream_is_refused_by_reductions_of_ones_own():
+    for call in (total, total.accumulate):
+        with pytest.raises(TypeError, match="stream= is for device arrays, not for Dask arrays"):
+            call(X, stream=5)
+
+
+def test_errors_have_the_names_that_were_called():
+    for name in ("sum", "prod", "min", "max", "nanmax", "var"):
+        with pytest.raises(TypeError, match=rf"^{name}\(\) got progress=, which is not for Dask arrays"):
+            getattr(R, name)(X, progress=True)
+        with pytest.raises(TypeError, match=f"`{name}` was called with host operands only"):
+            getattr(R, name)(np.ones(3), stream=5)
+    for name in ("cumsum", "nancumprod", "running_maximum"):
+        with pytest.raises(TypeError, match=f"`{name}` was called with host operands only"):
+            getattr(R, name)(np.ones(3), stream=5)
+        with pytest.raises(TypeError, match=f"^{name}: out= cannot be given with Dask arrays"):
+            getattr(R, name)(X, out=np.ones(12))

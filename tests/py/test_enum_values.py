@@ -514,3 +514,71 @@ def test_every_generator(target):
         np.testing.assert_array_equal(host(out), expected)
     np.testing.assert_array_equal(host(lw.guvectorize("(n)->(n)")(rows)(place(x))), [1, 3, 1])
     assert float(lw.reduce(lambda a, b: a + b, map=lambda v: pick(v).value, identity=0)(place(x))) == 6
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 4
+    TOP = 4  # an alias
+    BELOW = -2
+
+
+class Access(enum.IntFlag):
+    READ = 1
+    WRITE = 2
+    BOTH = 3
+
+
+def _in_loops(of):
+    def summed(x):
+        s = 0.0
+        for c in of:
+            s = s * 3 + x * c + c.value
+        return s
+
+    def counted(x):
+        s = 0.0
+        for i, c in enumerate(of):
+            if c.value > 1:
+                break
+            s += x + i
+        return s
+
+    def paired(x):
+        s = x
+        for k, c in zip((2, 5), of):
+            s += k * c.value
+        return s
+
+    return [
+        summed, counted, paired, lambda x: x * sum(c.value for c in of), lambda x: x * max(c for c in of), lambda x: x * min(c.value for c in of),
+        lambda x: x if any(c.value == 2 for c in of) else -x, lambda x: x * np.array([c.value for c in of])[1], lambda x: x + np.array([c * 1 for c in of]).sum(),
+    ]
+
+
+@pytest.mark.parametrize("of", [Level, Access])
+def test_loops_over_classes_of_numbers(of):
+    for f in _in_loops(of):
+        assert njit(f)(2.5) == f(2.5)
+        assert lw.vectorize(f)(2.5) == f(2.5)
+
+
+def test_loops_over_classes_are_read_as_before():
+    assert njit(lambda x: x * np.array([c.value for c in Color])[2])(2.0) == 6.0  # of an Enum, whose values are constants of several sizes
+    assert njit(lambda: np.array([c.value for c in Color]).dtype.itemsize)() == 8
+    assert njit(lambda: np.array([float(c) for c in Level]).sum())() == 3.0
+
+
+def test_a_flag_in_a_variable_has_a_value():
+    def chosen(x):
+        c = Access.WRITE if x > 0 else Access.READ
+        return c.value + x
+
+    assert [njit(chosen)(x) for x in (1.0, -1.0)] == [3.0, 0.0]
+
+    @njit
+    def both(x):
+        c = Access.READ | Access.WRITE
+        return c + x
+
+    assert both(1.0) == 4.0 and njit(lambda c: c + 1)(Access.BOTH) == 4

@@ -84,8 +84,11 @@ def test_ready_made_reductions_tell(name):
 
 def test_a_bar_has_a_public_name(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
-    lw.reductions.max(np.ones(1000), progress=True)
-    assert capsys.readouterr().err.startswith("maximum: 100 %")
+    for name in ("max", "mean", "var", "nanmin", "sum"):
+        getattr(lw.reductions, name)(np.ones(1000), progress=True)
+        assert capsys.readouterr().err.startswith(f"{name}: 100 %")
+    lw.reductions.mean(np.ones(1000), dtype=int, progress=True)
+    assert capsys.readouterr().err.startswith("mean: 100 %")
 
 
 def test_two_dimensions_and_nothing_to_do():
@@ -188,3 +191,9 @@ def test_refused_on_a_device():
         quick(5, x, x, progress=True)
     with pytest.raises(TypeError, match="progress= is for arrays of the host"):
         total(x, progress=True)
+
+
+def test_bools_of_numpy_are_bools(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    assert lw.reductions.sum(np.ones(9), progress=np.False_) == 9 and capsys.readouterr().err == ""
+    assert lw.reductions.sum(np.ones(9), progress=np.True_) == 9 and capsys.readouterr().err.startswith("sum: 100 %")

@@ -73,3 +73,29 @@ def test_chunks_of_every_kind(chunks):
     pytest.importorskip("dask.array")
     x = lw.random.Generator(2).random((7, 5), chunks=chunks)
     assert (x.compute(scheduler="synchronous") == lw.random.Generator(2).random((7, 5))).all()
+
+
+NUMBERS = {"uniform": (), "normal": (), "exponential": (), "random": (), "gamma": (2.0,), "poisson": (3.0,), "integers": (9,), "binomial": (5, 0.4), "zipf": (2.0,),
+           "noncentral_chisquare": (3.0, 1.0), "noncentral_f": (3.0, 5.0, 1.0), "negative_binomial": (5, 0.4), "triangular": (0, 1, 2), "vonmises": (0, 1),
+           "logseries": (0.3,), "geometric": (0.3,), "wald": (1.0, 1.0), "standard_t": (3,), "f": (3, 4), "beta": (1, 2), "chisquare": (3,), "laplace": ()}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_out_is_an_array_and_a_size_of_no_axes_gives_one(name):
+    parameters = NUMBERS[name]
+    for more in (parameters, ([parameters[0]] * 2, *parameters[1:]) if parameters else ()):
+        with pytest.raises(TypeError, match="^out must be a NumPy or device array, not list$"):
+            getattr(lw.random.Generator(5), name)(*more, out=[0.0, 0.0])
+    one, none = (getattr(lw.random.Generator(5), name)(*parameters, size=size) for size in ((), None))
+    assert type(one) is np.ndarray and one.shape == () and one == none and not isinstance(none, np.ndarray)
+    place = lw.random.Generator(5)
+    into = getattr(place, name)(*parameters, out=np.zeros((), one.dtype))
+    assert into == one
+
+
+def test_keywords_that_methods_do_not_have():
+    g = lw.random.Generator(5)
+    for call, name in ((lambda: g.dirichlet([1.0, 2.0], out=np.zeros(2)), "dirichlet"), (lambda: g.multinomial(3, [0.5, 0.5], dtype="i4"), "multinomial"),
+                       (lambda: g.multivariate_normal([0.0], [[1.0]], out=0), "multivariate_normal"), (lambda: g.choice(3, out=0), "choice")):
+        with pytest.raises(TypeError, match=rf"^Generator.{name}\(\) got an unexpected keyword"):
+            call()

@@ -368,3 +368,17 @@ def test_where_places_can_be_written(name):
     call, numpys = getattr(lw.reductions, name), getattr(np, name)
     for dtype in ("i8", "i4", "f4", "f8", "c16", "u8"):
         assert outcome(lambda: call(x, axis=1, out=np.zeros(2, dtype))) == outcome(lambda: numpys(x, axis=1, out=np.zeros(2, dtype))), dtype
+
+
+def test_means_that_are_no_means_of_the_array():
+    for name in ("var", "std"):
+        of = getattr(lw.reductions, name)
+        for x in (np.arange(4.0), np.arange(4)):
+            for mean in (1j, np.array([1j])):
+                with pytest.raises(TypeError, match=f"^{name}: mean= is complex, but the array has the dtype {x.dtype}"):
+                    of(x, mean=mean)
+        assert np.isclose(of(np.arange(4) + 0j, mean=1j), getattr(np, name)(np.arange(4) + 0j, mean=np.array([1j])).real)
+    for name in ("var", "std", "nanvar"):
+        for mean in ("x", ["x"], [None]):
+            with pytest.raises(TypeError, match=f"^{name}: mean= must be a number or an array of numbers, not of dtype"):
+                getattr(lw.reductions, name)(np.arange(4.0), mean=mean)

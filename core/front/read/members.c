@@ -283,7 +283,7 @@ describe(lw_reader *r, PyObject *class, lw_enum *out)
     out->refuses = base != NULL && inherits(class, base, "_missing_");
     out->name = lw_read_text(r, ((PyTypeObject *)class)->tp_name);
     if (out->name != NULL && copy != NULL && PyList_GET_SIZE(copy) <= MOST_MEMBERS) {
-        if (PyType_IsSubtype((PyTypeObject *)class, &PyLong_Type) && !is_flag(class))
+        if (PyType_IsSubtype((PyTypeObject *)class, &PyLong_Type))
             read_numbers(r, class, copy, out);
         else if (is_plain(class))
             read_members(r, class, copy, out);
@@ -314,6 +314,16 @@ lw_read_enum_class(lw_reader *r, PyObject *class)
     return describe(r, class, made) ? made : NULL;
 }
 
+/* Combinations of enum.IntFlag's, and members that are called otherwise, are not. */
+static bool
+is_numbered(const lw_enum *of, int64_t value)
+{
+    for (uint32_t i = 0; i < of->n_numbers; i++)
+        if (of->numbers[i].value == value)
+            return true;
+    return false;
+}
+
 bool
 lw_read_enum(lw_reader *r, PyObject *member, uint32_t constant)
 {
@@ -323,7 +333,8 @@ lw_read_enum(lw_reader *r, PyObject *member, uint32_t constant)
            r->tree->constants.data[constant].kind == LW_K_INT);
     of = lw_read_enum_class(r, (PyObject *)Py_TYPE(member));
     if (of != NULL && PyLong_Check(member))
-        r->tree->constants.data[constant].members = of->n_numbers ? of : NULL;
+        r->tree->constants.data[constant].members =
+            is_numbered(of, r->tree->constants.data[constant].i) ? of : NULL;
     else
         r->tree->constants.data[constant].bytes = of;
     return of != NULL;

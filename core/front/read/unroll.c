@@ -16,14 +16,17 @@ enum { MOST_ITEMS = 64, MOST_COPIES = 4096 };
 
 /* ---- the items ---- */
 
+/* of_class: the members of an enum.IntEnum among them come from its class, not from a tuple,
+ * over which a loop at run time can go. */
 static bool
-has_static_item(lw_reader *r, PyObject *items)
+has_static_item(lw_reader *r, PyObject *items, bool of_class)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items); i++) {
         PyObject *x = PyTuple_GET_ITEM(items, i);
-        bool number = PyLong_Check(x) || PyFloat_Check(x) || PyComplex_Check(x) ||
+        bool is_int = PyLong_CheckExact(x) || PyBool_Check(x) || (PyLong_Check(x) && !of_class);
+        bool number = is_int || PyFloat_Check(x) || PyComplex_Check(x) ||
                       lw_read_is_numpy(r, x, "generic") || lw_read_is_numpy(r, x, "ndarray");
-        if (PyTuple_Check(x) ? has_static_item(r, x) : !number)
+        if (PyTuple_Check(x) ? has_static_item(r, x, of_class) : !number)
             return true;
     }
     return false;
@@ -73,17 +76,18 @@ lw_read_static_items(lw_reader *r, uint32_t iterable)
     uint32_t asked = asked_for(r, iterable);
     PyObject *object = lw_read_object(r, asked ? asked : iterable), *items = NULL;
     PyObject *pairs = object ? NULL : zipped(r, iterable);
+    bool of_class = pairs || (object && lw_fold_is_enum(object));
 
     if (pairs != NULL)
         object = pairs;
     if (object && (pairs || PyTuple_Check(object) || PyList_CheckExact(object) ||
-                   PyUnicode_Check(object) || lw_fold_is_enum(object)))
+                   PyUnicode_Check(object) || of_class))
         items = PySequence_Tuple(object);
     Py_XDECREF(pairs);
     if (PyErr_Occurred())
         lw_read_clear();
-    if (items &&
-        (PyTuple_GET_SIZE(items) > MOST_ITEMS || !(asked || has_static_item(r, items))))
+    if (items && (PyTuple_GET_SIZE(items) > MOST_ITEMS ||
+                  !(asked || has_static_item(r, items, of_class))))
         Py_CLEAR(items);
     return items;
 }
