@@ -583,7 +583,7 @@ def _is_on_device(x: Any) -> bool:
     return _is_own(x) or cuda.is_cuda_array(x)
 
 
-def _converted(src: Any, dst: Any, casting: str) -> Any:
+def _converted(src: Any, dst: Any, casting: Any) -> Any:
     """What copyto writes to dst, after NumPy's checks of casting; what is on the host is of dst's dtype behind them."""
     if not _is_on_device(src) and (dst.dtype.kind != "V" or dst.dtype.names is not None):
         made = np.empty(np.shape(src), dst.dtype)
