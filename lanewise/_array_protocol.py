@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import warnings
 from typing import Any
 
 import numpy as np
@@ -147,6 +148,15 @@ def _order_of(x: Any, order: Any) -> str:
     return _host_cuda.order_of(x)
 
 
+def _kept_strides(x: Any, shape: Any, step: int) -> Any:
+    """Of a dense array whose axes lie in x's order."""
+    strides = [0] * x.ndim
+    for d in sorted(range(x.ndim), key=lambda d: -abs(x.strides[d]))[::-1]:
+        strides[d] = step
+        step *= max(shape[d], 1)
+    return tuple(strides)
+
+
 def _dtype(dtype: Any) -> Any:
     return lw._core.cuda._dtype(dtype)
 
@@ -175,8 +185,11 @@ def empty_like(prototype: Any, /, dtype: Any = None, order: Any = "K", subok: bo
     _host_device(device)
     if not _is_own(prototype):
         raise TypeError(f"prototype: expected a DeviceArray, got {type(prototype).__name__}")
-    order = _order_of(prototype, order)
-    return _new(prototype, prototype.shape if shape is None else shape, prototype.dtype if dtype is None else dtype, order)
+    shape = prototype.shape if shape is None else tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    dtype = prototype.dtype if dtype is None else dtype
+    if order in ("K", None) and len(shape) == prototype.ndim > 2 and not (prototype.flags["C_CONTIGUOUS"] or prototype.flags["F_CONTIGUOUS"]):
+        return _home(prototype).device_array(shape, dtype, strides=_kept_strides(prototype, shape, _dtype(dtype).itemsize))
+    return _new(prototype, shape, dtype, _order_of(prototype, order))
 
 
 @_of(np.zeros_like)
@@ -373,8 +386,8 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None, *, subok: b
 
 
 @_of(np.ravel)
-def ravel(a: Any, order: str = "C") -> Any:
-    return a.ravel("F" if order == "F" or order in ("A", "K") and _order_of(a, order) == "F" else "C")
+def ravel(a: Any, order: Any = "C") -> Any:
+    return a.ravel("C" if order is None else order)
 
 
 # ---- joining and repeating ----
@@ -400,6 +413,9 @@ def _check_joined(arrays: Any, axis: int) -> None:
 def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     if _is_own(arrays):  # its first axis is the sequence
         arrays = [arrays[i] for i in range(len(arrays))]
+    arrays = list(arrays)
+    if not arrays:
+        raise ValueError("need at least one array to concatenate")
     arrays = _arrays(arrays) if out is None else [_array(x, out) for x in arrays]
     if axis is None:
         arrays, axis = [x.ravel() for x in arrays], 0
@@ -433,7 +449,10 @@ def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = 
 
 @_of(np.stack)
 def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
-    arrays = _arrays(arrays)
+    arrays = list(arrays)
+    if not arrays:
+        raise ValueError("need at least one array to stack")
+    arrays = _arrays(arrays) if out is None else [_array(x, out) for x in arrays]
     if any(x.shape != arrays[0].shape for x in arrays):
         raise ValueError("all input arrays must have the same shape")
     axis = normalize_axis_index(axis, arrays[0].ndim + 1)
@@ -567,21 +586,76 @@ def _where_by_masks(condition: Any, x: Any, y: Any, dtype: Any) -> Any:
     return out
 
 
+def _is_on_device(x: Any) -> bool:
+    return _is_own(x) or cuda.is_cuda_array(x)
+
+
+def _converted(src: Any, dst: Any, casting: Any) -> Any:
+    """What copyto writes to dst, after NumPy's checks of casting; what is on the host is of dst's dtype behind them."""
+    if not _is_on_device(src) and (dst.dtype.kind != "V" or dst.dtype.names is not None):
+        made = np.empty(np.shape(src), dst.dtype)
+        np.copyto(made, src, casting)
+        return made
+    np.can_cast(np.bool_, np.bool_, casting)  # the word itself, whatever the dtypes
+    if not hasattr(src, "dtype"):
+        return src
+    _check_cast(src.dtype, dst.dtype, casting)
+    if src.dtype.kind != "c" or dst.dtype.kind in "cb":
+        return src
+    warnings.warn("Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning, stacklevel=4)
+    return _array(src, dst).real
+
+
+def _mask(where: Any, dst: Any) -> Any:
+    """where= of copyto: True, False, or bools on the device; as in NumPy, numbers and lists are truth values, and arrays must be of bools."""
+    if _is_on_device(where):
+        mask = _array(where, dst)
+        _check_cast(mask.dtype, np.dtype(np.bool_), "safe")
+    else:
+        mask = np.zeros(np.shape(where), np.bool_)
+        np.copyto(mask, True, where=where)
+    extra = mask.ndim - len(dst.shape)
+    if extra > 0 or any(have not in (1, n) for have, n in zip(mask.shape[::-1], dst.shape[::-1])):
+        raise ValueError(f"could not broadcast where mask from shape {mask.shape} into shape {dst.shape}")
+    if mask.ndim == 0 and not _is_own(mask):
+        return bool(mask)
+    return broadcast_to(_array(mask, dst), dst.shape)
+
+
+def _as_source(src: Any, dst: Any) -> Any:
+    """src in dst's shape; leading axes of extent 1 may be more than dst has, as in an assignment."""
+    src = _array(src, dst)
+    extra = max(src.ndim - dst.ndim, 0)
+    if any(n != 1 for n in src.shape[:extra]):
+        raise ValueError(f"could not broadcast input array from shape {src.shape} into shape {dst.shape}")
+    return broadcast_to(src.reshape(src.shape[extra:]) if extra else src, dst.shape)
+
+
 @_of(np.copyto)
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     if not _is_own(dst):
         raise TypeError("dst must be a device array when src or where is one: call copy_to_host() first")
-    if hasattr(src, "dtype"):
-        _check_cast(src.dtype, dst.dtype, casting)
-    if where is True:
+    src = _converted(src, dst, casting)
+    mask = where if where is True else _mask(where, dst)
+    if mask is True:
         dst[...] = src
+        return
+    src = _as_source(src, dst)
+    if mask is False or not dst.size:
+        return
+    if dst.dtype.kind in "biufc":
+        dst[...] = _kernels.choose(mask, src.astype(dst.dtype, copy=False), dst)
     else:
-        dst[broadcast_to(_array(where, dst), dst.shape)] = broadcast_to(_array(src, dst), dst.shape)[broadcast_to(_array(where, dst), dst.shape)]
+        dst[mask] = src[mask]
 
 
 @_of(np.clip)
 def clip(a: Any, a_min: Any = np._NoValue, a_max: Any = np._NoValue, out: Any = None, *, min: Any = np._NoValue, max: Any = np._NoValue,
          dtype: Any = None, **kwargs: Any) -> Any:
+    if (a_min is np._NoValue) != (a_max is np._NoValue):
+        raise TypeError(f"clip() takes a_min and a_max together: {'a_min' if a_min is np._NoValue else 'a_max'} is missing")
+    if a_min is not np._NoValue and not (min is np._NoValue and max is np._NoValue):
+        raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
     low, high = a_min if min is np._NoValue else min, a_max if max is np._NoValue else max
     low, high = None if low is np._NoValue else low, None if high is np._NoValue else high
     if a.dtype.kind in "iu":  # a Python int that no element can reach
@@ -860,17 +934,33 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     return _contract(a, b).reshape(shape)
 
 
+def _check_dot_out(out: Any, dtype: Any, shape: Any) -> None:
+    if not _is_own(out):
+        raise TypeError(f"'out' must be a device array when an operand is one, not {type(out).__name__}")
+    if out.dtype != dtype or out.ndim != len(shape):
+        raise ValueError("output array is not acceptable (must have the right datatype and number of dimensions): it has "
+                         f"dtype {out.dtype} and shape {out.shape}, the result has dtype {dtype} and shape {shape}")
+    if out.shape != shape:
+        raise ValueError(f"output array has wrong dimensions: {out.shape}, the result has {shape}")
+
+
 @_of(np.dot)
 def dot(a: Any, b: Any, out: Any = None) -> Any:
-    like = _first(a, b)
-    if np.ndim(a) == 0 or np.ndim(b) == 0:
-        return lw.ufuncs.multiply(_kept(a, like), _kept(b, like), out=out)
     a, b = _arrays((a, b))
+    if a.ndim == 0 or b.ndim == 0:
+        shape = a.shape + b.shape
+    else:
+        last = max(b.ndim - 2, 0)
+        if a.shape[-1] != b.shape[last]:
+            raise ValueError(f"shapes {a.shape} and {b.shape} not aligned: {a.shape[-1]} (dim {a.ndim - 1}) != {b.shape[last]} (dim {last})")
+        shape = a.shape[:-1] + b.shape[:last] + b.shape[last + 1:]
+    if out is not None:
+        _check_dot_out(out, _result_type(a, b), shape)
+    if a.ndim == 0 or b.ndim == 0:
+        return lw.ufuncs.multiply(a, b, out=out)
     if a.ndim <= 2 and b.ndim <= 2:
-        if a.shape[-1] != b.shape[0]:
-            raise ValueError(f"shapes {a.shape} and {b.shape} not aligned: {a.shape[-1]} (dim {a.ndim - 1}) != {b.shape[0]} (dim 0)")
         return lw.ufuncs.matmul(a, b, out=out)
-    return _deliver(tensordot(a, b, (-1, max(b.ndim - 2, 0))), out)
+    return _deliver(tensordot(a, b, (-1, last)), out)
 
 
 @_of(np.vdot)
@@ -918,7 +1008,11 @@ for _name in ("count_nonzero", "nanargmax", "nanargmin", "nancumprod", "nancumsu
 
 @_of(np.copy)
 def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
-    return a.copy(_order_of(a, order))
+    if order not in ("K", None):
+        return a.copy(_order_of(a, order))
+    out = empty_like(a)
+    out[...] = a
+    return out
 
 
 @_of(np.astype)

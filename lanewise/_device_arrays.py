@@ -408,8 +408,8 @@ def take(x: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
         raise TypeError(f"Cannot cast array data from {indices.dtype!r:.200} to dtype('int64') according to the rule 'same_kind'")
     if indices.dtype.kind == "b":  # no mask here
         indices = indices.astype(np.int64)
-    if axis is None:
-        x, axis = _flat(x), 0
+    if axis is None or x.ndim == 0:
+        x, axis = _flat(x), 0 if axis is None else axis
     axis = _axis(axis, x.ndim)
     if math.prod(indices.shape) and x.shape[axis] == 0:
         raise IndexError("cannot do a non-empty take from an empty axes.")

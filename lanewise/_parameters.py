@@ -46,8 +46,8 @@ class _There(str):
 
 
 def there(*values):
-    """The target for what is drawn with parameters among which one lies on a GPU: there. Else None."""
-    first = next((value for value in values if on_device(value)), None)
+    """The target for what is drawn with parameters among which one lies on a GPU, or stands for such an array: there. Else None."""
+    first = next((value for value in values if on_device(value) or _stands_for_one(value)), None)
     if first is None:
         return None
     from lanewise import cuda
@@ -55,6 +55,15 @@ def there(*values):
     target = _There("cuda")
     target.device = cuda.as_cuda_array(first).device
     return target
+
+
+def _stands_for_one(value):
+    """Whether it is a device array of a machine without a GPU."""
+    if type(value) is np.ndarray or not isinstance(value, np.ndarray):
+        return False
+    from lanewise import cuda
+
+    return isinstance(value, cuda.DeviceArray)
 
 
 def refuse_masked(name, value):

@@ -8,6 +8,7 @@ the like), `lanewise.reduce` does the work. Else the result is NumPy's left fold
 from __future__ import annotations
 
 import functools
+import operator
 import warnings
 import weakref
 from typing import Any
@@ -179,10 +180,20 @@ def _computed_in(ufunc: Any, own: _Reducer, array: Any, dtype: Any, out: Any) ->
 
 
 def _one_axis(axis: Any, ndim: int) -> int:
-    axis = axis.__index__()
+    axis = operator.index(axis)
     if not -ndim <= axis < ndim:
         raise np.exceptions.AxisError(axis, ndim)
     return axis % ndim
+
+
+def _only_axis(name: str, axis: Any, ndim: int) -> int:
+    """Of what goes along one axis: a tuple of one, or None where there is but one, say it too."""
+    if ndim == 0 and (axis is None or axis in (0, -1, ())):
+        raise TypeError(f"cannot {name} on a scalar")
+    axes = [_one_axis(one, ndim) for one in (range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,))]
+    if len(axes) != 1:
+        raise ValueError(f"{name} does not allow multiple axes")
+    return axes[0]
 
 
 def _is_associative(own: _Reducer, dtype: Any, array: Any) -> bool:
@@ -305,9 +316,7 @@ def accumulate(ufunc, array, axis=0, dtype=None, out=None, *, stream=None):
     _check_arity(ufunc, "accumulate")
     own, out = _reducer(ufunc), _only(out)
     ndim = len(array.shape)
-    if ndim == 0:
-        raise TypeError("cannot accumulate on a scalar")
-    axis = _one_axis(axis, ndim)
+    axis = _only_axis("accumulate", axis, ndim)
     dtype = _computed_in(ufunc, own, array, dtype, out)
     if _is_associative(own, dtype, array):
         return own.reduction.accumulate(array, axis, dtype=dtype, out=out, **_on_stream(stream))
@@ -331,9 +340,7 @@ def reduceat(ufunc, array, indices, axis=0, dtype=None, out=None, *, stream=None
     _check_arity(ufunc, "reduceat")
     own, out = _reducer(ufunc), _only(out)
     ndim = len(array.shape)
-    if ndim == 0:
-        raise TypeError("cannot reduceat on a scalar")
-    axis = _one_axis(axis, ndim)
+    axis = _only_axis("reduceat", axis, ndim)
     dtype = _computed_in(ufunc, own, array, dtype, out)
     if _is_associative(own, dtype, array):
         return own.reduction.reduceat(array, indices, axis, dtype=dtype, out=out, **_on_stream(stream))

@@ -314,6 +314,16 @@ def _in_floats(a: Any, dtype: Any) -> Any:
     return np.float64 if dtype is None and _kind(a) in "biu" else dtype
 
 
+def _computed_in(a: Any, dtype: Any, out: Any) -> Any:
+    """In what means and deviations are made: NumPy's sums of fractions are of the dtype that takes in both a and out=."""
+    kind = _kind(a)
+    given, to = a.dtype, getattr(out, "dtype", None)
+    if dtype is not None or kind not in "fc" or not isinstance(to, np.dtype) or to.kind != kind or not isinstance(given, np.dtype):
+        return _in_floats(a, dtype)
+    found = np.result_type(given, to)
+    return None if found == given else np.dtype(np.float32) if given == np.float16 else found
+
+
 def _asked_for(dtype: Any) -> Any:
     """None: nothing, or a type of which NumPy does not know the kind."""
     try:
@@ -512,7 +522,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stre
     _warn_of_nothing(a, axis, where, 0, "Mean of empty slice")
     kind = _asked_for(dtype)
     reduction = _mean_in(kind.type) if kind is not None and kind.kind in "biu" else _mean
-    return reduction(a, axis=axis, where=where, **_options(dtype=_in_floats(a, dtype), out=out, keepdims=keepdims, stream=stream, progress=progress))
+    return reduction(a, axis=axis, where=where, **_options(dtype=_computed_in(a, dtype, out), out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
 def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=..., correction=..., stream=None, progress=None):
@@ -584,7 +594,7 @@ def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, mean, correction,
         dtype = None
         if _kind(a) == "c" and kind.kind != "b":
             warnings.warn(np.exceptions.ComplexWarning("Casting complex values to real discards the imaginary part"), stacklevel=3)
-    dtype = _in_floats(a, dtype)
+    dtype = _computed_in(a, dtype, out)
     is_complex = (_kind(a) if dtype is None else np.dtype(dtype).kind) == "c"
     kind = kind.type if kind is not None and kind.kind in "biuc" else None
     if (mean := _around(a, mean, "std" if root else "var")) is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -122,6 +124,75 @@ def test_outputs(target):
         with pytest.raises(TypeError, match="must be a device array"):
             call()
     assert not host.any()
+
+
+def outcome(call):
+    """What comes back, on the host, or the class of the error."""
+    try:
+        result = call()
+    except Exception as error:
+        return type(error)
+    result = result.copy_to_host() if isinstance(result, cuda.DeviceArray) else result
+    return (result.dtype.str, result.tolist()) if isinstance(result, (np.ndarray, np.generic)) else result
+
+
+def test_copyto_as_numpy(target):
+    """where= is a mask, never an index; casting= holds for numbers and lists, too."""
+    def copied(kind, zeros, source, **more):
+        x = to(kind, zeros.copy())
+        np.copyto(x, to(kind, source), **{name: to(kind, value) for name, value in more.items()})
+        return x
+
+    masks = (1, 0, True, False, None, [1, 0, 1, 0], [True, False, True, False], np.array([1, 0, 1, 0]), np.array([1.0, 0, 1, 0]), M[0, :4], 2.5, [[1], [0]])
+    cases = [(np.zeros(4, "f4"), source, {"where": mask}) for mask in masks for source in (np.arange(1, 5, dtype="f4"), 3, [1, 2, 3, 4])]
+    cases += [(np.zeros(3, dtype), source, {"casting": rule}) for dtype in ("i4", "?", "f4", "u1") for source in (3.7, 3, -1, 300, 1j, [1, 2.5, 3], np.arange(3.0), np.array([1j, 2, 3]), [[1, 2, 3]])
+              for rule in ("same_kind", "unsafe", "no", "safe", "bad")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+        for case in cases:
+            assert outcome(lambda: copied("device", *case[:2], **case[2])) == outcome(lambda: copied("host", *case[:2], **case[2])), case
+
+
+def test_outputs_of_dot(target):
+    v, m = V[:3], T[0, :, :3]
+    for a, b, out in ((v, v, np.zeros((3, 3))), (v, v, np.zeros((), "f4")), (v, v, np.zeros(())), (m, v, np.zeros(3)), (m, v, np.zeros(2)), (2, v, np.zeros(4)), (2, F[0], np.zeros(5, "f4")), (v, v, 5)):
+        want, got = (outcome(lambda: np.dot(to(kind, a), to(kind, b), out=to(kind, out))) for kind in ("host", "device"))
+        assert got == want if isinstance(want, type) else np.allclose(got[1], want[1]) and got[0] == want[0], (a, b, out)
+
+
+def test_orders_as_numpy(target):
+    """"K" is the order in which the elements lie."""
+    x = np.arange(24.0).reshape(2, 3, 4)
+    for view in (lambda a: a, lambda a: a.T, lambda a: a.transpose(1, 0, 2), lambda a: a[::-1, :, ::-1].transpose(2, 0, 1), lambda a: a[:, ::2].transpose(2, 0, 1)):
+        h, d = view(x), view(cuda.to_device(x))
+        for order in ("C", "F", "A", "K", "Z", None):
+            for call in (lambda a: np.ravel(a, order=order), lambda a: a.ravel(order), lambda a: a.flatten(order or "C")):
+                assert outcome(lambda: call(d)) == outcome(lambda: call(h)), order
+        for call in (lambda a: np.zeros_like(a).strides, lambda a: np.full_like(a, 3, dtype="f4").strides, lambda a: np.copy(a).strides, np.copy):
+            assert outcome(lambda: call(d)) == outcome(lambda: call(h))
+        for copy in (True, False, None):
+            assert outcome(lambda: np.reshape(d, 24, copy=copy)) == outcome(lambda: np.reshape(h, 24, copy=copy))
+    d = cuda.to_device(x)
+    assert np.may_share_memory(np.reshape(d, 24, copy=False), d) and not np.may_share_memory(np.reshape(d, 24, copy=True), d)
+
+
+@pytest.mark.parametrize("call", [
+    lambda a: np.concatenate([], out=a), lambda a: np.stack([], out=a), lambda a: np.squeeze(a, axis=5), lambda a: np.squeeze(a[:1, :1], axis=(0, 0)), lambda a: np.transpose(a, (0, 3)),
+    lambda a: np.clip(a, a_min=1, min=2), lambda a: np.clip(a, 1, 2, min=1), lambda a: np.clip(a, min=0.5), lambda a: np.reshape(a.T, 20, copy=False),
+    *(lambda a, axis=axis: np.add.accumulate(a, axis=axis) for axis in ((0,), None, 1.5, (0, 1), (), 5)), *(lambda a, axis=axis: np.subtract.accumulate(a[0], axis=axis) for axis in ((0,), None, "a", (0, 1))),
+    *(lambda a, f=f, axis=axis: f(a[0, :1].reshape(()), axis=axis) for f in (np.mean, np.var, np.std, np.cumsum, np.cumprod) for axis in (0, 1)),
+    *(lambda a, axis=axis: np.take(a[0, :1].reshape(()), [0, 0], axis=axis) for axis in (0, -1, 1)),
+])
+def test_calls_at_the_edge(call, target):
+    assert outcome(lambda: call(cuda.to_device(A))) == outcome(lambda: call(A.copy()))
+
+
+def test_means_into_a_wider_array(target):
+    x = np.array([16777216, 1, 1, 1], "f4")
+    for f in (np.mean, np.var, np.std):
+        got, want = (f(to(kind, x), out=to(kind, np.zeros(()))) for kind in ("device", "host"))
+        assert float(got.copy_to_host()) == pytest.approx(float(want), rel=1e-7)
+    assert lw.reductions.mean(x, out=np.zeros(())) == 4194304.75
 
 
 def test_host_arrays_come_along(target):

@@ -538,3 +538,12 @@ def test_default_rng():
     for other in (np.random.default_rng(1), np.random.PCG64(1), np.random.RandomState(1)):
         with pytest.raises(TypeError, match="seed must be an int, a SeedSequence or a lanewise.random.Generator, not NumPy's"):
             lw.random.default_rng(other)
+
+
+def test_results_lie_where_parameters_do(cpu):
+    """Without a GPU as with one: what stands for a device array makes the result stand for one."""
+    p = lw.cuda.to_device(np.array([0.5, 1.0, 2.0]))
+    for draw in (lambda g, v: g.normal(v), lambda g, v: g.uniform(v, 3), lambda g, v: g.poisson(v), lambda g, v: g.gamma(v), lambda g, v: g.laplace(0, v), lambda g, v: g.binomial(5, v / 2), lambda g, v: g.normal(v, size=(2, 3))):
+        got, want = draw(Generator(5), p), draw(Generator(5), p.copy_to_host())
+        assert isinstance(got, lw.cuda.DeviceArray) and type(want) is np.ndarray and np.array_equal(got.copy_to_host(), want)
+    assert type(Generator(5, target="cpu").normal(p)) is np.ndarray

@@ -305,9 +305,10 @@ lw_why_no_text(PyObject *filename)
         pipe = {"a program that came through a pipe cannot be read again",
                 "write it to a file first, `cat > program.py <<'EOF'`, or "
                 "pass the function's text with `source=`"},
-        string = {"exec and eval keep none, and no variable of the running functions holds it",
-                  "pass the text with `source=`, or define the function in "
-                  "a file"},
+        string =
+            {"exec and eval keep none, and no variable of the calling functions holds the text",
+             "pass the text with `source=`, or define the function in "
+             "a file"},
         missing = {"its file is not there",
                    "put the .py file next to the .pyc, or pass the text "
                    "with `source=`"},

@@ -202,7 +202,8 @@ forward(const method *m, PyObject *self, PyObject *const *args, Py_ssize_t n_arg
     PyObject *axis;
 
     if (!m->is_direct((lw_dtype)array->dtype, &computed) ||
-        !read_axis(m, args, n_args, kwnames, &axis))
+        !read_axis(m, args, n_args, kwnames, &axis) ||
+        (array->ndim == 0 && axis != NULL && axis != Py_None))
         return call_function(m, self, args, n_args, kwnames);
     if (!m->is_scan)
         return call_reduction(m, self, axis, computed);

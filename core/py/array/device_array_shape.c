@@ -4,6 +4,7 @@
 #include "core/py/method_table.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void
@@ -127,24 +128,67 @@ reshape(lw_device_array *array, int ndim, const int64_t *shape, char order)
     return view;
 }
 
+/* 'C', 'F' or 'K'; with_k: whether the elements may be taken as they lie. None means C. */
 static int
-order_read(PyObject *order, const lw_device_array *array, char *out)
+order_read(PyObject *order, const lw_device_array *array, bool with_k, char *out)
 {
-    const char *text = order == NULL            ? "C"
-                       : PyUnicode_Check(order) ? PyUnicode_AsUTF8(order)
-                                                : "";
+    const char *text = order == NULL || order == Py_None ? "C"
+                       : PyUnicode_Check(order)          ? PyUnicode_AsUTF8(order)
+                                                         : "";
 
     if (text == NULL)
         return -1;
-    if (strcmp(text, "C") == 0 || strcmp(text, "F") == 0) {
+    if (strcmp(text, "C") == 0 || strcmp(text, "F") == 0 ||
+        (with_k && strcmp(text, "K") == 0)) {
         *out = text[0];
     } else if (strcmp(text, "A") == 0) {
         *out = array->f_contiguous && !array->c_contiguous ? 'F' : 'C';
     } else {
-        PyErr_Format(PyExc_ValueError, "order: expected 'C', 'F' or 'A', got %.200R", order);
+        PyErr_Format(PyExc_ValueError, "order: expected 'C', 'F'%s, got %.200R",
+                     with_k ? ", 'A' or 'K'" : " or 'A'", order);
         return -1;
     }
     return 0;
+}
+
+/* A view whose axes are sorted so that the first has the largest step: C order is then the
+ * order in which the elements lie, but for axes that go backwards, as NumPy has it. */
+static lw_device_array *
+sorted_by_step(lw_device_array *array)
+{
+    lw_layout layout;
+
+    layout_of(array, &layout);
+    for (int i = 1; i < layout.ndim; i++) {
+        int64_t extent = layout.shape[i], step = layout.strides[i];
+        int k = i;
+        for (; k > 0 && llabs(layout.strides[k - 1]) < llabs(step); k--) {
+            layout.shape[k] = layout.shape[k - 1];
+            layout.strides[k] = layout.strides[k - 1];
+        }
+        layout.shape[k] = extent;
+        layout.strides[k] = step;
+    }
+    return lw_array_view_layout(array, &layout);
+}
+
+/* All elements in the order; copied: not a view, even where one could be made. */
+static lw_device_array *
+flat(lw_device_array *array, char order, bool copied)
+{
+    lw_device_array *from, *dense, *result;
+
+    from =
+        order == 'K' ? sorted_by_step(array) : (lw_device_array *)Py_NewRef((PyObject *)array);
+    order = order == 'F' ? 'F' : 'C';
+    if (from == NULL)
+        return NULL;
+    dense = copied ? lw_device_array_copy(from, order)
+                   : (lw_device_array *)Py_NewRef((PyObject *)from);
+    result = dense != NULL ? reshape(dense, 1, &array->size, order) : NULL;
+    Py_XDECREF(dense);
+    Py_DECREF(from);
+    return result;
 }
 
 /* `f(2, 3)` and `f((2, 3))` mean the same; borrowed. */
@@ -154,24 +198,58 @@ spread(PyObject *args)
     return PyTuple_GET_SIZE(args) == 1 ? PyTuple_GET_ITEM(args, 0) : args;
 }
 
+/* order= and copy= of reshape, and nothing else; *copy is borrowed. */
+static int
+reshape_keywords(PyObject *kwargs, PyObject **order, PyObject **copy)
+{
+    *order = kwargs != NULL ? PyDict_GetItemString(kwargs, "order") : NULL;
+    *copy = kwargs != NULL ? PyDict_GetItemString(kwargs, "copy") : NULL;
+    if (kwargs == NULL || PyDict_GET_SIZE(kwargs) == (*order != NULL) + (*copy != NULL))
+        return 0;
+    PyErr_SetString(PyExc_TypeError, "reshape() takes no keywords but order and copy");
+    return -1;
+}
+
+/* copy: None, or NULL: only where no strides express the shape. */
+static PyObject *
+reshape_copied(lw_device_array *array, int ndim, const int64_t *shape, char order,
+               PyObject *copy)
+{
+    int is_true = copy == NULL || copy == Py_None ? -1 : PyObject_IsTrue(copy);
+    lw_device_array *source, *result;
+
+    if (PyErr_Occurred())
+        return NULL;
+    if (is_true == 1) {
+        source = lw_device_array_copy(array, order);
+        result = source != NULL ? reshape(source, ndim, shape, order) : NULL;
+        Py_XDECREF(source);
+        return (PyObject *)result;
+    }
+    result = reshape(array, ndim, shape, order);
+    if (result != NULL && is_true == 0 && array->size > 0 && result->data != array->data) {
+        PyErr_SetString(PyExc_ValueError, "Unable to avoid creating a copy while reshaping.");
+        Py_CLEAR(result);
+    }
+    return (PyObject *)result;
+}
+
 static PyObject *
 method_reshape(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    PyObject *order = kwargs != NULL ? PyDict_GetItemString(kwargs, "order") : NULL;
     lw_device_array *array = (lw_device_array *)self;
     int64_t shape[LW_MAX_DIMS];
+    PyObject *order, *copy;
     char layout;
     int ndim;
 
-    if (kwargs != NULL && PyDict_GET_SIZE(kwargs) > (order != NULL)) {
-        PyErr_SetString(PyExc_TypeError, "reshape() takes no keyword but order");
+    if (reshape_keywords(kwargs, &order, &copy) < 0)
         return NULL;
-    }
     ndim = lw_shape_read(spread(args), shape, true);
-    if (ndim < 0 || order_read(order, array, &layout) < 0 ||
+    if (ndim < 0 || order_read(order, array, false, &layout) < 0 ||
         complete_shape(array, ndim, shape) < 0)
         return NULL;
-    return (PyObject *)reshape(array, ndim, shape, layout);
+    return reshape_copied(array, ndim, shape, layout, copy);
 }
 
 static PyObject *
@@ -183,26 +261,23 @@ method_ravel(PyObject *self, PyObject *args, PyObject *kwargs)
     char layout;
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:ravel", names, &order, &stream) ||
-        order_read(order, array, &layout) < 0)
+        order_read(order, array, true, &layout) < 0)
         return NULL;
-    return (PyObject *)reshape(array, 1, &array->size, layout);
+    return (PyObject *)flat(array, layout, false);
 }
 
 static PyObject *
 method_flatten(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"order", NULL};
-    lw_device_array *array = (lw_device_array *)self, *dense, *flat;
+    lw_device_array *array = (lw_device_array *)self;
     PyObject *order = NULL;
     char layout;
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:flatten", names, &order) ||
-        order_read(order, array, &layout) < 0)
+        order_read(order, array, true, &layout) < 0)
         return NULL;
-    dense = lw_device_array_copy(array, layout);
-    flat = dense != NULL ? reshape(dense, 1, &array->size, layout) : NULL;
-    Py_XDECREF(dense);
-    return (PyObject *)flat;
+    return (PyObject *)flat(array, layout, true);
 }
 
 /* ---- order and number of axes ---- */
@@ -216,6 +291,19 @@ lw_array_get_transposed(PyObject *self, void *Py_UNUSED(closure))
     reverse(layout.shape, layout.ndim);
     reverse(layout.strides, layout.ndim);
     return (PyObject *)lw_array_view_layout((lw_device_array *)self, &layout);
+}
+
+static void
+raise_axis_error(Py_ssize_t axis, int ndim)
+{
+    PyObject *module = PyImport_ImportModule("numpy.exceptions"), *error = NULL;
+
+    if (module != NULL)
+        error = PyObject_CallMethod(module, "AxisError", "ni", axis, ndim);
+    if (error != NULL)
+        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+    Py_XDECREF(error);
+    Py_XDECREF(module);
 }
 
 static int
@@ -232,8 +320,7 @@ axis_read(PyObject *object, int ndim, int *out)
     if (axis == -1 && PyErr_Occurred())
         return -1;
     if (axis < -ndim || axis >= ndim) {
-        PyErr_Format(PyExc_ValueError, "axis %zd is out of bounds for array of dimension %d",
-                     axis, ndim);
+        raise_axis_error(axis, ndim);
         return -1;
     }
     *out = (int)(axis < 0 ? axis + ndim : axis);
@@ -298,6 +385,10 @@ squeezed_axes(lw_device_array *array, PyObject *axis, bool drop[LW_MAX_DIMS])
             PyErr_SetString(PyExc_ValueError,
                             "cannot select an axis to squeeze out which has size not equal to "
                             "one");
+            break;
+        }
+        if (drop[k]) {
+            PyErr_SetString(PyExc_ValueError, "duplicate value in 'axis'");
             break;
         }
         drop[k] = true;
