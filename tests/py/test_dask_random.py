@@ -79,7 +79,7 @@ def test_vectors_have_the_bits_of_their_place():
 def test_what_has_no_chunks():
     g = Generator(1)
     before = g.state
-    with pytest.raises(TypeError, match="choice\(replace=False\) does not accept chunks="):
+    with pytest.raises(TypeError, match=r"choice\(replace=False\) does not accept chunks="):
         g.choice(5, 3, replace=False, chunks=2)
     with pytest.raises(TypeError, match="out= cannot be given"):
         g.random(3, out=np.empty(3), chunks=2)
