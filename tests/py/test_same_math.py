@@ -75,7 +75,7 @@ def test_listed_inputs(name):
 
 def test_verify_allows_no_distance():
     report = lw.verify(made("math.sin(x) * math.exp(x)", math="same"), X, sample=300)
-    assert report.compared[0].startswith("CPU, optimised") and report.ok
+    assert report.compared[0].startswith("CPU: optimised against unoptimised code") and report.ok
     (pair,) = [pair for pair in _verify._pairs(_verify._Subject(made("math.sin(x)", math="same")), False) if not pair.in_python]
     assert _verify._allowed(_verify._Subject(made("math.sin(x)", math="same")), True, pair.in_python) == {4: 0.0, 8: 0.0}
 
