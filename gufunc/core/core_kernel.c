@@ -97,21 +97,9 @@ is_output(const kernel *k, int operand)
 }
 
 static lw_ref
-i64(kernel *k, int64_t value)
-{
-    return lw_ir_int(&k->b, LW_DT_i64, value);
-}
-
-static lw_ref
-u32(kernel *k, int64_t value)
-{
-    return lw_ir_int(&k->b, LW_DT_u32, value);
-}
-
-static lw_ref
 plus(kernel *k, lw_ref pointer, int64_t bytes)
 {
-    return bytes ? lw_ir_offset(&k->b, pointer, i64(k, bytes)) : pointer;
+    return bytes ? lw_ir_offset(&k->b, pointer, lw_maker_i64(k, bytes)) : pointer;
 }
 
 /* ---- parameters ---- */
@@ -223,12 +211,14 @@ locate(kernel *k, int operand, lw_ref item, const lw_ref *coordinate)
     case LW_ACCESS_CONSTANT: return k->pointer[operand];
     case LW_ACCESS_RUN:
         bytes = (int64_t)lw_core_count(k->loop, k->key, operand) * itemsize_of(k, operand);
-        return lw_ir_offset(b, k->pointer[operand],
-                            lw_ir_mul(b, lw_ir_cast(b, LW_DT_i64, item), i64(k, bytes)));
+        return lw_ir_offset(
+            b, k->pointer[operand],
+            lw_ir_mul(b, lw_ir_cast(b, LW_DT_i64, item), lw_maker_i64(k, bytes)));
     case LW_ACCESS_STAGED:
         bytes = lw_core_pitch(k->loop, k->key, operand);
-        return lw_ir_offset(b, k->shared[operand],
-                            lw_ir_cast(b, LW_DT_i64, lw_ir_mul(b, k->tid, u32(k, bytes))));
+        return lw_ir_offset(
+            b, k->shared[operand],
+            lw_ir_cast(b, LW_DT_i64, lw_ir_mul(b, k->tid, lw_maker_u32(k, bytes))));
     case LW_ACCESS_TILED:
         return lw_ir_offset(b, k->shared[operand],
                             lw_ir_cast(b, LW_DT_i64, lw_ir_mul(b, k->tid, k->pitch[operand])));
@@ -242,7 +232,7 @@ locate(kernel *k, int operand, lw_ref item, const lw_ref *coordinate)
 lw_ref
 lw_maker_extent(kernel *k, uint32_t dim)
 {
-    return k->core_size[dim] ? k->core_size[dim] : i64(k, k->key->sizes[dim]);
+    return k->core_size[dim] ? k->core_size[dim] : lw_maker_i64(k, k->key->sizes[dim]);
 }
 
 /* Sets the body's parameters from `at` on to the extents and strides of a core. */
@@ -250,10 +240,10 @@ static void
 core_parts(kernel *k, int operand, uint32_t at)
 {
     const lw_core_operand *core = &k->loop->layout->operands[operand];
-    lw_ref step = i64(k, itemsize_of(k, operand));
+    lw_ref step = lw_maker_i64(k, itemsize_of(k, operand));
 
     if (core->n == 0) { /* a `()` operand that is an array of one element */
-        k->args[at] = i64(k, 1);
+        k->args[at] = lw_maker_i64(k, 1);
         k->args[at + 1] = step;
         return;
     }
@@ -391,16 +381,17 @@ run_of(kernel *k, int operand, lw_ref first, run *r)
     r->pad = lw_core_pitch(k->loop, k->key, operand) - bytes;
     assert(k->key->constant && r->lanes > 0 && r->lanes <= MOST_LANES);
     r->shared = k->shared[operand];
-    r->global =
-        lw_ir_offset(&k->b, k->pointer[operand],
-                     lw_ir_mul(&k->b, lw_ir_cast(&k->b, LW_DT_i64, first), i64(k, bytes)));
+    r->global = lw_ir_offset(
+        &k->b, k->pointer[operand],
+        lw_ir_mul(&k->b, lw_ir_cast(&k->b, LW_DT_i64, first), lw_maker_i64(k, bytes)));
 }
 
 static lw_ref
 at_part(kernel *k, lw_ref base, lw_ref part, int64_t size)
 {
-    return lw_ir_offset(&k->b, base,
-                        lw_ir_cast(&k->b, LW_DT_i64, lw_ir_mul(&k->b, part, u32(k, size))));
+    return lw_ir_offset(
+        &k->b, base,
+        lw_ir_cast(&k->b, LW_DT_i64, lw_ir_mul(&k->b, part, lw_maker_u32(k, size))));
 }
 
 /* The address of part number `part` of the run in shared memory. */
@@ -408,11 +399,12 @@ static lw_ref
 in_shared(kernel *k, const run *r, lw_ref part)
 {
     lw_builder *b = &k->b;
-    lw_ref bytes = lw_ir_mul(b, part, u32(k, lw_dtypes[r->part].size_bytes));
+    lw_ref bytes = lw_ir_mul(b, part, lw_maker_u32(k, lw_dtypes[r->part].size_bytes));
 
     if (r->pad)
         bytes = lw_ir_add(b, bytes,
-                          lw_ir_mul(b, lw_ir_div(b, part, u32(k, r->n_parts)), u32(k, r->pad)));
+                          lw_ir_mul(b, lw_ir_div(b, part, lw_maker_u32(k, r->n_parts)),
+                                    lw_maker_u32(k, r->pad)));
     return lw_ir_offset(b, r->shared, lw_ir_cast(b, LW_DT_i64, bytes));
 }
 
@@ -420,7 +412,7 @@ static void
 chunk_to_shared(kernel *k, const run *r, lw_ref chunk, lw_ref vector)
 {
     lw_builder *b = &k->b;
-    lw_ref first = lw_ir_mul(b, chunk, u32(k, r->lanes));
+    lw_ref first = lw_ir_mul(b, chunk, lw_maker_u32(k, r->lanes));
 
     if (!r->pad || r->lanes == 1) {
         lw_ir_store(b, in_shared(k, r, first), vector,
@@ -428,7 +420,7 @@ chunk_to_shared(kernel *k, const run *r, lw_ref chunk, lw_ref vector)
         return;
     }
     for (unsigned i = 0; i < r->lanes; i++)
-        lw_ir_store(b, in_shared(k, r, lw_ir_add(b, first, u32(k, i))),
+        lw_ir_store(b, in_shared(k, r, lw_ir_add(b, first, lw_maker_u32(k, i))),
                     lw_ir_lane(b, vector, i), 0, 0);
 }
 
@@ -436,14 +428,14 @@ static lw_ref
 chunk_of_shared(kernel *k, const run *r, lw_ref chunk)
 {
     lw_builder *b = &k->b;
-    lw_ref first = lw_ir_mul(b, chunk, u32(k, r->lanes)), lanes[MOST_LANES];
+    lw_ref first = lw_ir_mul(b, chunk, lw_maker_u32(k, r->lanes)), lanes[MOST_LANES];
 
     if (!r->pad || r->lanes == 1)
         return lw_ir_load(b, r->part, r->lanes, in_shared(k, r, first),
                           r->pad ? 0 : k->key->operands[r->operand].chunk, 0);
     for (unsigned i = 0; i < r->lanes; i++)
-        lanes[i] =
-            lw_ir_load(b, r->part, 1, in_shared(k, r, lw_ir_add(b, first, u32(k, i))), 0, 0);
+        lanes[i] = lw_ir_load(b, r->part, 1,
+                              in_shared(k, r, lw_ir_add(b, first, lw_maker_u32(k, i))), 0, 0);
     return lw_ir_pack(b, r->part, lanes, r->lanes);
 }
 
@@ -458,7 +450,8 @@ chunk_address(kernel *k, const run *r, lw_ref chunk)
 static lw_ref
 chunk_number(kernel *k, uint32_t pass)
 {
-    return pass ? lw_ir_add(&k->b, k->tid, u32(k, (int64_t)pass * k->key->block)) : k->tid;
+    return pass ? lw_ir_add(&k->b, k->tid, lw_maker_u32(k, (int64_t)pass * k->key->block))
+                : k->tid;
 }
 
 static uint32_t
@@ -492,7 +485,7 @@ fetch_whole(kernel *k, const run *runs, int n, lw_error *err)
         for (uint32_t pass = 0; pass < n_passes(k, &runs[i]); pass++) {
             const run *r = &runs[i];
             bool kept = is_output(k, r->operand) || k->loop->writable[r->operand];
-            lw_ref chunk = chunk_number(k, pass), last = u32(k, r->chunks - 1);
+            lw_ref chunk = chunk_number(k, pass), last = lw_maker_u32(k, r->chunks - 1);
             if (is_partial(k, r, pass))
                 chunk = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, chunk, last), chunk, last);
             loaded[at++] =
@@ -515,7 +508,7 @@ store_whole(kernel *k, const run *r)
         lw_ref chunk = chunk_number(k, pass);
         bool partial = is_partial(k, r, pass);
         if (partial)
-            lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, chunk, u32(k, r->chunks)));
+            lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, chunk, lw_maker_u32(k, r->chunks)));
         lw_ir_store(b, chunk_address(k, r, chunk), chunk_of_shared(k, r, chunk),
                     k->key->operands[r->operand].chunk, 0);
         if (partial)
@@ -529,7 +522,8 @@ move_rest(kernel *k, const run *r, lw_ref rest, bool fetch)
 {
     lw_builder *b = &k->b;
     int64_t size = lw_dtypes[r->part].size_bytes;
-    lw_ref end = lw_ir_mul(b, rest, u32(k, r->n_parts)), slot = lw_ir_slot(b, LW_DT_u32), at;
+    lw_ref end = lw_ir_mul(b, rest, lw_maker_u32(k, r->n_parts)),
+           slot = lw_ir_slot(b, LW_DT_u32), at;
 
     lw_ir_set(b, slot, k->tid);
     at = lw_ir_while(b, slot, end);
@@ -540,7 +534,7 @@ move_rest(kernel *k, const run *r, lw_ref rest, bool fetch)
         lw_ir_store(b, at_part(k, r->global, at, size),
                     lw_ir_load(b, r->part, 1, in_shared(k, r, at), 0, 0), 0, 0);
     lw_ir_latch(b);
-    lw_ir_while_end(b, slot, u32(k, k->key->block));
+    lw_ir_while_end(b, slot, lw_maker_u32(k, k->key->block));
 }
 
 static int
@@ -571,7 +565,7 @@ staged_block(kernel *k, lw_error *err)
     lw_status status = LW_OK;
     lw_builder *b = &k->b;
     run *runs = lw_arena_take(&b->module->arena, LW_MAX_OPERANDS * sizeof *runs);
-    lw_ref block = u32(k, k->key->block), first, rest, full;
+    lw_ref block = lw_maker_u32(k, k->key->block), first, rest, full;
     int n;
 
     if (runs == NULL)
@@ -633,8 +627,8 @@ spread_item(kernel *k)
         lw_maker_item(k, item);
         return;
     }
-    item = lw_ir_add(b, lw_ir_mul(b, item, u32(k, k->key->warps)),
-                     lw_ir_shr(b, k->tid, u32(k, 5)));
+    item = lw_ir_add(b, lw_ir_mul(b, item, lw_maker_u32(k, k->key->warps)),
+                     lw_ir_shr(b, k->tid, lw_maker_u32(k, 5)));
     lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, item, k->items));
     lw_maker_item(k, item);
     lw_ir_end(b);

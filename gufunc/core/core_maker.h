@@ -27,6 +27,25 @@ typedef struct lw_core_maker {
     uint32_t body;                  /* number of the function that is called */
 } lw_core_maker;
 
+static inline lw_ref
+lw_maker_u32(lw_core_maker *k, int64_t value)
+{
+    return lw_ir_int(&k->b, LW_DT_u32, value);
+}
+
+static inline lw_ref
+lw_maker_i64(lw_core_maker *k, int64_t value)
+{
+    return lw_ir_int(&k->b, LW_DT_i64, value);
+}
+
+/* The address so many bytes (u32 or i64) behind another. */
+static inline lw_ref
+lw_maker_at_byte(lw_core_maker *k, lw_ref base, lw_ref bytes)
+{
+    return lw_ir_offset(&k->b, base, lw_ir_cast(&k->b, LW_DT_i64, bytes));
+}
+
 /* Sets coordinate[d] of item number `item` (u32), innermost dimension first. */
 void lw_maker_decompose(lw_core_maker *k, lw_ref item, lw_ref *coordinate);
 /* The address of the operand's core of that item in its array. */

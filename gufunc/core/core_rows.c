@@ -10,24 +10,6 @@
 enum { LANES = 32, MOST_AT_ONCE = 32, BYTES_AT_ONCE = 128 };
 
 static lw_ref
-u32(lw_core_maker *k, int64_t value)
-{
-    return lw_ir_int(&k->b, LW_DT_u32, value);
-}
-
-static lw_ref
-i64(lw_core_maker *k, int64_t value)
-{
-    return lw_ir_int(&k->b, LW_DT_i64, value);
-}
-
-static lw_ref
-at_byte(lw_core_maker *k, lw_ref base, lw_ref bytes)
-{
-    return lw_ir_offset(&k->b, base, lw_ir_cast(&k->b, LW_DT_i64, bytes));
-}
-
-static lw_ref
 extent(lw_core_maker *k, int operand, int axis)
 {
     return lw_maker_extent(k, k->loop->layout->operands[operand].dims[axis]);
@@ -39,10 +21,11 @@ pitch_of(lw_core_maker *k, lw_ref bytes, int64_t itemsize)
 {
     lw_builder *b = &k->b;
     int64_t word = itemsize < 4 ? 4 : itemsize;
-    lw_ref even =
-        lw_ir_compare(b, LW_OP_EQ, lw_ir_and(b, bytes, i64(k, 2 * word - 1)), i64(k, 0));
+    lw_ref even = lw_ir_compare(b, LW_OP_EQ, lw_ir_and(b, bytes, lw_maker_i64(k, 2 * word - 1)),
+                                lw_maker_i64(k, 0));
 
-    return lw_ir_add(b, bytes, lw_ir_select(b, even, i64(k, word), i64(k, 0)));
+    return lw_ir_add(b, bytes,
+                     lw_ir_select(b, even, lw_maker_i64(k, word), lw_maker_i64(k, 0)));
 }
 
 /* One operand that is fetched. Distances are bytes (u32). */
@@ -60,22 +43,26 @@ fetch_down(lw_core_maker *k, const fetch *f, lw_ref row, lw_ref column, int64_t 
 {
     lw_builder *b = &k->b;
     int64_t n = BYTES_AT_ONCE / f->size < MOST_AT_ONCE ? BYTES_AT_ONCE / f->size : MOST_AT_ONCE;
-    lw_ref last = lw_ir_sub(b, f->rows, u32(k, 1)), got[MOST_AT_ONCE], at[MOST_AT_ONCE];
+    lw_ref last = lw_ir_sub(b, f->rows, lw_maker_u32(k, 1)), got[MOST_AT_ONCE],
+           at[MOST_AT_ONCE];
     lw_ref inside[MOST_AT_ONCE];
 
     for (int64_t i = 0; i < n; i++) {
-        at[i] = lw_ir_add(b, row, u32(k, i * step));
+        at[i] = lw_ir_add(b, row, lw_maker_u32(k, i * step));
         inside[i] = lw_ir_compare(b, LW_OP_LE, at[i], last);
         at[i] = lw_ir_select(b, inside[i], at[i], last);
-        got[i] = lw_ir_load(
-            b, f->part, 1,
-            at_byte(k, f->far, lw_ir_add(b, lw_ir_mul(b, at[i], f->far_pitch), column)), 0, 0);
+        got[i] =
+            lw_ir_load(b, f->part, 1,
+                       lw_maker_at_byte(
+                           k, f->far, lw_ir_add(b, lw_ir_mul(b, at[i], f->far_pitch), column)),
+                       0, 0);
     }
     for (int64_t i = 0; i < n; i++) {
         lw_ir_if(b, inside[i]);
-        lw_ir_store(
-            b, at_byte(k, f->near, lw_ir_add(b, lw_ir_mul(b, at[i], f->near_pitch), column)),
-            got[i], 0, 0);
+        lw_ir_store(b,
+                    lw_maker_at_byte(k, f->near,
+                                     lw_ir_add(b, lw_ir_mul(b, at[i], f->near_pitch), column)),
+                    got[i], 0, 0);
         lw_ir_end(b);
     }
 }
@@ -90,15 +77,16 @@ fetch_core(lw_core_maker *k, const fetch *f)
     lw_ref columns = lw_ir_slot(b, LW_DT_u32), rows = lw_ir_slot(b, LW_DT_u32), column, row;
 
     lw_ir_set(b, columns,
-              lw_ir_mul(b, lw_ir_and(b, k->tid, u32(k, LANES - 1)), u32(k, f->size)));
+              lw_ir_mul(b, lw_ir_and(b, k->tid, lw_maker_u32(k, LANES - 1)),
+                        lw_maker_u32(k, f->size)));
     column = lw_ir_while(b, columns, f->far_pitch);
-    lw_ir_set(b, rows, lw_ir_shr(b, k->tid, u32(k, 5)));
+    lw_ir_set(b, rows, lw_ir_shr(b, k->tid, lw_maker_u32(k, 5)));
     row = lw_ir_while(b, rows, f->rows);
     fetch_down(k, f, row, column, warps);
     lw_ir_latch(b);
-    lw_ir_while_end(b, rows, u32(k, n * warps));
+    lw_ir_while_end(b, rows, lw_maker_u32(k, n * warps));
     lw_ir_latch(b);
-    lw_ir_while_end(b, columns, u32(k, LANES * f->size));
+    lw_ir_while_end(b, columns, lw_maker_u32(k, LANES * f->size));
 }
 
 void
@@ -116,7 +104,7 @@ lw_maker_rows(lw_core_maker *k, lw_ref item)
         fetch f;
         if (k->key->operands[i].access != LW_ACCESS_ROWS)
             continue;
-        bytes = lw_ir_mul(b, extent(k, i, 1), i64(k, itemsize));
+        bytes = lw_ir_mul(b, extent(k, i, 1), lw_maker_i64(k, itemsize));
         k->pitch[i] = pitch_of(k, bytes, itemsize);
         k->shared[i] = near;
         f.far = lw_maker_address(k, i, coordinate);
@@ -127,8 +115,8 @@ lw_maker_rows(lw_core_maker *k, lw_ref item)
         f.part = lw_dtype_memory_part(k->loop->types[i]);
         f.size = lw_dtypes[f.part].size_bytes;
         fetch_core(k, &f);
-        all = lw_ir_add(b, lw_ir_mul(b, f.rows, f.near_pitch), u32(k, 15));
-        near = at_byte(k, near, lw_ir_and(b, all, u32(k, ~15U)));
+        all = lw_ir_add(b, lw_ir_mul(b, f.rows, f.near_pitch), lw_maker_u32(k, 15));
+        near = lw_maker_at_byte(k, near, lw_ir_and(b, all, lw_maker_u32(k, ~15U)));
     }
     lw_ir_barrier(b);
 }

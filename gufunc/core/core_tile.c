@@ -11,24 +11,12 @@ enum {
                  does */
 };
 
-static lw_ref
-u32(lw_core_maker *k, int64_t value)
-{
-    return lw_ir_int(&k->b, LW_DT_u32, value);
-}
-
-static lw_ref
-at_byte(lw_core_maker *k, lw_ref base, lw_ref bytes)
-{
-    return lw_ir_offset(&k->b, base, lw_ir_cast(&k->b, LW_DT_i64, bytes));
-}
-
 /* Bytes of an operand's core (u32). */
 static lw_ref
 core_bytes(lw_core_maker *k, int operand)
 {
     const lw_core_operand *core = &k->loop->layout->operands[operand];
-    lw_ref bytes = u32(k, lw_dtypes[k->loop->types[operand]].size_bytes);
+    lw_ref bytes = lw_maker_u32(k, lw_dtypes[k->loop->types[operand]].size_bytes);
 
     for (uint32_t d = 0; d < core->n; d++)
         bytes = lw_ir_mul(&k->b, bytes,
@@ -51,11 +39,13 @@ add_shared(lw_core_maker *k)
         if (k->key->operands[i].access != LW_ACCESS_TILED)
             continue;
         bytes = core_bytes(k, i);
-        even = lw_ir_compare(b, LW_OP_EQ, lw_ir_and(b, bytes, u32(k, 2 * word - 1)), u32(k, 0));
-        k->pitch[i] = lw_ir_add(b, bytes, lw_ir_select(b, even, u32(k, word), u32(k, 0)));
+        even = lw_ir_compare(b, LW_OP_EQ, lw_ir_and(b, bytes, lw_maker_u32(k, 2 * word - 1)),
+                             lw_maker_u32(k, 0));
+        k->pitch[i] = lw_ir_add(
+            b, bytes, lw_ir_select(b, even, lw_maker_u32(k, word), lw_maker_u32(k, 0)));
         k->shared[i] = at;
-        all = lw_ir_add(b, lw_ir_mul(b, k->pitch[i], k->tile), u32(k, 15));
-        at = at_byte(k, at, lw_ir_and(b, all, u32(k, ~15U)));
+        all = lw_ir_add(b, lw_ir_mul(b, k->pitch[i], k->tile), lw_maker_u32(k, 15));
+        at = lw_maker_at_byte(k, at, lw_ir_and(b, all, lw_maker_u32(k, ~15U)));
     }
 }
 
@@ -72,23 +62,23 @@ move_core(lw_core_maker *k, int operand, lw_ref from, lw_ref to, const team *by)
     lw_builder *b = &k->b;
     lw_dtype part = lw_dtype_memory_part(k->loop->types[operand]);
     uint32_t size = lw_dtypes[part].size_bytes;
-    lw_ref bytes = core_bytes(k, operand), n = lw_ir_div(b, bytes, u32(k, size));
-    lw_ref last = lw_ir_sub(b, n, u32(k, 1));
-    lw_ref step = lw_ir_mul(b, by->lanes, u32(k, AT_ONCE));
+    lw_ref bytes = core_bytes(k, operand), n = lw_ir_div(b, bytes, lw_maker_u32(k, size));
+    lw_ref last = lw_ir_sub(b, n, lw_maker_u32(k, 1));
+    lw_ref step = lw_ir_mul(b, by->lanes, lw_maker_u32(k, AT_ONCE));
     lw_ref slot = lw_ir_slot(b, LW_DT_u32), at, offset[AT_ONCE], inside[AT_ONCE], got[AT_ONCE];
 
     lw_ir_set(b, slot, by->lane);
     at = lw_ir_while(b, slot, n);
     for (uint32_t i = 0; i < AT_ONCE; i++) {
-        lw_ref mine = lw_ir_add(b, at, lw_ir_mul(b, by->lanes, u32(k, i)));
+        lw_ref mine = lw_ir_add(b, at, lw_ir_mul(b, by->lanes, lw_maker_u32(k, i)));
         inside[i] = lw_ir_compare(b, LW_OP_LT, mine, n);
-        offset[i] = lw_ir_mul(b, lw_ir_select(b, inside[i], mine, last), u32(k, size));
-        got[i] = lw_ir_load(b, part, 1, at_byte(k, from, offset[i]), 0, 0);
+        offset[i] = lw_ir_mul(b, lw_ir_select(b, inside[i], mine, last), lw_maker_u32(k, size));
+        got[i] = lw_ir_load(b, part, 1, lw_maker_at_byte(k, from, offset[i]), 0, 0);
     }
     for (uint32_t i = 0; i < AT_ONCE; i++) {
         if (i)
             lw_ir_if(b, inside[i]);
-        lw_ir_store(b, at_byte(k, to, offset[i]), got[i], 0, 0);
+        lw_ir_store(b, lw_maker_at_byte(k, to, offset[i]), got[i], 0, 0);
         if (i)
             lw_ir_end(b);
     }
@@ -112,7 +102,7 @@ move_tile(lw_core_maker *k, lw_ref first, lw_ref n, lw_ref lanes, bool fetch)
 {
     lw_builder *b = &k->b;
     const team by = {.lanes = lanes, .lane = lw_ir_rem(b, k->tid, lanes)};
-    lw_ref step = lw_ir_div(b, u32(k, k->key->block), lanes);
+    lw_ref step = lw_ir_div(b, lw_maker_u32(k, k->key->block), lanes);
     lw_ref slot = lw_ir_slot(b, LW_DT_u32), item;
     lw_ref coordinate[LW_CORE_LOOP_DIMS];
     bool any = false;
@@ -129,7 +119,7 @@ move_tile(lw_core_maker *k, lw_ref first, lw_ref n, lw_ref lanes, bool fetch)
         if (!is_moved(k, i, fetch))
             continue;
         far = lw_maker_address(k, i, coordinate);
-        near = at_byte(k, k->shared[i], lw_ir_mul(b, item, k->pitch[i]));
+        near = lw_maker_at_byte(k, k->shared[i], lw_ir_mul(b, item, k->pitch[i]));
         move_core(k, i, fetch ? far : near, fetch ? near : far, &by);
     }
     lw_ir_latch(b);
@@ -147,8 +137,8 @@ lw_maker_tile(lw_core_maker *k)
     first = lw_ir_mul(b, block, k->tile);
     n = lw_ir_sub(b, k->items, first);
     n = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, n, k->tile), n, k->tile);
-    lanes = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, n, u32(k, WHOLE)), u32(k, k->key->block),
-                         u32(k, LANES));
+    lanes = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, n, lw_maker_u32(k, WHOLE)),
+                         lw_maker_u32(k, k->key->block), lw_maker_u32(k, LANES));
     move_tile(k, first, n, lanes, true);
     lw_ir_barrier(b);
     lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, k->tid, n));
