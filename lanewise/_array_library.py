@@ -149,6 +149,12 @@ def _swap_rows(a, i, j):
         a[j, k] = t
 
 
+def _copied(a, t):
+    x = np.empty(a.shape, t)
+    x[...] = a
+    return x
+
+
 def _eliminate(u, x):
     """Makes u an upper triangle, and does to x what is done to u. Returns how often the sign of the determinant
     has changed, or -1 for a singular matrix."""
@@ -191,10 +197,8 @@ def solve(a, b):
     if b.shape[0] != a.shape[0]:
         raise ValueError(f"solve: {b.shape[0]} rows on the right, the matrix has {a.shape[0]}")
     t = type(_linear(a) + _linear(b))
-    x = np.empty(b.shape, t)
-    x[...] = b
-    u = np.empty(a.shape, t)
-    u[...] = a
+    x = _copied(b, t)
+    u = _copied(a, t)
     _solved(u, x if b.ndim == 2 else expand_dims(x, 1))
     return x
 
@@ -208,8 +212,7 @@ def inv(a):
     x = zeros(a.shape, t)
     for i in range(a.shape[0]):
         x[i, i] = t(1)
-    u = np.empty(a.shape, t)
-    u[...] = a
+    u = _copied(a, t)
     _solved(u, x)
     return x
 
@@ -220,8 +223,7 @@ def det(a):
         return type(_linear(a))(0)
     _check_square(a)
     t = type(_linear(a))
-    u = np.empty(a.shape, t)
-    u[...] = a
+    u = _copied(a, t)
     n = _eliminate(u, np.empty((a.shape[0], 0), t))
     product = t(0) if n < 0 else t(1) if n % 2 == 0 else t(-1)
     for i in range(a.shape[0]):
