@@ -269,11 +269,7 @@ plan_exponential(plan *p, const request *r, double scale)
 static uint64_t
 most_of(lw_dtype dtype)
 {
-    const lw_dtype_row *row = &lw_dtypes[dtype];
-
-    if (row->kind != LW_KIND_INT && row->kind != LW_KIND_UINT)
-        return 0;
-    return UINT64_MAX >> (64 - row->bits + (row->kind == LW_KIND_INT));
+    return lw_is_integer(dtype) ? lw_integer_most(dtype) : 0;
 }
 
 static bool

@@ -92,6 +92,15 @@ lw_is_datetime(lw_dtype dtype)
     return lw_dtypes[dtype].kind == LW_KIND_DATETIME;
 }
 
+/* The largest number of an integer type, and of the integers that times are. */
+static inline uint64_t
+lw_integer_most(lw_dtype dtype)
+{
+    bool has_sign = lw_is_signed(dtype) || lw_is_time(dtype);
+
+    return UINT64_MAX >> (64 - lw_dtypes[dtype].bits + has_sign);
+}
+
 /* How many numbers a value is: 2 of a complex one, of dtype `parts`. */
 static inline unsigned
 lw_dtype_n_parts(lw_dtype dtype)

@@ -430,9 +430,8 @@ out_of_bounds(const lw_operand *operand, lw_dtype dtype)
 static bool
 fits(const lw_operand *operand, lw_dtype dtype)
 {
-    const lw_dtype_row *row = &lw_dtypes[dtype];
-    bool is_signed = row->kind == LW_KIND_INT || lw_is_time(dtype);
-    uint64_t high = UINT64_MAX >> (64 - row->bits + is_signed);
+    bool is_signed = lw_is_signed(dtype) || lw_is_time(dtype);
+    uint64_t high = lw_integer_most(dtype);
 
     if (operand->big)
         return false;

@@ -159,16 +159,17 @@ of_where(const call *c)
 static bool
 is_within(PyObject *number, const lw_device_array *array)
 {
-    const lw_dtype_row *row = &lw_dtypes[array->dtype];
-    uint64_t most = UINT64_MAX >> (64 - row->bits + (row->kind == LW_KIND_INT));
+    lw_dtype dtype = (lw_dtype)array->dtype;
+    uint64_t most;
     int overflow;
     int64_t value;
 
-    if (!PyLong_CheckExact(number) || !lw_is_integer((lw_dtype)array->dtype))
+    if (!PyLong_CheckExact(number) || !lw_is_integer(dtype))
         return true;
+    most = lw_integer_most(dtype);
     value = PyLong_AsLongLongAndOverflow(number, &overflow);
     return overflow == 0 && (value < 0 || (uint64_t)value < most) &&
-           value > (row->kind == LW_KIND_INT ? -1 - (int64_t)most : 0);
+           value > (lw_is_signed(dtype) ? -1 - (int64_t)most : 0);
 }
 
 /* clip(a, low, high) */
