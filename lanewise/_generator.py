@@ -20,7 +20,6 @@ from lanewise._parameters import chances, common_shape, fits, integer, integers,
 _LANES = 65536
 _kernels: dict[tuple[str, str, int], object] = {}  # by family, name and bytes of floats
 _FEW = 32  # numbers for which a kernel that may be drawn twice is not worth its second launch
-_FEW_ON_DEVICE = 1 << 14  # blocks, up to which one kernel serves all targets: random/on_device_py.c
 _PIECE = 1 << 16  # numbers of a formula's parts at once on the host
 _ZERO, _ONE = np.zeros(()), np.ones(())
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
@@ -472,7 +471,10 @@ class Generator(_core._Draws, Distributions):
         if type(x) is int or np.ndim(x) == 0 and not on_device(x):
             if not hasattr(x, "__index__"):
                 raise TypeError(f"x must be an int or an array with a dimension, not {type(x).__name__}")
-            return self._order(max(integer("x", x), 0), stream)
+            n = max(integer("x", x), 0)
+            if n >= 2**63:
+                raise ValueError(f"x must be at most 2**63 - 1, not {n}")
+            return self._order(n, stream)
         host = x.copy_to_host() if hasattr(x, "copy_to_host") else np.asarray(x)
         axis = _axis(axis, host)
         if host.ndim == 1:
@@ -540,8 +542,9 @@ class Generator(_core._Draws, Distributions):
         length = integer("length", length)
         if length < 0:
             raise ValueError(f"length must not be negative, not {length}")
-        words = np.empty((length + 7) // 8, np.uint64)
-        return self._start("bits", None, np.uint64, words, "iu", stream).run(2).astype("<u8").tobytes()[:length]
+        if length >= 2**63:
+            raise OverflowError(f"length must be below 2**63, not {length}")
+        return _core._bytes_of_words(length, lambda words: self._start("bits", None, np.uint64, words, "iu", stream).run(2))
 
     # ---- filling ----
 
@@ -566,12 +569,8 @@ def _with_chunks(name, method):
     return draw
 
 
-# The rest of `_Draws`' methods: lanewise/_core calls them by these names.
-for _name in (
-    "random", "uniform", "standard_normal", "normal", "standard_exponential", "exponential", "integers", "gamma", "standard_gamma", "poisson", "binomial",
-    "lognormal", "laplace", "logistic", "gumbel", "rayleigh", "weibull", "pareto", "power", "standard_cauchy", "standard_t", "chisquare", "f", "beta",
-    "triangular", "wald", "geometric", "logseries", "negative_binomial", "noncentral_chisquare", "hypergeometric", "zipf", "vonmises",
-):
+# The rest of `_Draws`' methods, by the names of its own tables: lanewise/_core calls them.
+for _name in [name for name in vars(_core._Draws) if hasattr(Generator, f"_{name}") and not name.startswith("_")]:
     getattr(Generator, f"_{_name}").__qualname__ = f"Generator.{_name}"  # what TypeErrors name
     setattr(Generator, f"_{_name}", _with_chunks(_name, getattr(Generator, f"_{_name}")))
 for _name in (
@@ -858,7 +857,7 @@ class _Fill:
         kernel = self._kernel("philox")
         if self.on_host and self.name.startswith("gamma") and count >= _FEW:
             from lanewise._random_host import fill_gamma as kernel
-        elif not self.on_host and count > _FEW_ON_DEVICE:
+        elif not self.on_host and count > _core._few_blocks:
             from lanewise._random_device import fitting
 
             kernel = fitting(kernel)
@@ -869,12 +868,19 @@ class _Fill:
     def _lanes(self, flat, parameters):
         self.name = {"integers64": "integers", "integers32": "integers"}.get(self.name, self.name)
         if not self.on_host:
+            self._refuse_capture()
             parameters = _on_device(parameters, self.stream)
         self._kernel("lanes")(min(flat.size, _LANES), self._take_states(), _LANES, *parameters, flat, **self._where())
         self.generator._place += flat.size
 
     def _where(self):
         return {"stream": self.stream}
+
+    def _refuse_capture(self):
+        """RuntimeError where a graph would keep the states' addresses: they may move, and launches of the graph advance them."""
+        if _core.cuda._is_capturing(self.stream):
+            raise RuntimeError(f'a Generator of {self.generator._name} cannot draw on a stream that is being captured: its states would '
+                               'change at each launch of the graph. Use bit_generator="philox", or draw before the capture')
 
     def _take_states(self):
         """The lanes' states, moved to where the array lies."""

@@ -124,26 +124,12 @@ typedef struct lw_ahead {
     double parameters[LW_MOST_PARAMETERS];
 } lw_ahead;
 
-/* Kernels of lanewise/_random_kernels.py; that for float64 follows that for float32. */
-#define LW_DRAWING_KERNELS(X)                                                                  \
-    X(philox_random_float32)                                                                   \
-    X(philox_random_float64)                                                                   \
-    X(philox_normal_float32)                                                                   \
-    X(philox_normal_float64)                                                                   \
-    X(philox_standard_normal_float32)                                                          \
-    X(philox_exponential_float32)                                                              \
-    X(philox_exponential_float64)                                                              \
-    X(philox_gamma)                                                                            \
-    X(philox_poisson)                                                                          \
-    X(philox_binomial)                                                                         \
-    X(philox_integers32)                                                                       \
-    X(philox_integers64)
+enum { LW_FEW_BLOCKS = 1 << 14 }; /* up to which one kernel serves all targets */
 
 typedef enum lw_drawing_kernel {
-#define X(name) LW_KERNEL_##name,
-    LW_DRAWING_KERNELS(X)
-#undef X
-        LW_DRAW_KERNELS
+#define KERNEL(name) LW_KERNEL_##name,
+#include "random/kernels.def"
+    LW_DRAW_KERNELS
 } lw_drawing_kernel;
 
 typedef struct lw_draws_object {

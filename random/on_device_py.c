@@ -18,16 +18,14 @@
 #include "core/py/type_num.h"
 
 enum {
-    MOST_NUMBERS = 3,               /* of a kernel, behind the place */
-    MOST_KERNEL = 5 + MOST_NUMBERS, /* its arguments */
-    FEW = 1 << 14 /* blocks, up to which the kernel of every target serves: _generator.py */
+    MOST_NUMBERS = 3,              /* of a kernel, behind the place */
+    MOST_KERNEL = 5 + MOST_NUMBERS /* its arguments */
 };
 static const int64_t most_drawn = INT64_C(1) << 40; /* in one call */
 
 static const char *const kernel_names[LW_DRAW_KERNELS] = {
 #define KERNEL(name) #name,
-    LW_DRAWING_KERNELS(KERNEL)
-#undef KERNEL
+#include "random/kernels.def"
 };
 
 /* A call, read; borrowed. */
@@ -100,7 +98,7 @@ read_size(request *r)
     r->ndim = (int)PyTuple_GET_SIZE(r->size);
     for (int d = 0; d < r->ndim; d++)
         if (!read_extent(PyTuple_GET_ITEM(r->size, d), &r->shape[d]) ||
-            (n *= r->shape[d]) > most_drawn)
+            __builtin_mul_overflow(n, r->shape[d], &n) || n > most_drawn)
             return false;
     r->given.n = n;
     return true;
@@ -402,7 +400,7 @@ kernel_of(lw_draws_object *self, lw_drawing_kernel kernel, int64_t blocks)
     PyObject **kept = &self->kernels[kernel];
     PyObject *found;
 
-    if (blocks > FEW)
+    if (blocks > LW_FEW_BLOCKS)
         return PyObject_CallMethod((PyObject *)self, "_kernel_of_many", "s",
                                    kernel_names[kernel]);
     if (*kept == NULL) {

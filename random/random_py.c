@@ -1,7 +1,9 @@
 #include "random/random_py.h"
 
+#include "core/py/numpy_api.h"
 #include "core/py/raise.h"
 #include "random/alias.h"
+#include "random/draws_py_internal.h"
 #include "random/xoroshiro.h"
 
 /* Reads any int from -2^63 to 2^64 - 1 as its 64 bits. */
@@ -115,11 +117,53 @@ alias_table(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* Calls fill(words) with an array of uint64 over the memory of a new bytes object. */
+static int
+fill_words(PyObject *bytes, npy_intp n_words, PyObject *fill)
+{
+    PyObject *result,
+        *words = PyArray_SimpleNewFromData(1, &n_words, NPY_UINT64, PyBytes_AS_STRING(bytes));
+
+    if (words == NULL)
+        return -1;
+    result = PyObject_CallOneArg(fill, words);
+    Py_XDECREF(result);
+    if (result != NULL && Py_REFCNT(words) > 1) { /* it would see a bytes object change */
+        PyErr_SetString(PyExc_SystemError, "fill kept the array of words");
+        result = NULL;
+    }
+    Py_DECREF(words);
+    return result != NULL ? 0 : -1;
+}
+
+/* The memory is filled where the caller gets it, without a copy. */
+static PyObject *
+bytes_of_words(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *fill, *bytes;
+    Py_ssize_t length;
+
+    if (!PyArg_ParseTuple(args, "nO:_bytes_of_words", &length, &fill))
+        return NULL;
+    if (length < 0 || length > PY_SSIZE_T_MAX - 7)
+        return PyErr_NoMemory();
+    bytes = PyBytes_FromStringAndSize(NULL, (length + 7) / 8 * 8);
+    if (bytes != NULL && length > 0 && fill_words(bytes, (length + 7) / 8, fill) < 0)
+        Py_CLEAR(bytes);
+    if (bytes != NULL && PyBytes_GET_SIZE(bytes) != length)
+        (void)_PyBytes_Resize(&bytes, length); /* NULL where it fails */
+    return bytes;
+}
+
 static PyMethodDef functions[] = {
     {"_alias_table", alias_table, METH_VARARGS,
      PyDoc_STR(
          "_alias_table(probability, alias): float64 weights of mean 1, and int64 of the same "
          "length, in place")},
+    {"_bytes_of_words", bytes_of_words, METH_VARARGS,
+     PyDoc_STR(
+         "_bytes_of_words(length, fill) -> bytes: fill(words) writes them as uint64 words; "
+         "it must not keep that array")},
     {"_xoroshiro_seed", seed_state, METH_VARARGS,
      PyDoc_STR("_xoroshiro_seed(seed, subsequence_start) -> (s0, s1)")},
     {"_xoroshiro_states", fill_states, METH_VARARGS,
@@ -132,5 +176,8 @@ static PyMethodDef functions[] = {
 int
 lw_random_register(PyObject *module)
 {
-    return PyModule_AddFunctions(module, functions) < 0 ? -1 : lw_draws_register(module);
+    if (PyModule_AddFunctions(module, functions) < 0 ||
+        PyModule_AddIntConstant(module, "_few_blocks", LW_FEW_BLOCKS) < 0)
+        return -1;
+    return lw_draws_register(module);
 }

@@ -284,3 +284,29 @@ def test_large_arrays_have_kernels_of_their_own(name, parameters, kernel):
     _, (large, *_), _ = launch_of(lambda: getattr(g, name)(*parameters, 2 * n))
     assert small.startswith(b"philox_" + kernel) and large.startswith(kernel)
     assert g._place == (64 + 2 * n) // (1 if "gamma" in name else 2)
+
+
+@pytest.mark.skipif(not FAKE, reason="looks at captures of the fake driver")
+def test_xoroshiro_refuses_a_captured_stream():
+    """A graph would keep the addresses of the states; numbers of Philox depend on the place alone."""
+    driver, stream = ctypes.CDLL(os.environ["LANEWISE_CUDA_DRIVER"]), cuda.stream()
+    g, handle = Generator(5, "xoroshiro128p", "cuda"), ctypes.c_void_p(stream.handle)
+    driver.fake_cuda_set_capturing(handle, 1)
+    try:
+        for draw in (g.random, g.standard_gamma, g.lognormal):
+            with pytest.raises(RuntimeError, match="xoroshiro128p cannot draw on a stream that is being captured"):
+                draw(*[2.0] * (draw == g.standard_gamma), size=64, stream=stream)
+        assert g._place == 0
+        g.random(8)  # another stream
+        Generator(5, target="cuda").random(64, stream=stream)
+    finally:
+        driver.fake_cuda_set_capturing(handle, 0)
+    assert g.random(64, stream=stream).shape == (64,) and g._place == 72
+
+
+@pytest.mark.parametrize("size", [(2**40, 2**24), (2**32, 2**32), (2**40, 2**40)])
+def test_sizes_whose_product_does_not_fit(size):
+    g = Generator(5, target="cuda")
+    with pytest.raises((MemoryError, ValueError)):
+        g.random(size)
+    assert g._place == 0
