@@ -955,7 +955,6 @@ def _on_device(parameters, stream):
 
 
 _numbers: dict[tuple[int, str, bytes], object] = {}  # on devices, which kernels read: by device, dtype and value
-_in_graphs: list[object] = []  # those that captured graphs may read for as long as they are launched: kept for good
 _MOST_NUMBERS = 256
 
 
@@ -964,8 +963,8 @@ def _moved(parameter, stream):
     from lanewise import cuda
 
     made = _number(parameter) if parameter.shape == (1,) else cuda.to_device(parameter)
-    if stream is not None and not (type(stream) is int and stream == 0) and _core.cuda._is_capturing(stream) and not any(made is one for one in _in_graphs):
-        _in_graphs.append(made)
+    if stream is not None and not (type(stream) is int and stream == 0) and _core.cuda._is_capturing(stream):
+        _core.cuda._keep_for_graph(stream, made)
     return made
 
 

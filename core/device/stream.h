@@ -39,6 +39,11 @@ lw_status lw_stream_synchronize(lw_device *device, CUstream stream, lw_error *er
 lw_status lw_stream_query(lw_device *device, CUstream stream, bool *done, lw_error *err);
 lw_status lw_stream_capturing(lw_device *device, CUstream stream, bool *capturing,
                               lw_error *err);
+/* destroy(data) is called once the graph that the stream captures, and all that was
+ * instantiated or cloned from it, is destroyed: in any thread, where neither CUDA nor Python
+ * may be called. Never where this fails, such as with drivers before CUDA 11.3. */
+lw_status lw_stream_keep_for_graph(lw_device *device, CUstream stream, void (*destroy)(void *),
+                                   void *data, lw_error *err);
 /* Work queued on `later` from now on runs after the work queued on `earlier` so far. The host
  * does not wait. Both streams are of the same device. */
 lw_status lw_stream_after(lw_device *device, CUstream later, CUstream earlier, lw_error *err);

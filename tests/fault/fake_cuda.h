@@ -55,6 +55,8 @@ int fake_cuda_n_launches_on(int ordinal);    /* of one device */
 int fake_cuda_last_launch(fake_launch *out); /* 0 when there was none */
 /* Streams that say that they capture; allocation and freeing on them is then an error. */
 void fake_cuda_set_capturing(void *stream, int capturing);
+/* All that was captured is gone: what the graphs retained is destroyed. */
+void fake_cuda_destroy_graphs(void);
 /* Work on the stream is (not) done: what queries answer. */
 void fake_cuda_set_busy(void *stream, int busy);
 /* The calls since the last reset, one "cuName" a line, at most about 64 KB. */

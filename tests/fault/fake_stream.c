@@ -69,6 +69,61 @@ cuStreamIsCapturing(void *stream, int *out)
     return fake_leave(code);
 }
 
+/* ---- graphs: one for all captures, and what it keeps ---- */
+
+enum { MOST_KEPT = 1024 };
+typedef struct kept_object {
+    void (*destroy)(void *);
+    void *data;
+    int retained;
+} kept_object;
+static kept_object kept_objects[MOST_KEPT];
+static int n_kept_objects;
+
+int
+cuStreamGetCaptureInfo_v2(void *stream, int *status, uint64_t *id, void **graph,
+                          const void **nodes, size_t *n_nodes)
+{
+    BEGIN("cuStreamGetCaptureInfo");
+    (void)nodes;
+    (void)n_nodes;
+    code = fake_usable(stream);
+    *status = code == SUCCESS && fake_stream_of(stream)->capturing;
+    *id = 1;
+    *graph = *status ? kept_objects : NULL;
+    return fake_leave(code);
+}
+
+int
+cuUserObjectCreate(void **out, void *data, void (*destroy)(void *), unsigned n, unsigned flags)
+{
+    BEGIN_MAKING("cuUserObjectCreate", out);
+    NEED(n == 1 && flags == 1 && n_kept_objects < MOST_KEPT, INVALID_VALUE);
+    kept_objects[n_kept_objects] = (kept_object){destroy, data, 0};
+    *out = &kept_objects[n_kept_objects++];
+done:
+    return fake_leave(code);
+}
+
+int
+cuGraphRetainUserObject(void *graph, void *object, unsigned n, unsigned flags)
+{
+    BEGIN("cuGraphRetainUserObject");
+    NEED(graph == kept_objects && n == 1 && flags == 1, INVALID_VALUE);
+    ((kept_object *)object)->retained = 1;
+done:
+    return fake_leave(code);
+}
+
+void
+fake_cuda_destroy_graphs(void)
+{
+    for (int k = 0; k < n_kept_objects; k++)
+        if (kept_objects[k].retained)
+            kept_objects[k].destroy(kept_objects[k].data);
+    n_kept_objects = 0;
+}
+
 int
 cuThreadExchangeStreamCaptureMode(int *mode)
 {

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import ctypes
 import os
+import weakref
 
 import numpy as np
 import pytest
 
 from fake_driver import FAKE, needs_device
-from lanewise import _generator, cuda
+from lanewise import _core, _generator, cuda
 from lanewise.random import Generator
 
 pytestmark = [pytest.mark.gpu, needs_device]
@@ -195,23 +196,33 @@ def test_the_key_may_change():
 
 @pytest.mark.skipif(not FAKE, reason="looks at launches")
 def test_parameters_that_a_graph_reads():
-    """Arrays of a captured call stay, however many other parameters come after them."""
+    """Arrays of a captured call stay as long as the graph, however many other parameters come after them."""
     driver, stream, g = ctypes.CDLL(os.environ["LANEWISE_CUDA_DRIVER"]), cuda.stream(), Generator(5, target="cuda")
-    handle = ctypes.c_void_p(stream.handle)
+    handle, n_kept = ctypes.c_void_p(stream.handle), _core.cuda._n_kept_for_graphs
     driver.fake_cuda_set_capturing(handle, 1)
-    before, launched = len(_generator._in_graphs), []
-    for shape in (np.array([1234.5]), np.array([1234.5, 2345.5]), np.array([1234.5])):
-        launched += launch_of(lambda: g.standard_gamma(shape, 2, stream=stream))[2]
-    driver.fake_cuda_set_capturing(handle, 0)
-    addresses = [held.__cuda_array_interface__["data"][0] for held in _generator._in_graphs[before:]]
+    before, launched, made = n_kept(), [], []
+    g_moved = _generator._moved
+    try:
+        _generator._moved = lambda p, s: made.append(g_moved(p, s)) or made[-1]
+        for shape in (np.array([1234.5]), np.array([1234.5, 2345.5]), np.array([1234.5])):
+            launched += launch_of(lambda: g.standard_gamma(shape, 2, stream=stream))[2]
+    finally:
+        _generator._moved = g_moved
+        driver.fake_cuda_set_capturing(handle, 0)
+    addresses = [array.__cuda_array_interface__["data"][0] for array in made]
+    assert n_kept() == before + len(made) > before
+    watched = [weakref.ref(array) for array in made]
+    del made[:]
     read = [address for address in addresses if address.to_bytes(8, "little") in launched]
     numbers = [ctypes.c_double.from_address(address).value for address in read]
-    assert numbers.count(1234.5) == 2  # the one array is there once
+    assert 1234.5 in numbers
     for k in range(300):
         g.standard_gamma(np.array([float(k)]), 2, stream=stream)
     others = [cuda.to_device(np.zeros(n)) for n in (1, 2) for _ in range(600)]
     assert [ctypes.c_double.from_address(address).value for address in read] == numbers and len(others) == 1200
-    assert len(_generator._in_graphs) == before + len(addresses)
+    assert n_kept() == before + len(addresses) and all(one() is not None for one in watched)
+    driver.fake_cuda_destroy_graphs()
+    assert n_kept() == before and all(one() is None for one in watched)
 
 
 @pytest.mark.parametrize("method", ["_kernel_named", "_keys", "_kernel_of_many"])

@@ -10,4 +10,8 @@
 int lw_cuda_stream_register(PyObject *module);
 extern PyMethodDef lw_cuda_stream_functions[];
 
+/* ---- graph_objects.c: rows of lw_cuda_stream_functions ---- */
+PyObject *lw_cuda_keep_for_graph(PyObject *module, PyObject *args);
+PyObject *lw_cuda_n_kept_for_graphs(PyObject *module, PyObject *none);
+
 #endif

@@ -808,6 +808,10 @@ PyMethodDef lw_cuda_stream_functions[] = {
      "events"},
     {"_is_capturing", is_capturing, METH_O,
      "_is_capturing(stream): whether its work goes into a graph"},
+    {"_keep_for_graph", lw_cuda_keep_for_graph, METH_VARARGS,
+     "_keep_for_graph(stream, object): as long as the graph that the stream captures exists"},
+    {"_n_kept_for_graphs", lw_cuda_n_kept_for_graphs, METH_NOARGS,
+     "_n_kept_for_graphs(): how many objects graphs keep"},
     {NULL, NULL, 0, NULL}};
 
 int
