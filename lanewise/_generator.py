@@ -954,7 +954,7 @@ def _on_device(parameters, stream):
     return tuple(_moved(p, stream) if isinstance(p, np.ndarray) else p for p in parameters)
 
 
-_numbers: dict[tuple[int, str, bytes], object] = {}  # on devices, which kernels read: by device, dtype and value
+_numbers: dict[tuple[str, int, str, bytes], object] = {}  # on devices, which kernels read: by target, device, dtype and value
 _MOST_NUMBERS = 256
 
 
@@ -970,9 +970,9 @@ def _moved(parameter, stream):
 
 def _number(parameter):
     """An array of one number: it is kept on the device, so that calls with the same ones copy nothing."""
-    from lanewise import cuda
+    from lanewise import config, cuda
 
-    key = cuda.get_current_device().id, parameter.dtype.char, parameter.tobytes()
+    key = config.target, cuda.get_current_device().id, parameter.dtype.char, parameter.tobytes()
     found = _numbers.get(key)
     if found is None or not getattr(found, "_is_alive", True):
         if len(_numbers) >= _MOST_NUMBERS:

@@ -95,7 +95,7 @@ def test_logarithm_of_a_word(target):
 
 def test_generator_takes_them(monkeypatch, target):
     """Arrays on a device have the numbers of host arrays, where Python's code takes the fillers for short ones, and C for long ones."""
-    monkeypatch.setattr(_generator, "_FEW_ON_DEVICE", 4)
+    monkeypatch.setattr(_generator._core, "_few_blocks", 4)
     taken = []
     monkeypatch.setattr(device, "fitting", lambda kernel, of=device.fitting: taken.append(kernel) or of(kernel))
     there, here = Generator(11, target="cuda"), Generator(11, target="cpu")

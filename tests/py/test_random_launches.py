@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from fake_driver import FAKE, needs_device
-from lanewise import _core, _generator, cuda
+from lanewise import _core, _generator, config, cuda
 from lanewise.random import Generator
 
 pytestmark = [pytest.mark.gpu, needs_device]
@@ -166,6 +166,15 @@ def test_what_python_does():
     assert g.normal(np.zeros(3), 1.0, 3).shape == (3,) and g.integers(0, 2, 5, bool).dtype == bool
     assert g.normal(1e300, 1.0, 4, dtype="f8").dtype == np.float64
     assert g.random((1,) * 9).ndim == 9
+
+
+def test_numbers_of_the_simulator_are_its_own():
+    """What was put on the CPU, where the setting says so, is no operand of a GPU's kernels."""
+    Generator(4, target="cuda").normal(np.zeros(3), 3.0, 3)
+    with config(target="cpu"):
+        simulated = _generator._number(np.array([7.5]))
+    assert _generator._number(np.array([7.5])) is not simulated
+    assert Generator(4, target="cuda").normal(np.zeros(3), 7.5, 3).shape == (3,)
 
 
 def test_a_place_near_a_carry():
