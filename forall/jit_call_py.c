@@ -9,6 +9,7 @@
 #include "core/py/compiled/entry.h"
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/print_py.h"
+#include "core/device/driver.h"
 #include "core/py/raise.h"
 #include "core/py/raise_row.h"
 #include "core/py/signals.h"
@@ -115,6 +116,23 @@ lw_jit_compile_declared(lw_jit *self)
 
 /* ---- the shape of a launch ---- */
 
+/* Raises what the driver says of such a launch, before it is asked. */
+static int
+beyond_bounds(const lw_jit *self, const char *whole, const char *parts, uint32_t n,
+              uint32_t most)
+{
+    lw_error err = {0};
+
+    lw_fail(
+        &err, LW_ERR_LAUNCH,
+        "%s: a %s of %u %s, but launch_bounds= allows at most %u (CUDA_ERROR_INVALID_VALUE)",
+        name_of(self), whole, n, parts, most);
+    snprintf(err.vendor_name, sizeof err.vendor_name, "CUDA_ERROR_INVALID_VALUE");
+    err.vendor_code = LW_CUDA_INVALID_VALUE;
+    lw_py_raise(&err);
+    return -1;
+}
+
 static int
 check_block(const lw_jit *self, const lw_launch_shape *config)
 {
@@ -124,18 +142,10 @@ check_block(const lw_jit *self, const lw_launch_shape *config)
     uint32_t blocks = config->cluster[0] * config->cluster[1] * config->cluster[2];
     uint32_t most_blocks = self->base.limits.max_cluster;
 
-    if (most != 0 && threads > most) {
-        PyErr_Format(PyExc_ValueError,
-                     "%s: a block of %u threads, but launch_bounds= allows at most %u",
-                     name_of(self), threads, most);
-        return -1;
-    }
-    if (most_blocks != 0 && blocks > most_blocks) {
-        PyErr_Format(PyExc_ValueError,
-                     "%s: a cluster of %u blocks, but launch_bounds= allows at most %u",
-                     name_of(self), blocks, most_blocks);
-        return -1;
-    }
+    if (most != 0 && threads > most)
+        return beyond_bounds(self, "block", "threads", threads, most);
+    if (most_blocks != 0 && blocks > most_blocks)
+        return beyond_bounds(self, "cluster", "blocks", blocks, most_blocks);
     return 0;
 }
 
@@ -543,11 +553,16 @@ launcher_new(lw_jit *kernel, const lw_launch_shape *config, PyObject *stream)
 static int
 refuse_launch(const lw_jit *self)
 {
+    lw_error err = {0};
+
     if (!self->base.options.device)
         return lw_jit_refuse_varargs(self);
-    PyErr_Format(PyExc_TypeError,
-                 "`%s` was made with device=True: kernels call it, and it cannot be launched",
-                 name_of(self));
+    lw_fail(
+        &err, LW_ERR_LAUNCH,
+        "Cannot compile a device function as a kernel: `%s` was made with device=True: kernels "
+        "call it, and it cannot be launched",
+        name_of(self));
+    lw_py_raise(&err);
     return -1;
 }
 

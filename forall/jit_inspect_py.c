@@ -6,6 +6,7 @@
 #include "core/py/compiled/resources.h"
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/method_table.h"
+#include "core/host/thread_pool.h"
 #include "core/py/raise.h"
 #include "core/py/target_read.h"
 #include "core/py/text_py.h"
@@ -82,12 +83,14 @@ static lw_specialisation *
 specialisation_of(lw_jit *self, PyObject *sig)
 {
     lw_specialisation *specialisation;
+    lw_error err = {0};
 
     if (self->base.options.device) {
-        PyErr_Format(
-            PyExc_TypeError,
-            "`%s` was made with device=True: its code is part of the kernels that call it",
-            lw_function_name(&self->base));
+        lw_fail(&err, LW_ERR_LAUNCH,
+                "`%s` was made with device=True: its code is part of the kernels that call it. "
+                "Cannot inspect SASS of a device function, or any other code of it alone",
+                lw_function_name(&self->base));
+        lw_py_raise(&err);
         return NULL;
     }
     specialisation = find_called(self, sig);
@@ -478,6 +481,8 @@ max_cooperative_grid_blocks(PyObject *object, PyObject *args, PyObject *kwargs)
                                     : specialisation_of(self, sig);
     if (specialisation == NULL && !PyErr_Occurred())
         PyErr_SetString(PyExc_ValueError, "signature= is needed: nothing is compiled yet");
+    if (specialisation != NULL && lw_jit_target(self) != LW_CHOOSE_CUDA)
+        return PyLong_FromLong(lw_host_threads()); /* one block for each core */
     device = specialisation ? lw_current_device() : NULL;
     lw_jit_device_key(true, &entry_key);
     entry =
@@ -488,6 +493,27 @@ max_cooperative_grid_blocks(PyObject *object, PyObject *args, PyObject *kwargs)
                             (uint32_t)n_shared, &found, &err) != LW_OK)
         return lw_py_raise(&err);
     return PyLong_FromUnsignedLong(found.full_grid);
+}
+
+/* Whether the blocks of a launch wait for each other. */
+static PyObject *
+is_cooperative(PyObject *object, PyObject *sig)
+{
+    lw_jit *self = (lw_jit *)object;
+    lw_specialisation *specialisation = specialisation_of(self, sig);
+    lw_module *module = NULL;
+    lw_error err = {0};
+    lw_entry_key key;
+    bool together;
+
+    if (specialisation == NULL)
+        return NULL;
+    lw_jit_device_key(true, &key);
+    if (lw_specialisation_module(specialisation, &key, &module, &err) != LW_OK)
+        return lw_py_raise(&err);
+    together = self->base.options.cooperative || lw_ir_syncs_grid(module);
+    lw_module_free(module);
+    return PyBool_FromLong(together);
 }
 
 /* ---- compile, specialize ---- */
@@ -691,6 +717,7 @@ PyMethodDef lw_jit_inspect_methods[] = {
                ">>> k.compile('void(float64[:])', 'cpu')")},
     {"_explain", lw_function_explain, METH_O, NULL},
     {"_argument_types", argument_types, METH_NOARGS, NULL}, /* by signature */
+    {"_is_cooperative", is_cooperative, METH_O, NULL},
     {"inspect_types", LW_KEYWORDS(current_inspect_types),
      PyDoc_STR(
          "inspect_types($self, /, file=None, signature=None)\n--\n\n"

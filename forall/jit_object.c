@@ -24,11 +24,13 @@ PyObject *
 lw_jit_needs_shape(const lw_jit *self)
 {
     const char *name = lw_function_name(&self->base);
+    lw_error err = {0};
 
-    return PyErr_Format(PyExc_TypeError,
-                        "a kernel needs the shape of its launch: %s[grid, block](...) or "
-                        "%s.forall(n)(...); device=True makes a function to call",
-                        name, name);
+    lw_fail(&err, LW_ERR_LAUNCH,
+            "launch configuration was not specified: a kernel needs the shape of its launch: "
+            "%s[grid, block](...) or %s.forall(n)(...); device=True makes a function to call",
+            name, name);
+    return lw_py_raise(&err);
 }
 
 static PyObject *

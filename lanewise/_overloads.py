@@ -57,6 +57,11 @@ class Overload:
         return self.kernel.max_cooperative_grid_blocks(blockdim, dynsmemsize, self.signature)
 
     @property
+    def cooperative(self) -> bool:
+        """Whether its blocks wait for each other, so that all of them must be on the GPU at one time."""
+        return self.kernel._is_cooperative(self.signature)
+
+    @property
     def _func(self) -> _Loaded:
         """What courses on numba read registers from: `overload._func.get().attrs.regs`."""
         return _Loaded(self)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 __all__ = [
     "ArgumentError", "CompileError", "CompilerNotFound", "DriverError", "KernelError", "KeywordError", "LanewiseError",
-    "LinkError", "PerformanceWarning", "PrecisionWarning", "SignatureError", "TypingError", "UnsupportedError",
+    "LaunchError", "LinkError", "PerformanceWarning", "PrecisionWarning", "SignatureError", "TypingError", "UnsupportedError",
 ]
 
 
@@ -57,6 +57,12 @@ class DriverError(LanewiseError, RuntimeError):
 
     name: str = ""
     code: int = 0
+
+
+class LaunchError(DriverError, TypeError, ValueError):
+    """A kernel that cannot be launched so: without the shape of the launch, with more threads than `launch_bounds=` allows, or
+    because it is a device function. numba raises a ValueError, the driver's error or a RuntimeError: it is each of them, and
+    a TypeError."""
 
 
 class CompilerNotFound(LanewiseError):

@@ -157,6 +157,8 @@ EXPECTED = dict([
 ])
 
 
+WITHOUT = {"numba's cache and object mode": (OWN_CACHE, NO_OBJECTS)}
+
 
 def from_dtype(dtype):
     """numba.np.numpy_support.from_dtype, whose error is one of its compiler."""

@@ -481,8 +481,7 @@ REASONS = {
         test_cuda_ndarray.py::TestCudaNDArray:: test_stream_bind
     """,
     "the words or the class of an error or a line are numba's, or those of its simulator": """
-        test_errors.py::TestJitErrors:: test_non_integral_dims test_too_many_dims test_unconfigured_typed_cudakernel
-            test_unconfigured_untyped_cudakernel
+        test_errors.py::TestJitErrors:: test_non_integral_dims test_too_many_dims
         test_forall.py::TestForAll:: test_forall_negative_work
         test_userexc.py::TestUserExc:: test_user_exception
         test_exception.py::TestException:: test_zero_division_error_in_debug
@@ -499,9 +498,6 @@ REASONS = {
         test_cuda_jit_no_types.py::TestCudaJitNoTypes:: test_jit_debug_simulator
         test_runtime.py::TestVisibleDevices:: test_visible_devices_set_after_import
         test_cudasim_issues.py::TestCudaSimIssues:: test_deadlock_on_exception
-    """,
-    "max_cooperative_grid_blocks asks the driver": """
-        test_cooperative_groups.py::TestCudaCooperativeGroups:: test_max_cooperative_grid_blocks test_sync_at_matrix_row
     """,
     "min and max keep Python's rule for NaN and zeros, so that they are no min.f64 and max.f64 of PTX": """
         test_minmax.py::TestCudaMinMax:: test_max_f4f4 test_max_f4f8 test_max_f8f4 test_max_f8f8
@@ -539,10 +535,6 @@ REASONS = {
             test_memalloc test_reset
         test_emm_plugins.py::TestBadEMMPluginVersion:: test_bad_plugin_version
         test_cuda_array_interface.py::TestCudaArrayInterface:: test_ownership
-    """,
-    "a launch beyond launch_bounds= is a ValueError before it reaches the driver": """
-        test_dispatcher.py::TestLaunchBounds:: test_launch_bounds_scalar test_launch_bounds_tuple
-            test_launch_bounds_with_max_cluster_rank test_launch_bounds_with_min_cta
     """,
     "a small array from outside that has changed is compiled anew, where numba keeps what it was: docs/differences.md": """
         test_globals.py::TestGlobals:: test_ex_globals_constant_capture
@@ -604,7 +596,7 @@ REASONS = {
         test_const_string.py::TestConstStringCodegen:: test_const_string
         test_device_func.py::TestDeviceFunc:: test_inspect_asm test_inspect_llvm
         test_cooperative_groups.py::TestCudaCooperativeGroups:: test_external_cooperative_func
-            test_false_cooperative_doesnt_link_cudadevrt test_sync_group_is_cooperative test_this_grid_is_cooperative
+            test_false_cooperative_doesnt_link_cudadevrt test_this_grid_is_cooperative
         test_enums.py::EnumTest:: test_int_enum_no_conversion
         test_module_callbacks.py::TestModuleCallbacksBasic:: test_basic
         test_managed_alloc.py::TestManagedAlloc:: test_managed_alloc_driver_host_attach
@@ -628,7 +620,6 @@ REASONS = {
     """,
     "the words of numba's typing errors; E120, E181 and E150 say it with the place": """
         test_errors.py::TestJitErrors:: test_typing_error
-        test_device_func.py::TestDeviceFunc:: test_device_func_as_kernel_disallowed test_inspect_sass_disallowed
         test_inspect.py::TestInspect:: test_monotyped
         test_alignment.py::TestAlignment:: test_record_alignment_error
         test_localmem.py::TestCudaLocalMem:: test_invalid_string_dtype
@@ -665,6 +656,81 @@ REASONS = {
     "expected to fail in numba, and works here": """
         test_record_dtype.py::TestNestedArrays:: test_set_array
     """,
+    "where there is no GPU: device arrays are host memory, which has no __cuda_array_interface__": """
+        test_cpointer.py::TestCPointer:: test_ex_cpointer
+        test_cuda_array_interface.py::TestCudaArrayInterface:: test_as_cuda_array test_consume_no_stream
+            test_consume_no_sync test_consuming_strides test_kernel_arg test_launch_no_sync
+            test_negative_strided_issue test_produce_managed_stream test_produce_stream test_strides
+            test_zero_size_array
+        test_device_array_capture.py::TestDeviceArrayCapture:: test_basic_capture test_computation
+            test_direct_kernel_access test_dtypes test_multidimensional test_multiple_arrays test_mutability
+            test_zero_dimensional
+        test_dispatcher.py::TestDispatcher:: test_dispatcher_cpointer_arguments
+    """,
+    "where there is no GPU: functions of CUDA C++ and of libdevice run only if they have a host= of their own": """
+        test_cffi.py::TestCFFI:: test_from_buffer
+        test_device_func.py::TestDeclareDevice:: test_call_declared_function_twice
+            test_call_two_different_declared_functions test_declared_in_called_function
+            test_declared_in_called_function_and_parent test_declared_in_called_function_twice
+            test_declared_in_called_function_two_calls test_include_cuda_header test_link_cu_source
+            test_link_multiple_sources_list test_link_multiple_sources_set test_link_multiple_sources_tuple
+            test_link_sources_in_memory_and_on_disk
+        test_device_func.py::TestDeclareDeviceCABI:: test_declare_device_cabi_basic
+            test_declare_device_cabi_pointer_return test_declare_device_cabi_propagate
+            test_declare_device_cabi_two_args test_declare_device_cabi_void_return
+            test_declare_device_cabi_zero_args
+        test_ffi.py::TestFFI:: test_ex_extra_includes test_ex_from_buffer test_ex_linking_cu
+        test_libdevice.py::TestLibdevice:: test_sad
+    """,
+    "where there is no GPU: no memory to share with other processes, no stream and no module of the driver, nothing that a launch copies": """
+        test_ipc.py::TestIpcMemory:: test_ipc_array test_ipc_handle test_ipc_handle_serialization
+        test_ipc.py::TestIpcStaged:: test_ipc_array
+        test_module_callbacks.py::TestModuleCallbacksBasic:: test_different_argtypes test_two_kernels
+        test_module_callbacks.py::TestMultithreadedCallbacks:: test_concurrent_initialization
+            test_concurrent_initialization_different_args
+        test_warning.py::TestWarnings:: test_pinned_warn_on_host_array test_warn_on_host_array
+    """,
+    "the file imports rtsys only where there is no simulator": """
+        test_nrt.py::TestNrtStatistics:: test_nrt_explicit_stats_query_raises_exception_when_disabled
+            test_read_one_stat test_rtsys_stats_query_raises_exception_when_disabled test_stats_env_var_default_off
+            test_stats_env_var_explicit_off test_stats_env_var_explicit_on test_stats_status_toggle
+    """,
+    "objects of cuda.core, and nvdisasm, which are not installed here": """
+        test_cuda_ndarray.py::TestCoreContiguous:: test_kernel_with_strided_memory_view
+        test_events.py::TestCudaEvent:: test_event_elapsed_cuda_core_stream
+        test_inspect.py::TestInspect:: test_inspect_sass_nvdisasm_missing
+    """,
+    "declare_device(...).sig is the text of the signature": """
+        test_device_func.py::TestDeclareDevice:: test_declare_device_signature test_declare_device_string
+    """,
+    "ufunc.reduce(stream=) is known on device arrays of a GPU alone": """
+        test_vectorize.py::TestCUDAVectorize:: test_reduce_async
+    """,
+    "a Python int alone is an int64, as in NumPy, which a loop of int32 does not take: E181": """
+        test_gufunc_scalar.py::TestGUFuncScalar:: test_gufunc_scalar_output_bug
+    """,
+    "16-bit floats as arguments of device functions compiled for other programs: E183": """
+        test_inspect.py::TestInspect:: test_inspect_lto_asm
+    """,
+}
+
+
+# Of these, the beginnings of those about numba's internals, and of those about this machine: the rates without them are shown too.
+WITHOUT = {
+    "numba's internals": (
+        "the PTX text of numba",
+        "min and max keep",
+        "float16 is rounded",
+        "conversions between float16",
+        "numba's graph of",
+        "numba's annotations",
+        "numba's dumps",
+        "the target context",
+        "functions and objects of numba's driver",
+        "calls of numba's Stream",
+    ),
+    "what needs a GPU or is not installed": (
+        "where there is no GPU", "the file imports", "objects of cuda.core"),
 }
 
 

@@ -276,10 +276,10 @@ check_alignment(lw_infer_frame *f, lw_name_id name, const lw_arg *args, uint32_t
         return LW_OK;
     constant = args[2].value.constant ? lw_constant_of(f, args[2].value.constant) : NULL;
     if (constant == NULL || !lw_constant_int_value(constant, &value))
-        return lw_complain_argument(f, name, &args[2],
-                                    "an alignment that is a constant power of two up to 4096",
-                                    "write a number, such as 16 (numba raises "
-                                    "RequireLiteralValue)");
+        return lw_complain_argument(
+            f, name, &args[2], "an alignment that is a constant power of two up to 4096",
+            "write a number, such as 16 (numba: "
+            "RequireLiteralValue: alignment must be a constant integer)");
     if (value < 1 || value > 4096 || (value & (value - 1)) != 0)
         return lw_complain(f, lw_node_of(f, args[2].node)->loc, "E125",
                            lw_format_text(f, "this is %s", lw_describe_value(f, args[2].value)),

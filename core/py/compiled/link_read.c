@@ -196,7 +196,8 @@ text_of(const lw_signature *signature, bool c_abi)
 
     if (signature->result.kind == LW_SIG_NONE)
         return PyErr_Format(PyExc_TypeError,
-                            "sig must name the type of the result too: \"void%s\" for none",
+                            "Return type is missing: sig must name the type of the result too: "
+                            "\"void%s\" for none",
                             signature->text);
     if (lw_signature_check_device(signature, c_abi, &err) != LW_OK)
         return lw_py_raise(&err);
