@@ -11,6 +11,16 @@ The decorators are `vectorize` (elements), `guvectorize` (rows and small matrice
 `jit` (threads, or whole functions). Importing lanewise uses no GPU and loads no compiler.
 """
 
+try:
+    import lanewise._core as _core
+except ModuleNotFoundError as error:  # the folder with the sources hides the installed package from programs that run beside it
+    if error.name != "lanewise._core":
+        raise
+    raise ImportError(
+        f"lanewise was imported from {__path__[0]}, which holds its sources but not its compiled part; "
+        "install it (pip install .) and run Python from another folder, such as cd /tmp", name="lanewise", path=__file__
+    ) from None
+
 from lanewise import _toolchain as _toolchain  # holds up forks while a thread compiles: before any does
 from lanewise import _dask_blocks, _numba_names, errors
 from lanewise._core import (
