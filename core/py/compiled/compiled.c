@@ -308,7 +308,9 @@ is_method(const lw_compiled *self)
     code = PyFunction_GET_CODE(function);
     if (((PyCodeObject *)code)->co_argcount == 0)
         return false;
-    names = PyCode_GetVarnames((PyCodeObject *)code);
+    names = PyObject_GetAttrString(code, "co_varnames"); /* PyCode_GetVarnames came with 3.11 */
+    if (names == NULL)
+        PyErr_Clear();
     first = names && PyTuple_GET_SIZE(names) > 0 ? PyTuple_GET_ITEM(names, 0) : NULL;
     result = first != NULL && PyUnicode_CompareWithASCIIString(first, "self") == 0;
     Py_XDECREF(names);
