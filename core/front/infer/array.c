@@ -782,7 +782,9 @@ lw_infer_store(lw_infer_frame *f, uint32_t target, lw_infer_value value)
             check_writable(f, lw_node_of(f, target)->loc, lw_node_of(f, target)->a, to.array));
         return lw_infer_masked_store(f, target, source, to.array, value);
     }
+    (void)lw_stores_begin(f);
     LW_TRY(infer_target(f, target, &places, &type));
+    LW_TRY(lw_stores_end(f, true, source, &value));
     if (places != NULL && type != LW_T_BOTTOM)
         return store_to_places(f, target, type, places,
                                (lw_stored){.value = {.node = source, .value = value}});
@@ -829,6 +831,7 @@ infer_augmented_places(lw_infer_frame *f, uint32_t node, lw_type view, const lw_
     const lw_node *n = lw_node_of(f, node);
     lw_infer_value x = {lw_array_row(f, view)->elements[0], 0}, result;
     lw_stored stored = {.value = {.node = n->b, .value = y}, .op = (lw_pyop)n->op};
+    lw_infer_value taken;
     lw_status status;
 
     if (!lw_type_is_dtype(x.type))
@@ -842,23 +845,32 @@ infer_augmented_places(lw_infer_frame *f, uint32_t node, lw_type view, const lw_
         return LW_OK;
     LW_TRY(lw_check_conversion(f, lw_node_of(f, n->b)->loc, result.type, (lw_dtype)x.type,
                                "array"));
-    LW_TRY(store_to_places(f, n->a, view, places, stored));
+    LW_TRY(lw_infer_places(f, node, view, places, NULL, &taken));
+    f->nodes[node].type = LW_T_NONE;
+    stored.taken = taken.type;
+    if (taken.type != LW_T_BOTTOM)
+        LW_TRY(store_to_places(f, n->a, view, places, stored));
 fail:
     return status;
 }
 
-/* A[mask] += v: of the elements under the mask. */
+/* A[mask] += v: of the elements under the mask. They are taken first if v is an array, or if
+ * what computes it might write to them or to the mask. */
 static lw_status
 infer_augmented_mask(lw_infer_frame *f, uint32_t node, lw_type array)
 {
     const lw_node *n = lw_node_of(f, node);
     lw_infer_value element = {lw_array_row(f, array)->elements[0], 0}, y, result;
     lw_status status;
+    bool before, writes;
 
     LW_TRY(check_writable(f, n->loc, lw_node_of(f, n->a)->a, array));
     f->nodes[n->a].operand = element.type;
+    before = lw_stores_begin(f);
     LW_TRY(lw_infer_expr(f, n->b, &y));
-    if (lw_is_elementwise(f, y.type)) {
+    writes = f->stores || f->run->assigns_inside; /* that, or the mask's variable */
+    f->stores |= before;
+    if (lw_is_elementwise(f, y.type) || writes) {
         const lw_index *places;
         lw_type view;
         LW_TRY(infer_target(f, n->a, &places, &view));
@@ -953,7 +965,7 @@ lw_infer_overlap(lw_infer_frame *f, uint32_t node, lw_impl impl, const lw_arg *a
     const lw_type_row *to = lw_array_row(f, args[0].value.type);
     uint32_t ndim = to ? to->ndim : 0;
 
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n && impl != LW_IMPL_MEET; i++) {
         const lw_type_row *array = lw_array_row(f, args[i].value.type);
         if (to == NULL || (array && array->ndim > ndim))
             return lw_complain_whole_array(f, node, "a ufunc", args[i].value.type,
