@@ -1029,10 +1029,41 @@ def _store_from(a, places, values):
             _store(a, places, j, values[j])
 
 
+def _each_copied(arrays):
+    return () if len(arrays) == 0 else (copy(arrays[0]), *_each_copied(arrays[1:]))
+
+
+def _any_meets(a, arrays):
+    return len(arrays) > 0 and (_arrays.meet(a, arrays[0]) or _any_meets(a, arrays[1:]))
+
+
 def put(a, axis, value, *arrays):
-    """a[:, arrays[0], arrays[1]] = value."""
-    places = _as_indices(a, axis, arrays)
+    """a[:, arrays[0], arrays[1]] = value. As in NumPy, what is read is copied first if it may be overwritten."""
+    if isinstance(value, np.ndarray):
+        if _arrays.meet(a, value):
+            _put_at(a, axis, copy(value), _as_indices(a, axis, arrays))
+        else:
+            _put_at(a, axis, value, _as_indices(a, axis, arrays))
+    else:
+        _put_at(a, axis, value, _as_indices(a, axis, arrays))
+
+
+def _put_at(a, axis, value, places):
     _same_shapes(places)
+    n = len(places)
+    if n == 1:  # the compiler removes the copies where it can prove that nothing meets
+        meet = _arrays.meet(a, places[0])
+    elif n == 2:
+        meet = _arrays.meet(a, places[0]) | _arrays.meet(a, places[1])
+    else:
+        meet = _any_meets(a, places)
+    if meet:
+        _put_apart(a, axis, value, _each_copied(places))
+    else:
+        _put_apart(a, axis, value, places)
+
+
+def _put_apart(a, axis, value, places):
     n = len(places)
     m = places[0].ndim
     view = _axes_first(a, axis, n) if axis > 0 else a
@@ -1070,11 +1101,10 @@ def _change(a, op, value):
         a ^= value
 
 
-def augment(a, axis, op, value, *arrays):
-    """a[:, arrays[0], arrays[1]] += value, or another operator."""
-    changed = taken(a, axis, *arrays)
-    _change(changed, op, value)
-    put(a, axis, changed, *arrays)
+def augment(a, axis, op, taken, value, *arrays):
+    """a[:, arrays[0], arrays[1]] += value, or another operator, whose elements have been taken."""
+    _change(taken, op, value)
+    _put_at(a, axis, taken, _as_indices(a, axis, arrays))
 
 
 def take(a, indices, axis=None):

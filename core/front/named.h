@@ -185,6 +185,7 @@ typedef enum lw_impl {
     LW_IMPL_OVERLAPS,
     LW_IMPL_IN_ORDER,
     LW_IMPL_IN_FRONT,
+    LW_IMPL_MEET,
     LW_IMPL_ADD,
     LW_IMPL_SUB,
     LW_IMPL_MUL,

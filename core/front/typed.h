@@ -129,7 +129,17 @@ enum {
     LW_ARG_WEB = 3u << 29,  /* captures: k is a web of the calling instance, read at the call */
     LW_ARG_CONSTANT = 4u << 29, /* k is a constant (lw_typed_constant) */
     LW_ARG_VIEW = 5u << 29, /* k is a SUBSCRIPT: the view that its slices and integers select */
-    LW_ARG_STORED = 6u << 29, /* the value that a SUBSCRIPT, which is the call, is assigned */
+    LW_ARG_STORED = 6u << 29, /* k is one of those below */
+};
+
+/* What a SUBSCRIPT with arrays, which is the call, stores. An augmented assignment takes the
+ * elements before its value is evaluated, by a call at the AUGASSIGN, and gives the view and
+ * the arrays of that call again. */
+enum {
+    LW_STORED_VALUE = 0, /* what is assigned */
+    LW_STORED_TAKEN = 1, /* the elements */
+    LW_STORED_VIEW = 2,
+    LW_STORED_ARRAYS = 3, /* + i: array i of the index, unless it is constant */
 };
 
 /* Behind the entries of a call's arguments, for each parameter that the instance changes: the

@@ -86,6 +86,7 @@ follow(origins *o, uint32_t number, uint32_t at)
     case LW_OP_LOCAL:
     case LW_OP_SHARED:
     case LW_OP_DYNAMIC:
+    case LW_OP_NEW:
     case LW_OP_DATA: return; /* name_memory() has given them their origins */
     default:
         if (inst->type == LW_DT_ptr)
@@ -112,7 +113,7 @@ name_memory(origins *o, uint32_t number)
             o->of[number][i] = UNKNOWN;
         else if (inst->op == LW_OP_DATA)
             o->of[number][i] = origin_of_data(o, inst);
-        else if (inst->op == LW_OP_LOCAL || inst->op == LW_OP_SHARED)
+        else if (inst->op == LW_OP_LOCAL || inst->op == LW_OP_SHARED || inst->op == LW_OP_NEW)
             o->of[number][i] = new_origin(o, true);
     }
 }

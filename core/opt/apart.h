@@ -8,7 +8,7 @@
 #include "core/ir/ir.h"
 
 /* alone: for each parameter of the entry, whether no other parameter refers to the memory that
- * it refers to; NULL: for none. Memory of the function itself (local, shared, constant) is
+ * it refers to; NULL: for none. Memory of the function itself (local, shared, new, constant) is
  * always alone. A MEET of pointers that are proved apart is false; an IF that depends on it is
  * removed, with the functions that only it called. */
 lw_status lw_opt_apart(lw_module *module, uint32_t entry, const bool *alone, lw_error *err);

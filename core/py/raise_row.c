@@ -1,5 +1,6 @@
 #include "core/py/raise_row.h"
 
+#include "core/front/read/classes/local_class.h"
 #include "core/ir/counted.h"
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
@@ -31,9 +32,9 @@ out_of_memory(void)
     return false;
 }
 
-/* "ValueError", or "module:Outer.Bad" for a class of the user's; new reference. A class inside
- * a function has no name to find it by: RuntimeError stands for it, and its text names it.
- * NULL: no memory. */
+/* "ValueError", or "module:Outer.Bad" for a class of the user's, with a number behind it if a
+ * function defines it; new reference. RuntimeError stands for one that does not exist any more,
+ * and its text names it. NULL: no memory. */
 static PyObject *
 class_named(const char *exception)
 {
@@ -43,8 +44,11 @@ class_named(const char *exception)
     PyObject *module = name ? PyImport_GetModule(name) : NULL;
     PyObject *class = NULL;
 
-    if (module != NULL)
-        class = follow(module, colon ? colon + 1 : exception);
+    if (strchr(exception, '#') != NULL)
+        class = lw_local_class_find(exception);
+    else if (module != NULL)
+        class = follow(Py_NewRef(module), colon ? colon + 1 : exception);
+    Py_XDECREF(module);
     Py_XDECREF(name);
     if (out_of_memory()) {
         Py_XDECREF(class);
@@ -130,36 +134,53 @@ message_of(const lw_raise_row *row, const lw_raise_place *place)
     return PyUnicode_FromString(row->message ? row->message : "");
 }
 
-/* The last name of "module:Outer.Bad" or "ValueError". */
-static const char *
+/* The last name of "module:Outer.Bad#3" or "ValueError", or "" of NULL; new reference. */
+static PyObject *
 short_name(const char *exception)
 {
-    const char *path = strchr(exception, ':'), *dot = strrchr(path ? path : exception, '.');
+    if (exception == NULL)
+        return PyUnicode_FromString("");
 
-    return dot ? dot + 1 : path ? path + 1 : exception;
+    const char *path = strchr(exception, ':'), *dot = strrchr(path ? path : exception, '.');
+    const char *name = dot ? dot + 1 : path ? path + 1 : exception;
+
+    return PyUnicode_FromStringAndSize(name, (Py_ssize_t)strcspn(name, "#"));
 }
 
 /* stand_in: the class for which RuntimeError stands, as class_named reads it; NULL: none. */
 static PyObject *
 text_of(const lw_raise_row *row, const lw_raise_place *place, const char *stand_in)
 {
-    const char *name = stand_in ? short_name(stand_in) : "";
-    PyObject *where = place_text(place), *message = where ? message_of(row, place) : NULL;
-    PyObject *text = NULL;
+    PyObject *name = short_name(stand_in), *where = name ? place_text(place) : NULL;
+    PyObject *message = where ? message_of(row, place) : NULL, *text = NULL;
 
     if (message != NULL) {
         const char *space = PyUnicode_GetLength(message) ? " " : "";
-        const char *colon = *name && *space ? ":" : "";
-        text = PyUnicode_FromFormat("%s%s%s%U%s(raised in `%s` at %s:%u%U)", name, colon,
-                                    *name ? " " : "", message, space, row->function, row->file,
-                                    (unsigned)row->line, where);
+        const char *colon = stand_in && *space ? ":" : "";
+        text = PyUnicode_FromFormat("%U%s%s%U%s(raised in `%s` at %s:%u%U)", name, colon,
+                                    stand_in ? " " : "", message, space, row->function,
+                                    row->file, (unsigned)row->line, where);
     }
+    Py_XDECREF(name);
     Py_XDECREF(message);
     Py_XDECREF(where);
     return text;
 }
 
-/* RuntimeError where the class does not take one text. NULL: an exception is set. */
+/* What is set becomes the cause of the exception that stands for it. */
+static void
+chain(PyObject *exception, PyObject *type, PyObject *cause, PyObject *trace)
+{
+    PyErr_NormalizeException(&type, &cause, &trace);
+    if (exception != NULL && cause != NULL)
+        PyException_SetCause(exception, Py_NewRef(cause));
+    Py_XDECREF(type);
+    Py_XDECREF(cause);
+    Py_XDECREF(trace);
+}
+
+/* RuntimeError where the class does not take one text, because of the class's own exception.
+ * NULL: an exception is set. */
 static PyObject *
 exception_of(const lw_raise_row *row, const lw_raise_place *place, PyObject *class)
 {
@@ -168,10 +189,16 @@ exception_of(const lw_raise_row *row, const lw_raise_place *place, PyObject *cla
     PyObject *exception = text ? PyObject_CallOneArg(class, text) : NULL;
 
     if (text != NULL && (exception == NULL || !PyExceptionInstance_Check(exception))) {
-        bool lost = exception == NULL && out_of_memory();
+        PyObject *type, *cause, *trace;
+        if (exception == NULL && PyErr_ExceptionMatches(PyExc_MemoryError)) {
+            Py_DECREF(text);
+            return NULL;
+        }
+        PyErr_Fetch(&type, &cause, &trace);
         Py_CLEAR(exception);
-        Py_SETREF(text, lost ? NULL : text_of(row, place, row->exception));
+        Py_SETREF(text, text_of(row, place, row->exception));
         exception = text ? PyObject_CallOneArg(PyExc_RuntimeError, text) : NULL;
+        chain(exception, type, cause, trace);
     }
     Py_XDECREF(text);
     return exception;

@@ -283,7 +283,7 @@ class Count:
 def test_targets(tmp_path):
     """What is evaluated on the way to the place is evaluated once."""
     statements = ["a[c.next()].lo = 1.0", "a[c.next()].lo += 1.0", "a[c.next()].width = 1.0", "num[c.next():3] += 1.0", "a['lo'][c.next()] += 1.0",
-                  "num[num > c.next()] = 3.0", "num[num > c.next()] += 3.0", "num[:] = num + c.next()", "num[[c.next(), c.next()]] = 3.0", "x = num[[c.next(), c.next()]]",
+                  "num[num > c.next()] = 3.0", "num[num > c.next()] += 3.0", "num[num > c.next()] += c.next()", "num[num > c.next()] *= num[num > 0]", "num[[c.next(), c.next()]] += c.next()", "num[:] = num + c.next()", "num[[c.next(), c.next()]] = 3.0", "x = num[[c.next(), c.next()]]",
                   "num[c.next()] = c.next() + c.next()", "num[c.next()] += c.next()", "a[c.next()] = a[c.next()] + a[c.next()]", "num[c.next()] = num[c.next()] = c.next()"]
     for statement in statements:
         path = tmp_path / f"targets{len(list(tmp_path.iterdir()))}.py"

@@ -521,25 +521,35 @@ class TestOnGpu:
         lw.cuda.synchronize()
 
 
-def test_a_class_that_cannot_be_found_again_is_named():
-    class Hidden(Exception):
-        pass
+def test_a_class_that_a_function_defines():
+    def made(text):
+        class Hidden(Exception):
+            kind = text
 
-    @lw.forall
-    def plain(i):
-        raise Hidden
+        @lw.forall
+        def plain(i):
+            raise Hidden
 
-    @lw.forall
-    def worded(i):
-        raise Hidden("deep", i)
+        @lw.forall
+        def worded(i):
+            raise Hidden("deep", i)
 
+        return Hidden, plain, worded
+
+    first, second = made("a"), made("b")  # two classes of one name
+    for hidden, plain, worded in (first, second, first):
+        with pytest.raises(hidden, match=r"^\(raised in `plain`") as info:
+            plain(1)
+        assert type(info.value) is hidden
+        with pytest.raises(hidden, match=r"^\('deep', 0\) \(raised"):
+            worded(1)
+
+
+def test_a_class_that_cannot_be_made_is_named_with_the_reason():
     @lw.forall
     def picky(i):
         raise Picky("too")
 
-    with pytest.raises(RuntimeError, match=r"^Hidden \(raised in `plain`"):
-        plain(1)
-    with pytest.raises(RuntimeError, match=r"^Hidden: \('deep', 0\) \(raised"):
-        worded(1)
-    with pytest.raises(RuntimeError, match=r"^Picky: too \(raised"):
+    with pytest.raises(RuntimeError, match=r"^Picky: too \(raised") as info:
         picky(1)
+    assert isinstance(info.value.__cause__, TypeError) and "__init__" in str(info.value.__cause__)

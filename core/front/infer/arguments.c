@@ -68,6 +68,21 @@ unhold_args(lw_infer_frame *f, const lw_arg_list *held)
         lw_unhold(f, held->data[i].node);
 }
 
+/* The arguments in front of the one that has been inferred since lw_stores_begin. */
+static lw_status
+settle_earlier(lw_infer_frame *f, lw_arg_list *args, bool before)
+{
+    bool writes = f->stores;
+    lw_status status = LW_OK;
+
+    f->stores |= before;
+    for (uint32_t i = 0; writes && i < args->n; i++)
+        if ((args->data[i].entry & LW_ARG_TAG) == 0 && args->data[i].entry != 0)
+            LW_TRY(lw_infer_before_stores(f, args->data[i].node, &args->data[i].value));
+fail:
+    return status;
+}
+
 /* Arguments of print may be f-strings, those of NumPy's functions array expressions. */
 lw_status
 lw_infer_args(lw_infer_frame *f, const lw_node *call, lw_args_kind kind, lw_arg_list *args,
@@ -80,9 +95,11 @@ lw_infer_args(lw_infer_frame *f, const lw_node *call, lw_args_kind kind, lw_arg_
         uint32_t node = f->run->tree->lists.data[call->b + i];
         const lw_node *n = lw_node_of(f, node);
         lw_arg arg = {.node = node};
+        bool before = lw_stores_begin(f);
 
         if (n->kind == LW_NODE_STAR) {
             LW_TRY(add_star(f, node, args));
+            LW_TRY(settle_earlier(f, args, before));
             *unknown |= f->nodes[n->a].type == LW_T_BOTTOM;
             continue;
         }
@@ -97,6 +114,7 @@ lw_infer_args(lw_infer_frame *f, const lw_node *call, lw_args_kind kind, lw_arg_
             LW_TRY(lw_infer_borrowed(f, arg.node, &arg.value));
         else if ((f->borrowed = true))
             LW_TRY(lw_infer_expr(f, arg.node, &arg.value));
+        LW_TRY(settle_earlier(f, args, before));
         *unknown |= arg.value.type == LW_T_BOTTOM;
         LW_TRY(lw_add_arg(f, args, arg));
         LW_TRY(hold_arg(f, arg.node, &held));

@@ -782,7 +782,9 @@ lw_infer_store(lw_infer_frame *f, uint32_t target, lw_infer_value value)
             check_writable(f, lw_node_of(f, target)->loc, lw_node_of(f, target)->a, to.array));
         return lw_infer_masked_store(f, target, source, to.array, value);
     }
+    (void)lw_stores_begin(f);
     LW_TRY(infer_target(f, target, &places, &type));
+    LW_TRY(lw_stores_end(f, true, source, &value));
     if (places != NULL && type != LW_T_BOTTOM)
         return store_to_places(f, target, type, places,
                                (lw_stored){.value = {.node = source, .value = value}});
@@ -829,6 +831,7 @@ infer_augmented_places(lw_infer_frame *f, uint32_t node, lw_type view, const lw_
     const lw_node *n = lw_node_of(f, node);
     lw_infer_value x = {lw_array_row(f, view)->elements[0], 0}, result;
     lw_stored stored = {.value = {.node = n->b, .value = y}, .op = (lw_pyop)n->op};
+    lw_infer_value taken;
     lw_status status;
 
     if (!lw_type_is_dtype(x.type))
@@ -842,29 +845,34 @@ infer_augmented_places(lw_infer_frame *f, uint32_t node, lw_type view, const lw_
         return LW_OK;
     LW_TRY(lw_check_conversion(f, lw_node_of(f, n->b)->loc, result.type, (lw_dtype)x.type,
                                "array"));
-    LW_TRY(store_to_places(f, n->a, view, places, stored));
+    LW_TRY(lw_infer_places(f, node, view, places, NULL, &taken));
+    f->nodes[node].type = LW_T_NONE;
+    stored.taken = taken.type;
+    if (taken.type != LW_T_BOTTOM)
+        LW_TRY(store_to_places(f, n->a, view, places, stored));
 fail:
     return status;
 }
 
-/* A[mask] += v: of the elements under the mask. */
+/* A[mask] += v: of the elements under the mask. They are taken first if v is an array, or if
+ * what computes it might write to them or to the mask. */
 static lw_status
-infer_augmented_mask(lw_infer_frame *f, uint32_t node, lw_type array)
+infer_augmented_mask(lw_infer_frame *f, uint32_t node, lw_type array, bool *by_places)
 {
     const lw_node *n = lw_node_of(f, node);
     lw_infer_value element = {lw_array_row(f, array)->elements[0], 0}, y, result;
     lw_status status;
+    bool before;
 
     LW_TRY(check_writable(f, n->loc, lw_node_of(f, n->a)->a, array));
     f->nodes[n->a].operand = element.type;
+    before = lw_stores_begin(f);
     LW_TRY(lw_infer_expr(f, n->b, &y));
-    if (lw_is_elementwise(f, y.type)) {
-        const lw_index *places;
-        lw_type view;
-        LW_TRY(infer_target(f, n->a, &places, &view));
-        return places && view != LW_T_BOTTOM ? infer_augmented_places(f, node, view, places, y)
-                                             : LW_OK;
-    }
+    *by_places = lw_is_elementwise(f, y.type) || f->stores ||
+                 (f->run->assigns_inside && !lw_is_pure(f, n->b)); /* to the mask's variable */
+    f->stores |= before;
+    if (*by_places)
+        return LW_OK;
     LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, element},
                            (lw_infer_operand){n->b, y}, &result));
     f->nodes[node].type = result.type;
@@ -872,6 +880,38 @@ infer_augmented_mask(lw_infer_frame *f, uint32_t node, lw_type array)
     if (result.type != LW_T_BOTTOM)
         LW_TRY(lw_infer_masked_store(f, n->a, n->b, array, result));
 fail:
+    return status;
+}
+
+/* Whether the statement is done: what the target is has been asked, and it is a mask of
+ * numbers, a field or a property. Otherwise it is inferred from the start. */
+static lw_status
+infer_special_target(lw_infer_frame *f, uint32_t node, bool *done)
+{
+    lw_flow before = {0};
+    lw_target to = {0};
+    bool by_places = false;
+    lw_status status;
+
+    *done = true;
+    if (f->run->assigns_inside && !lw_flow_take(f, &before))
+        return lw_out_of_memory(f);
+    LW_TRY(kind_of_target(f, lw_node_of(f, node)->a, NULL, &to));
+    if (to.kind == TO_PROPERTY) {
+        status = lw_infer_augmented_property(f, node);
+    } else if (to.kind == TO_OBJECT) {
+        status = lw_infer_augmented_field(f, node, to.object);
+    } else {
+        lw_note_store(f);
+        *done = to.kind == TO_MASK;
+        if (*done)
+            status = infer_augmented_mask(f, node, to.array, &by_places);
+    }
+    *done &= !by_places;
+    if (by_places && before.reach)
+        lw_flow_set(f, &before);
+fail:
+    lw_flow_put(f, &before);
     return status;
 }
 
@@ -883,17 +923,12 @@ lw_infer_augmented_store(lw_infer_frame *f, uint32_t node)
     const lw_node *n = lw_node_of(f, node);
     lw_infer_value x = {0}, y, result;
     const lw_index *places;
-    lw_target to = {0};
     lw_status status;
+    bool done;
 
-    LW_TRY(kind_of_target(f, n->a, NULL, &to));
-    if (to.kind == TO_PROPERTY)
-        return lw_infer_augmented_property(f, node);
-    if (to.kind == TO_OBJECT)
-        return lw_infer_augmented_field(f, node, to.object);
-    lw_note_store(f);
-    if (to.kind == TO_MASK)
-        return infer_augmented_mask(f, node, to.array);
+    LW_TRY(infer_special_target(f, node, &done));
+    if (done)
+        return LW_OK;
     LW_TRY(infer_target(f, n->a, &places, &x.type));
     f->nodes[n->a].operand = x.type;
     LW_TRY(lw_infer_operand_expr(f, n->b, &y));
@@ -953,7 +988,7 @@ lw_infer_overlap(lw_infer_frame *f, uint32_t node, lw_impl impl, const lw_arg *a
     const lw_type_row *to = lw_array_row(f, args[0].value.type);
     uint32_t ndim = to ? to->ndim : 0;
 
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n && impl != LW_IMPL_MEET; i++) {
         const lw_type_row *array = lw_array_row(f, args[i].value.type);
         if (to == NULL || (array && array->ndim > ndim))
             return lw_complain_whole_array(f, node, "a ufunc", args[i].value.type,

@@ -306,24 +306,41 @@ check_copied(lw_infer_frame *f, const lw_call_site *site)
     return LW_OK;
 }
 
+/* Whether the call may write to arrays that the caller knows. Functions of whole arrays write
+ * to those that they make, unless they have an output, or nothing but their effect. */
+static bool
+may_store(lw_infer_frame *f, const lw_call_site *site)
+{
+    const lw_instance *instance = site->instance;
+    const lw_fn *fn = &f->run->tree->fns.data[instance->fn];
+    bool stores = site->memo->ownership.stores;
+
+    if (!stores || fn->implements == NULL || instance->result == LW_T_NONE)
+        return stores;
+    for (uint32_t i = 0; i < instance->n_params && i < fn->params.n; i++)
+        if (strcmp(fn->params.data[i].name, "out") == 0 &&
+            lw_array_row(f, instance->param_types[i]))
+            return true;
+    return false;
+}
+
 lw_status
 lw_infer_settled(lw_infer_frame *f, const lw_call_site *site, uint32_t *written)
 {
     const lw_instance *instance = site->instance;
     lw_status status = LW_OK;
 
+    if (f->notes != NULL && !site->asks)
+        LW_TRY(check_copied(f, site));
+    if (may_store(f, site))
+        lw_note_store(f);
     if (f->notes == NULL)
         return LW_OK;
     if (site->asks) {
         if (site->memo->ownership.keeps[0])
             lw_lose_node(f, site->node);
-        if (site->memo->ownership.stores)
-            lw_note_store(f);
         return LW_OK;
     }
-    LW_TRY(check_copied(f, site));
-    if (site->memo->ownership.stores)
-        lw_note_store(f);
     for (uint32_t k = 0; k < instance->n_changed; k++)
         LW_TRY(change_argument(f, site, instance->changed[k], k, &written[k]));
     lose_kept(f, site);

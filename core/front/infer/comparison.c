@@ -137,14 +137,16 @@ lw_infer_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     const uint32_t *links = &f->run->tree->lists.data[n->b];
     uint32_t left_node = n->a, outer = f->region;
     int all = 1, truth = -1;
-    bool pure, whole = false;
+    bool pure, whole = false, before;
     lw_infer_value left, right = {0};
     lw_flow stopped = {0};
     lw_status status;
 
     LW_TRY(lw_infer_borrowed(f, n->a, &left));
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
+    before = lw_stores_begin(f);
     LW_TRY(infer_right(f, links[0], n->a, &right));
+    LW_TRY(lw_stores_end(f, before, n->a, &left));
     if (n->c == 1)
         LW_TRY(infer_object_link(f, node, links[0], (lw_infer_operand){n->a, left}, right,
                                  &found, out));

@@ -481,7 +481,7 @@ infer_operands(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     lw_infer_value x, y;
     lw_status status;
     uint32_t held;
-    bool found;
+    bool found, before;
 
     LW_TRY(lw_infer_borrowed(f, n->a, &x));
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
@@ -492,9 +492,11 @@ infer_operands(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
         return found ? LW_OK : lw_infer_unary(f, node, (lw_pyop)n->op, x, out);
     }
     held = lw_hold(f, n->a);
+    before = lw_stores_begin(f);
     status = lw_infer_borrowed(f, n->b, &y);
     lw_unhold(f, held);
     LW_TRY(status);
+    LW_TRY(lw_stores_end(f, before, n->a, &x));
     LW_TRY(lw_infer_object_binary(
         f, node, (lw_pyop)n->op, (lw_arg){.node = n->a, .entry = n->a, .value = x},
         (lw_arg){.node = n->b, .entry = n->b, .value = y}, &found, out));

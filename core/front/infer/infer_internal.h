@@ -557,8 +557,10 @@ lw_status lw_infer_array_subscript(lw_infer_frame *f, uint32_t node, lw_type arr
  * is assigned, or NULL. ---- */
 typedef struct lw_stored {
     lw_arg value;
-    lw_pyop op; /* of an augmented assignment, or NONE */
+    lw_pyop op;    /* of an augmented assignment, or NONE */
+    lw_type taken; /* by an augmented assignment: the array of the elements */
 } lw_stored;
+/* node: the SUBSCRIPT, or the AUGASSIGN which takes the elements first. */
 lw_status lw_infer_places(lw_infer_frame *f, uint32_t node, lw_type view, const lw_index *index,
                           const lw_stored *stored, lw_infer_value *out);
 lw_status lw_infer_array_attribute(lw_infer_frame *f, uint32_t node, lw_type array,
@@ -721,6 +723,11 @@ void lw_unhold(lw_infer_frame *f, uint32_t root);
 void lw_take(lw_infer_frame *f, uint32_t var, lw_type type, const lw_note *note);
 /* Something is written to an array: copies of what is in arrays no longer show it. */
 void lw_note_store(lw_infer_frame *f);
+/* Between the two, a part of an expression is inferred that is evaluated behind `node`. If it
+ * may write to arrays, an array expression at `node` is computed before, as NumPy does. */
+bool lw_stores_begin(lw_infer_frame *f);
+lw_status lw_stores_end(lw_infer_frame *f, bool before, uint32_t node, lw_infer_value *value);
+lw_status lw_infer_before_stores(lw_infer_frame *f, uint32_t node, lw_infer_value *value);
 /* E165: the value of the node may be such a copy, and is kept or passed on. */
 lw_status lw_complain_copied(lw_infer_frame *f, uint32_t node);
 bool lw_is_copied(const lw_infer_frame *f, uint32_t node);

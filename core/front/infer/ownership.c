@@ -145,6 +145,32 @@ lw_note_store(lw_infer_frame *f)
 }
 
 bool
+lw_stores_begin(lw_infer_frame *f)
+{
+    bool before = f->stores;
+
+    f->stores = false;
+    return before;
+}
+
+lw_status
+lw_infer_before_stores(lw_infer_frame *f, uint32_t node, lw_infer_value *value)
+{
+    return lw_type_kind_of(lw_types_of(f), value->type) == LW_TK_ELEMENTWISE
+               ? lw_infer_made_array(f, node, value)
+               : LW_OK;
+}
+
+lw_status
+lw_stores_end(lw_infer_frame *f, bool before, uint32_t node, lw_infer_value *value)
+{
+    bool writes = f->stores;
+
+    f->stores |= before;
+    return writes ? lw_infer_before_stores(f, node, value) : LW_OK;
+}
+
+bool
 lw_mixes_records(lw_infer_frame *f, const lw_type *types, uint32_t n, lw_type joined)
 {
     bool mixes = false;

@@ -58,14 +58,29 @@ constant_argument(lw_infer_frame *f, uint32_t node, uint32_t constant)
                     .value = lw_constant_value(f, constant)};
 }
 
+/* The arguments that stand for what the call that has taken the elements was given. */
+static void
+give_again(const lw_index *index, lw_arg *args, uint32_t n_first)
+{
+    uint32_t n = 0;
+
+    args[0].entry = LW_ARG_STORED | LW_STORED_VIEW;
+    for (uint32_t i = 0; i < index->n; i++)
+        if (index->items[i].kind == LW_INDEX_PLACES) {
+            if (index->items[i].constant == 0)
+                args[n_first + n].entry = LW_ARG_STORED | (LW_STORED_ARRAYS + n);
+            n++;
+        }
+}
+
 lw_status
 lw_infer_places(lw_infer_frame *f, uint32_t node, lw_type view, const lw_index *index,
                 const lw_stored *stored, lw_infer_value *out)
 {
     bool augmented = stored && stored->op != LW_PY_NONE;
-    lw_arg *args = lw_arena_take(f->run->arena, (index->n_places + 4u) * sizeof *args);
+    lw_arg *args = lw_arena_take(f->run->arena, (index->n_places + 5u) * sizeof *args);
     lw_constant op = {.kind = LW_K_STR, .text = augmented ? lw_pyop_text[stored->op] : ""};
-    uint32_t axis, n = 0;
+    uint32_t subscript = node, axis, n = 0, n_first;
     lw_status status;
 
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
@@ -75,16 +90,26 @@ lw_infer_places(lw_infer_frame *f, uint32_t node, lw_type view, const lw_index *
         return lw_complain(f, lw_node_of(f, node)->loc, "E160", NULL,
                            "take one axis after the other: `y = x[:, :, places]`, `y[rows]`",
                            "arrays and integers that do not stand side by side in an index");
-    args[n++] = (lw_arg){.node = node, .entry = LW_ARG_VIEW | node, .value = {view, 0}};
-    args[n++] = constant_argument(f, node, lw_constant_int(f, 0, axis));
-    if (augmented)
-        args[n++] = constant_argument(f, node, lw_constant_add(f, 0, &op));
+    if (lw_node_of(f, node)->kind == LW_NODE_AUGASSIGN)
+        subscript = lw_node_of(f, node)->a;
+    args[n++] =
+        (lw_arg){.node = subscript, .entry = LW_ARG_VIEW | subscript, .value = {view, 0}};
+    args[n++] = constant_argument(f, subscript, lw_constant_int(f, 0, axis));
+    if (augmented) {
+        args[n++] = constant_argument(f, subscript, lw_constant_add(f, 0, &op));
+        args[n++] = (lw_arg){.node = subscript,
+                             .entry = LW_ARG_STORED | LW_STORED_TAKEN,
+                             .value = {stored->taken, 0}};
+    }
     if (stored != NULL)
         args[n++] = stored->value;
+    n_first = n;
     for (uint32_t i = 0; i < index->n; i++)
         if (index->items[i].kind == LW_INDEX_PLACES)
             LW_TRY(add_array(f, &index->items[i], &args[n++]));
-    assert(n == index->n_places + 2u + (stored != NULL) + augmented);
+    assert(n == index->n_places + 2u + (stored != NULL) + 2u * augmented);
+    if (augmented)
+        give_again(index, args, n_first);
     status = lw_infer_own(f, node,
                           augmented ? "x[places] += v"
                           : stored  ? "x[places] = v"

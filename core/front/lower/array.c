@@ -402,6 +402,31 @@ lw_lower_target_array(lw_lower_frame *f, uint32_t target)
     return it ? lower_view(f, object, it, type) : (lw_lower_value){.type = type};
 }
 
+/* A[places] += v: the view and the arrays of the index are evaluated, the elements are taken,
+ * then v is evaluated, and both are given to the function that stores. */
+static void
+augment_places(lw_lower_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_at(f, node);
+    const lw_instance *callee = &f->l->typed->instances.data[lw_typed_at(f, node)->target];
+    lw_lower_value *values = lw_lower_call_arguments(f, node), *stored;
+    const lw_lower_value *outer = f->stored;
+    const lw_type_row *arrays = lw_type_get(f->l->types, callee->param_types[2]);
+    uint32_t n_arrays = callee->param_constants[2] ? 0 : arrays->n;
+
+    stored = lw_arena_take(f->l->arena, (LW_STORED_ARRAYS + n_arrays) * sizeof *stored);
+    if (values == NULL || stored == NULL)
+        return;
+    stored[LW_STORED_VIEW] = values[0];
+    for (uint32_t i = 0; i < n_arrays; i++)
+        stored[LW_STORED_ARRAYS + i] = lw_value_element(f, values[2], i);
+    stored[LW_STORED_TAKEN] = lw_lower_call_with(f, node, values);
+    stored[LW_STORED_VALUE] = lw_lower_expression(f, n->b);
+    f->stored = stored;
+    (void)lw_lower_method(f, n->a);
+    f->stored = outer;
+}
+
 void
 lw_lower_augmented_store(lw_lower_frame *f, uint32_t node)
 {
@@ -415,7 +440,7 @@ lw_lower_augmented_store(lw_lower_frame *f, uint32_t node)
     }
     const lw_node *n = lw_node_at(f, node);
     if (lw_lower_calls_method(f, n->a)) { /* A[places] += v */
-        lw_lower_memory_store(f, n->a, lw_lower_expression(f, n->b));
+        augment_places(f, node);
         return;
     }
     lw_type type = lw_typed_at(f, n->a)->type;

@@ -51,7 +51,7 @@ find_leaves(lw_lower_frame *f, array_store *s, uint32_t node)
     const lw_node *n = lw_node_at(f, node);
     const lw_typed_node *t = lw_typed_at(f, node);
 
-    if (!t->elementwise) {
+    if (!t->elementwise || (t->element != LW_T_BOTTOM && node != s->node)) { /* or it is made */
         add_leaf(f, s, node);
         return;
     }

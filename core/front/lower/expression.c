@@ -113,7 +113,7 @@ lw_lower_entry(lw_lower_frame *f, uint32_t entry)
     case LW_ARG_WEB: return lw_lower_web_read(f, k);
     case LW_ARG_CONSTANT: return lw_value_constant(f, k, type_of_constant(f, k));
     case LW_ARG_VIEW: return lw_lower_places_view(f, k);
-    case LW_ARG_STORED: return *f->stored;
+    case LW_ARG_STORED: return f->stored[k];
     default: return lw_lower_fail(f, f->node, "packed arguments of a named function");
     }
 }
@@ -202,20 +202,18 @@ instance_arguments(lw_lower_frame *f, uint32_t call, const lw_instance *callee)
     return values;
 }
 
-/* A call of an inlined function. */
-static lw_lower_value
-lower_call_inlined(lw_lower_frame *f, uint32_t node)
+lw_lower_value *
+lw_lower_call_arguments(lw_lower_frame *f, uint32_t node)
 {
-    uint32_t instance = lw_typed_at(f, node)->target, outer_node = f->shared_node;
-    const lw_instance *callee = &f->l->typed->instances.data[instance];
+    uint32_t outer_node = f->shared_node;
     lw_lower_value outer = f->shared, *values;
 
     f->shared_node = 0;
-    values = instance_arguments(f, node, callee);
+    values =
+        instance_arguments(f, node, &f->l->typed->instances.data[lw_typed_at(f, node)->target]);
     f->shared_node = outer_node;
     f->shared = outer;
-    lw_lower_set_loc(f, node);
-    return values ? lw_lower_inlined(f, instance, values) : lw_value_zero(f, callee->result);
+    return values;
 }
 
 lw_lower_value
@@ -252,21 +250,25 @@ lw_lower_call_values(lw_lower_frame *f, uint32_t node, uint32_t instance,
     return result;
 }
 
+lw_lower_value
+lw_lower_call_with(lw_lower_frame *f, uint32_t node, lw_lower_value *values)
+{
+    const lw_typed_node *t = lw_typed_at(f, node);
+    const lw_instance *callee = &f->l->typed->instances.data[t->target];
+
+    if (!lw_may_inline(f, t->target))
+        return lw_lower_call_values(f, node, t->target, values, t->args + t->n_args);
+    lw_lower_set_loc(f, node);
+    return values ? lw_lower_inlined(f, t->target, values) : lw_value_zero(f, callee->result);
+}
+
 static lw_lower_value
 lower_call_instance(lw_lower_frame *f, uint32_t node)
 {
-    if (lw_may_inline(f, lw_typed_at(f, node)->target))
-        return lower_call_inlined(f, node);
     const lw_typed_node *t = lw_typed_at(f, node);
     const lw_instance *callee = &f->l->typed->instances.data[t->target];
-    uint32_t outer_node = f->shared_node;
-    lw_lower_value outer = f->shared;
-    f->shared_node = 0;
-    lw_lower_value *values = instance_arguments(f, node, callee);
-    f->shared_node = outer_node;
-    f->shared = outer;
-    lw_lower_value result =
-        lw_lower_call_values(f, node, t->target, values, t->args + t->n_args);
+    lw_lower_value result = lw_lower_call_with(f, node, lw_lower_call_arguments(f, node));
+
     if (callee->result == LW_T_NONE && result.type == LW_T_NONE &&
         lw_type_kind_of(f->l->types, t->type) == LW_TK_TUPLE)
         return lw_value_zero(f, t->type); /* a new object to which nothing was assigned */

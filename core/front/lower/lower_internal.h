@@ -101,7 +101,7 @@ typedef struct lw_lower_frame {
     uint32_t node;     /* the statement or expression that is being lowered */
     bool can_raise;
     lw_lower_value *inlined_result; /* of an inlined function: what it returns; else NULL */
-    const lw_lower_value *stored;   /* what a subscript with arrays is assigned */
+    const lw_lower_value *stored;   /* of a store to a subscript with arrays: LW_STORED_* */
     uint32_t shared_node; /* of a call: the value whose elements are arguments, which is
                              evaluated once */
     lw_lower_value shared;
@@ -266,6 +266,10 @@ lw_lower_value lw_lower_argument_as(lw_lower_frame *f, uint32_t call, uint32_t i
                                     lw_type type);
 lw_lower_value lw_lower_entry(lw_lower_frame *f, uint32_t entry);
 
+/* What a node that calls an instance passes, by parameter, evaluated in Python's order; NULL:
+ * memory is out. Then its call. */
+lw_lower_value *lw_lower_call_arguments(lw_lower_frame *f, uint32_t node);
+lw_lower_value lw_lower_call_with(lw_lower_frame *f, uint32_t node, lw_lower_value *values);
 /* Call an instance with these values, by parameter; what it changes is written to the entries
  * of typed->lists from `written` on. */
 lw_lower_value lw_lower_call_values(lw_lower_frame *f, uint32_t node, uint32_t instance,

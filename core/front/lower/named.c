@@ -591,7 +591,8 @@ lower_by_impl(const lw_named_call *c)
     case LW_IMPL_PRINT: return lw_lower_print(c->f, c->node);
     case LW_IMPL_OVERLAPS:
     case LW_IMPL_IN_ORDER:
-    case LW_IMPL_IN_FRONT: return lw_lower_overlap(c->f, c->node, c->impl);
+    case LW_IMPL_IN_FRONT:
+    case LW_IMPL_MEET: return lw_lower_overlap(c->f, c->node, c->impl);
     case LW_IMPL_CONJUGATE:
     case LW_IMPL_SQUARE:
     case LW_IMPL_RECIPROCAL:
@@ -695,6 +696,7 @@ cost_of_impl(const lw_named_call *c)
     case LW_IMPL_PERM:
     case LW_IMPL_OVERLAPS:
     case LW_IMPL_IN_ORDER:
+    case LW_IMPL_MEET:
     case LW_IMPL_PRINT: return LW_COST_NEVER;
     case LW_IMPL_POW: return integer || lw_is_complex(c->dtype) ? LW_COST_NEVER : 24;
     case LW_IMPL_TGAMMA:

@@ -114,6 +114,22 @@ in_order(lw_lower_frame *f, lw_type type, const operands *o, const lw_elementwis
     return lw_value_of(f, type, parts, n);
 }
 
+static lw_ref
+arrays_meet(lw_lower_frame *f, uint32_t node)
+{
+    lw_elementwise both[2] = {0};
+
+    for (uint32_t k = 0; k < 2; k++) {
+        lw_lower_value array = lw_lower_argument(f, node, k);
+        both[k].ndim = lw_array_row_of(f, array.type)->ndim;
+        for (uint32_t i = 0; i < both[k].ndim; i++)
+            both[k].extents[i] = lw_array_extent(f, array, i);
+        add_array(f, &both[k], array);
+    }
+    lw_lower_set_loc(f, node);
+    return lw_arrays_meet(&f->b, &both[0], &both[1]);
+}
+
 lw_lower_value
 lw_lower_overlap(lw_lower_frame *f, uint32_t node, lw_impl impl)
 {
@@ -121,6 +137,8 @@ lw_lower_overlap(lw_lower_frame *f, uint32_t node, lw_impl impl)
     operands o = {0};
     lw_elementwise w = {0};
 
+    if (impl == LW_IMPL_MEET)
+        return lw_value_scalar(f, type, arrays_meet(f, node));
     take_operands(f, node, &o, &w);
     lw_lower_set_loc(f, node);
     if (impl == LW_IMPL_OVERLAPS)

@@ -125,17 +125,31 @@ is_same(lw_builder *b, const lw_elementwise *w, uint32_t array)
     return same;
 }
 
+/* Whether bytes `to` from one address on and bytes `from` from another one on overlap. */
+static lw_ref
+meet(lw_builder *b, lw_ref to_address, bounds to, lw_ref from_address, bounds from)
+{
+    lw_ref d = lw_ir_emit(b, LW_OP_DISTANCE, LW_DT_i64, to_address, from_address, 0);
+    lw_ref may = lw_ir_emit(b, LW_OP_MEET, LW_DT_b1, to_address, from_address, 0);
+
+    may = lw_ir_and(b, may, is(b, LW_OP_LT, lw_ir_add(b, d, from.low), to.high));
+    return lw_ir_and(b, may, is(b, LW_OP_LT, to.low, lw_ir_add(b, d, from.high)));
+}
+
+lw_ref
+lw_arrays_meet(lw_builder *b, const lw_elementwise *x, const lw_elementwise *y)
+{
+    return meet(b, x->arrays[0].address, bounds_of(b, x, 0, 0), y->arrays[0].address,
+                bounds_of(b, y, 0, 0));
+}
+
 static lw_ref
 overlaps(lw_builder *b, const lw_elementwise *w, uint32_t array)
 {
-    bounds to = bounds_of(b, w, 0, 0), from = bounds_of(b, w, array, 0);
-    lw_ref d = distance(b, w, array);
-    lw_ref meet =
-        lw_ir_emit(b, LW_OP_MEET, LW_DT_b1, w->arrays[0].address, w->arrays[array].address, 0);
+    lw_ref any = meet(b, w->arrays[0].address, bounds_of(b, w, 0, 0), w->arrays[array].address,
+                      bounds_of(b, w, array, 0));
 
-    meet = lw_ir_and(b, meet, is(b, LW_OP_LT, lw_ir_add(b, d, from.low), to.high));
-    meet = lw_ir_and(b, meet, is(b, LW_OP_LT, to.low, lw_ir_add(b, d, from.high)));
-    return lw_ir_and(b, meet, lw_ir_not(b, is_same(b, w, array)));
+    return lw_ir_and(b, any, lw_ir_not(b, is_same(b, w, array)));
 }
 
 lw_ref

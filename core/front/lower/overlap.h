@@ -49,6 +49,9 @@ typedef struct lw_positions {
 void lw_elementwise_open(lw_builder *b, const lw_elementwise *operation, lw_positions *p);
 void lw_elementwise_close(lw_builder *b, const lw_elementwise *operation, lw_positions *p);
 
+/* b1: whether the bytes from the first to the last of x.arrays[0] and of y.arrays[0] overlap.
+ */
+lw_ref lw_arrays_meet(lw_builder *b, const lw_elementwise *x, const lw_elementwise *y);
 /* b1: an array that is read shares memory with the one that is written, and they are not the
  * very same elements. */
 lw_ref lw_elementwise_overlaps(lw_builder *b, const lw_elementwise *operation);

@@ -258,6 +258,15 @@ of_type_object(PyObject *object)
     return dtype;
 }
 
+/* Of an exception: how it is found when it is raised. */
+static PyObject *
+name_of_class(PyObject *class, PyObject *module, PyObject *qualname)
+{
+    if (PyUnicode_Check(qualname) && strstr(PyUnicode_AsUTF8(qualname), "<locals>") != NULL)
+        return lw_local_class_name(class, module, qualname);
+    return PyUnicode_FromFormat("%S:%S", module, qualname);
+}
+
 /* 0 and status OK: no type that compiled code knows. */
 static uint32_t
 from_type(lw_reader *r, PyObject *object)
@@ -276,7 +285,7 @@ from_type(lw_reader *r, PyObject *object)
                        PyUnicode_CompareWithASCIIString(module, "builtins") == 0;
         PyObject *name = PyObject_GetAttrString(object, "__qualname__");
         PyObject *full =
-            builtin || !module || !name ? NULL : PyUnicode_FromFormat("%S:%S", module, name);
+            builtin || !module || !name ? NULL : name_of_class(object, module, name);
         const char *text = full ? lw_read_str(r, full) : lw_read_text(r, type->tp_name);
         Py_XDECREF(module);
         Py_XDECREF(name);

@@ -317,6 +317,9 @@ uint32_t lw_read_annotation_expr(lw_reader *r, PyObject *ast_node);
 /* ---- classes (classes/) ---- */
 /* The constant of a class whose objects are their fields; 0 and status OK: it is none. */
 uint32_t lw_read_class(lw_reader *r, PyObject *object);
+/* local_class.c: the name of an exception class that a function defines. New reference; NULL:
+ * an exception is set. */
+PyObject *lw_local_class_name(PyObject *class, PyObject *module, PyObject *qualname);
 /* The same for a class of which objects are made, although it has no `__init__`: others of them
  * are mere names for functions and constants. */
 uint32_t lw_read_class_of_objects(lw_reader *r, PyObject *object);
