@@ -16,6 +16,8 @@ import dask.array as da
 import numpy as np
 from dask.base import tokenize
 
+from lanewise._containers import says_no_progress
+
 
 def is_dask(x: Any) -> bool:
     return isinstance(x, da.Array)
@@ -99,7 +101,9 @@ def refuse_stream(name: str, stream: Any) -> None:
 
 
 def refuse_keywords(name: str, given: dict[str, Any]) -> None:
-    for key in given:
+    for key, value in given.items():
+        if key == "progress" and says_no_progress(value):
+            continue
         hint = ": use dask.diagnostics.ProgressBar" if key == "progress" else ""
         raise TypeError(f"{name}() got {key}=, which is not for Dask arrays{hint}")
 

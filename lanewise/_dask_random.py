@@ -17,7 +17,7 @@ import dask.array as da
 import numpy as np
 
 from lanewise import _generator
-from lanewise._dask import bounds_of, is_dask, refuse_out
+from lanewise._dask import bounds_of, is_dask, refuse_out, refuse_stream
 from lanewise._generator import Generator
 
 alone: Any = getattr(_generator, "_Alone")  # which its stubs do not show
@@ -33,8 +33,8 @@ def draw(generator, name, method, args, kwargs, chunks):
     given = inspect.signature(method).bind(generator, *args, **kwargs)
     given.apply_defaults()
     values = dict(given.arguments)
-    for one in ("self", "stream"):
-        values.pop(one, None)
+    values.pop("self")
+    refuse_stream(f"Generator.{name}", values.pop("stream", None))
     refuse_out(f"Generator.{name}", values.pop("out", None))
     _refuse(generator, name, values)
     size = values.pop("size")
