@@ -41,7 +41,8 @@ class Shipped:
 
     def __dask_tokenize__(self) -> Any:
         if self._token is None:
-            self._token = tokenize(self.made)
+            parts = self.made if hasattr(self.made, "__dask_tokenize__") else self.made.__reduce__()  # of a configured kernel: the kernel and the rest
+            self._token = tokenize(parts)
         return "lanewise", self._token, None if self.function is None else self.function.__qualname__
 
     def calls(self, function: Any) -> "Shipped":

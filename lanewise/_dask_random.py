@@ -15,6 +15,7 @@ from typing import Any
 
 import dask.array as da
 import numpy as np
+from dask.tokenize import normalize_token
 
 from lanewise import _generator
 from lanewise._dask import bounds_of, is_dask, refuse_out, refuse_stream
@@ -155,7 +156,7 @@ class _Numbers:
         self.values = {key: value for key, value in values.items() if key not in spread}
 
     def __dask_tokenize__(self):
-        return "lanewise", self.__name__, sorted(self.state.items(), key=str), self.target, sorted(self.values.items(), key=str), self.shape
+        return normalize_token(("lanewise", self.__name__, self.state, self.target, self.values, self.shape))
 
     def some(self, starts, run, **arrays):
         """Runs of items, one after the other, and where the generator stands after all of the array."""

@@ -172,7 +172,9 @@ class Generator(_core._Draws, Distributions):
         return _blank, (type(self),), self.__getstate__()
 
     def __dask_tokenize__(self):
-        return "lanewise", self.__getstate__()["state"], self.target
+        from dask.tokenize import normalize_token
+
+        return normalize_token(("lanewise", self.__getstate__()["state"], self.target))
 
     def __getstate__(self):
         return {"state": self.state, "sequence": self._sequence, "target": self.target}
