@@ -15,7 +15,7 @@ from lanewise import cuda
 BLOCK = 1024  # threads: two blocks for each processor read as fast as the memory gives, and add few counts to those of all
 BITS = 11  # of a pass: 2,048 counts take 8 KiB of shared memory, and keys of 32 bits three passes
 DIGITS = 1 << BITS
-MOST = 2048  # elements that a block sorts: their keys and indices take 32 KiB of shared memory
+MOST = 2048  # elements that a block sorts: their keys and indices take 32 KiB of shared memory, of 48 that every GPU has
 
 #: What a key is made of: how the bits of an element become an unsigned number.
 UNSIGNED, SIGNED, FLOAT, TIME = range(4)
@@ -141,18 +141,18 @@ def collect(bits, n, k, kind, sign, infinity, flip, words, ints, keys, places):
 @lw.jit
 def arrange(bits, n, count, k, kind, sign, infinity, flip, keys, places, out, out_places):
     """The k least of `count` elements of each line, in order. keys, places: those collected, or empty for the line itself."""
-    own, index = cuda.shared.array(MOST, np.uint64), cuda.shared.array(MOST, np.int64)
+    own = cuda.shared.array(0, np.uint64)  # keys, then indices: as large as the launch says
     t, line = cuda.threadIdx.x, cuda.blockIdx.x
     size = 2
     while size < count:
         size *= 2
     for i in range(t, size, cuda.blockDim.x):
         if i >= count:
-            own[i], index[i] = ~np.uint64(0), n
+            own[i], own[size + i] = ~np.uint64(0), np.uint64(n)
         elif keys.size:
-            own[i], index[i] = keys[line * count + i], places[line * count + i]
+            own[i], own[size + i] = keys[line * count + i], np.uint64(places[line * count + i])
         else:
-            own[i], index[i] = key_of(bits[line * n + i], kind, sign, infinity, flip), i
+            own[i], own[size + i] = key_of(bits[line * n + i], kind, sign, infinity, flip), np.uint64(i)
     cuda.syncthreads()
     run = 2
     while run <= size:
@@ -161,13 +161,14 @@ def arrange(bits, n, count, k, kind, sign, infinity, flip, keys, places, out, ou
             for pair in range(t, size // 2, cuda.blockDim.x):
                 i = 2 * pair - (pair & (step - 1))
                 j = i + step
-                is_behind = own[i] > own[j] or (own[i] == own[j] and index[i] > index[j])
+                is_behind = own[i] > own[j] or (own[i] == own[j] and own[size + i] > own[size + j])
                 if is_behind == ((i & run) == 0):
                     own[i], own[j] = own[j], own[i]
-                    index[i], index[j] = index[j], index[i]
+                    own[size + i], own[size + j] = own[size + j], own[size + i]
             cuda.syncthreads()
             step //= 2
         run *= 2
     for i in range(t, k, cuda.blockDim.x):
-        out_places[line * k + i] = index[i]
-        out[line * k + i] = bits[line * n + index[i]]
+        at = np.int64(own[size + i])
+        out_places[line * k + i] = at
+        out[line * k + i] = bits[line * n + at]
