@@ -212,7 +212,7 @@ def _select(kernels: Any, bits: Any, n: int, count: int, order: Any, out: Any, o
     lines = bits.size // n
     if n <= kernels.MOST:
         nothing = _empty(bits, 0, np.uint64), _empty(bits, 0, np.int64)
-        kernels.arrange[(lines, *_of_sort(n))](bits, n, n, count, *order, *nothing, out, out_places)
+        kernels.arrange[_of_sort(lines, n)](bits, n, n, count, *order, *nothing, out, out_places)
         return
     grid = min(-(-n // (4 * kernels.BLOCK)), max(1, 2 * lw.cuda.get_current_device().MULTIPROCESSOR_COUNT // lines)), lines
     words = _zeros(bits, lines * kernels.WORDS, np.uint64)
@@ -222,10 +222,10 @@ def _select(kernels: Any, bits: Any, n: int, count: int, order: Any, out: Any, o
             kernels.narrow[grid, kernels.BLOCK](bits, n, count, *order, known, max(known - kernels.BITS, 0), by_index, words, ints)
     keys, places = _empty(bits, lines * count, np.uint64), _empty(bits, lines * count, np.int64)
     kernels.collect[grid, kernels.BLOCK](bits, n, count, *order, words, ints, keys, places)
-    kernels.arrange[(lines, *_of_sort(count))](bits, n, count, count, *order, keys, places, out, out_places)
+    kernels.arrange[_of_sort(lines, count)](bits, n, count, count, *order, keys, places, out, out_places)
 
 
-def _of_sort(count: int) -> tuple[int, int, int]:
-    """The rest of a launch whose blocks sort so many elements: threads, each of which compares two, the stream, and bytes of shared memory."""
+def _of_sort(lines: int, count: int) -> tuple[int, int, int, int]:
+    """The launch whose blocks sort so many elements: blocks, threads, each of which compares two, the stream, and bytes of shared memory."""
     size = max(1 << (count - 1).bit_length(), 2)
-    return min(max(size >> 1, 32), 512), 0, 16 * size
+    return lines, min(max(size >> 1, 32), 512), 0, 16 * size
