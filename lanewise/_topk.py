@@ -215,13 +215,14 @@ def _select(kernels: Any, bits: Any, n: int, count: int, order: Any, out: Any, o
         kernels.arrange[_of_sort(lines, n)](bits, n, n, count, *order, *nothing, out, out_places)
         return
     grid = min(-(-n // (4 * kernels.BLOCK)), max(1, 2 * lw.cuda.get_current_device().MULTIPROCESSOR_COUNT // lines)), lines
-    words = _zeros(bits, lines * kernels.WORDS, np.uint64)
+    stride = kernels.HEAD if grid[0] == 1 else kernels.WORDS
+    words = _zeros(bits, lines * stride, np.uint64)
     ints = words.view(np.int32)
     for by_index, width in ((False, 8 * bits.dtype.itemsize), (True, (n - 1).bit_length())):
         for known in range(width, 0, -kernels.BITS):
-            kernels.narrow[grid, kernels.BLOCK](bits, n, count, *order, known, max(known - kernels.BITS, 0), by_index, words, ints)
+            kernels.narrow[grid, kernels.BLOCK](bits, n, count, *order, known, max(known - kernels.BITS, 0), by_index, stride, words, ints)
     keys, places = _empty(bits, lines * count, np.uint64), _empty(bits, lines * count, np.int64)
-    kernels.collect[grid, kernels.BLOCK](bits, n, count, *order, words, ints, keys, places)
+    kernels.collect[grid, kernels.BLOCK](bits, n, count, *order, stride, words, ints, keys, places)
     kernels.arrange[_of_sort(lines, count)](bits, n, count, count, *order, keys, places, out, out_places)
 
 

@@ -22,7 +22,7 @@ UNSIGNED, SIGNED, FLOAT, TIME = range(4)
 
 # A line's words of 64 bits: what is known of the last element that is taken, and how many are taken of those that agree with
 # it. Then pairs of 32 bits: whether all is known and how many blocks are done; how many elements have been collected. Then
-# the counts.
+# the counts, if they are those of several blocks.
 KEY, INDEX, LEFT, DONE, TAKEN, HEAD = 0, 1, 2, 3, 4, 8
 WORDS = HEAD + DIGITS // 2
 
@@ -48,11 +48,12 @@ def key_of(x, kind, sign, infinity, flip):
 
 
 @lw.jit
-def narrow(bits, n, k, kind, sign, infinity, flip, known, shift, by_index, words, ints):
-    """The bits from `shift` to `known` of the key, or of the index, of the k-th least element of each line."""
+def narrow(bits, n, k, kind, sign, infinity, flip, known, shift, by_index, stride, words, ints):
+    """The bits from `shift` to `known` of the key, or of the index, of the k-th least element of each line, which has `stride` words: HEAD where
+    one block counts alone, WORDS where the counts of several are added."""
     here, ends = cuda.shared.array(DIGITS, np.int32), cuda.shared.array(BLOCK, np.int32)
-    t, line = cuda.threadIdx.x, cuda.blockIdx.y
-    head = line * WORDS
+    t, line, is_alone = cuda.threadIdx.x, cuda.blockIdx.y, cuda.gridDim.x == 1
+    head = line * stride
     if ints[2 * (head + DONE)] != 0:
         return
     for d in range(t, DIGITS, BLOCK):
@@ -71,23 +72,25 @@ def narrow(bits, n, k, kind, sign, infinity, flip, known, shift, by_index, words
             cuda.atomic.add(here, digit, 1)
     cuda.syncthreads()
     counts = 2 * (head + HEAD)
-    for d in range(t, DIGITS, BLOCK):
-        if here[d] != 0:
-            cuda.atomic.add(ints, counts + d, here[d])
-    cuda.threadfence()
-    cuda.syncthreads()
-    if t == 0:
-        ends[0] = cuda.atomic.add(ints, 2 * (head + DONE) + 1, 1)
-    cuda.syncthreads()
-    is_last = ends[0] == cuda.gridDim.x - 1
-    cuda.syncthreads()
-    if not is_last:
-        return
-    cuda.threadfence()
+    if not is_alone:
+        for d in range(t, DIGITS, BLOCK):
+            if here[d] != 0:
+                cuda.atomic.add(ints, counts + d, here[d])
+        cuda.threadfence()
+        cuda.syncthreads()
+        if t == 0:
+            ends[0] = cuda.atomic.add(ints, 2 * (head + DONE) + 1, 1)
+        cuda.syncthreads()
+        is_last = ends[0] == cuda.gridDim.x - 1
+        cuda.syncthreads()
+        if not is_last:
+            return
+        cuda.threadfence()
     # A thread has neighbouring digits, whose counts it takes and leaves 0 for the next pass.
     total = 0
     for d in range(t * (DIGITS // BLOCK), (t + 1) * (DIGITS // BLOCK)):
-        here[d] = cuda.atomic.exch(ints, counts + d, 0)
+        if not is_alone:
+            here[d] = cuda.atomic.exch(ints, counts + d, 0)
         total += here[d]
     ends[t] = total
     cuda.syncthreads()
@@ -124,10 +127,10 @@ def narrow(bits, n, k, kind, sign, infinity, flip, known, shift, by_index, words
 
 
 @lw.jit
-def collect(bits, n, k, kind, sign, infinity, flip, words, ints, keys, places):
+def collect(bits, n, k, kind, sign, infinity, flip, stride, words, ints, keys, places):
     """What is not behind the last element that is taken: k elements of each line."""
     line = cuda.blockIdx.y
-    head = line * WORDS
+    head = line * stride
     last_key, last_index = words[head + KEY], np.int64(words[head + INDEX])
     for i in range(cuda.blockIdx.x * BLOCK + cuda.threadIdx.x, n, BLOCK * cuda.gridDim.x):
         key = key_of(bits[line * n + i], kind, sign, infinity, flip)

@@ -90,8 +90,8 @@ def test_large_arrays_on_a_gpu():
 def test_compiled_for_every_gpu(arch, bits):
     elements, order = f"uint{bits}[::1]", "int64, uint64, uint64, uint64"
     for kernel, signature in (
-        (kernels.narrow, f"void({elements}, int64, int64, {order}, int64, int64, bool, uint64[::1], int32[::1])"),
-        (kernels.collect, f"void({elements}, int64, int64, {order}, uint64[::1], int32[::1], uint64[::1], int64[::1])"),
+        (kernels.narrow, f"void({elements}, int64, int64, {order}, int64, int64, bool, int64, uint64[::1], int32[::1])"),
+        (kernels.collect, f"void({elements}, int64, int64, {order}, int64, uint64[::1], int32[::1], uint64[::1], int64[::1])"),
         (kernels.arrange, f"void({elements}, int64, int64, int64, {order}, uint64[::1], int64[::1], {elements}, int64[::1])"),
     ):
         ptx = kernel.inspect_ptx(signature, arch)
