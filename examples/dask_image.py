@@ -57,4 +57,4 @@ if __name__ == "__main__":
     blur(picture.shape, picture, whole)
     assert np.array_equal(whole, four[3])
     (value, place), deviation, means, _ = four
-    print(f"brightest {value:.3f} at {np.unravel_index(place, picture.shape)}, deviation {deviation:.4f}, rows {means.mean():.4f}")
+    print(f"brightest {value:.3f} at {tuple(map(int, np.unravel_index(place, picture.shape)))}, deviation {deviation:.4f}, rows {means.mean():.4f}")

@@ -27,30 +27,53 @@ def _has_missing(a: Any) -> bool:
         nulls = nulls() if callable(nulls) else nulls
         by_column = getattr(nulls, "row", None)  # of a Polars frame
         return bool(any(by_column(0)) if by_column else nulls > 0) if by_column or isinstance(nulls, int) else False
-    if _library(a) != "pandas":
+    if _is_missing(a):
+        return True
+    if _library(a) not in ("pandas", "xarray"):
         return False
-    dtypes = a.dtypes if getattr(a, "ndim", 1) == 2 else [a.dtype]
-    nullable = any(type(getattr(dtype, "na_value", None)).__name__ == "NAType" for dtype in dtypes)
-    return nullable and bool(a.isna().any(axis=None) if hasattr(a, "columns") else a.isna().any())
+    dtypes = a.dtypes if hasattr(a, "columns") else [getattr(a, "dtype", None)]
+    if not any(_is_missing(getattr(dtype, "na_value", None)) for dtype in dtypes):
+        return False
+    return bool(a.isna().any(axis=None) if hasattr(a, "columns") else (a.isna() if hasattr(a, "isna") else a.isnull()).any())
+
+
+def _is_missing(a: Any) -> bool:
+    """pandas.NA, and a null of Arrow."""
+    return type(a).__name__ == "NAType" or (_library(a) == "pyarrow" and getattr(a, "is_valid", True) is False)
 
 
 def _is_category(a: Any) -> bool:
     return _library(a) == "pandas" and str(getattr(a, "dtype", "")) == "category"
 
 
+def with_library(a: Any) -> str:
+    """What an error calls it: "a pandas Series"."""
+    return f"{'an' if _library(a)[:1] in 'aeiou' else 'a'} {_library(a)} {type(a).__name__}"
+
+
+def plain_of(a: Any) -> str:
+    """The attribute or call that gives its elements as an array."""
+    return "data" if _library(a) == "xarray" else "to_numpy()"
+
+
 def _named(a: Any) -> str:
     dtype = getattr(a, "dtype", None)
-    return f"a {_library(a)} {type(a).__name__}" + ("" if dtype is None else f" of dtype {dtype}")
+    return with_library(a) + ("" if dtype is None else f" of dtype {dtype}")
 
 
 def what_is_lost(a: Any, labels: "bool | None") -> "str | None":
     """What stands behind "argument 1 is ", or None. labels: the result is made of `a` as a whole, and would not have its labels;
     None: a kernel's argument."""
+    if isinstance(a, np.ma.MaskedArray):
+        return "a masked array, whose mask compiled code would ignore; pass its .data, or x.filled(value)"
     library, shown = _library(a), _named(a)
     if library == "polars" and type(a).__name__ == "LazyFrame":
         return f"{shown}, which has no values yet; pass x.collect().to_numpy()"
     if _has_missing(a):
-        how = "x.fill_null(...).to_numpy()" if library in ("pyarrow", "polars") else "x.to_numpy(dtype=..., na_value=...), or x.dropna().to_numpy()"
+        if _is_missing(a):
+            return f"{shown}, which is no number; numpy.nan is one that stands for a missing one"
+        how = ("x.fillna(...).data" if library == "xarray" else "x.fill_null(...).to_numpy()" if library in ("pyarrow", "polars")
+               else "x.to_numpy(dtype=..., na_value=...), or x.dropna().to_numpy()")
         return f"{shown} with missing values, which compiled code would ignore; pass {how}"
     if _is_category(a):
         return f"{shown}, whose elements are no numbers; pass their codes"
@@ -70,7 +93,7 @@ def what_is_lost(a: Any, labels: "bool | None") -> "str | None":
 
 def refuse_loss(what: str, a: Any, labels: bool) -> None:
     """TypeError, "<what> is a pandas Series of dtype Int64 with missing values, ..."."""
-    if isinstance(a, (int, float, np.ndarray, np.generic, list, tuple)):
+    if isinstance(a, (int, float, np.generic, list, tuple)) or isinstance(a, np.ndarray) and not isinstance(a, np.ma.MaskedArray):
         return
     lost = what_is_lost(a, labels)
     if lost is not None:
@@ -82,3 +105,16 @@ def answers_itself(a: Any) -> bool:
     from lanewise import cuda
 
     return getattr(type(a), "__array_ufunc__", None) is not None and not hasattr(type(a), "__array_finalize__") and not cuda.is_cuda_array(a)
+
+
+def says_no_stream(stream: Any) -> bool:
+    """Is it the default stream? On the CPU in a GPU's place, all streams are."""
+    from lanewise import config
+
+    if stream is None or type(stream) is int and stream == 0:
+        return True
+    return config.target in ("cpu", "parallel", "python") and (type(stream) is int or hasattr(stream, "__cuda_stream__"))
+
+
+def says_no_progress(progress: Any) -> bool:
+    return progress is None or isinstance(progress, (bool, np.bool_)) and not progress

@@ -16,6 +16,8 @@ import dask.array as da
 import numpy as np
 from dask.base import tokenize
 
+from lanewise._containers import says_no_progress
+
 
 def is_dask(x: Any) -> bool:
     return isinstance(x, da.Array)
@@ -39,7 +41,8 @@ class Shipped:
 
     def __dask_tokenize__(self) -> Any:
         if self._token is None:
-            self._token = tokenize(self.made)
+            parts = self.made if hasattr(self.made, "__dask_tokenize__") else self.made.__reduce__()  # of a configured kernel: the kernel and the rest
+            self._token = tokenize(parts)
         return "lanewise", self._token, None if self.function is None else self.function.__qualname__
 
     def calls(self, function: Any) -> "Shipped":
@@ -99,7 +102,9 @@ def refuse_stream(name: str, stream: Any) -> None:
 
 
 def refuse_keywords(name: str, given: dict[str, Any]) -> None:
-    for key in given:
+    for key, value in given.items():
+        if key == "progress" and says_no_progress(value):
+            continue
         hint = ": use dask.diagnostics.ProgressBar" if key == "progress" else ""
         raise TypeError(f"{name}() got {key}=, which is not for Dask arrays{hint}")
 
@@ -174,11 +179,11 @@ def zeros_where(blocks: Any, shape: Any, dtype: Any) -> Any:
 def blocks_of(function: Any, index: Any, pairs: Any, dtypes: Any, like: Any = None, **more: Any) -> Any:
     """A Dask array of what the function gives of blocks, or, where dtypes is a tuple, one for each of its results, in tuples
     as the dtypes are. pairs: arrays and their indices; like: whose type the blocks' results have."""
-    made = _by_block(function, index, *pairs, meta=empty_meta(like, len(index), _first(dtypes)), align_arrays=False, **more)
+    made = by_block(function, index, *pairs, meta=empty_meta(like, len(index), _first(dtypes)), align_arrays=False, **more)
     return _items(made, index, dtypes, like, more.get("token"))
 
 
-def _by_block(function: Any, index: Any, *pairs: Any, meta: Any, **more: Any) -> Any:
+def by_block(function: Any, index: Any, *pairs: Any, meta: Any, **more: Any) -> Any:
     made: Any = da.blockwise(function, index, *pairs, meta=meta, **more)
     if type(made._meta) is not type(meta):  # Dask makes a NumPy array of what an index without dimensions gives
         made._meta = meta
@@ -197,14 +202,14 @@ def item_of(results: Any, i: int) -> Any:
 def _items(made: Any, index: Any, dtypes: Any, like: Any, token: Any) -> Any:
     if not isinstance(dtypes, tuple):
         return made
-    return tuple(_items(_by_block(item_of, index, made, index, i, None, align_arrays=False, meta=empty_meta(like, len(index), _first(dtype)), token=token),
+    return tuple(_items(by_block(item_of, index, made, index, i, None, align_arrays=False, meta=empty_meta(like, len(index), _first(dtype)), token=token),
                         index, dtype, like, token) for i, dtype in enumerate(dtypes))
 
 
 def where_counted(result: Any, counted: Any) -> Any:
     """The result of nanargmax and nanargmin; NumPy's error at the computation where no element of a slice was counted."""
     index = tuple(range(result.ndim))
-    return _by_block(_counted_or_error, index, result, index, counted, index, dtype=result.dtype, meta=result._meta, align_arrays=False,
+    return by_block(_counted_or_error, index, result, index, counted, index, dtype=result.dtype, meta=result._meta, align_arrays=False,
                      token=result.name.rpartition("-")[0])
 
 

@@ -13,11 +13,13 @@ import itertools
 import math
 import mmap
 
+import dask
 import dask.array as da
 import numpy as np
 from dask.array.core import unify_chunks
 
 import lanewise as lw
+from lanewise._containers import with_library
 from lanewise._dask import Shipped, blocks_of, bounds_of, check_dtypes, is_dask, name_of, zeros_where
 
 
@@ -28,6 +30,10 @@ def map_blocks(kernel, *args, depth=0, boundary="none", dtype=None):
     if boundary not in ("none", "periodic"):
         raise ValueError(f'boundary must be "none" or "periodic", not {boundary!r:.200}')
     arrays = [x for x in args if is_dask(x)]
+    for i, x in enumerate(args):
+        if not is_dask(x) and dask.is_dask_collection(x):
+            raise TypeError(f"map_blocks(): argument {i + 1} of {name_of(kernel)} is {with_library(x)} of a lazy array, which each block would compute as a "
+                            f"whole; pass {'x.data' if hasattr(x, 'data') else 'x.to_dask_array(lengths=True)'}")
     if not arrays:
         raise TypeError(f"map_blocks() needs a Dask array among its arguments: call {name_of(kernel)} itself for others")
     plan = _Plan(kernel, args, arrays)

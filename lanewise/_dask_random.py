@@ -15,9 +15,10 @@ from typing import Any
 
 import dask.array as da
 import numpy as np
+from dask.tokenize import normalize_token
 
 from lanewise import _generator
-from lanewise._dask import bounds_of, is_dask, refuse_out
+from lanewise._dask import bounds_of, by_block, empty_meta, is_dask, refuse_out, refuse_stream
 from lanewise._generator import Generator
 
 alone: Any = getattr(_generator, "_Alone")  # which its stubs do not show
@@ -33,8 +34,8 @@ def draw(generator, name, method, args, kwargs, chunks):
     given = inspect.signature(method).bind(generator, *args, **kwargs)
     given.apply_defaults()
     values = dict(given.arguments)
-    for one in ("self", "stream"):
-        values.pop(one, None)
+    values.pop("self")
+    refuse_stream(f"Generator.{name}", values.pop("stream", None))
     refuse_out(f"Generator.{name}", values.pop("out", None))
     _refuse(generator, name, values)
     size = values.pop("size")
@@ -61,9 +62,9 @@ def _by_blocks(numbers, sizes, first, arrays):
     """An array of these blocks. first: no items of it; arrays: parameters, which every block gets as a whole."""
     index, tail = tuple(range(len(sizes))), dict(enumerate(first.shape[1:], len(sizes)))
     pairs = [one for axis, own in enumerate(sizes) for one in (bounds_of(own), (axis,))] or [0, None]
-    meta = np.empty((0,) * (len(sizes) + len(tail)), first.dtype)
-    return da.blockwise(numbers, (*index, *tail), *pairs, adjust_chunks=dict(zip(index, sizes)), new_axes=tail, align_arrays=False, meta=meta,
-                        token=numbers.__name__, **arrays)
+    meta = empty_meta(first, len(sizes) + len(tail), first.dtype)
+    return by_block(numbers, (*index, *tail), *pairs, adjust_chunks=dict(zip(index, sizes)), new_axes=tail, align_arrays=False, meta=meta,
+                    token=numbers.__name__, **arrays)
 
 
 def _refuse(generator, name, values):
@@ -151,11 +152,12 @@ class _Numbers:
 
     def __init__(self, generator, name, method, values, spread, shape):
         self.state = _state_of(generator)
-        self.target, self.__name__, self.shape = generator.target, name, tuple(shape)
+        # where the setting says now, not where a block is made later
+        self.target, self.__name__, self.shape = "cpu" if generator._is_here() else "cuda", name, tuple(shape)
         self.values = {key: value for key, value in values.items() if key not in spread}
 
     def __dask_tokenize__(self):
-        return "lanewise", self.__name__, sorted(self.state.items(), key=str), self.target, sorted(self.values.items(), key=str), self.shape
+        return normalize_token(("lanewise", self.__name__, self.state, self.target, self.values, self.shape))
 
     def some(self, starts, run, **arrays):
         """Runs of items, one after the other, and where the generator stands after all of the array."""

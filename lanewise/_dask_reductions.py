@@ -328,9 +328,9 @@ def top(name, x, k, axis, split_every):
 
 def _best_of_block(block, *bounds, k, axis, of, record):
     (block,) = _operands([block], (of,))
-    places = _topk.places(block, k, axis)
+    values, places = _topk.both(block, k, axis)
     made = _partials.new_like(block, places.shape, record)
-    made["value"] = np.take_along_axis(block, places, axis)
+    made["value"] = values
     if bounds:
         made["index"] = places + _begin_of(bounds[0])
     return made

@@ -12,7 +12,7 @@ import numpy as np
 from dask.array.core import unify_chunks
 
 from lanewise import _dask_reductions
-from lanewise._dask import Shipped, as_dask, as_mask, blocks_of, check_dtypes, check_shapes, is_dask, is_host, item_of, name_of, refuse_out, zeros_where
+from lanewise._dask import Shipped, as_dask, as_mask, blocks_of, check_dtypes, check_shapes, is_dask, is_host, item_of, name_of, refuse_keywords, refuse_out, zeros_where
 
 # ---- which argument is what ----
 
@@ -132,11 +132,19 @@ def _masked(ufunc, *blocks, of, keywords, given):
 
 
 def _outer(ufunc, inputs, given):
+    mask = given.pop("where", True)
     x, y = (as_dask(value, f"argument {i + 1}") for i, value in enumerate(inputs))
     dtypes = _dtypes_of(ufunc.outer(np.empty(0, x.dtype), np.empty(0, y.dtype), **given))
     first, second = tuple(range(x.ndim)), tuple(range(x.ndim, x.ndim + y.ndim))
-    return blocks_of(Shipped(ufunc, _outer_of), first + second, [x, first, y, second], dtypes, x, token=name_of(ufunc), of=(x.dtype, y.dtype),
-                     keywords=given)
+    more = {"token": name_of(ufunc), "of": (x.dtype, y.dtype), "keywords": given}
+    if mask is True:
+        return blocks_of(Shipped(ufunc, _outer_of), first + second, [x, first, y, second], dtypes, x, **more)
+    mask, index = as_mask(mask), first + second
+    check_shapes([x.shape + y.shape, mask.shape])
+    if mask.ndim > len(index):
+        raise ValueError(f"{name_of(ufunc)}.outer: where= of shape {mask.shape} cannot be broadcast to {x.shape + y.shape}")
+    pairs = _unified([x, y, mask], [first, second, index[len(index) - mask.ndim:]])
+    return blocks_of(Shipped(ufunc, _outer_where), index, pairs, dtypes, x, given=dtypes, **more)
 
 
 def _outer_of(ufunc, x, y, of, keywords):
@@ -144,10 +152,20 @@ def _outer_of(ufunc, x, y, of, keywords):
     return ufunc.outer(x, y, **keywords)
 
 
+def _outer_where(ufunc, x, y, mask, of, keywords, given):
+    check_dtypes((x, y), of)
+    return _masked(ufunc, x.reshape(x.shape + (1,) * y.ndim), y, mask, of=of, keywords=keywords, given=given)
+
+
+#: What else the methods take, as NumPy's; and split_every=, which is Dask's.
+_TAKEN = {"reduce": {"keepdims", "initial", "where", "stream", "split_every"}, "accumulate": {"stream"}}
+
+
 def _by_reduction(ufunc, method, x, axis=0, dtype=None, **given):
     from lanewise._ufunc_methods import _check_arity, _computed_in, _reducer
 
     _check_arity(ufunc, method)
+    refuse_keywords(f"{name_of(ufunc)}.{method}", {key: value for key, value in given.items() if key not in _TAKEN[method]})
     reducer = _reducer(ufunc)
     x = as_dask(x, "argument 1")
     if reducer.identity is None and not reducer.reduction._reorders(x.dtype):

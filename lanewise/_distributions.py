@@ -140,7 +140,7 @@ class Distributions(HostDistributions):
         rest = 1.0
         for k in range(p.size - 1):
             chance = min(max(p[k] / rest, 0.0), 1.0) if rest > 0.0 else 0.0
-            counts[..., k] = self.binomial(left, chance, shape, out=np.empty(shape, np.int64), stream=stream)
+            counts[..., k] = self.binomial(left, chance, shape, out=np.empty(shape, np.int64))
             left, rest = left - counts[..., k], rest - p[k]
         counts[..., -1] = left
         return counts

@@ -13,7 +13,7 @@ from collections.abc import MutableSequence
 import numpy as np
 
 from lanewise import _core, _placing
-from lanewise._containers import is_dask
+from lanewise._containers import is_dask, says_no_stream
 from lanewise._distributions import Distributions
 from lanewise._parameters import chances, common_shape, fits, integer, integers, is_scalar, kind_of, on_device, parameter, read_state, refuse_masked, spread, there
 
@@ -172,7 +172,9 @@ class Generator(_core._Draws, Distributions):
         return _blank, (type(self),), self.__getstate__()
 
     def __dask_tokenize__(self):
-        return "lanewise", self.__getstate__()["state"], self.target
+        from dask.tokenize import normalize_token
+
+        return normalize_token(("lanewise", self.__getstate__()["state"], self.target))
 
     def __getstate__(self):
         return {"state": self.state, "sequence": self._sequence, "target": self.target}
@@ -416,10 +418,10 @@ class Generator(_core._Draws, Distributions):
             return self.integers(n or 1, size=shape[0] if shape else None)
         index = np.empty(shape, np.int64)
         if p is None:
-            return self.integers(n or 1, out=index, stream=stream)
+            return self.integers(n or 1, out=index)
         from lanewise.random import alias_table
 
-        return self._start("choice", None, np.int64, index, "iu", stream).run(1, *alias_table(p))
+        return self._start("choice", None, np.int64, index, "iu", 0).run(1, *alias_table(p))
 
     def _without(self, n, count, p, stream):
         """count different indices below n, in the order of the draws."""
@@ -429,7 +431,7 @@ class Generator(_core._Draws, Distributions):
             return self._first(n, count, stream)
         if np.count_nonzero(p) < count:
             raise ValueError(f"fewer non-zero entries in p than size: {np.count_nonzero(p)} and {count}")
-        keys = self.standard_exponential(out=np.empty(n, np.float64), stream=stream)
+        keys = self.standard_exponential(out=np.empty(n, np.float64))
         with np.errstate(divide="ignore"):
             keys /= p
         if not 0 < count < n // 4:
@@ -558,6 +560,8 @@ def _with_chunks(name, method):
     @functools.wraps(method)
     def draw(self, *args, chunks=None, **kwargs):
         if chunks is None:
+            if "stream" in kwargs:
+                _check_stream(self, name, args, kwargs)
             return method(self, *args, **kwargs)
         from lanewise._dask_random import draw as lazily
 
@@ -569,6 +573,29 @@ def _with_chunks(name, method):
     return draw
 
 
+def _with_stream(name, method):
+    """The method, whose stream= is refused where nothing is on a device."""
+
+    @functools.wraps(method)
+    def draw(self, *args, **kwargs):
+        if "stream" in kwargs:
+            _check_stream(self, name, args, kwargs)
+        return method(self, *args, **kwargs)
+
+    return draw
+
+
+def _check_stream(generator, name, args, kwargs):
+    """TypeError, as of reductions, for a stream that says something of a call whose numbers are made on the host."""
+    stream = kwargs["stream"]
+    if says_no_stream(stream):
+        return
+    if not isinstance(stream, int) and not any(hasattr(stream, one) for one in ("__cuda_stream__", "cuda_stream", "ptr", "handle")):
+        raise TypeError(f"stream: expected a stream, a handle, 0 or None, got {type(stream).__name__}")
+    if isinstance(kwargs.get("out"), np.ndarray) or generator._is_here() and not any(map(on_device, (*args, *kwargs.values()))):
+        raise TypeError(f"stream= is for device arrays; `Generator.{name}` was called for arrays of the host")
+
+
 # The rest of `_Draws`' methods, by the names of its own tables: lanewise/_core calls them.
 for _name in [name for name in vars(_core._Draws) if hasattr(Generator, f"_{name}") and not name.startswith("_")]:
     getattr(Generator, f"_{_name}").__qualname__ = f"Generator.{_name}"  # what TypeErrors name
@@ -578,6 +605,8 @@ for _name in (
 ):
     getattr(Generator, _name).__qualname__ = f"Generator.{_name}"
     setattr(Generator, _name, _with_chunks(_name, getattr(Generator, _name)))
+for _name in ("permutation", "shuffle", "permuted", "bytes"):
+    setattr(Generator, _name, _with_stream(_name, getattr(Generator, _name)))
 
 
 def _blank(kind):

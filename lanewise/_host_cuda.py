@@ -14,6 +14,7 @@ import time
 import numpy as np
 
 from lanewise import _core, errors
+from lanewise._containers import refuse_loss
 
 _cuda = _core.cuda
 _UNSET = 0xCD  # what fresh memory holds: zeros would hide that nothing was written there
@@ -116,7 +117,7 @@ class HostArray(np.ndarray):
 
     def copy_to_device(self, ary, stream=0):
         _check_stream(stream)
-        _plain(self)[...] = np.asarray(_on_host(ary))
+        _plain(self)[...] = np.asarray(_on_host(ary, "the value"))
 
     def fill(self, value, stream=0):
         _check_stream(stream)
@@ -243,8 +244,9 @@ def _check_index(key):
             )
 
 
-def _on_host(value):
-    """An array of a real GPU is copied; anything else is there already."""
+def _on_host(value, what):
+    """An array of a real GPU is copied; anything else is there already. TypeError for what an array would lose something of."""
+    refuse_loss(what, value, labels=False)
     return _cuda._as_device_array(value).copy_to_host() if _cuda._is_device_array(value) else value
 
 
@@ -263,7 +265,7 @@ def to_device(obj, stream=0, copy=True, to=None):
         return to
     if isinstance(obj, (HostArray, HostMappedArray)):
         return as_cuda_array(obj)
-    array = np.asarray(_on_host(obj))
+    array = np.asarray(_on_host(obj, "obj"))
     _check_dtype(array.dtype)
     if isinstance(obj, (str, bytes)):
         raise TypeError(f"obj: expected an array or numbers, got {type(obj).__name__} (dtype {array.dtype})")
@@ -309,7 +311,7 @@ def device_array(shape, dtype=np.float64, strides=None, order="C", stream=0):
 
 def device_array_like(ary, stream=0):
     _check_stream(stream)
-    array = _on_host(ary)
+    array = _on_host(ary, "ary")
     return _like(array if isinstance(array, np.ndarray) else np.asarray(array))
 
 

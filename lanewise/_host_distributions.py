@@ -79,7 +79,7 @@ class HostDistributions:
         if not (given[2] <= given[0] + given[1]).all():
             raise ValueError(f"ngood + nbad < nsample: nsample must be at most ngood + nbad, not {nsample}")
         shape = common_shape(_tuple(size), given, None) or ()
-        uniform = self.random(out=np.empty(shape), stream=stream)
+        uniform = self.random(out=np.empty(shape))
         result = np.zeros(shape, np.int64)
         rows = np.stack([np.broadcast_to(one, shape).ravel() for one in given], axis=1)
         for row in np.unique(rows, axis=0):
@@ -105,7 +105,7 @@ class HostDistributions:
         drawn = np.full(shape, left, np.int64)
         for k, count in enumerate(counts[:-1].tolist()):
             total -= count
-            result[..., k] = self.hypergeometric(count, total, drawn, shape, stream=stream)
+            result[..., k] = self.hypergeometric(count, total, drawn, shape)
             drawn = drawn - result[..., k]
         if counts.size:
             result[..., -1] = drawn
@@ -139,7 +139,7 @@ class HostDistributions:
                 raise ValueError("covariance is not symmetric positive-semidefinite.")
             warnings.warn("covariance is not symmetric positive-semidefinite.", RuntimeWarning, stacklevel=2)
         shape = (*(_tuple(size) or ()), mean.size)
-        return _by_tiles(self.standard_normal(out=np.empty(shape), stream=stream), factor, self._window) + mean
+        return _by_tiles(self.standard_normal(out=np.empty(shape)), factor, self._window) + mean
 
     # ---- parts of them ----
 
@@ -149,7 +149,7 @@ class HostDistributions:
         return df, nonc, _shape_of(out) if shape is None and out is not None else shape or ()
 
     def _host_poisson(self, mean, shape, stream):
-        return np.asarray(self._poisson(mean, shape, out=np.empty(shape, np.int64), stream=stream))
+        return np.asarray(self._poisson(mean, shape, out=np.empty(shape, np.int64)))
 
     def _few_each(self, name, arrays, place, out):
         from lanewise import _random_kernels as kernels

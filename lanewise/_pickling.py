@@ -132,19 +132,24 @@ def _scope_of(packed):
     return {"__builtins__": builtins, "__name__": packed["module"], **names}
 
 
+def _scope_values(function):
+    """The globals and closure values that the function names."""
+    code, values = function.__code__, {}
+    for name in _names(code):
+        if name in function.__globals__:
+            values[name] = function.__globals__[name]
+    for name, cell in zip(code.co_freevars, function.__closure__ or ()):
+        try:
+            values[name] = cell.cell_contents
+        except ValueError:  # not bound yet: the other side says so when it compiles
+            continue
+    return values
+
+
 def _pack_function(function, source, seen):
     from lanewise._core import _source_text
 
-    code = function.__code__
-    scope = {}
-    for name in _names(code):
-        if name in function.__globals__:
-            scope[name] = _pack(function.__globals__[name], seen)
-    for name, cell in zip(code.co_freevars, function.__closure__ or ()):
-        try:
-            scope[name] = _pack(cell.cell_contents, seen)
-        except ValueError:  # not bound yet: the other side says so when it compiles
-            continue
+    scope = {name: _pack(value, seen) for name, value in _scope_values(function).items()}
     return {
         "name": function.__name__,
         "qualname": function.__qualname__,
@@ -228,13 +233,16 @@ _sources: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # by object, 
 
 def token(made):
     """What Dask's keys of equal objects have in common, in every process: the source and what it captured."""
+    from dask.tokenize import normalize_token
+
     state = made._state()
     source = _sources.get(made)
     if source is None:
         _sources[made] = source = state["options"].get("source") or _source_of(made.py_func)
-    packed = _pack_function(made.py_func, source, frozenset({id(made.py_func)}))
-    options = {key: _pack_option(value) for key, value in state["options"].items() if key != "source"}
-    return "lanewise", state["door"], state["signatures"], state["layout"], _token(packed), _token(options)
+    options = {key: _option_token(value) for key, value in state["options"].items() if key != "source"}
+    function = _function_token(made.py_func, source, frozenset({id(made.py_func)}))
+    # Dask takes the text of what this returns, and that of an array does not have all elements
+    return normalize_token(("lanewise", state["door"], state["signatures"], state["layout"], function, options))
 
 
 def _source_of(function):
@@ -243,13 +251,55 @@ def _source_of(function):
     return _source_text(function)
 
 
-def _token(packed):
-    """What Dask makes tokens of quickly: modules by name, functions by their parts."""
-    if isinstance(packed, dict):
-        return [(key, _token(value)) for key, value in packed.items() if key not in ("doc", "attributes", "identity")]
-    if isinstance(packed, tuple) and len(packed) == 2 and isinstance(packed[0], str):
-        return packed[0], _token(packed[1]) if isinstance(packed[1], dict) else packed[1]
-    return packed
+_texts_of: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # of functions and classes: the code, and its text
+_BY_NAME = frozenset(("lanewise", "numpy", "scipy", "numba", *sys.stdlib_module_names))  # what they have changes with their versions
+
+
+def _text_token(value, read):
+    """The text of a function or a class that is not one of these libraries'; it may have been edited since its module was imported first."""
+    if value.__module__ is None or value.__module__.partition(".")[0] in _BY_NAME:
+        return None
+    code = getattr(value, "__code__", None)
+    known = _texts_of.get(value)
+    if known is None or known[0] is not code:
+        _texts_of[value] = known = code, read(value)
+    return known[1]
+
+
+def _function_text(function):
+    try:
+        return _source_of(function)
+    except (OSError, TypeError, SyntaxError):
+        return function.__code__.co_code, function.__code__.co_names  # no text: one made by exec
+
+
+def _value_token(value, seen):
+    """Of what a function captured: functions and classes by their text, not by their names alone, and modules by name."""
+    if isinstance(value, types.ModuleType):
+        return "module", value.__name__
+    if id(value) in seen:
+        return "recursion", value.__name__
+    if isinstance(value, types.FunctionType) and (text := _text_token(value, _function_text)) is not None:
+        return _function_token(value, text, seen | {id(value)})
+    if isinstance(value, type) and (text := _text_token(value, _class_source)) is not None:
+        return value.__module__, value.__qualname__, text, [_value_token(base, seen | {id(value)}) for base in value.__bases__], _class_scope_token(value, text, seen | {id(value)})
+    return value
+
+
+def _class_scope_token(cls, text, seen):
+    around = _classes[cls][1] if cls in _classes else vars(sys.modules.get(cls.__module__, builtins))
+    names = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+    return [(name, _value_token(around[name], seen)) for name in sorted(names) if name in around and name != cls.__name__]
+
+
+def _function_token(function, text, seen):
+    scope = [(name, _value_token(value, seen)) for name, value in _scope_values(function).items()]
+    linked = [(name, _value_token(value, seen)) for name, value in sorted(function.__dict__.items()) if name in _TRAVELLING]
+    return function.__module__, function.__qualname__, text, scope, function.__defaults__, function.__kwdefaults__, linked, getattr(function, "__self__", None)
+
+
+def _option_token(value):
+    return {key: _value_token(item, frozenset()) for key, item in value.items()} if isinstance(value, dict) else _value_token(value, frozenset())
 
 
 def _loops(made):

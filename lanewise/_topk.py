@@ -4,8 +4,9 @@ Everything goes by places. The order of elements is NumPy's: NaN and NaT count a
 elements the one with the lower index comes first. So a result does not depend on how an array was divided, and `topk` takes the
 elements at the places of `argtopk`, with their bits.
 
-On the host lines are partitioned (introselect) and only what that selects is sorted, if this is a small part; all else is sorted stably, device arrays by the
-radix sort of `_device_arrays`. Of a Dask array, each block gives its own best, and a tree chooses among those of several blocks.
+On the host lines are partitioned (introselect) and only what that selects is sorted, if this is a small part. On devices it is selected bit by bit
+(`_topk_kernels`), if it is at most 2,048 elements. All else is sorted stably, device arrays by the radix sort of `_device_arrays`. Of a Dask array, each block
+gives its own best, and a tree chooses among those of several blocks.
 """
 
 from __future__ import annotations
@@ -83,14 +84,22 @@ def _as_given(result: Any, given: Any) -> Any:
 
 def best(a: Any, k: int, axis: int) -> Any:
     """The elements themselves, of an array wherever it lies."""
-    return np.take_along_axis(a, places(a, k, axis), axis)
+    return both(a, k, axis)[0]
+
+
+def both(a: Any, k: int, axis: int) -> tuple[Any, Any]:
+    """The elements and their indices."""
+    if _is_selected(a, k, axis):
+        return selected(a, k, axis)
+    found = places(a, k, axis)
+    return np.take_along_axis(a, found, axis), found
 
 
 def places(a: Any, k: int, axis: int) -> Any:
     """Their indices along the axis, int64."""
     n = a.shape[axis]
     if hasattr(a, "copy_to_host") and not isinstance(a, np.ndarray):
-        return _sorted(a, k, axis)
+        return selected(a, k, axis)[1] if _is_selected(a, k, axis) else _sorted(a, k, axis)
     kind = type(a) if hasattr(a, "copy_to_host") else np.ndarray
     a = a.view(np.ndarray)
     if n >= _LONG and 0 < abs(k) * 4 <= n and a.dtype.kind not in "cV":
@@ -139,3 +148,85 @@ def _selected(lines: Any, k: int) -> Any:
     found = np.flatnonzero(beyond).reshape(*lines.shape[:-1], count) % lines.shape[-1]
     order = _sorted(np.take_along_axis(lines, found, -1), k, lines.ndim - 1)
     return np.take_along_axis(found, order, -1)
+
+
+# ---- of device arrays ----
+
+_LINES = 4096  # at once: each has 8 KiB of counts
+
+
+def _is_selected(a: Any, k: int, axis: int) -> bool:
+    """Is it a device array whose elements one key tells apart, and little enough of it that is taken?"""
+    from lanewise import _topk_kernels as kernels
+
+    if not hasattr(a, "copy_to_host") or isinstance(a, np.ndarray) or a.dtype.kind == "c" or not a.size:
+        return False
+    return 0 < min(abs(k), a.shape[axis]) <= kernels.MOST and a.shape[axis] < 2**31
+
+
+def selected(a: Any, k: int, axis: int) -> tuple[Any, Any]:
+    """The elements and their indices, in order."""
+    from lanewise import _topk_kernels as kernels
+    from lanewise._device_arrays import _device_of
+
+    with _device_of(a):
+        return _selected_here(kernels, a, k, axis)
+
+
+def _selected_here(kernels: Any, a: Any, k: int, axis: int) -> tuple[Any, Any]:
+    from lanewise._device_arrays import _empty
+
+    moved = a.transpose([one for one in range(a.ndim) if one != axis] + [axis]) if axis != a.ndim - 1 else a
+    if not (moved.flags["C_CONTIGUOUS"] if isinstance(moved, np.ndarray) else moved.is_c_contiguous()):
+        moved = moved.copy()
+    n = moved.shape[-1]
+    count, lines = min(abs(k), n), moved.size // n
+    bits = moved.reshape((moved.size,)).view(f"u{a.dtype.itemsize}")
+    out, out_places = _empty(a, lines * count, bits.dtype), _empty(a, lines * count, np.int64)
+    order = _order_of(a.dtype, k > 0)
+    at_once = lines if n <= kernels.MOST else _LINES
+    for begin in range(0, lines, at_once):
+        end = min(begin + at_once, lines)
+        _select(kernels, bits[begin * n : end * n], n, count, order, out[begin * count : end * count], out_places[begin * count : end * count])
+    back = list(range(a.ndim - 1))
+    back.insert(axis, a.ndim - 1)
+    shape = (*moved.shape[:-1], count)
+    found = out.view(a.dtype).reshape(shape), out_places.reshape(shape)
+    return found if axis == a.ndim - 1 else tuple(one.transpose(back) for one in found)
+
+
+def _order_of(dtype: Any, is_largest: bool) -> tuple[int, Any, Any, Any]:
+    """How keys are made: the kind, the sign bit, the bits of infinity, and those that are inverted, so that the least keys are taken."""
+    from lanewise import _topk_kernels as kernels
+
+    bits = 8 * dtype.itemsize
+    infinity = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000, "float64": 0x7FF0000000000000}.get(dtype.name)
+    kind = kernels.FLOAT if infinity else {"i": kernels.SIGNED, "m": kernels.TIME, "M": kernels.TIME}.get(dtype.kind, kernels.UNSIGNED)
+    return kind, np.uint64(1 << (bits - 1)), np.uint64(infinity or 0), np.uint64((1 << bits) - 1 if is_largest else 0)
+
+
+def _select(kernels: Any, bits: Any, n: int, count: int, order: Any, out: Any, out_places: Any) -> None:
+    """Of lines of n elements, one after the other."""
+    from lanewise._device_arrays import _empty, _zeros
+
+    lines = bits.size // n
+    if n <= kernels.MOST:
+        nothing = _empty(bits, 0, np.uint64), _empty(bits, 0, np.int64)
+        kernels.arrange[_of_sort(lines, n)](bits, n, n, count, *order, *nothing, out, out_places)
+        return
+    grid = min(-(-n // (4 * kernels.BLOCK)), max(1, 2 * lw.cuda.get_current_device().MULTIPROCESSOR_COUNT // lines)), lines
+    stride = kernels.HEAD if grid[0] == 1 else kernels.WORDS
+    words = _zeros(bits, lines * stride, np.uint64)
+    ints = words.view(np.int32)
+    for by_index, width in ((False, 8 * bits.dtype.itemsize), (True, (n - 1).bit_length())):
+        for known in range(width, 0, -kernels.BITS):
+            kernels.narrow[grid, kernels.BLOCK](bits, n, count, *order, known, max(known - kernels.BITS, 0), by_index, stride, words, ints)
+    keys, places = _empty(bits, lines * count, np.uint64), _empty(bits, lines * count, np.int64)
+    kernels.collect[grid, kernels.BLOCK](bits, n, count, *order, stride, words, ints, keys, places)
+    kernels.arrange[_of_sort(lines, count)](bits, n, count, count, *order, keys, places, out, out_places)
+
+
+def _of_sort(lines: int, count: int) -> tuple[int, int, int, int]:
+    """The launch whose blocks sort so many elements: blocks, threads, each of which compares two, the stream, and bytes of shared memory."""
+    size = max(1 << (count - 1).bit_length(), 2)
+    return lines, min(max(size >> 1, 32), 512), 0, 16 * size

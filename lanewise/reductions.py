@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import lanewise as lw
-from lanewise._containers import answers_itself, is_dask, refuse_loss
+from lanewise._containers import answers_itself, is_dask, plain_of, refuse_loss, says_no_progress, says_no_stream, with_library
 
 __all__ = [
     "affine_scan", "all", "any", "argmax", "argmin", "argtopk", "count_nonzero", "cumprod", "cumsum", "logsumexp", "max",
@@ -250,13 +250,17 @@ _PLAIN = frozenset((np.ndarray, lw.cuda.DeviceArray, list, tuple, int, float))
 _DEFAULTS = {"dtype": None, "out": None, "keepdims": False, "initial": ..., "where": True}
 
 
-def _theirs(a: Any, name: str, axis: Any, **given: Any) -> Any:
+def _theirs(a: Any, name: str, axis: Any, stream: Any, progress: Any, **given: Any) -> Any:
     """What a container answers that has the method (pandas, xarray, Dask), asked as NumPy's function asks it; else NotImplemented.
 
-    Arguments that have their default are not handed on: few methods take all of them.
+    Arguments that have their default are not handed on: few methods take all of them. None takes stream= and progress=.
     """
     if type(a) in _PLAIN or is_dask(a) or not answers_itself(a) or not hasattr(a, name):
         return NotImplemented
+    if not says_no_stream(stream):
+        raise TypeError(f"stream= is for device arrays; `{name}` was called with host operands only")
+    if not says_no_progress(progress):
+        raise TypeError(f"{name}: progress= is not for {with_library(a)}, whose own method computes this; pass x.{plain_of(a)}")
     given = {key: value for key, value in given.items() if value is not np._NoValue and value is not _DEFAULTS.get(key, np._NoValue)}
     if axis is not None or len(a.shape if hasattr(a, "shape") else ()) != 1:
         given["axis"] = axis
@@ -276,7 +280,7 @@ def _array(a: Any, name: str, place: int = 1, records: bool = False) -> Any:
         if isinstance(a, np.ma.MaskedArray):
             instead = "x.filled(value)" if name in _WITHOUT_WHERE else "its .data, and where=~x.mask"
             raise TypeError(f"{name}: argument {place} is a masked array, whose mask compiled code would ignore; pass {instead}")
-        refuse_loss(f"argument {place}", a, labels=True)
+        refuse_loss(f"{name}: argument {place}", a, labels=True)
         if answers_itself(a):
             a = np.asarray(a)
     if not hasattr(a, "dtype"):
@@ -393,7 +397,7 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=T
     >>> lw.reductions.sum([1, 2, 3], where=[True, False, True])
     np.int64(4)
     """
-    if (answer := _theirs(a, "sum", axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
+    if (answer := _theirs(a, "sum", axis, stream, progress, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
         return answer
     a = _array(a, "sum")
     return (_sum_of_times if _kind(a) == "m" else _sum)(a, axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
@@ -406,7 +410,7 @@ def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=
     >>> lw.reductions.prod([1.5, 4.0])
     np.float64(6.0)
     """
-    if (answer := _theirs(a, "prod", axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
+    if (answer := _theirs(a, "prod", axis, stream, progress, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
         return answer
     return _prod(_array(a, "prod"), axis=axis, where=where, **_initial(initial), **_options(dtype=dtype, out=out, keepdims=keepdims, stream=stream, progress=progress))
 
@@ -418,7 +422,7 @@ def min(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stre
     >>> lw.reductions.min([[3, 1], [2, 5]], axis=1)
     array([1, 2])
     """
-    if (answer := _theirs(a, "min", axis, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
+    if (answer := _theirs(a, "min", axis, stream, progress, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
         return answer
     return _min(_array(a, "min"), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
@@ -430,7 +434,7 @@ def max(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stre
     >>> lw.reductions.max([3, 9, 1], initial=5)
     np.int64(9)
     """
-    if (answer := _theirs(a, "max", axis, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
+    if (answer := _theirs(a, "max", axis, stream, progress, out=out, keepdims=keepdims, initial=initial, where=where)) is not NotImplemented:
         return answer
     return _max(_array(a, "max"), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
@@ -442,7 +446,7 @@ def any(a, axis=None, out=None, keepdims=False, *, where=True, stream=None, prog
     >>> lw.reductions.any([[0, 0], [0, 2]], axis=1)
     array([False,  True])
     """
-    if (answer := _theirs(a, "any", axis, out=out, keepdims=keepdims, where=where)) is not NotImplemented:
+    if (answer := _theirs(a, "any", axis, stream, progress, out=out, keepdims=keepdims, where=where)) is not NotImplemented:
         return answer
     return _any(_array(a, "any"), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
@@ -454,7 +458,7 @@ def all(a, axis=None, out=None, keepdims=False, *, where=True, stream=None, prog
     >>> lw.reductions.all([1.0, 0.5])
     np.True_
     """
-    if (answer := _theirs(a, "all", axis, out=out, keepdims=keepdims, where=where)) is not NotImplemented:
+    if (answer := _theirs(a, "all", axis, stream, progress, out=out, keepdims=keepdims, where=where)) is not NotImplemented:
         return answer
     return _all(_array(a, "all"), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
@@ -490,7 +494,7 @@ def argmin(a, axis=None, out=None, *, keepdims=False, stream=None, progress=None
 
 
 def _argument(name, plain, of_complex, a, axis, out, keepdims, stream, progress):
-    if (answer := _theirs(a, name, axis, out=out, keepdims=keepdims)) is not NotImplemented:
+    if (answer := _theirs(a, name, axis, stream, progress, out=out, keepdims=keepdims)) is not NotImplemented:
         return answer
     a = _array(a, name)
     if isinstance(axis, tuple):
@@ -515,7 +519,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stre
     >>> lw.reductions.mean([1, 2, 6])
     np.float64(3.0)
     """
-    if (answer := _theirs(a, "mean", axis, dtype=dtype, out=out, keepdims=keepdims, where=where)) is not NotImplemented:
+    if (answer := _theirs(a, "mean", axis, stream, progress, dtype=dtype, out=out, keepdims=keepdims, where=where)) is not NotImplemented:
         return answer
     a, axis = _array(a, "mean"), _whole(axis)
     _check_within(a, axis)
@@ -584,7 +588,7 @@ def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, mean, correction,
         ddof = _degrees("correction", correction)
     ddof = _degrees("ddof", ddof)
     given = {"dtype": dtype, "out": out, "ddof": ddof, "keepdims": keepdims, "where": where, **({} if mean is ... else {"mean": mean})}
-    if (answer := _theirs(a, "std" if root else "var", axis, **given)) is not NotImplemented:
+    if (answer := _theirs(a, "std" if root else "var", axis, stream, progress, **given)) is not NotImplemented:
         return answer
     a, axis = _array(a, "std" if root else "var"), _whole(axis)
     _check_within(a, axis)
@@ -675,7 +679,7 @@ def cumsum(a, axis=None, dtype=None, out=None, *, stream=None):
     >>> lw.reductions.cumsum([[1, 2], [3, 4]])
     array([ 1,  3,  6, 10])
     """
-    if (answer := _theirs(a, "cumsum", axis, dtype=dtype, out=out)) is not NotImplemented:
+    if (answer := _theirs(a, "cumsum", axis, stream, None, dtype=dtype, out=out)) is not NotImplemented:
         return answer
     a, axis = _flat(a, axis, "cumsum")
     return _scan("cumsum", _sum, a, axis=axis, **_options(dtype=dtype, out=out, stream=stream))
@@ -688,7 +692,7 @@ def cumprod(a, axis=None, dtype=None, out=None, *, stream=None):
     array([[ 1,  2],
            [ 3, 12]])
     """
-    if (answer := _theirs(a, "cumprod", axis, dtype=dtype, out=out)) is not NotImplemented:
+    if (answer := _theirs(a, "cumprod", axis, stream, None, dtype=dtype, out=out)) is not NotImplemented:
         return answer
     a, axis = _flat(a, axis, "cumprod")
     return _scan("cumprod", _prod, a, axis=axis, **_options(dtype=dtype, out=out, stream=stream))

@@ -299,14 +299,12 @@ refuse_container(const lw_reduce_call *call, uint32_t i, PyObject *object)
     masked = lw_is_masked_array(object);
     PyOS_snprintf(what, sizeof what, "%.90s: argument %u", shown_name(call->self),
                   (unsigned)i + 1);
-    if (lw_refuse_container(object, true, what) < 0)
-        return -1;
     if (masked > 0)
         PyErr_Format(PyExc_TypeError,
                      "%s: argument %u is a masked array, whose mask compiled code would "
                      "ignore; pass its .data, and where=~x.mask",
                      shown_name(call->self), (unsigned)i + 1);
-    return masked ? -1 : 0;
+    return masked ? -1 : lw_refuse_container(object, true, what);
 }
 
 static int

@@ -614,6 +614,31 @@ resolve_dtypes(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
     return lw_ufunc_ask_numpys(self->base.numpys, "resolve_dtypes", args, n_args, kwnames);
 }
 
+/* Of a method that makes one result of several elements: NumPy's would take the masked ones for
+ * elements, and say that nothing is masked. */
+static int
+refuse_masked(const lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args,
+              Py_ssize_t n_args)
+{
+    Py_ssize_t n = id == LW_METHOD_at ? n_args : 1;
+
+    for (Py_ssize_t i = 0; id != LW_METHOD_outer && i < n && i < n_args; i++) {
+        int masked = !PyArray_Check(args[i]) || PyArray_CheckExact(args[i])
+                         ? 0
+                         : lw_is_masked_array(args[i]);
+        if (masked > 0)
+            PyErr_Format(
+                PyExc_TypeError,
+                "%s.%s: argument %zd is a masked array, whose mask compiled code would "
+                "ignore; pass its .data, %s",
+                self->base.table->name, lw_ufunc_method_names[id], i + 1,
+                id == LW_METHOD_reduce ? "and where=~x.mask" : "or x.filled(value)");
+        if (masked)
+            return -1;
+    }
+    return 0;
+}
+
 static PyObject *
 call_method(lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args, Py_ssize_t n_args,
             PyObject *kwnames)
@@ -625,6 +650,8 @@ call_method(lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args, Py
         return resolve_dtypes(self, args, n_args, kwnames);
     if (lw_brings_objects(args, n_args))
         return refuse_objects(self, id);
+    if (refuse_masked(self, id, args, n_args) < 0)
+        return NULL;
     s = lw_look(args, n_args, kwnames, true);
     if ((s.kinds & LW_CALL_KIND_OTHER) &&
         ask_overrides(self, lw_ufunc_method_names[id], args, n_args, kwnames, self->base.nin,

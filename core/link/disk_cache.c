@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* F_OFD_SETLK */
 #include "core/link/disk_cache.h"
 
 #include "core/base/array.h"
@@ -30,7 +31,8 @@ enum {
     STALE_SECONDS = 3600,
     /* after so many stores the folder is read again, because other processes write too */
     STORES_TO_RESCAN = 64,
-    N_WARNED = 16
+    N_WARNED = 16,
+    MOST_CLAIMS = 64 /* at once: what more threads compile is not claimed */
 };
 /* Far larger than any kernel (some hundred KB); it bounds what a damaged length can make us
  * read. */
@@ -49,6 +51,8 @@ static struct {
 static char *warning;             /* waits until it is taken */
 static uint64_t warned[N_WARNED]; /* hashes of warnings that were given */
 static int n_warned;
+static int claims[MOST_CLAIMS]; /* open files with a lock each */
+static int n_claims;
 static atomic_uint temp_counter;
 
 void
@@ -61,6 +65,14 @@ void
 lw_disk_fork_release(void)
 {
     lw_lock_give(&lock);
+}
+
+/* The parent's claims: as long as a file is open anywhere, its locks are held. */
+void
+lw_disk_fork_child(void)
+{
+    while (n_claims > 0)
+        close(claims[--n_claims]);
 }
 
 /* ---- warnings ---- */
@@ -570,6 +582,79 @@ lw_disk_store(const lw_digest *key, lw_cache_kind kind, const void *data, size_t
                     path, strerror(failed));
     else
         count_store(path, n + HEADER_BYTES + SUM_BYTES);
+}
+
+/* ---- claims: locks of bytes of one file, which end with the process ---- */
+
+enum { MOST_WAITED_SECONDS = 60, POLLED_NANOSECONDS = 1000000 };
+
+/* Whether the byte could be locked: 1, 0: another process has it, -1: the file system cannot.
+ */
+static int
+lock_byte(int file, off_t at)
+{
+    struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = 1};
+
+    if (fcntl(file, F_OFD_SETLK, &range) == 0)
+        return 1;
+    return errno == EAGAIN || errno == EACCES || errno == EINTR ? 0 : -1;
+}
+
+static bool
+keep_claim(int file)
+{
+    bool kept;
+
+    lw_lock_take(&lock);
+    kept = n_claims < MOST_CLAIMS;
+    if (kept)
+        claims[n_claims++] = file;
+    lw_lock_give(&lock);
+    return kept;
+}
+
+int
+lw_disk_claim(const lw_digest *key, lw_cache_kind kind)
+{
+    char path[PATH_BYTES], name[FULL_BYTES];
+    struct timespec begin = {0}, now = {0}, pause = {.tv_nsec = POLLED_NANOSECONDS};
+    uint64_t at = lw_hash64(key, sizeof *key, (uint64_t)kind) >> 2; /* offsets are signed */
+    int file, locked;
+
+    if (!get_folder(path))
+        return -1;
+    snprintf(name, sizeof name, "%s/.lwlock", path);
+    file = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (file < 0)
+        return -1;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    while ((locked = lock_byte(file, (off_t)at)) == 0) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        if (now.tv_sec - begin.tv_sec > MOST_WAITED_SECONDS)
+            break;
+        nanosleep(&pause, NULL);
+    }
+    if (locked == 1 && keep_claim(file))
+        return file;
+    close(file);
+    return -1;
+}
+
+void
+lw_disk_give_up(int claim)
+{
+    bool is_held = false; /* not by a child of the process that made it */
+
+    lw_lock_take(&lock);
+    for (int i = 0; claim >= 0 && i < n_claims; i++)
+        if (claims[i] == claim) {
+            claims[i] = claims[--n_claims];
+            is_held = true;
+            break;
+        }
+    lw_lock_give(&lock);
+    if (is_held)
+        close(claim);
 }
 
 /* ---- info and clear ---- */

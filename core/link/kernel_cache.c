@@ -265,6 +265,7 @@ fork_child(void)
                 drop(e);
         }
     (void)pthread_cond_init(&changed, NULL);
+    lw_disk_fork_child();
     fork_parent();
 }
 
@@ -326,14 +327,27 @@ publish(entry *e, lw_blob *blob, const lw_error *failure)
     lw_lock_give(&lock);
 }
 
+/* Whether it is on disk. If not, *claim keeps other processes from making it, too. */
+static bool
+load(const lw_cache_request *r, lw_bytes *bytes, int *claim)
+{
+    if (!r->use_disk)
+        return false;
+    if (lw_disk_load(&r->key, r->kind, bytes))
+        return true;
+    *claim = lw_disk_claim(&r->key, r->kind);
+    return *claim >= 0 && lw_disk_load(&r->key, r->kind, bytes);
+}
+
 static lw_status
-load_or_make(const lw_cache_request *r, lw_blob **out, lw_cache_origin *origin, lw_error *err)
+load_or_make(const lw_cache_request *r, lw_blob **out, lw_cache_origin *origin, int *claim,
+             lw_error *err)
 {
     lw_bytes bytes = {0};
     lw_status status = LW_OK;
 
     *origin = LW_CACHE_DISK;
-    if (!r->use_disk || !lw_disk_load(&r->key, r->kind, &bytes)) {
+    if (!load(r, &bytes, claim)) {
         *origin = LW_CACHE_MADE;
         LW_TRY(r->make(r->context, &bytes, err));
     }
@@ -353,9 +367,11 @@ fill_entry(entry *e, const lw_cache_request *r, lw_blob **out, lw_cache_origin *
 {
     lw_error cause = {0};
     lw_blob *blob = NULL;
-    lw_status status = load_or_make(r, &blob, origin, &cause);
+    int claim = -1;
+    lw_status status = load_or_make(r, &blob, origin, &claim, &cause);
 
     if (status != LW_OK) {
+        lw_disk_give_up(claim);
         cause.status = status;
         publish(e, NULL, &cause);
         copy_error(&cause, err);
@@ -369,6 +385,7 @@ fill_entry(entry *e, const lw_cache_request *r, lw_blob **out, lw_cache_origin *
     /* waiters go on first, since a disk may be slow */
     if (r->use_disk && *origin == LW_CACHE_MADE)
         lw_disk_store(&r->key, r->kind, blob->bytes.data, blob->bytes.n);
+    lw_disk_give_up(claim);
     *out = blob;
     return LW_OK;
 }

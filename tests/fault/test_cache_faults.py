@@ -50,6 +50,11 @@ def entries(path):
     return sorted(p for p in path.iterdir() if p.suffix == ".lwk")
 
 
+def left(path):
+    """All files but the one whose bytes are locked while an entry is made."""
+    return [p for p in path.iterdir() if p.name != ".lwlock"]
+
+
 def first_entry(path):
     assert run() == []
     found = entries(path)
@@ -306,7 +311,7 @@ def test_disk_is_full(tmp_path, run_python):
     """A file size limit stops the write half-way, as a full disk does."""
     done = run_python("-c", FULL, LANEWISE_CACHE_DIR=str(tmp_path / "c"))
     assert done.stdout.startswith("1 ") and "cannot be written" in done.stdout
-    assert list((tmp_path / "c").iterdir()) == [], "half a file stays behind"
+    assert left(tmp_path / "c") == [], "half a file stays behind"
 
 
 def test_no_descriptors_left(tmp_path, run_python):
@@ -323,7 +328,7 @@ def test_two_processes_at_once(tmp_path):
     for process in running:
         out, problem = process.communicate(timeout=120)
         assert process.returncode == 0 and out.startswith("0"), out + problem
-    assert len(list((tmp_path / "c").iterdir())) == 1  # one entry, no temporary file
+    assert len(left(tmp_path / "c")) == 1  # one entry, no temporary file
 
 
 WRITER = """
@@ -400,3 +405,52 @@ def test_foreign_files_are_left_alone(folder):
     (folder / "sub").mkdir()
     lw.cache.clear()
     assert mine.read_text() == "keep" and (folder / "sub").is_dir() and not entries(folder)
+
+
+ONCE = """
+import sys
+import numpy as np, lanewise as lw
+f = lw.reduce(lambda a, b: a + b * 1.0, map=lambda x: x * 1.2345 + 3)
+g = lw.vectorize(lambda x: x * 7.25 + 3)
+print("ready", flush=True)
+sys.stdin.readline()
+f(np.ones(9)), g(np.ones(9))
+print(f.stats["from_disk"], g.stats["from_disk"])
+"""
+
+
+def test_several_processes_compile_once(tmp_path):
+    """As the workers of Dask on one machine do, which get the first tasks of a function at the same time."""
+    environment = {**os.environ, "LANEWISE_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
+    started = [subprocess.Popen([sys.executable, "-c", ONCE], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    for one in started:
+        assert one.stdout.readline() == "ready\n"
+    for one in started:
+        one.stdin.write("\n")
+        one.stdin.flush()
+    found = [list(map(int, one.communicate()[0].split())) for one in started]
+    assert [sum(column) for column in zip(*found)] == [3, 3], found
+
+
+def test_a_process_that_dies_while_it_compiles_keeps_nobody_waiting(tmp_path):
+    path = tmp_path / "cache"
+    environment = {**os.environ, "LANEWISE_CACHE_DIR": str(path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    holder = f"""
+import fcntl, os, struct, sys
+os.makedirs({str(path)!r}, exist_ok=True)
+file = os.open({str(path / ".lwlock")!r}, os.O_RDWR | os.O_CREAT, 0o600)
+fcntl.fcntl(file, 37, struct.pack("hhqqixxxx", fcntl.F_WRLCK, 0, 0, 0, 0))  # F_OFD_SETLK of all bytes
+print("held", flush=True)
+sys.stdin.read()
+"""
+    held = subprocess.Popen([sys.executable, "-c", holder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert held.stdout.readline() == "held\n"
+    waiting = subprocess.Popen([sys.executable, "-c", ONCE], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert waiting.stdout.readline() == "ready\n"
+    waiting.stdin.write("\n")
+    waiting.stdin.flush()
+    with pytest.raises(subprocess.TimeoutExpired):
+        waiting.wait(1)
+    held.kill()
+    assert waiting.communicate(timeout=60)[0].split() == ["0", "0"]
+    held.communicate()

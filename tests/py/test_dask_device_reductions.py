@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from fake_driver import FAKE
 from lanewise import cuda, reductions as R
 
 da = pytest.importorskip("dask.array")
@@ -63,3 +64,45 @@ def test_parts(target):
     p = total.partial(cuda.to_device(A), axis=0)
     for made in (p, total.merge(p, p), total.finish(p), total.partial(cuda.to_device(A))):
         assert isinstance(made, cuda.DeviceArray)
+
+
+@lw.jit
+def raised(x, out, offset):
+    i = cuda.grid(1)
+    if i < x.size:
+        out[i] = x[i] + (offset + i if 0 < i < x.size - 1 else 0)
+
+
+def test_kernels_take_device_blocks(target):
+    v = rng.random(23)
+    lazy = lw.map_blocks(raised, blocks(v, 6), depth=1)
+    check(lazy, v + np.arange(23) * ((np.arange(23) > 0) & (np.arange(23) < 22)), "a jit kernel")
+    copy = lw.forall(lambda i, x, out: None)
+    if target == "cpu":
+        return  # what stands for a device array is a NumPy array
+    with pytest.raises(TypeError, match="forall takes NumPy blocks here, not .*: write a kernel of lw.jit"):
+        lw.map_blocks(copy, blocks(v, 6)).compute(scheduler="synchronous")
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not cuda.is_available(), reason="no CUDA device")
+def test_random_blocks_lie_where_the_generator_draws():
+    """Where it says when it is called, not where the setting says when the blocks are made."""
+    from lanewise.random import Generator
+
+    for name, args in (("random", ()), ("normal", (1.0, 2.0)), ("gamma", (2.0,)), ("integers", (9,)), ("poisson", (3.0,)), ("dirichlet", ([1.0, 2.0],)), ("choice", (9,))):
+        for size in ((7, 4), ()):
+            at_once = getattr(Generator(3, target="cuda"), name)(*args, size=size)
+            lazy = getattr(Generator(3, target="cuda"), name)(*args, size=size, chunks=3 if size else ())
+            with lw.config(target="cuda"):
+                by_setting = getattr(Generator(3), name)(*args, size=size, chunks=3 if size else ())
+            for one in (lazy, by_setting):
+                found = one.compute(scheduler="synchronous")
+                assert isinstance(found, cuda.DeviceArray) == isinstance(one._meta, cuda.DeviceArray) == isinstance(at_once, cuda.DeviceArray), (name, size)
+                assert (found.shape, found.dtype) == (at_once.shape, at_once.dtype) == (one.shape, one.dtype)
+                if not FAKE:
+                    np.testing.assert_array_equal(np.asarray(found.copy_to_host() if hasattr(found, "copy_to_host") else found),
+                                                  np.asarray(at_once.copy_to_host() if hasattr(at_once, "copy_to_host") else at_once))
+    with lw.config(target="cuda"):
+        here = Generator(3, target="cpu").random(5, chunks=2)
+        assert type(here._meta) is np.ndarray and type(here.compute(scheduler="synchronous")) is np.ndarray

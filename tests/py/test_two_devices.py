@@ -361,3 +361,23 @@ def test_one_device_object_in_two_threads():
     leave.set()
     thread.join()
     assert found == [0, 1]
+
+
+def test_blocks_of_a_dask_array_on_both():
+    """Several GPUs by the threads of one worker: each block is reduced where it lies, and merged on the current device."""
+    da = pytest.importorskip("dask.array")
+
+    def put(block, block_info=None):
+        return on(block_info[0]["chunk-location"][0] % 2, block)
+
+    d = da.from_array(A, chunks=(1, 6)).map_blocks(put, meta=cuda.to_device(np.empty((0, 0))))
+    total = lw.reduce(lambda a, b: a + b)
+    for lazy, want in ((lw.reductions.sum(d), A.sum()), (total(d, axis=0), A.sum(axis=0)), (lw.reductions.topk(d, 2, axis=0), A[:1:-1])):
+        for scheduler in ("synchronous", "threads"):
+            check(lazy.compute(scheduler=scheduler), want, device=0)
+    twice = lw.vectorize(lambda x: 2 * x)(d)
+    check(twice.blocks[1].compute(scheduler="synchronous"), 2 * A[1:2])
+    with pytest.raises(ValueError, match=r"arrays are on devices 0 and 1, but all must be on one: bring them together with"):
+        twice.compute(scheduler="synchronous")
+    back = twice.map_blocks(lambda block: block.copy_to_host(), dtype="f8", meta=np.empty((0, 0))).compute(scheduler="threads")
+    assert back.shape == A.shape and (FAKE or (back == 2 * A).all())

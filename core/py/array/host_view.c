@@ -45,13 +45,25 @@ by_dlpack(PyObject *object)
     return lw_args_dlpack_device(object, &type) < 0 ? NULL : lw_dlpack_host_array(object);
 }
 
+static bool
+is_plain(PyObject *object)
+{
+    int masked;
+
+    if (!PyArray_Check(object) || PyArray_CheckExact(object))
+        return PyArray_CheckExact(object);
+    masked = lw_is_masked_array(object);
+    PyErr_Clear(); /* numpy.ma is not there: neither are masks */
+    return masked <= 0;
+}
+
 /* labels: as lanewise/_containers.py has it. */
 static int
 refuse(PyObject *object, PyObject *labels, const char *what)
 {
     PyObject *module, *lost;
 
-    if (PyArray_Check(object) || PyArray_IsPythonNumber(object) ||
+    if (is_plain(object) || PyArray_IsPythonNumber(object) ||
         PyArray_IsScalar(object, Generic) || PyList_CheckExact(object) ||
         PyTuple_CheckExact(object) || lw_is_device_operand(object))
         return 0;
@@ -68,6 +80,17 @@ int
 lw_refuse_container(PyObject *object, bool labels, const char *what)
 {
     return refuse(object, labels ? Py_True : Py_False, what);
+}
+
+bool
+lw_has_arrow_memory(PyObject *object)
+{
+    return !PyArray_Check(object) && !PyList_CheckExact(object) &&
+           !PyTuple_CheckExact(object) && !PyUnicode_Check(object) &&
+           !PyArray_IsScalar(object, Generic) &&
+           (lw_args_type_has(Py_TYPE(object), "__arrow_c_array__") ||
+            lw_args_type_has(Py_TYPE(object), "__arrow_c_stream__") ||
+            lw_args_type_has(Py_TYPE(object), "as_py")); /* a scalar of pyarrow */
 }
 
 PyArrayObject *

@@ -2,6 +2,7 @@
 
 #include "core/py/array/args.h"
 #include "core/py/array/device_array.h"
+#include "core/py/array/host_view.h"
 #include "core/py/host_cuda.h"
 #include "core/py/numpy/override.h"
 #include "core/py/numpy/ufunc_inner.h"
@@ -29,8 +30,8 @@ kind_of(PyObject *object)
         return lw_is_known_library(object) || !lw_has_override(object)
                    ? LW_CALL_KIND_DEVICE
                    : LW_CALL_KIND_DEVICE | LW_CALL_KIND_OTHER;
-    if (lw_has_override(object))
-        return LW_CALL_KIND_OTHER;
+    if (lw_has_override(object) || lw_has_arrow_memory(object))
+        return LW_CALL_KIND_OTHER; /* lw_override refuses Arrow's nulls */
     return lw_wraps_results(object) ? LW_CALL_KIND_WRAPS : LW_CALL_KIND_PLAIN;
 }
 

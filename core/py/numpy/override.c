@@ -9,6 +9,7 @@
 #include "core/base/text.h"
 #include "core/front/read/services.h"
 #include "core/py/array/args.h"
+#include "core/py/array/host_view.h"
 #include "core/py/numpy/object_operands.h"
 
 #include <string.h>
@@ -80,8 +81,21 @@ lw_wraps_results(PyObject *object)
     return found;
 }
 
+/* NumPy would make NaN of nulls in silence. at: the position of an operand, -1 for where=. */
 static int
-look(overrides *o, const lw_overridden *self, PyObject *object)
+refuse_missing(PyObject *object, Py_ssize_t at)
+{
+    char what[32] = "where=";
+
+    if (!lw_has_arrow_memory(object))
+        return 0;
+    if (at >= 0)
+        PyOS_snprintf(what, sizeof what, "argument %zd", at + 1);
+    return lw_refuse_container(object, false, what);
+}
+
+static int
+look(overrides *o, const lw_overridden *self, PyObject *object, Py_ssize_t at)
 {
     PyObject *method;
 
@@ -92,7 +106,7 @@ look(overrides *o, const lw_overridden *self, PyObject *object)
             return 0;
     method = override_of(object);
     if (method == NULL)
-        return 0;
+        return refuse_missing(object, at);
     if (method == Py_None) {
         PyErr_Format(PyExc_TypeError,
                      "operand '%.200s' does not support ufuncs (__array_ufunc__=None); `%s` "
@@ -111,12 +125,12 @@ look(overrides *o, const lw_overridden *self, PyObject *object)
 }
 
 static int
-look_at_out(overrides *o, const lw_overridden *self, PyObject *out)
+look_at_out(overrides *o, const lw_overridden *self, PyObject *out, Py_ssize_t at)
 {
     if (!PyTuple_CheckExact(out))
-        return look(o, self, out);
+        return look(o, self, out, at);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(out); i++)
-        if (look(o, self, PyTuple_GET_ITEM(out, i)) < 0)
+        if (look(o, self, PyTuple_GET_ITEM(out, i), at + i) < 0)
             return -1;
     return 0;
 }
@@ -130,7 +144,7 @@ find(overrides *o, const lw_overridden *self, PyObject *const *args, Py_ssize_t 
     PyObject *out = NULL, *where = NULL;
 
     for (Py_ssize_t i = 0; i < n_args; i++)
-        if (look_at_out(o, self, args[i]) < 0)
+        if (look_at_out(o, self, args[i], i) < 0)
             return -1;
     for (Py_ssize_t i = 0; i < n_keywords; i++) {
         PyObject *name = PyTuple_GET_ITEM(kwnames, i);
@@ -138,12 +152,12 @@ find(overrides *o, const lw_overridden *self, PyObject *const *args, Py_ssize_t 
             out = args[n_args + i];
         else if (PyUnicode_CompareWithASCIIString(name, "where") == 0)
             where = args[n_args + i];
-        else if (self->inputs_by_name && look(o, self, args[n_args + i]) < 0)
+        else if (self->inputs_by_name && look(o, self, args[n_args + i], n_args + i) < 0)
             return -1;
     }
-    if (out != NULL && look_at_out(o, self, out) < 0)
+    if (out != NULL && look_at_out(o, self, out, self->nin) < 0)
         return -1;
-    return where != NULL ? look(o, self, where) : 0;
+    return where != NULL ? look(o, self, where, -1) : 0;
 }
 
 /* ---- arguments as __array_ufunc__ wants them ---- */
