@@ -5,6 +5,7 @@
  * same, as far as the caller says they exist; LLVM's vectoriser uses them. */
 #include "core/emit/emit_internal.h"
 
+#include "core/ir/bound.h"
 #include "core/tables/intrinsics.h"
 
 #include <inttypes.h>
@@ -108,6 +109,43 @@ call(lw_emitter *e, const op *o, const char *name, const char *suffix)
                     args[0].text, args[1].text, args[2].text, suffix);
 }
 
+/* libdevice reduces the argument of sin, cos and tan exactly from these sizes on, in code that
+ * is several times as long as the rest. LLVM reads the texts. */
+static const struct {
+    double size;
+    const char *text;
+} long_reductions[LW_N_SCALARS] = {
+    [LW_DT_f32] = {105615.0, "105615.0"}, [LW_DT_f64] = {2147483648.0, "2147483648.0"}};
+
+/* Tells LLVM that the argument is small, if its instructions show it, so that the code for
+ * larger ones is removed. The condition is what libdevice tests, negated; it holds for NaN,
+ * too. With `reassoc` LLVM may compute the argument in another way, of which nothing is known.
+ */
+static void
+assume_small(lw_emitter *e, const op *o)
+{
+    uint32_t value = e->func->lists.data[e->inst->b];
+    const char *letter = o->wide == LW_DT_f32 ? "f" : "d";
+    lw_name size, large, small;
+
+    if ((e->inst->flags & LW_FAST_REASSOC) ||
+        lw_ir_bound(e->module, e->func, value) >= long_reductions[o->wide].size)
+        return;
+    lw_declare(e, "$t @llvm.nvvm.fabs.$s($t)", o->wide, letter, o->wide);
+    lw_declare_line(e, "declare void @llvm.assume(i1)\n");
+    size = lw_def(e, "call $t @llvm.nvvm.fabs.$s($t $s)", o->wide, letter, o->wide,
+                  o->args[0].text);
+    large = lw_def(e, "fcmp oge $t $s, $s", o->wide, size.text, long_reductions[o->wide].text);
+    small = lw_def(e, "xor i1 $s, true", large.text);
+    lw_line(e, "call void @llvm.assume(i1 $s)", small.text);
+}
+
+static bool
+has_long_reduction(lw_intrinsic which)
+{
+    return which == LW_IN_sin || which == LW_IN_cos || which == LW_IN_tan;
+}
+
 static void
 call_library(lw_emitter *e, const op *o)
 {
@@ -124,6 +162,8 @@ call_library(lw_emitter *e, const op *o)
     lw_text_init(&variants);
     if (!e->gpu)
         vector_variants(e, o, &variants);
+    else if (!quick && has_long_reduction((lw_intrinsic)e->inst->a))
+        assume_small(e, o);
     call(e, o, name.text, lw_text_get(&variants));
     if (variants.failed)
         e->out->failed = true;
