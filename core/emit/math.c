@@ -5,6 +5,7 @@
  * same, as far as the caller says they exist; LLVM's vectoriser uses them. */
 #include "core/emit/emit_internal.h"
 
+#include "core/ir/bound.h"
 #include "core/tables/intrinsics.h"
 
 #include <inttypes.h>
@@ -108,6 +109,43 @@ call(lw_emitter *e, const op *o, const char *name, const char *suffix)
                     args[0].text, args[1].text, args[2].text, suffix);
 }
 
+/* libdevice reduces the argument of sin, cos and tan exactly from these sizes on, in code that
+ * is several times as long as the rest. LLVM reads the texts. */
+static const struct {
+    double size;
+    const char *text;
+} long_reductions[LW_N_SCALARS] = {
+    [LW_DT_f32] = {105615.0, "105615.0"}, [LW_DT_f64] = {2147483648.0, "2147483648.0"}};
+
+/* Tells LLVM that the argument is small, if its instructions show it, so that the code for
+ * larger ones is removed. The condition is what libdevice tests, negated; it holds for NaN,
+ * too. With `reassoc` LLVM may compute the argument in another way, of which nothing is known.
+ */
+static void
+assume_small(lw_emitter *e, const op *o)
+{
+    uint32_t value = e->func->lists.data[e->inst->b];
+    const char *letter = o->wide == LW_DT_f32 ? "f" : "d";
+    lw_name size, large, small;
+
+    if ((e->inst->flags & LW_FAST_REASSOC) ||
+        lw_ir_bound(e->module, e->func, value) >= long_reductions[o->wide].size)
+        return;
+    lw_declare(e, "$t @llvm.nvvm.fabs.$s($t)", o->wide, letter, o->wide);
+    lw_declare_line(e, "declare void @llvm.assume(i1)\n");
+    size = lw_def(e, "call $t @llvm.nvvm.fabs.$s($t $s)", o->wide, letter, o->wide,
+                  o->args[0].text);
+    large = lw_def(e, "fcmp oge $t $s, $s", o->wide, size.text, long_reductions[o->wide].text);
+    small = lw_def(e, "xor i1 $s, true", large.text);
+    lw_line(e, "call void @llvm.assume(i1 $s)", small.text);
+}
+
+static bool
+has_long_reduction(lw_intrinsic which)
+{
+    return which == LW_IN_sin || which == LW_IN_cos || which == LW_IN_tan;
+}
+
 static void
 call_library(lw_emitter *e, const op *o)
 {
@@ -124,6 +162,8 @@ call_library(lw_emitter *e, const op *o)
     lw_text_init(&variants);
     if (!e->gpu)
         vector_variants(e, o, &variants);
+    else if (!quick && has_long_reduction((lw_intrinsic)e->inst->a))
+        assume_small(e, o);
     call(e, o, name.text, lw_text_get(&variants));
     if (variants.failed)
         e->out->failed = true;
@@ -417,6 +457,73 @@ above_zero(lw_emitter *e, const char *x)
     return lw_def(e, "bitcast <2 x i32> $s to double", pair.text);
 }
 
+static lw_name
+number_of(double value)
+{
+    lw_name name;
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    snprintf(name.text, sizeof name.text, "0x%016" PRIX64, bits);
+    return name;
+}
+
+/* Horner's scheme with fused products, from the highest coefficient on. The text of a float32
+ * is that of the same float64. */
+static lw_name
+polynomial(lw_emitter *e, const double *coefficients, unsigned n, const char *x)
+{
+    lw_name sum = number_of(coefficients[0]);
+
+    for (unsigned i = 1; i < n; i++)
+        sum = fused(e, LW_DT_f32, sum.text, x, number_of(coefficients[i]).text);
+    return sum;
+}
+
+/* erf of a float32: x + x p(x^2) below 1, and above 1 - 2^-(|x| + |x| q(|x|)) with the sign of
+ * x. The minimax polynomials are computed by tests/special/erf_single.py; the error is at most
+ * 1.7 units in the last place, of which the approximation of 2^x is 0.7.
+ *
+ * libdevice's erff has the same form, but selects each coefficient, which takes an instruction
+ * of half the rate, and a register for one of the two. Here both polynomials are computed,
+ * whose coefficients are part of the instructions: Black-Scholes has 598 instead of 632
+ * instructions for four options (sm_90, CUDA 13.0). The results do not depend on the version of
+ * CUDA. */
+static void
+emit_erf(lw_emitter *e, const op *o)
+{
+    static const double small[] = {0x1.45561ap-14, -0x1.a2a4aep-11, 0x1.53dee2p-8,
+                                   -0x1.b7f564p-6, 0x1.ce2cdap-4,   -0x1.81273ep-2,
+                                   0x1.06eba8p-3};
+    static const double large[] = {0x1.4f04bp-16,  -0x1.0834d2p-11, 0x1.62bb84p-8,
+                                   -0x1.1b9d14p-5, 0x1.3ab69p-3,    0x1.d508c2p-1,
+                                   0x1.41b81ap-1};
+    const char *x = o->args[0].text;
+    lw_name size, square, is_large, sum, close, far, bits, sign;
+
+    lw_declare(e, "float @llvm.fma.f32(float, float, float)");
+    lw_declare(e, "float @llvm.nvvm.fabs.f(float)");
+    lw_declare(e, "float @llvm.nvvm.ex2.approx.ftz.f(float)");
+    size = lw_def(e, "call float @llvm.nvvm.fabs.f(float $s)", x);
+    square = lw_def(e, "fmul float $s, $s", x, x);
+    is_large = lw_def(e, "fcmp oge float $s, 1.0", size.text);
+    close = polynomial(e, small, sizeof small / sizeof *small, square.text);
+    far = polynomial(e, large, sizeof large / sizeof *large, size.text);
+    sum = lw_def(e, "select i1 $s, float $s, float $s", is_large.text, far.text, close.text);
+    close = fused(e, LW_DT_f32, sum.text, x, x);
+    far = lw_def(e, "call float @llvm.nvvm.fabs.f(float $s)", close.text);
+    far = lw_def(e, "fsub float -0.0, $s", far.text);
+    far = lw_def(e, "call float @llvm.nvvm.ex2.approx.ftz.f(float $s)", far.text);
+    far = lw_def(e, "fsub float 1.0, $s", far.text);
+    bits = lw_def(e, "bitcast float $s to i32", far.text);
+    sign = lw_def(e, "bitcast float $s to i32", x);
+    sign = lw_def(e, "and i32 $s, -2147483648", sign.text);
+    bits = lw_def(e, "or i32 $s, $s", bits.text, sign.text);
+    far = lw_def(e, "bitcast i32 $s to float", bits.text);
+    lw_float_result(e, o->type, "select i1 $s, float $s, float $s", is_large.text, far.text,
+                    close.text);
+}
+
 /* What ptxas makes of sqrt.rn.f64 where neither scaling nor a special value is needed: 1 / sqrt
  * to 20 bits, a step of third order, and one with the exact remainder. */
 static void
@@ -618,7 +725,9 @@ lw_emit_intrinsic(lw_emitter *e)
         if (o.row->args[i] == 'v')
             o.args[i] = lw_widen(e, o.type, o.args[i]);
     own = lw_own_function(e, which, o.wide);
-    if (own != NULL)
+    if (e->gpu && which == LW_IN_erf && o.wide == LW_DT_f32)
+        emit_erf(e, &o);
+    else if (own != NULL)
         call_own(e, &o, own);
     else if (how == LW_HOW_LLVM)
         call_llvm(e, &o);

@@ -13,8 +13,9 @@
 #include <assert.h>
 #include <string.h>
 
-/* DRAW: instructions of a function that draws a number, and of those that it calls. */
-enum { UNROLL = 4, SHORT_ITERATION = 80, DRAW = 160, HEAD = 7, MOST_INNER = 8 };
+/* DRAW: instructions of a function that draws a number, and of those that it calls: a normal
+ * number has 190. */
+enum { UNROLL = 4, SHORT_ITERATION = 80, DRAW = 240, HEAD = 7, MOST_INNER = 8 };
 
 typedef LW_ARRAY(lw_inst) lw_insts;
 

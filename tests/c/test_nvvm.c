@@ -5,6 +5,7 @@
 
 #include "core/base/env.h"
 #include "core/base/memory.h"
+#include "core/link/ptx_constants.h"
 #include "core/link/toolchain.h"
 
 #include <pthread.h>
@@ -239,6 +240,104 @@ test_link_inputs(void)
     lw_bytes_reset(&other);
 }
 
+/* A kernel with 50 different float64 numbers, of which no half is zero; the last one is `last`,
+ * so that two kernels have different tables. */
+static void
+text_with_numbers(lw_text *out, const char *kernel, int last)
+{
+    lw_text_addf(out,
+                 HEAD "define void @%s(double* %%x) {\n  %%v0 = load double, double* %%x\n",
+                 kernel);
+    for (int k = 1; k <= 50; k++)
+        lw_text_addf(out,
+                     "  %%p%d = fmul double %%v%d, 0x4001234512345%03X\n"
+                     "  %%v%d = fadd double %%p%d, %%v0\n",
+                     k, k - 1, k < 50 ? k : last, k, k);
+    lw_text_addf(out,
+                 "  store double %%v50, double* %%x\n  ret void\n}\n"
+                 "@llvm.used = appending global [1 x i8*] [i8* bitcast (void (double*)* @%s to "
+                 "i8*)], section \"llvm.metadata\"\n"
+                 "!nvvm.annotations = !{!0}\n!0 = !{void (double*)* @%s, !\"kernel\", i32 1}\n"
+                 "!nvvmir.version = !{!1}\n!1 = !{i32 2, i32 0, i32 3, i32 2}\n",
+                 kernel, kernel);
+}
+
+static bool
+has_table(const char *text, const lw_cuda_options *options, const lw_link_input *extra)
+{
+    lw_cuda_source source = {text, "lw_many", extra, extra != NULL};
+    lw_bytes ptx = {0}, cubin = {0};
+    lw_error err = {0};
+    bool found;
+
+    CHECK(good(lw_compile_cuda_ptx(&source, options, &ptx, &err), &err));
+    CHECK(good(lw_compile_cuda(&source, options, &cubin, &err), &err));
+    found = ptx.data != NULL && strstr((char *)ptx.data, "lw_constants[50]") != NULL;
+    lw_bytes_reset(&ptx);
+    lw_bytes_reset(&cubin);
+    return found;
+}
+
+/* For every architecture ptxas takes what lw_ptx_constants writes, and two such kernels, whose
+ * tables have one name, are linked to one program. */
+static void
+test_linked_tables(const char *first, const char *second)
+{
+    static const int all[] = {75, 80, 86, 89, 90, 100, 120};
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        lw_cuda_options options = LW_CUDA_OPTIONS_EXACT(all[i]);
+        lw_bytes ptx[2] = {0}, cubin = {0};
+        lw_link_input inputs[2];
+        lw_link_request request = {inputs, 2, LW_LINK_TO_CUBIN, "lw_many"};
+        lw_error err = {0};
+
+        for (int k = 0; k < 2; k++) {
+            CHECK(good(lw_nvvm_compile(k ? second : first, "lw_many", &options, LW_NVVM_PTX,
+                                       &ptx[k], &err),
+                       &err));
+            CHECK(good(lw_ptx_constants(&ptx[k], &err), &err));
+            CHECK(ptx[k].data && strstr((char *)ptx[k].data, "lw_constants[50]") != NULL);
+            inputs[k] = (lw_link_input){LW_LINK_PTX, ptx[k].data, ptx[k].n, "many"};
+        }
+        CHECK(good(lw_nvjitlink_link(&request, &options, &cubin, &err), &err));
+        CHECK(lw_cubin_has_function(cubin.data, cubin.n, "lw_more"));
+        for (int k = 0; k < 2; k++)
+            lw_bytes_reset(&ptx[k]);
+        lw_bytes_reset(&cubin);
+    }
+}
+
+static void
+test_constants(void)
+{
+    lw_cuda_options exact = LW_CUDA_OPTIONS_EXACT(90), older = LW_CUDA_OPTIONS_EXACT(80);
+    lw_cuda_options lines = {.cc = 90, .opt = 3, .line_info = true};
+    lw_cuda_options none = {.cc = 90, .opt = 0};
+    lw_bytes other = {0};
+    lw_link_input extra = {LW_LINK_PTX, NULL, 0, "given.ptx"};
+    lw_error err = {0};
+    lw_text first, second;
+
+    lw_text_init(&first);
+    lw_text_init(&second);
+    text_with_numbers(&first, "lw_many", 50);
+    text_with_numbers(&second, "lw_more", 51);
+    CHECK(!first.failed && !second.failed);
+    CHECK(has_table(lw_text_get(&first), &exact, NULL));
+    CHECK(has_table(lw_text_get(&first), &lines, NULL));
+    CHECK(!has_table(lw_text_get(&first), &older, NULL));
+    CHECK(!has_table(lw_text_get(&first), &none, NULL));
+    CHECK(good(lw_nvvm_compile(given, "lw_given", &exact, LW_NVVM_PTX, &other, &err), &err));
+    extra.data = other.data;
+    extra.n = other.n;
+    CHECK(!has_table(lw_text_get(&first), &exact, &extra));
+    lw_bytes_reset(&other);
+    test_linked_tables(lw_text_get(&first), lw_text_get(&second));
+    lw_text_reset(&first);
+    lw_text_reset(&second);
+}
+
 static void
 expect_refusal(const char *text, int cc, lw_status expected, const char *words)
 {
@@ -404,6 +503,7 @@ main(void)
     test_architectures();
     test_options();
     test_link_inputs();
+    test_constants();
     test_refusals();
     test_dropped_kernel();
     test_not_found();
