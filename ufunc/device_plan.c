@@ -151,26 +151,28 @@ staged_width(const lw_plan *plan, const lw_kernel_key *key, uint32_t cost)
     unsigned widest = 2, width; /* of bytes no more than 8 */
     int64_t shared = 0;
 
-    if (plan->masked || walk->shape[0] < LW_PLAN_STAGED || walk->shape[1] < LW_PLAN_STAGED ||
+    if (walk->shape[0] < LW_PLAN_STAGED || walk->shape[1] < LW_PLAN_STAGED ||
         cost * STAGED_ELEMENTS > COST_PER_THREAD)
         return 0;
-    for (int i = 0; i < walk->n_operands; i++)
+    for (int i = 0; i < plan->n_in + plan->n_out; i++)
         if (key->operands[i].access > LW_ACCESS_CONSTANT && itemsize_of(plan, i) > widest)
             widest = (unsigned)itemsize_of(plan, i);
     width = 16 / widest;
     for (int i = 0; i < walk->n_operands; i++) {
         lw_access access = (lw_access)key->operands[i].access;
         uint32_t bytes = width * (uint32_t)itemsize_of(plan, i);
+        if (i >= plan->n_in + plan->n_out) /* the mask is read where it is */
+            continue;
         if (access == LW_ACCESS_GENERAL && !walk->operands[i].is_output) {
             shared += LW_PLAN_STAGED * itemsize_of(plan, i) *
                       lw_plan_staged_pitch((uint32_t)itemsize_of(plan, i));
             if (walk->operands[i].strides[1] != itemsize_of(plan, i) ||
                 !is_aligned_along(plan, i, 1, bytes))
                 return 0;
-        } else if (access == LW_ACCESS_CONTIGUOUS) {
+        } else if (access == LW_ACCESS_CONTIGUOUS && !plan->masked) {
             if (!is_aligned_along(plan, i, 0, bytes))
                 return 0;
-        } else if (walk->operands[i].is_output) {
+        } else if (walk->operands[i].is_output && access != LW_ACCESS_CONTIGUOUS) {
             return 0;
         }
     }

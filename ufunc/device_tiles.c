@@ -75,11 +75,15 @@ walk_patches(lw_ufunc_maker *k, lw_ref *coordinate, bool inside, lw_error *err)
 
 /* ---- squares that are staged ---- */
 
-/* A vector of a STAGED square: threads of a row, rows of a pass. */
+/* How threads go over a square: by accesses of `width` elements along one dimension, `step`
+ * rows in a pass. */
+typedef struct passes {
+    unsigned width, n, step;
+    lw_ref along, across; /* the thread's place in the first pass */
+} passes;
+
 typedef struct square {
-    unsigned width, passes;
-    lw_ref along, across; /* the thread's position along the vectors' dimension, and across */
-    unsigned step;        /* rows of a pass */
+    passes turned, straight;    /* along dimensions 1 and 0 */
     lw_ref shared[LW_MAX_ARGS]; /* of operands that are contiguous along dimension 1 */
 } square;
 
@@ -125,14 +129,14 @@ fetch_turned(lw_ufunc_maker *k, const square *q, int operand, const lw_ref *corn
     lw_ref coordinate[LW_WALK_DIMS], across;
 
     memcpy(coordinate, corner, (size_t)k->key->ndim * sizeof *coordinate);
-    coordinate[1] = lw_ir_add(b, corner[1], q->along);
-    for (unsigned p = 0; p < q->passes; p++) {
-        across = lw_ir_add(b, q->across, u32(k, (int64_t)p * q->step));
+    coordinate[1] = lw_ir_add(b, corner[1], q->turned.along);
+    for (unsigned p = 0; p < q->turned.n; p++) {
+        across = lw_ir_add(b, q->turned.across, u32(k, (int64_t)p * q->turned.step));
         coordinate[0] = lw_ir_add(b, corner[0], across);
         vectors[p] = lw_ir_load(
-            b, memory, q->width * n,
+            b, memory, q->turned.width * n,
             lw_ir_offset(b, k->pointer[operand], lw_ufunc_offset(k, operand, coordinate)),
-            q->width * size_of(k, operand), k->key->noalias ? LW_MEM_INVARIANT : 0);
+            q->turned.width * size_of(k, operand), k->key->noalias ? LW_MEM_INVARIANT : 0);
     }
 }
 
@@ -142,15 +146,17 @@ put_turned(lw_ufunc_maker *k, const square *q, int operand, const lw_ref *vector
 {
     lw_builder *b = &k->b;
     lw_dtype memory = lw_dtype_memory_part(lw_ufunc_dtype(k, operand));
-    unsigned n = lw_dtype_n_parts(lw_ufunc_dtype(k, operand)), lanes = q->width * n;
+    unsigned n = lw_dtype_n_parts(lw_ufunc_dtype(k, operand)), lanes = q->turned.width * n;
 
-    for (unsigned p = 0; p < q->passes; p++)
-        for (unsigned e = 0; e < q->width; e++) {
-            lw_ref x = lw_ir_add(b, q->across, u32(k, (int64_t)p * q->step)), parts[2], value;
+    for (unsigned p = 0; p < q->turned.n; p++)
+        for (unsigned e = 0; e < q->turned.width; e++) {
+            lw_ref x = lw_ir_add(b, q->turned.across, u32(k, (int64_t)p * q->turned.step)),
+                   parts[2], value;
             for (unsigned i = 0; i < n; i++)
                 parts[i] = lanes > 1 ? lw_ir_lane(b, vectors[p], e * n + i) : vectors[p];
             value = n > 1 ? lw_ir_pack(b, memory, parts, n) : parts[0];
-            lw_ir_store(b, at_square(k, q, operand, lw_ir_add(b, q->along, u32(k, e)), x),
+            lw_ir_store(b,
+                        at_square(k, q, operand, lw_ir_add(b, q->turned.along, u32(k, e)), x),
                         value, size_of(k, operand), 0);
         }
 }
@@ -163,17 +169,17 @@ read_turned(lw_ufunc_maker *k, const square *q, int operand, unsigned pass, lw_r
     lw_dtype memory = lw_dtype_memory_part(lw_ufunc_dtype(k, operand));
     unsigned n = lw_dtype_n_parts(lw_ufunc_dtype(k, operand)), size = size_of(k, operand);
     unsigned at_once = size < 4 ? 4 / size : 1;
-    lw_ref y = lw_ir_add(b, q->across, u32(k, (int64_t)pass * q->step));
+    lw_ref y = lw_ir_add(b, q->straight.across, u32(k, (int64_t)pass * q->straight.step));
 
-    if (at_once > q->width)
-        at_once = q->width;
-    for (unsigned e = 0; e < q->width; e += at_once) {
-        lw_ref at = at_square(k, q, operand, y, lw_ir_add(b, q->along, u32(k, e)));
+    if (at_once > q->straight.width)
+        at_once = q->straight.width;
+    for (unsigned e = 0; e < q->straight.width; e += at_once) {
+        lw_ref at = at_square(k, q, operand, y, lw_ir_add(b, q->straight.along, u32(k, e)));
         lw_ref got = lw_ir_load(b, memory, at_once * n, at, at_once * size, 0);
         for (unsigned i = 0; i < at_once * n; i++)
             parts[2 * e + i / n * 2 + i % n] = at_once * n > 1 ? lw_ir_lane(b, got, i) : got;
     }
-    lw_ufunc_convert(k, operand, q->width, parts);
+    lw_ufunc_convert(k, operand, q->straight.width, parts);
 }
 
 /* One access of all operands that are not staged. */
@@ -182,10 +188,10 @@ load_straight(lw_ufunc_maker *k, const square *q, lw_ufunc_work *w)
 {
     for (int i = 0; i < k->key->n_in; i++)
         if (lw_ufunc_is_constant(k, i))
-            for (unsigned e = 0; e < q->width; e++)
+            for (unsigned e = 0; e < q->straight.width; e++)
                 memcpy(w->in[i] + 2 * e, k->constant[i], 2 * sizeof(lw_ref));
         else if (!is_staged(k, i))
-            lw_ufunc_load(k, i, w->site.at[i], q->width, w->in[i]);
+            lw_ufunc_load(k, i, w->site.at[i], q->straight.width, w->in[i]);
 }
 
 /* A square that lies wholly inside: all loads from the arrays come first. */
@@ -193,37 +199,43 @@ static lw_status
 whole_square(lw_ufunc_maker *k, const square *q, const lw_ref *corner, lw_error *err)
 {
     lw_builder *b = &k->b;
-    lw_ufunc_work *w = lw_arena_take(&b->module->arena, q->passes * sizeof *w);
+    lw_ufunc_work *w = lw_arena_take(&b->module->arena, q->straight.n * sizeof *w);
     lw_ref *vectors =
-        lw_arena_take(&b->module->arena, (size_t)k->key->n_in * q->passes * sizeof *vectors);
+        lw_arena_take(&b->module->arena, (size_t)k->key->n_in * q->turned.n * sizeof *vectors);
     lw_ref coordinate[LW_WALK_DIMS];
 
     if (w == NULL || vectors == NULL)
         return lw_fail_memory(err);
     memcpy(coordinate, corner, (size_t)k->key->ndim * sizeof *coordinate);
-    coordinate[0] = lw_ir_add(b, corner[0], q->along);
+    coordinate[0] = lw_ir_add(b, corner[0], q->straight.along);
     for (int i = 0; i < k->key->n_in; i++)
         if (is_staged(k, i))
-            fetch_turned(k, q, i, corner, vectors + (size_t)i * q->passes);
-    for (unsigned p = 0; p < q->passes; p++) {
+            fetch_turned(k, q, i, corner, vectors + (size_t)i * q->turned.n);
+    for (unsigned p = 0; p < q->straight.n; p++) {
         coordinate[1] =
-            lw_ir_add(b, corner[1], lw_ir_add(b, q->across, u32(k, (int64_t)p * q->step)));
+            lw_ir_add(b, corner[1],
+                      lw_ir_add(b, q->straight.across, u32(k, (int64_t)p * q->straight.step)));
         lw_ufunc_locate(k, coordinate, &w[p].site);
         if (k->scalar->can_raise)
             w[p].site.element = patch_element(k, coordinate);
+        w[p].mask = lw_ufunc_load_mask(k, &w[p].site);
         load_straight(k, q, &w[p]);
     }
     for (int i = 0; i < k->key->n_in; i++)
         if (is_staged(k, i))
-            put_turned(k, q, i, vectors + (size_t)i * q->passes);
+            put_turned(k, q, i, vectors + (size_t)i * q->turned.n);
     lw_ir_barrier(b);
-    for (unsigned p = 0; p < q->passes; p++) {
+    for (unsigned p = 0; p < q->straight.n; p++) {
         for (int i = 0; i < k->key->n_in; i++)
             if (is_staged(k, i))
                 read_turned(k, q, i, p, w[p].in[i]);
-        for (unsigned e = 0; e < q->width; e++)
+        if (k->key->masked) {
+            lw_ufunc_selected(k, &w[p]);
+            continue;
+        }
+        for (unsigned e = 0; e < q->straight.width; e++)
             lw_ufunc_body(k, w[p].in, e, w[p].site.element, w[p].out);
-        lw_ufunc_store_site(k, &w[p].site, q->width, w[p].out);
+        lw_ufunc_store_site(k, &w[p].site, q->straight.width, w[p].out);
     }
     return LW_OK;
 }
@@ -265,6 +277,7 @@ edge_square(lw_ufunc_maker *k, lw_ref tid, const lw_ref *corner, lw_error *err)
         lw_ufunc_locate(k, coordinate, &w[i].site);
         if (k->scalar->can_raise)
             w[i].site.element = patch_element(k, coordinate);
+        w[i].mask = lw_ufunc_load_mask(k, &w[i].site);
         lw_ufunc_load_site(k, &w[i].site, 1, w[i].in);
     }
     for (unsigned i = 0; i < AT_ONCE; i++) {
@@ -277,22 +290,29 @@ edge_square(lw_ufunc_maker *k, lw_ref tid, const lw_ref *corner, lw_error *err)
     return LW_OK;
 }
 
-/* The thread's place in a pass over a square. */
+static passes
+passes_by(lw_ufunc_maker *k, lw_ref tid, unsigned width)
+{
+    lw_builder *b = &k->b;
+    unsigned row = LW_PLAN_STAGED / width, step = LW_PLAN_BLOCK / row; /* threads; rows */
+    passes p = {.width = width, .n = LW_PLAN_STAGED / step, .step = step};
+
+    p.along = lw_ir_mul(b, lw_ir_and(b, tid, u32(k, row - 1)), u32(k, width));
+    p.across = lw_ir_div(b, tid, u32(k, row));
+    return p;
+}
+
+/* With a mask, neighbours are stored one by one, by neighbouring threads. */
 static void
 describe_square(lw_ufunc_maker *k, lw_ref tid, square *q)
 {
-    lw_builder *b = &k->b;
-    unsigned row = LW_PLAN_STAGED / k->key->staged; /* threads */
-
-    q->width = k->key->staged;
-    q->step = LW_PLAN_BLOCK / row;
-    q->passes = LW_PLAN_STAGED / q->step;
-    q->along = lw_ir_mul(b, lw_ir_and(b, tid, u32(k, row - 1)), u32(k, q->width));
-    q->across = lw_ir_div(b, tid, u32(k, row));
+    q->turned = passes_by(k, tid, k->key->staged);
+    q->straight = k->key->masked ? passes_by(k, tid, 1) : q->turned;
     for (int i = 0; i < k->key->n_in; i++)
         if (is_staged(k, i))
             q->shared[i] = lw_ir_shared(
-                b, LW_PLAN_STAGED * lw_plan_staged_pitch(size_of(k, i)) * size_of(k, i), 16);
+                &k->b, LW_PLAN_STAGED * lw_plan_staged_pitch(size_of(k, i)) * size_of(k, i),
+                16);
 }
 
 static lw_status

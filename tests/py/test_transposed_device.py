@@ -126,13 +126,20 @@ def test_output_that_is_an_operand():
     same(d, want)
 
 
-def test_where():
-    a, m = numbers((576, 520), "float32"), numbers((576, 520), "bool")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_where(dtype):
+    a, b, m = numbers((576, 520), dtype), numbers((520, 576), dtype, 1), numbers((576, 520), "bool")
     m[::3] = False
-    b = numbers((520, 576), "float32", 1)
-    out = cuda.to_device(np.full(a.shape, -1, "float32"))
-    np.add(cuda.to_device(a), cuda.to_device(b).T, out=out, where=cuda.to_device(m))
-    same(out, np.where(m, a + b.T, np.float32(-1)))
+    d, e = cuda.to_device(a), cuda.to_device(b)
+    for mask in (cuda.to_device(m), cuda.to_device(np.ascontiguousarray(m.T)).T, cuda.to_device(m[:, 0])[:, None], cuda.to_device(m[1])):
+        out = cuda.to_device(np.full(a.shape, 7, dtype))
+        np.add(d, e.T, out=out, where=mask)
+        same(out, np.where(mask.copy_to_host(), a + b.T, np.full((), 7, dtype)))
+    a, b, m = a[:513, :515], b[:515, :513], m[:513, :515]
+    out = cuda.to_device(np.full((513, 520), 7, dtype))
+    np.add(d[:513, :515], e[:515, :513].T, out=out[:, :515], where=cuda.to_device(m))
+    same(out[:, :515], np.where(m, a + b.T, np.full((), 7, dtype)))
+    assert (out.copy_to_host()[:, 515:] == np.full((), 7, dtype)).all()
 
 
 def test_exceptions():
