@@ -124,7 +124,7 @@ def test_rows_that_are_assigned():
 @pytest.mark.skipif(FAKE, reason="counts the true elements on the device")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_masks(dtype):
-    for shape in (*SHAPES, (100001,), (300, 70)):
+    for shape in (*SHAPES, (100001,), (300, 70), *([((1 << 20) + 5,)] if dtype == "float32" else [])):
         a = numbers(shape, dtype)
         for flags in (np.zeros(shape, bool), np.ones(shape, bool), np.random.default_rng(1).random(shape) < 0.3):
             x, m = cuda.to_device(a), cuda.to_device(flags)
@@ -134,7 +134,34 @@ def test_masks(dtype):
             b[flags] = 1
             same(x, b)
             if len(shape) > 1 and a.size:  # a mask of rows
-                same(x[cuda.to_device(flags[:, 0])], b[flags[:, 0]])
+                rows = np.ascontiguousarray(flags.reshape(shape[0], -1)[:, 0])
+                same(x[cuda.to_device(rows)], b[rows])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_kernels(dtype):
+    """The kernels themselves, on NumPy arrays."""
+    from lanewise import _device_array_kernels as kernels
+
+    for n in (1, 33, 100001):
+        a, key, flags = numbers((n,), dtype), places(n, (2 * n,)), np.random.default_rng(n).random(n) < 0.3
+        out = np.empty(2 * n, dtype)
+        kernels.take_elements(2 * n, a, key, out)
+        np.testing.assert_array_equal(out, a[key])
+        some = np.empty(np.count_nonzero(flags), dtype)
+        kernels.take_chosen(n, a, flags, np.cumsum(flags), some)
+        np.testing.assert_array_equal(some, a[flags])
+        one = np.dtype(dtype).type(1)
+        for kernel, where in ((kernels.fill_elements, key), (kernels.fill_chosen, flags)):
+            got, want = a.copy(), a.copy()
+            kernel(len(where), got, where, one)
+            want[where] = one
+            np.testing.assert_array_equal(got, want)
+            bad = key.copy()
+            bad[-1] = n
+            if kernel is kernels.fill_elements:
+                with pytest.raises(IndexError, match=f"index {n} is out of bounds for an axis with size {n}"):
+                    kernel(len(bad), got, bad, one)
 
 
 @pytest.mark.skipif(FAKE, reason="the kernel tells it")
