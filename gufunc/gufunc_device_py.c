@@ -122,10 +122,12 @@ make_plan(lw_device_gufunc *w)
     plan->can_spread = spread->possible;
     plan->joins = spread->joins;
     plan->searches = spread->searches;
+    plan->in_order = spread->in_order;
     plan->kept_dim = spread->kept_dim;
     plan->kept_bytes = spread->kept_bytes;
     plan->kept_weight = spread->kept_weight;
     plan->reads_rows = spread->reads_rows;
+    plan->most_shared = (uint32_t)call->device->shared_per_block_optin;
     plan->sizes = w->shape.sizes;
     if (lw_device_call_fill(call, &plan->walk) < 0)
         return -1;
@@ -230,6 +232,7 @@ fill_record(const lw_device_call *call, lw_launch_record *record)
 
     record->grid = (uint32_t)((walk->n + per_block - 1) / per_block);
     record->block = block;
+    record->shared_bytes = lw_core_dynamic_bytes(&w->key);
     lw_record_add(record, (uint64_t)walk->n);
     if (w->key.tiled)
         lw_record_add(record, per_block);

@@ -31,6 +31,36 @@ def take_pairs(b, r, source, places, out):
 
 
 @lw.forall(errors="defer")
+def take_elements(b, source, places, out):
+    at = np.int64(places[b])
+    if at < 0:
+        at += source.shape[0]
+    if at < 0 or at >= source.shape[0]:
+        raise IndexError(f"index {np.int64(places[b])} is out of bounds for an axis with size {source.shape[0]}")
+    out[b] = source[at]
+
+
+@lw.forall(errors="defer")
+def fill_elements(b, to, places, value):
+    at = np.int64(places[b])
+    if at < 0:
+        at += to.shape[0]
+    if at < 0 or at >= to.shape[0]:
+        raise IndexError(f"index {np.int64(places[b])} is out of bounds for an axis with size {to.shape[0]}")
+    to[at] = value
+
+
+@lw.forall(errors="defer", ndim=3)
+def fill_rows(b, r, s, to, places, value):
+    at = np.int64(places[b])
+    if at < 0:
+        at += to.shape[0]
+    if at < 0 or at >= to.shape[0]:
+        raise IndexError(f"index {np.int64(places[b])} is out of bounds for an axis with size {to.shape[0]}")
+    to[at, r, s] = value[0]
+
+
+@lw.forall(errors="defer")
 def claim(b, places, size, last):
     """Of several elements for one place the last one stays, as in NumPy."""
     at = np.int64(places[b])
@@ -59,6 +89,19 @@ def put_each(b, r, s, to, places, values):
 def fill_where(a, r, s, to, mask, value):
     if mask[a]:
         to[a, r, s] = value[0]
+
+
+@lw.forall
+def fill_chosen(i, to, mask, value):
+    if mask[i]:
+        to[i] = value
+
+
+@lw.forall
+def take_chosen(i, source, mask, ends, out):
+    """ends: how many elements of the mask are true up to each."""
+    if mask[i]:
+        out[ends[i] - 1] = source[i]
 
 
 @lw.forall(errors="defer")

@@ -15,6 +15,9 @@ complex_class: Forall
 coordinate: Forall
 count_up: Forall
 differences: Forall
+fill_chosen: Forall
+fill_elements: Forall
+fill_rows: Forall
 fill_where: Forall
 mark_first: Forall
 mark_first_rows: Forall
@@ -22,6 +25,8 @@ put_each: Forall
 put_number: Forall
 put_rows: Forall
 row_numbers: Forall
+take_chosen: Forall
+take_elements: Forall
 take_pairs: Forall
 take_rows: Forall
 within_row: Forall

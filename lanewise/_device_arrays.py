@@ -327,6 +327,12 @@ def setitem(x: Any, key: Any, value: Any) -> None:
             kernels.fill_where(to.shape, to, _flat(_beside(x, mask)), one.view(to.dtype))
     else:
         places = plan.places()
+        if not _is_host(x) and np.ndim(value) == 0 and to.dtype.itemsize == x.dtype.itemsize and places.size * math.prod(to.shape[1:]):
+            one = _zeros(x, 1, x.dtype, value)  # whichever element comes last, it is this one
+            kernels.fill_rows((places.size, *to.shape[1:]), to, places, one.view(to.dtype))
+            if not is_view:
+                _put_back(plan, to)
+            return
         values = _values(plan, value, to, places.size)
         if values.size and plan.each_once:
             kernels.put_each(values.shape, to, places, values)
@@ -337,7 +343,11 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         elif places.size:
             kernels.claim(places.size, places, to.shape[0], _zeros(x, to.shape[0], np.int64, -1))
     if not is_view:
-        plan.view[...] = (to if to.dtype == x.dtype else _flat(to).view(x.dtype)).reshape(plan.view.shape)
+        _put_back(plan, to)
+
+
+def _put_back(plan: _Plan, to: Any) -> None:
+    plan.view[...] = (to if to.dtype == plan.x.dtype else _flat(to).view(plan.x.dtype)).reshape(plan.view.shape)
 
 
 def _values(plan: _Plan, value: Any, to: Any, n: int) -> Any:

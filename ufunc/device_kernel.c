@@ -1,45 +1,13 @@
-#include "ufunc/device_kernel.h"
+#include "ufunc/device_kernel_internal.h"
 
 #include "core/ir/report.h"
 
 #include <assert.h>
 #include <string.h>
 
-enum { MOST_ELEMENTS = 32, MOST_PARTS = 2 }; /* elements a thread holds; parts of a complex */
-
-typedef struct kernel {
-    lw_builder b;
-    const lw_scalar *scalar;
-    const lw_dtype *loop_types;
-    const lw_kernel_key *key;
-    const lw_uniforms *uniforms;
-    lw_ref items;
-    lw_ref pointer[LW_WALK_OPERANDS];              /* not VALUE */
-    lw_ref constant[LW_WALK_OPERANDS][MOST_PARTS]; /* VALUE, CONSTANT: in the loop's dtype */
-    lw_ref size[LW_WALK_DIMS], multiplier[LW_WALK_DIMS], shift[LW_WALK_DIMS];
-    lw_ref stride[LW_WALK_OPERANDS][LW_WALK_DIMS];
-    lw_ref extent[2]; /* TILED */
-    lw_ref report;    /* the lw_report_control */
-} kernel;
-
-/* Addresses of one access: a pointer per operand. */
-typedef struct site {
-    lw_ref at[LW_WALK_OPERANDS];
-    lw_ref
-        element; /* i64, number of the access's first element; only where the body can raise */
-} site;
-
-static lw_dtype
-dtype_of(const kernel *k, int operand)
-{
-    return (lw_dtype)k->key->operands[operand].dtype;
-}
-
-static bool
-is_constant(const kernel *k, int operand)
-{
-    return k->key->operands[operand].access <= LW_ACCESS_CONSTANT;
-}
+typedef lw_ufunc_maker kernel;
+typedef lw_ufunc_site site;
+typedef lw_ufunc_work workspace;
 
 bool
 lw_kernel_has_stride(const lw_kernel_key *key, int operand, int d)
@@ -78,9 +46,9 @@ add_operand_params(kernel *k)
             continue;
         }
         if (key->operands[i].access == LW_ACCESS_VALUE) {
-            for (unsigned p = 0; p < lw_dtype_n_parts(dtype_of(k, i)); p++)
+            for (unsigned p = 0; p < lw_dtype_n_parts(lw_ufunc_dtype(k, i)); p++)
                 k->constant[i][p] =
-                    lw_ir_param_add(&k->b, lw_dtypes[dtype_of(k, i)].parts, 0, "value");
+                    lw_ir_param_add(&k->b, lw_dtypes[lw_ufunc_dtype(k, i)].parts, 0, "value");
             continue;
         }
         k->pointer[i] = lw_ir_param_add(
@@ -113,9 +81,8 @@ add_params(kernel *k)
 
 /* ---- where an access lies ---- */
 
-/* coordinate[d] of item number `item` (u32), innermost first. */
-static void
-decompose(kernel *k, lw_ref item, lw_ref *coordinate)
+void
+lw_ufunc_decompose(kernel *k, lw_ref item, lw_ref *coordinate)
 {
     lw_builder *b = &k->b;
     int last = k->key->ndim - 1;
@@ -130,12 +97,12 @@ decompose(kernel *k, lw_ref item, lw_ref *coordinate)
     coordinate[last] = item;
 }
 
-static lw_ref
-strided_offset(kernel *k, int operand, const lw_ref *coordinate)
+lw_ref
+lw_ufunc_offset(kernel *k, int operand, const lw_ref *coordinate)
 {
     lw_builder *b = &k->b;
     lw_dtype width = k->key->wide ? LW_DT_i64 : LW_DT_i32;
-    int64_t step = (int64_t)k->key->width * lw_dtypes[dtype_of(k, operand)].size_bytes;
+    int64_t step = (int64_t)k->key->width * lw_dtypes[lw_ufunc_dtype(k, operand)].size_bytes;
     lw_ref sum = 0;
 
     for (int d = 0; d < k->key->ndim; d++) {
@@ -151,12 +118,12 @@ strided_offset(kernel *k, int operand, const lw_ref *coordinate)
     return sum ? lw_ir_cast(b, LW_DT_i64, sum) : lw_ir_int(b, LW_DT_i64, 0);
 }
 
-static void
-locate_at(kernel *k, const lw_ref *coordinate, site *s)
+void
+lw_ufunc_locate(kernel *k, const lw_ref *coordinate, site *s)
 {
     for (int i = 0; i < k->key->n_operands; i++)
-        if (!is_constant(k, i))
-            s->at[i] = lw_ir_offset(&k->b, k->pointer[i], strided_offset(k, i, coordinate));
+        if (!lw_ufunc_is_constant(k, i))
+            s->at[i] = lw_ir_offset(&k->b, k->pointer[i], lw_ufunc_offset(k, i, coordinate));
 }
 
 /* The access number `item` (FLAT: i64; STRIDED: u32) of `width` elements. */
@@ -167,12 +134,12 @@ locate(kernel *k, lw_ref item, unsigned width, site *s)
     lw_ref coordinate[LW_WALK_DIMS];
 
     if (k->key->ndim) {
-        decompose(k, item, coordinate);
-        locate_at(k, coordinate, s);
+        lw_ufunc_decompose(k, item, coordinate);
+        lw_ufunc_locate(k, coordinate, s);
     }
     for (int i = 0; i < k->key->n_operands && !k->key->ndim; i++) {
-        int64_t step = (int64_t)width * lw_dtypes[dtype_of(k, i)].size_bytes;
-        if (!is_constant(k, i))
+        int64_t step = (int64_t)width * lw_dtypes[lw_ufunc_dtype(k, i)].size_bytes;
+        if (!lw_ufunc_is_constant(k, i))
             s->at[i] = lw_ir_offset(b, k->pointer[i],
                                     lw_ir_mul(b, item, lw_ir_int(b, LW_DT_i64, step)));
     }
@@ -183,12 +150,23 @@ locate(kernel *k, lw_ref item, unsigned width, site *s)
 
 /* ---- loads, body, stores ---- */
 
-/* parts[element * 2 + part], in the loop's dtype. */
-static void
-load_operand(kernel *k, int operand, lw_ref at, unsigned width, lw_ref *parts)
+void
+lw_ufunc_convert(kernel *k, int operand, unsigned n, lw_ref *parts)
+{
+    lw_dtype dtype = lw_ufunc_dtype(k, operand);
+
+    for (unsigned e = 0; e < n; e++) {
+        if (dtype == LW_DT_b1)
+            parts[2 * e] = lw_ir_cast(&k->b, LW_DT_b1, parts[2 * e]);
+        lw_lower_cast(&k->b, dtype, parts + 2 * e, k->loop_types[operand], parts + 2 * e);
+    }
+}
+
+void
+lw_ufunc_load(kernel *k, int operand, lw_ref at, unsigned width, lw_ref *parts)
 {
     lw_builder *b = &k->b;
-    lw_dtype dtype = dtype_of(k, operand), memory = lw_dtype_memory_part(dtype);
+    lw_dtype dtype = lw_ufunc_dtype(k, operand), memory = lw_dtype_memory_part(dtype);
     unsigned n = lw_dtype_n_parts(dtype), lanes = width * n;
     bool repeated = k->key->operands[operand].access != LW_ACCESS_CONTIGUOUS;
     uint32_t flags = k->key->noalias ? LW_MEM_INVARIANT : 0;
@@ -211,12 +189,8 @@ load_operand(kernel *k, int operand, lw_ref at, unsigned width, lw_ref *parts)
         for (unsigned i = 0; i < lanes; i++)
             parts[i / n * 2 + i % n] = lanes > 1 ? lw_ir_lane(b, vector, i) : vector;
     }
-    if (dtype == LW_DT_b1)
-        for (unsigned i = 0; i < lanes; i++)
-            parts[2 * i] = lw_ir_cast(b, LW_DT_b1, parts[2 * i]);
     assert(n == 1 || n == 2);
-    for (unsigned e = 0; e < lanes / n || e == 0; e++)
-        lw_lower_cast(b, dtype, parts + 2 * e, k->loop_types[operand], parts + 2 * e);
+    lw_ufunc_convert(k, operand, lanes < n ? 1 : lanes / n, parts);
     if (repeated)
         for (unsigned e = 1; e < width; e++)
             memcpy(parts + 2 * e, parts, 2 * sizeof *parts);
@@ -227,19 +201,19 @@ load_constants(kernel *k)
 {
     for (int i = 0; i < k->key->n_in && i < k->uniforms->first; i++) {
         if (k->key->operands[i].access == LW_ACCESS_VALUE)
-            lw_lower_cast(&k->b, dtype_of(k, i), k->constant[i], k->loop_types[i],
+            lw_lower_cast(&k->b, lw_ufunc_dtype(k, i), k->constant[i], k->loop_types[i],
                           k->constant[i]);
         else if (k->key->operands[i].access == LW_ACCESS_CONSTANT)
-            load_operand(k, i, k->pointer[i], 1, k->constant[i]);
+            lw_ufunc_load(k, i, k->pointer[i], 1, k->constant[i]);
     }
 }
 
-static void
-load_site(kernel *k, const site *s, unsigned width, lw_ref (*in)[MOST_ELEMENTS])
+void
+lw_ufunc_load_site(kernel *k, const site *s, unsigned width, lw_ref (*in)[LW_UFUNC_ELEMENTS])
 {
     for (int i = 0; i < k->key->n_in; i++) {
-        if (!is_constant(k, i)) {
-            load_operand(k, i, s->at[i], width, in[i]);
+        if (!lw_ufunc_is_constant(k, i)) {
+            lw_ufunc_load(k, i, s->at[i], width, in[i]);
             continue;
         }
         for (unsigned e = 0; e < width; e++)
@@ -259,9 +233,9 @@ report(kernel *k, lw_ref call, lw_ref element)
     lw_report_emit(&k->b, k->report, lw_ir_result(&k->b, call, 0), values, 1 + n);
 }
 
-static void
-run_body(kernel *k, lw_ref (*in)[MOST_ELEMENTS], unsigned e, lw_ref element,
-         lw_ref (*out)[MOST_ELEMENTS])
+void
+lw_ufunc_body(kernel *k, lw_ref (*in)[LW_UFUNC_ELEMENTS], unsigned e, lw_ref element,
+              lw_ref (*out)[LW_UFUNC_ELEMENTS])
 {
     lw_builder *b = &k->b;
     lw_ref args[2 * LW_MAX_ARGS], call;
@@ -286,9 +260,9 @@ static void
 store_operand(kernel *k, int operand, lw_ref at, unsigned width, const lw_ref *parts)
 {
     lw_builder *b = &k->b;
-    lw_dtype dtype = dtype_of(k, operand), memory = lw_dtype_memory_part(dtype);
+    lw_dtype dtype = lw_ufunc_dtype(k, operand), memory = lw_dtype_memory_part(dtype);
     unsigned n = lw_dtype_n_parts(dtype), align = lw_dtypes[memory].size_bytes * width * n;
-    lw_ref lanes[MOST_ELEMENTS], one[MOST_PARTS] = {0};
+    lw_ref lanes[LW_UFUNC_ELEMENTS], one[LW_UFUNC_PARTS] = {0};
 
     for (unsigned e = 0; e < width; e++) {
         lw_lower_cast(b, k->loop_types[operand], parts + 2 * e, dtype, one);
@@ -307,8 +281,8 @@ store_operand(kernel *k, int operand, lw_ref at, unsigned width, const lw_ref *p
     lw_ir_store(b, at, lw_ir_pack(b, memory, lanes, width * n), align > 16 ? 16 : align, 0);
 }
 
-static void
-store_site(kernel *k, const site *s, unsigned width, lw_ref (*out)[MOST_ELEMENTS])
+void
+lw_ufunc_store_site(kernel *k, const site *s, unsigned width, lw_ref (*out)[LW_UFUNC_ELEMENTS])
 {
     for (int o = 0; o < k->key->n_out; o++)
         store_operand(k, k->key->n_in + o, s->at[k->key->n_in + o], width, out[o]);
@@ -316,22 +290,15 @@ store_site(kernel *k, const site *s, unsigned width, lw_ref (*out)[MOST_ELEMENTS
 
 /* ---- the two ways through a block ---- */
 
-typedef struct workspace {
-    lw_ref mask; /* the byte of one element; 0: there is none */
-    lw_ref in[LW_MAX_ARGS][MOST_ELEMENTS], out[LW_MAX_ARGS][MOST_ELEMENTS];
-    site site;
-} workspace;
-
-/* Loads the mask's byte for an element; 0: there is no mask. */
-static lw_ref
-load_mask(kernel *k, const site *s)
+lw_ref
+lw_ufunc_load_mask(kernel *k, const site *s)
 {
     int mask = k->key->n_operands - 1;
 
     if (!k->key->masked)
         return 0;
-    return lw_ir_load(&k->b, LW_DT_u8, 1, is_constant(k, mask) ? k->pointer[mask] : s->at[mask],
-                      0, 0);
+    return lw_ir_load(&k->b, LW_DT_u8, 1,
+                      lw_ufunc_is_constant(k, mask) ? k->pointer[mask] : s->at[mask], 0, 0);
 }
 
 static void
@@ -348,23 +315,20 @@ walk_one(kernel *k, workspace *w, lw_ref item)
     lw_builder *b = &k->b;
 
     locate(k, item, 1, &w->site);
-    if_selected(k, load_mask(k, &w->site));
-    load_site(k, &w->site, 1, w->in);
-    run_body(k, w->in, 0, w->site.element, w->out);
-    store_site(k, &w->site, 1, w->out);
+    if_selected(k, lw_ufunc_load_mask(k, &w->site));
+    lw_ufunc_load_site(k, &w->site, 1, w->in);
+    lw_ufunc_body(k, w->in, 0, w->site.element, w->out);
+    lw_ufunc_store_site(k, &w->site, 1, w->out);
     if (k->key->masked)
         lw_ir_end(b);
 }
 
-/* The body of an element whose mask and operands are loaded, and the store of its results.
- * Operands are loaded whatever the mask says: only the body must not run where it is not set,
- * and loads that do not wait for the mask are under way together. */
-static void
-walk_selected(kernel *k, workspace *w)
+void
+lw_ufunc_selected(kernel *k, workspace *w)
 {
     if_selected(k, w->mask);
-    run_body(k, w->in, 0, w->site.element, w->out);
-    store_site(k, &w->site, 1, w->out);
+    lw_ufunc_body(k, w->in, 0, w->site.element, w->out);
+    lw_ufunc_store_site(k, &w->site, 1, w->out);
     if (k->key->masked)
         lw_ir_end(&k->b);
 }
@@ -383,16 +347,16 @@ walk_full(kernel *k, lw_ref first, lw_dtype index, lw_error *err)
             g ? lw_ir_add(&k->b, first, lw_ir_int(&k->b, index, (int64_t)g * LW_PLAN_BLOCK))
               : first;
         locate(k, item, width, &w[g].site);
-        w[g].mask = load_mask(k, &w[g].site);
-        load_site(k, &w[g].site, width, w[g].in);
+        w[g].mask = lw_ufunc_load_mask(k, &w[g].site);
+        lw_ufunc_load_site(k, &w[g].site, width, w[g].in);
     }
     for (unsigned g = 0; g < groups && k->key->masked; g++)
-        walk_selected(k, &w[g]);
+        lw_ufunc_selected(k, &w[g]);
     for (unsigned g = 0; g < groups && !k->key->masked; g++)
         for (unsigned e = 0; e < width; e++)
-            run_body(k, w[g].in, e, w[g].site.element, w[g].out);
+            lw_ufunc_body(k, w[g].in, e, w[g].site.element, w[g].out);
     for (unsigned g = 0; g < groups && !k->key->masked; g++)
-        store_site(k, &w[g].site, width, w[g].out);
+        lw_ufunc_store_site(k, &w[g].site, width, w[g].out);
     return LW_OK;
 }
 
@@ -478,108 +442,15 @@ strided_blocks(kernel *k, lw_ref tid, lw_ref block, lw_error *err)
             return lw_fail_memory(err);
         lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, item, k->items));
         locate(k, item, k->key->width, &s);
-        if_selected(k, load_mask(k, &s));
-        load_site(k, &s, k->key->width, w->in);
+        if_selected(k, lw_ufunc_load_mask(k, &s));
+        lw_ufunc_load_site(k, &s, k->key->width, w->in);
         for (unsigned e = 0; e < k->key->width; e++)
-            run_body(k, w->in, e, s.element, w->out);
-        store_site(k, &s, k->key->width, w->out);
+            lw_ufunc_body(k, w->in, e, s.element, w->out);
+        lw_ufunc_store_site(k, &s, k->key->width, w->out);
         if (k->key->masked)
             lw_ir_end(b);
         lw_ir_end(b);
     }
-    lw_ir_end(b);
-fail:
-    return status;
-}
-
-/* TILED: a warp covers 8 x 4 elements, so that both a row-wise and a column-wise operand cost
- * it 4 to 8 sectors; a thread takes four such patches below each other. */
-enum { PATCH_X = 8, PATCH_Y = 4, PATCHES = 4 };
-
-static void
-patch_coordinates(kernel *k, lw_ref tid, lw_ref *x, lw_ref *y)
-{
-    lw_builder *b = &k->b;
-    lw_ref lane = lw_ir_and(b, tid, lw_ir_int(b, LW_DT_u32, 31));
-    lw_ref warp = lw_ir_shr(b, tid, lw_ir_int(b, LW_DT_u32, 5));
-    lw_ref column = lw_ir_and(b, warp, lw_ir_int(b, LW_DT_u32, 3));
-    lw_ref row = lw_ir_shr(b, warp, lw_ir_int(b, LW_DT_u32, 2));
-
-    *x = lw_ir_add(b, lw_ir_mul(b, column, lw_ir_int(b, LW_DT_u32, PATCH_X)),
-                   lw_ir_and(b, lane, lw_ir_int(b, LW_DT_u32, PATCH_X - 1)));
-    *y = lw_ir_add(b, lw_ir_mul(b, row, lw_ir_int(b, LW_DT_u32, PATCH_Y)),
-                   lw_ir_shr(b, lane, lw_ir_int(b, LW_DT_u32, 3)));
-}
-
-/* The element's number in the order of the walk: innermost dimension first. */
-static lw_ref
-patch_element(kernel *k, const lw_ref *coordinate)
-{
-    lw_builder *b = &k->b;
-    int d = k->key->ndim - 1;
-    lw_ref element = lw_ir_cast(b, LW_DT_i64, coordinate[d]);
-
-    while (d-- > 0) {
-        lw_ref extent = lw_ir_cast(b, LW_DT_i64, d < 2 ? k->extent[d] : k->size[d]);
-        element = lw_ir_add(b, lw_ir_mul(b, element, extent),
-                            lw_ir_cast(b, LW_DT_i64, coordinate[d]));
-    }
-    return element;
-}
-
-/* All four patches of a thread: with the square wholly inside, loads first; else one by one. */
-static lw_status
-walk_patches(kernel *k, lw_ref *coordinate, bool inside, lw_error *err)
-{
-    lw_builder *b = &k->b;
-    lw_ref first = coordinate[1];
-    workspace *w = lw_arena_take(&b->module->arena, PATCHES * sizeof *w);
-
-    if (w == NULL)
-        return lw_fail_memory(err);
-    for (int stage = 0; stage < (inside ? 2 : 1); stage++)
-        for (int p = 0; p < PATCHES; p++) {
-            if (stage == 0) {
-                coordinate[1] = lw_ir_add(b, first, lw_ir_int(b, LW_DT_u32, p * 2 * PATCH_Y));
-                if (!inside)
-                    lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, coordinate[1], k->extent[1]));
-                locate_at(k, coordinate, &w[p].site);
-                if (k->scalar->can_raise)
-                    w[p].site.element = patch_element(k, coordinate);
-                w[p].mask = load_mask(k, &w[p].site);
-                load_site(k, &w[p].site, 1, w[p].in);
-            }
-            if (stage == 1 || !inside)
-                walk_selected(k, &w[p]);
-            if (!inside)
-                lw_ir_end(b);
-        }
-    return LW_OK;
-}
-
-static lw_status
-tiled_blocks(kernel *k, lw_ref tid, lw_ref block, lw_error *err)
-{
-    lw_status status = LW_OK;
-    lw_builder *b = &k->b;
-    lw_ref side = lw_ir_int(b, LW_DT_u32, LW_PLAN_TILE), x, y, corner[2], fits[2];
-    lw_ref coordinate[LW_WALK_DIMS], whole[LW_WALK_DIMS];
-
-    decompose(k, block, coordinate);
-    patch_coordinates(k, tid, &x, &y);
-    for (int d = 0; d < 2; d++) {
-        corner[d] = lw_ir_mul(b, coordinate[d], side);
-        fits[d] = lw_ir_compare(b, LW_OP_LE, lw_ir_add(b, corner[d], side), k->extent[d]);
-    }
-    coordinate[0] = lw_ir_add(b, corner[0], x);
-    coordinate[1] = lw_ir_add(b, corner[1], y);
-    memcpy(whole, coordinate, sizeof whole);
-    lw_ir_if(b, lw_ir_and(b, fits[0], fits[1]));
-    LW_TRY(walk_patches(k, whole, true, err));
-    lw_ir_else(b);
-    lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, coordinate[0], k->extent[0]));
-    LW_TRY(walk_patches(k, coordinate, false, err));
-    lw_ir_end(b);
     lw_ir_end(b);
 fail:
     return status;
@@ -595,7 +466,7 @@ emit_kernel(kernel *k, lw_error *err)
 
     load_constants(k);
     if (k->key->tiled)
-        return tiled_blocks(k, tid, block, err);
+        return lw_ufunc_tiles(k, tid, block, err);
     if (k->key->width * k->key->groups == 1) {
         lw_ref first = lw_ir_mul(b, block, lw_ir_int(b, index, LW_PLAN_BLOCK));
         return walk_single(k, lw_ir_add(b, first, tid), err);

@@ -10,6 +10,10 @@
  * and compiles in some tens of milliseconds. */
 #define COST_PER_THREAD 1200
 
+/* Of a STAGED square: elements of a thread; bytes of shared memory at most. */
+#define STAGED_ELEMENTS (LW_PLAN_STAGED * LW_PLAN_STAGED / LW_PLAN_BLOCK)
+#define STAGED_SHARED   49152
+
 /* Up to here a thread takes one element: all SMs have work, and the kernel compiles in two
  * thirds of the time. 2^18 elements are one wave of 132 SMs x 2048 threads. */
 #define SMALL (INT64_C(1) << 18)
@@ -125,6 +129,56 @@ tiled_dim(const lw_plan *plan, const lw_kernel_key *key)
     return 0;
 }
 
+/* Whether every access of an operand along dimension `along` can be as wide as this. */
+static bool
+is_aligned_along(const lw_plan *plan, int operand, int along, uint32_t bytes)
+{
+    const lw_walk_operand *of = &plan->walk.operands[operand];
+
+    if (of->data % bytes != 0)
+        return false;
+    for (int d = 0; d < plan->walk.ndim; d++)
+        if (d != along && (uint64_t)lw_magnitude(of->strides[d]) % bytes != 0)
+            return false;
+    return true;
+}
+
+/* Elements of an access of a TILED kernel that is staged; 0: it is not. */
+static unsigned
+staged_width(const lw_plan *plan, const lw_kernel_key *key, uint32_t cost)
+{
+    const lw_walk *walk = &plan->walk;
+    unsigned widest = 2, width; /* of bytes no more than 8 */
+    int64_t shared = 0;
+
+    if (walk->shape[0] < LW_PLAN_STAGED || walk->shape[1] < LW_PLAN_STAGED ||
+        cost * STAGED_ELEMENTS > COST_PER_THREAD)
+        return 0;
+    for (int i = 0; i < plan->n_in + plan->n_out; i++)
+        if (key->operands[i].access > LW_ACCESS_CONSTANT && itemsize_of(plan, i) > widest)
+            widest = (unsigned)itemsize_of(plan, i);
+    width = 16 / widest;
+    for (int i = 0; i < walk->n_operands; i++) {
+        lw_access access = (lw_access)key->operands[i].access;
+        uint32_t bytes = width * (uint32_t)itemsize_of(plan, i);
+        if (i >= plan->n_in + plan->n_out) /* the mask is read where it is */
+            continue;
+        if (access == LW_ACCESS_GENERAL && !walk->operands[i].is_output) {
+            shared += LW_PLAN_STAGED * itemsize_of(plan, i) *
+                      lw_plan_staged_pitch((uint32_t)itemsize_of(plan, i));
+            if (walk->operands[i].strides[1] != itemsize_of(plan, i) ||
+                !is_aligned_along(plan, i, 1, bytes))
+                return 0;
+        } else if (access == LW_ACCESS_CONTIGUOUS && !plan->masked) {
+            if (!is_aligned_along(plan, i, 0, bytes))
+                return 0;
+        } else if (walk->operands[i].is_output && access != LW_ACCESS_CONTIGUOUS) {
+            return 0;
+        }
+    }
+    return shared <= STAGED_SHARED ? width : 0;
+}
+
 void
 lw_plan_key(lw_plan *plan, uint32_t cost, bool has_loop, lw_kernel_key *key)
 {
@@ -157,6 +211,7 @@ lw_plan_key(lw_plan *plan, uint32_t cost, bool has_loop, lw_kernel_key *key)
         if (tiled != 1)
             lw_walk_swap(walk, 1, tiled);
         key->tiled = 1;
+        key->staged = (uint8_t)staged_width(plan, key, cost);
         return;
     }
     if (!plan->masked) /* elements are stored one by one, so neighbours by one warp */

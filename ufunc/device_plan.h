@@ -14,6 +14,7 @@
 
 enum {
     LW_PLAN_TILE = 32,   /* side of a TILED block's square, in elements */
+    LW_PLAN_STAGED = 64, /* the same where it is STAGED */
     LW_PLAN_BLOCK = 256, /* threads; 8 blocks fill an SM of 2048 threads */
 };
 
@@ -42,8 +43,10 @@ typedef struct lw_kernel_key {
     uint8_t wide;                          /* byte offsets do not fit 31 bits */
     uint8_t noalias;                       /* no output shares memory with another operand */
     uint8_t masked;
-    uint8_t tiled; /* dimensions 0 and 1 are walked in squares of LW_PLAN_TILE */
-    uint8_t pad[2];
+    uint8_t tiled;  /* dimensions 0 and 1 are walked in squares of LW_PLAN_TILE */
+    uint8_t staged; /* TILED: elements of an access; inputs that are GENERAL are contiguous
+                       along dimension 1, and go by way of shared memory. 0: by patches */
+    uint8_t pad;
     struct {
         uint8_t dtype, access;
     } operands[LW_WALK_OPERANDS];
@@ -56,6 +59,20 @@ bool lw_plan_normalise(lw_plan *plan, int ndim, const int64_t *shape,
 /* The kernel a normalised plan wants; may swap dimensions of the plan (TILED). cost:
  * instructions of the body; has_loop: it contains one. */
 void lw_plan_key(lw_plan *plan, uint32_t cost, bool has_loop, lw_kernel_key *key);
+/* The side of a TILED kernel's square. */
+static inline int64_t
+lw_plan_side(const lw_kernel_key *key)
+{
+    return key->staged ? LW_PLAN_STAGED : LW_PLAN_TILE;
+}
+
+/* STAGED: elements of so many bytes from one row of the square to the next. */
+static inline uint32_t
+lw_plan_staged_pitch(uint32_t itemsize)
+{
+    return LW_PLAN_STAGED + (itemsize < 4 ? 4 / itemsize : 1);
+}
+
 /* Bytes of the key that are used. */
 size_t lw_kernel_key_size(const lw_kernel_key *key);
 

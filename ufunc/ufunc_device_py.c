@@ -212,9 +212,9 @@ make_plan(ufunc_call *whole)
 /* ---- launch ---- */
 
 static int64_t
-squares(int64_t size)
+squares(const lw_kernel_key *key, int64_t size)
 {
-    return (size + LW_PLAN_TILE - 1) / LW_PLAN_TILE;
+    return (size + lw_plan_side(key) - 1) / lw_plan_side(key);
 }
 
 /* Elements, accesses or squares: what `items` counts for this kernel. */
@@ -222,8 +222,8 @@ static int64_t
 count_items(const lw_walk *walk, const lw_kernel_key *key)
 {
     if (key->tiled)
-        return walk->n / walk->shape[0] / walk->shape[1] * squares(walk->shape[0]) *
-               squares(walk->shape[1]);
+        return walk->n / walk->shape[0] / walk->shape[1] * squares(key, walk->shape[0]) *
+               squares(key, walk->shape[1]);
     return key->ndim ? walk->n / key->width : walk->n;
 }
 
@@ -233,9 +233,10 @@ add_walk(lw_launch_record *record, const lw_walk *walk, const lw_kernel_key *key
     for (int d = 0; d < 2 && key->tiled; d++)
         lw_record_add(record, (uint64_t)walk->shape[d]);
     for (int d = 0; d + 1 < key->ndim; d++)
-        lw_record_add_divider(record, (uint32_t)(key->tiled && d < 2 ? squares(walk->shape[d])
-                                                 : d == 0 ? walk->shape[0] / key->width
-                                                          : walk->shape[d]));
+        lw_record_add_divider(record,
+                              (uint32_t)(key->tiled && d < 2 ? squares(key, walk->shape[d])
+                                         : d == 0            ? walk->shape[0] / key->width
+                                                             : walk->shape[d]));
     for (int i = 0; i < key->n_operands; i++)
         for (int d = 0; d < key->ndim; d++)
             if (lw_kernel_has_stride(key, i, d))

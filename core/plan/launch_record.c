@@ -47,8 +47,10 @@ lw_record_size(const lw_launch_record *record)
 lw_status
 lw_record_launch(lw_launch_record *record, CUstream stream, lw_error *err)
 {
-    const lw_launch_shape shape = {
-        .grid = {record->grid, 1, 1}, .block = {record->block, 1, 1}, .stream = stream};
+    const lw_launch_shape shape = {.grid = {record->grid, 1, 1},
+                                   .block = {record->block, 1, 1},
+                                   .shared_bytes = record->shared_bytes,
+                                   .stream = stream};
     void *params[LW_RECORD_PARAMS];
 
     for (uint32_t i = 0; i < record->n; i++)

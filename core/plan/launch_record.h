@@ -20,6 +20,7 @@ enum {
 typedef struct lw_launch_record {
     lw_kernel *kernel;
     uint32_t grid, block, n;           /* blocks; threads of a block; parameters */
+    uint32_t shared_bytes;             /* dynamic shared memory of a block */
     uint16_t at[LW_WALK_OPERANDS];     /* where an operand's address or number stands */
     uint64_t values[LW_RECORD_PARAMS]; /* last: copies take n */
 } lw_launch_record;
@@ -28,6 +29,7 @@ static inline void
 lw_record_begin(lw_launch_record *record)
 {
     record->n = 0;
+    record->shared_bytes = 0;
 }
 
 static inline void

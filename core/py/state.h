@@ -46,6 +46,7 @@ enum {
     LW_STATE_METHODS = 13,         /* of device arrays that reduce */
     LW_STATE_REDUCING_UFUNCS = 6,  /* core/py/array/device_array_reduce.c */
     LW_STATE_ARRAY_FUNCTIONS = 18, /* core/py/array/array_function.c */
+    LW_STATE_ARRAY_KERNELS = 7,    /* core/py/array/device_array_elements.c */
     LW_STATE_UFUNC_METHODS = 6,    /* LW_N_METHODS */
     LW_STATE_UFUNCS = 256          /* more than twice as many as NumPy has */
 };
@@ -59,7 +60,8 @@ typedef struct lw_state_found {
         reductions[LW_STATE_METHODS]; /* lanewise.reductions */
     lw_found numpy_functions[LW_STATE_METHODS];
     lw_found reducing_ufuncs[LW_STATE_REDUCING_UFUNCS];
-    lw_found array_functions[LW_STATE_ARRAY_FUNCTIONS], array_kernels[2];
+    lw_found array_functions[LW_STATE_ARRAY_FUNCTIONS],
+        array_kernels[LW_STATE_ARRAY_KERNELS];
     lw_found accumulate, keyword_names[4]; /* texts: core/py/array/device_array_reduce.c */
     lw_found ufunc_methods[LW_STATE_UFUNC_METHODS]; /* lanewise._ufunc_methods */
     lw_found cupy_current_stream, cupy_stream_ptr;  /* the latter: None where CuPy has none */

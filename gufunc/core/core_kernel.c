@@ -35,6 +35,12 @@ lw_core_has_loop_strides(const lw_core_key *key, int operand)
 }
 
 uint32_t
+lw_core_dynamic_bytes(const lw_core_key *key)
+{
+    return key->rows_kb > LW_CORE_ROWS_KB ? key->rows_kb * 1024u : 0;
+}
+
+uint32_t
 lw_core_count(const lw_gufunc_loop *loop, const lw_core_key *key, int operand)
 {
     const lw_core_operand *core = &loop->layout->operands[operand];
@@ -630,6 +636,8 @@ spread_item(kernel *k)
     item = lw_ir_add(b, lw_ir_mul(b, item, lw_maker_u32(k, k->key->warps)),
                      lw_ir_shr(b, k->tid, lw_maker_u32(k, 5)));
     lw_ir_if(b, lw_ir_compare(b, LW_OP_LT, item, k->items));
+    if (k->key->rows_kb)
+        lw_maker_rows(k, item);
     lw_maker_item(k, item);
     lw_ir_end(b);
 }

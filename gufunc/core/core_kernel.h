@@ -7,8 +7,8 @@
  * and cores live in registers. TILED operands of larger cores come by way of shared memory as
  * well: a block takes `tile` items, as many as its shared memory holds, its warps fetch core
  * after core, and a thread works on each. ROWS operands of a spread kernel are fetched whole by
- * the block that works on the item, with a gap between rows, because its threads read down a
- * column of them at one time.
+ * the block, or the warp, that works on the item, with a gap between rows, because its threads
+ * read down a column of them at one time.
  *
  * Parameters of the kernel, in order:
  *   items                   u32
@@ -29,9 +29,11 @@
 enum {
     LW_CORE_KEY_DIMS = 32, /* most core dimensions of a layout that can be constants */
     LW_CORE_LOOP_DIMS = LW_WALK_DIMS,
-    LW_CORE_SMALL = 16,    /* largest core size that is a constant of the kernel */
-    LW_CORE_THREADS = 256, /* threads of a block at most */
-    LW_CORE_SHARED = 49152 /* static shared memory of a block, on every GPU */
+    LW_CORE_SMALL = 16,     /* largest core size that is a constant of the kernel */
+    LW_CORE_THREADS = 256,  /* threads of a block at most */
+    LW_CORE_SHARED = 49152, /* static shared memory of a block, on every GPU */
+    /* KiB of it for operands that are ROWS; the rest is for what the loops share */
+    LW_CORE_ROWS_KB = 44
 };
 
 /* A kernel's access pattern for an operand. STRIDED, DENSE, TILED and ROWS have loop
@@ -61,7 +63,8 @@ typedef struct lw_core_key {
     uint16_t block; /* threads of a block, which are as many items if some operand is STAGED; 0:
                        LW_CORE_THREADS */
     uint8_t sizes[LW_CORE_KEY_DIMS];
-    uint8_t rows_kb; /* KiB of shared memory for the operands that are ROWS */
+    uint8_t rows_kb; /* KiB of a block's shared memory for the operands that are ROWS; so many
+                        that static memory does not hold them are dynamic memory */
     struct {
         uint8_t access;
         uint8_t chunk; /* STAGED: bytes of one access to memory */
@@ -80,6 +83,8 @@ uint32_t lw_core_pitch(const lw_gufunc_loop *loop, const lw_core_key *key, int o
 /* Bytes of shared memory of a STAGED operand, for a block of key->block items. They are fetched
  * in whole passes, one chunk for each thread, and so may end behind the last item. */
 uint32_t lw_core_shared_bytes(const lw_gufunc_loop *loop, const lw_core_key *key, int operand);
+/* Bytes of dynamic shared memory that a block of the kernel needs. */
+uint32_t lw_core_dynamic_bytes(const lw_core_key *key);
 bool lw_core_has_loop_strides(const lw_core_key *key, int operand);
 
 lw_status lw_core_kernel(const lw_gufunc_loop *loop, const lw_core_key *key, const char *symbol,

@@ -33,11 +33,19 @@
  * it only where there are few items anyway. */
 #define TILE_MOST  8192
 #define TILE_ITEMS 1024
-/* Shared memory for operands that are ROWS; the rest is for what the loops share. Of fewer rows
- * the lines of all stay in the first-level cache. */
-#define ROWS_SHARED      (LW_CORE_SHARED - 4096)
+/* Of fewer rows the lines of all stay in the first-level cache. */
 #define ROWS_FROM        16
 #define MOST_ROW_THREADS 128
+/* More threads than there are rows, where each would fetch more bytes than this: a block whose
+ * memory leaves an SM room for few others keeps more loads under way. Measured on an H200 with
+ * 128 to 264 and 520 bytes, in matrices of 48 to 200 rows (64 rows of 65 words have 260 for
+ * each of 64 threads). */
+#define ROWS_EACH          264
+#define MOST_FETCH_THREADS 512
+/* Of matrices of fewer bytes, tiles hold enough to keep a block's threads busy. */
+#define ROWS_ALONE_BYTES 1024
+/* The key has KiB in 8 bits. */
+#define MOST_ROWS_KB 255
 
 static bool
 is_output(const lw_core_plan *plan, int operand)
@@ -296,11 +304,103 @@ fewer_threads(const lw_core_plan *plan, int64_t longest, uint32_t threads)
     return threads;
 }
 
+/* ---- rows ---- */
+
+/* Whether the operand of a spread kernel goes by way of shared memory. */
+static bool
+wants_rows(const lw_core_plan *plan, const lw_core_key *key, int operand)
+{
+    uint8_t access = key->operands[operand].access;
+
+    return plan->reads_rows >> operand & 1 && !is_output(plan, operand) &&
+           !plan->loop->writable[operand] && !plan->loop->writes_excluded &&
+           plan->loop->layout->operands[operand].n == 2 &&
+           (access == LW_ACCESS_DENSE || access == LW_ACCESS_CONSTANT);
+}
+
+/* Bytes of shared memory for operands that are ROWS. */
+static int64_t
+most_rows_bytes(const lw_core_plan *plan)
+{
+    int64_t most = LW_CORE_ROWS_KB * 1024, rest = LW_CORE_SHARED - most;
+
+    if (plan->most_shared > LW_CORE_SHARED)
+        most = plan->most_shared - rest;
+    return most < MOST_ROWS_KB * 1024 ? most : MOST_ROWS_KB * 1024;
+}
+
+static int64_t
+rows_of(const lw_core_plan *plan, int operand)
+{
+    return plan->sizes[plan->loop->layout->operands[operand].dims[0]];
+}
+
+/* Bytes of shared memory that an operand takes of what is left; 0: it is read where it is. */
+static int64_t
+rows_bytes(const lw_core_plan *plan, const lw_core_key *key, int operand, int64_t left)
+{
+    int64_t rows, pitch;
+
+    if (!wants_rows(plan, key, operand))
+        return 0;
+    rows = rows_of(plan, operand);
+    pitch = lw_core_pitch_of(lw_core_plan_bytes(plan, operand) / (rows ? rows : 1),
+                             itemsize_of(plan, operand));
+    if (rows < ROWS_FROM || pitch > left || (pitch * rows + 15) / 16 * 16 > left)
+        return 0;
+    return (pitch * rows + 15) / 16 * 16;
+}
+
+/* Whether an item is worth a block, or a warp, from fewer iterations on: all larger operands
+ * are ROWS, which one thread would read with strides, and each row is the work of one thread.
+ */
+static bool
+is_rows_alone(const lw_core_plan *plan, const lw_core_key *key)
+{
+    int64_t left = most_rows_bytes(plan), used = 0, most = 0;
+
+    for (int i = 0; i < plan->walk.n_operands && plan->in_order; i++) {
+        int64_t bytes = rows_bytes(plan, key, i, left - used);
+        if (bytes == 0 && plan->loop->layout->operands[i].n >= 2)
+            return false;
+        if (bytes != 0 && rows_of(plan, i) > most)
+            most = rows_of(plan, i);
+        used += bytes;
+    }
+    return most > LW_CORE_SMALL && used >= ROWS_ALONE_BYTES;
+}
+
+/* Operands become ROWS in their order, as long as they fit. */
+static void
+take_rows(const lw_core_plan *plan, lw_core_key *key)
+{
+    int64_t left = most_rows_bytes(plan), used = 0, most = 0;
+
+    for (int i = 0; i < plan->walk.n_operands; i++) {
+        int64_t bytes = rows_bytes(plan, key, i, left - used);
+        if (bytes == 0)
+            continue;
+        used += bytes;
+        most = rows_of(plan, i) > most ? rows_of(plan, i) : most;
+        key->operands[i].access = LW_ACCESS_ROWS;
+    }
+    while (used && key->block < most && key->block < MOST_ROW_THREADS)
+        key->block *= 2;
+    while (key->block > 32 && key->block < MOST_FETCH_THREADS && used > ROWS_EACH * key->block)
+        key->block *= 2;
+    if (used && key->block == 32 && plan->walk.n >= WARPS_FROM &&
+        WARPS * used <= LW_CORE_ROWS_KB * 1024)
+        key->warps = WARPS;
+    key->rows_kb = (uint8_t)((used * (key->warps ? key->warps : 1) + 1023) / 1024);
+}
+
+/* ---- threads that share an item ---- */
+
 /* Threads for an item whose loops can be spread: some iterations for each of them, and enough
  * blocks to fill an SM. 0: it is left to one thread. Two iterations must not meet in one
  * element: what is written must be dense. */
 static uint32_t
-spread_threads(const lw_core_plan *plan)
+spread_threads(const lw_core_plan *plan, const lw_core_key *key)
 {
     int64_t longest = 0;
 
@@ -308,7 +408,8 @@ spread_threads(const lw_core_plan *plan)
         return 0;
     for (uint32_t d = 0; d < plan->loop->layout->n_dims; d++)
         longest = plan->sizes[d] > longest ? plan->sizes[d] : longest;
-    if (longest < (plan->walk.n < LW_CORE_FEW || plan->kept_dim ? SPREAD_FEW : SPREAD_FROM))
+    if (longest < (plan->walk.n < LW_CORE_FEW || plan->kept_dim ? SPREAD_FEW : SPREAD_FROM) &&
+        (plan->kept_dim || !is_rows_alone(plan, key)))
         return 0;
     for (int i = 0; i < plan->walk.n_operands; i++)
         if ((is_output(plan, i) || plan->loop->writable[i]) && !is_dense(plan, i))
@@ -342,48 +443,10 @@ kept_share(const lw_core_plan *plan, uint32_t *threads)
     return (uint32_t)((size + *threads - 1) / *threads);
 }
 
-/* ---- rows ---- */
-
-/* Whether the operand of a spread kernel goes by way of shared memory. */
-static bool
-wants_rows(const lw_core_plan *plan, const lw_core_key *key, int operand)
-{
-    uint8_t access = key->operands[operand].access;
-
-    return plan->reads_rows >> operand & 1 && !is_output(plan, operand) &&
-           !plan->loop->writable[operand] &&
-           (access == LW_ACCESS_DENSE || access == LW_ACCESS_CONSTANT);
-}
-
-/* In the order of the operands, as long as they fit. */
-static void
-take_rows(const lw_core_plan *plan, lw_core_key *key)
-{
-    int64_t used = 0, most_rows = 0;
-
-    for (int i = 0; i < plan->walk.n_operands && !plan->loop->writes_excluded; i++) {
-        const lw_core_operand *core = &plan->loop->layout->operands[i];
-        int64_t rows, bytes;
-        if (core->n != 2 || !wants_rows(plan, key, i))
-            continue;
-        rows = plan->sizes[core->dims[0]];
-        bytes = lw_core_pitch_of(plan->sizes[core->dims[1]] * itemsize_of(plan, i),
-                                 itemsize_of(plan, i));
-        if (rows < ROWS_FROM || bytes > ROWS_SHARED || bytes * rows > ROWS_SHARED - used)
-            continue;
-        used += (bytes * rows + 15) / 16 * 16;
-        most_rows = rows > most_rows ? rows : most_rows;
-        key->operands[i].access = LW_ACCESS_ROWS;
-    }
-    key->rows_kb = (uint8_t)((used + 1023) / 1024);
-    while (key->rows_kb && key->block < most_rows && key->block < MOST_ROW_THREADS)
-        key->block *= 2;
-}
-
 void
 lw_core_plan_key(const lw_core_plan *plan, lw_core_key *key)
 {
-    uint32_t threads = spread_threads(plan);
+    uint32_t threads;
 
     memset(key, 0, sizeof *key);
     key->n_operands = (uint8_t)plan->walk.n_operands;
@@ -392,6 +455,7 @@ lw_core_plan_key(const lw_core_plan *plan, lw_core_key *key)
     key->wide = lw_walk_spans(&plan->walk, INT32_MAX);
     for (int i = 0; i < plan->walk.n_operands; i++)
         key->operands[i].access = (uint8_t)access_of(plan, key, i);
+    threads = spread_threads(plan, key);
     if (threads)
         key->kept = (uint8_t)kept_share(plan, &threads);
     key->whole = key->kept && plan->sizes[plan->kept_dim - 1] == (int64_t)key->kept * threads;
@@ -399,10 +463,10 @@ lw_core_plan_key(const lw_core_plan *plan, lw_core_key *key)
     key->spread = key->block != 0;
     if (key->spread && !key->kept)
         take_rows(plan, key);
-    if (key->block == 32 && !key->rows_kb && plan->walk.n >= WARPS_FROM) {
+    if (key->block == 32 && !key->rows_kb && plan->walk.n >= WARPS_FROM)
         key->warps = WARPS;
+    if (key->warps)
         key->block *= WARPS;
-    }
     if (!key->spread && key->constant && plan->walk.n >= STAGE_FROM)
         stage(plan, key);
     if (!key->block)

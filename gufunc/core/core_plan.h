@@ -21,9 +21,11 @@ typedef struct lw_core_plan {
     bool can_spread; /* lw_core_spread says so of the loop */
     bool joins;      /* so it does of this */
     bool searches;   /* and of this */
+    bool in_order;   /* and of this */
     /* as lw_spread has them */
     uint32_t kept_dim, kept_bytes, kept_weight;
     uint64_t reads_rows;
+    uint32_t most_shared; /* bytes of shared memory that a block may have; 0: LW_CORE_SHARED */
     const int64_t *sizes; /* of the layout's core dimensions */
     lw_core_plan_operand operands[LW_MAX_OPERANDS];
     lw_walk walk; /* over items, of the same operands; at least 1 dimension once normalised */

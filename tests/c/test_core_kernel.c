@@ -477,37 +477,68 @@ test_rows(void)
     static const struct {
         int64_t rows, columns;
         bool many;
-        int kb, block; /* kb of float32; 0: it is read where it is */
-    } cases[] = {{100, 30, false, 13, 128}, {64, 64, true, 17, 64},  {40, 64, false, 11, 64},
-                 {16, 100, true, 7, 32},    {15, 100, true, 0, 128}, {600, 30, false, 0, 128},
-                 {40, 300, false, 0, 64},   {200, 40, true, 33, 128}};
+        /* of float32, and of float64: KiB; 0: it is read where it is. Threads of a block, items
+         * of a block. */
+        struct {
+            int kb, block, warps;
+        } wants[2];
+    } cases[] = {
+        {100, 30, false, {{13, 128, 0}, {25, 128, 0}}},
+        {64, 64, true, {{17, 64, 0}, {33, 128, 0}}},
+        {40, 64, false, {{11, 64, 0}, {21, 128, 0}}},
+        {16, 100, true, {{26, 128, 4}, {13, 32, 0}}}, /* four do not fit */
+        {15, 100, true, {{0, 128, 4}, {0, 128, 4}}},
+        {600, 30, false, {{73, 512, 0}, {146, 512, 0}}}, /* dynamic memory */
+        {200, 40, true, {{33, 128, 0}, {65, 256, 0}}},
+        {128, 128, true, {{65, 256, 0}, {129, 512, 0}}},
+        {300, 300, true, {{0, 128, 4}, {0, 128, 4}}},
+        {48, 48, true, {{10, 64, 0}, {19, 128, 0}}},
+        {32, 32, true, {{17, 128, 4}, {33, 128, 4}}},
+        {24, 24, true, {{10, 128, 4}, {19, 128, 4}}},
+        {17, 20, false, {{2, 32, 0}, {3, 32, 0}}},
+    };
     lw_core_layout layout = matvec_layout();
 
-    for (int t = 0; t < 16; t++) {
+    for (size_t t = 0; t < 2 * sizeof cases / sizeof cases[0]; t++) {
+        int64_t rows = cases[t / 2].rows, columns = cases[t / 2].columns, sizes[2];
+        lw_dtype dtype = t % 2 ? LW_DT_f64 : LW_DT_f32;
         lw_arg_parts parts[3] = {{0}};
         lw_scalar scalar = {0};
         lw_gufunc_loop loop;
         lw_core_plan plan;
         lw_core_key key;
-        int64_t sizes[2];
-        bool wide = t >= 8, fits = cases[t % 8].kb > 0 && !(wide && cases[t % 8].kb > 22);
-        matvec_body(&scalar, wide ? LW_DT_f64 : LW_DT_f32, false, parts);
-        make_loop(&loop, &layout, wide ? LW_DT_f64 : LW_DT_f32, &scalar);
-        CHECK(lw_core_spread(&loop).reads_rows == 1);
-        make_plan(&plan, &loop, sizes, cases[t % 8].rows, cases[t % 8].columns,
-                  cases[t % 8].many ? 1 << 16 : 100);
-        plan.can_spread = true;
+        int kb = cases[t / 2].wants[t % 2].kb;
+        lw_spread spread;
+        matvec_body(&scalar, dtype, false, parts);
+        make_loop(&loop, &layout, dtype, &scalar);
+        spread = lw_core_spread(&loop);
+        CHECK(spread.reads_rows == 1 && spread.in_order);
+        make_plan(&plan, &loop, sizes, rows, columns, cases[t / 2].many ? 1 << 16 : 100);
+        plan.can_spread = plan.in_order = true;
         plan.reads_rows = 1;
+        plan.most_shared = 232448;
         lw_core_plan_key(&plan, &key);
-        CHECK(key.spread && (key.rows_kb > 0) == fits);
-        CHECK((key.operands[0].access == LW_ACCESS_ROWS) == fits);
+        CHECK(key.spread && key.rows_kb == kb);
+        CHECK((key.operands[0].access == LW_ACCESS_ROWS) == (kb > 0));
         CHECK(key.operands[1].access == LW_ACCESS_DENSE);
-        CHECK(wide || (key.rows_kb == cases[t % 8].kb && key.block == cases[t % 8].block));
-        if (fits && have_compiler)
+        CHECK(key.block == cases[t / 2].wants[t % 2].block &&
+              key.warps == cases[t / 2].wants[t % 2].warps);
+        CHECK(lw_core_dynamic_bytes(&key) == (kb > 44 ? 1024U * (unsigned)kb : 0));
+        if (kb > 0 && kb <= 44 && have_compiler)
             CHECK(try_kernel(&loop, &key).shared_bytes >= 1024 * key.rows_kb);
+        if (kb > 44 && have_compiler)
+            CHECK(try_kernel(&loop, &key).shared_bytes <= 4096);
+        plan.most_shared = 0; /* not known: static memory only */
+        lw_core_plan_key(&plan, &key);
+        CHECK(key.rows_kb == (kb > 44 ? 0 : kb));
         plan.reads_rows = 0;
         lw_core_plan_key(&plan, &key);
-        CHECK(key.spread && key.rows_kb == 0 && key.operands[0].access == LW_ACCESS_DENSE);
+        CHECK(key.rows_kb == 0 && key.operands[0].access != LW_ACCESS_ROWS);
+        CHECK(key.spread == (rows >= 64 || columns >= 64 || rows == 40));
+        plan.reads_rows = 1;
+        plan.in_order = false; /* sums by several threads: only where a block is worth it */
+        lw_core_plan_key(&plan, &key);
+        CHECK(key.spread == (rows >= 64 || columns >= 64 || rows == 40));
         lw_module_free(scalar.module);
     }
 }

@@ -195,6 +195,47 @@ test_strided(void)
     lw_module_free(scalar.module);
 }
 
+/* Which squares are turned in shared memory, and by accesses of how many elements. */
+static void
+test_squares(void)
+{
+    static const struct {
+        lw_dtype dtype;
+        int64_t rows, columns, skew; /* bytes of the turned operand's address */
+        uint32_t cost;
+        unsigned staged;
+    } cases[] = {
+        {LW_DT_f32, 8192, 8192, 0, 3, 4},  {LW_DT_f16, 1000, 520, 0, 3, 8},
+        {LW_DT_i8, 1000, 520, 0, 3, 8},    {LW_DT_f64, 1000, 510, 0, 3, 2},
+        {LW_DT_c64, 1000, 510, 0, 3, 2},   {LW_DT_c128, 1000, 520, 0, 3, 0}, /* 66 KB */
+        {LW_DT_f32, 8191, 8192, 0, 3, 0},  {LW_DT_f32, 8192, 8190, 0, 3, 0},
+        {LW_DT_f32, 8192, 8192, 4, 3, 0},  {LW_DT_f32, 63 * 100, 60, 0, 3, 0},
+        {LW_DT_f32, 8192, 8192, 0, 90, 0}, /* 16 bodies are too many */
+    };
+
+    for (size_t t = 0; t < sizeof cases / sizeof *cases; t++) {
+        int64_t rows = cases[t].rows, columns = cases[t].columns;
+        int64_t size = lw_dtypes[cases[t].dtype].size_bytes, shape[2] = {rows, columns};
+        int64_t dense[2] = {columns * size, size}, turned[2] = {size, rows * size};
+        lw_dtype types[3] = {cases[t].dtype, cases[t].dtype, cases[t].dtype};
+        lw_scalar scalar;
+        lw_kernel_key key;
+        lw_plan plan;
+        start_plan(&plan, cases[t].dtype);
+        plan.walk.operands[1].data += (uint64_t)cases[t].skew;
+        normalise(&plan, 2, shape, dense, turned, dense);
+        lw_plan_key(&plan, cases[t].cost, false, &key);
+        CHECK(key.tiled == (columns >= LW_PLAN_TILE && rows >= LW_PLAN_TILE));
+        CHECK(key.staged == cases[t].staged && key.width == 1);
+        CHECK(lw_plan_side(&key) == (key.staged ? 64 : 32));
+        if (cases[t].dtype == LW_DT_f32 || cases[t].dtype == LW_DT_f64) {
+            make_scalar(&scalar, types, false);
+            try_kernel(&scalar, types, &key);
+            lw_module_free(scalar.module);
+        }
+    }
+}
+
 static void
 test_masked(void)
 {
@@ -261,6 +302,7 @@ main(void)
     test_overlap();
     test_flat();
     test_strided();
+    test_squares();
     test_masked();
     printf("ok, %d cubins\n", n_cubins);
     CHECK(lw_memory_live() < 200); /* what the toolchain keeps for the process */

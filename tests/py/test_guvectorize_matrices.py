@@ -43,7 +43,21 @@ def both_ways(a, x):
             x[i] += a[i, k]
 
 
-SHAPES = [(1, 64, 64), (3, 64, 64), (5, 40, 50), (2, 100, 33), (2, 33, 100), (2, 128, 80), (1, 200, 40), (3, 16, 70), (2, 1, 90), (1, 300, 300)]
+@lw.guvectorize("(m,n)->(m),()", warn=False)
+def rows_and_all(a, x, y):
+    """Not of rows alone: the last loop combines what several threads add."""
+    for i in range(a.shape[0]):
+        x[i] = 0
+        for k in range(a.shape[1]):
+            x[i] += a[i, k]
+    total = a[0, 0] * 0
+    for i in range(a.shape[0]):
+        total += a[i, 0]
+    y[0] = total
+
+
+SHAPES = [(1, 64, 64), (3, 64, 64), (5, 40, 50), (2, 100, 33), (2, 33, 100), (2, 128, 80), (1, 200, 40), (3, 16, 70), (2, 1, 90), (1, 300, 300),
+          (3, 17, 17), (5, 31, 20), (2, 128, 128), (1, 150, 170), (2, 0, 40)]
 
 
 def integers(*shape, dtype="f4"):
@@ -59,6 +73,41 @@ def test_matrices_times_vectors(shape, simulated):
         np.testing.assert_array_equal(y.copy_to_host(), np.einsum("imn,in->im", a, x))
     y = matvec(cuda.to_device(a[0]), cuda.to_device(x))  # one matrix for all vectors
     np.testing.assert_array_equal(y.copy_to_host(), np.einsum("mn,in->im", a[0], x))
+
+
+@pytest.mark.parametrize("shape", [(2051, 17, 19), (2049, 32, 32), (2048, 24, 33), (16500, 20, 17)], ids=str)
+def test_many_small_matrices(shape, simulated):
+    """A warp works on each of them. Results are those of one thread, bit for bit; the host computes them that way."""
+    rng = np.random.default_rng(shape[1])
+    for dtype in ("f4", "f8", "i1") if shape[0] < 10000 else ("f4",):
+        a, x = rng.normal(0, 9, shape).astype(dtype), rng.normal(0, 9, (shape[0], shape[2])).astype(dtype)
+        a[7, 3, 5] = 1
+        if dtype != "i1":
+            a[5, 3, 5], x[9, 2] = np.nan, -np.inf
+        y = matvec(cuda.to_device(a), cuda.to_device(x)).copy_to_host()
+        np.testing.assert_array_equal(y, matvec(a, x))
+        y = matvec(cuda.to_device(a)[::-1], cuda.to_device(x)).copy_to_host()
+        np.testing.assert_array_equal(y, matvec(a[::-1], x))
+
+
+def test_matrices_of_which_one_fills_the_shared_memory(simulated):
+    for shape, dtype in (((3, 128, 128), "f4"), ((2, 128, 129), "f8"), ((2, 210, 250), "f4")):
+        a, x = integers(*shape, dtype=dtype), integers(shape[0], shape[2], dtype=dtype)
+        np.testing.assert_array_equal(matvec(cuda.to_device(a), cuda.to_device(x)).copy_to_host(), np.einsum("imn,in->im", a, x))
+
+
+@pytest.mark.parametrize("items, columns", [(3, 0), (0, 20), (2100, 0)])
+def test_nothing_to_fetch(items, columns, simulated):
+    x, y = row_sums(cuda.to_device(integers(items, 40, columns)), cuda.to_device(integers(items, 30, columns)))
+    np.testing.assert_array_equal(x.copy_to_host(), np.zeros((items, 40)))
+    np.testing.assert_array_equal(y.copy_to_host(), np.zeros((items, 30)))
+
+
+def test_sums_of_all_rows_beside(simulated):
+    a = integers(20, 24, 24)
+    x, y = rows_and_all(cuda.to_device(a))
+    np.testing.assert_array_equal(x.copy_to_host(), a.sum(2))
+    np.testing.assert_array_equal(y.copy_to_host(), a[:, :, 0].sum(1))
 
 
 def test_strides_and_other_loops(simulated):

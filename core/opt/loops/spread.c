@@ -698,6 +698,16 @@ joins(const lw_spreader *s)
     return only;
 }
 
+/* Whether some loop carries a variable from one iteration to the next, or ends early. */
+static bool
+combines(const lw_spreader *s)
+{
+    for (uint32_t i = 0; i < s->n_loops; i++)
+        if (s->loops[i].n_carried || s->loops[i].n_picks || s->loops[i].searches)
+            return true;
+    return false;
+}
+
 /* Sorts the arrays that a loop loads from: those with a row for each iteration, along which
  * an inner loop runs, and those whose neighbours threads read at one time. Elements that all
  * iterations read count as neither. */
@@ -749,6 +759,7 @@ lw_spread_of(const lw_spread_source *of)
         result.searches |= s->loops[i].searches;
     if (result.possible) {
         lw_kept kept = lw_kept_find(s);
+        result.in_order = !combines(s);
         result.kept_dim = kept.dim;
         result.kept_bytes = kept.bytes;
         result.kept_weight = kept.weight;

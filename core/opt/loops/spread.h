@@ -51,6 +51,9 @@ typedef struct lw_spread {
     /* threads wait for each other at every step, or do little but combine values */
     bool joins;
     bool searches; /* some loop searches for the iteration that ends it */
+    /* no loop combines values of several iterations: results are those of one thread, bit for
+     * bit */
+    bool in_order;
     /* 1 + the number of the dimension along which elements can stay in registers from loop to
      * loop (kept.h), 0: none; the bytes of an iteration that do so at the same time;
      * instructions, roughly, of an iteration of all these loops */

@@ -83,8 +83,18 @@ static PyObject *
 of_take(const call *c)
 {
     bool plain = c->n == 2 || (c->n == 3 && PyLong_CheckExact(c->args[2]));
+    PyObject *name, *axis = c->n == 3 ? c->args[2] : NULL;
+    lw_device_array *array = array_at(c, 0);
+    Py_ssize_t at = 0;
+    PyObject *result;
 
-    return plain && !has_keywords(c) && array_at(c, 0) ? call_method("take", c) : NULL;
+    if (!plain || array == NULL || PyDict_GET_SIZE(c->kwargs) > 1)
+        return NULL;
+    while (PyDict_Next(c->kwargs, &at, &name, &axis))
+        if (c->n == 3 || PyUnicode_CompareWithASCIIString(name, "axis") != 0)
+            return NULL;
+    result = lw_array_take_flat(array, c->args[1], axis);
+    return result || PyErr_Occurred() || has_keywords(c) ? result : call_method("take", c);
 }
 
 static PyObject *
@@ -129,16 +139,6 @@ are_alike(PyObject *const *values, Py_ssize_t n, const lw_device_array **first)
     return *first != NULL;
 }
 
-/* Borrowed; NULL with an exception. */
-static PyObject *
-kernel(const char *name, lw_found *place)
-{
-    PyObject *found = lw_found_get(place);
-
-    return found ? found
-                 : lw_found_set(place, lw_service_find(LW_SERVICE_DEVICE_ARRAY_KERNELS, name));
-}
-
 static PyObject *
 of_where(const call *c)
 {
@@ -150,7 +150,7 @@ of_where(const call *c)
         !(is_real_number((lw_dtype)first->dtype) || first->dtype == LW_DT_b1 ||
           lw_is_complex((lw_dtype)first->dtype)))
         return NULL;
-    choose = kernel("choose", &lw_core->found.array_kernels[0]);
+    choose = lw_array_kernel(LW_KERNEL_CHOOSE);
     return choose ? PyObject_Vectorcall(choose, c->args, 3, NULL) : NULL;
 }
 
@@ -183,7 +183,7 @@ of_clip(const call *c)
         !is_real_number((lw_dtype)array->dtype) || !are_alike(c->args, 3, &first) ||
         !is_within(c->args[1], array) || !is_within(c->args[2], array))
         return NULL;
-    clip = kernel("clip", &lw_core->found.array_kernels[1]);
+    clip = lw_array_kernel(LW_KERNEL_CLIP);
     return clip ? PyObject_Vectorcall(clip, c->args, 3, NULL) : NULL;
 }
 

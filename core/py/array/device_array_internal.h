@@ -6,6 +6,7 @@
  *   device_array_index.c    a[…], a[…] = …, iteration
  *   device_array_shape.c    views of another shape: reshape, transpose, squeeze, view
  *   device_array_ops.c      operators, __array_ufunc__, printing
+ *   device_array_elements.c a[array], a[array] = number, in the common forms
  *   device_array_service.c  what is written in Python: subscripts with arrays, sorting */
 #ifndef LW_PY_DEVICE_ARRAY_INTERNAL_H
 #define LW_PY_DEVICE_ARRAY_INTERNAL_H
@@ -69,6 +70,30 @@ extern PyMethodDef lw_array_reduce_methods[];
  * of
  * __array_ufunc__. NULL without an exception: there is more to it. */
 PyObject *lw_array_reduce_by(PyObject *ufunc, PyObject *name, PyObject *args, PyObject *kwargs);
+
+/* ---- device_array_elements.c ---- */
+
+/* Functions of lanewise/_device_array_kernels.py. */
+typedef enum lw_array_kernel_name {
+    LW_KERNEL_CHOOSE,
+    LW_KERNEL_CLIP,
+    LW_KERNEL_TAKE_ELEMENTS,
+    LW_KERNEL_TAKE_PAIRS,
+    LW_KERNEL_FILL_ELEMENTS,
+    LW_KERNEL_TAKE_CHOSEN,
+    LW_KERNEL_FILL_CHOSEN
+} lw_array_kernel_name;
+
+/* Borrowed; NULL with an exception. */
+PyObject *lw_array_kernel(lw_array_kernel_name which);
+/* x[key] for an array of integers, or a mask; NULL without an exception: it is left to Python's
+ * code. */
+PyObject *lw_array_take_quickly(lw_device_array *x, PyObject *key);
+/* The same of integers alone; and as numpy.take, whose axis= may be NULL. */
+PyObject *lw_array_take_elements(lw_device_array *x, PyObject *key);
+PyObject *lw_array_take_flat(lw_device_array *x, PyObject *key, PyObject *axis);
+/* x[key] = value for one number: 1; 0: it is left; -1 with an exception. */
+int lw_array_fill_quickly(lw_device_array *x, PyObject *key, PyObject *value);
 
 /* ---- device_array_service.c ---- */
 /* Whether a subscript, or a tuple of them, gives a view: no array, list or bool. */

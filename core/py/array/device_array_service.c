@@ -46,6 +46,10 @@ lw_array_key_is_basic(PyObject *key)
 PyObject *
 lw_array_take(PyObject *self, PyObject *key)
 {
+    PyObject *result = lw_array_take_quickly((lw_device_array *)self, key);
+
+    if (result != NULL || PyErr_Occurred())
+        return result;
     return call("getitem", Py_BuildValue("(OO)", self, key), NULL);
 }
 
@@ -59,8 +63,12 @@ lw_array_to_record(PyObject *self, PyObject *record, PyObject *stream)
 int
 lw_array_put(PyObject *self, PyObject *key, PyObject *value)
 {
-    PyObject *result = call("setitem", Py_BuildValue("(OOO)", self, key, value), NULL);
+    int done = lw_array_fill_quickly((lw_device_array *)self, key, value);
+    PyObject *result;
 
+    if (done != 0)
+        return done < 0 ? -1 : 0;
+    result = call("setitem", Py_BuildValue("(OOO)", self, key, value), NULL);
     Py_XDECREF(result);
     return result ? 0 : -1;
 }
@@ -81,7 +89,6 @@ forward(const char *name, PyObject *self, PyObject *args, PyObject *kwargs)
     X(sort, "sort_in_place", "sort(axis=-1, kind=None, order=None, *, stable=None): in place") \
     X(argsort, "argsort", "argsort(axis=-1, kind=None, order=None, *, stable=None)")           \
     X(nonzero, "nonzero", "nonzero(): return the indices of the elements that are not zero")   \
-    X(take, "take", "take(indices, axis=None, out=None, mode='raise')")                        \
     X(split, "split", "split(section, stream=0): return views of `section` elements each")
 
 #define DEFINE(name, function, doc)                                                            \
@@ -91,6 +98,18 @@ forward(const char *name, PyObject *self, PyObject *args, PyObject *kwargs)
     }
 METHODS(DEFINE)
 #undef DEFINE
+
+static PyObject *
+method_take(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(args);
+    PyObject *result = NULL;
+
+    if (kwargs == NULL && (n == 1 || n == 2))
+        result = lw_array_take_flat((lw_device_array *)self, PyTuple_GET_ITEM(args, 0),
+                                    n == 2 ? PyTuple_GET_ITEM(args, 1) : NULL);
+    return result || PyErr_Occurred() ? result : forward("take", self, args, kwargs);
+}
 
 /* (numba) The same memory, used on this stream from now on. */
 static PyObject *
@@ -140,8 +159,10 @@ repr_html(PyObject *self, PyObject *Py_UNUSED(unused))
 PyMethodDef lw_array_service_methods[] = {
     {"_repr_html_", repr_html, METH_NOARGS,
      "what notebooks show: shape, dtype, size, device and contents"},
-    METHODS(ROW){"bind", LW_KEYWORDS(method_bind),
-                 "bind(stream=0): return a view whose next operations run on this stream"},
+    METHODS(ROW){"take", LW_KEYWORDS(method_take),
+                 "take(indices, axis=None, out=None, mode='raise')"},
+    {"bind", LW_KEYWORDS(method_bind),
+     "bind(stream=0): return a view whose next operations run on this stream"},
     {"__dask_tokenize__", method_dask_tokenize, METH_NOARGS,
      "Dask's token: of the contents, which are copied to the host for it"},
     {NULL, NULL, 0, NULL}};

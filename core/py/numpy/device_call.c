@@ -425,6 +425,11 @@ launch_part(void *context)
 
     lw_record_begin(launch->record);
     launch->fill(launch->call, launch->record);
+    if (launch->record->shared_bytes && lw_device_launcher == NULL)
+        p->status = lw_kernel_allow_shared(launch->record->kernel, launch->record->shared_bytes,
+                                           p->err);
+    if (p->status != LW_OK)
+        return true;
     p->status = lw_device_launcher != NULL
                     ? lw_device_launcher(launch, p->err)
                     : lw_record_launch(launch->record, launch->call->stream, p->err);

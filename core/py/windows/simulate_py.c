@@ -77,6 +77,7 @@ simulate(const lw_device_launch *launch, lw_error *err)
 {
     lw_sim_launch shape = {.grid = {launch->record->grid, 1, 1},
                            .block = {launch->record->block, 1, 1},
+                           .dynamic_bytes = launch->record->shared_bytes,
                            .checks = true,
                            .in_order = true,
                            .values = launch->record->values};
