@@ -1,0 +1,64 @@
+/* What the parts of the pass share: the loops that were found, and what is known of values. */
+#ifndef LW_OPT_JAM_INTERNAL_H
+#define LW_OPT_JAM_INTERNAL_H
+
+#include "core/ir/build.h"
+#include "core/ir/facts.h"
+
+enum { LW_JAM = 4, LW_JAM_LOOPS = 4, LW_JAM_PAIRS = 8, LW_JAM_DEPTH = 8 };
+
+/* A loop of lw_ir_for with step 1: LOOP, GET slot, LT limit, NOT, IF, BREAK, END, body, LATCH,
+ * GET slot, ADD 1, SET slot, END. */
+typedef struct lw_counted_loop {
+    uint32_t at, first, latch, end; /* first: of the body */
+    lw_ref slot, limit;
+} lw_counted_loop;
+
+/* How a value in the body of the outer loop depends on its counter and those of loops in it. */
+typedef enum lw_jam_value {
+    LW_JAM_INVARIANT,
+    LW_JAM_AFFINE, /* of addresses: the extremes are at the first and the last iteration */
+    LW_JAM_OTHER
+} lw_jam_value;
+
+/* A load that is moved in front of a store of an iteration before it; whether they may meet has
+ * to be checked when the loop starts. */
+typedef struct lw_jam_pair {
+    lw_ref load, store;
+} lw_jam_pair;
+
+/* An outer loop that is jammed. Its body up to `split` consists of straight code and of the
+ * loops of `inner`; the stores are behind it, where iterations are executed one after the
+ * other. */
+typedef struct lw_jam_nest {
+    lw_counted_loop outer, inner[LW_JAM_LOOPS];
+    uint32_t n_inner, split, n_pairs;
+    lw_jam_pair pairs[LW_JAM_PAIRS];
+} lw_jam_nest;
+
+typedef struct lw_jammer {
+    lw_builder b;
+    lw_module *module;
+    uint32_t func;
+    lw_func old; /* the function as it was */
+    lw_ir_regions regions;
+    uint8_t *kinds;   /* lw_jam_value, by instruction of the outer loop at hand */
+    lw_ref *to;       /* by old number: the new one */
+    lw_ref *copies;   /* the same for each iteration that runs together */
+    lw_ref *corner;   /* the same for values at one end of the loops */
+    bool *is_private; /* by slot: has a copy for each of these iterations */
+    uint32_t n_jammed;
+} lw_jammer;
+
+/* core/opt/jam_facts.c */
+bool lw_jam_counted(const lw_jammer *j, uint32_t at, lw_counted_loop *loop);
+/* Whether the loop at this instruction is jammed, and how; fills kinds and is_private. */
+bool lw_jam_nest_of(lw_jammer *j, uint32_t at, lw_jam_nest *nest);
+
+/* core/opt/jam_apart.c: the loads up to the split that have to be compared with stores behind
+ * it. False: some may meet, and no comparison before the loop can tell. */
+bool lw_jam_pairs(const lw_jammer *j, lw_jam_nest *nest);
+/* Emits the comparison: a bool that is true where none of the pairs meet. */
+lw_ref lw_jam_check(lw_jammer *j, const lw_jam_nest *nest);
+
+#endif
