@@ -41,6 +41,23 @@ copy(lw_jammer *j, uint32_t at)
     j->to[at] = lw_ir_copy(&j->b, &j->old, *inst, j->to);
 }
 
+/* Emits an access of the head to a place that a variable keeps. */
+static void
+copy_access(lw_jammer *j, const lw_jam_place *place, uint32_t k, uint32_t at)
+{
+    const lw_inst *inst = &j->old.insts.data[at];
+    lw_ref *become = copy_of(j, k);
+
+    if (inst->op == LW_OP_STORE)
+        lw_ir_set(&j->b, place->variables[k], become[inst->b]);
+    else if (at != place->first)
+        become[at] = lw_ir_get(&j->b, place->variables[k]);
+    else {
+        become[at] = lw_ir_copy(&j->b, &j->old, *inst, become);
+        lw_ir_set(&j->b, place->variables[k], become[at]);
+    }
+}
+
 /* Emits instructions of the body for iteration k of the four. */
 static void
 copy_for(lw_jammer *j, const lw_jam_nest *nest, uint32_t k, uint32_t from, uint32_t to)
@@ -49,11 +66,15 @@ copy_for(lw_jammer *j, const lw_jam_nest *nest, uint32_t k, uint32_t from, uint3
 
     for (uint32_t i = from; i < to; i++) {
         const lw_inst *inst = &j->old.insts.data[i];
+        const lw_jam_place *place = lw_jam_place_of(j, nest, i);
         if (inst->op == LW_OP_SLOT)
             continue;
-        become[i] = inst->op == LW_OP_GET && inst->a == nest->outer.slot
-                        ? become[nest->outer.at + 1]
-                        : lw_ir_copy(&j->b, &j->old, *inst, become);
+        if (place != NULL && place->kept && i < nest->split)
+            copy_access(j, place, k, i);
+        else
+            become[i] = inst->op == LW_OP_GET && inst->a == nest->outer.slot
+                            ? become[nest->outer.at + 1]
+                            : lw_ir_copy(&j->b, &j->old, *inst, become);
     }
 }
 
@@ -77,6 +98,18 @@ write_inner(lw_jammer *j, const lw_jam_nest *nest, const lw_counted_loop *loop)
 }
 
 static void
+store_places(lw_jammer *j, const lw_jam_nest *nest)
+{
+    for (uint32_t k = 0; k < LW_JAM; k++)
+        for (uint32_t p = 0; p < nest->n_places; p++) {
+            const lw_jam_place *place = &nest->places[p];
+            if (place->kept)
+                lw_ir_store(&j->b, copy_of(j, k)[j->old.insts.data[place->first].a],
+                            lw_ir_get(&j->b, place->variables[k]), 0, 0);
+        }
+}
+
+static void
 write_iterations(lw_jammer *j, const lw_jam_nest *nest)
 {
     uint32_t at = nest->outer.first;
@@ -87,14 +120,28 @@ write_iterations(lw_jammer *j, const lw_jam_nest *nest)
         at = nest->inner[n].end + 1;
     }
     assert(at == nest->split);
+    store_places(j, nest);
     copy_for_all(j, nest, at, nest->outer.latch);
+}
+
+/* The type of what is loaded or stored. */
+static lw_dtype
+type_at(const lw_jammer *j, uint32_t access)
+{
+    const lw_inst *inst = &j->old.insts.data[access];
+
+    return (lw_dtype)(inst->op == LW_OP_LOAD ? inst : &j->old.insts.data[inst->b])->type;
 }
 
 /* Gives each of the four iterations its variables. */
 static void
-make_variables(lw_jammer *j)
+make_variables(lw_jammer *j, lw_jam_nest *nest)
 {
     uint32_t n = j->old.insts.n;
+
+    for (uint32_t p = 0; p < nest->n_places; p++)
+        for (uint32_t k = 0; nest->places[p].kept && k < LW_JAM; k++)
+            nest->places[p].variables[k] = lw_ir_slot(&j->b, type_at(j, nest->places[p].first));
 
     for (uint32_t k = 0; k < LW_JAM; k++) {
         memcpy(copy_of(j, k), j->to, n * sizeof *j->to);
@@ -128,20 +175,32 @@ write_jammed(lw_jammer *j, const lw_jam_nest *nest)
     lw_ir_end(b);
 }
 
+/* Whether the jammed loop needs a comparison in front of it. */
+static bool
+is_guarded(const lw_jam_nest *nest)
+{
+    bool guarded = nest->n_pairs > 0;
+
+    for (uint32_t p = 0; p < nest->n_places; p++)
+        guarded |= nest->places[p].needed;
+    return guarded;
+}
+
 static void
-write_nest(lw_jammer *j, const lw_jam_nest *nest)
+write_nest(lw_jammer *j, lw_jam_nest *nest)
 {
     lw_builder *b = &j->b;
+    bool guarded = is_guarded(nest);
 
     b->loc = j->old.insts.data[nest->outer.at].loc;
     for (uint32_t i = nest->outer.first; i < nest->outer.end; i++)
         if (j->old.insts.data[i].op == LW_OP_SLOT)
             copy(j, i);
-    make_variables(j);
-    if (nest->n_pairs > 0)
+    make_variables(j, nest);
+    if (guarded)
         lw_ir_if(b, lw_jam_check(j, nest));
     write_jammed(j, nest);
-    if (nest->n_pairs > 0)
+    if (guarded)
         lw_ir_end(b);
     j->n_jammed++;
 }
@@ -176,6 +235,7 @@ jammer_reset(lw_jammer *j)
 {
     lw_ir_regions_reset(&j->regions);
     lw_free(j->kinds);
+    lw_free(j->place);
     lw_free(j->is_private);
     lw_free(j->to);
 }
@@ -207,9 +267,10 @@ jam_function(lw_module *module, uint32_t func, uint32_t *jammed, lw_error *err)
     lw_status status = LW_OK;
 
     j.kinds = lw_alloc_zero(n, sizeof *j.kinds);
+    j.place = lw_alloc_zero(n, sizeof *j.place);
     j.is_private = lw_alloc_zero(n, sizeof *j.is_private);
     j.to = lw_alloc_zero(n, (2 + LW_JAM) * sizeof *j.to);
-    if (j.kinds == NULL || j.is_private == NULL || j.to == NULL ||
+    if (j.kinds == NULL || j.place == NULL || j.is_private == NULL || j.to == NULL ||
         !lw_ir_regions_init(&j.regions, f)) {
         status = lw_fail_memory(err);
         goto fail;

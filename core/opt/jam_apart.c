@@ -21,14 +21,6 @@ typedef struct access {
 
 /* ---- what is known without a comparison ---- */
 
-static lw_ref
-root_of(const lw_func *func, lw_ref pointer)
-{
-    while (func->insts.data[pointer].op == LW_OP_OFFSET)
-        pointer = func->insts.data[pointer].a;
-    return pointer;
-}
-
 static bool are_apart(const lw_module *module, const lw_func *func, uint32_t number, lw_ref p,
                       lw_ref q, int depth);
 
@@ -62,8 +54,8 @@ static bool
 are_apart(const lw_module *module, const lw_func *func, uint32_t number, lw_ref p, lw_ref q,
           int depth)
 {
-    const lw_inst *a = &func->insts.data[root_of(func, p)];
-    const lw_inst *b = &func->insts.data[root_of(func, q)];
+    const lw_inst *a = &func->insts.data[lw_jam_root(func, p)];
+    const lw_inst *b = &func->insts.data[lw_jam_root(func, q)];
 
     if (a->op != LW_OP_PARAM || b->op != LW_OP_PARAM || a->a == b->a)
         return false;
@@ -75,7 +67,7 @@ are_apart(const lw_module *module, const lw_func *func, uint32_t number, lw_ref 
 static bool
 is_constant_data(const lw_jammer *j, lw_ref pointer)
 {
-    const lw_inst *root = &j->old.insts.data[root_of(&j->old, pointer)];
+    const lw_inst *root = &j->old.insts.data[lw_jam_root(&j->old, pointer)];
 
     return root->op == LW_OP_DATA && j->module->datas.data[root->a].address == 0;
 }
@@ -128,32 +120,61 @@ access_at(const lw_jammer *j, const lw_jam_nest *nest, uint32_t at, access *a)
     return j->kinds[a->address] <= LW_JAM_AFFINE && find_loop(j, &nest->outer, at, a);
 }
 
+/* one: a load or a store. */
 static bool
-add_pair(const lw_jammer *j, lw_jam_nest *nest, lw_ref load, lw_ref store)
+add_pair(const lw_jammer *j, lw_jam_nest *nest, lw_ref one, lw_ref store)
 {
     const lw_inst *insts = j->old.insts.data;
-    lw_ref from = insts[load].a, to = insts[store].a;
+    lw_ref from = insts[one].a, to = insts[store].a;
     access a;
 
+    if (j->place[one] != 0 && j->place[one] == j->place[store])
+        return true;
     if (is_constant_data(j, from) ||
         are_apart(j->module, &j->old, j->func, from, to, LW_JAM_DEPTH))
         return true;
-    if (root_of(&j->old, from) == root_of(&j->old, to) || nest->n_pairs == LW_JAM_PAIRS ||
-        !access_at(j, nest, load, &a) || !access_at(j, nest, store, &a))
+    if (lw_jam_root(&j->old, from) == lw_jam_root(&j->old, to) ||
+        nest->n_pairs == LW_JAM_PAIRS || !access_at(j, nest, one, &a) ||
+        !access_at(j, nest, store, &a))
         return false;
-    nest->pairs[nest->n_pairs++] = (lw_jam_pair){load, store};
+    nest->pairs[nest->n_pairs++] = (lw_jam_pair){one, store};
+    return true;
+}
+
+/* Whether two accesses may be executed in another order, those of different iterations: a store
+ * of the head with any other access, or a load of the head with a store behind it. */
+static bool
+change_places(const lw_jammer *j, const lw_jam_nest *nest, uint32_t one, uint32_t store)
+{
+    const lw_inst *insts = j->old.insts.data;
+
+    if (insts[store].op != LW_OP_STORE || one == store)
+        return false;
+    if (insts[one].op == LW_OP_LOAD)
+        return one < nest->split || store < nest->split;
+    return insts[one].op == LW_OP_STORE && store < nest->split;
+}
+
+/* A place has one pair with each other access, whatever the number of its stores. */
+static bool
+is_first_store(const lw_jammer *j, const lw_jam_nest *nest, uint32_t store)
+{
+    for (uint32_t i = nest->outer.first; i < store; i++)
+        if (j->place[i] != 0 && j->place[i] == j->place[store] &&
+            j->old.insts.data[i].op == LW_OP_STORE)
+            return false;
     return true;
 }
 
 bool
 lw_jam_pairs(const lw_jammer *j, lw_jam_nest *nest)
 {
-    const lw_inst *insts = j->old.insts.data;
+    const lw_counted_loop *outer = &nest->outer;
 
-    for (uint32_t load = nest->outer.first; load < nest->split; load++)
-        for (uint32_t store = nest->split;
-             insts[load].op == LW_OP_LOAD && store < nest->outer.latch; store++)
-            if (insts[store].op == LW_OP_STORE && !add_pair(j, nest, load, store))
+    for (uint32_t one = outer->first; one < outer->latch; one++)
+        for (uint32_t store = outer->first; store < outer->latch; store++)
+            if (change_places(j, nest, one, store) && is_first_store(j, nest, store) &&
+                !add_pair(j, nest, one, store))
                 return false;
     return true;
 }
@@ -222,23 +243,53 @@ ends_of(lw_jammer *j, const lw_counted_loop *outer, const access *a, lw_ref orig
     ends[1] = lw_ir_add(b, ends[1], lw_ir_int(b, LW_DT_i64, a->bytes));
 }
 
+/* Whether the pair's memory is apart, from the first to the last iteration. */
+static lw_ref
+pair_is_apart(lw_jammer *j, const lw_jam_nest *nest, const lw_jam_pair *pair)
+{
+    lw_builder *b = &j->b;
+    lw_ref one[2], store[2], origin;
+    access a;
+
+    access_at(j, nest, pair->store, &a);
+    origin = address_at(j, &nest->outer, &a, 0);
+    ends_of(j, &nest->outer, &a, origin, store);
+    access_at(j, nest, pair->one, &a);
+    ends_of(j, &nest->outer, &a, origin, one);
+    return lw_ir_or(b, lw_ir_compare(b, LW_OP_GE, one[0], store[1]),
+                    lw_ir_compare(b, LW_OP_GE, store[0], one[1]));
+}
+
+/* Whether the elements of two iterations are. */
+static lw_ref
+place_is_own(lw_jammer *j, const lw_jam_nest *nest, const lw_jam_place *place)
+{
+    lw_builder *b = &j->b;
+    const lw_counted_loop *outer = &nest->outer;
+    lw_ref address = j->old.insts.data[place->first].a, at[2], step;
+
+    for (int k = 0; k < 2; k++) {
+        lw_ref i = lw_ir_get(b, j->to[outer->slot]);
+        memset(j->corner, 0, j->old.insts.n * sizeof *j->corner);
+        j->corner[outer->at + 1] =
+            k == 0 ? i : lw_ir_add(b, i, lw_ir_int(b, lw_ir_type(b, i), 1));
+        at[k] = evaluate(j, outer, address);
+    }
+    step = lw_ir_emit(b, LW_OP_DISTANCE, LW_DT_i64, at[0], at[1], 0);
+    return lw_ir_or(
+        b, lw_ir_compare(b, LW_OP_GE, step, lw_ir_int(b, LW_DT_i64, place->bytes)),
+        lw_ir_compare(b, LW_OP_LE, step, lw_ir_int(b, LW_DT_i64, -(int64_t)place->bytes)));
+}
+
 lw_ref
 lw_jam_check(lw_jammer *j, const lw_jam_nest *nest)
 {
-    lw_builder *b = &j->b;
-    lw_ref all = 0, load[2], store[2], apart, origin;
-    access a;
+    lw_ref all = lw_ir_int(&j->b, LW_DT_b1, 1);
 
-    assert(nest->n_pairs > 0);
-    for (uint32_t p = 0; p < nest->n_pairs; p++) {
-        access_at(j, nest, nest->pairs[p].store, &a);
-        origin = address_at(j, &nest->outer, &a, 0);
-        ends_of(j, &nest->outer, &a, origin, store);
-        access_at(j, nest, nest->pairs[p].load, &a);
-        ends_of(j, &nest->outer, &a, origin, load);
-        apart = lw_ir_or(b, lw_ir_compare(b, LW_OP_GE, load[0], store[1]),
-                         lw_ir_compare(b, LW_OP_GE, store[0], load[1]));
-        all = p == 0 ? apart : lw_ir_and(b, all, apart);
-    }
+    for (uint32_t p = 0; p < nest->n_pairs; p++)
+        all = lw_ir_and(&j->b, all, pair_is_apart(j, nest, &nest->pairs[p]));
+    for (uint32_t p = 0; p < nest->n_places; p++)
+        if (nest->places[p].needed)
+            all = lw_ir_and(&j->b, all, place_is_own(j, nest, &nest->places[p]));
     return all;
 }

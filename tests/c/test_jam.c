@@ -18,12 +18,16 @@ typedef enum nest_kind {
     CALLERS,    /* a function whose pointers its only caller keeps apart */
     SUMS_TWICE, /* two such inner loops one after the other */
     LAST_SEEN,  /* a variable that holds x[j] is read after the loops */
+    IN_PLACE,   /* for i: y[i] = 0; for j: y[i] += a[i, j] * x[j] */
+    ADDED,      /* for i: acc = y[i]; … */
     N_JAMMED,
     FAST = N_JAMMED, /* sums that may be reordered */
     COUNTS,          /* integers */
     TRIANGLE,        /* j < i */
     TOTAL,           /* acc is not set in the outer loop */
     OLD_VALUE,       /* acc is set after it was read */
+    ONE_PLACE,       /* IN_PLACE, of y[0] */
+    TWO_PLACES,      /* IN_PLACE, and y[i + 1] is set */
     SHORT,           /* an inner loop of 16 iterations */
     RETURNS,         /* leaves the function */
     BARRIERS,
@@ -41,6 +45,18 @@ static lw_ref
 element(lw_builder *b, lw_ref base, lw_ref i)
 {
     return lw_ir_offset(b, base, lw_ir_mul(b, i, lw_ir_int(b, LW_DT_i64, 8)));
+}
+
+static bool
+is_in_place(nest_kind kind)
+{
+    return kind == IN_PLACE || kind == ONE_PLACE || kind == TWO_PLACES;
+}
+
+static lw_ref
+own_element(nest *t, lw_ref i)
+{
+    return element(&t->b, t->y, t->kind == ONE_PLACE ? t->m : i);
 }
 
 static lw_dtype
@@ -69,7 +85,11 @@ make_sum(nest *t, lw_ref i)
     if (t->kind == CONDITIONS)
         lw_ir_if(b, lw_ir_compare(b, LW_OP_GT, u, lw_ir_zero(b, type)));
     b->fast = t->kind == FAST ? LW_FAST_ALL : 0;
-    lw_ir_set(b, t->acc, lw_ir_add(b, lw_ir_get(b, t->acc), lw_ir_mul(b, u, v)));
+    if (is_in_place(t->kind)) {
+        lw_ref sum = lw_ir_load(b, type, 1, own_element(t, i), 0, 0);
+        lw_ir_store(b, own_element(t, i), lw_ir_add(b, sum, lw_ir_mul(b, u, v)), 0, 0);
+    } else
+        lw_ir_set(b, t->acc, lw_ir_add(b, lw_ir_get(b, t->acc), lw_ir_mul(b, u, v)));
     b->fast = 0;
     if (t->kind == CONDITIONS)
         lw_ir_end(b);
@@ -84,8 +104,12 @@ make_iteration(nest *t, lw_ref i)
 
     if (t->kind == OLD_VALUE)
         lw_ir_store(b, t->y, lw_ir_get(b, t->acc), 0, 0);
-    if (t->kind != TOTAL)
+    if (t->kind == ADDED)
+        lw_ir_set(b, t->acc, lw_ir_load(b, type, 1, own_element(t, i), 0, 0));
+    else if (t->kind != TOTAL)
         lw_ir_set(b, t->acc, lw_ir_zero(b, type));
+    if (is_in_place(t->kind))
+        lw_ir_store(b, own_element(t, i), lw_ir_zero(b, type), 0, 0);
     make_sum(t, i);
     if (t->kind == SUMS_TWICE)
         make_sum(t, i);
@@ -96,7 +120,10 @@ make_iteration(nest *t, lw_ref i)
         lw_ir_return(b, NULL, 0);
         lw_ir_end(b);
     }
-    lw_ir_store(b, element(b, t->y, i), lw_ir_get(b, t->acc), 0, 0);
+    if (t->kind == TWO_PLACES)
+        i = lw_ir_add(b, i, lw_ir_int(b, LW_DT_i64, 1));
+    if (!is_in_place(t->kind) || t->kind == TWO_PLACES)
+        lw_ir_store(b, element(b, t->y, i), lw_ir_get(b, t->acc), 0, 0);
 }
 
 static void
@@ -197,6 +224,7 @@ test_kinds(void)
     for (int kind = ROWS; kind < N_KINDS; kind++) {
         lw_module *module = module_of((nest_kind)kind);
         int stores = count(module, LW_OP_STORE), compared = count(module, LW_OP_DISTANCE);
+        bool guarded = false;
         lw_text before, after;
         uint32_t jammed = 99;
 
@@ -208,11 +236,12 @@ test_kinds(void)
         CHECK((strcmp(lw_text_get(&before), lw_text_get(&after)) == 0) == (jammed == 0));
         if (jammed)
             CHECK(count(module, LW_OP_STORE) == stores + (kind == CALLED ? 5 : 4));
+        guarded = kind == UNKNOWN || kind == IN_PLACE || kind == ADDED;
         compared = count(module, LW_OP_DISTANCE) - compared;
-        if (jammed != (kind < N_JAMMED) || (compared > 0) != (kind == UNKNOWN))
+        if (jammed != (kind < N_JAMMED) || (compared > 0) != guarded)
             fprintf(stderr, "kind %d: %u loops jammed, %d comparisons\n", kind, jammed,
                     compared);
-        CHECK((compared > 0) == (kind == UNKNOWN));
+        CHECK((compared > 0) == guarded);
         CHECK(jammed == 0 || lw_jam_may_apply(module));
         lw_text_reset(&before);
         lw_text_reset(&after);
@@ -259,6 +288,7 @@ main(void)
     test_out_of_memory(ROWS);
     test_out_of_memory(UNKNOWN);
     test_out_of_memory(CALLED);
+    test_out_of_memory(IN_PLACE);
     if (lw_memory_live() != live) {
         fprintf(stderr, "%d blocks leaked\n", (int)(lw_memory_live() - live));
         n_failures++;

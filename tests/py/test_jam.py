@@ -199,6 +199,89 @@ def test_several_loops_and_variables():
         assert total == in_order(expected[0]) and seen == (a[-1, -1] if m else -1.0)
 
 
+def in_place(a, x, y):
+    for i in range(a.shape[0]):
+        y[i] = 0
+        for j in range(a.shape[1]):
+            y[i] += a[i, j] * x[j]
+
+
+def added(a, x, y):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            y[i] += a[i, j] * x[j]
+
+
+def scaled_and_added(a, x, y):
+    for i in range(a.shape[0]):
+        acc = y[i]
+        for j in range(a.shape[1]):
+            acc += a[i, j] * x[j]
+        y[i] = acc * y[i]
+
+
+def starts_with_loop(a, x, y, z):
+    """z[i] is set in the head as well, and both are read behind it."""
+    for i in range(a.shape[0]):
+        y[i] = i
+        z[i] = 2.0
+        for j in range(a.shape[1]):
+            y[i] += a[i, j] * x[j]
+            z[i] *= y[i]
+        y[i] -= z[i]
+
+
+def by_hand(function, a, x, *outs):
+    with np.errstate(all="ignore"):
+        function(a, x, *outs)
+
+
+@pytest.mark.parametrize("function", [in_place, added, scaled_and_added, starts_with_loop])
+def test_sums_in_elements(function):
+    """The sum is in the array: it may be a part of another one, reversed, or one element for all rows."""
+    made = lw.jit(function, fma=False, warn=False)
+    n_outs = 2 if function is starts_with_loop else 1
+    rng = np.random.default_rng(1)
+    for m in SIZES:
+        for n in (0, 1, 7, 20):
+            for step in (1, 2, -1, 0):
+                for begin in (0, 3, 8, 170, 200):
+                    memory = rng.random(600)
+                    both = []
+                    for run_it in (made, lambda *args: by_hand(function, *args)):
+                        own = memory.copy()
+                        a, x = own[: m * n].reshape(m, n), own[170 : 170 + n]
+                        outs = [
+                            np.lib.stride_tricks.as_strided(own[begin + 40 + 2 * k :], (m,), (8 * step,))
+                            for k in range(n_outs)
+                        ]
+                        run_it(a, x, *outs)
+                        both.append(own.tobytes())
+                    assert both[0] == both[1], (m, n, step, begin)
+
+
+def test_sums_in_outputs_of_gufuncs():
+    made = lw.guvectorize("(m,n),(n)->(m)", fma=False)(in_place)
+    matmul = lw.guvectorize("(m,k),(k,n)->(m,n)", fma=False)(matmul_in_place)
+    for m in SIZES:
+        a, x = np.random.default_rng(m).random((2, m, 20)), np.random.default_rng(m).random(20)
+        assert made(a, x).tobytes() == np.array([product(each, x) for each in a]).tobytes()
+        out = np.zeros((2, 3 * m))[:, ::3]
+        assert made(a, x, out=out).tobytes() == np.array([product(each, x) for each in a]).tobytes()
+        b = np.random.default_rng(m).random((20, 7))
+        expected = np.array([[[in_order(row * column) for column in b.T] for row in each] for each in a])
+        assert matmul(a, b).tobytes() == expected.reshape(2, m, 7).tobytes()
+    assert len(re.findall(r"fadd ", str(made.inspect_llvm()))) >= 5
+
+
+def matmul_in_place(a, b, c):
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            c[i, j] = 0
+            for k in range(a.shape[1]):
+                c[i, j] += a[i, k] * b[k, j]
+
+
 def test_complex_sums():
     @lw.guvectorize("(m,n)->(m)", fma=False)
     def sums(a, y):
