@@ -409,3 +409,20 @@ def test_the_first_of_equal_elements_in_long_rows(dtype):
         x[:] = -0.0
         x[40_000] = 0.0
         assert reductions.argmax(x) == 0 == reductions.argmin(x)
+
+
+@pytest.mark.parametrize("name, numpys", [("cumsum", np.cumsum), ("cumprod", np.cumprod), ("running_maximum", np.maximum.accumulate)])
+def test_the_usual_scan_is_that_with_keywords(name, numpys):
+    """One array with one dimension goes to the reduction at once."""
+    scan = getattr(reductions, name)
+    for dtype in ("i1", "u4", "f2", "f4", "f8"):
+        x = (np.arange(40) % 3 + 1).astype(dtype)
+        for a in (x, x[::-2], x[:1]):
+            got = scan(a)
+            assert got.dtype == scan(a, axis=0).dtype and got.tobytes() == scan(a, axis=0).tobytes() == scan(a, axis=-1).tobytes()
+            np.testing.assert_allclose(got, numpys(a), rtol=1e-2 if dtype == "f2" else 1e-6)
+    assert scan(np.zeros(0)).shape == (0,)
+    with pytest.raises(TypeError, match=name):
+        scan()
+    if name != "running_maximum":
+        assert scan(np.ones((2, 3))).shape == (6,) and scan([1, 2]).tolist() == [1, 3 if name == "cumsum" else 2]
