@@ -85,11 +85,16 @@ copy_for_all(lw_jammer *j, const lw_jam_nest *nest, uint32_t from, uint32_t to)
         copy_for(j, nest, k, from, to);
 }
 
-/* An inner loop counts once for all four. */
+/* An inner loop counts once for all four. It is not unrolled any further: its chains overlap
+ * already, and it would take twice as long to compile. */
 static void
 write_inner(lw_jammer *j, const lw_jam_nest *nest, const lw_counted_loop *loop)
 {
-    copy_for(j, nest, 0, loop->at, loop->first);
+    lw_inst head = j->old.insts.data[loop->at];
+
+    head.flags |= LW_LOOP_NO_UNROLL;
+    copy_of(j, 0)[loop->at] = lw_ir_copy(&j->b, &j->old, head, copy_of(j, 0));
+    copy_for(j, nest, 0, loop->at + 1, loop->first);
     for (uint32_t k = 1; k < LW_JAM; k++)
         for (uint32_t i = loop->at; i < loop->first; i++)
             copy_of(j, k)[i] = copy_of(j, 0)[i];
@@ -177,9 +182,9 @@ write_jammed(lw_jammer *j, const lw_jam_nest *nest)
 
 /* Whether the jammed loop needs a comparison in front of it. */
 static bool
-is_guarded(const lw_jam_nest *nest)
+is_guarded(const lw_jammer *j, const lw_jam_nest *nest)
 {
-    bool guarded = nest->n_pairs > 0;
+    bool guarded = j->inlined || nest->n_pairs > 0;
 
     for (uint32_t p = 0; p < nest->n_places; p++)
         guarded |= nest->places[p].needed;
@@ -190,7 +195,7 @@ static void
 write_nest(lw_jammer *j, lw_jam_nest *nest)
 {
     lw_builder *b = &j->b;
-    bool guarded = is_guarded(nest);
+    bool guarded = is_guarded(j, nest);
 
     b->loc = j->old.insts.data[nest->outer.at].loc;
     for (uint32_t i = nest->outer.first; i < nest->outer.end; i++)
@@ -256,12 +261,13 @@ begin_anew(lw_builder *b, uint32_t room)
 }
 
 static lw_status
-jam_function(lw_module *module, uint32_t func, uint32_t *jammed, lw_error *err)
+jam_function(lw_module *module, uint32_t func, bool inlined, uint32_t *jammed, lw_error *err)
 {
     lw_func *f = module->funcs.data[func];
     lw_jammer j = {.b = {.module = module, .func = f, .func_number = func},
                    .module = module,
                    .func = func,
+                   .inlined = inlined,
                    .old = *f};
     size_t n = f->insts.n;
     lw_status status = LW_OK;
@@ -402,7 +408,7 @@ jam_with_inlined(lw_module *module, uint32_t func, uint32_t *jammed, lw_error *e
     lw_free(n.to);
     if (module->failed)
         return lw_fail_memory(err);
-    LW_TRY(jam_function(module, func, jammed, err));
+    LW_TRY(jam_function(module, func, true, jammed, err));
 fail:
     if (*jammed == before)
         *f = n.old;
@@ -432,7 +438,7 @@ lw_opt_jam(lw_module *module, uint32_t *jammed, lw_error *err)
     uint32_t n = 0;
 
     for (uint32_t f = 0; f < module->funcs.n; f++)
-        LW_TRY(jam_function(module, f, &n, err));
+        LW_TRY(jam_function(module, f, false, &n, err));
     for (uint32_t f = 0; f < module->funcs.n; f++)
         if (has_calls_in_loops(module, module->funcs.data[f]))
             LW_TRY(jam_with_inlined(module, f, &n, err));

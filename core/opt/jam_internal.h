@@ -61,6 +61,7 @@ typedef struct lw_jammer {
     lw_ref *copies;   /* the same for each iteration that runs together */
     lw_ref *corner;   /* the same for values at one end of the loops */
     bool *is_private; /* by slot: has a copy for each of these iterations */
+    bool inlined; /* calls in loops are inlined: such loops are jammed for long rows alone */
     uint32_t n_jammed;
 } lw_jammer;
 
