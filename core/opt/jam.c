@@ -300,26 +300,45 @@ fail:
 
 /* ---- calls in loops ---- */
 
-/* Whether a function has a loop, returns at its end alone, and can stand in another one. */
+/* Whether a function has loops and none of them stands in another one. */
+static bool
+has_flat_loops(const lw_func *func)
+{
+    uint32_t depth = 0, loop_depth = 0; /* open regions; at the open loop, or 0 */
+    bool loops = false;
+
+    for (uint32_t i = 1; i < func->insts.n; i++) {
+        lw_op op = (lw_op)func->insts.data[i].op;
+        depth += lw_ir_opens_region(op);
+        if (op == LW_OP_LOOP) {
+            if (loop_depth != 0)
+                return false;
+            loop_depth = depth;
+            loops = true;
+        } else if (op == LW_OP_END && depth-- == loop_depth)
+            loop_depth = 0;
+    }
+    return loops;
+}
+
+/* Whether a function has flat loops, returns at its end alone, and can stand in another one. */
 static bool
 can_be_inlined(const lw_func *func)
 {
     uint32_t last = func->insts.n - 1;
-    bool loops = false;
 
     if (func->linkage != LW_INTERNAL || func->insts.n > MOST_INLINED)
         return false;
     for (uint32_t i = 1; i <= last; i++) {
         lw_op op = (lw_op)func->insts.data[i].op;
         lw_op_class class = lw_ops[op].class;
-        loops |= op == LW_OP_LOOP;
         if ((op == LW_OP_RETURN) != (i == last) ||
             (class == LW_CLASS_WRITE && op != LW_OP_SET && op != LW_OP_STORE &&
              op != LW_OP_CALL) ||
             (class == LW_CLASS_DECL && op != LW_OP_SLOT && op != LW_OP_DATA))
             return false;
     }
-    return loops;
+    return has_flat_loops(func);
 }
 
 /* Whether there is a call in a loop that can be inlined, but in no loop inside of that one. */
@@ -412,6 +431,8 @@ jam_with_inlined(lw_module *module, uint32_t func, uint32_t *jammed, lw_error *e
 fail:
     if (*jammed == before)
         *f = n.old;
+    else
+        f->has_inlined = true;
     return status;
 }
 
