@@ -388,6 +388,20 @@ def _at_once(reduction: lw.Reduction, kinds: str, **always: Any) -> Any:
     return of
 
 
+def _scans_at_once(reduction: lw.Reduction, kinds: str) -> Any:
+    """The same for scans, of one array with one dimension and no keyword."""
+    def of(function):
+        @functools.wraps(function)
+        def call(*arrays, **given):
+            if len(arrays) == 1 and not given and type(a := arrays[0]) in _ARRAYS and a.ndim == 1 and a.dtype.kind in kinds and a.size:
+                return reduction.accumulate(a)
+            return function(*arrays, **given)
+
+        return call
+
+    return of
+
+
 @_at_once(_sum, "biufc")
 def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., where=True, *, stream=None, progress=None):
     """The sum of the elements, like numpy.sum.
@@ -673,6 +687,7 @@ def _scan(name: str, reduction: lw.Reduction, *arrays: Any, **given: Any) -> Any
         raise TypeError(told) from None
 
 
+@_scans_at_once(_sum, "biufc")
 def cumsum(a, axis=None, dtype=None, out=None, *, stream=None):
     """Sums on the way, as numpy.cumsum.
 
@@ -685,6 +700,7 @@ def cumsum(a, axis=None, dtype=None, out=None, *, stream=None):
     return _scan("cumsum", _sum, a, axis=axis, **_options(dtype=dtype, out=out, stream=stream))
 
 
+@_scans_at_once(_prod, "biufc")
 def cumprod(a, axis=None, dtype=None, out=None, *, stream=None):
     """Products on the way, as numpy.cumprod.
 
@@ -698,6 +714,7 @@ def cumprod(a, axis=None, dtype=None, out=None, *, stream=None):
     return _scan("cumprod", _prod, a, axis=axis, **_options(dtype=dtype, out=out, stream=stream))
 
 
+@_scans_at_once(_max, "biuf")
 def running_maximum(a, axis=0, out=None, *, stream=None):
     """The largest element so far at each position, like numpy.maximum.accumulate.
 

@@ -377,10 +377,7 @@ lw_reduce_read_operands(lw_reduce_call *call, PyObject *const *arrays, Py_ssize_
         lw_reducer_specialisation(call->self, call->array, (uint32_t)n, call->dtype);
     if (call->specialisation == NULL)
         return -1;
-    if (call->soon && !call->masked)
-        return 0;
-    return call->masked ? lw_reducer_host_masked(call->self, call->specialisation)
-                        : lw_reducer_host(call->self, call->specialisation);
+    return call->soon ? 0 : lw_reducer_host(call->self, call->specialisation);
 }
 
 /* ---- axes ---- */
@@ -607,7 +604,7 @@ lw_reduce_mask_job(lw_reduce_call *call)
     if (!call->masked || masked == NULL)
         return;
     call->job.reduction = masked;
-    call->job.code = &call->specialisation->masked_host;
+    assert(call->code != NULL);
     call->job.neutral = masked->neutral;
 }
 

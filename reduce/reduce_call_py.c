@@ -296,14 +296,12 @@ put_in_res(PyObject *res, PyObject *result)
 static int
 choose_code(lw_reduce_call *call)
 {
-    bool one = !call->masked;
+    bool one = true;
 
     for (int d = 0; d < call->ndim; d++)
         one &= call->reduced[d] || call->shape[d] == 1;
-    if (call->masked)
-        return 0;
     call->code = lw_reducer_soon(call->self, call->specialisation, n_elements(call),
-                                 one ? LW_REDUCE_QUICK : LW_REDUCE_QUICK_ROWS);
+                                 one ? LW_REDUCE_QUICK : LW_REDUCE_QUICK_ROWS, call->masked);
     return call->code ? 0 : -1;
 }
 
@@ -465,7 +463,7 @@ scan_job(lw_reduce_call *call, int axis, bool exclusive)
     const lw_reduction *r = call->specialisation->reduction;
 
     call->code = lw_reducer_soon(call->self, call->specialisation, n_elements(call),
-                                 LW_REDUCE_QUICK_SCANS);
+                                 LW_REDUCE_QUICK_SCANS, false);
     if (call->code == NULL)
         return -1;
     results.n = 0;
@@ -620,7 +618,7 @@ run_all_slices(slices *s)
     alone = inner >= WIDE || s->n == 0 || call->shape[s->axis] / s->n >= LONG;
     call->code = lw_reducer_soon(call->self, call->specialisation,
                                  call->ndim == 1 ? n_elements(call) : INT64_MAX,
-                                 alone ? LW_REDUCE_QUICK : LW_REDUCE_QUICK_SCANS);
+                                 alone ? LW_REDUCE_QUICK : LW_REDUCE_QUICK_SCANS, false);
     if (call->code == NULL)
         return -1;
     if (alone)

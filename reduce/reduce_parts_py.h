@@ -18,6 +18,12 @@ enum { /* calls that are remembered: reduce/recall_py.h */
        LW_N_RECALLS
 };
 
+/* Loops that are compiled soon, for the first elements of a specialisation. */
+typedef struct lw_reduce_quick {
+    lw_reduce_code code[LW_REDUCE_QUICK_KINDS];
+    int64_t elements; /* that they have been given */
+} lw_reduce_quick;
+
 /* What is compiled for operands of given dtypes. */
 typedef struct lw_reduce_specialisation {
     lw_grown_item item;
@@ -25,13 +31,13 @@ typedef struct lw_reduce_specialisation {
     lw_reduce_operand array[LW_REDUCE_MOST];
     lw_dtype dtype; /* dtype=; void: not given */
     lw_reduction *reduction;
-    lw_reduce_code host;                         /* code NULL until it is used */
-    lw_reduce_code quick[LW_REDUCE_QUICK_KINDS]; /* before that, for few elements */
-    int64_t quick_elements;                      /* that have been given to `quick` */
-    bool looked_at_masks;                        /* masked stands, if there can be one */
-    lw_reduction *masked;       /* with where= as an operand, on the host; or NULL */
-    lw_reduce_code masked_host; /* of it */
-    lw_grown entries;           /* GPU kernels, lw_reduce_entry: reduce/device_py.c */
+    lw_reduce_code host;          /* code NULL until it is used */
+    lw_reduce_quick quick;        /* before that, for few elements */
+    bool looked_at_masks;         /* masked stands, if there can be one */
+    lw_reduction *masked;         /* with where= as an operand, on the host; or NULL */
+    lw_reduce_code masked_host;   /* of it, … */
+    lw_reduce_quick masked_quick; /* … and before that */
+    lw_grown entries;             /* GPU kernels, lw_reduce_entry: reduce/device_py.c */
 } lw_reduce_specialisation;
 
 /* tree: of the function that combines; captures: of all three. */
@@ -70,12 +76,10 @@ lw_status lw_reducer_print_types(const lw_reducer *self,
 /* Machine code for this CPU; that of scans and slices. -1 with an exception. */
 int lw_reducer_host(lw_reducer *self, lw_reduce_specialisation *specialisation);
 /* The loops for a call with n elements: all loops, or, as long as a specialisation has had few
- * elements, those of `which`, a quick kind, which are compiled sooner. NULL with an exception.
- */
+ * elements, those of `which`, a quick kind, which are compiled sooner. masked: for where=, and
+ * then those of specialisation->masked where that is possible. NULL with an exception. */
 lw_reduce_code *lw_reducer_soon(lw_reducer *self, lw_reduce_specialisation *specialisation,
-                                int64_t n, lw_reduce_loops which);
-/* The same for where=: masked and its code, where that is possible, else the usual. */
-int lw_reducer_host_masked(lw_reducer *self, lw_reduce_specialisation *specialisation);
+                                int64_t n, lw_reduce_loops which, bool masked);
 void lw_reducer_drop_specialisations(lw_reducer *self);
 
 /* r(a, *more, …), r.accumulate, r.reduceat */

@@ -263,74 +263,90 @@ lw_reducer_host(lw_reducer *self, lw_reduce_specialisation *specialisation)
  * of work, where compiling takes 200. A call counts as some. */
 enum { QUICK_ELEMENTS = 1 << 22, QUICK_CALL = 1 << 10 };
 
+/* The code for a reduction that is compiled as a whole, and what it starts with. */
+typedef struct host_code {
+    const lw_reduction *reduction;
+    lw_reduce_code *all;
+    lw_reduce_quick *quick;
+} host_code;
+
 static bool
-is_quick(lw_reduce_specialisation *specialisation, int64_t n, bool scans)
+is_quick(const host_code *of, int64_t n, bool scans)
 {
-    int64_t left = QUICK_ELEMENTS - specialisation->quick_elements - QUICK_CALL;
+    int64_t left = QUICK_ELEMENTS - of->quick->elements - QUICK_CALL;
 
-    if (specialisation->host.code != NULL &&
-        (!scans || specialisation->host.scans.code != NULL))
+    if (of->all->code != NULL && (!scans || of->all->scans.code != NULL))
         return false;
-    if (n > left || !lw_reduce_host_may_be_quick(specialisation->reduction))
+    if (n > left || !lw_reduce_host_may_be_quick(of->reduction))
         return false;
-    specialisation->quick_elements += n + QUICK_CALL;
+    of->quick->elements += n + QUICK_CALL;
     return true;
-}
-
-static int build_scans(lw_reducer *self, lw_reduce_specialisation *specialisation);
-
-lw_reduce_code *
-lw_reducer_soon(lw_reducer *self, lw_reduce_specialisation *specialisation, int64_t n,
-                lw_reduce_loops which)
-{
-    lw_reduce_code *quick = specialisation->quick, *code = &specialisation->host;
-    bool scans = which == LW_REDUCE_QUICK_SCANS;
-    int failed;
-
-    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
-    if (which == LW_REDUCE_QUICK && quick[LW_REDUCE_QUICK_ROWS - LW_REDUCE_QUICK].code != NULL)
-        which = LW_REDUCE_QUICK_ROWS;
-    if (is_quick(specialisation, n, scans)) {
-        code = &quick[which - LW_REDUCE_QUICK];
-        failed = build_host(self, specialisation->reduction, which, code);
-    } else {
-        failed = build_host(self, specialisation->reduction, LW_REDUCE_LOOPS, code);
-        if (!failed && scans)
-            failed = build_scans(self, specialisation);
-    }
-    Py_END_CRITICAL_SECTION();
-    return failed ? NULL : code;
 }
 
 /* In a critical section. */
 static int
-build_masked(lw_reducer *self, lw_reduce_specialisation *specialisation)
+look_at_masks(lw_reduce_specialisation *specialisation)
 {
     lw_error err = {0};
 
-    if (!specialisation->looked_at_masks) {
-        if (lw_reduction_masked(specialisation->reduction, &specialisation->masked, &err) !=
-            LW_OK) {
-            lw_py_raise(&err);
-            return -1;
-        }
-        specialisation->looked_at_masks = true;
+    if (specialisation->looked_at_masks)
+        return 0;
+    if (lw_reduction_masked(specialisation->reduction, &specialisation->masked, &err) !=
+        LW_OK) {
+        lw_py_raise(&err);
+        return -1;
     }
-    return specialisation->masked ? build_host(self, specialisation->masked, LW_REDUCE_LOOPS,
-                                               &specialisation->masked_host)
-                                  : build_host(self, specialisation->reduction, LW_REDUCE_LOOPS,
-                                               &specialisation->host);
+    specialisation->looked_at_masks = true;
+    return 0;
 }
 
-int
-lw_reducer_host_masked(lw_reducer *self, lw_reduce_specialisation *specialisation)
+static host_code
+code_for(lw_reduce_specialisation *specialisation, bool masked)
 {
-    int result;
+    if (masked && specialisation->masked != NULL)
+        return (host_code){specialisation->masked, &specialisation->masked_host,
+                           &specialisation->masked_quick};
+    return (host_code){specialisation->reduction, &specialisation->host,
+                       &specialisation->quick};
+}
+
+static int build_scans(lw_reducer *self, lw_reduce_specialisation *specialisation);
+
+/* In a critical section. */
+static lw_reduce_code *
+build_soon(lw_reducer *self, lw_reduce_specialisation *specialisation, int64_t n,
+           lw_reduce_loops which, bool masked)
+{
+    bool scans = which == LW_REDUCE_QUICK_SCANS;
+    lw_reduce_code *code;
+    host_code of;
+
+    if (masked && look_at_masks(specialisation) < 0)
+        return NULL;
+    of = code_for(specialisation, masked);
+    if (which == LW_REDUCE_QUICK &&
+        of.quick->code[LW_REDUCE_QUICK_ROWS - LW_REDUCE_QUICK].code != NULL)
+        which = LW_REDUCE_QUICK_ROWS;
+    if (is_quick(&of, n, scans)) {
+        code = &of.quick->code[which - LW_REDUCE_QUICK];
+        return build_host(self, of.reduction, which, code) < 0 ? NULL : code;
+    }
+    if (build_host(self, of.reduction, LW_REDUCE_LOOPS, of.all) < 0 ||
+        (scans && build_scans(self, specialisation) < 0))
+        return NULL;
+    return of.all;
+}
+
+lw_reduce_code *
+lw_reducer_soon(lw_reducer *self, lw_reduce_specialisation *specialisation, int64_t n,
+                lw_reduce_loops which, bool masked)
+{
+    lw_reduce_code *code;
 
     Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
-    result = build_masked(self, specialisation);
+    code = build_soon(self, specialisation, n, which, masked);
     Py_END_CRITICAL_SECTION();
-    return result;
+    return code;
 }
 
 /* In a critical section. */
@@ -367,8 +383,10 @@ free_specialisation(void *item)
     lw_reduce_specialisation *specialisation = item;
 
     lw_reduce_host_drop(&specialisation->host);
-    for (int i = 0; i < LW_REDUCE_QUICK_KINDS; i++)
-        lw_reduce_host_drop(&specialisation->quick[i]);
+    for (int i = 0; i < LW_REDUCE_QUICK_KINDS; i++) {
+        lw_reduce_host_drop(&specialisation->quick.code[i]);
+        lw_reduce_host_drop(&specialisation->masked_quick.code[i]);
+    }
     lw_reduce_host_drop(&specialisation->masked_host);
     lw_reduction_masked_free(specialisation->masked);
     lw_grown_free(&specialisation->entries, lw_reduce_entry_free);

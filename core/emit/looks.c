@@ -14,7 +14,8 @@
  * are known to be few has no checks. If they are very few, LLVM unrolls the nest and may
  * vectorise the loop around it, which is therefore treated as an innermost loop.
  *
- * Entry points, and outlined functions, which the doors make for them, have no checks: their
+ * Entry points, and outlined functions, which the doors make for them, have no checks, unless
+ * loops of the user's function were inlined in them (core/opt/jam): their
  * loops are over elements, and lw_in_pieces gives them as many as take some milliseconds.
  *
  * Measured on one core of a Xeon with AVX-512, November 2026: products of matrices, distances,
@@ -234,7 +235,7 @@ judge(nest *n, uint32_t loop, bool is_inner)
 static bool
 is_users(const lw_func *func)
 {
-    return func->linkage == LW_INTERNAL;
+    return func->linkage == LW_INTERNAL || func->has_inlined;
 }
 
 static bool

@@ -10,6 +10,7 @@
 #include "core/link/host_llvm.h"
 #include "core/link/nvrtc.h"
 #include "core/link/toolchain.h"
+#include "core/opt/jam.h"
 #include "core/opt/prune.h"
 #include "core/tables/version.h"
 
@@ -52,7 +53,8 @@ lw_host_has_fma(void)
 /* ---- what is being built, and for what ---- */
 
 typedef struct job {
-    const lw_module *module;
+    const lw_module *module; /* prepared for the side it is built for */
+    const lw_module *given;
     const lw_build_options *options;
     int cc;                /* 0: the host */
     bool frozen;           /* host code for another process */
@@ -84,19 +86,33 @@ is_verified(void)
 #endif
 }
 
-/* What code for the other side alone has goes before anything looks at the module. *own: a
- * copy, for the caller to free; or NULL. */
-static lw_status
-take_side(job *j, lw_module **own, lw_error *err)
+/* Code that is checked for races, or that a debugger shows, keeps its loops; and code that must
+ * be made soon is not made longer. */
+static bool
+may_be_jammed(const job *j)
 {
+    return j->cc == 0 && j->options->opt && !j->options->quick &&
+           j->options->watch == LW_WATCH_NOTHING && lw_jam_may_apply(j->module);
+}
+
+/* What code for the other side alone has goes before anything looks at the module, and the
+ * loops of host code are jammed. *own: a copy, for the caller to free; or NULL. */
+static lw_status
+prepare(job *j, lw_module **own, lw_error *err)
+{
+    bool two_sided = lw_ir_has_op(j->module, LW_OP_ON_GPU), jams = may_be_jammed(j);
     lw_status status;
 
     *own = NULL;
-    if (!lw_ir_has_op(j->module, LW_OP_ON_GPU))
+    j->given = j->module;
+    if (!two_sided && !jams)
         return LW_OK;
     LW_TRY(lw_module_copy(j->module, own, err));
     j->module = *own;
-    LW_TRY(lw_opt_side(*own, j->cc != 0, err));
+    if (two_sided)
+        LW_TRY(lw_opt_side(*own, j->cc != 0, err));
+    if (jams)
+        LW_TRY(lw_opt_jam(*own, NULL, err));
     if (is_verified())
         LW_TRY(lw_ir_verify(*own, err));
 fail:
@@ -363,7 +379,7 @@ dump_stages(const job *j, lw_error *err)
         if (!lw_dump_wanted(stages[i], j->options->name) || (gpu_only && !j->cc) ||
             (host_only && j->cc))
             continue;
-        LW_TRY(lw_build_output(j->module, j->cc, stages[i], j->options, &out, err));
+        LW_TRY(lw_build_output(j->given, j->cc, stages[i], j->options, &out, err));
         lw_dump(stages[i], j->options->name, (const char *)out.data);
         lw_bytes_reset(&out);
     }
@@ -510,7 +526,7 @@ lw_build_host(const lw_module *module, const lw_build_options *options, lw_code 
     lw_module *own;
     int64_t begun = lw_compile_begin();
 
-    LW_TRY(take_side(&j, &own, err));
+    LW_TRY(prepare(&j, &own, err));
     LW_TRY(get_blob(&j, LW_CACHE_OBJECT, &blob, report, err));
     status = lw_code_load(lw_blob_data(blob), lw_blob_size(blob), NULL, 0, out, err);
 fail:
@@ -529,7 +545,7 @@ lw_build_cuda(const lw_module *module, int cc, const lw_build_options *options, 
     lw_status status;
     int64_t begun = lw_compile_begin();
 
-    LW_TRY(take_side(&j, &own, err));
+    LW_TRY(prepare(&j, &own, err));
     LW_TRY(prepare_links(&j, err));
     status = get_blob(&j, LW_CACHE_CUBIN, out, report, err);
 fail:
@@ -633,7 +649,7 @@ lw_build_output(const lw_module *module, int target_cc, const char *output,
     lw_text text;
 
     lw_text_init(&text);
-    LW_TRY(take_side(&j, &own, err));
+    LW_TRY(prepare(&j, &own, err));
     if (strcmp(output, "cubin") == 0 || strcmp(output, "sass") == 0)
         LW_TRY(prepare_links(&j, err));
     if (strcmp(output, "ir") == 0) {

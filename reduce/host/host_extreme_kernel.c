@@ -37,13 +37,15 @@ better_of(maker *m, lw_ref x, lw_ref y)
     return lw_ir_select(&m->b, lw_ir_compare(&m->b, LW_OP_NE, x, x), x, best);
 }
 
-/* The best of four by plain maxima, which are one instruction each, and one test whether any is
- * NaN. */
+/* The best of four, and of y if it is given, by plain maxima, which are one instruction each,
+ * and one test whether any of the four is NaN. The last comparison keeps y where y is NaN. */
 static lw_ref
-best_of_four(maker *m, const lw_ref *x)
+best_of_four(maker *m, const lw_ref *x, lw_ref y)
 {
     lw_ref best = plain_best(m, plain_best(m, x[0], x[1]), plain_best(m, x[2], x[3])), nan;
 
+    if (y != 0)
+        best = plain_best(m, best, y);
     if (!lw_is_float(m->value))
         return best;
     nan = lw_ir_compare(&m->b, LW_OP_NE, x[0], x[0]);
@@ -73,9 +75,7 @@ best_of_rows(maker *m, const arrays *in, lw_ref at, lw_ref first, lw_ref lane, b
         x[k] = value_at(
             m, in, lw_ir_add(&m->b, at, lw_ir_add(&m->b, loop.i, i64(m, (int64_t)k * width))),
             first);
-    x[0] = best_of_four(m, x);
-    if (!fresh)
-        x[0] = better_of(m, lw_ir_load(&m->b, m->value, 1, address, 0, 0), x[0]);
+    x[0] = best_of_four(m, x, fresh ? 0 : lw_ir_load(&m->b, m->value, 1, address, 0, 0));
     lw_ir_store(&m->b, address, x[0], 0, 0);
     lw_ir_for_end(&m->b, &loop);
 }
@@ -131,36 +131,95 @@ judge(maker *m, lw_error *err)
     return end(m, err);
 }
 
+/* Unsigned numbers as wide as the value, so that vectors of both have the same lanes. */
+static lw_dtype
+flag_type(const maker *m)
+{
+    switch (lw_dtypes[m->value].size_bytes) {
+    case 1: return LW_DT_u8;
+    case 2: return LW_DT_u16;
+    case 4: return LW_DT_u32;
+    default: return LW_DT_u64;
+    }
+}
+
+typedef struct search {
+    arrays in;
+    lw_ref best, first; /* the value that is looked for; the index of element 0 */
+} search;
+
+/* Whether element `at` equals the best, or is NaN where that is NaN. */
+static lw_ref
+is_hit(maker *m, const search *s, lw_ref at)
+{
+    lw_ref x = value_at(m, &s->in, at, s->first), nan;
+    lw_ref hit = lw_ir_compare(&m->b, LW_OP_EQ, x, s->best);
+
+    if (!lw_is_float(m->value))
+        return hit;
+    nan = lw_ir_compare(&m->b, LW_OP_NE, s->best, s->best);
+    return lw_ir_or(&m->b, hit, lw_ir_and(&m->b, nan, lw_ir_compare(&m->b, LW_OP_NE, x, x)));
+}
+
+/* Whether any of the elements begin … end - 1 is one. */
+static lw_ref
+any_hit(maker *m, const search *s, lw_ref begin, lw_ref end)
+{
+    lw_builder *b = &m->b;
+    lw_dtype type = flag_type(m);
+    lw_ref any = lw_ir_slot(b, type), hit;
+    lw_for loop;
+
+    lw_ir_set(b, any, lw_ir_int(b, type, 0));
+    loop = lw_ir_for(b, begin, end, i64(m, 1), LW_LOOP_VECTORIZE, 0);
+    hit = lw_ir_select(b, is_hit(m, s, loop.i), lw_ir_int(b, type, 1), lw_ir_int(b, type, 0));
+    lw_ir_set(b, any, lw_ir_or(b, lw_ir_get(b, any), hit));
+    lw_ir_for_end(b, &loop);
+    return lw_ir_compare(b, LW_OP_NE, lw_ir_get(b, any), lw_ir_int(b, type, 0));
+}
+
+/* Sets `at` to the first of them, of which there is one. */
+static void
+first_hit(maker *m, const search *s, lw_ref begin, lw_ref end, lw_ref at)
+{
+    lw_builder *b = &m->b;
+    lw_for loop = lw_ir_for(b, begin, end, i64(m, 1), LW_LOOP_VECTORIZE, 0);
+    lw_ref i = lw_ir_select(b, is_hit(m, s, loop.i), loop.i, m->n), before = lw_ir_get(b, at);
+
+    lw_ir_set(b, at, lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, i, before), i, before));
+    lw_ir_for_end(b, &loop);
+}
+
 /* Finds the first of n elements that equals the best, or is NaN where that is NaN; n: there is
- * none. */
+ * none. The index is looked for in the first piece that has such an element: its comparisons
+ * take several times as long. */
 static lw_status
 find(maker *m, lw_error *err)
 {
-    lw_ref best_value, first, at, x, hit, out;
-    arrays in;
-    lw_for loop;
+    enum { PIECE = 512 };
+    lw_builder *b = &m->b;
+    lw_ref best, at, out, last;
+    search s;
+    lw_for pieces;
 
     start(m, "lw_find", false);
-    out = lw_ir_param_add(&m->b, LW_DT_ptr, LW_PARAM_NOALIAS, "out");
-    best_value = lw_ir_param_add(&m->b, LW_DT_ptr, LW_PARAM_NOALIAS, "best");
-    first = lw_ir_param_add(&m->b, LW_DT_i64, 0, "first");
-    best_value = lw_ir_load(&m->b, m->value, 1, best_value, 0, 0);
-    in = strided(m, m->operand, m->r->n_in, 0, 0);
-    at = lw_ir_slot(&m->b, LW_DT_i64);
-    lw_ir_set(&m->b, at, m->n);
-    loop = lw_ir_for(&m->b, i64(m, 0), m->n, i64(m, 1), LW_LOOP_VECTORIZE, 0);
-    x = value_at(m, &in, loop.i, first);
-    hit = lw_ir_compare(&m->b, LW_OP_EQ, x, best_value);
-    if (lw_is_float(m->value)) {
-        lw_ref nan = lw_ir_compare(&m->b, LW_OP_NE, best_value, best_value);
-        hit = lw_ir_or(&m->b, hit, lw_ir_and(&m->b, nan, lw_ir_compare(&m->b, LW_OP_NE, x, x)));
-    }
-    x = lw_ir_select(&m->b, hit, loop.i, m->n);
-    first = lw_ir_get(&m->b, at);
-    lw_ir_set(&m->b, at,
-              lw_ir_select(&m->b, lw_ir_compare(&m->b, LW_OP_LT, x, first), x, first));
-    lw_ir_for_end(&m->b, &loop);
-    lw_ir_store(&m->b, out, lw_ir_get(&m->b, at), 0, 0);
+    out = lw_ir_param_add(b, LW_DT_ptr, LW_PARAM_NOALIAS, "out");
+    best = lw_ir_param_add(b, LW_DT_ptr, LW_PARAM_NOALIAS, "best");
+    s.first = lw_ir_param_add(b, LW_DT_i64, 0, "first");
+    s.best = lw_ir_load(b, m->value, 1, best, 0, 0);
+    s.in = strided(m, m->operand, m->r->n_in, 0, 0);
+    at = lw_ir_slot(b, LW_DT_i64);
+    lw_ir_set(b, at, m->n);
+    pieces = lw_ir_for(b, i64(m, 0), m->n, i64(m, PIECE),
+                       LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    last = lw_ir_add(b, pieces.i, i64(m, PIECE));
+    last = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, last, m->n), last, m->n);
+    lw_ir_if(b, any_hit(m, &s, pieces.i, last));
+    first_hit(m, &s, pieces.i, last, at);
+    lw_ir_break(b, 0);
+    lw_ir_end(b);
+    lw_ir_for_end(b, &pieces);
+    lw_ir_store(b, out, lw_ir_get(b, at), 0, 0);
     return end(m, err);
 }
 

@@ -15,9 +15,12 @@ enum {
     LANE_ROWS = 65,      /* rows of lanes in a block: the first, and sixteen times four */
     BLOCK_ROWS = 64, /* rows of a tile that are combined before they go into its accumulators */
     CHUNK_BLOCKS = 16, /* blocks of a chunk, which one thread takes at a time */
-    LEVELS = 5,        /* levels of a tree of so many blocks */
-    LANE_BYTES = 256,  /* most bytes of one number of the accumulators of a block's lanes */
-    GROUP = 1 << 16,   /* most accumulators that are held at a time */
+    BEST_CHUNK = 4,   /* times as many, of which only the best element is wanted: it is searched
+                         for once in each chunk */
+    LEVELS = 5,       /* levels of a tree of so many blocks */
+    BEST_LEVELS = 7,  /* … and of those of such a chunk, if they have NaN */
+    LANE_BYTES = 256, /* most bytes of one number of the accumulators of a block's lanes */
+    GROUP = 1 << 16,  /* most accumulators that are held at a time */
     COSTLY = 256, /* elements of one call of compiled code, where an element may take long */
     SMALL_REDUCED = 160 /* of fewer elements, neighbouring results are reduced side by side */
 };

@@ -326,25 +326,16 @@ block_best(const run *s, int64_t which, int64_t at, int64_t n, int64_t from, can
 static void
 put_best(const run *s, int64_t which, int64_t from, const candidate *best, const bank *to)
 {
-    enum { PIECE = 512 };
     char *operands[LW_REDUCE_MOST + 1] = {0}, *args[2 * LW_REDUCE_MOST + 1];
-    int64_t index, done = 0, found = 0, unused = 0;
+    int64_t index, found = 0, unused = 0;
     scratch space;
 
     bring(s, which, best->at, best->n, &space, operands);
-    for (; done + found < best->n; done += PIECE) {
-        int64_t n = best->n - done < PIECE ? best->n - done : PIECE;
-        for (uint32_t i = 0; i < s->n_in; i++)
-            args[i] = operands[i] + done * s->operand_size[i];
-        s->code->find(args, n, &found, best->value, best->at + done - from);
-        if (found < n)
-            break;
-        found = 0;
-    }
-    assert(done + found < best->n); /* the best is one of them */
-    index = best->at + done + found - from;
+    s->code->find(operands, best->n, &found, best->value, best->at - from);
+    assert(found < best->n); /* the best is one of them */
+    index = best->at + found - from;
     for (uint32_t i = 0; i < s->n_in; i++)
-        args[i] = operands[i] + (done + found) * s->operand_size[i];
+        args[i] = operands[i] + found * s->operand_size[i];
     args[s->n_in] = (char *)&index;
     memcpy(args + s->n_operands, to->at, to->n * sizeof *args);
     s->code->seed(args, 1, &unused);
@@ -359,7 +350,7 @@ typedef struct joined {
     int64_t lanes;
     uint32_t n_blocks, depth;
     bool any_odd;
-    bank level[LEVELS], odd;
+    bank level[BEST_LEVELS], odd;
 } joined;
 
 static void
@@ -430,7 +421,7 @@ bool
 lw_reduce_chunk(const run *s, int64_t which, int64_t begin, int64_t end, int64_t from,
                 const bank *to)
 {
-    _Alignas(64) char memory[(LEVELS + 1) * LW_REDUCE_MOST * LANE_BYTES];
+    _Alignas(64) char memory[(BEST_LEVELS + 1) * LW_REDUCE_MOST * LANE_BYTES];
     joined j;
     size_t bytes;
     candidate best = {.n = 0};
@@ -443,9 +434,9 @@ lw_reduce_chunk(const run *s, int64_t which, int64_t begin, int64_t end, int64_t
     j = (joined){.lanes = s->r->commutative ? s->code->width : 1};
     bytes = bank_bytes(s->r, j.lanes);
     assert(bytes <= LW_REDUCE_MOST * LANE_BYTES);
-    for (int i = 0; i < LEVELS; i++)
+    for (int i = 0; i < BEST_LEVELS; i++)
         j.level[i] = bank_at(s->r, memory + (size_t)i * bytes, j.lanes);
-    j.odd = bank_at(s->r, memory + LEVELS * bytes, j.lanes);
+    j.odd = bank_at(s->r, memory + BEST_LEVELS * bytes, j.lanes);
     for (int64_t at = begin, n, lanes; at < end; at += n) {
         n = end - at < s->several ? end - at : s->several;
         if (block_best(s, which, at, n, from, &best))
@@ -786,7 +777,7 @@ blocks_together(const run *s)
             return 1;
     if (s->job->operand[s->n_in] != NULL)
         return 1;
-    return s->best                         ? 4 /* only one of these is searched for the best */
+    return s->best                         ? 8 /* only one of these is searched for the best */
            : s->r->exact && !s->r->indexed ? CHUNK_BLOCKS
                                            : 1;
 }
@@ -815,6 +806,8 @@ lw_reduce_run(lw_reduce_job *job, lw_error *err)
     if (prefers_columns(&s))
         return lw_reduce_by_column(&s, err);
     s.several = s.block * blocks_together(&s);
+    if (s.best && s.several > s.block)
+        s.chunk *= BEST_CHUNK;
     s.at_once = may_go_at_once(&s);
     s.n_chunks = (s.n_reduced + s.chunk - 1) / s.chunk;
     return by_result(&s, err);

@@ -44,8 +44,38 @@ def test_same_bits(name, dtype):
     assert bits() == first and r.stats["compiled"] == compiled + 2
 
 
+@pytest.mark.parametrize("name", ["sum", "mean", "max"])
+def test_same_bits_with_a_mask(name):
+    """sum and mean replace elements that are left out by the neutral one; max of int64 does so as well, and that of a pair gathers."""
+    rng = np.random.default_rng(7)
+    for dtype in ("f4", "f8", "i8"):
+        r = made()[name]
+        cases = [(100 * rng.standard_normal(shape)).astype(dtype) for shape in (1, 9, 1000, 40_000, (30, 700), (1000, 3))]
+        masks = [rng.random(case.shape) < 0.5 for case in cases]
+        initial = {"initial": -1000} if name == "max" else {}
+
+        def bits():
+            once = [np.asarray(r(case, where=mask, **initial)).tobytes() for case, mask in zip(cases, masks)]
+            return once + [np.asarray(r(case, where=mask, axis=0, **initial)).tobytes() for case, mask in zip(cases, masks)]
+
+        first, compiled = bits(), r.stats["compiled"]
+        assert compiled == 2  # for one result, and for several
+        r(np.zeros(BIG, dtype), where=np.ones(BIG, bool), **initial)
+        assert r.stats["compiled"] == compiled + 1
+        assert bits() == first and r.stats["compiled"] == compiled + 1
+
+
+def test_masks_of_a_function_without_a_neutral_element():
+    r = lw.reduce(lambda a, b: b)
+    x, mask = np.arange(2000.0).reshape(20, 100), np.arange(2000).reshape(20, 100) % 7 == 3
+    for _ in range(2):
+        assert r(x, where=mask, axis=None, initial=-1.0) == x[mask][-1]
+        assert r(x, where=mask, axis=1, initial=-1.0).tolist() == [row[m][-1] for row, m in zip(x, mask)]
+        r(np.zeros(BIG), where=np.ones(BIG, bool), initial=-1.0)
+
+
 def test_what_is_compiled_in_full_at_once():
-    """Masks, loops, and functions whose last bits depend on vectors."""
+    """Loops, and functions whose last bits depend on vectors."""
     r = lw.reduce(lambda a, b: a + b)
     assert (r(np.ones((BIG // 4, 5)), axis=0) == BIG // 4).all() and r(np.ones(9), where=np.arange(9) < 4) == 4
     full = r.stats["compiled"]

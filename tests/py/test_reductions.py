@@ -382,3 +382,47 @@ def test_means_that_are_no_means_of_the_array():
         for mean in ("x", ["x"], [None]):
             with pytest.raises(TypeError, match=f"^{name}: mean= must be a number or an array of numbers, not of dtype"):
                 getattr(lw.reductions, name)(np.arange(4.0), mean=mean)
+
+
+def first_by_hand(x, largest):
+    """NumPy's answer: the first NaN, else the first of the best elements."""
+    return int(np.argmax(x) if largest else np.argmin(x))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i1", "i8", "u2"])
+def test_the_first_of_equal_elements_in_long_rows(dtype):
+    """Blocks and chunks are searched for once: ties, and NaN, on both sides of their borders."""
+    rng = np.random.default_rng(3)
+    for n in (63, 64, 65, 511, 513, 4159, 4160, 8321, 16641, 66_559, 66_561, 300_001):
+        plain = rng.integers(0, 90, n).astype(dtype)
+        places = sorted({0, n - 1, n // 2, min(n - 1, 512), min(n - 1, 8320), min(n - 1, 66_560)})
+        for k, place in enumerate(places):
+            for value in (100, 0) if dtype[0] != "f" else (100, -1, np.nan, np.inf, -np.inf):
+                x = plain.copy()
+                x[place] = x[places[-1 - k]] = value
+                x[-1] = value if k == 1 else x[-1]
+                assert reductions.argmax(x) == first_by_hand(x, True), (n, place, value)
+                assert reductions.argmin(x) == first_by_hand(x, False), (n, place, value)
+    if dtype[0] == "f":
+        x = np.full(70_000, np.nan, dtype)
+        assert reductions.argmax(x) == 0 and reductions.argmin(x[5:]) == 0
+        x[:] = -0.0
+        x[40_000] = 0.0
+        assert reductions.argmax(x) == 0 == reductions.argmin(x)
+
+
+@pytest.mark.parametrize("name, numpys", [("cumsum", np.cumsum), ("cumprod", np.cumprod), ("running_maximum", np.maximum.accumulate)])
+def test_the_usual_scan_is_that_with_keywords(name, numpys):
+    """One array with one dimension goes to the reduction at once."""
+    scan = getattr(reductions, name)
+    for dtype in ("i1", "u4", "f2", "f4", "f8"):
+        x = (np.arange(40) % 3 + 1).astype(dtype)
+        for a in (x, x[::-2], x[:1]):
+            got = scan(a)
+            assert got.dtype == scan(a, axis=0).dtype and got.tobytes() == scan(a, axis=0).tobytes() == scan(a, axis=-1).tobytes()
+            np.testing.assert_allclose(got, numpys(a), rtol=1e-2 if dtype == "f2" else 1e-6)
+    assert scan(np.zeros(0)).shape == (0,)
+    with pytest.raises(TypeError, match=name):
+        scan()
+    if name != "running_maximum":
+        assert scan(np.ones((2, 3))).shape == (6,) and scan([1, 2]).tolist() == [1, 3 if name == "cumsum" else 2]
