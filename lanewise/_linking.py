@@ -6,6 +6,7 @@ import errno
 import inspect
 import io
 import os
+import re
 import threading
 
 from lanewise import _core
@@ -345,6 +346,13 @@ def asked(provider, types, target, chain):
     return mine.codes
 
 
+def _signature_object(text):
+    """The Signature of a text that `_core._device_signature` has made: names of types, brackets, and `*` behind pointers."""
+    from lanewise import types
+
+    return eval(re.sub(r"(\w+)\*", r"CPointer(\1)", text), {"__builtins__": {}}, vars(types))
+
+
 class DeviceFunction:
     """A function in another language, for kernels to call: see declare_device."""
 
@@ -352,6 +360,7 @@ class DeviceFunction:
         self._name = self.__name__ = name
         self._abi = abi
         self._signature = _core._device_signature(sig, abi == "c")
+        self._sig = sig if isinstance(sig, _core.Signature) else None
         self._link = linkables(link, f"link= of `{name}`")
         self._host = host
 
@@ -362,8 +371,10 @@ class DeviceFunction:
 
     @property
     def sig(self):
-        """Its types, as text: "float32(float32, int32)"."""
-        return self._signature
+        """Its types, a Signature, which has `args` and `return_type`."""
+        if self._sig is None:
+            self._sig = _signature_object(self._signature)
+        return self._sig
 
     @property
     def abi(self):

@@ -3,6 +3,7 @@ import os
 from collections.abc import Callable, Collection
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
+from lanewise._core import Signature
 from lanewise.cuda import Context, MemoryPointer
 
 _Path: TypeAlias = str | os.PathLike[str]
@@ -86,7 +87,7 @@ class DeviceFunction:
     @property
     def name(self) -> str: ...
     @property
-    def sig(self) -> str: ...
+    def sig(self) -> Signature: ...
     @property
     def abi(self) -> Literal["numba", "c"]: ...
     @property

@@ -639,6 +639,34 @@ refuse_masked(const lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *
     return 0;
 }
 
+/* The methods of device arrays that have stream=, as lw_host_call has them. */
+#define ON_HOST(name)                                                                          \
+    static PyObject *name##_on_host(lw_ufunc_head *self, PyObject *const *args, size_t nargsf, \
+                                    PyObject *kwnames)                                         \
+    {                                                                                          \
+        return forward((lw_ufunc_object *)self, LW_METHOD_##name, args,                        \
+                       PyVectorcall_NARGS(nargsf), kwnames);                                   \
+    }
+ON_HOST(reduce)
+ON_HOST(accumulate)
+ON_HOST(reduceat)
+#undef ON_HOST
+
+static PyObject *
+forward_without_stream(lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args,
+                       Py_ssize_t n_args, PyObject *kwnames, Py_ssize_t stream)
+{
+    static const lw_host_call calls[LW_N_METHODS] = {[LW_METHOD_reduce] = reduce_on_host,
+                                                     [LW_METHOD_accumulate] =
+                                                         accumulate_on_host,
+                                                     [LW_METHOD_reduceat] = reduceat_on_host};
+
+    if (stream < 0 || calls[id] == NULL)
+        return forward(self, id, args, n_args, kwnames);
+    return lw_call_without_stream((lw_ufunc_head *)self, args, n_args, kwnames, stream,
+                                  calls[id]);
+}
+
 static PyObject *
 call_method(lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args, Py_ssize_t n_args,
             PyObject *kwnames)
@@ -662,7 +690,7 @@ call_method(lw_ufunc_object *self, lw_ufunc_method id, PyObject *const *args, Py
                    ? lw_refuse_device((lw_ufunc_head *)self)
                    : call_device_method(self, id, args, n_args, kwnames);
     lw_host_call_begin(self->base.table);
-    return forward(self, id, args, n_args, kwnames);
+    return forward_without_stream(self, id, args, n_args, kwnames, s.stream);
 }
 
 PyObject *

@@ -184,3 +184,52 @@ def test_no_driver(run_python, tmp_path):
             "    else:\n"
             "        raise AssertionError(call)\n")
     run_python("-c", code, LANEWISE_CUDA_DRIVER=str(tmp_path / "nothing.so"))
+
+
+FIRST_ON_THE_CPU = """
+import numpy as np
+import lanewise as lw
+from lanewise import cuda
+
+rate = 2.0
+
+@lw.vectorize
+def scaled(x):
+    return x * rate
+
+@lw.guvectorize("(n)->(n)")
+def scaled_rows(x, out):
+    for i in range(x.shape[0]):
+        out[i] = x[i] * rate
+
+@lw.forall
+def scale(i, x):
+    x[i] *= rate
+
+total = lw.reduce(lambda a, b: a + b, map=lambda x: x * rate, identity=0.0)
+generator = lw.random.Generator(1, target="cuda")
+
+def use():
+    x, numbers = cuda.to_device(np.linspace(0.1, 0.9, 50)), cuda.to_device(np.arange(50))
+    generator.random(10), generator.normal(0.5, 2.0, 10), generator.gamma(2.0, 1.0, 5000), generator.integers(9, size=9)
+    generator.beta(2.0, 3.0, 10), generator.shuffle(x), lw.random.create_xoroshiro128p_states(8, 1)
+    np.sort(x), np.argsort(x), np.where(x > 0.5, x, 0.0), np.clip(x, 0.2, 0.4), x[numbers], x.sum(), np.cumsum(x), lw.add(x, x)
+    x[x > 0.5] = 0.0
+    x[numbers] = 1.0
+    scaled(x), scaled_rows(x), scale(x.size, x), total(x)
+    return type(generator.random(10)).__name__
+
+with lw.config(target=FIRST):
+    rate = 3.0  # all of them are made anew, of objects that were made where the setting was "auto"
+    print(use())
+print(use())
+"""
+
+
+@pytest.mark.parametrize("first, made", [("cpu", "HostArray"), ("cuda", "DeviceArray")])
+def test_first_used_where_a_setting_says_another_target(first, made, fake_driver, run_python, tmp_path):
+    """The package's own kernels run where their arrays are, and objects that are made anew keep the target that the first one read."""
+    program = tmp_path / "first.py"
+    program.write_text(FIRST_ON_THE_CPU.replace("FIRST", repr(first)))
+    done = run_python(str(program), LANEWISE_CUDA_DRIVER=str(fake_driver), LW_FAKE_DRIVER="1")
+    assert done.stdout.split() == [made, "DeviceArray"]

@@ -734,4 +734,11 @@ def test_each_generator_asks_for_the_device():
 
 def test_what_a_declaration_says():
     one = cuda.declare_device("one_of_two", "float64(float64[::1], int32*)", abi="numba")
-    assert (one.name, one.sig, one.abi, one.host) == ("one_of_two", "float64(float64[::1], int32*)", "numba", None)
+    assert (one.name, str(one.sig), one.abi, one.host) == ("one_of_two", "float64(float64[::1], int32*)", "numba", None)
+
+
+@pytest.mark.parametrize("sig", [int32(float32[:], types.CPointer(float32)), "int32(float32[:], float32*)"])
+def test_signature_of_a_declared_function(sig):
+    f = cuda.declare_device("f", sig)
+    assert f.sig.args == (float32[:], types.CPointer(float32)) and f.sig.return_type == int32
+    assert str(f.sig) == "int32(float32[:], float32*)"

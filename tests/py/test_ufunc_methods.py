@@ -346,3 +346,16 @@ def test_two_outputs_over_the_same_memory(n):
         f(x, 3.0, out=(got[first], got[second]))
         np.divmod(x, 3.0, out=(expected[first], expected[second]))
         np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("method, args", [("reduce", ()), ("accumulate", ()), ("reduceat", ([0, 2],))])
+def test_streams_where_there_is_no_gpu(method, args):
+    """stream= means what it means in calls: nothing on the CPU target, and a stream is an error for host operands elsewhere."""
+    f, x = lw.vectorize(["int64(int64, int64)"])(lambda a, b: a + b), np.arange(5)
+    expected = getattr(np.add, method)(x, *args)
+    assert np.array_equal(getattr(f, method)(x, *args, stream=0), expected)
+    with pytest.raises(TypeError, match="stream= is for device arrays"):
+        getattr(f, method)(x, *args, stream=12)
+    with lw.config(target="cpu"):
+        stream = cuda.stream()
+        assert np.array_equal(getattr(f, method)(cuda.to_device(x, stream), *args, stream=stream), expected)

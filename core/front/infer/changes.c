@@ -70,8 +70,7 @@ join_changed(lw_infer_frame *f, uint32_t k, uint32_t n, lw_infer_value *out)
             out->constant = 0;
     }
     if (n_ends)
-        out->type =
-            lw_join(lw_types_of(f), f->run->typed->options.typing, types, n_ends, &problem);
+        out->type = lw_join(lw_types_of(f), lw_typing_of(f), types, n_ends, &problem);
     if (problem == NULL)
         return LW_OK;
     out->type = LW_T_BOTTOM;

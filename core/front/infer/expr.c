@@ -225,7 +225,7 @@ join_set(lw_infer_frame *f, uint32_t node, const lw_infer_value *set, uint32_t n
         if (types[i] == LW_T_BOTTOM && !f->is_open)
             return LW_OK;
     }
-    *out = lw_join(lw_types_of(f), f->run->typed->options.typing, types, n, &problem);
+    *out = lw_join(lw_types_of(f), lw_typing_of(f), types, n, &problem);
     if (f->notes != NULL)
         f->notes[node].copied = lw_mixes_records(f, types, n, *out);
     if (problem == NULL && (*out != LW_T_STATIC || n == 1))

@@ -279,10 +279,17 @@ lw_status lw_infer_instance(lw_run *run, const lw_instance_key *key, uint32_t lo
                             uint32_t *memo);
 /* Append to typed->lists; false when memory is out. */
 bool lw_list_add(lw_infer_frame *f, uint32_t entry);
+/* The package's own functions have one typing, the one they are written for and tested with,
+ * whatever the typing of the function that calls them is. */
+static inline lw_typing
+lw_typing_of(const lw_infer_frame *f)
+{
+    return f->fn->wraps ? LW_TYPING_WEAK : f->run->typed->options.typing;
+}
 static inline bool
 lw_weak_mode(const lw_infer_frame *f)
 {
-    return f->run->typed->options.typing == LW_TYPING_WEAK;
+    return lw_typing_of(f) == LW_TYPING_WEAK;
 }
 static inline const lw_node *
 lw_node_of(const lw_infer_frame *f, uint32_t node)

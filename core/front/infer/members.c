@@ -85,8 +85,7 @@ infer_value(lw_infer_frame *f, uint32_t node, const lw_enum *members, lw_infer_v
     t->target = values;
     t->operand = lw_constant_value(f, values).type;
     row = lw_type_get(lw_types_of(f), t->operand);
-    out->type =
-        lw_join(lw_types_of(f), f->run->typed->options.typing, row->elements, row->n, &problem);
+    out->type = lw_join(lw_types_of(f), lw_typing_of(f), row->elements, row->n, &problem);
     if (problem != NULL || lw_constant_is_static(f, values) || !lw_can_be_shown(f, out->type)) {
         out->type = LW_T_BOTTOM;
         return complain_value(f, node, members);

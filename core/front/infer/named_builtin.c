@@ -142,7 +142,7 @@ type_min_max(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *ar
         if (!lw_type_is_number(f, types[i]) || lw_type_is_complex(types[i]))
             return lw_complain_argument(f, name, &args[n == 1 ? 0 : i], "real numbers", NULL);
     }
-    out->type = lw_join(lw_types_of(f), f->run->typed->options.typing, types, count, &problem);
+    out->type = lw_join(lw_types_of(f), lw_typing_of(f), types, count, &problem);
     f->nodes[node].operand = out->type;
     if (problem)
         return lw_complain(f, lw_node_of(f, node)->loc, problem,

@@ -215,7 +215,7 @@ promote(lw_infer_frame *f, lw_type x, lw_type y)
         return y;
     if (options->promote_narrow && is_strong_int(y) && lw_type_is_real(f, x))
         return x;
-    return lw_promote(lw_types_of(f), options->typing, x, y);
+    return lw_promote(lw_types_of(f), lw_typing_of(f), x, y);
 }
 
 lw_status

@@ -83,8 +83,7 @@ join_returns(lw_infer_frame *f, lw_type *out)
         return lw_out_of_memory(f);
     for (uint32_t i = 0; i < f->returns.n; i++)
         types[i] = f->returns.data[i].type;
-    *out =
-        lw_join(lw_types_of(f), f->run->typed->options.typing, types, f->returns.n, &problem);
+    *out = lw_join(lw_types_of(f), lw_typing_of(f), types, f->returns.n, &problem);
     if (problem == NULL && f->caller != NULL && lw_mixes_records(f, types, f->returns.n, *out))
         return lw_complain(
             f, loc_of_return(f, 0), "E165",

@@ -282,8 +282,7 @@ runtime_index(lw_infer_frame *f, uint32_t node, lw_infer_value tuple, lw_type *o
     if (n > LW_MAX_CONSTANT_ITEMS)
         return complain_long_constant(f, lw_node_of(f, node)->a, n);
     lw_type joined =
-        n ? lw_join(lw_types_of(f), f->run->typed->options.typing, items, n, &problem)
-          : (lw_type)LW_T_BOTTOM;
+        n ? lw_join(lw_types_of(f), lw_typing_of(f), items, n, &problem) : (lw_type)LW_T_BOTTOM;
 
     if (n && !problem && joined != LW_T_STATIC && stored_alike(f, items, n, joined) &&
         !lw_mixes_records(f, items, n, joined)) {
@@ -692,7 +691,7 @@ join_items(lw_infer_frame *f, uint32_t node, const lw_type *items, uint32_t n, l
 {
     const char *problem = NULL;
 
-    *out = lw_join(lw_types_of(f), f->run->typed->options.typing, items, n, &problem);
+    *out = lw_join(lw_types_of(f), lw_typing_of(f), items, n, &problem);
     if (problem == NULL && *out != LW_T_STATIC && !lw_mixes_records(f, items, n, *out))
         return LW_OK;
     *out = LW_T_BOTTOM;

@@ -450,7 +450,7 @@ lw_join2(lw_infer_frame *f, lw_type x, lw_type y, const char **problem)
     *problem = NULL;
     if (x == y)
         return x;
-    return lw_join(lw_types_of(f), f->run->typed->options.typing, set, 2, problem);
+    return lw_join(lw_types_of(f), lw_typing_of(f), set, 2, problem);
 }
 
 /* Two definitions of one web whose types cannot be joined: reported at the later one. */
@@ -538,7 +538,7 @@ web_type(lw_infer_frame *f, uint32_t root, uint32_t loc, lw_type *out)
     if (n == 1)
         *out = set[0];
     else if (n)
-        *out = lw_join(lw_types_of(f), f->run->typed->options.typing, set, n, &problem);
+        *out = lw_join(lw_types_of(f), lw_typing_of(f), set, n, &problem);
     if (n > 1 && problem)
         return complain_conflict(f, root, loc);
     return LW_OK;
@@ -641,7 +641,7 @@ complain_stale(lw_infer_frame *f, uint32_t var, uint32_t loc)
 static lw_status
 use_unbound(lw_infer_frame *f, uint32_t var, uint32_t loc)
 {
-    if (f->run->typed->options.typing == LW_TYPING_NUMBA && !f->zeroed[var] && !f->report) {
+    if (lw_typing_of(f) == LW_TYPING_NUMBA && !f->zeroed[var] && !f->report) {
         f->zeroed[var] = true;
         f->changed = true;
         return LW_OK;

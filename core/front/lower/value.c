@@ -240,12 +240,19 @@ constant_imaginary(const lw_constant *k)
     return two ? k->im : 0;
 }
 
+/* The package's own functions never have it. */
+static bool
+has_numbas_typing(const lw_lower_frame *f)
+{
+    return f->l->typed->options.typing == LW_TYPING_NUMBA && !f->fn->wraps;
+}
+
 /* Inference refuses a Python int if it sees that it does not fit; the others are refused here.
  * numba's literals wrap, except those that no 64-bit type holds. */
 static bool
 constant_fits(const lw_lower_frame *f, const lw_constant *k, lw_dtype dtype)
 {
-    bool wraps = f->l->typed->options.typing == LW_TYPING_NUMBA;
+    bool wraps = has_numbas_typing(f);
     __int128 value = 0, one = 1, low, high;
 
     if (k->kind == LW_K_BIGINT && !lw_is_integer(dtype))
@@ -486,9 +493,8 @@ is_refused(const lw_lower_frame *f, lw_type type, lw_dtype dtype)
 {
     if (lw_type_kind_of(f->l->types, type) != LW_TK_LITERAL || !lw_is_integer(dtype))
         return false;
-    return f->l->typed->options.typing == LW_TYPING_NUMBA
-               ? lw_literal_is_wide(f->l->types, type)
-               : !lw_literal_fits(f->l->types, type, dtype);
+    return has_numbas_typing(f) ? lw_literal_is_wide(f->l->types, type)
+                                : !lw_literal_fits(f->l->types, type, dtype);
 }
 
 static lw_lower_value

@@ -3,6 +3,7 @@
 #include "core/front/read/critical.h"
 #include "core/front/read/services.h"
 #include "core/py/compiled/decorate.h"
+#include "core/py/compiled/in_python.h"
 #include "core/py/compiled/link_ask.h"
 #include "core/py/compiled/renew.h"
 #include "core/py/raise.h"
@@ -30,6 +31,31 @@ lw_compiled_alloc(PyTypeObject *type, const lw_compiled_door *door, vectorcallfu
     return self;
 }
 
+/* The object that this thread makes anew. */
+static _Thread_local const lw_compiled *before;
+
+const lw_compiled *
+lw_compiled_anew(const lw_compiled *object)
+{
+    const lw_compiled *outer = before;
+
+    before = object;
+    return outer;
+}
+
+/* The setting `target` is read when a user's function is decorated, so an object that is made
+ * anew keeps what its first one read. The package's own functions are decorated when something
+ * first needs them, whatever the setting is then: they run where their arrays are. */
+static void
+choose_target(lw_compiled *self)
+{
+    if (before != NULL && before->py_func == self->py_func)
+        self->options.target = before->options.target;
+    else if (lw_is_of_package(self->py_func) &&
+             PyDict_GetItemString(self->keywords, "target") == NULL)
+        self->options.target = LW_CHOOSE_AUTO;
+}
+
 int
 lw_compiled_init(lw_compiled *self, const lw_request *request, lw_door_arguments *arguments)
 {
@@ -46,6 +72,7 @@ lw_compiled_init(lw_compiled *self, const lw_request *request, lw_door_arguments
         lw_door_read(self->door->id, request->signatures, self->keywords, &self->options,
                      arguments) < 0)
         return -1;
+    choose_target(self);
     self->source = Py_XNewRef(arguments->source);
     self->link = Py_XNewRef(arguments->link);
     self->dict = lw_wrapper_dict(self->py_func);

@@ -100,6 +100,9 @@ void *lw_compiled_alloc(PyTypeObject *type, const lw_compiled_door *door, vector
  * borrowed from the request. -1 with an exception. */
 int lw_compiled_init(lw_compiled *self, const lw_request *request,
                      lw_door_arguments *arguments);
+/* The objects that this thread decorates from now on are made anew of this one, borrowed (NULL:
+ * of none); returns what was set before. */
+const lw_compiled *lw_compiled_anew(const lw_compiled *object);
 /* Reads the function and link=: tree, captures, links. -1 with an exception. */
 int lw_compiled_read(lw_compiled *self);
 /* Its own name in the source. Borrowed. */

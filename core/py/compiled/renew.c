@@ -263,6 +263,7 @@ tell_many(lw_compiled *self)
 PyObject *
 lw_compiled_renewed(lw_compiled *self)
 {
+    const lw_compiled *outer;
     PyObject *made = NULL;
     bool told;
     int found;
@@ -276,7 +277,9 @@ lw_compiled_renewed(lw_compiled *self)
     if (tell_many(self) < 0)
         return NULL;
     told = lw_door_told(self->options.told_sums);
+    outer = lw_compiled_anew(self);
     made = again(self);
+    lw_compiled_anew(outer);
     lw_door_told(told);
     if (made != NULL)
         keep(self, made);
