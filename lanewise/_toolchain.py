@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import threading
 from typing import Any
 
@@ -17,12 +18,19 @@ _compiling = threading.RLock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_compiling.acquire, after_in_parent=_compiling.release, after_in_child=_compiling.release)
 
-_machines: dict[tuple[int, bool], Any] = {}
+_machines: dict[tuple[int, bool, bool], Any] = {}
 
 # Code generation takes time that grows with the square of a function's length: its register allocator looks at all uses
 # of a value whenever it splits it (8 s for 10^4 statements over 18 constants; LLVM 22, November 2026). From this many
 # characters of LLVM text on, some 4,000 statements, the optimised code goes through the one of -O0: 0.8 s.
 _LONG_TEXT = 768 * 1024
+
+# LLVM 22 makes wrong code of masks that are sign bits: it turns vpmovq2m and kmov into vmovmskpd, which cannot name the
+# vector registers from 16 on and then reads another one (llvm-project issues 191304 and 198197; mended in LLVM 23). Code in
+# which such an instruction appears is made again without the 128- and 256-bit forms of AVX-512, which have no such masks.
+# VEX prefix of two or three bytes without a second source, opcode of vmovmskps, vmovmskpd or vpmovmskb, two registers:
+_MASK_MOVE = re.compile(rb"(?:\xc5|\xc4[\x01\x21\x41\x61\x81\xa1\xc1\xe1])[\x78\x79\x7c\x7d\xf8\xf9\xfc\xfd][\x50\xd7][\xc0-\xff]")
+_MASK_MOVE_TEXT = re.compile(rb"\bvp?movmsk")
 
 
 def pathfinder(name: str) -> str:
@@ -39,11 +47,11 @@ def pathfinder(name: str) -> str:
         return ""
 
 
-def _machine(opt: int, baseline: bool) -> Any:
-    """The target machine; made once for each kind, 2 ms."""
+def _machine(opt: int, baseline: bool, whole: bool = True) -> Any:
+    """The target machine; made once for each kind, 2 ms. Without whole, only the 512-bit forms of AVX-512."""
     import llvmlite.binding as llvm
 
-    key = (opt, baseline)
+    key = (opt, baseline, whole)
     machine = _machines.get(key)
     if machine is None:
         if not _machines:
@@ -57,6 +65,8 @@ def _machine(opt: int, baseline: bool) -> Any:
             # Gathers are microcode there: matvec of 10^6 3 x 3 matrices takes four times as long with them.
             if cpu.startswith("znver") and llvm.llvm_version_info >= (18, 0, 0):
                 features += ",+prefer-no-gather"
+            if not whole:
+                features += ",-avx512vl"
         elif triple.startswith("x86_64"):
             cpu = "x86-64"
         machine = llvm.Target.from_triple(triple).create_target_machine(
@@ -96,10 +106,26 @@ def compile_host(text: str, opt: int, baseline: bool, output: str) -> bytes:
                 gc.enable()
 
 
-def _compile_host(text: str, opt: int, baseline: bool, output: str) -> bytes:
+def _may_have_wrong_masks(code: bytes, output: str) -> bool:
     import llvmlite.binding as llvm
 
-    machine = _machine(opt, baseline)
+    if llvm.llvm_version_info[0] != 22 or output == "llvm":
+        return False
+    found = _MASK_MOVE if output == "object" else _MASK_MOVE_TEXT
+    return found.search(code) is not None and llvm.get_host_cpu_features().get("avx512vl", False)
+
+
+def _compile_host(text: str, opt: int, baseline: bool, output: str) -> bytes:
+    code = _generate(text, opt, baseline, output, True)
+    if not baseline and _may_have_wrong_masks(code, output):
+        code = _generate(text, opt, baseline, output, False)
+    return code
+
+
+def _generate(text: str, opt: int, baseline: bool, output: str, whole: bool) -> bytes:
+    import llvmlite.binding as llvm
+
+    machine = _machine(opt, baseline, whole)
     context = llvm.create_context()  # types and names go with it, the global one would grow
     module = llvm.parse_assembly(text, context)
     try:
@@ -120,7 +146,7 @@ def _compile_host(text: str, opt: int, baseline: bool, output: str) -> bytes:
         builder.close()
         options.close()
         if len(text) > _LONG_TEXT or opt == 1:  # 1 is for code that is wanted soon: a tenth of the time to select it
-            machine = _machine(0, baseline)
+            machine = _machine(0, baseline, whole)
         if output == "object":
             return machine.emit_object(module)
         if output == "asm":
