@@ -10,6 +10,7 @@
 
 #include "core/front/read/ast.h"
 
+#include <frameobject.h> /* PyFrame_GetBack, which Python.h declares from 3.11 on */
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
