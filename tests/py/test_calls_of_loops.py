@@ -157,3 +157,13 @@ def test_check_with_another_word():
     for check in "bound", "bounds divide", 3:
         with pytest.raises((TypeError, ValueError), match="check= must be a set of divide overflow nan bounds race"):
             njit(lambda x: x, check=check)
+
+
+def test_a_gufunc_is_named_where_its_arguments_do_not_fit():
+    g = lw.guvectorize("(n)->()")(row_sum)
+    with pytest.raises(errors.TypingError, match="no overload of `row_sum` takes these arguments"):
+        njit(lambda x: g(x))(np.ones(3))
+
+
+def row_sum(x, out):
+    out[0] = x.sum()
