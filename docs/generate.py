@@ -42,7 +42,7 @@ def numba_settings() -> str:
     body = []
     for variable, attribute, field, how, word, doc in (map(unquote, row) for row in rows("numba_settings", "NUMBA")):
         value = {"FLAG": f"`{word}`", "WORDS": f"with `{word}`", "FOLDER": f"the folder `{word}` in this folder", "LEVEL": "`0` or `1`"}.get(how, "the same")
-        body.append([f"`{variable}`", f"`config.{attribute}`", f"`config.{field}`", value, doc])
+        body.append([f"`{variable}`", f"`config.{attribute}`" if attribute else "", f"`config.{field}`", value, doc])
     return table(["variable", "attribute", "setting", "its value", "what it does"], body)
 
 

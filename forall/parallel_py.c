@@ -41,7 +41,7 @@ static const struct {
          "iteration's own index"},
     [LW_PARALLEL_NARROW] =
         {"iterations of prange may update the same element, of 8 or 16 bits",
-         "its index comes from memory, so that other iterations may have the same one",
+         "other iterations may have the same index",
          "make the array one of 32 or 64 bits, whose elements are updated by atomic "
          "operations; `range` runs the iterations in order"},
     [LW_PARALLEL_DISTANCE] =
@@ -50,7 +50,7 @@ static const struct {
          "iterations in order"},
     [LW_PARALLEL_UPDATE] =
         {"iterations of prange may update the same element",
-         "its index comes from memory, so that other iterations may have the same one",
+         "other iterations may have the same index",
          "`+=`, `-=`, `&=`, `|=` and `^=` update such elements one at a time; `range` runs the "
          "iterations in order; where all indices differ, write the results to a different "
          "array from the one that is read"},

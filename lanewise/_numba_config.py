@@ -11,7 +11,7 @@ from lanewise import _core
 from lanewise.errors import UnsupportedError
 
 # attribute: (setting, how, word)
-SETTINGS = {attribute: (field, how, word) for _, attribute, field, how, word in _core._numba_settings()}
+SETTINGS = {attribute: (field, how, word) for _, attribute, field, how, word in _core._numba_settings() if attribute}
 # attribute: (value as a literal, whether any is kept, what there is instead)
 UNLIKE = {attribute: (value, kept, instead) for attribute, value, kept, instead in _core._numba_unlike()}
 

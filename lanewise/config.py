@@ -125,7 +125,7 @@ class Config:
         """
         for variable, attribute, _field, how, _word in _core._numba_settings():
             value = _os.environ.get(variable)
-            if value and how in ("FLAG", "NUMBER") and _numba_config._makes_sense(how, value):
+            if value and attribute and how in ("FLAG", "NUMBER") and _numba_config._makes_sense(how, value):
                 setattr(self, attribute, int(value))
 
     def __dir__(self) -> list[str]:

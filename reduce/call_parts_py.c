@@ -307,11 +307,80 @@ refuse_container(const lw_reduce_call *call, uint32_t i, PyObject *object)
     return masked ? -1 : lw_refuse_container(object, true, what);
 }
 
-static int
-read_array(lw_reduce_call *call, uint32_t i, PyObject *object)
+static bool
+is_python_number(PyObject *object)
 {
-    PyArrayObject *array =
-        refuse_container(call, i, object) < 0 ? NULL : as_array(object, NULL);
+    return PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
+           PyComplex_CheckExact(object);
+}
+
+/* A dtype of numbers that counts beside Python's; new reference. NULL: there is none. */
+static PyObject *
+strong_dtype(PyObject *object)
+{
+    PyArrayObject *array = is_python_number(object) ? NULL : as_array(object, NULL);
+    PyObject *descr = NULL;
+
+    if (array != NULL && (PyArray_ISNUMBER(array) || PyArray_ISBOOL(array)))
+        descr = Py_NewRef((PyObject *)PyArray_DESCR(array));
+    Py_XDECREF(array);
+    PyErr_Clear(); /* of what is no array, which is told of where it is read */
+    return descr;
+}
+
+/* As in NumPy's functions, a Python number has the precision of the arrays beside it, and of
+ * dtype=. The dtype is a new reference; NULL without an exception: its own. */
+static PyArray_Descr *
+weak_dtype(const lw_reduce_call *call, PyObject *const *arrays, Py_ssize_t n, PyObject *number)
+{
+    PyObject *module = NULL, *all = PyList_New(0), *items = NULL, *result = NULL, *one;
+    PyObject *said = call->dtype == LW_DT_void ? NULL : (PyObject *)lw_descr_of(call->dtype);
+
+    if (all == NULL || (said != NULL && PyList_Append(all, said) < 0))
+        goto done;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        one = strong_dtype(arrays[i]);
+        if (one != NULL && PyList_Append(all, one) < 0) {
+            Py_DECREF(one);
+            goto done;
+        }
+        Py_XDECREF(one);
+    }
+    if (PyList_GET_SIZE(all) == 0 || PyList_Append(all, number) < 0)
+        goto done;
+    module = PyImport_ImportModule("numpy");
+    items = module ? PyList_AsTuple(all) : NULL;
+    one = items ? PyObject_GetAttrString(module, "result_type") : NULL;
+    result = one ? PyObject_CallObject(one, items) : NULL;
+    Py_XDECREF(one);
+done:
+    Py_XDECREF(said);
+    Py_XDECREF(all);
+    Py_XDECREF(module);
+    Py_XDECREF(items);
+    return (PyArray_Descr *)result;
+}
+
+static PyArrayObject *
+array_of(const lw_reduce_call *call, PyObject *const *arrays, Py_ssize_t n, uint32_t i)
+{
+    PyArray_Descr *descr = NULL;
+
+    if (refuse_container(call, i, arrays[i]) < 0)
+        return NULL;
+    if (n > 1 && is_python_number(arrays[i])) {
+        descr = weak_dtype(call, arrays, n, arrays[i]);
+        if (PyErr_Occurred())
+            return NULL;
+    }
+    return as_array(arrays[i], descr); /* steals descr */
+}
+
+static int
+read_array(lw_reduce_call *call, PyObject *const *arrays, Py_ssize_t n, uint32_t i)
+{
+    PyArrayObject *array = array_of(call, arrays, n, i);
+    PyObject *object = arrays[i];
     int result;
 
     if (array == NULL)
@@ -366,7 +435,7 @@ lw_reduce_read_operands(lw_reduce_call *call, PyObject *const *arrays, Py_ssize_
     if (lw_reduce_check_count(call, n) < 0 || lw_reduce_read_dtype(call) < 0)
         return -1;
     for (Py_ssize_t i = 0; i < n; i++)
-        if (read_array(call, (uint32_t)i, arrays[i]) < 0)
+        if (read_array(call, arrays, n, (uint32_t)i) < 0)
             return -1;
     if (lw_reduce_warn_of_complex(call, n) < 0 || read_mask(call, where) < 0)
         return -1;

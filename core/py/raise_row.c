@@ -59,8 +59,7 @@ class_named(const char *exception)
     return class;
 }
 
-/* ", element 3", ", index 3", "index (3, 4)", ", tid=[3, 0, 0] ctaid=[1, 0, 0]" (numba's words)
- */
+/* ", element 3", ", element (3, 4)", ", tid=[3, 0, 0] ctaid=[1, 0, 0]" (numba's words) */
 static PyObject *
 place_text(const lw_raise_place *p)
 {
@@ -70,10 +69,10 @@ place_text(const lw_raise_place *p)
     case LW_AT_ELEMENT: return PyUnicode_FromFormat(", element %lld", at[0]);
     case LW_AT_INDEX:
         if (p->ndim == 2)
-            return PyUnicode_FromFormat(", index (%lld, %lld)", at[0], at[1]);
+            return PyUnicode_FromFormat(", element (%lld, %lld)", at[0], at[1]);
         if (p->ndim == 3)
-            return PyUnicode_FromFormat(", index (%lld, %lld, %lld)", at[0], at[1], at[2]);
-        return PyUnicode_FromFormat(", index %lld", at[0]);
+            return PyUnicode_FromFormat(", element (%lld, %lld, %lld)", at[0], at[1], at[2]);
+        return PyUnicode_FromFormat(", element %lld", at[0]);
     case LW_AT_THREAD:
         return PyUnicode_FromFormat(", tid=[%u, %u, %u] ctaid=[%u, %u, %u]", p->thread[0],
                                     p->thread[1], p->thread[2], p->block[0], p->block[1],

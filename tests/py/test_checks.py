@@ -193,3 +193,49 @@ def test_nan_complex(function):
             f(complex(math.inf, math.inf), complex(math.inf, math.inf))
         f(complex(math.nan, 1), 1j)
         f(1j, 1j)
+
+
+def element_of(x, i):
+    return x[i]
+
+
+@pytest.mark.parametrize("i, shown", [(2000, 2000), (-7, -7), (np.uint64(2**63 + 5), 2**63 + 5), (np.int8(-6), -6)])
+def test_an_index_outside_is_shown_with_the_size(i, shown):
+    for x in (np.arange(5.0), np.arange(10.0)[::2]):
+        with pytest.raises(IndexError, match=rf"^index {shown} is out of bounds for axis 0 with size 5 \(raised in `element_of` at"):
+            lw.njit(element_of, check={"bounds"})(x, i)
+
+
+def test_an_index_outside_names_axis_element_and_thread():
+    def store(i, j, x):
+        x[i, j + 3] = 1
+
+    def at_thread(x):
+        x[cuda.grid(1)] = 1
+
+    def through(x, n):
+        for i in lw.prange(n):
+            element_of(x, i + 2)
+
+    with pytest.raises(IndexError, match=r"index 3 is out of bounds for axis 1 with size 3 .*, element \(0, 0\)\)"):
+        lw.forall(store, ndim=2, check={"bounds"})((2, 3), np.ones((2, 3)))
+    with pytest.raises(IndexError, match=r"index 5 is out of bounds for axis 0 with size 5 .*, tid=\[1, 0, 0\] ctaid=\[1, 0, 0\]\)"):
+        cuda.jit(at_thread, target="cpu", check={"bounds"})[2, 4](np.ones(5))
+    with pytest.raises(IndexError, match="index 5 is out of bounds for axis 0 with size 5"):
+        lw.njit(through, check={"bounds"})(np.ones(5), 4)
+
+
+def test_the_axis_that_an_index_is_outside_of():
+    f = lw.njit(lambda x, i, j: x[i, j], check={"bounds"})
+    x = np.arange(12).reshape(3, 4)
+    for view in (x, np.asfortranarray(x), x[:, ::-1]):
+        for i in range(-5, 6):
+            for j in range(-6, 7):
+                if -3 <= i < 3 and -4 <= j < 4:
+                    assert f(view, i, j) == view[i, j]
+                    continue
+                with pytest.raises(IndexError) as caught:
+                    view[i, j]
+                with pytest.raises(IndexError) as ours:
+                    f(view, i, j)
+                assert str(ours.value).startswith(str(caught.value) + " (raised in")

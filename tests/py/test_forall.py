@@ -465,10 +465,10 @@ def positive(i, x):
 def test_errors_name_the_index():
     x = np.arange(100_000.0)
     x[[70, 60_000]] = -1
-    with pytest.raises(ValueError, match=r"negative \(raised in `positive` at .*, index 70\)") as caught:
+    with pytest.raises(ValueError, match=r"negative \(raised in `positive` at .*, element 70\)") as caught:
         positive(x.size, x)
     assert caught.value.index == 70
-    with pytest.raises(ValueError, match="index 60000"):
+    with pytest.raises(ValueError, match="element 60000"):
         positive(range(50_000, 70_000), x)
 
 
@@ -479,7 +479,7 @@ def test_errors_in_two_dimensions():
 
     a = np.zeros((30, 50))
     a[12, 34] = 7
-    with pytest.raises(AssertionError, match=r"seven .*index \(12, 34\)"):
+    with pytest.raises(AssertionError, match=r"seven .*element \(12, 34\)"):
         check(a.shape, a)
     lw.forall(ndim=2, errors="ignore")(check.py_func)(a.shape, a)
 

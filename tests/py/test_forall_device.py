@@ -80,7 +80,7 @@ def test_errors_and_clean_launches_after():
     x = np.arange(100_000.0)
     x[4321] = -1
     d = cuda.to_device(x)
-    with pytest.raises(ValueError, match=r"negative .*index 4321"):
+    with pytest.raises(ValueError, match=r"negative .*element 4321"):
         positive(x.size, d)
     positive(100, d)
 

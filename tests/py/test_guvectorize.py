@@ -249,7 +249,7 @@ def test_raising_names_the_item():
 
     x = np.ones((1000, 3))
     x[700, 1] = x[900, 0] = -1
-    with pytest.raises(ValueError, match="negative .*index 700") as caught:
+    with pytest.raises(ValueError, match="negative .*element 700") as caught:
         positive(x)
     assert caught.value.index == 700
     assert (positive(x[:700]) == 1).all()

@@ -368,7 +368,7 @@ def test_kernel_error(kernel, part, check, cls, message, target):
     with pytest.raises(cls) as info:
         run(10, x, 5)
     text = str(info.value) if cls is not KeyError else info.value.args[0]
-    where = f"(raised in `{raising.__name__}` at {__file__}:{line}, index "
+    where = f"(raised in `{raising.__name__}` at {__file__}:{line}, element "
     assert where in text and info.value.line == line and info.value.index >= 4
     if target == "cpu":  # the lowest one; on a GPU the first in time
         assert info.value.index == 4
@@ -382,7 +382,7 @@ def test_the_first_error_wins():
         if i >= 777:
             raise ValueError("at or after", i)
 
-    with pytest.raises(ValueError, match="'at or after', 777.*index 777"):
+    with pytest.raises(ValueError, match="'at or after', 777.*element 777"):
         lw.forall(k)(1_000_000, np.zeros(3))
 
 
@@ -392,7 +392,7 @@ def test_several_dimensions():
         if i * j == 12:
             raise ValueError("twelve")
 
-    with pytest.raises(ValueError, match=r"index \(2, 6\)") as info:
+    with pytest.raises(ValueError, match=r"element \(2, 6\)") as info:
         k((7, 7), np.zeros(3))
     assert info.value.index == (2, 6)
 
@@ -506,7 +506,7 @@ class TestOnGpu:
         run = lw.forall(errors="defer")(k_raise_numbers)
         bad = lw.cuda.to_device(np.array([0.0, 5.0]))
         good = lw.cuda.to_device(np.zeros(2))
-        with pytest.raises(ValueError, match=r"\('value', 5\.0, 5\) .*index 1\)"):
+        with pytest.raises(ValueError, match=r"\('value', 5\.0, 5\) .*element 1\)"):
             run(2, bad, 5)  # tells it itself where the GPU is quick
             if tells == "launch":
                 for _ in range(10_000):  # the first one that finds the record

@@ -22,6 +22,8 @@ def settings(run_python, *names, **environment):
 @pytest.mark.parametrize("variable, value, field, found", [
     ("NUMBA_DISABLE_JIT", "1", "target", "python"),
     ("NUMBA_ENABLE_CUDASIM", "1", "target", "cpu"),
+    ("NUMBA_ENABLE_CUDASIM", "1", "check", "bounds"),
+    ("NUMBA_ENABLE_CUDASIM", "0", "check", ""),
     ("NUMBA_DISABLE_JIT", "0", "target", "auto"),
     ("NUMBA_DISABLE_CUDA", "1", "no_cuda", 1),
     ("NUMBA_BOUNDSCHECK", "1", "check", "bounds"),
@@ -121,6 +123,7 @@ def test_an_attribute(name, value, field, becomes):
 
 def test_every_row_reads_and_is_assigned_what_it_reads():
     names = [row[1].strip('"') for table, macro in (("numba_settings", "NUMBA"), ("numba_unlike", "UNLIKE")) for row in rows(table, macro)]
+    names = [name for name in names if name]  # of variables alone
     assert len(names) == len(set(names)) > 30
     for name in names:
         if name == "CUDA_DRIVER":  # asked for once
@@ -131,6 +134,29 @@ def test_every_row_reads_and_is_assigned_what_it_reads():
         assert getattr(cuda.config, name) == value, name
     fields = {row[0] for row in rows("env", "ENV")}
     assert {row[2] for row in rows("numba_settings", "NUMBA")} <= fields
+
+
+OUTSIDE = """
+import numpy as np
+from numba_or_lanewise import cuda
+
+@cuda.jit(device=True)
+def put(x, i):
+    x[i] = 1
+
+@cuda.jit
+def kernel(x):
+    put(x, cuda.grid(1))
+
+kernel[2, 4](cuda.to_device(np.zeros(5)))
+""".replace("numba_or_lanewise", "lanewise")
+
+
+def test_the_simulator_of_the_variable_checks_indices(run_python, tmp_path):
+    (tmp_path / "outside.py").write_text(OUTSIDE)
+    said = run_python(str(tmp_path / "outside.py"), check=False, NUMBA_ENABLE_CUDASIM="1").stderr
+    assert "IndexError: index 5 is out of bounds for axis 0 with size 5 (raised in `put` at" in said
+    assert "tid=[1, 0, 0] ctaid=[1, 0, 0]" in said
 
 
 def test_words_beside_others():

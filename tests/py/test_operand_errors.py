@@ -141,3 +141,17 @@ def _raise_repr(x):
     if x > 1:
         raise ValueError(f"{x!r}")
     return x
+
+
+def quotients(X, w, out):
+    for i in range(X.size):
+        out[i] = X[i] / w
+
+
+@pytest.mark.parametrize("types", [["float32", "float64"], ["float64", "float32"]])
+def test_the_help_names_the_loop_that_loses_least(types):
+    f = lw.guvectorize([f"void({t}[:], int64, {t}[:])" for t in types], "(n),()->(n)")(quotients)
+    with pytest.raises(TypeError, match="E181") as caught:
+        f(np.ones(5), 7.0)
+    assert 'help: pass an int as argument 2, ' in str(caught.value) and 'signature="dl->d"' in str(caught.value)
+    assert f(np.ones(5), 7.0, signature="dl->d", casting="unsafe")[0] == 1 / 7

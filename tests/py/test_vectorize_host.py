@@ -690,3 +690,20 @@ def test_flags_are_those_of_the_values(dtype, n):
     assert raised(lw.sqrt, all_of(-1)) == 8
     assert raised(lw.exp, all_of(1000)) == 2
     assert raised(lw.exp, all_of(-1000)) == 4
+
+
+@pytest.mark.parametrize("name", ["erfc", "erf", "tanh", "atan"])
+def test_warnings_are_those_of_the_result_of_the_whole_function(name):
+    """docs/differences.md: an infinity in between that ends as a finite number gives no warning; check= tells of it."""
+    function = getattr(math, name)
+
+    def f(x, y):
+        return function(x / y)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isfinite(lw.vectorize(f)(1.0, np.zeros(4))).all()
+        with pytest.raises(RuntimeWarning, match="divide by zero"):
+            lw.vectorize(lambda x, y: x / y)(1.0, np.zeros(4))
+    with pytest.raises(ZeroDivisionError):
+        lw.vectorize(f, check={"divide"})(1.0, np.zeros(4))

@@ -148,7 +148,9 @@ shown_name(lw_infer_frame *f, const lw_overload_question *question)
     if (question->kind != LW_OVERLOAD_FUNCTION)
         return question->name;
     callee = lw_constant_of(f, question->constant);
-    text = callee->text ? callee->text : "this function";
+    text = callee->text                    ? callee->text
+           : callee->kind == LW_K_FUNCTION ? f->run->tree->fns.data[callee->u].name
+                                           : "this function";
     return strncmp(text, "builtins.", 9) == 0 ? text + 9 : text;
 }
 

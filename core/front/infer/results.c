@@ -13,13 +13,34 @@ loc_of_return(const lw_infer_frame *f, uint32_t i)
     return lw_node_of(f, f->return_nodes.data[i])->loc;
 }
 
+/* The line on which the statement ends, with the statements in it. */
+static uint32_t
+end_line(const lw_infer_frame *f, uint32_t node)
+{
+    const lw_node *n = lw_node_of(f, node);
+    uint32_t last = f->run->tree->locs.data[n->loc].end_line, inner = 0;
+
+    if (node == 0)
+        return 0;
+    if (n->kind == LW_NODE_BODY) {
+        for (uint32_t i = 0; i < n->c; i++) {
+            uint32_t line = end_line(f, f->run->tree->lists.data[n->b + i]);
+            last = line > last ? line : last;
+        }
+    } else if (n->kind == LW_NODE_IF) {
+        inner = end_line(f, n->c);
+        last = inner > last ? inner : last;
+        inner = end_line(f, n->b);
+    }
+    return inner > last ? inner : last;
+}
+
 static lw_status
 complain_missing_return(lw_infer_frame *f, uint32_t value, uint32_t none)
 {
     uint32_t loc = loc_of_return(f, value);
     const char *type = lw_describe_type(f, f->returns.data[value].type), *name = f->fn->name;
-    uint32_t body_loc = lw_node_of(f, f->fn->body)->loc;
-    const lw_loc *end = &f->run->tree->locs.data[body_loc ? body_loc : f->fn->loc];
+    uint32_t end = end_line(f, f->fn->body);
     const char *label;
 
     if (none != UINT32_MAX)
@@ -28,7 +49,7 @@ complain_missing_return(lw_infer_frame *f, uint32_t value, uint32_t none)
     else
         label = lw_format_text(
             f, "returns %s here, but line %u reaches the end of `%s` and returns nothing", type,
-            end->end_line, name);
+            end ? end : f->run->tree->locs.data[f->fn->loc].end_line, name);
     return lw_complain(
         f, loc, "E112", label,
         lw_type_is_number(f, f->returns.data[value].type)

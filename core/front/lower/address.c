@@ -3,6 +3,7 @@
  * integer unit. Partial sums are the offsets of other elements, so that they fit as well. */
 #include "core/front/lower/address.h"
 
+#include "core/ir/format.h"
 #include "core/ir/operands.h"
 
 #include <assert.h>
@@ -297,6 +298,33 @@ is_outside(lw_builder *b, lw_ref index, lw_ref extent)
                          lw_ir_cast(b, LW_DT_u64, extent));
 }
 
+/* Under check={"bounds"}: the exception shows the index, as the program has it, and the size.
+ */
+static void
+raise_with_numbers(lw_lower_frame *f, lw_ref outside, lw_ref index, lw_ref extent,
+                   uint32_t axis)
+{
+    lw_builder *b = &f->b;
+    lw_dtype type = lw_is_signed((lw_dtype)lw_ir_type(b, index)) ? LW_DT_i64 : LW_DT_u64;
+    lw_format_value values[] = {{.dtype = type}, {.dtype = LW_DT_i64, .behind = ""}};
+    lw_ref words[2];
+    char between[64];
+    uint64_t number;
+
+    snprintf(between, sizeof between, " is out of bounds for axis %u with size ", axis);
+    values[0].behind = between;
+    number = lw_format_add("index ", values, 2);
+    if (number == 0) {
+        f->l->module->failed = true;
+        return;
+    }
+    lw_ir_if(b, outside);
+    words[0] = lw_ir_cast(b, LW_DT_u64, lw_ir_cast(b, type, index));
+    words[1] = lw_ir_cast(b, LW_DT_u64, extent);
+    lw_lower_raise_words(f, "IndexError", number, words, 2);
+    lw_ir_end(b);
+}
+
 static void
 raise_outside(lw_lower_frame *f, lw_lower_value array, lw_ref outside, uint32_t axis,
               void (*raise)(lw_lower_frame *, lw_ref, const char *, const char *))
@@ -419,6 +447,9 @@ lw_index_position(lw_lower_frame *f, lw_lower_value array, uint32_t axis, lw_low
     }
     if (guarded && f->outside != NULL)
         i = kept_inside(f, array, i, extent, axis);
+    else if (checked && index.n && f->l->n_raise_words == LW_RAISE_WORDS && f->deferred == 0 &&
+             (f->l->typed->options.checks & LW_CHECK_BOUNDS))
+        raise_with_numbers(f, is_outside(b, i, extent), index.parts[0], extent, axis);
     else if (checked)
         raise_outside(f, array, is_outside(b, i, extent), axis, lw_lower_raise);
     else if (is_table(f, array.type) &&

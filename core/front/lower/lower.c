@@ -699,9 +699,11 @@ prepare(lw_lowering *l, lw_scalar *scalar)
     if (l->funcs == NULL || l->raising == NULL || l->open == NULL || l->locs == NULL ||
         l->raised == NULL)
         return lw_fail_memory(l->err);
-    l->n_raise_words = carries_numbers(l->tree)               ? LW_RAISE_WORDS
-                       : l->typed->instances.data[1].recurses ? 1 /* its depth */
-                                                              : 0;
+    l->n_raise_words = carries_numbers(l->tree) ||
+                               (l->typed->options.checks & LW_CHECK_BOUNDS) /* index, size */
+                           ? LW_RAISE_WORDS
+                           : l->typed->instances.data[1].recurses ? 1 /* its depth */
+                                                                  : 0;
     if (l->out_types == NULL)
         return LW_OK;
     uint32_t n = leaves_of(l->types, l->typed->instances.data[1].result, NULL);

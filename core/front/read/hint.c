@@ -162,6 +162,22 @@ lw_hint_for_debugger(PyObject *object)
                  : NULL;
 }
 
+const char *
+lw_runs_loop(PyObject *object)
+{
+    const char *type = Py_TYPE(object)->tp_name;
+
+    if (strcmp(type, "lanewise.Forall") == 0)
+        return "a call in Python runs its function for each index; in compiled code, write a "
+               "loop over `range` or `prange` that calls the function, as in "
+               "`name.py_func(i, x, out)`";
+    if (strcmp(type, "lanewise.Reduction") == 0)
+        return "a call in Python reduces whole arrays; in compiled code, write a loop, or use "
+               "NumPy's functions, such as `np.sum(x)`; `name.py_func(a, b)` combines two "
+               "values";
+    return NULL;
+}
+
 /* A method of a text whose arguments are known only at run time. */
 static bool
 is_text_method(PyObject *object)
@@ -180,6 +196,8 @@ lw_hint_for(lw_reader *r, PyObject *object)
         hint = hint_for_random(object);
     if (hint == NULL)
         hint = lw_hint_for_debugger(object);
+    if (hint == NULL)
+        hint = lw_runs_loop(object);
     if (hint == NULL)
         hint = lw_read_special_hint(r, object);
     if (hint != NULL)

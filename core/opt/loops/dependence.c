@@ -13,7 +13,7 @@
 
 enum {
     MOST_TERMS = 12,
-    MOST_FACTORS = 4,
+    MOST_FACTORS = 8, /* an index for each dimension, and the extents behind it */
     MOST_DEPTH = 16,
     MOST_STEPS = 8, /* where each step has several ways: through the SETs of a variable */
     MOST_PLACES = 128,
@@ -183,6 +183,16 @@ unwrapped(const lw_parallel_loop *p, const lw_inst *inst)
                : 0;
 }
 
+/* Whether the CAST keeps the numbers that indices have: np.uint8(i) does not. */
+static bool
+is_wide_cast(const lw_parallel_loop *p, const lw_inst *inst)
+{
+    lw_dtype from = (lw_dtype)inst_of(p, inst->a)->type;
+
+    return lw_is_integer(from) && (lw_dtypes[inst->type].bits >= 32 ||
+                                   lw_dtypes[inst->type].bits >= lw_dtypes[from].bits);
+}
+
 static bool
 sum_of(const lw_parallel_loop *p, lw_ref value, uint32_t depth, sum *out)
 {
@@ -198,7 +208,7 @@ sum_of(const lw_parallel_loop *p, lw_ref value, uint32_t depth, sum *out)
         return one.scale == 0 || add_term(p, out, &one, 1);
     }
     case LW_OP_CAST:
-        if (lw_is_integer((lw_dtype)inst_of(p, inst->a)->type))
+        if (is_wide_cast(p, inst))
             return sum_of(p, inst->a, depth - 1, out);
         break;
     case LW_OP_SELECT:
@@ -219,8 +229,9 @@ sum_of(const lw_parallel_loop *p, lw_ref value, uint32_t depth, sum *out)
 
 /* ---- places ---- */
 
+/* false: it is no such sum, or of an array that depends on the iteration. */
 static bool
-place_of(const lw_parallel_loop *p, const uint8_t *on, uint32_t at, place *out)
+offset_of(const lw_parallel_loop *p, const uint8_t *on, uint32_t at, place *out)
 {
     lw_ref root = inst_of(p, at)->a;
 
@@ -233,14 +244,33 @@ place_of(const lw_parallel_loop *p, const uint8_t *on, uint32_t at, place *out)
         root = inst_of(p, root)->a;
     }
     out->root = root;
-    if (on[root] & LW_ON_COUNTER)
+    return (on[root] & LW_ON_COUNTER) == 0;
+}
+
+/* Whether the factor depends on the iteration's number, and is not the number itself. */
+static bool
+is_derived(const lw_parallel_loop *p, const uint8_t *on, lw_ref factor)
+{
+    return !is_counter(p, factor) && (on[factor] & LW_ON_COUNTER) != 0;
+}
+
+static bool
+has_derived(const lw_parallel_loop *p, const uint8_t *on, const term *t)
+{
+    for (uint32_t k = 0; k < t->n; k++)
+        if (is_derived(p, on, t->factors[k]))
+            return true;
+    return false;
+}
+
+static bool
+place_of(const lw_parallel_loop *p, const uint8_t *on, uint32_t at, place *out)
+{
+    if (!offset_of(p, on, at, out))
         return false;
     for (uint32_t i = 0; i < out->offset.n; i++)
-        for (uint32_t k = 0; k < out->offset.terms[i].n; k++) {
-            lw_ref factor = out->offset.terms[i].factors[k];
-            if (!is_counter(p, factor) && (on[factor] & LW_ON_COUNTER))
-                return false;
-        }
+        if (has_derived(p, on, &out->offset.terms[i]))
+            return false;
     return true;
 }
 
@@ -281,6 +311,195 @@ distance(const lw_parallel_loop *p, const place *from, const place *to)
     return d != 0 && llabs(d) <= MOST_SCALE && add_sum(p, &apart, &step, -d) && apart.n == 0
                ? d
                : 0;
+}
+
+/* ---- places of one iteration each ---- */
+
+/* The term without the factors that the iteration's number decides. *n: how many those are. */
+static term
+fixed_part(const lw_parallel_loop *p, const uint8_t *on, const term *t, uint32_t *n)
+{
+    term rest = *t;
+
+    rest.n = *n = 0;
+    for (uint32_t k = 0; k < t->n; k++)
+        if (is_counter(p, t->factors[k]) || is_derived(p, on, t->factors[k]))
+            ++*n;
+        else
+            rest.factors[rest.n++] = t->factors[k];
+    return rest;
+}
+
+/* Whether no other term that depends on the iteration has the stride of this one: then it is
+ * the index of an axis of its own, as i is in x[i, i % 4] and not in x[i + i % 4]. */
+static bool
+is_axis(const lw_parallel_loop *p, const uint8_t *on, const sum *s, uint32_t which)
+{
+    uint32_t n;
+    term own = fixed_part(p, on, &s->terms[which], &n);
+
+    if (n != 1)
+        return false;
+    for (uint32_t i = 0; i < s->n; i++) {
+        term other = fixed_part(p, on, &s->terms[i], &n);
+        if (i != which && n != 0 && are_same_factors(p, &own, &other))
+            return false;
+    }
+    return true;
+}
+
+/* `a // b` or `a % b`. b of constants that are powers of two is their exponent. */
+typedef struct division {
+    bool is_remainder, is_shift;
+    lw_ref a, b;
+    int64_t bits;
+} division;
+
+static bool
+shift_of(const lw_parallel_loop *p, const lw_inst *inst, division *out)
+{
+    const lw_inst *by = inst_of(p, inst->b);
+    uint64_t value;
+
+    if (by->op != LW_OP_CONST)
+        return false;
+    value = p->s.func->constants.data[by->a].bits;
+    *out = (division){.is_remainder = inst->op == LW_OP_AND, .is_shift = true, .a = inst->a};
+    if (!out->is_remainder)
+        out->bits = (int64_t)value;
+    else if ((value & (value + 1)) != 0)
+        return false;
+    while (out->is_remainder && value >> out->bits != 0)
+        out->bits++;
+    return true;
+}
+
+/* The division that makes this value, whose sign is mended behind it. */
+static bool
+division_of(const lw_parallel_loop *p, lw_ref value, division *out)
+{
+    for (uint32_t depth = 0; depth < MOST_DEPTH; depth++) {
+        const lw_inst *inst = inst_of(p, value);
+        switch (inst->op) {
+        case LW_OP_DIV:
+        case LW_OP_REM:
+            *out =
+                (division){.is_remainder = inst->op == LW_OP_REM, .a = inst->a, .b = inst->b};
+            return true;
+        case LW_OP_SHR:
+        case LW_OP_AND: return shift_of(p, inst, out);
+        case LW_OP_SELECT: value = inst->c; break;
+        case LW_OP_CAST:
+            if (!is_wide_cast(p, inst))
+                return false;
+            value = inst->a;
+            break;
+        default: return false;
+        }
+    }
+    return false;
+}
+
+/* A divisor as a sum: behind the choice of 1 where it is 0. */
+static bool
+divisor_of(const lw_parallel_loop *p, lw_ref value, sum *out)
+{
+    const lw_inst *inst = inst_of(p, value);
+
+    if (inst->op == LW_OP_SELECT && inst_of(p, inst->b)->op == LW_OP_CONST)
+        return divisor_of(p, inst->c, out);
+    return sum_of(p, value, MOST_DEPTH, out);
+}
+
+/* Whether these are k // (b * c) and (k // c) % b, which tell k // c. */
+static bool
+is_pair_of_axes(const lw_parallel_loop *p, const division *x, const division *y)
+{
+    division inner;
+    sum whole, b, c, product;
+
+    return !x->is_remainder && y->is_remainder && !x->is_shift && !y->is_shift &&
+           division_of(p, y->a, &inner) && !inner.is_remainder && !inner.is_shift &&
+           is_same(p, x->a, inner.a, MOST_DEPTH) && divisor_of(p, x->b, &whole) &&
+           divisor_of(p, y->b, &b) && divisor_of(p, inner.b, &c) &&
+           multiply(p, &b, &c, &product) && add_sum(p, &whole, &product, -1) && whole.n == 0;
+}
+
+/* Whether they are the two results of one division. */
+static bool
+is_pair(const lw_parallel_loop *p, const division *x, const division *y)
+{
+    if (x->is_remainder || !y->is_remainder || x->is_shift != y->is_shift ||
+        !is_same(p, x->a, y->a, MOST_DEPTH))
+        return false;
+    return x->is_shift ? x->bits == y->bits : is_same(p, x->b, y->b, MOST_DEPTH);
+}
+
+enum { MOST_KNOWN = MOST_TERMS };
+
+/* The values that follow from an element's place: the indices of its axes. */
+typedef struct known_values {
+    uint32_t n;
+    lw_ref of[MOST_KNOWN];
+} known_values;
+
+static bool
+is_number_itself(const lw_parallel_loop *p, lw_ref value)
+{
+    sum s, step;
+
+    return sum_of(p, value, MOST_DEPTH, &s) && step_of(p, &s, &step) && step.n == 1 &&
+           step.terms[0].n == 0;
+}
+
+/* a // b and a % b tell what a is. Whether the iteration's number follows in the end, as from
+ * k // n and k % n. */
+static bool
+follows(const lw_parallel_loop *p, known_values *known)
+{
+    for (uint32_t i = 0; i < known->n; i++)
+        for (uint32_t k = 0; k < known->n; k++) {
+            division x, y;
+            if (!division_of(p, known->of[i], &x) || !division_of(p, known->of[k], &y))
+                continue;
+            if (is_pair_of_axes(p, &x, &y))
+                x.a = y.a;
+            else if (!is_pair(p, &x, &y))
+                continue;
+            if (is_number_itself(p, x.a))
+                return true;
+            known->of[i] = x.a;
+            known->of[k] = known->of[--known->n];
+            return follows(p, known);
+        }
+    return false;
+}
+
+bool
+lw_parallel_is_own_place(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
+{
+    known_values known = {0};
+    bool derived = false;
+    place to;
+    sum step;
+
+    if (!offset_of(p, on, store, &to))
+        return true; /* it is not of the form that is looked at */
+    for (uint32_t i = 0; i < to.offset.n; i++)
+        derived |= has_derived(p, on, &to.offset.terms[i]);
+    if (!derived)
+        return step_of(p, &to.offset, &step);
+    for (uint32_t i = 0; i < to.offset.n; i++) {
+        const term *t = &to.offset.terms[i];
+        if (!is_axis(p, on, &to.offset, i))
+            continue;
+        if (!has_derived(p, on, t))
+            return true;
+        for (uint32_t k = 0; k < t->n; k++)
+            if (is_derived(p, on, t->factors[k]))
+                known.of[known.n++] = t->factors[k];
+    }
+    return follows(p, &known);
 }
 
 /* ---- conditions ---- */
@@ -401,57 +620,36 @@ lw_parallel_depends(lw_parallel_loop *p, const uint8_t *on, uint32_t *culprit)
     return false;
 }
 
-/* ---- updates of places that come from memory ---- */
+/* ---- updates of places that iterations may share ---- */
 
-static bool is_loaded_or_fixed(const lw_parallel_loop *p, lw_ref value, uint32_t depth);
-
-/* Whether the index is an element of an array, and not, say, the counter of an inner loop that
- * starts at one. */
+/* Whether an iteration that equals a certain number alone reaches the store. */
 static bool
-is_loaded(const lw_parallel_loop *p, lw_ref value, uint32_t depth)
+is_for_one(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
 {
-    const lw_inst *inst = inst_of(p, value);
-    bool all = true, some = false;
-
-    if (depth == 0)
-        return false;
-    if (inst->op == LW_OP_LOAD)
-        return lw_is_integer((lw_dtype)inst->type);
-    if (inst->op == LW_OP_GET) {
-        for (uint32_t i = p->l.first; i < p->l.latch; i++)
-            if (inst_of(p, i)->op == LW_OP_SET && inst_of(p, i)->a == inst->a) {
-                some = true;
-                all = all && is_loaded(p, inst_of(p, i)->b, depth - 1);
-            }
-        return some && all;
+    for (uint32_t i = p->l.first; i < store; i++) {
+        const lw_inst *test;
+        if (inst_of(p, i)->op != LW_OP_IF)
+            continue;
+        test = inst_of(p, inst_of(p, i)->a);
+        if (arm_of(p, i, store) != 1 || test->op != LW_OP_EQ)
+            continue;
+        if ((is_number_itself(p, test->a) && !(on[test->b] & LW_ON_COUNTER)) ||
+            (is_number_itself(p, test->b) && !(on[test->a] & LW_ON_COUNTER)))
+            return true;
     }
-    if (inst->op == LW_OP_SELECT)
-        return unwrapped(p, inst) != 0 && is_loaded(p, unwrapped(p, inst), depth - 1);
-    if (inst->op == LW_OP_CAST)
-        return is_loaded(p, inst->a, depth - 1);
-    if (inst->op != LW_OP_MUL && inst->op != LW_OP_ADD && inst->op != LW_OP_SUB)
-        return false;
-    return (is_loaded(p, inst->a, depth - 1) && is_loaded_or_fixed(p, inst->b, depth - 1)) ||
-           (is_loaded(p, inst->b, depth - 1) && is_loaded_or_fixed(p, inst->a, depth - 1));
+    return false;
 }
 
-/* Whether no inner loop counts in the value. */
-static bool
-is_loaded_or_fixed(const lw_parallel_loop *p, lw_ref value, uint32_t depth)
+bool
+lw_parallel_is_shared_place(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
 {
-    uint32_t at = 0;
-    lw_ref operand;
+    uint8_t address = on[inst_of(p, store)->a];
 
-    if (depth == 0)
-        return false;
-    if (inst_of(p, value)->op == LW_OP_LOAD || is_counter(p, value))
+    if (address & LW_ON_MEMORY)
         return true;
-    if (inst_of(p, value)->op == LW_OP_GET)
-        return is_loaded(p, value, depth);
-    while (lw_ir_next_operand(p->s.func, inst_of(p, value), &at, &operand))
-        if (!is_loaded_or_fixed(p, operand, depth - 1))
-            return false;
-    return true;
+    if (!(address & LW_ON_COUNTER))
+        return !is_for_one(p, on, store);
+    return !lw_parallel_is_own_place(p, on, store) && !is_for_one(p, on, store);
 }
 
 /* Whether the value is computed from what is at the address. */
@@ -476,21 +674,29 @@ reads(const lw_parallel_loop *p, lw_ref value, lw_ref address, uint32_t depth)
     return false;
 }
 
+/* Whether no loop in the iteration counts in the index: blocks of elements that such a loop
+ * walks over are mostly apart. */
+static bool
+is_settled(const lw_parallel_loop *p, const uint8_t *on, lw_ref address)
+{
+    for (uint32_t k = 0; inst_of(p, address)->op == LW_OP_OFFSET && k < MOST_DEPTH; k++) {
+        if (on[inst_of(p, address)->b] & LW_ON_INNER)
+            return false;
+        address = inst_of(p, address)->a;
+    }
+    return (on[address] & LW_ON_COUNTER) == 0;
+}
+
 bool
 lw_parallel_collects(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
 {
     const lw_inst *inst = inst_of(p, store);
-    lw_ref address = inst->a, root = address;
-    bool loaded = false;
+    lw_ref address = inst->a;
 
-    for (uint32_t k = 0; inst_of(p, root)->op == LW_OP_OFFSET && k < MOST_DEPTH; k++) {
-        loaded |= is_loaded(p, inst_of(p, root)->b, MOST_STEPS);
-        root = inst_of(p, root)->a;
-    }
     if (inst_of(p, inst->b)->op == LW_OP_LOAD &&
         is_same(p, inst_of(p, inst->b)->a, address, MOST_DEPTH))
         return false; /* the other part of a complex element, which stays */
-    if (!loaded || (on[root] & LW_ON_COUNTER) || !(on[inst->b] & LW_ON_COUNTER))
+    if (!is_settled(p, on, address) || !(on[inst->b] & LW_ON_COUNTER))
         return false;
     if (reads(p, inst->b, address, MOST_STEPS))
         return true;

@@ -488,9 +488,24 @@ take_update(lw_parallel_loop *p, uint32_t store)
     return true;
 }
 
+/* Variables that loops in the iteration assign. */
+static void
+mark_inner(const lw_parallel_loop *p, uint8_t *on)
+{
+    uint32_t end = 0;
+
+    for (uint32_t i = p->l.first; i < p->l.latch; i++) {
+        if (lw_inst_at(&p->s, i)->op == LW_OP_LOOP && p->s.regions.ends[i] > end)
+            end = p->s.regions.ends[i];
+        if (lw_inst_at(&p->s, i)->op == LW_OP_SET && i < end)
+            on[lw_inst_at(&p->s, i)->a] |= LW_ON_INNER;
+    }
+}
+
 /* Finds stores to one place by all iterations, and whether LLVM may take iterations as
  * independent in memory: it may not where the index comes from memory, as in `hist[b[i]] += 1`,
- * which becomes an atomic operation. */
+ * or where iterations have it in common, as in `hist[i % 8] += 1`; both become atomic
+ * operations. */
 static lw_parallel_fault
 check_stores(lw_parallel_loop *p, uint32_t *culprit)
 {
@@ -499,6 +514,7 @@ check_stores(lw_parallel_loop *p, uint32_t *culprit)
     if (on == NULL)
         return LW_PARALLEL_GOOD; /* the arena says so */
     on[p->l.counter] = on[p->l.at + GET_AT] = LW_ON_COUNTER;
+    mark_inner(p, on);
     for (uint32_t i = 1; i < p->s.func->insts.n; i++)
         if (p->use[i] == LW_PART_MADE && lw_op_is_own_memory((lw_op)lw_inst_at(&p->s, i)->op))
             on[i] = LW_ON_COUNTER;
@@ -511,13 +527,15 @@ check_stores(lw_parallel_loop *p, uint32_t *culprit)
                          inst->op != LW_OP_NEW && inst->op != LW_OP_LOCAL;
         if (inst->op != LW_OP_STORE)
             continue;
-        p->vectorizes &= (on[inst->a] & LW_ON_MEMORY) == 0;
         *culprit = i;
-        if ((on[inst->a] & LW_ON_MEMORY) && !take_update(p, i))
-            return LW_PARALLEL_NARROW;
         if (!(on[inst->a] & LW_ON_COUNTER) && (on[inst->b] & LW_ON_COUNTER) &&
             !is_guarded(p, on, i))
             return LW_PARALLEL_MEMORY;
+        if (!lw_parallel_is_shared_place(p, on, i))
+            continue;
+        p->vectorizes = false;
+        if (!take_update(p, i))
+            return LW_PARALLEL_NARROW;
         if (!p->atomics[i] && lw_parallel_memory(p, inst->a) == LW_SHARED_MEMORY &&
             lw_parallel_collects(p, on, i))
             return LW_PARALLEL_UPDATE;

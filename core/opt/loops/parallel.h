@@ -10,13 +10,14 @@
  *   the variable is read behind the loop, the last iteration that has set it decides;
  * - updated by an associative operation and not read otherwise: each part makes a partial
  *   result, and these are combined in the order of the parts.
- * An element whose place comes from memory, `counts[x[i]] += 1`, is updated by an atomic
- * operation, because other iterations may update it too.
+ * An element whose place comes from memory, `counts[x[i]] += 1`, or that several iterations
+ * have in common, `counts[i % 4] += 1`, is updated by an atomic operation, because other
+ * iterations may update it too.
  * Any other variable is a fault, and so is an element to which all iterations store different
  * values, one that an iteration a constant number away reads or writes, too (`x[i] = x[i -
- * 1]`), and another update of an element whose place comes from memory. How many parts there
- * are depends on the number of iterations and on the code alone, so that results have the same
- * bits for every number of threads. */
+ * 1]`), and another update of an element whose place comes from memory or is common to
+ * iterations. How many parts there are depends on the number of iterations and on the code
+ * alone, so that results have the same bits for every number of threads. */
 #ifndef LW_OPT_LOOPS_PARALLEL_H
 #define LW_OPT_LOOPS_PARALLEL_H
 

@@ -15,7 +15,8 @@ typedef enum lw_part_use {
     LW_PART_TOTAL    /* a variable: a reduction */
 } lw_part_use;
 
-/* `counts[x[i]] += 1`, whose place other iterations may update too, is one atomic operation. */
+/* `counts[x[i]] += 1` and `counts[i % 4] += 1`, whose place other iterations may update too, is
+ * one atomic operation. */
 typedef enum lw_part_atomic {
     LW_ATOMIC_NOT = 0,
     LW_ATOMIC_PART, /* the load or the sum, which the operation makes */
@@ -23,8 +24,9 @@ typedef enum lw_part_atomic {
 } lw_part_atomic;
 
 /* What a value of an iteration depends on. PLACES: on where arrays are; a condition that does
- * asks whether they overlap, which tells iterations apart as little as anything outside. */
-enum { LW_ON_COUNTER = 1, LW_ON_MEMORY = 2, LW_ON_PLACES = 4 };
+ * asks whether they overlap, which tells iterations apart as little as anything outside. INNER:
+ * on a variable that a loop in the iteration assigns. */
+enum { LW_ON_COUNTER = 1, LW_ON_MEMORY = 2, LW_ON_PLACES = 4, LW_ON_INNER = 8 };
 
 /* Where an element is: in memory from before the loop, in memory that the iteration has made,
  * or in either, as where a function that the iteration calls returns the array. */
@@ -67,8 +69,14 @@ bool lw_parallel_same(const lw_parallel_loop *p, lw_ref x, lw_ref y);
 /* Whether an iteration stores what another, a constant number of iterations away, loads or
  * stores. *culprit: the load or store. */
 bool lw_parallel_depends(lw_parallel_loop *p, const uint8_t *on, uint32_t *culprit);
-/* Whether this STORE writes to a place that comes from memory what is computed from, or decided
- * by, the element that was there. */
+/* Whether the STORE's address is known to be another one in each iteration, by its form: the
+ * index is a constant times the iteration's number, and what all iterations share; or an index
+ * of one axis is, or those of several tell the number. */
+bool lw_parallel_is_own_place(const lw_parallel_loop *p, const uint8_t *on, uint32_t store);
+/* Whether several iterations may reach this STORE with one address. */
+bool lw_parallel_is_shared_place(const lw_parallel_loop *p, const uint8_t *on, uint32_t store);
+/* Whether the STORE writes to such a place what is computed from, or decided by, the element
+ * that was there. */
 bool lw_parallel_collects(const lw_parallel_loop *p, const uint8_t *on, uint32_t store);
 
 #endif

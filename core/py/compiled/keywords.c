@@ -309,13 +309,25 @@ read_check(reader *r, PyObject *value)
 #define CHECK(name, word, raises, where) LW_CHECK_##name,
 #include "core/tables/checks.def"
     };
+    static const char expected[] = "a set of divide overflow nan bounds race";
+    PyObject *words = Py_NewRef(value), *comma;
     uint32_t checks;
+    int result;
 
-    if (read_words(r, value, lw_check_words, bits, "a set of divide overflow nan bounds race",
-                   &checks) < 0)
-        return -1;
-    r->options->front.checks |= checks;
-    return 0;
+    if (PyUnicode_Check(value)) { /* as in config.check: "bounds,race" */
+        comma = PyUnicode_FromString(",");
+        Py_SETREF(words, PyUnicode_GET_LENGTH(value) == 0 ? PyTuple_New(0)
+                         : comma                          ? PyUnicode_Split(value, comma, -1)
+                                                          : NULL);
+        Py_XDECREF(comma);
+        if (words == NULL)
+            return -1;
+    }
+    result = read_words(r, words, lw_check_words, bits, expected, &checks);
+    Py_DECREF(words);
+    if (result == 0)
+        r->options->front.checks |= checks;
+    return result;
 }
 
 static int

@@ -271,18 +271,64 @@ has_codes(const lw_ufunc_head *self, const void *loop)
     return true;
 }
 
-/* signature="f->f": of the first loop that the arguments may be cast to without being asked, or
- * of the first one. Reductions, and functions of whole arrays, take none. */
+/* How much a call of this loop loses: casts of another kind count more than all that only lose
+ * digits. */
+static int
+loss_of(const lw_ufunc_head *self, const void *loop, const lw_wanted *wanted)
+{
+    int loss = 0;
+
+    for (int i = 0; i < self->nin; i++) {
+        lw_dtype to = types_of(loop)[i];
+        if (wanted->weak[i])
+            loss += lw_weak_fits(wanted->weak[i], to) ? 0 : LW_UFUNC_OPERANDS;
+        else if (!lw_can_cast_same_kind(wanted->in[i], to))
+            loss += LW_UFUNC_OPERANDS;
+        else
+            loss += !lw_can_cast_safe(wanted->in[i], to);
+    }
+    return loss;
+}
+
+/* The loop that loses least, the first of several; NULL: there is none. */
+static void *
+nearest_loop(lw_ufunc_head *self, const lw_wanted *wanted)
+{
+    uint32_t n = self->kind->n_loops(self);
+    void *best = NULL;
+
+    for (uint32_t i = 0; i < n; i++) {
+        void *loop = self->kind->loop_at(self, i);
+        if (best == NULL || loss_of(self, loop, wanted) < loss_of(self, best, wanted))
+            best = loop;
+    }
+    return best;
+}
+
+/* Where all that keeps a call from the loop is one Python float for an integer: which. */
+static int
+wanted_int(const lw_ufunc_head *self, const void *loop, const lw_wanted *wanted)
+{
+    int at = first_unsafe(self, loop, wanted);
+
+    return at >= 0 && wanted->weak[at] == 'f' && lw_is_integer(types_of(loop)[at]) &&
+                   loss_of(self, loop, wanted) == LW_UFUNC_OPERANDS
+               ? at
+               : -1;
+}
+
+/* signature="f->f": of the loop that loses least. Reductions, and functions of whole arrays,
+ * take none. */
 static void
 add_advice(lw_text *text, lw_ufunc_head *self, const lw_wanted *wanted)
 {
-    uint32_t n = self->kind->n_loops(self), at = 0;
-    void *loop;
+    void *loop = nearest_loop(self, wanted);
+    int whole = loop ? wanted_int(self, loop, wanted) : -1;
 
-    lw_text_add(text, "\n  = help: add a signature with add(), ");
-    while (at < n && *casting_for(self, self->kind->loop_at(self, at), wanted))
-        at++;
-    loop = n > 0 ? self->kind->loop_at(self, at < n ? at : 0) : NULL;
+    lw_text_add(text, "\n  = help: ");
+    if (whole >= 0)
+        lw_text_addf(text, "pass an int as argument %d, ", whole + 1);
+    lw_text_add(text, "add a signature with add(), ");
     if (loop == NULL || wanted->reduction || lw_ufunc_shown_inputs(self) != self->nin ||
         !has_codes(self, loop)) {
         lw_text_add(text, "or convert the argument");

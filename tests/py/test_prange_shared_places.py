@@ -1,0 +1,304 @@
+"""Iterations of prange whose computed indices coincide lose no update: it is atomic, or E168."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lanewise import errors, njit, prange
+
+N = 400_000
+
+
+@njit
+def add(s, i, v):
+    s[i] += v
+
+
+def modulo(s):
+    for i in prange(N):
+        s[i % 4] += 1
+
+
+def odd_modulo(s):
+    for i in prange(N):
+        s[i % 7] += 1
+
+
+def smallest(s):
+    for i in prange(N):
+        s[min(i, 3)] += 1
+
+
+def quotient(s):
+    for i in prange(N):
+        s[i // 100_000] += 1
+
+
+def shifted(s):
+    for i in prange(N):
+        s[i >> 17] += 1
+
+
+def masked(s):
+    for i in prange(N):
+        s[i & 3] -= 2
+
+
+def chosen(s):
+    for i in prange(N):
+        k = 5
+        if i % 3 == 0:
+            k = i % 6
+        s[k] += 1
+
+
+def difference(s):
+    for i in prange(N):
+        s[i - i] += 1
+
+
+def narrowed(s):
+    for i in prange(N):
+        s[np.uint8(i) % 8] += 1
+
+
+def truncated(s):
+    for i in prange(N):
+        s[int(i * 0.00001)] += 1
+
+
+def called(s):
+    for i in prange(N):
+        add(s, i % 7, i)
+
+
+def cancelled(s):
+    for i in prange(N):
+        s[i % 7 + i - i] += 1
+
+
+def square(s):
+    for i in prange(N):
+        s[i * i % 8] += 1
+
+
+def guarded(s):
+    for i in prange(N):
+        if i % 3 == 1:
+            s[0] += 1
+
+
+def inner(s):
+    for i in prange(N // 10):
+        for j in range(i % 3, 5):
+            s[j] += 1
+
+
+def backwards(s):
+    for i in prange(N - 1, -1, -1):
+        s[i % 4 - 4] += 1
+
+
+def scaled(s):
+    for i in prange(N):
+        s[2 * (i % 2) + 1] += 1
+
+
+def not_a_pair(s):
+    for i in prange(N):
+        s[i // 100_000 + i % 2] += 1
+
+
+UPDATES = [scaled, not_a_pair, modulo, odd_modulo, smallest, quotient, shifted, masked, chosen, difference, narrowed, truncated, called, cancelled, square,
+           guarded, inner, backwards]
+
+
+@pytest.mark.parametrize("f", UPDATES, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("dtype", [np.int64, np.float64, np.uint32])
+def test_no_update_is_lost(f, dtype):
+    expected, result = np.zeros(8, dtype), np.zeros(8, dtype)
+    njit(f, parallel=False)(expected)
+    for _ in range(3):
+        result[:] = 0
+        njit(f)(result)
+        assert result.tolist() == expected.tolist()
+
+
+def rows(s):
+    for i in prange(N // 10):
+        s[i % 4, :] += 1
+
+
+def diagonal_of_blocks(s):
+    for i in prange(N):
+        s[i % 4, i % 4] += 1
+
+
+@pytest.mark.parametrize("f", [rows, diagonal_of_blocks])
+def test_no_update_of_a_row_is_lost(f):
+    expected, result = np.zeros((4, 5)), np.zeros((4, 5))
+    njit(f, parallel=False)(expected)
+    njit(f)(result)
+    assert (result == expected).all()
+
+
+def greatest(s, x):
+    for i in prange(x.size):
+        s[i // 2] = max(s[i // 2], x[i])
+
+
+def greater(s, x):
+    for i in prange(x.size):
+        if x[i] > s[i % 5]:
+            s[i % 5] = x[i]
+
+
+def product(s, x):
+    for i in prange(x.size):
+        s[i & 3] *= x[i]
+
+
+def greatest_of_all(s, x):
+    for i in prange(x.size):
+        if x[i] > s[0]:
+            s[0] = x[i]
+
+
+@njit
+def keep_greatest(s, i, v):
+    s[i] = max(s[i], v)
+
+
+def greatest_called(s, x):
+    for i in prange(x.size):
+        keep_greatest(s, i % 10, x[i])
+
+
+@pytest.mark.parametrize("f", [greatest, greater, product, greatest_of_all, greatest_called])
+def test_other_updates_are_errors(f):
+    with pytest.raises(errors.CompileError, match="E168: iterations of prange may update the same element"):
+        njit(f)(np.ones(100), np.ones(100))
+
+
+@pytest.mark.parametrize("f", [modulo, quotient])
+def test_narrow_elements_are_errors(f):
+    with pytest.raises(errors.CompileError, match="E168.*of 8 or 16 bits"):
+        njit(f)(np.zeros(8, np.int16))
+
+
+def own(x):
+    for i in prange(x.size):
+        x[i] *= 2
+
+
+def own_from_the_end(x):
+    for i in prange(x.size):
+        x[x.size - 1 - i] *= 2
+
+
+def every_other(x):
+    for i in prange(x.size // 2):
+        x[2 * i + 1] *= 2
+
+
+def blocks(x):
+    for b in prange(x.size // 6):
+        for j in range(b * 6, b * 6 + 6):
+            x[j] *= 2
+
+
+def blocks_by_while(x):
+    for b in prange(x.size // 6):
+        j = b * 6
+        while j < b * 6 + 6:
+            x[j] *= 2
+            j += 1
+
+
+def one(x):
+    for i in prange(x.size):
+        if i == 3:
+            x[0] *= 5
+
+
+def matrix(x):
+    y = x.reshape(-1, 4)
+    n, m = y.shape
+    for k in prange(n * m):
+        i = k // m
+        j = k % m
+        y[i, j] *= 2
+
+
+def matrix_of_constants(x):
+    y = x.reshape(-1, 4)
+    for k in prange(x.size):
+        y[k // 4, k % 4] *= 2
+
+
+def box(x):
+    y = x.reshape(-1, 3, 4)
+    n, m, p = y.shape
+    for k in prange(x.size):
+        i, r = k // (m * p), k % (m * p)
+        j, q = r // p, r % p
+        y[i, j, q] *= 2
+
+
+def box_otherwise(x):
+    y = x.reshape(-1, 3, 4)
+    n, m, p = y.shape
+    for k in prange(x.size):
+        y[k // p // m, k // p % m, k % p] *= 2
+
+
+def box_by_three_divisions(x):
+    y = x.reshape(-1, 3, 4)
+    n, m, p = y.shape
+    for k in prange(n * m * p):
+        y[k // (m * p), (k // p) % m, k % p] *= 2
+
+
+def chunks(x):
+    for c in prange(5):
+        for k in range(min(c * 5, x.size), min(c * 5 + 5, x.size)):
+            x[k] *= 2
+
+
+def row_of_each(x):
+    y = x.reshape(-1, 4)
+    for i in prange(y.shape[0]):
+        y[i, i % 4] *= 2
+
+
+def by_divmod(x):
+    y = x.reshape(-1, 4)
+    for k in prange(x.size):
+        i, j = divmod(k, y.shape[1])
+        y[i, j] *= 2
+
+
+OWN = [box_by_three_divisions, chunks, own, own_from_the_end, every_other, blocks, blocks_by_while, one, matrix, matrix_of_constants, box, box_otherwise, row_of_each,
+       by_divmod]
+
+
+@pytest.mark.parametrize("f", OWN, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("dtype", [np.float64, np.int16])
+def test_places_of_one_iteration_each(f, dtype):
+    expected, result = np.arange(24, dtype=dtype), np.arange(24, dtype=dtype)
+    f(expected)
+    njit(f)(result)
+    assert result.tolist() == expected.tolist()
+
+
+def test_an_own_place_needs_no_atomic_operation():
+    @njit
+    def f(x):
+        for i in prange(x.shape[0]):
+            for j in range(x.shape[1]):
+                x[i, j] += 1
+
+    f(np.zeros((3, 4)))
+    f(np.zeros((3, 4))[::2, ::2])
+    assert all("atomicrmw" not in text for text in f.inspect_llvm().values())
