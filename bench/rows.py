@@ -1,6 +1,6 @@
 """Calls that users make often and that are hard to bring to the limit, beside their peers in one run on a GPU.
 
-    python bench/rows.py [part ...]          parts: extremes variances ordered scans rows masks formulas normals calls
+    python bench/rows.py [part ...]          parts: extremes variances ordered scans rows masks matrices elements formulas normals calls
 
 Each row is what a user would type, and computes what the peer computes: NaN and ties as NumPy has them, operators that
 are not declared commutative. Rates are fractions of a device-to-device copy's; results are checked before they are timed.
@@ -180,6 +180,65 @@ def masks() -> None:
     row("the same where a mask is set (half)", masked, gpu_seconds, of_copy(3 * x.nbytes + mask.nbytes))
 
 
+@lw.guvectorize("(m,n),(n)->(m)")
+def matvec(a, x, y):
+    for i in range(a.shape[0]):
+        total = a.dtype.type(0)
+        for j in range(a.shape[1]):
+            total += a[i, j] * x[j]
+        y[i] = total
+
+
+def matrices() -> None:
+    torch = peer("torch")
+    for size in (17, 24, 32, 48, 64, 100, 128, 160, 200):
+        count = (1 << 26) // size**2
+        a, x = floats(count, size, size), floats(count, size)
+        out = cuda.device_array_like(x)
+        check(matvec(a[:5], x[:5]), np.matvec(a[:5].copy_to_host().astype("f8"), x[:5].copy_to_host().astype("f8")))
+        runs: Any = {"lanewise": lambda: matvec(a, x, out=out)}
+        if torch is not None:
+            ta, tx = torch.from_dlpack(a), torch.from_dlpack(x)[:, :, None]
+            runs["torch.bmm"] = lambda: torch.bmm(ta, tx)
+        row(f"{count} matrices of {size} x {size} times vectors", runs, gpu_seconds, of_copy(a.nbytes))
+
+
+def elements() -> None:
+    x = floats(256)
+    at = cuda.to_device(np.random.default_rng(3).permutation(256))
+    mask = cuda.to_device(np.arange(256) % 3 == 0)
+    many = floats(1 << 24)
+    everywhere = cuda.to_device(np.random.default_rng(3).permutation(1 << 24))
+
+    def clear(array, places):
+        array[places] = 0
+
+    cases = {"x[i]": (lambda v, i, m: v[i]), "x[mask]": (lambda v, i, m: v[m]), "x[i] = 0": (lambda v, i, m: clear(v, i)), "x[mask] = 0": (lambda v, i, m: clear(v, m))}
+    assert (x[at].copy_to_host() == x.copy_to_host()[at.copy_to_host()]).all()
+    for size, v, i, m, timer in ((256, x, at, mask, host_seconds), (1 << 24, many, everywhere, None, gpu_seconds)):
+        for title, call in cases.items():
+            if m is None and "mask" in title:
+                continue
+            runs: Any = {"lanewise": lambda: call(v, i, m)}
+            cupy, torch = peer("cupy"), peer("torch")
+            if cupy is not None:
+                c = [None if o is None else cupy.asarray(o) for o in (v, i, m)]
+                runs["cupy"] = lambda c=c: call(*c)
+            if torch is not None:
+                t = [None if o is None else torch.from_dlpack(o.view(np.uint8)).bool() if o.dtype == bool else torch.from_dlpack(o) for o in (v, i, m)]
+                runs["torch"] = lambda t=t: call(*t)
+            row(f"{title} of {size}", runs, timer, lambda s: "")
+    torch = peer("torch")
+    for shape, k in (((1 << 22,), 100), ((1 << 26,), 100), ((64, 1 << 18), 50), ((4096, 4096), 10), ((100_000, 100), 5)):
+        x = floats(*shape)
+        runs = {"lanewise": lambda: lw.reductions.topk(x, k)}
+        if torch is not None:
+            tx = torch.from_dlpack(x)
+            assert (lw.reductions.topk(x, k).copy_to_host() == torch.topk(tx, k)[0].cpu().numpy()).all()
+            runs["torch"] = lambda: torch.topk(tx, k)
+        row(f"topk of {shape}, k = {k}", runs, gpu_seconds, lambda s: "")
+
+
 def mandelbrot_grid(i, j, out):
     c = complex(-2.0 + 3.0 * j / 4096, -1.5 + 3.0 * i / 4096)
     z = 0j
@@ -260,7 +319,7 @@ def calls() -> None:
     row("1 KB", {"copy_to_host": lambda: a.copy_to_host(), "to_device": lambda: cuda.to_device(host)}, host_seconds, lambda s: "")
 
 
-PARTS = {f.__name__: f for f in (extremes, variances, ordered, scans, rows, masks, formulas, normals, calls)}
+PARTS = {f.__name__: f for f in (extremes, variances, ordered, scans, rows, masks, matrices, elements, formulas, normals, calls)}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:
