@@ -103,6 +103,8 @@ bound_of_integer(question *q, const lw_func *func, const lw_inst *i)
     case LW_OP_CAST: {
         double from = bound_of(q, func, i->a);
 
+        if (i->type == LW_DT_b1)
+            return 1.0;
         /* a negative number that becomes unsigned is large */
         if (lw_is_signed((lw_dtype)func->insts.data[i->a].type) &&
             !lw_is_signed((lw_dtype)i->type))
@@ -165,7 +167,8 @@ bound_of_float(question *q, const lw_func *func, const lw_inst *i)
 
     switch (i->op) {
     case LW_OP_CONST: return bound_of_bits((lw_dtype)i->type, func->constants.data[i->a].bits);
-    case LW_OP_CAST: return bound_of(q, func, i->a);
+    case LW_OP_CAST: /* a truth value is 1 for every number but 0 */
+        return i->type == LW_DT_b1 ? 1.0 : bound_of(q, func, i->a);
     case LW_OP_NEG: return bound_of(q, func, i->a);
     case LW_OP_MUL: return bound_of(q, func, i->a) * bound_of(q, func, i->b);
     case LW_OP_ADD:

@@ -116,7 +116,7 @@ find_cpu_id(void)
     lw_sha256 sha;
 
     lw_sha256_init(&sha);
-    /* a changed list of leaves, or code that was wrong before, needs a new number */
+    /* The number grows when the list of leaves or the code for a CPU changes. */
     lw_sha256_add_text(&sha, "cpu 2");
     if (uname(&machine) == 0) {
         lw_sha256_add_text(&sha, machine.sysname);

@@ -432,6 +432,5 @@ lw_jam_nest_of(lw_jammer *j, uint32_t at, lw_jam_nest *nest)
     lw_jam_places(j, nest);
     if (!find_head(j, nest) || !judge_variables(j, nest))
         return false;
-    lw_jam_keep_places(j, nest);
-    return lw_jam_pairs(j, nest);
+    return lw_jam_keep_places(j, nest) && lw_jam_pairs(j, nest);
 }

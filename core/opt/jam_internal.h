@@ -72,7 +72,7 @@ bool lw_jam_nest_of(lw_jammer *j, uint32_t at, lw_jam_nest *nest);
 
 /* core/opt/jam_places.c: finds the places; and then, with the split, those that are kept. */
 void lw_jam_places(lw_jammer *j, lw_jam_nest *nest);
-void lw_jam_keep_places(lw_jammer *j, lw_jam_nest *nest);
+bool lw_jam_keep_places(lw_jammer *j, lw_jam_nest *nest);
 /* The LOAD or STORE's place; NULL: it has none. */
 const lw_jam_place *lw_jam_place_of(const lw_jammer *j, const lw_jam_nest *nest, uint32_t at);
 /* Whether the instruction is executed once in each iteration of the loop whose body begins at

@@ -125,14 +125,29 @@ lw_jam_places(lw_jammer *j, lw_jam_nest *nest)
     }
 }
 
-void
+/* Where the part of the iteration begins that the instruction is in: an inner loop's body, or
+ * the iteration. */
+static uint32_t
+part_begin(const lw_jam_nest *nest, uint32_t at)
+{
+    for (uint32_t n = 0; n < nest->n_inner; n++)
+        if (at >= nest->inner[n].first && at < nest->inner[n].latch)
+            return nest->inner[n].first;
+    return nest->outer.first;
+}
+
+bool
 lw_jam_keep_places(lw_jammer *j, lw_jam_nest *nest)
 {
     for (uint32_t i = nest->outer.first; i < nest->split; i++)
         if (j->place[i] != 0) {
             lw_jam_place *place = &nest->places[j->place[i] - 1];
+            bool stores = inst_at(j, i)->op == LW_OP_STORE;
+            if (stores && !lw_jam_is_always_executed(j, part_begin(nest, i), i))
+                return false; /* the element would be written where the program does not */
             place->needed = true;
-            place->kept |= inst_at(j, i)->op == LW_OP_STORE;
+            place->kept |= stores;
             assert(place->first < nest->split);
         }
+    return true;
 }

@@ -36,6 +36,8 @@ static const struct {
     {"a sum of integers wraps", "%7 = const i32 5\n%8 = add i32 %2 %7\n%9 = cast f64 %8",
      0x1p31},
     {"a truth value", "%7 = lt b1 %1 %1\n%8 = cast f32 %7", 1},
+    {"a small number as a truth value",
+     "%7 = const f64 0x3ea0000000000000\n%8 = cast b1 %7\n%9 = cast f32 %8", 1},
     {"a product", "%7 = const f64 0x4008000000000000\n%8 = cast f64 %2\n%9 = mul f64 %7 %8",
      3 * 0x1p31},
     {"a product with what is unknown", "%7 = const f64 0x0\n%8 = mul f64 %7 %1", INFINITY},

@@ -221,3 +221,23 @@ def test_streams():
     same(x[i], a[::-1])
     x[i] = 1
     same(x, np.ones_like(a))
+
+
+@pytest.mark.skipif(FAKE, reason="the fake driver's kernels compute nothing")
+def test_stores_through_their_own_elements():
+    for n in (6, 100_000):
+        a = (np.arange(n) * 7919) % n
+        x = cuda.to_device(a)
+        a[a.copy()] = 100  # NumPy reads all indices first
+        x[x] = 100
+        same(x, a)
+        flags = np.arange(n) % 3 == 0
+        d_flags = cuda.to_device(flags)
+        flags[1:][flags[:-1].copy()] = True
+        d_flags[1:][d_flags[:-1]] = True
+        same(d_flags, flags)
+        a = np.arange(n)
+        x = cuda.to_device(a)
+        a[np.arange(1, n)] = a[: n - 1].copy()
+        x[cuda.to_device(np.arange(1, n))] = x[: n - 1]
+        same(x, a)

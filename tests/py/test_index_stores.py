@@ -389,3 +389,11 @@ def test_random_statements_on_a_device(seed, tmp_path):
             continue
         cuda.synchronize()
         assert [a.copy_to_host().tolist() for a in (x, x[part], at, m)] == wanted, statement
+
+
+def test_a_function_that_may_write_to_its_argument():
+    @lw.njit
+    def f(a):
+        return (a + 1) * np.nan_to_num(a, copy=False)
+
+    np.testing.assert_array_equal(f(np.array([np.nan, 1.0])), [np.nan, 2.0])

@@ -110,7 +110,21 @@ def not_a_pair(s):
         s[i // 100_000 + i % 2] += 1
 
 
-UPDATES = [scaled, not_a_pair, modulo, odd_modulo, smallest, quotient, shifted, masked, chosen, difference, narrowed, truncated, called, cancelled, square,
+def one_of_inner(s):
+    for i in prange(N):
+        for k in range(3):
+            if i % 3 == k:
+                s[k] += 1
+
+
+def by_sum(s):
+    for i in prange(N):
+        for j in range(2):
+            if i + j == i + 1:
+                s[0] += 1
+
+
+UPDATES = [one_of_inner, by_sum, scaled, not_a_pair, modulo, odd_modulo, smallest, quotient, shifted, masked, chosen, difference, narrowed, truncated, called, cancelled, square,
            guarded, inner, backwards]
 
 
@@ -302,3 +316,38 @@ def test_an_own_place_needs_no_atomic_operation():
     f(np.zeros((3, 4)))
     f(np.zeros((3, 4))[::2, ::2])
     assert all("atomicrmw" not in text for text in f.inspect_llvm().values())
+
+
+def scattered(out, x):
+    for i in prange(x.size):
+        for k in range(3):
+            out[i + k] += x[i]
+
+
+def scattered_in_pairs(out, x):
+    out = out.reshape(2, -1)
+    for i in prange(x.size // 2):
+        for a in range(2):
+            for k in range(3):
+                out[a, i + k] += x[i]
+
+
+@pytest.mark.parametrize("f", [scattered, scattered_in_pairs])
+def test_neighbours_that_an_inner_loop_reaches(f):
+    x = np.arange(200_000) % 5
+    got, want = np.zeros(200_004, np.int64), np.zeros(200_004, np.int64)
+    njit(f)(got, x)
+    f(want, x)
+    np.testing.assert_array_equal(got, want)
+
+
+def test_columns_of_an_inner_loop_stay_plain():
+    def f(out, x):
+        for j in prange(out.shape[1]):
+            for i in range(out.shape[0]):
+                out[i, j] += x[i]
+
+    compiled = njit(f)
+    out = np.zeros((5, 7))
+    compiled(out, np.arange(5.0))
+    assert (out == np.arange(5.0)[:, None]).all() and "atomic" not in str(compiled.inspect_ir())

@@ -305,10 +305,18 @@ check_copied(lw_infer_frame *f, const lw_call_site *site)
     return LW_OK;
 }
 
+/* Whether the parameter of a function of whole arrays says that it writes to another array than
+ * those that it makes: an output, one of several, or `copy`, which may be false. */
+static bool
+is_of_output(const char *name, lw_type type)
+{
+    return strcmp(name, "copy") == 0 || (strcmp(name, "out") == 0 && type != LW_T_NONE);
+}
+
 /* Whether the call may write to arrays that the caller knows. Functions of whole arrays write
  * to those that they make, unless they have an output, or nothing but their effect. */
 static bool
-may_store(lw_infer_frame *f, const lw_call_site *site)
+may_store(const lw_infer_frame *f, const lw_call_site *site)
 {
     const lw_instance *instance = site->instance;
     const lw_fn *fn = &f->run->tree->fns.data[instance->fn];
@@ -317,8 +325,7 @@ may_store(lw_infer_frame *f, const lw_call_site *site)
     if (!stores || fn->implements == NULL || instance->result == LW_T_NONE)
         return stores;
     for (uint32_t i = 0; i < instance->n_params && i < fn->params.n; i++)
-        if (strcmp(fn->params.data[i].name, "out") == 0 &&
-            lw_array_row(f, instance->param_types[i]))
+        if (is_of_output(fn->params.data[i].name, instance->param_types[i]))
             return true;
     return false;
 }

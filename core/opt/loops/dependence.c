@@ -127,17 +127,28 @@ are_same_factors(const lw_parallel_loop *p, const term *x, const term *y)
 
 /* ---- sums ---- */
 
+/* So that products and sums of two stay far from the largest number. */
+static bool
+is_small(int64_t scale)
+{
+    return scale >= -MOST_SCALE && scale <= MOST_SCALE;
+}
+
 static bool
 add_term(const lw_parallel_loop *p, sum *s, const term *more, int64_t scale)
 {
+    if (!is_small(more->scale) || !is_small(scale))
+        return false;
     for (uint32_t i = 0; i < s->n; i++)
         if (are_same_factors(p, &s->terms[i], more)) {
+            if (!is_small(s->terms[i].scale))
+                return false;
             s->terms[i].scale += more->scale * scale;
             if (s->terms[i].scale == 0)
                 s->terms[i] = s->terms[--s->n];
             return true;
         }
-    if (s->n == MOST_TERMS || llabs(more->scale) > MOST_SCALE || llabs(scale) > MOST_SCALE)
+    if (s->n == MOST_TERMS)
         return false;
     s->terms[s->n] = *more;
     s->terms[s->n++].scale *= scale;
@@ -315,37 +326,54 @@ distance(const lw_parallel_loop *p, const place *from, const place *to)
 
 /* ---- places of one iteration each ---- */
 
-/* The term without the factors that the iteration's number decides. *n: how many those are. */
+/* What the term is multiplied by that all iterations share. *n: how many of its factors the
+ * iteration's number decides; *inner: whether a loop in the iteration counts another. */
 static term
-fixed_part(const lw_parallel_loop *p, const uint8_t *on, const term *t, uint32_t *n)
+fixed_part(const lw_parallel_loop *p, const uint8_t *on, const term *t, uint32_t *n,
+           bool *inner)
 {
     term rest = *t;
 
     rest.n = *n = 0;
+    *inner = false;
     for (uint32_t k = 0; k < t->n; k++)
         if (is_counter(p, t->factors[k]) || is_derived(p, on, t->factors[k]))
             ++*n;
+        else if (on[t->factors[k]] & LW_ON_INNER)
+            *inner = true;
         else
             rest.factors[rest.n++] = t->factors[k];
     return rest;
 }
 
-/* Whether no other term that depends on the iteration has the stride of this one: then it is
- * the index of an axis of its own, as i is in x[i, i % 4] and not in x[i + i % 4]. */
+/* Whether the term is the index of an axis of its own, as i is in x[i, i % 4] and not in x[i +
+ * i % 4] or x[i + k], where a loop in the iteration counts k: no other term that differs from
+ * iteration to iteration has its stride, nor one that an inner loop counts in equal steps. */
 static bool
 is_axis(const lw_parallel_loop *p, const uint8_t *on, const sum *s, uint32_t which)
 {
     uint32_t n;
-    term own = fixed_part(p, on, &s->terms[which], &n);
+    bool inner;
+    term own = fixed_part(p, on, &s->terms[which], &n, &inner);
 
-    if (n != 1)
+    if (n != 1 || inner)
         return false;
     for (uint32_t i = 0; i < s->n; i++) {
-        term other = fixed_part(p, on, &s->terms[i], &n);
-        if (i != which && n != 0 && are_same_factors(p, &own, &other))
+        term other = fixed_part(p, on, &s->terms[i], &n, &inner);
+        if (i != which && are_same_factors(p, &own, &other) &&
+            (n != 0 || (inner && llabs(own.scale) == llabs(other.scale))))
             return false;
     }
     return true;
+}
+
+static bool
+has_axis(const lw_parallel_loop *p, const uint8_t *on, const sum *s)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        if (is_axis(p, on, s, i))
+            return true;
+    return false;
 }
 
 /* `a // b` or `a % b`. b of constants that are powers of two is their exponent. */
@@ -488,7 +516,7 @@ lw_parallel_is_own_place(const lw_parallel_loop *p, const uint8_t *on, uint32_t 
     for (uint32_t i = 0; i < to.offset.n; i++)
         derived |= has_derived(p, on, &to.offset.terms[i]);
     if (!derived)
-        return step_of(p, &to.offset, &step);
+        return step_of(p, &to.offset, &step) && has_axis(p, on, &to.offset);
     for (uint32_t i = 0; i < to.offset.n; i++) {
         const term *t = &to.offset.terms[i];
         if (!is_axis(p, on, &to.offset, i))
@@ -631,7 +659,8 @@ is_for_one(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
         if (inst_of(p, i)->op != LW_OP_IF)
             continue;
         test = inst_of(p, inst_of(p, i)->a);
-        if (arm_of(p, i, store) != 1 || test->op != LW_OP_EQ)
+        if (arm_of(p, i, store) != 1 || test->op != LW_OP_EQ ||
+            ((on[test->a] | on[test->b]) & LW_ON_INNER))
             continue;
         if ((is_number_itself(p, test->a) && !(on[test->b] & LW_ON_COUNTER)) ||
             (is_number_itself(p, test->b) && !(on[test->a] & LW_ON_COUNTER)))

@@ -399,8 +399,8 @@ same_dtype(lw_device_array *a, lw_device_array *b)
     return PyArray_EquivTypes(a->descr, b->descr);
 }
 
-static bool
-overlap(lw_device_array *a, lw_device_array *b)
+bool
+lw_arrays_overlap(lw_device_array *a, lw_device_array *b)
 {
     int64_t low_a, high_a, low_b, high_b;
 
@@ -589,7 +589,7 @@ assign_device(lw_device_array *to, lw_device_array *from, CUstream stream)
     }
     in_place = to->data == from->data && to->size == from->size && to->ndim == from->ndim &&
                to->itemsize == from->itemsize && to->c_contiguous && from->c_contiguous;
-    if (overlap(to, from) && !in_place) {
+    if (lw_arrays_overlap(to, from) && !in_place) {
         copy = lw_device_array_copy(from, 'C');
         result = copy != NULL ? assign_device(to, copy, stream) : -1;
         Py_XDECREF(copy);

@@ -48,6 +48,8 @@ PyArrayObject *lw_array_host_value(lw_device_array *to, PyObject *value);
 int lw_array_fill(lw_device_array *to, const char *item, CUstream stream);
 /* to[...] = from[...] of the same shape, with a cast where the dtypes differ. */
 int lw_array_copy_same_shape(lw_device_array *to, lw_device_array *from, CUstream stream);
+/* Whether the bytes between first and last element of one meet those of the other. */
+bool lw_arrays_overlap(lw_device_array *a, lw_device_array *b);
 
 /* ---- device_array_methods.c ---- */
 extern PyMethodDef lw_array_copy_methods[];

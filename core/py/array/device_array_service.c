@@ -60,17 +60,45 @@ lw_array_to_record(PyObject *self, PyObject *record, PyObject *stream)
                 NULL);
 }
 
+/* The object, or a copy where it is a device array whose memory the store may change while it
+ * is read; of a tuple, one of its items so. New reference. */
+static PyObject *
+apart_from(PyObject *self, PyObject *object)
+{
+    PyObject *result;
+
+    if (lw_is_device_array(object) &&
+        lw_arrays_overlap((lw_device_array *)self, (lw_device_array *)object))
+        return (PyObject *)lw_device_array_copy((lw_device_array *)object, 'C');
+    if (!PyTuple_CheckExact(object))
+        return Py_NewRef(object);
+    result = PyTuple_New(PyTuple_GET_SIZE(object));
+    for (Py_ssize_t i = 0; result != NULL && i < PyTuple_GET_SIZE(object); i++) {
+        PyObject *item = apart_from(self, PyTuple_GET_ITEM(object, i));
+        if (item != NULL)
+            PyTuple_SET_ITEM(result, i, item);
+        else
+            Py_CLEAR(result);
+    }
+    return result;
+}
+
 int
 lw_array_put(PyObject *self, PyObject *key, PyObject *value)
 {
-    int done = lw_array_fill_quickly((lw_device_array *)self, key, value);
-    PyObject *result;
+    PyObject *places = apart_from(self, key), *values = apart_from(self, value), *result;
+    int done = -1;
 
-    if (done != 0)
-        return done < 0 ? -1 : 0;
-    result = call("setitem", Py_BuildValue("(OOO)", self, key, value), NULL);
-    Py_XDECREF(result);
-    return result ? 0 : -1;
+    if (places != NULL && values != NULL)
+        done = lw_array_fill_quickly((lw_device_array *)self, places, values);
+    if (done == 0) {
+        result = call("setitem", Py_BuildValue("(OOO)", self, places, values), NULL);
+        done = result ? 1 : -1;
+        Py_XDECREF(result);
+    }
+    Py_XDECREF(places);
+    Py_XDECREF(values);
+    return done < 0 ? -1 : 0;
 }
 
 /* ---- methods ---- */

@@ -53,19 +53,24 @@ is_plain(PyObject *object)
     if (!PyArray_Check(object) || PyArray_CheckExact(object))
         return PyArray_CheckExact(object);
     masked = lw_is_masked_array(object);
-    PyErr_Clear(); /* numpy.ma is not there: neither are masks */
-    return masked <= 0;
+    if (masked < 0 && PyErr_ExceptionMatches(PyExc_ImportError)) {
+        PyErr_Clear(); /* numpy.ma is not there: neither are masks */
+        return true;
+    }
+    return masked == 0;
 }
 
 /* labels: as lanewise/_containers.py has it. */
 static int
 refuse(PyObject *object, PyObject *labels, const char *what)
 {
+    bool plain = is_plain(object);
     PyObject *module, *lost;
 
-    if (is_plain(object) || PyArray_IsPythonNumber(object) ||
-        PyArray_IsScalar(object, Generic) || PyList_CheckExact(object) ||
-        PyTuple_CheckExact(object) || lw_is_device_operand(object))
+    if (PyErr_Occurred())
+        return -1;
+    if (plain || PyArray_IsPythonNumber(object) || PyArray_IsScalar(object, Generic) ||
+        PyList_CheckExact(object) || PyTuple_CheckExact(object) || lw_is_device_operand(object))
         return 0;
     module = lw_service_module(LW_SERVICE_CONTAINERS);
     lost = module ? PyObject_CallMethod(module, "what_is_lost", "OO", object, labels) : NULL;

@@ -65,7 +65,7 @@ lw_local_class_find(const char *name)
         number = PyLong_FromUnsignedLongLong(strtoull(mark + 1, NULL, 10));
     if (number != NULL)
         class = PyObject_GetItem(classes, number);
-    if (class == NULL && PyErr_ExceptionMatches(PyExc_KeyError))
+    if (class == NULL && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_KeyError))
         PyErr_Clear();
     Py_XDECREF(number);
     return class;
