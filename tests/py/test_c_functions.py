@@ -77,7 +77,7 @@ def test_numbas_spellings_of_an_arrays_address():
 
 def test_in_every_generator_on_the_cpu():
     x = np.arange(5000.0)
-    assert (lw.vectorize(lambda x: cbrt(x))(x) == np.vectorize(math.cbrt if sys.version_info >= (3, 11) else np.cbrt)(x)).all()
+    assert (lw.vectorize(lambda x: cbrt(x))(x) == [cbrt(v) for v in x]).all()  # NumPy's has rounded otherwise
 
     @lw.forall
     def k(i, x, out):

@@ -211,9 +211,10 @@ def test_unique(api, dtype):
 
 @pytest.mark.parametrize("dtype", ["?", "i2", "f4", "c16", "M8[s]"])
 def test_unique_rows(api, dtype):
+    one_nan = np.unique([np.nan, np.nan], axis=0).size == 1  # of a vector with axis=: older NumPy returns each NaN
     for shape, axis in (((300, 2), 0), ((3, 40), 1), ((4, 6, 2), -2), ((5, 1), 0), ((0, 3), 0), ((3, 0), 0), ((9,), 0)):
         a = numbers(shape, "i8").clip(-1, 1).astype(dtype)
-        if np.dtype(dtype).kind == "f" and a.size:
+        if np.dtype(dtype).kind == "f" and a.size and (a.ndim > 1 or one_nan):
             a.flat[::7] = np.nan
         for got, expected in zip(api.unique(api.array(a), True, True, True, axis=axis), np.unique(a, True, True, True, axis=axis), strict=True):
             same(got, expected)
