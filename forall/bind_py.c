@@ -736,7 +736,8 @@ hint_of(const binder *r, PyObject *object)
 static int
 refuse(const binder *r, PyObject *object)
 {
-    PyObject *attribute = r->field ? NULL : lw_read_unknown_field(object);
+    PyObject *attribute =
+        r->field || lw_is_sparse(object) ? NULL : lw_read_unknown_field(object);
     const char *type = Py_TYPE(object)->tp_name;
 
     if (attribute != NULL)

@@ -16,7 +16,7 @@ _classes: dict[type, Any] = {}  # NumPy's class of exceptions -> that of ours
 
 
 def is_sparse(value: Any) -> bool:
-    return type(value).__module__.split(".")[0] in ("scipy", "cupyx", "sparse", "jax") and hasattr(value, "nnz")
+    return hasattr(value, "nnz") and any(base.__module__.split(".")[0] in ("scipy", "cupyx", "sparse", "jax") for base in type(value).__mro__)
 
 
 def hint(name: str, value: Any) -> str:

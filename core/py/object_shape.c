@@ -7,6 +7,7 @@
 #include "core/front/read/services.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 static lw_lock lock = LW_LOCK_INIT;       /* of who adds a shape */
 static _Atomic(lw_object_shape *) shapes; /* newest first; never freed */
@@ -320,7 +321,34 @@ array_version_of(const PyTypeObject *type)
     return &array_versions[((uintptr_t)type >> 4) % N_SEEN];
 }
 
-/* Objects that say where their elements are, are arrays, good ones or not. */
+static bool
+is_sparse_class(PyObject *type)
+{
+    static const char *const modules[] = {"scipy.sparse", "cupyx.scipy.sparse", "sparse."};
+    PyObject *module = PyObject_GetAttrString(type, "__module__");
+    const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
+    bool is = false;
+
+    for (size_t i = 0; name != NULL && i < sizeof modules / sizeof *modules; i++)
+        is = is || strncmp(name, modules[i], strlen(modules[i])) == 0;
+    PyErr_Clear();
+    Py_XDECREF(module);
+    return is;
+}
+
+bool
+lw_is_sparse(PyObject *object)
+{
+    PyObject *bases = Py_TYPE(object)->tp_mro;
+    bool is = false;
+
+    for (Py_ssize_t i = 0; bases != NULL && i < PyTuple_GET_SIZE(bases) && !is; i++)
+        is = is_sparse_class(PyTuple_GET_ITEM(bases, i));
+    return is;
+}
+
+/* Objects that say where their elements are, are arrays, good ones or not. Those of SciPy's
+ * sparse matrices are arrays too: up to 1.15 their classes are such as users write. */
 static bool
 is_array_like(PyObject *object)
 {
@@ -340,7 +368,7 @@ is_array_like(PyObject *object)
             atomic_store_explicit(array_version_of(type), version, memory_order_relaxed);
         return true;
     }
-    return false;
+    return lw_is_sparse(object);
 }
 
 const lw_object_shape *

@@ -47,4 +47,7 @@ PyObject *lw_object_make_tuple(PyTypeObject *type, PyObject *items);
 /* Adds _typed_classes to the module. */
 int lw_object_shape_register(PyObject *module);
 
+/* Whether it is a sparse array of SciPy, or of a library like it, which no array is made of. */
+bool lw_is_sparse(PyObject *object);
+
 #endif

@@ -53,6 +53,31 @@ def test_the_first_argument_that_is_wrong_is_named():
         lw.vectorize(add)("a", None)
 
 
+class Sparse:
+    """As sparse matrices of SciPy up to 1.15: a class that compiled code could read."""
+
+    def __init__(self, rows):
+        self.data, self.nnz = rows[rows != 0], int((rows != 0).sum())
+
+
+Sparse.__module__ = "scipy.sparse._rows"
+
+
+class MySparse(Sparse):
+    pass
+
+
+@pytest.mark.parametrize("kind", [Sparse, MySparse])
+def test_sparse_matrices_are_no_objects_of_fields(kind):
+    matrix = kind(np.eye(3))
+    for f in lw.vectorize(add), lw.vectorize("f8(f8, f8)")(add), lw.guvectorize("(n),()->(n)")(add_rows):
+        with pytest.raises(TypeError, match=rf"argument `other` is a {kind.__name__}; .*other.toarray\(\)"):
+            f(X, matrix)
+    for call in lambda: lw.jit(lambda x: x.data[0])(matrix), lambda: lw.forall(lambda i, x: None)(3, matrix):
+        with pytest.raises(TypeError, match=rf"argument `x` is a {kind.__name__}.*toarray\(\)"):
+            call()
+
+
 def test_errors_of_casts_stay_numpys():
     with pytest.raises(TypeError, match=r"Cannot cast ufunc '[a-z.]*add' output") as raised:
         lw.vectorize(add)(X, 1.0, out=np.zeros(3, int))

@@ -322,20 +322,6 @@ lw_is_masked_array(PyObject *object)
 }
 
 bool
-lw_is_sparse(PyObject *object)
-{
-    PyObject *module = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__module__");
-    const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
-    bool is = name != NULL && (strncmp(name, "scipy.sparse", 12) == 0 ||
-                               strncmp(name, "cupyx.scipy.sparse", 18) == 0 ||
-                               strncmp(name, "sparse.", 7) == 0);
-
-    PyErr_Clear();
-    Py_XDECREF(module);
-    return is;
-}
-
-bool
 lw_is_device_operand(PyObject *object)
 {
     const lw_args_row *row;

@@ -111,8 +111,6 @@ bool lw_is_device_operand(PyObject *object);
 /* Whether it is an array of numpy.ma, whose mask compiled code would not see. -1: an exception
  * is set. */
 int lw_is_masked_array(PyObject *object);
-/* Whether it is a sparse array of SciPy, or of a library like it, which no array is made of. */
-bool lw_is_sparse(PyObject *object);
 /* Whether it is an array of PyTorch or CuPy, which are read without calling Python's code. */
 bool lw_is_read_directly(PyObject *object);
 /* An array type that we read ourselves, whatever override it brings for NumPy's ufuncs. */

@@ -3,6 +3,7 @@
 #include "core/py/array/whole_array.h"
 
 #include "core/py/array/convert.h"
+#include "core/py/object_shape.h"
 #include "core/py/record_intern.h"
 #include "core/py/type_num.h"
 
