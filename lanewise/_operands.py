@@ -6,6 +6,7 @@ stays of NumPy's class, and says which argument it was.
 
 from __future__ import annotations
 
+import datetime
 import enum
 import inspect
 from typing import Any
@@ -17,6 +18,32 @@ _classes: dict[type, Any] = {}  # NumPy's class of exceptions -> that of ours
 
 def is_sparse(value: Any) -> bool:
     return hasattr(value, "nnz") and any(base.__module__.split(".")[0] in ("scipy", "cupyx", "sparse", "jax") for base in type(value).__mro__)
+
+
+def _date_of(value: Any) -> np.dtype | None:
+    """The dtype of dates or durations that the value stands for, by its first element if it is an array: as a text or an object of datetime."""
+    items = np.asarray(value) if isinstance(value, (np.ndarray, list, tuple)) else None
+    first = value if items is None or items.size == 0 else items.flat[0]
+    if isinstance(first, (bytes, float, int)) or isinstance(first, str) and not first.strip(" 0123456789-:.TZ") == "":
+        return None
+    try:
+        if isinstance(first, str) and "-" not in first[1:]:  # "2024" is a number, too
+            return None
+        made = np.array(first, "m8" if isinstance(first, (datetime.timedelta, np.timedelta64)) else "M8")
+    except (TypeError, ValueError):
+        return None
+    return None if np.isnat(made).any() or made.ndim else made.dtype
+
+
+def _date_hint(name: str, value: Any) -> str:
+    """Of a value that is or stands for dates, where the function takes them; "" of others."""
+    dtype = _date_of(value)
+    if dtype is None:
+        return ""
+    if isinstance(value, np.ndarray) and value.ndim:
+        return f"`{name}.astype({dtype.str[1:]!r})` makes {'dates' if dtype.kind == 'M' else 'durations'} of them"
+    kind = "date" if dtype.kind == "M" else "duration"
+    return f"`numpy.array({name}, {dtype.str[1:]!r})` {f'makes {kind}s of them' if isinstance(value, (list, tuple)) else f'is a {kind}'}"
 
 
 def hint(name: str, value: Any) -> str:
@@ -66,7 +93,7 @@ def _is_known(value: Any) -> bool:
             dtype = np.asarray(value).dtype
         except ValueError:
             return True  # NumPy's error says it
-    return not isinstance(dtype, np.dtype) or dtype.kind in "biufcV" and dtype.char not in "gG" and dtype.names is None
+    return not isinstance(dtype, np.dtype) or dtype.kind in "biufcVmM" and dtype.char not in "gG" and dtype.names is None
 
 
 def _text(problem: Exception) -> str:
@@ -77,12 +104,14 @@ def explained(ufunc: Any, problem: Exception, args: tuple[Any, ...]) -> Exceptio
     """The exception of a call for whose operands NumPy has found no loop; the same where they are all numbers."""
     if not hasattr(problem, "dtypes"):  # one of casts
         return _named(ufunc, problem)
+    dates = ufunc.is_dynamic or any(c in types for types in ufunc.types for c in "mM")
     for at, value in enumerate(args[:ufunc.nin]):
         if _is_known(value):
             continue
         name = list(inspect.signature(ufunc).parameters)[at]
-        return _saying(problem, f"`{ufunc.__name__}`: argument `{name}` is {shown(value)}; expected numbers or arrays of bool, integers, floats or "
-                                f"complex numbers: {hint(name, value)} ({_named_text(ufunc, problem)})")
+        advice = dates and _date_hint(name, value) or hint(name, value)
+        return _saying(problem, f"`{ufunc.__name__}`: argument `{name}` is {shown(value)}; expected numbers or arrays of bool, integers, floats"
+                                f"{', complex numbers, dates or durations' if dates else ' or complex numbers'}: {advice} ({_named_text(ufunc, problem)})")
     return _named(ufunc, problem)
 
 

@@ -1,5 +1,6 @@
 """Operands that no compiled code takes: the errors name the argument, and what to write instead."""
 
+import datetime
 import decimal
 
 import numpy as np
@@ -51,6 +52,34 @@ def test_ufuncs(make, what, instead, made):
 def test_the_first_argument_that_is_wrong_is_named():
     with pytest.raises(TypeError, match="argument `x` is a str"):
         lw.vectorize(add)("a", None)
+
+
+DATES = np.array(["2024-01-01", "2024-02-01"], "M8[D]")
+STAND_FOR_DATES = {
+    "texts": (DATES.astype("U10"), "an array of dtype <U10", r"settle.astype\('M8\[D\]'\)"),
+    "objects": (DATES.astype(object), "an array of dtype object", r"settle.astype\('M8\[D\]'\)"),
+    "list": (["2024-01-01", "2024-02-01"], "a list", r"numpy.array\(settle, 'M8\[D\]'\)"),
+    "text": ("2024-01-01", "a str", r"numpy.array\(settle, 'M8\[D\]'\)"),
+    "date": (datetime.date(2024, 1, 1), "a date", r"numpy.array\(settle, 'M8\[D\]'\)"),
+    "durations": ((DATES - DATES).astype(object), "an array of dtype object", r"settle.astype\('m8\[us\]'\)"),
+    "numbers": (np.array(["1", "2"]), "an array of dtype <U1", r"settle.astype\(float\)"),
+    "words": (np.array(["a", "b"]), "an array of dtype <U1", r"settle.astype\(float\)"),
+    "nothing": (np.array([], object), "an array of dtype object", r"settle.astype\(float\)"),
+}
+
+
+@pytest.mark.parametrize("settle, what, instead", STAND_FOR_DATES.values(), ids=STAND_FOR_DATES)
+def test_dates_are_not_what_is_wrong(settle, what, instead):
+    accrued = lw.vectorize(lambda prev, settle: (settle - prev) / np.timedelta64(1, "D"))
+    assert accrued(DATES, DATES + 10).tolist() == [10, 10]
+    with pytest.raises(TypeError, match=f"argument `settle` is {what}; expected [^:]*complex numbers, dates or durations: `{instead}`"):
+        accrued(DATES, settle)
+
+
+def test_functions_of_numbers_do_not_ask_for_dates():
+    f = lw.vectorize("f8(f8, f8)")(add)
+    with pytest.raises(TypeError, match=r"argument `other` is an array of dtype <U10; expected [^:]*floats or complex numbers: `other.astype\(float\)`"):
+        f(X[:2], DATES.astype("U10"))
 
 
 class Sparse:
