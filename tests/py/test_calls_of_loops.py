@@ -167,3 +167,34 @@ def test_a_gufunc_is_named_where_its_arguments_do_not_fit():
 
 def row_sum(x, out):
     out[0] = x.sum()
+
+
+# ---- ufuncs with parameters that are no operands ----
+
+
+@lw.vectorize(excluded="table")
+def looked_up(x, table):
+    return x + table[1]
+
+
+@lw.vectorize(static="n")
+def times(x, n):
+    return x * n
+
+
+@lw.vectorize
+def scaled(x, by=2.0):
+    return x * by - 1
+
+
+def test_values_by_position_are_no_outputs():
+    x = np.arange(4.0)
+    assert njit(lambda x: looked_up(x[2], x))(x) == 3.0
+    assert njit(lambda x: times(x[2], 3))(x) == 6.0 and njit(lambda x: times(x, 3))(x).tolist() == [0, 3, 6, 9]
+    assert njit(lambda x: scaled(x[2], 5.0))(x) == 9.0
+    assert njit(lambda x: scaled(x, 5.0))(x).tolist() == [-1, 4, 9, 14]
+    assert njit(lambda x: scaled(x, x))(x).tolist() == [-1, 0, 3, 8] and x.tolist() == [0, 1, 2, 3]  # x is a value, and keeps its elements
+    out = np.zeros(4)
+    njit(lambda x, out: scaled(x, out=out))(x, out)
+    assert out.tolist() == [-1, 1, 3, 5]
+    assert lw.vectorize(lambda x: scaled(x, 5.0) + times(x, 3))(x).tolist() == [-1, 7, 15, 23]

@@ -369,6 +369,23 @@ inputs_of(lw_reader *r, PyObject *object)
     return result > 0 && result <= MOST_IN ? result : 0;
 }
 
+/* Whether a Ufunc of ours takes n values by position before its outputs: `def f(x, n=2)`, and
+ * excluded= and static= parameters, which are no inputs. */
+static bool
+takes_values(PyObject *object, long n)
+{
+    static const char *const path[] = {"py_func", "__code__", "co_argcount"};
+    PyObject *found = Py_NewRef(object);
+    bool result;
+
+    for (size_t i = 0; found != NULL && i < sizeof path / sizeof *path; i++)
+        Py_SETREF(found, PyObject_GetAttrString(found, path[i]));
+    result = found != NULL && PyLong_Check(found) && PyLong_AsLong(found) >= n;
+    Py_XDECREF(found);
+    lw_read_clear();
+    return result;
+}
+
 /* Replace the keyword argument `out=value` by its value. */
 static bool
 take_out(lw_reader *r, uint32_t *item)
@@ -391,11 +408,16 @@ bool
 lw_read_array_ufunc(lw_reader *r, uint32_t *callee, lw_read_items *items)
 {
     static const char *const names[MOST_IN + 1] = {"", "unary", "binary"};
-    long n_in = inputs_of(r, lw_read_object(r, *callee));
-    PyObject *helper;
+    PyObject *object = lw_read_object(r, *callee), *helper;
+    long n_in = inputs_of(r, object);
     uint32_t node;
 
-    if (n_in == 0 || items->n != (uint32_t)n_in + 1 || !take_out(r, &items->data[n_in]))
+    if (n_in == 0 || items->n != (uint32_t)n_in + 1)
+        return true;
+    if (r->tree->nodes.data[items->data[n_in]].kind != LW_NODE_ARG_KEYWORD &&
+        takes_values(object, n_in + 1))
+        return true;
+    if (!take_out(r, &items->data[n_in]))
         return true;
     for (long i = 0; i < n_in; i++) {
         lw_node_kind kind = r->tree->nodes.data[items->data[i]].kind;
