@@ -1,4 +1,5 @@
 /* What core/py/numpy/ufunc_type.h asks of this kind of ufuncs. */
+#include "core/front/read/critical.h"
 #include "core/py/raise.h"
 #include "ufunc/ufunc_device_py.h"
 #include "ufunc/ufunc_parts.h"
@@ -95,6 +96,18 @@ stats(lw_ufunc_head *self)
     return lw_table_stats(self);
 }
 
+/* The one that takes parameters with defaults as operands too. It stays once it is made. */
+static lw_ufunc_head *
+other(const lw_ufunc_head *self)
+{
+    PyObject *full;
+
+    Py_BEGIN_CRITICAL_SECTION((PyObject *)self);
+    full = whole(self)->full;
+    Py_END_CRITICAL_SECTION();
+    return (lw_ufunc_head *)full;
+}
+
 /* ---- inspection ---- */
 
 static lw_typed *
@@ -144,6 +157,7 @@ const lw_ufunc_kind lw_ufunc_elementwise = {
     .loop_slots = lw_ufunc_loop_slots,
     .free_loop = lw_loop_free,
     .call_method = lw_ufunc_call_method,
+    .other = other,
     .infer = infer,
     .build_options = build_options,
     .host_module = host_module,

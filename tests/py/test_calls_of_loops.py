@@ -198,3 +198,20 @@ def test_values_by_position_are_no_outputs():
     njit(lambda x, out: scaled(x, out=out))(x, out)
     assert out.tolist() == [-1, 1, 3, 5]
     assert lw.vectorize(lambda x: scaled(x, 5.0) + times(x, 3))(x).tolist() == [-1, 7, 15, 23]
+
+
+def test_types_and_stats_count_calls_with_other_defaults():
+    x = np.arange(3.0)
+
+    @lw.vectorize
+    def f(x, k, c=2.0):
+        return x * k + c
+
+    f(x, x)
+    before = f.stats
+    assert (f.types, f.ntypes, f.stats["loops"]) == (["dd->d"], 1, 1)
+    assert f(x, x, 5.0).tolist() == [5, 6, 9]
+    assert (f.types, f.ntypes, f.stats["loops"]) == (["dd->d", "ddd->d"], 2, 2)
+    assert f.signatures == ["float64(float64, float64)", "float64(float64, float64, float64)"]
+    assert f.stats["compiled"] > before["compiled"]
+    assert f.inspect_types().count("c: float") >= 1

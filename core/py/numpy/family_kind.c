@@ -120,16 +120,8 @@ stats(lw_ufunc_head *self)
     lw_ufunc_head *member;
     Py_ssize_t at = 0;
 
-    while ((member = next_member(self, &at)) != NULL) {
-        lw_ufunc_stats one = member->kind->stats(member);
-        sum.compiled += one.compiled;
-        sum.from_memory += one.from_memory;
-        sum.from_disk += one.from_disk;
-        sum.made += one.made;
-        sum.failed += one.failed;
-        sum.cuda += one.cuda;
-        sum.seconds += one.seconds;
-    }
+    while ((member = next_member(self, &at)) != NULL)
+        lw_ufunc_stats_add(&sum, member->kind->stats(member));
     return sum;
 }
 
@@ -160,6 +152,7 @@ lw_family_kind(const lw_ufunc_kind *of)
     kind.stats = stats;
     kind.add = add;
     kind.call_method = call_method;
+    kind.other = NULL;
     kind.owner = member_of;
     return kind;
 }

@@ -93,20 +93,32 @@ types_text(lw_ufunc_head *self, void *loop, int Py_UNUSED(cc), const char *Py_UN
     return lw_typed_take_text(self->kind->infer(self, loop));
 }
 
-/* Without sig: all loops, one after the other. */
+/* all, which it takes, a line's end unless it is empty, and the loop's text. NULL is passed on.
+ */
+static PyObject *
+and_loop(PyObject *all, PyObject *text)
+{
+    PyObject *joined = NULL;
+
+    if (text != NULL)
+        joined =
+            PyUnicode_FromFormat("%U%s%U", all, PyUnicode_GET_LENGTH(all) ? "\n" : "", text);
+    Py_XDECREF(text);
+    Py_DECREF(all);
+    return joined;
+}
+
+/* Without sig: all loops, one after the other, as `types` lists them. */
 static PyObject *
 of_all(lw_ufunc_head *self, int cc, const char *form, form_function one)
 {
     PyObject *all = PyUnicode_FromString("");
 
-    for (uint32_t i = 0; all != NULL && i < self->kind->n_loops(self); i++) {
-        void *loop = self->kind->loop_at(self, i);
-        PyObject *text = one(owner_of(self, loop), loop, cc, form), *joined = NULL;
-        if (text != NULL)
-            joined = PyUnicode_FromFormat("%U%s%U", all, i ? "\n" : "", text);
-        Py_XDECREF(text);
-        Py_SETREF(all, joined);
-    }
+    for (; self != NULL; self = lw_ufunc_other(self))
+        for (uint32_t i = 0; all != NULL && i < self->kind->n_loops(self); i++) {
+            void *loop = self->kind->loop_at(self, i);
+            all = and_loop(all, one(owner_of(self, loop), loop, cc, form));
+        }
     return all;
 }
 

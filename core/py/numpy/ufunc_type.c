@@ -91,26 +91,37 @@ get_nargs(PyObject *self, void *Py_UNUSED(closure))
     return PyLong_FromLong(head_of(self)->nin + head_of(self)->nout);
 }
 
+static uint32_t
+n_loops(const lw_ufunc_head *self)
+{
+    uint32_t n = 0;
+
+    for (; self != NULL; self = lw_ufunc_other(self))
+        n += self->kind->n_loops(self);
+    return n;
+}
+
 static PyObject *
 get_ntypes(PyObject *self, void *Py_UNUSED(closure))
 {
     if (head_of(self)->numpys != NULL)
         return PyObject_GetAttrString(head_of(self)->numpys, "ntypes");
-    return PyLong_FromUnsignedLong(head_of(self)->kind->n_loops(head_of(self)));
+    return PyLong_FromUnsignedLong(n_loops(head_of(self)));
 }
 
+/* As a user counts them: those of calls that gave a parameter with a default a value, too. */
 static PyObject *
 list_of_loops(PyObject *object, PyObject *(*text)(const void *loop))
 {
-    lw_ufunc_head *self = head_of(object);
     PyObject *list = PyList_New(0);
 
-    for (uint32_t i = 0; list != NULL && i < self->kind->n_loops(self); i++) {
-        PyObject *item = text(self->kind->loop_at(self, i));
-        if (item == NULL || PyList_Append(list, item) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(item);
-    }
+    for (lw_ufunc_head *self = head_of(object); self != NULL; self = lw_ufunc_other(self))
+        for (uint32_t i = 0; list != NULL && i < self->kind->n_loops(self); i++) {
+            PyObject *item = text(self->kind->loop_at(self, i));
+            if (item == NULL || PyList_Append(list, item) < 0)
+                Py_CLEAR(list);
+            Py_XDECREF(item);
+        }
     return list;
 }
 
@@ -186,16 +197,29 @@ get_layout(PyObject *object, void *Py_UNUSED(closure))
     return layout ? PyUnicode_FromString(layout) : Py_NewRef(Py_None);
 }
 
+void
+lw_ufunc_stats_add(lw_ufunc_stats *sum, lw_ufunc_stats one)
+{
+    sum->compiled += one.compiled;
+    sum->from_memory += one.from_memory;
+    sum->from_disk += one.from_disk;
+    sum->made += one.made;
+    sum->failed += one.failed;
+    sum->cuda += one.cuda;
+    sum->seconds += one.seconds;
+}
+
 static PyObject *
 get_stats(PyObject *object, void *Py_UNUSED(closure))
 {
-    lw_ufunc_head *self = head_of(object);
-    lw_ufunc_stats s = self->kind->stats(self);
+    lw_ufunc_stats s = {0};
 
-    return Py_BuildValue("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:d}", "loops",
-                         self->kind->n_loops(self), "compiled", s.compiled, "from_memory",
-                         s.from_memory, "from_disk", s.from_disk, "made", s.made, "failed",
-                         s.failed, "cuda", s.cuda, "seconds", s.seconds);
+    for (lw_ufunc_head *self = head_of(object); self != NULL; self = lw_ufunc_other(self))
+        lw_ufunc_stats_add(&s, self->kind->stats(self));
+    return Py_BuildValue("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:d}", "loops", n_loops(head_of(object)),
+                         "compiled", s.compiled, "from_memory", s.from_memory, "from_disk",
+                         s.from_disk, "made", s.made, "failed", s.failed, "cuda", s.cuda,
+                         "seconds", s.seconds);
 }
 
 /* Operands by the user's names, then the keywords of every call. */

@@ -111,6 +111,9 @@ typedef struct lw_ufunc_kind {
     void (*free_loop)(void *loop);
     void (*free_table)(struct lw_loop_table *table); /* what lies behind its head; optional */
 
+    /* Another object that takes some of its calls, whose loops a user takes for its own:
+     * borrowed, or NULL; optional. */
+    lw_ufunc_head *(*other)(const lw_ufunc_head *self);
     /* Whose the loop is, where that is not `self`; optional. */
     lw_ufunc_head *(*owner)(lw_ufunc_head *self, const void *loop);
     /* Inspection. self: the loop's owner. */
@@ -127,6 +130,15 @@ typedef struct lw_ufunc_kind {
     PyObject *(*call_device)(lw_ufunc_head *self, PyObject *const *args, size_t nargsf,
                              PyObject *kwnames, struct lw_extra_arrays *extra);
 } lw_ufunc_kind;
+
+void lw_ufunc_stats_add(lw_ufunc_stats *sum, lw_ufunc_stats one);
+
+/* The kind's `other`, or NULL. */
+static inline lw_ufunc_head *
+lw_ufunc_other(const lw_ufunc_head *self)
+{
+    return self->kind->other ? self->kind->other(self) : NULL;
+}
 
 /* __doc__ is the function's where nobody has set another. */
 PyObject *lw_ufunc_getattro(PyObject *self, PyObject *name);
