@@ -4,6 +4,7 @@
 #include "forall/specialisation_py_internal.h"
 
 #include "core/front/diagnose.h"
+#include "core/front/named.h"
 #include "core/opt/loops/parallel.h"
 #include "core/py/raise.h"
 
@@ -59,6 +60,41 @@ static const struct {
          "this array belongs to one iteration",
          "make the array before the loop, and store into it at the iteration's own index"},
 };
+
+/* The first loop over prange: the function that has it, or NULL. */
+static const lw_fn *
+has_prange(const lw_typed *typed)
+{
+    const lw_tree *tree = typed->tree;
+
+    for (uint32_t i = 1; i < typed->instances.n; i++) {
+        const lw_instance *instance = &typed->instances.data[i];
+
+        for (uint32_t k = 1; k < tree->nodes.n; k++)
+            if (tree->nodes.data[k].kind == LW_NODE_CALL &&
+                instance->nodes[k].call == LW_CALL_NAMED &&
+                instance->nodes[k].target == LW_NAME_lanewise_prange)
+                return &tree->fns.data[instance->fn];
+    }
+    return NULL;
+}
+
+int
+lw_specialisation_check_races(const lw_specialisation *specialisation, const lw_typed *typed)
+{
+    const lw_function *self = specialisation->function;
+    const lw_fn *fn = self->gives_value && self->options.race_given ? has_prange(typed) : NULL;
+
+    if (fn == NULL)
+        return 0;
+    PyErr_Format(PyExc_ValueError,
+                 "check: 'race' finds no races between iterations of prange, which `%s` has; "
+                 "it is for functions of lanewise.forall, for those with excluded=, and for "
+                 "shared memory of kernels: make the body of the loop a function of "
+                 "lanewise.forall, or leave 'race' out",
+                 fn->name);
+    return -1;
+}
 
 int
 lw_specialisation_parallel(lw_specialisation *specialisation)

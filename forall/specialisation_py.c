@@ -198,6 +198,10 @@ lw_specialisation_lower(lw_specialisation *specialisation)
     if (typed == NULL)
         return -1;
     dump_typed(specialisation->function, typed);
+    if (lw_specialisation_check_races(specialisation, typed) < 0) {
+        lw_typed_free(typed);
+        return -1;
+    }
     status = specialisation->n_out ? lw_infer_check_results(typed, specialisation->out,
                                                             specialisation->n_out, &err)
                                    : LW_OK;

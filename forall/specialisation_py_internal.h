@@ -49,6 +49,10 @@ PyObject *lw_function_explain(PyObject *self, PyObject *sig);
 /* How far a call's argument is from a declared one: 0 the same, -1 it cannot be passed. */
 int lw_spec_fits(const lw_arg_spec *declared, const lw_arg_spec *given);
 /* ---- parallel_py.c ---- */
+/* Refuses check={"race"} where it has a loop over prange: nothing looks for races there. -1
+ * with an exception. */
+int lw_specialisation_check_races(const lw_specialisation *specialisation,
+                                  const lw_typed *typed);
 /* Rewrites its loops over prange for all cores. -1 with an exception (E168). */
 int lw_specialisation_parallel(lw_specialisation *specialisation);
 /* The location in the tree of a location of the module; 0: there is none. */

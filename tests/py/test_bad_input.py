@@ -121,7 +121,7 @@ KEYWORDS = [
     ("errors", {"errors": "log"}, ValueError, "errors"),
     ("errors None", {"errors": None}, (TypeError, ValueError), "errors"),
     ("check", {"check": {"spelling"}}, ValueError, "check"),
-    ("check text", {"check": "divide"}, TypeError, "check"),
+    ("check text", {"check": "divide,spelling"}, ValueError, "check"),
     ("check number", {"check": 1}, TypeError, "check"),
     ("order", {"order": "random"}, ValueError, "order"),
     ("order number", {"order": 0}, TypeError, "order"),

@@ -215,3 +215,23 @@ def test_types_and_stats_count_calls_with_other_defaults():
     assert f.signatures == ["float64(float64, float64)", "float64(float64, float64, float64)"]
     assert f.stats["compiled"] > before["compiled"]
     assert f.inspect_types().count("c: float") >= 1
+
+
+# ---- races ----
+
+
+def _counts(x, out):
+    for i in lw.prange(len(x)):
+        out[int(x[i])] += 1
+
+
+@pytest.mark.parametrize("keywords", [{}, {"parallel": False}, {"debug": True}], ids=str)
+def test_races_of_prange_are_not_looked_for(keywords):
+    out = np.zeros(2, int)
+    with pytest.raises(ValueError, match=r"check: 'race'.*prange.*`_counts`.*forall"):
+        lw.njit(check={"race"}, **keywords)(_counts)(np.ones(3), out)
+    lw.njit(debug=True)(_counts)(np.ones(3), out)  # which asks for the checks that there are
+    with lw.config(check="race"):
+        lw.njit(_counts)(np.ones(3), out)
+    assert out.tolist() == [0, 6]
+    assert lw.njit(check={"race"})(lambda x: x[1])(np.ones(3)) == 1

@@ -18,6 +18,7 @@ typedef struct lw_door_options {
     lw_target_choice target;
     lw_front_options front;
     bool cache, debug, debug_given, lineinfo, opt, opt_given, warn, order_given;
+    bool race_given;               /* by check=, not by debug= or a setting */
     bool told_sums;                /* W203 has been given: once for each function */
     bool device, cooperative, nrt; /* of jit */
     int max_registers, max_blocksize;

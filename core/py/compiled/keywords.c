@@ -325,8 +325,10 @@ read_check(reader *r, PyObject *value)
     }
     result = read_words(r, words, lw_check_words, bits, expected, &checks);
     Py_DECREF(words);
-    if (result == 0)
+    if (result == 0) {
         r->options->front.checks |= checks;
+        r->options->race_given = (checks & LW_CHECK_RACE) != 0;
+    }
     return result;
 }
 
