@@ -60,8 +60,7 @@ typedef struct lw_state_found {
         reductions[LW_STATE_METHODS]; /* lanewise.reductions */
     lw_found numpy_functions[LW_STATE_METHODS];
     lw_found reducing_ufuncs[LW_STATE_REDUCING_UFUNCS];
-    lw_found array_functions[LW_STATE_ARRAY_FUNCTIONS],
-        array_kernels[LW_STATE_ARRAY_KERNELS];
+    lw_found array_functions[LW_STATE_ARRAY_FUNCTIONS], array_kernels[LW_STATE_ARRAY_KERNELS];
     lw_found accumulate, keyword_names[4]; /* texts: core/py/array/device_array_reduce.c */
     lw_found ufunc_methods[LW_STATE_UFUNC_METHODS]; /* lanewise._ufunc_methods */
     lw_found cupy_current_stream, cupy_stream_ptr;  /* the latter: None where CuPy has none */

@@ -106,7 +106,7 @@ def test_errors_at_once():
             x = np.ones(64)
             f(64, x)
             x[i] = -1 - i
-            with pytest.raises(ValueError, match=rf"no -{i + 1}.0 .*index {i}\)"):
+            with pytest.raises(ValueError, match=rf"no -{i + 1}.0 .*element {i}\)"):
                 f(64, x)
         return True
 

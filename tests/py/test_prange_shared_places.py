@@ -351,3 +351,38 @@ def test_columns_of_an_inner_loop_stay_plain():
     out = np.zeros((5, 7))
     compiled(out, np.arange(5.0))
     assert (out == np.arange(5.0)[:, None]).all() and "atomic" not in str(compiled.inspect_ir())
+
+
+def by_stride(y, x, c):
+    for k in prange(x.size):
+        y[k * c] += x[k]
+
+
+def by_two_strides(y, x, c):
+    for k in prange(x.size):
+        y[k * c + k * (c - 1) + 1] += x[k]
+
+
+def through_a_name(y, x, c):
+    for k in prange(x.size):
+        j = c * k
+        y[j] += x[k]
+
+
+@pytest.mark.parametrize("c", [0, 1, 2])
+@pytest.mark.parametrize("f", [by_stride, by_two_strides, through_a_name])
+def test_strides_that_may_be_zero(f, c):
+    x = np.arange(1000) % 7
+    got, want = np.zeros(4001, np.int64), np.zeros(4001, np.int64)
+    njit(f)(got, x, c)
+    f(want, x, c)
+    np.testing.assert_array_equal(got, want)
+
+
+def test_another_update_by_a_stride_is_an_error():
+    def f(y, c):
+        for k in prange(100):
+            y[k * c] *= 2
+
+    with pytest.raises(errors.CompileError, match="E168"):
+        njit(f)(np.ones(100), 1)

@@ -433,7 +433,8 @@ PyObject *lw_call_method_of(PyObject *object);
 /* NULL: it starts no debugger. */
 const char *lw_hint_for_debugger(PyObject *object);
 /* What may help with an object of lanewise whose call runs its function many times, or several
- * functions, as forall and reduce make: compiled code cannot call it. NULL: it is another one. */
+ * functions, as forall and reduce make: compiled code cannot call it. NULL: it is another one.
+ */
 const char *lw_runs_loop(PyObject *object);
 const char *lw_hint_for(lw_reader *r, PyObject *object);
 

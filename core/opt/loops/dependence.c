@@ -28,9 +28,11 @@ typedef struct term {
     lw_ref factors[MOST_FACTORS];
 } term;
 
+/* by_hand: the program has multiplied by a number that may be zero, and not only by extents. */
 typedef struct sum {
     uint32_t n;
     term terms[MOST_TERMS];
+    bool by_hand;
 } sum;
 
 typedef struct place {
@@ -158,6 +160,7 @@ add_term(const lw_parallel_loop *p, sum *s, const term *more, int64_t scale)
 static bool
 add_sum(const lw_parallel_loop *p, sum *s, const sum *more, int64_t scale)
 {
+    s->by_hand |= more->by_hand;
     for (uint32_t i = 0; i < more->n; i++)
         if (!add_term(p, s, &more->terms[i], scale))
             return false;
@@ -167,7 +170,7 @@ add_sum(const lw_parallel_loop *p, sum *s, const sum *more, int64_t scale)
 static bool
 multiply(const lw_parallel_loop *p, const sum *x, const sum *y, sum *out)
 {
-    *out = (sum){0};
+    *out = (sum){.by_hand = x->by_hand || y->by_hand};
     for (uint32_t i = 0; i < x->n; i++)
         for (uint32_t k = 0; k < y->n; k++) {
             term one = x->terms[i];
@@ -205,6 +208,12 @@ is_wide_cast(const lw_parallel_loop *p, const lw_inst *inst)
 }
 
 static bool
+is_constant_sum(const sum *s)
+{
+    return s->n == 0 || (s->n == 1 && s->terms[0].n == 0);
+}
+
+static bool
 sum_of(const lw_parallel_loop *p, lw_ref value, uint32_t depth, sum *out)
 {
     const lw_inst *inst = inst_of(p, value);
@@ -231,8 +240,12 @@ sum_of(const lw_parallel_loop *p, lw_ref value, uint32_t depth, sum *out)
         return sum_of(p, inst->a, depth - 1, out) && sum_of(p, inst->b, depth - 1, &x) &&
                add_sum(p, out, &x, inst->op == LW_OP_ADD ? 1 : -1);
     case LW_OP_MUL:
-        return sum_of(p, inst->a, depth - 1, &x) && sum_of(p, inst->b, depth - 1, &y) &&
-               multiply(p, &x, &y, out);
+        if (!sum_of(p, inst->a, depth - 1, &x) || !sum_of(p, inst->b, depth - 1, &y) ||
+            !multiply(p, &x, &y, out))
+            return false;
+        out->by_hand |=
+            !(inst->flags & LW_NO_WRAP) && !is_constant_sum(&x) && !is_constant_sum(&y);
+        return true;
     default: break;
     }
     return add_term(p, out, &(term){.scale = 1, .n = 1, .factors = {value}}, 1);
@@ -503,6 +516,19 @@ follows(const lw_parallel_loop *p, known_values *known)
     return false;
 }
 
+/* Whether no loop in the iteration counts in the index: blocks of elements that such a loop
+ * walks over are mostly apart. */
+static bool
+is_settled(const lw_parallel_loop *p, const uint8_t *on, lw_ref address)
+{
+    for (uint32_t k = 0; inst_of(p, address)->op == LW_OP_OFFSET && k < MOST_DEPTH; k++) {
+        if (on[inst_of(p, address)->b] & LW_ON_INNER)
+            return false;
+        address = inst_of(p, address)->a;
+    }
+    return (on[address] & LW_ON_COUNTER) == 0;
+}
+
 bool
 lw_parallel_is_own_place(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
 {
@@ -515,6 +541,8 @@ lw_parallel_is_own_place(const lw_parallel_loop *p, const uint8_t *on, uint32_t 
         return true; /* it is not of the form that is looked at */
     for (uint32_t i = 0; i < to.offset.n; i++)
         derived |= has_derived(p, on, &to.offset.terms[i]);
+    if (to.offset.by_hand && is_settled(p, on, inst_of(p, store)->a))
+        return false; /* x[i * w]: all iterations have one element if w is 0 */
     if (!derived)
         return step_of(p, &to.offset, &step) && has_axis(p, on, &to.offset);
     for (uint32_t i = 0; i < to.offset.n; i++) {
@@ -701,19 +729,6 @@ reads(const lw_parallel_loop *p, lw_ref value, lw_ref address, uint32_t depth)
         if (reads(p, operand, address, depth - 1))
             return true;
     return false;
-}
-
-/* Whether no loop in the iteration counts in the index: blocks of elements that such a loop
- * walks over are mostly apart. */
-static bool
-is_settled(const lw_parallel_loop *p, const uint8_t *on, lw_ref address)
-{
-    for (uint32_t k = 0; inst_of(p, address)->op == LW_OP_OFFSET && k < MOST_DEPTH; k++) {
-        if (on[inst_of(p, address)->b] & LW_ON_INNER)
-            return false;
-        address = inst_of(p, address)->a;
-    }
-    return (on[address] & LW_ON_COUNTER) == 0;
 }
 
 bool
