@@ -309,7 +309,9 @@ def _loops(made):
     state = made._state()
     if dynamic is None or state["signatures"] is not None or state["options"].get("static") or state["options"].get("excluded"):
         return None
-    return (list(made.signatures), not dynamic)
+    # without those of calls that gave a default another value: they have more operands, and belong to another object
+    own = [text for text, types in zip(made.signatures, made.types) if len(types.partition("->")[0]) == made.nin]
+    return own, not dynamic
 
 
 def rebuild(version, door, function, signatures, layout, options, loops=None):
