@@ -330,20 +330,22 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         if not _is_host(x) and np.ndim(value) == 0 and to.dtype.itemsize == x.dtype.itemsize and places.size * math.prod(to.shape[1:]):
             one = _zeros(x, 1, x.dtype, value)  # whichever element comes last, it is this one
             kernels.fill_rows((places.size, *to.shape[1:]), to, places, one.view(to.dtype))
-            if not is_view:
-                _put_back(plan, to)
-            return
-        values = _values(plan, value, to, places.size)
-        if values.size and plan.each_once:
-            kernels.put_each(values.shape, to, places, values)
-        elif values.size:
-            last = _zeros(x, to.shape[0], np.int64, -1)
-            kernels.claim(places.size, places, to.shape[0], last)
-            kernels.put_rows(values.shape, to, places, last, values)
-        elif places.size:
-            kernels.claim(places.size, places, to.shape[0], _zeros(x, to.shape[0], np.int64, -1))
+        else:
+            _put_values(plan, to, places, value)
     if not is_view:
         _put_back(plan, to)
+
+
+def _put_values(plan: _Plan, to: Any, places: Any, value: Any) -> None:
+    x, values = plan.x, _values(plan, value, to, places.size)
+    if values.size and plan.each_once:
+        kernels.put_each(values.shape, to, places, values)
+    elif values.size:
+        last = _zeros(x, to.shape[0], np.int64, -1)
+        kernels.claim(places.size, places, to.shape[0], last)
+        kernels.put_rows(values.shape, to, places, last, values)
+    elif places.size:
+        kernels.claim(places.size, places, to.shape[0], _zeros(x, to.shape[0], np.int64, -1))
 
 
 def _put_back(plan: _Plan, to: Any) -> None:

@@ -341,7 +341,6 @@ can_be_inlined(const lw_func *func)
     return has_flat_loops(func);
 }
 
-/* Whether there is a call in a loop that can be inlined, but in no loop inside of that one. */
 static bool
 is_call_to_inline(const lw_module *module, const lw_func *func, uint32_t at)
 {
@@ -350,6 +349,7 @@ is_call_to_inline(const lw_module *module, const lw_func *func, uint32_t at)
     return inst->op == LW_OP_CALL && can_be_inlined(module->funcs.data[inst->a]);
 }
 
+/* Whether such a call is in a loop or behind one. */
 static bool
 has_calls_in_loops(const lw_module *module, const lw_func *func)
 {
@@ -407,7 +407,7 @@ write_with_inlined(inliner *n)
     }
 }
 
-/* Inlines calls in loops, and takes that back if no loop is jammed then. */
+/* Inlines all such calls, and takes that back if no loop is jammed then. */
 static lw_status
 jam_with_inlined(lw_module *module, uint32_t func, uint32_t *jammed, lw_error *err)
 {

@@ -8,22 +8,7 @@ import re
 import numpy as np
 
 import lanewise as lw
-
-
-def on(target, array):
-    return lw.cuda.to_device(array) if target == "cuda" else array
-
-
-def back(result):
-    return result.copy_to_host() if hasattr(result, "copy_to_host") else result
-
-
-def check_equal(target, got, wanted):
-    """The same bits on a GPU. On a CPU another loop may use another function of libm."""
-    if target == "cuda":
-        np.testing.assert_array_equal(back(got), back(wanted))
-    else:
-        np.testing.assert_allclose(got, wanted, rtol=4 * np.finfo(got.dtype).eps, atol=4 * np.finfo(got.dtype).tiny)
+from target_checks import back, check_equal, on
 
 
 def prices(price, strike, years, rate, volatility):

@@ -9,24 +9,9 @@ import pytest
 
 import lanewise as lw
 from lanewise import random as lr
+from target_checks import back, check_equal, on
 
 WORDS = np.concatenate([np.random.default_rng(1).integers(0, 2**64, 20000, "u8"), np.array([0, 1, 2**40, 2**63, 2**64 - 1], "u8")])
-
-
-def on(target, array):
-    return lw.cuda.to_device(array) if target == "cuda" else array
-
-
-def back(result):
-    return result.copy_to_host() if hasattr(result, "copy_to_host") else result
-
-
-def check_equal(target, got, wanted):
-    """The same bits on a GPU. On a CPU another loop may use another function of libm."""
-    if target == "cuda":
-        np.testing.assert_array_equal(back(got), back(wanted))
-    else:
-        np.testing.assert_allclose(got, wanted, rtol=4 * np.finfo(got.dtype).eps, atol=4 * np.finfo(got.dtype).tiny)
 
 
 def float32_angle(word):

@@ -32,14 +32,14 @@ lw_compiled_alloc(PyTypeObject *type, const lw_compiled_door *door, vectorcallfu
 }
 
 /* The object that this thread makes anew. */
-static _Thread_local const lw_compiled *before;
+static _Thread_local const lw_compiled *made_anew;
 
 const lw_compiled *
 lw_compiled_anew(const lw_compiled *object)
 {
-    const lw_compiled *outer = before;
+    const lw_compiled *outer = made_anew;
 
-    before = object;
+    made_anew = object;
     return outer;
 }
 
@@ -49,8 +49,8 @@ lw_compiled_anew(const lw_compiled *object)
 static void
 choose_target(lw_compiled *self)
 {
-    if (before != NULL && before->py_func == self->py_func)
-        self->options.target = before->options.target;
+    if (made_anew != NULL && made_anew->py_func == self->py_func)
+        self->options.target = made_anew->options.target;
     else if (lw_is_of_package(self->py_func) &&
              PyDict_GetItemString(self->keywords, "target") == NULL)
         self->options.target = LW_CHOOSE_AUTO;
