@@ -618,7 +618,7 @@ static PyType_Slot type_slots[] = {
 static PyType_Spec type_spec = {
     .name = "lanewise._core.CoreType",
     .basicsize = sizeof(type_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = type_slots,
 };
 

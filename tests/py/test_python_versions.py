@@ -1,9 +1,11 @@
-"""The C sources use nothing of CPython that the oldest supported version lacks, except where the preprocessor asks for a newer one."""
+"""What the oldest and the newest supported Python ask of the extension, whichever runs the tests: the C sources use nothing of CPython that
+3.10 lacks, except where the preprocessor asks for a newer version, and make no types that 3.14 refuses."""
 
 from __future__ import annotations
 
 import re
 
+from lanewise import _core
 from source_tree import files, read, without_comments
 
 # names of CPython's headers that 3.13 has and 3.10 has not
@@ -61,3 +63,11 @@ def test_names_are_found_outside_of_conditions_alone():
 def test_sources_compile_and_load_with_the_oldest_python():
     found = [(path, *use) for path in files() if path.endswith((".c", ".h")) for use in uses(without_comments(read(path)))]
     assert found == []
+
+
+def test_immutable_types_have_immutable_bases():
+    """Python 3.14 makes no others; 3.12 and 3.13 warn."""
+    immutable = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
+    made = [made for made in vars(_core).values() if isinstance(made, type) and made.__flags__ & immutable]
+    assert len(made) > 5
+    assert [(made, base) for made in made for base in made.__mro__ if not base.__flags__ & immutable] == []
