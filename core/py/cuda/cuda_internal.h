@@ -2,6 +2,7 @@
 #ifndef LW_PY_CUDA_CUDA_INTERNAL_H
 #define LW_PY_CUDA_CUDA_INTERNAL_H
 
+#include "core/device/stream.h"
 #include "core/py/cuda/cuda_py.h"
 #include "core/py/method_table.h"
 #include "core/py/raise.h"
@@ -9,6 +10,18 @@
 /* ---- cuda_stream.c ---- */
 int lw_cuda_stream_register(PyObject *module);
 extern PyMethodDef lw_cuda_stream_functions[];
+
+/* ---- cuda_event.c ---- */
+typedef struct lw_event_object {
+    PyObject_HEAD
+    lw_event *event;
+    PyObject *weakrefs;
+} lw_event_object;
+
+PyObject *lw_cuda_event_make(bool timing);
+bool lw_cuda_is_event(PyObject *object); /* false with TypeError */
+int lw_cuda_event_register(PyObject *module);
+extern PyMethodDef lw_cuda_event_functions[];
 
 /* ---- graph_objects.c: rows of lw_cuda_stream_functions ---- */
 PyObject *lw_cuda_keep_for_graph(PyObject *module, PyObject *args);

@@ -762,6 +762,7 @@ lw_cuda_register(PyObject *core)
     if (memory_info == NULL || PyModule_AddObjectRef(module, "MemoryInfo", memory_info) < 0 ||
         PyModule_AddFunctions(module, functions) < 0 ||
         PyModule_AddFunctions(module, lw_cuda_stream_functions) < 0 ||
+        PyModule_AddFunctions(module, lw_cuda_event_functions) < 0 ||
         PyModule_AddFunctions(module, lw_memory_functions) < 0 ||
         PyModule_AddFunctions(module, lw_image_setup_functions) < 0)
         goto done;
@@ -771,7 +772,8 @@ lw_cuda_register(PyObject *core)
         goto done;
     if (PyModule_AddObjectRef(module, "Device", (PyObject *)lw_core->device_type) < 0 ||
         PyModule_AddObjectRef(module, "Context", (PyObject *)lw_core->context_type) < 0 ||
-        add_gpus(module) < 0 || lw_cuda_stream_register(module) < 0)
+        add_gpus(module) < 0 || lw_cuda_stream_register(module) < 0 ||
+        lw_cuda_event_register(module) < 0)
         goto done;
     result = PyModule_AddObjectRef(core, "cuda", module);
 done:

@@ -1,4 +1,4 @@
-/* Stream and Event. Live streams that we made stand in a list, so that an array which was used
+/* Stream. Live streams that we made stand in a list, so that an array which was used
  * on one can keep it: the driver must not see a destroyed handle. An array keeps the driver's
  * stream, not the object: what is dying cannot be lent. */
 #include "core/base/memory.h"
@@ -26,12 +26,6 @@ typedef struct stream_object {
     lw_kept_stream *kept; /* has it */
     PyObject *weakrefs;
 } stream_object;
-
-typedef struct event_object {
-    PyObject_HEAD
-    lw_event *event;
-    PyObject *weakrefs;
-} event_object;
 
 typedef struct waiter_object {
     PyObject_HEAD
@@ -299,18 +293,6 @@ stream_query(PyObject *self, PyObject *Py_UNUSED(unused))
     return PyBool_FromLong(done);
 }
 
-static PyObject *event_make(bool timing);
-
-static bool
-is_event(PyObject *object)
-{
-    if (Py_TYPE(object) == lw_core->event_type)
-        return true;
-    PyErr_Format(PyExc_TypeError, "event: expected an Event, got %.200s",
-                 Py_TYPE(object)->tp_name);
-    return false;
-}
-
 static PyObject *
 stream_record(PyObject *self, PyObject *args)
 {
@@ -320,14 +302,14 @@ stream_record(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "|O:record", &event))
         return NULL;
     if (event == Py_None)
-        event = event_make(false);
-    else if (is_event(event))
+        event = lw_cuda_event_make(false);
+    else if (lw_cuda_is_event(event))
         Py_INCREF(event);
     else
         return NULL;
     if (event != NULL &&
-        lw_event_record(((event_object *)event)->event, ((stream_object *)self)->stream->handle,
-                        &err) != LW_OK) {
+        lw_event_record(((lw_event_object *)event)->event,
+                        ((stream_object *)self)->stream->handle, &err) != LW_OK) {
         Py_DECREF(event);
         return lw_py_raise(&err);
     }
@@ -344,8 +326,8 @@ stream_wait(PyObject *self, PyObject *other)
     CUstream earlier;
 
     if (Py_TYPE(other) == lw_core->event_type)
-        status =
-            lw_event_wait(((event_object *)other)->event, stream->device, stream->handle, &err);
+        status = lw_event_wait(((lw_event_object *)other)->event, stream->device,
+                               stream->handle, &err);
     else if (Py_TYPE(other) == lw_core->stream_type)
         status = lw_stream_after_on(stream->device, stream->handle,
                                     ((stream_object *)other)->stream->device,
@@ -554,152 +536,6 @@ static PyType_Spec waiter_spec = {"lanewise.cuda.AutoSynchronize", sizeof(waiter
                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                   waiter_slots};
 
-/* ---- Event ---- */
-
-static PyObject *
-event_make(bool timing)
-{
-    lw_device *device = lw_current_device();
-    PyTypeObject *type;
-    event_object *self;
-    lw_error err = {0};
-    lw_event *event;
-
-    if (device == NULL)
-        return NULL;
-    if (lw_event_new(device, timing, &event, &err) != LW_OK)
-        return lw_py_raise(&err);
-    type = lw_state_class(lw_core->event_type);
-    self = type ? PyObject_New(event_object, type) : NULL;
-    if (self == NULL) {
-        lw_event_free(event);
-        return NULL;
-    }
-    self->event = event;
-    self->weakrefs = NULL;
-    return (PyObject *)self;
-}
-
-static void
-event_dealloc(PyObject *object)
-{
-    event_object *self = (event_object *)object;
-    PyTypeObject *type = Py_TYPE(self);
-
-    if (self->weakrefs != NULL)
-        PyObject_ClearWeakRefs(object);
-    lw_event_free(self->event);
-    PyObject_Free(self);
-    Py_DECREF(type);
-}
-
-static int
-stream_argument(PyObject *args, PyObject *kwargs, const char *format, CUstream *out)
-{
-    static char *names[] = {"stream", NULL};
-    PyObject *stream = Py_None;
-
-    *out = NULL;
-    return PyArg_ParseTupleAndKeywords(args, kwargs, format, names, &stream)
-               ? lw_stream_read(stream, out)
-               : -1;
-}
-
-static PyObject *
-event_record(PyObject *self, PyObject *args, PyObject *kwargs)
-{
-    lw_error err = {0};
-    CUstream stream;
-
-    if (stream_argument(args, kwargs, "|O:record", &stream) < 0)
-        return NULL;
-    if (lw_event_record(((event_object *)self)->event, stream, &err) != LW_OK)
-        return lw_py_raise(&err);
-    Py_RETURN_NONE;
-}
-
-static PyObject *
-event_wait(PyObject *self, PyObject *args, PyObject *kwargs)
-{
-    lw_event *event = ((event_object *)self)->event;
-    lw_error err = {0};
-    CUstream stream;
-
-    if (stream_argument(args, kwargs, "|O:wait", &stream) < 0)
-        return NULL;
-    if (lw_event_wait(event, event->device, stream, &err) != LW_OK)
-        return lw_py_raise(&err);
-    Py_RETURN_NONE;
-}
-
-static PyObject *
-event_synchronize(PyObject *self, PyObject *Py_UNUSED(unused))
-{
-    lw_error err = {0};
-    lw_status status;
-
-    Py_BEGIN_ALLOW_THREADS
-    status = lw_event_synchronize(((event_object *)self)->event, &err);
-    Py_END_ALLOW_THREADS
-    if (status != LW_OK)
-        return lw_py_raise(&err);
-    if (lw_check_errors() < 0)
-        return NULL;
-    Py_RETURN_NONE;
-}
-
-static PyObject *
-event_query(PyObject *self, PyObject *Py_UNUSED(unused))
-{
-    lw_error err = {0};
-    bool done;
-
-    if (lw_event_query(((event_object *)self)->event, &done, &err) != LW_OK)
-        return lw_py_raise(&err);
-    return PyBool_FromLong(done);
-}
-
-static PyObject *
-elapsed(PyObject *from, PyObject *to)
-{
-    lw_error err = {0};
-    float ms;
-
-    if (!is_event(from) || !is_event(to))
-        return NULL;
-    if (lw_event_elapsed(((event_object *)from)->event, ((event_object *)to)->event, &ms,
-                         &err) != LW_OK)
-        return lw_py_raise(&err);
-    return PyFloat_FromDouble(ms);
-}
-
-static PyObject *
-event_get_handle(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromVoidPtr(((event_object *)self)->event->handle);
-}
-
-static PyMethodDef event_methods[] = {
-    {"record", LW_KEYWORDS(event_record), "record(stream=0): mark this point of the stream"},
-    {"wait", LW_KEYWORDS(event_wait), "wait(stream=0): later work of the stream waits for it"},
-    {"synchronize", event_synchronize, METH_NOARGS, "Wait until the event has come."},
-    {"query", event_query, METH_NOARGS, "Has it come?"},
-    {"elapsed_time", elapsed, METH_O, "elapsed_time(end): milliseconds from this event to end"},
-    {NULL, NULL, 0, NULL}};
-static PyGetSetDef event_getset[] = {
-    {"handle", event_get_handle, NULL, "the driver's handle, an int", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
-static PyMemberDef event_members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(event_object, weakrefs), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL}};
-static PyType_Slot event_slots[] = {
-    {Py_tp_dealloc, event_dealloc}, {Py_tp_doc, "A point in a stream. Made by cuda.event()."},
-    {Py_tp_methods, event_methods}, {Py_tp_getset, event_getset},
-    {Py_tp_members, event_members}, {0, NULL}};
-static PyType_Spec event_spec = {"lanewise.cuda.Event", sizeof(event_object), 0,
-                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                 event_slots};
-
 /* ---- functions ---- */
 
 static PyObject *
@@ -746,27 +582,6 @@ external_stream(PyObject *Py_UNUSED(module), PyObject *handle)
     return lw_stream_read(handle, &stream) < 0 ? NULL : wrap_handle(stream);
 }
 
-static PyObject *
-make_event(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
-{
-    static char *names[] = {"timing", NULL};
-    int timing = 1;
-
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:event", names, &timing))
-        return NULL;
-    return event_make(timing);
-}
-
-static PyObject *
-event_elapsed_time(PyObject *Py_UNUSED(module), PyObject *args)
-{
-    PyObject *from, *to;
-
-    if (!PyArg_ParseTuple(args, "OO:event_elapsed_time", &from, &to))
-        return NULL;
-    return elapsed(from, to);
-}
-
 /* Also true where a capture forbids the question. */
 static PyObject *
 is_capturing(PyObject *Py_UNUSED(module), PyObject *object)
@@ -790,8 +605,6 @@ LW_ON_HOST_KEYWORDS(make_stream)
 LW_ON_HOST_NOARGS(default_stream)
 LW_ON_HOST_NOARGS(per_thread_default_stream)
 LW_ON_HOST_ONE(external_stream)
-LW_ON_HOST_KEYWORDS(make_event)
-LW_ON_HOST_MANY(event_elapsed_time)
 
 PyMethodDef lw_cuda_stream_functions[] = {
     {"stream", LW_KEYWORDS(make_stream_there),
@@ -802,10 +615,6 @@ PyMethodDef lw_cuda_stream_functions[] = {
      "Return the calling thread's own default stream."},
     {"external_stream", external_stream_there, METH_O,
      "external_stream(ptr): return a Stream for a stream of another library"},
-    {"event", LW_KEYWORDS(make_event_there), "event(timing=True): return a new event"},
-    {"event_elapsed_time", event_elapsed_time_there, METH_VARARGS,
-     "event_elapsed_time(evtstart, evtend): return the milliseconds between two recorded "
-     "events"},
     {"_is_capturing", is_capturing, METH_O,
      "_is_capturing(stream): whether its work goes into a graph"},
     {"_keep_for_graph", lw_cuda_keep_for_graph, METH_VARARGS,
@@ -817,8 +626,7 @@ PyMethodDef lw_cuda_stream_functions[] = {
 int
 lw_cuda_stream_register(PyObject *module)
 {
-    if (lw_cuda_add_type(module, &stream_spec, &lw_core->stream_type) < 0 ||
-        lw_cuda_add_type(module, &event_spec, &lw_core->event_type) < 0)
+    if (lw_cuda_add_type(module, &stream_spec, &lw_core->stream_type) < 0)
         return -1;
     return lw_cuda_add_type(module, &waiter_spec, &lw_core->waiter_type);
 }
