@@ -1,6 +1,359 @@
-/* Comparisons and their chains, of which each link is a comparison of numbers or tuples, of
- * whole arrays, or a call of a method. */
+/* Comparisons of two values, by the rules of docs/typing.md, and their chains, of which each
+ * link is a comparison of numbers or tuples, of whole arrays, or a call of a method. */
 #include "core/front/infer/infer_internal.h"
+
+#include <string.h>
+
+typedef enum compared { COMPARED, NEVER, ALWAYS, NO_ORDER } compared;
+
+static bool
+is_signed_int(lw_infer_frame *f, lw_type type)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
+
+    if (row)
+        return row->kind == LW_TK_LITERAL && row->lo < 0;
+    return type == LW_T_INDEX ||
+           (lw_type_is_strong_int(type) && lw_dtypes[type].kind == LW_KIND_INT);
+}
+
+/* A literal outside the range of the other operand's type decides the comparison. */
+static compared
+compare_beyond(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, bool literal_left)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), literal_left ? x : y);
+    bool large = row->lo > 0; /* otherwise it is below all values of that type */
+    bool left_smaller = literal_left ? !large : large;
+
+    switch (op) {
+    case LW_PY_LT:
+    case LW_PY_LE: return left_smaller ? ALWAYS : NEVER;
+    case LW_PY_GT:
+    case LW_PY_GE: return left_smaller ? NEVER : ALWAYS;
+    default: return op == LW_PY_NE ? ALWAYS : NEVER;
+    }
+}
+
+static bool
+is_beyond(lw_infer_frame *f, lw_type literal, lw_type other)
+{
+    const lw_type_row *row = lw_type_get(lw_types_of(f), literal);
+    lw_dtype stored = lw_type_stored(lw_types_of(f), other);
+
+    return lw_type_is_literal(f, literal) && !lw_type_is_literal(f, other) &&
+           row->lo == row->hi && lw_type_is_strong_int(stored) &&
+           !lw_literal_fits(lw_types_of(f), literal, stored);
+}
+
+static compared
+compare_numbers(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, lw_type *operand)
+{
+    bool equality = op == LW_PY_EQ || op == LW_PY_NE;
+    bool u64 = lw_type_stored(lw_types_of(f), x) == LW_DT_u64 ||
+               lw_type_stored(lw_types_of(f), y) == LW_DT_u64;
+
+    *operand = LW_T_BOTTOM;
+    if (!equality && (lw_type_is_complex(x) || lw_type_is_complex(y)))
+        return NO_ORDER;
+    if (is_beyond(f, x, y))
+        return compare_beyond(f, op, x, y, true);
+    if (is_beyond(f, y, x))
+        return compare_beyond(f, op, x, y, false);
+    if (lw_type_is_int_or_bool(f, x) && lw_type_is_int_or_bool(f, y) && u64 &&
+        (is_signed_int(f, x) || is_signed_int(f, y)))
+        return COMPARED;
+    *operand =
+        x == LW_DT_b1 && y == LW_DT_b1 ? (lw_type)LW_DT_b1 : lw_promote_operands(f, x, y);
+    return COMPARED;
+}
+
+static compared compare_types(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y,
+                              lw_type *operand);
+
+/* Arrays and records are compared item by item, or not at all. */
+static bool
+is_memory(lw_infer_frame *f, lw_type type)
+{
+    lw_type_kind kind = lw_type_kind_of(lw_types_of(f), type);
+
+    return kind == LW_TK_ARRAY || kind == LW_TK_RECORD;
+}
+
+static bool is_static(lw_infer_frame *f, lw_type type);
+
+static compared
+compare_tuples(lw_infer_frame *f, lw_pyop op, const lw_type_row *x, const lw_type_row *y,
+               lw_type *operand)
+{
+    bool equality = op == LW_PY_EQ || op == LW_PY_NE;
+    uint32_t n = x->n < y->n ? x->n : y->n;
+    const lw_type *xs = x->elements, *ys = y->elements; /* interning moves the rows only */
+    lw_type *elements = lw_arena_take(f->run->arena, (n + 1) * sizeof *elements);
+
+    if (equality && (x->n != y->n || x->is_list != y->is_list))
+        return op == LW_PY_EQ ? NEVER : ALWAYS;
+    if (x->is_list != y->is_list)
+        return NO_ORDER;
+    for (uint32_t i = 0; elements && i < n; i++) {
+        compared one = compare_types(f, LW_PY_EQ, xs[i], ys[i], &elements[i]);
+
+        if (one == NO_ORDER && is_static(f, xs[i]) && is_static(f, ys[i]))
+            return NO_ORDER;
+        if (equality && one == NEVER && elements[i] == LW_T_BOTTOM &&
+            !(lw_type_is_int_or_bool(f, xs[i]) && lw_type_is_int_or_bool(f, ys[i])))
+            return op == LW_PY_EQ ? NEVER : ALWAYS;
+        if (!equality && (lw_type_is_complex(xs[i]) || lw_type_is_complex(ys[i]) ||
+                          lw_type_is_member(f, xs[i]) || lw_type_is_member(f, ys[i])))
+            return NO_ORDER;
+        if (is_memory(f, xs[i]) || is_memory(f, ys[i]))
+            return NO_ORDER;
+    }
+    *operand = elements ? lw_type_tuple(lw_types_of(f), elements, n, NULL) : LW_T_BOTTOM;
+    return COMPARED;
+}
+
+static bool
+is_static(lw_infer_frame *f, lw_type type)
+{
+    return lw_type_kind_of(lw_types_of(f), type) == LW_TK_STATIC;
+}
+
+/* A field whose type says which constant it is. */
+static bool
+is_known(lw_infer_frame *f, lw_type type)
+{
+    return lw_type_get_kind(lw_types_of(f), type, LW_TK_STATIC) != NULL;
+}
+
+/* Types == … >= between two values; *operand as lw_typed_node describes it. */
+static compared
+compare_types(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, lw_type *operand)
+{
+    bool equality = op == LW_PY_EQ || op == LW_PY_NE;
+    lw_types *types = lw_types_of(f);
+
+    *operand = LW_T_BOTTOM;
+    if (lw_type_is_time(x) || lw_type_is_time(y)) {
+        *operand = lw_time_operand(f, op, x, y);
+        return *operand == LW_T_BOTTOM ? NO_ORDER : COMPARED;
+    }
+    if (lw_type_is_number(f, x) && lw_type_is_number(f, y))
+        return compare_numbers(f, op, x, y, operand);
+    if (lw_type_get_kind(types, x, LW_TK_TUPLE) && lw_type_get_kind(types, y, LW_TK_TUPLE))
+        return compare_tuples(f, op, lw_type_get(types, x), lw_type_get(types, y), operand);
+    if (is_memory(f, x) || is_memory(f, y))
+        return NO_ORDER;
+    if (equality && lw_are_members_of_one(f, x, y) && !(is_known(f, x) && is_known(f, y))) {
+        *operand = lw_type_member(types, lw_type_enum(types, x));
+        return COMPARED;
+    }
+    if (equality && x == y && (x == LW_T_NONE || is_known(f, x)))
+        return op == LW_PY_EQ ? ALWAYS : NEVER;
+    if (equality && is_static(f, x) && is_static(f, y) && !(is_known(f, x) && is_known(f, y)))
+        return NO_ORDER; /* it is not known which texts these are */
+    return equality ? (op == LW_PY_EQ ? NEVER : ALWAYS) : NO_ORDER;
+}
+
+lw_type
+lw_equality_operand(lw_infer_frame *f, lw_type x, lw_type y)
+{
+    lw_type operand;
+
+    (void)compare_types(f, LW_PY_EQ, x, y, &operand);
+    return operand;
+}
+
+/* An object that is no number, text or None, and equal to nothing else. */
+static bool
+is_object_constant(lw_infer_frame *f, lw_infer_value x)
+{
+    return x.constant != 0 && lw_constant_of(f, x.constant)->kind == LW_K_OBJECT;
+}
+
+/* Of a number that is a member of an enum class, its identity. */
+static const void *
+member_of(lw_infer_frame *f, lw_infer_value x)
+{
+    const lw_constant *k = x.constant ? lw_constant_of(f, x.constant) : NULL;
+
+    return k && (k->kind == LW_K_INT || k->kind == LW_K_UINT) ? k->bytes : NULL;
+}
+
+/* `is` of a member and something else: == of its number with that of a member of its class. */
+static lw_status
+infer_equality(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infer_value y,
+               int *truth)
+{
+    compared how = compare_types(f, op, x.type, y.type, &f->nodes[node].operand);
+
+    *truth = x.constant && y.constant ? lw_fold_compare_constant(f, op, x.constant, y.constant)
+             : how == COMPARED        ? -1
+             : how == NO_ORDER        ? op == LW_PY_NE
+                                      : how == ALWAYS;
+    return LW_OK;
+}
+
+static lw_status
+infer_is(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infer_value y,
+         int *truth)
+{
+    bool none = x.type == LW_T_NONE || y.type == LW_T_NONE;
+    bool singletons =
+        x.constant && y.constant && x.type == LW_T_STATIC && y.type == LW_T_STATIC;
+    bool same;
+
+    if (lw_type_is_member(f, x.type) || lw_type_is_member(f, y.type))
+        return infer_equality(f, node, op == LW_PY_IS ? LW_PY_EQ : LW_PY_NE, x, y, truth);
+    if (member_of(f, x) && member_of(f, y)) {
+        *truth = (op == LW_PY_IS) == (member_of(f, x) == member_of(f, y));
+        return LW_OK;
+    }
+    if (lw_type_numbers(lw_types_of(f), x.type) && lw_type_numbers(lw_types_of(f), y.type)) {
+        if (lw_enum_of(f, x.type)->id == lw_enum_of(f, y.type)->id)
+            return infer_equality(f, node, op == LW_PY_IS ? LW_PY_EQ : LW_PY_NE, x, y, truth);
+        *truth = op == LW_PY_IS_NOT;
+        return LW_OK;
+    }
+    if (is_object_constant(f, x) != is_object_constant(f, y)) {
+        *truth = op == LW_PY_IS_NOT;
+        return LW_OK;
+    }
+    if (!none && !singletons)
+        return lw_complain(f, lw_node_of(f, node)->loc, "E122",
+                           lw_format_text(f, "this is %s: `%s` compares identity, not value",
+                                          lw_describe_type(f, y.type), lw_pyop_text[op]),
+                           lw_format_text(f, "use `%s`", op == LW_PY_IS ? "==" : "!="),
+                           "`%s` on numbers", lw_pyop_text[op]);
+    same = none ? x.type == y.type
+                : lw_fold_compare_constant(f, LW_PY_EQ, x.constant, y.constant) == 1;
+    *truth = (op == LW_PY_IS) == same;
+    return LW_OK;
+}
+
+static int
+in_constants(lw_infer_frame *f, lw_infer_value x, const lw_constant *tuple)
+{
+    bool unknown = false;
+
+    for (uint32_t i = 0; i < tuple->n; i++) {
+        int same = lw_fold_compare_constant(f, LW_PY_EQ, x.constant, tuple->items[i]);
+        if (same == 1)
+            return 1;
+        unknown |= same < 0;
+    }
+    return unknown ? -1 : 0;
+}
+
+/* x in y when both are known, or -1. */
+static int
+fold_in(lw_infer_frame *f, lw_infer_value x, lw_infer_value y)
+{
+    const lw_constant *a, *b;
+
+    if (!x.constant || !y.constant)
+        return -1;
+    a = lw_constant_of(f, x.constant);
+    b = lw_constant_of(f, y.constant);
+    if (b->kind == LW_K_TUPLE)
+        return in_constants(f, x, b);
+    if (a->kind == LW_K_STR && b->kind == LW_K_STR)
+        return strstr(b->text, a->text) != NULL;
+    return lw_fold_in_flag(f, x.constant, y.constant);
+}
+
+static lw_status
+infer_in(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infer_value y,
+         int *truth)
+{
+    const lw_type_row *row = lw_tuple_row(f, y.type);
+    const lw_type *elements = row ? row->elements : NULL;
+    uint32_t n = row ? row->n : 0, never = 0;
+    lw_type *operands = lw_arena_take(f->run->arena, (n + 1) * sizeof *operands);
+    int found = fold_in(f, x, y);
+
+    if (found < 0)
+        found = lw_fold_in_enum(f, x, y);
+    if (operands == NULL)
+        return lw_out_of_memory(f);
+    if (found >= 0) {
+        *truth = (op == LW_PY_IN) == found;
+        return LW_OK;
+    }
+    if (row == NULL)
+        return lw_complain(f, lw_node_of(f, node)->loc, "E120",
+                           lw_format_text(f, "this is %s", lw_describe_value(f, y)),
+                           "write the values as a tuple: `x in (1, 2)`",
+                           "`%s` needs a tuple on its right", lw_pyop_text[op]);
+    for (uint32_t i = 0; i < n; i++) {
+        if (is_memory(f, x.type) || is_memory(f, elements[i]))
+            return lw_complain(f, lw_node_of(f, node)->loc, "E120",
+                               lw_format_text(f, "%s and %s", lw_describe_type(f, x.type),
+                                              lw_describe_type(f, elements[i])),
+                               "compare numbers: fields, or elements",
+                               "`%s` is not defined between these types", lw_pyop_text[op]);
+        never += compare_types(f, LW_PY_EQ, x.type, elements[i], &operands[i]) == NEVER;
+    }
+    if (never == n)
+        *truth = op == LW_PY_NOT_IN;
+    f->nodes[node].operand = lw_type_tuple(lw_types_of(f), operands, n, NULL);
+    return LW_OK;
+}
+
+lw_status
+lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x_operand,
+                 lw_infer_operand y_operand, int *truth)
+{
+    lw_infer_value x = x_operand.value, y = y_operand.value;
+    lw_type operand = LW_T_BOTTOM;
+    lw_status status;
+    compared how;
+    bool refused;
+
+    *truth = -1;
+    if (x.type == LW_T_BOTTOM || y.type == LW_T_BOTTOM)
+        return LW_OK;
+    x.type = lw_by_value(f, x.type);
+    y.type = lw_by_value(f, y.type);
+    if ((op == LW_PY_IS || op == LW_PY_IS_NOT) && x.type == LW_DT_b1 && y.type == LW_DT_b1)
+        op = op == LW_PY_IS ? LW_PY_EQ : LW_PY_NE; /* there is one True and one False */
+    if (op == LW_PY_IS || op == LW_PY_IS_NOT)
+        return infer_is(f, node, op, x, y, truth);
+    if (lw_infer_is_whole(f, x, y) && op != LW_PY_IN && op != LW_PY_NOT_IN)
+        return lw_infer_array_compare(f, node, op, x_operand, y_operand, truth);
+    if (lw_array_row(f, x.type) || lw_array_row(f, y.type))
+        return lw_complain_array_operand(f, node, op, x_operand, y_operand);
+    if ((op == LW_PY_IN || op == LW_PY_NOT_IN) && lw_class_of(f, y.type)) {
+        LW_TRY(lw_infer_object_items(f, y_operand.node, y, &refused, &y));
+        if (y.type == LW_T_BOTTOM)
+            return LW_OK;
+    }
+    LW_TRY(lw_check_objects_compared(f, node, op, x.type, y.type, &refused));
+    if (refused)
+        return LW_OK;
+    if (op == LW_PY_IN || op == LW_PY_NOT_IN)
+        return infer_in(f, node, op, x, y, truth);
+    if (x.constant && y.constant) {
+        *truth = lw_fold_compare_constant(f, op, x.constant, y.constant);
+        if (*truth >= 0)
+            return LW_OK;
+    }
+    how = compare_types(f, op, x.type, y.type, &operand);
+    f->nodes[node].operand = operand;
+    if (how == NO_ORDER)
+        return lw_complain(f, lw_node_of(f, x_operand.node)->loc, "E120",
+                           lw_format_text(f, "%s and %s", lw_describe_type(f, x.type),
+                                          lw_describe_type(f, y.type)),
+                           lw_type_is_complex(x.type) ? "compare `abs(...)` or `.real`"
+                           : is_memory(f, x.type) || is_memory(f, y.type)
+                               ? "compare field by field"
+                               : NULL,
+                           "`%s` is not defined between these types", lw_pyop_text[op]);
+    *truth = how == ALWAYS ? 1 : how == NEVER ? 0 : -1;
+fail:
+    return status;
+}
+
+/* ---- chains ---- */
 
 /* The right operand of a link, while the left one waits. */
 static lw_status

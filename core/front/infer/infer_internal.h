@@ -441,12 +441,14 @@ lw_status lw_infer_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer
                           lw_infer_operand y, lw_infer_value *out);
 lw_status lw_infer_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x,
                          lw_infer_value *out);
-/* One comparison; the type of its operands goes to nodes[node].operand. *truth: 0, 1 or -1. */
-lw_status lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x,
-                           lw_infer_operand y, int *truth);
-/* The operand of `x == y` between two numbers. */
-lw_type lw_equality_operand(lw_infer_frame *f, lw_type x, lw_type y);
-bool lw_type_is_int(lw_infer_frame *f, lw_type type); /* weak or strong, not bool */
+/* Whether an operator on these is an array expression. */
+bool lw_infer_is_whole(lw_infer_frame *f, lw_infer_value x, lw_infer_value y);
+/* An operator that has no meaning for whole arrays. */
+lw_status lw_complain_array_operand(lw_infer_frame *f, uint32_t node, lw_pyop op,
+                                    lw_infer_operand x, lw_infer_operand y);
+bool lw_type_is_literal(lw_infer_frame *f, lw_type type); /* a constant integer */
+bool lw_type_is_strong_int(lw_type type);                 /* not bool */
+bool lw_type_is_int(lw_infer_frame *f, lw_type type);     /* weak or strong, not bool */
 bool lw_type_is_int_or_bool(lw_infer_frame *f, lw_type type);
 bool lw_type_is_real(lw_infer_frame *f, lw_type type); /* a float */
 bool lw_type_is_complex(lw_type type);
@@ -463,6 +465,8 @@ lw_type lw_weak_float(lw_infer_frame *f);
 lw_type lw_weak_complex(lw_infer_frame *f);
 lw_type lw_float_of(lw_type complex); /* complex -> the type of its parts; others unchanged */
 lw_type lw_complex_of(lw_infer_frame *f, lw_type real);
+/* The common type of two operands. */
+lw_type lw_promote_operands(lw_infer_frame *f, lw_type x, lw_type y);
 lw_status lw_promote_values(lw_infer_frame *f, lw_infer_operand x, lw_infer_operand y,
                             const char *what, lw_type *out);
 /* E130 when a literal does not fit the type it is converted to. */
@@ -495,6 +499,11 @@ lw_status lw_join_values(lw_infer_frame *f, uint32_t x_node, lw_type x, uint32_t
                          lw_type y, lw_type *out);
 
 /* ---- comparison.c ---- */
+/* One comparison; the type of its operands goes to nodes[node].operand. *truth: 0, 1 or -1. */
+lw_status lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x,
+                           lw_infer_operand y, int *truth);
+/* The operand of `x == y` between two numbers. */
+lw_type lw_equality_operand(lw_infer_frame *f, lw_type x, lw_type y);
 lw_status lw_infer_comparison(lw_infer_frame *f, uint32_t node, lw_infer_value *out);
 
 /* ---- tuple.c ---- */

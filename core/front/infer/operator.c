@@ -1,7 +1,7 @@
-/* The types of operators, by the rules of docs/typing.md, "Operators": what operands are
- * converted to, what the result is, and which constants do not fit. Constant operands are
- * folded by fold.c first. Also W201, which notes arithmetic in float64 where every argument is
- * narrow. */
+/* The types of operators other than comparisons, by the rules of docs/typing.md, "Operators":
+ * what operands are converted to, what the result is, and which constants do not fit. Constant
+ * operands are folded by fold.c first. Also W201, which notes arithmetic in float64 where every
+ * argument is narrow. */
 #include "core/front/infer/infer_internal.h"
 
 #include <assert.h>
@@ -28,8 +28,8 @@ lw_weak_complex(lw_infer_frame *f)
     return lw_weak_mode(f) ? (lw_type)LW_T_PYCOMPLEX : (lw_type)LW_DT_c128;
 }
 
-static bool
-is_literal(lw_infer_frame *f, lw_type type)
+bool
+lw_type_is_literal(lw_infer_frame *f, lw_type type)
 {
     return lw_type_kind_of(lw_types_of(f), type) == LW_TK_LITERAL;
 }
@@ -37,11 +37,11 @@ is_literal(lw_infer_frame *f, lw_type type)
 static bool
 is_weak_int(lw_infer_frame *f, lw_type type)
 {
-    return type == LW_T_INDEX || is_literal(f, type);
+    return type == LW_T_INDEX || lw_type_is_literal(f, type);
 }
 
-static bool
-is_strong_int(lw_type type)
+bool
+lw_type_is_strong_int(lw_type type)
 {
     return type < LW_N_DTYPES && lw_is_integer((lw_dtype)type);
 }
@@ -49,7 +49,7 @@ is_strong_int(lw_type type)
 bool
 lw_type_is_int(lw_infer_frame *f, lw_type type)
 {
-    return is_strong_int(type) || is_weak_int(f, type);
+    return lw_type_is_strong_int(type) || is_weak_int(f, type);
 }
 
 bool
@@ -109,7 +109,7 @@ fits(lw_infer_frame *f, lw_infer_value x, lw_dtype dtype)
 {
     const lw_constant *constant = x.constant ? lw_constant_of(f, x.constant) : NULL;
 
-    if (is_strong_int(dtype))
+    if (lw_type_is_strong_int(dtype))
         return lw_literal_fits(lw_types_of(f), x.type, dtype);
     return dtype == LW_DT_b1 || constant == NULL || constant->kind != LW_K_BIGINT ||
            isfinite(constant->d);
@@ -124,7 +124,8 @@ lw_check_literal(lw_infer_frame *f, uint32_t node, lw_infer_value x, lw_type to,
     lw_dtype dtype = lw_type_stored(lw_types_of(f), to);
     const char *other, *type, *value;
 
-    if (!is_literal(f, x.type) || is_literal(f, to) || !f->report || fits(f, x, dtype))
+    if (!lw_type_is_literal(f, x.type) || lw_type_is_literal(f, to) || !f->report ||
+        fits(f, x, dtype))
         return LW_OK;
     other = other_node ? lw_describe_source(f, other_node) : "";
     type = lw_dtypes[dtype].public_name;
@@ -145,7 +146,7 @@ lw_check_literal(lw_infer_frame *f, uint32_t node, lw_infer_value x, lw_type to,
                   "here too)",
                   value, type, other)
             : lw_format_text(f, "%s does not fit %s", value, type),
-        !is_strong_int(dtype) ? NULL
+        !lw_type_is_strong_int(dtype) ? NULL
         : *other && dtype < LW_DT_i32
             ? lw_format_text(f, "`np.int32(%s)` instead computes in int32", other)
             : "Python ints are 64-bit in compiled code: use a float, `float(...)`",
@@ -189,7 +190,7 @@ as_index(lw_infer_frame *f, lw_type type, lw_type other)
 {
     const lw_type_row *row = lw_type_get(lw_types_of(f), type);
 
-    if (is_literal(f, type) && row->lo != row->hi && is_strong_int(other) &&
+    if (lw_type_is_literal(f, type) && row->lo != row->hi && lw_type_is_strong_int(other) &&
         !lw_literal_fits(lw_types_of(f), type, (lw_dtype)other))
         return LW_T_INDEX;
     return type;
@@ -204,16 +205,16 @@ complain_operands(lw_infer_frame *f, uint32_t node, const char *what, lw_type x,
         "`%s` is not defined between these types", what);
 }
 
-static lw_type
-promote(lw_infer_frame *f, lw_type x, lw_type y)
+lw_type
+lw_promote_operands(lw_infer_frame *f, lw_type x, lw_type y)
 {
     const lw_front_options *options = &f->run->typed->options;
 
     x = as_index(f, x, y);
     y = as_index(f, y, x);
-    if (options->promote_narrow && is_strong_int(x) && lw_type_is_real(f, y))
+    if (options->promote_narrow && lw_type_is_strong_int(x) && lw_type_is_real(f, y))
         return y;
-    if (options->promote_narrow && is_strong_int(y) && lw_type_is_real(f, x))
+    if (options->promote_narrow && lw_type_is_strong_int(y) && lw_type_is_real(f, x))
         return x;
     return lw_promote(lw_types_of(f), lw_typing_of(f), x, y);
 }
@@ -224,7 +225,7 @@ lw_promote_values(lw_infer_frame *f, lw_infer_operand x, lw_infer_operand y, con
 {
     lw_status status;
 
-    *out = promote(f, x.value.type, y.value.type);
+    *out = lw_promote_operands(f, x.value.type, y.value.type);
     if (*out == LW_T_BOTTOM)
         return complain_operands(f, x.node, what, x.value.type, y.value.type);
     LW_TRY(lw_check_literal(f, x.node, x.value, *out, y.node));
@@ -304,7 +305,8 @@ type_division(binary *b)
     if (!lw_type_is_int(f, b->operand) && b->operand != LW_DT_b1)
         return LW_OK;
     weak = is_weak_int(f, b->x.type) && is_weak_int(f, b->y.type);
-    weak |= b->operand == LW_T_INDEX && !is_strong_int(b->x.type) && !is_strong_int(b->y.type);
+    weak |= b->operand == LW_T_INDEX && !lw_type_is_strong_int(b->x.type) &&
+            !lw_type_is_strong_int(b->y.type);
     b->type = b->operand = weak ? lw_weak_float(f) : (lw_type)LW_DT_f64;
 fail:
     return status;
@@ -375,7 +377,7 @@ type_power(binary *b)
     /* under a float or complex base, an integer exponent or a literal exponent leaves the type
      * to the base */
     b->type = b->x.type;
-    if (b->x.type == LW_DT_b1 || is_literal(f, b->x.type))
+    if (b->x.type == LW_DT_b1 || lw_type_is_literal(f, b->x.type))
         b->type = lw_weak_int(f);
     else if (int_base && !lw_weak_mode(f))
         b->type = is_unsigned(b->x.type) ? LW_DT_u64 : LW_DT_i64;
@@ -383,18 +385,12 @@ type_power(binary *b)
     return int_base ? lw_check_wide(f, b->y_node, b->y) : LW_OK;
 }
 
-static bool
-is_bits(lw_infer_frame *f, lw_type type)
-{
-    return type == LW_DT_b1 || lw_type_is_int(f, type);
-}
-
 static lw_status
 check_bits(binary *b)
 {
-    if (!is_bits(b->f, b->x.type))
+    if (!lw_type_is_int_or_bool(b->f, b->x.type))
         return complain_kind(b, b->x.type, "integers");
-    if (!is_bits(b->f, b->y.type))
+    if (!lw_type_is_int_or_bool(b->f, b->y.type))
         return complain_kind(b, b->y.type, "integers");
     return LW_OK;
 }
@@ -407,14 +403,15 @@ type_shift(binary *b)
     lw_status status;
 
     LW_TRY(check_bits(b));
-    if (!is_bits(f, x) || !is_bits(f, y))
+    if (!lw_type_is_int_or_bool(f, x) || !lw_type_is_int_or_bool(f, y))
         return LW_OK;
     if (!lw_weak_mode(f))
         b->type = is_unsigned(x) ? LW_DT_u64 : LW_DT_i64;
-    else if (is_strong_int(x) || x == LW_T_INDEX)
+    else if (lw_type_is_strong_int(x) || x == LW_T_INDEX)
         b->type = x;
     else
-        b->type = is_literal(f, x) && is_strong_int(y) ? y : (lw_type)LW_T_INDEX;
+        b->type =
+            lw_type_is_literal(f, x) && lw_type_is_strong_int(y) ? y : (lw_type)LW_T_INDEX;
     b->operand = b->type;
     LW_TRY(lw_check_literal(f, b->x_node, b->x, b->type, b->y_node));
     LW_TRY(lw_check_wide(f, b->y_node, b->y));
@@ -429,7 +426,7 @@ type_bits(binary *b)
     lw_status status;
 
     LW_TRY(check_bits(b));
-    if (!is_bits(f, b->x.type) || !is_bits(f, b->y.type))
+    if (!lw_type_is_int_or_bool(f, b->x.type) || !lw_type_is_int_or_bool(f, b->y.type))
         return LW_OK;
     if (b->x.type == LW_DT_b1 && b->y.type == LW_DT_b1) {
         b->type = b->operand = LW_DT_b1;
@@ -532,18 +529,17 @@ describe_elements(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand
                           right, right_index);
 }
 
-static lw_status
-complain_array_operand(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x,
-                       lw_infer_operand y)
+lw_status
+lw_complain_array_operand(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x,
+                          lw_infer_operand y)
 {
     return lw_complain_whole_array(f, node, lw_format_text(f, "`%s`", lw_pyop_text[op]),
                                    lw_array_row(f, x.value.type) ? x.value.type : y.value.type,
                                    describe_elements(f, node, op, x, y));
 }
 
-/* Whether an operator on these is an array expression. */
-static bool
-is_whole(lw_infer_frame *f, lw_infer_value x, lw_infer_value y)
+bool
+lw_infer_is_whole(lw_infer_frame *f, lw_infer_value x, lw_infer_value y)
 {
     return (lw_is_elementwise(f, x.type) || lw_is_elementwise(f, y.type)) &&
            (lw_is_elementwise(f, x.type) || lw_type_is_scalar(f, x.type)) &&
@@ -586,12 +582,12 @@ lw_infer_binary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x
     *out = (lw_infer_value){LW_T_BOTTOM, 0};
     if (x.type == LW_T_BOTTOM || y.type == LW_T_BOTTOM)
         return LW_OK;
-    if (is_whole(f, x, y) && op == LW_PY_MATMUL)
+    if (lw_infer_is_whole(f, x, y) && op == LW_PY_MATMUL)
         return infer_product(f, node, x_operand, y_operand, out);
-    if (is_whole(f, x, y))
+    if (lw_infer_is_whole(f, x, y))
         return lw_infer_array_binary(f, node, op, x_operand, y_operand, out);
     if (lw_array_row(f, x.type) || lw_array_row(f, y.type))
-        return complain_array_operand(f, node, op, x_operand, y_operand);
+        return lw_complain_array_operand(f, node, op, x_operand, y_operand);
     if (x.constant && y.constant)
         constant = lw_fold_binary_constant(f, typed->constant, op, x.constant, y.constant);
     if (constant == 0)
@@ -620,7 +616,8 @@ lw_infer_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x,
     lw_typed_node *typed = &f->nodes[node];
     uint32_t constant =
         x.constant ? lw_fold_unary_constant(f, typed->constant, op, x.constant) : 0;
-    bool fits = op == LW_PY_INVERT ? is_bits(f, x.type) : lw_type_is_number(f, x.type);
+    bool fits =
+        op == LW_PY_INVERT ? lw_type_is_int_or_bool(f, x.type) : lw_type_is_number(f, x.type);
     lw_type type = x.type;
 
     if (lw_type_is_time(type))
@@ -645,357 +642,11 @@ lw_infer_unary(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x,
                            lw_format_text(f, "the operand is %s", lw_describe_type(f, x.type)),
                            NULL, "unary `%s` needs %s", lw_pyop_text[op],
                            op == LW_PY_INVERT ? "an integer" : "a number");
-    if (is_literal(f, type) || (type == LW_DT_b1 && (op != LW_PY_INVERT || !lw_weak_mode(f))))
+    if (lw_type_is_literal(f, type) ||
+        (type == LW_DT_b1 && (op != LW_PY_INVERT || !lw_weak_mode(f))))
         type = lw_weak_int(f);
-    else if (!lw_weak_mode(f) && is_strong_int(type))
+    else if (!lw_weak_mode(f) && lw_type_is_strong_int(type))
         type = is_unsigned(type) ? LW_DT_u64 : LW_DT_i64;
     out->type = typed->operand = type;
     return LW_OK;
-}
-
-/* ---- comparison ---- */
-
-typedef enum compared { COMPARED, NEVER, ALWAYS, NO_ORDER } compared;
-
-static bool
-is_signed_int(lw_infer_frame *f, lw_type type)
-{
-    const lw_type_row *row = lw_type_get(lw_types_of(f), type);
-
-    if (row)
-        return row->kind == LW_TK_LITERAL && row->lo < 0;
-    return type == LW_T_INDEX || (is_strong_int(type) && lw_dtypes[type].kind == LW_KIND_INT);
-}
-
-/* A literal outside the range of the other operand's type decides the comparison. */
-static compared
-compare_beyond(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, bool literal_left)
-{
-    const lw_type_row *row = lw_type_get(lw_types_of(f), literal_left ? x : y);
-    bool large = row->lo > 0; /* otherwise it is below all values of that type */
-    bool left_smaller = literal_left ? !large : large;
-
-    switch (op) {
-    case LW_PY_LT:
-    case LW_PY_LE: return left_smaller ? ALWAYS : NEVER;
-    case LW_PY_GT:
-    case LW_PY_GE: return left_smaller ? NEVER : ALWAYS;
-    default: return op == LW_PY_NE ? ALWAYS : NEVER;
-    }
-}
-
-static bool
-is_beyond(lw_infer_frame *f, lw_type literal, lw_type other)
-{
-    const lw_type_row *row = lw_type_get(lw_types_of(f), literal);
-    lw_dtype stored = lw_type_stored(lw_types_of(f), other);
-
-    return is_literal(f, literal) && !is_literal(f, other) && row->lo == row->hi &&
-           is_strong_int(stored) && !lw_literal_fits(lw_types_of(f), literal, stored);
-}
-
-static compared
-compare_numbers(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, lw_type *operand)
-{
-    bool equality = op == LW_PY_EQ || op == LW_PY_NE;
-    bool u64 = lw_type_stored(lw_types_of(f), x) == LW_DT_u64 ||
-               lw_type_stored(lw_types_of(f), y) == LW_DT_u64;
-
-    *operand = LW_T_BOTTOM;
-    if (!equality && (lw_type_is_complex(x) || lw_type_is_complex(y)))
-        return NO_ORDER;
-    if (is_beyond(f, x, y))
-        return compare_beyond(f, op, x, y, true);
-    if (is_beyond(f, y, x))
-        return compare_beyond(f, op, x, y, false);
-    if (is_bits(f, x) && is_bits(f, y) && u64 && (is_signed_int(f, x) || is_signed_int(f, y)))
-        return COMPARED;
-    *operand = x == LW_DT_b1 && y == LW_DT_b1 ? (lw_type)LW_DT_b1 : promote(f, x, y);
-    return COMPARED;
-}
-
-static compared compare_types(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y,
-                              lw_type *operand);
-
-/* Arrays and records are compared item by item, or not at all. */
-static bool
-is_memory(lw_infer_frame *f, lw_type type)
-{
-    lw_type_kind kind = lw_type_kind_of(lw_types_of(f), type);
-
-    return kind == LW_TK_ARRAY || kind == LW_TK_RECORD;
-}
-
-static bool is_static(lw_infer_frame *f, lw_type type);
-
-static compared
-compare_tuples(lw_infer_frame *f, lw_pyop op, const lw_type_row *x, const lw_type_row *y,
-               lw_type *operand)
-{
-    bool equality = op == LW_PY_EQ || op == LW_PY_NE;
-    uint32_t n = x->n < y->n ? x->n : y->n;
-    const lw_type *xs = x->elements, *ys = y->elements; /* interning moves the rows only */
-    lw_type *elements = lw_arena_take(f->run->arena, (n + 1) * sizeof *elements);
-
-    if (equality && (x->n != y->n || x->is_list != y->is_list))
-        return op == LW_PY_EQ ? NEVER : ALWAYS;
-    if (x->is_list != y->is_list)
-        return NO_ORDER;
-    for (uint32_t i = 0; elements && i < n; i++) {
-        compared one = compare_types(f, LW_PY_EQ, xs[i], ys[i], &elements[i]);
-
-        if (one == NO_ORDER && is_static(f, xs[i]) && is_static(f, ys[i]))
-            return NO_ORDER;
-        if (equality && one == NEVER && elements[i] == LW_T_BOTTOM &&
-            !(is_bits(f, xs[i]) && is_bits(f, ys[i])))
-            return op == LW_PY_EQ ? NEVER : ALWAYS;
-        if (!equality && (lw_type_is_complex(xs[i]) || lw_type_is_complex(ys[i]) ||
-                          lw_type_is_member(f, xs[i]) || lw_type_is_member(f, ys[i])))
-            return NO_ORDER;
-        if (is_memory(f, xs[i]) || is_memory(f, ys[i]))
-            return NO_ORDER;
-    }
-    *operand = elements ? lw_type_tuple(lw_types_of(f), elements, n, NULL) : LW_T_BOTTOM;
-    return COMPARED;
-}
-
-static bool
-is_static(lw_infer_frame *f, lw_type type)
-{
-    return lw_type_kind_of(lw_types_of(f), type) == LW_TK_STATIC;
-}
-
-/* A field whose type says which constant it is. */
-static bool
-is_known(lw_infer_frame *f, lw_type type)
-{
-    return lw_type_get_kind(lw_types_of(f), type, LW_TK_STATIC) != NULL;
-}
-
-/* Types == … >= between two values; *operand as lw_typed_node describes it. */
-static compared
-compare_types(lw_infer_frame *f, lw_pyop op, lw_type x, lw_type y, lw_type *operand)
-{
-    bool equality = op == LW_PY_EQ || op == LW_PY_NE;
-    lw_types *types = lw_types_of(f);
-
-    *operand = LW_T_BOTTOM;
-    if (lw_type_is_time(x) || lw_type_is_time(y)) {
-        *operand = lw_time_operand(f, op, x, y);
-        return *operand == LW_T_BOTTOM ? NO_ORDER : COMPARED;
-    }
-    if (lw_type_is_number(f, x) && lw_type_is_number(f, y))
-        return compare_numbers(f, op, x, y, operand);
-    if (lw_type_get_kind(types, x, LW_TK_TUPLE) && lw_type_get_kind(types, y, LW_TK_TUPLE))
-        return compare_tuples(f, op, lw_type_get(types, x), lw_type_get(types, y), operand);
-    if (is_memory(f, x) || is_memory(f, y))
-        return NO_ORDER;
-    if (equality && lw_are_members_of_one(f, x, y) && !(is_known(f, x) && is_known(f, y))) {
-        *operand = lw_type_member(types, lw_type_enum(types, x));
-        return COMPARED;
-    }
-    if (equality && x == y && (x == LW_T_NONE || is_known(f, x)))
-        return op == LW_PY_EQ ? ALWAYS : NEVER;
-    if (equality && is_static(f, x) && is_static(f, y) && !(is_known(f, x) && is_known(f, y)))
-        return NO_ORDER; /* it is not known which texts these are */
-    return equality ? (op == LW_PY_EQ ? NEVER : ALWAYS) : NO_ORDER;
-}
-
-lw_type
-lw_equality_operand(lw_infer_frame *f, lw_type x, lw_type y)
-{
-    lw_type operand;
-
-    (void)compare_types(f, LW_PY_EQ, x, y, &operand);
-    return operand;
-}
-
-/* An object that is no number, text or None, and equal to nothing else. */
-static bool
-is_object_constant(lw_infer_frame *f, lw_infer_value x)
-{
-    return x.constant != 0 && lw_constant_of(f, x.constant)->kind == LW_K_OBJECT;
-}
-
-/* Of a number that is a member of an enum class, its identity. */
-static const void *
-member_of(lw_infer_frame *f, lw_infer_value x)
-{
-    const lw_constant *k = x.constant ? lw_constant_of(f, x.constant) : NULL;
-
-    return k && (k->kind == LW_K_INT || k->kind == LW_K_UINT) ? k->bytes : NULL;
-}
-
-/* `is` of a member and something else: == of its number with that of a member of its class. */
-static lw_status
-infer_equality(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infer_value y,
-               int *truth)
-{
-    compared how = compare_types(f, op, x.type, y.type, &f->nodes[node].operand);
-
-    *truth = x.constant && y.constant ? lw_fold_compare_constant(f, op, x.constant, y.constant)
-             : how == COMPARED        ? -1
-             : how == NO_ORDER        ? op == LW_PY_NE
-                                      : how == ALWAYS;
-    return LW_OK;
-}
-
-static lw_status
-infer_is(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infer_value y,
-         int *truth)
-{
-    bool none = x.type == LW_T_NONE || y.type == LW_T_NONE;
-    bool singletons =
-        x.constant && y.constant && x.type == LW_T_STATIC && y.type == LW_T_STATIC;
-    bool same;
-
-    if (lw_type_is_member(f, x.type) || lw_type_is_member(f, y.type))
-        return infer_equality(f, node, op == LW_PY_IS ? LW_PY_EQ : LW_PY_NE, x, y, truth);
-    if (member_of(f, x) && member_of(f, y)) {
-        *truth = (op == LW_PY_IS) == (member_of(f, x) == member_of(f, y));
-        return LW_OK;
-    }
-    if (lw_type_numbers(lw_types_of(f), x.type) && lw_type_numbers(lw_types_of(f), y.type)) {
-        if (lw_enum_of(f, x.type)->id == lw_enum_of(f, y.type)->id)
-            return infer_equality(f, node, op == LW_PY_IS ? LW_PY_EQ : LW_PY_NE, x, y, truth);
-        *truth = op == LW_PY_IS_NOT;
-        return LW_OK;
-    }
-    if (is_object_constant(f, x) != is_object_constant(f, y)) {
-        *truth = op == LW_PY_IS_NOT;
-        return LW_OK;
-    }
-    if (!none && !singletons)
-        return lw_complain(f, lw_node_of(f, node)->loc, "E122",
-                           lw_format_text(f, "this is %s: `%s` compares identity, not value",
-                                          lw_describe_type(f, y.type), lw_pyop_text[op]),
-                           lw_format_text(f, "use `%s`", op == LW_PY_IS ? "==" : "!="),
-                           "`%s` on numbers", lw_pyop_text[op]);
-    same = none ? x.type == y.type
-                : lw_fold_compare_constant(f, LW_PY_EQ, x.constant, y.constant) == 1;
-    *truth = (op == LW_PY_IS) == same;
-    return LW_OK;
-}
-
-static int
-in_constants(lw_infer_frame *f, lw_infer_value x, const lw_constant *tuple)
-{
-    bool unknown = false;
-
-    for (uint32_t i = 0; i < tuple->n; i++) {
-        int same = lw_fold_compare_constant(f, LW_PY_EQ, x.constant, tuple->items[i]);
-        if (same == 1)
-            return 1;
-        unknown |= same < 0;
-    }
-    return unknown ? -1 : 0;
-}
-
-/* x in y when both are known, or -1. */
-static int
-fold_in(lw_infer_frame *f, lw_infer_value x, lw_infer_value y)
-{
-    const lw_constant *a, *b;
-
-    if (!x.constant || !y.constant)
-        return -1;
-    a = lw_constant_of(f, x.constant);
-    b = lw_constant_of(f, y.constant);
-    if (b->kind == LW_K_TUPLE)
-        return in_constants(f, x, b);
-    if (a->kind == LW_K_STR && b->kind == LW_K_STR)
-        return strstr(b->text, a->text) != NULL;
-    return lw_fold_in_flag(f, x.constant, y.constant);
-}
-
-static lw_status
-infer_in(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_value x, lw_infer_value y,
-         int *truth)
-{
-    const lw_type_row *row = lw_tuple_row(f, y.type);
-    const lw_type *elements = row ? row->elements : NULL;
-    uint32_t n = row ? row->n : 0, never = 0;
-    lw_type *operands = lw_arena_take(f->run->arena, (n + 1) * sizeof *operands);
-    int found = fold_in(f, x, y);
-
-    if (found < 0)
-        found = lw_fold_in_enum(f, x, y);
-    if (operands == NULL)
-        return lw_out_of_memory(f);
-    if (found >= 0) {
-        *truth = (op == LW_PY_IN) == found;
-        return LW_OK;
-    }
-    if (row == NULL)
-        return lw_complain(f, lw_node_of(f, node)->loc, "E120",
-                           lw_format_text(f, "this is %s", lw_describe_value(f, y)),
-                           "write the values as a tuple: `x in (1, 2)`",
-                           "`%s` needs a tuple on its right", lw_pyop_text[op]);
-    for (uint32_t i = 0; i < n; i++) {
-        if (is_memory(f, x.type) || is_memory(f, elements[i]))
-            return lw_complain(f, lw_node_of(f, node)->loc, "E120",
-                               lw_format_text(f, "%s and %s", lw_describe_type(f, x.type),
-                                              lw_describe_type(f, elements[i])),
-                               "compare numbers: fields, or elements",
-                               "`%s` is not defined between these types", lw_pyop_text[op]);
-        never += compare_types(f, LW_PY_EQ, x.type, elements[i], &operands[i]) == NEVER;
-    }
-    if (never == n)
-        *truth = op == LW_PY_NOT_IN;
-    f->nodes[node].operand = lw_type_tuple(lw_types_of(f), operands, n, NULL);
-    return LW_OK;
-}
-
-lw_status
-lw_infer_compare(lw_infer_frame *f, uint32_t node, lw_pyop op, lw_infer_operand x_operand,
-                 lw_infer_operand y_operand, int *truth)
-{
-    lw_infer_value x = x_operand.value, y = y_operand.value;
-    lw_type operand = LW_T_BOTTOM;
-    lw_status status;
-    compared how;
-    bool refused;
-
-    *truth = -1;
-    if (x.type == LW_T_BOTTOM || y.type == LW_T_BOTTOM)
-        return LW_OK;
-    x.type = lw_by_value(f, x.type);
-    y.type = lw_by_value(f, y.type);
-    if ((op == LW_PY_IS || op == LW_PY_IS_NOT) && x.type == LW_DT_b1 && y.type == LW_DT_b1)
-        op = op == LW_PY_IS ? LW_PY_EQ : LW_PY_NE; /* there is one True and one False */
-    if (op == LW_PY_IS || op == LW_PY_IS_NOT)
-        return infer_is(f, node, op, x, y, truth);
-    if (is_whole(f, x, y) && op != LW_PY_IN && op != LW_PY_NOT_IN)
-        return lw_infer_array_compare(f, node, op, x_operand, y_operand, truth);
-    if (lw_array_row(f, x.type) || lw_array_row(f, y.type))
-        return complain_array_operand(f, node, op, x_operand, y_operand);
-    if ((op == LW_PY_IN || op == LW_PY_NOT_IN) && lw_class_of(f, y.type)) {
-        LW_TRY(lw_infer_object_items(f, y_operand.node, y, &refused, &y));
-        if (y.type == LW_T_BOTTOM)
-            return LW_OK;
-    }
-    LW_TRY(lw_check_objects_compared(f, node, op, x.type, y.type, &refused));
-    if (refused)
-        return LW_OK;
-    if (op == LW_PY_IN || op == LW_PY_NOT_IN)
-        return infer_in(f, node, op, x, y, truth);
-    if (x.constant && y.constant) {
-        *truth = lw_fold_compare_constant(f, op, x.constant, y.constant);
-        if (*truth >= 0)
-            return LW_OK;
-    }
-    how = compare_types(f, op, x.type, y.type, &operand);
-    f->nodes[node].operand = operand;
-    if (how == NO_ORDER)
-        return lw_complain(f, lw_node_of(f, x_operand.node)->loc, "E120",
-                           lw_format_text(f, "%s and %s", lw_describe_type(f, x.type),
-                                          lw_describe_type(f, y.type)),
-                           lw_type_is_complex(x.type) ? "compare `abs(...)` or `.real`"
-                           : is_memory(f, x.type) || is_memory(f, y.type)
-                               ? "compare field by field"
-                               : NULL,
-                           "`%s` is not defined between these types", lw_pyop_text[op]);
-    *truth = how == ALWAYS ? 1 : how == NEVER ? 0 : -1;
-fail:
-    return status;
 }
