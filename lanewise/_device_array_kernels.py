@@ -10,65 +10,45 @@ PART = 512  # elements of a warp: a tile's counts take 1/16 of its elements
 TILE = WARPS * PART
 
 
+def position(index, size):
+    """Where the index is on an axis of this size: negative ones count from the end."""
+    at = np.int64(index)
+    if at < 0:
+        at += size
+    if at < 0 or at >= size:
+        raise IndexError(f"index {np.int64(index)} is out of bounds for an axis with size {size}")
+    return at
+
+
 @lw.forall(ndim=3, errors="defer")
 def take_rows(b, r, s, source, places, out):
-    at = np.int64(places[b])
-    if at < 0:
-        at += source.shape[0]
-    if at < 0 or at >= source.shape[0]:
-        raise IndexError(f"index {np.int64(places[b])} is out of bounds for an axis with size {source.shape[0]}")
-    out[b, r, s] = source[at, r, s]
+    out[b, r, s] = source[position(places[b], source.shape[0]), r, s]
 
 
 @lw.forall(ndim=2, errors="defer")
 def take_pairs(b, r, source, places, out):
-    at = np.int64(places[b])
-    if at < 0:
-        at += source.shape[0]
-    if at < 0 or at >= source.shape[0]:
-        raise IndexError(f"index {np.int64(places[b])} is out of bounds for an axis with size {source.shape[0]}")
-    out[b, r] = source[at, r]
+    out[b, r] = source[position(places[b], source.shape[0]), r]
 
 
 @lw.forall(errors="defer")
 def take_elements(b, source, places, out):
-    at = np.int64(places[b])
-    if at < 0:
-        at += source.shape[0]
-    if at < 0 or at >= source.shape[0]:
-        raise IndexError(f"index {np.int64(places[b])} is out of bounds for an axis with size {source.shape[0]}")
-    out[b] = source[at]
+    out[b] = source[position(places[b], source.shape[0])]
 
 
 @lw.forall(errors="defer")
 def fill_elements(b, to, places, value):
-    at = np.int64(places[b])
-    if at < 0:
-        at += to.shape[0]
-    if at < 0 or at >= to.shape[0]:
-        raise IndexError(f"index {np.int64(places[b])} is out of bounds for an axis with size {to.shape[0]}")
-    to[at] = value
+    to[position(places[b], to.shape[0])] = value
 
 
 @lw.forall(errors="defer", ndim=3)
 def fill_rows(b, r, s, to, places, value):
-    at = np.int64(places[b])
-    if at < 0:
-        at += to.shape[0]
-    if at < 0 or at >= to.shape[0]:
-        raise IndexError(f"index {np.int64(places[b])} is out of bounds for an axis with size {to.shape[0]}")
-    to[at, r, s] = value[0]
+    to[position(places[b], to.shape[0]), r, s] = value[0]
 
 
 @lw.forall(errors="defer")
 def claim(b, places, size, last):
     """Of several elements for one place the last one stays, as in NumPy."""
-    at = np.int64(places[b])
-    if at < 0:
-        at += size
-    if at < 0 or at >= size:
-        raise IndexError(f"index {np.int64(places[b])} is out of bounds for an axis with size {size}")
-    cuda.atomic.max(last, at, b)
+    cuda.atomic.max(last, position(places[b], size), b)
 
 
 @lw.forall(ndim=3)
@@ -106,12 +86,7 @@ def take_chosen(i, source, mask, ends, out):
 
 @lw.forall(errors="defer")
 def combine(i, rows, index, size):
-    at = np.int64(index[i])
-    if at < 0:
-        at += size
-    if at < 0 or at >= size:
-        raise IndexError(f"index {np.int64(index[i])} is out of bounds for an axis with size {size}")
-    rows[i] = rows[i] * size + at
+    rows[i] = rows[i] * size + position(index[i], size)
 
 
 @lw.forall
