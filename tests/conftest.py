@@ -36,9 +36,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if most == 0:
         return
     cases: dict[str, list[pytest.Item]] = {}
+    kept: set[pytest.Item] = set()
     for item in items:
+        if most > 1 and item.get_closest_marker("distinct_cases"):
+            kept.add(item)
+            continue
         cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    kept = {item for group in cases.values() for item in sample(group, most)}
+    kept.update(item for group in cases.values() for item in sample(group, most))
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
 

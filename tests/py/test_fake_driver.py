@@ -31,6 +31,7 @@ ON_TWO = {"test_device_array", "test_clusters", "test_device_indexing", "test_la
 ONLY_ON_TWO = {"test_two_devices"}  # with all cases
 
 
+@pytest.mark.distinct_cases
 @pytest.mark.parametrize("name, devices", [(name, 1) for name in sorted(ON_ONE | ON_TWO)] + [(name, 2) for name in sorted(ON_TWO | ONLY_ON_TWO)])
 def test_on_fake_driver(name, devices, fake_driver, run_python):
     """Each with a few cases of every parametrised test: the simulator and tests/gpu.sh run all."""
