@@ -284,7 +284,7 @@ bool lw_list_add(lw_infer_frame *f, uint32_t entry);
 static inline lw_typing
 lw_typing_of(const lw_infer_frame *f)
 {
-    return f->fn->wraps ? LW_TYPING_WEAK : f->run->typed->options.typing;
+    return f->fn->of_package ? LW_TYPING_WEAK : f->run->typed->options.typing;
 }
 static inline bool
 lw_weak_mode(const lw_infer_frame *f)
