@@ -270,17 +270,17 @@ element_type(lw_infer_frame *f, const lw_type_row *row)
     return row->elements[0];
 }
 
-/* What the slices and integers of an index select; *places: the index, if it has arrays, too.
+/* What the slices and integers of an index select; *arrays: the index, if it has arrays, too.
  */
 static lw_status
 type_of_index(lw_infer_frame *f, uint32_t array, lw_type type, uint32_t index,
-              const lw_index **places, lw_type *out)
+              const lw_index **arrays, lw_type *out)
 {
     lw_index *items = lw_arena_take(f->run->arena, sizeof *items);
     lw_status status = LW_OK;
 
     *out = LW_T_BOTTOM;
-    *places = NULL;
+    *arrays = NULL;
     if (items == NULL)
         return lw_out_of_memory(f);
     lw_index_read(f->run->typed, f->nodes, index, lw_array_row(f, type)->ndim, items);
@@ -291,7 +291,7 @@ type_of_index(lw_infer_frame *f, uint32_t array, lw_type type, uint32_t index,
         return LW_OK; /* check_index has reported it in the last walk */
     *out =
         items->is_element ? element_type(f, lw_array_row(f, type)) : view_type(f, type, items);
-    *places = items->n_places ? items : NULL;
+    *arrays = items->n_arrays ? items : NULL;
 fail:
     return status;
 }
@@ -299,10 +299,10 @@ fail:
 lw_status
 lw_infer_element(lw_infer_frame *f, uint32_t array, lw_type type, uint32_t index, lw_type *out)
 {
-    const lw_index *places;
+    const lw_index *arrays;
     lw_status status;
 
-    LW_TRY(type_of_index(f, array, type, index, &places, out));
+    LW_TRY(type_of_index(f, array, type, index, &arrays, out));
     if (lw_array_row(f, *out))
         return complain_count(f, index, array, type,
                               lw_array_row(f, type)->ndim - lw_array_row(f, *out)->ndim);
@@ -312,13 +312,13 @@ fail:
 
 lw_status
 lw_infer_array_subscript(lw_infer_frame *f, uint32_t node, lw_type array,
-                         const lw_index **places, lw_type *out)
+                         const lw_index **arrays, lw_type *out)
 {
     const lw_node *n = lw_node_of(f, node);
     lw_status status;
 
     LW_TRY(infer_index(f, n->b));
-    LW_TRY(type_of_index(f, n->a, array, n->b, places, out));
+    LW_TRY(type_of_index(f, n->a, array, n->b, arrays, out));
 fail:
     return status;
 }
@@ -505,7 +505,7 @@ check_writable(lw_infer_frame *f, uint32_t loc, uint32_t array, lw_type type)
 /* The array or record of a target, its index and what they select; *out: the type of an
  * element, of a field or of a view. */
 static lw_status
-infer_target(lw_infer_frame *f, uint32_t target, const lw_index **places, lw_type *out)
+infer_target(lw_infer_frame *f, uint32_t target, const lw_index **arrays, lw_type *out)
 {
     const lw_node *n = lw_node_of(f, target);
     const char *field;
@@ -514,7 +514,7 @@ infer_target(lw_infer_frame *f, uint32_t target, const lw_index **places, lw_typ
     bool refused;
 
     *out = LW_T_BOTTOM;
-    *places = NULL;
+    *arrays = NULL;
     assert(n->kind == LW_NODE_SUBSCRIPT || n->kind == LW_NODE_ATTRIBUTE); /* lw_assign chose */
     LW_TRY(lw_infer_expr(f, n->a, &array));
     if (array.type == LW_T_BOTTOM)
@@ -536,7 +536,7 @@ infer_target(lw_infer_frame *f, uint32_t target, const lw_index **places, lw_typ
     if (lw_array_row(f, array.type) == NULL)
         return complain_no_array(f, target, array.type);
     LW_TRY(check_writable(f, n->loc, n->a, array.type));
-    LW_TRY(lw_infer_array_subscript(f, target, array.type, places, out));
+    LW_TRY(lw_infer_array_subscript(f, target, array.type, arrays, out));
     f->nodes[target].type = *out;
 fail:
     return status;
@@ -679,7 +679,7 @@ masks_elements(lw_infer_frame *f, uint32_t target, lw_type array)
 /* A[places] = v, or A[places] += v for another operator than NONE. Several targets would
  * evaluate the value more than once. */
 static lw_status
-store_to_places(lw_infer_frame *f, uint32_t target, lw_type view, const lw_index *places,
+store_by_arrays(lw_infer_frame *f, uint32_t target, lw_type view, const lw_index *arrays,
                 lw_stored stored)
 {
     lw_infer_value value = stored.value.value, nothing;
@@ -700,7 +700,7 @@ store_to_places(lw_infer_frame *f, uint32_t target, lw_type view, const lw_index
             "what is stored under arrays of indices must be a number or an array");
     stored.value.entry = LW_ARG_STORED;
     stored.value.value = (lw_infer_value){value.type, 0};
-    LW_TRY(lw_infer_places(f, target, view, places, &stored, &nothing));
+    LW_TRY(lw_infer_index_arrays(f, target, view, arrays, &stored, &nothing));
 fail:
     return status;
 }
@@ -764,7 +764,7 @@ lw_status
 lw_infer_store(lw_infer_frame *f, uint32_t target, lw_infer_value value)
 {
     uint32_t source = f->source ? f->source : target;
-    const lw_index *places;
+    const lw_index *arrays;
     lw_target to = {0};
     lw_type type;
     lw_status status;
@@ -783,10 +783,10 @@ lw_infer_store(lw_infer_frame *f, uint32_t target, lw_infer_value value)
         return lw_infer_masked_store(f, target, source, to.array, value);
     }
     (void)lw_stores_begin(f);
-    LW_TRY(infer_target(f, target, &places, &type));
+    LW_TRY(infer_target(f, target, &arrays, &type));
     LW_TRY(lw_stores_end(f, true, source, &value));
-    if (places != NULL && type != LW_T_BOTTOM)
-        return store_to_places(f, target, type, places,
+    if (arrays != NULL && type != LW_T_BOTTOM)
+        return store_by_arrays(f, target, type, arrays,
                                (lw_stored){.value = {.node = source, .value = value}});
     if (type != LW_T_BOTTOM && value.type != LW_T_BOTTOM)
         LW_TRY(lw_infer_check_store(f, type, source, value));
@@ -825,8 +825,8 @@ element_of(lw_infer_frame *f, lw_infer_value value)
 
 /* A[places] += v: as in NumPy, the elements are taken, changed and stored again. */
 static lw_status
-infer_augmented_places(lw_infer_frame *f, uint32_t node, lw_type view, const lw_index *places,
-                       lw_infer_value y)
+augment_by_arrays(lw_infer_frame *f, uint32_t node, lw_type view, const lw_index *arrays,
+                  lw_infer_value y)
 {
     const lw_node *n = lw_node_of(f, node);
     lw_infer_value x = {lw_array_row(f, view)->elements[0], 0}, result;
@@ -845,11 +845,11 @@ infer_augmented_places(lw_infer_frame *f, uint32_t node, lw_type view, const lw_
         return LW_OK;
     LW_TRY(lw_check_conversion(f, lw_node_of(f, n->b)->loc, result.type, (lw_dtype)x.type,
                                "array"));
-    LW_TRY(lw_infer_places(f, node, view, places, NULL, &taken));
+    LW_TRY(lw_infer_index_arrays(f, node, view, arrays, NULL, &taken));
     f->nodes[node].type = LW_T_NONE;
     stored.taken = taken.type;
     if (taken.type != LW_T_BOTTOM)
-        LW_TRY(store_to_places(f, n->a, view, places, stored));
+        LW_TRY(store_by_arrays(f, n->a, view, arrays, stored));
 fail:
     return status;
 }
@@ -857,7 +857,7 @@ fail:
 /* A[mask] += v: of the elements under the mask. They are taken first if v is an array, or if
  * what computes it might write to them or to the mask. */
 static lw_status
-infer_augmented_mask(lw_infer_frame *f, uint32_t node, lw_type array, bool *by_places)
+infer_augmented_mask(lw_infer_frame *f, uint32_t node, lw_type array, bool *by_arrays)
 {
     const lw_node *n = lw_node_of(f, node);
     lw_infer_value element = {lw_array_row(f, array)->elements[0], 0}, y, result;
@@ -868,10 +868,10 @@ infer_augmented_mask(lw_infer_frame *f, uint32_t node, lw_type array, bool *by_p
     f->nodes[n->a].operand = element.type;
     before = lw_stores_begin(f);
     LW_TRY(lw_infer_expr(f, n->b, &y));
-    *by_places = lw_is_elementwise(f, y.type) || f->stores ||
+    *by_arrays = lw_is_elementwise(f, y.type) || f->stores ||
                  (f->run->assigns_inside && !lw_is_pure(f, n->b)); /* to the mask's variable */
     f->stores |= before;
-    if (*by_places)
+    if (*by_arrays)
         return LW_OK;
     LW_TRY(lw_infer_binary(f, node, (lw_pyop)n->op, (lw_infer_operand){n->a, element},
                            (lw_infer_operand){n->b, y}, &result));
@@ -890,7 +890,7 @@ infer_special_target(lw_infer_frame *f, uint32_t node, bool *done)
 {
     lw_flow before = {0};
     lw_target to = {0};
-    bool by_places = false;
+    bool by_arrays = false;
     lw_status status;
 
     *done = true;
@@ -905,10 +905,10 @@ infer_special_target(lw_infer_frame *f, uint32_t node, bool *done)
         lw_note_store(f);
         *done = to.kind == TO_MASK;
         if (*done)
-            status = infer_augmented_mask(f, node, to.array, &by_places);
+            status = infer_augmented_mask(f, node, to.array, &by_arrays);
     }
-    *done &= !by_places;
-    if (by_places && before.reach)
+    *done &= !by_arrays;
+    if (by_arrays && before.reach)
         lw_flow_set(f, &before);
 fail:
     lw_flow_put(f, &before);
@@ -922,20 +922,20 @@ lw_infer_augmented_store(lw_infer_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_of(f, node);
     lw_infer_value x = {0}, y, result;
-    const lw_index *places;
+    const lw_index *arrays;
     lw_status status;
     bool done;
 
     LW_TRY(infer_special_target(f, node, &done));
     if (done)
         return LW_OK;
-    LW_TRY(infer_target(f, n->a, &places, &x.type));
+    LW_TRY(infer_target(f, n->a, &arrays, &x.type));
     f->nodes[n->a].operand = x.type;
     LW_TRY(lw_infer_operand_expr(f, n->b, &y));
     if (x.type == LW_T_BOTTOM || y.type == LW_T_BOTTOM)
         return LW_OK;
-    if (places != NULL)
-        return infer_augmented_places(f, node, x.type, places, y);
+    if (arrays != NULL)
+        return augment_by_arrays(f, node, x.type, arrays, y);
     if (lw_is_elementwise(f, x.type))
         return lw_infer_augmented_array(f, node, x, y);
     if (lw_is_elementwise(f, y.type))

@@ -568,8 +568,8 @@ lw_status lw_infer_element(lw_infer_frame *f, uint32_t array, lw_type type, uint
                            lw_type *element);
 /* node: a SUBSCRIPT of an array. */
 lw_status lw_infer_array_subscript(lw_infer_frame *f, uint32_t node, lw_type array,
-                                   const lw_index **places, lw_type *out);
-/* ---- places.c: subscripts with arrays. view: what the rest of the index selects. stored: what
+                                   const lw_index **arrays, lw_type *out);
+/* ---- index_arrays.c: subscripts with arrays. view: what the rest of the index selects. stored: what
  * is assigned, or NULL. ---- */
 typedef struct lw_stored {
     lw_arg value;
@@ -577,7 +577,7 @@ typedef struct lw_stored {
     lw_type taken; /* by an augmented assignment: the array of the elements */
 } lw_stored;
 /* node: the SUBSCRIPT, or the AUGASSIGN which takes the elements first. */
-lw_status lw_infer_places(lw_infer_frame *f, uint32_t node, lw_type view, const lw_index *index,
+lw_status lw_infer_index_arrays(lw_infer_frame *f, uint32_t node, lw_type view, const lw_index *index,
                           const lw_stored *stored, lw_infer_value *out);
 lw_status lw_infer_array_attribute(lw_infer_frame *f, uint32_t node, lw_type array,
                                    const char *name, bool *found, lw_infer_value *out);
