@@ -314,7 +314,7 @@ lw_is_of_lanewise(const lw_tree *tree, const char *path)
     for (uint32_t i = 1; path != NULL && i < tree->fns.n; i++) {
         const lw_fn *fn = &tree->fns.data[i];
         const char *own = fn->file ? tree->files.data[fn->file].path : NULL;
-        if ((fn->wraps || fn->generated) && own != NULL && strcmp(own, path) == 0)
+        if ((fn->of_package || fn->generated) && own != NULL && strcmp(own, path) == 0)
             return true;
     }
     return false;

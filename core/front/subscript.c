@@ -22,7 +22,7 @@ add(subscript_reader *r, lw_index_item item)
     assert(r->out->n <= LW_MAX_INDEX);
     lw_index *out = r->out;
 
-    if (item.kind != LW_INDEX_PLACES)
+    if (item.kind != LW_INDEX_ARRAY)
         item.axes = item.kind != LW_INDEX_NEW;
     out->n_named += item.axes;
     if (out->n == LW_MAX_INDEX) {
@@ -65,7 +65,7 @@ look_into(const subscript_reader *r, lw_type type, list_items *items)
  * and tuples in the tuple that is the index, of integers along one, those of bool along as many
  * as they have. */
 static bool
-is_places(const subscript_reader *r, lw_type type, uint32_t *axes)
+is_index_array(const subscript_reader *r, lw_type type, uint32_t *axes)
 {
     const lw_type_row *row = lw_type_get(&r->typed->types, type);
     list_items items = {true, true};
@@ -99,9 +99,9 @@ add_value(subscript_reader *r, uint32_t node, uint32_t element, lw_type type, ui
         r->out->is_known = false;
     if (type == LW_T_NONE || (k && k->kind == LW_K_NONE))
         item.kind = LW_INDEX_NEW;
-    if (is_places(r, type, &item.axes)) {
-        item.kind = LW_INDEX_PLACES;
-        r->out->n_places++;
+    if (is_index_array(r, type, &item.axes)) {
+        item.kind = LW_INDEX_ARRAY;
+        r->out->n_arrays++;
     }
     add(r, item);
 }
@@ -178,7 +178,7 @@ lw_index_read(const lw_typed *typed, const lw_typed_node *nodes, uint32_t node, 
     add_rest(&r, ndim);
     out->is_element = r.n_ellipses == 0;
     for (uint32_t i = 0; i < out->n; i++) {
-        if (out->items[i].kind == LW_INDEX_PLACES)
+        if (out->items[i].kind == LW_INDEX_ARRAY)
             out->n_kept += out->items[i].axes;
         else
             out->n_kept += out->items[i].kind != LW_INDEX_AT;

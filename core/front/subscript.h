@@ -8,20 +8,20 @@
 typedef enum lw_index_kind {
     LW_INDEX_AT, /* an index: it selects one position, and the axis disappears from the result
                   */
-    LW_INDEX_SLICE,  /* a slice; node: the SLICE */
-    LW_INDEX_ALL,    /* an axis that stays as it is: `:`, an axis that `...` stands for, or one
-                        that is not named */
-    LW_INDEX_NEW,    /* None: a new axis of extent 1 */
-    LW_INDEX_PLACES, /* an array of integers, or of bool over as many axes as it has: the axes
+    LW_INDEX_SLICE, /* a slice; node: the SLICE */
+    LW_INDEX_ALL,   /* an axis that stays as it is: `:`, an axis that `...` stands for, or one
+                       that is not named */
+    LW_INDEX_NEW,   /* None: a new axis of extent 1 */
+    LW_INDEX_ARRAY, /* an array of integers, or of bool over as many axes as it has: the axes
                         stay in the view, of which a function then takes elements
-                        (core/front/infer/places.c) */
+                        (core/front/infer/index_arrays.c) */
 } lw_index_kind;
 
 typedef struct lw_index_item {
     lw_index_kind kind;
-    lw_type type;      /* AT, PLACES: of the index */
-    uint32_t node;     /* AT, PLACES: the expression; SLICE: the slice */
-    uint32_t element;  /* AT, PLACES: 0, or 1 + the element of node's value, which is a tuple */
+    lw_type type;      /* AT, ARRAY: of the index */
+    uint32_t node;     /* AT, ARRAY: the expression; SLICE: the slice */
+    uint32_t element;  /* AT, ARRAY: 0, or 1 + the element of node's value, which is a tuple */
     uint32_t constant; /* AT: nonzero when known at compile time */
     uint32_t axes;     /* of the array, that it stands for */
 } lw_index_item;
@@ -32,7 +32,7 @@ typedef struct lw_index {
     uint32_t n;       /* one item for each axis of the array, and the new axes */
     uint32_t n_named; /* axes that are indexed explicitly; more than the array has are E121 */
     uint32_t n_kept;  /* axes of the view */
-    uint32_t n_places;
+    uint32_t n_arrays;
     bool is_element; /* every axis is indexed: the result is an element, not a view */
     bool is_known;   /* whether the types of all items are known */
     lw_index_item items[LW_MAX_INDEX];

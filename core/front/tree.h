@@ -281,7 +281,7 @@ typedef struct lw_fn {
     uint32_t parent; /* nested functions: the function they are defined in; 0: none */
     bool is_lambda;  /* its body is one RETURN */
     bool generated;  /* the reader has made it: what is wrong in it is said of its call */
-    bool wraps;      /* of the package: check={"overflow"} skips it, its typing is "weak" */
+    bool of_package; /* its integers wrap: check={"overflow"} skips it; its typing is "weak" */
     bool iterates;   /* an `__iter__`: it returns `iter(x)`, which stands here as x */
     LW_ARRAY(lw_fn_param) params;
     LW_ARRAY(lw_var) vars; /* [0] unused; parameters first */

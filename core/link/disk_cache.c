@@ -1,3 +1,7 @@
+/* The disk half of the cache: a folder of files, each of which is one entry with a checksum,
+ * named by its key. A writer makes a temporary file and renames it, so readers see whole
+ * entries without a lock; what is damaged is a miss. The oldest entries go when the folder has
+ * grown too large. */
 #define _GNU_SOURCE /* F_OFD_SETLK */
 #include "core/link/disk_cache.h"
 
@@ -586,60 +590,65 @@ lw_disk_store(const lw_digest *key, lw_cache_kind kind, const void *data, size_t
 
 /* ---- claims: locks of bytes of one file, which end with the process ---- */
 
-enum { MOST_WAITED_SECONDS = 60, POLLED_NANOSECONDS = 1000000 };
+/* The longest wait costs about as much as a long compilation: whoever waits behind a process
+ * that is stopped, or hangs, then compiles the entry itself. */
+enum { MOST_WAITED_SECONDS = 10, POLLED_NANOSECONDS = 1000000 };
 
-/* Whether the byte could be locked: 1, 0: another process has it, -1: the file system cannot.
- */
+/* Locks the byte, or unlocks all of them. 1, 0: another process has it, -1: the file system
+ * knows no locks. */
 static int
-lock_byte(int file, off_t at)
+lock_byte(int file, short how, off_t at)
 {
-    struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = 1};
+    struct flock range = {
+        .l_type = how, .l_whence = SEEK_SET, .l_start = at, .l_len = how == F_UNLCK ? 0 : 1};
 
     if (fcntl(file, F_OFD_SETLK, &range) == 0)
         return 1;
     return errno == EAGAIN || errno == EACCES || errno == EINTR ? 0 : -1;
 }
 
-static bool
-keep_claim(int file)
+/* Opens the file of the locks and lists it in the same critical section, so that a child of a
+ * fork closes it: as long as a description is open anywhere, its lock is held. */
+static int
+open_claim(const char *path)
 {
-    bool kept;
+    char name[FULL_BYTES];
+    int file = -1;
 
+    snprintf(name, sizeof name, "%s/.lwlock", path);
     lw_lock_take(&lock);
-    kept = n_claims < MOST_CLAIMS;
-    if (kept)
+    if (n_claims < MOST_CLAIMS)
+        file = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (file >= 0)
         claims[n_claims++] = file;
     lw_lock_give(&lock);
-    return kept;
+    return file;
 }
 
 int
 lw_disk_claim(const lw_digest *key, lw_cache_kind kind)
 {
-    char path[PATH_BYTES], name[FULL_BYTES];
+    char path[PATH_BYTES];
     struct timespec begin = {0}, now = {0}, pause = {.tv_nsec = POLLED_NANOSECONDS};
     uint64_t at = lw_hash64(key, sizeof *key, (uint64_t)kind) >> 2; /* offsets are signed */
-    int file, locked;
+    int file = get_folder(path) ? open_claim(path) : -1, locked;
 
-    if (!get_folder(path))
-        return -1;
-    snprintf(name, sizeof name, "%s/.lwlock", path);
-    file = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0)
         return -1;
     clock_gettime(CLOCK_MONOTONIC, &begin);
-    while ((locked = lock_byte(file, (off_t)at)) == 0) {
+    while ((locked = lock_byte(file, F_WRLCK, (off_t)at)) == 0) {
         clock_gettime(CLOCK_MONOTONIC, &now);
         if (now.tv_sec - begin.tv_sec > MOST_WAITED_SECONDS)
             break;
         nanosleep(&pause, NULL);
     }
-    if (locked == 1 && keep_claim(file))
+    if (locked == 1)
         return file;
-    close(file);
+    lw_disk_give_up(file);
     return -1;
 }
 
+/* Only closing would leave the lock to a child that was made without the handlers of a fork. */
 void
 lw_disk_give_up(int claim)
 {
@@ -652,9 +661,11 @@ lw_disk_give_up(int claim)
             is_held = true;
             break;
         }
-    lw_lock_give(&lock);
-    if (is_held)
+    if (is_held) {
+        (void)lock_byte(claim, F_UNLCK, 0);
         close(claim);
+    }
+    lw_lock_give(&lock);
 }
 
 /* ---- info and clear ---- */

@@ -38,29 +38,50 @@ typedef struct lw_found_pair {
     X(jit)                                                                                     \
     X(launcher)
 
-/* Lengths of the arrays below; the files that use them assert that they are right. */
+/* The rows of the tables of device arrays, which number the places below. */
+typedef enum lw_device_operator {
+#define DEVICE_OPERATOR(name) LW_OPERATOR_##name,
+#include "core/tables/device_operators.def"
+    LW_N_DEVICE_OPERATORS
+} lw_device_operator;
+
+typedef enum lw_device_method {
+#define DEVICE_METHOD(name, reduction, rule, has_dtype, is_scan) LW_DEVICE_METHOD_##name,
+#include "core/tables/device_methods.def"
+    LW_N_DEVICE_METHODS
+} lw_device_method;
+
+typedef enum lw_device_function {
+#define DEVICE_FUNCTION(name) LW_DEVICE_FUNCTION_##name,
+#include "core/tables/device_functions.def"
+    LW_N_DEVICE_FUNCTIONS
+} lw_device_function;
+
+typedef enum lw_array_kernel_name {
+#define DEVICE_KERNEL(name) LW_KERNEL_##name,
+#include "core/tables/device_kernels.def"
+    LW_N_DEVICE_KERNELS
+} lw_array_kernel_name;
+
+/* Lengths of the other arrays below; the files that use them assert that they are right. */
 enum {
-    LW_STATE_TRAVELS = 4,          /* lw_travel */
-    LW_STATE_NAMES = 15,           /* LW_N_ATTRS */
-    LW_STATE_OPERATORS = 27,       /* of device arrays */
-    LW_STATE_METHODS = 13,         /* of device arrays that reduce */
-    LW_STATE_REDUCING_UFUNCS = 6,  /* core/py/array/device_array_reduce.c */
-    LW_STATE_ARRAY_FUNCTIONS = 18, /* core/py/array/array_function.c */
-    LW_STATE_ARRAY_KERNELS = 7,    /* core/py/array/device_array_elements.c */
-    LW_STATE_UFUNC_METHODS = 6,    /* LW_N_METHODS */
-    LW_STATE_UFUNCS = 256          /* more than twice as many as NumPy has */
+    LW_STATE_TRAVELS = 4,         /* lw_travel */
+    LW_STATE_NAMES = 15,          /* LW_N_ATTRS */
+    LW_STATE_REDUCING_UFUNCS = 6, /* core/py/array/device_array_reduce.c */
+    LW_STATE_UFUNC_METHODS = 6,   /* LW_N_METHODS */
+    LW_STATE_UFUNCS = 256         /* more than twice as many as NumPy has */
 };
 
 /* Each of them is a lw_found, and nothing else is: core/py/state.c walks them as one array. */
 typedef struct lw_state_found {
-    lw_found descrs[LW_N_SCALARS], raw_bf16; /* NumPy's dtypes: core/py/descr.h */
-    lw_found times[LW_N_SCALARS];            /* type objects of datetime64 and timedelta64 */
-    lw_found operators[LW_STATE_OPERATORS];  /* numpy.add and so on */
-    lw_found functions[LW_STATE_METHODS],
-        reductions[LW_STATE_METHODS]; /* lanewise.reductions */
-    lw_found numpy_functions[LW_STATE_METHODS];
+    lw_found descrs[LW_N_SCALARS], raw_bf16;   /* NumPy's dtypes: core/py/descr.h */
+    lw_found times[LW_N_SCALARS];              /* type objects of datetime64 and timedelta64 */
+    lw_found operators[LW_N_DEVICE_OPERATORS]; /* numpy.add and so on */
+    lw_found functions[LW_N_DEVICE_METHODS],
+        reductions[LW_N_DEVICE_METHODS]; /* lanewise.reductions */
+    lw_found numpy_functions[LW_N_DEVICE_METHODS];
     lw_found reducing_ufuncs[LW_STATE_REDUCING_UFUNCS];
-    lw_found array_functions[LW_STATE_ARRAY_FUNCTIONS], array_kernels[LW_STATE_ARRAY_KERNELS];
+    lw_found array_functions[LW_N_DEVICE_FUNCTIONS], array_kernels[LW_N_DEVICE_KERNELS];
     lw_found accumulate, keyword_names[4]; /* texts: core/py/array/device_array_reduce.c */
     lw_found ufunc_methods[LW_STATE_UFUNC_METHODS]; /* lanewise._ufunc_methods */
     lw_found cupy_current_stream, cupy_stream_ptr;  /* the latter: None where CuPy has none */

@@ -4,6 +4,7 @@
 
 #include "core/base/env.h"
 #include "core/base/memory.h"
+#include "core/link/disk_cache.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -563,6 +565,43 @@ test_fork(void)
     CHECK(pthread_join(thread, NULL) == 0 && j.status == LW_OK);
 }
 
+/* What another process makes at once is claimed in a file with locks. A child that was made
+ * without the handlers of a fork (as by vfork, or by a library) has the file open and keeps
+ * nobody waiting once the claim is given up; and no more is claimed than is listed for the
+ * handlers. */
+static void
+test_claims(void)
+{
+    lw_digest key = key_of("claim");
+    int claims[65], first;
+    pid_t child;
+
+    use_folder("claims");
+    first = lw_disk_claim(&key, LW_CACHE_OBJECT);
+    CHECK(first >= 0);
+    child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+    if (child == 0) {
+        alarm(30);
+        pause();
+        _exit(0);
+    }
+    CHECK(child > 0);
+    lw_disk_give_up(first);
+    first = lw_disk_claim(&key, LW_CACHE_OBJECT);
+    CHECK(first >= 0);
+    CHECK(kill(child, SIGKILL) == 0 && waitpid(child, NULL, 0) == child);
+    lw_disk_give_up(first);
+    for (int i = 0; i < 65; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "claim%d", i);
+        key = key_of(name);
+        claims[i] = lw_disk_claim(&key, LW_CACHE_OBJECT);
+        CHECK((claims[i] >= 0) == (i < 64));
+    }
+    for (int i = 0; i < 65; i++)
+        lw_disk_give_up(claims[i]);
+}
+
 static void
 check_memory(uint64_t most_bytes, uint64_t least_entries)
 {
@@ -687,6 +726,7 @@ main(void)
     test_threads();
     test_itself();
     test_fork();
+    test_claims();
     test_memory_bound();
     test_no_memory();
     show_speed();

@@ -84,3 +84,14 @@ def test_flags_outlive_pickling(door):
             x[i] = i
     made = pickle.loads(pickle.dumps(decorator(**flags)(local)))
     assert {name: made._state()["options"][name] for name in flags} == flags
+
+
+@pytest.mark.parametrize("name, hint", [(name, ast.literal_eval(hint)) for name, hint in rows("foreign_keywords", "FOREIGN_KEYWORD")])
+def test_a_keyword_of_numba_or_numpy_says_what_there_is_instead(name, hint):
+    without = [door for door in FUNCTIONS if (door, name) not in {row[:2] for row in KEYWORDS}]
+    assert without, "every decorator has it, so nobody sees the hint"
+    for door in without:
+        decorator, _function = FUNCTIONS[door]
+        with pytest.raises(TypeError) as raised:
+            decorator(**{name: None})
+        assert f"got an unexpected keyword argument '{name}': {hint}" in str(raised.value)

@@ -191,7 +191,7 @@ key_of(const binding *b, lw_infer_value value)
 
     if (constant && constant->kind == LW_K_TUPLE && constant->user_class && constant->n == 0)
         return value; /* an object without fields yet, or ever */
-    if (!keep || (!lw_weak_mode(f) && !b->row->wraps && !b->row->inlined &&
+    if (!keep || (!lw_weak_mode(f) && !b->row->of_package && !b->row->inlined &&
                   value.type != LW_DT_b1 && value.type != LW_T_NONE && !stays))
         value.constant = 0;
     if (lw_recursion_is_general(f->run, b->fn) && lw_tuple_row(f, value.type) != NULL &&

@@ -115,7 +115,7 @@ lw_complain_called(lw_infer_frame *f, uint32_t loc)
 {
     lw_run *run = f->run;
 
-    if (f->fn->wraps || f->fn->generated) /* the user's call of it is reported */
+    if (f->fn->of_package || f->fn->generated) /* the user's call of it is reported */
         return;
     if (!lw_diagnose_at_call(run->tree, loc, describe_frame(f), run->err))
         lw_diagnose_called_from(run->tree, loc, f->fn->name, run->err);

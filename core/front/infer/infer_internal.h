@@ -284,7 +284,7 @@ bool lw_list_add(lw_infer_frame *f, uint32_t entry);
 static inline lw_typing
 lw_typing_of(const lw_infer_frame *f)
 {
-    return f->fn->wraps ? LW_TYPING_WEAK : f->run->typed->options.typing;
+    return f->fn->of_package ? LW_TYPING_WEAK : f->run->typed->options.typing;
 }
 static inline bool
 lw_weak_mode(const lw_infer_frame *f)
@@ -561,6 +561,8 @@ lw_status lw_infer_local(lw_infer_frame *f, uint32_t node, lw_name_id name, cons
 
 /* ---- array.c ---- */
 const lw_type_row *lw_array_row(lw_infer_frame *f, lw_type type); /* NULL: no array */
+/* "`A` is float32[:] (argument 3)"; without a name, as much as is known. */
+const char *lw_describe_array(lw_infer_frame *f, uint32_t node, lw_type type);
 /* The element that an index selects, for functions whose arguments are `A, index`. `array` is
  * the array's node, for messages; the index has been inferred. E121 when the index selects a
  * view. */
@@ -568,31 +570,37 @@ lw_status lw_infer_element(lw_infer_frame *f, uint32_t array, lw_type type, uint
                            lw_type *element);
 /* node: a SUBSCRIPT of an array. */
 lw_status lw_infer_array_subscript(lw_infer_frame *f, uint32_t node, lw_type array,
-                                   const lw_index **places, lw_type *out);
-/* ---- places.c: subscripts with arrays. view: what the rest of the index selects. stored: what
- * is assigned, or NULL. ---- */
-typedef struct lw_stored {
-    lw_arg value;
-    lw_pyop op;    /* of an augmented assignment, or NONE */
-    lw_type taken; /* by an augmented assignment: the array of the elements */
-} lw_stored;
-/* node: the SUBSCRIPT, or the AUGASSIGN which takes the elements first. */
-lw_status lw_infer_places(lw_infer_frame *f, uint32_t node, lw_type view, const lw_index *index,
-                          const lw_stored *stored, lw_infer_value *out);
+                                   const lw_index **arrays, lw_type *out);
 lw_status lw_infer_array_attribute(lw_infer_frame *f, uint32_t node, lw_type array,
                                    const char *name, bool *found, lw_infer_value *out);
 lw_status lw_infer_array_len(lw_infer_frame *f, uint32_t node, uint32_t array, lw_type type,
                              lw_infer_value *out);
 lw_status lw_infer_array_items(lw_infer_frame *f, uint32_t node, lw_type array, lw_type *item,
                                int64_t *count);
+
+/* ---- index_arrays.c: subscripts with arrays. view: what the rest of the index selects.
+ * stored: what is assigned, or NULL. ---- */
+typedef struct lw_stored {
+    lw_arg value;
+    lw_pyop op;    /* of an augmented assignment, or NONE */
+    lw_type taken; /* by an augmented assignment: the array of the elements */
+} lw_stored;
+/* node: the SUBSCRIPT, or the AUGASSIGN which takes the elements first. */
+lw_status lw_infer_index_arrays(lw_infer_frame *f, uint32_t node, lw_type view,
+                                const lw_index *index, const lw_stored *stored,
+                                lw_infer_value *out);
+
+/* ---- array_store.c ---- */
 /* target: a SUBSCRIPT that is assigned to; node: an AUGASSIGN of one. */
 lw_status lw_infer_store(lw_infer_frame *f, uint32_t target, lw_infer_value value);
 lw_status lw_infer_augmented_store(lw_infer_frame *f, uint32_t node);
 /* The same of a whole array x, the value of the target. */
 lw_status lw_infer_augmented_array(lw_infer_frame *f, uint32_t node, lw_infer_value x,
                                    lw_infer_value y);
+
+/* ---- array_function.c ---- */
 /* The function that loops over an array for `sum(row)` and its like, or for the method `name`;
- * 0: there is none (array_function.c). */
+ * 0: there is none. */
 uint32_t lw_array_function_of_named(lw_infer_frame *f, lw_name_id name, const lw_arg *args,
                                     uint32_t n);
 uint32_t lw_array_function_named(lw_infer_frame *f, const char *name);
@@ -897,10 +905,6 @@ lw_status lw_infer_builtin(lw_infer_frame *f, uint32_t node, lw_name_id name,
 bool lw_group_method(lw_infer_frame *f, lw_infer_value value, const char *method,
                      lw_name_id *out);
 lw_status lw_infer_kernel(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
-                          uint32_t n, lw_infer_value *out);
-
-/* ---- named_atomic.c ---- */
-lw_status lw_infer_atomic(lw_infer_frame *f, uint32_t node, lw_name_id name, const lw_arg *args,
                           uint32_t n, lw_infer_value *out);
 
 /* ---- members.c ---- */

@@ -477,7 +477,7 @@ lw_status
 lw_infer_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
 {
     const lw_node *n = lw_node_of(f, node);
-    const lw_index *places;
+    const lw_index *arrays;
     const char *name;
     lw_infer_value object, index;
     lw_status status;
@@ -507,8 +507,8 @@ lw_infer_subscript(lw_infer_frame *f, uint32_t node, lw_infer_value *out)
     if (lw_record_row(lw_types_of(f), object.type))
         return LW_OK; /* reported in the last walk */
     if (lw_array_row(f, object.type)) {
-        LW_TRY(lw_infer_array_subscript(f, node, object.type, &places, &out->type));
-        return places ? lw_infer_places(f, node, out->type, places, NULL, out) : LW_OK;
+        LW_TRY(lw_infer_array_subscript(f, node, object.type, &arrays, &out->type));
+        return arrays ? lw_infer_index_arrays(f, node, out->type, arrays, NULL, out) : LW_OK;
     }
     if (lw_tuple_row(f, object.type) == NULL)
         return complain_not_indexable(f, node, object);

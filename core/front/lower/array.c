@@ -195,7 +195,7 @@ pick_axis(lw_lower_frame *f, lw_lower_value array, const lw_index_items *it, uin
     }
     extent = lw_array_extent(f, array, axis);
     stride = lw_array_stride(f, array, axis);
-    if (item->kind == LW_INDEX_ALL || item->kind == LW_INDEX_PLACES) {
+    if (item->kind == LW_INDEX_ALL || item->kind == LW_INDEX_ARRAY) {
         for (uint32_t j = 0; j < item->axes; j++)
             keep_axis(v, lw_array_extent(f, array, axis + j),
                       lw_array_stride(f, array, axis + j));
@@ -224,7 +224,7 @@ lower_view(lw_lower_frame *f, lw_lower_value array, const lw_index_items *it, lw
 }
 
 lw_lower_value
-lw_lower_places_view(lw_lower_frame *f, uint32_t subscript)
+lw_lower_indexed_view(lw_lower_frame *f, uint32_t subscript)
 {
     lw_lower_value array = lw_lower_expression(f, lw_node_at(f, subscript)->a);
     const lw_index_items *it = lw_index_items_of(f, array, lw_node_at(f, subscript)->b);
@@ -405,7 +405,7 @@ lw_lower_target_array(lw_lower_frame *f, uint32_t target)
 /* A[places] += v: the view and the arrays of the index are evaluated, the elements are taken,
  * then v is evaluated, and both are given to the function that stores. */
 static void
-augment_places(lw_lower_frame *f, uint32_t node)
+augment_by_arrays(lw_lower_frame *f, uint32_t node)
 {
     const lw_node *n = lw_node_at(f, node);
     const lw_instance *callee = &f->l->typed->instances.data[lw_typed_at(f, node)->target];
@@ -440,7 +440,7 @@ lw_lower_augmented_store(lw_lower_frame *f, uint32_t node)
     }
     const lw_node *n = lw_node_at(f, node);
     if (lw_lower_calls_method(f, n->a)) { /* A[places] += v */
-        augment_places(f, node);
+        augment_by_arrays(f, node);
         return;
     }
     lw_type type = lw_typed_at(f, n->a)->type;

@@ -112,7 +112,7 @@ lw_lower_entry(lw_lower_frame *f, uint32_t entry)
     case LW_ARG_ELEMENT: return entry_element(f, k);
     case LW_ARG_WEB: return lw_lower_web_read(f, k);
     case LW_ARG_CONSTANT: return lw_value_constant(f, k, type_of_constant(f, k));
-    case LW_ARG_VIEW: return lw_lower_places_view(f, k);
+    case LW_ARG_VIEW: return lw_lower_indexed_view(f, k);
     case LW_ARG_STORED: return f->stored[k];
     default: return lw_lower_fail(f, f->node, "packed arguments of a named function");
     }

@@ -384,7 +384,7 @@ lw_ref lw_lower_element_address(lw_lower_frame *f, lw_lower_value array, uint32_
 /* ---- array.c ---- */
 lw_lower_value lw_lower_array_subscript(lw_lower_frame *f, uint32_t node, lw_lower_value array);
 /* The view that the slices and integers of a subscript with arrays select. */
-lw_lower_value lw_lower_places_view(lw_lower_frame *f, uint32_t subscript);
+lw_lower_value lw_lower_indexed_view(lw_lower_frame *f, uint32_t subscript);
 lw_lower_value lw_lower_array_attribute(lw_lower_frame *f, uint32_t node, lw_lower_value array,
                                         const char *name);
 lw_lower_value lw_lower_array_item(lw_lower_frame *f, lw_lower_value array, lw_ref k,

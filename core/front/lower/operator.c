@@ -78,7 +78,7 @@ lw_lower_check_overflow(lw_lower_frame *f, lw_ref overflows)
 bool
 lw_lower_checks_overflow(const lw_lower_frame *f, lw_dtype type)
 {
-    return checks(f, LW_CHECK_OVERFLOW) && !f->fn->wraps && lw_is_integer(type);
+    return checks(f, LW_CHECK_OVERFLOW) && !f->fn->of_package && lw_is_integer(type);
 }
 
 static void

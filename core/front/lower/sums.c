@@ -21,7 +21,7 @@ owner_of(const lw_lowering *l, const lw_func *func)
     for (uint32_t i = 1; i < l->tree->fns.n; i++) {
         const lw_fn *fn = &l->tree->fns.data[i];
 
-        if (!fn->wraps || fn->file == 0 || /* not read: nothing in the module is from it */
+        if (!fn->of_package || fn->file == 0 || /* not read: nothing in the module is from it */
             strcmp(l->tree->files.data[fn->file].path, file) != 0)
             continue;
         if (fn->implements)

@@ -244,7 +244,7 @@ constant_imaginary(const lw_constant *k)
 static bool
 has_numbas_typing(const lw_lower_frame *f)
 {
-    return f->l->typed->options.typing == LW_TYPING_NUMBA && !f->fn->wraps;
+    return f->l->typed->options.typing == LW_TYPING_NUMBA && !f->fn->of_package;
 }
 
 /* Inference refuses a Python int if it sees that it does not fit; the others are refused here.
@@ -252,13 +252,13 @@ has_numbas_typing(const lw_lower_frame *f)
 static bool
 constant_fits(const lw_lower_frame *f, const lw_constant *k, lw_dtype dtype)
 {
-    bool wraps = has_numbas_typing(f);
+    bool numbas = has_numbas_typing(f);
     __int128 value = 0, one = 1, low, high;
 
     if (k->kind == LW_K_BIGINT && !lw_is_integer(dtype))
         return dtype == LW_DT_b1 || isfinite(k->d);
     if (!lw_is_integer(dtype) || k->kind == LW_K_BOOL || !is_python_int(k) ||
-        (wraps && k->kind != LW_K_BIGINT))
+        (numbas && k->kind != LW_K_BIGINT))
         return true;
     low = lw_is_signed(dtype) ? -(one << (lw_dtypes[dtype].bits - 1)) : 0;
     high = low + (one << lw_dtypes[dtype].bits);

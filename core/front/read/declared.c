@@ -63,7 +63,7 @@ lw_read_declared(lw_reader *r, PyObject *object, PyObject *function, PyObject *s
     uint32_t fn = lw_read_function_constant(r, function, self, list ? object : NULL);
 
     /* functions of lanewise itself follow NumPy's rules, whatever loops they have */
-    if (fn != 0 && list != NULL && !r->tree->fns.data[fn].wraps) {
+    if (fn != 0 && list != NULL && !r->tree->fns.data[fn].of_package) {
         if (!set_declared(r, fn, list))
             fn = 0;
         else

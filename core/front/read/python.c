@@ -241,7 +241,7 @@ enqueue(lw_reader *r, PyObject *function, PyObject *self)
         return 0;
     r->tree->fns.data[fn].linked = linked;
     r->tree->fns.data[fn].line = (uint32_t)code->co_firstlineno;
-    r->tree->fns.data[fn].wraps = is_of(function, "lanewise.");
+    r->tree->fns.data[fn].of_package = is_of(function, "lanewise.");
     r->tree->fns.data[fn].inlined =
         is_of(function, lw_service_name(LW_SERVICE_ARRAY_FUNCTIONS));
     r->tree->fns.data[fn].shared = (uint8_t)sharing_of(function, r->tree->fns.data[fn].name);

@@ -150,7 +150,7 @@ of_where(const call *c)
         !(is_real_number((lw_dtype)first->dtype) || first->dtype == LW_DT_b1 ||
           lw_is_complex((lw_dtype)first->dtype)))
         return NULL;
-    choose = lw_array_kernel(LW_KERNEL_CHOOSE);
+    choose = lw_array_kernel(LW_KERNEL_choose);
     return choose ? PyObject_Vectorcall(choose, c->args, 3, NULL) : NULL;
 }
 
@@ -183,7 +183,7 @@ of_clip(const call *c)
         !is_real_number((lw_dtype)array->dtype) || !are_alike(c->args, 3, &first) ||
         !is_within(c->args[1], array) || !is_within(c->args[2], array))
         return NULL;
-    clip = lw_array_kernel(LW_KERNEL_CLIP);
+    clip = lw_array_kernel(LW_KERNEL_clip);
     return clip ? PyObject_Vectorcall(clip, c->args, 3, NULL) : NULL;
 }
 
@@ -517,44 +517,20 @@ of_dot(const call *c)
 
 /* ---- the table ---- */
 
-#define FUNCTIONS(X)                                                                           \
-    X(where)                                                                                   \
-    X(concatenate)                                                                             \
-    X(clip)                                                                                    \
-    X(zeros_like)                                                                              \
-    X(empty_like)                                                                              \
-    X(stack)                                                                                   \
-    X(transpose)                                                                               \
-    X(reshape)                                                                                 \
-    X(ravel)                                                                                   \
-    X(take)                                                                                    \
-    X(dot)                                                                                     \
-    X(ones_like)                                                                               \
-    X(full_like)                                                                               \
-    X(copyto)                                                                                  \
-    X(copy)                                                                                    \
-    X(squeeze)                                                                                 \
-    X(hstack)                                                                                  \
-    X(vstack)
-
 static const struct {
     const char *name;
     shortcut run;
 } functions[] = {
-#define X(name) {#name, of_##name},
-    FUNCTIONS(X)
-#undef X
+#define DEVICE_FUNCTION(name) {#name, of_##name},
+#include "core/tables/device_functions.def"
 };
-
-enum { N_FUNCTIONS = sizeof functions / sizeof *functions };
-_Static_assert((int)N_FUNCTIONS == LW_STATE_ARRAY_FUNCTIONS, "a place for each");
 
 PyObject *
 lw_array_function(PyObject *function, PyObject *args, PyObject *kwargs)
 {
     const call c = {&PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args), kwargs};
 
-    for (int i = 0; i < N_FUNCTIONS; i++)
+    for (int i = 0; i < LW_N_DEVICE_FUNCTIONS; i++)
         if (lw_found_of(&lw_core->found.array_functions[i], "numpy", functions[i].name) ==
             function)
             return functions[i].run(&c);

@@ -10,16 +10,9 @@
 #include <string.h>
 
 static const char *const names[] = {
-    [LW_KERNEL_CHOOSE] = "choose",
-    [LW_KERNEL_CLIP] = "clip",
-    [LW_KERNEL_TAKE_ELEMENTS] = "take_elements",
-    [LW_KERNEL_TAKE_PAIRS] = "take_pairs",
-    [LW_KERNEL_FILL_ELEMENTS] = "fill_elements",
-    [LW_KERNEL_TAKE_CHOSEN] = "take_chosen",
-    [LW_KERNEL_FILL_CHOSEN] = "fill_chosen",
+#define DEVICE_KERNEL(name) #name,
+#include "core/tables/device_kernels.def"
 };
-
-_Static_assert(sizeof names / sizeof *names == LW_STATE_ARRAY_KERNELS, "a place for each");
 
 PyObject *
 lw_array_kernel(lw_array_kernel_name which)
@@ -150,11 +143,11 @@ lw_array_take_elements(lw_device_array *x, PyObject *key)
     if (n == 1 && x->ndim == 1) {
         PyObject *args[] = {Py_NewRef((PyObject *)x), (PyObject *)flat(places),
                             (PyObject *)flat(out)};
-        failed = launch(LW_KERNEL_TAKE_ELEMENTS, PyLong_FromLongLong(places->size), args, 3);
+        failed = launch(LW_KERNEL_take_elements, PyLong_FromLongLong(places->size), args, 3);
     } else {
         PyObject *args[] = {(PyObject *)rows(x, n), (PyObject *)flat(places),
                             (PyObject *)rows(out, n)};
-        failed = launch(LW_KERNEL_TAKE_PAIRS,
+        failed = launch(LW_KERNEL_take_pairs,
                         Py_BuildValue("(LL)", (long long)places->size, (long long)n), args, 3);
     }
     if (failed)
@@ -194,7 +187,7 @@ fill_elements(lw_device_array *x, lw_device_array *places, PyObject *value)
     if (scalar == NULL)
         return PyErr_Occurred() ? -1 : 0;
     PyObject *args[] = {Py_NewRef((PyObject *)x), (PyObject *)flat(places), scalar};
-    return launch(LW_KERNEL_FILL_ELEMENTS, PyLong_FromLongLong(places->size), args, 3) < 0 ? -1
+    return launch(LW_KERNEL_fill_elements, PyLong_FromLongLong(places->size), args, 3) < 0 ? -1
                                                                                            : 1;
 }
 
@@ -229,7 +222,7 @@ take_chosen(lw_device_array *x, lw_device_array *mask)
     if (out != NULL && n > 0) {
         PyObject *args[] = {(PyObject *)flat(x), Py_NewRef((PyObject *)flags),
                             Py_NewRef((PyObject *)ends), Py_NewRef((PyObject *)out)};
-        if (launch(LW_KERNEL_TAKE_CHOSEN, PyLong_FromLongLong(x->size), args, 4) < 0)
+        if (launch(LW_KERNEL_take_chosen, PyLong_FromLongLong(x->size), args, 4) < 0)
             Py_CLEAR(out);
     }
     Py_XDECREF((PyObject *)flags);
@@ -245,7 +238,7 @@ fill_chosen(lw_device_array *x, lw_device_array *mask, PyObject *value)
     if (scalar == NULL)
         return PyErr_Occurred() ? -1 : 0;
     PyObject *args[] = {(PyObject *)flat(x), (PyObject *)flat(mask), scalar};
-    return launch(LW_KERNEL_FILL_CHOSEN, PyLong_FromLongLong(x->size), args, 3) < 0 ? -1 : 1;
+    return launch(LW_KERNEL_fill_chosen, PyLong_FromLongLong(x->size), args, 3) < 0 ? -1 : 1;
 }
 
 /* ---- subscripts ---- */

@@ -75,17 +75,6 @@ PyObject *lw_array_reduce_by(PyObject *ufunc, PyObject *name, PyObject *args, Py
 
 /* ---- device_array_elements.c ---- */
 
-/* Functions of lanewise/_device_array_kernels.py. */
-typedef enum lw_array_kernel_name {
-    LW_KERNEL_CHOOSE,
-    LW_KERNEL_CLIP,
-    LW_KERNEL_TAKE_ELEMENTS,
-    LW_KERNEL_TAKE_PAIRS,
-    LW_KERNEL_FILL_ELEMENTS,
-    LW_KERNEL_TAKE_CHOSEN,
-    LW_KERNEL_FILL_CHOSEN
-} lw_array_kernel_name;
-
 /* Borrowed; NULL with an exception. */
 PyObject *lw_array_kernel(lw_array_kernel_name which);
 /* x[key] for an array of integers, or a mask; NULL without an exception: it is left to Python's

@@ -5,51 +5,16 @@
 
 #include <string.h>
 
-typedef enum op {
-    OP_add,
-    OP_subtract,
-    OP_multiply,
-    OP_divide,
-    OP_floor_divide,
-    OP_remainder,
-    OP_divmod,
-    OP_power,
-    OP_left_shift,
-    OP_right_shift,
-    OP_bitwise_and,
-    OP_bitwise_or,
-    OP_bitwise_xor,
-    OP_negative,
-    OP_positive,
-    OP_absolute,
-    OP_invert,
-    OP_less,
-    OP_less_equal,
-    OP_equal,
-    OP_not_equal,
-    OP_greater,
-    OP_greater_equal,
-    OP_square,
-    OP_sqrt,
-    OP_reciprocal,
-    OP_matmul,
-    N_OPS
-} op;
-
-_Static_assert((int)N_OPS == LW_STATE_OPERATORS, "a place for each");
-
-static const char *const op_names[N_OPS] = {
-    "add",         "subtract",   "multiply",   "divide",      "floor_divide",  "remainder",
-    "divmod",      "power",      "left_shift", "right_shift", "bitwise_and",   "bitwise_or",
-    "bitwise_xor", "negative",   "positive",   "absolute",    "invert",        "less",
-    "less_equal",  "equal",      "not_equal",  "greater",     "greater_equal", "square",
-    "sqrt",        "reciprocal", "matmul"};
+static const char *const op_names[] = {
+#define DEVICE_OPERATOR(name) #name,
+#include "core/tables/device_operators.def"
+};
 
 /* ---- calling a ufunc ---- */
 
 /* numpy.<name>, looked up once (borrowed). */
 static PyObject *
-numpy_ufunc(op which)
+numpy_ufunc(lw_device_operator which)
 {
     return lw_found_of(&lw_core->found.operators[which], "numpy", op_names[which]);
 }
@@ -83,7 +48,7 @@ stands_aside(PyObject *other)
 }
 
 static PyObject *
-call_with(op which, PyObject *const *args, size_t n, PyObject *kwnames)
+call_with(lw_device_operator which, PyObject *const *args, size_t n, PyObject *kwnames)
 {
     PyObject *ufunc = numpy_ufunc(which), *ours;
     bool plain = true;
@@ -102,7 +67,7 @@ call_with(op which, PyObject *const *args, size_t n, PyObject *kwnames)
 }
 
 static PyObject *
-call(op which, PyObject *const *args, size_t n)
+call(lw_device_operator which, PyObject *const *args, size_t n)
 {
     return call_with(which, args, n, NULL);
 }
@@ -111,18 +76,18 @@ call(op which, PyObject *const *args, size_t n)
     static PyObject *nb_##name(PyObject *a, PyObject *b)                                       \
     {                                                                                          \
         PyObject *args[] = {a, b};                                                             \
-        return call(OP_##name, args, 2);                                                       \
+        return call(LW_OPERATOR_##name, args, 2);                                              \
     }
 #define IN_PLACE(name)                                                                         \
     static PyObject *nb_inplace_##name(PyObject *a, PyObject *b)                               \
     {                                                                                          \
         PyObject *args[] = {a, b, a};                                                          \
-        return call(OP_##name, args, 3);                                                       \
+        return call(LW_OPERATOR_##name, args, 3);                                              \
     }
 #define UNARY(name)                                                                            \
     static PyObject *nb_##name(PyObject *a)                                                    \
     {                                                                                          \
-        return call(OP_##name, &a, 1);                                                         \
+        return call(LW_OPERATOR_##name, &a, 1);                                                \
     }
 #define BOTH(name) BINARY(name) IN_PLACE(name)
 
@@ -132,38 +97,39 @@ BOTH(left_shift) BOTH(right_shift) BOTH(bitwise_and) BOTH(bitwise_or) BOTH(bitwi
 BINARY(divmod) BINARY(matmul) UNARY(negative) UNARY(positive) UNARY(absolute) UNARY(invert)
     /* clang-format on */
 
-    /* ndarray's own short cuts: an exact square where the exponent is a Python number. N_OPS:
-       none. */
-    static op power_short_cut(PyObject *base, PyObject *exponent)
+    /* ndarray's own short cuts: an exact square where the exponent is a Python number.
+       LW_N_DEVICE_OPERATORS: none. */
+    static lw_device_operator power_short_cut(PyObject *base, PyObject *exponent)
 {
     lw_dtype dtype;
     double value;
 
     if (!lw_is_device_array(base) ||
         !(PyFloat_CheckExact(exponent) || PyLong_CheckExact(exponent)))
-        return N_OPS;
+        return LW_N_DEVICE_OPERATORS;
     dtype = (lw_dtype)((lw_device_array *)base)->dtype;
     if (lw_is_integer(dtype) || dtype == LW_DT_b1 || dtype == LW_DT_void)
-        return N_OPS;
+        return LW_N_DEVICE_OPERATORS;
     value = PyFloat_AsDouble(exponent);
     PyErr_Clear(); /* an int too large for a double is none of these */
-    return value == 2.0    ? OP_square
-           : value == 1.0  ? OP_positive
-           : value == 0.5  ? OP_sqrt
-           : value == -1.0 ? OP_reciprocal
-                           : N_OPS;
+    return value == 2.0    ? LW_OPERATOR_square
+           : value == 1.0  ? LW_OPERATOR_positive
+           : value == 0.5  ? LW_OPERATOR_sqrt
+           : value == -1.0 ? LW_OPERATOR_reciprocal
+                           : LW_N_DEVICE_OPERATORS;
 }
 
 static PyObject *
 nb_power(PyObject *a, PyObject *b, PyObject *modulus)
 {
     PyObject *args[] = {a, b};
-    op short_cut;
+    lw_device_operator short_cut;
 
     if (modulus != Py_None)
         Py_RETURN_NOTIMPLEMENTED;
     short_cut = power_short_cut(a, b);
-    return short_cut == N_OPS ? call(OP_power, args, 2) : call(short_cut, args, 1);
+    return short_cut == LW_N_DEVICE_OPERATORS ? call(LW_OPERATOR_power, args, 2)
+                                              : call(short_cut, args, 1);
 }
 
 static PyObject *
@@ -172,12 +138,13 @@ nb_inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
     PyObject *args[] = {a, b, a};
 
     PyObject *short_args[] = {a, a};
-    op short_cut;
+    lw_device_operator short_cut;
 
     if (modulus != Py_None)
         Py_RETURN_NOTIMPLEMENTED;
     short_cut = power_short_cut(a, b);
-    return short_cut == N_OPS ? call(OP_power, args, 3) : call(short_cut, short_args, 2);
+    return short_cut == LW_N_DEVICE_OPERATORS ? call(LW_OPERATOR_power, args, 3)
+                                              : call(short_cut, short_args, 2);
 }
 
 /* As ndarray's: the result must have the shape of `a`, so that `b` is never a vector. */
@@ -190,7 +157,7 @@ nb_inplace_matmul(PyObject *a, PyObject *b)
     PyObject *names = Py_BuildValue("(s)", "axes"), *args[] = {a, b, a, axes}, *result = NULL;
 
     if (axes != NULL && names != NULL)
-        result = call_with(OP_matmul, args, 3, names);
+        result = call_with(LW_OPERATOR_matmul, args, 3, names);
     Py_XDECREF(axes);
     Py_XDECREF(names);
     return result;
@@ -199,9 +166,10 @@ nb_inplace_matmul(PyObject *a, PyObject *b)
 static PyObject *
 compare(PyObject *a, PyObject *b, int how)
 {
-    static const op ops[] = {
-        [Py_LT] = OP_less,      [Py_LE] = OP_less_equal, [Py_EQ] = OP_equal,
-        [Py_NE] = OP_not_equal, [Py_GT] = OP_greater,    [Py_GE] = OP_greater_equal};
+    static const lw_device_operator ops[] = {
+        [Py_LT] = LW_OPERATOR_less,    [Py_LE] = LW_OPERATOR_less_equal,
+        [Py_EQ] = LW_OPERATOR_equal,   [Py_NE] = LW_OPERATOR_not_equal,
+        [Py_GT] = LW_OPERATOR_greater, [Py_GE] = LW_OPERATOR_greater_equal};
     PyObject *args[] = {a, b};
 
     return call(ops[how], args, 2);

@@ -58,28 +58,11 @@ typedef struct method {
     bool is_scan;   /* cum… */
 } method;
 
-#define METHODS(X)                                                                             \
-    X(sum, "_sum", as_it_is, true, false)                                                      \
-    X(prod, "_prod", as_it_is, true, false)                                                    \
-    X(min, "_min", as_it_is, false, false)                                                     \
-    X(max, "_max", as_it_is, false, false)                                                     \
-    X(mean, "_mean", as_inexact, true, false)                                                  \
-    X(argmin, "_argmin", as_real, false, false)                                                \
-    X(argmax, "_argmax", as_real, false, false)                                                \
-    X(any, "_any", as_bool, false, false)                                                      \
-    X(all, "_all", as_bool, false, false)                                                      \
-    X(var, "_var", as_inexact_real, true, false)                                               \
-    X(std, "_std", as_inexact_real, true, false)                                               \
-    X(cumsum, "_sum", as_it_is, true, true)                                                    \
-    X(cumprod, "_prod", as_it_is, true, true)
-
-#define PLACE(name, reduction, rule, has_dtype, is_scan) METHOD_##name,
-#define ENTRY(name, reduction, rule, has_dtype, is_scan)                                       \
+static const method methods[] = {
+#define DEVICE_METHOD(name, reduction, rule, has_dtype, is_scan)                               \
     {#name, reduction, rule, has_dtype, is_scan},
-
-enum { METHODS(PLACE) N_METHODS };
-static const method methods[N_METHODS] = {METHODS(ENTRY)};
-_Static_assert((int)N_METHODS == LW_STATE_METHODS, "a place for each");
+#include "core/tables/device_methods.def"
+};
 
 /* Borrowed. */
 static PyObject *
@@ -213,41 +196,43 @@ forward(const method *m, PyObject *self, PyObject *const *args, Py_ssize_t n_arg
     return call_function(m, self, args, n_args, kwnames);
 }
 
-#define DEFINE(name, reduction, rule, has_dtype, is_scan)                                      \
+#define DEVICE_METHOD(name, reduction, rule, has_dtype, is_scan)                               \
     static PyObject *method_##name(PyObject *self, PyObject *const *args, Py_ssize_t n_args,   \
                                    PyObject *kwnames)                                          \
     {                                                                                          \
-        return forward(&methods[METHOD_##name], self, args, n_args, kwnames);                  \
+        return forward(&methods[LW_DEVICE_METHOD_##name], self, args, n_args, kwnames);        \
     }
-
-METHODS(DEFINE)
+#include "core/tables/device_methods.def"
 
 /* ---- numpy.add.reduce and the like (NEP 13) ---- */
 
 static const struct {
     const char *ufunc;
-    int reduce, accumulate; /* methods; N_METHODS: none */
+    int reduce, accumulate; /* methods; LW_N_DEVICE_METHODS: none */
 } ufuncs[] = {
-    {"add", METHOD_sum, METHOD_cumsum},     {"multiply", METHOD_prod, METHOD_cumprod},
-    {"minimum", METHOD_min, N_METHODS},     {"maximum", METHOD_max, N_METHODS},
-    {"logical_and", METHOD_all, N_METHODS}, {"logical_or", METHOD_any, N_METHODS},
+    {"add", LW_DEVICE_METHOD_sum, LW_DEVICE_METHOD_cumsum},
+    {"multiply", LW_DEVICE_METHOD_prod, LW_DEVICE_METHOD_cumprod},
+    {"minimum", LW_DEVICE_METHOD_min, LW_N_DEVICE_METHODS},
+    {"maximum", LW_DEVICE_METHOD_max, LW_N_DEVICE_METHODS},
+    {"logical_and", LW_DEVICE_METHOD_all, LW_N_DEVICE_METHODS},
+    {"logical_or", LW_DEVICE_METHOD_any, LW_N_DEVICE_METHODS},
 };
 
 enum { N_UFUNCS = sizeof ufuncs / sizeof *ufuncs };
 _Static_assert((int)N_UFUNCS == LW_STATE_REDUCING_UFUNCS, "a place for each");
 
-/* N_METHODS: none, or an exception. */
+/* LW_N_DEVICE_METHODS: none, or an exception. */
 static int
 method_of_ufunc(PyObject *ufunc, PyObject *name)
 {
     bool reduces = PyUnicode_CompareWithASCIIString(name, "reduce") == 0;
 
     if (!reduces && PyUnicode_CompareWithASCIIString(name, "accumulate") != 0)
-        return N_METHODS;
+        return LW_N_DEVICE_METHODS;
     for (int i = 0; i < N_UFUNCS; i++)
         if (lw_found_of(&lw_core->found.reducing_ufuncs[i], "numpy", ufuncs[i].ufunc) == ufunc)
             return reduces ? ufuncs[i].reduce : ufuncs[i].accumulate;
-    return N_METHODS;
+    return LW_N_DEVICE_METHODS;
 }
 
 PyObject *
@@ -267,7 +252,7 @@ lw_array_reduce_by(PyObject *ufunc, PyObject *name, PyObject *args, PyObject *kw
         (n_keywords == 1 && (axis == NULL || !PyLong_CheckExact(axis))))
         return NULL;
     which = method_of_ufunc(ufunc, name);
-    zero = which < N_METHODS ? PyLong_FromLong(0) : NULL;
+    zero = which < LW_N_DEVICE_METHODS ? PyLong_FromLong(0) : NULL;
     if (zero == NULL)
         return NULL;
     result = forward(&methods[which], array, axis ? &axis : &zero, 1, NULL);
@@ -285,7 +270,7 @@ method_of(PyObject *function, PyObject *args)
     if (PyTuple_GET_SIZE(args) < 1 || PyTuple_GET_SIZE(args) > 2 ||
         !lw_is_device_array(PyTuple_GET_ITEM(args, 0)))
         return NULL;
-    for (int i = 0; i < N_METHODS; i++)
+    for (int i = 0; i < LW_N_DEVICE_METHODS; i++)
         if (lw_found_of(&lw_core->found.numpy_functions[i], "numpy", methods[i].name) ==
             function)
             return &methods[i];
@@ -348,11 +333,11 @@ method_array_function(PyObject *self, PyObject *const *args, Py_ssize_t n_args)
                            NULL);
 }
 
-#define ROW(name, reduction, rule, has_dtype, is_scan)                                         \
+PyMethodDef lw_array_reduce_methods[] = {
+#define DEVICE_METHOD(name, reduction, rule, has_dtype, is_scan)                               \
     {#name, (PyCFunction)(void (*)(void))method_##name, METH_FASTCALL | METH_KEYWORDS,         \
      "as numpy.ndarray." #name "; the result stays on the device"},
-
-PyMethodDef lw_array_reduce_methods[] = {
-    METHODS(ROW){"__array_function__", (PyCFunction)(void (*)(void))method_array_function,
-                 METH_FASTCALL, "NumPy's functions of device arrays (NEP 18)"},
+#include "core/tables/device_methods.def"
+    {"__array_function__", (PyCFunction)(void (*)(void))method_array_function, METH_FASTCALL,
+     "NumPy's functions of device arrays (NEP 18)"},
     {NULL, NULL, 0, NULL}};

@@ -714,31 +714,11 @@ static const struct keyword {
 
 enum { N_KEYWORDS = sizeof keywords_known / sizeof *keywords_known };
 
-/* Keywords of numba and NumPy, and what there is in their place. */
 static const struct {
     const char *name, *hint;
 } foreign[] = {
-    {"parallel", "lanewise.forall and ufuncs run on all cores as they are; a loop over prange "
-                 "is the body of a lanewise.forall function"},
-    {"nogil", "the GIL is released in every call as it is"},
-    {"error_model", "division by zero gives NumPy's values; check={'divide'} raises"},
-    {"boundscheck", "use check={'bounds'}"},
-    {"looplift", "there is no object mode"},
-    {"locals", "annotate the variable in the function: `a: float32 = …`"},
-    {"inline", "what a function calls is always compiled into it"},
-    {"forceinline", "what a function calls is always compiled into it"},
-    {"device", "functions that others call need no decorator, or lanewise.jit(device=True)"},
-    {"ftz", "fastmath=True has it"},
-    {"prec_div", "fastmath={'arcp'} allows the faster division"},
-    {"prec_sqrt", "fastmath=True has it"},
-    {"signature", "signatures are the first argument"},
-    {"argtypes", "signatures are the first argument: 'float64(float64)'"},
-    {"restype", "signatures are the first argument: 'float64(float64)'"},
-    {"otypes", "signatures are the first argument: 'float64(float64)'"},
-    {"pipeline_class", NULL},
-    {"no_cfunc_wrapper", NULL},
-    {"no_cpython_wrapper", NULL},
-    {"no_rewrites", NULL},
+#define FOREIGN_KEYWORD(name, hint) {#name, hint},
+#include "core/tables/foreign_keywords.def"
 };
 
 static const char *
@@ -746,7 +726,7 @@ hint_for(PyObject *name)
 {
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (PyUnicode_CompareWithASCIIString(name, foreign[i].name) == 0)
-            return foreign[i].hint ? foreign[i].hint : "leave it out";
+            return foreign[i].hint;
     return NULL;
 }
 

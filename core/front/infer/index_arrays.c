@@ -11,7 +11,7 @@
 static bool
 is_advanced(const lw_index_item *item)
 {
-    return item->kind == LW_INDEX_AT || item->kind == LW_INDEX_PLACES;
+    return item->kind == LW_INDEX_AT || item->kind == LW_INDEX_ARRAY;
 }
 
 /* Whether arrays and integers stand side by side; *axis: of the view, of the first array. */
@@ -27,7 +27,7 @@ are_side_by_side(const lw_index *index, uint32_t *axis)
 
         runs += is_advanced(item) && !before;
         before = is_advanced(item);
-        found |= item->kind == LW_INDEX_PLACES;
+        found |= item->kind == LW_INDEX_ARRAY;
         *axis += !found && item->kind != LW_INDEX_AT;
     }
     return runs == 1;
@@ -66,7 +66,7 @@ give_again(const lw_index *index, lw_arg *args, uint32_t n_first)
 
     args[0].entry = LW_ARG_STORED | LW_STORED_VIEW;
     for (uint32_t i = 0; i < index->n; i++)
-        if (index->items[i].kind == LW_INDEX_PLACES) {
+        if (index->items[i].kind == LW_INDEX_ARRAY) {
             if (index->items[i].constant == 0)
                 args[n_first + n].entry = LW_ARG_STORED | (LW_STORED_ARRAYS + n);
             n++;
@@ -74,11 +74,11 @@ give_again(const lw_index *index, lw_arg *args, uint32_t n_first)
 }
 
 lw_status
-lw_infer_places(lw_infer_frame *f, uint32_t node, lw_type view, const lw_index *index,
-                const lw_stored *stored, lw_infer_value *out)
+lw_infer_index_arrays(lw_infer_frame *f, uint32_t node, lw_type view, const lw_index *index,
+                      const lw_stored *stored, lw_infer_value *out)
 {
     bool augmented = stored && stored->op != LW_PY_NONE;
-    lw_arg *args = lw_arena_take(f->run->arena, (index->n_places + 5u) * sizeof *args);
+    lw_arg *args = lw_arena_take(f->run->arena, (index->n_arrays + 5u) * sizeof *args);
     lw_constant op = {.kind = LW_K_STR, .text = augmented ? lw_pyop_text[stored->op] : ""};
     uint32_t subscript = node, axis, n = 0, n_first;
     lw_status status;
@@ -105,9 +105,9 @@ lw_infer_places(lw_infer_frame *f, uint32_t node, lw_type view, const lw_index *
         args[n++] = stored->value;
     n_first = n;
     for (uint32_t i = 0; i < index->n; i++)
-        if (index->items[i].kind == LW_INDEX_PLACES)
+        if (index->items[i].kind == LW_INDEX_ARRAY)
             LW_TRY(add_array(f, &index->items[i], &args[n++]));
-    assert(n == index->n_places + 2u + (stored != NULL) + 2u * augmented);
+    assert(n == index->n_arrays + 2u + (stored != NULL) + 2u * augmented);
     if (augmented)
         give_again(index, args, n_first);
     status = lw_infer_own(f, node,
