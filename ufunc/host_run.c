@@ -278,6 +278,8 @@ block_through_scratch(run *r, int64_t begin, uint32_t n, char *scratch, bool con
     int64_t sizes[LW_MAX_ARGS];
     int before = kernel->doubts_flags ? flags_raised() : 0;
 
+    if (kernel->doubts_flags) /* for the analyser, which cannot know that n stays the same */
+        memset(sizes, 0, sizeof sizes);
     advance(r, begin, args);
     for (int i = 0; i < kernel->n; i++) {
         uint32_t size = kernel->size[i];
@@ -615,7 +617,7 @@ selected_piece(void *context, int64_t begin, int64_t end)
 {
     enum { MOST = 1024 }; /* kernel->block is no larger */
     _Alignas(64) char scratch[LW_HOST_SCRATCH];
-    int64_t index[MOST];
+    int64_t index[MOST] = {0}; /* for the analyser: all that is read has been written */
     run *r = context;
 
     for (int64_t at = begin; at < end;) {
