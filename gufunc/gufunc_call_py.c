@@ -21,26 +21,83 @@
 
 enum { MOST_ARGUMENTS = LW_MAX_OPERANDS + 16 };
 
-/* NumPy's errors show the layout that NumPy knows, without `|1`. */
-static void
-show_layout(const lw_core_layout *layout)
+/* What is written in a message of NumPy's behind `before`: the number of an operand or of a
+ * dimension; -1: it is not there. */
+static int
+number_behind(const char *text, const char *before)
 {
-    PyObject *type, *value, *trace, *text, *short_one, *long_one, *better = NULL;
+    const char *at = strstr(text, before);
+    int digit = at ? at[strlen(before)] - '0' : -1;
 
-    if (!PyErr_ExceptionMatches(PyExc_ValueError) ||
-        strcmp(layout->numpy_text, layout->text) == 0)
+    return digit >= 0 && digit <= 9 ? digit : -1;
+}
+
+/* NumPy counts operands: ", which is the parameter `x`", and what to do where it does not know
+ * a size. A new reference; NULL: there is nothing to add. */
+static PyObject *
+note_for(const lw_gufunc_object *self, const char *text)
+{
+    const lw_core_layout *layout = &self->base.layout;
+    const char *said = strchr(text, ':'); /* "name: Input operand 1 …" */
+    bool output = said != NULL && strncmp(said, ": Output operand ", 17) == 0;
+    bool input = said != NULL && strncmp(said, ": Input operand ", 16) == 0;
+    int operand = output || input ? number_behind(said, " operand ") : -1;
+    int dim = number_behind(text, "core dimension ");
+    int place = output && operand >= 0 ? operand + (int)layout->nin : operand;
+
+    if (operand < 0 || place >= (int)(layout->nin + layout->nout))
+        return NULL;
+    if (output && dim >= 0 && strstr(text, "unspecified") != NULL &&
+        (uint32_t)dim < layout->operands[place].n) {
+        const char *name = layout->dims[layout->operands[place].dims[dim]].name;
+        return PyUnicode_FromFormat(
+            "; only outputs have `%s`, so pass an array as out=, or say "
+            "how large it is with sizes={\"%s\": ...}",
+            name, name);
+    }
+    if (self->params[place] == LW_NO_PARAM)
+        return NULL;
+    return PyUnicode_FromFormat(
+        "; this operand is the parameter `%s`",
+        self->base.tree->fns.data[1].params.data[self->params[place]].name);
+}
+
+/* NumPy's errors show the layout that NumPy knows, without `|1`, and operands by numbers. A new
+ * reference, or NULL. */
+static PyObject *
+better_text(const lw_gufunc_object *self, PyObject *text)
+{
+    const lw_core_layout *layout = &self->base.layout;
+    PyObject *short_one = PyUnicode_FromString(layout->numpy_text);
+    PyObject *long_one = PyUnicode_FromString(layout->text), *shown = NULL, *note = NULL;
+    const char *chars = PyUnicode_AsUTF8(text);
+
+    if (short_one != NULL && long_one != NULL)
+        shown = PyUnicode_Replace(text, short_one, long_one, 1);
+    if (shown != NULL && chars != NULL)
+        note = note_for(self, chars);
+    if (note != NULL)
+        PyUnicode_Append(&shown, note);
+    Py_XDECREF(note);
+    Py_XDECREF(short_one);
+    Py_XDECREF(long_one);
+    return shown;
+}
+
+static void
+show_names(const lw_gufunc_object *self)
+{
+    PyObject *type, *value, *trace, *text, *better = NULL;
+
+    if (!PyErr_ExceptionMatches(PyExc_ValueError))
         return;
     PyErr_Fetch(&type, &value, &trace);
     text = value ? PyObject_Str(value) : NULL;
-    short_one = PyUnicode_FromString(layout->numpy_text);
-    long_one = PyUnicode_FromString(layout->text);
-    if (type == PyExc_ValueError && text != NULL && short_one != NULL && long_one != NULL)
-        better = PyUnicode_Replace(text, short_one, long_one, 1);
+    if (type == PyExc_ValueError && text != NULL)
+        better = better_text(self, text);
     if (better != NULL && PyUnicode_Compare(better, text) == 0) /* not NumPy's: as it is */
         Py_CLEAR(better);
     Py_XDECREF(text);
-    Py_XDECREF(short_one);
-    Py_XDECREF(long_one);
     if (better == NULL) {
         PyErr_Restore(type, value, trace); /* instead of what went wrong here */
         return;
@@ -61,8 +118,12 @@ lw_gufunc_call_numpy(lw_gufunc_object *self, PyObject *const *args, size_t nargs
     PyObject *values[MOST_ARGUMENTS], *result;
 
     n += kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
-    if (!self->base.layout.has_broadcast || n_args < nin || n > MOST_ARGUMENTS)
-        return lw_inner_call((lw_ufunc_head *)self, args, nargsf, kwnames);
+    if (!self->base.layout.has_broadcast || n_args < nin || n > MOST_ARGUMENTS) {
+        result = lw_inner_call((lw_ufunc_head *)self, args, nargsf, kwnames);
+        if (result == NULL)
+            show_names(self);
+        return result;
+    }
     if (lw_gufunc_stretch(&self->base, args, n_args, kwnames, values) < 0)
         return NULL;
     memcpy(values + nin, args + nin, (size_t)(n - nin) * sizeof *values);
@@ -70,7 +131,7 @@ lw_gufunc_call_numpy(lw_gufunc_object *self, PyObject *const *args, size_t nargs
     for (int k = 0; k < nin; k++)
         Py_DECREF(values[k]);
     if (result == NULL)
-        show_layout(&self->base.layout);
+        show_names(self);
     return result;
 }
 

@@ -112,13 +112,12 @@ run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dime
     lw_stop stop = {.ask = lw_signal_raised_anyhow};
     lw_failure failure;
     lw_gufunc_code *code;
-    lw_error err = {0};
     int64_t before;
 
     if (dimensions[0] == 0)
         return 0;
     if (loop == NULL)
-        return lw_host_loop_fail(LW_ERR_INTERNAL, &err);
+        return lw_host_loop_unknown();
     if (loop->library != NULL && is_for_library(loop, dimensions)) {
         loop->library((char **)data, dimensions, strides, loop->library_data);
         return 0;

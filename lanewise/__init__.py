@@ -180,8 +180,18 @@ _numba_names.install()
 
 
 def __getattr__(name):
-    import importlib
     import sys
+
+    found = _find(name)
+    if found is None:
+        _numba_names.refuse(name, sys._getframe(1))
+    globals()[name] = found  # so that `lw.add` is looked up once, not in every call
+    return found
+
+
+def _find(name):
+    """What a public name stands for that is loaded when it is asked for, or None."""
+    import importlib
 
     if name in _MODULES:
         return importlib.import_module("lanewise." + name)
@@ -196,7 +206,7 @@ def __getattr__(name):
         ufuncs = importlib.import_module("lanewise.ufuncs")
         if name in ufuncs.__all__:
             return getattr(ufuncs, name)
-    _numba_names.refuse(name, sys._getframe(1))
+    return None
 
 
 def __dir__():

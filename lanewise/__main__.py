@@ -23,7 +23,8 @@ def main(arguments: list[str] | None = None) -> int:
     bench.add_argument("--json", action="store_true", help="as JSON: the machine, and a row for each case, with its peers")
     explain = commands.add_parser("explain", help="how a function of a file is typed")
     explain.add_argument("where", metavar="FILE:FUNCTION", help="the file is run, as a module that is not __main__")
-    explain.add_argument("--sig", help="a signature, as the decorator takes it; else those that the file declares or compiles")
+    explain.add_argument("signature", metavar="SIGNATURE", nargs="?", help="as the decorator takes it, 'float32(float32)'; else those that the file declares or compiles")
+    explain.add_argument("--sig", help="the signature, too")
     explain.add_argument("--html", metavar="OUT", help="write the annotated source to this file, too")
     cache = commands.add_parser("cache", help="the cache of compiled kernels")
     cache.add_argument("action", choices=("info", "clear"))
@@ -44,7 +45,9 @@ def main(arguments: list[str] | None = None) -> int:
     elif options.command == "explain":
         from lanewise._explain import command
 
-        return command(options.where, options.sig, options.html)
+        if options.sig and options.signature:
+            parser.error("explain takes one signature, as SIGNATURE or as --sig")
+        return command(options.where, options.sig or options.signature, options.html)
     else:
         from lanewise import cache as kernel_cache
 

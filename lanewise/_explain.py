@@ -315,7 +315,7 @@ def command(where: str, signature: str | None, output: str | None) -> int:
     signatures = [signature] if signature else _known_signatures(f)
     if not signatures:
         signatures = [_assumed(f)]
-        print(f"{name} has no signature; these are its types for float64, and --sig 'float32(float32)' or 'void(float32[:])' asks for others:\n")
+        print(f"{name} has no signature; these are its types for float64; a signature behind it, 'float32(float32)' or 'void(float32[:])', asks for others:\n")
     try:
         made = [explain(f, sig=one) for one in signatures]
     except errors.LanewiseError as problem:

@@ -313,14 +313,24 @@ def _argument(name, plain, of_complex, a, axis, out, keepdims, stream, progress)
     _all_elements._check_takes_indices(out)
     _all_elements._check_not_empty(a.shape, axis, f"attempt to get {name[3:]} of an empty sequence")
     kind = _all_elements._kind(a)
-    if kind in "fc" and isinstance(a, np.ndarray) and not isinstance(a, lw.cuda.DeviceArray) and np.any(_counted(a, axis=axis) == 0):
+    on_host = kind in "fc" and isinstance(a, np.ndarray) and not isinstance(a, lw.cuda.DeviceArray)
+    if on_host and out is not None and np.any(_counted(a, axis=axis) == 0):  # before anything is written to out=
         raise ValueError("All-NaN slice encountered")
     result = (of_complex if kind == "c" else plain)(a, axis=axis, **_all_elements._options(out=out, keepdims=keepdims, stream=stream, progress=progress))
+    if on_host and out is None and np.any(np.isnan(_elements_at(a, result, axis, keepdims))):
+        raise ValueError("All-NaN slice encountered")
     if kind in "fc" and is_dask(a):
         from lanewise import _dask
 
         return _dask.where_counted(result, _counted(a, axis=axis, keepdims=keepdims))
     return result
+
+
+def _elements_at(a: np.ndarray, places: Any, axis: int | None, keepdims: bool) -> Any:
+    """The elements of `a` that argmax(a, axis, keepdims=keepdims) and the like name. One is NaN only if its slice has nothing else."""
+    if axis is None:
+        return a.flat[np.asarray(places).item()]
+    return np.take_along_axis(a, np.asarray(places) if keepdims else np.expand_dims(places, axis), axis)
 
 
 def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, stream=None, progress=None):

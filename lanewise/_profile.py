@@ -175,7 +175,10 @@ def _describe(of: Any, method: str | None) -> tuple[str, str, str]:
 
 def name_of(of: Any) -> str:
     """Of an object that is called."""
-    return _own_names().get(id(of)) or getattr(of, "__name__", None) or "?"
+    name = _own_names().get(id(of)) or getattr(of, "__name__", None) or "?"
+    function = getattr(of, "py_func", None) if isinstance(of, _core.Reduction) and not name.startswith("reductions.") else None
+    made_here = getattr(function, "__module__", None) in ("lanewise.reductions", "lanewise._nan_reductions")
+    return "reductions." + name.lstrip("_") if made_here else name  # such as std, which is made for each ddof
 
 
 def _own_names() -> dict[int, str]:

@@ -17,6 +17,8 @@ import contextlib as _contextlib
 import functools as _functools
 import sys as _sys
 
+import numpy as _np
+
 from lanewise import _vector_names, bf16, fp16, random
 from lanewise._core import cuda as _cuda
 from lanewise._core import intrinsics as _intrinsics
@@ -112,7 +114,12 @@ def __getattr__(name):
 
         globals().update(_vector_types.NAMES)
         return _vector_types.NAMES[name]
-    raise AttributeError(f"module 'lanewise.cuda' has no attribute {name!r:.200}")
+    hint = ""
+    if not name.startswith("_") and callable(getattr(_np, name, None)):  # as in cupy.zeros, cupy.asnumpy
+        hint = f": NumPy's functions take device arrays, such as np.zeros_like(d), and cuda.to_device(np.{name}(...)) copies a result to the device"
+    elif name == "asnumpy":
+        hint = ": d.copy_to_host() gives a NumPy array"
+    raise AttributeError(f"module 'lanewise.cuda' has no attribute {name!r:.200}{hint}")
 
 
 def __dir__():

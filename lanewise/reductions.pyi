@@ -1,8 +1,10 @@
 """The usual reductions and scans, on host and device arrays: all but topk and argtopk made with `lanewise.reduce` alone."""
 
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, overload
 
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
+
+from lanewise.cuda import DeviceArray
 
 __all__ = [
     "affine_scan", "all", "any", "argmax", "argmin", "argtopk", "count_nonzero", "cumprod", "cumsum", "logsumexp", "max",
@@ -10,114 +12,434 @@ __all__ = [
     "nanstd", "nansum", "nanvar", "prod", "running_maximum", "segmented_sum", "std", "sum", "top1", "topk", "var",
 ]
 
+# With an int as the axis, the results are arrays where `a` has more dimensions than one; the result of all axes is a number on the host.
 _Axes = SupportsIndex | tuple[SupportsIndex, ...] | None
 
+@overload
+def sum(
+    a: DeviceArray, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
+    initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
+) -> DeviceArray: ...
+@overload
+def sum(
+    a: NDArray[Any], axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
+    initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
+) -> NDArray[Any]: ...
+@overload
 def sum(
     a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
     initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
 ) -> Any: ...
+@overload
+def prod(
+    a: DeviceArray, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
+    initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
+) -> DeviceArray: ...
+@overload
+def prod(
+    a: NDArray[Any], axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
+    initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
+) -> NDArray[Any]: ...
+@overload
 def prod(
     a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
     initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
 ) -> Any: ...
+@overload
+def min(
+    a: DeviceArray, axis: _Axes = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
+    stream: Any = None, progress: Any = None,
+) -> DeviceArray: ...
+@overload
+def min(
+    a: NDArray[Any], axis: SupportsIndex, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
+    stream: Any = None, progress: Any = None,
+) -> NDArray[Any]: ...
+@overload
 def min(
     a: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
     stream: Any = None, progress: Any = None,
 ) -> Any: ...
+@overload
+def max(
+    a: DeviceArray, axis: _Axes = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
+    stream: Any = None, progress: Any = None,
+) -> DeviceArray: ...
+@overload
+def max(
+    a: NDArray[Any], axis: SupportsIndex, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
+    stream: Any = None, progress: Any = None,
+) -> NDArray[Any]: ...
+@overload
 def max(
     a: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
     stream: Any = None, progress: Any = None,
 ) -> Any: ...
+@overload
+def any(
+    a: DeviceArray, axis: _Axes = None, out: Any = None, keepdims: bool = False, *, where: Any = True,
+    stream: Any = None, progress: Any = None,
+) -> DeviceArray: ...
+@overload
+def any(
+    a: NDArray[Any], axis: SupportsIndex, out: Any = None, keepdims: bool = False, *, where: Any = True,
+    stream: Any = None, progress: Any = None,
+) -> NDArray[Any]: ...
+@overload
 def any(
     a: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, *, where: Any = True,
     stream: Any = None, progress: Any = None,
 ) -> Any: ...
+@overload
+def all(
+    a: DeviceArray, axis: _Axes = None, out: Any = None, keepdims: bool = False, *, where: Any = True,
+    stream: Any = None, progress: Any = None,
+) -> DeviceArray: ...
+@overload
+def all(
+    a: NDArray[Any], axis: SupportsIndex, out: Any = None, keepdims: bool = False, *, where: Any = True,
+    stream: Any = None, progress: Any = None,
+) -> NDArray[Any]: ...
+@overload
 def all(
     a: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, *, where: Any = True,
     stream: Any = None, progress: Any = None,
 ) -> Any: ...
+@overload
+def mean(
+    a: DeviceArray, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False, *,
+    where: Any = True, stream: Any = None, progress: Any = None,
+) -> DeviceArray: ...
+@overload
+def mean(
+    a: NDArray[Any], axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False, *,
+    where: Any = True, stream: Any = None, progress: Any = None,
+) -> NDArray[Any]: ...
+@overload
 def mean(
     a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False, *,
     where: Any = True, stream: Any = None, progress: Any = None,
 ) -> Any: ...
+@overload
+def var(
+    a: DeviceArray, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
+    where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
+) -> DeviceArray: ...
+@overload
+def var(
+    a: NDArray[Any], axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
+    where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
+) -> NDArray[Any]: ...
+@overload
 def var(
     a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
     where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
 ) -> Any: ...
+@overload
+def std(
+    a: DeviceArray, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
+    where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
+) -> DeviceArray: ...
+@overload
+def std(
+    a: NDArray[Any], axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
+    where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
+) -> NDArray[Any]: ...
+@overload
 def std(
     a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
     where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
 ) -> Any: ...
+@overload
+def argmin(
+    a: DeviceArray, axis: SupportsIndex | None = None, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,
+) -> DeviceArray: ...
+@overload
+def argmin(
+    a: NDArray[Any], axis: SupportsIndex, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,
+) -> NDArray[Any]: ...
+@overload
 def argmin(
     a: Any, axis: SupportsIndex | None = None, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,
 ) -> Any: ...
+@overload
+def argmax(
+    a: DeviceArray, axis: SupportsIndex | None = None, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,
+) -> DeviceArray: ...
+@overload
+def argmax(
+    a: NDArray[Any], axis: SupportsIndex, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,
+) -> NDArray[Any]: ...
+@overload
 def argmax(
     a: Any, axis: SupportsIndex | None = None, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,
 ) -> Any: ...
+@overload
+def cumsum(
+    a: DeviceArray, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
+    stream: Any = None,
+) -> DeviceArray: ...
+@overload
+def cumsum(
+    a: NDArray[Any], axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
+    stream: Any = None,
+) -> NDArray[Any]: ...
+@overload
 def cumsum(
     a: Any, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
     stream: Any = None,
 ) -> Any: ...
+@overload
+def cumprod(
+    a: DeviceArray, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
+    stream: Any = None,
+) -> DeviceArray: ...
+@overload
+def cumprod(
+    a: NDArray[Any], axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
+    stream: Any = None,
+) -> NDArray[Any]: ...
+@overload
 def cumprod(
     a: Any, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
     stream: Any = None,
 ) -> Any: ...
+@overload
+def count_nonzero(a: DeviceArray, axis: _Axes = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None) -> DeviceArray: ...
+@overload
+def count_nonzero(a: NDArray[Any], axis: SupportsIndex, *, keepdims: bool = False, stream: Any = None, progress: Any = None) -> NDArray[Any]: ...
+@overload
 def count_nonzero(a: Any, axis: _Axes = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None) -> Any: ...
+@overload
+def minmax(
+    a: DeviceArray, axis: _Axes = None, out: Any = None, keepdims: bool = False, *, initial: Any = ..., where: Any = True,
+    stream: Any = None, progress: Any = None,
+) -> tuple[DeviceArray, DeviceArray]: ...
+@overload
+def minmax(
+    a: NDArray[Any], axis: SupportsIndex, out: Any = None, keepdims: bool = False, *, initial: Any = ..., where: Any = True,
+    stream: Any = None, progress: Any = None,
+) -> tuple[NDArray[Any], NDArray[Any]]: ...
+@overload
 def minmax(
     a: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, *, initial: Any = ..., where: Any = True,
     stream: Any = None, progress: Any = None,
 ) -> tuple[Any, Any]: ...
+@overload
+def logsumexp(
+    a: DeviceArray, axis: _Axes = None, out: Any = None, keepdims: bool = False, *, where: Any = True, stream: Any = None, progress: Any = None,
+) -> DeviceArray: ...
+@overload
+def logsumexp(
+    a: NDArray[Any], axis: SupportsIndex, out: Any = None, keepdims: bool = False, *, where: Any = True, stream: Any = None, progress: Any = None,
+) -> NDArray[Any]: ...
+@overload
 def logsumexp(
     a: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, *, where: Any = True, stream: Any = None, progress: Any = None,
 ) -> Any: ...
+@overload
+def top1(
+    a: DeviceArray, payload: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, *, stream: Any = None, progress: Any = None,
+) -> tuple[DeviceArray, DeviceArray]: ...
+@overload
+def top1(
+    a: NDArray[Any], payload: Any, axis: SupportsIndex, out: Any = None, keepdims: bool = False, *, stream: Any = None, progress: Any = None,
+) -> tuple[NDArray[Any], NDArray[Any]]: ...
+@overload
 def top1(
     a: Any, payload: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, *, stream: Any = None, progress: Any = None,
 ) -> tuple[Any, Any]: ...
+@overload
+def topk(a: DeviceArray, k: SupportsIndex, axis: SupportsIndex = -1, split_every: Any = None) -> DeviceArray: ...
+@overload
+def topk(a: NDArray[Any], k: SupportsIndex, axis: SupportsIndex = -1, split_every: Any = None) -> NDArray[Any]: ...
+@overload
 def topk(a: Any, k: SupportsIndex, axis: SupportsIndex = -1, split_every: Any = None) -> Any: ...
+@overload
+def argtopk(a: DeviceArray, k: SupportsIndex, axis: SupportsIndex = -1, split_every: Any = None) -> DeviceArray: ...
+@overload
+def argtopk(a: NDArray[Any], k: SupportsIndex, axis: SupportsIndex = -1, split_every: Any = None) -> NDArray[Any]: ...
+@overload
 def argtopk(a: Any, k: SupportsIndex, axis: SupportsIndex = -1, split_every: Any = None) -> Any: ...
+@overload
+def running_maximum(a: DeviceArray, axis: SupportsIndex = 0, out: Any = None, *, stream: Any = None) -> DeviceArray: ...
+@overload
+def running_maximum(a: NDArray[Any], axis: SupportsIndex = 0, out: Any = None, *, stream: Any = None) -> NDArray[Any]: ...
+@overload
 def running_maximum(a: Any, axis: SupportsIndex = 0, out: Any = None, *, stream: Any = None) -> Any: ...
+@overload
+def affine_scan(
+    a: DeviceArray, b: Any, axis: SupportsIndex = 0, out: Any = None, *, initial: Any = 0, stream: Any = None,
+) -> DeviceArray: ...
+@overload
+def affine_scan(
+    a: NDArray[Any], b: Any, axis: SupportsIndex = 0, out: Any = None, *, initial: Any = 0, stream: Any = None,
+) -> NDArray[Any]: ...
+@overload
 def affine_scan(
     a: Any, b: Any, axis: SupportsIndex = 0, out: Any = None, *, initial: Any = 0, stream: Any = None,
 ) -> Any: ...
+@overload
+def segmented_sum(values: DeviceArray, starts: Any, axis: SupportsIndex = 0, out: Any = None, *, stream: Any = None) -> DeviceArray: ...
+@overload
+def segmented_sum(values: NDArray[Any], starts: Any, axis: SupportsIndex = 0, out: Any = None, *, stream: Any = None) -> NDArray[Any]: ...
+@overload
 def segmented_sum(values: Any, starts: Any, axis: SupportsIndex = 0, out: Any = None, *, stream: Any = None) -> Any: ...
+@overload
+def nansum(
+    a: DeviceArray, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
+    initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
+) -> DeviceArray: ...
+@overload
+def nansum(
+    a: NDArray[Any], axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
+    initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
+) -> NDArray[Any]: ...
+@overload
 def nansum(
     a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
     initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
 ) -> Any: ...
+@overload
+def nanprod(
+    a: DeviceArray, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
+    initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
+) -> DeviceArray: ...
+@overload
+def nanprod(
+    a: NDArray[Any], axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
+    initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
+) -> NDArray[Any]: ...
+@overload
 def nanprod(
     a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False,
     initial: Any = ..., where: Any = True, *, stream: Any = None, progress: Any = None,
 ) -> Any: ...
+@overload
+def nanmin(
+    a: DeviceArray, axis: _Axes = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
+    stream: Any = None, progress: Any = None,
+) -> DeviceArray: ...
+@overload
+def nanmin(
+    a: NDArray[Any], axis: SupportsIndex, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
+    stream: Any = None, progress: Any = None,
+) -> NDArray[Any]: ...
+@overload
 def nanmin(
     a: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
     stream: Any = None, progress: Any = None,
 ) -> Any: ...
+@overload
+def nanmax(
+    a: DeviceArray, axis: _Axes = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
+    stream: Any = None, progress: Any = None,
+) -> DeviceArray: ...
+@overload
+def nanmax(
+    a: NDArray[Any], axis: SupportsIndex, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
+    stream: Any = None, progress: Any = None,
+) -> NDArray[Any]: ...
+@overload
 def nanmax(
     a: Any, axis: _Axes = None, out: Any = None, keepdims: bool = False, initial: Any = ..., where: Any = True, *,
     stream: Any = None, progress: Any = None,
 ) -> Any: ...
+@overload
+def nanmean(
+    a: DeviceArray, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False, *,
+    where: Any = True, stream: Any = None, progress: Any = None,
+) -> DeviceArray: ...
+@overload
+def nanmean(
+    a: NDArray[Any], axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False, *,
+    where: Any = True, stream: Any = None, progress: Any = None,
+) -> NDArray[Any]: ...
+@overload
 def nanmean(
     a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False, *,
     where: Any = True, stream: Any = None, progress: Any = None,
 ) -> Any: ...
+@overload
+def nanvar(
+    a: DeviceArray, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
+    where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
+) -> DeviceArray: ...
+@overload
+def nanvar(
+    a: NDArray[Any], axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
+    where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
+) -> NDArray[Any]: ...
+@overload
 def nanvar(
     a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
     where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
 ) -> Any: ...
+@overload
+def nanstd(
+    a: DeviceArray, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
+    where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
+) -> DeviceArray: ...
+@overload
+def nanstd(
+    a: NDArray[Any], axis: SupportsIndex, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
+    where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
+) -> NDArray[Any]: ...
+@overload
 def nanstd(
     a: Any, axis: _Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *,
     where: Any = True, mean: Any = ..., correction: Any = ..., stream: Any = None, progress: Any = None,
 ) -> Any: ...
+@overload
+def nanargmin(
+    a: DeviceArray, axis: SupportsIndex | None = None, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,
+) -> DeviceArray: ...
+@overload
+def nanargmin(
+    a: NDArray[Any], axis: SupportsIndex, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,
+) -> NDArray[Any]: ...
+@overload
 def nanargmin(
     a: Any, axis: SupportsIndex | None = None, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,
 ) -> Any: ...
+@overload
+def nanargmax(
+    a: DeviceArray, axis: SupportsIndex | None = None, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,
+) -> DeviceArray: ...
+@overload
+def nanargmax(
+    a: NDArray[Any], axis: SupportsIndex, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,
+) -> NDArray[Any]: ...
+@overload
 def nanargmax(
     a: Any, axis: SupportsIndex | None = None, out: Any = None, *, keepdims: bool = False, stream: Any = None, progress: Any = None,
 ) -> Any: ...
+@overload
+def nancumsum(
+    a: DeviceArray, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
+    stream: Any = None,
+) -> DeviceArray: ...
+@overload
+def nancumsum(
+    a: NDArray[Any], axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
+    stream: Any = None,
+) -> NDArray[Any]: ...
+@overload
 def nancumsum(
     a: Any, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
     stream: Any = None,
 ) -> Any: ...
+@overload
+def nancumprod(
+    a: DeviceArray, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
+    stream: Any = None,
+) -> DeviceArray: ...
+@overload
+def nancumprod(
+    a: NDArray[Any], axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
+    stream: Any = None,
+) -> NDArray[Any]: ...
+@overload
 def nancumprod(
     a: Any, axis: SupportsIndex | None = None, dtype: DTypeLike | None = None, out: Any = None, *,
     stream: Any = None,

@@ -271,13 +271,14 @@ typedef struct host_code {
 } host_code;
 
 static bool
-is_quick(const host_code *of, int64_t n, bool scans)
+is_quick(const lw_reducer *self, const host_code *of, int64_t n, bool scans)
 {
     int64_t left = QUICK_ELEMENTS - of->quick->elements - QUICK_CALL;
 
     if (of->all->code != NULL && (!scans || of->all->scans.code != NULL))
         return false;
-    if (n > left || !lw_reduce_host_may_be_quick(of->reduction))
+    if (n > left ||
+        !lw_reduce_host_may_be_quick(of->reduction, lw_reducer_build_options(self).precise))
         return false;
     of->quick->elements += n + QUICK_CALL;
     return true;
@@ -327,7 +328,7 @@ build_soon(lw_reducer *self, lw_reduce_specialisation *specialisation, int64_t n
     if (which == LW_REDUCE_QUICK &&
         of.quick->code[LW_REDUCE_QUICK_ROWS - LW_REDUCE_QUICK].code != NULL)
         which = LW_REDUCE_QUICK_ROWS;
-    if (is_quick(&of, n, scans)) {
+    if (is_quick(self, &of, n, scans)) {
         code = &of.quick->code[which - LW_REDUCE_QUICK];
         return build_host(self, of.reduction, which, code) < 0 ? NULL : code;
     }

@@ -25,6 +25,7 @@ struct lw_host_kernel {
     bool doubts_flags;         /* and may raise ones that NumPy would not: look at the values */
     bool float_outputs;        /* some output can be NaN or infinite */
     bool has_loop;             /* the body's cost is anyone's guess */
+    bool plain;                /* the strided entry alone is right for any run: no more to do */
     lw_flag_rule flag_rule;    /* flags that the code does not raise and NumPy would; or NULL */
     uint32_t block;            /* elements gathered at a time */
     _Atomic uint32_t cost_ps;  /* of an element: estimated, then measured; 0: not known */

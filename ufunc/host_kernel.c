@@ -80,7 +80,8 @@ typedef struct maker {
     lw_ref strides[LW_MAX_ARGS]; /* strided loop only */
     lw_ref uniform[LW_MAX_ARGS]; /* the parts of excluded arrays */
     lw_ref args, n, strides_param;
-    lw_ref first;                 /* slot: the smallest failing key so far */
+    lw_ref place; /* indexed loop only: of the element that is input and output */
+    lw_ref first; /* slot: the smallest failing key so far */
     lw_ref words[LW_RAISE_WORDS]; /* slots: what its exception carries */
 } maker;
 
@@ -151,6 +152,8 @@ finish(maker *m)
 static lw_ref
 address(maker *m, int operand, lw_ref i)
 {
+    if (m->place && operand != 1)
+        return m->place;
     lw_ref step = m->strides[operand]
                       ? m->strides[operand]
                       : constant(m, lw_dtypes[m->loop->types[operand]].size_bytes);
@@ -228,6 +231,34 @@ plain_loop(maker *m, lw_module *module, bool strided, uint32_t more, lw_error *e
     lw_ir_for_end(&m->b, &loop);
     finish(m);
     return lw_ir_finish(&m->b, err);
+}
+
+/* args: the array, its indices, the values; strides: theirs, and the length of the array. */
+static lw_status
+indexed_loop(maker *m, lw_module *module, lw_error *err)
+{
+    lw_builder *b = &m->b;
+    lw_ref array, array_step, indices, index_step, length, index;
+    lw_for loop;
+
+    memset(m->strides, 0, sizeof m->strides);
+    start(m, module, "lw_loop_indexed", true);
+    array = m->pointers[0], array_step = m->strides[0];
+    indices = m->pointers[1], index_step = m->strides[1];
+    m->pointers[1] = m->pointers[2], m->strides[1] = m->strides[2];
+    length = lw_ir_load(b, LW_DT_i64, 1, lw_ir_offset(b, m->strides_param, constant(m, 24)), 8,
+                        LW_MEM_INVARIANT);
+    loop = lw_ir_for(b, constant(m, 0), m->n, constant(m, 1),
+                     LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
+    index = lw_ir_load(b, LW_DT_i64, 1,
+                       lw_ir_offset(b, indices, lw_ir_mul(b, loop.i, index_step)), 8, 0);
+    index = lw_ir_select(b, lw_ir_compare(b, LW_OP_LT, index, constant(m, 0)),
+                         lw_ir_add(b, index, length), index);
+    m->place = lw_ir_offset(b, array, lw_ir_mul(b, index, array_step));
+    element(m, loop.i);
+    lw_ir_for_end(b, &loop);
+    finish(m);
+    return lw_ir_finish(b, err);
 }
 
 /* An inner loop of exactly LW_HOST_BLOCK iterations: whatever width LLVM takes divides it, so
@@ -488,6 +519,52 @@ lw_host_kernel_new(const lw_loop *loop, const lw_build_options *options, lw_host
     *(void **)&kernel->strided = lw_code_symbol(kernel->code, "lw_loop_strided");
     if (kernel->contiguous == NULL) {
         status = lw_fail(err, LW_ERR_INTERNAL, "compiled code has no lw_loop_contiguous");
+        goto fail;
+    }
+    kernel->plain = kernel->strided != NULL && !kernel->has_loop && !kernel->watched &&
+                    !kernel->doubts_flags && kernel->flag_rule == NULL;
+    lw_module_free(module);
+    *out = kernel;
+    return LW_OK;
+fail:
+    lw_module_free(module);
+    lw_host_kernel_free(kernel);
+    return status;
+}
+
+/* What the in-order loop is right for, without a look at flags, Ctrl-C or races. */
+bool
+lw_host_may_index(const lw_loop *loop)
+{
+    facts f = facts_of(loop);
+    bool loops;
+
+    lw_scalar_cost(loop->scalar, &loops);
+    return loop->nin == 2 && loop->nout == 1 && loop->uniforms.first == loop->nin && !loops &&
+           loop->types[0] == loop->types[2] && loop->flag_rule == NULL && !f.vector_math &&
+           !f.prints;
+}
+
+lw_status
+lw_host_indexed_new(const lw_loop *loop, const lw_build_options *options, lw_host_kernel **out,
+                    lw_build_report *report, lw_error *err)
+{
+    maker m = {.loop = loop};
+    lw_host_kernel *kernel = lw_alloc_zero(1, sizeof *kernel);
+    lw_build_options build = *options;
+    lw_module *module = NULL;
+    lw_status status;
+
+    if (kernel == NULL)
+        return lw_fail_memory(err);
+    build.watch = LW_WATCH_NOTHING;
+    describe(kernel, loop);
+    LW_TRY(lw_module_copy(loop->scalar->module, &module, err));
+    LW_TRY(indexed_loop(&m, module, err));
+    LW_TRY(lw_build_host(module, &build, &kernel->code, report, err));
+    *(void **)&kernel->strided = lw_code_symbol(kernel->code, "lw_loop_indexed");
+    if (kernel->strided == NULL) {
+        status = lw_fail(err, LW_ERR_INTERNAL, "compiled code has no lw_loop_indexed");
         goto fail;
     }
     lw_module_free(module);

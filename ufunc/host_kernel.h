@@ -33,6 +33,11 @@ lw_status lw_host_module(const lw_loop *loop, bool precise, lw_module **out, lw_
 /* Compile, or take from the cache. `name` is the Python function's. The GIL is not held. */
 lw_status lw_host_kernel_new(const lw_loop *loop, const lw_build_options *options,
                              lw_host_kernel **out, lw_build_report *report, lw_error *err);
+/* The loop of at(): a[index[i]] = f(a[index[i]], b[i]), one element after the other; only for
+ * functions of two operands that may (lw_host_may_index). */
+bool lw_host_may_index(const lw_loop *loop);
+lw_status lw_host_indexed_new(const lw_loop *loop, const lw_build_options *options,
+                              lw_host_kernel **out, lw_build_report *report, lw_error *err);
 void lw_host_kernel_free(lw_host_kernel *kernel); /* NULL is allowed */
 size_t lw_host_kernel_code_size(const lw_host_kernel *kernel);
 
@@ -41,5 +46,18 @@ size_t lw_host_kernel_code_size(const lw_host_kernel *kernel);
  * failure is filled when the function can raise. stop: see core/host/pieces.h; or NULL. */
 void lw_host_run(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *strides,
                  lw_stop *stop, lw_host_failure *failure);
+/* Run over those of n elements whose byte of the mask, at mask + i * mask_step, is not 0; the
+ * others are neither read nor written. For kernels that may (lw_host_may_mask), and outputs
+ * that share memory with inputs only element by element. Elements count in all, selected or
+ * not. */
+bool lw_host_may_mask(const lw_host_kernel *kernel);
+void lw_host_run_masked(lw_host_kernel *kernel, char *const *args, int64_t n,
+                        const int64_t *strides, const char *mask, int64_t mask_step,
+                        lw_stop *stop, lw_host_failure *failure);
+/* The same with lw_host_indexed_new's code, for at(): args are the array, the indices and the
+ * values; strides theirs in bytes, and the length of the array, which is added to negative
+ * indices. */
+void lw_host_run_indexed(lw_host_kernel *kernel, char *const *args, int64_t n,
+                         const int64_t *strides, lw_host_failure *failure);
 
 #endif

@@ -21,6 +21,7 @@
 #define FLAGS (FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW)
 
 enum {
+    FEW = 4,      /* elements that are not worth a look at how they lie */
     SMALL = 32,   /* elements that the in-order loop does as fast as any other */
     SHORT = 2048, /* elements that a contiguous loop does at once */
     PAGE = 4096,
@@ -35,6 +36,8 @@ typedef struct run {
     bool in_place;                  /* an output is exactly an input */
     _Atomic int64_t first;          /* element << LW_HOST_ROW_BITS | row of the first failure */
     uint64_t words[LW_RAISE_WORDS]; /* what its exception carries */
+    const char *mask;               /* of where=; else NULL */
+    int64_t mask_step;
 } run;
 
 /* ---- layout ---- */
@@ -275,6 +278,8 @@ block_through_scratch(run *r, int64_t begin, uint32_t n, char *scratch, bool con
     int64_t sizes[LW_MAX_ARGS];
     int before = kernel->doubts_flags ? flags_raised() : 0;
 
+    if (kernel->doubts_flags) /* for the analyser, which cannot know that n stays the same */
+        memset(sizes, 0, sizeof sizes);
     advance(r, begin, args);
     for (int i = 0; i < kernel->n; i++) {
         uint32_t size = kernel->size[i];
@@ -410,14 +415,14 @@ line_of(const lw_host_kernel *kernel)
 }
 
 static void
-run_parts(run *r, int64_t n)
+run_parts(run *r, int64_t n, lw_piece_body body, _Atomic uint32_t *cost_ps)
 {
     lw_host_kernel *kernel = r->kernel;
     bool one_by_one = kernel->has_loop && kernel->strided != NULL; /* one may take long */
     lw_work work = {.n = n,
-                    .body = piece,
+                    .body = body,
                     .context = r,
-                    .cost_ps = &kernel->cost_ps,
+                    .cost_ps = cost_ps,
                     .unit = one_by_one ? 1 : LW_HOST_BLOCK,
                     .line = line_of(kernel),
                     .steady = !kernel->has_loop,
@@ -460,15 +465,15 @@ tell(const run *r, lw_host_failure *failure)
     memcpy(failure->words, r->words, sizeof failure->words);
 }
 
-void
-lw_host_run(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *strides,
-            lw_stop *stop, lw_host_failure *failure)
+/* Not inlined: its frame would be made for every run of one element. */
+__attribute__((noinline)) static void
+run_many(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *strides,
+         lw_stop *stop, lw_host_failure *failure)
 {
     run r = {
         .kernel = kernel, .args = args, .strides = strides, .stop = stop, .first = INT64_MAX};
     overlap how;
 
-    failure->row = 0;
     if (n <= 0 || (n == 1 && kernel->has_loop && lw_stop_asked(stop))) /* at() calls for each */
         return;
     if (kernel->watched && lw_race_current() != NULL) {
@@ -491,6 +496,219 @@ lw_host_run(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t 
              !kernel->doubts_flags && kernel->flag_rule == NULL)
         note(&r, kernel->strided(args, n, strides), 0);
     else
-        run_parts(&r, n);
+        run_parts(&r, n, piece, &kernel->cost_ps);
     tell(&r, failure);
+}
+
+/* ---- where= ---- */
+
+enum { DENSE = 32 }; /* selected elements in a row that are run where they are */
+
+static bool
+is_dense(const run *r, int64_t at, int64_t end)
+{
+    static const char ones[DENSE] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+                                     1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+
+    return r->mask_step == 1 && end - at >= DENSE && memcmp(r->mask + at, ones, DENSE) == 0;
+}
+
+/* Where the selected elements from `at` on end. */
+static int64_t
+end_of_run(const run *r, int64_t at, int64_t end)
+{
+    const char *zero = memchr(r->mask + at, 0, (size_t)(end - at));
+
+    return zero ? zero - r->mask : end;
+}
+
+/* The next selected elements from *at on, at most `most`, and not those of a dense run; *at
+ * becomes where to go on. */
+static uint32_t
+select_elements(const run *r, int64_t *at, int64_t end, uint32_t most, int64_t *index)
+{
+    enum { STEP = 8 };
+    uint32_t n = 0;
+    int64_t i = *at;
+
+    while (i < end && n + STEP <= most && !is_dense(r, i, end)) {
+        int64_t to = end - i < STEP ? end : i + STEP;
+        uint64_t eight = 1;
+        if (r->mask_step == 1 && to - i == STEP)
+            memcpy(&eight, r->mask + i, sizeof eight);
+        for (; eight != 0 && i < to; i++) {
+            index[n] = i;
+            n += r->mask[i * r->mask_step] != 0;
+        }
+        i = to;
+    }
+    *at = i;
+    return n;
+}
+
+#define BY_SIZE(move)                                                                          \
+    switch (size) {                                                                            \
+    case 1: move(uint8_t) break;                                                               \
+    case 2: move(uint16_t) break;                                                              \
+    case 4: move(uint32_t) break;                                                              \
+    case 8: move(uint64_t) break;                                                              \
+    default: move(pair) break;                                                                 \
+    }
+
+static void
+gather_at(char *to, const char *from, int64_t stride, uint32_t size, const int64_t *index,
+          uint32_t n)
+{
+#define MOVE(type)                                                                             \
+    for (uint32_t i = 0; i < n; i++)                                                           \
+        memcpy(to + i * sizeof(type), from + index[i] * stride, sizeof(type));
+
+    BY_SIZE(MOVE)
+#undef MOVE
+}
+
+static void
+scatter_at(char *to, const char *from, int64_t stride, uint32_t size, const int64_t *index,
+           uint32_t n)
+{
+#define MOVE(type)                                                                             \
+    for (uint32_t i = 0; i < n; i++)                                                           \
+        memcpy(to + index[i] * stride, from + i * sizeof(type), sizeof(type));
+
+    BY_SIZE(MOVE)
+#undef MOVE
+}
+
+static void
+selected_block(run *r, const int64_t *index, uint32_t n, char *scratch)
+{
+    enum { ROW = (1 << LW_HOST_ROW_BITS) - 1 };
+    lw_host_kernel *kernel = r->kernel;
+    uint32_t whole =
+        kernel->strided ? n : (n + LW_HOST_BLOCK - 1) / LW_HOST_BLOCK * LW_HOST_BLOCK;
+    char *work[LW_MAX_ARGS];
+    int64_t sizes[LW_MAX_ARGS], key;
+    int before = kernel->doubts_flags ? flags_raised() : 0;
+
+    for (int i = 0; i < kernel->n; i++) {
+        uint32_t size = kernel->size[i];
+        sizes[i] = size;
+        work[i] = scratch;
+        scratch += kernel->block * size;
+        if (i >= kernel->nin)
+            continue;
+        if (r->strides[i] == 0)
+            splat(work[i], r->args[i], size, n);
+        else
+            gather_at(work[i], r->args[i], r->strides[i], size, index, n);
+        pad(work[i], size, n, whole);
+    }
+    key = kernel->contiguous(work, whole);
+    if (key != INT64_MAX) /* the element's place among the selected: that among all */
+        note(r, index[key >> LW_HOST_ROW_BITS] * (ROW + 1) | (key & ROW), 0);
+    if (kernel->doubts_flags)
+        settle_flags(kernel, before, work, sizes, n);
+    for (int i = kernel->nin; i < kernel->n; i++)
+        scatter_at(r->args[i], work[i], r->strides[i], kernel->size[i], index, n);
+}
+
+static bool
+selected_piece(void *context, int64_t begin, int64_t end)
+{
+    enum { MOST = 1024 }; /* kernel->block is no larger */
+    _Alignas(64) char scratch[LW_HOST_SCRATCH];
+    int64_t index[MOST] = {0}; /* for the analyser: all that is read has been written */
+    run *r = context;
+
+    for (int64_t at = begin; at < end;) {
+        if (is_dense(r, at, end)) {
+            int64_t to = end_of_run(r, at, end);
+            chunk(r, at, to);
+            at = to;
+            continue;
+        }
+        uint32_t n = select_elements(r, &at, end, r->kernel->block, index);
+        if (n > 0)
+            selected_block(r, index, n, scratch);
+    }
+    return true;
+}
+
+/* Outputs that share memory otherwise than element by element: one after the other. */
+static bool
+selected_in_order(void *context, int64_t begin, int64_t end)
+{
+    run *r = context;
+
+    for (int64_t i = begin; i < end; i++)
+        if (r->mask[i * r->mask_step] != 0)
+            piece_in_order(r, i, i + 1);
+    return true;
+}
+
+bool
+lw_host_may_mask(const lw_host_kernel *kernel)
+{
+    return !kernel->watched && !kernel->prints && kernel->flag_rule == NULL;
+}
+
+void
+lw_host_run_masked(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *strides,
+                   const char *mask, int64_t mask_step, lw_stop *stop, lw_host_failure *failure)
+{
+    enum { MOVED_PS = 2000 }; /* gathering and scattering an element, about */
+    _Atomic uint32_t cost_ps = kernel->cost_ps ? kernel->cost_ps + MOVED_PS : 0;
+    run r = {.kernel = kernel,
+             .args = args,
+             .strides = strides,
+             .stop = stop,
+             .first = INT64_MAX,
+             .mask = mask,
+             .mask_step = mask_step};
+
+    overlap how = overlaps(&r, n);
+
+    failure->row = 0;
+    r.in_place = how == SAME;
+    r.contiguous = is_contiguous(kernel, strides);
+    if (how == DEPENDENT)
+        lw_in_pieces(stop, 0, n, SHORT, 1, selected_in_order, &r);
+    else
+        run_parts(&r, n, selected_piece, &cost_ps);
+    tell(&r, failure);
+}
+
+/* ---- runs ---- */
+
+/* By the code that runs strictly in order, which has no other needs. */
+static inline void
+run_in_order(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *strides,
+             lw_host_failure *failure)
+{
+    int64_t key = kernel->strided(args, n, strides);
+
+    if (key != INT64_MAX) {
+        run r = {.kernel = kernel, .first = INT64_MAX};
+        note(&r, key, 0);
+        tell(&r, failure);
+    }
+}
+
+void
+lw_host_run(lw_host_kernel *kernel, char *const *args, int64_t n, const int64_t *strides,
+            lw_stop *stop, lw_host_failure *failure)
+{
+    failure->row = 0;
+    if (n <= FEW && n > 0 && kernel->plain) /* of where=, most runs */
+        run_in_order(kernel, args, n, strides, failure);
+    else
+        run_many(kernel, args, n, strides, stop, failure);
+}
+
+void
+lw_host_run_indexed(lw_host_kernel *kernel, char *const *args, int64_t n,
+                    const int64_t *strides, lw_host_failure *failure)
+{
+    failure->row = 0;
+    run_in_order(kernel, args, n, strides, failure);
 }

@@ -64,14 +64,19 @@ lw_loop_free(void *object)
     lw_loop *loop = object;
 
     lw_host_kernel_free(loop->host);
+    lw_host_kernel_free(loop->indexed);
     lw_scalar_free(loop->scalar);
     lw_free(loop);
 }
 
-lw_host_kernel *
-lw_ufunc_kernel(lw_loop_table *table, lw_loop *loop)
+typedef lw_status (*kernel_maker)(const lw_loop *, const lw_build_options *, lw_host_kernel **,
+                                  lw_build_report *, lw_error *);
+
+static lw_host_kernel *
+kernel_at(_Atomic(lw_host_kernel *) *place, kernel_maker make, lw_loop_table *table,
+          const lw_loop *loop)
 {
-    lw_host_kernel *kernel = atomic_load_explicit(&loop->host, memory_order_acquire);
+    lw_host_kernel *kernel = atomic_load_explicit(place, memory_order_acquire);
     lw_host_kernel *expected = NULL;
     lw_build_report report = {0};
     lw_compiling compiling;
@@ -81,8 +86,8 @@ lw_ufunc_kernel(lw_loop_table *table, lw_loop *loop)
     if (kernel != NULL)
         return kernel;
     lw_compiling_begin(&compiling);
-    status = lw_host_kernel_new(loop, &table->build, &kernel, &report, &err);
-    if (status == LW_OK && !atomic_compare_exchange_strong(&loop->host, &expected, kernel)) {
+    status = make(loop, &table->build, &kernel, &report, &err);
+    if (status == LW_OK && !atomic_compare_exchange_strong(place, &expected, kernel)) {
         lw_host_kernel_free(kernel); /* another thread was first */
         kernel = expected;
     }
@@ -91,7 +96,33 @@ lw_ufunc_kernel(lw_loop_table *table, lw_loop *loop)
     return kernel;
 }
 
+lw_host_kernel *
+lw_ufunc_kernel(lw_loop_table *table, lw_loop *loop)
+{
+    return kernel_at(&loop->host, lw_host_kernel_new, table, loop);
+}
+
 /* ---- the loop of every Ufunc ---- */
+
+/* The end of a run over n elements: Ctrl-C, what was printed, what an element raised. */
+static int
+end_run(lw_stop *stop, const lw_loop *loop, int64_t n, const lw_host_failure *failure)
+{
+    int64_t before;
+
+    if (lw_host_loop_stopped(stop, n))
+        return -1;
+    if (lw_printed_pending() && lw_host_loop_show() < 0)
+        return -1;
+    if (!loop->scalar->can_raise)
+        return 0;
+    before = lw_host_items_add(n);
+    if (failure->row != 0) {
+        lw_raise_place place = {.kind = LW_AT_ELEMENT, .index = {before + failure->element}};
+        return lw_host_loop_raise(loop->scalar, failure->row, failure->words, &place);
+    }
+    return 0;
+}
 
 static int
 run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dimensions,
@@ -102,27 +133,88 @@ run_loop(PyArrayMethod_Context *context, char *const *data, const npy_intp *dime
     lw_host_kernel *kernel;
     lw_stop stop = {.ask = lw_signal_raised_anyhow};
     lw_host_failure failure;
-    lw_error err = {0};
-    int64_t before;
 
     if (dimensions[0] == 0)
         return 0;
     if (loop == NULL)
-        return lw_host_loop_fail(LW_ERR_INTERNAL, &err);
+        return lw_host_loop_unknown();
     kernel = atomic_load_explicit(&loop->host, memory_order_acquire);
     if (kernel == NULL && (kernel = lw_ufunc_kernel(table, loop)) == NULL)
         return -1;
     lw_host_run(kernel, data, dimensions[0], strides, &stop, &failure);
-    if (lw_host_loop_stopped(&stop, dimensions[0]))
+    return end_run(&stop, loop, dimensions[0], &failure);
+}
+
+/* ---- the loop of at() ---- */
+
+enum {
+    AT_ONCE = 1 << 16,   /* elements between two looks at Ctrl-C */
+    PAYS_FROM = 1 << 17, /* elements in all from which a loop of their own is compiled */
+};
+
+/* The compiled loop, or NULL without an exception: the elements are run one by one. -1. */
+static int
+indexed_kernel(lw_loop_table *table, lw_loop *loop, int64_t n, lw_host_kernel **out)
+{
+    *out = NULL;
+    if (atomic_load_explicit(&loop->indexed, memory_order_acquire) == NULL) {
+        if (!lw_host_may_index(loop))
+            return 0;
+        if (atomic_load_explicit(&loop->host, memory_order_acquire) != NULL &&
+            atomic_fetch_add(&loop->n_indexed, n) + n < PAYS_FROM)
+            return 0;
+    }
+    *out = kernel_at(&loop->indexed, lw_host_indexed_new, table, loop);
+    return *out == NULL ? -1 : 0;
+}
+
+static int
+run_one_by_one(PyArrayMethod_Context *context, char *const *data, int64_t n,
+               const npy_intp *strides)
+{
+    lw_loop_table *table = (void *)((PyUFuncObject *)context->caller)->data;
+    const lw_loop *loop = (lw_loop *)lw_table_find(table, context->descriptors);
+    const npy_intp none[LW_MAX_ARGS] = {0};
+    const npy_intp one = 1;
+
+    for (int64_t i = 0; i < n; i++) {
+        npy_intp at = *(const npy_intp *)(data[1] + i * strides[1]);
+        char *args[3];
+
+        args[0] = data[0] + (at < 0 ? at + strides[3] : at) * strides[0];
+        args[1] = loop->nin == 2 ? data[2] + i * strides[2] : args[0];
+        args[2] = args[0];
+        if (run_loop(context, args, &one, none, NULL) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* data: an array of one dimension, its indices, whose range NumPy has checked, and the values
+ * of functions of two operands. strides: of these, and the length of the array. */
+static int
+run_indexed(PyArrayMethod_Context *context, char *const *data, const npy_intp *dimensions,
+            const npy_intp *strides, NpyAuxData *Py_UNUSED(unused))
+{
+    lw_loop_table *table = (void *)((PyUFuncObject *)context->caller)->data;
+    lw_loop *loop = (lw_loop *)lw_table_find(table, context->descriptors);
+    lw_host_kernel *kernel;
+    lw_stop stop = {.ask = lw_signal_raised_anyhow};
+    lw_host_failure failure;
+
+    if (loop == NULL)
+        return lw_host_loop_unknown();
+    if (indexed_kernel(table, loop, dimensions[0], &kernel) < 0)
         return -1;
-    if (lw_printed_pending() && lw_host_loop_show() < 0)
-        return -1;
-    if (!loop->scalar->can_raise)
-        return 0;
-    before = lw_host_items_add(dimensions[0]);
-    if (failure.row != 0) {
-        lw_raise_place place = {.kind = LW_AT_ELEMENT, .index = {before + failure.element}};
-        return lw_host_loop_raise(loop->scalar, failure.row, failure.words, &place);
+    if (kernel == NULL)
+        return run_one_by_one(context, data, dimensions[0], strides);
+    for (int64_t i = 0; i < dimensions[0]; i += AT_ONCE) {
+        int64_t n = dimensions[0] - i < AT_ONCE ? dimensions[0] - i : AT_ONCE;
+        char *args[3] = {data[0], data[1] + i * strides[1], data[2] + i * strides[2]};
+
+        lw_host_run_indexed(kernel, args, n, strides, &failure);
+        if (end_run(&stop, loop, n, &failure) < 0)
+            return -1;
     }
     return 0;
 }
@@ -151,5 +243,6 @@ reduction_initial(PyArrayMethod_Context *context, npy_bool Py_UNUSED(is_empty), 
 
 PyType_Slot lw_ufunc_loop_slots[] = {
     {NPY_METH_strided_loop, (void *)run_loop},
+    {NPY_METH_contiguous_indexed_loop, (void *)run_indexed},
     {NPY_METH_get_reduction_initial, (void *)reduction_initial},
     {0, NULL}};

@@ -66,6 +66,12 @@ int lw_signature_inputs(lw_ufunc_object *self, PyObject *object, lw_dtype *in);
 /* From the annotations of the tree's function; false: it has none. */
 bool lw_signature_of_annotations(const lw_tree *tree, lw_arena *arena, lw_signature *out);
 
+/* ---- calls with where= and out= on the host: ufunc_masked_py.c ---- */
+
+/* false: it is none of those that are run here; NumPy's ufunc is called. */
+bool lw_ufunc_call_masked(lw_ufunc_object *self, PyObject *const *args, Py_ssize_t n_args,
+                          PyObject *kwnames, PyObject **result);
+
 /* ---- calls: ufunc_call_py.c ---- */
 PyObject *lw_ufunc_call(PyObject *self, PyObject *const *args, size_t nargsf,
                         PyObject *kwnames);

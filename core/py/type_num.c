@@ -2,9 +2,12 @@
 
 #include "core/py/type_num.h"
 
+_Static_assert((int)LW_N_TYPE_NUMS == (int)NPY_NTYPES_LEGACY,
+               "NumPy's numbers of its first types");
+
 #define LONG_IS(wide, narrow) (sizeof(long) == 8 ? (wide) : (narrow))
 
-static const uint8_t dtype_of_num[NPY_NTYPES_LEGACY] = {
+const uint8_t lw_dtype_of_num[LW_N_TYPE_NUMS] = {
     [NPY_BOOL] = LW_DT_b1,
     [NPY_BYTE] = LW_DT_i8,
     [NPY_UBYTE] = LW_DT_u8,
@@ -38,12 +41,4 @@ lw_type_num(lw_dtype dtype)
     if (lw_is_time(dtype))
         return lw_is_datetime(dtype) ? NPY_DATETIME : NPY_TIMEDELTA;
     return num_of_dtype[dtype];
-}
-
-lw_dtype
-lw_dtype_from_num(int type_num)
-{
-    if (type_num < 0 || type_num >= NPY_NTYPES_LEGACY)
-        return LW_DT_void;
-    return (lw_dtype)dtype_of_num[type_num];
 }

@@ -38,7 +38,8 @@ strike, years = np.meshgrid(np.linspace(60, 150, 300), np.linspace(0.05, 2, 300)
 smile = 0.18 + 0.25 * np.log(strike / 100) ** 2 / np.sqrt(years + 0.2)
 price = call_price(100.0, strike, years, smile)
 
-fig, ax = plt.subplots(subplot_kw={"projection": "3d"}, figsize=(6, 4.6), layout="constrained")
+fig = plt.figure(figsize=(6, 4.6), layout="constrained")
+ax = fig.add_subplot(projection="3d")
 ax.plot_surface(strike, years, price, cmap="viridis", rcount=60, ccount=60)
 ax.set(xlabel="strike", ylabel="years", zlabel="price")
 

@@ -516,26 +516,37 @@ begin_code(const lw_reduction *r, lw_reduce_code *out)
         out->value_size = lw_dtypes[r->acc[out->extreme.part]].size_bytes;
 }
 
-/* Whether it has functions whose last bits depend on whether vectors of them are computed. */
+/* Whether the last bits of what `inst` computes depend on whether vectors of it are computed:
+ * not where core/emit writes the function out itself, as its exp and log of f64, nor where all
+ * functions are scalar libm's. */
 static bool
-is_inexact(const lw_scalar *function)
+varies(const lw_inst *inst, bool precise)
+{
+    const lw_intrinsic_row *row = &lw_intrinsics[inst->a];
+
+    if (inst->op != LW_OP_INTRINSIC || (row->ulp_host_f64 == 0 && row->ulp_host_f32 == 0))
+        return false;
+    return !precise &&
+           !(lw_host_has_fma() && lw_emit_is_own((lw_intrinsic)inst->a, (lw_dtype)inst->type));
+}
+
+static bool
+is_inexact(const lw_scalar *function, bool precise)
 {
     for (uint32_t f = 0; function != NULL && f < function->module->funcs.n; f++) {
         const lw_func *func = function->module->funcs.data[f];
         for (uint32_t i = 0; i < func->insts.n; i++)
-            if (func->insts.data[i].op == LW_OP_INTRINSIC &&
-                (lw_intrinsics[func->insts.data[i].a].ulp_host_f64 != 0 ||
-                 lw_intrinsics[func->insts.data[i].a].ulp_host_f32 != 0))
+            if (varies(&func->insts.data[i], precise))
                 return true;
     }
     return false;
 }
 
 bool
-lw_reduce_host_may_be_quick(const lw_reduction *r)
+lw_reduce_host_may_be_quick(const lw_reduction *r, bool precise)
 {
-    return !is_costly(r) && !is_inexact(r->map) && !is_inexact(r->combine) &&
-           !is_inexact(r->finish);
+    return !is_costly(r) && !is_inexact(r->map, precise) && !is_inexact(r->combine, precise) &&
+           !is_inexact(r->finish, precise);
 }
 
 lw_status

@@ -117,8 +117,8 @@ typedef enum lw_reduce_loops {
 
 enum { LW_REDUCE_QUICK_KINDS = LW_REDUCE_QUICK_SCANS - LW_REDUCE_QUICK + 1 };
 
-/* Whether the loops that are compiled soon give the same bits. */
-bool lw_reduce_host_may_be_quick(const lw_reduction *r);
+/* Whether the loops that are compiled soon give the same bits. precise: as lw_build_options. */
+bool lw_reduce_host_may_be_quick(const lw_reduction *r, bool precise);
 /* Compiles loops or takes them from the cache; those of scans alone: the next one. */
 lw_status lw_reduce_host_build(const lw_reduction *r, lw_reduce_loops which,
                                const lw_build_options *options, lw_reduce_code *out,

@@ -67,10 +67,11 @@ def test_explain(run_python, tmp_path):
     page = tmp_path / "page.html"
     done = run_python("-m", "lanewise", "explain", f"{tmp_path}/program.py:f", "--html", str(page))
     assert "x * 0.5   float32   <- numba: float64" in done.stdout and "program.py:3" in page.read_text()
-    done = run_python("-m", "lanewise", "explain", f"{tmp_path}/program.py:g", "--sig", "void(float32, float64[:])")
-    assert "g(x: float32, y: float64[:]) -> None" in done.stdout
+    for given in (["--sig", "void(float32, float64[:])"], ["void(float32, float64[:])"]):
+        done = run_python("-m", "lanewise", "explain", f"{tmp_path}/program.py:g", *given)
+        assert "g(x: float32, y: float64[:]) -> None" in done.stdout
     done = run_python("-m", "lanewise", "explain", f"{tmp_path}/program.py:g")
-    assert "--sig" in done.stdout and "g(x: float64, y: float64[:]) -> None" in done.stdout
+    assert "behind it" in done.stdout and "g(x: float64, y: float64[:]) -> None" in done.stdout
     for name, word in (("wrong", "TypingError: E1"), ("h", "its functions are: f, g, wrong")):
         done = run_python("-m", "lanewise", "explain", f"{tmp_path}/program.py:{name}", check=False)
         assert done.returncode != 0 and word in done.stderr and "Traceback" not in done.stderr

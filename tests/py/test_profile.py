@@ -83,9 +83,12 @@ def test_names_of_reductions():
     with lw.profile() as p:
         lw.reductions.segmented_sum(x, x == 2)
         lw.reductions.nanargmin(x + 1j)
+        lw.reductions.std(x)
+        lw.reductions.nanvar(x)
     names = {row["function"] for row in p.table().rows}
     assert any("segmented" in name for name in names) and any("nanargmin" in name for name in names), names
     assert not any("made" in name for name in names)
+    assert {"reductions.std", "reductions.nanvar"} <= names, names
 
 
 def test_compiling_is_apart_from_running():

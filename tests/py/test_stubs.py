@@ -83,6 +83,20 @@ reveal_type(lw.compile(f, "f4(f4, f4)", "host", "asm"))
 reveal_type(lw.add)
 reveal_type(lw.info())
 reveal_type(cuda.to_device(np.ones(3)).shape)
+matrix, d = np.ones((3, 3)), cuda.to_device(np.ones(3))
+reveal_type(f(matrix, 2.0))
+reveal_type(f(1.0, matrix))
+reveal_type(f.outer(matrix, matrix))
+reveal_type(lw.special.erf(matrix))
+reveal_type(lw.reductions.mean(matrix, axis=0))
+reveal_type(lw.reductions.cumsum(matrix))
+reveal_type(f(d, 2.0))
+reveal_type(2.0 * d + d)
+reveal_type(d < 2)
+reveal_type(d[1:])
+reveal_type(d.sum())
+reveal_type(lw.reductions.argmax(d))
+reveal_type(lw.reductions.minmax(d))
 with lw.config(target="cpu"):
     f(np.ones(3), 2.0, out=np.ones(3))
 try:
@@ -90,7 +104,8 @@ try:
 except lw.errors.CompileError as problem:
     reveal_type(problem.lineno)
 '''
-REVEALED = ["Forall", "Kernel", "tuple[", "Ufunc", "list[", "Signature", "Type", "bytes", "str", "Ufunc", "dict[", "tuple[", "int"]
+REVEALED = ["Forall", "Kernel", "tuple[", "Ufunc", "list[", "Signature", "Type", "bytes", "str", "Ufunc", "dict[", "tuple[",
+            *["numpy.ndarray["] * 6, *["lanewise.cuda.DeviceArray"] * 6, "tuple[lanewise.cuda.DeviceArray", "int"]
 
 BAD = '''
 import lanewise as lw

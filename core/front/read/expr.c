@@ -513,7 +513,8 @@ read_unsupported(lw_reader *r, PyObject *node)
         "write `np.array([x, y])`, a tuple, `(x, y)`, or fill a small array of this call, "
         "`lw.local(shape, dtype)`";
     static const char iterated[] =
-        "write a loop that fills `np.empty(n)`, or a tuple; "
+        "write a loop that fills `np.empty(n)`, or the items of a tuple one by one, "
+        "`(f(x[0]), f(x[1]))`; "
         "directly in `sum`, `min`, `max`, `any`, `all` or "
         "`math.prod` it is a loop, and in `np.array` an array of numbers";
     lw_ast_kind kind = lw_ast_kind_of(&r->ast, node);

@@ -4,7 +4,6 @@
 #include "core/py/llvm_bridge.h"
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
-#include "core/py/type_num.h"
 
 #include <string.h>
 
@@ -67,16 +66,6 @@ lw_host_items_add(int64_t n)
     return before;
 }
 
-bool
-lw_host_loop_is_for(const lw_dtype *types, int n, PyArray_Descr *const *descriptors)
-{
-    for (int i = 0; i < n; i++)
-        if (types[i] != (lw_is_time(types[i]) ? lw_dtype_of_descr(descriptors[i])
-                                              : lw_dtype_from_num(descriptors[i]->type_num)))
-            return false;
-    return true;
-}
-
 int
 lw_host_loop_raise(const lw_scalar *scalar, uint32_t row, const uint64_t *words,
                    lw_raise_place *place)
@@ -90,12 +79,13 @@ lw_host_loop_raise(const lw_scalar *scalar, uint32_t row, const uint64_t *words,
 }
 
 int
-lw_host_loop_fail(lw_status status, lw_error *err)
+lw_host_loop_unknown(void)
 {
     PyGILState_STATE gil = PyGILState_Ensure();
+    lw_error err = {0};
 
-    lw_fail(err, status, "a loop over host memory failed");
-    lw_py_raise(err);
+    lw_fail(&err, LW_ERR_INTERNAL, "a loop over host memory failed");
+    lw_py_raise(&err);
     PyGILState_Release(gil);
     return -1;
 }

@@ -38,12 +38,11 @@ lw_host_call_begin(const lw_loop_table *table)
         lw_host_items_reset();
 }
 
-bool lw_host_loop_is_for(const lw_dtype *types, int n, PyArray_Descr *const *descriptors);
 /* What a run reported by `row` of scalar->raises, + 1, and what it carries. Always -1. */
 int lw_host_loop_raise(const lw_scalar *scalar, uint32_t row, const uint64_t *words,
                        lw_raise_place *place);
-/* The run itself failed. Always -1. */
-int lw_host_loop_fail(lw_status status, lw_error *err);
+/* NumPy asks for a loop that we do not have. Always -1. */
+int lw_host_loop_unknown(void);
 /* The end of a run over n elements. True: Ctrl-C ended it early, or is seen now; the exception
  * is set. */
 bool lw_host_loop_stopped(lw_stop *stop, int64_t n);

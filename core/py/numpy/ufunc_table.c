@@ -4,7 +4,9 @@
 #include "core/py/numpy/ufunc_inner.h"
 
 #include "core/py/numpy/host_loops.h"
+#include "core/py/descr.h"
 #include "core/py/numpy/loop_rows.h"
+#include "core/py/type_num.h"
 
 #include <assert.h>
 
@@ -101,7 +103,13 @@ lw_table_stats(lw_ufunc_head *self)
 static bool
 is_for(const lw_loop_head *loop, PyArray_Descr *const *descriptors)
 {
-    return lw_host_loop_is_for(loop->types, loop->nin + loop->nout, descriptors);
+    const lw_dtype *types = loop->types;
+
+    for (int i = 0; i < loop->nin + loop->nout; i++)
+        if (types[i] != (lw_is_time(types[i]) ? lw_dtype_of_descr(descriptors[i])
+                                              : lw_dtype_from_num(descriptors[i]->type_num)))
+            return false;
+    return true;
 }
 
 lw_loop_head *
