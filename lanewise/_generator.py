@@ -13,7 +13,7 @@ from collections.abc import MutableSequence
 import numpy as np
 
 from lanewise import _core, _placing
-from lanewise._containers import is_dask, says_no_stream
+from lanewise._containers import is_lazy, says_no_stream, with_library
 from lanewise._distributions import Distributions
 from lanewise._parameters import chances, common_shape, fits, integer, integers, is_scalar, kind_of, on_device, parameter, read_state, refuse_masked, spread, there
 
@@ -951,8 +951,8 @@ def _out_of_bounds(kind, low, high, endpoint):
 
 def _refuse_dask(name, x, indices):
     """TypeError for what would be computed here, as a whole. indices: what draws the indices of elements."""
-    if is_dask(x):
-        raise TypeError(f"{name} is a Dask array, which would be computed as a whole: pass {name}.compute(), or draw indices, as in {name}[g.{indices}]")
+    if is_lazy(x):
+        raise TypeError(f"{name} is {with_library(x)}, which would be computed as a whole: pass {name}.compute(), or draw indices, as in {name}[g.{indices}]")
 
 
 def _axis(axis, array):

@@ -18,7 +18,9 @@ from typing import Any
 import numpy as np
 
 import lanewise as lw
+from lanewise import _labelled
 from lanewise._containers import is_dask
+from lanewise._labelled import is_labelled
 
 _LONG = 16  # elements of a line from which on partitioning it pays
 
@@ -34,6 +36,8 @@ def topk(a, k, axis=-1, split_every=None):
     >>> lw.reductions.topk([[5.0, 1.0], [3.0, np.nan]], -1, axis=0)
     array([[3., 1.]])
     """
+    if is_labelled(a):
+        return _labelled.call(topk, locals())
     return _top("topk", a, k, axis, split_every)
 
 
@@ -45,6 +49,8 @@ def argtopk(a, k, axis=-1, split_every=None):
     >>> lw.reductions.argtopk([5, 1, 6, 6], -2)
     array([1, 0])
     """
+    if is_labelled(a):
+        return _labelled.call(argtopk, locals())
     return _top("argtopk", a, k, axis, split_every)
 
 

@@ -23,7 +23,9 @@ from typing import Any
 import numpy as np
 
 import lanewise as lw
+from lanewise import _labelled
 from lanewise._containers import answers_itself, is_dask, plain_of, refuse_loss, says_no_progress, says_no_stream, with_library
+from lanewise._labelled import is_labelled
 
 __all__ = [
     "affine_scan", "all", "any", "argmax", "argmin", "argtopk", "count_nonzero", "cumprod", "cumsum", "logsumexp", "max",
@@ -483,6 +485,8 @@ def count_nonzero(a, axis=None, *, keepdims=False, stream=None, progress=None):
     >>> lw.reductions.count_nonzero([[0, 1], [2, 3]], axis=0)
     array([1, 2])
     """
+    if is_labelled(a):
+        return _labelled.call(count_nonzero, locals())
     a = _array(a, "count_nonzero")
     return (_count_times if _kind(a) in "mM" else _count)(a, axis=axis, **_options(keepdims=keepdims, stream=stream, progress=progress))
 
@@ -629,6 +633,8 @@ def minmax(a, axis=None, out=None, keepdims=False, *, initial=..., where=True, s
     >>> lw.reductions.minmax([3, 9, 1])
     (np.int64(1), np.int64(9))
     """
+    if is_labelled(a):
+        return _labelled.call(minmax, locals())
     a, axis = _array(a, "minmax"), _whole(axis)
     if not _initial(initial):
         _check_not_empty(a.shape, axis, "zero-size array to reduction operation minmax which has no identity")
@@ -643,6 +649,8 @@ def logsumexp(a, axis=None, out=None, keepdims=False, *, where=True, stream=None
     >>> lw.reductions.logsumexp([1000.0, 1000.0])
     np.float64(1000.6931471805599)
     """
+    if is_labelled(a):
+        return _labelled.call(logsumexp, locals())
     a = _array(a, "logsumexp")
     return _logsumexp(a, axis=axis, where=where, **_options(dtype=_in_floats(a, None), out=out, keepdims=keepdims, stream=stream, progress=progress))
 
@@ -653,6 +661,8 @@ def top1(a, payload, axis=None, out=None, keepdims=False, *, stream=None, progre
     >>> lw.reductions.top1([0.5, 2.0, 1.0], [10, 20, 30])
     (np.float64(2.0), np.int64(20))
     """
+    if is_labelled(a):
+        return _labelled.call(top1, locals())
     a, payload = _array(a, "top1"), _array(payload, "top1", 2, records=True)
     axis = _whole(axis)
     shape = a.shape if a.shape == payload.shape else np.broadcast_shapes(a.shape, payload.shape)
@@ -721,6 +731,8 @@ def running_maximum(a, axis=0, out=None, *, stream=None):
     >>> lw.reductions.running_maximum([3, 1, 4, 1, 5])
     array([3, 3, 4, 4, 5])
     """
+    if is_labelled(a):
+        return _labelled.call(running_maximum, locals())
     a, axis = _array(a, "running_maximum"), _whole(axis)
     if axis not in (0, -1):
         _check_within(a, axis)
@@ -733,6 +745,8 @@ def affine_scan(a, b, axis=0, out=None, *, initial=0, stream=None):
     >>> lw.reductions.affine_scan([0.5, 0.5, 0.5], [1.0, 1.0, 1.0])
     array([1.  , 1.5 , 1.75])
     """
+    if is_labelled(a):
+        return _labelled.call(affine_scan, locals())
     return _scan("affine_scan", _affine, _array(a, "affine_scan"), _array(b, "affine_scan", 2), axis=_whole(axis), initial=(1, initial), **_options(out=out, stream=stream))
 
 
@@ -742,6 +756,8 @@ def segmented_sum(values, starts, axis=0, out=None, *, stream=None):
     >>> lw.reductions.segmented_sum([1, 2, 3, 4], [True, False, True, False])
     array([1, 3, 3, 7])
     """
+    if is_labelled(values):
+        return _labelled.call(segmented_sum, locals())
     return _scan("segmented_sum", _segmented, _array(values, "segmented_sum"), _array(starts, "segmented_sum", 2), axis=_whole(axis), **_options(out=out, stream=stream))
 
 
