@@ -169,11 +169,15 @@ def is_host(x: Any) -> bool:
 
 
 def zeros_where(blocks: Any, shape: Any, dtype: Any) -> Any:
-    """Zeros in a device array if one of the blocks is one."""
-    from lanewise import cuda
+    """Zeros in a device array if one of the blocks is one: on its device."""
+    from lanewise import _placing, cuda
 
     zeros = np.zeros(shape, dtype)
-    return cuda.to_device(zeros) if any(hasattr(block, "copy_to_host") for block in blocks) else zeros
+    for block in blocks:
+        if hasattr(block, "copy_to_host"):
+            with _placing.on_device_of(block):
+                return cuda.to_device(zeros)
+    return zeros
 
 
 def blocks_of(function: Any, index: Any, pairs: Any, dtypes: Any, like: Any = None, **more: Any) -> Any:

@@ -88,3 +88,73 @@ def test_classes_of_main_travel(tmp_path):
     bound()
     again = pickle.loads(pickle.dumps(f))
     np.testing.assert_array_equal(again(np.arange(3.0)), expected)
+
+
+RAISES = '''
+import pickle, sys
+import numpy as np, lanewise as lw
+
+
+class Outer:
+    class Bad(Exception):
+        pass
+
+
+def helper(a, b):
+    if a + b > 5:
+        raise Outer.Bad("a sum")
+    return a + b
+
+
+def make():
+    class Local(ValueError):
+        pass
+
+    @lw.vectorize
+    def limited(x):
+        if x > 5:
+            raise Local("too large")
+        return x
+
+    return limited
+
+
+@lw.forall
+def copied(i, x, out):
+    if x[i] > 5:
+        raise ZeroDivisionError("no")
+    out[i] = x[i]
+
+
+sys.stdout.buffer.write(pickle.dumps((make(), lw.reduce(helper), copied)))
+'''
+
+
+def test_errors_in_other_processes_name_the_users_file(tmp_path):
+    """And they are of the user's classes, those of functions and of classes too; to a process without the file."""
+    cloudpickle = pytest.importorskip("cloudpickle")
+    script = tmp_path / "program.py"
+    script.write_text(RAISES.replace("import pickle,", "import cloudpickle as pickle,"))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    made = subprocess.run([sys.executable, str(script)], env=environment, stdout=subprocess.PIPE, check=True).stdout
+    script.unlink()
+    lines = RAISES.splitlines()
+    for given, again in zip(pickle.loads(made), cloudpickle.loads(cloudpickle.dumps(pickle.loads(made)))):
+        for f in (given, again):
+            arguments = {"limited": (np.arange(10.0),), "helper": (np.arange(10.0),), "copied": (10, np.arange(10.0), np.zeros(10))}[f.py_func.__name__]
+            name, base, words = {"limited": ("Local", ValueError, "raise Local("), "helper": ("Bad", Exception, "raise Outer.Bad("), "copied": ("ZeroDivisionError", ArithmeticError, "raise Zero")}[f.py_func.__name__]
+            with pytest.raises(base) as raised:
+                f(*arguments)
+            line = 1 + next(i for i, text in enumerate(lines) if words in text)
+            assert type(raised.value).__name__ == name and f"at {script}:{line}" in str(raised.value)
+            assert (raised.value.file, raised.value.line) == (str(script), line)
+
+
+def test_errors_of_compiling_in_other_processes_name_the_users_file(tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text("import pickle, sys, lanewise as lw\n\n\n@lw.vectorize\ndef f(x):\n    return x + undefined\n\n\nsys.stdout.buffer.write(pickle.dumps(f))\n")
+    made = subprocess.run([sys.executable, str(script)], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, stdout=subprocess.PIPE, check=True).stdout
+    script.unlink()
+    with pytest.raises(lw.errors.LanewiseError) as raised:
+        pickle.loads(made)(np.arange(3.0))
+    assert f"--> {script}:6" in str(raised.value)
