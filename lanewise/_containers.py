@@ -121,5 +121,12 @@ def says_no_stream(stream: Any) -> bool:
     return config.target in ("cpu", "parallel", "python") and (type(stream) is int or hasattr(stream, "__cuda_stream__"))
 
 
+def refuse_progress(name: str, progress: Any, a: Any) -> None:
+    """TypeError for progress= of scans and selections, which nothing shows."""
+    if not says_no_progress(progress):
+        hint = ": use dask.diagnostics.ProgressBar" if is_lazy(a) else ", which reductions and functions of forall and jit have"
+        raise TypeError(f"{name}() has no progress={hint}")
+
+
 def says_no_progress(progress: Any) -> bool:
     return progress is None or isinstance(progress, (bool, np.bool_)) and not progress

@@ -25,23 +25,24 @@ from dask.array.core import unify_chunks
 import lanewise as lw
 from lanewise._containers import with_library
 from lanewise._labelled import Labels, is_labelled
-from lanewise._dask import Shipped, blocks_of, bounds_of, check_dtypes, is_dask, name_of, zeros_where
+from lanewise._dask import Shipped, blocks_of, bounds_of, called, check_dtypes, is_dask, name_of, refuse_keywords, zeros_where
 
 
-def map_blocks(kernel, *args, depth=0, boundary="none", dtype=None):
+def map_blocks(kernel, *args, depth=0, boundary="none", dtype=None, progress=None):
     """Implements lanewise.map_blocks."""
+    refuse_keywords("map_blocks", {"progress": progress})
     if not isinstance(kernel, (lw.Forall, lw.Kernel, lw._core.Launcher)):
         raise TypeError(f"map_blocks() runs functions of lw.forall and lw.jit, not {type(kernel).__name__}; a ufunc, gufunc or reduction is called with the arrays")
     labelled = [x for x in args if is_labelled(x)]
-    labels = Labels(f"map_blocks(): {name_of(kernel)}", labelled) if labelled else None
+    labels = Labels(f"map_blocks(): {called(kernel)}", labelled) if labelled else None
     args = [x.data if is_labelled(x) else x for x in args]
     arrays = [x for x in args if is_dask(x)]
     for i, x in enumerate(args):
         if not is_dask(x) and dask.is_dask_collection(x):
-            raise TypeError(f"map_blocks(): argument {i + 1} of {name_of(kernel)} is {with_library(x)} of a lazy array, which each block would compute as a "
+            raise TypeError(f"map_blocks(): argument {i + 1} of {called(kernel)} is {with_library(x)} of a lazy array, which each block would compute as a "
                             f"whole; pass {'x.data' if hasattr(x, 'data') else 'x.to_dask_array(lengths=True)'}")
     if not arrays:
-        raise TypeError(f"map_blocks() needs a Dask array among its arguments: call {name_of(kernel)} itself for others")
+        raise TypeError(f"map_blocks() needs a Dask array among its arguments: call {called(kernel)} itself for others")
     if labels is not None:
         labels.check(labelled, _ndim_of(kernel, arrays))
     plan = _Plan(kernel, args, arrays)
@@ -100,7 +101,7 @@ class _Plan:
 
     def __init__(self, kernel, args, arrays):
         function = kernel.kernel.py_func if isinstance(kernel, lw._core.Launcher) else kernel.py_func
-        parameters, self.name = list(inspect.signature(function).parameters), name_of(kernel)
+        parameters, self.name = list(inspect.signature(function).parameters), called(kernel)
         is_forall = isinstance(kernel, lw.Forall)
         self.ndim = _ndim_of(kernel, arrays)
         self.takes_offset = not is_forall and parameters[-1:] == ["offset"]

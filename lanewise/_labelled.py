@@ -103,9 +103,9 @@ def accumulate(r: Any, *arrays: Any, axis: Any = 0, out: Any = None, **given: An
     name = f"{_name_of(r)}.accumulate"
     _refuse_out(name, out)
     # axis and exclusive may come by position, behind the arrays
-    arrays, behind = [x for x in arrays if is_labelled(x) or np.ndim(x)], [x for x in arrays if not (is_labelled(x) or np.ndim(x))]
+    behind = [x for x in arrays if not (is_labelled(x) or np.ndim(x))]
     axis = _numbers(behind.pop(0) if behind else axis)
-    whole, *others = _aligned(name, arrays)
+    whole, *others = _aligned(name, [x for x in arrays if is_labelled(x) or np.ndim(x)])
     results = r.accumulate(whole.data, *(x.data for x in others), axis, *behind, **given)
     return _of_each(results, lambda one: whole.copy(data=one))
 
@@ -118,6 +118,8 @@ _PARTS = frozenset(("topk", "argtopk"))
 def call(function: Any, arguments: dict[str, Any]) -> Any:
     """A function of lanewise.reductions with these arguments, those that are arrays first: of their elements."""
     name, given = function.__name__, dict(arguments)
+    if name in _SCANS or name in _PARTS:
+        given.pop("progress")
     parameters = list(given)
     arrays = [given.pop(one) for one in parameters[: parameters.index("k" if name in _PARTS else "axis")]]
     if name in _PARTS:

@@ -12,7 +12,7 @@ import numpy as np
 import lanewise as lw
 from lanewise import _labelled
 from lanewise import reductions as _all_elements
-from lanewise._containers import is_dask
+from lanewise._containers import is_dask, refuse_progress
 from lanewise._labelled import is_labelled
 
 # ---- what the operators are ----
@@ -400,12 +400,13 @@ def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, mean, correction,
     return result
 
 
-def nancumsum(a, axis=None, dtype=None, out=None, *, stream=None):
+def nancumsum(a, axis=None, dtype=None, out=None, *, stream=None, progress=None):
     """Sums on the way in which NaN counts as 0, as numpy.nancumsum.
 
     >>> lw.reductions.nancumsum([1.0, np.nan, 3.0])
     array([1., 1., 4.])
     """
+    refuse_progress("nancumsum", progress, a)
     if is_labelled(a):
         return _labelled.call(nancumsum, locals())
     a, axis = _all_elements._flat(a, axis, "nancumsum")
@@ -415,12 +416,13 @@ def nancumsum(a, axis=None, dtype=None, out=None, *, stream=None):
     return _all_elements._scan("nancumsum", reduction, a, axis=axis, **_all_elements._options(dtype=dtype, out=out, stream=stream))
 
 
-def nancumprod(a, axis=None, dtype=None, out=None, *, stream=None):
+def nancumprod(a, axis=None, dtype=None, out=None, *, stream=None, progress=None):
     """Products on the way in which NaN counts as 1, as numpy.nancumprod.
 
     >>> lw.reductions.nancumprod([2.0, np.nan, 3.0])
     array([2., 2., 6.])
     """
+    refuse_progress("nancumprod", progress, a)
     if is_labelled(a):
         return _labelled.call(nancumprod, locals())
     a, axis = _all_elements._flat(a, axis, "nancumprod")
