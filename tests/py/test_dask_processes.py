@@ -34,6 +34,42 @@ def slow(block):
     return block
 
 
+@lw.guvectorize("(n)->()")
+def largest(x, out):
+    out[0] = x.max()
+
+
+@lw.forall
+def slope(i, x, out):
+    if 0 < i < x.size - 1:
+        out[i] = (x[i + 1] - x[i - 1]) / 2
+
+
+def lazily():
+    d = lw.random.Generator(9).standard_normal(size=(24, 1000), chunks=(3, 250))
+    line = d.reshape(-1)
+    last = lw.reduce(lambda a, b: (a[0] * 0.5 + b[0], 0), map=lambda x: (x, 0), finish=lambda a, b: a, identity=(0.0, 0))
+    return [lw.reductions.sum(d), lw.reductions.var(d, axis=0), last(d), spread(d, axis=1), shifted(d), lw.reductions.cumsum(line), lw.reductions.topk(line, 5),
+            lw.map_blocks(slope, line, depth=1, boundary="reflect"), largest(d, allow_rechunk=True), lw.random.Generator(3).integers(9, size=500, chunks=7)]
+
+
+def equal(results, lazy):
+    for one, other in zip(results, dask.compute(*lazy, scheduler="synchronous")):
+        assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
+
+
+def test_the_same_bits_in_two_processes(client):
+    lazy = lazily()
+    equal(client.gather(client.compute(lazy)), lazy)
+
+
+@pytest.mark.skipif("LW_MANY_PROCESSES" not in os.environ, reason="sixteen processes take a core half a minute to start: LW_MANY_PROCESSES=1 runs them")
+@pytest.mark.parametrize("count", [1, 4, 16])
+def test_the_same_bits_for_every_number_of_processes(count):
+    lazy = lazily()
+    equal(dask.compute(*lazy, scheduler="processes", num_workers=count), lazy)
+
+
 def test_a_worker_is_killed(client):
     d = lw.random.Generator(3).normal(size=2000, chunks=125).map_blocks(slow, dtype="f8")
     lazy = [lw.reductions.var(d), spread(d), shifted(d), lw.reductions.cumsum(d)]
