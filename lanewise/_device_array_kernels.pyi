@@ -1,3 +1,5 @@
+from typing import Any
+
 from lanewise._core import Forall, Kernel, Ufunc
 
 BLOCK: int
@@ -30,3 +32,5 @@ take_elements: Forall
 take_pairs: Forall
 take_rows: Forall
 within_row: Forall
+
+def position(index: Any, size: Any) -> Any: ...

@@ -154,7 +154,7 @@ _any = lw.reduce(_or)
 _all = lw.reduce(_and)
 _minmax = lw.reduce(_both_ends, map=lambda x: (x, x))
 _count = lw.reduce(_add, map=lambda x: 1 if x != 0 else 0)
-_sum_of_times = lw.reduce(_add, identity=np.timedelta64(0))
+_sum_of_times = lw.reduce(_add, identity=0)  # of any unit; NumPy 2.5 deprecates timedelta64 without one
 _count_times = lw.reduce(_add, map=lambda x: 1 if x else 0)
 _argmax = lw.reduce(_first_largest, map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)
 _argmin = lw.reduce(_first_smallest, map=lambda x, index: (x, index), finish=lambda value, at: at, commutative=True)
