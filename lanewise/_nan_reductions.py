@@ -342,6 +342,8 @@ def _argument(name, plain, of_complex, a, axis, out, keepdims, stream, progress)
 
 def _elements_at(a: np.ndarray, places: Any, axis: int | None, keepdims: bool) -> Any:
     """The elements of `a` that argmax(a, axis, keepdims=keepdims) and the like name. One is NaN only if its slice has nothing else."""
+    if a.ndim == 0:  # which has an axis 0 here, as for NumPy's argmax
+        return a
     if axis is None:
         return a.flat[np.asarray(places).item()]
     return np.take_along_axis(a, np.asarray(places) if keepdims else np.expand_dims(places, axis), axis)

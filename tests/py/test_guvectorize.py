@@ -572,7 +572,7 @@ def test_golden_errors(path, bless):
             exec(compile(source, name, "exec", dont_inherit=True), {"__name__": "case", "lw": lw, "np": np})
     finally:
         del linecache.cache[name]
-    message = f"{caught.type.__name__}: {caught.value}"
+    message = "\n".join([f"{caught.type.__name__}: {caught.value}", *getattr(caught.value, "__notes__", ())])  # Python 3.10 has no notes: they are in the text
     found = f"{source}--- error\n{message}\n"
     if bless:
         path.write_text(found, encoding="utf-8")
