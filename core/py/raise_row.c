@@ -132,7 +132,7 @@ static PyObject *next_argument(argument_reader *r);
 static PyObject *
 next_items(argument_reader *r, const lw_raise_arg *arg)
 {
-    PyObject *items = PyList_New(0), *result = items;
+    PyObject *items = PyList_New(0), *result;
 
     for (uint32_t i = 0; items && i < arg->n; i++) {
         PyObject *item = next_argument(r);

@@ -104,6 +104,22 @@ static const char *const of_arrays[] = {
 #include "core/tables/array_functions.def"
 };
 
+/* Functions of NumPy that are no methods of arrays. */
+static const char *const of_numpy[] = {
+#define ARRAY_FUNCTION(owner, name, module, helper, takes) ALONE_##owner(name)
+#define ALONE_NUMPY(name)                                  name,
+#define ALONE_BOTH(name)
+#define ALONE_METHOD(name)
+#define ALONE_ATTRIBUTE(name)
+#define ALONE_LINALG(name)
+#define ALONE_MATH(name)
+#define ALONE_PYTHON(name)
+#define ALONE_OPERATOR(name)
+#define ALONE_SPECIAL(name)
+#define ALONE_RANDOM(name)
+#include "core/tables/array_functions.def"
+};
+
 static const char *const of_numbers[] = {"real",       "imag",      "conjugate", "dtype",
                                          "item",       "astype",    "view",      "bit_count",
                                          "bit_length", "is_integer"};
@@ -129,10 +145,10 @@ names_of_object(lw_infer_frame *f, lw_type type, uint32_t *n)
 }
 
 static bool
-is_of_arrays(const char *name)
+is_among(const char *name, const char *const *names, size_t n)
 {
-    for (size_t i = 0; i < sizeof of_arrays / sizeof *of_arrays; i++)
-        if (strcmp(of_arrays[i], name) == 0)
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(names[i], name) == 0)
             return true;
     return false;
 }
@@ -143,9 +159,12 @@ lw_near_attribute(lw_infer_frame *f, lw_type type, const char *name)
     const char *near = NULL, **names;
     uint32_t n;
 
+    if (lw_array_row(f, type) && is_among(name, of_numpy, sizeof of_numpy / sizeof *of_numpy))
+        return lw_format_text(f, "arrays have no such method: write `np.%s(x)`", name);
     if (lw_array_row(f, type)) {
         near = lw_nearest(name, of_arrays, sizeof of_arrays / sizeof *of_arrays);
-    } else if (lw_type_is_number(f, type) && !is_of_arrays(name)) {
+    } else if (lw_type_is_number(f, type) &&
+               !is_among(name, of_arrays, sizeof of_arrays / sizeof *of_arrays)) {
         near = lw_nearest(name, of_numbers, sizeof of_numbers / sizeof *of_numbers);
     } else if (!lw_type_is_number(f, type)) {
         names = names_of_object(f, type, &n);
