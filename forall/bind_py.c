@@ -693,6 +693,8 @@ hint_of_type(PyObject *object)
     static const char filled[] = "; make it an array by np.fromiter";
     static const char drawn[] = "; call the functions of np.random in the function, or pass "
                                 "states of lanewise.random";
+    static const char a_date[] = "; np.datetime64(x, 'us') makes a date of it";
+    static const char a_duration[] = "; np.timedelta64(x, 'us') makes a duration of it";
     static const struct {
         const char *type, *hint;
     } rows[] = {
@@ -706,6 +708,11 @@ hint_of_type(PyObject *object)
         {"bytearray", "; make it an array by np.frombuffer"},
         {"range", "; pass its bounds, and let the function make the range"},
         {"slice", "; pass its bounds"},
+        {"datetime.datetime", a_date},
+        {"datetime.date", a_date},
+        {"Timestamp", a_date},
+        {"datetime.timedelta", a_duration},
+        {"Timedelta", a_duration},
         {"numpy.random._generator.Generator", drawn},
         {"numpy.random.mtrand.RandomState", drawn},
     };

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 _TOTAL, _VALUE, _FOUND, _ROWS, _LENGTH = ".total", ".value", ".found", ".rows", ".length"  # no names of the user's
+_REPEATED, _TURN = ".repeated", ".turn"
 _SEQUENCES = (ast.Tuple, ast.List, ast.ListComp)
 
 
@@ -192,9 +193,28 @@ def _suits(name: str, call: ast.Call) -> bool:
     return others == 0 or (name == "sum" and others == 1 and by_name)
 
 
+def _repeated(node: ast.expr) -> ast.ListComp | None:
+    """``[e] * n`` and ``n * [e]`` as a comprehension, which evaluates e once; None: it is another expression."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
+        return None
+    row, n = (node.left, node.right) if isinstance(node.left, ast.List) else (node.right, node.left)
+    if not isinstance(row, ast.List) or len(row.elts) != 1 or isinstance(n, _SEQUENCES):
+        return None
+    element = row.elts[0]
+    turns = ast.comprehension(ast.Name(_TURN, ast.Store()), ast.Call(_constant(range), [n], []), [], 0)
+    inner = _repeated(element)
+    if inner is not None:
+        return ast.ListComp(inner, [turns])
+    if isinstance(element, _SEQUENCES):
+        return None
+    once = ast.comprehension(ast.Name(_REPEATED, ast.Store()), ast.Tuple([element], ast.Load()), [], 0)
+    return ast.ListComp(_load(_REPEATED), [once, turns])
+
+
 def loop(name: str, call: ast.Call) -> ast.FunctionDef | None:
     """The function without parameters that gives what ``name(e for …)`` gives; None: the loop cannot say it."""
     generator = call.args[0] if call.args else None
+    generator = _repeated(generator) or generator if name == "array" else generator
     if not isinstance(generator, (ast.GeneratorExp, ast.ListComp)) or not _suits(name, call):
         return None
     if name == "array":

@@ -926,6 +926,26 @@ def _index_array(places):
     return np.empty(0, np.int64) if len(places) == 0 else _array_of(places)
 
 
+def _check_places(places, n):
+    for j in range(places.shape[0]):
+        if places.ndim > 1:
+            _check_places(places[j], n)
+        else:
+            _place(places[j], n)
+
+
+def _check_indices(a, axis, arrays):
+    """Before anything is stored, as in NumPy: whether all indices are inside. Masks are compared with the array's shape."""
+    if len(arrays) > 0:
+        if not isinstance(arrays[0], np.ndarray):
+            _check_indices(a, axis, (_index_array(arrays[0]), *arrays[1:]))
+        elif arrays[0].dtype.type == np.bool_:
+            _check_indices(a, axis + arrays[0].ndim, arrays[1:])
+        else:
+            _check_places(arrays[0], a.shape[axis])
+            _check_indices(a, axis + 1, arrays[1:])
+
+
 def _as_indices(a, axis, arrays):
     """Arrays of integers, one for each axis from this one on; a mask gives one for each of its axes."""
     if len(arrays) == 0:
@@ -1039,6 +1059,7 @@ def _any_meets(a, arrays):
 
 def put(a, axis, value, *arrays):
     """a[:, arrays[0], arrays[1]] = value. As in NumPy, what is read is copied first if it may be overwritten."""
+    _check_indices(a, axis, arrays)
     if isinstance(value, np.ndarray):
         if _arrays.meet(a, value):
             _put_at(a, axis, copy(value), _as_indices(a, axis, arrays))

@@ -7,6 +7,7 @@ signature, whose result it is; with slices as a subscript, it makes the type of 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -395,6 +396,20 @@ integer_domain = signed_domain | unsigned_domain
 real_domain = frozenset([float32, float64])
 complex_domain = frozenset([complex64, complex128])
 number_domain = real_domain | integer_domain | complex_domain
+
+_ABSENT = {  # numba's containers, and what takes their place
+    "ListType": "a list that grows is an array, `np.empty(n)`, and the number of its items", "List": "a list is an array, or a tuple, `types.UniTuple(dtype, n)`",
+    "DictType": "a dict with constant keys is captured; other keys and values are two arrays", "Set": "a set is a sorted array, as np.unique makes it",
+    "pyobject": "there is no object mode", "ClassType": "objects of ordinary classes are arguments as they are",
+    "FunctionType": "functions are captured, or passed to the function that calls them", "Optional": "None is an argument as it is",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ABSENT:
+        raise AttributeError(f"lanewise.types has no {name}: {_ABSENT[name]}", name=name)
+    raise AttributeError(f"module 'lanewise.types' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+
 
 __all__ = [
     "Array", "BaseTuple", "Boolean", "BooleanLiteral", "CPointer", "Complex", "Dummy", "Float", "Integer", "IntegerLiteral", "Literal", "NPDatetime", "NPTimedelta", "NamedTuple",

@@ -49,6 +49,12 @@ value_object(lw_dtype dtype, const uint64_t *slots)
     }
 }
 
+PyObject *
+lw_print_value(const lw_format *format, const uint64_t *slots)
+{
+    return value_object(format->values[0].dtype, slots);
+}
+
 static PyObject *
 value_text(lw_dtype dtype, const uint64_t *slots, const char *spec)
 {

@@ -14,5 +14,7 @@ int lw_print_show(void);
 int lw_print_show_anyway(void);
 /* The text of one line; a new reference. */
 PyObject *lw_print_line(const lw_format *format, const uint64_t *slots);
+/* The first value of a line, as a Python number or a NumPy scalar; a new reference. */
+PyObject *lw_print_value(const lw_format *format, const uint64_t *slots);
 
 #endif

@@ -120,9 +120,113 @@ is_of_heap(const lw_raise_row *row, const lw_raise_place *place)
            strcmp(row->message, LW_COUNTED_NO_MEMORY) == 0;
 }
 
+/* ---- arguments ---- */
+
+typedef struct argument_reader {
+    const lw_raise_row *row;
+    const uint64_t *words; /* the next ones */
+    uint32_t at, n_words;
+} argument_reader;
+
+static PyObject *next_argument(argument_reader *r);
+
+static PyObject *
+next_items(argument_reader *r, const lw_raise_arg *arg)
+{
+    PyObject *items = PyList_New(0), *result;
+
+    for (uint32_t i = 0; items && i < arg->n; i++) {
+        PyObject *item = next_argument(r);
+        if (item == NULL || PyList_Append(items, item) < 0)
+            Py_CLEAR(items);
+        Py_XDECREF(item);
+    }
+    if (items != NULL && arg->kind == LW_RAISE_TUPLE) {
+        result = PyList_AsTuple(items);
+        Py_DECREF(items);
+        return result;
+    }
+    return items;
+}
+
+static PyObject *
+next_argument(argument_reader *r)
+{
+    const lw_raise_arg *arg = &r->row->args[r->at++];
+    const lw_format *format = lw_format_find(arg->format);
+    const uint64_t *words = r->words;
+    PyObject *text, *number;
+
+    if (arg->kind == LW_RAISE_NONE)
+        return Py_NewRef(Py_None);
+    if (arg->kind == LW_RAISE_TUPLE || arg->kind == LW_RAISE_LIST)
+        return next_items(r, arg);
+    if (format == NULL || format->n_slots > r->n_words) {
+        PyErr_SetString(PyExc_SystemError, "an argument of an exception is not known");
+        return NULL;
+    }
+    r->words += format->n_slots;
+    r->n_words -= format->n_slots;
+    if (arg->kind == LW_RAISE_NUMBER && format->n > 0)
+        return lw_print_value(format, words);
+    text = lw_print_line(format, words);
+    if (arg->kind == LW_RAISE_TEXT || text == NULL)
+        return text;
+    number = PyLong_FromUnicodeObject(text, 10);
+    Py_DECREF(text);
+    return number;
+}
+
+/* What `raise` gives to the class: a tuple, and a dict or NULL; new references. NULL: an
+ * exception is set. */
+static PyObject *
+arguments_of(const lw_raise_row *row, const lw_raise_place *place, PyObject **keywords)
+{
+    argument_reader r = {row, place->words, 0, LW_RAISE_WORDS};
+    PyObject *list = PyList_New(0), *args;
+    bool good = list != NULL;
+
+    *keywords = NULL;
+    while (good && r.at < row->n_args) {
+        const char *name = row->args[r.at].name;
+        PyObject *value = next_argument(&r);
+        if (value != NULL && name != NULL && *keywords == NULL)
+            *keywords = PyDict_New();
+        good = value != NULL &&
+               (name == NULL ? PyList_Append(list, value) == 0
+                             : *keywords && PyDict_SetItemString(*keywords, name, value) == 0);
+        Py_XDECREF(value);
+    }
+    args = good ? PyList_AsTuple(list) : NULL;
+    Py_XDECREF(list);
+    if (args == NULL)
+        Py_CLEAR(*keywords);
+    return args;
+}
+
+/* As str() of an exception with these arguments. */
+static PyObject *
+message_of_arguments(const lw_raise_row *row, const lw_raise_place *place)
+{
+    PyObject *keywords, *args = arguments_of(row, place, &keywords), *text = NULL;
+
+    if (args != NULL && PyTuple_GET_SIZE(args) == 1)
+        text = PyObject_Str(PyTuple_GET_ITEM(args, 0));
+    else if (args != NULL)
+        text = PyTuple_GET_SIZE(args) ? PyObject_Repr(args) : PyUnicode_FromString("");
+    Py_XDECREF(args);
+    Py_XDECREF(keywords);
+    return text;
+}
+
+/* ---- texts ---- */
+
 static PyObject *
 message_of(const lw_raise_row *row, const lw_raise_place *place)
 {
+    if (row->n_args)
+        return message_of_arguments(row, place);
+
     const lw_format *format = row->format ? lw_format_find(row->format) : NULL;
 
     if (is_of_heap(row, place))
@@ -183,6 +287,53 @@ text_of(const lw_raise_row *row, const lw_raise_place *place, const char *stand_
     return text;
 }
 
+/* "raised in `f` at file:3, element 0", which tracebacks show. Python 3.10 has no notes. */
+static void
+note(PyObject *exception, const lw_raise_row *row, const lw_raise_place *place)
+{
+    PyObject *where = place_text(place);
+    PyObject *text = where ? PyUnicode_FromFormat("raised in `%s` at %s:%u%U", row->function,
+                                                  row->file, (unsigned)row->line, where)
+                           : NULL;
+    PyObject *done = text ? PyObject_CallMethod(exception, "add_note", "O", text) : NULL;
+
+    if (done == NULL)
+        PyErr_Clear();
+    Py_XDECREF(done);
+    Py_XDECREF(text);
+    Py_XDECREF(where);
+}
+
+/* Whether the class, or one that it derives from, makes its exceptions by code of its own,
+ * which has to get the arguments of `raise`; others get one text, which says where, too. */
+static bool
+has_own_code(PyObject *class)
+{
+    PyObject *init = PyObject_GetAttrString(class, "__init__");
+    PyObject *new = init ? PyObject_GetAttrString(class, "__new__") : NULL;
+    bool own =
+        new != NULL && (!Py_IS_TYPE(init, &PyWrapperDescr_Type) || !PyCFunction_Check(new));
+
+    if (new == NULL)
+        PyErr_Clear();
+    Py_XDECREF(init);
+    Py_XDECREF(new);
+    return own;
+}
+
+static PyObject *
+made_of_arguments(const lw_raise_row *row, const lw_raise_place *place, PyObject *class)
+{
+    PyObject *keywords, *args = arguments_of(row, place, &keywords);
+    PyObject *exception = args ? PyObject_Call(class, args, keywords) : NULL;
+
+    if (exception != NULL && PyExceptionInstance_Check(exception))
+        note(exception, row, place);
+    Py_XDECREF(args);
+    Py_XDECREF(keywords);
+    return exception;
+}
+
 /* What is set becomes the cause of the exception that stands for it. */
 static void
 chain(PyObject *exception, PyObject *type, PyObject *cause, PyObject *trace)
@@ -195,14 +346,17 @@ chain(PyObject *exception, PyObject *type, PyObject *cause, PyObject *trace)
     Py_XDECREF(trace);
 }
 
-/* RuntimeError where the class does not take one text, because of the class's own exception.
- * NULL: an exception is set. */
+/* RuntimeError where the class does not take its arguments, because of the class's own
+ * exception. NULL: an exception is set. */
 static PyObject *
 exception_of(const lw_raise_row *row, const lw_raise_place *place, PyObject *class)
 {
     bool found = class != PyExc_RuntimeError || strcmp(row->exception, "RuntimeError") == 0;
     PyObject *text = text_of(row, place, found ? NULL : row->exception);
-    PyObject *exception = text ? PyObject_CallOneArg(class, text) : NULL;
+    bool own = text != NULL && strchr(row->exception, ':') != NULL && has_own_code(class);
+    PyObject *exception = own    ? made_of_arguments(row, place, class)
+                          : text ? PyObject_CallOneArg(class, text)
+                                 : NULL;
 
     if (text != NULL && (exception == NULL || !PyExceptionInstance_Check(exception))) {
         PyObject *type, *cause, *trace;

@@ -106,3 +106,46 @@ def test_numba_typing():
 def test_what_is_refused(f):
     with pytest.raises(lw.errors.CompileError, match="E103: a .* cannot be compiled(?s:.)*in `np.array` an array of numbers"):
         njit(f)(X)
+
+
+# ---- np.array([x] * n) ----
+
+
+REPEATED = [
+    lambda x, n: np.array([x] * n),
+    lambda x, n: np.array(n * [x]),
+    lambda x, n: np.asarray([x + 1] * (n + 1)),
+    lambda x, n: np.array([0.0] * n),
+    lambda x, n: np.array([2] * 4),
+    lambda x, n: np.array([x] * n, dtype=np.float32),
+    lambda x, n: np.array([[x] * n] * 2),
+    lambda x, n: np.array([[0] * 3] * n),
+    lambda x, n: np.array([True] * n),
+    lambda x, n: np.array([1j * x] * len(np.zeros(n))),
+]
+
+
+@pytest.mark.parametrize("function", REPEATED)
+@pytest.mark.parametrize("n", [1, 3, 20])
+def test_repeated_lists(function, n):
+    for x in (2.5, 3):
+        expected, got = function(x, n), lw.jit(function)(x, n)
+        assert got.dtype == expected.dtype and np.array_equal(got, expected)
+
+
+def test_repeated_lists_without_items():
+    for n in (0, -2):
+        assert lw.jit(lambda x, n: np.array([x] * n))(2.5, n).shape == (0,)
+
+
+def test_what_is_repeated_is_evaluated_once():
+    @lw.jit
+    def f(a):
+        def next_one():
+            a[0] += 1
+            return a[0]
+
+        return np.array([next_one()] * 3)
+
+    a = np.zeros(1)
+    assert f(a).tolist() == [1, 1, 1] and a[0] == 1

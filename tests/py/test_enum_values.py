@@ -582,3 +582,33 @@ def test_a_flag_in_a_variable_has_a_value():
         return c + x
 
     assert both(1.0) == 4.0 and njit(lambda c: c + 1)(Access.BOTH) == 4
+
+
+# ---- the class as a sequence ----
+
+
+def lengths():
+    return len(Color), len(Access)
+
+
+def in_order():
+    total = 0
+    for c in tuple(Color):
+        total = 10 * total + c.value
+    return total
+
+
+def backwards():
+    total = 0
+    for c in reversed(Color):
+        total = 10 * total + c.value
+    return total
+
+
+def listed(c):
+    return c in list(Color), c in tuple(Color)
+
+
+@pytest.mark.parametrize("function, args", [(lengths, ()), (in_order, ()), (backwards, ()), (listed, (Color.RED,))])
+def test_the_class_as_a_sequence(function, args):
+    assert njit(function)(*args) == function(*args)

@@ -397,3 +397,55 @@ def test_a_function_that_may_write_to_its_argument():
         return (a + 1) * np.nan_to_num(a, copy=False)
 
     np.testing.assert_array_equal(f(np.array([np.nan, 1.0])), [np.nan, 2.0])
+
+
+# ---- an index that is outside: nothing is stored ----
+
+
+def put_one(x, at, v):
+    x[at] = v
+
+
+def put_number(x, at, v):
+    x[at] = 7.0
+
+
+def put_rows(x, at, v):
+    x[at] = v[:, None]
+
+
+def put_columns(x, at, v):
+    x[:, at] = v
+
+
+def put_both(x, at, v):
+    x[at, at[::-1]] = v
+
+
+def put_list(x, at, v):
+    x[[0, at[2]]] = 7.0
+
+
+def put_nested(x, at, v):
+    x[at.reshape(3, 1)] = 7.0
+
+
+def put_masked(x, at, v):
+    x[x[:, 0] == x[:, 0], at] = v
+
+
+def add_at(x, at, v):
+    x[at] += 1.0
+
+
+@pytest.mark.parametrize("function", [put_one, put_number, put_rows, put_columns, put_both, put_list, put_nested, put_masked, add_at])
+@pytest.mark.parametrize("bad", [9, -10, 5, -6, 2**40])
+def test_nothing_is_stored_if_an_index_is_outside(function, bad):
+    at = np.array([0, 1, bad])
+    v = np.array([1.0, 2.0, 3.0])
+    shape = 5 if function in (put_one, put_number, put_list, add_at) else (3, 5) if function is put_masked else (5, 5)
+    for run in (function, njit(function)):
+        x = np.zeros(shape)
+        with pytest.raises(IndexError, match=f"index {bad} is out of bounds"):
+            run(x, at, v)
+        assert not x.any()

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from lanewise import errors
 import lanewise.errors
 
 
@@ -32,6 +33,12 @@ def raises_own(x):
 def raises_picky(x):
     if x > 2:
         raise Picky("too", "big")
+    return x
+
+
+def raises_picky_with_one(x):
+    if x > 2:
+        raise Picky("too")
     return x
 
 
@@ -68,9 +75,9 @@ def test_word_for_word(function, part, cls, message):
 
 
 def test_a_class_that_takes_no_text():
-    with pytest.raises(RuntimeError, match="too") as info:
-        lw.vectorize(raises_picky)(np.arange(6.0))
-    assert info.value.function == "raises_picky" and info.value.element == 3
+    with pytest.raises(RuntimeError, match=r"^Picky: too \(raised") as info:
+        lw.vectorize(raises_picky_with_one)(np.arange(6.0))
+    assert info.value.function == "raises_picky_with_one" and info.value.element == 3
 
     @lw.forall
     def decodes(i):
@@ -553,3 +560,142 @@ def test_a_class_that_cannot_be_made_is_named_with_the_reason():
     with pytest.raises(RuntimeError, match=r"^Picky: too \(raised") as info:
         picky(1)
     assert isinstance(info.value.__cause__, TypeError) and "__init__" in str(info.value.__cause__)
+
+
+class Coded(ValueError):
+    def __init__(self, text, code=None, *, limit=None):
+        super().__init__(f"{text} {code}")
+        self.code, self.limit = code, limit
+
+
+class Heir(Coded):
+    pass
+
+
+class Anew(Exception):
+    def __new__(cls, code):
+        made = super().__new__(cls, code)
+        made.code = code
+        return made
+
+
+class Bare(Exception):
+    def __init__(self):
+        super().__init__("bare")
+
+
+def raise_texts(x):
+    if x > 1:
+        raise Picky("too", "big")
+    return x
+
+
+def raise_int(x):
+    if x > 1:
+        raise Coded("no", 7)
+    return x
+
+
+def raise_value_of_heir(x):
+    if x > 1:
+        raise Heir("no", x)
+    return x
+
+
+def raise_keywords(x):
+    if x > 1:
+        raise Coded("no", limit=3, code=x)
+    return x
+
+
+def raise_joined(x):
+    if x > 1:
+        raise Coded(f"x is {x:.1f}", 2)
+    return x
+
+
+def raise_nested(x):
+    if x > 1:
+        raise Coded("no", ((1, None), (x,)))
+    return x
+
+
+def raise_anew(x):
+    if x > 1:
+        raise Anew(True)
+    return x
+
+
+def raise_wide(x):
+    if x > 1:
+        raise Anew(2**70)
+    return x
+
+
+def raise_bare(x):
+    if x > 1:
+        raise Bare
+    return x
+
+
+def raise_empty_text(x):
+    if x > 1:
+        raise Anew("")
+    return x
+
+
+WITH_ARGUMENTS = [raise_texts, raise_int, raise_value_of_heir, raise_keywords, raise_joined, raise_nested, raise_anew, raise_wide, raise_bare, raise_empty_text]
+
+
+@pytest.mark.parametrize("function", WITH_ARGUMENTS)
+def test_classes_with_code_of_their_own_get_the_arguments(function):
+    with pytest.raises(Exception) as expected:
+        function(2.0)
+    for run in (lambda: lw.jit(function)(2.0), lambda: lw.vectorize(function)(np.arange(4.0))):
+        with pytest.raises(type(expected.value)) as info:
+            run()
+        got = info.value
+        assert type(got) is type(expected.value) and str(got) == str(expected.value)
+        assert repr(got.args) == repr(expected.value.args)
+        for name in ("code", "limit"):
+            value = getattr(expected.value, name, None)
+            assert getattr(got, name, None) == value and type(getattr(got, name, None)) is type(value)
+        assert got.function == function.__name__ and got.file == __file__
+        if hasattr(got, "add_note"):
+            assert got.__notes__[0].startswith(f"raised in `{function.__name__}` at {__file__}:{got.line}")
+
+
+def test_the_place_is_in_the_note():
+    with pytest.raises(Coded) as info:
+        lw.vectorize(raise_int)(np.arange(4.0))
+    assert info.value.element == 2
+    if hasattr(info.value, "add_note"):
+        assert info.value.__notes__[0].endswith(", element 2")
+
+
+def test_arguments_that_the_class_does_not_take():
+    @lw.jit
+    def too_many(x):
+        if x > 1:
+            raise Anew("a", x)
+        return x
+
+    @lw.jit
+    def no_such_keyword(x):
+        if x > 1:
+            raise Coded("a", colour=x)
+        return x
+
+    for f, name in ((too_many, "Anew"), (no_such_keyword, "Coded")):
+        with pytest.raises(RuntimeError, match=rf"^{name}: \('a', 2.0\)|^{name}: a ") as info:
+            f(2.0)
+        assert isinstance(info.value.__cause__, TypeError)
+
+
+def test_keywords_of_pythons_own_exceptions_are_refused():
+    @lw.jit
+    def f(x):
+        raise ImportError("a", name="b")
+
+    with pytest.raises(errors.UnsupportedError, match="E101(.|\n)*Python's own exceptions take no keywords here"):
+        f(1)

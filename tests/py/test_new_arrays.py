@@ -329,10 +329,101 @@ def test_errors():
 
     @lw.jit
     def walrus(x):
-        return x + (y := x + 1) + y
+        y = x + 1
+        y += (y := x + 2)
+        return y
 
-    with pytest.raises(errors.UnsupportedError, match="E160: `:=` of a new array"):
+    with pytest.raises(errors.UnsupportedError, match="E160: `:=` of the array that the statement changes"):
         walrus(np.zeros(3))
+
+
+def walrus_in_expression(x):
+    return x + (y := x + 1) + y
+
+
+def walrus_replaces(x):
+    y = x * 3
+    return y + (y := x + 1) + (y := y * 2) + y
+
+
+def walrus_in_tuple(x):
+    y = x * 3
+    z = (y, (y := x + 1), y)
+    return z[0] + z[1] * 10 + z[2] * 100
+
+
+def walrus_in_while(x):
+    n, y = 0.0, x
+    while (y := y[1:] * 2).size > 0:
+        n += y.sum()
+    return n
+
+
+def walrus_in_and(x):
+    if x[0] > 0 and (y := x + 1)[0] > 0 and (z := y * 2)[1] > 0:
+        return z
+    return x
+
+
+def walrus_in_call(x):
+    def both(a, b):
+        return a + 10 * b
+
+    y = x + 1
+    return both(y, (y := x * 2)) + y
+
+
+def walrus_of_parameter(x):
+    x = x * 2
+    return x + (x := x + 1) + x
+
+
+def walrus_in_index(x):
+    y = x + 1
+    y[(y := x * 2).size - 1] = 7.0
+    return y
+
+
+def walrus_in_inner_function(x):
+    def grown(a):
+        return a + (a := a * 2) + a
+
+    total = 0.0
+    for i in range(3):
+        total += grown(x).sum() + grown(x + i).sum()
+    return total
+
+
+def walrus_of_tuples(x):
+    t = (x + 1, x + 2)
+    return t[0] + (t := (x * 3, x * 5))[1] + t[0]
+
+
+WALRUSES = [walrus_in_expression, walrus_replaces, walrus_in_tuple, walrus_in_while, walrus_in_and, walrus_in_call, walrus_of_parameter, walrus_in_index,
+            walrus_in_inner_function, walrus_of_tuples]
+
+
+@pytest.mark.parametrize("function", WALRUSES)
+def test_walrus_of_new_arrays(function):
+    compiled = lw.jit(function)
+    x = np.arange(1.0, 5.0)
+    assert np.array_equal(compiled(x), function(x))
+    if hasattr(_core, "_memory_live"):
+        before = _core._memory_live()
+        for _ in range(50):
+            compiled(x)
+        assert _core._memory_live() == before
+
+
+def test_walrus_of_a_new_array_in_prange():
+    @lw.jit
+    def f(x):
+        total = 0.0
+        for i in lw.prange(5):
+            total += (y := x * i).sum() + y[0]
+        return total
+
+    assert f(np.arange(1.0, 4.0)) == 70
 
 
 def test_memory_error_is_never_ignored():

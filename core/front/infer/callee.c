@@ -174,9 +174,11 @@ call_constant(lw_infer_frame *f, uint32_t node, uint32_t number, const lw_arg_li
         return lw_complain(
             f, loc, "E152",
             lw_format_text(f, "%s", constant->text ? constant->text : "this object"),
-            constant->help ? constant->help
-                           : "write it as a Python function; docs/supported.md lists the "
-                             "functions of math and NumPy that are known",
+            constant->help
+                ? constant->help
+                : "write it as a Python function; the page \"Supported Python\" of the "
+                  "documentation lists the "
+                  "functions of math and NumPy that are known",
             "this cannot be called from compiled code");
     case LW_K_EXCEPTION:
         return lw_complain(f, loc, "E101", NULL, "use it in `raise`",

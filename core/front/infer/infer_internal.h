@@ -873,6 +873,8 @@ lw_status lw_infer_method(lw_infer_frame *f, uint32_t node, lw_infer_value objec
 bool lw_is_method_of_numbers(const char *name);
 /* Help for `%` and the formatting methods of texts; NULL: the object is no text. */
 const char *lw_help_for_text(lw_infer_frame *f, lw_infer_value object);
+/* "did you mean `shape`?", of an attribute or method that there is not; NULL: none is near. */
+const char *lw_near_attribute(lw_infer_frame *f, lw_type type, const char *name);
 /* Help where a number stands in the place of an array: how a function gets arrays. NULL: the
  * value is no number, or the function gets arrays. */
 const char *lw_help_for_number(lw_infer_frame *f, lw_infer_value value);

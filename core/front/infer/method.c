@@ -85,6 +85,94 @@ help_for_array(const char *name)
     return "write the loop over its elements";
 }
 
+/* ---- the nearest name ---- */
+
+static const char *const of_arrays[] = {
+    "shape", "size",   "ndim", "dtype", "strides", "itemsize",  "real",
+    "imag",  "astype", "item", "view",  "conj",    "conjugate",
+#define ARRAY_FUNCTION(owner, name, module, helper, takes) NEAR_##owner(name)
+#define NEAR_NUMPY(name)
+#define NEAR_BOTH(name)      name,
+#define NEAR_METHOD(name)    name,
+#define NEAR_ATTRIBUTE(name) name,
+#define NEAR_LINALG(name)
+#define NEAR_MATH(name)
+#define NEAR_PYTHON(name)
+#define NEAR_OPERATOR(name)
+#define NEAR_SPECIAL(name)
+#define NEAR_RANDOM(name)
+#include "core/tables/array_functions.def"
+};
+
+/* Functions of NumPy that are no methods of arrays. */
+static const char *const of_numpy[] = {
+#define ARRAY_FUNCTION(owner, name, module, helper, takes) ALONE_##owner(name)
+#define ALONE_NUMPY(name)                                  name,
+#define ALONE_BOTH(name)
+#define ALONE_METHOD(name)
+#define ALONE_ATTRIBUTE(name)
+#define ALONE_LINALG(name)
+#define ALONE_MATH(name)
+#define ALONE_PYTHON(name)
+#define ALONE_OPERATOR(name)
+#define ALONE_SPECIAL(name)
+#define ALONE_RANDOM(name)
+#include "core/tables/array_functions.def"
+};
+
+static const char *const of_numbers[] = {"real",       "imag",      "conjugate", "dtype",
+                                         "item",       "astype",    "view",      "bit_count",
+                                         "bit_length", "is_integer"};
+
+/* The names of the fields and members of an object. *n: how many. */
+static const char **
+names_of_object(lw_infer_frame *f, lw_type type, uint32_t *n)
+{
+    const lw_type_row *row = lw_type_get_kind(lw_types_of(f), type, LW_TK_TUPLE);
+    const lw_class *class = lw_class_of(f, type);
+    uint32_t n_fields = row && row->names ? row->n : 0,
+             n_members = class ? class->n_members : 0;
+    const char **names =
+        lw_arena_take(f->run->arena, (n_fields + n_members + 1) * sizeof *names);
+
+    *n = 0;
+    for (uint32_t i = 0; names && i < n_fields; i++)
+        names[(*n)++] = row->names[i];
+    for (uint32_t i = 0; names && i < n_members; i++)
+        if (class->members[i].name[0] != '_')
+            names[(*n)++] = class->members[i].name;
+    return names;
+}
+
+static bool
+is_among(const char *name, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+const char *
+lw_near_attribute(lw_infer_frame *f, lw_type type, const char *name)
+{
+    const char *near = NULL, **names;
+    uint32_t n;
+
+    if (lw_array_row(f, type) && is_among(name, of_numpy, sizeof of_numpy / sizeof *of_numpy))
+        return lw_format_text(f, "arrays have no such method: write `np.%s(x)`", name);
+    if (lw_array_row(f, type)) {
+        near = lw_nearest(name, of_arrays, sizeof of_arrays / sizeof *of_arrays);
+    } else if (lw_type_is_number(f, type) &&
+               !is_among(name, of_arrays, sizeof of_arrays / sizeof *of_arrays)) {
+        near = lw_nearest(name, of_numbers, sizeof of_numbers / sizeof *of_numbers);
+    } else if (!lw_type_is_number(f, type)) {
+        names = names_of_object(f, type, &n);
+        near = names && n ? lw_nearest(name, names, n) : NULL;
+    }
+    return near && strcmp(near, name) ? lw_format_text(f, "did you mean `%s`?", near) : NULL;
+}
+
 const char *
 lw_help_for_list(lw_infer_frame *f, lw_infer_value object, const char *name)
 {
@@ -203,14 +291,17 @@ lw_infer_method(lw_infer_frame *f, uint32_t node, lw_infer_value object, const l
         typed->operand = object.type == LW_DT_b1 ? lw_weak_int(f) : object.type;
         return lw_take_object(f, node, LW_CALL_METHOD, LW_NAME_float_is_integer);
     }
-    if (strcmp(name, "conjugate") != 0 || n || !lw_type_is_number(f, object.type))
+    if (strcmp(name, "conjugate") != 0 || n || !lw_type_is_number(f, object.type)) {
+        const char *near = lw_near_attribute(f, object.type, name);
         return lw_complain(
             f, lw_node_of(f, node)->loc, "E161",
             lw_format_text(f, "the object is %s", lw_describe_type(f, object.type)),
-            lw_array_row(f, object.type)        ? help_for_array(name)
+            near != NULL                        ? near
+            : lw_array_row(f, object.type)      ? help_for_array(name)
             : lw_type_is_number(f, object.type) ? lw_help_for_number(f, object)
                                                 : lw_help_for_text(f, object),
             "no method `%s` in compiled code", name);
+    }
     out->type = object.type == LW_DT_b1 ? lw_weak_int(f) : object.type;
     typed->operand = out->type;
     return lw_take_object(f, node, LW_CALL_METHOD, LW_NAME_numpy_conjugate);

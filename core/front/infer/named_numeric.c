@@ -376,15 +376,42 @@ fail:
     return status;
 }
 
+/* Whether bound i is a constant that no element passes: -2 is below every uint8. As in NumPy,
+ * it bounds nothing then. */
+static bool
+bounds_nothing(const numeric_call *c, uint32_t i)
+{
+    lw_types *types = lw_types_of(c->f);
+    lw_dtype dtype = lw_type_stored(types, c->args[0].value.type);
+    const lw_arg *bound = &c->args[i];
+
+    if (i == 0 || lw_type_kind_of(types, c->args[0].value.type) != LW_TK_SCALAR ||
+        !lw_is_integer(dtype) || bound->entry == 0 ||
+        lw_type_kind_of(types, bound->value.type) != LW_TK_LITERAL ||
+        lw_literal_fits(types, bound->value.type, dtype))
+        return false;
+    return (lw_type_get(types, bound->value.type)->lo < 0) == (i == 1);
+}
+
 static lw_status
 type_numpy_clip(numeric_call *c)
 {
     lw_status status = LW_OK;
+    const lw_arg *given = c->args;
+    lw_arg args[3];
 
     for (uint32_t i = 0; i < c->n; i++)
         if (i == 0 || c->args[i].value.type != LW_T_NONE)
             LW_TRY(check_arguments(c, i, i + 1, TAKES_COMPLEX | TAKES_FLOAT | TAKES_BOOL));
-    LW_TRY(promote_arguments(c, 0, c->n, &c->operand));
+    assert(c->n <= 3);
+    memcpy(args, given, c->n * sizeof *args);
+    for (uint32_t i = 1; i < c->n; i++)
+        if (bounds_nothing(c, i))
+            args[i].value.type = LW_T_NONE;
+    c->args = args;
+    status = promote_arguments(c, 0, c->n, &c->operand);
+    c->args = given;
+    LW_TRY(status);
     c->operand = c->type = strong(c->f, c->operand);
 fail:
     return status;

@@ -124,8 +124,9 @@ lw_infer_object_attribute(lw_infer_frame *f, uint32_t node, lw_infer_value objec
     if (member == NULL)
         return lw_complain(
             f, loc, "E161",
-            lw_format_text(f, "the object is %s", lw_describe_type(f, object.type)), NULL,
-            "no attribute `%s` in compiled code", name);
+            lw_format_text(f, "the object is %s", lw_describe_type(f, object.type)),
+            lw_near_attribute(f, object.type, name), "no attribute `%s` in compiled code",
+            name);
     if (member->kind == LW_MEMBER_CONSTANT)
         *out = lw_constant_value(f, member->index);
     else if (member->kind == LW_MEMBER_PROPERTY)

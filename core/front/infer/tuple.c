@@ -622,7 +622,7 @@ static lw_status
 infer_attribute_of(lw_infer_frame *f, uint32_t node, lw_infer_value object, lw_infer_value *out)
 {
     const lw_node *n = lw_node_of(f, node);
-    const char *name = lw_constant_text(f, n->b);
+    const char *name = lw_constant_text(f, n->b), *near;
     lw_status status;
     bool found = false;
 
@@ -655,9 +655,11 @@ infer_attribute_of(lw_infer_frame *f, uint32_t node, lw_infer_value object, lw_i
     }
     if (lw_record_of(lw_types_of(f), object.type))
         return lw_infer_field(f, node, object.type, name, &out->type);
+    near = lw_near_attribute(f, object.type, name);
     return lw_complain(f, n->loc, "E161",
                        lw_format_text(f, "the object is %s", lw_describe_type(f, object.type)),
-                       is_object(f, object)
+                       near != NULL ? near
+                       : is_object(f, object)
                            ? "name it in full where it is used: no variable can hold it"
                        : lw_type_is_number(f, object.type) ? lw_help_for_number(f, object)
                                                            : lw_help_for_list(f, object, name),

@@ -128,12 +128,13 @@ lw_lower_refuse_walrus(lw_lower_frame *f, uint32_t node)
 {
     if (f->l->status != LW_OK)
         return;
-    f->l->status = lw_diagnose(
-        f->l->tree, lw_node_at(f, node)->loc,
-        (lw_fault){LW_ERR_UNSUPPORTED, "E160",
-                   .label = "this is an array that compiled code has made",
-                   .help = "assign it in a statement of its own", .where = f->fn->name},
-        f->l->err, "`:=` of a new array");
+    f->l->status =
+        lw_diagnose(f->l->tree, lw_node_at(f, node)->loc,
+                    (lw_fault){LW_ERR_UNSUPPORTED, "E160",
+                               .label = "the value gives the name to another array",
+                               .help = "write `:=` as a statement of its own before it",
+                               .where = f->fn->name},
+                    f->l->err, "`:=` of the array that the statement changes");
 }
 
 /* ---- new arrays ---- */

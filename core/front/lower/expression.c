@@ -666,8 +666,8 @@ lower_walrus(lw_lower_frame *f, uint32_t node)
     /* `a and (y := b)` assigns in a region that ends before y is used: a slot outlives the
      * region */
     f->slotted[web] = true;
-    if (lw_type_is_owned(f->l->types, f->inst->webs.data[web].type))
-        lw_lower_refuse_walrus(f, node);
+    if (lw_lower_walrus_replaces(f, web)) /* as in f(y, (y := x)) */
+        (void)lw_lower_guard(f, lw_lower_web_read(f, web));
     lw_lower_assign(f, n->a, value);
     return value;
 }

@@ -476,6 +476,7 @@ lower_function(lw_lower_frame *f)
         f->deferred = lw_ir_slot(&f->b, LW_DT_i32);
         lw_ir_set(&f->b, f->deferred, lw_ir_zero(&f->b, LW_DT_i32));
     }
+    lw_lower_walrus_slots(f);
     lw_lower_bind_parameters(f);
     lw_lower_zero_webs(f);
     lw_lower_body(f, f->fn->body);

@@ -7,11 +7,22 @@
 #include "core/front/typed.h"
 #include "core/ir/build.h"
 
+/* An argument that `raise` gives to a class of the user's, or a tuple or list of the n rows
+ * that follow. Numbers of an argument are the next words of the exception. */
+typedef struct lw_raise_arg {
+    enum { LW_RAISE_TEXT, LW_RAISE_NUMBER, LW_RAISE_NONE, LW_RAISE_TUPLE, LW_RAISE_LIST } kind;
+    uint32_t n;
+    uint64_t format;  /* TEXT; NUMBER: of one value, or of the digits of a wide integer */
+    const char *name; /* of a keyword, or NULL */
+} lw_raise_arg;
+
 /* An exception that a kernel can raise: the meaning of a nonzero status. */
 typedef struct lw_raise_row {
     const char *exception; /* Python class name */
     const char *message;   /* constant; or, if it contains numbers, … */
     uint64_t format;       /* … this lw_format (core/ir/format.h) of the words; 0: constant */
+    const lw_raise_arg *args; /* in the place of both, of classes of the user's */
+    uint32_t n_args;
     const char *function, *file;
     uint32_t line;
 } lw_raise_row;

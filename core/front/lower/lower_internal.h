@@ -176,7 +176,10 @@ lw_ref lw_lower_has_nan(lw_lower_frame *f, lw_lower_value value);
 void lw_lower_check_nan(lw_lower_frame *f, lw_ref before, lw_lower_value made);
 /* check={"divide"}: ZeroDivisionError where the divisor is 0. */
 void lw_lower_check_divisor(lw_lower_frame *f, lw_lower_value divisor, const char *message);
-/* As lw_lower_raise without a condition, with a message that shows these words. */
+/* As lw_lower_raise without a condition, with a message that shows these words, or with a row
+ * that has exception, format and arguments. */
+void lw_lower_raise_row(lw_lower_frame *f, const lw_raise_row *row, const lw_ref *words,
+                        uint32_t n);
 void lw_lower_raise_words(lw_lower_frame *f, const char *exception, uint64_t format,
                           const lw_ref *words, uint32_t n);
 /* A callee that left with an exception: leave with the same one. */
@@ -204,7 +207,10 @@ bool lw_may_inline(const lw_lower_frame *f, uint32_t instance);
 lw_lower_value lw_lower_inlined(lw_lower_frame *f, uint32_t instance,
                                 const lw_lower_value *values);
 bool lw_lower_frame_init(lw_lower_frame *f, lw_lowering *l,
-                         uint32_t instance);      /* false: memory out */
+                         uint32_t instance); /* false: memory out */
+/* Whether `:=` may give the name of a new array to another one while the first is in use. */
+bool lw_lower_walrus_replaces(const lw_lower_frame *f, uint32_t web);
+void lw_lower_walrus_slots(lw_lower_frame *f);    /* new arrays that `:=` names: none yet */
 void lw_lower_bind_parameters(lw_lower_frame *f); /* by web: the parts */
 void lw_lower_zero_webs(lw_lower_frame *f);       /* variables that are zero until assigned */
 
@@ -326,7 +332,7 @@ void lw_lower_unguard(lw_lower_frame *f, const lw_ref *owners, lw_type type);
 void lw_lower_take(lw_lower_frame *f, lw_lower_value value);
 /* The references of what is returned become the caller's. */
 void lw_lower_give(lw_lower_frame *f, lw_lower_value value);
-/* E160: `:=` would release an array that the same expression may have read before. */
+/* E160: `y += (y := x)` of arrays. */
 void lw_lower_refuse_walrus(lw_lower_frame *f, uint32_t node);
 /* A new array; extents: i64, not negative. MemoryError if there is no memory for it. */
 lw_lower_value lw_lower_new_array(lw_lower_frame *f, lw_type type, const lw_ref *extents);
@@ -527,6 +533,9 @@ lw_lower_value lw_lower_print(lw_lower_frame *f, uint32_t node);
 /* The arguments of an exception as str() shows them: returns the number of the format, 0 when
  * memory is out. words has room for LW_RAISE_WORDS, of which *n are used. */
 uint64_t lw_lower_raise_format(lw_lower_frame *f, uint32_t node, lw_ref *words, uint32_t *n);
+/* The same arguments one by one, into row->args: of a class of the user's. */
+void lw_lower_raise_args(lw_lower_frame *f, uint32_t node, lw_raise_row *row, lw_ref *words,
+                         uint32_t *n);
 /* Leave the function with an exception if the condition holds, whose message is the value and
  * the text behind it; the text alone if values cannot be carried. */
 void lw_lower_raise_value(lw_lower_frame *f, lw_ref condition, const char *exception,

@@ -386,6 +386,35 @@ lower_extremum(const lw_named_call *c)
     }
 }
 
+/* A bound: a negative Python int is 0 beside a uint64, which is never less. */
+static lw_ref
+clip_bound(const lw_named_call *c, uint32_t i)
+{
+    lw_lower_value given;
+    lw_ref bound;
+
+    if (c->dtype != LW_DT_u64)
+        return lw_named_scalar(c, i);
+    given = lw_lower_argument(c->f, c->node, i);
+    if (given.n != 1 || lw_ir_type(c->b, given.parts[0]) != LW_DT_i64)
+        return lw_named_scalar(c, i);
+    bound = lw_num_maximum(c->b, given.parts[0], lw_ir_zero(c->b, LW_DT_i64));
+    return lw_ir_cast(c->b, LW_DT_u64, bound);
+}
+
+/* Whether the bound is there, and not a constant beyond the type that no element reaches. */
+static bool
+has_bound(const lw_named_call *c, uint32_t i)
+{
+    lw_lower_value given;
+
+    if (!lw_named_given(c, i) || lw_named_is_none(c, i))
+        return false;
+    given = lw_lower_argument(c->f, c->node, i);
+    return lw_type_kind_of(c->f->l->types, given.type) != LW_TK_LITERAL ||
+           !lw_is_integer(c->dtype) || lw_literal_fits(c->f->l->types, given.type, c->dtype);
+}
+
 /* minimum(maximum(x, low), high); a bound may be None or left out. */
 static lw_lower_value
 lower_clip(const lw_named_call *c)
@@ -401,10 +430,10 @@ lower_clip(const lw_named_call *c)
         return lw_named_complex_result(c, z);
     }
     x = lw_named_scalar(c, 0);
-    if (lw_named_given(c, 1) && !lw_named_is_none(c, 1))
-        x = lw_num_maximum(c->b, x, lw_named_scalar(c, 1));
-    if (lw_named_given(c, 2) && !lw_named_is_none(c, 2))
-        x = lw_num_minimum(c->b, x, lw_named_scalar(c, 2));
+    if (has_bound(c, 1))
+        x = lw_num_maximum(c->b, x, clip_bound(c, 1));
+    if (has_bound(c, 2))
+        x = lw_num_minimum(c->b, x, clip_bound(c, 2));
     return lw_named_result(c, x);
 }
 

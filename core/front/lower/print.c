@@ -323,3 +323,92 @@ lw_lower_raise_format(lw_lower_frame *f, uint32_t node, lw_ref *words, uint32_t 
     reset(&l);
     return number;
 }
+
+/* ---- arguments of a class of the user's ---- */
+
+typedef struct raise_args {
+    lw_lower_frame *f;
+    uint32_t node;
+    LW_ARRAY(lw_raise_arg) rows;
+    lw_ref *words; /* the caller's, of which n_words are used */
+    uint32_t n_words;
+} raise_args;
+
+/* Ends the text of an argument, whose line is released. */
+static void
+add_row(raise_args *a, line *l, int kind, uint32_t n, const char *name)
+{
+    lw_raise_arg *row = lw_array_push(&a->rows, a->f->l->arena);
+
+    if (row != NULL)
+        *row = (lw_raise_arg){.kind = kind, .n = n, .format = number_of(l), .name = name};
+    for (uint32_t i = 1; i < l->n_words && a->n_words < LW_RAISE_WORDS; i++)
+        a->words[a->n_words++] = l->words[i];
+    reset(l);
+}
+
+static line
+new_line(const raise_args *a)
+{
+    return (line){.f = a->f, .node = a->node, .n_words = 1};
+}
+
+static void
+add_object(raise_args *a, lw_lower_value value, const char *name)
+{
+    const lw_type_row *row = lw_type_get(a->f->l->types, value.type);
+    bool is_tuple = lw_value_is_tuple(&value, a->f);
+    uint32_t n = is_tuple ? row->n : 0;
+    int kind = value.type == LW_T_NONE ? LW_RAISE_NONE
+               : !is_tuple             ? LW_RAISE_NUMBER
+               : row->is_list          ? LW_RAISE_LIST
+                                       : LW_RAISE_TUPLE;
+    line l = new_line(a);
+
+    if (kind == LW_RAISE_NUMBER)
+        add_number(&l, value, NULL);
+    add_row(a, &l, kind, n, name);
+    for (uint32_t i = 0; i < n; i++)
+        add_object(a, lw_value_element(a->f, value, i), NULL);
+}
+
+static void
+add_item(raise_args *a, uint32_t item, const char *name)
+{
+    const char *text = constant_text(a->f, item);
+    line l = new_line(a);
+
+    if (text == NULL && !is_joined(a->f, item)) {
+        add_object(a, lw_lower_expression(a->f, item), name);
+        return;
+    }
+    if (text)
+        add_text(&l, text);
+    else
+        add_joined(&l, item);
+    add_row(a, &l, LW_RAISE_TEXT, 0, name);
+}
+
+void
+lw_lower_raise_args(lw_lower_frame *f, uint32_t node, lw_raise_row *row, lw_ref *words,
+                    uint32_t *n)
+{
+    const lw_node *raise = lw_node_at(f, node);
+    const lw_constant *k = lw_typed_constant(f->l->typed, raise->a);
+    uint32_t first_name = raise->c - k->n; /* the last k->n are keywords */
+    raise_args a = {.f = f, .node = node, .words = words};
+    line l = new_line(&a);
+
+    if (k->help) {
+        add_text(&l, k->help);
+        add_row(&a, &l, LW_RAISE_TEXT, 0, NULL);
+    }
+    for (uint32_t i = 0; i < raise->c; i++)
+        add_item(&a, lw_list_at(f, raise->b + i),
+                 i < first_name ? NULL : k->names[i - first_name]);
+    if (a.rows.n == 0 || f->l->arena->failed)
+        f->l->module->failed = true;
+    row->args = a.rows.data;
+    row->n_args = a.rows.n;
+    *n = a.n_words;
+}

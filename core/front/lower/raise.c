@@ -14,9 +14,22 @@
 /* ---- rows ---- */
 
 static bool
+same_args(const lw_raise_row *x, const lw_raise_row *y)
+{
+    bool same = x->n_args == y->n_args;
+
+    for (uint32_t i = 0; same && i < x->n_args; i++) {
+        const lw_raise_arg *a = &x->args[i], *b = &y->args[i];
+        same = a->kind == b->kind && a->n == b->n && a->format == b->format &&
+               strcmp(a->name ? a->name : "", b->name ? b->name : "") == 0;
+    }
+    return same;
+}
+
+static bool
 same_row(const lw_raise_row *x, const lw_raise_row *y)
 {
-    return x->line == y->line && x->format == y->format &&
+    return x->line == y->line && x->format == y->format && same_args(x, y) &&
            strcmp(x->exception, y->exception) == 0 && strcmp(x->message, y->message) == 0 &&
            strcmp(x->function, y->function) == 0 && strcmp(x->file, y->file) == 0;
 }
@@ -41,6 +54,8 @@ raise_status(lw_lowering *l, const lw_raise_row *row)
     kept->file = lw_arena_strdup(l->arena, row->file);
     kept->line = row->line;
     kept->format = row->format;
+    kept->args = row->args; /* in this arena */
+    kept->n_args = row->n_args;
     if (l->arena->failed)
         l->raises.n--;
     return (int32_t)l->raises.n;
@@ -91,30 +106,33 @@ note_status(lw_lower_frame *f, int32_t status)
         *slot = status;
 }
 
-/* The status of this exception, raised here. What one of lanewise's own functions raises is
- * shown at the user's call of it. */
+/* The status of this exception, raised here: the place of the row is filled in. What one of
+ * lanewise's own functions raises is shown at the user's call of it. */
 static int32_t
-status_here(lw_lower_frame *f, const char *exception, const char *message, uint64_t format)
+status_of_row(lw_lower_frame *f, lw_raise_row row)
 {
     const lw_loc *loc = loc_here(f);
     bool own = lw_is_of_lanewise(f->l->tree, path_of(f, loc));
     bool at_call = own && f->call_fn != NULL;
-    lw_raise_row row = {exception, message, format, f->fn->name, path_of(f, loc), loc->line};
     int32_t status;
 
     if (!f->can_raise) {
         lw_lower_fail(f, f->node, "an exception in a function that raises none");
         return 0;
     }
-    if (at_call) {
-        row.function = f->call_fn->name;
-        row.file = path_of(f, f->call_loc);
-        row.line = f->call_loc->line;
-    }
+    row.function = at_call ? f->call_fn->name : f->fn->name;
+    row.file = path_of(f, at_call ? f->call_loc : loc);
+    row.line = at_call ? f->call_loc->line : loc->line;
     status = raise_status(f->l, &row);
     if (own && !at_call)
         note_status(f, status);
     return status;
+}
+
+static int32_t
+status_here(lw_lower_frame *f, const char *exception, const char *message)
+{
+    return status_of_row(f, (lw_raise_row){.exception = exception, .message = message});
 }
 
 /* The status of a call of an instance. What it says of functions of lanewise's own is replaced:
@@ -136,10 +154,7 @@ status_of_call(lw_lower_frame *f, lw_ref status, uint32_t instance)
             continue;
         }
         is_it = lw_ir_compare(b, LW_OP_EQ, status, lw_ir_int(b, LW_DT_i32, raised.data[i]));
-        found = lw_ir_select(
-            b, is_it,
-            lw_ir_int(b, LW_DT_i32, status_here(f, row.exception, row.message, row.format)),
-            found);
+        found = lw_ir_select(b, is_it, lw_ir_int(b, LW_DT_i32, status_of_row(f, row)), found);
     }
     return found;
 }
@@ -150,7 +165,7 @@ void
 lw_lower_raise(lw_lower_frame *f, lw_ref condition, const char *exception, const char *message)
 {
     assert(exception != NULL && message != NULL);
-    int32_t status = status_here(f, exception, message, 0);
+    int32_t status = status_here(f, exception, message);
 
     if (status == 0)
         return;
@@ -172,7 +187,7 @@ lw_lower_raise_deferred(lw_lower_frame *f, lw_ref condition, const char *excepti
         lw_lower_raise(f, condition, exception, message);
         return;
     }
-    status = lw_ir_int(b, LW_DT_i32, status_here(f, exception, message, 0));
+    status = lw_ir_int(b, LW_DT_i32, status_here(f, exception, message));
     status = lw_ir_select(b, condition, status, lw_ir_zero(b, LW_DT_i32));
     lw_ir_set(b, f->deferred, lw_lower_first_status(f, status));
 }
@@ -181,9 +196,18 @@ void
 lw_lower_raise_words(lw_lower_frame *f, const char *exception, uint64_t format,
                      const lw_ref *words, uint32_t n)
 {
-    assert(n <= LW_RAISE_WORDS);
-    int32_t status = status_here(f, exception, "", format);
+    lw_lower_raise_row(f, &(lw_raise_row){.exception = exception, .format = format}, words, n);
+}
 
+void
+lw_lower_raise_row(lw_lower_frame *f, const lw_raise_row *row, const lw_ref *words, uint32_t n)
+{
+    assert(n <= LW_RAISE_WORDS);
+    lw_raise_row raised = *row;
+    int32_t status;
+
+    raised.message = raised.message ? raised.message : "";
+    status = status_of_row(f, raised);
     if (status != 0)
         lw_lower_return_zeros(f, lw_ir_int(&f->b, LW_DT_i32, status), words, n);
 }

@@ -7,6 +7,7 @@
 #include "core/front/diagnose.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* ---- variables ---- */
 
@@ -80,6 +81,40 @@ lw_lower_web_read(lw_lower_frame *f, uint32_t web)
     }
     pending = pending_of(f, web, 0);
     return pending ? pending->value : lw_value_get(f, slots_of(f, web), type);
+}
+
+static bool
+is_parameter(const lw_lower_frame *f, uint32_t web)
+{
+    for (uint32_t i = 0; i < f->inst->n_params; i++)
+        if (f->inst->param_webs[i] == web)
+            return true;
+    return false;
+}
+
+bool
+lw_lower_walrus_replaces(const lw_lower_frame *f, uint32_t web)
+{
+    return web != 0 && lw_type_is_owned(f->l->types, web_at(f, web)->type) &&
+           (!web_at(f, web)->single || web_at(f, web)->is_zero);
+}
+
+void
+lw_lower_walrus_slots(lw_lower_frame *f)
+{
+    for (uint32_t i = 1; i < f->l->tree->nodes.n; i++) {
+        const lw_node *n = lw_node_at(f, i);
+        uint32_t web = n->kind == LW_NODE_WALRUS ? lw_typed_at(f, n->a)->web : 0, n_parts;
+        const lw_ref *slots;
+
+        if (is_parameter(f, web) || !lw_lower_walrus_replaces(f, web))
+            continue;
+        f->slotted[web] = true;
+        slots = slots_of(f, web);
+        n_parts = slots ? lw_parts_of(f->l->types, web_at(f, web)->type) : 0;
+        for (uint32_t k = 0; k < n_parts; k++)
+            lw_ir_set(&f->b, slots[k], lw_ir_zero(&f->b, lw_ir_type(&f->b, slots[k])));
+    }
 }
 
 void
@@ -263,6 +298,17 @@ lower_assign(lw_lower_frame *f, uint32_t node)
         lw_lower_assign(f, lw_list_at(f, n->b + i), value);
 }
 
+/* `y += (y := x)`: the array that is changed is the one that y was before. */
+static bool
+is_renamed_inside(lw_lower_frame *f, const lw_node *augassign)
+{
+    for (uint32_t i = augassign->a; i <= augassign->b; i++) /* a node follows its operands */
+        if (lw_node_at(f, i)->kind == LW_NODE_WALRUS &&
+            lw_node_at(f, lw_node_at(f, i)->a)->a == lw_node_at(f, augassign->a)->a)
+            return true;
+    return false;
+}
+
 /* One web of the target is read; another one may be written. */
 static void
 lower_augassign(lw_lower_frame *f, uint32_t node)
@@ -281,6 +327,10 @@ lower_augassign(lw_lower_frame *f, uint32_t node)
     }
     if (lw_node_at(f, n->a)->kind != LW_NODE_NAME) {
         lw_lower_augmented_store(f, node);
+        return;
+    }
+    if (t->elementwise && is_renamed_inside(f, n)) {
+        lw_lower_refuse_walrus(f, node);
         return;
     }
     if (t->elementwise) {
@@ -729,6 +779,12 @@ lower_raise(lw_lower_frame *f, uint32_t node)
 
     if (f->l->typed->options.ignore_errors)
         return;
+    if (strchr(k->text, ':') != NULL && (k->help || lw_node_at(f, node)->c)) {
+        lw_raise_row row = {.exception = k->text};
+        lw_lower_raise_args(f, node, &row, words, &n);
+        lw_lower_raise_row(f, &row, words, n);
+        return;
+    }
     if (lw_node_at(f, node)->c == 0) {
         lw_lower_raise(f, 0, k->text, k->help ? k->help : "");
         return;

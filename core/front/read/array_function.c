@@ -328,7 +328,8 @@ lw_read_generator(lw_reader *r, PyObject *call, uint32_t callee, uint32_t loc)
 
     if (name != NULL && lw_ast_list(call, r->ast.args, &args) > 0)
         kind = lw_ast_kind_of(&r->ast, PyList_GET_ITEM(args, 0));
-    if (kind != LW_AST_GeneratorExp && kind != LW_AST_ListComp)
+    if (kind != LW_AST_GeneratorExp && kind != LW_AST_ListComp &&
+        !(kind == LW_AST_BinOp && strcmp(name, "array") == 0)) /* np.array([x] * n) */
         return 0;
     def = loop_of(name, call);
     if (def == NULL)

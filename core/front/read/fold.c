@@ -403,6 +403,31 @@ is_marked(PyObject *callee)
     return PyFunction_Check(callee) && PyObject_HasAttrString(callee, "__lanewise_folds__");
 }
 
+/* len(E), tuple(E), list(E), reversed(E), min(E), max(E) and sum(E) of an enum class; NULL:
+ * none of these. What is iterated over is a tuple of its members. */
+static PyObject *
+of_enum_class(PyObject *callee, const char *path, PyObject *class)
+{
+    static const char *const builtins[] = {"builtins.len", "builtins.min", "builtins.max",
+                                           "builtins.sum"};
+    PyObject *reversed, *members;
+
+    if (callee == (PyObject *)&PyList_Type)
+        return folded(PySequence_List(class));
+    if (callee == (PyObject *)&PyTuple_Type)
+        return folded(PySequence_Tuple(class));
+    if (callee == (PyObject *)&PyReversed_Type) {
+        reversed = PyObject_CallOneArg(callee, class);
+        members = reversed ? PySequence_Tuple(reversed) : NULL;
+        Py_XDECREF(reversed);
+        return folded(members);
+    }
+    for (size_t i = 0; path && i < sizeof builtins / sizeof *builtins; i++)
+        if (strcmp(path, builtins[i]) == 0)
+            return folded(PyObject_CallOneArg(callee, class));
+    return NULL;
+}
+
 /* Call the function with n arguments, of which the last ones have names; NULL: not folded. */
 static PyObject *
 call_now(lw_reader *r, PyObject *callee, PyObject *const *args, uint32_t n, PyObject *names,
@@ -423,6 +448,11 @@ call_now(lw_reader *r, PyObject *callee, PyObject *const *args, uint32_t n, PyOb
         return folded(PyObject_Vectorcall(callee, args, n, NULL));
     }
     path = lw_names[lw_read_named(r, callee)].path;
+    if (n == 1 && n_names == 0 && lw_fold_is_enum(args[0])) {
+        result = of_enum_class(callee, path, args[0]);
+        if (result != NULL)
+            return result;
+    }
     if (path != NULL && n == 2 && strcmp(path, "builtins.isinstance") == 0)
         return lw_fold_isinstance(args[0], args[1]);
     result = n_names == 0 ? lw_fold_get(r, callee, args, n) : NULL;

@@ -219,6 +219,8 @@ lw_hint_for(lw_reader *r, PyObject *object)
         return "a dict can be indexed with constant keys only; use a tuple or an array";
     if (PyCallable_Check(object))
         return "write it as a Python function, or an overload of it (lanewise.extending); "
-               "docs/supported.md lists the functions of math and NumPy that are known";
+               "the page \"Supported Python\" of the documentation lists the "
+               "functions "
+               "of math and NumPy that are known";
     return NULL;
 }

@@ -309,9 +309,41 @@ raise_error(lw_reader *r, PyObject *node, const char *label)
                          "this `raise` cannot be compiled");
 }
 
-/* raise E, raise E("text"), raise E("text", x, y), raise E(x). */
+/* The names of keywords, in the tree's arena; NULL and status OK: there is none. */
+static const char **
+names_of(lw_reader *r, PyObject *keywords)
+{
+    Py_ssize_t n = keywords ? PyList_GET_SIZE(keywords) : 0;
+    const char **names = n ? lw_arena_take(&r->tree->arena, (size_t)n * sizeof *names) : NULL;
+
+    for (Py_ssize_t i = 0; names && i < n; i++) {
+        PyObject *name = lw_ast_get(PyList_GET_ITEM(keywords, i), r->ast.arg);
+        names[i] = name ? lw_read_str(r, name) : NULL;
+    }
+    if (n && names == NULL)
+        lw_read_no_memory(r);
+    return names;
+}
+
+/* The values of the keywords, behind the other arguments. false: *result is the error, or 0. */
+static bool
+read_keyword_values(lw_reader *r, PyObject *keywords, lw_read_items *items, uint32_t *result)
+{
+    Py_ssize_t n = keywords ? PyList_GET_SIZE(keywords) : 0;
+
+    for (Py_ssize_t i = 0; i < n; i++) {
+        uint32_t value = lw_read_field(r, PyList_GET_ITEM(keywords, i), r->ast.value);
+        *result = value != 0 && lw_read_is_error(r, value) ? value : 0;
+        if (*result || !lw_read_item(r, items, value))
+            return false;
+    }
+    return true;
+}
+
+/* raise E, raise E("text"), raise E("text", x, y), raise E(x), raise E("text", code=x). */
 static uint32_t
-read_raise_call(lw_reader *r, uint32_t loc, const char *class, PyObject *args)
+read_raise_call(lw_reader *r, uint32_t loc, const char *class, PyObject *args,
+                PyObject *keywords)
 {
     Py_ssize_t n = args ? PyList_GET_SIZE(args) : 0;
     const char *text = NULL;
@@ -332,8 +364,16 @@ read_raise_call(lw_reader *r, uint32_t loc, const char *class, PyObject *args)
         if (!lw_read_item(r, &items, value))
             goto done;
     }
-    exception = lw_read_constant_text(r, LW_K_EXCEPTION, class, text);
-    if (exception != 0)
+    if (!read_keyword_values(r, keywords, &items, &result))
+        goto done;
+    exception =
+        lw_read_push(r, NULL,
+                     (lw_constant){.kind = LW_K_EXCEPTION,
+                                   .n = keywords ? (uint32_t)PyList_GET_SIZE(keywords) : 0,
+                                   .names = names_of(r, keywords),
+                                   .text = class,
+                                   .help = text});
+    if (exception != 0 && r->status == LW_OK)
         result = lw_read_list_node(r, (lw_node){LW_NODE_RAISE, .loc = loc, .a = exception},
                                    items.data, items.n);
 done:
@@ -374,7 +414,7 @@ read_assert_of_values(lw_reader *r, PyObject *message, uint32_t loc, uint32_t te
         args = Py_BuildValue("[O]", message);
     if (args == NULL)
         return lw_read_failed(r);
-    raise = read_raise_call(r, loc, "AssertionError", args);
+    raise = read_raise_call(r, loc, "AssertionError", args, NULL);
     Py_DECREF(args);
     if (raise == 0 || lw_read_is_error(r, raise))
         return raise;
@@ -418,12 +458,31 @@ read_assert(lw_reader *r, PyObject *node, uint32_t loc)
     return lw_read_node(r, (lw_node){LW_NODE_ASSERT, .loc = loc, .a = test, .b = text});
 }
 
+static bool
+has_any(PyObject *list)
+{
+    return list != NULL && PyList_GET_SIZE(list) > 0;
+}
+
+static bool
+is_unpacking(lw_reader *r, PyObject *args, PyObject *keywords)
+{
+    for (Py_ssize_t i = 0; has_any(args) && i < PyList_GET_SIZE(args); i++)
+        if (lw_ast_kind_of(&r->ast, PyList_GET_ITEM(args, i)) == LW_AST_Starred)
+            return true;
+    for (Py_ssize_t i = 0; has_any(keywords) && i < PyList_GET_SIZE(keywords); i++)
+        if (lw_ast_get(PyList_GET_ITEM(keywords, i), r->ast.arg) == NULL)
+            return true;
+    return false;
+}
+
 static uint32_t
 read_raise(lw_reader *r, PyObject *node, uint32_t loc)
 {
     PyObject *exc = lw_ast_get(node, r->ast.exc), *cause = lw_ast_get(node, r->ast.cause),
              *args = NULL, *keywords = NULL, *function = exc;
     const lw_node *class_node;
+    const char *class;
     uint32_t index;
 
     if (exc == NULL)
@@ -433,8 +492,7 @@ read_raise(lw_reader *r, PyObject *node, uint32_t loc)
     if (lw_ast_kind_of(&r->ast, exc) == LW_AST_Call) {
         function = lw_ast_get(exc, r->ast.func);
         lw_ast_list(exc, r->ast.args, &args);
-        if (lw_ast_list(exc, r->ast.keywords, &keywords) > 0)
-            return raise_error(r, node, "keyword arguments of exceptions are not supported");
+        lw_ast_list(exc, r->ast.keywords, &keywords);
     }
     index = lw_read_expr(r, function);
     if (index == 0)
@@ -448,7 +506,12 @@ read_raise(lw_reader *r, PyObject *node, uint32_t loc)
     if (class_node->kind != LW_NODE_CONSTANT ||
         r->tree->constants.data[class_node->a].kind != LW_K_EXCEPTION)
         return raise_error(r, node, "this is not an exception class");
-    return read_raise_call(r, loc, r->tree->constants.data[class_node->a].text, args);
+    class = r->tree->constants.data[class_node->a].text;
+    if (has_any(keywords) && strchr(class, ':') == NULL)
+        return raise_error(r, node, "Python's own exceptions take no keywords here");
+    if (is_unpacking(r, args, keywords))
+        return raise_error(r, node, "`*` and `**` are not supported here");
+    return read_raise_call(r, loc, class, args, keywords);
 }
 
 /* ---- match ---- */

@@ -484,20 +484,98 @@ typedef struct known_values {
     lw_ref of[MOST_KNOWN];
 } known_values;
 
+/* Whether the value grows by a constant from each iteration to the next: *step. */
 static bool
-is_number_itself(const lw_parallel_loop *p, lw_ref value)
+is_number_itself(const lw_parallel_loop *p, const uint8_t *on, lw_ref value, int64_t *step)
 {
-    sum s, step;
+    sum s, each;
 
-    return sum_of(p, value, MOST_DEPTH, &s) && step_of(p, &s, &step) && step.n == 1 &&
-           step.terms[0].n == 0;
+    if (!sum_of(p, value, MOST_DEPTH, &s) || !step_of(p, &s, &each) || each.n != 1 ||
+        each.terms[0].n != 0)
+        return false;
+    for (uint32_t i = 0; i < s.n; i++)
+        if (has_derived(p, on, &s.terms[i]))
+            return false;
+    *step = each.terms[0].scale;
+    return *step != 0;
+}
+
+static bool
+has_inner(const lw_parallel_loop *p, const uint8_t *on, lw_ref value)
+{
+    sum s;
+
+    if (!sum_of(p, value, MOST_DEPTH, &s))
+        return true;
+    for (uint32_t i = 0; i < s.n; i++)
+        for (uint32_t k = 0; k < s.terms[i].n; k++)
+            if (on[s.terms[i].factors[k]] & LW_ON_INNER)
+                return true;
+    return false;
+}
+
+/* The divisor as a sum; false: it is no sum. */
+static bool
+divisor_sum(const lw_parallel_loop *p, const division *d, sum *out)
+{
+    if (!d->is_shift)
+        return divisor_of(p, d->b, out);
+    *out = (sum){0};
+    return d->bits < 30 && add_term(p, out, &(term){.scale = INT64_C(1) << d->bits}, 1);
+}
+
+/* A positive constant divisor; 0: it is none. */
+static int64_t
+constant_divisor(const lw_parallel_loop *p, const division *d)
+{
+    sum by;
+
+    return divisor_sum(p, d, &by) && by.n == 1 && by.terms[0].n == 0 && by.terms[0].scale > 0
+               ? by.terms[0].scale
+               : 0;
+}
+
+/* Whether the loop has at most as many iterations as this number says: it is that of
+ * `range(n)`, or both are constants. */
+static bool
+is_limit(const lw_parallel_loop *p, sum number)
+{
+    const lw_inst *limit = inst_of(p, p->l.limit);
+    sum n;
+
+    if (!sum_of(p, limit->op == LW_OP_SELECT ? limit->b : p->l.limit, MOST_DEPTH, &n) ||
+        (limit->op == LW_OP_SELECT && inst_of(p, limit->c)->op != LW_OP_CONST))
+        return false;
+    if (n.n == 1 && number.n == 1 && n.terms[0].n == 0 && number.terms[0].n == 0)
+        return n.terms[0].scale > 0 && n.terms[0].scale <= number.terms[0].scale;
+    return add_sum(p, &number, &n, -1) && number.n == 0;
+}
+
+/* Whether the value differs in each iteration by itself: k // 2 where k grows by 2, and (k + 1)
+ * % n in a loop over range(n). */
+static bool
+tells_number(const lw_parallel_loop *p, const uint8_t *on, lw_ref value)
+{
+    division d;
+    sum by;
+    int64_t step, whole;
+
+    if (!division_of(p, value, &d) || has_inner(p, on, d.a) ||
+        !is_number_itself(p, on, d.a, &step))
+        return false;
+    whole = constant_divisor(p, &d);
+    if (!d.is_remainder)
+        return whole != 0 && step % whole == 0;
+    return llabs(step) == 1 && divisor_sum(p, &d, &by) && is_limit(p, by);
 }
 
 /* a // b and a % b tell what a is. Whether the iteration's number follows in the end, as from
  * k // n and k % n. */
 static bool
-follows(const lw_parallel_loop *p, known_values *known)
+follows(const lw_parallel_loop *p, const uint8_t *on, known_values *known)
 {
+    int64_t step;
+
     for (uint32_t i = 0; i < known->n; i++)
         for (uint32_t k = 0; k < known->n; k++) {
             division x, y;
@@ -507,13 +585,56 @@ follows(const lw_parallel_loop *p, known_values *known)
                 x.a = y.a;
             else if (!is_pair(p, &x, &y))
                 continue;
-            if (is_number_itself(p, x.a))
+            if (is_number_itself(p, on, x.a, &step))
                 return true;
             known->of[i] = x.a;
             known->of[k] = known->of[--known->n];
-            return follows(p, known);
+            return follows(p, on, known);
         }
+    for (uint32_t i = 0; i < known->n; i++)
+        if (tells_number(p, on, known->of[i]))
+            return true;
     return false;
+}
+
+/* The one factor of a term that has a constant stride besides; 0: it is no such term. */
+static lw_ref
+only_factor(const term *t)
+{
+    return t->n == 1 ? t->factors[0] : 0;
+}
+
+/* k // 2 * 4 + k % 2: the remainder is smaller than the stride of the quotient. */
+static bool
+is_quotient_and_remainder(const lw_parallel_loop *p, const uint8_t *on, const sum *s)
+{
+    const term *found[2] = {NULL};
+    uint32_t n = 0;
+    division x, y;
+    int64_t by, step;
+
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->terms[i].n > 0) {
+            if (n == 2)
+                return false;
+            found[n++] = &s->terms[i];
+        }
+    if (n != 2 || !only_factor(found[0]) || !only_factor(found[1]) ||
+        !division_of(p, only_factor(found[0]), &x) ||
+        !division_of(p, only_factor(found[1]), &y))
+        return false;
+    if (x.is_remainder) {
+        const term *first = found[0];
+        const division swapped = x;
+        found[0] = found[1];
+        found[1] = first;
+        x = y;
+        y = swapped;
+    }
+    by = is_pair(p, &x, &y) ? constant_divisor(p, &y) : 0;
+    return by != 0 && by <= MOST_SCALE && llabs(found[1]->scale) <= MOST_SCALE &&
+           llabs(found[0]->scale) >= llabs(found[1]->scale) * by &&
+           is_number_itself(p, on, x.a, &step);
 }
 
 /* Whether no loop in the iteration counts in the index: blocks of elements that such a loop
@@ -555,7 +676,7 @@ lw_parallel_is_own_place(const lw_parallel_loop *p, const uint8_t *on, uint32_t 
             if (is_derived(p, on, t->factors[k]))
                 known.of[known.n++] = t->factors[k];
     }
-    return follows(p, &known);
+    return follows(p, on, &known) || is_quotient_and_remainder(p, on, &to.offset);
 }
 
 /* ---- conditions ---- */
@@ -682,6 +803,8 @@ lw_parallel_depends(lw_parallel_loop *p, const uint8_t *on, uint32_t *culprit)
 static bool
 is_for_one(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
 {
+    int64_t step;
+
     for (uint32_t i = p->l.first; i < store; i++) {
         const lw_inst *test;
         if (inst_of(p, i)->op != LW_OP_IF)
@@ -690,8 +813,8 @@ is_for_one(const lw_parallel_loop *p, const uint8_t *on, uint32_t store)
         if (arm_of(p, i, store) != 1 || test->op != LW_OP_EQ ||
             ((on[test->a] | on[test->b]) & LW_ON_INNER))
             continue;
-        if ((is_number_itself(p, test->a) && !(on[test->b] & LW_ON_COUNTER)) ||
-            (is_number_itself(p, test->b) && !(on[test->a] & LW_ON_COUNTER)))
+        if ((is_number_itself(p, on, test->a, &step) && !(on[test->b] & LW_ON_COUNTER)) ||
+            (is_number_itself(p, on, test->b, &step) && !(on[test->a] & LW_ON_COUNTER)))
             return true;
     }
     return false;
