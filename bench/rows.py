@@ -1,6 +1,6 @@
 """Calls that users make often and that are hard to bring to the limit, beside their peers in one run on a GPU.
 
-    python bench/rows.py [part ...]          parts: extremes variances ordered scans rows masks matrices elements formulas normals calls
+    python bench/rows.py [part ...]          parts: extremes variances ordered scans halves rows masks matrices elements formulas normals distributions calls
 
 Each row is what a user would type, and computes what the peer computes: NaN and ties as NumPy has them, operators that
 are not declared commutative. Rates are fractions of a device-to-device copy's; results are checked before they are timed.
@@ -78,6 +78,18 @@ def scans() -> None:
             gpu_seconds, of_copy(2 * x.nbytes))
     x = cuda.to_device(1 + 1e-9 * np.random.default_rng(1).random(1 << 25))
     row("cumprod float64 2^25", with_peers({"lanewise": lambda: np.cumprod(x)}, x, lambda c, v: c.cumprod(v), lambda t, v: t.cumprod(v, 0)), gpu_seconds, of_copy(2 * x.nbytes))
+
+
+def halves() -> None:
+    x = cuda.to_device(np.random.default_rng(1).integers(0, 2, 1 << 26).astype("f2"))
+    row("cumsum float16 2^26", with_peers({"lanewise": lambda: np.cumsum(x)}, x, lambda c, v: c.cumsum(v), lambda t, v: t.cumsum(v, 0)), gpu_seconds, of_copy(2 * x.nbytes))
+    y = x.reshape(8192, 8192)
+    for axis in (1, 0):
+        row(f"cumsum(axis={axis}) float16 8192^2", with_peers({"lanewise": lambda: np.cumsum(y, axis=axis)}, y, lambda c, v: c.cumsum(v, axis), lambda t, v: t.cumsum(v, axis)),
+            gpu_seconds, of_copy(2 * x.nbytes))
+    for axis in (1, 0, None):
+        row(f"x.var(axis={axis}) float16 8192^2", with_peers({"lanewise": lambda: y.var(axis=axis)}, y, lambda c, v: c.var(v, axis),
+            lambda t, v: t.var(v, axis, correction=0)), gpu_seconds, of_copy(x.nbytes))
 
 
 @lw.guvectorize("(n)->(n)")
@@ -297,6 +309,19 @@ def normals() -> None:
     row("standard_gamma(2) float32 2^26", {"lanewise": lambda: g.standard_gamma(2.0, out=out, dtype="f4")}, gpu_seconds, of_copy(out.nbytes))
 
 
+def distributions() -> None:
+    """Writes count; standard_normal and gamma are in normals."""
+    g, n = lw.random.Generator(1, target="cuda"), 1 << 26
+    theirs = peer("cupy")
+    theirs = theirs.random.default_rng(1) if theirs is not None else None
+    for name, parameters in (("exponential", (2.0,)), ("laplace", (1.0, 2.0)), ("logistic", (1.0, 2.0)), ("gumbel", (1.0, 2.0)), ("weibull", (2.5,)), ("pareto", (3.0,)),
+                             ("rayleigh", (2.0,)), ("power", (2.5,)), ("lognormal", (1.0, 0.5)), ("triangular", (0.0, 1.0, 3.0)), ("standard_cauchy", ()), ("wald", (1.0, 2.0))):
+        runs: Any = {"lanewise": lambda: getattr(g, name)(*parameters, n)}
+        if hasattr(theirs, name):
+            runs["CuPy"] = lambda: getattr(theirs, name)(*parameters, size=n)
+        row(f"{name} float64 2^26", runs, gpu_seconds, of_copy(8 * n))
+
+
 def calls() -> None:
     cupy, torch = peer("cupy"), peer("torch")
     add = lw.vectorize(lambda a, b: a + b)
@@ -319,7 +344,7 @@ def calls() -> None:
     row("1 KB", {"copy_to_host": lambda: a.copy_to_host(), "to_device": lambda: cuda.to_device(host)}, host_seconds, lambda s: "")
 
 
-PARTS = {f.__name__: f for f in (extremes, variances, ordered, scans, rows, masks, matrices, elements, formulas, normals, calls)}
+PARTS = {f.__name__: f for f in (extremes, variances, ordered, scans, halves, rows, masks, matrices, elements, formulas, normals, distributions, calls)}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:

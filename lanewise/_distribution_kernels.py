@@ -18,56 +18,150 @@ _TINY = 2.0**-54
 _LARGEST = 2.0**63
 
 
+# ---- formulas of one or two standard numbers, which kernels of _formula_device draw where they use them ----
+
+
+def _lognormal(normal, mean, sigma):
+    return r._exp_any_float64(mean + sigma * normal)
+
+
+def _laplace(uniform, loc, scale):
+    d = uniform - 0.5
+    x = scale * r._log_float64(max(1.0 - 2.0 * abs(d), _TINY))
+    return loc + (x if d < 0.0 else -x)
+
+
+def _logistic(uniform, loc, scale):
+    return loc + scale * (r._log_float64(max(uniform, _TINY)) - r._log_float64(1.0 - uniform))
+
+
+def _gumbel(exponential, loc, scale):
+    return loc - scale * r._log_float64(max(exponential, _TINY))
+
+
+def _rayleigh(exponential, scale):
+    return scale * math.sqrt(2.0 * exponential)
+
+
+def _weibull(exponential, a):
+    return r._exp_any_float64(r._log_float64(max(exponential, _TINY)) / a) if a > 0.0 else 0.0
+
+
+def _pareto(exponential, a):
+    """exp(x) - 1, by its series where the difference would lose digits."""
+    x = exponential / a
+    series = x * (1.0 + x / 2.0 * (1.0 + x / 3.0 * (1.0 + x / 4.0 * (1.0 + x / 5.0 * (1.0 + x / 6.0)))))
+    return series if x < 0.01 else r._exp_any_float64(x) - 1.0
+
+
+def _power(exponential, a):
+    return r._exp_any_float64(-exponential / a)
+
+
+def _standard_cauchy(normal, other):
+    return normal / other
+
+
+def _triangular(uniform, left, mode, right):
+    width = right - left
+    if uniform * width <= mode - left:
+        return left + math.sqrt(uniform * width * (mode - left))
+    return right - math.sqrt((1.0 - uniform) * width * (right - mode))
+
+
+def _wald(normal, uniform, mean, scale):
+    """Michael, Schucany and Haas, 1976."""
+    w = mean * normal * normal
+    q = w + math.sqrt(4.0 * scale * w + w * w)
+    x = 4.0 * mean * scale * w / (q * q) if w > 0.0 else mean  # mean + mean / 2s (w - root), without the difference
+    return x if uniform * (mean + x) <= mean else mean * mean / x
+
+
+def _geometric(exponential, p):
+    count = math.floor(exponential / -r._log1p_float64(-p)) + 1.0 if p < 1.0 else 1.0
+    return np.int64(count) if count < _LARGEST else np.int64(2**63 - 1)
+
+
+def _logseries(uniform, other, p):
+    """Kemp, 1981, LK. q = 1 - (1 - p)**u, by its series where the difference would lose digits."""
+    v = max(uniform, _TINY)
+    x = other * r._log1p_float64(-p) if p < 1.0 else 0.0
+    series = -x * (1.0 + x / 2.0 * (1.0 + x / 3.0 * (1.0 + x / 4.0 * (1.0 + x / 5.0 * (1.0 + x / 6.0)))))
+    q = series if x > -0.01 else 1.0 - r._exp_any_float64(x)
+    count = 1.0
+    if v < p and v < q:
+        count = 2.0
+        if v <= q * q:
+            count = math.floor(1.0 + r._log_float64(v) / r._log_float64(q))
+    return np.int64(min(max(count, 1.0), _LARGEST / 2.0))
+
+
 @forall
 def lognormal(i, normal, mean, sigma, out):
-    out[i] = r._exp_any_float64(r._at(mean, i) + r._at(sigma, i) * normal[i])
+    out[i] = _lognormal(normal[i], r._at(mean, i), r._at(sigma, i))
 
 
 @forall
 def laplace(i, uniform, loc, scale, out):
-    d = uniform[i] - 0.5
-    x = r._at(scale, i) * r._log_float64(max(1.0 - 2.0 * abs(d), _TINY))
-    out[i] = r._at(loc, i) + (x if d < 0.0 else -x)
+    out[i] = _laplace(uniform[i], r._at(loc, i), r._at(scale, i))
 
 
 @forall
 def logistic(i, uniform, loc, scale, out):
-    u = uniform[i]
-    out[i] = r._at(loc, i) + r._at(scale, i) * (r._log_float64(max(u, _TINY)) - r._log_float64(1.0 - u))
+    out[i] = _logistic(uniform[i], r._at(loc, i), r._at(scale, i))
 
 
 @forall
 def gumbel(i, exponential, loc, scale, out):
-    out[i] = r._at(loc, i) - r._at(scale, i) * r._log_float64(max(exponential[i], _TINY))
+    out[i] = _gumbel(exponential[i], r._at(loc, i), r._at(scale, i))
 
 
 @forall
 def rayleigh(i, exponential, scale, out):
-    out[i] = r._at(scale, i) * math.sqrt(2.0 * exponential[i])
+    out[i] = _rayleigh(exponential[i], r._at(scale, i))
 
 
 @forall
 def weibull(i, exponential, a, out):
-    power = r._at(a, i)
-    out[i] = r._exp_any_float64(r._log_float64(max(exponential[i], _TINY)) / power) if power > 0.0 else 0.0
+    out[i] = _weibull(exponential[i], r._at(a, i))
 
 
 @forall
 def pareto(i, exponential, a, out):
-    """exp(x) - 1, by its series where the difference would lose digits."""
-    x = exponential[i] / r._at(a, i)
-    series = x * (1.0 + x / 2.0 * (1.0 + x / 3.0 * (1.0 + x / 4.0 * (1.0 + x / 5.0 * (1.0 + x / 6.0)))))
-    out[i] = series if x < 0.01 else r._exp_any_float64(x) - 1.0
+    out[i] = _pareto(exponential[i], r._at(a, i))
 
 
 @forall
 def power(i, exponential, a, out):
-    out[i] = r._exp_any_float64(-exponential[i] / r._at(a, i))
+    out[i] = _power(exponential[i], r._at(a, i))
 
 
 @forall
 def standard_cauchy(i, normal, other, out):
-    out[i] = normal[i] / other[i]
+    out[i] = _standard_cauchy(normal[i], other[i])
+
+
+@forall
+def triangular(i, uniform, left, mode, right, out):
+    out[i] = _triangular(uniform[i], r._at(left, i), r._at(mode, i), r._at(right, i))
+
+
+@forall
+def wald(i, normal, uniform, mean, scale, out):
+    out[i] = _wald(normal[i], uniform[i], r._at(mean, i), r._at(scale, i))
+
+
+@forall
+def geometric(i, exponential, p, out):
+    out[i] = _geometric(exponential[i], r._at(p, i))
+
+
+@forall
+def logseries(i, uniform, other, p, out):
+    out[i] = _logseries(uniform[i], other[i], r._at(p, i))
+
+
+# ---- others ----
 
 
 @forall
@@ -111,53 +205,9 @@ def dirichlet(i, gamma, boost, alpha, out):
 
 
 @forall
-def triangular(i, uniform, left, mode, right, out):
-    low, top, high, u = r._at(left, i), r._at(mode, i), r._at(right, i), uniform[i]
-    width = high - low
-    if u * width <= top - low:
-        out[i] = low + math.sqrt(u * width * (top - low))
-    else:
-        out[i] = high - math.sqrt((1.0 - u) * width * (high - top))
-
-
-@forall
-def wald(i, normal, uniform, mean, scale, out):
-    """Michael, Schucany and Haas, 1976."""
-    m, y = r._at(mean, i), normal[i]
-    w = m * y * y
-    s = r._at(scale, i)
-    q = w + math.sqrt(4.0 * s * w + w * w)
-    x = 4.0 * m * s * w / (q * q) if w > 0.0 else m  # m + m / 2s (w - root), without the difference
-    out[i] = x if uniform[i] * (m + x) <= m else m * m / x
-
-
-@forall
-def geometric(i, exponential, p, out):
-    chance = r._at(p, i)
-    count = math.floor(exponential[i] / -r._log1p_float64(-chance)) + 1.0 if chance < 1.0 else 1.0
-    out[i] = np.int64(count) if count < _LARGEST else np.int64(2**63 - 1)
-
-
-@forall
 def noncentral_f(i, gamma, other, shape, dfden, dfnum, out):
     """gamma: of the shape dfnum / 2 and a Poisson number; other: of dfden / 2."""
     out[i] = gamma[i] * r._at(dfden, i) / (other[i] * r._at(dfnum, i))
-
-
-@forall
-def logseries(i, uniform, other, p, out):
-    """Kemp, 1981, LK. q = 1 - (1 - p)**u, by its series where the difference would lose digits."""
-    chance = r._at(p, i)
-    v = max(uniform[i], _TINY)
-    x = other[i] * r._log1p_float64(-chance) if chance < 1.0 else 0.0
-    series = -x * (1.0 + x / 2.0 * (1.0 + x / 3.0 * (1.0 + x / 4.0 * (1.0 + x / 5.0 * (1.0 + x / 6.0)))))
-    q = series if x > -0.01 else 1.0 - r._exp_any_float64(x)
-    count = 1.0
-    if v < chance and v < q:
-        count = 2.0
-        if v <= q * q:
-            count = math.floor(1.0 + r._log_float64(v) / r._log_float64(q))
-    out[i] = np.int64(min(max(count, 1.0), _LARGEST / 2.0))
 
 
 @forall

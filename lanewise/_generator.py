@@ -716,6 +716,8 @@ class _Fill:
         g, count = self.generator, flat.size
         shapes = [spread(d[2] * arrays[d[1]] + d[3], self.shape, np.float64) if isinstance(d, tuple) else None for d in draws]
         given = self._moved(arrays if rows else [spread(a, self.shape, np.float64) for a in arrays])
+        if not (self.on_host or rows) and g._is_philox and self._fused(name, draws, shapes, given, flat):
+            return
         whole = 2 * max(rows, 1)
         piece = -(-_PIECE // whole) * whole if self.on_host and g._is_philox else count
         rooms = [self._new(min(piece, count), np.float64) for _ in draws]
@@ -730,6 +732,22 @@ class _Fill:
             own = given if rows else [a[part] if a.size > 1 else a for a in given]
             self._piece(name, draws, rooms, [a if a is None or a.size == 1 else a[part] for a in shapes], own, rows, flat[part], places)
         g._place = starts[0] + sum(lengths)
+
+    def _fused(self, name, draws, shapes, given, flat):
+        """Fill it with one kernel that draws the standard numbers as well. False: there is none."""
+        from lanewise import _formula_device as device
+
+        g, count = self.generator, flat.size // 2
+        starts = [g._place + k * (count + flat.size % 2) for k in range(len(draws))]
+        kernel = device.fused(name, draws, len(given))
+        if kernel is None or count == 0 or any(start % 2**32 + count > 2**32 for start in starts):  # see `_block`
+            return False
+        kernel(count, device.COEFFICIENTS, g._keys(), np.uint32(2 * g._jumps), *map(np.uint64, starts), *given, flat[: 2 * count], **self._where())
+        g._place += count * len(draws)
+        if flat.size % 2:
+            last = [a[2 * count :] if a.size > 1 else a for a in given]
+            self._piece(name, draws, [self._new(1, np.float64) for _ in draws], shapes, last, 0, flat[2 * count :], [start + count for start in starts])
+        return True
 
     def _made_part(self, name, draws, arrays, rows, flat):
         """The same for the window's numbers."""

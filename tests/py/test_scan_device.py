@@ -251,3 +251,36 @@ def test_keys(n):
     got, wanted = total.by_key(cuda.to_device(keys), cuda.to_device(rows)), total.by_key(keys, rows)
     same(got[0], wanted[0])
     same(got[1], wanted[1])
+
+
+@needs_kernels
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "f2"])
+def test_large_arrays(dtype):
+    """Of 64 MiB and more, whose blocks take tile after tile; the bits do not depend on the launch or on where elements lie."""
+    n = (1 << 26) // np.dtype(dtype).itemsize + 12_345
+    x = np.random.default_rng(1).integers(-1, 2, n) if dtype != "f2" else np.arange(n) % 2 * 2 - 1
+    wanted = np.cumsum(x).astype(dtype)
+    there = cuda.to_device(x.astype(dtype))
+    for _ in range(3):
+        same(total.accumulate(there), wanted)
+    same(total.accumulate(there, exclusive=True), (np.cumsum(x) - x).astype(dtype))
+    same(total.accumulate(there[1:]), (np.cumsum(x) - x[0]).astype(dtype)[1:])
+    total.accumulate(there, out=there)
+    same(there, wanted)
+    rows = x[: n // 3 * 3].reshape(3, -1)
+    same(total.accumulate(cuda.to_device(rows.astype(dtype)), axis=1), np.cumsum(rows, axis=1).astype(dtype))
+
+
+@needs_kernels
+def test_bits_and_order_of_large_arrays():
+    x = np.random.default_rng(1).random((1 << 24) + 5, "f4")
+    there, moved = cuda.to_device(x), cuda.to_device(np.concatenate([x[:1], x]))[1:]
+    wanted = total.accumulate(there).copy_to_host()
+    np.testing.assert_allclose(wanted, np.cumsum(x, dtype="f8"), rtol=1e-6)
+    for _ in range(3):
+        same(total.accumulate(there), wanted)
+    same(total.accumulate(moved), wanted)
+    maps = lw.reduce(lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1]), map=lambda x: (x, x), identity=(1, 0), finish=lambda a, b: a + b)
+    u = np.random.default_rng(2).integers(0, 2**32, 1 << 24, "u4")
+    for exclusive in (False, True):
+        same(maps.accumulate(cuda.to_device(u), exclusive=exclusive), maps.accumulate(u, exclusive=exclusive))
