@@ -76,8 +76,8 @@ _set_services({
     "special": "lanewise._special", "callbacks": "lanewise._callbacks", "C functions": "lanewise._c_functions", "containers": "lanewise._containers", "cuda": "lanewise.cuda",
     "device arrays": "lanewise._device_arrays", "device array kernels": "lanewise._device_array_kernels", "cuda on the host": "lanewise._host_cuda", "errors": "lanewise.errors", "extending": "lanewise.extending",
     "foreign functions": "lanewise._foreign", "html": "lanewise._html", "generators": "lanewise._generator_expressions", "linking": "lanewise._linking", "memory": "lanewise._memory", "methods": "lanewise._methods", "objects": "lanewise._objects",
-    "notebook": "lanewise._notebook", "operands": "lanewise._operands", "overloads": "lanewise._overloads", "pickling": "lanewise._pickling", "progress": "lanewise._progress", "python target": "lanewise._python_target", "reconstructed": "lanewise._reconstructed",
-    "reduce": "lanewise._reduce", "partials": "lanewise._partials", "dask": "lanewise._dask", "reductions": "lanewise.reductions", "same math": "lanewise._same_math",
+    "operands": "lanewise._operands", "overloads": "lanewise._overloads", "pickling": "lanewise._pickling", "places": "lanewise._places", "progress": "lanewise._progress", "python target": "lanewise._python_target", "reconstructed": "lanewise._reconstructed",
+    "reduce": "lanewise._reduce", "partials": "lanewise._partials", "dask": "lanewise._dask", "labelled": "lanewise._labelled", "reductions": "lanewise.reductions", "same math": "lanewise._same_math",
     "thread random": "lanewise._thread_random", "toolchain": "lanewise._toolchain", "ufunc calls": "lanewise._ufunc_calls", "ufunc methods": "lanewise._ufunc_methods", "ufuncs": "lanewise.ufuncs",
 })
 
@@ -144,13 +144,15 @@ def literal_unroll(items):
 literal_unroll.__lanewise_unroll__ = True
 
 
-def map_blocks(kernel, /, *args, depth=0, boundary="none", dtype=None):
+def map_blocks(kernel, /, *args, depth=0, boundary="none", dtype=None, progress=None):
     """Run a function of ``forall`` or ``jit`` over Dask arrays, block by block: a Dask array for each of its parameters
     behind the arguments, or a tuple of several.
 
     A function of ``forall`` has the indices of the whole array. depth: how far from its own element it reads, for all axes or
-    for each; what is farther away than that reads as zero. boundary="periodic": indices run on at the other end. dtype: of the
-    results, one or one for each; None: as the first array. A kernel of ``jit`` sees its block and the halo of that depth, and
+    for each; what is farther away than that reads as zero. boundary: what lies beyond the ends of an axis, for all axes or for each:
+    "periodic", the other end; "reflect", the elements in the opposite order; "nearest", the last element; a number; or "none".
+    dtype: of the results, one or one for each; None: as the first array. DataArrays of xarray are taken for their Dask arrays, and
+    the results have their labels. A kernel of ``jit`` sees its block and the halo of that depth, and
     where these begin in its last parameter, if that is named ``offset``. Other arrays and numbers go to every block whole.
 
     Needs Dask: ``pip install lanewise[dask]``.
@@ -165,7 +167,7 @@ def map_blocks(kernel, /, *args, depth=0, boundary="none", dtype=None):
     """
     from lanewise._dask_kernels import map_blocks as by_blocks
 
-    return by_blocks(kernel, *args, depth=depth, boundary=boundary, dtype=dtype)
+    return by_blocks(kernel, *args, depth=depth, boundary=boundary, dtype=dtype, progress=progress)
 
 
 def info():

@@ -20,6 +20,11 @@ def is_dask(a: Any) -> bool:
     return type(a).__module__.startswith("dask.array") and hasattr(type(a), "__dask_graph__")
 
 
+def is_lazy(a: Any) -> bool:
+    """Is it a Dask array, or a labelled one of xarray that holds one?"""
+    return is_dask(a) or _library(a) == "xarray" and is_dask(getattr(a, "data", None))
+
+
 def _has_missing(a: Any) -> bool:
     """Values that are no values: NA of pandas, null of Arrow and Polars. NaN is a number."""
     nulls = getattr(a, "null_count", None)  # pyarrow's attribute, Polars' method
@@ -48,7 +53,7 @@ def _is_category(a: Any) -> bool:
 
 def with_library(a: Any) -> str:
     """What an error calls it: "a pandas Series"."""
-    return f"{'an' if _library(a)[:1] in 'aeiou' else 'a'} {_library(a)} {type(a).__name__}"
+    return f"{'an' if _library(a)[:1] in 'aeioux' else 'a'} {_library(a)} {type(a).__name__}"
 
 
 def plain_of(a: Any) -> str:
@@ -77,7 +82,7 @@ def what_is_lost(a: Any, labels: "bool | None") -> "str | None":
         return f"{shown} with missing values, which compiled code would ignore; pass {how}"
     if _is_category(a):
         return f"{shown}, whose elements are no numbers; pass their codes"
-    if is_dask(a) and labels is None:
+    if labels is None and is_lazy(a):
         return f"{shown}, which a kernel takes block by block: call lw.map_blocks(kernel, x), or pass x.compute()"
     if not labels:
         return None
@@ -114,6 +119,13 @@ def says_no_stream(stream: Any) -> bool:
     if stream is None or type(stream) is int and stream == 0:
         return True
     return config.target in ("cpu", "parallel", "python") and (type(stream) is int or hasattr(stream, "__cuda_stream__"))
+
+
+def refuse_progress(name: str, progress: Any, a: Any) -> None:
+    """TypeError for progress= of scans and selections, which nothing shows."""
+    if not says_no_progress(progress):
+        hint = ": use dask.diagnostics.ProgressBar" if is_lazy(a) else ", which reductions and functions of forall and jit have"
+        raise TypeError(f"{name}() has no progress={hint}")
 
 
 def says_no_progress(progress: Any) -> bool:

@@ -90,6 +90,12 @@ def name_of(made: Any) -> str:
     return "lambda" if name == "<lambda>" else name.replace("-", "_")
 
 
+def called(made: Any) -> str:
+    """What errors call it: as the user does."""
+    name = getattr(made, "__name__", type(made).__name__)
+    return name if name.startswith("<") else name.strip("_")
+
+
 def refuse_out(name: str, out: Any) -> None:
     given = out if isinstance(out, tuple) else (out,)
     if any(one is not None and one is not ... for one in given):
@@ -105,7 +111,7 @@ def refuse_keywords(name: str, given: dict[str, Any]) -> None:
     for key, value in given.items():
         if key == "progress" and says_no_progress(value):
             continue
-        hint = ": use dask.diagnostics.ProgressBar" if key == "progress" else ""
+        hint = ", whose tasks dask.diagnostics.ProgressBar shows" if key == "progress" else ""
         raise TypeError(f"{name}() got {key}=, which is not for Dask arrays{hint}")
 
 
@@ -169,11 +175,15 @@ def is_host(x: Any) -> bool:
 
 
 def zeros_where(blocks: Any, shape: Any, dtype: Any) -> Any:
-    """Zeros in a device array if one of the blocks is one."""
-    from lanewise import cuda
+    """Zeros in a device array if one of the blocks is one: on its device."""
+    from lanewise import _placing, cuda
 
     zeros = np.zeros(shape, dtype)
-    return cuda.to_device(zeros) if any(hasattr(block, "copy_to_host") for block in blocks) else zeros
+    for block in blocks:
+        if hasattr(block, "copy_to_host"):
+            with _placing.on_device_of(block):
+                return cuda.to_device(zeros)
+    return zeros
 
 
 def blocks_of(function: Any, index: Any, pairs: Any, dtypes: Any, like: Any = None, **more: Any) -> Any:

@@ -2,8 +2,12 @@
 
 A function of `forall` runs for the indices of its block, which are those of the whole array, and so are the arrays that it
 sees: of the whole's shape, with what the block and its halo hold at their places. The rest is memory that no one has
-touched, and costs none: it reads as zero. A kernel of `jit` counts its threads from 0, so it sees the block and its halo as
-they are, and its last parameter may be `offset`, where they begin.
+touched, and costs none: it reads as zero. What lies beyond the ends of an axis, as `boundary=` says it, has places, too: behind
+the end, because the arrays are parts of longer ones, and for indices below 0, which count from the end, at the end. Where a
+block needs these places for its own elements, it is computed in two parts, of which each needs one of both.
+
+A kernel of `jit` counts its threads from 0, so it sees the block and its halo as they are, and its last parameter may be
+`offset`, where they begin.
 """
 
 from __future__ import annotations
@@ -20,38 +24,76 @@ from dask.array.core import unify_chunks
 
 import lanewise as lw
 from lanewise._containers import with_library
-from lanewise._dask import Shipped, blocks_of, bounds_of, check_dtypes, is_dask, name_of, zeros_where
+from lanewise._labelled import Labels, is_labelled
+from lanewise._dask import Shipped, blocks_of, bounds_of, called, check_dtypes, is_dask, name_of, refuse_keywords, zeros_where
 
 
-def map_blocks(kernel, *args, depth=0, boundary="none", dtype=None):
+def map_blocks(kernel, *args, depth=0, boundary="none", dtype=None, progress=None):
     """Implements lanewise.map_blocks."""
+    refuse_keywords("map_blocks", {"progress": progress})
     if not isinstance(kernel, (lw.Forall, lw.Kernel, lw._core.Launcher)):
         raise TypeError(f"map_blocks() runs functions of lw.forall and lw.jit, not {type(kernel).__name__}; a ufunc, gufunc or reduction is called with the arrays")
-    if boundary not in ("none", "periodic"):
-        raise ValueError(f'boundary must be "none" or "periodic", not {boundary!r:.200}')
+    labelled = [x for x in args if is_labelled(x)]
+    labels = Labels(f"map_blocks(): {called(kernel)}", labelled) if labelled else None
+    args = [x.data if is_labelled(x) else x for x in args]
     arrays = [x for x in args if is_dask(x)]
     for i, x in enumerate(args):
         if not is_dask(x) and dask.is_dask_collection(x):
-            raise TypeError(f"map_blocks(): argument {i + 1} of {name_of(kernel)} is {with_library(x)} of a lazy array, which each block would compute as a "
+            raise TypeError(f"map_blocks(): argument {i + 1} of {called(kernel)} is {with_library(x)} of a lazy array, which each block would compute as a "
                             f"whole; pass {'x.data' if hasattr(x, 'data') else 'x.to_dask_array(lengths=True)'}")
     if not arrays:
-        raise TypeError(f"map_blocks() needs a Dask array among its arguments: call {name_of(kernel)} itself for others")
+        raise TypeError(f"map_blocks() needs a Dask array among its arguments: call {called(kernel)} itself for others")
+    if labels is not None:
+        labels.check(labelled, _ndim_of(kernel, arrays))
     plan = _Plan(kernel, args, arrays)
     depth = _depths(depth, plan.ndim)
+    ends = _ends(boundary, plan.ndim)
     kinds = plan.kinds(dtype)
-    whole = [da.overlap.overlap(x, {axis: depth[axis] for axis in range(plan.ndim)}, dict.fromkeys(range(plan.ndim), boundary)) if any(depth) else x
-             for x in plan.arrays]
-    sizes = plan.chunks if not any(depth) else _without_halo(whole[0].chunks[: plan.ndim], depth, boundary)
+    is_global = isinstance(kernel, lw.Forall)
+    if is_global:
+        _check_room(plan, depth, ends)
+    whole = [da.overlap.overlap(x, dict(enumerate(depth)), dict(enumerate(ends))) if any(depth) else x for x in plan.arrays]
+    sizes = plan.chunks if not any(depth) else _without_halo(whole[0].chunks[: plan.ndim], depth, ends)
     index = tuple(range(plan.ndim))
     pairs = [one for axis, own in enumerate(sizes) for one in (bounds_of(own), (axis,))]
     left = iter(whole)
     for x in args:
         x = next(left) if is_dask(x) else x
         pairs += [x, (*index, *range(plan.ndim, x.ndim))] if is_dask(x) else [x, None]
-    function = _global if isinstance(kernel, lw.Forall) else _local
-    return blocks_of(Shipped(kernel, function), index, pairs, kinds if len(kinds) > 1 else kinds[0], whole[0], token=name_of(kernel), shape=plan.shape,
-                     depth=depth, periodic=boundary == "periodic", kinds=kinds, adjust_chunks=dict(enumerate(sizes)), concatenate=True,
-                     of=tuple(x.dtype if is_dask(x) else None for x in args), **({} if function is _global else {"begins": plan.takes_offset}))
+    function = _global if is_global else _local
+    made = blocks_of(Shipped(kernel, function), index, pairs, kinds if len(kinds) > 1 else kinds[0], whole[0], token=name_of(kernel), shape=plan.shape,
+                     depth=depth, ends=tuple(end if end in ("none", "periodic") else "other" for end in ends), kinds=kinds, adjust_chunks=dict(enumerate(sizes)), concatenate=True,
+                     of=tuple(x.dtype if is_dask(x) else None for x in args), **({} if is_global else {"begins": plan.takes_offset}))
+    return made if labels is None else labels.of_results(made, plan.ndim)
+
+
+#: What lies beyond the ends of an axis, in Dask's words; numbers are others.
+_BOUNDARIES = ("none", "periodic", "reflect", "nearest")
+
+
+def _ends(boundary, ndim):
+    """boundary= for each axis."""
+    given = ([boundary.get(axis, "none") for axis in range(ndim)] if isinstance(boundary, dict) else list(boundary) if isinstance(boundary, (tuple, list))
+             else [boundary] * ndim)
+    given = ["none" if one is None else one for one in given]
+    if len(given) != ndim:
+        raise ValueError(f"boundary= must be one for all axes, or one for each of {ndim} axes, not {boundary!r:.200}")
+    for one in given:
+        if not (one in _BOUNDARIES if isinstance(one, str) else isinstance(one, (bool, int, float, complex, np.generic))):
+            raise ValueError(f"boundary= must be {', '.join(map(repr, _BOUNDARIES))} or a number, not {one!r:.200}")
+    return tuple(given)
+
+
+def _check_room(plan, depth, ends):
+    """What lies before the beginning and what lies at the end have the same places in the arrays of a forall function: see _parts()."""
+    for axis, (size, deep, end) in enumerate(zip(plan.shape, depth, ends)):
+        if deep and end not in ("none", "periodic") and size <= 2 * deep:
+            raise ValueError(f"{plan.name}: boundary={end!r} with depth={deep} needs more than {2 * deep} elements along axis {axis}, which has {size}")
+
+
+def _ndim_of(kernel, arrays):
+    """How many axes the indices run over."""
+    return kernel._state()["options"].get("ndim", 1) if isinstance(kernel, lw.Forall) else max(x.ndim for x in arrays)
 
 
 class _Plan:
@@ -59,9 +101,9 @@ class _Plan:
 
     def __init__(self, kernel, args, arrays):
         function = kernel.kernel.py_func if isinstance(kernel, lw._core.Launcher) else kernel.py_func
-        parameters, self.name = list(inspect.signature(function).parameters), name_of(kernel)
+        parameters, self.name = list(inspect.signature(function).parameters), called(kernel)
         is_forall = isinstance(kernel, lw.Forall)
-        self.ndim = kernel._state()["options"].get("ndim", 1) if is_forall else max(x.ndim for x in arrays)
+        self.ndim = _ndim_of(kernel, arrays)
         self.takes_offset = not is_forall and parameters[-1:] == ["offset"]
         rest = parameters[self.ndim if is_forall else 0 : len(parameters) - self.takes_offset]
         self.outputs = rest[len(args) :]
@@ -100,67 +142,96 @@ def _depths(depth, ndim):
     return tuple(one.__index__() for one in given)
 
 
-def _without_halo(chunks, depth, boundary):
+def _without_halo(chunks, depth, ends):
     """The sizes of blocks of which these are those with their halos."""
     sizes = []
-    for own, deep in zip(chunks, depth):
+    for own, deep, end in zip(chunks, depth, ends):
         last = len(own) - 1
-        sizes.append(tuple(size - deep * ((i > 0 or boundary == "periodic") + (i < last or boundary == "periodic")) for i, size in enumerate(own)))
+        sizes.append(tuple(size - deep * ((i > 0 or end != "none") + (i < last or end != "none")) for i, size in enumerate(own)))
     return tuple(sizes)
 
 
 # ---- blocks ----
 
 
-def _global(kernel, *values, shape, depth, periodic, kinds, of):
-    """Of forall: the indices of the whole array. of: dtypes of the arguments that are blocks, None of others."""
-    check_dtypes(values[len(shape) :], of)
+def _global(kernel, *values, shape, depth, ends, kinds, of):
+    """Of forall: the indices of the whole array. ends: "none" where a halo does not reach beyond the ends of an axis, "periodic" or
+    "other". of: dtypes of the arguments that are blocks, None of others."""
+    blocks = values[len(shape) :]
+    check_dtypes(blocks, of)
     own = [tuple(one.reshape(-1)[0].tolist()) for one in values[: len(shape)]]
-    halos = [_halo(*one) for one in zip(own, shape, depth, itertools.repeat(periodic))]
-    args = [x if dtype is None else _placed(x, shape, halos) for x, dtype in zip(values[len(shape) :], of)]
-    part = tuple(slice(*one) for one in own)
-    made = [_sparse(shape, kind) for kind in kinds]
-    if all(begin < end for begin, end in own):
-        space = tuple(range(*one) for one in own)
-        kernel(space if len(space) > 1 else space[0], *args, *made)
-    results = tuple(one[part].copy() for one in made)
+    halos = [_halo(*one) for one in zip(own, shape, depth, ends)]
+    made = [_sparse(shape, kind, depth) for kind in kinds]
+    for part in itertools.product(*map(_parts, own, shape, depth)):
+        if all(begin < end for begin, end in part):
+            near = [_halo(*one) for one in zip(part, shape, depth, ends)]
+            cut = tuple(slice(begin - halo[0], end - halo[0]) for (begin, end), halo in zip(near, halos))
+            args = [x if dtype is None else _placed(x[cut], shape, depth, near, ends) for x, dtype in zip(blocks, of)]
+            space = tuple(range(*one) for one in part)
+            kernel(space if len(space) > 1 else space[0], *args, *made)
+    block = tuple(slice(*one) for one in own)
+    results = tuple(one[block].copy() for one in made)
     return results if len(results) > 1 else results[0]
 
 
-def _halo(own, size, deep, periodic):
+def _halo(own, size, deep, beyond):
     begin, end = own
-    return (begin - deep, end + deep) if periodic else (max(begin - deep, 0), min(end + deep, size))
+    return (begin - deep, end + deep) if beyond != "none" else (max(begin - deep, 0), min(end + deep, size))
 
 
-def _sparse(shape, dtype):
-    """An array of zeros that takes memory where it is touched."""
-    nbytes = math.prod(shape) * dtype.itemsize
+def _parts(own, size, deep):
+    """The indices of a block along an axis, divided so that no part reads both what lies before the beginning and the last elements,
+    which have the same places: in two where the axis is long enough, else one by one."""
+    begin, end = own
+    if begin >= deep or end + deep <= size - deep or size <= 2 * deep:
+        return [own]
+    if size < 3 * deep:
+        return [(i, i + 1) for i in range(begin, end)]
+    middle = max(deep, min((begin + end) // 2, size - 2 * deep))
+    return [(begin, middle), (middle, end)]
+
+
+def _sparse(shape, dtype, more=()):
+    """An array of zeros that takes memory where it is touched. more: so many elements behind the end of each axis are zeros, too,
+    those of the first axis at other addresses than all elements."""
+    whole = (shape[0] + 1 + sum(more), *shape[1:]) if any(more) else shape
+    nbytes = math.prod(whole) * dtype.itemsize
     if nbytes < 1 << 20:
-        return np.zeros(shape, dtype)
+        return np.zeros(whole, dtype)[: shape[0]] if shape else np.zeros(whole, dtype)
     try:
         memory = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0))
     except OSError as error:
         raise MemoryError(f"no addresses for an array of {nbytes} bytes, of which a block is touched: {error}") from error
-    return np.frombuffer(memory, dtype).reshape(shape)
+    return np.frombuffer(memory, dtype).reshape(whole)[: shape[0]]
 
 
-def _placed(block, shape, halos):
-    """The block and its halo at their places in the whole."""
+def _placed(block, shape, depth, halos, ends):
+    """A part and its halo at their places in the whole."""
     if not isinstance(block, np.ndarray):
         raise TypeError(f"forall takes NumPy blocks here, not {type(block).__name__}: write a kernel of lw.jit, which sees blocks as they are")
-    whole = _sparse((*shape, *block.shape[len(shape) :]), block.dtype)
+    rest = block.shape[len(shape) :]
+    sizes = [max(size, end) for size, (_, end) in zip(shape, halos)]  # with what lies behind the end
+    whole = _sparse((*sizes, *rest), block.dtype, depth)
     if all(0 <= begin and end <= size for (begin, end), size in zip(halos, shape)):
         whole[tuple(slice(*one) for one in halos)] = block
     else:
-        whole[np.ix_(*(np.arange(*one) % size for one, size in zip(halos, shape)))] = block
-    return whole
+        for places in itertools.product(*map(_places, halos, shape, ends)):
+            whole[np.ix_(*places)] = block
+    return whole[tuple(slice(size) for size in shape)]
 
 
-def _local(kernel, *values, shape, depth, periodic, kinds, of, begins):
+def _places(halo, size, end):
+    """Where the elements of a halo along an axis are: what lies behind the end of a periodic one is there and at the beginning."""
+    places = np.arange(*halo)
+    places[places < 0] += size
+    return [places % size, places] if end == "periodic" and halo[1] > size else [places]
+
+
+def _local(kernel, *values, shape, depth, ends, kinds, of, begins):
     """Of jit: the block and its halo as they are."""
     check_dtypes(values[len(shape) :], of)
     own = [tuple(one.reshape(-1)[0].tolist()) for one in values[: len(shape)]]
-    halos = [_halo(*one) for one in zip(own, shape, depth, itertools.repeat(periodic))]
+    halos = [_halo(*one) for one in zip(own, shape, depth, ends)]
     args = values[len(shape) :]
     sizes = tuple(end - begin for begin, end in halos)
     made = [zeros_where(args, sizes, kind) for kind in kinds]

@@ -20,7 +20,7 @@ from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph
 
 from lanewise import _partials, _topk
-from lanewise._dask import Shipped, as_dask, as_mask, axes_of, blocks_of, bounds_of, check_dtypes, check_shapes, empty_meta, is_host, is_known, name_of, refuse_keywords, refuse_out, refuse_stream
+from lanewise._dask import Shipped, as_dask, as_mask, axes_of, blocks_of, bounds_of, called, check_dtypes, check_shapes, empty_meta, is_host, is_known, name_of, refuse_keywords, refuse_out, refuse_stream
 
 # ---- blocks ----
 
@@ -116,7 +116,7 @@ class _Call:
 
     def __init__(self, r, arrays, where, method):
         if not arrays:
-            raise TypeError(f"{name_of(r)}: {method} takes at least one array")
+            raise TypeError(f"{called(r)}: {method} takes at least one array")
         self.r, self.n = r, len(arrays)
         self.shipped = Shipped(r)
         self.shipped.__dask_tokenize__()  # once for all tasks
@@ -162,7 +162,7 @@ class _Call:
     def _strides(self, axes):
         sizes = {one: sum(self.chunks[one]) for one in axes}
         if any(np.isnan(size) for size in sizes.values()):
-            raise ValueError(f"{name_of(self.r)}: map takes the element's index, but the sizes of the chunks are not known: call x.compute_chunk_sizes() first")
+            raise ValueError(f"{called(self.r)}: map takes the element's index, but the sizes of the chunks are not known: call x.compute_chunk_sizes() first")
         return tuple((one, math.prod(sizes[other] for other in axes if other > one)) for one in axes)
 
 
@@ -171,9 +171,9 @@ class _Call:
 
 def reduce(r, *arrays, axis=None, dtype=None, out=None, keepdims=False, initial=..., init=..., where=True, stream=0, split_every=None, **more):
     """A Dask array, or a tuple of them, of the results."""
-    refuse_out(name_of(r), out)
-    refuse_keywords(name_of(r), more)
-    refuse_stream(name_of(r), stream)
+    refuse_out(called(r), out)
+    refuse_keywords(called(r), more)
+    refuse_stream(called(r), stream)
     if init is not ...:
         initial = init
     call = _Call(r, arrays, where, "a reduction")
@@ -222,9 +222,9 @@ def _finished(call, merged, axes, keepdims, initial, results):
 def accumulate(r, *arrays, axis=0, exclusive=False, dtype=None, out=None, initial=..., stream=0, **more):
     """A Dask array, or a tuple of them, of the results on the way: the blocks' totals first, then what comes before each
     block, then the blocks."""
-    refuse_out(f"{name_of(r)}.accumulate", out)
-    refuse_keywords(f"{name_of(r)}.accumulate", more)
-    refuse_stream(f"{name_of(r)}.accumulate", stream)
+    refuse_out(f"{called(r)}.accumulate", out)
+    refuse_keywords(f"{called(r)}.accumulate", more)
+    refuse_stream(f"{called(r)}.accumulate", stream)
     n = len(inspect.signature(r.map).parameters) if r.map is not None else 1
     n -= r.map is not None and n > 1 and list(inspect.signature(r.map).parameters)[-1] == "index"
     arrays, (axis, exclusive) = arrays[:n], (*arrays[n:], *(axis, exclusive)[len(arrays[n:]):])[:2]
@@ -323,7 +323,8 @@ def top(name, x, k, axis, split_every):
         parts = da.reduction(parts, chunk=_itself, combine=merge, aggregate=merge, axis=(axis,), keepdims=True, dtype=record, meta=parts._meta,
                              split_every=split_every, name=name, concatenate=True, output_size=best)
     field = "index" if indexed else "value"
-    return blocks_of(_field_of, index, (parts, index), record[field], x, field=field, token=name)
+    dtype = x.dtype if field == "value" else record[field]
+    return blocks_of(_field_of, index, (parts, index), dtype, x, field=field, given=dtype, token=name)
 
 
 def _best_of_block(block, *bounds, k, axis, of, record):
@@ -346,5 +347,6 @@ def _best_of_parts(parts, axis, keepdims, k):
     return made
 
 
-def _field_of(parts, field):
-    return parts[field].copy()
+def _field_of(parts, field, given):
+    """A copy, with the order of bytes of what was given."""
+    return parts[field].copy() if given.isnative else parts[field].astype(given)

@@ -12,7 +12,7 @@ import numpy as np
 from dask.array.core import unify_chunks
 
 from lanewise import _dask_reductions
-from lanewise._dask import Shipped, as_dask, as_mask, blocks_of, check_dtypes, check_shapes, is_dask, is_host, item_of, name_of, refuse_keywords, refuse_out, zeros_where
+from lanewise._dask import Shipped, as_dask, as_mask, blocks_of, called, check_dtypes, check_shapes, is_dask, is_host, item_of, name_of, refuse_keywords, refuse_out, zeros_where
 
 # ---- which argument is what ----
 
@@ -20,7 +20,7 @@ from lanewise._dask import Shipped, as_dask, as_mask, blocks_of, check_dtypes, c
 def call(ufunc, method, inputs, kwargs):
     """The lazy result of a call, or of a method of that name."""
     given = dict(kwargs)
-    name = name_of(ufunc) if method == "__call__" else f"{name_of(ufunc)}.{method}"
+    name = called(ufunc) if method == "__call__" else f"{called(ufunc)}.{method}"
     if method != "at":
         refuse_out(name, given.pop("out", None))
     if method == "__call__":
@@ -45,7 +45,7 @@ def _arguments(ufunc, inputs, given):
             if parameter not in given:
                 default = inspect.signature(ufunc.py_func).parameters[parameter].default
                 if default is inspect.Parameter.empty:
-                    raise TypeError(f"{name_of(ufunc)}() misses its argument '{parameter}'")
+                    raise TypeError(f"{called(ufunc)}() misses its argument '{parameter}'")
                 values.append(default)
             else:
                 values.append(given.pop(parameter))
@@ -142,7 +142,7 @@ def _outer(ufunc, inputs, given):
     mask, index = as_mask(mask), first + second
     check_shapes([x.shape + y.shape, mask.shape])
     if mask.ndim > len(index):
-        raise ValueError(f"{name_of(ufunc)}.outer: where= of shape {mask.shape} cannot be broadcast to {x.shape + y.shape}")
+        raise ValueError(f"{called(ufunc)}.outer: where= of shape {mask.shape} cannot be broadcast to {x.shape + y.shape}")
     pairs = _unified([x, y, mask], [first, second, index[len(index) - mask.ndim:]])
     return blocks_of(Shipped(ufunc, _outer_where), index, pairs, dtypes, x, given=dtypes, **more)
 
@@ -165,11 +165,11 @@ def _by_reduction(ufunc, method, x, axis=0, dtype=None, **given):
     from lanewise._ufunc_methods import _check_arity, _computed_in, _reducer
 
     _check_arity(ufunc, method)
-    refuse_keywords(f"{name_of(ufunc)}.{method}", {key: value for key, value in given.items() if key not in _TAKEN[method]})
+    refuse_keywords(f"{called(ufunc)}.{method}", {key: value for key, value in given.items() if key not in _TAKEN[method]})
     reducer = _reducer(ufunc)
     x = as_dask(x, "argument 1")
     if reducer.identity is None and not reducer.reduction._reorders(x.dtype):
-        raise TypeError(f"{name_of(ufunc)}.{method}() of a Dask array needs an operator that is known to be associative: give vectorize identity=, or call lw.reduce(f)")
+        raise TypeError(f"{called(ufunc)}.{method}() of a Dask array needs an operator that is known to be associative: give vectorize identity=, or call lw.reduce(f)")
     made = getattr(_dask_reductions, method)
     return made(reducer.reduction, x, axis=axis, dtype=_computed_in(ufunc, reducer, x, dtype, None), **given)
 
@@ -188,7 +188,7 @@ def _layout(signature):
 
 def _by_layout(ufunc, values, whole, given):
     allow = bool(given.pop("allow_rechunk", False))
-    name = name_of(ufunc)
+    name = called(ufunc)
     places = [i for i, is_whole in enumerate(whole) if not is_whole]
     arrays = [as_dask(values[i], f"argument {i + 1}") for i in places]
     layout = _layout(ufunc.signature)

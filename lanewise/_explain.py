@@ -11,7 +11,7 @@ from typing import Any, Iterator, NamedTuple
 import numpy as np
 
 from lanewise import _core, types
-from lanewise._notebook import name_cells
+from lanewise._places import name_places
 
 _LINE = re.compile(r"^\s*(\d+) \| ?(.*)$")
 _ENTRY = re.compile(r"^      \| ( *)(.*?) {3,}(\S.*)$")
@@ -234,7 +234,7 @@ def _read(made: Explanation, text: str) -> None:
 def _locate(made: Explanation, f: Any) -> None:
     function = getattr(f, "py_func", None) or f
     code = getattr(function, "__code__", None)
-    made.place = name_cells(f"{code.co_filename}:{code.co_firstlineno}") if code is not None else "?"
+    made.place = name_places(f"{code.co_filename}:{code.co_firstlineno}") if code is not None else "?"
     made._source = {}
     try:
         lines, first = inspect.getsourcelines(function)

@@ -13,7 +13,7 @@ from collections.abc import MutableSequence
 import numpy as np
 
 from lanewise import _core, _placing
-from lanewise._containers import is_dask, says_no_stream
+from lanewise._containers import is_dask, is_lazy, says_no_stream, with_library
 from lanewise._distributions import Distributions
 from lanewise._parameters import chances, common_shape, fits, integer, integers, is_scalar, kind_of, on_device, parameter, read_state, refuse_masked, spread, there
 
@@ -585,6 +585,10 @@ def _with_stream(name, method):
     return draw
 
 
+#: What gives numbers of the host whatever the target is; permutation and shuffle do for all but device arrays.
+_ON_HOST = frozenset(("choice", "multinomial", "multivariate_normal", "multivariate_hypergeometric", "hypergeometric", "permuted", "bytes"))
+
+
 def _check_stream(generator, name, args, kwargs):
     """TypeError, as of reductions, for a stream that says something of a call whose numbers are made on the host."""
     stream = kwargs["stream"]
@@ -592,7 +596,8 @@ def _check_stream(generator, name, args, kwargs):
         return
     if not isinstance(stream, int) and not any(hasattr(stream, one) for one in ("__cuda_stream__", "cuda_stream", "ptr", "handle")):
         raise TypeError(f"stream: expected a stream, a handle, 0 or None, got {type(stream).__name__}")
-    if isinstance(kwargs.get("out"), np.ndarray) or generator._is_here() and not any(map(on_device, (*args, *kwargs.values()))):
+    is_here = generator._is_here() or name in ("permutation", "shuffle")
+    if name in _ON_HOST or isinstance(kwargs.get("out"), np.ndarray) or is_here and not any(map(on_device, (*args, *kwargs.values()))):
         raise TypeError(f"stream= is for device arrays; `Generator.{name}` was called for arrays of the host")
 
 
@@ -951,8 +956,9 @@ def _out_of_bounds(kind, low, high, endpoint):
 
 def _refuse_dask(name, x, indices):
     """TypeError for what would be computed here, as a whole. indices: what draws the indices of elements."""
-    if is_dask(x):
-        raise TypeError(f"{name} is a Dask array, which would be computed as a whole: pass {name}.compute(), or draw indices, as in {name}[g.{indices}]")
+    if is_lazy(x):
+        kind = "a Dask array" if is_dask(x) else with_library(x)
+        raise TypeError(f"{name} is {kind}, which would be computed as a whole: pass {name}.compute(), or draw indices, as in {name}[g.{indices}]")
 
 
 def _axis(axis, array):

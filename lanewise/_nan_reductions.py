@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 import lanewise as lw
+from lanewise import _labelled
 from lanewise import reductions as _all_elements
-from lanewise._containers import is_dask
+from lanewise._containers import is_dask, refuse_progress
+from lanewise._labelled import is_labelled
 
 # ---- what the operators are ----
 
@@ -236,6 +238,8 @@ def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., wher
     >>> lw.reductions.nansum([1.0, np.nan, 3.0])
     np.float64(4.0)
     """
+    if is_labelled(a):
+        return _labelled.call(nansum, locals())
     a = _all_elements._array(a, "nansum")
     if _all_elements._kind(a) == "m":  # NaT is no NaN, neither is it one for NumPy
         return _all_elements.sum(a, axis, dtype, out, keepdims, initial, where, stream=stream, progress=progress)
@@ -250,6 +254,8 @@ def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=..., whe
     >>> lw.reductions.nanprod([2.0, np.nan, 3.0])
     np.float64(6.0)
     """
+    if is_labelled(a):
+        return _labelled.call(nanprod, locals())
     a = _all_elements._array(a, "nanprod")
     reduction, dtype = _of_dtype(_nanprod, _nanprod_in, a, dtype)
     return reduction(a, axis=axis, where=where, **_all_elements._initial(initial),
@@ -262,6 +268,8 @@ def nanmin(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, s
     >>> lw.reductions.nanmin([[3.0, np.nan], [np.nan, 5.0]], axis=1)
     array([3., 5.])
     """
+    if is_labelled(a):
+        return _labelled.call(nanmin, locals())
     return _end("nanmin", _nanmin, "fmin", a, axis, out, keepdims, initial, where, stream, progress)
 
 
@@ -271,6 +279,8 @@ def nanmax(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, s
     >>> lw.reductions.nanmax([3.0, np.nan, 1.0])
     np.float64(3.0)
     """
+    if is_labelled(a):
+        return _labelled.call(nanmax, locals())
     return _end("nanmax", _nanmax, "fmax", a, axis, out, keepdims, initial, where, stream, progress)
 
 
@@ -293,6 +303,8 @@ def nanargmax(a, axis=None, out=None, *, keepdims=False, stream=None, progress=N
     >>> lw.reductions.nanargmax([np.nan, 9.0, 9.0, 1.0])
     np.int64(1)
     """
+    if is_labelled(a):
+        return _labelled.call(nanargmax, locals())
     return _argument("nanargmax", _nanargmax, _nanargmax_complex, a, axis, out, keepdims, stream, progress)
 
 
@@ -302,6 +314,8 @@ def nanargmin(a, axis=None, out=None, *, keepdims=False, stream=None, progress=N
     >>> lw.reductions.nanargmin([[np.nan, 1.0], [2.0, 5.0]], axis=1)
     array([1, 0])
     """
+    if is_labelled(a):
+        return _labelled.call(nanargmin, locals())
     return _argument("nanargmin", _nanargmin, _nanargmin_complex, a, axis, out, keepdims, stream, progress)
 
 
@@ -339,6 +353,8 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True, s
     >>> lw.reductions.nanmean([1.0, np.nan, 6.0])
     np.float64(3.5)
     """
+    if is_labelled(a):
+        return _labelled.call(nanmean, locals())
     a = _all_elements._array(a, "nanmean")
     if _all_elements._kind(a) in "bium":
         return _all_elements.mean(a, axis, dtype, out, keepdims, where=where, stream=stream, progress=progress)
@@ -354,6 +370,8 @@ def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=
     >>> lw.reductions.nanvar([1.0, 2.0, np.nan, 3.0, 4.0])
     np.float64(1.25)
     """
+    if is_labelled(a):
+        return _labelled.call(nanvar, locals())
     return _deviate(False, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress)
 
 
@@ -363,6 +381,8 @@ def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=
     >>> lw.reductions.nanstd([[1.0, 3.0], [2.0, np.nan]], axis=1)
     array([1., 0.])
     """
+    if is_labelled(a):
+        return _labelled.call(nanstd, locals())
     return _deviate(True, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, progress)
 
 
@@ -390,12 +410,15 @@ def _deviate(root, a, axis, dtype, out, ddof, keepdims, where, mean, correction,
     return result
 
 
-def nancumsum(a, axis=None, dtype=None, out=None, *, stream=None):
+def nancumsum(a, axis=None, dtype=None, out=None, *, stream=None, progress=None):
     """Sums on the way in which NaN counts as 0, as numpy.nancumsum.
 
     >>> lw.reductions.nancumsum([1.0, np.nan, 3.0])
     array([1., 1., 4.])
     """
+    refuse_progress("nancumsum", progress, a)
+    if is_labelled(a):
+        return _labelled.call(nancumsum, locals())
     a, axis = _all_elements._flat(a, axis, "nancumsum")
     if _all_elements._kind(a) == "m":
         return _all_elements.cumsum(a, axis, dtype, out, stream=stream)
@@ -403,12 +426,15 @@ def nancumsum(a, axis=None, dtype=None, out=None, *, stream=None):
     return _all_elements._scan("nancumsum", reduction, a, axis=axis, **_all_elements._options(dtype=dtype, out=out, stream=stream))
 
 
-def nancumprod(a, axis=None, dtype=None, out=None, *, stream=None):
+def nancumprod(a, axis=None, dtype=None, out=None, *, stream=None, progress=None):
     """Products on the way in which NaN counts as 1, as numpy.nancumprod.
 
     >>> lw.reductions.nancumprod([2.0, np.nan, 3.0])
     array([2., 2., 6.])
     """
+    refuse_progress("nancumprod", progress, a)
+    if is_labelled(a):
+        return _labelled.call(nancumprod, locals())
     a, axis = _all_elements._flat(a, axis, "nancumprod")
     reduction, dtype = _of_dtype(_nanprod, _nanprod_in, a, dtype)
     return _all_elements._scan("nancumprod", reduction, a, axis=axis, **_all_elements._options(dtype=dtype, out=out, stream=stream))

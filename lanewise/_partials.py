@@ -63,12 +63,13 @@ def on_gpu(x: Any) -> bool:
 
 
 def where_lies(like, array):
-    """A NumPy array, where the other one lies."""
+    """A NumPy array, where the other one lies, whichever device is current."""
     if not on_gpu(like):
         return array
-    from lanewise import cuda
+    from lanewise import _placing, cuda
 
-    return cuda.to_device(array)
+    with _placing.on_device_of(like):
+        return cuda.to_device(array)
 
 
 def taken(r, *arrays, axis=None, dtype=None, keepdims=False, where=True):

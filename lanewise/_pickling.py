@@ -13,9 +13,9 @@ import sys
 import types
 import weakref
 
-from lanewise import _texts
+from lanewise import _places, _texts
 
-_VERSION = 5
+_VERSION = 6
 _TRAVELLING = ("__lanewise_link__", "__numba_cuda_link__", "__lanewise_external__")  # what compiling reads of a function
 _FUTURE_ANNOTATIONS = 0x1000000  # annotations are not evaluated on the other side
 
@@ -89,7 +89,7 @@ def _pack_class(cls, source, seen):
     names = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
     scope = {name: _pack(around[name], seen) for name in sorted(names) if name in around and name != cls.__name__}
     tracked = _cloudpickle()
-    return {"name": cls.__name__, "module": cls.__module__, "source": source, "scope": scope,
+    return {"name": cls.__name__, "qualname": cls.__qualname__, "module": cls.__module__, "source": source, "scope": scope,
             "identity": tracked._get_or_create_tracker_id(cls) if tracked else None}
 
 
@@ -108,6 +108,7 @@ def _unpack_class(packed):
     if found is None:
         scope = _scope_of(packed)
         found = _texts.run(text, _file_of(name, text), scope)[name]
+        found.__qualname__ = packed["qualname"]
         _classes[found] = text, {key: value for key, value in scope.items() if key != name}
         _arrived[packed["module"], name, text] = found
     return tracked._lookup_class_or_track(identity, found) if identity else found
@@ -122,7 +123,7 @@ def _cloudpickle():
 
 
 def _file_of(name, text):
-    """A file name for the text of a function or a class."""
+    """A file name for the text of a function, with where it is from, or of a class."""
     return f"<lanewise {name} {abs(hash(text)):x}>"
 
 
@@ -150,12 +151,14 @@ def _pack_function(function, source, seen):
     from lanewise._core import _source_text
 
     scope = {name: _pack(value, seen) for name, value in _scope_values(function).items()}
+    source = source if source is not None else _source_text(function)
     return {
         "name": function.__name__,
         "qualname": function.__qualname__,
         "module": function.__module__,
         "doc": function.__doc__,
-        "source": source if source is not None else _source_text(function),
+        "source": source,
+        "place": _places.origin_of_function(function, source),
         "scope": scope,
         "defaults": function.__defaults__,
         "kwdefaults": function.__kwdefaults__,
@@ -180,8 +183,9 @@ def _without_defaults(node):
 
 def _unpack_function(packed):
     text, name = packed["source"], packed["name"]
-    filename = _file_of(name, text)
+    filename = _file_of(name, (text, packed["place"]))
     _texts.keep(text, filename)
+    _places.keep_origin(filename, *packed["place"])
     scope = _scope_of(packed)
     flags = ast.PyCF_ONLY_AST | _FUTURE_ANNOTATIONS
     if name == "<lambda>":

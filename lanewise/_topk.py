@@ -18,12 +18,14 @@ from typing import Any
 import numpy as np
 
 import lanewise as lw
-from lanewise._containers import is_dask
+from lanewise import _labelled
+from lanewise._containers import is_dask, refuse_progress
+from lanewise._labelled import is_labelled
 
 _LONG = 16  # elements of a line from which on partitioning it pays
 
 
-def topk(a, k, axis=-1, split_every=None):
+def topk(a, k, axis=-1, split_every=None, *, progress=None):
     """The k largest elements along an axis, the largest first; with k < 0, the -k smallest, the smallest first.
 
     NaN counts as larger than all numbers, as where NumPy sorts. If there are fewer than `abs(k)` elements, the result has all of them.
@@ -34,10 +36,13 @@ def topk(a, k, axis=-1, split_every=None):
     >>> lw.reductions.topk([[5.0, 1.0], [3.0, np.nan]], -1, axis=0)
     array([[3., 1.]])
     """
+    refuse_progress("topk", progress, a)
+    if is_labelled(a):
+        return _labelled.call(topk, locals())
     return _top("topk", a, k, axis, split_every)
 
 
-def argtopk(a, k, axis=-1, split_every=None):
+def argtopk(a, k, axis=-1, split_every=None, *, progress=None):
     """The indices of the elements that `topk` returns: of equal elements, the one with the lower index comes first.
 
     >>> lw.reductions.argtopk([5, 1, 6, 6], 2)
@@ -45,6 +50,9 @@ def argtopk(a, k, axis=-1, split_every=None):
     >>> lw.reductions.argtopk([5, 1, 6, 6], -2)
     array([1, 0])
     """
+    refuse_progress("argtopk", progress, a)
+    if is_labelled(a):
+        return _labelled.call(argtopk, locals())
     return _top("argtopk", a, k, axis, split_every)
 
 

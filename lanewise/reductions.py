@@ -23,7 +23,9 @@ from typing import Any
 import numpy as np
 
 import lanewise as lw
-from lanewise._containers import answers_itself, is_dask, plain_of, refuse_loss, says_no_progress, says_no_stream, with_library
+from lanewise import _labelled
+from lanewise._containers import answers_itself, is_dask, plain_of, refuse_loss, refuse_progress, says_no_progress, says_no_stream, with_library
+from lanewise._labelled import is_labelled
 
 __all__ = [
     "affine_scan", "all", "any", "argmax", "argmin", "argtopk", "count_nonzero", "cumprod", "cumsum", "logsumexp", "max",
@@ -288,7 +290,22 @@ def _array(a: Any, name: str, place: int = 1, records: bool = False) -> Any:
     if not records and getattr(a.dtype, "names", None):
         order = ", which have an order; records have none" if name[-3:] in _ENDS else ", not records"
         raise TypeError(f"{name}() needs numbers{order}: take a field, as in a[{a.dtype.names[0]!r}]")
+    if getattr(a.dtype, "kind", "") in _NOT_OF_TIMES.get(name, ""):
+        _refuse_times(name, a.dtype)
     return a
+
+
+#: What NumPy does not do with dates (M), nor with differences of dates (m), by function.
+_NOT_OF_TIMES = {**dict.fromkeys(("sum", "cumsum", "mean", "nansum", "nancumsum", "nanmean", "segmented_sum"), "M"),
+                 **dict.fromkeys(("prod", "cumprod", "nanprod", "nancumprod", "var", "std", "nanvar", "nanstd", "logsumexp"), "mM")}
+
+
+def _refuse_times(name: str, dtype: Any) -> None:
+    """TypeError where NumPy raises one. Differences of dates have sums and means, dates have neither."""
+    if dtype.kind == "M":
+        raise TypeError(f"{name}() is not defined for dates ({dtype}), as in NumPy: their differences from one of them, as in x - x.min(), are "
+                        f"timedelta64" + (", which have it" if _NOT_OF_TIMES[name] == "M" else "; divided by a unit, as in (x - x.min()) / np.timedelta64(1, 's'), they are numbers"))
+    raise TypeError(f"{name}() is not defined for differences of dates ({dtype}), as in NumPy: divided by a unit, as in x / np.timedelta64(1, 's'), they are numbers")
 
 
 def _whole(axis: Any) -> Any:
@@ -483,6 +500,8 @@ def count_nonzero(a, axis=None, *, keepdims=False, stream=None, progress=None):
     >>> lw.reductions.count_nonzero([[0, 1], [2, 3]], axis=0)
     array([1, 2])
     """
+    if is_labelled(a):
+        return _labelled.call(count_nonzero, locals())
     a = _array(a, "count_nonzero")
     return (_count_times if _kind(a) in "mM" else _count)(a, axis=axis, **_options(keepdims=keepdims, stream=stream, progress=progress))
 
@@ -629,6 +648,8 @@ def minmax(a, axis=None, out=None, keepdims=False, *, initial=..., where=True, s
     >>> lw.reductions.minmax([3, 9, 1])
     (np.int64(1), np.int64(9))
     """
+    if is_labelled(a):
+        return _labelled.call(minmax, locals())
     a, axis = _array(a, "minmax"), _whole(axis)
     if not _initial(initial):
         _check_not_empty(a.shape, axis, "zero-size array to reduction operation minmax which has no identity")
@@ -643,6 +664,8 @@ def logsumexp(a, axis=None, out=None, keepdims=False, *, where=True, stream=None
     >>> lw.reductions.logsumexp([1000.0, 1000.0])
     np.float64(1000.6931471805599)
     """
+    if is_labelled(a):
+        return _labelled.call(logsumexp, locals())
     a = _array(a, "logsumexp")
     return _logsumexp(a, axis=axis, where=where, **_options(dtype=_in_floats(a, None), out=out, keepdims=keepdims, stream=stream, progress=progress))
 
@@ -653,6 +676,8 @@ def top1(a, payload, axis=None, out=None, keepdims=False, *, stream=None, progre
     >>> lw.reductions.top1([0.5, 2.0, 1.0], [10, 20, 30])
     (np.float64(2.0), np.int64(20))
     """
+    if is_labelled(a):
+        return _labelled.call(top1, locals())
     a, payload = _array(a, "top1"), _array(payload, "top1", 2, records=True)
     axis = _whole(axis)
     shape = a.shape if a.shape == payload.shape else np.broadcast_shapes(a.shape, payload.shape)
@@ -688,60 +713,71 @@ def _scan(name: str, reduction: lw.Reduction, *arrays: Any, **given: Any) -> Any
 
 
 @_scans_at_once(_sum, "biufc")
-def cumsum(a, axis=None, dtype=None, out=None, *, stream=None):
+def cumsum(a, axis=None, dtype=None, out=None, *, stream=None, progress=None):
     """Sums on the way, as numpy.cumsum.
 
     >>> lw.reductions.cumsum([[1, 2], [3, 4]])
     array([ 1,  3,  6, 10])
     """
-    if (answer := _theirs(a, "cumsum", axis, stream, None, dtype=dtype, out=out)) is not NotImplemented:
+    if (answer := _theirs(a, "cumsum", axis, stream, progress, dtype=dtype, out=out)) is not NotImplemented:
         return answer
+    refuse_progress("cumsum", progress, a)
     a, axis = _flat(a, axis, "cumsum")
     return _scan("cumsum", _sum, a, axis=axis, **_options(dtype=dtype, out=out, stream=stream))
 
 
 @_scans_at_once(_prod, "biufc")
-def cumprod(a, axis=None, dtype=None, out=None, *, stream=None):
+def cumprod(a, axis=None, dtype=None, out=None, *, stream=None, progress=None):
     """Products on the way, as numpy.cumprod.
 
     >>> lw.reductions.cumprod([[1, 2], [3, 4]], axis=1)
     array([[ 1,  2],
            [ 3, 12]])
     """
-    if (answer := _theirs(a, "cumprod", axis, stream, None, dtype=dtype, out=out)) is not NotImplemented:
+    if (answer := _theirs(a, "cumprod", axis, stream, progress, dtype=dtype, out=out)) is not NotImplemented:
         return answer
+    refuse_progress("cumprod", progress, a)
     a, axis = _flat(a, axis, "cumprod")
     return _scan("cumprod", _prod, a, axis=axis, **_options(dtype=dtype, out=out, stream=stream))
 
 
 @_scans_at_once(_max, "biuf")
-def running_maximum(a, axis=0, out=None, *, stream=None):
+def running_maximum(a, axis=0, out=None, *, stream=None, progress=None):
     """The largest element so far at each position, like numpy.maximum.accumulate.
 
     >>> lw.reductions.running_maximum([3, 1, 4, 1, 5])
     array([3, 3, 4, 4, 5])
     """
+    refuse_progress("running_maximum", progress, a)
+    if is_labelled(a):
+        return _labelled.call(running_maximum, locals())
     a, axis = _array(a, "running_maximum"), _whole(axis)
     if axis not in (0, -1):
         _check_within(a, axis)
     return _scan("running_maximum", _max, a, axis=axis, **_options(out=out, stream=stream))
 
 
-def affine_scan(a, b, axis=0, out=None, *, initial=0, stream=None):
+def affine_scan(a, b, axis=0, out=None, *, initial=0, stream=None, progress=None):
     """The linear recurrence y[i] = y[i - 1] * a[i] + b[i], which starts from `initial`; computed in parallel.
 
     >>> lw.reductions.affine_scan([0.5, 0.5, 0.5], [1.0, 1.0, 1.0])
     array([1.  , 1.5 , 1.75])
     """
+    refuse_progress("affine_scan", progress, a)
+    if is_labelled(a):
+        return _labelled.call(affine_scan, locals())
     return _scan("affine_scan", _affine, _array(a, "affine_scan"), _array(b, "affine_scan", 2), axis=_whole(axis), initial=(1, initial), **_options(out=out, stream=stream))
 
 
-def segmented_sum(values, starts, axis=0, out=None, *, stream=None):
+def segmented_sum(values, starts, axis=0, out=None, *, stream=None, progress=None):
     """Running sums that start again from zero wherever `starts` is true.
 
     >>> lw.reductions.segmented_sum([1, 2, 3, 4], [True, False, True, False])
     array([1, 3, 3, 7])
     """
+    refuse_progress("segmented_sum", progress, values)
+    if is_labelled(values):
+        return _labelled.call(segmented_sum, locals())
     return _scan("segmented_sum", _segmented, _array(values, "segmented_sum"), _array(starts, "segmented_sum", 2), axis=_whole(axis), **_options(out=out, stream=stream))
 
 

@@ -278,11 +278,13 @@ call_current(PyObject *object, int which, long_way call, PyObject *const *args,
              Py_ssize_t n_args, PyObject *kwnames)
 {
     const char *name = which == LW_RECALL_CALL ? "reduce" : "accumulate";
+    lw_collection collection =
+        lw_brings_collection(args, n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
     lw_reducer *self;
     PyObject *result = NULL;
 
-    if (lw_brings_dask(args, n_args + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0)))
-        return lw_call_of_dask(name, object, args, n_args, kwnames);
+    if (collection != LW_NO_COLLECTION)
+        return lw_call_of_collection(collection, name, object, args, n_args, kwnames);
     if (atomic_load_explicit(&((lw_compiled *)object)->objects, memory_order_relaxed) ||
         lw_brings_objects(args, n_args))
         return lw_call_of_objects(name, object, args, n_args, kwnames);
@@ -296,7 +298,7 @@ call_current(PyObject *object, int which, long_way call, PyObject *const *args,
 }
 
 /* A call of a stage, or of accumulate, which a profile measures. Those of Dask arrays are
- * measured block by block. */
+ * measured block by block, those of labelled ones by their elements. */
 static PyObject *
 call_measured(PyObject *self, int which, PyObject *const *args, Py_ssize_t n_args,
               PyObject *kwnames)
@@ -306,7 +308,7 @@ call_measured(PyObject *self, int which, PyObject *const *args, Py_ssize_t n_arg
     const char *stage = lw_reduce_stage_name(((lw_reducer *)self)->stage);
     long_way call = which == LW_RECALL_CALL ? lw_reducer_call : lw_reducer_accumulate;
     lw_profile_frame frame;
-    bool measured = lw_profiling() && !lw_brings_dask(args, n_all) &&
+    bool measured = lw_profiling() && !lw_brings_collection(args, n_all) &&
                     lw_profile_call_begin(&frame, (lw_compiled *)(whole ? whole : self),
                                           stage ? stage : "accumulate", args, n_all);
     PyObject *result = call_current(self, which, call, args, n_args, kwnames);
@@ -324,7 +326,7 @@ reducer_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwn
 
     if (((lw_reducer *)self)->stage != LW_REDUCE_WHOLE)
         return call_measured(self, LW_RECALL_CALL, args, n_args, kwnames);
-    if (lw_calls_go_round() && !lw_brings_dask(args, n_args) &&
+    if (lw_calls_go_round() && !lw_brings_collection(args, n_args) &&
         lw_went_round(&(lw_entry_call){"reduce", reducer_call, (lw_compiled *)self, self, args,
                                        nargsf, kwnames},
                       &result))

@@ -78,17 +78,23 @@ describe(PyObject *exception, const lw_error *err)
     }
 }
 
-/* The text, with the numbers of a notebook's cells for their files' names. */
+bool
+lw_is_renamed_file(const char *file)
+{
+    return strncmp(file, "<ipython-input-", 15) == 0 || strstr(file, "ipykernel_") != NULL ||
+           strncmp(file, "<lanewise ", 10) == 0;
+}
+
+/* The text, with the numbers of a notebook's cells for their files' names, and the files from
+ * which pickled functions come. */
 static PyObject *
 message_of(const lw_error *err)
 {
     PyObject *text = text_or_none(lw_error_text(err)), *named;
 
-    if (text == NULL || err->file == NULL ||
-        (strncmp(err->file, "<ipython-input-", 15) != 0 &&
-         strstr(err->file, "ipykernel_") == NULL))
+    if (text == NULL || err->file == NULL || !lw_is_renamed_file(err->file))
         return text;
-    named = lw_service_call(LW_SERVICE_NOTEBOOK, "name_cells", text, NULL, 0, NULL);
+    named = lw_service_call(LW_SERVICE_PLACES, "name_places", text, NULL, 0, NULL);
     if (named == NULL) {
         PyErr_Clear();
         return text;

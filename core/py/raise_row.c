@@ -1,6 +1,7 @@
 #include "core/py/raise_row.h"
 
 #include "core/front/read/classes/local_class.h"
+#include "core/front/read/services.h"
 #include "core/ir/counted.h"
 #include "core/py/print_py.h"
 #include "core/py/raise.h"
@@ -32,9 +33,9 @@ out_of_memory(void)
     return false;
 }
 
-/* "ValueError", or "module:Outer.Bad" for a class of the user's, with a number behind it if a
- * function defines it; new reference. RuntimeError stands for one that does not exist any more,
- * and its text names it. NULL: no memory. */
+/* "ValueError", or "module:Outer.Bad" for a class of the user's, with a number behind it if no
+ * module has it (local_class.h); new reference. RuntimeError stands for one that does not exist
+ * any more, and its text names it. NULL: no memory. */
 static PyObject *
 class_named(const char *exception)
 {
@@ -146,20 +147,36 @@ short_name(const char *exception)
     return PyUnicode_FromStringAndSize(name, (Py_ssize_t)strcspn(name, "#"));
 }
 
+/* "file.py:3": where the exception is raised, in words of the user's: lanewise/_places.py. */
+static PyObject *
+code_place(const lw_raise_row *row)
+{
+    PyObject *text = PyUnicode_FromFormat("%s:%u", row->file, (unsigned)row->line), *named;
+
+    if (text == NULL || !lw_is_renamed_file(row->file))
+        return text;
+    named = lw_service_call(LW_SERVICE_PLACES, "name_places", text, NULL, 0, NULL);
+    Py_DECREF(text);
+    return named;
+}
+
 /* stand_in: the class for which RuntimeError stands, as class_named reads it; NULL: none. */
 static PyObject *
 text_of(const lw_raise_row *row, const lw_raise_place *place, const char *stand_in)
 {
     PyObject *name = short_name(stand_in), *where = name ? place_text(place) : NULL;
-    PyObject *message = where ? message_of(row, place) : NULL, *text = NULL;
+    PyObject *message = where ? message_of(row, place) : NULL, *text = NULL, *code = NULL;
 
     if (message != NULL) {
         const char *space = PyUnicode_GetLength(message) ? " " : "";
         const char *colon = stand_in && *space ? ":" : "";
-        text = PyUnicode_FromFormat("%U%s%s%U%s(raised in `%s` at %s:%u%U)", name, colon,
-                                    stand_in ? " " : "", message, space, row->function,
-                                    row->file, (unsigned)row->line, where);
+        code = code_place(row);
+        if (code != NULL)
+            text = PyUnicode_FromFormat("%U%s%s%U%s(raised in `%s` at %U%U)", name, colon,
+                                        stand_in ? " " : "", message, space, row->function,
+                                        code, where);
     }
+    Py_XDECREF(code);
     Py_XDECREF(name);
     Py_XDECREF(message);
     Py_XDECREF(where);
@@ -203,6 +220,23 @@ exception_of(const lw_raise_row *row, const lw_raise_place *place, PyObject *cla
     return exception;
 }
 
+/* .file and .line, of a pickled function those of the file that it comes from. */
+static void
+code_attributes(PyObject *exception, const lw_raise_row *row)
+{
+    PyObject *place = Py_BuildValue("sI", row->file, (unsigned)row->line);
+
+    if (place != NULL && lw_is_renamed_file(row->file))
+        Py_SETREF(place, lw_service_call(LW_SERVICE_PLACES, "origin_of", place, NULL, 0, NULL));
+    if (place == NULL) {
+        PyErr_Clear();
+        return;
+    }
+    attribute(exception, "file", Py_NewRef(PyTuple_GET_ITEM(place, 0)));
+    attribute(exception, "line", Py_NewRef(PyTuple_GET_ITEM(place, 1)));
+    Py_DECREF(place);
+}
+
 const lw_raise_row *
 lw_raise_row_at(const lw_raise_row *rows, uint32_t n_rows, int32_t status)
 {
@@ -232,8 +266,7 @@ lw_raise_at(const lw_raise_row *row, const lw_raise_place *place)
     exception = class ? exception_of(row, place, class) : NULL;
     if (exception != NULL) {
         attribute(exception, "function", PyUnicode_FromString(row->function));
-        attribute(exception, "file", PyUnicode_FromString(row->file));
-        attribute(exception, "line", PyLong_FromUnsignedLong(row->line));
+        code_attributes(exception, row);
         place_attributes(exception, place);
         PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
     }

@@ -167,8 +167,8 @@ def test_kernels_say_what_to_do():
         lw.map_blocks(around, d, depth=-1)
     with pytest.raises(ValueError, match="compute_chunk_sizes"):
         lw.map_blocks(around, d[d > 0])
-    with pytest.raises(ValueError, match="boundary must be"):
-        lw.map_blocks(around, d, boundary="reflect")
+    with pytest.raises(ValueError, match="boundary= must be"):
+        lw.map_blocks(around, d, boundary="mirror")
 
 
 # ---- what cannot be ----
@@ -207,8 +207,7 @@ def test_xarray_keeps_labels_and_chunks():
     assert isinstance(summed.data, da.Array) and summed.dims == ("x",)
     np.testing.assert_array_equal(summed.compute(), x.sum(0))
     assert isinstance(lw.reductions.max(lazy, axis=0).data, da.Array)
-    with pytest.raises(TypeError, match="xarray DataArray"):
-        total(lazy)
+    assert isinstance(total(lazy).data, da.Array)
 
 
 def test_numpys_functions_of_the_results():

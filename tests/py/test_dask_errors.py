@@ -81,7 +81,7 @@ def test_no_elements_and_no_identity():
 def test_axes_and_keywords():
     with pytest.raises(TypeError, match="axis= must be an int or a tuple of ints, not 1.5"):
         total(X, axis=1.5)
-    with pytest.raises(TypeError, match="progress=, which is not for Dask arrays: use dask.diagnostics.ProgressBar"):
+    with pytest.raises(TypeError, match=r"^<lambda>\(\) got progress=, which is not for Dask arrays, whose tasks dask.diagnostics.ProgressBar shows"):
         total(X, progress=True)
 
 
@@ -125,3 +125,24 @@ def test_errors_have_the_names_that_were_called():
             getattr(R, name)(np.ones(3), stream=5)
         with pytest.raises(TypeError, match=f"^{name}: out= cannot be given with Dask arrays"):
             getattr(R, name)(X, out=np.ones(12))
+
+
+def test_progress_is_shown_by_dask():
+    for call in (lambda **given: R.sum(X, **given), lambda **given: lw.map_blocks(copy, X, **given)):
+        with pytest.raises(TypeError, match=r"^(sum|map_blocks)\(\) got progress=.*dask.diagnostics.ProgressBar"):
+            call(progress=True)
+        call(progress=False)
+    for name in ("cumsum", "nancumprod", "running_maximum", "topk", "argtopk"):
+        more = (2,) if name.endswith("topk") else ()
+        with pytest.raises(TypeError, match=rf"^{name}\(\) has no progress=: use dask.diagnostics.ProgressBar"):
+            getattr(R, name)(X, *more, progress=True)
+        with pytest.raises(TypeError, match=rf"^{name}\(\) has no progress=, which reductions and functions of forall and jit have"):
+            getattr(R, name)(np.ones(3), *more, progress=print)
+        getattr(R, name)(np.ones(3), *more, progress=None)
+
+
+def test_the_order_of_bytes_of_what_is_selected():
+    for x in (np.arange(7.0).astype(">f8"), np.empty(0, ">i4")):
+        got = R.topk(da.from_array(x, chunks=3), 2)
+        assert got.dtype == got.compute(scheduler="synchronous").dtype == R.topk(x, 2).dtype == x.dtype
+        np.testing.assert_array_equal(got.compute(scheduler="synchronous"), R.topk(x, 2))

@@ -218,8 +218,8 @@ def test_device_arrays_are_not_made_of_masks_and_missing_values(target):
 def test_kernels_do_not_compute_lazy_arguments_as_a_whole():
     lazy = da.from_array(X, chunks=3)
     shifted = lw.forall(lambda i, x, s, out: None)
-    for args in ((lazy, xr.DataArray(lazy)), (xr.DataArray(lazy), X)):
-        with pytest.raises(TypeError, match=r"map_blocks\(\): argument . of .* is an? xarray DataArray of a lazy array.*pass x.data"):
+    for args in ((lazy, xr.Variable("t", lazy)), (xr.Variable("t", lazy), X)):
+        with pytest.raises(TypeError, match=r"map_blocks\(\): argument . of .* is an xarray Variable of a lazy array.*pass x.data"):
             lw.map_blocks(shifted, *args)
 
 
@@ -227,7 +227,7 @@ def test_kernels_do_not_compute_lazy_arguments_as_a_whole():
 def test_methods_of_ufuncs_have_numpys_keywords():
     lazy = da.from_array(X, chunks=3)
     for call in (lambda: add.reduce(lazy, init=3), lambda: add.accumulate(lazy, exclusive=True), lambda: add.accumulate(lazy, initial=3), lambda: add.reduce(lazy, nonsense=1)):
-        with pytest.raises(TypeError, match=r"lambda\.(reduce|accumulate)\(\) got \w+=, which is not for Dask arrays"):
+        with pytest.raises(TypeError, match=r"<lambda>\.(reduce|accumulate)\(\) got \w+=, which is not for Dask arrays"):
             call()
     assert float(add.reduce(lazy, split_every=2, initial=1.0)) == 12.0
 

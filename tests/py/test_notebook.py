@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise._notebook import name_cells
+from lanewise._places import name_places
 
 CELL = "import numpy as np, lanewise as lw\n@lw.vectorize\ndef f(x):\n    return x + 'a'\n"
 
@@ -37,5 +37,5 @@ def test_cells_of_a_kernel(monkeypatch):
     shell = types.SimpleNamespace(compile=types.SimpleNamespace(_filename_map={name: 7}))
     monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
     assert "--> In [7], line 4, column 16" in str(run(name))
-    assert name_cells(f"line 3 of {name} adds up") == "line 3 of In [7] adds up"
-    assert name_cells("--> program.py:4:16") == "--> program.py:4:16"
+    assert name_places(f"line 3 of {name} adds up") == "line 3 of In [7] adds up"
+    assert name_places("--> program.py:4:16") == "--> program.py:4:16"

@@ -330,3 +330,16 @@ def test_sizes_whose_product_does_not_fit(size):
     with pytest.raises((MemoryError, ValueError)):
         g.random(size)
     assert g._place == 0
+
+
+def test_streams_of_numbers_that_the_host_makes():
+    """Whatever the target: a stream would be ignored."""
+    calls = {"choice": ([1, 2, 3], 2), "multinomial": (3, [0.5, 0.5]), "multivariate_normal": ([0.0], [[1.0]]), "multivariate_hypergeometric": ([1, 2], 2),
+             "hypergeometric": (3, 4, 2), "permuted": ([1, 2, 3],), "permutation": (5,), "shuffle": (np.arange(3),), "bytes": (3,)}
+    g = Generator(1, target="cuda")
+    for name, args in calls.items():
+        with pytest.raises(TypeError, match=rf"stream= is for device arrays; `Generator.{name}` was called for arrays of the host"):
+            getattr(g, name)(*args, stream=cuda.stream())
+        getattr(g, name)(*args, stream=0)
+        getattr(g, name)(*args, stream=None)
+    assert isinstance(g.permutation(cuda.to_device(np.arange(4)), stream=cuda.stream()), cuda.DeviceArray)

@@ -58,6 +58,13 @@ def double(i, x, out):
     out[i] = 2 * x[i]
 
 
+@lw.jit
+def thread(x, out):
+    i, j = cuda.grid(2)
+    if i < x.shape[0] and j < x.shape[1]:
+        out[i, j] = x[i, j] + 1
+
+
 @cuda.jit
 def increment(x):
     i = cuda.grid(1)
@@ -375,6 +382,12 @@ def test_blocks_of_a_dask_array_on_both():
     for lazy, want in ((lw.reductions.sum(d), A.sum()), (total(d, axis=0), A.sum(axis=0)), (lw.reductions.topk(d, 2, axis=0), A[:1:-1])):
         for scheduler in ("synchronous", "threads"):
             check(lazy.compute(scheduler=scheduler), want, device=0)
+    device = np.arange(4) % 2
+    for lazy, want in ((lw.reductions.argmax(d, axis=0), np.full(6, 3)), (lw.reductions.argmin(d), np.array(0)), (lw.reductions.top1(d, d)[0], np.array(23.0)), (lw.reductions.cumsum(d, axis=0), A.cumsum(0))):
+        check(lazy.compute(scheduler="synchronous"), want, device=0)
+    for lazy, want in ((lw.map_blocks(thread, d), A + 1), (lw.vectorize(lambda x: 2 * x)(d, where=d > 3), np.where(A > 3, 2 * A, 0))):
+        for row in range(4):
+            check(lazy.blocks[row].compute(scheduler="synchronous"), want[row : row + 1], device=device[row])
     twice = lw.vectorize(lambda x: 2 * x)(d)
     check(twice.blocks[1].compute(scheduler="synchronous"), 2 * A[1:2])
     with pytest.raises(ValueError, match=r"arrays are on devices 0 and 1, but all must be on one: bring them together with"):

@@ -258,11 +258,31 @@ of_type_object(PyObject *object)
     return dtype;
 }
 
+/* Whether the module has the class under its name. Not that of a function, nor one of another
+ * process's __main__, which a pickle has brought. */
+static bool
+is_found(PyObject *class, PyObject *module, PyObject *qualname)
+{
+    PyObject *object = PyUnicode_Check(module) ? PyImport_GetModule(module) : NULL;
+    PyObject *path = PyUnicode_Check(qualname) ? PyUnicode_FromString(".") : NULL;
+    PyObject *names = path ? PyUnicode_Split(qualname, path, -1) : NULL;
+    bool is;
+
+    for (Py_ssize_t i = 0; object != NULL && names != NULL && i < PyList_GET_SIZE(names); i++)
+        Py_SETREF(object, PyObject_GetAttr(object, PyList_GET_ITEM(names, i)));
+    is = names != NULL && object == class;
+    Py_XDECREF(object);
+    Py_XDECREF(path);
+    Py_XDECREF(names);
+    lw_read_clear();
+    return is;
+}
+
 /* Of an exception: how it is found when it is raised. */
 static PyObject *
 name_of_class(PyObject *class, PyObject *module, PyObject *qualname)
 {
-    if (PyUnicode_Check(qualname) && strstr(PyUnicode_AsUTF8(qualname), "<locals>") != NULL)
+    if (!is_found(class, module, qualname))
         return lw_local_class_name(class, module, qualname);
     return PyUnicode_FromFormat("%S:%S", module, qualname);
 }

@@ -125,23 +125,28 @@ lw_gives_objects(lw_compiled *self)
     return true;
 }
 
-/* ---- Dask arrays ---- */
+/* ---- collections of other libraries ---- */
 
-/* A class of dask.array: its module says so, without an import. */
-static bool
-is_of_dask(PyTypeObject *type)
+/* By the name of the class's module, without an import. */
+static lw_collection
+collection_of_type(PyTypeObject *type)
 {
     PyObject *module = PyObject_GetAttrString((PyObject *)type, "__module__");
     const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
-    bool is = name != NULL && strncmp(name, "dask.array", strlen("dask.array")) == 0;
+    lw_collection found = LW_NO_COLLECTION;
 
+    if (name != NULL && strncmp(name, "dask.array", strlen("dask.array")) == 0)
+        found = LW_DASK_ARRAY;
+    else if (name != NULL && strncmp(name, "xarray.", strlen("xarray.")) == 0 &&
+             strcmp(type->tp_name, "DataArray") == 0)
+        found = LW_LABELLED_ARRAY;
     Py_XDECREF(module);
     PyErr_Clear();
-    return is;
+    return found;
 }
 
-/* "__dask_graph__", made once, as reductions ask at each call (borrowed); NULL with an
- * exception. */
+/* "__dask_graph__", which all of them have, made once, as reductions ask at each call
+ * (borrowed); NULL with an exception. */
 static PyObject *
 graph_name(void)
 {
@@ -151,8 +156,8 @@ graph_name(void)
     return name ? name : lw_found_set(place, PyUnicode_InternFromString("__dask_graph__"));
 }
 
-bool
-lw_is_dask(PyObject *object)
+lw_collection
+lw_collection_of(PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
     PyObject *name;
@@ -160,25 +165,43 @@ lw_is_dask(PyObject *object)
 
     if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || PyArray_Check(object) ||
         lw_is_device_array(object))
-        return false;
+        return LW_NO_COLLECTION;
     name = graph_name();
     found = name != NULL && _PyType_Lookup(type, name) != NULL;
     PyErr_Clear();
-    return found && is_of_dask(type);
+    return found ? collection_of_type(type) : LW_NO_COLLECTION;
 }
 
-bool
-lw_brings_dask(PyObject *const *args, Py_ssize_t n)
+lw_collection
+lw_brings_collection(PyObject *const *args, Py_ssize_t n)
 {
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (lw_is_dask(args[i]))
-            return true;
-    return false;
+    lw_collection found = LW_NO_COLLECTION;
+
+    for (Py_ssize_t i = 0; i < n; i++) {
+        lw_collection one = lw_collection_of(args[i]);
+
+        if (one > found)
+            found = one;
+    }
+    return found;
+}
+
+static lw_service
+service_of(lw_collection collection)
+{
+    return collection == LW_LABELLED_ARRAY ? LW_SERVICE_LABELLED : LW_SERVICE_DASK;
 }
 
 PyObject *
-lw_call_of_dask(const char *name, PyObject *object, PyObject *const *args, Py_ssize_t n_args,
-                PyObject *kwnames)
+lw_call_of_collection(lw_collection collection, const char *name, PyObject *object,
+                      PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames)
 {
-    return lw_service_call(LW_SERVICE_DASK, name, object, args, n_args, kwnames);
+    return lw_service_call(service_of(collection), name, object, args, n_args, kwnames);
+}
+
+PyObject *
+lw_call_of_collection_by(lw_collection collection, const char *name, PyObject *object,
+                         PyObject *args, PyObject *kwargs)
+{
+    return lw_service_call_by(service_of(collection), name, object, args, kwargs);
 }

@@ -1,6 +1,7 @@
 /* Operands that are objects of a class of the user's, or arrays of them, and results that are:
- * lanewise/_objects.py calls a ufunc of the fields in their place. And operands that are Dask
- * arrays, of which lanewise/_dask.py makes a lazy call. */
+ * lanewise/_objects.py calls a ufunc of the fields in their place. And operands that are arrays
+ * of other libraries' collections: Dask arrays, of which lanewise/_dask.py makes a lazy call,
+ * and labelled arrays of xarray, which are lanewise/_labelled.py's. */
 #ifndef LW_PY_OBJECT_OPERANDS_H
 #define LW_PY_OBJECT_OPERANDS_H
 
@@ -26,12 +27,19 @@ PyObject *lw_has_code(PyObject *module, PyObject *cls);
  * cleared then, and noted in the compiled object. */
 bool lw_gives_objects(lw_compiled *self);
 
-/* Dask need not be there to ask. A few ns for objects of NumPy's and Python's own types. */
-bool lw_is_dask(PyObject *object);
-/* Whether one of them is; n counts the values of keywords too. */
-bool lw_brings_dask(PyObject *const *args, Py_ssize_t n);
-/* The call by the function `name` of lanewise/_dask.py. */
-PyObject *lw_call_of_dask(const char *name, PyObject *object, PyObject *const *args,
-                          Py_ssize_t n_args, PyObject *kwnames);
+/* An xarray DataArray may hold a Dask array, so that the larger one answers. */
+typedef enum { LW_NO_COLLECTION, LW_DASK_ARRAY, LW_LABELLED_ARRAY } lw_collection;
+
+/* The libraries need not be there to ask. A few ns for objects of NumPy's and Python's own
+ * types. */
+lw_collection lw_collection_of(PyObject *object);
+/* The largest among these; n counts the values of keywords too. */
+lw_collection lw_brings_collection(PyObject *const *args, Py_ssize_t n);
+/* The call by the function `name` of the module that the collection is of. */
+PyObject *lw_call_of_collection(lw_collection collection, const char *name, PyObject *object,
+                                PyObject *const *args, Py_ssize_t n_args, PyObject *kwnames);
+/* The same with a tuple and a dictionary. */
+PyObject *lw_call_of_collection_by(lw_collection collection, const char *name,
+                                   PyObject *object, PyObject *args, PyObject *kwargs);
 
 #endif

@@ -451,18 +451,18 @@ next_override(const overrides *o, const bool *asked)
     return -1;
 }
 
-/* Dask refuses ufuncs of several outputs, where= and outer(): lanewise/_dask.py answers in its
- * place. */
+/* Dask refuses ufuncs of several outputs, where= and outer(), and xarray gufuncs and methods:
+ * lanewise/_dask.py and lanewise/_labelled.py answer in their places. */
 static PyObject *
-ask_for_dask(const lw_overridden *self, PyObject *object, PyObject *positional,
-             PyObject *kwargs)
+ask_for_collection(lw_collection collection, const lw_overridden *self, PyObject *object,
+                   PyObject *positional, PyObject *kwargs)
 {
     PyObject *args = PyTuple_GetSlice(positional, 1, PyTuple_GET_SIZE(positional));
     PyObject *result = NULL;
 
     if (args != NULL) {
         Py_SETREF(PyTuple_GET_ITEM(args, 0), Py_NewRef(self->called));
-        result = lw_service_call_by(LW_SERVICE_DASK, "array_ufunc", object, args, kwargs);
+        result = lw_call_of_collection_by(collection, "array_ufunc", object, args, kwargs);
     }
     Py_XDECREF(args);
     return result;
@@ -545,8 +545,10 @@ ask_all(const overrides *o, const lw_overridden *self, const char *method, PyObj
 
     while ((at = next_override(o, asked)) >= 0) {
         PyObject *object = o->objects[at];
-        PyObject *result = lw_is_dask(object) ? ask_for_dask(self, object, positional, kwargs)
-                                              : ask(o->methods[at], object, positional, kwargs);
+        lw_collection collection = lw_collection_of(object);
+        PyObject *result =
+            collection ? ask_for_collection(collection, self, object, positional, kwargs)
+                       : ask(o->methods[at], object, positional, kwargs);
         asked[at] = true;
         if (result != Py_NotImplemented)
             return result;
