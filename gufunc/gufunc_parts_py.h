@@ -39,12 +39,6 @@ typedef struct lw_gufunc_object {
 
 enum { LW_NO_PARAM = 255 };
 
-static inline lw_gufunc_object *
-lw_gufunc_whole(lw_gufunc *self)
-{
-    return (lw_gufunc_object *)self; /* base is its first member */
-}
-
 /* ---- the host side: gufunc_host_py.c ---- */
 static inline lw_gufunc_table *
 lw_gufunc_table_of(const lw_gufunc_object *self)

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from lanewise._array_functions import (
-    _add, _array_of, _as, _axis_first, _dot, _each, _given, _is_less, _mean_type, _nan_count, _of_total, _reduced, _small, _strong, _total_type, _without, mean, searchsorted,
+    _add, _array_of, _as, _axis_first, _dot, _each, _given, _mean_type, _nan_count, _of_total, _reduced, _small, _total_type, _without, mean, searchsorted,
 )
 from lanewise._core import intrinsics
 from lanewise._new_arrays import _inserted, concatenate, copy, expand_dims, flatten, ravel, sorted_copy, zeros

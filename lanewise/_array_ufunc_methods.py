@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from lanewise._array_functions import (
-    _array_of, _as, _axis_first, _check_unique, _counted, _given, _kept, _moved, _ones, _strong, _sum_type, _total_type, _type_of, _without, _work_type,
+    _array_of, _as, _axis_first, _check_unique, _counted, _given, _kept, _ones, _strong, _sum_type, _total_type, _type_of, _work_type,
 )
 from lanewise._core import intrinsics
 from lanewise._new_arrays import _as_indices, _axes_first, _each_at, _place, _same_shapes, broadcast_to

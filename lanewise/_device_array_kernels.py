@@ -10,7 +10,7 @@ PART = 512  # elements of a warp: a tile's counts take 1/16 of its elements
 TILE = WARPS * PART
 
 
-def position(index, size):
+def _position(index, size):
     """Where the index is on an axis of this size: negative ones count from the end."""
     at = np.int64(index)
     if at < 0:
@@ -22,33 +22,33 @@ def position(index, size):
 
 @lw.forall(ndim=3, errors="defer")
 def take_rows(b, r, s, source, places, out):
-    out[b, r, s] = source[position(places[b], source.shape[0]), r, s]
+    out[b, r, s] = source[_position(places[b], source.shape[0]), r, s]
 
 
 @lw.forall(ndim=2, errors="defer")
 def take_pairs(b, r, source, places, out):
-    out[b, r] = source[position(places[b], source.shape[0]), r]
+    out[b, r] = source[_position(places[b], source.shape[0]), r]
 
 
 @lw.forall(errors="defer")
 def take_elements(b, source, places, out):
-    out[b] = source[position(places[b], source.shape[0])]
+    out[b] = source[_position(places[b], source.shape[0])]
 
 
 @lw.forall(errors="defer")
 def fill_elements(b, to, places, value):
-    to[position(places[b], to.shape[0])] = value
+    to[_position(places[b], to.shape[0])] = value
 
 
 @lw.forall(errors="defer", ndim=3)
 def fill_rows(b, r, s, to, places, value):
-    to[position(places[b], to.shape[0]), r, s] = value[0]
+    to[_position(places[b], to.shape[0]), r, s] = value[0]
 
 
 @lw.forall(errors="defer")
 def claim(b, places, size, last):
     """Of several elements for one place the last one stays, as in NumPy."""
-    cuda.atomic.max(last, position(places[b], size), b)
+    cuda.atomic.max(last, _position(places[b], size), b)
 
 
 @lw.forall(ndim=3)
@@ -86,7 +86,7 @@ def take_chosen(i, source, mask, ends, out):
 
 @lw.forall(errors="defer")
 def combine(i, rows, index, size):
-    rows[i] = rows[i] * size + position(index[i], size)
+    rows[i] = rows[i] * size + _position(index[i], size)
 
 
 @lw.forall

@@ -15,7 +15,6 @@ from lanewise import _texts, types
 from lanewise._core import intrinsics
 from lanewise._python_target import _layout
 
-_MOST_DIMS = 32
 _made: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # gufunc -> {types: function}
 
 

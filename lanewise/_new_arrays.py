@@ -13,7 +13,7 @@ import numpy as np
 
 import lanewise as lw
 from lanewise._array_functions import (
-    _array_of, _as, _axis_first, _axis_last, _cast_to, _common_zero, _counted, _is_less, _kept, _strong, _sum_type, _without,
+    _array_of, _as, _axis_first, _axis_last, _cast_to, _common_zero, _counted, _is_less, _strong, _sum_type, _without,
 )
 from lanewise._array_functions import sort as _sort
 from lanewise._core import intrinsics

@@ -30,9 +30,7 @@ void lw_blob_unref(lw_blob *blob); /* NULL is allowed */
 typedef enum lw_cache_kind { /* part of the file format: add at the end only */
                              LW_CACHE_OBJECT = 1,
                              LW_CACHE_CUBIN = 2,
-                             LW_CACHE_LTOIR = 3,
-                             LW_CACHE_PTX = 4,
-                             LW_CACHE_TEXT = 5
+                             LW_CACHE_LTOIR = 3
 } lw_cache_kind;
 
 typedef enum lw_cache_origin { LW_CACHE_MEMORY, LW_CACHE_DISK, LW_CACHE_MADE } lw_cache_origin;

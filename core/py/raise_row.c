@@ -251,7 +251,7 @@ short_name(const char *exception)
     return PyUnicode_FromStringAndSize(name, (Py_ssize_t)strcspn(name, "#"));
 }
 
-/* "file.py:3": where the exception is raised, in words of the user's: lanewise/_places.py. */
+/* "f.py:3": where the exception is raised, in words of the user's: lanewise/_places.py. */
 static PyObject *
 code_place(const lw_raise_row *row)
 {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 import subprocess
@@ -100,6 +101,25 @@ def test_readme_names_only_what_exists():
         for found in re.findall(r"`([\w./-]+\.(?:c|h|def|py|pyi|sh|md|toml|txt|json|case))`", read(name)):
             if not any((ROOT / place / found).exists() for place in (here, "", "core/tables", "tests/py", "lanewise/include")):
                 bad.append(f"{name}: {found}")
+    assert not bad, "\n".join(bad)
+
+
+def test_documents_name_functions_and_files_that_exist():
+    """In ARCHITECTURE.md and the READMEs of folders: `folder/file`, with or without its suffix, `lw_…` and other names of C."""
+    listed = files()
+    known = {str(parent) for name in listed for parent in PurePosixPath(name).parents} | {re.sub(r"\.\w+$", "", name) for name in listed} | set(listed)
+    tops = {name.partition("/")[0] for name in listed if "/" in name}
+    words = set().union(*(re.findall(r"[A-Za-z_]\w*", text) for name, text in texts() if not name.endswith(".md")))
+    bad = []
+    for name in ("ARCHITECTURE.md", *(f"{folder}/README.md" for folder in SOURCE)):
+        for quoted in re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", read(name), flags=re.M | re.S)):
+            path = quoted.rstrip("/")
+            if re.fullmatch(r"[\w.*]+(/[\w.*]+)+/?", quoted) and path.partition("/")[0] in tops:
+                # `core/base/env` may stand for env_text.c, too
+                if not any(fnmatchcase(one, path) or one.startswith(f"{path}_") for one in known):
+                    bad.append(f"{name}: {quoted}")
+            bad += [f"{name}: {word}" for word in re.findall(r"\b(?:lw|LW)_\w+", quoted)
+                    if word not in words and not (word.endswith("_") and any(one.startswith(word) for one in words))]
     assert not bad, "\n".join(bad)
 
 
@@ -251,3 +271,19 @@ def test_comments_name_files_that_exist():
             for comment in re.findall(r"/\*.*?\*/", read(name), re.S):
                 missing += [f"{name}: {file}" for file in re.findall(r"\b[a-z][a-z_0-9]*\.(?:c|h|def|py)\b", comment) if file not in known]
     assert not missing, "\n".join(missing)
+
+
+@pytest.mark.parametrize("name", [name for name in files() if re.fullmatch(r"lanewise/\w+\.py", name) and name != "lanewise/__init__.py"])
+def test_imports_of_the_package_are_used(name):
+    """`import a as a` says that other modules take it from here, `# noqa: F401` that importing it is all that counts."""
+    text = read(name)
+    tree = ast.parse(text)
+    lines = text.splitlines()
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    strings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    unused = [alias.name for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))
+              if getattr(node, "module", "") != "__future__" and "noqa: F401" not in lines[node.lineno - 1]
+              for alias in node.names
+              if alias.name not in ("*", alias.asname) and (word := (alias.asname or alias.name).partition(".")[0]) not in used
+              and not any(re.search(rf"\b{re.escape(word)}\b", one) for one in strings)]
+    assert not unused, f"{name} imports {', '.join(unused)} and does not use it"
