@@ -470,7 +470,7 @@ def max(a, axis=None, out=None, keepdims=False, initial=..., where=True, *, stre
     return _max(_array(a, "max"), axis=axis, where=where, **_initial(initial), **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
-@_at_once(_any, "biufc", dtype=np.bool_)
+@_at_once(_any, "biufc", dtype=np.dtype(bool))
 def any(a, axis=None, out=None, keepdims=False, *, where=True, stream=None, progress=None):
     """Is any element true? As numpy.any.
 
@@ -482,7 +482,7 @@ def any(a, axis=None, out=None, keepdims=False, *, where=True, stream=None, prog
     return _any(_array(a, "any"), axis=axis, dtype=np.bool_, where=where, **_options(out=out, keepdims=keepdims, stream=stream, progress=progress))
 
 
-@_at_once(_all, "biufc", dtype=np.bool_)
+@_at_once(_all, "biufc", dtype=np.dtype(bool))
 def all(a, axis=None, out=None, keepdims=False, *, where=True, stream=None, progress=None):
     """Are all elements true? As numpy.all.
 

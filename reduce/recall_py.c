@@ -10,7 +10,6 @@
 #include <string.h>
 
 enum {
-    NO_AXIS = INT32_MIN,
     MOST_INPUTS = 4, /* of a call */
     KEPT = 4,        /* entries of an object */
     PATIENCE = 8     /* every so many calls of other kinds one takes the oldest's place */
@@ -47,12 +46,12 @@ typedef struct request {
 
 /* ---- reading a call ---- */
 
-static bool
-read_axis(PyObject *axis, int64_t *out)
+bool
+lw_reduce_recalled_axis(PyObject *axis, int64_t *out)
 {
     int overflow = 0;
 
-    *out = NO_AXIS;
+    *out = LW_REDUCE_NO_AXIS;
     if (axis == NULL || axis == Py_None)
         return true;
     if (!PyLong_CheckExact(axis))
@@ -62,8 +61,8 @@ read_axis(PyObject *axis, int64_t *out)
 }
 
 /* Types and strings, from which a dtype would be made, go the long way. */
-static bool
-read_dtype(PyObject *dtype, lw_dtype *out)
+bool
+lw_reduce_recalled_dtype(PyObject *dtype, lw_dtype *out)
 {
     *out = LW_DT_void;
     if (dtype == NULL || dtype == Py_None)
@@ -79,13 +78,13 @@ static bool
 read_keyword(request *r, int which, PyObject *name, PyObject *value)
 {
     if (PyUnicode_CompareWithASCIIString(name, "axis") == 0)
-        return !r->has_axis && read_axis(value, &r->axis);
+        return !r->has_axis && lw_reduce_recalled_axis(value, &r->axis);
     if (PyUnicode_CompareWithASCIIString(name, "out") == 0) {
         r->out = value == Py_None ? NULL : value;
         return r->out == NULL || lw_is_device_array(r->out);
     }
     if (PyUnicode_CompareWithASCIIString(name, "dtype") == 0)
-        return read_dtype(value, &r->dtype);
+        return lw_reduce_recalled_dtype(value, &r->dtype);
     if (which == LW_RECALL_ACCUMULATE)
         return false;
     if (value == Py_Ellipsis)
@@ -102,7 +101,7 @@ read_request(request *r, const lw_reducer *self, int which, PyObject *const *arg
     Py_ssize_t n_keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0, n = n_args;
     uint32_t wanted = lw_reducer_n_arrays(self);
 
-    r->axis = NO_AXIS;
+    r->axis = LW_REDUCE_NO_AXIS;
     r->dtype = LW_DT_void;
     r->out = NULL;
     if (which == LW_RECALL_ACCUMULATE)
@@ -116,7 +115,7 @@ read_request(request *r, const lw_reducer *self, int which, PyObject *const *arg
         r->array[i] = (lw_device_array *)args[i];
     }
     r->n = (uint32_t)n;
-    if (r->has_axis && !read_axis(args[n], &r->axis))
+    if (r->has_axis && !lw_reduce_recalled_axis(args[n], &r->axis))
         return false;
     for (Py_ssize_t i = 0; i < n_keywords; i++)
         if (!read_keyword(r, which, PyTuple_GET_ITEM(kwnames, i), args[n_args + i]))
@@ -298,7 +297,8 @@ remember(lw_reduce_device *d, lw_reduce_entry *entry)
     int64_t axis;
     recall *made;
 
-    if (!is_plain(d) || !read_axis(k->axis, &axis) || !read_dtype(k->dtype, &dtype))
+    if (!is_plain(d) || !lw_reduce_recalled_axis(k->axis, &axis) ||
+        !lw_reduce_recalled_dtype(k->dtype, &dtype))
         return NULL;
     made = place(d->recalled);
     if (made == NULL)

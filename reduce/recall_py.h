@@ -15,6 +15,11 @@
  * NULL with an exception; 0: it is not remembered, nothing has happened. */
 int lw_reduce_recall(lw_reducer *self, int which, PyObject *const *args, Py_ssize_t n_args,
                      PyObject *kwnames, PyObject **result);
+/* axis= (LW_REDUCE_NO_AXIS: all) and dtype= (void: not given), in their usual spellings. False:
+ * another one, which the long way reads. */
+enum { LW_REDUCE_NO_AXIS = INT32_MIN };
+bool lw_reduce_recalled_axis(PyObject *axis, int64_t *out);
+bool lw_reduce_recalled_dtype(PyObject *dtype, lw_dtype *out);
 /* The call, which was launched so, if it is one to remember. */
 void lw_reduce_remember_job(lw_reduce_device *d, lw_reduce_entry *entry,
                             const lw_reduce_plan *plan);

@@ -16,6 +16,7 @@
 #include "reduce/inspect_py.h"
 #include "reduce/key_py.h"
 #include "reduce/recall_py.h"
+#include "reduce/short_py.h"
 #include "reduce/reduce_parts_py.h"
 #include "reduce/scan_py.h"
 #include "reduce/slice_py.h"
@@ -289,7 +290,9 @@ call_current(PyObject *object, int which, long_way call, PyObject *const *args,
         lw_brings_objects(args, n_args))
         return lw_call_of_objects(name, object, args, n_args, kwnames);
     self = current(object);
-    if (self != NULL && !lw_reduce_recall(self, which, args, n_args, kwnames, &result))
+    if (self != NULL &&
+        !(which == LW_RECALL_CALL && lw_reduce_short(self, args, n_args, kwnames, &result)) &&
+        !lw_reduce_recall(self, which, args, n_args, kwnames, &result))
         result = go_the_long_way(self, call, args, n_args, kwnames);
     Py_XDECREF((PyObject *)self);
     if (result == NULL && lw_gives_objects((lw_compiled *)object))

@@ -21,6 +21,11 @@ enum { /* calls that are remembered: reduce/recall_py.h */
 /* Loops that are compiled soon, for the first elements of a specialisation. */
 typedef struct lw_reduce_quick {
     lw_reduce_code code[LW_REDUCE_QUICK_KINDS];
+    enum {
+        LW_REDUCE_QUICK_UNKNOWN, /* whether there are such loops: not asked yet */
+        LW_REDUCE_QUICK_EXISTS,
+        LW_REDUCE_QUICK_NEVER
+    } exists;
     int64_t elements; /* that they have been given */
 } lw_reduce_quick;
 
@@ -69,6 +74,9 @@ uint32_t lw_reducer_n_arrays(const lw_reducer *self);
 lw_reduce_specialisation *lw_reducer_specialisation(lw_reducer *self,
                                                     const lw_reduce_operand *arrays, uint32_t n,
                                                     lw_dtype dtype);
+/* The same if there is one already; NULL: there is none. */
+lw_reduce_specialisation *lw_reducer_known(lw_reducer *self, const lw_reduce_operand *arrays,
+                                           uint32_t n, lw_dtype dtype);
 /* Its functions with the type of each expression. */
 lw_status lw_reducer_print_types(const lw_reducer *self,
                                  const lw_reduce_specialisation *specialisation, lw_text *out,

@@ -205,12 +205,19 @@ find_or_make(lw_reducer *self, const operands_key *key)
 }
 
 lw_reduce_specialisation *
+lw_reducer_known(lw_reducer *self, const lw_reduce_operand *arrays, uint32_t n, lw_dtype dtype)
+{
+    const operands_key key = {arrays, n, dtype};
+
+    return lw_grown_find(&self->specialisations, is_for, &key);
+}
+
+lw_reduce_specialisation *
 lw_reducer_specialisation(lw_reducer *self, const lw_reduce_operand *arrays, uint32_t n,
                           lw_dtype dtype)
 {
     const operands_key key = {arrays, n, dtype};
-    lw_reduce_specialisation *specialisation =
-        lw_grown_find(&self->specialisations, is_for, &key);
+    lw_reduce_specialisation *specialisation = lw_reducer_known(self, arrays, n, dtype);
 
     if (specialisation != NULL)
         return specialisation;
@@ -277,11 +284,13 @@ is_quick(const lw_reducer *self, const host_code *of, int64_t n, bool scans)
 
     if (of->all->code != NULL && (!scans || of->all->scans.code != NULL))
         return false;
-    if (n > left ||
-        !lw_reduce_host_may_be_quick(of->reduction, lw_reducer_build_options(self).precise))
+    if (n > left || of->quick->exists == LW_REDUCE_QUICK_NEVER)
         return false;
+    if (of->quick->exists == LW_REDUCE_QUICK_UNKNOWN)
+        of->quick->exists = lw_reduce_host_may_be_quick(of->reduction) ? LW_REDUCE_QUICK_EXISTS
+                                                                       : LW_REDUCE_QUICK_NEVER;
     of->quick->elements += n + QUICK_CALL;
-    return true;
+    return of->quick->exists == LW_REDUCE_QUICK_EXISTS;
 }
 
 /* In a critical section. */

@@ -22,6 +22,7 @@ enum {
     LANE_BYTES = 256, /* most bytes of one number of the accumulators of a block's lanes */
     GROUP = 1 << 16,  /* most accumulators that are held at a time */
     COSTLY = 256, /* elements of one call of compiled code, where an element may take long */
+    FEW = 1024,   /* bytes of accumulators that are held on the stack */
     SMALL_REDUCED = 160 /* of fewer elements, neighbouring results are reduced side by side */
 };
 
@@ -65,7 +66,10 @@ run_items(const run *s, lw_reduce_way way, int64_t n, int64_t elements, lw_piece
                     .steady = !s->code->costly,
                     .stop = s->job->stop};
 
-    lw_work_run(&work);
+    if (s->job->here)
+        body(context, 0, n);
+    else
+        lw_work_run(&work);
 }
 
 /* Whether the job has been interrupted; asked between elements that may take long. */

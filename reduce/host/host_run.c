@@ -417,6 +417,21 @@ chunks_at_once(const run *s, int64_t which, int64_t n, int64_t begin, int64_t en
     s->code->chunks(args, end - begin, apart, s->several, n);
 }
 
+/* A chunk that is one block: as below, without the tree. */
+static bool
+single_block(const run *s, int64_t which, int64_t at, int64_t n, int64_t from, const bank *to)
+{
+    _Alignas(64) char memory[LW_REDUCE_MOST * LANE_BYTES];
+    bank block = bank_at(s->r, memory, s->r->commutative ? s->code->width : 1);
+    int64_t lanes = one_block(s, which, at, n, from, &block);
+
+    if (is_cut(s) || lanes == 0)
+        return false;
+    merge_lanes(s, &block, lanes);
+    bank_copy(to, &block, 1);
+    return true;
+}
+
 bool
 lw_reduce_chunk(const run *s, int64_t which, int64_t begin, int64_t end, int64_t from,
                 const bank *to)
@@ -431,6 +446,8 @@ lw_reduce_chunk(const run *s, int64_t which, int64_t begin, int64_t end, int64_t
         put_best(s, which, from, &best, to);
         return true;
     }
+    if (end - begin <= (s->best ? s->block : s->several))
+        return single_block(s, which, begin, end - begin, from, to);
     j = (joined){.lanes = s->r->commutative ? s->code->width : 1};
     bytes = bank_bytes(s->r, j.lanes);
     assert(bytes <= LW_REDUCE_MOST * LANE_BYTES);
@@ -657,12 +674,16 @@ by_result(run *s, lw_error *err)
     int64_t per_item = s->chunk < s->n_reduced ? s->chunk : s->n_reduced;
     lw_status status = LW_OK;
     atomic_bool stopped = false;
-    char *memory;
+    _Alignas(64) char few[FEW];
+    char *memory = few;
+    size_t bytes;
 
     s->stopped = s->r->stops && s->n_kept == 1 ? &stopped : NULL;
     if (group > s->n_kept)
         group = s->n_kept;
-    memory = lw_alloc(bank_bytes(s->r, group * s->n_chunks) + 64);
+    bytes = bank_bytes(s->r, group * s->n_chunks);
+    if (bytes > sizeof few)
+        memory = lw_alloc(bytes + 64);
     if (s->job->operand[s->n_in] != NULL)
         s->has = lw_alloc((size_t)(group * s->n_chunks));
     if (memory == NULL || (s->has == NULL && s->job->operand[s->n_in] != NULL)) {
@@ -683,7 +704,8 @@ by_result(run *s, lw_error *err)
 fail:
     s->stopped = NULL;
     lw_free(s->has);
-    lw_free(memory);
+    if (memory != few)
+        lw_free(memory);
     return status;
 }
 

@@ -27,7 +27,8 @@ typedef struct lw_reduce_job {
                                       `reduced` */
     const lw_reduce_item *initial; /* comes before the first element; or NULL */
     uint32_t max_threads;          /* of a block of a GPU; 0: no limit */
-    lw_stop *stop;                 /* where Ctrl-C is looked for; or NULL */
+    bool here; /* few elements, none of which takes long: this thread alone, and no Ctrl-C */
+    lw_stop *stop;               /* where Ctrl-C is looked for; or NULL */
     const lw_reduce_item *empty; /* the accumulator of no elements; NULL: there are elements */
     /* For a lw_reduction_masked, whose last operand is the mask: what elements that are left
      * out count as; else NULL. */

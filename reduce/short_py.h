@@ -1,0 +1,15 @@
+/* Calls on one small array of the host, with axis= and dtype= at most. Such a call is over in
+ * some hundred nanoseconds, of which reading keywords, allocating memory for a call with any
+ * number of operands and dimensions, and letting other threads run would take most. It runs the
+ * same loops in the same order as other calls, so it gives the same bits. */
+#ifndef LW_REDUCE_SHORT_PY_H
+#define LW_REDUCE_SHORT_PY_H
+
+#include "reduce/reduce_parts_py.h"
+
+/* r(*args, …). 1: done, *result is new or NULL with an exception; 0: it is no such call, and
+ * nothing has happened. */
+int lw_reduce_short(lw_reducer *self, PyObject *const *args, Py_ssize_t n_args,
+                    PyObject *kwnames, PyObject **result);
+
+#endif

@@ -1,0 +1,118 @@
+"""Calls on one small array, which go to the loops without the machinery of other calls: the same bits, types and errors as those."""
+
+from __future__ import annotations
+
+import itertools
+import timeit
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from lanewise import reductions
+
+RNG = np.random.default_rng(3)
+MADE = {
+    "sum": lw.reduce(lambda a, b: a + b),
+    "prod": lw.reduce(lambda a, b: a * b, identity=1),
+    "max": lw.reduce(lambda a, b: max(a, b)),
+    "last": lw.reduce(lambda a, b: b),
+    "mean": lw.reduce(map=lambda x: (x, 1), combine=lambda a, b: (a[0] + b[0], a[1] + b[1]), finish=lambda s, n: s / n),
+    "argmax": reductions._argmax,
+    "any": reductions._any,
+    "pair": lw.reduce(map=lambda x: (x, x * x), combine=lambda a, b: (a[0] + b[0], a[1] + b[1])),
+    "raises": lw.reduce(map=lambda x: 1 / x if x < 50 else x, combine=lambda a, b: a + b),
+}
+WIDE = np.array([[0.1, -0.0, np.nan], [np.inf, 3.0, -2.5]])
+ARRAYS = {
+    "0-d": np.array(2.5),
+    "one": np.array([7], np.int8),
+    "16": RNG.random(16, np.float32),
+    "1000": RNG.random(1000),
+    "8192": RNG.random(8192, np.float32),
+    "8193": RNG.random(8193, np.float32),
+    "special": WIDE,
+    "zeros": -np.zeros(5),
+    "bool": RNG.random(33) > 0.5,
+    "integers": RNG.integers(1, 100, (5, 9), np.int16),
+    "half": RNG.random(77).astype(np.float16),
+    "transposed": RNG.random((7, 30)).T,
+    "three": RNG.random((4, 1, 6)),
+    "four": RNG.random((2, 3, 4, 5), np.float32).transpose(2, 0, 3, 1),
+    "five": RNG.random((2, 3, 2, 2, 2)),
+    "reversed": RNG.random(40)[::-1],
+    "apart": RNG.random((20, 20))[::3, 1::2],
+    "repeated": np.broadcast_to(RNG.random(6), (5, 6)),
+    "swapped": RNG.random(9).astype(">f8"),
+    "misaligned": np.frombuffer(RNG.random(9).tobytes() + b"1234567", np.uint8)[4:].copy()[3:67].view(np.float64),
+    "read only": np.frombuffer(RNG.random(9).tobytes(), np.float64),
+}
+
+
+def same(got, want):
+    assert type(got) is type(want)
+    if isinstance(got, tuple):
+        return [same(*both) for both in zip(got, want)]
+    assert got.dtype == want.dtype and np.shape(got) == np.shape(want)
+    assert np.asarray(got).tobytes() == np.asarray(want).tobytes()
+
+
+@pytest.mark.parametrize("name, array", list(itertools.product(MADE, ARRAYS)))
+def test_bits_are_those_of_other_calls(name, array):
+    made, x = MADE[name], ARRAYS[array]
+    for axis in (None, *range(-x.ndim, x.ndim)):
+        try:
+            want = made(x, axis=axis, keepdims=False)  # keepdims= takes the usual way
+        except (lw.errors.CompileError, ZeroDivisionError) as error:
+            with pytest.raises(type(error)):
+                made(x, axis=axis)
+            continue
+        same(made(x, axis=axis), want)
+        if axis is None:
+            same(made(x), want)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "min", "max", "any", "all", "argmax", "argmin"])
+@pytest.mark.parametrize("array", [*ARRAYS, "empty", "complex", "masked", "subclass", "times", "list"])
+def test_functions_are_numpys(name, array):
+    others = {"empty": np.ones((0, 3)), "complex": np.array([1j, 2.0]), "list": [3.0, 1.0], "subclass": np.ones(3).view(np.matrix),
+              "masked": np.ma.array([1.0, 2.0], mask=[0, 1]), "times": np.array([3, 5], "m8[s]")}
+    x = ARRAYS.get(array, others.get(array))
+    mine = getattr(reductions, name)
+    for given in {}, {"axis": 0}, {"axis": -1}, {"axis": 9}, {"axis": True}:
+        if np.ndim(x) == 0 and given:
+            continue
+        try:
+            want = mine(x, **given, out=None)  # out= takes the usual way
+        except Exception as error:
+            with pytest.raises(type(error)) as info:
+                mine(x, **given)
+            assert str(info.value) == str(error)
+        else:
+            same(mine(x, **given), want)
+
+
+def test_dtype_and_time():
+    x = np.array([100, 100], np.int8)
+    same(MADE["sum"](x, dtype=np.dtype(np.float32)), MADE["sum"](x, dtype=np.float32))
+    with pytest.warns(np.exceptions.ComplexWarning):
+        assert MADE["sum"](np.array([1 + 2j]), dtype=np.dtype(np.float64)) == 1.0
+
+
+def test_captured_values_may_change():
+    global factor
+    factor = 2.0
+    scaled = lw.reduce(lambda a, b: a + b, map=lambda x: x * factor)
+    x = np.ones(5)
+    assert scaled(x) == scaled(x) == 10.0
+    factor = 3.0
+    assert scaled(x) == 15.0
+
+
+def test_small_calls_are_short():
+    x, total = np.ones(16, np.float32), MADE["sum"]
+    best = [1.0, 1.0]
+    for _ in range(40):
+        for i, call in enumerate((lambda: total(x), lambda: total(x, keepdims=False))):
+            best[i] = min(best[i], timeit.timeit(call, number=200))
+    assert best[0] < 0.75 * best[1]
