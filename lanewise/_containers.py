@@ -71,6 +71,8 @@ def what_is_lost(a: Any, labels: "bool | None") -> "str | None":
     None: a kernel's argument."""
     if isinstance(a, np.ma.MaskedArray):
         return "a masked array, whose mask compiled code would ignore; pass its .data, or x.filled(value)"
+    if is_dask(a) and isinstance(getattr(a, "_meta", None), np.ma.MaskedArray):
+        return "a Dask array of masked arrays, whose mask compiled code would ignore; pass dask.array.ma.getdata(x), or dask.array.ma.filled(x, value)"
     library, shown = _library(a), _named(a)
     if library == "polars" and type(a).__name__ == "LazyFrame":
         return f"{shown}, which has no values yet; pass x.collect().to_numpy()"

@@ -251,6 +251,14 @@ def check_dtypes(blocks: Any, dtypes: Any) -> None:
                             f"pass x.map_blocks(lambda block: block.astype({dtype.name!r})), or make the array with the right meta=")
 
 
+def refuse_masks(blocks: Any, dtypes: Any) -> None:
+    """TypeError where a block of a Dask array is a masked array, of which a kernel would see all elements."""
+    for i, (x, dtype) in enumerate(zip(blocks, dtypes)):
+        if dtype is not None and isinstance(x, np.ma.MaskedArray):
+            raise TypeError(f"a block of argument {i + 1} is a masked array, whose mask compiled code would ignore; pass dask.array.ma.getdata(x) and "
+                            f"dask.array.ma.getmaskarray(x)")
+
+
 # ---- where the calls come from ----
 
 

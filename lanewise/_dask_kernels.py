@@ -25,7 +25,7 @@ from dask.array.core import unify_chunks
 import lanewise as lw
 from lanewise._containers import with_library
 from lanewise._labelled import Labels, is_labelled
-from lanewise._dask import Shipped, blocks_of, bounds_of, called, check_dtypes, is_dask, name_of, refuse_keywords, zeros_where
+from lanewise._dask import Shipped, blocks_of, bounds_of, called, check_dtypes, is_dask, name_of, refuse_keywords, refuse_masks, zeros_where
 
 
 def map_blocks(kernel, *args, depth=0, boundary="none", dtype=None, progress=None):
@@ -159,6 +159,7 @@ def _global(kernel, *values, shape, depth, ends, kinds, of):
     "other". of: dtypes of the arguments that are blocks, None of others."""
     blocks = values[len(shape) :]
     check_dtypes(blocks, of)
+    refuse_masks(blocks, of)
     own = [tuple(one.reshape(-1)[0].tolist()) for one in values[: len(shape)]]
     halos = [_halo(*one) for one in zip(own, shape, depth, ends)]
     made = [_sparse(shape, kind, depth) for kind in kinds]
@@ -230,6 +231,7 @@ def _places(halo, size, end):
 def _local(kernel, *values, shape, depth, ends, kinds, of, begins):
     """Of jit: the block and its halo as they are."""
     check_dtypes(values[len(shape) :], of)
+    refuse_masks(values[len(shape) :], of)
     own = [tuple(one.reshape(-1)[0].tolist()) for one in values[: len(shape)]]
     halos = [_halo(*one) for one in zip(own, shape, depth, ends)]
     args = values[len(shape) :]

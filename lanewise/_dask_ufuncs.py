@@ -5,6 +5,7 @@ Dask's own answer to `__array_ufunc__` has no ufuncs of several outputs, no `whe
 
 from __future__ import annotations
 
+import functools
 import inspect
 
 import dask.array as da
@@ -54,7 +55,7 @@ def _arguments(ufunc, inputs, given):
 
 def _call_by_blocks(ufunc, values, whole, given):
     if not any(is_dask(value) for value, is_whole in zip(values, whole) if not is_whole) and not is_dask(given.get("where")):
-        read = [np.asarray(value) if is_dask(value) else value for value in values]  # a table of Dask's, and nothing else
+        read = [value.compute() if is_dask(value) else value for value in values]  # a table of Dask's, and nothing else
         return ufunc(*read, **given)
     return (_elementwise if ufunc.signature is None else _by_layout)(ufunc, values, whole, given)
 
@@ -106,7 +107,7 @@ def _unified(operands, indices):
 def _zero_of(value, is_array):
     """What stands for an operand where dtypes are asked for."""
     if not is_array:
-        return np.asarray(value) if is_dask(value) else value
+        return value.compute() if is_dask(value) else value  # with its mask, if there is one
     meta = value._meta
     shape = (0,) * max(value.ndim, 1)
     return np.empty(shape, value.dtype) if is_host(meta) or not hasattr(meta, "shape") else meta.reshape(shape)
@@ -128,7 +129,17 @@ def _masked(ufunc, *blocks, of, keywords, given):
     *operands, mask = blocks
     dtypes = given if isinstance(given, tuple) else (given,)
     shape = np.broadcast_shapes(*(np.shape(x) for x in operands), mask.shape)
-    return ufunc(*operands, where=mask, out=tuple(zeros_where(operands, shape, one) for one in dtypes), **keywords)
+    masks = [np.ma.getmaskarray(x) for x in operands if isinstance(x, np.ma.MaskedArray)]
+    operands = [x.data if isinstance(x, np.ma.MaskedArray) else x for x in operands]
+    made = ufunc(*operands, where=mask, out=tuple(zeros_where(operands, shape, one) for one in dtypes), **keywords)
+    return _with_masks(made, masks, shape) if masks else made
+
+
+def _with_masks(made, masks, shape):
+    """Results of masked arrays: masked where one of them is."""
+    if isinstance(made, tuple):
+        return tuple(_with_masks(one, masks, shape) for one in made)
+    return np.ma.array(made, mask=functools.reduce(np.logical_or, [np.broadcast_to(one, shape) for one in masks]))
 
 
 def _outer(ufunc, inputs, given):
@@ -209,7 +220,7 @@ def _by_layout(ufunc, values, whole, given):
     for i, x, names, whole_core in zip(places, arrays, inputs, layout[0]):
         sizes = iter(x.shape[x.ndim - len(names):])
         sample[i] = np.empty((0, *(1 if one in missing else int(next(sizes)) for one in whole_core)), x.dtype)
-    probe = ufunc(*(np.asarray(one) if is_dask(one) else one for one in sample), **given)
+    probe = ufunc(*(one.compute() if is_dask(one) else one for one in sample), **given)
     results = [(one.dtype, [n for n, core_name in zip(one.shape[1:], names) if core_name not in missing])
                for one, names in zip(probe if isinstance(probe, tuple) else (probe,), layout[1])]
     made = _layout_blocks(ufunc, _unified(operands, indices), loops, core, results, given)

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 
-from lanewise._containers import refuse_loss
+from lanewise._containers import is_dask, refuse_loss
 
 # rule: what holds, what NumPy says where it does not, what is expected
 _RULES = {
@@ -74,6 +74,8 @@ def refuse_masked(name, value):
 
 
 def _host(name, value, expected):
+    if is_dask(value):
+        value = value.compute()  # a masked one has a mask only now
     refuse_masked(name, value)
     if on_device(value):
         from lanewise import cuda

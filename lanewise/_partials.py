@@ -255,6 +255,8 @@ def _initial(value: Any) -> dict[str, Any]:
 
 def _as_given(result: Any, dtypes: Any) -> Any:
     """Records that are results have the dtype that came, where it has their fields."""
+    if isinstance(result, tuple):
+        return tuple(_as_given(one, dtypes) for one in result)
     found = getattr(result, "dtype", None)
     if found is None or found.names is None:
         return result

@@ -97,7 +97,6 @@ best_of_block(maker *m, lw_error *err)
                  true); /* takes some elements twice, which does not change the best */
     loop = lw_ir_for(&m->b, i64(m, 0), last, i64(m, 4 * (int64_t)width),
                      LW_LOOP_NO_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
-    lw_reduce_ask_for(m, &in, loop.i, 4 * width, AHEAD);
     best_of_rows(m, &in, loop.i, first, lane, false);
     lw_ir_for_end(&m->b, &loop);
     for (uint32_t half = width / 2; half > 0; half /= 2) {

@@ -43,8 +43,12 @@ run_of_lanes(const lw_reduction *r)
     return n < 16 ? 16 : n;
 }
 
-void
-lw_reduce_ask_for(maker *m, const arrays *in, lw_ref at, uint32_t n, int64_t ahead)
+/* Prefetches the n elements from `at` on, of rows that come later: a processor does not see by
+ * itself that columns go on there. Contiguous elements are not prefetched: processors do that
+ * by themselves, and instructions for it take a part of the accesses that a core can have open.
+ */
+static void
+ask_for(maker *m, const arrays *in, lw_ref at, uint32_t n)
 {
     enum { LINE = 64 };
 
@@ -53,7 +57,7 @@ lw_reduce_ask_for(maker *m, const arrays *in, lw_ref at, uint32_t n, int64_t ahe
         lw_ref address =
             lw_ir_offset(&m->b, in->address[i], lw_ir_mul(&m->b, at, i64(m, size)));
         for (int64_t k = 0; k < n * size; k += LINE)
-            lw_ir_prefetch(&m->b, lw_ir_offset(&m->b, address, i64(m, ahead + k)));
+            lw_ir_prefetch(&m->b, lw_ir_offset(&m->b, address, i64(m, k)));
     }
 }
 
@@ -91,7 +95,7 @@ groups_of_columns(maker *m, const arrays *in, const arrays *next, const arrays *
     lw_for loop;
 
     for (uint32_t k = 0; k < 4; k++)
-        lw_reduce_ask_for(m, &next[k], group.i, together, 0);
+        ask_for(m, &next[k], group.i, together);
     loop = lw_ir_for(&m->b, i64(m, 0), i64(m, together), i64(m, 1),
                      LW_LOOP_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
     four_of_column(m, in, to, lw_ir_add(&m->b, group.i, loop.i));
@@ -147,7 +151,6 @@ lw_reduce_four_rows(maker *m, const arrays *in, const arrays *to, lw_ref start,
 
     assert(width % together == 0);
     at = lw_ir_add(&m->b, start, lw_ir_mul(&m->b, group.i, i64(m, 4)));
-    lw_reduce_ask_for(m, in, at, 4 * together, AHEAD);
     loop = lw_ir_for(&m->b, i64(m, 0), i64(m, together), i64(m, 1),
                      LW_LOOP_VECTORIZE | LW_LOOP_NO_UNROLL, 0);
     for (uint32_t k = 0; k < 4; k++)

@@ -218,11 +218,6 @@ map_indexed(maker *m, const arrays *in, lw_ref at, lw_ref index, lw_ref *acc)
     lw_reduce_emit_map(&m->b, &m->body, values, acc);
 }
 
-/* Prefetches the n elements that lie `ahead` bytes behind element `at`. Processors prefetch by
- * themselves, but stop at every block, and not far enough ahead where loads straddle cache
- * lines. */
-enum { AHEAD = 12 * 1024 }; /* for contiguous elements */
-void lw_reduce_ask_for(maker *m, const arrays *in, lw_ref at, uint32_t n, int64_t ahead);
 /* to[j] = combine(left[j], right[j]) for n accumulators; flags: of the loop. */
 void lw_reduce_combine_all(maker *m, const arrays *left, const arrays *right, const arrays *to,
                            lw_ref n, uint32_t flags);

@@ -54,3 +54,35 @@ def test_a_part_of_nothing_needs_an_identity_or_a_value_that_changes_none():
     assert last.partial(x, where=mask)["f0"] == x[mask][-1]
     assert last.partial(x[:2], axis=1, where=mask[:2])["f0"].tolist() == [x[0][mask[0]][-1], x[1][mask[1]][-1]]
     assert R._max.partial(x, axis=0, where=mask)["f0"][3] == -np.inf
+
+
+# ---- masked arrays ----
+
+
+@lw.forall
+def copied(i, x, out):
+    out[i] = x[i]
+
+
+def test_masks_of_blocks_are_kept_or_refused():
+    x, hidden = np.arange(8.0), np.arange(8) > 4
+    host = np.ma.array(x, mask=hidden)
+    d = da.ma.masked_array(da.from_array(x, chunks=3), mask=da.from_array(hidden, chunks=3))
+    add = lw.vectorize(lambda a, b: a + b)
+    table = lw.vectorize(lambda q, tb: q + tb[0], excluded=("tb",))
+    for lazy in (add(d, 1.0), add(d, 1.0, where=x > 2), lw.add.outer(d, x)[:, 1]):
+        made = lazy.compute(scheduler="synchronous")
+        assert isinstance(made, np.ma.MaskedArray) and (made.mask == hidden).all()
+        want = add(host, 1.0) if lazy is not None else None
+        shown = ~hidden & (x > 2)
+        np.testing.assert_array_equal(made.data[shown], want.data[shown])
+    for call in (lambda: lw.map_blocks(copied, d), lambda: lw.reductions.sum(d), lambda: lw.random.Generator(1).normal(d, 1.0), lambda: table(da.ones(8, chunks=3), d)):
+        with pytest.raises(TypeError, match="masked arrays?, whose mask (compiled code|a Generator) would ignore"):
+            call().compute(scheduler="synchronous")
+
+
+def test_records_that_are_one_of_several_results():
+    rows = np.array([(1.5, 3), (2.5, 4)], [("a", "f8"), ("b", "i4")])
+    lazy = lw.reductions.top1(da.from_array(rows["a"], chunks=1), da.from_array(rows, chunks=1))
+    assert lazy[1].dtype == rows.dtype == lazy[1].compute(scheduler="synchronous").dtype
+    assert lazy[1].compute(scheduler="synchronous").item() == (2.5, 4)
