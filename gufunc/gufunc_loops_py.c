@@ -343,13 +343,39 @@ never_written(const lw_gufunc_object *self, int k, lw_error *err)
     return status;
 }
 
+/* W207 in place of the error: numba leaves such an output as it is. */
+static lw_status
+warn_of_unwritten(const lw_gufunc_object *self, lw_scalar *scalar, int k, lw_error *err)
+{
+    const lw_fn *fn = &self->base.tree->fns.data[1];
+    const lw_loc *at = &self->base.tree->locs.data[fn->loc];
+    const char *path = self->base.tree->files.data[at->file].path;
+    lw_text text = {0};
+
+    if (scalar->unbound != NULL)
+        return LW_OK;
+    lw_text_addf(
+        &text,
+        "W207: output `%s` of `%s`, line %u of %s, is never written: with "
+        "typing=\"numba\" it keeps what is in its memory, arbitrary values in an output "
+        "that is made",
+        fn->params.data[self->params[k]].name, fn->name, at->line, path ? path : "?");
+    scalar->unbound =
+        text.failed ? NULL : lw_arena_strdup(&scalar->module->arena, lw_text_get(&text));
+    lw_text_reset(&text);
+    return scalar->unbound ? LW_OK : lw_fail_memory(err);
+}
+
 static lw_status
 check_written(const lw_gufunc_object *self, const lw_gufunc_loop *loop, lw_error *err)
 {
     for (int k = loop->nin; self->fills && k < loop->nin + loop->nout; k++) {
         const lw_arg_parts *parts = &loop->scalar->args[k];
-        if (parts->n_arrays == 0 || !parts->written[0])
+        if (parts->n_arrays != 0 && parts->written[0])
+            continue;
+        if (self->base.options.front.typing != LW_TYPING_NUMBA)
             return never_written(self, k, err);
+        return warn_of_unwritten(self, loop->scalar, k, err);
     }
     return LW_OK;
 }

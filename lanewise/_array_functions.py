@@ -188,8 +188,17 @@ def _into(out, a, f, t, x):
             _into(out[i], a[i], f, t, x)
 
 
+def _lined(a, axis):
+    """The only element of an array without axes as a row, and of none along an axis that NumPy does not take."""
+    if axis is not None:
+        _check_unique(_counted(axis, 1))
+    return _arrays.viewed(a, (1,), (a.itemsize,))
+
+
 def _reduced(a, axis, keepdims, result, f, t=None, x=None):
     """f(part, t, x) of a as a whole, or of its parts along one axis or some; result: the type of what f returns."""
+    if a.ndim == 0:
+        return f(_lined(a, axis), t, x)
     if axis is None:
         if not keepdims:
             return f(a, t, x)

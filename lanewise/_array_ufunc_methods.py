@@ -14,12 +14,19 @@ from lanewise._array_functions import (
 )
 from lanewise._core import intrinsics
 from lanewise._new_arrays import _as_indices, _axes_first, _each_at, _place, _same_shapes, broadcast_to
+from lanewise.errors import TypingError
 
 _arrays = intrinsics.arrays  # core/tables/array_names.def
 
 
-def only_binary(name, *args):
-    raise ValueError(f"{name} only supported for binary functions")
+def only_binary(refusal, *args):
+    raise TypingError(refusal)
+
+
+def _check_array(array):
+    """What `_array_of` makes an array of, and a number."""
+    if not isinstance(array, (np.ndarray, np.generic, bool, int, float, complex, tuple, list)):
+        raise TypingError('The first argument "array" must be array-like')
 
 
 # ---- types ----
@@ -173,14 +180,15 @@ def _reduced(f, kind, name, a, axes, dtype, keepdims, start, t):
     return out
 
 
-def reduce(f, kind, identity, reorderable, name, array, axis=0, dtype=None, out=None, keepdims=False, initial=()):
+def reduce(f, kind, identity, refusal, name, array, axis=0, dtype=None, out=None, keepdims=False, initial=()):
+    _check_array(array)
     a = _array_of(array)
     t = _result_type(f, kind, a, dtype)
     _check_loop(f, kind, t, a, name)
     axes = _all_axes(a.ndim) if axis is None or a.ndim == 0 else _counted(axis, a.ndim)
     _check_unique(axes)
-    if len(axes) > 1 and not reorderable:
-        raise ValueError(f"reduction operation '{name}' is not reorderable, so at most one axis may be specified")
+    if len(axes) > 1 and refusal is not None:
+        raise TypingError(refusal)
     return _given(_reduced(f, kind, name, a, axes, dtype, keepdims, identity if isinstance(initial, tuple) else initial, t), out)
 
 
@@ -252,7 +260,20 @@ def _replaced(shape, axis, n, i=0):
     return () if i == len(shape) else (n if i == axis else shape[i], *_replaced(shape, axis, n, i + 1))
 
 
+def _check_reduceat(array, indices, axis, out):
+    _check_array(array)
+    if not isinstance(indices, (np.ndarray, tuple, list)):
+        raise TypingError('The second argument "indices" must be array-like')
+    if isinstance(indices, np.ndarray) and indices.ndim != 1:
+        raise TypingError('The second argument "indices" must have at most 1 dimension, and at least 1')
+    if not isinstance(axis, (int, np.integer)):
+        raise TypingError('"axis" must be an integer')
+    if out is not None and not isinstance(out, np.ndarray):
+        raise TypingError("output must be an array")
+
+
 def reduceat(f, kind, shown, array, indices, axis=0, dtype=None, out=None):
+    _check_reduceat(array, indices, axis, out)
     a = _array_of(array)
     places = np.empty(0, np.int64) if isinstance(indices, (tuple, list)) and len(indices) == 0 else _array_of(indices)
     if a.ndim == 0:
@@ -370,11 +391,11 @@ def _at(f, a, items, value):
 
 def at(f, a, indices, b=None):
     if b is None:
-        raise ValueError("second operand needed for ufunc")
+        raise TypingError("second operand needed for ufunc")
     _at(f, a, indices if isinstance(indices, tuple) else (indices,), _second(_array_of(b)))
 
 
 def at_unary(f, a, indices, b=None):
     if b is not None:
-        raise ValueError("second operand provided when ufunc is unary")
+        raise TypingError("second operand provided when ufunc is unary")
     _at(f, a, indices if isinstance(indices, tuple) else (indices,), None)

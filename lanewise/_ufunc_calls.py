@@ -49,9 +49,11 @@ def implementation(method):
     if name not in ("reduce", "accumulate", "reduceat", "outer"):
         return None
     if ufunc.nin != 2:
-        return methods.only_binary, "", shown, name
+        return methods.only_binary, "", shown, f"{name} only supported for binary functions"
     if name == "outer":
         return methods.outer, "tXX", shown, ufunc
     if name == "reduce":
-        return methods.reduce, "tttttX", shown, ufunc, _kind(ufunc), ufunc.identity, _is_reorderable(ufunc), ufunc.__name__
-    return getattr(methods, name), "tttXV", shown, ufunc, _kind(ufunc), shown
+        order = f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may be specified"
+        refusal = None if _is_reorderable(ufunc) else order
+        return methods.reduce, "", shown, ufunc, _kind(ufunc), ufunc.identity, refusal, ufunc.__name__
+    return getattr(methods, name), "" if name == "reduceat" else "tttX", shown, ufunc, _kind(ufunc), shown

@@ -326,3 +326,17 @@ def test_an_exception_leaves_the_caller():
     with pytest.raises(ValueError, match="empty"):
         run(kernel, np.ones((4, 3)), out)
     assert out.tolist() == [1, 1, 0, 0]
+
+
+def test_arrays_without_axes():
+    def f(z, k):
+        return (np.sum(z), np.prod(z), np.mean(z), np.var(z), np.std(z), np.min(z), np.max(z), np.ptp(z), np.any(k), np.all(z),
+                np.count_nonzero(k), np.argmin(z), np.argmax(z), np.nansum(z), np.nanmean(z), np.nanvar(z), np.nanmin(z), np.nanmax(z), z.sum(),
+                np.sum(z, axis=0), np.sum(z, axis=-1), np.sum(z, axis=()), np.max(z, keepdims=True), np.sum(k))
+
+    z, k = np.array(3.5), np.array(0)
+    got, want = lw.njit(f)(z, k), f(z, k)
+    assert [(type(x), x) for x in got] == [(type(x.item()), x.item()) for x in want]
+    assert lw.njit(lambda: np.count_nonzero(k))() == 0
+    with pytest.raises(lw.errors.TypingError, match="E124"):
+        lw.njit(lambda z: np.sum(z, axis=1))(z)

@@ -228,3 +228,17 @@ def test_signatures_of_device_functions(typing):
                 lw.vectorize(lambda x: function(x), typing=typing)(X)
     with pytest.raises(errors.TypingError, match="E142"):
         lw.vectorize(lambda x: half(x), typing=typing)(X * 1j)
+
+
+def test_outputs_that_are_never_written():
+    def never(x, out):
+        pass
+
+    with pytest.warns(RuntimeWarning, match=r"W207: output `out` of `never`, line \d+ of .*test_numba_typing.py, is never written"):
+        f = lw.guvectorize(["void(f8[:], f8[:])"], "(n)->(n)", typing="numba")(never)
+    out = np.arange(3.0)
+    assert f(np.ones(3), out) is out and out.tolist() == [0, 1, 2]
+    with pytest.warns(RuntimeWarning, match="W207"):
+        assert lw.guvectorize("(n)->(n)", typing="numba")(never)(np.ones(3), out) is out
+    with pytest.raises(lw.errors.TypingError, match="E185"):
+        lw.guvectorize(["void(f8[:], f8[:])"], "(n)->(n)")(never)

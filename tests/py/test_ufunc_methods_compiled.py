@@ -47,10 +47,10 @@ def test_axes():
 @pytest.mark.parametrize("f, error, text", [
     (lambda a: np.maximum.reduce(a[:0]), ValueError, "zero-size array to reduction operation maximum which has no identity"),
     (lambda a: np.add.reduce(a[:0, 0], initial=None), ValueError, "zero-size array"),
-    (lambda a: np.subtract.reduce(a, axis=None), ValueError, "'subtract' is not reorderable"),
+    (lambda a: np.subtract.reduce(a, axis=None), lw.errors.TypingError, "'subtract' is not reorderable"),
     (lambda a: np.add.reduce(a, axis=(0, 0)), ValueError, "duplicate value in 'axis'"),
     (lambda a: np.less.reduce(a), TypeError, "no loop of less"),
-    (lambda a: np.negative.reduceat(a, [0]), ValueError, "reduceat only supported for binary functions"),
+    (lambda a: np.negative.reduceat(a, [0]), lw.errors.TypingError, "reduceat only supported for binary functions"),
     (lambda a: np.add.reduceat(a, [0, 9]), IndexError, "index 9 out-of-bounds"),
     (lambda a: np.add.accumulate(a, out=np.zeros(3)), ValueError, "does not have the shape"),
 ])
@@ -60,8 +60,21 @@ def test_errors(f, error, text):
 
 
 def test_an_argument_of_another_kind_is_named():
-    with pytest.raises(lw.errors.TypingError, match=r"E120: `add.reduce` needs a number or an array of numbers"):
+    with pytest.raises(lw.errors.TypingError, match=r'E120: The first argument "array" must be array-like'):
         lw.njit(lambda a: np.add.reduce(a))("text")
+
+
+@pytest.mark.parametrize("f, text", [
+    (lambda a: np.add.reduceat(a, [0, 1], out=()), "output must be an array"),
+    (lambda a: np.add.reduceat(a, [0, 1], axis=(0,)), '"axis" must be an integer'),
+    (lambda a: np.add.reduceat(a, "abc"), '"indices" must be array-like'),
+    (lambda a: np.add.reduceat(a, 1), '"indices" must be array-like'),
+    (lambda a: np.add.reduceat(a, np.zeros((2, 2), int)), "at most 1 dimension"),
+    (lambda a: np.negative.at(a, [0], 1), "second operand provided when ufunc is unary"),
+])
+def test_types_that_do_not_suit_are_told_when_the_call_is_compiled(f, text):
+    with pytest.raises(lw.errors.TypingError, match=f"E120: .*{text}"):
+        lw.njit(f)(np.arange(5))
 
 
 def test_outputs():
@@ -106,7 +119,7 @@ def test_at_casts_back_and_checks_first():
         power_at(a, [1, 10], 2.0)
     with pytest.raises(ValueError, match="remapped shapes"):
         power_at(a, [1, 2], np.ones(3))
-    with pytest.raises(ValueError, match="second operand needed"):
+    with pytest.raises(lw.errors.TypingError, match="second operand needed"):
         power_at(a, [1, 2], None)
     assert a[1] == -1
 

@@ -382,6 +382,34 @@ fail:
     return status;
 }
 
+/* A function of the package raises TypingError where the types that it is called with do not
+ * suit it. They are known now, so this is E120 of the call. */
+static bool
+refuses_types(lw_infer_frame *f, uint32_t exception)
+{
+    return f->fn->wraps &&
+           strcmp(lw_constant_of(f, exception)->text, "lanewise.errors:TypingError") == 0;
+}
+
+/* Its message is a text, or a name of one. */
+static lw_status
+complain_of_types(lw_infer_frame *f, const lw_node *n)
+{
+    const char *message = lw_constant_of(f, n->a)->help;
+    lw_infer_value value = {0};
+    lw_status status = LW_OK;
+
+    if (message == NULL && n->c > 0)
+        LW_TRY(lw_infer_expr(f, f->run->tree->lists.data[n->b], &value));
+    if (message == NULL && lw_is_constant_text(f, value))
+        message = lw_constant_of(f, value.constant)->text;
+    f->now.live = false;
+    return lw_complain(f, n->loc, "E120", NULL, NULL, "%s",
+                       message ? message : "these types do not suit this function");
+fail:
+    return status;
+}
+
 static lw_status
 infer_raise(lw_infer_frame *f, uint32_t node)
 {
@@ -390,6 +418,8 @@ infer_raise(lw_infer_frame *f, uint32_t node)
     lw_status status = LW_OK;
     uint32_t n_words = 0;
 
+    if (refuses_types(f, n->a))
+        return complain_of_types(f, n);
     for (uint32_t i = 0; i < n->c; i++) {
         uint32_t item = f->run->tree->lists.data[n->b + i];
 

@@ -83,7 +83,7 @@ typedef struct lw_scalar {
     const lw_arg_parts *args;
     bool pure_integer;   /* it contains no float operation: no FP flags can be raised */
     const char *warning; /* W203, shown to the user; NULL: none */
-    const char *unbound; /* W205, the same */
+    const char *unbound; /* W205 or W207, the same */
     lw_link_asks asks;   /* which callables are asked for code to link */
 } lw_scalar;
 

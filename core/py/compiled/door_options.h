@@ -31,7 +31,7 @@ typedef struct lw_door_options {
 
 /* A warning of this class of lanewise.errors, unless warn=False. -1: it is an exception. */
 int lw_door_warn(const lw_door_options *options, const char *class, const char *text);
-/* W203 and W205 of what has been compiled. -1: one is an exception. */
+/* W203, W205 and W207 of what has been compiled. -1: one is an exception. */
 int lw_door_warn_of_code(lw_door_options *options, const lw_scalar *scalar);
 /* The setting `check`, as LW_CHECK_* bits. A few ns. */
 uint32_t lw_checks_everywhere(void);
