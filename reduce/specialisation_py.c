@@ -287,8 +287,10 @@ is_quick(const lw_reducer *self, const host_code *of, int64_t n, bool scans)
     if (n > left || of->quick->exists == LW_REDUCE_QUICK_NEVER)
         return false;
     if (of->quick->exists == LW_REDUCE_QUICK_UNKNOWN)
-        of->quick->exists = lw_reduce_host_may_be_quick(of->reduction) ? LW_REDUCE_QUICK_EXISTS
-                                                                       : LW_REDUCE_QUICK_NEVER;
+        of->quick->exists =
+            lw_reduce_host_may_be_quick(of->reduction, lw_reducer_build_options(self).precise)
+                ? LW_REDUCE_QUICK_EXISTS
+                : LW_REDUCE_QUICK_NEVER;
     of->quick->elements += n + QUICK_CALL;
     return of->quick->exists == LW_REDUCE_QUICK_EXISTS;
 }

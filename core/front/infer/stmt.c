@@ -387,7 +387,7 @@ fail:
 static bool
 refuses_types(lw_infer_frame *f, uint32_t exception)
 {
-    return f->fn->wraps &&
+    return f->fn->of_package &&
            strcmp(lw_constant_of(f, exception)->text, "lanewise.errors:TypingError") == 0;
 }
 
