@@ -98,6 +98,16 @@ def what_is_lost(a: Any, labels: "bool | None") -> "str | None":
     return None
 
 
+def refuse_axis(r: Any, arrays: Any) -> None:
+    """TypeError, as for NumPy arrays, for a number behind the array of a reduction, which has no axis by position."""
+    import inspect
+
+    if getattr(r, "map", 0) is None and len(inspect.signature(r.py_func).parameters) == 2:
+        for i, x in enumerate(arrays[1:]):
+            if isinstance(x, int):
+                raise TypeError(f"argument {i + 2} of `{r.__name__}` must be an array, not {x!r}; did you mean axis={x}?")
+
+
 def refuse_loss(what: str, a: Any, labels: bool) -> None:
     """TypeError, "<what> is a pandas Series of dtype Int64 with missing values, ..."."""
     if isinstance(a, (int, float, np.generic, list, tuple)) or isinstance(a, np.ndarray) and not isinstance(a, np.ma.MaskedArray):

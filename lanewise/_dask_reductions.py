@@ -20,6 +20,7 @@ from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph
 
 from lanewise import _partials, _topk
+from lanewise._containers import refuse_axis
 from lanewise._dask import Shipped, as_dask, as_mask, axes_of, blocks_of, bounds_of, called, check_dtypes, check_shapes, empty_meta, is_host, is_known, name_of, refuse_keywords, refuse_out, refuse_stream
 
 # ---- blocks ----
@@ -120,9 +121,7 @@ class _Call:
         self.r, self.n = r, len(arrays)
         self.shipped = Shipped(r)
         self.shipped.__dask_tokenize__()  # once for all tasks
-        for i, x in enumerate(arrays[1:] if r.map is None and len(inspect.signature(r.py_func).parameters) == 2 else ()):
-            if isinstance(x, int):
-                raise TypeError(f"argument {i + 2} of `{r.__name__}` must be an array, not {x!r}; did you mean axis={x}?")
+        refuse_axis(r, arrays)
         operands = [as_dask(x, f"argument {i + 1}") for i, x in enumerate(arrays)]
         self.ndim = max(x.ndim for x in operands)
         self.dtypes = tuple(x.dtype.newbyteorder("=") for x in operands)

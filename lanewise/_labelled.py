@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise._containers import refuse_loss
+from lanewise._containers import refuse_axis, refuse_loss
 
 
 def is_labelled(x: Any) -> bool:
@@ -80,6 +80,7 @@ def reduce(r: Any, *arrays: Any, axis: Any = None, keepdims: Any = False, where:
     name = _name_of(r)
     _refuse_out(name, out)
     axis = _numbers(axis)
+    refuse_axis(r, arrays)
     masked = is_labelled(where)
     whole, *others = _aligned(name, (*arrays, where) if masked else arrays)
     if masked:

@@ -126,3 +126,5 @@ def test_lazy_arrays_are_not_computed_as_a_whole():
         lw.random.Generator(1).choice(lazy)
     with pytest.raises(TypeError, match="takes the names of dimensions"):
         total(lazy, axis="x")
+    with pytest.raises(TypeError, match="argument 2 of `.*` must be an array, not 0; did you mean axis=0"):
+        total(lazy, 0)
