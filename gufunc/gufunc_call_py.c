@@ -62,8 +62,8 @@ note_for(const lw_gufunc_object *self, const char *text)
         self->base.tree->fns.data[1].params.data[self->params[place]].name);
 }
 
-/* NumPy's errors, and those of calls on devices, which have its words, show operands by numbers;
- * NumPy's show the layout that NumPy knows, without `|1`. A new reference, or NULL. */
+/* NumPy's errors, and those of calls on devices, which have its words, show operands by
+ * numbers; NumPy's show the layout that NumPy knows, without `|1`. A new reference, or NULL. */
 static PyObject *
 better_text(const lw_gufunc_object *self, PyObject *text)
 {
