@@ -89,6 +89,10 @@ def _check_room(plan, depth, ends):
     for axis, (size, deep, end) in enumerate(zip(plan.shape, depth, ends)):
         if deep and end not in ("none", "periodic") and size <= 2 * deep:
             raise ValueError(f"{plan.name}: boundary={end!r} with depth={deep} needs more than {2 * deep} elements along axis {axis}, which has {size}")
+        # arrays that are contiguous but for an axis of one element have the strides of contiguous ones, which have no room behind their rows
+        if deep and size == 1 and any(more and beyond != "none" for more, beyond in zip(depth[axis + 1 :], ends[axis + 1 :])):
+            raise ValueError(f"{plan.name}: axis {axis} has one element, of which depth={deep} cannot read the neighbours where later axes have a "
+                             f"boundary=, too: give it depth 0, or write x[0] for x[1] and x[-1]")
 
 
 def _ndim_of(kernel, arrays):

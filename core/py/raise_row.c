@@ -291,16 +291,17 @@ text_of(const lw_raise_row *row, const lw_raise_place *place, const char *stand_
 static void
 note(PyObject *exception, const lw_raise_row *row, const lw_raise_place *place)
 {
-    PyObject *where = place_text(place);
-    PyObject *text = where ? PyUnicode_FromFormat("raised in `%s` at %s:%u%U", row->function,
-                                                  row->file, (unsigned)row->line, where)
-                           : NULL;
+    PyObject *where = place_text(place), *code = where ? code_place(row) : NULL;
+    PyObject *text =
+        code ? PyUnicode_FromFormat("raised in `%s` at %U%U", row->function, code, where)
+             : NULL;
     PyObject *done = text ? PyObject_CallMethod(exception, "add_note", "O", text) : NULL;
 
     if (done == NULL)
         PyErr_Clear();
     Py_XDECREF(done);
     Py_XDECREF(text);
+    Py_XDECREF(code);
     Py_XDECREF(where);
 }
 

@@ -747,7 +747,7 @@ lw_scan_stages(maker *m)
     lw_builder *b = &m->b;
     stages all = {0}, *s = &all;
     acc_parts kept = {0}, of_next = {0};
-    lw_ref number, next, turn, stage, after;
+    lw_ref number, next, turn, stage, free_stage;
 
     set_stages(m, s);
     begin(m, s);
@@ -768,8 +768,9 @@ lw_scan_stages(maker *m)
     sum_next(m, s, next, turn);
     copy_slots(m, of_next, s->lead);
     copy_slots(m, s->lead, kept);
-    after = add(m, next, i64(m, 1));
-    take_drawn(m, s, lw_ir_select(b, is_equal(m, after, s->n), i64(m, 0), after));
+    free_stage =
+        lw_ir_select(b, is_equal(m, stage, 0), i64(m, s->n - 1), minus(m, stage, i64(m, 1)));
+    take_drawn(m, s, free_stage);
     set_tile(m, number);
     look_back(m, s);
     scan_tile(m, s, stage);

@@ -76,3 +76,13 @@ def test_refused():
         lw.map_blocks(around, d, depth=2, boundary=["none", "none"])
     with pytest.raises(ValueError, match="around: boundary='reflect' with depth=4 needs more than 8 elements along axis 0, which has 8"):
         lw.map_blocks(around, d, depth=4, boundary="reflect")
+    for other in ("periodic", 3.0):
+        with pytest.raises(ValueError, match="corners: axis 0 has one element, of which depth=1 cannot read the neighbours"):
+            lw.map_blocks(corners, da.ones((1, 8), chunks=4), depth=1, boundary=("periodic", other))
+
+
+def test_an_axis_of_one_element():
+    x = np.random.default_rng(7).integers(1, 10, (5, 1)).astype("f8")
+    p = np.pad(x, 1, mode="wrap")
+    got = lw.map_blocks(corners, da.from_array(x, chunks=2), depth=1, boundary="periodic").compute(scheduler="synchronous")
+    np.testing.assert_array_equal(got, p[:-2, :-2] + 10 * p[:-2, 2:] + 100 * p[2:, :-2] + 1000 * p[2:, 2:])

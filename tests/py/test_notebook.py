@@ -39,3 +39,29 @@ def test_cells_of_a_kernel(monkeypatch):
     assert "--> In [7], line 4, column 16" in str(run(name))
     assert name_places(f"line 3 of {name} adds up") == "line 3 of In [7] adds up"
     assert name_places("--> program.py:4:16") == "--> program.py:4:16"
+
+
+RAISES = """
+import lanewise as lw
+
+class Bad(Exception):
+    def __init__(self, x):
+        super().__init__(x)
+
+@lw.vectorize
+def f(x):
+    if x > 1:
+        raise Bad(x)
+    return x
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have no notes")
+def test_notes_of_exceptions():
+    name = "<ipython-input-3-0123456789ab>"
+    linecache.cache[name] = (len(RAISES), None, RAISES.splitlines(True), name)
+    scope = {"__name__": "__main__"}
+    exec(compile(RAISES, name, "exec"), scope)
+    with pytest.raises(Exception) as raised:
+        scope["f"](np.arange(3.0))
+    assert raised.value.args == (2.0,) and raised.value.__notes__ == ["raised in `f` at In [3], line 11, element 2"]

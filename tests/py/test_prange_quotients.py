@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+import linecache
+import re
+
 import numpy as np
 import pytest
 
@@ -171,8 +175,55 @@ def period_too_short(x):
     return o
 
 
+def either(x):
+    o = np.zeros(3*len(x),np.int64)
+    for k in prange(0,len(x),2):
+        o[0 if k > 3 else k//2] += 1
+    return o
+
+
+def no_more_than(x):
+    o = np.zeros(3*len(x),np.int64)
+    for k in prange(0,len(x),2):
+        o[min(k//2,3)] += 1
+    return o
+
+
+def no_less_than(x):
+    o = np.zeros(3*len(x),np.int64)
+    n = len(x)
+    for k in prange(-n,n,2):
+        o[max(k//2,0)] += 1
+    return o
+
+
+def magnitudes(x):
+    o = np.zeros(3*len(x),np.int64)
+    n = len(x)
+    for k in prange(-n,n,2):
+        o[abs(k//2)] += 1
+    return o
+
+
+def moved_by_hand(x):
+    o = np.zeros(3*len(x),np.int64)
+    n = len(x)
+    for k in prange(n):
+        o[k+4 if k < 4 else k] += 1
+    return o
+
+
+def remainders_of_c(x):
+    o = np.zeros(5*len(x),np.int64)
+    n = len(x)
+    for k in prange(-n,n):
+        o[k//3*3-np.fmod(k,3)+2*n] += 1
+    return o
+
+
 APART = [halves, rotated, pairs_apart, narrow_halves, narrow_rotated, thirds, halves_below_zero, backwards, constant_period, short_period, rotated_back]
 MEETING = [two_of_each, one_too_many, odd_only, too_narrow, quarter_of_steps, inner_adds, memory_adds, memory_adds_before_quotient, memory_in_both, period_too_short]
+CHOSEN = [either, no_more_than, no_less_than, magnitudes, moved_by_hand, remainders_of_c]
 
 
 @pytest.mark.parametrize("function", APART)
@@ -189,3 +240,31 @@ def test_apart(function, n):
 def test_meeting(function):
     with pytest.raises(errors.CompileError, match="E168: iterations of prange may update the same element"):
         njit(parallel=True)(function)(np.linspace(-3, 3, 24))
+
+
+def with_values(function):
+    """The same with an update that no atomic operation can do."""
+    source = re.sub(r"(o\[.*\]) \+= 1", r"\1 = \1*2+k", inspect.getsource(function))
+    name = f"<{function.__name__} with values>"
+    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    names = {"np": np, "prange": prange}
+    exec(compile(source, name, "exec"), names)
+    return names[function.__name__]
+
+
+@pytest.mark.parametrize("function", CHOSEN)
+def test_chosen_places_meet(function):
+    x = np.linspace(-3, 3, 20_000)
+    assert np.array_equal(njit(parallel=True)(function)(x), function(x))
+    with pytest.raises(errors.CompileError, match="E168: iterations of prange may update the same element"):
+        njit(parallel=True)(with_values(function))(x)
+
+
+def test_all_bits():
+    @njit(parallel=True)
+    def f(x):
+        for k in prange(len(x)):
+            x[k & -1] += 1
+        return x
+
+    assert np.array_equal(f(np.zeros(100)), np.ones(100))

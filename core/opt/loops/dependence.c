@@ -185,13 +185,36 @@ multiply(const lw_parallel_loop *p, const sum *x, const sum *y, sum *out)
     return true;
 }
 
+static bool
+is_zero(const lw_parallel_loop *p, lw_ref value)
+{
+    const lw_inst *inst = inst_of(p, value);
+
+    return inst->op == LW_OP_CONST && p->s.func->constants.data[inst->a].bits == 0;
+}
+
+/* i < 0, or x < y where i is x - y. */
+static bool
+asks_for_sign(const lw_parallel_loop *p, const lw_inst *test, lw_ref i)
+{
+    const lw_inst *number = inst_of(p, i);
+
+    if (test->op != LW_OP_LT)
+        return false;
+    if (is_zero(p, test->b) && is_same(p, test->a, i, MOST_DEPTH))
+        return true;
+    if (number->op == LW_OP_CAST)
+        number = inst_of(p, number->a);
+    return number->op == LW_OP_SUB && number->a == test->a && number->b == test->b;
+}
+
 /* `i + n if i < 0 else i`: an index that may count from the end. 0: it is none. */
 static lw_ref
 unwrapped(const lw_parallel_loop *p, const lw_inst *inst)
 {
-    const lw_inst *test = inst_of(p, inst->a), *wrapped = inst_of(p, inst->b);
+    const lw_inst *wrapped = inst_of(p, inst->b);
 
-    return test->op == LW_OP_LT && wrapped->op == LW_OP_ADD &&
+    return asks_for_sign(p, inst_of(p, inst->a), inst->c) && wrapped->op == LW_OP_ADD &&
                    (wrapped->a == inst->c || wrapped->b == inst->c)
                ? inst->c
                : 0;
@@ -389,9 +412,11 @@ has_axis(const lw_parallel_loop *p, const uint8_t *on, const sum *s)
     return false;
 }
 
-/* `a // b` or `a % b`. b of constants that are powers of two is their exponent. */
+/* `a // b` or `a % b`. b of constants that are powers of two is their exponent. floors: the
+ * quotient is rounded down, and the remainder has the sign of b, as in Python; else towards 0,
+ * as in np.fmod. */
 typedef struct division {
-    bool is_remainder, is_shift;
+    bool is_remainder, is_shift, floors;
     lw_ref a, b;
     int64_t bits;
 } division;
@@ -405,40 +430,102 @@ shift_of(const lw_parallel_loop *p, const lw_inst *inst, division *out)
     if (by->op != LW_OP_CONST)
         return false;
     value = p->s.func->constants.data[by->a].bits;
-    *out = (division){.is_remainder = inst->op == LW_OP_AND, .is_shift = true, .a = inst->a};
+    *out = (division){
+        .is_remainder = inst->op == LW_OP_AND, .is_shift = true, .floors = true, .a = inst->a};
     if (!out->is_remainder)
         out->bits = (int64_t)value;
-    else if ((value & (value + 1)) != 0)
+    else if ((value & (value + 1)) != 0 || value == UINT64_MAX)
         return false;
     while (out->is_remainder && value >> out->bits != 0)
         out->bits++;
     return true;
 }
 
-/* The division that makes this value, whose sign is mended behind it. */
+/* Whether these are the results of one division of the processor. */
+static bool
+is_of_division(const lw_parallel_loop *p, const lw_inst *inst, const division *d)
+{
+    return (inst->op == LW_OP_DIV || inst->op == LW_OP_REM) &&
+           is_same(p, inst->a, d->a, MOST_DEPTH) && is_same(p, inst->b, d->b, MOST_DEPTH);
+}
+
+/* `r != 0 and (r ^ b) < 0`, where r is the remainder: whether rounding down differs. */
+static bool
+asks_for_rounding(const lw_parallel_loop *p, const lw_inst *test, const division *d)
+{
+    const lw_inst *some = inst_of(p, test->a), *below, *signs;
+
+    if (test->op != LW_OP_AND || some->op != LW_OP_NE || !is_zero(p, some->b))
+        return false;
+    below = inst_of(p, test->b);
+    if (below->op != LW_OP_LT || !is_zero(p, below->b))
+        return false;
+    signs = inst_of(p, below->a);
+    return signs->op == LW_OP_XOR && is_same(p, signs->a, some->a, MOST_DEPTH) &&
+           is_same(p, signs->b, d->b, MOST_DEPTH) && inst_of(p, some->a)->op == LW_OP_REM &&
+           is_of_division(p, inst_of(p, some->a), d);
+}
+
+/* Whether the SELECT rounds down what it selects from, as lw_int_divmod does. */
+static bool
+rounds_down(const lw_parallel_loop *p, const lw_inst *select, const division *d)
+{
+    const lw_inst *moved = inst_of(p, select->b);
+
+    return !d->is_shift && asks_for_rounding(p, inst_of(p, select->a), d) &&
+           moved->op == (d->is_remainder ? LW_OP_ADD : LW_OP_SUB) &&
+           is_same(p, moved->a, select->c, MOST_DEPTH) &&
+           (!d->is_remainder || is_same(p, moved->b, d->b, MOST_DEPTH));
+}
+
+/* Whether the SELECT gives 0 where the divisor is 0. */
+static bool
+guards_zero(const lw_parallel_loop *p, const lw_inst *select, const division *d)
+{
+    const lw_inst *test = inst_of(p, select->a), *safe;
+
+    if (d->is_shift || test->op != LW_OP_EQ || !is_zero(p, test->b) || !is_zero(p, select->b))
+        return false;
+    safe = inst_of(p, d->b);
+    return is_same(p, test->a, d->b, MOST_DEPTH) ||
+           (safe->op == LW_OP_SELECT && is_same(p, test->a, safe->c, MOST_DEPTH));
+}
+
+/* The division that makes this value. Of SELECTs, only those of lw_int_divmod belong to it:
+ * 0 if x else k // 2 is the same in many iterations. */
+static bool
+division_within(const lw_parallel_loop *p, lw_ref value, uint32_t depth, division *out)
+{
+    const lw_inst *inst = inst_of(p, value);
+
+    if (depth == 0)
+        return false;
+    switch (inst->op) {
+    case LW_OP_DIV:
+    case LW_OP_REM:
+        *out = (division){.is_remainder = inst->op == LW_OP_REM,
+                          .floors = !lw_is_signed((lw_dtype)inst->type),
+                          .a = inst->a,
+                          .b = inst->b};
+        return true;
+    case LW_OP_SHR:
+    case LW_OP_AND: return shift_of(p, inst, out);
+    case LW_OP_SELECT:
+        if (!division_within(p, inst->c, depth - 1, out))
+            return false;
+        if (!out->floors && rounds_down(p, inst, out))
+            return out->floors = true;
+        return guards_zero(p, inst, out);
+    case LW_OP_CAST:
+        return is_wide_cast(p, inst) && division_within(p, inst->a, depth - 1, out);
+    default: return false;
+    }
+}
+
 static bool
 division_of(const lw_parallel_loop *p, lw_ref value, division *out)
 {
-    for (uint32_t depth = 0; depth < MOST_DEPTH; depth++) {
-        const lw_inst *inst = inst_of(p, value);
-        switch (inst->op) {
-        case LW_OP_DIV:
-        case LW_OP_REM:
-            *out =
-                (division){.is_remainder = inst->op == LW_OP_REM, .a = inst->a, .b = inst->b};
-            return true;
-        case LW_OP_SHR:
-        case LW_OP_AND: return shift_of(p, inst, out);
-        case LW_OP_SELECT: value = inst->c; break;
-        case LW_OP_CAST:
-            if (!is_wide_cast(p, inst))
-                return false;
-            value = inst->a;
-            break;
-        default: return false;
-        }
-    }
-    return false;
+    return division_within(p, value, MOST_DEPTH, out);
 }
 
 /* A divisor as a sum: behind the choice of 1 where it is 0. */
@@ -565,7 +652,7 @@ tells_number(const lw_parallel_loop *p, const uint8_t *on, lw_ref value)
         return false;
     whole = constant_divisor(p, &d);
     if (!d.is_remainder)
-        return whole != 0 && step % whole == 0;
+        return d.floors && whole != 0 && step % whole == 0;
     return llabs(step) == 1 && divisor_sum(p, &d, &by) && is_limit(p, by);
 }
 
@@ -632,7 +719,7 @@ is_quotient_and_remainder(const lw_parallel_loop *p, const uint8_t *on, const su
         y = swapped;
     }
     by = is_pair(p, &x, &y) ? constant_divisor(p, &y) : 0;
-    return by != 0 && by <= MOST_SCALE && llabs(found[1]->scale) <= MOST_SCALE &&
+    return by != 0 && y.floors && by <= MOST_SCALE && llabs(found[1]->scale) <= MOST_SCALE &&
            llabs(found[0]->scale) >= llabs(found[1]->scale) * by &&
            is_number_itself(p, on, x.a, &step);
 }
