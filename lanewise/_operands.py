@@ -24,7 +24,7 @@ def _date_of(value: Any) -> np.dtype | None:
     """The dtype of dates or durations that the value stands for, by its first element if it is an array: as a text or an object of datetime."""
     items = np.asarray(value) if isinstance(value, (np.ndarray, list, tuple)) else None
     first = value if items is None or items.size == 0 else items.flat[0]
-    if isinstance(first, (bytes, float, int)) or isinstance(first, str) and not first.strip(" 0123456789-:.TZ") == "":
+    if isinstance(first, (bytes, float, int, np.inexact)) or isinstance(first, str) and not first.strip(" 0123456789-:.TZ") == "":
         return None
     try:
         if isinstance(first, str) and "-" not in first[1:]:  # "2024" is a number, too
