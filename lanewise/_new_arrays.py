@@ -165,10 +165,7 @@ def astype(a, dtype, order="K", casting="unsafe", subok=True, copy=True):
 
 def _cast(a, dtype):
     out = np.empty(a.shape, dtype)
-    if a.ndim == 0:
-        out[()] = out.dtype.type(a[()])
-    else:
-        _cast_to(out, a)
+    _cast_to(out, a)
     return out
 
 
@@ -328,7 +325,7 @@ def ascontiguousarray(a, dtype=None):
         return array((a,), dtype)
     if dtype is not None and dtype != a.dtype:
         return _cast(a, dtype)
-    return reshape(a, a.shape)
+    return reshape(a, 1) if a.ndim == 0 else reshape(a, a.shape)
 
 
 def asarray(a, dtype=None):
@@ -451,7 +448,9 @@ def broadcast_to(array, shape):
 def atleast_1d(a):
     if isinstance(a, (tuple, list)):
         return _array_of(a)
-    return a if isinstance(a, np.ndarray) else array((a,))
+    if not isinstance(a, np.ndarray):
+        return array((a,))
+    return expand_dims(a, 0) if a.ndim == 0 else a
 
 
 def atleast_2d(a):
@@ -459,7 +458,7 @@ def atleast_2d(a):
         return atleast_2d(_array_of(a))
     if not isinstance(a, np.ndarray):
         return array(((a,),))
-    return a if a.ndim > 1 else expand_dims(a, 0)
+    return a if a.ndim > 1 else expand_dims(atleast_1d(a), 0)
 
 
 def diagonal(a, offset=0):
@@ -803,6 +802,8 @@ def _repeated(a, counts, k):
 
 def tile(A, reps):
     a = A
+    if a.ndim == 0:
+        return tile(expand_dims(a, 0), reps)
     if isinstance(reps, (tuple, list)):
         if len(reps) > a.ndim:
             return tile(expand_dims(a, 0), reps)
