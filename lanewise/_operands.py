@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from lanewise._containers import promised
+
 _classes: dict[type, Any] = {}  # NumPy's class of exceptions -> that of ours
 
 
@@ -106,9 +108,12 @@ def explained(ufunc: Any, problem: Exception, args: tuple[Any, ...]) -> Exceptio
         return _named(ufunc, problem)
     dates = ufunc.is_dynamic or any(c in types for types in ufunc.types for c in "mM")
     for at, value in enumerate(args[:ufunc.nin]):
-        if _is_known(value):
+        promise = promised(value)
+        if promise is None and _is_known(value):
             continue
         name = list(inspect.signature(ufunc).parameters)[at]
+        if promise is not None:
+            return _saying(problem, f"`{ufunc.__name__}`: argument `{name}` is {promise.replace('x.compute', name + '.compute').replace('(x,', f'({name},')}")
         advice = dates and _date_hint(name, value) or hint(name, value)
         return _saying(problem, f"`{ufunc.__name__}`: argument `{name}` is {shown(value)}; expected numbers or arrays of bool, integers, floats"
                                 f"{', complex numbers, dates or durations' if dates else ' or complex numbers'}: {advice} ({_named_text(ufunc, problem)})")
