@@ -1129,6 +1129,29 @@ def augment(a, axis, op, taken, value, *arrays):
     _put_at(a, axis, taken, _as_indices(a, axis, arrays))
 
 
+def _put_one(a, place, value):
+    """At this place of the elements in C order."""
+    if a.ndim == 0:
+        a[()] = value
+    elif a.ndim == 1:
+        a[place] = value
+    else:
+        n = a.size // a.shape[0]
+        _put_one(a[place // n], place % n, value)
+
+
+def put_flat(a, ind, v):
+    """Places in the elements in C order; values are repeated, and copied first, as they may be elements of a."""
+    places = ravel(atleast_1d(ind))
+    values = copy(ravel(atleast_1d(v)))
+    n = a.size
+    if values.size == 0:
+        return
+    for j in range(places.size):
+        value = values[j % values.size]
+        _put_one(a, _place(places[j], n), a.dtype.type(value) if a.dtype.names is None else value)
+
+
 def take(a, indices, axis=None):
     if axis is None:
         return take(ravel(a), indices, 0)
